@@ -1,0 +1,62 @@
+# A thin front for Meson: each target installs what it needs, builds, and runs. `make help` lists them.
+BUILD ?= build
+KERNEL ?= 6.12
+PREFIX ?= /usr/local
+MESON_ARGS ?=
+
+# `make vm SHELL=1` asks for a shell in the guest, but SHELL is also make's own variable.
+ifeq ($(SHELL),1)
+override SHELL := /bin/sh
+GUEST_SHELL := --shell
+endif
+
+.PHONY: all help demo check quick vm bench fuzz install clean format
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+help:
+	@echo "make            build $(BUILD)/sonde"
+	@echo "make demo       build, record the built-in workload, show its report"
+	@echo "make quick      unit, golden and command-line tests (under a minute)"
+	@echo "make check      everything: both compilers, sanitizers, live kernel, QEMU guests"
+	@echo "make vm         live tests in one guest: KERNEL=6.1|6.12|rt|arm64, SHELL=1 for a shell in it"
+	@echo "make bench      side by side with perf and trace-cmd"
+	@echo "make fuzz       fuzz every parser for a while: FUZZ_SECONDS=60"
+	@echo "make install    PREFIX=/usr/local DESTDIR="
+
+$(BUILD)/build.ninja:
+	@tools/deps build
+	@meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_ARGS) >/dev/null
+
+demo: all
+	@tools/demo $(BUILD)/sonde
+
+quick: all
+	@tools/deps check
+	@tests/run --build $(BUILD) --suite unit,golden,cli
+
+check:
+	@tools/deps check
+	@tools/check $(BUILD)
+
+vm: all
+	@tools/deps vm
+	@tests/vm/boot $(KERNEL) --build $(BUILD) $(GUEST_SHELL)
+
+bench: all
+	@tools/deps bench
+	@bench/run --build $(BUILD)
+
+fuzz:
+	@tools/deps check
+	@fuzz/run
+
+install: all
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	@rm -rf $(BUILD) $(BUILD)-*

@@ -1,0 +1,139 @@
+#include "base/diag.h"
+
+#include <string.h>
+
+void diag_init(struct diag *d)
+{
+	*d = (struct diag){ 0 };
+}
+
+void diag_done(struct diag *d)
+{
+	vec_for_each(&d->items, it) {
+		free(it->message);
+		free(it->hint);
+		free(it->text);
+	}
+	vec_free(&d->items);
+	diag_init(d);
+}
+
+static void diag_add(struct diag *d, enum diag_level level, const char *fmt, va_list ap)
+{
+	if (!d)
+		return;
+	if (level == DIAG_ERROR)
+		d->nr_errors++;
+	struct diag_item *it = vec_push(&d->items);
+	if (!it)
+		return;
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_vprintf(&s, fmt, ap);
+	it->level = level;
+	it->message = strbuf_steal(&s);
+}
+
+int diag_error(struct diag *d, int err, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	diag_add(d, DIAG_ERROR, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+void diag_warn(struct diag *d, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	diag_add(d, DIAG_WARNING, fmt, ap);
+	va_end(ap);
+}
+
+void diag_note(struct diag *d, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	diag_add(d, DIAG_NOTE, fmt, ap);
+	va_end(ap);
+}
+
+static struct diag_item *diag_last(struct diag *d)
+{
+	return d && d->items.nr ? &d->items.at[d->items.nr - 1] : NULL;
+}
+
+void diag_hint(struct diag *d, const char *fmt, ...)
+{
+	struct diag_item *it = diag_last(d);
+	if (!it)
+		return;
+	struct strbuf s;
+	strbuf_init(&s);
+	if (it->hint) {
+		strbuf_str(&s, it->hint);
+		strbuf_char(&s, '\n');
+	}
+	va_list ap;
+	va_start(ap, fmt);
+	strbuf_vprintf(&s, fmt, ap);
+	va_end(ap);
+	char *hint = strbuf_steal(&s);
+	if (!hint)
+		return;
+	free(it->hint);
+	it->hint = hint;
+}
+
+void diag_span(struct diag *d, const char *text, size_t start, size_t len)
+{
+	struct diag_item *it = diag_last(d);
+	if (!it)
+		return;
+	free(it->text);
+	it->text = strdup(text);
+	it->start = start;
+	it->len = len;
+}
+
+static void render_caret(const struct diag_item *it, struct strbuf *to)
+{
+	size_t width = strlen(it->text);
+	size_t start = min(it->start, width);
+	size_t len = max(min(it->len, width - start), (size_t)1);
+	strbuf_printf(to, "  %s\n  ", it->text);
+	for (size_t i = 0; i < start; i++)
+		strbuf_char(to, it->text[i] == '\t' ? '\t' : ' ');
+	strbuf_char(to, '^');
+	strbuf_fill(to, '~', len - 1);
+	strbuf_char(to, '\n');
+}
+
+static void render_hint(const char *hint, struct strbuf *to)
+{
+	while (*hint) {
+		size_t len = strcspn(hint, "\n");
+		strbuf_str(to, "  hint: ");
+		strbuf_add(to, hint, len);
+		strbuf_char(to, '\n');
+		hint += len + (hint[len] == '\n');
+	}
+}
+
+void diag_render(const struct diag *d, const char *prog, bool colour, struct strbuf *to)
+{
+	static const char *const words[] = { "", "warning: ", "note: " };
+	static const char *const paints[] = { "\033[31m", "\033[33m", "\033[36m" };
+	vec_for_each(&d->items, it) {
+		if (colour)
+			strbuf_str(to, paints[it->level]);
+		strbuf_printf(to, "%s: %s%s\n", prog, words[it->level], it->message ? it->message : "out of memory");
+		if (colour)
+			strbuf_str(to, "\033[0m");
+		if (it->text)
+			render_caret(it, to);
+		if (it->hint)
+			render_hint(it->hint, to);
+	}
+}

@@ -1,0 +1,76 @@
+#include "base/dict.h"
+
+#include <errno.h>
+#include <string.h>
+
+void dict_init(struct dict *d)
+{
+	*d = (struct dict){ 0 };
+}
+
+void dict_done(struct dict *d)
+{
+	free(d->slots);
+	dict_init(d);
+}
+
+static struct dict_slot *dict_find(const struct dict *d, u64 key)
+{
+	u32 at = (u32)hash_u64(key) & d->mask;
+	while (d->slots[at].value != DICT_NONE && d->slots[at].key != key)
+		at = (at + 1) & d->mask;
+	return &d->slots[at];
+}
+
+u32 dict_get(const struct dict *d, u64 key)
+{
+	return d->slots ? dict_find(d, key)->value : DICT_NONE;
+}
+
+static bool dict_rehash(struct dict *d)
+{
+	size_t nr = d->slots ? ((size_t)d->mask + 1) * 2 : 64;
+	if (nr > (size_t)1 << 31)
+		return false;
+	struct dict old = *d;
+	struct dict_slot *slots = malloc(nr * sizeof(*slots));
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		slots[i].value = DICT_NONE;
+	d->slots = slots;
+	d->mask = (u32)(nr - 1);
+	for (size_t i = 0; old.slots && i <= old.mask; i++)
+		if (old.slots[i].value != DICT_NONE)
+			*dict_find(d, old.slots[i].key) = old.slots[i];
+	free(old.slots);
+	return true;
+}
+
+int dict_add(struct dict *d, u64 key, u32 fresh, u32 *ret)
+{
+	if ((!d->slots || d->nr + d->nr / 2 >= d->mask) && !dict_rehash(d))
+		return -ENOMEM;
+	struct dict_slot *slot = dict_find(d, key);
+	if (slot->value == DICT_NONE) {
+		slot->key = key;
+		slot->value = fresh;
+		d->nr++;
+	}
+	*ret = slot->value;
+	return 0;
+}
+
+u64 hash_bytes(const void *data, size_t len)
+{
+	const u8 *p = data;
+	u64 h = len * 0x9e3779b97f4a7c15ull;
+	for (; len >= 8; len -= 8, p += 8) {
+		u64 v;
+		memcpy(&v, p, 8);
+		h = hash_u64(h ^ v) + 0x632be59bd9b4e019ull;
+	}
+	u64 tail = 0;
+	memcpy(&tail, p, len);
+	return hash_u64(h ^ tail);
+}

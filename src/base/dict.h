@@ -1,0 +1,40 @@
+/*
+ * A hash table from a 64-bit key to a 32-bit value, open addressing, power-of-two sizes, no deletion.
+ * The engines key it with packed ids; strings go through strtab.
+ */
+#pragma once
+
+#include "base/types.h"
+
+enum { DICT_NONE = 0xffffffffu };
+
+struct dict_slot {
+	u64 key;
+	u32 value; /* DICT_NONE: free */
+	u32 spare;
+};
+
+struct dict {
+	struct dict_slot *slots;
+	u32 mask; /* number of slots - 1; 0 with slots == NULL */
+	u32 nr;
+};
+
+void dict_init(struct dict *d);
+void dict_done(struct dict *d);
+
+/* DICT_NONE when absent. */
+u32 dict_get(const struct dict *d, u64 key);
+/*
+ * The slot's value for key, inserting `fresh` (not DICT_NONE) when it is new: *ret tells which by comparison.
+ * 0 or -ENOMEM.
+ */
+int dict_add(struct dict *d, u64 key, u32 fresh, u32 *ret) must_check;
+
+/* A good 64-bit mixer, for those who build their own tables. */
+static inline u64 hash_u64(u64 v)
+{
+	v *= 0x9e3779b97f4a7c15ull;
+	return v ^ (v >> 32);
+}
+u64 hash_bytes(const void *data, size_t len);

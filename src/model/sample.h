@@ -1,0 +1,69 @@
+/*
+ * One thing that happened: what every source delivers and every analysis eats. Strings and payloads are borrowed from the
+ * source until the next batch is asked for; ids are small integers of the shard's tables.
+ */
+#pragma once
+
+#include "model/frame.h"
+#include "model/schema.h"
+
+/* What a sink needs of each sample; a source skips the work for the rest. */
+enum sample_needs {
+	NEED_CHAIN = 1 << 0,  /* sample.chain and sample.leaf */
+	NEED_LEAF = 1 << 1,   /* sample.leaf only */
+	NEED_RAW = 1 << 2,    /* raw payload and schema */
+	NEED_COMM = 1 << 3,   /* task name at that time */
+	NEED_ORDER = 1 << 4,  /* time order, over all CPUs */
+	NEED_BRANCH = 1 << 5,
+	NEED_READ = 1 << 6,
+};
+
+/* A task whose name was never recorded: perf shows ":TID". */
+#define COMM_UNNAMED(tid) (0x80000000u | (u32)(tid))
+#define COMM_IS_UNNAMED(comm) ((comm) & 0x80000000u)
+
+struct sample_branch {
+	u64 from;
+	u64 to;
+	u64 flags;
+};
+
+struct sample_value {
+	u64 id;
+	u64 value;
+	u64 lost;
+};
+
+struct sample {
+	u64 time_ns; /* on the source's timebase; 0 when the source has no times */
+	u64 period;  /* what the sample stands for: 1 when the source does not say */
+	u64 weight;
+	u64 ip;
+	u64 addr;
+	u64 data_src;
+	u64 id;
+	u64 cgroup;
+	u32 event; /* index into catalog.events */
+	s32 cpu;   /* -1: unknown */
+	s32 pid;
+	s32 tid;
+	u32 comm;  /* catalog.strings id, or COMM_UNNAMED */
+	u32 leaf;  /* frame of ip, FRAME_NONE when there is none */
+	u32 chain; /* node of shard.chains; the innermost frame; CHAIN_ROOT: no chain */
+	u32 mode;  /* enum frame_mode of ip */
+	u32 raw_size;
+	u32 missed; /* records lost before this one in its buffer; UINT32_MAX: lost, number unknown */
+	const void *raw; /* payload; NULL: none */
+	const struct schema *schema;
+	const struct sample_branch *branches;
+	const struct sample_value *values; /* group read, leader first */
+	u64 time_enabled_ns;
+	u64 time_running_ns;
+	u32 nr_branches;
+	u32 nr_values;
+};
+
+struct batch {
+	const struct sample *samples;
+	size_t nr;
+};

@@ -1,0 +1,162 @@
+/* base: arena, strbuf, vec, dict, strtab, bytes, num, diag, par. */
+#include "tap.h"
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/diag.h"
+#include "base/dict.h"
+#include "base/num.h"
+#include "base/par.h"
+#include "base/strbuf.h"
+#include "base/strtab.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+static void test_num(void)
+{
+	static const uint64_t values[] = { 0, 9, 10, 99, 100, 12345, 4294967295u, UINT64_MAX };
+	char got[32], want[32];
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		got[num_u64(got, values[i])] = 0;
+		snprintf(want, sizeof(want), "%" PRIu64, values[i]);
+		is_str(got, want, "num_u64");
+		got[num_hex(got, values[i])] = 0;
+		snprintf(want, sizeof(want), "%" PRIx64, values[i]);
+		is_str(got, want, "num_hex");
+	}
+	got[num_s64(got, INT64_MIN)] = 0;
+	is_str(got, "-9223372036854775808", "num_s64 of the smallest");
+	got[num_u64_pad0(got, 42, 6)] = 0;
+	is_str(got, "000042", "num_u64_pad0");
+	u64 v = 0;
+	ok(num_parse_u64("0x10", 0, &v) == 0 && v == 16, "parse hex");
+	ok(num_parse_u64("12x", 10, &v) == -EINVAL, "rest after the number is refused");
+	ok(num_parse_u64("-1", 10, &v) == -EINVAL, "a sign is refused");
+	ok(num_parse_u64("99999999999999999999", 10, &v) == -ERANGE, "too large");
+	ok(num_parse_size("64K", &v) == 0 && v == 65536, "64K");
+	ok(num_parse_size("2MB", &v) == 0 && v == 2u << 20, "2MB");
+	ok(num_parse_size("17179869184G", &v) == -ERANGE, "size overflow");
+	ok(num_parse_size("5Q", &v) == -EINVAL, "unknown unit");
+}
+
+static int drain_twice(void *ctx, const char *data, size_t len)
+{
+	struct strbuf *to = ctx;
+	strbuf_add(to, data, len);
+	return 0;
+}
+
+static void test_strbuf(void)
+{
+	struct strbuf s, all;
+	strbuf_init(&s);
+	for (int i = 0; i < 100; i++)
+		strbuf_printf(&s, "%d,", i);
+	ok(s.len == 290, "length after many appends");
+	strbuf_reset(&s);
+	strbuf_left(&s, "ab", 4);
+	strbuf_right(&s, "cd", 4);
+	strbuf_right(&s, "longer", 4);
+	is_str(strbuf_cstr(&s), "ab    cdlonger", "padding never cuts");
+	strbuf_done(&s);
+
+	strbuf_init(&all);
+	strbuf_init_drain(&s, 16, drain_twice, &all);
+	for (int i = 0; i < 50; i++)
+		strbuf_str(&s, "0123456789abcdef0123456789"); /* longer than the buffer */
+	ok(strbuf_flush(&s) == 0 && all.len == 50 * 26, "a drain receives everything");
+	strbuf_done(&s);
+	strbuf_done(&all);
+}
+
+static void test_tables(void)
+{
+	struct dict d;
+	dict_init(&d);
+	u32 got;
+	bool good = true;
+	for (u32 i = 0; i < 100000; i++)
+		good = good && !dict_add(&d, (u64)i << 32, i, &got) && got == i;
+	for (u32 i = 0; i < 100000; i++)
+		good = good && dict_get(&d, (u64)i << 32) == i;
+	ok(good, "dict keeps 100000 keys that differ in their high half only");
+	ok(dict_get(&d, 7) == DICT_NONE, "absent key");
+	dict_done(&d);
+
+	struct strtab t;
+	strtab_init(&t);
+	char name[16];
+	good = true;
+	for (int i = 0; i < 1000; i++) {
+		int n = snprintf(name, sizeof(name), "s%d", i);
+		good = good && strtab_add(&t, name, (size_t)n) == i + 1;
+	}
+	ok(good, "strtab numbers strings in order of arrival");
+	ok(strtab_add(&t, "s500", 4) == 501, "the same string, the same id");
+	is_str(strtab_str(&t, 501), "s500", "and back");
+	ok(strtab_find(&t, "s5000", 5) == -ENOENT, "find does not insert");
+	strtab_done(&t);
+}
+
+static void test_bytes(void)
+{
+	static const u8 data[] = { 1, 0, 0, 0, 2, 0, 'h', 'i', 0, 9 };
+	struct bytes b = bytes_of(data, sizeof(data), false);
+	is_u64(bytes_u32(&b), 1, "u32");
+	is_u64(bytes_u16(&b), 2, "u16");
+	is_str(bytes_cstr(&b), "hi", "string");
+	ok(!b.bad, "inside so far");
+	is_u64(bytes_u32(&b), 0, "past the end yields zero");
+	ok(b.bad, "and is remembered");
+	b = bytes_of(data, sizeof(data), true);
+	is_u64(bytes_u32(&b), 0x01000000, "swapped");
+	struct bytes sub = bytes_sub(&b, 100);
+	ok(sub.bad && b.bad && bytes_left(&sub) == 0, "a sub-cursor cannot be larger than its parent");
+}
+
+static void test_diag(void)
+{
+	struct diag d;
+	struct strbuf s;
+	diag_init(&d);
+	strbuf_init(&s);
+	ok(diag_error(&d, -EINVAL, "unknown event '%s'", "cylces") == -EINVAL, "diag_error returns its errno");
+	diag_span(&d, "cycles,cylces:u", 7, 6);
+	diag_hint(&d, "did you mean 'cycles'?");
+	diag_render(&d, "sonde stat", false, &s);
+	is_str(strbuf_cstr(&s),
+	       "sonde stat: unknown event 'cylces'\n"
+	       "  cycles,cylces:u\n"
+	       "         ^~~~~~\n"
+	       "  hint: did you mean 'cycles'?\n",
+	       "rendered with caret and hint");
+	strbuf_done(&s);
+	diag_done(&d);
+	ok(diag_error(NULL, -EIO, "x") == -EIO, "a NULL diag swallows");
+}
+
+static int count_up(void *ctx, unsigned index)
+{
+	atomic_fetch_add((atomic_uint *)ctx, index);
+	return index == 2 ? -EIO : 0;
+}
+
+static void test_par(void)
+{
+	atomic_uint sum = 0;
+	ok(par_run(4, count_up, &sum) == -EIO, "the first error comes back");
+	is_u64(sum, 6, "all four ran");
+	ok(par_cpus() >= 1, "at least one CPU");
+}
+
+int main(void)
+{
+	test_num();
+	test_strbuf();
+	test_tables();
+	test_bytes();
+	test_diag();
+	test_par();
+	return done_testing();
+}
