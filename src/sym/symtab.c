@@ -1,0 +1,275 @@
+#include "sym/symtab.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { LAST_SYMBOL_ROOM = 4096 };
+
+static size_t name_len(const struct symtab_sym *s)
+{
+	return s->name_len ? s->name_len : strlen(s->name);
+}
+
+static size_t underscores(const struct symtab_sym *s)
+{
+	size_t n = 0, len = s->name_len ? s->name_len : SIZE_MAX;
+	while (n < len && s->name[n] == '_')
+		n++;
+	return n;
+}
+
+/*
+ * Below 0: b is the better name for their common address; above 0: a is. This is perf's order (binding, underscores, length), so
+ * that both tools print the same alias.
+ */
+static int prefer(const struct symtab_sym *a, const struct symtab_sym *b, enum symtab_policy policy)
+{
+	if (policy == SYMTAB_BEST) {
+		int weak = (b->flags & SYMTAB_WEAK) - (a->flags & SYMTAB_WEAK);
+		if (weak)
+			return weak;
+		int local = (b->flags & SYMTAB_LOCAL) - (a->flags & SYMTAB_LOCAL);
+		if (local)
+			return local;
+		size_t ua = underscores(a), ub = underscores(b);
+		if (ua != ub)
+			return ua < ub ? 1 : -1;
+		size_t la = name_len(a), lb = name_len(b);
+		if (la != lb)
+			return la > lb ? 1 : -1;
+		return a->seq < b->seq ? 1 : -1;
+	}
+	return a->seq > b->seq ? 1 : -1;
+}
+
+struct order {
+	enum symtab_policy policy;
+};
+
+/* By start; at one start the best name comes last. */
+static int by_start(const void *a, const void *b, void *ctx)
+{
+	const struct symtab_sym *x = a, *y = b;
+	const struct order *o = ctx;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return prefer(x, y, o->policy);
+}
+
+static void sort_syms(struct symtab_sym *syms, size_t nr, enum symtab_policy policy)
+{
+	struct order o = { policy };
+	qsort_r(syms, nr, sizeof(*syms), by_start, &o);
+}
+
+int sweep_init(struct sweep *s, const u64 *at, u32 nr, enum symtab_policy policy)
+{
+	*s = (struct sweep){ .at = at, .nr = nr, .policy = policy };
+	s->gaps = calloc((size_t)nr + 1, sizeof(*s->gaps));
+	return s->gaps ? 0 : -ENOMEM;
+}
+
+void sweep_done(struct sweep *s)
+{
+	free(s->gaps);
+	vec_free(&s->hits);
+	*s = (struct sweep){ 0 };
+}
+
+/* The first question at or after start. */
+static u32 gap_of(struct sweep *s, u64 start)
+{
+	u32 g = s->gap;
+	if ((g == 0 || s->at[g - 1] < start) && (g == s->nr || start <= s->at[g]))
+		return g;
+	u32 lo = 0, hi = s->nr;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (s->at[mid] < start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return s->gap = lo;
+}
+
+static void gap_note(struct sweep *s, struct symtab_gap *g, const struct symtab_sym *sym)
+{
+	bool label = sym->end == sym->start && sym->name;
+	if (!g->any || sym->start < g->first)
+		g->first = sym->start;
+	if (!g->any || sym->start > g->last.start ||
+	    (sym->start == g->last.start && label && g->last.name && prefer(sym, &g->last, s->policy) > 0))
+		g->last = *sym;
+	if (!label && sym->start == g->last.start)
+		g->last.name = NULL;
+	g->covered = max(g->covered, sym->end);
+	g->any = true;
+}
+
+void sweep_add(struct sweep *s, const struct symtab_sym *sym)
+{
+	struct symtab_sym copy = *sym;
+	copy.seq = s->seq++;
+	u32 g = gap_of(s, sym->start);
+	gap_note(s, &s->gaps[g], &copy);
+	if (sym->end <= sym->start || g == s->nr || s->at[g] >= sym->end)
+		return;
+	struct symtab_sym *hit = vec_push(&s->hits);
+	if (hit)
+		*hit = copy;
+	else
+		s->failed = true;
+}
+
+/* The label before question i reaches to the next start, its section's end, or (being the last) to the end of the page after. */
+static bool label_covers(struct symtab_sym *label, u64 next, u64 at)
+{
+	u64 end = next;
+	if (next == UINT64_MAX)
+		end = ((label->start + LAST_SYMBOL_ROOM - 1) & ~(u64)(LAST_SYMBOL_ROOM - 1)) + LAST_SYMBOL_ROOM;
+	if (label->limit && end > label->limit)
+		end = label->limit;
+	label->end = end;
+	return at < end;
+}
+
+static void answer_labels(const struct sweep *s, struct symtab_sym *ret)
+{
+	/* Backwards for the next start after each question, which is parked in ret[].end; then forwards. */
+	u64 next = UINT64_MAX;
+	for (u32 i = s->nr; i-- > 0;) {
+		if (s->gaps[i + 1].any)
+			next = s->gaps[i + 1].first;
+		ret[i] = (struct symtab_sym){ .end = next };
+	}
+	const struct symtab_gap *before = NULL;
+	u64 covered = 0;
+	for (u32 i = 0; i < s->nr; i++) {
+		if (s->gaps[i].any)
+			before = &s->gaps[i];
+		covered = max(covered, s->gaps[i].covered);
+		struct symtab_sym label = before ? before->last : (struct symtab_sym){ 0 };
+		/* One inside a sized symbol is a place in that function, and does not name what follows it. */
+		bool covers = label.name && covered <= label.start && label_covers(&label, ret[i].end, s->at[i]);
+		ret[i] = covers ? label : (struct symtab_sym){ 0 };
+	}
+}
+
+int sweep_finish(struct sweep *s, struct symtab_sym *ret)
+{
+	if (s->failed)
+		return -ENOMEM;
+	answer_labels(s, ret);
+	if (!s->hits.nr)
+		return 0;
+	sort_syms(s->hits.at, s->hits.nr, s->policy);
+	/* Those that started, innermost on top; each is pushed and popped once, so the array itself can hold the stack. */
+	struct symtab_sym *stack = s->hits.at;
+	size_t depth = 0, next = 0;
+	for (u32 i = 0; i < s->nr; i++) {
+		u64 at = s->at[i];
+		while (next < s->hits.nr && s->hits.at[next].start <= at)
+			stack[depth++] = s->hits.at[next++];
+		while (depth && stack[depth - 1].end <= at)
+			depth--;
+		if (depth)
+			ret[i] = stack[depth - 1];
+	}
+	return 0;
+}
+
+/* Gives labels an end and drops those that lie inside a sized symbol; leaves what is left in order. */
+static size_t settle_labels(struct symtab_sym *all, size_t nr)
+{
+	u64 covered = 0;
+	size_t kept = 0;
+	for (size_t i = 0; i < nr; i++) {
+		struct symtab_sym s = all[i];
+		if (s.end > s.start) {
+			covered = max(covered, s.end);
+			all[kept++] = s;
+			continue;
+		}
+		/* The best label of a place comes last. */
+		u64 next = i + 1 < nr ? all[i + 1].start : UINT64_MAX;
+		if (s.start >= covered && next != s.start && label_covers(&s, next, s.start))
+			all[kept++] = s;
+	}
+	return kept;
+}
+
+static void piece_add(struct symtab *t, const struct symtab_sym *s, u64 start, u64 end)
+{
+	t->syms[t->nr] = *s;
+	t->syms[t->nr].start = start;
+	t->syms[t->nr].end = end;
+	t->base[t->nr++] = s->start;
+}
+
+/* Cuts overlapping symbols into pieces; the innermost, that is the one that starts last, has the word. */
+static void flatten(struct symtab *t, const struct symtab_sym *all, size_t nr, struct symtab_sym *stack)
+{
+	size_t depth = 0;
+	u64 at = 0;
+	for (size_t i = 0; i <= nr; i++) {
+		u64 until = i < nr ? all[i].start : UINT64_MAX;
+		while (depth && at < until) {
+			struct symtab_sym *top = &stack[depth - 1];
+			u64 end = min(top->end, until);
+			if (end > at) {
+				piece_add(t, top, at, end);
+				at = end;
+			}
+			if (top->end <= at)
+				depth--;
+		}
+		if (i < nr) {
+			at = max(at, until);
+			stack[depth++] = all[i];
+		}
+	}
+}
+
+int symtab_build(struct symtab *t, struct symtab_sym *all, size_t nr, enum symtab_policy policy)
+{
+	*t = (struct symtab){ 0 };
+	sort_syms(all, nr, policy);
+	nr = settle_labels(all, nr);
+	/* n intervals have 2n ends, so at most 2n pieces. */
+	t->syms = calloc(2 * nr + 1, sizeof(*t->syms));
+	t->base = calloc(2 * nr + 1, sizeof(*t->base));
+	struct symtab_sym *stack = calloc(nr + 1, sizeof(*stack));
+	if (t->syms && t->base && stack)
+		flatten(t, all, nr, stack);
+	bool good = t->syms && t->base && stack;
+	free(stack);
+	free(all);
+	if (good)
+		return 0;
+	symtab_done(t);
+	return -ENOMEM;
+}
+
+void symtab_done(struct symtab *t)
+{
+	free(t->syms);
+	free(t->base);
+	*t = (struct symtab){ 0 };
+}
+
+const struct symtab_sym *symtab_find(const struct symtab *t, u64 at, u64 *base)
+{
+	u32 lo = 0, hi = t->nr;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (t->syms[mid].start <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || at >= t->syms[lo - 1].end)
+		return NULL;
+	*base = t->base[lo - 1];
+	return &t->syms[lo - 1];
+}
