@@ -356,7 +356,9 @@ bool elfimg_funcs_next(struct elfimg_funcs *it, struct elfimg_func *ret)
 			continue;
 		if (!s.size && e->type != ET_REL && s.value - sec.addr < sec.size)
 			limit = start + (sec.size - (s.value - sec.addr));
-		*ret = (struct elfimg_func){ .start = start, .size = s.size, .limit = limit, .name = s.name, .bind = s.bind };
+		*ret = (struct elfimg_func){
+			.start = start, .size = s.size, .limit = limit, .name = s.name, .bind = s.bind, .type = s.type
+		};
 		return true;
 	}
 	return false;

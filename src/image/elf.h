@@ -115,6 +115,7 @@ struct elfimg_func {
 	u64 limit; /* where a function without a size ends at the latest: its section's end */
 	const char *name; /* borrowed from e */
 	u8 bind; /* STB_* */
+	u8 type; /* STT_FUNC, STT_GNU_IFUNC or STT_NOTYPE */
 };
 
 bool elfimg_funcs_init(struct elfimg_funcs *it, const struct elfimg *e, const struct elfimg *runtime, u32 type);

@@ -9,6 +9,7 @@
 struct plt_stub {
 	struct plt_hit hit;
 	u64 slot;
+	u32 index; /* 1 + which relocation of .rela.plt, where the stub tells that instead; 0: it does not */
 };
 
 struct plt_stubs {
@@ -32,6 +33,17 @@ static bool slot_x86(const u8 *code, size_t len, u64 vaddr, u64 *slot)
 	return true;
 }
 
+/* The lazy half of a stub in two sections: endbr64; push $index; jmp .plt */
+static bool index_x86(const u8 *code, size_t len, u32 *index)
+{
+	if (len < 9 || memcmp(code, "\xf3\x0f\x1e\xfa\x68", 5))
+		return false;
+	u32 i;
+	memcpy(&i, code + 5, sizeof(i));
+	*index = i < UINT32_MAX ? i + 1 : 0;
+	return *index;
+}
+
 static bool stub_x86(const struct elfimg_section *sec, const u8 *code, u64 at, struct plt_stub *st)
 {
 	u64 step = sec->entsize == 8 || sec->entsize == 16 ? sec->entsize : !strcmp(sec->name, ".plt.got") ? 8 : 16;
@@ -39,7 +51,8 @@ static bool stub_x86(const struct elfimg_section *sec, const u8 *code, u64 at, s
 	u64 end = min(start + step, sec->size);
 	st->hit.start = start;
 	st->hit.end = end;
-	return slot_x86(code + start, end - start, sec->addr + start, &st->slot);
+	return slot_x86(code + start, end - start, sec->addr + start, &st->slot) ||
+	       index_x86(code + start, end - start, &st->index);
 }
 
 static u32 insn_arm64(const u8 *code, u64 at)
@@ -146,6 +159,22 @@ static void name_stub(const struct elfimg *e, const struct elfimg_symtab *t, u32
 	}
 }
 
+/* Stubs that only know their number get the slot that the numbered relocation fills. */
+static void slots_by_index(const struct elfimg *e, struct plt_stubs *stubs)
+{
+	struct elfimg_section sec;
+	if (!e->is64 || !elfimg_section_by_name(e, ".rela.plt", &sec) || sec.type != SHT_RELA)
+		return;
+	const u8 *data = elfimg_section_data(e, &sec);
+	for (size_t i = 0; data && i < stubs->nr; i++) {
+		struct plt_stub *st = &stubs->at[i];
+		if (!st->index || st->index > sec.size / sizeof(Elf64_Rela))
+			continue;
+		struct bytes b = bytes_of(data + (st->index - 1) * sizeof(Elf64_Rela), sizeof(Elf64_Rela), e->swap);
+		st->slot = bytes_u64(&b);
+	}
+}
+
 /* .rela.plt is short; .rela.dyn can be large, and only .plt.got needs it. */
 static void name_stubs(const struct elfimg *e, const char *relocs, struct plt_stubs *stubs)
 {
@@ -198,6 +227,7 @@ int plt_find(const struct elfimg *e, const u64 *offsets, size_t nr, struct plt_h
 		free(stubs.at);
 		return err;
 	}
+	slots_by_index(e, &stubs);
 	qsort(stubs.at, stubs.nr, sizeof(*stubs.at), by_slot);
 	name_stubs(e, ".rela.plt", &stubs);
 	if (!all_named(&stubs))

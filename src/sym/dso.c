@@ -136,39 +136,66 @@ static int find_plain(const struct dso *d, const u64 *at, u32 nr, struct symtab_
 	return err;
 }
 
-static int by_value(const void *a, const void *b)
+struct target {
+	u64 at;
+	const char *name;
+};
+
+static int by_target(const void *a, const void *b)
 {
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-	return (x > y) - (x < y);
+	const struct target *x = a, *y = b;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* The plainest of an indirect function's names is the one its callers wrote: strlen, not __strlen or __GI_strlen. */
+static bool is_plainer(const char *a, const char *b)
+{
+	size_t ua = strspn(a, "_"), ub = strspn(b, "_");
+	return ua != ub ? ua < ub : strlen(a) < strlen(b);
+}
+
+static void name_targets(const struct dso *d, struct target *targets, size_t nr)
+{
+	struct dso_tables t = tables_of(d);
+	for (int i = 0; i < 2; i++) {
+		struct elfimg_funcs it;
+		struct elfimg_func f;
+		if (!t.files[i] || !elfimg_funcs_init(&it, t.files[i], &d->image, t.types[i]))
+			continue;
+		while (elfimg_funcs_next(&it, &f)) {
+			struct target key = { .at = f.start }, *hit;
+			if (f.type != STT_GNU_IFUNC || !(hit = bsearch(&key, targets, nr, sizeof(key), by_target)))
+				continue;
+			if (!hit->name || is_plainer(f.name, hit->name))
+				hit->name = f.name;
+		}
+	}
 }
 
 /* A stub of an indirect function inside the image carries no name: it is called what its resolver is called. */
 static int name_by_target(const struct dso *d, struct plt_hit *hits, size_t nr)
 {
-	_cleanup_free_ u64 *targets = calloc(nr + 1, sizeof(*targets));
-	_cleanup_free_ struct symtab_sym *syms = calloc(nr + 1, sizeof(*syms));
-	if (!targets || !syms)
+	_cleanup_free_ struct target *targets = calloc(nr + 1, sizeof(*targets));
+	if (!targets)
 		return -ENOMEM;
-	size_t all = 0;
-	u32 distinct = 0;
+	size_t all = 0, distinct = 0;
 	for (size_t i = 0; i < nr; i++)
 		if (!hits[i].name && hits[i].target)
-			targets[all++] = hits[i].target;
+			targets[all++].at = hits[i].target;
 	if (!all)
 		return 0;
-	qsort(targets, all, sizeof(*targets), by_value);
+	qsort(targets, all, sizeof(*targets), by_target);
 	for (size_t i = 0; i < all; i++)
-		if (!i || targets[i] != targets[i - 1])
+		if (!i || targets[i].at != targets[distinct - 1].at)
 			targets[distinct++] = targets[i];
-	int err = find_plain(d, targets, distinct, syms);
-	for (size_t i = 0; i < nr && !err; i++) {
-		if (hits[i].name || !hits[i].target)
-			continue;
-		u64 *t = bsearch(&hits[i].target, targets, distinct, sizeof(*targets), by_value);
-		if (t && syms[t - targets].name && syms[t - targets].start == *t)
-			hits[i].name = syms[t - targets].name;
+	name_targets(d, targets, distinct);
+	for (size_t i = 0; i < nr; i++) {
+		struct target key = { .at = hits[i].target };
+		struct target *hit = hits[i].name ? NULL : bsearch(&key, targets, distinct, sizeof(key), by_target);
+		if (hit)
+			hits[i].name = hit->name;
 	}
-	return err;
+	return 0;
 }
 
 static int find_stubs(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)

@@ -1,45 +1,48 @@
 #include "sym/symtab.h"
+#include "image/demangle.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { LAST_SYMBOL_ROOM = 4096 };
 
-static size_t name_len(const struct symtab_sym *s)
-{
-	return s->name_len ? s->name_len : strlen(s->name);
-}
+struct looks {
+	size_t underscores;
+	size_t len;
+};
 
-static size_t underscores(const struct symtab_sym *s)
+/* Names are compared as they will be read. Symbols at one address are few, so demangling twice does no harm. */
+static struct looks looks_of(const struct symtab_sym *s)
 {
-	size_t n = 0, len = s->name_len ? s->name_len : SIZE_MAX;
-	while (n < len && s->name[n] == '_')
+	_cleanup_free_ char *pretty = s->name_len ? NULL : demangle(s->name, DEMANGLE_SHORT);
+	const char *name = pretty ? pretty : s->name;
+	size_t len = s->name_len ? s->name_len : strlen(name);
+	size_t n = 0;
+	while (n < len && name[n] == '_')
 		n++;
-	return n;
+	return (struct looks){ n, len };
 }
 
 /*
- * Below 0: b is the better name for their common address; above 0: a is. This is perf's order (binding, underscores, length), so
- * that both tools print the same alias.
+ * Below 0: b is the better name for their common address; above 0: a is. This is perf's order (binding, underscores,
+ * length), so that both tools print the same alias.
  */
 static int prefer(const struct symtab_sym *a, const struct symtab_sym *b, enum symtab_policy policy)
 {
-	if (policy == SYMTAB_BEST) {
-		int weak = (b->flags & SYMTAB_WEAK) - (a->flags & SYMTAB_WEAK);
-		if (weak)
-			return weak;
-		int local = (b->flags & SYMTAB_LOCAL) - (a->flags & SYMTAB_LOCAL);
-		if (local)
-			return local;
-		size_t ua = underscores(a), ub = underscores(b);
-		if (ua != ub)
-			return ua < ub ? 1 : -1;
-		size_t la = name_len(a), lb = name_len(b);
-		if (la != lb)
-			return la > lb ? 1 : -1;
-		return a->seq < b->seq ? 1 : -1;
-	}
-	return a->seq > b->seq ? 1 : -1;
+	if (policy == SYMTAB_LAST)
+		return a->seq > b->seq ? 1 : -1;
+	int weak = (b->flags & SYMTAB_WEAK) - (a->flags & SYMTAB_WEAK);
+	if (weak)
+		return weak;
+	int local = (b->flags & SYMTAB_LOCAL) - (a->flags & SYMTAB_LOCAL);
+	if (local)
+		return local;
+	struct looks la = looks_of(a), lb = looks_of(b);
+	if (la.underscores != lb.underscores)
+		return la.underscores < lb.underscores ? 1 : -1;
+	if (la.len != lb.len)
+		return la.len > lb.len ? 1 : -1;
+	return a->seq < b->seq ? 1 : -1;
 }
 
 struct order {
