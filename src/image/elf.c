@@ -1,6 +1,5 @@
 /*
- * ELF by hand: the gABI's tables, read in place. libelf would do the same work through one call and one copied structure
- * per symbol; see tests/bench_sym for what that costs.
+ * ELF by hand: the gABI's tables, read in place. libelf would do the same work through a call and a copy per symbol.
  */
 #include "image/elf.h"
 #include "base/bytes.h"
@@ -265,7 +264,7 @@ bool elfimg_symtab(const struct elfimg *e, u32 type, struct elfimg_symtab *ret)
 		return false;
 	t.nr = sec.size / t.entsize;
 	t.strs_size = terminated_size(t.strs, strs.size);
-	if (t.nr < 2 || !t.strs_size)
+	if (t.nr < 2 || !t.strs_size || t.strs[0])
 		return false;
 	*ret = t;
 	return true;
@@ -295,8 +294,7 @@ void elfimg_sym(const struct elfimg *e, const struct elfimg_symtab *t, size_t in
 	ret->type = info & 0xf;
 	ret->bind = info >> 4;
 	ret->visibility = other & 3;
-	if (name < t->strs_size)
-		ret->name = t->strs + name;
+	ret->name = t->strs + (name < t->strs_size ? name : 0);
 }
 
 bool elfimg_funcs_init(struct elfimg_funcs *it, const struct elfimg *e, const struct elfimg *runtime, u32 type)
@@ -342,7 +340,8 @@ bool elfimg_funcs_next(struct elfimg_funcs *it, struct elfimg_func *ret)
 		struct elfimg_sym s;
 		struct elfimg_section sec;
 		elfimg_sym(e, &it->tab, it->at++, &s);
-		if (!sym_names_code(&s) || !s.name[0] || is_mapping_symbol(e, s.name))
+		/* Names are not looked at (but on ARM): the string table stays out of the cache. */
+		if (!sym_names_code(&s) || s.name == it->tab.strs || is_mapping_symbol(e, s.name))
 			continue;
 		/* The section is looked at only where the symbol says too little. */
 		bool look = !s.size || s.type == STT_NOTYPE || e->type == ET_REL;

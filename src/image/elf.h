@@ -113,7 +113,7 @@ struct elfimg_func {
 	u64 start;
 	u64 size;  /* 0: not told by the file */
 	u64 limit; /* where a function without a size ends at the latest: its section's end */
-	const char *name; /* borrowed from e */
+	const char *name; /* borrowed from e; a broken file may give "" */
 	u8 bind; /* STB_* */
 	u8 type; /* STT_FUNC, STT_GNU_IFUNC or STT_NOTYPE */
 };

@@ -9,6 +9,7 @@
 struct plt_stub {
 	struct plt_hit hit;
 	u64 slot;
+	u64 head_start, head_end; /* of the lazy binder's entry, if it may be that; end 0: no */
 	u32 index; /* 1 + which relocation of .rela.plt, where the stub tells that instead; 0: it does not */
 };
 
@@ -70,7 +71,7 @@ static bool is_adrp_x16(u32 insn)
 /* [bti c] adrp x16, page; ldr x17, [x16, #lo]; add x16, ...; [autia1716] br x17 */
 static bool stub_arm64(const struct elfimg_section *sec, const u8 *code, u64 at, struct plt_stub *st)
 {
-	enum { BTI_C = 0xd503245f, LONGEST = 24 };
+	enum { BTI_C = 0xd503245f, BR_X17 = 0xd61f0220, LONGEST = 24 };
 	u64 adrp = at & ~(u64)3;
 	if (adrp + 4 <= sec->size && insn_arm64(code, adrp) == BTI_C)
 		adrp += 4;
@@ -80,8 +81,10 @@ static bool stub_arm64(const struct elfimg_section *sec, const u8 *code, u64 at,
 		adrp -= 4;
 	}
 	u64 start = adrp >= 4 && insn_arm64(code, adrp - 4) == BTI_C ? adrp - 4 : adrp;
-	u64 step = sec->entsize == 24 || start != adrp ? 24 : 16;
-	if (at - start >= step && at >= start)
+	/* With a landing pad or a signed pointer it is two instructions longer. */
+	bool plain = start == adrp && adrp + 16 <= sec->size && insn_arm64(code, adrp + 12) == BR_X17;
+	u64 step = plain ? 16 : 24;
+	if (at - start >= step)
 		return false;
 	u32 page = insn_arm64(code, adrp), ldr = insn_arm64(code, adrp + 4);
 	if ((ldr & 0xffc003ff) != 0xf9400211)
@@ -110,18 +113,17 @@ static int find_stubs(const struct elfimg *e, const struct elfimg_section *sec, 
 			return -ENOMEM;
 		st->hit.offset = offsets[i];
 		bool known = e->machine == EM_X86_64 ? stub_x86(sec, code, at, st) : stub_arm64(sec, code, at, st);
-		if (!known) {
-			/* What is no stub at the front of .plt is the lazy binder's entry. */
-			u64 head = e->machine == EM_X86_64 ? 16 : 32;
-			bool is_head = at < head && !strcmp(sec->name, ".plt");
-			st->hit.start = 0;
-			st->hit.end = is_head ? min(head, sec->size) : 0;
-			st->hit.name = is_head ? ".plt" : NULL;
-			st->slot = 0;
-		}
-		st->hit.start += sec->offset;
-		if (st->hit.end)
+		if (known) {
+			st->hit.start += sec->offset;
 			st->hit.end += sec->offset;
+		} else {
+			st->hit.start = st->hit.end = st->slot = 0;
+		}
+		u64 head = e->machine == EM_X86_64 ? 16 : 32;
+		if (at < head && !strcmp(sec->name, ".plt")) {
+			st->head_start = sec->offset;
+			st->head_end = sec->offset + min(head, sec->size);
+		}
 	}
 	return 0;
 }
@@ -209,6 +211,18 @@ static int by_offset(const void *a, const void *b)
 	return (x->hit.offset > y->hit.offset) - (x->hit.offset < y->hit.offset);
 }
 
+/* What no relocation names at the front of .plt is the way into the dynamic linker. */
+static struct plt_hit settled(const struct plt_stub *st)
+{
+	struct plt_hit hit = st->hit;
+	if (!hit.name && !hit.target && st->head_end) {
+		hit.start = st->head_start;
+		hit.end = st->head_end;
+		hit.name = ".plt";
+	}
+	return hit;
+}
+
 int plt_find(const struct elfimg *e, const u64 *offsets, size_t nr, struct plt_hit **hits, size_t *nr_hits)
 {
 	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
@@ -236,7 +250,7 @@ int plt_find(const struct elfimg *e, const u64 *offsets, size_t nr, struct plt_h
 	struct plt_hit *out = calloc(stubs.nr, sizeof(*out));
 	if (out) {
 		for (size_t i = 0; i < stubs.nr; i++)
-			out[i] = stubs.at[i].hit;
+			out[i] = settled(&stubs.at[i]);
 		*hits = out;
 		*nr_hits = stubs.nr;
 	}

@@ -128,7 +128,7 @@ static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_
 {
 	for (u32 i = 0; i < g->nr_questions; i++) {
 		struct answer *a = &g->answers[i];
-		if (!syms[i].name)
+		if (!syms[i].name || !syms[i].name[0])
 			continue;
 		*a = (struct answer){ .start = syms[i].start, .end = syms[i].end };
 		bool again = i && g->answers[i - 1].name && g->answers[i - 1].start == a->start;
