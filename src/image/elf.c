@@ -333,10 +333,20 @@ static bool func_place(const struct elfimg_funcs *it, const struct elfimg_sym *s
 	return it->addresses || elfimg_offset_of(it->runtime, addr, start);
 }
 
+/* Steps over what is plainly no code without decoding it. */
+static void skip_data(struct elfimg_funcs *it)
+{
+	const struct elfimg_symtab *t = &it->tab;
+	size_t info = it->e->is64 ? offsetof(Elf64_Sym, st_info) : offsetof(Elf32_Sym, st_info);
+	enum { CODE = 1 << STT_NOTYPE | 1 << STT_FUNC | 1 << STT_GNU_IFUNC };
+	while (it->at < t->nr && !(CODE >> (t->syms[it->at * t->entsize + info] & 0xf) & 1))
+		it->at++;
+}
+
 bool elfimg_funcs_next(struct elfimg_funcs *it, struct elfimg_func *ret)
 {
 	const struct elfimg *e = it->e;
-	while (it->at < it->tab.nr) {
+	for (skip_data(it); it->at < it->tab.nr; skip_data(it)) {
 		struct elfimg_sym s;
 		struct elfimg_section sec;
 		elfimg_sym(e, &it->tab, it->at++, &s);

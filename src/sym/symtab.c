@@ -76,53 +76,74 @@ void sweep_done(struct sweep *s)
 {
 	free(s->gaps);
 	vec_free(&s->hits);
+	vec_free(&s->labels);
 	*s = (struct sweep){ 0 };
 }
 
-/* The first question at or after start. */
+/* The first question at or after start. The search has no branch to mispredict: symbols come in any order. */
 static u32 gap_of(struct sweep *s, u64 start)
 {
 	u32 g = s->gap;
 	if ((g == 0 || s->at[g - 1] < start) && (g == s->nr || start <= s->at[g]))
 		return g;
-	u32 lo = 0, hi = s->nr;
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-		if (s->at[mid] < start)
-			lo = mid + 1;
-		else
-			hi = mid;
+	const u64 *base = s->at;
+	for (u32 n = s->nr; n > 1;) {
+		u32 half = n / 2;
+		base += half * (u32)(base[half - 1] < start);
+		n -= half;
 	}
-	return s->gap = lo;
+	return s->gap = (u32)(base - s->at) + (s->nr && *base < start);
+}
+
+static void gap_label(struct sweep *s, struct symtab_gap *g, const struct symtab_sym *sym)
+{
+	struct symtab_sym *to = g->label ? &s->labels.at[g->label - 1] : vec_push(&s->labels);
+	if (!to) {
+		s->failed = true;
+		return;
+	}
+	*to = *sym;
+	to->seq = s->seq;
+	g->label = (u32)(to - s->labels.at) + 1;
+}
+
+static bool label_is_better(const struct sweep *s, const struct symtab_gap *g, const struct symtab_sym *sym)
+{
+	struct symtab_sym next = *sym;
+	next.seq = s->seq;
+	return g->label && prefer(&next, &s->labels.at[g->label - 1], s->policy) > 0;
 }
 
 static void gap_note(struct sweep *s, struct symtab_gap *g, const struct symtab_sym *sym)
 {
 	bool label = sym->end == sym->start && sym->name;
+	bool later = !g->any || sym->start > g->last;
 	if (!g->any || sym->start < g->first)
 		g->first = sym->start;
-	if (!g->any || sym->start > g->last.start ||
-	    (sym->start == g->last.start && label && g->last.name && prefer(sym, &g->last, s->policy) > 0))
-		g->last = *sym;
-	if (!label && sym->start == g->last.start)
-		g->last.name = NULL;
+	if (later)
+		g->last = sym->start;
 	g->covered = max(g->covered, sym->end);
 	g->any = true;
+	if (label && (later || (sym->start == g->last && label_is_better(s, g, sym))))
+		gap_label(s, g, sym);
+	else if (!label && sym->start == g->last)
+		g->label = 0;
 }
 
 void sweep_add(struct sweep *s, const struct symtab_sym *sym)
 {
-	struct symtab_sym copy = *sym;
-	copy.seq = s->seq++;
+	s->seq++;
 	u32 g = gap_of(s, sym->start);
-	gap_note(s, &s->gaps[g], &copy);
+	gap_note(s, &s->gaps[g], sym);
 	if (sym->end <= sym->start || g == s->nr || s->at[g] >= sym->end)
 		return;
 	struct symtab_sym *hit = vec_push(&s->hits);
-	if (hit)
-		*hit = copy;
-	else
+	if (hit) {
+		*hit = *sym;
+		hit->seq = s->seq;
+	} else {
 		s->failed = true;
+	}
 }
 
 /* The label before question i reaches to the next start, its section's end, or (being the last) to the end of the page after. */
@@ -152,7 +173,9 @@ static void answer_labels(const struct sweep *s, struct symtab_sym *ret)
 		if (s->gaps[i].any)
 			before = &s->gaps[i];
 		covered = max(covered, s->gaps[i].covered);
-		struct symtab_sym label = before ? before->last : (struct symtab_sym){ 0 };
+		struct symtab_sym label = { 0 };
+		if (before && before->label)
+			label = s->labels.at[before->label - 1];
 		/* One inside a sized symbol is a place in that function, and does not name what follows it. */
 		bool covers = label.name && covered <= label.start && label_covers(&label, ret[i].end, s->at[i]);
 		ret[i] = covers ? label : (struct symtab_sym){ 0 };

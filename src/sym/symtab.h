@@ -42,10 +42,11 @@ struct symtab_sym {
 };
 
 struct symtab_gap {
-	u64 first;               /* smallest start in the gap; UINT64_MAX: none */
-	u64 covered;             /* greatest end */
-	struct symtab_sym last;  /* the symbol with the greatest start; its name is NULL when that is a sized one */
-	bool any;
+	u64 first;   /* smallest start in the gap */
+	u64 last;    /* greatest start */
+	u64 covered; /* greatest end */
+	u32 label;   /* 1 + index of the label at `last`; 0: what starts there has a size, or no name */
+	bool any;    /* false: no symbol starts here */
 };
 
 struct sweep {
@@ -56,7 +57,8 @@ struct sweep {
 	enum symtab_policy policy;
 	bool failed;   /* no memory */
 	struct symtab_gap *gaps; /* nr + 1 */
-	VEC(struct symtab_sym) hits;
+	VEC(struct symtab_sym) hits;   /* sized ones with a question inside */
+	VEC(struct symtab_sym) labels; /* at most one a gap */
 };
 
 int sweep_init(struct sweep *s, const u64 *at, u32 nr, enum symtab_policy policy) must_check;
