@@ -68,10 +68,18 @@ static bool is_adrp_x16(u32 insn)
 	return (insn & 0x9f00001f) == 0x90000010;
 }
 
+/* [bti c] stp x16, x30, [sp, #-16]!: the header saves what it needs; no stub does. */
+static bool is_head_arm64(const struct elfimg_section *sec, const u8 *code)
+{
+	return sec->size >= 8 && (insn_arm64(code, 0) == 0xa9bf7bf0 || insn_arm64(code, 4) == 0xa9bf7bf0);
+}
+
 /* [bti c] adrp x16, page; ldr x17, [x16, #lo]; add x16, ...; [autia1716] br x17 */
 static bool stub_arm64(const struct elfimg_section *sec, const u8 *code, u64 at, struct plt_stub *st)
 {
 	enum { BTI_C = 0xd503245f, BR_X17 = 0xd61f0220, LONGEST = 24 };
+	if (at < 32 && is_head_arm64(sec, code))
+		return false;
 	u64 adrp = at & ~(u64)3;
 	if (adrp + 4 <= sec->size && insn_arm64(code, adrp) == BTI_C)
 		adrp += 4;
