@@ -20,7 +20,7 @@ static void say(struct kernel_syms *k, const char *note, const char *hint)
 static const struct image_info *kernel_of(const struct catalog *c)
 {
 	vec_for_each(&c->images, info)
-		if (info->kind == IMAGE_KIND_KERNEL)
+		if (info->kind == IMAGE_KIND_KERNEL && strncmp(info->path, "[guest", 6))
 			return info;
 	return NULL;
 }
