@@ -63,6 +63,8 @@ struct job {
 	atomic_uint next;
 };
 
+enum { LONGEST_NAME = 16 << 10, ALL_NAMES = 256 << 20 };
+
 /* Radix sort by place, eight bits a pass; passes in which all agree are left out. */
 static void sort_places(struct place *a, struct place *spare, u32 nr)
 {
@@ -106,15 +108,19 @@ static int ask(struct group *g, struct arena *arena)
 	return g->answers ? 0 : -ENOMEM;
 }
 
-/* The text of a name, copied, because the file it stands in will be closed. */
+/*
+ * The text of a name, copied, because the file it stands in will be closed. A name longer than anyone can read is cut: the
+ * string table of a crafted file may be one name, shared by all.
+ */
 static const char *final_name(const struct symtab_sym *s, enum demangle_style style, struct arena *arena)
 {
-	size_t len = s->name_len ? s->name_len : strlen(s->name);
+	size_t len = s->name_len ? s->name_len : strnlen(s->name, LONGEST_NAME);
 	const char *suffix = s->flags & SYMTAB_PLT ? "@plt" : "";
 	_cleanup_free_ char *pretty = s->name_len ? NULL : demangle(s->name, style);
 	const char *from = pretty ? pretty : s->name;
 	if (pretty)
 		len = strlen(pretty);
+	len = min(len, (size_t)LONGEST_NAME);
 	size_t tail = strlen(suffix);
 	char *to = arena_alloc(arena, len + tail + 1);
 	if (!to)
@@ -122,21 +128,6 @@ static const char *final_name(const struct symtab_sym *s, enum demangle_style st
 	memcpy(to, from, len);
 	memcpy(to + len, suffix, tail + 1);
 	return to;
-}
-
-static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_style style, struct arena *arena)
-{
-	for (u32 i = 0; i < g->nr_questions; i++) {
-		struct answer *a = &g->answers[i];
-		if (!syms[i].name || !syms[i].name[0])
-			continue;
-		*a = (struct answer){ .start = syms[i].start, .end = syms[i].end };
-		bool again = i && g->answers[i - 1].name && g->answers[i - 1].start == a->start;
-		a->name = again ? g->answers[i - 1].name : final_name(&syms[i], style, arena);
-		if (!a->name)
-			return -ENOMEM;
-	}
-	return 0;
 }
 
 printf_like(2, 3) static void group_note(struct group *g, const char *fmt, ...)
@@ -149,6 +140,26 @@ printf_like(2, 3) static void group_note(struct group *g, const char *fmt, ...)
 	va_end(ap);
 	free(g->note);
 	g->note = strbuf_steal(&s);
+}
+
+static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_style style, struct arena *arena)
+{
+	size_t before = arena->total_bytes;
+	for (u32 i = 0; i < g->nr_questions; i++) {
+		struct answer *a = &g->answers[i];
+		if (!syms[i].name || !syms[i].name[0])
+			continue;
+		*a = (struct answer){ .start = syms[i].start, .end = syms[i].end };
+		if (arena->total_bytes - before > ALL_NAMES) {
+			group_note(g, "%s: the names of its functions are too long: some are left out", g->info->path);
+			return 0;
+		}
+		bool again = i && g->answers[i - 1].name && g->answers[i - 1].start == a->start;
+		a->name = again ? g->answers[i - 1].name : final_name(&syms[i], style, arena);
+		if (!a->name)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 /* Pseudo files have no symbols, and that is no news to anyone. */

@@ -6,15 +6,22 @@
 
 enum { LAST_SYMBOL_ROOM = 4096 };
 
+/* How a name looks to a reader. Names are compared as they will be read, within reason. */
 struct looks {
 	size_t underscores;
 	size_t len;
 };
 
-/* Names are compared as they will be read. Symbols at one address are few, so demangling twice does no harm. */
-static struct looks looks_of(const struct symtab_sym *s)
+/* A crafted table could ask for millions. */
+enum { DEMANGLE_BUDGET = 16384, DEMANGLE_LONGEST = 4096 };
+
+static struct looks looks_of(const struct symtab_sym *s, u32 *budget)
 {
-	_cleanup_free_ char *pretty = s->name_len ? NULL : demangle(s->name, DEMANGLE_SHORT);
+	_cleanup_free_ char *pretty = NULL;
+	if (!s->name_len && *budget && strnlen(s->name, DEMANGLE_LONGEST) < DEMANGLE_LONGEST) {
+		(*budget)--;
+		pretty = demangle(s->name, DEMANGLE_SHORT);
+	}
 	const char *name = pretty ? pretty : s->name;
 	size_t len = s->name_len ? s->name_len : strlen(name);
 	size_t n = 0;
@@ -23,51 +30,72 @@ static struct looks looks_of(const struct symtab_sym *s)
 	return (struct looks){ n, len };
 }
 
-/*
- * Below 0: b is the better name for their common address; above 0: a is. This is perf's order (binding, underscores,
- * length), so that both tools print the same alias.
- */
-static int prefer(const struct symtab_sym *a, const struct symtab_sym *b, enum symtab_policy policy)
+/* Lower is better: a strong global name, then a local one, then a weak one. */
+static int binding(const struct symtab_sym *s)
 {
-	if (policy == SYMTAB_LAST)
-		return a->seq > b->seq ? 1 : -1;
-	int weak = (b->flags & SYMTAB_WEAK) - (a->flags & SYMTAB_WEAK);
-	if (weak)
-		return weak;
-	int local = (b->flags & SYMTAB_LOCAL) - (a->flags & SYMTAB_LOCAL);
-	if (local)
-		return local;
-	struct looks la = looks_of(a), lb = looks_of(b);
-	if (la.underscores != lb.underscores)
-		return la.underscores < lb.underscores ? 1 : -1;
-	if (la.len != lb.len)
-		return la.len > lb.len ? 1 : -1;
-	return a->seq < b->seq ? 1 : -1;
+	return s->flags & (SYMTAB_WEAK | SYMTAB_LOCAL);
 }
 
-struct order {
-	enum symtab_policy policy;
-};
-
-/* By start; at one start the best name comes last. */
+/* By start; at one start the better binding (or what was told last) comes last. */
 static int by_start(const void *a, const void *b, void *ctx)
 {
+	static const int worth[] = { [0] = 3, [SYMTAB_LOCAL] = 2, [SYMTAB_WEAK] = 1, [SYMTAB_WEAK | SYMTAB_LOCAL] = 0 };
 	const struct symtab_sym *x = a, *y = b;
-	const struct order *o = ctx;
+	const enum symtab_policy *policy = ctx;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return prefer(x, y, o->policy);
+	int wx = worth[binding(x)], wy = worth[binding(y)];
+	if (*policy == SYMTAB_BEST && wx != wy)
+		return wx < wy ? -1 : 1;
+	return x->seq < y->seq ? -1 : 1;
 }
 
-static void sort_syms(struct symtab_sym *syms, size_t nr, enum symtab_policy policy)
+/* Of symbols that share start and binding: fewer leading underscores, then the longer name, then the first. */
+static void best_last(struct symtab_sym *syms, size_t nr, u32 *budget)
 {
-	struct order o = { policy };
-	qsort_r(syms, nr, sizeof(*syms), by_start, &o);
+	size_t best = 0;
+	struct looks top = looks_of(&syms[0], budget);
+	for (size_t i = 1; i < nr; i++) {
+		struct looks l = looks_of(&syms[i], budget);
+		if (l.underscores > top.underscores || (l.underscores == top.underscores && l.len <= top.len))
+			continue;
+		best = i;
+		top = l;
+	}
+	struct symtab_sym keep = syms[best];
+	memmove(&syms[best], &syms[best + 1], (nr - 1 - best) * sizeof(*syms));
+	syms[nr - 1] = keep;
+}
+
+/*
+ * By start, the symbol that names a place last among those that share it. The order is perf's (binding, underscores, length), so that
+ * both tools print the same alias.
+ */
+static void sort_syms(struct symtab_sym *syms, size_t nr, enum symtab_policy policy, u32 *budget)
+{
+	qsort_r(syms, nr, sizeof(*syms), by_start, &policy);
+	for (size_t i = 0, next; policy == SYMTAB_BEST && i < nr; i = next) {
+		for (next = i + 1; next < nr && syms[next].start == syms[i].start && binding(&syms[next]) == binding(&syms[i]); next++)
+			;
+		bool decides = next == nr || syms[next].start != syms[i].start;
+		if (decides && next - i > 1)
+			best_last(&syms[i], next - i, budget);
+	}
+}
+
+/* Labels of one place that compete in a gap. */
+static bool label_beats(const struct symtab_sym *a, const struct symtab_sym *b, enum symtab_policy policy, u32 *budget)
+{
+	struct symtab_sym pair[2] = { *b, *a };
+	if (policy == SYMTAB_LAST)
+		return a->seq > b->seq;
+	sort_syms(pair, 2, policy, budget);
+	return pair[1].seq == a->seq;
 }
 
 int sweep_init(struct sweep *s, const u64 *at, u32 nr, enum symtab_policy policy)
 {
-	*s = (struct sweep){ .at = at, .nr = nr, .policy = policy };
+	*s = (struct sweep){ .at = at, .nr = nr, .policy = policy, .budget = DEMANGLE_BUDGET };
 	s->gaps = calloc((size_t)nr + 1, sizeof(*s->gaps));
 	return s->gaps ? 0 : -ENOMEM;
 }
@@ -107,11 +135,11 @@ static void gap_label(struct sweep *s, struct symtab_gap *g, const struct symtab
 	g->label = (u32)(to - s->labels.at) + 1;
 }
 
-static bool label_is_better(const struct sweep *s, const struct symtab_gap *g, const struct symtab_sym *sym)
+static bool label_is_better(struct sweep *s, const struct symtab_gap *g, const struct symtab_sym *sym)
 {
 	struct symtab_sym next = *sym;
 	next.seq = s->seq;
-	return g->label && prefer(&next, &s->labels.at[g->label - 1], s->policy) > 0;
+	return g->label && label_beats(&next, &s->labels.at[g->label - 1], s->policy, &s->budget);
 }
 
 static void gap_note(struct sweep *s, struct symtab_gap *g, const struct symtab_sym *sym)
@@ -189,7 +217,7 @@ int sweep_finish(struct sweep *s, struct symtab_sym *ret)
 	answer_labels(s, ret);
 	if (!s->hits.nr)
 		return 0;
-	sort_syms(s->hits.at, s->hits.nr, s->policy);
+	sort_syms(s->hits.at, s->hits.nr, s->policy, &s->budget);
 	/* Those that started, innermost on top; each is pushed and popped once, so the array itself can hold the stack. */
 	struct symtab_sym *stack = s->hits.at;
 	size_t depth = 0, next = 0;
@@ -260,7 +288,8 @@ static void flatten(struct symtab *t, const struct symtab_sym *all, size_t nr, s
 int symtab_build(struct symtab *t, struct symtab_sym *all, size_t nr, enum symtab_policy policy)
 {
 	*t = (struct symtab){ 0 };
-	sort_syms(all, nr, policy);
+	u32 budget = DEMANGLE_BUDGET;
+	sort_syms(all, nr, policy, &budget);
 	nr = settle_labels(all, nr);
 	/* n intervals have 2n ends, so at most 2n pieces. */
 	t->syms = calloc(2 * nr + 1, sizeof(*t->syms));

@@ -55,6 +55,7 @@ struct sweep {
 	u32 gap;       /* of the symbol before, because symbols often come in order */
 	u32 seq;
 	enum symtab_policy policy;
+	u32 budget;    /* names that may still be demangled for choosing among aliases */
 	bool failed;   /* no memory */
 	struct symtab_gap *gaps; /* nr + 1 */
 	VEC(struct symtab_sym) hits;   /* sized ones with a question inside */
