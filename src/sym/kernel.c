@@ -157,7 +157,7 @@ static int try_running(struct kernel_syms *k, const struct sym_config *cfg, cons
 	bool hidden = kallsyms_hidden(k->kallsyms.data, k->kallsyms.len);
 	if (hidden)
 		say(k, "the kernel hides its addresses from this user: kernel functions stay without names",
-		    "as root, or after: sudo sysctl kernel.kptr_restrict=0");
+		    "as root, or after: sudo sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1");
 	if (hidden || !kallsyms_shift(&k->kallsyms, recorded, &k->shift)) {
 		text_release(&k->kallsyms);
 		return -ENOENT;
