@@ -43,6 +43,7 @@ struct row {
 	u32 key;
 	u32 first_item;  /* index + 1 into all.entries */
 	u32 first_place; /* fold node */
+	u32 depth;       /* of its call graph */
 	u64 self;
 	u64 total;
 	u64 count;
@@ -418,6 +419,7 @@ static int path_rows(struct profile *p, u32 group, u32 *depth_of)
 		if (row < 0)
 			return (int)row;
 		p->rows.at[row].total += nodes[at].incl;
+		p->rows.at[row].depth = max(p->rows.at[row].depth, nodes[at].height);
 		p->next_place[at] = p->rows.at[row].first_place;
 		p->rows.at[row].first_place = at;
 	}
@@ -437,9 +439,10 @@ static int children_rows(struct profile *p)
 	/* A leaf that its own chain does not show (no chain at all, or another address on top) counts as well. */
 	for (size_t i = 0; i < p->all.nr && !err; i++) {
 		const struct entry *e = &p->all.entries[i];
-		s64 row = on_path(p, p->fold.node_of[i], p->key_of[e->leaf]) ? -1 : row_at(p, e->group, e->leaf);
-		if (row >= 0)
+		s64 row = row_at(p, e->group, e->leaf); /* made by self_rows() */
+		if (!on_path(p, p->fold.node_of[i], p->key_of[e->leaf]))
 			p->rows.at[row].total += e->period;
+		p->rows.at[row].depth = max(p->rows.at[row].depth, p->items[i].nr);
 	}
 	return err;
 }
@@ -496,6 +499,9 @@ static int compare_rows(const void *l, const void *r, void *ctx)
 	const struct row *a = &p->rows.at[*(const u32 *)l], *b = &p->rows.at[*(const u32 *)r];
 	if (p->cfg.children && a->total != b->total)
 		return a->total > b->total ? -1 : 1;
+	/* Of equal weight, callers stand above what they call. */
+	if (p->cfg.children && p->cfg.graph && a->group == b->group && a->depth != b->depth)
+		return a->depth > b->depth ? -1 : 1;
 	if (a->self != b->self)
 		return a->self > b->self ? -1 : 1;
 	const struct group *ga = &p->all.groups.at[a->group], *gb = &p->all.groups.at[b->group];
@@ -544,7 +550,7 @@ static int add_columns(struct profile *p, struct table *t)
 	for (u32 i = 0; i < p->cfg.nr_keys; i++)
 		ok = table_column(t, keys[p->cfg.keys[i]].name, keys[p->cfg.keys[i]].key, keys[p->cfg.keys[i]].type) && ok;
 	if (ok)
-		t->columns.at[t->columns.nr - 1].last = true;
+		t->columns.at[t->columns.nr - 1].last = p->cfg.keys[p->cfg.nr_keys - 1] == PROFILE_KEY_SYM;
 	return ok ? 0 : -ENOMEM;
 }
 
@@ -560,7 +566,7 @@ static const char *symbol_cell(struct arena *a, const struct name_func *f)
 	if (f->name)
 		strbuf_str(&s, f->name);
 	else
-		strbuf_printf(&s, "0x%016llx", (unsigned long long)f->start);
+		strbuf_printf(&s, f->start ? "%#018llx" : "%016llx", (unsigned long long)f->start);
 	const char *text = s.err ? NULL : arena_strndup(a, s.data, s.len);
 	strbuf_done(&s);
 	return text;

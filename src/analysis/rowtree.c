@@ -113,13 +113,22 @@ static int count_children(struct rowtree *t, struct rowtree_place p)
 	return err;
 }
 
-static void sort_branches(struct rowtree_branch *b, size_t nr)
+/* Heaviest first; of equal weight, by place in memory, so that the same recording always looks the same. */
+static bool before(const struct rowtree *t, const struct rowtree_branch *l, const struct rowtree_branch *r)
+{
+	const struct name_func *fl = &t->names->funcs[l->func], *fr = &t->names->funcs[r->func];
+	if (l->weight != r->weight)
+		return l->weight > r->weight;
+	return fl->image != fr->image ? fl->image < fr->image : fl->start > fr->start;
+}
+
+static void sort_branches(const struct rowtree *t, struct rowtree_branch *b, size_t nr)
 {
 	/* Insertion: there are at most 100 / limit of them, and mostly two or three. */
 	for (size_t i = 1; i < nr; i++) {
 		struct rowtree_branch x = b[i];
 		size_t at = i;
-		for (; at > 0 && (b[at - 1].weight < x.weight || (b[at - 1].weight == x.weight && b[at - 1].func > x.func)); at--)
+		for (; at > 0 && before(t, &x, &b[at - 1]); at--)
 			b[at] = b[at - 1];
 		b[at] = x;
 	}
@@ -166,7 +175,7 @@ static s64 take_candidates(struct rowtree *t, u64 min_weight)
 	}
 	t->candidates.nr = 0;
 	close_sums(t);
-	sort_branches(t->branches.at + base, t->branches.nr - base);
+	sort_branches(t, t->branches.at + base, t->branches.nr - base);
 	return distinct;
 }
 

@@ -295,7 +295,8 @@ static int apply(struct parse *p, const struct match *m, const char *attached)
 	}
 	if (attached || row->refused)
 		return store(m, attached, p->d);
-	if (row->optional)
+	bool next = p->at + 1 < p->argc && p->argv[p->at + 1][0] != '-';
+	if (row->optional && !(row->greedy && next))
 		return store(m, row->fallback, p->d);
 	if (p->at + 1 >= p->argc)
 		return diag_error(p->d, -EINVAL, "option '%s' needs a value: %s", m->label,

@@ -34,6 +34,7 @@ struct opt {
 	enum opt_type type;
 	char short_name;
 	bool optional; /* the value may be missing; only "--opt=value" or "-ovalue" gives one then */
+	bool greedy;   /* with optional: the next word is the value too, unless it starts with '-' (perf report -g caller) */
 	bool hidden;   /* accepted, not shown in --help */
 	bool refused;  /* known to the tool whose habit it is, not supported here: help says what to use instead */
 	u32 offset;    /* into the command's options struct */

@@ -99,7 +99,7 @@ static const struct opt report_rows[] = {
 	OPT_STR('i', "input", struct report_opts, input, "FILE", "recording to read (perf.data); - is standard input"),
 	OPT_LIST('s', "sort", struct report_opts, sort, "KEYS", "rows by these: comm, pid, cpu, dso, sym (comm,dso,sym)"),
 	OPT_CALL('g', "call-graph", "HOW", "call graphs: graph|fractal|none, caller|callee, least percentage", graph_call,
-		 .optional = true),
+		 .optional = true, .greedy = true),
 	OPT_FLAG(0, "children", struct report_opts, children, "count callers too (as perf does when there are call chains)"),
 	OPT_FLAG(0, "self-only", struct report_opts, no_children, "the same as --no-children", .hidden = true),
 	OPT_FLAG('n', "show-nr-samples", struct report_opts, show_count, "a column with the number of samples"),
