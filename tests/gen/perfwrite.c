@@ -563,6 +563,8 @@ static void story_events(struct perfwrite *w)
 {
 	u64 common = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 		     PERF_SAMPLE_PERIOD;
+	if (w->form & PERFWRITE_NO_TIMES)
+		common &= ~(u64)PERF_SAMPLE_TIME;
 	struct perf_event_attr a = {
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
@@ -659,5 +661,6 @@ void perfwrite_story(struct perfwrite *w, unsigned form, u32 attr_size, u32 roun
 	perfwrite_kernel(w);
 	for (u32 i = 0; i < rounds; i++)
 		story_round(w, i);
-	perfwrite_end(w);
+	if (!(form & PERFWRITE_OPEN))
+		perfwrite_end(w);
 }

@@ -16,6 +16,8 @@ enum perfwrite_form {
 	PERFWRITE_ZSTD = 1 << 2,  /* what the kernel wrote lies in COMPRESSED records, cut anywhere */
 	PERFWRITE_ZSTD2 = 1 << 3, /* the same in COMPRESSED2 */
 	PERFWRITE_KILLED = 1 << 4, /* the header says that there is no data: the recorder died */
+	PERFWRITE_NO_TIMES = 1 << 5, /* stories: events without times */
+	PERFWRITE_OPEN = 1 << 6,     /* stories: the caller goes on, and ends the file */
 };
 
 struct perfwrite_event {
