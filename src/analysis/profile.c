@@ -627,9 +627,16 @@ static int row_tree(void *ctx, size_t index, struct tree *ret)
 		.first_place = r->first_place,
 		.next_place = p->next_place,
 		.total = p->cfg.children ? r->total : r->self,
-		.min = (u64)((double)p->shown_total * (p->cfg.min_percent / 100)),
 	};
-	return rowtree_build(&p->graph, &row, ret);
+	if (p->cfg.fractal)
+		row.share = p->cfg.min_percent / 100;
+	else
+		row.min = (u64)((double)p->shown_total * (p->cfg.min_percent / 100));
+	int err = rowtree_build(&p->graph, &row, ret);
+	if (err)
+		return err;
+	ret->own_first = ret->first_root != TREE_NONE && p->graph.first_func == r->func;
+	return 0;
 }
 
 int profile_table(struct profile *p, u32 event, struct table *t)

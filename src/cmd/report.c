@@ -193,6 +193,7 @@ static int configure(struct profile_config *cfg, const struct report_opts *o, co
 		.graph = chains && !o->graph.off && !o->separator,
 		.show_count = o->show_count,
 		.min_percent = o->graph.min_percent,
+		.fractal = o->graph.fractal,
 	};
 	cfg->order = o->graph.order_given ? o->graph.order : cfg->children ? PROFILE_CALLER : PROFILE_CALLEE;
 	if (cfg->children && cfg->graph && cfg->order == PROFILE_CALLEE) {
@@ -232,6 +233,7 @@ struct report {
 	struct source *src;
 	struct profile *profile;
 	double min_percent;
+	enum profile_key first_key;
 };
 
 static int print_event(struct report *r, u32 event, struct strbuf *to)
@@ -244,6 +246,7 @@ static int print_event(struct report *r, u32 event, struct strbuf *to)
 		.header = true,
 		.min_percent = r->min_percent,
 		.fractal = r->opts->graph.fractal,
+		.hide_own = r->opts->sort.items.nr && r->first_key == PROFILE_KEY_SYM,
 	};
 	event_header(to, r->src, r->profile, event);
 	if (!err)
@@ -300,6 +303,7 @@ static int report_source(struct report *r)
 	int err = configure(&cfg, r->opts, r->src, r->app);
 	if (err)
 		return err;
+	r->first_key = cfg.keys[0];
 	r->profile = profile_new(&cfg);
 	struct names *names = symbols_open(r->app, &r->opts->symbols);
 	struct run_tables run = { 0 };

@@ -47,7 +47,7 @@ static void test_tree(void)
 	tree_init(&t);
 	strbuf_init(&s);
 	grow(&t, one_root, ARRAY_SIZE(one_root), 100);
-	text_tree(&t, 200, 2, false, &s);
+	text_tree(&t, 200, &(struct text_tree_style){ .indent = 2 }, &s);
 	is_str(strbuf_cstr(&s),
 	       "  |\n"
 	       "  ---_start\n"
@@ -64,7 +64,7 @@ static void test_tree(void)
 	       "\n",
 	       "a root that is the whole row has no percentage; branches are of the whole");
 	s.len = 0;
-	text_tree(&t, 200, 2, true, &s);
+	text_tree(&t, 200, &(struct text_tree_style){ .indent = 2, .fractal = true }, &s);
 	is_str(strbuf_cstr(&s),
 	       "  |\n"
 	       "  ---_start\n"
@@ -81,8 +81,39 @@ static void test_tree(void)
 	       "\n",
 	       "fractal: of the branch");
 	s.len = 0;
+	t.nodes.at[1].total = 50; /* 10 of the row are not drawn, and 4 of parse end in lex itself */
+	t.nodes.at[1].self = 4;
+	t.nodes.at[2].total = 36;
+	t.nodes.at[3].total = 6;
+	text_tree(&t, 200, &(struct text_tree_style){ .indent = 2, .fractal = true }, &s);
+	is_str(strbuf_cstr(&s),
+	       "  |\n"
+	       "  ---_start\n"
+	       "     main\n"
+	       "     |          \n"
+	       "     |--50.00%--parse\n"
+	       "     |          lex\n"
+	       "     |          |          \n"
+	       "     |          |--78.26%--next\n"
+	       "     |          |          \n"
+	       "     |          |--13.04%--skip\n"
+	       "     |           --8.70%--[...]\n"
+	       "     |          \n"
+	       "     |--40.00%--read\n"
+	       "      --10.00%--[...]\n"
+	       "\n",
+	       "fractal: what is not drawn is said");
+	s.len = 0;
+	t.own_first = true;
+	text_tree(&t, 200, &(struct text_tree_style){ .hide_own = true }, &s);
+	ok(strstr(strbuf_cstr(&s), "|\n---main\n   |          \n   |--25.00%--parse\n") == s.data, "the row's own name can be left out");
+	s.len = 0;
+	t.nodes.at[0].nr_labels = 1;
+	text_tree(&t, 200, &(struct text_tree_style){ .hide_own = true }, &s);
+	ok(strstr(strbuf_cstr(&s), "|          \n|--25.00%--parse\n") == s.data, "and leaves no stump");
+	s.len = 0;
 	grow(&t, two_roots, ARRAY_SIZE(two_roots), 100);
-	text_tree(&t, 100, 0, false, &s);
+	text_tree(&t, 100, &(struct text_tree_style){ 0 }, &s);
 	is_str(strbuf_cstr(&s),
 	       "|          \n"
 	       "|--70.00%--a\n"
@@ -94,10 +125,10 @@ static void test_tree(void)
 	       "several roots are branches");
 	s.len = 0;
 	tree_clear(&t);
-	text_tree(&t, 100, 0, false, &s);
+	text_tree(&t, 100, &(struct text_tree_style){ 0 }, &s);
 	is_str(strbuf_cstr(&s), "", "no tree draws nothing");
 	grow(&t, two_roots, 1, 90); /* a part of the row is without chain */
-	text_tree(&t, 90, 0, false, &s);
+	text_tree(&t, 90, &(struct text_tree_style){ 0 }, &s);
 	is_str(strbuf_cstr(&s), "|          \n --77.78%--a\n\n", "a single root that is not the whole row keeps its percentage");
 	strbuf_done(&s);
 	tree_done(&t);
@@ -118,7 +149,7 @@ static void test_deep(void)
 					 .total = 9000 - i };
 		*vec_push(&t.labels) = "f";
 	}
-	text_tree(&t, 10000, 12, false, &s);
+	text_tree(&t, 10000, &(struct text_tree_style){ .indent = 12 }, &s);
 	ok(!s.err && s.len > 100000, "2,000 levels");
 	strbuf_done(&s);
 	tree_done(&t);
