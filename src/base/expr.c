@@ -390,6 +390,63 @@ static int parse_unary(struct parser *p, struct expr_node **ret)
 	return 0;
 }
 
+/* Behind a bracket expression "[...]"; p: behind the '['. */
+static const char *bracket_end(const char *p)
+{
+	p += *p == '^';
+	p += *p == ']';
+	while (*p && *p != ']')
+		p++;
+	return *p ? p + 1 : p;
+}
+
+/* How many copies a repetition at p makes of what stands before it, and where it ends; 0: there is none. */
+static u64 repetition(const char *p, const char **end)
+{
+	*end = p + 1;
+	if (*p == '*' || *p == '?' || *p == '+')
+		return 2;
+	if (*p != '{')
+		return 0;
+	u64 most = 1;
+	for (p++; *p && *p != '}'; p++)
+		if (isdigit((unsigned char)*p))
+			most = max(most, min(strtoull(p, NULL, 10), 100000ull));
+	*end = *p ? p + 1 : p;
+	return most + 1;
+}
+
+/*
+ * regcomp() copies what is repeated: (((a+)+)+) doubles with every '+', and takes all memory long before it fails; what may be
+ * empty, (((a?)+)+), costs the square in time. This adds up the copies of each level of parentheses; false when they are too many.
+ */
+static bool regex_is_bearable(const char *p)
+{
+	enum { LEVELS = 32, COPIES_MAX = 1 << 10 };
+	u64 sums[LEVELS] = { 0 }, copies;
+	unsigned level = 0;
+	while (*p) {
+		u64 atom = 1;
+		if (*p == '(') {
+			if (++level == LEVELS)
+				return false;
+			sums[level] = 0;
+			p++;
+			continue;
+		}
+		if (*p == ')' && level)
+			atom = sums[level--];
+		p = *p == '[' ? bracket_end(p + 1) : *p == '\\' && p[1] ? p + 2 : p + 1;
+		const char *end;
+		for (; (copies = repetition(p, &end)) && *p; p = end)
+			atom = min(atom * copies, (u64)COPIES_MAX + 1);
+		sums[level] += atom;
+		if (sums[level] > COPIES_MAX)
+			return false;
+	}
+	return true;
+}
+
 /* The pattern is compiled once; it must therefore be written out. */
 static int compile_regex(struct parser *p, struct expr_node *n)
 {
@@ -398,6 +455,8 @@ static int compile_regex(struct parser *p, struct expr_node *n)
 	if (pattern->op != EXPR_VALUE || pattern->value.type != EXPR_STR)
 		return fail(p->d, p->e->text, start, end, -EINVAL,
 			    "here should be a quoted regular expression");
+	if (!regex_is_bearable(pattern->value.s))
+		return fail(p->d, p->e->text, start, end, -EINVAL, "this pattern repeats too much");
 	regex_t **slot = vec_push(&p->e->regexes), *regex = malloc(sizeof(*regex));
 	if (!slot || !regex) {
 		if (slot)
