@@ -18,8 +18,8 @@ for t in $(find "$dir/tests" -maxdepth 1 -type f -name '*test_*' -perm -u+x | so
 	"$t" >"$log" 2>&1
 	ok $? "unit ${t##*/}" || diag "$(grep -vE '^ok ' "$log" | head -40)"
 done
-for t in $(find "$dir" -type f -name 'fuzz_replay_*' -perm -u+x | sort); do
-	name=${t##*fuzz_replay_}
+for t in $(find "$dir/fuzz" -maxdepth 1 -type f -name 'fuzz_*' -perm -u+x | sort); do
+	name=${t##*/fuzz_}
 	timeout 120 "$t" "$SONDE_SRC/fuzz/corpus/$name" >"$log" 2>&1
 	ok $? "corpus $name" || diag "$(tail -40 "$log")"
 done
