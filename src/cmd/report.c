@@ -195,11 +195,6 @@ static int configure(struct profile_config *cfg, const struct report_opts *o, co
 		.min_percent = o->graph.min_percent,
 	};
 	cfg->order = o->graph.order_given ? o->graph.order : cfg->children ? PROFILE_CALLER : PROFILE_CALLEE;
-	if (cfg->children && cfg->graph && cfg->order == PROFILE_CALLEE) {
-		(void)diag_error(&app->diag, -EINVAL, "-g callee together with --children is not there yet");
-		diag_hint(&app->diag, "--no-children -g callee shows each function with its callers");
-		return -EINVAL;
-	}
 	return sort_keys(cfg, o, app);
 }
 
