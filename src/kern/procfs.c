@@ -122,7 +122,7 @@ bool procfs_parse_stat(const char *text, size_t len, struct proc_task *ret)
 	const char *open = memchr(text, '(', len);
 	/* A name may hold anything, parentheses too: the last one ends it. */
 	const char *close = memrchr(text, ')', len);
-	s64 pid, ppid, skipped, flags;
+	s64 pid, ppid, skipped, flags, nr_threads;
 	const char *p = text;
 	if (!open || !close || close < open || !take_s64(&p, open, &pid))
 		return false;
@@ -137,8 +137,14 @@ bool procfs_parse_stat(const char *text, size_t len, struct proc_task *ret)
 			return false;
 	if (!take_s64(&p, end, &flags))
 		return false;
+	for (int i = 0; i < 10; i++) /* faults, times, priorities */
+		if (!take_s64(&p, end, &skipped))
+			return false;
+	if (!take_s64(&p, end, &nr_threads))
+		return false;
 	*ret = (struct proc_task){
 		.pid = (s32)pid, .tid = (s32)pid, .ppid = (s32)ppid, .kernel_thread = flags & STAT_FLAG_KTHREAD,
+		.nr_threads = (s32)nr_threads,
 	};
 	set_comm(ret, open + 1, (size_t)(close - open - 1));
 	return true;

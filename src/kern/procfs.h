@@ -16,6 +16,7 @@ struct proc_task {
 	s32 tid;
 	s32 ppid; /* of the thread group; 0 for threads other than the leader */
 	bool kernel_thread;
+	s32 nr_threads; /* leaders only */
 	char comm[PROCFS_COMM_MAX];
 };
 
