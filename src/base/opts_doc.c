@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-enum { OPTIONS_INDENT = 2, HELP_COLUMN = 28, EXAMPLE_COLUMN = 46, WIDTH_MIN = 60 };
+enum { OPTIONS_INDENT = 2, HELP_COLUMN = 28, EXAMPLE_COLUMN_MAX = 46, WIDTH_MIN = 60 };
 
 /* A row's names as they are shown: one of the two may belong to another row. */
 struct shown {
@@ -155,19 +155,28 @@ static void help_row(void *ctx, const struct shown *s)
 	part_done(&right, h->to);
 }
 
+/* The column where what an example does is said: behind the longest line, within reason. */
+static unsigned example_column(const struct command *cmd, unsigned name)
+{
+	size_t longest = 0;
+	for (const struct opt_example *e = cmd->examples; e->line; e++)
+		longest = max(longest, strlen(e->line));
+	return min(name + 3 + (unsigned)longest + 2, (unsigned)EXAMPLE_COLUMN_MAX);
+}
+
 static void help_examples(const struct command *cmd, const char *prog, const struct help *h)
 {
-	int name = (int)strcspn(prog, " ");
+	unsigned name = (unsigned)strcspn(prog, " "), column = example_column(cmd, name);
 	paint(h->to, h->colour, "Examples");
 	strbuf_str(h->to, ":\n");
 	for (const struct opt_example *e = cmd->examples; e->line; e++) {
-		unsigned at = 3 + (unsigned)name + (unsigned)strlen(e->line);
-		strbuf_printf(h->to, "  %.*s %s", name, prog, e->line);
-		if (at + 2 > EXAMPLE_COLUMN) {
+		unsigned at = 3 + name + (unsigned)strlen(e->line);
+		strbuf_printf(h->to, "  %.*s %s", (int)name, prog, e->line);
+		if (at + 2 > column) {
 			strbuf_char(h->to, '\n');
 			at = 0;
 		}
-		opts_wrap(e->what, at, EXAMPLE_COLUMN, max(h->width, EXAMPLE_COLUMN + 34u), h->to);
+		opts_wrap(e->what, at, column, h->width, h->to);
 	}
 	strbuf_char(h->to, '\n');
 }
