@@ -48,6 +48,7 @@ struct session {
 	struct ids pids, tids;
 	VEC(const char *) events;
 	char *words; /* copy of the -e lists, cut into events */
+	struct loop_source *gone_source;
 	int stop_signal;
 	bool child_ended;
 	int child_status;
@@ -216,11 +217,15 @@ static int on_child(void *ctx, u64 status)
 	return 1;
 }
 
+/* All targets have ended, or nothing can be written any more. A command of ours then is about to tell its status. */
 static int on_gone(void *ctx, u64 events)
 {
-	(void)ctx;
+	struct session *s = ctx;
 	(void)events;
-	return 1;
+	if (!s->child.pid || recorder_failed(s->rec))
+		return 1;
+	loop_remove(s->loop, s->gone_source);
+	return 0;
 }
 
 static void add_size(struct strbuf *to, u64 bytes)
@@ -326,7 +331,7 @@ static int wait_for_end(struct session *s)
 {
 	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s) : 0;
 	if (!err)
-		err = loop_add_fd(s->loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s, NULL);
+		err = loop_add_fd(s->loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s, &s->gone_source);
 	if (!err && !s->o->quiet && s->progress.on)
 		err = loop_add_timer(s->loop, 500000000, 500000000, on_progress, s, NULL);
 	return err ? err : loop_run(s->loop);
@@ -369,8 +374,10 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 	loop_free(s->loop); /* a second Ctrl-C ends us at once */
 	s->loop = NULL;
 	end_child(s);
-	if (err || finish)
-		return app_fail(app, err ? err : finish);
+	if (finish)
+		return APP_FAILED; /* said with the result */
+	if (err)
+		return app_fail(app, err);
 	app->die_of = s->stop_signal;
 	return s->child.pid && !s->stop_signal ? child_exit_status(s->child_status) : APP_DONE;
 }

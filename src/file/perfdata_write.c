@@ -280,8 +280,10 @@ static bool (*const early_features[NR_FEATURES])(struct building *, struct strbu
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
-static int write_all(int fd, struct iovec *iov, size_t nr, u64 at)
+/* *written: how far it got, also on failure. */
+static int write_all(int fd, struct iovec *iov, size_t nr, u64 at, u64 *written)
 {
+	*written = 0;
 	while (nr) {
 		if (!iov->iov_len) {
 			iov++;
@@ -294,6 +296,7 @@ static int write_all(int fd, struct iovec *iov, size_t nr, u64 at)
 		if (n <= 0)
 			return n < 0 ? -errno : -EIO;
 		at += (u64)n;
+		*written += (u64)n;
 		while (nr && (size_t)n >= iov->iov_len) {
 			n -= (ssize_t)iov->iov_len;
 			iov++;
@@ -309,7 +312,8 @@ static int write_all(int fd, struct iovec *iov, size_t nr, u64 at)
 
 static int write_at(int fd, const void *data, size_t len, u64 at)
 {
-	return write_all(fd, &(struct iovec){ .iov_base = (void *)(uintptr_t)data, .iov_len = len }, 1, at);
+	u64 written;
+	return write_all(fd, &(struct iovec){ .iov_base = (void *)(uintptr_t)data, .iov_len = len }, 1, at, &written);
 }
 
 /* What stands behind the records: the table, and the payloads that change while recording. */
@@ -374,39 +378,65 @@ static int write_head(struct perfdata_writer *w)
 	return err;
 }
 
-/* Records (iov has room for two more) and the tail behind them, then the header. */
-static int append(struct perfdata_writer *w, struct iovec *iov, size_t nr, u64 len)
+/* How many of the first `limit` bytes are whole records. A head never lies across two pieces; a body may. */
+static u64 whole_records(const struct iovec *iov, size_t nr, u64 limit)
+{
+	u64 start = 0, pos = 0; /* of the piece, of the record */
+	for (size_t i = 0; i < nr; start += iov[i++].iov_len) {
+		u64 end = start + iov[i].iov_len;
+		while (pos + sizeof(struct perf_event_header) <= end) {
+			struct perf_event_header h;
+			memcpy(&h, (const u8 *)iov[i].iov_base + (pos - start), sizeof(h));
+			if (h.size < sizeof(h) || pos + h.size > limit)
+				return pos;
+			pos += h.size;
+		}
+	}
+	return pos;
+}
+
+/* The disk is full: of what went in, whole records are kept as far as the tail fits behind them. */
+static void save_prefix(struct perfdata_writer *w, const struct iovec *iov, size_t nr, u64 written)
 {
 	struct tail tail;
+	struct iovec ends[2];
 	u64 end = w->head.data.offset + w->head.data.size;
+	u64 room = written > sizeof(tail) ? written - sizeof(tail) : 0;
+	u64 kept = whole_records(iov, nr, room);
+	w->head.data.size += kept;
+	make_tail(w, end + kept, &tail, ends);
+	if (!write_all(w->fd, ends, 2, end + kept, &written))
+		(void)!write_head(w);
+}
+
+/* Records and the tail behind them, then the header. */
+static int append(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
+{
+	struct iovec all[PERFDATA_WRITE_IOV_MAX + 2];
+	struct tail tail;
+	u64 end = w->head.data.offset + w->head.data.size, len = 0, written;
 	int err = unseal(w);
 	if (err)
 		return err;
-	w->head.data.size += len;
-	make_tail(w, end + len, &tail, iov + nr);
-	err = write_all(w->fd, iov, nr + 2, end);
+	for (size_t i = 0; i < nr; i++) {
+		all[i] = iov[i];
+		len += iov[i].iov_len;
+	}
+	make_tail(w, end + len, &tail, all + nr);
+	err = write_all(w->fd, all, nr + 2, end, &written);
 	if (err) {
-		/* Blocks up to the old end are there: the old state can be restored even on a full disk. */
-		w->head.data.size -= len;
-		make_tail(w, end, &tail, iov);
-		if (!write_all(w->fd, iov, 2, end))
-			(void)!write_head(w);
+		save_prefix(w, iov, nr, written);
 		return err;
 	}
+	w->head.data.size += len;
 	return write_head(w);
 }
 
 static int append_plain(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
 {
-	struct iovec some[PERFDATA_WRITE_IOV_MAX + 2];
-	u64 len = 0;
-	for (size_t i = 0; i < nr; i++) {
-		some[i] = iov[i];
-		len += iov[i].iov_len;
-	}
-	int err = append(w, some, nr, len);
-	if (!err)
-		w->raw_bytes += len;
+	int err = append(w, iov, nr);
+	for (size_t i = 0; i < nr && !err; i++)
+		w->raw_bytes += iov[i].iov_len;
 	return err;
 }
 
@@ -423,9 +453,8 @@ static int append_compressed(struct perfdata_writer *w, const struct iovec *iov,
 	if (!err)
 		err = zstd_records_flush(w->zstd, &out);
 	if (!err) {
-		struct iovec some[3] = { { .iov_base = out.data, .iov_len = out.len } };
 		w->raw_bytes += len;
-		err = append(w, some, 1, out.len);
+		err = append(w, &(struct iovec){ .iov_base = out.data, .iov_len = out.len }, 1);
 	}
 	strbuf_done(&out);
 	return err;
@@ -492,9 +521,11 @@ int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool ke
 
 static int finish(struct perfdata_writer *w)
 {
+	if (w->err)
+		return w->err; /* what could be saved is sealed already */
 	struct tail tail;
 	struct iovec iov[3];
-	u64 end = w->head.data.offset + w->head.data.size;
+	u64 end = w->head.data.offset + w->head.data.size, written;
 	int err = unseal(w);
 	if (err)
 		return err;
@@ -507,7 +538,7 @@ static int finish(struct perfdata_writer *w)
 	}
 	make_tail(w, end, &tail, iov);
 	iov[2] = (struct iovec){ .iov_base = w->build_ids.data, .iov_len = w->build_ids.len };
-	err = write_all(w->fd, iov, 3, end);
+	err = write_all(w->fd, iov, 3, end, &written);
 	return err ? err : write_head(w);
 }
 
@@ -515,8 +546,6 @@ int perfdata_write_finish(struct perfdata_writer *w)
 {
 	pthread_mutex_lock(&w->lock);
 	int err = finish(w);
-	if (w->err)
-		err = w->err;
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
@@ -639,10 +668,9 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 		err = min(w->fd, 0);
 	}
 	if (!err) {
-		struct iovec iov[3];
 		err = write_at(w->fd, g.buf.data, g.buf.len, g.base);
 		if (!err)
-			err = append(w, iov, 0, 0);
+			err = append(w, NULL, 0);
 		if (err)
 			diag_error(d, err, "cannot write %s: %s", path, strerror(-err));
 	}

@@ -199,15 +199,15 @@ static int explain_denied(const struct perf_opener *o, int err, const char *name
 		diag_error(d, err, "not allowed to measure %s on a whole CPU%s (perf_event_paranoid is %d)", name,
 			   cpu >= 0 ? "" : " set", paranoid);
 		diag_hint(d, "a command or one's own process (-p) can be measured without rights");
+		if (!o->rights.perfmon)
+			diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=0, or give the program CAP_PERFMON");
 	} else if (paranoid >= 3) {
 		diag_error(d, err, "not allowed to use performance events at all (perf_event_paranoid is %d)", paranoid);
+		diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=2, or give the program CAP_PERFMON");
 	} else {
-		diag_error(d, err, "not allowed to measure %s of process %d (perf_event_paranoid is %d)", name, pid, paranoid);
-		diag_hint(d, "it belongs to another user, changed its user, or lives in a protected state");
+		diag_error(d, err, "not allowed to measure %s of process %d", name, pid);
+		diag_hint(d, "it runs as another user or with more rights: measure it as root");
 	}
-	if (!o->rights.perfmon)
-		diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=%d, or give the program CAP_PERFMON",
-			  pid == -1 ? 0 : 1);
 	return err;
 }
 

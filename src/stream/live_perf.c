@@ -63,6 +63,7 @@ struct live_perf {
 	u64 round;   /* from 1 */
 	u64 claimed; /* the round whose end is being written */
 	bool stopping;
+	bool failed;
 	pthread_mutex_t lock; /* nr_gone, round, claimed, done_round */
 };
 
@@ -620,8 +621,10 @@ static void *reader_main(void *arg)
 	}
 	if (!r->err)
 		r->err = pass(r); /* the events are off: this is all there will be */
-	else
+	if (r->err) {
+		__atomic_store_n(&lp->failed, true, __ATOMIC_RELEASE);
 		say_gone(lp);
+	}
 	return NULL;
 }
 
@@ -658,6 +661,11 @@ int live_perf_enable(struct live_perf *lp)
 int live_perf_gone_fd(const struct live_perf *lp)
 {
 	return lp->gone_fd;
+}
+
+bool live_perf_failed(const struct live_perf *lp)
+{
+	return __atomic_load_n(&lp->failed, __ATOMIC_ACQUIRE);
 }
 
 int live_perf_stop(struct live_perf *lp)

@@ -68,6 +68,7 @@ int live_perf_start(struct live_perf *lp, const struct live_sink *sink) must_che
 int live_perf_enable(struct live_perf *lp) must_check;
 /* Becomes readable when all targets have ended, or the sink failed. */
 int live_perf_gone_fd(const struct live_perf *lp);
+bool live_perf_failed(const struct live_perf *lp);
 /* Stops the events, takes what is left, ends the readers. The sink's error, or 0. */
 int live_perf_stop(struct live_perf *lp);
 /* After stop: fn for each event id that lost samples; -ENOTSUP on kernels that do not count them per event. */

@@ -57,16 +57,20 @@ static int note_build_id(struct recorder *r, const struct perf_event_header *h)
 	return perfdata_write_build_id(r->file, m->name, false, m->id, m->id_size);
 }
 
-static int count_span(struct recorder *r, struct tally *t, const struct ring_span *s)
+/* Of one pass; counted when it has been written. */
+struct pass_counts {
+	u64 nr_samples, nr_lost, nr_lost_events, nr_throttled;
+};
+
+static int count_span(struct recorder *r, struct tally *t, const struct ring_span *s, struct pass_counts *c)
 {
 	size_t pos = 0;
-	u64 samples = 0;
 	const struct perf_event_header *h;
 	while ((h = ring_span_next(s, &pos, false, NULL))) {
 		size_t at = pos - h->size;
 		if (likely(h->type == PERF_RECORD_SAMPLE)) {
 			u64 when;
-			samples++;
+			c->nr_samples++;
 			size_t time_at = at + sizeof(*h) + r->time_slot * sizeof(u64);
 			if (time_at + sizeof(when) <= pos && ring_span_copy(s, time_at, &when, sizeof(when))) {
 				if (when < t->first_ns)
@@ -87,20 +91,19 @@ static int count_span(struct recorder *r, struct tally *t, const struct ring_spa
 			break;
 		case PERF_RECORD_LOST: /* id, number */
 			if (ring_span_copy(s, at + sizeof(*h), body, sizeof(body))) {
-				bump(t->nr_lost, body[1]);
-				bump(t->nr_lost_events, 1);
+				c->nr_lost += body[1];
+				c->nr_lost_events++;
 			}
 			break;
 		case PERF_RECORD_LOST_SAMPLES:
 			if (ring_span_copy(s, at + sizeof(*h), body, sizeof(u64))) {
-				bump(t->nr_lost, body[0]);
-				bump(t->nr_lost_events, 1);
+				c->nr_lost += body[0];
+				c->nr_lost_events++;
 			}
 			break;
-		case PERF_RECORD_THROTTLE: bump(t->nr_throttled, 1); break;
+		case PERF_RECORD_THROTTLE: c->nr_throttled++; break;
 		}
 	}
-	bump(t->nr_samples, samples);
 	return pos == ring_span_len(s) ? 0 : -EBADMSG;
 }
 
@@ -110,9 +113,10 @@ static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_
 	struct recorder *r = ctx;
 	struct tally *t = &r->tallies[reader];
 	struct iovec iov[2 * LIVE_SPANS_MAX + 1];
+	struct pass_counts c = { 0 };
 	size_t n = 0;
 	for (size_t i = 0; i < nr; i++) {
-		int err = count_span(r, t, &spans[i]);
+		int err = count_span(r, t, &spans[i], &c);
 		if (err)
 			return err;
 		for (int part = 0; part < 2; part++)
@@ -124,8 +128,15 @@ static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_
 		iov[n++] = (struct iovec){ .iov_base = (void *)(uintptr_t)&finished_round, .iov_len = sizeof(finished_round) };
 	if (t->last_ns)
 		perfdata_write_times(r->file, t->first_ns, t->last_ns);
+	int err = perfdata_write_records(r->file, iov, n);
+	if (err)
+		return err;
+	bump(t->nr_samples, c.nr_samples);
+	bump(t->nr_lost, c.nr_lost);
+	bump(t->nr_lost_events, c.nr_lost_events);
+	bump(t->nr_throttled, c.nr_throttled);
 	bump(t->nr_passes, 1);
-	return perfdata_write_records(r->file, iov, n);
+	return 0;
 }
 
 static int write_buffer(struct recorder *r, const struct strbuf *b)
@@ -201,7 +212,7 @@ static int describe(struct recorder *r, const struct live_opts *o, const struct 
 	synth_mark(&s, REC_FINISHED_INIT);
 	struct ring_span all = { .at = { (const u8 *)buf.data }, .len = { buf.len } };
 	if (!err)
-		err = buf.err ? buf.err : count_span(r, &r->tallies[0], &all);
+		err = buf.err ? buf.err : count_span(r, &r->tallies[0], &all, &(struct pass_counts){ 0 });
 	if (!err)
 		err = write_buffer(r, &buf);
 	synth_done(&s);
@@ -320,6 +331,11 @@ int recorder_start(struct recorder *r, struct diag *d)
 int recorder_gone_fd(const struct recorder *r)
 {
 	return live_perf_gone_fd(r->live);
+}
+
+bool recorder_failed(const struct recorder *r)
+{
+	return live_perf_failed(r->live);
 }
 
 void recorder_stats(struct recorder *r, struct recorder_stats *ret)

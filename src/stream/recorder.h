@@ -35,6 +35,8 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 int recorder_start(struct recorder *r, struct diag *d) must_check;
 /* Readable when the targets have ended or writing failed. */
 int recorder_gone_fd(const struct recorder *r);
+/* Whether reading or writing had to stop; finish() says why. */
+bool recorder_failed(const struct recorder *r);
 /* At any time, from the thread that opened it; numbers may lag behind. */
 void recorder_stats(struct recorder *r, struct recorder_stats *ret);
 /* Stops and completes the file. Negative errno when it could not be written; what is there is valid all the same. */
