@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # TAP for test scripts. A test begins with
 #	. "${SONDE_SRC:-.}/tests/lib.sh"
 # and ends with done_testing; without that line there is no plan and the runner calls it a failure.
