@@ -181,7 +181,7 @@ static int status_last_number(struct procfs *p, s32 pid, const char *key, s32 *r
 	const char *line = strstr(strbuf_cstr(&p->buf), key);
 	if (!line)
 		return -ENOENT;
-	const char *end = strchrnul(line, '\n');
+	const char *end = strchrnul(line + 1, '\n'); /* the key starts with the newline before it */
 	const char *at = end;
 	while (at > line && at[-1] >= '0' && at[-1] <= '9')
 		at--;

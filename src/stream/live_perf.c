@@ -18,6 +18,7 @@ enum {
 	LIST_ROUNDS = 8, /* how often threads are listed again until no new one shows up */
 	EPOLL_STOP = -1,
 	EPOLL_BATCH = 64,
+	FIRST_FLUSH_NS = 30000000,
 };
 
 struct live_fd {
@@ -603,7 +604,9 @@ static void *reader_main(void *arg)
 	struct live_reader *r = arg;
 	struct live_perf *lp = r->lp;
 	struct epoll_event ready[EPOLL_BATCH];
-	u64 due_ns = now_ns() + lp->opts.flush_ns;
+	/* Early on, names and maps reach the file soon; then at the pace that was asked for. */
+	u64 flush_ns = min(lp->opts.flush_ns, (u64)FIRST_FLUSH_NS);
+	u64 due_ns = now_ns() + flush_ns;
 	bool stop = false;
 	while (!stop && !r->err) {
 		u64 now = now_ns();
@@ -611,7 +614,8 @@ static void *reader_main(void *arg)
 		int n = epoll_wait(r->epoll_fd, ready, EPOLL_BATCH, wait_ms);
 		stop = n < 0 && errno != EINTR;
 		r->err = pass(r);
-		due_ns = now_ns() + lp->opts.flush_ns;
+		flush_ns = min(flush_ns * 2, lp->opts.flush_ns);
+		due_ns = now_ns() + flush_ns;
 		for (int i = 0; i < n; i++) {
 			if (ready[i].data.u64 == (u64)EPOLL_STOP)
 				stop = true;
