@@ -49,7 +49,8 @@ if ! needs_or_skip "perf reads it" perf; then
 	like "$out" 'sample_freq }: 499, .*sample_type: IP\|TID\|TIME\|CALLCHAIN' "perf evlist knows the event"
 	perf_says report -i leaf.data --header-only
 	quiet "perf report --header-only says nothing on stderr"
-	for line in "hostname : $(uname -n)" "os release : $(uname -r)" "arch : $(uname -m)" "cmdline : .*record -F 499 -g -o leaf.data" \
+	literally() { sed 's/[][().*+?^$|{}\\]/\\&/g' <<<"$1"; }
+	for line in "hostname : $(literally "$(uname -n)")" "os release : $(literally "$(uname -r)")" "arch : $(uname -m)" "cmdline : .*record -F 499 -g -o leaf.data" \
 		"nrcpus online : $(nproc)" 'time of first sample' 'total memory' 'pmu mappings: .*software = 1'; do
 		like "$out" "$line" "header: ${line%% : *}"
 	done
@@ -78,7 +79,7 @@ if ! needs_or_skip "threads, children and exec as perf sees them" perf; then
 fi
 
 # ---- processes that run already, the whole system
-"$SONDE" workload --threads 2 thloop 30 & busy=$!
+"$SONDE" workload --threads 2 thloop 300 & busy=$!
 sleep 0.5
 exits 130 "a running process until Ctrl-C; dies of it as shells expect" timeout --preserve-status -s INT 1 "$SONDE" record -F 499 -g -p $busy -o pid.data
 exits 130 "a running thread" timeout --preserve-status -s INT 1 "$SONDE" record -F 499 -t $busy -o tid.data
@@ -118,7 +119,7 @@ if ! needs_or_skip "cut recordings as perf sees them" perf; then
 	perf_says report -i kill.data --stdio --header
 	quiet "after SIGKILL perf report says nothing on stderr"
 	like "$out" workload_leaf "after SIGKILL what was flushed is there"
-	like "$out" "hostname : $(uname -n)" "after SIGKILL the features are there"
+	like "$out" "os release : $(literally "$(uname -r)")" "after SIGKILL the features are there"
 fi
 
 # ---- the command's fate is ours
@@ -146,6 +147,20 @@ if ! needs_or_skip "the full disk's file as perf sees it" perf; then
 	like "$out" workload_leaf "what fitted is there"
 fi
 umount full
+
+# ---- an ordinary user, also where the distribution's default allows nothing
+paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
+mkdir user && chmod 777 user . && cd user || exit 1
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+exits 0 "paranoid 2: nobody records a command" setpriv --reuid 65534 --regid 65534 --clear-groups "$SONDE" record -F 499 -g -o u.data -- "$SONDE" workload leaf 0.3
+like "$err" 'only user space \(:u\), because perf_event_paranoid is 2' "paranoid 2: says that the kernel is left out"
+if [ "$paranoid" -gt 2 ]; then
+	echo 3 >/proc/sys/kernel/perf_event_paranoid
+	exits 1 "paranoid 3: nobody is refused" setpriv --reuid 65534 --regid 65534 --clear-groups "$SONDE" record -o v.data -- true
+	like "$err" 'not allowed to use performance events at all \(perf_event_paranoid is 3\)' "paranoid 3: says why"
+fi
+echo "$paranoid" >/proc/sys/kernel/perf_event_paranoid
+cd ..
 
 # ---- mistakes
 exits 1 "no such process" "$SONDE" record -o x.data -p 4194304
