@@ -45,7 +45,8 @@ int child_check(const char *command, struct diag *d)
 	for (const char *dir = path ? path : "/bin:/usr/bin"; dir;) {
 		const char *colon = strchrnul(dir, ':');
 		char full[PATH_MAX];
-		int n = snprintf(full, sizeof(full), "%.*s%s%s", (int)(colon - dir), dir, colon > dir ? "/" : "", command);
+		int n = snprintf(full, sizeof(full), "%.*s%s%s", (int)(colon - dir), dir,
+				 colon > dir ? "/" : "", command);
 		int got = n < (int)sizeof(full) ? can_run(full) : -ENAMETOOLONG;
 		if (!got)
 			return 0;
@@ -90,7 +91,8 @@ int child_prepare(struct child *c, char **argv, const sigset_t *signals, struct 
 		close(exec[0]);
 		child_main(go[0], exec[1], argv, signals);
 	}
-	int err = pid < 0 ? diag_error(d, -errno, "cannot start a process: %s", strerror(errno)) : 0;
+	int err =
+		pid < 0 ? diag_error(d, -errno, "cannot start a process: %s", strerror(errno)) : 0;
 	close(go[0]);
 	close(exec[1]);
 	*c = (struct child){ .pid = max(pid, 0), .go_fd = go[1], .exec_fd = exec[0] };

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 struct child {
-	pid_t pid;  /* 0: none */
+	pid_t pid; /* 0: none */
 	int go_fd;
 	int exec_fd; /* tells why exec failed */
 };

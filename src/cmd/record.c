@@ -47,6 +47,7 @@ struct session {
 	struct cpuset cpus;
 	struct ids pids, tids;
 	VEC(const char *) events;
+	char *cmdline; /* ours, for the file's head */
 	char *words; /* copy of the -e lists, cut into events */
 	struct loop_source *gone_source;
 	int stop_signal;
@@ -92,7 +93,9 @@ static int parse_ring(const char *text, u64 *bytes, struct diag *d)
 	if (!err && text[strspn(text, "0123456789")] == 0)
 		err = __builtin_mul_overflow(v, (u64)sysconf(_SC_PAGESIZE), &v) ? -ERANGE : 0;
 	if (err || !v || v > 1ull << 32)
-		return diag_error(d, -EINVAL, "-m %s: a number of pages, or a size like 512K or 8M, up to 4G", text);
+		return diag_error(d, -EINVAL,
+				  "-m %s: a number of pages, or a size like 512K or 8M, up to 4G",
+				  text);
 	*bytes = v;
 	return 0;
 }
@@ -113,14 +116,15 @@ static int split_events(struct session *s)
 {
 	struct strbuf all;
 	strbuf_init(&all);
-	vec_for_each(&s->o->events.items, spec) {
+	vec_for_each (&s->o->events.items, spec) {
 		strbuf_str(&all, *spec);
 		strbuf_char(&all, ',');
 	}
 	s->words = strbuf_steal(&all);
 	if (!s->words)
 		return -ENOMEM;
-	for (char *save, *word = strtok_r(s->words, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+	for (char *save, *word = strtok_r(s->words, ",", &save); word;
+	     word = strtok_r(NULL, ",", &save)) {
 		const char **slot = vec_push(&s->events);
 		if (!slot)
 			return -ENOMEM;
@@ -246,7 +250,8 @@ static int on_progress(void *ctx, u64 expired)
 	struct strbuf line;
 	strbuf_init(&line);
 	recorder_stats(s->rec, &st);
-	strbuf_printf(&line, "%s: %llu samples, ", s->app->title, (unsigned long long)st.nr_samples);
+	strbuf_printf(&line, "%s: %llu samples, ", s->app->title,
+		      (unsigned long long)st.nr_samples);
 	add_size(&line, st.file_bytes);
 	if (st.nr_lost)
 		strbuf_printf(&line, ", %llu lost", (unsigned long long)st.nr_lost);
@@ -267,8 +272,10 @@ static double cpu_seconds(void)
 static void say_as_perf(struct session *s, const struct recorder_stats *st)
 {
 	struct strbuf *to = &s->app->err;
-	strbuf_printf(to, "[ perf record: Woken up %llu times to write data ]\n", (unsigned long long)st->nr_passes);
-	strbuf_printf(to, "[ perf record: Captured and wrote %.3f MB %s", (double)st->data_bytes / 1024 / 1024, s->o->output);
+	strbuf_printf(to, "[ perf record: Woken up %llu times to write data ]\n",
+		      (unsigned long long)st->nr_passes);
+	strbuf_printf(to, "[ perf record: Captured and wrote %.3f MB %s",
+		      (double)st->data_bytes / 1024 / 1024, s->o->output);
 	if (st->nr_samples)
 		strbuf_printf(to, " (%llu samples)", (unsigned long long)st->nr_samples);
 	strbuf_str(to, " ]\n");
@@ -294,7 +301,8 @@ static void say_result(struct session *s)
 	struct recorder_stats st;
 	recorder_stats(s->rec, &st);
 	if (st.nr_lost) {
-		diag_warn(&s->app->diag, "%llu records were lost: the rings were full", (unsigned long long)st.nr_lost);
+		diag_warn(&s->app->diag, "%llu records were lost: the rings were full",
+			  (unsigned long long)st.nr_lost);
 		diag_hint(&s->app->diag, "a larger -m, a lower -F, or no -g");
 	}
 	app_say(s->app);
@@ -311,7 +319,8 @@ static void say_result(struct session *s)
 		strbuf_printf(to, ", %llu samples, %llu lost", (unsigned long long)st.nr_samples,
 			      (unsigned long long)st.nr_lost);
 		if (st.nr_throttled)
-			strbuf_printf(to, ", throttled %llu times", (unsigned long long)st.nr_throttled);
+			strbuf_printf(to, ", throttled %llu times",
+				      (unsigned long long)st.nr_throttled);
 		strbuf_printf(to, "; our own cost %.0f ms CPU\n", cpu_seconds() * 1e3);
 	}
 	(void)strbuf_flush(&s->app->err);
@@ -331,7 +340,8 @@ static int wait_for_end(struct session *s)
 {
 	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s) : 0;
 	if (!err)
-		err = loop_add_fd(s->loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s, &s->gone_source);
+		err = loop_add_fd(s->loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s,
+				  &s->gone_source);
 	if (!err && !s->o->quiet && s->progress.on)
 		err = loop_add_timer(s->loop, 500000000, 500000000, on_progress, s, NULL);
 	return err ? err : loop_run(s->loop);
@@ -387,7 +397,8 @@ static void set_owner(struct recorder_opts *ro)
 	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
 	u64 u, g;
 	ro->owner_uid = ro->owner_gid = -1;
-	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) && !num_parse_u64(gid, 10, &g)) {
+	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) &&
+	    !num_parse_u64(gid, 10, &g)) {
 		ro->owner_uid = (s64)u;
 		ro->owner_gid = (s64)g;
 	}
@@ -407,7 +418,9 @@ static int record(struct session *s, int argc, char **argv)
 		ro.zstd_level = (int)level;
 	}
 	if (!argc && !ro.live.system_wide && !ro.live.nr_pids && !ro.live.nr_tids)
-		return app_usage(app, "what should be recorded? A command, -p PID, or -a for the whole system");
+		return app_usage(
+			app,
+			"what should be recorded? A command, -p PID, or -a for the whole system");
 	set_owner(&ro);
 	int err = sysroot_open(&s->root, NULL);
 	if (err)
@@ -423,13 +436,16 @@ static int record(struct session *s, int argc, char **argv)
 	}
 	if (err)
 		return app_fail(app, err);
-	_cleanup_free_ char *cmdline = own_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
+	s->cmdline = own_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
 	return session_run(s, &ro, argv);
 }
 
 static int record_run(struct app *app, void *opts, int argc, char **argv)
 {
-	struct session s = { .app = app, .o = opts, .root = { .dir_fd = -1 }, .child = { .go_fd = -1, .exec_fd = -1 } };
+	struct session s = { .app = app,
+			     .o = opts,
+			     .root = { .dir_fd = -1 },
+			     .child = { .go_fd = -1, .exec_fd = -1 } };
 	app_live(app);
 	int status = record(&s, argc, argv);
 	recorder_close(s.rec);
@@ -441,6 +457,7 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 	vec_free(&s.tids.list);
 	vec_free(&s.events);
 	free(s.words);
+	free(s.cmdline);
 	return status;
 }
 
@@ -489,8 +506,10 @@ const struct command command_record = {
 	.group = "Why",
 	.summary = "sample a command, a process or the system into perf.data",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "The file is an ordinary perf.data: perf, hotspot and others read it. It is whole at any moment, "
-		 "also when the recorder is killed. Recording ends with the command, with Ctrl-C, or when all "
+	.about = "The file is an ordinary perf.data: perf, hotspot and others read it. It is whole "
+		 "at any moment, "
+		 "also when the recorder is killed. Recording ends with the command, with Ctrl-C, "
+		 "or when all "
 		 "processes of -p have ended; the exit status is that of the command.",
 	.examples = record_examples,
 	.opts = record_rows,

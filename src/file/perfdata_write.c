@@ -18,13 +18,13 @@ enum { STRING_ALIGN = 64, BUILD_ID_BYTES = 20, NR_FEATURES = FEAT_CLN_SIZE + 1 }
 struct perfdata_writer {
 	int fd;
 	pthread_mutex_t lock;
-	struct perf_file_header head;  /* as it is to stand in the file when sealed */
+	struct perf_file_header head; /* as it is to stand in the file when sealed */
 	struct perf_file_section sections[NR_FEATURES];
-	bool sealed;                   /* header and table on disk are those of `head` */
-	int err;                       /* sticky */
+	bool sealed; /* header and table on disk are those of `head` */
+	int err; /* sticky */
 	u64 times_ns[2];
 	u64 raw_bytes;
-	struct strbuf build_ids;       /* payload of FEAT_BUILD_ID */
+	struct strbuf build_ids; /* payload of FEAT_BUILD_ID */
 	struct dict build_id_paths;
 	struct zstd_records *zstd;
 	u32 comp_level;
@@ -55,7 +55,7 @@ static void put_string(struct strbuf *b, const char *s)
 #define put_list(b, list)                                                                          \
 	do {                                                                                       \
 		put_u32(b, (u32)(list)->nr);                                                       \
-		vec_for_each(list, s_)                                                             \
+		vec_for_each (list, s_)                                                            \
 			put_string(b, *s_);                                                        \
 	} while (0)
 
@@ -155,13 +155,13 @@ static bool feat_cpu_topology(struct building *g, struct strbuf *b)
 		return false;
 	put_list(b, &g->m->packages);
 	put_list(b, &g->m->cores);
-	vec_for_each(&g->m->cpus, c) {
+	vec_for_each (&g->m->cpus, c) {
 		put_u32(b, (u32)c->core_id);
 		put_u32(b, (u32)c->socket_id);
 	}
 	if (g->m->dies.nr) {
 		put_list(b, &g->m->dies);
-		vec_for_each(&g->m->cpus, c)
+		vec_for_each (&g->m->cpus, c)
 			put_u32(b, (u32)c->die_id);
 	}
 	return true;
@@ -170,7 +170,7 @@ static bool feat_cpu_topology(struct building *g, struct strbuf *b)
 static bool feat_numa_topology(struct building *g, struct strbuf *b)
 {
 	put_u32(b, (u32)g->m->nodes.nr);
-	vec_for_each(&g->m->nodes, n) {
+	vec_for_each (&g->m->nodes, n) {
 		put_u32(b, n->node);
 		put_u64(b, n->mem_total_kb);
 		put_u64(b, n->mem_free_kb);
@@ -182,7 +182,7 @@ static bool feat_numa_topology(struct building *g, struct strbuf *b)
 static bool feat_pmu_mappings(struct building *g, struct strbuf *b)
 {
 	put_u32(b, (u32)g->m->pmus.nr);
-	vec_for_each(&g->m->pmus, p) {
+	vec_for_each (&g->m->pmus, p) {
 		put_u32(b, p->type);
 		put_string(b, p->name);
 	}
@@ -209,7 +209,7 @@ static bool feat_cache(struct building *g, struct strbuf *b)
 {
 	put_u32(b, 1); /* version */
 	put_u32(b, (u32)g->m->caches.nr);
-	vec_for_each(&g->m->caches, c) {
+	vec_for_each (&g->m->caches, c) {
 		put_u32(b, c->level);
 		put_u32(b, c->line_bytes);
 		put_u32(b, c->sets);
@@ -224,12 +224,12 @@ static bool feat_cache(struct building *g, struct strbuf *b)
 static bool feat_mem_topology(struct building *g, struct strbuf *b)
 {
 	u64 nr = 0;
-	vec_for_each(&g->m->nodes, n)
+	vec_for_each (&g->m->nodes, n)
 		nr += n->blocks != NULL;
 	put_u64(b, 1); /* version */
 	put_u64(b, g->m->mem_block_bytes);
 	put_u64(b, nr);
-	vec_for_each(&g->m->nodes, n) {
+	vec_for_each (&g->m->nodes, n) {
 		if (!n->blocks)
 			continue;
 		put_u64(b, n->node);
@@ -313,7 +313,8 @@ static int write_all(int fd, struct iovec *iov, size_t nr, u64 at, u64 *written)
 static int write_at(int fd, const void *data, size_t len, u64 at)
 {
 	u64 written;
-	return write_all(fd, &(struct iovec){ .iov_base = (void *)(uintptr_t)data, .iov_len = len }, 1, at, &written);
+	return write_all(fd, &(struct iovec){ .iov_base = (void *)(uintptr_t)data, .iov_len = len },
+			 1, at, &written);
 }
 
 /* What stands behind the records: the table, and the payloads that change while recording. */
@@ -336,9 +337,10 @@ static void make_tail(struct perfdata_writer *w, u64 end, struct tail *t, struct
 	u64 payload = end + nr_set * sizeof(t->table[0]);
 	memset(&t->payload, 0, sizeof(t->payload));
 	memcpy(t->payload.times_ns, w->times_ns, sizeof(w->times_ns));
-	w->sections[FEAT_SAMPLE_TIME] = (struct perf_file_section){
-		.offset = payload + offsetof(__typeof__(t->payload), times_ns), .size = sizeof(t->payload.times_ns)
-	};
+	w->sections[FEAT_SAMPLE_TIME] =
+		(struct perf_file_section){ .offset = payload +
+						      offsetof(__typeof__(t->payload), times_ns),
+					    .size = sizeof(t->payload.times_ns) };
 	if (w->zstd) {
 		u64 written = w->head.data.size ? w->head.data.size : 1;
 		t->payload.comp.version = 1;
@@ -347,7 +349,8 @@ static void make_tail(struct perfdata_writer *w, u64 end, struct tail *t, struct
 		t->payload.comp.ratio = (u32)max(w->raw_bytes / written, (u64)1);
 		t->payload.comp.mmap_len = ZSTD_RECORDS_PIECE;
 		w->sections[FEAT_COMPRESSED] = (struct perf_file_section){
-			.offset = payload + offsetof(__typeof__(t->payload), comp), .size = sizeof(t->payload.comp)
+			.offset = payload + offsetof(__typeof__(t->payload), comp),
+			.size = sizeof(t->payload.comp)
 		};
 	}
 	t->nr = 0;
@@ -482,13 +485,15 @@ void perfdata_write_times(struct perfdata_writer *w, u64 first_ns, u64 last_ns)
 }
 
 /* header, s32 pid, u8 build id[20], u8 size, 3 spare, name padded to 64 */
-static int add_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id, size_t size)
+static int add_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id,
+			size_t size)
 {
 	u32 known, fresh = w->build_id_paths.nr;
 	int err = dict_add(&w->build_id_paths, hash_bytes(path, strlen(path)), fresh, &known);
 	if (err || known != fresh)
 		return err;
-	size_t len = strlen(path) + 1, padded = (len + STRING_ALIGN - 1) & ~(size_t)(STRING_ALIGN - 1);
+	size_t len = strlen(path) + 1,
+	       padded = (len + STRING_ALIGN - 1) & ~(size_t)(STRING_ALIGN - 1);
 	struct {
 		struct perf_event_header header;
 		s32 pid;
@@ -497,7 +502,8 @@ static int add_build_id(struct perfdata_writer *w, const char *path, bool kernel
 		u8 spare[3];
 	} rec = {
 		.header = { .type = REC_BUILD_ID,
-			    .misc = (kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) | 1 << 15,
+			    .misc = (kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) |
+				    1 << 15,
 			    .size = (u16)(sizeof(rec) + padded) },
 		.pid = -1,
 		.id_size = (u8)min(size, (size_t)BUILD_ID_BYTES),
@@ -509,7 +515,8 @@ static int add_build_id(struct perfdata_writer *w, const char *path, bool kernel
 	return w->build_ids.err;
 }
 
-int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id, size_t size)
+int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id,
+			    size_t size)
 {
 	if (!size || strlen(path) > PATH_MAX)
 		return 0;
@@ -532,9 +539,9 @@ static int finish(struct perfdata_writer *w)
 	if (w->build_ids.len && !w->build_ids.err) {
 		w->head.features[0] |= BIT_OF(FEAT_BUILD_ID);
 		make_tail(w, end, &tail, iov); /* for its size */
-		w->sections[FEAT_BUILD_ID] = (struct perf_file_section){
-			.offset = end + iov[0].iov_len + iov[1].iov_len, .size = w->build_ids.len
-		};
+		w->sections[FEAT_BUILD_ID] =
+			(struct perf_file_section){ .offset = end + iov[0].iov_len + iov[1].iov_len,
+						    .size = w->build_ids.len };
 	}
 	make_tail(w, end, &tail, iov);
 	iov[2] = (struct iovec){ .iov_base = w->build_ids.data, .iov_len = w->build_ids.len };
@@ -574,9 +581,11 @@ static int build_front(struct perfdata_writer *w, struct building *g)
 	u64 ids_at = g->base;
 	for (u32 i = 0; i < g->nr_events; i++)
 		strbuf_add(b, g->events[i].ids, g->events[i].nr_ids * sizeof(u64));
-	w->head.attrs = (struct perf_file_section){ .offset = g->base + b->len, .size = g->nr_events * w->head.attr_size };
+	w->head.attrs = (struct perf_file_section){ .offset = g->base + b->len,
+						    .size = g->nr_events * w->head.attr_size };
 	for (u32 i = 0; i < g->nr_events; i++) {
-		struct perf_file_section ids = { .offset = ids_at, .size = g->events[i].nr_ids * sizeof(u64) };
+		struct perf_file_section ids = { .offset = ids_at,
+						 .size = g->events[i].nr_ids * sizeof(u64) };
 		strbuf_add(b, &g->events[i].attr, sizeof(struct perf_event_attr));
 		strbuf_add(b, &ids, sizeof(ids));
 		ids_at += ids.size;
@@ -590,7 +599,8 @@ static int build_front(struct perfdata_writer *w, struct building *g)
 			continue;
 		}
 		w->head.features[0] |= BIT_OF(f);
-		w->sections[f] = (struct perf_file_section){ .offset = g->base + before, .size = b->len - before };
+		w->sections[f] = (struct perf_file_section){ .offset = g->base + before,
+							     .size = b->len - before };
 	}
 	w->head.features[0] |= BIT_OF(FEAT_SAMPLE_TIME);
 	if (w->zstd)
@@ -610,7 +620,8 @@ static int rotate(const char *path, struct diag *d)
 	if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old))
 		return 0;
 	if (rename(path, old))
-		return diag_error(d, -errno, "cannot keep %s as %s: %s", path, old, strerror(errno));
+		return diag_error(d, -errno, "cannot keep %s as %s: %s", path, old,
+				  strerror(errno));
 	return 0;
 }
 
@@ -634,8 +645,9 @@ static int create(const char *path, const struct perfdata_meta *meta, struct dia
 	return fd;
 }
 
-struct perfdata_writer *perfdata_write_open(const char *path, const struct perfdata_event *events, u32 nr_events,
-					    const struct perfdata_meta *meta, struct diag *d)
+struct perfdata_writer *perfdata_write_open(const char *path, const struct perfdata_event *events,
+					    u32 nr_events, const struct perfdata_meta *meta,
+					    struct diag *d)
 {
 	struct perfdata_writer *w = calloc(1, sizeof(*w));
 	if (!w) {
@@ -651,7 +663,9 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 		.size = sizeof(w->head),
 		.attr_size = sizeof(struct perf_event_attr) + sizeof(struct perf_file_section),
 	};
-	struct building g = { .events = events, .nr_events = nr_events, .meta = meta, .m = meta->machine };
+	struct building g = {
+		.events = events, .nr_events = nr_events, .meta = meta, .m = meta->machine
+	};
 	strbuf_init(&g.buf);
 	int err = 0;
 	if (meta->zstd_level) {

@@ -21,7 +21,7 @@ struct perfdata_event {
 	const char *name;
 	const u64 *ids;
 	u32 nr_ids;
-	u32 leader;     /* index of the group's leader; its own when alone */
+	u32 leader; /* index of the group's leader; its own when alone */
 	u32 nr_members; /* of the group, on its leader; 0 or 1: alone */
 };
 
@@ -38,10 +38,10 @@ struct perfdata_meta {
 	u64 clock_ref_ns;
 	const void *tracing_data; /* NULL: no tracepoints */
 	size_t tracing_data_size;
-	int zstd_level;       /* 0: not compressed */
-	s64 owner_uid;        /* -1: leave */
+	int zstd_level; /* 0: not compressed */
+	s64 owner_uid; /* -1: leave */
 	s64 owner_gid;
-	bool no_rotate;       /* do not keep FILE as FILE.old */
+	bool no_rotate; /* do not keep FILE as FILE.old */
 };
 
 enum { PERFDATA_WRITE_IOV_MAX = 256 }; /* pieces of one append */
@@ -49,17 +49,20 @@ enum { PERFDATA_WRITE_IOV_MAX = 256 }; /* pieces of one append */
 struct perfdata_writer;
 
 /* Creates the file (mode 0600; an older one is kept as FILE.old) with everything but records. NULL: see the diag. */
-struct perfdata_writer *perfdata_write_open(const char *path, const struct perfdata_event *events, u32 nr_events,
-					    const struct perfdata_meta *meta, struct diag *d);
+struct perfdata_writer *perfdata_write_open(const char *path, const struct perfdata_event *events,
+					    u32 nr_events, const struct perfdata_meta *meta,
+					    struct diag *d);
 /*
  * Appends whole records (each may lie in several pieces), from any thread; one call's records stay together. When it fails (a full disk), the file holds what
  * was there before, and further appends fail alike.
  */
-int perfdata_write_records(struct perfdata_writer *w, const struct iovec *iov, size_t nr) must_check;
+int perfdata_write_records(struct perfdata_writer *w, const struct iovec *iov,
+			   size_t nr) must_check;
 /* Times of samples seen so far; the next append stores them. */
 void perfdata_write_times(struct perfdata_writer *w, u64 first_ns, u64 last_ns);
 /* For the BUILD_ID feature, which finish() writes. The same path is taken once. */
-int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id, size_t size) must_check;
+int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id,
+			    size_t size) must_check;
 /* The last word: table, build ids, header. */
 int perfdata_write_finish(struct perfdata_writer *w) must_check;
 u64 perfdata_write_file_bytes(struct perfdata_writer *w);

@@ -32,12 +32,14 @@ static s64 step(struct zstd_records *z, ZSTD_inBuffer *in, ZSTD_EndDirective how
 	u8 *room = (u8 *)strbuf_room(to, sizeof(struct perf_event_header) + PAYLOAD_MAX);
 	if (!room)
 		return -ENOMEM;
-	ZSTD_outBuffer out = { .dst = room + sizeof(struct perf_event_header), .size = PAYLOAD_MAX };
+	ZSTD_outBuffer out = { .dst = room + sizeof(struct perf_event_header),
+			       .size = PAYLOAD_MAX };
 	size_t left = ZSTD_compressStream2(z->stream, &out, in, how);
 	if (ZSTD_isError(left))
 		return -EIO;
 	if (out.pos) {
-		struct perf_event_header h = { .type = REC_COMPRESSED, .size = (u16)(sizeof(h) + out.pos) };
+		struct perf_event_header h = { .type = REC_COMPRESSED,
+					       .size = (u16)(sizeof(h) + out.pos) };
 		memcpy(room, &h, sizeof(h));
 		strbuf_commit(to, h.size);
 	}

@@ -12,7 +12,8 @@ struct zstd_records;
 
 struct zstd_records *zstd_records_new(int level);
 /* Adds input; finished records are appended to `to`. */
-int zstd_records_add(struct zstd_records *z, const void *data, size_t len, struct strbuf *to) must_check;
+int zstd_records_add(struct zstd_records *z, const void *data, size_t len,
+		     struct strbuf *to) must_check;
 /* Everything added so far is in records after this. */
 int zstd_records_flush(struct zstd_records *z, struct strbuf *to) must_check;
 void zstd_records_free(struct zstd_records *z);

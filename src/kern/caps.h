@@ -4,12 +4,12 @@
 #include "kern/sysroot.h"
 
 struct perf_rights {
-	bool perfmon;     /* CAP_PERFMON or CAP_SYS_ADMIN in effect */
-	bool ipc_lock;    /* CAP_IPC_LOCK: ring memory is not limited */
-	int paranoid;     /* kernel.perf_event_paranoid; 2 where it cannot be read */
-	u64 mlock_kb;     /* kernel.perf_event_mlock_kb; 516 */
-	u64 max_rate_hz;  /* kernel.perf_event_max_sample_rate; 0: unknown */
-	u32 max_stack;    /* kernel.perf_event_max_stack; 127 */
+	bool perfmon; /* CAP_PERFMON or CAP_SYS_ADMIN in effect */
+	bool ipc_lock; /* CAP_IPC_LOCK: ring memory is not limited */
+	int paranoid; /* kernel.perf_event_paranoid; 2 where it cannot be read */
+	u64 mlock_kb; /* kernel.perf_event_mlock_kb; 516 */
+	u64 max_rate_hz; /* kernel.perf_event_max_sample_rate; 0: unknown */
+	u32 max_stack; /* kernel.perf_event_max_stack; 127 */
 	int kptr_restrict;
 };
 

@@ -12,7 +12,8 @@
 enum { PIECE = 64 << 10, NOTES_MAX = 64 << 10 };
 
 /* Walks kallsyms in pieces until fn says stop (non-zero). */
-static int each_symbol(const struct sysroot *r, int (*fn)(void *ctx, u64 addr, const char *name), void *ctx)
+static int each_symbol(const struct sysroot *r, int (*fn)(void *ctx, u64 addr, const char *name),
+		       void *ctx)
 {
 	_cleanup_close_ int fd = sysroot_fd(r, "proc/kallsyms");
 	if (fd < 0)
@@ -98,7 +99,9 @@ int kmap_text(const struct sysroot *r, struct kernel_text *ret)
 	if (!start)
 		return -ENOENT;
 	*ret = (struct kernel_text){
-		.start = start, .end = size ? start + size : s.etext, .name = s.text ? "_text" : "_stext",
+		.start = start,
+		.end = size ? start + size : s.etext,
+		.name = s.text ? "_text" : "_stext",
 	};
 	return 0;
 }
@@ -110,10 +113,12 @@ unsigned kmap_note_build_id(const void *notes, size_t len, u8 id[KMAP_BUILD_ID_M
 		Elf64_Nhdr n;
 		memcpy(&n, at, sizeof(n));
 		at += sizeof(n);
-		size_t name_len = ((size_t)n.n_namesz + 3) & ~3ul, desc_len = ((size_t)n.n_descsz + 3) & ~3ul;
+		size_t name_len = ((size_t)n.n_namesz + 3) & ~3ul,
+		       desc_len = ((size_t)n.n_descsz + 3) & ~3ul;
 		if ((size_t)(end - at) < name_len || (size_t)(end - at) - name_len < n.n_descsz)
 			return 0;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(at, "GNU", 4) && n.n_descsz) {
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(at, "GNU", 4) &&
+		    n.n_descsz) {
 			unsigned size = min(n.n_descsz, (u32)KMAP_BUILD_ID_MAX);
 			memset(id, 0, KMAP_BUILD_ID_MAX);
 			memcpy(id, at + name_len, size);
@@ -125,7 +130,8 @@ unsigned kmap_note_build_id(const void *notes, size_t len, u8 id[KMAP_BUILD_ID_M
 	return 0;
 }
 
-static unsigned notes_file(const struct sysroot *r, const char *path, struct strbuf *buf, u8 id[KMAP_BUILD_ID_MAX])
+static unsigned notes_file(const struct sysroot *r, const char *path, struct strbuf *buf,
+			   u8 id[KMAP_BUILD_ID_MAX])
 {
 	return sysroot_read(r, path, buf) ? 0 : kmap_note_build_id(buf->data, buf->len, id);
 }
@@ -144,8 +150,9 @@ unsigned kmap_file_build_id(int fd, u8 id[KMAP_BUILD_ID_MAX])
 	_Alignas(8) u8 head[4096];
 	ssize_t n = pread(fd, head, sizeof(head), 0);
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)head;
-	if (n < (ssize_t)sizeof(*eh) || memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh->e_phentsize != sizeof(Elf64_Phdr) || eh->e_phoff % 8 || eh->e_phoff >= (u64)n)
+	if (n < (ssize_t)sizeof(*eh) || memcmp(eh->e_ident, ELFMAG, SELFMAG) ||
+	    eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_phentsize != sizeof(Elf64_Phdr) ||
+	    eh->e_phoff % 8 || eh->e_phoff >= (u64)n)
 		return 0;
 	const Elf64_Phdr *ph = (const Elf64_Phdr *)(head + eh->e_phoff);
 	size_t nr = min((size_t)eh->e_phnum, ((size_t)n - eh->e_phoff) / sizeof(*ph));
@@ -177,16 +184,20 @@ static bool same_module(const char *file, size_t len, const char *name)
 }
 
 /* "kernel/fs/fuse/fuse.ko: ..." lines of modules.dep; the path of a module without the compression suffix's dependents. */
-static bool find_module_file(const struct strbuf *dep, const char *name, const char **path, size_t *path_len)
+static bool find_module_file(const struct strbuf *dep, const char *name, const char **path,
+			     size_t *path_len)
 {
+	if (!dep->len)
+		return false;
 	const char *at = dep->data, *end = at + dep->len;
 	while (at < end) {
 		const char *nl = memchr(at, '\n', (size_t)(end - at));
 		const char *stop = nl ? nl : end;
 		const char *colon = memchr(at, ':', (size_t)(stop - at));
 		if (colon) {
-			const char *slash = memrchr(at, '/', (size_t)(colon - at));
-			const char *file = slash ? slash + 1 : at;
+			const char *file = colon;
+			while (file > at && file[-1] != '/')
+				file--;
 			const char *dot = memchr(file, '.', (size_t)(colon - file));
 			if (same_module(file, (size_t)((dot ? dot : colon) - file), name)) {
 				*path = at;
@@ -199,7 +210,8 @@ static bool find_module_file(const struct strbuf *dep, const char *name, const c
 	return false;
 }
 
-int kmap_modules(const struct sysroot *r, const char *release, int (*fn)(void *ctx, const struct kernel_module *m), void *ctx)
+int kmap_modules(const struct sysroot *r, const char *release,
+		 int (*fn)(void *ctx, const struct kernel_module *m), void *ctx)
 {
 	struct strbuf list, dep, path, notes;
 	strbuf_init(&list);
@@ -220,7 +232,8 @@ int kmap_modules(const struct sysroot *r, const char *release, int (*fn)(void *c
 		char *space = strchr(line, ' '), *addr = strstr(line, " 0x");
 		if (!space || !addr)
 			continue;
-		struct kernel_module m = { .name = line, .size_bytes = strtoull(space + 1, NULL, 10),
+		struct kernel_module m = { .name = line,
+					   .size_bytes = strtoull(space + 1, NULL, 10),
 					   .start = strtoull(addr + 1, NULL, 16) };
 		*space = 0;
 		if (!m.start || !m.size_bytes)

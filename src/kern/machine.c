@@ -16,7 +16,7 @@ struct reading {
 	char path[192];
 };
 
-#define SYS_CPU "sys/devices/system/cpu"
+#define SYS_CPU	 "sys/devices/system/cpu"
 #define SYS_NODE "sys/devices/system/node"
 
 /* The first line of a file whose path is formatted; borrowed until the next read. */
@@ -39,7 +39,8 @@ static u64 number_after(const char *text, const char *key)
 static char *cpuinfo_value(struct reading *rd, const char *text, const char *key)
 {
 	size_t len = strlen(key);
-	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+	for (const char *line = text; line && *line;
+	     line = strchr(line, '\n'), line += line != NULL) {
 		if (strncmp(line, key, len))
 			continue;
 		const char *at = line + len;
@@ -80,7 +81,7 @@ static void read_cpu_names(struct reading *rd)
 	({                                                                                         \
 		const char *str_ = (str);                                                          \
 		bool have_ = !str_;                                                                \
-		vec_for_each(list, p_)                                                             \
+		vec_for_each (list, p_)                                                            \
 			have_ = have_ || !strcmp(*p_, str_);                                       \
 		const char **slot_ = have_ ? NULL : vec_push(list);                                \
 		if (slot_)                                                                         \
@@ -95,7 +96,8 @@ static s32 topology_number(struct reading *rd, u32 cpu, const char *leaf)
 	return line && !num_parse_s64(line, 10, &v) ? (s32)v : -1;
 }
 
-static const char *topology_list(struct reading *rd, u32 cpu, const char *leaf, const char *old_leaf)
+static const char *topology_list(struct reading *rd, u32 cpu, const char *leaf,
+				 const char *old_leaf)
 {
 	const char *line = line_of(rd, SYS_CPU "/cpu%u/topology/%s", cpu, leaf);
 	return line ? line : line_of(rd, SYS_CPU "/cpu%u/topology/%s", cpu, old_leaf);
@@ -112,11 +114,17 @@ static int read_topology(struct reading *rd)
 		c->core_id = topology_number(rd, cpu, "core_id");
 		c->socket_id = topology_number(rd, cpu, "physical_package_id");
 		c->die_id = topology_number(rd, cpu, "die_id");
-		int err = add_distinct(rd, &m->packages, topology_list(rd, cpu, "package_cpus_list", "core_siblings_list"));
+		int err = add_distinct(
+			rd, &m->packages,
+			topology_list(rd, cpu, "package_cpus_list", "core_siblings_list"));
 		if (!err)
-			err = add_distinct(rd, &m->cores, topology_list(rd, cpu, "core_cpus_list", "thread_siblings_list"));
+			err = add_distinct(
+				rd, &m->cores,
+				topology_list(rd, cpu, "core_cpus_list", "thread_siblings_list"));
 		if (!err && has_dies)
-			err = add_distinct(rd, &m->dies, line_of(rd, SYS_CPU "/cpu%u/topology/die_cpus_list", cpu));
+			err = add_distinct(
+				rd, &m->dies,
+				line_of(rd, SYS_CPU "/cpu%u/topology/die_cpus_list", cpu));
 		if (err)
 			return err;
 	}
@@ -125,8 +133,9 @@ static int read_topology(struct reading *rd)
 
 static bool same_cache(const struct machine_cache *a, const struct machine_cache *b)
 {
-	return a->level == b->level && a->line_bytes == b->line_bytes && a->sets == b->sets && a->ways == b->ways &&
-	       !strcmp(a->type, b->type) && !strcmp(a->size, b->size) && !strcmp(a->cpus, b->cpus);
+	return a->level == b->level && a->line_bytes == b->line_bytes && a->sets == b->sets &&
+	       a->ways == b->ways && !strcmp(a->type, b->type) && !strcmp(a->size, b->size) &&
+	       !strcmp(a->cpus, b->cpus);
 }
 
 static int compare_cache_level(const void *a, const void *b)
@@ -164,7 +173,7 @@ static int read_caches(struct reading *rd)
 			if (!c.type || !c.size || !c.cpus)
 				return -ENOMEM;
 			bool have = false;
-			vec_for_each(&m->caches, p)
+			vec_for_each (&m->caches, p)
 				have = have || same_cache(p, &c);
 			if (have)
 				continue;
@@ -191,8 +200,8 @@ static int read_node_blocks(struct reading *rd, struct machine_node *n)
 			return 0;
 		for (struct dirent *e; (e = readdir(dir));) {
 			u64 block;
-			if (strncmp(e->d_name, "memory", 6) || num_parse_u64(e->d_name + 6, 10, &block) ||
-			    block >= MEM_BLOCKS_MAX)
+			if (strncmp(e->d_name, "memory", 6) ||
+			    num_parse_u64(e->d_name + 6, 10, &block) || block >= MEM_BLOCKS_MAX)
 				continue;
 			if (!pass)
 				last = max(last, block + 1);

@@ -7,7 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static long sys_perf_event_open(struct perf_event_attr *attr, s32 pid, s32 cpu, int group_fd, unsigned long flags)
+static long sys_perf_event_open(struct perf_event_attr *attr, s32 pid, s32 cpu, int group_fd,
+				unsigned long flags)
 {
 	return syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
 }
@@ -85,11 +86,13 @@ int perf_event_raise_files(u64 want)
 }
 
 /* One try, with what does not concern the attr itself: close-on-exec, the file limit, interruption. */
-static int try_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu, int group_fd)
+static int try_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu,
+		    int group_fd)
 {
 	for (;;) {
 		attr->size = sizeof(*attr);
-		long fd = sys_perf_event_open(attr, pid, cpu, group_fd, o->no_cloexec ? 0 : PERF_FLAG_FD_CLOEXEC);
+		long fd = sys_perf_event_open(attr, pid, cpu, group_fd,
+					      o->no_cloexec ? 0 : PERF_FLAG_FD_CLOEXEC);
 		if (fd >= 0)
 			return (int)fd;
 		if (errno == EINTR)
@@ -111,7 +114,8 @@ static int try_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid
  * The kernel answers EINVAL to any bit it does not know. Newer parts are taken out one after the other until it opens; then
  * each is put back by itself to find which were really refused.
  */
-static int open_without(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu, int group_fd)
+static int open_without(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu,
+			int group_fd)
 {
 	struct perf_event_attr bare = *attr;
 	u32 dropped = 0;
@@ -164,7 +168,8 @@ static bool hides_kernel(int err, const struct perf_event_attr *attr)
 	return (err == -EACCES || err == -EPERM) && !attr->exclude_kernel;
 }
 
-int perf_opener_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu, int group_fd)
+int perf_opener_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu,
+		     int group_fd)
 {
 	drop_parts(attr, o->missing);
 	int fd = try_open(o, attr, pid, cpu, group_fd);
@@ -192,18 +197,25 @@ int perf_opener_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pi
 	return fd == -EINVAL ? open_without(o, attr, pid, cpu, group_fd) : fd;
 }
 
-static int explain_denied(const struct perf_opener *o, int err, const char *name, s32 pid, s32 cpu, struct diag *d)
+static int explain_denied(const struct perf_opener *o, int err, const char *name, s32 pid, s32 cpu,
+			  struct diag *d)
 {
 	int paranoid = o->rights.paranoid;
 	if (pid == -1) {
-		diag_error(d, err, "not allowed to measure %s on a whole CPU%s (perf_event_paranoid is %d)", name,
-			   cpu >= 0 ? "" : " set", paranoid);
+		diag_error(d, err,
+			   "not allowed to measure %s on a whole CPU%s (perf_event_paranoid is %d)",
+			   name, cpu >= 0 ? "" : " set", paranoid);
 		diag_hint(d, "a command or one's own process (-p) can be measured without rights");
 		if (!o->rights.perfmon)
-			diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=0, or give the program CAP_PERFMON");
+			diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=0, or give the "
+				     "program CAP_PERFMON");
 	} else if (paranoid >= 3) {
-		diag_error(d, err, "not allowed to use performance events at all (perf_event_paranoid is %d)", paranoid);
-		diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=2, or give the program CAP_PERFMON");
+		diag_error(
+			d, err,
+			"not allowed to use performance events at all (perf_event_paranoid is %d)",
+			paranoid);
+		diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=2, or give the program "
+			     "CAP_PERFMON");
 	} else {
 		diag_error(d, err, "not allowed to measure %s of process %d", name, pid);
 		diag_hint(d, "it runs as another user or with more rights: measure it as root");
@@ -211,8 +223,8 @@ static int explain_denied(const struct perf_opener *o, int err, const char *name
 	return err;
 }
 
-int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_event_attr *attr, const char *name, s32 pid,
-			s32 cpu, struct diag *d)
+int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_event_attr *attr,
+			const char *name, s32 pid, s32 cpu, struct diag *d)
 {
 	switch (err) {
 	case -EACCES:
@@ -221,32 +233,44 @@ int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_
 	case -ENODEV:
 	case -ENXIO:
 		diag_error(d, err, "%s: this machine has no such event", name);
-		if (attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW)
-			diag_hint(d, "there is no hardware counter here (a virtual machine?); cpu-clock samples by timer");
+		if (attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
+		    attr->type == PERF_TYPE_RAW)
+			diag_hint(d, "there is no hardware counter here (a virtual machine?); "
+				     "cpu-clock samples by timer");
 		return err;
 	case -EOPNOTSUPP:
-		diag_error(d, err, "%s: the PMU cannot do this%s", name, attr->precise_ip ? " precisely" : "");
+		diag_error(d, err, "%s: the PMU cannot do this%s", name,
+			   attr->precise_ip ? " precisely" : "");
 		if (attr->sample_period)
-			diag_hint(d, "it may have no overflow interrupt: count it with `sonde stat -e %s`", name);
+			diag_hint(d,
+				  "it may have no overflow interrupt: count it with `sonde stat -e "
+				  "%s`",
+				  name);
 		return err;
 	case -EMFILE:
 		diag_error(d, err, "too many open files: an event takes one per thread and CPU");
 		diag_hint(d, "ulimit -n HIGHER, or -a instead of many threads");
 		return err;
-	case -ENFILE: return diag_error(d, err, "the system has no more file handles (fs.file-max)");
-	case -EBUSY:
-		diag_error(d, err, "%s: the PMU is in use by somebody else", name);
-		return err;
-	case -ENOSPC: return diag_error(d, err, "%s: no free hardware slot (breakpoints, AUX, pinned counters)", name);
+	case -ENFILE:
+		return diag_error(d, err, "the system has no more file handles (fs.file-max)");
+	case -EBUSY: diag_error(d, err, "%s: the PMU is in use by somebody else", name); return err;
+	case -ENOSPC:
+		return diag_error(d, err,
+				  "%s: no free hardware slot (breakpoints, AUX, pinned counters)",
+				  name);
 	case -ESRCH: return diag_error(d, err, "there is no process %d", pid);
 	case -ENOSYS:
-		diag_error(d, err, "this kernel has no performance events (CONFIG_PERF_EVENTS), or a seccomp filter denies them");
+		diag_error(d, err,
+			   "this kernel has no performance events (CONFIG_PERF_EVENTS), or a "
+			   "seccomp filter denies them");
 		return err;
 	case -EINVAL:
 		diag_error(d, err, "%s: the kernel does not accept this combination", name);
-		if (attr->freq && o->rights.max_rate_hz && attr->sample_freq > o->rights.max_rate_hz)
+		if (attr->freq && o->rights.max_rate_hz &&
+		    attr->sample_freq > o->rights.max_rate_hz)
 			diag_hint(d, "-F %llu is above kernel.perf_event_max_sample_rate, %llu",
-				  (unsigned long long)attr->sample_freq, (unsigned long long)o->rights.max_rate_hz);
+				  (unsigned long long)attr->sample_freq,
+				  (unsigned long long)o->rights.max_rate_hz);
 		if (attr->use_clockid)
 			diag_hint(d, "the clock of -k may not be usable here; try -k mono");
 		return err;

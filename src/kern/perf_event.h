@@ -14,14 +14,14 @@
 
 /* Parts of an attr that newer kernels brought and a recording can do without. */
 enum perf_attr_part {
-	ATTR_PART_BUILD_ID,      /* 5.12: build ids in MMAP2 */
-	ATTR_PART_CGROUP,        /* 5.7 */
-	ATTR_PART_READ_LOST,     /* 6.0: PERF_FORMAT_LOST */
-	ATTR_PART_BPF_EVENT,     /* 5.1 */
-	ATTR_PART_KSYMBOL,       /* 5.1 */
-	ATTR_PART_NAMESPACES,    /* 4.12 */
-	ATTR_PART_COMM_EXEC,     /* 3.16 */
-	ATTR_PART_MMAP2,         /* 3.16 */
+	ATTR_PART_BUILD_ID, /* 5.12: build ids in MMAP2 */
+	ATTR_PART_CGROUP, /* 5.7 */
+	ATTR_PART_READ_LOST, /* 6.0: PERF_FORMAT_LOST */
+	ATTR_PART_BPF_EVENT, /* 5.1 */
+	ATTR_PART_KSYMBOL, /* 5.1 */
+	ATTR_PART_NAMESPACES, /* 4.12 */
+	ATTR_PART_COMM_EXEC, /* 3.16 */
+	ATTR_PART_MMAP2, /* 3.16 */
 	ATTR_PART_EXCLUDE_GUEST, /* 3.2; refused by some PMUs */
 	ATTR_PART_SAMPLE_ID_ALL, /* 2.6.38 */
 	ATTR_PART_NR,
@@ -39,10 +39,11 @@ struct perf_opener {
 void perf_opener_init(struct perf_opener *o, const struct sysroot *root);
 
 /* A file descriptor or negative errno. group_fd -1: none. attr may be changed, also on failure. */
-int perf_opener_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu, int group_fd) must_check;
+int perf_opener_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu,
+		     int group_fd) must_check;
 /* Says why, and what would help. Returns err. */
-int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_event_attr *attr, const char *name, s32 pid,
-			s32 cpu, struct diag *d);
+int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_event_attr *attr,
+			const char *name, s32 pid, s32 cpu, struct diag *d);
 /* "build ids in mmap records" */
 const char *perf_attr_part_name(enum perf_attr_part part);
 

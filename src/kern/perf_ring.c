@@ -14,7 +14,10 @@ int perf_ring_open(struct perf_ring *r, int fd, size_t nr_pages, bool overwrite)
 	if (mem == MAP_FAILED)
 		return -errno;
 	*r = (struct perf_ring){
-		.page = mem, .data = (const u8 *)mem + page, .size_bytes = nr_pages * page, .overwrite = overwrite,
+		.page = mem,
+		.data = (const u8 *)mem + page,
+		.size_bytes = nr_pages * page,
+		.overwrite = overwrite,
 	};
 	return 0;
 }
@@ -86,7 +89,8 @@ bool ring_span_copy(const struct ring_span *s, size_t pos, void *to, size_t n)
 	return true;
 }
 
-const struct perf_event_header *ring_span_next(const struct ring_span *s, size_t *pos, bool whole, void *scratch)
+const struct perf_event_header *ring_span_next(const struct ring_span *s, size_t *pos, bool whole,
+					       void *scratch)
 {
 	size_t at = *pos, len = ring_span_len(s);
 	if (len - at < sizeof(struct perf_event_header))

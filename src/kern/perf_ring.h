@@ -25,7 +25,7 @@ struct perf_ring {
 struct ring_span {
 	const u8 *at[2];
 	size_t len[2]; /* len[1] is 0 when it does not wrap */
-	u64 head;      /* for consume() */
+	u64 head; /* for consume() */
 };
 
 /* nr_pages: a power of two. -EPERM: more memory than the user may lock. */
@@ -46,7 +46,8 @@ bool perf_ring_snapshot(const struct perf_ring *r, struct ring_span *ret);
  * record wraps and `whole` asks for its body in one piece. NULL: end, or a record that makes no sense (*pos then is not the
  * span's length).
  */
-const struct perf_event_header *ring_span_next(const struct ring_span *s, size_t *pos, bool whole, void *scratch);
+const struct perf_event_header *ring_span_next(const struct ring_span *s, size_t *pos, bool whole,
+					       void *scratch);
 static inline size_t ring_span_len(const struct ring_span *s)
 {
 	return s->len[0] + s->len[1];

@@ -143,7 +143,10 @@ bool procfs_parse_stat(const char *text, size_t len, struct proc_task *ret)
 	if (!take_s64(&p, end, &nr_threads))
 		return false;
 	*ret = (struct proc_task){
-		.pid = (s32)pid, .tid = (s32)pid, .ppid = (s32)ppid, .kernel_thread = flags & STAT_FLAG_KTHREAD,
+		.pid = (s32)pid,
+		.tid = (s32)pid,
+		.ppid = (s32)ppid,
+		.kernel_thread = flags & STAT_FLAG_KTHREAD,
 		.nr_threads = (s32)nr_threads,
 	};
 	set_comm(ret, open + 1, (size_t)(close - open - 1));
@@ -244,14 +247,16 @@ bool procfs_parse_map(char *p, char *end, struct proc_map *ret)
 {
 	struct proc_map m = { 0 };
 	u64 major, minor;
-	if (!take_hex(&p, end, &m.start) || !take_char(&p, end, '-') || !take_hex(&p, end, &m.end) ||
-	    !take_char(&p, end, ' ') || end - p < 5)
+	if (!take_hex(&p, end, &m.start) || !take_char(&p, end, '-') ||
+	    !take_hex(&p, end, &m.end) || !take_char(&p, end, ' ') || end - p < 5)
 		return false;
-	m.prot = (u8)((p[0] == 'r' ? PROT_READ : 0) | (p[1] == 'w' ? PROT_WRITE : 0) | (p[2] == 'x' ? PROT_EXEC : 0));
+	m.prot = (u8)((p[0] == 'r' ? PROT_READ : 0) | (p[1] == 'w' ? PROT_WRITE : 0) |
+		      (p[2] == 'x' ? PROT_EXEC : 0));
 	m.shared = p[3] == 's';
 	p += 5;
-	if (!take_hex(&p, end, &m.file_offset) || !take_char(&p, end, ' ') || !take_hex(&p, end, &major) ||
-	    !take_char(&p, end, ':') || !take_hex(&p, end, &minor) || !take_char(&p, end, ' '))
+	if (!take_hex(&p, end, &m.file_offset) || !take_char(&p, end, ' ') ||
+	    !take_hex(&p, end, &major) || !take_char(&p, end, ':') || !take_hex(&p, end, &minor) ||
+	    !take_char(&p, end, ' '))
 		return false;
 	const char *number = p;
 	s64 inode;
@@ -269,7 +274,8 @@ bool procfs_parse_map(char *p, char *end, struct proc_map *ret)
 	return true;
 }
 
-int procfs_maps(struct procfs *p, s32 pid, int (*fn)(void *ctx, const struct proc_map *m), void *ctx)
+int procfs_maps(struct procfs *p, s32 pid, int (*fn)(void *ctx, const struct proc_map *m),
+		void *ctx)
 {
 	char path[PATH_ROOM];
 	int err = sysroot_read(p->root, task_path(path, pid, -1, "maps"), &p->buf);

@@ -40,7 +40,8 @@ void procfs_init(struct procfs *p, const struct sysroot *root);
 void procfs_done(struct procfs *p);
 
 /* Appends the ids of all processes, ascending. */
-int procfs_pids(struct procfs *p, s32 **ids, size_t *nr) must_check; /* borrowed until the next call that lists */
+int procfs_pids(struct procfs *p, s32 **ids,
+		size_t *nr) must_check; /* borrowed until the next call that lists */
 /* All threads of a process; -ESRCH. */
 int procfs_tids(struct procfs *p, s32 pid, s32 **ids, size_t *nr) must_check;
 /* The leader (tid == pid) with its parent, or a thread with its name only; -ESRCH. */
@@ -50,7 +51,8 @@ int procfs_tgid(struct procfs *p, s32 tid, s32 *ret) must_check;
 /* The id that the process has in its own pid namespace (for /tmp/perf-PID.map); -ESRCH. */
 int procfs_nspid(struct procfs *p, s32 pid, s32 *ret) must_check;
 /* fn for each mapping until it returns non-zero, which is returned; -ESRCH, -EACCES. */
-int procfs_maps(struct procfs *p, s32 pid, int (*fn)(void *ctx, const struct proc_map *m), void *ctx) must_check;
+int procfs_maps(struct procfs *p, s32 pid, int (*fn)(void *ctx, const struct proc_map *m),
+		void *ctx) must_check;
 
 /* One line of a maps file, which is changed (the path is terminated in place); false: not one. */
 bool procfs_parse_map(char *line, char *end, struct proc_map *ret);

@@ -49,7 +49,7 @@ struct machine {
 	u64 mem_total_kb;
 	u64 mem_block_bytes;
 	VEC(struct machine_cpu) cpus; /* by CPU number, nr_cpus_present of them */
-	VEC(const char *) packages;   /* distinct sibling lists, in order of appearance */
+	VEC(const char *) packages; /* distinct sibling lists, in order of appearance */
 	VEC(const char *) dies;
 	VEC(const char *) cores;
 	VEC(struct machine_cache) caches;

@@ -34,7 +34,8 @@ static const struct {
 	{ "dummy", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY },
 };
 
-static int apply_modifiers(const char *spec, const char *mods, struct perf_event_attr *a, struct diag *d)
+static int apply_modifiers(const char *spec, const char *mods, struct perf_event_attr *a,
+			   struct diag *d)
 {
 	bool user = false, kernel = false;
 	for (const char *m = mods; *m; m++) {

@@ -61,7 +61,7 @@ struct live_perf {
 	int stop_fd;
 	int gone_fd;
 	size_t nr_gone;
-	u64 round;   /* from 1 */
+	u64 round; /* from 1 */
 	u64 claimed; /* the round whose end is being written */
 	bool stopping;
 	bool failed;
@@ -70,7 +70,8 @@ struct live_perf {
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
 
-static struct live_event *add_event(struct live_perf *lp, const char *name, const struct perf_event_attr *attr)
+static struct live_event *add_event(struct live_perf *lp, const char *name,
+				    const struct perf_event_attr *attr)
 {
 	struct live_event *e = vec_push(&lp->events);
 	if (!e)
@@ -120,7 +121,9 @@ static int add_tracking(struct live_perf *lp)
 		set_tracking(&lp->events.at[0].attr);
 		return 0;
 	}
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = sizeof(attr) };
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_DUMMY,
+					.size = sizeof(attr) };
 	set_tracking(&attr);
 	struct live_event *e = add_event(lp, "dummy:HG", &attr);
 	if (!e)
@@ -136,16 +139,18 @@ static void configure(struct live_perf *lp, struct diag *d)
 	u64 most = lp->opener.rights.max_rate_hz;
 	if (!o->period && most && hz > most) {
 		if (o->freq_hz && o->freq_hz != UINT64_MAX) {
-			diag_warn(d, "sampling at %llu Hz, not %llu: that is the system's limit", (unsigned long long)most,
+			diag_warn(d, "sampling at %llu Hz, not %llu: that is the system's limit",
+				  (unsigned long long)most, (unsigned long long)hz);
+			diag_hint(d, "as root: sysctl kernel.perf_event_max_sample_rate=%llu",
 				  (unsigned long long)hz);
-			diag_hint(d, "as root: sysctl kernel.perf_event_max_sample_rate=%llu", (unsigned long long)hz);
 		}
 		hz = most;
 	}
 	bool many = lp->events.nr > 1;
-	vec_for_each(&lp->events, e) {
+	vec_for_each (&lp->events, e) {
 		struct perf_event_attr *a = &e->attr;
-		a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+		a->sample_type |=
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 		/* With several events each record must say whose it is, at a place that does not depend on that. */
 		if (many)
 			a->sample_type |= PERF_SAMPLE_IDENTIFIER;
@@ -245,7 +250,8 @@ static bool fall_back_to_clock(struct live_event *e, struct diag *d)
 	const char *mods = strchr(e->name, ':');
 	char name[64];
 	snprintf(name, sizeof(name), "cpu-clock%s", mods ? mods : "");
-	diag_note(d, "%s: there is no hardware counter here; sampling by timer (%s)", e->name, name);
+	diag_note(d, "%s: there is no hardware counter here; sampling by timer (%s)", e->name,
+		  name);
 	char *copy = strdup(name);
 	if (!copy)
 		return false;
@@ -259,7 +265,9 @@ static int note_user_only(struct live_perf *lp, struct live_event *e, struct dia
 	if (!e->tracking) {
 		diag_note(d, "%s: only user space (:u), because perf_event_paranoid is %d", e->name,
 			  lp->opener.rights.paranoid);
-		diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=1 shows the kernel's part too");
+		diag_hint(
+			d,
+			"as root: sysctl kernel.perf_event_paranoid=1 shows the kernel's part too");
 	}
 	char *name;
 	if (asprintf(&name, "%s%s", e->name, strchr(e->name, ':') ? "u" : ":u") < 0)
@@ -286,7 +294,7 @@ static int open_event(struct live_perf *lp, struct live_event *e, s32 tid, s32 c
 
 static struct live_ring *ring_of_cpu(struct live_perf *lp, u32 cpu)
 {
-	vec_for_each(&lp->rings, r)
+	vec_for_each (&lp->rings, r)
 		if (r->cpu == cpu)
 			return r;
 	return NULL;
@@ -298,17 +306,20 @@ static int map_ring(struct live_perf *lp, struct live_ring *r, int fd, struct di
 	u64 page = (u64)sysconf(_SC_PAGESIZE);
 	u64 wanted = lp->ring_bytes;
 	int err;
-	while ((err = perf_ring_open(&r->ring, fd, lp->ring_bytes / page, false)) == -EPERM && lp->ring_bytes > page)
+	while ((err = perf_ring_open(&r->ring, fd, lp->ring_bytes / page, false)) == -EPERM &&
+	       lp->ring_bytes > page)
 		lp->ring_bytes /= 2;
 	if (err) {
-		diag_error(d, err, "cannot map %llu KiB of ring memory a CPU: %s", (unsigned long long)wanted >> 10,
-			   strerror(-err));
-		diag_hint(d, "a smaller -m, `ulimit -l`, or as root: sysctl kernel.perf_event_mlock_kb=HIGHER");
+		diag_error(d, err, "cannot map %llu KiB of ring memory a CPU: %s",
+			   (unsigned long long)wanted >> 10, strerror(-err));
+		diag_hint(d, "a smaller -m, `ulimit -l`, or as root: sysctl "
+			     "kernel.perf_event_mlock_kb=HIGHER");
 		return err;
 	}
 	if (lp->ring_bytes != wanted) {
-		diag_warn(d, "rings are %llu KiB instead of %llu: more memory may not be locked here",
-			  (unsigned long long)lp->ring_bytes >> 10, (unsigned long long)wanted >> 10);
+		diag_warn(
+			d, "rings are %llu KiB instead of %llu: more memory may not be locked here",
+			(unsigned long long)lp->ring_bytes >> 10, (unsigned long long)wanted >> 10);
 		diag_hint(d, "ulimit -l, or as root: sysctl kernel.perf_event_mlock_kb=HIGHER");
 	}
 	return 0;
@@ -321,7 +332,9 @@ static int attach_ring(struct live_perf *lp, int fd, u32 cpu, u32 *index, struct
 	if (r) {
 		*index = (u32)(r - lp->rings.at);
 		int err = perf_event_redirect(fd, r->owner_fd);
-		return err ? diag_error(d, err, "cannot share the ring of CPU %u: %s", cpu, strerror(-err)) : 0;
+		return err ? diag_error(d, err, "cannot share the ring of CPU %u: %s", cpu,
+					strerror(-err))
+			   : 0;
 	}
 	r = vec_push(&lp->rings);
 	if (!r)
@@ -370,7 +383,8 @@ static int open_target(struct live_perf *lp, s32 tid, struct diag *d)
 	for (size_t c = 0; c < lp->online.cpus.nr; c++) {
 		u32 cpu = lp->online.cpus.at[c];
 		for (u32 i = 0; i < lp->events.nr; i++) {
-			if (lp->opts.cpus && !lp->events.at[i].tracking && !cpuset_has(lp->opts.cpus, cpu))
+			if (lp->opts.cpus && !lp->events.at[i].tracking &&
+			    !cpuset_has(lp->opts.cpus, cpu))
 				continue;
 			int err = open_one(lp, i, tid, cpu, d);
 			if (err == -ESRCH && lp->tids.nr > 1)
@@ -428,8 +442,11 @@ static int make_readers(struct live_perf *lp)
 		struct live_reader *r = vec_push(&lp->readers);
 		if (!r)
 			return -ENOMEM;
-		*r = (struct live_reader){ .lp = lp, .index = (unsigned)lp->readers.nr - 1, .first_ring = first,
-					   .nr_rings = min(nr - first, (u32)LIVE_RINGS_PER_READER), .epoll_fd = -1 };
+		*r = (struct live_reader){ .lp = lp,
+					   .index = (unsigned)lp->readers.nr - 1,
+					   .first_ring = first,
+					   .nr_rings = min(nr - first, (u32)LIVE_RINGS_PER_READER),
+					   .epoll_fd = -1 };
 		r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 		if (r->epoll_fd < 0)
 			return -errno;
@@ -454,7 +471,8 @@ static u64 ring_bytes_for(u64 wanted)
 	return bytes;
 }
 
-struct live_perf *live_perf_open(const struct sysroot *root, const struct live_opts *opts, struct diag *d)
+struct live_perf *live_perf_open(const struct sysroot *root, const struct live_opts *opts,
+				 struct diag *d)
 {
 	struct live_perf *lp = calloc(1, sizeof(*lp));
 	if (!lp) {
@@ -547,7 +565,7 @@ static bool claim_round_end(struct live_reader *r, u64 round)
 	struct live_perf *lp = r->lp;
 	pthread_mutex_lock(&lp->lock);
 	bool all = lp->claimed < round;
-	vec_for_each(&lp->readers, other)
+	vec_for_each (&lp->readers, other)
 		all = all && (other == r || other->done_round >= round);
 	if (all)
 		lp->claimed = round;
@@ -639,7 +657,7 @@ int live_perf_start(struct live_perf *lp, const struct live_sink *sink)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the one who owns the loop */
 	int err = 0;
-	vec_for_each(&lp->readers, r) {
+	vec_for_each (&lp->readers, r) {
 		err = -pthread_create(&r->thread, NULL, reader_main, r);
 		if (err)
 			break;
@@ -677,12 +695,12 @@ int live_perf_stop(struct live_perf *lp)
 	if (lp->stopping)
 		return 0;
 	lp->stopping = true;
-	vec_for_each(&lp->fds, f)
+	vec_for_each (&lp->fds, f)
 		(void)!perf_event_disable(f->fd);
 	u64 one = 1;
 	(void)!write(lp->stop_fd, &one, sizeof(one));
 	int err = 0;
-	vec_for_each(&lp->readers, r) {
+	vec_for_each (&lp->readers, r) {
 		if (r->running)
 			pthread_join(r->thread, NULL);
 		r->running = false;
@@ -692,7 +710,8 @@ int live_perf_stop(struct live_perf *lp)
 	return err;
 }
 
-int live_perf_lost(struct live_perf *lp, void (*fn)(void *ctx, const struct synth_id *id, u64 lost), void *ctx)
+int live_perf_lost(struct live_perf *lp, void (*fn)(void *ctx, const struct synth_id *id, u64 lost),
+		   void *ctx)
 {
 	for (size_t i = 0; i < lp->fds.nr; i++) {
 		const struct live_event *e = &lp->events.at[lp->fds.at[i].event];
@@ -712,13 +731,13 @@ void live_perf_close(struct live_perf *lp)
 	if (!lp)
 		return;
 	(void)live_perf_stop(lp);
-	vec_for_each(&lp->rings, ring)
+	vec_for_each (&lp->rings, ring)
 		perf_ring_close(&ring->ring);
-	vec_for_each(&lp->fds, f)
+	vec_for_each (&lp->fds, f)
 		close(f->fd);
-	vec_for_each(&lp->readers, r)
+	vec_for_each (&lp->readers, r)
 		cleanup_close(&r->epoll_fd);
-	vec_for_each(&lp->events, e) {
+	vec_for_each (&lp->events, e) {
 		free(e->name);
 		vec_free(&e->ids);
 	}

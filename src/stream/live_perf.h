@@ -24,17 +24,19 @@ struct live_event {
 
 struct live_sink {
 	/* Called by reader threads, each with its own index. 0 or negative errno, which stops the reading. */
-	int (*take)(void *ctx, unsigned reader, const struct ring_span *spans, size_t nr, bool round_done);
+	int (*take)(void *ctx, unsigned reader, const struct ring_span *spans, size_t nr,
+		    bool round_done);
 	void *ctx;
 };
 
 enum { LIVE_RINGS_PER_READER = 16, LIVE_SPANS_MAX = LIVE_RINGS_PER_READER };
 
 struct live_opts {
-	const char *const *events; /* specs; nr_events 0: cycles, or cpu-clock where there is no PMU */
+	const char *const
+		*events; /* specs; nr_events 0: cycles, or cpu-clock where there is no PMU */
 	size_t nr_events;
-	u64 freq_hz;  /* one of these; */
-	u64 period;   /* both 0: 4000 Hz */
+	u64 freq_hz; /* one of these; */
+	u64 period; /* both 0: 4000 Hz */
 	bool call_graph;
 	bool no_inherit;
 	bool system_wide;
@@ -47,13 +49,14 @@ struct live_opts {
 	bool has_clock;
 	s32 clock_id;
 	u64 ring_bytes; /* of each CPU, rounded up to a power of two of pages; 0: 512 KiB */
-	u64 flush_ns;   /* 0: one second */
+	u64 flush_ns; /* 0: one second */
 };
 
 struct live_perf;
 
 /* Opens everything; nothing is counted yet. Fallbacks are noted in the diag. NULL: see the diag. */
-struct live_perf *live_perf_open(const struct sysroot *root, const struct live_opts *opts, struct diag *d);
+struct live_perf *live_perf_open(const struct sysroot *root, const struct live_opts *opts,
+				 struct diag *d);
 
 const struct live_event *live_perf_events(const struct live_perf *lp, size_t *nr);
 const struct synth_id *live_perf_ids(const struct live_perf *lp, size_t *nr);
@@ -72,5 +75,6 @@ bool live_perf_failed(const struct live_perf *lp);
 /* Stops the events, takes what is left, ends the readers. The sink's error, or 0. */
 int live_perf_stop(struct live_perf *lp);
 /* After stop: fn for each event id that lost samples; -ENOTSUP on kernels that do not count them per event. */
-int live_perf_lost(struct live_perf *lp, void (*fn)(void *ctx, const struct synth_id *id, u64 lost), void *ctx) must_check;
+int live_perf_lost(struct live_perf *lp, void (*fn)(void *ctx, const struct synth_id *id, u64 lost),
+		   void *ctx) must_check;
 void live_perf_close(struct live_perf *lp);

@@ -50,7 +50,8 @@ struct mmap2_head {
 static int note_build_id(struct recorder *r, const struct perf_event_header *h)
 {
 	const struct mmap2_head *m = (const struct mmap2_head *)h;
-	if (!(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) || h->size <= sizeof(*m) || m->id_size > sizeof(m->id))
+	if (!(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) || h->size <= sizeof(*m) ||
+	    m->id_size > sizeof(m->id))
 		return 0;
 	if (!memchr(m->name, 0, h->size - sizeof(*m)))
 		return 0;
@@ -62,7 +63,8 @@ struct pass_counts {
 	u64 nr_samples, nr_lost, nr_lost_events, nr_throttled;
 };
 
-static int count_span(struct recorder *r, struct tally *t, const struct ring_span *s, struct pass_counts *c)
+static int count_span(struct recorder *r, struct tally *t, const struct ring_span *s,
+		      struct pass_counts *c)
 {
 	size_t pos = 0;
 	const struct perf_event_header *h;
@@ -72,7 +74,8 @@ static int count_span(struct recorder *r, struct tally *t, const struct ring_spa
 			u64 when;
 			c->nr_samples++;
 			size_t time_at = at + sizeof(*h) + r->time_slot * sizeof(u64);
-			if (time_at + sizeof(when) <= pos && ring_span_copy(s, time_at, &when, sizeof(when))) {
+			if (time_at + sizeof(when) <= pos &&
+			    ring_span_copy(s, time_at, &when, sizeof(when))) {
 				if (when < t->first_ns)
 					t->first_ns = when;
 				if (when > t->last_ns)
@@ -84,7 +87,8 @@ static int count_span(struct recorder *r, struct tally *t, const struct ring_spa
 		switch (h->type) {
 		case PERF_RECORD_MMAP2:
 			if (ring_span_copy(s, at, t->scratch, h->size)) {
-				int err = note_build_id(r, (const struct perf_event_header *)t->scratch);
+				int err = note_build_id(
+					r, (const struct perf_event_header *)t->scratch);
 				if (err)
 					return err;
 			}
@@ -107,9 +111,11 @@ static int count_span(struct recorder *r, struct tally *t, const struct ring_spa
 	return pos == ring_span_len(s) ? 0 : -EBADMSG;
 }
 
-static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_t nr, bool round_done)
+static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_t nr,
+		bool round_done)
 {
-	static const struct perf_event_header finished_round = { .type = REC_FINISHED_ROUND, .size = sizeof(finished_round) };
+	static const struct perf_event_header finished_round = { .type = REC_FINISHED_ROUND,
+								 .size = sizeof(finished_round) };
 	struct recorder *r = ctx;
 	struct tally *t = &r->tallies[reader];
 	struct iovec iov[2 * LIVE_SPANS_MAX + 1];
@@ -121,11 +127,14 @@ static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_
 			return err;
 		for (int part = 0; part < 2; part++)
 			if (spans[i].len[part])
-				iov[n++] = (struct iovec){ .iov_base = (void *)(uintptr_t)spans[i].at[part],
-							   .iov_len = spans[i].len[part] };
+				iov[n++] = (struct iovec){
+					.iov_base = (void *)(uintptr_t)spans[i].at[part],
+					.iov_len = spans[i].len[part]
+				};
 	}
 	if (round_done)
-		iov[n++] = (struct iovec){ .iov_base = (void *)(uintptr_t)&finished_round, .iov_len = sizeof(finished_round) };
+		iov[n++] = (struct iovec){ .iov_base = (void *)(uintptr_t)&finished_round,
+					   .iov_len = sizeof(finished_round) };
 	if (t->last_ns)
 		perfdata_write_times(r->file, t->first_ns, t->last_ns);
 	int err = perfdata_write_records(r->file, iov, n);
@@ -141,7 +150,10 @@ static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_
 
 static int write_buffer(struct recorder *r, const struct strbuf *b)
 {
-	return b->err ? b->err : perfdata_write_records(r->file, &(struct iovec){ .iov_base = b->data, .iov_len = b->len }, 1);
+	return b->err ? b->err
+		      : perfdata_write_records(
+				r->file, &(struct iovec){ .iov_base = b->data, .iov_len = b->len },
+				1);
 }
 
 /* ---- the start -------------------------------------------------------------------------------------------------- */
@@ -150,7 +162,8 @@ static int note_module_build_id(void *ctx, const struct kernel_module *m)
 {
 	char name[80];
 	snprintf(name, sizeof(name), "[%s]", m->name);
-	return perfdata_write_build_id(ctx, m->path ? m->path : name, true, m->build_id, m->build_id_size);
+	return perfdata_write_build_id(ctx, m->path ? m->path : name, true, m->build_id,
+				       m->build_id_size);
 }
 
 static int describe_kernel(struct recorder *r, struct synth *s, struct diag *d)
@@ -167,7 +180,8 @@ static int describe_kernel(struct recorder *r, struct synth *s, struct diag *d)
 		err = synth_modules(s, r->machine.release);
 	const struct machine *m = &r->machine;
 	if (!err)
-		err = perfdata_write_build_id(r->file, "[kernel.kallsyms]", true, m->kernel_build_id, m->kernel_build_id_size);
+		err = perfdata_write_build_id(r->file, "[kernel.kallsyms]", true,
+					      m->kernel_build_id, m->kernel_build_id_size);
 	if (!err)
 		err = kmap_modules(r->root, m->release, note_module_build_id, r->file);
 	return err == -ENOENT ? 0 : err;
@@ -194,12 +208,15 @@ static int describe_tasks(struct recorder *r, struct synth *s, const struct live
 }
 
 /* Everything that stands before the rings' data. */
-static int describe(struct recorder *r, const struct live_opts *o, const struct perf_event_attr *tracking, struct diag *d)
+static int describe(struct recorder *r, const struct live_opts *o,
+		    const struct perf_event_attr *tracking, struct diag *d)
 {
 	struct strbuf buf;
 	strbuf_init(&buf);
 	struct synth s;
-	synth_init(&s, r->root, tracking->sample_id_all ? perf_trailer_size(tracking->sample_type) : 0, tracking->build_id, &buf);
+	synth_init(&s, r->root,
+		   tracking->sample_id_all ? perf_trailer_size(tracking->sample_type) : 0,
+		   tracking->build_id, &buf);
 	size_t nr_ids, nr_tids;
 	const struct synth_id *ids = live_perf_ids(r->live, &nr_ids);
 	const s32 *tids = live_perf_tids(r->live, &nr_tids);
@@ -212,7 +229,8 @@ static int describe(struct recorder *r, const struct live_opts *o, const struct 
 	synth_mark(&s, REC_FINISHED_INIT);
 	struct ring_span all = { .at = { (const u8 *)buf.data }, .len = { buf.len } };
 	if (!err)
-		err = buf.err ? buf.err : count_span(r, &r->tallies[0], &all, &(struct pass_counts){ 0 });
+		err = buf.err ? buf.err
+			      : count_span(r, &r->tallies[0], &all, &(struct pass_counts){ 0 });
 	if (!err)
 		err = write_buffer(r, &buf);
 	synth_done(&s);
@@ -257,12 +275,21 @@ static int open_file(struct recorder *r, const struct recorder_opts *o, struct d
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		events[i] = (struct perfdata_event){
-			.attr = live[i].attr, .name = live[i].name, .ids = live[i].ids.at, .nr_ids = (u32)live[i].ids.nr,
-			.leader = (u32)i, .nr_members = 1,
+			.attr = live[i].attr,
+			.name = live[i].name,
+			.ids = live[i].ids.at,
+			.nr_ids = (u32)live[i].ids.nr,
+			.leader = (u32)i,
+			.nr_members = 1,
 		};
 	struct perfdata_meta meta = {
-		.machine = &r->machine, .version = o->version, .argv = o->argv, .argc = o->argc, .zstd_level = o->zstd_level,
-		.owner_uid = o->owner_uid, .owner_gid = o->owner_gid,
+		.machine = &r->machine,
+		.version = o->version,
+		.argv = o->argv,
+		.argc = o->argc,
+		.zstd_level = o->zstd_level,
+		.owner_uid = o->owner_uid,
+		.owner_gid = o->owner_gid,
 	};
 	if (o->live.has_clock)
 		read_clocks(&meta, o->live.clock_id);
@@ -286,7 +313,8 @@ static int make_tallies(struct recorder *r)
 	return 0;
 }
 
-struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts, struct diag *d)
+struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts,
+			       struct diag *d)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
 	if (!r) {
@@ -305,7 +333,8 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 	if (!err) {
 		size_t nr;
 		const struct live_event *events = live_perf_events(r->live, &nr);
-		const struct live_event *tracking = events[nr - 1].tracking ? &events[nr - 1] : &events[0];
+		const struct live_event *tracking =
+			events[nr - 1].tracking ? &events[nr - 1] : &events[0];
 		struct perf_layout layout;
 		perf_layout_init(&layout, &events[0].attr);
 		r->time_slot = layout.time_slot;
@@ -344,7 +373,8 @@ void recorder_stats(struct recorder *r, struct recorder_stats *ret)
 	for (unsigned i = 0; i < r->nr_tallies; i++) {
 		s.nr_samples += __atomic_load_n(&r->tallies[i].nr_samples, __ATOMIC_RELAXED);
 		s.nr_lost += __atomic_load_n(&r->tallies[i].nr_lost, __ATOMIC_RELAXED);
-		s.nr_lost_events += __atomic_load_n(&r->tallies[i].nr_lost_events, __ATOMIC_RELAXED);
+		s.nr_lost_events +=
+			__atomic_load_n(&r->tallies[i].nr_lost_events, __ATOMIC_RELAXED);
 		s.nr_throttled += __atomic_load_n(&r->tallies[i].nr_throttled, __ATOMIC_RELAXED);
 		s.nr_passes += __atomic_load_n(&r->tallies[i].nr_passes, __ATOMIC_RELAXED);
 	}
@@ -385,7 +415,8 @@ static void put_lost(void *ctx, const struct synth_id *id, u64 lost)
 		body[n++] = id->cpu;
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		body[n++] = id->id;
-	struct perf_event_header h = { .type = PERF_RECORD_LOST_SAMPLES, .size = (u16)(sizeof(h) + n * sizeof(u64)) };
+	struct perf_event_header h = { .type = PERF_RECORD_LOST_SAMPLES,
+				       .size = (u16)(sizeof(h) + n * sizeof(u64)) };
 	strbuf_add(&c->buf, &h, sizeof(h));
 	strbuf_add(&c->buf, body, n * sizeof(u64));
 }
@@ -405,7 +436,9 @@ int recorder_finish(struct recorder *r, struct diag *d)
 	if (!err)
 		err = closing;
 	if (err == -EBADMSG)
-		return diag_error(d, err, "the kernel's ring holds a record that makes no sense; what came before it is kept");
+		return diag_error(d, err,
+				  "the kernel's ring holds a record that makes no sense; what came "
+				  "before it is kept");
 	if (err) {
 		diag_error(d, err, "cannot write %s: %s", r->path, strerror(-err));
 		diag_hint(d, "what was written before is whole and readable");
@@ -434,10 +467,14 @@ int recorder_parse_clock(const char *name, s32 *ret)
 		const char *name;
 		s32 id;
 	} clocks[] = {
-		{ "monotonic", CLOCK_MONOTONIC },     { "mono", CLOCK_MONOTONIC },
-		{ "monotonic_raw", CLOCK_MONOTONIC_RAW }, { "raw", CLOCK_MONOTONIC_RAW },
-		{ "realtime", CLOCK_REALTIME },       { "real", CLOCK_REALTIME },
-		{ "boottime", CLOCK_BOOTTIME },       { "boot", CLOCK_BOOTTIME },
+		{ "monotonic", CLOCK_MONOTONIC },
+		{ "mono", CLOCK_MONOTONIC },
+		{ "monotonic_raw", CLOCK_MONOTONIC_RAW },
+		{ "raw", CLOCK_MONOTONIC_RAW },
+		{ "realtime", CLOCK_REALTIME },
+		{ "real", CLOCK_REALTIME },
+		{ "boottime", CLOCK_BOOTTIME },
+		{ "boot", CLOCK_BOOTTIME },
 		{ "tai", CLOCK_TAI },
 	};
 	u64 id;

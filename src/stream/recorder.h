@@ -20,7 +20,7 @@ struct recorder_opts {
 
 struct recorder_stats {
 	u64 nr_samples;
-	u64 nr_lost;        /* records */
+	u64 nr_lost; /* records */
 	u64 nr_lost_events; /* how often the kernel said so */
 	u64 nr_throttled;
 	u64 nr_passes;
@@ -31,7 +31,8 @@ struct recorder_stats {
 struct recorder;
 
 /* Opens events and file, and writes what is known before. NULL: see the diag, which also has notes about fallbacks. */
-struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts, struct diag *d);
+struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts,
+			       struct diag *d);
 int recorder_start(struct recorder *r, struct diag *d) must_check;
 /* Readable when the targets have ended or writing failed. */
 int recorder_gone_fd(const struct recorder *r);

@@ -10,9 +10,12 @@
 
 enum { RECORD_MAX = 0xfff8 };
 
-void synth_init(struct synth *s, const struct sysroot *root, u32 trailer_bytes, bool build_ids, struct strbuf *to)
+void synth_init(struct synth *s, const struct sysroot *root, u32 trailer_bytes, bool build_ids,
+		struct strbuf *to)
 {
-	*s = (struct synth){ .root = root, .to = to, .trailer_bytes = trailer_bytes, .build_ids = build_ids };
+	*s = (struct synth){
+		.root = root, .to = to, .trailer_bytes = trailer_bytes, .build_ids = build_ids
+	};
 	procfs_init(&s->proc, root);
 	dict_init(&s->files);
 }
@@ -25,7 +28,8 @@ void synth_done(struct synth *s)
 }
 
 /* Body, then a name padded to 8, then the trailer. name NULL: none. */
-static void put_record(struct synth *s, u32 type, u16 misc, const void *body, size_t body_len, const char *name)
+static void put_record(struct synth *s, u32 type, u16 misc, const void *body, size_t body_len,
+		       const char *name)
 {
 	size_t name_len = name ? strlen(name) + 1 : 0, padded = (name_len + 7) & ~7ul;
 	struct perf_event_header h = { .type = type, .misc = misc };
@@ -51,7 +55,9 @@ void synth_id_index(struct synth *s, const struct synth_id *ids, size_t nr)
 	enum { FIT = (RECORD_MAX - 16) / sizeof(struct synth_id) };
 	while (nr) {
 		u64 n = min(nr, (size_t)FIT);
-		struct perf_event_header h = { .type = REC_ID_INDEX, .size = (u16)(sizeof(h) + sizeof(n) + n * sizeof(*ids)) };
+		struct perf_event_header h = { .type = REC_ID_INDEX,
+					       .size = (u16)(sizeof(h) + sizeof(n) +
+							     n * sizeof(*ids)) };
 		strbuf_add(s->to, &h, sizeof(h));
 		strbuf_add(s->to, &n, sizeof(n));
 		strbuf_add(s->to, ids, n * sizeof(*ids));
@@ -73,7 +79,8 @@ void synth_thread_map(struct synth *s, const s32 *tids, size_t nr)
 		nr = 1;
 	}
 	u64 n = min(nr, (size_t)FIT);
-	struct perf_event_header h = { .type = REC_THREAD_MAP, .size = (u16)(sizeof(h) + sizeof(n) + n * sizeof(entry)) };
+	struct perf_event_header h = { .type = REC_THREAD_MAP,
+				       .size = (u16)(sizeof(h) + sizeof(n) + n * sizeof(entry)) };
 	strbuf_add(s->to, &h, sizeof(h));
 	strbuf_add(s->to, &n, sizeof(n));
 	for (size_t i = 0; i < n; i++) {
@@ -110,7 +117,9 @@ int synth_kernel(struct synth *s)
 		return err;
 	/* perf finds by how much the kernel was moved from the symbol in the name and its address in pgoff. */
 	struct mmap_body body = {
-		.pid = (u32)-1, .start = text.start, .pgoff = text.start,
+		.pid = (u32)-1,
+		.start = text.start,
+		.pgoff = text.start,
 		.len = text.end > text.start ? text.end - text.start : 0,
 	};
 	char name[48];
@@ -125,7 +134,8 @@ static int put_module(void *ctx, const struct kernel_module *m)
 	struct mmap_body body = { .pid = (u32)-1, .start = m->start, .len = m->size_bytes };
 	char name[80];
 	snprintf(name, sizeof(name), "[%s]", m->name);
-	put_record(s, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL, &body, sizeof(body), m->path ? m->path : name);
+	put_record(s, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL, &body, sizeof(body),
+		   m->path ? m->path : name);
 	return s->to->err;
 }
 
@@ -136,7 +146,8 @@ int synth_modules(struct synth *s, const char *release)
 }
 
 /* Each file's notes are read once, however many processes map it. NULL: it has none, or cannot be read. */
-static const struct synth_build_id *file_build_id(struct synth *s, s32 pid, const struct proc_map *m)
+static const struct synth_build_id *file_build_id(struct synth *s, s32 pid,
+						  const struct proc_map *m)
 {
 	if (m->path[0] != '/' || !m->inode)
 		return NULL;
@@ -182,7 +193,11 @@ static int put_map(void *ctx, const struct proc_map *m)
 		};
 		u32 prot, flags;
 	} body = {
-		.map = { .pid = (u32)c->pid, .tid = (u32)c->pid, .start = m->start, .len = m->end - m->start, .pgoff = m->file_offset },
+		.map = { .pid = (u32)c->pid,
+			 .tid = (u32)c->pid,
+			 .start = m->start,
+			 .len = m->end - m->start,
+			 .pgoff = m->file_offset },
 		.prot = m->prot,
 		.flags = m->shared ? MAP_SHARED : MAP_PRIVATE,
 	};
@@ -197,7 +212,8 @@ static int put_map(void *ctx, const struct proc_map *m)
 		body.file.min = m->dev_minor;
 		body.file.ino = m->inode;
 	}
-	put_record(c->s, PERF_RECORD_MMAP2, misc, &body, sizeof(body), m->path[0] ? m->path : "//anon");
+	put_record(c->s, PERF_RECORD_MMAP2, misc, &body, sizeof(body),
+		   m->path[0] ? m->path : "//anon");
 	return c->s->to->err;
 }
 
@@ -256,7 +272,8 @@ int synth_all_processes(struct synth *s)
 	int err = procfs_pids(&s->proc, &ids, &nr);
 	if (err)
 		return err;
-	_cleanup_free_ s32 *pids = malloc(max(nr, (size_t)1) * sizeof(s32)); /* listing threads reuses the scratch */
+	_cleanup_free_ s32 *pids =
+		malloc(max(nr, (size_t)1) * sizeof(s32)); /* listing threads reuses the scratch */
 	if (!pids)
 		return -ENOMEM;
 	memcpy(pids, ids, nr * sizeof(s32));

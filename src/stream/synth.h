@@ -24,13 +24,14 @@ struct synth {
 	const struct sysroot *root;
 	struct strbuf *to;
 	u32 trailer_bytes; /* behind each record that the kernel could have written */
-	bool build_ids;    /* put them into MMAP2 records */
+	bool build_ids; /* put them into MMAP2 records */
 	struct procfs proc;
 	struct dict files; /* (device, inode) -> index of known */
 	VEC(struct synth_build_id) known;
 };
 
-void synth_init(struct synth *s, const struct sysroot *root, u32 trailer_bytes, bool build_ids, struct strbuf *to);
+void synth_init(struct synth *s, const struct sysroot *root, u32 trailer_bytes, bool build_ids,
+		struct strbuf *to);
 void synth_done(struct synth *s);
 
 void synth_id_index(struct synth *s, const struct synth_id *ids, size_t nr);

@@ -23,23 +23,48 @@ struct sample_rec {
 
 static struct sample_rec sample(u64 id, u64 n)
 {
-	return (struct sample_rec){ .h = { .type = PERF_RECORD_SAMPLE, .size = sizeof(struct sample_rec) }, .id = id, .ip = n,
-				    .pid = 1, .tid = 1, .time = n };
+	return (struct sample_rec){ .h = { .type = PERF_RECORD_SAMPLE,
+					   .size = sizeof(struct sample_rec) },
+				    .id = id,
+				    .ip = n,
+				    .pid = 1,
+				    .tid = 1,
+				    .time = n };
 }
 
 static struct perfdata_writer *open_writer(const struct machine *m, int zstd, struct diag *d)
 {
 	u64 type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 	struct perfdata_event events[] = {
-		{ .attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(struct perf_event_attr), .sample_type = type, .sample_id_all = 1 },
-		  .name = "first", .ids = ids_a, .nr_ids = 2, .nr_members = 2 },
-		{ .attr = { .type = PERF_TYPE_SOFTWARE, .config = 2, .size = sizeof(struct perf_event_attr), .sample_type = type,
+		{ .attr = { .type = PERF_TYPE_SOFTWARE,
+			    .size = sizeof(struct perf_event_attr),
+			    .sample_type = type,
 			    .sample_id_all = 1 },
-		  .name = "second", .ids = ids_b, .nr_ids = 1 },
+		  .name = "first",
+		  .ids = ids_a,
+		  .nr_ids = 2,
+		  .nr_members = 2 },
+		{ .attr = { .type = PERF_TYPE_SOFTWARE,
+			    .config = 2,
+			    .size = sizeof(struct perf_event_attr),
+			    .sample_type = type,
+			    .sample_id_all = 1 },
+		  .name = "second",
+		  .ids = ids_b,
+		  .nr_ids = 1 },
 	};
 	static const char *const argv[] = { "sonde", "record" };
-	struct perfdata_meta meta = { .machine = m, .version = "1", .argv = argv, .argc = 2, .zstd_level = zstd, .owner_uid = -1,
-				      .owner_gid = -1, .has_clock = true, .clock_id = 1, .clock_res_ns = 1, .wall_ref_ns = 5,
+	struct perfdata_meta meta = { .machine = m,
+				      .version = "1",
+				      .argv = argv,
+				      .argc = 2,
+				      .zstd_level = zstd,
+				      .owner_uid = -1,
+				      .owner_gid = -1,
+				      .has_clock = true,
+				      .clock_id = 1,
+				      .clock_res_ns = 1,
+				      .wall_ref_ns = 5,
 				      .clock_ref_ns = 6 };
 	return perfdata_write_open(path, events, 2, &meta, d);
 }
@@ -102,7 +127,9 @@ static int see_build_id(void *ctx, const char *name, const u8 *id, u32 size, u16
 {
 	unsigned *nr = ctx;
 	if (!(*nr)++)
-		ok(!strcmp(name, "/bin/x") && size == 20 && id[0] == 7 && (misc & 7) == PERF_RECORD_MISC_USER, "the first build id");
+		ok(!strcmp(name, "/bin/x") && size == 20 && id[0] == 7 &&
+			   (misc & 7) == PERF_RECORD_MISC_USER,
+		   "the first build id");
 	return 0;
 }
 
@@ -122,27 +149,33 @@ static void test_plain(const struct machine *m, int zstd)
 	bool good = true;
 	for (u64 round = 1; round <= 20; round++) {
 		/* A record that lies in two pieces, as at the wrap of a ring. */
-		struct sample_rec recs[3] = { sample(11, round), sample(21, 2 * round), sample(12, 3 * round) };
+		struct sample_rec recs[3] = { sample(11, round), sample(21, 2 * round),
+					      sample(12, 3 * round) };
 		struct perf_event_header fin = { .type = REC_FINISHED_ROUND, .size = sizeof(fin) };
 		u8 *bytes = (u8 *)recs;
-		struct iovec iov[] = { { bytes, sizeof(recs[0]) + 16 }, { bytes + sizeof(recs[0]) + 16, 2 * sizeof(recs[0]) - 16 },
+		struct iovec iov[] = { { bytes, sizeof(recs[0]) + 16 },
+				       { bytes + sizeof(recs[0]) + 16, 2 * sizeof(recs[0]) - 16 },
 				       { &fin, sizeof(fin) } };
 		perfdata_write_times(w, round, 3 * round);
 		good = good && !perfdata_write_records(w, iov, 3);
 		want += 3;
 		sum += 6 * round;
 		f = read_back(&p);
-		good = good && f.whole && f.nr_samples == want && f.sum_ip == sum && f.nr_rounds == round &&
-		       p.features[FEAT_HOSTNAME].at && p.features[FEAT_SAMPLE_TIME].at;
+		good = good && f.whole && f.nr_samples == want && f.sum_ip == sum &&
+		       f.nr_rounds == round && p.features[FEAT_HOSTNAME].at &&
+		       p.features[FEAT_SAMPLE_TIME].at;
 		perfdata_close(&p);
 	}
 	ok(good, "whole after each of 20 appends, with features");
 
 	u8 id[20] = { 7 };
-	ok(!perfdata_write_build_id(w, "/bin/x", false, id, 20) && !perfdata_write_build_id(w, "/bin/x", false, id, 20) &&
-	   !perfdata_write_build_id(w, "[kernel.kallsyms]", true, id, 20), "build ids");
+	ok(!perfdata_write_build_id(w, "/bin/x", false, id, 20) &&
+		   !perfdata_write_build_id(w, "/bin/x", false, id, 20) &&
+		   !perfdata_write_build_id(w, "[kernel.kallsyms]", true, id, 20),
+	   "build ids");
 	ok(!perfdata_write_finish(w), "finished");
-	ok(perfdata_write_data_bytes(w) == 20 * (3 * sizeof(struct sample_rec) + 8), "bytes counted before compression");
+	ok(perfdata_write_data_bytes(w) == 20 * (3 * sizeof(struct sample_rec) + 8),
+	   "bytes counted before compression");
 	perfdata_write_close(w);
 
 	f = read_back(&p);
@@ -150,13 +183,15 @@ static void test_plain(const struct machine *m, int zstd)
 	is_str(perfdata_string(&p, FEAT_HOSTNAME), "box", "host name");
 	is_str(perfdata_string(&p, FEAT_ARCH), "x86_64", "architecture");
 	is_str(p.attrs.at[1].name, "second", "the second event's name");
-	ok(perfdata_attr_of(&p, 12) == &p.attrs.at[0] && perfdata_attr_of(&p, 21) == &p.attrs.at[1], "ids lead to their events");
+	ok(perfdata_attr_of(&p, 12) == &p.attrs.at[0] && perfdata_attr_of(&p, 21) == &p.attrs.at[1],
+	   "ids lead to their events");
 	u64 times[2] = { 0 };
 	memcpy(times, p.features[FEAT_SAMPLE_TIME].at, sizeof(times));
 	ok(times[0] == 1 && times[1] == 60, "first and last time");
 	unsigned nr = 0;
 	ok(!perfdata_build_ids(&p, see_build_id, &nr) && nr == 2, "each path once");
-	ok(p.features[FEAT_GROUP_DESC].at && p.features[FEAT_CLOCK_DATA].size == 24 && !p.features[FEAT_CACHE].at,
+	ok(p.features[FEAT_GROUP_DESC].at && p.features[FEAT_CLOCK_DATA].size == 24 &&
+		   !p.features[FEAT_CACHE].at,
 	   "what there is, is there; what there is not, is not");
 	ok(!!p.features[FEAT_COMPRESSED].at == !!zstd, "compression is said when it is");
 	perfdata_close(&p);
@@ -178,19 +213,21 @@ static void test_full(const struct machine *m)
 	struct rlimit old, low;
 	getrlimit(RLIMIT_FSIZE, &old);
 	low = old;
-	low.rlim_cur = perfdata_write_file_bytes(w) + 1700; /* 40 and some records, and no end of a record */
+	low.rlim_cur = perfdata_write_file_bytes(w) +
+		       1700; /* 40 and some records, and no end of a record */
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &low);
 	int err = perfdata_write_records(w, &(struct iovec){ recs, sizeof(recs) }, 1);
 	int again = perfdata_write_records(w, &(struct iovec){ recs, sizeof(recs) }, 1);
 	int finish = perfdata_write_finish(w);
 	setrlimit(RLIMIT_FSIZE, &old);
-	ok(err == -EFBIG && again == -EFBIG && finish == -EFBIG, "a full disk is told, and stays told");
+	ok(err == -EFBIG && again == -EFBIG && finish == -EFBIG,
+	   "a full disk is told, and stays told");
 	perfdata_write_close(w);
 	struct perfdata p;
 	struct found f = read_back(&p);
-	ok(f.whole && f.nr_samples > 10 && f.nr_samples < 64 && f.sum_ip == f.nr_samples, "whole records are kept, %u of 64",
-	   (unsigned)f.nr_samples);
+	ok(f.whole && f.nr_samples > 10 && f.nr_samples < 64 && f.sum_ip == f.nr_samples,
+	   "whole records are kept, %u of 64", (unsigned)f.nr_samples);
 	ok(p.features[FEAT_HOSTNAME].at != NULL, "with features");
 	perfdata_close(&p);
 	diag_done(&d);
@@ -218,7 +255,11 @@ static void test_rotate(const struct machine *m)
 int main(void)
 {
 	const char *dir = getenv("SONDE_TMP");
-	struct machine m = { .hostname = "box", .release = "6", .arch = "x86_64", .nr_cpus_present = 1, .nr_cpus_online = 1 };
+	struct machine m = { .hostname = "box",
+			     .release = "6",
+			     .arch = "x86_64",
+			     .nr_cpus_present = 1,
+			     .nr_cpus_online = 1 };
 	snprintf(path, sizeof(path), "%s/sonde-test-%d.data", dir ? dir : "/tmp", (int)getpid());
 	test_plain(&m, 0);
 	test_plain(&m, 1);

@@ -62,35 +62,48 @@ static void test_procfs(void)
 	procfs_init(&p, &r);
 	s32 *ids;
 	size_t nr;
-	ok(!procfs_pids(&p, &ids, &nr) && nr == 3 && ids[0] == 1 && ids[1] == 2 && ids[2] == 4242, "processes, ascending, numbers only");
+	ok(!procfs_pids(&p, &ids, &nr) && nr == 3 && ids[0] == 1 && ids[1] == 2 && ids[2] == 4242,
+	   "processes, ascending, numbers only");
 	ok(!procfs_tids(&p, 4242, &ids, &nr) && nr == 2 && ids[1] == 4243, "threads");
 	ok(procfs_tids(&p, 5, &ids, &nr) == -ESRCH, "threads of a process that is gone");
 	struct proc_task t;
 	ok(!procfs_task(&p, 4242, 4242, &t), "a leader");
 	is_str(t.comm, "odd) S 7 (name", "a name with parentheses");
-	ok(t.ppid == 1 && t.nr_threads == 2 && !t.kernel_thread, "parent, threads, not the kernel's");
-	ok(!procfs_task(&p, 4242, 4243, &t) && t.tid == 4243 && !strcmp(t.comm, "worker"), "a thread");
-	ok(!procfs_task(&p, 2, 2, &t) && t.kernel_thread && !strcmp(t.comm, "kthreadd"), "a kernel thread");
+	ok(t.ppid == 1 && t.nr_threads == 2 && !t.kernel_thread,
+	   "parent, threads, not the kernel's");
+	ok(!procfs_task(&p, 4242, 4243, &t) && t.tid == 4243 && !strcmp(t.comm, "worker"),
+	   "a thread");
+	ok(!procfs_task(&p, 2, 2, &t) && t.kernel_thread && !strcmp(t.comm, "kthreadd"),
+	   "a kernel thread");
 	ok(procfs_task(&p, 7, 7, &t) == -ESRCH, "one that is gone");
 	s32 id = 0;
 	ok(!procfs_tgid(&p, 4242, &id) && id == 4242, "thread group");
 	ok(!procfs_nspid(&p, 4242, &id) && id == 17, "id in its own namespace");
 	struct seen_maps s = { 0 };
 	ok(!procfs_maps(&p, 4242, see_map, &s) && s.nr == 6, "six mappings");
-	ok(s.m[1].start == 0x55d0a3c01000 && s.m[1].end == 0x55d0a3c02000 && s.m[1].file_offset == 0x1000, "addresses");
-	ok(s.m[1].prot == (PROT_READ | PROT_EXEC) && !s.m[1].shared && s.m[1].dev_major == 0xfe && s.m[1].inode == 10986121,
+	ok(s.m[1].start == 0x55d0a3c01000 && s.m[1].end == 0x55d0a3c02000 &&
+		   s.m[1].file_offset == 0x1000,
+	   "addresses");
+	ok(s.m[1].prot == (PROT_READ | PROT_EXEC) && !s.m[1].shared && s.m[1].dev_major == 0xfe &&
+		   s.m[1].inode == 10986121,
 	   "protection and inode");
 	is_str(s.path[1], "/tmp/live/hot", "path");
 	is_str(s.path[3], "", "anonymous memory has no path");
 	is_str(s.path[4], "/opt/a name with blanks (deleted)", "a path with blanks");
-	ok(s.m[4].shared && s.m[4].dev_major == 0x103 && s.m[4].dev_minor == 5, "shared, a wide device number");
+	ok(s.m[4].shared && s.m[4].dev_major == 0x103 && s.m[4].dev_minor == 5,
+	   "shared, a wide device number");
 	ok(s.m[5].start == 0xffffffffff600000, "the highest mapping");
-	char broken[][64] = { "", "zz", "10-", "10-20 rw", "10-20 r-xp 0 fe:00", "10-20 r-xp 0 fe:00 x y" };
+	char broken[][64] = {
+		"", "zz", "10-", "10-20 rw", "10-20 r-xp 0 fe:00", "10-20 r-xp 0 fe:00 x y"
+	};
 	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
 		struct proc_map m;
-		ok(!procfs_parse_map(broken[i], broken[i] + strlen(broken[i]), &m), "broken map line %zu", i);
+		ok(!procfs_parse_map(broken[i], broken[i] + strlen(broken[i]), &m),
+		   "broken map line %zu", i);
 	}
-	static const char *const stats[] = { "", "1", "1 (a", "1 (a) S", "1 (a) S 2 3 4 5 6", ") (1" };
+	static const char *const stats[] = {
+		"", "1", "1 (a", "1 (a) S", "1 (a) S 2 3 4 5 6", ") (1"
+	};
 	for (size_t i = 0; i < ARRAY_SIZE(stats); i++)
 		ok(!procfs_parse_stat(stats[i], strlen(stats[i]), &t), "broken stat line %zu", i);
 	procfs_done(&p);
@@ -107,14 +120,18 @@ static void test_machine(void)
 	is_str(m.release, "6.18.44-fc-v490", "release");
 	is_u64(m.mem_total_kb, 24684100, "memory");
 	ok(m.nr_cpus_present == 2 && m.nr_cpus_online == 2 && m.cpus.nr == 2, "CPUs");
-	ok(m.cpus.at[1].core_id == 1 && m.cpus.at[1].socket_id == 0 && m.cpus.at[1].die_id == 0, "core, socket, die");
+	ok(m.cpus.at[1].core_id == 1 && m.cpus.at[1].socket_id == 0 && m.cpus.at[1].die_id == 0,
+	   "core, socket, die");
 	ok(m.packages.nr == 1 && m.cores.nr == 2 && m.dies.nr == 1, "distinct sibling lists");
 	is_str(m.packages.at[0], "0-1", "the package's CPUs");
 	is_u64(m.caches.nr, 7, "seven caches");
-	ok(m.caches.at[6].level == 3 && !strcmp(m.caches.at[6].size, "32768K") && !strcmp(m.caches.at[6].cpus, "0-1"),
+	ok(m.caches.at[6].level == 3 && !strcmp(m.caches.at[6].size, "32768K") &&
+		   !strcmp(m.caches.at[6].cpus, "0-1"),
 	   "the last one is shared");
 	ok(m.nodes.nr == 1 && m.nodes.at[0].mem_total_kb == 10184924, "one node");
-	ok(m.nodes.at[0].nr_block_bits == 71 && m.nodes.at[0].blocks[0] == 0xb && m.nodes.at[0].blocks[1] == 1ull << 6, "memory blocks");
+	ok(m.nodes.at[0].nr_block_bits == 71 && m.nodes.at[0].blocks[0] == 0xb &&
+		   m.nodes.at[0].blocks[1] == 1ull << 6,
+	   "memory blocks");
 	is_u64(m.mem_block_bytes, 0x8000000, "block size");
 	is_u64(m.pmus.nr, 5, "PMUs");
 	ok(m.kernel_build_id_size == 20 && m.kernel_build_id[0] == 0xdb, "the kernel's build id");
@@ -132,7 +149,8 @@ static void test_machine(void)
 
 	r = root_of("hotplug");
 	struct cpuset s = { 0 };
-	ok(!cpu_online(&r, &s) && s.cpus.nr == 3 && !cpuset_has(&s, 1) && cpu_nr_present(&r) == 4, "a CPU that is off");
+	ok(!cpu_online(&r, &s) && s.cpus.nr == 3 && !cpuset_has(&s, 1) && cpu_nr_present(&r) == 4,
+	   "a CPU that is off");
 	cpuset_done(&s);
 	sysroot_close(&r);
 }
@@ -142,11 +160,15 @@ static int see_module(void *ctx, const struct kernel_module *m)
 	int *nr = ctx;
 	if (!(*nr)++) {
 		is_str(m->name, "virtio_net", "module name");
-		is_str(m->path, "/lib/modules/6.1.0-test/kernel/drivers/net/virtio-net.ko", "its file, by modules.dep");
-		ok(m->start == 0xffff800000a10000 && m->size_bytes == 69632, "its address and size");
-		ok(m->build_id_size == 20 && !memcmp(m->build_id, "ABCDEFGHIJKLMNOPQRST", 20), "its build id");
+		is_str(m->path, "/lib/modules/6.1.0-test/kernel/drivers/net/virtio-net.ko",
+		       "its file, by modules.dep");
+		ok(m->start == 0xffff800000a10000 && m->size_bytes == 69632,
+		   "its address and size");
+		ok(m->build_id_size == 20 && !memcmp(m->build_id, "ABCDEFGHIJKLMNOPQRST", 20),
+		   "its build id");
 	} else {
-		ok(!strcmp(m->name, "loose") && !m->path, "one that modules.dep does not list; the hidden one is left out");
+		ok(!strcmp(m->name, "loose") && !m->path,
+		   "one that modules.dep does not list; the hidden one is left out");
 	}
 	return 0;
 }
@@ -155,17 +177,20 @@ static void test_kmap(void)
 {
 	struct sysroot r = root_of("epyc2");
 	struct kernel_text t;
-	ok(!kmap_text(&r, &t) && t.start == 0xffffffff81000000 && t.end == 0xffffffff82208bc8, "kernel text by kallsyms");
+	ok(!kmap_text(&r, &t) && t.start == 0xffffffff81000000 && t.end == 0xffffffff82208bc8,
+	   "kernel text by kallsyms");
 	is_str(t.name, "_text", "the reference symbol");
 	int nr = 0;
 	ok(kmap_modules(&r, "x", see_module, &nr) == -ENOENT, "a kernel without modules");
 	struct perf_rights rights;
 	perf_rights_read(&r, &rights);
-	ok(rights.perfmon && !rights.ipc_lock && rights.paranoid == 2 && rights.mlock_kb == 516, "rights and knobs");
+	ok(rights.perfmon && !rights.ipc_lock && rights.paranoid == 2 && rights.mlock_kb == 516,
+	   "rights and knobs");
 	sysroot_close(&r);
 
 	r = root_of("arm64");
-	ok(!kmap_text(&r, &t) && t.start == 0xffff800008000000 && t.end == 0xffff800008c00000, "kernel text, arm64");
+	ok(!kmap_text(&r, &t) && t.start == 0xffff800008000000 && t.end == 0xffff800008c00000,
+	   "kernel text, arm64");
 	ok(!kmap_modules(&r, "6.1.0-test", see_module, &nr) && nr == 2, "two modules");
 	sysroot_close(&r);
 

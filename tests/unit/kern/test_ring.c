@@ -56,14 +56,17 @@ static void test_forward(void)
 	f->page.data_head = at + 64;
 	ok(perf_ring_peek(&f->ring, &s) && s.len[0] == 24 && s.len[1] == 40, "two pieces");
 	const struct perf_event_header *h = ring_span_next(&s, &pos, true, scratch);
-	ok(h && h->type == 1 && (const u8 *)h == f->data + 232 && intact(h, 1), "the first is borrowed");
+	ok(h && h->type == 1 && (const u8 *)h == f->data + 232 && intact(h, 1),
+	   "the first is borrowed");
 	h = ring_span_next(&s, &pos, true, scratch);
-	ok(h && h->type == 2 && (const u8 *)h == scratch && intact(h, 2), "the one that wraps is put together");
+	ok(h && h->type == 2 && (const u8 *)h == scratch && intact(h, 2),
+	   "the one that wraps is put together");
 	h = ring_span_next(&s, &pos, true, scratch);
 	ok(h && h->type == 3 && h->size == 8, "the one behind it");
 	ok(!ring_span_next(&s, &pos, true, scratch) && pos == ring_span_len(&s), "the end");
 	u8 body[32];
-	ok(ring_span_copy(&s, 24, body, 32) && body[0] == 2 + 8 && body[31] == 2 + 39, "a copy across the wrap");
+	ok(ring_span_copy(&s, 24, body, 32) && body[0] == 2 + 8 && body[31] == 2 + 39,
+	   "a copy across the wrap");
 	ok(!ring_span_copy(&s, 40, body, 32), "not beyond the end");
 	perf_ring_consume(&f->ring, s.head);
 	ok(f->page.data_tail == at + 64 && !perf_ring_peek(&f->ring, &s), "given back");
@@ -71,7 +74,8 @@ static void test_forward(void)
 	/* Quite full; then a head that no kernel writes. */
 	f->page.data_tail = 5 * SIZE + 8;
 	f->page.data_head = 6 * SIZE + 8;
-	ok(perf_ring_peek(&f->ring, &s) && ring_span_len(&s) == SIZE && s.len[0] == SIZE - 8, "a full ring");
+	ok(perf_ring_peek(&f->ring, &s) && ring_span_len(&s) == SIZE && s.len[0] == SIZE - 8,
+	   "a full ring");
 	f->page.data_head = 9 * SIZE;
 	ok(!perf_ring_peek(&f->ring, &s), "a head beyond the ring is not followed");
 
@@ -82,7 +86,8 @@ static void test_forward(void)
 		struct perf_event_header nonsense = { .type = 9, .size = bad[i] };
 		memcpy(f->data, &nonsense, sizeof(nonsense));
 		pos = 0;
-		ok(perf_ring_peek(&f->ring, &s) && !ring_span_next(&s, &pos, true, scratch) && pos == 0,
+		ok(perf_ring_peek(&f->ring, &s) && !ring_span_next(&s, &pos, true, scratch) &&
+			   pos == 0,
 		   "a record of size %u stops the walk", bad[i]);
 	}
 	free(f);
@@ -102,7 +107,8 @@ static void test_backward(void)
 		put(f, head, i, 24, (u8)i);
 	}
 	f->page.data_head = head;
-	ok(perf_ring_snapshot(&f->ring, &s) && ring_span_len(&s) == 72, "three records, nothing behind them");
+	ok(perf_ring_snapshot(&f->ring, &s) && ring_span_len(&s) == 72,
+	   "three records, nothing behind them");
 	const struct perf_event_header *h = ring_span_next(&s, &pos, false, NULL);
 	ok(h && h->type == 3, "the newest comes first");
 	/* Written over several times: the oldest is cut and left out. */
