@@ -56,6 +56,23 @@ static int need_number(struct pmu_builder *b, const struct term_source *src, con
 			     (int)t->name.len, src->text + t->name.start);
 }
 
+/* Terms that say how samples are taken mean nothing to a counter. */
+static int check_recording(struct pmu_builder *b, const struct term_source *src, const struct event_term *t)
+{
+	static const char *const counting[] = { "name", "period", "config", "config1", "config2", "config3", "config4",
+						"percore", "metric-id" };
+	const char *s = src->text + t->name.start;
+	if (b->r->use != EVENT_USE_COUNT || !event_is_static_term(s, t->name.len))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(counting); i++)
+		if (word_is(s, t->name.len, counting[i]))
+			return 0;
+	(void)resolve_error(b->r, -EOPNOTSUPP, shown(src, t->name), "'%.*s' says how to record: it has no meaning for counting",
+			    (int)t->name.len, s);
+	diag_hint(b->r->diag, "use it with: sonde record");
+	return -EOPNOTSUPP;
+}
+
 /* 1: taken; 0: not a static term. */
 static int static_term(struct pmu_builder *b, const struct term_source *src, const struct event_term *t)
 {
@@ -273,13 +290,16 @@ static bool raw_term(const char *s, u32 len, u64 *ret)
 
 static int one_term(struct pmu_builder *b, const struct term_source *src, const struct event_term *t)
 {
-	int err = static_term(b, src, t);
+	const char *s = src->text + t->name.start;
+	const struct pmu_format *f = b->pmu ? pmu_format_find(b->pmu, s, t->name.len) : NULL;
+	int err = f ? 0 : check_recording(b, src, t);
+	if (err < 0)
+		return err;
+	err = static_term(b, src, t);
 	if (err)
 		return min(err, 0);
-	const char *s = src->text + t->name.start;
 	if (!b->pmu)
 		return unknown_term(b, src, t);
-	const struct pmu_format *f = pmu_format_find(b->pmu, s, t->name.len);
 	if (f)
 		return format_term(b, src, t, f);
 	if (!t->has_value) {

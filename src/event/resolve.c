@@ -388,7 +388,8 @@ int resolve_vendor_name(struct event_resolver *r, const struct event_spec *e, co
 
 /*
  * u, k, h: what is named is counted, the rest is not. A group's letters add to a member's own. G, H likewise for guest
- * and host; precise counting leaves guests out unless one of them is named.
+ * and host. Without G or H, perf 6.1's rule: guests are left out of an event without letters and of one with u or p, and
+ * counted by one whose own letters are others (cycles:k).
  */
 static void apply_mods(struct event_desc *desc, const struct event_mods *own, const struct event_mods *group)
 {
@@ -401,16 +402,18 @@ static void apply_mods(struct event_desc *desc, const struct event_mods *own, co
 		a->exclude_hv = !(levels & EVENT_MOD_HV);
 		desc->has_exclude = true;
 	}
+	u8 precise = (u8)min(own->precise + group->precise, 3);
+	if (precise)
+		a->precise_ip = precise;
 	u32 worlds = bits & (EVENT_MOD_GUEST | EVENT_MOD_HOST);
 	if (worlds) {
 		a->exclude_guest = !(worlds & EVENT_MOD_GUEST);
 		a->exclude_host = !(worlds & EVENT_MOD_HOST);
+	} else if (own->span.len) {
+		a->exclude_guest = (bits & EVENT_MOD_USER) || precise;
 	}
 	if (bits & EVENT_MOD_NO_IDLE)
 		a->exclude_idle = 1;
-	u8 precise = max(own->precise, group->precise);
-	if (precise)
-		a->precise_ip = precise;
 	desc->precise_max |= (bits & EVENT_MOD_PRECISE_MAX) != 0;
 	desc->sample_read |= (bits & EVENT_MOD_READ) != 0;
 	desc->weak |= (bits & EVENT_MOD_WEAK) != 0;

@@ -107,6 +107,22 @@ static int unknown_tracepoint(struct event_resolver *r, const struct event_spec 
 	return -ENOENT;
 }
 
+static int by_id(const void *a, const void *b)
+{
+	const struct event_desc *x = a, *y = b;
+	return x->attr.config < y->attr.config ? -1 : x->attr.config > y->attr.config;
+}
+
+/* The order in which the kernel made them, which is how tracefs lists them and perf prints them. */
+static void sort_by_id(struct event_list *l, size_t first)
+{
+	if (l->events.nr <= first)
+		return;
+	qsort(l->events.at + first, l->events.nr - first, sizeof(*l->events.at), by_id);
+	for (size_t i = first; i < l->events.nr; i++)
+		l->events.at[i].leader = (u32)i;
+}
+
 static int add_matching(struct event_resolver *r, const struct event_spec *e, enum event_kind kind, const char *system,
 			const char *event)
 {
@@ -116,6 +132,7 @@ static int add_matching(struct event_resolver *r, const struct event_spec *e, en
 	int err = tracing_list_events(&r->env->tracing, system, event, &l);
 	if (err < 0)
 		return err;
+	size_t first = r->list->events.nr;
 	err = l.items.nr ? 0 : -ENOENT;
 	vec_for_each(&l.items, t) {
 		/* ftrace's own entries have ids, but cannot be opened as tracepoints except the function tracer's. */
@@ -126,6 +143,7 @@ static int add_matching(struct event_resolver *r, const struct event_spec *e, en
 			break;
 	}
 	tracing_events_done(&l);
+	sort_by_id(r->list, first);
 	return err;
 }
 

@@ -60,7 +60,13 @@ static int name_cmp(const char *a, const char *b)
 
 static int pmu_cmp(const void *a, const void *b)
 {
-	return name_cmp(((const struct pmu *)a)->name, ((const struct pmu *)b)->name);
+	const struct pmu *x = a, *y = b;
+	/* Kinds of cores in the kernel's order: cpu_core before cpu_atom. */
+	if (x->is_core && y->is_core && x->type != y->type)
+		return x->type < y->type ? -1 : 1;
+	if (x->is_core != y->is_core)
+		return x->is_core ? -1 : 1;
+	return name_cmp(x->name, y->name);
 }
 
 static bool parse_u32(const char *s, u32 *ret)

@@ -48,7 +48,7 @@ struct pmu {
 struct pmu_set {
 	struct arena arena; /* of all strings */
 	char *path;         /* ROOT/sys/bus/event_source/devices */
-	VEC(struct pmu) pmus; /* by name, numbers inside names by value */
+	VEC(struct pmu) pmus; /* core PMUs by type, then the others by name, numbers inside by value */
 	int err;            /* why the folder could not be read: negative errno; 0: it was */
 };
 

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	for (int i = 3; i < argc && err == 0; i++)
 		err = event_list_add(&l, &env, argv[i], use_of(argv[2]), &d);
 	for (size_t i = 0; err == 0 && i < l.events.nr; i++)
-		if (l.events.at[i].open == EVENT_OPEN_PERF)
+		if (l.events.at[i].open != EVENT_OPEN_FTRACE)
 			print_line(&l, i);
 	struct strbuf s;
 	strbuf_init(&s);
