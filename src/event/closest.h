@@ -4,11 +4,11 @@
 #include "base/types.h"
 
 struct closest {
-	const char *word;
-	size_t len;
+	char word[65];
 	const char *best; /* NULL: nothing close was offered; borrowed from the offerer */
-	u32 distance;
+	unsigned distance;
 };
 
 void closest_init(struct closest *c, const char *word, size_t len);
-void closest_offer(struct closest *c, const char *candidate);
+/* Whether it is the best so far. */
+bool closest_offer(struct closest *c, const char *candidate);

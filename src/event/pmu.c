@@ -261,12 +261,12 @@ static int unknown_term(struct pmu_builder *b, const struct term_source *src, co
 	struct strbuf formats;
 	strbuf_init(&formats);
 	vec_for_each(&b->pmu->formats, f) {
-		closest_offer(&c, f->name);
+		(void)closest_offer(&c, f->name);
 		strbuf_printf(&formats, "%s%s=", formats.len ? " " : "", f->name);
 	}
 	if (!t->has_value)
 		vec_for_each(&b->pmu->aliases, al)
-			closest_offer(&c, al->name);
+			(void)closest_offer(&c, al->name);
 	if (c.best)
 		diag_hint(b->r->diag, "did you mean %s?", c.best);
 	if (formats.len)

@@ -165,9 +165,9 @@ static void offer_legacy(struct closest *c)
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
 		const struct legacy_event *rows = tables[t](&nr);
 		for (size_t i = 0; i < nr; i++) {
-			closest_offer(c, rows[i].name);
+			(void)closest_offer(c, rows[i].name);
 			if (rows[i].alias)
-				closest_offer(c, rows[i].alias);
+				(void)closest_offer(c, rows[i].alias);
 		}
 	}
 }
@@ -189,10 +189,7 @@ static int unknown_name(struct event_resolver *r, const struct event_spec *e)
 	offer_legacy(&c);
 	u64 config;
 	for (u32 at = 0; cache_event_next(&at, cache, &config);) {
-		u32 before = c.distance;
-		const char *had = c.best;
-		closest_offer(&c, cache);
-		if (c.distance < before || (!had && c.best)) {
+		if (closest_offer(&c, cache)) {
 			memcpy(best_cache, cache, sizeof(cache));
 			c.best = best_cache;
 		}
@@ -200,9 +197,9 @@ static int unknown_name(struct event_resolver *r, const struct event_spec *e)
 	vec_for_each(&r->env->pmus.pmus, p) {
 		if (pmu_load_aliases(&r->env->pmus, p) < 0)
 			return -ENOMEM;
-		closest_offer(&c, p->name);
+		(void)closest_offer(&c, p->name);
 		vec_for_each(&p->aliases, al)
-			closest_offer(&c, al->name);
+			(void)closest_offer(&c, al->name);
 	}
 	if (e->has_terms) {
 		(void)resolve_error(r, -ENOENT, e->name, "no PMU and no event is called '%.*s' here", len, word);

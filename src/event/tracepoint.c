@@ -1,6 +1,7 @@
 /* SYSTEM:EVENT and syscall:NAME: globs over tracefs, ids, filters; and what to say when there is none. */
 #include "event/resolve_impl.h"
 
+#include "base/glob.h"
 #include "event/closest.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static bool is_event_word(struct event_resolver *r, struct event_span s)
 static bool hint_elsewhere(struct event_resolver *r, const char *event)
 {
 	struct tracing_events all;
-	if (strpbrk(event, "*?[") || tracing_list_events(&r->env->tracing, NULL, event, &all) < 0)
+	if (glob_is_pattern(event) || tracing_list_events(&r->env->tracing, NULL, event, &all) < 0)
 		return false;
 	bool found = all.items.nr;
 	for (size_t i = 0; i < all.items.nr && i < 3; i++)
@@ -74,7 +75,7 @@ static int unknown_tracepoint(struct event_resolver *r, const struct event_spec 
 	struct tracing_events systems, events;
 	bool known_system = false;
 	struct closest c;
-	if (strpbrk(system, "*?[")) {
+	if (glob_is_pattern(system)) {
 		(void)resolve_error(r, -ENOENT, e->span, "no tracepoint matches '%s:%s'", system, event);
 		return -ENOENT;
 	}
@@ -83,7 +84,7 @@ static int unknown_tracepoint(struct event_resolver *r, const struct event_spec 
 	closest_init(&c, system, strlen(system));
 	vec_for_each(&systems.items, s) {
 		known_system |= !strcmp(s->system, system);
-		closest_offer(&c, s->system);
+		(void)closest_offer(&c, s->system);
 	}
 	if (!known_system) {
 		(void)resolve_error(r, -ENOENT, e->name, "no tracepoints of a system '%s' in this kernel", system);
@@ -94,7 +95,7 @@ static int unknown_tracepoint(struct event_resolver *r, const struct event_spec 
 		closest_init(&c, event, strlen(event));
 		if (tracing_list_events(&r->env->tracing, system, NULL, &events) == 0) {
 			vec_for_each(&events.items, t)
-				closest_offer(&c, t->name);
+				(void)closest_offer(&c, t->name);
 			if (c.best)
 				diag_hint(r->diag, "did you mean %s:%s?", system, c.best);
 			else
@@ -126,7 +127,7 @@ static void sort_by_id(struct event_list *l, size_t first)
 static int add_matching(struct event_resolver *r, const struct event_spec *e, enum event_kind kind, const char *system,
 			const char *event)
 {
-	if (!strpbrk(system, "*?[") && !strpbrk(event, "*?["))
+	if (!glob_is_pattern(system) && !glob_is_pattern(event))
 		return push_tracepoint(r, e, kind, system, event);
 	struct tracing_events l;
 	int err = tracing_list_events(&r->env->tracing, system, event, &l);
@@ -136,7 +137,7 @@ static int add_matching(struct event_resolver *r, const struct event_spec *e, en
 	err = l.items.nr ? 0 : -ENOENT;
 	vec_for_each(&l.items, t) {
 		/* ftrace's own entries have ids, but cannot be opened as tracepoints except the function tracer's. */
-		if (!strcmp(t->system, "ftrace") && strpbrk(system, "*?["))
+		if (!strcmp(t->system, "ftrace") && glob_is_pattern(system))
 			continue;
 		err = push_tracepoint(r, e, kind, t->system, t->name);
 		if (err < 0)
@@ -203,7 +204,7 @@ int resolve_syscall(struct event_resolver *r, const struct event_spec *e)
 	struct closest c;
 	closest_init(&c, resolve_at(r, e->name), e->name.len);
 	vec_for_each(&l.items, t)
-		closest_offer(&c, t->name + strlen("sys_enter_"));
+		(void)closest_offer(&c, t->name + strlen("sys_enter_"));
 	if (c.best)
 		diag_hint(r->diag, "did you mean syscall:%s?", c.best);
 	tracing_events_done(&l);

@@ -1,10 +1,11 @@
 #include "kern/sysfs_pmu.h"
 
+#include "base/glob.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -190,8 +191,8 @@ static bool name_matches(const char *name, const char *pattern)
 {
 	if (!strcmp(name, pattern))
 		return true;
-	if (strpbrk(pattern, "*?["))
-		return fnmatch(pattern, name, 0) == 0;
+	if (glob_is_pattern(pattern))
+		return glob_match(pattern, name);
 	size_t len = strlen(pattern);
 	return len && pmu_stem(name) == len && !strncmp(name, pattern, len);
 }

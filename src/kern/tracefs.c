@@ -1,12 +1,12 @@
 #include "kern/tracefs.h"
 
+#include "base/glob.h"
 #include "base/num.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -162,7 +162,7 @@ static int scan_system(const struct tracing *t, const char *system, const char *
 	}
 	int r = 0;
 	for (struct dirent *e; r == 0 && (e = readdir(d));) {
-		if (e->d_name[0] == '.' || (name_glob && fnmatch(name_glob, e->d_name, 0)))
+		if (e->d_name[0] == '.' || (name_glob && !glob_match(name_glob, e->d_name)))
 			continue;
 		if (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)
 			continue;
@@ -202,7 +202,7 @@ static int scan_systems(const struct tracing *t, const char *system_glob, const 
 	if (r < 0)
 		return r;
 	vec_for_each(&systems.items, s) {
-		if (system_glob && fnmatch(system_glob, s->system, 0))
+		if (system_glob && !glob_match(system_glob, s->system))
 			continue;
 		r = scan_system(t, s->system, name_glob, l);
 		if (r < 0 && r != -ENOENT && r != -EACCES)
@@ -211,11 +211,6 @@ static int scan_systems(const struct tracing *t, const char *system_glob, const 
 	}
 	tracing_events_done(&systems);
 	return r;
-}
-
-static bool is_glob(const char *s)
-{
-	return !s || strpbrk(s, "*?[");
 }
 
 int tracing_list_events(const struct tracing *t, const char *system_glob, const char *name_glob, struct tracing_events *ret)
@@ -227,7 +222,7 @@ int tracing_list_events(const struct tracing *t, const char *system_glob, const 
 	int r;
 	if (!system_glob && !name_glob && faccessat(t->dir, "available_events", R_OK, 0) == 0)
 		r = scan_available(t, &l);
-	else if (is_glob(system_glob))
+	else if (!system_glob || glob_is_pattern(system_glob))
 		r = scan_systems(t, system_glob, name_glob, &l);
 	else
 		r = scan_system(t, system_glob, name_glob, &l);

@@ -197,3 +197,9 @@ int chain_tree_merge(struct chain_tree *into, const struct chain_tree *from, con
 	*map_node = map;
 	return 0;
 }
+
+void run_tables_done(struct run_tables *r)
+{
+	frame_table_done(&r->frames);
+	chain_tree_done(&r->chains);
+}

@@ -79,3 +79,10 @@ void chain_tree_prefetch(const struct chain_tree *t, u32 parent, u32 frame);
  */
 int frame_table_merge(struct frame_table *into, const struct frame_table *from, u32 **map_frame) must_check;
 int chain_tree_merge(struct chain_tree *into, const struct chain_tree *from, const u32 *map_frame, u32 **map_node) must_check;
+
+/* The tables of a whole run, after the shards were merged. */
+struct run_tables {
+	struct frame_table frames;
+	struct chain_tree chains;
+};
+void run_tables_done(struct run_tables *r);

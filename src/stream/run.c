@@ -71,7 +71,7 @@ static int open_workers(struct run *r)
 }
 
 /* The first shard's tables become the run's; the others are translated into them. */
-static int merge_workers(struct run *r, struct stream_result *ret)
+static int merge_workers(struct run *r, struct run_tables *ret)
 {
 	const struct sink_ops *ops = r->sink->ops;
 	ret->frames = r->workers[0].shard.frames;
@@ -111,9 +111,9 @@ static void close_workers(struct run *r)
 	free(r->workers);
 }
 
-int stream_run(struct source *src, struct sink *sink, unsigned workers, struct stream_result *ret, struct diag *d)
+int stream_run(struct source *src, struct sink *sink, unsigned workers, struct run_tables *ret, struct diag *d)
 {
-	*ret = (struct stream_result){ 0 };
+	*ret = (struct run_tables){ 0 };
 	struct run r = { .src = src, .sink = sink, .nr = workers ? workers : par_cpus() };
 	int err = src->ops->prepare(src, sink->needs, d);
 	if (err)
@@ -130,10 +130,4 @@ int stream_run(struct source *src, struct sink *sink, unsigned workers, struct s
 		src->ops->finish(src, d);
 	close_workers(&r);
 	return err;
-}
-
-void stream_result_done(struct stream_result *r)
-{
-	frame_table_done(&r->frames);
-	chain_tree_done(&r->chains);
 }
