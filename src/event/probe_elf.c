@@ -184,3 +184,33 @@ int probe_elf_usdt(const char *path, const char *provider, const char *name, u64
 	*semaphore = w.semaphore;
 	return 0;
 }
+
+int probe_elf_build_id(const char *path, char *hex)
+{
+	struct file f;
+	int err = file_open(&f, path);
+	if (err < 0)
+		return err;
+	err = -ENOENT;
+	for (Elf_Scn *scn = NULL; err < 0 && (scn = elf_nextscn(f.elf, scn));) {
+		GElf_Shdr sh;
+		Elf_Data *data = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE ? elf_getdata(scn, NULL) : NULL;
+		GElf_Nhdr nh;
+		size_t name_at, desc_at;
+		for (size_t at = 0; data && (at = gelf_getnote(data, at, &nh, &name_at, &desc_at)) > 0;) {
+			const u8 *id = (const u8 *)data->d_buf + desc_at;
+			if (nh.n_type != NT_GNU_BUILD_ID || nh.n_namesz != 4 || !nh.n_descsz || nh.n_descsz > 20 ||
+			    memcmp((const char *)data->d_buf + name_at, "GNU", 4))
+				continue;
+			for (u32 i = 0; i < nh.n_descsz; i++) {
+				hex[2 * i] = "0123456789abcdef"[id[i] >> 4];
+				hex[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
+			}
+			hex[2 * nh.n_descsz] = '\0';
+			err = 0;
+			break;
+		}
+	}
+	file_close(&f);
+	return err;
+}

@@ -125,8 +125,15 @@ int tracing_event_id(const struct tracing *t, const char *system, const char *na
 static int event_cmp(const void *a, const void *b)
 {
 	const struct tracing_event *x = a, *y = b;
-	int c = strcmp(x->system, y->system);
-	return c || !x->name ? c : strcmp(x->name, y->name);
+	/* As "system:name" sorts: fib6:x before fib:y. */
+	const char *p = x->system, *q = y->system;
+	while (*p && *p == *q) {
+		p++;
+		q++;
+	}
+	if (*p || *q)
+		return (x->name && !*p ? ':' : (unsigned char)*p) - (y->name && !*q ? ':' : (unsigned char)*q);
+	return x->name ? strcmp(x->name, y->name) : 0;
 }
 
 static int add_event(struct tracing_events *l, const char *system, size_t system_len, const char *name, size_t name_len)
