@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,6 +62,9 @@ static _Noreturn void child_main(int go_fd, int exec_fd, char **argv, const sigs
 {
 	char go;
 	ssize_t n;
+	/* Samples taken inside of exec already go by the command's name. */
+	const char *slash = strrchr(argv[0], '/');
+	(void)prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
 	while ((n = read(go_fd, &go, 1)) < 0 && errno == EINTR)
 		;
 	if (n != 1) /* the recorder is gone, or thought better of it */

@@ -12,8 +12,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* -e and --filter in the order they were given: a filter belongs to the events before it. */
+struct event_word {
+	const char *text;
+	bool filter;
+};
+
 struct record_opts {
-	struct opt_list events;
+	struct event_words {
+		VEC(struct event_word) list;
+	} words;
 	const char *freq;
 	u64 period;
 	bool graph;
@@ -46,9 +54,10 @@ struct session {
 	struct term_progress progress;
 	struct cpuset cpus;
 	struct ids pids, tids;
-	VEC(const char *) events;
+	struct event_env env;
+	struct event_list events;
+	bool has_env;
 	char *cmdline; /* ours, for the file's head */
-	char *words; /* copy of the -e lists, cut into events */
 	struct loop_source *gone_source;
 	int stop_signal;
 	bool child_ended;
@@ -111,26 +120,52 @@ static int parse_freq(const char *text, u64 *hz, struct diag *d)
 	return 0;
 }
 
-/* Cuts "a,b" of each -e into single events. */
-static int split_events(struct session *s)
+static int add_word(struct record_opts *o, const char *text, bool filter)
 {
-	struct strbuf all;
-	strbuf_init(&all);
-	vec_for_each (&s->o->events.items, spec) {
-		strbuf_str(&all, *spec);
-		strbuf_char(&all, ',');
-	}
-	s->words = strbuf_steal(&all);
-	if (!s->words)
+	struct event_word *w = vec_push(&o->words.list);
+	if (!w)
 		return -ENOMEM;
-	for (char *save, *word = strtok_r(s->words, ",", &save); word;
-	     word = strtok_r(NULL, ",", &save)) {
-		const char **slot = vec_push(&s->events);
-		if (!slot)
-			return -ENOMEM;
-		*slot = word;
-	}
+	*w = (struct event_word){ .text = text, .filter = filter };
 	return 0;
+}
+
+static int take_event(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)negated;
+	(void)d;
+	return add_word(opts, value, false);
+}
+
+static int take_filter(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct record_opts *o = opts;
+	(void)negated;
+	if (!o->words.list.nr)
+		return diag_error(d, -EINVAL, "--filter belongs behind the -e it is for");
+	return add_word(opts, value, true);
+}
+
+static int resolve_events(struct session *s)
+{
+	struct diag *d = &s->app->diag;
+	int err = event_env_open(&s->env, "");
+	if (err)
+		return err;
+	s->has_env = true;
+	event_list_init(&s->events);
+	u32 first = 0;
+	vec_for_each (&s->o->words.list, w) {
+		u32 before = (u32)s->events.events.nr;
+		err = w->filter ? event_list_filter(&s->events, first, w->text, d)
+				: event_list_add(&s->events, &s->env, w->text, EVENT_USE_SAMPLE, d);
+		if (err)
+			return err;
+		if (!w->filter)
+			first = before;
+	}
+	if (!s->events.events.nr)
+		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
+	return err;
 }
 
 static int parse_call_graph(const struct record_opts *o, bool *on, struct diag *d)
@@ -150,15 +185,15 @@ static int build_live(struct session *s, struct live_opts *l)
 {
 	const struct record_opts *o = s->o;
 	struct diag *d = &s->app->diag;
-	int err = split_events(s);
+	int err = resolve_events(s);
 	if (!err)
 		err = parse_call_graph(o, &l->call_graph, d);
 	if (!err && o->freq)
 		err = parse_freq(o->freq, &l->freq_hz, d);
 	if (!err && o->ring)
 		err = parse_ring(o->ring, &l->ring_bytes, d);
-	if (!err && o->cpus && cpuset_parse(&s->cpus, o->cpus))
-		err = diag_error(d, -EINVAL, "-C %s: CPUs like 0-3,8", o->cpus);
+	if (!err && o->cpus)
+		err = cpuset_parse_list(o->cpus, &s->cpus, d);
 	if (!err && o->pids)
 		err = parse_ids(o->pids, "process", &s->pids, d);
 	if (!err && o->tids)
@@ -171,8 +206,7 @@ static int build_live(struct session *s, struct live_opts *l)
 		}
 		l->has_clock = true;
 	}
-	l->events = s->events.at;
-	l->nr_events = s->events.nr;
+	l->events = &s->events;
 	l->period = o->period;
 	l->no_inherit = o->no_inherit;
 	l->cpus = o->cpus ? &s->cpus : NULL;
@@ -409,8 +443,10 @@ static int record(struct session *s, int argc, char **argv)
 	struct app *app = s->app;
 	const char *words[1024];
 	struct recorder_opts ro = { .path = s->o->output, .version = SONDE_VERSION, .argv = words };
-	if (build_live(s, &ro.live))
-		return app_usage_said(app);
+	int err = build_live(s, &ro.live);
+	if (err)
+		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
+	ro.tracing = &s->env.tracing;
 	if (s->o->zstd) {
 		u64 level;
 		if (num_parse_u64(s->o->zstd, 10, &level) || level > 22)
@@ -422,7 +458,7 @@ static int record(struct session *s, int argc, char **argv)
 			app,
 			"what should be recorded? A command, -p PID, or -a for the whole system");
 	set_owner(&ro);
-	int err = sysroot_open(&s->root, NULL);
+	err = sysroot_open(&s->root, NULL);
 	if (err)
 		return app_fail(app, err);
 	s->loop = loop_new();
@@ -452,11 +488,13 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 	child_done(&s.child);
 	loop_free(s.loop);
 	sysroot_close(&s.root);
-	cpuset_done(&s.cpus);
 	vec_free(&s.pids.list);
 	vec_free(&s.tids.list);
-	vec_free(&s.events);
-	free(s.words);
+	if (s.has_env) {
+		event_list_done(&s.events);
+		event_env_close(&s.env);
+	}
+	vec_free(&((struct record_opts *)opts)->words.list);
 	free(s.cmdline);
 	return status;
 }
@@ -469,7 +507,8 @@ static void record_defaults(void *opts)
 /* clang-format off */
 static const struct opt record_rows[] = {
 	OPT_HEADING("What to record"),
-	OPT_LIST('e', "event", struct record_opts, events, "EVENT", "Events, separated by commas (cycles, else cpu-clock)"),
+	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, else cpu-clock); `sonde list` shows them", take_event),
+	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", take_filter),
 	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
 	OPT_UINT('c', "count", struct record_opts, period, "N", "A sample every N events instead"),
 	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains by frame pointer"),
@@ -498,6 +537,7 @@ static const struct opt_example record_examples[] = {
 	{ "record -F 99 -a -g -- sleep 10", "the whole system for ten seconds" },
 	{ "record -p 1234", "a running process, until Ctrl-C" },
 	{ "record -e page-faults -c 1 -- ls", "every page fault" },
+	{ "record -e sched:sched_switch -a -- sleep 1", "every context switch, with its data" },
 	{ 0 },
 };
 

@@ -198,7 +198,7 @@ static bool feat_group_desc(struct building *g, struct strbuf *b)
 	for (u32 i = 0; i < g->nr_events; i++) {
 		if (g->events[i].nr_members <= 1)
 			continue;
-		put_string(b, "{anon_group}");
+		put_string(b, g->events[i].group_name ? g->events[i].group_name : "{anon_group}");
 		put_u32(b, i);
 		put_u32(b, g->events[i].nr_members);
 	}

@@ -21,6 +21,7 @@ struct perfdata_event {
 	const char *name;
 	const u64 *ids;
 	u32 nr_ids;
+	const char *group_name; /* NULL: none */
 	u32 leader; /* index of the group's leader; its own when alone */
 	u32 nr_members; /* of the group, on its leader; 0 or 1: alone */
 };

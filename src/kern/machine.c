@@ -224,18 +224,19 @@ static int read_node_blocks(struct reading *rd, struct machine_node *n)
 static int read_nodes(struct reading *rd)
 {
 	struct machine *m = rd->m;
-	struct cpuset nodes = { 0 };
+	struct cpuset nodes = { { 0 } };
 	const char *line = line_of(rd, SYS_NODE "/online");
-	int err = line ? cpuset_parse(&nodes, line) : 0;
-	if (err == -EINVAL || err == -ERANGE)
-		err = 0;
-	for (size_t i = 0; i < nodes.cpus.nr && !err; i++) {
+	if (line && cpuset_parse_list(line, &nodes, NULL))
+		cpuset_zero(&nodes);
+	int err = 0;
+	for (int node = cpuset_next(&nodes, 0); node >= 0 && !err;
+	     node = cpuset_next(&nodes, (unsigned)node + 1)) {
 		struct machine_node *n = vec_push(&m->nodes);
 		if (!n) {
 			err = -ENOMEM;
 			break;
 		}
-		n->node = nodes.cpus.at[i];
+		n->node = (u32)node;
 		snprintf(rd->path, sizeof(rd->path), SYS_NODE "/node%u/meminfo", n->node);
 		if (!sysroot_read(rd->root, rd->path, &rd->buf)) {
 			const char *text = strbuf_cstr(&rd->buf);
@@ -246,7 +247,6 @@ static int read_nodes(struct reading *rd)
 		n->cpus = line ? arena_strdup(&m->arena, line) : "";
 		err = n->cpus ? read_node_blocks(rd, n) : -ENOMEM;
 	}
-	cpuset_done(&nodes);
 	line = line_of(rd, "sys/devices/system/memory/block_size_bytes");
 	if (line)
 		m->mem_block_bytes = strtoull(line, NULL, 16);
@@ -293,10 +293,9 @@ int machine_read(const struct sysroot *r, struct machine *ret)
 	m->release = arena_strdup(&m->arena, line ? line : uts.release);
 	line = line_of(&rd, "proc/sys/kernel/arch"); /* since 6.1 */
 	m->arch = arena_strdup(&m->arena, line ? line : uts.machine);
-	struct cpuset online = { 0 };
+	struct cpuset online = { { 0 } };
 	int err = m->hostname && m->release && m->arch ? cpu_online(r, &online) : -ENOMEM;
-	m->nr_cpus_online = (u32)online.cpus.nr;
-	cpuset_done(&online);
+	m->nr_cpus_online = cpuset_count(&online);
 	m->nr_cpus_present = cpu_nr_present(r);
 	read_cpu_names(&rd);
 	if (!sysroot_read(r, "proc/meminfo", &rd.buf))

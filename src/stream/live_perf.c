@@ -1,7 +1,6 @@
 #include "stream/live_perf.h"
 
 #include "kern/cpu.h"
-#include "stream/event_plain.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -77,24 +76,52 @@ static struct live_event *add_event(struct live_perf *lp, const char *name,
 	if (!e)
 		return NULL;
 	e->attr = *attr;
+	e->leader = (u32)lp->events.nr - 1;
+	e->nr_members = 1;
 	e->name = strdup(name);
 	return e->name ? e : NULL;
 }
 
+/* What cannot be sampled this way is refused with its reason. */
+static int check_event(const struct live_perf *lp, const struct event_desc *desc, struct diag *d)
+{
+	int err = 0;
+	if (desc->open != EVENT_OPEN_PERF)
+		err = diag_error(d, -EINVAL, "%s cannot be sampled", desc->name);
+	else if (desc->sample_read)
+		err = diag_error(d, -EINVAL, "%s: sampling by the leader (:S) is not there yet",
+				 desc->name);
+	else if (desc->is_uncore && !lp->opts.system_wide)
+		err = diag_error(d, -EINVAL, "%s belongs to no process: it needs -a", desc->name);
+	if (err)
+		diag_span(d, desc->text, desc->span.start, desc->span.len);
+	return err;
+}
+
 static int add_events(struct live_perf *lp, struct diag *d)
 {
-	static const char *const fallback[] = { "cycles" };
-	const char *const *specs = lp->opts.nr_events ? lp->opts.events : fallback;
-	size_t nr = lp->opts.nr_events ? lp->opts.nr_events : 1;
-	for (size_t i = 0; i < nr; i++) {
-		struct perf_event_attr attr;
-		int err = event_plain(specs[i], &attr, d);
+	const struct event_list *list = lp->opts.events;
+	for (size_t i = 0; i < list->events.nr; i++) {
+		const struct event_desc *desc = &list->events.at[i];
+		int err = check_event(lp, desc, d);
 		if (err)
 			return err;
-		if (attr.type == PERF_TYPE_HARDWARE && !lp->opts.nr_events)
-			attr.precise_ip = 3;
-		if (!add_event(lp, specs[i], &attr))
-			return diag_error(d, -ENOMEM, "no memory");
+		struct live_event *e = add_event(lp, desc->name, &desc->attr);
+		if (!e)
+			return -ENOMEM;
+		e->desc = desc;
+		e->leader = desc->leader;
+		e->nr_members = desc->nr_members;
+		if (desc->precise_max)
+			e->attr.precise_ip = 3;
+		if (!desc->cpus)
+			continue;
+		e->cpus = malloc(sizeof(*e->cpus));
+		if (!e->cpus)
+			return -ENOMEM;
+		err = cpuset_parse_list(desc->cpus, e->cpus, d);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -132,20 +159,43 @@ static int add_tracking(struct live_perf *lp)
 	return 0;
 }
 
+/* -F, within what the system allows. */
+static u64 usable_freq(const struct live_perf *lp, struct diag *d)
+{
+	u64 asked = lp->opts.freq_hz, hz = asked ? asked : FREQ_DEFAULT_HZ;
+	u64 most = lp->opener.rights.max_rate_hz;
+	if (lp->opts.period || !most || hz <= most)
+		return hz;
+	if (asked && asked != UINT64_MAX) {
+		diag_warn(d, "sampling at %llu Hz, not %llu: that is the system's limit",
+			  (unsigned long long)most, (unsigned long long)hz);
+		diag_hint(d, "as root: sysctl kernel.perf_event_max_sample_rate=%llu",
+			  (unsigned long long)hz);
+	}
+	return most;
+}
+
+/* How often: by the event's own term, else by -c or -F, else every time (tracepoints), else 4000 times a second. */
+static void set_pace(const struct live_perf *lp, struct live_event *e, u64 hz)
+{
+	struct perf_event_attr *a = &e->attr;
+	const struct event_terms *terms = &e->desc->terms;
+	bool asked = lp->opts.period || lp->opts.freq_hz;
+	if (!terms->has_period && !terms->has_freq && (asked || !a->sample_period)) {
+		a->freq = !lp->opts.period;
+		if (lp->opts.period)
+			a->sample_period = lp->opts.period;
+		else
+			a->sample_freq = hz;
+	}
+	if (a->freq)
+		a->sample_type |= PERF_SAMPLE_PERIOD;
+}
+
 static void configure(struct live_perf *lp, struct diag *d)
 {
 	const struct live_opts *o = &lp->opts;
-	u64 hz = o->freq_hz ? o->freq_hz : FREQ_DEFAULT_HZ;
-	u64 most = lp->opener.rights.max_rate_hz;
-	if (!o->period && most && hz > most) {
-		if (o->freq_hz && o->freq_hz != UINT64_MAX) {
-			diag_warn(d, "sampling at %llu Hz, not %llu: that is the system's limit",
-				  (unsigned long long)most, (unsigned long long)hz);
-			diag_hint(d, "as root: sysctl kernel.perf_event_max_sample_rate=%llu",
-				  (unsigned long long)hz);
-		}
-		hz = most;
-	}
+	u64 hz = usable_freq(lp, d);
 	bool many = lp->events.nr > 1;
 	vec_for_each (&lp->events, e) {
 		struct perf_event_attr *a = &e->attr;
@@ -165,17 +215,18 @@ static void configure(struct live_perf *lp, struct diag *d)
 			a->sample_period = 1;
 			continue;
 		}
-		a->disabled = 1;
-		a->enable_on_exec = o->command_pid && !o->system_wide;
+		if (e->desc->terms.inherit >= 0)
+			a->inherit = e->desc->terms.inherit && !o->system_wide;
+		if (e->desc->terms.max_stack)
+			a->sample_max_stack = (u16)min(e->desc->terms.max_stack, (u32)UINT16_MAX);
+		/* Members of a group run when their leader does. */
+		a->disabled = e->leader == (u32)(e - lp->events.at);
+		a->enable_on_exec = a->disabled && o->command_pid && !o->system_wide;
 		if (o->call_graph)
 			a->sample_type |= PERF_SAMPLE_CALLCHAIN;
-		if (o->period) {
-			a->sample_period = o->period;
-		} else {
-			a->freq = 1;
-			a->sample_freq = hz;
-			a->sample_type |= PERF_SAMPLE_PERIOD;
-		}
+		if (a->type == PERF_TYPE_TRACEPOINT)
+			a->sample_type |= PERF_SAMPLE_RAW;
+		set_pace(lp, e, hz);
 	}
 }
 
@@ -247,9 +298,9 @@ static bool fall_back_to_clock(struct live_event *e, struct diag *d)
 	a->type = PERF_TYPE_SOFTWARE;
 	a->config = PERF_COUNT_SW_CPU_CLOCK;
 	a->precise_ip = 0;
-	const char *mods = strchr(e->name, ':');
-	char name[64];
-	snprintf(name, sizeof(name), "cpu-clock%s", mods ? mods : "");
+	const char *name = a->exclude_kernel ? "cpu-clock:u"
+			   : a->exclude_user ? "cpu-clock:k"
+					     : "cpu-clock";
 	diag_note(d, "%s: there is no hardware counter here; sampling by timer (%s)", e->name,
 		  name);
 	char *copy = strdup(name);
@@ -277,14 +328,15 @@ static int note_user_only(struct live_perf *lp, struct live_event *e, struct dia
 	return 0;
 }
 
-static int open_event(struct live_perf *lp, struct live_event *e, s32 tid, s32 cpu, struct diag *d)
+static int open_event(struct live_perf *lp, struct live_event *e, s32 tid, s32 cpu, int group_fd,
+		      struct diag *d)
 {
 	bool first = !e->ids.nr;
 	bool saw_kernel = !e->attr.exclude_kernel;
-	lp->opener.may_drop_kernel = first && !e->attr.exclude_user;
-	int fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, -1);
+	lp->opener.may_drop_kernel = first && !(e->desc && e->desc->has_exclude);
+	int fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
 	if (fd < 0 && first && is_missing_pmu(fd) && fall_back_to_clock(e, d))
-		fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, -1);
+		fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
 	if (fd >= 0 && saw_kernel && e->attr.exclude_kernel && note_user_only(lp, e, d)) {
 		close(fd);
 		return -ENOMEM;
@@ -348,20 +400,33 @@ static int attach_ring(struct live_perf *lp, int fd, u32 cpu, u32 *index, struct
 	return err;
 }
 
-/* One event on one thread (-1: all) and CPU. -ESRCH: the thread is gone. */
-static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, struct diag *d)
+/* One event on one thread (-1: all) and CPU. group_fds: by event, of this thread and CPU. -ESRCH: the thread is gone. */
+static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *group_fds,
+		    struct diag *d)
 {
 	struct live_event *e = &lp->events.at[event];
-	int fd = open_event(lp, e, tid, (s32)cpu, d);
+	int fd =
+		open_event(lp, e, tid, (s32)cpu, e->leader == event ? -1 : group_fds[e->leader], d);
 	if (fd == -ESRCH && lp->tids.nr > 1)
 		return fd;
-	if (fd < 0)
-		return perf_opener_explain(&lp->opener, fd, &e->attr, e->name, tid, (s32)cpu, d);
+	if (fd < 0) {
+		if (is_missing_pmu(fd) && e->desc && e->desc->why_not)
+			return diag_error(d, fd, "%s: %s", e->name, e->desc->why_not);
+		perf_opener_explain(&lp->opener, fd, &e->attr, e->name, tid, (s32)cpu, d);
+		return fd;
+	}
+	group_fds[event] = fd;
 	u32 ring;
 	u64 id = 0;
 	int err = attach_ring(lp, fd, cpu, &ring, d);
 	if (!err)
 		err = perf_event_id(fd, &id);
+	if (!err && e->desc && e->desc->filter) {
+		err = perf_event_set_filter(fd, e->desc->filter);
+		if (err)
+			diag_error(d, err, "%s: the kernel refuses the filter '%s'", e->name,
+				   e->desc->filter);
+	}
 	struct live_fd *f = err ? NULL : vec_push(&lp->fds);
 	struct synth_id *ix = f ? vec_push(&lp->ids) : NULL;
 	u64 *slot = ix ? vec_push(&e->ids) : NULL;
@@ -377,16 +442,26 @@ static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, struct di
 	return 0;
 }
 
+static bool wanted_on(const struct live_perf *lp, const struct live_event *e, u32 cpu)
+{
+	if (e->tracking)
+		return true;
+	return (!lp->opts.cpus || cpuset_has(lp->opts.cpus, cpu)) &&
+	       (!e->cpus || cpuset_has(e->cpus, cpu));
+}
+
 /* Everything for one thread. A thread that ends in between is left half open: it will not run any more. */
 static int open_target(struct live_perf *lp, s32 tid, struct diag *d)
 {
-	for (size_t c = 0; c < lp->online.cpus.nr; c++) {
-		u32 cpu = lp->online.cpus.at[c];
+	_cleanup_free_ int *group_fds = calloc(lp->events.nr, sizeof(int));
+	if (!group_fds)
+		return -ENOMEM;
+	for (int cpu = cpuset_next(&lp->online, 0); cpu >= 0;
+	     cpu = cpuset_next(&lp->online, (u32)cpu + 1)) {
 		for (u32 i = 0; i < lp->events.nr; i++) {
-			if (lp->opts.cpus && !lp->events.at[i].tracking &&
-			    !cpuset_has(lp->opts.cpus, cpu))
+			if (!wanted_on(lp, &lp->events.at[i], (u32)cpu))
 				continue;
-			int err = open_one(lp, i, tid, cpu, d);
+			int err = open_one(lp, i, tid, (u32)cpu, group_fds, d);
 			if (err == -ESRCH && lp->tids.nr > 1)
 				return 0;
 			if (err)
@@ -421,14 +496,14 @@ static int check_cpus(struct live_perf *lp, struct diag *d)
 {
 	if (!lp->opts.cpus)
 		return 0;
-	for (size_t i = 0; i < lp->opts.cpus->cpus.nr; i++) {
-		u32 cpu = lp->opts.cpus->cpus.at[i];
-		if (cpuset_has(&lp->online, cpu))
+	for (int cpu = cpuset_next(lp->opts.cpus, 0); cpu >= 0;
+	     cpu = cpuset_next(lp->opts.cpus, (u32)cpu + 1)) {
+		if (cpuset_has(&lp->online, (u32)cpu))
 			continue;
 		struct strbuf have;
 		strbuf_init(&have);
-		cpuset_format(&lp->online, &have);
-		diag_error(d, -ENODEV, "CPU %u is not online; %s are", cpu, strbuf_cstr(&have));
+		cpuset_add_list(&lp->online, &have);
+		diag_error(d, -ENODEV, "CPU %d is not online; %s are", cpu, strbuf_cstr(&have));
 		strbuf_done(&have);
 		return -ENODEV;
 	}
@@ -739,6 +814,7 @@ void live_perf_close(struct live_perf *lp)
 		cleanup_close(&r->epoll_fd);
 	vec_for_each (&lp->events, e) {
 		free(e->name);
+		free(e->cpus);
 		vec_free(&e->ids);
 	}
 	vec_free(&lp->rings);
@@ -747,7 +823,6 @@ void live_perf_close(struct live_perf *lp)
 	vec_free(&lp->readers);
 	vec_free(&lp->events);
 	vec_free(&lp->tids);
-	cpuset_done(&lp->online);
 	cleanup_close(&lp->stop_fd);
 	cleanup_close(&lp->gone_fd);
 	pthread_mutex_destroy(&lp->lock);

@@ -11,6 +11,7 @@
 
 #include "base/cpuset.h"
 #include "base/diag.h"
+#include "event/event.h"
 #include "kern/perf_event.h"
 #include "kern/perf_ring.h"
 #include "stream/synth.h"
@@ -18,6 +19,10 @@
 struct live_event {
 	struct perf_event_attr attr;
 	char *name;
+	const struct event_desc *desc; /* what was asked for; NULL: tracking */
+	struct cpuset *cpus; /* only there; NULL: anywhere */
+	u32 leader; /* index of the group's leader; its own when alone */
+	u32 nr_members; /* on a leader */
 	VEC(u64) ids;
 	bool tracking; /* not asked for: it only carries the records about tasks and maps */
 };
@@ -32,11 +37,9 @@ struct live_sink {
 enum { LIVE_RINGS_PER_READER = 16, LIVE_SPANS_MAX = LIVE_RINGS_PER_READER };
 
 struct live_opts {
-	const char *const
-		*events; /* specs; nr_events 0: cycles, or cpu-clock where there is no PMU */
-	size_t nr_events;
-	u64 freq_hz; /* one of these; */
-	u64 period; /* both 0: 4000 Hz */
+	const struct event_list *events; /* kept by the caller until live_perf_close() */
+	u64 freq_hz; /* one of these, for events that do not bring their own; */
+	u64 period; /* both 0: 4000 Hz, and every tracepoint */
 	bool call_graph;
 	bool no_inherit;
 	bool system_wide;

@@ -2,6 +2,7 @@
 
 #include "kern/kmap.h"
 #include "kern/machine.h"
+#include "kern/tracing_data.h"
 #include "wire/perf_sample.h"
 
 #include <errno.h>
@@ -191,6 +192,8 @@ static int describe_tasks(struct recorder *r, struct synth *s, const struct live
 {
 	if (o->system_wide)
 		return synth_all_processes(s);
+	if (o->command_pid) /* until its exec is seen */
+		synth_name(s, o->command_pid);
 	for (size_t i = 0; i < o->nr_pids; i++) {
 		int err = synth_process(s, o->pids[i]);
 		if (err)
@@ -266,6 +269,23 @@ static void read_clocks(struct perfdata_meta *meta, s32 clock_id)
 	meta->has_clock = true;
 }
 
+/* The formats of the tracepoints among the events; empty when there are none. */
+static int read_formats(const struct live_event *events, size_t nr, const struct tracing *tracing,
+			struct strbuf *to, struct diag *d)
+{
+	_cleanup_free_ struct tracing_event *points = calloc(nr, sizeof(*points));
+	size_t n = 0;
+	if (!points)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		const struct event_desc *desc = events[i].desc;
+		if (desc && desc->attr.type == PERF_TYPE_TRACEPOINT && desc->system && desc->event)
+			points[n++] = (struct tracing_event){ .system = desc->system,
+							      .name = desc->event };
+	}
+	return n && tracing ? tracing_data_build(tracing, points, n, to, d) : 0;
+}
+
 static int open_file(struct recorder *r, const struct recorder_opts *o, struct diag *d)
 {
 	size_t nr;
@@ -279,9 +299,13 @@ static int open_file(struct recorder *r, const struct recorder_opts *o, struct d
 			.name = live[i].name,
 			.ids = live[i].ids.at,
 			.nr_ids = (u32)live[i].ids.nr,
-			.leader = (u32)i,
-			.nr_members = 1,
+			.leader = live[i].leader,
+			.nr_members = live[i].nr_members,
+			.group_name = live[i].desc ? live[i].desc->group_name : NULL,
 		};
+	struct strbuf formats;
+	strbuf_init(&formats);
+	int err = read_formats(live, nr, o->tracing, &formats, d);
 	struct perfdata_meta meta = {
 		.machine = &r->machine,
 		.version = o->version,
@@ -290,11 +314,15 @@ static int open_file(struct recorder *r, const struct recorder_opts *o, struct d
 		.zstd_level = o->zstd_level,
 		.owner_uid = o->owner_uid,
 		.owner_gid = o->owner_gid,
+		.tracing_data = formats.len ? formats.data : NULL,
+		.tracing_data_size = formats.len,
 	};
 	if (o->live.has_clock)
 		read_clocks(&meta, o->live.clock_id);
-	r->file = perfdata_write_open(o->path, events, (u32)nr, &meta, d);
-	return r->file ? 0 : -EIO;
+	if (!err)
+		r->file = perfdata_write_open(o->path, events, (u32)nr, &meta, d);
+	strbuf_done(&formats);
+	return err ? err : r->file ? 0 : -EIO;
 }
 
 static int make_tallies(struct recorder *r)

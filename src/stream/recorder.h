@@ -9,6 +9,7 @@
 
 struct recorder_opts {
 	struct live_opts live;
+	const struct tracing *tracing; /* for the formats of tracepoints */
 	const char *path;
 	const char *version;
 	const char *const *argv; /* for the file's head */

@@ -93,14 +93,14 @@ void synth_thread_map(struct synth *s, const s32 *tids, size_t nr)
 void synth_cpu_map(struct synth *s, const struct cpuset *cpus)
 {
 	/* As a list: type 0, number, then 16 bits each, padded. */
-	size_t nr = min(cpus->cpus.nr, (size_t)30000);
+	size_t nr = cpuset_count(cpus);
 	size_t len = 4 + nr * sizeof(u16), padded = (len + 7) & ~7ul;
 	struct perf_event_header h = { .type = REC_CPU_MAP, .size = (u16)(sizeof(h) + padded) };
 	u16 start[2] = { 0, (u16)nr };
 	strbuf_add(s->to, &h, sizeof(h));
 	strbuf_add(s->to, start, sizeof(start));
-	for (size_t i = 0; i < nr; i++)
-		strbuf_add(s->to, &(u16){ (u16)cpus->cpus.at[i] }, sizeof(u16));
+	for (int cpu = cpuset_next(cpus, 0); cpu >= 0; cpu = cpuset_next(cpus, (unsigned)cpu + 1))
+		strbuf_add(s->to, &(u16){ (u16)cpu }, sizeof(u16));
 	strbuf_fill(s->to, 0, padded - len);
 }
 
@@ -217,6 +217,16 @@ static int put_map(void *ctx, const struct proc_map *m)
 	return c->s->to->err;
 }
 
+static void put_comm(struct synth *s, const struct proc_task *t)
+{
+	struct {
+		u32 pid, tid;
+	} comm = { .pid = (u32)t->pid, .tid = (u32)t->tid };
+	char name[16]; /* as the kernel has it; /proc shows more for its workers */
+	snprintf(name, sizeof(name), "%.15s", t->comm);
+	put_record(s, PERF_RECORD_COMM, 0, &comm, sizeof(comm), name);
+}
+
 static void put_task(struct synth *s, const struct proc_task *t)
 {
 	struct {
@@ -226,12 +236,14 @@ static void put_task(struct synth *s, const struct proc_task *t)
 	/* Threads are taken to come from the leader. The mark says that maps are not those of the parent. */
 	fork.ppid = fork.ptid = (u32)(t->tid == t->pid ? t->ppid : t->pid);
 	put_record(s, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC, &fork, sizeof(fork), NULL);
-	struct {
-		u32 pid, tid;
-	} comm = { .pid = (u32)t->pid, .tid = (u32)t->tid };
-	char name[16]; /* as the kernel has it; /proc shows more for its workers */
-	snprintf(name, sizeof(name), "%.15s", t->comm);
-	put_record(s, PERF_RECORD_COMM, 0, &comm, sizeof(comm), name);
+	put_comm(s, t);
+}
+
+void synth_name(struct synth *s, s32 pid)
+{
+	struct proc_task t;
+	if (!procfs_task(&s->proc, pid, pid, &t))
+		put_comm(s, &t);
 }
 
 static int gone_is_fine(int err)

@@ -42,6 +42,8 @@ int synth_kernel(struct synth *s) must_check;
 int synth_modules(struct synth *s, const char *release) must_check;
 /* Leader, threads and maps; a process that is gone or not ours gives nothing. */
 int synth_process(struct synth *s, s32 pid) must_check;
+/* Only its name. */
+void synth_name(struct synth *s, s32 pid);
 int synth_all_processes(struct synth *s) must_check;
 /* A record of the given type that is a head only: FINISHED_INIT, FINISHED_ROUND. */
 void synth_mark(struct synth *s, u32 type);

@@ -67,13 +67,13 @@ fi
 # ---- several threads, children, exec
 exits 0 "threads" "$SONDE" record -F 499 -o threads.data -- "$SONDE" workload --threads 3 thloop 1
 exits 0 "children" "$SONDE" record -e page-faults -c 1 -o forks.data -- "$SONDE" workload forks 20
-exits 0 "exec in a child" "$SONDE" record -F 999 -o exec.data -- bash -c "\"$SONDE\" workload noploop 0.3; true"
+exits 0 "exec in a child" "$SONDE" record -F 999 -o exec.data -- bash -c "\"$SONDE\" workload noploop 1; true"
 if ! needs_or_skip "threads, children and exec as perf sees them" perf; then
 	hot=$(perf script -i threads.data -F tid,sym,ip 2>/dev/null | awk '/workload_spin/ {print $1}' | sort -u | wc -l)
 	between "$hot" 3 3 "three threads were hot"
 	tids=$(perf script -i forks.data -F tid 2>/dev/null | sort -u | wc -l)
 	between "$tids" 21 21 "faults of 20 children and their parent"
-	perf_says report -i exec.data --stdio --sort comm,sym --percent-limit 20
+	perf_says report -i exec.data --stdio --sort comm,sym --percent-limit 5
 	quiet "perf report of a command that runs another says nothing on stderr"
 	like "$out" 'sonde +\[\.\] workload_spin' "what a child execs is known by its new name"
 fi
@@ -100,6 +100,26 @@ if ! needs_or_skip "running processes as perf sees them" perf; then
 	like "$out" 'clockid: monotonic \(1\)' "the clock is stated"
 	is "$(perf script -i cpu.data -F cpu 2>/dev/null | sort -u | tr -d ' ')" '[000]' "-C 0: samples of CPU 0 only"
 fi
+
+# ---- tracepoints and groups
+needs_or_skip "tracepoints" tracefs || {
+	exits 0 "a tracepoint" "$SONDE" record -e syscalls:sys_enter_getppid -o tp.data -- "$SONDE" workload syscalls 100
+	is "$(said_samples)" 100 "every one of 100 calls"
+	exits 0 "several events, one filtered" "$SONDE" record -a -e sched:sched_switch --filter 'next_pid == 0' -e page-faults -o sw.data -- sleep 0.2
+	if ! needs_or_skip "tracepoints as perf sees them" perf; then
+		perf_says script -i sw.data
+		quiet "perf script of tracepoints says nothing on stderr"
+		like "$out" 'sched:sched_switch: +prev_comm=.* ==> next_comm=swapper' "their fields are there"
+		unlike "$out" 'next_pid=[1-9]' "the filter held"
+		is "$(perf evlist -i sw.data 2>/dev/null | tr '\n' ' ')" "sched:sched_switch page-faults dummy:HG # Tip: use 'perf evlist --trace-fields' to show fields for tracepoint events " "perf evlist names them"
+	fi
+}
+exits 0 "a group" "$SONDE" record -e '{cpu-clock,page-faults}' -o group.data -- "$SONDE" workload leaf 0.3
+needs_or_skip "the group as perf sees it" perf || {
+	perf_says report -i group.data --stdio --group --header
+	quiet "perf report of a group says nothing on stderr"
+	like "$out" '# group: \{cpu-clock,page-faults\}' "the group is stated"
+}
 
 # ---- the end of a recording
 exits 143 "SIGTERM: finishes and dies of it" timeout --preserve-status -s TERM 1 "$SONDE" record -F 499 -p $busy -o term.data
