@@ -105,13 +105,13 @@ fi
 needs_or_skip "tracepoints" tracefs || {
 	exits 0 "a tracepoint" "$SONDE" record -e syscalls:sys_enter_getppid -o tp.data -- "$SONDE" workload syscalls 100
 	is "$(said_samples)" 100 "every one of 100 calls"
-	exits 0 "several events, one filtered" "$SONDE" record -a -e sched:sched_switch --filter 'next_pid == 0' -e page-faults -o sw.data -- sleep 0.2
+	exits 0 "several events, one filtered" "$SONDE" record -a -e sched:sched_switch --filter 'prev_comm == "sonde"' -e cpu-migrations -o sw.data -- "$SONDE" workload switches 50
 	if ! needs_or_skip "tracepoints as perf sees them" perf; then
 		perf_says script -i sw.data
 		quiet "perf script of tracepoints says nothing on stderr"
-		like "$out" 'sched:sched_switch: +prev_comm=.* ==> next_comm=swapper' "their fields are there"
-		unlike "$out" 'next_pid=[1-9]' "the filter held"
-		is "$(perf evlist -i sw.data 2>/dev/null | tr '\n' ' ')" "sched:sched_switch page-faults dummy:HG # Tip: use 'perf evlist --trace-fields' to show fields for tracepoint events " "perf evlist names them"
+		like "$out" 'sched:sched_switch: +prev_comm=sonde .* ==> next_comm=' "their fields are there"
+		is "$(grep sched_switch: <<<"$out" | grep -vc prev_comm=sonde)" 0 "the filter held"
+		is "$(perf evlist -i sw.data 2>/dev/null | tr '\n' ' ')" "sched:sched_switch cpu-migrations dummy:HG # Tip: use 'perf evlist --trace-fields' to show fields for tracepoint events " "perf evlist names them"
 	fi
 }
 exits 0 "a group" "$SONDE" record -e '{cpu-clock,page-faults}' -o group.data -- "$SONDE" workload leaf 0.3
