@@ -513,14 +513,14 @@ static int check_cpus(struct live_perf *lp, struct diag *d)
 static int make_readers(struct live_perf *lp)
 {
 	u32 nr = (u32)lp->rings.nr;
-	for (u32 first = 0; first < nr; first += LIVE_RINGS_PER_READER) {
+	for (u32 first = 0; first < nr; first += lp->opts.rings_per_reader) {
 		struct live_reader *r = vec_push(&lp->readers);
 		if (!r)
 			return -ENOMEM;
 		*r = (struct live_reader){ .lp = lp,
 					   .index = (unsigned)lp->readers.nr - 1,
 					   .first_ring = first,
-					   .nr_rings = min(nr - first, (u32)LIVE_RINGS_PER_READER),
+					   .nr_rings = min(nr - first, lp->opts.rings_per_reader),
 					   .epoll_fd = -1 };
 		r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 		if (r->epoll_fd < 0)
@@ -530,7 +530,8 @@ static int make_readers(struct live_perf *lp)
 			return -errno;
 	}
 	for (size_t i = 0; i < lp->fds.nr; i++) {
-		struct live_reader *r = &lp->readers.at[lp->fds.at[i].ring / LIVE_RINGS_PER_READER];
+		struct live_reader *r =
+			&lp->readers.at[lp->fds.at[i].ring / lp->opts.rings_per_reader];
 		struct epoll_event ev = { .events = EPOLLIN, .data.u64 = i };
 		if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, lp->fds.at[i].fd, &ev))
 			return -errno;
@@ -558,6 +559,8 @@ struct live_perf *live_perf_open(const struct sysroot *root, const struct live_o
 	lp->opts = *opts;
 	lp->round = 1;
 	lp->ring_bytes = ring_bytes_for(opts->ring_bytes);
+	if (!lp->opts.rings_per_reader || lp->opts.rings_per_reader > LIVE_RINGS_PER_READER)
+		lp->opts.rings_per_reader = LIVE_RINGS_PER_READER;
 	if (!lp->opts.flush_ns)
 		lp->opts.flush_ns = 1000000000ull;
 	pthread_mutex_init(&lp->lock, NULL);

@@ -4,8 +4,8 @@
  * A reader wakes when a ring is half full, or after flush_ns; it takes what all its rings hold in one pass and hands it to
  * the sink as spans of ring memory, which are given back to the kernel when the sink returns. Nothing is allocated on the way.
  *
- * Rounds: with round_done the sink may tell its reader that all records older than the previous such mark are behind it:
- * since that mark, every reader has completed a pass.
+ * Rounds: round_done marks the end of one, in the order in which the sink is entered. No record that comes after two such
+ * marks is older than any that came before the first: in between, every reader has made a whole pass.
  */
 #pragma once
 
@@ -53,6 +53,7 @@ struct live_opts {
 	s32 clock_id;
 	u64 ring_bytes; /* of each CPU, rounded up to a power of two of pages; 0: 512 KiB */
 	u64 flush_ns; /* 0: one second */
+	u32 rings_per_reader; /* 0: as many as LIVE_RINGS_PER_READER */
 };
 
 struct live_perf;
