@@ -25,9 +25,10 @@ struct recorder {
 	struct machine machine;
 	bool has_machine;
 	bool running;
+	bool described; /* what was there before is in the file */
 	char *path;
 	u32 time_slot; /* which u64 behind the head of a sample is its time; 0xff: none */
-	struct tally *tallies;
+	struct tally *tallies; /* one a reader, and one for what is synthesised */
 	unsigned nr_tallies;
 	u64 nr_lost_samples; /* as the kernel counted them per event, at the end */
 };
@@ -133,7 +134,8 @@ static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_
 					.iov_len = spans[i].len[part]
 				};
 	}
-	if (round_done)
+	/* Until then records of tasks may still be overtaken by synthesised ones. */
+	if (round_done && __atomic_load_n(&r->described, __ATOMIC_ACQUIRE))
 		iov[n++] = (struct iovec){ .iov_base = (void *)(uintptr_t)&finished_round,
 					   .iov_len = sizeof(finished_round) };
 	if (t->last_ns)
@@ -233,7 +235,8 @@ static int describe(struct recorder *r, const struct live_opts *o,
 	struct ring_span all = { .at = { (const u8 *)buf.data }, .len = { buf.len } };
 	if (!err)
 		err = buf.err ? buf.err
-			      : count_span(r, &r->tallies[0], &all, &(struct pass_counts){ 0 });
+			      : count_span(r, &r->tallies[r->nr_tallies - 1], &all,
+					   &(struct pass_counts){ 0 });
 	if (!err)
 		err = write_buffer(r, &buf);
 	synth_done(&s);
@@ -327,7 +330,7 @@ static int open_file(struct recorder *r, const struct recorder_opts *o, struct d
 
 static int make_tallies(struct recorder *r)
 {
-	r->nr_tallies = live_perf_nr_readers(r->live);
+	r->nr_tallies = live_perf_nr_readers(r->live) + 1;
 	r->tallies = aligned_alloc(64, r->nr_tallies * sizeof(*r->tallies));
 	if (!r->tallies)
 		return -ENOMEM;
@@ -366,7 +369,10 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 		struct perf_layout layout;
 		perf_layout_init(&layout, &events[0].attr);
 		r->time_slot = layout.time_slot;
-		err = describe(r, &opts->live, &tracking->attr, d);
+		/* Listing thousands of tasks takes a while, in which others start: their records must not pile up. */
+		err = live_perf_start(r->live, &(struct live_sink){ .take = take, .ctx = r });
+		if (!err)
+			err = describe(r, &opts->live, &tracking->attr, d);
 	}
 	if (!err)
 		return r;
@@ -378,9 +384,8 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 
 int recorder_start(struct recorder *r, struct diag *d)
 {
-	int err = live_perf_start(r->live, &(struct live_sink){ .take = take, .ctx = r });
-	if (!err)
-		err = live_perf_enable(r->live);
+	__atomic_store_n(&r->described, true, __ATOMIC_RELEASE);
+	int err = live_perf_enable(r->live);
 	r->running = true;
 	return err ? diag_error(d, err, "cannot start recording: %s", strerror(-err)) : 0;
 }
