@@ -35,6 +35,8 @@ struct record_opts {
 	const char *clock;
 	const char *zstd;
 	bool no_inherit;
+	bool data_addr, period_too, only_user, only_kernel;
+	s64 delay_ms;
 	bool quiet;
 	bool ignored;
 };
@@ -209,6 +211,11 @@ static int build_live(struct session *s, struct live_opts *l)
 	l->events = &s->events;
 	l->period = o->period;
 	l->no_inherit = o->no_inherit;
+	l->data_addr = o->data_addr;
+	l->period_too = o->period_too;
+	l->only_user = o->only_user;
+	l->only_kernel = o->only_kernel;
+	l->no_exec_start = o->delay_ms > 0;
 	l->cpus = o->cpus ? &s->cpus : NULL;
 	l->pids = s->pids.list.at;
 	l->nr_pids = s->pids.list.nr;
@@ -330,7 +337,8 @@ static void say_json(struct session *s, const struct recorder_stats *st)
 	(void)!json_end(&j);
 }
 
-static void say_result(struct session *s)
+/* failed: the file ends early, and how many of the samples it holds is not known. */
+static void say_result(struct session *s, bool failed)
 {
 	struct recorder_stats st;
 	recorder_stats(s->rec, &st);
@@ -350,8 +358,12 @@ static void say_result(struct session *s)
 		struct strbuf *to = &s->app->err;
 		strbuf_printf(to, "%s: %s: ", s->app->title, s->o->output);
 		add_size(to, st.file_bytes);
-		strbuf_printf(to, ", %llu samples, %llu lost", (unsigned long long)st.nr_samples,
-			      (unsigned long long)st.nr_lost);
+		if (failed)
+			strbuf_str(to, ", ends early");
+		else
+			strbuf_printf(to, ", %llu samples, %llu lost",
+				      (unsigned long long)st.nr_samples,
+				      (unsigned long long)st.nr_lost);
 		if (st.nr_throttled)
 			strbuf_printf(to, ", throttled %llu times",
 				      (unsigned long long)st.nr_throttled);
@@ -386,10 +398,23 @@ static void end_child(struct session *s)
 {
 	if (!s->child.pid || s->child_ended)
 		return;
-	kill(s->child.pid, SIGTERM);
+	if (s->stop_signal)
+		kill(s->child.pid, SIGTERM); /* else it is not its fault: let it end by itself */
 	while (waitpid(s->child.pid, &s->child_status, 0) < 0 && errno == EINTR)
 		;
 	s->child_ended = true;
+}
+
+static int on_delay(void *ctx, u64 expired)
+{
+	struct session *s = ctx;
+	(void)expired;
+	return recorder_start(s->rec, &s->app->diag);
+}
+
+static int delay_start(struct session *s)
+{
+	return loop_add_timer(s->loop, (u64)s->o->delay_ms * 1000000, 0, on_delay, s, NULL);
 }
 
 static int session_run(struct session *s, const struct recorder_opts *ro, char **argv)
@@ -399,7 +424,7 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 	if (!s->rec)
 		return app_fail(app, -EIO);
 	app_say(app); /* what we settled for, before the command says anything */
-	int err = recorder_start(s->rec, &app->diag);
+	int err = s->o->delay_ms > 0 ? delay_start(s) : recorder_start(s->rec, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	if (s->child.pid) {
@@ -414,7 +439,7 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 	err = wait_for_end(s);
 	term_progress_clear(&s->progress);
 	int finish = recorder_finish(s->rec, &app->diag);
-	say_result(s);
+	say_result(s, finish);
 	loop_free(s->loop); /* a second Ctrl-C ends us at once */
 	s->loop = NULL;
 	end_child(s);
@@ -453,6 +478,8 @@ static int record(struct session *s, int argc, char **argv)
 			return app_usage(app, "-z %s: a level from 1 to 22", s->o->zstd);
 		ro.zstd_level = (int)level;
 	}
+	if (!strcmp(s->o->output, "-"))
+		return app_usage(app, "-o -: writing to a pipe is not there yet");
 	if (!argc && !ro.live.system_wide && !ro.live.nr_pids && !ro.live.nr_tids)
 		return app_usage(
 			app,
@@ -519,7 +546,14 @@ static const struct opt record_rows[] = {
 	OPT_STR('p', "pid", struct record_opts, pids, "PID", "Running processes with all their threads"),
 	OPT_STR('t', "tid", struct record_opts, tids, "TID", "Running threads"),
 	OPT_FLAG('i', "no-inherit", struct record_opts, no_inherit, "Not the children and threads made later"),
+	OPT_FLAG(0, "all-user", struct record_opts, only_user, "User space only"),
+	OPT_FLAG(0, "all-kernel", struct record_opts, only_kernel, "The kernel only"),
 	OPT_HEADING("How"),
+	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later"),
+	OPT_FLAG('d', "data", struct record_opts, data_addr, "Also the addresses that were accessed"),
+	OPT_FLAG('P', "period", struct record_opts, period_too, "The period in every sample, also where it is fixed"),
+	OPT_FLAG('T', "timestamp", struct record_opts, ignored, "Times are always recorded", .hidden = true),
+	OPT_FLAG(0, "sample-cpu", struct record_opts, ignored, "The CPU is always recorded", .hidden = true),
 	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (perf.data); an older one is kept as FILE.old"),
 	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
 	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),

@@ -144,7 +144,8 @@ static void set_tracking(struct perf_event_attr *a)
  */
 static int add_tracking(struct live_perf *lp)
 {
-	if (lp->opts.command_pid && !lp->opts.system_wide && !lp->opts.cpus) {
+	if (lp->opts.command_pid && !lp->opts.system_wide && !lp->opts.cpus &&
+	    !lp->opts.no_exec_start) {
 		set_tracking(&lp->events.at[0].attr);
 		return 0;
 	}
@@ -207,6 +208,7 @@ static void configure(struct live_perf *lp, struct diag *d)
 		a->read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
 		a->sample_id_all = 1;
 		a->inherit = !o->no_inherit && !o->system_wide;
+		a->mmap_data = a->mmap && o->data_addr;
 		if (o->has_clock) {
 			a->use_clockid = 1;
 			a->clockid = o->clock_id;
@@ -221,7 +223,17 @@ static void configure(struct live_perf *lp, struct diag *d)
 			a->sample_max_stack = (u16)min(e->desc->terms.max_stack, (u32)UINT16_MAX);
 		/* Members of a group run when their leader does. */
 		a->disabled = e->leader == (u32)(e - lp->events.at);
-		a->enable_on_exec = a->disabled && o->command_pid && !o->system_wide;
+		a->enable_on_exec =
+			a->disabled && o->command_pid && !o->system_wide && !o->no_exec_start;
+		if (o->only_user || o->only_kernel) {
+			a->exclude_user = !o->only_user;
+			a->exclude_kernel = !o->only_kernel;
+			a->exclude_hv = 1;
+		}
+		if (o->data_addr)
+			a->sample_type |= PERF_SAMPLE_ADDR;
+		if (o->period_too)
+			a->sample_type |= PERF_SAMPLE_PERIOD;
 		if (o->call_graph)
 			a->sample_type |= PERF_SAMPLE_CALLCHAIN;
 		if (a->type == PERF_TYPE_TRACEPOINT)
@@ -333,7 +345,8 @@ static int open_event(struct live_perf *lp, struct live_event *e, s32 tid, s32 c
 {
 	bool first = !e->ids.nr;
 	bool saw_kernel = !e->attr.exclude_kernel;
-	lp->opener.may_drop_kernel = first && !(e->desc && e->desc->has_exclude);
+	lp->opener.may_drop_kernel =
+		first && !lp->opts.only_kernel && !(e->desc && e->desc->has_exclude);
 	int fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
 	if (fd < 0 && first && is_missing_pmu(fd) && fall_back_to_clock(e, d))
 		fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);

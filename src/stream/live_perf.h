@@ -41,6 +41,10 @@ struct live_opts {
 	u64 freq_hz; /* one of these, for events that do not bring their own; */
 	u64 period; /* both 0: 4000 Hz, and every tracepoint */
 	bool call_graph;
+	bool data_addr; /* the address that was accessed, and maps of data */
+	bool period_too; /* in each sample, also where it is fixed */
+	bool only_user, only_kernel;
+	bool no_exec_start; /* a command's events wait for live_perf_enable() too */
 	bool no_inherit;
 	bool system_wide;
 	const struct cpuset *cpus; /* NULL: all online */

@@ -24,7 +24,7 @@ struct recorder {
 	struct perfdata_writer *file;
 	struct machine machine;
 	bool has_machine;
-	bool running;
+	bool finished;
 	bool described; /* what was there before is in the file */
 	char *path;
 	u32 time_slot; /* which u64 behind the head of a sample is its time; 0xff: none */
@@ -386,7 +386,6 @@ int recorder_start(struct recorder *r, struct diag *d)
 {
 	__atomic_store_n(&r->described, true, __ATOMIC_RELEASE);
 	int err = live_perf_enable(r->live);
-	r->running = true;
 	return err ? diag_error(d, err, "cannot start recording: %s", strerror(-err)) : 0;
 }
 
@@ -456,9 +455,9 @@ static void put_lost(void *ctx, const struct synth_id *id, u64 lost)
 
 int recorder_finish(struct recorder *r, struct diag *d)
 {
-	if (!r->running)
+	if (r->finished)
 		return 0;
-	r->running = false;
+	r->finished = true;
 	int err = live_perf_stop(r->live);
 	struct put_lost_ctx lost = { .r = r };
 	strbuf_init(&lost.buf);

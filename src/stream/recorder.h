@@ -34,6 +34,7 @@ struct recorder;
 /* Opens events and file, and writes what is known before. NULL: see the diag, which also has notes about fallbacks. */
 struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts,
 			       struct diag *d);
+/* The events run from here on, those of a command from its exec. */
 int recorder_start(struct recorder *r, struct diag *d) must_check;
 /* Readable when the targets have ended or writing failed. */
 int recorder_gone_fd(const struct recorder *r);
