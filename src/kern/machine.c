@@ -172,6 +172,8 @@ static int read_caches(struct reading *rd)
 			c.cpus = cache_string(rd, cpu, index, "shared_cpu_list");
 			if (!c.type || !c.size || !c.cpus)
 				return -ENOMEM;
+			if (!*c.size)
+				continue; /* known to exist, nothing more (arm64 guests) */
 			bool have = false;
 			vec_for_each (&m->caches, p)
 				have = have || same_cache(p, &c);

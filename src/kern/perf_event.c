@@ -68,7 +68,7 @@ static void drop_parts(struct perf_event_attr *a, u32 parts)
 
 void perf_opener_init(struct perf_opener *o, const struct sysroot *root)
 {
-	*o = (struct perf_opener){ .root = root };
+	*o = (struct perf_opener){ .root = root, .sys_open = sys_perf_event_open };
 	perf_rights_read(root, &o->rights);
 }
 
@@ -91,8 +91,8 @@ static int try_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid
 {
 	for (;;) {
 		attr->size = sizeof(*attr);
-		long fd = sys_perf_event_open(attr, pid, cpu, group_fd,
-					      o->no_cloexec ? 0 : PERF_FLAG_FD_CLOEXEC);
+		long fd = o->sys_open(attr, pid, cpu, group_fd,
+				      o->no_cloexec ? 0 : PERF_FLAG_FD_CLOEXEC);
 		if (fd >= 0)
 			return (int)fd;
 		if (errno == EINTR)
@@ -110,62 +110,84 @@ static int try_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid
 	}
 }
 
+/* Any other answer than EINVAL means that the attr was understood. */
+static bool understood(int fd)
+{
+	return fd != -EINVAL;
+}
+
+static int try_without(struct perf_opener *o, const struct perf_event_attr *attr, u32 parts,
+		       s32 pid, s32 cpu, int group_fd)
+{
+	struct perf_event_attr a = *attr;
+	drop_parts(&a, parts);
+	return try_open(o, &a, pid, cpu, group_fd);
+}
+
+/* Takes newer parts out one after the other until the kernel understands; they are in *dropped. */
+static int drop_until_understood(struct perf_opener *o, const struct perf_event_attr *attr, s32 pid,
+				 s32 cpu, int group_fd, u32 *dropped)
+{
+	struct perf_event_attr bare = *attr;
+	int fd = -EINVAL;
+	*dropped = 0;
+	for (unsigned i = 0; i < ATTR_PART_NR && !understood(fd); i++) {
+		if (!drop_part(&bare, i))
+			continue;
+		*dropped |= 1u << i;
+		fd = try_open(o, &bare, pid, cpu, group_fd);
+	}
+	return fd;
+}
+
 /*
- * The kernel answers EINVAL to any bit it does not know. Newer parts are taken out one after the other until it opens; then
- * each is put back by itself to find which were really refused.
+ * The kernel answers EINVAL to any bit it does not know. Parts are taken out until it understands; then each is put back by
+ * itself to find which were really refused. attr is changed only if that helped.
  */
 static int open_without(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu,
 			int group_fd)
 {
-	struct perf_event_attr bare = *attr;
 	u32 dropped = 0;
-	int fd = -EINVAL;
-	for (unsigned i = 0; i < ATTR_PART_NR && fd == -EINVAL; i++) {
-		if (!drop_part(&bare, i))
-			continue;
-		dropped |= 1u << i;
-		fd = try_open(o, &bare, pid, cpu, group_fd);
-	}
-	if (fd < 0 && !o->no_cloexec && fd == -EINVAL) {
+	int fd = drop_until_understood(o, attr, pid, cpu, group_fd, &dropped);
+	if (!understood(fd) && !o->no_cloexec) {
 		o->no_cloexec = true;
 		fd = try_open(o, attr, pid, cpu, group_fd);
-		if (fd >= 0)
-			return fd;
-		o->no_cloexec = false;
+		dropped = 0;
+		if (!understood(fd))
+			fd = drop_until_understood(o, attr, pid, cpu, group_fd, &dropped);
+		o->no_cloexec = understood(fd);
 	}
-	if (fd < 0)
+	if (!understood(fd))
 		return fd;
 	u32 refused = 0;
 	for (unsigned i = 0; i < ATTR_PART_NR; i++) {
 		if (!(dropped & 1u << i))
 			continue;
-		struct perf_event_attr with = *attr;
-		drop_parts(&with, dropped & ~(1u << i));
-		int probe = try_open(o, &with, pid, cpu, group_fd);
-		if (probe < 0)
+		int probe = try_without(o, attr, dropped & ~(1u << i), pid, cpu, group_fd);
+		if (!understood(probe))
 			refused |= 1u << i;
-		else
+		else if (probe >= 0)
 			close(probe);
 	}
 	if (refused != dropped) {
-		struct perf_event_attr fuller = *attr;
-		drop_parts(&fuller, refused);
-		int better = try_open(o, &fuller, pid, cpu, group_fd);
-		if (better >= 0) {
-			close(fd);
-			o->missing |= refused;
-			*attr = fuller;
-			return better;
+		int better = try_without(o, attr, refused, pid, cpu, group_fd);
+		if (understood(better)) {
+			if (fd >= 0)
+				close(fd);
+			fd = better;
+			dropped = refused;
+		} else if (better >= 0) {
+			close(better);
 		}
 	}
 	o->missing |= dropped;
-	*attr = bare;
+	drop_parts(attr, dropped);
 	return fd;
 }
 
 static bool hides_kernel(int err, const struct perf_event_attr *attr)
 {
-	return (err == -EACCES || err == -EPERM) && !attr->exclude_kernel;
+	return (err == -EACCES || err == -EPERM) && !attr->exclude_kernel && !attr->exclude_user;
 }
 
 int perf_opener_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu,
@@ -173,28 +195,26 @@ int perf_opener_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pi
 {
 	drop_parts(attr, o->missing);
 	int fd = try_open(o, attr, pid, cpu, group_fd);
-	if (hides_kernel(fd, attr) && o->may_drop_kernel && !attr->exclude_user) {
-		struct perf_event_attr user = *attr;
-		user.exclude_kernel = 1;
-		user.exclude_hv = 1;
-		int user_fd = try_open(o, &user, pid, cpu, group_fd);
-		if (user_fd == -EINVAL)
-			user_fd = open_without(o, &user, pid, cpu, group_fd);
-		if (user_fd >= 0) {
-			*attr = user;
-			return user_fd;
-		}
-		if (user_fd != -EACCES && user_fd != -EPERM) {
-			*attr = user;
-			fd = user_fd;
-		}
-	}
 	/* precise_ip is a wish: the most precise that the PMU grants. */
-	while ((fd == -EOPNOTSUPP || fd == -EINVAL) && attr->precise_ip) {
-		attr->precise_ip--;
-		fd = try_open(o, attr, pid, cpu, group_fd);
+	struct perf_event_attr a = *attr;
+	while ((fd == -EOPNOTSUPP || fd == -EINVAL) && a.precise_ip) {
+		a.precise_ip--;
+		fd = try_open(o, &a, pid, cpu, group_fd);
 	}
-	return fd == -EINVAL ? open_without(o, attr, pid, cpu, group_fd) : fd;
+	if (understood(fd))
+		*attr = a;
+	else
+		fd = open_without(o, attr, pid, cpu, group_fd);
+	if (!hides_kernel(fd, attr) || !o->may_drop_kernel)
+		return fd;
+	a = *attr;
+	a.exclude_kernel = 1;
+	a.exclude_hv = 1;
+	int user_fd = try_open(o, &a, pid, cpu, group_fd);
+	if (user_fd == -EACCES || user_fd == -EPERM)
+		return fd; /* that was not the reason */
+	*attr = a;
+	return user_fd;
 }
 
 static int explain_denied(const struct perf_opener *o, int err, const char *name, s32 pid, s32 cpu,

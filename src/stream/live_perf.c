@@ -305,14 +305,16 @@ static bool is_missing_pmu(int err)
 static bool fall_back_to_clock(struct live_event *e, struct diag *d)
 {
 	struct perf_event_attr *a = &e->attr;
-	if (a->type != PERF_TYPE_HARDWARE || a->config != PERF_COUNT_HW_CPU_CYCLES)
+	if (!e->desc || a->type != PERF_TYPE_HARDWARE || a->config != PERF_COUNT_HW_CPU_CYCLES)
 		return false;
 	a->type = PERF_TYPE_SOFTWARE;
 	a->config = PERF_COUNT_SW_CPU_CLOCK;
 	a->precise_ip = 0;
-	const char *name = a->exclude_kernel ? "cpu-clock:u"
-			   : a->exclude_user ? "cpu-clock:k"
-					     : "cpu-clock";
+	/* As it was asked for: what the rights take away is said and added later. */
+	const struct perf_event_attr *asked = &e->desc->attr;
+	const char *name = asked->exclude_kernel ? "cpu-clock:u"
+			   : asked->exclude_user ? "cpu-clock:k"
+						 : "cpu-clock";
 	diag_note(d, "%s: there is no hardware counter here; sampling by timer (%s)", e->name,
 		  name);
 	char *copy = strdup(name);
