@@ -89,12 +89,12 @@ static void label_long(struct match *m)
 }
 
 /* The names that an ambiguous prefix could stand for, in one hint. */
-static void hint_candidates(struct parse *p, const char *word, size_t len, enum fit fit)
+static void hint_candidates(struct parse *p, const struct opt *rows, const char *word, size_t len,
+			    enum fit fit)
 {
 	struct strbuf s;
 	strbuf_init(&s);
-	for_each_row(p, set, row)
-	{
+	for (const struct opt *row = rows; row->type != OPT_TYPE_END; row++) {
 		if (row_fit(row, word, len) != fit)
 			continue;
 		struct match m = { .row = row, .negated = fit_is_negated(fit) };
@@ -112,8 +112,7 @@ static int unknown_long(struct parse *p, const char *word, size_t len)
 	unsigned least = STR_FAR;
 	if (len < sizeof(name))
 		memcpy(name, word, len);
-	for_each_row(p, set, row)
-	{
+	for_each_row (p, set, row) {
 		if (!row->long_name || row->hidden || row->refused)
 			continue;
 		unsigned distance = str_distance(name, row->long_name);
@@ -132,17 +131,17 @@ static int find_long(struct parse *p, const char *word, size_t len, struct match
 {
 	enum fit best = FIT_NONE;
 	bool ambiguous = false;
+	const struct opt_set *from = NULL;
 	struct match m = { 0 };
-	for_each_row(p, set, row)
-	{
+	for_each_row (p, set, row) {
 		enum fit fit = row_fit(row, word, len);
 		if (fit > best || fit == FIT_NONE)
 			continue;
 		if (fit < best) {
 			m.row = row;
-			m.into = set->into;
+			from = set;
 			ambiguous = false;
-		} else if (fit >= FIT_PREFIX && strcmp(row->long_name, m.row->long_name)) {
+		} else if (fit >= FIT_PREFIX && set == from) {
 			ambiguous = true;
 		}
 		best = fit;
@@ -151,31 +150,37 @@ static int find_long(struct parse *p, const char *word, size_t len, struct match
 		return unknown_long(p, word, len);
 	if (ambiguous) {
 		diag_error(p->d, -EINVAL, "option '--%.*s' is ambiguous", (int)len, word);
-		hint_candidates(p, word, len, best);
+		hint_candidates(p, from->rows, word, len, best);
 		return -EINVAL;
 	}
+	m.into = from->into;
 	m.negated = fit_is_negated(best);
 	label_long(&m);
 	*ret = m;
 	return 0;
 }
 
-/* at: of the letter in argv[p->at]. */
-static int find_short(struct parse *p, size_t at, struct match *ret)
+static bool find_short(const struct parse *p, char letter, struct match *ret)
+{
+	for_each_row (p, set, row) {
+		if (!row->short_name || row->short_name != letter)
+			continue;
+		*ret = (struct match){ .row = row, .into = set->into, .label = { '-', letter } };
+		return true;
+	}
+	return false;
+}
+
+/* at: of the letter in its group, argv[p->at]. */
+static int unknown_short(struct parse *p, size_t at)
 {
 	const char *group = p->argv[p->at];
-	for_each_row(p, set, row)
-	{
-		if (!row->short_name || row->short_name != group[at])
-			continue;
-		*ret = (struct match){ .row = row, .into = set->into, .label = { '-', group[at] } };
-		return 0;
-	}
 	diag_error(p->d, -EINVAL, "unknown option '-%c'", group[at]);
 	if (group[2])
 		diag_span(p->d, group, at, 1);
-	for_each_row(p, set, row) if (row->long_name && !strcmp(row->long_name, group + 1))
-		diag_hint(p->d, "did you mean '--%s'?", row->long_name);
+	for_each_row (p, set, row)
+		if (row->long_name && !strcmp(row->long_name, group + 1))
+			diag_hint(p->d, "did you mean '--%s'?", row->long_name);
 	return -EINVAL;
 }
 
@@ -295,7 +300,8 @@ static int apply(struct parse *p, const struct match *m, const char *attached)
 	}
 	if (attached || row->refused)
 		return store(m, attached, p->d);
-	if (row->optional)
+	bool next = p->at + 1 < p->argc && p->argv[p->at + 1][0] != '-';
+	if (row->optional && !(row->greedy && next))
 		return store(m, row->fallback, p->d);
 	if (p->at + 1 >= p->argc)
 		return diag_error(p->d, -EINVAL, "option '%s' needs a value: %s", m->label,
@@ -309,8 +315,10 @@ static int parse_long(struct parse *p)
 	size_t len = strcspn(word, "=");
 	struct match m;
 	if (!strcmp(word, "help")) {
-		for_each_row(p, set, row) if (row_fit(row, "help", 4) == FIT_EXACT) return apply(
-			p, &(struct match){ row, set->into, false, "--help" }, NULL);
+		for_each_row (p, set, row)
+			if (row_fit(row, "help", 4) == FIT_EXACT)
+				return apply(p, &(struct match){ row, set->into, false, "--help" },
+					     NULL);
 		return 1;
 	}
 	int err = find_long(p, word, len, &m);
@@ -322,15 +330,10 @@ static int parse_shorts(struct parse *p)
 	const char *group = p->argv[p->at];
 	for (size_t at = 1; group[at]; at++) {
 		struct match m;
-		struct parse quiet = *p;
-		quiet.d = NULL;
-		if (group[at] == 'h' && find_short(&quiet, at, &m))
-			return 1;
-		int err = find_short(p, at, &m);
-		if (err)
-			return err;
+		if (!find_short(p, group[at], &m))
+			return group[at] == 'h' ? 1 : unknown_short(p, at);
 		bool rest = opt_takes_value(m.row) && group[at + 1];
-		err = apply(p, &m, rest ? group + at + 1 : NULL);
+		int err = apply(p, &m, rest ? group + at + 1 : NULL);
 		if (err || rest)
 			return err;
 	}

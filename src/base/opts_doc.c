@@ -109,7 +109,7 @@ static void add_names(const struct shown *s, struct strbuf *to)
 		return;
 	const char *arg = row->arg ? row->arg : "VALUE";
 	if (row->optional)
-		strbuf_printf(to, s->long_name ? "[=%s]" : "[%s]", arg);
+		strbuf_printf(to, row->greedy ? " [%s]" : s->long_name ? "[=%s]" : "[%s]", arg);
 	else
 		strbuf_printf(to, " %s", arg);
 }
@@ -441,7 +441,7 @@ void opts_bash_completion(const struct command *const *cmds, const struct opt *c
 		      "\telif [ \"${cur#-}\" != \"$cur\" ]; then\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
 		      "\t\t[ \"${#COMPREPLY[@]}\" != 1 ] || [ \"${COMPREPLY[0]%%=}\" = "
-		      "\"${COMPREPLY[0]}\" ] || compopt -o nospace\n"
+		      "\"${COMPREPLY[0]}\" ] || compopt -o nospace 2>/dev/null\n"
 		      "\telif [ -n \"$subs\" ]; then\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$subs\" -- \"$cur\")\n"
 		      "\tfi\n"

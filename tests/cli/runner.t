@@ -3,7 +3,7 @@
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need python3
 
-unit=$SONDE_TMP/build/tests/unit
+unit=$SONDE_TMP/build/tests
 mkdir -p "$unit"
 
 # run_unit BODY [OPTION...]: a build directory whose only unit test is this script
@@ -18,7 +18,7 @@ run_unit() {
 
 run_unit 'echo 1..2; echo ok 1 - a; echo ok 2 - b'
 is "$status $last" "0 2 passed, 0 failed, 0 skipped" "a good file"
-is "$(cat "$SONDE_TMP/build/test-results.tsv")" "$(printf 'tests/unit/test_x\ta\tpass\t\ntests/unit/test_x\tb\tpass\t')" "results as a table"
+is "$(cat "$SONDE_TMP/build/test-results.tsv")" "$(printf 'tests/test_x\ta\tpass\t\ntests/test_x\tb\tpass\t')" "results as a table"
 
 run_unit 'echo ok 1; echo not ok 2 - b; echo 1..2; exit 1'
 is "$status $last" "1 1 passed, 1 failed, 0 skipped" "a failed case"

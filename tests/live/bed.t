@@ -45,5 +45,9 @@ if needs_or_skip "the checkout is read-only" guest; then :; else
 	touch /written-by-guest 2>/dev/null
 	isnt $? 0 "still read-only after a remount"
 	mount -o remount,ro / 2>/dev/null
+	is $(($(cat /sys/class/net/lo/flags) & 1)) 1 "the loopback interface is up"
+	exits 0 "a module of the kernel can be loaded" busybox insmod "$SONDE_MODULES/kernel/drivers/block/brd.ko" rd_nr=1 rd_size=1024
+	[ -b /dev/ram0 ]
+	ok $? "and gives a disk to trace"
 fi
 done_testing

@@ -32,6 +32,8 @@ like "$err" 'leaf.data: .*, [0-9]+ samples, 0 lost; our own cost [0-9]+ ms CPU' 
 said=$(said_samples)
 is "$(stat -c %a leaf.data)" 600 "the file is its owner's alone"
 is "$(head -c 8 leaf.data)" PERFILE2 "the file is perf.data"
+exits 0 "sonde report reads it" "$SONDE" report -i leaf.data --stdio --no-children
+like "$out" '[0-9.]+% +sonde +sonde +\[\.\] workload_leaf' "and finds the hot function"
 if ! needs_or_skip "perf reads it" perf; then
 	perf_says report -i leaf.data --stdio --no-children -g callee --percent-limit 5
 	quiet "perf report says nothing on stderr"
