@@ -29,16 +29,17 @@ static step_fn *const steps[16];
 
 __attribute__((noinline)) static void leaf_work(struct walk *w)
 {
-	for (int i = 0; i < 60; i++)
+	for (int i = 0; i < 3000; i++)
 		w->sum = w->sum * 6364136223846793005ull + 1442695040888963407ull;
 }
 
 #define STEP(n)                                                                                    \
 	__attribute__((noinline)) static void step_##n(struct walk *w, unsigned depth)             \
 	{                                                                                          \
-		leaf_work(w);                                                                      \
-		if (depth >= depth_limit || stop)                                                  \
+		if (depth >= depth_limit || stop) {                                                \
+			leaf_work(w);                                                              \
 			return;                                                                    \
+		}                                                                                  \
 		unsigned r = (unsigned)(next(w) >> 20);                                            \
 		unsigned to = r % 100 < variety ? r / 100 % 16 : (n + 1) % 16;                     \
 		steps[to](w, depth + 1);                                                           \
@@ -50,29 +51,11 @@ STEP(8) STEP(9) STEP(10) STEP(11) STEP(12) STEP(13) STEP(14) STEP(15)
 static step_fn *const steps[16] = { step_0, step_1, step_2,  step_3,  step_4,  step_5,  step_6,  step_7,
 				    step_8, step_9, step_10, step_11, step_12, step_13, step_14, step_15 };
 
-/* Most time is spent at the bottom, so that most samples are deep. */
-__attribute__((noinline)) static void bottom(struct walk *w)
-{
-	for (int i = 0; i < 200 && !stop; i++)
-		step_0(w, depth_limit > 3 ? depth_limit - 3 : 0);
-}
-
-__attribute__((noinline)) static void descend(struct walk *w, unsigned depth)
-{
-	if (depth) {
-		descend(w, depth - 1);
-		w->sum++;
-		return;
-	}
-	bottom(w);
-}
-
 static void *run(void *arg)
 {
 	struct walk w = { .seed = (uint64_t)(uintptr_t)arg * 2654435761u + 88172645463325252ull };
 	while (!stop) {
 		step_0(&w, 0);
-		descend(&w, depth_limit - 4);
 	}
 	return (void *)(uintptr_t)w.sum;
 }

@@ -1,161 +1,186 @@
 #include "analysis/fold.h"
-#include "base/dict.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
-/* (parent, func) -> node, open addressing on node ids, only needed while building. */
-struct index {
-	u32 *slots;
-	u32 mask;
+/* An item on its way through the partitions. */
+struct part {
+	u32 item;
+	u32 start, nr;
+	u32 func; /* at the depth that is being looked at */
+};
+
+struct branch {
+	u32 func;
+	u32 lo, hi;
 };
 
 struct builder {
 	struct fold *fold;
-	const struct chain_tree *chains;
-	const struct names_result *names;
-	struct index index;
-	u32 *memo;  /* [address-level node] -> function-level node ... */
-	u32 *stamp; /* ... of the group that is being folded, when stamp says so */
-	VEC(u32) path;
+	const struct fold_item *items;
+	const u32 *pool;
+	const u32 *func_of;
+	bool reverse;
+	struct part *parts, *spare;
+	u32 *count; /* [func] */
+	VEC(u32) touched;
+	VEC(struct branch) branches; /* a stack */
 };
 
-static u32 *index_slot(const struct builder *b, u32 parent, u32 func)
+static u32 func_at(const struct builder *b, const struct part *p, u32 depth)
 {
-	u32 at = (u32)hash_u64((u64)parent << 32 | func) & b->index.mask;
-	while (b->index.slots[at]) {
-		const struct fold_node *n = &b->fold->nodes.at[b->index.slots[at]];
-		if (n->parent == parent && n->func == func)
-			break;
-		at = (at + 1) & b->index.mask;
-	}
-	return &b->index.slots[at];
+	return b->func_of[b->pool[p->start + (b->reverse ? p->nr - 1 - depth : depth)]];
 }
 
-static int index_grow(struct builder *b)
+static s64 push_node(struct builder *b, u32 parent, u32 func)
 {
-	size_t nr = b->index.slots ? ((size_t)b->index.mask + 1) * 2 : 4096;
-	if (nr > (size_t)1 << 31)
-		return -ENOMEM;
-	u32 *slots = calloc(nr, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(b->index.slots);
-	b->index = (struct index){ .slots = slots, .mask = (u32)(nr - 1) };
-	for (u32 i = b->fold->nr_groups + 1; i < b->fold->nodes.nr; i++)
-		*index_slot(b, b->fold->nodes.at[i].parent, b->fold->nodes.at[i].func) = i;
-	return 0;
-}
-
-static s64 child_of(struct builder *b, u32 parent, u32 func)
-{
-	if (!b->index.slots || b->fold->nodes.nr * 2 > b->index.mask) {
-		int err = index_grow(b);
-		if (err)
-			return err;
-	}
-	u32 *slot = index_slot(b, parent, func);
-	if (*slot)
-		return *slot;
 	struct fold_node *n = vec_push(&b->fold->nodes);
-	if (!n)
+	if (!n || b->fold->nodes.nr > UINT32_MAX / 2)
 		return -ENOMEM;
 	n->parent = parent;
 	n->func = func;
-	*slot = (u32)b->fold->nodes.nr - 1;
-	return *slot;
+	return (s64)b->fold->nodes.nr - 1;
 }
 
-/* Climbs to an ancestor that is known in this group, then comes down again making nodes. */
-static s64 fold_chain(struct builder *b, u32 group, u32 node)
+/* The rest of a chain that nobody shares: straight down. */
+static int straight(struct builder *b, const struct part *p, u32 node, u32 depth)
 {
-	b->path.nr = 0;
-	while (node != CHAIN_ROOT && b->stamp[node] != group + 1) {
-		u32 *step = vec_push(&b->path);
-		if (!step)
-			return -ENOMEM;
-		*step = node;
-		node = b->chains->nodes[node].parent;
+	u32 first = (u32)b->fold->nodes.nr;
+	u64 period = b->items[p->item].period;
+	for (; depth < p->nr; depth++) {
+		s64 made = push_node(b, node, func_at(b, p, depth));
+		if (made < 0)
+			return (int)made;
+		node = (u32)made;
 	}
-	s64 at = node == CHAIN_ROOT ? fold_root(group) : b->memo[node];
-	for (size_t i = b->path.nr; i-- > 0;) {
-		u32 step = b->path.at[i];
-		at = child_of(b, (u32)at, b->names->func_of[b->chains->nodes[step].frame]);
-		if (at < 0)
-			return at;
-		b->memo[step] = (u32)at;
-		b->stamp[step] = group + 1;
+	b->fold->node_of[p->item] = node;
+	for (u32 i = first; i < b->fold->nodes.nr; i++) {
+		b->fold->nodes.at[i].incl = period;
+		b->fold->nodes.at[i].end = (u32)b->fold->nodes.nr;
 	}
-	return at;
-}
-
-static int by_group(const void *a, const void *b)
-{
-	const struct fold_entry *l = a, *r = b;
-	if (l->group != r->group)
-		return l->group < r->group ? -1 : 1;
-	return l->node < r->node ? -1 : l->node > r->node;
-}
-
-/* Entries of one chain follow each other: those that end in the same function become one end. */
-static int add_end(struct builder *b, const struct fold_entry *e, u32 node)
-{
-	struct fold *f = b->fold;
-	u32 leaf = b->names->func_of[e->leaf];
-	f->nodes.at[node].incl += e->period;
-	struct fold_end *last = f->ends.nr ? &f->ends.at[f->ends.nr - 1] : NULL;
-	if (!last || last->node != node || last->leaf != leaf || last->group != e->group) {
-		last = vec_push(&f->ends);
-		if (!last)
-			return -ENOMEM;
-		*last = (struct fold_end){ .node = node, .leaf = leaf, .group = e->group };
-	}
-	last->period += e->period;
-	last->count += e->count;
 	return 0;
 }
 
-/* Parents have smaller ids: one backward scan adds everything up and links the children. */
-static void finish_nodes(struct fold *f)
+/* Those of [lo, hi) that end at this depth are moved to the front and settled; returns where the others begin. */
+static u32 settle(struct builder *b, u32 node, u32 depth, u32 lo, u32 hi)
 {
-	for (size_t i = f->nodes.nr; i-- > f->nr_groups + 1;) {
-		struct fold_node *n = &f->nodes.at[i];
-		struct fold_node *parent = &f->nodes.at[n->parent];
-		parent->incl += n->incl;
-		n->next = parent->first;
-		parent->first = (u32)i;
+	for (u32 i = lo; i < hi; i++) {
+		if (b->parts[i].nr != depth)
+			continue;
+		struct part ended = b->parts[i];
+		b->parts[i] = b->parts[lo];
+		b->parts[lo++] = ended;
+		b->fold->node_of[ended.item] = node;
+		b->fold->nodes.at[node].incl += b->items[ended.item].period;
 	}
+	return lo;
 }
 
-int fold_build(struct fold *f, struct fold_entry *entries, size_t nr, u32 nr_groups, const struct chain_tree *chains,
-	       const struct names_result *names)
+/* Reorders [lo, hi) by the function at this depth and pushes a branch for each. */
+static int partition(struct builder *b, u32 depth, u32 lo, u32 hi)
 {
-	*f = (struct fold){ .nr_groups = nr_groups };
-	struct builder b = { .fold = f, .chains = chains, .names = names };
-	int err = 0;
-	b.memo = malloc(((size_t)chains->nr + 1) * sizeof(*b.memo));
-	b.stamp = calloc((size_t)chains->nr + 1, sizeof(*b.stamp));
-	if (!b.memo || !b.stamp)
-		err = -ENOMEM;
-	for (u32 i = 0; i < nr_groups + 1 && !err; i++)
-		if (!vec_push(&f->nodes))
-			err = -ENOMEM;
-	qsort(entries, nr, sizeof(*entries), by_group);
-	for (size_t i = 0; i < nr && !err; i++) {
-		s64 node = fold_chain(&b, entries[i].group, entries[i].node);
-		err = node < 0 ? (int)node : add_end(&b, &entries[i], (u32)node);
+	b->touched.nr = 0;
+	for (u32 i = lo; i < hi; i++) {
+		u32 func = b->parts[i].func = func_at(b, &b->parts[i], depth);
+		if (!b->count[func]++) {
+			u32 *t = vec_push(&b->touched);
+			if (!t)
+				return -ENOMEM;
+			*t = func;
+		}
 	}
+	u32 at = lo;
+	vec_for_each(&b->touched, func) {
+		struct branch *br = vec_push(&b->branches);
+		if (!br)
+			return -ENOMEM;
+		*br = (struct branch){ .func = *func, .lo = at, .hi = at + b->count[*func] };
+		at = br->hi;
+		b->count[*func] = br->lo; /* from now on: where the next one goes */
+	}
+	if (b->touched.nr > 1) {
+		for (u32 i = lo; i < hi; i++)
+			b->spare[b->count[b->parts[i].func]++] = b->parts[i];
+		memcpy(b->parts + lo, b->spare + lo, (hi - lo) * sizeof(*b->parts));
+	}
+	vec_for_each(&b->touched, func) b->count[*func] = 0;
+	return 0;
+}
+
+static int grow(struct builder *b, u32 node, u32 depth, u32 lo, u32 hi)
+{
+	lo = settle(b, node, depth, lo, hi);
+	int err = 0;
+	if (hi - lo == 1) {
+		b->fold->nodes.at[node].incl += b->items[b->parts[lo].item].period;
+		err = straight(b, &b->parts[lo], node, depth);
+	} else if (lo < hi) {
+		size_t base = b->branches.nr;
+		err = partition(b, depth, lo, hi);
+		size_t top = b->branches.nr;
+		for (size_t i = base; i < top && !err; i++) {
+			struct branch br = b->branches.at[i];
+			s64 child = push_node(b, node, br.func);
+			err = child < 0 ? (int)child : grow(b, (u32)child, depth + 1, br.lo, br.hi);
+			if (!err)
+				b->fold->nodes.at[node].incl += b->fold->nodes.at[child].incl;
+		}
+		b->branches.nr = base;
+	}
+	b->fold->nodes.at[node].end = (u32)b->fold->nodes.nr;
+	return err;
+}
+
+/* Items by tree; starts[t] is where a tree's items begin. */
+static void sort_by_tree(struct builder *b, size_t nr, u32 *starts)
+{
+	for (size_t i = 0; i < nr; i++)
+		starts[b->items[i].tree + 1]++;
+	for (u32 t = 0; t < b->fold->nr_trees; t++)
+		starts[t + 1] += starts[t];
+	for (size_t i = 0; i < nr; i++) {
+		const struct fold_item *it = &b->items[i];
+		b->parts[starts[it->tree]++] = (struct part){ .item = (u32)i, .start = it->start, .nr = it->nr };
+	}
+	for (u32 t = b->fold->nr_trees; t > 0; t--)
+		starts[t] = starts[t - 1];
+	starts[0] = 0;
+}
+
+int fold_build(struct fold *f, const struct fold_item *items, size_t nr, u32 nr_trees, bool reverse,
+	       const struct chain_table *chains, const struct names_result *names)
+{
+	*f = (struct fold){ .nr_trees = nr_trees };
+	if (nr >= UINT32_MAX)
+		return -ENOMEM;
+	struct builder b = { .fold = f, .items = items, .pool = chains->pool, .func_of = names->func_of, .reverse = reverse };
+	f->root_of = calloc((size_t)nr_trees + 1, sizeof(*f->root_of));
+	f->node_of = calloc(nr + 1, sizeof(*f->node_of));
+	b.parts = malloc((nr + 1) * sizeof(*b.parts));
+	b.spare = malloc((nr + 1) * sizeof(*b.spare));
+	b.count = calloc((size_t)names->nr_funcs + 1, sizeof(*b.count));
+	u32 *starts = calloc((size_t)nr_trees + 2, sizeof(*starts));
+	int err = f->root_of && f->node_of && b.parts && b.spare && b.count && starts ? 0 : -ENOMEM;
 	if (!err)
-		finish_nodes(f);
-	free(b.memo);
-	free(b.stamp);
-	free(b.index.slots);
-	vec_free(&b.path);
+		sort_by_tree(&b, nr, starts);
+	for (u32 t = 0; t < nr_trees && !err; t++) {
+		s64 root = push_node(&b, (u32)f->nodes.nr, 0);
+		err = root < 0 ? (int)root : grow(&b, (u32)root, 0, starts[t], starts[t + 1]);
+		f->root_of[t] = (u32)root;
+	}
+	free(b.parts);
+	free(b.spare);
+	free(b.count);
+	free(starts);
+	vec_free(&b.touched);
+	vec_free(&b.branches);
 	return err;
 }
 
 void fold_done(struct fold *f)
 {
 	vec_free(&f->nodes);
-	vec_free(&f->ends);
+	free(f->root_of);
+	free(f->node_of);
+	*f = (struct fold){ 0 };
 }

@@ -1,9 +1,8 @@
 /*
- * The chains of a profile at the level of functions: one tree per group of samples, with inclusive weights, and the places
- * where samples end. Built from the address-level tree of the run in one pass over what is reachable.
+ * Chains at the level of functions, as trees with weights. Chains of a tree are partitioned by their first function, each part by
+ * the second one, and so on: no hashing, and the nodes come out in the order of a walk, so that a sub-tree is a range:
  *
- *	group 0 root ── main ── parse ── lex          parent ids are smaller than child ids;
- *	group 1 root ── main ── read                  first/next link the children of a node
+ *	nodes  0 root   1 main   2 parse   3 lex   4 read        main spans [1, 5), parse [2, 4)
  */
 #pragma once
 
@@ -11,44 +10,30 @@
 #include "model/frame.h"
 #include "model/names.h"
 
-/* Samples that share group, leaf and chain: what a shard adds up. */
-struct fold_entry {
-	u32 group;
-	u32 leaf; /* frame */
-	u32 node; /* of the run's chains */
-	u32 spare;
+/* Samples that share a chain, to be put into a tree. */
+struct fold_item {
+	u32 tree;
+	u32 start, nr; /* frames in the pool of the chain table */
 	u64 period;
-	u64 count;
 };
 
 struct fold_node {
-	u32 parent; /* 0 on group roots */
-	u32 func;   /* index into names; 0 on group roots */
-	u32 first, next; /* children; 0: none */
-	u64 incl;
-};
-
-struct fold_end {
-	u32 node;
-	u32 leaf; /* func */
-	u32 group;
-	u32 next_in_row; /* index + 1 of the next end of the same row; 0: last */
-	u64 period;
-	u64 count;
+	u32 parent; /* roots: themselves */
+	u32 func;   /* index into names; 0 on roots */
+	u32 end;    /* behind the last node of the sub-tree */
+	u32 spare;
+	u64 incl;   /* weight of the sub-tree */
+	u64 ending; /* scratch of whoever draws: beside the rest, because it is read together with it */
 };
 
 struct fold {
-	VEC(struct fold_node) nodes; /* [0] unused, [1 + g] the root of group g */
-	VEC(struct fold_end) ends;
-	u32 nr_groups;
+	VEC(struct fold_node) nodes;
+	u32 *root_of; /* [tree] */
+	u32 *node_of; /* [item] -> the node where its chain ends */
+	u32 nr_trees;
 };
 
-/* entries are sorted in place. */
-int fold_build(struct fold *f, struct fold_entry *entries, size_t nr, u32 nr_groups, const struct chain_tree *chains,
-	       const struct names_result *names) must_check;
+/* reverse: trees grow from the innermost function to its callers. */
+int fold_build(struct fold *f, const struct fold_item *items, size_t nr, u32 nr_trees, bool reverse,
+	       const struct chain_table *chains, const struct names_result *names) must_check;
 void fold_done(struct fold *f);
-
-static inline u32 fold_root(u32 group)
-{
-	return group + 1;
-}

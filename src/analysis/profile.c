@@ -16,13 +16,22 @@ struct group {
 	s32 cpu;
 };
 
+/* Samples that share group, leaf and chain. */
+struct entry {
+	u32 group;
+	u32 leaf; /* frame; once folded: function */
+	u32 chain;
+	u64 period;
+	u64 count;
+};
+
 /* Groups and (group, leaf, chain) entries, of a shard or of the run. */
 struct tally {
 	VEC(struct group) groups;
 	struct dict group_of; /* hash of a group -> index; equal hashes are told apart by probing on */
 	struct group last_group;
 	u32 last; /* index of last_group; valid when groups.nr */
-	struct fold_entry *entries;
+	struct entry *entries;
 	u32 *slots; /* index + 1 */
 	size_t nr, cap;
 	u32 mask;
@@ -32,7 +41,7 @@ struct row {
 	u32 group;
 	u32 func; /* one of its functions: names the row */
 	u32 key;
-	u32 first_end;   /* index + 1 */
+	u32 first_item;  /* index + 1 into all.entries */
 	u32 first_place; /* fold node */
 	u64 self;
 	u64 total;
@@ -42,6 +51,7 @@ struct row {
 struct profile {
 	struct sink sink;
 	struct profile_config cfg;
+	bool by_comm, by_pid, by_cpu;
 	struct tally all;
 	const struct catalog *catalog;
 	const struct names_result *names;
@@ -50,7 +60,9 @@ struct profile {
 	struct strtab dsos;
 	u32 *dso_of;  /* [image] -> dsos id: images of one name are one object to a person */
 	u32 *key_of;  /* [func] -> row key */
-	u32 *next_place; /* [fold node] */
+	struct fold_item *items; /* [entry] */
+	u32 *next_item;  /* [entry] -> the next one of its row, index + 1 */
+	u32 *next_place; /* [fold node] -> the next one of its row */
 	VEC(struct row) rows;
 	struct dict row_of; /* (group, key) -> row */
 	VEC(struct profile_totals) totals; /* [event] */
@@ -98,12 +110,17 @@ static s64 tally_group(struct tally *t, const struct group *g)
 	return got;
 }
 
-static u32 *tally_slot(const struct tally *t, u32 group, u32 leaf, u32 node)
+static u32 entry_hash(u32 group, u32 leaf, u32 chain)
 {
-	u32 at = (u32)hash_u64(((u64)node << 32 | leaf) ^ (u64)group << 17) & t->mask;
+	return (u32)hash_u64(((u64)chain << 32 | leaf) ^ (u64)group << 17);
+}
+
+static u32 *tally_slot(const struct tally *t, u32 group, u32 leaf, u32 chain)
+{
+	u32 at = entry_hash(group, leaf, chain) & t->mask;
 	while (t->slots[at]) {
-		const struct fold_entry *e = &t->entries[t->slots[at] - 1];
-		if (e->node == node && e->leaf == leaf && e->group == group)
+		const struct entry *e = &t->entries[t->slots[at] - 1];
+		if (e->chain == chain && e->leaf == leaf && e->group == group)
 			break;
 		at = (at + 1) & t->mask;
 	}
@@ -115,7 +132,7 @@ static int tally_grow(struct tally *t)
 	size_t cap = t->cap ? t->cap * 2 : 2048;
 	if (cap > (size_t)1 << 30)
 		return -ENOMEM;
-	struct fold_entry *entries = realloc(t->entries, cap * sizeof(*entries));
+	struct entry *entries = realloc(t->entries, cap * sizeof(*entries));
 	if (!entries)
 		return -ENOMEM;
 	t->entries = entries;
@@ -127,26 +144,32 @@ static int tally_grow(struct tally *t)
 	t->cap = cap;
 	t->mask = (u32)(cap * 2 - 1);
 	for (size_t i = 0; i < t->nr; i++)
-		*tally_slot(t, entries[i].group, entries[i].leaf, entries[i].node) = (u32)i + 1;
+		*tally_slot(t, entries[i].group, entries[i].leaf, entries[i].chain) = (u32)i + 1;
 	return 0;
 }
 
-static int tally_add(struct tally *t, u32 group, u32 leaf, u32 node, u64 period, u64 count)
+static int tally_add(struct tally *t, u32 group, u32 leaf, u32 chain, u64 period, u64 count)
 {
 	if (unlikely(t->nr == t->cap)) {
 		int err = tally_grow(t);
 		if (err)
 			return err;
 	}
-	u32 *slot = tally_slot(t, group, leaf, node);
+	u32 *slot = tally_slot(t, group, leaf, chain);
 	if (!*slot) {
-		t->entries[t->nr] = (struct fold_entry){ .group = group, .leaf = leaf, .node = node };
+		t->entries[t->nr] = (struct entry){ .group = group, .leaf = leaf, .chain = chain };
 		*slot = (u32)++t->nr;
 	}
-	struct fold_entry *e = &t->entries[*slot - 1];
+	struct entry *e = &t->entries[*slot - 1];
 	e->period += period;
 	e->count += count;
 	return 0;
+}
+
+static void tally_prefetch(const struct tally *t, u32 group, u32 leaf, u32 chain)
+{
+	if (t->slots)
+		__builtin_prefetch(&t->slots[entry_hash(group, leaf, chain) & t->mask]);
 }
 
 static bool has_key(const struct profile *p, enum profile_key key)
@@ -163,31 +186,45 @@ static int profile_shard_new(struct sink *k, unsigned index, const struct shard 
 	return *state ? 0 : -ENOMEM;
 }
 
+static s64 group_of(const struct profile *p, struct tally *t, const struct sample *s)
+{
+	struct group g = {
+		.event = s->event,
+		.comm = p->by_comm ? s->comm : 0,
+		.pid = p->by_pid ? s->tid : 0,
+		.cpu = p->by_cpu ? s->cpu : 0,
+	};
+	return tally_group(t, &g);
+}
+
+/* In two steps, a few samples apart, so that the table's memory is on its way when it is needed. */
 static int profile_feed(struct sink *k, void *state, const struct batch *b)
 {
+	enum { AHEAD = 16 };
 	struct profile *p = container_of(k, struct profile, sink);
 	struct tally *t = state;
-	bool pid = has_key(p, PROFILE_KEY_PID), cpu = has_key(p, PROFILE_KEY_CPU);
-	bool comm = pid || has_key(p, PROFILE_KEY_COMM), graph = k->needs & NEED_CHAIN;
-	for (size_t i = 0; i < b->nr; i++) {
-		const struct sample *s = &b->samples[i];
-		struct group g = {
-			.event = s->event,
-			.comm = comm ? s->comm : 0,
-			.pid = pid ? s->tid : 0,
-			.cpu = cpu ? s->cpu : 0,
-		};
-		s64 group = tally_group(t, &g);
-		if (group < 0)
-			return (int)group;
-		int err = tally_add(t, (u32)group, s->leaf, graph ? s->chain : CHAIN_ROOT, s->period, 1);
-		if (err)
-			return err;
+	bool graph = k->needs & NEED_CHAIN;
+	u32 groups[AHEAD];
+	for (size_t i = 0; i < b->nr + AHEAD; i++) {
+		if (i >= AHEAD) {
+			const struct sample *s = &b->samples[i - AHEAD];
+			int err = tally_add(t, groups[i % AHEAD], s->leaf, graph ? s->chain : CHAIN_NONE, s->period, 1);
+			if (err)
+				return err;
+		}
+		if (i < b->nr) {
+			const struct sample *s = &b->samples[i];
+			s64 group = group_of(p, t, s);
+			if (group < 0)
+				return (int)group;
+			groups[i % AHEAD] = (u32)group;
+			tally_prefetch(t, (u32)group, s->leaf, graph ? s->chain : CHAIN_NONE);
+		}
 	}
 	return 0;
 }
 
-static int profile_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_node)
+static int profile_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
 {
 	struct profile *p = container_of(k, struct profile, sink);
 	struct tally *t = state;
@@ -197,12 +234,12 @@ static int profile_merge(struct sink *k, void *state, const u32 *map_frame, cons
 		return 0;
 	}
 	for (size_t i = 0; i < t->nr; i++) {
-		const struct fold_entry *e = &t->entries[i];
+		const struct entry *e = &t->entries[i];
 		s64 group = tally_group(&p->all, &t->groups.at[e->group]);
 		if (group < 0)
 			return (int)group;
 		int err = tally_add(&p->all, (u32)group, map_frame ? map_frame[e->leaf] : e->leaf,
-				    map_node ? map_node[e->node] : e->node, e->period, e->count);
+				    map_chain ? map_chain[e->chain] : e->chain, e->period, e->count);
 		if (err)
 			return err;
 	}
@@ -233,7 +270,10 @@ struct profile *profile_new(const struct profile_config *cfg)
 	p->sink.needs = profile_ops.needs;
 	if (cfg->graph || cfg->children)
 		p->sink.needs |= NEED_CHAIN;
-	if (has_key(p, PROFILE_KEY_COMM) || has_key(p, PROFILE_KEY_PID))
+	p->by_pid = has_key(p, PROFILE_KEY_PID);
+	p->by_cpu = has_key(p, PROFILE_KEY_CPU);
+	p->by_comm = p->by_pid || has_key(p, PROFILE_KEY_COMM);
+	if (p->by_comm)
 		p->sink.needs |= NEED_COMM;
 	strtab_init(&p->dsos);
 	return p;
@@ -249,6 +289,8 @@ void profile_free(struct profile *p)
 	strtab_done(&p->dsos);
 	free(p->dso_of);
 	free(p->key_of);
+	free(p->items);
+	free(p->next_item);
 	free(p->next_place);
 	vec_free(&p->rows);
 	vec_free(&p->totals);
@@ -313,16 +355,20 @@ static s64 row_at(struct profile *p, u32 group, u32 func)
 
 static int self_rows(struct profile *p)
 {
-	for (u32 i = 0; i < p->fold.ends.nr; i++) {
-		struct fold_end *e = &p->fold.ends.at[i];
+	p->next_item = calloc(p->all.nr + 1, sizeof(*p->next_item));
+	if (!p->next_item)
+		return -ENOMEM;
+	for (size_t i = p->all.nr; i-- > 0;) { /* backwards, so that each row's list runs forward */
+		struct entry *e = &p->all.entries[i];
+		e->leaf = p->names->func_of[e->leaf];
 		s64 row = row_at(p, e->group, e->leaf);
 		if (row < 0)
 			return (int)row;
 		struct row *r = &p->rows.at[row];
 		r->self += e->period;
 		r->count += e->count;
-		e->next_in_row = r->first_end;
-		r->first_end = i + 1;
+		p->next_item[i] = r->first_item;
+		r->first_item = (u32)i + 1;
 		struct profile_totals *t = &p->totals.at[p->all.groups.at[e->group].event];
 		t->period += e->period;
 		t->nr_samples += e->count;
@@ -330,46 +376,53 @@ static int self_rows(struct profile *p)
 	return 0;
 }
 
+/* With children a graph needs all chains of a group together; without, each row has a tree of its own. */
+static int fold_chains(struct profile *p, const struct chain_table *chains)
+{
+	p->items = calloc(p->all.nr + 1, sizeof(*p->items));
+	if (!p->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->all.nr; i++) {
+		const struct entry *e = &p->all.entries[i];
+		struct chain c = chains->chains[e->chain];
+		s64 tree = p->cfg.children ? e->group : row_at(p, e->group, e->leaf);
+		if (tree < 0)
+			return (int)tree;
+		p->items[i] = (struct fold_item){ .tree = (u32)tree, .start = c.start, .nr = c.nr, .period = e->period };
+	}
+	u32 nr_trees = (u32)(p->cfg.children ? p->all.groups.nr : p->rows.nr);
+	bool reverse = !p->cfg.children && p->cfg.order == PROFILE_CALLEE;
+	return fold_build(&p->fold, p->items, p->all.nr, nr_trees, reverse, chains, p->names);
+}
+
 static bool on_path(const struct profile *p, u32 node, u32 key)
 {
-	for (; p->fold.nodes.at[node].parent; node = p->fold.nodes.at[node].parent)
+	for (; p->fold.nodes.at[node].parent != node; node = p->fold.nodes.at[node].parent)
 		if (p->key_of[p->fold.nodes.at[node].func] == key)
 			return true;
 	return false;
 }
 
-/* A sample counts once for each row on its path: at the place nearest to the root. One walk of each group's tree. */
+/* A sample counts once for each row on its path: at the place nearest to the root. Nodes stand in the order of a walk. */
 static int path_rows(struct profile *p, u32 group, u32 *depth_of)
 {
 	const struct fold_node *nodes = p->fold.nodes.at;
-	u32 root = fold_root(group), at = nodes[root].first;
-	while (at) {
-		u32 key = p->key_of[nodes[at].func];
-		if (!depth_of[key]++) {
-			s64 row = row_at(p, group, nodes[at].func);
-			if (row < 0)
-				return (int)row;
-			p->rows.at[row].total += nodes[at].incl;
-			p->next_place[at] = p->rows.at[row].first_place;
-			p->rows.at[row].first_place = at;
-		}
-		if (nodes[at].first) {
-			at = nodes[at].first;
+	u32 root = p->fold.root_of[group], path = root; /* the node that the walk is in */
+	for (u32 at = root + 1; at < nodes[root].end; at++) {
+		for (; at >= nodes[path].end; path = nodes[path].parent)
+			depth_of[p->key_of[nodes[path].func]]--;
+		path = at;
+		if (depth_of[p->key_of[nodes[at].func]]++)
 			continue;
-		}
-		for (;;) {
-			depth_of[p->key_of[nodes[at].func]]--;
-			if (nodes[at].next) {
-				at = nodes[at].next;
-				break;
-			}
-			at = nodes[at].parent;
-			if (at == root) {
-				at = 0;
-				break;
-			}
-		}
+		s64 row = row_at(p, group, nodes[at].func);
+		if (row < 0)
+			return (int)row;
+		p->rows.at[row].total += nodes[at].incl;
+		p->next_place[at] = p->rows.at[row].first_place;
+		p->rows.at[row].first_place = at;
 	}
+	for (; path != root; path = nodes[path].parent)
+		depth_of[p->key_of[nodes[path].func]]--;
 	return 0;
 }
 
@@ -378,13 +431,15 @@ static int children_rows(struct profile *p)
 	p->next_place = calloc(p->fold.nodes.nr, sizeof(*p->next_place));
 	u32 *depth_of = calloc((size_t)p->names->nr_funcs + 1, sizeof(*depth_of));
 	int err = p->next_place && depth_of ? 0 : -ENOMEM;
-	for (u32 g = 0; g < p->fold.nr_groups && !err; g++)
+	for (u32 g = 0; g < p->fold.nr_trees && !err; g++)
 		err = path_rows(p, g, depth_of);
 	free(depth_of);
 	/* A leaf that its own chain does not show (no chain at all, or another address on top) counts as well. */
-	vec_for_each(&p->fold.ends, e) {
-		if (!err && !on_path(p, e->node, p->key_of[e->leaf]))
-			p->rows.at[row_at(p, e->group, e->leaf)].total += e->period;
+	for (size_t i = 0; i < p->all.nr && !err; i++) {
+		const struct entry *e = &p->all.entries[i];
+		s64 row = on_path(p, p->fold.node_of[i], p->key_of[e->leaf]) ? -1 : row_at(p, e->group, e->leaf);
+		if (row >= 0)
+			p->rows.at[row].total += e->period;
 	}
 	return err;
 }
@@ -400,13 +455,12 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 	if (!err)
 		err = make_keys(p);
 	if (!err)
-		err = fold_build(&p->fold, p->all.entries, p->all.nr, (u32)p->all.groups.nr, &run->chains, names);
-	if (!err)
 		err = self_rows(p);
+	if (!err && (p->cfg.graph || p->cfg.children))
+		err = fold_chains(p, &run->chains);
 	if (!err && p->cfg.children)
 		err = children_rows(p);
-	rowtree_init(&p->graph, &p->fold, names, p->key_of);
-	return err;
+	return err ? err : rowtree_init(&p->graph, &p->fold, p->items, names);
 }
 
 /* ---- tables ---- */
@@ -551,16 +605,15 @@ static int row_tree(void *ctx, size_t index, struct tree *ret)
 	struct profile *p = ctx;
 	const struct row *r = &p->rows.at[p->shown.at[index]];
 	struct rowtree_row row = {
-		.key = r->key,
-		.first_end = r->first_end,
-		.from_root = p->cfg.order == PROFILE_CALLER,
+		.own = !p->cfg.children,
+		.root = p->fold.root_of[p->cfg.children ? r->group : p->shown.at[index]],
+		.first_item = r->first_item,
+		.next_item = p->next_item,
+		.first_place = r->first_place,
+		.next_place = p->next_place,
 		.total = p->cfg.children ? r->total : r->self,
 		.min = (u64)((double)p->shown_total * (p->cfg.min_percent / 100)),
 	};
-	if (p->cfg.children && p->cfg.order == PROFILE_CALLER) {
-		row.first_place = r->first_place;
-		row.next_place = p->next_place;
-	}
 	return rowtree_build(&p->graph, &row, ret);
 }
 

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-void rowtree_init(struct rowtree *t, const struct fold *f, const struct names_result *names, const u32 *key_of)
+int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items, const struct names_result *names)
 {
-	*t = (struct rowtree){ .fold = f, .names = names, .key_of = key_of };
-	dict_init(&t->children);
-	dict_init(&t->minus);
+	*t = (struct rowtree){ .fold = f, .items = items, .names = names };
+	t->sums = calloc((size_t)names->nr_funcs + 1, sizeof(*t->sums));
+	return t->sums ? 0 : -ENOMEM;
 }
 
 static void drop_labels(struct rowtree *t)
@@ -21,142 +21,167 @@ void rowtree_done(struct rowtree *t)
 {
 	drop_labels(t);
 	vec_free(&t->own_labels);
-	vec_free(&t->nodes);
+	vec_free(&t->touched);
 	vec_free(&t->places);
-	vec_free(&t->queue);
-	vec_free(&t->path);
-	vec_free(&t->minuses);
-	vec_free(&t->order);
-	dict_done(&t->children);
-	dict_done(&t->minus);
+	vec_free(&t->branches);
+	vec_free(&t->candidates);
+	free(t->sums);
 }
 
-static s64 child_of(struct rowtree *t, u32 parent, u32 func)
+/* ---- weights of samples that end in the row's function ---- */
+
+/* For a few items: up from each of them. For many: once over all nodes, children first. */
+static bool few_items(const struct rowtree *t, const struct rowtree_row *row)
 {
-	u32 got, fresh = (u32)t->nodes.nr;
-	int err = dict_add(&t->children, (u64)parent << 32 | func, fresh, &got);
-	if (err || got != fresh)
-		return err ? err : got;
-	struct rowtree_node *n = vec_push(&t->nodes);
-	if (!n)
+	size_t nr = 0, limit = t->fold->nodes.nr / 64;
+	for (u32 i = row->first_item; i && nr <= limit; i = row->next_item[i - 1])
+		nr++;
+	return nr <= limit;
+}
+
+static void climb(struct rowtree *t, const struct rowtree_row *row, bool add)
+{
+	struct fold_node *nodes = t->fold->nodes.at;
+	for (u32 i = row->first_item; i; i = row->next_item[i - 1]) {
+		for (u32 n = t->fold->node_of[i - 1]; n != row->root; n = nodes[n].parent)
+			nodes[n].ending = add ? nodes[n].ending + t->items[i - 1].period : 0;
+	}
+}
+
+static void scan(struct rowtree *t, const struct rowtree_row *row)
+{
+	struct fold_node *nodes = t->fold->nodes.at;
+	for (u32 i = row->first_item; i; i = row->next_item[i - 1])
+		nodes[t->fold->node_of[i - 1]].ending += t->items[i - 1].period;
+	for (u32 n = nodes[row->root].end; n-- > row->root + 1;)
+		nodes[nodes[n].parent].ending += nodes[n].ending;
+}
+
+static void mark_ending(struct rowtree *t, const struct rowtree_row *row, bool few)
+{
+	if (few)
+		climb(t, row, true);
+	else
+		scan(t, row);
+}
+
+static void unmark_ending(struct rowtree *t, const struct rowtree_row *row, bool few)
+{
+	struct fold_node *nodes = t->fold->nodes.at;
+	if (few)
+		climb(t, row, false);
+	for (u32 n = row->root; !few && n < nodes[row->root].end; n++)
+		nodes[n].ending = 0;
+}
+
+/* ---- steps ---- */
+
+static u64 weight_at(const struct rowtree *t, u32 node, u32 part)
+{
+	const struct fold_node *n = &t->fold->nodes.at[node];
+	return part == ROWTREE_ALL ? n->incl : part == ROWTREE_ENDING ? n->ending : n->incl - n->ending;
+}
+
+/* A place that may be drawn: kept until the weight of its function is known. */
+static int count_place(struct rowtree *t, struct rowtree_place p)
+{
+	u32 func = t->fold->nodes.at[p.node].func;
+	struct rowtree_sum *s = &t->sums[func];
+	if (!s->nr++) {
+		u32 *f = vec_push(&t->touched);
+		if (!f)
+			return -ENOMEM;
+		*f = func;
+	}
+	s->weight += p.weight;
+	struct rowtree_candidate *c = vec_push(&t->candidates);
+	if (!c)
 		return -ENOMEM;
-	struct rowtree_node *p = &t->nodes.at[parent];
-	n->func = func;
-	n->next = p->first;
-	p->first = fresh;
-	p->nr_children++;
-	return fresh;
-}
-
-static int add_step(struct rowtree *t, u32 *at, u32 func, u64 weight)
-{
-	s64 child = child_of(t, *at, func);
-	if (child < 0)
-		return (int)child;
-	t->nodes.at[child].total += weight;
-	*at = (u32)child;
+	*c = (struct rowtree_candidate){ .place = p, .func = func };
 	return 0;
 }
 
-/* The whole chain of an end. Climbing gives it from the inside out; from_root needs it the other way round. */
-static int add_end(struct rowtree *t, const struct fold_end *e, bool from_root)
+static int count_children(struct rowtree *t, struct rowtree_place p)
 {
-	u32 at = 0;
+	const struct fold_node *nodes = t->fold->nodes.at;
 	int err = 0;
-	t->path.nr = 0;
-	for (u32 n = e->node; t->fold->nodes.at[n].parent; n = t->fold->nodes.at[n].parent) {
-		if (!from_root) {
-			err = add_step(t, &at, t->fold->nodes.at[n].func, e->period);
-		} else {
-			u32 *step = vec_push(&t->path);
-			err = step ? 0 : -ENOMEM;
-			if (step)
-				*step = t->fold->nodes.at[n].func;
-		}
-		if (err)
-			return err;
+	for (u32 c = p.node + 1, end = nodes[p.node].end; c < end && !err; c = nodes[c].end) {
+		struct rowtree_place child = { .node = c, .part = p.part, .weight = weight_at(t, c, p.part) };
+		if (child.weight)
+			err = count_place(t, child);
 	}
-	for (size_t i = t->path.nr; i-- > 0 && !err;)
-		err = add_step(t, &at, t->path.at[i], e->period);
 	return err;
 }
 
-/*
- * A sample that ends in the row's function was added with its whole chain already; where the function also is further out on the
- * same path, the sample must not count a second time. Notes its weight against every node from its end up to that place.
- */
-static int subtract_end(struct rowtree *t, const struct fold_end *e, u32 key)
+static void sort_branches(struct rowtree_branch *b, size_t nr)
 {
-	u32 top = 0;
-	for (u32 n = e->node; t->fold->nodes.at[n].parent; n = t->fold->nodes.at[n].parent)
-		if (t->key_of[t->fold->nodes.at[n].func] == key)
-			top = n;
-	if (!top)
-		return 0;
-	for (u32 n = e->node;; n = t->fold->nodes.at[n].parent) {
-		u32 got, fresh = (u32)t->minuses.nr;
-		int err = dict_add(&t->minus, n, fresh, &got);
+	/* Insertion: there are at most 100 / limit of them, and mostly two or three. */
+	for (size_t i = 1; i < nr; i++) {
+		struct rowtree_branch x = b[i];
+		size_t at = i;
+		for (; at > 0 && (b[at - 1].weight < x.weight || (b[at - 1].weight == x.weight && b[at - 1].func > x.func)); at--)
+			b[at] = b[at - 1];
+		b[at] = x;
+	}
+}
+
+/* Room on the stacks for every branch that is heavy enough. Returns how many functions there are, light ones included. */
+static s64 open_branches(struct rowtree *t, u64 min_weight)
+{
+	vec_for_each(&t->touched, func) {
+		struct rowtree_sum *s = &t->sums[*func];
+		if (s->weight < min_weight)
+			continue;
+		struct rowtree_branch *b = vec_push(&t->branches);
+		if (!b || !vec_reserve(&t->places, t->places.nr + s->nr))
+			return -ENOMEM;
+		*b = (struct rowtree_branch){ .func = *func, .start = (u32)t->places.nr, .weight = s->weight };
+		t->places.nr += s->nr;
+	}
+	return (s64)t->touched.nr;
+}
+
+static void close_sums(struct rowtree *t)
+{
+	vec_for_each(&t->touched, func) t->sums[*func] = (struct rowtree_sum){ 0 };
+	t->touched.nr = 0;
+}
+
+/*
+ * Turns the candidates into new branches on top of the stack, heaviest first. Returns how many different functions there are, also
+ * those too light to be drawn.
+ */
+static s64 take_candidates(struct rowtree *t, u64 min_weight)
+{
+	u32 base = (u32)t->branches.nr;
+	s64 distinct = open_branches(t, min_weight);
+	for (u32 i = base; i < t->branches.nr && distinct >= 0; i++)
+		t->sums[t->branches.at[i].func].at = i - base + 1;
+	vec_for_each(&t->candidates, c) {
+		u32 at = t->sums[c->func].at;
+		if (!at || distinct < 0)
+			continue;
+		struct rowtree_branch *br = &t->branches.at[base + at - 1];
+		t->places.at[br->start + br->nr++] = c->place;
+	}
+	t->candidates.nr = 0;
+	close_sums(t);
+	sort_branches(t->branches.at + base, t->branches.nr - base);
+	return distinct;
+}
+
+/* All that follows places [start, start + nr). */
+static s64 expand(struct rowtree *t, u32 start, u32 nr, u64 min_weight)
+{
+	for (u32 i = start; i < start + nr; i++) {
+		int err = count_children(t, t->places.at[i]);
 		if (err)
 			return err;
-		if (got == fresh && !vec_push(&t->minuses))
-			return -ENOMEM;
-		t->minuses.at[got] += e->period;
-		if (n == top)
-			return 0;
 	}
+	return take_candidates(t, min_weight);
 }
 
-static u64 weight_of(const struct rowtree *t, u32 fold_node)
-{
-	u64 w = t->fold->nodes.at[fold_node].incl;
-	u32 minus = t->minuses.nr ? dict_get(&t->minus, fold_node) : DICT_NONE;
-	return minus == DICT_NONE ? w : w - min(w, t->minuses.at[minus]);
-}
-
-/* Puts a fold node under a parent of ours, together with others of the same function. */
-static int add_place(struct rowtree *t, u32 parent, u32 fold_node)
-{
-	u64 weight = weight_of(t, fold_node);
-	if (!weight)
-		return 0;
-	s64 child = child_of(t, parent, t->fold->nodes.at[fold_node].func);
-	if (child < 0)
-		return (int)child;
-	struct rowtree_place *p = vec_push(&t->places);
-	if (!p)
-		return -ENOMEM;
-	struct rowtree_node *n = &t->nodes.at[child];
-	*p = (struct rowtree_place){ .node = fold_node, .next = n->places };
-	n->places = (u32)t->places.nr;
-	n->total += weight;
-	if (n->queued)
-		return 0;
-	n->queued = true;
-	u32 *q = vec_push(&t->queue);
-	if (!q)
-		return -ENOMEM;
-	*q = (u32)child;
-	return 0;
-}
-
-/* Level by level: when a node is taken from the queue, all places that belong to it are there. */
-static int add_below(struct rowtree *t, u64 min_weight)
-{
-	for (size_t i = 0; i < t->queue.nr; i++) {
-		u32 at = t->queue.at[i];
-		if (t->nodes.at[at].total < min_weight)
-			continue;
-		for (u32 p = t->nodes.at[at].places; p; p = t->places.at[p - 1].next) {
-			u32 node = t->places.at[p - 1].node;
-			for (u32 c = t->fold->nodes.at[node].first; c; c = t->fold->nodes.at[c].next) {
-				int err = add_place(t, at, c);
-				if (err)
-					return err;
-			}
-		}
-	}
-	return 0;
-}
+/* ---- drawing ---- */
 
 static const char *label_of(struct rowtree *t, u32 func)
 {
@@ -169,123 +194,88 @@ static const char *label_of(struct rowtree *t, u32 func)
 	return *own;
 }
 
-
-/* Children of one node that are heavy enough, heaviest first, appended to t->order. */
-static int sorted_children(struct rowtree *t, u32 node, u64 min_weight)
+static int add_label(struct rowtree *t, struct tree *ret, u32 func)
 {
-	size_t start = t->order.nr;
-	for (u32 c = t->nodes.at[node].first; c; c = t->nodes.at[c].next) {
-		if (t->nodes.at[c].total < min_weight)
-			continue;
-		u32 *o = vec_push(&t->order);
-		if (!o)
-			return -ENOMEM;
-		/* Insertion: there are at most 100 / limit of them, and mostly two or three. */
-		size_t at = t->order.nr - 1;
-		while (at > start) {
-			const struct rowtree_node *l = &t->nodes.at[t->order.at[at - 1]], *r = &t->nodes.at[c];
-			if (l->total > r->total || (l->total == r->total && l->func < r->func))
-				break;
-			t->order.at[at] = t->order.at[at - 1];
-			at--;
-		}
-		t->order.at[at] = c;
-	}
-	return 0;
-}
-
-/* One node of the drawing: straight on while nothing ends and nothing else branches off. Returns the last of the run. */
-static int emit_node(struct rowtree *t, u32 node, struct tree *ret, u32 *last)
-{
-	struct tree_node *out = vec_push(&ret->nodes);
-	if (!out)
+	const char **label = vec_push(&ret->labels);
+	if (!label)
 		return -ENOMEM;
-	*out = (struct tree_node){ .first_label = (u32)ret->labels.nr, .first_child = TREE_NONE, .next = TREE_NONE };
-	out->total = t->nodes.at[node].total;
+	*label = label_of(t, func);
+	return *label ? 0 : -ENOMEM;
+}
+
+static int draw_branches(struct rowtree *t, u32 base, u64 min_weight, struct tree *ret, u32 parent);
+
+/* One node: straight on while nothing ends and nothing else branches off; then its branches. */
+static int draw(struct rowtree *t, struct rowtree_branch b, u64 min_weight, struct tree *ret)
+{
+	u32 made = (u32)ret->nodes.nr;
+	struct tree_node *n = vec_push(&ret->nodes);
+	if (!n)
+		return -ENOMEM;
+	*n = (struct tree_node){ .first_label = (u32)ret->labels.nr, .first_child = TREE_NONE, .next = TREE_NONE, .total = b.weight };
 	for (;;) {
-		const char **label = vec_push(&ret->labels);
-		if (!label)
-			return -ENOMEM;
-		*label = label_of(t, t->nodes.at[node].func);
-		if (!*label)
-			return -ENOMEM;
-		out->nr_labels++;
-		u32 only = t->nodes.at[node].first;
-		if (t->nodes.at[node].nr_children != 1 || t->nodes.at[only].total != t->nodes.at[node].total)
-			break;
-		node = only;
+		u32 base = (u32)t->branches.nr;
+		int err = add_label(t, ret, b.func);
+		s64 distinct = err ? err : expand(t, b.start, b.nr, min_weight);
+		if (distinct < 0)
+			return (int)distinct;
+		ret->nodes.at[made].nr_labels++;
+		if (distinct != 1 || t->branches.nr == base || t->branches.at[base].weight != b.weight)
+			return draw_branches(t, base, min_weight, ret, made);
+		b = t->branches.at[base];
+		t->branches.nr = base;
 	}
-	*last = node;
-	return 0;
 }
 
-static void link_node(struct tree *ret, u32 parent, u32 before, u32 made)
+static int draw_branches(struct rowtree *t, u32 base, u64 min_weight, struct tree *ret, u32 parent)
 {
-	if (before != TREE_NONE)
-		ret->nodes.at[before].next = made;
-	else if (parent == TREE_NONE)
-		ret->first_root = made;
-	else
-		ret->nodes.at[parent].first_child = made;
-}
-
-/* The drawn children of one node. The queue receives (our node, drawn node) for each, so that all below follows level by level. */
-static int emit_children(struct rowtree *t, u32 node, u32 parent, struct tree *ret, u64 min_weight)
-{
-	u32 before = TREE_NONE;
-	t->order.nr = 0;
-	int err = sorted_children(t, node, min_weight);
-	for (size_t k = 0; k < t->order.nr && !err; k++) {
-		u32 last, made = (u32)ret->nodes.nr;
-		err = emit_node(t, t->order.at[k], ret, &last);
-		if (err || !vec_reserve(&t->queue, t->queue.nr + 2))
-			return err ? err : -ENOMEM;
-		t->queue.at[t->queue.nr++] = last;
-		t->queue.at[t->queue.nr++] = made;
-		link_node(ret, parent, before, made);
+	u32 before = TREE_NONE, top = (u32)t->places.nr, end = (u32)t->branches.nr;
+	int err = 0;
+	for (u32 i = base; i < end && !err; i++) {
+		u32 made = (u32)ret->nodes.nr;
+		err = draw(t, t->branches.at[i], min_weight, ret);
+		t->places.nr = top;
+		t->branches.nr = end;
+		if (before != TREE_NONE)
+			ret->nodes.at[before].next = made;
+		else if (parent != TREE_NONE)
+			ret->nodes.at[parent].first_child = made;
+		else
+			ret->first_root = made;
 		before = made;
 	}
 	return err;
 }
 
-static int emit(struct rowtree *t, struct tree *ret, u64 min_weight)
+static int first_places(struct rowtree *t, const struct rowtree_row *row)
 {
-	t->queue.nr = 0;
-	int err = emit_children(t, 0, TREE_NONE, ret, min_weight);
-	for (size_t i = 0; i < t->queue.nr && !err; i += 2)
-		err = emit_children(t, t->queue.at[i], t->queue.at[i + 1], ret, min_weight);
-	return err;
-}
-
-static void restart(struct rowtree *t)
-{
-	drop_labels(t);
-	t->nodes.nr = 0;
-	t->places.nr = 0;
-	t->queue.nr = 0;
-	t->minuses.nr = 0;
-	dict_done(&t->children);
-	dict_done(&t->minus);
+	struct rowtree_place root = { .node = row->root, .part = row->own ? ROWTREE_ALL : ROWTREE_ENDING };
+	int err = count_children(t, root);
+	for (u32 n = row->first_place; n && !err; n = row->next_place[n]) {
+		struct rowtree_place p = { .node = n, .part = ROWTREE_OTHER, .weight = weight_at(t, n, ROWTREE_OTHER) };
+		if (p.weight)
+			err = count_place(t, p);
+	}
+	return err ? err : (int)min(take_candidates(t, row->min), (s64)0);
 }
 
 int rowtree_build(struct rowtree *t, const struct rowtree_row *row, struct tree *ret)
 {
-	restart(t);
+	drop_labels(t);
 	tree_clear(ret);
-	if (!vec_push(&t->nodes))
-		return -ENOMEM;
-	int err = 0;
-	for (u32 e = row->first_end; e && !err; e = t->fold->ends.at[e - 1].next_in_row) {
-		err = add_end(t, &t->fold->ends.at[e - 1], row->from_root);
-		if (!err && row->first_place)
-			err = subtract_end(t, &t->fold->ends.at[e - 1], row->key);
-	}
-	for (u32 p = row->first_place; p && !err; p = row->next_place[p])
-		err = add_place(t, 0, p);
-	if (!err)
-		err = add_below(t, row->min);
-	if (!err)
-		err = emit(t, ret, row->min);
 	ret->total = row->total;
+	t->places.nr = 0;
+	t->branches.nr = 0;
+	t->candidates.nr = 0;
+	if (row->total < row->min)
+		return 0; /* no branch can be heavier than the row */
+	bool few = few_items(t, row);
+	if (!row->own)
+		mark_ending(t, row, few);
+	int err = first_places(t, row);
+	if (!err)
+		err = draw_branches(t, 0, row->min, ret, TREE_NONE);
+	if (!row->own)
+		unmark_ending(t, row, few);
 	return err;
 }

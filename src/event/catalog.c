@@ -2,7 +2,7 @@
 
 #include "base/glob.h"
 #include "event/print.h"
-#include "event/probe_elf.h"
+#include "image/buildid.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -258,7 +258,7 @@ static int sdt_read(struct sdt_names *n, int dir, const char *file)
  */
 static bool sdt_file_of(int dir, const char *entry, char *buf, size_t size)
 {
-	char link[1024], id[PROBE_ELF_ID_HEX];
+	char link[1024], id[BUILDID_TEXT];
 	ssize_t n = readlinkat(dir, entry, link, sizeof(link) - 1);
 	if (n <= 0)
 		return false;
@@ -270,7 +270,13 @@ static bool sdt_file_of(int dir, const char *entry, char *buf, size_t size)
 		return false;
 	*slash = '\0';
 	(void)snprintf(buf, size, "/%s", start);
-	if (probe_elf_build_id(buf, id) < 0 || strcmp(id, slash + 1))
+	struct elfimg e;
+	struct buildid have;
+	if (elfimg_open(&e, buf) < 0)
+		return false;
+	bool same = buildid_of_image(&e, &have) == 0 && buildid_text(&have, id) && !strcmp(id, slash + 1);
+	elfimg_close(&e);
+	if (!same)
 		return false;
 	(void)snprintf(buf, size, "/%s(%.12s)", start, id);
 	return true;

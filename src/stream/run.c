@@ -57,7 +57,7 @@ static int open_workers(struct run *r)
 {
 	for (unsigned i = 0; i < r->nr; i++) {
 		struct worker *w = &r->workers[i];
-		if (frame_table_init(&w->shard.frames) || chain_tree_init(&w->shard.chains))
+		if (frame_table_init(&w->shard.frames) || chain_table_init(&w->shard.chains))
 			return -ENOMEM;
 		int err = r->src->ops->shard_open(r->src, &w->shard);
 		if (err)
@@ -77,22 +77,22 @@ static int merge_workers(struct run *r, struct run_tables *ret)
 	ret->frames = r->workers[0].shard.frames;
 	ret->chains = r->workers[0].shard.chains;
 	r->workers[0].shard.frames = (struct frame_table){ 0 };
-	r->workers[0].shard.chains = (struct chain_tree){ 0 };
+	r->workers[0].shard.chains = (struct chain_table){ 0 };
 	int err = ops->merge(r->sink, r->workers[0].state, NULL, NULL);
 	for (unsigned i = 1; i < r->nr && !err; i++) {
 		struct worker *w = &r->workers[i];
-		u32 *map_frame = NULL, *map_node = NULL;
+		u32 *map_frame = NULL, *map_chain = NULL;
 		if (!w->nr_blocks)
 			continue;
 		err = frame_table_merge(&ret->frames, &w->shard.frames, &map_frame);
 		if (!err)
-			err = chain_tree_merge(&ret->chains, &w->shard.chains, map_frame, &map_node);
+			err = chain_table_merge(&ret->chains, &w->shard.chains, map_frame, &map_chain);
 		if (!err)
-			err = ops->merge(r->sink, w->state, map_frame, map_node);
+			err = ops->merge(r->sink, w->state, map_frame, map_chain);
 		free(map_frame);
-		free(map_node);
+		free(map_chain);
 		frame_table_done(&w->shard.frames);
-		chain_tree_done(&w->shard.chains);
+		chain_table_done(&w->shard.chains);
 	}
 	return err;
 }
@@ -106,7 +106,7 @@ static void close_workers(struct run *r)
 		if (w->opened)
 			r->src->ops->shard_close(r->src, &w->shard);
 		frame_table_done(&w->shard.frames);
-		chain_tree_done(&w->shard.chains);
+		chain_table_done(&w->shard.chains);
 	}
 	free(r->workers);
 }

@@ -70,6 +70,10 @@ static void test_timer(void)
 	ok(loop_run(s.l) == 0 && s.times == 3, "goes off again and again");
 	ok(clock_monotonic_ns() - began >= 4000000, "not too early");
 	loop_free(s.l);
+	s = (struct seen){ .l = loop_new() };
+	ok(!loop_add_timer(s.l, 1000000, 0, note, &s, NULL) && loop_run(s.l) == 0 && s.times == 1,
+	   "once");
+	loop_free(s.l);
 	loop_free(NULL);
 }
 

@@ -86,7 +86,7 @@ static int strtab_work(void *ctx)
 	return err ? err : id < 0 ? (int)id : 0;
 }
 
-static int fill_frames(struct frame_table *f, struct chain_tree *c, u32 seed)
+static int fill_frames(struct frame_table *f, struct chain_table *c, u32 seed)
 {
 	for (u32 i = 0; i < 3000; i++) {
 		s64 id = frame_table_add(
@@ -94,33 +94,34 @@ static int fill_frames(struct frame_table *f, struct chain_tree *c, u32 seed)
 			(struct frame){ .offset = i * seed, .image = i % 5, .mode = FRAME_USER });
 		if (id < 0)
 			return (int)id;
-		id = chain_tree_add(c, c->nr / 2, (u32)id);
+		u32 frames[3] = { 1, (u32)id / 2 + 1, (u32)id };
+		id = chain_table_add(c, frames, 1 + i % 3);
 		if (id < 0)
 			return (int)id;
 	}
 	return 0;
 }
 
-static int merge(struct frame_table f[2], struct chain_tree c[2])
+static int merge(struct frame_table f[2], struct chain_table c[2])
 {
-	u32 *map_frame = NULL, *map_node = NULL;
+	u32 *map_frame = NULL, *map_chain = NULL;
 	int err = frame_table_merge(&f[0], &f[1], &map_frame);
 	if (!err)
-		err = chain_tree_merge(&c[0], &c[1], map_frame, &map_node);
+		err = chain_table_merge(&c[0], &c[1], map_frame, &map_chain);
 	free(map_frame);
-	free(map_node);
+	free(map_chain);
 	return err;
 }
 
 static int frames_work(void *ctx)
 {
 	struct frame_table f[2] = { 0 };
-	struct chain_tree c[2] = { 0 };
+	struct chain_table c[2] = { 0 };
 	int err = 0;
 	for (u32 i = 0; i < 2 && !err; i++) {
 		err = frame_table_init(&f[i]);
 		if (!err)
-			err = chain_tree_init(&c[i]);
+			err = chain_table_init(&c[i]);
 		if (!err)
 			err = fill_frames(&f[i], &c[i], i + 3);
 	}
@@ -128,7 +129,7 @@ static int frames_work(void *ctx)
 		err = merge(f, c);
 	for (u32 i = 0; i < 2; i++) {
 		frame_table_done(&f[i]);
-		chain_tree_done(&c[i]);
+		chain_table_done(&c[i]);
 	}
 	return err;
 }
