@@ -89,6 +89,8 @@ static int static_term(struct pmu_builder *b, const struct term_source *src, con
 		if (t->has_value)
 			strbuf_printf(&text, "=%.*s", (int)t->value.len, src->text + t->value.start);
 		to->driver = arena_strdup(a, strbuf_cstr(&text));
+		if (text.err)
+			to->driver = NULL;
 		strbuf_done(&text);
 		return to->driver ? 1 : -ENOMEM;
 	}

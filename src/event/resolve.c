@@ -589,6 +589,8 @@ int event_list_filter(struct event_list *l, u32 first, const char *filter, struc
 		else
 			strbuf_str(&s, filter);
 		desc->filter = arena_strdup(&l->arena, strbuf_cstr(&s));
+		if (s.err)
+			desc->filter = NULL;
 		strbuf_done(&s);
 		if (!desc->filter)
 			return -ENOMEM;

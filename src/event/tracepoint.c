@@ -32,6 +32,8 @@ static int push_tracepoint(struct event_resolver *r, const struct event_spec *e,
 	if (e->mods.span.len)
 		strbuf_printf(&name, ":%.*s", (int)e->mods.span.len, resolve_at(r, e->mods.span));
 	desc->name = arena_strdup(a, strbuf_cstr(&name));
+	if (name.err)
+		desc->name = NULL;
 	strbuf_done(&name);
 	if (!desc->system || !desc->event || !desc->name || (e->has_filter && !desc->filter))
 		return -ENOMEM;

@@ -41,8 +41,11 @@ int tracing_open(struct tracing *t, const char *root)
 	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	*t = (struct tracing){ .dir = -1, .err = -ENOENT };
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		char *path;
-		if (asprintf(&path, "%s%s", root, places[i]) < 0)
+		struct strbuf s;
+		strbuf_init(&s);
+		strbuf_printf(&s, "%s%s", root, places[i]);
+		char *path = strbuf_steal(&s);
+		if (!path)
 			return -ENOMEM;
 		int fd = open_if_tracing(path, !*root);
 		if (fd >= 0) {
@@ -189,6 +192,8 @@ static int scan_available(const struct tracing *t, struct tracing_events *l)
 	strbuf_init(&s);
 	int r = tracing_read(t, "available_events", &s);
 	const char *at = strbuf_cstr(&s);
+	if (s.err)
+		r = s.err;
 	while (r == 0 && *at) {
 		size_t line = strcspn(at, "\n");
 		const char *colon = memchr(at, ':', line);
