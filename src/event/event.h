@@ -114,5 +114,8 @@ void event_list_done(struct event_list *l);
  */
 int event_list_add(struct event_list *l, struct event_env *env, const char *text, u32 use, struct diag *d) must_check;
 
-/* Adds a filter to tracepoints from index first on (--filter after -e); with one already there: "(old) && (new)". */
-int event_list_filter(struct event_list *l, u32 first, const char *filter, struct diag *d) must_check;
+/*
+ * Adds a filter to tracepoints and probes from index first on (--filter after -e); with one already there: "(old) && (new)".
+ * -EINVAL with a diag: no event before it, one that takes none, or a field that an event has not.
+ */
+int event_list_filter(struct event_list *l, struct event_env *env, u32 first, const char *filter, struct diag *d) must_check;

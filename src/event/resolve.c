@@ -5,6 +5,7 @@
 #include "event/resolve_impl.h"
 
 #include "event/closest.h"
+#include "event/filter.h"
 #include "event/vendor.h"
 
 #include <ctype.h>
@@ -572,14 +573,33 @@ static bool takes_filter(enum event_kind kind)
 	       kind == EVENT_KIND_SYSCALL;
 }
 
-int event_list_filter(struct event_list *l, u32 first, const char *filter, struct diag *d)
+static int check_filter(struct event_env *env, const struct event_desc *desc, const char *filter, struct diag *d)
+{
+	struct filter_fault f;
+	if (!desc->system)
+		return 0;
+	int err = filter_check(&env->tracing, desc->system, desc->event, filter, &f);
+	if (err >= 0 || err == -ENOMEM)
+		return err;
+	(void)diag_error(d, -EINVAL, "--filter: %s", f.message);
+	diag_span(d, filter, f.at.start, f.at.len);
+	if (f.meant[0])
+		diag_hint(d, "did you mean %s?", f.meant);
+	return -EINVAL;
+}
+
+int event_list_filter(struct event_list *l, struct event_env *env, u32 first, const char *filter, struct diag *d)
 {
 	if (first >= l->events.nr)
 		return diag_error(d, -EINVAL, "--filter stands before any event: put it behind the -e it is for");
-	for (size_t i = first; i < l->events.nr; i++)
+	for (size_t i = first; i < l->events.nr; i++) {
 		if (!takes_filter(l->events.at[i].kind))
 			return diag_error(d, -EINVAL, "--filter is for tracepoints and probes; '%s' is neither",
 					  l->events.at[i].name);
+		int err = check_filter(env, &l->events.at[i], filter, d);
+		if (err < 0)
+			return err;
+	}
 	for (size_t i = first; i < l->events.nr; i++) {
 		struct event_desc *desc = &l->events.at[i];
 		struct strbuf s;

@@ -3,10 +3,26 @@
 
 #include "base/glob.h"
 #include "event/closest.h"
+#include "event/filter.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+static int check_filter(struct event_resolver *r, const struct event_spec *e, const struct event_desc *desc)
+{
+	struct filter_fault f;
+	int err = filter_check(&r->env->tracing, desc->system, desc->event, desc->filter, &f);
+	if (err >= 0 || err == -ENOMEM)
+		return err;
+	struct event_span at = { .start = e->filter.start + f.at.start, .len = f.at.len };
+	(void)resolve_error(r, -EINVAL, at, "%s", f.message);
+	if (f.meant[0])
+		diag_hint(r->diag, "did you mean %s?", f.meant);
+	else if (err == -ENOENT)
+		diag_hint(r->diag, "sonde list -v %s:%s shows its fields", desc->system, desc->event);
+	return -EINVAL;
+}
 
 static int push_tracepoint(struct event_resolver *r, const struct event_spec *e, enum event_kind kind, const char *system,
 			   const char *event)
@@ -37,7 +53,8 @@ static int push_tracepoint(struct event_resolver *r, const struct event_spec *e,
 	strbuf_done(&name);
 	if (!desc->system || !desc->event || !desc->name || (e->has_filter && !desc->filter))
 		return -ENOMEM;
-	return resolve_static_terms(r, e, desc);
+	err = desc->filter ? check_filter(r, e, desc) : 0;
+	return err < 0 ? err : resolve_static_terms(r, e, desc);
 }
 
 static int no_tracefs(struct event_resolver *r, const struct event_spec *e)

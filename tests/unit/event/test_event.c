@@ -88,6 +88,15 @@ static const struct {
 	{ "vm-no-pmu", EVENT_USE_COUNT, "foo:sched_switch", -ENOENT, "no tracepoints of a system 'foo'", 0, 3,
 	  "there is sched:sched_switch" },
 	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:zz*", -ENOENT, "no tracepoint 'zz*' in system", 6, 3, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch/nxt_pid==0/", -EINVAL, "sched:sched_switch has no field 'nxt_pid'", 19, 7,
+	  "did you mean next_pid?" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch/next_pid==0 && (prev_prio<5/", -EINVAL, "a parenthesis is not closed",
+	  45, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch/next_pid=0/", -EINVAL, "equality is written ==", 27, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch/next_pid==/", -EINVAL, "a value is missing here", 29, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch/next_pid==1 prev_pid==2/", -EINVAL, "&& or || is missing", 31, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_w*/next_pid==0/", -EINVAL, "sched:sched_wakeup has no field 'next_pid'", 15, 8,
+	  NULL },
 	{ "amd", EVENT_USE_COUNT, "sched:sched_switch", -ENOENT, "tracefs is not mounted", 0, 18, "sudo mount -t tracefs" },
 	{ "vm-no-pmu", EVENT_USE_COUNT, "syscall:opnat", -ENOENT, "no system call 'opnat'", 8, 5, "did you mean syscall:openat?" },
 	{ "vm-no-pmu", EVENT_USE_SAMPLE, "cycles,graph:do_sys_open*", -EOPNOTSUPP, "'record' cannot use this event", 7, 18,
@@ -259,13 +268,13 @@ static void test_filter(void)
 	diag_init(&d);
 	event_list_init(&l);
 	ok(event_env_open(&env, ROOT "vm-no-pmu") == 0, "open");
-	ok(event_list_filter(&l, 0, "x", &d) == -EINVAL, "a filter before any event");
-	ok(event_list_add(&l, &env, "sched:sched_sw*,kmem:*/bytes_req>10/", EVENT_USE_COUNT, &d) == 0 && l.events.nr == 3,
+	ok(event_list_filter(&l, &env, 0, "x", &d) == -EINVAL, "a filter before any event");
+	ok(event_list_add(&l, &env, "sched:sched_sw*,kmem:*/ptr>10/", EVENT_USE_COUNT, &d) == 0 && l.events.nr == 3,
 	   "three tracepoints");
-	is_u64(event_list_filter(&l, 1, "ptr!=0", &d), 0, "a second filter");
-	is_str(l.events.at[1].filter, "(bytes_req>10) && (ptr!=0)", "both count");
+	is_u64(event_list_filter(&l, &env, 1, "ptr!=0", &d), 0, "a second filter");
+	is_str(l.events.at[1].filter, "(ptr>10) && (ptr!=0)", "both count");
 	ok(!l.events.at[0].filter, "the first is left alone");
-	ok(event_list_add(&l, &env, "faults", EVENT_USE_COUNT, &d) == 0 && event_list_filter(&l, 3, "x", &d) == -EINVAL,
+	ok(event_list_add(&l, &env, "faults", EVENT_USE_COUNT, &d) == 0 && event_list_filter(&l, &env, 3, "x", &d) == -EINVAL,
 	   "no filter for a counter");
 	ok(event_list_add(&l, &env, "faults,nope", EVENT_USE_COUNT, &d) == -ENOENT && l.events.nr == 4,
 	   "a bad list leaves nothing behind");
