@@ -13,8 +13,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 static void fuzz_list(const char *text, unsigned which)
 {
-	static const char *const roots[] = { FUZZ_DATA "/sysroot/intel-server", FUZZ_DATA "/sysroot/intel-hybrid",
-					     FUZZ_DATA "/sysroot/vm-no-pmu", FUZZ_DATA "/sysroot/arm64-biglittle" };
+	static const char *const roots[] = { FUZZ_DATA "/sysroot/intel-server",
+					     FUZZ_DATA "/sysroot/intel-hybrid",
+					     FUZZ_DATA "/sysroot/vm-no-pmu",
+					     FUZZ_DATA "/sysroot/arm64-biglittle" };
 	static struct event_env envs[ARRAY_SIZE(roots)];
 	static bool open[ARRAY_SIZE(roots)];
 	which %= ARRAY_SIZE(roots);

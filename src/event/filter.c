@@ -25,7 +25,8 @@ static int fault(struct checker *c, int err, u32 start, u32 len, const char *mes
 }
 
 /* Calls fn with each field's name: the last word before ';' or '['. */
-static bool each_field(const char *format, bool (*fn)(void *ctx, const char *name, size_t len), void *ctx)
+static bool each_field(const char *format, bool (*fn)(void *ctx, const char *name, size_t len),
+		       void *ctx)
 {
 	for (const char *at = format; (at = strstr(at, "field:"));) {
 		size_t len = strcspn(at, ";\n"), end = len;
@@ -70,7 +71,8 @@ static bool is_wanted(void *ctx, const char *name, size_t len)
 static int check_field(struct checker *c, u32 start, u32 len)
 {
 	/* The kernel's own, without an entry in any format. */
-	static const char *const generic[] = { "cpu", "CPU", "comm", "COMM", "stacktrace", "STACKTRACE" };
+	static const char *const generic[] = { "cpu",  "CPU",	     "comm",
+					       "COMM", "stacktrace", "STACKTRACE" };
 	struct wanted_field w = { .name = c->text + start, .len = len };
 	for (size_t i = 0; i < ARRAY_SIZE(generic); i++)
 		if (strlen(generic[i]) == len && !strncmp(generic[i], w.name, len))
@@ -79,8 +81,10 @@ static int check_field(struct checker *c, u32 start, u32 len)
 	if (each_field(c->format, is_wanted, &w))
 		return 0;
 	char message[160];
-	(void)snprintf(message, sizeof(message), "%s has no field '%.*s'", c->event, (int)min(len, 60u), w.name);
-	(void)snprintf(c->fault->meant, sizeof(c->fault->meant), "%s", w.closest.best ? w.best : "");
+	(void)snprintf(message, sizeof(message), "%s has no field '%.*s'", c->event,
+		       (int)min(len, 60u), w.name);
+	(void)snprintf(c->fault->meant, sizeof(c->fault->meant), "%s",
+		       w.closest.best ? w.best : "");
 	return fault(c, -ENOENT, start, len, message);
 }
 
@@ -103,7 +107,8 @@ static int take_value(struct checker *c)
 		c->at++;
 		return 0;
 	}
-	while (c->text[c->at] && !isspace((unsigned char)c->text[c->at]) && !strchr("()&|", c->text[c->at]))
+	while (c->text[c->at] && !isspace((unsigned char)c->text[c->at]) &&
+	       !strchr("()&|", c->text[c->at]))
 		c->at++;
 	return c->at > start ? 0 : fault(c, -EINVAL, start, 1, "a value is missing here");
 }
@@ -116,7 +121,9 @@ static int take_comparison(struct checker *c)
 	while (isalnum((unsigned char)c->text[c->at]) || c->text[c->at] == '_')
 		c->at++;
 	if (c->at == start)
-		return fault(c, -EINVAL, start, 1, c->text[start] ? "a field's name is missing here" : "a comparison is missing here");
+		return fault(c, -EINVAL, start, 1,
+			     c->text[start] ? "a field's name is missing here"
+					    : "a comparison is missing here");
 	int err = check_field(c, start, c->at - start);
 	if (err < 0)
 		return err;
@@ -134,7 +141,9 @@ static int take_comparison(struct checker *c)
 		return take_value(c);
 	}
 	bool single = c->text[c->at] == '=';
-	return fault(c, -EINVAL, c->at, 1, single ? "equality is written ==" : "an operator (== != < <= > >= & ~) is missing here");
+	return fault(c, -EINVAL, c->at, 1,
+		     single ? "equality is written =="
+			    : "an operator (== != < <= > >= & ~) is missing here");
 }
 
 static int take_all(struct checker *c)
@@ -151,18 +160,22 @@ static int take_all(struct checker *c)
 		blanks(c);
 		for (; c->text[c->at] == ')'; blanks(c)) {
 			if (--c->depth < 0)
-				return fault(c, -EINVAL, c->at, 1, "this parenthesis was not opened");
+				return fault(c, -EINVAL, c->at, 1,
+					     "this parenthesis was not opened");
 			c->at++;
 		}
 		if (!c->text[c->at])
-			return c->depth ? fault(c, -EINVAL, c->at ? c->at - 1 : 0, 1, "a parenthesis is not closed") : 0;
+			return c->depth ? fault(c, -EINVAL, c->at ? c->at - 1 : 0, 1,
+						"a parenthesis is not closed")
+					: 0;
 		if (strncmp(c->text + c->at, "&&", 2) && strncmp(c->text + c->at, "||", 2))
 			return fault(c, -EINVAL, c->at, 1, "&& or || is missing here");
 		c->at += 2;
 	}
 }
 
-int filter_check(const struct tracing *t, const char *system, const char *event, const char *filter, struct filter_fault *ret)
+int filter_check(const struct tracing *t, const char *system, const char *event, const char *filter,
+		 struct filter_fault *ret)
 {
 	char path[PATH_MAX], full[256];
 	if (snprintf(path, sizeof(path), "events/%s/%s/format", system, event) >= (int)sizeof(path))
@@ -173,7 +186,9 @@ int filter_check(const struct tracing *t, const char *system, const char *event,
 	*ret = (struct filter_fault){ 0 };
 	int err = tracing_read(t, path, &s);
 	if (err == 0 && s.len) {
-		struct checker c = { .format = strbuf_cstr(&s), .event = full, .text = filter, .fault = ret };
+		struct checker c = {
+			.format = strbuf_cstr(&s), .event = full, .text = filter, .fault = ret
+		};
 		err = s.err ? s.err : take_all(&c);
 	} else if (err != -ENOMEM) {
 		err = 0;

@@ -85,12 +85,15 @@ static bool print_body(const struct event_desc *e, struct strbuf *to)
 			strbuf_printf(to, "/%s/", e->filter);
 		return true;
 	case EVENT_KIND_BREAKPOINT:
-		strbuf_printf(to, "mem:0x%llx/%llu:%s%s%s", (unsigned long long)a->bp_addr, (unsigned long long)a->bp_len,
-			      a->bp_type & HW_BREAKPOINT_R ? "r" : "", a->bp_type & HW_BREAKPOINT_W ? "w" : "",
+		strbuf_printf(to, "mem:0x%llx/%llu:%s%s%s", (unsigned long long)a->bp_addr,
+			      (unsigned long long)a->bp_len,
+			      a->bp_type & HW_BREAKPOINT_R ? "r" : "",
+			      a->bp_type & HW_BREAKPOINT_W ? "w" : "",
 			      a->bp_type & HW_BREAKPOINT_X ? "x" : "");
 		return true;
 	case EVENT_KIND_PROFILE:
-		strbuf_printf(to, a->freq ? "profile:%llu" : "profile:ns:%llu", (unsigned long long)a->sample_freq);
+		strbuf_printf(to, a->freq ? "profile:%llu" : "profile:ns:%llu",
+			      (unsigned long long)a->sample_freq);
 		return true;
 	case EVENT_KIND_NAME:
 	case EVENT_KIND_NUMERIC:
@@ -129,10 +132,12 @@ void event_print(const struct event_desc *e, struct strbuf *to)
 	strbuf_done(&mods);
 }
 
-void event_print_attr(const struct perf_event_attr *a, const struct event_opened *o, struct strbuf *to)
+void event_print_attr(const struct perf_event_attr *a, const struct event_opened *o,
+		      struct strbuf *to)
 {
 	strbuf_printf(to, "[event-%u-%llu-%d]\n", a->type, (unsigned long long)a->config, o->fd);
-	strbuf_printf(to, "fd=%d\ngroup_fd=%d\ncpu=%d\npid=%d\nflags=%lu\n", o->fd, o->group_fd, o->cpu, o->pid, o->flags);
+	strbuf_printf(to, "fd=%d\ngroup_fd=%d\ncpu=%d\npid=%d\nflags=%lu\n", o->fd, o->group_fd,
+		      o->cpu, o->pid, o->flags);
 #define NUMBER(field) strbuf_printf(to, #field "=%llu\n", (unsigned long long)a->field)
 	NUMBER(type);
 	NUMBER(size);

@@ -31,7 +31,8 @@ static bool means(const char *mangled, const char *wanted)
 	return same;
 }
 
-static bool find_in(const struct elfimg *e, const struct elfimg *runtime, u32 type, const char *symbol, bool mangled, u64 *offset)
+static bool find_in(const struct elfimg *e, const struct elfimg *runtime, u32 type,
+		    const char *symbol, bool mangled, u64 *offset)
 {
 	struct elfimg_funcs it;
 	struct elfimg_func f;
@@ -47,7 +48,8 @@ static bool find_in(const struct elfimg *e, const struct elfimg *runtime, u32 ty
 }
 
 /* All tables, first by exact name. The slow look at mangled names is for what can be one. */
-static bool find_symbol(const struct elfimg *const *images, size_t nr, const char *symbol, u64 *offset)
+static bool find_symbol(const struct elfimg *const *images, size_t nr, const char *symbol,
+			u64 *offset)
 {
 	for (int mangled = 0; mangled < 2; mangled++)
 		for (size_t i = 0; i < nr; i++)
@@ -93,7 +95,8 @@ static void align4(struct bytes *b, u32 size)
 	bytes_skip(b, (4 - size % 4) % 4);
 }
 
-int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const char *, u64, u64), void *ctx)
+int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const char *, u64, u64),
+			void *ctx)
 {
 	struct elfimg e;
 	int err = elfimg_open(&e, path);
@@ -101,7 +104,9 @@ int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const 
 		return err;
 	struct elfimg_section notes, base_section;
 	bool have_base = elfimg_section_by_name(&e, ".stapsdt.base", &base_section);
-	const u8 *data = elfimg_section_by_name(&e, ".note.stapsdt", &notes) ? elfimg_section_data(&e, &notes) : NULL;
+	const u8 *data = elfimg_section_by_name(&e, ".note.stapsdt", &notes)
+				 ? elfimg_section_data(&e, &notes)
+				 : NULL;
 	struct bytes b = bytes_of(data ? data : (const u8 *)"", data ? notes.size : 0, e.swap);
 	while (err >= 0 && bytes_left(&b) >= 12) {
 		u32 name_size = bytes_u32(&b), desc_size = bytes_u32(&b), type = bytes_u32(&b);
@@ -112,7 +117,8 @@ int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const 
 			break;
 		if (bytes_left(&b))
 			align4(&b, desc_size);
-		u64 pc = take_word(&d, e.is64), base = take_word(&d, e.is64), semaphore = take_word(&d, e.is64);
+		u64 pc = take_word(&d, e.is64), base = take_word(&d, e.is64),
+		    semaphore = take_word(&d, e.is64);
 		const char *provider = bytes_cstr(&d), *name = provider ? bytes_cstr(&d) : NULL;
 		if (type != NOTE_STAPSDT || !name)
 			continue;
@@ -143,7 +149,8 @@ static int usdt_match(void *ctx, const char *provider, const char *name, u64 off
 	return 0;
 }
 
-int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset, u64 *semaphore)
+int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset,
+		   u64 *semaphore)
 {
 	struct usdt_wanted w = { .provider = provider, .name = name };
 	int err = probe_elf_each_usdt(path, usdt_match, &w);

@@ -11,7 +11,10 @@ int probe_elf_symbol(const char *path, const char *symbol, u64 *offset) must_che
 /*
  * The first note of a static probe; provider NULL: any. *semaphore: file offset of its counter, 0: none. Same errors.
  */
-int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset, u64 *semaphore) must_check;
+int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset,
+		   u64 *semaphore) must_check;
 /* Calls fn for each static probe of the file. */
-int probe_elf_each_usdt(const char *path, int (*fn)(void *ctx, const char *provider, const char *name, u64 offset, u64 semaphore),
+int probe_elf_each_usdt(const char *path,
+			int (*fn)(void *ctx, const char *provider, const char *name, u64 offset,
+				  u64 semaphore),
 			void *ctx) must_check;

@@ -93,7 +93,8 @@ static int pmu_add(struct pmu_set *s, int dir, const char *name)
 		return 0;
 	u32 type;
 	const char *text, *cpus, *mask;
-	if (read_small(&s->arena, fd, "type", &text) < 0 || read_small(&s->arena, fd, "cpus", &cpus) < 0 ||
+	if (read_small(&s->arena, fd, "type", &text) < 0 ||
+	    read_small(&s->arena, fd, "cpus", &cpus) < 0 ||
 	    read_small(&s->arena, fd, "cpumask", &mask) < 0)
 		return -ENOMEM;
 	if (!parse_u32(text, &type))
@@ -147,7 +148,7 @@ int pmu_set_open(struct pmu_set *s, const char *root)
 
 void pmu_set_close(struct pmu_set *s)
 {
-	vec_for_each(&s->pmus, p) {
+	vec_for_each (&s->pmus, p) {
 		vec_free(&p->formats);
 		vec_free(&p->aliases);
 		vec_free(&p->caps);
@@ -165,7 +166,7 @@ static bool str_is(const char *s, const char *word, size_t len)
 
 struct pmu *pmu_find(struct pmu_set *s, const char *name, size_t len)
 {
-	vec_for_each(&s->pmus, p)
+	vec_for_each (&s->pmus, p)
 		if (str_is(p->name, name, len))
 			return p;
 	return NULL;
@@ -173,7 +174,7 @@ struct pmu *pmu_find(struct pmu_set *s, const char *name, size_t len)
 
 struct pmu *pmu_find_type(struct pmu_set *s, u32 type)
 {
-	vec_for_each(&s->pmus, p)
+	vec_for_each (&s->pmus, p)
 		if (p->type == type)
 			return p;
 	return NULL;
@@ -215,7 +216,8 @@ bool pmu_matches(const struct pmu *p, const char *pattern, size_t len)
 	buf[len] = '\0';
 	static const char uncore[] = "uncore_";
 	bool is_uncore = !strncmp(p->name, uncore, sizeof(uncore) - 1);
-	return name_matches(p->name, buf) || (is_uncore && name_matches(p->name + sizeof(uncore) - 1, buf));
+	return name_matches(p->name, buf) ||
+	       (is_uncore && name_matches(p->name + sizeof(uncore) - 1, buf));
 }
 
 int pmu_format_parse(const char *text, u8 *word, u64 *mask)
@@ -296,7 +298,9 @@ static int format_add(struct pmu_set *s, struct pmu *p, int dir, const char *nam
 	struct pmu_format *f = vec_push(&p->formats);
 	if (!f)
 		return -ENOMEM;
-	*f = (struct pmu_format){ .name = arena_strdup(&s->arena, name), .text = text, .word = word, .mask = mask };
+	*f = (struct pmu_format){
+		.name = arena_strdup(&s->arena, name), .text = text, .word = word, .mask = mask
+	};
 	return f->name ? 0 : -ENOMEM;
 }
 
@@ -326,7 +330,9 @@ static int alias_add(struct pmu_set *s, struct pmu *p, int dir, const char *name
 	struct pmu_alias *al = vec_push(&p->aliases);
 	if (!al)
 		return -ENOMEM;
-	*al = (struct pmu_alias){ .name = arena_strdup(&s->arena, name), .terms = terms, .scale = 1 };
+	*al = (struct pmu_alias){ .name = arena_strdup(&s->arena, name),
+				  .terms = terms,
+				  .scale = 1 };
 	if (!al->name)
 		return -ENOMEM;
 	char side[256 + 16];
@@ -400,7 +406,7 @@ int pmu_load_caps(struct pmu_set *s, struct pmu *p)
 
 const struct pmu_format *pmu_format_find(const struct pmu *p, const char *name, size_t len)
 {
-	vec_for_each(&p->formats, f)
+	vec_for_each (&p->formats, f)
 		if (str_is(f->name, name, len))
 			return f;
 	return NULL;
@@ -408,7 +414,7 @@ const struct pmu_format *pmu_format_find(const struct pmu *p, const char *name, 
 
 const struct pmu_alias *pmu_alias_find(const struct pmu *p, const char *name, size_t len)
 {
-	vec_for_each(&p->aliases, al)
+	vec_for_each (&p->aliases, al)
 		if (str_is(al->name, name, len))
 			return al;
 	return NULL;

@@ -25,15 +25,18 @@ static void print_line(const struct event_list *l, size_t i)
 	const struct perf_event_attr *a = &e->attr;
 	/* Behind config the kernel has a union: pointers are not compared. */
 	bool pointer = e->kind >= EVENT_KIND_KPROBE && e->kind <= EVENT_KIND_USDT;
-	printf("type=%u config=%#llx config1=%#llx config2=%#llx user=%d kernel=%d hv=%d idle=%d guest=%d host=%d precise=%d "
+	printf("type=%u config=%#llx config1=%#llx config2=%#llx user=%d kernel=%d hv=%d idle=%d "
+	       "guest=%d host=%d precise=%d "
 	       "pinned=%d exclusive=%d bp_type=%u leader=%u",
-	       a->type, a->config, pointer ? 0 : a->config1, a->config2, a->exclude_user, a->exclude_kernel, a->exclude_hv,
-	       a->exclude_idle, a->exclude_guest, a->exclude_host, a->precise_ip, a->pinned, a->exclusive,
+	       a->type, a->config, pointer ? 0 : a->config1, a->config2, a->exclude_user,
+	       a->exclude_kernel, a->exclude_hv, a->exclude_idle, a->exclude_guest, a->exclude_host,
+	       a->precise_ip, a->pinned, a->exclusive,
 	       a->type == PERF_TYPE_BREAKPOINT ? a->bp_type : 0, e->leader);
 	struct strbuf s;
 	strbuf_init(&s);
 	event_print(e, &s);
-	printf("\t%s\t%s\t%s\t%s\n", e->name, e->pmu ? e->pmu : "-", e->cpus ? e->cpus : "-", strbuf_cstr(&s));
+	printf("\t%s\t%s\t%s\t%s\n", e->name, e->pmu ? e->pmu : "-", e->cpus ? e->cpus : "-",
+	       strbuf_cstr(&s));
 	strbuf_done(&s);
 }
 

@@ -17,11 +17,14 @@ static long shim_open(const struct perf_event_attr *a, int pid, int cpu, int gro
 	FILE *f = fopen(getenv("SHIM_OUT"), "ae");
 	if (!f)
 		return -1;
-	fprintf(f, "fd=%d group=%d cpu=%d pid=%d mmap=%d type=%u config=%#llx config1=%#llx config2=%#llx user=%d kernel=%d hv=%d "
-		   "idle=%d guest=%d host=%d precise=%d pinned=%d exclusive=%d bp_type=%u\n",
-		fd, group, cpu, pid, a->mmap, a->type, (unsigned long long)a->config, (unsigned long long)a->config1,
-		(unsigned long long)a->config2, a->exclude_user, a->exclude_kernel, a->exclude_hv, a->exclude_idle,
-		a->exclude_guest, a->exclude_host, a->precise_ip, a->pinned, a->exclusive,
+	fprintf(f,
+		"fd=%d group=%d cpu=%d pid=%d mmap=%d type=%u config=%#llx config1=%#llx "
+		"config2=%#llx user=%d kernel=%d hv=%d "
+		"idle=%d guest=%d host=%d precise=%d pinned=%d exclusive=%d bp_type=%u\n",
+		fd, group, cpu, pid, a->mmap, a->type, (unsigned long long)a->config,
+		(unsigned long long)a->config1, (unsigned long long)a->config2, a->exclude_user,
+		a->exclude_kernel, a->exclude_hv, a->exclude_idle, a->exclude_guest,
+		a->exclude_host, a->precise_ip, a->pinned, a->exclusive,
 		a->type == PERF_TYPE_BREAKPOINT ? a->bp_type : 0);
 	fclose(f);
 	return fd;

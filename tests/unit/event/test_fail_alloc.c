@@ -36,8 +36,9 @@ static int catalog_work(void *ctx)
 	int err = event_env_open(&env, ctx);
 	if (err < 0)
 		return err;
-	struct event_query q = { .sections = EVENT_SECTION_HARDWARE | EVENT_SECTION_CACHE | EVENT_SECTION_PMU |
-					     EVENT_SECTION_TRACEPOINT | EVENT_SECTION_METRIC | EVENT_SECTION_PROVIDER };
+	struct event_query q = { .sections = EVENT_SECTION_HARDWARE | EVENT_SECTION_CACHE |
+					     EVENT_SECTION_PMU | EVENT_SECTION_TRACEPOINT |
+					     EVENT_SECTION_METRIC | EVENT_SECTION_PROVIDER };
 	err = event_catalog(&env, &q, count_entry, NULL);
 	event_env_close(&env);
 	return err;
@@ -54,10 +55,14 @@ static int metric_work(void *ctx)
 
 int main(void)
 {
-	static const char *const hybrid[] = { "intel-hybrid", "{cycles,instructions}:u,g{faults,cs}",
-					      "cpu_core/mem-loads,ldlat=7,name='x y'/", "energy-pkg,msr/tsc/,r13c", NULL };
-	static const char *const server[] = { "intel-server", "imc/cas_count_read/,cha/event=1/", "uncore_imc_*/clockticks/", NULL };
-	static const char *const trace[] = { "vm-no-pmu", "sched:*/common_pid==0/,syscall:openat", "mem:0x10:w,kprobe:a+1", NULL };
+	static const char *const hybrid[] = { "intel-hybrid",
+					      "{cycles,instructions}:u,g{faults,cs}",
+					      "cpu_core/mem-loads,ldlat=7,name='x y'/",
+					      "energy-pkg,msr/tsc/,r13c", NULL };
+	static const char *const server[] = { "intel-server", "imc/cas_count_read/,cha/event=1/",
+					      "uncore_imc_*/clockticks/", NULL };
+	static const char *const trace[] = { "vm-no-pmu", "sched:*/common_pid==0/,syscall:openat",
+					     "mem:0x10:w,kprobe:a+1", NULL };
 	fail_alloc_each("hybrid cores", list_work, (void *)hybrid);
 	fail_alloc_or_less("uncore PMUs", list_work, (void *)server);
 	fail_alloc_each("tracepoints", list_work, (void *)trace);
