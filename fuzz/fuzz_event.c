@@ -11,6 +11,32 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
+/* The canonical spelling must mean the same. */
+static void check_again(const struct event_desc *e, struct event_env *env, const char *text)
+{
+	struct event_list l;
+	if (e->open != EVENT_OPEN_PERF ||
+	    (e->kind >= EVENT_KIND_KPROBE && e->kind <= EVENT_KIND_USDT))
+		return;
+	event_list_init(&l);
+	if (event_list_add(&l, env, text, 0, NULL) < 0 || l.events.nr != 1)
+		abort();
+	struct perf_event_attr attr = e->attr;
+	const struct perf_event_attr *a = &attr, *b = &l.events.at[0].attr;
+	/* cpu_core/instructions/ takes the PMU's own encoding where it has one: the same event. */
+	if (e->kind == EVENT_KIND_HARDWARE && a->config >> PERF_PMU_TYPE_SHIFT) {
+		attr.type = b->type;
+		attr.config = b->config;
+	}
+	if (a->type != b->type || a->config != b->config || a->config1 != b->config1 ||
+	    a->config2 != b->config2 || a->exclude_user != b->exclude_user ||
+	    a->exclude_kernel != b->exclude_kernel || a->exclude_guest != b->exclude_guest ||
+	    a->exclude_host != b->exclude_host || a->precise_ip != b->precise_ip ||
+	    a->bp_type != b->bp_type)
+		abort();
+	event_list_done(&l);
+}
+
 static void fuzz_list(const char *text, unsigned which)
 {
 	static const char *const roots[] = { FUZZ_DATA "/sysroot/intel-server",
@@ -39,6 +65,7 @@ static void fuzz_list(const char *text, unsigned which)
 			abort();
 		strbuf_reset(&s);
 		event_print(e, &s);
+		check_again(e, &envs[which], strbuf_cstr(&s));
 	}
 	diag_render(&d, "fuzz", false, &s);
 	strbuf_done(&s);

@@ -219,7 +219,8 @@ static const struct {
 		want; /* canonical spelling{=attr.type/config}[@cpus][*scale unit][+leader][!], separated by blanks */
 } meanings[] = {
 	{ "intel-server", EVENT_USE_COUNT, "cycles", "cpu-cycles{0/0}" },
-	{ "intel-server", EVENT_USE_COUNT, "cpu/mem-loads,ldlat=30/P", "4:0x1cd:GHP{4/1cd}" },
+	{ "intel-server", EVENT_USE_COUNT, "cpu/mem-loads,ldlat=30/P",
+	  "cpu/config=0x1cd,config1=0x1e/GHP{4/1cd}" },
 	{ "intel-server", EVENT_USE_COUNT, "uncore_imc/cas_count_read/",
 	  "uncore_imc_0/config=0xf04/{13/f04}@0,32*6.10352e-05 MiB+0~1 "
 	  "uncore_imc_1/config=0xf04/{14/f04}@0,32*6.10352e-05 MiB+1~1 "
@@ -240,7 +241,7 @@ static const struct {
 	  "cpu_atom/cpu-cycles/{0/a00000000}@16-23+3~1 "
 	  "cpu_atom/instructions/{0/a00000001}@16-23+3~2" },
 	{ "intel-hybrid", EVENT_USE_COUNT, "{slots,topdown-retiring}:W",
-	  "4:0x400:W{4/400}@0-15+0 4:0x8000:W{4/8000}@0-15+0" },
+	  "cpu_core/config=0x400/WH{4/400}@0-15+0 cpu_core/config=0x8000/WH{4/8000}@0-15+0" },
 	{ "arm64-biglittle", EVENT_USE_COUNT, "r11",
 	  "armv8_cortex_a53/config=0x11/{8/11}@0-3+0~1 "
 	  "armv8_cortex_a73/config=0x11/{9/11}@4-7+1~1" },
@@ -249,7 +250,8 @@ static const struct {
 	  "armv8_cortex_a73/cpu-cycles/u{0/900000000}@4-7+1~1" },
 	{ "arm64-qemu", EVENT_USE_COUNT, "cycles:k,r11", "cpu-cycles:kGH{0/0} r11{4/11}+1" },
 	{ "arm64-qemu", EVENT_USE_COUNT, "inst_retired", "armv8_pmuv3/config=0x8/{8/8}@0" },
-	{ "amd", EVENT_USE_COUNT, "cpu/event=0x1cb,umask=2/", "4:0x1000002cb{4/1000002cb}" },
+	{ "amd", EVENT_USE_COUNT, "cpu/event=0x1cb,umask=2/",
+	  "cpu/config=0x1000002cb/{4/1000002cb}" },
 	{ "amd", EVENT_USE_SAMPLE, "ibs_op/cnt_ctl=1/p", "ibs_op/config=0x80000/p{13/80000}" },
 	{ "vm-no-pmu", EVENT_USE_COUNT, "cycles", "cpu-cycles{0/0}!" },
 	{ "vm-no-pmu", EVENT_USE_COUNT, "r13c", "r13c{4/13c}!" },
@@ -282,7 +284,8 @@ static void describe(const struct event_list *l, const char *root, struct strbuf
 		if (e->unit)
 			strbuf_printf(to, "*%g %s", e->scale, e->unit);
 		/* The first of two that are alone says nothing. */
-		bool silent = l->events.nr == 2 && i == 0 && e->leader == 0 && !e->merge && !e->cpus;
+		bool silent =
+			l->events.nr == 2 && i == 0 && e->leader == 0 && !e->merge && !e->cpus;
 		if (l->events.nr > 1 && !silent)
 			strbuf_printf(to, "+%u", e->leader);
 		if (e->merge)
@@ -290,6 +293,40 @@ static void describe(const struct event_list *l, const char *root, struct strbuf
 		if (e->why_not)
 			strbuf_char(to, '!');
 	}
+}
+
+/* The canonical spelling of every event means the same event again. */
+static bool reads_back(const struct event_list *l, struct event_env *env, u32 use)
+{
+	bool good = true;
+	for (size_t i = 0; i < l->events.nr; i++) {
+		const struct event_desc *e = &l->events.at[i];
+		struct event_list again;
+		struct strbuf s;
+		strbuf_init(&s);
+		event_list_init(&again);
+		event_print(e, &s);
+		struct perf_event_attr a = e->attr, b = { 0 };
+		if (event_list_add(&again, env, strbuf_cstr(&s), use, NULL) == 0 &&
+		    again.events.nr == 1)
+			b = again.events.at[0].attr;
+		/* What is not part of the spelling: pointers, and what groups ask of their leaders. */
+		if (e->kind >= EVENT_KIND_KPROBE && e->kind <= EVENT_KIND_USDT)
+			a.config1 = b.config1 = 0;
+		/* cpu_core/instructions/ takes the PMU's own encoding where it has one: the same event. */
+		if (e->kind == EVENT_KIND_HARDWARE && e->merge && again.events.nr == 1 &&
+		    !strcmp(again.events.at[0].pmu, e->pmu)) {
+			a.type = b.type;
+			a.config = b.config;
+		}
+		if (memcmp(&a, &b, sizeof(a))) {
+			printf("#   '%s' means something else\n", strbuf_cstr(&s));
+			good = false;
+		}
+		strbuf_done(&s);
+		event_list_done(&again);
+	}
+	return good;
 }
 
 static void test_meanings(void)
@@ -311,6 +348,7 @@ static void test_meanings(void)
 			diag_render(&d, "failed", false, &s);
 		describe(&l, root, &s);
 		is_str(strbuf_cstr(&s), meanings[i].want, what);
+		ok(reads_back(&l, &env, meanings[i].use), "%s: reads back", what);
 		strbuf_done(&s);
 		event_list_done(&l);
 		event_env_close(&env);
