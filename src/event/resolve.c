@@ -574,9 +574,11 @@ int event_list_add(struct event_list *l, struct event_env *env, const char *text
 	if (err < 0)
 		return err;
 	struct event_resolver r = { .list = l, .env = env, .specs = &specs, .use = use, .diag = d };
-	size_t had = l->events.nr;
+	size_t had = l->events.nr, said = d ? d->nr_errors : 0;
 	u32 merges = l->nr_merges;
 	err = resolve_all(&r);
+	if (err < 0 && err != -ENOMEM && d && d->nr_errors == said)
+		(void)diag_error(d, err, "cannot look up '%s': %s", text, strerror(-err));
 	if (err < 0) {
 		l->events.nr = had;
 		l->nr_merges = merges;

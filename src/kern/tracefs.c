@@ -106,6 +106,12 @@ int tracing_read(const struct tracing *t, const char *file, struct strbuf *to)
 	}
 }
 
+/* A name that no file can have is not there. */
+static int open_error(void)
+{
+	return errno == ENOTDIR || errno == ENAMETOOLONG ? -ENOENT : -errno;
+}
+
 int tracing_event_id(const struct tracing *t, const char *system, const char *name, u64 *ret)
 {
 	if (t->err)
@@ -117,7 +123,7 @@ int tracing_event_id(const struct tracing *t, const char *system, const char *na
 		return -ENOENT;
 	_cleanup_close_ int fd = openat(t->dir, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOTDIR ? -ENOENT : -errno;
+		return open_error();
 	char buf[32];
 	ssize_t n = read(fd, buf, sizeof(buf) - 1);
 	if (n < 0)
@@ -171,7 +177,7 @@ static int scan_system(const struct tracing *t, const char *system, const char *
 		return -ENOENT;
 	int fd = openat(t->dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOTDIR ? -ENOENT : -errno;
+		return open_error();
 	DIR *d = fdopendir(fd);
 	if (!d) {
 		(void)close(fd);

@@ -2,7 +2,8 @@
  * Resolves event strings and prints a line per event, in the form oracle/perf_attr_shim.c gives for perf: the two are
  * compared by oracle/event_attrs.
  *
- * usage: event_dump ROOT count|sample|trace|ftrace|program|any SPEC [SPEC...]
+ * usage: event_dump --attr FILE     an attr that the shim wrote, as perf's PERF_TEST_ATTR has it
+ *        event_dump ROOT count|sample|trace|ftrace|program|any SPEC [SPEC...]
  */
 #include "event/event.h"
 #include "event/print.h"
@@ -40,8 +41,32 @@ static void print_line(const struct event_list *l, size_t i)
 	strbuf_done(&s);
 }
 
+static int print_raw(const char *path)
+{
+	struct {
+		int fd, group, cpu, pid;
+		unsigned long flags;
+		struct perf_event_attr attr;
+	} raw;
+	FILE *f = fopen(path, "re");
+	size_t got = f ? fread(&raw, sizeof(raw), 1, f) : 0;
+	if (f)
+		fclose(f);
+	if (!got)
+		return 1;
+	struct event_opened o = { raw.fd, raw.group, raw.cpu, raw.pid, raw.flags };
+	struct strbuf s;
+	strbuf_init(&s);
+	event_print_attr(&raw.attr, &o, &s);
+	(void)fputs(strbuf_cstr(&s), stdout);
+	strbuf_done(&s);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 3 && !strcmp(argv[1], "--attr"))
+		return print_raw(argv[2]);
 	if (argc < 4)
 		return 129;
 	struct event_env env;
