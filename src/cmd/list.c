@@ -174,7 +174,7 @@ static void print_metric(struct list_state *s, const struct event_entry *e)
 static void print_more(struct list_state *s, const struct event_entry *e, bool verbose)
 {
 	struct strbuf *out = &s->app->out;
-	if (s->o->details && e->terms) {
+	if (s->o->details && e->terms && e->pmu) {
 		strbuf_printf(out, "        %s/%s/", e->pmu->name, e->terms);
 		if (e->unit)
 			strbuf_printf(out, "  %g %s", e->scale, e->unit);
@@ -255,7 +255,7 @@ static int json_entry(struct list_state *s, const struct event_entry *e)
 		if (e->metric->unit)
 			json_put_str(j, "ScaleUnit", e->metric->unit);
 	}
-	if (e->terms) {
+	if (e->terms && e->pmu) {
 		struct strbuf t;
 		strbuf_init(&t);
 		strbuf_printf(&t, "%s/%s/", e->pmu->name, e->terms);

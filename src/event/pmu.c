@@ -119,7 +119,7 @@ static int switch_term(struct pmu_builder *b, const struct term_source *src,
 {
 	const char *s = src->text + t->name.start;
 	size_t len = t->name.len;
-	bool on = len < 3 || strncmp(s, "no-", 3);
+	bool on = len < 3 || strncmp(s, "no-", 3) != 0;
 	if (!on) {
 		s += 3;
 		len -= 3;
@@ -176,7 +176,7 @@ static int number_term(struct pmu_builder *b, const struct term_source *src,
 		       const struct event_term *t, enum number_term which)
 {
 	struct event_desc *desc = b->desc;
-	u64 v;
+	u64 v = 0;
 	if (which == TERM_METRIC_ID) /* for perf's own metrics; without meaning here */
 		return 1;
 	int err = need_number(b, src, t, &v);

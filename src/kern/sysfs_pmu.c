@@ -1,6 +1,7 @@
 #include "kern/sysfs_pmu.h"
 
 #include "base/glob.h"
+#include "base/num.h"
 #include "base/strbuf.h"
 
 #include <ctype.h>
@@ -77,10 +78,8 @@ static int pmu_cmp(const void *a, const void *b)
 
 static bool parse_u32(const char *s, u32 *ret)
 {
-	char *end;
-	errno = 0;
-	unsigned long v = s && isdigit((unsigned char)*s) ? strtoul(s, &end, 10) : 0;
-	if (!s || !isdigit((unsigned char)*s) || *end || errno || v > UINT32_MAX)
+	u64 v;
+	if (!s || num_parse_u64(s, 10, &v) < 0 || v > UINT32_MAX)
 		return false;
 	*ret = (u32)v;
 	return true;
@@ -223,7 +222,7 @@ bool pmu_matches(const struct pmu *p, const char *pattern, size_t len)
 int pmu_format_parse(const char *text, u8 *word, u64 *mask)
 {
 	static const char config[] = "config";
-	if (strncmp(text, config, sizeof(config) - 1))
+	if (strncmp(text, config, sizeof(config) - 1) != 0)
 		return -EINVAL;
 	text += sizeof(config) - 1;
 	u8 w = 0;

@@ -224,7 +224,7 @@ static int scan_available(const struct tracing *t, struct tracing_events *l)
 static int scan_systems(const struct tracing *t, const char *system_glob, const char *name_glob,
 			struct tracing_events *l)
 {
-	struct tracing_events systems;
+	struct tracing_events systems = { 0 };
 	int r = tracing_list_systems(t, &systems);
 	if (r < 0)
 		return r;
