@@ -43,10 +43,11 @@ struct list_state {
 /* ---- which sections a word means ---- */
 
 enum {
-	PERF_SECTIONS = EVENT_SECTION_HARDWARE | EVENT_SECTION_SOFTWARE | EVENT_SECTION_TOOL | EVENT_SECTION_CACHE |
-			EVENT_SECTION_PMU | EVENT_SECTION_RAW | EVENT_SECTION_BREAKPOINT | EVENT_SECTION_TRACEPOINT |
-			EVENT_SECTION_SDT,
-	OUR_SECTIONS = PERF_SECTIONS | EVENT_SECTION_PROVIDER | EVENT_SECTION_TRACER | EVENT_SECTION_METRIC,
+	PERF_SECTIONS = EVENT_SECTION_HARDWARE | EVENT_SECTION_SOFTWARE | EVENT_SECTION_TOOL |
+			EVENT_SECTION_CACHE | EVENT_SECTION_PMU | EVENT_SECTION_RAW |
+			EVENT_SECTION_BREAKPOINT | EVENT_SECTION_TRACEPOINT | EVENT_SECTION_SDT,
+	OUR_SECTIONS = PERF_SECTIONS | EVENT_SECTION_PROVIDER | EVENT_SECTION_TRACER |
+		       EVENT_SECTION_METRIC,
 	GLOB_SECTIONS = OUR_SECTIONS | EVENT_SECTION_VENDOR,
 };
 
@@ -107,7 +108,9 @@ static void print_fields(struct list_state *s, const struct tracing_event *t)
 	strbuf_init(&path);
 	strbuf_init(&text);
 	strbuf_printf(&path, "events/%s/%s/format", t->system, t->name);
-	const char *at = tracing_read(&s->env.tracing, strbuf_cstr(&path), &text) == 0 ? strbuf_cstr(&text) : "";
+	const char *at = tracing_read(&s->env.tracing, strbuf_cstr(&path), &text) == 0
+				 ? strbuf_cstr(&text)
+				 : "";
 	while ((at = strstr(at, "field:"))) {
 		at += strlen("field:");
 		size_t len = strcspn(at, ";\n");
@@ -126,7 +129,7 @@ static void print_formats(struct list_state *s, const struct pmu *p)
 	struct pmu *own = pmu_find(&s->env.pmus, p->name, strlen(p->name));
 	if (!own || pmu_load_formats(&s->env.pmus, own) < 0)
 		return;
-	vec_for_each(&own->formats, f)
+	vec_for_each (&own->formats, f)
 		strbuf_printf(&s->app->out, "       %s=  %s\n", f->name, f->text);
 }
 
@@ -135,19 +138,22 @@ static void print_vendor(struct list_state *s, const struct vendor_event *v)
 {
 	struct strbuf *out = &s->app->out;
 	strbuf_printf(out,
-		      "#-----------------------------\nIDX\t : %d\nPMU name : %s (%s)\nName     : %s\nEquiv\t : %s\nFlags    : %s\n"
+		      "#-----------------------------\nIDX\t : %d\nPMU name : %s (%s)\nName     : "
+		      "%s\nEquiv\t : %s\nFlags    : %s\n"
 		      "Desc     : %s\nCode     : 0x%llx\n",
-		      v->idx, v->pmu, v->pmu_about, v->name, v->equiv ? v->equiv : "None", v->precise ? "[precise]" : "None",
-		      v->about, (unsigned long long)v->code);
+		      v->idx, v->pmu, v->pmu_about, v->name, v->equiv ? v->equiv : "None",
+		      v->precise ? "[precise]" : "None", v->about, (unsigned long long)v->code);
 	u32 umasks = 0, modifs = 0;
 	for (u32 i = 0; i < v->nr_attrs; i++) {
 		const struct vendor_attr *a = &v->attrs[i];
 		if (a->is_umask)
-			strbuf_printf(out, "Umask-%02u : 0x%02llx : PMU : [%s] : %s : %s\n", umasks++, (unsigned long long)a->code,
-				      a->name, a->is_default ? "[default]" : "None", a->about);
+			strbuf_printf(out, "Umask-%02u : 0x%02llx : PMU : [%s] : %s : %s\n",
+				      umasks++, (unsigned long long)a->code, a->name,
+				      a->is_default ? "[default]" : "None", a->about);
 		else
-			strbuf_printf(out, "Modif-%02u : 0x%02llx : PMU : [%s] : %s (%s)\n", modifs++, (unsigned long long)a->code,
-				      a->name, a->about, a->type);
+			strbuf_printf(out, "Modif-%02u : 0x%02llx : PMU : [%s] : %s (%s)\n",
+				      modifs++, (unsigned long long)a->code, a->name, a->about,
+				      a->type);
 	}
 }
 
@@ -168,7 +174,7 @@ static void print_metric(struct list_state *s, const struct event_entry *e)
 static void print_more(struct list_state *s, const struct event_entry *e, bool verbose)
 {
 	struct strbuf *out = &s->app->out;
-	if (s->o->details && e->terms) {
+	if (s->o->details && e->terms && e->pmu) {
 		strbuf_printf(out, "        %s/%s/", e->pmu->name, e->terms);
 		if (e->unit)
 			strbuf_printf(out, "  %g %s", e->scale, e->unit);
@@ -180,7 +186,8 @@ static void print_more(struct list_state *s, const struct event_entry *e, bool v
 		strbuf_printf(out, "       [%s]\n", e->about);
 	if (e->tracepoint)
 		print_fields(s, e->tracepoint);
-	if (e->section == EVENT_SECTION_PMU || (e->section == EVENT_SECTION_RAW && e->pmu && *e->name != 'r'))
+	if (e->section == EVENT_SECTION_PMU ||
+	    (e->section == EVENT_SECTION_RAW && e->pmu && *e->name != 'r'))
 		print_formats(s, e->pmu);
 }
 
@@ -190,10 +197,10 @@ static int text_entry(struct list_state *s, const struct event_entry *e)
 	bool verbose = s->app->verbose || s->o->long_desc;
 	begin_section(s, e);
 	if (!e->name) {
-		const char *what = e->section == EVENT_SECTION_TRACEPOINT ? "Tracepoints" :
-				   e->section == EVENT_SECTION_VENDOR	  ? "Vendor events" :
-				   e->section == EVENT_SECTION_FUNCTION	  ? "Functions" :
-									    "Tracers";
+		const char *what = e->section == EVENT_SECTION_TRACEPOINT ? "Tracepoints"
+				   : e->section == EVENT_SECTION_VENDOR	  ? "Vendor events"
+				   : e->section == EVENT_SECTION_FUNCTION ? "Functions"
+									  : "Tracers";
 		strbuf_printf(out, "  [ %s not available: %s ]\n", what, e->why);
 		return 0;
 	}
@@ -248,7 +255,7 @@ static int json_entry(struct list_state *s, const struct event_entry *e)
 		if (e->metric->unit)
 			json_put_str(j, "ScaleUnit", e->metric->unit);
 	}
-	if (e->terms) {
+	if (e->terms && e->pmu) {
 		struct strbuf t;
 		strbuf_init(&t);
 		strbuf_printf(&t, "%s/%s/", e->pmu->name, e->terms);
@@ -283,13 +290,15 @@ static int on_entry(void *ctx, const struct event_entry *e)
 		return 0;
 	/* perf shows only what can be opened; the two raw forms always. */
 	bool form = e->section == EVENT_SECTION_RAW || !e->name;
-	if (!e->available && !s->o->all && !s->app->json && !form && e->section != EVENT_SECTION_VENDOR)
+	if (!e->available && !s->o->all && !s->app->json && !form &&
+	    e->section != EVENT_SECTION_VENDOR)
 		return 0;
 	s->nr++;
 	if (s->app->json)
 		return json_entry(s, e);
 	if (s->o->raw_dump) {
-		if (e->name && e->section != EVENT_SECTION_RAW && e->section != EVENT_SECTION_BREAKPOINT)
+		if (e->name && e->section != EVENT_SECTION_RAW &&
+		    e->section != EVENT_SECTION_BREAKPOINT)
 			strbuf_printf(&s->app->out, "%s ", e->name);
 		return 0;
 	}
@@ -376,7 +385,9 @@ static int list_word(struct list_state *s, struct event_query *q, const char *wo
 		q->glob = text;
 		if (s->as_perf) /* perf looks at the events' names only, not at their systems' */
 			q->event_glob = text;
-		q->sections = double_colon ? EVENT_SECTION_VENDOR : s->as_perf ? PERF_SECTIONS : GLOB_SECTIONS;
+		q->sections = double_colon ? EVENT_SECTION_VENDOR
+			      : s->as_perf ? PERF_SECTIONS
+					   : GLOB_SECTIONS;
 	}
 	int err = event_catalog(&s->env, q, on_entry, s);
 	free(text);
@@ -401,7 +412,9 @@ static int list_run(struct app *app, void *opts, int argc, char **argv)
 	struct list_state s = { .app = app, .o = o, .as_perf = !strcmp(app->prog, "perf") };
 	struct metric_set metrics;
 	char home[4096];
-	struct event_query q = { .try_open = o->root ? NULL : try_open, .metrics = &metrics, .all_vendors = o->all,
+	struct event_query q = { .try_open = o->root ? NULL : try_open,
+				 .metrics = &metrics,
+				 .all_vendors = o->all,
 				 .build_id_dir = build_id_dir(home, sizeof(home)) };
 	metric_set_init(&metrics);
 	int err = event_env_open(&s.env, o->root ? o->root : "");
@@ -409,7 +422,8 @@ static int list_run(struct app *app, void *opts, int argc, char **argv)
 		err = o->metrics ? read_metrics(&s, o->metrics, &metrics) : 0;
 		bool titled = !app->json && !app->wide && !o->raw_dump;
 		if (err == 0 && titled)
-			strbuf_str(&app->out, "\nList of pre-defined events (to be used in -e or -M):\n\n");
+			strbuf_str(&app->out,
+				   "\nList of pre-defined events (to be used in -e or -M):\n\n");
 		if (app->json) {
 			json_begin(&s.json, &app->out, JSON_PRETTY);
 			json_array(&s.json);
@@ -429,31 +443,39 @@ static int list_run(struct app *app, void *opts, int argc, char **argv)
 	if (err < 0)
 		return app_fail(app, err);
 	if (!s.nr && argc && !s.as_perf && !app->json)
-		diag_note(&app->diag, "nothing here is called so; --all also shows what this machine cannot do");
+		diag_note(
+			&app->diag,
+			"nothing here is called so; --all also shows what this machine cannot do");
 	return APP_DONE;
 }
 
 static const struct opt list_rows[] = {
-	OPT_FLAG('a', "all", struct list_opts, all, "Also what this machine cannot do, with the reason; libpfm: all CPUs"),
-	OPT_FLAG(0, "details", struct list_opts, details, "How names are encoded; libpfm's names with codes and umasks"),
+	OPT_FLAG('a', "all", struct list_opts, all,
+		 "Also what this machine cannot do, with the reason; libpfm: all CPUs"),
+	OPT_FLAG(0, "details", struct list_opts, details,
+		 "How names are encoded; libpfm's names with codes and umasks"),
 	OPT_FLAG('d', "desc", struct list_opts, desc, "Descriptions (on)"),
 	OPT_FLAG(0, "no-desc", struct list_opts, no_desc, "No descriptions"),
-	OPT_FLAG(0, "long-desc", struct list_opts, long_desc, "Same as -v: fields of tracepoints, terms of PMUs"),
+	OPT_FLAG(0, "long-desc", struct list_opts, long_desc,
+		 "Same as -v: fields of tracepoints, terms of PMUs"),
 	OPT_STR(0, "unit", struct list_opts, unit, "PMU", "Only events of this PMU"),
-	OPT_STR(0, "metrics", struct list_opts, metrics, "FILE", "Also the metrics of this file (NAME = EXPRESSION)"),
+	OPT_STR(0, "metrics", struct list_opts, metrics, "FILE",
+		"Also the metrics of this file (NAME = EXPRESSION)"),
 	OPT_STR(0, "cputype", struct list_opts, unit, "PMU", "Same as --unit", .hidden = true),
-	OPT_FLAG(0, "raw-dump", struct list_opts, raw_dump, "Names only, in one line", .hidden = true),
+	OPT_FLAG(0, "raw-dump", struct list_opts, raw_dump, "Names only, in one line",
+		 .hidden = true),
 	OPT_FLAG(0, "deprecated", struct list_opts, deprecated, "Accepted", .hidden = true),
 	OPT_FLAG(0, "debug", struct list_opts, debug, "Accepted", .hidden = true),
-	OPT_STR(0, "sysroot", struct list_opts, root, "DIR", "Look at another machine's sysfs and tracefs below DIR",
-		.hidden = true),
+	OPT_STR(0, "sysroot", struct list_opts, root, "DIR",
+		"Look at another machine's sysfs and tracefs below DIR", .hidden = true),
 	OPT_END(),
 };
 
 static const struct opt_example list_examples[] = {
 	{ "list", "everything that can be observed here" },
 	{ "list 'sched:*switch*' -v", "tracepoints by pattern, with their fields" },
-	{ "list hw cache --all", "generic hardware events, also those this machine has not, and why" },
+	{ "list hw cache --all",
+	  "generic hardware events, also those this machine has not, and why" },
 	{ "list pfm --details", "the CPU vendor's event names, with codes and umasks" },
 	{ "list -v pmu", "events of PMUs and the terms they take" },
 	{ 0 },
@@ -463,8 +485,11 @@ const struct command command_list = {
 	.name = "list",
 	.group = "About the machine and sonde",
 	.summary = "list what can be observed here",
-	.usage = "[OPTIONS] [hw|sw|cache|tool|pmu|raw|tracepoint|sdt|probe|tracer|metric|pfm|function|GLOB]...",
-	.about = "A word that is not a kind is looked for in all names; SYSTEM:EVENT in tracepoints only.",
+	.usage = "[OPTIONS] "
+		 "[hw|sw|cache|tool|pmu|raw|tracepoint|sdt|probe|tracer|metric|pfm|function|GLOB].."
+		 ".",
+	.about = "A word that is not a kind is looked for in all names; SYSTEM:EVENT in "
+		 "tracepoints only.",
 	.examples = list_examples,
 	.opts = list_rows,
 	.opts_size = sizeof(struct list_opts),

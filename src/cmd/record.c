@@ -158,7 +158,7 @@ static int resolve_events(struct session *s)
 	u32 first = 0;
 	vec_for_each (&s->o->words.list, w) {
 		u32 before = (u32)s->events.events.nr;
-		err = w->filter ? event_list_filter(&s->events, first, w->text, d)
+		err = w->filter ? event_list_filter(&s->events, &s->env, first, w->text, d)
 				: event_list_add(&s->events, &s->env, w->text, EVENT_USE_SAMPLE, d);
 		if (err)
 			return err;

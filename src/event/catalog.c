@@ -2,7 +2,7 @@
 
 #include "base/glob.h"
 #include "event/print.h"
-#include "event/probe_elf.h"
+#include "image/buildid.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -56,13 +56,17 @@ static const char *why_of(int err)
 static void try(const struct walker *w, u32 type, u64 config, struct event_entry *e)
 {
 	struct pmu *core = pmu_next_core(&w->env->pmus, NULL);
-	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config, .disabled = 1 };
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = type, .config = config, .disabled = 1
+	};
 	if (!w->q->try_open) {
-		e->available = core || (type != PERF_TYPE_HARDWARE && type != PERF_TYPE_HW_CACHE && type != PERF_TYPE_RAW);
+		e->available = core || (type != PERF_TYPE_HARDWARE && type != PERF_TYPE_HW_CACHE &&
+					type != PERF_TYPE_RAW);
 		e->why = e->available ? NULL : "no CPU PMU";
 		return;
 	}
-	if (core && pmu_next_core(&w->env->pmus, core) && (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE))
+	if (core && pmu_next_core(&w->env->pmus, core) &&
+	    (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE))
 		attr.config |= (u64)core->type << PERF_PMU_TYPE_SHIFT;
 	int err = w->q->try_open(w->q->ctx, &attr);
 	e->available = err == 0;
@@ -73,11 +77,12 @@ static void try(const struct walker *w, u32 type, u64 config, struct event_entry
 
 static int legacy_cmp(const void *a, const void *b)
 {
-	return strcmp((*(const struct legacy_event *const *)a)->name, (*(const struct legacy_event *const *)b)->name);
+	return strcmp((*(const struct legacy_event *const *)a)->name,
+		      (*(const struct legacy_event *const *)b)->name);
 }
 
-static int walk_legacy(const struct walker *w, enum event_section section, const struct legacy_event *(*table)(size_t *),
-		       u32 type)
+static int walk_legacy(const struct walker *w, enum event_section section,
+		       const struct legacy_event *(*table)(size_t *), u32 type)
 {
 	const struct legacy_event *sorted[32];
 	size_t nr;
@@ -89,8 +94,11 @@ static int walk_legacy(const struct walker *w, enum event_section section, const
 		qsort(sorted, nr, sizeof(sorted[0]), legacy_cmp);
 	int err = 0;
 	for (size_t i = 0; i < nr && err >= 0; i++) {
-		struct event_entry e = { .section = section, .name = sorted[i]->name, .alias = sorted[i]->alias,
-					 .about = sorted[i]->about, .available = true };
+		struct event_entry e = { .section = section,
+					 .name = sorted[i]->name,
+					 .alias = sorted[i]->alias,
+					 .about = sorted[i]->about,
+					 .available = true };
 		if (!wanted(w, e.name, e.alias))
 			continue;
 		if (section != EVENT_SECTION_TOOL)
@@ -116,7 +124,8 @@ static int walk_cache(const struct walker *w)
 	int err = 0;
 	for (size_t i = 0; i < nr && err >= 0; i++) {
 		struct event_entry e = { .section = EVENT_SECTION_CACHE, .name = names[i] };
-		if (!wanted(w, names[i], NULL) || cache_event_parse(names[i], strlen(names[i]), &config) < 0)
+		if (!wanted(w, names[i], NULL) ||
+		    cache_event_parse(names[i], strlen(names[i]), &config) < 0)
 			continue;
 		try(w, PERF_TYPE_HW_CACHE, config, &e);
 		err = w->fn(w->ctx, &e);
@@ -169,8 +178,10 @@ static int walk_raw(const struct walker *w)
 		struct event_entry e = {
 			.section = EVENT_SECTION_RAW,
 			.name = names[i],
-			.about = i ? "terms are the files of /sys/bus/event_source/devices/cpu/format" :
-				     "umask and event number of the vendor's manual: r13c is umask 01, event 3c",
+			.about = i ? "terms are the files of "
+				     "/sys/bus/event_source/devices/cpu/format"
+				   : "umask and event number of the vendor's manual: r13c is umask "
+				     "01, event 3c",
 			.pmu = core,
 			.available = core != NULL,
 			.why = core ? NULL : "no CPU PMU",
@@ -184,7 +195,9 @@ static int walk_raw(const struct walker *w)
 
 static int walk_breakpoint(const struct walker *w)
 {
-	struct event_entry e = { .section = EVENT_SECTION_BREAKPOINT, .name = "mem:<addr>[/len][:access]", .available = true,
+	struct event_entry e = { .section = EVENT_SECTION_BREAKPOINT,
+				 .name = "mem:<addr>[/len][:access]",
+				 .available = true,
 				 .about = "reads (r), writes (w) or execution (x) of an address" };
 	return w->q->glob ? 0 : w->fn(w->ctx, &e);
 }
@@ -196,9 +209,12 @@ static int walk_tracepoints(const struct walker *w)
 	if (err == -EACCES || err == -EPERM)
 		return emit_missing(w, EVENT_SECTION_TRACEPOINT, "Permission denied");
 	if (err == -ENOENT)
-		return w->q->system_glob ? 0 : emit_missing(w, EVENT_SECTION_TRACEPOINT, "tracefs is not mounted");
+		return w->q->system_glob ? 0
+					 : emit_missing(w, EVENT_SECTION_TRACEPOINT,
+							"tracefs is not mounted");
 	if (err < 0)
-		return err == -ENOMEM ? err : emit_missing(w, EVENT_SECTION_TRACEPOINT, strerror(-err));
+		return err == -ENOMEM ? err
+				      : emit_missing(w, EVENT_SECTION_TRACEPOINT, strerror(-err));
 	struct strbuf full;
 	strbuf_init(&full);
 	for (size_t i = 0; i < l.items.nr && err >= 0; i++) {
@@ -206,8 +222,10 @@ static int walk_tracepoints(const struct walker *w)
 		strbuf_str(&full, l.items.at[i].system);
 		strbuf_char(&full, ':');
 		strbuf_str(&full, l.items.at[i].name);
-		struct event_entry e = { .section = EVENT_SECTION_TRACEPOINT, .name = strbuf_cstr(&full),
-					 .tracepoint = &l.items.at[i], .available = true };
+		struct event_entry e = { .section = EVENT_SECTION_TRACEPOINT,
+					 .name = strbuf_cstr(&full),
+					 .tracepoint = &l.items.at[i],
+					 .available = true };
 		err = emit(w, &e);
 	}
 	strbuf_done(&full);
@@ -244,7 +262,8 @@ static int sdt_read(struct sdt_names *n, int dir, const char *file)
 		struct sdt_name *to = vec_push(&n->items);
 		if (!to)
 			err = -ENOMEM;
-		else if (!(to->name = arena_strndup(&n->arena, line + 1, strcspn(line + 1, "=@ \t\n"))) ||
+		else if (!(to->name = arena_strndup(&n->arena, line + 1,
+						    strcspn(line + 1, "=@ \t\n"))) ||
 			 !(to->file = arena_strdup(&n->arena, file)))
 			err = -ENOMEM;
 	}
@@ -258,7 +277,7 @@ static int sdt_read(struct sdt_names *n, int dir, const char *file)
  */
 static bool sdt_file_of(int dir, const char *entry, char *buf, size_t size)
 {
-	char link[1024], id[PROBE_ELF_ID_HEX];
+	char link[1024], id[BUILDID_TEXT];
 	ssize_t n = readlinkat(dir, entry, link, sizeof(link) - 1);
 	if (n <= 0)
 		return false;
@@ -270,7 +289,14 @@ static bool sdt_file_of(int dir, const char *entry, char *buf, size_t size)
 		return false;
 	*slash = '\0';
 	(void)snprintf(buf, size, "/%s", start);
-	if (probe_elf_build_id(buf, id) < 0 || strcmp(id, slash + 1))
+	struct elfimg e;
+	struct buildid have;
+	if (elfimg_open(&e, buf) < 0)
+		return false;
+	bool same = buildid_of_image(&e, &have) == 0 && buildid_text(&have, id) &&
+		    !strcmp(id, slash + 1);
+	elfimg_close(&e);
+	if (!same)
 		return false;
 	(void)snprintf(buf, size, "/%s(%.12s)", start, id);
 	return true;
@@ -286,7 +312,8 @@ static int sdt_walk_dir(struct sdt_names *n, int parent, const char *name, int d
 		/* Reading the list is cheaper than the file: an empty one needs no look at it. */
 		struct stat st;
 		int err = 0;
-		if (fstatat(fd, "probes", &st, 0) == 0 && st.st_size > 0 && sdt_file_of(parent, name, file, sizeof(file)))
+		if (fstatat(fd, "probes", &st, 0) == 0 && st.st_size > 0 &&
+		    sdt_file_of(parent, name, file, sizeof(file)))
 			err = sdt_read(n, fd, file);
 		(void)close(fd);
 		return err;
@@ -308,7 +335,11 @@ static int sdt_cmp(const void *a, const void *b)
 {
 	const struct sdt_name *x = a, *y = b;
 	int c = strcmp(x->name, y->name);
-	return c ? c : strcmp(x->file, y->file);
+	if (c)
+		return c;
+	/* Of one name by build id, as perf has them. */
+	const char *p = strrchr(x->file, '('), *q = strrchr(y->file, '(');
+	return p && q ? strcmp(p, q) : strcmp(x->file, y->file);
 }
 
 static bool sdt_wanted(const struct walker *w, const char *name)
@@ -339,14 +370,17 @@ static int walk_sdt(const struct walker *w)
 	strbuf_init(&full);
 	for (size_t i = 0; i < n.items.nr && err >= 0; i++) {
 		const struct sdt_name *it = &n.items.at[i];
-		bool again = i && !strcmp(it->name, it[-1].name), more = i + 1 < n.items.nr && !strcmp(it->name, it[1].name);
+		bool again = i && !strcmp(it->name, it[-1].name),
+		     more = i + 1 < n.items.nr && !strcmp(it->name, it[1].name);
 		if ((again && !strcmp(it->file, it[-1].file)) || !sdt_wanted(w, it->name))
 			continue;
 		strbuf_reset(&full);
 		strbuf_str(&full, it->name);
 		if (again || more)
 			strbuf_printf(&full, "@%s", it->file);
-		struct event_entry e = { .section = EVENT_SECTION_SDT, .name = strbuf_cstr(&full), .available = true };
+		struct event_entry e = { .section = EVENT_SECTION_SDT,
+					 .name = strbuf_cstr(&full),
+					 .available = true };
 		err = emit(w, &e);
 	}
 	strbuf_done(&full);
@@ -364,10 +398,13 @@ static int walk_providers(const struct walker *w)
 	for (size_t i = 0; i < EVENT_KIND_NR && err >= 0; i++) {
 		if (!rows[i].prefix || i == EVENT_KIND_BREAKPOINT)
 			continue;
-		struct event_entry e = { .section = EVENT_SECTION_PROVIDER, .name = rows[i].form, .about = rows[i].about,
+		struct event_entry e = { .section = EVENT_SECTION_PROVIDER,
+					 .name = rows[i].form,
+					 .about = rows[i].about,
 					 .available = true };
 		bool kprobe = i == EVENT_KIND_KPROBE || i == EVENT_KIND_KRETPROBE;
-		bool uprobe = i == EVENT_KIND_UPROBE || i == EVENT_KIND_URETPROBE || i == EVENT_KIND_USDT;
+		bool uprobe =
+			i == EVENT_KIND_UPROBE || i == EVENT_KIND_URETPROBE || i == EVENT_KIND_USDT;
 		if (kprobe && !pmu_find(&w->env->pmus, "kprobe", 6))
 			e.why = "this kernel has no kprobes";
 		if (uprobe && !pmu_find(&w->env->pmus, "uprobe", 6))
@@ -379,14 +416,18 @@ static int walk_providers(const struct walker *w)
 }
 
 /* Words of a file of tracefs, one entry each. */
-static int walk_words(const struct walker *w, enum event_section section, const char *file, const char *stop)
+static int walk_words(const struct walker *w, enum event_section section, const char *file,
+		      const char *stop)
 {
 	struct strbuf s;
 	strbuf_init(&s);
 	int err = tracing_read(&w->env->tracing, file, &s);
 	if (err < 0) {
 		strbuf_done(&s);
-		return err == -ENOMEM ? err : emit_missing(w, section, err == -ENOENT ? "not in this kernel" : strerror(-err));
+		return err == -ENOMEM ? err
+				      : emit_missing(w, section,
+						     err == -ENOENT ? "not in this kernel"
+								    : strerror(-err));
 	}
 	if (!strbuf_cstr(&s)[0] || s.err) {
 		strbuf_done(&s);
@@ -398,7 +439,9 @@ static int walk_words(const struct walker *w, enum event_section section, const 
 		bool last = !at[len];
 		at[len] = '\0';
 		if (len) {
-			struct event_entry e = { .section = section, .name = at, .available = true };
+			struct event_entry e = { .section = section,
+						 .name = at,
+						 .available = true };
 			err = emit(w, &e);
 		}
 		at += len + !last;
@@ -414,15 +457,21 @@ static int walk_metrics(const struct walker *w)
 	int err = 0;
 	for (size_t i = 0; w->q->metrics && i < w->q->metrics->items.nr && err >= 0; i++) {
 		const struct metric *m = &w->q->metrics->items.at[i];
-		struct event_entry e = { .section = EVENT_SECTION_METRIC, .name = m->name, .about = m->about, .metric = m,
+		struct event_entry e = { .section = EVENT_SECTION_METRIC,
+					 .name = m->name,
+					 .about = m->about,
+					 .metric = m,
 					 .available = true };
 		err = emit(w, &e);
 	}
 	for (size_t i = 0; i < nr && err >= 0; i++) {
 		if (i && !strcmp(rows[i].name, rows[i - 1].name))
 			continue;
-		struct event_entry e = { .section = EVENT_SECTION_METRIC, .name = rows[i].name, .about = rows[i].about,
-					 .metric = &rows[i], .available = true };
+		struct event_entry e = { .section = EVENT_SECTION_METRIC,
+					 .name = rows[i].name,
+					 .about = rows[i].about,
+					 .metric = &rows[i],
+					 .available = true };
 		err = emit(w, &e);
 	}
 	return err;
@@ -433,59 +482,84 @@ static int vendor_entry(void *ctx, const struct vendor_event *v)
 	const struct walker *w = ctx;
 	char full[512];
 	(void)snprintf(full, sizeof(full), "%s::%s", v->pmu, v->name);
-	struct event_entry e = { .section = EVENT_SECTION_VENDOR, .name = full, .alias = v->name, .about = v->about, .vendor = v,
-				 .available = v->active, .why = v->active ? NULL : "another CPU's" };
+	struct event_entry e = { .section = EVENT_SECTION_VENDOR,
+				 .name = full,
+				 .alias = v->name,
+				 .about = v->about,
+				 .vendor = v,
+				 .available = v->active,
+				 .why = v->active ? NULL : "another CPU's" };
 	return emit(w, &e);
 }
 
 static int walk_vendor(const struct walker *w)
 {
 	int err = vendor_each(w->q->all_vendors, vendor_entry, (void *)w);
-	return err == -EOPNOTSUPP ? emit_missing(w, EVENT_SECTION_VENDOR, "built without libpfm4") : err;
+	return err == -EOPNOTSUPP ? emit_missing(w, EVENT_SECTION_VENDOR, "built without libpfm4")
+				  : err;
 }
 
-int event_catalog(struct event_env *env, const struct event_query *q, int (*fn)(void *, const struct event_entry *), void *ctx)
+static int walk_hardware(const struct walker *w)
+{
+	return walk_legacy(w, EVENT_SECTION_HARDWARE, legacy_hardware, PERF_TYPE_HARDWARE);
+}
+
+static int walk_software(const struct walker *w)
+{
+	return walk_legacy(w, EVENT_SECTION_SOFTWARE, legacy_software, PERF_TYPE_SOFTWARE);
+}
+
+static int walk_tool(const struct walker *w)
+{
+	return walk_legacy(w, EVENT_SECTION_TOOL, legacy_tool, 0);
+}
+
+static int walk_tracers(const struct walker *w)
+{
+	return walk_words(w, EVENT_SECTION_TRACER, "available_tracers", " \n");
+}
+
+static int walk_functions(const struct walker *w)
+{
+	return walk_words(w, EVENT_SECTION_FUNCTION, "available_filter_functions", "\n");
+}
+
+static const struct {
+	enum event_section section;
+	const char *word;
+	int (*walk)(const struct walker *w);
+} sections[] = {
+	{ EVENT_SECTION_HARDWARE, "Hardware event", walk_hardware },
+	{ EVENT_SECTION_SOFTWARE, "Software event", walk_software },
+	{ EVENT_SECTION_TOOL, "Tool event", walk_tool },
+	{ EVENT_SECTION_CACHE, "Hardware cache event", walk_cache },
+	{ EVENT_SECTION_PMU, "Kernel PMU event", walk_pmus },
+	{ EVENT_SECTION_RAW, "Raw hardware event descriptor", walk_raw },
+	{ EVENT_SECTION_BREAKPOINT, "Hardware breakpoint", walk_breakpoint },
+	{ EVENT_SECTION_TRACEPOINT, "Tracepoint event", walk_tracepoints },
+	{ EVENT_SECTION_SDT, "SDT event", walk_sdt },
+	{ EVENT_SECTION_PROVIDER, "Probe", walk_providers },
+	{ EVENT_SECTION_TRACER, "Tracer", walk_tracers },
+	{ EVENT_SECTION_METRIC, "Metric", walk_metrics },
+	{ EVENT_SECTION_VENDOR, "Vendor event", walk_vendor },
+	{ EVENT_SECTION_FUNCTION, "Kernel function", walk_functions },
+};
+
+int event_catalog(struct event_env *env, const struct event_query *q,
+		  int (*fn)(void *, const struct event_entry *), void *ctx)
 {
 	struct walker w = { .env = env, .q = q, .fn = fn, .ctx = ctx };
 	int err = 0;
-#define SECTION(bit, call)                                                                         \
-	if (err >= 0 && (q->sections & (bit)))                                                     \
-	err = (call)
-	SECTION(EVENT_SECTION_HARDWARE, walk_legacy(&w, EVENT_SECTION_HARDWARE, legacy_hardware, PERF_TYPE_HARDWARE));
-	SECTION(EVENT_SECTION_SOFTWARE, walk_legacy(&w, EVENT_SECTION_SOFTWARE, legacy_software, PERF_TYPE_SOFTWARE));
-	SECTION(EVENT_SECTION_TOOL, walk_legacy(&w, EVENT_SECTION_TOOL, legacy_tool, 0));
-	SECTION(EVENT_SECTION_CACHE, walk_cache(&w));
-	SECTION(EVENT_SECTION_PMU, walk_pmus(&w));
-	SECTION(EVENT_SECTION_RAW, walk_raw(&w));
-	SECTION(EVENT_SECTION_BREAKPOINT, walk_breakpoint(&w));
-	SECTION(EVENT_SECTION_TRACEPOINT, walk_tracepoints(&w));
-	SECTION(EVENT_SECTION_SDT, walk_sdt(&w));
-	SECTION(EVENT_SECTION_PROVIDER, walk_providers(&w));
-	SECTION(EVENT_SECTION_TRACER, walk_words(&w, EVENT_SECTION_TRACER, "available_tracers", " \n"));
-	SECTION(EVENT_SECTION_METRIC, walk_metrics(&w));
-	SECTION(EVENT_SECTION_VENDOR, walk_vendor(&w));
-	SECTION(EVENT_SECTION_FUNCTION, walk_words(&w, EVENT_SECTION_FUNCTION, "available_filter_functions", "\n"));
-#undef SECTION
+	for (size_t i = 0; i < ARRAY_SIZE(sections) && err >= 0; i++)
+		if (q->sections & sections[i].section)
+			err = sections[i].walk(&w);
 	return min(err, 0);
 }
 
 const char *event_section_word(enum event_section s)
 {
-	switch (s) {
-	case EVENT_SECTION_HARDWARE: return "Hardware event";
-	case EVENT_SECTION_SOFTWARE: return "Software event";
-	case EVENT_SECTION_TOOL: return "Tool event";
-	case EVENT_SECTION_CACHE: return "Hardware cache event";
-	case EVENT_SECTION_PMU: return "Kernel PMU event";
-	case EVENT_SECTION_RAW: return "Raw hardware event descriptor";
-	case EVENT_SECTION_BREAKPOINT: return "Hardware breakpoint";
-	case EVENT_SECTION_TRACEPOINT: return "Tracepoint event";
-	case EVENT_SECTION_SDT: return "SDT event";
-	case EVENT_SECTION_PROVIDER: return "Probe";
-	case EVENT_SECTION_TRACER: return "Tracer";
-	case EVENT_SECTION_METRIC: return "Metric";
-	case EVENT_SECTION_VENDOR: return "Vendor event";
-	case EVENT_SECTION_FUNCTION: return "Kernel function";
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
+		if (sections[i].section == s)
+			return sections[i].word;
 	return "Event";
 }

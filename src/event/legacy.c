@@ -7,11 +7,15 @@
 #include <strings.h>
 
 static const struct legacy_event hardware[] = {
-	{ "cpu-cycles", "cycles", PERF_COUNT_HW_CPU_CYCLES, "core cycles; they follow the clock frequency" },
+	{ "cpu-cycles", "cycles", PERF_COUNT_HW_CPU_CYCLES,
+	  "core cycles; they follow the clock frequency" },
 	{ "instructions", NULL, PERF_COUNT_HW_INSTRUCTIONS, "retired instructions" },
-	{ "cache-references", NULL, PERF_COUNT_HW_CACHE_REFERENCES, "accesses of the last-level cache, mostly" },
-	{ "cache-misses", NULL, PERF_COUNT_HW_CACHE_MISSES, "misses of the last-level cache, mostly" },
-	{ "branch-instructions", "branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "retired branch instructions" },
+	{ "cache-references", NULL, PERF_COUNT_HW_CACHE_REFERENCES,
+	  "accesses of the last-level cache, mostly" },
+	{ "cache-misses", NULL, PERF_COUNT_HW_CACHE_MISSES,
+	  "misses of the last-level cache, mostly" },
+	{ "branch-instructions", "branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+	  "retired branch instructions" },
 	{ "branch-misses", NULL, PERF_COUNT_HW_BRANCH_MISSES, "mispredicted branch instructions" },
 	{ "bus-cycles", NULL, PERF_COUNT_HW_BUS_CYCLES, "bus cycles" },
 	{ "stalled-cycles-frontend", "idle-cycles-frontend", PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
@@ -22,18 +26,23 @@ static const struct legacy_event hardware[] = {
 };
 
 static const struct legacy_event software[] = {
-	{ "cpu-clock", NULL, PERF_COUNT_SW_CPU_CLOCK, "time on the CPU, by its high-resolution timer" },
+	{ "cpu-clock", NULL, PERF_COUNT_SW_CPU_CLOCK,
+	  "time on the CPU, by its high-resolution timer" },
 	{ "task-clock", NULL, PERF_COUNT_SW_TASK_CLOCK, "time the task ran" },
 	{ "page-faults", "faults", PERF_COUNT_SW_PAGE_FAULTS, "page faults" },
 	{ "context-switches", "cs", PERF_COUNT_SW_CONTEXT_SWITCHES, "context switches" },
 	{ "cpu-migrations", "migrations", PERF_COUNT_SW_CPU_MIGRATIONS, "moves to another CPU" },
-	{ "minor-faults", NULL, PERF_COUNT_SW_PAGE_FAULTS_MIN, "page faults without reading from disk" },
+	{ "minor-faults", NULL, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+	  "page faults without reading from disk" },
 	{ "major-faults", NULL, PERF_COUNT_SW_PAGE_FAULTS_MAJ, "page faults that read from disk" },
-	{ "alignment-faults", NULL, PERF_COUNT_SW_ALIGNMENT_FAULTS, "unaligned accesses the kernel fixed" },
-	{ "emulation-faults", NULL, PERF_COUNT_SW_EMULATION_FAULTS, "instructions the kernel emulated" },
+	{ "alignment-faults", NULL, PERF_COUNT_SW_ALIGNMENT_FAULTS,
+	  "unaligned accesses the kernel fixed" },
+	{ "emulation-faults", NULL, PERF_COUNT_SW_EMULATION_FAULTS,
+	  "instructions the kernel emulated" },
 	{ "dummy", NULL, PERF_COUNT_SW_DUMMY, "counts nothing; carries side-band records" },
 	{ "bpf-output", NULL, PERF_COUNT_SW_BPF_OUTPUT, "what BPF programs write into the ring" },
-	{ "cgroup-switches", NULL, PERF_COUNT_SW_CGROUP_SWITCHES, "switches to a task of another cgroup" },
+	{ "cgroup-switches", NULL, PERF_COUNT_SW_CGROUP_SWITCHES,
+	  "switches to a task of another cgroup" },
 };
 
 static const struct legacy_event tool[] = {
@@ -60,7 +69,8 @@ const struct legacy_event *legacy_tool(size_t *nr)
 	return tool;
 }
 
-const struct legacy_event *legacy_find(const struct legacy_event *rows, size_t nr, const char *s, size_t len)
+const struct legacy_event *legacy_find(const struct legacy_event *rows, size_t nr, const char *s,
+				       size_t len)
 {
 	for (size_t i = 0; i < nr; i++)
 		if ((!strncmp(rows[i].name, s, len) && !rows[i].name[len]) ||
@@ -77,10 +87,13 @@ static const struct {
 	const char *names[6]; /* the canonical one first */
 	u32 ops;
 } caches[PERF_COUNT_HW_CACHE_MAX] = {
-	[PERF_COUNT_HW_CACHE_L1D] = { { "L1-dcache", "l1-d", "l1d", "L1-data" }, OP_READ | OP_WRITE | OP_PREFETCH },
-	[PERF_COUNT_HW_CACHE_L1I] = { { "L1-icache", "l1-i", "l1i", "L1-instruction" }, OP_READ | OP_PREFETCH },
+	[PERF_COUNT_HW_CACHE_L1D] = { { "L1-dcache", "l1-d", "l1d", "L1-data" },
+				      OP_READ | OP_WRITE | OP_PREFETCH },
+	[PERF_COUNT_HW_CACHE_L1I] = { { "L1-icache", "l1-i", "l1i", "L1-instruction" },
+				      OP_READ | OP_PREFETCH },
 	[PERF_COUNT_HW_CACHE_LL] = { { "LLC", "L2" }, OP_READ | OP_WRITE | OP_PREFETCH },
-	[PERF_COUNT_HW_CACHE_DTLB] = { { "dTLB", "d-tlb", "Data-TLB" }, OP_READ | OP_WRITE | OP_PREFETCH },
+	[PERF_COUNT_HW_CACHE_DTLB] = { { "dTLB", "d-tlb", "Data-TLB" },
+				       OP_READ | OP_WRITE | OP_PREFETCH },
 	[PERF_COUNT_HW_CACHE_ITLB] = { { "iTLB", "i-tlb", "Instruction-TLB" }, OP_READ },
 	[PERF_COUNT_HW_CACHE_BPU] = { { "branch", "branches", "bpu", "btb", "bpc" }, OP_READ },
 	[PERF_COUNT_HW_CACHE_NODE] = { { "node" }, OP_READ | OP_WRITE | OP_PREFETCH },
@@ -89,7 +102,8 @@ static const struct {
 static const char *const ops[PERF_COUNT_HW_CACHE_OP_MAX][5] = {
 	[PERF_COUNT_HW_CACHE_OP_READ] = { "load", "loads", "read" },
 	[PERF_COUNT_HW_CACHE_OP_WRITE] = { "store", "stores", "write" },
-	[PERF_COUNT_HW_CACHE_OP_PREFETCH] = { "prefetch", "prefetches", "speculative-read", "speculative-load" },
+	[PERF_COUNT_HW_CACHE_OP_PREFETCH] = { "prefetch", "prefetches", "speculative-read",
+					      "speculative-load" },
 };
 
 static const char *const results[PERF_COUNT_HW_CACHE_RESULT_MAX][5] = {
@@ -103,7 +117,8 @@ static size_t match(const char *const *names, size_t nr, const char *s, size_t l
 	size_t best = 0;
 	for (size_t i = 0; i < nr && names[i]; i++) {
 		size_t n = strlen(names[i]);
-		if (n <= len && n > best && !strncasecmp(names[i], s, n) && (n == len || s[n] == '-'))
+		if (n <= len && n > best && !strncasecmp(names[i], s, n) &&
+		    (n == len || s[n] == '-'))
 			best = n;
 	}
 	return best;
@@ -167,7 +182,8 @@ int cache_event_name(u64 config, char *buf)
 	    !(caches[cache].ops & 1u << op))
 		return -EINVAL;
 	if (result == PERF_COUNT_HW_CACHE_RESULT_MISS)
-		(void)snprintf(buf, CACHE_NAME_MAX, "%s-%s-%s", caches[cache].names[0], ops[op][0], results[result][0]);
+		(void)snprintf(buf, CACHE_NAME_MAX, "%s-%s-%s", caches[cache].names[0], ops[op][0],
+			       results[result][0]);
 	else
 		(void)snprintf(buf, CACHE_NAME_MAX, "%s-%s", caches[cache].names[0], ops[op][1]);
 	return 0;

@@ -17,7 +17,8 @@ const struct legacy_event *legacy_hardware(size_t *nr);
 const struct legacy_event *legacy_software(size_t *nr);
 const struct legacy_event *legacy_tool(size_t *nr); /* config: enum event_tool */
 /* By name or alias, case matters; NULL: not in the table. */
-const struct legacy_event *legacy_find(const struct legacy_event *rows, size_t nr, const char *s, size_t len);
+const struct legacy_event *legacy_find(const struct legacy_event *rows, size_t nr, const char *s,
+				       size_t len);
 
 /*
  * "L1-dcache-load-misses", in any of perf's spellings (l1d-read-miss, LLC-misses-loads, dTLB), case free. 0: a cache event;

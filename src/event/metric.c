@@ -7,35 +7,75 @@
 
 /* A share of misses in percent, yellow, magenta and red as perf has them for caches and branches. */
 #define MISSES(n, ev, of, text)                                                                    \
-	{ .name = n, .event = ev, .expr = "100 * value / " of, .format = "%7.2f%%", .unit = text,  \
-	  .about = "misses per access, percent", .limits = { 20, 10, 5 } }
+	{                                                                                          \
+		.name = n, .event = ev, .expr = "100 * value / " of, .format = "%7.2f%%",          \
+		.unit = text, .about = "misses per access, percent", .limits = {                   \
+			20,                                                                        \
+			10,                                                                        \
+			5                                                                          \
+		}                                                                                  \
+	}
 
 static const struct metric builtin[] = {
-	{ .name = "cpus_utilized", .event = "task-clock", .expr = "value / elapsed_ns", .format = "%8.3f",
-	  .unit = "CPUs utilized", .about = "CPUs kept busy on average" },
-	{ .name = "cpus_utilized", .event = "cpu-clock", .expr = "value / elapsed_ns", .format = "%8.3f",
-	  .unit = "CPUs utilized", .about = "CPUs kept busy on average" },
-	{ .name = "cycles_ghz", .event = "cpu-cycles", .expr = "value / running_ns", .format = "%8.3f", .unit = "GHz",
+	{ .name = "cpus_utilized",
+	  .event = "task-clock",
+	  .expr = "value / elapsed_ns",
+	  .format = "%8.3f",
+	  .unit = "CPUs utilized",
+	  .about = "CPUs kept busy on average" },
+	{ .name = "cpus_utilized",
+	  .event = "cpu-clock",
+	  .expr = "value / elapsed_ns",
+	  .format = "%8.3f",
+	  .unit = "CPUs utilized",
+	  .about = "CPUs kept busy on average" },
+	{ .name = "cycles_ghz",
+	  .event = "cpu-cycles",
+	  .expr = "value / running_ns",
+	  .format = "%8.3f",
+	  .unit = "GHz",
 	  .about = "cycles per nanosecond on the CPU" },
-	{ .name = "insn_per_cycle", .event = "instructions", .expr = "value / cpu\\-cycles", .format = "%7.2f ",
-	  .unit = "insn per cycle", .about = "instructions retired per cycle" },
-	{ .name = "stalled_cycles_per_insn", .event = "instructions",
-	  .expr = "max(stalled\\-cycles\\-frontend, stalled\\-cycles\\-backend) / value", .format = "%7.2f ",
-	  .unit = "stalled cycles per insn", .about = "cycles lost per instruction", .new_line = true },
-	{ .name = "frontend_cycles_idle", .event = "stalled-cycles-frontend", .expr = "100 * value / cpu\\-cycles",
-	  .format = "%7.2f%%", .unit = "frontend cycles idle", .about = "cycles without an instruction to issue, percent",
+	{ .name = "insn_per_cycle",
+	  .event = "instructions",
+	  .expr = "value / cpu\\-cycles",
+	  .format = "%7.2f ",
+	  .unit = "insn per cycle",
+	  .about = "instructions retired per cycle" },
+	{ .name = "stalled_cycles_per_insn",
+	  .event = "instructions",
+	  .expr = "max(stalled\\-cycles\\-frontend, stalled\\-cycles\\-backend) / value",
+	  .format = "%7.2f ",
+	  .unit = "stalled cycles per insn",
+	  .about = "cycles lost per instruction",
+	  .new_line = true },
+	{ .name = "frontend_cycles_idle",
+	  .event = "stalled-cycles-frontend",
+	  .expr = "100 * value / cpu\\-cycles",
+	  .format = "%7.2f%%",
+	  .unit = "frontend cycles idle",
+	  .about = "cycles without an instruction to issue, percent",
 	  .limits = { 50, 30, 10 } },
-	{ .name = "backend_cycles_idle", .event = "stalled-cycles-backend", .expr = "100 * value / cpu\\-cycles",
-	  .format = "%7.2f%%", .unit = "backend cycles idle", .about = "cycles without an instruction to retire, percent",
+	{ .name = "backend_cycles_idle",
+	  .event = "stalled-cycles-backend",
+	  .expr = "100 * value / cpu\\-cycles",
+	  .format = "%7.2f%%",
+	  .unit = "backend cycles idle",
+	  .about = "cycles without an instruction to retire, percent",
 	  .limits = { 75, 50, 20 } },
 	MISSES("branch_miss_rate", "branch-misses", "branch\\-instructions", "of all branches"),
-	MISSES("l1_dcache_miss_rate", "L1-dcache-load-misses", "L1\\-dcache\\-loads", "of all L1-dcache accesses"),
-	MISSES("l1_icache_miss_rate", "L1-icache-load-misses", "L1\\-icache\\-loads", "of all L1-icache accesses"),
+	MISSES("l1_dcache_miss_rate", "L1-dcache-load-misses", "L1\\-dcache\\-loads",
+	       "of all L1-dcache accesses"),
+	MISSES("l1_icache_miss_rate", "L1-icache-load-misses", "L1\\-icache\\-loads",
+	       "of all L1-icache accesses"),
 	MISSES("llc_miss_rate", "LLC-load-misses", "LLC\\-loads", "of all LL-cache accesses"),
 	MISSES("dtlb_miss_rate", "dTLB-load-misses", "dTLB\\-loads", "of all dTLB cache accesses"),
 	MISSES("itlb_miss_rate", "iTLB-load-misses", "iTLB\\-loads", "of all iTLB cache accesses"),
-	{ .name = "cache_miss_rate", .event = "cache-misses", .expr = "100 * value / cache\\-references",
-	  .format = "%8.3f %%", .unit = "of all cache refs", .about = "misses per reference of the last-level cache, percent",
+	{ .name = "cache_miss_rate",
+	  .event = "cache-misses",
+	  .expr = "100 * value / cache\\-references",
+	  .format = "%8.3f %%",
+	  .unit = "of all cache refs",
+	  .about = "misses per reference of the last-level cache, percent",
 	  .limits = { 20, 10, 5 } },
 };
 
@@ -62,7 +102,8 @@ bool metric_is_event(const char *name, const struct event_desc *e)
 	case EVENT_KIND_HARDWARE: return name_is(legacy_hardware, low, name);
 	case EVENT_KIND_SOFTWARE: return name_is(legacy_software, e->attr.config, name);
 	case EVENT_KIND_TOOL: return name_is(legacy_tool, e->tool, name);
-	case EVENT_KIND_CACHE: return cache_event_parse(name, strlen(name), &config) == 0 && config == low;
+	case EVENT_KIND_CACHE:
+		return cache_event_parse(name, strlen(name), &config) == 0 && config == low;
 	default: break;
 	}
 	/* As written, modifiers aside. */
@@ -111,7 +152,8 @@ const char *metric_prog_next_event(const struct metric_prog *p, u32 *at)
 		const char *name = p->expr.idents.at[(*at)++];
 		if (!strcmp(name, "value") && p->metric->event)
 			return p->metric->event;
-		if (strcmp(name, "elapsed_ns") && strcmp(name, "value") && strcmp(name, "running_ns"))
+		if (strcmp(name, "elapsed_ns") && strcmp(name, "value") &&
+		    strcmp(name, "running_ns"))
 			return name;
 	}
 	return NULL;
@@ -132,7 +174,8 @@ static int eval_get(void *ctx, u32 ident, const char *name, struct expr_value *r
 	return err;
 }
 
-int metric_prog_eval(const struct metric_prog *p, int (*get)(void *ctx, const char *name, double *ret), void *ctx, double *ret)
+int metric_prog_eval(const struct metric_prog *p,
+		     int (*get)(void *ctx, const char *name, double *ret), void *ctx, double *ret)
 {
 	struct eval_ctx c = { .get = get, .ctx = ctx };
 	struct expr_env env = { .get = eval_get, .ctx = &c };
@@ -183,7 +226,8 @@ struct line {
 	const char *text; /* NUL-terminated copy */
 };
 
-static int line_error(const struct line *l, struct diag *d, size_t start, size_t len, const char *message)
+static int line_error(const struct line *l, struct diag *d, size_t start, size_t len,
+		      const char *message)
 {
 	(void)diag_error(d, -EINVAL, "%s:%u: %s", l->path, l->number, message);
 	diag_span(d, l->text, start, len);
@@ -209,7 +253,8 @@ static int check_expr(const struct line *l, size_t start, const char *expr, stru
 		expr_done(&e);
 	else if (err == -EINVAL && inner.items.nr)
 		err = line_error(l, d, start + inner.items.at[0].start, inner.items.at[0].len,
-				 inner.items.at[0].message ? inner.items.at[0].message : "not an expression");
+				 inner.items.at[0].message ? inner.items.at[0].message
+							   : "not an expression");
 	diag_done(&inner);
 	return err;
 }
@@ -234,12 +279,14 @@ static int parse_line(struct metric_set *s, const struct line *l, struct diag *d
 		return line_error(l, d, assign, 1, "the metric's name is missing");
 	for (size_t i = start; i < end; i++)
 		if (!isalnum((unsigned char)text[i]) && !strchr("_.-", text[i]))
-			return line_error(l, d, i, 1, "a metric's name has letters, digits, _ . and -");
+			return line_error(l, d, i, 1,
+					  "a metric's name has letters, digits, _ . and -");
 	struct metric m = { .name = arena_strndup(&s->arena, text + start, end - start) };
 	const char **fields[] = { &m.expr, &m.unit, &m.about };
 	size_t at = assign + 1, expr_start = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		size_t stop = i + 1 < ARRAY_SIZE(fields) ? at + strcspn(text + at, ";") : strlen(text);
+		size_t stop =
+			i + 1 < ARRAY_SIZE(fields) ? at + strcspn(text + at, ";") : strlen(text);
 		size_t from = at, to = stop;
 		trim(text, &from, &to);
 		if (i == 0 && from == to)

@@ -21,14 +21,15 @@ struct metric_limits {
 };
 
 struct metric {
-	const char *name;   /* "insn_per_cycle": for -M, JSON and `list` */
-	const char *event;  /* canonical name of the event it stands beside; NULL: of none */
+	const char *name; /* "insn_per_cycle": for -M, JSON and `list` */
+	const char *event; /* canonical name of the event it stands beside; NULL: of none */
 	const char *expr;
-	const char *format; /* of the number, with its blanks, as perf prints it; NULL for file metrics: "%8.2f" */
-	const char *unit;   /* what stands behind it: "insn per cycle" */
+	const char *
+		format; /* of the number, with its blanks, as perf prints it; NULL for file metrics: "%8.2f" */
+	const char *unit; /* what stands behind it: "insn per cycle" */
 	const char *about;
 	struct metric_limits limits;
-	bool new_line;      /* a row of its own below the event's */
+	bool new_line; /* a row of its own below the event's */
 };
 
 const struct metric *metric_builtin(size_t *nr);
@@ -44,7 +45,8 @@ void metric_set_done(struct metric_set *s);
  * Adds the metrics of a file's text; path is for messages. -EINVAL with a diag that points into the line; what was added
  * before the bad line stays.
  */
-int metric_set_parse(struct metric_set *s, const char *path, const char *text, struct diag *d) must_check;
+int metric_set_parse(struct metric_set *s, const char *path, const char *text,
+		     struct diag *d) must_check;
 /* By name: the set first (s may be NULL), then the built-in ones. NULL: not there. */
 const struct metric *metric_find(const struct metric_set *s, const char *name);
 
@@ -65,7 +67,8 @@ const char *metric_prog_next_event(const struct metric_prog *p, u32 *at);
  * get: the count that belongs to a name; 0, or -ENOENT: not counted. Returns 0; -ENOENT: a count is missing; -EDOM: a
  * division by 0, nothing to show.
  */
-int metric_prog_eval(const struct metric_prog *p, int (*get)(void *ctx, const char *name, double *ret), void *ctx,
+int metric_prog_eval(const struct metric_prog *p,
+		     int (*get)(void *ctx, const char *name, double *ret), void *ctx,
 		     double *ret) must_check;
 
 /* Whether an event of a formula ("cpu-cycles", "INST_RETIRED.ANY") is this one, whatever its spelling and modifiers. */

@@ -50,7 +50,8 @@ static bool ends_event(char c)
 
 static bool is_name_char(char c)
 {
-	return isalnum((unsigned char)c) || (c && strchr("_*?[].!-", c)) || (unsigned char)c >= 0x80;
+	return isalnum((unsigned char)c) || (c && strchr("_*?[].!-", c)) ||
+	       (unsigned char)c >= 0x80;
 }
 
 static struct event_span take_name(struct event_parser *p)
@@ -110,8 +111,11 @@ static const struct {
 	{ 'e', EVENT_MOD_EXCLUSIVE, NULL },
 	{ 'p', 0, NULL },
 	{ 'b', 0, "shared BPF counters (:b) are not supported: counters are opened for each run" },
-	{ 'R', 0, "retirement latency (:R) is not supported: it needs a second recording in the background" },
-	{ 'X', 0, "groups are never rearranged here, so :X has nothing to switch off: leave it out" },
+	{ 'R', 0,
+	  "retirement latency (:R) is not supported: it needs a second recording in the "
+	  "background" },
+	{ 'X', 0,
+	  "groups are never rearranged here, so :X has nothing to switch off: leave it out" },
 };
 
 static int mod_index(char c)
@@ -122,7 +126,8 @@ static int mod_index(char c)
 	return -1;
 }
 
-int event_parse_mods(const char *text, struct event_span span, struct event_mods *ret, struct diag *d)
+int event_parse_mods(const char *text, struct event_span span, struct event_mods *ret,
+		     struct diag *d)
 {
 	struct event_parser p = { .text = text, .diag = d };
 	struct event_mods m = { .span = span };
@@ -133,7 +138,8 @@ int event_parse_mods(const char *text, struct event_span span, struct event_mods
 		int row = mod_index(c);
 		if (row < 0) {
 			(void)event_parser_error(&p, at, "unknown modifier '%c'", c);
-			diag_hint(d, "modifiers: u user, k kernel, h hypervisor, G guest, H host, I not idle, p pp ppp P precise, "
+			diag_hint(d, "modifiers: u user, k kernel, h hypervisor, G guest, H host, "
+				     "I not idle, p pp ppp P precise, "
 				     "S read group, D pinned, W weak group, e exclusive");
 			return -EINVAL;
 		}
@@ -141,7 +147,8 @@ int event_parse_mods(const char *text, struct event_span span, struct event_mods
 			return event_parser_error(&p, at, "%s", mod_rows[row].refused);
 		if (c == 'p') {
 			if (++m.precise > 3)
-				return event_parser_error(&p, at, "more than three p: the highest precision is ppp");
+				return event_parser_error(
+					&p, at, "more than three p: the highest precision is ppp");
 			continue;
 		}
 		if (seen & 1u << row)
@@ -172,7 +179,8 @@ static int take_mods(struct event_parser *p, bool colon_needed, struct event_mod
 	}
 	struct event_span s = event_parser_until(p, "", false);
 	if (colon_needed)
-		return event_parser_error(p, s, "'%.*s' after the event is not understood", (int)s.len, p->text + s.start);
+		return event_parser_error(p, s, "'%.*s' after the event is not understood",
+					  (int)s.len, p->text + s.start);
 	if (!s.len) {
 		s.len = 1;
 		return event_parser_error(p, s, "a colon without modifiers after it");
@@ -217,7 +225,8 @@ static int take_term(struct event_parser *p, struct event_term *t)
 	t->name = span_of(start, p->at);
 	if (!t->name.len) {
 		t->name.len = 1;
-		return event_parser_error(p, t->name, "a term (NAME or NAME=VALUE) is missing here");
+		return event_parser_error(p, t->name,
+					  "a term (NAME or NAME=VALUE) is missing here");
 	}
 	skip_blanks(p);
 	if (peek(p) != '=')
@@ -230,7 +239,8 @@ static int take_term(struct event_parser *p, struct event_term *t)
 	if (open_quote)
 		return event_parser_error(p, t->value, "the quote is not closed");
 	if (!t->value.len)
-		return event_parser_error(p, t->name, "term '%.*s=' has no value", (int)t->name.len, p->text + t->name.start);
+		return event_parser_error(p, t->name, "term '%.*s=' has no value", (int)t->name.len,
+					  p->text + t->name.start);
 	skip_blanks(p);
 	return 0;
 }
@@ -253,8 +263,11 @@ static int take_terms(struct event_parser *p, char end, struct event_term **ret,
 			skip_blanks(p);
 		} else if (r == 0 && peek(p) != end) {
 			struct event_span at = { .start = p->at, .len = 1 };
-			r = peek(p) ? event_parser_error(p, at, "'%c' cannot stand in a term", peek(p)) :
-				      event_parser_error(p, at, "the closing slash after the terms is missing");
+			r = peek(p) ? event_parser_error(p, at, "'%c' cannot stand in a term",
+							 peek(p))
+				    : event_parser_error(
+					      p, at,
+					      "the closing slash after the terms is missing");
 		}
 	}
 	if (r == 0 && end)
@@ -272,7 +285,8 @@ static int take_terms(struct event_parser *p, char end, struct event_term **ret,
 	return r;
 }
 
-int event_parse_terms(struct arena *a, const char *text, struct event_term **ret, u32 *nr, struct diag *d)
+int event_parse_terms(struct arena *a, const char *text, struct event_term **ret, u32 *nr,
+		      struct diag *d)
 {
 	struct event_parser p = { .arena = a, .text = text, .diag = d };
 	return take_terms(&p, '\0', ret, nr);
@@ -293,8 +307,8 @@ int event_parser_filter(struct event_parser *p, struct event_spec *e)
 	}
 	if (!peek(p))
 		return event_parser_error(p, span_of(open, p->at),
-					  quote ? "a quote in the filter is not closed" :
-						  "the closing slash after the filter is missing");
+					  quote ? "a quote in the filter is not closed"
+						: "the closing slash after the filter is missing");
 	e->filter = span_of(open + 1, p->at++);
 	e->has_filter = true;
 	return 0;
@@ -304,8 +318,11 @@ int event_parser_filter(struct event_parser *p, struct event_spec *e)
 bool event_is_static_term(const char *s, size_t len)
 {
 	static const char *const words[] = {
-		"name", "period", "freq", "time", "call-graph", "stack-size", "max-stack", "nr", "inherit", "no-inherit",
-		"overwrite", "no-overwrite", "branch_type", "percore", "aux-output", "aux-sample-size", "metric-id",
+		"name",	       "period",     "freq",	   "time",
+		"call-graph",  "stack-size", "max-stack",  "nr",
+		"inherit",     "no-inherit", "overwrite",  "no-overwrite",
+		"branch_type", "percore",    "aux-output", "aux-sample-size",
+		"metric-id",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strlen(words[i]) == len && !strncmp(words[i], s, len))
@@ -343,11 +360,12 @@ static int take_tracepoint(struct event_parser *p, struct event_spec *e)
 	e->event = take_name(p);
 	if (!e->event.len) {
 		struct event_span at = { .start = p->at, .len = 1 };
-		return event_parser_error(p, at, "the event's name is missing after '%.*s:'", (int)e->name.len,
-					  p->text + e->name.start);
+		return event_parser_error(p, at, "the event's name is missing after '%.*s:'",
+					  (int)e->name.len, p->text + e->name.start);
 	}
 	if (peek(p) == '=' || (peek(p) == ':' && has_upper(p->text + e->name.start, e->name.len) &&
-			       !all_mod_letters(p->text + p->at + 1, (u32)strcspn(p->text + p->at + 1, ",}/ \t\n")))) {
+			       !all_mod_letters(p->text + p->at + 1,
+						(u32)strcspn(p->text + p->at + 1, ",}/ \t\n")))) {
 		/* EVENT:UMASK:c=1 */
 		(void)event_parser_until(p, "", false);
 		e->kind = EVENT_KIND_PFM;
@@ -373,7 +391,9 @@ static bool is_raw(const char *s, u32 len, u64 *config)
 	for (u32 i = 1; i < len; i++) {
 		if (!isxdigit((unsigned char)s[i]))
 			return false;
-		v = v << 4 | (u64)(isdigit((unsigned char)s[i]) ? s[i] - '0' : tolower((unsigned char)s[i]) - 'a' + 10);
+		v = v << 4 |
+		    (u64)(isdigit((unsigned char)s[i]) ? s[i] - '0'
+						       : tolower((unsigned char)s[i]) - 'a' + 10);
 	}
 	*config = v;
 	return true;
@@ -390,12 +410,14 @@ static int take_after_colon(struct event_parser *p, struct event_spec *e)
 	}
 	size_t word = strcspn(rest, ",}/: \t\n");
 	struct event_span second = { .start = p->at + 1, .len = (u32)word };
-	if (event_parser_number(p, e->name, &e->type) && event_parser_number(p, second, &e->number)) {
+	if (event_parser_number(p, e->name, &e->type) &&
+	    event_parser_number(p, second, &e->number)) {
 		e->kind = EVENT_KIND_NUMERIC;
 		p->at += 1 + (u32)word;
 		return take_mods(p, true, &e->mods);
 	}
-	if (e->kind == EVENT_KIND_RAW || (rest[word] != '/' && rest[word] != ':' && all_mod_letters(rest, (u32)word)))
+	if (e->kind == EVENT_KIND_RAW ||
+	    (rest[word] != '/' && rest[word] != ':' && all_mod_letters(rest, (u32)word)))
 		return take_mods(p, true, &e->mods);
 	p->at++;
 	return take_tracepoint(p, e);
@@ -409,17 +431,20 @@ static int take_event(struct event_parser *p, struct event_spec *e)
 	const struct event_provider *row;
 	if (!e->name.len) {
 		struct event_span at = { .start = p->at, .len = 1 };
-		return ends_event(peek(p)) ? event_parser_error(p, at, "an event is missing here") :
-					     event_parser_error(p, at, "'%c' cannot start an event", peek(p));
+		return ends_event(peek(p))
+			       ? event_parser_error(p, at, "an event is missing here")
+			       : event_parser_error(p, at, "'%c' cannot start an event", peek(p));
 	}
-	if (peek(p) == ':' && (row = event_provider_find(p->text + e->name.start, e->name.len)) && row->parse) {
+	if (peek(p) == ':' && (row = event_provider_find(p->text + e->name.start, e->name.len)) &&
+	    row->parse) {
 		e->kind = (enum event_kind)(row - event_providers());
 		p->at++;
 		r = row->parse(p, e);
 		if (r == 0)
 			r = take_mods(p, true, &e->mods);
 	} else {
-		e->kind = is_raw(p->text + start, e->name.len, &e->number) ? EVENT_KIND_RAW : EVENT_KIND_NAME;
+		e->kind = is_raw(p->text + start, e->name.len, &e->number) ? EVENT_KIND_RAW
+									   : EVENT_KIND_NAME;
 		if (peek(p) == '/') {
 			p->at++;
 			e->has_terms = true;
@@ -451,7 +476,9 @@ static int push_event(struct event_parser *p, struct lists *l, s32 group)
 		return r;
 	struct event_spec *to = l->items.nr < ITEMS_MAX ? vec_push(&l->items) : NULL;
 	if (!to)
-		return l->items.nr < ITEMS_MAX ? -ENOMEM : diag_error(p->diag, -E2BIG, "more than %d events", ITEMS_MAX);
+		return l->items.nr < ITEMS_MAX
+			       ? -ENOMEM
+			       : diag_error(p->diag, -E2BIG, "more than %d events", ITEMS_MAX);
 	*to = e;
 	return 0;
 }
@@ -475,7 +502,8 @@ static int take_group(struct event_parser *p, struct lists *l, struct event_span
 			break;
 		at.start = p->at;
 		if (peek(p) && peek(p) != ',')
-			return event_parser_error(p, at, "a comma or the closing brace is missing here");
+			return event_parser_error(p, at,
+						  "a comma or the closing brace is missing here");
 		if (peek(p))
 			p->at++;
 	}

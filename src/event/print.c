@@ -3,7 +3,7 @@
 #include <linux/hw_breakpoint.h>
 #include <string.h>
 
-void event_print_mods(const struct event_desc *e, struct strbuf *to)
+static void print_letters(const struct event_desc *e, struct strbuf *to)
 {
 	const struct perf_event_attr *a = &e->attr;
 	if (a->exclude_user || a->exclude_kernel || a->exclude_hv) {
@@ -14,7 +14,6 @@ void event_print_mods(const struct event_desc *e, struct strbuf *to)
 		if (!a->exclude_hv)
 			strbuf_char(to, 'h');
 	}
-	/* Without letters guests are left out. */
 	if (!a->exclude_guest)
 		strbuf_char(to, 'G');
 	if (!a->exclude_guest && !a->exclude_host)
@@ -34,6 +33,17 @@ void event_print_mods(const struct event_desc *e, struct strbuf *to)
 		strbuf_char(to, 'e');
 }
 
+void event_print_mods(const struct event_desc *e, struct strbuf *to)
+{
+	size_t start = to->len;
+	print_letters(e, to);
+	/* Guests are left out without letters, and with u or p; with others only when H says so. */
+	const struct perf_event_attr *a = &e->attr;
+	bool has_user = (a->exclude_kernel || a->exclude_hv) && !a->exclude_user;
+	if (to->len > start && a->exclude_guest && !has_user && !a->precise_ip)
+		strbuf_char(to, 'H');
+}
+
 static const char *legacy_name(const struct legacy_event *(*table)(size_t *), u64 config)
 {
 	size_t nr;
@@ -44,18 +54,27 @@ static const char *legacy_name(const struct legacy_event *(*table)(size_t *), u6
 	return NULL;
 }
 
-static void print_terms(const struct event_desc *e, struct strbuf *to)
+/* "config1=0x5,config3=0x1" of the words from `first` on that are not 0; whether there was one. */
+static bool print_words(const struct event_desc *e, unsigned first, struct strbuf *to)
 {
-	strbuf_printf(to, "%s/config=0x%llx", e->pmu, (unsigned long long)e->attr.config);
-	if (e->attr.config1)
-		strbuf_printf(to, ",config1=0x%llx", (unsigned long long)e->attr.config1);
-	if (e->attr.config2)
-		strbuf_printf(to, ",config2=0x%llx", (unsigned long long)e->attr.config2);
-	if (e->config3)
-		strbuf_printf(to, ",config3=0x%llx", (unsigned long long)e->config3);
-	if (e->config4)
-		strbuf_printf(to, ",config4=0x%llx", (unsigned long long)e->config4);
-	strbuf_char(to, '/');
+	const u64 words[] = { e->attr.config, e->attr.config1, e->attr.config2, e->config3,
+			      e->config4 };
+	bool any = false;
+	for (unsigned i = first; i < ARRAY_SIZE(words); i++) {
+		if (i && !words[i])
+			continue;
+		strbuf_printf(to, any ? ",config" : "config");
+		if (i)
+			strbuf_u64(to, i);
+		strbuf_printf(to, "=0x%llx", (unsigned long long)words[i]);
+		any = true;
+	}
+	return any;
+}
+
+static bool has_more_words(const struct event_desc *e)
+{
+	return e->attr.config1 || e->attr.config2 || e->config3 || e->config4;
 }
 
 /* The event without its modifiers; false: it ends in a slash, so that letters follow directly. */
@@ -72,7 +91,7 @@ static bool print_body(const struct event_desc *e, struct strbuf *to)
 	case EVENT_KIND_SOFTWARE: name = legacy_name(legacy_software, a->config); break;
 	case EVENT_KIND_TOOL: name = legacy_name(legacy_tool, e->tool); break;
 	case EVENT_KIND_RAW:
-		if (a->type == PERF_TYPE_RAW) {
+		if (a->type == PERF_TYPE_RAW && !e->merge && !has_more_words(e)) {
 			strbuf_char(to, 'r');
 			strbuf_hex(to, a->config);
 			return true;
@@ -85,12 +104,15 @@ static bool print_body(const struct event_desc *e, struct strbuf *to)
 			strbuf_printf(to, "/%s/", e->filter);
 		return true;
 	case EVENT_KIND_BREAKPOINT:
-		strbuf_printf(to, "mem:0x%llx/%llu:%s%s%s", (unsigned long long)a->bp_addr, (unsigned long long)a->bp_len,
-			      a->bp_type & HW_BREAKPOINT_R ? "r" : "", a->bp_type & HW_BREAKPOINT_W ? "w" : "",
+		strbuf_printf(to, "mem:0x%llx/%llu:%s%s%s", (unsigned long long)a->bp_addr,
+			      (unsigned long long)a->bp_len,
+			      a->bp_type & HW_BREAKPOINT_R ? "r" : "",
+			      a->bp_type & HW_BREAKPOINT_W ? "w" : "",
 			      a->bp_type & HW_BREAKPOINT_X ? "x" : "");
 		return true;
 	case EVENT_KIND_PROFILE:
-		strbuf_printf(to, a->freq ? "profile:%llu" : "profile:ns:%llu", (unsigned long long)a->sample_freq);
+		strbuf_printf(to, a->freq ? "profile:%llu" : "profile:ns:%llu",
+			      (unsigned long long)a->sample_freq);
 		return true;
 	case EVENT_KIND_NAME:
 	case EVENT_KIND_NUMERIC:
@@ -99,15 +121,24 @@ static bool print_body(const struct event_desc *e, struct strbuf *to)
 	default: strbuf_add(to, e->text + e->span.start, e->span.len); return true;
 	}
 	if (name && extended) {
-		strbuf_printf(to, "%s/%s/", e->pmu, name);
+		strbuf_printf(to, "%s/%s%s", e->pmu, name, has_more_words(e) ? "," : "");
+		(void)print_words(e, 1, to);
+		strbuf_char(to, '/');
 		return false;
 	}
 	if (name) {
 		strbuf_str(to, name);
-		return true;
+		if (!has_more_words(e))
+			return true;
+		strbuf_char(to, '/');
+		(void)print_words(e, 1, to);
+		strbuf_char(to, '/');
+		return false;
 	}
-	if (e->pmu && a->type > PERF_TYPE_RAW) {
-		print_terms(e, to);
+	if (e->pmu && a->type >= PERF_TYPE_RAW) {
+		strbuf_printf(to, "%s/", e->pmu);
+		(void)print_words(e, 0, to);
+		strbuf_char(to, '/');
 		return false;
 	}
 	strbuf_printf(to, "%u:0x%llx", a->type, (unsigned long long)a->config);
@@ -129,10 +160,12 @@ void event_print(const struct event_desc *e, struct strbuf *to)
 	strbuf_done(&mods);
 }
 
-void event_print_attr(const struct perf_event_attr *a, const struct event_opened *o, struct strbuf *to)
+void event_print_attr(const struct perf_event_attr *a, const struct event_opened *o,
+		      struct strbuf *to)
 {
 	strbuf_printf(to, "[event-%u-%llu-%d]\n", a->type, (unsigned long long)a->config, o->fd);
-	strbuf_printf(to, "fd=%d\ngroup_fd=%d\ncpu=%d\npid=%d\nflags=%lu\n", o->fd, o->group_fd, o->cpu, o->pid, o->flags);
+	strbuf_printf(to, "fd=%d\ngroup_fd=%d\ncpu=%d\npid=%d\nflags=%lu\n", o->fd, o->group_fd,
+		      o->cpu, o->pid, o->flags);
 #define NUMBER(field) strbuf_printf(to, #field "=%llu\n", (unsigned long long)a->field)
 	NUMBER(type);
 	NUMBER(size);

@@ -20,4 +20,5 @@ struct event_opened {
 	unsigned long flags;
 };
 /* The text of the file that perf writes into $PERF_TEST_ATTR as event-TYPE-CONFIG-FD, byte for byte. */
-void event_print_attr(const struct perf_event_attr *a, const struct event_opened *o, struct strbuf *to);
+void event_print_attr(const struct perf_event_attr *a, const struct event_opened *o,
+		      struct strbuf *to);

@@ -12,12 +12,14 @@
 #include <unistd.h>
 
 /* The PMU and its "retprobe" bit; NULL with why_not set when the kernel has none. */
-static struct pmu *probe_pmu(struct event_resolver *r, const char *name, u64 *ret_bit, struct event_desc *desc)
+static struct pmu *probe_pmu(struct event_resolver *r, const char *name, u64 *ret_bit,
+			     struct event_desc *desc)
 {
 	struct pmu *p = pmu_find(&r->env->pmus, name, strlen(name));
 	if (!p) {
-		desc->why_not = !strcmp(name, "kprobe") ? "this kernel has no kprobes (CONFIG_KPROBE_EVENTS)" :
-							  "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)";
+		desc->why_not = !strcmp(name, "kprobe")
+					? "this kernel has no kprobes (CONFIG_KPROBE_EVENTS)"
+					: "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)";
 		return NULL;
 	}
 	*ret_bit = 1;
@@ -71,34 +73,44 @@ int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
 }
 
 /* Fills offset (and semaphore) of the probe from the file; a diag when it is not there. */
-static int find_in_binary(struct event_resolver *r, const struct event_spec *e, struct event_desc *desc)
+static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
+			  struct event_desc *desc)
 {
 	struct event_probe *p = &desc->probe;
 	u64 number;
 	if (access(p->binary, R_OK) < 0) {
 		int err = -errno;
-		return resolve_error(r, err, e->name, "cannot read %s: %s", p->binary, strerror(-err));
+		return resolve_error(r, err, e->name, "cannot read %s: %s", p->binary,
+				     strerror(-err));
 	}
 	if (e->kind == EVENT_KIND_USDT) {
-		int err = probe_elf_usdt(p->binary, p->provider, p->symbol, &p->offset, &p->ref_ctr_offset);
-		return err == -ENOENT ? resolve_error(r, err, e->event, "%s has no static probe '%s%s%s'", p->binary,
-						      p->provider ? p->provider : "", p->provider ? ":" : "", p->symbol) :
-		       err < 0	      ? resolve_error(r, err, e->name, "cannot read the probes of %s: %s", p->binary,
-						      strerror(-err)) :
-					0;
+		int err = probe_elf_usdt(p->binary, p->provider, p->symbol, &p->offset,
+					 &p->ref_ctr_offset);
+		return err == -ENOENT
+			       ? resolve_error(r, err, e->event, "%s has no static probe '%s%s%s'",
+					       p->binary, p->provider ? p->provider : "",
+					       p->provider ? ":" : "", p->symbol)
+		       : err < 0
+			       ? resolve_error(r, err, e->name, "cannot read the probes of %s: %s",
+					       p->binary, strerror(-err))
+			       : 0;
 	}
-	if (num_parse_u64(p->symbol, 0, &number) == 0 && p->symbol[0] >= '0' && p->symbol[0] <= '9') {
+	if (num_parse_u64(p->symbol, 0, &number) == 0 && p->symbol[0] >= '0' &&
+	    p->symbol[0] <= '9') {
 		p->offset = number + e->number;
 		return 0;
 	}
 	int err = probe_elf_symbol(p->binary, p->symbol, &p->offset);
 	if (err == -ENOENT) {
-		(void)resolve_error(r, err, e->event, "%s has no function '%s'", p->binary, p->symbol);
-		diag_hint(r->diag, "a stripped file shows only what it exports; an offset in the file works too: 0x...");
+		(void)resolve_error(r, err, e->event, "%s has no function '%s'", p->binary,
+				    p->symbol);
+		diag_hint(r->diag, "a stripped file shows only what it exports; an offset in the "
+				   "file works too: 0x...");
 		return err;
 	}
 	if (err < 0)
-		return resolve_error(r, err, e->name, "cannot read the symbols of %s: %s", p->binary, strerror(-err));
+		return resolve_error(r, err, e->name, "cannot read the symbols of %s: %s",
+				     p->binary, strerror(-err));
 	p->offset += e->number;
 	return 0;
 }
@@ -128,7 +140,8 @@ int resolve_uprobe(struct event_resolver *r, const struct event_spec *e)
 	desc->attr.config = desc->probe.is_return ? ret_bit : 0;
 	desc->attr.uprobe_path = (u64)(uintptr_t)desc->probe.binary;
 	desc->attr.probe_offset = desc->probe.offset;
-	const struct pmu_format *f = pmu_format_find(pmu, "ref_ctr_offset", strlen("ref_ctr_offset"));
+	const struct pmu_format *f =
+		pmu_format_find(pmu, "ref_ctr_offset", strlen("ref_ctr_offset"));
 	if (desc->probe.ref_ctr_offset && f) {
 		bool over;
 		desc->attr.config |= pmu_scatter(f->mask, desc->probe.ref_ctr_offset, &over);

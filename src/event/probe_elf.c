@@ -1,157 +1,134 @@
 /*
- * Symbols and SystemTap notes of one file through libelf. Offsets come from the loadable segments: offset = vaddr - p_vaddr +
- * p_offset. Note layout (SystemTap's sys/sdt.h v3): pc, base, semaphore as words, then provider, name, arguments; addresses
- * shift by the distance between the recorded and the real address of .stapsdt.base (prelink).
+ * Functions by name: the file's own symbols, its debug file's, the compressed table inside it; the linker's spelling first,
+ * then the one a person writes. Static probes: SystemTap's notes (sys/sdt.h v3): pc, base and semaphore as words, then
+ * provider, name, arguments; addresses shift by the distance between the recorded and the real address of .stapsdt.base.
  */
 #include "event/probe_elf.h"
 
+#include "base/bytes.h"
+#include "image/buildid.h"
+#include "image/debugfile.h"
+#include "image/demangle.h"
+#include "image/elf.h"
+
+#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { NOTE_STAPSDT = 3 };
 
-struct file {
-	int fd;
-	Elf *elf;
-};
-
-static int file_open(struct file *f, const char *path)
+/* Whether a person's spelling means this symbol: the name without parameters, or with them. */
+static bool means(const char *mangled, const char *wanted)
 {
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return -EOPNOTSUPP;
-	f->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (f->fd < 0)
-		return -errno;
-	f->elf = elf_begin(f->fd, ELF_C_READ_MMAP, NULL);
-	if (f->elf && elf_kind(f->elf) == ELF_K_ELF)
-		return 0;
-	if (f->elf)
-		(void)elf_end(f->elf);
-	(void)close(f->fd);
-	return -ENOEXEC;
-}
-
-static void file_close(struct file *f)
-{
-	(void)elf_end(f->elf);
-	(void)close(f->fd);
-}
-
-static bool to_offset(Elf *elf, u64 vaddr, u64 *offset)
-{
-	size_t nr = 0;
-	if (elf_getphdrnum(elf, &nr) < 0)
+	static const enum demangle_style styles[] = { DEMANGLE_SHORT, DEMANGLE_FULL };
+	if (mangled[0] != '_' || (mangled[1] != 'Z' && mangled[1] != 'R'))
 		return false;
-	for (size_t i = 0; i < nr; i++) {
-		GElf_Phdr ph;
-		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD && vaddr >= ph.p_vaddr &&
-		    vaddr - ph.p_vaddr < ph.p_memsz) {
-			*offset = vaddr - ph.p_vaddr + ph.p_offset;
-			return true;
-		}
+	bool same = false;
+	for (size_t i = 0; i < ARRAY_SIZE(styles) && !same; i++) {
+		_cleanup_free_ char *name = demangle(mangled, styles[i]);
+		same = name && !strcmp(name, wanted);
+	}
+	return same;
+}
+
+static bool find_in(const struct elfimg *e, const struct elfimg *runtime, u32 type,
+		    const char *symbol, bool mangled, u64 *offset)
+{
+	struct elfimg_funcs it;
+	struct elfimg_func f;
+	if (!elfimg_funcs_init(&it, e, runtime, type))
+		return false;
+	while (elfimg_funcs_next(&it, &f)) {
+		if (mangled ? !means(f.name, symbol) : strcmp(f.name, symbol))
+			continue;
+		*offset = f.start;
+		return true;
 	}
 	return false;
 }
 
-static bool symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const char *symbol, u64 *vaddr)
+/* All tables, first by exact name. The slow look at mangled names is for what can be one. */
+static bool find_symbol(const struct elfimg *const *images, size_t nr, const char *symbol,
+			u64 *offset)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	if (!data || !sh->sh_entsize)
-		return false;
-	size_t nr = data->d_size / sh->sh_entsize;
-	for (size_t i = 0; i < nr; i++) {
-		GElf_Sym sym;
-		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF || !sym.st_value)
-			continue;
-		int type = GELF_ST_TYPE(sym.st_info);
-		if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
-			continue;
-		const char *name = elf_strptr(elf, sh->sh_link, sym.st_name);
-		if (name && !strcmp(name, symbol)) {
-			*vaddr = sym.st_value;
-			return true;
-		}
-	}
+	for (int mangled = 0; mangled < 2; mangled++)
+		for (size_t i = 0; i < nr; i++)
+			if (find_in(images[i], images[0], SHT_SYMTAB, symbol, mangled, offset) ||
+			    find_in(images[i], images[0], SHT_DYNSYM, symbol, mangled, offset))
+				return true;
 	return false;
 }
 
 int probe_elf_symbol(const char *path, const char *symbol, u64 *offset)
 {
-	struct file f;
-	int err = file_open(&f, path);
+	struct elfimg e, debug, mini;
+	int err = elfimg_open(&e, path);
 	if (err < 0)
 		return err;
-	static const u32 types[] = { SHT_SYMTAB, SHT_DYNSYM };
-	u64 vaddr = 0;
-	bool found = false;
-	for (size_t t = 0; t < ARRAY_SIZE(types) && !found; t++)
-		for (Elf_Scn *scn = NULL; !found && (scn = elf_nextscn(f.elf, scn));) {
-			GElf_Shdr sh;
-			if (gelf_getshdr(scn, &sh) && sh.sh_type == types[t])
-				found = symbol_in(f.elf, scn, &sh, symbol, &vaddr);
-		}
-	err = found && to_offset(f.elf, vaddr, offset) ? 0 : -ENOENT;
-	file_close(&f);
+	const struct elfimg *images[3] = { &e };
+	size_t nr = 1;
+	struct buildid id = { 0 };
+	(void)!buildid_of_image(&e, &id);
+	const struct debugfile_where where = { 0 };
+	bool have_debug = debugfile_open(&where, path, &e, &id, &debug) == 0;
+	if (have_debug)
+		images[nr++] = &debug;
+	bool have_mini = debugfile_open_mini(&e, &mini) == 0;
+	if (have_mini)
+		images[nr++] = &mini;
+	err = find_symbol(images, nr, symbol, offset) ? 0 : -ENOENT;
+	if (have_mini)
+		elfimg_close(&mini);
+	if (have_debug)
+		elfimg_close(&debug);
+	elfimg_close(&e);
 	return err;
 }
 
-static bool section_by_name(Elf *elf, const char *want, GElf_Shdr *sh, Elf_Scn **ret)
+static u64 take_word(struct bytes *b, bool is64)
 {
-	size_t strings;
-	if (elf_getshdrstrndx(elf, &strings) < 0)
-		return false;
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-		const char *name = gelf_getshdr(scn, sh) ? elf_strptr(elf, strings, sh->sh_name) : NULL;
-		if (name && !strcmp(name, want)) {
-			*ret = scn;
-			return true;
-		}
-	}
-	return false;
+	return is64 ? bytes_u64(b) : bytes_u32(b);
 }
 
-static u64 word_at(const char *p, size_t word)
+static void align4(struct bytes *b, u32 size)
 {
-	u64 v = 0;
-	memcpy(&v, p, word); /* both machines are little-endian */
-	return v;
+	bytes_skip(b, (4 - size % 4) % 4);
 }
 
-int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const char *, u64, u64), void *ctx)
+int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const char *, u64, u64),
+			void *ctx)
 {
-	struct file f;
-	int err = file_open(&f, path);
+	struct elfimg e;
+	int err = elfimg_open(&e, path);
 	if (err < 0)
 		return err;
-	GElf_Shdr sh, base_sh;
-	Elf_Scn *scn, *base_scn;
-	bool have_base = section_by_name(f.elf, ".stapsdt.base", &base_sh, &base_scn);
-	Elf_Data *data = section_by_name(f.elf, ".note.stapsdt", &sh, &scn) ? elf_getdata(scn, NULL) : NULL;
-	size_t word = gelf_getclass(f.elf) == ELFCLASS32 ? 4 : 8;
-	GElf_Nhdr nh;
-	size_t name_at, desc_at;
-	for (size_t at = 0; data && err >= 0 && (at = gelf_getnote(data, at, &nh, &name_at, &desc_at)) > 0;) {
-		const char *desc = (const char *)data->d_buf + desc_at;
-		if (nh.n_type != NOTE_STAPSDT || nh.n_descsz < 3 * word + 3 || desc[nh.n_descsz - 1])
+	struct elfimg_section notes, base_section;
+	bool have_base = elfimg_section_by_name(&e, ".stapsdt.base", &base_section);
+	const u8 *data = elfimg_section_by_name(&e, ".note.stapsdt", &notes)
+				 ? elfimg_section_data(&e, &notes)
+				 : NULL;
+	struct bytes b = bytes_of(data ? data : (const u8 *)"", data ? notes.size : 0, e.swap);
+	while (err >= 0 && bytes_left(&b) >= 12) {
+		u32 name_size = bytes_u32(&b), desc_size = bytes_u32(&b), type = bytes_u32(&b);
+		bytes_skip(&b, name_size);
+		align4(&b, name_size);
+		struct bytes d = bytes_sub(&b, desc_size);
+		if (b.bad)
+			break;
+		if (bytes_left(&b))
+			align4(&b, desc_size);
+		u64 pc = take_word(&d, e.is64), base = take_word(&d, e.is64),
+		    semaphore = take_word(&d, e.is64);
+		const char *provider = bytes_cstr(&d), *name = provider ? bytes_cstr(&d) : NULL;
+		if (type != NOTE_STAPSDT || !name)
 			continue;
-		u64 pc = word_at(desc, word), base = word_at(desc + word, word), sem = word_at(desc + 2 * word, word);
-		if (have_base) {
-			pc += base_sh.sh_addr - base;
-			if (sem)
-				sem += base_sh.sh_addr - base;
-		}
-		const char *provider = desc + 3 * word, *end = desc + nh.n_descsz;
-		const char *name = provider + strlen(provider) + 1;
-		u64 offset, sem_offset = 0;
-		if (name >= end || !to_offset(f.elf, pc, &offset) || (sem && !to_offset(f.elf, sem, &sem_offset)))
+		u64 shift = have_base ? base_section.addr - base : 0, offset, semaphore_offset = 0;
+		if (!elfimg_offset_of(&e, pc + shift, &offset) ||
+		    (semaphore && !elfimg_offset_of(&e, semaphore + shift, &semaphore_offset)))
 			continue;
-		err = fn(ctx, provider, name, offset, sem_offset);
+		err = fn(ctx, provider, name, offset, semaphore_offset);
 	}
-	file_close(&f);
+	elfimg_close(&e);
 	return min(err, 0);
 }
 
@@ -172,7 +149,8 @@ static int usdt_match(void *ctx, const char *provider, const char *name, u64 off
 	return 0;
 }
 
-int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset, u64 *semaphore)
+int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset,
+		   u64 *semaphore)
 {
 	struct usdt_wanted w = { .provider = provider, .name = name };
 	int err = probe_elf_each_usdt(path, usdt_match, &w);
@@ -183,34 +161,4 @@ int probe_elf_usdt(const char *path, const char *provider, const char *name, u64
 	*offset = w.offset;
 	*semaphore = w.semaphore;
 	return 0;
-}
-
-int probe_elf_build_id(const char *path, char *hex)
-{
-	struct file f;
-	int err = file_open(&f, path);
-	if (err < 0)
-		return err;
-	err = -ENOENT;
-	for (Elf_Scn *scn = NULL; err < 0 && (scn = elf_nextscn(f.elf, scn));) {
-		GElf_Shdr sh;
-		Elf_Data *data = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE ? elf_getdata(scn, NULL) : NULL;
-		GElf_Nhdr nh;
-		size_t name_at, desc_at;
-		for (size_t at = 0; data && (at = gelf_getnote(data, at, &nh, &name_at, &desc_at)) > 0;) {
-			const u8 *id = (const u8 *)data->d_buf + desc_at;
-			if (nh.n_type != NT_GNU_BUILD_ID || nh.n_namesz != 4 || !nh.n_descsz || nh.n_descsz > 20 ||
-			    memcmp((const char *)data->d_buf + name_at, "GNU", 4))
-				continue;
-			for (u32 i = 0; i < nh.n_descsz; i++) {
-				hex[2 * i] = "0123456789abcdef"[id[i] >> 4];
-				hex[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
-			}
-			hex[2 * nh.n_descsz] = '\0';
-			err = 0;
-			break;
-		}
-	}
-	file_close(&f);
-	return err;
 }

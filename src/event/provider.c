@@ -45,7 +45,8 @@ static int parse_kprobe(struct event_parser *p, struct event_spec *e)
 	if (r < 0)
 		return r;
 	if (e->kind == EVENT_KIND_KRETPROBE && e->number)
-		return event_parser_error(p, e->name, "a return probe stands at the function's entry: no offset");
+		return event_parser_error(
+			p, e->name, "a return probe stands at the function's entry: no offset");
 	return event_parser_filter(p, e);
 }
 
@@ -100,7 +101,8 @@ static int parse_glob(struct event_parser *p, struct event_spec *e)
 static int parse_syscall(struct event_parser *p, struct event_spec *e)
 {
 	e->name = event_parser_until(p, "/:", true);
-	return e->name.len ? event_parser_filter(p, e) : missing(p, e->kind, "the system call's name");
+	return e->name.len ? event_parser_filter(p, e)
+			   : missing(p, e->kind, "the system call's name");
 }
 
 /* 99 | hz:99 | s:1 | ms:10 | us:100 */
@@ -109,13 +111,17 @@ static int parse_profile(struct event_parser *p, struct event_spec *e)
 	static const struct {
 		const char *word;
 		u64 ns;
-	} units[] = { { "hz", 0 }, { "s", 1000000000 }, { "ms", 1000000 }, { "us", 1000 }, { "ns", 1 } };
+	} units[] = {
+		{ "hz", 0 }, { "s", 1000000000 }, { "ms", 1000000 }, { "us", 1000 }, { "ns", 1 }
+	};
 	struct event_span first = event_parser_until(p, ":", false);
 	u64 unit_ns = 0;
-	if (p->text[p->at] == ':' && first.len && (p->text[first.start] < '0' || p->text[first.start] > '9')) {
+	if (p->text[p->at] == ':' && first.len &&
+	    (p->text[first.start] < '0' || p->text[first.start] > '9')) {
 		size_t i = 0;
-		while (i < ARRAY_SIZE(units) && (strlen(units[i].word) != first.len ||
-						 strncmp(units[i].word, p->text + first.start, first.len)))
+		while (i < ARRAY_SIZE(units) &&
+		       (strlen(units[i].word) != first.len ||
+			strncmp(units[i].word, p->text + first.start, first.len)))
 			i++;
 		if (i == ARRAY_SIZE(units))
 			return event_parser_error(p, first, "unknown unit: hz, s, ms, us or ns");
@@ -145,7 +151,8 @@ static int parse_access(struct event_parser *p, struct event_spec *e, struct eve
 		u32 bit = at ? 1u << (at - letters) : 0;
 		struct event_span here = { .start = s.start + i, .len = 1 };
 		if (!at)
-			return event_parser_error(p, here, "unknown kind of access '%c': r, w or x", c);
+			return event_parser_error(p, here, "unknown kind of access '%c': r, w or x",
+						  c);
 		if (e->access & bit)
 			return event_parser_error(p, here, "'%c' is there twice", c);
 		e->access |= bit;
@@ -164,18 +171,21 @@ static int parse_breakpoint(struct event_parser *p, struct event_spec *e)
 	if (!e->name.len)
 		return missing(p, e->kind, "the address");
 	if (!event_parser_number(p, e->name, &e->number))
-		return event_parser_error(p, e->name, "the address is not a number (0x... or decimal)");
+		return event_parser_error(p, e->name,
+					  "the address is not a number (0x... or decimal)");
 	if (p->text[p->at] == '/') {
 		p->at++;
 		struct event_span len = event_parser_until(p, ":/", false);
 		if (!event_parser_number(p, len, &e->type) || !e->type || e->type > 8) {
 			len.len += !len.len;
-			return event_parser_error(p, len, "the length is a number of bytes, 1 to 8");
+			return event_parser_error(p, len,
+						  "the length is a number of bytes, 1 to 8");
 		}
 	}
 	if (p->text[p->at] != ':')
 		return 0;
-	struct event_span word = { .start = p->at + 1, .len = (u32)strcspn(p->text + p->at + 1, ":,} \t\n") };
+	struct event_span word = { .start = p->at + 1,
+				   .len = (u32)strcspn(p->text + p->at + 1, ":,} \t\n") };
 	if (!is_access(p->text + word.start, word.len)) {
 		/* "mem:0x1000:u" are modifiers; anything else was meant as access. */
 		if (word.len && strspn(p->text + word.start, "ukhGHIpPSDWebRX") >= word.len)
@@ -193,49 +203,102 @@ static int parse_breakpoint(struct event_parser *p, struct event_spec *e)
 #define PERF_USES (EVENT_USE_COUNT | EVENT_USE_SAMPLE | EVENT_USE_TRACE | EVENT_USE_PROGRAM)
 
 static const struct event_provider rows[EVENT_KIND_NR] = {
-	[EVENT_KIND_NAME] = { .form = "NAME[:MODIFIERS]", .about = "an event by its name", .uses = EVENT_USE_ANY,
+	[EVENT_KIND_NAME] = { .form = "NAME[:MODIFIERS]",
+			      .about = "an event by its name",
+			      .uses = EVENT_USE_ANY,
 			      .resolve = resolve_name },
-	[EVENT_KIND_HARDWARE] = { .form = "cycles", .about = "generic hardware event", .uses = PERF_USES },
-	[EVENT_KIND_SOFTWARE] = { .form = "page-faults", .about = "event counted by the kernel", .uses = PERF_USES },
-	[EVENT_KIND_CACHE] = { .form = "L1-dcache-load-misses", .about = "generic cache event", .uses = PERF_USES },
-	[EVENT_KIND_TOOL] = { .form = "duration_time", .about = "measured by the tool itself", .uses = EVENT_USE_COUNT },
-	[EVENT_KIND_RAW] = { .form = "rNNN", .about = "the CPU's own event number, hexadecimal", .uses = PERF_USES,
+	[EVENT_KIND_HARDWARE] = { .form = "cycles",
+				  .about = "generic hardware event",
+				  .uses = PERF_USES },
+	[EVENT_KIND_SOFTWARE] = { .form = "page-faults",
+				  .about = "event counted by the kernel",
+				  .uses = PERF_USES },
+	[EVENT_KIND_CACHE] = { .form = "L1-dcache-load-misses",
+			       .about = "generic cache event",
+			       .uses = PERF_USES },
+	[EVENT_KIND_TOOL] = { .form = "duration_time",
+			      .about = "measured by the tool itself",
+			      .uses = EVENT_USE_COUNT },
+	[EVENT_KIND_RAW] = { .form = "rNNN",
+			     .about = "the CPU's own event number, hexadecimal",
+			     .uses = PERF_USES,
 			     .resolve = resolve_raw },
-	[EVENT_KIND_NUMERIC] = { .form = "TYPE:CONFIG", .about = "numbers for perf_event_open", .uses = PERF_USES,
+	[EVENT_KIND_NUMERIC] = { .form = "TYPE:CONFIG",
+				 .about = "numbers for perf_event_open",
+				 .uses = PERF_USES,
 				 .resolve = resolve_numeric },
-	[EVENT_KIND_PMU] = { .form = "PMU/TERM[=VALUE],.../MODIFIERS", .about = "event of a PMU", .uses = PERF_USES },
-	[EVENT_KIND_PFM] = { .form = "[PMU::]EVENT[:UMASK][:ATTR=N]", .about = "vendor's event name (libpfm4)",
-			     .uses = PERF_USES, .resolve = resolve_vendor },
-	[EVENT_KIND_TRACEPOINT] = { .form = "SYSTEM:EVENT[/FILTER/]", .about = "tracepoint of the kernel",
-				    .uses = EVENT_USE_ANY, .resolve = resolve_tracepoint },
-	[EVENT_KIND_BREAKPOINT] = { .prefix = "mem", .form = "mem:ADDRESS[/LENGTH][:rwx]",
-				    .about = "hardware breakpoint: reads, writes, execution of an address",
-				    .uses = PERF_USES, .parse = parse_breakpoint, .resolve = resolve_breakpoint },
-	[EVENT_KIND_KPROBE] = { .prefix = "kprobe", .form = "kprobe:[MODULE:]FUNCTION[+OFFSET][/FILTER/]",
-				.about = "entry of a kernel function", .uses = EVENT_USE_ANY, .parse = parse_kprobe,
+	[EVENT_KIND_PMU] = { .form = "PMU/TERM[=VALUE],.../MODIFIERS",
+			     .about = "event of a PMU",
+			     .uses = PERF_USES },
+	[EVENT_KIND_PFM] = { .form = "[PMU::]EVENT[:UMASK][:ATTR=N]",
+			     .about = "vendor's event name (libpfm4)",
+			     .uses = PERF_USES,
+			     .resolve = resolve_vendor },
+	[EVENT_KIND_TRACEPOINT] = { .form = "SYSTEM:EVENT[/FILTER/]",
+				    .about = "tracepoint of the kernel",
+				    .uses = EVENT_USE_ANY,
+				    .resolve = resolve_tracepoint },
+	[EVENT_KIND_BREAKPOINT] = { .prefix = "mem",
+				    .form = "mem:ADDRESS[/LENGTH][:rwx]",
+				    .about = "hardware breakpoint: reads, writes, execution of an "
+					     "address",
+				    .uses = PERF_USES,
+				    .parse = parse_breakpoint,
+				    .resolve = resolve_breakpoint },
+	[EVENT_KIND_KPROBE] = { .prefix = "kprobe",
+				.form = "kprobe:[MODULE:]FUNCTION[+OFFSET][/FILTER/]",
+				.about = "entry of a kernel function",
+				.uses = EVENT_USE_ANY,
+				.parse = parse_kprobe,
 				.resolve = resolve_kprobe },
-	[EVENT_KIND_KRETPROBE] = { .prefix = "kretprobe", .form = "kretprobe:[MODULE:]FUNCTION[/FILTER/]",
-				   .about = "return of a kernel function", .uses = EVENT_USE_ANY, .parse = parse_kprobe,
+	[EVENT_KIND_KRETPROBE] = { .prefix = "kretprobe",
+				   .form = "kretprobe:[MODULE:]FUNCTION[/FILTER/]",
+				   .about = "return of a kernel function",
+				   .uses = EVENT_USE_ANY,
+				   .parse = parse_kprobe,
 				   .resolve = resolve_kprobe },
-	[EVENT_KIND_UPROBE] = { .prefix = "uprobe", .form = "uprobe:BINARY:SYMBOL[+OFFSET][/FILTER/]",
-				.about = "function of a program or library", .uses = EVENT_USE_ANY, .parse = parse_uprobe,
+	[EVENT_KIND_UPROBE] = { .prefix = "uprobe",
+				.form = "uprobe:BINARY:SYMBOL[+OFFSET][/FILTER/]",
+				.about = "function of a program or library",
+				.uses = EVENT_USE_ANY,
+				.parse = parse_uprobe,
 				.resolve = resolve_uprobe },
-	[EVENT_KIND_URETPROBE] = { .prefix = "uretprobe", .form = "uretprobe:BINARY:SYMBOL[/FILTER/]",
-				   .about = "return of a function of a program or library", .uses = EVENT_USE_ANY,
-				   .parse = parse_uprobe, .resolve = resolve_uprobe },
-	[EVENT_KIND_USDT] = { .prefix = "usdt", .form = "usdt:BINARY:[PROVIDER:]NAME[/FILTER/]",
-			      .about = "static probe that a program brings along", .uses = EVENT_USE_ANY,
-			      .parse = parse_usdt, .resolve = resolve_uprobe },
-	[EVENT_KIND_FUNCTION] = { .prefix = "function", .form = "function:GLOB", .about = "calls of kernel functions (ftrace)",
-				  .uses = EVENT_USE_FTRACE | EVENT_USE_PROGRAM, .parse = parse_glob,
+	[EVENT_KIND_URETPROBE] = { .prefix = "uretprobe",
+				   .form = "uretprobe:BINARY:SYMBOL[/FILTER/]",
+				   .about = "return of a function of a program or library",
+				   .uses = EVENT_USE_ANY,
+				   .parse = parse_uprobe,
+				   .resolve = resolve_uprobe },
+	[EVENT_KIND_USDT] = { .prefix = "usdt",
+			      .form = "usdt:BINARY:[PROVIDER:]NAME[/FILTER/]",
+			      .about = "static probe that a program brings along",
+			      .uses = EVENT_USE_ANY,
+			      .parse = parse_usdt,
+			      .resolve = resolve_uprobe },
+	[EVENT_KIND_FUNCTION] = { .prefix = "function",
+				  .form = "function:GLOB",
+				  .about = "calls of kernel functions (ftrace)",
+				  .uses = EVENT_USE_FTRACE | EVENT_USE_PROGRAM,
+				  .parse = parse_glob,
 				  .resolve = resolve_function },
-	[EVENT_KIND_GRAPH] = { .prefix = "graph", .form = "graph:GLOB", .about = "call graph of kernel functions (ftrace)",
-			       .uses = EVENT_USE_FTRACE, .parse = parse_glob, .resolve = resolve_function },
-	[EVENT_KIND_PROFILE] = { .prefix = "profile", .form = "profile:HZ", .about = "samples at a rate, on every CPU",
-				 .uses = EVENT_USE_SAMPLE | EVENT_USE_PROGRAM, .parse = parse_profile,
+	[EVENT_KIND_GRAPH] = { .prefix = "graph",
+			       .form = "graph:GLOB",
+			       .about = "call graph of kernel functions (ftrace)",
+			       .uses = EVENT_USE_FTRACE,
+			       .parse = parse_glob,
+			       .resolve = resolve_function },
+	[EVENT_KIND_PROFILE] = { .prefix = "profile",
+				 .form = "profile:HZ",
+				 .about = "samples at a rate, on every CPU",
+				 .uses = EVENT_USE_SAMPLE | EVENT_USE_PROGRAM,
+				 .parse = parse_profile,
 				 .resolve = resolve_profile },
-	[EVENT_KIND_SYSCALL] = { .prefix = "syscall", .form = "syscall:NAME[/FILTER/]", .about = "entry of a system call",
-				 .uses = EVENT_USE_ANY, .parse = parse_syscall, .resolve = resolve_syscall },
+	[EVENT_KIND_SYSCALL] = { .prefix = "syscall",
+				 .form = "syscall:NAME[/FILTER/]",
+				 .about = "entry of a system call",
+				 .uses = EVENT_USE_ANY,
+				 .parse = parse_syscall,
+				 .resolve = resolve_syscall },
 };
 
 const struct event_provider *event_providers(void)
@@ -251,7 +314,8 @@ const struct event_provider *event_provider_of(enum event_kind kind)
 const struct event_provider *event_provider_find(const char *prefix, size_t len)
 {
 	for (size_t i = 0; i < EVENT_KIND_NR; i++)
-		if (rows[i].prefix && strlen(rows[i].prefix) == len && !strncmp(rows[i].prefix, prefix, len))
+		if (rows[i].prefix && strlen(rows[i].prefix) == len &&
+		    !strncmp(rows[i].prefix, prefix, len))
 			return &rows[i];
 	return NULL;
 }

@@ -10,19 +10,19 @@ struct event_resolver;
 
 /* What a command does with events. */
 enum event_use {
-	EVENT_USE_COUNT = 1 << 0,   /* stat */
-	EVENT_USE_SAMPLE = 1 << 1,  /* record, top */
-	EVENT_USE_TRACE = 1 << 2,   /* trace: printed as they happen */
-	EVENT_USE_FTRACE = 1 << 3,  /* ftrace record, start */
+	EVENT_USE_COUNT = 1 << 0, /* stat */
+	EVENT_USE_SAMPLE = 1 << 1, /* record, top */
+	EVENT_USE_TRACE = 1 << 2, /* trace: printed as they happen */
+	EVENT_USE_FTRACE = 1 << 3, /* ftrace record, start */
 	EVENT_USE_PROGRAM = 1 << 4, /* run */
 	EVENT_USE_ANY = 31,
 };
 
 struct event_provider {
-	const char *prefix;  /* "uprobe"; NULL: recognised by its form */
-	const char *form;    /* "uprobe:BINARY:SYMBOL[+OFFSET]" */
-	const char *about;   /* one line for `list` and messages */
-	u32 uses;            /* enum event_use */
+	const char *prefix; /* "uprobe"; NULL: recognised by its form */
+	const char *form; /* "uprobe:BINARY:SYMBOL[+OFFSET]" */
+	const char *about; /* one line for `list` and messages */
+	u32 uses; /* enum event_use */
 	/* With a prefix: stands behind "prefix:". Fills e, but not e->span. */
 	int (*parse)(struct event_parser *p, struct event_spec *e);
 	/* Adds descriptors for e. */

@@ -5,6 +5,7 @@
 #include "event/resolve_impl.h"
 
 #include "event/closest.h"
+#include "event/filter.h"
 #include "event/vendor.h"
 
 #include <ctype.h>
@@ -62,7 +63,8 @@ const char *resolve_str(struct event_resolver *r, struct event_span s)
 	return arena_strndup(&r->list->arena, r->specs->text + s.start, s.len);
 }
 
-struct event_desc *resolve_push(struct event_resolver *r, const struct event_spec *e, enum event_kind kind)
+struct event_desc *resolve_push(struct event_resolver *r, const struct event_spec *e,
+				enum event_kind kind)
 {
 	struct event_desc *desc = vec_push(&r->list->events);
 	if (!desc)
@@ -82,10 +84,12 @@ struct event_desc *resolve_push(struct event_resolver *r, const struct event_spe
 
 /* ---- words ---- */
 
-static const char no_core_pmu[] = "this machine has no hardware counters (no CPU PMU in sysfs: a virtual machine without one?)";
+static const char no_core_pmu[] = "this machine has no hardware counters (no CPU PMU in sysfs: a "
+				  "virtual machine without one?)";
 
 /* Generic hardware and cache events: one for each kind of core, told apart by the upper half of config. */
-static int push_generic(struct event_resolver *r, const struct event_spec *e, enum event_kind kind, u32 type, u64 config)
+static int push_generic(struct event_resolver *r, const struct event_spec *e, enum event_kind kind,
+			u32 type, u64 config)
 {
 	struct pmu *core = pmu_next_core(&r->env->pmus, NULL);
 	bool several = core && pmu_next_core(&r->env->pmus, core);
@@ -153,7 +157,8 @@ static int resolve_legacy(struct event_resolver *r, const struct event_spec *e)
 	u64 config;
 	int err = cache_event_parse(word, e->name.len, &config);
 	if (err == -EINVAL)
-		return resolve_error(r, -EINVAL, e->name, "no cache event '%.*s': this cache has no such operation",
+		return resolve_error(r, -EINVAL, e->name,
+				     "no cache event '%.*s': this cache has no such operation",
 				     (int)e->name.len, word);
 	return err < 0 ? err : push_generic(r, e, EVENT_KIND_CACHE, PERF_TYPE_HW_CACHE, config);
 }
@@ -161,7 +166,8 @@ static int resolve_legacy(struct event_resolver *r, const struct event_spec *e)
 static void offer_legacy(struct closest *c)
 {
 	size_t nr;
-	const struct legacy_event *(*tables[])(size_t *) = { legacy_hardware, legacy_software, legacy_tool };
+	const struct legacy_event *(*tables[])(size_t *) = { legacy_hardware, legacy_software,
+							     legacy_tool };
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
 		const struct legacy_event *rows = tables[t](&nr);
 		for (size_t i = 0; i < nr; i++) {
@@ -194,24 +200,27 @@ static int unknown_name(struct event_resolver *r, const struct event_spec *e)
 			c.best = best_cache;
 		}
 	}
-	vec_for_each(&r->env->pmus.pmus, p) {
+	vec_for_each (&r->env->pmus.pmus, p) {
 		if (pmu_load_aliases(&r->env->pmus, p) < 0)
 			return -ENOMEM;
 		(void)closest_offer(&c, p->name);
-		vec_for_each(&p->aliases, al)
+		vec_for_each (&p->aliases, al)
 			(void)closest_offer(&c, al->name);
 	}
 	if (e->has_terms) {
-		(void)resolve_error(r, -ENOENT, e->name, "no PMU and no event is called '%.*s' here", len, word);
+		(void)resolve_error(r, -ENOENT, e->name,
+				    "no PMU and no event is called '%.*s' here", len, word);
 		if (!strncmp(word, "cpu", (size_t)len) && len == 3)
 			diag_hint(r->diag, "%s", no_core_pmu);
 	} else if (event_provider_find(word, e->name.len)) {
-		(void)resolve_error(r, -EINVAL, e->name, "'%.*s' is not an event by itself", len, word);
+		(void)resolve_error(r, -EINVAL, e->name, "'%.*s' is not an event by itself", len,
+				    word);
 		diag_hint(r->diag, "the form is %s", event_provider_find(word, e->name.len)->form);
 		return -EINVAL;
 	} else if (pmu_find(&r->env->pmus, word, e->name.len)) {
-		(void)resolve_error(r, -EINVAL, e->name, "'%.*s' is a PMU: say which of its events, as in %.*s/EVENT/", len,
-				    word, len, word);
+		(void)resolve_error(r, -EINVAL, e->name,
+				    "'%.*s' is a PMU: say which of its events, as in %.*s/EVENT/",
+				    len, word, len, word);
 		return -EINVAL;
 	} else {
 		(void)resolve_error(r, -ENOENT, e->name, "unknown event '%.*s'", len, word);
@@ -242,8 +251,10 @@ int resolve_name(struct event_resolver *r, const struct event_spec *e)
 		tp.mods = (struct event_mods){ 0 };
 		char system[64], name[32];
 		u64 id;
-		if (snprintf(system, sizeof(system), "%.*s", (int)e->name.len, resolve_at(r, e->name)) < (int)sizeof(system) &&
-		    snprintf(name, sizeof(name), "%.*s", (int)tp.event.len, resolve_at(r, tp.event)) < (int)sizeof(name) &&
+		if (snprintf(system, sizeof(system), "%.*s", (int)e->name.len,
+			     resolve_at(r, e->name)) < (int)sizeof(system) &&
+		    snprintf(name, sizeof(name), "%.*s", (int)tp.event.len,
+			     resolve_at(r, tp.event)) < (int)sizeof(name) &&
 		    tracing_event_id(&r->env->tracing, system, name, &id) == 0)
 			return resolve_tracepoint(r, &tp);
 	}
@@ -304,11 +315,12 @@ int resolve_breakpoint(struct event_resolver *r, const struct event_spec *e)
 	u32 access = e->access ? e->access : EVENT_BP_R | EVENT_BP_W;
 	desc->attr.type = PERF_TYPE_BREAKPOINT;
 	desc->attr.bp_addr = e->number;
-	desc->attr.bp_type = (access & EVENT_BP_R ? HW_BREAKPOINT_R : 0) | (access & EVENT_BP_W ? HW_BREAKPOINT_W : 0) |
+	desc->attr.bp_type = (access & EVENT_BP_R ? HW_BREAKPOINT_R : 0) |
+			     (access & EVENT_BP_W ? HW_BREAKPOINT_W : 0) |
 			     (access & EVENT_BP_X ? HW_BREAKPOINT_X : 0);
-	desc->attr.bp_len = e->type	      ? e->type :
-			    access == EVENT_BP_X ? sizeof(long) :
-						   HW_BREAKPOINT_LEN_4;
+	desc->attr.bp_len = e->type		   ? e->type
+			    : access == EVENT_BP_X ? sizeof(long)
+						   : HW_BREAKPOINT_LEN_4;
 	desc->attr.sample_period = 1;
 	return 0;
 }
@@ -388,7 +400,8 @@ int resolve_vendor_name(struct event_resolver *r, const struct event_spec *e, co
  * and host. Without G or H, perf 6.1's rule: guests are left out of an event without letters and of one with u or p, and
  * counted by one whose own letters are others (cycles:k).
  */
-static void apply_mods(struct event_desc *desc, const struct event_mods *own, const struct event_mods *group)
+static void apply_mods(struct event_desc *desc, const struct event_mods *own,
+		       const struct event_mods *group)
 {
 	u32 bits = own->bits | group->bits;
 	struct perf_event_attr *a = &desc->attr;
@@ -448,8 +461,10 @@ static int split_group(struct event_list *l, u32 first)
 	for (u32 k = 0; k < instances; k++) {
 		u32 leader = n;
 		for (u32 i = 0; i < nr; i++) {
-			bool here = i == k || (!used[i] && i >= instances &&
-					       (instances == 1 || !at[i].merge ? k == 0 : same_pmu(&at[i], &at[k])));
+			bool here = i == k ||
+				    (!used[i] && i >= instances &&
+				     (instances == 1 || !at[i].merge ? k == 0
+								     : same_pmu(&at[i], &at[k])));
 			if (!here || used[i])
 				continue;
 			used[i] = true;
@@ -505,7 +520,8 @@ static int check_use(struct event_resolver *r, const struct event_spec *e, enum 
 	strbuf_init(&has);
 	event_use_verbs(cannot, &wants);
 	event_use_verbs(row->uses, &has);
-	(void)resolve_error(r, -EOPNOTSUPP, e->span, "'%s' cannot use this event (%s)", strbuf_cstr(&wants), row->about);
+	(void)resolve_error(r, -EOPNOTSUPP, e->span, "'%s' cannot use this event (%s)",
+			    strbuf_cstr(&wants), row->about);
 	diag_hint(r->diag, "use it with: sonde %s", strbuf_cstr(&has));
 	strbuf_done(&wants);
 	strbuf_done(&has);
@@ -537,7 +553,8 @@ static int resolve_all(struct event_resolver *r)
 	u32 group_first = 0;
 	for (u32 i = 0; i < r->specs->nr_items; i++) {
 		const struct event_spec *e = &r->specs->items[i];
-		const struct event_group_spec *g = e->group >= 0 ? &r->specs->groups[e->group] : NULL;
+		const struct event_group_spec *g =
+			e->group >= 0 ? &r->specs->groups[e->group] : NULL;
 		if (g && i == g->first)
 			group_first = (u32)r->list->events.nr;
 		int err = resolve_one(r, e);
@@ -549,16 +566,19 @@ static int resolve_all(struct event_resolver *r)
 	return 0;
 }
 
-int event_list_add(struct event_list *l, struct event_env *env, const char *text, u32 use, struct diag *d)
+int event_list_add(struct event_list *l, struct event_env *env, const char *text, u32 use,
+		   struct diag *d)
 {
 	struct event_specs specs;
 	int err = event_parse(&l->arena, text, &specs, d);
 	if (err < 0)
 		return err;
 	struct event_resolver r = { .list = l, .env = env, .specs = &specs, .use = use, .diag = d };
-	size_t had = l->events.nr;
+	size_t had = l->events.nr, said = d ? d->nr_errors : 0;
 	u32 merges = l->nr_merges;
 	err = resolve_all(&r);
+	if (err < 0 && err != -ENOMEM && d && d->nr_errors == said)
+		(void)diag_error(d, err, "cannot look up '%s': %s", text, strerror(-err));
 	if (err < 0) {
 		l->events.nr = had;
 		l->nr_merges = merges;
@@ -568,18 +588,42 @@ int event_list_add(struct event_list *l, struct event_env *env, const char *text
 
 static bool takes_filter(enum event_kind kind)
 {
-	return kind == EVENT_KIND_TRACEPOINT || (kind >= EVENT_KIND_KPROBE && kind <= EVENT_KIND_USDT) ||
-	       kind == EVENT_KIND_SYSCALL;
+	return kind == EVENT_KIND_TRACEPOINT ||
+	       (kind >= EVENT_KIND_KPROBE && kind <= EVENT_KIND_USDT) || kind == EVENT_KIND_SYSCALL;
 }
 
-int event_list_filter(struct event_list *l, u32 first, const char *filter, struct diag *d)
+static int check_filter(struct event_env *env, const struct event_desc *desc, const char *filter,
+			struct diag *d)
+{
+	struct filter_fault f;
+	if (!desc->system)
+		return 0;
+	int err = filter_check(&env->tracing, desc->system, desc->event, filter, &f);
+	if (err >= 0 || err == -ENOMEM)
+		return err;
+	(void)diag_error(d, -EINVAL, "--filter: %s", f.message);
+	diag_span(d, filter, f.at.start, f.at.len);
+	if (f.meant[0])
+		diag_hint(d, "did you mean %s?", f.meant);
+	return -EINVAL;
+}
+
+int event_list_filter(struct event_list *l, struct event_env *env, u32 first, const char *filter,
+		      struct diag *d)
 {
 	if (first >= l->events.nr)
-		return diag_error(d, -EINVAL, "--filter stands before any event: put it behind the -e it is for");
-	for (size_t i = first; i < l->events.nr; i++)
+		return diag_error(
+			d, -EINVAL,
+			"--filter stands before any event: put it behind the -e it is for");
+	for (size_t i = first; i < l->events.nr; i++) {
 		if (!takes_filter(l->events.at[i].kind))
-			return diag_error(d, -EINVAL, "--filter is for tracepoints and probes; '%s' is neither",
+			return diag_error(d, -EINVAL,
+					  "--filter is for tracepoints and probes; '%s' is neither",
 					  l->events.at[i].name);
+		int err = check_filter(env, &l->events.at[i], filter, d);
+		if (err < 0)
+			return err;
+	}
 	for (size_t i = first; i < l->events.nr; i++) {
 		struct event_desc *desc = &l->events.at[i];
 		struct strbuf s;
@@ -589,6 +633,8 @@ int event_list_filter(struct event_list *l, u32 first, const char *filter, struc
 		else
 			strbuf_str(&s, filter);
 		desc->filter = arena_strdup(&l->arena, strbuf_cstr(&s));
+		if (s.err)
+			desc->filter = NULL;
 		strbuf_done(&s);
 		if (!desc->filter)
 			return -ENOMEM;

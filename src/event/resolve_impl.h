@@ -12,7 +12,8 @@ struct event_resolver {
 };
 
 /* An error that points at the span; returns err. */
-int resolve_error(struct event_resolver *r, int err, struct event_span at, const char *fmt, ...) printf_like(4, 5);
+int resolve_error(struct event_resolver *r, int err, struct event_span at, const char *fmt, ...)
+	printf_like(4, 5);
 /* The span's text in the list's arena; NULL: no memory. */
 const char *resolve_str(struct event_resolver *r, struct event_span s);
 static inline const char *resolve_at(const struct event_resolver *r, struct event_span s)
@@ -20,7 +21,8 @@ static inline const char *resolve_at(const struct event_resolver *r, struct even
 	return r->specs->text + s.start;
 }
 /* A new descriptor with what all have in common, named as written; NULL: no memory. */
-struct event_desc *resolve_push(struct event_resolver *r, const struct event_spec *e, enum event_kind kind);
+struct event_desc *resolve_push(struct event_resolver *r, const struct event_spec *e,
+				enum event_kind kind);
 
 int resolve_name(struct event_resolver *r, const struct event_spec *e);
 int resolve_raw(struct event_resolver *r, const struct event_spec *e);
@@ -38,7 +40,8 @@ int resolve_syscall(struct event_resolver *r, const struct event_spec *e);
 int resolve_pmu(struct event_resolver *r, const struct event_spec *e);
 int resolve_alias(struct event_resolver *r, const struct event_spec *e);
 /* Terms of an event that is not of a PMU with formats: only the static ones and config=; others are refused. */
-int resolve_static_terms(struct event_resolver *r, const struct event_spec *e, struct event_desc *desc);
+int resolve_static_terms(struct event_resolver *r, const struct event_spec *e,
+			 struct event_desc *desc);
 
 /* vendor.c: encodes a name through libpfm. -ENOENT without a diag: it does not know the name. */
 int resolve_vendor_name(struct event_resolver *r, const struct event_spec *e, const char *name);

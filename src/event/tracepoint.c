@@ -3,13 +3,31 @@
 
 #include "base/glob.h"
 #include "event/closest.h"
+#include "event/filter.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-static int push_tracepoint(struct event_resolver *r, const struct event_spec *e, enum event_kind kind, const char *system,
-			   const char *event)
+static int check_filter(struct event_resolver *r, const struct event_spec *e,
+			const struct event_desc *desc)
+{
+	struct filter_fault f;
+	int err = filter_check(&r->env->tracing, desc->system, desc->event, desc->filter, &f);
+	if (err >= 0 || err == -ENOMEM)
+		return err;
+	struct event_span at = { .start = e->filter.start + f.at.start, .len = f.at.len };
+	(void)resolve_error(r, -EINVAL, at, "%s", f.message);
+	if (f.meant[0])
+		diag_hint(r->diag, "did you mean %s?", f.meant);
+	else if (err == -ENOENT)
+		diag_hint(r->diag, "sonde list -v %s:%s shows its fields", desc->system,
+			  desc->event);
+	return -EINVAL;
+}
+
+static int push_tracepoint(struct event_resolver *r, const struct event_spec *e,
+			   enum event_kind kind, const char *system, const char *event)
 {
 	u64 id;
 	int err = tracing_event_id(&r->env->tracing, system, event, &id);
@@ -32,10 +50,13 @@ static int push_tracepoint(struct event_resolver *r, const struct event_spec *e,
 	if (e->mods.span.len)
 		strbuf_printf(&name, ":%.*s", (int)e->mods.span.len, resolve_at(r, e->mods.span));
 	desc->name = arena_strdup(a, strbuf_cstr(&name));
+	if (name.err)
+		desc->name = NULL;
 	strbuf_done(&name);
 	if (!desc->system || !desc->event || !desc->name || (e->has_filter && !desc->filter))
 		return -ENOMEM;
-	return resolve_static_terms(r, e, desc);
+	err = desc->filter ? check_filter(r, e, desc) : 0;
+	return err < 0 ? err : resolve_static_terms(r, e, desc);
 }
 
 static int no_tracefs(struct event_resolver *r, const struct event_spec *e)
@@ -70,36 +91,42 @@ static bool hint_elsewhere(struct event_resolver *r, const char *event)
 	return found;
 }
 
-static int unknown_tracepoint(struct event_resolver *r, const struct event_spec *e, const char *system, const char *event)
+static int unknown_tracepoint(struct event_resolver *r, const struct event_spec *e,
+			      const char *system, const char *event)
 {
 	struct tracing_events systems, events;
 	bool known_system = false;
 	struct closest c;
 	if (glob_is_pattern(system)) {
-		(void)resolve_error(r, -ENOENT, e->span, "no tracepoint matches '%s:%s'", system, event);
+		(void)resolve_error(r, -ENOENT, e->span, "no tracepoint matches '%s:%s'", system,
+				    event);
 		return -ENOENT;
 	}
 	if (tracing_list_systems(&r->env->tracing, &systems) < 0)
 		return resolve_error(r, -ENOENT, e->span, "no tracepoint '%s:%s'", system, event);
 	closest_init(&c, system, strlen(system));
-	vec_for_each(&systems.items, s) {
+	vec_for_each (&systems.items, s) {
 		known_system |= !strcmp(s->system, system);
 		(void)closest_offer(&c, s->system);
 	}
 	if (!known_system) {
-		(void)resolve_error(r, -ENOENT, e->name, "no tracepoints of a system '%s' in this kernel", system);
+		(void)resolve_error(r, -ENOENT, e->name,
+				    "no tracepoints of a system '%s' in this kernel", system);
 		if (!hint_elsewhere(r, event) && c.best)
 			diag_hint(r->diag, "did you mean %s:%s?", c.best, event);
 	} else {
-		(void)resolve_error(r, -ENOENT, e->event, "no tracepoint '%s' in system '%s' of this kernel", event, system);
+		(void)resolve_error(r, -ENOENT, e->event,
+				    "no tracepoint '%s' in system '%s' of this kernel", event,
+				    system);
 		closest_init(&c, event, strlen(event));
 		if (tracing_list_events(&r->env->tracing, system, NULL, &events) == 0) {
-			vec_for_each(&events.items, t)
+			vec_for_each (&events.items, t)
 				(void)closest_offer(&c, t->name);
 			if (c.best)
 				diag_hint(r->diag, "did you mean %s:%s?", system, c.best);
 			else
-				diag_hint(r->diag, "sonde list '%s:*' shows the %zu that are there", system, events.items.nr);
+				diag_hint(r->diag, "sonde list '%s:*' shows the %zu that are there",
+					  system, events.items.nr);
 			tracing_events_done(&events);
 		}
 		(void)hint_elsewhere(r, event);
@@ -124,8 +151,8 @@ static void sort_by_id(struct event_list *l, size_t first)
 		l->events.at[i].leader = (u32)i;
 }
 
-static int add_matching(struct event_resolver *r, const struct event_spec *e, enum event_kind kind, const char *system,
-			const char *event)
+static int add_matching(struct event_resolver *r, const struct event_spec *e, enum event_kind kind,
+			const char *system, const char *event)
 {
 	if (!glob_is_pattern(system) && !glob_is_pattern(event))
 		return push_tracepoint(r, e, kind, system, event);
@@ -135,7 +162,7 @@ static int add_matching(struct event_resolver *r, const struct event_spec *e, en
 		return err;
 	size_t first = r->list->events.nr;
 	err = l.items.nr ? 0 : -ENOENT;
-	vec_for_each(&l.items, t) {
+	vec_for_each (&l.items, t) {
 		/* ftrace's own entries have ids, but cannot be opened as tracepoints except the function tracer's. */
 		if (!strcmp(t->system, "ftrace") && glob_is_pattern(system))
 			continue;
@@ -171,8 +198,11 @@ int resolve_tracepoint(struct event_resolver *r, const struct event_spec *e)
 	if (r->env->tracing.err)
 		return no_tracefs(r, e);
 	if (err == -EACCES) {
-		(void)resolve_error(r, err, e->span, "tracepoint '%s:%s' may not be read by this user", system, event);
-		diag_hint(r->diag, "run it as root, or: sudo mount -o remount,mode=755 /sys/kernel/tracing");
+		(void)resolve_error(r, err, e->span,
+				    "tracepoint '%s:%s' may not be read by this user", system,
+				    event);
+		diag_hint(r->diag,
+			  "run it as root, or: sudo mount -o remount,mode=755 /sys/kernel/tracing");
 		return err;
 	}
 	return unknown_tracepoint(r, e, system, event);
@@ -181,7 +211,8 @@ int resolve_tracepoint(struct event_resolver *r, const struct event_spec *e)
 int resolve_syscall(struct event_resolver *r, const struct event_spec *e)
 {
 	char event[128];
-	int n = snprintf(event, sizeof(event), "sys_enter_%.*s", (int)e->name.len, resolve_at(r, e->name));
+	int n = snprintf(event, sizeof(event), "sys_enter_%.*s", (int)e->name.len,
+			 resolve_at(r, e->name));
 	if (n >= (int)sizeof(event))
 		return resolve_error(r, -ENOENT, e->name, "no system call has so long a name");
 	int err = add_matching(r, e, EVENT_KIND_SYSCALL, "syscalls", event);
@@ -194,16 +225,17 @@ int resolve_syscall(struct event_resolver *r, const struct event_spec *e)
 	if (have < 0 || !l.items.nr) {
 		if (have == 0)
 			tracing_events_done(&l);
-		(void)resolve_error(r, -EOPNOTSUPP, e->span, "this kernel has no tracepoints for single system calls "
-							      "(CONFIG_FTRACE_SYSCALLS)");
+		(void)resolve_error(r, -EOPNOTSUPP, e->span,
+				    "this kernel has no tracepoints for single system calls "
+				    "(CONFIG_FTRACE_SYSCALLS)");
 		diag_hint(r->diag, "raw_syscalls:sys_enter/id == N/ has all of them, by number");
 		return -EOPNOTSUPP;
 	}
-	(void)resolve_error(r, -ENOENT, e->name, "no system call '%.*s' in this kernel", (int)e->name.len,
-			    resolve_at(r, e->name));
+	(void)resolve_error(r, -ENOENT, e->name, "no system call '%.*s' in this kernel",
+			    (int)e->name.len, resolve_at(r, e->name));
 	struct closest c;
 	closest_init(&c, resolve_at(r, e->name), e->name.len);
-	vec_for_each(&l.items, t)
+	vec_for_each (&l.items, t)
 		(void)closest_offer(&c, t->name + strlen("sys_enter_"));
 	if (c.best)
 		diag_hint(r->diag, "did you mean syscall:%s?", c.best);

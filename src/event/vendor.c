@@ -68,7 +68,9 @@ int vendor_encode(const char *name, struct perf_event_attr *attr, const char **w
 
 static const char *attr_type_name(pfm_attr_t type)
 {
-	return type == PFM_ATTR_MOD_BOOL ? "boolean" : type == PFM_ATTR_MOD_INTEGER ? "integer" : "umask";
+	return type == PFM_ATTR_MOD_BOOL      ? "boolean"
+	       : type == PFM_ATTR_MOD_INTEGER ? "integer"
+					      : "umask";
 }
 
 static int fill_attrs(struct arena *a, const pfm_event_info_t *info, struct vendor_event *e)
@@ -94,7 +96,8 @@ static int fill_attrs(struct arena *a, const pfm_event_info_t *info, struct vend
 	return 0;
 }
 
-static int each_of_pmu(pfm_pmu_t pmu, const pfm_pmu_info_t *pi, int (*fn)(void *, const struct vendor_event *), void *ctx)
+static int each_of_pmu(pfm_pmu_t pmu, const pfm_pmu_info_t *pi,
+		       int (*fn)(void *, const struct vendor_event *), void *ctx)
 {
 	struct arena a;
 	int r = 0;

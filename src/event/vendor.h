@@ -33,7 +33,7 @@ struct vendor_event {
 	const char *equiv; /* or NULL */
 	const char *about;
 	u64 code;
-	bool active;       /* this machine has the PMU */
+	bool active; /* this machine has the PMU */
 	bool precise;
 	const struct vendor_attr *attrs;
 	u32 nr_attrs;

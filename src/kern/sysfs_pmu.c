@@ -1,6 +1,8 @@
 #include "kern/sysfs_pmu.h"
 
 #include "base/glob.h"
+#include "base/num.h"
+#include "base/strbuf.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -14,12 +16,13 @@
 
 enum { SMALL_FILE = 4096 };
 
-/* The file's text without trailing white space, or NULL (not there, not readable, no memory). */
-static char *read_small(struct arena *a, int dir, const char *name)
+/* The file's text without trailing white space; NULL when it is not there or cannot be read. 0 or -ENOMEM. */
+static int read_small(struct arena *a, int dir, const char *name, const char **ret)
 {
+	*ret = NULL;
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return NULL;
+		return 0;
 	char buf[SMALL_FILE];
 	size_t len = 0;
 	while (len < sizeof(buf)) {
@@ -27,14 +30,17 @@ static char *read_small(struct arena *a, int dir, const char *name)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return NULL;
+			return 0;
 		if (n == 0)
 			break;
 		len += (size_t)n;
 	}
 	while (len && isspace((unsigned char)buf[len - 1]))
 		len--;
-	return memchr(buf, 0, len) ? NULL : arena_strndup(a, buf, len);
+	if (memchr(buf, 0, len))
+		return 0;
+	*ret = arena_strndup(a, buf, len);
+	return *ret ? 0 : -ENOMEM;
 }
 
 /* Names with numbers inside, as a person sorts them: imc_2 before imc_10. */
@@ -72,10 +78,8 @@ static int pmu_cmp(const void *a, const void *b)
 
 static bool parse_u32(const char *s, u32 *ret)
 {
-	char *end;
-	errno = 0;
-	unsigned long v = s && isdigit((unsigned char)*s) ? strtoul(s, &end, 10) : 0;
-	if (!s || !isdigit((unsigned char)*s) || *end || errno || v > UINT32_MAX)
+	u64 v;
+	if (!s || num_parse_u64(s, 10, &v) < 0 || v > UINT32_MAX)
 		return false;
 	*ret = (u32)v;
 	return true;
@@ -87,7 +91,12 @@ static int pmu_add(struct pmu_set *s, int dir, const char *name)
 	if (fd < 0)
 		return 0;
 	u32 type;
-	if (!parse_u32(read_small(&s->arena, fd, "type"), &type))
+	const char *text, *cpus, *mask;
+	if (read_small(&s->arena, fd, "type", &text) < 0 ||
+	    read_small(&s->arena, fd, "cpus", &cpus) < 0 ||
+	    read_small(&s->arena, fd, "cpumask", &mask) < 0)
+		return -ENOMEM;
+	if (!parse_u32(text, &type))
 		return 0;
 	struct pmu *p = vec_push(&s->pmus);
 	if (!p)
@@ -96,10 +105,8 @@ static int pmu_add(struct pmu_set *s, int dir, const char *name)
 	p->name = arena_strdup(&s->arena, name);
 	if (!p->name)
 		return -ENOMEM;
-	p->cpus = read_small(&s->arena, fd, "cpus");
-	p->is_core = p->cpus || !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
-	if (!p->cpus)
-		p->cpus = read_small(&s->arena, fd, "cpumask");
+	p->is_core = cpus || !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
+	p->cpus = cpus ? cpus : mask;
 	if (p->cpus && !*p->cpus)
 		p->cpus = NULL;
 	return 0;
@@ -126,10 +133,12 @@ int pmu_set_open(struct pmu_set *s, const char *root)
 {
 	*s = (struct pmu_set){ 0 };
 	arena_init(&s->arena);
-	if (asprintf(&s->path, "%s/sys/bus/event_source/devices", root) < 0) {
-		s->path = NULL;
+	struct strbuf path;
+	strbuf_init(&path);
+	strbuf_printf(&path, "%s/sys/bus/event_source/devices", root);
+	s->path = strbuf_steal(&path);
+	if (!s->path)
 		return -ENOMEM;
-	}
 	int r = pmu_set_read(s);
 	if (r < 0)
 		pmu_set_close(s);
@@ -138,7 +147,7 @@ int pmu_set_open(struct pmu_set *s, const char *root)
 
 void pmu_set_close(struct pmu_set *s)
 {
-	vec_for_each(&s->pmus, p) {
+	vec_for_each (&s->pmus, p) {
 		vec_free(&p->formats);
 		vec_free(&p->aliases);
 		vec_free(&p->caps);
@@ -156,7 +165,7 @@ static bool str_is(const char *s, const char *word, size_t len)
 
 struct pmu *pmu_find(struct pmu_set *s, const char *name, size_t len)
 {
-	vec_for_each(&s->pmus, p)
+	vec_for_each (&s->pmus, p)
 		if (str_is(p->name, name, len))
 			return p;
 	return NULL;
@@ -164,7 +173,7 @@ struct pmu *pmu_find(struct pmu_set *s, const char *name, size_t len)
 
 struct pmu *pmu_find_type(struct pmu_set *s, u32 type)
 {
-	vec_for_each(&s->pmus, p)
+	vec_for_each (&s->pmus, p)
 		if (p->type == type)
 			return p;
 	return NULL;
@@ -206,13 +215,14 @@ bool pmu_matches(const struct pmu *p, const char *pattern, size_t len)
 	buf[len] = '\0';
 	static const char uncore[] = "uncore_";
 	bool is_uncore = !strncmp(p->name, uncore, sizeof(uncore) - 1);
-	return name_matches(p->name, buf) || (is_uncore && name_matches(p->name + sizeof(uncore) - 1, buf));
+	return name_matches(p->name, buf) ||
+	       (is_uncore && name_matches(p->name + sizeof(uncore) - 1, buf));
 }
 
 int pmu_format_parse(const char *text, u8 *word, u64 *mask)
 {
 	static const char config[] = "config";
-	if (strncmp(text, config, sizeof(config) - 1))
+	if (strncmp(text, config, sizeof(config) - 1) != 0)
 		return -EINVAL;
 	text += sizeof(config) - 1;
 	u8 w = 0;
@@ -258,12 +268,13 @@ u64 pmu_scatter(u64 mask, u64 value, bool *over)
 static int each_file(struct pmu_set *s, struct pmu *p, const char *folder,
 		     int (*fn)(struct pmu_set *, struct pmu *, int dir, const char *name))
 {
-	_cleanup_free_ char *path = NULL;
-	if (asprintf(&path, "%s/%s/%s", s->path, p->name, folder) < 0) {
-		path = NULL;
+	struct strbuf path;
+	strbuf_init(&path);
+	strbuf_printf(&path, "%s/%s/%s", s->path, p->name, folder);
+	_cleanup_free_ char *name = strbuf_steal(&path);
+	if (!name)
 		return -ENOMEM;
-	}
-	DIR *d = opendir(path);
+	DIR *d = opendir(name);
 	if (!d)
 		return 0;
 	int r = 0;
@@ -276,15 +287,19 @@ static int each_file(struct pmu_set *s, struct pmu *p, const char *folder,
 
 static int format_add(struct pmu_set *s, struct pmu *p, int dir, const char *name)
 {
-	const char *text = read_small(&s->arena, dir, name);
+	const char *text;
 	u8 word;
 	u64 mask;
+	if (read_small(&s->arena, dir, name, &text) < 0)
+		return -ENOMEM;
 	if (!text || pmu_format_parse(text, &word, &mask) < 0)
 		return 0; /* a newer kernel's form: its term is then unknown, and said to be so by name */
 	struct pmu_format *f = vec_push(&p->formats);
 	if (!f)
 		return -ENOMEM;
-	*f = (struct pmu_format){ .name = arena_strdup(&s->arena, name), .text = text, .word = word, .mask = mask };
+	*f = (struct pmu_format){
+		.name = arena_strdup(&s->arena, name), .text = text, .word = word, .mask = mask
+	};
 	return f->name ? 0 : -ENOMEM;
 }
 
@@ -306,20 +321,26 @@ static int alias_add(struct pmu_set *s, struct pmu *p, int dir, const char *name
 	if (dot && (!strcmp(dot, ".scale") || !strcmp(dot, ".unit") || !strcmp(dot, ".per-pkg") ||
 		    !strcmp(dot, ".snapshot") || strstr(name, ".retirement_latency.")))
 		return 0;
-	const char *terms = read_small(&s->arena, dir, name);
+	const char *terms, *scale;
+	if (read_small(&s->arena, dir, name, &terms) < 0)
+		return -ENOMEM;
 	if (!terms)
 		return 0;
 	struct pmu_alias *al = vec_push(&p->aliases);
 	if (!al)
 		return -ENOMEM;
-	*al = (struct pmu_alias){ .name = arena_strdup(&s->arena, name), .terms = terms, .scale = 1 };
+	*al = (struct pmu_alias){ .name = arena_strdup(&s->arena, name),
+				  .terms = terms,
+				  .scale = 1 };
 	if (!al->name)
 		return -ENOMEM;
 	char side[256 + 16];
 	(void)snprintf(side, sizeof(side), "%s.unit", name);
-	al->unit = read_small(&s->arena, dir, side);
+	if (read_small(&s->arena, dir, side, &al->unit) < 0)
+		return -ENOMEM;
 	(void)snprintf(side, sizeof(side), "%s.scale", name);
-	const char *scale = read_small(&s->arena, dir, side);
+	if (read_small(&s->arena, dir, side, &scale) < 0)
+		return -ENOMEM;
 	if (scale)
 		al->scale = parse_scale(scale);
 	(void)snprintf(side, sizeof(side), "%s.per-pkg", name);
@@ -331,7 +352,9 @@ static int alias_add(struct pmu_set *s, struct pmu *p, int dir, const char *name
 
 static int cap_add(struct pmu_set *s, struct pmu *p, int dir, const char *name)
 {
-	const char *value = read_small(&s->arena, dir, name);
+	const char *value;
+	if (read_small(&s->arena, dir, name, &value) < 0)
+		return -ENOMEM;
 	if (!value)
 		return 0;
 	struct pmu_cap *c = vec_push(&p->caps);
@@ -382,7 +405,7 @@ int pmu_load_caps(struct pmu_set *s, struct pmu *p)
 
 const struct pmu_format *pmu_format_find(const struct pmu *p, const char *name, size_t len)
 {
-	vec_for_each(&p->formats, f)
+	vec_for_each (&p->formats, f)
 		if (str_is(f->name, name, len))
 			return f;
 	return NULL;
@@ -390,7 +413,7 @@ const struct pmu_format *pmu_format_find(const struct pmu *p, const char *name, 
 
 const struct pmu_alias *pmu_alias_find(const struct pmu *p, const char *name, size_t len)
 {
-	vec_for_each(&p->aliases, al)
+	vec_for_each (&p->aliases, al)
 		if (str_is(al->name, name, len))
 			return al;
 	return NULL;

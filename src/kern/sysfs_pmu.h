@@ -23,8 +23,8 @@ struct pmu_format {
 struct pmu_alias {
 	const char *name;
 	const char *terms; /* "event=0x3c,umask=0x01" */
-	const char *unit;  /* NULL: none */
-	double scale;      /* 1 when the PMU gives none */
+	const char *unit; /* NULL: none */
+	double scale; /* 1 when the PMU gives none */
 	bool per_pkg;
 	bool snapshot;
 };
@@ -37,7 +37,7 @@ struct pmu_cap {
 struct pmu {
 	const char *name;
 	u32 type;
-	bool is_core;     /* counts what CPUs do: "cpu", or a PMU with a `cpus` file (cpu_core, armv8_cortex_a53) */
+	bool is_core; /* counts what CPUs do: "cpu", or a PMU with a `cpus` file (cpu_core, armv8_cortex_a53) */
 	const char *cpus; /* list of CPUs to open it on ("0-3,8"), NULL: any */
 	VEC(struct pmu_format) formats;
 	VEC(struct pmu_alias) aliases;
@@ -47,9 +47,10 @@ struct pmu {
 
 struct pmu_set {
 	struct arena arena; /* of all strings */
-	char *path;         /* ROOT/sys/bus/event_source/devices */
-	VEC(struct pmu) pmus; /* core PMUs by type, then the others by name, numbers inside by value */
-	int err;            /* why the folder could not be read: negative errno; 0: it was */
+	char *path; /* ROOT/sys/bus/event_source/devices */
+	VEC(struct pmu)
+	pmus; /* core PMUs by type, then the others by name, numbers inside by value */
+	int err; /* why the folder could not be read: negative errno; 0: it was */
 };
 
 /* root: "" for the running system, or the folder a test made. -ENOMEM only: a machine without the folder has no PMUs. */

@@ -23,7 +23,8 @@ static int open_if_tracing(const char *path, bool real)
 	if (fd < 0)
 		return errno == ENOTDIR ? -ENOENT : -errno;
 	struct statfs fs;
-	if (real && (fstatfs(fd, &fs) < 0 || (fs.f_type != MAGIC_TRACEFS && fs.f_type != MAGIC_DEBUGFS))) {
+	if (real &&
+	    (fstatfs(fd, &fs) < 0 || (fs.f_type != MAGIC_TRACEFS && fs.f_type != MAGIC_DEBUGFS))) {
 		(void)close(fd);
 		return -ENOENT;
 	}
@@ -41,8 +42,11 @@ int tracing_open(struct tracing *t, const char *root)
 	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	*t = (struct tracing){ .dir = -1, .err = -ENOENT };
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		char *path;
-		if (asprintf(&path, "%s%s", root, places[i]) < 0)
+		struct strbuf s;
+		strbuf_init(&s);
+		strbuf_printf(&s, "%s%s", root, places[i]);
+		char *path = strbuf_steal(&s);
+		if (!path)
 			return -ENOMEM;
 		int fd = open_if_tracing(path, !*root);
 		if (fd >= 0) {
@@ -70,9 +74,11 @@ int tracing_explain(const struct tracing *t, struct diag *d)
 		return 0;
 	if (t->err == -EACCES) {
 		(void)diag_error(d, t->err, "tracefs may not be read by this user: no tracepoints");
-		diag_hint(d, "run it as root, or: sudo mount -o remount,mode=755 /sys/kernel/tracing");
+		diag_hint(d,
+			  "run it as root, or: sudo mount -o remount,mode=755 /sys/kernel/tracing");
 	} else {
-		(void)diag_error(d, t->err, "tracefs is not mounted (or not in this kernel): no tracepoints");
+		(void)diag_error(d, t->err,
+				 "tracefs is not mounted (or not in this kernel): no tracepoints");
 		diag_hint(d, "sudo mount -t tracefs nodev /sys/kernel/tracing");
 	}
 	return t->err;
@@ -100,6 +106,12 @@ int tracing_read(const struct tracing *t, const char *file, struct strbuf *to)
 	}
 }
 
+/* A name that no file can have is not there. */
+static int open_error(void)
+{
+	return errno == ENOTDIR || errno == ENAMETOOLONG ? -ENOENT : -errno;
+}
+
 int tracing_event_id(const struct tracing *t, const char *system, const char *name, u64 *ret)
 {
 	if (t->err)
@@ -111,7 +123,7 @@ int tracing_event_id(const struct tracing *t, const char *system, const char *na
 		return -ENOENT;
 	_cleanup_close_ int fd = openat(t->dir, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOTDIR ? -ENOENT : -errno;
+		return open_error();
 	char buf[32];
 	ssize_t n = read(fd, buf, sizeof(buf) - 1);
 	if (n < 0)
@@ -132,20 +144,22 @@ static int event_cmp(const void *a, const void *b)
 		q++;
 	}
 	if (*p || *q)
-		return (x->name && !*p ? ':' : (unsigned char)*p) - (y->name && !*q ? ':' : (unsigned char)*q);
+		return (x->name && !*p ? ':' : (unsigned char)*p) -
+		       (y->name && !*q ? ':' : (unsigned char)*q);
 	return x->name ? strcmp(x->name, y->name) : 0;
 }
 
-static int add_event(struct tracing_events *l, const char *system, size_t system_len, const char *name, size_t name_len)
+static int add_event(struct tracing_events *l, const char *system, size_t system_len,
+		     const char *name, size_t name_len)
 {
 	struct tracing_event *e = vec_push(&l->items);
 	if (!e)
 		return -ENOMEM;
 	/* Events come system by system: keep one copy of its name. */
 	const char *last = l->items.nr > 1 ? e[-1].system : NULL;
-	e->system = last && !strncmp(last, system, system_len) && !last[system_len] ?
-			    last :
-			    arena_strndup(&l->arena, system, system_len);
+	e->system = last && !strncmp(last, system, system_len) && !last[system_len]
+			    ? last
+			    : arena_strndup(&l->arena, system, system_len);
 	if (!e->system)
 		return -ENOMEM;
 	if (!name)
@@ -154,14 +168,16 @@ static int add_event(struct tracing_events *l, const char *system, size_t system
 	return e->name ? 0 : -ENOMEM;
 }
 
-static int scan_system(const struct tracing *t, const char *system, const char *name_glob, struct tracing_events *l)
+static int scan_system(const struct tracing *t, const char *system, const char *name_glob,
+		       struct tracing_events *l)
 {
 	char path[PATH_MAX];
-	if (strchr(system, '/') || snprintf(path, sizeof(path), "events/%s", system) >= (int)sizeof(path))
+	if (strchr(system, '/') ||
+	    snprintf(path, sizeof(path), "events/%s", system) >= (int)sizeof(path))
 		return -ENOENT;
 	int fd = openat(t->dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOTDIR ? -ENOENT : -errno;
+		return open_error();
 	DIR *d = fdopendir(fd);
 	if (!d) {
 		(void)close(fd);
@@ -189,11 +205,14 @@ static int scan_available(const struct tracing *t, struct tracing_events *l)
 	strbuf_init(&s);
 	int r = tracing_read(t, "available_events", &s);
 	const char *at = strbuf_cstr(&s);
+	if (s.err)
+		r = s.err;
 	while (r == 0 && *at) {
 		size_t line = strcspn(at, "\n");
 		const char *colon = memchr(at, ':', line);
 		if (colon)
-			r = add_event(l, at, (size_t)(colon - at), colon + 1, line - (size_t)(colon + 1 - at));
+			r = add_event(l, at, (size_t)(colon - at), colon + 1,
+				      line - (size_t)(colon + 1 - at));
 		at += line + (at[line] == '\n');
 	}
 	strbuf_done(&s);
@@ -202,13 +221,14 @@ static int scan_available(const struct tracing *t, struct tracing_events *l)
 	return r == -ENOENT ? 0 : r;
 }
 
-static int scan_systems(const struct tracing *t, const char *system_glob, const char *name_glob, struct tracing_events *l)
+static int scan_systems(const struct tracing *t, const char *system_glob, const char *name_glob,
+			struct tracing_events *l)
 {
-	struct tracing_events systems;
+	struct tracing_events systems = { 0 };
 	int r = tracing_list_systems(t, &systems);
 	if (r < 0)
 		return r;
-	vec_for_each(&systems.items, s) {
+	vec_for_each (&systems.items, s) {
 		if (system_glob && !glob_match(system_glob, s->system))
 			continue;
 		r = scan_system(t, s->system, name_glob, l);
@@ -220,7 +240,8 @@ static int scan_systems(const struct tracing *t, const char *system_glob, const 
 	return r;
 }
 
-int tracing_list_events(const struct tracing *t, const char *system_glob, const char *name_glob, struct tracing_events *ret)
+int tracing_list_events(const struct tracing *t, const char *system_glob, const char *name_glob,
+			struct tracing_events *ret)
 {
 	if (t->err)
 		return t->err;
@@ -260,8 +281,9 @@ int tracing_list_systems(const struct tracing *t, struct tracing_events *ret)
 	int r = 0;
 	for (struct dirent *e; r == 0 && (e = readdir(d));) {
 		struct stat st;
-		bool is_dir = e->d_type == DT_DIR || (e->d_type == DT_UNKNOWN && fstatat(fd, e->d_name, &st, 0) == 0 &&
-						      S_ISDIR(st.st_mode));
+		bool is_dir = e->d_type == DT_DIR ||
+			      (e->d_type == DT_UNKNOWN && fstatat(fd, e->d_name, &st, 0) == 0 &&
+			       S_ISDIR(st.st_mode));
 		if (is_dir && e->d_name[0] != '.')
 			r = add_event(&l, e->d_name, strlen(e->d_name), NULL, 0);
 	}

@@ -9,9 +9,9 @@
 #include "base/strbuf.h"
 
 struct tracing {
-	char *path;  /* its mount point, root included; NULL when it was not found */
-	int dir;     /* open folder, -1 */
-	int err;     /* why it is not usable: -ENOENT not mounted, -EACCES not for us; 0: it is */
+	char *path; /* its mount point, root included; NULL when it was not found */
+	int dir; /* open folder, -1 */
+	int err; /* why it is not usable: -ENOENT not mounted, -EACCES not for us; 0: it is */
 };
 
 struct tracing_event {
@@ -36,7 +36,8 @@ int tracing_explain(const struct tracing *t, struct diag *d);
 /* Appends a whole file ("README", "events/sched/sched_switch/format"); 0 or negative errno. */
 int tracing_read(const struct tracing *t, const char *file, struct strbuf *to) must_check;
 /* The number in events/SYSTEM/NAME/id; -ENOENT: no such event, -EACCES. */
-int tracing_event_id(const struct tracing *t, const char *system, const char *name, u64 *ret) must_check;
+int tracing_event_id(const struct tracing *t, const char *system, const char *name,
+		     u64 *ret) must_check;
 
 /*
  * All events that have an id and match the globs, sorted. system_glob, name_glob: NULL for all. One system's events come

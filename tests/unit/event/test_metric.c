@@ -48,13 +48,21 @@ static void test_builtin(void)
 		metric_prog_done(&p);
 	}
 	ok(good, "every formula parses");
-	check("insn_per_cycle", (struct counts[]){ { "value", 300 }, { "cpu-cycles", 200 }, { 0 } }, 0, 1.5);
-	check("insn_per_cycle", (struct counts[]){ { "value", 300 }, { "cpu-cycles", 0 }, { 0 } }, -EDOM, 0);
+	check("insn_per_cycle", (struct counts[]){ { "value", 300 }, { "cpu-cycles", 200 }, { 0 } },
+	      0, 1.5);
+	check("insn_per_cycle", (struct counts[]){ { "value", 300 }, { "cpu-cycles", 0 }, { 0 } },
+	      -EDOM, 0);
 	check("insn_per_cycle", (struct counts[]){ { "value", 300 }, { 0 } }, -ENOENT, 0);
-	check("branch_miss_rate", (struct counts[]){ { "value", 5 }, { "branch-instructions", 200 }, { 0 } }, 0, 2.5);
+	check("branch_miss_rate",
+	      (struct counts[]){ { "value", 5 }, { "branch-instructions", 200 }, { 0 } }, 0, 2.5);
 	check("stalled_cycles_per_insn",
-	      (struct counts[]){ { "value", 10 }, { "stalled-cycles-frontend", 5 }, { "stalled-cycles-backend", 20 }, { 0 } }, 0, 2);
-	check("cycles_ghz", (struct counts[]){ { "value", 3e9 }, { "running_ns", 1e9 }, { 0 } }, 0, 3);
+	      (struct counts[]){ { "value", 10 },
+				 { "stalled-cycles-frontend", 5 },
+				 { "stalled-cycles-backend", 20 },
+				 { 0 } },
+	      0, 2);
+	check("cycles_ghz", (struct counts[]){ { "value", 3e9 }, { "running_ns", 1e9 }, { 0 } }, 0,
+	      3);
 
 	struct metric_prog p;
 	u32 at = 0;
@@ -74,7 +82,8 @@ static void test_beside(void)
 	struct event_list l;
 	event_list_init(&l);
 	ok(event_env_open(&env, TEST_DATA "/sysroot/intel-hybrid") == 0 &&
-		   event_list_add(&l, &env, "cycles:u,faults,LLC-misses,branches", EVENT_USE_COUNT, NULL) == 0,
+		   event_list_add(&l, &env, "cycles:u,faults,LLC-misses,branches", EVENT_USE_COUNT,
+				  NULL) == 0,
 	   "events");
 	u32 at = 0;
 	const struct metric *m = metric_next_beside(&l.events.at[0], &at);
@@ -85,7 +94,8 @@ static void test_beside(void)
 	at = 0;
 	m = metric_next_beside(&l.events.at[3], &at);
 	is_str(m ? m->unit : NULL, "of all LL-cache accesses", "beside LLC-misses, an alias");
-	ok(metric_is_event("branch-instructions", &l.events.at[5]) && metric_is_event("branches", &l.events.at[5]) &&
+	ok(metric_is_event("branch-instructions", &l.events.at[5]) &&
+		   metric_is_event("branches", &l.events.at[5]) &&
 		   !metric_is_event("branch-misses", &l.events.at[5]),
 	   "branches under both names");
 	event_list_done(&l);
@@ -98,14 +108,18 @@ static void test_file(void)
 	struct diag d;
 	diag_init(&d);
 	metric_set_init(&s);
-	ok(metric_set_parse(&s, "m", "# ratios\n\nipc = instructions / cycles\n  upi = uops_issued.any / inst_retired.any ; uops ; per insn\n",
+	ok(metric_set_parse(&s, "m",
+			    "# ratios\n\nipc = instructions / cycles\n  upi = uops_issued.any / "
+			    "inst_retired.any ; uops ; per insn\n",
 			    &d) == 0 &&
 		   s.items.nr == 2,
 	   "two metrics");
 	const struct metric *m = metric_find(&s, "upi");
-	ok(m && !strcmp(m->unit, "uops") && !strcmp(m->about, "per insn") && !strcmp(m->expr, "uops_issued.any / inst_retired.any"),
+	ok(m && !strcmp(m->unit, "uops") && !strcmp(m->about, "per insn") &&
+		   !strcmp(m->expr, "uops_issued.any / inst_retired.any"),
 	   "its parts");
-	ok(metric_find(&s, "ipc") && metric_find(&s, "insn_per_cycle") && !metric_find(&s, "nope"), "found by name");
+	ok(metric_find(&s, "ipc") && metric_find(&s, "insn_per_cycle") && !metric_find(&s, "nope"),
+	   "found by name");
 	static const struct {
 		const char *text;
 		const char *message;
@@ -120,10 +134,13 @@ static void test_file(void)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		diag_done(&d);
 		int err = metric_set_parse(&s, "m", bad[i].text, &d);
-		if (!ok(err == -EINVAL && d.items.nr == 1 && !strncmp(d.items.at[0].message, bad[i].message, strlen(bad[i].message)) &&
+		if (!ok(err == -EINVAL && d.items.nr == 1 &&
+				!strncmp(d.items.at[0].message, bad[i].message,
+					 strlen(bad[i].message)) &&
 				d.items.at[0].start == bad[i].start,
 			"refused: %s", bad[i].message))
-			printf("#   %d '%s' at %zu\n", err, d.items.nr ? d.items.at[0].message : "", d.items.nr ? d.items.at[0].start : 0);
+			printf("#   %d '%s' at %zu\n", err, d.items.nr ? d.items.at[0].message : "",
+			       d.items.nr ? d.items.at[0].start : 0);
 	}
 	metric_set_done(&s);
 	diag_done(&d);

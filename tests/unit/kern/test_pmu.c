@@ -58,13 +58,20 @@ static void test_machines(void)
 	ok(p && p->type == 4 && p->is_core && !p->cpus, "cpu");
 	ok(pmu_next_core(&s, NULL) == p && !pmu_next_core(&s, p), "one kind of core");
 	p = pmu_find(&s, "uncore_imc_10", 13);
-	ok(p && !p->is_core && p->cpus && !strcmp(p->cpus, "0,32"), "cpumask of a memory controller");
-	ok(pmu_load_aliases(&s, p) == 0 && p->aliases.nr == 3, "three events, side files are not events");
+	ok(p && !p->is_core && p->cpus && !strcmp(p->cpus, "0,32"),
+	   "cpumask of a memory controller");
+	ok(pmu_load_aliases(&s, p) == 0 && p->aliases.nr == 3,
+	   "three events, side files are not events");
 	const struct pmu_alias *al = pmu_alias_find(p, "cas_count_read", 14);
 	ok(al && !strcmp(al->unit, "MiB") && al->scale == 6.103515625e-5, "unit and scale");
-	ok(pmu_matches(p, "imc", 3) && pmu_matches(p, "uncore_imc", 10) && pmu_matches(p, "uncore_imc_1?", 13), "names of it");
-	ok(!pmu_matches(p, "uncore_imc_1", 12) && !pmu_matches(p, "im", 2) && !pmu_matches(p, "", 0), "not names of it");
-	ok(!pmu_matches(pmu_find(&s, "uncore_imc_free_running_0", 25), "imc", 3), "free running counters are not imc");
+	ok(pmu_matches(p, "imc", 3) && pmu_matches(p, "uncore_imc", 10) &&
+		   pmu_matches(p, "uncore_imc_1?", 13),
+	   "names of it");
+	ok(!pmu_matches(p, "uncore_imc_1", 12) && !pmu_matches(p, "im", 2) &&
+		   !pmu_matches(p, "", 0),
+	   "not names of it");
+	ok(!pmu_matches(pmu_find(&s, "uncore_imc_free_running_0", 25), "imc", 3),
+	   "free running counters are not imc");
 	size_t two = 0, ten = 0;
 	for (size_t i = 0; i < s.pmus.nr; i++) {
 		if (!strcmp(s.pmus.at[i].name, "uncore_imc_2"))
@@ -74,19 +81,23 @@ static void test_machines(void)
 	}
 	ok(two < ten, "2 before 10");
 	p = pmu_find(&s, "power", 5);
-	ok(p && pmu_load_aliases(&s, p) == 0 && pmu_alias_find(p, "energy-pkg", 10)->scale == 2.3283064365386962890625e-10,
+	ok(p && pmu_load_aliases(&s, p) == 0 &&
+		   pmu_alias_find(p, "energy-pkg", 10)->scale == 2.3283064365386962890625e-10,
 	   "scale of energy-pkg");
 	pmu_set_close(&s);
 
 	ok(pmu_set_open(&s, ROOT "intel-hybrid") == 0, "open intel-hybrid");
 	p = pmu_next_core(&s, NULL);
 	is_str(p ? p->name : NULL, "cpu_core", "P cores first");
-	ok(pmu_load_caps(&s, p) == 0 && p->caps.nr == 3 && !strcmp(p->caps.at[1].value, "3"), "caps");
+	ok(pmu_load_caps(&s, p) == 0 && p->caps.nr == 3 && !strcmp(p->caps.at[1].value, "3"),
+	   "caps");
 	p = pmu_next_core(&s, p);
-	ok(p && !strcmp(p->name, "cpu_atom") && !strcmp(p->cpus, "16-23") && p->type == 10, "then E cores");
+	ok(p && !strcmp(p->name, "cpu_atom") && !strcmp(p->cpus, "16-23") && p->type == 10,
+	   "then E cores");
 	pmu_set_close(&s);
 
-	ok(pmu_set_open(&s, "/nonexistent") == 0 && s.err == -ENOENT && s.pmus.nr == 0, "a root without sysfs");
+	ok(pmu_set_open(&s, "/nonexistent") == 0 && s.err == -ENOENT && s.pmus.nr == 0,
+	   "a root without sysfs");
 	pmu_set_close(&s);
 }
 
@@ -97,27 +108,32 @@ static void test_tracing(void)
 	u64 id = 0;
 	ok(tracing_open(&t, ROOT "vm-no-pmu") == 0 && t.err == 0, "tracefs of a fake root");
 	ok(tracing_event_id(&t, "sched", "sched_switch", &id) == 0 && id > 0, "id");
-	ok(tracing_event_id(&t, "sched", "../../sched/sched_switch", &id) == -ENOENT, "no way out of the folder");
+	ok(tracing_event_id(&t, "sched", "../../sched/sched_switch", &id) == -ENOENT,
+	   "no way out of the folder");
 	ok(tracing_event_id(&t, "sched", "nope", &id) == -ENOENT, "no such event");
 	ok(tracing_list_events(&t, NULL, NULL, &l) == 0 && l.items.nr == 9, "all events");
 	is_str(l.items.at[0].system, "kmem", "sorted by system");
 	is_str(l.items.at[0].name, "kfree", "and by name");
 	tracing_events_done(&l);
-	ok(tracing_list_events(&t, "sched", "sched_wake*", &l) == 0 && l.items.nr == 2, "glob in one system");
+	ok(tracing_list_events(&t, "sched", "sched_wake*", &l) == 0 && l.items.nr == 2,
+	   "glob in one system");
 	tracing_events_done(&l);
 	ok(tracing_list_events(&t, "*sys*", NULL, &l) == 0 && l.items.nr == 3, "glob of systems");
 	tracing_events_done(&l);
 	ok(tracing_list_events(&t, "nope", NULL, &l) == -ENOENT, "no such system");
 	struct strbuf s;
 	strbuf_init(&s);
-	ok(tracing_read(&t, "available_tracers", &s) == 0 && !strcmp(strbuf_cstr(&s), "blk function nop\n"), "read a file");
+	ok(tracing_read(&t, "available_tracers", &s) == 0 &&
+		   !strcmp(strbuf_cstr(&s), "blk function nop\n"),
+	   "read a file");
 	strbuf_done(&s);
 	tracing_close(&t);
 
 	struct diag d;
 	diag_init(&d);
 	ok(tracing_open(&t, ROOT "amd") == 0 && t.err == -ENOENT, "a root without tracefs");
-	ok(tracing_event_id(&t, "a", "b", &id) == -ENOENT && tracing_explain(&t, &d) == -ENOENT && d.items.at[0].hint,
+	ok(tracing_event_id(&t, "a", "b", &id) == -ENOENT && tracing_explain(&t, &d) == -ENOENT &&
+		   d.items.at[0].hint,
 	   "says so, with what helps");
 	tracing_close(&t);
 	diag_done(&d);
