@@ -22,6 +22,7 @@ enum sample_needs {
 /* A task whose name was never recorded: perf shows ":TID". */
 #define COMM_UNNAMED(tid) (0x80000000u | (u32)(tid))
 #define COMM_IS_UNNAMED(comm) ((comm) & 0x80000000u)
+#define COMM_TID(comm) ((s32)((comm) << 1) >> 1) /* of an unnamed one; -1 is one that is gone already */
 
 struct sample_branch {
 	u64 from;

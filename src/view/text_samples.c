@@ -81,10 +81,10 @@ static int make_lines(struct text_samples *ts)
 	return ts->lines_text.err;
 }
 
-static void add_number(struct strbuf *to, u64 v, u32 width)
+static void add_number(struct strbuf *to, s64 v, u32 width)
 {
 	char digits[NUM_DIGITS_MAX];
-	u32 len = num_u64(digits, v);
+	u32 len = num_s64(digits, v);
 	if (len < width)
 		strbuf_fill(to, ' ', width - len);
 	strbuf_add(to, digits, len);
@@ -95,7 +95,7 @@ static void add_comm(const struct text_samples *ts, const struct sample *s, bool
 	char name[32] = ":";
 	const char *comm = name;
 	if (COMM_IS_UNNAMED(s->comm))
-		name[1 + num_u64(name + 1, s->comm & ~COMM_UNNAMED(0))] = '\0';
+		name[1 + num_s64(name + 1, COMM_TID(s->comm))] = '\0';
 	else
 		comm = strtab_str(&ts->o.catalog->strings, s->comm);
 	strbuf_right(to, comm, padded ? 16 : 0);
@@ -106,7 +106,7 @@ static void add_time(const struct text_samples *ts, u64 ns, struct strbuf *to)
 {
 	if (ts->o.reltime)
 		ns -= min(ns, ts->first_time);
-	add_number(to, ns / 1000000000, 5);
+	add_number(to, (s64)(ns / 1000000000), 5);
 	strbuf_char(to, '.');
 	char *digits = strbuf_room(to, NUM_DIGITS_MAX);
 	if (digits)
@@ -118,15 +118,15 @@ static void add_time(const struct text_samples *ts, u64 ns, struct strbuf *to)
 static void add_ids(const struct sample *s, u32 fields, struct strbuf *to)
 {
 	if (fields & TEXT_PID && fields & TEXT_TID) {
-		add_number(to, (u32)s->pid, 5);
+		add_number(to, s->pid, 5);
 		strbuf_char(to, '/');
 		char tid[NUM_DIGITS_MAX];
-		u32 len = num_u64(tid, (u32)s->tid);
+		u32 len = num_s64(tid, s->tid);
 		strbuf_add(to, tid, len);
 		strbuf_fill(to, ' ', len < 5 ? 5 - len : 0);
 		strbuf_char(to, ' ');
 	} else if (fields & (TEXT_PID | TEXT_TID)) {
-		add_number(to, (u32)(fields & TEXT_PID ? s->pid : s->tid), 5);
+		add_number(to, fields & TEXT_PID ? s->pid : s->tid, 5);
 		strbuf_char(to, ' ');
 	}
 	if (fields & TEXT_CPU && s->cpu >= 0) {
@@ -166,7 +166,7 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 	if (fields & TEXT_TIME)
 		add_time(ts, s->time_ns, to);
 	if (fields & TEXT_PERIOD) {
-		add_number(to, s->period, 10);
+		add_number(to, (s64)s->period, 10);
 		strbuf_char(to, ' ');
 	}
 	if (fields & TEXT_EVENT) {
