@@ -50,15 +50,19 @@ static int replay(const char *path)
 	return nr;
 }
 
-/* TAP: one line for each file or folder. */
+static int replay_and_tell(int i, const char *path)
+{
+	int nr = replay(path);
+	printf("%sok %d - %s: %d inputs\n", nr > 0 ? "" : "not ", i, path, nr);
+	return nr <= 0;
+}
+
+/* TAP: one line for each file or folder; without arguments the target's own corpus. */
 int main(int argc, char **argv)
 {
-	int bad = 0;
-	for (int i = 1; i < argc; i++) {
-		int nr = replay(argv[i]);
-		printf("%sok %d - %s: %d inputs\n", nr > 0 ? "" : "not ", i, argv[i], nr);
-		bad |= nr <= 0;
-	}
-	printf("1..%d\n", argc - 1);
+	int bad = argc == 1 ? replay_and_tell(1, CORPUS) : 0;
+	for (int i = 1; i < argc; i++)
+		bad |= replay_and_tell(i, argv[i]);
+	printf("1..%d\n", argc == 1 ? 1 : argc - 1);
 	return bad;
 }

@@ -17,15 +17,6 @@ struct ops {
 	struct strbuf literal; /* what stands before the next op */
 };
 
-static void *fail(struct parser *p, const char *what)
-{
-	if (!p->err) {
-		p->err = -EINVAL;
-		p->what = what;
-	}
-	return NULL;
-}
-
 static void take_literal(struct parser *p, struct ops *ops, struct op *op)
 {
 	size_t len = ops->literal.len;
@@ -44,7 +35,7 @@ static void take_literal(struct parser *p, struct ops *ops, struct op *op)
 static struct op *add_op(struct parser *p, struct ops *ops, enum op_kind kind)
 {
 	if (ops->nr >= PRINT_OPS_MAX)
-		return fail(p, "it is too long");
+		return parser_fail(p, "it is too long");
 	struct op *op = vec_push(ops);
 	if (!op) {
 		p->err = -ENOMEM;
@@ -174,7 +165,7 @@ static const struct node *strip_cast(const struct node *n, const struct spec *s)
 static void finish_number(struct parser *p, struct op *op)
 {
 	if (op->arg->kind >= NODE_BYTES) {
-		fail(p, "a text where a number is needed");
+		parser_fail(p, "a text where a number is needed");
 		return;
 	}
 	op->kind = op->spec.conv == 'c' ? OP_CHAR : OP_NUMBER;
@@ -208,13 +199,13 @@ static void finish_text(struct parser *p, struct op *op)
 static const struct node *next_argument(struct parser *p)
 {
 	const struct node *n = parser_argument(p);
-	return n ? n : fail(p, "there are fewer arguments than conversions");
+	return n ? n : parser_fail(p, "there are fewer arguments than conversions");
 }
 
 static const struct node *number_argument(struct parser *p)
 {
 	const struct node *n = next_argument(p);
-	return n && n->kind >= NODE_BYTES ? fail(p, "a width that is no number") : n;
+	return n && n->kind >= NODE_BYTES ? parser_fail(p, "a width that is no number") : n;
 }
 
 static void add_conversion(struct parser *p, struct ops *ops, const struct spec *s)
@@ -257,7 +248,7 @@ static void cut_format(struct parser *p, struct ops *ops, const char *at, const 
 		struct spec s;
 		at = pct + 1;
 		if (!print_scan_spec(&at, end, p->schema->long_size, &s))
-			fail(p, "it has a conversion that is not known");
+			parser_fail(p, "it has a conversion that is not known");
 		else if (s.conv == '%')
 			add_literal(ops, "%", 1);
 		else
@@ -286,7 +277,7 @@ int print_compile_text(struct parser *p, const char *fmt, size_t len, const stru
 	struct ops ops = { 0 };
 	cut_format(p, &ops, fmt, fmt + len);
 	if (!p->err && !parser_at_argument(p))
-		fail(p, "arguments are not divided by commas");
+		parser_fail(p, "arguments are not divided by commas");
 	return keep_ops(p, &ops, ret);
 }
 
@@ -537,4 +528,29 @@ int print_fields(const struct schema *s, const struct print_env *env, const void
 {
 	struct print_prog prog = { .schema = s, .env = env };
 	return print_prog_run_fields(&prog, raw, size, to);
+}
+
+/* ---- for those who know schemas only ---- */
+
+static int ops_print(const struct schema *s, const void *raw, u32 size, struct strbuf *to)
+{
+	return print_prog_run(s->impl, raw, size, to);
+}
+
+static int ops_print_fields(const struct schema *s, const void *raw, u32 size, struct strbuf *to)
+{
+	return print_prog_run_fields(s->impl, raw, size, to);
+}
+
+int print_attach(struct arena *a, struct schema *s, const struct print_env *env, enum print_style style, struct diag *d)
+{
+	static const struct schema_ops ops = { .print = ops_print, .print_fields = ops_print_fields };
+	const struct print_prog *prog;
+	bool whole;
+	int err = print_prog_compile(a, s, env, style, &prog, &whole, d);
+	if (err)
+		return err;
+	s->ops = &ops;
+	s->impl = (void *)prog; /* only read through the ops */
+	return 0;
 }

@@ -47,3 +47,7 @@ int print_prog_run(const struct print_prog *p, const void *raw, u32 size, struct
 int print_prog_run_fields(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to);
 /* The same without a program: every field by its type. */
 int print_fields(const struct schema *s, const struct print_env *env, const void *raw, u32 size, struct strbuf *to);
+
+/* Compiles and sets s->ops and s->impl, so that views can print the schema without knowing this module. */
+int print_attach(struct arena *a, struct schema *s, const struct print_env *env, enum print_style style,
+		 struct diag *d) must_check;

@@ -193,6 +193,8 @@ struct parser {
 };
 
 void parser_init(struct parser *p, struct arena *a, const struct schema *s, const struct print_env *env, enum print_style style);
+/* Sets p->err and p->what unless they are set, and ends the text. Returns NULL. what: of static life. */
+void *parser_fail(struct parser *p, const char *what);
 /* The leading string literals, joined and unescaped; NULL with p->err. */
 char *parser_format(struct parser *p, size_t *len);
 /* The next ", argument"; NULL at the end or with p->err. */

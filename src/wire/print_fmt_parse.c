@@ -41,7 +41,7 @@ struct ctype {
 static const struct node *parse_expr(struct parser *p);
 static const struct node *parse_unary(struct parser *p);
 
-static void *fail(struct parser *p, const char *what)
+void *parser_fail(struct parser *p, const char *what)
 {
 	if (!p->err) {
 		p->err = -EINVAL;
@@ -53,7 +53,7 @@ static void *fail(struct parser *p, const char *what)
 
 static void *out_of_memory(struct parser *p)
 {
-	fail(p, "out of memory");
+	parser_fail(p, "out of memory");
 	p->err = -ENOMEM;
 	return NULL;
 }
@@ -102,7 +102,7 @@ static void lex_number(struct parser *p)
 		else if ((*at | 32) == 'l')
 			longs++;
 		else
-			fail(p, "a malformed number");
+			parser_fail(p, "a malformed number");
 	}
 	u8 size = longs > 1 ? 8 : longs ? p->schema->long_size : 4;
 	if (size == 4 && v > UINT32_MAX)
@@ -125,7 +125,7 @@ static void lex_quoted(struct parser *p, char quote)
 	while (at < p->end && *at != quote)
 		at += *at == '\\' && p->end - at > 1 ? 2 : 1;
 	if (at >= p->end) {
-		fail(p, "an open quote");
+		parser_fail(p, "an open quote");
 		return;
 	}
 	p->tok_at = p->at + 1;
@@ -135,7 +135,7 @@ static void lex_quoted(struct parser *p, char quote)
 	if (quote == '"')
 		return;
 	if (!p->tok_len) {
-		fail(p, "an empty character");
+		parser_fail(p, "an empty character");
 		return;
 	}
 	const char *c = p->tok_at;
@@ -201,7 +201,7 @@ static bool accept(struct parser *p, int tok)
 static void expect(struct parser *p, int tok)
 {
 	if (!accept(p, tok))
-		fail(p, "something stands where it does not belong");
+		parser_fail(p, "something stands where it does not belong");
 }
 
 static bool at_word(const struct parser *p, const char *word)
@@ -252,9 +252,9 @@ static struct node *new_node(struct parser *p, enum node_kind kind, const struct
 	u32 depth = 1 + max(a ? a->depth : 0u, b ? b->depth : 0u);
 	u32 cost = 1 + (a ? a->cost : 0) + (b ? b->cost : 0);
 	if (depth > PRINT_DEPTH_MAX)
-		return fail(p, "it is nested too deeply");
+		return parser_fail(p, "it is nested too deeply");
 	if (++p->nr_nodes > PRINT_NODES_MAX || cost > PRINT_COST_MAX)
-		return fail(p, "it is too long");
+		return parser_fail(p, "it is too long");
 	struct node *n = arena_zalloc(p->arena, sizeof(*n));
 	if (!n)
 		return out_of_memory(p);
@@ -274,7 +274,7 @@ static const struct node *add_third(struct parser *p, struct node *n, const stru
 	n->depth = max(n->depth, (u16)(c->depth + 1));
 	n->cost += c->cost;
 	n->unknown |= c->unknown;
-	return n->depth > PRINT_DEPTH_MAX || n->cost > PRINT_COST_MAX ? fail(p, "it is nested too deeply") : n;
+	return n->depth > PRINT_DEPTH_MAX || n->cost > PRINT_COST_MAX ? parser_fail(p, "it is nested too deeply") : n;
 }
 
 static const struct node *num_node(struct parser *p, u64 v, u8 size, bool sign)
@@ -341,7 +341,7 @@ static const struct node *number(struct parser *p, const struct node *a)
 	if (!a || is_number(a))
 		return a;
 	if (!node_is_bytes(a))
-		return fail(p, "a text where a number is needed");
+		return parser_fail(p, "a text where a number is needed");
 	struct node *n = new_node(p, NODE_BYTES_SET, a, NULL);
 	if (n)
 		n->size = 4, n->sign = true;
@@ -455,13 +455,13 @@ static const struct schema_field *field_named(struct parser *p, const char *name
 	for (u32 i = 0; i < s->nr_fields; i++)
 		if (strlen(s->fields[i].name) == len && !memcmp(s->fields[i].name, name, len))
 			return &s->fields[i];
-	return fail(p, "it names a field that the event does not have");
+	return parser_fail(p, "it names a field that the event does not have");
 }
 
 static const struct schema_field *parse_field_name(struct parser *p)
 {
 	if (p->tok != TOK_IDENT)
-		return fail(p, "a field's name is missing");
+		return parser_fail(p, "a field's name is missing");
 	const struct schema_field *f = field_named(p, p->tok_at, p->tok_len);
 	next(p);
 	return f;
@@ -619,7 +619,7 @@ static char *parse_strings(struct parser *p, size_t *len)
 	size_t room = 0, n = 0;
 	struct mark m = mark_of(p);
 	if (p->tok != TOK_STR)
-		return fail(p, "a string is missing");
+		return parser_fail(p, "a string is missing");
 	for (; p->tok == TOK_STR; next(p))
 		room += p->tok_len;
 	if (p->err)
@@ -677,7 +677,7 @@ static bool parse_row(struct parser *p, struct row_list **list, u32 *nr)
 	if (p->err)
 		return false;
 	if (!value->unknown && value->kind != NODE_NUM)
-		return fail(p, "a row of a table is not constant");
+		return parser_fail(p, "a row of a table is not constant");
 	if (value->unknown || name->kind != NODE_TEXT)
 		return true;
 	struct row_list *r = arena_zalloc(p->arena, sizeof(*r));
@@ -756,7 +756,7 @@ static const struct node *call_symbolic(struct parser *p, u32 arg)
 static const struct node *bytes_only(struct parser *p, const struct node *a)
 {
 	if (a && !node_is_bytes(a))
-		return fail(p, "an array is needed");
+		return parser_fail(p, "an array is needed");
 	return a;
 }
 
@@ -799,7 +799,7 @@ static const struct node *dynamic_field(struct parser *p)
 {
 	const struct schema_field *f = parse_field_name(p);
 	if (f && !(f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC)))
-		return fail(p, "the field is no data_loc");
+		return parser_fail(p, "the field is no data_loc");
 	return f ? node_field(p, f) : NULL;
 }
 
@@ -900,7 +900,7 @@ static const struct node *call_jiffies(struct parser *p, u32 per_second)
 	if (!known && p->style == PRINT_STYLE_TRACE_CMD)
 		hz = 1000;
 	if (hz <= 0)
-		return fail(p, "it needs the kernel's HZ");
+		return parser_fail(p, "it needs the kernel's HZ");
 	if (per_second % hz == 0)
 		return cast(p, binary(p, NODE_MUL, a, num_node(p, per_second / (u64)hz, 8, false)), 4, false);
 	a = binary(p, NODE_MUL, a, num_node(p, per_second, 8, false));
@@ -1088,7 +1088,7 @@ static const struct node *parse_call(struct parser *p, const char *name, size_t 
 		return p->err ? NULL : n;
 	}
 	if (len < 3 || memcmp(name, "__", 2))
-		return fail(p, "it calls a function of the kernel");
+		return parser_fail(p, "it calls a function of the kernel");
 	/* arithmetic that macros left behind: __builtin_clzll, __ilog2_u64 */
 	skip_balanced(p);
 	expect(p, ')');
@@ -1144,7 +1144,7 @@ static const struct node *parse_statements(struct parser *p)
 	expect(p, '}');
 	expect(p, ')');
 	p->locals = outer;
-	return n ? n : fail(p, "a statement without a value");
+	return n ? n : parser_fail(p, "a statement without a value");
 }
 
 /* ---- expressions ---- */
@@ -1219,7 +1219,7 @@ static const struct node *parse_primary(struct parser *p)
 		return f ? node_field(p, f) : NULL;
 	}
 	if (!accept(p, '('))
-		return fail(p, "an expression is missing");
+		return parser_fail(p, "an expression is missing");
 	if (accept(p, '{'))
 		return parse_statements(p);
 	const struct node *n = parse_expr(p);
@@ -1235,7 +1235,7 @@ static const struct node *index_node(struct parser *p, const struct node *a, con
 	if (!n)
 		return NULL;
 	if (a->size != 1 && a->size != 2 && a->size != 4 && a->size != 8)
-		return fail(p, "elements of an odd size");
+		return parser_fail(p, "elements of an odd size");
 	n->size = a->size;
 	n->sign = a->sign;
 	return n;
@@ -1249,7 +1249,7 @@ static const struct node *parse_postfix(struct parser *p)
 			n = index_node(p, n, parse_expr(p));
 			expect(p, ']');
 		} else if (p->tok == '.' || p->tok == TOK_ARROW) {
-			return fail(p, "it looks into a structure");
+			return parser_fail(p, "it looks into a structure");
 		} else {
 			break;
 		}
@@ -1305,7 +1305,7 @@ static const struct node *address_of(struct parser *p, const struct node *a)
 		return n;
 	}
 	if (a->kind != NODE_LOAD)
-		return fail(p, "the address of something that has none");
+		return parser_fail(p, "the address of something that has none");
 	struct node *n = new_node(p, NODE_BYTES, NULL, NULL);
 	if (!n)
 		return NULL;
@@ -1345,7 +1345,7 @@ static const struct node *parse_unary_op(struct parser *p)
 static const struct node *parse_unary(struct parser *p)
 {
 	if (++p->depth > PRINT_DEPTH_MAX)
-		return fail(p, "it is nested too deeply");
+		return parser_fail(p, "it is nested too deeply");
 	const struct node *n = parse_unary_op(p);
 	p->depth--;
 	return p->err ? NULL : n;
@@ -1401,7 +1401,7 @@ static const struct node *parse_binary(struct parser *p, unsigned level)
 static const struct node *parse_expr(struct parser *p)
 {
 	if (++p->depth > PRINT_DEPTH_MAX)
-		return fail(p, "it is nested too deeply");
+		return parser_fail(p, "it is nested too deeply");
 	const struct node *n = parse_binary(p, 1);
 	if (n && accept(p, '?')) {
 		if (accept(p, ':')) { /* a ?: b */
@@ -1436,10 +1436,10 @@ const struct node *parser_argument(struct parser *p)
 	if (p->tok == TOK_END)
 		return NULL;
 	if (!accept(p, ','))
-		return fail(p, "arguments are not divided by commas");
+		return parser_fail(p, "arguments are not divided by commas");
 	const struct node *n = parse_expr(p);
 	p->cost += n ? n->cost : 0;
-	return p->cost > PRINT_COST_MAX ? fail(p, "it is too long") : n;
+	return p->cost > PRINT_COST_MAX ? parser_fail(p, "it is too long") : n;
 }
 
 bool parser_at_argument(const struct parser *p)

@@ -91,7 +91,7 @@ static void variable_length(struct strbuf *to, const u8 *cdb)
 			add_number(to, " unmap=", cdb[10] >> 3 & 1);
 		return;
 	}
-	strbuf_str(to, "UNKNOWN");
+	strbuf_char(to, '-');
 }
 
 void print_scsi_cdb(struct print_ctx *c, const struct node *n)

@@ -114,6 +114,8 @@ static void test_conversions(void)
 		{ "\"%d %d\", ntohs(0x1234), __builtin_expect(!!(REC->u), 1)", "13330 1" },
 		{ "\"age %lu of %d\", (jiffies - REC->ip) / 250, REC->u", "age ? of 65" },
 		{ "\"%d\", REC->u / 0", "0" },
+		{ "\"(%s)\", scsi_trace_parse_cdb(p, REC->b, 16)", "(-)" },
+		{ "\"%s%s\", xen_hypercall_name(1), xen_hypercall_name(60)", "(mmu_update)" },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int err;
@@ -248,6 +250,25 @@ static void test_sched_switch(void)
 	test_layout("sched", sched_switch, raw, 64, PRINT_STYLE_TRACE_CMD, "kworker/0:1:17 [120] R ==> 0123456789abcdef:0 [98]");
 }
 
+static void test_attach(void)
+{
+	struct arena a;
+	struct schema *s;
+	const u8 raw[64] = { [8] = 'a', [24] = 5, [40] = 'b' };
+	arena_init(&a);
+	strbuf_reset(&out);
+	if (ok(!format_parse(&a, "sched", sched_switch, sizeof(sched_switch) - 1, false, 8, &s, NULL) &&
+		       !print_attach(&a, s, &env, PRINT_STYLE_TRACE_CMD, NULL),
+	       "attach")) {
+		(void)s->ops->print(s, raw, sizeof(raw), &out);
+		(void)s->ops->print_fields(s, raw, sizeof(raw), &out);
+	}
+	is_str(strbuf_cstr(&out),
+	       "a:5 [0] R ==> b:0 [0] prev_comm=a prev_pid=5 prev_prio=0 prev_state=0 next_comm=b next_pid=0 next_prio=0",
+	       "a schema prints through its ops");
+	arena_done(&a);
+}
+
 static void test_bprint(void)
 {
 	static const char text[] = "name: bprint\nID: 6\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
@@ -271,6 +292,7 @@ int main(void)
 	test_hostile();
 	test_sched_switch();
 	test_bprint();
+	test_attach();
 	strbuf_done(&out);
 	return done_testing();
 }

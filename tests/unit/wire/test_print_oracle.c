@@ -1,6 +1,7 @@
 /*
  * Every event format of some kernels, printed by us and by libtraceevent 1.7, byte for byte.
  *
+ *	test_print_oracle                           all of tests/data/formats and the running kernel, in both styles
  *	test_print_oracle [--list] CORPUS.zst...    packed by tools/pack-formats
  *	test_print_oracle [--list] --live           the running kernel's tracefs
  *	test_print_oracle --plugins ...             trace-cmd's plug-ins on their side, PRINT_STYLE_TRACE_CMD on ours
@@ -16,6 +17,7 @@
 
 #include <errno.h>
 #include <fts.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -173,34 +175,48 @@ static void side_done(struct side *s)
 	free(s->fields);
 }
 
-/* A fresh handle for each payload: printing by field changes the oracle's idea of the fields. */
+static struct tep_handle *open_event(const char *system, const char *text, size_t len, struct tep_plugin_list **plugins,
+				     bool *refused)
+{
+	struct tep_handle *t = new_tep();
+	struct tep_event *e = NULL;
+	*plugins = style == PRINT_STYLE_TRACE_CMD ? tep_load_plugins(t) : NULL;
+	*refused = tep_parse_format(t, &e, text, (unsigned long)len, system) || !e || e->flags & TEP_EVENT_FL_FAILED;
+	return t;
+}
+
+static void close_event(struct tep_handle *t, struct tep_plugin_list *plugins)
+{
+	if (plugins)
+		tep_unload_plugins(plugins, t);
+	tep_free(t);
+}
+
+/*
+ * A fresh handle for each payload, and the text before the fields: printing by field changes the oracle's idea of what is a
+ * string. Where the text itself goes by field, the fields need a handle of their own.
+ */
 static struct side print_theirs_bare(const char *system, const char *text, size_t len, u8 *raw, u32 size)
 {
 	struct side r = { 0 };
-	struct tep_handle *t = new_tep();
-	struct tep_plugin_list *plugins = style == PRINT_STYLE_TRACE_CMD ? tep_load_plugins(t) : NULL;
-	struct tep_event *e = NULL;
-	if (tep_parse_format(t, &e, text, (unsigned long)len, system) || !e || e->flags & TEP_EVENT_FL_FAILED)
-		r.refused = true;
+	struct tep_plugin_list *plugins;
+	struct tep_handle *t = open_event(system, text, len, &plugins, &r.refused);
 	struct tep_record rec = { .data = raw, .size = (int)size };
 	struct trace_seq s;
 	trace_seq_init(&s);
-	tep_print_event(t, &s, &rec, "%s", TEP_PRINT_INFO_RAW);
-	trace_seq_terminate(&s);
-	r.fields = strdup(s.buffer);
-	trace_seq_reset(&s);
-	tep_unload_plugins(plugins, t);
-	tep_free(t);
-
-	t = new_tep();
-	plugins = style == PRINT_STYLE_TRACE_CMD ? tep_load_plugins(t) : NULL;
-	tep_parse_format(t, &e, text, (unsigned long)len, system);
 	tep_print_event(t, &s, &rec, "%s", TEP_PRINT_INFO);
 	trace_seq_terminate(&s);
 	r.info = strdup(s.buffer);
+	if (r.refused) {
+		close_event(t, plugins);
+		t = open_event(system, text, len, &plugins, &r.refused);
+	}
+	trace_seq_reset(&s);
+	tep_print_event(t, &s, &rec, "%s", TEP_PRINT_INFO_RAW);
+	trace_seq_terminate(&s);
+	r.fields = strdup(s.buffer);
 	trace_seq_destroy(&s);
-	tep_unload_plugins(plugins, t);
-	tep_free(t);
+	close_event(t, plugins);
 	return r;
 }
 
@@ -428,42 +444,95 @@ static void report(const struct counts *n, const char *what)
 	ok(n->formats && !n->wrong, "%s: every format prints as libtraceevent does, or is listed", what);
 }
 
+static void compare_file(const char *path)
+{
+	struct counts n = { 0 };
+	size_t len;
+	char *text = unpack(path, &len);
+	if (!ok(text != NULL, "%s can be read", path))
+		return;
+	compare_corpus(&n, text);
+	free(text);
+	report(&n, path);
+}
+
+static void compare_running(void)
+{
+	struct counts n = { 0 };
+	const char *root = live_root();
+	if (!root) {
+		skip("the running kernel's formats", "no tracefs here (needs root)");
+		return;
+	}
+	compare_live(&n, root);
+	report(&n, "running kernel");
+}
+
+static bool have_plugins(void)
+{
+	glob_t g;
+	bool found = !glob("/usr/lib*/*/traceevent/plugins/plugin_sched_switch.so", 0, NULL, &g) ||
+		     !glob("/usr/lib*/traceevent/plugins/plugin_sched_switch.so", 0, NULL, &g);
+	globfree(&g);
+	return found;
+}
+
+/* One handle holds the plug-ins open: loading them again is a count then. */
+static void keep_plugins(void)
+{
+	static struct tep_handle *keeper;
+	if (keeper)
+		return;
+	keeper = new_tep();
+	(void)!tep_load_plugins(keeper);
+}
+
+static void use_style(enum print_style s)
+{
+	style = s;
+	if (s == PRINT_STYLE_TRACE_CMD)
+		keep_plugins();
+	vec_free(&list);
+	read_list();
+}
+
+/* Without arguments: everything. */
+static void compare_all(void)
+{
+	glob_t g;
+	if (!ok(!glob(FORMATS "/*.zst", 0, NULL, &g), "corpora are there"))
+		return;
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		compare_file(g.gl_pathv[i]);
+	if (style == PRINT_STYLE_KERNEL)
+		compare_running();
+	check_list();
+	globfree(&g);
+}
+
 int main(int argc, char **argv)
 {
 	tep_set_loglevel(TEP_LOG_NONE);
 	signal(SIGFPE, on_fpe);
-	unsigned nr_corpora = 0;
-	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], "--plugins"))
-			style = PRINT_STYLE_TRACE_CMD;
-	read_list();
+	use_style(PRINT_STYLE_KERNEL);
 	for (int i = 1; i < argc; i++) {
-		struct counts n = { 0 };
-		if (!strcmp(argv[i], "--list")) {
+		if (!strcmp(argv[i], "--list"))
 			show_all = true;
-		} else if (!strcmp(argv[i], "--plugins")) {
-			continue;
-		} else if (!strcmp(argv[i], "--live")) {
-			const char *root = live_root();
-			if (!root) {
-				skip("the running kernel's formats", "no tracefs here (needs root)");
-				continue;
-			}
-			compare_live(&n, root);
-			report(&n, "running kernel");
-		} else {
-			size_t len;
-			char *text = unpack(argv[i], &len);
-			if (!ok(text != NULL, "%s can be read", argv[i]))
-				continue;
-			compare_corpus(&n, text);
-			free(text);
-			report(&n, argv[i]);
-			nr_corpora++;
-		}
+		else if (!strcmp(argv[i], "--plugins"))
+			use_style(PRINT_STYLE_TRACE_CMD);
+		else if (!strcmp(argv[i], "--live"))
+			compare_running();
+		else
+			compare_file(argv[i]);
 	}
-	if (nr_corpora >= 5)
-		check_list();
+	if (argc == 1) {
+		compare_all();
+		use_style(PRINT_STYLE_TRACE_CMD);
+		if (have_plugins())
+			compare_all();
+		else
+			skip("trace-cmd's layouts", "libtraceevent's plug-ins are not installed");
+	}
 	vec_free(&list);
 	return done_testing();
 }
