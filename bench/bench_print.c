@@ -35,7 +35,7 @@ static u32 fill(const struct schema *s, u8 *raw)
 	end = (end + 7) & ~7u;
 	for (u32 i = 0; i < s->nr_fields; i++) {
 		const struct schema_field *f = &s->fields[i];
-		u64 v = i < s->nr_common ? 0 : 100 + 37 * i;
+		u64 v = i < s->nr_common ? 0 : strstr(f->name, "_state") ? 1 : 100 + 37 * i;
 		if (f->flags & FIELD_DATA_LOC) {
 			u32 word = 16 << 16 | end;
 			memcpy(raw + f->offset, &word, 4);
