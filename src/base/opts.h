@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/diag.h"
+#include "base/str.h"
 #include "base/types.h"
 
 enum opt_type {
@@ -22,7 +23,7 @@ enum opt_type {
 	OPT_TYPE_STR,     /* const char *: borrowed from argv */
 	OPT_TYPE_LIST,    /* struct opt_list: each use adds one, in order */
 	OPT_TYPE_ENUM,    /* int: index into choices */
-	OPT_TYPE_CALL,    /* call(opts, value, negated, diag) */
+	OPT_TYPE_CALL,    /* call(opts, value, negated, diag); value is NULL when negated or when none was given */
 };
 
 struct opt_list {
@@ -36,7 +37,7 @@ struct opt {
 	bool hidden;   /* accepted, not shown in --help */
 	bool refused;  /* known to the tool whose habit it is, not supported here: help says what to use instead */
 	u32 offset;    /* into the command's options struct */
-	u32 seen;      /* offset of a bool set when the option is used, 0: none */
+	u32 seen;      /* OPT_SEEN: offset of a bool set when the option is used, 0: none */
 	const char *long_name;
 	const char *arg;      /* the word for the value in --help; NULL for flags */
 	const char *help;
@@ -47,6 +48,9 @@ struct opt {
 
 /* Compile-time check that a field has the type its row says: no default association, so a mismatch does not compile. */
 #define OPT_AT_(T, f, ctype) (offsetof(T, f) + 0 * sizeof(_Generic(&((T *)0)->f, ctype *: 1)))
+
+/* As the last argument of a row: OPT_UINT('F', "freq", struct o, freq, "HZ", "...", OPT_SEEN(struct o, freq_given)) */
+#define OPT_SEEN(T, f) .seen = OPT_AT_(T, f, bool)
 
 #define OPT_END() { .type = OPT_TYPE_END }
 #define OPT_HEADING(text) { .type = OPT_TYPE_HEADING, .help = (text) }
@@ -89,9 +93,10 @@ struct app;
 /* One command of the program: a file in cmd/ exports one of these. */
 struct command {
 	const char *name;
+	const char *group;   /* heading in `sonde help`: one of those in cmd/help.c; NULL for sub-commands */
 	const char *summary; /* one line, no full stop */
 	const char *usage;   /* "[OPTIONS] [--] COMMAND [ARGS]" */
-	const char *about;   /* paragraphs for --help and the man page, or NULL */
+	const char *about;   /* lines for --help and the man page, or NULL; each is wrapped, one that starts with a blank is kept */
 	const struct opt_example *examples; /* ends with a NULL line */
 	const struct opt *opts; /* ends with OPT_END(); NULL: none. --help, --json etc. of all commands are added by cmd/ */
 	size_t opts_size;       /* of the options struct; it arrives zeroed, then .defaults() */
@@ -102,20 +107,22 @@ struct command {
 	int (*run)(struct app *app, void *opts, int argc, char **argv);
 };
 
+/* Rows and the struct they fill. Where two sets know the same name, the earlier one has it. */
+struct opt_set {
+	const struct opt *rows; /* NULL: none */
+	void *into;
+};
+
 /*
  * Parses argv[1..) by the rows into opts. On success *first is the index of the first word that is not an option (words
  * are moved behind options when mixed is set). -EINVAL with a diag that names the option and what is close to it.
- * "--help" and "-h" (unless the table has a row for it) return 1.
+ * "--help" and "-h" (unless the table has a row for it) return 1. Strings are borrowed from argv.
  */
 int opts_parse(const struct opt *rows, bool mixed, void *opts, int argc, char **argv, int *first, struct diag *d) must_check;
+/* The same with several tables: a command's own and those that all commands share. */
+int opts_parse_sets(const struct opt_set *sets, size_t nr_sets, bool mixed, int argc, char **argv, int *first,
+		    struct diag *d) must_check;
 void opts_free(const struct opt *rows, void *opts); /* the lists */
 
-/* prog: "sonde record". Examples first, then usage, then the options. */
-void opts_help(const struct command *cmd, const char *prog, unsigned width, bool colour, struct strbuf *to);
-/* A man page in man(7) macros, section 1. */
-void opts_man(const struct command *cmd, const char *prog, struct strbuf *to);
-/* Completion scripts for a NULL-terminated list of commands. */
-void opts_bash_completion(const struct command *const *cmds, const char *prog, struct strbuf *to);
-
-/* The candidate closest to word by edit distance, or NULL when none is close. */
-const char *str_closest(const char *word, const char *const *candidates, size_t nr);
+/* Whether a value goes with the option: always, or (row->optional) when it is written with '='. */
+bool opt_takes_value(const struct opt *row);

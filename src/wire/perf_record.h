@@ -94,3 +94,56 @@ struct perf_file_header {
 	struct perf_file_section event_types;
 	u64 features[FEAT_MAX / 64];
 };
+
+/* perf_event_attr of any age and byte order, zero-extended to ours. */
+enum { ATTR_SIZE_MIN = 64, ATTR_SIZE_MAX = 4096 };
+/* Reads an attr of `size` bytes (as the file or record says) and steps over it. 0 or -EINVAL. */
+int perf_attr_read(struct bytes *b, size_t size, struct perf_event_attr *ret) must_check;
+
+/* The head every record starts with, in the host's byte order. */
+static inline struct perf_event_header perf_head(const u8 *at, bool swap)
+{
+	struct perf_event_header h;
+	memcpy(&h, at, sizeof(h));
+	if (unlikely(swap)) {
+		h.type = __builtin_bswap32(h.type);
+		h.misc = __builtin_bswap16(h.misc);
+		h.size = __builtin_bswap16(h.size);
+	}
+	return h;
+}
+
+/* The identity that non-sample records carry at their end when sample_id_all is set. */
+struct perf_id_trailer {
+	u64 time;
+	u64 id;
+	u32 pid, tid;
+	u32 cpu;
+};
+
+/* A record about tasks, maps or losses. Strings and build ids are borrowed from the record. */
+struct perf_side {
+	u32 type; /* PERF_RECORD_* */
+	u16 misc;
+	u32 pid, tid;
+	u32 ppid, ptid;       /* FORK, EXIT */
+	u64 addr, len, pgoff; /* MMAP, MMAP2, KSYMBOL (addr, len) */
+	u32 prot, flags;
+	u64 dev, ino;
+	const u8 *build_id;
+	u32 build_id_size;
+	const char *name; /* COMM, MMAP, MMAP2, KSYMBOL; always terminated */
+	u64 lost;         /* LOST, LOST_SAMPLES */
+	u64 lost_id;
+	u16 ksym_type, ksym_flags;
+	struct perf_id_trailer who;
+	bool has_time;
+};
+
+/*
+ * Decodes one record of the kernel other than SAMPLE. sample_type and id_all describe its trailer. 0, -EBADMSG when it is
+ * damaged, -ENOENT for types that say nothing about tasks, maps or losses.
+ */
+int perf_side_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool id_all, struct perf_side *ret) must_check;
+/* Bytes of the trailer. */
+u32 perf_trailer_size(u64 sample_type);

@@ -1,0 +1,21 @@
+/* Time as nanoseconds, and as text. */
+#pragma once
+
+#include "base/strbuf.h"
+
+#include <time.h>
+
+#define NS_PER_SEC 1000000000ull
+
+u64 clock_ns(clockid_t id);
+static inline u64 clock_monotonic_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* "12.000345678": seconds with `digits` (0 to 9) places; cut, not rounded, so that equal stamps stay equal. */
+void clock_add_sec(struct strbuf *to, u64 ns, unsigned digits);
+/* A duration for people, three figures and a unit: "15 ns", "1.23 us", "45.6 ms", "789 s". */
+void clock_add_human(struct strbuf *to, u64 ns);
+/* "1.5s", "200ms", "3" (seconds by default) to nanoseconds: 0, -EINVAL or -ERANGE. */
+int clock_parse(const char *s, u64 *ret_ns) must_check;

@@ -1,0 +1,451 @@
+#include "base/opts_doc.h"
+
+#include <ctype.h>
+
+enum { OPTIONS_INDENT = 2, HELP_COLUMN = 28, EXAMPLE_COLUMN_MAX = 46, WIDTH_MIN = 60 };
+
+/* A row's names as they are shown: one of the two may belong to another row. */
+struct shown {
+	const struct opt *row;
+	char short_name;
+	const char *long_name;
+};
+
+/* Gives up a part of the text; what went wrong in it went wrong in the whole. */
+static void part_done(struct strbuf *part, struct strbuf *whole)
+{
+	if (part->err && !whole->err)
+		whole->err = part->err;
+	strbuf_done(part);
+}
+
+static bool row_listed(const struct opt *row)
+{
+	return row->type == OPT_TYPE_HEADING || (!row->hidden && !row->refused);
+}
+
+static void own_names(struct shown *s, const struct opt *own)
+{
+	for (; own && own->type != OPT_TYPE_END; own++) {
+		if (own->short_name && own->short_name == s->short_name)
+			s->short_name = 0;
+		if (own->long_name && s->long_name && !strcmp(own->long_name, s->long_name))
+			s->long_name = NULL;
+	}
+}
+
+/*
+ * Calls fn for every row to be shown: the command's, then the common ones under the names that the command left to them.
+ * -h, --help is no row; it comes last.
+ */
+static void each_shown(const struct command *cmd, const struct opt *common,
+		       void (*fn)(void *ctx, const struct shown *s), void *ctx)
+{
+	static const struct opt help = OPT_CALL('h', "help", NULL, "Show this help", NULL);
+	static const struct opt heading = OPT_HEADING("Common options");
+	for (const struct opt *row = cmd->opts; row && row->type != OPT_TYPE_END; row++)
+		if (row_listed(row))
+			fn(ctx, &(struct shown){ row, row->short_name, row->long_name });
+	fn(ctx, &(struct shown){ .row = &heading });
+	for (const struct opt *row = common; row && row->type != OPT_TYPE_END; row++) {
+		struct shown s = { row, row->short_name, row->long_name };
+		own_names(&s, cmd->opts);
+		if (row_listed(row) && (s.short_name || s.long_name))
+			fn(ctx, &s);
+	}
+	struct shown s = { &help, 'h', "help" };
+	own_names(&s, cmd->opts);
+	own_names(&s, common);
+	if (s.long_name)
+		fn(ctx, &s);
+}
+
+void opts_wrap(const char *text, unsigned at, unsigned indent, unsigned width, struct strbuf *to)
+{
+	width = max(width, indent + 20);
+	bool first = true; /* on its line */
+	while (*text) {
+		size_t len = strcspn(text, " \n");
+		if (!first && at + 1 + len > width) {
+			strbuf_char(to, '\n');
+			at = 0;
+			first = true;
+		}
+		if (at < indent) {
+			strbuf_fill(to, ' ', indent - at);
+			at = indent;
+		} else if (!first) {
+			strbuf_char(to, ' ');
+			at++;
+		}
+		strbuf_add(to, text, len);
+		at += (unsigned)len;
+		first = false;
+		text += len;
+		if (*text == '\n') {
+			strbuf_char(to, '\n');
+			at = 0;
+			first = true;
+		}
+		text += *text != '\0';
+	}
+	strbuf_char(to, '\n');
+}
+
+static void paint(struct strbuf *to, bool colour, const char *text)
+{
+	strbuf_printf(to, "%s%s%s", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
+}
+
+/* "-F, --freq HZ", "--call-graph[=MODE]" */
+static void add_names(const struct shown *s, struct strbuf *to)
+{
+	const struct opt *row = s->row;
+	if (s->short_name)
+		strbuf_printf(to, "-%c%s", s->short_name, s->long_name ? ", " : "");
+	if (s->long_name)
+		strbuf_printf(to, "--%s", s->long_name);
+	if (!opt_takes_value(row))
+		return;
+	const char *arg = row->arg ? row->arg : "VALUE";
+	if (row->optional)
+		strbuf_printf(to, s->long_name ? "[=%s]" : "[%s]", arg);
+	else
+		strbuf_printf(to, " %s", arg);
+}
+
+static void add_choices(const struct opt *row, struct strbuf *to)
+{
+	if (!row->choices)
+		return;
+	for (size_t i = 0; row->choices[i]; i++)
+		strbuf_printf(to, "%s%s", i ? ", " : ": ", row->choices[i]);
+}
+
+struct help {
+	struct strbuf *to;
+	unsigned width;
+	bool colour;
+};
+
+static void help_row(void *ctx, const struct shown *s)
+{
+	struct help *h = ctx;
+	if (s->row->type == OPT_TYPE_HEADING) {
+		strbuf_char(h->to, '\n');
+		paint(h->to, h->colour, s->row->help);
+		strbuf_str(h->to, ":\n");
+		return;
+	}
+	struct strbuf left, right;
+	strbuf_init(&left);
+	strbuf_init(&right);
+	strbuf_fill(&left, ' ', s->short_name ? OPTIONS_INDENT : OPTIONS_INDENT + 4);
+	add_names(s, &left);
+	strbuf_str(&right, s->row->help ? s->row->help : "");
+	add_choices(s->row, &right);
+	strbuf_str(h->to, strbuf_cstr(&left));
+	unsigned at = (unsigned)left.len;
+	if (at + 2 > HELP_COLUMN) {
+		strbuf_char(h->to, '\n');
+		at = 0;
+	}
+	opts_wrap(strbuf_cstr(&right), at, HELP_COLUMN, h->width, h->to);
+	part_done(&left, h->to);
+	part_done(&right, h->to);
+}
+
+/* The column where what an example does is said: behind the longest line, within reason. */
+static unsigned example_column(const struct command *cmd, unsigned name)
+{
+	size_t longest = 0;
+	for (const struct opt_example *e = cmd->examples; e->line; e++)
+		longest = max(longest, strlen(e->line));
+	return min(name + 3 + (unsigned)longest + 2, (unsigned)EXAMPLE_COLUMN_MAX);
+}
+
+static void help_examples(const struct command *cmd, const char *prog, const struct help *h)
+{
+	unsigned name = (unsigned)strcspn(prog, " "), column = example_column(cmd, name);
+	paint(h->to, h->colour, "Examples");
+	strbuf_str(h->to, ":\n");
+	for (const struct opt_example *e = cmd->examples; e->line; e++) {
+		unsigned at = 3 + name + (unsigned)strlen(e->line);
+		strbuf_printf(h->to, "  %.*s %s", (int)name, prog, e->line);
+		if (at + 2 > column) {
+			strbuf_char(h->to, '\n');
+			at = 0;
+		}
+		opts_wrap(e->what, at, column, h->width, h->to);
+	}
+	strbuf_char(h->to, '\n');
+}
+
+/* Lines that start with a blank are kept as they stand. */
+static void help_about(const char *about, const struct help *h)
+{
+	strbuf_char(h->to, '\n');
+	while (*about) {
+		size_t len = strcspn(about, "\n");
+		struct strbuf line;
+		strbuf_init(&line);
+		strbuf_add(&line, about, len);
+		if (*about == ' ' || !len)
+			strbuf_printf(h->to, "%s\n", strbuf_cstr(&line));
+		else
+			opts_wrap(strbuf_cstr(&line), 0, 0, h->width, h->to);
+		part_done(&line, h->to);
+		about += len + (about[len] == '\n');
+	}
+}
+
+static void help_subs(const struct command *cmd, const struct help *h)
+{
+	strbuf_char(h->to, '\n');
+	paint(h->to, h->colour, "Commands");
+	strbuf_str(h->to, ":\n");
+	for (size_t i = 0; cmd->subs[i]; i++) {
+		strbuf_str(h->to, "  ");
+		strbuf_left(h->to, cmd->subs[i]->name, 14);
+		strbuf_printf(h->to, " %s\n", cmd->subs[i]->summary);
+	}
+}
+
+void opts_help(const struct command *cmd, const struct opt *common, const char *prog,
+	       unsigned width, bool colour, struct strbuf *to)
+{
+	struct help h = { to, max(width, (unsigned)WIDTH_MIN), colour };
+	strbuf_printf(to, "%s: %s\n\n", prog, cmd->summary);
+	if (cmd->examples)
+		help_examples(cmd, prog, &h);
+	paint(to, colour, "Usage");
+	strbuf_printf(to, ": %s %s\n", prog, cmd->usage ? cmd->usage : "[OPTIONS]");
+	if (cmd->about)
+		help_about(cmd->about, &h);
+	if (cmd->subs)
+		help_subs(cmd, &h);
+	if (cmd->opts && cmd->opts->type != OPT_TYPE_HEADING && cmd->opts->type != OPT_TYPE_END)
+		help_row(&h, &(struct shown){ .row = &(struct opt)OPT_HEADING("Options") });
+	each_shown(cmd, common, help_row, &h);
+}
+
+/* man(7): a leading dot or quote is a request, a hyphen is not a minus, a backslash escapes. */
+static void man_text(struct strbuf *to, const char *text)
+{
+	bool start = true;
+	for (; *text; text++) {
+		if (start && (*text == '.' || *text == '\''))
+			strbuf_str(to, "\\&");
+		start = *text == '\n';
+		if (*text == '\\')
+			strbuf_str(to, "\\e");
+		else if (*text == '-')
+			strbuf_str(to, "\\-");
+		else
+			strbuf_char(to, *text);
+	}
+}
+
+static void man_paragraphs(struct strbuf *to, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		bool kept = *text == ' ';
+		struct strbuf line;
+		strbuf_init(&line);
+		strbuf_add(&line, text, len);
+		strbuf_str(to, kept ? ".br\n\\&" : ".PP\n");
+		man_text(to, strbuf_cstr(&line));
+		strbuf_char(to, '\n');
+		part_done(&line, to);
+		text += len + (text[len] == '\n');
+	}
+}
+
+static void man_row(void *ctx, const struct shown *s)
+{
+	struct strbuf *to = ctx;
+	if (s->row->type == OPT_TYPE_HEADING) {
+		strbuf_printf(to, ".SS %s\n", s->row->help);
+		return;
+	}
+	struct strbuf names, help;
+	strbuf_init(&names);
+	strbuf_init(&help);
+	add_names(s, &names);
+	strbuf_str(&help, s->row->help ? s->row->help : "");
+	add_choices(s->row, &help);
+	strbuf_str(to, ".TP\n\\fB");
+	man_text(to, strbuf_cstr(&names));
+	strbuf_str(to, "\\fR\n");
+	man_text(to, strbuf_cstr(&help));
+	strbuf_char(to, '\n');
+	part_done(&names, to);
+	part_done(&help, to);
+}
+
+static void man_title(struct strbuf *to, const char *prog, bool upper)
+{
+	for (; *prog; prog++)
+		if (*prog == ' ' || *prog == '-')
+			strbuf_str(to, upper ? "-" : "\\-");
+		else
+			strbuf_char(to, upper ? (char)toupper((unsigned char)*prog) : *prog);
+}
+
+static void man_examples(const struct command *cmd, const char *prog, struct strbuf *to)
+{
+	int name = (int)strcspn(prog, " ");
+	strbuf_str(to, ".SH EXAMPLES\n");
+	for (const struct opt_example *e = cmd->examples; e->line; e++) {
+		strbuf_printf(to, ".TP\n\\fB%.*s ", name, prog);
+		man_text(to, e->line);
+		strbuf_str(to, "\\fR\n");
+		man_text(to, e->what);
+		strbuf_char(to, '\n');
+	}
+}
+
+static void man_subs(const struct command *cmd, struct strbuf *to)
+{
+	strbuf_str(to, ".SH COMMANDS\n");
+	for (size_t i = 0; cmd->subs[i]; i++) {
+		strbuf_str(to, ".TP\n\\fB");
+		man_text(to, cmd->subs[i]->name);
+		strbuf_str(to, "\\fR\n");
+		man_text(to, cmd->subs[i]->summary);
+		strbuf_char(to, '\n');
+	}
+}
+
+void opts_man(const struct command *cmd, const struct opt *common, const char *prog,
+	      struct strbuf *to)
+{
+	strbuf_str(to, ".TH ");
+	man_title(to, prog, true);
+	strbuf_str(to, " 1 \"\" \"sonde " SONDE_VERSION "\" \"sonde manual\"\n.SH NAME\n");
+	man_title(to, prog, false);
+	strbuf_str(to, " \\- ");
+	man_text(to, cmd->summary);
+	strbuf_printf(to, "\n.SH SYNOPSIS\n\\fB%s\\fR ", prog);
+	man_text(to, cmd->usage ? cmd->usage : "[OPTIONS]");
+	strbuf_char(to, '\n');
+	if (cmd->examples)
+		man_examples(cmd, prog, to);
+	if (cmd->about) {
+		strbuf_str(to, ".SH DESCRIPTION\n");
+		man_paragraphs(to, cmd->about);
+	}
+	if (cmd->subs)
+		man_subs(cmd, to);
+	strbuf_str(to, ".SH OPTIONS\n");
+	each_shown(cmd, common, man_row, to);
+	strbuf_str(to, ".SH EXIT STATUS\n0 done, 1 failed, 129 wrong usage; the status of the "
+		       "command where one was run.\n"
+		       ".SH SEE ALSO\n.BR sonde (1)\n");
+}
+
+static void complete_word(void *ctx, const struct shown *s)
+{
+	struct strbuf *to = ctx;
+	if (s->row->type != OPT_TYPE_HEADING && s->long_name)
+		strbuf_printf(to, " --%s%s", s->long_name,
+			      opt_takes_value(s->row) && !s->row->optional ? "=" : "");
+}
+
+static void complete_choices(void *ctx, const struct shown *s)
+{
+	struct strbuf *to = ctx;
+	const struct opt *row = s->row;
+	if (!row->choices || row->type != OPT_TYPE_ENUM || !s->long_name)
+		return;
+	strbuf_printf(to, "\t\t--%s", s->long_name);
+	if (s->short_name && !row->optional)
+		strbuf_printf(to, "|-%c", s->short_name);
+	strbuf_str(to, ") words='");
+	for (size_t i = 0; row->choices[i]; i++)
+		strbuf_printf(to, "%s%s", i ? " " : "", row->choices[i]);
+	strbuf_str(to, "' ;;\n");
+}
+
+/* One arm of the script's case: what may follow this verb, and the words that an option's value may be. */
+static void complete_command(const struct command *cmd, const struct opt *common, const char *verb,
+			     struct strbuf *to)
+{
+	strbuf_printf(to, "\t'%s')\n\t\toptions='", verb);
+	each_shown(cmd, common, complete_word, to);
+	strbuf_str(to, "'\n\t\tsubs='");
+	for (size_t i = 0; cmd->subs && cmd->subs[i]; i++)
+		strbuf_printf(to, " %s", cmd->subs[i]->name);
+	strbuf_str(to, "'\n\t\tcase $prev in\n");
+	each_shown(cmd, common, complete_choices, to);
+	strbuf_str(to, "\t\tesac ;;\n");
+	for (size_t i = 0; cmd->subs && cmd->subs[i]; i++) {
+		struct strbuf name;
+		strbuf_init(&name);
+		strbuf_printf(&name, "%s %s", verb, cmd->subs[i]->name);
+		complete_command(cmd->subs[i], common, strbuf_cstr(&name), to);
+		part_done(&name, to);
+	}
+}
+
+static void complete_verbs(const struct command *const *cmds, struct strbuf *to)
+{
+	for (size_t i = 0; cmds[i]; i++)
+		strbuf_printf(to, " %s", cmds[i]->name);
+}
+
+void opts_bash_completion(const struct command *const *cmds, const struct opt *common,
+			  const char *prog, struct strbuf *to)
+{
+	static const struct opt global[] = { OPT_CALL(0, "version", NULL, "", NULL), OPT_END() };
+	static const struct command top = { .name = "", .opts = global };
+	strbuf_printf(to,
+		      "# bash completion for %s; made by '%s help --bash-completion'\n"
+		      "_%s()\n"
+		      "{\n"
+		      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
+		      "verb= i word\n"
+		      "\tlocal options= subs= words=\n"
+		      "\tCOMPREPLY=()\n"
+		      "\t# bash splits --opt=value at the '='\n"
+		      "\tif [ \"$cur\" = = ]; then\n"
+		      "\t\tcur=\n"
+		      "\telif [ \"$prev\" = = ]; then\n"
+		      "\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n"
+		      "\tfi\n"
+		      "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+		      "\t\tword=${COMP_WORDS[i]}\n"
+		      "\t\tcase $verb/$word in\n"
+		      "\t\t*/--) return ;;\n",
+		      prog, prog, prog);
+	for (size_t i = 0; cmds[i]; i++) {
+		strbuf_printf(to, "\t\t/%s) verb=%s ;;\n", cmds[i]->name, cmds[i]->name);
+		for (size_t k = 0; cmds[i]->subs && cmds[i]->subs[k]; k++)
+			strbuf_printf(to, "\t\t%s/%s) verb='%s %s' ;;\n", cmds[i]->name,
+				      cmds[i]->subs[k]->name, cmds[i]->name,
+				      cmds[i]->subs[k]->name);
+	}
+	strbuf_str(to, "\t\tesac\n\tdone\n\tcase $verb in\n");
+	complete_command(&top, common, "", to);
+	for (size_t i = 0; cmds[i]; i++)
+		complete_command(cmds[i], common, cmds[i]->name, to);
+	strbuf_str(to, "\tesac\n\t[ -n \"$verb\" ] || subs='");
+	complete_verbs(cmds, to);
+	strbuf_str(to, "'\n\t[ \"$verb\" != help ] || subs='");
+	complete_verbs(cmds, to);
+	strbuf_printf(to,
+		      "'\n"
+		      "\tif [ -n \"$words\" ]; then\n"
+		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+		      "\telif [ \"${cur#-}\" != \"$cur\" ]; then\n"
+		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
+		      "\t\t[ \"${#COMPREPLY[@]}\" != 1 ] || [ \"${COMPREPLY[0]%%=}\" = "
+		      "\"${COMPREPLY[0]}\" ] || compopt -o nospace\n"
+		      "\telif [ -n \"$subs\" ]; then\n"
+		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$subs\" -- \"$cur\")\n"
+		      "\tfi\n"
+		      "}\n"
+		      "complete -o default -F _%s %s\n",
+		      prog, prog);
+}

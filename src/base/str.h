@@ -1,0 +1,23 @@
+/* What strings need beyond <string.h>: closeness for "did you mean". */
+#pragma once
+
+#include "base/types.h"
+
+#include <string.h>
+
+/*
+ * How many letters to insert, remove, replace or swap with their neighbour to turn a into b. Words longer than
+ * STR_DISTANCE_MAX letters are not compared: they are STR_FAR apart.
+ */
+enum { STR_DISTANCE_MAX = 64, STR_FAR = 255 };
+unsigned str_distance(const char *a, const char *b);
+/* Whether a misspelling of word is likely: a third of its letters may differ. */
+bool str_is_close(const char *word, unsigned distance);
+
+/* The candidate closest to word by edit distance, or NULL when none is close. Borrowed from candidates. */
+const char *str_closest(const char *word, const char *const *candidates, size_t nr);
+
+static inline bool str_starts(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}

@@ -1,0 +1,136 @@
+#include "base/term.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { PROGRESS_EVERY_NS = 100000000, TERM_SIZE_MAX = 10000 };
+
+bool term_is_tty(int fd)
+{
+	return isatty(fd) == 1;
+}
+
+static unsigned size_or(unsigned size, const char *variable, unsigned fallback)
+{
+	u64 v;
+	if (size)
+		return size;
+	const char *text = getenv(variable);
+	return text && !num_parse_u64(text, 10, &v) && v && v < TERM_SIZE_MAX ? (unsigned)v
+									      : fallback;
+}
+
+unsigned term_width(int fd)
+{
+	struct winsize ws = { 0 };
+	(void)ioctl(fd, TIOCGWINSZ, &ws);
+	return size_or(ws.ws_col, "COLUMNS", 80);
+}
+
+unsigned term_height(int fd)
+{
+	struct winsize ws = { 0 };
+	(void)ioctl(fd, TIOCGWINSZ, &ws);
+	return size_or(ws.ws_row, "LINES", 24);
+}
+
+bool term_colour(enum term_when when, int fd)
+{
+	if (when != TERM_AUTO)
+		return when == TERM_ALWAYS;
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	return !(no && *no) && term && strcmp(term, "dumb") && term_is_tty(fd);
+}
+
+const char *term_pager_command(void)
+{
+	const char *pager = getenv("SONDE_PAGER");
+	if (!pager)
+		pager = getenv("PAGER");
+	if (!pager)
+		pager = "less";
+	return *pager && strcmp(pager, "cat") ? pager : NULL;
+}
+
+static int spawn_shell(const char *script, int in, pid_t *ret)
+{
+	char sh[] = "sh", c[] = "-c";
+	char *text = strdup(script);
+	if (!text)
+		return -ENOMEM;
+	char *argv[] = { sh, c, text, NULL };
+	posix_spawn_file_actions_t actions;
+	int err = posix_spawn_file_actions_init(&actions);
+	if (!err) {
+		err = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+		if (!err)
+			err = posix_spawn(ret, "/bin/sh", &actions, NULL, argv, environ);
+		(void)posix_spawn_file_actions_destroy(&actions);
+	}
+	free(text);
+	return -err;
+}
+
+int term_pager_open(const char *command, int *ret_fd, pid_t *ret_pid)
+{
+	int ends[2];
+	struct strbuf script;
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	strbuf_init(&script);
+	/* A shell without the pager passes the text through. */
+	strbuf_printf(&script,
+		      "export LESS=\"${LESS-FRSX}\" LV=\"${LV--c}\"; "
+		      "if command -v %.*s >/dev/null 2>&1; then exec %s; else exec cat; fi",
+		      (int)strcspn(command, " "), command, command);
+	int err = script.err;
+	if (!err)
+		err = spawn_shell(strbuf_cstr(&script), ends[0], ret_pid);
+	strbuf_done(&script);
+	(void)close(ends[0]);
+	if (err)
+		(void)close(ends[1]);
+	else
+		*ret_fd = ends[1];
+	return err;
+}
+
+void term_progress_init(struct term_progress *p, int fd)
+{
+	const char *term = getenv("TERM");
+	*p = (struct term_progress){ .fd = fd,
+				     .on = term && strcmp(term, "dumb") && term_is_tty(fd) };
+}
+
+bool term_progress_due(struct term_progress *p)
+{
+	if (!p->on)
+		return false;
+	u64 now = clock_monotonic_ns();
+	if (now < p->next_ns)
+		return false;
+	p->next_ns = now + PROGRESS_EVERY_NS;
+	return true;
+}
+
+void term_progress_show(struct term_progress *p, const char *line)
+{
+	if (!p->on)
+		return;
+	char text[512];
+	int width = (int)min(term_width(p->fd) - 1, 400u);
+	int len = snprintf(text, sizeof(text), "\r%.*s\033[K", width, line);
+	p->shown = write(p->fd, text, (size_t)len) > 0 || p->shown;
+}
+
+void term_progress_clear(struct term_progress *p)
+{
+	static const char wipe[] = "\r\033[K";
+	if (p->shown && write(p->fd, wipe, sizeof(wipe) - 1) > 0)
+		p->shown = false;
+}

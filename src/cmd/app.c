@@ -1,0 +1,254 @@
+#include "cmd/app.h"
+#include "base/opts_doc.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { OUT_BUFFER = 1 << 16, ERR_BUFFER = 1 << 12, NAMES_MAX = 128 };
+
+static const char *const when_words[] = { "auto", "always", "never", NULL };
+
+/* clang-format off */
+#define COMMON_ROWS                                                                                                  \
+	OPT_COUNT('v', "verbose", struct app_common, verbose, "Say more; twice, even more"),                         \
+	OPT_FLAG(0, "json", struct app_common, json, "Write the data as JSON"),                                      \
+	OPT_FLAG(0, "no-pager", struct app_common, no_pager, "Write straight to the terminal, however long it is"),  \
+	OPT_ENUM(0, "color", struct app_common, colour, "WHEN", "When to use colours", when_words,                   \
+		 .optional = true, .fallback = "always")
+/* clang-format on */
+
+const struct opt app_common_rows[] = { COMMON_ROWS, OPT_END() };
+const struct opt app_global_rows[] = {
+	OPT_FLAG('V', "version", struct app_common, version, "Show the version"),
+	COMMON_ROWS,
+	OPT_END(),
+};
+
+/* The pager outlives a signal that ends us, and would then fight the shell for the terminal: wait for it. */
+static volatile sig_atomic_t pager_pid, pager_fd;
+
+static void die_after_pager(int signo)
+{
+	(void)close(pager_fd);
+	while (waitpid(pager_pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	(void)signal(signo, SIG_DFL);
+	(void)raise(signo);
+}
+
+static void start_pager(struct app *app)
+{
+	int fd;
+	pid_t pid;
+	const char *command = term_pager_command();
+	app->may_page = false;
+	if (!command || term_pager_open(command, &fd, &pid))
+		return;
+	app->out_fd = fd;
+	app->pager_pid = pid;
+	pager_fd = fd;
+	pager_pid = pid;
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct sigaction act = { .sa_handler = die_after_pager };
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		(void)sigaction(signals[i], &act, NULL);
+}
+
+static int out_drain(void *ctx, const char *data, size_t len)
+{
+	struct app *app = ctx;
+	if (app->may_page)
+		start_pager(app);
+	return strbuf_drain_fd(&app->out_fd, data, len);
+}
+
+void app_init(struct app *app, const char *prog)
+{
+	*app = (struct app){ .prog = prog, .out_fd = STDOUT_FILENO, .err_fd = STDERR_FILENO };
+	(void)snprintf(app->title, sizeof(app->title), "%s", prog);
+	strbuf_init_drain(&app->out, OUT_BUFFER, out_drain, app);
+	strbuf_init_drain(&app->err, ERR_BUFFER, strbuf_drain_fd, &app->err_fd);
+	diag_init(&app->diag);
+	app_decide(app);
+}
+
+void app_decide(struct app *app)
+{
+	enum term_when when = (enum term_when)app->common.colour;
+	app->json = app->common.json;
+	app->verbose = app->common.verbose;
+	app->colour = term_colour(when, STDOUT_FILENO);
+	app->colour_err = term_colour(when, STDERR_FILENO);
+	app->width = term_width(STDOUT_FILENO);
+	app->wide = !term_is_tty(STDOUT_FILENO);
+	app->may_page = !app->wide && !app->common.no_pager && !app->pager_pid;
+}
+
+void app_live(struct app *app)
+{
+	app->may_page = false;
+}
+
+int app_flush(struct app *app)
+{
+	int err = strbuf_flush(&app->out);
+	(void)strbuf_flush(&app->err);
+	return err;
+}
+
+void app_say(struct app *app)
+{
+	diag_render(&app->diag, app->title, app->colour_err, &app->err);
+	if (app->diag.nr_errors && !app->diag.items.nr)
+		strbuf_printf(&app->err, "%s: out of memory\n", app->title);
+	diag_done(&app->diag);
+	(void)strbuf_flush(&app->err);
+}
+
+int app_fail(struct app *app, int err)
+{
+	if (!app->diag.nr_errors)
+		diag_error(&app->diag, err, "%s", strerror(-err));
+	return APP_FAILED;
+}
+
+int app_usage_said(struct app *app)
+{
+	diag_hint(&app->diag, "'%s --help' shows examples and all options", app->title);
+	return APP_USAGE;
+}
+
+int app_usage(struct app *app, const char *fmt, ...)
+{
+	va_list ap;
+	struct strbuf s;
+	strbuf_init(&s);
+	va_start(ap, fmt);
+	strbuf_vprintf(&s, fmt, ap);
+	va_end(ap);
+	diag_error(&app->diag, -EINVAL, "%s", strbuf_cstr(&s));
+	strbuf_done(&s);
+	return app_usage_said(app);
+}
+
+/* Text that fits on the screen needs no pager. */
+static bool fits_screen(const struct app *app)
+{
+	unsigned lines = 0;
+	for (size_t i = 0; i < app->out.len; i++)
+		lines += app->out.data[i] == '\n';
+	return lines + 1 < term_height(STDOUT_FILENO);
+}
+
+static int close_out(struct app *app)
+{
+	int err = strbuf_flush(&app->out);
+	/* A full disk may only show here. A standard output that was closed is an error only if something was written. */
+	if (close(app->out_fd) && !err && errno != EBADF)
+		err = -errno;
+	if (app->pager_pid)
+		while (waitpid(app->pager_pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	return err;
+}
+
+static void die_of(int signo)
+{
+	sigset_t set;
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, signo);
+	(void)signal(signo, SIG_DFL);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	(void)raise(signo);
+}
+
+int app_finish(struct app *app, int status)
+{
+	if (app->may_page && fits_screen(app))
+		app->may_page = false;
+	int err = close_out(app);
+	if (err == -EPIPE) { /* the reader has seen enough */
+		app->die_of = app->die_of ? app->die_of : SIGPIPE;
+	} else if (err) {
+		diag_error(&app->diag, err, "cannot write to standard output: %s", strerror(-err));
+		status = status ? status : APP_FAILED;
+	}
+	app_say(app);
+	strbuf_done(&app->out);
+	strbuf_done(&app->err);
+	if (app->die_of)
+		die_of(app->die_of);
+	return status;
+}
+
+const struct command *app_find(const struct command *const *cmds, const char *name)
+{
+	for (; *cmds; cmds++)
+		if (!strcmp((*cmds)->name, name))
+			return *cmds;
+	return NULL;
+}
+
+int app_no_command(struct app *app, const struct command *const *cmds, const char *word)
+{
+	const char *names[NAMES_MAX];
+	size_t nr = 0;
+	for (; cmds && cmds[nr] && nr < NAMES_MAX; nr++)
+		names[nr] = cmds[nr]->name;
+	const char *close = str_closest(word, names, nr);
+	diag_error(&app->diag, -EINVAL, "there is no command '%s'", word);
+	if (close)
+		diag_hint(&app->diag, "did you mean '%s'?", close);
+	return app_usage_said(app);
+}
+
+static int run_words(struct app *app, const struct command *cmd, void *opts, int argc, char **argv)
+{
+	const struct command *sub = cmd->subs && argc ? app_find(cmd->subs, argv[0]) : NULL;
+	if (sub)
+		return app_command(app, sub, argc, argv);
+	if (cmd->run)
+		return cmd->run(app, opts, argc, argv);
+	if (argc)
+		return app_no_command(app, cmd->subs, argv[0]);
+	return app_usage(app, "which command?");
+}
+
+static int parse_and_run(struct app *app, const struct command *cmd, void *opts, int argc,
+			 char **argv)
+{
+	int first;
+	struct opt_set sets[] = { { cmd->opts, opts }, { app_common_rows, &app->common } };
+	int ret = opts_parse_sets(sets, ARRAY_SIZE(sets), cmd->mixed_words, argc, argv, &first,
+				  &app->diag);
+	app_decide(app);
+	if (ret == -EINVAL)
+		return app_usage_said(app);
+	if (ret < 0)
+		return app_fail(app, ret);
+	if (ret == 0)
+		return run_words(app, cmd, opts, argc - first, argv + first);
+	opts_help(cmd, app_common_rows, app->title, app->width, app->colour, &app->out);
+	return APP_DONE;
+}
+
+int app_command(struct app *app, const struct command *cmd, int argc, char **argv)
+{
+	void *opts = calloc(1, max(cmd->opts_size, (size_t)1));
+	if (!opts)
+		return app_fail(app, -ENOMEM);
+	if (cmd->defaults)
+		cmd->defaults(opts);
+	size_t len = strlen(app->title);
+	if (!strcmp(argv[0], cmd->name))
+		(void)snprintf(app->title + len, sizeof(app->title) - len, " %s", cmd->name);
+	app->cmd = cmd;
+	int status = parse_and_run(app, cmd, opts, argc, argv);
+	opts_free(cmd->opts, opts);
+	free(opts);
+	return status;
+}

@@ -1,0 +1,25 @@
+#include "cmd/commands.h"
+#include "cmd/app.h"
+
+const struct command *const commands[] = {
+	&command_workload,
+	&command_help,
+	NULL,
+};
+
+static const struct opt_example examples[] = {
+	{ "help", "all commands, by the question they answer" },
+	{ "help workload", "one command: examples, usage, options" },
+	{ "workload --list", "programs to try the others on" },
+	{ 0 },
+};
+
+const struct command program = {
+	.name = "sonde",
+	.summary = "one instrument for a running Linux system",
+	.usage = "[OPTIONS] COMMAND [ARGS]",
+	.examples = examples,
+	.opts = app_global_rows,
+	.opts_size = sizeof(struct app_common),
+	.subs = commands,
+};

@@ -1,0 +1,11 @@
+/* The table of commands, and the program as a whole seen as a command. */
+#pragma once
+
+#include "base/opts.h"
+
+extern const struct command *const commands[]; /* NULL-terminated, in the order of `sonde help` */
+extern const struct command program; /* its subs are the commands: for help and the man page */
+
+/* One line per file in cmd/. */
+extern const struct command command_help;
+extern const struct command command_workload;

@@ -1,0 +1,154 @@
+#include "cmd/help.h"
+#include "base/json.h"
+#include "base/opts_doc.h"
+#include "cmd/commands.h"
+
+/* Headings of the overview, in its order; each command names one of them. */
+static const char *const groups[] = {
+	"Who is causing it",  "What is happening",	     "Why",
+	"How did it develop", "About the machine and sonde",
+};
+
+struct help_opts {
+	bool man;
+	bool bash;
+};
+
+static void overview_group(struct strbuf *to, const char *group, bool colour)
+{
+	bool any = false;
+	for (size_t i = 0; commands[i]; i++) {
+		if (strcmp(commands[i]->group, group))
+			continue;
+		if (!any)
+			strbuf_printf(to, "\n%s%s%s:\n", colour ? "\033[1m" : "", group,
+				      colour ? "\033[0m" : "");
+		any = true;
+		strbuf_printf(to, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+	}
+}
+
+void help_overview(struct app *app)
+{
+	struct strbuf *to = &app->out;
+	strbuf_printf(to, "%s: %s\n\nExamples:\n", program.name, program.summary);
+	for (const struct opt_example *e = program.examples; e->line; e++)
+		strbuf_printf(to, "  %s %-26s %s\n", app->prog, e->line, e->what);
+	strbuf_printf(to, "\nUsage: %s %s\n", app->prog, program.usage);
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		overview_group(to, groups[i], app->colour);
+	strbuf_printf(
+		to, "\n'%s help COMMAND' or '%s COMMAND --help' shows examples and all options.\n",
+		app->prog, app->prog);
+}
+
+static void json_opts(struct json *j, const struct opt *row)
+{
+	json_key(j, "options");
+	json_array(j);
+	for (; row && row->type != OPT_TYPE_END; row++) {
+		if (row->type == OPT_TYPE_HEADING || row->hidden || row->refused)
+			continue;
+		json_object(j);
+		if (row->long_name)
+			json_put_str(j, "long", row->long_name);
+		if (row->short_name)
+			json_put_str(j, "short", (char[]){ row->short_name, 0 });
+		if (opt_takes_value(row))
+			json_put_str(j, "value", row->arg);
+		json_put_str(j, "help", row->help);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void json_command(struct json *j, const struct command *cmd)
+{
+	json_object(j);
+	json_put_str(j, "name", cmd->name);
+	json_put_str(j, "summary", cmd->summary);
+	json_put_str(j, "usage", cmd->usage);
+	json_opts(j, cmd->opts);
+	if (cmd->subs) {
+		json_key(j, "commands");
+		json_array(j);
+		for (size_t i = 0; cmd->subs[i]; i++)
+			json_command(j, cmd->subs[i]);
+		json_array_end(j);
+	}
+	json_object_end(j);
+}
+
+static int show_json(struct app *app, const struct command *cmd)
+{
+	struct json j;
+	json_begin(&j, &app->out, JSON_PRETTY);
+	json_command(&j, cmd);
+	int err = json_end(&j);
+	return err ? app_fail(app, err) : APP_DONE;
+}
+
+static int show(struct app *app, const struct command *cmd, const char *title, bool man)
+{
+	if (app->json)
+		return show_json(app, cmd);
+	if (man)
+		opts_man(cmd, cmd == &program ? NULL : app_common_rows, title, &app->out);
+	else if (cmd == &program)
+		help_overview(app);
+	else
+		opts_help(cmd, app_common_rows, title, app->width, app->colour, &app->out);
+	return APP_DONE;
+}
+
+/* The words lead from the program down to a sub-command: "ftrace record". */
+static int help_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct help_opts *o = opts;
+	const struct command *cmd = &program;
+	struct strbuf title;
+	if (o->bash) {
+		opts_bash_completion(commands, app_common_rows, program.name, &app->out);
+		return APP_DONE;
+	}
+	strbuf_init(&title);
+	strbuf_str(&title, app->prog);
+	for (int i = 0; i < argc; i++) {
+		const struct command *sub = cmd->subs ? app_find(cmd->subs, argv[i]) : NULL;
+		if (!sub) {
+			strbuf_done(&title);
+			return app_no_command(app, cmd->subs, argv[i]);
+		}
+		cmd = sub;
+		strbuf_printf(&title, " %s", cmd->name);
+	}
+	int status = show(app, cmd, strbuf_cstr(&title), o->man);
+	strbuf_done(&title);
+	return status;
+}
+
+static const struct opt help_rows[] = {
+	OPT_FLAG(0, "man", struct help_opts, man, "As a man page"),
+	OPT_FLAG(0, "bash-completion", struct help_opts, bash, "The completion script for bash"),
+	OPT_END(),
+};
+
+static const struct opt_example help_examples[] = {
+	{ "help", "all commands" },
+	{ "help workload", "one of them" },
+	{ "help --man workload | man -l -", "its man page" },
+	{ "help --json", "all commands and options, for programs" },
+	{ 0 },
+};
+
+const struct command command_help = {
+	.name = "help",
+	.group = "About the machine and sonde",
+	.summary = "show what commands there are and how to use them",
+	.usage = "[OPTIONS] [COMMAND...]",
+	.examples = help_examples,
+	.opts = help_rows,
+	.opts_size = sizeof(struct help_opts),
+	.mixed_words = true,
+	.run = help_run,
+};

@@ -1,0 +1,475 @@
+#include "file/perfdata_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+enum {
+	MAX_ATTRS = 1 << 16,
+	MAX_IDS = 1 << 24,
+	PIPE_HEAD = 16,
+	INFLATE_MAX = 1 << 28, /* one record's worth of decompressed data: far above any ring */
+};
+
+static int open_fd(const char *path, struct diag *d)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	int err = -errno;
+	(void)diag_error(d, err, "cannot open '%s': %s", path, strerror(-err));
+	if (err == -ENOENT)
+		diag_hint(d, "record one first: sonde record -g -- COMMAND");
+	else if (err == -EACCES)
+		diag_hint(d, "recordings belong to whoever made them; try sudo, or chown the file");
+	return err;
+}
+
+/* A pipe can be read once only: keep it in an unnamed file, then go on as with any file. */
+static int spool(int fd, struct diag *d)
+{
+	int to = memfd_create("sonde-stdin", MFD_CLOEXEC);
+	if (to < 0)
+		return diag_error(d, -errno, "cannot keep standard input: %s", strerror(errno));
+	for (;;) {
+		ssize_t n = splice(fd, NULL, to, NULL, 1 << 20, SPLICE_F_MOVE);
+		if (n == 0)
+			return to;
+		if (n < 0 && errno == EINVAL)
+			break; /* not a pipe: copy */
+		if (n < 0 && errno != EINTR) {
+			int err = -errno;
+			close(to);
+			return diag_error(d, err, "reading standard input: %s", strerror(-err));
+		}
+	}
+	char buf[1 << 16];
+	for (;;) {
+		ssize_t n = read(fd, buf, sizeof(buf));
+		if (n == 0)
+			return to;
+		if ((n < 0 && errno != EINTR) || (n > 0 && write(to, buf, (size_t)n) != n)) {
+			int err = -errno;
+			close(to);
+			return diag_error(d, err, "reading standard input: %s", strerror(-err));
+		}
+	}
+}
+
+static int read_ids(struct perfdata *p, struct perf_file_section s, u32 index)
+{
+	if (s.offset > p->map_size || s.size > p->map_size - s.offset || s.size / 8 > MAX_IDS)
+		return -EBADMSG;
+	struct bytes b = bytes_of(p->map + s.offset, s.size, p->swap);
+	p->attrs.at[index].nr_ids = s.size / 8;
+	for (u64 i = 0; i < s.size / 8; i++) {
+		u32 have;
+		int err = dict_add(&p->ids, bytes_u64(&b), index, &have);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static struct perfdata_attr *add_attr(struct perfdata *p, const struct perf_event_attr *attr)
+{
+	if (p->attrs.nr >= MAX_ATTRS)
+		return NULL;
+	struct perfdata_attr *a = vec_push(&p->attrs);
+	if (!a)
+		return NULL;
+	a->attr = *attr;
+	perf_layout_init(&a->layout, attr);
+	return a;
+}
+
+static int read_attrs(struct perfdata *p, const struct perf_file_header *h)
+{
+	u64 entry = h->attr_size;
+	if (entry < ATTR_SIZE_MIN + 16 || entry > ATTR_SIZE_MAX || h->attrs.size / entry > MAX_ATTRS)
+		return -EBADMSG;
+	if (h->attrs.offset > p->map_size || h->attrs.size > p->map_size - h->attrs.offset)
+		return -EBADMSG;
+	struct bytes b = bytes_of(p->map + h->attrs.offset, h->attrs.size, p->swap);
+	while (bytes_left(&b) >= entry) {
+		struct perf_event_attr attr;
+		int err = perf_attr_read(&b, entry - 16, &attr);
+		if (err)
+			return -EBADMSG;
+		struct perf_file_section ids = { .offset = bytes_u64(&b) };
+		ids.size = bytes_u64(&b);
+		if (!add_attr(p, &attr))
+			return -ENOMEM;
+		err = read_ids(p, ids, (u32)p->attrs.nr - 1);
+		if (err)
+			return err;
+	}
+	return p->attrs.nr ? 0 : -EBADMSG;
+}
+
+/* After the data, one section for each bit that is set, in ascending order. */
+static void read_features(struct perfdata *p, const struct perf_file_header *h)
+{
+	u64 table = h->data.offset + h->data.size;
+	if (table < h->data.offset || table > p->map_size)
+		return;
+	struct bytes b = bytes_of(p->map + table, p->map_size - table, p->swap);
+	for (unsigned bit = 1; bit < FEAT_MAX; bit++) {
+		if (!(h->features[bit / 64] >> (bit % 64) & 1))
+			continue;
+		struct perf_file_section s = { .offset = bytes_u64(&b) };
+		s.size = bytes_u64(&b);
+		if (b.bad)
+			return;
+		if (s.offset > p->map_size || s.size > p->map_size - s.offset || !s.size)
+			continue;
+		p->features[bit] = (struct perfdata_feature){ .at = p->map + s.offset, .size = s.size };
+	}
+}
+
+/* Feature strings: u32 length (padded), bytes. NULL when it does not fit or is not terminated. */
+static const char *take_string(struct bytes *b)
+{
+	u32 len = bytes_u32(b);
+	const char *s = bytes_take(b, len);
+	return s && len && memchr(s, 0, len) ? s : NULL;
+}
+
+const char *perfdata_string(const struct perfdata *p, enum perf_feature f)
+{
+	if (!p->features[f].at)
+		return NULL;
+	struct bytes b = bytes_of(p->features[f].at, p->features[f].size, p->swap);
+	return take_string(&b);
+}
+
+/* EVENT_DESC: number of events, size of an attr, then {attr, number of ids, name, ids}. */
+static void read_event_desc(struct perfdata *p)
+{
+	struct perfdata_feature f = p->features[FEAT_EVENT_DESC];
+	if (!f.at)
+		return;
+	struct bytes b = bytes_of(f.at, f.size, p->swap);
+	u32 nr = bytes_u32(&b);
+	u32 attr_size = bytes_u32(&b);
+	for (u32 i = 0; i < nr && !b.bad; i++) {
+		struct perf_event_attr attr;
+		if (perf_attr_read(&b, attr_size, &attr))
+			return;
+		u32 nr_ids = bytes_u32(&b);
+		const char *name = take_string(&b);
+		u64 first = nr_ids ? bytes_u64(&b) : 0;
+		if (nr_ids)
+			bytes_skip(&b, 8 * (size_t)(nr_ids - 1));
+		if (b.bad)
+			return;
+		u32 index = nr_ids ? dict_get(&p->ids, first) : i;
+		if (name && index < p->attrs.nr && !p->attrs.at[index].name)
+			p->attrs.at[index].name = name;
+	}
+}
+
+static int open_file_form(struct perfdata *p, const char *name, struct diag *d)
+{
+	struct bytes b = bytes_of(p->map, p->map_size, p->swap);
+	struct perf_file_header h = { .magic = bytes_u64(&b) };
+	h.size = bytes_u64(&b);
+	h.attr_size = bytes_u64(&b);
+	struct perf_file_section *sections[] = { &h.attrs, &h.data, &h.event_types };
+	for (unsigned i = 0; i < ARRAY_SIZE(sections); i++) {
+		sections[i]->offset = bytes_u64(&b);
+		sections[i]->size = bytes_u64(&b);
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(h.features); i++)
+		h.features[i] = bytes_u64(&b);
+	if (b.bad)
+		return diag_error(d, -EBADMSG, "'%s' is cut off inside of its header", name);
+	int err = read_attrs(p, &h);
+	if (err == -EBADMSG)
+		return diag_error(d, err, "'%s': the table of events in the header is damaged", name);
+	if (err)
+		return err;
+	if (h.data.offset > p->map_size)
+		return diag_error(d, -EBADMSG, "'%s' ends before its data begins", name);
+	p->data_at = h.data.offset;
+	p->data_end = p->map_size;
+	if (!h.data.size) {
+		p->unfinished = true;
+	} else if (h.data.size <= p->map_size - h.data.offset) {
+		p->data_end = h.data.offset + h.data.size;
+		read_features(p, &h);
+	} else {
+		p->truncated = true;
+	}
+	read_event_desc(p);
+	return 0;
+}
+
+/* HEADER_ATTR: attr, then ids to the record's end; the attr's own size field says where they start. */
+static int pipe_attr(struct perfdata *p, const u8 *rec, const struct perf_event_header *h)
+{
+	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), p->swap);
+	struct bytes peek = b;
+	bytes_skip(&peek, 4);
+	u32 attr_size = bytes_u32(&peek);
+	struct perf_event_attr attr;
+	if (perf_attr_read(&b, attr_size, &attr))
+		return -EBADMSG;
+	if (!add_attr(p, &attr))
+		return -ENOMEM;
+	u32 index = (u32)p->attrs.nr - 1, have;
+	p->attrs.at[index].nr_ids = bytes_left(&b) / 8;
+	while (bytes_left(&b) >= 8) {
+		int err = dict_add(&p->ids, bytes_u64(&b), index, &have);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+enum { EVENT_UPDATE_NAME = 2 };
+
+int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_event_header *h)
+{
+	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), p->swap);
+	if (h->type == REC_HEADER_ATTR && p->is_pipe)
+		return pipe_attr(p, rec, h);
+	if (h->type == REC_EVENT_UPDATE) {
+		u64 what = bytes_u64(&b);
+		u64 id = bytes_u64(&b);
+		const char *name = bytes_cstr(&b);
+		u32 index = dict_get(&p->ids, id);
+		if (what == EVENT_UPDATE_NAME && name && index < p->attrs.nr)
+			p->attrs.at[index].name = name;
+	}
+	if (h->type == REC_HEADER_FEATURE && p->is_pipe) {
+		u64 feature = bytes_u64(&b);
+		if (feature && feature < FEAT_MAX && bytes_left(&b))
+			p->features[feature] = (struct perfdata_feature){ .at = b.at, .size = bytes_left(&b) };
+		if (feature == FEAT_EVENT_DESC)
+			read_event_desc(p);
+	}
+	return 0;
+}
+
+int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const char *name, struct diag *d)
+{
+	*p = (struct perfdata){ .map = data, .map_size = size };
+	arena_init(&p->arena);
+	dict_init(&p->ids);
+	u64 magic = 0, head = 0;
+	if (size >= PIPE_HEAD) {
+		memcpy(&magic, data, 8);
+		memcpy(&head, (const u8 *)data + 8, 8);
+	}
+	p->swap = magic == __builtin_bswap64(PERF_MAGIC2);
+	if (magic != PERF_MAGIC2 && !p->swap) {
+		if (!size)
+			return diag_error(d, -EBADMSG, "'%s' is empty", name);
+		(void)diag_error(d, -EBADMSG, "'%s' is not a perf.data file", name);
+		if (size >= 10 && !memcmp(data, "\x17\x08\x44tracing", 10))
+			diag_hint(d, "it is a trace.dat file: sonde ftrace report -i %s", name);
+		return -EBADMSG;
+	}
+	if (p->swap)
+		head = __builtin_bswap64(head);
+	if (head == PIPE_HEAD) {
+		p->is_pipe = true;
+		p->data_at = PIPE_HEAD;
+		p->data_end = size;
+		return 0;
+	}
+	if (head < sizeof(struct perf_file_header))
+		return diag_error(d, -EBADMSG, "'%s': header of %llu bytes; version 1 files are not supported", name,
+				  (unsigned long long)head);
+	return open_file_form(p, name, d);
+}
+
+int perfdata_open(struct perfdata *p, const char *path, struct diag *d)
+{
+	bool from_stdin = !strcmp(path, "-");
+	int fd = from_stdin ? dup(STDIN_FILENO) : open_fd(path, d);
+	if (fd < 0)
+		return fd;
+	struct stat st;
+	int err = 0;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (S_ISDIR(st.st_mode))
+		err = diag_error(d, -EISDIR, "'%s' is a directory (perf record --threads); its form is not read yet", path);
+	if (!err && !S_ISREG(st.st_mode)) {
+		int kept = spool(fd, d);
+		close(fd);
+		fd = kept;
+		if (fd < 0)
+			return fd;
+		if (fstat(fd, &st))
+			err = -errno;
+	}
+	void *map = NULL;
+	size_t size = err ? 0 : (size_t)st.st_size;
+	if (size) {
+		map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+		if (map == MAP_FAILED)
+			err = diag_error(d, -errno, "cannot map '%s': %s", path, strerror(errno));
+	}
+	close(fd);
+	if (err)
+		return err;
+	err = perfdata_open_bytes(p, map, size, from_stdin ? "standard input" : path, d);
+	if (err) {
+		vec_free(&p->attrs);
+		dict_done(&p->ids);
+		arena_done(&p->arena);
+		if (size)
+			munmap(map, size);
+		*p = (struct perfdata){ 0 };
+	}
+	return err;
+}
+
+void perfdata_close(struct perfdata *p)
+{
+	vec_free(&p->attrs);
+	dict_done(&p->ids);
+	arena_done(&p->arena);
+	if (p->map_size)
+		munmap((void *)p->map, p->map_size);
+	*p = (struct perfdata){ 0 };
+}
+
+int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec, struct perf_event_header *h)
+{
+	size_t left = (size_t)(end - *at);
+	if (!left)
+		return 0;
+	if (left < sizeof(*h))
+		return -EBADMSG;
+	*h = perf_head(*at, p->swap);
+	if (h->size < sizeof(*h) || h->size > left)
+		return -EBADMSG;
+	*rec = *at;
+	size_t whole = h->size;
+	if (unlikely(h->type == REC_TRACING_DATA || h->type == REC_AUXTRACE)) {
+		struct bytes b = bytes_of(*at + sizeof(*h), h->size - sizeof(*h), p->swap);
+		u64 extra = h->type == REC_AUXTRACE ? bytes_u64(&b) : bytes_u32(&b);
+		if (h->type == REC_TRACING_DATA)
+			extra = (extra + 7) & ~7ull;
+		if (b.bad || extra > left - whole)
+			return -EBADMSG;
+		whole += extra;
+	}
+	*at += whole;
+	return 1;
+}
+
+const struct perfdata_attr *perfdata_attr_of(const struct perfdata *p, u64 id)
+{
+	if (!p->attrs.nr)
+		return NULL;
+	if (p->attrs.nr == 1)
+		return &p->attrs.at[0];
+	u32 index = dict_get(&p->ids, id);
+	if (index < p->attrs.nr)
+		return &p->attrs.at[index];
+	/* Synthesised records carry id 0: they follow the first event's layout. */
+	return id ? NULL : &p->attrs.at[0];
+}
+
+/* {header, pid, build id padded to 24, path}: a plain array of records. misc bit 15: the id's size stands behind it. */
+int perfdata_build_ids(const struct perfdata *p, int (*fn)(void *, const char *, const u8 *, u32, u16), void *ctx)
+{
+	struct perfdata_feature f = p->features[FEAT_BUILD_ID];
+	struct bytes b = bytes_of(f.at, f.at ? f.size : 0, p->swap);
+	while (bytes_left(&b) >= sizeof(struct perf_event_header) + 28) {
+		struct perf_event_header h = perf_head(b.at, p->swap);
+		if (h.size < sizeof(h) + 28 || h.size > bytes_left(&b))
+			return 0;
+		struct bytes r = bytes_sub(&b, h.size);
+		bytes_skip(&r, sizeof(h) + 4);
+		const u8 *id = bytes_take(&r, 24);
+		const char *path = bytes_cstr(&r);
+		u32 size = h.misc & 1 << 15 ? min((u32)id[20], 20u) : 20;
+		if (!path)
+			return 0;
+		int err = fn(ctx, path, id, size, h.misc);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+struct perfdata_inflate {
+	ZSTD_DStream *stream;
+	VEC(u8) out;
+	size_t used;
+};
+
+struct perfdata_inflate *perfdata_inflate_new(void)
+{
+	struct perfdata_inflate *z = calloc(1, sizeof(*z));
+	if (!z)
+		return NULL;
+	z->stream = ZSTD_createDStream();
+	if (!z->stream) {
+		free(z);
+		return NULL;
+	}
+	return z;
+}
+
+void perfdata_inflate_free(struct perfdata_inflate *z)
+{
+	if (!z)
+		return;
+	ZSTD_freeDStream(z->stream);
+	vec_free(&z->out);
+	free(z);
+}
+
+int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec, const struct perf_event_header *h, bool swap)
+{
+	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), swap);
+	size_t size = bytes_left(&b);
+	if (h->type == REC_COMPRESSED2) {
+		u64 exact = bytes_u64(&b);
+		if (b.bad || exact > bytes_left(&b))
+			return -EBADMSG;
+		size = exact;
+	}
+	/* What was used goes away once a piece, so that the buffer stays as small as one piece. */
+	if (z->used) {
+		memmove(z->out.at, z->out.at + z->used, z->out.nr - z->used);
+		z->out.nr -= z->used;
+		z->used = 0;
+	}
+	ZSTD_inBuffer in = { .src = b.at, .size = size };
+	for (;;) {
+		if (!vec_reserve(&z->out, z->out.nr + (1 << 16)))
+			return -ENOMEM;
+		ZSTD_outBuffer out = { .dst = z->out.at + z->out.nr, .size = z->out.cap - z->out.nr };
+		size_t got = ZSTD_decompressStream(z->stream, &out, &in);
+		if (ZSTD_isError(got))
+			return -EBADMSG;
+		z->out.nr += out.pos;
+		if (z->out.nr > INFLATE_MAX)
+			return -EBADMSG;
+		if (in.pos == in.size && out.pos < out.size)
+			return 0;
+	}
+}
+
+const u8 *perfdata_inflate_data(const struct perfdata_inflate *z, size_t *size)
+{
+	*size = z->out.nr - z->used;
+	return z->out.at ? z->out.at + z->used : NULL;
+}
+
+void perfdata_inflate_drop(struct perfdata_inflate *z, size_t size)
+{
+	z->used += size;
+}

@@ -1,0 +1,76 @@
+/*
+ * A perf.data file or stream, opened for reading: header, attrs, features, and a walk over its records. Both forms (file and
+ * pipe), both byte orders, attrs of any age. Nothing of the file is trusted; what is damaged ends the walk, and `truncated`
+ * says so. The file is mapped; records are borrowed until perfdata_close().
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/dict.h"
+#include "base/vec.h"
+#include "wire/perf_record.h"
+#include "wire/perf_sample.h"
+
+struct perfdata_attr {
+	struct perf_event_attr attr;
+	struct perf_layout layout;
+	const char *name; /* NULL: the file does not say */
+	u64 nr_ids;
+};
+
+struct perfdata_feature {
+	const u8 *at; /* NULL: absent */
+	u64 size;
+};
+
+struct perfdata {
+	const u8 *map;
+	size_t map_size;
+	bool swap;
+	bool is_pipe;
+	bool compressed;  /* some records hold compressed records */
+	bool truncated;   /* the walk met the end of the file, or damage, inside of a record */
+	bool unfinished;  /* the header was never completed: the recorder was killed */
+	size_t data_at;   /* first record */
+	size_t data_end;  /* end of the last one that can be whole */
+	VEC(struct perfdata_attr) attrs;
+	struct dict ids; /* event id -> index of its attr */
+	struct perfdata_feature features[FEAT_MAX];
+	struct arena arena;
+};
+
+/* path "-": standard input, kept in memory when it is a pipe. 0 or negative errno with a diag. */
+int perfdata_open(struct perfdata *p, const char *path, struct diag *d) must_check;
+/* The same from bytes that the caller keeps (fuzzing, tests). `name` stands in messages. */
+int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const char *name, struct diag *d) must_check;
+void perfdata_close(struct perfdata *p);
+
+/*
+ * The record at *at, which then moves behind it (and behind payload that follows it). 1, 0 at the end, -EBADMSG when what is
+ * there cannot be a record. *rec is borrowed; h is in host byte order. end: where to stop.
+ */
+int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec, struct perf_event_header *h);
+
+/* The attr of an id; the first one when the id is unknown or 0 and there is no other. NULL: cannot be told. */
+const struct perfdata_attr *perfdata_attr_of(const struct perfdata *p, u64 id);
+
+/* HEADER_ATTR, EVENT_UPDATE, HEADER_FEATURE of pipe form; other types are ignored. */
+int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_event_header *h) must_check;
+
+/* A feature that holds one string (HOSTNAME, OSRELEASE, ARCH ...): borrowed, NULL when absent or damaged. */
+const char *perfdata_string(const struct perfdata *p, enum perf_feature f);
+
+/* Calls back for each entry of the BUILD_ID feature. path and id are borrowed. */
+int perfdata_build_ids(const struct perfdata *p, int (*fn)(void *ctx, const char *path, const u8 *id, u32 id_size, u16 misc),
+		       void *ctx) must_check;
+
+/* The stream of COMPRESSED records, turned back into records. */
+struct perfdata_inflate;
+struct perfdata_inflate *perfdata_inflate_new(void);
+void perfdata_inflate_free(struct perfdata_inflate *z);
+/* Appends what a COMPRESSED or COMPRESSED2 record holds. 0, -EBADMSG, -ENOMEM. */
+int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec, const struct perf_event_header *h, bool swap) must_check;
+/* Whole records so far, and drop them from the front once used. */
+const u8 *perfdata_inflate_data(const struct perfdata_inflate *z, size_t *size);
+void perfdata_inflate_drop(struct perfdata_inflate *z, size_t size);

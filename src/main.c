@@ -1,0 +1,58 @@
+/* Finds the command by its name, or by the name we were called, and runs it. */
+#include "cmd/app.h"
+#include "cmd/commands.h"
+#include "cmd/dialect.h"
+#include "cmd/help.h"
+
+#include <errno.h>
+
+static int show_version(struct app *app, const struct dialect *dialect)
+{
+	strbuf_printf(&app->out, "%s\n",
+		      dialect ? dialect->version : "sonde version " SONDE_VERSION);
+	return APP_DONE;
+}
+
+/* The whole command line belongs to one verb: "trace-cmd record" is "ftrace record". */
+static int run_dialect(struct app *app, const struct dialect *dialect, int argc, char **argv)
+{
+	const struct command *cmd = app_find(commands, dialect->verb);
+	if (!cmd)
+		return app_usage(app, "'%s' is not part of this build", dialect->verb);
+	return app_command(app, cmd, argc, argv);
+}
+
+static int run(struct app *app, const struct dialect *dialect, int argc, char **argv)
+{
+	int first;
+	if (dialect && dialect->verb)
+		return run_dialect(app, dialect, argc, argv);
+	int ret = opts_parse(app_global_rows, false, &app->common, argc, argv, &first, &app->diag);
+	app_decide(app);
+	if (ret == -EINVAL)
+		return app_usage_said(app);
+	if (ret < 0)
+		return app_fail(app, ret);
+	if (ret > 0) {
+		help_overview(app);
+		return APP_DONE;
+	}
+	if (app->common.version)
+		return show_version(app, dialect);
+	if (first == argc) {
+		help_overview(app);
+		return APP_USAGE;
+	}
+	const struct command *cmd = app_find(commands, argv[first]);
+	if (!cmd)
+		return app_no_command(app, commands, argv[first]);
+	return app_command(app, cmd, argc - first, argv + first);
+}
+
+int main(int argc, char **argv)
+{
+	struct app app;
+	const struct dialect *dialect = argc ? dialect_find(argv[0]) : NULL;
+	app_init(&app, dialect ? dialect->called : "sonde");
+	return app_finish(&app, run(&app, dialect, argc, argv));
+}

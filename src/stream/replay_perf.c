@@ -1,0 +1,670 @@
+/*
+ * perf.data → samples.
+ *
+ * Two passes over the mapped file. The first one reads the heads of all records and the bodies of the few that are not samples
+ * (tasks, maps, losses), and cuts the data into blocks at record boundaries. The second one is the workers': each takes blocks,
+ * decodes samples, turns addresses into frames through a direct-mapped cache, and chains into nodes. A compressed file has no
+ * boundaries to cut at: there the workers take turns at the decompressor, and each gets a buffer of whole records.
+ */
+#include "stream/replay_perf.h"
+#include "stream/tasks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum {
+	BLOCK_BYTES = 1 << 20,
+	BATCH = 128,
+	CACHE_SLOTS = 1 << 13,
+	CHAIN_MAX = 4096,
+};
+
+struct block {
+	const u8 *at;
+	const u8 *end;
+};
+
+struct replay {
+	struct source source;
+	struct perfdata file;
+	struct tasks *tasks;
+	unsigned needs;
+	bool own_map;
+	bool has_times; /* else the place in the file is the time */
+	u32 max_stack;
+	VEC(struct block) blocks;
+	atomic_size_t next;
+	struct replay_perf_stats stats;
+	atomic_ullong nr_bad, nr_unknown_id, nr_corrupt;
+	/* compressed files */
+	pthread_mutex_t lock;
+	struct perfdata_inflate *inflate;
+	const u8 *inflate_at;
+	u64 inflate_time;
+	u64 inflate_seq;
+};
+
+/* address -> frame, valid for some time */
+struct place_slot {
+	u64 addr;
+	u64 from, until;
+	u32 space;
+	u32 frame;
+	u32 mode;
+};
+
+struct reader {
+	struct block now;
+	u64 time0; /* of now.at, when places are times */
+	u8 *copy;  /* compressed files: the block's records */
+	size_t copy_cap;
+	struct perf_scratch scratch;
+	struct place_slot *places;
+	struct sample *samples;
+	u32 frames[CHAIN_MAX];
+};
+
+static struct replay *replay_of(const struct source *s)
+{
+	return container_of(s, struct replay, source);
+}
+
+const struct perfdata *replay_perf_file(const struct source *s)
+{
+	return &replay_of(s)->file;
+}
+
+const struct replay_perf_stats *replay_perf_stats(const struct source *s)
+{
+	return &replay_of(s)->stats;
+}
+
+void replay_perf_max_stack(struct source *s, u32 max)
+{
+	replay_of(s)->max_stack = max;
+}
+
+/* ---- first pass ---- */
+
+static const struct perfdata_attr *side_attr(const struct replay *r, const u8 *rec, u16 size)
+{
+	const struct perfdata *f = &r->file;
+	if (f->attrs.nr <= 1)
+		return f->attrs.nr ? &f->attrs.at[0] : NULL;
+	/* With IDENTIFIER the id is the last word of every record; without it all events must share one layout. */
+	if (!(f->attrs.at[0].attr.sample_type & PERF_SAMPLE_IDENTIFIER) || size < 16)
+		return &f->attrs.at[0];
+	u64 id;
+	memcpy(&id, rec + size - 8, 8);
+	const struct perfdata_attr *a = perfdata_attr_of(f, f->swap ? __builtin_bswap64(id) : id);
+	return a ? a : &f->attrs.at[0];
+}
+
+static int side_record(struct replay *r, const u8 *rec, const struct perf_event_header *h, u64 place)
+{
+	const struct perfdata_attr *a = side_attr(r, rec, h->size);
+	struct perf_side side;
+	int err = perf_side_decode(rec, h->size, r->file.swap, a ? a->attr.sample_type : 0, a && a->attr.sample_id_all, &side);
+	if (err == -ENOENT)
+		return 0;
+	if (err) {
+		r->stats.nr_bad++;
+		return 0;
+	}
+	struct catalog *c = &r->source.catalog;
+	if (side.type == PERF_RECORD_LOST || side.type == PERF_RECORD_LOST_SAMPLES) {
+		c->nr_lost += side.lost;
+		c->nr_lost_events++;
+		return 0;
+	}
+	return tasks_add(r->tasks, &side, r->has_times ? side.who.time : place);
+}
+
+static void find_time_use(struct replay *r)
+{
+	r->has_times = r->file.attrs.nr > 0;
+	vec_for_each(&r->file.attrs, a)
+		if (!(a->attr.sample_type & PERF_SAMPLE_TIME) || !a->attr.sample_id_all)
+			r->has_times = false;
+}
+
+static int head_record(struct replay *r, const u8 *rec, const struct perf_event_header *h, u64 place)
+{
+	r->stats.nr_records++;
+	if (h->type < REC_USER_MAX)
+		r->stats.nr_by_type[h->type]++;
+	if (likely(h->type == PERF_RECORD_SAMPLE))
+		return 0;
+	if (h->type < REC_KERNEL_MAX)
+		return side_record(r, rec, h, place);
+	if (h->type == REC_HEADER_ATTR || h->type == REC_EVENT_UPDATE || h->type == REC_HEADER_FEATURE) {
+		int err = perfdata_pipe_record(&r->file, rec, h);
+		if (err == -ENOMEM)
+			return err;
+		if (err)
+			r->stats.nr_bad++;
+		if (h->type == REC_HEADER_ATTR)
+			find_time_use(r);
+	}
+	return 0;
+}
+
+/*
+ * All whole records of a decompressed piece; returns where it stopped. Only the kernel's records: the others keep pointers into
+ * the file, and this memory will not stay.
+ */
+static const u8 *walk(struct replay *r, const u8 *at, const u8 *end, u64 place, int *err)
+{
+	struct perf_event_header h;
+	const u8 *rec, *start = at;
+	int got;
+	while ((got = perfdata_record(&r->file, &at, end, &rec, &h)) > 0) {
+		*err = h.type < REC_KERNEL_MAX ? head_record(r, rec, &h, place + (u64)(rec - start)) : 0;
+		if (*err)
+			return at;
+	}
+	return at;
+}
+
+static int inflate_all(struct replay *r, const u8 *rec, const struct perf_event_header *h, struct perfdata_inflate *z, u64 *place)
+{
+	int err = perfdata_inflate_add(z, rec, h, r->file.swap);
+	if (err)
+		return err;
+	size_t size;
+	const u8 *data = perfdata_inflate_data(z, &size);
+	const u8 *stop = walk(r, data, data + size, *place, &err);
+	*place += (u64)(stop - data);
+	perfdata_inflate_drop(z, (size_t)(stop - data));
+	return err;
+}
+
+static int add_block(struct replay *r, const u8 *at, const u8 *end)
+{
+	if (at == end)
+		return 0;
+	struct block *b = vec_push(&r->blocks);
+	if (!b)
+		return -ENOMEM;
+	*b = (struct block){ .at = at, .end = end };
+	return 0;
+}
+
+static int first_pass(struct replay *r)
+{
+	struct perfdata *f = &r->file;
+	const u8 *at = f->map + f->data_at, *end = f->map + f->data_end, *start = at;
+	struct perfdata_inflate *z = NULL;
+	u64 place = f->map_size; /* places of decompressed records follow those of the file */
+	int err = 0, got;
+	for (;;) {
+		struct perf_event_header h;
+		const u8 *rec;
+		got = perfdata_record(f, &at, end, &rec, &h);
+		if (got <= 0)
+			break;
+		if (unlikely(h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2)) {
+			f->compressed = true;
+			if (!z && !(z = perfdata_inflate_new()))
+				err = -ENOMEM;
+			if (!err)
+				err = inflate_all(r, rec, &h, z, &place);
+			if (err == -EBADMSG) {
+				f->truncated = true;
+				f->data_end = (size_t)(rec - f->map);
+				err = 0;
+				break;
+			}
+		} else {
+			err = head_record(r, rec, &h, (u64)(rec - f->map));
+		}
+		if (!err && at - start >= BLOCK_BYTES) {
+			err = add_block(r, start, at);
+			start = at;
+		}
+		if (err)
+			break;
+	}
+	perfdata_inflate_free(z);
+	if (got < 0) {
+		f->truncated = true;
+		f->data_end = (size_t)(at - f->map);
+	}
+	return err ? err : add_block(r, start, at);
+}
+
+static int take_build_id(void *ctx, const char *path, const u8 *id, u32 size, u16 misc)
+{
+	return tasks_build_id(ctx, path, id, size);
+}
+
+static const char *plain_event_name(const struct perf_event_attr *a)
+{
+	static const char *const hw[] = { "cycles", "instructions", "cache-references", "cache-misses", "branches",
+					  "branch-misses", "bus-cycles", "stalled-cycles-frontend", "stalled-cycles-backend",
+					  "ref-cycles" };
+	static const char *const sw[] = { "cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations",
+					  "minor-faults", "major-faults", "alignment-faults", "emulation-faults", "dummy",
+					  "bpf-output", "cgroup-switches" };
+	if (a->type == PERF_TYPE_HARDWARE && a->config < ARRAY_SIZE(hw))
+		return hw[a->config];
+	if (a->type == PERF_TYPE_SOFTWARE && a->config < ARRAY_SIZE(sw))
+		return sw[a->config];
+	return "unknown";
+}
+
+static int fill_events(struct replay *r)
+{
+	struct catalog *c = &r->source.catalog;
+	vec_for_each(&r->file.attrs, a) {
+		struct event_info *e = vec_push(&c->events);
+		if (!e)
+			return -ENOMEM;
+		*e = (struct event_info){
+			.name = a->name ? a->name : plain_event_name(&a->attr),
+			.type = a->attr.type,
+			.config = a->attr.config,
+			.sample_type = a->attr.sample_type,
+			.period_or_freq = a->attr.sample_period,
+			.is_freq = a->attr.freq,
+			.leader = (u32)(a - r->file.attrs.at),
+		};
+	}
+	return 0;
+}
+
+static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
+{
+	struct replay *r = replay_of(s);
+	r->needs = needs;
+	find_time_use(r);
+	int err = first_pass(r);
+	if (!err)
+		err = perfdata_build_ids(&r->file, take_build_id, r->tasks);
+	if (!err)
+		err = tasks_seal(r->tasks);
+	if (!err)
+		err = fill_events(r);
+	if (!err && !r->file.attrs.nr)
+		err = diag_error(d, -EBADMSG, "the recording describes no event: it was cut off at its very beginning");
+	if (!err && r->file.compressed) {
+		r->inflate = perfdata_inflate_new();
+		r->inflate_at = r->file.map + r->file.data_at;
+		r->inflate_time = r->file.map_size;
+		if (!r->inflate)
+			err = -ENOMEM;
+	}
+	r->stats.nr_samples = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
+	return err;
+}
+
+/* ---- workers ---- */
+
+static int replay_shard_open(struct source *s, struct shard *sh)
+{
+	struct reader *rd = calloc(1, sizeof(*rd));
+	if (!rd)
+		return -ENOMEM;
+	sh->impl = rd;
+	rd->places = calloc(CACHE_SLOTS, sizeof(*rd->places));
+	rd->samples = calloc(BATCH, sizeof(*rd->samples));
+	return rd->places && rd->samples ? 0 : -ENOMEM;
+}
+
+static void replay_shard_close(struct source *s, struct shard *sh)
+{
+	struct reader *rd = sh->impl;
+	if (!rd)
+		return;
+	free(rd->places);
+	free(rd->samples);
+	free(rd->copy);
+	perf_scratch_done(&rd->scratch);
+	free(rd);
+}
+
+/* Decompresses until there is a block's worth of whole records; the lock is held. */
+static int inflate_more(struct replay *r)
+{
+	const u8 *end = r->file.map + r->file.data_end;
+	size_t size = 0;
+	for (;;) {
+		(void)perfdata_inflate_data(r->inflate, &size);
+		if (size >= BLOCK_BYTES)
+			return 0;
+		struct perf_event_header h;
+		const u8 *rec;
+		if (perfdata_record(&r->file, &r->inflate_at, end, &rec, &h) <= 0)
+			return 0;
+		if (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2)
+			continue;
+		int err = perfdata_inflate_add(r->inflate, rec, &h, r->file.swap);
+		if (err)
+			return err;
+	}
+}
+
+static size_t whole_records(const struct replay *r, const u8 *data, size_t size)
+{
+	const u8 *at = data, *rec;
+	struct perf_event_header h;
+	while (perfdata_record(&r->file, &at, data + size, &rec, &h) > 0)
+		;
+	return (size_t)(at - data);
+}
+
+static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
+{
+	int err = inflate_more(r);
+	if (err)
+		return err;
+	size_t size;
+	const u8 *data = perfdata_inflate_data(r->inflate, &size);
+	size = whole_records(r, data, size);
+	if (!size)
+		return 0;
+	if (size > rd->copy_cap) {
+		u8 *copy = realloc(rd->copy, size);
+		if (!copy)
+			return -ENOMEM;
+		rd->copy = copy;
+		rd->copy_cap = size;
+	}
+	memcpy(rd->copy, data, size);
+	perfdata_inflate_drop(r->inflate, size);
+	rd->now = (struct block){ .at = rd->copy, .end = rd->copy + size };
+	rd->time0 = r->inflate_time;
+	r->inflate_time += size;
+	*seq = r->blocks.nr + r->inflate_seq++;
+	return 1;
+}
+
+static int replay_next_block(struct source *s, struct shard *sh, u64 *seq)
+{
+	struct replay *r = replay_of(s);
+	struct reader *rd = sh->impl;
+	size_t index = atomic_fetch_add(&r->next, 1);
+	if (index < r->blocks.nr) {
+		rd->now = r->blocks.at[index];
+		rd->time0 = (u64)(rd->now.at - r->file.map);
+		*seq = index;
+		return 1;
+	}
+	if (!r->file.compressed)
+		return 0;
+	pthread_mutex_lock(&r->lock);
+	int got = take_inflated(r, rd, seq);
+	pthread_mutex_unlock(&r->lock);
+	return got;
+}
+
+static enum frame_mode mode_of_misc(u16 misc)
+{
+	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+	case PERF_RECORD_MISC_KERNEL: return FRAME_KERNEL;
+	case PERF_RECORD_MISC_USER: return FRAME_USER;
+	case PERF_RECORD_MISC_HYPERVISOR: return FRAME_HYPERVISOR;
+	case PERF_RECORD_MISC_GUEST_KERNEL: return FRAME_GUEST_KERNEL;
+	case PERF_RECORD_MISC_GUEST_USER: return FRAME_GUEST_USER;
+	default: return FRAME_UNKNOWN;
+	}
+}
+
+/* Of a marker inside a call chain; FRAME_MARK: not one that we know. */
+static enum frame_mode mode_of_marker(u64 marker)
+{
+	switch (marker) {
+	case (u64)PERF_CONTEXT_KERNEL: return FRAME_KERNEL;
+	case (u64)PERF_CONTEXT_USER: return FRAME_USER;
+	case (u64)PERF_CONTEXT_HV: return FRAME_HYPERVISOR;
+	case (u64)PERF_CONTEXT_GUEST_KERNEL: return FRAME_GUEST_KERNEL;
+	case (u64)PERF_CONTEXT_GUEST_USER: return FRAME_GUEST_USER;
+	default: return FRAME_MARK;
+	}
+}
+
+/* Where a sample's addresses live: asked once a sample. */
+struct where {
+	u64 time;
+	u32 user_space;
+};
+
+static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slot, const struct where *w, u32 space, u64 addr,
+		      enum frame_mode mode)
+{
+	struct tasks_place p;
+	tasks_find(r->tasks, space, addr, w->time, &p);
+	s64 id = frame_table_add(&sh->frames, (struct frame){ .offset = p.offset, .image = p.image, .mode = mode });
+	if (id < 0)
+		return id;
+	*slot = (struct place_slot){
+		.addr = addr, .from = p.from, .until = p.until, .space = space, .frame = (u32)id, .mode = mode
+	};
+	return id;
+}
+
+static inline s64 frame_of(struct replay *r, struct shard *sh, const struct where *w, u64 addr, enum frame_mode mode)
+{
+	struct reader *rd = sh->impl;
+	u32 space = mode == FRAME_KERNEL ? SPACE_KERNEL : mode == FRAME_USER ? w->user_space : SPACE_NONE;
+	u32 at = (u32)(addr ^ addr >> 13 ^ space * 0x9e3779b1u) & (CACHE_SLOTS - 1);
+	struct place_slot *slot = &rd->places[at];
+	if (likely(slot->addr == addr && slot->space == space && slot->mode == mode && slot->from <= w->time &&
+		   w->time < slot->until))
+		return slot->frame;
+	return frame_slow(r, sh, slot, w, space, addr, mode);
+}
+
+/*
+ * A chain lists the innermost address first, with markers where the mode changes; the tree grows from the outermost caller.
+ * So: forward once to find frames, backward once to walk the tree.
+ */
+static s64 chain_of(struct replay *r, struct shard *sh, const struct where *w, const struct perf_sample_view *v)
+{
+	struct reader *rd = sh->impl;
+	enum frame_mode mode = mode_of_misc(v->misc);
+	u32 limit = r->max_stack ? min(r->max_stack, (u32)CHAIN_MAX) : CHAIN_MAX;
+	u32 nr = 0;
+	for (u64 i = 0; i < v->nr_chain && nr < limit; i++) {
+		u64 addr = v->chain[i];
+		if (unlikely(addr >= (u64)PERF_CONTEXT_MAX)) {
+			enum frame_mode now = mode_of_marker(addr);
+			if (now == FRAME_MARK) {
+				atomic_fetch_add(&r->nr_corrupt, 1);
+				return CHAIN_ROOT;
+			}
+			mode = now;
+			continue;
+		}
+		s64 frame = frame_of(r, sh, w, addr, mode);
+		if (frame < 0)
+			return frame;
+		rd->frames[nr++] = (u32)frame;
+	}
+	s64 node = CHAIN_ROOT;
+	while (nr-- > 0) {
+		node = chain_tree_add(&sh->chains, (u32)node, rd->frames[nr]);
+		if (node < 0)
+			return node;
+	}
+	return node;
+}
+
+static int fill_sample(struct replay *r, struct shard *sh, const struct perfdata_attr *a, const struct perf_sample_view *v,
+		       u64 place, struct sample *s)
+{
+	struct where w = { .time = r->has_times ? v->time : place };
+	*s = (struct sample){
+		.time_ns = v->time,
+		.period = v->period,
+		.weight = v->weight,
+		.ip = v->ip,
+		.addr = v->addr,
+		.data_src = v->data_src,
+		.id = v->id,
+		.cgroup = v->cgroup,
+		.event = (u32)(a - r->file.attrs.at),
+		.cpu = (s32)v->cpu,
+		.pid = (s32)v->pid,
+		.tid = (s32)v->tid,
+		.mode = mode_of_misc(v->misc),
+		.raw = v->raw,
+		.raw_size = v->raw_size,
+	};
+	if (r->needs & NEED_COMM)
+		s->comm = tasks_comm(r->tasks, v->tid, w.time);
+	if (r->needs & (NEED_LEAF | NEED_CHAIN)) {
+		w.user_space = tasks_space(r->tasks, v->pid, w.time);
+		s64 leaf = frame_of(r, sh, &w, v->ip, s->mode);
+		if (leaf < 0)
+			return (int)leaf;
+		s->leaf = (u32)leaf;
+	}
+	if (r->needs & NEED_CHAIN) {
+		s64 node = chain_of(r, sh, &w, v);
+		if (node < 0)
+			return (int)node;
+		s->chain = (u32)node;
+	}
+	return 0;
+}
+
+static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, u64 place, struct sample *s)
+{
+	struct reader *rd = sh->impl;
+	const struct perfdata *f = &r->file;
+	u64 id = f->attrs.nr > 1 ? perf_sample_id(&f->attrs.at[0].layout, rec, size, f->swap) : 0;
+	const struct perfdata_attr *a = perfdata_attr_of(f, id);
+	if (!a) {
+		atomic_fetch_add(&r->nr_unknown_id, 1);
+		return -ENOENT;
+	}
+	struct perf_sample_view v;
+	int err = perf_sample_decode(&a->layout, rec, size, f->swap, &rd->scratch, &v);
+	if (err) {
+		atomic_fetch_add(&r->nr_bad, 1);
+		return err == -EBADMSG ? -ENOENT : err;
+	}
+	return fill_sample(r, sh, a, &v, place, s);
+}
+
+static int replay_next_batch(struct source *s, struct shard *sh, struct batch *ret)
+{
+	struct replay *r = replay_of(s);
+	struct reader *rd = sh->impl;
+	const u8 *start = rd->now.at, *at = start, *rec;
+	struct perf_event_header h;
+	size_t nr = 0;
+	while (nr < BATCH && perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
+		if (h.type != PERF_RECORD_SAMPLE)
+			continue;
+		int err = decode(r, sh, rec, h.size, rd->time0 + (u64)(rec - start), &rd->samples[nr]);
+		if (err == -ENOENT)
+			continue;
+		if (err)
+			return err;
+		nr++;
+	}
+	rd->time0 += (u64)(at - start);
+	rd->now.at = at;
+	if (!nr)
+		return 0;
+	*ret = (struct batch){ .samples = rd->samples, .nr = nr };
+	return 1;
+}
+
+static void replay_finish(struct source *s, struct diag *d)
+{
+	struct replay *r = replay_of(s);
+	r->stats.nr_bad += r->nr_bad;
+	r->stats.nr_unknown_id = r->nr_unknown_id;
+	r->stats.nr_corrupt_chains = r->nr_corrupt;
+	if (r->file.unfinished)
+		diag_warn(d, "the recording was never finished (its recorder was killed); read to the end of what is whole");
+	else if (r->file.truncated)
+		diag_warn(d, "the recording is cut off or damaged at byte %zu of %zu; read up to there", r->file.data_end,
+			  r->file.map_size);
+	if (r->stats.nr_bad)
+		diag_warn(d, "%llu damaged records were skipped", (unsigned long long)r->stats.nr_bad);
+	if (r->stats.nr_unknown_id)
+		diag_warn(d, "%llu samples belong to no event of the recording and were skipped",
+			  (unsigned long long)r->stats.nr_unknown_id);
+	if (r->stats.nr_corrupt_chains)
+		diag_warn(d, "%llu call chains were damaged and are missing",
+			  (unsigned long long)r->stats.nr_corrupt_chains);
+}
+
+static void replay_close(struct source *s)
+{
+	struct replay *r = replay_of(s);
+	if (!r->own_map)
+		r->file.map_size = 0;
+	perfdata_inflate_free(r->inflate);
+	tasks_free(r->tasks);
+	perfdata_close(&r->file);
+	vec_free(&r->blocks);
+	catalog_done(&s->catalog);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+static const struct source_ops replay_ops = {
+	.prepare = replay_prepare,
+	.shard_open = replay_shard_open,
+	.shard_close = replay_shard_close,
+	.next_block = replay_next_block,
+	.next_batch = replay_next_batch,
+	.finish = replay_finish,
+	.close = replay_close,
+};
+
+static struct replay *replay_new(void)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->source.ops = &replay_ops;
+	pthread_mutex_init(&r->lock, NULL);
+	if (catalog_init(&r->source.catalog)) {
+		free(r);
+		return NULL;
+	}
+	r->tasks = tasks_new(&r->source.catalog);
+	if (!r->tasks) {
+		catalog_done(&r->source.catalog);
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+int replay_perf_open(const char *path, struct source **ret, struct diag *d)
+{
+	struct replay *r = replay_new();
+	if (!r)
+		return -ENOMEM;
+	r->own_map = true;
+	int err = perfdata_open(&r->file, path, d);
+	if (err) {
+		replay_close(&r->source);
+		return err;
+	}
+	*ret = &r->source;
+	return 0;
+}
+
+int replay_perf_open_bytes(const void *data, size_t size, struct source **ret, struct diag *d)
+{
+	struct replay *r = replay_new();
+	if (!r)
+		return -ENOMEM;
+	int err = perfdata_open_bytes(&r->file, data, size, "input", d);
+	if (err) {
+		replay_close(&r->source);
+		return err;
+	}
+	*ret = &r->source;
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* A perf.data file as a source of samples: prepare() takes one fast walk over the side-band, blocks of about a megabyte follow. */
+#pragma once
+
+#include "file/perfdata_read.h"
+#include "model/source.h"
+
+struct replay_perf_stats {
+	u64 nr_records;
+	u64 nr_samples; /* all of them, whatever the sink kept */
+	u64 nr_bad;     /* records whose inside did not fit */
+	u64 nr_unknown_id; /* samples of no known event */
+	u64 nr_corrupt_chains;
+	u64 nr_by_type[REC_USER_MAX];
+};
+
+/* path: a file, or "-". The source owns everything; source->ops->close frees it. */
+int replay_perf_open(const char *path, struct source **ret, struct diag *d) must_check;
+/* The same from bytes that the caller keeps until after close. */
+int replay_perf_open_bytes(const void *data, size_t size, struct source **ret, struct diag *d) must_check;
+
+/* Borrowed; whole after prepare(). */
+const struct perfdata *replay_perf_file(const struct source *s);
+const struct replay_perf_stats *replay_perf_stats(const struct source *s);
+/* Chains longer than this are cut at the root side (perf's --max-stack); 0: all. */
+void replay_perf_max_stack(struct source *s, u32 max);

@@ -1,0 +1,41 @@
+/*
+ * Who was running what, when: names of tasks, address spaces of processes and what was mapped where, each with the time from
+ * which it holds. Side-band records are added in any order; tasks_seal() sorts them into time and builds the answers. After
+ * that it is constant and any number of workers may ask.
+ *
+ *	process (pid) ── from 0 ──► space 1 ── from 120 (exec) ──► space 2 ...
+ *	space ── maps, each [start, end) from some time on; the newest one that covers an address at that time is the answer
+ *	      └─ parent space as of the fork: asked when the space itself does not know
+ */
+#pragma once
+
+#include "model/catalog.h"
+#include "model/frame.h"
+#include "wire/perf_record.h"
+
+enum { SPACE_NONE = 0, SPACE_KERNEL = 1 };
+
+struct tasks;
+
+/* The catalogue receives images and names. */
+struct tasks *tasks_new(struct catalog *c);
+void tasks_free(struct tasks *t);
+
+/* Takes a record at `time` (any monotonous number when the recording has no times). Strings are copied where kept. */
+int tasks_add(struct tasks *t, const struct perf_side *rec, u64 time) must_check;
+/* What the recording says of an image's identity, by path. */
+int tasks_build_id(struct tasks *t, const char *path, const u8 *id, u32 id_size) must_check;
+int tasks_seal(struct tasks *t) must_check;
+
+/* The name of a task at a time: a string id of the catalogue, or COMM_UNNAMED(tid). */
+u32 tasks_comm(const struct tasks *t, u32 tid, u64 time);
+/* The address space of a process at a time; SPACE_NONE: never heard of it. */
+u32 tasks_space(const struct tasks *t, u32 pid, u64 time);
+
+/* Where an address leads, and for which times the answer holds: from <= time < until. */
+struct tasks_place {
+	u32 image; /* IMAGE_NONE: nothing known there; offset is the address */
+	u64 offset;
+	u64 from, until;
+};
+void tasks_find(const struct tasks *t, u32 space, u64 addr, u64 time, struct tasks_place *ret);

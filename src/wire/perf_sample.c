@@ -1,0 +1,195 @@
+#include "wire/perf_sample.h"
+
+#include <errno.h>
+
+enum { NO_SLOT = 0xff };
+
+void perf_layout_init(struct perf_layout *l, const struct perf_event_attr *attr)
+{
+	/* One u64 each, in this order, up to the first part of variable length. */
+	static const u64 order[] = { PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+				     PERF_SAMPLE_ADDR, PERF_SAMPLE_ID };
+	*l = (struct perf_layout){
+		.sample_type = attr->sample_type,
+		.read_format = attr->read_format,
+		.branch_sample_type = attr->branch_sample_type,
+		.regs_user = attr->sample_regs_user,
+		.regs_intr = attr->sample_regs_intr,
+		.fixed_period = attr->freq ? 1 : attr->sample_period,
+		.id_slot = NO_SLOT,
+		.time_slot = NO_SLOT,
+	};
+	u8 slot = 0;
+	for (unsigned i = 0; i < ARRAY_SIZE(order); i++) {
+		if (!(attr->sample_type & order[i]))
+			continue;
+		if (order[i] == PERF_SAMPLE_TIME)
+			l->time_slot = slot;
+		else if (order[i] == PERF_SAMPLE_IDENTIFIER || (order[i] == PERF_SAMPLE_ID && l->id_slot == NO_SLOT))
+			l->id_slot = slot;
+		slot++;
+	}
+}
+
+u64 perf_sample_id(const struct perf_layout *l, const u8 *rec, u16 size, bool swap)
+{
+	size_t at = sizeof(struct perf_event_header) + 8 * (size_t)l->id_slot;
+	if (l->id_slot == NO_SLOT || at + 8 > size)
+		return 0;
+	u64 id;
+	memcpy(&id, rec + at, 8);
+	return swap ? __builtin_bswap64(id) : id;
+}
+
+void perf_scratch_done(struct perf_scratch *s)
+{
+	free(s->words);
+	*s = (struct perf_scratch){ 0 };
+}
+
+/* The words where they lie when they are aligned and in our byte order, else a copy. */
+static const u64 *words_of(const void *at, u64 nr, bool swap, struct perf_scratch *s)
+{
+	if (likely(!swap && !((uintptr_t)at & 7)))
+		return at;
+	if (nr > s->cap) {
+		u64 *words = realloc(s->words, nr * sizeof(*words));
+		if (!words)
+			return NULL;
+		s->words = words;
+		s->cap = nr;
+	}
+	memcpy(s->words, at, nr * 8);
+	for (u64 i = 0; swap && i < nr; i++)
+		s->words[i] = __builtin_bswap64(s->words[i]);
+	return s->words;
+}
+
+static size_t read_size(const struct perf_layout *l, const struct bytes *b)
+{
+	u64 fmt = l->read_format;
+	size_t each = 8 + (fmt & PERF_FORMAT_ID ? 8 : 0) + (fmt & PERF_FORMAT_LOST ? 8 : 0);
+	size_t times = (fmt & PERF_FORMAT_TOTAL_TIME_ENABLED ? 8 : 0) + (fmt & PERF_FORMAT_TOTAL_TIME_RUNNING ? 8 : 0);
+	if (!(fmt & PERF_FORMAT_GROUP))
+		return each + times;
+	struct bytes peek = *b;
+	u64 nr = bytes_u64(&peek);
+	if (nr > bytes_left(&peek) / each)
+		return SIZE_MAX;
+	return 8 + times + nr * each;
+}
+
+static void regs_decode(struct bytes *b, u64 mask, struct perf_regs *ret)
+{
+	ret->abi = bytes_u64(b);
+	if (ret->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return;
+	ret->mask = mask;
+	ret->nr = (u32)__builtin_popcountll(mask);
+	ret->values = bytes_take(b, 8 * (size_t)ret->nr);
+}
+
+static void stack_decode(struct bytes *b, struct perf_sample_view *v)
+{
+	u64 size = bytes_u64(b);
+	if (!size)
+		return;
+	v->stack = size <= bytes_left(b) ? bytes_take(b, size) : NULL;
+	if (!v->stack) {
+		b->bad = true;
+		return;
+	}
+	u64 dyn = bytes_u64(b);
+	v->stack_size = min(dyn, size);
+}
+
+static int tail_decode(const struct perf_layout *l, struct bytes *b, struct perf_sample_view *v)
+{
+	u64 type = l->sample_type;
+	if (type & PERF_SAMPLE_RAW) {
+		v->raw_size = bytes_u32(b);
+		v->raw = bytes_take(b, v->raw_size);
+		/* size and payload together fill whole words */
+		size_t odd = (4 + (size_t)v->raw_size) % 8;
+		if (odd && bytes_left(b) >= 8 - odd)
+			bytes_skip(b, 8 - odd);
+	}
+	if (type & PERF_SAMPLE_BRANCH_STACK) {
+		u64 nr = bytes_u64(b);
+		if (l->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
+			bytes_skip(b, 8);
+		if (nr > bytes_left(b) / 24)
+			return -EBADMSG;
+		v->nr_branches = nr;
+		v->branches = bytes_take(b, nr * 24);
+		if (l->branch_sample_type & (1ull << 19)) /* PERF_SAMPLE_BRANCH_COUNTERS: a word an entry */
+			bytes_skip(b, nr * 8);
+	}
+	if (type & PERF_SAMPLE_REGS_USER)
+		regs_decode(b, l->regs_user, &v->user_regs);
+	if (type & PERF_SAMPLE_STACK_USER)
+		stack_decode(b, v);
+	if (type & PERF_SAMPLE_WEIGHT)
+		v->weight = bytes_u64(b);
+	else if (type & PERF_SAMPLE_WEIGHT_STRUCT)
+		v->weight = bytes_u64(b) & UINT32_MAX;
+	if (type & PERF_SAMPLE_DATA_SRC)
+		v->data_src = bytes_u64(b);
+	if (type & PERF_SAMPLE_TRANSACTION)
+		v->transaction = bytes_u64(b);
+	if (type & PERF_SAMPLE_REGS_INTR)
+		regs_decode(b, l->regs_intr, &v->intr_regs);
+	if (type & PERF_SAMPLE_PHYS_ADDR)
+		v->phys_addr = bytes_u64(b);
+	if (type & PERF_SAMPLE_CGROUP)
+		v->cgroup = bytes_u64(b);
+	return b->bad ? -EBADMSG : 0;
+}
+
+int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, bool swap, struct perf_scratch *scratch,
+		       struct perf_sample_view *v)
+{
+	u64 type = l->sample_type;
+	struct bytes b = bytes_of(rec + sizeof(struct perf_event_header), size - sizeof(struct perf_event_header), swap);
+	*v = (struct perf_sample_view){ .cpu = UINT32_MAX, .period = l->fixed_period };
+	v->misc = perf_head(rec, swap).misc;
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		v->id = bytes_u64(&b);
+	if (type & PERF_SAMPLE_IP)
+		v->ip = bytes_u64(&b);
+	if (type & PERF_SAMPLE_TID) {
+		v->pid = bytes_u32(&b);
+		v->tid = bytes_u32(&b);
+	}
+	if (type & PERF_SAMPLE_TIME) {
+		v->time = bytes_u64(&b);
+		v->has_time = true;
+	}
+	if (type & PERF_SAMPLE_ADDR)
+		v->addr = bytes_u64(&b);
+	if (type & PERF_SAMPLE_ID)
+		v->id = bytes_u64(&b);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		v->stream_id = bytes_u64(&b);
+	if (type & PERF_SAMPLE_CPU) {
+		v->cpu = bytes_u32(&b);
+		bytes_skip(&b, 4);
+	}
+	if (type & PERF_SAMPLE_PERIOD)
+		v->period = bytes_u64(&b);
+	if (type & PERF_SAMPLE_READ) {
+		v->read_size = read_size(l, &b);
+		v->read = bytes_take(&b, v->read_size);
+	}
+	if (type & PERF_SAMPLE_CALLCHAIN) {
+		u64 nr = bytes_u64(&b);
+		if (nr > bytes_left(&b) / 8)
+			return -EBADMSG;
+		const void *at = bytes_take(&b, nr * 8);
+		v->nr_chain = nr;
+		v->chain = words_of(at, nr, swap, scratch);
+		if (nr && !v->chain)
+			return -ENOMEM;
+	}
+	return tail_decode(l, &b, v);
+}

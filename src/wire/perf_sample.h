@@ -1,0 +1,62 @@
+/*
+ * PERF_RECORD_SAMPLE, decoded. The order of its parts is fixed by the kernel (kernel/events/core.c, perf_output_sample());
+ * which of them are there is said by the attr. One decoder serves rings and files, of either byte order.
+ */
+#pragma once
+
+#include "base/types.h"
+#include "wire/perf_record.h"
+
+/* What an attr says about its samples, boiled down once. */
+struct perf_layout {
+	u64 sample_type;
+	u64 read_format;
+	u64 branch_sample_type;
+	u64 regs_user;
+	u64 regs_intr;
+	u64 fixed_period; /* when the sample does not carry one */
+	u8 id_slot;       /* which u64 behind the head holds the id; 0xff: none */
+	u8 time_slot;
+};
+
+void perf_layout_init(struct perf_layout *l, const struct perf_event_attr *attr);
+
+/* Scratch for parts that must be copied: swapped or unaligned call chains. One a worker. */
+struct perf_scratch {
+	u64 *words;
+	size_t cap;
+};
+
+struct perf_regs {
+	u64 abi;
+	u64 mask;
+	const u64 *values; /* may be unaligned: read with memcpy */
+	u32 nr;
+};
+
+struct perf_sample_view {
+	u64 ip, time, addr, id, stream_id, period;
+	u64 weight, data_src, transaction, phys_addr, cgroup;
+	u32 pid, tid, cpu;
+	u16 misc;
+	bool has_time;
+	const u64 *chain; /* host byte order, aligned; context markers included */
+	u64 nr_chain;
+	const void *raw;
+	u32 raw_size;
+	const u8 *branches; /* nr_branches of {from, to, flags}, file byte order */
+	u64 nr_branches;
+	const u8 *read; /* by read_format, file byte order */
+	size_t read_size;
+	struct perf_regs user_regs, intr_regs;
+	const u8 *stack;
+	u64 stack_size; /* bytes that the kernel could copy */
+};
+
+/* rec: a whole record of `size` bytes. 0, -EBADMSG when its parts do not fit, -ENOMEM. */
+int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, bool swap, struct perf_scratch *scratch,
+		       struct perf_sample_view *ret) must_check;
+void perf_scratch_done(struct perf_scratch *s);
+
+/* The id of a sample without decoding the rest; 0 when it has none. */
+u64 perf_sample_id(const struct perf_layout *l, const u8 *rec, u16 size, bool swap);

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# `sonde workload`: each program does exactly what it says, as perf counts it.
+. "${SONDE_SRC:-.}/tests/lib.sh"
+need sonde
+
+# count EVENT NAME [ARG...]: how often EVENT happened
+count() {
+	local event=$1
+	shift
+	perf stat -x, -e "$event" -o "$SONDE_TMP/count" "$SONDE" workload "$@" || echo "workload failed" >&2
+	sed -n 's/^\([0-9][0-9]*\),.*/\1/p' "$SONDE_TMP/count"
+}
+
+# more_by EVENT NAME N LOW HIGH: the difference between N and 0 lies in LOW..HIGH
+more_by() {
+	local event=$1 name=$2 n=$3 low=$4 high=$5 with without more
+	needs_or_skip "$name $n: $event" perf root && return
+	if [ "${event#*:}" != "$event" ] && [ ! -e "$tracefs/events/${event/://}" ]; then
+		skip "no event $event here" "$name $n: $event"
+		return
+	fi
+	with=$(count "$event" "$name" "$n") without=$(count "$event" "$name" 0)
+	more=$((with - without))
+	[ -n "$with" ] && [ -n "$without" ] && [ $more -ge "$low" ] && [ $more -le "$high" ]
+	ok $? "$name $n: $low to $high more $event than with 0" || diag "with $n: $with, with 0: $without"
+}
+
+more_by syscalls:sys_enter_getppid syscalls 1000 1000 1000
+more_by syscalls:sys_enter_pwrite64 io 500 500 500
+more_by syscalls:sys_enter_pread64 io 500 500 500
+more_by sched:sched_process_fork forks 50 50 50
+more_by sched:sched_process_exit forks 50 50 50
+# The process has faults of its own, and how many pages of the program are mapped at once varies by a few.
+more_by minor-faults faults 5000 4990 5010
+# Start-up waits a few times itself.
+more_by context-switches switches 1000 1980 1000000
+more_by context-switches mutex 50 45 1000000
+
+# What runs for a time, is on the CPU for at most that long.
+if ! needs_or_skip "time" perf root; then
+	perf stat -x, -e task-clock -o "$SONDE_TMP/count" "$SONDE" workload noploop 0.3
+	ms=$(sed -n 's/^\([0-9]*\)\.[0-9]*,msec,.*/\1/p' "$SONDE_TMP/count")
+	[ -n "$ms" ] && [ "$ms" -ge 30 ] && [ "$ms" -le 400 ]
+	ok $? "noploop 0.3 computes for up to 0.3 seconds" || diag "$(cat "$SONDE_TMP/count")"
+fi
+
+# chain WORKLOAD WANT ARG...: the most frequent stack, leaf first, begins with these functions
+chain() {
+	local name=$1 want=$2
+	shift 2
+	needs_or_skip "stack of $name" perf root && return
+	perf record -q -F 997 -e cpu-clock:u -g -o "$SONDE_TMP/perf.data" "$SONDE" workload "$name" "$@" 2>"$SONDE_TMP/stderr"
+	perf script -i "$SONDE_TMP/perf.data" -F ip,sym 2>/dev/null |
+		awk 'NF { s = s (s ? " " : "") $2; next } s { n[s]++; s = "" }
+		     END { for (s in n) if (n[s] > best) { best = n[s]; most = s } print most }' >"$SONDE_TMP/stack"
+	like "$(cat "$SONDE_TMP/stack")" "^$want( |\$)" "$name: stack is $want"
+}
+chain leaf "workload_leaf workload_middle workload_parent" 0.2
+chain deep "workload_spin workload_recurse workload_recurse workload_recurse workload_deep" 3 -s 0.2
+chain thloop "workload_spin workload_thread" 0.2
+JITDUMPDIR=$SONDE_TMP chain jit "jit_loop jit_outer workload_jit" 0.2
+pid=$(cd "$SONDE_TMP" && ls jit-*.dump 2>/dev/null | tr -dc '0-9')
+rm -f "/tmp/perf-${pid:-none}.map" "$SONDE_TMP"/jit-*.dump
+
+# The two files of jit, looked at by another reader.
+exits 0 "jit runs" env JITDUMPDIR="$SONDE_TMP" bash -c 'echo $$; exec "$SONDE" workload jit 0.01'
+is "$(awk '{ print $3 }' "/tmp/perf-$out.map" | tr '\n' ' ')" "jit_loop jit_outer " "the map names both functions"
+is "$(od -An -tx4 -N4 "$SONDE_TMP/jit-$out.dump" | tr -d ' ')" 4a695444 "the dump has the magic of jitdump"
+rm -f "/tmp/perf-$out.map"
+
+# Probes are in the notes of the binary, with arguments.
+if ! needs_or_skip "usdt notes" readelf; then
+	notes=$(readelf -n "$SONDE" 2>/dev/null)
+	for probe in begin step end; do
+		like "$(printf '%s\n' "$notes" | grep -A1 'Provider: sonde')" "Name: $probe" "USDT probe sonde:$probe"
+	done
+	like "$notes" 'Arguments: -?4@[^ ]+ -?8@[^ ]+ -?8@' "step has three arguments"
+fi
+
+# Symbols that others look for by name.
+if ! needs_or_skip "symbols" nm; then
+	symbols=$(nm "$SONDE" | awk '$2 == "T" { print $3 }')
+	for f in workload_spin workload_leaf workload_middle workload_parent workload_recurse workload_inline_caller \
+		workload_thread workload_locked workload_allocate workload_touch workload_syscalls; do
+		like "$symbols" "^$f\$" "$f is a symbol"
+	done
+fi
+
+for w in noploop thloop leaf inline; do
+	exits 0 "$w 0 ends at once" "$SONDE" workload $w 0
+done
+for w in deep malloc faults syscalls switches io forks usdt mutex; do
+	exits 0 "$w 0 ends at once" "$SONDE" workload $w 0
+	exits 0 "$w 10" "$SONDE" workload $w 10 -s 0
+	is "$out$err" "" "and says nothing"
+done
+
+exits 0 "--list" "$SONDE" workload --list
+is "$(printf '%s\n' "$out" | wc -l)" 14 "lists 14 workloads"
+exits 0 "--list --json" "$SONDE" workload --list --json
+if ! needs_or_skip "the list is JSON" python3; then
+	is "$(printf '%s' "$out" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" 14 "the list is JSON"
+fi
+exits 129 "without a name" "$SONDE" workload
+exits 129 "an unknown name" "$SONDE" workload lef
+like "$err" "did you mean 'leaf'" "names the closest"
+exits 129 "no number" "$SONDE" workload syscalls many
+exits 129 "no time" "$SONDE" workload leaf soon
+exits 129 "too deep" "$SONDE" workload deep 50001
+exits 129 "one argument too many" "$SONDE" workload leaf 0 0
+exits 129 "no threads" "$SONDE" workload thloop 0 -t 0
+exits 1 "no directory for the temporary file" env TMPDIR=/nonexistent "$SONDE" workload io 1
+like "$err" "temporary file: No such file" "and says so"
+exits 1 "no directory for the dump" env JITDUMPDIR=/nonexistent "$SONDE" workload jit 0
+rm -f "/tmp/perf-$(printf '%s' "$err" | sed -n 's/.*jit-\([0-9]*\)\.dump.*/\1/p').map"
+done_testing
