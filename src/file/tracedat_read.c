@@ -310,6 +310,8 @@ static int read_buffer_v7(struct tracedat *t, struct bytes opt)
 	buf->page_size = page_size;
 	for (u32 i = 0; i < nr; i++) {
 		buf->cpus[i].cpu = bytes_u32(&opt);
+		if (buf->cpus[i].cpu >= TRACEDAT_CPUS_MAX)
+			return -EBADMSG;
 		u64 at = bytes_u64(&opt), size = bytes_u64(&opt);
 		err = set_cpu(t, buf, &buf->cpus[i], at, size, data.packed);
 		if (err)
