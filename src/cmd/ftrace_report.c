@@ -1,4 +1,5 @@
 /* `sonde ftrace report`: the events of a trace.dat as text or JSON. */
+#include "base/json.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "stream/replay_ftrace.h"
@@ -97,6 +98,27 @@ static bool has_comm(void *ctx, s32 pid)
 	return ftrace_env_comm_index(replay_ftrace_env(ctx), pid) != DICT_NONE;
 }
 
+/* A latency tracer's file holds finished text. */
+static void print_latency(struct app *app, struct source *src)
+{
+	struct tracedat_text text = replay_ftrace_latency_text(src);
+	if (!text.data)
+		return;
+	if (app->json) {
+		struct json j;
+		json_begin(&j, &app->out, JSON_COMPACT);
+		json_object(&j);
+		json_key(&j, "latency_text");
+		json_strn(&j, text.data, text.len);
+		json_object_end(&j);
+		if (json_end(&j))
+			diag_note(&app->diag, "the text could not be written as JSON");
+		return;
+	}
+	strbuf_add(&app->out, text.data, text.len);
+	strbuf_char(&app->out, '\n');
+}
+
 static int print_events(struct app *app, const struct report_opts *o, struct source *src)
 {
 	const struct tracedat *file = replay_ftrace_file(src);
@@ -129,6 +151,7 @@ static int print_events(struct app *app, const struct report_opts *o, struct sou
 	if (!err) {
 		if (!app->json)
 			strbuf_printf(&app->out, "cpus=%u\n", file->nr_cpus);
+		print_latency(app, src);
 		err = stream_run(src, sink, (unsigned)o->workers, &result, &app->diag);
 		text_events_free(sink);
 		stream_result_done(&result);

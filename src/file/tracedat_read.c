@@ -30,6 +30,7 @@ enum {
 	OPTION_KALLSYMS = 19,
 	OPTION_PRINTK = 20,
 	OPTION_CMDLINES = 21,
+	OPTION_BUFFER_TEXT = 22,
 	SECTION_PACKED = 1,
 	OPTION_SECTIONS_MAX = 4096, /* a chain longer than that goes in circles */
 	FORMATS_MAX = 1 << 20,
@@ -177,6 +178,75 @@ struct tracedat_text tracedat_text(struct tracedat *t, enum tracedat_part part)
 	return (struct tracedat_text){ .data = (const char *)s->data, .len = s->size };
 }
 
+static int section_at(struct tracedat *t, u64 offset, struct tracedat_section *ret)
+{
+	struct bytes b = rest_from(t, offset);
+	(void)bytes_u16(&b);
+	u16 flags = bytes_u16(&b);
+	(void)bytes_u32(&b);
+	u64 size = bytes_u64(&b);
+	if (b.bad)
+		return -EBADMSG;
+	if (size > bytes_left(&b)) {
+		t->cut = true;
+		size = bytes_left(&b);
+	}
+	*ret = (struct tracedat_section){ .data = b.at, .size = size, .packed = flags & SECTION_PACKED };
+	return 0;
+}
+
+/* Packed text of a latency tracer: a number of chunks, each with its sizes. */
+static int unpack_latency(struct tracedat *t, const struct tracedat_section *s, struct tracedat_text *ret)
+{
+	struct bytes b = bytes_of(s->data, s->size, t->swap);
+	u32 nr = bytes_u32(&b);
+	char *all = NULL;
+	size_t len = 0;
+	int err = 0;
+	for (u32 i = 0; i < nr && !err; i++) {
+		u32 packed = bytes_u32(&b), size = bytes_u32(&b);
+		const void *from = bytes_take(&b, packed);
+		if (!from || size > TRACEDAT_CHUNK_MAX || len + size > TRACEDAT_TEXT_MAX) {
+			err = -EBADMSG;
+			break;
+		}
+		char *more = realloc(all, len + size + 1);
+		err = more ? unpack(&t->unpacker, t->compression, from, packed, more + len, size) : -ENOMEM;
+		all = more ? more : all;
+		if (!err)
+			len += size;
+	}
+	void **slot = all ? vec_push(&t->unpacked) : NULL;
+	if (!slot) {
+		free(all);
+		return err ? err : -ENOMEM;
+	}
+	*slot = all;
+	*ret = (struct tracedat_text){ .data = all, .len = len };
+	return 0;
+}
+
+struct tracedat_text tracedat_latency_text(struct tracedat *t)
+{
+	struct tracedat_section *s = &t->latency_section;
+	struct tracedat_text text = { .data = (const char *)s->data, .len = s->size };
+	if (s->data && s->packed) {
+		text = (struct tracedat_text){ 0 };
+		(void)unpack_latency(t, s, &text);
+		*s = plain_section(text);
+	}
+	return text;
+}
+
+static int read_latency_v7(struct tracedat *t, struct bytes opt)
+{
+	u64 offset = bytes_u64(&opt);
+	if (opt.bad || section_at(t, offset, &t->latency_section))
+		return -EBADMSG;
+	t->latency = true;
+	return 0;
+}
+
 static struct tracedat_buffer *add_buffer(struct tracedat *t, const char *name, u32 nr_cpus)
 {
 	struct tracedat_buffer *b = vec_push(&t->buffers);
@@ -227,12 +297,13 @@ static int set_cpu(struct tracedat *t, struct tracedat_buffer *buf, struct trace
 		t->cut = true;
 		return 0;
 	}
+	/* The size that trace-cmd notes for packed data leaves out some of the words between them: go by the chunks. */
+	if (packed)
+		return find_chunks(t, c, buf->page_size, bytes_of(t->map + offset, t->size - offset, t->swap));
 	if (size > t->size - offset) {
 		t->cut = true;
 		size = t->size - offset;
 	}
-	if (packed)
-		return find_chunks(t, c, buf->page_size, bytes_of(t->map + offset, size, t->swap));
 	c->pages = t->map + offset;
 	c->pages_size = size;
 	u64 nr = (size + buf->page_size - 1) / buf->page_size;
@@ -272,23 +343,6 @@ static int read_buffer_v6(struct tracedat *t, struct bytes opt)
 		return 0;
 	}
 	return read_flyrecord(t, &b, name);
-}
-
-static int section_at(struct tracedat *t, u64 offset, struct tracedat_section *ret)
-{
-	struct bytes b = rest_from(t, offset);
-	(void)bytes_u16(&b);
-	u16 flags = bytes_u16(&b);
-	(void)bytes_u32(&b);
-	u64 size = bytes_u64(&b);
-	if (b.bad)
-		return -EBADMSG;
-	if (size > bytes_left(&b)) {
-		t->cut = true;
-		size = bytes_left(&b);
-	}
-	*ret = (struct tracedat_section){ .data = b.at, .size = size, .packed = flags & SECTION_PACKED };
-	return 0;
 }
 
 static int read_buffer_v7(struct tracedat *t, struct bytes opt)
@@ -389,6 +443,8 @@ static int read_option(struct tracedat *t, u16 id, struct bytes opt)
 	}
 	case OPTION_BUFFER:
 		return t->version == 6 ? read_buffer_v6(t, opt) : read_buffer_v7(t, opt);
+	case OPTION_BUFFER_TEXT:
+		return read_latency_v7(t, opt);
 	case OPTION_TRACECLOCK:
 		t->clock = clock_of(t, (const char *)opt.at, bytes_left(&opt));
 		return 0;
@@ -473,8 +529,10 @@ static int read_v6(struct tracedat *t, struct bytes *b)
 		return 0;
 	}
 	t->latency = !memcmp(tag, "latency  ", 10);
-	if (t->latency)
+	if (t->latency) {
+		t->latency_section = (struct tracedat_section){ .data = b->at, .size = bytes_left(b) };
 		return 0;
+	}
 	if (memcmp(tag, "flyrecord", 10))
 		return -EBADMSG;
 	err = read_flyrecord(t, b, "");

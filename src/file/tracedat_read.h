@@ -79,7 +79,8 @@ struct tracedat {
 	enum compress_kind compression;
 	u32 nr_cpus; /* of the machine, as the file says */
 	bool cut;    /* the file ends before it should */
-	bool latency; /* holds the text of a latency tracer instead of pages */
+	bool latency; /* holds the text of a latency tracer instead of pages: tracedat_latency_text() */
+	struct tracedat_section latency_section;
 
 	struct page_layout layout;
 	const char *clock; /* of the top buffer: "local", "mono", "x86-tsc" ...; NULL: not said */
@@ -109,3 +110,5 @@ void tracedat_close(struct tracedat *t);
 
 /* A text part, unpacked on the first call; data is NULL when there is none or it cannot be read. Not thread-safe. */
 struct tracedat_text tracedat_text(struct tracedat *t, enum tracedat_part part);
+/* What a latency tracer (wakeup, irqsoff ...) printed; data is NULL when the file holds pages instead. Not thread-safe. */
+struct tracedat_text tracedat_latency_text(struct tracedat *t);

@@ -833,3 +833,8 @@ struct ftrace_env *replay_ftrace_env(struct source *s)
 {
 	return &replay_of(s)->env;
 }
+
+struct tracedat_text replay_ftrace_latency_text(struct source *s)
+{
+	return tracedat_latency_text(&replay_of(s)->file);
+}

@@ -30,5 +30,7 @@ int replay_ftrace_open_memory(const char *name, const void *data, size_t size, c
 
 const struct tracedat *replay_ftrace_file(const struct source *s);
 struct ftrace_env *replay_ftrace_env(struct source *s);
+/* The text of a latency tracer's file, which has no events; data is NULL for others. Before or after the run. */
+struct tracedat_text replay_ftrace_latency_text(struct source *s);
 /* The schema of an event id, parsed on the first call; NULL: the file has none. Thread-safe. */
 const struct schema *replay_ftrace_schema(struct source *s, u32 id);
