@@ -18,6 +18,9 @@ enum {
 	COMM_MAX = 16,
 	COMM_WIDTH = 16,
 	COMM_WIDTH_LATENCY = 8,
+	HEAD_MAX = 64,  /* start of a line kept for the next one of the same task */
+	NR_HEADS = 128,
+	LABEL_MAX = 32, /* labels up to it are copied in one go */
 };
 
 enum event_kind {
@@ -53,6 +56,15 @@ struct fix {
 	char comm[COMM_MAX + 1];
 };
 
+/* "buffer:  comm-pid  [cpu]" of a task on a CPU; copied whole, hence the size. */
+struct head {
+	s32 pid;
+	s32 cpu;
+	u32 buffer;
+	u32 len; /* 0: free */
+	char text[HEAD_MAX];
+};
+
 struct func_stack {
 	VEC(const char *) names;
 };
@@ -81,13 +93,11 @@ struct text_shard {
 	VEC(struct fix) fixes;
 	struct event_look **looks; /* by index into catalog.events */
 	size_t nr_looks;
-	const char **comm_texts; /* right-aligned to the column, by string id; made on first use */
-	u32 *comm_lens;
-	size_t nr_comms;
 	u64 nr_lines;
 	u64 second; /* of the last line, and its digits */
 	char second_text[NUM_DIGITS_MAX];
 	u32 second_len;
+	struct head heads[NR_HEADS];
 };
 
 static struct text_events *te_of(const struct sink *k)
@@ -168,6 +178,8 @@ static struct event_look *make_look(struct text_shard *sh, const struct sample *
 		strbuf_char(&label, ' ');
 	strbuf_char(&label, ' ');
 	look->label_len = (u32)label.len;
+	while (label.len < LABEL_MAX && !label.err)
+		strbuf_char(&label, ' ');
 	look->label = strbuf_steal(&label);
 	if (!look->label) {
 		free(look);
@@ -217,43 +229,23 @@ static void put_comm(char *to, const char *comm, size_t len, size_t width)
 	memcpy(to + pad, comm, len);
 }
 
-static bool make_comm_text(struct text_shard *sh, u32 id)
-{
-	const char *comm = strtab_str(&sh->te->o.catalog->strings, id);
-	size_t len = strlen(comm), width = COMM_WIDTH;
-	if (sh->te->o.latency) {
-		width = COMM_WIDTH_LATENCY;
-		len = min(len, width);
-	}
-	char *text = malloc(max(len, width) + 1);
-	if (!text)
-		return false;
-	put_comm(text, comm, len, width);
-	sh->comm_texts[id] = text;
-	sh->comm_lens[id] = (u32)max(len, width);
-	return true;
-}
-
 static void add_task(struct text_shard *sh, const struct sample *s)
 {
-	static const char unknown[] = "<...>";
-	struct strbuf *t = &sh->text;
-	if (COMM_IS_UNNAMED(s->comm) || s->comm >= sh->nr_comms) {
-		size_t width = sh->te->o.latency ? COMM_WIDTH_LATENCY : COMM_WIDTH;
-		char *to;
-		if (!sh->te->o.plain && !sh->te->o.raw_fields)
-			(void)add_fix(sh, FIX_TASK, s->tid);
-		if ((to = strbuf_room(t, width))) {
-			put_comm(to, unknown, sizeof(unknown) - 1, width);
-			strbuf_commit(t, width);
-		}
+	const struct text_events_opts *o = &sh->te->o;
+	size_t width = o->latency ? COMM_WIDTH_LATENCY : COMM_WIDTH;
+	const char *comm = "<...>";
+	if (!COMM_IS_UNNAMED(s->comm))
+		comm = strtab_str(&o->catalog->strings, s->comm);
+	else if (!o->plain && !o->raw_fields)
+		(void)add_fix(sh, FIX_TASK, s->tid);
+	size_t len = strlen(comm);
+	if (o->latency)
+		len = min(len, width);
+	char *to = strbuf_room(&sh->text, max(len, width));
+	if (!to)
 		return;
-	}
-	if (unlikely(!sh->comm_texts[s->comm]) && !make_comm_text(sh, s->comm)) {
-		t->err = -ENOMEM;
-		return;
-	}
-	strbuf_add(t, sh->comm_texts[s->comm], sh->comm_lens[s->comm]);
+	put_comm(to, comm, len, width);
+	strbuf_commit(&sh->text, max(len, width));
 }
 
 /* "-1234  [000]": pid to five columns, CPU to three digits. */
@@ -318,13 +310,37 @@ static void add_latency_flags(struct text_shard *sh, const struct sample *s)
 	strbuf_commit(&sh->text, (size_t)(to - start));
 }
 
-/* " 12345.678901: ", or the clock's own number in twelve columns. */
-static void add_time(struct text_shard *sh, u64 time)
+static inline char *put_pair(char *to, u32 v)
 {
-	char *start = strbuf_room(&sh->text, 3 * NUM_DIGITS_MAX), *to = start;
-	if (!start)
-		return;
-	if (sh->te->o.raw_time) {
+	to[0] = (char)('0' + v / 10);
+	to[1] = (char)('0' + v % 10);
+	return to + 2;
+}
+
+static inline char *put_six(char *to, u32 v)
+{
+	to = put_pair(to, v / 10000);
+	to = put_pair(to, v / 100 % 100);
+	return put_pair(to, v % 100);
+}
+
+static void set_second(struct text_shard *sh, u64 second)
+{
+	char digits[NUM_DIGITS_MAX];
+	unsigned n = num_u64(digits, second), pad = n < 5 ? 5 - n : 0;
+	sh->second = second;
+	sh->second_len = n + pad + 1;
+	memset(sh->second_text, ' ', pad + 1);
+	memcpy(sh->second_text + pad + 1, digits, n);
+}
+
+enum { TIME_MAX = 2 * NUM_DIGITS_MAX };
+
+/* " 12345.678901: ", or the clock's own number in twelve columns. At most TIME_MAX bytes. */
+static inline char *put_time(struct text_shard *sh, char *to, u64 time)
+{
+	const struct text_events_opts *o = &sh->te->o;
+	if (unlikely(o->raw_time)) {
 		char digits[NUM_DIGITS_MAX];
 		unsigned n = num_u64(digits, time);
 		for (unsigned pad = n; pad < 12; pad++)
@@ -332,31 +348,32 @@ static void add_time(struct text_shard *sh, u64 time)
 		memcpy(to, digits, n);
 		to += n;
 	} else {
-		u64 part;
-		unsigned width = 9;
-		if (!sh->te->o.nanoseconds) {
+		u64 unit = 1000000000;
+		if (!o->nanoseconds) {
 			time = (time + 500) / 1000;
-			width = 6;
+			unit = 1000000;
 		}
-		u64 unit = width == 9 ? 1000000000 : 1000000;
-		u64 second = time / unit;
-		part = time - second * unit;
-		if (second != sh->second || !sh->second_len) {
-			char digits[NUM_DIGITS_MAX];
-			unsigned n = num_u64(digits, second), pad = n < 5 ? 5 - n : 0;
-			sh->second = second;
-			sh->second_len = n + pad + 1;
-			memset(sh->second_text, ' ', pad + 1);
-			memcpy(sh->second_text + pad + 1, digits, n);
+		u64 second = sh->second, part = time - second * unit;
+		if (unlikely(part >= unit || !sh->second_len)) {
+			second = time / unit;
+			part = time - second * unit;
+			set_second(sh, second);
 		}
 		memcpy(to, sh->second_text, sizeof(sh->second_text));
 		to += sh->second_len;
 		*to++ = '.';
-		to += num_u64_pad0(to, part, width);
+		if (o->nanoseconds) {
+			u32 high = (u32)part / 1000, low = (u32)part % 1000;
+			to = put_six(to, high);
+			*to++ = (char)('0' + low / 100);
+			to = put_pair(to, low % 100);
+		} else {
+			to = put_six(to, (u32)part);
+		}
 	}
 	*to++ = ':';
 	*to++ = ' ';
-	strbuf_commit(&sh->text, (size_t)(to - start));
+	return to;
 }
 
 static void add_symbol(struct text_shard *sh, u64 addr, const char *prefix)
@@ -547,7 +564,9 @@ static void add_buffer(struct text_shard *sh, const struct sample *s)
 /* An event whose format the file does not have. */
 static void add_unknown(struct text_shard *sh, const struct sample *s)
 {
-	add_time(sh, s->time_ns);
+	char *to = strbuf_room(&sh->text, TIME_MAX);
+	if (to)
+		strbuf_commit(&sh->text, (size_t)(put_time(sh, to, s->time_ns) - to));
 	size_t start = sh->text.len;
 	strbuf_str(&sh->text, "type ");
 	strbuf_u64(&sh->text, s->id == UINT32_MAX ? 0 : s->id);
@@ -557,17 +576,39 @@ static void add_unknown(struct text_shard *sh, const struct sample *s)
 	strbuf_str(&sh->text, " [UNKNOWN EVENT]\n");
 }
 
-static void add_line(struct text_shard *sh, const struct event_look *look, const struct sample *s)
+/* Everything before the time. What a task's last line had is used again. */
+static void add_head(struct text_shard *sh, const struct sample *s)
 {
 	struct strbuf *t = &sh->text;
-	if (look && look->kind == KIND_GRAPH_EXIT && folded(look, s))
+	struct head *h = &sh->heads[((u32)s->tid * 8 + (u32)s->cpu) % NR_HEADS];
+	if (likely(h->len && h->pid == s->tid && h->cpu == s->cpu && h->buffer == s->buffer && !s->missed)) {
+		char *to = strbuf_room(t, HEAD_MAX);
+		if (likely(to)) {
+			memcpy(to, h->text, HEAD_MAX);
+			strbuf_commit(t, h->len);
+		}
 		return;
+	}
+	size_t start = t->len;
 	if (sh->te->o.buffers)
 		add_buffer(sh, s);
 	if (unlikely(s->missed))
 		add_lost(sh, s);
 	add_task(sh, s);
 	add_pid_cpu(sh, s);
+	size_t len = t->len - start;
+	if (s->missed || t->err || COMM_IS_UNNAMED(s->comm) || len > HEAD_MAX)
+		return;
+	*h = (struct head){ .pid = s->tid, .cpu = s->cpu, .buffer = s->buffer, .len = (u32)len };
+	memcpy(h->text, t->data + start, len);
+}
+
+static void add_line(struct text_shard *sh, const struct event_look *look, const struct sample *s)
+{
+	struct strbuf *t = &sh->text;
+	if (look && look->kind == KIND_GRAPH_EXIT && folded(look, s))
+		return;
+	add_head(sh, s);
 	sh->nr_lines++;
 	if (unlikely(!look)) {
 		add_unknown(sh, s);
@@ -575,8 +616,17 @@ static void add_line(struct text_shard *sh, const struct event_look *look, const
 	}
 	if (sh->te->o.latency)
 		add_latency_flags(sh, s);
-	add_time(sh, s->time_ns);
-	strbuf_add(t, look->label, look->label_len);
+	char *start = strbuf_room(t, TIME_MAX + LABEL_MAX);
+	if (unlikely(!start))
+		return;
+	char *to = put_time(sh, start, s->time_ns);
+	if (likely(look->label_len <= LABEL_MAX)) {
+		memcpy(to, look->label, LABEL_MAX);
+		strbuf_commit(t, (size_t)(to - start) + look->label_len);
+	} else {
+		strbuf_commit(t, (size_t)(to - start));
+		strbuf_add(t, look->label, look->label_len);
+	}
 	add_body(sh, look, s);
 	if (t->len && t->data[t->len - 1] != '\n')
 		strbuf_char(t, '\n');
@@ -830,11 +880,8 @@ static int shard_new(struct sink *k, unsigned index, const struct shard *shard, 
 		return -ENOMEM;
 	sh->te = te;
 	sh->nr_looks = te->o.catalog->events.nr;
-	sh->nr_comms = te->o.catalog->strings.nr;
 	sh->looks = calloc(max(sh->nr_looks, (size_t)1), sizeof(*sh->looks));
-	sh->comm_texts = calloc(sh->nr_comms + 1, sizeof(*sh->comm_texts));
-	sh->comm_lens = calloc(sh->nr_comms + 1, sizeof(*sh->comm_lens));
-	return sh->looks && sh->comm_texts && sh->comm_lens ? 0 : -ENOMEM;
+	return sh->looks ? 0 : -ENOMEM;
 }
 
 static void shard_free(struct sink *k, void *state)
@@ -845,11 +892,7 @@ static void shard_free(struct sink *k, void *state)
 			free(sh->looks[i]->label);
 		free(sh->looks[i]);
 	}
-	for (size_t i = 0; sh->comm_texts && i < sh->nr_comms; i++)
-		free((char *)sh->comm_texts[i]);
 	free(sh->looks);
-	free(sh->comm_texts);
-	free(sh->comm_lens);
 	vec_free(&sh->fixes);
 	strbuf_done(&sh->text);
 	free(sh);
