@@ -9,9 +9,12 @@
 #include <errno.h>
 #include <string.h>
 
+static const char no_literal[OP_PAD];
+
 struct ops {
 	struct op *at;
 	size_t nr, cap;
+	struct strbuf literal; /* what stands before the next op */
 };
 
 static void *fail(struct parser *p, const char *what)
@@ -21,6 +24,21 @@ static void *fail(struct parser *p, const char *what)
 		p->what = what;
 	}
 	return NULL;
+}
+
+static void take_literal(struct parser *p, struct ops *ops, struct op *op)
+{
+	size_t len = ops->literal.len;
+	char *kept = arena_zalloc(p->arena, len + OP_PAD);
+	if (!kept || ops->literal.err) {
+		p->err = -ENOMEM;
+		return;
+	}
+	if (len)
+		memcpy(kept, ops->literal.data, len);
+	op->pre = kept;
+	op->pre_len = (u32)len;
+	strbuf_reset(&ops->literal);
 }
 
 static struct op *add_op(struct parser *p, struct ops *ops, enum op_kind kind)
@@ -34,16 +52,13 @@ static struct op *add_op(struct parser *p, struct ops *ops, enum op_kind kind)
 	}
 	op->kind = (u8)kind;
 	op->spec.prec = -1;
+	take_literal(p, ops, op);
 	return op;
 }
 
-static void add_literal(struct parser *p, struct ops *ops, const char *str, size_t len)
+static void add_literal(struct ops *ops, const char *str, size_t len)
 {
-	struct op *op = len ? add_op(p, ops, OP_LITERAL) : NULL;
-	if (!op)
-		return;
-	op->str = str;
-	op->len = (u32)len;
+	strbuf_add(&ops->literal, str, len);
 }
 
 /* ---- one conversion ---- */
@@ -204,27 +219,27 @@ static const struct node *number_argument(struct parser *p)
 
 static void add_conversion(struct parser *p, struct ops *ops, const struct spec *s)
 {
+	const struct node *width = s->flags & SPEC_WIDTH_ARG ? number_argument(p) : NULL;
+	const struct node *prec = s->flags & SPEC_PREC_ARG ? number_argument(p) : NULL;
+	const struct node *arg = next_argument(p);
+	if (p->err)
+		return;
+	if (arg->unknown || (width && width->unknown) || (prec && prec->unknown)) {
+		add_literal(ops, "?", 1);
+		return;
+	}
 	struct op *op = add_op(p, ops, OP_NUMBER);
 	if (!op)
 		return;
 	op->spec = *s;
-	if (s->flags & SPEC_WIDTH_ARG)
-		op->width = number_argument(p);
-	if (s->flags & SPEC_PREC_ARG)
-		op->prec = number_argument(p);
 	op->spec.flags &= (u8)~(SPEC_WIDTH_ARG | SPEC_PREC_ARG);
-	op->arg = next_argument(p);
-	if (p->err)
-		return;
-	const struct node *n = op->arg;
-	while (n->kind == NODE_CAST)
-		n = n->a;
-	op->field = n->kind == NODE_LOAD ? n->field : NULL;
-	if (op->arg->unknown || (op->width && op->width->unknown) || (op->prec && op->prec->unknown)) {
-		op->kind = OP_LITERAL;
-		op->str = "?";
-		op->len = 1;
-	} else if (s->conv == 's')
+	op->width = width;
+	op->prec = prec;
+	op->arg = arg;
+	while (arg->kind == NODE_CAST)
+		arg = arg->a;
+	op->field = arg->kind == NODE_LOAD ? arg->field : NULL;
+	if (s->conv == 's')
 		finish_text(p, op);
 	else if (s->conv == 'p')
 		op->kind = OP_POINTER;
@@ -236,7 +251,7 @@ static void cut_format(struct parser *p, struct ops *ops, const char *at, const 
 {
 	while (at < end && !p->err) {
 		const char *pct = memchr(at, '%', (size_t)(end - at));
-		add_literal(p, ops, at, (size_t)((pct ? pct : end) - at));
+		add_literal(ops, at, (size_t)((pct ? pct : end) - at));
 		if (!pct)
 			return;
 		struct spec s;
@@ -244,7 +259,7 @@ static void cut_format(struct parser *p, struct ops *ops, const char *at, const 
 		if (!print_scan_spec(&at, end, p->schema->long_size, &s))
 			fail(p, "it has a conversion that is not known");
 		else if (s.conv == '%')
-			add_literal(p, ops, "%", 1);
+			add_literal(ops, "%", 1);
 		else
 			add_conversion(p, ops, &s);
 	}
@@ -252,7 +267,10 @@ static void cut_format(struct parser *p, struct ops *ops, const char *at, const 
 
 static int keep_ops(struct parser *p, struct ops *ops, const struct op **ret)
 {
+	if (ops->literal.len)
+		(void)add_op(p, ops, OP_LITERAL);
 	(void)add_op(p, ops, OP_END);
+	strbuf_done(&ops->literal);
 	int err = p->err;
 	struct op *kept = err ? NULL : arena_array(p->arena, ops->nr, sizeof(*kept));
 	if (!err && !kept)
@@ -267,6 +285,8 @@ int print_compile_text(struct parser *p, const char *fmt, size_t len, const stru
 {
 	struct ops ops = { 0 };
 	cut_format(p, &ops, fmt, fmt + len);
+	if (!p->err && !parser_at_argument(p))
+		fail(p, "arguments are not divided by commas");
 	return keep_ops(p, &ops, ret);
 }
 
@@ -275,7 +295,7 @@ static int compile_by_field(struct parser *p, const struct op **ret)
 	struct ops ops = { 0 };
 	static const char head[] = "[FAILED TO PARSE]";
 	p->err = 0;
-	add_literal(p, &ops, head, sizeof(head) - 1);
+	add_literal(&ops, head, sizeof(head) - 1);
 	(void)add_op(p, &ops, OP_FIELDS);
 	return keep_ops(p, &ops, ret);
 }
@@ -308,6 +328,7 @@ int print_layout(struct parser *p, const struct layout *rows, size_t nr, const s
 	if (!ops)
 		return -ENOMEM;
 	ops[0].kind = OP_CALL;
+	ops[0].pre = no_literal;
 	ops[0].call = l->print;
 	*ret = ops;
 	*fields = found;
@@ -349,9 +370,9 @@ static int compile_layout(struct parser *p, struct print_prog *prog)
 	return found;
 }
 
-static bool ends_in_0x(const struct op *op)
+static bool after_0x(const struct op *op)
 {
-	return op->kind == OP_LITERAL && op->len > 1 && !memcmp(op->str + op->len - 2, "0x", 2);
+	return op->pre_len > 1 && !memcmp(op->pre + op->pre_len - 2, "0x", 2);
 }
 
 /*
@@ -371,10 +392,10 @@ static int compile_fields(struct parser *p, struct print_prog *prog)
 		const struct schema_field *f = &s->fields[s->nr_common + i];
 		for (u32 n = 0; n < nr_ops; n++) {
 			const struct op *op = &prog->ops[(at + n) % nr_ops];
-			if (op->field != f || op->kind == OP_LITERAL)
+			if (op->field != f)
 				continue;
 			fields[i].op = op;
-			fields[i].hex = op > prog->ops && ends_in_0x(op - 1) && n;
+			fields[i].hex = after_0x(op);
 			at = (u32)(op - prog->ops) + 1;
 			break;
 		}
@@ -481,7 +502,7 @@ void print_one_field(struct print_ctx *c, u32 index)
 
 int print_prog_run_fields(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to)
 {
-	static const struct op by_field[] = { { .kind = OP_FIELDS }, { .kind = OP_END } };
+	static const struct op by_field[] = { { .kind = OP_FIELDS, .pre = no_literal }, { .kind = OP_END } };
 	struct print_prog prog = { .schema = p->schema, .env = p->env, .ops = by_field, .field_ops = p->field_ops };
 	return print_prog_run(&prog, raw, size, to);
 }

@@ -15,6 +15,7 @@ enum {
 	PRINT_NODES_MAX = 1 << 16, /* of one program */
 	PRINT_OPS_MAX = 1 << 13,
 	PRINT_WIDTH_MAX = 4096,    /* %*s with a number out of the payload */
+	OP_PAD = 16,
 };
 
 enum node_kind {
@@ -109,11 +110,10 @@ struct spec {
 
 enum op_kind {
 	OP_END,
-	OP_LITERAL,
+	OP_LITERAL,   /* nothing behind the prefix */
 	OP_LOAD_DEC,  /* a field, plain decimal */
 	OP_LOAD_HEX,
 	OP_LOAD_STR,  /* a fixed char array */
-	OP_DYN_STR,   /* data_loc or rel_loc string */
 	OP_NUMBER,
 	OP_CHAR,
 	OP_TEXT,
@@ -122,6 +122,7 @@ enum op_kind {
 	OP_CALL,
 };
 
+/* A literal and what follows it. Literals are padded to OP_PAD, so that they can be copied in whole vectors. */
 struct op {
 	u8 kind;
 	u8 size;  /* loads */
@@ -129,7 +130,8 @@ struct op {
 	u8 cut;   /* bytes of the number that the conversion takes */
 	u32 offset;
 	u32 len;
-	const char *str;
+	u32 pre_len;
+	const char *pre;
 	const struct node *arg;
 	const struct schema_field *field; /* the argument is this field and nothing else */
 	const struct node *width, *prec;
@@ -190,6 +192,8 @@ void parser_init(struct parser *p, struct arena *a, const struct schema *s, cons
 char *parser_format(struct parser *p, size_t *len);
 /* The next ", argument"; NULL at the end or with p->err. */
 const struct node *parser_argument(struct parser *p);
+/* Whether what was read so far ends where an argument may end. */
+bool parser_at_argument(const struct parser *p);
 const struct node *node_field(struct parser *p, const struct schema_field *f);
 bool node_is_text(const struct node *n);
 bool node_is_bytes(const struct node *n);
@@ -200,6 +204,7 @@ u64 print_eval(struct print_ctx *c, const struct node *n);
 /* The bytes a node names; NULL when they lie outside. */
 const u8 *print_bytes(struct print_ctx *c, const struct node *n, u32 *len);
 void print_text(struct print_ctx *c, const struct node *n);
+/* Without its literal. */
 void print_op(struct print_ctx *c, const struct op *op);
 void print_number(struct strbuf *to, const struct spec *s, u64 v);
 void print_padded(struct strbuf *to, const struct spec *s, const char *str, size_t len);

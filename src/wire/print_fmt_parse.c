@@ -285,6 +285,15 @@ static const struct node *num_node(struct parser *p, u64 v, u8 size, bool sign)
 	return n;
 }
 
+/* A number that only the kernel knew. What depends on it prints as "?", since no number would be true. */
+static const struct node *unknown_number(struct parser *p)
+{
+	struct node *n = new_node(p, NODE_NUM, NULL, NULL);
+	if (n)
+		n->size = 8, n->unknown = true;
+	return n;
+}
+
 bool node_is_text(const struct node *n)
 {
 	return n->kind >= NODE_TEXT;
@@ -916,9 +925,7 @@ static const struct node *call_sizeof(struct parser *p, u32 arg)
 		const struct node *n = parse_expr(p);
 		size = !n ? 0 : n->kind == NODE_BYTES && !n->loc ? n->len : n->size;
 	}
-	if (!size)
-		return fail(p, "the size of a type is not known");
-	return num_node(p, size, p->schema->long_size, false);
+	return size ? num_node(p, size, p->schema->long_size, false) : unknown_number(p);
 }
 
 static const struct {
@@ -998,7 +1005,12 @@ static const struct node *parse_call(struct parser *p, const char *name, size_t 
 		expect(p, ')');
 		return p->err ? NULL : n;
 	}
-	return fail(p, "it calls a function of the kernel");
+	if (len < 3 || memcmp(name, "__", 2))
+		return fail(p, "it calls a function of the kernel");
+	/* arithmetic that macros left behind: __builtin_clzll, __ilog2_u64 */
+	skip_balanced(p);
+	expect(p, ')');
+	return unknown_number(p);
 }
 
 /* ---- statement expressions: ({ int x = (REC->a); int y = 1; x < y ? x : y; }) ---- */
@@ -1056,17 +1068,29 @@ static const struct node *parse_statements(struct parser *p)
 /* ---- expressions ---- */
 
 /*
- * An enum or a variable of the kernel. What depends on it prints as "?", since no number would be true. One exception: the
- * address of a struct page is written as vmemmap_base + pfn, and everybody's scripts know the pfn that libtraceevent prints.
+ * An enum or a variable of the kernel. Softirqs and hrtimer results are known by heart, since formats of all ages leave them
+ * in the text. The address of a struct page is written as vmemmap_base + pfn: everybody's scripts know the pfn that
+ * libtraceevent prints there.
  */
-static const struct node *unknown_name(struct parser *p, const char *name, size_t len)
+static const struct node *kernel_name(struct parser *p, const char *name, size_t len)
 {
-	struct node *n = new_node(p, NODE_NUM, NULL, NULL);
-	if (!n)
-		return NULL;
-	n->size = 8;
-	n->unknown = len != 12 || memcmp(name, "vmemmap_base", 12);
-	return n;
+	static const struct {
+		const char *name;
+		u8 value;
+	} rows[] = {
+		{ "HI_SOFTIRQ", 0 }, { "TIMER_SOFTIRQ", 1 }, { "NET_TX_SOFTIRQ", 2 }, { "NET_RX_SOFTIRQ", 3 },
+		{ "BLOCK_SOFTIRQ", 4 }, { "IRQ_POLL_SOFTIRQ", 5 }, { "BLOCK_IOPOLL_SOFTIRQ", 5 },
+		{ "TASKLET_SOFTIRQ", 6 }, { "SCHED_SOFTIRQ", 7 }, { "HRTIMER_SOFTIRQ", 8 }, { "RCU_SOFTIRQ", 9 },
+		{ "HRTIMER_NORESTART", 0 }, { "HRTIMER_RESTART", 1 }, { "vmemmap_base", 0 }, { "NULL", 0 },
+		{ "false", 0 }, { "true", 1 },
+	};
+	s64 v;
+	if (p->env && p->env->eval && p->env->eval(p->env->ctx, name, len, &v))
+		return num_node(p, (u64)v, v == (s32)v ? 4 : 8, true);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len))
+			return num_node(p, rows[i].value, 4, true);
+	return unknown_number(p);
 }
 
 static const struct node *parse_name(struct parser *p)
@@ -1084,14 +1108,7 @@ static const struct node *parse_name(struct parser *p)
 	for (struct local *l = p->locals; l; l = l->next)
 		if (l->len == len && !memcmp(l->name, name, len))
 			return l->value;
-	static const char *const words[] = { "NULL", "false", "true" };
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strlen(words[i]) == len && !memcmp(words[i], name, len))
-			return num_node(p, i == 2, 4, true);
-	s64 v;
-	if (p->env && p->env->eval && p->env->eval(p->env->ctx, name, len, &v))
-		return num_node(p, (u64)v, v == (s32)v ? 4 : 8, true);
-	return unknown_name(p, name, len);
+	return kernel_name(p, name, len);
 }
 
 /* (REC)->field */
@@ -1341,4 +1358,9 @@ const struct node *parser_argument(struct parser *p)
 	if (!accept(p, ','))
 		return fail(p, "arguments are not divided by commas");
 	return parse_expr(p);
+}
+
+bool parser_at_argument(const struct parser *p)
+{
+	return p->tok == TOK_END || p->tok == ',';
 }

@@ -182,7 +182,7 @@ static void point_hex(struct print_ctx *c, const struct op *op, const u8 *p, u32
 {
 	struct spec s;
 	print_spec_args(c, op, &s);
-	u32 nr = s.width > 0 ? min((u32)s.width, 64u) : 1;
+	u32 nr = s.width > 0 ? min((u32)s.width, 64u) : op->width ? 0 : 1;
 	char how = op->spec.ext[1], sep = how == 'C' ? ':' : how == 'D' ? '-' : how == 'N' ? 0 : ' ';
 	for (u32 i = 0; i < nr && i < len; i++) {
 		if (i && sep)

@@ -553,18 +553,46 @@ static void op_char(struct print_ctx *c, const struct op *op)
 	print_padded(c->to, &s, &ch, ch != 0); /* a NUL would end the line for every reader */
 }
 
-static inline void op_load_dec(struct print_ctx *c, const struct op *op)
+/* The number of decimal digits, v > 0. */
+static inline unsigned count_digits(u64 v)
 {
-	u64 v = extend(load(c, op->offset, op->size, op->sign), op->cut, op->spec.conv == 'd');
-	if (op->spec.conv == 'd')
-		strbuf_s64(c->to, (s64)v);
-	else
-		strbuf_u64(c->to, v);
+	static const u64 powers[20] = {
+		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000,
+		1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000,
+		1000000000000000000, 10000000000000000000u,
+	};
+	unsigned guess = (64 - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12; /* log10(2) = 1233 / 4096 */
+	return guess + (v >= powers[guess]);
 }
 
-static void op_load_hex(struct print_ctx *c, const struct op *op)
+/* num_u64() once more, in line: most numbers have few digits, and a call and a copy cost more than they do. */
+static inline unsigned put_u64(char *to, u64 v)
 {
-	strbuf_hex(c->to, extend(load(c, op->offset, op->size, op->sign), op->cut, false));
+	if (v < 10) {
+		*to = (char)('0' + v);
+		return 1;
+	}
+	unsigned len = count_digits(v);
+	char *at = to + len;
+	while (at > to) {
+		*--at = (char)('0' + v % 10);
+		v /= 10;
+	}
+	return len;
+}
+
+static inline unsigned load_dec(struct print_ctx *c, const struct op *op, char *to)
+{
+	u64 v = extend(load(c, op->offset, op->size, op->sign), op->cut, op->spec.conv == 'd');
+	if (op->spec.conv != 'd' || (s64)v >= 0)
+		return put_u64(to, v);
+	*to = '-';
+	return 1 + put_u64(to + 1, 0 - v);
+}
+
+static inline unsigned load_hex(struct print_ctx *c, const struct op *op, char *to)
+{
+	return num_hex(to, extend(load(c, op->offset, op->size, op->sign), op->cut, false));
 }
 
 static void op_load_str(struct print_ctx *c, const struct op *op)
@@ -577,13 +605,34 @@ static void op_load_str(struct print_ctx *c, const struct op *op)
 	strbuf_add(c->to, p, strnlen(p, op->len));
 }
 
-/* The ops that are not in the fast path of print_prog_run(). */
+/* Bytes before the first NUL of 16, by the usual trick on words. */
+static inline unsigned comm_len(const u64 w[2])
+{
+	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+		return (unsigned)strnlen((const char *)w, 16);
+	const u64 ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
+	u64 a = (w[0] - ones) & ~w[0] & tops, b = (w[1] - ones) & ~w[1] & tops;
+	if (a)
+		return (unsigned)__builtin_ctzll(a) / 8;
+	return b ? 8 + (unsigned)__builtin_ctzll(b) / 8 : 16;
+}
+
+/* comm[16], the string of all strings */
+static inline unsigned load_comm(const struct print_ctx *c, const struct op *op, char *to)
+{
+	u64 w[2];
+	memcpy(w, c->raw + op->offset, 16);
+	memcpy(to, w, 16);
+	return comm_len(w);
+}
+
 void print_op(struct print_ctx *c, const struct op *op)
 {
+	char text[NUM_DIGITS_MAX];
 	switch (op->kind) {
-	case OP_LITERAL: strbuf_add(c->to, op->str, op->len); return;
-	case OP_LOAD_DEC: op_load_dec(c, op); return;
-	case OP_LOAD_HEX: op_load_hex(c, op); return;
+	case OP_LITERAL: return;
+	case OP_LOAD_DEC: strbuf_add(c->to, text, load_dec(c, op, text)); return;
+	case OP_LOAD_HEX: strbuf_add(c->to, text, load_hex(c, op, text)); return;
 	case OP_LOAD_STR: op_load_str(c, op); return;
 	case OP_NUMBER: op_number(c, op); return;
 	case OP_CHAR: op_char(c, op); return;
@@ -595,6 +644,17 @@ void print_op(struct print_ctx *c, const struct op *op)
 	const struct schema *s = c->prog->schema;
 	for (u32 i = s->nr_common; i < s->nr_fields; i++)
 		print_one_field(c, i);
+}
+
+static inline char *put_literal(char *to, const struct op *op)
+{
+	const char *from = op->pre;
+	for (u32 left = op->pre_len;; left -= OP_PAD, from += OP_PAD) {
+		memcpy(to, from, OP_PAD);
+		if (left <= OP_PAD)
+			return to + left;
+		to += OP_PAD;
+	}
 }
 
 int print_prog_run(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to)
@@ -610,10 +670,18 @@ int print_prog_run(const struct print_prog *p, const void *raw, u32 size, struct
 		.to = to,
 	};
 	for (const struct op *op = p->ops; op->kind != OP_END; op++) {
-		if (op->kind == OP_LITERAL)
-			strbuf_add(to, op->str, op->len);
-		else if (op->kind == OP_LOAD_DEC)
-			op_load_dec(&c, op);
+		/* room for the literal, its padding, and a number or a comm: the plain ops ask no more */
+		char *at = strbuf_room(to, op->pre_len + OP_PAD + NUM_DIGITS_MAX);
+		if (unlikely(!at))
+			return to->err;
+		at = put_literal(at, op);
+		to->len += op->pre_len;
+		if (op->kind == OP_LOAD_DEC)
+			to->len += load_dec(&c, op, at);
+		else if (op->kind == OP_LOAD_HEX)
+			to->len += load_hex(&c, op, at);
+		else if (op->kind == OP_LOAD_STR && op->len == 16 && (u64)op->offset + 16 <= size)
+			to->len += load_comm(&c, op, at);
 		else
 			print_op(&c, op);
 	}
