@@ -5,7 +5,10 @@
 
 enum { NUM_DIGITS_MAX = 24 };
 
-/* Each writes without a terminator and returns the number of bytes (at most NUM_DIGITS_MAX). */
+/*
+ * Each writes without a terminator and returns the number of bytes. `to` has room for NUM_DIGITS_MAX: what lies behind the
+ * text may be overwritten.
+ */
 unsigned num_u64(char *to, u64 v);
 unsigned num_s64(char *to, s64 v);
 unsigned num_hex(char *to, u64 v);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-	BATCH_MAX = 128,
-	WINDOW_PAGES = 64, /* over all CPUs */
+	BATCH_MAX = 64,
+	WINDOW_PAGES = 32, /* over all CPUs */
 	LANE_PAGES_MIN = 4,
 	IDS_MAX = 1 << 16,
 };
