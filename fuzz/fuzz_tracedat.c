@@ -42,5 +42,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		}
 	}
 	tracedat_close(&t);
+	(void)sum;
 	return 0;
 }
