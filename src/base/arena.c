@@ -47,7 +47,8 @@ void *arena_alloc(struct arena *a, size_t size)
 {
 	if (size > SIZE_MAX / 2)
 		return NULL;
-	size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+	/* Nothing is something too: NULL means that memory is out. */
+	size = (max(size, (size_t)1) + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	if (size > (size_t)(a->end - a->at) && !arena_grow(a, size))
 		return NULL;
 	void *p = a->at;

@@ -18,7 +18,7 @@ void diag_done(struct diag *d)
 	diag_init(d);
 }
 
-static void diag_add(struct diag *d, enum diag_level level, const char *fmt, va_list ap)
+printf_like(3, 0) static void diag_add(struct diag *d, enum diag_level level, const char *fmt, va_list ap)
 {
 	if (!d)
 		return;

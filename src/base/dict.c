@@ -74,3 +74,15 @@ u64 hash_bytes(const void *data, size_t len)
 	memcpy(&tail, p, len);
 	return hash_u64(h ^ tail);
 }
+
+u64 hash_words(const u64 *words, size_t nr, u64 seed)
+{
+	u64 lane[4] = { seed ^ nr, seed + 0x632be59bd9b4e019ull, seed ^ 0x9e3779b97f4a7c15ull, ~seed };
+	size_t i = 0;
+	for (; i + 4 <= nr; i += 4)
+		for (unsigned k = 0; k < 4; k++)
+			lane[k] = hash_u64(lane[k] ^ words[i + k]) + words[i + k];
+	for (; i < nr; i++)
+		lane[i & 3] = hash_u64(lane[i & 3] ^ words[i]) + words[i];
+	return hash_u64(hash_u64(hash_u64(lane[0] ^ lane[1] << 1) ^ lane[2]) ^ hash_u64(lane[3]));
+}

@@ -20,6 +20,8 @@ struct loop_source {
 	enum source_kind kind;
 	int fd;
 	bool dead;
+	bool counted; /* in nr_live */
+	bool once; /* a timer without an interval */
 	pid_t pid;
 	loop_fn fn;
 	void *ctx;
@@ -99,7 +101,8 @@ static int source_add(struct loop *l, struct loop_source init, u32 events, struc
 	}
 	s->next = l->sources;
 	l->sources = s;
-	l->nr_live += s->kind != SOURCE_SIGNAL;
+	s->counted = s->kind != SOURCE_SIGNAL;
+	l->nr_live += s->counted;
 	if (ret)
 		*ret = s;
 	return 0;
@@ -131,7 +134,9 @@ int loop_add_timer(struct loop *l, u64 first_ns, u64 interval_ns, loop_fn fn, vo
 		(void)close(fd);
 		return err;
 	}
-	struct loop_source s = { .kind = SOURCE_TIMER, .fd = fd, .fn = fn, .ctx = ctx };
+	struct loop_source s = {
+		.kind = SOURCE_TIMER, .fd = fd, .once = !interval_ns, .fn = fn, .ctx = ctx
+	};
 	return source_add(l, s, EPOLLIN, ret);
 }
 
@@ -163,13 +168,19 @@ int loop_add_child(struct loop *l, pid_t pid, loop_fn fn, void *ctx)
 	return source_add(l, s, EPOLLIN, NULL);
 }
 
+static void uncount(struct loop *l, struct loop_source *s)
+{
+	l->nr_live -= s->counted;
+	s->counted = false;
+}
+
 void loop_remove(struct loop *l, struct loop_source *s)
 {
 	if (s->dead)
 		return;
 	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, s->fd, NULL);
 	s->dead = true;
-	l->nr_live -= s->kind != SOURCE_SIGNAL;
+	uncount(l, s);
 }
 
 const sigset_t *loop_old_signals(const struct loop *l)
@@ -187,6 +198,8 @@ static int dispatch(struct loop *l, struct loop_source *s, u32 events)
 	case SOURCE_TIMER:
 		if (read(s->fd, &expired, sizeof(expired)) != sizeof(expired))
 			return 0;
+		if (s->once)
+			uncount(l, s);
 		return s->fn(s->ctx, expired);
 	case SOURCE_SIGNAL:
 		if (read(s->fd, &si, sizeof(si)) != sizeof(si))

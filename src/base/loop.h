@@ -25,7 +25,7 @@ void loop_free(struct loop *l);
 /* ret may be NULL. The descriptor stays the caller's. */
 int loop_add_fd(struct loop *l, int fd, u32 events, loop_fn fn, void *ctx,
 		struct loop_source **ret) must_check;
-/* CLOCK_MONOTONIC; first_ns from now; interval_ns 0: once. */
+/* CLOCK_MONOTONIC; first_ns from now; interval_ns 0: once, then nobody waits for it any more. */
 int loop_add_timer(struct loop *l, u64 first_ns, u64 interval_ns, loop_fn fn, void *ctx,
 		   struct loop_source **ret) must_check;
 int loop_add_signal(struct loop *l, int signo, loop_fn fn, void *ctx) must_check;

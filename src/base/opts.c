@@ -89,12 +89,12 @@ static void label_long(struct match *m)
 }
 
 /* The names that an ambiguous prefix could stand for, in one hint. */
-static void hint_candidates(struct parse *p, const char *word, size_t len, enum fit fit)
+static void hint_candidates(struct parse *p, const struct opt *rows, const char *word, size_t len,
+			    enum fit fit)
 {
 	struct strbuf s;
 	strbuf_init(&s);
-	for_each_row(p, set, row)
-	{
+	for (const struct opt *row = rows; row->type != OPT_TYPE_END; row++) {
 		if (row_fit(row, word, len) != fit)
 			continue;
 		struct match m = { .row = row, .negated = fit_is_negated(fit) };
@@ -112,8 +112,7 @@ static int unknown_long(struct parse *p, const char *word, size_t len)
 	unsigned least = STR_FAR;
 	if (len < sizeof(name))
 		memcpy(name, word, len);
-	for_each_row(p, set, row)
-	{
+	for_each_row (p, set, row) {
 		if (!row->long_name || row->hidden || row->refused)
 			continue;
 		unsigned distance = str_distance(name, row->long_name);
@@ -132,17 +131,17 @@ static int find_long(struct parse *p, const char *word, size_t len, struct match
 {
 	enum fit best = FIT_NONE;
 	bool ambiguous = false;
+	const struct opt_set *from = NULL;
 	struct match m = { 0 };
-	for_each_row(p, set, row)
-	{
+	for_each_row (p, set, row) {
 		enum fit fit = row_fit(row, word, len);
 		if (fit > best || fit == FIT_NONE)
 			continue;
 		if (fit < best) {
 			m.row = row;
-			m.into = set->into;
+			from = set;
 			ambiguous = false;
-		} else if (fit >= FIT_PREFIX && strcmp(row->long_name, m.row->long_name)) {
+		} else if (fit >= FIT_PREFIX && set == from) {
 			ambiguous = true;
 		}
 		best = fit;
@@ -151,9 +150,10 @@ static int find_long(struct parse *p, const char *word, size_t len, struct match
 		return unknown_long(p, word, len);
 	if (ambiguous) {
 		diag_error(p->d, -EINVAL, "option '--%.*s' is ambiguous", (int)len, word);
-		hint_candidates(p, word, len, best);
+		hint_candidates(p, from->rows, word, len, best);
 		return -EINVAL;
 	}
+	m.into = from->into;
 	m.negated = fit_is_negated(best);
 	label_long(&m);
 	*ret = m;
@@ -164,8 +164,7 @@ static int find_long(struct parse *p, const char *word, size_t len, struct match
 static int find_short(struct parse *p, size_t at, struct match *ret)
 {
 	const char *group = p->argv[p->at];
-	for_each_row(p, set, row)
-	{
+	for_each_row (p, set, row) {
 		if (!row->short_name || row->short_name != group[at])
 			continue;
 		*ret = (struct match){ .row = row, .into = set->into, .label = { '-', group[at] } };
@@ -174,8 +173,9 @@ static int find_short(struct parse *p, size_t at, struct match *ret)
 	diag_error(p->d, -EINVAL, "unknown option '-%c'", group[at]);
 	if (group[2])
 		diag_span(p->d, group, at, 1);
-	for_each_row(p, set, row) if (row->long_name && !strcmp(row->long_name, group + 1))
-		diag_hint(p->d, "did you mean '--%s'?", row->long_name);
+	for_each_row (p, set, row)
+		if (row->long_name && !strcmp(row->long_name, group + 1))
+			diag_hint(p->d, "did you mean '--%s'?", row->long_name);
 	return -EINVAL;
 }
 
@@ -309,8 +309,10 @@ static int parse_long(struct parse *p)
 	size_t len = strcspn(word, "=");
 	struct match m;
 	if (!strcmp(word, "help")) {
-		for_each_row(p, set, row) if (row_fit(row, "help", 4) == FIT_EXACT) return apply(
-			p, &(struct match){ row, set->into, false, "--help" }, NULL);
+		for_each_row (p, set, row)
+			if (row_fit(row, "help", 4) == FIT_EXACT)
+				return apply(p, &(struct match){ row, set->into, false, "--help" },
+					     NULL);
 		return 1;
 	}
 	int err = find_long(p, word, len, &m);

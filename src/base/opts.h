@@ -107,7 +107,7 @@ struct command {
 	int (*run)(struct app *app, void *opts, int argc, char **argv);
 };
 
-/* Rows and the struct they fill. Where two sets know the same name, the earlier one has it. */
+/* Rows and the struct they fill. Where two sets know the same name, or a prefix fits in both, the earlier one has it. */
 struct opt_set {
 	const struct opt *rows; /* NULL: none */
 	void *into;

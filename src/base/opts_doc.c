@@ -441,7 +441,7 @@ void opts_bash_completion(const struct command *const *cmds, const struct opt *c
 		      "\telif [ \"${cur#-}\" != \"$cur\" ]; then\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
 		      "\t\t[ \"${#COMPREPLY[@]}\" != 1 ] || [ \"${COMPREPLY[0]%%=}\" = "
-		      "\"${COMPREPLY[0]}\" ] || compopt -o nospace\n"
+		      "\"${COMPREPLY[0]}\" ] || compopt -o nospace 2>/dev/null\n"
 		      "\telif [ -n \"$subs\" ]; then\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$subs\" -- \"$cur\")\n"
 		      "\tfi\n"

@@ -89,4 +89,4 @@ void strbuf_fill(struct strbuf *s, char c, size_t n);
 void strbuf_left(struct strbuf *s, const char *str, size_t width);
 void strbuf_right(struct strbuf *s, const char *str, size_t width);
 void strbuf_printf(struct strbuf *s, const char *fmt, ...) printf_like(2, 3);
-void strbuf_vprintf(struct strbuf *s, const char *fmt, va_list ap);
+void strbuf_vprintf(struct strbuf *s, const char *fmt, va_list ap) printf_like(2, 0);

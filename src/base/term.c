@@ -83,11 +83,11 @@ int term_pager_open(const char *command, int *ret_fd, pid_t *ret_pid)
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	strbuf_init(&script);
-	/* A shell without the pager passes the text through. */
+	/* A pager that is not there has not read anything: the text passes through. */
 	strbuf_printf(&script,
-		      "export LESS=\"${LESS-FRSX}\" LV=\"${LV--c}\"; "
-		      "if command -v %.*s >/dev/null 2>&1; then exec %s; else exec cat; fi",
-		      (int)strcspn(command, " "), command, command);
+		      "export LESS=\"${LESS-FRSX}\" LV=\"${LV--c}\"\n%s\n"
+		      "status=$?; [ $status != 127 ] || exec cat; exit $status",
+		      command);
 	int err = script.err;
 	if (!err)
 		err = spawn_shell(strbuf_cstr(&script), ends[0], ret_pid);

@@ -1,4 +1,5 @@
 /* `sonde ftrace report`: the events of a trace.dat as text or JSON. */
+#include "base/cpuset.h"
 #include "base/json.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
@@ -11,7 +12,7 @@
 
 struct report_opts {
 	const char *input;
-	struct opt_list cpus;
+	const char *cpus;
 	bool raw;
 	bool nanoseconds;
 	bool latency;
@@ -21,7 +22,7 @@ struct report_opts {
 
 static const struct opt rows[] = {
 	OPT_STR('i', "input", struct report_opts, input, "FILE", "read FILE instead of trace.dat"),
-	OPT_LIST(0, "cpu", struct report_opts, cpus, "LIST", "only these CPUs: 0,2-5"),
+	OPT_STR(0, "cpu", struct report_opts, cpus, "LIST", "only these CPUs: 0,2-5"),
 	OPT_FLAG('R', "raw", struct report_opts, raw, "print fields as name=value"),
 	OPT_FLAG('t', "nanoseconds", struct report_opts, nanoseconds, "print full nanoseconds"),
 	OPT_FLAG('l', "latency", struct report_opts, latency, "print the flags of each event: interrupts, resched, context, depth"),
@@ -37,39 +38,6 @@ static const struct opt_example examples[] = {
 	{ "ftrace report --json | jq .event", "one JSON object a line" },
 	{ 0 },
 };
-
-typedef VEC(u32) cpu_vec;
-
-/* "0,2-5" */
-static int parse_cpus(const char *text, cpu_vec *to, struct diag *d)
-{
-	const char *p = text;
-	for (;;) {
-		char *end;
-		unsigned long first = strtoul(p, &end, 10), last = first;
-		bool good = end != p;
-		if (good && *end == '-') {
-			p = end + 1;
-			last = strtoul(p, &end, 10);
-			good = end != p;
-		}
-		if (!good || last < first || last >= TRACEDAT_CPUS_MAX || (*end && *end != ',')) {
-			int err = diag_error(d, -EINVAL, "--cpu: not a list of CPUs");
-			diag_span(d, text, (size_t)(p - text), strcspn(p, ","));
-			diag_hint(d, "write it as 0,2-5");
-			return err;
-		}
-		for (unsigned long cpu = first; cpu <= last; cpu++) {
-			u32 *slot = vec_push(to);
-			if (!slot)
-				return -ENOMEM;
-			*slot = (u32)cpu;
-		}
-		if (!*end)
-			return 0;
-		p = end + 1;
-	}
-}
 
 /* Clocks whose numbers are nanoseconds; the others (counter, x86-tsc) are shown as they are. */
 static bool counts_ns(const struct tracedat *t)
@@ -146,7 +114,7 @@ static int print_events(struct app *app, const struct report_opts *o, struct sou
 		view.nr_buffers = (u32)file->buffers.nr;
 	}
 	struct sink *sink;
-	struct stream_result result = { 0 };
+	struct run_tables result = { 0 };
 	int err = text_events_new(&view, &app->out, &sink);
 	if (!err) {
 		if (!app->json)
@@ -154,7 +122,7 @@ static int print_events(struct app *app, const struct report_opts *o, struct sou
 		print_latency(app, src);
 		err = stream_run(src, sink, (unsigned)o->workers, &result, &app->diag);
 		text_events_free(sink);
-		stream_result_done(&result);
+		run_tables_done(&result);
 	}
 	free(names);
 	return err;
@@ -163,27 +131,20 @@ static int print_events(struct app *app, const struct report_opts *o, struct sou
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct report_opts *o = opts;
-	cpu_vec cpus = { 0 };
+	struct cpuset cpus;
 	if (argc > 1)
 		return app_usage(app, "one file at a time: '%s' is too much", argv[1]);
 	if (argc == 1 && o->input)
 		return app_usage(app, "two files: '%s' and -i '%s'", argv[0], o->input);
-	for (size_t i = 0; i < o->cpus.items.nr; i++) {
-		int err = parse_cpus(o->cpus.items.at[i], &cpus, &app->diag);
-		if (err) {
-			vec_free(&cpus);
-			return app_usage_said(app);
-		}
-	}
+	if (o->cpus && cpuset_parse_list(o->cpus, &cpus, &app->diag))
+		return app_usage_said(app);
 	const char *path = o->input ? o->input : argc ? argv[0] : "trace.dat";
 	struct replay_ftrace_opts replay = {
 		.style = o->plain ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD,
-		.cpus = cpus.at,
-		.nr_cpus = (u32)cpus.nr,
+		.cpus = o->cpus ? &cpus : NULL,
 	};
 	struct source *src;
 	int err = replay_ftrace_open(path, &replay, &src, &app->diag);
-	vec_free(&cpus);
 	if (err)
 		return app_fail(app, err);
 	err = print_events(app, o, src);

@@ -6,14 +6,7 @@
 
 enum { FIRST_SLOTS = 1024 };
 
-/* Both tables are the same thing: an array of small keys plus a slot array of ids, at most half full. */
-
-static int slots_init(u32 **slots, u32 *mask)
-{
-	*slots = calloc(FIRST_SLOTS, sizeof(**slots));
-	*mask = FIRST_SLOTS - 1;
-	return *slots ? 0 : -ENOMEM;
-}
+/* Both tables are the same thing: an array of what is kept plus a slot array of ids, at most half full. */
 
 static u64 frame_hash(const struct frame *f)
 {
@@ -34,9 +27,10 @@ static u32 *frame_slot(const struct frame_table *t, const struct frame *f)
 
 int frame_table_init(struct frame_table *t)
 {
-	*t = (struct frame_table){ .cap = FIRST_SLOTS / 2, .nr = 1 };
+	*t = (struct frame_table){ .cap = FIRST_SLOTS / 2, .nr = 1, .mask = FIRST_SLOTS - 1 };
 	t->frames = calloc(t->cap, sizeof(*t->frames));
-	if (!t->frames || slots_init(&t->slots, &t->mask)) {
+	t->slots = calloc(FIRST_SLOTS, sizeof(*t->slots));
+	if (!t->frames || !t->slots) {
 		frame_table_done(t);
 		return -ENOMEM;
 	}
@@ -86,80 +80,107 @@ s64 frame_table_add(struct frame_table *t, struct frame f)
 	return t->nr++;
 }
 
-static u32 chain_hash(u32 parent, u32 frame)
+int chain_table_init(struct chain_table *t)
 {
-	return (u32)hash_u64((u64)parent << 32 | frame);
+	*t = (struct chain_table){ .cap = FIRST_SLOTS / 2, .nr = 1, .mask = FIRST_SLOTS - 1, .cap_pool = FIRST_SLOTS * 8 };
+	t->chains = calloc(t->cap, sizeof(*t->chains));
+	t->slots = calloc(FIRST_SLOTS, sizeof(*t->slots));
+	t->pool = malloc(t->cap_pool * sizeof(*t->pool));
+	if (!t->chains || !t->slots || !t->pool) {
+		chain_table_done(t);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
-static u32 *chain_slot(const struct chain_tree *t, u32 parent, u32 frame)
+void chain_table_done(struct chain_table *t)
 {
-	u32 at = chain_hash(parent, frame) & t->mask;
-	while (t->slots[at]) {
-		const struct chain_node *have = &t->nodes[t->slots[at]];
-		if (have->parent == parent && have->frame == frame)
+	free(t->chains);
+	free(t->slots);
+	free(t->pool);
+	*t = (struct chain_table){ 0 };
+}
+
+static u32 chain_hash(const u32 *frames, u32 nr)
+{
+	u64 h = nr;
+	for (u32 i = 0; i < nr; i++)
+		h = hash_u64(h ^ frames[i]) + frames[i];
+	return (u32)(h >> 7);
+}
+
+static u64 *chain_slot(const struct chain_table *t, u32 hash, const u32 *frames, u32 nr)
+{
+	u32 at = hash & t->mask;
+	for (; (u32)t->slots[at]; at = (at + 1) & t->mask) {
+		if (t->slots[at] >> 32 != hash)
+			continue;
+		const struct chain *c = &t->chains[(u32)t->slots[at]];
+		if (c->nr == nr && !memcmp(t->pool + c->start, frames, nr * sizeof(*frames)))
 			break;
-		at = (at + 1) & t->mask;
 	}
 	return &t->slots[at];
 }
 
-int chain_tree_init(struct chain_tree *t)
-{
-	*t = (struct chain_tree){ .cap = FIRST_SLOTS / 2, .nr = 1 };
-	t->nodes = calloc(t->cap, sizeof(*t->nodes));
-	if (!t->nodes || slots_init(&t->slots, &t->mask)) {
-		chain_tree_done(t);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-void chain_tree_done(struct chain_tree *t)
-{
-	free(t->nodes);
-	free(t->slots);
-	*t = (struct chain_tree){ 0 };
-}
-
-static int chain_tree_grow(struct chain_tree *t)
+static int chain_table_grow(struct chain_table *t)
 {
 	if (t->cap >= 1u << 30)
 		return -ENOMEM;
-	struct chain_node *nodes = realloc(t->nodes, (size_t)t->cap * 2 * sizeof(*nodes));
-	if (!nodes)
+	struct chain *chains = realloc(t->chains, (size_t)t->cap * 2 * sizeof(*chains));
+	if (!chains)
 		return -ENOMEM;
-	t->nodes = nodes;
-	u32 *slots = calloc((size_t)t->cap * 4, sizeof(*slots));
+	t->chains = chains;
+	u64 *slots = calloc((size_t)t->cap * 4, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
+	u32 mask = t->cap * 4 - 1;
+	for (size_t i = 0; i <= t->mask; i++) {
+		if (!(u32)t->slots[i])
+			continue;
+		u32 at = (u32)(t->slots[i] >> 32) & mask;
+		while ((u32)slots[at])
+			at = (at + 1) & mask;
+		slots[at] = t->slots[i];
+	}
 	free(t->slots);
 	t->slots = slots;
+	t->mask = mask;
 	t->cap *= 2;
-	t->mask = t->cap * 2 - 1;
-	for (u32 i = 1; i < t->nr; i++)
-		*chain_slot(t, nodes[i].parent, nodes[i].frame) = i;
 	return 0;
 }
 
-s64 chain_tree_add(struct chain_tree *t, u32 parent, u32 frame)
+static int chain_pool_grow(struct chain_table *t, u32 nr)
 {
-	u32 *slot = chain_slot(t, parent, frame);
-	if (likely(*slot))
-		return *slot;
-	if (t->nr == t->cap) {
-		int err = chain_tree_grow(t);
-		if (err)
-			return err;
-		slot = chain_slot(t, parent, frame);
-	}
-	t->nodes[t->nr] = (struct chain_node){ .parent = parent, .frame = frame };
-	*slot = t->nr;
-	return t->nr++;
+	u64 cap = t->cap_pool * 2 + nr;
+	u32 *pool = cap <= UINT32_MAX ? realloc(t->pool, cap * sizeof(*pool)) : NULL;
+	if (!pool)
+		return -ENOMEM;
+	t->pool = pool;
+	t->cap_pool = cap;
+	return 0;
 }
 
-void chain_tree_prefetch(const struct chain_tree *t, u32 parent, u32 frame)
+s64 chain_table_add(struct chain_table *t, const u32 *frames, u32 nr)
 {
-	__builtin_prefetch(&t->slots[chain_hash(parent, frame) & t->mask]);
+	if (!nr)
+		return CHAIN_NONE;
+	u32 hash = chain_hash(frames, nr);
+	u64 *slot = chain_slot(t, hash, frames, nr);
+	if ((u32)*slot)
+		return (u32)*slot;
+	int err = t->nr_pool + nr > t->cap_pool ? chain_pool_grow(t, nr) : 0;
+	if (!err && t->nr == t->cap) {
+		err = chain_table_grow(t);
+		if (!err)
+			slot = chain_slot(t, hash, frames, nr);
+	}
+	if (err)
+		return err;
+	memcpy(t->pool + t->nr_pool, frames, nr * sizeof(*frames));
+	t->chains[t->nr] = (struct chain){ .start = (u32)t->nr_pool, .nr = nr };
+	t->nr_pool += nr;
+	*slot = (u64)hash << 32 | t->nr;
+	return t->nr++;
 }
 
 int frame_table_merge(struct frame_table *into, const struct frame_table *from, u32 **map_frame)
@@ -180,20 +201,35 @@ int frame_table_merge(struct frame_table *into, const struct frame_table *from, 
 	return 0;
 }
 
-int chain_tree_merge(struct chain_tree *into, const struct chain_tree *from, const u32 *map_frame, u32 **map_node)
+int chain_table_merge(struct chain_table *into, const struct chain_table *from, const u32 *map_frame, u32 **map_chain)
 {
-	u32 *map = malloc(from->nr * sizeof(*map));
-	if (!map)
-		return -ENOMEM;
-	map[0] = CHAIN_ROOT;
-	for (u32 i = 1; i < from->nr; i++) {
-		s64 id = chain_tree_add(into, map[from->nodes[i].parent], map_frame[from->nodes[i].frame]);
-		if (id < 0) {
-			free(map);
-			return (int)id;
-		}
-		map[i] = (u32)id;
+	u32 longest = 0;
+	for (u32 i = 1; i < from->nr; i++)
+		longest = max(longest, from->chains[i].nr);
+	u32 *map = malloc(from->nr * sizeof(*map)), *frames = malloc((longest + 1) * sizeof(*frames));
+	int err = map && frames ? 0 : -ENOMEM;
+	for (u32 i = 0; i < from->nr && !err; i++) {
+		u32 nr;
+		const u32 *old = chain_frames(from, i, &nr);
+		for (u32 k = 0; k < nr; k++)
+			frames[k] = map_frame[old[k]];
+		s64 id = chain_table_add(into, frames, nr);
+		if (id < 0)
+			err = (int)id;
+		else
+			map[i] = (u32)id;
 	}
-	*map_node = map;
+	free(frames);
+	if (err) {
+		free(map);
+		return err;
+	}
+	*map_chain = map;
 	return 0;
+}
+
+void run_tables_done(struct run_tables *r)
+{
+	frame_table_done(&r->frames);
+	chain_table_done(&r->chains);
 }

@@ -1,14 +1,13 @@
 /*
  * Frames and call chains as small integers.
  *
- * A frame is a place in code: (image, offset, mode). It is interned once and from then on is a u32. A chain is a node
- * of a tree whose edges are frames; the root side of the tree is the outermost caller:
+ * A frame is a place in code: (image, offset, mode). It is interned once and from then on is a u32. A chain is a row of frames,
+ * outermost caller first; each distinct chain is kept once, and a sample carries its number:
  *
- *	node 0 (root) ── main ── read_all ── vfs_read        chain of one sample = the id of its vfs_read node
- *	                    └── parse                        parent ids are always smaller than child ids
+ *	frames   1 main   2 read_all   3 vfs_read   4 parse
+ *	chains   1: [1 2 3]   2: [1 4]          pool: 1 2 3 1 4
  *
- * Because parents come first, sums over sub-trees are one reverse scan, and trees merge by one forward scan.
- * Each worker owns its tables; chain_tree_merge() joins them.
+ * Memory grows with distinct chains, not with samples. Each worker owns its tables; *_merge() joins them.
  */
 #pragma once
 
@@ -29,7 +28,7 @@ enum frame_mark { MARK_TRUNCATED = 1, MARK_DEFERRED, MARK_CORRUPT };
 
 enum {
 	FRAME_NONE = 0, /* id of no frame */
-	CHAIN_ROOT = 0, /* id of the empty chain */
+	CHAIN_NONE = 0, /* id of the empty chain */
 	IMAGE_NONE = 0, /* code that no known image holds; offset is then the address itself */
 };
 
@@ -52,30 +51,39 @@ void frame_table_done(struct frame_table *t);
 /* The id (never FRAME_NONE), or -ENOMEM. */
 s64 frame_table_add(struct frame_table *t, struct frame f) must_check;
 
-struct chain_node {
-	u32 parent; /* smaller than the node's own id */
-	u32 frame;
-};
-
-struct chain_tree {
-	struct chain_node *nodes; /* [0] is the root */
-	u32 *slots;
+struct chain {
+	u32 start; /* into pool */
 	u32 nr;
-	u32 cap;
-	u32 mask;
 };
 
-int chain_tree_init(struct chain_tree *t) must_check;
-void chain_tree_done(struct chain_tree *t);
-/* The child of parent along frame, made if it is new; or -ENOMEM. */
-s64 chain_tree_add(struct chain_tree *t, u32 parent, u32 frame) must_check;
+struct chain_table {
+	struct chain *chains; /* [0] is empty */
+	u32 *pool;
+	u64 *slots; /* hash << 32 | id; id 0: free */
+	u32 nr, cap;
+	u32 mask;
+	u64 nr_pool, cap_pool;
+};
 
-/* Starts fetching the slot that chain_tree_add(parent, frame) will look at. */
-void chain_tree_prefetch(const struct chain_tree *t, u32 parent, u32 frame);
+int chain_table_init(struct chain_table *t) must_check;
+void chain_table_done(struct chain_table *t);
+/* The id of the chain (CHAIN_NONE when nr is 0), or -ENOMEM. frames: outermost first. */
+s64 chain_table_add(struct chain_table *t, const u32 *frames, u32 nr) must_check;
+static inline const u32 *chain_frames(const struct chain_table *t, u32 id, u32 *nr)
+{
+	*nr = t->chains[id].nr;
+	return t->pool + t->chains[id].start;
+}
 
 /*
- * Adds all of `from` to `into`. map_frame[id] and map_node[id] translate the ids; the caller's, to be freed; only written
- * on success.
+ * Adds all of `from` to `into`. The map translates ids; the caller's, to be freed; only written on success.
  */
 int frame_table_merge(struct frame_table *into, const struct frame_table *from, u32 **map_frame) must_check;
-int chain_tree_merge(struct chain_tree *into, const struct chain_tree *from, const u32 *map_frame, u32 **map_node) must_check;
+int chain_table_merge(struct chain_table *into, const struct chain_table *from, const u32 *map_frame, u32 **map_chain) must_check;
+
+/* The tables of a whole run, after the shards were merged. */
+struct run_tables {
+	struct frame_table frames;
+	struct chain_table chains;
+};
+void run_tables_done(struct run_tables *r);

@@ -50,7 +50,7 @@ struct sample {
 	s32 tid;
 	u32 comm;  /* catalog.strings id, or COMM_UNNAMED */
 	u32 leaf;  /* frame of ip, FRAME_NONE when there is none */
-	u32 chain; /* node of shard.chains; the innermost frame; CHAIN_ROOT: no chain */
+	u32 chain; /* of shard.chains; CHAIN_NONE: no chain */
 	u32 mode;  /* enum frame_mode of ip */
 	u32 raw_size;
 	u32 missed; /* records lost before this one in its buffer; UINT32_MAX: lost, number unknown */

@@ -8,7 +8,7 @@
  *	sink:   says what it needs, keeps one state per shard (no locks), eats batches, is told when a block ends,
  *	        merges the states, and finishes into a table, tree, series or timeline.
  *
- * stream_run() (stream/run.h) joins the two over all cores. Frames and chain nodes in a sample are ids of the shard's own
+ * stream_run() (stream/run.h) joins the two over all cores. Frames and chains in a sample are ids of the shard's own
  * tables; merge() receives the translation to the tables of the whole run.
  */
 #pragma once
@@ -19,7 +19,7 @@
 
 struct shard {
 	struct frame_table frames;
-	struct chain_tree chains;
+	struct chain_table chains;
 	void *impl; /* of the source */
 };
 
@@ -51,8 +51,8 @@ struct sink_ops {
 	int (*shard_new)(struct sink *k, unsigned index, const struct shard *sh, void **state);
 	int (*feed)(struct sink *k, void *state, const struct batch *b);
 	int (*block_done)(struct sink *k, void *state, u64 seq); /* may be NULL */
-	/* map_frame, map_node: shard ids to ids of the run; NULL: the same. Called once per shard, one after the other. */
-	int (*merge)(struct sink *k, void *state, const u32 *map_frame, const u32 *map_node);
+	/* map_frame, map_chain: shard ids to ids of the run; NULL: the same. Called once per shard, one after the other. */
+	int (*merge)(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain);
 	void (*shard_free)(struct sink *k, void *state);
 	/* A worker failed and its block will not be done: wakes who waits for it. From any thread; may be NULL. */
 	void (*cancel)(struct sink *k);

@@ -692,16 +692,6 @@ static const char *env_text(void *ctx, enum ftrace_env_text which, size_t *len)
 	return text.data;
 }
 
-static bool wanted(const struct replay_ftrace_opts *o, u32 cpu)
-{
-	if (!o->cpus)
-		return true;
-	for (u32 i = 0; i < o->nr_cpus; i++)
-		if (o->cpus[i] == cpu)
-			return true;
-	return false;
-}
-
 static int make_lanes(struct replay *r, const struct replay_ftrace_opts *o)
 {
 	size_t nr = 0;
@@ -713,7 +703,7 @@ static int make_lanes(struct replay *r, const struct replay_ftrace_opts *o)
 	vec_for_each (&r->file.buffers, b) {
 		for (u32 i = 0; i < b->nr_cpus; i++) {
 			const struct tracedat_cpu *c = &b->cpus[i];
-			if (!c->nr_pages || !wanted(o, c->cpu))
+			if (!c->nr_pages || (o->cpus && !cpuset_has(o->cpus, c->cpu)))
 				continue;
 			struct lane *l = &r->lanes[r->nr_lanes++];
 			*l = (struct lane){ .cpu = c, .buffer = (u32)(b - r->file.buffers.at), .page_size = b->page_size, .nr_pages = c->nr_pages };

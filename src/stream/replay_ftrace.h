@@ -11,14 +11,14 @@
  */
 #pragma once
 
+#include "base/cpuset.h"
 #include "file/tracedat_read.h"
 #include "model/source.h"
 #include "stream/ftrace_env.h"
 
 struct replay_ftrace_opts {
 	enum print_style style;
-	const u32 *cpus; /* only these; NULL: all */
-	u32 nr_cpus;
+	const struct cpuset *cpus; /* only these; NULL: all */
 	u32 window_pages; /* pages of a CPU that a window looks ahead; 0: chosen by the number of CPUs */
 };
 

@@ -3,10 +3,11 @@
  *
  * Two passes over the mapped file. The first one reads the heads of all records and the bodies of the few that are not samples
  * (tasks, maps, losses), and cuts the data into blocks at record boundaries. The second one is the workers': each takes blocks,
- * decodes samples, turns addresses into frames through a direct-mapped cache, and chains into nodes. A compressed file has no
+ * decodes samples, turns addresses into frames through a direct-mapped cache, and rows of frames into chains. A compressed file has no
  * boundaries to cut at: there the workers take turns at the decompressor, and each gets a buffer of whole records.
  */
 #include "stream/replay_perf.h"
+#include "base/dict.h"
 #include "stream/tasks.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ enum {
 	BLOCK_BYTES = 1 << 20,
 	BATCH = 128,
 	CACHE_SLOTS = 1 << 13,
+	CHAIN_SLOTS = 1 << 15,
 	CHAIN_MAX = 4096,
 };
 
@@ -33,7 +35,6 @@ struct replay {
 	unsigned needs;
 	bool own_map;
 	bool has_times; /* else the place in the file is the time */
-	u32 max_stack;
 	VEC(struct block) blocks;
 	atomic_size_t next;
 	struct replay_perf_stats stats;
@@ -55,6 +56,25 @@ struct place_slot {
 	u32 mode;
 };
 
+/*
+ * Addresses of a whole chain -> its id. Programs are at the same places again and again: one look here replaces two dozen frames.
+ * A chain is known by 64 bits of hash over its addresses and its address space.
+ */
+struct chain_slot {
+	u64 hash;
+	u64 from, until;
+	u32 chain;
+};
+
+/* A sample between its two steps: decoded, and where its chain is looked up is on its way from memory. */
+struct pending {
+	struct perf_sample_view view;
+	const struct perfdata_attr *attr;
+	u64 place;
+	u64 hash;
+	u32 space;
+};
+
 struct reader {
 	struct block now;
 	u64 time0; /* of now.at, when places are times */
@@ -63,6 +83,8 @@ struct reader {
 	struct perf_scratch scratch;
 	struct place_slot *places;
 	struct sample *samples;
+	struct pending *pending;
+	struct chain_slot *chains;
 	u32 frames[CHAIN_MAX];
 };
 
@@ -79,11 +101,6 @@ const struct perfdata *replay_perf_file(const struct source *s)
 const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 {
 	return &replay_of(s)->stats;
-}
-
-void replay_perf_max_stack(struct source *s, u32 max)
-{
-	replay_of(s)->max_stack = max;
 }
 
 /* ---- first pass ---- */
@@ -310,7 +327,9 @@ static int replay_shard_open(struct source *s, struct shard *sh)
 	sh->impl = rd;
 	rd->places = calloc(CACHE_SLOTS, sizeof(*rd->places));
 	rd->samples = calloc(BATCH, sizeof(*rd->samples));
-	return rd->places && rd->samples ? 0 : -ENOMEM;
+	rd->chains = calloc(CHAIN_SLOTS, sizeof(*rd->chains));
+	rd->pending = calloc(BATCH, sizeof(*rd->pending));
+	return rd->places && rd->samples && rd->chains && rd->pending ? 0 : -ENOMEM;
 }
 
 static void replay_shard_close(struct source *s, struct shard *sh)
@@ -320,6 +339,8 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 		return;
 	free(rd->places);
 	free(rd->samples);
+	free(rd->chains);
+	free(rd->pending);
 	free(rd->copy);
 	perf_scratch_done(&rd->scratch);
 	free(rd);
@@ -429,9 +450,10 @@ static enum frame_mode mode_of_marker(u64 marker)
 struct where {
 	u64 time;
 	u32 user_space;
+	u64 from, until; /* narrowed to the times for which every frame found so far holds */
 };
 
-static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slot, const struct where *w, u32 space, u64 addr,
+static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slot, struct where *w, u32 space, u64 addr,
 		      enum frame_mode mode)
 {
 	struct tasks_place p;
@@ -442,60 +464,101 @@ static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slo
 	*slot = (struct place_slot){
 		.addr = addr, .from = p.from, .until = p.until, .space = space, .frame = (u32)id, .mode = mode
 	};
+	w->from = max(w->from, p.from);
+	w->until = min(w->until, p.until);
 	return id;
 }
 
-static inline s64 frame_of(struct replay *r, struct shard *sh, const struct where *w, u64 addr, enum frame_mode mode)
+static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, u64 addr, enum frame_mode mode)
 {
 	struct reader *rd = sh->impl;
 	u32 space = mode == FRAME_KERNEL ? SPACE_KERNEL : mode == FRAME_USER ? w->user_space : SPACE_NONE;
 	u32 at = (u32)(addr ^ addr >> 13 ^ space * 0x9e3779b1u) & (CACHE_SLOTS - 1);
 	struct place_slot *slot = &rd->places[at];
 	if (likely(slot->addr == addr && slot->space == space && slot->mode == mode && slot->from <= w->time &&
-		   w->time < slot->until))
+		   w->time < slot->until)) {
+		w->from = max(w->from, slot->from);
+		w->until = min(w->until, slot->until);
 		return slot->frame;
+	}
 	return frame_slow(r, sh, slot, w, space, addr, mode);
 }
 
 /*
- * A chain lists the innermost address first, with markers where the mode changes; the tree grows from the outermost caller.
- * So: forward once to find frames, backward once to walk the tree.
+ * A chain lists the innermost address first, with markers where the mode changes; ours start at the outermost caller: filled from
+ * the end of the array backwards.
  */
-static s64 chain_of(struct replay *r, struct shard *sh, const struct where *w, const struct perf_sample_view *v)
+static s64 chain_slow(struct replay *r, struct shard *sh, struct where *w, const struct perf_sample_view *v)
 {
 	struct reader *rd = sh->impl;
 	enum frame_mode mode = mode_of_misc(v->misc);
-	u32 limit = r->max_stack ? min(r->max_stack, (u32)CHAIN_MAX) : CHAIN_MAX;
-	u32 nr = 0;
-	for (u64 i = 0; i < v->nr_chain && nr < limit; i++) {
-		u64 addr = v->chain[i];
-		if (unlikely(addr >= (u64)PERF_CONTEXT_MAX)) {
-			enum frame_mode now = mode_of_marker(addr);
-			if (now == FRAME_MARK) {
-				atomic_fetch_add(&r->nr_corrupt, 1);
-				return CHAIN_ROOT;
-			}
-			mode = now;
-			continue;
+	u32 at = CHAIN_MAX;
+	for (u64 i = 0; i < v->nr_chain && at > 0; i++) {
+		if (unlikely(v->chain[i] >= (u64)PERF_CONTEXT_MAX)) {
+			mode = mode_of_marker(v->chain[i]);
+			if (mode != FRAME_MARK)
+				continue;
+			atomic_fetch_add(&r->nr_corrupt, 1);
+			return CHAIN_NONE;
 		}
-		s64 frame = frame_of(r, sh, w, addr, mode);
+		s64 frame = frame_of(r, sh, w, v->chain[i], mode);
 		if (frame < 0)
 			return frame;
-		rd->frames[nr++] = (u32)frame;
+		rd->frames[--at] = (u32)frame;
 	}
-	s64 node = CHAIN_ROOT;
-	while (nr-- > 0) {
-		node = chain_tree_add(&sh->chains, (u32)node, rd->frames[nr]);
-		if (node < 0)
-			return node;
-	}
-	return node;
+	return chain_table_add(&sh->chains, rd->frames + at, CHAIN_MAX - at);
 }
 
-static int fill_sample(struct replay *r, struct shard *sh, const struct perfdata_attr *a, const struct perf_sample_view *v,
-		       u64 place, struct sample *s)
+static s64 chain_of(struct replay *r, struct shard *sh, struct where *w, const struct pending *p)
 {
-	struct where w = { .time = r->has_times ? v->time : place };
+	struct reader *rd = sh->impl;
+	struct chain_slot *slot = &rd->chains[p->hash & (CHAIN_SLOTS - 1)];
+	if (slot->hash == p->hash && slot->from <= w->time && w->time < slot->until)
+		return slot->chain;
+	w->from = 0;
+	w->until = UINT64_MAX;
+	s64 chain = chain_slow(r, sh, w, &p->view);
+	if (chain >= 0)
+		*slot = (struct chain_slot){ .hash = p->hash, .from = w->from, .until = w->until, .chain = (u32)chain };
+	return chain;
+}
+
+static u64 time_of(const struct replay *r, const struct pending *p)
+{
+	return r->has_times ? p->view.time : p->place;
+}
+
+/* First step. -ENOENT: skip it. */
+static int decode(struct replay *r, struct reader *rd, const u8 *rec, u16 size, struct pending *p)
+{
+	const struct perfdata *f = &r->file;
+	u64 id = f->attrs.nr > 1 ? perf_sample_id(&f->attrs.at[0].layout, rec, size, f->swap) : 0;
+	p->attr = perfdata_attr_of(f, id);
+	if (!p->attr) {
+		atomic_fetch_add(&r->nr_unknown_id, 1);
+		return -ENOENT;
+	}
+	int err = perf_sample_decode(&p->attr->layout, rec, size, f->swap, &rd->scratch, &p->view);
+	if (err) {
+		atomic_fetch_add(&r->nr_bad, 1);
+		return err == -EBADMSG ? -ENOENT : err;
+	}
+	if (!(r->needs & (NEED_LEAF | NEED_CHAIN)))
+		return 0;
+	const struct perf_sample_view *v = &p->view;
+	p->space = tasks_space(r->tasks, v->pid, time_of(r, p));
+	if (r->needs & NEED_CHAIN) {
+		p->hash = hash_words(v->chain, v->nr_chain, (u64)p->space << 16 | (v->misc & PERF_RECORD_MISC_CPUMODE_MASK));
+		__builtin_prefetch(&rd->chains[p->hash & (CHAIN_SLOTS - 1)]);
+	}
+	return 0;
+}
+
+/* Second step. */
+static int fill_sample(struct replay *r, struct shard *sh, const struct pending *p, struct sample *s)
+{
+	const struct perf_sample_view *v = &p->view;
+	struct where w = { .time = time_of(r, p), .user_space = p->space, .until = UINT64_MAX };
 	*s = (struct sample){
 		.time_ns = v->time,
 		.period = v->period,
@@ -505,7 +568,7 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct perfdata
 		.data_src = v->data_src,
 		.id = v->id,
 		.cgroup = v->cgroup,
-		.event = (u32)(a - r->file.attrs.at),
+		.event = (u32)(p->attr - r->file.attrs.at),
 		.cpu = (s32)v->cpu,
 		.pid = (s32)v->pid,
 		.tid = (s32)v->tid,
@@ -516,38 +579,24 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct perfdata
 	if (r->needs & NEED_COMM)
 		s->comm = tasks_comm(r->tasks, v->tid, w.time);
 	if (r->needs & (NEED_LEAF | NEED_CHAIN)) {
-		w.user_space = tasks_space(r->tasks, v->pid, w.time);
 		s64 leaf = frame_of(r, sh, &w, v->ip, s->mode);
 		if (leaf < 0)
 			return (int)leaf;
 		s->leaf = (u32)leaf;
 	}
 	if (r->needs & NEED_CHAIN) {
-		s64 node = chain_of(r, sh, &w, v);
-		if (node < 0)
-			return (int)node;
-		s->chain = (u32)node;
+		s64 chain = v->nr_chain ? chain_of(r, sh, &w, p) : CHAIN_NONE;
+		if (chain < 0)
+			return (int)chain;
+		s->chain = (u32)chain;
 	}
 	return 0;
 }
 
-static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, u64 place, struct sample *s)
+/* A copied chain (other byte order, unaligned file) lives until the next one is copied: then samples go one by one. */
+static size_t batch_limit(const struct replay *r, const u8 *at)
 {
-	struct reader *rd = sh->impl;
-	const struct perfdata *f = &r->file;
-	u64 id = f->attrs.nr > 1 ? perf_sample_id(&f->attrs.at[0].layout, rec, size, f->swap) : 0;
-	const struct perfdata_attr *a = perfdata_attr_of(f, id);
-	if (!a) {
-		atomic_fetch_add(&r->nr_unknown_id, 1);
-		return -ENOENT;
-	}
-	struct perf_sample_view v;
-	int err = perf_sample_decode(&a->layout, rec, size, f->swap, &rd->scratch, &v);
-	if (err) {
-		atomic_fetch_add(&r->nr_bad, 1);
-		return err == -EBADMSG ? -ENOENT : err;
-	}
-	return fill_sample(r, sh, a, &v, place, s);
+	return r->file.swap || (uintptr_t)at & 7 ? 1 : BATCH;
 }
 
 static int replay_next_batch(struct source *s, struct shard *sh, struct batch *ret)
@@ -556,19 +605,25 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 	struct reader *rd = sh->impl;
 	const u8 *start = rd->now.at, *at = start, *rec;
 	struct perf_event_header h;
-	size_t nr = 0;
-	while (nr < BATCH && perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
+	size_t nr = 0, limit = batch_limit(r, start);
+	while (nr < limit && perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
 		if (h.type != PERF_RECORD_SAMPLE)
 			continue;
-		int err = decode(r, sh, rec, h.size, rd->time0 + (u64)(rec - start), &rd->samples[nr]);
-		if (err == -ENOENT)
-			continue;
-		if (err)
+		rd->pending[nr].place = rd->time0 + (u64)(rec - start);
+		int err = decode(r, rd, rec, h.size, &rd->pending[nr]);
+		if (err && err != -ENOENT)
 			return err;
-		nr++;
+		nr += !err;
+		if (nr && (uintptr_t)at & 7)
+			break;
 	}
 	rd->time0 += (u64)(at - start);
 	rd->now.at = at;
+	for (size_t i = 0; i < nr; i++) {
+		int err = fill_sample(r, sh, &rd->pending[i], &rd->samples[i]);
+		if (err)
+			return err;
+	}
 	if (!nr)
 		return 0;
 	*ret = (struct batch){ .samples = rd->samples, .nr = nr };

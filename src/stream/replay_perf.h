@@ -21,5 +21,3 @@ int replay_perf_open_bytes(const void *data, size_t size, struct source **ret, s
 /* Borrowed; whole after prepare(). */
 const struct perfdata *replay_perf_file(const struct source *s);
 const struct replay_perf_stats *replay_perf_stats(const struct source *s);
-/* Chains longer than this are cut at the root side (perf's --max-stack); 0: all. */
-void replay_perf_max_stack(struct source *s, u32 max);

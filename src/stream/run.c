@@ -60,7 +60,7 @@ static int open_workers(struct run *r)
 {
 	for (unsigned i = 0; i < r->nr; i++) {
 		struct worker *w = &r->workers[i];
-		if (frame_table_init(&w->shard.frames) || chain_tree_init(&w->shard.chains))
+		if (frame_table_init(&w->shard.frames) || chain_table_init(&w->shard.chains))
 			return -ENOMEM;
 		int err = r->src->ops->shard_open(r->src, &w->shard);
 		if (err)
@@ -74,28 +74,28 @@ static int open_workers(struct run *r)
 }
 
 /* The first shard's tables become the run's; the others are translated into them. */
-static int merge_workers(struct run *r, struct stream_result *ret)
+static int merge_workers(struct run *r, struct run_tables *ret)
 {
 	const struct sink_ops *ops = r->sink->ops;
 	ret->frames = r->workers[0].shard.frames;
 	ret->chains = r->workers[0].shard.chains;
 	r->workers[0].shard.frames = (struct frame_table){ 0 };
-	r->workers[0].shard.chains = (struct chain_tree){ 0 };
+	r->workers[0].shard.chains = (struct chain_table){ 0 };
 	int err = ops->merge(r->sink, r->workers[0].state, NULL, NULL);
 	for (unsigned i = 1; i < r->nr && !err; i++) {
 		struct worker *w = &r->workers[i];
-		u32 *map_frame = NULL, *map_node = NULL;
+		u32 *map_frame = NULL, *map_chain = NULL;
 		if (!w->nr_blocks)
 			continue;
 		err = frame_table_merge(&ret->frames, &w->shard.frames, &map_frame);
 		if (!err)
-			err = chain_tree_merge(&ret->chains, &w->shard.chains, map_frame, &map_node);
+			err = chain_table_merge(&ret->chains, &w->shard.chains, map_frame, &map_chain);
 		if (!err)
-			err = ops->merge(r->sink, w->state, map_frame, map_node);
+			err = ops->merge(r->sink, w->state, map_frame, map_chain);
 		free(map_frame);
-		free(map_node);
+		free(map_chain);
 		frame_table_done(&w->shard.frames);
-		chain_tree_done(&w->shard.chains);
+		chain_table_done(&w->shard.chains);
 	}
 	return err;
 }
@@ -109,14 +109,14 @@ static void close_workers(struct run *r)
 		if (w->opened)
 			r->src->ops->shard_close(r->src, &w->shard);
 		frame_table_done(&w->shard.frames);
-		chain_tree_done(&w->shard.chains);
+		chain_table_done(&w->shard.chains);
 	}
 	free(r->workers);
 }
 
-int stream_run(struct source *src, struct sink *sink, unsigned workers, struct stream_result *ret, struct diag *d)
+int stream_run(struct source *src, struct sink *sink, unsigned workers, struct run_tables *ret, struct diag *d)
 {
-	*ret = (struct stream_result){ 0 };
+	*ret = (struct run_tables){ 0 };
 	struct run r = { .src = src, .sink = sink, .nr = workers ? workers : par_cpus() };
 	int err = src->ops->prepare(src, sink->needs, d);
 	if (err)
@@ -133,10 +133,4 @@ int stream_run(struct source *src, struct sink *sink, unsigned workers, struct s
 		src->ops->finish(src, d);
 	close_workers(&r);
 	return err;
-}
-
-void stream_result_done(struct stream_result *r)
-{
-	frame_table_done(&r->frames);
-	chain_tree_done(&r->chains);
 }

@@ -223,6 +223,11 @@ static void test_sets(void)
 	   "the earlier table has the name");
 	ok(c.all, "a row named -h is an option");
 	ok(got.all, "prefixes are sought in both tables");
+	split("--verb --al --js");
+	c = (struct common_opts){ 0 };
+	ok(opts_parse_sets(sets, 2, false, argc_, argv_, &first, &diag) == 0 && got.all && !c.all &&
+		   c.json,
+	   "a prefix that fits in both belongs to the earlier one");
 	split("--json");
 	struct opt_set none[] = { { NULL, NULL }, { common_rows, &c } };
 	ok(opts_parse_sets(none, 2, false, argc_, argv_, &first, &diag) == 0,

@@ -213,7 +213,7 @@ static void run_shape(const struct shape *s)
 	diag_init(&d);
 	struct replay_ftrace_opts o = { .window_pages = s->window_pages };
 	struct source *src;
-	struct stream_result result;
+	struct run_tables result;
 	memset(&c, 0, sizeof(c));
 	c.sink = (struct sink){ .ops = &collect_ops, .needs = collect_ops.needs };
 	pthread_mutex_init(&c.lock, NULL);
@@ -222,7 +222,7 @@ static void run_shape(const struct shape *s)
 	if (!err) {
 		err = stream_run(src, &c.sink, s->workers, &result, &d);
 		ok(!err, "%s: run", s->name);
-		stream_result_done(&result);
+		run_tables_done(&result);
 		check(s, &c, want, nr);
 		ok(!d.items.nr, "nothing to complain about");
 		src->ops->close(src);

@@ -1,0 +1,645 @@
+#include "analysis/profile.h"
+#include "analysis/fold.h"
+#include "analysis/rowtree.h"
+#include "base/dict.h"
+#include "base/strtab.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the keys of a sample (not of its frames) say; a key that is not asked for stays 0, so that groups merge over it. */
+struct group {
+	u32 event;
+	u32 comm;
+	s32 pid;
+	s32 cpu;
+};
+
+/* Samples that share group, leaf and chain. */
+struct entry {
+	u32 group;
+	u32 leaf; /* frame; once folded: function */
+	u32 chain;
+	u64 period;
+	u64 count;
+};
+
+/* Groups and (group, leaf, chain) entries, of a shard or of the run. */
+struct tally {
+	VEC(struct group) groups;
+	struct dict group_of; /* hash of a group -> index; equal hashes are told apart by probing on */
+	struct group last_group;
+	u32 last; /* index of last_group; valid when groups.nr */
+	struct entry *entries;
+	u32 *slots; /* index + 1 */
+	size_t nr, cap;
+	u32 mask;
+};
+
+struct row {
+	u32 group;
+	u32 func; /* one of its functions: names the row */
+	u32 key;
+	u32 first_item;  /* index + 1 into all.entries */
+	u32 first_place; /* fold node */
+	u64 self;
+	u64 total;
+	u64 count;
+};
+
+struct profile {
+	struct sink sink;
+	struct profile_config cfg;
+	bool by_comm, by_pid, by_cpu;
+	struct tally all;
+	const struct catalog *catalog;
+	const struct names_result *names;
+	struct fold fold;
+	struct rowtree graph;
+	struct strtab dsos;
+	u32 *dso_of;  /* [image] -> dsos id: images of one name are one object to a person */
+	u32 *key_of;  /* [func] -> row key */
+	struct fold_item *items; /* [entry] */
+	u32 *next_item;  /* [entry] -> the next one of its row, index + 1 */
+	u32 *next_place; /* [fold node] -> the next one of its row */
+	VEC(struct row) rows;
+	struct dict row_of; /* (group, key) -> row */
+	VEC(struct profile_totals) totals; /* [event] */
+	VEC(u32) shown; /* rows of the table made last, in its order */
+	u64 shown_total;
+};
+
+/* ---- collecting ---- */
+
+static void tally_done(struct tally *t)
+{
+	vec_free(&t->groups);
+	dict_done(&t->group_of);
+	free(t->entries);
+	free(t->slots);
+	*t = (struct tally){ 0 };
+}
+
+static bool same_group(const struct group *l, const struct group *r)
+{
+	return l->event == r->event && l->comm == r->comm && l->pid == r->pid && l->cpu == r->cpu;
+}
+
+static s64 tally_group(struct tally *t, const struct group *g)
+{
+	if (likely(t->groups.nr && same_group(g, &t->last_group)))
+		return t->last;
+	u64 hash = hash_bytes(g, sizeof(*g));
+	u32 fresh = (u32)t->groups.nr, got;
+	for (;; hash++) {
+		int err = dict_add(&t->group_of, hash, fresh, &got);
+		if (err)
+			return err;
+		if (got == fresh || same_group(&t->groups.at[got], g))
+			break;
+	}
+	if (got == fresh) {
+		struct group *made = vec_push(&t->groups);
+		if (!made)
+			return -ENOMEM;
+		*made = *g;
+	}
+	t->last_group = *g;
+	t->last = got;
+	return got;
+}
+
+static u32 entry_hash(u32 group, u32 leaf, u32 chain)
+{
+	return (u32)hash_u64(((u64)chain << 32 | leaf) ^ (u64)group << 17);
+}
+
+static u32 *tally_slot(const struct tally *t, u32 group, u32 leaf, u32 chain)
+{
+	u32 at = entry_hash(group, leaf, chain) & t->mask;
+	while (t->slots[at]) {
+		const struct entry *e = &t->entries[t->slots[at] - 1];
+		if (e->chain == chain && e->leaf == leaf && e->group == group)
+			break;
+		at = (at + 1) & t->mask;
+	}
+	return &t->slots[at];
+}
+
+static int tally_grow(struct tally *t)
+{
+	size_t cap = t->cap ? t->cap * 2 : 2048;
+	if (cap > (size_t)1 << 30)
+		return -ENOMEM;
+	struct entry *entries = realloc(t->entries, cap * sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	t->entries = entries;
+	u32 *slots = calloc(cap * 2, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	free(t->slots);
+	t->slots = slots;
+	t->cap = cap;
+	t->mask = (u32)(cap * 2 - 1);
+	for (size_t i = 0; i < t->nr; i++)
+		*tally_slot(t, entries[i].group, entries[i].leaf, entries[i].chain) = (u32)i + 1;
+	return 0;
+}
+
+static int tally_add(struct tally *t, u32 group, u32 leaf, u32 chain, u64 period, u64 count)
+{
+	if (unlikely(t->nr == t->cap)) {
+		int err = tally_grow(t);
+		if (err)
+			return err;
+	}
+	u32 *slot = tally_slot(t, group, leaf, chain);
+	if (!*slot) {
+		t->entries[t->nr] = (struct entry){ .group = group, .leaf = leaf, .chain = chain };
+		*slot = (u32)++t->nr;
+	}
+	struct entry *e = &t->entries[*slot - 1];
+	e->period += period;
+	e->count += count;
+	return 0;
+}
+
+static void tally_prefetch(const struct tally *t, u32 group, u32 leaf, u32 chain)
+{
+	if (t->slots)
+		__builtin_prefetch(&t->slots[entry_hash(group, leaf, chain) & t->mask]);
+}
+
+static bool has_key(const struct profile *p, enum profile_key key)
+{
+	for (u32 i = 0; i < p->cfg.nr_keys; i++)
+		if (p->cfg.keys[i] == key)
+			return true;
+	return false;
+}
+
+static int profile_shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	*state = calloc(1, sizeof(struct tally));
+	return *state ? 0 : -ENOMEM;
+}
+
+static s64 group_of(const struct profile *p, struct tally *t, const struct sample *s)
+{
+	struct group g = {
+		.event = s->event,
+		.comm = p->by_comm ? s->comm : 0,
+		.pid = p->by_pid ? s->tid : 0,
+		.cpu = p->by_cpu ? s->cpu : 0,
+	};
+	return tally_group(t, &g);
+}
+
+/* In two steps, a few samples apart, so that the table's memory is on its way when it is needed. */
+static int profile_feed(struct sink *k, void *state, const struct batch *b)
+{
+	enum { AHEAD = 16 };
+	struct profile *p = container_of(k, struct profile, sink);
+	struct tally *t = state;
+	bool graph = k->needs & NEED_CHAIN;
+	u32 groups[AHEAD];
+	for (size_t i = 0; i < b->nr + AHEAD; i++) {
+		if (i >= AHEAD) {
+			const struct sample *s = &b->samples[i - AHEAD];
+			int err = tally_add(t, groups[i % AHEAD], s->leaf, graph ? s->chain : CHAIN_NONE, s->period, 1);
+			if (err)
+				return err;
+		}
+		if (i < b->nr) {
+			const struct sample *s = &b->samples[i];
+			s64 group = group_of(p, t, s);
+			if (group < 0)
+				return (int)group;
+			groups[i % AHEAD] = (u32)group;
+			tally_prefetch(t, (u32)group, s->leaf, graph ? s->chain : CHAIN_NONE);
+		}
+	}
+	return 0;
+}
+
+static int profile_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
+{
+	struct profile *p = container_of(k, struct profile, sink);
+	struct tally *t = state;
+	if (!p->all.nr && !map_frame) {
+		p->all = *t;
+		*t = (struct tally){ 0 };
+		return 0;
+	}
+	for (size_t i = 0; i < t->nr; i++) {
+		const struct entry *e = &t->entries[i];
+		s64 group = tally_group(&p->all, &t->groups.at[e->group]);
+		if (group < 0)
+			return (int)group;
+		int err = tally_add(&p->all, (u32)group, map_frame ? map_frame[e->leaf] : e->leaf,
+				    map_chain ? map_chain[e->chain] : e->chain, e->period, e->count);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void profile_shard_free(struct sink *k, void *state)
+{
+	tally_done(state);
+	free(state);
+}
+
+static const struct sink_ops profile_ops = {
+	.needs = NEED_LEAF,
+	.shard_new = profile_shard_new,
+	.feed = profile_feed,
+	.merge = profile_merge,
+	.shard_free = profile_shard_free,
+};
+
+struct profile *profile_new(const struct profile_config *cfg)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->cfg = *cfg;
+	p->sink.ops = &profile_ops;
+	p->sink.needs = profile_ops.needs;
+	if (cfg->graph || cfg->children)
+		p->sink.needs |= NEED_CHAIN;
+	p->by_pid = has_key(p, PROFILE_KEY_PID);
+	p->by_cpu = has_key(p, PROFILE_KEY_CPU);
+	p->by_comm = p->by_pid || has_key(p, PROFILE_KEY_COMM);
+	if (p->by_comm)
+		p->sink.needs |= NEED_COMM;
+	strtab_init(&p->dsos);
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	tally_done(&p->all);
+	fold_done(&p->fold);
+	rowtree_done(&p->graph);
+	strtab_done(&p->dsos);
+	free(p->dso_of);
+	free(p->key_of);
+	free(p->items);
+	free(p->next_item);
+	free(p->next_place);
+	vec_free(&p->rows);
+	vec_free(&p->totals);
+	vec_free(&p->shown);
+	dict_done(&p->row_of);
+	free(p);
+}
+
+struct sink *profile_sink(struct profile *p)
+{
+	return &p->sink;
+}
+
+/* ---- folding ---- */
+
+static int make_dsos(struct profile *p)
+{
+	p->dso_of = calloc(p->catalog->images.nr, sizeof(*p->dso_of));
+	if (!p->dso_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->catalog->images.nr; i++) {
+		const char *name = p->catalog->images.at[i].name;
+		s64 id = strtab_add(&p->dsos, name, strlen(name));
+		if (id < 0)
+			return (int)id;
+		p->dso_of[i] = (u32)id;
+	}
+	return 0;
+}
+
+/* Functions that the keys cannot tell apart get the key of the first of them. */
+static int make_keys(struct profile *p)
+{
+	bool sym = has_key(p, PROFILE_KEY_SYM), dso = has_key(p, PROFILE_KEY_DSO);
+	p->key_of = calloc((size_t)p->names->nr_funcs + 1, sizeof(*p->key_of));
+	if (!p->key_of)
+		return -ENOMEM;
+	struct dict first;
+	dict_init(&first);
+	int err = 0;
+	for (u32 i = 0; i < p->names->nr_funcs && !err; i++) {
+		const struct name_func *f = &p->names->funcs[i];
+		u64 key[3] = { dso || sym ? p->dso_of[f->image] : 0, sym ? f->start : 0, sym ? 1 + (f->name != NULL) : 0 };
+		err = dict_add(&first, hash_bytes(key, sizeof(key)), i, &p->key_of[i]);
+	}
+	dict_done(&first);
+	return err;
+}
+
+static s64 row_at(struct profile *p, u32 group, u32 func)
+{
+	u32 key = p->key_of[func], got, fresh = (u32)p->rows.nr;
+	int err = dict_add(&p->row_of, (u64)group << 32 | key, fresh, &got);
+	if (err || got != fresh)
+		return err ? err : got;
+	struct row *r = vec_push(&p->rows);
+	if (!r)
+		return -ENOMEM;
+	*r = (struct row){ .group = group, .func = func, .key = key };
+	return fresh;
+}
+
+static int self_rows(struct profile *p)
+{
+	p->next_item = calloc(p->all.nr + 1, sizeof(*p->next_item));
+	if (!p->next_item)
+		return -ENOMEM;
+	for (size_t i = p->all.nr; i-- > 0;) { /* backwards, so that each row's list runs forward */
+		struct entry *e = &p->all.entries[i];
+		e->leaf = p->names->func_of[e->leaf];
+		s64 row = row_at(p, e->group, e->leaf);
+		if (row < 0)
+			return (int)row;
+		struct row *r = &p->rows.at[row];
+		r->self += e->period;
+		r->count += e->count;
+		p->next_item[i] = r->first_item;
+		r->first_item = (u32)i + 1;
+		struct profile_totals *t = &p->totals.at[p->all.groups.at[e->group].event];
+		t->period += e->period;
+		t->nr_samples += e->count;
+	}
+	return 0;
+}
+
+/* With children a graph needs all chains of a group together; without, each row has a tree of its own. */
+static int fold_chains(struct profile *p, const struct chain_table *chains)
+{
+	p->items = calloc(p->all.nr + 1, sizeof(*p->items));
+	if (!p->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->all.nr; i++) {
+		const struct entry *e = &p->all.entries[i];
+		struct chain c = chains->chains[e->chain];
+		s64 tree = p->cfg.children ? e->group : row_at(p, e->group, e->leaf);
+		if (tree < 0)
+			return (int)tree;
+		p->items[i] = (struct fold_item){ .tree = (u32)tree, .start = c.start, .nr = c.nr, .period = e->period };
+	}
+	u32 nr_trees = (u32)(p->cfg.children ? p->all.groups.nr : p->rows.nr);
+	bool reverse = !p->cfg.children && p->cfg.order == PROFILE_CALLEE;
+	return fold_build(&p->fold, p->items, p->all.nr, nr_trees, reverse, chains, p->names);
+}
+
+static bool on_path(const struct profile *p, u32 node, u32 key)
+{
+	for (; p->fold.nodes.at[node].parent != node; node = p->fold.nodes.at[node].parent)
+		if (p->key_of[p->fold.nodes.at[node].func] == key)
+			return true;
+	return false;
+}
+
+/* A sample counts once for each row on its path: at the place nearest to the root. Nodes stand in the order of a walk. */
+static int path_rows(struct profile *p, u32 group, u32 *depth_of)
+{
+	const struct fold_node *nodes = p->fold.nodes.at;
+	u32 root = p->fold.root_of[group], path = root; /* the node that the walk is in */
+	for (u32 at = root + 1; at < nodes[root].end; at++) {
+		for (; at >= nodes[path].end; path = nodes[path].parent)
+			depth_of[p->key_of[nodes[path].func]]--;
+		path = at;
+		if (depth_of[p->key_of[nodes[at].func]]++)
+			continue;
+		s64 row = row_at(p, group, nodes[at].func);
+		if (row < 0)
+			return (int)row;
+		p->rows.at[row].total += nodes[at].incl;
+		p->next_place[at] = p->rows.at[row].first_place;
+		p->rows.at[row].first_place = at;
+	}
+	for (; path != root; path = nodes[path].parent)
+		depth_of[p->key_of[nodes[path].func]]--;
+	return 0;
+}
+
+static int children_rows(struct profile *p)
+{
+	p->next_place = calloc(p->fold.nodes.nr, sizeof(*p->next_place));
+	u32 *depth_of = calloc((size_t)p->names->nr_funcs + 1, sizeof(*depth_of));
+	int err = p->next_place && depth_of ? 0 : -ENOMEM;
+	for (u32 g = 0; g < p->fold.nr_trees && !err; g++)
+		err = path_rows(p, g, depth_of);
+	free(depth_of);
+	/* A leaf that its own chain does not show (no chain at all, or another address on top) counts as well. */
+	for (size_t i = 0; i < p->all.nr && !err; i++) {
+		const struct entry *e = &p->all.entries[i];
+		s64 row = on_path(p, p->fold.node_of[i], p->key_of[e->leaf]) ? -1 : row_at(p, e->group, e->leaf);
+		if (row >= 0)
+			p->rows.at[row].total += e->period;
+	}
+	return err;
+}
+
+int profile_fold(struct profile *p, const struct catalog *c, const struct run_tables *run, const struct names_result *names)
+{
+	p->catalog = c;
+	p->names = names;
+	for (size_t i = 0; i < c->events.nr; i++)
+		if (!vec_push(&p->totals))
+			return -ENOMEM;
+	int err = make_dsos(p);
+	if (!err)
+		err = make_keys(p);
+	if (!err)
+		err = self_rows(p);
+	if (!err && (p->cfg.graph || p->cfg.children))
+		err = fold_chains(p, &run->chains);
+	if (!err && p->cfg.children)
+		err = children_rows(p);
+	return err ? err : rowtree_init(&p->graph, &p->fold, p->items, names);
+}
+
+/* ---- tables ---- */
+
+struct profile_totals profile_totals(const struct profile *p, u32 event)
+{
+	return event < p->totals.nr ? p->totals.at[event] : (struct profile_totals){ 0 };
+}
+
+static const char *comm_of(const struct profile *p, u32 comm, struct arena *a)
+{
+	if (!COMM_IS_UNNAMED(comm))
+		return strtab_str(&p->catalog->strings, comm);
+	char name[16];
+	int n = snprintf(name, sizeof(name), ":%u", comm & ~COMM_UNNAMED(0));
+	return arena_strndup(a, name, (size_t)n);
+}
+
+static const char *dso_of(const struct profile *p, u32 func)
+{
+	return strtab_str(&p->dsos, p->dso_of[p->names->funcs[func].image]);
+}
+
+struct order {
+	const struct profile *p;
+	struct arena *a;
+};
+
+static int compare_rows(const void *l, const void *r, void *ctx)
+{
+	const struct order *o = ctx;
+	const struct profile *p = o->p;
+	const struct row *a = &p->rows.at[*(const u32 *)l], *b = &p->rows.at[*(const u32 *)r];
+	if (p->cfg.children && a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	if (a->self != b->self)
+		return a->self > b->self ? -1 : 1;
+	const struct group *ga = &p->all.groups.at[a->group], *gb = &p->all.groups.at[b->group];
+	for (u32 i = 0; i < p->cfg.nr_keys; i++) {
+		int c = 0;
+		const struct name_func *fa = &p->names->funcs[a->func], *fb = &p->names->funcs[b->func];
+		switch (p->cfg.keys[i]) {
+		case PROFILE_KEY_COMM: c = strcmp(comm_of(p, ga->comm, o->a), comm_of(p, gb->comm, o->a)); break;
+		case PROFILE_KEY_PID: c = (ga->pid > gb->pid) - (ga->pid < gb->pid); break;
+		case PROFILE_KEY_CPU: c = (ga->cpu > gb->cpu) - (ga->cpu < gb->cpu); break;
+		case PROFILE_KEY_DSO: c = strcmp(dso_of(p, a->func), dso_of(p, b->func)); break;
+		case PROFILE_KEY_SYM:
+			c = strcmp(fa->name ? fa->name : "", fb->name ? fb->name : "");
+			if (!c)
+				c = (fa->start > fb->start) - (fa->start < fb->start);
+			break;
+		default: break;
+		}
+		if (c)
+			return c;
+	}
+	return 0;
+}
+
+static int add_columns(struct profile *p, struct table *t)
+{
+	static const struct {
+		const char *name, *key;
+		enum cell_type type;
+	} keys[] = {
+		[PROFILE_KEY_COMM] = { "Command", "comm", CELL_STR },
+		[PROFILE_KEY_PID] = { "    Pid:Command", "pid", CELL_STR },
+		[PROFILE_KEY_CPU] = { "CPU", "cpu", CELL_S64 },
+		[PROFILE_KEY_DSO] = { "Shared Object", "dso", CELL_STR },
+		[PROFILE_KEY_SYM] = { "Symbol", "symbol", CELL_STR },
+	};
+	bool ok = true;
+	if (p->cfg.children) {
+		ok = table_column(t, "Children", "children", CELL_PERCENT) && ok;
+		ok = table_column(t, "Self", "self", CELL_PERCENT) && ok;
+	} else {
+		ok = table_column(t, "Overhead", "overhead", CELL_PERCENT) && ok;
+	}
+	if (p->cfg.show_count)
+		ok = table_column(t, "Samples", "samples", CELL_U64) && ok;
+	for (u32 i = 0; i < p->cfg.nr_keys; i++)
+		ok = table_column(t, keys[p->cfg.keys[i]].name, keys[p->cfg.keys[i]].key, keys[p->cfg.keys[i]].type) && ok;
+	if (ok)
+		t->columns.at[t->columns.nr - 1].last = true;
+	return ok ? 0 : -ENOMEM;
+}
+
+static const char *symbol_cell(struct arena *a, const struct name_func *f)
+{
+	static const char letter[] = {
+		[FRAME_UNKNOWN] = '.',	[FRAME_KERNEL] = 'k',	    [FRAME_USER] = '.', [FRAME_HYPERVISOR] = 'H',
+		[FRAME_GUEST_KERNEL] = 'g', [FRAME_GUEST_USER] = 'u', [FRAME_MARK] = '!',
+	};
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_printf(&s, "[%c] ", letter[f->mode]);
+	if (f->name)
+		strbuf_str(&s, f->name);
+	else
+		strbuf_printf(&s, "0x%016llx", (unsigned long long)f->start);
+	const char *text = s.err ? NULL : arena_strndup(a, s.data, s.len);
+	strbuf_done(&s);
+	return text;
+}
+
+static int fill_row(struct profile *p, const struct row *r, u64 total, struct table *t)
+{
+	union cell *cells = table_row(t);
+	if (!cells)
+		return -ENOMEM;
+	const struct group *g = &p->all.groups.at[r->group];
+	u32 at = 0;
+	double whole = total ? (double)total : 1;
+	if (p->cfg.children)
+		cells[at++].f = 100.0 * (double)r->total / whole;
+	cells[at++].f = 100.0 * (double)r->self / whole;
+	if (p->cfg.show_count)
+		cells[at++].u = r->count;
+	for (u32 i = 0; i < p->cfg.nr_keys; i++, at++) {
+		switch (p->cfg.keys[i]) {
+		case PROFILE_KEY_COMM: cells[at].str = comm_of(p, g->comm, &t->arena); break;
+		case PROFILE_KEY_CPU: cells[at].s = g->cpu; break;
+		case PROFILE_KEY_DSO: cells[at].str = dso_of(p, r->func); break;
+		case PROFILE_KEY_SYM: cells[at].str = symbol_cell(&t->arena, &p->names->funcs[r->func]); break;
+		case PROFILE_KEY_PID: {
+			char *text = arena_alloc(&t->arena, 64);
+			if (text)
+				snprintf(text, 64, "%7d:%s", g->pid, comm_of(p, g->comm, &t->arena));
+			cells[at].str = text;
+			break;
+		}
+		default: break;
+		}
+		if (t->columns.at[at].type == CELL_STR && !cells[at].str)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int row_tree(void *ctx, size_t index, struct tree *ret)
+{
+	struct profile *p = ctx;
+	const struct row *r = &p->rows.at[p->shown.at[index]];
+	struct rowtree_row row = {
+		.own = !p->cfg.children,
+		.root = p->fold.root_of[p->cfg.children ? r->group : p->shown.at[index]],
+		.first_item = r->first_item,
+		.next_item = p->next_item,
+		.first_place = r->first_place,
+		.next_place = p->next_place,
+		.total = p->cfg.children ? r->total : r->self,
+		.min = (u64)((double)p->shown_total * (p->cfg.min_percent / 100)),
+	};
+	return rowtree_build(&p->graph, &row, ret);
+}
+
+int profile_table(struct profile *p, u32 event, struct table *t)
+{
+	int err = add_columns(p, t);
+	if (err)
+		return err;
+	p->shown.nr = 0;
+	p->shown_total = profile_totals(p, event).period;
+	for (u32 i = 0; i < p->rows.nr; i++) {
+		if (p->all.groups.at[p->rows.at[i].group].event != event)
+			continue;
+		u32 *shown = vec_push(&p->shown);
+		if (!shown)
+			return -ENOMEM;
+		*shown = i;
+	}
+	struct order o = { .p = p, .a = &t->arena };
+	qsort_r(p->shown.at, p->shown.nr, sizeof(*p->shown.at), compare_rows, &o);
+	for (size_t i = 0; i < p->shown.nr && !err; i++)
+		err = fill_row(p, &p->rows.at[p->shown.at[i]], p->shown_total, t);
+	t->total = p->shown_total;
+	if (p->cfg.graph) {
+		t->tree_of = row_tree;
+		t->ctx = p;
+	}
+	return err;
+}

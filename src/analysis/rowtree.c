@@ -1,0 +1,281 @@
+#include "analysis/rowtree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items, const struct names_result *names)
+{
+	*t = (struct rowtree){ .fold = f, .items = items, .names = names };
+	t->sums = calloc((size_t)names->nr_funcs + 1, sizeof(*t->sums));
+	return t->sums ? 0 : -ENOMEM;
+}
+
+static void drop_labels(struct rowtree *t)
+{
+	vec_for_each(&t->own_labels, l) free(*l);
+	t->own_labels.nr = 0;
+}
+
+void rowtree_done(struct rowtree *t)
+{
+	drop_labels(t);
+	vec_free(&t->own_labels);
+	vec_free(&t->touched);
+	vec_free(&t->places);
+	vec_free(&t->branches);
+	vec_free(&t->candidates);
+	free(t->sums);
+}
+
+/* ---- weights of samples that end in the row's function ---- */
+
+/* For a few items: up from each of them. For many: once over all nodes, children first. */
+static bool few_items(const struct rowtree *t, const struct rowtree_row *row)
+{
+	size_t nr = 0, limit = t->fold->nodes.nr / 64;
+	for (u32 i = row->first_item; i && nr <= limit; i = row->next_item[i - 1])
+		nr++;
+	return nr <= limit;
+}
+
+static void climb(struct rowtree *t, const struct rowtree_row *row, bool add)
+{
+	struct fold_node *nodes = t->fold->nodes.at;
+	for (u32 i = row->first_item; i; i = row->next_item[i - 1]) {
+		for (u32 n = t->fold->node_of[i - 1]; n != row->root; n = nodes[n].parent)
+			nodes[n].ending = add ? nodes[n].ending + t->items[i - 1].period : 0;
+	}
+}
+
+static void scan(struct rowtree *t, const struct rowtree_row *row)
+{
+	struct fold_node *nodes = t->fold->nodes.at;
+	for (u32 i = row->first_item; i; i = row->next_item[i - 1])
+		nodes[t->fold->node_of[i - 1]].ending += t->items[i - 1].period;
+	for (u32 n = nodes[row->root].end; n-- > row->root + 1;)
+		nodes[nodes[n].parent].ending += nodes[n].ending;
+}
+
+static void mark_ending(struct rowtree *t, const struct rowtree_row *row, bool few)
+{
+	if (few)
+		climb(t, row, true);
+	else
+		scan(t, row);
+}
+
+static void unmark_ending(struct rowtree *t, const struct rowtree_row *row, bool few)
+{
+	struct fold_node *nodes = t->fold->nodes.at;
+	if (few)
+		climb(t, row, false);
+	for (u32 n = row->root; !few && n < nodes[row->root].end; n++)
+		nodes[n].ending = 0;
+}
+
+/* ---- steps ---- */
+
+static u64 weight_at(const struct rowtree *t, u32 node, u32 part)
+{
+	const struct fold_node *n = &t->fold->nodes.at[node];
+	return part == ROWTREE_ALL ? n->incl : part == ROWTREE_ENDING ? n->ending : n->incl - n->ending;
+}
+
+/* A place that may be drawn: kept until the weight of its function is known. */
+static int count_place(struct rowtree *t, struct rowtree_place p)
+{
+	u32 func = t->fold->nodes.at[p.node].func;
+	struct rowtree_sum *s = &t->sums[func];
+	if (!s->nr++) {
+		u32 *f = vec_push(&t->touched);
+		if (!f)
+			return -ENOMEM;
+		*f = func;
+	}
+	s->weight += p.weight;
+	struct rowtree_candidate *c = vec_push(&t->candidates);
+	if (!c)
+		return -ENOMEM;
+	*c = (struct rowtree_candidate){ .place = p, .func = func };
+	return 0;
+}
+
+static int count_children(struct rowtree *t, struct rowtree_place p)
+{
+	const struct fold_node *nodes = t->fold->nodes.at;
+	int err = 0;
+	for (u32 c = p.node + 1, end = nodes[p.node].end; c < end && !err; c = nodes[c].end) {
+		struct rowtree_place child = { .node = c, .part = p.part, .weight = weight_at(t, c, p.part) };
+		if (child.weight)
+			err = count_place(t, child);
+	}
+	return err;
+}
+
+static void sort_branches(struct rowtree_branch *b, size_t nr)
+{
+	/* Insertion: there are at most 100 / limit of them, and mostly two or three. */
+	for (size_t i = 1; i < nr; i++) {
+		struct rowtree_branch x = b[i];
+		size_t at = i;
+		for (; at > 0 && (b[at - 1].weight < x.weight || (b[at - 1].weight == x.weight && b[at - 1].func > x.func)); at--)
+			b[at] = b[at - 1];
+		b[at] = x;
+	}
+}
+
+/* Room on the stacks for every branch that is heavy enough. Returns how many functions there are, light ones included. */
+static s64 open_branches(struct rowtree *t, u64 min_weight)
+{
+	vec_for_each(&t->touched, func) {
+		struct rowtree_sum *s = &t->sums[*func];
+		if (s->weight < min_weight)
+			continue;
+		struct rowtree_branch *b = vec_push(&t->branches);
+		if (!b || !vec_reserve(&t->places, t->places.nr + s->nr))
+			return -ENOMEM;
+		*b = (struct rowtree_branch){ .func = *func, .start = (u32)t->places.nr, .weight = s->weight };
+		t->places.nr += s->nr;
+	}
+	return (s64)t->touched.nr;
+}
+
+static void close_sums(struct rowtree *t)
+{
+	vec_for_each(&t->touched, func) t->sums[*func] = (struct rowtree_sum){ 0 };
+	t->touched.nr = 0;
+}
+
+/*
+ * Turns the candidates into new branches on top of the stack, heaviest first. Returns how many different functions there are, also
+ * those too light to be drawn.
+ */
+static s64 take_candidates(struct rowtree *t, u64 min_weight)
+{
+	u32 base = (u32)t->branches.nr;
+	s64 distinct = open_branches(t, min_weight);
+	for (u32 i = base; i < t->branches.nr && distinct >= 0; i++)
+		t->sums[t->branches.at[i].func].at = i - base + 1;
+	vec_for_each(&t->candidates, c) {
+		u32 at = t->sums[c->func].at;
+		if (!at || distinct < 0)
+			continue;
+		struct rowtree_branch *br = &t->branches.at[base + at - 1];
+		t->places.at[br->start + br->nr++] = c->place;
+	}
+	t->candidates.nr = 0;
+	close_sums(t);
+	sort_branches(t->branches.at + base, t->branches.nr - base);
+	return distinct;
+}
+
+/* All that follows places [start, start + nr). */
+static s64 expand(struct rowtree *t, u32 start, u32 nr, u64 min_weight)
+{
+	for (u32 i = start; i < start + nr; i++) {
+		int err = count_children(t, t->places.at[i]);
+		if (err)
+			return err;
+	}
+	return take_candidates(t, min_weight);
+}
+
+/* ---- drawing ---- */
+
+static const char *label_of(struct rowtree *t, u32 func)
+{
+	const struct name_func *f = &t->names->funcs[func];
+	if (f->name)
+		return f->name;
+	char **own = vec_push(&t->own_labels);
+	if (!own || asprintf(own, "%#llx", (unsigned long long)f->start) < 0)
+		return NULL;
+	return *own;
+}
+
+static int add_label(struct rowtree *t, struct tree *ret, u32 func)
+{
+	const char **label = vec_push(&ret->labels);
+	if (!label)
+		return -ENOMEM;
+	*label = label_of(t, func);
+	return *label ? 0 : -ENOMEM;
+}
+
+static int draw_branches(struct rowtree *t, u32 base, u64 min_weight, struct tree *ret, u32 parent);
+
+/* One node: straight on while nothing ends and nothing else branches off; then its branches. */
+static int draw(struct rowtree *t, struct rowtree_branch b, u64 min_weight, struct tree *ret)
+{
+	u32 made = (u32)ret->nodes.nr;
+	struct tree_node *n = vec_push(&ret->nodes);
+	if (!n)
+		return -ENOMEM;
+	*n = (struct tree_node){ .first_label = (u32)ret->labels.nr, .first_child = TREE_NONE, .next = TREE_NONE, .total = b.weight };
+	for (;;) {
+		u32 base = (u32)t->branches.nr;
+		int err = add_label(t, ret, b.func);
+		s64 distinct = err ? err : expand(t, b.start, b.nr, min_weight);
+		if (distinct < 0)
+			return (int)distinct;
+		ret->nodes.at[made].nr_labels++;
+		if (distinct != 1 || t->branches.nr == base || t->branches.at[base].weight != b.weight)
+			return draw_branches(t, base, min_weight, ret, made);
+		b = t->branches.at[base];
+		t->branches.nr = base;
+	}
+}
+
+static int draw_branches(struct rowtree *t, u32 base, u64 min_weight, struct tree *ret, u32 parent)
+{
+	u32 before = TREE_NONE, top = (u32)t->places.nr, end = (u32)t->branches.nr;
+	int err = 0;
+	for (u32 i = base; i < end && !err; i++) {
+		u32 made = (u32)ret->nodes.nr;
+		err = draw(t, t->branches.at[i], min_weight, ret);
+		t->places.nr = top;
+		t->branches.nr = end;
+		if (before != TREE_NONE)
+			ret->nodes.at[before].next = made;
+		else if (parent != TREE_NONE)
+			ret->nodes.at[parent].first_child = made;
+		else
+			ret->first_root = made;
+		before = made;
+	}
+	return err;
+}
+
+static int first_places(struct rowtree *t, const struct rowtree_row *row)
+{
+	struct rowtree_place root = { .node = row->root, .part = row->own ? ROWTREE_ALL : ROWTREE_ENDING };
+	int err = count_children(t, root);
+	for (u32 n = row->first_place; n && !err; n = row->next_place[n]) {
+		struct rowtree_place p = { .node = n, .part = ROWTREE_OTHER, .weight = weight_at(t, n, ROWTREE_OTHER) };
+		if (p.weight)
+			err = count_place(t, p);
+	}
+	return err ? err : (int)min(take_candidates(t, row->min), (s64)0);
+}
+
+int rowtree_build(struct rowtree *t, const struct rowtree_row *row, struct tree *ret)
+{
+	drop_labels(t);
+	tree_clear(ret);
+	ret->total = row->total;
+	t->places.nr = 0;
+	t->branches.nr = 0;
+	t->candidates.nr = 0;
+	if (row->total < row->min)
+		return 0; /* no branch can be heavier than the row */
+	bool few = few_items(t, row);
+	if (!row->own)
+		mark_ending(t, row, few);
+	int err = first_places(t, row);
+	if (!err)
+		err = draw_branches(t, 0, row->min, ret, TREE_NONE);
+	if (!row->own)
+		unmark_ending(t, row, few);
+	return err;
+}

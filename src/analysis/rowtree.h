@@ -1,0 +1,75 @@
+/*
+ * The call graph under one row, built when it is drawn: chains that end in the row's function, and (with children) what lies
+ * below the function where it was only on the way. It is a walk over the folded tree with many places at once: places that show
+ * the same function are one branch; a branch under the limit is not entered. So a row costs what is drawn of it, not what was
+ * recorded.
+ */
+#pragma once
+
+#include "analysis/fold.h"
+#include "model/tree.h"
+
+/* Which samples of a sub-tree count. */
+enum rowtree_part {
+	ROWTREE_ALL,
+	ROWTREE_ENDING, /* that end in the row's function */
+	ROWTREE_OTHER,  /* that do not */
+};
+
+struct rowtree_place {
+	u32 node; /* of the fold */
+	u32 part; /* enum rowtree_part */
+	u64 weight;
+};
+
+struct rowtree_candidate {
+	struct rowtree_place place;
+	u32 func;
+};
+
+/* What the places that follow have in common: a sum for each function. */
+struct rowtree_sum {
+	u64 weight;
+	u32 nr;
+	u32 at; /* where its places go; 0: the branch is too light */
+};
+
+struct rowtree_branch {
+	u32 func;
+	u32 start, nr; /* places */
+	u64 weight;
+};
+
+/* Kept between rows: memory is reused. */
+struct rowtree {
+	const struct fold_item *items;
+	struct fold *fold; /* its nodes' `ending`: weight of samples below that end in the row's function */
+	const struct names_result *names;
+	struct rowtree_sum *sums; /* [func] */
+	VEC(u32) touched; /* funcs with a sum */
+	VEC(struct rowtree_place) places;     /* a stack */
+	VEC(struct rowtree_branch) branches; /* a stack */
+	VEC(struct rowtree_candidate) candidates;
+	VEC(char *) own_labels;
+};
+
+int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items, const struct names_result *names) must_check;
+void rowtree_done(struct rowtree *t);
+
+/*
+ * Either the fold has a tree for each row (own), which then simply is the graph; or it has one for each group of rows, and the
+ * graph is found in it: samples that end in the row's function from the root on, the others from the function on.
+ */
+struct rowtree_row {
+	u32 root;              /* fold node */
+	bool own;
+	u32 first_item;        /* index + 1 of an item that ends in the row's function; 0: none */
+	const u32 *next_item;  /* [item] -> the next one, index + 1 */
+	u32 first_place;       /* a fold node where the function is outermost on its path; 0: none */
+	const u32 *next_place; /* [fold node] -> the next such node of the row */
+	u64 total;             /* of the row */
+	u64 min;               /* weight below which a branch is not drawn */
+};
+
+/* Labels are borrowed from names or from t until the next call. */
+int rowtree_build(struct rowtree *t, const struct rowtree_row *row, struct tree *ret) must_check;

@@ -1,0 +1,783 @@
+/*
+ * Precedence climbing over a lexer with one token in hand. Nesting is limited while parsing, and so is the depth of the tree
+ * (a long chain of + is deep on its left side), so that neither the parser nor the evaluator can exhaust the stack.
+ */
+#include "base/expr.h"
+#include "base/glob.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "base/strbuf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+enum token { T_END, T_NUMBER, T_STRING, T_NAME, T_OP };
+
+struct parser {
+	struct expr *e;
+	const char *const *funcs;
+	struct diag *d;
+	enum token token;
+	size_t start, end; /* of the token in hand */
+	char op[3]; /* T_OP */
+	struct expr_value value; /* T_NUMBER */
+	const char *word; /* T_NAME, T_STRING: in the arena */
+	unsigned nesting;
+};
+
+struct binary {
+	const char *word;
+	enum expr_op op;
+	u8 level; /* higher binds tighter */
+};
+
+static const struct binary binaries[] = {
+	{ "||", EXPR_OR, 1 },	  { "&&", EXPR_AND, 2 },       { "|", EXPR_BIT_OR, 3 },
+	{ "^", EXPR_BIT_XOR, 4 }, { "&", EXPR_BIT_AND, 5 },    { "==", EXPR_EQ, 6 },
+	{ "!=", EXPR_NE, 6 },	  { "<", EXPR_LT, 6 },	       { "<=", EXPR_LE, 6 },
+	{ ">", EXPR_GT, 6 },	  { ">=", EXPR_GE, 6 },	       { "~", EXPR_GLOB, 7 },
+	{ "=~", EXPR_REGEX, 7 },  { "!~", EXPR_NOT_REGEX, 7 }, { "<<", EXPR_SHL, 8 },
+	{ ">>", EXPR_SHR, 8 },	  { "+", EXPR_ADD, 9 },	       { "-", EXPR_SUB, 9 },
+	{ "*", EXPR_MUL, 10 },	  { "/", EXPR_DIV, 10 },       { "%", EXPR_MOD, 10 },
+};
+
+static const struct {
+	const char *name;
+	u8 least, most; /* arguments; most 0: any number */
+} builtins[] = { { "min", 1, 0 }, { "max", 1, 0 }, { "abs", 1, 1 }, { "d_ratio", 2, 2 } };
+
+static int fail(struct diag *d, const char *text, size_t start, size_t end, int err,
+		const char *why)
+{
+	diag_error(d, err, "%s", why);
+	diag_span(d, text, start, end > start ? end - start : 1);
+	return err;
+}
+
+static int fail_here(struct parser *p, const char *why)
+{
+	return fail(p->d, p->e->text, p->start, p->end, -EINVAL, why);
+}
+
+static bool name_char(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("_.:@#$", c));
+}
+
+/* In a string only \n \t \\ and quotes are escapes, so that patterns keep their own; in a name any character is. */
+static char unescape(char c, bool string)
+{
+	if (!string)
+		return c;
+	return c == 'n' ? '\n' : c == 't' ? '\t' : strchr("\\\"'", c) ? c : '\0';
+}
+
+/* Copies a name or a string, escapes resolved, into the arena. */
+static int lex_copy(struct parser *p, size_t from, size_t to, bool string)
+{
+	char *copy = arena_alloc(&p->e->arena, to - from + 1), *at = copy;
+	if (!copy)
+		return -ENOMEM;
+	for (const char *s = p->e->text; from < to; from++) {
+		char c = s[from] == '\\' && from + 1 < to ? unescape(s[from + 1], string) : '\0';
+		if (c)
+			from++;
+		*at++ = c ? c : s[from];
+	}
+	*at = '\0';
+	p->word = copy;
+	return 0;
+}
+
+static int lex_name(struct parser *p, const char *s)
+{
+	size_t at = p->start;
+	while (name_char(s[at]) || (s[at] == '\\' && s[at + 1]))
+		at += s[at] == '\\' ? 2 : 1;
+	while (s[at - 1] == ':') /* "a ? b: c" */
+		at--;
+	p->token = T_NAME;
+	p->end = at;
+	return lex_copy(p, p->start, at, false);
+}
+
+static int lex_string(struct parser *p, const char *s)
+{
+	size_t at = p->start + 1;
+	for (; s[at] && s[at] != s[p->start]; at++)
+		if (s[at] == '\\' && s[at + 1])
+			at++;
+	p->token = T_STRING;
+	p->end = at + (s[at] != '\0');
+	if (!s[at])
+		return fail_here(p, "this string has no end");
+	return lex_copy(p, p->start + 1, at, true);
+}
+
+static int lex_number(struct parser *p, const char *s)
+{
+	char *end;
+	const char *from = s + p->start;
+	bool hex = from[0] == '0' && (from[1] == 'x' || from[1] == 'X');
+	size_t digits =
+		hex ? 2 + strspn(from + 2, "0123456789abcdefABCDEF") : strspn(from, "0123456789");
+	p->token = T_NUMBER;
+	errno = 0;
+	if (!hex && (from[digits] == '.' || from[digits] == 'e' || from[digits] == 'E')) {
+		p->value = (struct expr_value){ .type = EXPR_FLOAT, .f = strtod(from, &end) };
+	} else {
+		u64 v = strtoull(from, &end, hex ? 16 : 10);
+		p->value = expr_int((s128)v);
+	}
+	p->end = (size_t)(end - s);
+	while (name_char(s[p->end]) && s[p->end] != ':')
+		p->end++;
+	if (errno == ERANGE && p->value.type == EXPR_INT)
+		return fail_here(p, "this number is too large");
+	if (s + p->end != end)
+		return fail_here(p, "this is no number");
+	return 0;
+}
+
+static int lex_op(struct parser *p, const char *s)
+{
+	static const char *const pairs[] = { "||", "&&", "==", "!=", "<=",
+					     ">=", "<<", ">>", "=~", "!~" };
+	p->token = T_OP;
+	p->end = p->start + 1;
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		if (str_starts(s + p->start, pairs[i]))
+			p->end = p->start + 2;
+	memcpy(p->op, s + p->start, p->end - p->start);
+	p->op[p->end - p->start] = '\0';
+	if (p->op[1] || strchr("|^&<>~+-*/%!?:,()", p->op[0]))
+		return 0;
+	fail_here(p, "this does not belong in an expression");
+	if (p->op[0] == '=')
+		diag_hint(p->d, "equality is written '=='");
+	return -EINVAL;
+}
+
+static int next_token(struct parser *p)
+{
+	const char *s = p->e->text;
+	p->start = p->end + strspn(s + p->end, " \t\n");
+	p->end = p->start;
+	char c = s[p->start];
+	p->op[0] = '\0';
+	if (!c) {
+		p->token = T_END;
+		return 0;
+	}
+	if (isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)s[p->start + 1])))
+		return lex_number(p, s);
+	if (c == '"' || c == '\'')
+		return lex_string(p, s);
+	if ((name_char(c) && c != ':' && c != '.') || (c == '\\' && s[p->start + 1]))
+		return lex_name(p, s);
+	return lex_op(p, s);
+}
+
+static bool at_op(const struct parser *p, const char *op)
+{
+	return p->token == T_OP && !strcmp(p->op, op);
+}
+
+static bool at_word(const struct parser *p, const char *word)
+{
+	return p->token == T_NAME && !strcmp(p->word, word);
+}
+
+static int expect(struct parser *p, const char *op)
+{
+	if (at_op(p, op))
+		return next_token(p);
+	char why[40];
+	(void)snprintf(why, sizeof(why), "here should be '%s'", op);
+	fail_here(p, why);
+	if (*op == ':')
+		diag_hint(p->d, "blanks around ':' keep it from being part of a name");
+	return -EINVAL;
+}
+
+/* start: of its text, which ends before the token in hand. */
+static int make(struct parser *p, enum expr_op op, size_t start, size_t end, struct expr_node **ret)
+{
+	struct expr_node *n = arena_zalloc(&p->e->arena, sizeof(*n));
+	if (!n)
+		return -ENOMEM;
+	n->op = op;
+	n->start = (u32)start;
+	n->len = (u32)(end - start);
+	n->depth = 1;
+	*ret = n;
+	return 0;
+}
+
+static int adopt(struct parser *p, struct expr_node *n, unsigned slot, struct expr_node *kid)
+{
+	n->kids[slot] = kid;
+	n->depth = max(n->depth, kid->depth + 1);
+	if (n->depth > EXPR_DEPTH_MAX)
+		return fail(p->d, p->e->text, n->start, n->start + n->len, -E2BIG,
+			    "this is too long or too deep");
+	return 0;
+}
+
+static int parse_expr(struct parser *p, struct expr_node **ret);
+static int parse_unary(struct parser *p, struct expr_node **ret);
+
+static int add_ident(struct parser *p, const char *name, u32 *ret)
+{
+	for (size_t i = 0; i < p->e->idents.nr; i++) {
+		if (!strcmp(p->e->idents.at[i], name)) {
+			*ret = (u32)i;
+			return 0;
+		}
+	}
+	const char **slot = vec_push(&p->e->idents);
+	if (!slot)
+		return -ENOMEM;
+	*slot = name;
+	*ret = (u32)p->e->idents.nr - 1;
+	return 0;
+}
+
+static int unknown_function(struct parser *p, const struct expr_node *call)
+{
+	const char *names[32];
+	size_t nr = 0;
+	for (; nr < ARRAY_SIZE(builtins); nr++)
+		names[nr] = builtins[nr].name;
+	for (size_t i = 0; p->funcs && p->funcs[i] && nr < ARRAY_SIZE(names); i++)
+		names[nr++] = p->funcs[i];
+	fail(p->d, p->e->text, call->start, call->start + strlen(call->func), -EINVAL,
+	     "there is no such function");
+	const char *close = str_closest(call->func, names, nr);
+	if (close)
+		diag_hint(p->d, "did you mean '%s'?", close);
+	return -EINVAL;
+}
+
+static int check_call(struct parser *p, const struct expr_node *call)
+{
+	size_t end = call->start + call->len;
+	for (size_t i = 0; i < ARRAY_SIZE(builtins); i++) {
+		if (strcmp(builtins[i].name, call->func))
+			continue;
+		if (call->nr_args < builtins[i].least)
+			return fail(p->d, p->e->text, call->start, end, -EINVAL,
+				    "this function needs more arguments");
+		if (builtins[i].most && call->nr_args > builtins[i].most)
+			return fail(p->d, p->e->text, call->start, end, -EINVAL,
+				    "these are too many arguments");
+		return 0;
+	}
+	for (size_t i = 0; p->funcs && p->funcs[i]; i++)
+		if (!strcmp(p->funcs[i], call->func))
+			return 0;
+	return unknown_function(p, call);
+}
+
+/* The name is read and '(' is in hand. */
+static int parse_call(struct parser *p, const char *name, size_t start, struct expr_node **ret)
+{
+	struct expr_node *call, *arg = NULL, **link;
+	int err = make(p, EXPR_CALL, start, p->end, &call);
+	if (err || (err = next_token(p)))
+		return err;
+	call->func = name;
+	link = &call->kids[0];
+	while (!at_op(p, ")")) {
+		if (call->nr_args && (err = expect(p, ",")))
+			return err;
+		if ((err = parse_expr(p, &arg)))
+			return err;
+		call->depth = max(call->depth, arg->depth + 1);
+		call->nr_args++;
+		*link = arg;
+		link = &arg->next;
+	}
+	call->len = (u32)(p->end - start);
+	if (call->depth > EXPR_DEPTH_MAX || call->nr_args > EXPR_DEPTH_MAX)
+		return fail(p->d, p->e->text, start, p->end, -E2BIG,
+			    "this is too long or too deep");
+	if ((err = next_token(p)) || (err = check_call(p, call)))
+		return err;
+	*ret = call;
+	return 0;
+}
+
+static int parse_name(struct parser *p, struct expr_node **ret)
+{
+	const char *name = p->word;
+	size_t start = p->start, end = p->end;
+	struct expr_node *n;
+	if (at_word(p, "if") || at_word(p, "else"))
+		return fail_here(p, "here should be a value");
+	int err = next_token(p);
+	if (err)
+		return err;
+	if (at_op(p, "("))
+		return parse_call(p, name, start, ret);
+	if ((err = make(p, EXPR_IDENT, start, end, &n)) || (err = add_ident(p, name, &n->ident)))
+		return err;
+	*ret = n;
+	return 0;
+}
+
+static int parse_primary(struct parser *p, struct expr_node **ret)
+{
+	struct expr_node *n;
+	int err;
+	switch (p->token) {
+	case T_NAME: return parse_name(p, ret);
+	case T_NUMBER:
+	case T_STRING:
+		err = make(p, EXPR_VALUE, p->start, p->end, &n);
+		if (err)
+			return err;
+		n->value = p->token == T_NUMBER
+				   ? p->value
+				   : (struct expr_value){ .type = EXPR_STR, .s = p->word };
+		*ret = n;
+		return next_token(p);
+	case T_OP:
+		if (!at_op(p, "("))
+			break;
+		if ((err = next_token(p)) || (err = parse_expr(p, ret)))
+			return err;
+		return expect(p, ")");
+	default: break;
+	}
+	return fail_here(p, p->token == T_END ? "something is missing at the end"
+					      : "here should be a value");
+}
+
+/* Every recursion of the parser comes through here or through parse_expr. */
+static int enter(struct parser *p)
+{
+	if (++p->nesting <= EXPR_DEPTH_MAX)
+		return 0;
+	return fail(p->d, p->e->text, p->start, p->end, -E2BIG, "this is nested too deeply");
+}
+
+static int parse_unary(struct parser *p, struct expr_node **ret)
+{
+	size_t start = p->start;
+	enum expr_op op = at_op(p, "-") ? EXPR_NEG : at_op(p, "!") ? EXPR_NOT : EXPR_BIT_NOT;
+	struct expr_node *n, *kid;
+	if (op == EXPR_BIT_NOT && !at_op(p, "~"))
+		return parse_primary(p, ret);
+	int err = enter(p);
+	if (err || (err = next_token(p)) || (err = parse_unary(p, &kid)))
+		return err;
+	p->nesting--;
+	if ((err = make(p, op, start, kid->start + kid->len, &n)) || (err = adopt(p, n, 0, kid)))
+		return err;
+	*ret = n;
+	return 0;
+}
+
+/* The pattern is compiled once; it must therefore be written out. */
+static int compile_regex(struct parser *p, struct expr_node *n)
+{
+	const struct expr_node *pattern = n->kids[1];
+	size_t start = pattern->start, end = start + pattern->len;
+	if (pattern->op != EXPR_VALUE || pattern->value.type != EXPR_STR)
+		return fail(p->d, p->e->text, start, end, -EINVAL,
+			    "here should be a quoted regular expression");
+	regex_t **slot = vec_push(&p->e->regexes), *regex = malloc(sizeof(*regex));
+	if (!slot || !regex) {
+		if (slot)
+			p->e->regexes.nr--;
+		free(regex);
+		return -ENOMEM;
+	}
+	int err = regcomp(regex, pattern->value.s, REG_EXTENDED | REG_NOSUB);
+	if (err) {
+		char why[128];
+		(void)regerror(err, regex, why, sizeof(why));
+		p->e->regexes.nr--;
+		free(regex);
+		return err == REG_ESPACE ? -ENOMEM
+					 : fail(p->d, p->e->text, start, end, -EINVAL, why);
+	}
+	n->regex = *slot = regex;
+	return 0;
+}
+
+static const struct binary *binary_in_hand(const struct parser *p)
+{
+	for (size_t i = 0; p->token == T_OP && i < ARRAY_SIZE(binaries); i++)
+		if (!strcmp(binaries[i].word, p->op))
+			return &binaries[i];
+	return NULL;
+}
+
+static int parse_binary(struct parser *p, unsigned level, struct expr_node **ret)
+{
+	struct expr_node *left, *right, *n;
+	const struct binary *b;
+	int err = parse_unary(p, &left);
+	while (!err && (b = binary_in_hand(p)) && b->level >= level) {
+		if ((err = next_token(p)) || (err = parse_binary(p, b->level + 1u, &right)) ||
+		    (err = make(p, b->op, left->start, right->start + right->len, &n)) ||
+		    (err = adopt(p, n, 0, left)) || (err = adopt(p, n, 1, right)))
+			return err;
+		if (b->op == EXPR_REGEX || b->op == EXPR_NOT_REGEX)
+			err = compile_regex(p, n);
+		left = n;
+	}
+	if (!err)
+		*ret = left;
+	return err;
+}
+
+/* "c ? a : b", or "a if c else b" as metrics are often written. */
+static int parse_condition(struct parser *p, struct expr_node *first, struct expr_node **ret)
+{
+	struct expr_node *second, *third, *n;
+	bool python = at_word(p, "if");
+	int err = next_token(p);
+	if (err || (err = parse_expr(p, &second)))
+		return err;
+	if (python)
+		err = at_word(p, "else") ? next_token(p) : fail_here(p, "here should be 'else'");
+	else
+		err = expect(p, ":");
+	if (err || (err = parse_expr(p, &third)) ||
+	    (err = make(p, EXPR_COND, first->start, third->start + third->len, &n)) ||
+	    (err = adopt(p, n, 0, python ? second : first)) ||
+	    (err = adopt(p, n, 1, python ? first : second)) || (err = adopt(p, n, 2, third)))
+		return err;
+	*ret = n;
+	return 0;
+}
+
+static int parse_expr(struct parser *p, struct expr_node **ret)
+{
+	struct expr_node *n;
+	int err = enter(p);
+	if (err || (err = parse_binary(p, 1, &n)))
+		return err;
+	if (at_op(p, "?") || at_word(p, "if"))
+		err = parse_condition(p, n, &n);
+	p->nesting--;
+	if (!err)
+		*ret = n;
+	return err;
+}
+
+int expr_parse(struct expr *e, const char *text, const char *const *funcs, struct diag *d)
+{
+	struct parser p = { .e = e, .funcs = funcs, .d = d };
+	struct expr_node *root = NULL;
+	*e = (struct expr){ 0 };
+	arena_init(&e->arena);
+	e->text = arena_strdup(&e->arena, text);
+	int err = !e->text ? -ENOMEM : strlen(text) > UINT32_MAX / 2 ? -E2BIG : next_token(&p);
+	if (!err)
+		err = parse_expr(&p, &root);
+	if (!err && p.token != T_END)
+		err = fail_here(&p, "here should be an operator");
+	e->root = root;
+	if (err)
+		expr_done(e);
+	return err;
+}
+
+void expr_done(struct expr *e)
+{
+	vec_for_each (&e->regexes, r) {
+		regfree(*r);
+		free(*r);
+	}
+	vec_free(&e->regexes);
+	vec_free(&e->idents);
+	arena_done(&e->arena);
+	e->root = NULL;
+}
+
+bool expr_true(const struct expr_value *v)
+{
+	switch (v->type) {
+	case EXPR_INT: return v->i != 0;
+	case EXPR_FLOAT: return v->f != 0 && !isnan(v->f);
+	default: return *v->s;
+	}
+}
+
+double expr_float(const struct expr_value *v)
+{
+	return v->type == EXPR_INT ? (double)v->i : v->type == EXPR_FLOAT ? v->f : (double)NAN;
+}
+
+struct eval {
+	const struct expr *e;
+	const struct expr_env *env;
+	struct diag *d;
+};
+
+static int eval_node(const struct eval *v, const struct expr_node *n, struct expr_value *ret);
+
+static int eval_fail(const struct eval *v, const struct expr_node *n, int err, const char *why)
+{
+	return fail(v->d, v->e->text, n->start, n->start + n->len, err, why);
+}
+
+static struct expr_value float_value(double f)
+{
+	return (struct expr_value){ .type = EXPR_FLOAT, .f = f };
+}
+
+/* Whole numbers wrap around instead of overflowing. */
+static s128 wrap_mul(s128 a, s128 b)
+{
+	return (s128)((unsigned __int128)a * (unsigned __int128)b);
+}
+
+static s128 shift(s128 a, s128 by, bool left)
+{
+	if (by < 0 || by > 127)
+		return 0;
+	return left ? (s128)((unsigned __int128)a << by) : a >> by;
+}
+
+static int compare_values(const struct expr_value *a, const struct expr_value *b)
+{
+	if (a->type == EXPR_STR)
+		return strcmp(a->s, b->s);
+	if (a->type == EXPR_INT && b->type == EXPR_INT)
+		return (a->i > b->i) - (a->i < b->i);
+	double x = expr_float(a), y = expr_float(b);
+	return (x > y) - (x < y);
+}
+
+static bool compare_op(enum expr_op op, const struct expr_value *a, const struct expr_value *b)
+{
+	/* NaN is not even equal to itself. */
+	if (a->type != EXPR_STR && (isnan(expr_float(a)) || isnan(expr_float(b))))
+		return op == EXPR_NE;
+	int c = compare_values(a, b);
+	switch (op) {
+	case EXPR_EQ: return c == 0;
+	case EXPR_NE: return c != 0;
+	case EXPR_LT: return c < 0;
+	case EXPR_LE: return c <= 0;
+	case EXPR_GT: return c > 0;
+	default: return c >= 0;
+	}
+}
+
+static int divide(const struct eval *v, const struct expr_node *n, const struct expr_value *a,
+		  const struct expr_value *b, struct expr_value *ret)
+{
+	bool ints = a->type == EXPR_INT && b->type == EXPR_INT;
+	if (expr_float(b) == 0)
+		return eval_fail(v, n->kids[1], -EDOM, "division by zero");
+	if (n->op == EXPR_MOD)
+		*ret = ints ? expr_int(b->i == -1 ? 0 : a->i % b->i)
+			    : float_value(fmod(expr_float(a), expr_float(b)));
+	else if (ints && b->i != -1 && a->i % b->i == 0)
+		*ret = expr_int(a->i / b->i);
+	else if (ints && b->i == -1)
+		*ret = expr_int((s128)(0 - (unsigned __int128)a->i));
+	else
+		*ret = float_value(expr_float(a) / expr_float(b));
+	return 0;
+}
+
+/* &, |, ^, <<, >>: whole numbers only. */
+static int bit_op(const struct eval *v, const struct expr_node *n, const struct expr_value *a,
+		  const struct expr_value *b, struct expr_value *ret)
+{
+	if (a->type != EXPR_INT || b->type != EXPR_INT)
+		return eval_fail(v, a->type != EXPR_INT ? n->kids[0] : n->kids[1], -EINVAL,
+				 "this must be a whole number");
+	switch (n->op) {
+	case EXPR_BIT_AND: *ret = expr_int(a->i & b->i); break;
+	case EXPR_BIT_OR: *ret = expr_int(a->i | b->i); break;
+	case EXPR_BIT_XOR: *ret = expr_int(a->i ^ b->i); break;
+	default: *ret = expr_int(shift(a->i, b->i, n->op == EXPR_SHL));
+	}
+	return 0;
+}
+
+static int arithmetic(const struct eval *v, const struct expr_node *n, const struct expr_value *a,
+		      const struct expr_value *b, struct expr_value *ret)
+{
+	bool ints = a->type == EXPR_INT && b->type == EXPR_INT;
+	double x = expr_float(a), y = expr_float(b);
+	switch (n->op) {
+	case EXPR_ADD:
+		*ret = ints ? expr_int((s128)((unsigned __int128)a->i + (unsigned __int128)b->i))
+			    : float_value(x + y);
+		return 0;
+	case EXPR_SUB:
+		*ret = ints ? expr_int((s128)((unsigned __int128)a->i - (unsigned __int128)b->i))
+			    : float_value(x - y);
+		return 0;
+	case EXPR_MUL: *ret = ints ? expr_int(wrap_mul(a->i, b->i)) : float_value(x * y); return 0;
+	case EXPR_DIV:
+	case EXPR_MOD: return divide(v, n, a, b, ret);
+	default: return bit_op(v, n, a, b, ret);
+	}
+}
+
+static int match_op(const struct eval *v, const struct expr_node *n, const struct expr_value *a,
+		    const struct expr_value *b, struct expr_value *ret)
+{
+	if (a->type != EXPR_STR || b->type != EXPR_STR)
+		return eval_fail(v, a->type != EXPR_STR ? n->kids[0] : n->kids[1], -EINVAL,
+				 "this must be a string");
+	if (n->op == EXPR_GLOB)
+		*ret = expr_int(glob_match(b->s, a->s));
+	else
+		*ret = expr_int((regexec(n->regex, a->s, 0, NULL, 0) == 0) ==
+				(n->op == EXPR_REGEX));
+	return 0;
+}
+
+static int eval_binary(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
+{
+	struct expr_value a, b;
+	int err = eval_node(v, n->kids[0], &a);
+	if (err || (err = eval_node(v, n->kids[1], &b)))
+		return err;
+	if (n->op >= EXPR_GLOB && n->op <= EXPR_NOT_REGEX)
+		return match_op(v, n, &a, &b, ret);
+	bool compares = n->op >= EXPR_EQ && n->op <= EXPR_GE;
+	if ((a.type == EXPR_STR) != (b.type == EXPR_STR))
+		return eval_fail(v, n, -EINVAL, "a string and a number do not go together");
+	if (a.type == EXPR_STR && !compares)
+		return eval_fail(v, n, -EINVAL, "one cannot calculate with strings");
+	if (!compares)
+		return arithmetic(v, n, &a, &b, ret);
+	*ret = expr_int(compare_op(n->op, &a, &b));
+	return 0;
+}
+
+static int eval_logic(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
+{
+	struct expr_value a;
+	int err = eval_node(v, n->kids[0], &a);
+	if (err)
+		return err;
+	if (expr_true(&a) == (n->op == EXPR_AND) && (err = eval_node(v, n->kids[1], &a)))
+		return err;
+	*ret = expr_int(expr_true(&a));
+	return 0;
+}
+
+static int eval_unary(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
+{
+	struct expr_value a;
+	int err = eval_node(v, n->kids[0], &a);
+	if (err)
+		return err;
+	if (n->op == EXPR_NOT) {
+		*ret = expr_int(!expr_true(&a));
+		return 0;
+	}
+	if (a.type == EXPR_STR || (a.type == EXPR_FLOAT && n->op == EXPR_BIT_NOT))
+		return eval_fail(v, n->kids[0], -EINVAL,
+				 n->op == EXPR_NEG ? "this must be a number"
+						   : "this must be a whole number");
+	if (n->op == EXPR_BIT_NOT)
+		*ret = expr_int(~a.i);
+	else
+		*ret = a.type == EXPR_INT ? expr_int((s128)(0 - (unsigned __int128)a.i))
+					  : float_value(-a.f);
+	return 0;
+}
+
+static int eval_builtin(const struct eval *v, const struct expr_node *n, struct expr_value *args,
+			struct expr_value *ret)
+{
+	struct expr_value best = args[0];
+	for (u32 i = 0; i < n->nr_args; i++)
+		if (args[i].type == EXPR_STR)
+			return eval_fail(v, n, -EINVAL, "this function takes numbers");
+	if (!strcmp(n->func, "abs")) {
+		struct expr_value zero = expr_int(0);
+		if (compare_values(&best, &zero) < 0)
+			best = best.type == EXPR_INT
+				       ? expr_int((s128)(0 - (unsigned __int128)best.i))
+				       : float_value(-best.f);
+	} else if (!strcmp(n->func, "d_ratio")) {
+		double divisor = expr_float(&args[1]);
+		best = float_value(divisor != 0 ? expr_float(&args[0]) / divisor : 0);
+	} else {
+		bool want_max = !strcmp(n->func, "max");
+		for (u32 i = 1; i < n->nr_args; i++)
+			if (compare_op(want_max ? EXPR_GT : EXPR_LT, &args[i], &best))
+				best = args[i];
+	}
+	*ret = best;
+	return 0;
+}
+
+static int eval_call(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
+{
+	_cleanup_free_ struct expr_value *args = calloc(max(n->nr_args, 1u), sizeof(*args));
+	if (!args)
+		return -ENOMEM;
+	u32 nr = 0;
+	for (const struct expr_node *arg = n->kids[0]; arg; arg = arg->next) {
+		int err = eval_node(v, arg, &args[nr++]);
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(builtins); i++)
+		if (!strcmp(builtins[i].name, n->func))
+			return eval_builtin(v, n, args, ret);
+	if (!v->env || !v->env->call)
+		return eval_fail(v, n, -ENOENT, "this function means nothing here");
+	return v->env->call(v->env->ctx, n->func, args, nr, ret);
+}
+
+static int eval_ident(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
+{
+	const char *name = v->e->idents.at[n->ident];
+	size_t said = v->d ? v->d->nr_errors : 0;
+	int err = v->env && v->env->get ? v->env->get(v->env->ctx, n->ident, name, ret) : -ENOENT;
+	if (err && v->d && v->d->nr_errors == said)
+		return eval_fail(v, n, err,
+				 err == -ENOENT ? "this name means nothing here"
+						: "this has no value");
+	return err;
+}
+
+static int eval_node(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
+{
+	struct expr_value c;
+	int err;
+	switch (n->op) {
+	case EXPR_VALUE: *ret = n->value; return 0;
+	case EXPR_IDENT: return eval_ident(v, n, ret);
+	case EXPR_CALL: return eval_call(v, n, ret);
+	case EXPR_OR:
+	case EXPR_AND: return eval_logic(v, n, ret);
+	case EXPR_COND:
+		err = eval_node(v, n->kids[0], &c);
+		return err ? err : eval_node(v, n->kids[expr_true(&c) ? 1 : 2], ret);
+	case EXPR_NEG:
+	case EXPR_NOT:
+	case EXPR_BIT_NOT: return eval_unary(v, n, ret);
+	default: return eval_binary(v, n, ret);
+	}
+}
+
+int expr_eval(const struct expr *e, const struct expr_env *env, struct expr_value *ret,
+	      struct diag *d)
+{
+	struct eval v = { e, env, d };
+	struct expr_value value;
+	int err = eval_node(&v, e->root, &value);
+	if (!err)
+		*ret = value;
+	return err;
+}

@@ -1,0 +1,76 @@
+#include "image/buildid.h"
+#include "base/bytes.h"
+
+#include <elf.h>
+#include <errno.h>
+
+static size_t round_up(size_t n, size_t align)
+{
+	return (n + align - 1) & ~(align - 1);
+}
+
+int buildid_of_notes(const void *notes, size_t len, size_t align, bool swap, struct buildid *ret)
+{
+	if (align != 8)
+		align = 4;
+	struct bytes b = bytes_of(notes, len, swap);
+	while (bytes_left(&b) >= 12) {
+		u32 namesz = bytes_u32(&b), descsz = bytes_u32(&b), type = bytes_u32(&b);
+		/* Offsets count from the note's start, which is aligned; so does the descriptor. */
+		size_t pad = round_up(12 + (size_t)namesz, align) - 12;
+		const char *name = bytes_take(&b, pad);
+		const u8 *desc = bytes_take(&b, descsz);
+		if (!name || !desc)
+			return -ENOENT;
+		if (type == NT_GNU_BUILD_ID && namesz == 4 && !memcmp(name, "GNU", 4) && descsz) {
+			*ret = buildid_make(desc, descsz);
+			return 0;
+		}
+		/* The last note's padding may be missing. */
+		bytes_skip(&b, min(round_up(descsz, align) - descsz, bytes_left(&b)));
+	}
+	return -ENOENT;
+}
+
+int buildid_of_image(const struct elfimg *e, struct buildid *ret)
+{
+	struct elfimg_section sec;
+	for (u32 i = 1; elfimg_section(e, i, &sec); i++) {
+		const u8 *data = sec.type == SHT_NOTE ? elfimg_section_data(e, &sec) : NULL;
+		if (data && !buildid_of_notes(data, sec.size, sec.align, e->swap, ret))
+			return 0;
+	}
+	struct elfimg_segment seg;
+	for (u32 i = 0; elfimg_segment(e, i, &seg); i++) {
+		if (seg.type != PT_NOTE || seg.offset > e->size || seg.filesz > e->size - seg.offset)
+			continue;
+		if (!buildid_of_notes(e->data + seg.offset, seg.filesz, seg.align, e->swap, ret))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+struct buildid buildid_make(const u8 *bytes, size_t size)
+{
+	struct buildid id = { .size = (u8)min(size, (size_t)BUILDID_MAX) };
+	memcpy(id.bytes, bytes, id.size);
+	return id;
+}
+
+bool buildid_equal(const struct buildid *a, const struct buildid *b)
+{
+	/* Unused bytes are zero, so the padded form compares equal by itself. */
+	return a->size && b->size && !memcmp(a->bytes, b->bytes, BUILDID_MAX);
+}
+
+size_t buildid_text(const struct buildid *id, char to[BUILDID_TEXT])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t n = 0;
+	for (size_t i = 0; i < id->size; i++) {
+		to[n++] = digits[id->bytes[i] >> 4];
+		to[n++] = digits[id->bytes[i] & 15];
+	}
+	to[n] = '\0';
+	return n;
+}

@@ -1,0 +1,374 @@
+/*
+ * ELF by hand: the gABI's tables, read in place. libelf would do the same work through a call and a copy per symbol.
+ */
+#include "image/elf.h"
+#include "base/bytes.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct bytes elfimg_at(const struct elfimg *e, u64 offset, u64 len)
+{
+	if (offset > e->size || len > e->size - offset)
+		return (struct bytes){ .at = e->data, .end = e->data, .swap = e->swap, .bad = true };
+	return bytes_of(e->data + offset, len, e->swap);
+}
+
+static u64 elfimg_word(const struct elfimg *e, struct bytes *b)
+{
+	return e->is64 ? bytes_u64(b) : bytes_u32(b);
+}
+
+/* A string table ends with a NUL; one that does not is cut at its last NUL, so that every name in it is terminated. */
+static size_t terminated_size(const char *strs, size_t size)
+{
+	const char *nul = size ? memrchr(strs, 0, size) : NULL;
+	return nul ? (size_t)(nul - strs) + 1 : 0;
+}
+
+static void read_loads(struct elfimg *e)
+{
+	struct elfimg_segment s;
+	for (u32 i = 0; e->nr_loads < ELFIMG_LOADS_MAX && elfimg_segment(e, i, &s); i++) {
+		if (s.type != PT_LOAD || !s.filesz)
+			continue;
+		u64 end;
+		if (__builtin_add_overflow(s.vaddr, s.filesz, &end) || __builtin_add_overflow(s.offset, s.filesz, &end))
+			continue;
+		e->loads[e->nr_loads++] = (struct elfimg_load){ s.vaddr, s.offset, s.filesz };
+	}
+}
+
+static void read_section_names(struct elfimg *e, u32 index)
+{
+	struct elfimg_section s;
+	if (!elfimg_section(e, index, &s))
+		return;
+	const u8 *data = elfimg_section_data(e, &s);
+	if (!data)
+		return;
+	e->section_names = (const char *)data;
+	e->section_names_size = terminated_size(e->section_names, s.size);
+}
+
+static int read_header(struct elfimg *e)
+{
+	if (e->size < EI_NIDENT || memcmp(e->data, ELFMAG, SELFMAG))
+		return -ENOEXEC;
+	u8 class = e->data[EI_CLASS], order = e->data[EI_DATA];
+	if ((class != ELFCLASS32 && class != ELFCLASS64) || (order != ELFDATA2LSB && order != ELFDATA2MSB))
+		return -ENOEXEC;
+	e->is64 = class == ELFCLASS64;
+	e->swap = order != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
+
+	struct bytes b = elfimg_at(e, EI_NIDENT, e->size - EI_NIDENT);
+	e->type = bytes_u16(&b);
+	e->machine = bytes_u16(&b);
+	bytes_skip(&b, 4);
+	(void)elfimg_word(e, &b); /* entry */
+	e->phoff = elfimg_word(e, &b);
+	e->shoff = elfimg_word(e, &b);
+	bytes_skip(&b, 6); /* flags, ehsize */
+	e->phentsize = bytes_u16(&b);
+	e->nr_segments = bytes_u16(&b);
+	e->shentsize = bytes_u16(&b);
+	e->nr_sections = bytes_u16(&b);
+	u32 names = bytes_u16(&b);
+	if (b.bad)
+		return -ENOEXEC;
+	if (e->phentsize < (e->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
+		e->nr_segments = 0;
+	if (e->shentsize < (e->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) || !e->shoff) {
+		e->nr_sections = 0;
+	} else if (!e->nr_sections || names == SHN_XINDEX) {
+		/* More than 65,279 sections: the counts moved into section 0. */
+		u32 told = e->nr_sections;
+		struct elfimg_section zero;
+		e->nr_sections = 1;
+		bool have = elfimg_section(e, 0, &zero);
+		e->nr_sections = told ? told : have ? (u32)min(zero.size, (u64)UINT32_MAX) : 0;
+		if (names == SHN_XINDEX)
+			names = have ? zero.link : 0;
+	}
+	read_loads(e);
+	if (names)
+		read_section_names(e, names);
+	return 0;
+}
+
+int elfimg_open_memory(struct elfimg *e, const void *data, size_t size)
+{
+	*e = (struct elfimg){ .data = data, .size = size };
+	int err = read_header(e);
+	if (err)
+		*e = (struct elfimg){ 0 };
+	return err;
+}
+
+int elfimg_open_heap(struct elfimg *e, u8 *data, size_t size)
+{
+	int err = elfimg_open_memory(e, data, size);
+	if (err)
+		free(data);
+	else
+		e->heap = data;
+	return err;
+}
+
+int elfimg_open(struct elfimg *e, const char *path)
+{
+	/* The path comes from a recording: it may name a pipe or a device by now, which must not block us. */
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	struct stat st;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size < EI_NIDENT)
+		return -ENOEXEC;
+	size_t size = (size_t)st.st_size;
+	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return -errno;
+	int err = elfimg_open_memory(e, data, size);
+	if (err)
+		munmap(data, size);
+	else
+		e->mapped = size;
+	return err;
+}
+
+void elfimg_close(struct elfimg *e)
+{
+	if (e->mapped)
+		munmap((void *)(uintptr_t)e->data, e->mapped);
+	free(e->heap);
+	*e = (struct elfimg){ 0 };
+}
+
+bool elfimg_section(const struct elfimg *e, u32 index, struct elfimg_section *ret)
+{
+	u64 at;
+	if (index >= e->nr_sections || __builtin_add_overflow(e->shoff, (u64)index * e->shentsize, &at))
+		return false;
+	struct bytes b = elfimg_at(e, at, e->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr));
+	struct elfimg_section s;
+	u32 name = bytes_u32(&b);
+	s.type = bytes_u32(&b);
+	s.flags = elfimg_word(e, &b);
+	s.addr = elfimg_word(e, &b);
+	s.offset = elfimg_word(e, &b);
+	s.size = elfimg_word(e, &b);
+	s.link = bytes_u32(&b);
+	s.info = bytes_u32(&b);
+	s.align = elfimg_word(e, &b);
+	s.entsize = elfimg_word(e, &b);
+	if (b.bad)
+		return false;
+	s.name = name < e->section_names_size ? e->section_names + name : "";
+	*ret = s;
+	return true;
+}
+
+bool elfimg_section_by_name(const struct elfimg *e, const char *name, struct elfimg_section *ret)
+{
+	struct elfimg_section s;
+	for (u32 i = 1; elfimg_section(e, i, &s); i++)
+		if (!strcmp(s.name, name)) {
+			*ret = s;
+			return true;
+		}
+	return false;
+}
+
+bool elfimg_section_by_type(const struct elfimg *e, u32 type, struct elfimg_section *ret)
+{
+	struct elfimg_section s;
+	for (u32 i = 1; elfimg_section(e, i, &s); i++)
+		if (s.type == type) {
+			*ret = s;
+			return true;
+		}
+	return false;
+}
+
+const u8 *elfimg_section_data(const struct elfimg *e, const struct elfimg_section *s)
+{
+	if (s->type == SHT_NOBITS || s->type == SHT_NULL)
+		return NULL;
+	struct bytes b = elfimg_at(e, s->offset, s->size);
+	return b.bad ? NULL : b.at;
+}
+
+bool elfimg_segment(const struct elfimg *e, u32 index, struct elfimg_segment *ret)
+{
+	u64 at;
+	if (index >= e->nr_segments || __builtin_add_overflow(e->phoff, (u64)index * e->phentsize, &at))
+		return false;
+	struct bytes b = elfimg_at(e, at, e->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr));
+	struct elfimg_segment s;
+	s.type = bytes_u32(&b);
+	if (e->is64)
+		s.flags = bytes_u32(&b);
+	s.offset = elfimg_word(e, &b);
+	s.vaddr = elfimg_word(e, &b);
+	(void)elfimg_word(e, &b); /* paddr */
+	s.filesz = elfimg_word(e, &b);
+	s.memsz = elfimg_word(e, &b);
+	if (!e->is64)
+		s.flags = bytes_u32(&b);
+	s.align = elfimg_word(e, &b);
+	if (b.bad)
+		return false;
+	*ret = s;
+	return true;
+}
+
+bool elfimg_offset_of(const struct elfimg *e, u64 vaddr, u64 *offset)
+{
+	for (u32 i = 0; i < e->nr_loads; i++) {
+		const struct elfimg_load *l = &e->loads[i];
+		if (vaddr - l->vaddr < l->size) {
+			*offset = vaddr - l->vaddr + l->offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool elfimg_vaddr_of(const struct elfimg *e, u64 offset, u64 *vaddr)
+{
+	for (u32 i = 0; i < e->nr_loads; i++) {
+		const struct elfimg_load *l = &e->loads[i];
+		if (offset - l->offset < l->size) {
+			*vaddr = offset - l->offset + l->vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool elfimg_symtab(const struct elfimg *e, u32 type, struct elfimg_symtab *ret)
+{
+	struct elfimg_section sec, strs;
+	if (!elfimg_section_by_type(e, type, &sec) || !elfimg_section(e, sec.link, &strs))
+		return false;
+	struct elfimg_symtab t = { .entsize = e->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym) };
+	t.syms = elfimg_section_data(e, &sec);
+	t.strs = (const char *)elfimg_section_data(e, &strs);
+	if (!t.syms || !t.strs || (sec.entsize && sec.entsize != t.entsize))
+		return false;
+	t.nr = sec.size / t.entsize;
+	t.strs_size = terminated_size(t.strs, strs.size);
+	if (t.nr < 2 || !t.strs_size || t.strs[0])
+		return false;
+	*ret = t;
+	return true;
+}
+
+void elfimg_sym(const struct elfimg *e, const struct elfimg_symtab *t, size_t index, struct elfimg_sym *ret)
+{
+	*ret = (struct elfimg_sym){ .name = "" };
+	if (index >= t->nr)
+		return;
+	struct bytes b = bytes_of(t->syms + index * t->entsize, t->entsize, e->swap);
+	u32 name = bytes_u32(&b);
+	u8 info, other;
+	if (e->is64) {
+		info = bytes_u8(&b);
+		other = bytes_u8(&b);
+		ret->shndx = bytes_u16(&b);
+		ret->value = bytes_u64(&b);
+		ret->size = bytes_u64(&b);
+	} else {
+		ret->value = bytes_u32(&b);
+		ret->size = bytes_u32(&b);
+		info = bytes_u8(&b);
+		other = bytes_u8(&b);
+		ret->shndx = bytes_u16(&b);
+	}
+	ret->type = info & 0xf;
+	ret->bind = info >> 4;
+	ret->visibility = other & 3;
+	ret->name = t->strs + (name < t->strs_size ? name : 0);
+}
+
+bool elfimg_funcs_init(struct elfimg_funcs *it, const struct elfimg *e, const struct elfimg *runtime, u32 type)
+{
+	*it = (struct elfimg_funcs){ .e = e, .runtime = runtime };
+	return elfimg_symtab(e, type, &it->tab);
+}
+
+/* Marks that say where code and data change inside a function on ARM: $x, $d, $a, $t, perhaps with a suffix. */
+static bool is_mapping_symbol(const struct elfimg *e, const char *name)
+{
+	return (e->machine == EM_AARCH64 || e->machine == EM_ARM) && name[0] == '$' && name[1] && strchr("adtx", name[1]) &&
+	       (!name[2] || name[2] == '.');
+}
+
+/* Is it code, as far as the symbol alone tells? */
+static bool sym_names_code(const struct elfimg_sym *s)
+{
+	if (s->shndx == SHN_UNDEF || s->shndx == SHN_ABS || s->shndx == SHN_COMMON)
+		return false;
+	if (s->type == STT_FUNC || s->type == STT_GNU_IFUNC)
+		return true;
+	return s->type == STT_NOTYPE && s->visibility != STV_HIDDEN && s->visibility != STV_INTERNAL;
+}
+
+static bool func_place(const struct elfimg_funcs *it, const struct elfimg_sym *s, const struct elfimg_section *sec, u64 *start)
+{
+	u64 addr = s->value;
+	if (it->e->machine == EM_ARM && s->type == STT_FUNC)
+		addr &= ~(u64)1; /* Thumb */
+	if (it->e->type == ET_REL) {
+		*start = sec->offset + addr;
+		return true;
+	}
+	*start = addr;
+	return it->addresses || elfimg_offset_of(it->runtime, addr, start);
+}
+
+/* Steps over what is plainly no code without decoding it. */
+static void skip_data(struct elfimg_funcs *it)
+{
+	const struct elfimg_symtab *t = &it->tab;
+	size_t info = it->e->is64 ? offsetof(Elf64_Sym, st_info) : offsetof(Elf32_Sym, st_info);
+	enum { CODE = 1 << STT_NOTYPE | 1 << STT_FUNC | 1 << STT_GNU_IFUNC };
+	while (it->at < t->nr && !(CODE >> (t->syms[it->at * t->entsize + info] & 0xf) & 1))
+		it->at++;
+}
+
+bool elfimg_funcs_next(struct elfimg_funcs *it, struct elfimg_func *ret)
+{
+	const struct elfimg *e = it->e;
+	for (skip_data(it); it->at < it->tab.nr; skip_data(it)) {
+		struct elfimg_sym s;
+		struct elfimg_section sec;
+		elfimg_sym(e, &it->tab, it->at++, &s);
+		/* Names are not looked at (but on ARM): the string table stays out of the cache. */
+		if (!sym_names_code(&s) || s.name == it->tab.strs || is_mapping_symbol(e, s.name))
+			continue;
+		/* The section is looked at only where the symbol says too little. */
+		bool look = !s.size || s.type == STT_NOTYPE || e->type == ET_REL;
+		if (look && (!elfimg_section(e, s.shndx, &sec) || !(sec.flags & SHF_EXECINSTR)))
+			continue;
+		u64 start;
+		if (!func_place(it, &s, &sec, &start))
+			continue;
+		u64 end, limit = UINT64_MAX;
+		if (__builtin_add_overflow(start, s.size, &end))
+			continue;
+		if (!s.size && e->type != ET_REL && s.value - sec.addr < sec.size)
+			limit = start + (sec.size - (s.value - sec.addr));
+		*ret = (struct elfimg_func){
+			.start = start, .size = s.size, .limit = limit, .name = s.name, .bind = s.bind, .type = s.type
+		};
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,250 @@
+#include "sym/dso.h"
+#include "image/plt.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+/* The kernel maps the vDSO whole into every process; its own headers tell how long it is. */
+static int open_own_vdso(struct elfimg *e)
+{
+	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
+	if (!at)
+		return -ENOENT;
+	const ElfW(Ehdr) *h = (const void *)at;
+	size_t size = h->e_shoff + (size_t)h->e_shentsize * h->e_shnum;
+	size = max(size, (size_t)(h->e_phoff + (size_t)h->e_phentsize * h->e_phnum));
+	return elfimg_open_memory(e, h, size);
+}
+
+/* Is this the file that ran? Without a recorded id nobody can say no. */
+static bool is_recorded(const struct elfimg *e, const struct buildid *want)
+{
+	struct buildid got;
+	return !want->size || (!buildid_of_image(e, &got) && buildid_equal(&got, want));
+}
+
+static int open_image(struct elfimg *e, const struct debugfile_where *w, const struct image_info *info,
+		      const struct buildid *want)
+{
+	char path[PATH_MAX];
+	int err = -ENOENT;
+	if (info->kind == IMAGE_KIND_VDSO)
+		err = open_own_vdso(e);
+	else if (info->path[0] == '/' && debugfile_path(w, info->path, path, sizeof(path)))
+		err = elfimg_open(e, path);
+	if (!err && is_recorded(e, want))
+		return 0;
+	if (!err) {
+		elfimg_close(e);
+		err = -ESTALE;
+	}
+	const char *what = info->kind == IMAGE_KIND_VDSO ? "vdso" : "elf";
+	if (debugfile_cached(w, want, what, path, sizeof(path)) || elfimg_open(e, path))
+		return err;
+	if (is_recorded(e, want))
+		return 0;
+	elfimg_close(e);
+	return err;
+}
+
+int dso_open(struct dso *d, const struct debugfile_where *w, const struct image_info *info)
+{
+	*d = (struct dso){ 0 };
+	struct buildid id = buildid_make(info->build_id, info->build_id_size);
+	int err = open_image(&d->image, w, info, &id);
+	if (err)
+		return err;
+	struct elfimg_symtab own, other;
+	if (info->kind == IMAGE_KIND_VDSO || elfimg_symtab(&d->image, SHT_SYMTAB, &own))
+		return 0;
+	/* Stripped. The ids may be missing from the recording, not from the file. */
+	if (buildid_of_image(&d->image, &id))
+		id.size = 0;
+	if (!debugfile_open(w, info->path, &d->image, &id, &d->debug)) {
+		if (elfimg_symtab(&d->debug, SHT_SYMTAB, &other))
+			return 0;
+		elfimg_close(&d->debug);
+	}
+	/* Without it there is still .dynsym. */
+	if (debugfile_open_mini(&d->image, &d->mini))
+		d->mini = (struct elfimg){ 0 };
+	return 0;
+}
+
+void dso_close(struct dso *d)
+{
+	elfimg_close(&d->image);
+	elfimg_close(&d->debug);
+	elfimg_close(&d->mini);
+}
+
+struct dso_tables {
+	const struct elfimg *files[2];
+	u32 types[2];
+};
+
+/* The fullest table there is. Minidebuginfo leaves out what .dynsym has, so those two go together. */
+static struct dso_tables tables_of(const struct dso *d)
+{
+	struct elfimg_symtab t;
+	if (elfimg_symtab(&d->image, SHT_SYMTAB, &t))
+		return (struct dso_tables){ { &d->image }, { SHT_SYMTAB } };
+	if (d->debug.data)
+		return (struct dso_tables){ { &d->debug }, { SHT_SYMTAB } };
+	return (struct dso_tables){ { &d->image, d->mini.data ? &d->mini : NULL }, { SHT_DYNSYM, SHT_SYMTAB } };
+}
+
+static struct symtab_sym sym_of(const struct elfimg_func *f)
+{
+	return (struct symtab_sym){
+		.start = f->start,
+		.end = f->start + f->size,
+		.limit = f->limit,
+		.name = f->name,
+		.flags = f->bind == STB_WEAK ? SYMTAB_WEAK : f->bind == STB_LOCAL ? SYMTAB_LOCAL : 0,
+	};
+}
+
+void dso_sweep(const struct dso *d, struct sweep *s)
+{
+	struct dso_tables t = tables_of(d);
+	for (int i = 0; i < 2; i++) {
+		struct elfimg_funcs it;
+		struct elfimg_func f;
+		if (!t.files[i] || !elfimg_funcs_init(&it, t.files[i], &d->image, t.types[i]))
+			continue;
+		while (elfimg_funcs_next(&it, &f)) {
+			struct symtab_sym sym = sym_of(&f);
+			sweep_add(s, &sym);
+		}
+	}
+}
+
+static int find_plain(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
+{
+	struct sweep s;
+	int err = sweep_init(&s, at, nr, SYMTAB_BEST);
+	if (err)
+		return err;
+	dso_sweep(d, &s);
+	err = sweep_finish(&s, ret);
+	sweep_done(&s);
+	return err;
+}
+
+struct target {
+	u64 at;
+	const char *name;
+};
+
+static int by_target(const void *a, const void *b)
+{
+	const struct target *x = a, *y = b;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* The plainest of an indirect function's names is the one its callers wrote: strlen, not __strlen or __GI_strlen. */
+static bool is_plainer(const char *a, const char *b)
+{
+	size_t ua = strspn(a, "_"), ub = strspn(b, "_");
+	return ua != ub ? ua < ub : strlen(a) < strlen(b);
+}
+
+static void name_targets(const struct dso *d, struct target *targets, size_t nr)
+{
+	struct dso_tables t = tables_of(d);
+	for (int i = 0; i < 2; i++) {
+		struct elfimg_funcs it;
+		struct elfimg_func f;
+		if (!t.files[i] || !elfimg_funcs_init(&it, t.files[i], &d->image, t.types[i]))
+			continue;
+		while (elfimg_funcs_next(&it, &f)) {
+			struct target key = { .at = f.start }, *hit;
+			if (f.type != STT_GNU_IFUNC || !(hit = bsearch(&key, targets, nr, sizeof(key), by_target)))
+				continue;
+			if (!hit->name || is_plainer(f.name, hit->name))
+				hit->name = f.name;
+		}
+	}
+}
+
+/* A stub of an indirect function inside the image carries no name: it is called what its resolver is called. */
+static int name_by_target(const struct dso *d, struct plt_hit *hits, size_t nr)
+{
+	_cleanup_free_ struct target *targets = calloc(nr + 1, sizeof(*targets));
+	if (!targets)
+		return -ENOMEM;
+	size_t all = 0, distinct = 0;
+	for (size_t i = 0; i < nr; i++)
+		if (!hits[i].name && hits[i].target)
+			targets[all++].at = hits[i].target;
+	if (!all)
+		return 0;
+	qsort(targets, all, sizeof(*targets), by_target);
+	for (size_t i = 0; i < all; i++)
+		if (!i || targets[i].at != targets[distinct - 1].at)
+			targets[distinct++] = targets[i];
+	name_targets(d, targets, distinct);
+	for (size_t i = 0; i < nr; i++) {
+		struct target key = { .at = hits[i].target };
+		struct target *hit = hits[i].name ? NULL : bsearch(&key, targets, distinct, sizeof(key), by_target);
+		if (hit)
+			hits[i].name = hit->name;
+	}
+	return 0;
+}
+
+static int find_stubs(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
+{
+	struct plt_hit *hits;
+	size_t nr_hits;
+	int err = plt_find(&d->image, at, nr, &hits, &nr_hits);
+	if (!err && nr_hits)
+		err = name_by_target(d, hits, nr_hits);
+	u32 q = 0;
+	for (size_t i = 0; i < nr_hits && !err; i++) {
+		const struct plt_hit *h = &hits[i];
+		while (at[q] < h->offset)
+			q++;
+		/* Code of stub sections is never the tail of the symbol before it. */
+		ret[q] = (struct symtab_sym){ 0 };
+		if (!h->name || !h->end)
+			continue;
+		bool header = !strcmp(h->name, ".plt");
+		ret[q] = (struct symtab_sym){ .start = h->start, .end = h->end, .name = h->name, .flags = header ? 0 : SYMTAB_PLT };
+	}
+	free(hits);
+	return err;
+}
+
+int dso_find(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
+{
+	int err = find_plain(d, at, nr, ret);
+	return err ? err : find_stubs(d, at, nr, ret);
+}
+
+int dso_table(const struct dso *d, struct symtab *ret)
+{
+	struct dso_tables t = tables_of(d);
+	VEC(struct symtab_sym) all = { 0 };
+	for (int i = 0; i < 2; i++) {
+		struct elfimg_funcs it;
+		struct elfimg_func f;
+		if (!t.files[i] || !elfimg_funcs_init(&it, t.files[i], &d->image, t.types[i]))
+			continue;
+		while (elfimg_funcs_next(&it, &f)) {
+			struct symtab_sym *sym = vec_push(&all);
+			if (!sym) {
+				free(all.at);
+				return -ENOMEM;
+			}
+			*sym = sym_of(&f);
+			sym->seq = (u32)all.nr;
+		}
+	}
+	return symtab_build(ret, all.at, all.nr, SYMTAB_BEST);
+}

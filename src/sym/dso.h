@@ -1,0 +1,30 @@
+/* The files behind one user image: the program itself, its debug file, and what symbols they tell. */
+#pragma once
+
+#include "image/debugfile.h"
+#include "model/catalog.h"
+#include "sym/symtab.h"
+
+struct dso {
+	struct elfimg image;
+	struct elfimg debug; /* nothing in it when there is none */
+	struct elfimg mini;  /* the same */
+};
+
+/*
+ * Opens what an IMAGE_KIND_FILE or IMAGE_KIND_VDSO names: the file at its path if its build id is the recorded one (or none
+ * was recorded), else a copy kept by build id.
+ * -ESTALE: there is a file, but not the one that ran; else the errno of opening it, -ENOEXEC when it is no program.
+ */
+int dso_open(struct dso *d, const struct debugfile_where *w, const struct image_info *info) must_check;
+void dso_close(struct dso *d);
+
+/* Tells all functions to the sweep, as file offsets of the image. Names are borrowed until dso_close. */
+void dso_sweep(const struct dso *d, struct sweep *s);
+/*
+ * Answers nr questions (ascending file offsets) in ret, with PLT stubs (flag SYMTAB_PLT: the name is the callee's).
+ * -ENOMEM.
+ */
+int dso_find(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret) must_check;
+/* The whole table, flat, without PLT stubs. */
+int dso_table(const struct dso *d, struct symtab *ret) must_check;

@@ -1,0 +1,275 @@
+#include "sym/kernel.h"
+#include "sym/kallsyms.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static void say(struct kernel_syms *k, const char *note, const char *hint)
+{
+	free(k->note);
+	free(k->hint);
+	k->note = note ? strdup(note) : NULL;
+	k->hint = hint ? strdup(hint) : NULL;
+}
+
+static const struct image_info *kernel_of(const struct catalog *c)
+{
+	vec_for_each(&c->images, info)
+		if (info->kind == IMAGE_KIND_KERNEL && strncmp(info->path, "[guest", 6))
+			return info;
+	return NULL;
+}
+
+static void text_release(struct sym_text *t)
+{
+	if (t->data && t->release)
+		t->release(t);
+	*t = (struct sym_text){ 0 };
+}
+
+static void text_unmap(struct sym_text *t)
+{
+	munmap((void *)(uintptr_t)t->data, t->len);
+}
+
+static int text_open(const char *path, struct sym_text *ret)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || !st.st_size)
+		return -ENOENT;
+	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	*ret = (struct sym_text){ .data = p, .len = (size_t)st.st_size, .release = text_unmap };
+	return 0;
+}
+
+/*
+ * How far the kernel moved between the symbols and the recording. perf writes down the address of _text, or of _stext
+ * where that is hidden; which one it was is not told, but an exact match tells.
+ */
+static bool reference_shift(u64 recorded, bool have_text, u64 text, bool have_stext, u64 stext, u64 *shift)
+{
+	*shift = 0;
+	if (!recorded || (have_text && recorded == text) || (have_stext && recorded == stext))
+		return true;
+	if (!have_text && !have_stext)
+		return false;
+	*shift = (have_text ? text : stext) - recorded;
+	return true;
+}
+
+static bool kallsyms_shift(const struct sym_text *t, u64 recorded, u64 *shift)
+{
+	u64 text = 0, stext = 0;
+	bool have_text = kallsyms_address(t->data, t->len, "_text", &text);
+	bool have_stext = kallsyms_address(t->data, t->len, "_stext", &stext);
+	return reference_shift(recorded, have_text, text, have_stext, stext, shift);
+}
+
+static bool vmlinux_shift(const struct elfimg *e, u64 recorded, u64 *shift)
+{
+	struct elfimg_symtab t;
+	u64 text = 0, stext = 0;
+	bool have_text = false, have_stext = false;
+	if (!elfimg_symtab(e, SHT_SYMTAB, &t))
+		return false;
+	for (size_t i = 0; i < t.nr && !(have_text && have_stext); i++) {
+		struct elfimg_sym s;
+		elfimg_sym(e, &t, i, &s);
+		if (!strcmp(s.name, "_text")) {
+			text = s.value;
+			have_text = true;
+		} else if (!strcmp(s.name, "_stext")) {
+			stext = s.value;
+			have_stext = true;
+		}
+	}
+	return reference_shift(recorded, have_text, text, have_stext, stext, shift);
+}
+
+static int use_vmlinux(struct kernel_syms *k, struct elfimg *e, u64 recorded)
+{
+	if (!vmlinux_shift(e, recorded, &k->shift)) {
+		elfimg_close(e);
+		return -ENOENT;
+	}
+	k->vmlinux = *e;
+	return 0;
+}
+
+/* The image that the user named. */
+static int try_given_vmlinux(struct kernel_syms *k, const struct sym_config *cfg, const struct buildid *id, u64 recorded)
+{
+	struct elfimg e;
+	struct buildid got;
+	if (!cfg->vmlinux)
+		return -ENOENT;
+	int err = elfimg_open(&e, cfg->vmlinux);
+	if (err) {
+		say(k, "the kernel image given cannot be read as an ELF file: it is not used", NULL);
+		return err;
+	}
+	if (id->size && !buildid_of_image(&e, &got) && !buildid_equal(&got, id)) {
+		say(k, "the kernel image given has another build id than the kernel that was recorded: it is not used", NULL);
+		elfimg_close(&e);
+		return -ESTALE;
+	}
+	return use_vmlinux(k, &e, recorded);
+}
+
+enum same { SAME_YES, SAME_NO, SAME_UNKNOWN };
+
+static enum same is_running(const struct sym_config *cfg, const struct buildid *id)
+{
+	struct sym_text notes = { 0 };
+	struct buildid running;
+	if (!id->size || cfg->kernel_text(cfg->kernel_ctx, SYM_NOTES, &notes))
+		return SAME_UNKNOWN;
+	int err = buildid_of_notes(notes.data, notes.len, 4, false, &running);
+	text_release(&notes);
+	return err ? SAME_UNKNOWN : buildid_equal(&running, id) ? SAME_YES : SAME_NO;
+}
+
+static int try_running(struct kernel_syms *k, const struct sym_config *cfg, const struct buildid *id, u64 recorded)
+{
+	if (!cfg->kernel_text)
+		return -ENOENT;
+	enum same same = cfg->kallsyms_given ? SAME_YES : is_running(cfg, id);
+	if (same == SAME_NO) {
+		say(k, "another kernel was recorded than the one running here: its functions stay without names",
+		    "-k VMLINUX or --kallsyms FILE of that kernel names them");
+		return -ENOENT;
+	}
+	int err = cfg->kernel_text(cfg->kernel_ctx, SYM_KALLSYMS, &k->kallsyms);
+	if (err) {
+		say(k, "the kernel's symbol list cannot be read: kernel functions stay without names", NULL);
+		return err == -ENOMEM ? err : -ENOENT;
+	}
+	bool hidden = kallsyms_hidden(k->kallsyms.data, k->kallsyms.len);
+	if (hidden)
+		say(k, "the kernel hides its addresses from this user: kernel functions stay without names",
+		    "as root, or after: sudo sysctl kernel.kptr_restrict=0");
+	if (hidden || !kallsyms_shift(&k->kallsyms, recorded, &k->shift)) {
+		text_release(&k->kallsyms);
+		return -ENOENT;
+	}
+	if (k->shift && same == SAME_UNKNOWN) {
+		say(k, "the kernel lies elsewhere than when this was recorded, and no build id says that it is the same one: "
+		       "its functions stay without names",
+		    "-k VMLINUX or --kallsyms FILE of the recorded kernel names them");
+		text_release(&k->kallsyms);
+		return -ENOENT;
+	}
+	if (!cfg->kallsyms_given && !cfg->kernel_text(cfg->kernel_ctx, SYM_MODULES, &k->modules))
+		k->same_boot = true;
+	return 0;
+}
+
+/* What was kept under the build id: perf's copy of the list, or the kernel's image with its symbols. */
+static int try_kept(struct kernel_syms *k, const struct debugfile_where *w, const struct buildid *id, u64 recorded)
+{
+	char path[PATH_MAX];
+	if (!id->size)
+		return -ENOENT;
+	if (!debugfile_cached(w, id, "kallsyms", path, sizeof(path)) && !text_open(path, &k->kallsyms)) {
+		if (!kallsyms_hidden(k->kallsyms.data, k->kallsyms.len) && kallsyms_shift(&k->kallsyms, recorded, &k->shift))
+			return 0;
+		text_release(&k->kallsyms);
+	}
+	struct elfimg e;
+	return debugfile_open_id(w, id, &e) ? -ENOENT : use_vmlinux(k, &e, recorded);
+}
+
+int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg, const struct debugfile_where *w, const struct catalog *c)
+{
+	*k = (struct kernel_syms){ 0 };
+	const struct image_info *info = kernel_of(c);
+	struct buildid id = info ? buildid_make(info->build_id, info->build_id_size) : (struct buildid){ 0 };
+	u64 recorded = info ? info->reloc : 0;
+	if (!try_given_vmlinux(k, cfg, &id, recorded))
+		return 0;
+	int err = try_running(k, cfg, &id, recorded);
+	if (err != -ENOENT)
+		return err;
+	err = try_kept(k, w, &id, recorded);
+	if (!err)
+		say(k, NULL, NULL);
+	return err;
+}
+
+void kernel_syms_close(struct kernel_syms *k)
+{
+	text_release(&k->kallsyms);
+	text_release(&k->modules);
+	elfimg_close(&k->vmlinux);
+}
+
+/* "[ext4]", "/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz" -> "ext4" */
+static bool module_name(const struct image_info *info, char *to, size_t size)
+{
+	const char *slash = strrchr(info->path, '/');
+	const char *from = slash ? slash + 1 : info->path;
+	if (*from == '[')
+		from++;
+	size_t len = strcspn(from, "].");
+	if (!len || len >= size)
+		return false;
+	memcpy(to, from, len);
+	to[len] = '\0';
+	return true;
+}
+
+bool kernel_syms_shift(const struct kernel_syms *k, const struct image_info *info, u64 *shift)
+{
+	*shift = k->shift;
+	if (info->kind == IMAGE_KIND_KERNEL)
+		return true;
+	/* Modules lie where the loader found room at that boot. An image of the kernel does not hold them. */
+	*shift = 0;
+	if (k->vmlinux.data)
+		return false;
+	if (!k->same_boot)
+		return !k->shift;
+	char name[64];
+	u64 start, size;
+	if (!module_name(info, name, sizeof(name)) || !kallsyms_module(k->modules.data, k->modules.len, name, &start, &size))
+		return false;
+	*shift = info->start ? start - info->start : 0;
+	return true;
+}
+
+int kernel_syms_find(const struct kernel_syms *k, const u64 *at, u32 nr, struct symtab_sym *ret)
+{
+	struct sweep s;
+	int err = sweep_init(&s, at, nr, k->vmlinux.data ? SYMTAB_BEST : SYMTAB_LAST);
+	if (err)
+		return err;
+	if (k->vmlinux.data) {
+		struct elfimg_funcs it;
+		struct elfimg_func f;
+		bool have = elfimg_funcs_init(&it, &k->vmlinux, &k->vmlinux, SHT_SYMTAB);
+		it.addresses = true;
+		while (have && elfimg_funcs_next(&it, &f))
+			sweep_add(&s, &(struct symtab_sym){
+				.start = f.start,
+				.end = f.start + f.size,
+				.limit = f.limit,
+				.name = f.name,
+				.flags = f.bind == STB_WEAK ? SYMTAB_WEAK : f.bind == STB_LOCAL ? SYMTAB_LOCAL : 0,
+			});
+	} else {
+		(void)kallsyms_sweep(k->kallsyms.data, k->kallsyms.len, k->modules.data, k->modules.len, &s);
+	}
+	err = sweep_finish(&s, ret);
+	sweep_done(&s);
+	return err;
+}

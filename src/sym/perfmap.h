@@ -1,0 +1,7 @@
+/* /tmp/perf-PID.map, which runtimes that compile at run time write: "START SIZE name", numbers in hex. */
+#pragma once
+
+#include "sym/symtab.h"
+
+/* Tells all of it to the sweep (policy SYMTAB_LAST: code memory is used again). Returns how many there were. */
+size_t perfmap_sweep(const char *text, size_t len, struct sweep *s);

@@ -1,0 +1,535 @@
+#include "sym/resolve.h"
+#include "sym/dso.h"
+#include "sym/kernel.h"
+#include "sym/perfmap.h"
+#include "base/arena.h"
+#include "base/par.h"
+#include "base/strbuf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct sym_names {
+	struct names names;
+	struct sym_config cfg;
+	struct debugfile_where where;
+	struct arena *arenas; /* one a worker, for names */
+	unsigned nr_arenas;
+	u32 *func_of;
+	struct name_func *funcs;
+	u32 nr_funcs;
+};
+
+/* One frame on its way: its place in the symbols' address space, and which distinct place that is. */
+struct place {
+	u64 at;
+	u32 frame;
+	u32 question;
+};
+
+struct answer {
+	const char *name; /* NULL: none */
+	u64 start, end;
+};
+
+/* Frames that one source of symbols answers: an image, or the kernel and all its modules. */
+struct group {
+	const struct image_info *info; /* the first image; of the kernel if it is there */
+	struct place *places;
+	u32 nr;
+	u64 *questions;
+	struct answer *answers;
+	u32 nr_questions;
+	int err; /* of reading the image; what to say about it */
+	char *note, *hint;
+};
+
+struct job {
+	struct sym_names *n;
+	const struct catalog *catalog;
+	const struct frame_table *frames;
+	struct group *groups;
+	u32 nr_groups;
+	u64 *shift; /* [image]: symbols' address = frame's offset + shift */
+	bool *silent; /* [image]: a module that is not where it was, and nobody knows where it went */
+	struct place *places, *spare;
+	atomic_uint next;
+};
+
+enum { LONGEST_NAME = 16 << 10, ALL_NAMES = 256 << 20 };
+
+/* Radix sort by place, eight bits a pass; passes in which all agree are left out. */
+static void sort_places(struct place *a, struct place *spare, u32 nr)
+{
+	u64 same_ones = ~0ull, same_zeroes = ~0ull;
+	for (u32 i = 0; i < nr; i++) {
+		same_ones &= a[i].at;
+		same_zeroes &= ~a[i].at;
+	}
+	u64 differs = ~(same_ones | same_zeroes);
+	struct place *from = a, *to = spare;
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		if (!(differs >> shift & 0xff))
+			continue;
+		u32 count[257] = { 0 };
+		for (u32 i = 0; i < nr; i++)
+			count[(from[i].at >> shift & 0xff) + 1]++;
+		for (unsigned d = 1; d < 257; d++)
+			count[d] += count[d - 1];
+		for (u32 i = 0; i < nr; i++)
+			to[count[from[i].at >> shift & 0xff]++] = from[i];
+		struct place *swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != a)
+		memcpy(a, from, nr * sizeof(*a));
+}
+
+/* Numbers the distinct places. */
+static int ask(struct group *g, struct arena *arena)
+{
+	g->questions = arena_alloc(arena, g->nr * sizeof(*g->questions));
+	if (!g->questions)
+		return -ENOMEM;
+	for (u32 i = 0; i < g->nr; i++) {
+		if (!i || g->places[i].at != g->places[i - 1].at)
+			g->questions[g->nr_questions++] = g->places[i].at;
+		g->places[i].question = g->nr_questions - 1;
+	}
+	g->answers = arena_array(arena, g->nr_questions, sizeof(*g->answers));
+	return g->answers ? 0 : -ENOMEM;
+}
+
+/*
+ * The text of a name, copied, because the file it stands in will be closed. A name longer than anyone can read is cut: the
+ * string table of a crafted file may be one name, shared by all.
+ */
+static const char *final_name(const struct symtab_sym *s, enum demangle_style style, struct arena *arena)
+{
+	size_t len = s->name_len ? s->name_len : strnlen(s->name, LONGEST_NAME);
+	const char *suffix = s->flags & SYMTAB_PLT ? "@plt" : "";
+	_cleanup_free_ char *pretty = s->name_len ? NULL : demangle(s->name, style);
+	const char *from = pretty ? pretty : s->name;
+	if (pretty)
+		len = strlen(pretty);
+	len = min(len, (size_t)LONGEST_NAME);
+	size_t tail = strlen(suffix);
+	char *to = arena_alloc(arena, len + tail + 1);
+	if (!to)
+		return NULL;
+	memcpy(to, from, len);
+	memcpy(to + len, suffix, tail + 1);
+	return to;
+}
+
+printf_like(2, 3) static void group_note(struct group *g, const char *fmt, ...)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	va_list ap;
+	va_start(ap, fmt);
+	strbuf_vprintf(&s, fmt, ap);
+	va_end(ap);
+	free(g->note);
+	g->note = strbuf_steal(&s);
+}
+
+static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_style style, struct arena *arena)
+{
+	size_t before = arena->total_bytes;
+	for (u32 i = 0; i < g->nr_questions; i++) {
+		struct answer *a = &g->answers[i];
+		if (!syms[i].name || !syms[i].name[0])
+			continue;
+		*a = (struct answer){ .start = syms[i].start, .end = syms[i].end };
+		if (arena->total_bytes - before > ALL_NAMES) {
+			group_note(g, "%s: the names of its functions are too long: some are left out", g->info->path);
+			return 0;
+		}
+		bool again = i && g->answers[i - 1].name && g->answers[i - 1].start == a->start;
+		a->name = again ? g->answers[i - 1].name : final_name(&syms[i], style, arena);
+		if (!a->name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Pseudo files have no symbols, and that is no news to anyone. */
+static bool is_no_file(const char *path)
+{
+	static const char *const starts[] = { "//anon", "[", "/dev/", "/memfd:", "/SYSV", "/anon_hugepage" };
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if (!strncmp(path, starts[i], strlen(starts[i])))
+			return true;
+	return path[0] != '/';
+}
+
+static int resolve_file(struct sym_names *n, struct group *g, struct arena *arena)
+{
+	const struct image_info *info = g->info;
+	if (info->kind == IMAGE_KIND_FILE && is_no_file(info->path))
+		return 0;
+	struct dso d;
+	int err = dso_open(&d, &n->where, info);
+	if (err == -ENOMEM)
+		return err;
+	if (err == -ESTALE)
+		group_note(g, "%s: the file changed since the recording (its build id differs): its functions stay without names", info->path);
+	else if (err == -ENOEXEC)
+		group_note(g, "%s is not a program that can be read: its functions stay without names", info->path);
+	else if (err)
+		group_note(g, "%s: %s: its functions stay without names", info->path, strerror(-err));
+	if (err)
+		return 0;
+	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
+	err = syms ? dso_find(&d, g->questions, g->nr_questions, syms) : -ENOMEM;
+	if (!err)
+		err = answer(g, syms, n->cfg.demangle, arena);
+	dso_close(&d);
+	return err;
+}
+
+/* Others may write to /tmp: only a plain file of ours or root's is believed, unless we are root and believe everyone. */
+static int map_text(const char *path, const char **data, size_t *len)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || !st.st_size)
+		return -ENOENT;
+	if (st.st_uid && st.st_uid != geteuid() && geteuid())
+		return -EPERM;
+	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	*data = p;
+	*len = (size_t)st.st_size;
+	return 0;
+}
+
+static int resolve_anon(struct sym_names *n, struct group *g, struct arena *arena)
+{
+	char path[PATH_MAX];
+	const char *dir = n->cfg.map_dir ? n->cfg.map_dir : "/tmp";
+	int len = snprintf(path, sizeof(path), "%s/perf-%u.map", dir, g->info->pid);
+	const char *text = NULL;
+	size_t size = 0;
+	if (!g->info->pid || len < 0 || (size_t)len >= sizeof(path))
+		return 0;
+	int err = map_text(path, &text, &size);
+	if (err == -EPERM)
+		group_note(g, "%s belongs to another user and is not used", path);
+	if (err)
+		return 0;
+	struct sweep s;
+	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
+	err = syms ? sweep_init(&s, g->questions, g->nr_questions, SYMTAB_LAST) : -ENOMEM;
+	if (!err) {
+		(void)perfmap_sweep(text, size, &s);
+		err = sweep_finish(&s, syms);
+		if (!err)
+			err = answer(g, syms, DEMANGLE_NO, arena);
+		sweep_done(&s);
+	}
+	munmap((void *)(uintptr_t)text, size);
+	return err;
+}
+
+/* A program the kernel told us about has one function: itself. */
+static int resolve_bpf(struct group *g)
+{
+	for (u32 i = 0; i < g->nr_questions; i++)
+		g->answers[i] = (struct answer){ g->info->name, g->info->start, g->info->end };
+	return 0;
+}
+
+static bool in_kernel(const struct image_info *info)
+{
+	return info->kind == IMAGE_KIND_KERNEL || info->kind == IMAGE_KIND_MODULE;
+}
+
+/* The source of kernel symbols decides where each image was moved, so it is opened before the places are known. */
+static int resolve_kernel(struct job *j, struct group *g, struct arena *arena)
+{
+	struct sym_names *n = j->n;
+	struct kernel_syms k;
+	int err = kernel_syms_open(&k, &n->cfg, &n->where, j->catalog);
+	if (err == -ENOMEM)
+		return err;
+	if (k.note) {
+		g->note = k.note;
+		g->hint = k.hint;
+	}
+	if (err)
+		return 0;
+	u32 nr_images = (u32)j->catalog->images.nr;
+	for (u32 i = 0; i < nr_images; i++)
+		if (in_kernel(&j->catalog->images.at[i]))
+			j->silent[i] = !kernel_syms_shift(&k, &j->catalog->images.at[i], &j->shift[i]);
+	for (u32 i = 0; i < g->nr; i++)
+		g->places[i].at += j->shift[j->frames->frames[g->places[i].frame].image];
+	sort_places(g->places, j->spare + (g->places - j->places), g->nr);
+	err = ask(g, arena);
+	_cleanup_free_ struct symtab_sym *syms = err ? NULL : calloc(g->nr_questions, sizeof(*syms));
+	if (!err)
+		err = syms ? kernel_syms_find(&k, g->questions, g->nr_questions, syms) : -ENOMEM;
+	if (!err)
+		err = answer(g, syms, DEMANGLE_NO, arena);
+	kernel_syms_close(&k);
+	return err;
+}
+
+static int resolve_group(struct job *j, struct group *g, struct arena *arena)
+{
+	if (in_kernel(g->info))
+		return resolve_kernel(j, g, arena);
+	sort_places(g->places, j->spare + (g->places - j->places), g->nr);
+	int err = ask(g, arena);
+	if (err)
+		return err;
+	switch (g->info->kind) {
+	case IMAGE_KIND_FILE:
+	case IMAGE_KIND_VDSO: return resolve_file(j->n, g, arena);
+	case IMAGE_KIND_ANON: return resolve_anon(j->n, g, arena);
+	case IMAGE_KIND_BPF: return resolve_bpf(g);
+	default: return 0;
+	}
+}
+
+static int resolve_worker(void *ctx, unsigned index)
+{
+	struct job *j = ctx;
+	for (;;) {
+		unsigned i = atomic_fetch_add(&j->next, 1);
+		if (i >= j->nr_groups)
+			return 0;
+		int err = resolve_group(j, &j->groups[i], &j->n->arenas[index]);
+		if (err)
+			return err;
+	}
+}
+
+/* Host code only: the symbols of a guest are not those of this machine. */
+static bool has_symbols(const struct frame *f)
+{
+	return f->mode == FRAME_KERNEL || f->mode == FRAME_USER || f->mode == FRAME_UNKNOWN;
+}
+
+/* Which group an image's frames go to: all of the kernel shares one. */
+static u32 group_key(const struct catalog *c, u32 image, u32 kernel)
+{
+	return in_kernel(&c->images.at[image]) ? kernel : image;
+}
+
+/* Deals the frames to their groups by counting; places of a group end up side by side. */
+static int deal(struct job *j)
+{
+	const struct catalog *c = j->catalog;
+	u32 nr_images = (u32)c->images.nr, kernel = nr_images;
+	_cleanup_free_ u32 *count = calloc((size_t)nr_images + 2, sizeof(*count));
+	j->groups = calloc((size_t)nr_images + 1, sizeof(*j->groups));
+	if (!count || !j->groups)
+		return -ENOMEM;
+	for (u32 f = 1; f < j->frames->nr; f++) {
+		const struct frame *fr = &j->frames->frames[f];
+		if (fr->image && fr->image < nr_images && has_symbols(fr))
+			count[group_key(c, fr->image, kernel)]++;
+	}
+	u32 at = 0;
+	for (u32 i = 0; i <= kernel; i++) {
+		u32 nr = count[i];
+		count[i] = at;
+		if (nr) {
+			struct group *g = &j->groups[j->nr_groups++];
+			g->places = j->places + at;
+			g->nr = nr;
+		}
+		at += nr;
+	}
+	for (u32 f = 1; f < j->frames->nr; f++) {
+		const struct frame *fr = &j->frames->frames[f];
+		if (fr->image && fr->image < nr_images && has_symbols(fr))
+			j->places[count[group_key(c, fr->image, kernel)]++] = (struct place){ fr->offset, f, 0 };
+	}
+	for (u32 i = 0; i < j->nr_groups; i++)
+		j->groups[i].info = &c->images.at[j->frames->frames[j->groups[i].places[0].frame].image];
+	return 0;
+}
+
+/* The largest first, so that no worker starts a long one when the others are done. */
+static int by_size(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+	int kernel = in_kernel(y->info) - in_kernel(x->info);
+	return kernel ? kernel : (x->nr < y->nr) - (x->nr > y->nr);
+}
+
+struct func_table {
+	struct name_func *funcs;
+	u32 nr;
+	u32 *slots;
+	u32 mask;
+};
+
+static u32 func_add(struct func_table *t, const struct name_func *f)
+{
+	u64 h = (f->start ^ (u64)f->image << 40 ^ (u64)f->mode << 61) * 0x9e3779b97f4a7c15ull;
+	u32 at = (u32)(h >> 32) & t->mask;
+	for (; t->slots[at]; at = (at + 1) & t->mask) {
+		const struct name_func *have = &t->funcs[t->slots[at]];
+		if (have->start == f->start && have->image == f->image && have->mode == f->mode)
+			return t->slots[at];
+	}
+	t->slots[at] = t->nr;
+	t->funcs[t->nr] = *f;
+	return t->nr++;
+}
+
+static void assign_group(const struct job *j, const struct group *g, struct func_table *t, u32 *func_of)
+{
+	for (u32 i = 0; g->answers && i < g->nr; i++) {
+		const struct place *p = &g->places[i];
+		const struct answer *a = &g->answers[p->question];
+		const struct frame *fr = &j->frames->frames[p->frame];
+		if (!a->name || j->silent[fr->image])
+			continue;
+		u64 shift = j->shift[fr->image];
+		func_of[p->frame] = func_add(t, &(struct name_func){
+			.name = a->name,
+			.start = a->start - shift,
+			.end = a->end - shift,
+			.image = fr->image,
+			.mode = fr->mode,
+		});
+	}
+}
+
+/* Functions get their ids in the order of frames' groups; a frame without a symbol becomes a function of its own. */
+static int assign(struct job *j)
+{
+	struct sym_names *n = j->n;
+	u32 nr = j->frames->nr;
+	struct func_table t = { .nr = 1 };
+	u32 cap = 16;
+	while (cap < 2 * (u64)nr && cap < 1u << 31)
+		cap *= 2;
+	t.mask = cap - 1;
+	t.slots = calloc(cap, sizeof(*t.slots));
+	t.funcs = calloc((size_t)nr + 1, sizeof(*t.funcs));
+	u32 *func_of = calloc((size_t)nr + 1, sizeof(*func_of));
+	if (!t.slots || !t.funcs || !func_of) {
+		free(t.slots);
+		free(t.funcs);
+		free(func_of);
+		return -ENOMEM;
+	}
+	for (u32 i = 0; i < j->nr_groups; i++)
+		assign_group(j, &j->groups[i], &t, func_of);
+	for (u32 f = 1; f < nr; f++) {
+		const struct frame *fr = &j->frames->frames[f];
+		if (func_of[f])
+			continue;
+		func_of[f] = t.nr;
+		t.funcs[t.nr++] = (struct name_func){ .start = fr->offset, .end = fr->offset, .image = fr->image, .mode = fr->mode };
+	}
+	free(t.slots);
+	n->func_of = func_of;
+	n->funcs = t.funcs;
+	n->nr_funcs = t.nr;
+	return 0;
+}
+
+static void forget(struct sym_names *n)
+{
+	for (unsigned i = 0; i < n->nr_arenas; i++)
+		arena_done(&n->arenas[i]);
+	free(n->arenas);
+	free(n->func_of);
+	free(n->funcs);
+	n->arenas = NULL;
+	n->nr_arenas = 0;
+	n->func_of = NULL;
+	n->funcs = NULL;
+}
+
+static int run_groups(struct job *j)
+{
+	struct sym_names *n = j->n;
+	unsigned workers = n->cfg.workers ? n->cfg.workers : par_cpus();
+	workers = max(min(workers, (unsigned)j->nr_groups), 1u);
+	n->arenas = calloc(workers, sizeof(*n->arenas));
+	if (!n->arenas)
+		return -ENOMEM;
+	n->nr_arenas = workers;
+	for (unsigned i = 0; i < workers; i++)
+		arena_init(&n->arenas[i]);
+	qsort(j->groups, j->nr_groups, sizeof(*j->groups), by_size);
+	return par_run(workers, resolve_worker, j);
+}
+
+static void tell(struct diag *d, struct group *g)
+{
+	if (!g->note)
+		return;
+	diag_note(d, "%s", g->note);
+	if (g->hint)
+		diag_hint(d, "%s", g->hint);
+}
+
+static int sym_resolve(struct names *names, const struct catalog *c, const struct frame_table *frames, unsigned want,
+		       struct names_result *ret)
+{
+	struct sym_names *n = container_of(names, struct sym_names, names);
+	forget(n);
+	struct job j = { .n = n, .catalog = c, .frames = frames };
+	j.places = calloc((size_t)frames->nr + 1, sizeof(*j.places));
+	j.spare = calloc((size_t)frames->nr + 1, sizeof(*j.spare));
+	j.shift = calloc(c->images.nr + 1, sizeof(*j.shift));
+	j.silent = calloc(c->images.nr + 1, sizeof(*j.silent));
+	int err = j.places && j.spare && j.shift && j.silent ? deal(&j) : -ENOMEM;
+	if (!err)
+		err = run_groups(&j);
+	if (!err)
+		err = assign(&j);
+	for (u32 i = 0; i < j.nr_groups; i++) {
+		tell(n->cfg.diag, &j.groups[i]);
+		free(j.groups[i].note);
+		free(j.groups[i].hint);
+	}
+	free(j.groups);
+	free(j.places);
+	free(j.spare);
+	free(j.shift);
+	free(j.silent);
+	if (!err)
+		*ret = (struct names_result){ n->func_of, n->funcs, n->nr_funcs };
+	return err;
+}
+
+static void sym_free(struct names *names)
+{
+	struct sym_names *n = container_of(names, struct sym_names, names);
+	forget(n);
+	free(n);
+}
+
+struct names *sym_names_new(const struct sym_config *cfg)
+{
+	static const struct names_ops ops = { .resolve = sym_resolve, .free = sym_free };
+	struct sym_names *n = calloc(1, sizeof(*n));
+	if (!n)
+		return NULL;
+	n->names.ops = &ops;
+	n->cfg = *cfg;
+	n->where = (struct debugfile_where){ .root = cfg->symfs, .dirs = cfg->debug_dirs, .cache = cfg->buildid_dir };
+	return &n->names;
+}

@@ -1,0 +1,51 @@
+/*
+ * The names object (model/names.h): symbols for every frame of a recording.
+ *
+ * Frames are grouped by image, each group sorted and answered in one sweep over the image's symbols, groups in parallel.
+ * Only names of functions that were hit are copied or demangled; files are closed again before resolve() returns.
+ *
+ * sym never looks at /proc or /sys: what is known about the running kernel comes through the config's callback.
+ */
+#pragma once
+
+#include "base/diag.h"
+#include "image/demangle.h"
+#include "model/names.h"
+
+enum sym_kernel_text {
+	SYM_KALLSYMS, /* /proc/kallsyms */
+	SYM_MODULES,  /* /proc/modules; may be missing */
+	SYM_NOTES,    /* /sys/kernel/notes; may be missing */
+};
+
+/* Bytes lent by the callback; release (may be NULL) is called when they are no longer needed. */
+struct sym_text {
+	const char *data;
+	size_t len;
+	size_t mapped; /* the callback's own business */
+	void (*release)(struct sym_text *text);
+};
+
+struct sym_config {
+	const char *symfs;            /* put before the path of every image and debug directory; NULL: none */
+	const char *const *debug_dirs; /* NULL-terminated; NULL: /usr/lib/debug */
+	const char *buildid_dir;      /* perf's cache of files by build id ($HOME/.debug); NULL: none */
+	const char *map_dir;          /* where perf-PID.map files are; NULL: /tmp */
+	const char *vmlinux;          /* the kernel's own image, by the user's word; NULL: none */
+	enum demangle_style demangle; /* of user images; DEMANGLE_SHORT is what perf prints */
+	unsigned workers;             /* 0: as many as CPUs */
+	/*
+	 * Asked at most once for each text and only when there are kernel frames. 0 or negative errno. NULL: nothing is known
+	 * about the running kernel.
+	 */
+	int (*kernel_text)(void *ctx, enum sym_kernel_text what, struct sym_text *ret);
+	void *kernel_ctx;
+	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */
+	struct diag *diag;   /* notes about images without names; NULL: none wanted. Used during resolve() only. */
+};
+
+/*
+ * Strings of the config are borrowed until free. NULL: no memory. The answer of resolve() stays until the next resolve() or
+ * free(). WANT_LINE and WANT_INLINE are not answered yet.
+ */
+struct names *sym_names_new(const struct sym_config *cfg);

@@ -1,0 +1,21 @@
+/*
+ * A table as aligned text in the layout of perf report: header lines behind '#', percentages right, names left, the tree of a
+ * row below it. Or with a separator (-t, CSV): no alignment, no trees.
+ */
+#pragma once
+
+#include "base/strbuf.h"
+#include "model/table.h"
+
+struct text_table_style {
+	const char *separator; /* NULL: aligned columns */
+	bool header;
+	double min_percent;  /* rows whose first cell is below are left out */
+	bool fractal;        /* percentages in trees relative to the branch, else to the whole */
+};
+
+/* 0 or the sticky error of `to`. Rows are rendered one by one: trees never lie in memory together. */
+int text_table(const struct table *t, const struct text_table_style *style, struct strbuf *to) must_check;
+
+/* CELL_* as it stands in a column, no padding. */
+void text_cell(const struct column *c, const union cell *v, struct strbuf *to);

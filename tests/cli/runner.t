@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# tests/run itself: whatever is wrong with a test file must come out as a failure.
+. "${SONDE_SRC:-.}/tests/lib.sh"
+need python3
+
+unit=$SONDE_TMP/build/tests
+mkdir -p "$unit"
+
+# run_unit BODY [OPTION...]: a build directory whose only unit test is this script
+run_unit() {
+	printf '#!/bin/sh\n%s\n' "$1" >"$unit/test_x"
+	chmod +x "$unit/test_x"
+	shift
+	out=$("$SONDE_SRC/tests/run" --build "$SONDE_TMP/build" --suite unit "$@" 2>&1)
+	status=$?
+	last=$(printf '%s\n' "$out" | tail -1)
+}
+
+run_unit 'echo 1..2; echo ok 1 - a; echo ok 2 - b'
+is "$status $last" "0 2 passed, 0 failed, 0 skipped" "a good file"
+is "$(cat "$SONDE_TMP/build/test-results.tsv")" "$(printf 'tests/test_x\ta\tpass\t\ntests/test_x\tb\tpass\t')" "results as a table"
+
+run_unit 'echo ok 1; echo not ok 2 - b; echo 1..2; exit 1'
+is "$status $last" "1 1 passed, 1 failed, 0 skipped" "a failed case"
+
+run_unit 'echo ok 1 - a'
+is "$status $last" "1 1 passed, 1 failed, 0 skipped" "no plan"
+
+run_unit 'echo 1..3; echo ok 1 - a'
+is "$status $last" "1 1 passed, 1 failed, 0 skipped" "a wrong plan"
+
+run_unit 'echo 1..2; echo ok 1 - a; echo ok 3 - b'
+is "$status $last" "1 1 passed, 1 failed, 0 skipped" "a wrong number"
+
+run_unit 'echo 1..0'
+is "$status $last" "1 0 passed, 1 failed, 0 skipped" "no case and no reason"
+
+run_unit 'echo 1..1; echo ok 1 - a; exit 3'
+is "$status $last" "1 1 passed, 1 failed, 0 skipped" "a bad exit status"
+
+run_unit 'echo 1..1; echo ok 1 - a; kill -SEGV $$'
+is "$status $last" "1 1 passed, 1 failed, 0 skipped" "a crash"
+like "$out" 'killed by SIGSEGV' "is named"
+
+run_unit 'echo ok 1 - a; echo 1..1; sleep 30' --timeout 1
+is "$status $last" "1 1 passed, 1 failed, 0 skipped" "one that hangs"
+
+run_unit 'echo "ok 1 - a # SKIP no such thing"; echo ok 2; echo 1..2'
+is "$status $last" "0 1 passed, 0 failed, 1 skipped" "a skipped case"
+like "$out" 'SKIP a: no such thing' "prints its reason"
+
+run_unit 'echo "ok 1 - a # SKIP"; echo 1..1'
+is "$status $last" "1 0 passed, 1 failed, 0 skipped" "a skip without a reason is a failure"
+
+run_unit 'echo "1..0 # SKIP not here"'
+is "$status $last" "0 0 passed, 0 failed, 1 skipped" "a skipped file"
+like "$out" 'SKIP whole file: not here' "prints its reason too"
+
+run_unit 'echo "Bail out! broken"'
+is "$status" 1 "bailing out"
+
+rm "$unit/test_x"
+out=$("$SONDE_SRC/tests/run" --build "$SONDE_TMP/build" --suite unit)
+is "$? $(printf '%s\n' "$out" | tail -1)" "1 0 passed, 0 failed, 0 skipped" "no test at all is a failure"
+
+# The library: each assertion can fail.
+lib() { (unset SONDE_TMP; bash -c ". '$SONDE_SRC/tests/lib.sh'; $1; done_testing" 2>&1); }
+like "$(lib 'is a b n')" '^not ok 1 - n' "is"
+like "$(lib 'isnt a a n')" '^not ok 1 - n' "isnt"
+like "$(lib 'like a b n')" '^not ok 1 - n' "like"
+like "$(lib 'unlike ab b n')" '^not ok 1 - n' "unlike"
+like "$(lib 'exits 0 n false')" '^not ok 1 - n' "exits"
+like "$(lib 'need no-such-program; ok 0 n')" '^1\.\.0 # SKIP no-such-program is not installed' "need"
+lib 'ok 1 n' >/dev/null
+is $? 1 "a file with a failure ends with status 1"
+done_testing

@@ -1,0 +1,171 @@
+# shellcheck shell=bash
+# TAP for test scripts. A test begins with
+#	. "${SONDE_SRC:-.}/tests/lib.sh"
+# and ends with done_testing; without that line there is no plan and the runner calls it a failure.
+#
+#   ok STATUS NAME                 passes if STATUS is 0:  cmp a b; ok $? "same"
+#   is GOT WANT NAME               equal as text
+#   isnt GOT OTHER NAME            not equal as text
+#   like TEXT REGEX NAME           extended regular expression somewhere in TEXT
+#   unlike TEXT REGEX NAME
+#   exits STATUS NAME CMD...       runs CMD; its output is in $out, its messages in $err
+#   skip REASON NAME               one case that cannot run, and why
+#   need THING...                  the rest of the file needs these, else all of it is skipped
+#   needs_or_skip NAME THING...    the same for one case: needs_or_skip "counts cycles" pmu || { ... }
+#   todo and "cannot fail" cases do not exist: a case that is not ready is not written.
+#
+# $SONDE is the program, $SONDE_SRC the checkout, $SONDE_TMP a scratch directory, $SONDE_GUEST the
+# guest we are in, or `host`. Messages go to stderr; stdout is TAP only.
+# Sourced, so it leaves the shell's options alone.
+
+: "${SONDE_SRC:=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}"
+: "${SONDE:=$SONDE_SRC/build/sonde}"
+: "${SONDE_GUEST:=host}"
+export SONDE SONDE_SRC SONDE_GUEST LC_ALL=C.UTF-8
+
+if [ -z "${SONDE_TMP:-}" ]; then
+	SONDE_TMP=$(mktemp -d "${TMPDIR:-/tmp}/sonde-test.XXXXXX")
+	export SONDE_TMP
+	trap 'rm -rf "$SONDE_TMP"' EXIT
+fi
+
+tap_count=0
+tap_failed=0
+tracefs=/sys/kernel/tracing
+
+# A description must not contain what TAP reads as a directive, nor a line end.
+tap_name() {
+	local name=${1//$'\n'/ }
+	printf '%s' "${name//#/\\#}"
+}
+
+diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
+
+ok() {
+	tap_count=$((tap_count + 1))
+	if [ "$1" = 0 ]; then
+		printf 'ok %d - %s\n' "$tap_count" "$(tap_name "$2")"
+		return 0
+	fi
+	tap_failed=$((tap_failed + 1))
+	printf 'not ok %d - %s\n' "$tap_count" "$(tap_name "$2")"
+	return 1
+}
+
+is() {
+	[ "$1" = "$2" ]
+	ok $? "$3" || { diag "got:  $1"; diag "want: $2"; return 1; }
+}
+
+isnt() {
+	[ "$1" != "$2" ]
+	ok $? "$3" || { diag "got what must differ: $1"; return 1; }
+}
+
+like() {
+	printf '%s\n' "$1" | grep -Eq -- "$2"
+	ok $? "$3" || { diag "no match for: $2"; diag "in: $1"; return 1; }
+}
+
+unlike() {
+	! printf '%s\n' "$1" | grep -Eq -- "$2"
+	ok $? "$3" || { diag "must not match: $2"; diag "in: $1"; return 1; }
+}
+
+exits() {
+	local want=$1 name=$2 status
+	shift 2
+	out=$("$@" 2>"$SONDE_TMP/stderr")
+	status=$?
+	err=$(cat "$SONDE_TMP/stderr")
+	[ "$status" = "$want" ]
+	ok $? "$name" || { diag "exit status $status, want $want: $*"; diag "stdout: $out"; diag "stderr: $err"; return 1; }
+}
+
+skip() {
+	tap_count=$((tap_count + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$(tap_name "$2")" "$1"
+}
+
+skip_all() {
+	[ "$tap_count" = 0 ] || { skip "$1" "the rest of the file"; done_testing; }
+	printf '1..0 # SKIP %s\n' "$1"
+	exit 0
+}
+
+# lacks THING: prints why it is not here (status 0), or status 1 if it is here.
+lacks() {
+	case $1 in
+	root)
+		[ "$(id -u)" = 0 ] && return 1
+		echo "not root" ;;
+	tracefs)
+		[ -e $tracefs/trace ] && [ -r $tracefs/events/header_page ] && return 1
+		echo "no readable tracefs" ;;
+	perf_events)
+		[ -e /proc/sys/kernel/perf_event_paranoid ] && return 1
+		echo "kernel without perf events" ;;
+	pmu)
+		local d
+		for d in /sys/bus/event_source/devices/{cpu,cpu_core,armv8_*}; do
+			[ ! -e "$d" ] || return 1
+		done
+		echo "no hardware counters here" ;;
+	kprobes)
+		[ -e $tracefs/kprobe_events ] && return 1
+		echo "kernel without kprobes" ;;
+	uprobes)
+		[ -e $tracefs/uprobe_events ] && return 1
+		echo "kernel without uprobes" ;;
+	tracer:*)
+		grep -qw "${1#tracer:}" $tracefs/available_tracers 2>/dev/null || { echo "no tracer ${1#tracer:}"; return 0; }
+		# Listed is not enough: the host's lockdown refuses to open the filter.
+		[ "$1" = tracer:nop ] || cat $tracefs/set_ftrace_filter >/dev/null 2>&1 || { echo "kernel functions may not be traced here"; return 0; }
+		return 1 ;;
+	hist)
+		grep -qs . $tracefs/events/sched/sched_switch/hist && return 1
+		echo "kernel without histogram triggers" ;;
+	bpf)
+		[ -e /sys/fs/bpf ] && [ -e /sys/kernel/btf/vmlinux ] && return 1
+		echo "no BPF with BTF" ;;
+	guest)
+		[ "$SONDE_GUEST" != host ] && return 1
+		echo "not in a guest" ;;
+	guest:*)
+		[ "$SONDE_GUEST" = "${1#guest:}" ] && return 1
+		echo "not in guest ${1#guest:}" ;;
+	cpus:*)
+		[ "$(nproc)" -ge "${1#cpus:}" ] && return 1
+		echo "fewer than ${1#cpus:} CPUs" ;;
+	sonde)
+		[ -x "$SONDE" ] && return 1
+		echo "no program at $SONDE" ;;
+	*)
+		command -v "$1" >/dev/null && return 1
+		echo "$1 is not installed" ;;
+	esac
+	return 0
+}
+
+need() {
+	local thing reason
+	for thing; do
+		if reason=$(lacks "$thing"); then skip_all "$reason"; fi
+	done
+}
+
+# Status 0: skipped.
+needs_or_skip() {
+	local name=$1 thing reason
+	shift
+	for thing; do
+		if reason=$(lacks "$thing"); then skip "$reason" "$name"; return 0; fi
+	done
+	return 1
+}
+
+done_testing() {
+	printf '1..%d\n' "$tap_count"
+	[ "$tap_failed" = 0 ] && exit 0
+	exit 1
+}
