@@ -148,7 +148,7 @@ static int unpack_section(struct tracedat *t, const struct tracedat_section *s, 
 	const void *from = bytes_take(&b, packed);
 	if (!from || size > TRACEDAT_TEXT_MAX)
 		return -EBADMSG;
-	void *to = malloc(size ? size : 1);
+	void *to = big_alloc(size);
 	if (!to)
 		return -ENOMEM;
 	int err = unpack(&t->unpacker, t->compression, from, packed, to, size);

@@ -137,33 +137,65 @@ static int sort_syms(struct ftrace_env *e)
 	return 0;
 }
 
+/* Sixteen hex digits, the usual form of an address, eight at a time. What is no digit gives some number. */
+static inline u64 hex_word(const char *p)
+{
+	u64 x;
+	memcpy(&x, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	x = __builtin_bswap64(x);
+#endif
+	x = (x & 0x0f0f0f0f0f0f0f0full) + (x >> 6 & 0x0101010101010101ull) * 9;
+	x = (x << 4 | x >> 8) & 0x00ff00ff00ff00ffull;
+	x = (x << 8 | x >> 16) & 0x0000ffff0000ffffull;
+	return (x << 16 | x >> 32) & 0xffffffff;
+}
+
+/* "ffffffff81000000 T name[\t[module]]"; NULL when it is no such line or a symbol without use. */
+static const char *parse_symbol(const char *line, size_t len, u64 *addr)
+{
+	const char *p = line, *end = line + len;
+	if (likely(len >= 20 && line[16] == ' ')) {
+		*addr = hex_word(line) << 32 | hex_word(line + 8);
+		p += 16;
+	} else if (!parse_hex(&p, end, addr)) {
+		return NULL;
+	}
+	if (end - p < 4 || p[0] != ' ' || p[2] != ' ')
+		return NULL;
+	/* Absolute symbols are offsets of per-CPU variables; '$' starts the marks of the arm linker. */
+	return (p[1] | 0x20) == 'a' || p[3] == '$' ? NULL : p + 3;
+}
+
 static int load_syms(struct ftrace_env *e)
 {
-	size_t len = 0, line_len;
+	size_t len = 0, line_len, room, nr = 0;
 	const char *at = e->text(e->ctx, FTRACE_ENV_KALLSYMS, &len), *line;
 	const char *end = at ? at + len : NULL;
-	VEC(struct ftrace_env_sym) v = { 0 };
 	if (!at)
 		return 0;
-	if (!vec_reserve(&v, len / 44 + 16))
+	room = len / 40 + 64;
+	struct ftrace_env_sym *v = big_alloc(room * sizeof(*v));
+	if (!v)
 		return -ENOMEM;
 	while ((line = next_line(&at, end, &line_len))) {
-		const char *p = line, *stop = line + line_len;
 		u64 addr;
-		if (!parse_hex(&p, stop, &addr) || stop - p < 4 || p[0] != ' ' || p[2] != ' ')
+		const char *name = parse_symbol(line, line_len, &addr);
+		if (!name)
 			continue;
-		/* Absolute symbols are offsets of per-CPU variables; '$' starts the marks of the arm linker. */
-		if ((p[1] | 0x20) == 'a' || p[3] == '$')
-			continue;
-		struct ftrace_env_sym *s = vec_push(&v);
-		if (!s) {
-			vec_free(&v);
-			return -ENOMEM;
+		if (unlikely(nr == room)) {
+			room *= 2;
+			struct ftrace_env_sym *more = realloc(v, room * sizeof(*v));
+			if (!more) {
+				free(v);
+				return -ENOMEM;
+			}
+			v = more;
 		}
-		*s = (struct ftrace_env_sym){ .addr = addr, .name = p + 3 };
+		v[nr++] = (struct ftrace_env_sym){ .addr = addr, .name = name };
 	}
-	e->syms = v.at;
-	e->nr_syms = v.nr;
+	e->syms = v;
+	e->nr_syms = nr;
 	e->syms_end = end;
 	return sort_syms(e);
 }
