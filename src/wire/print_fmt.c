@@ -321,25 +321,44 @@ static const struct schema_field **layout_fields(struct parser *p, const struct 
 	return fields;
 }
 
-int print_layout(struct parser *p, const struct layout *rows, size_t nr, const struct op **ret,
-		 const struct schema_field *const **fields)
+const struct layout *layout_find(const struct layout *rows, size_t nr, const struct schema *s)
 {
-	const struct schema *s = p->schema;
-	const struct layout *l = rows;
-	while (l < rows + nr && (strcmp(l->system, s->system) || strcmp(l->event, s->name)))
-		l++;
-	const struct schema_field **found = l < rows + nr ? layout_fields(p, l) : NULL;
-	if (!found)
-		return 0;
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(rows[i].system, s->system) && !strcmp(rows[i].event, s->name))
+			return &rows[i];
+	return NULL;
+}
+
+static const struct node *argument_after(const struct op *op, const char *literal)
+{
+	size_t len = strlen(literal);
+	for (; op->kind != OP_END; op++)
+		if (op->pre_len >= len && !memcmp(op->pre + op->pre_len - len, literal, len))
+			return op->arg;
+	return NULL;
+}
+
+/* Puts the layout's op in front of the plain program. A layout whose fields are not all there is left out. */
+static int apply_layout(struct parser *p, struct print_prog *prog, const struct layout *l)
+{
+	const struct schema_field **fields = layout_fields(p, l);
 	struct op *ops = arena_array(p->arena, 2, sizeof(*ops));
 	if (!ops)
 		return -ENOMEM;
+	if (!fields)
+		return 0;
 	ops[0].kind = OP_CALL;
 	ops[0].pre = no_literal;
 	ops[0].call = l->print;
-	*ret = ops;
-	*fields = found;
+	ops[0].arg = l->after ? argument_after(prog->plain, l->after) : NULL;
+	prog->ops = ops;
+	prog->fields = fields;
 	return 1;
+}
+
+void layout_plain(struct print_ctx *c)
+{
+	print_ops(c, c->prog->plain);
 }
 
 u64 layout_u64(struct print_ctx *c, unsigned i)
@@ -367,16 +386,6 @@ void layout_str(struct print_ctx *c, unsigned i)
 		strbuf_add(c->to, p, strnlen((const char *)p, len));
 }
 
-static int compile_layout(struct parser *p, struct print_prog *prog)
-{
-	int found = 0;
-	if (p->style == PRINT_STYLE_TRACE_CMD)
-		found = print_tracecmd_layout(p, &prog->ops, &prog->fields);
-	if (!found)
-		found = print_ftrace_layout(p, &prog->ops, &prog->fields);
-	return found;
-}
-
 static bool after_0x(const struct op *op)
 {
 	return op->pre_len > 1 && !memcmp(op->pre + op->pre_len - 2, "0x", 2);
@@ -390,7 +399,7 @@ static int compile_fields(struct parser *p, struct print_prog *prog)
 {
 	const struct schema *s = p->schema;
 	u32 nr_ops = 0, at = 0, nr = s->nr_fields - s->nr_common;
-	while (prog->ops[nr_ops].kind != OP_END)
+	while (prog->plain[nr_ops].kind != OP_END)
 		nr_ops++;
 	struct field_op *fields = arena_array(p->arena, nr, sizeof(*fields));
 	if (!fields)
@@ -398,17 +407,42 @@ static int compile_fields(struct parser *p, struct print_prog *prog)
 	for (u32 i = 0; i < nr && at < nr_ops; i++) {
 		const struct schema_field *f = &s->fields[s->nr_common + i];
 		for (u32 n = 0; n < nr_ops; n++) {
-			const struct op *op = &prog->ops[(at + n) % nr_ops];
+			const struct op *op = &prog->plain[(at + n) % nr_ops];
 			if (op->field != f)
 				continue;
 			fields[i].op = op;
 			fields[i].hex = after_0x(op);
-			at = (u32)(op - prog->ops) + 1;
+			at = (u32)(op - prog->plain) + 1;
 			break;
 		}
 	}
 	prog->field_ops = fields;
 	return 0;
+}
+
+static int compile_plain(struct parser *p, struct print_prog *prog, bool *whole)
+{
+	size_t len = 0;
+	const char *fmt = parser_format(p, &len);
+	int err = fmt ? print_compile_text(p, fmt, len, &prog->plain) : p->err;
+	*whole = !err;
+	if (!err)
+		return compile_fields(p, prog);
+	return err == -ENOMEM ? err : compile_by_field(p, &prog->plain);
+}
+
+static int compile_layout(struct parser *p, struct print_prog *prog, bool *whole)
+{
+	prog->ops = prog->plain;
+	const struct layout *l = p->style == PRINT_STYLE_TRACE_CMD ? print_tracecmd_layout(p->schema) : NULL;
+	const struct layout *own = print_ftrace_layout(p->schema);
+	if (own)
+		prog->field_ops = NULL; /* its print fmt says nothing about the fields */
+	if (!l)
+		l = own;
+	int done = l ? apply_layout(p, prog, l) : 0;
+	*whole |= done > 0;
+	return done;
 }
 
 int print_prog_compile(struct arena *a, const struct schema *s, const struct print_env *env, enum print_style style,
@@ -422,22 +456,14 @@ int print_prog_compile(struct arena *a, const struct schema *s, const struct pri
 	prog->style = style;
 	struct parser p;
 	parser_init(&p, a, s, env, style);
-	int err = compile_layout(&p, prog);
-	*whole = err >= 0;
-	if (!err) {
-		size_t len = 0;
-		const char *fmt = parser_format(&p, &len);
-		err = fmt ? print_compile_text(&p, fmt, len, &prog->ops) : p.err;
-		*whole = !err;
-	}
-	if (err < 0 && err != -ENOMEM) {
-		diag_note(d, "%s:%s prints by field: %s", s->system, s->name, p.what ? p.what : "it has no print fmt");
-		err = compile_by_field(&p, &prog->ops);
-	}
-	if (!err && *whole)
-		err = compile_fields(&p, prog);
+	int err = compile_plain(&p, prog, whole);
+	const char *what = p.what ? p.what : "it has no print fmt";
+	if (!err)
+		err = compile_layout(&p, prog, whole);
 	if (err < 0)
 		return err;
+	if (!*whole)
+		diag_note(d, "%s:%s prints by field: %s", s->system, s->name, what);
 	*ret = prog;
 	return 0;
 }

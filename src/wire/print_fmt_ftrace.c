@@ -118,7 +118,7 @@ static const struct layout layouts[] = {
 	{ "ftrace", "bprint", print_bprint, { "ip", "fmt", "buf" } },
 };
 
-int print_ftrace_layout(struct parser *p, const struct op **ret, const struct schema_field *const **fields)
+const struct layout *print_ftrace_layout(const struct schema *s)
 {
-	return print_layout(p, layouts, ARRAY_SIZE(layouts), ret, fields);
+	return layout_find(layouts, ARRAY_SIZE(layouts), s);
 }

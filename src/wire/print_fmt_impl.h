@@ -62,6 +62,7 @@ struct table {
 	const struct table_row *rows;
 	const u8 *direct; /* value → row + 1, for the first 256 values; or NULL */
 	u32 nr;
+	bool silent; /* a value without a row prints nothing */
 };
 
 struct node {
@@ -149,6 +150,7 @@ struct print_prog {
 	const struct schema *schema;
 	const struct print_env *env;
 	const struct op *ops;
+	const struct op *plain;           /* what ops is without a layout in C */
 	const struct field_op *field_ops; /* of the fields that are not common; NULL: all by their type */
 	enum print_style style;
 	const struct schema_field *const *fields; /* of a layout in C */
@@ -204,6 +206,8 @@ u64 print_eval(struct print_ctx *c, const struct node *n);
 /* The bytes a node names; NULL when they lie outside. */
 const u8 *print_bytes(struct print_ctx *c, const struct node *n, u32 *len);
 void print_text(struct print_ctx *c, const struct node *n);
+/* All of them, up to OP_END. */
+void print_ops(struct print_ctx *c, const struct op *ops);
 /* Without its literal. */
 void print_op(struct print_ctx *c, const struct op *op);
 void print_number(struct strbuf *to, const struct spec *s, u64 v);
@@ -232,16 +236,23 @@ struct layout {
 	void (*print)(struct print_ctx *c, const struct op *op);
 	/* Fields it uses, by index; a name that starts with '?' may be missing (then NULL). */
 	const char *fields[LAYOUT_FIELDS_MAX];
+	/* op->arg is the argument that the print fmt shows behind this literal ("prev_state="), or NULL. */
+	const char *after;
 };
 
-/* 1: *ret is the program; 0: no row is for this event, or it lacks a field; negative errno. */
-int print_layout(struct parser *p, const struct layout *rows, size_t nr, const struct op **ret,
-		 const struct schema_field *const **fields);
+/* NULL: none is written for this event. */
+const struct layout *print_ftrace_layout(const struct schema *s);
+const struct layout *print_tracecmd_layout(const struct schema *s);
+const struct layout *layout_find(const struct layout *rows, size_t nr, const struct schema *s);
 /* Field i of the layout as a number, sign-extended. */
 u64 layout_u64(struct print_ctx *c, unsigned i);
 /* Appends field i as text up to its NUL. */
 void layout_str(struct print_ctx *c, unsigned i);
 const u8 *layout_bytes(struct print_ctx *c, unsigned i, u32 *len);
+/* The print fmt as it is. */
+void layout_plain(struct print_ctx *c);
 
-int print_ftrace_layout(struct parser *p, const struct op **ret, const struct schema_field *const **fields);
-int print_tracecmd_layout(struct parser *p, const struct op **ret, const struct schema_field *const **fields);
+/* ---- print_fmt_scsi.c ---- */
+
+/* scsi_trace_parse_cdb(p, cdb, len): the bytes n->a, of length n->b. */
+void print_scsi_cdb(struct print_ctx *c, const struct node *n);

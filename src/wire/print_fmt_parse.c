@@ -860,10 +860,9 @@ static const struct node *call_zero(struct parser *p, u32 arg)
 }
 
 /* arg: bytes, and 16 when the value is little endian, 32 when the turn is unconditional */
-static const struct node *call_swap(struct parser *p, u32 arg)
+static const struct node *swap_number(struct parser *p, const struct node *a, u32 arg)
 {
 	u8 size = arg & 15;
-	const struct node *a = cast(p, number(p, parse_expr(p)), size, false);
 	bool turn = arg & 32 ? true : arg & 16 ? p->schema->big_endian : !p->schema->big_endian;
 	if (!a || !turn)
 		return a;
@@ -871,6 +870,11 @@ static const struct node *call_swap(struct parser *p, u32 arg)
 	if (n)
 		n->size = size;
 	return n;
+}
+
+static const struct node *call_swap(struct parser *p, u32 arg)
+{
+	return swap_number(p, cast(p, number(p, parse_expr(p)), arg & 15, false), arg);
 }
 
 static const struct node *call_min_max(struct parser *p, u32 kind)
@@ -894,6 +898,8 @@ static const struct node *call_jiffies(struct parser *p, u32 per_second)
 		hz = 1000;
 	if (hz <= 0)
 		return fail(p, "it needs the kernel's HZ");
+	if (per_second % hz == 0)
+		return cast(p, binary(p, NODE_MUL, a, num_node(p, per_second / (u64)hz, 8, false)), 4, false);
 	a = binary(p, NODE_MUL, a, num_node(p, per_second, 8, false));
 	return cast(p, binary(p, NODE_DIV, a, num_node(p, (u64)hz, 8, false)), 4, false);
 }
@@ -910,6 +916,74 @@ static const struct node *call_mc_event(struct parser *p, u32 arg)
 	if (n)
 		n->table = &table;
 	return n;
+}
+
+/* "(mmu_update)", or nothing */
+static const struct node *call_xen(struct parser *p, u32 arg)
+{
+#define ROW(n, name) { n, "(" name ")", sizeof("(" name ")") - 1 }
+	static const struct table_row rows[] = {
+		ROW(0, "set_trap_table"), ROW(1, "mmu_update"), ROW(2, "set_gdt"), ROW(3, "stack_switch"),
+		ROW(4, "set_callbacks"), ROW(5, "fpu_taskswitch"), ROW(6, "sched_op_compat"), ROW(7, "dom0_op"),
+		ROW(8, "set_debugreg"), ROW(9, "get_debugreg"), ROW(10, "update_descriptor"), ROW(12, "memory_op"),
+		ROW(13, "multicall"), ROW(14, "update_va_mapping"), ROW(15, "set_timer_op"),
+		ROW(16, "event_channel_op_compat"), ROW(17, "xen_version"), ROW(18, "console_io"),
+		ROW(19, "physdev_op_compat"), ROW(20, "grant_table_op"), ROW(21, "vm_assist"),
+		ROW(22, "update_va_mapping_otherdomain"), ROW(23, "iret"), ROW(24, "vcpu_op"),
+		ROW(25, "set_segment_base"), ROW(26, "mmuext_op"), ROW(27, "acm_op"), ROW(28, "nmi_op"),
+		ROW(29, "sched_op"), ROW(30, "callback_op"), ROW(31, "xenoprof_op"), ROW(32, "event_channel_op"),
+		ROW(33, "physdev_op"), ROW(34, "hvm_op"), ROW(48, "arch_0"), ROW(49, "arch_1"), ROW(50, "arch_2"),
+		ROW(51, "arch_3"), ROW(52, "arch_4"), ROW(53, "arch_5"), ROW(54, "arch_6"), ROW(55, "arch_7"),
+	};
+#undef ROW
+	static const struct table table = { .rows = rows, .nr = ARRAY_SIZE(rows), .silent = true };
+	const struct node *a = number(p, parse_expr(p));
+	struct node *n = a ? new_node(p, NODE_SYMBOLIC, a, NULL) : NULL;
+	if (n)
+		n->table = &table;
+	return n;
+}
+
+static const struct node *call_text(struct parser *p, const struct node *a, const struct node *b,
+				    void (*call)(struct print_ctx *, const struct node *))
+{
+	struct node *n = a && !p->err ? new_node(p, NODE_CALL, a, b) : NULL;
+	if (n)
+		n->call = call;
+	return n;
+}
+
+static const struct node *call_scsi(struct parser *p, u32 arg)
+{
+	(void)parse_expr(p);
+	expect(p, ',');
+	const struct node *a = bytes_only(p, parse_expr(p));
+	expect(p, ',');
+	return call_text(p, a, number(p, parse_expr(p)), print_scsi_cdb);
+}
+
+static void text_device(struct print_ctx *c, const struct node *n)
+{
+	u64 dev = print_eval(c, n->a);
+	strbuf_u64(c->to, dev >> 20 & 0xfff);
+	strbuf_char(c->to, ':');
+	strbuf_u64(c->to, dev & 0xfffff);
+}
+
+static const struct node *call_device(struct parser *p, u32 arg)
+{
+	return call_text(p, number(p, parse_expr(p)), NULL, text_device);
+}
+
+/* __le16_to_cpup(pointer) */
+static const struct node *call_swap_at(struct parser *p, u32 arg)
+{
+	const struct node *a = bytes_only(p, parse_expr(p));
+	struct node *n = a ? new_node(p, NODE_INDEX, a, num_node(p, 0, 4, true)) : NULL;
+	if (!n)
+		return NULL;
+	n->size = arg & 15;
+	return swap_number(p, n, arg);
 }
 
 static const struct node *call_sizeof(struct parser *p, u32 arg)
@@ -993,6 +1067,11 @@ static const struct {
 	{ "jiffies_to_msecs", call_jiffies, 1000 },
 	{ "jiffies_to_usecs", call_jiffies, 1000000 },
 	{ "mc_event_error_type", call_mc_event, 0 },
+	{ "xen_hypercall_name", call_xen, 0 },
+	{ "scsi_trace_parse_cdb", call_scsi, 0 },
+	{ "jbd2_dev_to_name", call_device, 0 },
+	{ "__le16_to_cpup", call_swap_at, 16 | 2 },
+	{ "__le32_to_cpup", call_swap_at, 16 | 4 },
 	{ "cpumask_bits", call_first, 0 },
 };
 

@@ -340,7 +340,7 @@ static void text_symbolic(struct print_ctx *c, const struct node *n)
 		row = find_row(n->table, as_shown(n->a, v));
 	if (row)
 		strbuf_add(c->to, row->str, row->len);
-	else
+	else if (!n->table->silent)
 		text_hex_value(c, as_shown(n->a, v));
 }
 
@@ -657,6 +657,27 @@ static inline char *put_literal(char *to, const struct op *op)
 	}
 }
 
+void print_ops(struct print_ctx *c, const struct op *op)
+{
+	struct strbuf *to = c->to;
+	for (; op->kind != OP_END; op++) {
+		/* room for the literal, its padding, and a number or a comm: the plain ops ask no more */
+		char *at = strbuf_room(to, op->pre_len + OP_PAD + NUM_DIGITS_MAX);
+		if (unlikely(!at))
+			return;
+		at = put_literal(at, op);
+		to->len += op->pre_len;
+		if (op->kind == OP_LOAD_DEC)
+			to->len += load_dec(c, op, at);
+		else if (op->kind == OP_LOAD_HEX)
+			to->len += load_hex(c, op, at);
+		else if (op->kind == OP_LOAD_STR && op->len == 16 && (u64)op->offset + 16 <= c->size)
+			to->len += load_comm(c, op, at);
+		else
+			print_op(c, op);
+	}
+}
+
 int print_prog_run(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to)
 {
 	const struct schema *s = p->schema;
@@ -669,21 +690,6 @@ int print_prog_run(const struct print_prog *p, const void *raw, u32 size, struct
 		.env = p->env,
 		.to = to,
 	};
-	for (const struct op *op = p->ops; op->kind != OP_END; op++) {
-		/* room for the literal, its padding, and a number or a comm: the plain ops ask no more */
-		char *at = strbuf_room(to, op->pre_len + OP_PAD + NUM_DIGITS_MAX);
-		if (unlikely(!at))
-			return to->err;
-		at = put_literal(at, op);
-		to->len += op->pre_len;
-		if (op->kind == OP_LOAD_DEC)
-			to->len += load_dec(&c, op, at);
-		else if (op->kind == OP_LOAD_HEX)
-			to->len += load_hex(&c, op, at);
-		else if (op->kind == OP_LOAD_STR && op->len == 16 && (u64)op->offset + 16 <= size)
-			to->len += load_comm(&c, op, at);
-		else
-			print_op(&c, op);
-	}
-	return c.bad ? -EBADMSG : 0;
+	print_ops(&c, p->ops);
+	return to->err ? to->err : c.bad ? -EBADMSG : 0;
 }
