@@ -403,21 +403,13 @@ static int print_event(const struct schema *s, const void *raw, u32 size, struct
 	return print_prog_run(def->prog, raw, size, to);
 }
 
-static int print_event_fields(const struct schema *s, const void *raw, u32 size, struct strbuf *to);
-
-static const struct schema_ops event_ops = { .print = print_event, .print_fields = print_event_fields };
-
-/* A def that also knows its source's names. */
-struct event_def_full {
-	struct event_def def;
-	struct replay *replay;
-};
-
 static int print_event_fields(const struct schema *s, const void *raw, u32 size, struct strbuf *to)
 {
-	const struct event_def_full *full = container_of((struct event_def *)s->impl, struct event_def_full, def);
-	return print_fields(s, &full->replay->env.print, raw, size, to);
+	const struct event_def *def = s->impl;
+	return print_prog_run_fields(def->prog, raw, size, to);
 }
+
+static const struct schema_ops event_ops = { .print = print_event, .print_fields = print_event_fields };
 
 static struct event_def *make_def(struct replay *r, u32 id)
 {
@@ -425,21 +417,19 @@ static struct event_def *make_def(struct replay *r, u32 id)
 	if (!index)
 		return NULL;
 	const struct tracedat_format *f = &r->file.formats.at[index - 1];
-	struct event_def_full *full = arena_zalloc(&r->defs_arena, sizeof(*full));
+	struct event_def *def = arena_zalloc(&r->defs_arena, sizeof(*def));
 	bool whole;
-	if (!full)
+	if (!def)
 		return NULL;
-	full->replay = r;
-	full->def.event = index - 1;
-	int err = format_parse(&r->defs_arena, f->system, f->text.data, f->text.len, r->big_endian, r->file.long_size, &full->def.schema,
-			       NULL);
+	def->event = index - 1;
+	int err = format_parse(&r->defs_arena, f->system, f->text.data, f->text.len, r->big_endian, r->file.long_size, &def->schema, NULL);
 	if (!err)
-		err = print_prog_compile(&r->defs_arena, full->def.schema, &r->env.print, r->style, &full->def.prog, &whole, NULL);
+		err = print_prog_compile(&r->defs_arena, def->schema, &r->env.print, r->style, &def->prog, &whole, NULL);
 	if (err)
 		return NULL;
-	full->def.schema->ops = &event_ops;
-	full->def.schema->impl = &full->def;
-	return &full->def;
+	def->schema->ops = &event_ops;
+	def->schema->impl = def;
+	return def;
 }
 
 static const struct event_def no_def = { .event = UINT32_MAX };

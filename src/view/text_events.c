@@ -312,16 +312,20 @@ static void add_latency_flags(struct text_shard *sh, const struct sample *s)
 
 static inline char *put_pair(char *to, u32 v)
 {
-	to[0] = (char)('0' + v / 10);
-	to[1] = (char)('0' + v % 10);
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+				    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+	memcpy(to, pairs + 2 * v, 2);
 	return to + 2;
 }
 
+/* v < 1000000 */
 static inline char *put_six(char *to, u32 v)
 {
-	to = put_pair(to, v / 10000);
-	to = put_pair(to, v / 100 % 100);
-	return put_pair(to, v % 100);
+	u32 high = v / 10000, low = v - high * 10000, mid = low / 100;
+	to = put_pair(to, high);
+	to = put_pair(to, mid);
+	return put_pair(to, low - mid * 100);
 }
 
 static void set_second(struct text_shard *sh, u64 second)

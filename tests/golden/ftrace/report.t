@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # timeout: 300
-# `ftrace report` prints what trace-cmd 3.1.6 prints, by the byte, except for what corrections.sed lists.
+# `ftrace report` prints what trace-cmd 3.1.6 prints, by the byte, except for what corrections.awk lists.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde xz
 
@@ -13,7 +13,7 @@ split_reports() {
 }
 
 same() {
-	sed -f "$data/corrections.sed" "$1" >"$SONDE_TMP/want.now"
+	awk -f "$data/corrections.awk" "$1" >"$SONDE_TMP/want.now"
 	cmp -s "$SONDE_TMP/got" "$SONDE_TMP/want.now"
 	ok $? "$2" || diff "$SONDE_TMP/got" "$SONDE_TMP/want.now" | head -6 | sed 's/^/# /'
 }
