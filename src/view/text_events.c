@@ -417,13 +417,25 @@ static void add_function(struct text_shard *sh, const struct event_look *look, c
 	}
 }
 
+static char slow_sign(u64 ns)
+{
+	static const struct {
+		u64 above_ns;
+		char sign;
+	} signs[] = { { 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' }, { 1000000, '#' }, { 100000, '!' }, { 10000, '+' } };
+	for (unsigned i = 0; i < ARRAY_SIZE(signs); i++)
+		if (ns > signs[i].above_ns)
+			return signs[i].sign;
+	return ' ';
+}
+
 /* A sign for slow functions, microseconds with as many decimals as eight columns leave. */
 static void add_duration(struct text_shard *sh, u64 ns)
 {
 	char *start = strbuf_room(&sh->text, NUM_DIGITS_MAX + 32), *to = start;
 	if (!start)
 		return;
-	*to++ = ns > 100000 ? '!' : ns > 10000 ? '+' : ' ';
+	*to++ = slow_sign(ns);
 	*to++ = ' ';
 	char *number = to;
 	to += num_u64(to, ns / 1000);
