@@ -422,14 +422,14 @@ static char slow_sign(u64 ns)
 	static const struct {
 		u64 above_ns;
 		char sign;
-	} signs[] = { { 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' }, { 1000000, '#' }, { 100000, '!' }, { 10000, '+' } };
+	} signs[] = { { 1000000000, '$' }, { 1000000, '#' }, { 100000, '!' }, { 10000, '+' } };
 	for (unsigned i = 0; i < ARRAY_SIZE(signs); i++)
 		if (ns > signs[i].above_ns)
 			return signs[i].sign;
 	return ' ';
 }
 
-/* A sign for slow functions, microseconds with as many decimals as eight columns leave. */
+/* A sign for slow functions; microseconds, with decimals below seven digits. */
 static void add_duration(struct text_shard *sh, u64 ns)
 {
 	char *start = strbuf_room(&sh->text, NUM_DIGITS_MAX + 32), *to = start;
@@ -441,12 +441,8 @@ static void add_duration(struct text_shard *sh, u64 ns)
 	to += num_u64(to, ns / 1000);
 	unsigned digits = (unsigned)(to - number);
 	if (digits < 7) {
-		char rest[4];
-		(void)num_u64_pad0(rest, ns % 1000, 3);
-		unsigned decimals = min(7 - digits, 3u);
 		*to++ = '.';
-		memcpy(to, rest, decimals);
-		to += decimals;
+		to += num_u64_pad0(to, ns % 1000, 3);
 	}
 	digits = (unsigned)(to - number);
 	memcpy(to, " us ", 4);
