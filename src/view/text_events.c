@@ -40,8 +40,8 @@ struct event_look {
 	char *label; /* "name:" and blanks */
 	u32 label_len;
 	const struct schema_field *fields[4];
-	s32 partner; /* KIND_GRAPH_*: id of the other one; -1: not in the file */
-	const struct schema *partner_schema;
+	const struct schema *partner; /* KIND_GRAPH_*: of the other one; NULL: not in the file */
+	const struct schema_field *partner_func, *partner_call, *partner_ret;
 };
 
 /* What is left open in a text. */
@@ -125,7 +125,6 @@ static bool find_fields(struct event_look *look, const char *a, const char *b, c
 
 static void find_partner(const struct text_events *te, struct event_look *look, const char *name)
 {
-	look->partner = -1;
 	for (size_t i = 0; i < te->o.catalog->events.nr; i++) {
 		const struct event_info *e = &te->o.catalog->events.at[i];
 		if (strcmp(e->name, name))
@@ -133,8 +132,10 @@ static void find_partner(const struct text_events *te, struct event_look *look, 
 		const struct schema *s = te->o.schema_of(te->o.ctx, (u32)e->config);
 		if (!s || strcmp(s->system, "ftrace"))
 			continue;
-		look->partner = (s32)e->config;
-		look->partner_schema = s;
+		look->partner_func = schema_find(s, "func");
+		look->partner_call = schema_find(s, "calltime");
+		look->partner_ret = schema_find(s, "rettime");
+		look->partner = look->partner_func ? s : NULL;
 		return;
 	}
 }
@@ -470,27 +471,25 @@ static u32 common_of(const struct schema *sc, s8 index, const void *raw, u32 siz
 	return index < 0 ? 0 : (u32)schema_u64(sc, &sc->fields[index], raw, size);
 }
 
-/* Whether `exit` is the return of `entry`: then both are one line. */
-static bool is_leaf(const struct schema *entry_schema, const void *entry, u32 entry_size, const struct schema *exit_schema,
-		    const void *exit, u32 exit_size)
+/*
+ * Whether a call and the return from it stand next to each other: then both are one line. The other record is of the look's
+ * partner kind, same task, same function.
+ */
+static bool is_pair(const struct event_look *look, const struct sample *s, const void *other, u32 size)
 {
-	const struct schema_field *ef = schema_find(entry_schema, "func"), *xf = schema_find(exit_schema, "func");
-	if (!ef || !xf || !entry || !exit)
+	const struct schema *mine = look->schema, *their = look->partner;
+	if (!their || !other || common_of(their, their->common_type, other, size) != their->id)
 		return false;
-	return common_of(entry_schema, entry_schema->common_type, entry, entry_size) == entry_schema->id &&
-	       common_of(exit_schema, exit_schema->common_type, exit, exit_size) == exit_schema->id &&
-	       common_of(entry_schema, entry_schema->common_pid, entry, entry_size) ==
-		       common_of(exit_schema, exit_schema->common_pid, exit, exit_size) &&
-	       schema_u64(entry_schema, ef, entry, entry_size) == schema_u64(exit_schema, xf, exit, exit_size);
+	return common_of(their, their->common_pid, other, size) == common_of(mine, mine->common_pid, s->raw, s->raw_size) &&
+	       schema_u64(their, look->partner_func, other, size) == schema_u64(mine, look->fields[0], s->raw, s->raw_size);
 }
 
 static void add_graph_entry(struct text_shard *sh, const struct event_look *look, const struct sample *s)
 {
-	const struct schema *xs = look->partner_schema;
-	bool leaf = xs && is_leaf(look->schema, s->raw, s->raw_size, xs, s->next_raw, s->next_size);
-	const struct schema_field *call = leaf ? schema_find(xs, "calltime") : NULL, *ret = leaf ? schema_find(xs, "rettime") : NULL;
-	if (leaf && call && ret)
-		add_duration(sh, schema_u64(xs, ret, s->next_raw, s->next_size) - schema_u64(xs, call, s->next_raw, s->next_size));
+	bool leaf = is_pair(look, s, s->next_raw, s->next_size);
+	if (leaf && look->partner_call && look->partner_ret)
+		add_duration(sh, schema_u64(look->partner, look->partner_ret, s->next_raw, s->next_size) -
+					 schema_u64(look->partner, look->partner_call, s->next_raw, s->next_size));
 	else
 		add_no_duration(sh);
 	add_graph_indent(sh, field(look, 1, s));
@@ -498,9 +497,10 @@ static void add_graph_entry(struct text_shard *sh, const struct event_look *look
 	strbuf_str(&sh->text, leaf ? "();" : "() {");
 }
 
+/* Shown already, on the line of its call. */
 static bool folded(const struct event_look *look, const struct sample *s)
 {
-	return look->partner_schema && is_leaf(look->partner_schema, s->prev_raw, s->prev_size, look->schema, s->raw, s->raw_size);
+	return is_pair(look, s, s->prev_raw, s->prev_size);
 }
 
 static void add_graph_exit(struct text_shard *sh, const struct event_look *look, const struct sample *s)
