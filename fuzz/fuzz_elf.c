@@ -41,7 +41,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		u64 base;
 		for (u32 i = 0; i < 256; i++) {
 			const struct symtab_sym *s = symtab_find(&t, at[i], &base);
-			if (s && got[i].name && !(got[i].flags & SYMTAB_PLT) && strcmp(got[i].name, ".plt") && base != got[i].start)
+			if (s && got[i].name && !(got[i].flags & SYMTAB_PLT) &&
+			    strcmp(got[i].name, ".plt") && base != got[i].start)
 				abort();
 		}
 		symtab_done(&t);

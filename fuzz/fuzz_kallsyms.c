@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			(void)kallsyms_sweep(text, len, modules, modules_len, &s);
 		if (!sweep_finish(&s, got))
 			for (u32 i = 0; i < 64; i++)
-				if (got[i].name && (got[i].name < text || got[i].name + got[i].name_len > text + len))
+				if (got[i].name && (got[i].name < text ||
+						    got[i].name + got[i].name_len > text + len))
 					abort();
 		sweep_done(&s);
 	}

@@ -54,9 +54,11 @@ static int straight(struct builder *b, const struct part *p, u32 node, u32 depth
 		node = (u32)made;
 	}
 	b->fold->node_of[p->item] = node;
-	for (u32 i = first; i < b->fold->nodes.nr; i++) {
+	u32 end = (u32)b->fold->nodes.nr;
+	for (u32 i = first; i < end; i++) {
 		b->fold->nodes.at[i].incl = period;
-		b->fold->nodes.at[i].end = (u32)b->fold->nodes.nr;
+		b->fold->nodes.at[i].end = end;
+		b->fold->nodes.at[i].height = end - i;
 	}
 	return 0;
 }
@@ -127,7 +129,11 @@ static int grow(struct builder *b, u32 node, u32 depth, u32 lo, u32 hi)
 		}
 		b->branches.nr = base;
 	}
-	b->fold->nodes.at[node].end = (u32)b->fold->nodes.nr;
+	struct fold_node *nodes = b->fold->nodes.at;
+	nodes[node].end = (u32)b->fold->nodes.nr;
+	nodes[node].height = 1;
+	for (u32 c = node + 1; c < nodes[node].end && !err; c = nodes[c].end)
+		nodes[node].height = max(nodes[node].height, nodes[c].height + 1);
 	return err;
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { AHEAD = 16 };
+
 int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items, const struct names_result *names)
 {
 	*t = (struct rowtree){ .fold = f, .items = items, .names = names };
@@ -113,13 +115,22 @@ static int count_children(struct rowtree *t, struct rowtree_place p)
 	return err;
 }
 
-static void sort_branches(struct rowtree_branch *b, size_t nr)
+/* Heaviest first; of equal weight, by place in memory, so that the same recording always looks the same. */
+static bool before(const struct rowtree *t, const struct rowtree_branch *l, const struct rowtree_branch *r)
+{
+	const struct name_func *fl = &t->names->funcs[l->func], *fr = &t->names->funcs[r->func];
+	if (l->weight != r->weight)
+		return l->weight > r->weight;
+	return fl->image != fr->image ? fl->image < fr->image : fl->start > fr->start;
+}
+
+static void sort_branches(const struct rowtree *t, struct rowtree_branch *b, size_t nr)
 {
 	/* Insertion: there are at most 100 / limit of them, and mostly two or three. */
 	for (size_t i = 1; i < nr; i++) {
 		struct rowtree_branch x = b[i];
 		size_t at = i;
-		for (; at > 0 && (b[at - 1].weight < x.weight || (b[at - 1].weight == x.weight && b[at - 1].func > x.func)); at--)
+		for (; at > 0 && before(t, &x, &b[at - 1]); at--)
 			b[at] = b[at - 1];
 		b[at] = x;
 	}
@@ -166,14 +177,23 @@ static s64 take_candidates(struct rowtree *t, u64 min_weight)
 	}
 	t->candidates.nr = 0;
 	close_sums(t);
-	sort_branches(t->branches.at + base, t->branches.nr - base);
+	sort_branches(t, t->branches.at + base, t->branches.nr - base);
 	return distinct;
+}
+
+/* Places are all over the tree: have their memory fetched some steps ahead. */
+static void fetch_node(const struct rowtree *t, u32 node)
+{
+	__builtin_prefetch(&t->fold->nodes.at[node]);
+	__builtin_prefetch(&t->fold->nodes.at[node + 1]);
 }
 
 /* All that follows places [start, start + nr). */
 static s64 expand(struct rowtree *t, u32 start, u32 nr, u64 min_weight)
 {
 	for (u32 i = start; i < start + nr; i++) {
+		if (i + AHEAD < start + nr)
+			fetch_node(t, t->places.at[i + AHEAD].node);
 		int err = count_children(t, t->places.at[i]);
 		if (err)
 			return err;
@@ -251,7 +271,10 @@ static int first_places(struct rowtree *t, const struct rowtree_row *row)
 {
 	struct rowtree_place root = { .node = row->root, .part = row->own ? ROWTREE_ALL : ROWTREE_ENDING };
 	int err = count_children(t, root);
-	for (u32 n = row->first_place; n && !err; n = row->next_place[n]) {
+	for (u32 i = 0; i < row->nr_places && !err; i++) {
+		if (i + AHEAD < row->nr_places)
+			fetch_node(t, row->places[i + AHEAD]);
+		u32 n = row->places[i];
 		struct rowtree_place p = { .node = n, .part = ROWTREE_OTHER, .weight = weight_at(t, n, ROWTREE_OTHER) };
 		if (p.weight)
 			err = count_place(t, p);

@@ -34,6 +34,7 @@ struct opt {
 	enum opt_type type;
 	char short_name;
 	bool optional; /* the value may be missing; only "--opt=value" or "-ovalue" gives one then */
+	bool greedy;   /* with optional: the next word is the value too, unless it starts with '-' (perf report -g caller) */
 	bool hidden;   /* accepted, not shown in --help */
 	bool refused;  /* known to the tool whose habit it is, not supported here: help says what to use instead */
 	u32 offset;    /* into the command's options struct */
@@ -50,7 +51,7 @@ struct opt {
 #define OPT_AT_(T, f, ctype) (offsetof(T, f) + 0 * sizeof(_Generic(&((T *)0)->f, ctype *: 1)))
 
 /* As the last argument of a row: OPT_UINT('F', "freq", struct o, freq, "HZ", "...", OPT_SEEN(struct o, freq_given)) */
-#define OPT_SEEN(T, f) .seen = OPT_AT_(T, f, bool)
+#define OPT_SEEN(T, f) .seen = OPT_AT_(T, f, bool) + 0 * sizeof(char[offsetof(T, f) ? 1 : -1]) /* not the first field */
 
 #define OPT_END() { .type = OPT_TYPE_END }
 #define OPT_HEADING(text) { .type = OPT_TYPE_HEADING, .help = (text) }

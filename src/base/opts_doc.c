@@ -109,7 +109,7 @@ static void add_names(const struct shown *s, struct strbuf *to)
 		return;
 	const char *arg = row->arg ? row->arg : "VALUE";
 	if (row->optional)
-		strbuf_printf(to, s->long_name ? "[=%s]" : "[%s]", arg);
+		strbuf_printf(to, row->greedy ? " [%s]" : s->long_name ? "[=%s]" : "[%s]", arg);
 	else
 		strbuf_printf(to, " %s", arg);
 }

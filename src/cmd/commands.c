@@ -2,6 +2,7 @@
 #include "cmd/app.h"
 
 const struct command *const commands[] = {
+	&command_report,
 	&command_ftrace,
 	&command_workload,
 	&command_help,

@@ -11,7 +11,8 @@ struct buildid {
 };
 
 /* From a run of ELF notes, e.g. /sys/kernel/notes; align is 4, or 8 for segments that say so. -ENOENT: none there. */
-int buildid_of_notes(const void *notes, size_t len, size_t align, bool swap, struct buildid *ret) must_check;
+int buildid_of_notes(const void *notes, size_t len, size_t align, bool swap,
+		     struct buildid *ret) must_check;
 /* From an image's note sections, or its note segments when it has no sections. -ENOENT: none there. */
 int buildid_of_image(const struct elfimg *e, struct buildid *ret) must_check;
 

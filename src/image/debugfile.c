@@ -55,19 +55,22 @@ int debugfile_open_id(const struct debugfile_where *w, const struct buildid *id,
 	if (buildid_text(id, hex) < 4)
 		return -ENOENT;
 	for (const char *const *dir = w->dirs ? w->dirs : default_dirs; *dir; dir++) {
-		int n = snprintf(path, sizeof(path), "%s%s/.build-id/%.2s/%s.debug", root_of(w), *dir, hex, hex + 2);
+		int n = snprintf(path, sizeof(path), "%s%s/.build-id/%.2s/%s.debug", root_of(w),
+				 *dir, hex, hex + 2);
 		if (fits(n, sizeof(path)) && !open_by_id(path, id, ret))
 			return 0;
 	}
 	return -ENOENT;
 }
 
-int debugfile_cached(const struct debugfile_where *w, const struct buildid *id, const char *what, char *to, size_t size)
+int debugfile_cached(const struct debugfile_where *w, const struct buildid *id, const char *what,
+		     char *to, size_t size)
 {
 	char hex[BUILDID_TEXT];
 	if (!w->cache || buildid_text(id, hex) < 4)
 		return -ENOENT;
-	if (!fits(snprintf(to, size, "%s/.build-id/%.2s/%s/%s", w->cache, hex, hex + 2, what), size))
+	if (!fits(snprintf(to, size, "%s/.build-id/%.2s/%s/%s", w->cache, hex, hex + 2, what),
+		  size))
 		return -ENOENT;
 	return access(to, R_OK) ? -ENOENT : 0;
 }
@@ -93,7 +96,8 @@ static bool debuglink_of(const struct elfimg *e, struct debuglink *ret)
 }
 
 /* By build id where both have one; the checksum means reading all of the debug file. */
-static int open_by_link(const char *path, const struct elfimg *e, const struct buildid *id, u32 crc, struct elfimg *ret)
+static int open_by_link(const char *path, const struct elfimg *e, const struct buildid *id, u32 crc,
+			struct elfimg *ret)
 {
 	struct elfimg dbg;
 	int err = elfimg_open(&dbg, path);
@@ -113,8 +117,8 @@ static int open_by_link(const char *path, const struct elfimg *e, const struct b
 	return 0;
 }
 
-static int open_link(const struct debugfile_where *w, const char *image_path, const struct elfimg *e, const struct buildid *id,
-		     struct elfimg *ret)
+static int open_link(const struct debugfile_where *w, const char *image_path,
+		     const struct elfimg *e, const struct buildid *id, struct elfimg *ret)
 {
 	struct debuglink link;
 	const char *slash = strrchr(image_path, '/');
@@ -124,20 +128,22 @@ static int open_link(const struct debugfile_where *w, const char *image_path, co
 	char path[PATH_MAX];
 	static const char *const beside[] = { "", "/.debug" };
 	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
-		int n = snprintf(path, sizeof(path), "%s%.*s%s/%s", root_of(w), dir, image_path, beside[i], link.name);
+		int n = snprintf(path, sizeof(path), "%s%.*s%s/%s", root_of(w), dir, image_path,
+				 beside[i], link.name);
 		if (fits(n, sizeof(path)) && !open_by_link(path, e, id, link.crc, ret))
 			return 0;
 	}
 	for (const char *const *d = w->dirs ? w->dirs : default_dirs; *d; d++) {
-		int n = snprintf(path, sizeof(path), "%s%s%.*s/%s", root_of(w), *d, dir, image_path, link.name);
+		int n = snprintf(path, sizeof(path), "%s%s%.*s/%s", root_of(w), *d, dir, image_path,
+				 link.name);
 		if (fits(n, sizeof(path)) && !open_by_link(path, e, id, link.crc, ret))
 			return 0;
 	}
 	return -ENOENT;
 }
 
-int debugfile_open(const struct debugfile_where *w, const char *path, const struct elfimg *e, const struct buildid *id,
-		   struct elfimg *ret)
+int debugfile_open(const struct debugfile_where *w, const char *path, const struct elfimg *e,
+		   const struct buildid *id, struct elfimg *ret)
 {
 	if (id->size && !debugfile_open_id(w, id, ret))
 		return 0;

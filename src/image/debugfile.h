@@ -8,9 +8,9 @@
 #include "image/elf.h"
 
 struct debugfile_where {
-	const char *root;             /* put before every path below; NULL or "": none */
-	const char *const *dirs;      /* NULL-terminated; NULL: /usr/lib/debug alone */
-	const char *cache;            /* perf's build-id cache, e.g. /root/.debug; outside root; NULL: none */
+	const char *root; /* put before every path below; NULL or "": none */
+	const char *const *dirs; /* NULL-terminated; NULL: /usr/lib/debug alone */
+	const char *cache; /* perf's build-id cache, e.g. /root/.debug; outside root; NULL: none */
 };
 
 /* root + path into a buffer; false: too long. */
@@ -20,13 +20,15 @@ bool debugfile_path(const struct debugfile_where *w, const char *path, char *to,
  * The separate debug file of an image that was found at path (without root). id may be empty, then the debug link's
  * checksum decides. -ENOENT: none that fits.
  */
-int debugfile_open(const struct debugfile_where *w, const char *path, const struct elfimg *e, const struct buildid *id,
-		   struct elfimg *ret) must_check;
+int debugfile_open(const struct debugfile_where *w, const char *path, const struct elfimg *e,
+		   const struct buildid *id, struct elfimg *ret) must_check;
 /* The ELF file inside .gnu_debugdata. -ENOENT: there is none; -EBADMSG: it is broken or too large. */
 int debugfile_open_mini(const struct elfimg *e, struct elfimg *ret) must_check;
 /*
  * A file kept by build id in perf's cache: what is "elf", "vdso" or "kallsyms". Writes its path; -ENOENT: none.
  */
-int debugfile_cached(const struct debugfile_where *w, const struct buildid *id, const char *what, char *to, size_t size) must_check;
+int debugfile_cached(const struct debugfile_where *w, const struct buildid *id, const char *what,
+		     char *to, size_t size) must_check;
 /* The debug file (or unstripped image) of that build id alone, under the debug directories. */
-int debugfile_open_id(const struct debugfile_where *w, const struct buildid *id, struct elfimg *ret) must_check;
+int debugfile_open_id(const struct debugfile_where *w, const struct buildid *id,
+		      struct elfimg *ret) must_check;

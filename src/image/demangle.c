@@ -25,7 +25,8 @@ static void demangle_piece(const char *s, size_t len, void *ctx)
 
 char *demangle(const char *name, enum demangle_style style)
 {
-	if (style == DEMANGLE_NO || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R' && name[1] != '_'))
+	if (style == DEMANGLE_NO || name[0] != '_' ||
+	    (name[1] != 'Z' && name[1] != 'R' && name[1] != '_'))
 		return NULL;
 	if (strnlen(name, DEMANGLE_MAX) == DEMANGLE_MAX)
 		return NULL;

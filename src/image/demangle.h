@@ -6,7 +6,7 @@
 enum demangle_style {
 	DEMANGLE_NO,
 	DEMANGLE_SHORT, /* without parameters, as perf report prints */
-	DEMANGLE_FULL,  /* with parameters and qualifiers, as c++filt prints */
+	DEMANGLE_FULL, /* with parameters and qualifiers, as c++filt prints */
 };
 
 /*

@@ -23,10 +23,10 @@ struct elfimg {
 	const u8 *data;
 	size_t size;
 	size_t mapped; /* bytes to unmap; 0: borrowed */
-	u8 *heap;      /* to free, when the bytes were expanded into memory */
+	u8 *heap; /* to free, when the bytes were expanded into memory */
 	bool is64;
 	bool swap;
-	u16 type;    /* ET_* */
+	u16 type; /* ET_* */
 	u16 machine; /* EM_* */
 	u64 shoff, phoff;
 	u32 nr_sections, nr_segments;
@@ -39,7 +39,7 @@ struct elfimg {
 
 struct elfimg_section {
 	const char *name; /* borrowed from the image; "" when there is none */
-	u32 type;         /* SHT_* */
+	u32 type; /* SHT_* */
 	u32 link, info;
 	u64 flags;
 	u64 addr, offset, size;
@@ -94,7 +94,8 @@ struct elfimg_sym {
 
 /* type: SHT_SYMTAB or SHT_DYNSYM. false: the file has no such table, or an empty one. */
 bool elfimg_symtab(const struct elfimg *e, u32 type, struct elfimg_symtab *ret);
-void elfimg_sym(const struct elfimg *e, const struct elfimg_symtab *t, size_t index, struct elfimg_sym *ret);
+void elfimg_sym(const struct elfimg *e, const struct elfimg_symtab *t, size_t index,
+		struct elfimg_sym *ret);
 
 /*
  * Walks the symbols that name code: FUNC and IFUNC, and visible NOTYPE labels in executable sections. Addresses become file
@@ -111,13 +112,14 @@ struct elfimg_funcs {
 
 struct elfimg_func {
 	u64 start;
-	u64 size;  /* 0: not told by the file */
+	u64 size; /* 0: not told by the file */
 	u64 limit; /* where a function without a size ends at the latest: its section's end */
 	const char *name; /* borrowed from e; a broken file may give "" */
 	u8 bind; /* STB_* */
 	u8 type; /* STT_FUNC, STT_GNU_IFUNC or STT_NOTYPE */
 };
 
-bool elfimg_funcs_init(struct elfimg_funcs *it, const struct elfimg *e, const struct elfimg *runtime, u32 type);
+bool elfimg_funcs_init(struct elfimg_funcs *it, const struct elfimg *e,
+		       const struct elfimg *runtime, u32 type);
 /* false: that was all. */
 bool elfimg_funcs_next(struct elfimg_funcs *it, struct elfimg_func *ret);

@@ -47,7 +47,9 @@ static bool index_x86(const u8 *code, size_t len, u32 *index)
 
 static bool stub_x86(const struct elfimg_section *sec, const u8 *code, u64 at, struct plt_stub *st)
 {
-	u64 step = sec->entsize == 8 || sec->entsize == 16 ? sec->entsize : !strcmp(sec->name, ".plt.got") ? 8 : 16;
+	u64 step = sec->entsize == 8 || sec->entsize == 16 ? sec->entsize
+		   : !strcmp(sec->name, ".plt.got")	   ? 8
+							   : 16;
 	u64 start = at - at % step;
 	u64 end = min(start + step, sec->size);
 	st->hit.start = start;
@@ -71,11 +73,13 @@ static bool is_adrp_x16(u32 insn)
 /* [bti c] stp x16, x30, [sp, #-16]!: the header saves what it needs; no stub does. */
 static bool is_head_arm64(const struct elfimg_section *sec, const u8 *code)
 {
-	return sec->size >= 8 && (insn_arm64(code, 0) == 0xa9bf7bf0 || insn_arm64(code, 4) == 0xa9bf7bf0);
+	return sec->size >= 8 &&
+	       (insn_arm64(code, 0) == 0xa9bf7bf0 || insn_arm64(code, 4) == 0xa9bf7bf0);
 }
 
 /* [bti c] adrp x16, page; ldr x17, [x16, #lo]; add x16, ...; [autia1716] br x17 */
-static bool stub_arm64(const struct elfimg_section *sec, const u8 *code, u64 at, struct plt_stub *st)
+static bool stub_arm64(const struct elfimg_section *sec, const u8 *code, u64 at,
+		       struct plt_stub *st)
 {
 	enum { BTI_C = 0xd503245f, BR_X17 = 0xd61f0220, LONGEST = 24 };
 	if (at < 32 && is_head_arm64(sec, code))
@@ -90,7 +94,8 @@ static bool stub_arm64(const struct elfimg_section *sec, const u8 *code, u64 at,
 	}
 	u64 start = adrp >= 4 && insn_arm64(code, adrp - 4) == BTI_C ? adrp - 4 : adrp;
 	/* With a landing pad or a signed pointer it is two instructions longer. */
-	bool plain = start == adrp && adrp + 16 <= sec->size && insn_arm64(code, adrp + 12) == BR_X17;
+	bool plain =
+		start == adrp && adrp + 16 <= sec->size && insn_arm64(code, adrp + 12) == BR_X17;
 	u64 step = plain ? 16 : 24;
 	if (at - start >= step)
 		return false;
@@ -106,8 +111,8 @@ static bool stub_arm64(const struct elfimg_section *sec, const u8 *code, u64 at,
 	return true;
 }
 
-static int find_stubs(const struct elfimg *e, const struct elfimg_section *sec, const u64 *offsets, size_t nr,
-		      struct plt_stubs *stubs)
+static int find_stubs(const struct elfimg *e, const struct elfimg_section *sec, const u64 *offsets,
+		      size_t nr, struct plt_stubs *stubs)
 {
 	const u8 *code = elfimg_section_data(e, sec);
 	if (!code)
@@ -120,7 +125,8 @@ static int find_stubs(const struct elfimg *e, const struct elfimg_section *sec, 
 		if (!st)
 			return -ENOMEM;
 		st->hit.offset = offsets[i];
-		bool known = e->machine == EM_X86_64 ? stub_x86(sec, code, at, st) : stub_arm64(sec, code, at, st);
+		bool known = e->machine == EM_X86_64 ? stub_x86(sec, code, at, st)
+						     : stub_arm64(sec, code, at, st);
 		if (known) {
 			st->hit.start += sec->offset;
 			st->hit.end += sec->offset;
@@ -155,7 +161,8 @@ static size_t first_with_slot(const struct plt_stubs *stubs, u64 slot)
 	return lo;
 }
 
-static void name_stub(const struct elfimg *e, const struct elfimg_symtab *t, u32 sym, u64 addend, struct plt_stub *st)
+static void name_stub(const struct elfimg *e, const struct elfimg_symtab *t, u32 sym, u64 addend,
+		      struct plt_stub *st)
 {
 	if (st->hit.name || st->hit.target)
 		return;
@@ -180,7 +187,8 @@ static void slots_by_index(const struct elfimg *e, struct plt_stubs *stubs)
 		struct plt_stub *st = &stubs->at[i];
 		if (!st->index || st->index > sec.size / sizeof(Elf64_Rela))
 			continue;
-		struct bytes b = bytes_of(data + (st->index - 1) * sizeof(Elf64_Rela), sizeof(Elf64_Rela), e->swap);
+		struct bytes b = bytes_of(data + (st->index - 1) * sizeof(Elf64_Rela),
+					  sizeof(Elf64_Rela), e->swap);
 		st->slot = bytes_u64(&b);
 	}
 }
@@ -231,7 +239,8 @@ static struct plt_hit settled(const struct plt_stub *st)
 	return hit;
 }
 
-int plt_find(const struct elfimg *e, const u64 *offsets, size_t nr, struct plt_hit **hits, size_t *nr_hits)
+int plt_find(const struct elfimg *e, const u64 *offsets, size_t nr, struct plt_hit **hits,
+	     size_t *nr_hits)
 {
 	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
 	*hits = NULL;

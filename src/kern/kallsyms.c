@@ -74,7 +74,8 @@ static int cache_path(const char *root, const char *cache, char *to, size_t size
 	}
 	err = boot.len < BOOT_ID_LEN || memchr(boot.data, '/', boot.len) ? -EINVAL : 0;
 	if (!err) {
-		int n = snprintf(to, size, "%s/%s%.*s-%016llx", cache, cache_prefix, BOOT_ID_LEN, boot.data, (unsigned long long)hash);
+		int n = snprintf(to, size, "%s/%s%.*s-%016llx", cache, cache_prefix, BOOT_ID_LEN,
+				 boot.data, (unsigned long long)hash);
 		err = n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 	}
 	kallsyms_text_done(&boot);
@@ -105,7 +106,8 @@ static void cache_drop_others(const char *cache, const char *keep)
 		return;
 	const char *name = strrchr(keep, '/') + 1;
 	for (struct dirent *e; (e = readdir(d));)
-		if (!strncmp(e->d_name, cache_prefix, sizeof(cache_prefix) - 1) && strcmp(e->d_name, name) && !strchr(e->d_name, '.'))
+		if (!strncmp(e->d_name, cache_prefix, sizeof(cache_prefix) - 1) &&
+		    strcmp(e->d_name, name) && !strchr(e->d_name, '.'))
 			(void)unlinkat(dirfd(d), e->d_name, 0);
 	closedir(d);
 }

@@ -27,8 +27,8 @@ static bool is_recorded(const struct elfimg *e, const struct buildid *want)
 	return !want->size || (!buildid_of_image(e, &got) && buildid_equal(&got, want));
 }
 
-static int open_image(struct elfimg *e, const struct debugfile_where *w, const struct image_info *info,
-		      const struct buildid *want)
+static int open_image(struct elfimg *e, const struct debugfile_where *w,
+		      const struct image_info *info, const struct buildid *want)
 {
 	char path[PATH_MAX];
 	int err = -ENOENT;
@@ -95,7 +95,8 @@ static struct dso_tables tables_of(const struct dso *d)
 		return (struct dso_tables){ { &d->image }, { SHT_SYMTAB } };
 	if (d->debug.data)
 		return (struct dso_tables){ { &d->debug }, { SHT_SYMTAB } };
-	return (struct dso_tables){ { &d->image, d->mini.data ? &d->mini : NULL }, { SHT_DYNSYM, SHT_SYMTAB } };
+	return (struct dso_tables){ { &d->image, d->mini.data ? &d->mini : NULL },
+				    { SHT_DYNSYM, SHT_SYMTAB } };
 }
 
 static struct symtab_sym sym_of(const struct elfimg_func *f)
@@ -105,7 +106,9 @@ static struct symtab_sym sym_of(const struct elfimg_func *f)
 		.end = f->start + f->size,
 		.limit = f->limit,
 		.name = f->name,
-		.flags = f->bind == STB_WEAK ? SYMTAB_WEAK : f->bind == STB_LOCAL ? SYMTAB_LOCAL : 0,
+		.flags = f->bind == STB_WEAK	? SYMTAB_WEAK
+			 : f->bind == STB_LOCAL ? SYMTAB_LOCAL
+						: 0,
 	};
 }
 
@@ -164,7 +167,8 @@ static void name_targets(const struct dso *d, struct target *targets, size_t nr)
 			continue;
 		while (elfimg_funcs_next(&it, &f)) {
 			struct target key = { .at = f.start }, *hit;
-			if (f.type != STT_GNU_IFUNC || !(hit = bsearch(&key, targets, nr, sizeof(key), by_target)))
+			if (f.type != STT_GNU_IFUNC ||
+			    !(hit = bsearch(&key, targets, nr, sizeof(key), by_target)))
 				continue;
 			if (!hit->name || is_plainer(f.name, hit->name))
 				hit->name = f.name;
@@ -191,7 +195,9 @@ static int name_by_target(const struct dso *d, struct plt_hit *hits, size_t nr)
 	name_targets(d, targets, distinct);
 	for (size_t i = 0; i < nr; i++) {
 		struct target key = { .at = hits[i].target };
-		struct target *hit = hits[i].name ? NULL : bsearch(&key, targets, distinct, sizeof(key), by_target);
+		struct target *hit =
+			hits[i].name ? NULL
+				     : bsearch(&key, targets, distinct, sizeof(key), by_target);
 		if (hit)
 			hits[i].name = hit->name;
 	}
@@ -215,7 +221,10 @@ static int find_stubs(const struct dso *d, const u64 *at, u32 nr, struct symtab_
 		if (!h->name || !h->end)
 			continue;
 		bool header = !strcmp(h->name, ".plt");
-		ret[q] = (struct symtab_sym){ .start = h->start, .end = h->end, .name = h->name, .flags = header ? 0 : SYMTAB_PLT };
+		ret[q] = (struct symtab_sym){ .start = h->start,
+					      .end = h->end,
+					      .name = h->name,
+					      .flags = header ? 0 : SYMTAB_PLT };
 	}
 	free(hits);
 	return err;

@@ -8,7 +8,7 @@
 struct dso {
 	struct elfimg image;
 	struct elfimg debug; /* nothing in it when there is none */
-	struct elfimg mini;  /* the same */
+	struct elfimg mini; /* the same */
 };
 
 /*
@@ -16,7 +16,8 @@ struct dso {
  * was recorded), else a copy kept by build id.
  * -ESTALE: there is a file, but not the one that ran; else the errno of opening it, -ENOEXEC when it is no program.
  */
-int dso_open(struct dso *d, const struct debugfile_where *w, const struct image_info *info) must_check;
+int dso_open(struct dso *d, const struct debugfile_where *w,
+	     const struct image_info *info) must_check;
 void dso_close(struct dso *d);
 
 /* Tells all functions to the sweep, as file offsets of the image. Names are borrowed until dso_close. */

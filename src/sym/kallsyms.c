@@ -13,9 +13,10 @@ struct ksym_line {
 };
 
 static const s8 hex_digits[256] = {
-	['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6, ['6'] = 7, ['7'] = 8, ['8'] = 9, ['9'] = 10,
-	['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
+	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+	['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
 static const char *parse_hex(const char *p, const char *end, u64 *ret)
@@ -112,7 +113,8 @@ static const char *next_module(const char *p, const char *end, struct kmod_line 
 	return nl ? nl + 1 : end;
 }
 
-size_t kallsyms_sweep(const char *text, size_t len, const char *modules, size_t modules_len, struct sweep *s)
+size_t kallsyms_sweep(const char *text, size_t len, const char *modules, size_t modules_len,
+		      struct sweep *s)
 {
 	const char *end = text + len;
 	u64 core_end = 0;
@@ -127,12 +129,14 @@ size_t kallsyms_sweep(const char *text, size_t len, const char *modules, size_t 
 			core_end = max(core_end, l.addr);
 		in_modules |= l.module != NULL;
 		sweep_add(s, &(struct symtab_sym){
-			.start = l.addr,
-			.end = l.addr,
-			.name = l.name,
-			.name_len = l.name_len,
-			.flags = (l.type | 0x20) == 'w' ? SYMTAB_WEAK : l.type & 0x20 ? SYMTAB_LOCAL : 0,
-		});
+				     .start = l.addr,
+				     .end = l.addr,
+				     .name = l.name,
+				     .name_len = l.name_len,
+				     .flags = (l.type | 0x20) == 'w' ? SYMTAB_WEAK
+					      : l.type & 0x20	     ? SYMTAB_LOCAL
+								     : 0,
+			     });
 		nr++;
 	}
 	/* The last symbol of the kernel does not reach into the first module, nor one module into the next. */

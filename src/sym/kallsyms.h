@@ -11,7 +11,8 @@
  * each reaches to the next. `modules` (text of /proc/modules, may be NULL) bounds the modules.
  * Names are borrowed from text. Returns how many there were.
  */
-size_t kallsyms_sweep(const char *text, size_t len, const char *modules, size_t modules_len, struct sweep *s);
+size_t kallsyms_sweep(const char *text, size_t len, const char *modules, size_t modules_len,
+		      struct sweep *s);
 
 /* The address of one symbol. false: not there. */
 bool kallsyms_address(const char *text, size_t len, const char *name, u64 *ret);

@@ -19,7 +19,7 @@ static void say(struct kernel_syms *k, const char *note, const char *hint)
 
 static const struct image_info *kernel_of(const struct catalog *c)
 {
-	vec_for_each(&c->images, info)
+	vec_for_each (&c->images, info)
 		if (info->kind == IMAGE_KIND_KERNEL && strncmp(info->path, "[guest", 6))
 			return info;
 	return NULL;
@@ -56,7 +56,8 @@ static int text_open(const char *path, struct sym_text *ret)
  * How far the kernel moved between the symbols and the recording. perf writes down the address of _text, or of _stext
  * where that is hidden; which one it was is not told, but an exact match tells.
  */
-static bool reference_shift(u64 recorded, bool have_text, u64 text, bool have_stext, u64 stext, u64 *shift)
+static bool reference_shift(u64 recorded, bool have_text, u64 text, bool have_stext, u64 stext,
+			    u64 *shift)
 {
 	*shift = 0;
 	if (!recorded || (have_text && recorded == text) || (have_stext && recorded == stext))
@@ -107,7 +108,8 @@ static int use_vmlinux(struct kernel_syms *k, struct elfimg *e, u64 recorded)
 }
 
 /* The image that the user named. */
-static int try_given_vmlinux(struct kernel_syms *k, const struct sym_config *cfg, const struct buildid *id, u64 recorded)
+static int try_given_vmlinux(struct kernel_syms *k, const struct sym_config *cfg,
+			     const struct buildid *id, u64 recorded)
 {
 	struct elfimg e;
 	struct buildid got;
@@ -115,11 +117,15 @@ static int try_given_vmlinux(struct kernel_syms *k, const struct sym_config *cfg
 		return -ENOENT;
 	int err = elfimg_open(&e, cfg->vmlinux);
 	if (err) {
-		say(k, "the kernel image given cannot be read as an ELF file: it is not used", NULL);
+		say(k, "the kernel image given cannot be read as an ELF file: it is not used",
+		    NULL);
 		return err;
 	}
 	if (id->size && !buildid_of_image(&e, &got) && !buildid_equal(&got, id)) {
-		say(k, "the kernel image given has another build id than the kernel that was recorded: it is not used", NULL);
+		say(k,
+		    "the kernel image given has another build id than the kernel that was "
+		    "recorded: it is not used",
+		    NULL);
 		elfimg_close(&e);
 		return -ESTALE;
 	}
@@ -139,32 +145,42 @@ static enum same is_running(const struct sym_config *cfg, const struct buildid *
 	return err ? SAME_UNKNOWN : buildid_equal(&running, id) ? SAME_YES : SAME_NO;
 }
 
-static int try_running(struct kernel_syms *k, const struct sym_config *cfg, const struct buildid *id, u64 recorded)
+static int try_running(struct kernel_syms *k, const struct sym_config *cfg,
+		       const struct buildid *id, u64 recorded)
 {
 	if (!cfg->kernel_text)
 		return -ENOENT;
 	enum same same = cfg->kallsyms_given ? SAME_YES : is_running(cfg, id);
 	if (same == SAME_NO) {
-		say(k, "another kernel was recorded than the one running here: its functions stay without names",
+		say(k,
+		    "another kernel was recorded than the one running here: its functions stay "
+		    "without names",
 		    "-k VMLINUX or --kallsyms FILE of that kernel names them");
 		return -ENOENT;
 	}
 	int err = cfg->kernel_text(cfg->kernel_ctx, SYM_KALLSYMS, &k->kallsyms);
 	if (err) {
-		say(k, "the kernel's symbol list cannot be read: kernel functions stay without names", NULL);
+		say(k,
+		    "the kernel's symbol list cannot be read: kernel functions stay without names",
+		    NULL);
 		return err == -ENOMEM ? err : -ENOENT;
 	}
 	bool hidden = kallsyms_hidden(k->kallsyms.data, k->kallsyms.len);
 	if (hidden)
-		say(k, "the kernel hides its addresses from this user: kernel functions stay without names",
-		    "as root, or after: sudo sysctl kernel.kptr_restrict=0");
+		say(k,
+		    "the kernel hides its addresses from this user: kernel functions stay without "
+		    "names",
+		    "as root, or after: sudo sysctl kernel.kptr_restrict=0 "
+		    "kernel.perf_event_paranoid=1");
 	if (hidden || !kallsyms_shift(&k->kallsyms, recorded, &k->shift)) {
 		text_release(&k->kallsyms);
 		return -ENOENT;
 	}
 	if (k->shift && same == SAME_UNKNOWN) {
-		say(k, "the kernel lies elsewhere than when this was recorded, and no build id says that it is the same one: "
-		       "its functions stay without names",
+		say(k,
+		    "the kernel lies elsewhere than when this was recorded, and no build id says "
+		    "that it is the same one: "
+		    "its functions stay without names",
 		    "-k VMLINUX or --kallsyms FILE of the recorded kernel names them");
 		text_release(&k->kallsyms);
 		return -ENOENT;
@@ -175,13 +191,16 @@ static int try_running(struct kernel_syms *k, const struct sym_config *cfg, cons
 }
 
 /* What was kept under the build id: perf's copy of the list, or the kernel's image with its symbols. */
-static int try_kept(struct kernel_syms *k, const struct debugfile_where *w, const struct buildid *id, u64 recorded)
+static int try_kept(struct kernel_syms *k, const struct debugfile_where *w,
+		    const struct buildid *id, u64 recorded)
 {
 	char path[PATH_MAX];
 	if (!id->size)
 		return -ENOENT;
-	if (!debugfile_cached(w, id, "kallsyms", path, sizeof(path)) && !text_open(path, &k->kallsyms)) {
-		if (!kallsyms_hidden(k->kallsyms.data, k->kallsyms.len) && kallsyms_shift(&k->kallsyms, recorded, &k->shift))
+	if (!debugfile_cached(w, id, "kallsyms", path, sizeof(path)) &&
+	    !text_open(path, &k->kallsyms)) {
+		if (!kallsyms_hidden(k->kallsyms.data, k->kallsyms.len) &&
+		    kallsyms_shift(&k->kallsyms, recorded, &k->shift))
 			return 0;
 		text_release(&k->kallsyms);
 	}
@@ -189,11 +208,13 @@ static int try_kept(struct kernel_syms *k, const struct debugfile_where *w, cons
 	return debugfile_open_id(w, id, &e) ? -ENOENT : use_vmlinux(k, &e, recorded);
 }
 
-int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg, const struct debugfile_where *w, const struct catalog *c)
+int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg,
+		     const struct debugfile_where *w, const struct catalog *c)
 {
 	*k = (struct kernel_syms){ 0 };
 	const struct image_info *info = kernel_of(c);
-	struct buildid id = info ? buildid_make(info->build_id, info->build_id_size) : (struct buildid){ 0 };
+	struct buildid id =
+		info ? buildid_make(info->build_id, info->build_id_size) : (struct buildid){ 0 };
 	u64 recorded = info ? info->reloc : 0;
 	if (!try_given_vmlinux(k, cfg, &id, recorded))
 		return 0;
@@ -241,7 +262,8 @@ bool kernel_syms_shift(const struct kernel_syms *k, const struct image_info *inf
 		return !k->shift;
 	char name[64];
 	u64 start, size;
-	if (!module_name(info, name, sizeof(name)) || !kallsyms_module(k->modules.data, k->modules.len, name, &start, &size))
+	if (!module_name(info, name, sizeof(name)) ||
+	    !kallsyms_module(k->modules.data, k->modules.len, name, &start, &size))
 		return false;
 	*shift = info->start ? start - info->start : 0;
 	return true;
@@ -260,14 +282,17 @@ int kernel_syms_find(const struct kernel_syms *k, const u64 *at, u32 nr, struct 
 		it.addresses = true;
 		while (have && elfimg_funcs_next(&it, &f))
 			sweep_add(&s, &(struct symtab_sym){
-				.start = f.start,
-				.end = f.start + f.size,
-				.limit = f.limit,
-				.name = f.name,
-				.flags = f.bind == STB_WEAK ? SYMTAB_WEAK : f.bind == STB_LOCAL ? SYMTAB_LOCAL : 0,
-			});
+					      .start = f.start,
+					      .end = f.start + f.size,
+					      .limit = f.limit,
+					      .name = f.name,
+					      .flags = f.bind == STB_WEAK    ? SYMTAB_WEAK
+						       : f.bind == STB_LOCAL ? SYMTAB_LOCAL
+									     : 0,
+				      });
 	} else {
-		(void)kallsyms_sweep(k->kallsyms.data, k->kallsyms.len, k->modules.data, k->modules.len, &s);
+		(void)kallsyms_sweep(k->kallsyms.data, k->kallsyms.len, k->modules.data,
+				     k->modules.len, &s);
 	}
 	err = sweep_finish(&s, ret);
 	sweep_done(&s);

@@ -14,16 +14,17 @@
 struct kernel_syms {
 	struct sym_text kallsyms;
 	struct sym_text modules; /* data NULL: not known */
-	struct elfimg vmlinux;   /* data NULL: kallsyms it is */
-	bool same_boot;          /* modules may be compared with the running ones */
-	u64 shift;               /* of the kernel: symbol's address - recorded address */
-	char *note, *hint;       /* the caller's to free, also after a failure; NULL: nothing to say */
+	struct elfimg vmlinux; /* data NULL: kallsyms it is */
+	bool same_boot; /* modules may be compared with the running ones */
+	u64 shift; /* of the kernel: symbol's address - recorded address */
+	char *note, *hint; /* the caller's to free, also after a failure; NULL: nothing to say */
 };
 
 /* -ENOENT: no source fits, and note says why. -ENOMEM. */
-int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg, const struct debugfile_where *w,
-		     const struct catalog *c) must_check;
+int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg,
+		     const struct debugfile_where *w, const struct catalog *c) must_check;
 void kernel_syms_close(struct kernel_syms *k);
 /* What to add to a frame's address to find its symbol. false: the image is not known to these symbols. */
 bool kernel_syms_shift(const struct kernel_syms *k, const struct image_info *info, u64 *shift);
-int kernel_syms_find(const struct kernel_syms *k, const u64 *at, u32 nr, struct symtab_sym *ret) must_check;
+int kernel_syms_find(const struct kernel_syms *k, const u64 *at, u32 nr,
+		     struct symtab_sym *ret) must_check;

@@ -36,11 +36,11 @@ size_t perfmap_sweep(const char *text, size_t len, struct sweep *s)
 		if (!q || q == stop || !size || __builtin_add_overflow(start, size, &last))
 			continue;
 		sweep_add(s, &(struct symtab_sym){
-			.start = start,
-			.end = last,
-			.name = q,
-			.name_len = (u32)min((size_t)(stop - q), (size_t)UINT32_MAX),
-		});
+				     .start = start,
+				     .end = last,
+				     .name = q,
+				     .name_len = (u32)min((size_t)(stop - q), (size_t)UINT32_MAX),
+			     });
 		nr++;
 	}
 	return nr;

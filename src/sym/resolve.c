@@ -112,7 +112,8 @@ static int ask(struct group *g, struct arena *arena)
  * The text of a name, copied, because the file it stands in will be closed. A name longer than anyone can read is cut: the
  * string table of a crafted file may be one name, shared by all.
  */
-static const char *final_name(const struct symtab_sym *s, enum demangle_style style, struct arena *arena)
+static const char *final_name(const struct symtab_sym *s, enum demangle_style style,
+			      struct arena *arena)
 {
 	size_t len = s->name_len ? s->name_len : strnlen(s->name, LONGEST_NAME);
 	const char *suffix = s->flags & SYMTAB_PLT ? "@plt" : "";
@@ -142,7 +143,8 @@ printf_like(2, 3) static void group_note(struct group *g, const char *fmt, ...)
 	g->note = strbuf_steal(&s);
 }
 
-static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_style style, struct arena *arena)
+static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_style style,
+		  struct arena *arena)
 {
 	size_t before = arena->total_bytes;
 	for (u32 i = 0; i < g->nr_questions; i++) {
@@ -151,7 +153,9 @@ static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_
 			continue;
 		*a = (struct answer){ .start = syms[i].start, .end = syms[i].end };
 		if (arena->total_bytes - before > ALL_NAMES) {
-			group_note(g, "%s: the names of its functions are too long: some are left out", g->info->path);
+			group_note(g,
+				   "%s: the names of its functions are too long: some are left out",
+				   g->info->path);
 			return 0;
 		}
 		bool again = i && g->answers[i - 1].name && g->answers[i - 1].start == a->start;
@@ -165,7 +169,8 @@ static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_
 /* Pseudo files have no symbols, and that is no news to anyone. */
 static bool is_no_file(const char *path)
 {
-	static const char *const starts[] = { "//anon", "[", "/dev/", "/memfd:", "/SYSV", "/anon_hugepage" };
+	static const char *const starts[] = { "//anon",	 "[",	  "/dev/",
+					      "/memfd:", "/SYSV", "/anon_hugepage" };
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
 		if (!strncmp(path, starts[i], strlen(starts[i])))
 			return true;
@@ -182,11 +187,17 @@ static int resolve_file(struct sym_names *n, struct group *g, struct arena *aren
 	if (err == -ENOMEM)
 		return err;
 	if (err == -ESTALE)
-		group_note(g, "%s: the file changed since the recording (its build id differs): its functions stay without names", info->path);
+		group_note(g,
+			   "%s: the file changed since the recording (its build id differs): its "
+			   "functions stay without names",
+			   info->path);
 	else if (err == -ENOEXEC)
-		group_note(g, "%s is not a program that can be read: its functions stay without names", info->path);
+		group_note(g,
+			   "%s is not a program that can be read: its functions stay without names",
+			   info->path);
 	else if (err)
-		group_note(g, "%s: %s: its functions stay without names", info->path, strerror(-err));
+		group_note(g, "%s: %s: its functions stay without names", info->path,
+			   strerror(-err));
 	if (err)
 		return 0;
 	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
@@ -274,12 +285,14 @@ static int resolve_kernel(struct job *j, struct group *g, struct arena *arena)
 	u32 nr_images = (u32)j->catalog->images.nr;
 	for (u32 i = 0; i < nr_images; i++)
 		if (in_kernel(&j->catalog->images.at[i]))
-			j->silent[i] = !kernel_syms_shift(&k, &j->catalog->images.at[i], &j->shift[i]);
+			j->silent[i] =
+				!kernel_syms_shift(&k, &j->catalog->images.at[i], &j->shift[i]);
 	for (u32 i = 0; i < g->nr; i++)
 		g->places[i].at += j->shift[j->frames->frames[g->places[i].frame].image];
 	sort_places(g->places, j->spare + (g->places - j->places), g->nr);
 	err = ask(g, arena);
-	_cleanup_free_ struct symtab_sym *syms = err ? NULL : calloc(g->nr_questions, sizeof(*syms));
+	_cleanup_free_ struct symtab_sym *syms =
+		err ? NULL : calloc(g->nr_questions, sizeof(*syms));
 	if (!err)
 		err = syms ? kernel_syms_find(&k, g->questions, g->nr_questions, syms) : -ENOMEM;
 	if (!err)
@@ -358,10 +371,12 @@ static int deal(struct job *j)
 	for (u32 f = 1; f < j->frames->nr; f++) {
 		const struct frame *fr = &j->frames->frames[f];
 		if (fr->image && fr->image < nr_images && has_symbols(fr))
-			j->places[count[group_key(c, fr->image, kernel)]++] = (struct place){ fr->offset, f, 0 };
+			j->places[count[group_key(c, fr->image, kernel)]++] =
+				(struct place){ fr->offset, f, 0 };
 	}
 	for (u32 i = 0; i < j->nr_groups; i++)
-		j->groups[i].info = &c->images.at[j->frames->frames[j->groups[i].places[0].frame].image];
+		j->groups[i].info =
+			&c->images.at[j->frames->frames[j->groups[i].places[0].frame].image];
 	return 0;
 }
 
@@ -394,7 +409,8 @@ static u32 func_add(struct func_table *t, const struct name_func *f)
 	return t->nr++;
 }
 
-static void assign_group(const struct job *j, const struct group *g, struct func_table *t, u32 *func_of)
+static void assign_group(const struct job *j, const struct group *g, struct func_table *t,
+			 u32 *func_of)
 {
 	for (u32 i = 0; g->answers && i < g->nr; i++) {
 		const struct place *p = &g->places[i];
@@ -404,12 +420,12 @@ static void assign_group(const struct job *j, const struct group *g, struct func
 			continue;
 		u64 shift = j->shift[fr->image];
 		func_of[p->frame] = func_add(t, &(struct name_func){
-			.name = a->name,
-			.start = a->start - shift,
-			.end = a->end - shift,
-			.image = fr->image,
-			.mode = fr->mode,
-		});
+							.name = a->name,
+							.start = a->start - shift,
+							.end = a->end - shift,
+							.image = fr->image,
+							.mode = fr->mode,
+						});
 	}
 }
 
@@ -439,7 +455,9 @@ static int assign(struct job *j)
 		if (func_of[f])
 			continue;
 		func_of[f] = t.nr;
-		t.funcs[t.nr++] = (struct name_func){ .start = fr->offset, .end = fr->offset, .image = fr->image, .mode = fr->mode };
+		t.funcs[t.nr++] = (struct name_func){
+			.start = fr->offset, .end = fr->offset, .image = fr->image, .mode = fr->mode
+		};
 	}
 	free(t.slots);
 	n->func_of = func_of;
@@ -485,8 +503,8 @@ static void tell(struct diag *d, struct group *g)
 		diag_hint(d, "%s", g->hint);
 }
 
-static int sym_resolve(struct names *names, const struct catalog *c, const struct frame_table *frames, unsigned want,
-		       struct names_result *ret)
+static int sym_resolve(struct names *names, const struct catalog *c,
+		       const struct frame_table *frames, unsigned want, struct names_result *ret)
 {
 	struct sym_names *n = container_of(names, struct sym_names, names);
 	forget(n);
@@ -530,6 +548,8 @@ struct names *sym_names_new(const struct sym_config *cfg)
 		return NULL;
 	n->names.ops = &ops;
 	n->cfg = *cfg;
-	n->where = (struct debugfile_where){ .root = cfg->symfs, .dirs = cfg->debug_dirs, .cache = cfg->buildid_dir };
+	n->where = (struct debugfile_where){ .root = cfg->symfs,
+					     .dirs = cfg->debug_dirs,
+					     .cache = cfg->buildid_dir };
 	return &n->names;
 }

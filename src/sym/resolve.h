@@ -14,8 +14,8 @@
 
 enum sym_kernel_text {
 	SYM_KALLSYMS, /* /proc/kallsyms */
-	SYM_MODULES,  /* /proc/modules; may be missing */
-	SYM_NOTES,    /* /sys/kernel/notes; may be missing */
+	SYM_MODULES, /* /proc/modules; may be missing */
+	SYM_NOTES, /* /sys/kernel/notes; may be missing */
 };
 
 /* Bytes lent by the callback; release (may be NULL) is called when they are no longer needed. */
@@ -27,13 +27,13 @@ struct sym_text {
 };
 
 struct sym_config {
-	const char *symfs;            /* put before the path of every image and debug directory; NULL: none */
+	const char *symfs; /* put before the path of every image and debug directory; NULL: none */
 	const char *const *debug_dirs; /* NULL-terminated; NULL: /usr/lib/debug */
-	const char *buildid_dir;      /* perf's cache of files by build id ($HOME/.debug); NULL: none */
-	const char *map_dir;          /* where perf-PID.map files are; NULL: /tmp */
-	const char *vmlinux;          /* the kernel's own image, by the user's word; NULL: none */
+	const char *buildid_dir; /* perf's cache of files by build id ($HOME/.debug); NULL: none */
+	const char *map_dir; /* where perf-PID.map files are; NULL: /tmp */
+	const char *vmlinux; /* the kernel's own image, by the user's word; NULL: none */
 	enum demangle_style demangle; /* of user images; DEMANGLE_SHORT is what perf prints */
-	unsigned workers;             /* 0: as many as CPUs */
+	unsigned workers; /* 0: as many as CPUs */
 	/*
 	 * Asked at most once for each text and only when there are kernel frames. 0 or negative errno. NULL: nothing is known
 	 * about the running kernel.
@@ -41,7 +41,8 @@ struct sym_config {
 	int (*kernel_text)(void *ctx, enum sym_kernel_text what, struct sym_text *ret);
 	void *kernel_ctx;
 	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */
-	struct diag *diag;   /* notes about images without names; NULL: none wanted. Used during resolve() only. */
+	struct diag *
+		diag; /* notes about images without names; NULL: none wanted. Used during resolve() only. */
 };
 
 /*

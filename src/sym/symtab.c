@@ -39,7 +39,9 @@ static int binding(const struct symtab_sym *s)
 /* By start; at one start the better binding (or what was told last) comes last. */
 static int by_start(const void *a, const void *b, void *ctx)
 {
-	static const int worth[] = { [0] = 3, [SYMTAB_LOCAL] = 2, [SYMTAB_WEAK] = 1, [SYMTAB_WEAK | SYMTAB_LOCAL] = 0 };
+	static const int worth[] = {
+		[0] = 3, [SYMTAB_LOCAL] = 2, [SYMTAB_WEAK] = 1, [SYMTAB_WEAK | SYMTAB_LOCAL] = 0
+	};
 	const struct symtab_sym *x = a, *y = b;
 	const enum symtab_policy *policy = ctx;
 	if (x->start != y->start)
@@ -57,7 +59,8 @@ static void best_last(struct symtab_sym *syms, size_t nr, u32 *budget)
 	struct looks top = looks_of(&syms[0], budget);
 	for (size_t i = 1; i < nr; i++) {
 		struct looks l = looks_of(&syms[i], budget);
-		if (l.underscores > top.underscores || (l.underscores == top.underscores && l.len <= top.len))
+		if (l.underscores > top.underscores ||
+		    (l.underscores == top.underscores && l.len <= top.len))
 			continue;
 		best = i;
 		top = l;
@@ -75,7 +78,9 @@ static void sort_syms(struct symtab_sym *syms, size_t nr, enum symtab_policy pol
 {
 	qsort_r(syms, nr, sizeof(*syms), by_start, &policy);
 	for (size_t i = 0, next; policy == SYMTAB_BEST && i < nr; i = next) {
-		for (next = i + 1; next < nr && syms[next].start == syms[i].start && binding(&syms[next]) == binding(&syms[i]); next++)
+		for (next = i + 1; next < nr && syms[next].start == syms[i].start &&
+				   binding(&syms[next]) == binding(&syms[i]);
+		     next++)
 			;
 		bool decides = next == nr || syms[next].start != syms[i].start;
 		if (decides && next - i > 1)
@@ -84,7 +89,8 @@ static void sort_syms(struct symtab_sym *syms, size_t nr, enum symtab_policy pol
 }
 
 /* Labels of one place that compete in a gap. */
-static bool label_beats(const struct symtab_sym *a, const struct symtab_sym *b, enum symtab_policy policy, u32 *budget)
+static bool label_beats(const struct symtab_sym *a, const struct symtab_sym *b,
+			enum symtab_policy policy, u32 *budget)
 {
 	struct symtab_sym pair[2] = { *b, *a };
 	if (policy == SYMTAB_LAST)
@@ -135,7 +141,8 @@ static void gap_label(struct sweep *s, struct symtab_gap *g, const struct symtab
 	g->label = (u32)(to - s->labels.at) + 1;
 }
 
-static bool label_is_better(struct sweep *s, const struct symtab_gap *g, const struct symtab_sym *sym)
+static bool label_is_better(struct sweep *s, const struct symtab_gap *g,
+			    const struct symtab_sym *sym)
 {
 	struct symtab_sym next = *sym;
 	next.seq = s->seq;
@@ -179,7 +186,8 @@ static bool label_covers(struct symtab_sym *label, u64 next, u64 at)
 {
 	u64 end = next;
 	if (next == UINT64_MAX)
-		end = ((label->start + LAST_SYMBOL_ROOM - 1) & ~(u64)(LAST_SYMBOL_ROOM - 1)) + LAST_SYMBOL_ROOM;
+		end = ((label->start + LAST_SYMBOL_ROOM - 1) & ~(u64)(LAST_SYMBOL_ROOM - 1)) +
+		      LAST_SYMBOL_ROOM;
 	if (label->limit && end > label->limit)
 		end = label->limit;
 	label->end = end;
@@ -205,7 +213,8 @@ static void answer_labels(const struct sweep *s, struct symtab_sym *ret)
 		if (before && before->label)
 			label = s->labels.at[before->label - 1];
 		/* One inside a sized symbol is a place in that function, and does not name what follows it. */
-		bool covers = label.name && covered <= label.start && label_covers(&label, ret[i].end, s->at[i]);
+		bool covers = label.name && covered <= label.start &&
+			      label_covers(&label, ret[i].end, s->at[i]);
 		ret[i] = covers ? label : (struct symtab_sym){ 0 };
 	}
 }
@@ -262,7 +271,8 @@ static void piece_add(struct symtab *t, const struct symtab_sym *s, u64 start, u
 }
 
 /* Cuts overlapping symbols into pieces; the innermost, that is the one that starts last, has the word. */
-static void flatten(struct symtab *t, const struct symtab_sym *all, size_t nr, struct symtab_sym *stack)
+static void flatten(struct symtab *t, const struct symtab_sym *all, size_t nr,
+		    struct symtab_sym *stack)
 {
 	size_t depth = 0;
 	u64 at = 0;

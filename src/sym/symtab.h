@@ -33,32 +33,32 @@ enum symtab_policy {
 
 struct symtab_sym {
 	u64 start;
-	u64 end;          /* end == start: no size known */
-	u64 limit;        /* where a symbol without size ends at the latest */
+	u64 end; /* end == start: no size known */
+	u64 limit; /* where a symbol without size ends at the latest */
 	const char *name; /* borrowed from whoever told it; NULL: none */
-	u32 name_len;     /* 0: up to the NUL */
+	u32 name_len; /* 0: up to the NUL */
 	u32 seq;
 	u8 flags; /* enum symtab_flags */
 };
 
 struct symtab_gap {
-	u64 first;   /* smallest start in the gap */
-	u64 last;    /* greatest start */
+	u64 first; /* smallest start in the gap */
+	u64 last; /* greatest start */
 	u64 covered; /* greatest end */
-	u32 label;   /* 1 + index of the label at `last`; 0: what starts there has a size, or no name */
-	bool any;    /* false: no symbol starts here */
+	u32 label; /* 1 + index of the label at `last`; 0: what starts there has a size, or no name */
+	bool any; /* false: no symbol starts here */
 };
 
 struct sweep {
 	const u64 *at; /* questions, ascending, distinct; the caller's */
 	u32 nr;
-	u32 gap;       /* of the symbol before, because symbols often come in order */
+	u32 gap; /* of the symbol before, because symbols often come in order */
 	u32 seq;
 	enum symtab_policy policy;
-	u32 budget;    /* names that may still be demangled for choosing among aliases */
-	bool failed;   /* no memory */
+	u32 budget; /* names that may still be demangled for choosing among aliases */
+	bool failed; /* no memory */
 	struct symtab_gap *gaps; /* nr + 1 */
-	VEC(struct symtab_sym) hits;   /* sized ones with a question inside */
+	VEC(struct symtab_sym) hits; /* sized ones with a question inside */
 	VEC(struct symtab_sym) labels; /* at most one a gap */
 };
 
@@ -70,13 +70,15 @@ void sweep_add(struct sweep *s, const struct symtab_sym *sym);
 int sweep_finish(struct sweep *s, struct symtab_sym *ret) must_check;
 
 struct symtab {
-	struct symtab_sym *syms; /* by start; pieces do not overlap; start is the piece's, see base */
-	u64 *base;               /* [i] start of the symbol that piece i belongs to */
+	struct symtab_sym
+		*syms; /* by start; pieces do not overlap; start is the piece's, see base */
+	u64 *base; /* [i] start of the symbol that piece i belongs to */
 	u32 nr;
 };
 
 /* Builds the table; takes over (sorts, then frees) the array of all symbols. */
-int symtab_build(struct symtab *t, struct symtab_sym *all, size_t nr, enum symtab_policy policy) must_check;
+int symtab_build(struct symtab *t, struct symtab_sym *all, size_t nr,
+		 enum symtab_policy policy) must_check;
 void symtab_done(struct symtab *t);
 /* The piece that covers the address, or NULL; *base is where its symbol starts. */
 const struct symtab_sym *symtab_find(const struct symtab *t, u64 at, u64 *base);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PERCENT_WIDTH = 8, COUNT_WIDTH = 12 };
+enum { PERCENT_WIDTH = 8, COUNT_WIDTH = 12, TREE_INDENT = 12 };
 
 /* Two decimals, half away from zero is left to printf: the peers round the same way. */
 static void percent_cell(double v, struct strbuf *to)
@@ -134,9 +134,6 @@ int text_table(const struct table *t, const struct text_table_style *style, stru
 	int err = widths ? measure(t, widths) : -ENOMEM;
 	if (!err && style->header)
 		header(t, widths, to);
-	size_t name_col = 0;
-	while (name_col < t->columns.nr && numeric(&t->columns.at[name_col]))
-		name_col++;
 	for (size_t row = 0; row < t->nr_rows && !err; row++) {
 		if (hidden(t, row, style))
 			continue;
@@ -145,10 +142,7 @@ int text_table(const struct table *t, const struct text_table_style *style, stru
 			err = t->tree_of(t->ctx, row, &tree);
 			if (err)
 				break;
-			u32 indent = 12;
-			if (name_col < t->columns.nr && !strcmp(t->columns.at[name_col].key, "comm"))
-				indent += widths[name_col] - (u32)strlen(table_cells(t, row)[name_col].str);
-			text_tree(&tree, t->total, indent, style->fractal, to);
+			text_tree(&tree, t->total, TREE_INDENT, style->fractal, to);
 		}
 		err = to->err;
 	}

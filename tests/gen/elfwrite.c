@@ -18,17 +18,25 @@ static void put_word(const struct elfwrite *w, struct strbuf *to, u64 v)
 
 void elfwrite_begin(struct elfwrite *w, bool is64, bool big, u16 type, u16 machine)
 {
-	*w = (struct elfwrite){ .is64 = is64, .big = big, .type = type, .machine = machine, .nr_sections = 1 };
+	*w = (struct elfwrite){
+		.is64 = is64, .big = big, .type = type, .machine = machine, .nr_sections = 1
+	};
 	strbuf_fill(&w->out, 0, HEADERS);
 	strbuf_char(&w->strs, 0);
 	elfwrite_sym(w, "", 0, 0, 0, 0, 0);
 }
 
-u32 elfwrite_section(struct elfwrite *w, const char *name, u32 type, u64 flags, u64 addr, const void *data, size_t size)
+u32 elfwrite_section(struct elfwrite *w, const char *name, u32 type, u64 flags, u64 addr,
+		     const void *data, size_t size)
 {
 	struct elfwrite_section *s = &w->sections[w->nr_sections];
 	strbuf_fill(&w->out, 0, -w->out.len & 15);
-	*s = (struct elfwrite_section){ .type = type, .flags = flags, .addr = addr, .offset = w->out.len, .size = size, .align = 4 };
+	*s = (struct elfwrite_section){ .type = type,
+					.flags = flags,
+					.addr = addr,
+					.offset = w->out.len,
+					.size = size,
+					.align = 4 };
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	if (type != SHT_NOBITS && data)
 		strbuf_add(&w->out, data, size);
@@ -45,7 +53,8 @@ void elfwrite_load(struct elfwrite *w, u32 section)
 	w->loads[w->nr_loads++].size = s->size;
 }
 
-void elfwrite_sym(struct elfwrite *w, const char *name, u64 value, u64 size, u8 type, u8 bind, u16 shndx)
+void elfwrite_sym(struct elfwrite *w, const char *name, u64 value, u64 size, u8 type, u8 bind,
+		  u16 shndx)
 {
 	u32 at = name[0] ? (u32)w->strs.len : 0;
 	if (at)
@@ -67,8 +76,10 @@ void elfwrite_sym(struct elfwrite *w, const char *name, u64 value, u64 size, u8 
 void elfwrite_symtab(struct elfwrite *w, u32 type)
 {
 	bool dyn = type == SHT_DYNSYM;
-	u32 strs = elfwrite_section(w, dyn ? ".dynstr" : ".strtab", SHT_STRTAB, 0, 0, w->strs.data, w->strs.len);
-	u32 syms = elfwrite_section(w, dyn ? ".dynsym" : ".symtab", type, 0, 0, w->syms.data, w->syms.len);
+	u32 strs = elfwrite_section(w, dyn ? ".dynstr" : ".strtab", SHT_STRTAB, 0, 0, w->strs.data,
+				    w->strs.len);
+	u32 syms = elfwrite_section(w, dyn ? ".dynsym" : ".symtab", type, 0, 0, w->syms.data,
+				    w->syms.len);
 	w->sections[syms].link = strs;
 	w->sections[syms].entsize = w->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	strbuf_reset(&w->strs);
@@ -90,7 +101,8 @@ void elfwrite_buildid(struct elfwrite *w, const void *id, u32 size)
 	strbuf_done(&note);
 }
 
-static void put_section(const struct elfwrite *w, struct strbuf *to, const struct elfwrite_section *s, u32 name)
+static void put_section(const struct elfwrite *w, struct strbuf *to,
+			const struct elfwrite_section *s, u32 name)
 {
 	elfwrite_put(w, to, name, 4);
 	elfwrite_put(w, to, s->type, 4);

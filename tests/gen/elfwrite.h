@@ -27,10 +27,12 @@ struct elfwrite {
 
 void elfwrite_begin(struct elfwrite *w, bool is64, bool big, u16 type, u16 machine);
 /* Returns the section's number. data NULL: zeroes. */
-u32 elfwrite_section(struct elfwrite *w, const char *name, u32 type, u64 flags, u64 addr, const void *data, size_t size);
+u32 elfwrite_section(struct elfwrite *w, const char *name, u32 type, u64 flags, u64 addr,
+		     const void *data, size_t size);
 /* A PT_LOAD over a section, at its address. */
 void elfwrite_load(struct elfwrite *w, u32 section);
-void elfwrite_sym(struct elfwrite *w, const char *name, u64 value, u64 size, u8 type, u8 bind, u16 shndx);
+void elfwrite_sym(struct elfwrite *w, const char *name, u64 value, u64 size, u8 type, u8 bind,
+		  u16 shndx);
 /* Puts the symbols told so far into a table of the given type (SHT_SYMTAB, SHT_DYNSYM), and forgets them. */
 void elfwrite_symtab(struct elfwrite *w, u32 type);
 void elfwrite_buildid(struct elfwrite *w, const void *id, u32 size);

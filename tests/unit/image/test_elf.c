@@ -12,13 +12,16 @@
 #include <errno.h>
 #include <unistd.h>
 
-static const u8 some_id[20] = "\x01\x23\x45\x67\x89\xab\xcd\xef""0123456789ab";
+static const u8 some_id[20] = "\x01\x23\x45\x67\x89\xab\xcd\xef"
+			      "0123456789ab";
 
 static void write_sample(struct elfwrite *w, bool is64, bool big, u32 symtab)
 {
 	elfwrite_begin(w, is64, big, ET_DYN, is64 ? EM_X86_64 : EM_386);
-	u32 text = elfwrite_section(w, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x4000, NULL, 0x200);
-	u32 data = elfwrite_section(w, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0x8000, NULL, 0x40);
+	u32 text = elfwrite_section(w, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x4000,
+				    NULL, 0x200);
+	u32 data = elfwrite_section(w, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0x8000, NULL,
+				    0x40);
 	elfwrite_load(w, text);
 	elfwrite_load(w, data);
 	elfwrite_buildid(w, some_id, sizeof(some_id));
@@ -45,16 +48,25 @@ static void test_synthetic(void)
 		write_sample(&w, is64, big, kind < 2 ? SHT_SYMTAB : SHT_DYNSYM);
 		printf("# %d bit, %s endian\n", is64 ? 64 : 32, big ? "big" : "little");
 		ok(!elfimg_open_memory(&e, w.out.data, w.out.len), "opened");
-		ok(!buildid_of_image(&e, &id) && id.size == 20 && !memcmp(id.bytes, some_id, 20), "build id");
+		ok(!buildid_of_image(&e, &id) && id.size == 20 && !memcmp(id.bytes, some_id, 20),
+		   "build id");
 		u64 base = e.loads[0].offset;
 		ok(elfimg_funcs_init(&it, &e, &e, kind < 2 ? SHT_SYMTAB : SHT_DYNSYM), "symbols");
-		ok(elfimg_funcs_next(&it, &f) && !strcmp(f.name, "alpha") && f.start == base + 0x10 && f.size == 0x20, "a function");
-		ok(elfimg_funcs_next(&it, &f) && !strcmp(f.name, "label") && f.size == 0 && f.limit == base + 0x200, "a label, bounded by its section");
-		ok(elfimg_funcs_next(&it, &f) && !strcmp(f.name, "pick") && f.type == STT_GNU_IFUNC && f.bind == STB_WEAK, "an indirect function");
-		ok(!elfimg_funcs_next(&it, &f), "and no data, no undefined symbol, nothing outside the segments");
+		ok(elfimg_funcs_next(&it, &f) && !strcmp(f.name, "alpha") &&
+			   f.start == base + 0x10 && f.size == 0x20,
+		   "a function");
+		ok(elfimg_funcs_next(&it, &f) && !strcmp(f.name, "label") && f.size == 0 &&
+			   f.limit == base + 0x200,
+		   "a label, bounded by its section");
+		ok(elfimg_funcs_next(&it, &f) && !strcmp(f.name, "pick") &&
+			   f.type == STT_GNU_IFUNC && f.bind == STB_WEAK,
+		   "an indirect function");
+		ok(!elfimg_funcs_next(&it, &f),
+		   "and no data, no undefined symbol, nothing outside the segments");
 		u64 v;
 		ok(elfimg_vaddr_of(&e, base + 5, &v) && v == 0x4005, "offset to address");
-		ok(!elfimg_vaddr_of(&e, 0, &v) && !elfimg_offset_of(&e, 0x4200, &v), "outside of segments");
+		ok(!elfimg_vaddr_of(&e, 0, &v) && !elfimg_offset_of(&e, 0x4200, &v),
+		   "outside of segments");
 		elfimg_close(&e);
 		elfwrite_done(&w);
 	}
@@ -126,11 +138,15 @@ static void test_hostile(void)
 static void test_notes(void)
 {
 	/* A foreign note first, then the build id; the last note's padding is missing. */
-	static const u8 notes[] = "\6\0\0\0\2\0\0\0\6\0\0\0Linux\0\0\0ab\0\0" "\4\0\0\0\3\0\0\0\3\0\0\0GNU\0xyz";
+	static const u8 notes[] = "\6\0\0\0\2\0\0\0\6\0\0\0Linux\0\0\0ab\0\0"
+				  "\4\0\0\0\3\0\0\0\3\0\0\0GNU\0xyz";
 	struct buildid id, other;
-	ok(!buildid_of_notes(notes, sizeof(notes) - 1, 4, false, &id) && id.size == 3 && !memcmp(id.bytes, "xyz", 3), "second note");
+	ok(!buildid_of_notes(notes, sizeof(notes) - 1, 4, false, &id) && id.size == 3 &&
+		   !memcmp(id.bytes, "xyz", 3),
+	   "second note");
 	ok(buildid_of_notes(notes, 30, 4, false, &id) == -ENOENT, "cut notes");
-	ok(buildid_of_notes("\4\0\0\0\xff\xff\xff\xff\3\0\0\0GNU\0", 16, 4, false, &id) == -ENOENT, "a size beyond the end");
+	ok(buildid_of_notes("\4\0\0\0\xff\xff\xff\xff\3\0\0\0GNU\0", 16, 4, false, &id) == -ENOENT,
+	   "a size beyond the end");
 	id = buildid_make((const u8 *)"0123456789abcdef", 16);
 	other = buildid_make((const u8 *)"0123456789abcdef\0\0\0\0", 20);
 	ok(buildid_equal(&id, &other), "padding does not matter");
@@ -153,8 +169,10 @@ static void demangles(const char *name, enum demangle_style style, const char *w
 static void test_demangle(void)
 {
 	demangles("_ZN2ns1SIiE5twiceERKSt6vectorIiSaIiEE", DEMANGLE_SHORT, "ns::S<int>::twice");
-	demangles("_ZN2ns1SIiE5twiceERKSt6vectorIiSaIiEE", DEMANGLE_FULL, "ns::S<int>::twice(std::vector<int, std::allocator<int> > const&)");
-	demangles("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", DEMANGLE_SHORT, "core::fmt::Write::write_fmt");
+	demangles("_ZN2ns1SIiE5twiceERKSt6vectorIiSaIiEE", DEMANGLE_FULL,
+		  "ns::S<int>::twice(std::vector<int, std::allocator<int> > const&)");
+	demangles("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", DEMANGLE_SHORT,
+		  "core::fmt::Write::write_fmt");
 	demangles("_RNvCs15kBYyAo9fc_7mycrate3foo", DEMANGLE_SHORT, "mycrate::foo");
 	demangles("_Zbroken", DEMANGLE_SHORT, "_Zbroken");
 	demangles("main", DEMANGLE_SHORT, "main");
@@ -200,8 +218,9 @@ static void test_readelf(const char *path)
 	struct elfimg_symtab t;
 	if (!elfimg_symtab(&e, type, &t))
 		type = SHT_DYNSYM;
-	char *text = type == SHT_SYMTAB ? output_of("readelf -Ws", path, "| sed -n \"/'.symtab'/,\\$p\"") :
-					  output_of("readelf -W --dyn-syms", path, "");
+	char *text = type == SHT_SYMTAB
+			     ? output_of("readelf -Ws", path, "| sed -n \"/'.symtab'/,\\$p\"")
+			     : output_of("readelf -W --dyn-syms", path, "");
 	struct elfimg_funcs it;
 	struct elfimg_func f;
 	ok(elfimg_funcs_init(&it, &e, &e, type), "%s has symbols", path);
@@ -209,9 +228,11 @@ static void test_readelf(const char *path)
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		unsigned long long value, size;
 		char kind[16], bind[16], vis[16], shndx[16], name[4096] = "", sz[32];
-		if (sscanf(line, "%*d: %llx %31s %15s %15s %15s %15s %4095s", &value, sz, kind, bind, vis, shndx, name) < 6)
+		if (sscanf(line, "%*d: %llx %31s %15s %15s %15s %15s %4095s", &value, sz, kind,
+			   bind, vis, shndx, name) < 6)
 			continue;
-		if ((strcmp(kind, "FUNC") && strcmp(kind, "IFUNC")) || !strcmp(shndx, "UND") || !strcmp(shndx, "ABS") || !name[0])
+		if ((strcmp(kind, "FUNC") && strcmp(kind, "IFUNC")) || !strcmp(shndx, "UND") ||
+		    !strcmp(shndx, "ABS") || !name[0])
 			continue;
 		size = strtoull(sz, NULL, 0);
 		do {
@@ -227,7 +248,8 @@ static void test_readelf(const char *path)
 		nr++;
 		if (f.start != where || f.size != size || strncmp(f.name, name, len)) {
 			if (bad++ < 3)
-				printf("#   readelf %llx %llu %s, ours %llx %llu %s\n", value, size, name, (unsigned long long)f.start,
+				printf("#   readelf %llx %llu %s, ours %llx %llu %s\n", value, size,
+				       name, (unsigned long long)f.start,
 				       (unsigned long long)f.size, f.name);
 		}
 	}
@@ -236,7 +258,8 @@ static void test_readelf(const char *path)
 
 	struct buildid id;
 	char hex[BUILDID_TEXT] = "";
-	text = output_of("readelf -n", path, "2>/dev/null | sed -n 's/.*Build ID: //p' | head -1 | tr -d '\\n'");
+	text = output_of("readelf -n", path,
+			 "2>/dev/null | sed -n 's/.*Build ID: //p' | head -1 | tr -d '\\n'");
 	if (!buildid_of_image(&e, &id))
 		buildid_text(&id, hex);
 	is_str(hex, text, "build id as readelf prints it");

@@ -23,11 +23,13 @@ static void give_back(struct sym_text *t)
 static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *ret)
 {
 	struct kallsyms_text t;
-	int err = what == SYM_KALLSYMS ? kallsyms_read("", ctx, &t) :
-		  what == SYM_MODULES  ? kallsyms_read_modules("", &t) :
-					 kallsyms_read_notes("", &t);
+	int err = what == SYM_KALLSYMS	? kallsyms_read("", ctx, &t)
+		  : what == SYM_MODULES ? kallsyms_read_modules("", &t)
+					: kallsyms_read_notes("", &t);
 	if (!err)
-		*ret = (struct sym_text){ .data = t.data, .len = t.len, .mapped = t.mapped, .release = give_back };
+		*ret = (struct sym_text){
+			.data = t.data, .len = t.len, .mapped = t.mapped, .release = give_back
+		};
 	return err;
 }
 
@@ -42,7 +44,9 @@ static int add_frames(struct frame_table *t, u32 image, u32 mode)
 {
 	char line[256];
 	while (fgets(line, sizeof(line), stdin)) {
-		struct frame f = { .offset = strtoull(line, NULL, 16), .image = image, .mode = mode };
+		struct frame f = { .offset = strtoull(line, NULL, 16),
+				   .image = image,
+				   .mode = mode };
 		if (frame_table_add(t, f) < 0)
 			return -1;
 	}
@@ -53,13 +57,17 @@ int main(int argc, char **argv)
 {
 	struct diag diag;
 	diag_init(&diag);
-	struct sym_config cfg = { .demangle = DEMANGLE_SHORT, .kernel_text = kernel_text, .diag = &diag };
+	struct sym_config cfg = { .demangle = DEMANGLE_SHORT,
+				  .kernel_text = kernel_text,
+				  .diag = &diag };
 	bool quiet = false;
 	for (int o; (o = getopt(argc, argv, "nd:w:c:b:")) != -1;) {
 		if (o == 'n')
 			quiet = true;
 		else if (o == 'd')
-			cfg.demangle = !strcmp(optarg, "full") ? DEMANGLE_FULL : !strcmp(optarg, "no") ? DEMANGLE_NO : DEMANGLE_SHORT;
+			cfg.demangle = !strcmp(optarg, "full") ? DEMANGLE_FULL
+				       : !strcmp(optarg, "no") ? DEMANGLE_NO
+							       : DEMANGLE_SHORT;
 		else if (o == 'w')
 			cfg.workers = (unsigned)atoi(optarg);
 		else if (o == 'c')
@@ -76,7 +84,11 @@ int main(int argc, char **argv)
 	struct image_info *info = vec_push(&c.images);
 	if (!info)
 		return 1;
-	*info = (struct image_info){ .kind = kernel ? IMAGE_KIND_KERNEL : !strcmp(path, "[vdso]") ? IMAGE_KIND_VDSO : IMAGE_KIND_FILE, .path = path, .name = path };
+	*info = (struct image_info){ .kind = kernel		       ? IMAGE_KIND_KERNEL
+					     : !strcmp(path, "[vdso]") ? IMAGE_KIND_VDSO
+								       : IMAGE_KIND_FILE,
+				     .path = path,
+				     .name = path };
 	if (add_frames(&t, 1, kernel ? FRAME_KERNEL : FRAME_USER))
 		return 1;
 	struct names *n = sym_names_new(&cfg);
@@ -91,14 +103,16 @@ int main(int argc, char **argv)
 		const struct name_func *fn = &r.funcs[r.func_of[f]];
 		named += fn->name != NULL;
 		if (!quiet && fn->name)
-			printf("%" PRIx64 " %s+0x%" PRIx64 "\n", t.frames[f].offset, fn->name, t.frames[f].offset - fn->start);
+			printf("%" PRIx64 " %s+0x%" PRIx64 "\n", t.frames[f].offset, fn->name,
+			       t.frames[f].offset - fn->start);
 		else if (!quiet)
 			printf("%" PRIx64 " ?\n", t.frames[f].offset);
 	}
-	vec_for_each(&diag.items, it)
+	vec_for_each (&diag.items, it)
 		fprintf(stderr, "note: %s\n", it->message);
-	fprintf(stderr, "%u frames, %u named, %u functions, %.2f ms CPU, %ld+%ld faults\n", t.nr - 1, named, r.nr_funcs - 1, spent,
-		after.ru_minflt - before.ru_minflt, after.ru_majflt - before.ru_majflt);
+	fprintf(stderr, "%u frames, %u named, %u functions, %.2f ms CPU, %ld+%ld faults\n",
+		t.nr - 1, named, r.nr_funcs - 1, spent, after.ru_minflt - before.ru_minflt,
+		after.ru_majflt - before.ru_majflt);
 	n->ops->free(n);
 	frame_table_done(&t);
 	catalog_done(&c);

@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 static char dir[] = "/tmp/sonde-resolve-test-XXXXXX";
-static const u8 id_a[20] = "\xaa\xaa\xaa""aaaaaaaaaaaaaaaaa", id_b[20] = "\xbb\xbb\xbb""bbbbbbbbbbbbbbbbb";
+static const u8 id_a[20] = "\xaa\xaa\xaa"
+			   "aaaaaaaaaaaaaaaaa",
+		id_b[20] = "\xbb\xbb\xbb"
+			   "bbbbbbbbbbbbbbbbb";
 
 static void put(const char *name, const void *data, size_t len)
 {
@@ -30,11 +33,13 @@ static void put(const char *name, const void *data, size_t len)
 enum { TEXT = 0x400 }; /* where elfwrite puts the first section */
 
 /* A program of one function a table: which symbols it has tells which file was read. */
-static void put_elf(const char *name, const char *func, const void *id, u32 symtab, const char *link, const void *mini, size_t mini_len)
+static void put_elf(const char *name, const char *func, const void *id, u32 symtab,
+		    const char *link, const void *mini, size_t mini_len)
 {
 	struct elfwrite w;
 	elfwrite_begin(&w, true, false, ET_DYN, EM_X86_64);
-	u32 text = elfwrite_section(&w, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, NULL, 0x100);
+	u32 text = elfwrite_section(&w, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000,
+				    NULL, 0x100);
 	elfwrite_load(&w, text);
 	if (id)
 		elfwrite_buildid(&w, id, 20);
@@ -42,7 +47,8 @@ static void put_elf(const char *name, const char *func, const void *id, u32 symt
 		char data[64] = { 0 };
 		size_t n = strlen(link) + 1;
 		memcpy(data, link, n);
-		elfwrite_section(&w, ".gnu_debuglink", SHT_PROGBITS, 0, 0, data, (n + 3) / 4 * 4 + 4);
+		elfwrite_section(&w, ".gnu_debuglink", SHT_PROGBITS, 0, 0, data,
+				 (n + 3) / 4 * 4 + 4);
 	}
 	if (mini)
 		elfwrite_section(&w, ".gnu_debugdata", SHT_PROGBITS, 0, 0, mini, mini_len);
@@ -73,7 +79,9 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 	struct kernel *k = ctx;
 	static u8 note[36] = "\4\0\0\0\24\0\0\0\3\0\0\0GNU";
 	k->asked += what == SYM_KALLSYMS;
-	const char *text = what == SYM_KALLSYMS ? k->kallsyms : what == SYM_MODULES ? k->modules : NULL;
+	const char *text = what == SYM_KALLSYMS	 ? k->kallsyms
+			   : what == SYM_MODULES ? k->modules
+						 : NULL;
 	if (what == SYM_NOTES && k->id) {
 		memcpy(note + 16, k->id, 20);
 		*ret = (struct sym_text){ .data = (const char *)note, .len = sizeof(note) };
@@ -91,7 +99,12 @@ static void begin(struct world *w, struct kernel *k)
 	if (catalog_init(&w->c) || frame_table_init(&w->frames))
 		_exit(1);
 	diag_init(&w->diag);
-	w->cfg = (struct sym_config){ .symfs = dir, .map_dir = dir, .demangle = DEMANGLE_SHORT, .kernel_text = k ? kernel_text : NULL, .kernel_ctx = k, .diag = &w->diag };
+	w->cfg = (struct sym_config){ .symfs = dir,
+				      .map_dir = dir,
+				      .demangle = DEMANGLE_SHORT,
+				      .kernel_text = k ? kernel_text : NULL,
+				      .kernel_ctx = k,
+				      .diag = &w->diag };
 }
 
 static u32 image(struct world *w, enum image_kind kind, const char *path, const void *id)
@@ -107,14 +120,16 @@ static u32 image(struct world *w, enum image_kind kind, const char *path, const 
 
 static u32 frame(struct world *w, u32 image, u64 offset, u32 mode)
 {
-	s64 f = frame_table_add(&w->frames, (struct frame){ .image = image, .offset = offset, .mode = mode });
+	s64 f = frame_table_add(&w->frames,
+				(struct frame){ .image = image, .offset = offset, .mode = mode });
 	return f < 0 ? 0 : (u32)f;
 }
 
 static void resolve(struct world *w)
 {
 	w->names = sym_names_new(&w->cfg);
-	ok(w->names && !w->names->ops->resolve(w->names, &w->c, &w->frames, WANT_SYMBOL, &w->r), "resolved");
+	ok(w->names && !w->names->ops->resolve(w->names, &w->c, &w->frames, WANT_SYMBOL, &w->r),
+	   "resolved");
 }
 
 static void end(struct world *w)
@@ -146,9 +161,12 @@ static void test_files(void)
 	put_elf("/bin/plain", "_ZN3app4workEv", id_a, SHT_SYMTAB, NULL, NULL, 0);
 	put_elf("/bin/changed", "wrong", id_b, SHT_SYMTAB, NULL, NULL, 0);
 	put_elf("/bin/cached", "wrong", id_b, SHT_SYMTAB, NULL, NULL, 0);
-	put_elf("/.debug/.build-id/aa/aaaa61616161616161616161616161616161""61/elf", "kept", id_a, SHT_SYMTAB, NULL, NULL, 0);
+	put_elf("/.debug/.build-id/aa/aaaa61616161616161616161616161616161"
+		"61/elf",
+		"kept", id_a, SHT_SYMTAB, NULL, NULL, 0);
 	put_elf("/bin/stripped", "exported", id_a, SHT_DYNSYM, NULL, NULL, 0);
-	put_elf("/usr/lib/debug/.build-id/aa/aaaa6161616161616161616161616161616161.debug", "from_debug", id_a, SHT_SYMTAB, NULL, NULL, 0);
+	put_elf("/usr/lib/debug/.build-id/aa/aaaa6161616161616161616161616161616161.debug",
+		"from_debug", id_a, SHT_SYMTAB, NULL, NULL, 0);
 	put_elf("/bin/linked", "exported", id_b, SHT_DYNSYM, "linked.debug", NULL, 0);
 	put_elf("/bin/.debug/linked.debug", "from_link", id_b, SHT_SYMTAB, NULL, NULL, 0);
 	put_elf("/bin/mislinked", "exported", id_b, SHT_DYNSYM, "other.debug", NULL, 0);
@@ -165,21 +183,31 @@ static void test_files(void)
 	u32 script = image(&w, IMAGE_KIND_FILE, "/bin/script", NULL);
 	u32 gone = image(&w, IMAGE_KIND_FILE, "/bin/gone (deleted)", NULL);
 	u32 memfd = image(&w, IMAGE_KIND_FILE, "/memfd:x", NULL);
-	u32 a = frame(&w, plain, TEXT + 1, FRAME_USER), b = frame(&w, plain, TEXT + 0x3f, FRAME_USER);
-	u32 past = frame(&w, plain, TEXT + 0x40, FRAME_USER), past2 = frame(&w, plain, TEXT + 0x41, FRAME_USER);
-	u32 guest = frame(&w, plain, TEXT + 1, FRAME_GUEST_USER), mark = frame(&w, 0, MARK_TRUNCATED, FRAME_MARK);
-	u32 f_changed = frame(&w, changed, TEXT, FRAME_USER), f_changed2 = frame(&w, changed, TEXT + 4, FRAME_USER);
-	u32 f_stripped = frame(&w, stripped, TEXT, FRAME_USER), f_linked = frame(&w, linked, TEXT, FRAME_USER);
-	u32 f_mislinked = frame(&w, mislinked, TEXT, FRAME_USER), f_script = frame(&w, script, TEXT, FRAME_USER);
-	u32 f_gone = frame(&w, gone, TEXT, FRAME_USER), f_memfd = frame(&w, memfd, TEXT, FRAME_USER);
-	u32 nowhere = frame(&w, IMAGE_NONE, 0x1234, FRAME_USER), wild = frame(&w, 9999, 1, FRAME_USER);
+	u32 a = frame(&w, plain, TEXT + 1, FRAME_USER),
+	    b = frame(&w, plain, TEXT + 0x3f, FRAME_USER);
+	u32 past = frame(&w, plain, TEXT + 0x40, FRAME_USER),
+	    past2 = frame(&w, plain, TEXT + 0x41, FRAME_USER);
+	u32 guest = frame(&w, plain, TEXT + 1, FRAME_GUEST_USER),
+	    mark = frame(&w, 0, MARK_TRUNCATED, FRAME_MARK);
+	u32 f_changed = frame(&w, changed, TEXT, FRAME_USER),
+	    f_changed2 = frame(&w, changed, TEXT + 4, FRAME_USER);
+	u32 f_stripped = frame(&w, stripped, TEXT, FRAME_USER),
+	    f_linked = frame(&w, linked, TEXT, FRAME_USER);
+	u32 f_mislinked = frame(&w, mislinked, TEXT, FRAME_USER),
+	    f_script = frame(&w, script, TEXT, FRAME_USER);
+	u32 f_gone = frame(&w, gone, TEXT, FRAME_USER),
+	    f_memfd = frame(&w, memfd, TEXT, FRAME_USER);
+	u32 nowhere = frame(&w, IMAGE_NONE, 0x1234, FRAME_USER),
+	    wild = frame(&w, 9999, 1, FRAME_USER);
 	resolve(&w);
 	named(&w, a, "app::work", "demangled");
 	is_u64(w.r.func_of[a], w.r.func_of[b], "two frames of one function are one function");
 	const struct name_func *f = &w.r.funcs[w.r.func_of[a]];
-	ok(f->start == TEXT && f->end == TEXT + 0x40 && f->image == plain && f->mode == FRAME_USER, "its place");
+	ok(f->start == TEXT && f->end == TEXT + 0x40 && f->image == plain && f->mode == FRAME_USER,
+	   "its place");
 	named(&w, past, "(none)", "past the end");
-	ok(w.r.func_of[past] != w.r.func_of[past2] && w.r.func_of[past], "unnamed frames are functions of their own");
+	ok(w.r.func_of[past] != w.r.func_of[past2] && w.r.func_of[past],
+	   "unnamed frames are functions of their own");
 	is_u64(w.r.funcs[w.r.func_of[past]].start, TEXT + 0x40, "at their own offset");
 	named(&w, guest, "(none)", "a guest's frame");
 	named(&w, mark, "(none)", "a mark");
@@ -241,13 +269,16 @@ static void test_others(void)
 	struct world w;
 	begin(&w, NULL);
 	put("/perf-77.map", "7000 100 jitted one\n", 20);
-	u32 jit = image(&w, IMAGE_KIND_ANON, "//anon", NULL), heap = image(&w, IMAGE_KIND_ANON, "[heap]", NULL);
-	u32 bpf = image(&w, IMAGE_KIND_BPF, "bpf_prog_1234_probe", NULL), vdso = image(&w, IMAGE_KIND_VDSO, "[vdso]", NULL);
+	u32 jit = image(&w, IMAGE_KIND_ANON, "//anon", NULL),
+	    heap = image(&w, IMAGE_KIND_ANON, "[heap]", NULL);
+	u32 bpf = image(&w, IMAGE_KIND_BPF, "bpf_prog_1234_probe", NULL),
+	    vdso = image(&w, IMAGE_KIND_VDSO, "[vdso]", NULL);
 	w.c.images.at[jit].pid = 77;
 	w.c.images.at[heap].pid = 78;
 	w.c.images.at[bpf].start = 0xffffffffc0001000;
 	w.c.images.at[bpf].end = 0xffffffffc0001100;
-	u32 f_jit = frame(&w, jit, 0x7010, FRAME_USER), f_heap = frame(&w, heap, 0x7010, FRAME_USER);
+	u32 f_jit = frame(&w, jit, 0x7010, FRAME_USER),
+	    f_heap = frame(&w, heap, 0x7010, FRAME_USER);
 	u32 f_bpf = frame(&w, bpf, 0xffffffffc0001010, FRAME_KERNEL);
 	u32 first = 0;
 	for (u64 at = 0; at < 0x4000; at += 8) {
@@ -258,7 +289,8 @@ static void test_others(void)
 	named(&w, f_jit, "jitted one", "perf map");
 	named(&w, f_heap, "(none)", "no map for that process");
 	named(&w, f_bpf, "bpf_prog_1234_probe", "a BPF program");
-	is_u64(w.r.funcs[w.r.func_of[f_bpf]].start, 0xffffffffc0001000, "starts where the kernel said");
+	is_u64(w.r.funcs[w.r.func_of[f_bpf]].start, 0xffffffffc0001000,
+	       "starts where the kernel said");
 	bool found = false;
 	for (u32 f = first; f < first + 0x4000 / 8; f++) {
 		const char *name = w.r.funcs[w.r.func_of[f]].name;
@@ -269,10 +301,12 @@ static void test_others(void)
 	end(&w);
 }
 
-static const char running[] = "ffffffff81000000 T _text\nffffffff81000000 T _stext\nffffffff81000100 T schedule\n"
-			      "ffffffff81000200 t tail\nffffffffc0500010 t mod_fn\t[m]\n";
+static const char running[] =
+	"ffffffff81000000 T _text\nffffffff81000000 T _stext\nffffffff81000100 T schedule\n"
+	"ffffffff81000200 t tail\nffffffffc0500010 t mod_fn\t[m]\n";
 
-static void kernel_case(struct kernel *k, const void *id, u64 reloc, u64 at, const char *want, const char *note, const char *what)
+static void kernel_case(struct kernel *k, const void *id, u64 reloc, u64 at, const char *want,
+			const char *note, const char *what)
 {
 	struct world w;
 	printf("# %s\n", what);
@@ -294,29 +328,39 @@ static void kernel_case(struct kernel *k, const void *id, u64 reloc, u64 at, con
 
 static void test_kernel(void)
 {
-	struct kernel k = { .kallsyms = running, .modules = "m 4096 0 - Live 0xffffffffc0500000\n", .id = id_a };
-	kernel_case(&k, id_a, 0xffffffff81000000, 0xffffffff81000110, "schedule", NULL, "the same boot");
+	struct kernel k = { .kallsyms = running,
+			    .modules = "m 4096 0 - Live 0xffffffffc0500000\n",
+			    .id = id_a };
+	kernel_case(&k, id_a, 0xffffffff81000000, 0xffffffff81000110, "schedule", NULL,
+		    "the same boot");
 	kernel_case(&k, NULL, 0, 0xffffffff81000110, "schedule", NULL, "nothing known");
-	kernel_case(&k, id_a, 0xffffffff91000000, 0xffffffff91000110, "schedule", NULL, "the same kernel, moved by KASLR");
-	kernel_case(&k, NULL, 0xffffffff91000000, 0xffffffff91000110, "(none)", "lies elsewhere", "moved, without ids");
+	kernel_case(&k, id_a, 0xffffffff91000000, 0xffffffff91000110, "schedule", NULL,
+		    "the same kernel, moved by KASLR");
+	kernel_case(&k, NULL, 0xffffffff91000000, 0xffffffff91000110, "(none)", "lies elsewhere",
+		    "moved, without ids");
 	k.asked = 0;
-	kernel_case(&k, id_b, 0xffffffff81000000, 0xffffffff81000110, "(none)", "another kernel was recorded", "another kernel");
+	kernel_case(&k, id_b, 0xffffffff81000000, 0xffffffff81000110, "(none)",
+		    "another kernel was recorded", "another kernel");
 	is_u64(k.asked, 0, "whose symbols are not even read");
 	k.kallsyms = "0000000000000000 T _text\n0000000000000000 T schedule\n";
-	kernel_case(&k, id_a, 0xffffffff81000000, 0xffffffff81000110, "(none)", "hides its addresses", "hidden addresses");
+	kernel_case(&k, id_a, 0xffffffff81000000, 0xffffffff81000110, "(none)",
+		    "hides its addresses", "hidden addresses");
 	k.kallsyms = NULL;
-	kernel_case(&k, id_a, 0xffffffff81000000, 0xffffffff81000110, "(none)", "cannot be read", "no list");
+	kernel_case(&k, id_a, 0xffffffff81000000, 0xffffffff81000110, "(none)", "cannot be read",
+		    "no list");
 	kernel_case(NULL, id_a, 0, 0xffffffff81000110, "(none)", NULL, "no provider");
 
 	/* Modules move at every boot. */
 	struct world w;
 	k.kallsyms = running;
 	begin(&w, &k);
-	u32 kern = image(&w, IMAGE_KIND_KERNEL, "[kernel.kallsyms]", id_a), m = image(&w, IMAGE_KIND_MODULE, "/lib/modules/6.1/m.ko.xz", NULL);
+	u32 kern = image(&w, IMAGE_KIND_KERNEL, "[kernel.kallsyms]", id_a),
+	    m = image(&w, IMAGE_KIND_MODULE, "/lib/modules/6.1/m.ko.xz", NULL);
 	u32 n = image(&w, IMAGE_KIND_MODULE, "[n]", NULL);
 	w.c.images.at[kern].reloc = 0xffffffff91000000;
 	w.c.images.at[m].start = 0xffffffffc0900000;
-	u32 f = frame(&w, m, 0xffffffffc0900018, FRAME_KERNEL), g = frame(&w, kern, 0xffffffff91000108, FRAME_KERNEL);
+	u32 f = frame(&w, m, 0xffffffffc0900018, FRAME_KERNEL),
+	    g = frame(&w, kern, 0xffffffff91000108, FRAME_KERNEL);
 	u32 h = frame(&w, n, 0xffffffffc0500018, FRAME_KERNEL);
 	resolve(&w);
 	named(&w, f, "mod_fn", "a module that was loaded elsewhere");
@@ -328,7 +372,8 @@ static void test_kernel(void)
 	/* An image of the kernel by the user's word. */
 	struct elfwrite e;
 	elfwrite_begin(&e, true, false, ET_EXEC, EM_X86_64);
-	u32 text = elfwrite_section(&e, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0xffffffff81000000, NULL, 0x1000);
+	u32 text = elfwrite_section(&e, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+				    0xffffffff81000000, NULL, 0x1000);
 	elfwrite_load(&e, text);
 	elfwrite_buildid(&e, id_b, 20);
 	elfwrite_sym(&e, "_text", 0xffffffff81000000, 0, STT_NOTYPE, STB_GLOBAL, (u16)text);

@@ -27,7 +27,9 @@ static const char *plain_answer(const struct symtab_sym *all, size_t nr, u64 at,
 	const struct symtab_sym *best = NULL;
 	for (size_t i = 0; i < nr; i++) {
 		const struct symtab_sym *s = &all[i];
-		if (s->end > s->start && s->start <= at && at < s->end && (!best || s->start > best->start || (s->start == best->start && i > (size_t)(best - all))))
+		if (s->end > s->start && s->start <= at && at < s->end &&
+		    (!best || s->start > best->start ||
+		     (s->start == best->start && i > (size_t)(best - all))))
 			best = s;
 	}
 	if (best) {
@@ -36,15 +38,18 @@ static const char *plain_answer(const struct symtab_sym *all, size_t nr, u64 at,
 	}
 	for (size_t i = 0; i < nr; i++) {
 		const struct symtab_sym *s = &all[i];
-		if (s->start <= at && (!best || s->start > best->start || (s->start == best->start && s->end > s->start) ||
-				       (s->start == best->start && best->end == best->start && i > (size_t)(best - all))))
+		if (s->start <= at && (!best || s->start > best->start ||
+				       (s->start == best->start && s->end > s->start) ||
+				       (s->start == best->start && best->end == best->start &&
+					i > (size_t)(best - all))))
 			best = s;
 	}
 	if (!best || best->end > best->start)
 		return NULL;
 	u64 next = UINT64_MAX;
 	for (size_t i = 0; i < nr; i++) {
-		if (all[i].end > all[i].start && all[i].start <= best->start && all[i].end > best->start)
+		if (all[i].end > all[i].start && all[i].start <= best->start &&
+		    all[i].end > best->start)
 			return NULL;
 		if (all[i].start > at)
 			next = min(next, all[i].start);
@@ -67,7 +72,9 @@ static void test_against_plain(void)
 		u32 nr = any(40), space = 20 + any(400);
 		for (u32 i = 0; i < nr; i++) {
 			u64 start = 0x1000 + any(space), size = any(3) ? any(30) : 0;
-			all[i] = (struct symtab_sym){ .start = start, .end = start + size, .name = names[i], .seq = i };
+			all[i] = (struct symtab_sym){
+				.start = start, .end = start + size, .name = names[i], .seq = i
+			};
 			if (!size && any(2))
 				all[i].limit = start + any(20);
 		}
@@ -98,8 +105,11 @@ static void test_against_plain(void)
 			const struct symtab_sym *flat = symtab_find(&t, at[i], &base);
 			asked++;
 			named += want != NULL;
-			bad_sweep += want ? !got[i].name || strcmp(want, got[i].name) || got[i].start != start : got[i].name != NULL;
-			bad_flat += want ? !flat || strcmp(want, flat->name) || base != start : flat != NULL;
+			bad_sweep += want ? !got[i].name || strcmp(want, got[i].name) ||
+						     got[i].start != start
+					  : got[i].name != NULL;
+			bad_flat += want ? !flat || strcmp(want, flat->name) || base != start
+					 : flat != NULL;
 		}
 		symtab_done(&t);
 	}
@@ -131,7 +141,8 @@ static void test_aliases(void)
 	picks(SYM("__write", 0), SYM("write", 0), "write");
 	picks(SYM("__longer_name", 0), SYM("_x", 0), "_x");
 	picks(SYM("malloc", 0), SYM("malloc_long", 0), "malloc_long");
-	picks(SYM("_ZNSt8messagesIwE1aEv", 0), SYM("_ZNSt8messagesIcE1aEv", 0), "_ZNSt8messagesIwE1aEv");
+	picks(SYM("_ZNSt8messagesIwE1aEv", 0), SYM("_ZNSt8messagesIcE1aEv", 0),
+	      "_ZNSt8messagesIwE1aEv");
 #undef SYM
 }
 
@@ -150,15 +161,27 @@ static const char list[] = "0000000000000000 A fixed_percpu_data\n"
 
 static void test_kallsyms(void)
 {
-	static const char modules[] = "m 4096 0 - Live 0xffffffffc0000000\nn-x 8192 1 m, Live 0xffffffffc0100000 (OE)\n";
-	static const u64 at[] = { 0x10, 0xffffffff80ffffff, 0xffffffff81000000, 0xffffffff81000150, 0xffffffff81000350, 0xffffffff81000410,
-				  0xffffffffa0000000, 0xffffffffc0000008, 0xffffffffc0000020, 0xffffffffc0001000, 0xffffffffc0100001 };
-	static const char *const want[] = { "", "", "_text", "two", "two", "_edata", "", "mod_a", "mod_b", "", "other" };
+	static const char modules[] =
+		"m 4096 0 - Live 0xffffffffc0000000\nn-x 8192 1 m, Live 0xffffffffc0100000 (OE)\n";
+	static const u64 at[] = { 0x10,
+				  0xffffffff80ffffff,
+				  0xffffffff81000000,
+				  0xffffffff81000150,
+				  0xffffffff81000350,
+				  0xffffffff81000410,
+				  0xffffffffa0000000,
+				  0xffffffffc0000008,
+				  0xffffffffc0000020,
+				  0xffffffffc0001000,
+				  0xffffffffc0100001 };
+	static const char *const want[] = { "", "",	 "_text", "two", "two",	 "_edata",
+					    "", "mod_a", "mod_b", "",	 "other" };
 	struct sweep s;
 	struct symtab_sym got[ARRAY_SIZE(at)];
 	if (sweep_init(&s, at, ARRAY_SIZE(at), SYMTAB_LAST))
 		return;
-	is_u64(kallsyms_sweep(list, sizeof(list) - 1, modules, sizeof(modules) - 1, &s), 8, "symbols taken");
+	is_u64(kallsyms_sweep(list, sizeof(list) - 1, modules, sizeof(modules) - 1, &s), 8,
+	       "symbols taken");
 	ok(!sweep_finish(&s, got), "sweep");
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
 		char name[32] = "";
@@ -168,21 +191,29 @@ static void test_kallsyms(void)
 	}
 	sweep_done(&s);
 	u64 v = 0, size = 0;
-	ok(kallsyms_address(list, sizeof(list) - 1, "_text", &v) && v == 0xffffffff81000000, "address of _text");
-	ok(kallsyms_address(list, sizeof(list) - 1, "mod_a", &v) && v == 0xffffffffc0000000, "address in a module");
+	ok(kallsyms_address(list, sizeof(list) - 1, "_text", &v) && v == 0xffffffff81000000,
+	   "address of _text");
+	ok(kallsyms_address(list, sizeof(list) - 1, "mod_a", &v) && v == 0xffffffffc0000000,
+	   "address in a module");
 	ok(!kallsyms_address(list, sizeof(list) - 1, "text", &v), "a part of a name is no name");
 	ok(!kallsyms_hidden(list, sizeof(list) - 1), "addresses are there");
-	ok(kallsyms_hidden("0000000000000000 T a\n0000000000000000 t b\n", 42), "addresses are hidden");
+	ok(kallsyms_hidden("0000000000000000 T a\n0000000000000000 t b\n", 42),
+	   "addresses are hidden");
 	ok(!kallsyms_hidden("", 0), "an empty list hides nothing");
-	ok(kallsyms_module(modules, sizeof(modules) - 1, "n_x", &v, &size) && v == 0xffffffffc0100000 && size == 8192, "module");
+	ok(kallsyms_module(modules, sizeof(modules) - 1, "n_x", &v, &size) &&
+		   v == 0xffffffffc0100000 && size == 8192,
+	   "module");
 	ok(!kallsyms_module(modules, sizeof(modules) - 1, "n", &v, &size), "no such module");
 }
 
 static void test_perfmap(void)
 {
-	static const char text[] = "7f00 10 old code\n7f00 20 Lfoo;::bar()\nzz 1 x\n7f40 0 empty\n0x7f50 0x8 prefixed\nffffffffffffffff 5 wraps\n7f60 4";
+	static const char text[] = "7f00 10 old code\n7f00 20 Lfoo;::bar()\nzz 1 x\n7f40 0 "
+				   "empty\n0x7f50 0x8 prefixed\nffffffffffffffff 5 wraps\n7f60 4";
 	static const u64 at[] = { 0x7f00, 0x7f1f, 0x7f20, 0x7f40, 0x7f57, 0x7f60 };
-	static const char *const want[] = { "Lfoo;::bar()", "Lfoo;::bar()", "", "", "prefixed", "" };
+	static const char *const want[] = {
+		"Lfoo;::bar()", "Lfoo;::bar()", "", "", "prefixed", ""
+	};
 	struct sweep s;
 	struct symtab_sym got[ARRAY_SIZE(at)];
 	if (sweep_init(&s, at, ARRAY_SIZE(at), SYMTAB_LAST))

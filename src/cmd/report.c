@@ -1,0 +1,359 @@
+/* sonde report: a recording as a table of who spent how much where, with call graphs. */
+#include "cmd/app.h"
+#include "analysis/profile.h"
+#include "base/num.h"
+#include "cmd/commands.h"
+#include "cmd/symbols.h"
+#include "stream/replay_perf.h"
+#include "stream/run.h"
+#include "view/json_table.h"
+#include "view/text_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct graph_opts {
+	bool off;
+	bool given;
+	bool fractal;
+	bool order_given;
+	enum profile_order order;
+	double min_percent;
+};
+
+struct report_opts {
+	const char *input;
+	struct opt_list sort;
+	struct graph_opts graph;
+	bool stdio;
+	bool children;
+	bool no_children;
+	bool show_count;
+	const char *separator;
+	const char *percent_limit;
+	u64 workers;
+	struct symbol_opts symbols;
+};
+
+static const char *const key_words[] = {
+	[PROFILE_KEY_COMM] = "comm", [PROFILE_KEY_PID] = "pid", [PROFILE_KEY_CPU] = "cpu",
+	[PROFILE_KEY_DSO] = "dso",   [PROFILE_KEY_SYM] = "sym",
+};
+
+static int parse_percent(const char *word, double *ret)
+{
+	char *end;
+	double v = strtod(word, &end);
+	if (end == word || (*end && strcmp(end, "%")) || v < 0 || v > 100)
+		return -EINVAL;
+	*ret = v;
+	return 0;
+}
+
+static int graph_word(struct graph_opts *g, const char *word, struct diag *d)
+{
+	static const char *const later[] = { "flat", "folded", "address", "period", "count", "srcline", "branch" };
+	g->off = false;
+	if (!strcmp(word, "none"))
+		g->off = true;
+	else if (!strcmp(word, "graph") || !strcmp(word, "function") || !strcmp(word, "percent"))
+		;
+	else if (!strcmp(word, "fractal"))
+		g->fractal = true;
+	else if (!strcmp(word, "caller") || !strcmp(word, "callee")) {
+		g->order = word[5] == 'r' ? PROFILE_CALLER : PROFILE_CALLEE;
+		g->order_given = true;
+	} else if (parse_percent(word, &g->min_percent)) {
+		for (size_t i = 0; i < ARRAY_SIZE(later); i++)
+			if (!strcmp(word, later[i]))
+				return diag_error(d, -EINVAL, "-g %s is not there yet", word);
+		(void)diag_error(d, -EINVAL, "-g: '%s' is not a way to draw a call graph", word);
+		diag_hint(d, "graph, fractal, none; caller, callee; a percentage below which branches are left out");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* -g graph,0.5,caller: words in any order. */
+static int graph_call(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct graph_opts *g = &((struct report_opts *)opts)->graph;
+	g->given = true;
+	g->off = negated;
+	while (value && *value && !negated) {
+		char word[32];
+		size_t len = strcspn(value, ",");
+		if (len >= sizeof(word))
+			return diag_error(d, -EINVAL, "-g: '%s' is not a way to draw a call graph", value);
+		memcpy(word, value, len);
+		word[len] = '\0';
+		int err = len ? graph_word(g, word, d) : 0;
+		if (err)
+			return err;
+		value += len + (value[len] == ',');
+	}
+	return 0;
+}
+
+static const struct opt report_rows[] = {
+	OPT_STR('i', "input", struct report_opts, input, "FILE", "recording to read (perf.data); - is standard input"),
+	OPT_LIST('s', "sort", struct report_opts, sort, "KEYS", "rows by these: comm, pid, cpu, dso, sym (comm,dso,sym)"),
+	OPT_CALL('g', "call-graph", "HOW", "call graphs: graph|fractal|none, caller|callee, least percentage", graph_call,
+		 .optional = true, .greedy = true),
+	OPT_FLAG(0, "children", struct report_opts, children, "count callers too (as perf does when there are call chains)"),
+	OPT_FLAG(0, "self-only", struct report_opts, no_children, "the same as --no-children", .hidden = true),
+	OPT_FLAG('n', "show-nr-samples", struct report_opts, show_count, "a column with the number of samples"),
+	OPT_STR(0, "percent-limit", struct report_opts, percent_limit, "PERCENT", "leave out rows below"),
+	OPT_STR('t', "field-separator", struct report_opts, separator, "SEP", "columns separated by SEP, no call graphs"),
+	OPT_FLAG(0, "stdio", struct report_opts, stdio, "plain text (the only form so far)"),
+	OPT_UINT(0, "workers", struct report_opts, workers, "N", "threads to use (all CPUs)"),
+	SYMBOL_OPT_ROWS(struct report_opts, symbols),
+	OPT_END(),
+};
+
+static const struct opt_example report_examples[] = {
+	{ "report", "the recording in ./perf.data" },
+	{ "report -i FILE --no-children -g caller", "each function with the paths that lead to it" },
+	{ "report -g none --sort dso", "which libraries, without call graphs" },
+	{ "report --json -g none", "for programs" },
+	{ 0 },
+};
+
+static void report_defaults(void *opts)
+{
+	struct report_opts *o = opts;
+	o->input = "perf.data";
+	o->children = true;
+	o->graph.min_percent = 0.5;
+}
+
+static int add_key(struct profile_config *cfg, const char *word, struct app *app)
+{
+	static const struct {
+		const char *word;
+		enum profile_key key;
+	} other[] = { { "symbol", PROFILE_KEY_SYM }, { "tid", PROFILE_KEY_PID } };
+	int key = -1;
+	for (size_t i = 0; i < ARRAY_SIZE(key_words); i++)
+		if (!strcmp(word, key_words[i]))
+			key = (int)i;
+	for (size_t i = 0; i < ARRAY_SIZE(other); i++)
+		if (!strcmp(word, other[i].word))
+			key = (int)other[i].key;
+	if (key < 0) {
+		(void)diag_error(&app->diag, -EINVAL, "--sort: unknown key '%s'", word);
+		const char *near = str_closest(word, key_words, ARRAY_SIZE(key_words));
+		diag_hint(&app->diag, near ? "did you mean '%s'?" : "there are comm, pid, cpu, dso and sym%s", near ? near : "");
+		return -EINVAL;
+	}
+	for (u32 i = 0; i < cfg->nr_keys; i++)
+		if (cfg->keys[i] == (enum profile_key)key)
+			return 0;
+	cfg->keys[cfg->nr_keys++] = (enum profile_key)key;
+	return 0;
+}
+
+static int sort_keys(struct profile_config *cfg, const struct report_opts *o, struct app *app)
+{
+	vec_for_each(&o->sort.items, item) {
+		for (const char *at = *item; *at;) {
+			char word[32];
+			at += strspn(at, ", ");
+			size_t len = strcspn(at, ", ");
+			if (len >= sizeof(word))
+				len = sizeof(word) - 1;
+			memcpy(word, at, len);
+			word[len] = '\0';
+			at += len;
+			int err = len ? add_key(cfg, word, app) : 0;
+			if (err)
+				return err;
+		}
+	}
+	static const enum profile_key usual[] = { PROFILE_KEY_COMM, PROFILE_KEY_DSO, PROFILE_KEY_SYM };
+	for (size_t i = 0; !o->sort.items.nr && i < ARRAY_SIZE(usual); i++)
+		cfg->keys[cfg->nr_keys++] = usual[i];
+	return 0;
+}
+
+static bool has_chains(const struct source *src)
+{
+	vec_for_each(&replay_perf_file(src)->attrs, a)
+		if (a->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+			return true;
+	/* A piped recording tells its events only later. */
+	return replay_perf_file(src)->is_pipe;
+}
+
+static int configure(struct profile_config *cfg, const struct report_opts *o, const struct source *src, struct app *app)
+{
+	bool chains = has_chains(src);
+	*cfg = (struct profile_config){
+		.children = chains && o->children && !o->no_children,
+		.graph = chains && !o->graph.off && !o->separator,
+		.show_count = o->show_count,
+		.min_percent = o->graph.min_percent,
+	};
+	cfg->order = o->graph.order_given ? o->graph.order : cfg->children ? PROFILE_CALLER : PROFILE_CALLEE;
+	if (cfg->children && cfg->graph && cfg->order == PROFILE_CALLEE) {
+		(void)diag_error(&app->diag, -EINVAL, "-g callee together with --children is not there yet");
+		diag_hint(&app->diag, "--no-children -g callee shows each function with its callers");
+		return -EINVAL;
+	}
+	return sort_keys(cfg, o, app);
+}
+
+/* 148461 -> "148K", as perf shortens it. */
+static void short_count(struct strbuf *to, u64 v)
+{
+	static const char units[] = " KMG";
+	unsigned unit = 0;
+	while (v > 1000 && unit < 3) {
+		v /= 1000;
+		unit++;
+	}
+	strbuf_u64(to, v);
+	if (unit)
+		strbuf_char(to, units[unit]);
+}
+
+static void event_header(struct strbuf *to, const struct source *src, const struct profile *p, u32 event)
+{
+	struct profile_totals t = profile_totals(p, event);
+	strbuf_str(to, "# Samples: ");
+	short_count(to, t.nr_samples);
+	strbuf_printf(to, " of event '%s'\n# Event count (approx.): %llu\n#\n", src->catalog.events.at[event].name,
+		      (unsigned long long)t.period);
+}
+
+struct report {
+	struct app *app;
+	const struct report_opts *opts;
+	struct source *src;
+	struct profile *profile;
+	double min_percent;
+};
+
+static int print_event(struct report *r, u32 event, struct strbuf *to)
+{
+	struct table t;
+	table_init(&t);
+	int err = profile_table(r->profile, event, &t);
+	struct text_table_style style = {
+		.separator = r->opts->separator,
+		.header = true,
+		.min_percent = r->min_percent,
+		.fractal = r->opts->graph.fractal,
+	};
+	event_header(to, r->src, r->profile, event);
+	if (!err)
+		err = text_table(&t, &style, to);
+	strbuf_str(to, "\n\n");
+	table_done(&t);
+	return err;
+}
+
+static int print_text(struct report *r)
+{
+	struct strbuf *to = &r->app->out;
+	strbuf_printf(to, "#\n# Total Lost Samples: %llu\n#\n", (unsigned long long)r->src->catalog.nr_lost);
+	int err = 0;
+	for (u32 i = 0; i < r->src->catalog.events.nr && !err; i++)
+		if (profile_totals(r->profile, i).nr_samples || r->src->catalog.events.nr == 1)
+			err = print_event(r, i, to);
+	return err;
+}
+
+static int print_json(struct report *r)
+{
+	struct json j;
+	json_begin(&j, &r->app->out, JSON_PRETTY);
+	json_object(&j);
+	json_put_u64(&j, "lost", r->src->catalog.nr_lost);
+	json_key(&j, "events");
+	json_array(&j);
+	int err = 0;
+	for (u32 i = 0; i < r->src->catalog.events.nr && !err; i++) {
+		struct profile_totals totals = profile_totals(r->profile, i);
+		struct table t;
+		table_init(&t);
+		err = profile_table(r->profile, i, &t);
+		json_object(&j);
+		json_put_str(&j, "event", r->src->catalog.events.at[i].name);
+		json_put_u64(&j, "samples", totals.nr_samples);
+		json_put_u64(&j, "period", totals.period);
+		json_key(&j, "rows");
+		if (!err)
+			err = json_table(&t, &j);
+		json_object_end(&j);
+		table_done(&t);
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+	int end = json_end(&j);
+	return err ? err : end;
+}
+
+static int report_source(struct report *r)
+{
+	struct profile_config cfg;
+	int err = configure(&cfg, r->opts, r->src, r->app);
+	if (err)
+		return err;
+	r->profile = profile_new(&cfg);
+	struct names *names = symbols_open(r->app, &r->opts->symbols);
+	struct run_tables run = { 0 };
+	struct names_result named;
+	err = r->profile && names ? 0 : -ENOMEM;
+	if (!err)
+		err = stream_run(r->src, profile_sink(r->profile), (unsigned)r->opts->workers, &run, &r->app->diag);
+	if (!err)
+		err = names->ops->resolve(names, &r->src->catalog, &run.frames, WANT_SYMBOL, &named);
+	if (!err)
+		err = profile_fold(r->profile, &r->src->catalog, &run, &named);
+	if (!err)
+		err = r->app->json ? print_json(r) : print_text(r);
+	if (!err && r->src->catalog.nr_lost)
+		diag_warn(&r->app->diag, "%llu samples were lost while recording",
+			  (unsigned long long)r->src->catalog.nr_lost);
+	profile_free(r->profile);
+	run_tables_done(&run);
+	if (names)
+		names->ops->free(names);
+	return err;
+}
+
+static int report_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct report_opts *o = opts;
+	struct report r = { .app = app, .opts = o };
+	if (argc > 1)
+		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+	if (argc == 1)
+		o->input = argv[0];
+	if (o->percent_limit && parse_percent(o->percent_limit, &r.min_percent))
+		return app_usage(app, "--percent-limit: '%s' is not a percentage", o->percent_limit);
+	int err = replay_perf_open(o->input, &r.src, &app->diag);
+	if (err)
+		return app_fail(app, err);
+	err = report_source(&r);
+	r.src->ops->close(r.src);
+	if (err == -EINVAL)
+		return app_usage_said(app);
+	return err ? app_fail(app, err) : APP_DONE;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.group = "Why",
+	.summary = "show where the time of a recording went",
+	.usage = "[OPTIONS] [FILE]",
+	.about = "Reads a perf.data file (ours or perf's) and prints one row for each command, library and function, heaviest "
+		 "first, weighted by period. With call chains, callers are counted too and each row shows its call graph.",
+	.examples = report_examples,
+	.opts = report_rows,
+	.opts_size = sizeof(struct report_opts),
+	.defaults = report_defaults,
+	.mixed_words = true,
+	.run = report_run,
+};

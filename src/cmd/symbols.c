@@ -1,0 +1,76 @@
+#include "cmd/symbols.h"
+#include "kern/kallsyms.h"
+#include "sym/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void release(struct sym_text *t)
+{
+	struct kallsyms_text k = { .data = t->data, .len = t->len, .mapped = t->mapped };
+	kallsyms_text_done(&k);
+}
+
+static int map_file(const char *path, struct sym_text *ret)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!st.st_size)
+		return -ENODATA;
+	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	*ret = (struct sym_text){ .data = map, .len = (size_t)st.st_size, .mapped = (size_t)st.st_size, .release = release };
+	return 0;
+}
+
+/* Where texts that are dear to make are kept: the user's cache folder, never the one of whoever lent us privileges. */
+static const char *cache_folder(char *to, size_t size)
+{
+	if (getauxval(AT_SECURE))
+		return NULL;
+	const char *own = getenv("SONDE_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	int n = own && *own ? snprintf(to, size, "%s", own) :
+		xdg && *xdg ? snprintf(to, size, "%s/sonde", xdg) :
+		home && *home ? snprintf(to, size, "%s/.cache/sonde", home) : -1;
+	if (n < 0 || (size_t)n >= size)
+		return NULL;
+	struct stat st;
+	return !stat(to, &st) && S_ISDIR(st.st_mode) ? to : NULL;
+}
+
+static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *ret)
+{
+	const struct symbol_opts *o = ctx;
+	if (what == SYM_KALLSYMS && o->kallsyms)
+		return map_file(o->kallsyms, ret);
+	struct kallsyms_text t = { 0 };
+	char cache[4096];
+	int err = what == SYM_KALLSYMS ? kallsyms_read(NULL, cache_folder(cache, sizeof(cache)), &t) :
+		  what == SYM_MODULES  ? kallsyms_read_modules(NULL, &t) :
+					 kallsyms_read_notes(NULL, &t);
+	if (!err)
+		*ret = (struct sym_text){ .data = t.data, .len = t.len, .mapped = t.mapped, .release = release };
+	return err;
+}
+
+struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+{
+	return sym_names_new(&(struct sym_config){
+		.symfs = o->symfs,
+		.vmlinux = o->vmlinux,
+		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
+		.kernel_text = kernel_text,
+		.kernel_ctx = (void *)o,
+		.kallsyms_given = o->kallsyms != NULL,
+		.diag = app->verbose ? &app->diag : NULL,
+	});
+}
