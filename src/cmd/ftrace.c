@@ -14,6 +14,7 @@ static const struct opt_example examples[] = {
 
 const struct command command_ftrace = {
 	.name = "ftrace",
+	.group = "Why",
 	.summary = "the kernel's tracer: record and print its events",
 	.usage = "COMMAND [OPTIONS]",
 	.examples = examples,

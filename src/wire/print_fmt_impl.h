@@ -13,8 +13,9 @@
 enum {
 	PRINT_DEPTH_MAX = 200,     /* of the tree: bounds recursion in the parser and at run time */
 	PRINT_NODES_MAX = 1 << 16, /* of one program */
-	PRINT_OPS_MAX = 1 << 13,
-	PRINT_WIDTH_MAX = 4096,    /* %*s with a number out of the payload */
+	PRINT_COST_MAX = 1 << 16,  /* nodes visited in one run: shared ones count each time */
+	PRINT_OPS_MAX = 1 << 10,
+	PRINT_WIDTH_MAX = 1024,    /* %*s with a number out of the payload */
 	OP_PAD = 16,
 };
 
@@ -72,6 +73,7 @@ struct node {
 	u8 narrow;    /* a number that came from a narrower field: its size, for "0x%llx" of what no table knows */
 	bool unknown; /* depends on something that only the kernel knew */
 	u16 depth;
+	u32 cost;     /* of an evaluation, in nodes */
 	u32 offset;   /* of the field */
 	u32 len;      /* of a fixed array or a literal */
 	u32 loc;      /* NODE_BYTES, NODE_DYN_LEN: 0, FIELD_DATA_LOC or FIELD_REL_LOC */
@@ -184,6 +186,7 @@ struct parser {
 	bool num_sign;
 	u32 depth;
 	u32 nr_nodes;
+	u32 cost;
 	int err;
 	const char *what; /* why it failed */
 	struct local *locals;

@@ -166,14 +166,12 @@ static void lex_operator(struct parser *p)
 
 static void next(struct parser *p)
 {
-	if (p->err)
-		return;
 	while (p->at < p->end && isspace((unsigned char)*p->at))
 		p->at++;
 	p->tok_at = p->at;
 	p->tok_len = 0;
 	p->tok = TOK_END;
-	if (p->at >= p->end)
+	if (p->at >= p->end || p->err)
 		return;
 	char c = *p->at;
 	if (isdigit((unsigned char)c)) {
@@ -188,6 +186,8 @@ static void next(struct parser *p)
 	} else {
 		lex_operator(p);
 	}
+	if (p->err) /* after a failure there is nothing but the end: every loop of the parser stops there */
+		p->tok = TOK_END;
 }
 
 static bool accept(struct parser *p, int tok)
@@ -238,7 +238,7 @@ static void back_to(struct parser *p, struct mark m)
 	p->tok_at = m.tok_at;
 	p->tok_len = m.tok_len;
 	p->num = m.num;
-	p->tok = m.tok;
+	p->tok = p->err ? TOK_END : m.tok;
 	p->num_size = m.num_size;
 	p->num_sign = m.num_sign;
 }
@@ -250,9 +250,10 @@ static struct node *new_node(struct parser *p, enum node_kind kind, const struct
 	if (p->err)
 		return NULL;
 	u32 depth = 1 + max(a ? a->depth : 0u, b ? b->depth : 0u);
+	u32 cost = 1 + (a ? a->cost : 0) + (b ? b->cost : 0);
 	if (depth > PRINT_DEPTH_MAX)
 		return fail(p, "it is nested too deeply");
-	if (++p->nr_nodes > PRINT_NODES_MAX)
+	if (++p->nr_nodes > PRINT_NODES_MAX || cost > PRINT_COST_MAX)
 		return fail(p, "it is too long");
 	struct node *n = arena_zalloc(p->arena, sizeof(*n));
 	if (!n)
@@ -261,6 +262,7 @@ static struct node *new_node(struct parser *p, enum node_kind kind, const struct
 	n->a = a;
 	n->b = b;
 	n->depth = (u16)depth;
+	n->cost = cost;
 	n->unknown = (a && a->unknown) || (b && b->unknown);
 	return n;
 }
@@ -270,8 +272,9 @@ static const struct node *add_third(struct parser *p, struct node *n, const stru
 {
 	n->c = c;
 	n->depth = max(n->depth, (u16)(c->depth + 1));
+	n->cost += c->cost;
 	n->unknown |= c->unknown;
-	return n->depth > PRINT_DEPTH_MAX ? fail(p, "it is nested too deeply") : n;
+	return n->depth > PRINT_DEPTH_MAX || n->cost > PRINT_COST_MAX ? fail(p, "it is nested too deeply") : n;
 }
 
 static const struct node *num_node(struct parser *p, u64 v, u8 size, bool sign)
@@ -1262,9 +1265,7 @@ static const struct node *apply_cast(struct parser *p, const struct ctype *t, co
 		struct node *n = new_node(p, a->kind, a->a, a->b);
 		if (!n)
 			return NULL;
-		u32 depth = n->depth;
 		*n = *a;
-		n->depth = (u16)depth;
 		n->size = t->size;
 		n->sign = t->sign;
 		return n;
@@ -1436,7 +1437,9 @@ const struct node *parser_argument(struct parser *p)
 		return NULL;
 	if (!accept(p, ','))
 		return fail(p, "arguments are not divided by commas");
-	return parse_expr(p);
+	const struct node *n = parse_expr(p);
+	p->cost += n ? n->cost : 0;
+	return p->cost > PRINT_COST_MAX ? fail(p, "it is too long") : n;
 }
 
 bool parser_at_argument(const struct parser *p)

@@ -273,7 +273,7 @@ static void check_list(void)
 	unsigned stale = 0;
 	vec_for_each(&list, l)
 		/* what a plug-in takes over may agree again */
-		if (!l->differed && (style == PRINT_STYLE_KERNEL || l->group->plugins)) {
+		if (!l->differed && !l->group->sometimes && (style == PRINT_STYLE_KERNEL || l->group->plugins)) {
 			printf("# %s is listed (%s) but %s\n", l->name, l->group->reason, l->seen ? "agrees" : "is not there");
 			stale++;
 		}
