@@ -3,6 +3,7 @@
  * tree and becomes one op. Plain loads get ops of their own, since they are nine of ten. What does not compile prints by
  * field behind "[FAILED TO PARSE]".
  */
+#include "wire/print_fmt.h"
 #include "wire/print_fmt_impl.h"
 
 #include <ctype.h>
