@@ -634,6 +634,8 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 	put_top_first(t);
 	if (t->cut)
 		diag_warn(d, "%s: the file is cut; what is whole is shown", name);
+	if (t->cut && !t->buffers.nr)
+		diag_hint(d, "the table that tells where the events are lies behind them and is lost");
 	return 0;
 }
 

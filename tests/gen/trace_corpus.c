@@ -195,5 +195,8 @@ int main(int argc, char **argv)
 	}
 	struct strbuf file = { 0 };
 	gen_trace_write(&t, &file);
-	return fwrite(file.data, 1, file.len, stdout) == file.len ? 0 : 1;
+	bool good = fwrite(file.data, 1, file.len, stdout) == file.len;
+	strbuf_done(&file);
+	vec_free(&buffers[0].events);
+	return good ? 0 : 1;
 }

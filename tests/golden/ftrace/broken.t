@@ -31,6 +31,17 @@ head -c 40000 "$v6" >"$SONDE_TMP/cut.dat"
 "$SONDE" ftrace report "$SONDE_TMP/cut.dat" >/dev/null 2>"$SONDE_TMP/err"
 isnt "$(cat "$SONDE_TMP/err")" "" "cut in the formats: it says so"
 
+head -c 160000 "$data/6.1-events_v7_none.dat" >"$SONDE_TMP/cut.dat"
+exits 0 "version 7, cut" "$SONDE" ftrace report "$SONDE_TMP/cut.dat"
+like "$err" "the file is cut" "version 7, cut: it says so"
+like "$err" "behind them and is lost" "and why nothing is left"
+
+# Called by the name of the tool whose place it takes.
+ln -s "$SONDE" "$SONDE_TMP/trace-cmd"
+"$SONDE_TMP/trace-cmd" report -i "$v6" >"$SONDE_TMP/called" 2>&1
+cmp "$SONDE_TMP/whole" "$SONDE_TMP/called" >&2
+ok $? "trace-cmd report -i FILE"
+
 # Output nobody reads.
 "$SONDE" ftrace report "$v6" | head -1 >/dev/null
 [ "${PIPESTATUS[0]}" -ne 139 ] && [ "${PIPESTATUS[0]}" -ne 134 ]
