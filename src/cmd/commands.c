@@ -2,6 +2,8 @@
 #include "cmd/app.h"
 
 const struct command *const commands[] = {
+	&command_list,
+	&command_record,
 	&command_report,
 	&command_ftrace,
 	&command_workload,

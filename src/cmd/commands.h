@@ -10,5 +10,7 @@ extern const struct command program; /* its subs are the commands: for help and 
 extern const struct command command_ftrace;
 extern const struct command command_ftrace_report;
 extern const struct command command_help;
+extern const struct command command_list;
+extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_workload;
