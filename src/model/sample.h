@@ -17,6 +17,7 @@ enum sample_needs {
 	NEED_BRANCH = 1 << 5,
 	NEED_READ = 1 << 6,
 	NEED_PLACES = 1 << 7, /* the chain as addresses, each with its frame */
+	NEED_NEIGHBOURS = 1 << 8, /* with NEED_ORDER: the records before and after it on its own CPU */
 };
 
 /* A task whose name was never recorded: perf shows ":TID". */
@@ -70,6 +71,11 @@ struct sample {
 	u64 time_running_ns;
 	u32 nr_branches;
 	u32 nr_values;
+	const void *prev_raw; /* payloads next to this one in its CPU's buffer, across blocks too; NULL: none */
+	const void *next_raw;
+	u32 prev_size;
+	u32 next_size;
+	u32 buffer; /* which buffer of the source (ftrace instance); 0: the first or only one */
 };
 
 struct batch {

@@ -49,8 +49,11 @@ static int run_worker(void *ctx, unsigned index)
 			break;
 		}
 	}
-	if (got < 0)
+	if (got < 0) {
 		atomic_store(&r->stop, true);
+		if (r->sink->ops->cancel)
+			r->sink->ops->cancel(r->sink);
+	}
 	return got < 0 ? got : 0;
 }
 

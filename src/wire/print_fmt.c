@@ -148,7 +148,7 @@ static void take_load(struct op *op, enum op_kind kind)
 {
 	const struct node *n = op->arg;
 	op->kind = (u8)kind;
-	op->offset = n->offset;
+	op->offset = n->kind == NODE_INDEX ? n->a->offset + (u32)n->b->num * n->size : n->offset;
 	op->size = n->size;
 	op->sign = n->sign;
 	op->cut = op->spec.size;
@@ -163,6 +163,13 @@ static const struct node *strip_cast(const struct node *n, const struct spec *s)
 	return n;
 }
 
+/* REC->args[2]: as good as a field of its own. */
+static bool is_fixed_element(const struct node *n)
+{
+	return n->kind == NODE_INDEX && n->a->kind == NODE_BYTES && !n->a->loc && n->b->kind == NODE_NUM &&
+	       n->b->num < n->a->len / n->size;
+}
+
 static void finish_number(struct parser *p, struct op *op)
 {
 	if (op->arg->kind >= NODE_BYTES) {
@@ -171,7 +178,7 @@ static void finish_number(struct parser *p, struct op *op)
 	}
 	op->kind = op->spec.conv == 'c' ? OP_CHAR : OP_NUMBER;
 	op->arg = strip_cast(op->arg, &op->spec);
-	if (op->arg->kind != NODE_LOAD || !is_plain(&op->spec))
+	if ((op->arg->kind != NODE_LOAD && !is_fixed_element(op->arg)) || !is_plain(&op->spec))
 		return;
 	if (op->spec.conv == 'd' || op->spec.conv == 'u')
 		take_load(op, OP_LOAD_DEC);
