@@ -3,12 +3,12 @@
  * it to them by the byte.
  */
 #include "view/text_events.h"
+#include "view/turns.h"
 
 #include "base/dict.h"
 #include "base/vec.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 enum {
@@ -75,10 +75,7 @@ struct text_events {
 	struct strbuf *out;
 	size_t prefix_width;
 
-	pthread_mutex_t lock;
-	pthread_cond_t turn;
-	u64 next_seq;
-	bool failed;
+	struct turns turns;
 
 	/* Of whoever has the turn. */
 	struct dict learned; /* pid -> index */
@@ -842,23 +839,16 @@ static int block_done(struct sink *k, void *state, u64 seq)
 {
 	struct text_events *te = te_of(k);
 	struct text_shard *sh = state;
-	pthread_mutex_lock(&te->lock);
-	while (te->next_seq != seq && !te->failed)
-		pthread_cond_wait(&te->turn, &te->lock);
-	bool failed = te->failed;
-	pthread_mutex_unlock(&te->lock);
-	int err = failed ? -ECANCELED : sh->text.err;
+	if (!turns_wait(&te->turns, seq))
+		return -ECANCELED;
+	int err = sh->text.err;
 	if (!err && sh->text.len)
 		err = write_fixed(te, sh);
 	te->nr_lines += sh->nr_lines;
 	sh->nr_lines = 0;
 	sh->fixes.nr = 0;
 	strbuf_reset(&sh->text);
-	pthread_mutex_lock(&te->lock);
-	te->next_seq++;
-	te->failed |= err != 0;
-	pthread_cond_broadcast(&te->turn);
-	pthread_mutex_unlock(&te->lock);
+	turns_end(&te->turns, err != 0);
 	return err;
 }
 
@@ -917,11 +907,7 @@ static int merge(struct sink *k, void *state, const u32 *map_frame, const u32 *m
 
 static void cancel(struct sink *k)
 {
-	struct text_events *te = te_of(k);
-	pthread_mutex_lock(&te->lock);
-	te->failed = true;
-	pthread_cond_broadcast(&te->turn);
-	pthread_mutex_unlock(&te->lock);
+	turns_cancel(&te_of(k)->turns);
 }
 
 static const struct sink_ops text_events_ops = {
@@ -944,8 +930,7 @@ int text_events_new(const struct text_events_opts *o, struct strbuf *out, struct
 	te->out = out;
 	for (u32 i = 0; o->buffers && i < o->nr_buffers; i++)
 		te->prefix_width = max(te->prefix_width, strlen(o->buffers[i]));
-	pthread_mutex_init(&te->lock, NULL);
-	pthread_cond_init(&te->turn, NULL);
+	turns_init(&te->turns);
 	dict_init(&te->learned);
 	*ret = &te->sink;
 	return 0;
@@ -961,8 +946,7 @@ void text_events_free(struct sink *k)
 		vec_free(&st->names);
 	vec_free(&te->stacks);
 	dict_done(&te->learned);
-	pthread_mutex_destroy(&te->lock);
-	pthread_cond_destroy(&te->turn);
+	turns_done(&te->turns);
 	free(te);
 }
 

@@ -208,6 +208,11 @@ static int block_done(struct sink *k, void *state, u64 seq)
 	return err;
 }
 
+static void cancel(struct sink *k)
+{
+	turns_cancel(&ts_of(k)->turns);
+}
+
 static int shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
 {
 	struct text_state *st = calloc(1, sizeof(*st));
@@ -228,6 +233,7 @@ static const struct sink_ops text_samples_ops = {
 	.feed = feed,
 	.block_done = block_done,
 	.shard_free = shard_free,
+	.cancel = cancel,
 };
 
 int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, struct sink **ret)
