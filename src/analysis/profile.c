@@ -42,11 +42,17 @@ struct row {
 	u32 func; /* one of its functions: names the row */
 	u32 key;
 	u32 first_item;  /* index + 1 into all.entries */
-	u32 first_place; /* fold node */
+	u32 first_place; /* index into places */
+	u32 nr_places;
 	u32 depth;       /* of its call graph */
 	u64 self;
 	u64 total;
 	u64 count;
+};
+
+struct found {
+	u32 row;
+	u32 node;
 };
 
 struct profile {
@@ -63,7 +69,8 @@ struct profile {
 	u32 *key_of;  /* [func] -> row key */
 	struct fold_item *items; /* [entry] */
 	u32 *next_item;  /* [entry] -> the next one of its row, index + 1 */
-	u32 *next_place; /* [fold node] -> the next one of its row */
+	u32 *places;     /* fold nodes where a row's function is outermost on its path, row by row */
+	VEC(struct found) found; /* the same, in order of the walk; only while folding */
 	VEC(struct row) rows;
 	struct dict row_of; /* (group, key) -> row */
 	VEC(struct profile_totals) totals; /* [event] */
@@ -292,7 +299,8 @@ void profile_free(struct profile *p)
 	free(p->key_of);
 	free(p->items);
 	free(p->next_item);
-	free(p->next_place);
+	free(p->places);
+	vec_free(&p->found);
 	vec_free(&p->rows);
 	vec_free(&p->totals);
 	vec_free(&p->shown);
@@ -420,22 +428,46 @@ static int path_rows(struct profile *p, u32 group, u32 *depth_of)
 			return (int)row;
 		p->rows.at[row].total += nodes[at].incl;
 		p->rows.at[row].depth = max(p->rows.at[row].depth, nodes[at].height);
-		p->next_place[at] = p->rows.at[row].first_place;
-		p->rows.at[row].first_place = at;
+		p->rows.at[row].nr_places++;
+		if (!vec_push(&p->found))
+			return -ENOMEM;
+		p->found.at[p->found.nr - 1].row = (u32)row;
+		p->found.at[p->found.nr - 1].node = at;
 	}
 	for (; path != root; path = nodes[path].parent)
 		depth_of[p->key_of[nodes[path].func]]--;
 	return 0;
 }
 
+/* From order of the walk to row by row. */
+static int sort_places(struct profile *p)
+{
+	p->places = malloc((p->found.nr + 1) * sizeof(*p->places));
+	if (!p->places)
+		return -ENOMEM;
+	u32 at = 0;
+	vec_for_each(&p->rows, r) {
+		r->first_place = at;
+		at += r->nr_places;
+		r->nr_places = 0;
+	}
+	vec_for_each(&p->found, f) {
+		struct row *r = &p->rows.at[f->row];
+		p->places[r->first_place + r->nr_places++] = f->node;
+	}
+	vec_free(&p->found);
+	return 0;
+}
+
 static int children_rows(struct profile *p)
 {
-	p->next_place = calloc(p->fold.nodes.nr, sizeof(*p->next_place));
 	u32 *depth_of = calloc((size_t)p->names->nr_funcs + 1, sizeof(*depth_of));
-	int err = p->next_place && depth_of ? 0 : -ENOMEM;
+	int err = depth_of ? 0 : -ENOMEM;
 	for (u32 g = 0; g < p->fold.nr_trees && !err; g++)
 		err = path_rows(p, g, depth_of);
 	free(depth_of);
+	if (!err)
+		err = sort_places(p);
 	/* A leaf that its own chain does not show (no chain at all, or another address on top) counts as well. */
 	for (size_t i = 0; i < p->all.nr && !err; i++) {
 		const struct entry *e = &p->all.entries[i];
@@ -615,8 +647,8 @@ static int row_tree(void *ctx, size_t index, struct tree *ret)
 		.root = p->fold.root_of[p->cfg.children ? r->group : p->shown.at[index]],
 		.first_item = r->first_item,
 		.next_item = p->next_item,
-		.first_place = r->first_place,
-		.next_place = p->next_place,
+		.places = p->places ? p->places + r->first_place : NULL,
+		.nr_places = r->nr_places,
 		.total = p->cfg.children ? r->total : r->self,
 		.min = (u64)((double)p->shown_total * (p->cfg.min_percent / 100)),
 	};
