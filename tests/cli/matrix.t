@@ -44,7 +44,7 @@ refused() { # NAME PATTERN
 	exits 1 "$1" "$tree/tests/matrix/check"
 	like "$out" "$2" "$1: is said"
 }
-with S0-001 done x; refused "an unknown state" "S0-001: state 'done'"
+with S0-001 'done' x; refused "an unknown state" "S0-001: state 'done'"
 with S0-001 pass x; refused "a pass without a test" "S0-001: 'x' is not FILE: NAME"
 with S0-001 pass 'tests/cli/none.t: a'; refused "a test that is not there" "S0-001: there is no test tests/cli/none.t"
 with S0-001 pass 'tests/cli/matrix_x.t: a case'; refused "a case that is not there" "S0-001: tests/cli/matrix_x.t has no 'a case'"
@@ -67,8 +67,8 @@ like "$out" '^matrix: 0 rows proved in this run, 0 skipped by environment, 2 fai
 like "$out" '^matrix: FAILED S0-022 .*: too few$' "says why"
 results '' 'S0-026: records' pass '' '' 'S0-022 S0-026: 99 a second' skip 'no clock'
 exits 0 "a case was skipped" "$tree/tests/matrix/check" --report "$tree/build"
-like "$out" '^matrix: 1 rows proved in this run, 1 skipped by environment, 0 failed$' "its row was not proved"
-like "$out" '^matrix: skipped S0-022: .*no clock$' "says why"
+like "$out" '^matrix: 0 rows proved in this run, 2 skipped by environment, 0 failed$' "its rows were not proved"
+like "$out" '^matrix: skipped S0-022 S0-026: .*no clock$' "says why"
 results '' 'whole file' skip 'not root' @6.1 'S0-022 S0-026: 99 a second' pass ''
 exits 0 "here skipped, passed in a guest" "$tree/tests/matrix/check" --report "$tree/build"
 like "$out" '^matrix: 2 rows proved' "is proved"
