@@ -2,6 +2,8 @@
 #include "cmd/app.h"
 
 const struct command *const commands[] = {
+	&command_list,
+	&command_record,
 	&command_report,
 	&command_workload,
 	&command_help,
