@@ -128,11 +128,15 @@ if define_probe_libc_malloc; then
 	about_5000 "$(perf_fields perf.data pid | grep -cw "$(cat pid)")" "S0-062: every call is there"
 	like "$(perf report --stats 2>&1)" 'probe_libc:malloc stats' "S0-062: Ctrl-C leaves a whole file"
 	exits 0 "S4-340: record -e probe_libc:malloc -aR sleep 1" sonde record -e probe_libc:malloc -aR sleep 1
-	exits 0 "S4-340 S4-341: with a known number of calls" sonde record -e probe_libc:malloc -aR ./allocate
+	{ sleep 1; ./allocate; } &
+	exits 0 "S4-340 S4-341: with a known number of calls" sonde record -e probe_libc:malloc -aR sleep 3
+	wait
 	about_5000 "$(perf_fields perf.data pid | grep -cw "$(cat pid)")" "S4-340: every call is there"
 	like "$(perf evlist -v 2>/dev/null)" '^probe_libc:malloc: .*sample_type: [A-Z|]*RAW' "S4-341: raw data in every sample"
 	like "$(perf_fields perf.data event,trace | head -1)" 'probe_libc:malloc: +\([0-9a-f]+\)$' "S4-341: which perf can print"
-	exits 0 "S4-342: record -g -e probe_libc:malloc -aR" sonde record -g -e probe_libc:malloc -aR ./allocate
+	{ sleep 1; ./allocate; } &
+	exits 0 "S4-342: record -g -e probe_libc:malloc -aR" sonde record -g -e probe_libc:malloc -aR sleep 3
+	wait
 	about_5000 "$(perf_fields perf.data pid,ip,sym | awk -v pid="$(cat pid)" '
 		BEGIN { RS = "" } $1 == pid && /malloc.*workload_malloc.*main/ { n++ } END { print n + 0 }')" "S4-342: chains lead from malloc to main"
 	like "$(sonde report --no-children --sort comm,sym 2>/dev/null)" '--malloc' "S4-342: and are shown"
