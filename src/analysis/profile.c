@@ -553,7 +553,7 @@ static const char *comm_of(const struct profile *p, u32 comm, struct arena *a)
 	if (!COMM_IS_UNNAMED(comm))
 		return strtab_str(&p->catalog->strings, comm);
 	char name[16];
-	int n = snprintf(name, sizeof(name), ":%u", comm & ~COMM_UNNAMED(0));
+	int n = snprintf(name, sizeof(name), ":%d", COMM_TID(comm));
 	return arena_strndup(a, name, (size_t)n);
 }
 
