@@ -39,7 +39,7 @@ static int run(struct app *app, const struct dialect *dialect, int argc, char **
 	}
 	if (app->common.version)
 		return show_version(app, dialect);
-	if (first == argc) {
+	if (first >= argc) {
 		help_overview(app);
 		return APP_USAGE;
 	}

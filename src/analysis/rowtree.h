@@ -69,8 +69,8 @@ struct rowtree_row {
 	bool own;
 	u32 first_item;        /* index + 1 of an item that ends in the row's function; 0: none */
 	const u32 *next_item;  /* [item] -> the next one, index + 1 */
-	u32 first_place;       /* a fold node where the function is outermost on its path; 0: none */
-	const u32 *next_place; /* [fold node] -> the next such node of the row */
+	const u32 *places;     /* fold nodes where the function is outermost on its path */
+	u32 nr_places;
 	u64 total;             /* of the row */
 	u64 min;               /* weight below which a branch is not drawn */
 	double share;          /* instead: of what its parent's branches weigh together; 0: none */

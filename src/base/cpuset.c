@@ -67,7 +67,7 @@ static int list_number(struct list_parser *p, unsigned *ret)
 static int list_range(struct list_parser *p, struct cpuset *set)
 {
 	const char *from = p->at;
-	unsigned first, last, used = 1, stride = 1;
+	unsigned first = 0, last, used = 1, stride = 1;
 	int err = list_number(p, &first);
 	last = first;
 	if (!err && *p->at == '-') {

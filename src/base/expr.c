@@ -43,10 +43,17 @@ static const struct binary binaries[] = {
 	{ "*", EXPR_MUL, 10 },	  { "/", EXPR_DIV, 10 },       { "%", EXPR_MOD, 10 },
 };
 
+enum builtin { BUILTIN_MIN, BUILTIN_MAX, BUILTIN_ABS, BUILTIN_D_RATIO, BUILTIN_NONE };
+
 static const struct {
 	const char *name;
-	u8 least, most; /* arguments; most 0: any number */
-} builtins[] = { { "min", 1, 0 }, { "max", 1, 0 }, { "abs", 1, 1 }, { "d_ratio", 2, 2 } };
+	u8 least, most; /* arguments */
+} builtins[] = {
+	[BUILTIN_MIN] = { "min", 1, EXPR_ARGS_MAX },
+	[BUILTIN_MAX] = { "max", 1, EXPR_ARGS_MAX },
+	[BUILTIN_ABS] = { "abs", 1, 1 },
+	[BUILTIN_D_RATIO] = { "d_ratio", 2, 2 },
+};
 
 static int fail(struct diag *d, const char *text, size_t start, size_t end, int err,
 		const char *why)
@@ -261,18 +268,20 @@ static int unknown_function(struct parser *p, const struct expr_node *call)
 	return -EINVAL;
 }
 
-static int check_call(struct parser *p, const struct expr_node *call)
+static int check_call(struct parser *p, struct expr_node *call)
 {
 	size_t end = call->start + call->len;
+	call->builtin = BUILTIN_NONE;
 	for (size_t i = 0; i < ARRAY_SIZE(builtins); i++) {
 		if (strcmp(builtins[i].name, call->func))
 			continue;
 		if (call->nr_args < builtins[i].least)
 			return fail(p->d, p->e->text, call->start, end, -EINVAL,
 				    "this function needs more arguments");
-		if (builtins[i].most && call->nr_args > builtins[i].most)
+		if (call->nr_args > builtins[i].most)
 			return fail(p->d, p->e->text, call->start, end, -EINVAL,
 				    "these are too many arguments");
+		call->builtin = (u32)i;
 		return 0;
 	}
 	for (size_t i = 0; p->funcs && p->funcs[i]; i++)
@@ -301,7 +310,7 @@ static int parse_call(struct parser *p, const char *name, size_t start, struct e
 		link = &arg->next;
 	}
 	call->len = (u32)(p->end - start);
-	if (call->depth > EXPR_DEPTH_MAX || call->nr_args > EXPR_DEPTH_MAX)
+	if (call->depth > EXPR_DEPTH_MAX || call->nr_args > EXPR_ARGS_MAX)
 		return fail(p->d, p->e->text, start, p->end, -E2BIG,
 			    "this is too long or too deep");
 	if ((err = next_token(p)) || (err = check_call(p, call)))
@@ -381,6 +390,63 @@ static int parse_unary(struct parser *p, struct expr_node **ret)
 	return 0;
 }
 
+/* Behind a bracket expression "[...]"; p: behind the '['. */
+static const char *bracket_end(const char *p)
+{
+	p += *p == '^';
+	p += *p == ']';
+	while (*p && *p != ']')
+		p++;
+	return *p ? p + 1 : p;
+}
+
+/* How many copies a repetition at p makes of what stands before it, and where it ends; 0: there is none. */
+static u64 repetition(const char *p, const char **end)
+{
+	*end = p + 1;
+	if (*p == '*' || *p == '?' || *p == '+')
+		return 2;
+	if (*p != '{')
+		return 0;
+	u64 most = 1;
+	for (p++; *p && *p != '}'; p++)
+		if (isdigit((unsigned char)*p))
+			most = max(most, min(strtoull(p, NULL, 10), 100000ull));
+	*end = *p ? p + 1 : p;
+	return most + 1;
+}
+
+/*
+ * regcomp() copies what is repeated: (((a+)+)+) doubles with every '+', and takes all memory long before it fails; what may be
+ * empty, (((a?)+)+), costs the square in time. This adds up the copies of each level of parentheses; false when they are too many.
+ */
+static bool regex_is_bearable(const char *p)
+{
+	enum { LEVELS = 32, COPIES_MAX = 1 << 10 };
+	u64 sums[LEVELS] = { 0 }, copies;
+	unsigned level = 0;
+	while (*p) {
+		u64 atom = 1;
+		if (*p == '(') {
+			if (++level == LEVELS)
+				return false;
+			sums[level] = 0;
+			p++;
+			continue;
+		}
+		if (*p == ')' && level)
+			atom = sums[level--];
+		p = *p == '[' ? bracket_end(p + 1) : *p == '\\' && p[1] ? p + 2 : p + 1;
+		const char *end;
+		for (; (copies = repetition(p, &end)) && *p; p = end)
+			atom = min(atom * copies, (u64)COPIES_MAX + 1);
+		sums[level] += atom;
+		if (sums[level] > COPIES_MAX)
+			return false;
+	}
+	return true;
+}
+
 /* The pattern is compiled once; it must therefore be written out. */
 static int compile_regex(struct parser *p, struct expr_node *n)
 {
@@ -389,6 +455,8 @@ static int compile_regex(struct parser *p, struct expr_node *n)
 	if (pattern->op != EXPR_VALUE || pattern->value.type != EXPR_STR)
 		return fail(p->d, p->e->text, start, end, -EINVAL,
 			    "here should be a quoted regular expression");
+	if (!regex_is_bearable(pattern->value.s))
+		return fail(p->d, p->e->text, start, end, -EINVAL, "this pattern repeats too much");
 	regex_t **slot = vec_push(&p->e->regexes), *regex = malloc(sizeof(*regex));
 	if (!slot || !regex) {
 		if (slot)
@@ -533,6 +601,12 @@ static struct expr_value float_value(double f)
 	return (struct expr_value){ .type = EXPR_FLOAT, .f = f };
 }
 
+static struct expr_value negative(const struct expr_value *v)
+{
+	return v->type == EXPR_INT ? expr_int((s128)(0 - (unsigned __int128)v->i))
+				   : float_value(-v->f);
+}
+
 /* Whole numbers wrap around instead of overflowing. */
 static s128 wrap_mul(s128 a, s128 b)
 {
@@ -643,7 +717,7 @@ static int match_op(const struct eval *v, const struct expr_node *n, const struc
 
 static int eval_binary(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
 {
-	struct expr_value a, b;
+	struct expr_value a = { 0 }, b = { 0 };
 	int err = eval_node(v, n->kids[0], &a);
 	if (err || (err = eval_node(v, n->kids[1], &b)))
 		return err;
@@ -662,7 +736,7 @@ static int eval_binary(const struct eval *v, const struct expr_node *n, struct e
 
 static int eval_logic(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
 {
-	struct expr_value a;
+	struct expr_value a = { 0 };
 	int err = eval_node(v, n->kids[0], &a);
 	if (err)
 		return err;
@@ -674,7 +748,7 @@ static int eval_logic(const struct eval *v, const struct expr_node *n, struct ex
 
 static int eval_unary(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
 {
-	struct expr_value a;
+	struct expr_value a = { 0 };
 	int err = eval_node(v, n->kids[0], &a);
 	if (err)
 		return err;
@@ -689,51 +763,48 @@ static int eval_unary(const struct eval *v, const struct expr_node *n, struct ex
 	if (n->op == EXPR_BIT_NOT)
 		*ret = expr_int(~a.i);
 	else
-		*ret = a.type == EXPR_INT ? expr_int((s128)(0 - (unsigned __int128)a.i))
-					  : float_value(-a.f);
+		*ret = negative(&a);
 	return 0;
 }
 
-static int eval_builtin(const struct eval *v, const struct expr_node *n, struct expr_value *args,
-			struct expr_value *ret)
+static struct expr_value extreme(const struct expr_value *args, u32 nr, enum expr_op better)
 {
 	struct expr_value best = args[0];
+	for (u32 i = 1; i < nr; i++)
+		if (compare_op(better, &args[i], &best))
+			best = args[i];
+	return best;
+}
+
+static int eval_builtin(const struct eval *v, const struct expr_node *n,
+			const struct expr_value *args, struct expr_value *ret)
+{
+	double divisor;
 	for (u32 i = 0; i < n->nr_args; i++)
 		if (args[i].type == EXPR_STR)
 			return eval_fail(v, n, -EINVAL, "this function takes numbers");
-	if (!strcmp(n->func, "abs")) {
-		struct expr_value zero = expr_int(0);
-		if (compare_values(&best, &zero) < 0)
-			best = best.type == EXPR_INT
-				       ? expr_int((s128)(0 - (unsigned __int128)best.i))
-				       : float_value(-best.f);
-	} else if (!strcmp(n->func, "d_ratio")) {
-		double divisor = expr_float(&args[1]);
-		best = float_value(divisor != 0 ? expr_float(&args[0]) / divisor : 0);
-	} else {
-		bool want_max = !strcmp(n->func, "max");
-		for (u32 i = 1; i < n->nr_args; i++)
-			if (compare_op(want_max ? EXPR_GT : EXPR_LT, &args[i], &best))
-				best = args[i];
+	switch (n->builtin) {
+	case BUILTIN_MIN: *ret = extreme(args, n->nr_args, EXPR_LT); break;
+	case BUILTIN_MAX: *ret = extreme(args, n->nr_args, EXPR_GT); break;
+	case BUILTIN_ABS: *ret = expr_float(&args[0]) < 0 ? negative(&args[0]) : args[0]; break;
+	default:
+		divisor = expr_float(&args[1]);
+		*ret = float_value(divisor != 0 ? expr_float(&args[0]) / divisor : 0);
 	}
-	*ret = best;
 	return 0;
 }
 
 static int eval_call(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
 {
-	_cleanup_free_ struct expr_value *args = calloc(max(n->nr_args, 1u), sizeof(*args));
-	if (!args)
-		return -ENOMEM;
+	struct expr_value args[EXPR_ARGS_MAX] = { 0 };
 	u32 nr = 0;
 	for (const struct expr_node *arg = n->kids[0]; arg; arg = arg->next) {
 		int err = eval_node(v, arg, &args[nr++]);
 		if (err)
 			return err;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(builtins); i++)
-		if (!strcmp(builtins[i].name, n->func))
-			return eval_builtin(v, n, args, ret);
+	if (n->builtin != BUILTIN_NONE)
+		return eval_builtin(v, n, args, ret);
 	if (!v->env || !v->env->call)
 		return eval_fail(v, n, -ENOENT, "this function means nothing here");
 	return v->env->call(v->env->ctx, n->func, args, nr, ret);
@@ -753,7 +824,7 @@ static int eval_ident(const struct eval *v, const struct expr_node *n, struct ex
 
 static int eval_node(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
 {
-	struct expr_value c;
+	struct expr_value c = { 0 };
 	int err;
 	switch (n->op) {
 	case EXPR_VALUE: *ret = n->value; return 0;

@@ -63,11 +63,12 @@ struct expr_node {
 	struct expr_value value;
 	u32 ident;
 	u32 nr_args;
+	u32 builtin;    /* of expr.c, for EXPR_CALL */
 	const char *func;
 	regex_t *regex; /* EXPR_REGEX, EXPR_NOT_REGEX */
 };
 
-enum { EXPR_DEPTH_MAX = 400 };
+enum { EXPR_DEPTH_MAX = 400, EXPR_ARGS_MAX = 32 };
 
 struct expr {
 	struct arena arena; /* of everything here */

@@ -160,16 +160,21 @@ static int find_long(struct parse *p, const char *word, size_t len, struct match
 	return 0;
 }
 
-/* at: of the letter in argv[p->at]. */
-static int find_short(struct parse *p, size_t at, struct match *ret)
+static bool find_short(const struct parse *p, char letter, struct match *ret)
+{
+	for_each_row (p, set, row) {
+		if (!row->short_name || row->short_name != letter)
+			continue;
+		*ret = (struct match){ .row = row, .into = set->into, .label = { '-', letter } };
+		return true;
+	}
+	return false;
+}
+
+/* at: of the letter in its group, argv[p->at]. */
+static int unknown_short(struct parse *p, size_t at)
 {
 	const char *group = p->argv[p->at];
-	for_each_row (p, set, row) {
-		if (!row->short_name || row->short_name != group[at])
-			continue;
-		*ret = (struct match){ .row = row, .into = set->into, .label = { '-', group[at] } };
-		return 0;
-	}
 	diag_error(p->d, -EINVAL, "unknown option '-%c'", group[at]);
 	if (group[2])
 		diag_span(p->d, group, at, 1);
@@ -325,15 +330,10 @@ static int parse_shorts(struct parse *p)
 	const char *group = p->argv[p->at];
 	for (size_t at = 1; group[at]; at++) {
 		struct match m;
-		struct parse quiet = *p;
-		quiet.d = NULL;
-		if (group[at] == 'h' && find_short(&quiet, at, &m))
-			return 1;
-		int err = find_short(p, at, &m);
-		if (err)
-			return err;
+		if (!find_short(p, group[at], &m))
+			return group[at] == 'h' ? 1 : unknown_short(p, at);
 		bool rest = opt_takes_value(m.row) && group[at + 1];
-		err = apply(p, &m, rest ? group + at + 1 : NULL);
+		int err = apply(p, &m, rest ? group + at + 1 : NULL);
 		if (err || rest)
 			return err;
 	}

@@ -51,7 +51,7 @@ struct opt {
 #define OPT_AT_(T, f, ctype) (offsetof(T, f) + 0 * sizeof(_Generic(&((T *)0)->f, ctype *: 1)))
 
 /* As the last argument of a row: OPT_UINT('F', "freq", struct o, freq, "HZ", "...", OPT_SEEN(struct o, freq_given)) */
-#define OPT_SEEN(T, f) .seen = OPT_AT_(T, f, bool)
+#define OPT_SEEN(T, f) .seen = OPT_AT_(T, f, bool) + 0 * sizeof(char[offsetof(T, f) ? 1 : -1]) /* not the first field */
 
 #define OPT_END() { .type = OPT_TYPE_END }
 #define OPT_HEADING(text) { .type = OPT_TYPE_HEADING, .help = (text) }

@@ -2,7 +2,11 @@
 #include "cmd/app.h"
 
 const struct command *const commands[] = {
+	&command_list,
+	&command_record,
 	&command_report,
+	&command_script,
+	&command_ftrace,
 	&command_workload,
 	&command_help,
 	NULL,

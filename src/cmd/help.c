@@ -18,7 +18,7 @@ static void overview_group(struct strbuf *to, const char *group, bool colour)
 {
 	bool any = false;
 	for (size_t i = 0; commands[i]; i++) {
-		if (strcmp(commands[i]->group, group))
+		if (!commands[i]->group || strcmp(commands[i]->group, group))
 			continue;
 		if (!any)
 			strbuf_printf(to, "\n%s%s%s:\n", colour ? "\033[1m" : "", group,
@@ -55,8 +55,21 @@ static void json_opts(struct json *j, const struct opt *row)
 		if (row->short_name)
 			json_put_str(j, "short", (char[]){ row->short_name, 0 });
 		if (opt_takes_value(row))
-			json_put_str(j, "value", row->arg);
+			json_put_str(j, row->optional ? "optional_value" : "value", row->arg);
 		json_put_str(j, "help", row->help);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void json_examples(struct json *j, const struct opt_example *e)
+{
+	json_key(j, "examples");
+	json_array(j);
+	for (; e && e->line; e++) {
+		json_object(j);
+		json_put_str(j, "line", e->line);
+		json_put_str(j, "what", e->what);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -68,6 +81,8 @@ static void json_command(struct json *j, const struct command *cmd)
 	json_put_str(j, "name", cmd->name);
 	json_put_str(j, "summary", cmd->summary);
 	json_put_str(j, "usage", cmd->usage);
+	json_put_bool(j, "mixed_words", cmd->mixed_words);
+	json_examples(j, cmd->examples);
 	json_opts(j, cmd->opts);
 	if (cmd->subs) {
 		json_key(j, "commands");

@@ -185,23 +185,15 @@ static bool has_chains(const struct source *src)
 	return replay_perf_file(src)->is_pipe;
 }
 
-static int configure(struct profile_config *cfg, const struct report_opts *o, const struct source *src, struct app *app)
+static void configure(struct profile_config *cfg, const struct report_opts *o, const struct source *src)
 {
 	bool chains = has_chains(src);
-	*cfg = (struct profile_config){
-		.children = chains && o->children && !o->no_children,
-		.graph = chains && !o->graph.off && !o->separator,
-		.show_count = o->show_count,
-		.min_percent = o->graph.min_percent,
-		.fractal = o->graph.fractal,
-	};
+	cfg->children = chains && o->children && !o->no_children;
+	cfg->graph = chains && !o->graph.off && !o->separator;
+	cfg->show_count = o->show_count;
+	cfg->min_percent = o->graph.min_percent;
+	cfg->fractal = o->graph.fractal;
 	cfg->order = o->graph.order_given ? o->graph.order : cfg->children ? PROFILE_CALLER : PROFILE_CALLEE;
-	if (cfg->children && cfg->graph && cfg->order == PROFILE_CALLEE) {
-		(void)diag_error(&app->diag, -EINVAL, "-g callee together with --children is not there yet");
-		diag_hint(&app->diag, "--no-children -g callee shows each function with its callers");
-		return -EINVAL;
-	}
-	return sort_keys(cfg, o, app);
 }
 
 /* 148461 -> "148K", as perf shortens it. */
@@ -232,6 +224,7 @@ struct report {
 	const struct report_opts *opts;
 	struct source *src;
 	struct profile *profile;
+	struct profile_config cfg;
 	double min_percent;
 	enum profile_key first_key;
 };
@@ -299,16 +292,13 @@ static int print_json(struct report *r)
 
 static int report_source(struct report *r)
 {
-	struct profile_config cfg;
-	int err = configure(&cfg, r->opts, r->src, r->app);
-	if (err)
-		return err;
-	r->first_key = cfg.keys[0];
-	r->profile = profile_new(&cfg);
+	configure(&r->cfg, r->opts, r->src);
+	r->first_key = r->cfg.keys[0];
+	r->profile = profile_new(&r->cfg);
 	struct names *names = symbols_open(r->app, &r->opts->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
-	err = r->profile && names ? 0 : -ENOMEM;
+	int err = r->profile && names ? 0 : -ENOMEM;
 	if (!err)
 		err = stream_run(r->src, profile_sink(r->profile), (unsigned)r->opts->workers, &run, &r->app->diag);
 	if (!err)
@@ -337,13 +327,13 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 		o->input = argv[0];
 	if (o->percent_limit && parse_percent(o->percent_limit, &r.min_percent))
 		return app_usage(app, "--percent-limit: '%s' is not a percentage", o->percent_limit);
+	if (sort_keys(&r.cfg, o, app))
+		return app_usage_said(app);
 	int err = replay_perf_open(o->input, &r.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	err = report_source(&r);
 	r.src->ops->close(r.src);
-	if (err == -EINVAL)
-		return app_usage_said(app);
 	return err ? app_fail(app, err) : APP_DONE;
 }
 

@@ -43,6 +43,14 @@ static const char *cache_folder(char *to, size_t size)
 		home && *home ? snprintf(to, size, "%s/.cache/sonde", home) : -1;
 	if (n < 0 || (size_t)n >= size)
 		return NULL;
+	/* Ours to make, not the folders above it (but ~/.cache, which a new account has not). */
+	char *last = own && *own ? NULL : strrchr(to, '/');
+	if (last) {
+		*last = '\0';
+		(void)mkdir(to, 0700);
+		*last = '/';
+		(void)mkdir(to, 0700);
+	}
 	struct stat st;
 	return !stat(to, &st) && S_ISDIR(st.st_mode) ? to : NULL;
 }

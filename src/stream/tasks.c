@@ -135,7 +135,7 @@ static enum image_kind image_kind(const struct perf_side *r)
 	if (starts(r->name, "[vdso]"))
 		return IMAGE_KIND_VDSO;
 	if (starts(r->name, "//anon") || r->name[0] == '[' || starts(r->name, "/dev/zero") || starts(r->name, "/anon_hugepage") ||
-	    starts(r->name, "/memfd:") || starts(r->name, "/SYSV"))
+	    starts(r->name, "/SYSV"))
 		return IMAGE_KIND_ANON;
 	return IMAGE_KIND_FILE;
 }

@@ -117,30 +117,95 @@ is "$(complete_words sonde workload --color = al)" "always" "a value"
 is "$(complete_words sonde help workl)" workload "a verb behind help"
 is "$(complete_words sonde workload -- --thr)" "" "nothing behind --"
 
-# What README and the documentation write in code, exists: verbs and long options.
+# What the examples, README and the documentation write, can be typed: verbs, options, and values where they are needed.
 python3 - "$SONDE_TMP/help.json" "$SONDE_SRC" >"$SONDE_TMP/docs" <<'END'
-import json, pathlib, re, sys
+import json, pathlib, re, shlex, sys
+
 program = json.load(open(sys.argv[1]))
 root = pathlib.Path(sys.argv[2])
-common = {o["long"] for o in program["options"]} | {"help"}
-files = sorted(p for pattern in ("*.md", "doc/*.md") for p in root.glob(pattern))
-for path in files:
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        for code in re.findall(r"`([^`]+)`", line) + ([line] if re.match(r"(    |\t|\$ )", line) else []):
-            match = re.search(r"(?:^|[\s$/])sonde ((?:[a-z][\w-]*)(?: .*)?)$", code.strip())
-            if not match:
-                continue
-            words = re.split(r"\s(?:--|\||>|&&|#)(?:\s|$)", match[1])[0].split()
-            command, known = program, set(common)
-            while words and words[0] in {c["name"] for c in command.get("commands", [])}:
-                command = next(c for c in command["commands"] if c["name"] == words.pop(0))
-                known |= {o["long"] for o in command["options"] if "long" in o}
-            if command is program:
-                print(f"{path.name}:{number}: no such command: {code}")
-            for word in words:
-                long = re.match(r"--(?:no-)?([a-z][\w-]*)", word)
-                if long and long[1] not in known and "no-" + long[1] not in known:
-                    print(f"{path.name}:{number}: no such option {word}: {code}")
+
+
+def faults(line):
+    """What is wrong with a command line that begins behind "sonde"."""
+    try:
+        words = shlex.split(re.split(r"\s(?:\||>|&&|;|#|&)(?:\s|$)", line)[0])
+    except ValueError as error:
+        return [str(error)]
+    command, options = program, list(program["options"]) + [{"long": "help", "short": "h"}]
+    found = []
+    while words:
+        word = words.pop(0)
+        subs = {c["name"]: c for c in command.get("commands", [])}
+        if word == "--":
+            break
+        if word in subs:
+            command = subs[word]
+            options = command["options"] + options
+        elif word.startswith("--"):
+            name, _, value = word[2:].partition("=")
+            names = {name, name.removeprefix("no-"), "no-" + name}
+            option = next((o for o in options if o.get("long") in names), None)
+            if not option:
+                found.append(f"no such option {word}")
+            elif "value" in option and "=" not in word and option["long"] == name and not words[:1]:
+                found.append(f"{word} needs a value")
+            elif "value" in option and "=" not in word and option["long"] == name:
+                words.pop(0)
+        elif word.startswith("-") and len(word) > 1:
+            letters = word[1:]
+            while letters:
+                option = next((o for o in options if o.get("short") == letters[0]), None)
+                letters = letters[1:]
+                if not option:
+                    found.append(f"no such option in {word}")
+                elif "value" in option and not letters and not words:
+                    found.append(f"{word} needs a value")
+                elif "value" in option and not letters:
+                    words.pop(0)
+                if not option or "value" in option or "optional_value" in option:
+                    break
+        elif command is program:
+            return [f"no such command {word}"]
+        elif not command["mixed_words"]:
+            break
+    return found
+
+
+def examples(command):
+    for example in command["examples"]:
+        yield f"example of {command['name']}", example["line"]
+    for sub in command.get("commands", []):
+        yield from examples(sub)
+
+
+def documents():
+    for path in sorted(p for pattern in ("*.md", "doc/*.md") for p in root.glob(pattern)):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for code in re.findall(r"`([^`]+)`", line) + ([line] if re.match(r"(    |\t|\$ |sonde )", line) else []):
+                match = re.match(r"(?:\$ )?(?:sudo )?(?:\./)?(?:build/)?sonde ([a-z-].*)$", code.strip())
+                if match and "…" not in code and "..." not in code:
+                    yield f"{path.name}:{number}", match[1]
+
+
+seen = 0
+for place, line in list(examples(program)) + list(documents()):
+    seen += 1
+    for fault in faults(line):
+        print(f"{place}: {fault}: {line}")
+if not seen:
+    print("no example was found")
+if not faults("workload --no-such-option") or not faults("wrokload") or not faults("workload -t"):
+    print("this check finds nothing")
 END
-is "$(cat "$SONDE_TMP/docs")" "" "the documentation writes nothing that does not exist"
+is "$(cat "$SONDE_TMP/docs")" "" "examples and documentation write nothing that cannot be typed"
+
+# Called by another tool's name.
+ln -s "$SONDE" "$SONDE_TMP/perf"
+ln -s "$SONDE" "$SONDE_TMP/other"
+exits 0 "called as perf" "$SONDE_TMP/perf" --version
+like "$out" '^perf version [0-9]' "answers as perf does"
+exits 129 "an unknown option, called as perf" "$SONDE_TMP/perf" workload --nope
+like "$err" '^perf workload: ' "speaks as perf"
+exits 0 "called by a name that means nothing" "$SONDE_TMP/other" --version
+like "$out" '^sonde version' "is itself"
 done_testing

@@ -3,7 +3,8 @@
  *
  *  - a sample's period is `self` of its leaf's row; with children it is also `total` of every row on its chain, once each;
  *  - without children a row's graph holds the chains of its samples, from the leaf or (caller) from the root on;
- *  - with children it holds the whole chain of samples that end in the row, and of the others what lies below its outermost place;
+ *  - with children it holds the whole chain of samples that end in the row, and of the others what lies below its outermost place
+ *    (caller), or above its innermost one (callee);
  *  - a graph joins chains function by function; a node runs on while nothing ends and nothing branches off; branches under the
  *    limit are left out.
  */
@@ -132,10 +133,12 @@ static void carry_out(struct world *w)
 			trie_add(own->tree, s->chain, s->nr, w->cfg.order == PROFILE_CALLEE, s->period);
 			continue;
 		}
-		trie_add(own->tree, s->chain, s->nr, false, s->period);
+		bool callee = w->cfg.order == PROFILE_CALLEE;
+		trie_add(own->tree, s->chain, s->nr, callee, s->period);
 		struct want_row *done[DEPTH + 1] = { own };
 		u32 nr_done = 1;
-		for (u32 k = 0; k < s->nr; k++) {
+		for (u32 i2 = 0; i2 < s->nr; i2++) {
+			u32 k = callee ? s->nr - 1 - i2 : i2;
 			struct want_row *r = want_row(w, s, s->chain[k]);
 			bool again = false;
 			for (u32 d = 0; d < nr_done; d++)
@@ -144,7 +147,7 @@ static void carry_out(struct world *w)
 				continue;
 			done[nr_done++] = r;
 			r->total += s->period;
-			trie_add(r->tree, s->chain + k, s->nr - k, false, s->period);
+			trie_add(r->tree, callee ? s->chain : s->chain + k, callee ? k + 1 : s->nr - k, callee, s->period);
 		}
 	}
 }
@@ -381,7 +384,7 @@ static void make_config(struct profile_config *c)
 	*c = (struct profile_config){ .nr_keys = lens[set], .children = rnd() % 2, .graph = rnd() % 8 != 0, .show_count = true,
 				      .min_percent = limits[rnd() % 4] };
 	memcpy(c->keys, sets[set], sizeof(sets[set]));
-	c->order = c->children || rnd() % 2 ? PROFILE_CALLER : PROFILE_CALLEE;
+	c->order = rnd() % 2 ? PROFILE_CALLER : PROFILE_CALLEE;
 }
 
 static u32 frame_in(struct shard *sh, const struct world *w, u32 func)

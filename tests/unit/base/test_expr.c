@@ -129,6 +129,7 @@ static void test_values(void)
 	gives("comm =~ \"^s+h\"", 1);
 	gives("comm !~ \"^b\" && one", 1);
 	gives("\"a.b\" =~ \"a\\.b\" && !(\"axb\" =~ \"a\\.b\")", 1);
+	gives("comm =~ '^(s+)+(h|[x+(])+d{1,3}$' && '(+' =~ '\\(\\+'", 1);
 	gives("\"a\\\"b\" == 'a\"b'", 1);
 	gives("!empty && !(!comm)", 1);
 	gives("sched:sched_switch + l1d.replacement", 15);
@@ -177,6 +178,12 @@ static void test_errors(void)
 		"e: here should be a quoted regular expression\n  comm =~ one\n          ^~~\n");
 	refuses("comm =~ \"(\"", -EINVAL,
 		"e: Unmatched ( or \\(\n  comm =~ \"(\"\n          ^~~\n");
+	refuses("comm =~ 'a++++++++++++++++++'", -EINVAL,
+		"e: this pattern repeats too much\n  comm =~ 'a++++++++++++++++++'\n          "
+		"^~~~~~~~~~~~~~~~~~~~~\n");
+	refuses("comm =~ '((a{99}){99}){99}'", -EINVAL,
+		"e: this pattern repeats too much\n  comm =~ '((a{99}){99}){99}'\n          "
+		"^~~~~~~~~~~~~~~~~~~\n");
 	refuses("1 / zero", -EDOM, "e: division by zero\n  1 / zero\n      ^~~~\n");
 	refuses("1 % 0.0", -EDOM, "e: division by zero\n  1 % 0.0\n      ^~~\n");
 	refuses("one + what", -ENOENT,

@@ -17,11 +17,13 @@ struct lines {
 	struct sink sink;
 	struct source *src;
 	VEC(char *) all;
+	size_t backwards; /* samples before the one before; one worker only */
 };
 
 struct lines_shard {
 	const struct shard *shard;
 	VEC(char *) own;
+	u64 last;
 };
 
 static void put_frame(struct strbuf *s, const struct lines *l, const struct shard *sh, u32 id)
@@ -45,6 +47,8 @@ static int lines_feed(struct sink *k, void *state, const struct batch *b)
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct sample *s = &b->samples[i];
 		struct strbuf t;
+		l->backwards += own->last > s->time_ns;
+		own->last = s->time_ns;
 		strbuf_init(&t);
 		strbuf_printf(&t, "e%u t%llu p%llu ip%llx a%llx c%d %d/%d ", s->event, (unsigned long long)s->time_ns,
 			      (unsigned long long)s->period, (unsigned long long)s->ip, (unsigned long long)s->addr, s->cpu, s->pid, s->tid);
@@ -117,9 +121,9 @@ static void outcome_done(struct outcome *o)
 	diag_done(&o->diag);
 }
 
-static void replay(const void *data, size_t size, unsigned workers, struct outcome *o)
+static void replay_needs(const void *data, size_t size, unsigned workers, unsigned needs, struct outcome *o)
 {
-	*o = (struct outcome){ .lines = { .sink = { .ops = &lines_ops, .needs = lines_ops.needs } } };
+	*o = (struct outcome){ .lines = { .sink = { .ops = &lines_ops, .needs = lines_ops.needs | needs } } };
 	diag_init(&o->diag);
 	struct source *src;
 	o->err = replay_perf_open_bytes(data, size, &src, &o->diag);
@@ -136,6 +140,11 @@ static void replay(const void *data, size_t size, unsigned workers, struct outco
 	src->ops->close(src);
 	if (o->lines.all.nr)
 		qsort(o->lines.all.at, o->lines.all.nr, sizeof(char *), by_text);
+}
+
+static void replay(const void *data, size_t size, unsigned workers, struct outcome *o)
+{
+	replay_needs(data, size, workers, 0, o);
 }
 
 /* All lines of a are in b: how many are not. */
@@ -238,6 +247,28 @@ static void test_forms(u32 rounds)
 		outcome_done(&o);
 	}
 	outcome_done(&first);
+}
+
+/* Records of several CPUs, shuffled; who needs time order gets it, with the same samples. */
+static void test_order(void)
+{
+	static const unsigned ways[] = { 0, PERFWRITE_SWAP, PERFWRITE_PIPE, PERFWRITE_ZSTD, PERFWRITE_ZSTD2 | PERFWRITE_SWAP };
+	struct outcome plain, o;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct perfwrite w;
+		perfwrite_story(&w, ways[i] | PERFWRITE_OPEN, 0, 500);
+		for (u64 k = 0; k < 3000; k++) /* another CPU's ring, written later */
+			perfwrite_sample(&w, 0, &(struct perfwrite_sample){ .misc = 2, .ip = 0x400010, .pid = 100, .tid = 100, .period = 3,
+									    .time = 1001 + k * 7919 % 500000, .cpu = 2 });
+		perfwrite_end(&w);
+		replay(w.out.data, w.out.len, 2, &plain);
+		replay_needs(w.out.data, w.out.len, 1, NEED_ORDER, &o);
+		ok(!o.err && !o.lines.backwards && o.lines.all.nr == plain.lines.all.nr && o.lines.all.nr == 6000 &&
+			   !missing(&o.lines, &plain.lines), "in time order: form 0x%x", ways[i]);
+		outcome_done(&o);
+		outcome_done(&plain);
+		perfwrite_done(&w);
+	}
 }
 
 /* Hand-checked lines, so that "the same" is also "right". */
@@ -473,7 +504,7 @@ static void test_deferred(void)
 }
 
 /* Every word of a file replaced by numbers that hurt: never a crash, never long. */
-static void test_hostile(unsigned form, const char *name)
+static void test_hostile(unsigned form, unsigned needs, const char *name)
 {
 	static const u64 nasty[] = { 0, 1, 7, UINT64_MAX, UINT64_MAX - 7, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffff, 0x100000000,
 				     0x0008000000000009, 0xffff000000000009, 0xfff8000000000001, 0x0008000000000047 };
@@ -489,7 +520,7 @@ static void test_hostile(unsigned form, const char *name)
 			memcpy(data, w.out.data, w.out.len);
 			memcpy(data + at, &nasty[i], 8);
 			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
-			replay(data, w.out.len, 1, &o);
+			replay_needs(data, w.out.len, 1, needs, &o);
 			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
 			double took = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
 			worst = max(worst, took);
@@ -536,6 +567,7 @@ int main(void)
 	test_meaning();
 	test_forms(20);
 	test_forms(3000);
+	test_order();
 	test_no_times();
 	test_cut(0, "file");
 	test_cut(PERFWRITE_SWAP, "swapped file");
@@ -546,9 +578,10 @@ int main(void)
 	test_unaligned();
 	test_longest();
 	test_deferred();
-	test_hostile(0, "file");
-	test_hostile(PERFWRITE_PIPE, "pipe");
-	test_hostile(PERFWRITE_ZSTD2, "compressed");
+	test_hostile(0, 0, "file");
+	test_hostile(PERFWRITE_PIPE, NEED_ORDER | NEED_PLACES, "pipe, in order");
+	test_hostile(PERFWRITE_ZSTD2, 0, "compressed");
+	test_hostile(PERFWRITE_ZSTD, NEED_ORDER, "compressed, in order");
 	test_bombs();
 	return done_testing();
 }

@@ -1,0 +1,150 @@
+/*
+ * kprobe:, uprobe:, usdt: as perf_event_open makes them without touching any shared file: the dynamic PMUs "kprobe" and
+ * "uprobe" (kernel 4.17), config1 a pointer to the name or path, config2 the offset, bit 0 of config for returns.
+ */
+#include "event/resolve_impl.h"
+
+#include "base/num.h"
+#include "event/probe_elf.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The PMU and its "retprobe" bit; NULL with why_not set when the kernel has none. */
+static struct pmu *probe_pmu(struct event_resolver *r, const char *name, u64 *ret_bit,
+			     struct event_desc *desc)
+{
+	struct pmu *p = pmu_find(&r->env->pmus, name, strlen(name));
+	if (!p) {
+		desc->why_not = !strcmp(name, "kprobe")
+					? "this kernel has no kprobes (CONFIG_KPROBE_EVENTS)"
+					: "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)";
+		return NULL;
+	}
+	*ret_bit = 1;
+	if (pmu_load_formats(&r->env->pmus, p) == 0) {
+		const struct pmu_format *f = pmu_format_find(p, "retprobe", strlen("retprobe"));
+		if (f)
+			*ret_bit = f->mask;
+	}
+	desc->pmu = p->name;
+	desc->attr.type = p->type;
+	return p;
+}
+
+int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
+{
+	struct event_desc *desc = resolve_push(r, e, e->kind);
+	if (!desc)
+		return -ENOMEM;
+	struct event_span symbol = e->name;
+	const char *s = resolve_at(r, e->name);
+	const char *colon = memchr(s, ':', e->name.len);
+	if (colon) {
+		struct event_span module = { .start = e->name.start, .len = (u32)(colon - s) };
+		symbol.start += module.len + 1;
+		symbol.len -= module.len + 1;
+		desc->probe.module = resolve_str(r, module);
+		if (!desc->probe.module)
+			return -ENOMEM;
+	}
+	desc->probe.symbol = resolve_str(r, symbol);
+	desc->probe.offset = e->number;
+	desc->probe.is_return = e->kind == EVENT_KIND_KRETPROBE;
+	if (e->has_filter && !(desc->filter = resolve_str(r, e->filter)))
+		return -ENOMEM;
+	if (!desc->probe.symbol)
+		return -ENOMEM;
+	desc->attr.sample_period = 1;
+	u64 ret_bit;
+	if (!probe_pmu(r, "kprobe", &ret_bit, desc))
+		return 0;
+	desc->attr.config = desc->probe.is_return ? ret_bit : 0;
+	u64 addr;
+	if (num_parse_u64(desc->probe.symbol, 0, &addr) == 0 && desc->probe.symbol[0] == '0') {
+		desc->attr.kprobe_func = 0;
+		desc->attr.kprobe_addr = addr;
+	} else {
+		desc->attr.kprobe_func = (u64)(uintptr_t)desc->probe.symbol;
+		desc->attr.probe_offset = e->number;
+	}
+	return 0;
+}
+
+/* Fills offset (and semaphore) of the probe from the file; a diag when it is not there. */
+static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
+			  struct event_desc *desc)
+{
+	struct event_probe *p = &desc->probe;
+	u64 number;
+	if (access(p->binary, R_OK) < 0) {
+		int err = -errno;
+		return resolve_error(r, err, e->name, "cannot read %s: %s", p->binary,
+				     strerror(-err));
+	}
+	if (e->kind == EVENT_KIND_USDT) {
+		int err = probe_elf_usdt(p->binary, p->provider, p->symbol, &p->offset,
+					 &p->ref_ctr_offset);
+		return err == -ENOENT
+			       ? resolve_error(r, err, e->event, "%s has no static probe '%s%s%s'",
+					       p->binary, p->provider ? p->provider : "",
+					       p->provider ? ":" : "", p->symbol)
+		       : err < 0
+			       ? resolve_error(r, err, e->name, "cannot read the probes of %s: %s",
+					       p->binary, strerror(-err))
+			       : 0;
+	}
+	if (num_parse_u64(p->symbol, 0, &number) == 0 && p->symbol[0] >= '0' &&
+	    p->symbol[0] <= '9') {
+		p->offset = number + e->number;
+		return 0;
+	}
+	int err = probe_elf_symbol(p->binary, p->symbol, &p->offset);
+	if (err == -ENOENT) {
+		(void)resolve_error(r, err, e->event, "%s has no function '%s'", p->binary,
+				    p->symbol);
+		diag_hint(r->diag, "a stripped file shows only what it exports; an offset in the "
+				   "file works too: 0x...");
+		return err;
+	}
+	if (err < 0)
+		return resolve_error(r, err, e->name, "cannot read the symbols of %s: %s",
+				     p->binary, strerror(-err));
+	p->offset += e->number;
+	return 0;
+}
+
+int resolve_uprobe(struct event_resolver *r, const struct event_spec *e)
+{
+	struct event_desc *desc = resolve_push(r, e, e->kind);
+	if (!desc)
+		return -ENOMEM;
+	desc->probe.binary = resolve_str(r, e->name);
+	desc->probe.symbol = resolve_str(r, e->event);
+	desc->probe.is_return = e->kind == EVENT_KIND_URETPROBE;
+	if (e->provider.len && !(desc->probe.provider = resolve_str(r, e->provider)))
+		return -ENOMEM;
+	if (e->has_filter && !(desc->filter = resolve_str(r, e->filter)))
+		return -ENOMEM;
+	if (!desc->probe.binary || !desc->probe.symbol)
+		return -ENOMEM;
+	int err = find_in_binary(r, e, desc);
+	if (err < 0)
+		return err;
+	desc->attr.sample_period = 1;
+	u64 ret_bit;
+	struct pmu *pmu = probe_pmu(r, "uprobe", &ret_bit, desc);
+	if (!pmu)
+		return 0;
+	desc->attr.config = desc->probe.is_return ? ret_bit : 0;
+	desc->attr.uprobe_path = (u64)(uintptr_t)desc->probe.binary;
+	desc->attr.probe_offset = desc->probe.offset;
+	const struct pmu_format *f =
+		pmu_format_find(pmu, "ref_ctr_offset", strlen("ref_ctr_offset"));
+	if (desc->probe.ref_ctr_offset && f) {
+		bool over;
+		desc->attr.config |= pmu_scatter(f->mask, desc->probe.ref_ctr_offset, &over);
+	}
+	return 0;
+}

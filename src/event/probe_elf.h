@@ -1,0 +1,20 @@
+/* Where in a file a function or a static probe is: just enough for uprobe: and usdt: events. */
+#pragma once
+
+#include "base/types.h"
+
+/*
+ * File offset of a function: the linker's name, or a C++ or Rust name as people write it. -ENOENT: not there;
+ * -ENOEXEC: not an ELF file we can read; other negative errno.
+ */
+int probe_elf_symbol(const char *path, const char *symbol, u64 *offset) must_check;
+/*
+ * The first note of a static probe; provider NULL: any. *semaphore: file offset of its counter, 0: none. Same errors.
+ */
+int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset,
+		   u64 *semaphore) must_check;
+/* Calls fn for each static probe of the file. */
+int probe_elf_each_usdt(const char *path,
+			int (*fn)(void *ctx, const char *provider, const char *name, u64 offset,
+				  u64 semaphore),
+			void *ctx) must_check;

@@ -1,0 +1,334 @@
+#include "event/provider.h"
+
+#include "event/resolve_impl.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- parse functions of the rows with a prefix ---- */
+
+static int missing(struct event_parser *p, enum event_kind kind, const char *what)
+{
+	struct event_span at = { .start = p->at, .len = 1 };
+	(void)event_parser_error(p, at, "%s is missing here", what);
+	diag_hint(p->diag, "the form is %s", event_provider_of(kind)->form);
+	return -EINVAL;
+}
+
+/* "symbol+0x10": splits the offset off. */
+static int split_offset(struct event_parser *p, struct event_span *symbol, u64 *offset)
+{
+	const char *s = p->text + symbol->start;
+	u32 plus = symbol->len;
+	while (plus && s[plus - 1] != '+')
+		plus--;
+	if (plus < 2)
+		return 0;
+	struct event_span number = { .start = symbol->start + plus, .len = symbol->len - plus };
+	if (!event_parser_number(p, number, offset)) {
+		if (!number.len || (s[plus] >= '0' && s[plus] <= '9')) {
+			number.len += !number.len;
+			return event_parser_error(p, number, "this offset is not a number");
+		}
+		return 0; /* operator+ */
+	}
+	symbol->len = plus - 1;
+	return 0;
+}
+
+static int parse_kprobe(struct event_parser *p, struct event_spec *e)
+{
+	e->name = event_parser_until(p, "/", false);
+	if (!e->name.len)
+		return missing(p, e->kind, "the function's name");
+	int r = split_offset(p, &e->name, &e->number);
+	if (r < 0)
+		return r;
+	if (e->kind == EVENT_KIND_KRETPROBE && e->number)
+		return event_parser_error(
+			p, e->name, "a return probe stands at the function's entry: no offset");
+	return event_parser_filter(p, e);
+}
+
+/* BINARY ":" ... : the path may hold slashes and blanks behind a backslash do not occur in practice. */
+static int parse_binary(struct event_parser *p, struct event_spec *e)
+{
+	e->name = event_parser_until(p, ":", false);
+	if (!e->name.len)
+		return missing(p, e->kind, "the program or library");
+	if (p->text[p->at] != ':')
+		return missing(p, e->kind, "a colon and what to probe in the file");
+	p->at++;
+	return 0;
+}
+
+static int parse_uprobe(struct event_parser *p, struct event_spec *e)
+{
+	int r = parse_binary(p, e);
+	if (r < 0)
+		return r;
+	e->event = event_parser_until(p, "/", true);
+	if (!e->event.len)
+		return missing(p, e->kind, "the function's name or an offset");
+	r = split_offset(p, &e->event, &e->number);
+	return r < 0 ? r : event_parser_filter(p, e);
+}
+
+static int parse_usdt(struct event_parser *p, struct event_spec *e)
+{
+	int r = parse_binary(p, e);
+	if (r < 0)
+		return r;
+	struct event_span first = event_parser_until(p, ":/", false);
+	if (p->text[p->at] == ':') {
+		p->at++;
+		e->provider = first;
+		e->event = event_parser_until(p, "/", false);
+	} else {
+		e->event = first; /* any provider */
+	}
+	if (!e->event.len)
+		return missing(p, e->kind, "the probe's name");
+	return event_parser_filter(p, e);
+}
+
+static int parse_glob(struct event_parser *p, struct event_spec *e)
+{
+	e->name = event_parser_until(p, "", true);
+	return e->name.len ? 0 : missing(p, e->kind, "a function or a pattern");
+}
+
+static int parse_syscall(struct event_parser *p, struct event_spec *e)
+{
+	e->name = event_parser_until(p, "/:", true);
+	return e->name.len ? event_parser_filter(p, e)
+			   : missing(p, e->kind, "the system call's name");
+}
+
+/* 99 | hz:99 | s:1 | ms:10 | us:100 */
+static int parse_profile(struct event_parser *p, struct event_spec *e)
+{
+	static const struct {
+		const char *word;
+		u64 ns;
+	} units[] = {
+		{ "hz", 0 }, { "s", 1000000000 }, { "ms", 1000000 }, { "us", 1000 }, { "ns", 1 }
+	};
+	struct event_span first = event_parser_until(p, ":", false);
+	u64 unit_ns = 0;
+	if (p->text[p->at] == ':' && first.len &&
+	    (p->text[first.start] < '0' || p->text[first.start] > '9')) {
+		size_t i = 0;
+		while (i < ARRAY_SIZE(units) &&
+		       (strlen(units[i].word) != first.len ||
+			strncmp(units[i].word, p->text + first.start, first.len)))
+			i++;
+		if (i == ARRAY_SIZE(units))
+			return event_parser_error(p, first, "unknown unit: hz, s, ms, us or ns");
+		unit_ns = units[i].ns;
+		p->at++;
+		first = event_parser_until(p, ":", false);
+	}
+	e->name = first;
+	if (!first.len)
+		return missing(p, e->kind, "how often");
+	u64 v;
+	if (!event_parser_number(p, first, &v) || !v)
+		return event_parser_error(p, first, "this is not a number above 0");
+	if (unit_ns && __builtin_mul_overflow(v, unit_ns, &v))
+		return event_parser_error(p, first, "this period is too long");
+	e->number = v;
+	e->period_ns = unit_ns != 0;
+	return 0;
+}
+
+static int parse_access(struct event_parser *p, struct event_spec *e, struct event_span s)
+{
+	for (u32 i = 0; i < s.len; i++) {
+		static const char letters[] = "rwx";
+		char c = p->text[s.start + i];
+		const char *at = strchr(letters, c);
+		u32 bit = at ? 1u << (at - letters) : 0;
+		struct event_span here = { .start = s.start + i, .len = 1 };
+		if (!at)
+			return event_parser_error(p, here, "unknown kind of access '%c': r, w or x",
+						  c);
+		if (e->access & bit)
+			return event_parser_error(p, here, "'%c' is there twice", c);
+		e->access |= bit;
+	}
+	return 0;
+}
+
+static bool is_access(const char *s, u32 len)
+{
+	return len && len <= 3 && strspn(s, "rwx") >= len;
+}
+
+static int parse_breakpoint(struct event_parser *p, struct event_spec *e)
+{
+	e->name = event_parser_until(p, "/:", false);
+	if (!e->name.len)
+		return missing(p, e->kind, "the address");
+	if (!event_parser_number(p, e->name, &e->number))
+		return event_parser_error(p, e->name,
+					  "the address is not a number (0x... or decimal)");
+	if (p->text[p->at] == '/') {
+		p->at++;
+		struct event_span len = event_parser_until(p, ":/", false);
+		if (!event_parser_number(p, len, &e->type) || !e->type || e->type > 8) {
+			len.len += !len.len;
+			return event_parser_error(p, len,
+						  "the length is a number of bytes, 1 to 8");
+		}
+	}
+	if (p->text[p->at] != ':')
+		return 0;
+	struct event_span word = { .start = p->at + 1,
+				   .len = (u32)strcspn(p->text + p->at + 1, ":,} \t\n") };
+	if (!is_access(p->text + word.start, word.len)) {
+		/* "mem:0x1000:u" are modifiers; anything else was meant as access. */
+		if (word.len && strspn(p->text + word.start, "ukhGHIpPSDWebRX") >= word.len)
+			return 0;
+		p->at = word.start + word.len;
+		word.len += !word.len;
+		return parse_access(p, e, word);
+	}
+	p->at = word.start + word.len;
+	return parse_access(p, e, word);
+}
+
+/* ---- the table ---- */
+
+#define PERF_USES (EVENT_USE_COUNT | EVENT_USE_SAMPLE | EVENT_USE_TRACE | EVENT_USE_PROGRAM)
+
+static const struct event_provider rows[EVENT_KIND_NR] = {
+	[EVENT_KIND_NAME] = { .form = "NAME[:MODIFIERS]",
+			      .about = "an event by its name",
+			      .uses = EVENT_USE_ANY,
+			      .resolve = resolve_name },
+	[EVENT_KIND_HARDWARE] = { .form = "cycles",
+				  .about = "generic hardware event",
+				  .uses = PERF_USES },
+	[EVENT_KIND_SOFTWARE] = { .form = "page-faults",
+				  .about = "event counted by the kernel",
+				  .uses = PERF_USES },
+	[EVENT_KIND_CACHE] = { .form = "L1-dcache-load-misses",
+			       .about = "generic cache event",
+			       .uses = PERF_USES },
+	[EVENT_KIND_TOOL] = { .form = "duration_time",
+			      .about = "measured by the tool itself",
+			      .uses = EVENT_USE_COUNT },
+	[EVENT_KIND_RAW] = { .form = "rNNN",
+			     .about = "the CPU's own event number, hexadecimal",
+			     .uses = PERF_USES,
+			     .resolve = resolve_raw },
+	[EVENT_KIND_NUMERIC] = { .form = "TYPE:CONFIG",
+				 .about = "numbers for perf_event_open",
+				 .uses = PERF_USES,
+				 .resolve = resolve_numeric },
+	[EVENT_KIND_PMU] = { .form = "PMU/TERM[=VALUE],.../MODIFIERS",
+			     .about = "event of a PMU",
+			     .uses = PERF_USES },
+	[EVENT_KIND_PFM] = { .form = "[PMU::]EVENT[:UMASK][:ATTR=N]",
+			     .about = "vendor's event name (libpfm4)",
+			     .uses = PERF_USES,
+			     .resolve = resolve_vendor },
+	[EVENT_KIND_TRACEPOINT] = { .form = "SYSTEM:EVENT[/FILTER/]",
+				    .about = "tracepoint of the kernel",
+				    .uses = EVENT_USE_ANY,
+				    .resolve = resolve_tracepoint },
+	[EVENT_KIND_BREAKPOINT] = { .prefix = "mem",
+				    .form = "mem:ADDRESS[/LENGTH][:rwx]",
+				    .about = "hardware breakpoint: reads, writes, execution of an "
+					     "address",
+				    .uses = PERF_USES,
+				    .parse = parse_breakpoint,
+				    .resolve = resolve_breakpoint },
+	[EVENT_KIND_KPROBE] = { .prefix = "kprobe",
+				.form = "kprobe:[MODULE:]FUNCTION[+OFFSET][/FILTER/]",
+				.about = "entry of a kernel function",
+				.uses = EVENT_USE_ANY,
+				.parse = parse_kprobe,
+				.resolve = resolve_kprobe },
+	[EVENT_KIND_KRETPROBE] = { .prefix = "kretprobe",
+				   .form = "kretprobe:[MODULE:]FUNCTION[/FILTER/]",
+				   .about = "return of a kernel function",
+				   .uses = EVENT_USE_ANY,
+				   .parse = parse_kprobe,
+				   .resolve = resolve_kprobe },
+	[EVENT_KIND_UPROBE] = { .prefix = "uprobe",
+				.form = "uprobe:BINARY:SYMBOL[+OFFSET][/FILTER/]",
+				.about = "function of a program or library",
+				.uses = EVENT_USE_ANY,
+				.parse = parse_uprobe,
+				.resolve = resolve_uprobe },
+	[EVENT_KIND_URETPROBE] = { .prefix = "uretprobe",
+				   .form = "uretprobe:BINARY:SYMBOL[/FILTER/]",
+				   .about = "return of a function of a program or library",
+				   .uses = EVENT_USE_ANY,
+				   .parse = parse_uprobe,
+				   .resolve = resolve_uprobe },
+	[EVENT_KIND_USDT] = { .prefix = "usdt",
+			      .form = "usdt:BINARY:[PROVIDER:]NAME[/FILTER/]",
+			      .about = "static probe that a program brings along",
+			      .uses = EVENT_USE_ANY,
+			      .parse = parse_usdt,
+			      .resolve = resolve_uprobe },
+	[EVENT_KIND_FUNCTION] = { .prefix = "function",
+				  .form = "function:GLOB",
+				  .about = "calls of kernel functions (ftrace)",
+				  .uses = EVENT_USE_FTRACE | EVENT_USE_PROGRAM,
+				  .parse = parse_glob,
+				  .resolve = resolve_function },
+	[EVENT_KIND_GRAPH] = { .prefix = "graph",
+			       .form = "graph:GLOB",
+			       .about = "call graph of kernel functions (ftrace)",
+			       .uses = EVENT_USE_FTRACE,
+			       .parse = parse_glob,
+			       .resolve = resolve_function },
+	[EVENT_KIND_PROFILE] = { .prefix = "profile",
+				 .form = "profile:HZ",
+				 .about = "samples at a rate, on every CPU",
+				 .uses = EVENT_USE_SAMPLE | EVENT_USE_PROGRAM,
+				 .parse = parse_profile,
+				 .resolve = resolve_profile },
+	[EVENT_KIND_SYSCALL] = { .prefix = "syscall",
+				 .form = "syscall:NAME[/FILTER/]",
+				 .about = "entry of a system call",
+				 .uses = EVENT_USE_ANY,
+				 .parse = parse_syscall,
+				 .resolve = resolve_syscall },
+};
+
+const struct event_provider *event_providers(void)
+{
+	return rows;
+}
+
+const struct event_provider *event_provider_of(enum event_kind kind)
+{
+	return &rows[kind];
+}
+
+const struct event_provider *event_provider_find(const char *prefix, size_t len)
+{
+	for (size_t i = 0; i < EVENT_KIND_NR; i++)
+		if (rows[i].prefix && strlen(rows[i].prefix) == len &&
+		    !strncmp(rows[i].prefix, prefix, len))
+			return &rows[i];
+	return NULL;
+}
+
+void event_use_verbs(u32 uses, struct strbuf *to)
+{
+	static const char *const verbs[] = { "stat", "record", "trace", "ftrace record", "run" };
+	size_t nr = (size_t)__builtin_popcount(uses & EVENT_USE_ANY), at = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (!(uses & 1u << i))
+			continue;
+		strbuf_str(to, at == 0 ? "" : at + 1 == nr ? " or " : ", ");
+		strbuf_str(to, verbs[i]);
+		at++;
+	}
+}

@@ -1,0 +1,47 @@
+/* Shared by the files that resolve: nobody else includes it. */
+#pragma once
+
+#include "event/event.h"
+
+struct event_resolver {
+	struct event_list *list;
+	struct event_env *env;
+	const struct event_specs *specs;
+	u32 use;
+	struct diag *diag;
+};
+
+/* An error that points at the span; returns err. */
+int resolve_error(struct event_resolver *r, int err, struct event_span at, const char *fmt, ...)
+	printf_like(4, 5);
+/* The span's text in the list's arena; NULL: no memory. */
+const char *resolve_str(struct event_resolver *r, struct event_span s);
+static inline const char *resolve_at(const struct event_resolver *r, struct event_span s)
+{
+	return r->specs->text + s.start;
+}
+/* A new descriptor with what all have in common, named as written; NULL: no memory. */
+struct event_desc *resolve_push(struct event_resolver *r, const struct event_spec *e,
+				enum event_kind kind);
+
+int resolve_name(struct event_resolver *r, const struct event_spec *e);
+int resolve_raw(struct event_resolver *r, const struct event_spec *e);
+int resolve_numeric(struct event_resolver *r, const struct event_spec *e);
+int resolve_vendor(struct event_resolver *r, const struct event_spec *e);
+int resolve_tracepoint(struct event_resolver *r, const struct event_spec *e);
+int resolve_breakpoint(struct event_resolver *r, const struct event_spec *e);
+int resolve_kprobe(struct event_resolver *r, const struct event_spec *e);
+int resolve_uprobe(struct event_resolver *r, const struct event_spec *e);
+int resolve_function(struct event_resolver *r, const struct event_spec *e);
+int resolve_profile(struct event_resolver *r, const struct event_spec *e);
+int resolve_syscall(struct event_resolver *r, const struct event_spec *e);
+
+/* pmu.c: PMU/terms/ and bare aliases. -ENOENT without a diag: no PMU of this name, no alias of this name. */
+int resolve_pmu(struct event_resolver *r, const struct event_spec *e);
+int resolve_alias(struct event_resolver *r, const struct event_spec *e);
+/* Terms of an event that is not of a PMU with formats: only the static ones and config=; others are refused. */
+int resolve_static_terms(struct event_resolver *r, const struct event_spec *e,
+			 struct event_desc *desc);
+
+/* vendor.c: encodes a name through libpfm. -ENOENT without a diag: it does not know the name. */
+int resolve_vendor_name(struct event_resolver *r, const struct event_spec *e, const char *name);

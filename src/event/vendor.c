@@ -1,0 +1,146 @@
+#include "event/vendor.h"
+
+#include <errno.h>
+#include <perfmon/pfmlib.h>
+#include <perfmon/pfmlib_perf_event.h>
+#include <string.h>
+
+/* Initialises once; later calls are cheap. */
+static bool library_ready(void)
+{
+	return pfm_initialize() == PFM_SUCCESS;
+}
+
+static int encode(const char *name, struct perf_event_attr *attr)
+{
+	struct perf_event_attr tmp = { .size = sizeof(tmp) };
+	pfm_perf_encode_arg_t arg = { .attr = &tmp, .size = sizeof(arg) };
+	int r = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
+	if (r == PFM_SUCCESS)
+		*attr = tmp;
+	return r;
+}
+
+int vendor_encode(const char *name, struct perf_event_attr *attr, const char **why)
+{
+	if (!library_ready())
+		return -EOPNOTSUPP;
+	struct perf_event_attr got = { 0 };
+	int r = encode(name, &got);
+	if (r == PFM_ERR_NOTFOUND && strchr(name, '.')) {
+		char buf[256];
+		size_t len = strlen(name);
+		if (len >= sizeof(buf))
+			return -ENOENT;
+		memcpy(buf, name, len + 1);
+		for (char *c = buf; (c = strchr(c, '.'));)
+			*c = ':';
+		r = encode(buf, &got);
+	}
+	if (r == PFM_ERR_NOTFOUND || r == PFM_ERR_INVAL)
+		return -ENOENT;
+	if (r == PFM_ERR_NOTSUPP || r == PFM_ERR_NOINIT)
+		return -EOPNOTSUPP;
+	if (r == PFM_ERR_NOMEM)
+		return -ENOMEM;
+	if (r != PFM_SUCCESS) {
+		*why = pfm_strerror(r);
+		return -EINVAL;
+	}
+	attr->type = got.type;
+	attr->config = got.config;
+	attr->config1 = got.config1;
+	attr->config2 = got.config2;
+	attr->exclude_user = got.exclude_user;
+	attr->exclude_kernel = got.exclude_kernel;
+	attr->exclude_hv = got.exclude_hv;
+	attr->exclude_guest = got.exclude_guest;
+	attr->exclude_host = got.exclude_host;
+	attr->precise_ip = got.precise_ip;
+	attr->pinned = got.pinned;
+	attr->exclusive = got.exclusive;
+	if (got.sample_period) {
+		attr->sample_period = got.sample_period;
+		attr->freq = got.freq;
+	}
+	return 0;
+}
+
+static const char *attr_type_name(pfm_attr_t type)
+{
+	return type == PFM_ATTR_MOD_BOOL      ? "boolean"
+	       : type == PFM_ATTR_MOD_INTEGER ? "integer"
+					      : "umask";
+}
+
+static int fill_attrs(struct arena *a, const pfm_event_info_t *info, struct vendor_event *e)
+{
+	struct vendor_attr *attrs = arena_array(a, (size_t)info->nattrs + 1, sizeof(*attrs));
+	if (!attrs)
+		return -ENOMEM;
+	for (int i = 0; i < info->nattrs; i++) {
+		pfm_event_attr_info_t ai = { .size = sizeof(ai) };
+		if (pfm_get_event_attr_info(info->idx, i, PFM_OS_NONE, &ai) != PFM_SUCCESS)
+			continue;
+		struct vendor_attr *to = &attrs[e->nr_attrs++];
+		*to = (struct vendor_attr){
+			.name = ai.name,
+			.about = ai.desc ? ai.desc : "",
+			.code = ai.code,
+			.is_umask = ai.type == PFM_ATTR_UMASK,
+			.is_default = ai.is_dfl,
+			.type = attr_type_name(ai.type),
+		};
+	}
+	e->attrs = attrs;
+	return 0;
+}
+
+static int each_of_pmu(pfm_pmu_t pmu, const pfm_pmu_info_t *pi,
+		       int (*fn)(void *, const struct vendor_event *), void *ctx)
+{
+	struct arena a;
+	int r = 0;
+	(void)pmu;
+	for (int i = pi->first_event; i != -1 && r >= 0; i = pfm_get_event_next(i)) {
+		pfm_event_info_t info = { .size = sizeof(info) };
+		if (pfm_get_event_info(i, PFM_OS_NONE, &info) != PFM_SUCCESS)
+			continue;
+		struct vendor_event e = {
+			.idx = info.idx,
+			.pmu = pi->name,
+			.pmu_about = pi->desc,
+			.name = info.name,
+			.equiv = info.equiv,
+			.about = info.desc ? info.desc : "",
+			.code = info.code,
+			.active = pi->is_present,
+			.precise = info.is_precise,
+		};
+		arena_init(&a);
+		r = fill_attrs(&a, &info, &e);
+		if (r == 0)
+			r = fn(ctx, &e);
+		arena_done(&a);
+	}
+	return r;
+}
+
+int vendor_each(bool all, int (*fn)(void *ctx, const struct vendor_event *e), void *ctx)
+{
+	if (!library_ready())
+		return -EOPNOTSUPP;
+	for (pfm_pmu_t p = PFM_PMU_NONE; p < PFM_PMU_MAX; p++) {
+		pfm_pmu_info_t pi = { .size = sizeof(pi) };
+		/* The kernel's own names (perf, perf_raw) are the legacy tables here. */
+		if (pfm_get_pmu_info(p, &pi) != PFM_SUCCESS || pi.first_event == -1 || !pi.name ||
+		    !strcmp(pi.name, "perf") || !strcmp(pi.name, "perf_raw"))
+			continue;
+		if (!all && !pi.is_present)
+			continue;
+		int r = each_of_pmu(p, &pi, fn, ctx);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The whole tree with clang, warnings are errors; its unit tests.
+# timeout: 1500
+. "${SONDE_SRC:-.}/tests/lib.sh"
+
+dir=$SONDE_BUILD-clang
+log=$SONDE_TMP/log
+need clang
+if [ ! -f "$dir/build.ninja" ]; then
+	CC=clang meson setup "$dir" "$SONDE_SRC" -Dwerror=true >"$log" 2>&1 || diag "$(tail -20 "$log")"
+fi
+ninja -C "$dir" >"$log" 2>&1
+ok $? "builds with clang without a warning" || diag "$(grep -E 'error|warning|FAILED' "$log" | head -20)"
+for t in $(find "$dir/tests" -maxdepth 1 -type f -name '*test_*' -perm -u+x | sort); do
+	"$t" >"$log" 2>&1
+	ok $? "unit ${t##*/}" || diag "$(grep -vE '^ok ' "$log" | head -40)"
+done
+done_testing

@@ -1,0 +1,437 @@
+/* event: what strings mean on six machines, and what is said when they mean nothing. */
+#include "tap.h"
+
+#include "event/event.h"
+#include "event/print.h"
+#include "event/vendor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define ROOT TEST_DATA "/sysroot/"
+
+/* ---- grammar alone ---- */
+
+static void test_parse(void)
+{
+	struct arena a;
+	struct event_specs s;
+	struct diag d;
+	arena_init(&a);
+	diag_init(&d);
+	ok(event_parse(&a, " cycles:u , g1{faults,cs:k}:S,cpu/event=0x3c,name='a,b/c'/pp", &s,
+		       &d) == 0,
+	   "a list");
+	ok(s.nr_items == 4 && s.nr_groups == 1, "four events, one group");
+	ok(s.items[0].kind == EVENT_KIND_NAME && s.items[0].name.start == 1 &&
+		   s.items[0].name.len == 6,
+	   "span of a name");
+	ok(s.items[0].mods.bits == EVENT_MOD_USER && s.items[0].group == -1, "its modifier");
+	ok(s.groups[0].nr == 2 && s.groups[0].first == 1 && s.groups[0].name.len == 2,
+	   "a named group");
+	ok(s.groups[0].mods.bits == EVENT_MOD_READ && s.items[2].mods.bits == EVENT_MOD_KERNEL,
+	   "group and member modifiers");
+	const struct event_spec *e = &s.items[3];
+	ok(e->has_terms && e->nr_terms == 2 && e->mods.precise == 2,
+	   "terms and modifiers behind the slash");
+	ok(e->terms[1].value.len == 5 && !strncmp(s.text + e->terms[1].value.start, "a,b/c", 5),
+	   "a quoted value");
+
+	ok(event_parse(&a, "sched:sched_switch/next_pid==0 && comm ~ \"a/b,c\"/:u", &s, &d) == 0 &&
+		   s.nr_items == 1,
+	   "a filter");
+	e = &s.items[0];
+	ok(e->kind == EVENT_KIND_TRACEPOINT && e->has_filter && e->filter.len == 29 &&
+		   e->mods.bits == EVENT_MOD_USER,
+	   "its span and the modifier behind it");
+	ok(event_parse(&a, "sched:sched_switch/name=x,period=5/", &s, &d) == 0 &&
+		   s.items[0].nr_terms == 2 && !s.items[0].has_filter,
+	   "terms, not a filter");
+	ok(event_parse(&a, "uprobe:/bin/a:std::f<int, char>(int, char)+0x10", &s, &d) == 0 &&
+		   s.nr_items == 1 && s.items[0].number == 0x10 && s.items[0].event.len == 28,
+	   "commas in a C++ name do not split");
+	ok(event_parse(&a, "usdt:/bin/a:prov:name,usdt:/bin/a:name", &s, &d) == 0 &&
+		   s.nr_items == 2 && s.items[0].provider.len == 4 && !s.items[1].provider.len,
+	   "usdt with and without provider");
+	ok(event_parse(&a, "kprobe:nfs:nfs_open+8/x==1/", &s, &d) == 0 && s.items[0].number == 8 &&
+		   s.items[0].has_filter,
+	   "kprobe in a module");
+	ok(event_parse(&a, "profile:99,profile:ms:10", &s, &d) == 0 && s.items[0].number == 99 &&
+		   !s.items[0].period_ns && s.items[1].number == 10000000 && s.items[1].period_ns,
+	   "profile by rate and by period");
+	ok(event_parse(&a, "function:tcp_*:mod:tcp,graph:do_sys_open*", &s, &d) == 0 &&
+		   s.items[0].name.len == 13,
+	   "functions");
+	ok(event_parse(&a, "ix86arch::INSTRUCTION_RETIRED:u,INST_RETIRED:ANY_P:c=1", &s, &d) == 0 &&
+		   s.items[0].kind == EVENT_KIND_PFM && s.items[1].kind == EVENT_KIND_PFM,
+	   "libpfm's spellings");
+	ok(d.items.nr == 0, "nothing was said");
+	diag_done(&d);
+	arena_done(&a);
+}
+
+/* ---- refusals: the message, the place ---- */
+
+static const struct {
+	const char *root;
+	u32 use;
+	const char *text;
+	int err;
+	const char *message; /* starts with */
+	size_t start, len;
+	const char *hint; /* starts with; NULL: any */
+} refusals[] = {
+	{ "vm-no-pmu", EVENT_USE_COUNT, "cycels", -ENOENT, "unknown event 'cycels'", 0, 6,
+	  "did you mean cycles?" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "faults,minor-faults-a", -ENOENT,
+	  "unknown event 'minor-faults-a'", 7, 14, "did you mean minor-faults?" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "L1-dcache-lods", -ENOENT, "unknown event", 0, 14,
+	  "did you mean L1-dcache-loads?" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "iTLB-stores", -EINVAL, "no cache event 'iTLB-stores'", 0,
+	  11, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "cycles:ux", -EINVAL, "unknown modifier 'x'", 8, 1,
+	  "modifiers:" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "cycles:uu", -EINVAL, "modifier 'u' is there twice", 8, 1,
+	  NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "cycles:pppp", -EINVAL, "more than three p", 10, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "cycles:ub", -EINVAL, "shared BPF counters", 8, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "cycles:R", -EINVAL, "retirement latency", 7, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "cycles:X", -EINVAL, "groups are never rearranged", 7, 1,
+	  NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "cpu/event=1/", -ENOENT,
+	  "no PMU and no event is called 'cpu'", 0, 3, "this machine has no hardware counters" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "mrs/tsc/", -ENOENT, "no PMU and no event is called 'mrs'",
+	  0, 3, "did you mean msr?" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "msr", -EINVAL, "'msr' is a PMU", 0, 3, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "msr/evnt=1/", -EINVAL, "PMU msr has no term 'evnt'", 4, 4,
+	  "did you mean event?" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_swich", -ENOENT,
+	  "no tracepoint 'sched_swich' in system 'sched'", 6, 11,
+	  "did you mean sched:sched_switch?" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "foo:sched_switch", -ENOENT,
+	  "no tracepoints of a system 'foo'", 0, 3, "there is sched:sched_switch" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:zz*", -ENOENT, "no tracepoint 'zz*' in system", 6, 3,
+	  NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch/nxt_pid==0/", -EINVAL,
+	  "sched:sched_switch has no field 'nxt_pid'", 19, 7, "did you mean next_pid?" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch/next_pid==0 && (prev_prio<5/", -EINVAL,
+	  "a parenthesis is not closed", 45, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch/next_pid=0/", -EINVAL,
+	  "equality is written ==", 27, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch/next_pid==/", -EINVAL,
+	  "a value is missing here", 29, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch/next_pid==1 prev_pid==2/", -EINVAL,
+	  "&& or || is missing", 31, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_w*/next_pid==0/", -EINVAL,
+	  "sched:sched_wakeup has no field 'next_pid'", 15, 8, NULL },
+	{ "amd", EVENT_USE_COUNT, "sched:sched_switch", -ENOENT, "tracefs is not mounted", 0, 18,
+	  "sudo mount -t tracefs" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "syscall:opnat", -ENOENT, "no system call 'opnat'", 8, 5,
+	  "did you mean syscall:openat?" },
+	{ "vm-no-pmu", EVENT_USE_SAMPLE, "cycles,graph:do_sys_open*", -EOPNOTSUPP,
+	  "'record' cannot use this event", 7, 18, "use it with: sonde ftrace record" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "function:tcp_*", -EOPNOTSUPP,
+	  "'stat' cannot use this event", 0, 14, "use it with: sonde ftrace record or run" },
+	{ "vm-no-pmu", EVENT_USE_SAMPLE, "duration_time", -EOPNOTSUPP,
+	  "'record' cannot use this event", 0, 13, "use it with: sonde stat" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "faults/freq=99/", -EOPNOTSUPP, "'freq' says how to record",
+	  7, 4, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "faults/nope=1/", -EINVAL,
+	  "'nope' is not a term of this event", 7, 4, "terms:" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "{faults,cs", -EINVAL, "this group is not closed", 0, 1,
+	  NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "{faults,{cs}}", -EINVAL,
+	  "a group cannot stand inside a group", 8, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "faults,,cs", -EINVAL, "an event is missing here", 7, 1,
+	  NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "", -EINVAL, "an event is missing here", 0, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "faults cs", -EINVAL, "a comma is missing", 7, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "mem:xyz", -EINVAL, "the address is not a number", 4, 3,
+	  NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "mem:0x10/9:w", -EINVAL, "the length is a number of bytes",
+	  9, 1, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "mem:0x10:rq", -EINVAL, "unknown kind of access 'q'", 10, 1,
+	  NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "mem", -EINVAL, "'mem' is not an event by itself", 0, 3,
+	  "the form is mem:" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "uprobe:/nonexistent:main", -ENOENT,
+	  "cannot read /nonexistent", 7, 12, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "uprobe:main", -EINVAL, "a colon and what to probe", 11, 1,
+	  "the form is uprobe:" },
+	{ "intel-server", EVENT_USE_COUNT, "cpu/event=0x1ff/", -EINVAL,
+	  "this value is too large for 'event', which has 8 bits", 10, 5, NULL },
+	{ "intel-server", EVENT_USE_COUNT, "cpu/event=0x3c,umsk=1/", -EINVAL,
+	  "PMU cpu has no term 'umsk'", 15, 4, "did you mean umask?" },
+	{ "intel-server", EVENT_USE_COUNT, "cpu/cpu-cycels/", -EINVAL,
+	  "PMU cpu has no event or term 'cpu-cycels'", 4, 10, "did you mean cpu-cycles?" },
+	{ "intel-server", EVENT_USE_COUNT, "imc/clokticks/", -EINVAL,
+	  "PMU uncore_imc_0 has no event or term 'clokticks'", 4, 9, "did you mean clockticks?" },
+	{ "intel-server", EVENT_USE_COUNT, "cpu/event=/", -EINVAL, "term 'event=' has no value", 4,
+	  5, NULL },
+	{ "intel-server", EVENT_USE_COUNT, "cpu/event=0x3c", -EINVAL,
+	  "the closing slash after the terms is missing", 14, 1, NULL },
+	{ "intel-server", EVENT_USE_COUNT, "cpu/event=abc/", -EINVAL, "'event' takes a number", 10,
+	  3, NULL },
+};
+
+static void test_refusals(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+		char root[512];
+		snprintf(root, sizeof(root), ROOT "%s", refusals[i].root);
+		struct event_env env;
+		struct event_list l;
+		struct diag d;
+		diag_init(&d);
+		event_list_init(&l);
+		if (event_env_open(&env, root) < 0)
+			abort();
+		int err = event_list_add(&l, &env, refusals[i].text, refusals[i].use, &d);
+		const struct diag_item *it = d.items.nr ? &d.items.at[0] : NULL;
+		const char *hint = refusals[i].hint;
+		bool good =
+			it && err == refusals[i].err && d.items.nr == 1 && l.events.nr == 0 &&
+			!strncmp(it->message, refusals[i].message, strlen(refusals[i].message)) &&
+			it->start == refusals[i].start && it->len == refusals[i].len && it->text &&
+			!strcmp(it->text, refusals[i].text) &&
+			(!hint || (it->hint && !strncmp(it->hint, hint, strlen(hint))));
+		if (!ok(good, "%s: '%s' is refused", refusals[i].root, refusals[i].text)) {
+			struct strbuf s;
+			strbuf_init(&s);
+			diag_render(&d, "#   ", false, &s);
+			printf("# err %d, %zu messages, span %zu+%zu\n%s", err, d.items.nr,
+			       it ? it->start : 0, it ? it->len : 0, strbuf_cstr(&s));
+			strbuf_done(&s);
+		}
+		event_list_done(&l);
+		event_env_close(&env);
+		diag_done(&d);
+	}
+}
+
+/* ---- meanings: each descriptor as one line ---- */
+
+static const struct {
+	const char *root;
+	u32 use;
+	const char *text;
+	const char *
+		want; /* canonical spelling{=attr.type/config}[@cpus][*scale unit][+leader][!], separated by blanks */
+} meanings[] = {
+	{ "intel-server", EVENT_USE_COUNT, "cycles", "cpu-cycles{0/0}" },
+	{ "intel-server", EVENT_USE_COUNT, "cpu/mem-loads,ldlat=30/P",
+	  "cpu/config=0x1cd,config1=0x1e/GHP{4/1cd}" },
+	{ "intel-server", EVENT_USE_COUNT, "uncore_imc/cas_count_read/",
+	  "uncore_imc_0/config=0xf04/{13/f04}@0,32*6.10352e-05 MiB+0~1 "
+	  "uncore_imc_1/config=0xf04/{14/f04}@0,32*6.10352e-05 MiB+1~1 "
+	  "uncore_imc_2/config=0xf04/{15/f04}@0,32*6.10352e-05 MiB+2~1 "
+	  "uncore_imc_9/config=0xf04/{22/f04}@0,32*6.10352e-05 MiB+3~1 "
+	  "uncore_imc_10/config=0xf04/{23/f04}@0,32*6.10352e-05 MiB+4~1 "
+	  "uncore_imc_11/config=0xf04/{24/f04}@0,32*6.10352e-05 MiB+5~1" },
+	{ "intel-server", EVENT_USE_COUNT, "energy-ram",
+	  "power/config=0x3/{62/3}@0,32*2.32831e-10 Joules" },
+	{ "intel-server", EVENT_USE_COUNT, "uncore_cha_1/event=0x35,umask=0xc816fe01/",
+	  "uncore_cha_1/config=0xc816fe00000135/{51/c816fe00000135}@0,32" },
+	{ "intel-hybrid", EVENT_USE_COUNT, "instructions:u",
+	  "cpu_core/instructions/u{0/400000001}@0-15+0~1 "
+	  "cpu_atom/instructions/u{0/a00000001}@16-23+1~1" },
+	{ "intel-hybrid", EVENT_USE_COUNT, "{cycles,faults,instructions}",
+	  "cpu_core/cpu-cycles/{0/400000000}@0-15+0~1 page-faults{1/2}+0 "
+	  "cpu_core/instructions/{0/400000001}@0-15+0~2 "
+	  "cpu_atom/cpu-cycles/{0/a00000000}@16-23+3~1 "
+	  "cpu_atom/instructions/{0/a00000001}@16-23+3~2" },
+	{ "intel-hybrid", EVENT_USE_COUNT, "{slots,topdown-retiring}:W",
+	  "cpu_core/config=0x400/WH{4/400}@0-15+0 cpu_core/config=0x8000/WH{4/8000}@0-15+0" },
+	{ "arm64-biglittle", EVENT_USE_COUNT, "r11",
+	  "armv8_cortex_a53/config=0x11/{8/11}@0-3+0~1 "
+	  "armv8_cortex_a73/config=0x11/{9/11}@4-7+1~1" },
+	{ "arm64-biglittle", EVENT_USE_COUNT, "cpu/cycles/u",
+	  "armv8_cortex_a53/cpu-cycles/u{0/800000000}@0-3+0~1 "
+	  "armv8_cortex_a73/cpu-cycles/u{0/900000000}@4-7+1~1" },
+	{ "arm64-qemu", EVENT_USE_COUNT, "cycles:k,r11", "cpu-cycles:kGH{0/0} r11{4/11}+1" },
+	{ "arm64-qemu", EVENT_USE_COUNT, "inst_retired", "armv8_pmuv3/config=0x8/{8/8}@0" },
+	{ "amd", EVENT_USE_COUNT, "cpu/event=0x1cb,umask=2/",
+	  "cpu/config=0x1000002cb/{4/1000002cb}" },
+	{ "amd", EVENT_USE_SAMPLE, "ibs_op/cnt_ctl=1/p", "ibs_op/config=0x80000/p{13/80000}" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "cycles", "cpu-cycles{0/0}!" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "r13c", "r13c{4/13c}!" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "msr/tsc/", "msr/config=0x0/{9/0}" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "duration_time", "duration_time{1/9}*1 ns" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "kprobe:vfs_read", "kprobe:vfs_read{0/0}!" },
+	{ "vm-no-pmu", EVENT_USE_FTRACE, "graph:do_*", "graph:do_*{0/0}" },
+	{ "vm-no-pmu", EVENT_USE_SAMPLE, "profile:99", "profile:99{1/0}" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "mem:0x1000:x", "mem:0x1000/8:x{5/0}" },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "syscall:openat/flags==0/",
+	  "syscalls:sys_enter_openat/flags==0/{2/%syscalls/sys_enter_openat}" },
+	{ "amd", EVENT_USE_COUNT, "kprobe:vfs_read", "kprobe:vfs_read{6/0}" },
+	{ "amd", EVENT_USE_COUNT, "kretprobe:vfs_read", "kretprobe:vfs_read{6/1}" },
+};
+
+static void describe(const struct event_list *l, const char *root, struct strbuf *to)
+{
+	for (size_t i = 0; i < l->events.nr; i++) {
+		const struct event_desc *e = &l->events.at[i];
+		if (i)
+			strbuf_char(to, ' ');
+		event_print(e, to);
+		if (e->attr.type == PERF_TYPE_TRACEPOINT)
+			strbuf_printf(to, "{2/%%%s/%s}", e->system, e->event);
+		else
+			strbuf_printf(to, "{%u/%llx}", e->attr.type,
+				      (unsigned long long)e->attr.config);
+		if (e->cpus)
+			strbuf_printf(to, "@%s", e->cpus);
+		if (e->unit)
+			strbuf_printf(to, "*%g %s", e->scale, e->unit);
+		/* The first of two that are alone says nothing. */
+		bool silent =
+			l->events.nr == 2 && i == 0 && e->leader == 0 && !e->merge && !e->cpus;
+		if (l->events.nr > 1 && !silent)
+			strbuf_printf(to, "+%u", e->leader);
+		if (e->merge)
+			strbuf_printf(to, "~%u", e->merge);
+		if (e->why_not)
+			strbuf_char(to, '!');
+	}
+}
+
+/* The canonical spelling of every event means the same event again. */
+static bool reads_back(const struct event_list *l, struct event_env *env, u32 use)
+{
+	bool good = true;
+	for (size_t i = 0; i < l->events.nr; i++) {
+		const struct event_desc *e = &l->events.at[i];
+		struct event_list again;
+		struct strbuf s;
+		strbuf_init(&s);
+		event_list_init(&again);
+		event_print(e, &s);
+		struct perf_event_attr a = e->attr, b = { 0 };
+		if (event_list_add(&again, env, strbuf_cstr(&s), use, NULL) == 0 &&
+		    again.events.nr == 1)
+			b = again.events.at[0].attr;
+		/* What is not part of the spelling: pointers, and what groups ask of their leaders. */
+		if (e->kind >= EVENT_KIND_KPROBE && e->kind <= EVENT_KIND_USDT)
+			a.config1 = b.config1 = 0;
+		/* cpu_core/instructions/ takes the PMU's own encoding where it has one: the same event. */
+		if (e->kind == EVENT_KIND_HARDWARE && e->merge && again.events.nr == 1 &&
+		    !strcmp(again.events.at[0].pmu, e->pmu)) {
+			a.type = b.type;
+			a.config = b.config;
+		}
+		if (memcmp(&a, &b, sizeof(a))) {
+			printf("#   '%s' means something else\n", strbuf_cstr(&s));
+			good = false;
+		}
+		strbuf_done(&s);
+		event_list_done(&again);
+	}
+	return good;
+}
+
+static void test_meanings(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
+		char root[512], what[256];
+		snprintf(root, sizeof(root), ROOT "%s", meanings[i].root);
+		snprintf(what, sizeof(what), "%s: %s", meanings[i].root, meanings[i].text);
+		struct event_env env;
+		struct event_list l;
+		struct diag d;
+		struct strbuf s;
+		diag_init(&d);
+		strbuf_init(&s);
+		event_list_init(&l);
+		if (event_env_open(&env, root) < 0)
+			abort();
+		if (event_list_add(&l, &env, meanings[i].text, meanings[i].use, &d) < 0)
+			diag_render(&d, "failed", false, &s);
+		describe(&l, root, &s);
+		is_str(strbuf_cstr(&s), meanings[i].want, what);
+		ok(reads_back(&l, &env, meanings[i].use), "%s: reads back", what);
+		strbuf_done(&s);
+		event_list_done(&l);
+		event_env_close(&env);
+		diag_done(&d);
+	}
+}
+
+static void test_filter(void)
+{
+	struct event_env env;
+	struct event_list l;
+	struct diag d;
+	diag_init(&d);
+	event_list_init(&l);
+	ok(event_env_open(&env, ROOT "vm-no-pmu") == 0, "open");
+	ok(event_list_filter(&l, &env, 0, "x", &d) == -EINVAL, "a filter before any event");
+	ok(event_list_add(&l, &env, "sched:sched_sw*,kmem:*/ptr>10/", EVENT_USE_COUNT, &d) == 0 &&
+		   l.events.nr == 3,
+	   "three tracepoints");
+	is_u64(event_list_filter(&l, &env, 1, "ptr!=0", &d), 0, "a second filter");
+	is_str(l.events.at[1].filter, "(ptr>10) && (ptr!=0)", "both count");
+	ok(!l.events.at[0].filter, "the first is left alone");
+	ok(event_list_add(&l, &env, "faults", EVENT_USE_COUNT, &d) == 0 &&
+		   event_list_filter(&l, &env, 3, "x", &d) == -EINVAL,
+	   "no filter for a counter");
+	ok(event_list_add(&l, &env, "faults,nope", EVENT_USE_COUNT, &d) == -ENOENT &&
+		   l.events.nr == 4,
+	   "a bad list leaves nothing behind");
+	event_list_done(&l);
+	event_env_close(&env);
+	diag_done(&d);
+}
+
+static void test_cache_names(void)
+{
+	char name[CACHE_NAME_MAX];
+	u64 config, again;
+	unsigned nr = 0;
+	bool good = true;
+	for (u32 at = 0; cache_event_next(&at, name, &config); nr++)
+		good &= cache_event_parse(name, strlen(name), &again) == 0 && again == config;
+	ok(good, "every cache name reads back");
+	is_u64(nr, 32, "how many there are");
+}
+
+static int count_event(void *ctx, const struct vendor_event *e)
+{
+	if (strcmp(e->name, "CPU_CLK_THREAD_UNHALTED") || strcmp(e->pmu, "hsw") || e->code != 0x3c)
+		return 0;
+	for (u32 i = 0; i < e->nr_attrs; i++)
+		if (e->attrs[i].is_umask && !strcmp(e->attrs[i].name, "REF_XCLK") &&
+		    e->attrs[i].code == 0x01)
+			*(int *)ctx += 1;
+	return 0;
+}
+
+static void test_vendor(void)
+{
+	int found = 0;
+	int err = vendor_each(true, count_event, &found);
+	if (err == -EOPNOTSUPP) {
+		skip("libpfm", "not built in");
+		return;
+	}
+	ok(err == 0 && found == 1,
+	   "libpfm knows 3CH 01H CPU_CLK_THREAD_UNHALTED.REF_XCLK of Haswell");
+	struct perf_event_attr a = { 0 };
+	const char *why;
+	ok(vendor_encode("hsw::CPU_CLK_THREAD_UNHALTED.REF_XCLK:u", &a, &why) == 0 &&
+		   (a.config & 0xffff) == 0x13c && a.exclude_kernel && !a.exclude_user,
+	   "encoded: r13c");
+	ok(vendor_encode("hsw::NO_SUCH_EVENT", &a, &why) == -ENOENT, "not known");
+}
+
+int main(void)
+{
+	/* Tables of CPUs that are not here. */
+	setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
+	test_parse();
+	test_refusals();
+	test_meanings();
+	test_filter();
+	test_cache_names();
+	test_vendor();
+	return done_testing();
+}
