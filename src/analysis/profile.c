@@ -280,7 +280,7 @@ struct profile *profile_new(const struct profile_config *cfg)
 		p->sink.needs |= NEED_CHAIN;
 	p->by_pid = has_key(p, PROFILE_KEY_PID);
 	p->by_cpu = has_key(p, PROFILE_KEY_CPU);
-	p->by_comm = p->by_pid || has_key(p, PROFILE_KEY_COMM);
+	p->by_comm = has_key(p, PROFILE_KEY_COMM);
 	if (p->by_comm)
 		p->sink.needs |= NEED_COMM;
 	strtab_init(&p->dsos);
@@ -566,6 +566,13 @@ static const char *comm_of(const struct profile *p, u32 comm, struct arena *a)
 	return text == own ? arena_strdup(a, own) : text;
 }
 
+/* A task is one row, whatever it was called on the way: it goes by its last name. */
+static u32 last_comm(const struct profile *p, s32 tid)
+{
+	u32 comm = dict_get(&p->catalog->last_comm, (u32)tid);
+	return comm == DICT_NONE ? COMM_UNNAMED(tid) : comm;
+}
+
 static const char *dso_of(const struct profile *p, u32 func)
 {
 	return strtab_str(&p->dsos, p->dso_of[p->names->funcs[func].image]);
@@ -678,7 +685,7 @@ static int fill_row(struct profile *p, const struct row *r, u64 total, struct ta
 		case PROFILE_KEY_PID: {
 			char *text = arena_alloc(&t->arena, 64);
 			if (text)
-				snprintf(text, 64, "%7d:%s", g->pid, comm_of(p, g->comm, &t->arena));
+				snprintf(text, 64, "%7d:%s", g->pid, comm_of(p, last_comm(p, g->pid), &t->arena));
 			cells[at].str = text;
 			break;
 		}

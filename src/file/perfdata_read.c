@@ -234,6 +234,26 @@ static int pipe_attr(struct perfdata *p, const u8 *rec, const struct perf_event_
 	return 0;
 }
 
+static bool attr_record_has(const struct perfdata *p, const u8 *rec, const struct perf_event_header *h, u64 bit)
+{
+	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), p->swap);
+	struct perf_event_attr attr;
+	return !perf_attr_read(&b, ATTR_SIZE_MIN, &attr) && attr.sample_type & bit;
+}
+
+bool perfdata_has_sample_type(const struct perfdata *p, u64 bit)
+{
+	vec_for_each(&p->attrs, a)
+		if (a->attr.sample_type & bit)
+			return true;
+	const u8 *at = p->map + p->data_at, *rec;
+	struct perf_event_header h;
+	while (p->is_pipe && perfdata_record(p, &at, p->map + p->data_end, &rec, &h) > 0 && h.type >= REC_KERNEL_MAX)
+		if (h.type == REC_HEADER_ATTR && attr_record_has(p, rec, &h, bit))
+			return true;
+	return false;
+}
+
 enum { EVENT_UPDATE_NAME = 2 };
 
 int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_event_header *h)

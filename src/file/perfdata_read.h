@@ -55,6 +55,9 @@ int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, cons
 /* The attr of an id; the first one when the id is unknown or 0 and there is no other. NULL: cannot be told. */
 const struct perfdata_attr *perfdata_attr_of(const struct perfdata *p, u64 id);
 
+/* Whether any event has a bit of sample_type. A pipe tells its events only in its first records, which this looks at. */
+bool perfdata_has_sample_type(const struct perfdata *p, u64 bit);
+
 /* HEADER_ATTR, EVENT_UPDATE, HEADER_FEATURE of pipe form; other types are ignored. */
 int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_event_header *h) must_check;
 

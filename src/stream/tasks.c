@@ -3,7 +3,9 @@
 #include "model/sample.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /*
  * Generations of forks without exec, each with maps of its own, that a look-up goes up. A child of a process that mapped nothing
@@ -74,6 +76,7 @@ struct tasks {
 	struct dict proc_of; /* pid -> procs */
 	struct dict image_of; /* hash of (path, kind, device, inode) -> image */
 	struct dict path_of;  /* string id of a path -> its first image */
+	u32 kernel;           /* the image of the kernel itself, 0: not told */
 	VEC(u32) next_same;   /* [image] -> another one of the same path, 0: none */
 	bool sealed;
 };
@@ -140,6 +143,14 @@ static enum image_kind image_kind(const struct perf_side *r)
 	return IMAGE_KIND_FILE;
 }
 
+/* Code without a file: whatever made it may have left names in /tmp/perf-PID.map, and perf shows it by that. */
+static const char *jit_name(struct tasks *t, u32 pid)
+{
+	char name[32];
+	int n = snprintf(name, sizeof(name), "[JIT] tid %d", (s32)pid);
+	return arena_strndup(&t->catalog->arena, name, (size_t)n);
+}
+
 /* What a column shows: the last path component; modules in brackets, as /proc/modules names them. */
 static const char *display_name(struct tasks *t, enum image_kind kind, const char *path)
 {
@@ -201,13 +212,16 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 		return -ENOMEM;
 	info->kind = kind;
 	info->path = strtab_str(&t->catalog->strings, (u32)path);
-	info->name = display_name(t, kind, info->path);
+	bool code = r->prot & PROT_EXEC;
+	info->name = kind == IMAGE_KIND_ANON && code ? jit_name(t, r->pid) : display_name(t, kind, info->path);
 	info->pid = r->pid;
 	if (kind == IMAGE_KIND_KERNEL || kind == IMAGE_KIND_MODULE || kind == IMAGE_KIND_BPF) {
 		info->start = r->addr;
 		info->end = r->len > UINT64_MAX - r->addr ? UINT64_MAX : r->addr + r->len;
 		info->reloc = r->pgoff;
 	}
+	if (kind == IMAGE_KIND_KERNEL && !t->kernel)
+		t->kernel = image;
 	if (!info->name)
 		return -ENOMEM;
 	err = note_path(t, (u32)path, image);
@@ -356,6 +370,32 @@ static int apply_map(struct tasks *t, const struct event *e)
 	return space < 0 ? (int)space : add_map(t, (u32)space, e);
 }
 
+/* What `space` does not map itself is as `parent` had it at that time. */
+static void hang_below(struct tasks *t, u32 space, u32 parent, u64 time)
+{
+	if (parent == SPACE_NONE || parent == space)
+		return;
+	/* Events come in time order: a parent without maps has had none so far. */
+	struct space *s = &t->spaces.at[space], *from = &t->spaces.at[parent];
+	bool skip = !from->maps.nr;
+	s->parent = skip ? from->parent : parent;
+	s->forked = skip ? from->forked : time;
+}
+
+/*
+ * A new program. Until it runs, samples inside of execve() still show where the old one called it: what the new one does not map
+ * leads to the old one's maps.
+ */
+static int apply_exec(struct tasks *t, const struct event *e)
+{
+	u32 old = tasks_space(t, e->pid, e->time);
+	s64 space = new_space(t, e->pid, e->time);
+	if (space < 0)
+		return (int)space;
+	hang_below(t, (u32)space, old, e->time);
+	return 0;
+}
+
 static int apply_fork(struct tasks *t, const struct event *e)
 {
 	u32 comm = tasks_comm(t, e->ptid, e->time);
@@ -367,13 +407,7 @@ static int apply_fork(struct tasks *t, const struct event *e)
 		return (int)space;
 	/* A synthesised fork of a process that had already run exec: its own maps follow. */
 	u32 parent = e->misc & PERF_RECORD_MISC_FORK_EXEC ? SPACE_NONE : tasks_space(t, e->ppid, e->time);
-	if (parent == SPACE_NONE || parent == space)
-		return 0;
-	/* Events come in time order: a parent without maps has had none so far. */
-	struct space *s = &t->spaces.at[space], *from = &t->spaces.at[parent];
-	bool skip = !from->maps.nr;
-	s->parent = skip ? from->parent : parent;
-	s->forked = skip ? from->forked : e->time;
+	hang_below(t, (u32)space, parent, e->time);
 	return 0;
 }
 
@@ -382,9 +416,9 @@ static int apply(struct tasks *t, const struct event *e)
 	switch (e->type) {
 	case PERF_RECORD_COMM:
 		if (e->misc & PERF_RECORD_MISC_COMM_EXEC) {
-			s64 space = new_space(t, e->pid, e->time);
-			if (space < 0)
-				return (int)space;
+			int err = apply_exec(t, e);
+			if (err)
+				return err;
 		}
 		return set_comm(t, e->tid, e->time, e->name, true);
 	case PERF_RECORD_FORK: return apply_fork(t, e);
@@ -510,6 +544,21 @@ static int seal_space(struct space *s)
 	return build_stab(s);
 }
 
+static int tell_last_comms(struct tasks *t)
+{
+	int err = 0;
+	for (u32 i = 0; t->comm_of.slots && i <= t->comm_of.mask && !err; i++) {
+		const struct dict_slot *s = &t->comm_of.slots[i];
+		if (s->value == DICT_NONE)
+			continue;
+		u32 have;
+		const struct timeline *l = &t->comms.at[s->value];
+		if (l->changes.nr)
+			err = dict_add(&t->catalog->last_comm, s->key, l->changes.at[l->changes.nr - 1].value, &have);
+	}
+	return err;
+}
+
 int tasks_seal(struct tasks *t)
 {
 	if (t->sealed)
@@ -524,6 +573,8 @@ int tasks_seal(struct tasks *t)
 	for (size_t i = 0; i < t->events.nr && !err; i++)
 		err = apply(t, &t->events.at[i]);
 	vec_free(&t->events);
+	if (!err)
+		err = tell_last_comms(t);
 	for (size_t i = 0; i < t->spaces.nr && !err; i++)
 		err = seal_space(&t->spaces.at[i]);
 	t->sealed = !err;
@@ -596,8 +647,12 @@ void tasks_find(const struct tasks *t, u32 space, u64 addr, u64 time, struct tas
 		m = space_find(&t->spaces.at[s], addr, min(at, time), &later);
 		at = min(at, t->spaces.at[s].forked);
 	}
-	if (!m)
+	if (!m) {
+		/* The map that is told ends with the kernel's text; what runs only while it starts lies behind. */
+		if (space == SPACE_KERNEL && t->kernel && addr >= t->catalog->images.at[t->kernel].start)
+			ret->image = t->kernel;
 		return;
+	}
 	ret->from = m->from;
 	if (m->image == IMAGE_NONE)
 		return;

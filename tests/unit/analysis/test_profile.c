@@ -5,6 +5,7 @@
  *  - without children a row's graph holds the chains of its samples, from the leaf or (caller) from the root on;
  *  - with children it holds the whole chain of samples that end in the row, and of the others what lies below its outermost place
  *    (caller), or above its innermost one (callee);
+ *  - sorted by task, a task is one row however often it was renamed, under its last name;
  *  - a graph joins chains function by function; a node runs on while nothing ends and nothing branches off; branches under the
  *    limit are left out.
  */
@@ -108,7 +109,7 @@ static bool same_place(const struct world *w, u32 a, u32 b)
 static struct want_row *want_row(struct world *w, const struct one *s, u32 func)
 {
 	bool pid = has_key(w, PROFILE_KEY_PID);
-	bool comm = pid || has_key(w, PROFILE_KEY_COMM), cpu = has_key(w, PROFILE_KEY_CPU);
+	bool comm = has_key(w, PROFILE_KEY_COMM), cpu = has_key(w, PROFILE_KEY_CPU);
 	for (u32 i = 0; i < w->nr_rows; i++) {
 		struct want_row *r = &w->rows[i];
 		if (r->event == s->event && (!comm || r->comm == s->comm) && (!pid || r->tid == s->tid) && (!cpu || r->cpu == s->cpu) &&
@@ -221,7 +222,7 @@ static void place_text(const struct world *w, enum profile_key key, const struct
 	const struct name_func *f = &w->funcs[r->func];
 	switch (key) {
 	case PROFILE_KEY_COMM: strbuf_str(to, strtab_str(&w->cat.strings, r->comm)); break;
-	case PROFILE_KEY_PID: strbuf_printf(to, "%7d:%s", r->tid, strtab_str(&w->cat.strings, r->comm)); break;
+	case PROFILE_KEY_PID: strbuf_printf(to, r->tid == 2 ? "%7d::2" : "%7d:last%d", r->tid, r->tid); break;
 	case PROFILE_KEY_CPU: strbuf_printf(to, "%d", r->cpu); break;
 	case PROFILE_KEY_DSO: strbuf_str(to, w->cat.images.at[f->image].name); break;
 	default:
@@ -358,6 +359,11 @@ static void make_samples(struct world *w)
 	s64 comm[3];
 	for (u32 i = 0; i < 3; i++)
 		comm[i] = strtab_add(&w->cat.strings, &"abc"[i], 1);
+	for (u32 i = 0; i < 2; i++) { /* task 2 has no name */
+		u32 have;
+		if (dict_add(&w->cat.last_comm, i, (u32)strtab_add(&w->cat.strings, i ? "last1" : "last0", 5), &have))
+			abort();
+	}
 	w->nr_events = 1 + (u32)(rnd() % 2);
 	w->nr = (u32)(rnd() % SAMPLES);
 	for (u32 i = 0; i < w->nr; i++) {

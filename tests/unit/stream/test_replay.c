@@ -280,7 +280,7 @@ static void test_meaning(void)
 		"e0 t2010 p250001 ip81000100 a0 c1 100/100 shell [kernel.kallsyms]+81000100/1 | plugin0.so+30/2 shell+20/2 shell+10/2 "
 		"[kernel.kallsyms]+81000201/1 [kernel.kallsyms]+81000100/1 raw 0",
 		"e0 t1030 p250000 ip400010 a0 c1 200/200 shell shell+10/2 | ?+7f0030/2 shell+20/2 shell+10/2 raw 0",
-		"e0 t1050 p1000 ip500000 a0 c1 200/200 tool tool+2000/2 | ?+400020/2 tool+2400/2 tool+2000/2 raw 0",
+		"e0 t1050 p1000 ip500000 a0 c1 200/200 tool tool+2000/2 | shell+20/2 tool+2400/2 tool+2000/2 raw 0",
 		"e1 t1080 p1 ip81000300 aabc c0 100/150 worker [kernel.kallsyms]+81000300/1 | raw 4 70",
 		"e0 t1082 p7 ip90000004 a0 c0 100/150 worker bpf_prog_1+90000004/1 | [kernel.kallsyms]+81000300/1 bpf_prog_1+90000004/1 raw 0",
 		"e0 t1084 p7 ip90000004 a0 c0 100/150 worker ?+90000004/1 | [kernel.kallsyms]+81000300/1 ?+90000004/1 raw 0",

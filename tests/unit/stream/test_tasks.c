@@ -147,6 +147,7 @@ static void test_maps(void)
 	fork_(11, 10, 11, 10, 900); /* pid reused */
 	map(20, 0, UINT64_MAX, 0, "/all", 0);
 	map(21, UINT64_MAX - 0xfff, 0x2000, 0, "/wraps", 0);
+	map(20, 0x1000, 0x1000, 0, "//anon", 5);
 	map(22, 0x1000, 0x1000, 0, "/full", 0);
 	map(22, 0x1000, 0, 0, "/empty", 1);
 	seal();
@@ -162,13 +163,14 @@ static void test_maps(void)
 	is_str(at(11, 0x9010, 550), "child.so+0x10", "maps: and its own");
 	is_str(at(10, 0x9010, 550), "-", "maps: which the parent does not have");
 	is_str(at(11, 0x1010, 600), "new+0x110", "maps: exec starts anew");
-	is_str(at(11, 0x8010, 700), "-", "maps: and drops the rest");
+	is_str(at(11, 0x8010, 700), "b.so+0x5010", "maps: what it does not map is as before: the rest of execve() runs there");
 	is_str(at(11, 0x1010, 900), "old+0x10", "maps: a reused pid has the maps of its new parent");
 	is_str(at(15, 0x1010, 700), "-", "maps: threads are asked for by pid");
 	is_str(at(99, 0x1010, 5), "-", "maps: of nobody");
 	is_str(at(10, 0x2000, 5), "-", "maps: the end is outside");
 	is_str(at(10, 0xfff, 5), "-", "maps: so is the byte before");
 	is_str(at(20, 0x12345, 1), "all+0x12345", "maps: one that is everything");
+	is_str(at(20, 0x1010, 6), "[JIT] tid 20+0x1010", "maps: code without a file goes by its process; offsets are addresses");
 	is_str(at(21, UINT64_MAX - 5, 1), "wraps+0xffa", "maps: one that would wrap round");
 	is_str(at(21, 0x10, 1), "-", "maps: does not");
 	is_str(at(22, 0x1000, 1), "full+0x0", "maps: one of no bytes hides nothing");
@@ -188,11 +190,13 @@ static void test_kernel(void)
 	is_str(find(SPACE_KERNEL, 0xffffffff81000123, 1), "[kernel.kallsyms]+0xffffffff81000123", "kernel: offsets are addresses");
 	is_str(find(SPACE_KERNEL, 0xffffffffc0000123, 1), "[e_x]+0xffffffffc0000123", "kernel: a module is named as in /proc/modules");
 	is_str(find(SPACE_KERNEL, 0xffffffffc0000123, 500), "[other]+0xffffffffc0000123", "kernel: another one at the same place");
-	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 50), "-", "kernel: a BPF program that is not yet there");
+	is_str(find(SPACE_KERNEL, 0xffffffff83000010, 50), "[kernel.kallsyms]+0xffffffff83000010", "kernel: what lies behind its text");
+	is_str(find(SPACE_KERNEL, 0xffffffff80000010, 50), "-", "kernel: not what lies before it");
+	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 50), "[kernel.kallsyms]+0xffffffffc0100010", "kernel: a BPF program not yet there");
 	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 150), "bpf_prog+0xffffffffc0100010", "kernel: is there");
 	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 200), "-", "kernel: is gone");
 	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 300), "bpf_prog_2+0xffffffffc0100010", "kernel: another one");
-	is_str(find(SPACE_KERNEL, 0xffffffffc0100090, 300), "-", "kernel: which is shorter");
+	is_str(find(SPACE_KERNEL, 0xffffffffc0100090, 300), "-", "kernel: which is shorter than the one that went");
 	is_str(find(SPACE_NONE, 0xffffffff81000123, 1), "-", "kernel: not in no space");
 	end();
 }
@@ -289,8 +293,7 @@ static void carry_out(struct sim *s, const struct step *e)
 		if (s->comm[e->from])
 			s->comm[e->pid] = s->comm[e->from];
 		break;
-	case 2: memset(s->image[e->pid], 0, PAGES); /* fall through */
-	default: s->comm[e->pid] = (u8)(e->name + 1);
+	default: s->comm[e->pid] = (u8)(e->name + 1); /* exec: old maps stay until others cover them */
 	}
 }
 
