@@ -79,6 +79,6 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.kernel_text = kernel_text,
 		.kernel_ctx = (void *)o,
 		.kallsyms_given = o->kallsyms != NULL,
-		.diag = app->verbose ? &app->diag : NULL,
+		.diag = &app->diag,
 	});
 }

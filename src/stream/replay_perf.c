@@ -42,6 +42,7 @@ struct replay {
 	bool own_map;
 	bool has_times; /* else the place in the file is the time */
 	bool prepared;
+	u64 lost[2]; /* by LOST, by LOST_SAMPLES */
 	VEC(struct stamp) stamps; /* all samples in time order, when that was asked for */
 	VEC(u8) spool;            /* ... of a compressed file: its records, decompressed; places behind the file's end lead here */
 	VEC(struct block) blocks;
@@ -143,7 +144,9 @@ static int side_record(struct replay *r, const u8 *rec, const struct perf_event_
 	}
 	struct catalog *c = &r->source.catalog;
 	if (side.type == PERF_RECORD_LOST || side.type == PERF_RECORD_LOST_SAMPLES) {
-		c->nr_lost += side.lost;
+		/* LOST stands where records are missing, LOST_SAMPLES sums up at the end: the same losses, not others. */
+		r->lost[side.type == PERF_RECORD_LOST_SAMPLES] += side.lost;
+		c->nr_lost = max(r->lost[0], r->lost[1]);
 		c->nr_lost_events++;
 		return 0;
 	}
