@@ -8,6 +8,7 @@
  */
 #include "stream/replay_perf.h"
 #include "base/dict.h"
+#include "stream/perf_formats.h"
 #include "stream/tasks.h"
 
 #include <errno.h>
@@ -38,6 +39,7 @@ struct replay {
 	struct source source;
 	struct perfdata file;
 	struct tasks *tasks;
+	struct perf_formats formats;
 	unsigned needs;
 	bool own_map;
 	bool has_times; /* else the place in the file is the time */
@@ -115,6 +117,12 @@ const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 	return &replay_of(s)->stats;
 }
 
+void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
+{
+	replay_of(s)->formats.kallsyms = text;
+	replay_of(s)->formats.kallsyms_ctx = ctx;
+}
+
 /* ---- first pass ---- */
 
 static const struct perfdata_attr *side_attr(const struct replay *r, const u8 *rec, u16 size)
@@ -170,7 +178,8 @@ static int head_record(struct replay *r, const u8 *rec, const struct perf_event_
 		return 0;
 	if (h->type < REC_KERNEL_MAX)
 		return side_record(r, rec, h, place);
-	if (h->type == REC_HEADER_ATTR || h->type == REC_EVENT_UPDATE || h->type == REC_HEADER_FEATURE) {
+	if (h->type == REC_HEADER_ATTR || h->type == REC_EVENT_UPDATE || h->type == REC_HEADER_FEATURE ||
+	    h->type == REC_TRACING_DATA) {
 		int err = perfdata_pipe_record(&r->file, rec, h);
 		if (err == -ENOMEM)
 			return err;
@@ -286,9 +295,20 @@ static const char *plain_event_name(const struct perf_event_attr *a)
 	return "unknown";
 }
 
+/* Tracepoints print by the formats that were recorded with them. A file without has its samples still, only no text for them. */
+static void open_formats(struct replay *r)
+{
+	struct perfdata_feature f = r->file.features[FEAT_TRACING_DATA];
+	bool wanted = false;
+	vec_for_each(&r->file.attrs, a) wanted |= a->attr.type == PERF_TYPE_TRACEPOINT;
+	if (wanted && f.at && perf_formats_open(&r->formats, f.at, f.size))
+		r->stats.nr_bad++;
+}
+
 static int fill_events(struct replay *r)
 {
 	struct catalog *c = &r->source.catalog;
+	open_formats(r);
 	vec_for_each(&r->file.attrs, a) {
 		struct event_info *e = vec_push(&c->events);
 		if (!e)
@@ -302,6 +322,8 @@ static int fill_events(struct replay *r)
 			.is_freq = a->attr.freq,
 			.leader = (u32)(a - r->file.attrs.at),
 		};
+		if (a->attr.type == PERF_TYPE_TRACEPOINT)
+			e->schema = perf_formats_find(&r->formats, a->attr.config);
 	}
 	return 0;
 }
@@ -748,6 +770,7 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		.raw = v->raw,
 		.raw_size = v->raw_size,
 	};
+	s->schema = r->source.catalog.events.at[s->event].schema;
 	if (r->needs & NEED_COMM)
 		s->comm = tasks_comm(r->tasks, v->tid, w.time);
 	if (r->needs & (NEED_LEAF | NEED_CHAIN)) {
@@ -864,6 +887,7 @@ static void replay_close(struct source *s)
 		r->file.map_size = 0;
 	perfdata_inflate_free(r->inflate);
 	tasks_free(r->tasks);
+	perf_formats_done(&r->formats);
 	perfdata_close(&r->file);
 	vec_free(&r->blocks);
 	vec_free(&r->stamps);
