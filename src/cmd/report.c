@@ -176,22 +176,18 @@ static int sort_keys(struct profile_config *cfg, const struct report_opts *o, st
 	return 0;
 }
 
-static bool has_chains(const struct source *src)
+static void configure(struct profile_config *cfg, const struct report_opts *o, const struct source *src, struct diag *d)
 {
-	vec_for_each(&replay_perf_file(src)->attrs, a)
-		if (a->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
-			return true;
-	/* A piped recording tells its events only later. */
-	return replay_perf_file(src)->is_pipe;
-}
-
-static void configure(struct profile_config *cfg, const struct report_opts *o, const struct source *src)
-{
-	bool chains = has_chains(src);
+	bool chains = perfdata_has_sample_type(replay_perf_file(src), PERF_SAMPLE_CALLCHAIN);
+	if (!chains && o->graph.given && !o->graph.off) {
+		diag_warn(d, "the recording has no call chains: there are no call graphs to draw");
+		diag_hint(d, "record them: sonde record -g -- COMMAND");
+	}
 	cfg->children = chains && o->children && !o->no_children;
 	cfg->graph = chains && !o->graph.off && !o->separator;
 	cfg->show_count = o->show_count;
 	cfg->min_percent = o->graph.min_percent;
+	cfg->fractal = o->graph.fractal;
 	cfg->order = o->graph.order_given ? o->graph.order : cfg->children ? PROFILE_CALLER : PROFILE_CALLEE;
 }
 
@@ -205,7 +201,7 @@ static void short_count(struct strbuf *to, u64 v)
 		unit++;
 	}
 	strbuf_u64(to, v);
-	strbuf_char(to, units[unit]);
+	strbuf_char(to, units[unit]); /* a blank for single ones, as in perf */
 }
 
 static void event_header(struct strbuf *to, const struct source *src, const struct profile *p, u32 event)
@@ -224,6 +220,7 @@ struct report {
 	struct profile *profile;
 	struct profile_config cfg;
 	double min_percent;
+	enum profile_key first_key;
 };
 
 static int print_event(struct report *r, u32 event, struct strbuf *to)
@@ -236,6 +233,7 @@ static int print_event(struct report *r, u32 event, struct strbuf *to)
 		.header = true,
 		.min_percent = r->min_percent,
 		.fractal = r->opts->graph.fractal,
+		.hide_own = r->opts->sort.items.nr && r->first_key == PROFILE_KEY_SYM,
 	};
 	event_header(to, r->src, r->profile, event);
 	if (!err)
@@ -288,7 +286,8 @@ static int print_json(struct report *r)
 
 static int report_source(struct report *r)
 {
-	configure(&r->cfg, r->opts, r->src);
+	configure(&r->cfg, r->opts, r->src, &r->app->diag);
+	r->first_key = r->cfg.keys[0];
 	r->profile = profile_new(&r->cfg);
 	struct names *names = symbols_open(r->app, &r->opts->symbols);
 	struct run_tables run = { 0 };

@@ -21,7 +21,8 @@ enum {
 	BATCH = 128,
 	CACHE_SLOTS = 1 << 13,
 	CHAIN_SLOTS = 1 << 16,
-	CHAIN_MAX = 4096,
+	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
+	RECORD_MAX = 1 << 16,
 };
 
 struct block {
@@ -50,11 +51,13 @@ struct replay {
 	VEC(struct block) blocks;
 	atomic_size_t next;
 	struct replay_perf_stats stats;
-	atomic_ullong nr_bad, nr_unknown_id, nr_corrupt;
+	atomic_ullong nr_bad, nr_unknown_id, nr_corrupt, nr_deferred;
+	VEC(const u8 *) build_ids; /* BUILD_ID records: told by path, so they wait for the maps */
 	/* compressed files */
 	pthread_mutex_t lock;
 	struct perfdata_inflate *inflate;
-	const u8 *inflate_at;
+	const u8 *inflate_at, *inflate_end;
+	bool inflate_over; /* damage: the first pass met it as well, and said so */
 	u64 inflate_time;
 	u64 inflate_seq;
 };
@@ -188,6 +191,12 @@ static int head_record(struct replay *r, const u8 *rec, const struct perf_event_
 		if (h->type == REC_HEADER_ATTR)
 			find_time_use(r);
 	}
+	if (h->type == REC_BUILD_ID) {
+		const u8 **kept = vec_push(&r->build_ids);
+		if (!kept)
+			return -ENOMEM;
+		*kept = rec;
+	}
 	return 0;
 }
 
@@ -208,16 +217,31 @@ static const u8 *walk(struct replay *r, const u8 *at, const u8 *end, u64 place, 
 	return at;
 }
 
+/* What is left behind the last whole record will never be one. */
+static bool stuck(const struct replay *r, const u8 *at, size_t left)
+{
+	return left >= RECORD_MAX || (left >= sizeof(struct perf_event_header) &&
+				      perf_head(at, r->file.swap).size < sizeof(struct perf_event_header));
+}
+
 static int inflate_all(struct replay *r, const u8 *rec, const struct perf_event_header *h, struct perfdata_inflate *z, u64 *place)
 {
-	int err = perfdata_inflate_add(z, rec, h, r->file.swap);
-	if (err)
-		return err;
-	size_t size;
-	const u8 *data = perfdata_inflate_data(z, &size);
-	const u8 *stop = walk(r, data, data + size, *place, &err);
-	*place += (u64)(stop - data);
-	perfdata_inflate_drop(z, (size_t)(stop - data));
+	int err = perfdata_inflate_add(z, rec, h, r->file.swap), more = 1;
+	while (!err && more) {
+		more = perfdata_inflate_step(z);
+		size_t size;
+		const u8 *data = perfdata_inflate_data(z, &size);
+		if (more < 0)
+			return more;
+		if (!size)
+			continue;
+		const u8 *stop = walk(r, data, data + size, *place, &err);
+		size_t used = (size_t)(stop - data);
+		*place += used;
+		if (!err && stuck(r, stop, size - used))
+			err = -EBADMSG;
+		perfdata_inflate_drop(z, used);
+	}
 	return err;
 }
 
@@ -267,7 +291,13 @@ static int first_pass(struct replay *r)
 		if (err)
 			break;
 	}
+	size_t left = 0;
+	if (z)
+		(void)perfdata_inflate_data(z, &left);
 	perfdata_inflate_free(z);
+	r->inflate_end = at;
+	if (left)
+		f->truncated = true;
 	if (got < 0) {
 		f->truncated = true;
 		f->data_end = (size_t)(at - f->map);
@@ -397,32 +427,39 @@ static int add_stamp(struct replay *r, const u8 *rec, const struct perf_event_he
 
 static int spool_records(struct replay *r, struct perfdata_inflate *z)
 {
+	int more = perfdata_inflate_step(z);
+	if (more <= 0)
+		return more;
 	size_t size;
 	const u8 *data = perfdata_inflate_data(z, &size);
 	size = whole_records(r, data, size);
 	if (!vec_reserve(&r->spool, r->spool.nr + size))
 		return -ENOMEM;
-	memcpy(r->spool.at + r->spool.nr, data, size);
+	if (size)
+		memcpy(r->spool.at + r->spool.nr, data, size);
 	r->spool.nr += size;
 	perfdata_inflate_drop(z, size);
-	return 0;
+	(void)perfdata_inflate_data(z, &size);
+	return size >= RECORD_MAX ? -EBADMSG : 1;
 }
 
 static int spool_file(struct replay *r)
 {
 	struct perfdata_inflate *z = perfdata_inflate_new();
-	const u8 *at = r->file.map + r->file.data_at, *end = r->file.map + r->file.data_end, *rec;
+	const u8 *at = r->file.map + r->file.data_at, *rec;
 	struct perf_event_header h;
 	int err = z ? 0 : -ENOMEM;
-	while (!err && perfdata_record(&r->file, &at, end, &rec, &h) > 0) {
+	while (!err && perfdata_record(&r->file, &at, r->inflate_end, &rec, &h) > 0) {
 		if (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2)
 			continue;
 		err = perfdata_inflate_add(z, rec, &h, r->file.swap);
-		if (!err)
-			err = spool_records(r, z);
+		for (int more = 1; !err && more > 0;) {
+			more = spool_records(r, z);
+			err = min(more, 0);
+		}
 	}
 	perfdata_inflate_free(z);
-	return err;
+	return err == -EBADMSG ? 0 : err; /* damage: the first pass met it as well, and said so */
 }
 
 static int stamp_range(struct replay *r, const u8 *at, const u8 *end, u64 place)
@@ -457,6 +494,10 @@ static int prepare_once(struct replay *r, struct diag *d)
 	int err = first_pass(r);
 	if (!err)
 		err = perfdata_build_ids(&r->file, take_build_id, r->tasks);
+	for (size_t i = 0; i < r->build_ids.nr && !err; i++) {
+		struct perf_event_header h = perf_head(r->build_ids.at[i], r->file.swap);
+		err = perfdata_build_id_record(&r->file, r->build_ids.at[i], &h, take_build_id, r->tasks);
+	}
 	if (!err)
 		err = tasks_seal(r->tasks);
 	if (!err)
@@ -485,6 +526,7 @@ static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
 	r->inflate_at = r->file.map + r->file.data_at;
 	r->inflate_time = r->file.map_size;
 	r->inflate_seq = 0;
+	r->inflate_over = false;
 	return r->inflate ? 0 : -ENOMEM;
 }
 
@@ -518,25 +560,32 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 	free(rd);
 }
 
-/* Decompresses until there is a block's worth of whole records; the lock is held. */
+/* The next compressed record into the decompressor: 1, or 0 at the end. */
+static int inflate_next(struct replay *r)
+{
+	struct perf_event_header h;
+	const u8 *rec;
+	while (perfdata_record(&r->file, &r->inflate_at, r->inflate_end, &rec, &h) > 0)
+		if (h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2)
+			return perfdata_inflate_add(r->inflate, rec, &h, r->file.swap) ? 0 : 1;
+	return 0;
+}
+
+/* Decompresses until there is a block's worth of records, or no more; the lock is held. */
 static int inflate_more(struct replay *r)
 {
-	const u8 *end = r->file.map + r->file.data_end;
 	size_t size = 0;
-	for (;;) {
+	while (!r->inflate_over) {
 		(void)perfdata_inflate_data(r->inflate, &size);
 		if (size >= BLOCK_BYTES)
 			return 0;
-		struct perf_event_header h;
-		const u8 *rec;
-		if (perfdata_record(&r->file, &r->inflate_at, end, &rec, &h) <= 0)
-			return 0;
-		if (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2)
-			continue;
-		int err = perfdata_inflate_add(r->inflate, rec, &h, r->file.swap);
-		if (err)
-			return err;
+		int got = perfdata_inflate_step(r->inflate);
+		if (got == -ENOMEM)
+			return got;
+		if (got < 0 || (!got && !inflate_next(r)))
+			r->inflate_over = true;
 	}
+	return 0;
 }
 
 static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
@@ -546,7 +595,10 @@ static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
 		return err;
 	size_t size;
 	const u8 *data = perfdata_inflate_data(r->inflate, &size);
-	size = whole_records(r, data, size);
+	size_t whole = whole_records(r, data, size);
+	if (!whole || stuck(r, data + whole, size - whole))
+		r->inflate_over = true;
+	size = whole;
 	if (!size)
 		return 0;
 	if (size > rd->copy_cap) {
@@ -601,6 +653,9 @@ static enum frame_mode mode_of_misc(u16 misc)
 	default: return FRAME_UNKNOWN;
 	}
 }
+
+/* In a chain: the user part follows later, in a record of its own (kernel 6.19 on). */
+static const u64 context_user_deferred = (u64)-640;
 
 /* Of a marker inside a call chain; FRAME_MARK: not one that we know. */
 static enum frame_mode mode_of_marker(u64 marker)
@@ -667,6 +722,11 @@ static s64 chain_slow(struct replay *r, struct shard *sh, struct where *w, const
 			mode = mode_of_marker(v->chain[i]);
 			if (mode != FRAME_MARK)
 				continue;
+			w->until = 0; /* not to be remembered: each one is counted */
+			if (v->chain[i] == context_user_deferred) {
+				atomic_fetch_add(&r->nr_deferred, 1);
+				break;
+			}
 			atomic_fetch_add(&r->nr_corrupt, 1);
 			return CHAIN_NONE;
 		}
@@ -788,28 +848,28 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 	return r->needs & NEED_PLACES ? places_of(r, sh, &w, v, s) : 0;
 }
 
-/* A copied chain (other byte order, unaligned file) lives until the next one is copied: then samples go one by one. */
-static size_t batch_limit(const struct replay *r, const u8 *at)
-{
-	return r->file.swap || (uintptr_t)at & 7 ? 1 : BATCH;
-}
-
 /* The next records of the block into rd->pending, decoded. */
 static s64 take_file_order(struct replay *r, struct reader *rd)
 {
 	const u8 *start = rd->now.at, *at = start, *rec;
 	struct perf_event_header h;
-	size_t nr = 0, limit = batch_limit(r, start);
-	while (nr < limit && perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
+	size_t nr = 0;
+	bool copied = false;
+	while (nr < BATCH && perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
 		if (h.type != PERF_RECORD_SAMPLE)
 			continue;
+		/* A copied chain (other byte order, odd address) lives until the next one is copied: one a batch. */
+		bool copies = r->file.swap || (uintptr_t)rec & 7;
+		if (copies && copied) {
+			at = rec;
+			break;
+		}
 		rd->pending[nr].place = rd->time0 + (u64)(rec - start);
 		int err = decode(r, rd, rec, h.size, &rd->pending[nr]);
 		if (err && err != -ENOENT)
 			return err;
 		nr += !err;
-		if (nr && (uintptr_t)at & 7)
-			break;
+		copied |= copies && !err;
 	}
 	rd->time0 += (u64)(at - start);
 	rd->now.at = at;
@@ -878,6 +938,9 @@ static void replay_finish(struct source *s, struct diag *d)
 	if (r->stats.nr_corrupt_chains)
 		diag_warn(d, "%llu call chains were damaged and are missing",
 			  (unsigned long long)r->stats.nr_corrupt_chains);
+	if (r->nr_deferred)
+		diag_warn(d, "the user part of %llu call chains was recorded apart (deferred) and is not joined yet: it is missing",
+			  (unsigned long long)r->nr_deferred);
 }
 
 static void replay_close(struct source *s)
@@ -890,6 +953,7 @@ static void replay_close(struct source *s)
 	perf_formats_done(&r->formats);
 	perfdata_close(&r->file);
 	vec_free(&r->blocks);
+	vec_free(&r->build_ids);
 	vec_free(&r->stamps);
 	vec_free(&r->spool);
 	catalog_done(&s->catalog);

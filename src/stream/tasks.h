@@ -5,7 +5,7 @@
  *
  *	process (pid) ── from 0 ──► space 1 ── from 120 (exec) ──► space 2 ...
  *	space ── maps, each [start, end) from some time on; the newest one that covers an address at that time is the answer
- *	      └─ parent space as of the fork: asked when the space itself does not know
+ *	      └─ parent space as of the fork, or the program before as of the exec: asked when the space itself does not know
  */
 #pragma once
 
