@@ -312,10 +312,31 @@ static int report_source(struct report *r)
 	return err;
 }
 
+/* "--sort comm, dso, symbol" of old texts: a list that ends in a comma goes on in the next word. */
+static int take_sort_words(struct report_opts *o, int argc, char **argv)
+{
+	int taken = 0;
+	while (taken < argc && o->sort.items.nr) {
+		const char *last = o->sort.items.at[o->sort.items.nr - 1];
+		if (!*last || last[strlen(last) - 1] != ',')
+			break;
+		const char **item = vec_push(&o->sort.items);
+		if (!item)
+			return -ENOMEM;
+		*item = argv[taken++];
+	}
+	return taken;
+}
+
 static int report_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct report_opts *o = opts;
 	struct report r = { .app = app, .opts = o };
+	int taken = take_sort_words(o, argc, argv);
+	if (taken < 0)
+		return app_fail(app, taken);
+	argc -= taken;
+	argv += taken;
 	if (argc > 1)
 		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
 	if (argc == 1)

@@ -218,8 +218,11 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 	int err = replay_perf_open(o->input, &s.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
+	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s.src->catalog };
+	replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
 	err = script_source(&s);
 	s.src->ops->close(s.src);
+	kernel_list_done(&kernel);
 	return err ? app_fail(app, err) : APP_DONE;
 }
 

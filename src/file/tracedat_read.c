@@ -616,6 +616,8 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 		return diag_error(d, -EINVAL, "%s: not a trace.dat file", name);
 	const char *version = bytes_cstr(&b);
 	t->version = version ? (u32)strtoul(version, NULL, 10) : 0;
+	if (version && (!strcmp(version, "0.5") || !strcmp(version, "0.6")))
+		t->version = 6; /* the head that perf.data carries */
 	if (version && t->version != 6 && t->version != 7)
 		return diag_error(d, -ENOTSUP, "%s: trace.dat version '%.16s' is not known (6 and 7 are)", name, version);
 	t->big_endian = bytes_u8(&b);

@@ -8,6 +8,7 @@
  */
 #include "stream/replay_perf.h"
 #include "base/dict.h"
+#include "stream/perf_formats.h"
 #include "stream/tasks.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ enum {
 	BLOCK_BYTES = 1 << 20,
 	BATCH = 128,
 	CACHE_SLOTS = 1 << 13,
-	CHAIN_SLOTS = 1 << 15,
+	CHAIN_SLOTS = 1 << 16,
 	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
 	RECORD_MAX = 1 << 16,
 };
@@ -39,10 +40,12 @@ struct replay {
 	struct source source;
 	struct perfdata file;
 	struct tasks *tasks;
+	struct perf_formats formats;
 	unsigned needs;
 	bool own_map;
 	bool has_times; /* else the place in the file is the time */
 	bool prepared;
+	u64 lost[2]; /* by LOST, by LOST_SAMPLES */
 	VEC(struct stamp) stamps; /* all samples in time order, when that was asked for */
 	VEC(u8) spool;            /* ... of a compressed file: its records, decompressed; places behind the file's end lead here */
 	VEC(struct block) blocks;
@@ -117,6 +120,12 @@ const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 	return &replay_of(s)->stats;
 }
 
+void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
+{
+	replay_of(s)->formats.kallsyms = text;
+	replay_of(s)->formats.kallsyms_ctx = ctx;
+}
+
 /* ---- first pass ---- */
 
 static const struct perfdata_attr *side_attr(const struct replay *r, const u8 *rec, u16 size)
@@ -146,7 +155,9 @@ static int side_record(struct replay *r, const u8 *rec, const struct perf_event_
 	}
 	struct catalog *c = &r->source.catalog;
 	if (side.type == PERF_RECORD_LOST || side.type == PERF_RECORD_LOST_SAMPLES) {
-		c->nr_lost += side.lost;
+		/* LOST stands where records are missing, LOST_SAMPLES sums up at the end: the same losses, not others. */
+		r->lost[side.type == PERF_RECORD_LOST_SAMPLES] += side.lost;
+		c->nr_lost = max(r->lost[0], r->lost[1]);
 		c->nr_lost_events++;
 		return 0;
 	}
@@ -170,7 +181,8 @@ static int head_record(struct replay *r, const u8 *rec, const struct perf_event_
 		return 0;
 	if (h->type < REC_KERNEL_MAX)
 		return side_record(r, rec, h, place);
-	if (h->type == REC_HEADER_ATTR || h->type == REC_EVENT_UPDATE || h->type == REC_HEADER_FEATURE) {
+	if (h->type == REC_HEADER_ATTR || h->type == REC_EVENT_UPDATE || h->type == REC_HEADER_FEATURE ||
+	    h->type == REC_TRACING_DATA) {
 		int err = perfdata_pipe_record(&r->file, rec, h);
 		if (err == -ENOMEM)
 			return err;
@@ -313,9 +325,20 @@ static const char *plain_event_name(const struct perf_event_attr *a)
 	return "unknown";
 }
 
+/* Tracepoints print by the formats that were recorded with them. A file without has its samples still, only no text for them. */
+static void open_formats(struct replay *r)
+{
+	struct perfdata_feature f = r->file.features[FEAT_TRACING_DATA];
+	bool wanted = false;
+	vec_for_each(&r->file.attrs, a) wanted |= a->attr.type == PERF_TYPE_TRACEPOINT;
+	if (wanted && f.at && perf_formats_open(&r->formats, f.at, f.size))
+		r->stats.nr_bad++;
+}
+
 static int fill_events(struct replay *r)
 {
 	struct catalog *c = &r->source.catalog;
+	open_formats(r);
 	vec_for_each(&r->file.attrs, a) {
 		struct event_info *e = vec_push(&c->events);
 		if (!e)
@@ -329,6 +352,8 @@ static int fill_events(struct replay *r)
 			.is_freq = a->attr.freq,
 			.leader = (u32)(a - r->file.attrs.at),
 		};
+		if (a->attr.type == PERF_TYPE_TRACEPOINT)
+			e->schema = perf_formats_find(&r->formats, a->attr.config);
 	}
 	return 0;
 }
@@ -805,6 +830,7 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		.raw = v->raw,
 		.raw_size = v->raw_size,
 	};
+	s->schema = r->source.catalog.events.at[s->event].schema;
 	if (r->needs & NEED_COMM)
 		s->comm = tasks_comm(r->tasks, v->tid, w.time);
 	if (r->needs & (NEED_LEAF | NEED_CHAIN)) {
@@ -924,6 +950,7 @@ static void replay_close(struct source *s)
 		r->file.map_size = 0;
 	perfdata_inflate_free(r->inflate);
 	tasks_free(r->tasks);
+	perf_formats_done(&r->formats);
 	perfdata_close(&r->file);
 	vec_free(&r->blocks);
 	vec_free(&r->build_ids);

@@ -43,7 +43,7 @@ perf_record -F 2000 -e cpu-clock -o flat.data ./deep 0.5 2 5 0
 same flat
 perf_record -e page-faults -c 1 -g -o faults.data "$SONDE" workload faults 2000
 same faults
-perf_record -e context-switches -c 1 -g -a -o switches.data -- "$SONDE" workload switches 500
+perf_record -e context-switches -c 1 -g -o switches.data -- "$SONDE" workload switches 500
 same switches
 perf_record -e cpu-clock,page-faults,task-clock -F 999 -g -o several.data "$SONDE" workload forks 30
 same several
@@ -51,6 +51,13 @@ perf_record -z -F 5000 -e cpu-clock -g -o packed.data ./deep 0.5 2 20 10
 same packed
 perf record -q -F 999 -e cpu-clock -g -o - ./deep 0.3 2 10 5 2>/dev/null >pipe.data
 same pipe
+
+perf_record -a -e sched:sched_switch -e 'syscalls:*_openat' -e irq:softirq_entry -o events.data -- "$SONDE" workload switches 300
+same events
+perf_record -e raw_syscalls:sys_enter,kmem:kmalloc -g -o eventchains.data "$SONDE" workload io 50
+same eventchains
+perf record -q -a -e 'sched:*' -o - -- "$SONDE" workload forks 5 2>/dev/null >eventpipe.data
+same eventpipe
 
 # The comparison notices a planted error.
 sed '0,/step_/s/step_/stop_/' deep.ours | cmp -s - deep.perf

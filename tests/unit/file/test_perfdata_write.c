@@ -85,6 +85,20 @@ static void count(struct found *f, const struct perf_event_header *h, const u8 *
 	f->nr_rounds += h->type == REC_FINISHED_ROUND;
 }
 
+static void count_inflated(struct found *f, struct perfdata_inflate *z)
+{
+	size_t size, pos = 0;
+	const u8 *data = perfdata_inflate_data(z, &size);
+	while (size - pos >= sizeof(struct perf_event_header)) {
+		struct perf_event_header h = perf_head(data + pos, false);
+		if (h.size > size - pos)
+			break;
+		count(f, &h, data + pos);
+		pos += h.size;
+	}
+	perfdata_inflate_drop(z, pos);
+}
+
 static struct found read_back(struct perfdata *p)
 {
 	struct found f = { 0 };
@@ -106,16 +120,10 @@ static struct found read_back(struct perfdata *p)
 		ret = perfdata_inflate_add(z, rec, &h, p->swap);
 		if (ret)
 			break;
-		size_t size, pos = 0;
-		const u8 *data = perfdata_inflate_data(z, &size);
-		while (size - pos >= sizeof(h)) {
-			h = perf_head(data + pos, false);
-			if (h.size > size - pos)
-				break;
-			count(&f, &h, data + pos);
-			pos += h.size;
-		}
-		perfdata_inflate_drop(z, pos);
+		while ((ret = perfdata_inflate_step(z)) > 0)
+			count_inflated(&f, z);
+		if (ret)
+			break;
 	}
 	f.whole = ret == 0 && !p->truncated && !p->unfinished;
 	perfdata_inflate_free(z);
