@@ -354,7 +354,7 @@ static s64 row_at(struct profile *p, u32 group, u32 func)
 	u32 key = p->key_of[func], got, fresh = (u32)p->rows.nr;
 	int err = dict_add(&p->row_of, (u64)group << 32 | key, fresh, &got);
 	if (err || got != fresh)
-		return err ? err : got;
+		return err ? err : (s64)got;
 	struct row *r = vec_push(&p->rows);
 	if (!r)
 		return -ENOMEM;

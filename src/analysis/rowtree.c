@@ -212,10 +212,9 @@ static const char *label_of(struct rowtree *t, u32 func)
 	const struct name_func *f = &t->names->funcs[func];
 	if (f->name)
 		return f->name;
-	char **own = vec_push(&t->own_labels);
-	if (!own || asprintf(own, "%#llx", (unsigned long long)f->start) < 0)
-		return NULL;
-	return *own;
+	char text[32], **own = vec_push(&t->own_labels);
+	snprintf(text, sizeof(text), "%#llx", (unsigned long long)f->start);
+	return own ? *own = strdup(text) : NULL;
 }
 
 static int add_label(struct rowtree *t, struct tree *ret, u32 func)

@@ -532,19 +532,6 @@ static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
 
 /* ---- workers ---- */
 
-static int replay_shard_open(struct source *s, struct shard *sh)
-{
-	struct reader *rd = calloc(1, sizeof(*rd));
-	if (!rd)
-		return -ENOMEM;
-	sh->impl = rd;
-	rd->places = calloc(CACHE_SLOTS, sizeof(*rd->places));
-	rd->samples = calloc(BATCH, sizeof(*rd->samples));
-	rd->chains = calloc(CHAIN_SLOTS, sizeof(*rd->chains));
-	rd->pending = calloc(BATCH, sizeof(*rd->pending));
-	return rd->places && rd->samples && rd->chains && rd->pending ? 0 : -ENOMEM;
-}
-
 static void replay_shard_close(struct source *s, struct shard *sh)
 {
 	struct reader *rd = sh->impl;
@@ -558,6 +545,23 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 	free(rd->copy);
 	perf_scratch_done(&rd->scratch);
 	free(rd);
+}
+
+static int replay_shard_open(struct source *s, struct shard *sh)
+{
+	struct reader *rd = calloc(1, sizeof(*rd));
+	if (!rd)
+		return -ENOMEM;
+	sh->impl = rd;
+	rd->places = calloc(CACHE_SLOTS, sizeof(*rd->places));
+	rd->samples = calloc(BATCH, sizeof(*rd->samples));
+	rd->chains = calloc(CHAIN_SLOTS, sizeof(*rd->chains));
+	rd->pending = calloc(BATCH, sizeof(*rd->pending));
+	if (rd->places && rd->samples && rd->chains && rd->pending)
+		return 0;
+	replay_shard_close(s, sh);
+	sh->impl = NULL;
+	return -ENOMEM;
 }
 
 /* The next compressed record into the decompressor: 1, or 0 at the end. */

@@ -205,7 +205,7 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 	u32 image, fresh = (u32)t->catalog->images.nr;
 	int err = dict_add(&t->image_of, hash_bytes(key, sizeof(key)), fresh, &image);
 	if (err || image != fresh)
-		return err ? err : image;
+		return err ? err : (s64)image;
 	struct image_info *info = vec_push(&t->catalog->images);
 	if (!info)
 		return -ENOMEM;
@@ -222,7 +222,7 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 	if (!info->name)
 		return -ENOMEM;
 	err = note_path(t, (u32)path, image);
-	return err ? err : image;
+	return err ? err : (s64)image;
 }
 
 static void set_build_id(struct image_info *info, const u8 *id, u32 size)
