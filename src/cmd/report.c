@@ -3,6 +3,7 @@
 #include "analysis/profile.h"
 #include "base/num.h"
 #include "cmd/commands.h"
+#include "cmd/mapped.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -344,6 +345,7 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "--percent-limit: '%s' is not a percentage", o->percent_limit);
 	if (sort_keys(&r.cfg, o, app))
 		return app_usage_said(app);
+	mapped_guard(o->input);
 	int err = replay_perf_open(o->input, &r.src, &app->diag);
 	if (err)
 		return app_fail(app, err);

@@ -1,6 +1,7 @@
 /* sonde script: every sample of a recording as text, in time order. */
 #include "cmd/app.h"
 #include "cmd/commands.h"
+#include "cmd/mapped.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -213,6 +214,7 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 		o->input = argv[0];
 	if (o->fields && parse_fields(o->fields, 0, &fields, &app->diag))
 		return app_usage_said(app);
+	mapped_guard(o->input);
 	int err = replay_perf_open(o->input, &s.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
