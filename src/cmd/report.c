@@ -3,6 +3,7 @@
 #include "analysis/profile.h"
 #include "base/num.h"
 #include "cmd/commands.h"
+#include "cmd/perf_header.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -29,6 +30,10 @@ struct report_opts {
 	bool children;
 	bool no_children;
 	bool show_count;
+	bool header;
+	bool header_only;
+	bool header_full;
+	bool quiet;
 	const char *separator;
 	const char *percent_limit;
 	u64 workers;
@@ -105,6 +110,10 @@ static const struct opt report_rows[] = {
 	OPT_FLAG('n', "show-nr-samples", struct report_opts, show_count, "a column with the number of samples"),
 	OPT_STR(0, "percent-limit", struct report_opts, percent_limit, "PERCENT", "leave out rows below"),
 	OPT_STR('t', "field-separator", struct report_opts, separator, "SEP", "columns separated by SEP, no call graphs"),
+	OPT_FLAG(0, "header", struct report_opts, header, "where, when and how it was recorded, before the table"),
+	OPT_FLAG(0, "header-only", struct report_opts, header_only, "only that"),
+	OPT_FLAG('I', "show-info", struct report_opts, header_full, "with the topology of CPUs and memory"),
+	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no comment lines above the table"),
 	OPT_FLAG(0, "stdio", struct report_opts, stdio, "plain text (the only form so far)"),
 	OPT_UINT(0, "workers", struct report_opts, workers, "N", "threads to use (all CPUs)"),
 	SYMBOL_OPT_ROWS(struct report_opts, symbols),
@@ -115,6 +124,7 @@ static const struct opt_example report_examples[] = {
 	{ "report", "the recording in ./perf.data" },
 	{ "report -i FILE --no-children -g caller", "each function with the paths that lead to it" },
 	{ "report -g none --sort dso", "which libraries, without call graphs" },
+	{ "report --header-only", "where, when and how it was recorded" },
 	{ "report --json -g none", "for programs" },
 	{ 0 },
 };
@@ -233,11 +243,12 @@ static int print_event(struct report *r, u32 event, struct strbuf *to)
 	int err = profile_table(r->profile, event, &t);
 	struct text_table_style style = {
 		.separator = r->opts->separator,
-		.header = true,
+		.header = !r->opts->quiet,
 		.min_percent = r->min_percent,
 		.fractal = r->opts->graph.fractal,
 	};
-	event_header(to, r->src, r->profile, event);
+	if (!r->opts->quiet)
+		event_header(to, r->src, r->profile, event);
 	if (!err)
 		err = text_table(&t, &style, to);
 	strbuf_str(to, "\n\n");
@@ -245,11 +256,28 @@ static int print_event(struct report *r, u32 event, struct strbuf *to)
 	return err;
 }
 
+static int print_head(struct report *r)
+{
+	if (r->opts->header || r->opts->header_only)
+		return perf_header_text(replay_perf_file(r->src), r->opts->input, r->opts->header_full, &r->app->out);
+	if (!r->opts->quiet)
+		strbuf_str(&r->app->out,
+			   "# To display the perf.data header info, please use --header/--header-only options.\n#\n");
+	return 0;
+}
+
+static int print_head_only(struct report *r)
+{
+	int err = replay_perf_file(r->src)->is_pipe ? r->src->ops->prepare(r->src, 0, &r->app->diag) : 0;
+	return err ? err : print_head(r);
+}
+
 static int print_text(struct report *r)
 {
 	struct strbuf *to = &r->app->out;
-	strbuf_printf(to, "#\n# Total Lost Samples: %llu\n#\n", (unsigned long long)r->src->catalog.nr_lost);
-	int err = 0;
+	int err = print_head(r);
+	if (!r->opts->quiet)
+		strbuf_printf(to, "#\n# Total Lost Samples: %llu\n#\n", (unsigned long long)r->src->catalog.nr_lost);
 	for (u32 i = 0; i < r->src->catalog.events.nr && !err; i++)
 		if (profile_totals(r->profile, i).nr_samples || r->src->catalog.events.nr == 1)
 			err = print_event(r, i, to);
@@ -348,7 +376,7 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	int err = replay_perf_open(o->input, &r.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
-	err = report_source(&r);
+	err = o->header_only ? print_head_only(&r) : report_source(&r);
 	r.src->ops->close(r.src);
 	return err ? app_fail(app, err) : APP_DONE;
 }
