@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "cmd/commands.h"
 #include "cmd/perf_header.h"
+#include "cmd/report_side.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -34,6 +35,9 @@ struct report_opts {
 	bool header_only;
 	bool header_full;
 	bool quiet;
+	bool stats;
+	bool tasks;
+	bool mmaps;
 	const char *separator;
 	const char *percent_limit;
 	u64 workers;
@@ -113,6 +117,9 @@ static const struct opt report_rows[] = {
 	OPT_FLAG(0, "header", struct report_opts, header, "where, when and how it was recorded, before the table"),
 	OPT_FLAG(0, "header-only", struct report_opts, header_only, "only that"),
 	OPT_FLAG('I', "show-info", struct report_opts, header_full, "with the topology of CPUs and memory"),
+	OPT_FLAG(0, "stats", struct report_opts, stats, "how many records of which type, instead of the table"),
+	OPT_FLAG(0, "tasks", struct report_opts, tasks, "which tasks there were, as a tree, instead of the table"),
+	OPT_FLAG(0, "mmaps", struct report_opts, mmaps, "the same, with what each of them had mapped"),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no comment lines above the table"),
 	OPT_FLAG(0, "stdio", struct report_opts, stdio, "plain text (the only form so far)"),
 	OPT_UINT(0, "workers", struct report_opts, workers, "N", "threads to use (all CPUs)"),
@@ -124,6 +131,7 @@ static const struct opt_example report_examples[] = {
 	{ "report", "the recording in ./perf.data" },
 	{ "report -i FILE --no-children -g caller", "each function with the paths that lead to it" },
 	{ "report -g none --sort dso", "which libraries, without call graphs" },
+	{ "report --stats", "what is in the file, by type of record" },
 	{ "report --header-only", "where, when and how it was recorded" },
 	{ "report --json -g none", "for programs" },
 	{ 0 },
@@ -272,6 +280,16 @@ static int print_head_only(struct report *r)
 	return err ? err : print_head(r);
 }
 
+/* What needs no samples. */
+static int print_side(struct report *r)
+{
+	struct app *app = r->app;
+	int err = r->src->ops->prepare(r->src, 0, &app->diag);
+	if (err)
+		return err;
+	return r->opts->stats ? report_stats(r->src, &app->out) : report_tasks(r->src, r->opts->mmaps, &app->out);
+}
+
 static int print_text(struct report *r)
 {
 	struct strbuf *to = &r->app->out;
@@ -376,7 +394,12 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	int err = replay_perf_open(o->input, &r.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
-	err = o->header_only ? print_head_only(&r) : report_source(&r);
+	if (o->header_only)
+		err = print_head_only(&r);
+	else if (o->stats || o->tasks || o->mmaps)
+		err = print_side(&r);
+	else
+		err = report_source(&r);
 	r.src->ops->close(r.src);
 	return err ? app_fail(app, err) : APP_DONE;
 }
