@@ -7,8 +7,10 @@
 #include "stream/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,8 +40,13 @@ struct record_opts {
 	bool data_addr, period_too, only_user, only_kernel;
 	s64 delay_ms;
 	bool quiet;
+	bool no_buffering;
+	u64 min_bytes;
+	bool no_build_ids;
 	bool ignored;
 };
+
+enum { AT_ONCE_FLUSH_NS = 50000000 };
 
 struct ids {
 	VEC(s32) list;
@@ -60,6 +67,9 @@ struct session {
 	struct event_list events;
 	bool has_env;
 	char *cmdline; /* ours, for the file's head */
+	const char *output;
+	int pipe_fd; /* what standard output was, when the recording goes there; -1: into a file */
+	bool pipe;
 	struct loop_source *gone_source;
 	int stop_signal;
 	bool child_ended;
@@ -216,6 +226,9 @@ static int build_live(struct session *s, struct live_opts *l)
 	l->only_user = o->only_user;
 	l->only_kernel = o->only_kernel;
 	l->no_exec_start = o->delay_ms > 0;
+	l->at_once = o->no_buffering;
+	l->flush_ns = o->no_buffering ? AT_ONCE_FLUSH_NS : 0;
+	l->min_bytes = o->min_bytes;
 	l->cpus = o->cpus ? &s->cpus : NULL;
 	l->pids = s->pids.list.at;
 	l->nr_pids = s->pids.list.nr;
@@ -316,7 +329,7 @@ static void say_as_perf(struct session *s, const struct recorder_stats *st)
 	strbuf_printf(to, "[ perf record: Woken up %llu times to write data ]\n",
 		      (unsigned long long)st->nr_passes);
 	strbuf_printf(to, "[ perf record: Captured and wrote %.3f MB %s",
-		      (double)st->data_bytes / 1024 / 1024, s->o->output);
+		      (double)st->data_bytes / 1024 / 1024, s->output);
 	if (st->nr_samples)
 		strbuf_printf(to, " (%llu samples)", (unsigned long long)st->nr_samples);
 	strbuf_str(to, " ]\n");
@@ -327,7 +340,7 @@ static void say_json(struct session *s, const struct recorder_stats *st)
 	struct json j;
 	json_begin(&j, &s->app->err, JSON_COMPACT);
 	json_object(&j);
-	json_put_str(&j, "file", s->o->output);
+	json_put_str(&j, "file", s->output);
 	json_put_u64(&j, "bytes", st->file_bytes);
 	json_put_u64(&j, "samples", st->nr_samples);
 	json_put_u64(&j, "lost", st->nr_lost);
@@ -356,7 +369,8 @@ static void say_result(struct session *s, bool failed)
 		say_as_perf(s, &st);
 	} else {
 		struct strbuf *to = &s->app->err;
-		strbuf_printf(to, "%s: %s: ", s->app->title, s->o->output);
+		strbuf_printf(to, "%s: %s: ", s->app->title,
+			      s->pipe ? "standard output" : s->output);
 		add_size(to, st.file_bytes);
 		if (failed)
 			strbuf_str(to, ", ends early");
@@ -417,12 +431,22 @@ static int delay_start(struct session *s)
 	return loop_add_timer(s->loop, (u64)s->o->delay_ms * 1000000, 0, on_delay, s, NULL);
 }
 
+/* As if by SIGPIPE, but a command's status comes first. */
+static int reader_gone(struct session *s)
+{
+	diag_done(&s->app->diag);
+	if (s->child_ended && !s->stop_signal)
+		return child_exit_status(s->child_status);
+	s->app->die_of = s->stop_signal ? s->stop_signal : SIGPIPE;
+	return APP_DONE;
+}
+
 static int session_run(struct session *s, const struct recorder_opts *ro, char **argv)
 {
 	struct app *app = s->app;
 	s->rec = recorder_open(&s->root, ro, &app->diag);
 	if (!s->rec)
-		return app_fail(app, -EIO);
+		return errno == EPIPE ? reader_gone(s) : app_fail(app, -EIO);
 	app_say(app); /* what we settled for, before the command says anything */
 	int err = s->o->delay_ms > 0 ? delay_start(s) : recorder_start(s->rec, &app->diag);
 	if (err)
@@ -431,7 +455,8 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 		err = child_go(&s->child, argv[0], &app->diag);
 		if (err) {
 			(void)!recorder_finish(s->rec, NULL);
-			(void)unlink(s->o->output);
+			if (!s->pipe)
+				(void)unlink(s->output);
 			return child_exec_status(err);
 		}
 	}
@@ -439,10 +464,13 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 	err = wait_for_end(s);
 	term_progress_clear(&s->progress);
 	int finish = recorder_finish(s->rec, &app->diag);
-	say_result(s, finish);
+	if (finish != -EPIPE)
+		say_result(s, finish);
 	loop_free(s->loop); /* a second Ctrl-C ends us at once */
 	s->loop = NULL;
 	end_child(s);
+	if (finish == -EPIPE)
+		return reader_gone(s);
 	if (finish)
 		return APP_FAILED; /* said with the result */
 	if (err)
@@ -463,11 +491,38 @@ static void set_owner(struct recorder_opts *ro)
 	}
 }
 
+/*
+ * -o -, or no -o and standard output is a pipe: the recording goes there. What else would be written to standard output, by
+ * the command above all, goes to standard error then.
+ */
+static int take_stdout(struct session *s)
+{
+	struct stat st;
+	s->output = s->o->output;
+	if (s->output ? strcmp(s->output, "-")
+		      : fstat(STDOUT_FILENO, &st) || !S_ISFIFO(st.st_mode)) {
+		s->output = s->output ? s->output : "perf.data";
+		return 0;
+	}
+	struct diag *d = &s->app->diag;
+	if (term_is_tty(STDOUT_FILENO)) {
+		diag_error(d, -EINVAL, "-o -: standard output is a terminal");
+		diag_hint(d, "sonde record -o - ... | sonde script -i -");
+		return -EINVAL;
+	}
+	s->pipe_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (s->pipe_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return diag_error(d, -EINVAL, "-o -: standard output: %s", strerror(errno));
+	s->output = "-";
+	s->pipe = true;
+	return 0;
+}
+
 static int record(struct session *s, int argc, char **argv)
 {
 	struct app *app = s->app;
 	const char *words[1024];
-	struct recorder_opts ro = { .path = s->o->output, .version = SONDE_VERSION, .argv = words };
+	struct recorder_opts ro = { .version = SONDE_VERSION, .argv = words };
 	int err = build_live(s, &ro.live);
 	if (err)
 		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
@@ -478,13 +533,18 @@ static int record(struct session *s, int argc, char **argv)
 			return app_usage(app, "-z %s: a level from 1 to 22", s->o->zstd);
 		ro.zstd_level = (int)level;
 	}
-	if (!strcmp(s->o->output, "-"))
-		return app_usage(app, "-o -: writing to a pipe is not there yet");
 	if (!argc && !ro.live.system_wide && !ro.live.nr_pids && !ro.live.nr_tids)
 		return app_usage(
 			app,
 			"what should be recorded? A command, -p PID, or -a for the whole system");
 	set_owner(&ro);
+	err = take_stdout(s);
+	if (err)
+		return app_usage_said(app);
+	ro.path = s->output;
+	ro.pipe = s->pipe;
+	ro.pipe_fd = s->pipe_fd;
+	ro.no_build_ids = s->o->no_build_ids;
 	err = sysroot_open(&s->root, NULL);
 	if (err)
 		return app_fail(app, err);
@@ -501,6 +561,8 @@ static int record(struct session *s, int argc, char **argv)
 	}
 	if (err)
 		return app_fail(app, err);
+	if (s->pipe) /* from here on: the command has its own */
+		(void)signal(SIGPIPE, SIG_IGN);
 	s->cmdline = own_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
 	return session_run(s, &ro, argv);
 }
@@ -510,6 +572,7 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 	struct session s = { .app = app,
 			     .o = opts,
 			     .root = { .dir_fd = -1 },
+			     .pipe_fd = -1,
 			     .child = { .go_fd = -1, .exec_fd = -1 } };
 	app_live(app);
 	int status = record(&s, argc, argv);
@@ -530,7 +593,7 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 
 static void record_defaults(void *opts)
 {
-	*(struct record_opts *)opts = (struct record_opts){ .output = "perf.data" };
+	*(struct record_opts *)opts = (struct record_opts){ 0 };
 }
 
 /* clang-format off */
@@ -556,11 +619,18 @@ static const struct opt record_rows[] = {
 	OPT_FLAG('P', "period", struct record_opts, period_too, "The period in every sample, also where it is fixed"),
 	OPT_FLAG('T', "timestamp", struct record_opts, ignored, "Times are always recorded", .hidden = true),
 	OPT_FLAG(0, "sample-cpu", struct record_opts, ignored, "The CPU is always recorded", .hidden = true),
-	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (perf.data); an older one is kept as FILE.old"),
+	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (perf.data, or standard output if that is a pipe), or - for standard output"),
 	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
 	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),
 	OPT_STR('z', "compression-level", struct record_opts, zstd, "LEVEL", "Compress with zstd (level 1)",
 		.optional = true, .fallback = "1"),
+	OPT_FLAG(0, "no-buffering", struct record_opts, no_buffering, "Every sample reaches the output at once"),
+	OPT_SIZE(0, "mmap-flush", struct record_opts, min_bytes, "SIZE", "Woken, leave a ring alone that holds less (1)"),
+	OPT_FLAG('B', "no-buildid", struct record_opts, no_build_ids, "No table of build ids in the file"),
+	OPT_FLAG('N', "no-buildid-cache", struct record_opts, ignored, "Build ids are never copied to ~/.debug", .hidden = true),
+	OPT_FLAG(0, "buildid-all", struct record_opts, ignored, "Build ids of all maps are always recorded", .hidden = true),
+	OPT_FLAG(0, "buildid-mmap", struct record_opts, ignored, "Build ids are always in the map records", .hidden = true),
+	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
 	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
 	OPT_FLAG('R', "raw-samples", struct record_opts, ignored, "Always on where there is raw data", .hidden = true),
 	OPT_FLAG('f', "force", struct record_opts, ignored, "Obsolete", .hidden = true),

@@ -18,6 +18,7 @@ enum {
 	EPOLL_STOP = -1,
 	EPOLL_BATCH = 64,
 	FIRST_FLUSH_NS = 30000000,
+	ROUNDS_OWED = 2, /* what came is settled by the end of the round after its own */
 };
 
 struct live_fd {
@@ -62,9 +63,10 @@ struct live_perf {
 	size_t nr_gone;
 	u64 round; /* from 1 */
 	u64 claimed; /* the round whose end is being written */
+	u32 rounds_owed; /* that end without data */
 	bool stopping;
 	bool failed;
-	pthread_mutex_t lock; /* nr_gone, round, claimed, done_round */
+	pthread_mutex_t lock; /* nr_gone, round, claimed, done_round, rounds_owed */
 };
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
@@ -209,6 +211,7 @@ static void configure(struct live_perf *lp, struct diag *d)
 		a->sample_id_all = 1;
 		a->inherit = !o->no_inherit && !o->system_wide;
 		a->mmap_data = a->mmap && o->data_addr;
+		a->wakeup_events = o->at_once;
 		if (o->has_clock) {
 			a->use_clockid = 1;
 			a->clockid = o->clock_id;
@@ -677,7 +680,8 @@ static bool claim_round_end(struct live_reader *r, u64 round)
 	return all;
 }
 
-static int pass(struct live_reader *r)
+/* all: also rings that hold less than min_bytes. */
+static int pass(struct live_reader *r, bool all)
 {
 	struct live_perf *lp = r->lp;
 	struct ring_span spans[LIVE_SPANS_MAX];
@@ -686,17 +690,24 @@ static int pass(struct live_reader *r)
 	u64 round = __atomic_load_n(&lp->round, __ATOMIC_ACQUIRE);
 	for (u32 i = 0; i < r->nr_rings; i++) {
 		struct perf_ring *ring = &lp->rings.at[r->first_ring + i].ring;
-		if (perf_ring_peek(ring, &spans[nr]))
+		if (perf_ring_peek(ring, &spans[nr]) &&
+		    (all || ring_span_len(&spans[nr]) >= lp->opts.min_bytes))
 			rings[nr++] = ring;
 	}
-	bool last = nr && claim_round_end(r, round);
-	int err = nr ? lp->sink.take(lp->sink.ctx, r->index, spans, nr, last) : 0;
+	bool owed = __atomic_load_n(&lp->rounds_owed, __ATOMIC_RELAXED);
+	bool last = (nr || owed) && claim_round_end(r, round);
+	int err = nr || last ? lp->sink.take(lp->sink.ctx, r->index, spans, nr, last) : 0;
 	for (size_t i = 0; i < nr; i++)
 		perf_ring_consume(rings[i], spans[i].head);
 	pthread_mutex_lock(&lp->lock);
 	r->done_round = max(r->done_round, round);
-	if (last)
+	if (nr && lp->opts.at_once)
+		__atomic_store_n(&lp->rounds_owed, ROUNDS_OWED, __ATOMIC_RELAXED);
+	if (last) {
+		if (lp->rounds_owed)
+			__atomic_store_n(&lp->rounds_owed, lp->rounds_owed - 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&lp->round, round + 1, __ATOMIC_RELEASE);
+	}
 	pthread_mutex_unlock(&lp->lock);
 	return err;
 }
@@ -735,7 +746,7 @@ static void *reader_main(void *arg)
 		int wait_ms = due_ns > now ? (int)((due_ns - now + 999999) / 1000000) : 0;
 		int n = epoll_wait(r->epoll_fd, ready, EPOLL_BATCH, wait_ms);
 		stop = n < 0 && errno != EINTR;
-		r->err = pass(r);
+		r->err = pass(r, n <= 0);
 		flush_ns = min(flush_ns * 2, lp->opts.flush_ns);
 		due_ns = now_ns() + flush_ns;
 		for (int i = 0; i < n; i++) {
@@ -746,7 +757,7 @@ static void *reader_main(void *arg)
 		}
 	}
 	if (!r->err)
-		r->err = pass(r); /* the events are off: this is all there will be */
+		r->err = pass(r, true); /* the events are off: this is all there will be */
 	if (r->err) {
 		__atomic_store_n(&lp->failed, true, __ATOMIC_RELEASE);
 		say_gone(lp);

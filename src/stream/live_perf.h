@@ -57,6 +57,8 @@ struct live_opts {
 	s32 clock_id;
 	u64 ring_bytes; /* of each CPU, rounded up to a power of two of pages; 0: 512 KiB */
 	u64 flush_ns; /* 0: one second */
+	bool at_once; /* a reader wakes for every sample; rounds end also while nothing happens */
+	u64 min_bytes; /* woken, a reader leaves a ring alone that holds less */
 	u32 rings_per_reader; /* 0: as many as LIVE_RINGS_PER_READER */
 };
 

@@ -319,13 +319,16 @@ static int open_file(struct recorder *r, const struct recorder_opts *o, struct d
 		.owner_gid = o->owner_gid,
 		.tracing_data = formats.len ? formats.data : NULL,
 		.tracing_data_size = formats.len,
+		.no_build_ids = o->no_build_ids,
+		.pipe = o->pipe,
+		.pipe_fd = o->pipe_fd,
 	};
 	if (o->live.has_clock)
 		read_clocks(&meta, o->live.clock_id);
 	if (!err)
 		r->file = perfdata_write_open(o->path, events, (u32)nr, &meta, d);
 	strbuf_done(&formats);
-	return err ? err : r->file ? 0 : -EIO;
+	return err ? err : r->file ? 0 : -errno;
 }
 
 static int make_tallies(struct recorder *r)
@@ -376,9 +379,10 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 	}
 	if (!err)
 		return r;
-	if (d && !d->nr_errors)
+	if (d && !d->nr_errors && err != -EPIPE)
 		diag_error(d, err, "cannot start recording: %s", strerror(-err));
 	recorder_close(r);
+	errno = -err;
 	return NULL;
 }
 
@@ -467,6 +471,8 @@ int recorder_finish(struct recorder *r, struct diag *d)
 	int closing = perfdata_write_finish(r->file);
 	if (!err)
 		err = closing;
+	if (err == -EPIPE)
+		return err; /* the reader has seen enough */
 	if (err == -EBADMSG)
 		return diag_error(d, err,
 				  "the kernel's ring holds a record that makes no sense; what came "

@@ -11,6 +11,9 @@ struct recorder_opts {
 	struct live_opts live;
 	const struct tracing *tracing; /* for the formats of tracepoints */
 	const char *path;
+	bool pipe; /* a stream into pipe_fd, which becomes the recorder's; path is what messages call it */
+	int pipe_fd;
+	bool no_build_ids; /* no table of them in the file */
 	const char *version;
 	const char *const *argv; /* for the file's head */
 	u32 argc;
@@ -31,7 +34,8 @@ struct recorder_stats {
 
 struct recorder;
 
-/* Opens events and file, and writes what is known before. NULL: see the diag, which also has notes about fallbacks. */
+/* Opens events and file, and writes what is known before. NULL: see the diag, which also has notes about
+ * fallbacks, and errno: EPIPE is not mentioned there. */
 struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts,
 			       struct diag *d);
 /* The events run from here on, those of a command from its exec. */
@@ -42,7 +46,7 @@ int recorder_gone_fd(const struct recorder *r);
 bool recorder_failed(const struct recorder *r);
 /* At any time, from the thread that opened it; numbers may lag behind. */
 void recorder_stats(struct recorder *r, struct recorder_stats *ret);
-/* Stops and completes the file. Negative errno when it could not be written; what is there is valid all the same. */
+/* Stops and completes the file. -EPIPE: the reader is gone, not in the diag. Other negative errno when it could not be written; what is there is valid all the same. */
 int recorder_finish(struct recorder *r, struct diag *d) must_check;
 void recorder_close(struct recorder *r);
 
