@@ -4,10 +4,15 @@
 #include "cmd/app.h"
 #include "cmd/child.h"
 #include "cmd/commands.h"
+#include "event/branch.h"
+#include "kern/cgroup.h"
 #include "stream/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -17,7 +22,7 @@
 /* -e and --filter in the order they were given: a filter belongs to the events before it. */
 struct event_word {
 	const char *text;
-	bool filter;
+	enum { WORD_EVENT, WORD_FILTER, WORD_NOT_US } kind;
 };
 
 struct record_opts {
@@ -38,6 +43,11 @@ struct record_opts {
 	const char *zstd;
 	bool no_inherit;
 	bool data_addr, period_too, only_user, only_kernel;
+	bool weight, per_thread_counts, no_samples, switches, namespaces;
+	bool any_branch;
+	const char *branches;
+	const char *user;
+	const char *cgroups;
 	s64 delay_ms;
 	bool quiet;
 	bool no_buffering;
@@ -63,6 +73,8 @@ struct session {
 	struct term_progress progress;
 	struct cpuset cpus;
 	struct ids pids, tids;
+	VEC(bool) not_us; /* by event */
+	VEC(int) cgroups; /* by event: descriptors */
 	struct event_env env;
 	struct event_list events;
 	bool has_env;
@@ -132,12 +144,12 @@ static int parse_freq(const char *text, u64 *hz, struct diag *d)
 	return 0;
 }
 
-static int add_word(struct record_opts *o, const char *text, bool filter)
+static int add_word(struct record_opts *o, const char *text, int kind)
 {
 	struct event_word *w = vec_push(&o->words.list);
 	if (!w)
 		return -ENOMEM;
-	*w = (struct event_word){ .text = text, .filter = filter };
+	*w = (struct event_word){ .text = text, .kind = kind };
 	return 0;
 }
 
@@ -145,7 +157,7 @@ static int take_event(void *opts, const char *value, bool negated, struct diag *
 {
 	(void)negated;
 	(void)d;
-	return add_word(opts, value, false);
+	return add_word(opts, value, WORD_EVENT);
 }
 
 static int take_filter(void *opts, const char *value, bool negated, struct diag *d)
@@ -154,7 +166,37 @@ static int take_filter(void *opts, const char *value, bool negated, struct diag 
 	(void)negated;
 	if (!o->words.list.nr)
 		return diag_error(d, -EINVAL, "--filter belongs behind the -e it is for");
-	return add_word(opts, value, true);
+	return add_word(opts, value, WORD_FILTER);
+}
+
+static int take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct record_opts *o = opts;
+	(void)value;
+	(void)negated;
+	if (!o->words.list.nr)
+		return diag_error(d, -EINVAL, "--exclude-perf belongs behind the -e it is for");
+	return add_word(opts, NULL, WORD_NOT_US);
+}
+
+/* Tracepoints from `first` on: not those of our own threads. */
+static int leave_us_out(struct session *s, u32 first)
+{
+	while (s->not_us.nr < s->events.events.nr) {
+		bool *slot = vec_push(&s->not_us);
+		if (!slot)
+			return -ENOMEM;
+		*slot = false;
+	}
+	for (size_t i = first; i < s->events.events.nr; i++) {
+		const struct event_desc *e = &s->events.events.at[i];
+		if (e->attr.type != PERF_TYPE_TRACEPOINT)
+			return diag_error(&s->app->diag, -EINVAL,
+					  "--exclude-perf is for tracepoints, and %s is none",
+					  e->name);
+		s->not_us.at[i] = true;
+	}
+	return 0;
 }
 
 static int resolve_events(struct session *s)
@@ -168,11 +210,15 @@ static int resolve_events(struct session *s)
 	u32 first = 0;
 	vec_for_each (&s->o->words.list, w) {
 		u32 before = (u32)s->events.events.nr;
-		err = w->filter ? event_list_filter(&s->events, &s->env, first, w->text, d)
-				: event_list_add(&s->events, &s->env, w->text, EVENT_USE_SAMPLE, d);
+		if (w->kind == WORD_EVENT)
+			err = event_list_add(&s->events, &s->env, w->text, EVENT_USE_SAMPLE, d);
+		else if (w->kind == WORD_FILTER)
+			err = event_list_filter(&s->events, &s->env, first, w->text, d);
+		else
+			err = leave_us_out(s, first);
 		if (err)
 			return err;
-		if (!w->filter)
+		if (w->kind == WORD_EVENT)
 			first = before;
 	}
 	if (!s->events.events.nr)
@@ -191,6 +237,76 @@ static int parse_call_graph(const struct record_opts *o, bool *on, struct diag *
 	diag_error(d, -EINVAL, "--call-graph %s is not there yet", o->call_graph);
 	diag_hint(d, "--call-graph fp follows frame pointers");
 	return -EINVAL;
+}
+
+static int user_id(const char *text, u64 *uid, struct diag *d)
+{
+	const struct passwd *pw = getpwnam(text);
+	if (pw) {
+		*uid = pw->pw_uid;
+		return 0;
+	}
+	if (!num_parse_u64(text, 10, uid) && *uid <= UINT32_MAX)
+		return 0;
+	return diag_error(d, -EINVAL, "-u %s: there is no such user", text);
+}
+
+/* -u: what runs for that user now becomes -p. */
+static int list_user(struct session *s, const char *text)
+{
+	struct diag *d = &s->app->diag;
+	u64 uid;
+	int err = user_id(text, &uid, d);
+	if (err)
+		return err;
+	struct procfs proc;
+	s32 *pids;
+	size_t nr;
+	procfs_init(&proc, &s->root);
+	err = procfs_pids(&proc, &pids, &nr);
+	for (size_t i = 0; i < nr && !err; i++) {
+		char path[32];
+		struct stat st;
+		(void)snprintf(path, sizeof(path), "proc/%d", pids[i]);
+		if (pids[i] == getpid() || fstatat(s->root.dir_fd, path, &st, 0) ||
+		    st.st_uid != uid)
+			continue;
+		s32 *slot = vec_push(&s->pids.list);
+		err = slot ? 0 : -ENOMEM;
+		if (slot)
+			*slot = pids[i];
+	}
+	procfs_done(&proc);
+	if (!err && !s->pids.list.nr)
+		err = diag_error(d, -ESRCH, "-u %s: nothing runs for that user", text);
+	return err;
+}
+
+/* -G a,b: the n-th group is for the n-th event; one alone for all. An empty name is none. */
+static int open_cgroups(struct session *s, const char *text)
+{
+	struct diag *d = &s->app->diag;
+	size_t nr = s->events.events.nr;
+	bool one = !strchr(text, ',');
+	for (size_t i = 0; i < nr; i++) {
+		char name[PATH_MAX];
+		size_t len = strcspn(text, ",");
+		if (len >= sizeof(name))
+			return diag_error(d, -EINVAL, "-G: a name is too long");
+		memcpy(name, text, len);
+		name[len] = 0;
+		int *slot = vec_push(&s->cgroups);
+		if (!slot)
+			return -ENOMEM;
+		*slot = len ? cgroup_open(&s->root, name, d) : -1;
+		if (len && *slot < 0)
+			return *slot;
+		if (!one)
+			text += len + (text[len] == ',');
+	}
+	if (!one && *text)
+		return diag_error(d, -EINVAL, "-G: more groups than events; -e comes before");
+	return 0;
 }
 
 static int build_live(struct session *s, struct live_opts *l)
@@ -218,6 +334,19 @@ static int build_live(struct session *s, struct live_opts *l)
 		}
 		l->has_clock = true;
 	}
+	if (!err && o->any_branch)
+		l->branches = PERF_SAMPLE_BRANCH_ANY;
+	if (!err && o->branches)
+		err = branch_parse(o->branches, &l->branches, d);
+	if (!err && o->user)
+		err = list_user(s, o->user);
+	if (!err && o->cgroups)
+		err = open_cgroups(s, o->cgroups);
+	l->weight = o->weight;
+	l->per_thread_counts = o->per_thread_counts;
+	l->no_samples = o->no_samples;
+	l->switches = o->switches;
+	l->namespaces = o->namespaces;
 	l->events = &s->events;
 	l->period = o->period;
 	l->no_inherit = o->no_inherit;
@@ -239,6 +368,17 @@ static int build_live(struct session *s, struct live_opts *l)
 		diag_warn(d, "-a records everything: -p and -t are not needed");
 		l->nr_pids = l->nr_tids = 0;
 	}
+	/* Lists by event end before the one that carries tasks and maps. */
+	while (!err && s->not_us.nr && s->not_us.nr < s->events.events.nr) {
+		bool *slot = vec_push(&s->not_us);
+		if (!slot)
+			return -ENOMEM;
+		*slot = false;
+	}
+	l->not_us = s->not_us.at;
+	l->cgroups = s->cgroups.at;
+	if (!err && l->cgroups && !l->system_wide)
+		err = diag_error(d, -EINVAL, "-G: groups are recorded on whole CPUs: it needs -a");
 	return err;
 }
 
@@ -523,7 +663,10 @@ static int record(struct session *s, int argc, char **argv)
 	struct app *app = s->app;
 	const char *words[1024];
 	struct recorder_opts ro = { .version = SONDE_VERSION, .argv = words };
-	int err = build_live(s, &ro.live);
+	int err = sysroot_open(&s->root, NULL);
+	if (err)
+		return app_fail(app, err);
+	err = build_live(s, &ro.live);
 	if (err)
 		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
 	ro.tracing = &s->env.tracing;
@@ -545,9 +688,6 @@ static int record(struct session *s, int argc, char **argv)
 	ro.pipe = s->pipe;
 	ro.pipe_fd = s->pipe_fd;
 	ro.no_build_ids = s->o->no_build_ids;
-	err = sysroot_open(&s->root, NULL);
-	if (err)
-		return app_fail(app, err);
 	s->loop = loop_new();
 	err = s->loop ? watch(s) : -errno;
 	if (!err && argc) {
@@ -582,6 +722,10 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 	sysroot_close(&s.root);
 	vec_free(&s.pids.list);
 	vec_free(&s.tids.list);
+	vec_free(&s.not_us);
+	vec_for_each (&s.cgroups, fd)
+		cleanup_close(fd);
+	vec_free(&s.cgroups);
 	if (s.has_env) {
 		event_list_done(&s.events);
 		event_env_close(&s.env);
@@ -601,6 +745,7 @@ static const struct opt record_rows[] = {
 	OPT_HEADING("What to record"),
 	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, else cpu-clock); `sonde list` shows them", take_event),
 	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", take_filter),
+	OPT_CALL(0, "exclude-perf", NULL, "Tracepoints of the -e before: not those of the recorder itself", take_exclude_perf),
 	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
 	OPT_UINT('c', "count", struct record_opts, period, "N", "A sample every N events instead"),
 	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains by frame pointer"),
@@ -610,12 +755,21 @@ static const struct opt record_rows[] = {
 	OPT_STR('C', "cpu", struct record_opts, cpus, "LIST", "These CPUs only (0-3,8)"),
 	OPT_STR('p', "pid", struct record_opts, pids, "PID", "Running processes with all their threads"),
 	OPT_STR('t', "tid", struct record_opts, tids, "TID", "Running threads"),
+	OPT_STR('u', "uid", struct record_opts, user, "USER", "What runs for this user now, by name or number"),
+	OPT_STR('G', "cgroup", struct record_opts, cgroups, "NAME", "Only in this cgroup; with commas: one for each event (needs -a)"),
 	OPT_FLAG('i', "no-inherit", struct record_opts, no_inherit, "Not the children and threads made later"),
 	OPT_FLAG(0, "all-user", struct record_opts, only_user, "User space only"),
 	OPT_FLAG(0, "all-kernel", struct record_opts, only_kernel, "The kernel only"),
 	OPT_HEADING("How"),
 	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later"),
 	OPT_FLAG('d', "data", struct record_opts, data_addr, "Also the addresses that were accessed"),
+	OPT_FLAG('W', "weight", struct record_opts, weight, "Also what an access cost, where the hardware knows"),
+	OPT_FLAG('b', "branch-any", struct record_opts, any_branch, "Also the last branches, where the hardware keeps them"),
+	OPT_STR('j', "branch-filter", struct record_opts, branches, "KINDS", "Also the last branches of these kinds (any_call,u)"),
+	OPT_FLAG('s', "stat", struct record_opts, per_thread_counts, "Also the counts of each thread, when it ends (report -T)"),
+	OPT_FLAG('n', "no-samples", struct record_opts, no_samples, "No samples, only tasks and maps"),
+	OPT_FLAG(0, "switch-events", struct record_opts, switches, "Context switches as records"),
+	OPT_FLAG(0, "namespaces", struct record_opts, namespaces, "Namespaces of tasks as records"),
 	OPT_FLAG('P', "period", struct record_opts, period_too, "The period in every sample, also where it is fixed"),
 	OPT_FLAG('T', "timestamp", struct record_opts, ignored, "Times are always recorded", .hidden = true),
 	OPT_FLAG(0, "sample-cpu", struct record_opts, ignored, "The CPU is always recorded", .hidden = true),

@@ -23,6 +23,7 @@ struct live_event {
 	struct cpuset *cpus; /* only there; NULL: anywhere */
 	u32 leader; /* index of the group's leader; its own when alone */
 	u32 nr_members; /* on a leader */
+	bool group_read; /* the leader samples for all (:S) */
 	VEC(u64) ids;
 	bool tracking; /* not asked for: it only carries the records about tasks and maps */
 };
@@ -43,6 +44,14 @@ struct live_opts {
 	bool call_graph;
 	bool data_addr; /* the address that was accessed, and maps of data */
 	bool period_too; /* in each sample, also where it is fixed */
+	bool weight; /* what the hardware says an access cost */
+	bool per_thread_counts; /* a READ record for each thread that ends */
+	bool no_samples; /* side-band only */
+	bool switches; /* context switches as records */
+	bool namespaces;
+	u64 branches; /* bits of branch_sample_type; 0: none */
+	const int *cgroups; /* by event: descriptors of folders, -1: none; NULL: none at all */
+	const bool *not_us; /* by event: tracepoints that we do not want of ourselves; NULL: none */
 	bool only_user, only_kernel;
 	bool no_exec_start; /* a command's events wait for live_perf_enable() too */
 	bool no_inherit;
