@@ -4,6 +4,7 @@
 #include "cmd/app.h"
 #include "cmd/child.h"
 #include "cmd/commands.h"
+#include "cmd/control.h"
 #include "event/branch.h"
 #include "kern/cgroup.h"
 #include "stream/recorder.h"
@@ -17,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* -e and --filter in the order they were given: a filter belongs to the events before it. */
@@ -48,6 +50,10 @@ struct record_opts {
 	const char *branches;
 	const char *user;
 	const char *cgroups;
+	const char *control;
+	const char *switch_output;
+	u64 switch_max_files;
+	u64 max_size;
 	s64 delay_ms;
 	bool quiet;
 	bool no_buffering;
@@ -70,6 +76,13 @@ struct session {
 	struct loop *loop;
 	struct recorder *rec;
 	struct child child;
+	struct control control;
+	struct switching {
+		bool on;
+		u64 bytes, every_ns; /* 0: by signal only */
+		VEC(char *) kept; /* names of the files that are done */
+		u64 kept_bytes;
+	} sw;
 	struct term_progress progress;
 	struct cpuset cpus;
 	struct ids pids, tids;
@@ -82,7 +95,8 @@ struct session {
 	const char *output;
 	int pipe_fd; /* what standard output was, when the recording goes there; -1: into a file */
 	bool pipe;
-	struct loop_source *gone_source;
+	struct loop_source *gone_source, *control_source;
+	bool full, told_to_stop;
 	int stop_signal;
 	bool child_ended;
 	int child_status;
@@ -354,7 +368,7 @@ static int build_live(struct session *s, struct live_opts *l)
 	l->period_too = o->period_too;
 	l->only_user = o->only_user;
 	l->only_kernel = o->only_kernel;
-	l->no_exec_start = o->delay_ms > 0;
+	l->no_exec_start = o->delay_ms;
 	l->at_once = o->no_buffering;
 	l->flush_ns = o->no_buffering ? AT_ONCE_FLUSH_NS : 0;
 	l->min_bytes = o->min_bytes;
@@ -413,6 +427,197 @@ static int on_child(void *ctx, u64 status)
 	s->child_ended = true;
 	s->child_status = (int)status;
 	return 1;
+}
+
+/* ---- several files ---------------------------------------------------------------------------------------------- */
+
+/* --switch-output: "signal", a size with its unit, or a time with its. */
+static int parse_switch(struct switching *sw, const char *text, struct diag *d)
+{
+	static const struct {
+		char unit;
+		u64 seconds;
+	} times[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	size_t digits = strspn(text, "0123456789");
+	char number[24];
+	u64 n;
+	sw->on = true;
+	if (!strcmp(text, "signal"))
+		return 0;
+	if (digits && digits < sizeof(number) && text[digits] && !text[digits + 1]) {
+		memcpy(number, text, digits);
+		number[digits] = 0;
+		for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+			if (times[i].unit == text[digits] && !num_parse_u64(number, 10, &n) && n &&
+			    n < UINT32_MAX) {
+				sw->every_ns = n * times[i].seconds * 1000000000ull;
+				return 0;
+			}
+	}
+	if (text[digits] && !num_parse_size(text, &sw->bytes) && sw->bytes)
+		return 0;
+	diag_error(d, -EINVAL, "--switch-output=%s: when?", text);
+	diag_hint(d, "signal (SIGUSR2), a size like 100M, or a time like 30s, 5m, 1h");
+	return -EINVAL;
+}
+
+/* FILE.YYYYMMDDhhmmsscc, as perf names them; a name that is taken gets the next hundredth. */
+static int name_by_time(const struct session *s, char to[PATH_MAX])
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (int tries = 0; tries < 100; tries++) {
+		struct tm tm;
+		char stamp[32];
+		localtime_r(&now.tv_sec, &tm);
+		(void)strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &tm);
+		if (snprintf(to, PATH_MAX, "%s.%s%02ld", s->output, stamp,
+			     now.tv_nsec / 10000000) >= PATH_MAX)
+			return -ENAMETOOLONG;
+		if (access(to, F_OK))
+			return 0;
+		now.tv_nsec += 10000000;
+		now.tv_sec += now.tv_nsec / 1000000000;
+		now.tv_nsec %= 1000000000;
+	}
+	return -EEXIST;
+}
+
+/* A file is done: it is said, and with --switch-max-files the oldest goes. */
+static int keep_name(struct session *s, const char *name)
+{
+	struct stat st;
+	char **slot = vec_push(&s->sw.kept);
+	if (!slot)
+		return -ENOMEM;
+	*slot = strdup(name);
+	if (!*slot) {
+		s->sw.kept.nr--;
+		return -ENOMEM;
+	}
+	s->sw.kept_bytes += stat(name, &st) ? 0 : (u64)st.st_size;
+	if (!s->o->quiet) {
+		if (!strcmp(s->app->prog, "perf"))
+			strbuf_printf(&s->app->err, "[ perf record: Dump %s ]\n", name);
+		else
+			strbuf_printf(&s->app->err, "%s: %s is done\n", s->app->title, name);
+		(void)strbuf_flush(&s->app->err);
+	}
+	if (!s->o->switch_max_files || s->sw.kept.nr <= s->o->switch_max_files)
+		return 0;
+	(void)unlink(s->sw.kept.at[0]);
+	free(s->sw.kept.at[0]);
+	memmove(s->sw.kept.at, s->sw.kept.at + 1, --s->sw.kept.nr * sizeof(char *));
+	return 0;
+}
+
+static int switch_file(struct session *s)
+{
+	char name[PATH_MAX];
+	int err = name_by_time(s, name);
+	if (!err)
+		err = recorder_switch(s->rec, name, &s->app->diag);
+	return err ? err : keep_name(s, name);
+}
+
+/* The last file gets a name like the others. */
+static int keep_last(struct session *s)
+{
+	char name[PATH_MAX];
+	int err = name_by_time(s, name);
+	if (!err && rename(s->output, name))
+		err = -errno;
+	return err ? err : keep_name(s, name);
+}
+
+static int on_usr2(void *ctx, u64 signo)
+{
+	struct session *s = ctx;
+	(void)signo;
+	return s->sw.on && s->rec ? switch_file(s) : 0;
+}
+
+static int on_switch_time(void *ctx, u64 expired)
+{
+	(void)expired;
+	return switch_file(ctx);
+}
+
+/* The file has the size of --max-size or --switch-output. */
+static int on_full(void *ctx, u64 events)
+{
+	struct session *s = ctx;
+	struct recorder_stats st;
+	(void)events;
+	recorder_stats(s->rec, &st);
+	if (s->o->max_size && s->sw.kept_bytes + st.file_bytes >= s->o->max_size) {
+		diag_note(&s->app->diag, "stopped at %llu KB, by --max-size",
+			  (unsigned long long)(s->sw.kept_bytes + st.file_bytes) >> 10);
+		s->full = true;
+		return 1;
+	}
+	return switch_file(s);
+}
+
+static int watch_files(struct session *s)
+{
+	int err = loop_add_fd(s->loop, recorder_full_fd(s->rec), EPOLLIN, on_full, s, NULL);
+	if (!err && s->sw.every_ns)
+		err = loop_add_timer(s->loop, s->sw.every_ns, s->sw.every_ns, on_switch_time, s,
+				     NULL);
+	return err;
+}
+
+/* ---- commands from outside -------------------------------------------------------------------------------------- */
+
+static void say_events(struct session *s)
+{
+	size_t nr;
+	const struct live_event *events = recorder_events(s->rec, &nr);
+	for (size_t i = 0; i < nr; i++)
+		strbuf_printf(&s->app->err, "%s\n", events[i].name);
+	(void)strbuf_flush(&s->app->err);
+}
+
+/* 0 go on, 1 end. */
+static int obey(struct session *s, enum control_command command)
+{
+	int err = 0;
+	switch (command) {
+	case CONTROL_ENABLE: recorder_toggle(s->rec, true); break;
+	case CONTROL_DISABLE: recorder_toggle(s->rec, false); break;
+	case CONTROL_SNAPSHOT: err = s->sw.on ? switch_file(s) : 0; break;
+	case CONTROL_EVLIST: say_events(s); break;
+	case CONTROL_PING: break;
+	case CONTROL_STOP: err = 1; break;
+	case CONTROL_NONE:
+	case CONTROL_UNKNOWN:
+		diag_warn(&s->app->diag, "--control: '%s' is no command", s->control.word);
+		app_say(s->app);
+		return 0;
+	}
+	s->told_to_stop = err == 1;
+	if (err >= 0)
+		control_ack(&s->control);
+	return err;
+}
+
+static int on_control(void *ctx, u64 events)
+{
+	struct session *s = ctx;
+	(void)events;
+	enum control_command command;
+	int err = control_read(&s->control);
+	if (err <= 0) { /* nobody will say anything any more */
+		loop_remove(s->loop, s->control_source);
+		return 0;
+	}
+	while ((command = control_next(&s->control)) != CONTROL_NONE) {
+		err = obey(s, command);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* All targets have ended, or nothing can be written any more. A command of ours then is about to tell its status. */
@@ -509,8 +714,8 @@ static void say_result(struct session *s, bool failed)
 		say_as_perf(s, &st);
 	} else {
 		struct strbuf *to = &s->app->err;
-		strbuf_printf(to, "%s: %s: ", s->app->title,
-			      s->pipe ? "standard output" : s->output);
+		const char *last = s->sw.kept.nr ? s->sw.kept.at[s->sw.kept.nr - 1] : s->output;
+		strbuf_printf(to, "%s: %s: ", s->app->title, s->pipe ? "standard output" : last);
 		add_size(to, st.file_bytes);
 		if (failed)
 			strbuf_str(to, ", ends early");
@@ -532,7 +737,7 @@ static int watch(struct session *s)
 	int err = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
 		err = loop_add_signal(s->loop, signals[i], on_signal, s);
-	return err;
+	return err ? err : loop_add_signal(s->loop, SIGUSR2, on_usr2, s);
 }
 
 /* With the child let go: until it ends, a signal comes, the targets are gone, or writing fails. */
@@ -542,6 +747,11 @@ static int wait_for_end(struct session *s)
 	if (!err)
 		err = loop_add_fd(s->loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s,
 				  &s->gone_source);
+	if (!err)
+		err = watch_files(s);
+	if (!err && s->control.fd >= 0)
+		err = loop_add_fd(s->loop, s->control.fd, EPOLLIN, on_control, s,
+				  &s->control_source);
 	if (!err && !s->o->quiet && s->progress.on)
 		err = loop_add_timer(s->loop, 500000000, 500000000, on_progress, s, NULL);
 	return err ? err : loop_run(s->loop);
@@ -552,7 +762,7 @@ static void end_child(struct session *s)
 {
 	if (!s->child.pid || s->child_ended)
 		return;
-	if (s->stop_signal)
+	if (s->stop_signal || s->full || s->told_to_stop)
 		kill(s->child.pid, SIGTERM); /* else it is not its fault: let it end by itself */
 	while (waitpid(s->child.pid, &s->child_status, 0) < 0 && errno == EINTR)
 		;
@@ -588,7 +798,11 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 	if (!s->rec)
 		return errno == EPIPE ? reader_gone(s) : app_fail(app, -EIO);
 	app_say(app); /* what we settled for, before the command says anything */
-	int err = s->o->delay_ms > 0 ? delay_start(s) : recorder_start(s->rec, &app->diag);
+	int err = 0;
+	if (s->o->delay_ms > 0)
+		err = delay_start(s);
+	else if (!s->o->delay_ms)
+		err = recorder_start(s->rec, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	if (s->child.pid) {
@@ -604,6 +818,8 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 	err = wait_for_end(s);
 	term_progress_clear(&s->progress);
 	int finish = recorder_finish(s->rec, &app->diag);
+	if (!finish && s->sw.on)
+		finish = keep_last(s);
 	if (finish != -EPIPE)
 		say_result(s, finish);
 	loop_free(s->loop); /* a second Ctrl-C ends us at once */
@@ -616,7 +832,8 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 	if (err)
 		return app_fail(app, err);
 	app->die_of = s->stop_signal;
-	return s->child.pid && !s->stop_signal ? child_exit_status(s->child_status) : APP_DONE;
+	bool cut = s->stop_signal || s->full || s->told_to_stop;
+	return s->child.pid && !cut ? child_exit_status(s->child_status) : APP_DONE;
 }
 
 static void set_owner(struct recorder_opts *ro)
@@ -688,6 +905,20 @@ static int record(struct session *s, int argc, char **argv)
 	ro.pipe = s->pipe;
 	ro.pipe_fd = s->pipe_fd;
 	ro.no_build_ids = s->o->no_build_ids;
+	if (s->o->switch_output && parse_switch(&s->sw, s->o->switch_output, &app->diag))
+		return app_usage_said(app);
+	if (s->sw.on && s->pipe)
+		return app_usage(app, "--switch-output makes files: it needs -o FILE");
+	ro.full_bytes = s->sw.bytes && s->o->max_size ? min(s->sw.bytes, s->o->max_size)
+						      : s->sw.bytes | s->o->max_size;
+	if (s->o->delay_ms < 0 && !s->o->control)
+		return app_usage(app, "-D %lld waits for ever: it needs --control",
+				 (long long)s->o->delay_ms);
+	if (s->o->control) {
+		err = control_open(&s->control, s->o->control, &app->diag);
+		if (err)
+			return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
+	}
 	s->loop = loop_new();
 	err = s->loop ? watch(s) : -errno;
 	if (!err && argc) {
@@ -713,10 +944,15 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 			     .o = opts,
 			     .root = { .dir_fd = -1 },
 			     .pipe_fd = -1,
+			     .control = { .fd = -1, .ack_fd = -1 },
 			     .child = { .go_fd = -1, .exec_fd = -1 } };
 	app_live(app);
 	int status = record(&s, argc, argv);
 	recorder_close(s.rec);
+	control_close(&s.control);
+	vec_for_each (&s.sw.kept, name)
+		free(*name);
+	vec_free(&s.sw.kept);
 	child_done(&s.child);
 	loop_free(s.loop);
 	sysroot_close(&s.root);
@@ -761,7 +997,8 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "all-user", struct record_opts, only_user, "User space only"),
 	OPT_FLAG(0, "all-kernel", struct record_opts, only_kernel, "The kernel only"),
 	OPT_HEADING("How"),
-	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later"),
+	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later; -1: when --control says so"),
+	OPT_STR(0, "control", struct record_opts, control, "HOW", "Take commands (enable, disable, snapshot, evlist, ping, stop): fd:IN[,ACK] or fifo:IN[,ACK]"),
 	OPT_FLAG('d', "data", struct record_opts, data_addr, "Also the addresses that were accessed"),
 	OPT_FLAG('W', "weight", struct record_opts, weight, "Also what an access cost, where the hardware knows"),
 	OPT_FLAG('b', "branch-any", struct record_opts, any_branch, "Also the last branches, where the hardware keeps them"),
@@ -774,6 +1011,10 @@ static const struct opt record_rows[] = {
 	OPT_FLAG('T', "timestamp", struct record_opts, ignored, "Times are always recorded", .hidden = true),
 	OPT_FLAG(0, "sample-cpu", struct record_opts, ignored, "The CPU is always recorded", .hidden = true),
 	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (perf.data, or standard output if that is a pipe), or - for standard output"),
+	OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "Stop when this much is written"),
+	OPT_STR(0, "switch-output", struct record_opts, switch_output, "WHEN", "Go on in a new file at SIGUSR2 (signal), by size (100M) or time (30s); each is FILE.TIME",
+		.optional = true, .fallback = "signal"),
+	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
 	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
 	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),
 	OPT_STR('z', "compression-level", struct record_opts, zstd, "LEVEL", "Compress with zstd (level 1)",

@@ -918,6 +918,16 @@ int live_perf_enable(struct live_perf *lp)
 	return 0;
 }
 
+void live_perf_toggle(struct live_perf *lp, bool on)
+{
+	vec_for_each (&lp->fds, f) {
+		if (lp->events.at[f->event].tracking)
+			continue;
+		/* A thread that is gone has nothing to count. */
+		(void)!(on ? perf_event_enable(f->fd) : perf_event_disable(f->fd));
+	}
+}
+
 int live_perf_gone_fd(const struct live_perf *lp)
 {
 	return lp->gone_fd;

@@ -88,6 +88,8 @@ bool live_perf_sees_kernel(const struct live_perf *lp);
 /* Starts the readers; then lets the events count (those of a command start with its exec). */
 int live_perf_start(struct live_perf *lp, const struct live_sink *sink) must_check;
 int live_perf_enable(struct live_perf *lp) must_check;
+/* At any time after: lets all events count, or stops them. Those of a command too. */
+void live_perf_toggle(struct live_perf *lp, bool on);
 /* Becomes readable when all targets have ended, or the sink failed. */
 int live_perf_gone_fd(const struct live_perf *lp);
 bool live_perf_failed(const struct live_perf *lp);
