@@ -494,13 +494,28 @@ static int run_groups(struct job *j)
 	return par_run(workers, resolve_worker, j);
 }
 
-static void tell(struct diag *d, struct group *g)
+/* The kernel is always worth a word; files that are not here are many on another machine: one line for all of them. */
+static void tell_all(const struct sym_names *n, const struct job *j)
 {
-	if (!g->note)
-		return;
-	diag_note(d, "%s", g->note);
-	if (g->hint)
-		diag_hint(d, "%s", g->hint);
+	u32 nr_files = 0;
+	const char *first = NULL;
+	for (u32 i = 0; i < j->nr_groups; i++) {
+		const struct group *g = &j->groups[i];
+		if (!g->note)
+			continue;
+		if (!n->cfg.each_file && g->info && g->info->kind == IMAGE_KIND_FILE) {
+			first = first ? first : g->note;
+			nr_files++;
+			continue;
+		}
+		diag_note(n->cfg.diag, "%s", g->note);
+		if (g->hint)
+			diag_hint(n->cfg.diag, "%s", g->hint);
+	}
+	if (nr_files == 1)
+		diag_note(n->cfg.diag, "%s", first);
+	else if (nr_files)
+		diag_note(n->cfg.diag, "%u files of the recording are not here or have changed: their functions stay without names (-v names them)", nr_files);
 }
 
 static int sym_resolve(struct names *names, const struct catalog *c,
@@ -518,8 +533,8 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 		err = run_groups(&j);
 	if (!err)
 		err = assign(&j);
+	tell_all(n, &j);
 	for (u32 i = 0; i < j.nr_groups; i++) {
-		tell(n->cfg.diag, &j.groups[i]);
 		free(j.groups[i].note);
 		free(j.groups[i].hint);
 	}
