@@ -80,8 +80,8 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.kernel_text = kernel_text,
 		.kernel_ctx = (void *)o,
 		.kallsyms_given = o->kallsyms != NULL,
-		.each_file = app->verbose > 0,
 		.diag = &app->diag,
+		.max_notes = app->verbose ? 0 : 5,
 	});
 }
 

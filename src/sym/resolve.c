@@ -494,28 +494,25 @@ static int run_groups(struct job *j)
 	return par_run(workers, resolve_worker, j);
 }
 
-/* The kernel is always worth a word; files that are not here are many on another machine: one line for all of them. */
-static void tell_all(const struct sym_names *n, const struct job *j)
+/* A recording from elsewhere can miss hundreds of files: the heaviest are named. */
+static void tell(const struct sym_config *cfg, const struct group *groups, u32 nr)
 {
-	u32 nr_files = 0;
-	const char *first = NULL;
-	for (u32 i = 0; i < j->nr_groups; i++) {
-		const struct group *g = &j->groups[i];
+	u32 told = 0, more = 0;
+	for (u32 i = 0; i < nr; i++) {
+		const struct group *g = &groups[i];
 		if (!g->note)
 			continue;
-		if (!n->cfg.each_file && g->info && g->info->kind == IMAGE_KIND_FILE) {
-			first = first ? first : g->note;
-			nr_files++;
+		if (!g->hint && cfg->max_notes && told >= cfg->max_notes) {
+			more++;
 			continue;
 		}
-		diag_note(n->cfg.diag, "%s", g->note);
+		told += !g->hint;
+		diag_note(cfg->diag, "%s", g->note);
 		if (g->hint)
-			diag_hint(n->cfg.diag, "%s", g->hint);
+			diag_hint(cfg->diag, "%s", g->hint);
 	}
-	if (nr_files == 1)
-		diag_note(n->cfg.diag, "%s", first);
-	else if (nr_files)
-		diag_note(n->cfg.diag, "%u files of the recording are not here or have changed: their functions stay without names (-v names them)", nr_files);
+	if (more)
+		diag_note(cfg->diag, "%u more files could not be used; -v names them all", more);
 }
 
 static int sym_resolve(struct names *names, const struct catalog *c,
@@ -533,7 +530,7 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 		err = run_groups(&j);
 	if (!err)
 		err = assign(&j);
-	tell_all(n, &j);
+	tell(&n->cfg, j.groups, j.nr_groups);
 	for (u32 i = 0; i < j.nr_groups; i++) {
 		free(j.groups[i].note);
 		free(j.groups[i].hint);

@@ -41,9 +41,9 @@ struct sym_config {
 	int (*kernel_text)(void *ctx, enum sym_kernel_text what, struct sym_text *ret);
 	void *kernel_ctx;
 	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */
-	bool each_file; /* a note for every file without names, not one for all of them */
-	/* Notes about images without names; NULL: none wanted. Used during resolve() only. */
-	struct diag *diag;
+	struct diag *
+		diag; /* notes about images without names; NULL: none wanted. Used during resolve() only. */
+	u32 max_notes; /* of those without a hint, the heaviest images first; the others are counted; 0: all */
 };
 
 /*
