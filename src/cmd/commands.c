@@ -7,6 +7,7 @@ const struct command *const commands[] = {
 	&command_report,
 	&command_script,
 	&command_evlist,
+	&command_buildid_list,
 	&command_ftrace,
 	&command_workload,
 	&command_help,

@@ -2,6 +2,7 @@
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/mapped.h"
+#include "cmd/look.h"
 #include "cmd/perf_header.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
@@ -112,35 +113,6 @@ static u32 usual_fields(const struct perf_event_attr *a)
 	return fields;
 }
 
-/* A first look at everything, only to learn which frames there are. */
-static int look_feed(struct sink *k, void *state, const struct batch *b)
-{
-	return 0;
-}
-
-static int look_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
-{
-	*state = NULL;
-	return 0;
-}
-
-static int look_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
-{
-	return 0;
-}
-
-static void look_free(struct sink *k, void *state)
-{
-}
-
-static const struct sink_ops look_ops = {
-	.needs = NEED_LEAF | NEED_CHAIN,
-	.shard_new = look_new,
-	.feed = look_feed,
-	.merge = look_merge,
-	.shard_free = look_free,
-};
-
 struct script {
 	struct app *app;
 	const struct script_opts *opts;
@@ -197,7 +169,7 @@ static int print_head(struct script *s)
 
 static int script_source(struct script *s)
 {
-	struct sink look = { .ops = &look_ops, .needs = look_ops.needs };
+	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN); /* a first look, only to learn which frames there are */
 	struct names *names = symbols_open(s->app, &s->opts->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
