@@ -53,6 +53,7 @@ struct record_opts {
 	const char *control;
 	const char *switch_output;
 	u64 switch_max_files;
+	bool timestamp_filename;
 	u64 max_size;
 	s64 delay_ms;
 	bool quiet;
@@ -791,12 +792,24 @@ static int reader_gone(struct session *s)
 	return APP_DONE;
 }
 
+/* The reader left before anything began: the command was asked for all the same. */
+static int run_unseen(struct session *s, char **argv)
+{
+	if (s->child.pid) {
+		int err = child_go(&s->child, argv[0], &s->app->diag);
+		if (err)
+			return child_exec_status(err);
+		end_child(s);
+	}
+	return reader_gone(s);
+}
+
 static int session_run(struct session *s, const struct recorder_opts *ro, char **argv)
 {
 	struct app *app = s->app;
 	s->rec = recorder_open(&s->root, ro, &app->diag);
 	if (!s->rec)
-		return errno == EPIPE ? reader_gone(s) : app_fail(app, -EIO);
+		return errno == EPIPE ? run_unseen(s, argv) : app_fail(app, -EIO);
 	app_say(app); /* what we settled for, before the command says anything */
 	int err = 0;
 	if (s->o->delay_ms > 0)
@@ -907,6 +920,7 @@ static int record(struct session *s, int argc, char **argv)
 	ro.no_build_ids = s->o->no_build_ids;
 	if (s->o->switch_output && parse_switch(&s->sw, s->o->switch_output, &app->diag))
 		return app_usage_said(app);
+	s->sw.on |= s->o->timestamp_filename;
 	if (s->sw.on && s->pipe)
 		return app_usage(app, "--switch-output makes files: it needs -o FILE");
 	ro.full_bytes = s->sw.bytes && s->o->max_size ? min(s->sw.bytes, s->o->max_size)
@@ -1014,6 +1028,7 @@ static const struct opt record_rows[] = {
 	OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "Stop when this much is written"),
 	OPT_STR(0, "switch-output", struct record_opts, switch_output, "WHEN", "Go on in a new file at SIGUSR2 (signal), by size (100M) or time (30s); each is FILE.TIME",
 		.optional = true, .fallback = "signal"),
+	OPT_FLAG(0, "timestamp-filename", struct record_opts, timestamp_filename, "The file is FILE.TIME"),
 	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
 	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
 	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),
@@ -1027,6 +1042,12 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "buildid-mmap", struct record_opts, ignored, "Build ids are always in the map records", .hidden = true),
 	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
 	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
+	OPT_FLAG(0, "overwrite", struct record_opts, ignored, "Use --switch-output with --switch-max-files 2: the last files are kept", .refused = true),
+	OPT_FLAG(0, "switch-output-event", struct record_opts, ignored, "Use --switch-output and send SIGUSR2, or --control with 'snapshot'", .refused = true),
+	OPT_FLAG(0, "threads", struct record_opts, ignored, "There is a reader for every 16 CPUs already, and they write one file", .refused = true),
+	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
+	OPT_FLAG(0, "off-cpu", struct record_opts, ignored, "Use -e sched:sched_switch -g: the stacks where tasks stop running", .refused = true),
+	OPT_FLAG('S', "snapshot", struct record_opts, ignored, "AUX tracing (Intel PT, SPE) is not recorded", .refused = true),
 	OPT_FLAG('R', "raw-samples", struct record_opts, ignored, "Always on where there is raw data", .hidden = true),
 	OPT_FLAG('f', "force", struct record_opts, ignored, "Obsolete", .hidden = true),
 	OPT_END(),
