@@ -28,7 +28,7 @@ double stat_scale(const struct count *c)
 		return 0;
 	if (c->running_ns >= c->enabled_ns)
 		return (double)c->value;
-	return (double)c->value * ((double)c->enabled_ns / (double)c->running_ns);
+	return trunc((double)c->value * ((double)c->enabled_ns / (double)c->running_ns));
 }
 
 void stat_delta(const struct stat_spec *spec, const struct count *now, const struct count *before, struct count *out)

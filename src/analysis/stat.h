@@ -90,5 +90,5 @@ void stat_rows_done(struct stat_rows *rows);
 
 /* now - before, into out (which may be `before`); a counter that went back gives 0. Snapshots are taken as they are. */
 void stat_delta(const struct stat_spec *spec, const struct count *now, const struct count *before, struct count *out);
-/* The count for the whole enabled time; 0 when it never ran. */
+/* The count for the whole enabled time, cut to a whole number as perf does; 0 when it never ran. */
 double stat_scale(const struct count *c);

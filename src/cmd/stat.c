@@ -56,6 +56,7 @@ struct session {
 	u64 nr_intervals;
 	bool over; /* of this run */
 	bool child_ended;
+	bool child_was_ended; /* by us: its status means nothing */
 	int child_status;
 	int stop_signal;
 };
@@ -535,6 +536,7 @@ static void end_child(struct session *s)
 	if (!s->child.pid || s->child_ended)
 		return;
 	u64 end_ns = s->end_ns, limit = clock_monotonic_ns() + TERM_WAIT_MS * 1000000ull;
+	s->child_was_ended = true;
 	(void)kill(s->child.pid, SIGTERM);
 	while (!s->child_ended && clock_monotonic_ns() < limit)
 		if (loop_step(s->loop, 100) < 0)
@@ -770,7 +772,8 @@ static int stat_session(struct session *s)
 	if (err)
 		return app_fail(app, err);
 	app->die_of = s->stop_signal;
-	return s->argc && !s->stop_signal ? child_exit_status(s->child_status) : APP_DONE;
+	bool own = s->argc && !s->stop_signal && !s->child_was_ended;
+	return own ? child_exit_status(s->child_status) : APP_DONE;
 }
 
 static int stat_run(struct app *app, void *opts, int argc, char **argv)
