@@ -6,6 +6,8 @@ const struct command *const commands[] = {
 	&command_record,
 	&command_report,
 	&command_stat,
+	&command_script,
+	&command_ftrace,
 	&command_workload,
 	&command_help,
 	NULL,

@@ -495,7 +495,9 @@ static int record(struct session *s, int argc, char **argv)
 		if (err)
 			return child_exec_status(err);
 		err = child_prepare(&s->child, argv, loop_old_signals(s->loop), &app->diag);
-		ro.live.command_pid = s->child.pid;
+		/* With -p or -t the command only says for how long. */
+		if (!ro.live.nr_pids && !ro.live.nr_tids)
+			ro.live.command_pid = s->child.pid;
 	}
 	if (err)
 		return app_fail(app, err);
