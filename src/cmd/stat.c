@@ -464,6 +464,9 @@ static int control_enable(void *ctx, const char *name, bool on)
 	int err = !s->counters ? 0 : on ? counters_enable(s->counters, name) : counters_disable(s->counters, name);
 	if (!err && !name)
 		say_switched(s, on);
+	else if (!err)
+		strbuf_printf(&s->app->err, "Event %s %s\n", name, on ? "enabled" : "disabled");
+	(void)strbuf_flush(&s->app->err);
 	return err;
 }
 

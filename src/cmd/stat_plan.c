@@ -864,7 +864,8 @@ static int resolve_events(struct stat_plan *p, struct diag *d)
 		err = add_detailed_events(p, d);
 	if (!err && p->opts->group_all)
 		group_all(p);
-	return err;
+	/* An event that is not there was mistyped: that is usage. */
+	return err == -ENOENT || err == -EOPNOTSUPP ? -EINVAL : err;
 }
 
 static void fill_spec(struct stat_plan *p)

@@ -20,6 +20,7 @@ enum {
 	BELOW_WIDTH = 49, /* to the '#' of a ratio below its row; */
 	BELOW_WIDTH_CPU = 57, /* with -A */
 	COLUMN_WIDTH = 20, /* of --metric-only */
+	SECONDS_WIDTH = 17,
 	TABLE_STEP_PERCENT = 5, /* a '#' of --table */
 };
 
@@ -339,19 +340,23 @@ static int decimals_for(double error)
 static void add_table(const struct stat_view *v, const struct stat_times *t, int decimals)
 {
 	struct strbuf *to = v->to;
-	strbuf_str(to, "          # Table of individual measurements:\n");
+	size_t indent = (size_t)(SECONDS_WIDTH - 1 - decimals); /* where "0.001" begins */
+	strbuf_fill(to, ' ', indent);
+	strbuf_str(to, "# Table of individual measurements:\n");
 	for (u32 i = 0; i < t->nr_runs; i++) {
 		double run = t->elapsed_s[i], off = run - t->mean_s;
 		double percent = run > 0 ? 100 * off / run : 0;
 		strbuf_char(to, ' ');
-		add_seconds(v, 17, decimals, run);
+		add_seconds(v, SECONDS_WIDTH, decimals, run);
 		strbuf_str(to, off < 0 ? " (-" : " (+");
 		add_seconds(v, 0, decimals, fabs(off));
 		strbuf_str(to, ") ");
 		strbuf_fill(to, '#', 1 + (size_t)min(fabs(trunc(percent)), 400.) / TABLE_STEP_PERCENT);
 		strbuf_char(to, '\n');
 	}
-	strbuf_str(to, "\n          # Final result:\n");
+	strbuf_char(to, '\n');
+	strbuf_fill(to, ' ', indent);
+	strbuf_str(to, "# Final result:\n");
 }
 
 static void add_runs(const struct stat_view *v, const struct stat_times *t)
@@ -360,7 +365,7 @@ static void add_runs(const struct stat_view *v, const struct stat_times *t)
 	if (t->table)
 		add_table(v, t, decimals);
 	strbuf_char(v->to, ' ');
-	add_seconds(v, 17, decimals, t->mean_s);
+	add_seconds(v, SECONDS_WIDTH, decimals, t->mean_s);
 	strbuf_str(v->to, " +- ");
 	add_seconds(v, 0, decimals, t->error_s);
 	strbuf_str(v->to, " seconds time elapsed");
@@ -375,14 +380,14 @@ void text_stat_times(const struct stat_view *v, const struct stat_times *t)
 		add_runs(v, t);
 	} else {
 		strbuf_char(v->to, ' ');
-		add_seconds(v, 17, 9, t->mean_s);
+		add_seconds(v, SECONDS_WIDTH, 9, t->mean_s);
 		strbuf_str(v->to, " seconds time elapsed\n");
 	}
 	if (t->has_usage) {
 		strbuf_str(v->to, "\n ");
-		add_seconds(v, 17, 9, t->user_s);
+		add_seconds(v, SECONDS_WIDTH, 9, t->user_s);
 		strbuf_str(v->to, " seconds user\n ");
-		add_seconds(v, 17, 9, t->system_s);
+		add_seconds(v, SECONDS_WIDTH, 9, t->system_s);
 		strbuf_str(v->to, " seconds sys\n\n");
 	}
 	strbuf_char(v->to, '\n');

@@ -8,7 +8,6 @@
  *
  * STAT_SHIM_NONE lists configs (hexadecimal, blanks between) of hardware events that this machine has not.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/perf_event.h>
