@@ -5,6 +5,7 @@ const struct command *const commands[] = {
 	&command_list,
 	&command_record,
 	&command_report,
+	&command_stat,
 	&command_script,
 	&command_evlist,
 	&command_buildid_list,

@@ -92,8 +92,7 @@ static int try_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid
 	for (;;) {
 		attr->size = sizeof(*attr);
 		long fd = o->sys_open(attr, pid, cpu, group_fd,
-				      (o->no_cloexec ? 0 : PERF_FLAG_FD_CLOEXEC) |
-					      (o->in_cgroup ? PERF_FLAG_PID_CGROUP : 0));
+				      o->flags | (o->no_cloexec ? 0 : PERF_FLAG_FD_CLOEXEC));
 		if (fd >= 0)
 			return (int)fd;
 		if (errno == EINTR)

@@ -474,7 +474,7 @@ static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *grou
 {
 	struct live_event *e = &lp->events.at[event];
 	int cgroup = lp->opts.cgroups && !e->tracking ? lp->opts.cgroups[event] : -1;
-	lp->opener.in_cgroup = cgroup >= 0;
+	lp->opener.flags = cgroup >= 0 ? PERF_FLAG_PID_CGROUP : 0;
 	int fd = open_event(lp, e, cgroup >= 0 ? cgroup : tid, (s32)cpu,
 			    e->leader == event ? -1 : group_fds[e->leader], d);
 	if (fd == -ESRCH && lp->tids.nr > 1)
