@@ -2,8 +2,9 @@
 #include "cmd/app.h"
 
 const struct command *const commands[] = {
-	&command_report,
 	&command_list,
+	&command_record,
+	&command_report,
 	&command_workload,
 	&command_help,
 	NULL,

@@ -9,5 +9,6 @@ extern const struct command program; /* its subs are the commands: for help and 
 /* One line per file in cmd/. */
 extern const struct command command_help;
 extern const struct command command_list;
+extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_workload;

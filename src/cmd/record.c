@@ -1,0 +1,593 @@
+/* sonde record: samples of a command, of processes or of the whole system into perf.data. */
+#include "base/json.h"
+#include "base/loop.h"
+#include "cmd/app.h"
+#include "cmd/child.h"
+#include "cmd/commands.h"
+#include "stream/recorder.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* -e and --filter in the order they were given: a filter belongs to the events before it. */
+struct event_word {
+	const char *text;
+	bool filter;
+};
+
+struct record_opts {
+	struct event_words {
+		VEC(struct event_word) list;
+	} words;
+	const char *freq;
+	u64 period;
+	bool graph;
+	const char *call_graph;
+	bool all;
+	const char *cpus;
+	const char *pids;
+	const char *tids;
+	const char *output;
+	const char *ring;
+	const char *clock;
+	const char *zstd;
+	bool no_inherit;
+	bool data_addr, period_too, only_user, only_kernel;
+	s64 delay_ms;
+	bool quiet;
+	bool ignored;
+};
+
+struct ids {
+	VEC(s32) list;
+};
+
+/* One recording: what was asked, and what is under way. */
+struct session {
+	struct app *app;
+	const struct record_opts *o;
+	struct sysroot root;
+	struct loop *loop;
+	struct recorder *rec;
+	struct child child;
+	struct term_progress progress;
+	struct cpuset cpus;
+	struct ids pids, tids;
+	struct event_env env;
+	struct event_list events;
+	bool has_env;
+	char *cmdline; /* ours, for the file's head */
+	struct loop_source *gone_source;
+	int stop_signal;
+	bool child_ended;
+	int child_status;
+};
+
+/* ---- options ---------------------------------------------------------------------------------------------------- */
+
+/* "1,2,3"; what: "process", "thread". */
+static int parse_ids(const char *text, const char *what, struct ids *to, struct diag *d)
+{
+	const char *p = text;
+	while (*p) {
+		size_t len = strcspn(p, ",");
+		char word[16];
+		u64 id;
+		if (!len || len >= sizeof(word))
+			goto bad;
+		memcpy(word, p, len);
+		word[len] = 0;
+		if (num_parse_u64(word, 10, &id) || !id || id > INT32_MAX)
+			goto bad;
+		s32 *slot = vec_push(&to->list);
+		if (!slot)
+			return -ENOMEM;
+		*slot = (s32)id;
+		p += len + (p[len] == ',');
+		continue;
+	bad:
+		diag_error(d, -EINVAL, "'%.*s' is no %s id", (int)len, p, what);
+		diag_span(d, text, (size_t)(p - text), len);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* -m: pages, or bytes with a unit. */
+static int parse_ring(const char *text, u64 *bytes, struct diag *d)
+{
+	u64 v;
+	int err = num_parse_size(text, &v);
+	if (!err && text[strspn(text, "0123456789")] == 0)
+		err = __builtin_mul_overflow(v, (u64)sysconf(_SC_PAGESIZE), &v) ? -ERANGE : 0;
+	if (err || !v || v > 1ull << 32)
+		return diag_error(d, -EINVAL,
+				  "-m %s: a number of pages, or a size like 512K or 8M, up to 4G",
+				  text);
+	*bytes = v;
+	return 0;
+}
+
+static int parse_freq(const char *text, u64 *hz, struct diag *d)
+{
+	if (!strcmp(text, "max")) {
+		*hz = UINT64_MAX;
+		return 0;
+	}
+	if (num_parse_u64(text, 10, hz) || !*hz)
+		return diag_error(d, -EINVAL, "-F %s: samples a second, or 'max'", text);
+	return 0;
+}
+
+static int add_word(struct record_opts *o, const char *text, bool filter)
+{
+	struct event_word *w = vec_push(&o->words.list);
+	if (!w)
+		return -ENOMEM;
+	*w = (struct event_word){ .text = text, .filter = filter };
+	return 0;
+}
+
+static int take_event(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)negated;
+	(void)d;
+	return add_word(opts, value, false);
+}
+
+static int take_filter(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct record_opts *o = opts;
+	(void)negated;
+	if (!o->words.list.nr)
+		return diag_error(d, -EINVAL, "--filter belongs behind the -e it is for");
+	return add_word(opts, value, true);
+}
+
+static int resolve_events(struct session *s)
+{
+	struct diag *d = &s->app->diag;
+	int err = event_env_open(&s->env, "");
+	if (err)
+		return err;
+	s->has_env = true;
+	event_list_init(&s->events);
+	u32 first = 0;
+	vec_for_each (&s->o->words.list, w) {
+		u32 before = (u32)s->events.events.nr;
+		err = w->filter ? event_list_filter(&s->events, &s->env, first, w->text, d)
+				: event_list_add(&s->events, &s->env, w->text, EVENT_USE_SAMPLE, d);
+		if (err)
+			return err;
+		if (!w->filter)
+			first = before;
+	}
+	if (!s->events.events.nr)
+		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
+	return err;
+}
+
+static int parse_call_graph(const struct record_opts *o, bool *on, struct diag *d)
+{
+	*on = o->graph;
+	if (!o->call_graph)
+		return 0;
+	*on = strcmp(o->call_graph, "no") && strcmp(o->call_graph, "none");
+	if (!*on || !strcmp(o->call_graph, "fp"))
+		return 0;
+	diag_error(d, -EINVAL, "--call-graph %s is not there yet", o->call_graph);
+	diag_hint(d, "--call-graph fp follows frame pointers");
+	return -EINVAL;
+}
+
+static int build_live(struct session *s, struct live_opts *l)
+{
+	const struct record_opts *o = s->o;
+	struct diag *d = &s->app->diag;
+	int err = resolve_events(s);
+	if (!err)
+		err = parse_call_graph(o, &l->call_graph, d);
+	if (!err && o->freq)
+		err = parse_freq(o->freq, &l->freq_hz, d);
+	if (!err && o->ring)
+		err = parse_ring(o->ring, &l->ring_bytes, d);
+	if (!err && o->cpus)
+		err = cpuset_parse_list(o->cpus, &s->cpus, d);
+	if (!err && o->pids)
+		err = parse_ids(o->pids, "process", &s->pids, d);
+	if (!err && o->tids)
+		err = parse_ids(o->tids, "thread", &s->tids, d);
+	if (!err && o->clock) {
+		err = recorder_parse_clock(o->clock, &l->clock_id);
+		if (err) {
+			diag_error(d, err, "-k %s: there is no such clock", o->clock);
+			diag_hint(d, "mono, raw, real, boot, tai");
+		}
+		l->has_clock = true;
+	}
+	l->events = &s->events;
+	l->period = o->period;
+	l->no_inherit = o->no_inherit;
+	l->data_addr = o->data_addr;
+	l->period_too = o->period_too;
+	l->only_user = o->only_user;
+	l->only_kernel = o->only_kernel;
+	l->no_exec_start = o->delay_ms > 0;
+	l->cpus = o->cpus ? &s->cpus : NULL;
+	l->pids = s->pids.list.at;
+	l->nr_pids = s->pids.list.nr;
+	l->tids = s->tids.list.at;
+	l->nr_tids = s->tids.list.nr;
+	l->system_wide = o->all || (o->cpus && !l->nr_pids && !l->nr_tids);
+	if (!err && l->system_wide && (l->nr_pids || l->nr_tids)) {
+		diag_warn(d, "-a records everything: -p and -t are not needed");
+		l->nr_pids = l->nr_tids = 0;
+	}
+	return err;
+}
+
+/* The command line as it was typed, for the file's head. */
+static char *own_cmdline(const struct sysroot *r, const char *words[], u32 max_words, u32 *nr)
+{
+	struct strbuf buf;
+	strbuf_init(&buf);
+	*nr = 0;
+	if (sysroot_read(r, "proc/self/cmdline", &buf))
+		strbuf_reset(&buf);
+	size_t len = buf.len;
+	strbuf_cstr(&buf);
+	char *text = strbuf_steal(&buf);
+	for (char *at = text; at && at < text + len && *nr < max_words; at += strlen(at) + 1)
+		words[(*nr)++] = at;
+	return text;
+}
+
+/* ---- the run ---------------------------------------------------------------------------------------------------- */
+
+static int on_signal(void *ctx, u64 signo)
+{
+	struct session *s = ctx;
+	s->stop_signal = (int)signo;
+	return 1;
+}
+
+static int on_child(void *ctx, u64 status)
+{
+	struct session *s = ctx;
+	s->child_ended = true;
+	s->child_status = (int)status;
+	return 1;
+}
+
+/* All targets have ended, or nothing can be written any more. A command of ours then is about to tell its status. */
+static int on_gone(void *ctx, u64 events)
+{
+	struct session *s = ctx;
+	(void)events;
+	if (!s->child.pid || recorder_failed(s->rec))
+		return 1;
+	loop_remove(s->loop, s->gone_source);
+	return 0;
+}
+
+static void add_size(struct strbuf *to, u64 bytes)
+{
+	if (bytes < 1 << 20)
+		strbuf_printf(to, "%.1f KB", (double)bytes / 1024);
+	else
+		strbuf_printf(to, "%.1f MB", (double)bytes / (1 << 20));
+}
+
+static int on_progress(void *ctx, u64 expired)
+{
+	struct session *s = ctx;
+	struct recorder_stats st;
+	(void)expired;
+	if (!term_progress_due(&s->progress))
+		return 0;
+	struct strbuf line;
+	strbuf_init(&line);
+	recorder_stats(s->rec, &st);
+	strbuf_printf(&line, "%s: %llu samples, ", s->app->title,
+		      (unsigned long long)st.nr_samples);
+	add_size(&line, st.file_bytes);
+	if (st.nr_lost)
+		strbuf_printf(&line, ", %llu lost", (unsigned long long)st.nr_lost);
+	term_progress_show(&s->progress, strbuf_cstr(&line));
+	strbuf_done(&line);
+	return 0;
+}
+
+static double cpu_seconds(void)
+{
+	struct rusage ru;
+	getrusage(RUSAGE_SELF, &ru);
+	return (double)ru.ru_utime.tv_sec + (double)ru.ru_stime.tv_sec +
+	       (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6;
+}
+
+/* perf's two lines, for those who parse them. */
+static void say_as_perf(struct session *s, const struct recorder_stats *st)
+{
+	struct strbuf *to = &s->app->err;
+	strbuf_printf(to, "[ perf record: Woken up %llu times to write data ]\n",
+		      (unsigned long long)st->nr_passes);
+	strbuf_printf(to, "[ perf record: Captured and wrote %.3f MB %s",
+		      (double)st->data_bytes / 1024 / 1024, s->o->output);
+	if (st->nr_samples)
+		strbuf_printf(to, " (%llu samples)", (unsigned long long)st->nr_samples);
+	strbuf_str(to, " ]\n");
+}
+
+static void say_json(struct session *s, const struct recorder_stats *st)
+{
+	struct json j;
+	json_begin(&j, &s->app->err, JSON_COMPACT);
+	json_object(&j);
+	json_put_str(&j, "file", s->o->output);
+	json_put_u64(&j, "bytes", st->file_bytes);
+	json_put_u64(&j, "samples", st->nr_samples);
+	json_put_u64(&j, "lost", st->nr_lost);
+	json_put_u64(&j, "throttled", st->nr_throttled);
+	json_put_double(&j, "own_cpu_seconds", cpu_seconds());
+	json_object_end(&j);
+	(void)!json_end(&j);
+}
+
+/* failed: the file ends early, and how many of the samples it holds is not known. */
+static void say_result(struct session *s, bool failed)
+{
+	struct recorder_stats st;
+	recorder_stats(s->rec, &st);
+	if (st.nr_lost) {
+		diag_warn(&s->app->diag, "%llu records were lost: the rings were full",
+			  (unsigned long long)st.nr_lost);
+		diag_hint(&s->app->diag, "a larger -m, a lower -F, or no -g");
+	}
+	app_say(s->app);
+	if (s->o->quiet)
+		return;
+	if (s->app->json) {
+		say_json(s, &st);
+	} else if (!strcmp(s->app->prog, "perf")) {
+		say_as_perf(s, &st);
+	} else {
+		struct strbuf *to = &s->app->err;
+		strbuf_printf(to, "%s: %s: ", s->app->title, s->o->output);
+		add_size(to, st.file_bytes);
+		if (failed)
+			strbuf_str(to, ", ends early");
+		else
+			strbuf_printf(to, ", %llu samples, %llu lost",
+				      (unsigned long long)st.nr_samples,
+				      (unsigned long long)st.nr_lost);
+		if (st.nr_throttled)
+			strbuf_printf(to, ", throttled %llu times",
+				      (unsigned long long)st.nr_throttled);
+		strbuf_printf(to, "; our own cost %.0f ms CPU\n", cpu_seconds() * 1e3);
+	}
+	(void)strbuf_flush(&s->app->err);
+}
+
+static int watch(struct session *s)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	int err = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
+		err = loop_add_signal(s->loop, signals[i], on_signal, s);
+	return err;
+}
+
+/* With the child let go: until it ends, a signal comes, the targets are gone, or writing fails. */
+static int wait_for_end(struct session *s)
+{
+	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s) : 0;
+	if (!err)
+		err = loop_add_fd(s->loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s,
+				  &s->gone_source);
+	if (!err && !s->o->quiet && s->progress.on)
+		err = loop_add_timer(s->loop, 500000000, 500000000, on_progress, s, NULL);
+	return err ? err : loop_run(s->loop);
+}
+
+/* The command that is still running when we are told to stop. */
+static void end_child(struct session *s)
+{
+	if (!s->child.pid || s->child_ended)
+		return;
+	if (s->stop_signal)
+		kill(s->child.pid, SIGTERM); /* else it is not its fault: let it end by itself */
+	while (waitpid(s->child.pid, &s->child_status, 0) < 0 && errno == EINTR)
+		;
+	s->child_ended = true;
+}
+
+static int on_delay(void *ctx, u64 expired)
+{
+	struct session *s = ctx;
+	(void)expired;
+	return recorder_start(s->rec, &s->app->diag);
+}
+
+static int delay_start(struct session *s)
+{
+	return loop_add_timer(s->loop, (u64)s->o->delay_ms * 1000000, 0, on_delay, s, NULL);
+}
+
+static int session_run(struct session *s, const struct recorder_opts *ro, char **argv)
+{
+	struct app *app = s->app;
+	s->rec = recorder_open(&s->root, ro, &app->diag);
+	if (!s->rec)
+		return app_fail(app, -EIO);
+	app_say(app); /* what we settled for, before the command says anything */
+	int err = s->o->delay_ms > 0 ? delay_start(s) : recorder_start(s->rec, &app->diag);
+	if (err)
+		return app_fail(app, err);
+	if (s->child.pid) {
+		err = child_go(&s->child, argv[0], &app->diag);
+		if (err) {
+			(void)!recorder_finish(s->rec, NULL);
+			(void)unlink(s->o->output);
+			return child_exec_status(err);
+		}
+	}
+	term_progress_init(&s->progress, STDERR_FILENO);
+	err = wait_for_end(s);
+	term_progress_clear(&s->progress);
+	int finish = recorder_finish(s->rec, &app->diag);
+	say_result(s, finish);
+	loop_free(s->loop); /* a second Ctrl-C ends us at once */
+	s->loop = NULL;
+	end_child(s);
+	if (finish)
+		return APP_FAILED; /* said with the result */
+	if (err)
+		return app_fail(app, err);
+	app->die_of = s->stop_signal;
+	return s->child.pid && !s->stop_signal ? child_exit_status(s->child_status) : APP_DONE;
+}
+
+static void set_owner(struct recorder_opts *ro)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	u64 u, g;
+	ro->owner_uid = ro->owner_gid = -1;
+	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) &&
+	    !num_parse_u64(gid, 10, &g)) {
+		ro->owner_uid = (s64)u;
+		ro->owner_gid = (s64)g;
+	}
+}
+
+static int record(struct session *s, int argc, char **argv)
+{
+	struct app *app = s->app;
+	const char *words[1024];
+	struct recorder_opts ro = { .path = s->o->output, .version = SONDE_VERSION, .argv = words };
+	int err = build_live(s, &ro.live);
+	if (err)
+		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
+	ro.tracing = &s->env.tracing;
+	if (s->o->zstd) {
+		u64 level;
+		if (num_parse_u64(s->o->zstd, 10, &level) || level > 22)
+			return app_usage(app, "-z %s: a level from 1 to 22", s->o->zstd);
+		ro.zstd_level = (int)level;
+	}
+	if (!strcmp(s->o->output, "-"))
+		return app_usage(app, "-o -: writing to a pipe is not there yet");
+	if (!argc && !ro.live.system_wide && !ro.live.nr_pids && !ro.live.nr_tids)
+		return app_usage(
+			app,
+			"what should be recorded? A command, -p PID, or -a for the whole system");
+	set_owner(&ro);
+	err = sysroot_open(&s->root, NULL);
+	if (err)
+		return app_fail(app, err);
+	s->loop = loop_new();
+	err = s->loop ? watch(s) : -errno;
+	if (!err && argc) {
+		err = child_check(argv[0], &app->diag);
+		if (err)
+			return child_exec_status(err);
+		err = child_prepare(&s->child, argv, loop_old_signals(s->loop), &app->diag);
+		ro.live.command_pid = s->child.pid;
+	}
+	if (err)
+		return app_fail(app, err);
+	s->cmdline = own_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
+	return session_run(s, &ro, argv);
+}
+
+static int record_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct session s = { .app = app,
+			     .o = opts,
+			     .root = { .dir_fd = -1 },
+			     .child = { .go_fd = -1, .exec_fd = -1 } };
+	app_live(app);
+	int status = record(&s, argc, argv);
+	recorder_close(s.rec);
+	child_done(&s.child);
+	loop_free(s.loop);
+	sysroot_close(&s.root);
+	vec_free(&s.pids.list);
+	vec_free(&s.tids.list);
+	if (s.has_env) {
+		event_list_done(&s.events);
+		event_env_close(&s.env);
+	}
+	vec_free(&((struct record_opts *)opts)->words.list);
+	free(s.cmdline);
+	return status;
+}
+
+static void record_defaults(void *opts)
+{
+	*(struct record_opts *)opts = (struct record_opts){ .output = "perf.data" };
+}
+
+/* clang-format off */
+static const struct opt record_rows[] = {
+	OPT_HEADING("What to record"),
+	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, else cpu-clock); `sonde list` shows them", take_event),
+	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", take_filter),
+	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
+	OPT_UINT('c', "count", struct record_opts, period, "N", "A sample every N events instead"),
+	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains by frame pointer"),
+	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp"),
+	OPT_HEADING("Of what"),
+	OPT_FLAG('a', "all-cpus", struct record_opts, all, "The whole system"),
+	OPT_STR('C', "cpu", struct record_opts, cpus, "LIST", "These CPUs only (0-3,8)"),
+	OPT_STR('p', "pid", struct record_opts, pids, "PID", "Running processes with all their threads"),
+	OPT_STR('t', "tid", struct record_opts, tids, "TID", "Running threads"),
+	OPT_FLAG('i', "no-inherit", struct record_opts, no_inherit, "Not the children and threads made later"),
+	OPT_FLAG(0, "all-user", struct record_opts, only_user, "User space only"),
+	OPT_FLAG(0, "all-kernel", struct record_opts, only_kernel, "The kernel only"),
+	OPT_HEADING("How"),
+	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later"),
+	OPT_FLAG('d', "data", struct record_opts, data_addr, "Also the addresses that were accessed"),
+	OPT_FLAG('P', "period", struct record_opts, period_too, "The period in every sample, also where it is fixed"),
+	OPT_FLAG('T', "timestamp", struct record_opts, ignored, "Times are always recorded", .hidden = true),
+	OPT_FLAG(0, "sample-cpu", struct record_opts, ignored, "The CPU is always recorded", .hidden = true),
+	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (perf.data); an older one is kept as FILE.old"),
+	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
+	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),
+	OPT_STR('z', "compression-level", struct record_opts, zstd, "LEVEL", "Compress with zstd (level 1)",
+		.optional = true, .fallback = "1"),
+	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
+	OPT_FLAG('R', "raw-samples", struct record_opts, ignored, "Always on where there is raw data", .hidden = true),
+	OPT_FLAG('f', "force", struct record_opts, ignored, "Obsolete", .hidden = true),
+	OPT_END(),
+};
+/* clang-format on */
+
+static const struct opt_example record_examples[] = {
+	{ "record -g -- make", "where a command and its children spend their time" },
+	{ "record -F 99 -a -g -- sleep 10", "the whole system for ten seconds" },
+	{ "record -p 1234", "a running process, until Ctrl-C" },
+	{ "record -e page-faults -c 1 -- ls", "every page fault" },
+	{ "record -e sched:sched_switch -a -- sleep 1", "every context switch, with its data" },
+	{ 0 },
+};
+
+const struct command command_record = {
+	.name = "record",
+	.group = "Why",
+	.summary = "sample a command, a process or the system into perf.data",
+	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
+	.about = "The file is an ordinary perf.data: perf, hotspot and others read it. It is whole "
+		 "at any moment, "
+		 "also when the recorder is killed. Recording ends with the command, with Ctrl-C, "
+		 "or when all "
+		 "processes of -p have ended; the exit status is that of the command.",
+	.examples = record_examples,
+	.opts = record_rows,
+	.opts_size = sizeof(struct record_opts),
+	.defaults = record_defaults,
+	.run = record_run,
+};

@@ -1,0 +1,72 @@
+/*
+ * Writes a perf.data file that is valid all the time:
+ *
+ *	header | ids | attrs | features known at the start | records ... | feature table, sample times | build ids
+ *
+ * The payload of a feature may lie anywhere; only the table of {offset, size} must follow the records. So each append writes
+ * the table behind its records and then the header with the new size. While records go over the old table, the header claims
+ * no features and the old size. Whenever the recorder is killed, what was appended before is readable by perf, and by us.
+ */
+#pragma once
+
+#include "base/diag.h"
+#include "model/machine.h"
+#include "wire/perf_record.h"
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+struct perfdata_event {
+	struct perf_event_attr attr;
+	const char *name;
+	const u64 *ids;
+	u32 nr_ids;
+	const char *group_name; /* NULL: none */
+	u32 leader; /* index of the group's leader; its own when alone */
+	u32 nr_members; /* of the group, on its leader; 0 or 1: alone */
+};
+
+/* What the head says. Everything is copied into the file at once; nothing is kept. */
+struct perfdata_meta {
+	const struct machine *machine;
+	const char *version;
+	const char *const *argv;
+	u32 argc;
+	bool has_clock;
+	u32 clock_id;
+	u64 clock_res_ns;
+	u64 wall_ref_ns; /* CLOCK_REALTIME and the clock at one moment */
+	u64 clock_ref_ns;
+	const void *tracing_data; /* NULL: no tracepoints */
+	size_t tracing_data_size;
+	int zstd_level; /* 0: not compressed */
+	s64 owner_uid; /* -1: leave */
+	s64 owner_gid;
+	bool no_rotate; /* do not keep FILE as FILE.old */
+};
+
+enum { PERFDATA_WRITE_IOV_MAX = 256 }; /* pieces of one append */
+
+struct perfdata_writer;
+
+/* Creates the file (mode 0600; an older one is kept as FILE.old) with everything but records. NULL: see the diag. */
+struct perfdata_writer *perfdata_write_open(const char *path, const struct perfdata_event *events,
+					    u32 nr_events, const struct perfdata_meta *meta,
+					    struct diag *d);
+/*
+ * Appends whole records (each may lie in several pieces), from any thread; one call's records stay together. When it fails (a full disk), the file holds what
+ * was there before, and further appends fail alike.
+ */
+int perfdata_write_records(struct perfdata_writer *w, const struct iovec *iov,
+			   size_t nr) must_check;
+/* Times of samples seen so far; the next append stores them. */
+void perfdata_write_times(struct perfdata_writer *w, u64 first_ns, u64 last_ns);
+/* For the BUILD_ID feature, which finish() writes. The same path is taken once. */
+int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id,
+			    size_t size) must_check;
+/* The last word: table, build ids, header. */
+int perfdata_write_finish(struct perfdata_writer *w) must_check;
+u64 perfdata_write_file_bytes(struct perfdata_writer *w);
+/* Record bytes before compression. */
+u64 perfdata_write_data_bytes(struct perfdata_writer *w);
+void perfdata_write_close(struct perfdata_writer *w);

@@ -1,0 +1,848 @@
+#include "stream/live_perf.h"
+
+#include "kern/cpu.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	RING_BYTES_DEFAULT = 512 << 10,
+	FREQ_DEFAULT_HZ = 4000,
+	LIST_ROUNDS = 8, /* how often threads are listed again until no new one shows up */
+	EPOLL_STOP = -1,
+	EPOLL_BATCH = 64,
+	FIRST_FLUSH_NS = 30000000,
+};
+
+struct live_fd {
+	int fd;
+	u32 event;
+	u32 ring;
+	bool gone;
+};
+
+struct live_ring {
+	struct perf_ring ring;
+	u32 cpu;
+	int owner_fd;
+};
+
+struct live_reader {
+	struct live_perf *lp;
+	pthread_t thread;
+	bool running;
+	unsigned index;
+	u32 first_ring, nr_rings;
+	int epoll_fd;
+	u64 done_round;
+	int err;
+};
+
+struct live_perf {
+	const struct sysroot *root;
+	struct perf_opener opener;
+	struct live_opts opts;
+	VEC(struct live_event) events;
+	struct cpuset online;
+	VEC(s32) tids; /* targets; empty: whole CPUs */
+	VEC(struct live_fd) fds;
+	VEC(struct synth_id) ids; /* one a fd, same index */
+	VEC(struct live_ring) rings;
+	VEC(struct live_reader) readers;
+	u64 ring_bytes;
+	struct live_sink sink;
+	int stop_fd;
+	int gone_fd;
+	size_t nr_gone;
+	u64 round; /* from 1 */
+	u64 claimed; /* the round whose end is being written */
+	bool stopping;
+	bool failed;
+	pthread_mutex_t lock; /* nr_gone, round, claimed, done_round */
+};
+
+/* ---- events ----------------------------------------------------------------------------------------------------- */
+
+static struct live_event *add_event(struct live_perf *lp, const char *name,
+				    const struct perf_event_attr *attr)
+{
+	struct live_event *e = vec_push(&lp->events);
+	if (!e)
+		return NULL;
+	e->attr = *attr;
+	e->leader = (u32)lp->events.nr - 1;
+	e->nr_members = 1;
+	e->name = strdup(name);
+	return e->name ? e : NULL;
+}
+
+/* What cannot be sampled this way is refused with its reason. */
+static int check_event(const struct live_perf *lp, const struct event_desc *desc, struct diag *d)
+{
+	int err = 0;
+	if (desc->open != EVENT_OPEN_PERF)
+		err = diag_error(d, -EINVAL, "%s cannot be sampled", desc->name);
+	else if (desc->sample_read)
+		err = diag_error(d, -EINVAL, "%s: sampling by the leader (:S) is not there yet",
+				 desc->name);
+	else if (desc->is_uncore && !lp->opts.system_wide)
+		err = diag_error(d, -EINVAL, "%s belongs to no process: it needs -a", desc->name);
+	if (err)
+		diag_span(d, desc->text, desc->span.start, desc->span.len);
+	return err;
+}
+
+static int add_events(struct live_perf *lp, struct diag *d)
+{
+	const struct event_list *list = lp->opts.events;
+	for (size_t i = 0; i < list->events.nr; i++) {
+		const struct event_desc *desc = &list->events.at[i];
+		int err = check_event(lp, desc, d);
+		if (err)
+			return err;
+		struct live_event *e = add_event(lp, desc->name, &desc->attr);
+		if (!e)
+			return -ENOMEM;
+		e->desc = desc;
+		e->leader = desc->leader;
+		e->nr_members = desc->nr_members;
+		if (desc->precise_max)
+			e->attr.precise_ip = 3;
+		if (!desc->cpus)
+			continue;
+		e->cpus = malloc(sizeof(*e->cpus));
+		if (!e->cpus)
+			return -ENOMEM;
+		err = cpuset_parse_list(desc->cpus, e->cpus, d);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void set_tracking(struct perf_event_attr *a)
+{
+	a->mmap = 1;
+	a->mmap2 = 1;
+	a->build_id = 1;
+	a->comm = 1;
+	a->comm_exec = 1;
+	a->task = 1;
+	a->ksymbol = 1;
+	a->bpf_event = 1;
+}
+
+/*
+ * Records about tasks and maps come with the first event when that starts with the command's exec. Otherwise an event of
+ * their own is needed: it counts from the start, while existing tasks are being listed, and on all CPUs.
+ */
+static int add_tracking(struct live_perf *lp)
+{
+	if (lp->opts.command_pid && !lp->opts.system_wide && !lp->opts.cpus &&
+	    !lp->opts.no_exec_start) {
+		set_tracking(&lp->events.at[0].attr);
+		return 0;
+	}
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_DUMMY,
+					.size = sizeof(attr) };
+	set_tracking(&attr);
+	struct live_event *e = add_event(lp, "dummy:HG", &attr);
+	if (!e)
+		return -ENOMEM;
+	e->tracking = true;
+	return 0;
+}
+
+/* -F, within what the system allows. */
+static u64 usable_freq(const struct live_perf *lp, struct diag *d)
+{
+	u64 asked = lp->opts.freq_hz, hz = asked ? asked : FREQ_DEFAULT_HZ;
+	u64 most = lp->opener.rights.max_rate_hz;
+	if (lp->opts.period || !most || hz <= most)
+		return hz;
+	if (asked && asked != UINT64_MAX) {
+		diag_warn(d, "sampling at %llu Hz, not %llu: that is the system's limit",
+			  (unsigned long long)most, (unsigned long long)hz);
+		diag_hint(d, "as root: sysctl kernel.perf_event_max_sample_rate=%llu",
+			  (unsigned long long)hz);
+	}
+	return most;
+}
+
+/* How often: by the event's own term, else by -c or -F, else every time (tracepoints), else 4000 times a second. */
+static void set_pace(const struct live_perf *lp, struct live_event *e, u64 hz)
+{
+	struct perf_event_attr *a = &e->attr;
+	const struct event_terms *terms = &e->desc->terms;
+	bool asked = lp->opts.period || lp->opts.freq_hz;
+	if (!terms->has_period && !terms->has_freq && (asked || !a->sample_period)) {
+		a->freq = !lp->opts.period;
+		if (lp->opts.period)
+			a->sample_period = lp->opts.period;
+		else
+			a->sample_freq = hz;
+	}
+	if (a->freq)
+		a->sample_type |= PERF_SAMPLE_PERIOD;
+}
+
+static void configure(struct live_perf *lp, struct diag *d)
+{
+	const struct live_opts *o = &lp->opts;
+	u64 hz = usable_freq(lp, d);
+	bool many = lp->events.nr > 1;
+	vec_for_each (&lp->events, e) {
+		struct perf_event_attr *a = &e->attr;
+		a->sample_type |=
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+		/* With several events each record must say whose it is, at a place that does not depend on that. */
+		if (many)
+			a->sample_type |= PERF_SAMPLE_IDENTIFIER;
+		a->read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
+		a->sample_id_all = 1;
+		a->inherit = !o->no_inherit && !o->system_wide;
+		a->mmap_data = a->mmap && o->data_addr;
+		if (o->has_clock) {
+			a->use_clockid = 1;
+			a->clockid = o->clock_id;
+		}
+		if (e->tracking) {
+			a->sample_period = 1;
+			continue;
+		}
+		if (e->desc->terms.inherit >= 0)
+			a->inherit = e->desc->terms.inherit && !o->system_wide;
+		if (e->desc->terms.max_stack)
+			a->sample_max_stack = (u16)min(e->desc->terms.max_stack, (u32)UINT16_MAX);
+		/* Members of a group run when their leader does. */
+		a->disabled = e->leader == (u32)(e - lp->events.at);
+		a->enable_on_exec =
+			a->disabled && o->command_pid && !o->system_wide && !o->no_exec_start;
+		if (o->only_user || o->only_kernel) {
+			a->exclude_user = !o->only_user;
+			a->exclude_kernel = !o->only_kernel;
+			a->exclude_hv = 1;
+		}
+		if (o->data_addr)
+			a->sample_type |= PERF_SAMPLE_ADDR;
+		if (o->period_too)
+			a->sample_type |= PERF_SAMPLE_PERIOD;
+		if (o->call_graph)
+			a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+		if (a->type == PERF_TYPE_TRACEPOINT)
+			a->sample_type |= PERF_SAMPLE_RAW;
+		set_pace(lp, e, hz);
+	}
+}
+
+/* ---- targets ---------------------------------------------------------------------------------------------------- */
+
+static bool has_tid(const struct live_perf *lp, s32 tid)
+{
+	for (size_t i = 0; i < lp->tids.nr; i++)
+		if (lp->tids.at[i] == tid)
+			return true;
+	return false;
+}
+
+static int add_tid(struct live_perf *lp, s32 tid)
+{
+	s32 *slot = vec_push(&lp->tids);
+	if (!slot)
+		return -ENOMEM;
+	*slot = tid;
+	return 0;
+}
+
+/* Threads of the processes that are not targets yet are appended. */
+static int list_threads(struct live_perf *lp, struct procfs *proc, struct diag *d)
+{
+	for (size_t i = 0; i < lp->opts.nr_pids; i++) {
+		s32 *tids;
+		size_t nr;
+		int err = procfs_tids(proc, lp->opts.pids[i], &tids, &nr);
+		if (err == -ESRCH && lp->tids.nr)
+			continue; /* it ended while we were at it */
+		if (err)
+			return diag_error(d, err, "there is no process %d", lp->opts.pids[i]);
+		size_t known = lp->tids.nr;
+		for (size_t k = 0; k < nr; k++) {
+			if (known && has_tid(lp, tids[k]))
+				continue;
+			err = add_tid(lp, tids[k]);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static int list_targets(struct live_perf *lp, struct procfs *proc, struct diag *d)
+{
+	if (lp->opts.system_wide)
+		return 0;
+	int err = lp->opts.command_pid ? add_tid(lp, lp->opts.command_pid) : 0;
+	for (size_t i = 0; i < lp->opts.nr_tids && !err; i++)
+		err = add_tid(lp, lp->opts.tids[i]);
+	return err ? err : list_threads(lp, proc, d);
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+static bool is_missing_pmu(int err)
+{
+	return err == -ENOENT || err == -ENODEV || err == -ENXIO || err == -EOPNOTSUPP;
+}
+
+/* cycles without a PMU become cpu-clock: the profile people wanted, taken by timer. */
+static bool fall_back_to_clock(struct live_event *e, struct diag *d)
+{
+	struct perf_event_attr *a = &e->attr;
+	if (!e->desc || a->type != PERF_TYPE_HARDWARE || a->config != PERF_COUNT_HW_CPU_CYCLES)
+		return false;
+	a->type = PERF_TYPE_SOFTWARE;
+	a->config = PERF_COUNT_SW_CPU_CLOCK;
+	a->precise_ip = 0;
+	/* As it was asked for: what the rights take away is said and added later. */
+	const struct perf_event_attr *asked = &e->desc->attr;
+	const char *name = asked->exclude_kernel ? "cpu-clock:u"
+			   : asked->exclude_user ? "cpu-clock:k"
+						 : "cpu-clock";
+	diag_note(d, "%s: there is no hardware counter here; sampling by timer (%s)", e->name,
+		  name);
+	char *copy = strdup(name);
+	if (!copy)
+		return false;
+	free(e->name);
+	e->name = copy;
+	return true;
+}
+
+static int note_user_only(struct live_perf *lp, struct live_event *e, struct diag *d)
+{
+	if (!e->tracking) {
+		diag_note(d, "%s: only user space (:u), because perf_event_paranoid is %d", e->name,
+			  lp->opener.rights.paranoid);
+		diag_hint(
+			d,
+			"as root: sysctl kernel.perf_event_paranoid=1 shows the kernel's part too");
+	}
+	char *name;
+	if (asprintf(&name, "%s%s", e->name, strchr(e->name, ':') ? "u" : ":u") < 0)
+		return -ENOMEM;
+	free(e->name);
+	e->name = name;
+	return 0;
+}
+
+static int open_event(struct live_perf *lp, struct live_event *e, s32 tid, s32 cpu, int group_fd,
+		      struct diag *d)
+{
+	bool first = !e->ids.nr;
+	bool saw_kernel = !e->attr.exclude_kernel;
+	lp->opener.may_drop_kernel =
+		first && !lp->opts.only_kernel && !(e->desc && e->desc->has_exclude);
+	int fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
+	if (fd < 0 && first && is_missing_pmu(fd) && fall_back_to_clock(e, d))
+		fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
+	if (fd >= 0 && saw_kernel && e->attr.exclude_kernel && note_user_only(lp, e, d)) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return fd;
+}
+
+static struct live_ring *ring_of_cpu(struct live_perf *lp, u32 cpu)
+{
+	vec_for_each (&lp->rings, r)
+		if (r->cpu == cpu)
+			return r;
+	return NULL;
+}
+
+/* Halves the ring until the user may lock it. */
+static int map_ring(struct live_perf *lp, struct live_ring *r, int fd, struct diag *d)
+{
+	u64 page = (u64)sysconf(_SC_PAGESIZE);
+	u64 wanted = lp->ring_bytes;
+	int err;
+	while ((err = perf_ring_open(&r->ring, fd, lp->ring_bytes / page, false)) == -EPERM &&
+	       lp->ring_bytes > page)
+		lp->ring_bytes /= 2;
+	if (err) {
+		diag_error(d, err, "cannot map %llu KiB of ring memory a CPU: %s",
+			   (unsigned long long)wanted >> 10, strerror(-err));
+		diag_hint(d, "a smaller -m, `ulimit -l`, or as root: sysctl "
+			     "kernel.perf_event_mlock_kb=HIGHER");
+		return err;
+	}
+	if (lp->ring_bytes != wanted) {
+		diag_warn(
+			d, "rings are %llu KiB instead of %llu: more memory may not be locked here",
+			(unsigned long long)lp->ring_bytes >> 10, (unsigned long long)wanted >> 10);
+		diag_hint(d, "ulimit -l, or as root: sysctl kernel.perf_event_mlock_kb=HIGHER");
+	}
+	return 0;
+}
+
+/* fd gets a ring of its CPU, or shares it. */
+static int attach_ring(struct live_perf *lp, int fd, u32 cpu, u32 *index, struct diag *d)
+{
+	struct live_ring *r = ring_of_cpu(lp, cpu);
+	if (r) {
+		*index = (u32)(r - lp->rings.at);
+		int err = perf_event_redirect(fd, r->owner_fd);
+		return err ? diag_error(d, err, "cannot share the ring of CPU %u: %s", cpu,
+					strerror(-err))
+			   : 0;
+	}
+	r = vec_push(&lp->rings);
+	if (!r)
+		return -ENOMEM;
+	r->cpu = cpu;
+	r->owner_fd = fd;
+	*index = (u32)(r - lp->rings.at);
+	int err = map_ring(lp, r, fd, d);
+	if (err)
+		lp->rings.nr--;
+	return err;
+}
+
+/* One event on one thread (-1: all) and CPU. group_fds: by event, of this thread and CPU. -ESRCH: the thread is gone. */
+static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *group_fds,
+		    struct diag *d)
+{
+	struct live_event *e = &lp->events.at[event];
+	int fd =
+		open_event(lp, e, tid, (s32)cpu, e->leader == event ? -1 : group_fds[e->leader], d);
+	if (fd == -ESRCH && lp->tids.nr > 1)
+		return fd;
+	if (fd < 0) {
+		if (is_missing_pmu(fd) && e->desc && e->desc->why_not)
+			return diag_error(d, fd, "%s: %s", e->name, e->desc->why_not);
+		perf_opener_explain(&lp->opener, fd, &e->attr, e->name, tid, (s32)cpu, d);
+		return fd;
+	}
+	group_fds[event] = fd;
+	u32 ring;
+	u64 id = 0;
+	int err = attach_ring(lp, fd, cpu, &ring, d);
+	if (!err)
+		err = perf_event_id(fd, &id);
+	if (!err && e->desc && e->desc->filter) {
+		err = perf_event_set_filter(fd, e->desc->filter);
+		if (err)
+			diag_error(d, err, "%s: the kernel refuses the filter '%s'", e->name,
+				   e->desc->filter);
+	}
+	struct live_fd *f = err ? NULL : vec_push(&lp->fds);
+	struct synth_id *ix = f ? vec_push(&lp->ids) : NULL;
+	u64 *slot = ix ? vec_push(&e->ids) : NULL;
+	if (!slot) {
+		if (f)
+			lp->fds.nr--;
+		close(fd);
+		return err ? err : -ENOMEM;
+	}
+	*f = (struct live_fd){ .fd = fd, .event = event, .ring = ring };
+	*ix = (struct synth_id){ .id = id, .event = event, .cpu = cpu, .tid = (u64)(s64)tid };
+	*slot = id;
+	return 0;
+}
+
+static bool wanted_on(const struct live_perf *lp, const struct live_event *e, u32 cpu)
+{
+	if (e->tracking)
+		return true;
+	return (!lp->opts.cpus || cpuset_has(lp->opts.cpus, cpu)) &&
+	       (!e->cpus || cpuset_has(e->cpus, cpu));
+}
+
+/* Everything for one thread. A thread that ends in between is left half open: it will not run any more. */
+static int open_target(struct live_perf *lp, s32 tid, struct diag *d)
+{
+	_cleanup_free_ int *group_fds = calloc(lp->events.nr, sizeof(int));
+	if (!group_fds)
+		return -ENOMEM;
+	for (int cpu = cpuset_next(&lp->online, 0); cpu >= 0;
+	     cpu = cpuset_next(&lp->online, (u32)cpu + 1)) {
+		for (u32 i = 0; i < lp->events.nr; i++) {
+			if (!wanted_on(lp, &lp->events.at[i], (u32)cpu))
+				continue;
+			int err = open_one(lp, i, tid, (u32)cpu, group_fds, d);
+			if (err == -ESRCH && lp->tids.nr > 1)
+				return 0;
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static int open_targets(struct live_perf *lp, struct diag *d)
+{
+	struct procfs proc;
+	procfs_init(&proc, lp->root);
+	int err = list_targets(lp, &proc, d);
+	if (!err && lp->opts.system_wide)
+		err = open_target(lp, -1, d);
+	size_t opened = 0;
+	for (int round = 0; !err && round < LIST_ROUNDS && opened < lp->tids.nr; round++) {
+		for (; opened < lp->tids.nr && !err; opened++)
+			err = open_target(lp, lp->tids.at[opened], d);
+		/* Threads made by threads we had not reached yet did not inherit anything. */
+		if (!err)
+			err = list_threads(lp, &proc, d);
+	}
+	procfs_done(&proc);
+	if (!err && !lp->fds.nr)
+		err = diag_error(d, -ESRCH, "the process ended before it could be measured");
+	return err;
+}
+
+static int check_cpus(struct live_perf *lp, struct diag *d)
+{
+	if (!lp->opts.cpus)
+		return 0;
+	for (int cpu = cpuset_next(lp->opts.cpus, 0); cpu >= 0;
+	     cpu = cpuset_next(lp->opts.cpus, (u32)cpu + 1)) {
+		if (cpuset_has(&lp->online, (u32)cpu))
+			continue;
+		struct strbuf have;
+		strbuf_init(&have);
+		cpuset_add_list(&lp->online, &have);
+		diag_error(d, -ENODEV, "CPU %d is not online; %s are", cpu, strbuf_cstr(&have));
+		strbuf_done(&have);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static int make_readers(struct live_perf *lp)
+{
+	u32 nr = (u32)lp->rings.nr;
+	for (u32 first = 0; first < nr; first += lp->opts.rings_per_reader) {
+		struct live_reader *r = vec_push(&lp->readers);
+		if (!r)
+			return -ENOMEM;
+		*r = (struct live_reader){ .lp = lp,
+					   .index = (unsigned)lp->readers.nr - 1,
+					   .first_ring = first,
+					   .nr_rings = min(nr - first, lp->opts.rings_per_reader),
+					   .epoll_fd = -1 };
+		r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+		if (r->epoll_fd < 0)
+			return -errno;
+		struct epoll_event ev = { .events = EPOLLIN, .data.u64 = (u64)EPOLL_STOP };
+		if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, lp->stop_fd, &ev))
+			return -errno;
+	}
+	for (size_t i = 0; i < lp->fds.nr; i++) {
+		struct live_reader *r =
+			&lp->readers.at[lp->fds.at[i].ring / lp->opts.rings_per_reader];
+		struct epoll_event ev = { .events = EPOLLIN, .data.u64 = i };
+		if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, lp->fds.at[i].fd, &ev))
+			return -errno;
+	}
+	return 0;
+}
+
+static u64 ring_bytes_for(u64 wanted)
+{
+	u64 bytes = (u64)sysconf(_SC_PAGESIZE);
+	while (bytes < (wanted ? wanted : RING_BYTES_DEFAULT) && bytes < 1ull << 32)
+		bytes *= 2;
+	return bytes;
+}
+
+struct live_perf *live_perf_open(const struct sysroot *root, const struct live_opts *opts,
+				 struct diag *d)
+{
+	struct live_perf *lp = calloc(1, sizeof(*lp));
+	if (!lp) {
+		diag_error(d, -ENOMEM, "no memory");
+		return NULL;
+	}
+	lp->root = root;
+	lp->opts = *opts;
+	lp->round = 1;
+	lp->ring_bytes = ring_bytes_for(opts->ring_bytes);
+	if (!lp->opts.rings_per_reader || lp->opts.rings_per_reader > LIVE_RINGS_PER_READER)
+		lp->opts.rings_per_reader = LIVE_RINGS_PER_READER;
+	if (!lp->opts.flush_ns)
+		lp->opts.flush_ns = 1000000000ull;
+	pthread_mutex_init(&lp->lock, NULL);
+	perf_opener_init(&lp->opener, root);
+	lp->stop_fd = eventfd(0, EFD_CLOEXEC);
+	lp->gone_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int err = lp->stop_fd < 0 || lp->gone_fd < 0 ? -errno : cpu_online(root, &lp->online);
+	if (!err)
+		err = check_cpus(lp, d);
+	if (!err)
+		err = add_events(lp, d);
+	if (!err)
+		err = add_tracking(lp);
+	if (!err) {
+		configure(lp, d);
+		err = open_targets(lp, d);
+	}
+	if (!err)
+		err = make_readers(lp);
+	if (!err)
+		return lp;
+	if (d && !d->nr_errors)
+		diag_error(d, err, "cannot set up recording: %s", strerror(-err));
+	live_perf_close(lp);
+	return NULL;
+}
+
+const struct live_event *live_perf_events(const struct live_perf *lp, size_t *nr)
+{
+	*nr = lp->events.nr;
+	return lp->events.at;
+}
+
+const struct synth_id *live_perf_ids(const struct live_perf *lp, size_t *nr)
+{
+	*nr = lp->ids.nr;
+	return lp->ids.at;
+}
+
+const struct cpuset *live_perf_cpus(const struct live_perf *lp)
+{
+	return lp->opts.cpus ? lp->opts.cpus : &lp->online;
+}
+
+const s32 *live_perf_tids(const struct live_perf *lp, size_t *nr)
+{
+	*nr = lp->tids.nr;
+	return lp->tids.at;
+}
+
+unsigned live_perf_nr_readers(const struct live_perf *lp)
+{
+	return (unsigned)lp->readers.nr;
+}
+
+u64 live_perf_ring_bytes(const struct live_perf *lp)
+{
+	return lp->ring_bytes;
+}
+
+bool live_perf_sees_kernel(const struct live_perf *lp)
+{
+	for (size_t i = 0; i < lp->events.nr; i++)
+		if (!lp->events.at[i].tracking && !lp->events.at[i].attr.exclude_kernel)
+			return true;
+	return false;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+static void say_gone(struct live_perf *lp)
+{
+	u64 one = 1;
+	(void)!write(lp->gone_fd, &one, sizeof(one));
+}
+
+/* Whether with this pass every reader has made one since the round began. Only one reader may end a round. */
+static bool claim_round_end(struct live_reader *r, u64 round)
+{
+	struct live_perf *lp = r->lp;
+	pthread_mutex_lock(&lp->lock);
+	bool all = lp->claimed < round;
+	vec_for_each (&lp->readers, other)
+		all = all && (other == r || other->done_round >= round);
+	if (all)
+		lp->claimed = round;
+	pthread_mutex_unlock(&lp->lock);
+	return all;
+}
+
+static int pass(struct live_reader *r)
+{
+	struct live_perf *lp = r->lp;
+	struct ring_span spans[LIVE_SPANS_MAX];
+	struct perf_ring *rings[LIVE_SPANS_MAX];
+	size_t nr = 0;
+	u64 round = __atomic_load_n(&lp->round, __ATOMIC_ACQUIRE);
+	for (u32 i = 0; i < r->nr_rings; i++) {
+		struct perf_ring *ring = &lp->rings.at[r->first_ring + i].ring;
+		if (perf_ring_peek(ring, &spans[nr]))
+			rings[nr++] = ring;
+	}
+	bool last = nr && claim_round_end(r, round);
+	int err = nr ? lp->sink.take(lp->sink.ctx, r->index, spans, nr, last) : 0;
+	for (size_t i = 0; i < nr; i++)
+		perf_ring_consume(rings[i], spans[i].head);
+	pthread_mutex_lock(&lp->lock);
+	r->done_round = max(r->done_round, round);
+	if (last)
+		__atomic_store_n(&lp->round, round + 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lp->lock);
+	return err;
+}
+
+static void fd_gone(struct live_reader *r, size_t index)
+{
+	struct live_perf *lp = r->lp;
+	struct live_fd *f = &lp->fds.at[index];
+	epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, f->fd, NULL);
+	f->gone = true;
+	pthread_mutex_lock(&lp->lock);
+	bool all = ++lp->nr_gone == lp->fds.nr;
+	pthread_mutex_unlock(&lp->lock);
+	if (all)
+		say_gone(lp);
+}
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
+}
+
+static void *reader_main(void *arg)
+{
+	struct live_reader *r = arg;
+	struct live_perf *lp = r->lp;
+	struct epoll_event ready[EPOLL_BATCH];
+	/* Early on, names and maps reach the file soon; then at the pace that was asked for. */
+	u64 flush_ns = min(lp->opts.flush_ns, (u64)FIRST_FLUSH_NS);
+	u64 due_ns = now_ns() + flush_ns;
+	bool stop = false;
+	while (!stop && !r->err) {
+		u64 now = now_ns();
+		int wait_ms = due_ns > now ? (int)((due_ns - now + 999999) / 1000000) : 0;
+		int n = epoll_wait(r->epoll_fd, ready, EPOLL_BATCH, wait_ms);
+		stop = n < 0 && errno != EINTR;
+		r->err = pass(r);
+		flush_ns = min(flush_ns * 2, lp->opts.flush_ns);
+		due_ns = now_ns() + flush_ns;
+		for (int i = 0; i < n; i++) {
+			if (ready[i].data.u64 == (u64)EPOLL_STOP)
+				stop = true;
+			else if (ready[i].events & (EPOLLHUP | EPOLLERR))
+				fd_gone(r, ready[i].data.u64);
+		}
+	}
+	if (!r->err)
+		r->err = pass(r); /* the events are off: this is all there will be */
+	if (r->err) {
+		__atomic_store_n(&lp->failed, true, __ATOMIC_RELEASE);
+		say_gone(lp);
+	}
+	return NULL;
+}
+
+int live_perf_start(struct live_perf *lp, const struct live_sink *sink)
+{
+	lp->sink = *sink;
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the one who owns the loop */
+	int err = 0;
+	vec_for_each (&lp->readers, r) {
+		err = -pthread_create(&r->thread, NULL, reader_main, r);
+		if (err)
+			break;
+		r->running = true;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
+int live_perf_enable(struct live_perf *lp)
+{
+	for (size_t i = 0; i < lp->fds.nr; i++) {
+		const struct live_event *e = &lp->events.at[lp->fds.at[i].event];
+		if (!e->attr.disabled || e->attr.enable_on_exec)
+			continue;
+		int err = perf_event_enable(lp->fds.at[i].fd);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int live_perf_gone_fd(const struct live_perf *lp)
+{
+	return lp->gone_fd;
+}
+
+bool live_perf_failed(const struct live_perf *lp)
+{
+	return __atomic_load_n(&lp->failed, __ATOMIC_ACQUIRE);
+}
+
+int live_perf_stop(struct live_perf *lp)
+{
+	if (lp->stopping)
+		return 0;
+	lp->stopping = true;
+	vec_for_each (&lp->fds, f)
+		(void)!perf_event_disable(f->fd);
+	u64 one = 1;
+	(void)!write(lp->stop_fd, &one, sizeof(one));
+	int err = 0;
+	vec_for_each (&lp->readers, r) {
+		if (r->running)
+			pthread_join(r->thread, NULL);
+		r->running = false;
+		if (!err)
+			err = r->err;
+	}
+	return err;
+}
+
+int live_perf_lost(struct live_perf *lp, void (*fn)(void *ctx, const struct synth_id *id, u64 lost),
+		   void *ctx)
+{
+	for (size_t i = 0; i < lp->fds.nr; i++) {
+		const struct live_event *e = &lp->events.at[lp->fds.at[i].event];
+		struct {
+			u64 value, id, lost;
+		} v;
+		if (!(e->attr.read_format & PERF_FORMAT_LOST))
+			return -ENOTSUP;
+		if (read(lp->fds.at[i].fd, &v, sizeof(v)) == (ssize_t)sizeof(v) && v.lost)
+			fn(ctx, &lp->ids.at[i], v.lost);
+	}
+	return 0;
+}
+
+void live_perf_close(struct live_perf *lp)
+{
+	if (!lp)
+		return;
+	(void)live_perf_stop(lp);
+	vec_for_each (&lp->rings, ring)
+		perf_ring_close(&ring->ring);
+	vec_for_each (&lp->fds, f)
+		close(f->fd);
+	vec_for_each (&lp->readers, r)
+		cleanup_close(&r->epoll_fd);
+	vec_for_each (&lp->events, e) {
+		free(e->name);
+		free(e->cpus);
+		vec_free(&e->ids);
+	}
+	vec_free(&lp->rings);
+	vec_free(&lp->fds);
+	vec_free(&lp->ids);
+	vec_free(&lp->readers);
+	vec_free(&lp->events);
+	vec_free(&lp->tids);
+	cleanup_close(&lp->stop_fd);
+	cleanup_close(&lp->gone_fd);
+	pthread_mutex_destroy(&lp->lock);
+	free(lp);
+}

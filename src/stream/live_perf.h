@@ -1,0 +1,88 @@
+/*
+ * Events on a live system: opens them for the targets, one ring a CPU, and reads the rings with a thread per group of them.
+ *
+ * A reader wakes when a ring is half full, or after flush_ns; it takes what all its rings hold in one pass and hands it to
+ * the sink as spans of ring memory, which are given back to the kernel when the sink returns. Nothing is allocated on the way.
+ *
+ * Rounds: round_done marks the end of one, in the order in which the sink is entered. No record that comes after two such
+ * marks is older than any that came before the first: in between, every reader has made a whole pass.
+ */
+#pragma once
+
+#include "base/cpuset.h"
+#include "base/diag.h"
+#include "event/event.h"
+#include "kern/perf_event.h"
+#include "kern/perf_ring.h"
+#include "stream/synth.h"
+
+struct live_event {
+	struct perf_event_attr attr;
+	char *name;
+	const struct event_desc *desc; /* what was asked for; NULL: tracking */
+	struct cpuset *cpus; /* only there; NULL: anywhere */
+	u32 leader; /* index of the group's leader; its own when alone */
+	u32 nr_members; /* on a leader */
+	VEC(u64) ids;
+	bool tracking; /* not asked for: it only carries the records about tasks and maps */
+};
+
+struct live_sink {
+	/* Called by reader threads, each with its own index. 0 or negative errno, which stops the reading. */
+	int (*take)(void *ctx, unsigned reader, const struct ring_span *spans, size_t nr,
+		    bool round_done);
+	void *ctx;
+};
+
+enum { LIVE_RINGS_PER_READER = 16, LIVE_SPANS_MAX = LIVE_RINGS_PER_READER };
+
+struct live_opts {
+	const struct event_list *events; /* kept by the caller until live_perf_close() */
+	u64 freq_hz; /* one of these, for events that do not bring their own; */
+	u64 period; /* both 0: 4000 Hz, and every tracepoint */
+	bool call_graph;
+	bool data_addr; /* the address that was accessed, and maps of data */
+	bool period_too; /* in each sample, also where it is fixed */
+	bool only_user, only_kernel;
+	bool no_exec_start; /* a command's events wait for live_perf_enable() too */
+	bool no_inherit;
+	bool system_wide;
+	const struct cpuset *cpus; /* NULL: all online */
+	const s32 *pids; /* whole processes */
+	size_t nr_pids;
+	const s32 *tids; /* single threads */
+	size_t nr_tids;
+	s32 command_pid; /* a child that waits to exec; 0: none */
+	bool has_clock;
+	s32 clock_id;
+	u64 ring_bytes; /* of each CPU, rounded up to a power of two of pages; 0: 512 KiB */
+	u64 flush_ns; /* 0: one second */
+	u32 rings_per_reader; /* 0: as many as LIVE_RINGS_PER_READER */
+};
+
+struct live_perf;
+
+/* Opens everything; nothing is counted yet. Fallbacks are noted in the diag. NULL: see the diag. */
+struct live_perf *live_perf_open(const struct sysroot *root, const struct live_opts *opts,
+				 struct diag *d);
+
+const struct live_event *live_perf_events(const struct live_perf *lp, size_t *nr);
+const struct synth_id *live_perf_ids(const struct live_perf *lp, size_t *nr);
+const struct cpuset *live_perf_cpus(const struct live_perf *lp);
+const s32 *live_perf_tids(const struct live_perf *lp, size_t *nr); /* nr 0: all */
+unsigned live_perf_nr_readers(const struct live_perf *lp);
+u64 live_perf_ring_bytes(const struct live_perf *lp);
+bool live_perf_sees_kernel(const struct live_perf *lp);
+
+/* Starts the readers; then lets the events count (those of a command start with its exec). */
+int live_perf_start(struct live_perf *lp, const struct live_sink *sink) must_check;
+int live_perf_enable(struct live_perf *lp) must_check;
+/* Becomes readable when all targets have ended, or the sink failed. */
+int live_perf_gone_fd(const struct live_perf *lp);
+bool live_perf_failed(const struct live_perf *lp);
+/* Stops the events, takes what is left, ends the readers. The sink's error, or 0. */
+int live_perf_stop(struct live_perf *lp);
+/* After stop: fn for each event id that lost samples; -ENOTSUP on kernels that do not count them per event. */
+int live_perf_lost(struct live_perf *lp, void (*fn)(void *ctx, const struct synth_id *id, u64 lost),
+		   void *ctx) must_check;
+void live_perf_close(struct live_perf *lp);

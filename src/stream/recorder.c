@@ -1,0 +1,525 @@
+#include "stream/recorder.h"
+
+#include "kern/kmap.h"
+#include "kern/machine.h"
+#include "kern/tracing_data.h"
+#include "wire/perf_sample.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+
+/* Of one reader; only its thread writes. */
+struct tally {
+	_Alignas(64) u64 nr_samples;
+	u64 nr_lost, nr_lost_events, nr_throttled, nr_passes;
+	u64 first_ns, last_ns;
+	u8 *scratch; /* a record in one piece */
+};
+
+struct recorder {
+	const struct sysroot *root;
+	struct live_perf *live;
+	struct perfdata_writer *file;
+	struct machine machine;
+	bool has_machine;
+	bool finished;
+	bool described; /* what was there before is in the file */
+	char *path;
+	u32 time_slot; /* which u64 behind the head of a sample is its time; 0xff: none */
+	struct tally *tallies; /* one a reader, and one for what is synthesised */
+	unsigned nr_tallies;
+	u64 nr_lost_samples; /* as the kernel counted them per event, at the end */
+};
+
+/* Plain stores with a reader on another thread. */
+#define bump(counter, n) __atomic_store_n(&(counter), (counter) + (n), __ATOMIC_RELAXED)
+
+/* ---- what passes through ---------------------------------------------------------------------------------------- */
+
+struct mmap2_head {
+	struct perf_event_header header;
+	u32 pid, tid;
+	u64 start, len, pgoff;
+	u8 id_size, spare[3];
+	u8 id[20];
+	u32 prot, flags;
+	char name[];
+};
+
+/* Build ids that the kernel puts into map records go to the table at the end of the file. */
+static int note_build_id(struct recorder *r, const struct perf_event_header *h)
+{
+	const struct mmap2_head *m = (const struct mmap2_head *)h;
+	if (!(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) || h->size <= sizeof(*m) ||
+	    m->id_size > sizeof(m->id))
+		return 0;
+	if (!memchr(m->name, 0, h->size - sizeof(*m)))
+		return 0;
+	return perfdata_write_build_id(r->file, m->name, false, m->id, m->id_size);
+}
+
+/* Of one pass; counted when it has been written. */
+struct pass_counts {
+	u64 nr_samples, nr_lost, nr_lost_events, nr_throttled;
+};
+
+static int count_span(struct recorder *r, struct tally *t, const struct ring_span *s,
+		      struct pass_counts *c)
+{
+	size_t pos = 0;
+	const struct perf_event_header *h;
+	while ((h = ring_span_next(s, &pos, false, NULL))) {
+		size_t at = pos - h->size;
+		if (likely(h->type == PERF_RECORD_SAMPLE)) {
+			u64 when;
+			c->nr_samples++;
+			size_t time_at = at + sizeof(*h) + r->time_slot * sizeof(u64);
+			if (time_at + sizeof(when) <= pos &&
+			    ring_span_copy(s, time_at, &when, sizeof(when))) {
+				if (when < t->first_ns)
+					t->first_ns = when;
+				if (when > t->last_ns)
+					t->last_ns = when;
+			}
+			continue;
+		}
+		u64 body[2];
+		switch (h->type) {
+		case PERF_RECORD_MMAP2:
+			if (ring_span_copy(s, at, t->scratch, h->size)) {
+				int err = note_build_id(
+					r, (const struct perf_event_header *)t->scratch);
+				if (err)
+					return err;
+			}
+			break;
+		case PERF_RECORD_LOST: /* id, number */
+			if (ring_span_copy(s, at + sizeof(*h), body, sizeof(body))) {
+				c->nr_lost += body[1];
+				c->nr_lost_events++;
+			}
+			break;
+		case PERF_RECORD_LOST_SAMPLES:
+			if (ring_span_copy(s, at + sizeof(*h), body, sizeof(u64))) {
+				c->nr_lost += body[0];
+				c->nr_lost_events++;
+			}
+			break;
+		case PERF_RECORD_THROTTLE: c->nr_throttled++; break;
+		}
+	}
+	return pos == ring_span_len(s) ? 0 : -EBADMSG;
+}
+
+static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_t nr,
+		bool round_done)
+{
+	static const struct perf_event_header finished_round = { .type = REC_FINISHED_ROUND,
+								 .size = sizeof(finished_round) };
+	struct recorder *r = ctx;
+	struct tally *t = &r->tallies[reader];
+	struct iovec iov[2 * LIVE_SPANS_MAX + 1];
+	struct pass_counts c = { 0 };
+	size_t n = 0;
+	for (size_t i = 0; i < nr; i++) {
+		int err = count_span(r, t, &spans[i], &c);
+		if (err)
+			return err;
+		for (int part = 0; part < 2; part++)
+			if (spans[i].len[part])
+				iov[n++] = (struct iovec){
+					.iov_base = (void *)(uintptr_t)spans[i].at[part],
+					.iov_len = spans[i].len[part]
+				};
+	}
+	/* Until then records of tasks may still be overtaken by synthesised ones. */
+	if (round_done && __atomic_load_n(&r->described, __ATOMIC_ACQUIRE))
+		iov[n++] = (struct iovec){ .iov_base = (void *)(uintptr_t)&finished_round,
+					   .iov_len = sizeof(finished_round) };
+	if (t->last_ns)
+		perfdata_write_times(r->file, t->first_ns, t->last_ns);
+	int err = perfdata_write_records(r->file, iov, n);
+	if (err)
+		return err;
+	bump(t->nr_samples, c.nr_samples);
+	bump(t->nr_lost, c.nr_lost);
+	bump(t->nr_lost_events, c.nr_lost_events);
+	bump(t->nr_throttled, c.nr_throttled);
+	bump(t->nr_passes, 1);
+	return 0;
+}
+
+static int write_buffer(struct recorder *r, const struct strbuf *b)
+{
+	return b->err ? b->err
+		      : perfdata_write_records(
+				r->file, &(struct iovec){ .iov_base = b->data, .iov_len = b->len },
+				1);
+}
+
+/* ---- the start -------------------------------------------------------------------------------------------------- */
+
+static int note_module_build_id(void *ctx, const struct kernel_module *m)
+{
+	char name[80];
+	snprintf(name, sizeof(name), "[%s]", m->name);
+	return perfdata_write_build_id(ctx, m->path ? m->path : name, true, m->build_id,
+				       m->build_id_size);
+}
+
+static int describe_kernel(struct recorder *r, struct synth *s, struct diag *d)
+{
+	if (!live_perf_sees_kernel(r->live))
+		return 0;
+	int err = synth_kernel(s);
+	if (err == -ENOENT) {
+		diag_warn(d, "kernel addresses are hidden, so kernel functions will have no names");
+		diag_hint(d, "as root: sysctl kernel.kptr_restrict=0");
+		return 0;
+	}
+	if (!err)
+		err = synth_modules(s, r->machine.release);
+	const struct machine *m = &r->machine;
+	if (!err)
+		err = perfdata_write_build_id(r->file, "[kernel.kallsyms]", true,
+					      m->kernel_build_id, m->kernel_build_id_size);
+	if (!err)
+		err = kmap_modules(r->root, m->release, note_module_build_id, r->file);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int describe_tasks(struct recorder *r, struct synth *s, const struct live_opts *o)
+{
+	if (o->system_wide)
+		return synth_all_processes(s);
+	if (o->command_pid) /* until its exec is seen */
+		synth_name(s, o->command_pid);
+	for (size_t i = 0; i < o->nr_pids; i++) {
+		int err = synth_process(s, o->pids[i]);
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < o->nr_tids; i++) {
+		s32 pid;
+		int err = procfs_tgid(&s->proc, o->tids[i], &pid);
+		if (!err)
+			err = synth_process(s, pid);
+		if (err && err != -ESRCH)
+			return err;
+	}
+	return 0;
+}
+
+/* Everything that stands before the rings' data. */
+static int describe(struct recorder *r, const struct live_opts *o,
+		    const struct perf_event_attr *tracking, struct diag *d)
+{
+	struct strbuf buf;
+	strbuf_init(&buf);
+	struct synth s;
+	synth_init(&s, r->root,
+		   tracking->sample_id_all ? perf_trailer_size(tracking->sample_type) : 0,
+		   tracking->build_id, &buf);
+	size_t nr_ids, nr_tids;
+	const struct synth_id *ids = live_perf_ids(r->live, &nr_ids);
+	const s32 *tids = live_perf_tids(r->live, &nr_tids);
+	synth_id_index(&s, ids, nr_ids);
+	int err = describe_kernel(r, &s, d);
+	synth_thread_map(&s, tids, nr_tids);
+	synth_cpu_map(&s, live_perf_cpus(r->live));
+	if (!err)
+		err = describe_tasks(r, &s, o);
+	synth_mark(&s, REC_FINISHED_INIT);
+	struct ring_span all = { .at = { (const u8 *)buf.data }, .len = { buf.len } };
+	if (!err)
+		err = buf.err ? buf.err
+			      : count_span(r, &r->tallies[r->nr_tallies - 1], &all,
+					   &(struct pass_counts){ 0 });
+	if (!err)
+		err = write_buffer(r, &buf);
+	synth_done(&s);
+	strbuf_done(&buf);
+	return err;
+}
+
+static u64 ns_of(const struct timespec *ts)
+{
+	return (u64)ts->tv_sec * 1000000000ull + (u64)ts->tv_nsec;
+}
+
+/* The clock of the recording and the time of day at one moment: the tightest of a few tries. */
+static void read_clocks(struct perfdata_meta *meta, s32 clock_id)
+{
+	u64 best = UINT64_MAX;
+	for (int i = 0; i < 5; i++) {
+		struct timespec a, wall, b;
+		clock_gettime(clock_id, &a);
+		clock_gettime(CLOCK_REALTIME, &wall);
+		clock_gettime(clock_id, &b);
+		u64 width = ns_of(&b) - ns_of(&a);
+		if (width >= best)
+			continue;
+		best = width;
+		meta->wall_ref_ns = ns_of(&wall);
+		meta->clock_ref_ns = ns_of(&a) + width / 2;
+	}
+	struct timespec res = { .tv_nsec = 1 };
+	clock_getres(clock_id, &res);
+	meta->clock_res_ns = ns_of(&res);
+	meta->clock_id = (u32)clock_id;
+	meta->has_clock = true;
+}
+
+/* The formats of the tracepoints among the events; empty when there are none. */
+static int read_formats(const struct live_event *events, size_t nr, const struct tracing *tracing,
+			struct strbuf *to, struct diag *d)
+{
+	_cleanup_free_ struct tracing_event *points = calloc(nr, sizeof(*points));
+	size_t n = 0;
+	if (!points)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		const struct event_desc *desc = events[i].desc;
+		if (desc && desc->attr.type == PERF_TYPE_TRACEPOINT && desc->system && desc->event)
+			points[n++] = (struct tracing_event){ .system = desc->system,
+							      .name = desc->event };
+	}
+	return n && tracing ? tracing_data_build(tracing, points, n, to, d) : 0;
+}
+
+static int open_file(struct recorder *r, const struct recorder_opts *o, struct diag *d)
+{
+	size_t nr;
+	const struct live_event *live = live_perf_events(r->live, &nr);
+	_cleanup_free_ struct perfdata_event *events = calloc(nr, sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		events[i] = (struct perfdata_event){
+			.attr = live[i].attr,
+			.name = live[i].name,
+			.ids = live[i].ids.at,
+			.nr_ids = (u32)live[i].ids.nr,
+			.leader = live[i].leader,
+			.nr_members = live[i].nr_members,
+			.group_name = live[i].desc ? live[i].desc->group_name : NULL,
+		};
+	struct strbuf formats;
+	strbuf_init(&formats);
+	int err = read_formats(live, nr, o->tracing, &formats, d);
+	struct perfdata_meta meta = {
+		.machine = &r->machine,
+		.version = o->version,
+		.argv = o->argv,
+		.argc = o->argc,
+		.zstd_level = o->zstd_level,
+		.owner_uid = o->owner_uid,
+		.owner_gid = o->owner_gid,
+		.tracing_data = formats.len ? formats.data : NULL,
+		.tracing_data_size = formats.len,
+	};
+	if (o->live.has_clock)
+		read_clocks(&meta, o->live.clock_id);
+	if (!err)
+		r->file = perfdata_write_open(o->path, events, (u32)nr, &meta, d);
+	strbuf_done(&formats);
+	return err ? err : r->file ? 0 : -EIO;
+}
+
+static int make_tallies(struct recorder *r)
+{
+	r->nr_tallies = live_perf_nr_readers(r->live) + 1;
+	r->tallies = aligned_alloc(64, r->nr_tallies * sizeof(*r->tallies));
+	if (!r->tallies)
+		return -ENOMEM;
+	memset(r->tallies, 0, r->nr_tallies * sizeof(*r->tallies));
+	for (unsigned i = 0; i < r->nr_tallies; i++) {
+		r->tallies[i].first_ns = UINT64_MAX;
+		r->tallies[i].scratch = malloc(1 << 16);
+		if (!r->tallies[i].scratch)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts,
+			       struct diag *d)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	if (!r) {
+		diag_error(d, -ENOMEM, "no memory");
+		return NULL;
+	}
+	r->root = root;
+	r->path = strdup(opts->path);
+	r->live = live_perf_open(root, &opts->live, d);
+	int err = r->live && r->path ? make_tallies(r) : -ENOMEM;
+	if (!err)
+		err = machine_read(root, &r->machine);
+	r->has_machine = !err;
+	if (!err)
+		err = open_file(r, opts, d);
+	if (!err) {
+		size_t nr;
+		const struct live_event *events = live_perf_events(r->live, &nr);
+		const struct live_event *tracking =
+			events[nr - 1].tracking ? &events[nr - 1] : &events[0];
+		struct perf_layout layout;
+		perf_layout_init(&layout, &events[0].attr);
+		r->time_slot = layout.time_slot;
+		/* Listing thousands of tasks takes a while, in which others start: their records must not pile up. */
+		err = live_perf_start(r->live, &(struct live_sink){ .take = take, .ctx = r });
+		if (!err)
+			err = describe(r, &opts->live, &tracking->attr, d);
+	}
+	if (!err)
+		return r;
+	if (d && !d->nr_errors)
+		diag_error(d, err, "cannot start recording: %s", strerror(-err));
+	recorder_close(r);
+	return NULL;
+}
+
+int recorder_start(struct recorder *r, struct diag *d)
+{
+	__atomic_store_n(&r->described, true, __ATOMIC_RELEASE);
+	int err = live_perf_enable(r->live);
+	return err ? diag_error(d, err, "cannot start recording: %s", strerror(-err)) : 0;
+}
+
+int recorder_gone_fd(const struct recorder *r)
+{
+	return live_perf_gone_fd(r->live);
+}
+
+bool recorder_failed(const struct recorder *r)
+{
+	return live_perf_failed(r->live);
+}
+
+void recorder_stats(struct recorder *r, struct recorder_stats *ret)
+{
+	struct recorder_stats s = { 0 };
+	for (unsigned i = 0; i < r->nr_tallies; i++) {
+		s.nr_samples += __atomic_load_n(&r->tallies[i].nr_samples, __ATOMIC_RELAXED);
+		s.nr_lost += __atomic_load_n(&r->tallies[i].nr_lost, __ATOMIC_RELAXED);
+		s.nr_lost_events +=
+			__atomic_load_n(&r->tallies[i].nr_lost_events, __ATOMIC_RELAXED);
+		s.nr_throttled += __atomic_load_n(&r->tallies[i].nr_throttled, __ATOMIC_RELAXED);
+		s.nr_passes += __atomic_load_n(&r->tallies[i].nr_passes, __ATOMIC_RELAXED);
+	}
+	/* The kernel's final word includes losses after the last record that still fitted. */
+	s.nr_lost = max(s.nr_lost, r->nr_lost_samples);
+	s.data_bytes = perfdata_write_data_bytes(r->file);
+	s.file_bytes = perfdata_write_file_bytes(r->file);
+	*ret = s;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------------- */
+
+struct put_lost_ctx {
+	struct recorder *r;
+	struct strbuf buf;
+};
+
+/* A LOST_SAMPLES record for an event id: number, then the trailer with the id and the CPU. */
+static void put_lost(void *ctx, const struct synth_id *id, u64 lost)
+{
+	struct put_lost_ctx *c = ctx;
+	size_t nr;
+	const struct live_event *events = live_perf_events(c->r->live, &nr);
+	u64 type = events[id->event].attr.sample_type;
+	c->r->nr_lost_samples += lost;
+	u64 body[8];
+	unsigned n = 0;
+	body[n++] = lost;
+	if (type & PERF_SAMPLE_TID)
+		body[n++] = 0;
+	if (type & PERF_SAMPLE_TIME)
+		body[n++] = 0;
+	if (type & PERF_SAMPLE_ID)
+		body[n++] = id->id;
+	if (type & PERF_SAMPLE_STREAM_ID)
+		body[n++] = 0;
+	if (type & PERF_SAMPLE_CPU)
+		body[n++] = id->cpu;
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		body[n++] = id->id;
+	struct perf_event_header h = { .type = PERF_RECORD_LOST_SAMPLES,
+				       .size = (u16)(sizeof(h) + n * sizeof(u64)) };
+	strbuf_add(&c->buf, &h, sizeof(h));
+	strbuf_add(&c->buf, body, n * sizeof(u64));
+}
+
+int recorder_finish(struct recorder *r, struct diag *d)
+{
+	if (r->finished)
+		return 0;
+	r->finished = true;
+	int err = live_perf_stop(r->live);
+	struct put_lost_ctx lost = { .r = r };
+	strbuf_init(&lost.buf);
+	if (!err && !live_perf_lost(r->live, put_lost, &lost) && lost.buf.len)
+		err = write_buffer(r, &lost.buf);
+	strbuf_done(&lost.buf);
+	int closing = perfdata_write_finish(r->file);
+	if (!err)
+		err = closing;
+	if (err == -EBADMSG)
+		return diag_error(d, err,
+				  "the kernel's ring holds a record that makes no sense; what came "
+				  "before it is kept");
+	if (err) {
+		diag_error(d, err, "cannot write %s: %s", r->path, strerror(-err));
+		diag_hint(d, "what was written before is whole and readable");
+	}
+	return err;
+}
+
+void recorder_close(struct recorder *r)
+{
+	if (!r)
+		return;
+	live_perf_close(r->live);
+	perfdata_write_close(r->file);
+	for (unsigned i = 0; i < r->nr_tallies && r->tallies; i++)
+		free(r->tallies[i].scratch);
+	free(r->tallies);
+	if (r->has_machine)
+		machine_done(&r->machine);
+	free(r->path);
+	free(r);
+}
+
+int recorder_parse_clock(const char *name, s32 *ret)
+{
+	static const struct {
+		const char *name;
+		s32 id;
+	} clocks[] = {
+		{ "monotonic", CLOCK_MONOTONIC },
+		{ "mono", CLOCK_MONOTONIC },
+		{ "monotonic_raw", CLOCK_MONOTONIC_RAW },
+		{ "raw", CLOCK_MONOTONIC_RAW },
+		{ "realtime", CLOCK_REALTIME },
+		{ "real", CLOCK_REALTIME },
+		{ "boottime", CLOCK_BOOTTIME },
+		{ "boot", CLOCK_BOOTTIME },
+		{ "tai", CLOCK_TAI },
+	};
+	u64 id;
+	if (!strncasecmp(name, "CLOCK_", 6))
+		name += 6;
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
+		if (!strcasecmp(name, clocks[i].name)) {
+			*ret = clocks[i].id;
+			return 0;
+		}
+	}
+	if (num_parse_u64(name, 10, &id) || id > CLOCK_TAI)
+		return -EINVAL;
+	*ret = (s32)id;
+	return 0;
+}

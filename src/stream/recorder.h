@@ -1,0 +1,50 @@
+/*
+ * From events to a perf.data file: joins live_perf (rings), synth (what was there before) and perfdata_write (the file), and
+ * keeps count of what went through.
+ */
+#pragma once
+
+#include "file/perfdata_write.h"
+#include "stream/live_perf.h"
+
+struct recorder_opts {
+	struct live_opts live;
+	const struct tracing *tracing; /* for the formats of tracepoints */
+	const char *path;
+	const char *version;
+	const char *const *argv; /* for the file's head */
+	u32 argc;
+	int zstd_level;
+	s64 owner_uid; /* -1: leave */
+	s64 owner_gid;
+};
+
+struct recorder_stats {
+	u64 nr_samples;
+	u64 nr_lost; /* records */
+	u64 nr_lost_events; /* how often the kernel said so */
+	u64 nr_throttled;
+	u64 nr_passes;
+	u64 data_bytes; /* of records, before compression */
+	u64 file_bytes;
+};
+
+struct recorder;
+
+/* Opens events and file, and writes what is known before. NULL: see the diag, which also has notes about fallbacks. */
+struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts,
+			       struct diag *d);
+/* The events run from here on, those of a command from its exec. */
+int recorder_start(struct recorder *r, struct diag *d) must_check;
+/* Readable when the targets have ended or writing failed. */
+int recorder_gone_fd(const struct recorder *r);
+/* Whether reading or writing had to stop; finish() says why. */
+bool recorder_failed(const struct recorder *r);
+/* At any time, from the thread that opened it; numbers may lag behind. */
+void recorder_stats(struct recorder *r, struct recorder_stats *ret);
+/* Stops and completes the file. Negative errno when it could not be written; what is there is valid all the same. */
+int recorder_finish(struct recorder *r, struct diag *d) must_check;
+void recorder_close(struct recorder *r);
+
+/* "mono", "monotonic_raw", "boot", a number ...: 0 or -EINVAL. */
+int recorder_parse_clock(const char *name, s32 *ret) must_check;

@@ -1,0 +1,269 @@
+/* What perfdata_write writes, perfdata_read reads: at the end, at every moment before, compressed, on a full disk. */
+#include "file/perfdata_read.h"
+#include "file/perfdata_write.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char path[PATH_MAX];
+static const u64 ids_a[] = { 11, 12 }, ids_b[] = { 21 };
+
+struct sample_rec {
+	struct perf_event_header h;
+	u64 id, ip;
+	u32 pid, tid;
+	u64 time;
+};
+
+static struct sample_rec sample(u64 id, u64 n)
+{
+	return (struct sample_rec){ .h = { .type = PERF_RECORD_SAMPLE,
+					   .size = sizeof(struct sample_rec) },
+				    .id = id,
+				    .ip = n,
+				    .pid = 1,
+				    .tid = 1,
+				    .time = n };
+}
+
+static struct perfdata_writer *open_writer(const struct machine *m, int zstd, struct diag *d)
+{
+	u64 type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	struct perfdata_event events[] = {
+		{ .attr = { .type = PERF_TYPE_SOFTWARE,
+			    .size = sizeof(struct perf_event_attr),
+			    .sample_type = type,
+			    .sample_id_all = 1 },
+		  .name = "first",
+		  .ids = ids_a,
+		  .nr_ids = 2,
+		  .nr_members = 2 },
+		{ .attr = { .type = PERF_TYPE_SOFTWARE,
+			    .config = 2,
+			    .size = sizeof(struct perf_event_attr),
+			    .sample_type = type,
+			    .sample_id_all = 1 },
+		  .name = "second",
+		  .ids = ids_b,
+		  .nr_ids = 1 },
+	};
+	static const char *const argv[] = { "sonde", "record" };
+	struct perfdata_meta meta = { .machine = m,
+				      .version = "1",
+				      .argv = argv,
+				      .argc = 2,
+				      .zstd_level = zstd,
+				      .owner_uid = -1,
+				      .owner_gid = -1,
+				      .has_clock = true,
+				      .clock_id = 1,
+				      .clock_res_ns = 1,
+				      .wall_ref_ns = 5,
+				      .clock_ref_ns = 6 };
+	return perfdata_write_open(path, events, 2, &meta, d);
+}
+
+struct found {
+	u64 nr_samples, sum_ip, nr_rounds;
+	bool whole;
+};
+
+static void count(struct found *f, const struct perf_event_header *h, const u8 *rec)
+{
+	struct sample_rec s;
+	if (h->type == PERF_RECORD_SAMPLE) {
+		memcpy(&s, rec, sizeof(s));
+		f->nr_samples++;
+		f->sum_ip += s.ip;
+	}
+	f->nr_rounds += h->type == REC_FINISHED_ROUND;
+}
+
+static struct found read_back(struct perfdata *p)
+{
+	struct found f = { 0 };
+	struct diag d;
+	diag_init(&d);
+	if (perfdata_open(p, path, &d)) {
+		diag_done(&d);
+		return f;
+	}
+	struct perfdata_inflate *z = perfdata_inflate_new();
+	const u8 *at = p->map + p->data_at, *rec;
+	struct perf_event_header h;
+	int ret;
+	while ((ret = perfdata_record(p, &at, p->map + p->data_end, &rec, &h)) == 1) {
+		if (h.type != REC_COMPRESSED) {
+			count(&f, &h, rec);
+			continue;
+		}
+		ret = perfdata_inflate_add(z, rec, &h, p->swap);
+		if (ret)
+			break;
+		size_t size, pos = 0;
+		const u8 *data = perfdata_inflate_data(z, &size);
+		while (size - pos >= sizeof(h)) {
+			h = perf_head(data + pos, false);
+			if (h.size > size - pos)
+				break;
+			count(&f, &h, data + pos);
+			pos += h.size;
+		}
+		perfdata_inflate_drop(z, pos);
+	}
+	f.whole = ret == 0 && !p->truncated && !p->unfinished;
+	perfdata_inflate_free(z);
+	diag_done(&d);
+	return f;
+}
+
+static int see_build_id(void *ctx, const char *name, const u8 *id, u32 size, u16 misc)
+{
+	unsigned *nr = ctx;
+	if (!(*nr)++)
+		ok(!strcmp(name, "/bin/x") && size == 20 && id[0] == 7 &&
+			   (misc & 7) == PERF_RECORD_MISC_USER,
+		   "the first build id");
+	return 0;
+}
+
+static void test_plain(const struct machine *m, int zstd)
+{
+	struct diag d;
+	diag_init(&d);
+	unlink(path);
+	struct perfdata_writer *w = open_writer(m, zstd, &d);
+	struct perfdata p;
+	ok(w != NULL, "%s: opened", zstd ? "zstd" : "plain");
+	struct found f = read_back(&p);
+	ok(!f.nr_samples && !p.truncated && p.attrs.nr == 2, "readable before the first record");
+	perfdata_close(&p);
+
+	u64 want = 0, sum = 0;
+	bool good = true;
+	for (u64 round = 1; round <= 20; round++) {
+		/* A record that lies in two pieces, as at the wrap of a ring. */
+		struct sample_rec recs[3] = { sample(11, round), sample(21, 2 * round),
+					      sample(12, 3 * round) };
+		struct perf_event_header fin = { .type = REC_FINISHED_ROUND, .size = sizeof(fin) };
+		u8 *bytes = (u8 *)recs;
+		struct iovec iov[] = { { bytes, sizeof(recs[0]) + 16 },
+				       { bytes + sizeof(recs[0]) + 16, 2 * sizeof(recs[0]) - 16 },
+				       { &fin, sizeof(fin) } };
+		perfdata_write_times(w, round, 3 * round);
+		good = good && !perfdata_write_records(w, iov, 3);
+		want += 3;
+		sum += 6 * round;
+		f = read_back(&p);
+		good = good && f.whole && f.nr_samples == want && f.sum_ip == sum &&
+		       f.nr_rounds == round && p.features[FEAT_HOSTNAME].at &&
+		       p.features[FEAT_SAMPLE_TIME].at;
+		perfdata_close(&p);
+	}
+	ok(good, "whole after each of 20 appends, with features");
+
+	u8 id[20] = { 7 };
+	ok(!perfdata_write_build_id(w, "/bin/x", false, id, 20) &&
+		   !perfdata_write_build_id(w, "/bin/x", false, id, 20) &&
+		   !perfdata_write_build_id(w, "[kernel.kallsyms]", true, id, 20),
+	   "build ids");
+	ok(!perfdata_write_finish(w), "finished");
+	ok(perfdata_write_data_bytes(w) == 20 * (3 * sizeof(struct sample_rec) + 8),
+	   "bytes counted before compression");
+	perfdata_write_close(w);
+
+	f = read_back(&p);
+	ok(f.whole && f.nr_samples == want && f.sum_ip == sum, "the finished file");
+	is_str(perfdata_string(&p, FEAT_HOSTNAME), "box", "host name");
+	is_str(perfdata_string(&p, FEAT_ARCH), "x86_64", "architecture");
+	is_str(p.attrs.at[1].name, "second", "the second event's name");
+	ok(perfdata_attr_of(&p, 12) == &p.attrs.at[0] && perfdata_attr_of(&p, 21) == &p.attrs.at[1],
+	   "ids lead to their events");
+	u64 times[2] = { 0 };
+	memcpy(times, p.features[FEAT_SAMPLE_TIME].at, sizeof(times));
+	ok(times[0] == 1 && times[1] == 60, "first and last time");
+	unsigned nr = 0;
+	ok(!perfdata_build_ids(&p, see_build_id, &nr) && nr == 2, "each path once");
+	ok(p.features[FEAT_GROUP_DESC].at && p.features[FEAT_CLOCK_DATA].size == 24 &&
+		   !p.features[FEAT_CACHE].at,
+	   "what there is, is there; what there is not, is not");
+	ok(!!p.features[FEAT_COMPRESSED].at == !!zstd, "compression is said when it is");
+	perfdata_close(&p);
+	struct stat st;
+	ok(!stat(path, &st) && (st.st_mode & 0777) == 0600, "mode 0600");
+	diag_done(&d);
+}
+
+/* A file size limit stands for a full disk. */
+static void test_full(const struct machine *m)
+{
+	struct diag d;
+	diag_init(&d);
+	unlink(path);
+	struct perfdata_writer *w = open_writer(m, 0, &d);
+	struct sample_rec recs[64];
+	for (unsigned i = 0; i < 64; i++)
+		recs[i] = sample(11, 1);
+	struct rlimit old, low;
+	getrlimit(RLIMIT_FSIZE, &old);
+	low = old;
+	low.rlim_cur = perfdata_write_file_bytes(w) +
+		       1700; /* 40 and some records, and no end of a record */
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &low);
+	int err = perfdata_write_records(w, &(struct iovec){ recs, sizeof(recs) }, 1);
+	int again = perfdata_write_records(w, &(struct iovec){ recs, sizeof(recs) }, 1);
+	int finish = perfdata_write_finish(w);
+	setrlimit(RLIMIT_FSIZE, &old);
+	ok(err == -EFBIG && again == -EFBIG && finish == -EFBIG,
+	   "a full disk is told, and stays told");
+	perfdata_write_close(w);
+	struct perfdata p;
+	struct found f = read_back(&p);
+	ok(f.whole && f.nr_samples > 10 && f.nr_samples < 64 && f.sum_ip == f.nr_samples,
+	   "whole records are kept, %u of 64", (unsigned)f.nr_samples);
+	ok(p.features[FEAT_HOSTNAME].at != NULL, "with features");
+	perfdata_close(&p);
+	diag_done(&d);
+}
+
+static void test_rotate(const struct machine *m)
+{
+	struct diag d;
+	diag_init(&d);
+	char old[PATH_MAX + 8];
+	snprintf(old, sizeof(old), "%s.old", path);
+	unlink(old);
+	struct perfdata_writer *w = open_writer(m, 0, &d);
+	ok(w && !access(old, F_OK), "an older file is kept as .old");
+	perfdata_write_close(w);
+	unlink(old);
+	unlink(path);
+	snprintf(path, sizeof(path), "/nowhere/x");
+	w = open_writer(m, 0, &d);
+	ok(!w && d.nr_errors == 1, "a place that is not there");
+	ok(d.items.nr && strstr(d.items.at[0].message, "/nowhere/x"), "is named");
+	diag_done(&d);
+}
+
+int main(void)
+{
+	const char *dir = getenv("SONDE_TMP");
+	struct machine m = { .hostname = "box",
+			     .release = "6",
+			     .arch = "x86_64",
+			     .nr_cpus_present = 1,
+			     .nr_cpus_online = 1 };
+	snprintf(path, sizeof(path), "%s/sonde-test-%d.data", dir ? dir : "/tmp", (int)getpid());
+	test_plain(&m, 0);
+	test_plain(&m, 1);
+	test_full(&m);
+	test_rotate(&m);
+	return done_testing();
+}
