@@ -5,6 +5,7 @@ const struct command *const commands[] = {
 	&command_list,
 	&command_record,
 	&command_report,
+	&command_doctor,
 	&command_workload,
 	&command_help,
 	NULL,
