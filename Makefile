@@ -7,8 +7,9 @@ MESON_ARGS ?=
 # `make vm SHELL=1` asks for a shell in the guest, but SHELL is also make's own variable.
 ifeq ($(SHELL),1)
 override SHELL := /bin/sh
-GUEST_SHELL := --shell
+GUEST_SHELL := 1
 endif
+VM_BUILD = $(BUILD)$(if $(filter arm64,$(KERNEL)),-arm64)
 
 .PHONY: all help demo check quick vm bench fuzz install clean format
 
@@ -42,7 +43,12 @@ check:
 
 vm: all
 	@tools/deps vm
-	@tests/vm/boot $(KERNEL) --build $(BUILD) $(GUEST_SHELL)
+	@if [ "$(KERNEL)" = arm64 ]; then tests/vm/cross $(BUILD)-arm64 || [ $$? = 77 ]; fi
+ifdef GUEST_SHELL
+	@tests/vm/boot $(KERNEL) --build $(VM_BUILD) --shell
+else
+	@tests/run --build $(BUILD) --suite vm --guest $(KERNEL)
+endif
 
 bench: all
 	@tools/deps bench

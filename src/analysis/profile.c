@@ -67,7 +67,7 @@ struct profile {
 	struct strtab dsos;
 	u32 *dso_of;  /* [image] -> dsos id: images of one name are one object to a person */
 	u32 *key_of;  /* [func] -> row key */
-	struct fold_item *items; /* [entry] */
+	VEC(struct fold_item) items; /* [entry]; more behind them where callers have trees of their own */
 	u32 *next_item;  /* [entry] -> the next one of its row, index + 1 */
 	u32 *places;     /* fold nodes where a row's function is outermost on its path, row by row */
 	VEC(struct found) found; /* the same, in order of the walk; only while folding */
@@ -297,7 +297,7 @@ void profile_free(struct profile *p)
 	strtab_done(&p->dsos);
 	free(p->dso_of);
 	free(p->key_of);
-	free(p->items);
+	vec_free(&p->items);
 	free(p->next_item);
 	free(p->places);
 	vec_free(&p->found);
@@ -385,23 +385,66 @@ static int self_rows(struct profile *p)
 	return 0;
 }
 
-/* With children a graph needs all chains of a group together; without, each row has a tree of its own. */
+static int add_item(struct profile *p, u32 tree, u32 start, u32 nr, u64 period)
+{
+	struct fold_item *it = vec_push(&p->items);
+	if (!it)
+		return -ENOMEM;
+	*it = (struct fold_item){ .tree = tree, .start = start, .nr = nr, .period = period };
+	return 0;
+}
+
+/* Whether each row has a tree of its own in the fold; else each group has. */
+static bool own_trees(const struct profile *p)
+{
+	return !p->cfg.children || p->cfg.order == PROFILE_CALLEE;
+}
+
+static int entry_item(struct profile *p, const struct entry *e, const struct chain_table *chains)
+{
+	s64 tree = own_trees(p) ? row_at(p, e->group, e->leaf) : e->group;
+	struct chain c = chains->chains[e->chain];
+	return tree < 0 ? (int)tree : add_item(p, (u32)tree, c.start, c.nr, e->period);
+}
+
+/* Every function on the way gets a row, with what led to it: the chain from its innermost place outwards. */
+static int caller_items(struct profile *p, const struct entry *e, const struct chain_table *chains, u32 *seen, u32 stamp)
+{
+	struct chain c = chains->chains[e->chain];
+	seen[p->key_of[e->leaf]] = stamp;
+	s64 row = row_at(p, e->group, e->leaf); /* made by self_rows() */
+	p->rows.at[row].total += e->period;
+	p->rows.at[row].depth = max(p->rows.at[row].depth, c.nr);
+	for (u32 nr = c.nr; nr > 0; nr--) {
+		u32 func = p->names->func_of[chains->pool[c.start + nr - 1]];
+		if (seen[p->key_of[func]] == stamp)
+			continue;
+		seen[p->key_of[func]] = stamp;
+		row = row_at(p, e->group, func);
+		int err = row < 0 ? (int)row : add_item(p, (u32)row, c.start, nr, e->period);
+		if (err)
+			return err;
+		p->rows.at[row].total += e->period;
+		p->rows.at[row].depth = max(p->rows.at[row].depth, nr);
+	}
+	return 0;
+}
+
 static int fold_chains(struct profile *p, const struct chain_table *chains)
 {
-	p->items = calloc(p->all.nr + 1, sizeof(*p->items));
-	if (!p->items)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->all.nr; i++) {
-		const struct entry *e = &p->all.entries[i];
-		struct chain c = chains->chains[e->chain];
-		s64 tree = p->cfg.children ? e->group : row_at(p, e->group, e->leaf);
-		if (tree < 0)
-			return (int)tree;
-		p->items[i] = (struct fold_item){ .tree = (u32)tree, .start = c.start, .nr = c.nr, .period = e->period };
+	int err = 0;
+	for (size_t i = 0; i < p->all.nr && !err; i++)
+		err = entry_item(p, &p->all.entries[i], chains);
+	if (p->cfg.children && own_trees(p)) {
+		u32 *seen = calloc((size_t)p->names->nr_funcs + 1, sizeof(*seen));
+		for (size_t i = 0; i < p->all.nr && !err; i++)
+			err = seen ? caller_items(p, &p->all.entries[i], chains, seen, (u32)i + 1) : -ENOMEM;
+		free(seen);
 	}
-	u32 nr_trees = (u32)(p->cfg.children ? p->all.groups.nr : p->rows.nr);
-	bool reverse = !p->cfg.children && p->cfg.order == PROFILE_CALLEE;
-	return fold_build(&p->fold, p->items, p->all.nr, nr_trees, reverse, chains, p->names);
+	if (err)
+		return err;
+	u32 nr_trees = (u32)(own_trees(p) ? p->rows.nr : p->all.groups.nr);
+	return fold_build(&p->fold, p->items.at, p->items.nr, nr_trees, p->cfg.order == PROFILE_CALLEE, chains, p->names);
 }
 
 static bool on_path(const struct profile *p, u32 node, u32 key)
@@ -474,7 +517,7 @@ static int children_rows(struct profile *p)
 		s64 row = row_at(p, e->group, e->leaf); /* made by self_rows() */
 		if (!on_path(p, p->fold.node_of[i], p->key_of[e->leaf]))
 			p->rows.at[row].total += e->period;
-		p->rows.at[row].depth = max(p->rows.at[row].depth, p->items[i].nr);
+		p->rows.at[row].depth = max(p->rows.at[row].depth, p->items.at[i].nr);
 	}
 	return err;
 }
@@ -493,9 +536,9 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 		err = self_rows(p);
 	if (!err && (p->cfg.graph || p->cfg.children))
 		err = fold_chains(p, &run->chains);
-	if (!err && p->cfg.children)
+	if (!err && !own_trees(p))
 		err = children_rows(p);
-	return err ? err : rowtree_init(&p->graph, &p->fold, p->items, names);
+	return err ? err : rowtree_init(&p->graph, &p->fold, p->items.at, names);
 }
 
 /* ---- tables ---- */
@@ -510,7 +553,7 @@ static const char *comm_of(const struct profile *p, u32 comm, struct arena *a)
 	if (!COMM_IS_UNNAMED(comm))
 		return strtab_str(&p->catalog->strings, comm);
 	char name[16];
-	int n = snprintf(name, sizeof(name), ":%u", comm & ~COMM_UNNAMED(0));
+	int n = snprintf(name, sizeof(name), ":%d", COMM_TID(comm));
 	return arena_strndup(a, name, (size_t)n);
 }
 
@@ -533,7 +576,7 @@ static int compare_rows(const void *l, const void *r, void *ctx)
 		return a->total > b->total ? -1 : 1;
 	/* Of equal weight, callers stand above what they call. */
 	if (p->cfg.children && p->cfg.graph && a->group == b->group && a->depth != b->depth)
-		return a->depth > b->depth ? -1 : 1;
+		return (a->depth > b->depth) == (p->cfg.order == PROFILE_CALLER) ? -1 : 1;
 	if (a->self != b->self)
 		return a->self > b->self ? -1 : 1;
 	const struct group *ga = &p->all.groups.at[a->group], *gb = &p->all.groups.at[b->group];
@@ -643,8 +686,8 @@ static int row_tree(void *ctx, size_t index, struct tree *ret)
 	struct profile *p = ctx;
 	const struct row *r = &p->rows.at[p->shown.at[index]];
 	struct rowtree_row row = {
-		.own = !p->cfg.children,
-		.root = p->fold.root_of[p->cfg.children ? r->group : p->shown.at[index]],
+		.own = own_trees(p),
+		.root = p->fold.root_of[own_trees(p) ? p->shown.at[index] : r->group],
 		.first_item = r->first_item,
 		.next_item = p->next_item,
 		.places = p->places ? p->places + r->first_place : NULL,

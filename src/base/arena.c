@@ -1,6 +1,7 @@
 #include "base/arena.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ARENA_ALIGN = 16, ARENA_FIRST = 4096, ARENA_MAX = 1 << 20 };
 
@@ -83,4 +84,15 @@ char *arena_strndup(struct arena *a, const char *s, size_t len)
 char *arena_strdup(struct arena *a, const char *s)
 {
 	return arena_strndup(a, s, strlen(s));
+}
+
+void *big_alloc(size_t size)
+{
+	const size_t huge = 2u << 20;
+	if (size < huge / 2 || size > SIZE_MAX - huge)
+		return malloc(size ? size : 1);
+	void *p = aligned_alloc(huge, (size + huge - 1) / huge * huge);
+	if (p)
+		(void)madvise(p, size, MADV_HUGEPAGE);
+	return p;
 }

@@ -26,3 +26,9 @@ void *arena_zalloc(struct arena *a, size_t size);
 void *arena_array(struct arena *a, size_t n, size_t size);
 char *arena_strndup(struct arena *a, const char *s, size_t len);
 char *arena_strdup(struct arena *a, const char *s);
+
+/*
+ * Memory for one large thing that is filled from end to end: like malloc, but in huge pages where the kernel has them, since
+ * the page faults cost more than the filling. free() it.
+ */
+void *big_alloc(size_t size);

@@ -36,14 +36,6 @@ unsigned num_s64(char *to, s64 v)
 	return 1 + num_u64(to + 1, 0 - (u64)v);
 }
 
-unsigned num_hex(char *to, u64 v)
-{
-	unsigned len = v ? (64 - (unsigned)__builtin_clzll(v) + 3) / 4 : 1;
-	for (unsigned i = len; i-- > 0; v >>= 4)
-		to[i] = "0123456789abcdef"[v & 15];
-	return len;
-}
-
 unsigned num_u64_pad0(char *to, u64 v, unsigned width)
 {
 	char tmp[NUM_DIGITS_MAX];

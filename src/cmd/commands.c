@@ -5,6 +5,8 @@ const struct command *const commands[] = {
 	&command_list,
 	&command_record,
 	&command_report,
+	&command_script,
+	&command_ftrace,
 	&command_doctor,
 	&command_workload,
 	&command_help,

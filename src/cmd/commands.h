@@ -8,8 +8,11 @@ extern const struct command program; /* its subs are the commands: for help and 
 
 /* One line per file in cmd/. */
 extern const struct command command_doctor;
+extern const struct command command_ftrace;
+extern const struct command command_ftrace_report;
 extern const struct command command_help;
 extern const struct command command_list;
 extern const struct command command_record;
 extern const struct command command_report;
+extern const struct command command_script;
 extern const struct command command_workload;

@@ -470,7 +470,7 @@ static int record(struct session *s, int argc, char **argv)
 	struct recorder_opts ro = { .path = s->o->output, .version = SONDE_VERSION, .argv = words };
 	int err = build_live(s, &ro.live);
 	if (err)
-		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
+		return err == -EINVAL || err == -ENOENT ? app_usage_said(app) : app_fail(app, err);
 	ro.tracing = &s->env.tracing;
 	if (s->o->zstd) {
 		u64 level;
@@ -495,7 +495,9 @@ static int record(struct session *s, int argc, char **argv)
 		if (err)
 			return child_exec_status(err);
 		err = child_prepare(&s->child, argv, loop_old_signals(s->loop), &app->diag);
-		ro.live.command_pid = s->child.pid;
+		/* With -p or -t the command only says for how long. */
+		if (!ro.live.nr_pids && !ro.live.nr_tids)
+			ro.live.command_pid = s->child.pid;
 	}
 	if (err)
 		return app_fail(app, err);

@@ -185,22 +185,14 @@ static bool has_chains(const struct source *src)
 	return replay_perf_file(src)->is_pipe;
 }
 
-static int configure(struct profile_config *cfg, const struct report_opts *o, const struct source *src, struct app *app)
+static void configure(struct profile_config *cfg, const struct report_opts *o, const struct source *src)
 {
 	bool chains = has_chains(src);
-	*cfg = (struct profile_config){
-		.children = chains && o->children && !o->no_children,
-		.graph = chains && !o->graph.off && !o->separator,
-		.show_count = o->show_count,
-		.min_percent = o->graph.min_percent,
-	};
+	cfg->children = chains && o->children && !o->no_children;
+	cfg->graph = chains && !o->graph.off && !o->separator;
+	cfg->show_count = o->show_count;
+	cfg->min_percent = o->graph.min_percent;
 	cfg->order = o->graph.order_given ? o->graph.order : cfg->children ? PROFILE_CALLER : PROFILE_CALLEE;
-	if (cfg->children && cfg->graph && cfg->order == PROFILE_CALLEE) {
-		(void)diag_error(&app->diag, -EINVAL, "-g callee together with --children is not there yet");
-		diag_hint(&app->diag, "--no-children -g callee shows each function with its callers");
-		return -EINVAL;
-	}
-	return sort_keys(cfg, o, app);
 }
 
 /* 148461 -> "148K", as perf shortens it. */
@@ -213,8 +205,7 @@ static void short_count(struct strbuf *to, u64 v)
 		unit++;
 	}
 	strbuf_u64(to, v);
-	if (unit)
-		strbuf_char(to, units[unit]);
+	strbuf_char(to, units[unit]);
 }
 
 static void event_header(struct strbuf *to, const struct source *src, const struct profile *p, u32 event)
@@ -231,6 +222,7 @@ struct report {
 	const struct report_opts *opts;
 	struct source *src;
 	struct profile *profile;
+	struct profile_config cfg;
 	double min_percent;
 };
 
@@ -296,15 +288,12 @@ static int print_json(struct report *r)
 
 static int report_source(struct report *r)
 {
-	struct profile_config cfg;
-	int err = configure(&cfg, r->opts, r->src, r->app);
-	if (err)
-		return err;
-	r->profile = profile_new(&cfg);
+	configure(&r->cfg, r->opts, r->src);
+	r->profile = profile_new(&r->cfg);
 	struct names *names = symbols_open(r->app, &r->opts->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
-	err = r->profile && names ? 0 : -ENOMEM;
+	int err = r->profile && names ? 0 : -ENOMEM;
 	if (!err)
 		err = stream_run(r->src, profile_sink(r->profile), (unsigned)r->opts->workers, &run, &r->app->diag);
 	if (!err)
@@ -323,23 +312,44 @@ static int report_source(struct report *r)
 	return err;
 }
 
+/* "--sort comm, dso, symbol" of old texts: a list that ends in a comma goes on in the next word. */
+static int take_sort_words(struct report_opts *o, int argc, char **argv)
+{
+	int taken = 0;
+	while (taken < argc && o->sort.items.nr) {
+		const char *last = o->sort.items.at[o->sort.items.nr - 1];
+		if (!*last || last[strlen(last) - 1] != ',')
+			break;
+		const char **item = vec_push(&o->sort.items);
+		if (!item)
+			return -ENOMEM;
+		*item = argv[taken++];
+	}
+	return taken;
+}
+
 static int report_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct report_opts *o = opts;
 	struct report r = { .app = app, .opts = o };
+	int taken = take_sort_words(o, argc, argv);
+	if (taken < 0)
+		return app_fail(app, taken);
+	argc -= taken;
+	argv += taken;
 	if (argc > 1)
 		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
 	if (argc == 1)
 		o->input = argv[0];
 	if (o->percent_limit && parse_percent(o->percent_limit, &r.min_percent))
 		return app_usage(app, "--percent-limit: '%s' is not a percentage", o->percent_limit);
+	if (sort_keys(&r.cfg, o, app))
+		return app_usage_said(app);
 	int err = replay_perf_open(o->input, &r.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	err = report_source(&r);
 	r.src->ops->close(r.src);
-	if (err == -EINVAL)
-		return app_usage_said(app);
 	return err ? app_fail(app, err) : APP_DONE;
 }
 

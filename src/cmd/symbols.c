@@ -1,4 +1,5 @@
 #include "cmd/symbols.h"
+#include "image/buildid.h"
 #include "kern/kallsyms.h"
 #include "sym/resolve.h"
 
@@ -43,6 +44,14 @@ static const char *cache_folder(char *to, size_t size)
 		home && *home ? snprintf(to, size, "%s/.cache/sonde", home) : -1;
 	if (n < 0 || (size_t)n >= size)
 		return NULL;
+	/* Ours to make, not the folders above it (but ~/.cache, which a new account has not). */
+	char *last = own && *own ? NULL : strrchr(to, '/');
+	if (last) {
+		*last = '\0';
+		(void)mkdir(to, 0700);
+		*last = '/';
+		(void)mkdir(to, 0700);
+	}
 	struct stat st;
 	return !stat(to, &st) && S_ISDIR(st.st_mode) ? to : NULL;
 }
@@ -71,6 +80,43 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.kernel_text = kernel_text,
 		.kernel_ctx = (void *)o,
 		.kallsyms_given = o->kallsyms != NULL,
-		.diag = app->verbose ? &app->diag : NULL,
+		.diag = &app->diag,
 	});
+}
+
+static bool same_kernel(const struct catalog *c)
+{
+	struct kallsyms_text notes;
+	struct buildid running;
+	bool same = false;
+	if (kallsyms_read_notes(NULL, &notes))
+		return false;
+	if (!buildid_of_notes(notes.data, notes.len, 4, false, &running))
+		vec_for_each(&c->images, i) {
+			struct buildid recorded = buildid_make(i->build_id, i->build_id_size);
+			same |= i->kind == IMAGE_KIND_KERNEL && buildid_equal(&running, &recorded);
+		}
+	kallsyms_text_done(&notes);
+	return same;
+}
+
+const char *kernel_list_text(void *list, size_t *len)
+{
+	struct kernel_list *l = list;
+	struct sym_text t = { 0 };
+	*len = 0;
+	if (!l->data && (l->opts->kallsyms || same_kernel(l->catalog)) && !kernel_text((void *)l->opts, SYM_KALLSYMS, &t)) {
+		l->data = t.data;
+		l->len = t.len;
+		l->mapped = t.mapped;
+	}
+	*len = l->len;
+	return l->data;
+}
+
+void kernel_list_done(struct kernel_list *l)
+{
+	struct sym_text t = { .data = l->data, .len = l->len, .mapped = l->mapped };
+	if (l->data)
+		release(&t);
 }

@@ -23,3 +23,16 @@ struct symbol_opts {
 
 /* NULL: no memory. The options are borrowed until names->ops->free. Notes go to app->diag. */
 struct names *symbols_open(struct app *app, const struct symbol_opts *o);
+
+/*
+ * The list of kernel symbols that fits a recording: the file that was named, else the running kernel's if it is the one that was
+ * recorded. NULL: none.
+ */
+struct kernel_list {
+	const struct symbol_opts *opts;
+	const struct catalog *catalog;
+	const char *data;
+	size_t len, mapped;
+};
+const char *kernel_list_text(void *list, size_t *len);
+void kernel_list_done(struct kernel_list *l);

@@ -335,7 +335,11 @@ static int sdt_cmp(const void *a, const void *b)
 {
 	const struct sdt_name *x = a, *y = b;
 	int c = strcmp(x->name, y->name);
-	return c ? c : strcmp(x->file, y->file);
+	if (c)
+		return c;
+	/* Of one name by build id, as perf has them. */
+	const char *p = strrchr(x->file, '('), *q = strrchr(y->file, '(');
+	return p && q ? strcmp(p, q) : strcmp(x->file, y->file);
 }
 
 static bool sdt_wanted(const struct walker *w, const char *name)

@@ -238,6 +238,10 @@ int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_ev
 	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), p->swap);
 	if (h->type == REC_HEADER_ATTR && p->is_pipe)
 		return pipe_attr(p, rec, h);
+	if (h->type == REC_TRACING_DATA && p->is_pipe) {
+		u32 size = bytes_u32(&b); /* the payload lies behind the record; perfdata_record() has checked it */
+		p->features[FEAT_TRACING_DATA] = (struct perfdata_feature){ .at = rec + h->size, .size = size };
+	}
 	if (h->type == REC_EVENT_UPDATE) {
 		u64 what = bytes_u64(&b);
 		u64 id = bytes_u64(&b);

@@ -190,10 +190,21 @@ static bool hides_kernel(int err, const struct perf_event_attr *attr)
 	return (err == -EACCES || err == -EPERM) && !attr->exclude_kernel && !attr->exclude_user;
 }
 
+/*
+ * An event that does not run in the kernel has no kernel frames either; but kernels since 6.12.y refuse a call chain that does
+ * not say so to those who may not see the kernel.
+ */
+static void no_kernel_chain(struct perf_event_attr *attr)
+{
+	if (attr->exclude_kernel && attr->sample_type & PERF_SAMPLE_CALLCHAIN)
+		attr->exclude_callchain_kernel = 1;
+}
+
 int perf_opener_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu,
 		     int group_fd)
 {
 	drop_parts(attr, o->missing);
+	no_kernel_chain(attr);
 	int fd = try_open(o, attr, pid, cpu, group_fd);
 	/* precise_ip is a wish: the most precise that the PMU grants. */
 	struct perf_event_attr a = *attr;
@@ -210,6 +221,7 @@ int perf_opener_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pi
 	a = *attr;
 	a.exclude_kernel = 1;
 	a.exclude_hv = 1;
+	no_kernel_chain(&a);
 	int user_fd = try_open(o, &a, pid, cpu, group_fd);
 	if (user_fd == -EACCES || user_fd == -EPERM)
 		return fd; /* that was not the reason */

@@ -44,6 +44,14 @@ void frame_table_done(struct frame_table *t)
 	*t = (struct frame_table){ 0 };
 }
 
+int frame_table_copy(struct frame_table *t, const struct frame_table *from)
+{
+	int err = frame_table_init(t);
+	for (u32 i = 1; i < from->nr && !err; i++)
+		err = (int)min(frame_table_add(t, from->frames[i]), (s64)0);
+	return err;
+}
+
 static int frame_table_grow(struct frame_table *t)
 {
 	if (t->cap >= 1u << 30)

@@ -48,6 +48,8 @@ struct frame_table {
 
 int frame_table_init(struct frame_table *t) must_check;
 void frame_table_done(struct frame_table *t);
+/* A table with the same frames under the same ids. */
+int frame_table_copy(struct frame_table *t, const struct frame_table *from) must_check;
 /* The id (never FRAME_NONE), or -ENOMEM. */
 s64 frame_table_add(struct frame_table *t, struct frame f) must_check;
 

@@ -16,16 +16,24 @@ enum sample_needs {
 	NEED_ORDER = 1 << 4,  /* time order, over all CPUs */
 	NEED_BRANCH = 1 << 5,
 	NEED_READ = 1 << 6,
+	NEED_PLACES = 1 << 7, /* the chain as addresses, each with its frame */
+	NEED_NEIGHBOURS = 1 << 8, /* with NEED_ORDER: the records before and after it on its own CPU */
 };
 
 /* A task whose name was never recorded: perf shows ":TID". */
 #define COMM_UNNAMED(tid) (0x80000000u | (u32)(tid))
 #define COMM_IS_UNNAMED(comm) ((comm) & 0x80000000u)
+#define COMM_TID(comm) ((s32)((comm) << 1) >> 1) /* of an unnamed one; -1 is one that is gone already */
 
 struct sample_branch {
 	u64 from;
 	u64 to;
 	u64 flags;
+};
+
+struct sample_place {
+	u64 addr;
+	u32 frame;
 };
 
 struct sample_value {
@@ -55,12 +63,19 @@ struct sample {
 	u32 missed; /* records lost before this one in its buffer; UINT32_MAX: lost, number unknown */
 	const void *raw; /* payload; NULL: none */
 	const struct schema *schema;
+	const struct sample_place *places; /* innermost first; without a chain: the sample's own address alone */
+	u32 nr_places;
 	const struct sample_branch *branches;
 	const struct sample_value *values; /* group read, leader first */
 	u64 time_enabled_ns;
 	u64 time_running_ns;
 	u32 nr_branches;
 	u32 nr_values;
+	const void *prev_raw; /* payloads next to this one in its CPU's buffer, across blocks too; NULL: none */
+	const void *next_raw;
+	u32 prev_size;
+	u32 next_size;
+	u32 buffer; /* which buffer of the source (ftrace instance); 0: the first or only one */
 };
 
 struct batch {

@@ -12,10 +12,17 @@ const struct schema_field *schema_find(const struct schema *s, const char *name)
 
 static u64 load_number(const u8 *p, u32 size, bool big_endian)
 {
-	u64 v = 0;
-	for (u32 i = 0; i < size; i++)
-		v |= (u64)p[big_endian ? size - 1 - i : i] << (8 * i);
-	return v;
+	bool swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	u16 two;
+	u32 four;
+	u64 eight;
+	switch (size) {
+	case 1: return *p;
+	case 2: memcpy(&two, p, 2); return swap ? __builtin_bswap16(two) : two;
+	case 4: memcpy(&four, p, 4); return swap ? __builtin_bswap32(four) : four;
+	case 8: memcpy(&eight, p, 8); return swap ? __builtin_bswap64(eight) : eight;
+	default: return 0;
+	}
 }
 
 u64 schema_u64(const struct schema *s, const struct schema_field *f, const void *raw, u32 size)

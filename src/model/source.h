@@ -54,6 +54,8 @@ struct sink_ops {
 	/* map_frame, map_chain: shard ids to ids of the run; NULL: the same. Called once per shard, one after the other. */
 	int (*merge)(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain);
 	void (*shard_free)(struct sink *k, void *state);
+	/* A worker failed and its block will not be done: wakes who waits for it. From any thread; may be NULL. */
+	void (*cancel)(struct sink *k);
 };
 
 struct sink {

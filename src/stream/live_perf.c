@@ -325,6 +325,14 @@ static bool fall_back_to_clock(struct live_event *e, struct diag *d)
 	return true;
 }
 
+/* Modifiers stand behind the last colon; a tracepoint's name has one of its own. */
+static const char *modifiers(const struct live_event *e)
+{
+	const char *first = strchr(e->name, ':');
+	bool tracepoint = e->desc && e->desc->kind == EVENT_KIND_TRACEPOINT;
+	return tracepoint && first ? strchr(first + 1, ':') : first;
+}
+
 static int note_user_only(struct live_perf *lp, struct live_event *e, struct diag *d)
 {
 	if (!e->tracking) {
@@ -334,8 +342,11 @@ static int note_user_only(struct live_perf *lp, struct live_event *e, struct dia
 			d,
 			"as root: sysctl kernel.perf_event_paranoid=1 shows the kernel's part too");
 	}
+	const char *mods = modifiers(e);
+	if (mods && strchr(mods, 'u'))
+		return 0;
 	char *name;
-	if (asprintf(&name, "%s%s", e->name, strchr(e->name, ':') ? "u" : ":u") < 0)
+	if (asprintf(&name, "%s%s", e->name, mods ? "u" : ":u") < 0)
 		return -ENOMEM;
 	free(e->name);
 	e->name = name;

@@ -8,6 +8,7 @@
  */
 #include "stream/replay_perf.h"
 #include "base/dict.h"
+#include "stream/perf_formats.h"
 #include "stream/tasks.h"
 
 #include <errno.h>
@@ -28,13 +29,24 @@ struct block {
 	const u8 *end;
 };
 
+/* A sample's time and place, for those who want time order. */
+struct stamp {
+	u64 time;
+	u64 place;
+};
+
 struct replay {
 	struct source source;
 	struct perfdata file;
 	struct tasks *tasks;
+	struct perf_formats formats;
 	unsigned needs;
 	bool own_map;
 	bool has_times; /* else the place in the file is the time */
+	bool prepared;
+	u64 lost[2]; /* by LOST, by LOST_SAMPLES */
+	VEC(struct stamp) stamps; /* all samples in time order, when that was asked for */
+	VEC(u8) spool;            /* ... of a compressed file: its records, decompressed; places behind the file's end lead here */
 	VEC(struct block) blocks;
 	atomic_size_t next;
 	struct replay_perf_stats stats;
@@ -76,6 +88,8 @@ struct pending {
 };
 
 struct reader {
+	size_t stamp, stamp_end; /* time order: what is left of the block */
+	VEC(struct sample_place) sample_places;
 	struct block now;
 	u64 time0; /* of now.at, when places are times */
 	u8 *copy;  /* compressed files: the block's records */
@@ -101,6 +115,12 @@ const struct perfdata *replay_perf_file(const struct source *s)
 const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 {
 	return &replay_of(s)->stats;
+}
+
+void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
+{
+	replay_of(s)->formats.kallsyms = text;
+	replay_of(s)->formats.kallsyms_ctx = ctx;
 }
 
 /* ---- first pass ---- */
@@ -132,7 +152,9 @@ static int side_record(struct replay *r, const u8 *rec, const struct perf_event_
 	}
 	struct catalog *c = &r->source.catalog;
 	if (side.type == PERF_RECORD_LOST || side.type == PERF_RECORD_LOST_SAMPLES) {
-		c->nr_lost += side.lost;
+		/* LOST stands where records are missing, LOST_SAMPLES sums up at the end: the same losses, not others. */
+		r->lost[side.type == PERF_RECORD_LOST_SAMPLES] += side.lost;
+		c->nr_lost = max(r->lost[0], r->lost[1]);
 		c->nr_lost_events++;
 		return 0;
 	}
@@ -156,7 +178,8 @@ static int head_record(struct replay *r, const u8 *rec, const struct perf_event_
 		return 0;
 	if (h->type < REC_KERNEL_MAX)
 		return side_record(r, rec, h, place);
-	if (h->type == REC_HEADER_ATTR || h->type == REC_EVENT_UPDATE || h->type == REC_HEADER_FEATURE) {
+	if (h->type == REC_HEADER_ATTR || h->type == REC_EVENT_UPDATE || h->type == REC_HEADER_FEATURE ||
+	    h->type == REC_TRACING_DATA) {
 		int err = perfdata_pipe_record(&r->file, rec, h);
 		if (err == -ENOMEM)
 			return err;
@@ -272,9 +295,20 @@ static const char *plain_event_name(const struct perf_event_attr *a)
 	return "unknown";
 }
 
+/* Tracepoints print by the formats that were recorded with them. A file without has its samples still, only no text for them. */
+static void open_formats(struct replay *r)
+{
+	struct perfdata_feature f = r->file.features[FEAT_TRACING_DATA];
+	bool wanted = false;
+	vec_for_each(&r->file.attrs, a) wanted |= a->attr.type == PERF_TYPE_TRACEPOINT;
+	if (wanted && f.at && perf_formats_open(&r->formats, f.at, f.size))
+		r->stats.nr_bad++;
+}
+
 static int fill_events(struct replay *r)
 {
 	struct catalog *c = &r->source.catalog;
+	open_formats(r);
 	vec_for_each(&r->file.attrs, a) {
 		struct event_info *e = vec_push(&c->events);
 		if (!e)
@@ -288,14 +322,137 @@ static int fill_events(struct replay *r)
 			.is_freq = a->attr.freq,
 			.leader = (u32)(a - r->file.attrs.at),
 		};
+		if (a->attr.type == PERF_TYPE_TRACEPOINT)
+			e->schema = perf_formats_find(&r->formats, a->attr.config);
 	}
 	return 0;
 }
 
-static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
+static size_t whole_records(const struct replay *r, const u8 *data, size_t size)
 {
-	struct replay *r = replay_of(s);
-	r->needs = needs;
+	const u8 *at = data, *rec;
+	struct perf_event_header h;
+	while (perfdata_record(&r->file, &at, data + size, &rec, &h) > 0)
+		;
+	return (size_t)(at - data);
+}
+
+/* ---- time order ---- */
+
+enum { STAMPS_A_BLOCK = 1024, RADIX_BITS = 11 };
+
+/* By time, equal times in the order of the file: a radix sort over the digits that differ at all. */
+static int sort_stamps(struct replay *r)
+{
+	size_t nr = r->stamps.nr;
+	u64 differ = 0;
+	bool sorted = true;
+	for (size_t i = 1; i < nr; i++) {
+		differ |= r->stamps.at[i].time ^ r->stamps.at[0].time;
+		sorted = sorted && r->stamps.at[i - 1].time <= r->stamps.at[i].time;
+	}
+	if (sorted)
+		return 0;
+	struct stamp *from = r->stamps.at, *to = malloc(nr * sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	struct stamp *spare = to;
+	for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
+		size_t count[1 << RADIX_BITS] = { 0 };
+		if (!(differ >> shift & ((1u << RADIX_BITS) - 1)))
+			continue;
+		for (size_t i = 0; i < nr; i++)
+			count[from[i].time >> shift & ((1u << RADIX_BITS) - 1)]++;
+		for (size_t i = 0, at = 0; i < ARRAY_SIZE(count); i++) {
+			size_t here = count[i];
+			count[i] = at;
+			at += here;
+		}
+		for (size_t i = 0; i < nr; i++)
+			to[count[from[i].time >> shift & ((1u << RADIX_BITS) - 1)]++] = from[i];
+		struct stamp *swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != r->stamps.at)
+		memcpy(r->stamps.at, from, nr * sizeof(*from));
+	free(spare);
+	return 0;
+}
+
+static int add_stamp(struct replay *r, const u8 *rec, const struct perf_event_header *h, u64 place)
+{
+	if (h->type != PERF_RECORD_SAMPLE)
+		return 0;
+	struct stamp *st = vec_push(&r->stamps);
+	if (!st)
+		return -ENOMEM;
+	*st = (struct stamp){ .place = place };
+	u64 id = r->file.attrs.nr > 1 ? perf_sample_id(&r->file.attrs.at[0].layout, rec, h->size, r->file.swap) : 0;
+	const struct perfdata_attr *a = perfdata_attr_of(&r->file, id);
+	if (a)
+		st->time = perf_sample_time(&a->layout, rec, h->size, r->file.swap);
+	return 0;
+}
+
+static int spool_records(struct replay *r, struct perfdata_inflate *z)
+{
+	size_t size;
+	const u8 *data = perfdata_inflate_data(z, &size);
+	size = whole_records(r, data, size);
+	if (!vec_reserve(&r->spool, r->spool.nr + size))
+		return -ENOMEM;
+	memcpy(r->spool.at + r->spool.nr, data, size);
+	r->spool.nr += size;
+	perfdata_inflate_drop(z, size);
+	return 0;
+}
+
+static int spool_file(struct replay *r)
+{
+	struct perfdata_inflate *z = perfdata_inflate_new();
+	const u8 *at = r->file.map + r->file.data_at, *end = r->file.map + r->file.data_end, *rec;
+	struct perf_event_header h;
+	int err = z ? 0 : -ENOMEM;
+	while (!err && perfdata_record(&r->file, &at, end, &rec, &h) > 0) {
+		if (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2)
+			continue;
+		err = perfdata_inflate_add(z, rec, &h, r->file.swap);
+		if (!err)
+			err = spool_records(r, z);
+	}
+	perfdata_inflate_free(z);
+	return err;
+}
+
+static int stamp_range(struct replay *r, const u8 *at, const u8 *end, u64 place)
+{
+	const u8 *rec, *start = at;
+	struct perf_event_header h;
+	int err = 0;
+	while (!err && perfdata_record(&r->file, &at, end, &rec, &h) > 0)
+		err = add_stamp(r, rec, &h, place + (u64)(rec - start));
+	return err;
+}
+
+static int stamp_all(struct replay *r)
+{
+	const struct perfdata *f = &r->file;
+	int err = f->compressed ? spool_file(r) : 0;
+	if (!err)
+		err = stamp_range(r, f->map + f->data_at, f->map + f->data_end, f->data_at);
+	if (!err && r->spool.nr)
+		err = stamp_range(r, r->spool.at, r->spool.at + r->spool.nr, f->map_size);
+	return err || !r->has_times ? err : sort_stamps(r);
+}
+
+static const u8 *record_at(const struct replay *r, u64 place)
+{
+	return place < r->file.map_size ? r->file.map + place : r->spool.at + (place - r->file.map_size);
+}
+
+static int prepare_once(struct replay *r, struct diag *d)
+{
 	find_time_use(r);
 	int err = first_pass(r);
 	if (!err)
@@ -306,15 +463,29 @@ static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
 		err = fill_events(r);
 	if (!err && !r->file.attrs.nr)
 		err = diag_error(d, -EBADMSG, "the recording describes no event: it was cut off at its very beginning");
-	if (!err && r->file.compressed) {
-		r->inflate = perfdata_inflate_new();
-		r->inflate_at = r->file.map + r->file.data_at;
-		r->inflate_time = r->file.map_size;
-		if (!r->inflate)
-			err = -ENOMEM;
-	}
 	r->stats.nr_samples = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
+	r->prepared = !err;
 	return err;
+}
+
+static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
+{
+	struct replay *r = replay_of(s);
+	int err = r->prepared ? 0 : prepare_once(r, d);
+	if (err)
+		return err;
+	r->needs = needs;
+	atomic_store(&r->next, 0);
+	if (needs & NEED_ORDER)
+		return r->stamps.nr ? 0 : stamp_all(r);
+	if (!r->file.compressed)
+		return 0;
+	perfdata_inflate_free(r->inflate);
+	r->inflate = perfdata_inflate_new();
+	r->inflate_at = r->file.map + r->file.data_at;
+	r->inflate_time = r->file.map_size;
+	r->inflate_seq = 0;
+	return r->inflate ? 0 : -ENOMEM;
 }
 
 /* ---- workers ---- */
@@ -341,6 +512,7 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 	free(rd->samples);
 	free(rd->chains);
 	free(rd->pending);
+	vec_free(&rd->sample_places);
 	free(rd->copy);
 	perf_scratch_done(&rd->scratch);
 	free(rd);
@@ -365,15 +537,6 @@ static int inflate_more(struct replay *r)
 		if (err)
 			return err;
 	}
-}
-
-static size_t whole_records(const struct replay *r, const u8 *data, size_t size)
-{
-	const u8 *at = data, *rec;
-	struct perf_event_header h;
-	while (perfdata_record(&r->file, &at, data + size, &rec, &h) > 0)
-		;
-	return (size_t)(at - data);
 }
 
 static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
@@ -407,6 +570,12 @@ static int replay_next_block(struct source *s, struct shard *sh, u64 *seq)
 	struct replay *r = replay_of(s);
 	struct reader *rd = sh->impl;
 	size_t index = atomic_fetch_add(&r->next, 1);
+	if (r->needs & NEED_ORDER) {
+		rd->stamp = min(index * STAMPS_A_BLOCK, r->stamps.nr);
+		rd->stamp_end = min(rd->stamp + STAMPS_A_BLOCK, r->stamps.nr);
+		*seq = index;
+		return rd->stamp < rd->stamp_end;
+	}
 	if (index < r->blocks.nr) {
 		rd->now = r->blocks.at[index];
 		rd->time0 = (u64)(rd->now.at - r->file.map);
@@ -523,6 +692,31 @@ static s64 chain_of(struct replay *r, struct shard *sh, struct where *w, const s
 	return chain;
 }
 
+/* Every address of the chain with its frame. */
+static int places_of(struct replay *r, struct shard *sh, struct where *w, const struct perf_sample_view *v, struct sample *s)
+{
+	struct reader *rd = sh->impl;
+	enum frame_mode mode = mode_of_misc(v->misc);
+	u64 nr = v->nr_chain ? v->nr_chain : 1;
+	const u64 *addrs = v->nr_chain ? v->chain : &v->ip;
+	if (!vec_reserve(&rd->sample_places, rd->sample_places.nr + nr))
+		return -ENOMEM;
+	for (u64 i = 0; i < nr; i++) {
+		if (unlikely(addrs[i] >= (u64)PERF_CONTEXT_MAX && v->nr_chain)) {
+			mode = mode_of_marker(addrs[i]);
+			if (mode == FRAME_MARK)
+				break;
+			continue;
+		}
+		s64 frame = frame_of(r, sh, w, addrs[i], mode);
+		if (frame < 0)
+			return (int)frame;
+		rd->sample_places.at[rd->sample_places.nr++] = (struct sample_place){ .addr = addrs[i], .frame = (u32)frame };
+		s->nr_places++;
+	}
+	return 0;
+}
+
 static u64 time_of(const struct replay *r, const struct pending *p)
 {
 	return r->has_times ? p->view.time : p->place;
@@ -543,7 +737,7 @@ static int decode(struct replay *r, struct reader *rd, const u8 *rec, u16 size, 
 		atomic_fetch_add(&r->nr_bad, 1);
 		return err == -EBADMSG ? -ENOENT : err;
 	}
-	if (!(r->needs & (NEED_LEAF | NEED_CHAIN)))
+	if (!(r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES)))
 		return 0;
 	const struct perf_sample_view *v = &p->view;
 	p->space = tasks_space(r->tasks, v->pid, time_of(r, p));
@@ -576,6 +770,7 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		.raw = v->raw,
 		.raw_size = v->raw_size,
 	};
+	s->schema = r->source.catalog.events.at[s->event].schema;
 	if (r->needs & NEED_COMM)
 		s->comm = tasks_comm(r->tasks, v->tid, w.time);
 	if (r->needs & (NEED_LEAF | NEED_CHAIN)) {
@@ -590,7 +785,7 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 			return (int)chain;
 		s->chain = (u32)chain;
 	}
-	return 0;
+	return r->needs & NEED_PLACES ? places_of(r, sh, &w, v, s) : 0;
 }
 
 /* A copied chain (other byte order, unaligned file) lives until the next one is copied: then samples go one by one. */
@@ -599,10 +794,9 @@ static size_t batch_limit(const struct replay *r, const u8 *at)
 	return r->file.swap || (uintptr_t)at & 7 ? 1 : BATCH;
 }
 
-static int replay_next_batch(struct source *s, struct shard *sh, struct batch *ret)
+/* The next records of the block into rd->pending, decoded. */
+static s64 take_file_order(struct replay *r, struct reader *rd)
 {
-	struct replay *r = replay_of(s);
-	struct reader *rd = sh->impl;
 	const u8 *start = rd->now.at, *at = start, *rec;
 	struct perf_event_header h;
 	size_t nr = 0, limit = batch_limit(r, start);
@@ -619,14 +813,49 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 	}
 	rd->time0 += (u64)(at - start);
 	rd->now.at = at;
-	for (size_t i = 0; i < nr; i++) {
+	return (s64)nr;
+}
+
+static s64 take_time_order(struct replay *r, struct reader *rd)
+{
+	size_t nr = 0, limit = r->file.swap ? 1 : BATCH;
+	while (nr < limit && rd->stamp < rd->stamp_end) {
+		u64 place = r->stamps.at[rd->stamp].place;
+		const u8 *rec = record_at(r, place);
+		if (nr && (uintptr_t)rec & 7)
+			break;
+		if (rd->stamp + 8 < rd->stamp_end)
+			__builtin_prefetch(record_at(r, r->stamps.at[rd->stamp + 8].place));
+		rd->stamp++;
+		rd->pending[nr].place = place;
+		int err = decode(r, rd, rec, perf_head(rec, r->file.swap).size, &rd->pending[nr]);
+		if (err && err != -ENOENT)
+			return err;
+		nr += !err;
+		if (nr && (uintptr_t)rec & 7)
+			break;
+	}
+	return (s64)nr;
+}
+
+static int replay_next_batch(struct source *s, struct shard *sh, struct batch *ret)
+{
+	struct replay *r = replay_of(s);
+	struct reader *rd = sh->impl;
+	rd->sample_places.nr = 0;
+	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, rd) : take_file_order(r, rd);
+	for (s64 i = 0; i < nr; i++) {
 		int err = fill_sample(r, sh, &rd->pending[i], &rd->samples[i]);
 		if (err)
 			return err;
 	}
-	if (!nr)
-		return 0;
-	*ret = (struct batch){ .samples = rd->samples, .nr = nr };
+	if (nr <= 0)
+		return (int)nr;
+	/* The array may have moved while it grew. */
+	const struct sample_place *place = rd->sample_places.at;
+	for (s64 i = 0; i < nr; place += rd->samples[i].nr_places, i++)
+		rd->samples[i].places = rd->samples[i].nr_places ? place : NULL;
+	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
 	return 1;
 }
 
@@ -658,8 +887,11 @@ static void replay_close(struct source *s)
 		r->file.map_size = 0;
 	perfdata_inflate_free(r->inflate);
 	tasks_free(r->tasks);
+	perf_formats_done(&r->formats);
 	perfdata_close(&r->file);
 	vec_free(&r->blocks);
+	vec_free(&r->stamps);
+	vec_free(&r->spool);
 	catalog_done(&s->catalog);
 	pthread_mutex_destroy(&r->lock);
 	free(r);

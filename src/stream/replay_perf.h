@@ -18,6 +18,12 @@ int replay_perf_open(const char *path, struct source **ret, struct diag *d) must
 /* The same from bytes that the caller keeps until after close. */
 int replay_perf_open_bytes(const void *data, size_t size, struct source **ret, struct diag *d) must_check;
 
+/*
+ * Where the texts of tracepoints find names of kernel functions: asked once, when the first one is needed. The answer must stay
+ * until close. To be set before prepare().
+ */
+void replay_perf_kallsyms(struct source *s, const char *(*text)(void *ctx, size_t *len), void *ctx);
+
 /* Borrowed; whole after prepare(). */
 const struct perfdata *replay_perf_file(const struct source *s);
 const struct replay_perf_stats *replay_perf_stats(const struct source *s);

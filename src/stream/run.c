@@ -16,6 +16,7 @@ struct run {
 	struct sink *sink;
 	struct worker *workers;
 	unsigned nr;
+	const struct frame_table *known; /* NULL: every shard starts empty */
 	atomic_bool stop; /* somebody failed: do not start another block */
 };
 
@@ -48,8 +49,11 @@ static int run_worker(void *ctx, unsigned index)
 			break;
 		}
 	}
-	if (got < 0)
+	if (got < 0) {
 		atomic_store(&r->stop, true);
+		if (r->sink->ops->cancel)
+			r->sink->ops->cancel(r->sink);
+	}
 	return got < 0 ? got : 0;
 }
 
@@ -57,9 +61,10 @@ static int open_workers(struct run *r)
 {
 	for (unsigned i = 0; i < r->nr; i++) {
 		struct worker *w = &r->workers[i];
-		if (frame_table_init(&w->shard.frames) || chain_table_init(&w->shard.chains))
+		int err = r->known ? frame_table_copy(&w->shard.frames, r->known) : frame_table_init(&w->shard.frames);
+		if (err || chain_table_init(&w->shard.chains))
 			return -ENOMEM;
-		int err = r->src->ops->shard_open(r->src, &w->shard);
+		err = r->src->ops->shard_open(r->src, &w->shard);
 		if (err)
 			return err;
 		w->opened = true;
@@ -99,7 +104,7 @@ static int merge_workers(struct run *r, struct run_tables *ret)
 
 static void close_workers(struct run *r)
 {
-	for (unsigned i = 0; i < r->nr; i++) {
+	for (unsigned i = 0; r->workers && i < r->nr; i++) {
 		struct worker *w = &r->workers[i];
 		if (w->state)
 			r->sink->ops->shard_free(r->sink, w->state);
@@ -111,23 +116,35 @@ static void close_workers(struct run *r)
 	free(r->workers);
 }
 
+static int run_all(struct run *r, struct diag *d)
+{
+	int err = r->src->ops->prepare(r->src, r->sink->needs, d);
+	if (err)
+		return err;
+	r->workers = calloc(r->nr, sizeof(*r->workers));
+	if (!r->workers)
+		return -ENOMEM;
+	err = open_workers(r);
+	return err ? err : par_run(r->nr, run_worker, r);
+}
+
 int stream_run(struct source *src, struct sink *sink, unsigned workers, struct run_tables *ret, struct diag *d)
 {
 	*ret = (struct run_tables){ 0 };
 	struct run r = { .src = src, .sink = sink, .nr = workers ? workers : par_cpus() };
-	int err = src->ops->prepare(src, sink->needs, d);
-	if (err)
-		return err;
-	r.workers = calloc(r.nr, sizeof(*r.workers));
-	if (!r.workers)
-		return -ENOMEM;
-	err = open_workers(&r);
-	if (!err)
-		err = par_run(r.nr, run_worker, &r);
+	int err = run_all(&r, d);
 	if (!err)
 		err = merge_workers(&r, ret);
 	if (!err && src->ops->finish)
 		src->ops->finish(src, d);
+	close_workers(&r);
+	return err;
+}
+
+int stream_run_named(struct source *src, struct sink *sink, unsigned workers, const struct frame_table *frames, struct diag *d)
+{
+	struct run r = { .src = src, .sink = sink, .nr = workers ? workers : par_cpus(), .known = frames };
+	int err = run_all(&r, d);
 	close_workers(&r);
 	return err;
 }

@@ -114,7 +114,7 @@ static enum image_kind image_kind(const struct perf_side *r)
 	if (starts(r->name, "[vdso]"))
 		return IMAGE_KIND_VDSO;
 	if (starts(r->name, "//anon") || r->name[0] == '[' || starts(r->name, "/dev/zero") || starts(r->name, "/anon_hugepage") ||
-	    starts(r->name, "/memfd:") || starts(r->name, "/SYSV"))
+	    starts(r->name, "/SYSV"))
 		return IMAGE_KIND_ANON;
 	return IMAGE_KIND_FILE;
 }
@@ -274,6 +274,16 @@ static s64 new_space(struct tasks *t, u32 pid, u64 time)
 	return c->value;
 }
 
+/*
+ * The record of the kernel ends at the end of its code proper; code that ran while booting lies behind it, and the addresses of
+ * modules have records of their own, which are newer.
+ */
+static u64 map_end(const struct tasks *t, const struct event *e)
+{
+	bool open = t->catalog->images.at[e->image].kind == IMAGE_KIND_KERNEL;
+	return open || e->len > UINT64_MAX - e->addr ? UINT64_MAX : e->addr + e->len;
+}
+
 static int add_map(struct tasks *t, u32 space, const struct event *e)
 {
 	struct map *m = vec_push(&t->spaces.at[space].maps);
@@ -281,7 +291,7 @@ static int add_map(struct tasks *t, u32 space, const struct event *e)
 		return -ENOMEM;
 	*m = (struct map){
 		.start = e->addr,
-		.end = e->len > UINT64_MAX - e->addr ? UINT64_MAX : e->addr + e->len,
+		.end = map_end(t, e),
 		.from = e->time,
 		.pgoff = e->pgoff,
 		.image = e->image,

@@ -31,14 +31,24 @@ void perf_layout_init(struct perf_layout *l, const struct perf_event_attr *attr)
 	}
 }
 
+static u64 word_at(u8 slot, const u8 *rec, u16 size, bool swap)
+{
+	size_t at = sizeof(struct perf_event_header) + 8 * (size_t)slot;
+	if (slot == NO_SLOT || at + 8 > size)
+		return 0;
+	u64 v;
+	memcpy(&v, rec + at, 8);
+	return swap ? __builtin_bswap64(v) : v;
+}
+
 u64 perf_sample_id(const struct perf_layout *l, const u8 *rec, u16 size, bool swap)
 {
-	size_t at = sizeof(struct perf_event_header) + 8 * (size_t)l->id_slot;
-	if (l->id_slot == NO_SLOT || at + 8 > size)
-		return 0;
-	u64 id;
-	memcpy(&id, rec + at, 8);
-	return swap ? __builtin_bswap64(id) : id;
+	return word_at(l->id_slot, rec, size, swap);
+}
+
+u64 perf_sample_time(const struct perf_layout *l, const u8 *rec, u16 size, bool swap)
+{
+	return word_at(l->time_slot, rec, size, swap);
 }
 
 void perf_scratch_done(struct perf_scratch *s)

@@ -60,3 +60,5 @@ void perf_scratch_done(struct perf_scratch *s);
 
 /* The id of a sample without decoding the rest; 0 when it has none. */
 u64 perf_sample_id(const struct perf_layout *l, const u8 *rec, u16 size, bool swap);
+/* Its time; 0 when it has none. */
+u64 perf_sample_time(const struct perf_layout *l, const u8 *rec, u16 size, bool swap);

@@ -40,5 +40,14 @@ int print_prog_compile(struct arena *a, const struct schema *s, const struct pri
 		       const struct print_prog **ret, bool *whole, struct diag *d) must_check;
 
 int print_prog_run(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to);
-/* " name=value" for each field, as `trace-cmd report -R` prints them. */
+/*
+ * " name=value" for each field as `trace-cmd report -R` prints them: a field that the print fmt shows, is shown the same way
+ * (hex, decimal, a function's name), the others by their type.
+ */
+int print_prog_run_fields(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to);
+/* The same without a program: every field by its type. */
 int print_fields(const struct schema *s, const struct print_env *env, const void *raw, u32 size, struct strbuf *to);
+
+/* Compiles and sets s->ops and s->impl, so that views can print the schema without knowing this module. */
+int print_attach(struct arena *a, struct schema *s, const struct print_env *env, enum print_style style,
+		 struct diag *d) must_check;

@@ -6,6 +6,8 @@
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events
 cd "$SONDE_TMP" || exit 1
+while=1 # seconds to look at something that runs; programs start slowly in guests
+[ "$SONDE_GUEST" = host ] || while=4
 
 # perf_reads FILE ARGS...: $out is what perf says about the file; fails if perf complains
 perf_says() {
@@ -83,8 +85,8 @@ fi
 # ---- processes that run already, the whole system
 "$SONDE" workload --threads 2 thloop 300 & busy=$!
 sleep 0.5
-exits 130 "a running process until Ctrl-C; dies of it as shells expect" timeout --preserve-status -s INT 1 "$SONDE" record -F 499 -g -p $busy -o pid.data
-exits 130 "a running thread" timeout --preserve-status -s INT 1 "$SONDE" record -F 499 -t $busy -o tid.data
+exits 130 "a running process until Ctrl-C; dies of it as shells expect" timeout --preserve-status -s INT "$while" "$SONDE" record -F 499 -g -p $busy -o pid.data
+exits 130 "a running thread" timeout --preserve-status -s INT "$while" "$SONDE" record -F 499 -t $busy -o tid.data
 exits 0 "the whole system" "$SONDE" record -F 499 -a -o all.data -- sleep 1
 exits 0 "one CPU, another clock, compressed" "$SONDE" record -F 499 -C 0 -k mono -z -o cpu.data -- sleep 1
 if ! needs_or_skip "running processes as perf sees them" perf; then
@@ -124,7 +126,7 @@ needs_or_skip "the group as perf sees it" perf || {
 }
 
 # ---- the end of a recording
-exits 143 "SIGTERM: finishes and dies of it" timeout --preserve-status -s TERM 1 "$SONDE" record -F 499 -p $busy -o term.data
+exits 143 "SIGTERM: finishes and dies of it" timeout --preserve-status -s TERM "$while" "$SONDE" record -F 499 -p $busy -o term.data
 like "$err" 'term.data: .* samples' "SIGTERM: says what was saved"
 kill $busy
 "$SONDE" record -F 2000 -g -o kill.data -- "$SONDE" workload leaf 20 2>/dev/null & recorder=$!

@@ -48,6 +48,14 @@ static long paranoid_2(struct perf_event_attr *a, s32 pid, s32 cpu, int group_fd
 	return pid == -1 || !a->exclude_kernel ? no(EACCES) : yes();
 }
 
+/* 6.12.115: looks at the call chain's kernel part too. */
+static long paranoid_chains(struct perf_event_attr *a, s32 pid, s32 cpu, int group_fd,
+			    unsigned long flags)
+{
+	bool kernel_chain = a->sample_type & PERF_SAMPLE_CALLCHAIN && !a->exclude_callchain_kernel;
+	return kernel_chain ? no(EACCES) : paranoid_2(a, pid, cpu, group_fd, flags);
+}
+
 /* Both: the bits are looked at first. */
 static long paranoid_5_4(struct perf_event_attr *a, s32 pid, s32 cpu, int group_fd,
 			 unsigned long flags)
@@ -164,6 +172,16 @@ int main(void)
 	a.exclude_user = 1;
 	ok(try_on(&o, paranoid_2, &a, 1) == -EACCES && a.exclude_user,
 	   "kernel only is never turned into nothing");
+
+	a = full();
+	a.sample_type = PERF_SAMPLE_CALLCHAIN;
+	ok(!try_on(&o, paranoid_chains, &a, 1) && a.exclude_callchain_kernel,
+	   "chains without the kernel's part");
+	a = full();
+	a.sample_type = PERF_SAMPLE_CALLCHAIN;
+	a.exclude_kernel = 1;
+	o.may_drop_kernel = false;
+	ok(!try_on(&o, paranoid_chains, &a, 1) && nr_calls == 1, "also when :u was asked for");
 
 	perf_opener_init(&o, &root);
 	a = full();

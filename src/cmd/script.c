@@ -1,0 +1,239 @@
+/* sonde script: every sample of a recording as text, in time order. */
+#include "cmd/app.h"
+#include "cmd/commands.h"
+#include "cmd/symbols.h"
+#include "stream/replay_perf.h"
+#include "stream/run.h"
+#include "view/text_samples.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct script_opts {
+	const char *input;
+	const char *fields;
+	bool nanoseconds;
+	bool reltime;
+	bool no_inline;
+	u64 max_stack;
+	u64 workers;
+	struct symbol_opts symbols;
+};
+
+static const struct opt script_rows[] = {
+	OPT_STR('i', "input", struct script_opts, input, "FILE", "recording to read (perf.data); - is standard input"),
+	OPT_STR('F', "fields", struct script_opts, fields, "LIST",
+		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period; +FIELD and -FIELD change the usual ones"),
+	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
+	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
+	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N", "at most N frames of a call chain"),
+	OPT_FLAG(0, "no-inline", struct script_opts, no_inline, "inlined functions are not shown (they never are, so far)"),
+	OPT_UINT(0, "workers", struct script_opts, workers, "N", "threads to use (all CPUs)"),
+	SYMBOL_OPT_ROWS(struct script_opts, symbols),
+	OPT_END(),
+};
+
+static const struct opt_example script_examples[] = {
+	{ "script", "every sample of ./perf.data with its call chain" },
+	{ "script -i FILE -F comm,tid,time,event", "only these fields" },
+	{ "script -F -ip,-sym,-dso --reltime", "one line a sample, times from 0 on" },
+	{ 0 },
+};
+
+static void script_defaults(void *opts)
+{
+	((struct script_opts *)opts)->input = "perf.data";
+}
+
+static const struct {
+	const char *word;
+	u32 field;
+} words[] = {
+	{ "comm", TEXT_COMM }, { "tid", TEXT_TID },   { "pid", TEXT_PID },	 { "time", TEXT_TIME },
+	{ "cpu", TEXT_CPU },   { "event", TEXT_EVENT }, { "trace", TEXT_TRACE }, { "ip", TEXT_IP },
+	{ "sym", TEXT_SYM },   { "dso", TEXT_DSO },   { "addr", TEXT_ADDR },	 { "symoff", TEXT_SYMOFF },
+	{ "period", TEXT_PERIOD },
+};
+
+static u32 field_of(const char *word, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strlen(words[i].word) == len && !strncmp(words[i].word, word, len))
+			return words[i].field;
+	return 0;
+}
+
+/* "comm,ip" sets, "+pid,-dso" changes. usual: what stands without -F. */
+static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
+{
+	u32 fields = 0;
+	bool changes = *text == '+' || *text == '-';
+	if (changes)
+		fields = usual;
+	for (const char *at = text; *at;) {
+		size_t len = strcspn(at, ",");
+		char sign = *at == '+' || *at == '-' ? *at : 0;
+		u32 field = field_of(at + !!sign, len - !!sign);
+		if (!field || (sign && !changes)) {
+			(void)diag_error(d, -EINVAL, "-F: no field '%.*s'", (int)len, at);
+			diag_span(d, text, (size_t)(at - text), len);
+			diag_hint(d, "comm tid pid time cpu event trace ip sym symoff dso addr period");
+			return -EINVAL;
+		}
+		fields = sign == '-' ? fields & ~field : fields | field;
+		at += len + (at[len] == ',');
+	}
+	*ret = fields;
+	return 0;
+}
+
+/* What perf shows of an event of this type, as far as its samples carry it. */
+static u32 usual_fields(const struct perf_event_attr *a)
+{
+	u32 fields = TEXT_COMM | TEXT_TID | TEXT_TIME | TEXT_EVENT | TEXT_CPU;
+	if (a->type == PERF_TYPE_TRACEPOINT)
+		fields |= TEXT_TRACE;
+	else
+		fields |= TEXT_PERIOD;
+	if (a->type != PERF_TYPE_TRACEPOINT || a->sample_type & PERF_SAMPLE_CALLCHAIN)
+		fields |= TEXT_IP | TEXT_SYM | TEXT_SYMOFF | TEXT_DSO;
+	if (!(a->sample_type & PERF_SAMPLE_CPU))
+		fields &= ~(u32)TEXT_CPU;
+	if (!(a->sample_type & PERF_SAMPLE_TIME))
+		fields &= ~(u32)TEXT_TIME;
+	return fields;
+}
+
+/* A first look at everything, only to learn which frames there are. */
+static int look_feed(struct sink *k, void *state, const struct batch *b)
+{
+	return 0;
+}
+
+static int look_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	*state = NULL;
+	return 0;
+}
+
+static int look_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
+{
+	return 0;
+}
+
+static void look_free(struct sink *k, void *state)
+{
+}
+
+static const struct sink_ops look_ops = {
+	.needs = NEED_LEAF | NEED_CHAIN,
+	.shard_new = look_new,
+	.feed = look_feed,
+	.merge = look_merge,
+	.shard_free = look_free,
+};
+
+struct script {
+	struct app *app;
+	const struct script_opts *opts;
+	struct source *src;
+	u32 *fields;
+	bool *chains;
+};
+
+static int choose_fields(struct script *s)
+{
+	const struct perfdata *file = replay_perf_file(s->src);
+	s->fields = calloc(file->attrs.nr + 1, sizeof(*s->fields));
+	s->chains = calloc(file->attrs.nr + 1, sizeof(*s->chains));
+	if (!s->fields || !s->chains)
+		return -ENOMEM;
+	for (size_t i = 0; i < file->attrs.nr; i++) {
+		const struct perf_event_attr *a = &file->attrs.at[i].attr;
+		s->chains[i] = a->sample_type & PERF_SAMPLE_CALLCHAIN;
+		s->fields[i] = usual_fields(a);
+		if (s->opts->fields && parse_fields(s->opts->fields, s->fields[i], &s->fields[i], NULL))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int print_all(struct script *s, const struct run_tables *run, const struct names_result *named)
+{
+	struct text_samples_opts o = {
+		.fields = s->fields,
+		.chains = s->chains,
+		.nanoseconds = s->opts->nanoseconds,
+		.reltime = s->opts->reltime,
+		.max_stack = (u32)s->opts->max_stack,
+		.catalog = &s->src->catalog,
+		.frames = &run->frames,
+		.names = named,
+	};
+	struct sink *sink;
+	int err = text_samples_new(&o, &s->app->out, &sink);
+	if (err)
+		return err;
+	err = stream_run_named(s->src, sink, (unsigned)s->opts->workers, &run->frames, &s->app->diag);
+	text_samples_free(sink);
+	return err;
+}
+
+static int script_source(struct script *s)
+{
+	struct sink look = { .ops = &look_ops, .needs = look_ops.needs };
+	struct names *names = symbols_open(s->app, &s->opts->symbols);
+	struct run_tables run = { 0 };
+	struct names_result named;
+	int err = names ? stream_run(s->src, &look, (unsigned)s->opts->workers, &run, &s->app->diag) : -ENOMEM;
+	if (!err)
+		err = choose_fields(s);
+	if (!err)
+		err = names->ops->resolve(names, &s->src->catalog, &run.frames, WANT_SYMBOL, &named);
+	if (!err)
+		err = print_all(s, &run, &named);
+	if (!err && s->src->catalog.nr_lost)
+		diag_warn(&s->app->diag, "%llu samples were lost while recording", (unsigned long long)s->src->catalog.nr_lost);
+	run_tables_done(&run);
+	if (names)
+		names->ops->free(names);
+	free(s->fields);
+	free(s->chains);
+	return err;
+}
+
+static int script_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct script_opts *o = opts;
+	struct script s = { .app = app, .opts = o };
+	u32 fields;
+	if (argc > 1)
+		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+	if (argc == 1)
+		o->input = argv[0];
+	if (o->fields && parse_fields(o->fields, 0, &fields, &app->diag))
+		return app_usage_said(app);
+	int err = replay_perf_open(o->input, &s.src, &app->diag);
+	if (err)
+		return app_fail(app, err);
+	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s.src->catalog };
+	replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
+	err = script_source(&s);
+	s.src->ops->close(s.src);
+	kernel_list_done(&kernel);
+	return err ? app_fail(app, err) : APP_DONE;
+}
+
+const struct command command_script = {
+	.name = "script",
+	.group = "Why",
+	.summary = "print every sample of a recording",
+	.usage = "[OPTIONS] [FILE]",
+	.about = "Reads a perf.data file (ours or perf's) and prints its samples in time order, each with its call chain.",
+	.examples = script_examples,
+	.opts = script_rows,
+	.opts_size = sizeof(struct script_opts),
+	.defaults = script_defaults,
+	.mixed_words = true,
+	.run = script_run,
+};

@@ -1,0 +1,114 @@
+/*
+ * trace.dat, versions 6 (one part after the other) and 7 (sections found through options): where everything is, and the
+ * texts unpacked when asked for. The file is mapped; nothing of it is trusted. What a cut file still holds is given, with a
+ * note.
+ *
+ * Memory beyond the map: unpacked texts (at most TRACEDAT_TEXT_MAX each), one struct for each format, CPU and chunk.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/vec.h"
+#include "file/compress.h"
+#include "wire/format.h"
+
+#define TRACEDAT_TEXT_MAX (512ull << 20)
+#define TRACEDAT_CHUNK_MAX (64u << 20)
+enum { TRACEDAT_CPUS_MAX = 65536, TRACEDAT_PAGE_MAX = 16 << 20 };
+
+struct tracedat_text {
+	const char *data; /* not NUL-terminated; NULL: the file has none */
+	size_t len;
+};
+
+struct tracedat_format {
+	u32 id;
+	const char *system;
+	const char *name;
+	struct tracedat_text text;
+};
+
+/* A run of pages in a compressed file. */
+struct tracedat_chunk {
+	const u8 *data; /* packed, in the map */
+	u32 packed;
+	u32 size;
+	u32 first_page; /* number of pages before it on this CPU */
+};
+
+struct tracedat_cpu {
+	u32 cpu;
+	u32 nr_pages;
+	const u8 *pages; /* in the map, when the data are not packed; the last may be cut by the file's end */
+	size_t pages_size;
+	struct tracedat_chunk *chunks; /* else */
+	u32 nr_chunks;
+};
+
+struct tracedat_buffer {
+	const char *name; /* "" is the top buffer */
+	const char *clock;
+	u32 page_size;
+	struct tracedat_cpu *cpus; /* with and without data, as the file lists them */
+	u32 nr_cpus;
+};
+
+enum tracedat_part {
+	TRACEDAT_KALLSYMS,
+	TRACEDAT_PRINTK,
+	TRACEDAT_CMDLINES,
+	TRACEDAT_NR_PARTS,
+};
+
+struct tracedat_section {
+	const u8 *data; /* the body, packed or not; NULL: none */
+	u64 size;
+	bool packed;
+};
+
+struct tracedat {
+	const u8 *map;
+	size_t size;
+	bool mapped;
+	u32 version;
+	bool big_endian;
+	bool swap;
+	u8 long_size;
+	u32 page_size;
+	enum compress_kind compression;
+	u32 nr_cpus; /* of the machine, as the file says */
+	bool cut;    /* the file ends before it should */
+	bool latency; /* holds the text of a latency tracer instead of pages: tracedat_latency_text() */
+	struct tracedat_section latency_section;
+
+	struct page_layout layout;
+	const char *clock; /* of the top buffer: "local", "mono", "x86-tsc" ...; NULL: not said */
+	const char *uname;
+	const char *tracer_version;
+	u64 trace_id;
+	s64 ts_offset_ns; /* from DATE and OFFSET options */
+	bool has_tsc2nsec;
+	u32 tsc_mult, tsc_shift;
+	u64 tsc_offset_ns;
+	VEC(const char *) cpu_stats; /* texts, in the file's order */
+
+	VEC(struct tracedat_buffer) buffers; /* the top one first */
+	VEC(struct tracedat_format) formats; /* ftrace's own first, then by system */
+	struct tracedat_section parts[TRACEDAT_NR_PARTS];
+
+	struct arena arena;
+	struct unpacker unpacker;
+	VEC(void *) unpacked; /* freed on close */
+};
+
+/* Maps the file and finds its parts. -EINVAL with a diag when it is no trace.dat or too broken to find anything. */
+int tracedat_open(struct tracedat *t, const char *path, struct diag *d) must_check;
+/* The same over memory, borrowed until tracedat_close. name: for messages. */
+int tracedat_open_memory(struct tracedat *t, const char *name, const void *data, size_t size, struct diag *d) must_check;
+void tracedat_close(struct tracedat *t);
+
+/* A text part, unpacked on the first call; data is NULL when there is none or it cannot be read. Not thread-safe. */
+struct tracedat_text tracedat_text(struct tracedat *t, enum tracedat_part part);
+/* What a latency tracer (wakeup, irqsoff ...) printed; data is NULL when the file holds pages instead. Not thread-safe. */
+struct tracedat_text tracedat_latency_text(struct tracedat *t);

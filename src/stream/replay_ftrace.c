@@ -1,0 +1,820 @@
+#include "stream/replay_ftrace.h"
+
+#include "wire/ftrace_page.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum {
+	BATCH_MAX = 64,
+	WINDOW_PAGES = 32, /* over all CPUs */
+	LANE_PAGES_MIN = 4,
+	IDS_MAX = 1 << 16,
+};
+
+/* A chunk of a compressed file while somebody looks at its pages. */
+struct held {
+	u8 *data;
+	u32 users;
+	bool bad;
+};
+
+/* The pages of one CPU in one buffer. */
+struct lane {
+	const struct tracedat_cpu *cpu;
+	u32 buffer;
+	u32 page_size;
+	u32 nr_pages;
+	u32 pages_per_chunk;
+	struct held *held; /* one for each chunk */
+	/* The planner's: */
+	u32 next;      /* first page whose time is not before the next window */
+	u32 low_chunk; /* chunks before it are kept only while windows use them */
+	u32 high_chunk;
+};
+
+struct event_def {
+	struct schema *schema; /* NULL: no format, or one that cannot be read */
+	const struct print_prog *prog;
+	u32 event; /* index into the catalogue */
+};
+
+struct replay {
+	struct source source;
+	struct tracedat file;
+	struct ftrace_env env;
+	enum print_style style;
+	unsigned needs;
+	struct lane *lanes;
+	u32 nr_lanes;
+	u32 lane_pages;
+
+	u32 type_offset, type_size, pid_offset; /* of the common fields */
+	bool big_endian, swap;
+	u32 *comm_ids; /* index of the saved name -> catalogue string */
+
+	u32 *format_of; /* event id -> index of its format + 1 */
+	_Atomic(const struct event_def *) *defs;
+	pthread_mutex_t defs_lock;
+	struct arena defs_arena;
+
+	pthread_mutex_t plan_lock; /* what follows, and held chunks */
+	u64 plan_time;
+	u64 plan_seq;
+	bool plan_done;
+	atomic_uint_fast64_t nr_bad_pages;
+	u64 nr_bad_chunks;
+};
+
+/* One lane's part of a window: pages [first, end), of which the outer ones are cut by time. */
+struct span {
+	u32 first;
+	u32 end;
+	u32 chunk_low, chunk_high; /* held, low <= high; unused when the lane has no chunks */
+};
+
+struct spot {
+	struct ftrace_event e;
+	u32 page;
+	u32 missed;
+};
+
+struct cursor {
+	struct ftrace_page walk;
+	u32 page; /* that walk is on */
+	u32 pending_missed;
+	u32 lane;
+	struct spot cur, next;
+	bool has_next;
+	const u8 *prev;
+	u32 prev_size;
+};
+
+struct shard_state {
+	struct span *spans;
+	struct cursor *cursors;
+	u32 *heap; /* indexes of cursors that have something, the earliest on top */
+	u32 nr_heap;
+	u64 start, end;
+	bool in_window;
+	struct sample samples[BATCH_MAX];
+};
+
+static struct replay *replay_of(const struct source *s)
+{
+	return container_of(s, struct replay, source);
+}
+
+/* ---- chunks and pages ---- */
+
+static u32 chunk_of(const struct lane *l, u32 page)
+{
+	const struct tracedat_chunk *k = l->cpu->chunks;
+	u32 low = 0, high = l->cpu->nr_chunks, guess = page / l->pages_per_chunk;
+	if (guess < high && k[guess].first_page <= page && (guess + 1 == high || page < k[guess + 1].first_page))
+		return guess;
+	while (high - low > 1) {
+		u32 mid = low + (high - low) / 2;
+		if (k[mid].first_page <= page)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* NULL: not there (bad chunk). The chunk must be held. */
+static const u8 *lane_page(const struct lane *l, u32 page, size_t *size)
+{
+	if (l->cpu->pages) {
+		size_t at = (size_t)page * l->page_size;
+		*size = min((size_t)l->page_size, l->cpu->pages_size - at);
+		return l->cpu->pages + at;
+	}
+	u32 chunk = chunk_of(l, page);
+	size_t at = (size_t)(page - l->cpu->chunks[chunk].first_page) * l->page_size;
+	*size = l->page_size;
+	return l->held[chunk].data ? l->held[chunk].data + at : NULL;
+}
+
+/* Under plan_lock. A chunk that cannot be unpacked counts as pages without events. */
+static int hold_chunk(struct replay *r, struct lane *l, u32 chunk)
+{
+	struct held *h = &l->held[chunk];
+	const struct tracedat_chunk *k = &l->cpu->chunks[chunk];
+	if (h->data || h->bad)
+		return 0;
+	h->data = malloc(k->size);
+	if (!h->data)
+		return -ENOMEM;
+	int err = unpack(&r->file.unpacker, r->file.compression, k->data, k->packed, h->data, k->size);
+	if (err) {
+		free(h->data);
+		h->data = NULL;
+		h->bad = true;
+		r->nr_bad_chunks++;
+	}
+	l->high_chunk = max(l->high_chunk, chunk + 1);
+	return err == -ENOMEM ? err : 0;
+}
+
+static void drop_chunk(struct lane *l, u32 chunk)
+{
+	struct held *h = &l->held[chunk];
+	if (!h->users && chunk < l->low_chunk) {
+		free(h->data);
+		h->data = NULL;
+	}
+}
+
+/* The time of a page for planning: 0 when it has no events, so that it never ends a window. */
+static int page_time(struct replay *r, struct lane *l, u32 page, u64 *ret)
+{
+	size_t size;
+	if (l->held) {
+		int err = hold_chunk(r, l, chunk_of(l, page));
+		if (err)
+			return err;
+	}
+	const u8 *p = lane_page(l, page, &size);
+	const struct page_layout *layout = &r->file.layout;
+	bool empty = !p || ftrace_page_empty(layout, p, size, r->big_endian);
+	*ret = empty ? 0 : ftrace_page_time(layout, p, size, r->big_endian);
+	return 0;
+}
+
+/* ---- the planner ---- */
+
+static int window_end(struct replay *r, u64 *ret)
+{
+	u64 end = UINT64_MAX, time;
+	for (u32 i = 0; i < r->nr_lanes; i++) {
+		struct lane *l = &r->lanes[i];
+		/* Beyond the first step only in files whose times go backwards, or over pages without events. */
+		for (u64 page = (u64)l->next + r->lane_pages; page < l->nr_pages; page++) {
+			int err = page_time(r, l, (u32)page, &time);
+			if (err)
+				return err;
+			if (time > r->plan_time) {
+				end = min(end, time);
+				break;
+			}
+		}
+	}
+	*ret = end;
+	return 0;
+}
+
+/* Gives the lane's part of a window that ends before `end`, and holds its chunks, neighbours included. */
+static int plan_lane(struct replay *r, struct lane *l, u64 end, struct span *ret)
+{
+	struct span s = { .first = l->next };
+	u64 time;
+	while (l->next < l->nr_pages) {
+		int err = page_time(r, l, l->next, &time);
+		if (err)
+			return err;
+		if (time >= end && end != UINT64_MAX)
+			break;
+		l->next++;
+	}
+	s.end = l->next;
+	if (l->held && l->nr_pages) {
+		u32 low = chunk_of(l, s.first >= 2 ? s.first - 2 : 0), high = chunk_of(l, min(s.end, l->nr_pages - 1));
+		for (u32 k = low; k <= high; k++) {
+			int err = hold_chunk(r, l, k);
+			if (err)
+				return err;
+		}
+		for (u32 k = low; k <= high; k++)
+			l->held[k].users++;
+		s.chunk_low = low;
+		s.chunk_high = high;
+		u32 keep = chunk_of(l, s.end >= 2 ? s.end - 2 : 0), from = l->low_chunk;
+		l->low_chunk = keep;
+		for (u32 k = from; k < keep; k++)
+			drop_chunk(l, k);
+	}
+	*ret = s;
+	return 0;
+}
+
+static void release_spans(struct replay *r, struct shard_state *st)
+{
+	for (u32 i = 0; i < r->nr_lanes; i++) {
+		struct lane *l = &r->lanes[i];
+		if (!l->held || !l->nr_pages)
+			continue;
+		for (u32 k = st->spans[i].chunk_low; k <= st->spans[i].chunk_high; k++) {
+			l->held[k].users--;
+			drop_chunk(l, k);
+		}
+	}
+	st->in_window = false;
+}
+
+static int plan_window(struct replay *r, struct shard_state *st)
+{
+	int err = window_end(r, &st->end);
+	if (err)
+		return err;
+	st->start = r->plan_time;
+	for (u32 i = 0; i < r->nr_lanes; i++) {
+		err = plan_lane(r, &r->lanes[i], st->end, &st->spans[i]);
+		if (err)
+			return err;
+	}
+	r->plan_time = st->end;
+	r->plan_done = st->end == UINT64_MAX;
+	st->in_window = true;
+	return 1;
+}
+
+/* ---- walking a window ---- */
+
+static bool open_page(struct replay *r, struct cursor *c, const struct lane *l, u32 page)
+{
+	size_t size;
+	const u8 *p = lane_page(l, page, &size);
+	c->page = page;
+	if (!p || ftrace_page_open(&c->walk, &r->file.layout, p, size, r->big_endian)) {
+		c->walk = (struct ftrace_page){ 0 };
+		return false;
+	}
+	c->pending_missed = c->walk.missed;
+	return true;
+}
+
+/* The next event of the lane, across pages, not beyond page `limit`. */
+static bool fetch(struct replay *r, struct cursor *c, const struct lane *l, u32 limit, struct spot *ret)
+{
+	while (!ftrace_page_next(&c->walk, &ret->e)) {
+		if (c->walk.bad)
+			atomic_fetch_add(&r->nr_bad_pages, 1);
+		if (c->page >= limit || c->page + 1 >= l->nr_pages)
+			return false;
+		(void)open_page(r, c, l, c->page + 1);
+	}
+	ret->page = c->page;
+	ret->missed = c->pending_missed;
+	c->pending_missed = 0;
+	return true;
+}
+
+static bool in_span(const struct span *s, const struct spot *spot, u64 end)
+{
+	return spot->page + 1 < s->end || (spot->page + 1 == s->end && (spot->e.time < end || end == UINT64_MAX));
+}
+
+static void last_of_page(struct replay *r, struct cursor *c, const struct lane *l, u32 page)
+{
+	struct ftrace_event e;
+	if (!open_page(r, c, l, page))
+		return;
+	while (ftrace_page_next(&c->walk, &e)) {
+		c->prev = e.data;
+		c->prev_size = e.size;
+	}
+}
+
+/* Sets the cursor on the first event of the window; false: none. */
+static bool seek(struct replay *r, struct shard_state *st, u32 index, struct cursor *c)
+{
+	const struct lane *l = &r->lanes[index];
+	const struct span *s = &st->spans[index];
+	*c = (struct cursor){ .lane = index };
+	if (!l->nr_pages || !s->end)
+		return false;
+	u32 page = s->first ? s->first - 1 : 0;
+	if (!open_page(r, c, l, page))
+		c->page = page;
+	bool got = fetch(r, c, l, s->end, &c->cur);
+	if (s->first) {
+		/* The page before belongs to earlier windows up to the first event that is not before this one's start. */
+		while (got && c->cur.page < s->first && c->cur.e.time < st->start) {
+			c->prev = c->cur.e.data;
+			c->prev_size = c->cur.e.size;
+			got = fetch(r, c, l, s->end, &c->cur);
+		}
+	}
+	if (!got || !in_span(s, &c->cur, st->end))
+		return false;
+	if (!c->prev && s->first >= 2 && (r->needs & NEED_NEIGHBOURS)) {
+		struct cursor back = { .lane = index };
+		last_of_page(r, &back, l, s->first - 2);
+		c->prev = back.prev;
+		c->prev_size = back.prev_size;
+	}
+	c->has_next = fetch(r, c, l, s->end, &c->next);
+	return true;
+}
+
+static inline bool before(const struct cursor *a, const struct cursor *b)
+{
+	return a->cur.e.time < b->cur.e.time || (a->cur.e.time == b->cur.e.time && a->lane < b->lane);
+}
+
+static void sift_down(struct shard_state *st, u32 at)
+{
+	u32 *h = st->heap, nr = st->nr_heap, moving = h[at];
+	for (;;) {
+		u32 child = 2 * at + 1;
+		if (child >= nr)
+			break;
+		if (child + 1 < nr && before(&st->cursors[h[child + 1]], &st->cursors[h[child]]))
+			child++;
+		if (!before(&st->cursors[h[child]], &st->cursors[moving]))
+			break;
+		h[at] = h[child];
+		at = child;
+	}
+	h[at] = moving;
+}
+
+static void start_window(struct replay *r, struct shard_state *st)
+{
+	st->nr_heap = 0;
+	for (u32 i = 0; i < r->nr_lanes; i++)
+		if (seek(r, st, i, &st->cursors[i]))
+			st->heap[st->nr_heap++] = i;
+	for (u32 i = st->nr_heap / 2; i-- > 0;)
+		sift_down(st, i);
+}
+
+static bool advance(struct replay *r, struct shard_state *st, struct cursor *c)
+{
+	const struct span *s = &st->spans[c->lane];
+	c->prev = c->cur.e.data;
+	c->prev_size = c->cur.e.size;
+	if (!c->has_next || !in_span(s, &c->next, st->end))
+		return false;
+	c->cur = c->next;
+	c->has_next = fetch(r, c, &r->lanes[c->lane], s->end, &c->next);
+	return true;
+}
+
+/* ---- events ---- */
+
+static int print_event(const struct schema *s, const void *raw, u32 size, struct strbuf *to)
+{
+	const struct event_def *def = s->impl;
+	return print_prog_run(def->prog, raw, size, to);
+}
+
+static int print_event_fields(const struct schema *s, const void *raw, u32 size, struct strbuf *to)
+{
+	const struct event_def *def = s->impl;
+	return print_prog_run_fields(def->prog, raw, size, to);
+}
+
+static const struct schema_ops event_ops = { .print = print_event, .print_fields = print_event_fields };
+
+static struct event_def *make_def(struct replay *r, u32 id)
+{
+	u32 index = r->format_of[id];
+	if (!index)
+		return NULL;
+	const struct tracedat_format *f = &r->file.formats.at[index - 1];
+	struct event_def *def = arena_zalloc(&r->defs_arena, sizeof(*def));
+	bool whole;
+	if (!def)
+		return NULL;
+	def->event = index - 1;
+	int err = format_parse(&r->defs_arena, f->system, f->text.data, f->text.len, r->big_endian, r->file.long_size, &def->schema, NULL);
+	if (!err)
+		err = print_prog_compile(&r->defs_arena, def->schema, &r->env.print, r->style, &def->prog, &whole, NULL);
+	if (err)
+		return NULL;
+	def->schema->ops = &event_ops;
+	def->schema->impl = def;
+	return def;
+}
+
+static const struct event_def no_def = { .event = UINT32_MAX };
+
+static const struct event_def *slow_def(struct replay *r, u32 id)
+{
+	pthread_mutex_lock(&r->defs_lock);
+	const struct event_def *def = atomic_load_explicit(&r->defs[id], memory_order_relaxed);
+	if (!def) {
+		def = make_def(r, id);
+		if (!def)
+			def = &no_def;
+		atomic_store_explicit(&r->defs[id], def, memory_order_release);
+	}
+	pthread_mutex_unlock(&r->defs_lock);
+	return def;
+}
+
+/* Never NULL. */
+static inline const struct event_def *def_of(struct replay *r, u32 id)
+{
+	if (unlikely(id >= IDS_MAX))
+		return &no_def;
+	const struct event_def *def = atomic_load_explicit(&r->defs[id], memory_order_acquire);
+	return likely(def) ? def : slow_def(r, id);
+}
+
+const struct schema *replay_ftrace_schema(struct source *s, u32 id)
+{
+	return def_of(replay_of(s), id)->schema;
+}
+
+static inline u32 load_type(const struct replay *r, const u8 *data)
+{
+	if (r->type_size == 2) {
+		u16 v;
+		memcpy(&v, data + r->type_offset, 2);
+		return r->swap ? __builtin_bswap16(v) : v;
+	}
+	return data[r->type_offset];
+}
+
+static inline u64 to_ns(const struct replay *r, u64 time)
+{
+	const struct timebase *tb = &r->source.catalog.timebase;
+	if (unlikely(tb->mult))
+		time = (u64)(((unsigned __int128)time * tb->mult) >> tb->shift);
+	return time + (u64)tb->offset_ns;
+}
+
+static void fill_sample(struct replay *r, const struct cursor *c, struct sample *s)
+{
+	const struct lane *l = &r->lanes[c->lane];
+	const u8 *data = c->cur.e.data;
+	u32 size = c->cur.e.size, id = UINT32_MAX;
+	s32 pid = -1;
+	if (likely(size >= r->pid_offset + 4 && size >= r->type_offset + r->type_size)) {
+		id = load_type(r, data);
+		memcpy(&pid, data + r->pid_offset, 4);
+		if (r->swap)
+			pid = (s32)__builtin_bswap32((u32)pid);
+	}
+	const struct event_def *def = def_of(r, id);
+	s->time_ns = to_ns(r, c->cur.e.time);
+	s->id = id;
+	s->event = def->event;
+	s->schema = def->schema;
+	s->cpu = (s32)l->cpu->cpu;
+	s->pid = s->tid = pid;
+	if (r->needs & NEED_COMM) {
+		u32 comm = ftrace_env_comm_index(&r->env, pid);
+		s->comm = comm == DICT_NONE ? COMM_UNNAMED(pid) : r->comm_ids[comm];
+	}
+	s->raw = data;
+	s->raw_size = size;
+	s->missed = c->cur.missed;
+	s->buffer = l->buffer;
+	s->prev_raw = c->prev;
+	s->prev_size = c->prev_size;
+	s->next_raw = c->has_next ? c->next.e.data : NULL;
+	s->next_size = c->has_next ? c->next.e.size : 0;
+}
+
+/* ---- the source ---- */
+
+static int next_batch(struct source *src, struct shard *sh, struct batch *ret)
+{
+	struct replay *r = replay_of(src);
+	struct shard_state *st = sh->impl;
+	u32 nr = 0;
+	while (nr < BATCH_MAX && st->nr_heap) {
+		struct cursor *lead = &st->cursors[st->heap[0]];
+		/* The leader goes on until another one's event comes first. */
+		const struct cursor *rival = st->nr_heap > 1 ? &st->cursors[st->heap[1]] : NULL;
+		if (st->nr_heap > 2 && before(&st->cursors[st->heap[2]], rival))
+			rival = &st->cursors[st->heap[2]];
+		bool more;
+		do {
+			fill_sample(r, lead, &st->samples[nr++]);
+			more = advance(r, st, lead);
+		} while (more && nr < BATCH_MAX && (!rival || before(lead, rival)));
+		if (!more)
+			st->heap[0] = st->heap[--st->nr_heap];
+		if (st->nr_heap)
+			sift_down(st, 0);
+	}
+	*ret = (struct batch){ .samples = st->samples, .nr = nr };
+	return nr ? 1 : 0;
+}
+
+static int next_block(struct source *src, struct shard *sh, u64 *seq)
+{
+	struct replay *r = replay_of(src);
+	struct shard_state *st = sh->impl;
+	pthread_mutex_lock(&r->plan_lock);
+	if (st->in_window)
+		release_spans(r, st);
+	int got = r->plan_done ? 0 : plan_window(r, st);
+	if (got > 0)
+		*seq = r->plan_seq++;
+	pthread_mutex_unlock(&r->plan_lock);
+	if (got > 0)
+		start_window(r, st);
+	return got;
+}
+
+static int shard_open(struct source *src, struct shard *sh)
+{
+	struct replay *r = replay_of(src);
+	struct shard_state *st = calloc(1, sizeof(*st));
+	sh->impl = st;
+	if (!st)
+		return -ENOMEM;
+	u32 nr = max(r->nr_lanes, 1u);
+	st->spans = calloc(nr, sizeof(*st->spans));
+	st->cursors = calloc(nr, sizeof(*st->cursors));
+	st->heap = calloc(nr, sizeof(*st->heap));
+	for (u32 i = 0; i < BATCH_MAX; i++)
+		st->samples[i].period = 1;
+	if (st->spans && st->cursors && st->heap)
+		return 0;
+	free(st->spans);
+	free(st->cursors);
+	free(st->heap);
+	free(st);
+	return -ENOMEM;
+}
+
+static void shard_close(struct source *src, struct shard *sh)
+{
+	struct replay *r = replay_of(src);
+	struct shard_state *st = sh->impl;
+	if (st->in_window) {
+		pthread_mutex_lock(&r->plan_lock);
+		release_spans(r, st);
+		pthread_mutex_unlock(&r->plan_lock);
+	}
+	free(st->spans);
+	free(st->cursors);
+	free(st->heap);
+	free(st);
+}
+
+static int load_catalog_comms(struct replay *r)
+{
+	u32 nr = ftrace_env_nr_comms(&r->env);
+	r->comm_ids = calloc(max(nr, 1u), sizeof(*r->comm_ids));
+	if (!r->comm_ids)
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++) {
+		s64 id = strtab_add(&r->source.catalog.strings, r->env.comm_texts[i], strlen(r->env.comm_texts[i]));
+		if (id < 0)
+			return (int)id;
+		r->comm_ids[i] = (u32)id;
+	}
+	return 0;
+}
+
+static int prepare(struct source *src, unsigned needs, struct diag *d)
+{
+	struct replay *r = replay_of(src);
+	struct catalog *c = &src->catalog;
+	r->needs = needs;
+	if (!vec_reserve(&c->events, r->file.formats.nr))
+		return -ENOMEM;
+	vec_for_each (&r->file.formats, f) {
+		struct event_info *e = vec_push(&c->events);
+		*e = (struct event_info){ .name = f->name, .config = f->id, .leader = (u32)c->events.nr - 1, .nr_members = 1 };
+	}
+	return needs & NEED_COMM ? load_catalog_comms(r) : 0;
+}
+
+static void finish(struct source *src, struct diag *d)
+{
+	struct replay *r = replay_of(src);
+	if (r->nr_bad_pages)
+		diag_warn(d, "%llu pages end in something that is no event; their rest is left out",
+			  (unsigned long long)r->nr_bad_pages);
+	if (r->nr_bad_chunks)
+		diag_warn(d, "%llu packed pieces could not be unpacked; their events are missing", (unsigned long long)r->nr_bad_chunks);
+}
+
+static void close_source(struct source *src)
+{
+	struct replay *r = replay_of(src);
+	for (u32 i = 0; i < r->nr_lanes; i++) {
+		struct lane *l = &r->lanes[i];
+		for (u32 k = 0; l->held && k < l->cpu->nr_chunks; k++)
+			free(l->held[k].data);
+		free(l->held);
+	}
+	free(r->lanes);
+	free(r->comm_ids);
+	free(r->format_of);
+	free(r->defs);
+	ftrace_env_done(&r->env);
+	arena_done(&r->defs_arena);
+	catalog_done(&src->catalog);
+	pthread_mutex_destroy(&r->defs_lock);
+	pthread_mutex_destroy(&r->plan_lock);
+	tracedat_close(&r->file);
+	free(r);
+}
+
+static const struct source_ops replay_ops = {
+	.prepare = prepare,
+	.shard_open = shard_open,
+	.shard_close = shard_close,
+	.next_block = next_block,
+	.next_batch = next_batch,
+	.finish = finish,
+	.close = close_source,
+};
+
+/* ---- opening ---- */
+
+static const char *env_text(void *ctx, enum ftrace_env_text which, size_t *len)
+{
+	static const enum tracedat_part parts[] = {
+		[FTRACE_ENV_KALLSYMS] = TRACEDAT_KALLSYMS,
+		[FTRACE_ENV_PRINTK] = TRACEDAT_PRINTK,
+		[FTRACE_ENV_CMDLINES] = TRACEDAT_CMDLINES,
+	};
+	struct replay *r = ctx;
+	/* The file's unpacker is the planner's while it runs. */
+	pthread_mutex_lock(&r->plan_lock);
+	struct tracedat_text text = tracedat_text(&r->file, parts[which]);
+	pthread_mutex_unlock(&r->plan_lock);
+	*len = text.len;
+	return text.data;
+}
+
+static int make_lanes(struct replay *r, const struct replay_ftrace_opts *o)
+{
+	size_t nr = 0;
+	vec_for_each (&r->file.buffers, b)
+		nr += b->nr_cpus;
+	r->lanes = calloc(max(nr, (size_t)1), sizeof(*r->lanes));
+	if (!r->lanes)
+		return -ENOMEM;
+	vec_for_each (&r->file.buffers, b) {
+		for (u32 i = 0; i < b->nr_cpus; i++) {
+			const struct tracedat_cpu *c = &b->cpus[i];
+			if (!c->nr_pages || (o->cpus && !cpuset_has(o->cpus, c->cpu)))
+				continue;
+			struct lane *l = &r->lanes[r->nr_lanes++];
+			*l = (struct lane){ .cpu = c, .buffer = (u32)(b - r->file.buffers.at), .page_size = b->page_size, .nr_pages = c->nr_pages };
+			if (c->pages)
+				continue;
+			l->pages_per_chunk = max(c->chunks[0].size / b->page_size, 1u);
+			l->held = calloc(c->nr_chunks, sizeof(*l->held));
+			if (!l->held)
+				return -ENOMEM;
+		}
+	}
+	r->lane_pages = o->window_pages ? o->window_pages : max(WINDOW_PAGES / max(r->nr_lanes, 1u), (u32)LANE_PAGES_MIN);
+	return 0;
+}
+
+/* Where type and pid stand is the same in all formats of a kernel; one that has both tells. */
+static void find_common_fields(struct replay *r)
+{
+	struct arena a;
+	struct schema *s;
+	r->type_size = 2;
+	r->pid_offset = 4;
+	arena_init(&a);
+	for (size_t i = 0; i < r->file.formats.nr && i < 8; i++) {
+		const struct tracedat_format *f = &r->file.formats.at[i];
+		if (format_parse(&a, f->system, f->text.data, f->text.len, r->big_endian, r->file.long_size, &s, NULL) ||
+		    s->common_type < 0 || s->common_pid < 0)
+			continue;
+		const struct schema_field *type = &s->fields[s->common_type], *pid = &s->fields[s->common_pid];
+		if ((type->size != 1 && type->size != 2) || pid->size != 4 || type->offset > 4096 || pid->offset > 4096)
+			continue;
+		r->type_offset = type->offset;
+		r->type_size = type->size;
+		r->pid_offset = pid->offset;
+		break;
+	}
+	arena_done(&a);
+}
+
+static void set_timebase(struct replay *r)
+{
+	struct timebase *tb = &r->source.catalog.timebase;
+	const struct tracedat *f = &r->file;
+	*tb = (struct timebase){ .clock_id = TIMEBASE_CLOCK_UNKNOWN, .name = f->clock ? f->clock : "local", .offset_ns = f->ts_offset_ns };
+	if (f->has_tsc2nsec) {
+		tb->mult = f->tsc_mult;
+		tb->shift = f->tsc_shift;
+		tb->offset_ns += (s64)f->tsc_offset_ns;
+	}
+}
+
+static int set_up(struct replay *r, const struct replay_ftrace_opts *o)
+{
+	r->style = o->style;
+	r->big_endian = r->file.big_endian;
+	r->swap = r->file.swap;
+	r->format_of = calloc(IDS_MAX, sizeof(*r->format_of));
+	r->defs = calloc(IDS_MAX, sizeof(*r->defs));
+	if (!r->format_of || !r->defs)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->file.formats.nr; i++) {
+		u32 id = r->file.formats.at[i].id;
+		if (id < IDS_MAX && !r->format_of[id])
+			r->format_of[id] = (u32)i + 1;
+	}
+	find_common_fields(r);
+	set_timebase(r);
+	r->source.catalog.nr_cpus = r->file.nr_cpus;
+	return make_lanes(r, o);
+}
+
+static int open_source(const char *name, const void *data, size_t size, const struct replay_ftrace_opts *o, struct source **ret,
+		       struct diag *d)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	int err = data ? tracedat_open_memory(&r->file, name, data, size, d) : tracedat_open(&r->file, name, d);
+	if (err) {
+		free(r);
+		return err;
+	}
+	r->source.ops = &replay_ops;
+	pthread_mutex_init(&r->defs_lock, NULL);
+	pthread_mutex_init(&r->plan_lock, NULL);
+	arena_init(&r->defs_arena);
+	err = catalog_init(&r->source.catalog);
+	if (!err)
+		err = ftrace_env_init(&r->env, env_text, r);
+	if (!err)
+		err = set_up(r, o);
+	if (err) {
+		close_source(&r->source);
+		return err;
+	}
+	*ret = &r->source;
+	return 0;
+}
+
+int replay_ftrace_open(const char *path, const struct replay_ftrace_opts *opts, struct source **ret, struct diag *d)
+{
+	return open_source(path, NULL, 0, opts, ret, d);
+}
+
+int replay_ftrace_open_memory(const char *name, const void *data, size_t size, const struct replay_ftrace_opts *opts,
+			      struct source **ret, struct diag *d)
+{
+	return open_source(name, data, size, opts, ret, d);
+}
+
+const struct tracedat *replay_ftrace_file(const struct source *s)
+{
+	return &replay_of(s)->file;
+}
+
+struct ftrace_env *replay_ftrace_env(struct source *s)
+{
+	return &replay_of(s)->env;
+}
+
+struct tracedat_text replay_ftrace_latency_text(struct source *s)
+{
+	return tracedat_latency_text(&replay_of(s)->file);
+}

@@ -1,0 +1,38 @@
+/*
+ * Events as lines of text, the way trace-cmd prints them, or as JSON, one object a line.
+ *
+ *	          comm-pid   [cpu]  seconds: event:      text
+ *
+ * A sink that wants time order: each worker formats its windows into a text of its own; the texts are written in the order
+ * of the windows. What a line owes to lines before it (a task's name that a scheduler event told, the indentation of the
+ * function tracer) is left open while formatting and filled in when the text's turn has come.
+ */
+#pragma once
+
+#include "base/strbuf.h"
+#include "model/source.h"
+
+enum text_events_form { TEXT_EVENTS_LINES, TEXT_EVENTS_JSON };
+
+struct text_events_opts {
+	enum text_events_form form;
+	bool raw_fields;  /* -R: "name=value" */
+	bool nanoseconds; /* -t */
+	bool latency;     /* -l: short task names, flag columns */
+	bool plain;       /* -N: no layouts of the tool's own, only the kernel's print fmt */
+	bool raw_time;    /* the clock does not count nanoseconds */
+	const char *const *buffers; /* names; NULL: one buffer, lines without prefix */
+	u32 nr_buffers;
+
+	/* What the lines ask of the source. */
+	void *ctx;
+	const struct catalog *catalog;
+	const struct schema *(*schema_of)(void *ctx, u32 id);
+	const char *(*symbol)(void *ctx, u64 addr, u64 *offset);
+	bool (*has_comm)(void *ctx, s32 pid);
+};
+
+/* out must outlive the sink and may have a drain. The options are copied. */
+int text_events_new(const struct text_events_opts *o, struct strbuf *out, struct sink **ret) must_check;
+void text_events_free(struct sink *k);
+u64 text_events_nr_lines(const struct sink *k); /* events written */

@@ -1,0 +1,265 @@
+#include "view/text_samples.h"
+#include "view/turns.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* "\t    1ab70 name+0x1c (library)\n" of a frame, ready to be copied; the address takes ADDR_WIDTH bytes behind the tab. */
+enum { ADDR_WIDTH = 16 };
+
+struct line {
+	u32 at, len;
+};
+
+struct text_samples {
+	struct sink sink;
+	struct text_samples_opts o;
+	struct strbuf *out;
+	struct turns turns;
+	struct strbuf lines_text;
+	struct line *lines; /* [frame] */
+	u32 name_width;
+	u64 first_time;
+};
+
+struct text_state {
+	struct strbuf text;
+};
+
+static struct text_samples *ts_of(struct sink *k)
+{
+	return container_of(k, struct text_samples, sink);
+}
+
+static void add_addr(u64 addr, struct strbuf *to)
+{
+	char digits[NUM_DIGITS_MAX];
+	u32 len = num_hex(digits, addr);
+	strbuf_fill(to, ' ', ADDR_WIDTH - len);
+	strbuf_add(to, digits, len);
+}
+
+/* In a chain, code of a file stands with its place in the file: the same in every process that maps it. */
+static void add_line(struct text_samples *ts, u32 frame, u32 fields)
+{
+	struct strbuf *to = &ts->lines_text;
+	const struct frame *f = &ts->o.frames->frames[frame];
+	strbuf_char(to, '\t');
+	add_addr(f->offset, to);
+	const struct name_func *func = &ts->o.names->funcs[ts->o.names->func_of[frame]];
+	if (fields & TEXT_SYM) {
+		strbuf_char(to, ' ');
+		strbuf_str(to, func->name ? func->name : "[unknown]");
+		if (fields & TEXT_SYMOFF && func->name) {
+			strbuf_str(to, "+0x");
+			strbuf_hex(to, f->offset - func->start);
+		}
+	}
+	if (fields & TEXT_DSO) {
+		const struct image_info *image = &ts->o.catalog->images.at[f->image];
+		strbuf_str(to, " (");
+		strbuf_str(to, image->kind == IMAGE_KIND_FILE || image->kind == IMAGE_KIND_MODULE ? image->path : image->name);
+		strbuf_char(to, ')');
+	}
+	strbuf_char(to, '\n');
+}
+
+/* Events mostly agree in what they show of a frame: one set of lines, made for the first event that shows frames at all. */
+static int make_lines(struct text_samples *ts)
+{
+	u32 nr = ts->o.frames->nr, fields = 0;
+	for (size_t i = 0; i < ts->o.catalog->events.nr && !fields; i++)
+		fields = ts->o.fields[i] & (TEXT_SYM | TEXT_SYMOFF | TEXT_DSO);
+	ts->lines = calloc(nr, sizeof(*ts->lines));
+	if (!ts->lines)
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++) {
+		ts->lines[i].at = (u32)ts->lines_text.len;
+		add_line(ts, i, fields);
+		ts->lines[i].len = (u32)ts->lines_text.len - ts->lines[i].at;
+	}
+	return ts->lines_text.err;
+}
+
+static void add_number(struct strbuf *to, s64 v, u32 width)
+{
+	char digits[NUM_DIGITS_MAX];
+	u32 len = num_s64(digits, v);
+	if (len < width)
+		strbuf_fill(to, ' ', width - len);
+	strbuf_add(to, digits, len);
+}
+
+static void add_comm(const struct text_samples *ts, const struct sample *s, bool padded, struct strbuf *to)
+{
+	char name[32] = ":";
+	const char *comm = name;
+	if (COMM_IS_UNNAMED(s->comm))
+		name[1 + num_s64(name + 1, COMM_TID(s->comm))] = '\0';
+	else
+		comm = strtab_str(&ts->o.catalog->strings, s->comm);
+	strbuf_right(to, comm, padded ? 16 : 0);
+	strbuf_char(to, ' ');
+}
+
+static void add_time(const struct text_samples *ts, u64 ns, struct strbuf *to)
+{
+	if (ts->o.reltime)
+		ns -= min(ns, ts->first_time);
+	add_number(to, (s64)(ns / 1000000000), 5);
+	strbuf_char(to, '.');
+	char *digits = strbuf_room(to, NUM_DIGITS_MAX);
+	if (digits)
+		strbuf_commit(to, ts->o.nanoseconds ? num_u64_pad0(digits, ns % 1000000000, 9) :
+						      num_u64_pad0(digits, ns % 1000000000 / 1000, 6));
+	strbuf_str(to, ": ");
+}
+
+static void add_ids(const struct sample *s, u32 fields, struct strbuf *to)
+{
+	if (fields & TEXT_PID && fields & TEXT_TID) {
+		add_number(to, s->pid, 5);
+		strbuf_char(to, '/');
+		char tid[NUM_DIGITS_MAX];
+		u32 len = num_s64(tid, s->tid);
+		strbuf_add(to, tid, len);
+		strbuf_fill(to, ' ', len < 5 ? 5 - len : 0);
+		strbuf_char(to, ' ');
+	} else if (fields & (TEXT_PID | TEXT_TID)) {
+		add_number(to, fields & TEXT_PID ? s->pid : s->tid, 5);
+		strbuf_char(to, ' ');
+	}
+	if (fields & TEXT_CPU && s->cpu >= 0) {
+		char cpu[NUM_DIGITS_MAX];
+		strbuf_char(to, '[');
+		strbuf_add(to, cpu, num_u64_pad0(cpu, (u32)s->cpu, 3));
+		strbuf_str(to, "] ");
+	}
+}
+
+static void add_places(const struct text_samples *ts, const struct sample *s, bool chain, struct strbuf *to)
+{
+	u32 nr = ts->o.max_stack ? min(s->nr_places, ts->o.max_stack) : s->nr_places;
+	if (!chain && nr) {
+		const struct line *line = &ts->lines[s->places[0].frame];
+		strbuf_char(to, ' ');
+		add_addr(s->places[0].addr, to);
+		strbuf_add(to, ts->lines_text.data + line->at + 1 + ADDR_WIDTH, line->len - 1 - ADDR_WIDTH);
+		return;
+	}
+	strbuf_char(to, '\n');
+	for (u32 i = 0; i < nr; i++) {
+		const struct line *line = &ts->lines[s->places[i].frame];
+		strbuf_add(to, ts->lines_text.data + line->at, line->len);
+	}
+	strbuf_char(to, '\n');
+}
+
+static void add_sample(const struct text_samples *ts, const struct sample *s, struct strbuf *to)
+{
+	u32 fields = ts->o.fields[s->event];
+	bool chain = ts->o.chains[s->event] && fields & TEXT_IP;
+	const struct event_info *e = &ts->o.catalog->events.at[s->event];
+	if (fields & TEXT_COMM)
+		add_comm(ts, s, !chain, to);
+	add_ids(s, fields, to);
+	if (fields & TEXT_TIME)
+		add_time(ts, s->time_ns, to);
+	if (fields & TEXT_PERIOD) {
+		add_number(to, (s64)s->period, 10);
+		strbuf_char(to, ' ');
+	}
+	if (fields & TEXT_EVENT) {
+		strbuf_right(to, e->name, ts->name_width);
+		strbuf_str(to, ": ");
+	}
+	if (fields & TEXT_TRACE && s->schema && s->schema->ops && s->raw)
+		(void)s->schema->ops->print(s->schema, s->raw, s->raw_size, to);
+	if (fields & TEXT_ADDR)
+		add_addr(s->addr, to);
+	if (fields & TEXT_IP)
+		add_places(ts, s, chain, to);
+	else
+		strbuf_char(to, '\n');
+}
+
+static int feed(struct sink *k, void *state, const struct batch *b)
+{
+	struct text_samples *ts = ts_of(k);
+	struct text_state *st = state;
+	for (size_t i = 0; i < b->nr; i++)
+		add_sample(ts, &b->samples[i], &st->text);
+	return st->text.err;
+}
+
+static int block_done(struct sink *k, void *state, u64 seq)
+{
+	struct text_samples *ts = ts_of(k);
+	struct text_state *st = state;
+	if (!turns_wait(&ts->turns, seq))
+		return -ECANCELED;
+	int err = st->text.err;
+	if (!err) {
+		strbuf_add(ts->out, st->text.data, st->text.len);
+		err = ts->out->err;
+	}
+	strbuf_reset(&st->text);
+	turns_end(&ts->turns, err != 0);
+	return err;
+}
+
+static void cancel(struct sink *k)
+{
+	turns_cancel(&ts_of(k)->turns);
+}
+
+static int shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	struct text_state *st = calloc(1, sizeof(*st));
+	*state = st;
+	return st ? 0 : -ENOMEM;
+}
+
+static void shard_free(struct sink *k, void *state)
+{
+	struct text_state *st = state;
+	strbuf_done(&st->text);
+	free(st);
+}
+
+static const struct sink_ops text_samples_ops = {
+	.needs = NEED_ORDER | NEED_COMM | NEED_PLACES | NEED_RAW,
+	.shard_new = shard_new,
+	.feed = feed,
+	.block_done = block_done,
+	.shard_free = shard_free,
+	.cancel = cancel,
+};
+
+int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, struct sink **ret)
+{
+	struct text_samples *ts = calloc(1, sizeof(*ts));
+	if (!ts)
+		return -ENOMEM;
+	ts->sink = (struct sink){ .ops = &text_samples_ops, .needs = text_samples_ops.needs };
+	ts->o = *o;
+	ts->out = out;
+	turns_init(&ts->turns);
+	vec_for_each(&o->catalog->events, e) ts->name_width = max(ts->name_width, (u32)strlen(e->name));
+	int err = make_lines(ts);
+	if (err) {
+		text_samples_free(&ts->sink);
+		return err;
+	}
+	*ret = &ts->sink;
+	return 0;
+}
+
+void text_samples_free(struct sink *k)
+{
+	struct text_samples *ts = ts_of(k);
+	turns_done(&ts->turns);
+	strbuf_done(&ts->lines_text);
+	free(ts->lines);
+	free(ts);
+}

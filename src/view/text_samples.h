@@ -1,0 +1,40 @@
+/*
+ * Samples as text, one after the other in time order, in the layout of perf script: a line of fields, then the call chain, a frame
+ * a line. What follows a frame's address ("name+0x1c (library)") is the same for every sample that has it, so it is rendered once.
+ */
+#pragma once
+
+#include "base/strbuf.h"
+#include "model/names.h"
+#include "model/source.h"
+
+enum text_field {
+	TEXT_COMM = 1 << 0,
+	TEXT_TID = 1 << 1,
+	TEXT_PID = 1 << 2,
+	TEXT_TIME = 1 << 3,
+	TEXT_CPU = 1 << 4,
+	TEXT_EVENT = 1 << 5,
+	TEXT_TRACE = 1 << 6,
+	TEXT_IP = 1 << 7,
+	TEXT_SYM = 1 << 8,
+	TEXT_DSO = 1 << 9,
+	TEXT_ADDR = 1 << 10,
+	TEXT_SYMOFF = 1 << 11,
+	TEXT_PERIOD = 1 << 12,
+};
+
+struct text_samples_opts {
+	const u32 *fields; /* [event] */
+	const bool *chains; /* [event]: samples carry call chains */
+	bool nanoseconds;
+	bool reltime;
+	u32 max_stack; /* 0: all */
+	const struct catalog *catalog;
+	const struct frame_table *frames;
+	const struct names_result *names;
+};
+
+/* out must outlive the sink and may have a drain. The options are copied, what they point to is borrowed. */
+int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, struct sink **ret) must_check;
+void text_samples_free(struct sink *k);

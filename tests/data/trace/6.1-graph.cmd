@@ -1,0 +1,1 @@
+trace-cmd record -o graph.dat -p function_graph -g vfs_read cat /proc/uptime

@@ -1,0 +1,1 @@
+trace-cmd record -o kprobes.dat -e kprobes cat /proc/uptime

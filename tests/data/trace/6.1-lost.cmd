@@ -1,0 +1,1 @@
+trace-cmd record -o lost.dat -b 16 -e kmem -e sched sh lost.sh

@@ -1,0 +1,1 @@
+trace-cmd record -o marker.dat -e sched_switch sh -c for i in 1 2 3; do echo "marker line $i" > /sys/kernel/tracing/trace_marker; done; printf "no newline" > /sys/kernel/tracing/trace_marker; printf "\001\000\000\000raw-bytes" > /sys/kernel/tracing/trace_marker_raw; printf "two\nlines\n" > /sys/kernel/tracing/trace_marker; sh load.sh

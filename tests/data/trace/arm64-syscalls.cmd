@@ -1,0 +1,1 @@
+trace-cmd record -o syscalls.dat -e raw_syscalls -e syscalls:sys_enter_read cat /proc/uptime

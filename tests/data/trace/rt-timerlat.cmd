@@ -1,0 +1,1 @@
+trace-cmd record -o timerlat.dat -p timerlat sleep 1

@@ -1,0 +1,1 @@
+trace-cmd record -o wakeup.dat -p wakeup sh -c sh load.sh

@@ -1,0 +1,202 @@
+/*
+ * Writes a trace.dat that no recording happens to hold, for comparing with trace-cmd:
+ *
+ *	trace_corpus graph|function|tasks|flags|lost 6|7|zstd > FILE
+ */
+#include "gen/ftrace_gen.h"
+
+#include <stdio.h>
+
+#define COMMON                                                                                     \
+	"format:\n"                                                                                \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+static const char function_format[] = "name: function\nID: 1\n" COMMON
+				      "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+				      "\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+				      "print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n";
+static const char entry_format[] = "name: funcgraph_entry\nID: 11\n" COMMON
+				   "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+				   "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\n"
+				   "print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n";
+static const char exit_format[] = "name: funcgraph_exit\nID: 10\n" COMMON
+				  "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+				  "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+				  "\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
+				  "\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
+				  "\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n\n"
+				  "print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, REC->depth, "
+				  "REC->calltime, REC->rettime, REC->depth\n";
+static const char wakeup_format[] = "name: sched_wakeup\nID: 102\n" COMMON
+				    "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+				    "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+				    "\tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+				    "\tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n\n"
+				    "print fmt: \"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, "
+				    "REC->target_cpu\n";
+
+static const char symbols[] = "ffffffff81000000 T _text\n"
+			      "ffffffff81000000 T _stext\n"
+			      "ffffffff81000100 t alpha\n"
+			      "ffffffff81000200 T beta\n"
+			      "ffffffff81000200 T beta_alias\n"
+			      "ffffffff81000200 t beta_other\n"
+			      "ffffffff81000300 T gamma\n"
+			      "ffffffff81000400 T delta\n"
+			      "0000000000001000 A percpu_thing\n"
+			      "ffffffffc0000300 t mod_b\t[mod]\n"
+			      "ffffffffc0000100 t mod_a\t[mod]\n"
+			      "ffffffff81000500 T last_of_kernel\n";
+
+static const char *const formats[] = { gen_format_value, wakeup_format, NULL };
+static const char *const graph_formats[] = { entry_format, exit_format, NULL };
+
+static u32 seed = 7;
+
+static u32 random_below(u32 n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % n;
+}
+
+static struct gen_event *add(struct gen_trace *t, u64 time, u32 cpu, u16 id, s32 pid, u32 size)
+{
+	struct gen_event *e = vec_push(&t->buffers[0].events);
+	if (!e)
+		abort();
+	e->time = time;
+	e->cpu = cpu;
+	gen_event_fill(t, e, id, pid, 0);
+	e->size = size;
+	return e;
+}
+
+static void put64(struct gen_event *e, u32 at, u64 v)
+{
+	memcpy(e->data + at, &v, 8);
+}
+
+static void put32(struct gen_event *e, u32 at, u32 v)
+{
+	memcpy(e->data + at, &v, 4);
+}
+
+static u64 address(void)
+{
+	static const u64 all[] = { 0xffffffff81000000, 0xffffffff81000100, 0xffffffff81000200, 0xffffffff81000300, 0xffffffff81000400,
+				   0xffffffff81000123, 0xffffffff81000277, 0xffffffff81000500, 0xffffffffc0000100, 0xffffffffc0000300,
+				   0xffffffffc0000310, 0x1234, 0 };
+	return all[random_below(ARRAY_SIZE(all))];
+}
+
+/* Calls of all durations; leaves, nests, returns without a call, other tasks in between; enough to fill many pages. */
+static void graph(struct gen_trace *t)
+{
+	static const u64 durations[] = { 1, 999, 1000, 9999, 10000, 10001, 99999, 100000, 100001, 999999, 1000001, 9999999, 10000001,
+					 123456789, 999999999, 1000000000, 1000000001, 1234567890, 12345678901, 999999999999, 9999999999999 };
+	u64 time = 1000000;
+	for (u32 i = 0; i < 6000; i++) {
+		u32 cpu = random_below(2), pid = 7 + random_below(2), depth = random_below(6);
+		u64 func = address(), took = durations[random_below(ARRAY_SIZE(durations))];
+		time += random_below(1000);
+		struct gen_event *e = add(t, time, cpu, 11, (s32)pid, 20);
+		put64(e, 8, func);
+		put32(e, 16, depth);
+		u32 what = random_below(6);
+		if (!what)
+			continue;
+		if (what == 1)
+			pid = 15 - pid;
+		if (what == 2)
+			func = address();
+		e = add(t, time + random_below(500), cpu, 10, (s32)pid, 40);
+		put64(e, 8, func);
+		put32(e, 16, depth);
+		put64(e, 24, time);
+		put64(e, 32, time + took);
+		time += 500;
+	}
+}
+
+static void function(struct gen_trace *t)
+{
+	u64 time = 1000000;
+	for (u32 i = 0; i < 5000; i++) {
+		time += random_below(1000);
+		struct gen_event *e = add(t, time, random_below(3), 1, 7, 24);
+		put64(e, 8, address());
+		put64(e, 16, address());
+	}
+}
+
+/* Tasks whose names only the scheduler's events tell, on their way. */
+static void tasks(struct gen_trace *t)
+{
+	u64 time = 1000000;
+	for (u32 i = 0; i < 6000; i++) {
+		time += random_below(1000);
+		u32 pid = random_below(40);
+		if (random_below(30)) {
+			put32(add(t, time, random_below(3), 100, (s32)pid, 12), 8, i);
+			continue;
+		}
+		struct gen_event *e = add(t, time, random_below(3), 102, (s32)random_below(40), 36);
+		snprintf((char *)e->data + 8, 16, "t%u-%u", pid, i % 2);
+		put32(e, 24, pid);
+		put32(e, 28, 120);
+	}
+}
+
+static void flags(struct gen_trace *t)
+{
+	for (u32 i = 0; i < 512; i++) {
+		struct gen_event *e = add(t, 1000000 + i * 1000, i % 2, 100, (s32)i * 1000 - 5000, 12);
+		e->data[2] = (u8)i;
+		e->data[3] = (u8)(i * 7);
+	}
+}
+
+static void lost(struct gen_trace *t)
+{
+	for (u32 i = 0; i < 300; i++) {
+		struct gen_event *e = add(t, 1000000 + i * 1000, i % 2, 100, 7, 12);
+		if (i % 31 == 30)
+			e->missed = i % 4 ? i : UINT64_MAX;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct gen_buffer buffers[1] = { { .name = "" } };
+	struct gen_trace t = {
+		.version = argc > 2 && argv[2][0] == '6' ? 6 : 7, .long_size = 8, .page_size = 4096, .nr_cpus = 3,
+		.compression = argc > 2 && argv[2][0] == 'z' ? GEN_ZSTD : GEN_NONE,
+		.ftrace_format = function_format, .system = "sched", .formats = formats, .kallsyms = symbols, .printk = "",
+		.cmdlines = "7 seven\n8 a name with blanks\n", .buffers = buffers, .nr_buffers = 1,
+	};
+	const char *kind = argc > 1 ? argv[1] : "";
+	if (!strcmp(kind, "graph")) {
+		t.system = "ftrace";
+		t.formats = graph_formats;
+		graph(&t);
+	} else if (!strcmp(kind, "function")) {
+		function(&t);
+	} else if (!strcmp(kind, "tasks")) {
+		tasks(&t);
+	} else if (!strcmp(kind, "flags")) {
+		flags(&t);
+	} else if (!strcmp(kind, "lost")) {
+		lost(&t);
+	} else {
+		return 1;
+	}
+	struct strbuf file = { 0 };
+	gen_trace_write(&t, &file);
+	bool good = fwrite(file.data, 1, file.len, stdout) == file.len;
+	strbuf_done(&file);
+	vec_free(&buffers[0].events);
+	return good ? 0 : 1;
+}

@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# where: host
+# needs: root
+# timeout: 200
+# Rows of the acceptance matrix: `record`. perf reads what was recorded.
+. "${SONDE_SRC:-.}/tests/lib.sh"
+. "$SONDE_SRC/tests/matrix/probes.sh"
+need sonde root perf_events perf
+cd "$SONDE_TMP" || exit 1
+ln -s "$SONDE" sonde
+export PATH=$PWD:$PATH
+mkdir as && ln -s "$SONDE" as/perf # it is perf by that name
+trap 'remove_probes; rm -rf "$SONDE_TMP"' EXIT
+
+# What perf reads from a file: perf_fields FILE FIELDS
+perf_fields() { perf script -i "$1" -F "$2" 2>/dev/null; }
+near() { # VALUE WANT PERCENT NAME
+	awk -v a="$1" -v b="$2" -v p="$3" 'BEGIN { exit !(a != "" && a >= b * (1 - p / 100) && a <= b * (1 + p / 100)) }'
+	ok $? "$4" || diag "got $1, want $2 within $3 %"
+}
+
+# ---- the command of the texts, as perf and by our own name
+exits 0 "S0-026: record -F 99 -a -g -- sleep 1, called as perf" as/perf record -F 99 -a -g -- sleep 1
+like "$err" '^\[ perf record: Woken up [0-9]+ times? to write data \]$' "S0-026: says how often it woke up"
+like "$err" '^\[ perf record: Captured and wrote [0-9.]+ MB perf.data \([0-9]+ samples\) \]$' "S0-026: says what it wrote"
+said=$(sed -n 's/.*perf.data (\([0-9]*\) samples.*/\1/p' <<<"$err")
+is "$(perf_fields perf.data period | wc -l)" "$said" "S0-026: as many samples as were said"
+isnt "$(perf_fields perf.data ip,sym | awk 'BEGIN { RS = "" } NF > 4' | head -1)" "" "S0-026: with call chains"
+[ "$(perf_fields perf.data cpu | sort -u | wc -l)" -ge 1 ] && [ "$said" -le $((99 * $(nproc) * 13 / 10)) ]
+ok $? "S0-026: at most 99 samples a second and CPU"
+exits 0 "S0-026: by our own name" sonde record -F 99 -a -g -o own.data -- sleep 1
+
+# ---- periodic sampling; an independent measure of the CPU time: what the shell saw
+TIMEFORMAT='%U %S'
+{ time sonde record -F 99 -o freq.data -- sonde workload noploop 3 2>said; } 2>cpu-times
+cpu=$(awk '{ print $1 + $2 }' cpu-times)
+near "$(perf_fields freq.data period | wc -l)" "$(awk -v c="$cpu" 'BEGIN { print c * 99 }')" 12 "S0-022 S0-010: -F 99: 99 samples a second of CPU time"
+total=$(perf_fields freq.data period | awk '{ s += $1 } END { printf "%.0f", s }')
+like "$(sonde report -i freq.data --stdio)" "^# Event count \(approx.\): $total\$" "S0-022: the report's event count is the sum of the periods"
+# By CPU, not by task: a task that waits for its CPU is not sampled meanwhile.
+sonde record -F 99 -C 0 -o even.data -- sleep 2 2>/dev/null
+perf_fields even.data time | tr -d : | awk 'NR > 1 { printf "%d\n", ($1 - last) * 1e6 } { last = $1 }' | sort -n >gaps
+near "$(awk '{ g[NR] = $1 } END { print g[int((NR + 1) / 2)] }' gaps)" 10101 5 "S0-010: at an even interval of 1/99 s"
+
+# ---- every running thread, with its stack
+exits 0 "S0-011: three threads" sonde record -F 499 -g -o threads.data -- sonde workload --threads 3 thloop 1
+perf_fields threads.data tid,ip,sym | awk 'BEGIN { RS = ""; FS = "\n" } /workload_spin/ { split($1, t, " "); frames = NF - 1; print t[1], frames, (/workload_thread/ ? "whole" : "cut") }' >stacks
+is "$(cut -d' ' -f1 stacks | sort -u | wc -l)" 3 "S0-011: samples of each thread"
+is "$(cut -d' ' -f3 stacks | sort -u)" whole "S0-011: each with the stack up to the thread's function"
+exits 0 "S4-243: -g" sonde record -F 499 -g -o g.data -- sonde workload leaf 0.3
+exits 0 "S4-243: without -g" sonde record -F 499 -o flat.data -- sonde workload leaf 0.3
+like "$(perf evlist -v -i g.data 2>/dev/null)" 'sample_type: [A-Z|]*CALLCHAIN' "S4-243: -g records call chains"
+unlike "$(perf evlist -v -i flat.data 2>/dev/null)" CALLCHAIN "S4-243: and no other way"
+exits 0 "S4-249: a recursion 20 deep" sonde record -F 1999 -g -o deep.data -- sonde workload deep 20
+perf_fields deep.data ip,sym | awk 'BEGIN { RS = "" } /workload_spin/ { print gsub(/workload_recurse/, ""), (/main/ ? "main" : "") }' | sort | uniq -c | sort -rn >depth
+like "$(head -1 depth)" '^ *[0-9]+ (20|21) main$' "S4-249: frame pointers give all of it, up to main"
+
+# ---- which event
+exits 0 "S0-020: -e, and -e again" sonde record -e cpu-clock -e page-faults -o e1.data -- sonde workload faults 1000
+exits 0 "S0-020: -e A,B" sonde record -e cpu-clock,page-faults -o e2.data -- sonde workload faults 1000
+exits 0 "S0-020: -e A" sonde record -e page-faults -c 1 -o e3.data -- sonde workload faults 1000
+events() { sonde report -i "$1" --stdio | sed -n "s/^# Samples: .* of event '\(.*\)'/\1/p" | xargs; }
+is "$(events e1.data)" "cpu-clock page-faults" "S0-020: both events"
+is "$(events e2.data)" "cpu-clock page-faults" "S0-020: both events with a comma"
+is "$(events e3.data)" "page-faults" "S0-020: one event alone"
+
+# ---- the file
+is "$(head -c 8 g.data)" PERFILE2 "S0-028: perf.data by its magic"
+out=$(perf report -i g.data --stdio --no-children -g none 2>perf-err)
+is "$? $(cat perf-err)" "0 " "S0-028: perf reads it without a word"
+percent() { sed -n 's/^ *\([0-9.]*\)% .*\[\.\] workload_leaf *$/\1/p'; }
+isnt "$(percent <<<"$out")" "" "S0-028: perf finds the function"
+for _ in 1 2 3; do # perf 6.1 aborts now and then
+	perf record -q -F 499 -g -o peer.data -- sonde workload leaf 0.3 2>/dev/null && break
+done
+theirs=$(perf report -i peer.data --stdio --no-children -g none 2>/dev/null | percent)
+if [ -n "$theirs" ]; then
+	is "$(sonde report -i peer.data --stdio --no-children -g none | percent)" "$theirs" "S0-028: of perf's file we say what perf says"
+else
+	skip "perf record aborts here" "S0-028: of perf's file we say what perf says"
+fi
+
+# ---- how it is done
+if ! needs_or_skip "S0-030: system calls" strace; then
+	strace -f -qq -e trace=perf_event_open,execve -o calls "$SONDE" record -F 99 -o s.data -- /bin/true 2>/dev/null
+	like "$(cat calls)" 'perf_event_open\(\{type=PERF_TYPE_' "S0-030: events are opened with perf_event_open"
+	is "$(grep 'execve(' calls | grep -v ENOENT | sed 's/.*execve("\([^"]*\)".*/\1/' | xargs -n1 basename | xargs)" "sonde true" \
+		"S0-030: no other program does it for us"
+fi
+
+# ---- a software event of a command, then its report
+exits 0 "S4-238: record -e minor-faults -g -- ls" sonde record -e minor-faults -g -- ls /
+like "$out" '^(bin|etc|usr)$' "S4-238: the command's output is its own"
+like "$(perf evlist -v 2>/dev/null)" '^minor-faults: .*CALLCHAIN' "S4-238: minor faults with call chains"
+is "$(perf_fields perf.data comm | sort -u | xargs)" ls "S4-238: of ls"
+exits 0 "S4-237: report of what record left" sonde report
+like "$out" "^# Samples: $(perf_fields perf.data period | wc -l) +of event 'minor-faults'" "S4-237: with all of its samples"
+exits 3 "S4-290: record runs a command" sonde record -o run.data -- sh -c 'sonde workload noploop 0.3; exit 3'
+like "$(sonde report -i run.data --sort comm,sym)" 'sonde +\[\.\] workload_spin' "S4-290: and records its profile"
+
+# ---- accesses to an address
+if ! needs_or_skip "S1-007 S4-094: watch a variable" gcc nm; then
+	printf 'volatile int target; int main(void) { for (int i = 0; i < 1000; i++) target = i; return 0; }\n' >watch.c
+	gcc -no-pie -o watch watch.c
+	address=0x$(nm watch | awk '$3 == "target" { print $1 }')
+	exits 0 "S1-007 S4-094: record -e mem:ADDRESS:w" sonde record -c 1 -e "mem:$address:w" -o mem.data -- ./watch
+	is "$(perf_fields mem.data comm,sym,ip | grep -c main)" 1000 "S1-007 S4-094: every one of 1000 writes, in main"
+	code=0x$(nm watch | awk '$3 == "main" { print $1 }')
+	exits 0 "S1-007: record -e mem:ADDRESS:x" sonde record -c 1 -e "mem:$code:x" -o exec.data -- ./watch
+	is "$(perf_fields exec.data ip,sym | grep -c main)" 1 "S1-007: a code address, run once"
+	like "$(perf evlist -v -i mem.data 2>/dev/null)" 'type: 5, .*bp_type: 2' "S4-094: by a debug register"
+fi
+
+# ---- a user probe, on the whole system: the calls of one process are counted
+if define_probe_libc_malloc; then
+	printf '#!/bin/sh\necho $$ >pid\nexec sonde workload malloc 5000\n' >allocate
+	chmod +x allocate
+	# NUMBER NAME: the program itself calls malloc a few times; what others do meanwhile can overrun the rings, which is said
+	about_5000() {
+		local lost
+		lost=$(sed -n 's/.* samples, \([0-9]*\) lost;.*/\1/p' <<<"$err")
+		[ $(($1 + lost)) -ge 5000 ] && [ "$1" -le 5200 ]
+		ok $? "$2" || diag "$1 calls, $lost lost"
+	}
+	{ sleep 1; ./allocate; } &
+	exits 130 "S0-062: record -e probe_libc:malloc -a, until Ctrl-C" timeout --preserve-status -s INT 3 "$SONDE" record -e probe_libc:malloc -a
+	wait
+	about_5000 "$(perf_fields perf.data pid | grep -cw "$(cat pid)")" "S0-062: every call is there"
+	like "$(perf report --stats 2>&1)" 'probe_libc:malloc stats' "S0-062: Ctrl-C leaves a whole file"
+	exits 0 "S4-340: record -e probe_libc:malloc -aR sleep 1" sonde record -e probe_libc:malloc -aR sleep 1
+	{ sleep 1; ./allocate; } &
+	exits 0 "S4-340 S4-341: with a known number of calls" sonde record -e probe_libc:malloc -aR sleep 3
+	wait
+	about_5000 "$(perf_fields perf.data pid | grep -cw "$(cat pid)")" "S4-340: every call is there"
+	like "$(perf evlist -v 2>/dev/null)" '^probe_libc:malloc: .*sample_type: [A-Z|]*RAW' "S4-341: raw data in every sample"
+	like "$(perf_fields perf.data event,trace | head -1)" 'probe_libc:malloc: +\([0-9a-f]+\)$' "S4-341: which perf can print"
+	{ sleep 1; ./allocate; } &
+	exits 0 "S4-342: record -g -e probe_libc:malloc -aR" sonde record -g -e probe_libc:malloc -aR sleep 3
+	wait
+	about_5000 "$(perf_fields perf.data pid,ip,sym | awk -v pid="$(cat pid)" '
+		BEGIN { RS = "" } $1 == pid && /malloc.*workload_malloc.*main/ { n++ } END { print n + 0 }')" "S4-342: chains lead from malloc to main"
+	like "$(sonde report --no-children --sort comm,sym 2>/dev/null)" '--malloc' "S4-342: and are shown"
+else
+	for row in "S0-062" "S4-340 S4-341" "S4-342"; do skip "$reason" "$row: a user probe"; done
+fi
+done_testing

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# where: host
+# needs: root
+# timeout: 120
+# Rows of the acceptance matrix: `report` of what `record` wrote.
+. "${SONDE_SRC:-.}/tests/lib.sh"
+. "$SONDE_SRC/tests/matrix/probes.sh"
+need sonde root perf_events
+cd "$SONDE_TMP" || exit 1
+mkdir bin && ln -s "$SONDE" bin/sonde
+export PATH=$PWD/bin:$PATH
+trap 'remove_probes; rm -rf "$SONDE_TMP"' EXIT
+rows() { grep -E '^ +[0-9]+\.[0-9]+%' <<<"$out"; }
+
+# ---- minor faults of a command, with call chains
+sonde record -e minor-faults -g -- ls / >/dev/null 2>said
+samples=$(sed -n 's/.*, \([0-9]*\) samples, .*/\1/p' said)
+exits 0 "S4-291: report of ./perf.data" sonde report --no-children
+like "$out" "^# Samples: $samples +of event 'minor-faults'\$" "S4-240: number of samples and event"
+if ! needs_or_skip "S4-240: the event count" perf; then
+	periods=$(perf script -F period 2>/dev/null | awk '{ s += $1 } END { print s }')
+	like "$out" "^# Event count \(approx\.\): $periods\$" "S4-240: the event count is the sum of the periods"
+	top=$(perf script -F period,ip,sym 2>/dev/null | awk 'BEGIN { RS = ""; FS = "\n" } { split($1, p, " "); split($2, f, " "); w[f[2]] += p[1]; all += p[1] }
+		END { for (s in w) if (w[s] > m) m = w[s]; printf "%.2f%%", m * 100 / all }')
+	is "$(rows | head -1 | awk '{ print $1 }')" "$top" "S4-240: a row's share is by period, not by samples"
+fi
+like "$out" '^# Overhead +Command +Shared Object +Symbol *$' "S4-241: the columns"
+is "$(rows | grep -cvE '^ +[0-9]+\.[0-9]{2}%  ls +[^ ]+ +\[[.k]\] [^ ]+')" 0 "S4-241: every row has them, with [.] or [k]"
+is "$(rows | awk '{ print $1 + 0 }')" "$(rows | awk '{ print $1 + 0 }' | sort -rn)" "S4-291: heaviest first"
+like "$out" 'ls +ld-linux[^ ]* +\[\.\] _dl' "S4-241: user functions by name"
+
+# ---- samples
+exits 0 "S0-063: report -n" sonde report -n --no-children -g none
+like "$out" '^# Overhead +Samples +Command +Shared Object +Symbol *$' "S0-063: the columns"
+is "$(rows | awk '{ s += $2 } END { print s }')" "$samples" "S0-063: the samples of all rows are all samples"
+
+# ---- which program, which function
+sonde record -F 999 -o hot.data -- sh -c 'sonde workload leaf 1; true' 2>/dev/null
+exits 0 "S4-246: report --sort comm,dso,symbol" sonde report -i hot.data --sort comm,dso,symbol
+like "$(rows | head -1)" '^ +[0-9.]+%  sonde +sonde +\[\.\] workload_leaf *$' "S4-246: program and function to look at stand first"
+[ "$(rows | head -1 | sed 's/^ *\([0-9]*\).*/\1/')" -ge 80 ]
+ok $? "S4-246: with nearly all of the time"
+
+# ---- call graphs
+sonde record -F 999 -g -o graph.data -- sonde workload leaf 1 2>/dev/null
+exits 0 "S4-242: report --no-children with call chains" sonde report -i graph.data --no-children
+like "$(tr -d ' \n' <<<"$out")" '\[\.\]workload_leaf\|---workload_leafworkload_middleworkload_parent' "S4-242: the function, then its callers"
+like "$out" '^ +---workload_leaf$' "S4-242: begun with a line to the row"
+
+# ---- without symbols
+if ! needs_or_skip "S4-244: a program without symbols" strip; then
+	strip -o stripped "$SONDE"
+	sonde record -F 999 -o stripped.data -- ./stripped workload noploop 0.5 2>/dev/null
+	exits 0 "S4-244: report of a stripped program" sonde report -i stripped.data
+	like "$(rows | head -1)" '^ +[0-9.]+%  stripped +stripped +\[\.\] 0x[0-9a-f]{16}$' "S4-244: the address stands for the name"
+fi
+
+# ---- the kernel
+if [ "$(awk '$3 == "_text" { print $1; exit }' /proc/kallsyms | tr -d 0)" = "" ]; then
+	skip "the kernel hides its addresses" "S4-245: kernel functions by name"
+else
+	sonde record -F 1999 -g -o kernel.data -- sonde workload syscalls 1000000 2>/dev/null
+	exits 0 "S4-245: report of a program that calls the kernel" sonde report -i kernel.data --no-children -g caller
+	like "$out" '^ +[0-9.]+%  sonde +\[kernel.kallsyms\] +\[k\] [a-zA-Z_][a-zA-Z0-9_.]+ *$' "S4-245: kernel functions by name"
+	graph=$(sonde report -i kernel.data --no-children -g callee | awk '/\[k\]/ { on = 1 } /\[\.\]/ { on = 0 } on')
+	like "$graph" '(do_syscall_64|el0_svc)' "S4-245: the chain goes through the kernel"
+	like "$graph" 'workload_syscalls|main' "S4-245: and on into the program"
+fi
+
+# ---- many samples
+if define_probe_libc_malloc; then
+	sonde record -e probe_libc:malloc -o many.data -- sonde workload malloc 96965 2>/dev/null
+	exits 0 "S4-343: report of many samples" sonde report -i many.data
+	like "$out" "^# Samples: 96K of event 'probe_libc:malloc'\$" "S4-343: their number is abbreviated"
+	count=$(sed -n 's/^# Event count (approx.): //p' <<<"$out")
+	[ "$count" -ge 96965 ] && [ "$count" -le 97060 ]
+	ok $? "S4-343: the event count is exact" || diag "$count"
+	like "$out" '^ +100.00%  sonde +libc\.so\.6 +\[\.\] (__libc_)?malloc *$' "S4-343: command, library and function"
+else
+	skip "$reason" "S4-343: many samples"
+fi
+done_testing

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# where: 6.1
+# needs: root
+# timeout: 300
+# Rows of the acceptance matrix that change settings of the kernel, or need kernel probes: in a guest only.
+. "${SONDE_SRC:-.}/tests/lib.sh"
+. "$SONDE_SRC/tests/matrix/probes.sh"
+need sonde root guest perf_events
+cd "$SONDE_TMP" || exit 1
+mkdir bin && ln -s "$SONDE" bin/sonde
+export PATH=$PWD/bin:$PATH
+chmod 777 .
+paranoid=/proc/sys/kernel/perf_event_paranoid
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+event() { sonde report -i "$1" | sed -n "s/^# Samples: .* of event '\(.*\)'/\1/p"; }
+
+# ---- perf_event_paranoid
+echo 2 >$paranoid
+exits 0 "S4-120: level 2: an own command" as_nobody sonde record -e minor-faults -c 1 -o two.data -- sonde workload faults 1000
+is "$(event two.data)" minor-faults:u "S4-120: its user space only, and the name says so"
+unlike "$(sonde report -i two.data)" '\[k\]' "S4-120: nothing of the kernel"
+exits 1 "S4-115 S4-116: level 2: the whole system is refused" as_nobody sonde record -a -o no.data -- true
+like "$err" 'perf_event_paranoid is 2\)' "S4-115 S4-116: the reason is the setting, with its value"
+like "$err" 'hint: .*sysctl kernel.perf_event_paranoid=0' "S4-115: and what would help"
+echo 1 >$paranoid
+exits 0 "S4-119: level 1: an own command" as_nobody sonde record -F 499 -o one.data -- sonde workload syscalls 300000
+is "$(event one.data)" cpu-clock "S4-119: with the kernel"
+like "$(sonde report -i one.data --sort sym)" '\[k\]' "S4-119: samples of the kernel"
+exits 1 "S4-119: the whole system is refused" as_nobody sonde record -a -o no.data -- true
+like "$err" 'perf_event_paranoid is 1\)' "S4-119 S4-116: says why"
+echo 0 >$paranoid
+exits 0 "S4-118: level 0: the whole system" as_nobody sonde record -F 99 -a -o zero.data -- sleep 1
+mount -o remount,mode=750,gid=65534 $tracefs # so that tracefs is not what refuses
+exits 1 "S4-118: tracepoints with their data are refused" as_nobody sonde record -a -e sched:sched_switch -o no.data -- true
+like "$err" 'perf_event_paranoid is 0\)' "S4-118 S4-116: says why"
+mount -o remount,mode=700,gid=0 $tracefs
+exits 1 "S4-169: tracepoints for an ordinary user" as_nobody sonde record -e sched:sched_switch -o no.data -- true
+like "$err" 'hint: run it as root' "S4-169: root can"
+[ ! -e no.data ]
+ok $? "S4-115: no file is left of what was refused"
+
+# ---- kptr_restrict
+restrict=/proc/sys/kernel/kptr_restrict
+echo 2 >$restrict
+sonde record -F 1999 -o hidden.data -- sonde workload syscalls 300000 2>/dev/null
+unlike "$(sonde report -i hidden.data --sort sym 2>/dev/null)" '\[k\] [a-z]' "S0-008: with kptr_restrict 2 the kernel's names are hidden"
+echo 0 | tee $restrict >/dev/null
+sonde record -F 1999 -o shown.data -- sonde workload syscalls 300000 2>/dev/null
+exits 0 "S0-008: report after echo 0 | tee kptr_restrict" sonde report -i shown.data --sort sym
+unlike "$err" 'kptr_restrict' "S0-008: nothing is hidden"
+like "$out" '\[k\] [a-z_]+' "S0-008: kernel functions by name"
+
+# ---- kernel probes
+if define_probe kprobe_events 'p:probe/vfs_read vfs_read'; then
+	exits 0 "S1-092: record -e probe:vfs_read -aRf ls -l" sonde record -e probe:vfs_read -aRf ls -l /
+	like "$out" ' usr$' "S1-092: the command ran"
+	is "$(event perf.data)" probe:vfs_read "S1-092: the event"
+	like "$(sonde report --sort comm,sym)" 'ls +\[k\] vfs_read' "S1-092: calls of ls"
+	remove_probes
+else
+	skip "$reason" "S1-092: a kernel probe"
+fi
+if define_probe kprobe_events 'p:probe/schedule schedule' && define_probe kprobe_events 'p:probe/schedule_1 schedule_timeout'; then
+	exits 0 "S1-139: record -e 'probe:schedule*' -a" sonde record -e 'probe:schedule*' -a -o glob.data -- sleep 1
+	is "$(event glob.data | sort | xargs)" "probe:schedule probe:schedule_1" "S1-139: all events that match"
+	remove_probes
+else
+	skip "$reason" "S1-139: kernel probes"
+fi
+done_testing
