@@ -189,9 +189,10 @@ static void look_caps(struct doctor *d)
 		   strbuf_cstr(&lacks));
 	if (!all) {
 		doctor_costs(d, "%s", strbuf_cstr(&costs));
-		doctor_fix(d, "sudo setcap "
-			      "cap_perfmon,cap_bpf,cap_syslog,cap_sys_ptrace,cap_dac_read_search,"
-			      "cap_ipc_lock=ep \"$(command -v sonde)\"");
+		doctor_fix(
+			d,
+			"sudo setcap cap_perfmon,cap_bpf,cap_syslog,cap_sys_ptrace,cap_ipc_lock=ep "
+			"\"$(command -v sonde)\"");
 	}
 	strbuf_done(&has);
 	strbuf_done(&lacks);
