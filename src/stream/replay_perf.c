@@ -20,7 +20,7 @@ enum {
 	BLOCK_BYTES = 1 << 20,
 	BATCH = 128,
 	CACHE_SLOTS = 1 << 13,
-	CHAIN_SLOTS = 1 << 15,
+	CHAIN_SLOTS = 1 << 16,
 	CHAIN_MAX = 4096,
 };
 
