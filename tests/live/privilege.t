@@ -90,9 +90,9 @@ else
 	cp "$SONDE" lent/suid
 	chmod 4755 lent/suid
 	cd nobody || exit 1
-	exits 0 "a set-user-id copy records" as_nobody env SUDO_UID=1 SUDO_GID=1 "$lent/suid" record -o u.data -- sh -c 'id -u; id -ru; id -g'
+	exits 0 "a set-user-id copy records" as_nobody env SUDO_UID=1 SUDO_GID=1 "$lent/suid" record -o u.data -- id -u
 	if [ "$(as_nobody "$lent/suid" doctor --json | grep -c '"privileged": true')" = 1 ]; then
-		is "$out" $'65534\n65534\n65534' "the command is the user's own"
+		is "$out" 65534 "the command is the user's own" # not through sh: some give up such rights by themselves
 		is "$(owner u.data)" 65534:65534 "the file is the user's, whatever SUDO_UID says"
 	else
 		skip "set-user-id is ignored on this file system" "the command is the user's own"
