@@ -70,5 +70,11 @@ void doctor_costs(struct doctor *d, const char *fmt, ...) printf_like(2, 3);
 void doctor_fix(struct doctor *d, const char *fmt, ...) printf_like(2, 3);
 void doctor_needs(struct doctor *d, const char *fmt, ...) printf_like(2, 3);
 
+/*
+ * Level 3 and above is a change of distributions. Debian's asks for CAP_SYS_ADMIN and refuses CAP_PERFMON; that it does
+ * shows only in a trial.
+ */
+bool doctor_perfmon_is_bound(const struct doctor *d);
+
 /* "ok", "limited", "missing" */
 const char *finding_word(enum finding_state state);

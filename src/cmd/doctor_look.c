@@ -199,6 +199,12 @@ static void look_caps(struct doctor *d)
 	strbuf_done(&costs);
 }
 
+bool doctor_perfmon_is_bound(const struct doctor *d)
+{
+	return d->live && d->rights.paranoid > 2 && d->rights.perfmon &&
+	       !caps_has(d->caps, CAP_SYS_ADMIN) && d->trials[TRIAL_SOFTWARE].err == -EACCES;
+}
+
 static void look_paranoid(struct doctor *d)
 {
 	static const char path[] = "proc/sys/kernel/perf_event_paranoid";
@@ -208,6 +214,13 @@ static void look_paranoid(struct doctor *d)
 		doctor_add(d, RIGHTS, name, FINDING_MISSING, "this kernel has no perf events");
 		doctor_costs(d, "stat, record, top and everything else that counts or samples");
 		doctor_needs(d, "a kernel with CONFIG_PERF_EVENTS=y");
+		return;
+	}
+	if (doctor_perfmon_is_bound(d)) {
+		doctor_add(d, RIGHTS, name, FINDING_MISSING,
+			   "%d, which binds CAP_PERFMON too in this kernel", level);
+		doctor_costs(d, "stat and record are refused to all but CAP_SYS_ADMIN");
+		doctor_fix(d, "sudo sysctl kernel.perf_event_paranoid=2");
 		return;
 	}
 	if (d->rights.perfmon || level < 0) {
@@ -226,7 +239,8 @@ static void look_paranoid(struct doctor *d)
 		{ FINDING_LIMITED, "no whole CPUs", "-a, -C, per-CPU events; tracepoints", 0 },
 		{ FINDING_LIMITED, "user space only",
 		  "time in the kernel is not seen (events get :u); -a; tracepoints", 1 },
-		{ FINDING_MISSING, "nothing without privileges", "stat and record are refused", 1 },
+		{ FINDING_MISSING, "nothing without privileges",
+		  "stat and record are refused (by Debian's kernels to CAP_PERFMON too)", 1 },
 	};
 	unsigned at = (unsigned)min(level, (int)ARRAY_SIZE(levels) - 1);
 	doctor_add(d, RIGHTS, name, levels[at].state, "%d: %s", level, levels[at].what);

@@ -60,13 +60,18 @@ static void refused(struct doctor *d, const struct trial_row *r, int err)
 {
 	bool bpf =
 		r->kind == TRIAL_BPF_PROG || r->kind == TRIAL_BPF_RING || r->kind == TRIAL_FENTRY;
-	bool may = d->rights.perfmon && (!bpf || d->root_user || caps_has(d->caps, 39));
+	bool bound = doctor_perfmon_is_bound(d) && !bpf;
+	bool may = d->rights.perfmon && !bound && (!bpf || d->root_user || caps_has(d->caps, 39));
 	if (r->kind == TRIAL_TRACEPOINT && d->tracing.err)
 		doctor_add(d, TRIED, r->name, FINDING_MISSING, "tracefs may not be read");
 	else if (may)
 		doctor_add(d, TRIED, r->name, FINDING_MISSING,
 			   "refused in spite of all capabilities (%s)",
 			   err == -EPERM ? "EPERM" : "EACCES");
+	else if (bound)
+		doctor_add(d, TRIED, r->name, FINDING_MISSING,
+			   "refused at perf_event_paranoid %d, in this kernel to CAP_PERFMON too",
+			   d->rights.paranoid);
 	else if (r->paranoid == NEEDS_CAPS)
 		doctor_add(d, TRIED, r->name, FINDING_MISSING, "only with %s",
 			   bpf ? "CAP_BPF and CAP_PERFMON" : "CAP_PERFMON");
@@ -77,7 +82,9 @@ static void refused(struct doctor *d, const struct trial_row *r, int err)
 	doctor_costs(d, "%s", r->costs);
 	/* seccomp refuses where the setting would allow: the usual profile of container runtimes does. */
 	bool seccomp = d->container && d->rights.paranoid <= r->paranoid;
-	if (may && r->kind == TRIAL_FENTRY)
+	if (bound)
+		doctor_fix(d, "sudo sysctl kernel.perf_event_paranoid=2");
+	else if (may && r->kind == TRIAL_FENTRY)
 		doctor_needs(d,
 			     "a kernel that allows it: lockdown or a rule like it forbids it here");
 	else if (may || seccomp || (d->user_ns && r->paranoid == NEEDS_CAPS))

@@ -474,8 +474,10 @@ static int record(struct session *s, int argc, char **argv)
 	const char *words[1024];
 	struct recorder_opts ro = { .path = s->o->output, .version = SONDE_VERSION, .argv = words };
 	int err = build_live(s, &ro.live);
+	/* An event that is not there is wrong usage to perf. */
+	bool usage = err == -EINVAL || (err == -ENOENT && !strcmp(app->prog, "perf"));
 	if (err)
-		return err == -EINVAL || err == -ENOENT ? app_usage_said(app) : app_fail(app, err);
+		return usage ? app_usage_said(app) : app_fail(app, err);
 	ro.tracing = &s->env.tracing;
 	if (s->o->zstd) {
 		u64 level;

@@ -42,6 +42,16 @@ elif ! needs_or_skip "file capabilities" setcap; then
 		skip "$(tail -1 setcap.err)" "file capabilities"
 	else
 		cd nobody || exit 1
+		if [ "$paranoid" -gt 2 ] && [ "$SONDE_GUEST" != host ]; then
+			# Debian's own level, which asks for CAP_SYS_ADMIN
+			exits 0 "doctor at paranoid $paranoid with cap_perfmon" as_nobody "$lent/sonde" doctor perf_event_paranoid 'whole CPUs'
+			like "$out" 'missing +perf_event_paranoid +3, which binds CAP_PERFMON too' "says that it is not enough"
+			exits 1 "record is refused" as_nobody "$lent/sonde" record -a -o a.data -- true
+			like "$err" 'paranoid=2 \(CAP_PERFMON is not enough in this kernel\)' "and says so"
+			restore=$paranoid
+			echo 2 >/proc/sys/kernel/perf_event_paranoid
+			paranoid=2
+		fi
 		exits 0 "nobody with cap_perfmon records the whole system" as_nobody "$lent/sonde" record -a -F 99 -o a.data -- \
 			sh -c 'grep CapEff /proc/self/status'
 		unlike "$err" 'only user space' "with the kernel (paranoid $paranoid)"
@@ -120,4 +130,5 @@ if ! needs_or_skip "a pid namespace" unshare; then
 		skip "user namespaces are not allowed" "root of a user namespace"
 	fi
 fi
+[ -z "${restore:-}" ] || echo "$restore" >/proc/sys/kernel/perf_event_paranoid
 done_testing

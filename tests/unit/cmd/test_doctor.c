@@ -268,6 +268,17 @@ static void test_trials(void)
 	is_found(&d, "breakpoints", FINDING_LIMITED, "was not counted", NULL);
 	doctor_done(&d);
 
+	user_at("3\n", "Name:\tx\nCapEff:\t0000004000000000\n"); /* CAP_PERFMON alone, as in Debian's kernels */
+	look(&d);
+	d.user_ns = false;
+	judge(&d, -EACCES);
+	d.live = true;
+	doctor_judge_trials(&d);
+	doctor_look_rights(&d);
+	is_found(&d, "perf_event_paranoid", FINDING_MISSING, "binds CAP_PERFMON too", "paranoid=2");
+	is_found(&d, "whole CPUs", FINDING_MISSING, "to CAP_PERFMON too", "paranoid=2");
+	doctor_done(&d);
+
 	user_at("2\n", all_caps);
 	look(&d);
 	judge(&d, 0);
