@@ -30,7 +30,8 @@ struct profile_config {
 	bool graph;     /* call graphs are wanted: chains are needed */
 	bool show_count;
 	enum profile_order order;
-	double min_percent; /* branches below this share of the total are not drawn */
+	double min_percent; /* branches below this share of the total (fractal: of their parent) are not drawn */
+	bool fractal;
 };
 
 struct profile;

@@ -6,6 +6,7 @@ const struct command *const commands[] = {
 	&command_record,
 	&command_report,
 	&command_script,
+	&command_evlist,
 	&command_ftrace,
 	&command_doctor,
 	&command_workload,

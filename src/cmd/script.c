@@ -1,6 +1,8 @@
 /* sonde script: every sample of a recording as text, in time order. */
 #include "cmd/app.h"
 #include "cmd/commands.h"
+#include "cmd/mapped.h"
+#include "cmd/perf_header.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -15,6 +17,9 @@ struct script_opts {
 	bool nanoseconds;
 	bool reltime;
 	bool no_inline;
+	bool header;
+	bool header_only;
+	bool header_full;
 	u64 max_stack;
 	u64 workers;
 	struct symbol_opts symbols;
@@ -28,6 +33,9 @@ static const struct opt script_rows[] = {
 	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
 	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N", "at most N frames of a call chain"),
 	OPT_FLAG(0, "no-inline", struct script_opts, no_inline, "inlined functions are not shown (they never are, so far)"),
+	OPT_FLAG(0, "header", struct script_opts, header, "where, when and how it was recorded, before the samples"),
+	OPT_FLAG(0, "header-only", struct script_opts, header_only, "only that"),
+	OPT_FLAG('I', "show-info", struct script_opts, header_full, "with the topology of CPUs and memory"),
 	OPT_UINT(0, "workers", struct script_opts, workers, "N", "threads to use (all CPUs)"),
 	SYMBOL_OPT_ROWS(struct script_opts, symbols),
 	OPT_END(),
@@ -179,6 +187,14 @@ static int print_all(struct script *s, const struct run_tables *run, const struc
 	return err;
 }
 
+static int print_head(struct script *s)
+{
+	int err = replay_perf_file(s->src)->is_pipe ? s->src->ops->prepare(s->src, 0, &s->app->diag) : 0;
+	if (err)
+		return err;
+	return perf_header_text(replay_perf_file(s->src), s->opts->input, s->opts->header_full, &s->app->out);
+}
+
 static int script_source(struct script *s)
 {
 	struct sink look = { .ops = &look_ops, .needs = look_ops.needs };
@@ -213,12 +229,16 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 		o->input = argv[0];
 	if (o->fields && parse_fields(o->fields, 0, &fields, &app->diag))
 		return app_usage_said(app);
+	mapped_guard(o->input);
 	int err = replay_perf_open(o->input, &s.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s.src->catalog };
 	replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
-	err = script_source(&s);
+	if (o->header || o->header_only)
+		err = print_head(&s);
+	if (!err && !o->header_only)
+		err = script_source(&s);
 	s.src->ops->close(s.src);
 	kernel_list_done(&kernel);
 	return err ? app_fail(app, err) : APP_DONE;

@@ -92,7 +92,8 @@ static int try_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid
 	for (;;) {
 		attr->size = sizeof(*attr);
 		long fd = o->sys_open(attr, pid, cpu, group_fd,
-				      o->no_cloexec ? 0 : PERF_FLAG_FD_CLOEXEC);
+				      (o->no_cloexec ? 0 : PERF_FLAG_FD_CLOEXEC) |
+					      (o->in_cgroup ? PERF_FLAG_PID_CGROUP : 0));
 		if (fd >= 0)
 			return (int)fd;
 		if (errno == EINTR)
@@ -261,6 +262,15 @@ static int explain_denied(const struct perf_opener *o, int err, const char *name
 int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_event_attr *attr,
 			const char *name, s32 pid, s32 cpu, struct diag *d)
 {
+	bool branches = attr->sample_type & PERF_SAMPLE_BRANCH_STACK;
+	if (branches &&
+	    (err == -EOPNOTSUPP || err == -EINVAL || err == -ENOENT || err == -ENODEV)) {
+		diag_error(d, err, "%s: no branches can be recorded with it here", name);
+		diag_hint(d,
+			  "branch stacks come from hardware (LBR, BRBE, AMD's BRS), and with its "
+			  "counters only; virtual machines seldom have it");
+		return err;
+	}
 	switch (err) {
 	case -EACCES:
 	case -EPERM: return explain_denied(o, err, name, pid, cpu, d);

@@ -33,6 +33,7 @@ struct perf_opener {
 	u32 missing; /* bits of enum perf_attr_part that this kernel refused */
 	bool no_cloexec;
 	bool files_raised;
+	bool in_cgroup; /* pid is a descriptor of a cgroup's folder */
 	bool may_drop_kernel; /* on EACCES: retry with exclude_kernel */
 	/* The system call; tests put kernels of their own here. */
 	long (*sys_open)(struct perf_event_attr *attr, s32 pid, s32 cpu, int group_fd,

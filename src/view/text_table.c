@@ -142,7 +142,9 @@ int text_table(const struct table *t, const struct text_table_style *style, stru
 			err = t->tree_of(t->ctx, row, &tree);
 			if (err)
 				break;
-			text_tree(&tree, t->total, TREE_INDENT, style->fractal, to);
+			text_tree(&tree, t->total,
+				  &(struct text_tree_style){ .indent = TREE_INDENT, .fractal = style->fractal, .hide_own = style->hide_own },
+				  to);
 		}
 		err = to->err;
 	}

@@ -60,7 +60,7 @@ def wait_for(word, seconds=20):
             seen += os.read(fd, 4096)
 os.write(fd, b"fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -d $PWD/dump2; print rea''dy\n")
 wait_for(b"ready")
-for typed, offered in ((b"sonde record --mm", b"mmap-pages"), (b"sonde help rec", b"help record")):
+for typed, offered in ((b"sonde record --mmap-p", b"mmap-pages"), (b"sonde help rec", b"help record")):
     time.sleep(1) # the editor, not the terminal, must see the TAB
     os.write(fd, typed + b"\t")
     wait_for(offered)
@@ -77,8 +77,8 @@ if ! needs_or_skip "fish reads it" fish; then
 	ok $? "fish reads it"
 	offers() { fish -N -c "source sonde.fish; complete -C '$1'" 2>&1 | cut -f1; }
 	is "$(offers 'sonde rec')" record "a verb"
-	is "$(offers 'sonde record --mm' | tr -d =)" "--mmap-pages" "an option of a verb"
-	is "$(offers 'sonde doctor --mm')" "" "not of another"
+	is "$(offers 'sonde record --mmap-p' | tr -d =)" "--mmap-pages" "an option of a verb"
+	is "$(offers 'sonde doctor --mmap-p')" "" "not of another"
 	is "$(offers 'sonde doctor --color=al')" "--color=always" "a value"
 	like "$(offers 'sonde help re')" '^report$' "help's words are verbs"
 fi
