@@ -78,7 +78,6 @@ struct tasks {
 	struct dict proc_of; /* pid -> procs */
 	struct dict image_of; /* hash of (path, kind, device, inode) -> image */
 	struct dict path_of;  /* string id of a path -> its first image */
-	u32 kernel;           /* the image of the kernel itself, 0: not told */
 	VEC(u32) next_same;   /* [image] -> another one of the same path, 0: none */
 	bool sealed;
 };
@@ -223,8 +222,6 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 		info->end = r->len > UINT64_MAX - r->addr ? UINT64_MAX : r->addr + r->len;
 		info->reloc = r->pgoff;
 	}
-	if (kind == IMAGE_KIND_KERNEL && !t->kernel)
-		t->kernel = image;
 	if (!info->name)
 		return -ENOMEM;
 	err = note_path(t, (u32)path, image);
@@ -692,12 +689,8 @@ void tasks_find(const struct tasks *t, u32 space, u64 addr, u64 time, struct tas
 		m = space_find(&t->spaces.at[s], addr, min(at, time), &later);
 		at = min(at, t->spaces.at[s].forked);
 	}
-	if (!m) {
-		/* The map that is told ends with the kernel's text; what runs only while it starts lies behind. */
-		if (space == SPACE_KERNEL && t->kernel && addr >= t->catalog->images.at[t->kernel].start)
-			ret->image = t->kernel;
+	if (!m)
 		return;
-	}
 	ret->from = m->from;
 	if (m->image == IMAGE_NONE)
 		return;

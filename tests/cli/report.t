@@ -43,7 +43,9 @@ fi
 "$gen/perf_large" maps 2000 whole
 exits 0 "a whole file" "$SONDE" report -i whole -g none
 whole=$out
-is "$err" "" "a whole file: nothing to say"
+unlike "$err" 'warning|error|cut off' "a whole file: nothing to warn of"
+is "$(grep -c 'No such file' <<<"$err")" 5 "a whole file: the first five libraries that are not here are named"
+like "$err" '[0-9]+ more files could not be used; -v names them all' "a whole file: the others are counted"
 head -c 200000 whole >cut
 exits 0 "a file that is cut off" "$SONDE" report -i cut -g none
 like "$err" 'cut off' "a file that is cut off: it is said"

@@ -151,6 +151,7 @@ static const char *cut(const struct perf_layout *l, const u8 *rec, u16 size, boo
 			bad = "an id out of nowhere";
 		/* whatever it says is there can be read */
 		volatile u64 sum = 0;
+		(void)sum;
 		for (u64 i = 0; !err && i < v.nr_chain; i++)
 			sum += v.chain[i];
 		for (u64 i = 0; !err && i < v.nr_branches * 24; i++)
