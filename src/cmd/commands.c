@@ -10,6 +10,7 @@ const struct command *const commands[] = {
 	&command_evlist,
 	&command_buildid_list,
 	&command_ftrace,
+	&command_doctor,
 	&command_workload,
 	&command_help,
 	NULL,

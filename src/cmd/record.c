@@ -849,13 +849,18 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 	return s->child.pid && !cut ? child_exit_status(s->child_status) : APP_DONE;
 }
 
+/* Whose the file is: the one who called sudo, or who runs a program that was lent root's rights. */
 static void set_owner(struct recorder_opts *ro)
 {
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	const char *uid = secure_getenv("SUDO_UID"), *gid = secure_getenv("SUDO_GID");
 	u64 u, g;
 	ro->owner_uid = ro->owner_gid = -1;
-	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) &&
-	    !num_parse_u64(gid, 10, &g)) {
+	if (!geteuid() && getuid()) {
+		ro->owner_uid = (s64)getuid();
+		ro->owner_gid = (s64)getgid();
+	}
+	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) && u < UINT32_MAX &&
+	    !num_parse_u64(gid, 10, &g) && g < UINT32_MAX) {
 		ro->owner_uid = (s64)u;
 		ro->owner_gid = (s64)g;
 	}
@@ -897,8 +902,10 @@ static int record(struct session *s, int argc, char **argv)
 	if (err)
 		return app_fail(app, err);
 	err = build_live(s, &ro.live);
+	/* An event that is not there is wrong usage to perf. */
+	bool usage = err == -EINVAL || (err == -ENOENT && !strcmp(app->prog, "perf"));
 	if (err)
-		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
+		return usage ? app_usage_said(app) : app_fail(app, err);
 	ro.tracing = &s->env.tracing;
 	if (s->o->zstd) {
 		u64 level;
