@@ -49,7 +49,8 @@ unlike "$(cat gone.err)" 'cannot|Broken|lost' "and nothing is said"
 timeout 60 "$SONDE" record -F 999 -a 2>gone.err | head -c 64 >/dev/null
 is "${PIPESTATUS[0]}" 141 "the reader of -a leaves: SIGPIPE"
 needs_or_skip "tracepoints into a pipe" tracefs || {
-	is "$("$SONDE" record -q -e syscalls:sys_enter_getppid -- "$SONDE" workload syscalls 100 | "$SONDE" script -i - | grep -c 'sonde .*sys_enter_getppid:')" 100 "formats come with them"
+	# A sanitizer's start-up may add a few of its own.
+	between "$("$SONDE" record -q -e syscalls:sys_enter_getppid -- "$SONDE" workload syscalls 100 | "$SONDE" script -i - | grep -c 'sonde .*sys_enter_getppid:')" 100 105 "formats come with them"
 	# The command sleeps on after its calls: they must be here long before it ends.
 	(
 		"$SONDE" record -q --no-buffering -e syscalls:sys_enter_getppid -o - -- sh -c "'$SONDE' workload syscalls 50; exec sleep $((6 * slow))" >live.data
@@ -59,11 +60,11 @@ needs_or_skip "tracepoints into a pipe" tracefs || {
 	for _ in $(seq $((40 * slow))); do
 		sleep 0.1
 		seen=$("$SONDE" script -i live.data 2>/dev/null | grep -c 'sonde .*sys_enter_getppid:')
-		[ "$seen" = 50 ] && break
+		[ "$seen" -ge 50 ] && break
 	done
 	when=$(date +%s%N)
 	wait $recorder
-	is "$seen" 50 "--no-buffering: all 50 are out"
+	between "$seen" 50 55 "--no-buffering: all 50 are out"
 	[ "$when" -lt "$(cat live.end)" ]
 	ok $? "while the command still runs"
 }
