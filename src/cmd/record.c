@@ -1,401 +1,16 @@
 /* sonde record: samples of a command, of processes or of the whole system into perf.data. */
+#include "cmd/record.h"
+
 #include "base/json.h"
-#include "base/loop.h"
-#include "cmd/app.h"
-#include "cmd/child.h"
 #include "cmd/commands.h"
-#include "cmd/control.h"
-#include "event/branch.h"
-#include "kern/cgroup.h"
-#include "stream/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <pwd.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-/* -e and --filter in the order they were given: a filter belongs to the events before it. */
-struct event_word {
-	const char *text;
-	enum { WORD_EVENT, WORD_FILTER, WORD_NOT_US } kind;
-};
-
-struct record_opts {
-	struct event_words {
-		VEC(struct event_word) list;
-	} words;
-	const char *freq;
-	u64 period;
-	bool graph;
-	const char *call_graph;
-	bool all;
-	const char *cpus;
-	const char *pids;
-	const char *tids;
-	const char *output;
-	const char *ring;
-	const char *clock;
-	const char *zstd;
-	bool no_inherit;
-	bool data_addr, period_too, only_user, only_kernel;
-	bool weight, per_thread_counts, no_samples, switches, namespaces;
-	bool any_branch;
-	const char *branches;
-	const char *user;
-	const char *cgroups;
-	const char *control;
-	const char *switch_output;
-	u64 switch_max_files;
-	bool timestamp_filename;
-	u64 max_size;
-	s64 delay_ms;
-	bool quiet;
-	bool no_buffering;
-	u64 min_bytes;
-	bool no_build_ids;
-	bool ignored;
-};
-
-enum { AT_ONCE_FLUSH_NS = 50000000 };
-
-struct ids {
-	VEC(s32) list;
-};
-
-/* One recording: what was asked, and what is under way. */
-struct session {
-	struct app *app;
-	const struct record_opts *o;
-	struct sysroot root;
-	struct loop *loop;
-	struct recorder *rec;
-	struct child child;
-	struct control control;
-	struct switching {
-		bool on;
-		u64 bytes, every_ns; /* 0: by signal only */
-		VEC(char *) kept; /* names of the files that are done */
-		u64 kept_bytes;
-	} sw;
-	struct term_progress progress;
-	struct cpuset cpus;
-	struct ids pids, tids;
-	VEC(bool) not_us; /* by event */
-	VEC(int) cgroups; /* by event: descriptors */
-	struct event_env env;
-	struct event_list events;
-	bool has_env;
-	char *cmdline; /* ours, for the file's head */
-	const char *output;
-	int pipe_fd; /* what standard output was, when the recording goes there; -1: into a file */
-	bool pipe;
-	struct loop_source *gone_source, *control_source;
-	bool full, told_to_stop;
-	int stop_signal;
-	bool child_ended;
-	int child_status;
-};
-
-/* ---- options ---------------------------------------------------------------------------------------------------- */
-
-/* "1,2,3"; what: "process", "thread". */
-static int parse_ids(const char *text, const char *what, struct ids *to, struct diag *d)
-{
-	const char *p = text;
-	while (*p) {
-		size_t len = strcspn(p, ",");
-		char word[16];
-		u64 id;
-		if (!len || len >= sizeof(word))
-			goto bad;
-		memcpy(word, p, len);
-		word[len] = 0;
-		if (num_parse_u64(word, 10, &id) || !id || id > INT32_MAX)
-			goto bad;
-		s32 *slot = vec_push(&to->list);
-		if (!slot)
-			return -ENOMEM;
-		*slot = (s32)id;
-		p += len + (p[len] == ',');
-		continue;
-	bad:
-		diag_error(d, -EINVAL, "'%.*s' is no %s id", (int)len, p, what);
-		diag_span(d, text, (size_t)(p - text), len);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-/* -m: pages, or bytes with a unit. */
-static int parse_ring(const char *text, u64 *bytes, struct diag *d)
-{
-	u64 v;
-	int err = num_parse_size(text, &v);
-	if (!err && text[strspn(text, "0123456789")] == 0)
-		err = __builtin_mul_overflow(v, (u64)sysconf(_SC_PAGESIZE), &v) ? -ERANGE : 0;
-	if (err || !v || v > 1ull << 32)
-		return diag_error(d, -EINVAL,
-				  "-m %s: a number of pages, or a size like 512K or 8M, up to 4G",
-				  text);
-	*bytes = v;
-	return 0;
-}
-
-static int parse_freq(const char *text, u64 *hz, struct diag *d)
-{
-	if (!strcmp(text, "max")) {
-		*hz = UINT64_MAX;
-		return 0;
-	}
-	if (num_parse_u64(text, 10, hz) || !*hz)
-		return diag_error(d, -EINVAL, "-F %s: samples a second, or 'max'", text);
-	return 0;
-}
-
-static int add_word(struct record_opts *o, const char *text, int kind)
-{
-	struct event_word *w = vec_push(&o->words.list);
-	if (!w)
-		return -ENOMEM;
-	*w = (struct event_word){ .text = text, .kind = kind };
-	return 0;
-}
-
-static int take_event(void *opts, const char *value, bool negated, struct diag *d)
-{
-	(void)negated;
-	(void)d;
-	return add_word(opts, value, WORD_EVENT);
-}
-
-static int take_filter(void *opts, const char *value, bool negated, struct diag *d)
-{
-	struct record_opts *o = opts;
-	(void)negated;
-	if (!o->words.list.nr)
-		return diag_error(d, -EINVAL, "--filter belongs behind the -e it is for");
-	return add_word(opts, value, WORD_FILTER);
-}
-
-static int take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d)
-{
-	struct record_opts *o = opts;
-	(void)value;
-	(void)negated;
-	if (!o->words.list.nr)
-		return diag_error(d, -EINVAL, "--exclude-perf belongs behind the -e it is for");
-	return add_word(opts, NULL, WORD_NOT_US);
-}
-
-/* Tracepoints from `first` on: not those of our own threads. */
-static int leave_us_out(struct session *s, u32 first)
-{
-	while (s->not_us.nr < s->events.events.nr) {
-		bool *slot = vec_push(&s->not_us);
-		if (!slot)
-			return -ENOMEM;
-		*slot = false;
-	}
-	for (size_t i = first; i < s->events.events.nr; i++) {
-		const struct event_desc *e = &s->events.events.at[i];
-		if (e->attr.type != PERF_TYPE_TRACEPOINT)
-			return diag_error(&s->app->diag, -EINVAL,
-					  "--exclude-perf is for tracepoints, and %s is none",
-					  e->name);
-		s->not_us.at[i] = true;
-	}
-	return 0;
-}
-
-static int resolve_events(struct session *s)
-{
-	struct diag *d = &s->app->diag;
-	int err = event_env_open(&s->env, "");
-	if (err)
-		return err;
-	s->has_env = true;
-	event_list_init(&s->events);
-	u32 first = 0;
-	vec_for_each (&s->o->words.list, w) {
-		u32 before = (u32)s->events.events.nr;
-		if (w->kind == WORD_EVENT)
-			err = event_list_add(&s->events, &s->env, w->text, EVENT_USE_SAMPLE, d);
-		else if (w->kind == WORD_FILTER)
-			err = event_list_filter(&s->events, &s->env, first, w->text, d);
-		else
-			err = leave_us_out(s, first);
-		if (err)
-			return err;
-		if (w->kind == WORD_EVENT)
-			first = before;
-	}
-	if (!s->events.events.nr)
-		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
-	return err;
-}
-
-static int parse_call_graph(const struct record_opts *o, bool *on, struct diag *d)
-{
-	*on = o->graph;
-	if (!o->call_graph)
-		return 0;
-	*on = strcmp(o->call_graph, "no") && strcmp(o->call_graph, "none");
-	if (!*on || !strcmp(o->call_graph, "fp"))
-		return 0;
-	diag_error(d, -EINVAL, "--call-graph %s is not there yet", o->call_graph);
-	diag_hint(d, "--call-graph fp follows frame pointers");
-	return -EINVAL;
-}
-
-static int user_id(const char *text, u64 *uid, struct diag *d)
-{
-	const struct passwd *pw = getpwnam(text);
-	if (pw) {
-		*uid = pw->pw_uid;
-		return 0;
-	}
-	if (!num_parse_u64(text, 10, uid) && *uid <= UINT32_MAX)
-		return 0;
-	return diag_error(d, -EINVAL, "-u %s: there is no such user", text);
-}
-
-/* -u: what runs for that user now becomes -p. */
-static int list_user(struct session *s, const char *text)
-{
-	struct diag *d = &s->app->diag;
-	u64 uid;
-	int err = user_id(text, &uid, d);
-	if (err)
-		return err;
-	struct procfs proc;
-	s32 *pids;
-	size_t nr;
-	procfs_init(&proc, &s->root);
-	err = procfs_pids(&proc, &pids, &nr);
-	for (size_t i = 0; i < nr && !err; i++) {
-		char path[32];
-		struct stat st;
-		(void)snprintf(path, sizeof(path), "proc/%d", pids[i]);
-		if (pids[i] == getpid() || fstatat(s->root.dir_fd, path, &st, 0) ||
-		    st.st_uid != uid)
-			continue;
-		s32 *slot = vec_push(&s->pids.list);
-		err = slot ? 0 : -ENOMEM;
-		if (slot)
-			*slot = pids[i];
-	}
-	procfs_done(&proc);
-	if (!err && !s->pids.list.nr)
-		err = diag_error(d, -ESRCH, "-u %s: nothing runs for that user", text);
-	return err;
-}
-
-/* -G a,b: the n-th group is for the n-th event; one alone for all. An empty name is none. */
-static int open_cgroups(struct session *s, const char *text)
-{
-	struct diag *d = &s->app->diag;
-	size_t nr = s->events.events.nr;
-	bool one = !strchr(text, ',');
-	for (size_t i = 0; i < nr; i++) {
-		char name[PATH_MAX];
-		size_t len = strcspn(text, ",");
-		if (len >= sizeof(name))
-			return diag_error(d, -EINVAL, "-G: a name is too long");
-		memcpy(name, text, len);
-		name[len] = 0;
-		int *slot = vec_push(&s->cgroups);
-		if (!slot)
-			return -ENOMEM;
-		*slot = len ? cgroup_open(&s->root, name, d) : -1;
-		if (len && *slot < 0)
-			return *slot;
-		if (!one)
-			text += len + (text[len] == ',');
-	}
-	if (!one && *text)
-		return diag_error(d, -EINVAL, "-G: more groups than events; -e comes before");
-	return 0;
-}
-
-static int build_live(struct session *s, struct live_opts *l)
-{
-	const struct record_opts *o = s->o;
-	struct diag *d = &s->app->diag;
-	int err = resolve_events(s);
-	if (!err)
-		err = parse_call_graph(o, &l->call_graph, d);
-	if (!err && o->freq)
-		err = parse_freq(o->freq, &l->freq_hz, d);
-	if (!err && o->ring)
-		err = parse_ring(o->ring, &l->ring_bytes, d);
-	if (!err && o->cpus)
-		err = cpuset_parse_list(o->cpus, &s->cpus, d);
-	if (!err && o->pids)
-		err = parse_ids(o->pids, "process", &s->pids, d);
-	if (!err && o->tids)
-		err = parse_ids(o->tids, "thread", &s->tids, d);
-	if (!err && o->clock) {
-		err = recorder_parse_clock(o->clock, &l->clock_id);
-		if (err) {
-			diag_error(d, err, "-k %s: there is no such clock", o->clock);
-			diag_hint(d, "mono, raw, real, boot, tai");
-		}
-		l->has_clock = true;
-	}
-	if (!err && o->any_branch)
-		l->branches = PERF_SAMPLE_BRANCH_ANY;
-	if (!err && o->branches)
-		err = branch_parse(o->branches, &l->branches, d);
-	if (!err && o->user)
-		err = list_user(s, o->user);
-	if (!err && o->cgroups)
-		err = open_cgroups(s, o->cgroups);
-	l->weight = o->weight;
-	l->per_thread_counts = o->per_thread_counts;
-	l->no_samples = o->no_samples;
-	l->switches = o->switches;
-	l->namespaces = o->namespaces;
-	l->events = &s->events;
-	l->period = o->period;
-	l->no_inherit = o->no_inherit;
-	l->data_addr = o->data_addr;
-	l->period_too = o->period_too;
-	l->only_user = o->only_user;
-	l->only_kernel = o->only_kernel;
-	l->no_exec_start = o->delay_ms;
-	l->at_once = o->no_buffering;
-	l->flush_ns = o->no_buffering ? AT_ONCE_FLUSH_NS : 0;
-	l->min_bytes = o->min_bytes;
-	l->cpus = o->cpus ? &s->cpus : NULL;
-	l->pids = s->pids.list.at;
-	l->nr_pids = s->pids.list.nr;
-	l->tids = s->tids.list.at;
-	l->nr_tids = s->tids.list.nr;
-	l->system_wide = o->all || (o->cpus && !l->nr_pids && !l->nr_tids);
-	if (!err && l->system_wide && (l->nr_pids || l->nr_tids)) {
-		diag_warn(d, "-a records everything: -p and -t are not needed");
-		l->nr_pids = l->nr_tids = 0;
-	}
-	/* Lists by event end before the one that carries tasks and maps. */
-	while (!err && s->not_us.nr && s->not_us.nr < s->events.events.nr) {
-		bool *slot = vec_push(&s->not_us);
-		if (!slot)
-			return -ENOMEM;
-		*slot = false;
-	}
-	l->not_us = s->not_us.at;
-	l->cgroups = s->cgroups.at;
-	if (!err && l->cgroups && !l->system_wide)
-		err = diag_error(d, -EINVAL, "-G: groups are recorded on whole CPUs: it needs -a");
-	return err;
-}
 
 /* The command line as it was typed, for the file's head. */
 static char *own_cmdline(const struct sysroot *r, const char *words[], u32 max_words, u32 *nr)
@@ -417,214 +32,23 @@ static char *own_cmdline(const struct sysroot *r, const char *words[], u32 max_w
 
 static int on_signal(void *ctx, u64 signo)
 {
-	struct session *s = ctx;
+	struct record_session *s = ctx;
 	s->stop_signal = (int)signo;
 	return 1;
 }
 
 static int on_child(void *ctx, u64 status)
 {
-	struct session *s = ctx;
+	struct record_session *s = ctx;
 	s->child_ended = true;
 	s->child_status = (int)status;
 	return 1;
 }
 
-/* ---- several files ---------------------------------------------------------------------------------------------- */
-
-/* --switch-output: "signal", a size with its unit, or a time with its. */
-static int parse_switch(struct switching *sw, const char *text, struct diag *d)
-{
-	static const struct {
-		char unit;
-		u64 seconds;
-	} times[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
-	size_t digits = strspn(text, "0123456789");
-	char number[24];
-	u64 n;
-	sw->on = true;
-	if (!strcmp(text, "signal"))
-		return 0;
-	if (digits && digits < sizeof(number) && text[digits] && !text[digits + 1]) {
-		memcpy(number, text, digits);
-		number[digits] = 0;
-		for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-			if (times[i].unit == text[digits] && !num_parse_u64(number, 10, &n) && n &&
-			    n < UINT32_MAX) {
-				sw->every_ns = n * times[i].seconds * 1000000000ull;
-				return 0;
-			}
-	}
-	if (text[digits] && !num_parse_size(text, &sw->bytes) && sw->bytes)
-		return 0;
-	diag_error(d, -EINVAL, "--switch-output=%s: when?", text);
-	diag_hint(d, "signal (SIGUSR2), a size like 100M, or a time like 30s, 5m, 1h");
-	return -EINVAL;
-}
-
-/* FILE.YYYYMMDDhhmmsscc, as perf names them; a name that is taken gets the next hundredth. */
-static int name_by_time(const struct session *s, char to[PATH_MAX])
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	for (int tries = 0; tries < 100; tries++) {
-		struct tm tm;
-		char stamp[32];
-		localtime_r(&now.tv_sec, &tm);
-		(void)strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &tm);
-		if (snprintf(to, PATH_MAX, "%s.%s%02ld", s->output, stamp,
-			     now.tv_nsec / 10000000) >= PATH_MAX)
-			return -ENAMETOOLONG;
-		if (access(to, F_OK))
-			return 0;
-		now.tv_nsec += 10000000;
-		now.tv_sec += now.tv_nsec / 1000000000;
-		now.tv_nsec %= 1000000000;
-	}
-	return -EEXIST;
-}
-
-/* A file is done: it is said, and with --switch-max-files the oldest goes. */
-static int keep_name(struct session *s, const char *name)
-{
-	struct stat st;
-	char **slot = vec_push(&s->sw.kept);
-	if (!slot)
-		return -ENOMEM;
-	*slot = strdup(name);
-	if (!*slot) {
-		s->sw.kept.nr--;
-		return -ENOMEM;
-	}
-	s->sw.kept_bytes += stat(name, &st) ? 0 : (u64)st.st_size;
-	if (!s->o->quiet) {
-		if (!strcmp(s->app->prog, "perf"))
-			strbuf_printf(&s->app->err, "[ perf record: Dump %s ]\n", name);
-		else
-			strbuf_printf(&s->app->err, "%s: %s is done\n", s->app->title, name);
-		(void)strbuf_flush(&s->app->err);
-	}
-	if (!s->o->switch_max_files || s->sw.kept.nr <= s->o->switch_max_files)
-		return 0;
-	(void)unlink(s->sw.kept.at[0]);
-	free(s->sw.kept.at[0]);
-	memmove(s->sw.kept.at, s->sw.kept.at + 1, --s->sw.kept.nr * sizeof(char *));
-	return 0;
-}
-
-static int switch_file(struct session *s)
-{
-	char name[PATH_MAX];
-	int err = name_by_time(s, name);
-	if (!err)
-		err = recorder_switch(s->rec, name, &s->app->diag);
-	return err ? err : keep_name(s, name);
-}
-
-/* The last file gets a name like the others. */
-static int keep_last(struct session *s)
-{
-	char name[PATH_MAX];
-	int err = name_by_time(s, name);
-	if (!err && rename(s->output, name))
-		err = -errno;
-	return err ? err : keep_name(s, name);
-}
-
-static int on_usr2(void *ctx, u64 signo)
-{
-	struct session *s = ctx;
-	(void)signo;
-	return s->sw.on && s->rec ? switch_file(s) : 0;
-}
-
-static int on_switch_time(void *ctx, u64 expired)
-{
-	(void)expired;
-	return switch_file(ctx);
-}
-
-/* The file has the size of --max-size or --switch-output. */
-static int on_full(void *ctx, u64 events)
-{
-	struct session *s = ctx;
-	struct recorder_stats st;
-	(void)events;
-	recorder_stats(s->rec, &st);
-	if (s->o->max_size && s->sw.kept_bytes + st.file_bytes >= s->o->max_size) {
-		diag_note(&s->app->diag, "stopped at %llu KB, by --max-size",
-			  (unsigned long long)(s->sw.kept_bytes + st.file_bytes) >> 10);
-		s->full = true;
-		return 1;
-	}
-	return switch_file(s);
-}
-
-static int watch_files(struct session *s)
-{
-	int err = loop_add_fd(s->loop, recorder_full_fd(s->rec), EPOLLIN, on_full, s, NULL);
-	if (!err && s->sw.every_ns)
-		err = loop_add_timer(s->loop, s->sw.every_ns, s->sw.every_ns, on_switch_time, s,
-				     NULL);
-	return err;
-}
-
-/* ---- commands from outside -------------------------------------------------------------------------------------- */
-
-static void say_events(struct session *s)
-{
-	size_t nr;
-	const struct live_event *events = recorder_events(s->rec, &nr);
-	for (size_t i = 0; i < nr; i++)
-		strbuf_printf(&s->app->err, "%s\n", events[i].name);
-	(void)strbuf_flush(&s->app->err);
-}
-
-/* 0 go on, 1 end. */
-static int obey(struct session *s, enum control_command command)
-{
-	int err = 0;
-	switch (command) {
-	case CONTROL_ENABLE: recorder_toggle(s->rec, true); break;
-	case CONTROL_DISABLE: recorder_toggle(s->rec, false); break;
-	case CONTROL_SNAPSHOT: err = s->sw.on ? switch_file(s) : 0; break;
-	case CONTROL_EVLIST: say_events(s); break;
-	case CONTROL_PING: break;
-	case CONTROL_STOP: err = 1; break;
-	case CONTROL_NONE:
-	case CONTROL_UNKNOWN:
-		diag_warn(&s->app->diag, "--control: '%s' is no command", s->control.word);
-		app_say(s->app);
-		return 0;
-	}
-	s->told_to_stop = err == 1;
-	if (err >= 0)
-		control_ack(&s->control);
-	return err;
-}
-
-static int on_control(void *ctx, u64 events)
-{
-	struct session *s = ctx;
-	(void)events;
-	enum control_command command;
-	int err = control_read(&s->control);
-	if (err <= 0) { /* nobody will say anything any more */
-		loop_remove(s->loop, s->control_source);
-		return 0;
-	}
-	while ((command = control_next(&s->control)) != CONTROL_NONE) {
-		err = obey(s, command);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /* All targets have ended, or nothing can be written any more. A command of ours then is about to tell its status. */
 static int on_gone(void *ctx, u64 events)
 {
-	struct session *s = ctx;
+	struct record_session *s = ctx;
 	(void)events;
 	if (!s->child.pid || recorder_failed(s->rec))
 		return 1;
@@ -642,7 +66,7 @@ static void add_size(struct strbuf *to, u64 bytes)
 
 static int on_progress(void *ctx, u64 expired)
 {
-	struct session *s = ctx;
+	struct record_session *s = ctx;
 	struct recorder_stats st;
 	(void)expired;
 	if (!term_progress_due(&s->progress))
@@ -669,7 +93,7 @@ static double cpu_seconds(void)
 }
 
 /* perf's two lines, for those who parse them. */
-static void say_as_perf(struct session *s, const struct recorder_stats *st)
+static void say_as_perf(struct record_session *s, const struct recorder_stats *st)
 {
 	struct strbuf *to = &s->app->err;
 	strbuf_printf(to, "[ perf record: Woken up %llu times to write data ]\n",
@@ -681,7 +105,7 @@ static void say_as_perf(struct session *s, const struct recorder_stats *st)
 	strbuf_str(to, " ]\n");
 }
 
-static void say_json(struct session *s, const struct recorder_stats *st)
+static void say_json(struct record_session *s, const struct recorder_stats *st)
 {
 	struct json j;
 	json_begin(&j, &s->app->err, JSON_COMPACT);
@@ -697,7 +121,7 @@ static void say_json(struct session *s, const struct recorder_stats *st)
 }
 
 /* failed: the file ends early, and how many of the samples it holds is not known. */
-static void say_result(struct session *s, bool failed)
+static void say_result(struct record_session *s, bool failed)
 {
 	struct recorder_stats st;
 	recorder_stats(s->rec, &st);
@@ -732,26 +156,26 @@ static void say_result(struct session *s, bool failed)
 	(void)strbuf_flush(&s->app->err);
 }
 
-static int watch(struct session *s)
+static int watch(struct record_session *s)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	int err = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
 		err = loop_add_signal(s->loop, signals[i], on_signal, s);
-	return err ? err : loop_add_signal(s->loop, SIGUSR2, on_usr2, s);
+	return err ? err : loop_add_signal(s->loop, SIGUSR2, record_on_usr2, s);
 }
 
 /* With the child let go: until it ends, a signal comes, the targets are gone, or writing fails. */
-static int wait_for_end(struct session *s)
+static int wait_for_end(struct record_session *s)
 {
 	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s) : 0;
 	if (!err)
 		err = loop_add_fd(s->loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s,
 				  &s->gone_source);
 	if (!err)
-		err = watch_files(s);
+		err = record_watch_files(s);
 	if (!err && s->control.fd >= 0)
-		err = loop_add_fd(s->loop, s->control.fd, EPOLLIN, on_control, s,
+		err = loop_add_fd(s->loop, s->control.fd, EPOLLIN, record_on_control, s,
 				  &s->control_source);
 	if (!err && !s->o->quiet && s->progress.on)
 		err = loop_add_timer(s->loop, 500000000, 500000000, on_progress, s, NULL);
@@ -759,7 +183,7 @@ static int wait_for_end(struct session *s)
 }
 
 /* The command that is still running when we are told to stop. */
-static void end_child(struct session *s)
+static void end_child(struct record_session *s)
 {
 	if (!s->child.pid || s->child_ended)
 		return;
@@ -772,18 +196,18 @@ static void end_child(struct session *s)
 
 static int on_delay(void *ctx, u64 expired)
 {
-	struct session *s = ctx;
+	struct record_session *s = ctx;
 	(void)expired;
 	return recorder_start(s->rec, &s->app->diag);
 }
 
-static int delay_start(struct session *s)
+static int delay_start(struct record_session *s)
 {
 	return loop_add_timer(s->loop, (u64)s->o->delay_ms * 1000000, 0, on_delay, s, NULL);
 }
 
 /* As if by SIGPIPE, but a command's status comes first. */
-static int reader_gone(struct session *s)
+static int reader_gone(struct record_session *s)
 {
 	diag_done(&s->app->diag);
 	if (s->child_ended && !s->stop_signal)
@@ -793,7 +217,7 @@ static int reader_gone(struct session *s)
 }
 
 /* The reader left before anything began: the command was asked for all the same. */
-static int run_unseen(struct session *s, char **argv)
+static int run_unseen(struct record_session *s, char **argv)
 {
 	if (s->child.pid) {
 		int err = child_go(&s->child, argv[0], &s->app->diag);
@@ -804,7 +228,7 @@ static int run_unseen(struct session *s, char **argv)
 	return reader_gone(s);
 }
 
-static int session_run(struct session *s, const struct recorder_opts *ro, char **argv)
+static int session_run(struct record_session *s, const struct recorder_opts *ro, char **argv)
 {
 	struct app *app = s->app;
 	s->rec = recorder_open(&s->root, ro, &app->diag);
@@ -832,7 +256,7 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 	term_progress_clear(&s->progress);
 	int finish = recorder_finish(s->rec, &app->diag);
 	if (!finish && s->sw.on)
-		finish = keep_last(s);
+		finish = record_keep_last(s);
 	if (finish != -EPIPE)
 		say_result(s, finish);
 	loop_free(s->loop); /* a second Ctrl-C ends us at once */
@@ -870,7 +294,7 @@ static void set_owner(struct recorder_opts *ro)
  * -o -, or no -o and standard output is a pipe: the recording goes there. What else would be written to standard output, by
  * the command above all, goes to standard error then.
  */
-static int take_stdout(struct session *s)
+static int take_stdout(struct record_session *s)
 {
 	struct stat st;
 	s->output = s->o->output;
@@ -893,7 +317,7 @@ static int take_stdout(struct session *s)
 	return 0;
 }
 
-static int record(struct session *s, int argc, char **argv)
+static int record(struct record_session *s, int argc, char **argv)
 {
 	struct app *app = s->app;
 	const char *words[1024];
@@ -901,7 +325,7 @@ static int record(struct session *s, int argc, char **argv)
 	int err = sysroot_open(&s->root, NULL);
 	if (err)
 		return app_fail(app, err);
-	err = build_live(s, &ro.live);
+	err = record_build_live(s, &ro.live);
 	/* An event that is not there is wrong usage to perf. */
 	bool usage = err == -EINVAL || (err == -ENOENT && !strcmp(app->prog, "perf"));
 	if (err)
@@ -925,7 +349,7 @@ static int record(struct session *s, int argc, char **argv)
 	ro.pipe = s->pipe;
 	ro.pipe_fd = s->pipe_fd;
 	ro.no_build_ids = s->o->no_build_ids;
-	if (s->o->switch_output && parse_switch(&s->sw, s->o->switch_output, &app->diag))
+	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
 		return app_usage_said(app);
 	s->sw.on |= s->o->timestamp_filename;
 	if (s->sw.on && s->pipe)
@@ -961,12 +385,12 @@ static int record(struct session *s, int argc, char **argv)
 
 static int record_run(struct app *app, void *opts, int argc, char **argv)
 {
-	struct session s = { .app = app,
-			     .o = opts,
-			     .root = { .dir_fd = -1 },
-			     .pipe_fd = -1,
-			     .control = { .fd = -1, .ack_fd = -1 },
-			     .child = { .go_fd = -1, .exec_fd = -1 } };
+	struct record_session s = { .app = app,
+				    .o = opts,
+				    .root = { .dir_fd = -1 },
+				    .pipe_fd = -1,
+				    .control = { .fd = -1, .ack_fd = -1 },
+				    .child = { .go_fd = -1, .exec_fd = -1 } };
 	app_live(app);
 	int status = record(&s, argc, argv);
 	recorder_close(s.rec);
@@ -1000,9 +424,9 @@ static void record_defaults(void *opts)
 /* clang-format off */
 static const struct opt record_rows[] = {
 	OPT_HEADING("What to record"),
-	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, else cpu-clock); `sonde list` shows them", take_event),
-	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", take_filter),
-	OPT_CALL(0, "exclude-perf", NULL, "Tracepoints of the -e before: not those of the recorder itself", take_exclude_perf),
+	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, else cpu-clock); `sonde list` shows them", record_take_event),
+	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", record_take_filter),
+	OPT_CALL(0, "exclude-perf", NULL, "Tracepoints of the -e before: not those of the recorder itself", record_take_exclude_perf),
 	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
 	OPT_UINT('c', "count", struct record_opts, period, "N", "A sample every N events instead"),
 	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains by frame pointer"),

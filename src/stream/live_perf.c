@@ -484,6 +484,11 @@ static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *grou
 		return GROUP_IS_WEAK;
 	}
 	if (fd < 0) {
+		if (cgroup >= 0 && fd == -ENOENT && e->attr.type == PERF_TYPE_SOFTWARE)
+			return diag_error(
+				d, fd,
+				"-G: the cgroups mounted here are not those that events can "
+				"be bound to (no perf_event controller)");
 		if (is_missing_pmu(fd) && e->desc && e->desc->why_not && !lp->opts.branches)
 			return diag_error(d, fd, "%s: %s", e->name, e->desc->why_not);
 		perf_opener_explain(&lp->opener, fd, &e->attr, e->name, tid, (s32)cpu, d);

@@ -49,7 +49,8 @@ unlike "$(cat gone.err)" 'cannot|Broken|lost' "and nothing is said"
 timeout 60 "$SONDE" record -F 999 -a 2>gone.err | head -c 64 >/dev/null
 is "${PIPESTATUS[0]}" 141 "the reader of -a leaves: SIGPIPE"
 needs_or_skip "tracepoints into a pipe" tracefs || {
-	is "$("$SONDE" record -q -e syscalls:sys_enter_getppid -- "$SONDE" workload syscalls 100 | "$SONDE" script -i - | grep -c 'sonde .*sys_enter_getppid:')" 100 "formats come with them"
+	# A sanitizer's start-up may add a few of its own.
+	between "$("$SONDE" record -q -e syscalls:sys_enter_getppid -- "$SONDE" workload syscalls 100 | "$SONDE" script -i - | grep -c 'sonde .*sys_enter_getppid:')" 100 105 "formats come with them"
 	# The command sleeps on after its calls: they must be here long before it ends.
 	(
 		"$SONDE" record -q --no-buffering -e syscalls:sys_enter_getppid -o - -- sh -c "'$SONDE' workload syscalls 50; exec sleep $((6 * slow))" >live.data
@@ -59,11 +60,11 @@ needs_or_skip "tracepoints into a pipe" tracefs || {
 	for _ in $(seq $((40 * slow))); do
 		sleep 0.1
 		seen=$("$SONDE" script -i live.data 2>/dev/null | grep -c 'sonde .*sys_enter_getppid:')
-		[ "$seen" = 50 ] && break
+		[ "$seen" -ge 50 ] && break
 	done
 	when=$(date +%s%N)
 	wait $recorder
-	is "$seen" 50 "--no-buffering: all 50 are out"
+	between "$seen" 50 55 "--no-buffering: all 50 are out"
 	[ "$when" -lt "$(cat live.end)" ]
 	ok $? "while the command still runs"
 }
@@ -86,7 +87,7 @@ like "$err" 'weak group \(W\) cannot be measured together; each is by itself' "s
 exits 0 "-W" "$SONDE" record -W -o weight.data -- "$SONDE" workload leaf 0.2
 reads weight.data
 ok $? "weights: readable"
-exits 0 "-s" "$SONDE" record -s -o stat.data -- sh -c "'$SONDE' workload leaf 0.2"
+exits 0 "-s" "$SONDE" record -s -o stat.data -- sh -c "'$SONDE' workload leaf 0.2; true"
 needs_or_skip "-s as perf sees it" perf ||
 	like "$(perf report -D -i stat.data 2>/dev/null | grep -c PERF_RECORD_READ)" '^[1-9]' "counts of threads are there"
 exits 0 "-n" "$SONDE" record -n -o none.data -- "$SONDE" workload leaf 0.2
@@ -120,8 +121,14 @@ if [ -n "$cgroups" ] && mkdir "$cgroups/sonde-test.$$" 2>/dev/null; then
 	"$SONDE" workload noploop $((3 * slow)) & busy=$!
 	"$SONDE" workload noploop $((3 * slow)) & other=$!
 	echo $busy >"$cgroups/sonde-test.$$/cgroup.procs"
-	exits 0 "-G" "$SONDE" record -F 499 -a -G "sonde-test.$$" -o cgroup.data -- sleep "$slow"
-	is "$("$SONDE" script -i cgroup.data -F pid 2>/dev/null | sort -u | tr -d ' \n')" "$busy" "only what is in the group"
+	"$SONDE" record -F 499 -a -G "sonde-test.$$" -o cgroup.data -- sleep "$slow" 2>cgroup.err
+	status=$?
+	if grep -q 'no perf_event controller' cgroup.err; then
+		skip "the cgroups here have no perf_event controller" "-G"
+	else
+		is $status 0 "-G"
+		is "$("$SONDE" script -i cgroup.data -F pid 2>/dev/null | sort -u | tr -d ' \n')" "$busy" "only what is in the group"
+	fi
 	kill $busy $other
 	wait $busy $other 2>/dev/null
 	rmdir "$cgroups/sonde-test.$$"
@@ -195,7 +202,8 @@ like "$(cat c.err)" '^cpu-clock$|^cycles' "evlist names the events"
 between "$("$SONDE" script -i c.data -F comm 2>/dev/null | grep -c .)" 50 $((1200 * slow)) "only what was enabled is there"
 exits 129 "-D -1 alone would wait for ever" "$SONDE" record -D -1 -o x.data -- true
 exits 129 "--control of no descriptor" "$SONDE" record --control fd:77 -o x.data -- true
-exec 6< <(sleep "$slow"; echo stop)
+exec 6<>ctl
+(sleep "$slow"; echo stop >ctl) &
 exits 0 "--control fd:" "$SONDE" record --control fd:6 -F 99 -a -o fd.data
 exec 6<&-
 
