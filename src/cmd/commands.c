@@ -6,6 +6,7 @@ const struct command *const commands[] = {
 	&command_record,
 	&command_report,
 	&command_script,
+	&command_diff,
 	&command_evlist,
 	&command_buildid_list,
 	&command_ftrace,
