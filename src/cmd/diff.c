@@ -325,7 +325,7 @@ static void add_value(const struct diff *d, const struct row *r, u32 file, u32 w
 			strbuf_str(&s, "N/A");
 		else if (d->compute == RATIO && v > 0)
 			strbuf_printf(&s, "%14.6f", v);
-		else if (d->compute == WDIFF && (v < 0 || v > 0))
+		else if (d->compute == WDIFF)
 			strbuf_printf(&s, "%14lld", (long long)v);
 		else if (d->compute <= DELTA_ABS)
 			strbuf_printf(&s, "%+4.2f%%", v);
@@ -409,7 +409,7 @@ static int print_text(struct diff *d, const char *event)
 	struct strbuf *to = &d->app->out;
 	struct layout y = { 0 };
 	int err = measure(d, &y);
-	if (d->any)
+	if (d->any && !d->opts->quiet)
 		strbuf_char(to, '\n');
 	if (!err && !d->opts->quiet) {
 		strbuf_printf(to, "# Event '%s'\n#\n", event);
