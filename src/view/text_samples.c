@@ -266,7 +266,7 @@ static int block_done(struct sink *k, void *state, u64 seq)
 	if (!turns_wait(&ts->turns, seq))
 		return -ECANCELED;
 	int err = st->text.err;
-	if (!err) {
+	if (!err && st->text.len) {
 		strbuf_add(ts->out, st->text.data, st->text.len);
 		err = ts->out->err;
 	}
