@@ -7,6 +7,7 @@ const struct command *const commands[] = {
 	&command_report,
 	&command_stat,
 	&command_script,
+	&command_diff,
 	&command_evlist,
 	&command_buildid_list,
 	&command_ftrace,
