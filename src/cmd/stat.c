@@ -890,7 +890,7 @@ static const struct opt_example stat_examples[] = {
 
 const struct command command_stat = {
 	.name = "stat",
-	.group = "What",
+	.group = "What is happening",
 	.summary = "count events of a command, a process or the system",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
 	.about = "Counts go to standard error, so that standard output stays the command's; options and layouts are those of perf "
