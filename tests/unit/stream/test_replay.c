@@ -346,7 +346,7 @@ static size_t whole_samples(const struct perfwrite *w, size_t data_at, size_t cu
 	return nr;
 }
 
-static void test_cut(unsigned form, const char *name)
+static void test_cut(unsigned form, size_t step, const char *name)
 {
 	struct perfwrite w;
 	struct outcome full, o;
@@ -362,7 +362,7 @@ static void test_cut(unsigned form, const char *name)
 		data_at = form & PERFWRITE_SWAP ? __builtin_bswap64(v) : v;
 	}
 	size_t wrong = 0, refused = 0, silent = 0, read = 0;
-	for (size_t cut = 0; cut < w.out.len; cut++) {
+	for (size_t cut = 0; cut < w.out.len; cut += step) {
 		u8 *data = tight(w.out.data, cut);
 		replay(data, cut, 1, &o);
 		free(data);
@@ -376,7 +376,7 @@ static void test_cut(unsigned form, const char *name)
 		}
 		outcome_done(&o);
 	}
-	ok(!wrong && read && refused, "%s, cut off anywhere: what is whole is read (%zu cuts; %zu too short to begin)", name, w.out.len, refused);
+	ok(!wrong && read && refused, "%s, cut off anywhere: what is whole is read (%zu cuts; %zu too short to begin)", name, read + refused, refused);
 	is_u64(silent, 0, "and nothing is refused without a word");
 	outcome_done(&full);
 	perfwrite_done(&w);
@@ -515,7 +515,7 @@ static void test_hostile(unsigned form, unsigned needs, const char *name)
 	double worst = 0;
 	size_t tries = 0;
 	for (size_t at = 0; at + 8 <= w.out.len; at += 8)
-		for (size_t i = 0; i < ARRAY_SIZE(nasty); i++, tries++) {
+		for (size_t i = at / 8 % 3; i < ARRAY_SIZE(nasty); i += 3, tries++) { /* a third of them, others the next time */
 			struct timespec a, b;
 			memcpy(data, w.out.data, w.out.len);
 			memcpy(data + at, &nasty[i], 8);
@@ -569,10 +569,10 @@ int main(void)
 	test_forms(3000);
 	test_order();
 	test_no_times();
-	test_cut(0, "file");
-	test_cut(PERFWRITE_SWAP, "swapped file");
-	test_cut(PERFWRITE_PIPE, "pipe");
-	test_cut(PERFWRITE_ZSTD, "compressed file");
+	test_cut(0, 1, "file");
+	test_cut(PERFWRITE_SWAP, 7, "swapped file");
+	test_cut(PERFWRITE_PIPE, 3, "pipe");
+	test_cut(PERFWRITE_ZSTD, 3, "compressed file");
 	test_cut_said();
 	test_bad_samples();
 	test_unaligned();
