@@ -337,11 +337,28 @@ static void say_counts(struct session *s)
 	}
 }
 
+/*
+ * v2 gives a group the implicit perf_event controller only once its parent has handed down any other; until then the kernel
+ * answers ENOENT, which looks like a missing event.
+ */
+static void say_no_controller(const struct counter *c, struct diag *d)
+{
+	diag_warn(d, "cgroup %s: the kernel does not count events by this group yet", c->cgroup);
+	diag_hint(d, "v2 does when the parent has a controller enabled: echo +pids "
+		     ">/sys/fs/cgroup/cgroup.subtree_control");
+}
+
 /* -v: why rows say <not supported>. */
 static void say_unsupported(struct session *s)
 {
 	struct diag *d = &s->app->diag;
+	const char *said = NULL;
 	vec_for_each (&s->plan.counters, c) {
+		bool soft = c->desc->attr.type == PERF_TYPE_SOFTWARE;
+		if (c->cgroup && c->why_not == -ENOENT && soft && said != c->cgroup) {
+			say_no_controller(c, d);
+			said = c->cgroup;
+		}
 		if (c->supported)
 			continue;
 		const struct event_desc *e = c->desc;

@@ -123,6 +123,8 @@ exec 8>&- 9>&-
 # ---- cgroups
 cg=$(awk '$3 == "cgroup" && $4 ~ /perf_event/ {print $2; exit}' /proc/self/mounts)
 [ -n "$cg" ] || cg=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/self/mounts)
+# Until the root hands down some controller, v2 does not count by group; on the host that is not ours to change.
+[ "$SONDE_GUEST" = host ] || echo +pids >"$cg/cgroup.subtree_control"
 if [ -n "$cg" ] && mkdir "$cg/sonde-test" 2>/dev/null; then
 	bash -c "echo \$\$ >\"$cg/sonde-test/cgroup.procs\"; exec \"$SONDE\" workload noploop 2" &
 	busy=$!
@@ -149,9 +151,14 @@ if ! needs_or_skip "hardware counters" pmu guest:arm64; then
 	done
 	more=$(($(count instructions:u "$SONDE" workload syscalls 20000) - $(count instructions:u "$SONDE" workload syscalls 10000)))
 	is $((more % 10000)) 0 "10000 more rounds are a multiple of 10000 instructions"
-	exits 0 "twelve events on seven counters" "$SONDE" stat -e r3,r4,r8,r11,r10,r12,r13,r1b,r1d,r21,r23,r24 -- "$SONDE" workload noploop 3
-	shares=$(grep -c '(5[789]\.[0-9]*%)$' <<<"$err")
-	is "$shares" 12 "each had them 7/12 of the time" || diag "$err"
+	# Only cycles may use the seventh counter, so twelve of them have all seven 7/12 of the time (58.33%) each.
+	twelve=r11,r11,r11,r11,r11,r11,r11,r11,r11,r11,r11,r11
+	exits 0 "twelve events on seven counters" "$SONDE" stat -e $twelve -- "$SONDE" workload noploop 3
+	is "$(grep -c '(5[789]\.[0-9]*%)$' <<<"$err")" 12 "each had one 7/12 of the time" || diag "$err"
+	sum=$(grep -o '([0-9.]*%)$' <<<"$err" | tr -d '(%)' | awk '{s += $1} END {printf "%.0f", s}')
+	is "$sum" 700 "together they had seven"
+	low=$(awk '/r11/ {print $1}' <<<"$err" | sort -n | head -1) high=$(awk '/r11/ {print $1}' <<<"$err" | sort -n | tail -1)
+	between $(((high - low) * 1000 / high)) 0 5 "scaled, they agree within half a percent"
 	exits 0 "ratios" "$SONDE" stat -e task-clock,cycles,instructions -- "$SONDE" workload syscalls 1000
 	like "$err" 'instructions +# +1\.00  insn per cycle' "an instruction a cycle, as the emulator has it"
 	exits 0 "a group that does not fit" "$SONDE" stat -x, -e '{r3,r4,r8,r11,r10,r12,r13,r1b,r1d}:W' -- true
