@@ -20,10 +20,13 @@ between() { # VALUE LOW HIGH NAME
 	ok $? "$4" || diag "got $1, want $2 to $3"
 }
 
+ldd "$SONDE" 2>/dev/null | grep -q asan
+asan=$? # 0: the sanitizer's own work is counted, too
+
 # ---- exact counts
 if ! needs_or_skip "tracepoints" tracefs; then
 	is "$(added syscalls:sys_enter_getppid syscalls 1000 4000)" 3000 "3000 more system calls are 3000 more events"
-	is "$(count syscalls:sys_enter_getppid "$SONDE" workload syscalls 777)" 777 "and all of them"
+	[ $asan = 0 ] || is "$(count syscalls:sys_enter_getppid "$SONDE" workload syscalls 777)" 777 "and all of them"
 	# The shell itself asks for its parent a few times.
 	two() { count syscalls:sys_enter_getppid bash -c "\"$SONDE\" workload syscalls $1; \"$SONDE\" workload syscalls $2"; }
 	is $(($(two 500 250) - $(two 100 50))) 600 "children are counted, too"
@@ -32,9 +35,9 @@ if ! needs_or_skip "tracepoints" tracefs; then
 	n=$("$SONDE" stat -x, -e syscalls:sys_enter_kill --filter 'sig == 0 && pid == 1' -- bash -c 'kill -0 $$; kill -0 1; kill -0 1' 2>&1 >/dev/null | cut -d, -f1)
 	is "$n" 2 "--filter"
 	exits 0 "two tracepoints in a group" "$SONDE" stat -x, -e '{syscalls:sys_enter_getppid,syscalls:sys_exit_getppid}' -- "$SONDE" workload syscalls 300
-	is "$(cut -d, -f1 <<<"$err" | tr '\n' ' ')" "300 300 " "count alike"
+	[ $asan = 0 ] || is "$(cut -d, -f1 <<<"$err" | tr '\n' ' ')" "300 300 " "count alike"
 fi
-if [ "$SONDE_GUEST" = host ] && grep -q asan <(ldd "$SONDE" 2>/dev/null); then
+if [ $asan = 0 ]; then
 	skip "not exact under a sanitizer" "page faults"
 else
 	between "$(added minor-faults faults 1000 5000)" 3990 4010 "4000 more pages are 4000 more faults"
