@@ -31,7 +31,8 @@ double stat_scale(const struct count *c)
 	return trunc((double)c->value * ((double)c->enabled_ns / (double)c->running_ns));
 }
 
-void stat_delta(const struct stat_spec *spec, const struct count *now, const struct count *before, struct count *out)
+void stat_delta(const struct stat_spec *spec, const struct count *now, const struct count *before,
+		struct count *out)
 {
 	for (size_t e = 0; e < spec->nr_events; e++) {
 		bool snapshot = spec->events[e].snapshot;
@@ -39,9 +40,9 @@ void stat_delta(const struct stat_spec *spec, const struct count *now, const str
 			size_t i = e * spec->nr_slots + s;
 			struct count a = now[i], b = before[i];
 			out[i] = (struct count){
-				.value = snapshot	    ? a.value :
-					 a.value >= b.value ? a.value - b.value :
-							      0,
+				.value = snapshot	      ? a.value
+					 : a.value >= b.value ? a.value - b.value
+							      : 0,
 				.enabled_ns = a.enabled_ns - min(a.enabled_ns, b.enabled_ns),
 				.running_ns = a.running_ns - min(a.running_ns, b.running_ns),
 				.opened = a.opened,
@@ -65,7 +66,8 @@ static u32 find_row(const struct stat_spec *spec, u32 event)
 	if (!merge || spec->no_merge)
 		return event;
 	for (u32 e = 0; e < event; e++)
-		if (spec->events[e].merge == merge && spec->events[e].cgroup == spec->events[event].cgroup)
+		if (spec->events[e].merge == merge &&
+		    spec->events[e].cgroup == spec->events[event].cgroup)
 			return e;
 	return event;
 }
@@ -151,8 +153,8 @@ void stat_add(struct stat_acc *st, const struct count *counts)
 	for (u32 e = 0; e < spec->nr_events; e++)
 		for (u32 key = 0; key < nr_keys; key++)
 			if (st->row_of[e] == e)
-				cell_add(&st->cells[e * nr_keys + key], &st->sums[e * nr_keys + key],
-					 spec->events[e].scale);
+				cell_add(&st->cells[e * nr_keys + key],
+					 &st->sums[e * nr_keys + key], spec->events[e].scale);
 }
 
 /* ---- rows ---- */
@@ -213,11 +215,14 @@ static enum stat_colour colour_of(const struct stat_formula *f, double v)
 {
 	if (f->red <= 0)
 		return STAT_PLAIN;
-	return v > f->red ? STAT_RED : v > f->magenta ? STAT_MAGENTA : v > f->yellow ? STAT_YELLOW : STAT_PLAIN;
+	return v > f->red	? STAT_RED
+	       : v > f->magenta ? STAT_MAGENTA
+	       : v > f->yellow	? STAT_YELLOW
+				: STAT_PLAIN;
 }
 
-static int add_formula(const struct stat_acc *st, const struct stat_formula *f, const struct stat_row *row,
-		       double elapsed_ns, struct stat_rows *to)
+static int add_formula(const struct stat_acc *st, const struct stat_formula *f,
+		       const struct stat_row *row, double elapsed_ns, struct stat_rows *to)
 {
 	struct get_ctx g = { .st = st, .formula = f, .key = row->key, .elapsed_ns = elapsed_ns };
 	double v = 0;
@@ -245,7 +250,8 @@ static int add_rate(struct stat_acc *st, const struct stat_row *row, struct stat
 		return 0;
 	const struct stat_cell *c = cell_at(st, (u32)clock, row->key);
 	double ns = c->value.mean / spec->events[clock].scale;
-	double count = cell_at(st, row->event, row->key)->value.mean / spec->events[row->event].scale;
+	double count =
+		cell_at(st, row->event, row->key)->value.mean / spec->events[row->event].scale;
 	struct stat_ratio *r = vec_push(&to->ratios);
 	if (!r)
 		return -ENOMEM;
@@ -255,7 +261,8 @@ static int add_rate(struct stat_acc *st, const struct stat_row *row, struct stat
 	return 0;
 }
 
-static int add_ratios(struct stat_acc *st, struct stat_row *row, double elapsed_ns, struct stat_rows *to)
+static int add_ratios(struct stat_acc *st, struct stat_row *row, double elapsed_ns,
+		      struct stat_rows *to)
 {
 	const struct stat_spec *spec = st->spec;
 	row->first_ratio = (u32)to->ratios.nr;
@@ -283,8 +290,9 @@ static int add_row(struct stat_acc *st, u32 event, u32 key, double elapsed_ns, s
 		.event = event,
 		.key = key,
 		.nr_places = c->nr_places,
-		.state = !row_supported(st, event) ? STAT_NOT_SUPPORTED :
-			 c->counted ? STAT_COUNTED : STAT_NOT_COUNTED,
+		.state = !row_supported(st, event) ? STAT_NOT_SUPPORTED
+			 : c->counted		   ? STAT_COUNTED
+						   : STAT_NOT_COUNTED,
 		.value = c->value.mean,
 		.noise = stat_mean_noise(&c->value),
 		.enabled_ns = c->enabled_ns / runs,
@@ -333,7 +341,8 @@ static int event_rows(struct stat_acc *st, u32 event, double elapsed_ns, struct 
 int stat_finish(struct stat_acc *st, double elapsed_ns, struct stat_rows *to)
 {
 	const struct stat_spec *spec = st->spec;
-	bool events_first = spec->by == STAT_BY_ALL || spec->by == STAT_BY_CPU || spec->by == STAT_BY_THREAD;
+	bool events_first =
+		spec->by == STAT_BY_ALL || spec->by == STAT_BY_CPU || spec->by == STAT_BY_THREAD;
 	int err = 0;
 	for (u32 e = 0; events_first && e < spec->nr_events && !err; e++)
 		if (st->row_of[e] == e)

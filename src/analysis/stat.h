@@ -39,14 +39,16 @@ struct stat_spec {
 	u32 nr_slots;
 	const u32 *slot_key; /* nr_slots */
 	u32 nr_keys;
-	const u32 *slot_package; /* for per_pkg events: nr_slots package numbers below nr_slots, or NULL */
+	const u32 *
+		slot_package; /* for per_pkg events: nr_slots package numbers below nr_slots, or NULL */
 	const struct stat_formula *formulae; /* those beside one event follow each other */
 	u32 nr_formulae;
 	bool no_merge;
 	bool hide_zero; /* by thread: those that counted nothing are not shown */
 	bool with_ratios;
 	/* 0; negative: nothing to show. */
-	int (*eval)(const void *prog, int (*get)(void *ctx, const char *name, double *ret), void *ctx, double *ret);
+	int (*eval)(const void *prog, int (*get)(void *ctx, const char *name, double *ret),
+		    void *ctx, double *ret);
 	/* Events per second as number and unit. */
 	double (*rate)(double per_second, char unit[STAT_FORMAT_RATE_LEN]);
 };
@@ -89,6 +91,7 @@ int stat_finish(struct stat_acc *st, double elapsed_ns, struct stat_rows *to) mu
 void stat_rows_done(struct stat_rows *rows);
 
 /* now - before, into out (which may be `before`); a counter that went back gives 0. Snapshots are taken as they are. */
-void stat_delta(const struct stat_spec *spec, const struct count *now, const struct count *before, struct count *out);
+void stat_delta(const struct stat_spec *spec, const struct count *now, const struct count *before,
+		struct count *out);
 /* The count for the whole enabled time, cut to a whole number as perf does; 0 when it never ran. */
 double stat_scale(const struct count *c);

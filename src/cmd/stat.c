@@ -114,7 +114,8 @@ static int check_options(const struct stat_opts *o, int argc, struct diag *d)
 	if (o->interval_count && !o->interval_ms)
 		return diag_error(d, -EINVAL, "--interval-count counts the intervals of -I MS");
 	if (o->timeout_ms && o->interval_ms)
-		return diag_error(d, -EINVAL, "--timeout does not go with -I: use --interval-count");
+		return diag_error(d, -EINVAL,
+				  "--timeout does not go with -I: use --interval-count");
 	if (repeats && !argc)
 		return diag_error(d, -EINVAL, "-r repeats a command: which one?");
 	if (o->append && !o->output)
@@ -175,9 +176,11 @@ static int open_output(struct session *s, struct diag *d)
 	s->out_fd = STDERR_FILENO;
 	if (o->output) {
 		s->out_fd = open(o->output,
-				 O_WRONLY | O_CREAT | O_CLOEXEC | (o->append ? O_APPEND : O_TRUNC), 0666);
+				 O_WRONLY | O_CREAT | O_CLOEXEC | (o->append ? O_APPEND : O_TRUNC),
+				 0666);
 		if (s->out_fd < 0)
-			return diag_error(d, -errno, "cannot write '%s': %s", o->output, strerror(errno));
+			return diag_error(d, -errno, "cannot write '%s': %s", o->output,
+					  strerror(errno));
 		s->close_out = true;
 		give_to_sudo_user(s->out_fd);
 	} else if (o->log_fd_given) {
@@ -192,8 +195,10 @@ static int open_output(struct session *s, struct diag *d)
 		s->view.separator = "\t";
 	if (!o->separator && !o->json) {
 		read_digits(&s->view.digits, o->big_num);
-		s->view.colour = s->out_fd == STDERR_FILENO ? s->app->colour_err :
-				 term_colour((enum term_when)s->app->common.colour, s->out_fd);
+		s->view.colour =
+			s->out_fd == STDERR_FILENO
+				? s->app->colour_err
+				: term_colour((enum term_when)s->app->common.colour, s->out_fd);
 	}
 	if (o->output && !o->quiet)
 		write_start(s);
@@ -205,7 +210,8 @@ static int flush_output(struct session *s)
 	(void)strbuf_flush(&s->app->err);
 	int err = strbuf_flush(&s->out);
 	if (err && err != -EPIPE)
-		return diag_error(&s->app->diag, err, "cannot write the counts: %s", strerror(-err));
+		return diag_error(&s->app->diag, err, "cannot write the counts: %s",
+				  strerror(-err));
 	return err;
 }
 
@@ -337,16 +343,34 @@ static void say_counts(struct session *s)
 	}
 }
 
+/*
+ * v2 gives a group the implicit perf_event controller only once its parent has handed down any other; until then the kernel
+ * answers ENOENT, which looks like a missing event.
+ */
+static void say_no_controller(const struct counter *c, struct diag *d)
+{
+	diag_warn(d, "cgroup %s: the kernel does not count events by this group yet", c->cgroup);
+	diag_hint(d, "v2 does when the parent has a controller enabled: echo +pids "
+		     ">/sys/fs/cgroup/cgroup.subtree_control");
+}
+
 /* -v: why rows say <not supported>. */
 static void say_unsupported(struct session *s)
 {
 	struct diag *d = &s->app->diag;
+	const char *said = NULL;
 	vec_for_each (&s->plan.counters, c) {
+		bool soft = c->desc->attr.type == PERF_TYPE_SOFTWARE;
+		if (c->cgroup && c->why_not == -ENOENT && soft && said != c->cgroup) {
+			say_no_controller(c, d);
+			said = c->cgroup;
+		}
 		if (c->supported)
 			continue;
 		const struct event_desc *e = c->desc;
 		if (e->is_uncore && !s->plan.system_wide)
-			diag_warn(d, "%s counts what a whole package does: only with -a or -C", e->name);
+			diag_warn(d, "%s counts what a whole package does: only with -a or -C",
+				  e->name);
 		else if (s->app->verbose)
 			diag_note(d, "%s is not supported here: %s", e->name,
 				  e->why_not ? e->why_not : strerror(-c->why_not));
@@ -435,9 +459,12 @@ static int on_look(void *ctx, u64 expired)
 
 static int switch_events(struct session *s, bool on)
 {
-	int err = !s->counters ? 0 : on ? counters_enable(s->counters, NULL) : counters_disable(s->counters, NULL);
+	int err = !s->counters ? 0
+		  : on	       ? counters_enable(s->counters, NULL)
+			       : counters_disable(s->counters, NULL);
 	if (err)
-		return diag_error(&s->app->diag, err, "cannot switch the counters: %s", strerror(-err));
+		return diag_error(&s->app->diag, err, "cannot switch the counters: %s",
+				  strerror(-err));
 	return 0;
 }
 
@@ -461,7 +488,9 @@ static int on_delay(void *ctx, u64 expired)
 static int control_enable(void *ctx, const char *name, bool on)
 {
 	struct session *s = ctx;
-	int err = !s->counters ? 0 : on ? counters_enable(s->counters, name) : counters_disable(s->counters, name);
+	int err = !s->counters ? 0
+		  : on	       ? counters_enable(s->counters, name)
+			       : counters_disable(s->counters, name);
 	if (!err && !name)
 		say_switched(s, on);
 	else if (!err)
@@ -517,11 +546,13 @@ static int watch_targets(struct session *s, struct watches *w)
 static int watch(struct session *s, struct watches *w)
 {
 	const struct stat_opts *o = s->o;
-	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s) : watch_targets(s, w);
+	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s)
+			       : watch_targets(s, w);
 	if (!err && o->delay_ms > 0)
 		err = watch_timer(s, w, (u64)o->delay_ms * 1000000, 0, on_delay);
 	if (!err && o->interval_ms)
-		err = watch_timer(s, w, o->interval_ms * 1000000, o->interval_ms * 1000000, on_interval);
+		err = watch_timer(s, w, o->interval_ms * 1000000, o->interval_ms * 1000000,
+				  on_interval);
 	else if (!err && o->timeout_ms)
 		err = watch_timer(s, w, o->timeout_ms * 1000000, 0, on_timeout);
 	return err;
@@ -605,7 +636,8 @@ static int open_counters(struct session *s)
 static void say_death(struct session *s)
 {
 	if (s->child_ended && WIFSIGNALED(s->child_status))
-		strbuf_printf(&s->app->err, "%s: %s\n", s->argv[0], strsignal(WTERMSIG(s->child_status)));
+		strbuf_printf(&s->app->err, "%s: %s\n", s->argv[0],
+			      strsignal(WTERMSIG(s->child_status)));
 }
 
 /* Sums up a run whose command has ended; in interval mode the last piece is printed. */
@@ -878,13 +910,17 @@ static const struct opt stat_rows[] = {
 
 static const struct opt_example stat_examples[] = {
 	{ "stat -- make", "what a command and its children cost" },
-	{ "stat -e cycles,instructions,cache-misses -r 5 -- ./job", "these events, mean and spread of five runs" },
+	{ "stat -e cycles,instructions,cache-misses -r 5 -- ./job",
+	  "these events, mean and spread of five runs" },
 	{ "stat -a -- sleep 5", "the whole system for five seconds" },
-	{ "stat -C 0-3 -A -e context-switches,page-faults -- sleep 1", "a row for each of four CPUs" },
+	{ "stat -C 0-3 -A -e context-switches,page-faults -- sleep 1",
+	  "a row for each of four CPUs" },
 	{ "stat -p 1234", "a running process, until Ctrl-C" },
 	{ "stat -a -e kmem:kmalloc -I 1000", "a tracepoint, second by second" },
-	{ "stat -e '{cycles,instructions}:u' -x, -o counts.csv -- ./job", "a group, as CSV in a file" },
-	{ "stat -a -e task-clock,faults --for-each-cgroup 'system.slice/*' -- sleep 1", "by cgroup" },
+	{ "stat -e '{cycles,instructions}:u' -x, -o counts.csv -- ./job",
+	  "a group, as CSV in a file" },
+	{ "stat -a -e task-clock,faults --for-each-cgroup 'system.slice/*' -- sleep 1",
+	  "by cgroup" },
 	{ 0 },
 };
 
@@ -893,10 +929,14 @@ const struct command command_stat = {
 	.group = "What is happening",
 	.summary = "count events of a command, a process or the system",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "Counts go to standard error, so that standard output stays the command's; options and layouts are those of perf "
-		 "stat. Without a command it counts until Ctrl-C. A counter that shared the hardware with others is scaled "
-		 "to the whole time, and the share of time it really ran stands at the end of its row.\n"
-		 "<not supported> means that this machine has no such counter, <not counted> that it never ran.",
+	.about = "Counts go to standard error, so that standard output stays the command's; "
+		 "options and layouts are those of perf "
+		 "stat. Without a command it counts until Ctrl-C. A counter that shared the "
+		 "hardware with others is scaled "
+		 "to the whole time, and the share of time it really ran stands at the end of its "
+		 "row.\n"
+		 "<not supported> means that this machine has no such counter, <not counted> that "
+		 "it never ran.",
 	.examples = stat_examples,
 	.opts = stat_rows,
 	.opts_size = sizeof(struct stat_opts),

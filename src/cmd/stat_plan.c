@@ -139,7 +139,8 @@ static int add_metric_events(struct stat_plan *p, const struct metric_prog *prog
 	/* One event is no group. */
 	const char *whole = strbuf_cstr(&text);
 	char *alone = nr == 1 ? arena_strndup(&p->arena, whole + 1, text.len - 4) : NULL;
-	int err = nr ? event_list_add(&p->list, &p->env, alone ? alone : whole, EVENT_USE_COUNT, d) : 0;
+	int err = nr ? event_list_add(&p->list, &p->env, alone ? alone : whole, EVENT_USE_COUNT, d)
+		     : 0;
 	strbuf_done(&text);
 	return err;
 }
@@ -500,7 +501,8 @@ static int add_thread(struct stat_plan *p, s32 tid)
 	if (!p->opts->cpus)
 		return add_slot(p, -1, tid);
 	int err = 0;
-	for (int c = cpuset_next(&p->cpus, 0); c >= 0 && !err; c = cpuset_next(&p->cpus, (unsigned)c + 1))
+	for (int c = cpuset_next(&p->cpus, 0); c >= 0 && !err;
+	     c = cpuset_next(&p->cpus, (unsigned)c + 1))
 		err = add_slot(p, c, tid);
 	return err;
 }
@@ -562,7 +564,8 @@ static void say_missing_cpus(struct stat_plan *p, const struct cpuset *online, s
 static int add_cpus(struct stat_plan *p)
 {
 	int err = 0;
-	for (int c = cpuset_next(&p->cpus, 0); c >= 0 && !err; c = cpuset_next(&p->cpus, (unsigned)c + 1))
+	for (int c = cpuset_next(&p->cpus, 0); c >= 0 && !err;
+	     c = cpuset_next(&p->cpus, (unsigned)c + 1))
 		err = add_slot(p, c, -1);
 	return err;
 }
@@ -572,7 +575,8 @@ static int find_cpus(struct stat_plan *p, const struct sysroot *root, struct dia
 	struct cpuset online;
 	int err = cpu_online(root, &online);
 	if (err)
-		return diag_error(d, err, "cannot find out which CPUs are online: %s", strerror(-err));
+		return diag_error(d, err, "cannot find out which CPUs are online: %s",
+				  strerror(-err));
 	p->cpus = online;
 	if (!p->opts->cpus)
 		return 0;
@@ -610,7 +614,8 @@ static s32 node_of(const struct machine *m, s32 cpu)
 {
 	vec_for_each (&m->nodes, n) {
 		struct cpuset cpus;
-		if (n->cpus && !cpuset_parse_list(n->cpus, &cpus, NULL) && cpuset_has(&cpus, (unsigned)cpu))
+		if (n->cpus && !cpuset_parse_list(n->cpus, &cpus, NULL) &&
+		    cpuset_has(&cpus, (unsigned)cpu))
 			return (s32)n->node;
 	}
 	return 0;
@@ -691,8 +696,7 @@ static int sort_keys(struct stat_plan *p, const struct stat_key *places)
 	p->keys.nr = nr;
 	for (size_t i = 0; i < p->slots.nr; i++) {
 		struct stat_key key = cut_key(p->by, &places[i]);
-		struct stat_key *at =
-			bsearch(&key, p->keys.at, nr, sizeof(key), compare_keys);
+		struct stat_key *at = bsearch(&key, p->keys.at, nr, sizeof(key), compare_keys);
 		u32 *slot = at ? vec_push(&p->slot_key) : NULL;
 		if (!slot)
 			return -ENOMEM;
@@ -804,7 +808,8 @@ static int decide_by(struct stat_plan *p, struct diag *d)
 		if (!ways[i].on)
 			continue;
 		if (!p->system_wide && !o->cpus)
-			return diag_error(d, -EINVAL, "%s needs whole CPUs: -a or -C LIST", ways[i].name);
+			return diag_error(d, -EINVAL, "%s needs whole CPUs: -a or -C LIST",
+					  ways[i].name);
 		p->by = ways[i].by;
 	}
 	if (!o->per_thread)
@@ -812,9 +817,9 @@ static int decide_by(struct stat_plan *p, struct diag *d)
 	p->by = STAT_BY_THREAD;
 	if (o->metric_only)
 		return diag_error(d, -EINVAL, "--metric-only does not go with --per-thread");
-	return p->of_command ? diag_error(d, -EINVAL,
-					  "--per-thread is for -p, -t, or the whole system") :
-			       0;
+	return p->of_command
+		       ? diag_error(d, -EINVAL, "--per-thread is for -p, -t, or the whole system")
+		       : 0;
 }
 
 static int decide_target(struct stat_plan *p, int argc, char **argv, struct diag *d)
@@ -839,7 +844,8 @@ static int decide_target(struct stat_plan *p, int argc, char **argv, struct diag
 			      o->pids ? o->pids : o->tids);
 	} else if (p->system_wide) {
 		bool list = o->cpus && !o->all;
-		strbuf_printf(&text, "'%s%s'", list ? "CPU(s) " : "system wide", list ? o->cpus : "");
+		strbuf_printf(&text, "'%s%s'", list ? "CPU(s) " : "system wide",
+			      list ? o->cpus : "");
 	} else {
 		strbuf_char(&text, '\'');
 		for (int i = 0; i < argc; i++)
@@ -898,7 +904,8 @@ int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, ch
 	vec_for_each (&p->opts->words.list, w)
 		by_cgroup |= w->kind == STAT_WORD_CGROUP;
 	if (!err && by_cgroup && !p->system_wide)
-		return diag_error(d, -EINVAL, "cgroups are counted on whole CPUs: add -a or -C LIST");
+		return diag_error(d, -EINVAL,
+				  "cgroups are counted on whole CPUs: add -a or -C LIST");
 	if (!err)
 		err = resolve_events(p, d);
 	if (!err && !p->opts->null_run)

@@ -83,8 +83,9 @@ int cgroup_open(const struct sysroot *r, const char *name, struct diag *d)
 		if (fd < 0) {
 			diag_error(d, fd, "cgroup '%s': %s: %s", name, strbuf_cstr(&path),
 				   strerror(-fd));
-			diag_hint(d, "names are paths below the mount point: `systemd-cgls` or `ls` "
-				     "shows them");
+			diag_hint(d,
+				  "names are paths below the mount point: `systemd-cgls` or `ls` "
+				  "shows them");
 		}
 	}
 	strbuf_done(&path);

@@ -37,17 +37,17 @@ struct stat_key {
 };
 
 struct stat_event {
-	const char *name;   /* as it is printed */
-	const char *unit;   /* "msec", "ns", "Joules"; "" for plain counts */
+	const char *name; /* as it is printed */
+	const char *unit; /* "msec", "ns", "Joules"; "" for plain counts */
 	const char *cgroup; /* or NULL */
-	double scale;       /* a count times this is the value that is shown */
-	bool is_clock;      /* task-clock, cpu-clock: what rates are taken of */
-	bool is_tool;       /* measured by us, in one place only */
-	bool snapshot;      /* a state, not a count: intervals show it as it is */
-	bool per_pkg;       /* one CPU of a package speaks for all */
-	bool supported;     /* opened at least once */
-	bool no_rate;       /* has a ratio of its own */
-	u32 merge;          /* events with the same number, not 0, are one row */
+	double scale; /* a count times this is the value that is shown */
+	bool is_clock; /* task-clock, cpu-clock: what rates are taken of */
+	bool is_tool; /* measured by us, in one place only */
+	bool snapshot; /* a state, not a count: intervals show it as it is */
+	bool per_pkg; /* one CPU of a package speaks for all */
+	bool supported; /* opened at least once */
+	bool no_rate; /* has a ratio of its own */
+	u32 merge; /* events with the same number, not 0, are one row */
 };
 
 enum stat_state { STAT_COUNTED, STAT_NOT_COUNTED, STAT_NOT_SUPPORTED };
@@ -55,12 +55,12 @@ enum stat_colour { STAT_PLAIN, STAT_YELLOW, STAT_MAGENTA, STAT_RED };
 
 /* What stands behind the '#'. */
 struct stat_ratio {
-	const char *unit;   /* "insn per cycle" */
+	const char *unit; /* "insn per cycle" */
 	const char *format; /* of the number: one %f */
 	double value;
 	enum stat_colour colour;
-	bool is_rate;  /* "K/sec": not among --metric-only's columns */
-	bool shown;    /* has a value */
+	bool is_rate; /* "K/sec": not among --metric-only's columns */
+	bool shown; /* has a value */
 	bool new_line; /* below the row */
 };
 
@@ -69,8 +69,8 @@ struct stat_row {
 	u32 key;
 	u32 nr_places; /* CPUs (or threads) that were added up */
 	enum stat_state state;
-	double value;      /* scaled to the whole time, in units; the mean of several runs */
-	double noise;      /* percent of the mean that it may be off (standard error); 0 with one run */
+	double value; /* scaled to the whole time, in units; the mean of several runs */
+	double noise; /* percent of the mean that it may be off (standard error); 0 with one run */
 	double enabled_ns; /* means, too */
 	double running_ns;
 	u32 first_ratio, nr_ratios;
@@ -89,8 +89,8 @@ struct stat_head {
 	const struct stat_key *keys;
 	size_t nr_keys;
 	u32 nr_runs;
-	bool interval;     /* rows begin with a time */
-	bool summary;      /* CSV rows begin with "summary" */
-	bool ratios_only;  /* --metric-only */
-	u64 time_ns;       /* of the interval */
+	bool interval; /* rows begin with a time */
+	bool summary; /* CSV rows begin with "summary" */
+	bool ratios_only; /* --metric-only */
+	u64 time_ns; /* of the interval */
 };

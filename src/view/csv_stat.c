@@ -30,11 +30,11 @@ static void add_prefix(const struct stat_view *v, const struct stat_head *h,
 /* Below its row a ratio has these many empty fields before it: perf's numbers. */
 static unsigned empty_fields(const struct stat_head *h, const struct stat_event *e)
 {
-	unsigned nr = h->by == STAT_BY_ALL	? 3 :
-		      h->by == STAT_BY_CPU	? 4 :
-		      h->by == STAT_BY_THREAD	? 4 :
-		      h->by == STAT_BY_NODE	? 4 :
-						  5;
+	unsigned nr = h->by == STAT_BY_ALL	? 3
+		      : h->by == STAT_BY_CPU	? 4
+		      : h->by == STAT_BY_THREAD ? 4
+		      : h->by == STAT_BY_NODE	? 4
+						: 5;
 	return nr + (e->cgroup != NULL);
 }
 
@@ -78,7 +78,8 @@ static void add_row(const struct stat_view *v, const struct stat_head *h,
 	if (row->state == STAT_COUNTED)
 		strbuf_printf(to, "%.*f", e->scale == 1 ? 0 : 2, row->value);
 	else
-		strbuf_str(to, row->state == STAT_NOT_SUPPORTED ? "<not supported>" : "<not counted>");
+		strbuf_str(to,
+			   row->state == STAT_NOT_SUPPORTED ? "<not supported>" : "<not counted>");
 	sep(v);
 	strbuf_str(to, e->unit);
 	sep(v);
@@ -139,7 +140,7 @@ void csv_stat_columns(const struct stat_view *v, const struct stat_head *h,
 		      const struct stat_rows *rows)
 {
 	static const char *const keys[] = {
-		[STAT_BY_ALL] = NULL,	     [STAT_BY_CPU] = "cpu",   [STAT_BY_CORE] = "core",
+		[STAT_BY_ALL] = NULL,	     [STAT_BY_CPU] = "cpu",	  [STAT_BY_CORE] = "core",
 		[STAT_BY_DIE] = "die",	     [STAT_BY_SOCKET] = "socket", [STAT_BY_NODE] = "node",
 		[STAT_BY_THREAD] = "thread",
 	};

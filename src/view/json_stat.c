@@ -22,7 +22,7 @@ static void add_prefix(const struct stat_view *v, const struct stat_head *h,
 		       const struct stat_row *row, bool *first)
 {
 	static const char *const keys[] = {
-		[STAT_BY_ALL] = NULL,	     [STAT_BY_CPU] = "cpu",   [STAT_BY_CORE] = "core",
+		[STAT_BY_ALL] = NULL,	     [STAT_BY_CPU] = "cpu",	  [STAT_BY_CORE] = "core",
 		[STAT_BY_DIE] = "die",	     [STAT_BY_SOCKET] = "socket", [STAT_BY_NODE] = "node",
 		[STAT_BY_THREAD] = "thread",
 	};
@@ -89,7 +89,8 @@ static void add_row(const struct stat_view *v, const struct stat_head *h,
 	if (row->state == STAT_COUNTED)
 		strbuf_printf(to, "\"%f\"", row->value);
 	else
-		add_quoted(to, row->state == STAT_NOT_SUPPORTED ? "<not supported>" : "<not counted>");
+		add_quoted(to,
+			   row->state == STAT_NOT_SUPPORTED ? "<not supported>" : "<not counted>");
 	add_name(to, "unit", &first);
 	add_quoted(to, e->unit);
 	add_name(to, "event", &first);

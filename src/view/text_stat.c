@@ -102,7 +102,8 @@ static void add_time(const struct stat_view *v, const struct stat_head *h)
 			      (unsigned long long)(h->time_ns % 1000000000));
 }
 
-static void add_key(const struct stat_view *v, const struct stat_head *h, const struct stat_row *row)
+static void add_key(const struct stat_view *v, const struct stat_head *h,
+		    const struct stat_row *row)
 {
 	const struct stat_key *k = &h->keys[row->key];
 	struct strbuf *to = v->to;
@@ -193,8 +194,7 @@ static void add_row(const struct stat_view *v, const struct stat_head *h,
 		add_value(v, row->value, e->scale == 1 ? 0 : 2);
 	else
 		strbuf_right(to,
-			     row->state == STAT_NOT_SUPPORTED ? "<not supported>" :
-								"<not counted>",
+			     row->state == STAT_NOT_SUPPORTED ? "<not supported>" : "<not counted>",
 			     VALUE_WIDTH);
 	strbuf_char(to, ' ');
 	strbuf_left(to, e->unit, units);
@@ -228,8 +228,7 @@ static void add_column_rows(const struct stat_view *v, const struct stat_head *h
 				first = false;
 			}
 			for (u32 i = 0; i < row->nr_ratios; i++) {
-				const struct stat_ratio *r =
-					&rows->ratios.at[row->first_ratio + i];
+				const struct stat_ratio *r = &rows->ratios.at[row->first_ratio + i];
 				if (!stat_view_is_column(r))
 					continue;
 				struct strbuf name;
@@ -351,7 +350,8 @@ static void add_table(const struct stat_view *v, const struct stat_times *t, int
 		strbuf_str(to, off < 0 ? " (-" : " (+");
 		add_seconds(v, 0, decimals, fabs(off));
 		strbuf_str(to, ") ");
-		strbuf_fill(to, '#', 1 + (size_t)min(fabs(trunc(percent)), 400.) / TABLE_STEP_PERCENT);
+		strbuf_fill(to, '#',
+			    1 + (size_t)min(fabs(trunc(percent)), 400.) / TABLE_STEP_PERCENT);
 		strbuf_char(to, '\n');
 	}
 	strbuf_char(to, '\n');

@@ -20,10 +20,13 @@ between() { # VALUE LOW HIGH NAME
 	ok $? "$4" || diag "got $1, want $2 to $3"
 }
 
+ldd "$SONDE" 2>/dev/null | grep -q asan
+asan=$? # 0: the sanitizer's own work is counted, too
+
 # ---- exact counts
 if ! needs_or_skip "tracepoints" tracefs; then
 	is "$(added syscalls:sys_enter_getppid syscalls 1000 4000)" 3000 "3000 more system calls are 3000 more events"
-	is "$(count syscalls:sys_enter_getppid "$SONDE" workload syscalls 777)" 777 "and all of them"
+	[ $asan = 0 ] || is "$(count syscalls:sys_enter_getppid "$SONDE" workload syscalls 777)" 777 "and all of them"
 	# The shell itself asks for its parent a few times.
 	two() { count syscalls:sys_enter_getppid bash -c "\"$SONDE\" workload syscalls $1; \"$SONDE\" workload syscalls $2"; }
 	is $(($(two 500 250) - $(two 100 50))) 600 "children are counted, too"
@@ -32,9 +35,9 @@ if ! needs_or_skip "tracepoints" tracefs; then
 	n=$("$SONDE" stat -x, -e syscalls:sys_enter_kill --filter 'sig == 0 && pid == 1' -- bash -c 'kill -0 $$; kill -0 1; kill -0 1' 2>&1 >/dev/null | cut -d, -f1)
 	is "$n" 2 "--filter"
 	exits 0 "two tracepoints in a group" "$SONDE" stat -x, -e '{syscalls:sys_enter_getppid,syscalls:sys_exit_getppid}' -- "$SONDE" workload syscalls 300
-	is "$(cut -d, -f1 <<<"$err" | tr '\n' ' ')" "300 300 " "count alike"
+	[ $asan = 0 ] || is "$(cut -d, -f1 <<<"$err" | tr '\n' ' ')" "300 300 " "count alike"
 fi
-if [ "$SONDE_GUEST" = host ] && grep -q asan <(ldd "$SONDE" 2>/dev/null); then
+if [ $asan = 0 ]; then
 	skip "not exact under a sanitizer" "page faults"
 else
 	between "$(added minor-faults faults 1000 5000)" 3990 4010 "4000 more pages are 4000 more faults"
@@ -123,6 +126,8 @@ exec 8>&- 9>&-
 # ---- cgroups
 cg=$(awk '$3 == "cgroup" && $4 ~ /perf_event/ {print $2; exit}' /proc/self/mounts)
 [ -n "$cg" ] || cg=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/self/mounts)
+# Until the root hands down some controller, v2 does not count by group; on the host that is not ours to change.
+[ "$SONDE_GUEST" = host ] || echo +pids >"$cg/cgroup.subtree_control"
 if [ -n "$cg" ] && mkdir "$cg/sonde-test" 2>/dev/null; then
 	bash -c "echo \$\$ >\"$cg/sonde-test/cgroup.procs\"; exec \"$SONDE\" workload noploop 2" &
 	busy=$!
@@ -149,9 +154,14 @@ if ! needs_or_skip "hardware counters" pmu guest:arm64; then
 	done
 	more=$(($(count instructions:u "$SONDE" workload syscalls 20000) - $(count instructions:u "$SONDE" workload syscalls 10000)))
 	is $((more % 10000)) 0 "10000 more rounds are a multiple of 10000 instructions"
-	exits 0 "twelve events on seven counters" "$SONDE" stat -e r3,r4,r8,r11,r10,r12,r13,r1b,r1d,r21,r23,r24 -- "$SONDE" workload noploop 3
-	shares=$(grep -c '(5[789]\.[0-9]*%)$' <<<"$err")
-	is "$shares" 12 "each had them 7/12 of the time" || diag "$err"
+	# Only cycles may use the seventh counter, so twelve of them have all seven 7/12 of the time (58.33%) each.
+	twelve=r11,r11,r11,r11,r11,r11,r11,r11,r11,r11,r11,r11
+	exits 0 "twelve events on seven counters" "$SONDE" stat -e $twelve -- "$SONDE" workload noploop 3
+	is "$(grep -c '(5[789]\.[0-9]*%)$' <<<"$err")" 12 "each had one 7/12 of the time" || diag "$err"
+	sum=$(grep -o '([0-9.]*%)$' <<<"$err" | tr -d '(%)' | awk '{s += $1} END {printf "%.0f", s}')
+	is "$sum" 700 "together they had seven"
+	low=$(awk '/r11/ {print $1}' <<<"$err" | sort -n | head -1) high=$(awk '/r11/ {print $1}' <<<"$err" | sort -n | tail -1)
+	between $(((high - low) * 1000 / high)) 0 5 "scaled, they agree within half a percent"
 	exits 0 "ratios" "$SONDE" stat -e task-clock,cycles,instructions -- "$SONDE" workload syscalls 1000
 	like "$err" 'instructions +# +1\.00  insn per cycle' "an instruction a cycle, as the emulator has it"
 	exits 0 "a group that does not fit" "$SONDE" stat -x, -e '{r3,r4,r8,r11,r10,r12,r13,r1b,r1d}:W' -- true

@@ -84,7 +84,11 @@ static const struct quotient ipc = { "value", "cycles" }, ghz = { "value", "runn
 			     busy = { "value", "elapsed_ns" };
 static const struct stat_input ipc_inputs[] = { { "cycles", CYCLES } };
 static const struct stat_formula formulae[] = {
-	{ .unit = "CPUs utilized", .format = "%8.3f", .beside = CLOCK, .prog = &busy, .is_rate = true },
+	{ .unit = "CPUs utilized",
+	  .format = "%8.3f",
+	  .beside = CLOCK,
+	  .prog = &busy,
+	  .is_rate = true },
 	{ .unit = "GHz", .format = "%8.3f", .beside = CYCLES, .prog = &ghz },
 	{ .unit = "insn per cycle",
 	  .format = "%7.2f ",
@@ -99,11 +103,16 @@ static const struct stat_formula formulae[] = {
 
 static void fill_events(struct stat_event *e)
 {
-	e[CLOCK] = (struct stat_event){
-		.name = "task-clock", .unit = "msec", .scale = 1e-6, .is_clock = true, .no_rate = true
+	e[CLOCK] = (struct stat_event){ .name = "task-clock",
+					.unit = "msec",
+					.scale = 1e-6,
+					.is_clock = true,
+					.no_rate = true };
+	e[CYCLES] =
+		(struct stat_event){ .name = "cycles", .unit = "", .scale = 1, .no_rate = true };
+	e[INSNS] = (struct stat_event){
+		.name = "instructions", .unit = "", .scale = 1, .no_rate = true
 	};
-	e[CYCLES] = (struct stat_event){ .name = "cycles", .unit = "", .scale = 1, .no_rate = true };
-	e[INSNS] = (struct stat_event){ .name = "instructions", .unit = "", .scale = 1, .no_rate = true };
 	for (int i = 0; i < NR_EVENTS; i++)
 		e[i].supported = true;
 }
@@ -142,7 +151,8 @@ static void test_rows(void)
 	is_near(r[INSNS].enabled_ns, 3e6, "wanted");
 	is_near(r[INSNS].running_ns, 2e6, "had");
 	is_u64(r[INSNS].nr_places, 2, "two places");
-	is_near(rows.ratios.at[r[CLOCK].first_ratio].value, 0.5, "CPUs utilized: of the elapsed time");
+	is_near(rows.ratios.at[r[CLOCK].first_ratio].value, 0.5,
+		"CPUs utilized: of the elapsed time");
 	is_near(rows.ratios.at[r[CYCLES].first_ratio].value, 2, "GHz: of the clock");
 	is_near(rows.ratios.at[r[INSNS].first_ratio].value, 3.5, "instructions per cycle");
 	is_u64(rows.ratios.at[r[INSNS].first_ratio].colour, STAT_RED, "above its limit: red");
@@ -160,7 +170,8 @@ static void test_rows(void)
 	ok(!stat_finish(&st, 6e6, &rows), "finished");
 	is_u64(rows.rows.at[CYCLES].state, STAT_NOT_SUPPORTED, "an event that was opened nowhere");
 	is_u64(rows.rows.at[INSNS].state, STAT_NOT_COUNTED, "an event that never ran");
-	ok(!rows.ratios.at[rows.rows.at[INSNS].first_ratio].shown, "no ratio of what was not counted");
+	ok(!rows.ratios.at[rows.rows.at[INSNS].first_ratio].shown,
+	   "no ratio of what was not counted");
 	stat_rows_done(&rows);
 	stat_close(&st);
 }
@@ -169,16 +180,22 @@ static void test_blind_slot(void)
 {
 	static const u32 slot_key[] = { 0, 0 };
 	struct stat_event e = { .name = "r8", .unit = "", .scale = 1, .supported = true };
-	struct stat_spec spec = { .by = STAT_BY_ALL, .events = &e, .nr_events = 1, .nr_slots = 2,
-				  .slot_key = slot_key, .nr_keys = 1 };
+	struct stat_spec spec = { .by = STAT_BY_ALL,
+				  .events = &e,
+				  .nr_events = 1,
+				  .nr_slots = 2,
+				  .slot_key = slot_key,
+				  .nr_keys = 1 };
 	struct stat_acc st;
 	struct stat_rows rows = { 0 };
 	const struct count counts[] = { { 100, 1000, 500, true }, { 0, 1000, 0, true } };
 	ok(!stat_open(&st, &spec), "opened");
 	stat_add(&st, counts);
 	ok(!stat_finish(&st, 1e6, &rows), "finished");
-	is_near(rows.rows.at[0].value, 400, "a CPU on which the counter never ran is taken to be like the others");
-	is_near(rows.rows.at[0].running_ns / rows.rows.at[0].enabled_ns, 0.25, "the share tells of it");
+	is_near(rows.rows.at[0].value, 400,
+		"a CPU on which the counter never ran is taken to be like the others");
+	is_near(rows.rows.at[0].running_ns / rows.rows.at[0].enabled_ns, 0.25,
+		"the share tells of it");
 	stat_rows_done(&rows);
 	stat_close(&st);
 }
@@ -190,16 +207,30 @@ static void test_by_cpu_and_merge(void)
 	struct stat_event e[] = {
 		{ .name = "imc", .unit = "", .scale = 1, .merge = 1, .supported = true },
 		{ .name = "imc", .unit = "", .scale = 1, .merge = 1, .supported = true },
-		{ .name = "duration_time", .unit = "ns", .scale = 1, .is_tool = true, .supported = true },
-		{ .name = "pkg", .unit = "Joules", .scale = 0.5, .per_pkg = true, .supported = true },
+		{ .name = "duration_time",
+		  .unit = "ns",
+		  .scale = 1,
+		  .is_tool = true,
+		  .supported = true },
+		{ .name = "pkg",
+		  .unit = "Joules",
+		  .scale = 0.5,
+		  .per_pkg = true,
+		  .supported = true },
 	};
-	struct stat_spec spec = { .by = STAT_BY_CPU, .events = e, .nr_events = 4, .nr_slots = 3,
-				  .slot_key = slot_key, .nr_keys = 2, .slot_package = package };
+	struct stat_spec spec = { .by = STAT_BY_CPU,
+				  .events = e,
+				  .nr_events = 4,
+				  .nr_slots = 3,
+				  .slot_key = slot_key,
+				  .nr_keys = 2,
+				  .slot_package = package };
 	struct stat_acc st;
 	struct stat_rows rows = { 0 };
 	const struct count none = { 0 };
-	const struct count counts[] = { counted(1), counted(2), counted(4), counted(10), counted(20), counted(40),
-					counted(77), none, none, counted(6), counted(8), counted(8) };
+	const struct count counts[] = { counted(1),  counted(2),  counted(4),  counted(10),
+					counted(20), counted(40), counted(77), none,
+					none,	     counted(6),  counted(8),  counted(8) };
 	ok(!stat_open(&st, &spec), "opened");
 	stat_add(&st, counts);
 	ok(!stat_finish(&st, 1e6, &rows), "finished");
@@ -225,15 +256,20 @@ static void test_threads(void)
 {
 	static const u32 slot_key[] = { 0, 1, 2 };
 	struct stat_event e = { .name = "cs", .unit = "", .scale = 1, .supported = true };
-	struct stat_spec spec = { .by = STAT_BY_THREAD, .events = &e, .nr_events = 1, .nr_slots = 3,
-				  .slot_key = slot_key, .nr_keys = 3 };
+	struct stat_spec spec = { .by = STAT_BY_THREAD,
+				  .events = &e,
+				  .nr_events = 1,
+				  .nr_slots = 3,
+				  .slot_key = slot_key,
+				  .nr_keys = 3 };
 	struct stat_acc st;
 	struct stat_rows rows = { 0 };
 	const struct count counts[] = { counted(5), counted(0), counted(9) };
 	ok(!stat_open(&st, &spec), "opened");
 	stat_add(&st, counts);
 	ok(!stat_finish(&st, 1e6, &rows), "finished");
-	ok(rows.rows.nr == 3 && rows.rows.at[0].key == 2 && rows.rows.at[1].key == 0, "the busiest thread first");
+	ok(rows.rows.nr == 3 && rows.rows.at[0].key == 2 && rows.rows.at[1].key == 0,
+	   "the busiest thread first");
 	stat_rows_done(&rows);
 	rows = (struct stat_rows){ 0 };
 	spec.hide_zero = true;

@@ -60,7 +60,8 @@ int main(void)
 	root_is(&r, "v2", "v2 alone");
 	mounts("none /v2 cgroup2 rw 0 0\ncgroup /v1/cpu cgroup rw,cpu 0 0\n");
 	root_is(&r, "v2", "v1 without perf_event does not count");
-	mounts("none /v2 cgroup2 rw 0 0\ncgroup /v1/perf_event cgroup rw,relatime,perf_event 0 0\n");
+	mounts("none /v2 cgroup2 rw 0 0\ncgroup /v1/perf_event cgroup rw,relatime,perf_event 0 "
+	       "0\n");
 	root_is(&r, "v1/perf_event", "v1's perf_event takes the controller from v2");
 	mounts("proc /proc proc rw 0 0\nshort\n");
 	root_is(&r, NULL, "neither: said");
