@@ -132,7 +132,7 @@ static int check_options(const struct stat_opts *o, int argc, struct diag *d)
 
 static void give_to_sudo_user(int fd)
 {
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	const char *uid = secure_getenv("SUDO_UID"), *gid = secure_getenv("SUDO_GID");
 	u64 u, g;
 	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) && !num_parse_u64(gid, 10, &g))
 		(void)!fchown(fd, (uid_t)u, (gid_t)g);
