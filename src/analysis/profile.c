@@ -638,6 +638,8 @@ static int add_columns(struct profile *p, struct table *t)
 	}
 	if (p->cfg.show_count)
 		ok = table_column(t, "Samples", "samples", CELL_U64) && ok;
+	if (p->cfg.show_period)
+		ok = table_column(t, "Period", "period", CELL_U64) && ok;
 	for (u32 i = 0; i < p->cfg.nr_keys; i++)
 		ok = table_column(t, keys[p->cfg.keys[i]].name, keys[p->cfg.keys[i]].key, keys[p->cfg.keys[i]].type) && ok;
 	if (ok)
@@ -676,6 +678,8 @@ static int fill_row(struct profile *p, const struct row *r, u64 total, struct ta
 	cells[at++].f = 100.0 * (double)r->self / whole;
 	if (p->cfg.show_count)
 		cells[at++].u = r->count;
+	if (p->cfg.show_period)
+		cells[at++].u = r->self;
 	for (u32 i = 0; i < p->cfg.nr_keys; i++, at++) {
 		switch (p->cfg.keys[i]) {
 		case PROFILE_KEY_COMM: cells[at].str = comm_of(p, g->comm, &t->arena); break;

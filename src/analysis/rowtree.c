@@ -181,7 +181,8 @@ static s64 take_candidates(struct rowtree *t)
 	}
 	t->candidates.nr = 0;
 	close_sums(t);
-	sort_branches(t, t->branches.at + base, t->branches.nr - base);
+	if (t->branches.nr > base)
+		sort_branches(t, t->branches.at + base, t->branches.nr - base);
 	return distinct;
 }
 

@@ -135,7 +135,7 @@ static void read_features(struct perfdata *p, const struct perf_file_header *h)
 }
 
 /* Feature strings: u32 length (padded), bytes. NULL when it does not fit or is not terminated. */
-static const char *take_string(struct bytes *b)
+const char *perfdata_take_string(struct bytes *b)
 {
 	u32 len = bytes_u32(b);
 	const char *s = bytes_take(b, len);
@@ -147,7 +147,31 @@ const char *perfdata_string(const struct perfdata *p, enum perf_feature f)
 	if (!p->features[f].at)
 		return NULL;
 	struct bytes b = bytes_of(p->features[f].at, p->features[f].size, p->swap);
-	return take_string(&b);
+	return perfdata_take_string(&b);
+}
+
+/* GROUP_DESC: number of groups, then {name, index of the leader, members}. */
+struct bytes perfdata_groups(const struct perfdata *p)
+{
+	struct perfdata_feature f = p->features[FEAT_GROUP_DESC];
+	struct bytes b = bytes_of(f.at, f.at ? f.size : 0, p->swap);
+	bytes_skip(&b, 4);
+	return b;
+}
+
+bool perfdata_next_group(const struct perfdata *p, struct bytes *b, struct perfdata_group *ret)
+{
+	if (!bytes_left(b))
+		return false;
+	struct perfdata_group g = { .name = perfdata_take_string(b) };
+	g.leader = bytes_u32(b);
+	g.nr = bytes_u32(b);
+	if (b->bad || !g.nr || g.leader >= p->attrs.nr || g.nr > p->attrs.nr - g.leader)
+		return false;
+	if (g.name && !strcmp(g.name, "{anon_group}"))
+		g.name = NULL;
+	*ret = g;
+	return true;
 }
 
 /* EVENT_DESC: number of events, size of an attr, then {attr, number of ids, name, ids}. */
@@ -164,7 +188,7 @@ static void read_event_desc(struct perfdata *p)
 		if (perf_attr_read(&b, attr_size, &attr))
 			return;
 		u32 nr_ids = bytes_u32(&b);
-		const char *name = take_string(&b);
+		const char *name = perfdata_take_string(&b);
 		u64 first = nr_ids ? bytes_u64(&b) : 0;
 		if (nr_ids)
 			bytes_skip(&b, 8 * (size_t)(nr_ids - 1));
@@ -199,6 +223,8 @@ static int open_file_form(struct perfdata *p, const char *name, struct diag *d)
 	if (h.data.offset > p->map_size)
 		return diag_error(d, -EBADMSG, "'%s' ends before its data begins", name);
 	p->data_at = h.data.offset;
+	p->head_data_size = h.data.size;
+	memcpy(p->feature_bits, h.features, sizeof(p->feature_bits));
 	p->data_end = p->map_size;
 	if (!h.data.size) {
 		p->unfinished = true;

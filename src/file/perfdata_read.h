@@ -37,6 +37,8 @@ struct perfdata {
 	VEC(struct perfdata_attr) attrs;
 	struct dict ids; /* event id -> index of its attr */
 	struct perfdata_feature features[FEAT_MAX];
+	u64 feature_bits[FEAT_MAX / 64]; /* what the head says is there, empty ones too; files only */
+	u64 head_data_size;              /* as the head says */
 	struct arena arena;
 };
 
@@ -63,6 +65,17 @@ int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_ev
 
 /* A feature that holds one string (HOSTNAME, OSRELEASE, ARCH ...): borrowed, NULL when absent or damaged. */
 const char *perfdata_string(const struct perfdata *p, enum perf_feature f);
+
+/* u32 length, bytes: how strings stand in features. Borrowed; NULL (and b->bad or not) when damaged. */
+const char *perfdata_take_string(struct bytes *b);
+
+struct perfdata_group {
+	const char *name; /* NULL: none was given */
+	u32 leader, nr;
+};
+/* The groups of GROUP_DESC, in order of their leaders: a cursor, and the next one, checked against the events there are. */
+struct bytes perfdata_groups(const struct perfdata *p);
+bool perfdata_next_group(const struct perfdata *p, struct bytes *cursor, struct perfdata_group *ret);
 
 /* Calls back for each entry of the BUILD_ID feature, or for the one in a BUILD_ID record. path and id are borrowed. */
 int perfdata_build_ids(const struct perfdata *p, int (*fn)(void *ctx, const char *path, const u8 *id, u32 id_size, u16 misc),

@@ -34,6 +34,7 @@ struct perf_opener {
 	bool no_cloexec;
 	bool files_raised;
 	bool may_drop_kernel; /* on EACCES: retry with exclude_kernel */
+	unsigned long flags; /* of the caller: PERF_FLAG_PID_CGROUP when pid is a cgroup's file descriptor */
 	/* The system call; tests put kernels of their own here. */
 	long (*sys_open)(struct perf_event_attr *attr, s32 pid, s32 cpu, int group_fd,
 			 unsigned long flags);

@@ -20,7 +20,6 @@ enum {
 	BLOCK_BYTES = 1 << 20,
 	BATCH = 128,
 	CACHE_SLOTS = 1 << 13,
-	CHAIN_SLOTS = 1 << 16,
 	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
 	RECORD_MAX = 1 << 16,
 };
@@ -71,16 +70,6 @@ struct place_slot {
 	u32 mode;
 };
 
-/*
- * Addresses of a whole chain -> its id. Programs are at the same places again and again: one look here replaces two dozen frames.
- * A chain is known by 64 bits of hash over its addresses and its address space.
- */
-struct chain_slot {
-	u64 hash;
-	u64 from, until;
-	u32 chain;
-};
-
 /* A sample between its two steps: decoded, and where its chain is looked up is on its way from memory. */
 struct pending {
 	struct perf_sample_view view;
@@ -101,7 +90,7 @@ struct reader {
 	struct place_slot *places;
 	struct sample *samples;
 	struct pending *pending;
-	struct chain_slot *chains;
+	struct tasks_epoch user, kernel; /* of the sample before: mostly of this one too */
 	u32 frames[CHAIN_MAX];
 };
 
@@ -539,7 +528,6 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 		return;
 	free(rd->places);
 	free(rd->samples);
-	free(rd->chains);
 	free(rd->pending);
 	vec_free(&rd->sample_places);
 	free(rd->copy);
@@ -555,9 +543,8 @@ static int replay_shard_open(struct source *s, struct shard *sh)
 	sh->impl = rd;
 	rd->places = calloc(CACHE_SLOTS, sizeof(*rd->places));
 	rd->samples = calloc(BATCH, sizeof(*rd->samples));
-	rd->chains = calloc(CHAIN_SLOTS, sizeof(*rd->chains));
 	rd->pending = calloc(BATCH, sizeof(*rd->pending));
-	if (rd->places && rd->samples && rd->chains && rd->pending)
+	if (rd->places && rd->samples && rd->pending)
 		return 0;
 	replay_shard_close(s, sh);
 	sh->impl = NULL;
@@ -678,7 +665,7 @@ static enum frame_mode mode_of_marker(u64 marker)
 struct where {
 	u64 time;
 	u32 user_space;
-	u64 from, until; /* narrowed to the times for which every frame found so far holds */
+	bool again; /* the chain has something that is to be counted each time */
 };
 
 static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slot, struct where *w, u32 space, u64 addr,
@@ -692,8 +679,6 @@ static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slo
 	*slot = (struct place_slot){
 		.addr = addr, .from = p.from, .until = p.until, .space = space, .frame = (u32)id, .mode = mode
 	};
-	w->from = max(w->from, p.from);
-	w->until = min(w->until, p.until);
 	return id;
 }
 
@@ -704,11 +689,8 @@ static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, 
 	u32 at = (u32)(addr ^ addr >> 13 ^ space * 0x9e3779b1u) & (CACHE_SLOTS - 1);
 	struct place_slot *slot = &rd->places[at];
 	if (likely(slot->addr == addr && slot->space == space && slot->mode == mode && slot->from <= w->time &&
-		   w->time < slot->until)) {
-		w->from = max(w->from, slot->from);
-		w->until = min(w->until, slot->until);
+		   w->time < slot->until))
 		return slot->frame;
-	}
 	return frame_slow(r, sh, slot, w, space, addr, mode);
 }
 
@@ -716,7 +698,7 @@ static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, 
  * A chain lists the innermost address first, with markers where the mode changes; ours start at the outermost caller: filled from
  * the end of the array backwards.
  */
-static s64 chain_slow(struct replay *r, struct shard *sh, struct where *w, const struct perf_sample_view *v)
+static int chain_slow(struct replay *r, struct shard *sh, struct where *w, const struct perf_sample_view *v, u32 *first)
 {
 	struct reader *rd = sh->impl;
 	enum frame_mode mode = mode_of_misc(v->misc);
@@ -726,34 +708,38 @@ static s64 chain_slow(struct replay *r, struct shard *sh, struct where *w, const
 			mode = mode_of_marker(v->chain[i]);
 			if (mode != FRAME_MARK)
 				continue;
-			w->until = 0; /* not to be remembered: each one is counted */
+			w->again = true;
 			if (v->chain[i] == context_user_deferred) {
 				atomic_fetch_add(&r->nr_deferred, 1);
 				break;
 			}
 			atomic_fetch_add(&r->nr_corrupt, 1);
-			return CHAIN_NONE;
+			at = CHAIN_MAX;
+			break;
 		}
 		s64 frame = frame_of(r, sh, w, v->chain[i], mode);
 		if (frame < 0)
-			return frame;
+			return (int)frame;
 		rd->frames[--at] = (u32)frame;
 	}
-	return chain_table_add(&sh->chains, rd->frames + at, CHAIN_MAX - at);
+	*first = at;
+	return 0;
 }
 
 static s64 chain_of(struct replay *r, struct shard *sh, struct where *w, const struct pending *p)
 {
+	s64 chain = chain_table_find(&sh->chains, p->hash);
+	if (likely(chain))
+		return chain;
+	u32 at = CHAIN_MAX;
+	int err = chain_slow(r, sh, w, &p->view, &at);
+	if (err)
+		return err;
+	/* What is to be counted each time must not be found by its own key. */
+	u64 key = w->again ? hash_u64(p->hash + 1) : p->hash;
+	chain = w->again ? chain_table_find(&sh->chains, key) : CHAIN_NONE;
 	struct reader *rd = sh->impl;
-	struct chain_slot *slot = &rd->chains[p->hash & (CHAIN_SLOTS - 1)];
-	if (slot->hash == p->hash && slot->from <= w->time && w->time < slot->until)
-		return slot->chain;
-	w->from = 0;
-	w->until = UINT64_MAX;
-	s64 chain = chain_slow(r, sh, w, &p->view);
-	if (chain >= 0)
-		*slot = (struct chain_slot){ .hash = p->hash, .from = w->from, .until = w->until, .chain = (u32)chain };
-	return chain;
+	return chain ? chain : chain_table_put(&sh->chains, key, rd->frames + at, CHAIN_MAX - at);
 }
 
 /* Every address of the chain with its frame. */
@@ -786,9 +772,26 @@ static u64 time_of(const struct replay *r, const struct pending *p)
 	return r->has_times ? p->view.time : p->place;
 }
 
-/* First step. -ENOENT: skip it. */
-static int decode(struct replay *r, struct reader *rd, const u8 *rec, u16 size, struct pending *p)
+static u32 epoch_of(const struct replay *r, struct tasks_epoch *last, u32 space, u64 time)
 {
+	if (unlikely(last->space != space || time < last->from || time >= last->until))
+		tasks_epoch(r->tasks, space, time, last);
+	return last->number;
+}
+
+/* What addresses of this sample mean: whose they are, and what was mapped at the time. Part of the key of its chain. */
+static u64 meaning_of(const struct replay *r, struct reader *rd, const struct pending *p)
+{
+	u64 time = time_of(r, p);
+	u32 user = epoch_of(r, &rd->user, p->space, time), kernel = epoch_of(r, &rd->kernel, SPACE_KERNEL, time);
+	u64 mode = p->view.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	return hash_u64((u64)user << 32 | kernel) ^ ((u64)p->space << 8 | mode);
+}
+
+/* First step. -ENOENT: skip it. */
+static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, struct pending *p)
+{
+	struct reader *rd = sh->impl;
 	const struct perfdata *f = &r->file;
 	u64 id = f->attrs.nr > 1 ? perf_sample_id(&f->attrs.at[0].layout, rec, size, f->swap) : 0;
 	p->attr = perfdata_attr_of(f, id);
@@ -806,8 +809,8 @@ static int decode(struct replay *r, struct reader *rd, const u8 *rec, u16 size, 
 	const struct perf_sample_view *v = &p->view;
 	p->space = tasks_space(r->tasks, v->pid, time_of(r, p));
 	if (r->needs & NEED_CHAIN) {
-		p->hash = hash_words(v->chain, v->nr_chain, (u64)p->space << 16 | (v->misc & PERF_RECORD_MISC_CPUMODE_MASK));
-		__builtin_prefetch(&rd->chains[p->hash & (CHAIN_SLOTS - 1)]);
+		p->hash = hash_words(v->chain, v->nr_chain, meaning_of(r, rd, p));
+		chain_table_prefetch(&sh->chains, p->hash);
 	}
 	return 0;
 }
@@ -816,7 +819,7 @@ static int decode(struct replay *r, struct reader *rd, const u8 *rec, u16 size, 
 static int fill_sample(struct replay *r, struct shard *sh, const struct pending *p, struct sample *s)
 {
 	const struct perf_sample_view *v = &p->view;
-	struct where w = { .time = time_of(r, p), .user_space = p->space, .until = UINT64_MAX };
+	struct where w = { .time = time_of(r, p), .user_space = p->space };
 	*s = (struct sample){
 		.time_ns = v->time,
 		.period = v->period,
@@ -853,8 +856,9 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 }
 
 /* The next records of the block into rd->pending, decoded. */
-static s64 take_file_order(struct replay *r, struct reader *rd)
+static s64 take_file_order(struct replay *r, struct shard *sh)
 {
+	struct reader *rd = sh->impl;
 	const u8 *start = rd->now.at, *at = start, *rec;
 	struct perf_event_header h;
 	size_t nr = 0;
@@ -869,7 +873,7 @@ static s64 take_file_order(struct replay *r, struct reader *rd)
 			break;
 		}
 		rd->pending[nr].place = rd->time0 + (u64)(rec - start);
-		int err = decode(r, rd, rec, h.size, &rd->pending[nr]);
+		int err = decode(r, sh, rec, h.size, &rd->pending[nr]);
 		if (err && err != -ENOENT)
 			return err;
 		nr += !err;
@@ -880,8 +884,9 @@ static s64 take_file_order(struct replay *r, struct reader *rd)
 	return (s64)nr;
 }
 
-static s64 take_time_order(struct replay *r, struct reader *rd)
+static s64 take_time_order(struct replay *r, struct shard *sh)
 {
+	struct reader *rd = sh->impl;
 	size_t nr = 0, limit = r->file.swap ? 1 : BATCH;
 	while (nr < limit && rd->stamp < rd->stamp_end) {
 		u64 place = r->stamps.at[rd->stamp].place;
@@ -892,7 +897,7 @@ static s64 take_time_order(struct replay *r, struct reader *rd)
 			__builtin_prefetch(record_at(r, r->stamps.at[rd->stamp + 8].place));
 		rd->stamp++;
 		rd->pending[nr].place = place;
-		int err = decode(r, rd, rec, perf_head(rec, r->file.swap).size, &rd->pending[nr]);
+		int err = decode(r, sh, rec, perf_head(rec, r->file.swap).size, &rd->pending[nr]);
 		if (err && err != -ENOENT)
 			return err;
 		nr += !err;
@@ -907,7 +912,7 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 	struct replay *r = replay_of(s);
 	struct reader *rd = sh->impl;
 	rd->sample_places.nr = 0;
-	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, rd) : take_file_order(r, rd);
+	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, sh) : take_file_order(r, sh);
 	for (s64 i = 0; i < nr; i++) {
 		int err = fill_sample(r, sh, &rd->pending[i], &rd->samples[i]);
 		if (err)
@@ -917,8 +922,12 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 		return (int)nr;
 	/* The array may have moved while it grew. */
 	const struct sample_place *place = rd->sample_places.at;
-	for (s64 i = 0; i < nr; place += rd->samples[i].nr_places, i++)
-		rd->samples[i].places = rd->samples[i].nr_places ? place : NULL;
+	for (s64 i = 0; i < nr; i++) {
+		if (!rd->samples[i].nr_places)
+			continue;
+		rd->samples[i].places = place;
+		place += rd->samples[i].nr_places;
+	}
 	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
 	return 1;
 }

@@ -38,6 +38,8 @@ struct stab {
 struct space {
 	VEC(struct map) maps; /* sealed: sorted by start, or by time when there is a stab */
 	struct stab stab;     /* cuts NULL: no two maps overlap */
+	u64 *moments;         /* times at which something was mapped, ascending, each once */
+	u32 nr_moments;
 	u32 parent;
 	u64 forked;
 };
@@ -103,6 +105,7 @@ void tasks_free(struct tasks *t)
 		return;
 	vec_for_each(&t->spaces, s) {
 		vec_free(&s->maps);
+		free(s->moments);
 		free(s->stab.cuts);
 		free(s->stab.first);
 		free(s->stab.notes);
@@ -537,10 +540,33 @@ static int build_stab(struct space *sp)
 	return 0;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	u64 l = *(const u64 *)a, r = *(const u64 *)b;
+	return (l > r) - (l < r);
+}
+
+static int note_moments(struct space *s)
+{
+	s->moments = malloc(s->maps.nr * sizeof(*s->moments));
+	if (!s->moments)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->maps.nr; i++)
+		s->moments[i] = s->maps.at[i].from;
+	qsort(s->moments, s->maps.nr, sizeof(*s->moments), by_number);
+	for (size_t i = 0; i < s->maps.nr; i++)
+		if (!s->nr_moments || s->moments[s->nr_moments - 1] != s->moments[i])
+			s->moments[s->nr_moments++] = s->moments[i];
+	return 0;
+}
+
 static int seal_space(struct space *s)
 {
 	if (!s->maps.nr)
 		return 0;
+	int err = note_moments(s);
+	if (err)
+		return err;
 	bool overlap = false;
 	qsort(s->maps.at, s->maps.nr, sizeof(*s->maps.at), by_start);
 	for (size_t i = 1; i < s->maps.nr && !overlap; i++)
@@ -639,6 +665,25 @@ static const struct map *plain_find(const struct space *s, u64 addr, u64 time, u
 static const struct map *space_find(const struct space *s, u64 addr, u64 time, u64 *until)
 {
 	return s->stab.cuts ? stab_find(s, addr, time, until) : plain_find(s, addr, time, until);
+}
+
+void tasks_epoch(const struct tasks *t, u32 space, u64 time, struct tasks_epoch *ret)
+{
+	const struct space *s = &t->spaces.at[space];
+	u32 lo = 0, hi = s->nr_moments;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (s->moments[mid] <= time)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*ret = (struct tasks_epoch){
+		.space = space,
+		.number = lo,
+		.from = lo ? s->moments[lo - 1] : 0,
+		.until = lo < s->nr_moments ? s->moments[lo] : UINT64_MAX,
+	};
 }
 
 void tasks_find(const struct tasks *t, u32 space, u64 addr, u64 time, struct tasks_place *ret)

@@ -32,6 +32,14 @@ u32 tasks_comm(const struct tasks *t, u32 tid, u64 time);
 /* The address space of a process at a time; SPACE_NONE: never heard of it. */
 u32 tasks_space(const struct tasks *t, u32 pid, u64 time);
 
+/* A stretch of time in which nothing changes in a space: from <= time < until. In it, equal addresses lead to equal places. */
+struct tasks_epoch {
+	u32 space;
+	u32 number;
+	u64 from, until;
+};
+void tasks_epoch(const struct tasks *t, u32 space, u64 time, struct tasks_epoch *ret);
+
 /* Where an address leads, and for which times the answer holds: from <= time < until. */
 struct tasks_place {
 	u32 image; /* IMAGE_NONE: nothing known there; offset is the address */

@@ -10,6 +10,7 @@
  *    limit are left out.
  */
 #include "analysis/profile.h"
+#include "base/dict.h"
 #include "tap.h"
 
 #include <stdio.h>
@@ -400,6 +401,14 @@ static u32 frame_in(struct shard *sh, const struct world *w, u32 func)
 	return (u32)frame_table_add(&sh->frames, (struct frame){ .offset = f->start + rnd() % 2, .image = f->image, .mode = f->mode });
 }
 
+/* A chain's key is made of its functions here, so that it is the same in every shard. */
+static u32 chain_in(struct shard *sh, const struct one *o, const u32 *frames)
+{
+	u64 key = hash_bytes(o->chain, o->nr * sizeof(*o->chain));
+	u32 have = chain_table_find(&sh->chains, key);
+	return have ? have : (u32)chain_table_put(&sh->chains, key, frames, o->nr);
+}
+
 static void feed(struct profile *p, const struct world *w, struct run_tables *run, u32 *func_of)
 {
 	struct sink *k = profile_sink(p);
@@ -415,7 +424,7 @@ static void feed(struct profile *p, const struct world *w, struct run_tables *ru
 		for (u32 d = 0; d < o->nr; d++)
 			frames[d] = frame_in(sh, w, o->chain[d]);
 		struct sample s = { .event = o->event, .comm = o->comm, .tid = o->tid, .pid = o->tid, .cpu = o->cpu, .period = o->period,
-				    .leaf = frame_in(sh, w, o->leaf), .chain = (u32)chain_table_add(&sh->chains, frames, o->nr) };
+				    .leaf = frame_in(sh, w, o->leaf), .chain = chain_in(sh, o, frames) };
 		if (k->ops->feed(k, state[at], &(struct batch){ .samples = &s, .nr = 1 }))
 			abort();
 	}

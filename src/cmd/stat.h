@@ -1,0 +1,99 @@
+/*
+ * The parts of `sonde stat`: stat.c has the options and the run, stat_plan.c turns options into what is opened and shown,
+ * stat_control.c obeys a script that switches counting on and off.
+ */
+#pragma once
+
+#include "analysis/stat.h"
+#include "base/arena.h"
+#include "base/cpuset.h"
+#include "base/loop.h"
+#include "cmd/app.h"
+#include "event/metric.h"
+#include "kern/procfs.h"
+#include "stream/counters.h"
+#include "view/stat_view.h"
+
+/* -e, --filter, -G and --for-each-cgroup in the order they were given. */
+enum stat_word_kind { STAT_WORD_EVENT, STAT_WORD_FILTER, STAT_WORD_CGROUP };
+struct stat_word {
+	enum stat_word_kind kind;
+	const char *text;
+};
+
+struct stat_opts {
+	struct stat_words {
+		VEC(struct stat_word) list;
+	} words;
+	struct opt_list metrics;
+	const char *each_cgroup;
+	const char *cpus, *pids, *tids;
+	const char *output, *separator;
+	const char *pre, *post, *control;
+	unsigned detailed;
+	bool all, no_aggr, no_inherit, null_run, json, append, table, summary, no_csv_summary;
+	bool per_thread, per_core, per_die, per_socket, per_node;
+	bool metric_only, no_merge, big_num, quiet, sync_first, only_user, only_kernel;
+	bool group_all, interval_clear, log_fd_given, ignored;
+	s64 log_fd, delay_ms;
+	u64 repeat, interval_ms, interval_count, timeout_ms;
+};
+
+/* One that was named; counters borrow both. */
+struct stat_cgroup {
+	const char *name;
+	int fd;
+};
+
+/* What is counted and how it is shown; constant during the runs. */
+struct stat_plan {
+	struct arena arena;
+	const struct stat_opts *opts;
+	struct event_env env;
+	struct event_list list;
+	struct metric_set metric_set;
+	VEC(struct metric_prog *) progs;
+	VEC(struct stat_cgroup) cgroups;
+	VEC(struct counter) counters;
+	VEC(struct stat_event) events; /* one a counter */
+	VEC(struct counter_slot) slots;
+	VEC(u32) slot_key;
+	VEC(u32) slot_package;
+	VEC(struct stat_key) keys;
+	VEC(struct stat_formula) formulae;
+	VEC(s32) pids, tids;
+	struct cpuset cpus;
+	struct stat_spec spec;
+	enum stat_by by;
+	bool system_wide; /* whole CPUs, not tasks */
+	bool of_command; /* the command is what is counted */
+	const char *target; /* "'true'", "process id '12'" */
+};
+
+int stat_plan_init(struct stat_plan *p, const struct stat_opts *o);
+void stat_plan_done(struct stat_plan *p);
+/* -EINVAL: a mistake on the command line, said in the diag. */
+int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, char **argv,
+		   struct diag *d) must_check;
+/* Before each run: the command's process id is the place. */
+void stat_plan_set_command(struct stat_plan *p, s32 pid);
+/* After counters_open(): what is supported, names that got a :u. 0 or -ENOMEM. */
+int stat_plan_opened(struct stat_plan *p) must_check;
+
+/* --control fd:CTL[,ACK] or fifo:CTL[,ACK]. */
+struct stat_control {
+	int fd, ack_fd; /* -1: none */
+	bool close_fds;
+	char line[256];
+	size_t len;
+};
+/* What a script may ask for; each returns 0 or negative errno. */
+struct stat_control_ops {
+	int (*enable)(void *ctx, const char *name, bool on);
+	void (*list)(void *ctx, int fd);
+	void (*stop)(void *ctx);
+};
+int stat_control_open(struct stat_control *c, const char *spec, struct diag *d) must_check;
+void stat_control_close(struct stat_control *c);
+/* Reads what is there and obeys it. 0, or -EPIPE when the other side has closed. */
+int stat_control_read(struct stat_control *c, const struct stat_control_ops *ops, void *ctx);

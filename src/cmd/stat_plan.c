@@ -1,0 +1,950 @@
+#include "cmd/stat.h"
+
+#include "base/glob.h"
+#include "kern/cgroup.h"
+#include "kern/cpu.h"
+#include "kern/machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what to count ---------------------------------------------------------------------------------------------- */
+
+static bool cpu_pmu_has(struct event_env *env, const char *event)
+{
+	struct pmu *cpu = pmu_find(&env->pmus, "cpu", 3);
+	return cpu && !pmu_load_aliases(&env->pmus, cpu) &&
+	       pmu_alias_find(cpu, event, strlen(event));
+}
+
+/* What perf counts when nothing is said. */
+static int add_default_events(struct stat_plan *p, struct diag *d)
+{
+	struct strbuf text;
+	strbuf_init(&text);
+	strbuf_printf(&text, "%s,context-switches,cpu-migrations,page-faults,cycles",
+		      p->system_wide ? "cpu-clock" : "task-clock");
+	if (cpu_pmu_has(&p->env, "stalled-cycles-frontend"))
+		strbuf_str(&text, ",stalled-cycles-frontend");
+	if (cpu_pmu_has(&p->env, "stalled-cycles-backend"))
+		strbuf_str(&text, ",stalled-cycles-backend");
+	strbuf_str(&text, ",instructions,branches,branch-misses");
+	int err = event_list_add(&p->list, &p->env, strbuf_cstr(&text), EVENT_USE_COUNT, d);
+	strbuf_done(&text);
+	return err;
+}
+
+static int add_detailed_events(struct stat_plan *p, struct diag *d)
+{
+	static const char *const more[] = {
+		"L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses",
+		"L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,"
+		"iTLB-load-misses",
+		"L1-dcache-prefetches,L1-dcache-prefetch-misses",
+	};
+	int err = 0;
+	for (unsigned i = 0; i < min(p->opts->detailed, (unsigned)ARRAY_SIZE(more)) && !err; i++)
+		err = event_list_add(&p->list, &p->env, more[i], EVENT_USE_COUNT, d);
+	return err;
+}
+
+static int add_words(struct stat_plan *p, struct diag *d)
+{
+	u32 first = 0;
+	int err = 0;
+	vec_for_each (&p->opts->words.list, w) {
+		u32 before = (u32)p->list.events.nr;
+		switch (w->kind) {
+		case STAT_WORD_EVENT:
+			err = event_list_add(&p->list, &p->env, w->text, EVENT_USE_COUNT, d);
+			first = before;
+			break;
+		case STAT_WORD_FILTER:
+			err = event_list_filter(&p->list, &p->env, first, w->text, d);
+			break;
+		case STAT_WORD_CGROUP: break;
+		}
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* -g: everything in one group. */
+static void group_all(struct stat_plan *p)
+{
+	vec_for_each (&p->list.events, e) {
+		e->leader = 0;
+		e->nr_members = 1;
+	}
+	if (p->list.events.nr)
+		p->list.events.at[0].nr_members = (u32)p->list.events.nr;
+}
+
+/* ---- metrics asked for ------------------------------------------------------------------------------------------ */
+
+static int read_metric_file(struct stat_plan *p, const char *path, struct diag *d)
+{
+	struct sysroot here = { .dir_fd = AT_FDCWD };
+	struct strbuf text;
+	strbuf_init(&text);
+	int err = sysroot_read(&here, path, &text);
+	if (err)
+		diag_error(d, err, "--metrics %s: %s", path, strerror(-err));
+	else
+		err = metric_set_parse(&p->metric_set, path, strbuf_cstr(&text), d);
+	strbuf_done(&text);
+	return err;
+}
+
+static bool is_listed(const struct stat_plan *p, const char *event)
+{
+	vec_for_each (&p->list.events, e)
+		if (metric_is_event(event, e))
+			return true;
+	return false;
+}
+
+static int add_prog(struct stat_plan *p, const struct metric *m, struct metric_prog **ret,
+		    struct diag *d)
+{
+	struct metric_prog *prog = calloc(1, sizeof(*prog));
+	struct metric_prog **slot = prog ? vec_push(&p->progs) : NULL;
+	int err = slot ? metric_prog_init(prog, m, d) : -ENOMEM;
+	if (err) {
+		if (slot)
+			p->progs.nr--;
+		free(prog);
+		return err;
+	}
+	*slot = *ret = prog;
+	return 0;
+}
+
+/* The events of a formula that are not counted yet, as one group that may be taken apart. */
+static int add_metric_events(struct stat_plan *p, const struct metric_prog *prog, struct diag *d)
+{
+	struct strbuf text;
+	unsigned nr = 0;
+	const char *name;
+	strbuf_init(&text);
+	strbuf_char(&text, '{');
+	for (u32 at = 0; (name = metric_prog_next_event(prog, &at));)
+		if (!is_listed(p, name))
+			strbuf_printf(&text, "%s%s", nr++ ? "," : "", name);
+	strbuf_str(&text, "}:W");
+	/* One event is no group. */
+	const char *whole = strbuf_cstr(&text);
+	char *alone = nr == 1 ? arena_strndup(&p->arena, whole + 1, text.len - 4) : NULL;
+	int err = nr ? event_list_add(&p->list, &p->env, alone ? alone : whole, EVENT_USE_COUNT, d)
+		     : 0;
+	strbuf_done(&text);
+	return err;
+}
+
+static int unknown_metric(struct stat_plan *p, const char *name, struct diag *d)
+{
+	struct strbuf names;
+	size_t nr;
+	const struct metric *built_in = metric_builtin(&nr);
+	strbuf_init(&names);
+	for (size_t i = 0; i < nr; i++)
+		if (!i || strcmp(built_in[i].name, built_in[i - 1].name))
+			strbuf_printf(&names, "%s%s", i ? ", " : "", built_in[i].name);
+	vec_for_each (&p->metric_set.items, m)
+		strbuf_printf(&names, ", %s", m->name);
+	diag_error(d, -EINVAL, "-M: there is no metric '%s'", name);
+	diag_hint(d, "there are %s", strbuf_cstr(&names));
+	diag_hint(d, "--metrics FILE brings more");
+	strbuf_done(&names);
+	return -EINVAL;
+}
+
+static int add_metric(struct stat_plan *p, const char *name, struct diag *d)
+{
+	const struct metric *m = metric_find(&p->metric_set, name);
+	struct metric_prog *prog;
+	if (!m)
+		return unknown_metric(p, name, d);
+	int err = add_prog(p, m, &prog, d);
+	return err ? err : add_metric_events(p, prog, d);
+}
+
+/* A word that is a file is read; the metrics of files are shown unless others are named. */
+static int add_metrics(struct stat_plan *p, struct diag *d)
+{
+	const struct opt_list *words = &p->opts->metrics;
+	bool named = false;
+	int err = 0;
+	for (size_t i = 0; i < words->items.nr && !err; i++) {
+		bool file = !access(words->items.at[i], R_OK);
+		err = file ? read_metric_file(p, words->items.at[i], d) : 0;
+		named |= !file;
+	}
+	for (size_t i = 0; i < words->items.nr && !err; i++) {
+		const char *text = words->items.at[i];
+		while (*text && !err && access(words->items.at[i], R_OK)) {
+			size_t len = strcspn(text, ",");
+			const char *name = arena_strndup(&p->arena, text, len);
+			err = name ? add_metric(p, name, d) : -ENOMEM;
+			text += len + (text[len] == ',');
+		}
+	}
+	for (size_t i = 0; i < p->metric_set.items.nr && !err && !named; i++)
+		err = add_metric(p, p->metric_set.items.at[i].name, d);
+	return err;
+}
+
+/* ---- counters: events, once for each cgroup ---------------------------------------------------------------------- */
+
+static int add_counter(struct stat_plan *p, const struct event_desc *e, u32 first_of_copy,
+		       const char *cgroup, int cgroup_fd)
+{
+	struct counter *c = vec_push(&p->counters);
+	if (!c)
+		return -ENOMEM;
+	*c = (struct counter){ .desc = e,
+			       .cgroup = cgroup,
+			       .cgroup_fd = cgroup_fd,
+			       .leader = first_of_copy + e->leader };
+	return 0;
+}
+
+static int add_copy(struct stat_plan *p, const char *cgroup, int cgroup_fd)
+{
+	u32 first = (u32)p->counters.nr;
+	vec_for_each (&p->list.events, e) {
+		int err = add_counter(p, e, first, cgroup, cgroup_fd);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The group of that name, opened once. */
+static int find_cgroup(struct stat_plan *p, const struct sysroot *root, const char *name,
+		       struct stat_cgroup *ret, struct diag *d)
+{
+	vec_for_each (&p->cgroups, c) {
+		if (!strcmp(c->name, name)) {
+			*ret = *c;
+			return 0;
+		}
+	}
+	struct stat_cgroup *c = vec_push(&p->cgroups);
+	if (!c)
+		return -ENOMEM;
+	*c = (struct stat_cgroup){ .name = arena_strdup(&p->arena, name) };
+	c->fd = c->name ? cgroup_open(root, name, d) : -ENOMEM;
+	if (c->fd < 0) {
+		p->cgroups.nr--;
+		return c->fd;
+	}
+	*ret = *c;
+	return 0;
+}
+
+static int add_cgroup_copy(struct stat_plan *p, const struct sysroot *root, const char *name,
+			   struct diag *d)
+{
+	struct stat_cgroup c;
+	int err = find_cgroup(p, root, name, &c, d);
+	return err ? err : add_copy(p, c.name, c.fd);
+}
+
+/* --for-each-cgroup a,b,sys*: all events for each of them. */
+static int add_each_cgroup(struct stat_plan *p, const struct sysroot *root, struct diag *d)
+{
+	int err = 0;
+	for (const char *text = p->opts->each_cgroup; *text && !err;) {
+		size_t len = strcspn(text, ",");
+		const char *name = arena_strndup(&p->arena, text, len);
+		struct cgroup_names names = { 0 };
+		if (!name)
+			return -ENOMEM;
+		if (!glob_is_pattern(name)) {
+			err = add_cgroup_copy(p, root, name, d);
+		} else {
+			err = cgroup_match(root, name, &names, d);
+			for (size_t i = 0; i < names.list.nr && !err; i++)
+				err = add_cgroup_copy(p, root, names.list.at[i], d);
+			cgroup_names_done(&names);
+		}
+		text += len + (text[len] == ',');
+	}
+	return err;
+}
+
+/* -G a,,b: the first event in a, the second everywhere, the third in b; a single name is for all events before it. */
+static int apply_cgroups(struct stat_plan *p, const struct sysroot *root, const char *text,
+			 struct diag *d)
+{
+	bool single = !strchr(text, ',');
+	for (size_t i = 0; i < p->counters.nr && (single || *text); i++) {
+		size_t len = strcspn(text, ",");
+		const char *name = arena_strndup(&p->arena, text, len);
+		struct stat_cgroup c = { .fd = -1 };
+		int err = !name ? -ENOMEM : len ? find_cgroup(p, root, name, &c, d) : 0;
+		if (err)
+			return err;
+		p->counters.at[i].cgroup = c.name;
+		p->counters.at[i].cgroup_fd = c.fd;
+		if (!single)
+			text += len + (text[len] == ',');
+	}
+	return 0;
+}
+
+static int add_counters(struct stat_plan *p, const struct sysroot *root, struct diag *d)
+{
+	int err = p->opts->each_cgroup ? add_each_cgroup(p, root, d) : add_copy(p, NULL, -1);
+	vec_for_each (&p->opts->words.list, w)
+		if (!err && w->kind == STAT_WORD_CGROUP)
+			err = apply_cgroups(p, root, w->text, d);
+	return err;
+}
+
+static bool is_clock(const struct event_desc *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE && e->open == EVENT_OPEN_PERF &&
+	       (e->attr.config == PERF_COUNT_SW_TASK_CLOCK ||
+		e->attr.config == PERF_COUNT_SW_CPU_CLOCK);
+}
+
+static int add_shown_event(struct stat_plan *p, const struct counter *c)
+{
+	const struct event_desc *e = c->desc;
+	struct stat_event *to = vec_push(&p->events);
+	if (!to)
+		return -ENOMEM;
+	*to = (struct stat_event){
+		.name = e->name,
+		.unit = e->unit ? e->unit : "",
+		.cgroup = c->cgroup,
+		.scale = e->scale != 0 ? e->scale : 1,
+		.is_clock = is_clock(e),
+		.is_tool = e->open == EVENT_OPEN_TOOL,
+		.snapshot = e->snapshot,
+		.per_pkg = e->per_pkg,
+		.merge = e->merge,
+	};
+	if (to->is_clock) {
+		to->unit = "msec";
+		to->scale = 1e-6;
+	} else if (to->is_tool) {
+		to->unit = "ns";
+	}
+	if (e->merge && p->opts->no_merge && e->pmu && !strchr(e->name, '/')) {
+		struct strbuf name;
+		strbuf_init(&name);
+		strbuf_printf(&name, "%s [%s]", e->name, e->pmu);
+		to->name = arena_strdup(&p->arena, strbuf_cstr(&name));
+		strbuf_done(&name);
+	}
+	return to->name ? 0 : -ENOMEM;
+}
+
+/* ---- formulae ----------------------------------------------------------------------------------------------------- */
+
+static bool same_part(const struct event_desc *a, const struct event_desc *b)
+{
+	return a->attr.exclude_user == b->attr.exclude_user &&
+	       a->attr.exclude_kernel == b->attr.exclude_kernel &&
+	       a->attr.exclude_hv == b->attr.exclude_hv;
+}
+
+/*
+ * The counter that a formula beside `beside` means by a name: of the same cgroup and the same part (user, kernel); one in the
+ * same group is better than another.
+ */
+static bool find_input(const struct stat_plan *p, u32 beside, const char *name, u32 *ret)
+{
+	const struct counter *of = &p->counters.at[beside];
+	bool found = false;
+	for (u32 i = 0; i < p->counters.nr; i++) {
+		const struct counter *c = &p->counters.at[i];
+		if (c->cgroup != of->cgroup || !same_part(c->desc, of->desc) ||
+		    !metric_is_event(name, c->desc))
+			continue;
+		if (found && c->leader != of->leader)
+			continue;
+		*ret = i;
+		found = true;
+		if (c->leader == of->leader)
+			break;
+	}
+	return found;
+}
+
+static int add_formula(struct stat_plan *p, u32 beside, const struct metric_prog *prog)
+{
+	const struct metric *m = prog->metric;
+	u32 nr = 0, max_inputs = (u32)prog->expr.idents.nr;
+	struct stat_input *inputs = arena_array(&p->arena, max_inputs + 1, sizeof(*inputs));
+	struct stat_formula *f = inputs ? vec_push(&p->formulae) : NULL;
+	if (!f)
+		return -ENOMEM;
+	const char *name;
+	for (u32 at = 0; (name = metric_prog_next_event(prog, &at));)
+		if (find_input(p, beside, name, &inputs[nr].event))
+			inputs[nr++].name = name;
+	*f = (struct stat_formula){
+		.unit = m->unit ? m->unit : m->name,
+		.format = m->format ? m->format : "%8.2f",
+		.red = m->limits.red,
+		.magenta = m->limits.magenta,
+		.yellow = m->limits.yellow,
+		.new_line = m->new_line,
+		.is_rate = !strcmp(m->name, "cpus_utilized"),
+		.beside = beside,
+		.prog = prog,
+		.inputs = inputs,
+		.nr_inputs = nr,
+	};
+	return 0;
+}
+
+/* What perf prints beside an event, whether asked for or not. */
+static int add_built_in(struct stat_plan *p, u32 counter, struct diag *d)
+{
+	const struct metric *m;
+	for (u32 at = 0; (m = metric_next_beside(p->counters.at[counter].desc, &at));) {
+		struct metric_prog *prog;
+		int err = add_prog(p, m, &prog, d);
+		if (!err)
+			err = add_formula(p, counter, prog);
+		if (err)
+			return err;
+		p->events.at[counter].no_rate = true;
+	}
+	return 0;
+}
+
+/* Metrics of -M stand beside the first event they need; built in ones stand beside theirs anyway. */
+static int add_asked(struct stat_plan *p, const struct metric_prog *prog)
+{
+	const char *name;
+	if (prog->metric->event)
+		return 0;
+	u32 at = 0;
+	name = metric_prog_next_event(prog, &at);
+	for (u32 i = 0; name && i < p->counters.nr; i++) {
+		if (!metric_is_event(name, p->counters.at[i].desc))
+			continue;
+		int err = add_formula(p, i, prog);
+		if (err)
+			return err;
+		if (!p->opts->each_cgroup)
+			break;
+	}
+	return 0;
+}
+
+static int add_formulae(struct stat_plan *p, struct diag *d)
+{
+	size_t nr_asked = p->progs.nr;
+	int err = 0;
+	for (u32 i = 0; i < p->counters.nr && !err; i++)
+		err = add_built_in(p, i, d);
+	for (size_t i = 0; i < nr_asked && !err; i++)
+		err = add_asked(p, p->progs.at[i]);
+	return err;
+}
+
+static int eval(const void *prog, int (*get)(void *ctx, const char *name, double *ret), void *ctx,
+		double *ret)
+{
+	return metric_prog_eval(prog, get, ctx, ret);
+}
+
+/* ---- where ---------------------------------------------------------------------------------------------------- */
+
+static int parse_ids(const char *text, const char *what, s32 **ids, size_t *nr, size_t *cap,
+		     struct diag *d)
+{
+	for (const char *p = text; *p;) {
+		size_t len = strcspn(p, ",");
+		char word[16];
+		u64 id;
+		memcpy(word, p, min(len, sizeof(word) - 1));
+		word[min(len, sizeof(word) - 1)] = 0;
+		if (num_parse_u64(word, 10, &id) || !id || id > INT32_MAX) {
+			diag_error(d, -EINVAL, "'%.*s' is no %s id", (int)len, p, what);
+			diag_span(d, text, (size_t)(p - text), len);
+			return -EINVAL;
+		}
+		s32 *grown = *nr == *cap ? vec_grow(*ids, cap, *nr + 1, sizeof(**ids)) : *ids;
+		if (!grown)
+			return -ENOMEM;
+		*ids = grown;
+		(*ids)[(*nr)++] = (s32)id;
+		p += len + (p[len] == ',');
+	}
+	return 0;
+}
+
+static int add_slot(struct stat_plan *p, s32 cpu, s32 tid)
+{
+	struct counter_slot *s = vec_push(&p->slots);
+	if (!s)
+		return -ENOMEM;
+	*s = (struct counter_slot){ .cpu = cpu, .tid = tid };
+	return 0;
+}
+
+/* A thread, on each CPU of -C or wherever it is. */
+static int add_thread(struct stat_plan *p, s32 tid)
+{
+	if (!p->opts->cpus)
+		return add_slot(p, -1, tid);
+	int err = 0;
+	for (int c = cpuset_next(&p->cpus, 0); c >= 0 && !err;
+	     c = cpuset_next(&p->cpus, (unsigned)c + 1))
+		err = add_slot(p, c, tid);
+	return err;
+}
+
+static int add_process(struct stat_plan *p, struct procfs *proc, s32 pid, struct diag *d)
+{
+	s32 *tids;
+	size_t nr;
+	int err = procfs_tids(proc, pid, &tids, &nr);
+	if (err == -ESRCH)
+		return diag_error(d, err, "there is no process %d", pid);
+	for (size_t i = 0; i < nr && !err; i++)
+		err = add_thread(p, tids[i]);
+	return err;
+}
+
+/* --per-thread and nothing else: every thread there is. */
+static int add_all_threads(struct stat_plan *p, struct procfs *proc)
+{
+	s32 *pids, *tids;
+	size_t nr, nr_tids;
+	int err = procfs_pids(proc, &pids, &nr);
+	s32 *kept = err ? NULL : arena_array(&p->arena, nr + 1, sizeof(*kept));
+	if (!kept)
+		return err ? err : -ENOMEM;
+	memcpy(kept, pids, nr * sizeof(*kept));
+	for (size_t i = 0; i < nr; i++) {
+		if (procfs_tids(proc, kept[i], &tids, &nr_tids))
+			continue;
+		for (size_t t = 0; t < nr_tids; t++) {
+			err = add_slot(p, -1, tids[t]);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static void say_missing_cpus(struct stat_plan *p, const struct cpuset *online, struct diag *d)
+{
+	struct cpuset missing = { 0 };
+	struct strbuf list, have;
+	for (int c = cpuset_next(&p->cpus, 0); c >= 0; c = cpuset_next(&p->cpus, (unsigned)c + 1))
+		if (!cpuset_has(online, (unsigned)c))
+			cpuset_add(&missing, (unsigned)c);
+	if (!cpuset_count(&missing))
+		return;
+	strbuf_init(&list);
+	strbuf_init(&have);
+	cpuset_add_list(&missing, &list);
+	cpuset_add_list(online, &have);
+	bool one = cpuset_count(&missing) == 1;
+	diag_warn(d, "CPU%s %s: not there or offline, nothing is counted on %s (online: %s)",
+		  one ? "" : "s", strbuf_cstr(&list), one ? "it" : "them", strbuf_cstr(&have));
+	strbuf_done(&list);
+	strbuf_done(&have);
+}
+
+static int add_cpus(struct stat_plan *p)
+{
+	int err = 0;
+	for (int c = cpuset_next(&p->cpus, 0); c >= 0 && !err;
+	     c = cpuset_next(&p->cpus, (unsigned)c + 1))
+		err = add_slot(p, c, -1);
+	return err;
+}
+
+static int find_cpus(struct stat_plan *p, const struct sysroot *root, struct diag *d)
+{
+	struct cpuset online;
+	int err = cpu_online(root, &online);
+	if (err)
+		return diag_error(d, err, "cannot find out which CPUs are online: %s",
+				  strerror(-err));
+	p->cpus = online;
+	if (!p->opts->cpus)
+		return 0;
+	err = cpuset_parse_list(p->opts->cpus, &p->cpus, d);
+	if (err)
+		return -EINVAL;
+	say_missing_cpus(p, &online, d);
+	return 0;
+}
+
+static int add_slots(struct stat_plan *p, const struct sysroot *root, struct diag *d)
+{
+	struct procfs proc;
+	int err = p->system_wide || p->opts->cpus ? find_cpus(p, root, d) : 0;
+	if (err)
+		return err;
+	if (p->of_command)
+		return add_thread(p, 0); /* its id comes with each run */
+	if (p->system_wide && !p->opts->per_thread)
+		return add_cpus(p);
+	procfs_init(&proc, root);
+	for (size_t i = 0; i < p->pids.nr && !err; i++)
+		err = add_process(p, &proc, p->pids.at[i], d);
+	for (size_t i = 0; i < p->tids.nr && !err; i++)
+		err = add_thread(p, p->tids.at[i]);
+	if (!err && p->system_wide)
+		err = add_all_threads(p, &proc);
+	procfs_done(&proc);
+	return err;
+}
+
+/* ---- how counts are added up ---------------------------------------------------------------------------------- */
+
+static s32 node_of(const struct machine *m, s32 cpu)
+{
+	vec_for_each (&m->nodes, n) {
+		struct cpuset cpus;
+		if (n->cpus && !cpuset_parse_list(n->cpus, &cpus, NULL) &&
+		    cpuset_has(&cpus, (unsigned)cpu))
+			return (s32)n->node;
+	}
+	return 0;
+}
+
+static void fill_place(const struct machine *m, s32 cpu, struct stat_key *k)
+{
+	*k = (struct stat_key){ .cpu = cpu };
+	if (cpu < 0 || (size_t)cpu >= m->cpus.nr)
+		return;
+	const struct machine_cpu *c = &m->cpus.at[cpu];
+	k->socket = max(c->socket_id, 0);
+	k->die = max(c->die_id, 0);
+	k->core = max(c->core_id, 0);
+	k->node = node_of(m, cpu);
+}
+
+/* Only what tells keys of this grouping apart. */
+static struct stat_key cut_key(enum stat_by by, const struct stat_key *k)
+{
+	switch (by) {
+	case STAT_BY_ALL: break;
+	case STAT_BY_CPU: return (struct stat_key){ .cpu = k->cpu };
+	case STAT_BY_CORE:
+		return (struct stat_key){ .socket = k->socket, .die = k->die, .core = k->core };
+	case STAT_BY_DIE: return (struct stat_key){ .socket = k->socket, .die = k->die };
+	case STAT_BY_SOCKET: return (struct stat_key){ .socket = k->socket };
+	case STAT_BY_NODE: return (struct stat_key){ .node = k->node };
+	case STAT_BY_THREAD: return (struct stat_key){ .tid = k->tid };
+	}
+	return (struct stat_key){ 0 };
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct stat_key *x = a, *y = b;
+	const s32 xs[] = { x->node, x->socket, x->die, x->core, x->cpu, x->tid };
+	const s32 ys[] = { y->node, y->socket, y->die, y->core, y->cpu, y->tid };
+	for (size_t i = 0; i < ARRAY_SIZE(xs); i++)
+		if (xs[i] != ys[i])
+			return xs[i] < ys[i] ? -1 : 1;
+	return 0;
+}
+
+static int name_threads(struct stat_plan *p, const struct sysroot *root)
+{
+	struct procfs proc;
+	int err = 0;
+	procfs_init(&proc, root);
+	vec_for_each (&p->keys, k) {
+		struct proc_task task;
+		s32 pid;
+		bool known = !procfs_tgid(&proc, k->tid, &pid) &&
+			     !procfs_task(&proc, pid, k->tid, &task);
+		k->comm = known ? arena_strdup(&p->arena, task.comm) : "<gone>";
+		if (!k->comm)
+			err = -ENOMEM;
+	}
+	procfs_done(&proc);
+	return err;
+}
+
+/* Distinct keys in order, and each slot's place among them. */
+static int sort_keys(struct stat_plan *p, const struct stat_key *places)
+{
+	for (size_t i = 0; i < p->slots.nr; i++) {
+		struct stat_key *k = vec_push(&p->keys);
+		if (!k)
+			return -ENOMEM;
+		*k = cut_key(p->by, &places[i]);
+	}
+	if (p->keys.nr)
+		qsort(p->keys.at, p->keys.nr, sizeof(p->keys.at[0]), compare_keys);
+	size_t nr = 0;
+	for (size_t i = 0; i < p->keys.nr; i++)
+		if (!nr || compare_keys(&p->keys.at[nr - 1], &p->keys.at[i]))
+			p->keys.at[nr++] = p->keys.at[i];
+	p->keys.nr = nr;
+	for (size_t i = 0; i < p->slots.nr; i++) {
+		struct stat_key key = cut_key(p->by, &places[i]);
+		struct stat_key *at = bsearch(&key, p->keys.at, nr, sizeof(key), compare_keys);
+		u32 *slot = at ? vec_push(&p->slot_key) : NULL;
+		if (!slot)
+			return -ENOMEM;
+		*slot = (u32)(at - p->keys.at);
+	}
+	return 0;
+}
+
+/* For events that one CPU of a package speaks for: each slot's first slot of the same package. */
+static int find_packages(struct stat_plan *p, const struct stat_key *places)
+{
+	for (size_t i = 0; i < p->slots.nr; i++) {
+		u32 *slot = vec_push(&p->slot_package);
+		if (!slot)
+			return -ENOMEM;
+		*slot = (u32)i;
+		for (size_t j = 0; j < i; j++)
+			if (p->slots.at[j].cpu >= 0 && places[j].socket == places[i].socket) {
+				*slot = (u32)j;
+				break;
+			}
+	}
+	return 0;
+}
+
+static bool needs_topology(const struct stat_plan *p)
+{
+	bool by_part = p->by == STAT_BY_CORE || p->by == STAT_BY_DIE || p->by == STAT_BY_SOCKET ||
+		       p->by == STAT_BY_NODE;
+	vec_for_each (&p->events, e)
+		by_part |= e->per_pkg;
+	return by_part && p->slots.nr;
+}
+
+static int add_keys(struct stat_plan *p, const struct sysroot *root)
+{
+	struct machine m = { 0 };
+	bool topology = needs_topology(p);
+	struct stat_key *places = arena_array(&p->arena, p->slots.nr + 1, sizeof(*places));
+	int err = !places ? -ENOMEM : topology ? machine_read(root, &m) : 0;
+	for (size_t i = 0; i < p->slots.nr && !err; i++) {
+		fill_place(&m, p->slots.at[i].cpu, &places[i]);
+		places[i].tid = p->slots.at[i].tid;
+	}
+	if (!err)
+		err = sort_keys(p, places);
+	if (!err && topology)
+		err = find_packages(p, places);
+	if (!err && !p->keys.nr && !vec_push(&p->keys))
+		err = -ENOMEM;
+	if (!err && p->by == STAT_BY_THREAD)
+		err = name_threads(p, root);
+	if (topology)
+		machine_done(&m);
+	return err;
+}
+
+/* ---- all together --------------------------------------------------------------------------------------------- */
+
+int stat_plan_init(struct stat_plan *p, const struct stat_opts *o)
+{
+	*p = (struct stat_plan){ .opts = o };
+	arena_init(&p->arena);
+	event_list_init(&p->list);
+	metric_set_init(&p->metric_set);
+	return event_env_open(&p->env, "");
+}
+
+void stat_plan_done(struct stat_plan *p)
+{
+	vec_for_each (&p->progs, prog) {
+		metric_prog_done(*prog);
+		free(*prog);
+	}
+	vec_free(&p->progs);
+	vec_for_each (&p->cgroups, c)
+		(void)close(c->fd);
+	vec_free(&p->cgroups);
+	vec_free(&p->counters);
+	vec_free(&p->events);
+	vec_free(&p->slots);
+	vec_free(&p->slot_key);
+	vec_free(&p->slot_package);
+	vec_free(&p->keys);
+	vec_free(&p->formulae);
+	vec_free(&p->pids);
+	vec_free(&p->tids);
+	metric_set_done(&p->metric_set);
+	event_list_done(&p->list);
+	event_env_close(&p->env);
+	arena_done(&p->arena);
+}
+
+static int decide_by(struct stat_plan *p, struct diag *d)
+{
+	const struct stat_opts *o = p->opts;
+	const struct {
+		bool on;
+		enum stat_by by;
+		const char *name;
+	} ways[] = {
+		{ o->no_aggr, STAT_BY_CPU, "-A" },
+		{ o->per_core, STAT_BY_CORE, "--per-core" },
+		{ o->per_die, STAT_BY_DIE, "--per-die" },
+		{ o->per_socket, STAT_BY_SOCKET, "--per-socket" },
+		{ o->per_node, STAT_BY_NODE, "--per-node" },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		if (!ways[i].on)
+			continue;
+		if (!p->system_wide && !o->cpus)
+			return diag_error(d, -EINVAL, "%s needs whole CPUs: -a or -C LIST",
+					  ways[i].name);
+		p->by = ways[i].by;
+	}
+	if (!o->per_thread)
+		return 0;
+	p->by = STAT_BY_THREAD;
+	if (o->metric_only)
+		return diag_error(d, -EINVAL, "--metric-only does not go with --per-thread");
+	return p->of_command
+		       ? diag_error(d, -EINVAL, "--per-thread is for -p, -t, or the whole system")
+		       : 0;
+}
+
+static int decide_target(struct stat_plan *p, int argc, char **argv, struct diag *d)
+{
+	const struct stat_opts *o = p->opts;
+	struct strbuf text;
+	int err = 0;
+	if (o->pids)
+		err = parse_ids(o->pids, "process", &p->pids.at, &p->pids.nr, &p->pids.cap, d);
+	if (!err && o->tids)
+		err = parse_ids(o->tids, "thread", &p->tids.at, &p->tids.nr, &p->tids.cap, d);
+	if (err)
+		return err;
+	bool tasks = p->pids.nr || p->tids.nr;
+	if (tasks && o->all)
+		diag_warn(d, "-p and -t are what is counted: -a is ignored");
+	p->system_wide = !tasks && (o->all || o->cpus || !argc);
+	p->of_command = !tasks && !p->system_wide;
+	strbuf_init(&text);
+	if (o->pids || o->tids) {
+		strbuf_printf(&text, "%s id '%s'", o->pids ? "process" : "thread",
+			      o->pids ? o->pids : o->tids);
+	} else if (p->system_wide) {
+		bool list = o->cpus && !o->all;
+		strbuf_printf(&text, "'%s%s'", list ? "CPU(s) " : "system wide",
+			      list ? o->cpus : "");
+	} else {
+		strbuf_char(&text, '\'');
+		for (int i = 0; i < argc; i++)
+			strbuf_printf(&text, "%s%s", i ? " " : "", argv[i]);
+		strbuf_char(&text, '\'');
+	}
+	p->target = arena_strdup(&p->arena, strbuf_cstr(&text));
+	strbuf_done(&text);
+	return p->target ? 0 : -ENOMEM;
+}
+
+static int resolve_events(struct stat_plan *p, struct diag *d)
+{
+	if (p->opts->null_run)
+		return 0;
+	int err = add_words(p, d);
+	if (!err)
+		err = add_metrics(p, d);
+	if (!err && !p->list.events.nr)
+		err = add_default_events(p, d);
+	if (!err)
+		err = add_detailed_events(p, d);
+	if (!err && p->opts->group_all)
+		group_all(p);
+	/* An event that is not there was mistyped: that is usage. */
+	return err == -ENOENT || err == -EOPNOTSUPP ? -EINVAL : err;
+}
+
+static void fill_spec(struct stat_plan *p)
+{
+	p->spec = (struct stat_spec){
+		.by = p->by,
+		.events = p->events.at,
+		.nr_events = (u32)p->events.nr,
+		.nr_slots = (u32)p->slots.nr,
+		.slot_key = p->slot_key.at,
+		.nr_keys = (u32)p->keys.nr,
+		.slot_package = p->slot_package.at,
+		.formulae = p->formulae.at,
+		.nr_formulae = (u32)p->formulae.nr,
+		.no_merge = p->opts->no_merge,
+		.hide_zero = p->system_wide,
+		.with_ratios = true,
+		.eval = eval,
+		.rate = metric_rate,
+	};
+}
+
+int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, char **argv,
+		   struct diag *d)
+{
+	int err = decide_target(p, argc, argv, d);
+	if (!err)
+		err = decide_by(p, d);
+	bool by_cgroup = p->opts->each_cgroup;
+	vec_for_each (&p->opts->words.list, w)
+		by_cgroup |= w->kind == STAT_WORD_CGROUP;
+	if (!err && by_cgroup && !p->system_wide)
+		return diag_error(d, -EINVAL,
+				  "cgroups are counted on whole CPUs: add -a or -C LIST");
+	if (!err)
+		err = resolve_events(p, d);
+	if (!err && !p->opts->null_run)
+		err = add_counters(p, root, d);
+	vec_for_each (&p->counters, c)
+		if (!err)
+			err = add_shown_event(p, c);
+	if (!err)
+		err = add_formulae(p, d);
+	if (!err)
+		err = add_slots(p, root, d);
+	if (!err)
+		err = add_keys(p, root);
+	fill_spec(p);
+	return err;
+}
+
+void stat_plan_set_command(struct stat_plan *p, s32 pid)
+{
+	vec_for_each (&p->slots, s)
+		if (p->of_command)
+			s->tid = pid;
+}
+
+int stat_plan_opened(struct stat_plan *p)
+{
+	for (size_t i = 0; i < p->counters.nr; i++) {
+		const struct counter *c = &p->counters.at[i];
+		struct stat_event *e = &p->events.at[i];
+		e->supported = c->supported;
+		if (!c->only_user || c->desc->name != e->name)
+			continue;
+		struct strbuf name;
+		strbuf_init(&name);
+		strbuf_printf(&name, "%s:u", e->name);
+		e->name = arena_strdup(&p->arena, strbuf_cstr(&name));
+		strbuf_done(&name);
+		if (!e->name)
+			return -ENOMEM;
+	}
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* Control groups as the kernel's performance events know them: a directory of v1's perf_event hierarchy, or of v2. */
+#pragma once
+
+#include "base/diag.h"
+#include "base/vec.h"
+#include "kern/sysroot.h"
+
+/*
+ * The folder the groups are below, without a leading slash ("sys/fs/cgroup"), into to. v1's perf_event hierarchy when it is
+ * mounted (then only it counts), else v2. -ENOENT with a diag: neither is.
+ */
+int cgroup_root(const struct sysroot *r, struct strbuf *to, struct diag *d) must_check;
+/* name: a path below the root, "/" for the root itself. A file descriptor, or negative errno with a diag. */
+int cgroup_open(const struct sysroot *r, const char *name, struct diag *d) must_check;
+
+struct cgroup_names {
+	VEC(char *) list;
+};
+/* Adds the groups whose path (without the leading slash) fits the glob, parents before children. */
+int cgroup_match(const struct sysroot *r, const char *glob, struct cgroup_names *to,
+		 struct diag *d) must_check;
+void cgroup_names_done(struct cgroup_names *n);

@@ -1,0 +1,299 @@
+#include "stream/counters.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct counters {
+	struct perf_opener opener;
+	struct counters_opts opts;
+	int *fds; /* counter * nr_slots + slot; -1: not there */
+	u32 nr_gone; /* slots whose thread has ended */
+};
+
+static int *fd_at(const struct counters *c, u32 counter, u32 slot)
+{
+	return &c->fds[(size_t)counter * c->opts.nr_slots + slot];
+}
+
+static void close_at(struct counters *c, u32 counter, u32 slot)
+{
+	int *fd = fd_at(c, counter, slot);
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+void counters_close(struct counters *c)
+{
+	if (!c)
+		return;
+	for (u32 i = 0; c->fds && i < c->opts.nr_counters; i++)
+		for (u32 s = 0; s < c->opts.nr_slots; s++)
+			close_at(c, i, s);
+	free(c->fds);
+	free(c);
+}
+
+/* A count needs no samples: whatever the event brought for sampling goes. */
+static void build_attr(const struct counters *c, u32 counter, bool leads, struct perf_event_attr *a)
+{
+	const struct counters_opts *o = &c->opts;
+	const struct event_desc *e = o->counters[counter].desc;
+	*a = e->attr;
+	a->sample_period = 0;
+	a->freq = 0;
+	a->sample_type = PERF_SAMPLE_IDENTIFIER;
+	a->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	a->inherit = e->terms.inherit >= 0 ? e->terms.inherit : !o->no_inherit;
+	a->disabled = leads;
+	a->enable_on_exec = leads && o->on_exec;
+	if (o->only_user && !e->has_exclude)
+		a->exclude_kernel = a->exclude_hv = 1;
+	if (o->only_kernel && !e->has_exclude)
+		a->exclude_user = 1;
+}
+
+/* Refusals that mean "not on this machine" or "not here", not "not at all". */
+static bool is_absence(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+	case -EOPNOTSUPP:
+	case -EINVAL:
+	case -ENOSYS:
+	case -EBUSY:
+	case -ENOSPC: return true;
+	default: return false;
+	}
+}
+
+/* Whether the event can be counted in that place at all. */
+static bool belongs(const struct counter *c, const struct counter_slot *slot)
+{
+	const char *list = c->desc->cpus;
+	struct cpuset cpus;
+	if (slot->cpu < 0 || !list || cpuset_parse_list(list, &cpus, NULL))
+		return true;
+	return cpuset_has(&cpus, (unsigned)slot->cpu);
+}
+
+static int filter_counter(const struct counter *c, int fd, struct diag *d)
+{
+	int err = c->desc->filter ? perf_event_set_filter(fd, c->desc->filter) : 0;
+	if (err)
+		return diag_error(d, err, "%s: the kernel does not take the filter '%s': %s",
+				  c->desc->name, c->desc->filter, strerror(-err));
+	return 0;
+}
+
+/* A file descriptor, or negative errno. */
+static int open_one(struct counters *c, u32 counter, u32 slot, int group_fd)
+{
+	struct counter *at = &c->opts.counters[counter];
+	const struct counter_slot *place = &c->opts.slots[slot];
+	struct perf_event_attr a;
+	build_attr(c, counter, group_fd < 0, &a);
+	bool had_kernel = !a.exclude_kernel;
+	c->opener.flags = at->cgroup ? PERF_FLAG_PID_CGROUP : 0;
+	c->opener.may_drop_kernel = !at->desc->has_exclude && !c->opts.only_kernel;
+	int fd = perf_opener_open(&c->opener, &a, at->cgroup ? at->cgroup_fd : place->tid,
+				  place->cpu, group_fd);
+	if (fd >= 0) {
+		at->supported = true;
+		at->only_user |= had_kernel && a.exclude_kernel;
+	} else if (!at->why_not) {
+		at->why_not = fd;
+	}
+	return fd;
+}
+
+/* Members from first on, of one group in one slot, one by one as if they had no leader. */
+static int open_weak(struct counters *c, u32 leader, u32 slot, struct diag *d)
+{
+	for (u32 i = leader; i < c->opts.nr_counters; i++) {
+		struct counter *at = &c->opts.counters[i];
+		if (at->leader != leader)
+			continue;
+		close_at(c, i, slot);
+		int fd = open_one(c, i, slot, -1);
+		if (fd < 0)
+			continue;
+		*fd_at(c, i, slot) = fd;
+		int err = filter_counter(at, fd, d);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int refuse(struct counters *c, u32 counter, u32 slot, int err, struct diag *d)
+{
+	const struct counter *at = &c->opts.counters[counter];
+	const struct counter_slot *place = &c->opts.slots[slot];
+	return perf_opener_explain(&c->opener, err, &at->desc->attr, at->desc->name, place->tid,
+				   place->cpu, d);
+}
+
+/* One group (or one event) in one slot. 0, -ESRCH: the thread is gone, or negative with a diag. */
+static int open_group(struct counters *c, u32 leader, u32 slot, struct diag *d)
+{
+	for (u32 i = leader; i < c->opts.nr_counters; i++) {
+		struct counter *at = &c->opts.counters[i];
+		if (at->leader != leader || at->desc->open != EVENT_OPEN_PERF ||
+		    !belongs(at, &c->opts.slots[slot]))
+			continue;
+		int group_fd = i == leader ? -1 : *fd_at(c, leader, slot);
+		if (i != leader && group_fd < 0) {
+			at->why_not = at->why_not ? at->why_not : c->opts.counters[leader].why_not;
+			continue;
+		}
+		int fd = open_one(c, i, slot, group_fd);
+		if (fd == -ESRCH)
+			return fd;
+		if (fd < 0 && i != leader && at->desc->weak && is_absence(fd))
+			return open_weak(c, leader, slot, d);
+		if (fd < 0 && !is_absence(fd))
+			return refuse(c, i, slot, fd, d);
+		*fd_at(c, i, slot) = fd < 0 ? -1 : fd;
+		int err = fd < 0 ? 0 : filter_counter(at, fd, d);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int open_slot(struct counters *c, u32 slot, struct diag *d)
+{
+	for (u32 i = 0; i < c->opts.nr_counters; i++) {
+		int err = c->opts.counters[i].leader == i ? open_group(c, i, slot, d) : 0;
+		if (err == -ESRCH) {
+			c->nr_gone++;
+			return 0;
+		}
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int open_all(struct counters *c, struct diag *d)
+{
+	const struct counters_opts *o = &c->opts;
+	size_t nr = (size_t)o->nr_counters * o->nr_slots;
+	c->fds = malloc(max(nr, (size_t)1) * sizeof(*c->fds));
+	if (!c->fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		c->fds[i] = -1;
+	for (u32 i = 0; i < o->nr_counters; i++) {
+		struct counter *at = &o->counters[i];
+		at->supported = at->desc->open == EVENT_OPEN_TOOL;
+		at->only_user = false;
+		at->why_not = 0;
+	}
+	for (u32 s = 0; s < o->nr_slots; s++) {
+		int err = open_slot(c, s, d);
+		if (err)
+			return err;
+	}
+	if (c->nr_gone && c->nr_gone == o->nr_slots)
+		return diag_error(d, -ESRCH, "there is nothing left to count: %s",
+				  o->nr_slots > 1 ? "all threads have ended" : "it has ended");
+	return 0;
+}
+
+struct counters *counters_open(const struct sysroot *root, const struct counters_opts *opts,
+			       struct diag *d)
+{
+	struct counters *c = calloc(1, sizeof(*c));
+	int err = -ENOMEM;
+	if (c) {
+		c->opts = *opts;
+		perf_opener_init(&c->opener, root);
+		err = open_all(c, d);
+	}
+	if (err == -ENOMEM)
+		diag_error(d, err, "out of memory");
+	if (!err)
+		return c;
+	counters_close(c);
+	return NULL;
+}
+
+/* Members follow their leader; by name they are switched one by one. */
+static int switch_all(struct counters *c, const char *name, int (*change)(int fd))
+{
+	int ret = name ? -ENOENT : 0;
+	for (u32 i = 0; i < c->opts.nr_counters; i++) {
+		const struct counter *at = &c->opts.counters[i];
+		if (name && strcmp(at->desc->name, name))
+			continue;
+		if (name)
+			ret = 0;
+		for (u32 s = 0; s < c->opts.nr_slots; s++) {
+			int fd = *fd_at(c, i, s);
+			bool follows = !name && at->leader != i && *fd_at(c, at->leader, s) >= 0 &&
+				       !at->desc->weak;
+			if (fd < 0 || follows)
+				continue;
+			int err = change(fd);
+			if (err)
+				return err;
+		}
+	}
+	return ret;
+}
+
+int counters_enable(struct counters *c, const char *name)
+{
+	return switch_all(c, name, perf_event_enable);
+}
+
+int counters_disable(struct counters *c, const char *name)
+{
+	return switch_all(c, name, perf_event_disable);
+}
+
+static u64 tool_ns(enum event_tool tool, const struct counters_clock *clock)
+{
+	switch (tool) {
+	case EVENT_TOOL_NONE: break;
+	case EVENT_TOOL_DURATION: return clock->elapsed_ns;
+	case EVENT_TOOL_USER: return clock->user_ns;
+	case EVENT_TOOL_SYSTEM: return clock->system_ns;
+	}
+	return 0;
+}
+
+/* A pinned counter that lost the hardware reads as nothing: it did not run. */
+static void read_one(int fd, struct count *to)
+{
+	u64 v[3];
+	if (fd < 0)
+		return;
+	to->opened = true;
+	if (read(fd, v, sizeof(v)) != sizeof(v))
+		return;
+	to->value = v[0];
+	to->enabled_ns = v[1];
+	to->running_ns = v[2];
+}
+
+void counters_read(struct counters *c, const struct counters_clock *clock, struct count *to)
+{
+	for (u32 i = 0; i < c->opts.nr_counters; i++) {
+		const struct counter *at = &c->opts.counters[i];
+		for (u32 s = 0; s < c->opts.nr_slots; s++) {
+			struct count *n = &to[(size_t)i * c->opts.nr_slots + s];
+			*n = (struct count){ 0 };
+			read_one(*fd_at(c, i, s), n);
+			if (at->desc->open == EVENT_OPEN_TOOL && !s) {
+				u64 ns = tool_ns(at->desc->tool, clock);
+				*n = (struct count){ ns, ns, ns, true };
+			}
+		}
+	}
+}
