@@ -67,7 +67,8 @@ static double bench_ours(const struct print_prog *prog, const u8 *raw, u32 size,
 }
 
 #ifdef HAVE_TRACEEVENT
-static double bench_theirs(const char *system, const char *text, size_t len, u8 *raw, u32 size, unsigned rounds)
+static double bench_theirs(const char *system, const char *text, size_t len, u8 *raw, u32 size,
+			   unsigned rounds)
 {
 	struct tep_handle *t = tep_alloc();
 	struct tep_event *e = NULL;

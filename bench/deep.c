@@ -33,6 +33,7 @@ __attribute__((noinline)) static void leaf_work(struct walk *w)
 		w->sum = w->sum * 6364136223846793005ull + 1442695040888963407ull;
 }
 
+/* clang-format off */
 #define STEP(n)                                                                                    \
 	__attribute__((noinline)) static void step_##n(struct walk *w, unsigned depth)             \
 	{                                                                                          \
@@ -45,11 +46,16 @@ __attribute__((noinline)) static void leaf_work(struct walk *w)
 		steps[to](w, depth + 1);                                                           \
 		w->sum++;                                                                          \
 	}
-STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
-STEP(8) STEP(9) STEP(10) STEP(11) STEP(12) STEP(13) STEP(14) STEP(15)
+STEP(0)
+STEP(1)
+STEP(2)
+STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11) STEP(12) STEP(13) STEP(14)
+	STEP(15)
+	/* clang-format on */
 
-static step_fn *const steps[16] = { step_0, step_1, step_2,  step_3,  step_4,  step_5,  step_6,  step_7,
-				    step_8, step_9, step_10, step_11, step_12, step_13, step_14, step_15 };
+	static step_fn *const steps[16] = { step_0,  step_1,  step_2,  step_3, step_4,	step_5,
+					    step_6,  step_7,  step_8,  step_9, step_10, step_11,
+					    step_12, step_13, step_14, step_15 };
 
 static void *run(void *arg)
 {
@@ -71,7 +77,8 @@ int main(int argc, char **argv)
 		threads = 64;
 	for (unsigned i = 0; i < threads; i++)
 		pthread_create(&t[i], NULL, run, (void *)(uintptr_t)(i + 1));
-	struct timespec ts = { .tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9) };
+	struct timespec ts = { .tv_sec = (time_t)seconds,
+			       .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9) };
 	nanosleep(&ts, NULL);
 	stop = 1;
 	for (unsigned i = 0; i < threads; i++)

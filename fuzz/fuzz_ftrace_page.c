@@ -9,7 +9,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	u32 commit = data[0] & 2 ? 4 : 8;
 	bool big_endian = data[0] & 1;
-	struct page_layout l = { .ts_size = 8, .commit_offset = 8, .commit_size = commit, .data_offset = 8 + commit };
+	struct page_layout l = {
+		.ts_size = 8, .commit_offset = 8, .commit_size = commit, .data_offset = 8 + commit
+	};
 	struct ftrace_page p;
 	struct ftrace_event e;
 	if (ftrace_page_open(&p, &l, data + 1, size - 1, big_endian))

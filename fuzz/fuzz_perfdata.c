@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 /* ---- memory ---- */
 
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
-					      void (*on_free)(const volatile void *)) __attribute__((weak));
+					      void (*on_free)(const volatile void *))
+	__attribute__((weak));
 size_t __sanitizer_get_allocated_size(const volatile void *p) __attribute__((weak));
 
 static atomic_llong live, peak;
@@ -57,7 +58,8 @@ struct made_up {
 
 static int by_place(const void *a, const void *b, void *ctx)
 {
-	const struct frame *frames = ctx, *l = &frames[*(const u32 *)a], *r = &frames[*(const u32 *)b];
+	const struct frame *frames = ctx, *l = &frames[*(const u32 *)a],
+			   *r = &frames[*(const u32 *)b];
 	if (l->image != r->image)
 		return l->image < r->image ? -1 : 1;
 	return l->offset < r->offset ? -1 : l->offset > r->offset;
@@ -80,8 +82,12 @@ static int make_up(struct made_up *m, const struct frame_table *t)
 		const struct frame *f = &t->frames[order[i]];
 		const struct name_func *last = &m->funcs[m->nr - 1];
 		if (m->nr == 1 || last->image != f->image || last->start != (f->offset & ~15ull))
-			m->funcs[m->nr++] = (struct name_func){ .name = f->offset / 16 % 5 ? "name" : NULL, .start = f->offset & ~15ull,
-								.end = (f->offset & ~15ull) + 16, .image = f->image, .mode = f->mode };
+			m->funcs[m->nr++] =
+				(struct name_func){ .name = f->offset / 16 % 5 ? "name" : NULL,
+						    .start = f->offset & ~15ull,
+						    .end = (f->offset & ~15ull) + 16,
+						    .image = f->image,
+						    .mode = f->mode };
 		m->func_of[order[i]] = m->nr - 1;
 	}
 	free(order);
@@ -100,7 +106,9 @@ static void draw(struct profile *p, const struct source *src, unsigned way)
 		strbuf_init(&s);
 		if (profile_table(p, e, &t))
 			abort();
-		struct text_table_style style = { .header = true, .fractal = way & 4, .hide_own = way & 8 };
+		struct text_table_style style = { .header = true,
+						  .fractal = way & 4,
+						  .hide_own = way & 8 };
 		if (text_table(&t, &style, &s))
 			abort();
 		strbuf_done(&s);
@@ -136,8 +144,11 @@ static void report(struct source *src, unsigned way)
 		profile_sink(p)->needs |= NEED_ORDER;
 	if (p && way & 64)
 		profile_sink(p)->needs |= NEED_PLACES | NEED_RAW;
-	if (p && !stream_run(src, profile_sink(p), way & 128 ? 2 : 1, &run, &d) && !make_up(&names, &run.frames)) {
-		struct names_result r = { .func_of = names.func_of, .funcs = names.funcs, .nr_funcs = names.nr };
+	if (p && !stream_run(src, profile_sink(p), way & 128 ? 2 : 1, &run, &d) &&
+	    !make_up(&names, &run.frames)) {
+		struct names_result r = { .func_of = names.func_of,
+					  .funcs = names.funcs,
+					  .nr_funcs = names.nr };
 		if (!profile_fold(p, &src->catalog, &run, &r))
 			draw(p, src, way);
 	}

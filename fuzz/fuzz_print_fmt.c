@@ -23,9 +23,12 @@ static bool eval(void *ctx, const char *name, size_t len, s64 *value)
 	return len == 2;
 }
 
-static void run(struct arena *a, const struct schema *s, enum print_style style, const u8 *raw, u32 size)
+static void run(struct arena *a, const struct schema *s, enum print_style style, const u8 *raw,
+		u32 size)
 {
-	static const struct print_env env = { .symbol = symbol, .string_at = string_at, .eval = eval };
+	static const struct print_env env = { .symbol = symbol,
+					      .string_at = string_at,
+					      .eval = eval };
 	const struct print_prog *prog;
 	bool whole;
 	struct strbuf b;

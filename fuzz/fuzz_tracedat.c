@@ -4,13 +4,15 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-static u32 walk(const struct tracedat *t, const struct tracedat_buffer *b, const u8 *pages, size_t size)
+static u32 walk(const struct tracedat *t, const struct tracedat_buffer *b, const u8 *pages,
+		size_t size)
 {
 	u32 nr = 0;
 	for (size_t at = 0; at < size; at += b->page_size) {
 		struct ftrace_page p;
 		struct ftrace_event e;
-		if (ftrace_page_open(&p, &t->layout, pages + at, min((size_t)b->page_size, size - at), t->big_endian))
+		if (ftrace_page_open(&p, &t->layout, pages + at,
+				     min((size_t)b->page_size, size - at), t->big_endian))
 			continue;
 		while (ftrace_page_next(&p, &e) > 0)
 			nr += e.size ? e.data[e.size - 1] : 0;
@@ -34,8 +36,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			if (c->pages)
 				sum += walk(&t, b, c->pages, c->pages_size);
 			for (u32 k = 0; k < c->nr_chunks && k < 64; k++) {
-				u8 *plain = c->chunks[k].size <= 1 << 20 ? malloc(c->chunks[k].size + 1) : NULL;
-				if (plain && !unpack(&t.unpacker, t.compression, c->chunks[k].data, c->chunks[k].packed, plain, c->chunks[k].size))
+				u8 *plain = c->chunks[k].size <= 1 << 20
+						    ? malloc(c->chunks[k].size + 1)
+						    : NULL;
+				if (plain && !unpack(&t.unpacker, t.compression, c->chunks[k].data,
+						     c->chunks[k].packed, plain, c->chunks[k].size))
 					sum += walk(&t, b, plain, c->chunks[k].size);
 				free(plain);
 			}

@@ -27,7 +27,9 @@ __attribute__((unused)) static bool is_u64(uint64_t got, uint64_t want, const ch
 {
 	bool good = ok(got == want, "%s", what);
 	if (!good)
-		printf("#   got  %" PRIu64 " (0x%" PRIx64 ")\n#   want %" PRIu64 " (0x%" PRIx64 ")\n", got, got, want, want);
+		printf("#   got  %" PRIu64 " (0x%" PRIx64 ")\n#   want %" PRIu64 " (0x%" PRIx64
+		       ")\n",
+		       got, got, want, want);
 	return good;
 }
 
@@ -35,7 +37,8 @@ __attribute__((unused)) static bool is_str(const char *got, const char *want, co
 {
 	bool good = ok(got && want && !strcmp(got, want), "%s", what);
 	if (!good)
-		printf("#   got  '%s'\n#   want '%s'\n", got ? got : "(null)", want ? want : "(null)");
+		printf("#   got  '%s'\n#   want '%s'\n", got ? got : "(null)",
+		       want ? want : "(null)");
 	return good;
 }
 

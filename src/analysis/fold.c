@@ -92,7 +92,7 @@ static int partition(struct builder *b, u32 depth, u32 lo, u32 hi)
 		}
 	}
 	u32 at = lo;
-	vec_for_each(&b->touched, func) {
+	vec_for_each (&b->touched, func) {
 		struct branch *br = vec_push(&b->branches);
 		if (!br)
 			return -ENOMEM;
@@ -105,7 +105,8 @@ static int partition(struct builder *b, u32 depth, u32 lo, u32 hi)
 			b->spare[b->count[b->parts[i].func]++] = b->parts[i];
 		memcpy(b->parts + lo, b->spare + lo, (hi - lo) * sizeof(*b->parts));
 	}
-	vec_for_each(&b->touched, func) b->count[*func] = 0;
+	vec_for_each (&b->touched, func)
+		b->count[*func] = 0;
 	return 0;
 }
 
@@ -146,7 +147,8 @@ static void sort_by_tree(struct builder *b, size_t nr, u32 *starts)
 		starts[t + 1] += starts[t];
 	for (size_t i = 0; i < nr; i++) {
 		const struct fold_item *it = &b->items[i];
-		b->parts[starts[it->tree]++] = (struct part){ .item = (u32)i, .start = it->start, .nr = it->nr };
+		b->parts[starts[it->tree]++] =
+			(struct part){ .item = (u32)i, .start = it->start, .nr = it->nr };
 	}
 	for (u32 t = b->fold->nr_trees; t > 0; t--)
 		starts[t] = starts[t - 1];
@@ -159,7 +161,11 @@ int fold_build(struct fold *f, const struct fold_item *items, size_t nr, u32 nr_
 	*f = (struct fold){ .nr_trees = nr_trees };
 	if (nr >= UINT32_MAX)
 		return -ENOMEM;
-	struct builder b = { .fold = f, .items = items, .pool = chains->pool, .func_of = names->func_of, .reverse = reverse };
+	struct builder b = { .fold = f,
+			     .items = items,
+			     .pool = chains->pool,
+			     .func_of = names->func_of,
+			     .reverse = reverse };
 	f->root_of = calloc((size_t)nr_trees + 1, sizeof(*f->root_of));
 	f->node_of = calloc(nr + 1, sizeof(*f->node_of));
 	b.parts = malloc((nr + 1) * sizeof(*b.parts));

@@ -19,10 +19,10 @@ struct fold_item {
 
 struct fold_node {
 	u32 parent; /* roots: themselves */
-	u32 func;   /* index into names; 0 on roots */
-	u32 end;    /* behind the last node of the sub-tree */
+	u32 func; /* index into names; 0 on roots */
+	u32 end; /* behind the last node of the sub-tree */
 	u32 height; /* nodes on the longest way down, this one included */
-	u64 incl;   /* weight of the sub-tree */
+	u64 incl; /* weight of the sub-tree */
 	u64 ending; /* scratch of whoever draws: beside the rest, because it is read together with it */
 };
 

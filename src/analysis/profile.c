@@ -41,10 +41,10 @@ struct row {
 	u32 group;
 	u32 func; /* one of its functions: names the row */
 	u32 key;
-	u32 first_item;  /* index + 1 into all.entries */
+	u32 first_item; /* index + 1 into all.entries */
 	u32 first_place; /* index into places */
 	u32 nr_places;
-	u32 depth;       /* of its call graph */
+	u32 depth; /* of its call graph */
 	u64 self;
 	u64 total;
 	u64 count;
@@ -65,11 +65,12 @@ struct profile {
 	struct fold fold;
 	struct rowtree graph;
 	struct strtab dsos;
-	u32 *dso_of;  /* [image] -> dsos id: images of one name are one object to a person */
-	u32 *key_of;  /* [func] -> row key */
-	VEC(struct fold_item) items; /* [entry]; more behind them where callers have trees of their own */
-	u32 *next_item;  /* [entry] -> the next one of its row, index + 1 */
-	u32 *places;     /* fold nodes where a row's function is outermost on its path, row by row */
+	u32 *dso_of; /* [image] -> dsos id: images of one name are one object to a person */
+	u32 *key_of; /* [func] -> row key */
+	VEC(struct fold_item)
+	items; /* [entry]; more behind them where callers have trees of their own */
+	u32 *next_item; /* [entry] -> the next one of its row, index + 1 */
+	u32 *places; /* fold nodes where a row's function is outermost on its path, row by row */
 	VEC(struct found) found; /* the same, in order of the walk; only while folding */
 	VEC(struct row) rows;
 	struct dict row_of; /* (group, key) -> row */
@@ -216,7 +217,8 @@ static int profile_feed(struct sink *k, void *state, const struct batch *b)
 	for (size_t i = 0; i < b->nr + AHEAD; i++) {
 		if (i >= AHEAD) {
 			const struct sample *s = &b->samples[i - AHEAD];
-			int err = tally_add(t, groups[i % AHEAD], s->leaf, graph ? s->chain : CHAIN_NONE, s->period, 1);
+			int err = tally_add(t, groups[i % AHEAD], s->leaf,
+					    graph ? s->chain : CHAIN_NONE, s->period, 1);
 			if (err)
 				return err;
 		}
@@ -342,7 +344,8 @@ static int make_keys(struct profile *p)
 	int err = 0;
 	for (u32 i = 0; i < p->names->nr_funcs && !err; i++) {
 		const struct name_func *f = &p->names->funcs[i];
-		u64 key[3] = { dso || sym ? p->dso_of[f->image] : 0, sym ? f->start : 0, sym ? 1 + (f->name != NULL) : 0 };
+		u64 key[3] = { dso || sym ? p->dso_of[f->image] : 0, sym ? f->start : 0,
+			       sym ? 1 + (f->name != NULL) : 0 };
 		err = dict_add(&first, hash_bytes(key, sizeof(key)), i, &p->key_of[i]);
 	}
 	dict_done(&first);
@@ -408,7 +411,8 @@ static int entry_item(struct profile *p, const struct entry *e, const struct cha
 }
 
 /* Every function on the way gets a row, with what led to it: the chain from its innermost place outwards. */
-static int caller_items(struct profile *p, const struct entry *e, const struct chain_table *chains, u32 *seen, u32 stamp)
+static int caller_items(struct profile *p, const struct entry *e, const struct chain_table *chains,
+			u32 *seen, u32 stamp)
 {
 	struct chain c = chains->chains[e->chain];
 	seen[p->key_of[e->leaf]] = stamp;
@@ -438,13 +442,15 @@ static int fold_chains(struct profile *p, const struct chain_table *chains)
 	if (p->cfg.children && own_trees(p)) {
 		u32 *seen = calloc((size_t)p->names->nr_funcs + 1, sizeof(*seen));
 		for (size_t i = 0; i < p->all.nr && !err; i++)
-			err = seen ? caller_items(p, &p->all.entries[i], chains, seen, (u32)i + 1) : -ENOMEM;
+			err = seen ? caller_items(p, &p->all.entries[i], chains, seen, (u32)i + 1)
+				   : -ENOMEM;
 		free(seen);
 	}
 	if (err)
 		return err;
 	u32 nr_trees = (u32)(own_trees(p) ? p->rows.nr : p->all.groups.nr);
-	return fold_build(&p->fold, p->items.at, p->items.nr, nr_trees, p->cfg.order == PROFILE_CALLEE, chains, p->names);
+	return fold_build(&p->fold, p->items.at, p->items.nr, nr_trees,
+			  p->cfg.order == PROFILE_CALLEE, chains, p->names);
 }
 
 static bool on_path(const struct profile *p, u32 node, u32 key)
@@ -489,12 +495,12 @@ static int sort_places(struct profile *p)
 	if (!p->places)
 		return -ENOMEM;
 	u32 at = 0;
-	vec_for_each(&p->rows, r) {
+	vec_for_each (&p->rows, r) {
 		r->first_place = at;
 		at += r->nr_places;
 		r->nr_places = 0;
 	}
-	vec_for_each(&p->found, f) {
+	vec_for_each (&p->found, f) {
 		struct row *r = &p->rows.at[f->row];
 		p->places[r->first_place + r->nr_places++] = f->node;
 	}
@@ -522,7 +528,8 @@ static int children_rows(struct profile *p)
 	return err;
 }
 
-int profile_fold(struct profile *p, const struct catalog *c, const struct run_tables *run, const struct names_result *names)
+int profile_fold(struct profile *p, const struct catalog *c, const struct run_tables *run,
+		 const struct names_result *names)
 {
 	p->catalog = c;
 	p->names = names;
@@ -598,7 +605,8 @@ static int compare_rows(const void *l, const void *r, void *ctx)
 	const struct group *ga = &p->all.groups.at[a->group], *gb = &p->all.groups.at[b->group];
 	for (u32 i = 0; i < p->cfg.nr_keys; i++) {
 		int c = 0;
-		const struct name_func *fa = &p->names->funcs[a->func], *fb = &p->names->funcs[b->func];
+		const struct name_func *fa = &p->names->funcs[a->func],
+				       *fb = &p->names->funcs[b->func];
 		switch (p->cfg.keys[i]) {
 		case PROFILE_KEY_COMM: c = compare_comms(p, ga->comm, gb->comm); break;
 		case PROFILE_KEY_PID: c = (ga->pid > gb->pid) - (ga->pid < gb->pid); break;
@@ -641,17 +649,21 @@ static int add_columns(struct profile *p, struct table *t)
 	if (p->cfg.show_period)
 		ok = table_column(t, "Period", "period", CELL_U64) && ok;
 	for (u32 i = 0; i < p->cfg.nr_keys; i++)
-		ok = table_column(t, keys[p->cfg.keys[i]].name, keys[p->cfg.keys[i]].key, keys[p->cfg.keys[i]].type) && ok;
+		ok = table_column(t, keys[p->cfg.keys[i]].name, keys[p->cfg.keys[i]].key,
+				  keys[p->cfg.keys[i]].type) &&
+		     ok;
 	if (ok)
-		t->columns.at[t->columns.nr - 1].last = p->cfg.keys[p->cfg.nr_keys - 1] == PROFILE_KEY_SYM;
+		t->columns.at[t->columns.nr - 1].last =
+			p->cfg.keys[p->cfg.nr_keys - 1] == PROFILE_KEY_SYM;
 	return ok ? 0 : -ENOMEM;
 }
 
 static const char *symbol_cell(struct arena *a, const struct name_func *f)
 {
 	static const char letter[] = {
-		[FRAME_UNKNOWN] = '.',	[FRAME_KERNEL] = 'k',	    [FRAME_USER] = '.', [FRAME_HYPERVISOR] = 'H',
-		[FRAME_GUEST_KERNEL] = 'g', [FRAME_GUEST_USER] = 'u', [FRAME_MARK] = '!',
+		[FRAME_UNKNOWN] = '.',	  [FRAME_KERNEL] = 'k',	      [FRAME_USER] = '.',
+		[FRAME_HYPERVISOR] = 'H', [FRAME_GUEST_KERNEL] = 'g', [FRAME_GUEST_USER] = 'u',
+		[FRAME_MARK] = '!',
 	};
 	struct strbuf s;
 	strbuf_init(&s);
@@ -685,11 +697,14 @@ static int fill_row(struct profile *p, const struct row *r, u64 total, struct ta
 		case PROFILE_KEY_COMM: cells[at].str = comm_of(p, g->comm, &t->arena); break;
 		case PROFILE_KEY_CPU: cells[at].s = g->cpu; break;
 		case PROFILE_KEY_DSO: cells[at].str = dso_of(p, r->func); break;
-		case PROFILE_KEY_SYM: cells[at].str = symbol_cell(&t->arena, &p->names->funcs[r->func]); break;
+		case PROFILE_KEY_SYM:
+			cells[at].str = symbol_cell(&t->arena, &p->names->funcs[r->func]);
+			break;
 		case PROFILE_KEY_PID: {
 			char *text = arena_alloc(&t->arena, 64);
 			if (text)
-				snprintf(text, 64, "%7d:%s", g->pid, comm_of(p, last_comm(p, g->pid), &t->arena));
+				snprintf(text, 64, "%7d:%s", g->pid,
+					 comm_of(p, last_comm(p, g->pid), &t->arena));
 			cells[at].str = text;
 			break;
 		}

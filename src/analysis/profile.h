@@ -26,8 +26,8 @@ enum profile_order {
 struct profile_config {
 	enum profile_key keys[PROFILE_KEY_MAX];
 	u32 nr_keys;
-	bool children;  /* rows also for functions that were only on the way */
-	bool graph;     /* call graphs are wanted: chains are needed */
+	bool children; /* rows also for functions that were only on the way */
+	bool graph; /* call graphs are wanted: chains are needed */
 	bool show_count;
 	bool show_period;
 	enum profile_order order;
@@ -44,7 +44,8 @@ struct sink *profile_sink(struct profile *p);
 /*
  * After stream_run(): resolves and folds. catalog, run and names are borrowed until profile_free().
  */
-int profile_fold(struct profile *p, const struct catalog *c, const struct run_tables *run, const struct names_result *names) must_check;
+int profile_fold(struct profile *p, const struct catalog *c, const struct run_tables *run,
+		 const struct names_result *names) must_check;
 
 struct profile_totals {
 	u64 period;

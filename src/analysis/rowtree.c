@@ -7,7 +7,8 @@
 
 enum { AHEAD = 16 };
 
-int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items, const struct names_result *names)
+int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items,
+		 const struct names_result *names)
 {
 	*t = (struct rowtree){ .fold = f, .items = items, .names = names };
 	t->sums = calloc((size_t)names->nr_funcs + 1, sizeof(*t->sums));
@@ -16,7 +17,8 @@ int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *item
 
 static void drop_labels(struct rowtree *t)
 {
-	vec_for_each(&t->own_labels, l) free(*l);
+	vec_for_each (&t->own_labels, l)
+		free(*l);
 	t->own_labels.nr = 0;
 }
 
@@ -82,7 +84,9 @@ static void unmark_ending(struct rowtree *t, const struct rowtree_row *row, bool
 static u64 weight_at(const struct rowtree *t, u32 node, u32 part)
 {
 	const struct fold_node *n = &t->fold->nodes.at[node];
-	return part == ROWTREE_ALL ? n->incl : part == ROWTREE_ENDING ? n->ending : n->incl - n->ending;
+	return part == ROWTREE_ALL	? n->incl
+	       : part == ROWTREE_ENDING ? n->ending
+					: n->incl - n->ending;
 }
 
 /* A place that may be drawn: kept until the weight of its function is known. */
@@ -109,7 +113,9 @@ static int count_children(struct rowtree *t, struct rowtree_place p)
 	const struct fold_node *nodes = t->fold->nodes.at;
 	int err = 0;
 	for (u32 c = p.node + 1, end = nodes[p.node].end; c < end && !err; c = nodes[c].end) {
-		struct rowtree_place child = { .node = c, .part = p.part, .weight = weight_at(t, c, p.part) };
+		struct rowtree_place child = { .node = c,
+					       .part = p.part,
+					       .weight = weight_at(t, c, p.part) };
 		if (child.weight)
 			err = count_place(t, child);
 	}
@@ -117,7 +123,8 @@ static int count_children(struct rowtree *t, struct rowtree_place p)
 }
 
 /* Heaviest first; of equal weight, by place in memory, so that the same recording always looks the same. */
-static bool before(const struct rowtree *t, const struct rowtree_branch *l, const struct rowtree_branch *r)
+static bool before(const struct rowtree *t, const struct rowtree_branch *l,
+		   const struct rowtree_branch *r)
 {
 	const struct name_func *fl = &t->names->funcs[l->func], *fr = &t->names->funcs[r->func];
 	if (l->weight != r->weight)
@@ -141,16 +148,19 @@ static void sort_branches(const struct rowtree *t, struct rowtree_branch *b, siz
 static s64 open_branches(struct rowtree *t)
 {
 	t->below = 0;
-	vec_for_each(&t->touched, func) t->below += t->sums[*func].weight;
+	vec_for_each (&t->touched, func)
+		t->below += t->sums[*func].weight;
 	u64 min_weight = t->share > 0 ? (u64)ceil((double)t->below * t->share) : t->min;
-	vec_for_each(&t->touched, func) {
+	vec_for_each (&t->touched, func) {
 		struct rowtree_sum *s = &t->sums[*func];
 		if (s->weight < min_weight)
 			continue;
 		struct rowtree_branch *b = vec_push(&t->branches);
 		if (!b || !vec_reserve(&t->places, t->places.nr + s->nr))
 			return -ENOMEM;
-		*b = (struct rowtree_branch){ .func = *func, .start = (u32)t->places.nr, .weight = s->weight };
+		*b = (struct rowtree_branch){ .func = *func,
+					      .start = (u32)t->places.nr,
+					      .weight = s->weight };
 		t->places.nr += s->nr;
 	}
 	return (s64)t->touched.nr;
@@ -158,7 +168,8 @@ static s64 open_branches(struct rowtree *t)
 
 static void close_sums(struct rowtree *t)
 {
-	vec_for_each(&t->touched, func) t->sums[*func] = (struct rowtree_sum){ 0 };
+	vec_for_each (&t->touched, func)
+		t->sums[*func] = (struct rowtree_sum){ 0 };
 	t->touched.nr = 0;
 }
 
@@ -172,7 +183,7 @@ static s64 take_candidates(struct rowtree *t)
 	s64 distinct = open_branches(t);
 	for (u32 i = base; i < t->branches.nr && distinct >= 0; i++)
 		t->sums[t->branches.at[i].func].at = i - base + 1;
-	vec_for_each(&t->candidates, c) {
+	vec_for_each (&t->candidates, c) {
 		u32 at = t->sums[c->func].at;
 		if (!at || distinct < 0)
 			continue;
@@ -236,7 +247,10 @@ static int draw(struct rowtree *t, struct rowtree_branch b, struct tree *ret)
 	struct tree_node *n = vec_push(&ret->nodes);
 	if (!n)
 		return -ENOMEM;
-	*n = (struct tree_node){ .first_label = (u32)ret->labels.nr, .first_child = TREE_NONE, .next = TREE_NONE, .total = b.weight };
+	*n = (struct tree_node){ .first_label = (u32)ret->labels.nr,
+				 .first_child = TREE_NONE,
+				 .next = TREE_NONE,
+				 .total = b.weight };
 	u32 base = (u32)t->branches.nr;
 	for (;;) {
 		int err = add_label(t, ret, b.func);
@@ -244,7 +258,8 @@ static int draw(struct rowtree *t, struct rowtree_branch b, struct tree *ret)
 		if (distinct < 0)
 			return (int)distinct;
 		ret->nodes.at[made].nr_labels++;
-		if (distinct != 1 || t->branches.nr == base || t->branches.at[base].weight != b.weight)
+		if (distinct != 1 || t->branches.nr == base ||
+		    t->branches.at[base].weight != b.weight)
 			break;
 		b = t->branches.at[base];
 		t->branches.nr = base;
@@ -275,13 +290,16 @@ static int draw_branches(struct rowtree *t, u32 base, struct tree *ret, u32 pare
 
 static int first_places(struct rowtree *t, const struct rowtree_row *row)
 {
-	struct rowtree_place root = { .node = row->root, .part = row->own ? ROWTREE_ALL : ROWTREE_ENDING };
+	struct rowtree_place root = { .node = row->root,
+				      .part = row->own ? ROWTREE_ALL : ROWTREE_ENDING };
 	int err = count_children(t, root);
 	for (u32 i = 0; i < row->nr_places && !err; i++) {
 		if (i + AHEAD < row->nr_places)
 			fetch_node(t, row->places[i + AHEAD]);
 		u32 n = row->places[i];
-		struct rowtree_place p = { .node = n, .part = ROWTREE_OTHER, .weight = weight_at(t, n, ROWTREE_OTHER) };
+		struct rowtree_place p = { .node = n,
+					   .part = ROWTREE_OTHER,
+					   .weight = weight_at(t, n, ROWTREE_OTHER) };
 		if (p.weight)
 			err = count_place(t, p);
 	}

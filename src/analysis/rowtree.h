@@ -13,7 +13,7 @@
 enum rowtree_part {
 	ROWTREE_ALL,
 	ROWTREE_ENDING, /* that end in the row's function */
-	ROWTREE_OTHER,  /* that do not */
+	ROWTREE_OTHER, /* that do not */
 };
 
 struct rowtree_place {
@@ -47,17 +47,18 @@ struct rowtree {
 	const struct names_result *names;
 	struct rowtree_sum *sums; /* [func] */
 	VEC(u32) touched; /* funcs with a sum */
-	VEC(struct rowtree_place) places;     /* a stack */
+	VEC(struct rowtree_place) places; /* a stack */
 	VEC(struct rowtree_branch) branches; /* a stack */
 	VEC(struct rowtree_candidate) candidates;
 	VEC(char *) own_labels;
-	double share;  /* of the row that is drawn */
+	double share; /* of the row that is drawn */
 	u64 min;
 	u32 first_func; /* of the tree's first label */
-	u64 below;     /* what the candidates taken last weigh together, light ones included */
+	u64 below; /* what the candidates taken last weigh together, light ones included */
 };
 
-int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items, const struct names_result *names) must_check;
+int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items,
+		 const struct names_result *names) must_check;
 void rowtree_done(struct rowtree *t);
 
 /*
@@ -65,15 +66,15 @@ void rowtree_done(struct rowtree *t);
  * graph is found in it: samples that end in the row's function from the root on, the others from the function on.
  */
 struct rowtree_row {
-	u32 root;              /* fold node */
+	u32 root; /* fold node */
 	bool own;
-	u32 first_item;        /* index + 1 of an item that ends in the row's function; 0: none */
-	const u32 *next_item;  /* [item] -> the next one, index + 1 */
-	const u32 *places;     /* fold nodes where the function is outermost on its path */
+	u32 first_item; /* index + 1 of an item that ends in the row's function; 0: none */
+	const u32 *next_item; /* [item] -> the next one, index + 1 */
+	const u32 *places; /* fold nodes where the function is outermost on its path */
 	u32 nr_places;
-	u64 total;             /* of the row */
-	u64 min;               /* weight below which a branch is not drawn */
-	double share;          /* instead: of what its parent's branches weigh together; 0: none */
+	u64 total; /* of the row */
+	u64 min; /* weight below which a branch is not drawn */
+	double share; /* instead: of what its parent's branches weigh together; 0: none */
 };
 
 /* Labels are borrowed from names or from t until the next call. */

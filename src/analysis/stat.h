@@ -39,8 +39,7 @@ struct stat_spec {
 	u32 nr_slots;
 	const u32 *slot_key; /* nr_slots */
 	u32 nr_keys;
-	const u32 *
-		slot_package; /* for per_pkg events: nr_slots package numbers below nr_slots, or NULL */
+	const u32 *slot_package; /* for per_pkg events: nr_slots package numbers below nr_slots, or NULL */
 	const struct stat_formula *formulae; /* those beside one event follow each other */
 	u32 nr_formulae;
 	bool no_merge;

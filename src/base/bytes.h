@@ -12,7 +12,7 @@ struct bytes {
 	const u8 *at;
 	const u8 *end;
 	bool swap; /* the other byte order */
-	bool bad;  /* something was read past the end */
+	bool bad; /* something was read past the end */
 };
 
 static inline struct bytes bytes_of(const void *data, size_t len, bool swap)

@@ -77,8 +77,7 @@ int clock_parse(const char *s, u64 *ret_ns)
 	if (clock_unit(end, &unit))
 		return -EINVAL;
 	if (__builtin_mul_overflow(whole, unit, &ns) ||
-	    __builtin_add_overflow(ns, (u64)((double)part * (double)unit / (double)scale + 0.5),
-				   &ns))
+	    __builtin_add_overflow(ns, (u64)((double)part * (double)unit / (double)scale + 0.5), &ns))
 		return -ERANGE;
 	*ret_ns = ns;
 	return 0;

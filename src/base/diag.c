@@ -9,7 +9,7 @@ void diag_init(struct diag *d)
 
 void diag_done(struct diag *d)
 {
-	vec_for_each(&d->items, it) {
+	vec_for_each (&d->items, it) {
 		free(it->message);
 		free(it->hint);
 		free(it->text);
@@ -18,7 +18,8 @@ void diag_done(struct diag *d)
 	diag_init(d);
 }
 
-printf_like(3, 0) static void diag_add(struct diag *d, enum diag_level level, const char *fmt, va_list ap)
+printf_like(3, 0) static void diag_add(struct diag *d, enum diag_level level, const char *fmt,
+				       va_list ap)
 {
 	if (!d)
 		return;
@@ -125,10 +126,11 @@ void diag_render(const struct diag *d, const char *prog, bool colour, struct str
 {
 	static const char *const words[] = { "", "warning: ", "note: " };
 	static const char *const paints[] = { "\033[31m", "\033[33m", "\033[36m" };
-	vec_for_each(&d->items, it) {
+	vec_for_each (&d->items, it) {
 		if (colour)
 			strbuf_str(to, paints[it->level]);
-		strbuf_printf(to, "%s: %s%s\n", prog, words[it->level], it->message ? it->message : "out of memory");
+		strbuf_printf(to, "%s: %s%s\n", prog, words[it->level],
+			      it->message ? it->message : "out of memory");
 		if (colour)
 			strbuf_str(to, "\033[0m");
 		if (it->text)

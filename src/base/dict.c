@@ -77,7 +77,8 @@ u64 hash_bytes(const void *data, size_t len)
 
 u64 hash_words(const u64 *words, size_t nr, u64 seed)
 {
-	u64 lane[4] = { seed ^ nr, seed + 0x632be59bd9b4e019ull, seed ^ 0x9e3779b97f4a7c15ull, ~seed };
+	u64 lane[4] = { seed ^ nr, seed + 0x632be59bd9b4e019ull, seed ^ 0x9e3779b97f4a7c15ull,
+			~seed };
 	size_t i = 0;
 	for (; i + 4 <= nr; i += 4)
 		for (unsigned k = 0; k < 4; k++)

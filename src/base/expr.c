@@ -55,8 +55,7 @@ static const struct {
 	[BUILTIN_D_RATIO] = { "d_ratio", 2, 2 },
 };
 
-static int fail(struct diag *d, const char *text, size_t start, size_t end, int err,
-		const char *why)
+static int fail(struct diag *d, const char *text, size_t start, size_t end, int err, const char *why)
 {
 	diag_error(d, err, "%s", why);
 	diag_span(d, text, start, end > start ? end - start : 1);
@@ -311,8 +310,7 @@ static int parse_call(struct parser *p, const char *name, size_t start, struct e
 	}
 	call->len = (u32)(p->end - start);
 	if (call->depth > EXPR_DEPTH_MAX || call->nr_args > EXPR_ARGS_MAX)
-		return fail(p->d, p->e->text, start, p->end, -E2BIG,
-			    "this is too long or too deep");
+		return fail(p->d, p->e->text, start, p->end, -E2BIG, "this is too long or too deep");
 	if ((err = next_token(p)) || (err = check_call(p, call)))
 		return err;
 	*ret = call;
@@ -710,8 +708,7 @@ static int match_op(const struct eval *v, const struct expr_node *n, const struc
 	if (n->op == EXPR_GLOB)
 		*ret = expr_int(glob_match(b->s, a->s));
 	else
-		*ret = expr_int((regexec(n->regex, a->s, 0, NULL, 0) == 0) ==
-				(n->op == EXPR_REGEX));
+		*ret = expr_int((regexec(n->regex, a->s, 0, NULL, 0) == 0) == (n->op == EXPR_REGEX));
 	return 0;
 }
 

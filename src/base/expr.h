@@ -45,25 +45,44 @@ struct expr_value {
 enum expr_op {
 	EXPR_VALUE, /* value */
 	EXPR_IDENT, /* ident: index into idents */
-	EXPR_CALL,  /* func; args: kids[0], and each one's .next */
-	EXPR_COND,  /* kids: condition, then, else */
-	EXPR_OR, EXPR_AND, EXPR_BIT_OR, EXPR_BIT_XOR, EXPR_BIT_AND,
-	EXPR_EQ, EXPR_NE, EXPR_LT, EXPR_LE, EXPR_GT, EXPR_GE,
-	EXPR_GLOB, EXPR_REGEX, EXPR_NOT_REGEX,
-	EXPR_SHL, EXPR_SHR, EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MOD,
-	EXPR_NEG, EXPR_NOT, EXPR_BIT_NOT,
+	EXPR_CALL, /* func; args: kids[0], and each one's .next */
+	EXPR_COND, /* kids: condition, then, else */
+	EXPR_OR,
+	EXPR_AND,
+	EXPR_BIT_OR,
+	EXPR_BIT_XOR,
+	EXPR_BIT_AND,
+	EXPR_EQ,
+	EXPR_NE,
+	EXPR_LT,
+	EXPR_LE,
+	EXPR_GT,
+	EXPR_GE,
+	EXPR_GLOB,
+	EXPR_REGEX,
+	EXPR_NOT_REGEX,
+	EXPR_SHL,
+	EXPR_SHR,
+	EXPR_ADD,
+	EXPR_SUB,
+	EXPR_MUL,
+	EXPR_DIV,
+	EXPR_MOD,
+	EXPR_NEG,
+	EXPR_NOT,
+	EXPR_BIT_NOT,
 };
 
 struct expr_node {
 	enum expr_op op;
 	u32 start, len; /* in the text */
-	u32 depth;      /* of the tree below, at most EXPR_DEPTH_MAX */
+	u32 depth; /* of the tree below, at most EXPR_DEPTH_MAX */
 	struct expr_node *kids[3];
 	struct expr_node *next; /* argument behind this one */
 	struct expr_value value;
 	u32 ident;
 	u32 nr_args;
-	u32 builtin;    /* of expr.c, for EXPR_CALL */
+	u32 builtin; /* of expr.c, for EXPR_CALL */
 	const char *func;
 	regex_t *regex; /* EXPR_REGEX, EXPR_NOT_REGEX */
 };
@@ -81,7 +100,8 @@ struct expr {
 /* What names and the caller's functions mean. Both return 0, or negative errno with or without a diag of their own. */
 struct expr_env {
 	int (*get)(void *ctx, u32 ident, const char *name, struct expr_value *ret);
-	int (*call)(void *ctx, const char *func, const struct expr_value *args, u32 nr, struct expr_value *ret);
+	int (*call)(void *ctx, const char *func, const struct expr_value *args, u32 nr,
+		    struct expr_value *ret);
 	void *ctx;
 };
 
@@ -89,11 +109,13 @@ struct expr_env {
  * funcs: names of the functions that env->call knows, NULL-terminated, or NULL. 0, -EINVAL with a diag that points into
  * text, -E2BIG, or -ENOMEM. On failure there is nothing to free.
  */
-int expr_parse(struct expr *e, const char *text, const char *const *funcs, struct diag *d) must_check;
+int expr_parse(struct expr *e, const char *text, const char *const *funcs,
+	       struct diag *d) must_check;
 void expr_done(struct expr *e);
 
 /* 0; -EDOM division by zero; -EINVAL a string where a number is needed; -ENOENT or what the environment returned. */
-int expr_eval(const struct expr *e, const struct expr_env *env, struct expr_value *ret, struct diag *d) must_check;
+int expr_eval(const struct expr *e, const struct expr_env *env, struct expr_value *ret,
+	      struct diag *d) must_check;
 
 /* Whether a value counts as true: not 0, not "". */
 bool expr_true(const struct expr_value *v);

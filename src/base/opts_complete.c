@@ -112,8 +112,7 @@ void opts_bash_completion(const struct command *const *cmds, const struct opt *c
 		strbuf_printf(to, "\t\t/%s) verb=%s ;;\n", cmds[i]->name, cmds[i]->name);
 		for (size_t k = 0; cmds[i]->subs && cmds[i]->subs[k]; k++)
 			strbuf_printf(to, "\t\t%s/%s) verb='%s %s' ;;\n", cmds[i]->name,
-				      cmds[i]->subs[k]->name, cmds[i]->name,
-				      cmds[i]->subs[k]->name);
+				      cmds[i]->subs[k]->name, cmds[i]->name, cmds[i]->subs[k]->name);
 	}
 	strbuf_str(to, "\t\tesac\n\tdone\n\tcase $verb in\n");
 	complete_command(&top, common, "", to);

@@ -28,7 +28,7 @@ static void own_names(struct opt_shown *s, const struct opt *own)
 }
 
 void opts_each_shown(const struct command *cmd, const struct opt *common,
-		       void (*fn)(void *ctx, const struct opt_shown *s), void *ctx)
+		     void (*fn)(void *ctx, const struct opt_shown *s), void *ctx)
 {
 	static const struct opt help = OPT_CALL('h', "help", NULL, "Show this help", NULL);
 	static const struct opt heading = OPT_HEADING("Common options");

@@ -9,7 +9,8 @@ void strbuf_init(struct strbuf *s)
 	*s = (struct strbuf){ 0 };
 }
 
-void strbuf_init_drain(struct strbuf *s, size_t cap, int (*drain)(void *, const char *, size_t), void *ctx)
+void strbuf_init_drain(struct strbuf *s, size_t cap, int (*drain)(void *, const char *, size_t),
+		       void *ctx)
 {
 	*s = (struct strbuf){ .drain = drain, .ctx = ctx };
 	s->data = malloc(cap);

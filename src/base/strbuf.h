@@ -22,7 +22,8 @@ struct strbuf {
 
 void strbuf_init(struct strbuf *s);
 /* cap: bytes kept before drain is called; the drain returns 0 or negative errno. */
-void strbuf_init_drain(struct strbuf *s, size_t cap, int (*drain)(void *, const char *, size_t), void *ctx);
+void strbuf_init_drain(struct strbuf *s, size_t cap, int (*drain)(void *, const char *, size_t),
+		       void *ctx);
 /* A drain that writes everything to the file descriptor *ctx (an int). */
 int strbuf_drain_fd(void *ctx, const char *data, size_t len);
 void strbuf_done(struct strbuf *s);

@@ -15,14 +15,24 @@ typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define must_check __attribute__((warn_unused_result))
+#define ARRAY_SIZE(a)	  (sizeof(a) / sizeof((a)[0]))
+#define must_check	  __attribute__((warn_unused_result))
 #define printf_like(f, a) __attribute__((format(printf, f, a)))
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
+#define likely(x)	  __builtin_expect(!!(x), 1)
+#define unlikely(x)	  __builtin_expect(!!(x), 0)
 
-#define min(a, b) ({ __auto_type a_ = (a); __auto_type b_ = (b); a_ < b_ ? a_ : b_; })
-#define max(a, b) ({ __auto_type a_ = (a); __auto_type b_ = (b); a_ > b_ ? a_ : b_; })
+#define min(a, b)                                                                                  \
+	({                                                                                         \
+		__auto_type a_ = (a);                                                              \
+		__auto_type b_ = (b);                                                              \
+		a_ < b_ ? a_ : b_;                                                                 \
+	})
+#define max(a, b)                                                                                  \
+	({                                                                                         \
+		__auto_type a_ = (a);                                                              \
+		__auto_type b_ = (b);                                                              \
+		a_ > b_ ? a_ : b_;                                                                 \
+	})
 
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 

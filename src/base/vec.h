@@ -32,7 +32,9 @@ void *vec_zero(void *p, size_t size);
 	})
 
 #define vec_push(v)                                                                                \
-	(vec_reserve(v, (v)->nr + 1) ? (__typeof__((v)->at + 0))vec_zero(&(v)->at[(v)->nr++], sizeof(*(v)->at)) : NULL)
+	(vec_reserve(v, (v)->nr + 1)                                                               \
+		 ? (__typeof__((v)->at + 0))vec_zero(&(v)->at[(v)->nr++], sizeof(*(v)->at))        \
+		 : NULL)
 
 #define vec_for_each(v, p)                                                                         \
 	for (__typeof__((v)->at + 0) p = (v)->at; p && p < (v)->at + (v)->nr; p++)

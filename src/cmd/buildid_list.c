@@ -23,11 +23,14 @@ struct buildid_opts {
 };
 
 static const struct opt buildid_rows[] = {
-	OPT_STR('i', "input", struct buildid_opts, input, "FILE", "recording to read (perf.data), or a binary"),
+	OPT_STR('i', "input", struct buildid_opts, input, "FILE",
+		"recording to read (perf.data), or a binary"),
 	OPT_FLAG('H', "with-hits", struct buildid_opts, hits, "only those in which samples lie"),
 	OPT_FLAG('k', "kernel", struct buildid_opts, kernel, "the running kernel's id instead"),
-	OPT_FLAG('m', "kernel-maps", struct buildid_opts, modules, "the running kernel and its modules, with their addresses"),
-	OPT_FLAG('f', "force", struct buildid_opts, force, "accepted; whose file it is never matters", .hidden = true),
+	OPT_FLAG('m', "kernel-maps", struct buildid_opts, modules,
+		 "the running kernel and its modules, with their addresses"),
+	OPT_FLAG('f', "force", struct buildid_opts, force,
+		 "accepted; whose file it is never matters", .hidden = true),
 	OPT_END(),
 };
 
@@ -50,7 +53,8 @@ struct listing {
 };
 
 /* end 0: no addresses. */
-static void print_row(struct listing *l, const u8 *id, size_t size, u64 start, u64 end, const char *name)
+static void print_row(struct listing *l, const u8 *id, size_t size, u64 start, u64 end,
+		      const char *name)
 {
 	struct buildid b = buildid_make(id, size);
 	char text[BUILDID_TEXT];
@@ -64,7 +68,8 @@ static void print_row(struct listing *l, const u8 *id, size_t size, u64 start, u
 	}
 	strbuf_left(&l->app->out, size ? text : "", 2 * BUILDID_MAX);
 	if (end)
-		strbuf_printf(&l->app->out, " %16llx %16llx", (unsigned long long)start, (unsigned long long)end);
+		strbuf_printf(&l->app->out, " %16llx %16llx", (unsigned long long)start,
+			      (unsigned long long)end);
 	strbuf_printf(&l->app->out, " %s\n", name);
 }
 
@@ -72,7 +77,8 @@ static void print_row(struct listing *l, const u8 *id, size_t size, u64 start, u
 
 static int print_module(void *ctx, const struct kernel_module *m)
 {
-	print_row(ctx, m->build_id, m->build_id_size, m->start, m->start + m->size_bytes, m->path ? m->path : m->name);
+	print_row(ctx, m->build_id, m->build_id_size, m->start, m->start + m->size_bytes,
+		  m->path ? m->path : m->name);
 	return 0;
 }
 
@@ -81,7 +87,9 @@ static int list_kernel_of(struct listing *l, const struct sysroot *root, bool mo
 	u8 id[KMAP_BUILD_ID_MAX];
 	unsigned size = kmap_kernel_build_id(root, id);
 	if (!size)
-		return diag_error(&l->app->diag, -ENOENT, "the running kernel does not tell its build id (/sys/kernel/notes)");
+		return diag_error(
+			&l->app->diag, -ENOENT,
+			"the running kernel does not tell its build id (/sys/kernel/notes)");
 	if (!modules) {
 		struct buildid b = buildid_make(id, size);
 		char text[BUILDID_TEXT];
@@ -157,14 +165,17 @@ static bool same_path(const char *a, const char *b)
 }
 
 /* Images that hold a sample's address: those of the file's table in its order, then the rest as they appeared. */
-static void print_hits(struct listing *l, const struct source *src, const struct entries *table, const bool *hit)
+static void print_hits(struct listing *l, const struct source *src, const struct entries *table,
+		       const bool *hit)
 {
 	char buf[64];
 	for (size_t i = 0; i < table->at.nr; i++) {
 		const struct table_entry *t = &table->at.at[i];
 		bool any = false;
 		for (size_t k = 1; k < src->catalog.images.nr && !any; k++)
-			any = hit[k] && same_path(image_name(&src->catalog.images.at[k], buf, sizeof(buf)), t->path);
+			any = hit[k] &&
+			      same_path(image_name(&src->catalog.images.at[k], buf, sizeof(buf)),
+					t->path);
 		if (any)
 			print_row(l, t->id, t->size, 0, 0, t->path);
 	}
@@ -208,7 +219,8 @@ static int list_recording(struct listing *l, const struct buildid_opts *o)
 	if (!err && (o->hits || !table.at.nr))
 		err = list_hits(l, src, &table);
 	else
-		vec_for_each(&table.at, t) print_row(l, t->id, t->size, 0, 0, t->path);
+		vec_for_each (&table.at, t)
+			print_row(l, t->id, t->size, 0, 0, t->path);
 	vec_free(&table.at);
 	src->ops->close(src);
 	return err;
@@ -222,7 +234,8 @@ static int list_binary(struct listing *l, const char *path)
 		return 0;
 	char magic[4] = "";
 	u8 id[KMAP_BUILD_ID_MAX];
-	bool elf = pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+	bool elf =
+		pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
 	unsigned size = elf ? kmap_file_build_id(fd, id) : 0;
 	close(fd);
 	if (!elf)
@@ -271,7 +284,8 @@ const struct command command_buildid_list = {
 	.group = "Why",
 	.summary = "list the build ids of the binaries in a recording",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Prints the id and path of every binary that a perf.data file (ours or perf's) lists. A recording without such a list "
+	.about = "Prints the id and path of every binary that a perf.data file (ours or perf's) "
+		 "lists. A recording without such a list "
 		 "shows those in which samples lie.",
 	.examples = buildid_examples,
 	.opts = buildid_rows,

@@ -111,8 +111,7 @@ int child_prepare(struct child *c, char **argv, const sigset_t *signals, struct 
 		close(exec[0]);
 		child_main(go[0], exec[1], argv, signals);
 	}
-	int err =
-		pid < 0 ? diag_error(d, -errno, "cannot start a process: %s", strerror(errno)) : 0;
+	int err = pid < 0 ? diag_error(d, -errno, "cannot start a process: %s", strerror(errno)) : 0;
 	close(go[0]);
 	close(exec[1]);
 	*c = (struct child){ .pid = max(pid, 0), .go_fd = go[1], .exec_fd = exec[0] };

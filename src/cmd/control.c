@@ -30,8 +30,7 @@ static int take_fd(const char *text, struct diag *d)
 static int take_fifo(const char *path, struct diag *d)
 {
 	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? diag_error(d, -errno, "--control: cannot open %s: %s", path,
-				   strerror(errno))
+	return fd < 0 ? diag_error(d, -errno, "--control: cannot open %s: %s", path, strerror(errno))
 		      : fd;
 }
 

@@ -29,14 +29,19 @@ struct diff_opts {
 };
 
 static const struct opt diff_rows[] = {
-	OPT_STR('c', "compute", struct diff_opts, compute, "HOW", "delta, delta-abs (usual), ratio, wdiff:W1,W2"),
-	OPT_STR('s', "sort", struct diff_opts, sort, "KEYS", "rows by these: comm, pid, cpu, dso, sym (dso,sym)"),
-	OPT_UINT('o', "order", struct diff_opts, order, "N", "sort by the N-th file's difference (1); 0: by the baseline",
+	OPT_STR('c', "compute", struct diff_opts, compute, "HOW",
+		"delta, delta-abs (usual), ratio, wdiff:W1,W2"),
+	OPT_STR('s', "sort", struct diff_opts, sort, "KEYS",
+		"rows by these: comm, pid, cpu, dso, sym (dso,sym)"),
+	OPT_UINT('o', "order", struct diff_opts, order, "N",
+		 "sort by the N-th file's difference (1); 0: by the baseline",
 		 OPT_SEEN(struct diff_opts, order_given)),
-	OPT_FLAG('b', "baseline-only", struct diff_opts, baseline_only, "only rows that the baseline has too"),
+	OPT_FLAG('b', "baseline-only", struct diff_opts, baseline_only,
+		 "only rows that the baseline has too"),
 	OPT_FLAG('p', "period", struct diff_opts, period, "with the periods that were compared"),
 	OPT_FLAG('q', "quiet", struct diff_opts, quiet, "no comment lines above the table"),
-	OPT_FLAG('f', "force", struct diff_opts, force, "accepted; whose file it is never matters", .hidden = true),
+	OPT_FLAG('f', "force", struct diff_opts, force, "accepted; whose file it is never matters",
+		 .hidden = true),
 	SYMBOL_OPT_ROWS(struct diff_opts, symbols),
 	OPT_END(),
 };
@@ -92,7 +97,10 @@ static int parse_compute(struct diff *d, const char *word)
 	static const struct {
 		const char *word;
 		enum compute compute;
-	} ways[] = { { "delta", DELTA }, { "delta-abs", DELTA_ABS }, { "ratio", RATIO }, { "wdiff", WDIFF } };
+	} ways[] = { { "delta", DELTA },
+		     { "delta-abs", DELTA_ABS },
+		     { "ratio", RATIO },
+		     { "wdiff", WDIFF } };
 	size_t len = strcspn(word, ":");
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		if (strlen(ways[i].word) != len || strncmp(ways[i].word, word, len))
@@ -117,11 +125,13 @@ static int parse_sort(struct profile_config *cfg, const char *text)
 	static const struct {
 		const char *word;
 		enum profile_key key;
-	} keys[] = { { "comm", PROFILE_KEY_COMM }, { "pid", PROFILE_KEY_PID }, { "cpu", PROFILE_KEY_CPU },
-		     { "dso", PROFILE_KEY_DSO },   { "sym", PROFILE_KEY_SYM }, { "symbol", PROFILE_KEY_SYM } };
+	} keys[] = { { "comm", PROFILE_KEY_COMM }, { "pid", PROFILE_KEY_PID },
+		     { "cpu", PROFILE_KEY_CPU },   { "dso", PROFILE_KEY_DSO },
+		     { "sym", PROFILE_KEY_SYM },   { "symbol", PROFILE_KEY_SYM } };
 	for (const char *at = text; *at;) {
 		size_t len = strcspn(at, ","), i = 0;
-		while (i < ARRAY_SIZE(keys) && (strlen(keys[i].word) != len || strncmp(keys[i].word, at, len)))
+		while (i < ARRAY_SIZE(keys) &&
+		       (strlen(keys[i].word) != len || strncmp(keys[i].word, at, len)))
 			i++;
 		if (i == ARRAY_SIZE(keys) || cfg->nr_keys == PROFILE_KEY_MAX)
 			return -EINVAL;
@@ -143,7 +153,8 @@ static int load(struct diff *d, struct input *in)
 		return -ENOMEM;
 	err = stream_run(in->src, profile_sink(in->profile), 0, &in->run, diag);
 	if (!err)
-		err = in->names->ops->resolve(in->names, &in->src->catalog, &in->run.frames, WANT_SYMBOL, &in->named);
+		err = in->names->ops->resolve(in->names, &in->src->catalog, &in->run.frames,
+					      WANT_SYMBOL, &in->named);
 	return err ? err : profile_fold(in->profile, &in->src->catalog, &in->run, &in->named);
 }
 
@@ -200,15 +211,18 @@ static double value_of(const struct diff *d, const struct row *r, u32 file)
 	const struct cell_pair *old = &r->of[0], *new = &r->of[file];
 	switch (d->compute) {
 	case RATIO: return (double)new->period / (old->period ? (double)old->period : 1);
-	case WDIFF: return (double)((s64)new->period * d->w2 - (s64)old->period * d->w1);
-	default: return percent(new->period, d->inputs[file].total) - percent(old->period, d->inputs[0].total);
+	case WDIFF: return (double)((s64) new->period * d->w2 - (s64)old->period * d->w1);
+	default:
+		return percent(new->period, d->inputs[file].total) -
+		       percent(old->period, d->inputs[0].total);
 	}
 }
 
 static int compare_keys(const struct row *a, const struct row *b)
 {
 	for (size_t c = KEY_CELL; c < a->table->columns.nr; c++) {
-		union cell x = table_cells(a->table, a->index)[c], y = table_cells(b->table, b->index)[c];
+		union cell x = table_cells(a->table, a->index)[c],
+			   y = table_cells(b->table, b->index)[c];
 		int order;
 		if (a->table->columns.at[c].type != CELL_STR)
 			order = (x.s > y.s) - (x.s < y.s);
@@ -290,11 +304,14 @@ static void add_heading(const struct diff *d, const struct layout *y, bool dots,
 	size_t nr = 0;
 	columns[nr].name = "Baseline", columns[nr].file = 0, columns[nr++].width = y->baseline;
 	if (d->opts->period)
-		columns[nr].name = "Base period", columns[nr].file = 0, columns[nr++].width = y->base_period;
+		columns[nr].name = "Base period", columns[nr].file = 0,
+		columns[nr++].width = y->base_period;
 	for (u32 f = 1; f < d->nr; f++) {
-		columns[nr].name = compute_columns[d->compute].name, columns[nr].file = f, columns[nr++].width = y->value;
+		columns[nr].name = compute_columns[d->compute].name, columns[nr].file = f,
+		columns[nr++].width = y->value;
 		if (d->opts->period)
-			columns[nr].name = "Period", columns[nr].file = f, columns[nr++].width = y->period;
+			columns[nr].name = "Period", columns[nr].file = f,
+			columns[nr++].width = y->period;
 	}
 	strbuf_str(to, "# ");
 	for (size_t i = 0; i < nr; i++) {
@@ -303,7 +320,8 @@ static void add_heading(const struct diff *d, const struct layout *y, bool dots,
 		if (dots)
 			strbuf_fill(to, '.', columns[i].width);
 		else
-			cell_right(to, columns[i].name, y->suffix[columns[i].file], columns[i].width);
+			cell_right(to, columns[i].name, y->suffix[columns[i].file],
+				   columns[i].width);
 	}
 	for (size_t c = KEY_CELL; c < t->columns.nr; c++) {
 		strbuf_str(to, "  ");
@@ -315,7 +333,8 @@ static void add_heading(const struct diff *d, const struct layout *y, bool dots,
 	strbuf_char(to, '\n');
 }
 
-static void add_value(const struct diff *d, const struct row *r, u32 file, u32 width, struct strbuf *to)
+static void add_value(const struct diff *d, const struct row *r, u32 file, u32 width,
+		      struct strbuf *to)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -341,7 +360,8 @@ static void add_number(struct strbuf *to, u64 v, bool there, u32 width)
 	strbuf_right(to, there ? text : "", width);
 }
 
-static void add_row(const struct diff *d, const struct layout *y, const struct row *r, struct strbuf *to)
+static void add_row(const struct diff *d, const struct layout *y, const struct row *r,
+		    struct strbuf *to)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -388,12 +408,13 @@ static int measure(const struct diff *d, struct layout *y)
 	}
 	u32 more = (u32)strlen(y->suffix[d->nr - 1]);
 	y->baseline = PERCENT_COLUMNS + more;
-	y->value = max((u32)strlen(compute_columns[d->compute].name) + more, compute_columns[d->compute].width);
+	y->value = max((u32)strlen(compute_columns[d->compute].name) + more,
+		       compute_columns[d->compute].width);
 	y->period = y->base_period = VALUE_COLUMNS;
 	strbuf_init(&s);
 	for (size_t c = KEY_CELL; c < t->columns.nr; c++)
 		y->keys[c] = (u32)strlen(t->columns.at[c].name);
-	vec_for_each(&d->rows, r)
+	vec_for_each (&d->rows, r)
 		for (size_t c = KEY_CELL; c < t->columns.nr; c++) {
 			strbuf_reset(&s);
 			text_cell(&t->columns.at[c], &table_cells(r->table, r->index)[c], &s);
@@ -416,7 +437,8 @@ static int print_text(struct diff *d, const char *event)
 		if (d->nr > 2) {
 			strbuf_str(to, "# Data files:\n");
 			for (u32 f = 0; f < d->nr; f++)
-				strbuf_printf(to, "#  [%u] %s %s\n", f, d->inputs[f].path, f ? "" : "(Baseline)");
+				strbuf_printf(to, "#  [%u] %s %s\n", f, d->inputs[f].path,
+					      f ? "" : "(Baseline)");
 			strbuf_str(to, "#\n");
 		}
 		add_heading(d, &y, false, to);
@@ -461,7 +483,8 @@ static void print_json(const struct diff *d, const char *event, struct json *j)
 	json_put_str(j, "event", event);
 	json_key(j, "rows");
 	json_array(j);
-	vec_for_each(&d->rows, r) json_row(d, r, j);
+	vec_for_each (&d->rows, r)
+		json_row(d, r, j);
 	json_array_end(j);
 	json_object_end(j);
 }
@@ -555,19 +578,26 @@ static int compare_all(struct diff *d)
 		err = err ? err : end;
 	}
 	if (!err && !d->any)
-		diag_warn(&d->app->diag, "the recordings have no event in common: nothing to compare");
+		diag_warn(&d->app->diag,
+			  "the recordings have no event in common: nothing to compare");
 	return err;
 }
 
 static int diff_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct diff_opts *o = opts;
-	struct diff d = { .app = app, .opts = o, .compute = DELTA_ABS, .order = 1, .cfg = { .show_period = true } };
+	struct diff d = { .app = app,
+			  .opts = o,
+			  .compute = DELTA_ABS,
+			  .order = 1,
+			  .cfg = { .show_period = true } };
 	static const char *const usual[] = { "perf.data.old", "perf.data" };
 	if (o->compute && parse_compute(&d, o->compute))
-		return app_usage(app, "-c: '%s' is not delta, delta-abs, ratio or wdiff:W1,W2", o->compute);
+		return app_usage(app, "-c: '%s' is not delta, delta-abs, ratio or wdiff:W1,W2",
+				 o->compute);
 	if (parse_sort(&d.cfg, o->sort ? o->sort : "dso,sym"))
-		return app_usage(app, "-s: '%s' is not a list of comm, pid, cpu, dso and sym", o->sort);
+		return app_usage(app, "-s: '%s' is not a list of comm, pid, cpu, dso and sym",
+				 o->sort);
 	if (argc > FILES_MAX)
 		return app_usage(app, "at most %d recordings at a time", FILES_MAX);
 	d.nr = argc < 2 ? 2 : (u32)argc;
@@ -576,7 +606,8 @@ static int diff_run(struct app *app, void *opts, int argc, char **argv)
 	for (u32 i = 2; i < d.nr; i++)
 		d.inputs[i].path = argv[i];
 	if (o->order_given && o->order >= d.nr)
-		return app_usage(app, "-o %llu: there are files 0 to %u", (unsigned long long)o->order, d.nr - 1);
+		return app_usage(app, "-o %llu: there are files 0 to %u",
+				 (unsigned long long)o->order, d.nr - 1);
 	if (o->order_given)
 		d.order = (u32)o->order;
 	int err = 0;
@@ -595,8 +626,10 @@ const struct command command_diff = {
 	.group = "How did it develop",
 	.summary = "compare two or more recordings",
 	.usage = "[OPTIONS] [OLD] [NEW...]",
-	.about = "Reads perf.data files (ours or perf's) and prints, for each function, its share in the first one (the baseline) and "
-		 "what became of it in the others, the biggest change first. Without names: perf.data.old and perf.data.",
+	.about = "Reads perf.data files (ours or perf's) and prints, for each function, its share "
+		 "in the first one (the baseline) and "
+		 "what became of it in the others, the biggest change first. Without names: "
+		 "perf.data.old and perf.data.",
 	.examples = diff_examples,
 	.opts = diff_rows,
 	.opts_size = sizeof(struct diff_opts),

@@ -197,8 +197,7 @@ static void print_text(struct app *app, const struct doctor *d, const struct doc
 		       int argc, char **argv)
 {
 	struct strbuf *to = &app->out, plain;
-	unsigned width = app->wide ? WIDTH_MAX : min(app->width, (unsigned)WIDTH_MAX),
-		 nr[3] = { 0 };
+	unsigned width = app->wide ? WIDTH_MAX : min(app->width, (unsigned)WIDTH_MAX), nr[3] = { 0 };
 	const char *section = NULL;
 	strbuf_init(&plain);
 	vec_for_each (&d->findings, f) {

@@ -152,8 +152,7 @@ static void look_btf(struct doctor *d)
 }
 
 /* The mount point of a file system's kind, from mountinfo; false: not mounted. */
-static bool find_mount(struct doctor *d, const char *type, const char *option, char *to,
-		       size_t size)
+static bool find_mount(struct doctor *d, const char *type, const char *option, char *to, size_t size)
 {
 	if (sysroot_read(&d->root, "proc/self/mountinfo", &d->buf))
 		return false;
@@ -358,8 +357,7 @@ static void look_tracing(struct doctor *d)
 		  "KPROBE_EVENTS" },
 		{ "uprobe events", "uprobe_events", "sonde probe on programs and libraries",
 		  "UPROBE_EVENTS" },
-		{ "instances", "instances", "recordings that do not disturb each other",
-		  "TRACING" },
+		{ "instances", "instances", "recordings that do not disturb each other", "TRACING" },
 		{ "histograms", "events/sched/sched_switch/hist", "ftrace hist", "HIST_TRIGGERS" },
 		{ "synthetic events", "synthetic_events",
 		  "latencies between two events in the kernel", "SYNTH_EVENTS" },
@@ -416,8 +414,7 @@ static void look_pmus(struct doctor *d)
 
 static void look_clock(struct doctor *d)
 {
-	static const char *const slow[] = { "hpet", "acpi_pm", "jiffies", "refined-jiffies",
-					    "xen" };
+	static const char *const slow[] = { "hpet", "acpi_pm", "jiffies", "refined-jiffies", "xen" };
 	static const char path[] = "sys/devices/system/clocksource/clocksource0/";
 	char file[128], now[64];
 	(void)snprintf(file, sizeof(file), "%scurrent_clocksource", path);

@@ -306,8 +306,7 @@ static void infer_lockdown(struct doctor *d)
 			     "a boot without lockdown=confidentiality (usually: Secure Boot off)");
 		return;
 	}
-	if (kconfig_get(&d->config, "LOCK_DOWN_KERNEL_FORCE_CONFIDENTIALITY", value,
-			sizeof(value)) &&
+	if (kconfig_get(&d->config, "LOCK_DOWN_KERNEL_FORCE_CONFIDENTIALITY", value, sizeof(value)) &&
 	    value[0] == 'y') {
 		doctor_add(d, RIGHTS, name, FINDING_LIMITED, "confidentiality (built in)");
 		doctor_costs(d,

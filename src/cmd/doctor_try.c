@@ -58,8 +58,7 @@ static bool is_refusal(int err)
 
 static void refused(struct doctor *d, const struct trial_row *r, int err)
 {
-	bool bpf =
-		r->kind == TRIAL_BPF_PROG || r->kind == TRIAL_BPF_RING || r->kind == TRIAL_FENTRY;
+	bool bpf = r->kind == TRIAL_BPF_PROG || r->kind == TRIAL_BPF_RING || r->kind == TRIAL_FENTRY;
 	bool bound = doctor_perfmon_is_bound(d) && !bpf;
 	bool may = d->rights.perfmon && !bound && (!bpf || d->root_user || caps_has(d->caps, 39));
 	if (r->kind == TRIAL_TRACEPOINT && d->tracing.err)

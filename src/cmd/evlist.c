@@ -17,11 +17,16 @@ struct evlist_opts {
 };
 
 static const struct opt evlist_rows[] = {
-	OPT_STR('i', "input", struct evlist_opts, input, "FILE", "recording to read (perf.data); - is standard input"),
-	OPT_FLAG('F', "freq", struct evlist_opts, freq, "with the frequency or period it was sampled with"),
-	OPT_FLAG('g', "group", struct evlist_opts, groups, "events of a group in one line, in braces"),
-	OPT_FLAG(0, "trace-fields", struct evlist_opts, trace_fields, "with the names of a tracepoint's fields"),
-	OPT_FLAG('f', "force", struct evlist_opts, force, "accepted; whose file it is never matters", .hidden = true),
+	OPT_STR('i', "input", struct evlist_opts, input, "FILE",
+		"recording to read (perf.data); - is standard input"),
+	OPT_FLAG('F', "freq", struct evlist_opts, freq,
+		 "with the frequency or period it was sampled with"),
+	OPT_FLAG('g', "group", struct evlist_opts, groups,
+		 "events of a group in one line, in braces"),
+	OPT_FLAG(0, "trace-fields", struct evlist_opts, trace_fields,
+		 "with the names of a tracepoint's fields"),
+	OPT_FLAG('f', "force", struct evlist_opts, force,
+		 "accepted; whose file it is never matters", .hidden = true),
 	OPT_END(),
 };
 
@@ -74,7 +79,8 @@ static void print_event(const struct evlist *e, size_t i)
 	if (e->app->verbose)
 		attr_text(a, ":", ": ", to);
 	else if (e->opts->freq)
-		strbuf_printf(to, ": sample_%s=%llu", a->freq ? "freq" : "period", (unsigned long long)a->sample_freq);
+		strbuf_printf(to, ": sample_%s=%llu", a->freq ? "freq" : "period",
+			      (unsigned long long)a->sample_freq);
 	if (e->opts->trace_fields)
 		print_trace_fields(e, i);
 }
@@ -92,7 +98,8 @@ static int print_text(const struct evlist *e)
 {
 	struct bytes groups = perfdata_groups(e->file);
 	struct perfdata_group g = { 0 };
-	bool more = e->opts->groups && perfdata_next_group(e->file, &groups, &g), tracepoints = false;
+	bool more = e->opts->groups && perfdata_next_group(e->file, &groups, &g),
+	     tracepoints = false;
 	for (u32 i = 0; i < e->file->attrs.nr;) {
 		while (more && g.leader < i)
 			more = perfdata_next_group(e->file, &groups, &g);
@@ -104,10 +111,12 @@ static int print_text(const struct evlist *e)
 		strbuf_char(&e->app->out, '\n');
 		i += group ? g.nr : 1;
 	}
-	vec_for_each(&e->file->attrs, a) tracepoints |= a->attr.type == PERF_TYPE_TRACEPOINT;
+	vec_for_each (&e->file->attrs, a)
+		tracepoints |= a->attr.type == PERF_TYPE_TRACEPOINT;
 	if (tracepoints && !e->opts->trace_fields)
-		strbuf_printf(&e->app->out, "# Tip: use '%s evlist --trace-fields' to show fields for tracepoint events\n",
-			      e->app->prog);
+		strbuf_printf(
+			&e->app->out, "# Tip: use '%s evlist --trace-fields' to show fields for tracepoint events\n",
+			e->app->prog);
 	return e->app->out.err;
 }
 
@@ -118,7 +127,8 @@ static int print_json(const struct evlist *e)
 	json_array(&j);
 	for (size_t i = 0; i < e->file->attrs.nr; i++) {
 		const struct perf_event_attr *a = &e->file->attrs.at[i].attr;
-		const struct schema *s = i < e->catalog->events.nr ? e->catalog->events.at[i].schema : NULL;
+		const struct schema *s =
+			i < e->catalog->events.nr ? e->catalog->events.at[i].schema : NULL;
 		json_object(&j);
 		json_put_str(&j, "event", name_of(e, i));
 		json_put_u64(&j, "type", a->type);
@@ -144,7 +154,7 @@ static bool needs_walk(const struct evlist *e)
 {
 	if (e->file->is_pipe || e->opts->trace_fields || e->app->json)
 		return true;
-	vec_for_each(&e->file->attrs, a)
+	vec_for_each (&e->file->attrs, a)
 		if (!a->name)
 			return true;
 	return false;
@@ -161,7 +171,9 @@ static int evlist_run(struct app *app, void *opts, int argc, char **argv)
 	int err = replay_perf_open(o->input, &src, &app->diag);
 	if (err)
 		return app_fail(app, err);
-	struct evlist e = { .app = app, .opts = o, .file = replay_perf_file(src), .catalog = &src->catalog };
+	struct evlist e = {
+		.app = app, .opts = o, .file = replay_perf_file(src), .catalog = &src->catalog
+	};
 	if (needs_walk(&e))
 		err = src->ops->prepare(src, 0, &app->diag);
 	if (!err)
@@ -175,7 +187,8 @@ const struct command command_evlist = {
 	.group = "Why",
 	.summary = "list the events of a recording",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Reads the head of a perf.data file (ours or perf's) and prints its events, one a line. -v adds what the kernel was "
+	.about = "Reads the head of a perf.data file (ours or perf's) and prints its events, one a "
+		 "line. -v adds what the kernel was "
 		 "asked for.",
 	.examples = evlist_examples,
 	.opts = evlist_rows,

@@ -25,9 +25,12 @@ static const struct opt rows[] = {
 	OPT_STR(0, "cpu", struct report_opts, cpus, "LIST", "only these CPUs: 0,2-5"),
 	OPT_FLAG('R', "raw", struct report_opts, raw, "print fields as name=value"),
 	OPT_FLAG('t', "nanoseconds", struct report_opts, nanoseconds, "print full nanoseconds"),
-	OPT_FLAG('l', "latency", struct report_opts, latency, "print the flags of each event: interrupts, resched, context, depth"),
-	OPT_FLAG('N', "plain", struct report_opts, plain, "use the kernel's print format only, no layouts of our own"),
-	OPT_UINT(0, "threads", struct report_opts, workers, "N", "worker threads (default: one for each CPU)", .hidden = true),
+	OPT_FLAG('l', "latency", struct report_opts, latency,
+		 "print the flags of each event: interrupts, resched, context, depth"),
+	OPT_FLAG('N', "plain", struct report_opts, plain,
+		 "use the kernel's print format only, no layouts of our own"),
+	OPT_UINT(0, "threads", struct report_opts, workers, "N",
+		 "worker threads (default: one for each CPU)", .hidden = true),
 	OPT_END(),
 };
 
@@ -42,7 +45,8 @@ static const struct opt_example examples[] = {
 /* Clocks whose numbers are nanoseconds; the others (counter, x86-tsc) are shown as they are. */
 static bool counts_ns(const struct tracedat *t)
 {
-	static const char *const names[] = { "local", "global", "uptime", "perf", "tai", "boot", "tsc2nsec" };
+	static const char *const names[] = { "local", "global", "uptime",  "perf",
+					     "tai",   "boot",	"tsc2nsec" };
 	if (!t->clock || t->has_tsc2nsec || !strncmp(t->clock, "mono", 4))
 		return true;
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
@@ -156,7 +160,8 @@ const struct command command_ftrace_report = {
 	.name = "report",
 	.summary = "print the events of a trace.dat",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Prints the events of a file that trace-cmd or sonde recorded (versions 6 and 7, plain or compressed), in time order over all "
+	.about = "Prints the events of a file that trace-cmd or sonde recorded (versions 6 and 7, "
+		 "plain or compressed), in time order over all "
 		 "CPUs and buffers, with the text that trace-cmd prints.",
 	.examples = examples,
 	.opts = rows,

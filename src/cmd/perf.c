@@ -253,8 +253,7 @@ int perf_run(struct app *app, int argc, char **argv)
 	if (o.buildid_dir)
 		(void)setenv("PERF_BUILDID_DIR", o.buildid_dir, 1);
 	const struct command *cmd = find(argv[first]);
-	return cmd ? run_verb(app, cmd, argc - first, argv + first)
-		   : unknown_verb(app, argv[first]);
+	return cmd ? run_verb(app, cmd, argc - first, argv + first) : unknown_verb(app, argv[first]);
 }
 
 /* ---- help ------------------------------------------------------------------------------------------------------- */

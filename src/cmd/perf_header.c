@@ -53,7 +53,8 @@ static void print_arch(struct feature *f)
 static void print_nrcpus(struct feature *f)
 {
 	u32 available = bytes_u32(&f->in);
-	strbuf_printf(f->to, "# nrcpus online : %u\n# nrcpus avail : %u\n", bytes_u32(&f->in), available);
+	strbuf_printf(f->to, "# nrcpus online : %u\n# nrcpus avail : %u\n", bytes_u32(&f->in),
+		      available);
 }
 
 static void print_cpudesc(struct feature *f)
@@ -148,7 +149,8 @@ static void print_numa_topology(struct feature *f)
 	for (u32 nr = count(f, 20); nr; nr--) {
 		u32 node = bytes_u32(&f->in);
 		u64 total = bytes_u64(&f->in), free_kb = bytes_u64(&f->in);
-		strbuf_printf(f->to, "# node%u meminfo  : total = %llu kB, free = %llu kB\n", node, (ull)total, (ull)free_kb);
+		strbuf_printf(f->to, "# node%u meminfo  : total = %llu kB, free = %llu kB\n", node,
+			      (ull)total, (ull)free_kb);
 		strbuf_printf(f->to, "# node%u cpu list : %s\n", node, string(f));
 	}
 }
@@ -209,7 +211,8 @@ static void print_cache(struct feature *f)
 
 static void print_time(struct strbuf *to, const char *which, u64 ns)
 {
-	strbuf_printf(to, "# time of %s sample : %llu.%06llu\n", which, (ull)(ns / NS_PER_S), (ull)(ns % NS_PER_S / NS_PER_US));
+	strbuf_printf(to, "# time of %s sample : %llu.%06llu\n", which, (ull)(ns / NS_PER_S),
+		      (ull)(ns % NS_PER_S / NS_PER_US));
 }
 
 static void print_sample_time(struct feature *f)
@@ -262,7 +265,8 @@ static void print_mem_node(struct feature *f, u64 block)
 	unsigned unit = 0;
 	for (; size / 1024 && unit < 3; unit++)
 		size /= 1024;
-	strbuf_printf(f->to, "#  %3llu [%llu%c]: %s\n", (ull)node, (ull)size, units[unit], strbuf_cstr(&list));
+	strbuf_printf(f->to, "#  %3llu [%llu%c]: %s\n", (ull)node, (ull)size, units[unit],
+		      strbuf_cstr(&list));
 	strbuf_done(&list);
 }
 
@@ -304,8 +308,9 @@ static void print_clock_data(struct feature *f)
 	if (localtime_r(&seconds, &tm))
 		(void)strftime(date, sizeof(date), "%F %T", &tm);
 	strbuf_printf(f->to, "# clockid: %s (%u)\n", clock_name(id), id);
-	strbuf_printf(f->to, "# reference time: %s.%06llu = %llu.%06llu (TOD) = %llu.%09llu (%s)\n", date, us, (ull)seconds, us,
-		      (ull)(clock / NS_PER_S), (ull)(clock % NS_PER_S), clock_name(id));
+	strbuf_printf(f->to, "# reference time: %s.%06llu = %llu.%06llu (TOD) = %llu.%09llu (%s)\n",
+		      date, us, (ull)seconds, us, (ull)(clock / NS_PER_S), (ull)(clock % NS_PER_S),
+		      clock_name(id));
 }
 
 static void print_dir_format(struct feature *f)
@@ -328,8 +333,8 @@ static void print_compressed(struct feature *f)
 {
 	bytes_skip(&f->in, 4); /* version */
 	u32 type = bytes_u32(&f->in), level = bytes_u32(&f->in);
-	strbuf_printf(f->to, "# compressed : %s, level = %u, ratio = %u\n", type == 1 ? "Zstd" : "Unknown", level,
-		      bytes_u32(&f->in));
+	strbuf_printf(f->to, "# compressed : %s, level = %u, ratio = %u\n",
+		      type == 1 ? "Zstd" : "Unknown", level, bytes_u32(&f->in));
 }
 
 /* The capabilities of one PMU; its name stands behind them in newer files. */
@@ -340,7 +345,8 @@ static void print_caps(struct feature *f, bool named)
 	(void)count(&caps, 8);
 	for (u32 i = 0; i < 2 * nr; i++)
 		(void)string(f);
-	strbuf_printf(f->to, "# %s pmu capabilities: %s", named ? string(f) : "cpu", nr ? "" : "not available");
+	strbuf_printf(f->to, "# %s pmu capabilities: %s", named ? string(f) : "cpu",
+		      nr ? "" : "not available");
 	for (u32 i = 0; i < nr; i++) {
 		const char *name = string(&caps);
 		strbuf_printf(f->to, "%s%s=%s", i ? ", " : "", name, string(&caps));
@@ -417,13 +423,17 @@ static void print_features(const struct perfdata *p, bool full, struct strbuf *t
 {
 	for (unsigned i = 1; i < ARRAY_SIZE(features); i++) {
 		struct perfdata_feature at = p->features[i];
-		if (!features[i].print || !(features[i].may_be_empty ? has_feature(p, i) : at.at != NULL))
+		if (!features[i].print ||
+		    !(features[i].may_be_empty ? has_feature(p, i) : at.at != NULL))
 			continue;
 		if (features[i].full_only && !full) {
-			strbuf_printf(to, "# %s info available, use -I to display\n", features[i].name);
+			strbuf_printf(to, "# %s info available, use -I to display\n",
+				      features[i].name);
 			continue;
 		}
-		struct feature f = { .file = p, .in = bytes_of(at.at, at.at ? at.size : 0, p->swap), .to = to };
+		struct feature f = { .file = p,
+				     .in = bytes_of(at.at, at.at ? at.size : 0, p->swap),
+				     .to = to };
 		features[i].print(&f);
 	}
 }
@@ -448,8 +458,9 @@ int perf_header_text(const struct perfdata *p, const char *path, bool full, stru
 	int err = print_captured(path, to);
 	if (err)
 		return err;
-	strbuf_printf(to, "# header version : 1\n# data offset    : %llu\n# data size      : %llu\n# feat offset    : %llu\n", at,
-		      size, at + size);
+	strbuf_printf(
+		to, "# header version : 1\n# data offset    : %llu\n# data size      : %llu\n# feat offset    : %llu\n",
+		at, size, at + size);
 	/* A stream has its features between its records: perf prints them as they come, behind the frame. */
 	if (!p->is_pipe) {
 		print_features(p, full, to);

@@ -8,4 +8,5 @@
  * path: as given to perfdata_open(); its time is that of the recording. full: topology, caches and memory too (-I). A stream must
  * have been walked before: its features lie between its records.
  */
-int perf_header_text(const struct perfdata *p, const char *path, bool full, struct strbuf *to) must_check;
+int perf_header_text(const struct perfdata *p, const char *path, bool full,
+		     struct strbuf *to) must_check;

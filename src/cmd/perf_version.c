@@ -42,9 +42,8 @@ static void show_feature(struct app *app, const struct feature *f, bool tip)
 	const char *on = app->colour ? "\033[32m" : "", *off = app->colour ? "\033[31m" : "",
 		   *plain = app->colour ? "\033[0m" : "";
 	strbuf_right(&app->out, f->name, 22);
-	strbuf_printf(&app->out, ": [ %s%s%s ]  # %s%s%s\n", f->on ? on : off,
-		      f->on ? "on " : "OFF", plain, f->macro, tip && f->tip ? " # " : "",
-		      tip && f->tip ? f->tip : "");
+	strbuf_printf(&app->out, ": [ %s%s%s ]  # %s%s%s\n", f->on ? on : off, f->on ? "on " : "OFF",
+		      plain, f->macro, tip && f->tip ? " # " : "", tip && f->tip ? f->tip : "");
 }
 
 void perf_show_features(struct app *app)
@@ -101,10 +100,8 @@ struct check_opts {
 static const struct feature *find_feature(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
-		if ((strlen(features[i].name) == len &&
-		     !strncasecmp(features[i].name, name, len)) ||
-		    (strlen(features[i].macro) == len &&
-		     !strncasecmp(features[i].macro, name, len)))
+		if ((strlen(features[i].name) == len && !strncasecmp(features[i].name, name, len)) ||
+		    (strlen(features[i].macro) == len && !strncasecmp(features[i].macro, name, len)))
 			return &features[i];
 	return NULL;
 }

@@ -74,8 +74,7 @@ static int on_progress(void *ctx, u64 expired)
 	struct strbuf line;
 	strbuf_init(&line);
 	recorder_stats(s->rec, &st);
-	strbuf_printf(&line, "%s: %llu samples, ", s->app->title,
-		      (unsigned long long)st.nr_samples);
+	strbuf_printf(&line, "%s: %llu samples, ", s->app->title, (unsigned long long)st.nr_samples);
 	add_size(&line, st.file_bytes);
 	if (st.nr_lost)
 		strbuf_printf(&line, ", %llu lost", (unsigned long long)st.nr_lost);
@@ -298,8 +297,7 @@ static int take_stdout(struct record_session *s)
 {
 	struct stat st;
 	s->output = s->o->output;
-	if (s->output ? strcmp(s->output, "-")
-		      : fstat(STDOUT_FILENO, &st) || !S_ISFIFO(st.st_mode)) {
+	if (s->output ? strcmp(s->output, "-") : fstat(STDOUT_FILENO, &st) || !S_ISFIFO(st.st_mode)) {
 		s->output = s->output ? s->output : "perf.data";
 		return 0;
 	}

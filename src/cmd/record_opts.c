@@ -191,8 +191,7 @@ static int list_user(struct record_session *s, const char *text)
 		char path[32];
 		struct stat st;
 		(void)snprintf(path, sizeof(path), "proc/%d", pids[i]);
-		if (pids[i] == getpid() || fstatat(s->root.dir_fd, path, &st, 0) ||
-		    st.st_uid != uid)
+		if (pids[i] == getpid() || fstatat(s->root.dir_fd, path, &st, 0) || st.st_uid != uid)
 			continue;
 		s32 *slot = vec_push(&s->pids.list);
 		err = slot ? 0 : -ENOMEM;

@@ -62,7 +62,8 @@ static int parse_percent(const char *word, double *ret)
 
 static int graph_word(struct graph_opts *g, const char *word, struct diag *d)
 {
-	static const char *const later[] = { "flat", "folded", "address", "period", "count", "srcline", "branch" };
+	static const char *const later[] = { "flat",  "folded",	 "address", "period",
+					     "count", "srcline", "branch" };
 	g->off = false;
 	if (!strcmp(word, "none"))
 		g->off = true;
@@ -78,7 +79,8 @@ static int graph_word(struct graph_opts *g, const char *word, struct diag *d)
 			if (!strcmp(word, later[i]))
 				return diag_error(d, -EINVAL, "-g %s is not there yet", word);
 		(void)diag_error(d, -EINVAL, "-g: '%s' is not a way to draw a call graph", word);
-		diag_hint(d, "graph, fractal, none; caller, callee; a percentage below which branches are left out");
+		diag_hint(d, "graph, fractal, none; caller, callee; a percentage below which "
+			     "branches are left out");
 		return -EINVAL;
 	}
 	return 0;
@@ -94,7 +96,8 @@ static int graph_call(void *opts, const char *value, bool negated, struct diag *
 		char word[32];
 		size_t len = strcspn(value, ",");
 		if (len >= sizeof(word))
-			return diag_error(d, -EINVAL, "-g: '%s' is not a way to draw a call graph", value);
+			return diag_error(d, -EINVAL, "-g: '%s' is not a way to draw a call graph",
+					  value);
 		memcpy(word, value, len);
 		word[len] = '\0';
 		int err = len ? graph_word(g, word, d) : 0;
@@ -106,21 +109,34 @@ static int graph_call(void *opts, const char *value, bool negated, struct diag *
 }
 
 static const struct opt report_rows[] = {
-	OPT_STR('i', "input", struct report_opts, input, "FILE", "recording to read (perf.data); - is standard input"),
-	OPT_LIST('s', "sort", struct report_opts, sort, "KEYS", "rows by these: comm, pid, cpu, dso, sym (comm,dso,sym)"),
-	OPT_CALL('g', "call-graph", "HOW", "call graphs: graph|fractal|none, caller|callee, least percentage", graph_call,
+	OPT_STR('i', "input", struct report_opts, input, "FILE",
+		"recording to read (perf.data); - is standard input"),
+	OPT_LIST('s', "sort", struct report_opts, sort, "KEYS",
+		 "rows by these: comm, pid, cpu, dso, sym (comm,dso,sym)"),
+	OPT_CALL('g', "call-graph", "HOW",
+		 "call graphs: graph|fractal|none, caller|callee, least percentage", graph_call,
 		 .optional = true, .greedy = true),
-	OPT_FLAG(0, "children", struct report_opts, children, "count callers too (as perf does when there are call chains)"),
-	OPT_FLAG(0, "self-only", struct report_opts, no_children, "the same as --no-children", .hidden = true),
-	OPT_FLAG('n', "show-nr-samples", struct report_opts, show_count, "a column with the number of samples"),
-	OPT_STR(0, "percent-limit", struct report_opts, percent_limit, "PERCENT", "leave out rows below"),
-	OPT_STR('t', "field-separator", struct report_opts, separator, "SEP", "columns separated by SEP, no call graphs"),
-	OPT_FLAG(0, "header", struct report_opts, header, "where, when and how it was recorded, before the table"),
+	OPT_FLAG(0, "children", struct report_opts, children,
+		 "count callers too (as perf does when there are call chains)"),
+	OPT_FLAG(0, "self-only", struct report_opts, no_children, "the same as --no-children",
+		 .hidden = true),
+	OPT_FLAG('n', "show-nr-samples", struct report_opts, show_count,
+		 "a column with the number of samples"),
+	OPT_STR(0, "percent-limit", struct report_opts, percent_limit, "PERCENT",
+		"leave out rows below"),
+	OPT_STR('t', "field-separator", struct report_opts, separator, "SEP",
+		"columns separated by SEP, no call graphs"),
+	OPT_FLAG(0, "header", struct report_opts, header,
+		 "where, when and how it was recorded, before the table"),
 	OPT_FLAG(0, "header-only", struct report_opts, header_only, "only that"),
-	OPT_FLAG('I', "show-info", struct report_opts, header_full, "with the topology of CPUs and memory"),
-	OPT_FLAG(0, "stats", struct report_opts, stats, "how many records of which type, instead of the table"),
-	OPT_FLAG(0, "tasks", struct report_opts, tasks, "which tasks there were, as a tree, instead of the table"),
-	OPT_FLAG(0, "mmaps", struct report_opts, mmaps, "the same, with what each of them had mapped"),
+	OPT_FLAG('I', "show-info", struct report_opts, header_full,
+		 "with the topology of CPUs and memory"),
+	OPT_FLAG(0, "stats", struct report_opts, stats,
+		 "how many records of which type, instead of the table"),
+	OPT_FLAG(0, "tasks", struct report_opts, tasks,
+		 "which tasks there were, as a tree, instead of the table"),
+	OPT_FLAG(0, "mmaps", struct report_opts, mmaps,
+		 "the same, with what each of them had mapped"),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no comment lines above the table"),
 	OPT_FLAG(0, "stdio", struct report_opts, stdio, "plain text (the only form so far)"),
 	OPT_UINT(0, "workers", struct report_opts, workers, "N", "threads to use (all CPUs)"),
@@ -130,7 +146,8 @@ static const struct opt report_rows[] = {
 
 static const struct opt_example report_examples[] = {
 	{ "report", "the recording in ./perf.data" },
-	{ "report -i FILE --no-children -g caller", "each function with the paths that lead to it" },
+	{ "report -i FILE --no-children -g caller",
+	  "each function with the paths that lead to it" },
 	{ "report -g none --sort dso", "which libraries, without call graphs" },
 	{ "report --stats", "what is in the file, by type of record" },
 	{ "report --header-only", "where, when and how it was recorded" },
@@ -162,7 +179,9 @@ static int add_key(struct profile_config *cfg, const char *word, struct app *app
 	if (key < 0) {
 		(void)diag_error(&app->diag, -EINVAL, "--sort: unknown key '%s'", word);
 		const char *near = str_closest(word, key_words, ARRAY_SIZE(key_words));
-		diag_hint(&app->diag, near ? "did you mean '%s'?" : "there are comm, pid, cpu, dso and sym%s", near ? near : "");
+		diag_hint(&app->diag,
+			  near ? "did you mean '%s'?" : "there are comm, pid, cpu, dso and sym%s",
+			  near ? near : "");
 		return -EINVAL;
 	}
 	for (u32 i = 0; i < cfg->nr_keys; i++)
@@ -174,7 +193,7 @@ static int add_key(struct profile_config *cfg, const char *word, struct app *app
 
 static int sort_keys(struct profile_config *cfg, const struct report_opts *o, struct app *app)
 {
-	vec_for_each(&o->sort.items, item) {
+	vec_for_each (&o->sort.items, item) {
 		for (const char *at = *item; *at;) {
 			char word[32];
 			at += strspn(at, ", ");
@@ -189,13 +208,15 @@ static int sort_keys(struct profile_config *cfg, const struct report_opts *o, st
 				return err;
 		}
 	}
-	static const enum profile_key usual[] = { PROFILE_KEY_COMM, PROFILE_KEY_DSO, PROFILE_KEY_SYM };
+	static const enum profile_key usual[] = { PROFILE_KEY_COMM, PROFILE_KEY_DSO,
+						  PROFILE_KEY_SYM };
 	for (size_t i = 0; !o->sort.items.nr && i < ARRAY_SIZE(usual); i++)
 		cfg->keys[cfg->nr_keys++] = usual[i];
 	return 0;
 }
 
-static void configure(struct profile_config *cfg, const struct report_opts *o, const struct source *src, struct diag *d)
+static void configure(struct profile_config *cfg, const struct report_opts *o,
+		      const struct source *src, struct diag *d)
 {
 	bool chains = perfdata_has_sample_type(replay_perf_file(src), PERF_SAMPLE_CALLCHAIN);
 	if (!chains && o->graph.given && !o->graph.off) {
@@ -207,7 +228,9 @@ static void configure(struct profile_config *cfg, const struct report_opts *o, c
 	cfg->show_count = o->show_count;
 	cfg->min_percent = o->graph.min_percent;
 	cfg->fractal = o->graph.fractal;
-	cfg->order = o->graph.order_given ? o->graph.order : cfg->children ? PROFILE_CALLER : PROFILE_CALLEE;
+	cfg->order = o->graph.order_given ? o->graph.order
+		     : cfg->children	  ? PROFILE_CALLER
+					  : PROFILE_CALLEE;
 }
 
 /* 148461 -> "148K", as perf shortens it. */
@@ -223,13 +246,14 @@ static void short_count(struct strbuf *to, u64 v)
 	strbuf_char(to, units[unit]); /* a blank for single ones, as in perf */
 }
 
-static void event_header(struct strbuf *to, const struct source *src, const struct profile *p, u32 event)
+static void event_header(struct strbuf *to, const struct source *src, const struct profile *p,
+			 u32 event)
 {
 	struct profile_totals t = profile_totals(p, event);
 	strbuf_str(to, "# Samples: ");
 	short_count(to, t.nr_samples);
-	strbuf_printf(to, " of event '%s'\n# Event count (approx.): %llu\n#\n", src->catalog.events.at[event].name,
-		      (unsigned long long)t.period);
+	strbuf_printf(to, " of event '%s'\n# Event count (approx.): %llu\n#\n",
+		      src->catalog.events.at[event].name, (unsigned long long)t.period);
 }
 
 struct report {
@@ -266,16 +290,18 @@ static int print_event(struct report *r, u32 event, struct strbuf *to)
 static int print_head(struct report *r)
 {
 	if (r->opts->header || r->opts->header_only)
-		return perf_header_text(replay_perf_file(r->src), r->opts->input, r->opts->header_full, &r->app->out);
+		return perf_header_text(replay_perf_file(r->src), r->opts->input,
+					r->opts->header_full, &r->app->out);
 	if (!r->opts->quiet)
-		strbuf_str(&r->app->out,
-			   "# To display the perf.data header info, please use --header/--header-only options.\n#\n");
+		strbuf_str(&r->app->out, "# To display the perf.data header info, please use "
+					 "--header/--header-only options.\n#\n");
 	return 0;
 }
 
 static int print_head_only(struct report *r)
 {
-	int err = replay_perf_file(r->src)->is_pipe ? r->src->ops->prepare(r->src, 0, &r->app->diag) : 0;
+	int err = replay_perf_file(r->src)->is_pipe ? r->src->ops->prepare(r->src, 0, &r->app->diag)
+						    : 0;
 	return err ? err : print_head(r);
 }
 
@@ -286,7 +312,8 @@ static int print_side(struct report *r)
 	int err = r->src->ops->prepare(r->src, 0, &app->diag);
 	if (err)
 		return err;
-	return r->opts->stats ? report_stats(r->src, &app->out) : report_tasks(r->src, r->opts->mmaps, &app->out);
+	return r->opts->stats ? report_stats(r->src, &app->out)
+			      : report_tasks(r->src, r->opts->mmaps, &app->out);
 }
 
 static int print_text(struct report *r)
@@ -294,7 +321,8 @@ static int print_text(struct report *r)
 	struct strbuf *to = &r->app->out;
 	int err = print_head(r);
 	if (!r->opts->quiet)
-		strbuf_printf(to, "#\n# Total Lost Samples: %llu\n#\n", (unsigned long long)r->src->catalog.nr_lost);
+		strbuf_printf(to, "#\n# Total Lost Samples: %llu\n#\n",
+			      (unsigned long long)r->src->catalog.nr_lost);
 	for (u32 i = 0; i < r->src->catalog.events.nr && !err; i++)
 		if (profile_totals(r->profile, i).nr_samples || r->src->catalog.events.nr == 1)
 			err = print_event(r, i, to);
@@ -341,7 +369,8 @@ static int report_source(struct report *r)
 	struct names_result named;
 	int err = r->profile && names ? 0 : -ENOMEM;
 	if (!err)
-		err = stream_run(r->src, profile_sink(r->profile), (unsigned)r->opts->workers, &run, &r->app->diag);
+		err = stream_run(r->src, profile_sink(r->profile), (unsigned)r->opts->workers, &run,
+				 &r->app->diag);
 	if (!err)
 		err = names->ops->resolve(names, &r->src->catalog, &run.frames, WANT_SYMBOL, &named);
 	if (!err)
@@ -410,8 +439,10 @@ const struct command command_report = {
 	.group = "Why",
 	.summary = "show where the time of a recording went",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Reads a perf.data file (ours or perf's) and prints one row for each command, library and function, heaviest "
-		 "first, weighted by period. With call chains, callers are counted too and each row shows its call graph.",
+	.about = "Reads a perf.data file (ours or perf's) and prints one row for each command, "
+		 "library and function, heaviest "
+		 "first, weighted by period. With call chains, callers are counted too and each "
+		 "row shows its call graph.",
 	.examples = report_examples,
 	.opts = report_rows,
 	.opts_size = sizeof(struct report_opts),

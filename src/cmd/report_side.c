@@ -60,8 +60,8 @@ struct counting {
 	const struct perfdata *file;
 	struct perf_scratch scratch;
 	u64 by_type[REC_USER_MAX];
-	u64 *samples;     /* [event] */
-	u64 *lost;        /* [event], by LOST_SAMPLES */
+	u64 *samples; /* [event] */
+	u64 *lost; /* [event], by LOST_SAMPLES */
 	struct dict last; /* event id -> index into values */
 	VEC(u64) values;
 };
@@ -70,7 +70,8 @@ struct counting {
  * A sample with a group's values stands for one sample of each event whose value has grown since.
  * {nr, [time enabled], [time running], {value, id, [lost]}...}
  */
-static int count_group(struct counting *c, const struct perfdata_attr *a, const struct perf_sample_view *v)
+static int count_group(struct counting *c, const struct perfdata_attr *a,
+		       const struct perf_sample_view *v)
 {
 	u64 format = a->attr.read_format;
 	struct bytes b = bytes_of(v->read, v->read_size, c->file->swap);
@@ -105,7 +106,8 @@ static int count_record(void *ctx, const u8 *rec, const struct perf_event_header
 	if (h->type == PERF_RECORD_LOST_SAMPLES && f->attrs.nr) {
 		struct perf_side side;
 		const struct perf_event_attr *first = &f->attrs.at[0].attr;
-		if (perf_side_decode(rec, h->size, f->swap, first->sample_type, first->sample_id_all, &side))
+		if (perf_side_decode(rec, h->size, f->swap, first->sample_type,
+				     first->sample_id_all, &side))
 			return 0;
 		const struct perfdata_attr *a = perfdata_attr_of(f, side.who.id);
 		if (a)
@@ -133,9 +135,11 @@ static void print_counts(const struct source *src, const struct counting *c, str
 		total += c->by_type[i];
 	strbuf_printf(to, "\nAggregated stats:\n%16s events: %10llu\n", "TOTAL", (ull)total);
 	for (size_t i = 0; i < ARRAY_SIZE(c->by_type); i++) {
-		const char *name = i < ARRAY_SIZE(type_names) && type_names[i] ? type_names[i] : "UNKNOWN";
+		const char *name =
+			i < ARRAY_SIZE(type_names) && type_names[i] ? type_names[i] : "UNKNOWN";
 		if (c->by_type[i])
-			strbuf_printf(to, "%16s events: %10llu  (%4.1f%%)\n", name, (ull)c->by_type[i],
+			strbuf_printf(to, "%16s events: %10llu  (%4.1f%%)\n", name,
+				      (ull)c->by_type[i],
 				      100.0 * (double)c->by_type[i] / (double)total);
 	}
 	for (size_t i = 0; i < src->catalog.events.nr; i++) {
@@ -181,7 +185,7 @@ enum { NO_TASK = 0xffffffffu, LISTED_MODULO = 256 }; /* NO_TASK is DICT_NONE */
 
 struct task {
 	s32 pid, tid, ptid; /* ptid -1: nobody was seen to fork it */
-	bool gone;          /* its number was given to another one */
+	bool gone; /* its number was given to another one */
 	bool named;
 	bool linked; /* into the tree */
 	char comm[32];
@@ -341,13 +345,19 @@ static const char *map_name(struct model *m, const struct perf_side *s)
 static int take_map(struct model *m, const struct perf_side *s)
 {
 	u16 mode = s->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	if (!m->maps || mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_GUEST_KERNEL || !s->len)
+	if (!m->maps || mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_GUEST_KERNEL ||
+	    !s->len)
 		return 0;
 	s64 task = task_of(m, s->pid, s->tid);
 	if (task < 0)
 		return (int)task;
 	struct map map = {
-		.start = s->addr, .end = s->addr + s->len, .pgoff = s->pgoff, .ino = s->ino, .prot = s->prot, .flags = s->flags,
+		.start = s->addr,
+		.end = s->addr + s->len,
+		.pgoff = s->pgoff,
+		.ino = s->ino,
+		.prot = s->prot,
+		.flags = s->flags,
 	};
 	map.name = map_name(m, s);
 	if (!map.name)
@@ -372,15 +382,17 @@ static int take_side(struct model *m, const struct perf_side *s)
 	}
 }
 
-static void print_maps(const struct model *m, const struct task *t, unsigned indent, struct strbuf *to)
+static void print_maps(const struct model *m, const struct task *t, unsigned indent,
+		       struct strbuf *to)
 {
 	const map_list *l = &m->spaces.at[t->space];
 	for (size_t i = 0; i < l->nr; i++) {
 		const struct map *p = &l->at[i];
 		strbuf_fill(to, ' ', indent);
-		strbuf_printf(to, "  %llx-%llx %c%c%c%c %08llx %llu ", (ull)p->start, (ull)p->end, p->prot & PROT_READ ? 'r' : '-',
-			      p->prot & PROT_WRITE ? 'w' : '-', p->prot & PROT_EXEC ? 'x' : '-',
-			      p->flags & MAP_SHARED ? 's' : 'p', (ull)p->pgoff, (ull)p->ino);
+		strbuf_printf(to, "  %llx-%llx %c%c%c%c %08llx %llu ", (ull)p->start, (ull)p->end,
+			      p->prot & PROT_READ ? 'r' : '-', p->prot & PROT_WRITE ? 'w' : '-',
+			      p->prot & PROT_EXEC ? 'x' : '-', p->flags & MAP_SHARED ? 's' : 'p',
+			      (ull)p->pgoff, (ull)p->ino);
 		strbuf_str(to, p->name);
 		strbuf_char(to, '\n');
 	}
@@ -470,7 +482,8 @@ static int print_tasks(struct model *m, struct strbuf *to)
 	size_t nr = 0;
 	for (u32 i = 0; i < m->tasks.nr; i++)
 		if (!m->tasks.at[i].gone)
-			list[nr++] = (struct listed){ (u32)m->tasks.at[i].tid % LISTED_MODULO, (u32)m->tasks.at[i].tid, i };
+			list[nr++] = (struct listed){ (u32)m->tasks.at[i].tid % LISTED_MODULO,
+						      (u32)m->tasks.at[i].tid, i };
 	qsort(list, nr, sizeof(*list), by_table);
 	u32 *roots = calloc(nr + 1, sizeof(*roots));
 	size_t nr_roots = 0;
@@ -503,7 +516,8 @@ int report_tasks(const struct source *src, bool maps, struct strbuf *to)
 		err = take_side(&m, &sides.rows.at[i].side);
 	if (!err)
 		err = print_tasks(&m, to);
-	vec_for_each(&m.spaces, l) vec_free(l);
+	vec_for_each (&m.spaces, l)
+		vec_free(l);
 	vec_free(&m.spaces);
 	vec_free(&m.tasks);
 	dict_done(&m.by_tid);

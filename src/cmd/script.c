@@ -37,13 +37,16 @@ struct script_opts {
 };
 
 static const struct opt script_rows[] = {
-	OPT_STR('i', "input", struct script_opts, input, "FILE", "recording to read (perf.data); - is standard input"),
+	OPT_STR('i', "input", struct script_opts, input, "FILE",
+		"recording to read (perf.data); - is standard input"),
 	OPT_STR('F', "fields", struct script_opts, fields, "LIST",
-		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period; +FIELD and -FIELD change the usual ones"),
+		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period; +FIELD and "
+		"-FIELD change the usual ones"),
 	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
 	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
 	OPT_FLAG(0, "deltatime", struct script_opts, deltatime, "times from the sample before"),
-	OPT_STR(0, "time", struct script_opts, time, "FROM,UNTIL", "only samples between these seconds; either may be missing"),
+	OPT_STR(0, "time", struct script_opts, time, "FROM,UNTIL",
+		"only samples between these seconds; either may be missing"),
 	OPT_STR('C', "cpu", struct script_opts, cpus, "LIST", "only samples of these CPUs: 0,2-3"),
 	OPT_STR('c', "comms", struct script_opts, comms, "LIST", "only samples of these commands"),
 	OPT_STR(0, "pid", struct script_opts, pids, "LIST", "only samples of these processes"),
@@ -51,11 +54,15 @@ static const struct opt script_rows[] = {
 	OPT_FLAG(0, "show-task-events", struct script_opts, show_tasks, "forks, execs and exits too"),
 	OPT_FLAG(0, "show-mmap-events", struct script_opts, show_mmaps, "what was mapped too"),
 	OPT_FLAG(0, "show-lost-events", struct script_opts, show_lost, "where records were lost too"),
-	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N", "at most N frames of a call chain"),
-	OPT_FLAG(0, "no-inline", struct script_opts, no_inline, "inlined functions are not shown (they never are, so far)"),
-	OPT_FLAG(0, "header", struct script_opts, header, "where, when and how it was recorded, before the samples"),
+	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N",
+		 "at most N frames of a call chain"),
+	OPT_FLAG(0, "no-inline", struct script_opts, no_inline,
+		 "inlined functions are not shown (they never are, so far)"),
+	OPT_FLAG(0, "header", struct script_opts, header,
+		 "where, when and how it was recorded, before the samples"),
 	OPT_FLAG(0, "header-only", struct script_opts, header_only, "only that"),
-	OPT_FLAG('I', "show-info", struct script_opts, header_full, "with the topology of CPUs and memory"),
+	OPT_FLAG('I', "show-info", struct script_opts, header_full,
+		 "with the topology of CPUs and memory"),
 	OPT_UINT(0, "workers", struct script_opts, workers, "N", "threads to use (all CPUs)"),
 	SYMBOL_OPT_ROWS(struct script_opts, symbols),
 	OPT_END(),
@@ -79,9 +86,10 @@ static const struct {
 	const char *word;
 	u32 field;
 } words[] = {
-	{ "comm", TEXT_COMM }, { "tid", TEXT_TID },   { "pid", TEXT_PID },	 { "time", TEXT_TIME },
-	{ "cpu", TEXT_CPU },   { "event", TEXT_EVENT }, { "trace", TEXT_TRACE }, { "ip", TEXT_IP },
-	{ "sym", TEXT_SYM },   { "dso", TEXT_DSO },   { "addr", TEXT_ADDR },	 { "symoff", TEXT_SYMOFF },
+	{ "comm", TEXT_COMM },	   { "tid", TEXT_TID },	  { "pid", TEXT_PID },
+	{ "time", TEXT_TIME },	   { "cpu", TEXT_CPU },	  { "event", TEXT_EVENT },
+	{ "trace", TEXT_TRACE },   { "ip", TEXT_IP },	  { "sym", TEXT_SYM },
+	{ "dso", TEXT_DSO },	   { "addr", TEXT_ADDR }, { "symoff", TEXT_SYMOFF },
 	{ "period", TEXT_PERIOD },
 };
 
@@ -107,7 +115,9 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 		if (!field || (sign && !changes)) {
 			(void)diag_error(d, -EINVAL, "-F: no field '%.*s'", (int)len, at);
 			diag_span(d, text, (size_t)(at - text), len);
-			diag_hint(d, "comm tid pid time cpu event trace ip sym symoff dso addr period");
+			diag_hint(
+				d,
+				"comm tid pid time cpu event trace ip sym symoff dso addr period");
 			return -EINVAL;
 		}
 		fields = sign == '-' ? fields & ~field : fields | field;
@@ -223,7 +233,10 @@ static int parse_filter(struct script *s)
 	const struct script_opts *o = s->opts;
 	struct app *app = s->app;
 	if (o->time && parse_time(&s->filter, o->time))
-		return app_usage(app, "--time: '%s' is not FROM,UNTIL in seconds (percentages are not there yet)", o->time);
+		return app_usage(
+			app,
+			"--time: '%s' is not FROM,UNTIL in seconds (percentages are not there yet)",
+			o->time);
 	if (parse_numbers(o->cpus, true, &s->lists.cpus))
 		return app_usage(app, "--cpu: '%s' is not a list of CPUs", o->cpus);
 	if (parse_numbers(o->pids, false, &s->lists.pids))
@@ -261,13 +274,15 @@ static int choose_fields(struct script *s)
 		const struct perf_event_attr *a = &file->attrs.at[i].attr;
 		s->chains[i] = a->sample_type & PERF_SAMPLE_CALLCHAIN;
 		s->fields[i] = usual_fields(a);
-		if (s->opts->fields && parse_fields(s->opts->fields, s->fields[i], &s->fields[i], NULL))
+		if (s->opts->fields &&
+		    parse_fields(s->opts->fields, s->fields[i], &s->fields[i], NULL))
 			return -EINVAL;
 	}
 	return 0;
 }
 
-static int print_all(struct script *s, const struct run_tables *run, const struct names_result *named)
+static int print_all(struct script *s, const struct run_tables *run,
+		     const struct names_result *named)
 {
 	struct text_samples_opts o = {
 		.fields = s->fields,
@@ -286,7 +301,8 @@ static int print_all(struct script *s, const struct run_tables *run, const struc
 	struct sink *sink;
 	int err = 0;
 	if (so->show_tasks || so->show_mmaps || so->show_lost)
-		err = script_side_new(&side, replay_perf_file(s->src), so->show_tasks, so->show_mmaps, so->show_lost);
+		err = script_side_new(&side, replay_perf_file(s->src), so->show_tasks,
+				      so->show_mmaps, so->show_lost);
 	if (side) {
 		o.before = script_side_until;
 		o.before_ctx = side;
@@ -298,7 +314,8 @@ static int print_all(struct script *s, const struct run_tables *run, const struc
 		script_side_free(side);
 		return err;
 	}
-	err = stream_run_named(s->src, sink, in_turn ? 1 : (unsigned)so->workers, &run->frames, &s->app->diag);
+	err = stream_run_named(s->src, sink, in_turn ? 1 : (unsigned)so->workers, &run->frames,
+			       &s->app->diag);
 	if (!err && side)
 		script_side_until(side, sink, UINT64_MAX, &s->app->out);
 	script_side_free(side);
@@ -308,19 +325,23 @@ static int print_all(struct script *s, const struct run_tables *run, const struc
 
 static int print_head(struct script *s)
 {
-	int err = replay_perf_file(s->src)->is_pipe ? s->src->ops->prepare(s->src, 0, &s->app->diag) : 0;
+	int err = replay_perf_file(s->src)->is_pipe ? s->src->ops->prepare(s->src, 0, &s->app->diag)
+						    : 0;
 	if (err)
 		return err;
-	return perf_header_text(replay_perf_file(s->src), s->opts->input, s->opts->header_full, &s->app->out);
+	return perf_header_text(replay_perf_file(s->src), s->opts->input, s->opts->header_full,
+				&s->app->out);
 }
 
 static int script_source(struct script *s)
 {
-	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN); /* a first look, only to learn which frames there are */
+	struct sink look = look_sink(
+		NEED_LEAF | NEED_CHAIN); /* a first look, only to learn which frames there are */
 	struct names *names = symbols_open(s->app, &s->opts->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
-	int err = names ? stream_run(s->src, &look, (unsigned)s->opts->workers, &run, &s->app->diag) : -ENOMEM;
+	int err = names ? stream_run(s->src, &look, (unsigned)s->opts->workers, &run, &s->app->diag)
+			: -ENOMEM;
 	if (!err)
 		err = choose_fields(s);
 	if (!err)
@@ -328,7 +349,8 @@ static int script_source(struct script *s)
 	if (!err)
 		err = print_all(s, &run, &named);
 	if (!err && s->src->catalog.nr_lost)
-		diag_warn(&s->app->diag, "%llu samples were lost while recording", (unsigned long long)s->src->catalog.nr_lost);
+		diag_warn(&s->app->diag, "%llu samples were lost while recording",
+			  (unsigned long long)s->src->catalog.nr_lost);
 	run_tables_done(&run);
 	if (names)
 		names->ops->free(names);
@@ -373,7 +395,8 @@ const struct command command_script = {
 	.group = "Why",
 	.summary = "print every sample of a recording",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Reads a perf.data file (ours or perf's) and prints its samples in time order, each with its call chain.",
+	.about = "Reads a perf.data file (ours or perf's) and prints its samples in time order, "
+		 "each with its call chain.",
 	.examples = script_examples,
 	.opts = script_rows,
 	.opts_size = sizeof(struct script_opts),

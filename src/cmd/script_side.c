@@ -12,7 +12,7 @@ struct script_side {
 	size_t next;
 	bool tasks, mmaps, lost;
 	const struct perfdata *file;
-	struct dict by_tid;	 /* tid -> index into comms */
+	struct dict by_tid; /* tid -> index into comms */
 	VEC(const char *) comms; /* names as of now */
 };
 
@@ -27,7 +27,8 @@ static void set_comm(struct script_side *s, u32 tid, const char *name)
 	s->comms.at[at] = name;
 }
 
-int script_side_new(struct script_side **ret, const struct perfdata *file, bool tasks, bool mmaps, bool lost)
+int script_side_new(struct script_side **ret, const struct perfdata *file, bool tasks, bool mmaps,
+		    bool lost)
 {
 	struct script_side *s = calloc(1, sizeof(*s));
 	if (!s)
@@ -94,7 +95,8 @@ static void print_hex(struct strbuf *to, u64 v)
 static void print_mmap(const struct perf_side *p, struct strbuf *to)
 {
 	bool second = p->type == PERF_RECORD_MMAP2;
-	strbuf_printf(to, "PERF_RECORD_MMAP%s %d/%d: [", second ? "2" : "", (s32)p->pid, (s32)p->tid);
+	strbuf_printf(to, "PERF_RECORD_MMAP%s %d/%d: [", second ? "2" : "", (s32)p->pid,
+		      (s32)p->tid);
 	print_hex(to, p->addr);
 	strbuf_char(to, '(');
 	print_hex(to, p->len);
@@ -109,11 +111,12 @@ static void print_mmap(const struct perf_side *p, struct strbuf *to)
 				strbuf_printf(to, "%02x", p->build_id[i]);
 			strbuf_char(to, '>');
 		} else {
-			strbuf_printf(to, " %02x:%02x %llu %llu", (u32)(p->dev >> 32), (u32)p->dev, (ull)p->ino,
-				      (ull)p->ino_generation);
+			strbuf_printf(to, " %02x:%02x %llu %llu", (u32)(p->dev >> 32), (u32)p->dev,
+				      (ull)p->ino, (ull)p->ino_generation);
 		}
-		strbuf_printf(to, "]: %c%c%c%c ", p->prot & PROT_READ ? 'r' : '-', p->prot & PROT_WRITE ? 'w' : '-',
-			      p->prot & PROT_EXEC ? 'x' : '-', p->flags & MAP_SHARED ? 's' : 'p');
+		strbuf_printf(to, "]: %c%c%c%c ", p->prot & PROT_READ ? 'r' : '-',
+			      p->prot & PROT_WRITE ? 'w' : '-', p->prot & PROT_EXEC ? 'x' : '-',
+			      p->flags & MAP_SHARED ? 's' : 'p');
 	}
 	strbuf_str(to, p->name);
 	strbuf_char(to, '\n');
@@ -123,16 +126,20 @@ static void print_side(const struct perf_side *p, struct strbuf *to)
 {
 	switch (p->type) {
 	case PERF_RECORD_COMM:
-		strbuf_printf(to, "PERF_RECORD_COMM%s: ", p->misc & PERF_RECORD_MISC_COMM_EXEC ? " exec" : "");
+		strbuf_printf(to, "PERF_RECORD_COMM%s: ",
+			      p->misc & PERF_RECORD_MISC_COMM_EXEC ? " exec" : "");
 		strbuf_str(to, p->name);
 		strbuf_printf(to, ":%d/%d\n", (s32)p->pid, (s32)p->tid);
 		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		strbuf_printf(to, "PERF_RECORD_%s(%d:%d):(%d:%d)\n", p->type == PERF_RECORD_FORK ? "FORK" : "EXIT", (s32)p->pid,
+		strbuf_printf(to, "PERF_RECORD_%s(%d:%d):(%d:%d)\n",
+			      p->type == PERF_RECORD_FORK ? "FORK" : "EXIT", (s32)p->pid,
 			      (s32)p->tid, (s32)p->ppid, (s32)p->ptid);
 		break;
-	case PERF_RECORD_LOST: strbuf_printf(to, "PERF_RECORD_LOST lost %llu\n", (ull)p->lost); break;
+	case PERF_RECORD_LOST:
+		strbuf_printf(to, "PERF_RECORD_LOST lost %llu\n", (ull)p->lost);
+		break;
 	default: print_mmap(p, to); break;
 	}
 }
@@ -154,7 +161,9 @@ void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *t
 			.tid = (s32)p->who.tid,
 			.event = a ? (u32)(a - s->file->attrs.at) : 0,
 		};
-		text_samples_head(k, &who, comm_of(s, p->type == PERF_RECORD_LOST ? p->who.tid : p->tid, buf), to);
+		text_samples_head(k, &who,
+				  comm_of(s, p->type == PERF_RECORD_LOST ? p->who.tid : p->tid, buf),
+				  to);
 		print_side(p, to);
 	}
 }

@@ -114,8 +114,7 @@ static int check_options(const struct stat_opts *o, int argc, struct diag *d)
 	if (o->interval_count && !o->interval_ms)
 		return diag_error(d, -EINVAL, "--interval-count counts the intervals of -I MS");
 	if (o->timeout_ms && o->interval_ms)
-		return diag_error(d, -EINVAL,
-				  "--timeout does not go with -I: use --interval-count");
+		return diag_error(d, -EINVAL, "--timeout does not go with -I: use --interval-count");
 	if (repeats && !argc)
 		return diag_error(d, -EINVAL, "-r repeats a command: which one?");
 	if (o->append && !o->output)
@@ -210,8 +209,7 @@ static int flush_output(struct session *s)
 	(void)strbuf_flush(&s->app->err);
 	int err = strbuf_flush(&s->out);
 	if (err && err != -EPIPE)
-		return diag_error(&s->app->diag, err, "cannot write the counts: %s",
-				  strerror(-err));
+		return diag_error(&s->app->diag, err, "cannot write the counts: %s", strerror(-err));
 	return err;
 }
 

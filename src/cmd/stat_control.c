@@ -41,8 +41,7 @@ int stat_control_open(struct stat_control *c, const char *spec, struct diag *d)
 	bool fifo = !strncmp(spec, "fifo:", 5);
 	*c = (struct stat_control){ .fd = -1, .ack_fd = -1, .close_fds = fifo };
 	if (!fifo && strncmp(spec, "fd:", 3)) {
-		diag_error(d, -EINVAL, "--control %s: fd:NUMBER[,NUMBER] or fifo:PATH[,PATH]",
-			   spec);
+		diag_error(d, -EINVAL, "--control %s: fd:NUMBER[,NUMBER] or fifo:PATH[,PATH]", spec);
 		return -EINVAL;
 	}
 	int (*open_part)(const char *, size_t, int *) = fifo ? open_fifo : parse_fd;

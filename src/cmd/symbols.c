@@ -29,7 +29,10 @@ static int map_file(const char *path, struct sym_text *ret)
 	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
-	*ret = (struct sym_text){ .data = map, .len = (size_t)st.st_size, .mapped = (size_t)st.st_size, .release = release };
+	*ret = (struct sym_text){ .data = map,
+				  .len = (size_t)st.st_size,
+				  .mapped = (size_t)st.st_size,
+				  .release = release };
 	return 0;
 }
 
@@ -38,10 +41,12 @@ static const char *cache_folder(char *to, size_t size)
 {
 	if (getauxval(AT_SECURE))
 		return NULL;
-	const char *own = getenv("SONDE_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	int n = own && *own ? snprintf(to, size, "%s", own) :
-		xdg && *xdg ? snprintf(to, size, "%s/sonde", xdg) :
-		home && *home ? snprintf(to, size, "%s/.cache/sonde", home) : -1;
+	const char *own = getenv("SONDE_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
+		   *home = getenv("HOME");
+	int n = own && *own	? snprintf(to, size, "%s", own)
+		: xdg && *xdg	? snprintf(to, size, "%s/sonde", xdg)
+		: home && *home ? snprintf(to, size, "%s/.cache/sonde", home)
+				: -1;
 	if (n < 0 || (size_t)n >= size)
 		return NULL;
 	/* Ours to make, not the folders above it (but ~/.cache, which a new account has not). */
@@ -63,11 +68,13 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 		return map_file(o->kallsyms, ret);
 	struct kallsyms_text t = { 0 };
 	char cache[4096];
-	int err = what == SYM_KALLSYMS ? kallsyms_read(NULL, cache_folder(cache, sizeof(cache)), &t) :
-		  what == SYM_MODULES  ? kallsyms_read_modules(NULL, &t) :
-					 kallsyms_read_notes(NULL, &t);
+	int err = what == SYM_KALLSYMS ? kallsyms_read(NULL, cache_folder(cache, sizeof(cache)), &t)
+		  : what == SYM_MODULES ? kallsyms_read_modules(NULL, &t)
+					: kallsyms_read_notes(NULL, &t);
 	if (!err)
-		*ret = (struct sym_text){ .data = t.data, .len = t.len, .mapped = t.mapped, .release = release };
+		*ret = (struct sym_text){
+			.data = t.data, .len = t.len, .mapped = t.mapped, .release = release
+		};
 	return err;
 }
 
@@ -93,7 +100,7 @@ static bool same_kernel(const struct catalog *c)
 	if (kallsyms_read_notes(NULL, &notes))
 		return false;
 	if (!buildid_of_notes(notes.data, notes.len, 4, false, &running))
-		vec_for_each(&c->images, i) {
+		vec_for_each (&c->images, i) {
 			struct buildid recorded = buildid_make(i->build_id, i->build_id_size);
 			same |= i->kind == IMAGE_KIND_KERNEL && buildid_equal(&running, &recorded);
 		}
@@ -106,7 +113,8 @@ const char *kernel_list_text(void *list, size_t *len)
 	struct kernel_list *l = list;
 	struct sym_text t = { 0 };
 	*len = 0;
-	if (!l->data && (l->opts->kallsyms || same_kernel(l->catalog)) && !kernel_text((void *)l->opts, SYM_KALLSYMS, &t)) {
+	if (!l->data && (l->opts->kallsyms || same_kernel(l->catalog)) &&
+	    !kernel_text((void *)l->opts, SYM_KALLSYMS, &t)) {
 		l->data = t.data;
 		l->len = t.len;
 		l->mapped = t.mapped;

@@ -18,8 +18,10 @@ struct symbol_opts {
 	OPT_HEADING("Symbols"),                                                                    \
 		OPT_STR(0, "symfs", T, f.symfs, "DIR", "look for binaries below DIR"),             \
 		OPT_STR('k', "vmlinux", T, f.vmlinux, "FILE", "the kernel's own image"),           \
-		OPT_STR(0, "kallsyms", T, f.kallsyms, "FILE", "kernel symbols from a copy of /proc/kallsyms"), \
-		OPT_FLAG(0, "no-demangle", T, f.no_demangle, "show C++ and Rust names as the linker sees them")
+		OPT_STR(0, "kallsyms", T, f.kallsyms, "FILE",                                      \
+			"kernel symbols from a copy of /proc/kallsyms"),                           \
+		OPT_FLAG(0, "no-demangle", T, f.no_demangle,                                       \
+			 "show C++ and Rust names as the linker sees them")
 
 /* NULL: no memory. The options are borrowed until names->ops->free. Notes go to app->diag. */
 struct names *symbols_open(struct app *app, const struct symbol_opts *o);

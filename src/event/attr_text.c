@@ -50,14 +50,37 @@ static void bits(struct line *l, const char *name, u64 v, const struct bit_name 
 	}
 }
 
-#define BIT_NAME(prefix, name) { prefix##name, #name }
+#define BIT_NAME(prefix, name)                                                                     \
+	{                                                                                          \
+		prefix##name, #name                                                                \
+	}
 
 static const struct bit_name sample_bits[] = {
 #define S(name) BIT_NAME(PERF_SAMPLE_, name)
-	S(IP),	       S(TID),	       S(TIME),	     S(ADDR),	    S(READ),	   S(CALLCHAIN),
-	S(ID),	       S(CPU),	       S(PERIOD),    S(STREAM_ID),  S(RAW),	   S(BRANCH_STACK),
-	S(REGS_USER),  S(STACK_USER),  S(IDENTIFIER), S(REGS_INTR), S(DATA_SRC),   S(WEIGHT),
-	S(PHYS_ADDR),  S(AUX),	       S(CGROUP),    S(DATA_PAGE_SIZE), S(CODE_PAGE_SIZE), S(WEIGHT_STRUCT),
+	S(IP),
+	S(TID),
+	S(TIME),
+	S(ADDR),
+	S(READ),
+	S(CALLCHAIN),
+	S(ID),
+	S(CPU),
+	S(PERIOD),
+	S(STREAM_ID),
+	S(RAW),
+	S(BRANCH_STACK),
+	S(REGS_USER),
+	S(STACK_USER),
+	S(IDENTIFIER),
+	S(REGS_INTR),
+	S(DATA_SRC),
+	S(WEIGHT),
+	S(PHYS_ADDR),
+	S(AUX),
+	S(CGROUP),
+	S(DATA_PAGE_SIZE),
+	S(CODE_PAGE_SIZE),
+	S(WEIGHT_STRUCT),
 #undef S
 };
 
@@ -69,8 +92,24 @@ static const struct bit_name read_bits[] = {
 
 static const struct bit_name branch_bits[] = {
 #define B(name) BIT_NAME(PERF_SAMPLE_BRANCH_, name)
-	B(USER),  B(KERNEL), B(HV),   B(ANY),	     B(ANY_CALL), B(ANY_RETURN), B(IND_CALL),  B(ABORT_TX),  B(IN_TX),
-	B(NO_TX), B(COND),   B(CALL_STACK), B(IND_JUMP), B(CALL), B(NO_FLAGS), B(NO_CYCLES), B(TYPE_SAVE), B(HW_INDEX),
+	B(USER),
+	B(KERNEL),
+	B(HV),
+	B(ANY),
+	B(ANY_CALL),
+	B(ANY_RETURN),
+	B(IND_CALL),
+	B(ABORT_TX),
+	B(IN_TX),
+	B(NO_TX),
+	B(COND),
+	B(CALL_STACK),
+	B(IND_JUMP),
+	B(CALL),
+	B(NO_FLAGS),
+	B(NO_CYCLES),
+	B(TYPE_SAVE),
+	B(HW_INDEX),
 	{ 1 << 18, "PRIV_SAVE" },
 #undef B
 };

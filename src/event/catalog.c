@@ -209,9 +209,9 @@ static int walk_tracepoints(const struct walker *w)
 	if (err == -EACCES || err == -EPERM)
 		return emit_missing(w, EVENT_SECTION_TRACEPOINT, "Permission denied");
 	if (err == -ENOENT)
-		return w->q->system_glob ? 0
-					 : emit_missing(w, EVENT_SECTION_TRACEPOINT,
-							"tracefs is not mounted");
+		return w->q->system_glob
+			       ? 0
+			       : emit_missing(w, EVENT_SECTION_TRACEPOINT, "tracefs is not mounted");
 	if (err < 0)
 		return err == -ENOMEM ? err
 				      : emit_missing(w, EVENT_SECTION_TRACEPOINT, strerror(-err));
@@ -439,9 +439,7 @@ static int walk_words(const struct walker *w, enum event_section section, const 
 		bool last = !at[len];
 		at[len] = '\0';
 		if (len) {
-			struct event_entry e = { .section = section,
-						 .name = at,
-						 .available = true };
+			struct event_entry e = { .section = section, .name = at, .available = true };
 			err = emit(w, &e);
 		}
 		at += len + !last;

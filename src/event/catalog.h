@@ -23,8 +23,7 @@ enum event_section {
 	EVENT_SECTION_TRACER = 1 << 10,
 	EVENT_SECTION_METRIC = 1 << 11,
 	EVENT_SECTION_VENDOR = 1 << 12, /* libpfm's names */
-	EVENT_SECTION_FUNCTION = 1
-				 << 13, /* kernel functions that can be traced: tens of thousands */
+	EVENT_SECTION_FUNCTION = 1 << 13, /* kernel functions that can be traced: tens of thousands */
 };
 
 /* Borrowed until the callback returns. */

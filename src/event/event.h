@@ -80,13 +80,11 @@ struct event_desc {
 	u32 merge; /* instances of one written event share it (uncore_imc_0..3, cpu_core and cpu_atom), counting from 1;
 			     0: single */
 	enum event_tool tool;
-	const char *
-		filter; /* tracepoint or probe: for PERF_EVENT_IOC_SET_FILTER or tracefs; or NULL */
+	const char *filter; /* tracepoint or probe: for PERF_EVENT_IOC_SET_FILTER or tracefs; or NULL */
 	const char *system, *event; /* tracepoints */
 	struct event_terms terms;
 	struct event_probe probe;
-	const char *
-		why_not; /* why this machine cannot, when that is known without trying; NULL: it may */
+	const char *why_not; /* why this machine cannot, when that is known without trying; NULL: it may */
 	const char *text; /* the -e argument, for later messages with a caret: */
 	struct event_span span;
 };

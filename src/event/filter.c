@@ -83,8 +83,7 @@ static int check_field(struct checker *c, u32 start, u32 len)
 	char message[160];
 	(void)snprintf(message, sizeof(message), "%s has no field '%.*s'", c->event,
 		       (int)min(len, 60u), w.name);
-	(void)snprintf(c->fault->meant, sizeof(c->fault->meant), "%s",
-		       w.closest.best ? w.best : "");
+	(void)snprintf(c->fault->meant, sizeof(c->fault->meant), "%s", w.closest.best ? w.best : "");
 	return fault(c, -ENOENT, start, len, message);
 }
 

@@ -117,8 +117,7 @@ static size_t match(const char *const *names, size_t nr, const char *s, size_t l
 	size_t best = 0;
 	for (size_t i = 0; i < nr && names[i]; i++) {
 		size_t n = strlen(names[i]);
-		if (n <= len && n > best && !strncasecmp(names[i], s, n) &&
-		    (n == len || s[n] == '-'))
+		if (n <= len && n > best && !strncasecmp(names[i], s, n) && (n == len || s[n] == '-'))
 			best = n;
 	}
 	return best;

@@ -152,8 +152,7 @@ const char *metric_prog_next_event(const struct metric_prog *p, u32 *at)
 		const char *name = p->expr.idents.at[(*at)++];
 		if (!strcmp(name, "value") && p->metric->event)
 			return p->metric->event;
-		if (strcmp(name, "elapsed_ns") && strcmp(name, "value") &&
-		    strcmp(name, "running_ns"))
+		if (strcmp(name, "elapsed_ns") && strcmp(name, "value") && strcmp(name, "running_ns"))
 			return name;
 	}
 	return NULL;

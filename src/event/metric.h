@@ -24,8 +24,7 @@ struct metric {
 	const char *name; /* "insn_per_cycle": for -M, JSON and `list` */
 	const char *event; /* canonical name of the event it stands beside; NULL: of none */
 	const char *expr;
-	const char *
-		format; /* of the number, with its blanks, as perf prints it; NULL for file metrics: "%8.2f" */
+	const char *format; /* of the number, with its blanks, as perf prints it; NULL for file metrics: "%8.2f" */
 	const char *unit; /* what stands behind it: "insn per cycle" */
 	const char *about;
 	struct metric_limits limits;

@@ -50,8 +50,7 @@ static bool ends_event(char c)
 
 static bool is_name_char(char c)
 {
-	return isalnum((unsigned char)c) || (c && strchr("_*?[].!-", c)) ||
-	       (unsigned char)c >= 0x80;
+	return isalnum((unsigned char)c) || (c && strchr("_*?[].!-", c)) || (unsigned char)c >= 0x80;
 }
 
 static struct event_span take_name(struct event_parser *p)
@@ -114,8 +113,7 @@ static const struct {
 	{ 'R', 0,
 	  "retirement latency (:R) is not supported: it needs a second recording in the "
 	  "background" },
-	{ 'X', 0,
-	  "groups are never rearranged here, so :X has nothing to switch off: leave it out" },
+	{ 'X', 0, "groups are never rearranged here, so :X has nothing to switch off: leave it out" },
 };
 
 static int mod_index(char c)
@@ -225,8 +223,7 @@ static int take_term(struct event_parser *p, struct event_term *t)
 	t->name = span_of(start, p->at);
 	if (!t->name.len) {
 		t->name.len = 1;
-		return event_parser_error(p, t->name,
-					  "a term (NAME or NAME=VALUE) is missing here");
+		return event_parser_error(p, t->name, "a term (NAME or NAME=VALUE) is missing here");
 	}
 	skip_blanks(p);
 	if (peek(p) != '=')
@@ -266,8 +263,7 @@ static int take_terms(struct event_parser *p, char end, struct event_term **ret,
 			r = peek(p) ? event_parser_error(p, at, "'%c' cannot stand in a term",
 							 peek(p))
 				    : event_parser_error(
-					      p, at,
-					      "the closing slash after the terms is missing");
+					      p, at, "the closing slash after the terms is missing");
 		}
 	}
 	if (r == 0 && end)
@@ -410,8 +406,7 @@ static int take_after_colon(struct event_parser *p, struct event_spec *e)
 	}
 	size_t word = strcspn(rest, ",}/: \t\n");
 	struct event_span second = { .start = p->at + 1, .len = (u32)word };
-	if (event_parser_number(p, e->name, &e->type) &&
-	    event_parser_number(p, second, &e->number)) {
+	if (event_parser_number(p, e->name, &e->type) && event_parser_number(p, second, &e->number)) {
 		e->kind = EVENT_KIND_NUMERIC;
 		p->at += 1 + (u32)word;
 		return take_mods(p, true, &e->mods);

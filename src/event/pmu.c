@@ -315,8 +315,7 @@ static int unknown_term(struct pmu_builder *b, const struct term_source *src,
 	int len = (int)t->name.len;
 	struct event_span at = shown(src, t->name);
 	if (!b->pmu) {
-		(void)resolve_error(b->r, -EINVAL, at, "'%.*s' is not a term of this event", len,
-				    s);
+		(void)resolve_error(b->r, -EINVAL, at, "'%.*s' is not a term of this event", len, s);
 		diag_hint(
 			b->r->diag,
 			"terms: name= period= freq= time= call-graph= stack-size= max-stack= nr= "
@@ -359,8 +358,7 @@ static bool raw_term(const char *s, u32 len, u64 *ret)
 	return num_parse_u64(buf, 16, ret) == 0;
 }
 
-static int one_term(struct pmu_builder *b, const struct term_source *src,
-		    const struct event_term *t)
+static int one_term(struct pmu_builder *b, const struct term_source *src, const struct event_term *t)
 {
 	const char *s = src->text + t->name.start;
 	const struct pmu_format *f = b->pmu ? pmu_format_find(b->pmu, s, t->name.len) : NULL;

@@ -105,8 +105,7 @@ static bool print_body(const struct event_desc *e, struct strbuf *to)
 		return true;
 	case EVENT_KIND_BREAKPOINT:
 		strbuf_printf(to, "mem:0x%llx/%llu:%s%s%s", (unsigned long long)a->bp_addr,
-			      (unsigned long long)a->bp_len,
-			      a->bp_type & HW_BREAKPOINT_R ? "r" : "",
+			      (unsigned long long)a->bp_len, a->bp_type & HW_BREAKPOINT_R ? "r" : "",
 			      a->bp_type & HW_BREAKPOINT_W ? "w" : "",
 			      a->bp_type & HW_BREAKPOINT_X ? "x" : "");
 		return true;

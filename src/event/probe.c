@@ -90,13 +90,11 @@ static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
 			       ? resolve_error(r, err, e->event, "%s has no static probe '%s%s%s'",
 					       p->binary, p->provider ? p->provider : "",
 					       p->provider ? ":" : "", p->symbol)
-		       : err < 0
-			       ? resolve_error(r, err, e->name, "cannot read the probes of %s: %s",
-					       p->binary, strerror(-err))
-			       : 0;
+		       : err < 0 ? resolve_error(r, err, e->name, "cannot read the probes of %s: %s",
+						 p->binary, strerror(-err))
+				 : 0;
 	}
-	if (num_parse_u64(p->symbol, 0, &number) == 0 && p->symbol[0] >= '0' &&
-	    p->symbol[0] <= '9') {
+	if (num_parse_u64(p->symbol, 0, &number) == 0 && p->symbol[0] >= '0' && p->symbol[0] <= '9') {
 		p->offset = number + e->number;
 		return 0;
 	}

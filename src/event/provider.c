@@ -178,8 +178,7 @@ static int parse_breakpoint(struct event_parser *p, struct event_spec *e)
 		struct event_span len = event_parser_until(p, ":/", false);
 		if (!event_parser_number(p, len, &e->type) || !e->type || e->type > 8) {
 			len.len += !len.len;
-			return event_parser_error(p, len,
-						  "the length is a number of bytes, 1 to 8");
+			return event_parser_error(p, len, "the length is a number of bytes, 1 to 8");
 		}
 	}
 	if (p->text[p->at] != ':')

@@ -79,10 +79,8 @@ enum event_bp { EVENT_BP_R = 1, EVENT_BP_W = 2, EVENT_BP_X = 4 };
 struct event_spec {
 	enum event_kind kind;
 	struct event_span span; /* all of it, modifiers included */
-	struct event_span
-		name; /* word; PMU; SYSTEM; BINARY; symbol, glob or number after a prefix */
-	struct event_span
-		event; /* EVENT of a tracepoint; symbol in a binary; NAME of a USDT probe */
+	struct event_span name; /* word; PMU; SYSTEM; BINARY; symbol, glob or number after a prefix */
+	struct event_span event; /* EVENT of a tracepoint; symbol in a binary; NAME of a USDT probe */
 	struct event_span provider; /* of a USDT probe */
 	struct event_span filter; /* between the slashes; has_filter */
 	struct event_term *terms; /* in the arena */

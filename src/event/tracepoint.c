@@ -201,8 +201,8 @@ int resolve_tracepoint(struct event_resolver *r, const struct event_spec *e)
 		(void)resolve_error(r, err, e->span,
 				    "tracepoint '%s:%s' may not be read by this user", system,
 				    event);
-		diag_hint(r->diag,
-			  "run it as root, or: sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing");
+		diag_hint(r->diag, "run it as root, or: sudo mount -o remount,mode=750,gid=$(id "
+				   "-g) /sys/kernel/tracing");
 		return err;
 	}
 	return unknown_tracepoint(r, e, system, event);

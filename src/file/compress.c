@@ -7,7 +7,9 @@
 
 int compress_kind_of(const char *name)
 {
-	static const char *const names[] = { [COMPRESS_NONE] = "none", [COMPRESS_ZLIB] = "zlib", [COMPRESS_ZSTD] = "zstd" };
+	static const char *const names[] = {
+		[COMPRESS_NONE] = "none", [COMPRESS_ZLIB] = "zlib", [COMPRESS_ZSTD] = "zstd"
+	};
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(name, names[i]))
 			return (int)i;
@@ -23,7 +25,8 @@ static int unpack_zlib(const void *from, size_t from_size, void *to, size_t to_s
 	return err == Z_OK && got == to_size ? 0 : -EBADMSG;
 }
 
-static int unpack_zstd(struct unpacker *u, const void *from, size_t from_size, void *to, size_t to_size)
+static int unpack_zstd(struct unpacker *u, const void *from, size_t from_size, void *to,
+		       size_t to_size)
 {
 	if (!u->zstd)
 		u->zstd = ZSTD_createDCtx();
@@ -33,7 +36,8 @@ static int unpack_zstd(struct unpacker *u, const void *from, size_t from_size, v
 	return !ZSTD_isError(got) && got == to_size ? 0 : -EBADMSG;
 }
 
-int unpack(struct unpacker *u, enum compress_kind kind, const void *from, size_t from_size, void *to, size_t to_size)
+int unpack(struct unpacker *u, enum compress_kind kind, const void *from, size_t from_size,
+	   void *to, size_t to_size)
 {
 	switch (kind) {
 	case COMPRESS_ZLIB: return unpack_zlib(from, from_size, to, to_size);

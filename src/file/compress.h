@@ -14,5 +14,6 @@ struct unpacker {
 };
 
 /* Exactly to_size bytes, or -EBADMSG; -ENOMEM. */
-int unpack(struct unpacker *u, enum compress_kind kind, const void *from, size_t from_size, void *to, size_t to_size) must_check;
+int unpack(struct unpacker *u, enum compress_kind kind, const void *from, size_t from_size,
+	   void *to, size_t to_size) must_check;
 void unpacker_done(struct unpacker *u);

@@ -130,7 +130,8 @@ static void read_features(struct perfdata *p, const struct perf_file_header *h)
 			return;
 		if (s.offset > p->map_size || s.size > p->map_size - s.offset || !s.size)
 			continue;
-		p->features[bit] = (struct perfdata_feature){ .at = p->map + s.offset, .size = s.size };
+		p->features[bit] =
+			(struct perfdata_feature){ .at = p->map + s.offset, .size = s.size };
 	}
 }
 
@@ -217,7 +218,8 @@ static int open_file_form(struct perfdata *p, const char *name, struct diag *d)
 		return diag_error(d, -EBADMSG, "'%s' is cut off inside of its header", name);
 	int err = read_attrs(p, &h);
 	if (err == -EBADMSG)
-		return diag_error(d, err, "'%s': the table of events in the header is damaged", name);
+		return diag_error(d, err, "'%s': the table of events in the header is damaged",
+				  name);
 	if (err)
 		return err;
 	if (h.data.offset > p->map_size)
@@ -260,7 +262,8 @@ static int pipe_attr(struct perfdata *p, const u8 *rec, const struct perf_event_
 	return 0;
 }
 
-static bool attr_record_has(const struct perfdata *p, const u8 *rec, const struct perf_event_header *h, u64 bit)
+static bool attr_record_has(const struct perfdata *p, const u8 *rec,
+			    const struct perf_event_header *h, u64 bit)
 {
 	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), p->swap);
 	struct perf_event_attr attr;
@@ -269,12 +272,13 @@ static bool attr_record_has(const struct perfdata *p, const u8 *rec, const struc
 
 bool perfdata_has_sample_type(const struct perfdata *p, u64 bit)
 {
-	vec_for_each(&p->attrs, a)
+	vec_for_each (&p->attrs, a)
 		if (a->attr.sample_type & bit)
 			return true;
 	const u8 *at = p->map + p->data_at, *rec;
 	struct perf_event_header h;
-	while (p->is_pipe && perfdata_record(p, &at, p->map + p->data_end, &rec, &h) > 0 && h.type >= REC_KERNEL_MAX)
+	while (p->is_pipe && perfdata_record(p, &at, p->map + p->data_end, &rec, &h) > 0 &&
+	       h.type >= REC_KERNEL_MAX)
 		if (h.type == REC_HEADER_ATTR && attr_record_has(p, rec, &h, bit))
 			return true;
 	return false;
@@ -288,8 +292,10 @@ int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_ev
 	if (h->type == REC_HEADER_ATTR && p->is_pipe)
 		return pipe_attr(p, rec, h);
 	if (h->type == REC_TRACING_DATA && p->is_pipe) {
-		u32 size = bytes_u32(&b); /* the payload lies behind the record; perfdata_record() has checked it */
-		p->features[FEAT_TRACING_DATA] = (struct perfdata_feature){ .at = rec + h->size, .size = size };
+		u32 size = bytes_u32(
+			&b); /* the payload lies behind the record; perfdata_record() has checked it */
+		p->features[FEAT_TRACING_DATA] =
+			(struct perfdata_feature){ .at = rec + h->size, .size = size };
 	}
 	if (h->type == REC_EVENT_UPDATE) {
 		u64 what = bytes_u64(&b);
@@ -302,14 +308,16 @@ int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_ev
 	if (h->type == REC_HEADER_FEATURE && p->is_pipe) {
 		u64 feature = bytes_u64(&b);
 		if (feature && feature < FEAT_MAX && bytes_left(&b))
-			p->features[feature] = (struct perfdata_feature){ .at = b.at, .size = bytes_left(&b) };
+			p->features[feature] =
+				(struct perfdata_feature){ .at = b.at, .size = bytes_left(&b) };
 		if (feature == FEAT_EVENT_DESC)
 			read_event_desc(p);
 	}
 	return 0;
 }
 
-int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const char *name, struct diag *d)
+int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const char *name,
+			struct diag *d)
 {
 	*p = (struct perfdata){ .map = data, .map_size = size };
 	arena_init(&p->arena);
@@ -337,8 +345,9 @@ int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const
 		return 0;
 	}
 	if (head < sizeof(struct perf_file_header))
-		return diag_error(d, -EBADMSG, "'%s': header of %llu bytes; version 1 files are not supported", name,
-				  (unsigned long long)head);
+		return diag_error(d, -EBADMSG,
+				  "'%s': header of %llu bytes; version 1 files are not supported",
+				  name, (unsigned long long)head);
 	return open_file_form(p, name, d);
 }
 
@@ -353,7 +362,10 @@ int perfdata_open(struct perfdata *p, const char *path, struct diag *d)
 	if (fstat(fd, &st))
 		err = -errno;
 	else if (S_ISDIR(st.st_mode))
-		err = diag_error(d, -EISDIR, "'%s' is a directory (perf record --threads); its form is not read yet", path);
+		err = diag_error(
+			d, -EISDIR,
+			"'%s' is a directory (perf record --threads); its form is not read yet",
+			path);
 	if (!err && !S_ISREG(st.st_mode)) {
 		int kept = spool(fd, d);
 		close(fd);
@@ -395,7 +407,8 @@ void perfdata_close(struct perfdata *p)
 	*p = (struct perfdata){ 0 };
 }
 
-int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec, struct perf_event_header *h)
+int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec,
+		    struct perf_event_header *h)
 {
 	size_t left = (size_t)(end - *at);
 	if (!left)
@@ -434,7 +447,8 @@ const struct perfdata_attr *perfdata_attr_of(const struct perfdata *p, u64 id)
 }
 
 /* {header, pid, build id padded to 24, path}; misc bit 15: the id's size stands behind it. */
-int perfdata_build_id_record(const struct perfdata *p, const u8 *rec, const struct perf_event_header *h,
+int perfdata_build_id_record(const struct perfdata *p, const u8 *rec,
+			     const struct perf_event_header *h,
 			     int (*fn)(void *, const char *, const u8 *, u32, u16), void *ctx)
 {
 	struct bytes r = bytes_of(rec, h->size, p->swap);
@@ -447,7 +461,8 @@ int perfdata_build_id_record(const struct perfdata *p, const u8 *rec, const stru
 }
 
 /* The feature is a plain array of such records. */
-int perfdata_build_ids(const struct perfdata *p, int (*fn)(void *, const char *, const u8 *, u32, u16), void *ctx)
+int perfdata_build_ids(const struct perfdata *p,
+		       int (*fn)(void *, const char *, const u8 *, u32, u16), void *ctx)
 {
 	struct perfdata_feature f = p->features[FEAT_BUILD_ID];
 	struct bytes b = bytes_of(f.at, f.at ? f.size : 0, p->swap);
@@ -493,7 +508,8 @@ void perfdata_inflate_free(struct perfdata_inflate *z)
 	free(z);
 }
 
-int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec, const struct perf_event_header *h, bool swap)
+int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec,
+			 const struct perf_event_header *h, bool swap)
 {
 	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), swap);
 	size_t size = bytes_left(&b);

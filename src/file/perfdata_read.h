@@ -29,30 +29,32 @@ struct perfdata {
 	size_t map_size;
 	bool swap;
 	bool is_pipe;
-	bool compressed;  /* some records hold compressed records */
-	bool truncated;   /* the walk met the end of the file, or damage, inside of a record */
-	bool unfinished;  /* the header was never completed: the recorder was killed */
-	size_t data_at;   /* first record */
-	size_t data_end;  /* end of the last one that can be whole */
+	bool compressed; /* some records hold compressed records */
+	bool truncated; /* the walk met the end of the file, or damage, inside of a record */
+	bool unfinished; /* the header was never completed: the recorder was killed */
+	size_t data_at; /* first record */
+	size_t data_end; /* end of the last one that can be whole */
 	VEC(struct perfdata_attr) attrs;
 	struct dict ids; /* event id -> index of its attr */
 	struct perfdata_feature features[FEAT_MAX];
 	u64 feature_bits[FEAT_MAX / 64]; /* what the head says is there, empty ones too; files only */
-	u64 head_data_size;              /* as the head says */
+	u64 head_data_size; /* as the head says */
 	struct arena arena;
 };
 
 /* path "-": standard input, kept in memory when it is a pipe. 0 or negative errno with a diag. */
 int perfdata_open(struct perfdata *p, const char *path, struct diag *d) must_check;
 /* The same from bytes that the caller keeps (fuzzing, tests). `name` stands in messages. */
-int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const char *name, struct diag *d) must_check;
+int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const char *name,
+			struct diag *d) must_check;
 void perfdata_close(struct perfdata *p);
 
 /*
  * The record at *at, which then moves behind it (and behind payload that follows it). 1, 0 at the end, -EBADMSG when what is
  * there cannot be a record. *rec is borrowed; h is in host byte order. end: where to stop.
  */
-int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec, struct perf_event_header *h);
+int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec,
+		    struct perf_event_header *h);
 
 /* The attr of an id; the first one when the id is unknown or 0 and there is no other. NULL: cannot be told. */
 const struct perfdata_attr *perfdata_attr_of(const struct perfdata *p, u64 id);
@@ -61,7 +63,8 @@ const struct perfdata_attr *perfdata_attr_of(const struct perfdata *p, u64 id);
 bool perfdata_has_sample_type(const struct perfdata *p, u64 bit);
 
 /* HEADER_ATTR, EVENT_UPDATE, HEADER_FEATURE of pipe form; other types are ignored. */
-int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_event_header *h) must_check;
+int perfdata_pipe_record(struct perfdata *p, const u8 *rec,
+			 const struct perf_event_header *h) must_check;
 
 /* A feature that holds one string (HOSTNAME, OSRELEASE, ARCH ...): borrowed, NULL when absent or damaged. */
 const char *perfdata_string(const struct perfdata *p, enum perf_feature f);
@@ -78,11 +81,15 @@ struct bytes perfdata_groups(const struct perfdata *p);
 bool perfdata_next_group(const struct perfdata *p, struct bytes *cursor, struct perfdata_group *ret);
 
 /* Calls back for each entry of the BUILD_ID feature, or for the one in a BUILD_ID record. path and id are borrowed. */
-int perfdata_build_ids(const struct perfdata *p, int (*fn)(void *ctx, const char *path, const u8 *id, u32 id_size, u16 misc),
+int perfdata_build_ids(const struct perfdata *p,
+		       int (*fn)(void *ctx, const char *path, const u8 *id, u32 id_size, u16 misc),
 		       void *ctx) must_check;
 
-int perfdata_build_id_record(const struct perfdata *p, const u8 *rec, const struct perf_event_header *h,
-			     int (*fn)(void *ctx, const char *path, const u8 *id, u32 id_size, u16 misc), void *ctx) must_check;
+int perfdata_build_id_record(const struct perfdata *p, const u8 *rec,
+			     const struct perf_event_header *h,
+			     int (*fn)(void *ctx, const char *path, const u8 *id, u32 id_size,
+				       u16 misc),
+			     void *ctx) must_check;
 
 /*
  * The stream of COMPRESSED records, turned back into records. After _add(), _step() decompresses a bounded piece at a time, until
@@ -92,7 +99,8 @@ struct perfdata_inflate;
 struct perfdata_inflate *perfdata_inflate_new(void);
 void perfdata_inflate_free(struct perfdata_inflate *z);
 /* Takes a COMPRESSED or COMPRESSED2 record, which stays borrowed until _step() returned 0. 0 or -EBADMSG. */
-int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec, const struct perf_event_header *h, bool swap) must_check;
+int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec,
+			 const struct perf_event_header *h, bool swap) must_check;
 /* 1: something was added, 0: the record is used up; -EBADMSG: damaged, or too much for what it is made from; -ENOMEM. */
 int perfdata_inflate_step(struct perfdata_inflate *z) must_check;
 /* What is there so far, and drop it from the front once used. */

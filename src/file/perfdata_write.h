@@ -64,8 +64,7 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
  * Appends whole records (each may lie in several pieces), from any thread; one call's records stay together. When it fails (a full disk), the file holds what
  * was there before, and further appends fail alike.
  */
-int perfdata_write_records(struct perfdata_writer *w, const struct iovec *iov,
-			   size_t nr) must_check;
+int perfdata_write_records(struct perfdata_writer *w, const struct iovec *iov, size_t nr) must_check;
 /* Times of samples seen so far; the next append stores them. */
 void perfdata_write_times(struct perfdata_writer *w, u64 first_ns, u64 last_ns);
 /* For the BUILD_ID feature, which finish() writes. The same path is taken once. */

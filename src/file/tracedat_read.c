@@ -83,10 +83,12 @@ static int add_format(struct tracedat *t, const char *system, struct tracedat_te
 		return 0;
 	p += sizeof(name_word) - 1;
 	const char *nl = memchr(p, '\n', (size_t)(end - p));
-	if (!nl || (size_t)(end - nl) < sizeof(id_word) + 1 || memcmp(nl + 1, id_word, sizeof(id_word) - 1))
+	if (!nl || (size_t)(end - nl) < sizeof(id_word) + 1 ||
+	    memcmp(nl + 1, id_word, sizeof(id_word) - 1))
 		return 0;
 	u32 id = 0;
-	for (const char *q = nl + sizeof(id_word); q < end && *q >= '0' && *q <= '9' && id < 1u << 24; q++)
+	for (const char *q = nl + sizeof(id_word);
+	     q < end && *q >= '0' && *q <= '9' && id < 1u << 24; q++)
 		id = id * 10 + (u32)(*q - '0');
 	if (t->formats.nr >= FORMATS_MAX)
 		return -E2BIG;
@@ -172,7 +174,8 @@ struct tracedat_text tracedat_text(struct tracedat *t, enum tracedat_part part)
 	if (s->packed) {
 		/* Version 7: the body still has the length word of version 6 in front. */
 		int err = unpack_section(t, s, &b);
-		struct tracedat_text text = err ? none : take_text(&b, part == TRACEDAT_CMDLINES ? 8 : 4);
+		struct tracedat_text text =
+			err ? none : take_text(&b, part == TRACEDAT_CMDLINES ? 8 : 4);
 		*s = plain_section(text);
 	}
 	return (struct tracedat_text){ .data = (const char *)s->data, .len = s->size };
@@ -191,12 +194,15 @@ static int section_at(struct tracedat *t, u64 offset, struct tracedat_section *r
 		t->cut = true;
 		size = bytes_left(&b);
 	}
-	*ret = (struct tracedat_section){ .data = b.at, .size = size, .packed = flags & SECTION_PACKED };
+	*ret = (struct tracedat_section){ .data = b.at,
+					  .size = size,
+					  .packed = flags & SECTION_PACKED };
 	return 0;
 }
 
 /* Packed text of a latency tracer: a number of chunks, each with its sizes. */
-static int unpack_latency(struct tracedat *t, const struct tracedat_section *s, struct tracedat_text *ret)
+static int unpack_latency(struct tracedat *t, const struct tracedat_section *s,
+			  struct tracedat_text *ret)
 {
 	struct bytes b = bytes_of(s->data, s->size, t->swap);
 	u32 nr = bytes_u32(&b);
@@ -211,7 +217,8 @@ static int unpack_latency(struct tracedat *t, const struct tracedat_section *s, 
 			break;
 		}
 		char *more = realloc(all, len + size + 1);
-		err = more ? unpack(&t->unpacker, t->compression, from, packed, more + len, size) : -ENOMEM;
+		err = more ? unpack(&t->unpacker, t->compression, from, packed, more + len, size)
+			   : -ENOMEM;
 		all = more ? more : all;
 		if (!err)
 			len += size;
@@ -253,7 +260,11 @@ static struct tracedat_buffer *add_buffer(struct tracedat *t, const char *name, 
 	struct tracedat_cpu *cpus = arena_array(&t->arena, nr_cpus, sizeof(*cpus));
 	if (!b || !cpus)
 		return NULL;
-	*b = (struct tracedat_buffer){ .name = name, .clock = t->clock, .page_size = t->page_size, .cpus = cpus, .nr_cpus = nr_cpus };
+	*b = (struct tracedat_buffer){ .name = name,
+				       .clock = t->clock,
+				       .page_size = t->page_size,
+				       .cpus = cpus,
+				       .nr_cpus = nr_cpus };
 	return b;
 }
 
@@ -289,7 +300,8 @@ static int find_chunks(struct tracedat *t, struct tracedat_cpu *c, u32 page_size
 	return 0;
 }
 
-static int set_cpu(struct tracedat *t, struct tracedat_buffer *buf, struct tracedat_cpu *c, u64 offset, u64 size, bool packed)
+static int set_cpu(struct tracedat *t, struct tracedat_buffer *buf, struct tracedat_cpu *c,
+		   u64 offset, u64 size, bool packed)
 {
 	if (!size)
 		return 0;
@@ -299,7 +311,8 @@ static int set_cpu(struct tracedat *t, struct tracedat_buffer *buf, struct trace
 	}
 	/* The size that trace-cmd notes for packed data leaves out some of the words between them: go by the chunks. */
 	if (packed)
-		return find_chunks(t, c, buf->page_size, bytes_of(t->map + offset, t->size - offset, t->swap));
+		return find_chunks(t, c, buf->page_size,
+				   bytes_of(t->map + offset, t->size - offset, t->swap));
 	if (size > t->size - offset) {
 		t->cut = true;
 		size = t->size - offset;
@@ -411,7 +424,8 @@ static int read_part(struct tracedat *t, enum tracedat_part part, struct bytes o
 	return 0;
 }
 
-static int read_info_section(struct tracedat *t, struct bytes opt, int (*read)(struct tracedat *, struct bytes *))
+static int read_info_section(struct tracedat *t, struct bytes opt,
+			     int (*read)(struct tracedat *, struct bytes *))
 {
 	u64 offset = bytes_u64(&opt);
 	struct tracedat_section s;
@@ -432,52 +446,39 @@ static int read_option(struct tracedat *t, u16 id, struct bytes opt)
 {
 	switch (id) {
 	case OPTION_DATE:
-		t->ts_offset_ns += (s64)((u64)option_number(opt) * 1000); /* the text holds microseconds */
+		t->ts_offset_ns +=
+			(s64)((u64)option_number(opt) * 1000); /* the text holds microseconds */
 		return 0;
-	case OPTION_OFFSET:
-		t->ts_offset_ns += option_number(opt);
-		return 0;
+	case OPTION_OFFSET: t->ts_offset_ns += option_number(opt); return 0;
 	case OPTION_CPUSTAT: {
 		const char **slot = vec_push(&t->cpu_stats);
 		return slot ? read_text_option(t, opt, slot) : -ENOMEM;
 	}
 	case OPTION_BUFFER:
 		return t->version == 6 ? read_buffer_v6(t, opt) : read_buffer_v7(t, opt);
-	case OPTION_BUFFER_TEXT:
-		return read_latency_v7(t, opt);
+	case OPTION_BUFFER_TEXT: return read_latency_v7(t, opt);
 	case OPTION_TRACECLOCK:
 		t->clock = clock_of(t, (const char *)opt.at, bytes_left(&opt));
 		return 0;
-	case OPTION_UNAME:
-		return read_text_option(t, opt, &t->uname);
-	case OPTION_VERSION:
-		return read_text_option(t, opt, &t->tracer_version);
+	case OPTION_UNAME: return read_text_option(t, opt, &t->uname);
+	case OPTION_VERSION: return read_text_option(t, opt, &t->tracer_version);
 	case OPTION_CPUCOUNT:
 		t->nr_cpus = bytes_u32(&opt);
 		return t->nr_cpus > TRACEDAT_CPUS_MAX ? -E2BIG : 0;
-	case OPTION_TRACEID:
-		t->trace_id = bytes_u64(&opt);
-		return 0;
+	case OPTION_TRACEID: t->trace_id = bytes_u64(&opt); return 0;
 	case OPTION_TSC2NSEC:
 		t->tsc_mult = bytes_u32(&opt);
 		t->tsc_shift = bytes_u32(&opt);
 		t->tsc_offset_ns = bytes_u64(&opt);
 		t->has_tsc2nsec = !opt.bad && t->tsc_mult && t->tsc_shift < 64;
 		return 0;
-	case OPTION_HEADER_INFO:
-		return read_info_section(t, opt, read_header_info);
-	case OPTION_FTRACE_EVENTS:
-		return read_info_section(t, opt, read_ftrace_events);
-	case OPTION_EVENT_FORMATS:
-		return read_info_section(t, opt, read_event_formats);
-	case OPTION_KALLSYMS:
-		return read_part(t, TRACEDAT_KALLSYMS, opt);
-	case OPTION_PRINTK:
-		return read_part(t, TRACEDAT_PRINTK, opt);
-	case OPTION_CMDLINES:
-		return read_part(t, TRACEDAT_CMDLINES, opt);
-	default:
-		return 0; /* not needed here, or newer than this program */
+	case OPTION_HEADER_INFO: return read_info_section(t, opt, read_header_info);
+	case OPTION_FTRACE_EVENTS: return read_info_section(t, opt, read_ftrace_events);
+	case OPTION_EVENT_FORMATS: return read_info_section(t, opt, read_event_formats);
+	case OPTION_KALLSYMS: return read_part(t, TRACEDAT_KALLSYMS, opt);
+	case OPTION_PRINTK: return read_part(t, TRACEDAT_PRINTK, opt);
+	case OPTION_CMDLINES: return read_part(t, TRACEDAT_CMDLINES, opt);
+	default: return 0; /* not needed here, or newer than this program */
 	}
 }
 
@@ -530,7 +531,8 @@ static int read_v6(struct tracedat *t, struct bytes *b)
 	}
 	t->latency = !memcmp(tag, "latency  ", 10);
 	if (t->latency) {
-		t->latency_section = (struct tracedat_section){ .data = b->at, .size = bytes_left(b) };
+		t->latency_section =
+			(struct tracedat_section){ .data = b->at, .size = bytes_left(b) };
 		return 0;
 	}
 	if (memcmp(tag, "flyrecord", 10))
@@ -580,10 +582,13 @@ static int read_v7(struct tracedat *t, struct bytes *b, const char *name, struct
 		return -EBADMSG;
 	int kind = compress_kind_of(packer);
 	if (kind < 0)
-		return diag_error(d, kind, "%s: packed with '%.32s', which this program cannot unpack", name, packer);
+		return diag_error(d, kind,
+				  "%s: packed with '%.32s', which this program cannot unpack", name,
+				  packer);
 	t->compression = (enum compress_kind)kind;
 	for (unsigned nr = 0; offset; nr++) {
-		int err = nr < OPTION_SECTIONS_MAX ? read_option_section(t, offset, &offset) : -EBADMSG;
+		int err = nr < OPTION_SECTIONS_MAX ? read_option_section(t, offset, &offset)
+						   : -EBADMSG;
 		if (err == -EBADMSG && nr) {
 			t->cut = true;
 			return 0;
@@ -619,12 +624,15 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 	if (version && (!strcmp(version, "0.5") || !strcmp(version, "0.6")))
 		t->version = 6; /* the head that perf.data carries */
 	if (version && t->version != 6 && t->version != 7)
-		return diag_error(d, -ENOTSUP, "%s: trace.dat version '%.16s' is not known (6 and 7 are)", name, version);
+		return diag_error(d, -ENOTSUP,
+				  "%s: trace.dat version '%.16s' is not known (6 and 7 are)", name,
+				  version);
 	t->big_endian = bytes_u8(&b);
 	t->swap = b.swap = t->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	t->long_size = bytes_u8(&b);
 	t->page_size = bytes_u32(&b);
-	if (b.bad || (t->long_size != 4 && t->long_size != 8) || t->page_size < 64 || t->page_size > TRACEDAT_PAGE_MAX)
+	if (b.bad || (t->long_size != 4 && t->long_size != 8) || t->page_size < 64 ||
+	    t->page_size > TRACEDAT_PAGE_MAX)
 		return diag_error(d, -EINVAL, "%s: the file's header is broken or cut", name);
 	int err = format_parse_header_page(NULL, 0, t->long_size, &t->layout);
 	if (!err)
@@ -637,11 +645,13 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 	if (t->cut)
 		diag_warn(d, "%s: the file is cut; what is whole is shown", name);
 	if (t->cut && !t->buffers.nr)
-		diag_hint(d, "the table that tells where the events are lies behind them and is lost");
+		diag_hint(d,
+			  "the table that tells where the events are lies behind them and is lost");
 	return 0;
 }
 
-int tracedat_open_memory(struct tracedat *t, const char *name, const void *data, size_t size, struct diag *d)
+int tracedat_open_memory(struct tracedat *t, const char *name, const void *data, size_t size,
+			 struct diag *d)
 {
 	*t = (struct tracedat){ .map = data, .size = size };
 	arena_init(&t->arena);
@@ -658,7 +668,8 @@ int tracedat_open(struct tracedat *t, const char *path, struct diag *d)
 	if (fd < 0 || fstat(fd, &st))
 		return diag_error(d, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode) || !st.st_size)
-		return diag_error(d, -EINVAL, "%s: %s", path, S_ISREG(st.st_mode) ? "the file is empty" : "not a regular file");
+		return diag_error(d, -EINVAL, "%s: %s", path,
+				  S_ISREG(st.st_mode) ? "the file is empty" : "not a regular file");
 	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return diag_error(d, -errno, "%s: %s", path, strerror(errno));

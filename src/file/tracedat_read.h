@@ -13,7 +13,7 @@
 #include "file/compress.h"
 #include "wire/format.h"
 
-#define TRACEDAT_TEXT_MAX (512ull << 20)
+#define TRACEDAT_TEXT_MAX  (512ull << 20)
 #define TRACEDAT_CHUNK_MAX (64u << 20)
 enum { TRACEDAT_CPUS_MAX = 65536, TRACEDAT_PAGE_MAX = 16 << 20 };
 
@@ -78,7 +78,7 @@ struct tracedat {
 	u32 page_size;
 	enum compress_kind compression;
 	u32 nr_cpus; /* of the machine, as the file says */
-	bool cut;    /* the file ends before it should */
+	bool cut; /* the file ends before it should */
 	bool latency; /* holds the text of a latency tracer instead of pages: tracedat_latency_text() */
 	struct tracedat_section latency_section;
 
@@ -105,7 +105,8 @@ struct tracedat {
 /* Maps the file and finds its parts. -EINVAL with a diag when it is no trace.dat or too broken to find anything. */
 int tracedat_open(struct tracedat *t, const char *path, struct diag *d) must_check;
 /* The same over memory, borrowed until tracedat_close. name: for messages. */
-int tracedat_open_memory(struct tracedat *t, const char *name, const void *data, size_t size, struct diag *d) must_check;
+int tracedat_open_memory(struct tracedat *t, const char *name, const void *data, size_t size,
+			 struct diag *d) must_check;
 void tracedat_close(struct tracedat *t);
 
 /* A text part, unpacked on the first call; data is NULL when there is none or it cannot be read. Not thread-safe. */

@@ -32,8 +32,7 @@ static s64 step(struct zstd_records *z, ZSTD_inBuffer *in, ZSTD_EndDirective how
 	u8 *room = (u8 *)strbuf_room(to, sizeof(struct perf_event_header) + PAYLOAD_MAX);
 	if (!room)
 		return -ENOMEM;
-	ZSTD_outBuffer out = { .dst = room + sizeof(struct perf_event_header),
-			       .size = PAYLOAD_MAX };
+	ZSTD_outBuffer out = { .dst = room + sizeof(struct perf_event_header), .size = PAYLOAD_MAX };
 	size_t left = ZSTD_compressStream2(z->stream, &out, in, how);
 	if (ZSTD_isError(left))
 		return -EIO;

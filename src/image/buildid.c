@@ -42,8 +42,7 @@ int buildid_of_image(const struct elfimg *e, struct buildid *ret)
 	}
 	struct elfimg_segment seg;
 	for (u32 i = 0; elfimg_segment(e, i, &seg); i++) {
-		if (seg.type != PT_NOTE || seg.offset > e->size ||
-		    seg.filesz > e->size - seg.offset)
+		if (seg.type != PT_NOTE || seg.offset > e->size || seg.filesz > e->size - seg.offset)
 			continue;
 		if (!buildid_of_notes(e->data + seg.offset, seg.filesz, seg.align, e->swap, ret))
 			return 0;

@@ -69,8 +69,7 @@ int debugfile_cached(const struct debugfile_where *w, const struct buildid *id, 
 	char hex[BUILDID_TEXT];
 	if (!w->cache || buildid_text(id, hex) < 4)
 		return -ENOENT;
-	if (!fits(snprintf(to, size, "%s/.build-id/%.2s/%s/%s", w->cache, hex, hex + 2, what),
-		  size))
+	if (!fits(snprintf(to, size, "%s/.build-id/%.2s/%s/%s", w->cache, hex, hex + 2, what), size))
 		return -ENOENT;
 	return access(to, R_OK) ? -ENOENT : 0;
 }

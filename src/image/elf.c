@@ -15,9 +15,7 @@
 static struct bytes elfimg_at(const struct elfimg *e, u64 offset, u64 len)
 {
 	if (offset > e->size || len > e->size - offset)
-		return (struct bytes){
-			.at = e->data, .end = e->data, .swap = e->swap, .bad = true
-		};
+		return (struct bytes){ .at = e->data, .end = e->data, .swap = e->swap, .bad = true };
 	return bytes_of(e->data + offset, len, e->swap);
 }
 
@@ -326,8 +324,7 @@ static bool sym_names_code(const struct elfimg_sym *s)
 		return false;
 	if (s->type == STT_FUNC || s->type == STT_GNU_IFUNC)
 		return true;
-	return s->type == STT_NOTYPE && s->visibility != STV_HIDDEN &&
-	       s->visibility != STV_INTERNAL;
+	return s->type == STT_NOTYPE && s->visibility != STV_HIDDEN && s->visibility != STV_INTERNAL;
 }
 
 static bool func_place(const struct elfimg_funcs *it, const struct elfimg_sym *s,

@@ -78,8 +78,7 @@ static bool is_head_arm64(const struct elfimg_section *sec, const u8 *code)
 }
 
 /* [bti c] adrp x16, page; ldr x17, [x16, #lo]; add x16, ...; [autia1716] br x17 */
-static bool stub_arm64(const struct elfimg_section *sec, const u8 *code, u64 at,
-		       struct plt_stub *st)
+static bool stub_arm64(const struct elfimg_section *sec, const u8 *code, u64 at, struct plt_stub *st)
 {
 	enum { BTI_C = 0xd503245f, BR_X17 = 0xd61f0220, LONGEST = 24 };
 	if (at < 32 && is_head_arm64(sec, code))

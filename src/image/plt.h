@@ -12,8 +12,7 @@
 struct plt_hit {
 	u64 offset; /* asked for */
 	u64 start, end; /* of the stub; end 0: the offset lies in no stub */
-	const char
-		*name; /* of the function called, borrowed; ".plt" for the header; NULL: not told */
+	const char *name; /* of the function called, borrowed; ".plt" for the header; NULL: not told */
 	u64 target; /* 0, or the file offset of the resolver of a local indirect function that has no name here */
 };
 

@@ -15,8 +15,7 @@ struct kernel_module {
 	const char *name; /* as in /proc/modules */
 	u64 start;
 	u64 size_bytes;
-	const char *
-		path; /* "/lib/modules/RELEASE/kernel/...ko" when the modules.dep lists it, else NULL */
+	const char *path; /* "/lib/modules/RELEASE/kernel/...ko" when the modules.dep lists it, else NULL */
 	u8 build_id[KMAP_BUILD_ID_MAX];
 	u8 build_id_size;
 };

@@ -96,8 +96,7 @@ static s32 topology_number(struct reading *rd, u32 cpu, const char *leaf)
 	return line && !num_parse_s64(line, 10, &v) ? (s32)v : -1;
 }
 
-static const char *topology_list(struct reading *rd, u32 cpu, const char *leaf,
-				 const char *old_leaf)
+static const char *topology_list(struct reading *rd, u32 cpu, const char *leaf, const char *old_leaf)
 {
 	const char *line = line_of(rd, SYS_CPU "/cpu%u/topology/%s", cpu, leaf);
 	return line ? line : line_of(rd, SYS_CPU "/cpu%u/topology/%s", cpu, old_leaf);
@@ -122,9 +121,8 @@ static int read_topology(struct reading *rd)
 				rd, &m->cores,
 				topology_list(rd, cpu, "core_cpus_list", "thread_siblings_list"));
 		if (!err && has_dies)
-			err = add_distinct(
-				rd, &m->dies,
-				line_of(rd, SYS_CPU "/cpu%u/topology/die_cpus_list", cpu));
+			err = add_distinct(rd, &m->dies,
+					   line_of(rd, SYS_CPU "/cpu%u/topology/die_cpus_list", cpu));
 		if (err)
 			return err;
 	}

@@ -238,7 +238,8 @@ static int explain_denied(const struct perf_opener *o, int err, const char *name
 			   "not allowed to measure %s on a whole CPU%s (perf_event_paranoid is %d)",
 			   name, cpu >= 0 ? "" : " set", paranoid);
 		if (paranoid < 3)
-			diag_hint(d, "a command or one's own process (-p) can be measured without rights");
+			diag_hint(d, "a command or one's own process (-p) can be measured without "
+				     "rights");
 		if (!o->rights.perfmon)
 			diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=0, or give the "
 				     "program CAP_PERFMON");
@@ -249,8 +250,8 @@ static int explain_denied(const struct perf_opener *o, int err, const char *name
 			paranoid);
 		/* Debian's level 3 asks for CAP_SYS_ADMIN. */
 		diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=2%s",
-			  o->rights.perfmon ? " (CAP_PERFMON is not enough in this kernel)" :
-					      ", or give the program CAP_PERFMON");
+			  o->rights.perfmon ? " (CAP_PERFMON is not enough in this kernel)"
+					    : ", or give the program CAP_PERFMON");
 	} else {
 		diag_error(d, err, "not allowed to measure %s of process %d", name, pid);
 		diag_hint(d, "it runs as another user or with more rights: measure it as root");
@@ -262,8 +263,7 @@ int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_
 			const char *name, s32 pid, s32 cpu, struct diag *d)
 {
 	bool branches = attr->sample_type & PERF_SAMPLE_BRANCH_STACK;
-	if (branches &&
-	    (err == -EOPNOTSUPP || err == -EINVAL || err == -ENOENT || err == -ENODEV)) {
+	if (branches && (err == -EOPNOTSUPP || err == -EINVAL || err == -ENOENT || err == -ENODEV)) {
 		diag_error(d, err, "%s: no branches can be recorded with it here", name);
 		diag_hint(d,
 			  "branch stacks come from hardware (LBR, BRBE, AMD's BRS), and with its "
@@ -310,8 +310,7 @@ int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_
 		return err;
 	case -EINVAL:
 		diag_error(d, err, "%s: the kernel does not accept this combination", name);
-		if (attr->freq && o->rights.max_rate_hz &&
-		    attr->sample_freq > o->rights.max_rate_hz)
+		if (attr->freq && o->rights.max_rate_hz && attr->sample_freq > o->rights.max_rate_hz)
 			diag_hint(d, "-F %llu is above kernel.perf_event_max_sample_rate, %llu",
 				  (unsigned long long)attr->sample_freq,
 				  (unsigned long long)o->rights.max_rate_hz);

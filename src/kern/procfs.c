@@ -274,8 +274,7 @@ bool procfs_parse_map(char *p, char *end, struct proc_map *ret)
 	return true;
 }
 
-int procfs_maps(struct procfs *p, s32 pid, int (*fn)(void *ctx, const struct proc_map *m),
-		void *ctx)
+int procfs_maps(struct procfs *p, s32 pid, int (*fn)(void *ctx, const struct proc_map *m), void *ctx)
 {
 	char path[PATH_ROOM];
 	int err = sysroot_read(p->root, task_path(path, pid, -1, "maps"), &p->buf);

@@ -329,9 +329,7 @@ static int alias_add(struct pmu_set *s, struct pmu *p, int dir, const char *name
 	struct pmu_alias *al = vec_push(&p->aliases);
 	if (!al)
 		return -ENOMEM;
-	*al = (struct pmu_alias){ .name = arena_strdup(&s->arena, name),
-				  .terms = terms,
-				  .scale = 1 };
+	*al = (struct pmu_alias){ .name = arena_strdup(&s->arena, name), .terms = terms, .scale = 1 };
 	if (!al->name)
 		return -ENOMEM;
 	char side[256 + 16];

@@ -74,8 +74,8 @@ int tracing_explain(const struct tracing *t, struct diag *d)
 		return 0;
 	if (t->err == -EACCES) {
 		(void)diag_error(d, t->err, "tracefs may not be read by this user: no tracepoints");
-		diag_hint(d,
-			  "run it as root, or: sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing");
+		diag_hint(d, "run it as root, or: sudo mount -o remount,mode=750,gid=$(id -g) "
+			     "/sys/kernel/tracing");
 	} else {
 		(void)diag_error(d, t->err,
 				 "tracefs is not mounted (or not in this kernel): no tracepoints");

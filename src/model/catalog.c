@@ -13,7 +13,9 @@ int catalog_init(struct catalog *c)
 		catalog_done(c);
 		return -ENOMEM;
 	}
-	*none = (struct image_info){ .kind = IMAGE_KIND_NONE, .path = "[unknown]", .name = "[unknown]" };
+	*none = (struct image_info){ .kind = IMAGE_KIND_NONE,
+				     .path = "[unknown]",
+				     .name = "[unknown]" };
 	return 0;
 }
 

@@ -14,10 +14,10 @@ enum image_kind {
 	IMAGE_KIND_NONE,
 	IMAGE_KIND_KERNEL, /* offsets are addresses */
 	IMAGE_KIND_MODULE, /* the same */
-	IMAGE_KIND_FILE,   /* offsets are file offsets */
+	IMAGE_KIND_FILE, /* offsets are file offsets */
 	IMAGE_KIND_VDSO,
-	IMAGE_KIND_ANON,   /* //anon, [heap], [stack]: offsets are addresses; perf-PID.map may name them */
-	IMAGE_KIND_BPF,    /* a program or trampoline told by KSYMBOL */
+	IMAGE_KIND_ANON, /* //anon, [heap], [stack]: offsets are addresses; perf-PID.map may name them */
+	IMAGE_KIND_BPF, /* a program or trampoline told by KSYMBOL */
 };
 
 enum { BUILD_ID_MAX = 20 };
@@ -28,20 +28,20 @@ struct image_info {
 	const char *name; /* what a person sees in a column: last path component, or "[kernel.kallsyms]" */
 	u8 build_id[BUILD_ID_MAX];
 	u8 build_id_size;
-	u32 pid;          /* IMAGE_KIND_ANON: whose map file to look in */
-	u64 start, end;   /* IMAGE_KIND_KERNEL, _MODULE, _BPF: address range; end 0: open */
-	u64 reloc;        /* IMAGE_KIND_KERNEL: address that the reference symbol (_text, _stext) had when recorded */
+	u32 pid; /* IMAGE_KIND_ANON: whose map file to look in */
+	u64 start, end; /* IMAGE_KIND_KERNEL, _MODULE, _BPF: address range; end 0: open */
+	u64 reloc; /* IMAGE_KIND_KERNEL: address that the reference symbol (_text, _stext) had when recorded */
 };
 
 struct event_info {
 	const char *name; /* as the user wrote it, or made from type and config */
-	u32 type;         /* PERF_TYPE_* */
+	u32 type; /* PERF_TYPE_* */
 	u64 config;
 	u64 sample_type;
 	u64 period_or_freq;
 	bool is_freq;
-	u32 leader;       /* index of the group's leader; its own when alone */
-	u32 nr_members;   /* of the group, on the leader */
+	u32 leader; /* index of the group's leader; its own when alone */
+	u32 nr_members; /* of the group, on the leader */
 	const struct schema *schema; /* tracepoints */
 };
 
@@ -52,7 +52,7 @@ struct catalog {
 	VEC(struct image_info) images; /* [0] is IMAGE_NONE */
 	struct dict last_comm; /* tid -> string id of the name it had last: what names a task as a whole */
 	struct timebase timebase;
-	u64 nr_lost;      /* records the kernel said it dropped */
+	u64 nr_lost; /* records the kernel said it dropped */
 	u64 nr_lost_events; /* how often it said so */
 	u64 first_time_ns, last_time_ns;
 	u32 nr_cpus;

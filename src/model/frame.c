@@ -90,7 +90,9 @@ s64 frame_table_add(struct frame_table *t, struct frame f)
 
 int chain_table_init(struct chain_table *t)
 {
-	*t = (struct chain_table){ .cap = FIRST_SLOTS / 2, .nr = 1, .mask = FIRST_SLOTS - 1, .cap_pool = FIRST_SLOTS * 8 };
+	*t = (struct chain_table){
+		.cap = FIRST_SLOTS / 2, .nr = 1, .mask = FIRST_SLOTS - 1, .cap_pool = FIRST_SLOTS * 8
+	};
 	t->chains = calloc(t->cap, sizeof(*t->chains));
 	t->keys = calloc(t->cap, sizeof(*t->keys));
 	t->slots = calloc(FIRST_SLOTS, sizeof(*t->slots));
@@ -199,7 +201,8 @@ int frame_table_merge(struct frame_table *into, const struct frame_table *from, 
 	return 0;
 }
 
-static s64 chain_copy(struct chain_table *into, const struct chain_table *from, u32 chain, const u32 *map_frame)
+static s64 chain_copy(struct chain_table *into, const struct chain_table *from, u32 chain,
+		      const u32 *map_frame)
 {
 	u32 nr;
 	const u32 *old = chain_frames(from, chain, &nr);
@@ -211,7 +214,8 @@ static s64 chain_copy(struct chain_table *into, const struct chain_table *from, 
 	return chain_commit(into, from->keys[chain], nr);
 }
 
-int chain_table_merge(struct chain_table *into, const struct chain_table *from, const u32 *map_frame, u32 **map_chain)
+int chain_table_merge(struct chain_table *into, const struct chain_table *from,
+		      const u32 *map_frame, u32 **map_chain)
 {
 	enum { AHEAD = 16 };
 	u32 *map = malloc(from->nr * sizeof(*map));

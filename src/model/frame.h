@@ -70,7 +70,7 @@ struct chain_slot {
  */
 struct chain_table {
 	struct chain *chains; /* [0] is empty */
-	u64 *keys;            /* [chain] */
+	u64 *keys; /* [chain] */
 	u32 *pool;
 	struct chain_slot *slots;
 	u32 nr, cap;
@@ -104,8 +104,10 @@ static inline const u32 *chain_frames(const struct chain_table *t, u32 id, u32 *
 /*
  * Adds all of `from` to `into`. The map translates ids; the caller's, to be freed; only written on success.
  */
-int frame_table_merge(struct frame_table *into, const struct frame_table *from, u32 **map_frame) must_check;
-int chain_table_merge(struct chain_table *into, const struct chain_table *from, const u32 *map_frame, u32 **map_chain) must_check;
+int frame_table_merge(struct frame_table *into, const struct frame_table *from,
+		      u32 **map_frame) must_check;
+int chain_table_merge(struct chain_table *into, const struct chain_table *from,
+		      const u32 *map_frame, u32 **map_chain) must_check;
 
 /* The tables of a whole run, after the shards were merged. */
 struct run_tables {

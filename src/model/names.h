@@ -19,7 +19,7 @@ enum names_want {
 
 struct name_func {
 	const char *name; /* demangled where that was asked for; NULL: no symbol */
-	u64 start;        /* in the image's offsets; the frame's own offset when there is no symbol */
+	u64 start; /* in the image's offsets; the frame's own offset when there is no symbol */
 	u64 end;
 	u32 image;
 	u32 mode; /* enum frame_mode */
@@ -36,8 +36,8 @@ struct names;
 
 struct names_ops {
 	/* Resolves every frame of the table. -ENOMEM at worst: what cannot be read is left without names (and noted). */
-	int (*resolve)(struct names *n, const struct catalog *c, const struct frame_table *frames, unsigned want,
-		       struct names_result *ret);
+	int (*resolve)(struct names *n, const struct catalog *c, const struct frame_table *frames,
+		       unsigned want, struct names_result *ret);
 	void (*free)(struct names *n);
 };
 

@@ -9,21 +9,23 @@
 
 /* What a sink needs of each sample; a source skips the work for the rest. */
 enum sample_needs {
-	NEED_CHAIN = 1 << 0,  /* sample.chain and sample.leaf */
-	NEED_LEAF = 1 << 1,   /* sample.leaf only */
-	NEED_RAW = 1 << 2,    /* raw payload and schema */
-	NEED_COMM = 1 << 3,   /* task name at that time */
-	NEED_ORDER = 1 << 4,  /* time order, over all CPUs */
+	NEED_CHAIN = 1 << 0, /* sample.chain and sample.leaf */
+	NEED_LEAF = 1 << 1, /* sample.leaf only */
+	NEED_RAW = 1 << 2, /* raw payload and schema */
+	NEED_COMM = 1 << 3, /* task name at that time */
+	NEED_ORDER = 1 << 4, /* time order, over all CPUs */
 	NEED_BRANCH = 1 << 5,
 	NEED_READ = 1 << 6,
 	NEED_PLACES = 1 << 7, /* the chain as addresses, each with its frame */
-	NEED_NEIGHBOURS = 1 << 8, /* with NEED_ORDER: the records before and after it on its own CPU */
+	NEED_NEIGHBOURS =
+		1 << 8, /* with NEED_ORDER: the records before and after it on its own CPU */
 };
 
 /* A task whose name was never recorded: perf shows ":TID". */
-#define COMM_UNNAMED(tid) (0x80000000u | (u32)(tid))
-#define COMM_IS_UNNAMED(comm) ((comm) & 0x80000000u)
-#define COMM_TID(comm) ((s32)((comm) << 1) >> 1) /* of an unnamed one; -1 is one that is gone already */
+#define COMM_UNNAMED(tid)     (0x80000000u | (u32)(tid))
+#define COMM_IS_UNNAMED(comm) ((comm)&0x80000000u)
+#define COMM_TID(comm)                                                                             \
+	((s32)((comm) << 1) >> 1) /* of an unnamed one; -1 is one that is gone already */
 
 struct sample_branch {
 	u64 from;
@@ -44,7 +46,7 @@ struct sample_value {
 
 struct sample {
 	u64 time_ns; /* on the source's timebase; 0 when the source has no times */
-	u64 period;  /* what the sample stands for: 1 when the source does not say */
+	u64 period; /* what the sample stands for: 1 when the source does not say */
 	u64 weight;
 	u64 ip;
 	u64 addr;
@@ -52,18 +54,19 @@ struct sample {
 	u64 id;
 	u64 cgroup;
 	u32 event; /* index into catalog.events */
-	s32 cpu;   /* -1: unknown */
+	s32 cpu; /* -1: unknown */
 	s32 pid;
 	s32 tid;
-	u32 comm;  /* catalog.strings id, or COMM_UNNAMED */
-	u32 leaf;  /* frame of ip, FRAME_NONE when there is none */
+	u32 comm; /* catalog.strings id, or COMM_UNNAMED */
+	u32 leaf; /* frame of ip, FRAME_NONE when there is none */
 	u32 chain; /* of shard.chains; CHAIN_NONE: no chain */
-	u32 mode;  /* enum frame_mode of ip */
+	u32 mode; /* enum frame_mode of ip */
 	u32 raw_size;
 	u32 missed; /* records lost before this one in its buffer; UINT32_MAX: lost, number unknown */
 	const void *raw; /* payload; NULL: none */
 	const struct schema *schema;
-	const struct sample_place *places; /* innermost first; without a chain: the sample's own address alone */
+	const struct sample_place
+		*places; /* innermost first; without a chain: the sample's own address alone */
 	u32 nr_places;
 	const struct sample_branch *branches;
 	const struct sample_value *values; /* group read, leader first */

@@ -38,7 +38,8 @@ u64 schema_u64(const struct schema *s, const struct schema_field *f, const void 
 	return v;
 }
 
-const void *schema_bytes(const struct schema *s, const struct schema_field *f, const void *raw, u32 size, u32 *len)
+const void *schema_bytes(const struct schema *s, const struct schema_field *f, const void *raw,
+			 u32 size, u32 *len)
 {
 	u32 off = f->offset, n = f->size;
 	if (off > size || n > size - off)

@@ -9,22 +9,22 @@
 
 enum schema_field_flags {
 	FIELD_SIGNED = 1 << 0,
-	FIELD_ARRAY = 1 << 1,    /* fixed number of elements */
-	FIELD_STRING = 1 << 2,   /* char array, or data_loc of chars */
+	FIELD_ARRAY = 1 << 1, /* fixed number of elements */
+	FIELD_STRING = 1 << 2, /* char array, or data_loc of chars */
 	FIELD_DATA_LOC = 1 << 3, /* u32 length << 16 | offset from the record's start */
-	FIELD_REL_LOC = 1 << 4,  /* the same, offset from the end of this field */
+	FIELD_REL_LOC = 1 << 4, /* the same, offset from the end of this field */
 	FIELD_POINTER = 1 << 5,
 	FIELD_LONG = 1 << 6,
-	FIELD_FLAG = 1 << 7,     /* printed as a set of bits */
+	FIELD_FLAG = 1 << 7, /* printed as a set of bits */
 };
 
 struct schema_field {
 	const char *name;
 	const char *type; /* as the kernel wrote it, blanks normalised: "unsigned long", "__data_loc char[]" */
 	u32 offset;
-	u32 size;      /* bytes in the record (4 for data_loc) */
+	u32 size; /* bytes in the record (4 for data_loc) */
 	u32 elem_size; /* of one element of an array, else size */
-	u32 nr_elems;  /* of a fixed array, else 1 */
+	u32 nr_elems; /* of a fixed array, else 1 */
 	u32 flags;
 };
 
@@ -51,7 +51,8 @@ struct schema {
 	bool big_endian;
 	u8 long_size;
 	/* Indexes of the common fields, -1 when the format has none. */
-	s8 common_type, common_flags, common_preempt_count, common_pid, common_lock_depth, common_migrate_disable;
+	s8 common_type, common_flags, common_preempt_count, common_pid, common_lock_depth,
+		common_migrate_disable;
 	const struct schema_ops *ops;
 	void *impl; /* of whoever made the schema */
 };
@@ -64,4 +65,5 @@ u64 schema_u64(const struct schema *s, const struct schema_field *f, const void 
  * The bytes of a string or array field (data_loc followed): *len bytes borrowed from raw; for strings *len stops before
  * the first NUL. NULL when it lies outside of the payload.
  */
-const void *schema_bytes(const struct schema *s, const struct schema_field *f, const void *raw, u32 size, u32 *len);
+const void *schema_bytes(const struct schema *s, const struct schema_field *f, const void *raw,
+			 u32 size, u32 *len);

@@ -19,7 +19,7 @@ enum cell_type {
 
 struct column {
 	const char *name; /* "Overhead" */
-	const char *key;  /* "overhead": JSON and CSV */
+	const char *key; /* "overhead": JSON and CSV */
 	enum cell_type type;
 	u32 min_width;
 	bool last; /* no padding behind it */

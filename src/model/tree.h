@@ -13,18 +13,18 @@ struct tree_node {
 	u32 first_label; /* into tree.labels */
 	u32 nr_labels;
 	u32 first_child; /* TREE_NONE: leaf */
-	u32 next;        /* sibling */
-	u64 self;        /* weight that ends here */
-	u64 total;       /* self and all below */
-	u64 count;       /* samples, like total */
+	u32 next; /* sibling */
+	u64 self; /* weight that ends here */
+	u64 total; /* self and all below */
+	u64 count; /* samples, like total */
 };
 
 struct tree {
 	VEC(struct tree_node) nodes;
 	VEC(const char *) labels;
 	u32 first_root; /* TREE_NONE: empty */
-	u64 total;      /* of the row: what fractal percentages are relative to */
-	u64 hidden;     /* weight of branches below the limit */
+	u64 total; /* of the row: what fractal percentages are relative to */
+	u64 hidden; /* weight of branches below the limit */
 	bool own_first; /* the first label is the row's own name */
 };
 

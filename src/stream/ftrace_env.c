@@ -26,10 +26,14 @@ static const char *print_comm(void *ctx, s32 pid)
 	return ftrace_env_comm(ctx, pid);
 }
 
-int ftrace_env_init(struct ftrace_env *e, const char *(*text)(void *, enum ftrace_env_text, size_t *), void *ctx)
+int ftrace_env_init(struct ftrace_env *e,
+		    const char *(*text)(void *, enum ftrace_env_text, size_t *), void *ctx)
 {
 	*e = (struct ftrace_env){
-		.print = { .ctx = e, .symbol = print_symbol, .string_at = print_string, .comm = print_comm },
+		.print = { .ctx = e,
+			   .symbol = print_symbol,
+			   .string_at = print_string,
+			   .comm = print_comm },
 		.text = text,
 		.ctx = ctx,
 	};
@@ -131,7 +135,9 @@ static int sort_syms(struct ftrace_env *e)
 		return -ENOMEM;
 	qsort(tail, nr_tail, sizeof(*tail), compare_syms);
 	while (a < sorted || b < nr_tail)
-		all[n++] = b >= nr_tail || (a < sorted && compare_syms(&s[a], &tail[b]) < 0) ? s[a++] : tail[b++];
+		all[n++] = b >= nr_tail || (a < sorted && compare_syms(&s[a], &tail[b]) < 0)
+				   ? s[a++]
+				   : tail[b++];
 	free(s);
 	e->syms = all;
 	return 0;
@@ -231,7 +237,8 @@ static const struct ftrace_env_sym *search_syms(const struct ftrace_env *e, u64 
 static int add_hit(struct ftrace_env *e, u64 addr)
 {
 	const struct ftrace_env_sym *s = search_syms(e, addr);
-	struct ftrace_env_hit *hit = arena_zalloc(&e->arena, sizeof(*hit)), **slot = vec_push(&e->hits);
+	struct ftrace_env_hit *hit = arena_zalloc(&e->arena, sizeof(*hit)),
+			      **slot = vec_push(&e->hits);
 	u32 index;
 	if (!hit || !slot)
 		return -ENOMEM;
@@ -260,7 +267,8 @@ static const struct ftrace_env_hit *look_up(struct ftrace_env *e, u64 addr)
 const char *ftrace_env_symbol(struct ftrace_env *e, u64 addr, u64 *offset)
 {
 	u32 slot = (u32)hash_u64(addr) & (NR_RECENT - 1);
-	const struct ftrace_env_hit *hit = atomic_load_explicit(&e->recent[slot], memory_order_acquire);
+	const struct ftrace_env_hit *hit =
+		atomic_load_explicit(&e->recent[slot], memory_order_acquire);
 	if (!hit || hit->addr != addr) {
 		pthread_mutex_lock(&e->lock);
 		hit = look_up(e, addr);

@@ -15,7 +15,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum ftrace_env_text { FTRACE_ENV_KALLSYMS, FTRACE_ENV_PRINTK, FTRACE_ENV_CMDLINES, FTRACE_ENV_NR_TEXTS };
+enum ftrace_env_text {
+	FTRACE_ENV_KALLSYMS,
+	FTRACE_ENV_PRINTK,
+	FTRACE_ENV_CMDLINES,
+	FTRACE_ENV_NR_TEXTS
+};
 
 struct ftrace_env_sym {
 	u64 addr;
@@ -47,7 +52,9 @@ struct ftrace_env {
 	u32 nr_comms;
 };
 
-int ftrace_env_init(struct ftrace_env *e, const char *(*text)(void *, enum ftrace_env_text, size_t *), void *ctx) must_check;
+int ftrace_env_init(struct ftrace_env *e,
+		    const char *(*text)(void *, enum ftrace_env_text, size_t *),
+		    void *ctx) must_check;
 void ftrace_env_done(struct ftrace_env *e);
 
 /* The function that holds addr and the offset from its start, or NULL. Borrowed until done. */

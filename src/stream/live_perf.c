@@ -357,8 +357,7 @@ static bool fall_back_to_clock(struct live_event *e, struct diag *d)
 	const char *name = asked->exclude_kernel ? "cpu-clock:u"
 			   : asked->exclude_user ? "cpu-clock:k"
 						 : "cpu-clock";
-	diag_note(d, "%s: there is no hardware counter here; sampling by timer (%s)", e->name,
-		  name);
+	diag_note(d, "%s: there is no hardware counter here; sampling by timer (%s)", e->name, name);
 	char *copy = strdup(name);
 	if (!copy)
 		return false;

@@ -47,8 +47,8 @@ const struct schema *perf_formats_find(struct perf_formats *f, u64 id)
 		struct schema *s;
 		if (fmt->id != id)
 			continue;
-		if (format_parse(&f->arena, fmt->system, fmt->text.data, fmt->text.len, f->head.big_endian, f->head.long_size, &s,
-				 NULL) ||
+		if (format_parse(&f->arena, fmt->system, fmt->text.data, fmt->text.len,
+				 f->head.big_endian, f->head.long_size, &s, NULL) ||
 		    print_attach(&f->arena, s, &f->env.print, PRINT_STYLE_KERNEL, NULL))
 			return NULL;
 		return s;

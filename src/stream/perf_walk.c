@@ -6,7 +6,8 @@
 
 typedef int (*record_fn)(void *, const u8 *, const struct perf_event_header *, u64);
 
-static int unpack(const struct perfdata *file, struct perfdata_inflate *z, u64 *place, record_fn fn, void *ctx)
+static int unpack(const struct perfdata *file, struct perfdata_inflate *z, u64 *place, record_fn fn,
+		  void *ctx)
 {
 	size_t size;
 	const u8 *data = perfdata_inflate_data(z, &size), *at = data, *rec;
@@ -48,7 +49,7 @@ int perf_walk(const struct perfdata *file, record_fn fn, void *ctx)
 
 bool perf_file_has_times(const struct perfdata *file)
 {
-	vec_for_each(&file->attrs, a)
+	vec_for_each (&file->attrs, a)
 		if (!(a->attr.sample_type & PERF_SAMPLE_TIME) || !a->attr.sample_id_all)
 			return false;
 	return file->attrs.nr > 0;
@@ -95,14 +96,17 @@ static int collect(void *ctx, const u8 *rec, const struct perf_event_header *h, 
 	if (h->type == PERF_RECORD_SAMPLE || h->type >= REC_KERNEL_MAX)
 		return 0;
 	const struct perf_event_attr *a = attr_of(c->file, rec, h->size);
-	if (perf_side_decode(rec, h->size, c->file->swap, a ? a->sample_type : 0, a && a->sample_id_all, &side))
+	if (perf_side_decode(rec, h->size, c->file->swap, a ? a->sample_type : 0,
+			     a && a->sample_id_all, &side))
 		return 0;
 	if (place >= c->file->map_size && keep_borrowed(c->to, &side))
 		return -ENOMEM;
 	struct perf_sides_row *row = vec_push(&c->to->rows);
 	if (!row)
 		return -ENOMEM;
-	*row = (struct perf_sides_row){ .side = side, .time = c->times ? side.who.time : 0, .place = place };
+	*row = (struct perf_sides_row){ .side = side,
+					.time = c->times ? side.who.time : 0,
+					.place = place };
 	return 0;
 }
 

@@ -8,7 +8,8 @@
  * the call returns when place is not in the file, else until the file is closed. Stops at damage without an error: prepare() of
  * the source has said where. 0, or what fn returned.
  */
-int perf_walk(const struct perfdata *file, int (*fn)(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 place),
+int perf_walk(const struct perfdata *file,
+	      int (*fn)(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 place),
 	      void *ctx) must_check;
 
 struct perf_sides_row {

@@ -145,10 +145,10 @@ static int write_spans(struct recorder *r, unsigned reader, const struct ring_sp
 			return err;
 		for (int part = 0; part < 2; part++)
 			if (spans[i].len[part])
-				iov[n++] = (struct iovec){
-					.iov_base = (void *)(uintptr_t)spans[i].at[part],
-					.iov_len = spans[i].len[part]
-				};
+				iov[n++] =
+					(struct iovec){ .iov_base =
+								(void *)(uintptr_t)spans[i].at[part],
+							.iov_len = spans[i].len[part] };
 	}
 	/* Until then records of tasks may still be overtaken by synthesised ones. */
 	if (round_done && __atomic_load_n(&r->described, __ATOMIC_ACQUIRE))
@@ -496,8 +496,7 @@ void recorder_stats(struct recorder *r, struct recorder_stats *ret)
 	for (unsigned i = 0; i < r->nr_tallies; i++) {
 		s.nr_samples += __atomic_load_n(&r->tallies[i].nr_samples, __ATOMIC_RELAXED);
 		s.nr_lost += __atomic_load_n(&r->tallies[i].nr_lost, __ATOMIC_RELAXED);
-		s.nr_lost_events +=
-			__atomic_load_n(&r->tallies[i].nr_lost_events, __ATOMIC_RELAXED);
+		s.nr_lost_events += __atomic_load_n(&r->tallies[i].nr_lost_events, __ATOMIC_RELAXED);
 		s.nr_throttled += __atomic_load_n(&r->tallies[i].nr_throttled, __ATOMIC_RELAXED);
 		s.nr_passes += __atomic_load_n(&r->tallies[i].nr_passes, __ATOMIC_RELAXED);
 	}

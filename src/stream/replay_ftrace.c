@@ -30,7 +30,7 @@ struct lane {
 	u32 pages_per_chunk;
 	struct held *held; /* one for each chunk */
 	/* The planner's: */
-	u32 next;      /* first page whose time is not before the next window */
+	u32 next; /* first page whose time is not before the next window */
 	u32 low_chunk; /* chunks before it are kept only while windows use them */
 	u32 high_chunk;
 };
@@ -113,7 +113,8 @@ static u32 chunk_of(const struct lane *l, u32 page)
 {
 	const struct tracedat_chunk *k = l->cpu->chunks;
 	u32 low = 0, high = l->cpu->nr_chunks, guess = page / l->pages_per_chunk;
-	if (guess < high && k[guess].first_page <= page && (guess + 1 == high || page < k[guess + 1].first_page))
+	if (guess < high && k[guess].first_page <= page &&
+	    (guess + 1 == high || page < k[guess + 1].first_page))
 		return guess;
 	while (high - low > 1) {
 		u32 mid = low + (high - low) / 2;
@@ -149,7 +150,8 @@ static int hold_chunk(struct replay *r, struct lane *l, u32 chunk)
 	h->data = malloc(k->size);
 	if (!h->data)
 		return -ENOMEM;
-	int err = unpack(&r->file.unpacker, r->file.compression, k->data, k->packed, h->data, k->size);
+	int err = unpack(&r->file.unpacker, r->file.compression, k->data, k->packed, h->data,
+			 k->size);
 	if (err) {
 		free(h->data);
 		h->data = NULL;
@@ -222,7 +224,8 @@ static int plan_lane(struct replay *r, struct lane *l, u64 end, struct span *ret
 	}
 	s.end = l->next;
 	if (l->held && l->nr_pages) {
-		u32 low = chunk_of(l, s.first >= 2 ? s.first - 2 : 0), high = chunk_of(l, min(s.end, l->nr_pages - 1));
+		u32 low = chunk_of(l, s.first >= 2 ? s.first - 2 : 0),
+		    high = chunk_of(l, min(s.end, l->nr_pages - 1));
 		for (u32 k = low; k <= high; k++) {
 			int err = hold_chunk(r, l, k);
 			if (err)
@@ -288,7 +291,8 @@ static bool open_page(struct replay *r, struct cursor *c, const struct lane *l, 
 }
 
 /* The next event of the lane, across pages, not beyond page `limit`. */
-static bool fetch(struct replay *r, struct cursor *c, const struct lane *l, u32 limit, struct spot *ret)
+static bool fetch(struct replay *r, struct cursor *c, const struct lane *l, u32 limit,
+		  struct spot *ret)
 {
 	while (!ftrace_page_next(&c->walk, &ret->e)) {
 		if (c->walk.bad)
@@ -305,7 +309,8 @@ static bool fetch(struct replay *r, struct cursor *c, const struct lane *l, u32 
 
 static bool in_span(const struct span *s, const struct spot *spot, u64 end)
 {
-	return spot->page + 1 < s->end || (spot->page + 1 == s->end && (spot->e.time < end || end == UINT64_MAX));
+	return spot->page + 1 < s->end ||
+	       (spot->page + 1 == s->end && (spot->e.time < end || end == UINT64_MAX));
 }
 
 static void last_of_page(struct replay *r, struct cursor *c, const struct lane *l, u32 page)
@@ -353,7 +358,8 @@ static bool seek(struct replay *r, struct shard_state *st, u32 index, struct cur
 
 static inline bool before(const struct cursor *a, const struct cursor *b)
 {
-	return a->cur.e.time < b->cur.e.time || (a->cur.e.time == b->cur.e.time && a->lane < b->lane);
+	return a->cur.e.time < b->cur.e.time ||
+	       (a->cur.e.time == b->cur.e.time && a->lane < b->lane);
 }
 
 static void sift_down(struct shard_state *st, u32 at)
@@ -409,7 +415,8 @@ static int print_event_fields(const struct schema *s, const void *raw, u32 size,
 	return print_prog_run_fields(def->prog, raw, size, to);
 }
 
-static const struct schema_ops event_ops = { .print = print_event, .print_fields = print_event_fields };
+static const struct schema_ops event_ops = { .print = print_event,
+					     .print_fields = print_event_fields };
 
 static struct event_def *make_def(struct replay *r, u32 id)
 {
@@ -422,9 +429,11 @@ static struct event_def *make_def(struct replay *r, u32 id)
 	if (!def)
 		return NULL;
 	def->event = index - 1;
-	int err = format_parse(&r->defs_arena, f->system, f->text.data, f->text.len, r->big_endian, r->file.long_size, &def->schema, NULL);
+	int err = format_parse(&r->defs_arena, f->system, f->text.data, f->text.len, r->big_endian,
+			       r->file.long_size, &def->schema, NULL);
 	if (!err)
-		err = print_prog_compile(&r->defs_arena, def->schema, &r->env.print, r->style, &def->prog, &whole, NULL);
+		err = print_prog_compile(&r->defs_arena, def->schema, &r->env.print, r->style,
+					 &def->prog, &whole, NULL);
 	if (err)
 		return NULL;
 	def->schema->ops = &event_ops;
@@ -600,7 +609,8 @@ static int load_catalog_comms(struct replay *r)
 	if (!r->comm_ids)
 		return -ENOMEM;
 	for (u32 i = 0; i < nr; i++) {
-		s64 id = strtab_add(&r->source.catalog.strings, r->env.comm_texts[i], strlen(r->env.comm_texts[i]));
+		s64 id = strtab_add(&r->source.catalog.strings, r->env.comm_texts[i],
+				    strlen(r->env.comm_texts[i]));
 		if (id < 0)
 			return (int)id;
 		r->comm_ids[i] = (u32)id;
@@ -617,7 +627,10 @@ static int prepare(struct source *src, unsigned needs, struct diag *d)
 		return -ENOMEM;
 	vec_for_each (&r->file.formats, f) {
 		struct event_info *e = vec_push(&c->events);
-		*e = (struct event_info){ .name = f->name, .config = f->id, .leader = (u32)c->events.nr - 1, .nr_members = 1 };
+		*e = (struct event_info){ .name = f->name,
+					  .config = f->id,
+					  .leader = (u32)c->events.nr - 1,
+					  .nr_members = 1 };
 	}
 	return needs & NEED_COMM ? load_catalog_comms(r) : 0;
 }
@@ -629,7 +642,8 @@ static void finish(struct source *src, struct diag *d)
 		diag_warn(d, "%llu pages end in something that is no event; their rest is left out",
 			  (unsigned long long)r->nr_bad_pages);
 	if (r->nr_bad_chunks)
-		diag_warn(d, "%llu packed pieces could not be unpacked; their events are missing", (unsigned long long)r->nr_bad_chunks);
+		diag_warn(d, "%llu packed pieces could not be unpacked; their events are missing",
+			  (unsigned long long)r->nr_bad_chunks);
 }
 
 static void close_source(struct source *src)
@@ -696,7 +710,10 @@ static int make_lanes(struct replay *r, const struct replay_ftrace_opts *o)
 			if (!c->nr_pages || (o->cpus && !cpuset_has(o->cpus, c->cpu)))
 				continue;
 			struct lane *l = &r->lanes[r->nr_lanes++];
-			*l = (struct lane){ .cpu = c, .buffer = (u32)(b - r->file.buffers.at), .page_size = b->page_size, .nr_pages = c->nr_pages };
+			*l = (struct lane){ .cpu = c,
+					    .buffer = (u32)(b - r->file.buffers.at),
+					    .page_size = b->page_size,
+					    .nr_pages = c->nr_pages };
 			if (c->pages)
 				continue;
 			l->pages_per_chunk = max(c->chunks[0].size / b->page_size, 1u);
@@ -705,7 +722,9 @@ static int make_lanes(struct replay *r, const struct replay_ftrace_opts *o)
 				return -ENOMEM;
 		}
 	}
-	r->lane_pages = o->window_pages ? o->window_pages : max(WINDOW_PAGES / max(r->nr_lanes, 1u), (u32)LANE_PAGES_MIN);
+	r->lane_pages = o->window_pages
+				? o->window_pages
+				: max(WINDOW_PAGES / max(r->nr_lanes, 1u), (u32)LANE_PAGES_MIN);
 	return 0;
 }
 
@@ -719,11 +738,14 @@ static void find_common_fields(struct replay *r)
 	arena_init(&a);
 	for (size_t i = 0; i < r->file.formats.nr && i < 8; i++) {
 		const struct tracedat_format *f = &r->file.formats.at[i];
-		if (format_parse(&a, f->system, f->text.data, f->text.len, r->big_endian, r->file.long_size, &s, NULL) ||
+		if (format_parse(&a, f->system, f->text.data, f->text.len, r->big_endian,
+				 r->file.long_size, &s, NULL) ||
 		    s->common_type < 0 || s->common_pid < 0)
 			continue;
-		const struct schema_field *type = &s->fields[s->common_type], *pid = &s->fields[s->common_pid];
-		if ((type->size != 1 && type->size != 2) || pid->size != 4 || type->offset > 4096 || pid->offset > 4096)
+		const struct schema_field *type = &s->fields[s->common_type],
+					  *pid = &s->fields[s->common_pid];
+		if ((type->size != 1 && type->size != 2) || pid->size != 4 || type->offset > 4096 ||
+		    pid->offset > 4096)
 			continue;
 		r->type_offset = type->offset;
 		r->type_size = type->size;
@@ -737,7 +759,9 @@ static void set_timebase(struct replay *r)
 {
 	struct timebase *tb = &r->source.catalog.timebase;
 	const struct tracedat *f = &r->file;
-	*tb = (struct timebase){ .clock_id = TIMEBASE_CLOCK_UNKNOWN, .name = f->clock ? f->clock : "local", .offset_ns = f->ts_offset_ns };
+	*tb = (struct timebase){ .clock_id = TIMEBASE_CLOCK_UNKNOWN,
+				 .name = f->clock ? f->clock : "local",
+				 .offset_ns = f->ts_offset_ns };
 	if (f->has_tsc2nsec) {
 		tb->mult = f->tsc_mult;
 		tb->shift = f->tsc_shift;
@@ -765,13 +789,14 @@ static int set_up(struct replay *r, const struct replay_ftrace_opts *o)
 	return make_lanes(r, o);
 }
 
-static int open_source(const char *name, const void *data, size_t size, const struct replay_ftrace_opts *o, struct source **ret,
-		       struct diag *d)
+static int open_source(const char *name, const void *data, size_t size,
+		       const struct replay_ftrace_opts *o, struct source **ret, struct diag *d)
 {
 	struct replay *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	int err = data ? tracedat_open_memory(&r->file, name, data, size, d) : tracedat_open(&r->file, name, d);
+	int err = data ? tracedat_open_memory(&r->file, name, data, size, d)
+		       : tracedat_open(&r->file, name, d);
 	if (err) {
 		free(r);
 		return err;
@@ -793,13 +818,15 @@ static int open_source(const char *name, const void *data, size_t size, const st
 	return 0;
 }
 
-int replay_ftrace_open(const char *path, const struct replay_ftrace_opts *opts, struct source **ret, struct diag *d)
+int replay_ftrace_open(const char *path, const struct replay_ftrace_opts *opts, struct source **ret,
+		       struct diag *d)
 {
 	return open_source(path, NULL, 0, opts, ret, d);
 }
 
-int replay_ftrace_open_memory(const char *name, const void *data, size_t size, const struct replay_ftrace_opts *opts,
-			      struct source **ret, struct diag *d)
+int replay_ftrace_open_memory(const char *name, const void *data, size_t size,
+			      const struct replay_ftrace_opts *opts, struct source **ret,
+			      struct diag *d)
 {
 	return open_source(name, data, size, opts, ret, d);
 }

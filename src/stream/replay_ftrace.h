@@ -23,10 +23,12 @@ struct replay_ftrace_opts {
 };
 
 /* The source borrows opts->cpus only during the call. */
-int replay_ftrace_open(const char *path, const struct replay_ftrace_opts *opts, struct source **ret, struct diag *d) must_check;
+int replay_ftrace_open(const char *path, const struct replay_ftrace_opts *opts, struct source **ret,
+		       struct diag *d) must_check;
 /* The same over memory, borrowed. */
-int replay_ftrace_open_memory(const char *name, const void *data, size_t size, const struct replay_ftrace_opts *opts,
-			      struct source **ret, struct diag *d) must_check;
+int replay_ftrace_open_memory(const char *name, const void *data, size_t size,
+			      const struct replay_ftrace_opts *opts, struct source **ret,
+			      struct diag *d) must_check;
 
 const struct tracedat *replay_ftrace_file(const struct source *s);
 struct ftrace_env *replay_ftrace_env(struct source *s);

@@ -46,7 +46,8 @@ struct replay {
 	bool prepared;
 	u64 lost[2]; /* by LOST, by LOST_SAMPLES */
 	VEC(struct stamp) stamps; /* all samples in time order, when that was asked for */
-	VEC(u8) spool;            /* ... of a compressed file: its records, decompressed; places behind the file's end lead here */
+	VEC(u8)
+	spool; /* ... of a compressed file: its records, decompressed; places behind the file's end lead here */
 	VEC(struct block) blocks;
 	atomic_size_t next;
 	struct replay_perf_stats stats;
@@ -84,7 +85,7 @@ struct reader {
 	VEC(struct sample_place) sample_places;
 	struct block now;
 	u64 time0; /* of now.at, when places are times */
-	u8 *copy;  /* compressed files: the block's records */
+	u8 *copy; /* compressed files: the block's records */
 	size_t copy_cap;
 	struct perf_scratch scratch;
 	struct place_slot *places;
@@ -135,7 +136,8 @@ static int side_record(struct replay *r, const u8 *rec, const struct perf_event_
 {
 	const struct perfdata_attr *a = side_attr(r, rec, h->size);
 	struct perf_side side;
-	int err = perf_side_decode(rec, h->size, r->file.swap, a ? a->attr.sample_type : 0, a && a->attr.sample_id_all, &side);
+	int err = perf_side_decode(rec, h->size, r->file.swap, a ? a->attr.sample_type : 0,
+				   a && a->attr.sample_id_all, &side);
 	if (err == -ENOENT)
 		return 0;
 	if (err) {
@@ -156,7 +158,7 @@ static int side_record(struct replay *r, const u8 *rec, const struct perf_event_
 static void find_time_use(struct replay *r)
 {
 	r->has_times = r->file.attrs.nr > 0;
-	vec_for_each(&r->file.attrs, a)
+	vec_for_each (&r->file.attrs, a)
 		if (!(a->attr.sample_type & PERF_SAMPLE_TIME) || !a->attr.sample_id_all)
 			r->has_times = false;
 }
@@ -170,8 +172,8 @@ static int head_record(struct replay *r, const u8 *rec, const struct perf_event_
 		return 0;
 	if (h->type < REC_KERNEL_MAX)
 		return side_record(r, rec, h, place);
-	if (h->type == REC_HEADER_ATTR || h->type == REC_EVENT_UPDATE || h->type == REC_HEADER_FEATURE ||
-	    h->type == REC_TRACING_DATA) {
+	if (h->type == REC_HEADER_ATTR || h->type == REC_EVENT_UPDATE ||
+	    h->type == REC_HEADER_FEATURE || h->type == REC_TRACING_DATA) {
 		int err = perfdata_pipe_record(&r->file, rec, h);
 		if (err == -ENOMEM)
 			return err;
@@ -199,7 +201,8 @@ static const u8 *walk(struct replay *r, const u8 *at, const u8 *end, u64 place, 
 	const u8 *rec, *start = at;
 	int got;
 	while ((got = perfdata_record(&r->file, &at, end, &rec, &h)) > 0) {
-		*err = h.type < REC_KERNEL_MAX ? head_record(r, rec, &h, place + (u64)(rec - start)) : 0;
+		*err = h.type < REC_KERNEL_MAX ? head_record(r, rec, &h, place + (u64)(rec - start))
+					       : 0;
 		if (*err)
 			return at;
 	}
@@ -209,11 +212,13 @@ static const u8 *walk(struct replay *r, const u8 *at, const u8 *end, u64 place, 
 /* What is left behind the last whole record will never be one. */
 static bool stuck(const struct replay *r, const u8 *at, size_t left)
 {
-	return left >= RECORD_MAX || (left >= sizeof(struct perf_event_header) &&
-				      perf_head(at, r->file.swap).size < sizeof(struct perf_event_header));
+	return left >= RECORD_MAX ||
+	       (left >= sizeof(struct perf_event_header) &&
+		perf_head(at, r->file.swap).size < sizeof(struct perf_event_header));
 }
 
-static int inflate_all(struct replay *r, const u8 *rec, const struct perf_event_header *h, struct perfdata_inflate *z, u64 *place)
+static int inflate_all(struct replay *r, const u8 *rec, const struct perf_event_header *h,
+		       struct perfdata_inflate *z, u64 *place)
 {
 	int err = perfdata_inflate_add(z, rec, h, r->file.swap), more = 1;
 	while (!err && more) {
@@ -301,12 +306,21 @@ static int take_build_id(void *ctx, const char *path, const u8 *id, u32 size, u1
 
 static const char *plain_event_name(const struct perf_event_attr *a)
 {
-	static const char *const hw[] = { "cycles", "instructions", "cache-references", "cache-misses", "branches",
-					  "branch-misses", "bus-cycles", "stalled-cycles-frontend", "stalled-cycles-backend",
+	static const char *const hw[] = { "cycles",
+					  "instructions",
+					  "cache-references",
+					  "cache-misses",
+					  "branches",
+					  "branch-misses",
+					  "bus-cycles",
+					  "stalled-cycles-frontend",
+					  "stalled-cycles-backend",
 					  "ref-cycles" };
-	static const char *const sw[] = { "cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations",
-					  "minor-faults", "major-faults", "alignment-faults", "emulation-faults", "dummy",
-					  "bpf-output", "cgroup-switches" };
+	static const char *const sw[] = {
+		"cpu-clock",	    "task-clock",   "page-faults",  "context-switches",
+		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
+		"emulation-faults", "dummy",	    "bpf-output",   "cgroup-switches"
+	};
 	if (a->type == PERF_TYPE_HARDWARE && a->config < ARRAY_SIZE(hw))
 		return hw[a->config];
 	if (a->type == PERF_TYPE_SOFTWARE && a->config < ARRAY_SIZE(sw))
@@ -319,7 +333,8 @@ static void open_formats(struct replay *r)
 {
 	struct perfdata_feature f = r->file.features[FEAT_TRACING_DATA];
 	bool wanted = false;
-	vec_for_each(&r->file.attrs, a) wanted |= a->attr.type == PERF_TYPE_TRACEPOINT;
+	vec_for_each (&r->file.attrs, a)
+		wanted |= a->attr.type == PERF_TYPE_TRACEPOINT;
 	if (wanted && f.at && perf_formats_open(&r->formats, f.at, f.size))
 		r->stats.nr_bad++;
 }
@@ -328,7 +343,7 @@ static int fill_events(struct replay *r)
 {
 	struct catalog *c = &r->source.catalog;
 	open_formats(r);
-	vec_for_each(&r->file.attrs, a) {
+	vec_for_each (&r->file.attrs, a) {
 		struct event_info *e = vec_push(&c->events);
 		if (!e)
 			return -ENOMEM;
@@ -407,7 +422,9 @@ static int add_stamp(struct replay *r, const u8 *rec, const struct perf_event_he
 	if (!st)
 		return -ENOMEM;
 	*st = (struct stamp){ .place = place };
-	u64 id = r->file.attrs.nr > 1 ? perf_sample_id(&r->file.attrs.at[0].layout, rec, h->size, r->file.swap) : 0;
+	u64 id = r->file.attrs.nr > 1
+			 ? perf_sample_id(&r->file.attrs.at[0].layout, rec, h->size, r->file.swap)
+			 : 0;
 	const struct perfdata_attr *a = perfdata_attr_of(&r->file, id);
 	if (a)
 		st->time = perf_sample_time(&a->layout, rec, h->size, r->file.swap);
@@ -474,7 +491,8 @@ static int stamp_all(struct replay *r)
 
 static const u8 *record_at(const struct replay *r, u64 place)
 {
-	return place < r->file.map_size ? r->file.map + place : r->spool.at + (place - r->file.map_size);
+	return place < r->file.map_size ? r->file.map + place
+					: r->spool.at + (place - r->file.map_size);
 }
 
 static int prepare_once(struct replay *r, struct diag *d)
@@ -485,14 +503,17 @@ static int prepare_once(struct replay *r, struct diag *d)
 		err = perfdata_build_ids(&r->file, take_build_id, r->tasks);
 	for (size_t i = 0; i < r->build_ids.nr && !err; i++) {
 		struct perf_event_header h = perf_head(r->build_ids.at[i], r->file.swap);
-		err = perfdata_build_id_record(&r->file, r->build_ids.at[i], &h, take_build_id, r->tasks);
+		err = perfdata_build_id_record(&r->file, r->build_ids.at[i], &h, take_build_id,
+					       r->tasks);
 	}
 	if (!err)
 		err = tasks_seal(r->tasks);
 	if (!err)
 		err = fill_events(r);
 	if (!err && !r->file.attrs.nr)
-		err = diag_error(d, -EBADMSG, "the recording describes no event: it was cut off at its very beginning");
+		err = diag_error(
+			d, -EBADMSG,
+			"the recording describes no event: it was cut off at its very beginning");
 	r->stats.nr_samples = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
 	r->prepared = !err;
 	return err;
@@ -668,28 +689,35 @@ struct where {
 	bool again; /* the chain has something that is to be counted each time */
 };
 
-static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slot, struct where *w, u32 space, u64 addr,
-		      enum frame_mode mode)
+static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slot, struct where *w,
+		      u32 space, u64 addr, enum frame_mode mode)
 {
 	struct tasks_place p;
 	tasks_find(r->tasks, space, addr, w->time, &p);
-	s64 id = frame_table_add(&sh->frames, (struct frame){ .offset = p.offset, .image = p.image, .mode = mode });
+	s64 id = frame_table_add(
+		&sh->frames, (struct frame){ .offset = p.offset, .image = p.image, .mode = mode });
 	if (id < 0)
 		return id;
-	*slot = (struct place_slot){
-		.addr = addr, .from = p.from, .until = p.until, .space = space, .frame = (u32)id, .mode = mode
-	};
+	*slot = (struct place_slot){ .addr = addr,
+				     .from = p.from,
+				     .until = p.until,
+				     .space = space,
+				     .frame = (u32)id,
+				     .mode = mode };
 	return id;
 }
 
-static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, u64 addr, enum frame_mode mode)
+static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, u64 addr,
+			   enum frame_mode mode)
 {
 	struct reader *rd = sh->impl;
-	u32 space = mode == FRAME_KERNEL ? SPACE_KERNEL : mode == FRAME_USER ? w->user_space : SPACE_NONE;
+	u32 space = mode == FRAME_KERNEL ? SPACE_KERNEL
+		    : mode == FRAME_USER ? w->user_space
+					 : SPACE_NONE;
 	u32 at = (u32)(addr ^ addr >> 13 ^ space * 0x9e3779b1u) & (CACHE_SLOTS - 1);
 	struct place_slot *slot = &rd->places[at];
-	if (likely(slot->addr == addr && slot->space == space && slot->mode == mode && slot->from <= w->time &&
-		   w->time < slot->until))
+	if (likely(slot->addr == addr && slot->space == space && slot->mode == mode &&
+		   slot->from <= w->time && w->time < slot->until))
 		return slot->frame;
 	return frame_slow(r, sh, slot, w, space, addr, mode);
 }
@@ -698,7 +726,8 @@ static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, 
  * A chain lists the innermost address first, with markers where the mode changes; ours start at the outermost caller: filled from
  * the end of the array backwards.
  */
-static int chain_slow(struct replay *r, struct shard *sh, struct where *w, const struct perf_sample_view *v, u32 *first)
+static int chain_slow(struct replay *r, struct shard *sh, struct where *w,
+		      const struct perf_sample_view *v, u32 *first)
 {
 	struct reader *rd = sh->impl;
 	enum frame_mode mode = mode_of_misc(v->misc);
@@ -743,7 +772,8 @@ static s64 chain_of(struct replay *r, struct shard *sh, struct where *w, const s
 }
 
 /* Every address of the chain with its frame. */
-static int places_of(struct replay *r, struct shard *sh, struct where *w, const struct perf_sample_view *v, struct sample *s)
+static int places_of(struct replay *r, struct shard *sh, struct where *w,
+		     const struct perf_sample_view *v, struct sample *s)
 {
 	struct reader *rd = sh->impl;
 	enum frame_mode mode = mode_of_misc(v->misc);
@@ -761,7 +791,8 @@ static int places_of(struct replay *r, struct shard *sh, struct where *w, const 
 		s64 frame = frame_of(r, sh, w, addrs[i], mode);
 		if (frame < 0)
 			return (int)frame;
-		rd->sample_places.at[rd->sample_places.nr++] = (struct sample_place){ .addr = addrs[i], .frame = (u32)frame };
+		rd->sample_places.at[rd->sample_places.nr++] =
+			(struct sample_place){ .addr = addrs[i], .frame = (u32)frame };
 		s->nr_places++;
 	}
 	return 0;
@@ -783,7 +814,8 @@ static u32 epoch_of(const struct replay *r, struct tasks_epoch *last, u32 space,
 static u64 meaning_of(const struct replay *r, struct reader *rd, const struct pending *p)
 {
 	u64 time = time_of(r, p);
-	u32 user = epoch_of(r, &rd->user, p->space, time), kernel = epoch_of(r, &rd->kernel, SPACE_KERNEL, time);
+	u32 user = epoch_of(r, &rd->user, p->space, time),
+	    kernel = epoch_of(r, &rd->kernel, SPACE_KERNEL, time);
 	u64 mode = p->view.misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	return hash_u64((u64)user << 32 | kernel) ^ ((u64)p->space << 8 | mode);
 }
@@ -939,12 +971,16 @@ static void replay_finish(struct source *s, struct diag *d)
 	r->stats.nr_unknown_id = r->nr_unknown_id;
 	r->stats.nr_corrupt_chains = r->nr_corrupt;
 	if (r->file.unfinished)
-		diag_warn(d, "the recording was never finished (its recorder was killed); read to the end of what is whole");
+		diag_warn(d, "the recording was never finished (its recorder was killed); read to "
+			     "the end of what is whole");
 	else if (r->file.truncated)
-		diag_warn(d, "the recording is cut off or damaged at byte %zu of %zu; read up to there", r->file.data_end,
-			  r->file.map_size);
+		diag_warn(
+			d,
+			"the recording is cut off or damaged at byte %zu of %zu; read up to there",
+			r->file.data_end, r->file.map_size);
 	if (r->stats.nr_bad)
-		diag_warn(d, "%llu damaged records were skipped", (unsigned long long)r->stats.nr_bad);
+		diag_warn(d, "%llu damaged records were skipped",
+			  (unsigned long long)r->stats.nr_bad);
 	if (r->stats.nr_unknown_id)
 		diag_warn(d, "%llu samples belong to no event of the recording and were skipped",
 			  (unsigned long long)r->stats.nr_unknown_id);
@@ -952,7 +988,9 @@ static void replay_finish(struct source *s, struct diag *d)
 		diag_warn(d, "%llu call chains were damaged and are missing",
 			  (unsigned long long)r->stats.nr_corrupt_chains);
 	if (r->nr_deferred)
-		diag_warn(d, "the user part of %llu call chains was recorded apart (deferred) and is not joined yet: it is missing",
+		diag_warn(d,
+			  "the user part of %llu call chains was recorded apart (deferred) and is "
+			  "not joined yet: it is missing",
 			  (unsigned long long)r->nr_deferred);
 }
 

@@ -7,7 +7,7 @@
 struct replay_perf_stats {
 	u64 nr_records;
 	u64 nr_samples; /* all of them, whatever the sink kept */
-	u64 nr_bad;     /* records whose inside did not fit */
+	u64 nr_bad; /* records whose inside did not fit */
 	u64 nr_unknown_id; /* samples of no known event */
 	u64 nr_corrupt_chains;
 	u64 nr_by_type[REC_USER_MAX];
@@ -16,7 +16,8 @@ struct replay_perf_stats {
 /* path: a file, or "-". The source owns everything; source->ops->close frees it. */
 int replay_perf_open(const char *path, struct source **ret, struct diag *d) must_check;
 /* The same from bytes that the caller keeps until after close. */
-int replay_perf_open_bytes(const void *data, size_t size, struct source **ret, struct diag *d) must_check;
+int replay_perf_open_bytes(const void *data, size_t size, struct source **ret,
+			   struct diag *d) must_check;
 
 /*
  * Where the texts of tracepoints find names of kernel functions: asked once, when the first one is needed. The answer must stay

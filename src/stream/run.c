@@ -42,7 +42,8 @@ static int run_worker(void *ctx, unsigned index)
 	struct worker *w = &r->workers[index];
 	int got = 0;
 	u64 seq;
-	while (!atomic_load(&r->stop) && (got = r->src->ops->next_block(r->src, &w->shard, &seq)) > 0) {
+	while (!atomic_load(&r->stop) &&
+	       (got = r->src->ops->next_block(r->src, &w->shard, &seq)) > 0) {
 		int err = run_block(r, w, seq);
 		if (err) {
 			got = err;
@@ -61,7 +62,8 @@ static int open_workers(struct run *r)
 {
 	for (unsigned i = 0; i < r->nr; i++) {
 		struct worker *w = &r->workers[i];
-		int err = r->known ? frame_table_copy(&w->shard.frames, r->known) : frame_table_init(&w->shard.frames);
+		int err = r->known ? frame_table_copy(&w->shard.frames, r->known)
+				   : frame_table_init(&w->shard.frames);
 		if (err || chain_table_init(&w->shard.chains))
 			return -ENOMEM;
 		err = r->src->ops->shard_open(r->src, &w->shard);
@@ -91,7 +93,8 @@ static int merge_workers(struct run *r, struct run_tables *ret)
 			continue;
 		err = frame_table_merge(&ret->frames, &w->shard.frames, &map_frame);
 		if (!err)
-			err = chain_table_merge(&ret->chains, &w->shard.chains, map_frame, &map_chain);
+			err = chain_table_merge(&ret->chains, &w->shard.chains, map_frame,
+						&map_chain);
 		if (!err)
 			err = ops->merge(r->sink, w->state, map_frame, map_chain);
 		free(map_frame);
@@ -128,7 +131,8 @@ static int run_all(struct run *r, struct diag *d)
 	return err ? err : par_run(r->nr, run_worker, r);
 }
 
-int stream_run(struct source *src, struct sink *sink, unsigned workers, struct run_tables *ret, struct diag *d)
+int stream_run(struct source *src, struct sink *sink, unsigned workers, struct run_tables *ret,
+	       struct diag *d)
 {
 	*ret = (struct run_tables){ 0 };
 	struct run r = { .src = src, .sink = sink, .nr = workers ? workers : par_cpus() };
@@ -141,9 +145,12 @@ int stream_run(struct source *src, struct sink *sink, unsigned workers, struct r
 	return err;
 }
 
-int stream_run_named(struct source *src, struct sink *sink, unsigned workers, const struct frame_table *frames, struct diag *d)
+int stream_run_named(struct source *src, struct sink *sink, unsigned workers,
+		     const struct frame_table *frames, struct diag *d)
 {
-	struct run r = { .src = src, .sink = sink, .nr = workers ? workers : par_cpus(), .known = frames };
+	struct run r = {
+		.src = src, .sink = sink, .nr = workers ? workers : par_cpus(), .known = frames
+	};
 	int err = run_all(&r, d);
 	close_workers(&r);
 	return err;

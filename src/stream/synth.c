@@ -55,9 +55,9 @@ void synth_id_index(struct synth *s, const struct synth_id *ids, size_t nr)
 	enum { FIT = (RECORD_MAX - 16) / sizeof(struct synth_id) };
 	while (nr) {
 		u64 n = min(nr, (size_t)FIT);
-		struct perf_event_header h = { .type = REC_ID_INDEX,
-					       .size = (u16)(sizeof(h) + sizeof(n) +
-							     n * sizeof(*ids)) };
+		struct perf_event_header h = {
+			.type = REC_ID_INDEX, .size = (u16)(sizeof(h) + sizeof(n) + n * sizeof(*ids))
+		};
 		strbuf_add(s->to, &h, sizeof(h));
 		strbuf_add(s->to, &n, sizeof(n));
 		strbuf_add(s->to, ids, n * sizeof(*ids));
@@ -146,8 +146,7 @@ int synth_modules(struct synth *s, const char *release)
 }
 
 /* Each file's notes are read once, however many processes map it. NULL: it has none, or cannot be read. */
-static const struct synth_build_id *file_build_id(struct synth *s, s32 pid,
-						  const struct proc_map *m)
+static const struct synth_build_id *file_build_id(struct synth *s, s32 pid, const struct proc_map *m)
 {
 	if (m->path[0] != '/' || !m->inode)
 		return NULL;

@@ -37,8 +37,8 @@ struct stab {
 
 struct space {
 	VEC(struct map) maps; /* sealed: sorted by start, or by time when there is a stab */
-	struct stab stab;     /* cuts NULL: no two maps overlap */
-	u64 *moments;         /* times at which something was mapped, ascending, each once */
+	struct stab stab; /* cuts NULL: no two maps overlap */
+	u64 *moments; /* times at which something was mapped, ascending, each once */
 	u32 nr_moments;
 	u32 parent;
 	u64 forked;
@@ -67,7 +67,6 @@ struct event {
 	u64 addr, len, pgoff;
 };
 
-
 struct tasks {
 	struct catalog *catalog;
 	VEC(struct event) events;
@@ -77,8 +76,8 @@ struct tasks {
 	struct dict comm_of; /* tid -> comms */
 	struct dict proc_of; /* pid -> procs */
 	struct dict image_of; /* hash of (path, kind, device, inode) -> image */
-	struct dict path_of;  /* string id of a path -> its first image */
-	VEC(u32) next_same;   /* [image] -> another one of the same path, 0: none */
+	struct dict path_of; /* string id of a path -> its first image */
+	VEC(u32) next_same; /* [image] -> another one of the same path, 0: none */
 	bool sealed;
 };
 
@@ -103,15 +102,17 @@ void tasks_free(struct tasks *t)
 {
 	if (!t)
 		return;
-	vec_for_each(&t->spaces, s) {
+	vec_for_each (&t->spaces, s) {
 		vec_free(&s->maps);
 		free(s->moments);
 		free(s->stab.cuts);
 		free(s->stab.first);
 		free(s->stab.notes);
 	}
-	vec_for_each(&t->comms, l) vec_free(&l->changes);
-	vec_for_each(&t->procs, l) vec_free(&l->changes);
+	vec_for_each (&t->comms, l)
+		vec_free(&l->changes);
+	vec_for_each (&t->procs, l)
+		vec_free(&l->changes);
 	vec_free(&t->spaces);
 	vec_free(&t->comms);
 	vec_free(&t->procs);
@@ -135,12 +136,14 @@ static enum image_kind image_kind(const struct perf_side *r)
 	if (r->type == PERF_RECORD_KSYMBOL)
 		return IMAGE_KIND_BPF;
 	if (kernel)
-		return starts(r->name, "[kernel.kallsyms]") || starts(r->name, "[guest.kernel.kallsyms") ? IMAGE_KIND_KERNEL :
-													    IMAGE_KIND_MODULE;
+		return starts(r->name, "[kernel.kallsyms]") ||
+				       starts(r->name, "[guest.kernel.kallsyms")
+			       ? IMAGE_KIND_KERNEL
+			       : IMAGE_KIND_MODULE;
 	if (starts(r->name, "[vdso]"))
 		return IMAGE_KIND_VDSO;
-	if (starts(r->name, "//anon") || r->name[0] == '[' || starts(r->name, "/dev/zero") || starts(r->name, "/anon_hugepage") ||
-	    starts(r->name, "/SYSV"))
+	if (starts(r->name, "//anon") || r->name[0] == '[' || starts(r->name, "/dev/zero") ||
+	    starts(r->name, "/anon_hugepage") || starts(r->name, "/SYSV"))
 		return IMAGE_KIND_ANON;
 	return IMAGE_KIND_FILE;
 }
@@ -196,7 +199,9 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 	enum image_kind kind = image_kind(r);
 	size_t len = strlen(r->name);
 	if (kind == IMAGE_KIND_KERNEL) {
-		const char *close = strchr(r->name, ']'); /* "[kernel.kallsyms]_text": the reference symbol is not the name */
+		const char *close = strchr(
+			r->name,
+			']'); /* "[kernel.kallsyms]_text": the reference symbol is not the name */
 		len = close ? (size_t)(close + 1 - r->name) : len;
 	}
 	s64 path = strtab_add(&t->catalog->strings, r->name, len);
@@ -215,7 +220,8 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 	info->kind = kind;
 	info->path = strtab_str(&t->catalog->strings, (u32)path);
 	bool code = r->prot & PROT_EXEC;
-	info->name = kind == IMAGE_KIND_ANON && code ? jit_name(t, r->pid) : display_name(t, kind, info->path);
+	info->name = kind == IMAGE_KIND_ANON && code ? jit_name(t, r->pid)
+						     : display_name(t, kind, info->path);
 	info->pid = r->pid;
 	if (kind == IMAGE_KIND_KERNEL || kind == IMAGE_KIND_MODULE || kind == IMAGE_KIND_BPF) {
 		info->start = r->addr;
@@ -247,7 +253,8 @@ int tasks_build_id(struct tasks *t, const char *path, const u8 *id, u32 id_size)
 int tasks_add(struct tasks *t, const struct perf_side *r, u64 time)
 {
 	s64 image = 0, name = 0;
-	if (r->type == PERF_RECORD_MMAP || r->type == PERF_RECORD_MMAP2 || r->type == PERF_RECORD_KSYMBOL) {
+	if (r->type == PERF_RECORD_MMAP || r->type == PERF_RECORD_MMAP2 ||
+	    r->type == PERF_RECORD_KSYMBOL) {
 		image = image_add(t, r);
 		if (image < 0)
 			return (int)image;
@@ -264,9 +271,20 @@ int tasks_add(struct tasks *t, const struct perf_side *r, u64 time)
 	if (!e)
 		return -ENOMEM;
 	*e = (struct event){
-		.time = time, .seq = (u32)t->events.nr, .type = r->type, .misc = r->misc, .ksym_flags = r->ksym_flags,
-		.pid = r->pid, .tid = r->tid, .ppid = r->ppid, .ptid = r->ptid,
-		.name = (u32)name, .image = (u32)image, .addr = r->addr, .len = r->len, .pgoff = r->pgoff,
+		.time = time,
+		.seq = (u32)t->events.nr,
+		.type = r->type,
+		.misc = r->misc,
+		.ksym_flags = r->ksym_flags,
+		.pid = r->pid,
+		.tid = r->tid,
+		.ppid = r->ppid,
+		.ptid = r->ptid,
+		.name = (u32)name,
+		.image = (u32)image,
+		.addr = r->addr,
+		.len = r->len,
+		.pgoff = r->pgoff,
 	};
 	return 0;
 }
@@ -287,7 +305,8 @@ static u32 timeline_at(const struct timeline *l, u64 time, u32 none)
 	return lo ? l->changes.at[lo - 1].value : none;
 }
 
-static u32 dict_timeline(const struct dict *d, const struct timeline *at, u32 key, u64 time, u32 none)
+static u32 dict_timeline(const struct dict *d, const struct timeline *at, u32 key, u64 time,
+			 u32 none)
 {
 	u32 index = dict_get(d, key);
 	return index == DICT_NONE ? none : timeline_at(&at[index], time, none);
@@ -370,7 +389,8 @@ static int apply_map(struct tasks *t, const struct event *e)
 	enum image_kind kind = t->catalog->images.at[e->image].kind;
 	if (kind == IMAGE_KIND_KERNEL || kind == IMAGE_KIND_MODULE || kind == IMAGE_KIND_BPF) {
 		struct event gone = *e;
-		if (e->type == PERF_RECORD_KSYMBOL && e->ksym_flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
+		if (e->type == PERF_RECORD_KSYMBOL &&
+		    e->ksym_flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
 			gone.image = IMAGE_NONE;
 		return add_map(t, SPACE_KERNEL, &gone);
 	}
@@ -416,7 +436,8 @@ static int apply_fork(struct tasks *t, const struct event *e)
 	if (space < 0)
 		return (int)space;
 	/* A synthesised fork of a process that had already run exec: its own maps follow. */
-	u32 parent = e->misc & PERF_RECORD_MISC_FORK_EXEC ? SPACE_NONE : tasks_space(t, e->ppid, e->time);
+	u32 parent = e->misc & PERF_RECORD_MISC_FORK_EXEC ? SPACE_NONE
+							  : tasks_space(t, e->ppid, e->time);
 	hang_below(t, (u32)space, parent, e->time);
 	return 0;
 }
@@ -507,7 +528,7 @@ static int build_stab(struct space *sp)
 	s->cuts = malloc(2 * nr * sizeof(*s->cuts));
 	if (!s->cuts)
 		return -ENOMEM;
-	vec_for_each(&sp->maps, m) {
+	vec_for_each (&sp->maps, m) {
 		s->cuts[cuts++] = m->start;
 		s->cuts[cuts++] = m->end;
 	}
@@ -521,7 +542,8 @@ static int build_stab(struct space *sp)
 	s->first = calloc(2 * (size_t)s->nr_segments + 2, sizeof(*s->first));
 	if (!s->first)
 		return -ENOMEM;
-	u32 *count = s->first + 1; /* so that the sums end up one place further: where each node begins */
+	u32 *count = s->first +
+		     1; /* so that the sums end up one place further: where each node begins */
 	for (size_t i = 0; i < nr; i++)
 		note_map(s, &sp->maps.at[i], (u32)i, count, false);
 	for (u32 n = 0; n < 2 * s->nr_segments; n++)
@@ -587,7 +609,8 @@ static int tell_last_comms(struct tasks *t)
 		u32 have;
 		const struct timeline *l = &t->comms.at[s->value];
 		if (l->changes.nr)
-			err = dict_add(&t->catalog->last_comm, s->key, l->changes.at[l->changes.nr - 1].value, &have);
+			err = dict_add(&t->catalog->last_comm, s->key,
+				       l->changes.at[l->changes.nr - 1].value, &have);
 	}
 	return err;
 }
@@ -695,7 +718,8 @@ void tasks_find(const struct tasks *t, u32 space, u64 addr, u64 time, struct tas
 	/* What a parent maps after the fork is not ours, so that the answer holds for all times to come. */
 	u64 at = t->spaces.at[space].forked, later;
 	unsigned depth = 0;
-	for (u32 s = t->spaces.at[space].parent; s && !m && depth < MAX_DEPTH; s = t->spaces.at[s].parent, depth++) {
+	for (u32 s = t->spaces.at[space].parent; s && !m && depth < MAX_DEPTH;
+	     s = t->spaces.at[s].parent, depth++) {
 		m = space_find(&t->spaces.at[s], addr, min(at, time), &later);
 		at = min(at, t->spaces.at[s].forked);
 	}
@@ -705,6 +729,7 @@ void tasks_find(const struct tasks *t, u32 space, u64 addr, u64 time, struct tas
 	if (m->image == IMAGE_NONE)
 		return;
 	ret->image = m->image;
-	if (t->catalog->images.at[m->image].kind == IMAGE_KIND_FILE || t->catalog->images.at[m->image].kind == IMAGE_KIND_VDSO)
+	if (t->catalog->images.at[m->image].kind == IMAGE_KIND_FILE ||
+	    t->catalog->images.at[m->image].kind == IMAGE_KIND_VDSO)
 		ret->offset = addr - m->start + m->pgoff;
 }

@@ -117,8 +117,7 @@ static int try_given_vmlinux(struct kernel_syms *k, const struct sym_config *cfg
 		return -ENOENT;
 	int err = elfimg_open(&e, cfg->vmlinux);
 	if (err) {
-		say(k, "the kernel image given cannot be read as an ELF file: it is not used",
-		    NULL);
+		say(k, "the kernel image given cannot be read as an ELF file: it is not used", NULL);
 		return err;
 	}
 	if (id->size && !buildid_of_image(&e, &got) && !buildid_equal(&got, id)) {

@@ -291,8 +291,7 @@ static int resolve_kernel(struct job *j, struct group *g, struct arena *arena)
 		g->places[i].at += j->shift[j->frames->frames[g->places[i].frame].image];
 	sort_places(g->places, j->spare + (g->places - j->places), g->nr);
 	err = ask(g, arena);
-	_cleanup_free_ struct symtab_sym *syms =
-		err ? NULL : calloc(g->nr_questions, sizeof(*syms));
+	_cleanup_free_ struct symtab_sym *syms = err ? NULL : calloc(g->nr_questions, sizeof(*syms));
 	if (!err)
 		err = syms ? kernel_syms_find(&k, g->questions, g->nr_questions, syms) : -ENOMEM;
 	if (!err)

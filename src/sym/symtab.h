@@ -70,8 +70,7 @@ void sweep_add(struct sweep *s, const struct symtab_sym *sym);
 int sweep_finish(struct sweep *s, struct symtab_sym *ret) must_check;
 
 struct symtab {
-	struct symtab_sym
-		*syms; /* by start; pieces do not overlap; start is the piece's, see base */
+	struct symtab_sym *syms; /* by start; pieces do not overlap; start is the piece's, see base */
 	u64 *base; /* [i] start of the symbol that piece i belongs to */
 	u32 nr;
 };

@@ -53,6 +53,5 @@ void stat_view_key(const struct stat_head *h, const struct stat_row *row, struct
 
 bool stat_view_has_places(enum stat_by by)
 {
-	return by == STAT_BY_CORE || by == STAT_BY_DIE || by == STAT_BY_SOCKET ||
-	       by == STAT_BY_NODE;
+	return by == STAT_BY_CORE || by == STAT_BY_DIE || by == STAT_BY_SOCKET || by == STAT_BY_NODE;
 }

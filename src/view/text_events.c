@@ -18,7 +18,7 @@ enum {
 	COMM_MAX = 16,
 	COMM_WIDTH = 16,
 	COMM_WIDTH_LATENCY = 8,
-	HEAD_MAX = 64,  /* start of a line kept for the next one of the same task */
+	HEAD_MAX = 64, /* start of a line kept for the next one of the same task */
 	NR_HEADS = 128,
 	LABEL_MAX = 32, /* labels up to it are copied in one go */
 };
@@ -109,7 +109,8 @@ static bool in_ftrace(const struct schema *s, const char *name)
 	return !strcmp(s->system, "ftrace") && !strcmp(s->name, name);
 }
 
-static bool find_fields(struct event_look *look, const char *a, const char *b, const char *c, const char *d)
+static bool find_fields(struct event_look *look, const char *a, const char *b, const char *c,
+			const char *d)
 {
 	const char *names[] = { a, b, c, d };
 	for (unsigned i = 0; i < ARRAY_SIZE(names) && names[i]; i++) {
@@ -148,7 +149,8 @@ static enum event_kind kind_of(const struct text_events *te, struct event_look *
 		find_partner(te, look, "funcgraph_exit");
 		return KIND_GRAPH_ENTRY;
 	}
-	if (in_ftrace(s, "funcgraph_exit") && find_fields(look, "func", "depth", "calltime", "rettime")) {
+	if (in_ftrace(s, "funcgraph_exit") &&
+	    find_fields(look, "func", "depth", "calltime", "rettime")) {
 		find_partner(te, look, "funcgraph_entry");
 		return KIND_GRAPH_EXIT;
 	}
@@ -156,9 +158,11 @@ static enum event_kind kind_of(const struct text_events *te, struct event_look *
 		return KIND_STACK;
 	if (strcmp(s->system, "sched"))
 		return KIND_PRINT;
-	if (!strcmp(s->name, "sched_switch") && find_fields(look, "prev_comm", "prev_pid", "next_comm", "next_pid"))
+	if (!strcmp(s->name, "sched_switch") &&
+	    find_fields(look, "prev_comm", "prev_pid", "next_comm", "next_pid"))
 		return KIND_SWITCH;
-	if ((!strcmp(s->name, "sched_wakeup") || !strcmp(s->name, "sched_wakeup_new")) && find_fields(look, "comm", "pid", NULL, NULL))
+	if ((!strcmp(s->name, "sched_wakeup") || !strcmp(s->name, "sched_wakeup_new")) &&
+	    find_fields(look, "comm", "pid", NULL, NULL))
 		return KIND_WAKEUP;
 	return KIND_PRINT;
 }
@@ -205,7 +209,8 @@ static struct fix *add_fix(struct text_shard *sh, enum fix_kind kind, s32 pid)
 }
 
 /* The reference keeps the name of a task it did not know from the first scheduler event that tells it. */
-static void learn_comm(struct text_shard *sh, const struct sample *s, const struct schema_field *comm, const struct schema_field *pid_field)
+static void learn_comm(struct text_shard *sh, const struct sample *s,
+		       const struct schema_field *comm, const struct schema_field *pid_field)
 {
 	const struct text_events_opts *o = &sh->te->o;
 	u32 len;
@@ -275,13 +280,16 @@ static void add_pid_cpu(struct text_shard *sh, const struct sample *s)
 
 static u32 common_number(const struct sample *s, s8 index)
 {
-	return index < 0 ? 0 : (u32)schema_u64(s->schema, &s->schema->fields[index], s->raw, s->raw_size);
+	return index < 0
+		       ? 0
+		       : (u32)schema_u64(s->schema, &s->schema->fields[index], s->raw, s->raw_size);
 }
 
 static void add_latency_flags(struct text_shard *sh, const struct sample *s)
 {
 	const struct schema *sc = s->schema;
-	u32 flags = common_number(s, sc->common_flags), count = common_number(s, sc->common_preempt_count);
+	u32 flags = common_number(s, sc->common_flags),
+	    count = common_number(s, sc->common_preempt_count);
 	bool hard = flags & 8, soft = flags & 0x10;
 	char *start = strbuf_room(&sh->text, 2 * NUM_DIGITS_MAX), *to = start;
 	if (!start)
@@ -310,9 +318,10 @@ static void add_latency_flags(struct text_shard *sh, const struct sample *s)
 
 static inline char *put_pair(char *to, u32 v)
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-				    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-				    "8081828384858687888990919293949596979899";
+	static const char pairs[] =
+		"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+		"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+		"8081828384858687888990919293949596979899";
 	memcpy(to, pairs + 2 * v, 2);
 	return to + 2;
 }
@@ -395,11 +404,13 @@ static u64 field(const struct event_look *look, unsigned i, const struct sample 
 	return schema_u64(look->schema, look->fields[i], s->raw, s->raw_size);
 }
 
-static void add_function(struct text_shard *sh, const struct event_look *look, const struct sample *s)
+static void add_function(struct text_shard *sh, const struct event_look *look,
+			 const struct sample *s)
 {
 	u64 ip = field(look, 0, s), parent_ip = field(look, 1, s), offset;
 	const struct text_events_opts *o = &sh->te->o;
-	const char *parent = o->symbol(o->ctx, parent_ip, &offset), *func = o->symbol(o->ctx, ip, &offset);
+	const char *parent = o->symbol(o->ctx, parent_ip, &offset),
+		   *func = o->symbol(o->ctx, ip, &offset);
 	if (parent) {
 		struct fix *f = add_fix(sh, FIX_INDENT, s->cpu);
 		if (f) {
@@ -472,21 +483,27 @@ static u32 common_of(const struct schema *sc, s8 index, const void *raw, u32 siz
  * Whether a call and the return from it stand next to each other: then both are one line. The other record is of the look's
  * partner kind, same task, same function.
  */
-static bool is_pair(const struct event_look *look, const struct sample *s, const void *other, u32 size)
+static bool is_pair(const struct event_look *look, const struct sample *s, const void *other,
+		    u32 size)
 {
 	const struct schema *mine = look->schema, *their = look->partner;
 	if (!their || !other || common_of(their, their->common_type, other, size) != their->id)
 		return false;
-	return common_of(their, their->common_pid, other, size) == common_of(mine, mine->common_pid, s->raw, s->raw_size) &&
-	       schema_u64(their, look->partner_func, other, size) == schema_u64(mine, look->fields[0], s->raw, s->raw_size);
+	return common_of(their, their->common_pid, other, size) ==
+		       common_of(mine, mine->common_pid, s->raw, s->raw_size) &&
+	       schema_u64(their, look->partner_func, other, size) ==
+		       schema_u64(mine, look->fields[0], s->raw, s->raw_size);
 }
 
-static void add_graph_entry(struct text_shard *sh, const struct event_look *look, const struct sample *s)
+static void add_graph_entry(struct text_shard *sh, const struct event_look *look,
+			    const struct sample *s)
 {
 	bool leaf = is_pair(look, s, s->next_raw, s->next_size);
 	if (leaf && look->partner_call && look->partner_ret)
-		add_duration(sh, schema_u64(look->partner, look->partner_ret, s->next_raw, s->next_size) -
-					 schema_u64(look->partner, look->partner_call, s->next_raw, s->next_size));
+		add_duration(sh, schema_u64(look->partner, look->partner_ret, s->next_raw,
+					    s->next_size) -
+					 schema_u64(look->partner, look->partner_call, s->next_raw,
+						    s->next_size));
 	else
 		add_no_duration(sh);
 	add_graph_indent(sh, field(look, 1, s));
@@ -500,7 +517,8 @@ static bool folded(const struct event_look *look, const struct sample *s)
 	return is_pair(look, s, s->prev_raw, s->prev_size);
 }
 
-static void add_graph_exit(struct text_shard *sh, const struct event_look *look, const struct sample *s)
+static void add_graph_exit(struct text_shard *sh, const struct event_look *look,
+			   const struct sample *s)
 {
 	add_duration(sh, field(look, 3, s) - field(look, 2, s));
 	add_graph_indent(sh, field(look, 1, s));
@@ -509,7 +527,8 @@ static void add_graph_exit(struct text_shard *sh, const struct event_look *look,
 
 static void add_stack(struct text_shard *sh, const struct event_look *look, const struct sample *s)
 {
-	struct schema_field addr = { .offset = look->fields[0]->offset, .size = look->schema->long_size };
+	struct schema_field addr = { .offset = look->fields[0]->offset,
+				     .size = look->schema->long_size };
 	u64 end = addr.size == 8 ? UINT64_MAX : UINT32_MAX;
 	strbuf_str(&sh->text, "<stack trace >\n");
 	for (; addr.offset + addr.size <= s->raw_size; addr.offset += addr.size) {
@@ -590,7 +609,8 @@ static void add_head(struct text_shard *sh, const struct sample *s)
 {
 	struct strbuf *t = &sh->text;
 	struct head *h = &sh->heads[((u32)s->tid * 8 + (u32)s->cpu) % NR_HEADS];
-	if (likely(h->len && h->pid == s->tid && h->cpu == s->cpu && h->buffer == s->buffer && !s->missed)) {
+	if (likely(h->len && h->pid == s->tid && h->cpu == s->cpu && h->buffer == s->buffer &&
+		   !s->missed)) {
 		char *to = strbuf_room(t, HEAD_MAX);
 		if (likely(to)) {
 			memcpy(to, h->text, HEAD_MAX);
@@ -660,9 +680,12 @@ static void json_text(struct strbuf *t, const char *s, size_t len)
 	strbuf_char(t, '"');
 }
 
-static void json_elements(struct strbuf *t, const struct schema *sc, const struct schema_field *f, const u8 *p, u32 len)
+static void json_elements(struct strbuf *t, const struct schema *sc, const struct schema_field *f,
+			  const u8 *p, u32 len)
 {
-	u32 step = f->elem_size == 1 || f->elem_size == 2 || f->elem_size == 4 || f->elem_size == 8 ? f->elem_size : 1;
+	u32 step = f->elem_size == 1 || f->elem_size == 2 || f->elem_size == 4 || f->elem_size == 8
+			   ? f->elem_size
+			   : 1;
 	struct schema_field one = { .size = step, .flags = f->flags & FIELD_SIGNED };
 	strbuf_char(t, '[');
 	for (u32 at = 0; at + step <= len; at += step) {
@@ -677,12 +700,14 @@ static void json_elements(struct strbuf *t, const struct schema *sc, const struc
 	strbuf_char(t, ']');
 }
 
-static void json_field(struct strbuf *t, const struct schema *sc, const struct schema_field *f, const struct sample *s)
+static void json_field(struct strbuf *t, const struct schema *sc, const struct schema_field *f,
+		       const struct sample *s)
 {
 	u32 len;
 	json_text(t, f->name, strlen(f->name));
 	strbuf_char(t, ':');
-	bool single = !(f->flags & (FIELD_STRING | FIELD_ARRAY | FIELD_DATA_LOC | FIELD_REL_LOC)) && f->size <= 8;
+	bool single = !(f->flags & (FIELD_STRING | FIELD_ARRAY | FIELD_DATA_LOC | FIELD_REL_LOC)) &&
+		      f->size <= 8;
 	if (single) {
 		u64 v = schema_u64(sc, f, s->raw, s->raw_size);
 		if (f->flags & FIELD_SIGNED)
@@ -711,7 +736,8 @@ static void add_json(struct text_shard *sh, const struct event_look *look, const
 	strbuf_str(t, ",\"pid\":");
 	strbuf_s64(t, s->tid);
 	strbuf_str(t, ",\"comm\":");
-	const char *comm = COMM_IS_UNNAMED(s->comm) ? NULL : strtab_str(&o->catalog->strings, s->comm);
+	const char *comm =
+		COMM_IS_UNNAMED(s->comm) ? NULL : strtab_str(&o->catalog->strings, s->comm);
 	if (comm)
 		json_text(t, comm, strlen(comm));
 	else
@@ -817,7 +843,8 @@ static int write_fixed(struct text_events *te, struct text_shard *sh)
 		case FIX_TASK:
 			comm = learned_comm(te, f->pid);
 			if (comm)
-				put_comm(sh->text.data + f->at, comm, min(strlen(comm), width), width);
+				put_comm(sh->text.data + f->at, comm, min(strlen(comm), width),
+					 width);
 			break;
 		case FIX_INDENT:
 			err = indent_of(te, f, &depth);

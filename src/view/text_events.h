@@ -16,11 +16,11 @@ enum text_events_form { TEXT_EVENTS_LINES, TEXT_EVENTS_JSON };
 
 struct text_events_opts {
 	enum text_events_form form;
-	bool raw_fields;  /* -R: "name=value" */
+	bool raw_fields; /* -R: "name=value" */
 	bool nanoseconds; /* -t */
-	bool latency;     /* -l: short task names, flag columns */
-	bool plain;       /* -N: no layouts of the tool's own, only the kernel's print fmt */
-	bool raw_time;    /* the clock does not count nanoseconds */
+	bool latency; /* -l: short task names, flag columns */
+	bool plain; /* -N: no layouts of the tool's own, only the kernel's print fmt */
+	bool raw_time; /* the clock does not count nanoseconds */
 	const char *const *buffers; /* names; NULL: one buffer, lines without prefix */
 	u32 nr_buffers;
 
@@ -33,6 +33,7 @@ struct text_events_opts {
 };
 
 /* out must outlive the sink and may have a drain. The options are copied. */
-int text_events_new(const struct text_events_opts *o, struct strbuf *out, struct sink **ret) must_check;
+int text_events_new(const struct text_events_opts *o, struct strbuf *out,
+		    struct sink **ret) must_check;
 void text_events_free(struct sink *k);
 u64 text_events_nr_lines(const struct sink *k); /* events written */

@@ -60,7 +60,9 @@ static void add_line(struct text_samples *ts, u32 frame, u32 fields)
 	if (fields & TEXT_DSO) {
 		const struct image_info *image = &ts->o.catalog->images.at[f->image];
 		strbuf_str(to, " (");
-		strbuf_str(to, image->kind == IMAGE_KIND_FILE || image->kind == IMAGE_KIND_MODULE ? image->path : image->name);
+		strbuf_str(to, image->kind == IMAGE_KIND_FILE || image->kind == IMAGE_KIND_MODULE
+				       ? image->path
+				       : image->name);
 		strbuf_char(to, ')');
 	}
 	strbuf_char(to, '\n');
@@ -94,7 +96,8 @@ static void add_number(struct strbuf *to, s64 v, u32 width)
 
 enum { COMM_TEXT = 32 };
 
-static const char *comm_text(const struct text_samples *ts, const struct sample *s, char name[COMM_TEXT])
+static const char *comm_text(const struct text_samples *ts, const struct sample *s,
+			     char name[COMM_TEXT])
 {
 	if (!COMM_IS_UNNAMED(s->comm))
 		return strtab_str(&ts->o.catalog->strings, s->comm);
@@ -103,7 +106,8 @@ static const char *comm_text(const struct text_samples *ts, const struct sample 
 	return name;
 }
 
-static void add_comm(const struct text_samples *ts, const struct sample *s, bool padded, struct strbuf *to)
+static void add_comm(const struct text_samples *ts, const struct sample *s, bool padded,
+		     struct strbuf *to)
 {
 	char name[COMM_TEXT];
 	const char *comm = comm_text(ts, s, name);
@@ -121,8 +125,9 @@ static void add_time(const struct text_samples *ts, u64 ns, struct strbuf *to)
 	strbuf_char(to, '.');
 	char *digits = strbuf_room(to, NUM_DIGITS_MAX);
 	if (digits)
-		strbuf_commit(to, ts->o.nanoseconds ? num_u64_pad0(digits, ns % 1000000000, 9) :
-						      num_u64_pad0(digits, ns % 1000000000 / 1000, 6));
+		strbuf_commit(to, ts->o.nanoseconds
+					  ? num_u64_pad0(digits, ns % 1000000000, 9)
+					  : num_u64_pad0(digits, ns % 1000000000 / 1000, 6));
 	strbuf_str(to, ": ");
 }
 
@@ -148,14 +153,16 @@ static void add_ids(const struct sample *s, u32 fields, struct strbuf *to)
 	}
 }
 
-static void add_places(const struct text_samples *ts, const struct sample *s, bool chain, struct strbuf *to)
+static void add_places(const struct text_samples *ts, const struct sample *s, bool chain,
+		       struct strbuf *to)
 {
 	u32 nr = ts->o.max_stack ? min(s->nr_places, ts->o.max_stack) : s->nr_places;
 	if (!chain && nr) {
 		const struct line *line = &ts->lines[s->places[0].frame];
 		strbuf_char(to, ' ');
 		add_addr(s->places[0].addr, to);
-		strbuf_add(to, ts->lines_text.data + line->at + 1 + ADDR_WIDTH, line->len - 1 - ADDR_WIDTH);
+		strbuf_add(to, ts->lines_text.data + line->at + 1 + ADDR_WIDTH,
+			   line->len - 1 - ADDR_WIDTH);
 		return;
 	}
 	strbuf_char(to, '\n');
@@ -207,7 +214,8 @@ static bool wanted(const struct text_samples *ts, const struct sample *s)
 	const struct text_filter *f = &ts->o.filter;
 	if (s->time_ns < f->from_ns || (f->until_ns && s->time_ns > f->until_ns))
 		return false;
-	if (!among(f->cpus, f->nr_cpus, s->cpu) || !among(f->pids, f->nr_pids, s->pid) || !among(f->tids, f->nr_tids, s->tid))
+	if (!among(f->cpus, f->nr_cpus, s->cpu) || !among(f->pids, f->nr_pids, s->pid) ||
+	    !among(f->tids, f->nr_tids, s->tid))
 		return false;
 	char name[COMM_TEXT];
 	const char *comm = f->nr_comms ? comm_text(ts, s, name) : NULL;
@@ -312,7 +320,8 @@ int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, stru
 	ts->o = *o;
 	ts->out = out;
 	turns_init(&ts->turns);
-	vec_for_each(&o->catalog->events, e) ts->name_width = max(ts->name_width, (u32)strlen(e->name));
+	vec_for_each (&o->catalog->events, e)
+		ts->name_width = max(ts->name_width, (u32)strlen(e->name));
 	int err = make_lines(ts);
 	if (err) {
 		text_samples_free(&ts->sink);

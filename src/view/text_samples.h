@@ -37,7 +37,7 @@ struct text_samples_opts {
 	const u32 *fields; /* [event] */
 	const bool *chains; /* [event]: samples carry call chains */
 	bool nanoseconds;
-	bool reltime;   /* needs one worker, as everything below that looks back */
+	bool reltime; /* needs one worker, as everything below that looks back */
 	bool deltatime;
 	struct text_filter filter;
 	/* Called before each sample that is fed, shown or not: what happened until then. May be NULL; needs one worker. */
@@ -50,7 +50,8 @@ struct text_samples_opts {
 };
 
 /* out must outlive the sink and may have a drain. The options are copied, what they point to is borrowed. */
-int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, struct sink **ret) must_check;
+int text_samples_new(const struct text_samples_opts *o, struct strbuf *out,
+		     struct sink **ret) must_check;
 /* What stands before an event's name, of something that is not a sample: task, CPU and time. comm: its name. */
 void text_samples_head(struct sink *k, const struct sample *s, const char *comm, struct strbuf *to);
 void text_samples_free(struct sink *k);

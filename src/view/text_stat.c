@@ -102,8 +102,7 @@ static void add_time(const struct stat_view *v, const struct stat_head *h)
 			      (unsigned long long)(h->time_ns % 1000000000));
 }
 
-static void add_key(const struct stat_view *v, const struct stat_head *h,
-		    const struct stat_row *row)
+static void add_key(const struct stat_view *v, const struct stat_head *h, const struct stat_row *row)
 {
 	const struct stat_key *k = &h->keys[row->key];
 	struct strbuf *to = v->to;

@@ -81,7 +81,8 @@ static void header(const struct table *t, const u32 *widths, struct strbuf *to)
 	strbuf_str(to, "\n#\n");
 }
 
-static void aligned_row(const struct table *t, size_t row, const u32 *widths, struct strbuf *cell, struct strbuf *to)
+static void aligned_row(const struct table *t, size_t row, const u32 *widths, struct strbuf *cell,
+			struct strbuf *to)
 {
 	strbuf_str(to, "  ");
 	for (size_t i = 0; i < t->columns.nr; i++) {
@@ -120,7 +121,8 @@ static int separated(const struct table *t, const struct text_table_style *style
 
 static bool hidden(const struct table *t, size_t row, const struct text_table_style *style)
 {
-	return t->columns.at[0].type == CELL_PERCENT && table_cells(t, row)[0].f < style->min_percent;
+	return t->columns.at[0].type == CELL_PERCENT &&
+	       table_cells(t, row)[0].f < style->min_percent;
 }
 
 int text_table(const struct table *t, const struct text_table_style *style, struct strbuf *to)
@@ -144,7 +146,9 @@ int text_table(const struct table *t, const struct text_table_style *style, stru
 			if (err)
 				break;
 			text_tree(&tree, t->total,
-				  &(struct text_tree_style){ .indent = TREE_INDENT, .fractal = style->fractal, .hide_own = style->hide_own },
+				  &(struct text_tree_style){ .indent = TREE_INDENT,
+							     .fractal = style->fractal,
+							     .hide_own = style->hide_own },
 				  to);
 		}
 		err = to->err ? to->err : cell.err;

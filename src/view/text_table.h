@@ -10,13 +10,14 @@
 struct text_table_style {
 	const char *separator; /* NULL: aligned columns */
 	bool header;
-	double min_percent;  /* rows whose first cell is below are left out */
-	bool fractal;        /* see text_tree */
+	double min_percent; /* rows whose first cell is below are left out */
+	bool fractal; /* see text_tree */
 	bool hide_own;
 };
 
 /* 0 or the sticky error of `to`. Rows are rendered one by one: trees never lie in memory together. */
-int text_table(const struct table *t, const struct text_table_style *style, struct strbuf *to) must_check;
+int text_table(const struct table *t, const struct text_table_style *style,
+	       struct strbuf *to) must_check;
 
 /* CELL_* as it stands in a column, no padding. */
 void text_cell(const struct column *c, const union cell *v, struct strbuf *to);

@@ -40,7 +40,8 @@ static void branch_head(struct drawing *d, u32 depth, u64 weight, u64 whole)
 	lead(d, depth - 1);
 	strbuf_char(d->to, d->pipe[depth - 1] ? '|' : ' ');
 	char text[32];
-	int n = snprintf(text, sizeof(text), "--%.2f%%--", whole ? 100.0 * (double)weight / (double)whole : 0);
+	int n = snprintf(text, sizeof(text), "--%.2f%%--",
+			 whole ? 100.0 * (double)weight / (double)whole : 0);
 	strbuf_add(d->to, text, (size_t)n);
 }
 
@@ -100,11 +101,14 @@ static u32 trunk(struct drawing *d, bool hide_own)
 	return root->first_child;
 }
 
-void text_tree(const struct tree *t, u64 total, const struct text_tree_style *style, struct strbuf *to)
+void text_tree(const struct tree *t, u64 total, const struct text_tree_style *style,
+	       struct strbuf *to)
 {
 	if (t->first_root == TREE_NONE)
 		return;
-	struct drawing d = { .tree = t, .to = to, .indent = style->indent, .fractal = style->fractal, .total = total };
+	struct drawing d = {
+		.tree = t, .to = to, .indent = style->indent, .fractal = style->fractal, .total = total
+	};
 	u32 rest = trunk(&d, style->hide_own);
 	/* Nothing but the row's own name: not even an empty line. */
 	if (rest == TREE_NONE && d.indent == style->indent)

@@ -114,7 +114,8 @@ static bool has_word(struct cut c, const char *word)
 	size_t len = strlen(word);
 	for (size_t i = 0; i + len <= c.len; i++) {
 		bool before = i && (isalnum((unsigned char)c.at[i - 1]) || c.at[i - 1] == '_');
-		bool after = i + len < c.len && (isalnum((unsigned char)c.at[i + len]) || c.at[i + len] == '_');
+		bool after = i + len < c.len &&
+			     (isalnum((unsigned char)c.at[i + len]) || c.at[i + len] == '_');
 		if (!before && !after && !memcmp(c.at + i, word, len))
 			return true;
 	}
@@ -123,8 +124,9 @@ static bool has_word(struct cut c, const char *word)
 
 static bool type_is_signed(struct cut type)
 {
-	static const char *const words[] = { "int", "long", "short", "s8", "s16", "s32", "s64", "pid_t",
-					     "__s8", "__s16", "__s32", "__s64", "ssize_t", "loff_t", "char" };
+	static const char *const words[] = { "int",   "long",  "short",	  "s8",	    "s16",
+					     "s32",   "s64",   "pid_t",	  "__s8",   "__s16",
+					     "__s32", "__s64", "ssize_t", "loff_t", "char" };
 	if (has_word(type, "unsigned") || memchr(type.at, '*', type.len))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -140,12 +142,15 @@ static u32 type_size(struct cut type, u8 long_size)
 		const char *word;
 		u8 size;
 	} sizes[] = {
-		{ "char", 1 }, { "u8", 1 }, { "s8", 1 }, { "__u8", 1 }, { "__s8", 1 }, { "bool", 1 }, { "uint8_t", 1 },
-		{ "short", 2 }, { "u16", 2 }, { "s16", 2 }, { "__u16", 2 }, { "__s16", 2 }, { "__be16", 2 },
-		{ "__le16", 2 }, { "uint16_t", 2 }, { "u64", 8 }, { "s64", 8 }, { "__u64", 8 }, { "__s64", 8 },
-		{ "__be64", 8 }, { "__le64", 8 }, { "uint64_t", 8 }, { "int64_t", 8 }, { "loff_t", 8 }, { "sector_t", 8 },
-		{ "u32", 4 }, { "s32", 4 }, { "__u32", 4 }, { "__s32", 4 }, { "__be32", 4 }, { "__le32", 4 },
-		{ "uint32_t", 4 }, { "int32_t", 4 }, { "pid_t", 4 }, { "gfp_t", 4 }, { "dev_t", 4 },
+		{ "char", 1 },	   { "u8", 1 },	      { "s8", 1 },	 { "__u8", 1 },
+		{ "__s8", 1 },	   { "bool", 1 },     { "uint8_t", 1 },	 { "short", 2 },
+		{ "u16", 2 },	   { "s16", 2 },      { "__u16", 2 },	 { "__s16", 2 },
+		{ "__be16", 2 },   { "__le16", 2 },   { "uint16_t", 2 }, { "u64", 8 },
+		{ "s64", 8 },	   { "__u64", 8 },    { "__s64", 8 },	 { "__be64", 8 },
+		{ "__le64", 8 },   { "uint64_t", 8 }, { "int64_t", 8 },	 { "loff_t", 8 },
+		{ "sector_t", 8 }, { "u32", 4 },      { "s32", 4 },	 { "__u32", 4 },
+		{ "__s32", 4 },	   { "__be32", 4 },   { "__le32", 4 },	 { "uint32_t", 4 },
+		{ "int32_t", 4 },  { "pid_t", 4 },    { "gfp_t", 4 },	 { "dev_t", 4 },
 	};
 	if (memchr(type.at, '*', type.len))
 		return long_size;
@@ -199,8 +204,8 @@ static int split_decl(struct cut decl, struct cut *type, struct cut *name, struc
 		start--;
 	*name = cut_of(decl.at + start, end - start);
 	*type = cut_trim(cut_of(decl.at, start));
-	if (!name->len || !type->len || name->len > FORMAT_NAME_MAX || type->len > FORMAT_NAME_MAX ||
-	    brackets->len > FORMAT_NAME_MAX)
+	if (!name->len || !type->len || name->len > FORMAT_NAME_MAX ||
+	    type->len > FORMAT_NAME_MAX || brackets->len > FORMAT_NAME_MAX)
 		return -EINVAL;
 	return 0;
 }
@@ -217,7 +222,8 @@ static u32 bracket_count(struct cut brackets)
 	return (u32)n;
 }
 
-static void set_array(struct format_ctx *f, struct schema_field *field, struct cut type, struct cut brackets)
+static void set_array(struct format_ctx *f, struct schema_field *field, struct cut type,
+		      struct cut brackets)
 {
 	bool dynamic = field->flags & (FIELD_DATA_LOC | FIELD_REL_LOC);
 	u32 elem = type_size(type, f->long_size);
@@ -250,12 +256,14 @@ static u32 type_flags(struct cut type, bool array)
 	if (has_word(type, "long"))
 		flags |= FIELD_LONG;
 	array = array || (flags & (FIELD_DATA_LOC | FIELD_REL_LOC));
-	if (array && !pointer && has_word(type, "char") && !has_word(type, "unsigned") && !has_word(type, "signed"))
+	if (array && !pointer && has_word(type, "char") && !has_word(type, "unsigned") &&
+	    !has_word(type, "signed"))
 		flags |= FIELD_STRING;
 	return flags;
 }
 
-static int set_numbers(struct format_ctx *f, struct cut line, struct cut rest, struct cut type, struct schema_field *field)
+static int set_numbers(struct format_ctx *f, struct cut line, struct cut rest, struct cut type,
+		       struct schema_field *field)
 {
 	bool has_offset = false, has_size = false, has_sign = false;
 	while (rest.len) {
@@ -366,7 +374,8 @@ static int take_print_fmt(struct format_ctx *f, struct schema *s, struct cut tex
 	return s->print_fmt ? 0 : -ENOMEM;
 }
 
-static int parse_lines(struct format_ctx *f, struct schema *s, struct schema_field *fields, struct cut text)
+static int parse_lines(struct format_ctx *f, struct schema *s, struct schema_field *fields,
+		       struct cut text)
 {
 	bool has_id = false, blank_seen = false;
 	int err = 0;
@@ -387,7 +396,8 @@ static int parse_lines(struct format_ctx *f, struct schema *s, struct schema_fie
 			if (cut_number(value, &s->id))
 				err = bad_line(f, line, "the ID is not a number");
 		} else if (cut_skip(&value, "print fmt:")) {
-			err = take_print_fmt(f, s, cut_of(value.at, (size_t)(here.at + here.len - value.at)));
+			err = take_print_fmt(
+				f, s, cut_of(value.at, (size_t)(here.at + here.len - value.at)));
 			break;
 		}
 	}
@@ -401,15 +411,17 @@ static int parse_lines(struct format_ctx *f, struct schema *s, struct schema_fie
 	return 0;
 }
 
-int format_parse(struct arena *a, const char *system, const char *text, size_t len, bool big_endian, u8 long_size,
-		 struct schema **ret, struct diag *d)
+int format_parse(struct arena *a, const char *system, const char *text, size_t len, bool big_endian,
+		 u8 long_size, struct schema **ret, struct diag *d)
 {
 	if (len > FORMAT_TEXT_MAX)
-		return diag_error(d, -E2BIG, "the event format is %zu bytes long; %d are allowed", len, FORMAT_TEXT_MAX);
+		return diag_error(d, -E2BIG, "the event format is %zu bytes long; %d are allowed",
+				  len, FORMAT_TEXT_MAX);
 	struct cut all = cut_of(text, strnlen(text, len));
 	u32 nr = count_fields(all);
 	if (nr > FORMAT_FIELDS_MAX)
-		return diag_error(d, -E2BIG, "the event format has more than %d fields", FORMAT_FIELDS_MAX);
+		return diag_error(d, -E2BIG, "the event format has more than %d fields",
+				  FORMAT_FIELDS_MAX);
 	struct schema *s = arena_zalloc(a, sizeof(*s));
 	struct schema_field *fields = arena_array(a, nr, sizeof(*fields));
 	char *sys = arena_strdup(a, system);
@@ -447,8 +459,8 @@ static void page_row(struct page_layout *p, struct cut name, const struct schema
 static bool page_sane(const struct page_layout *p)
 {
 	return p->ts_size == 8 && (p->commit_size == 4 || p->commit_size == 8) &&
-	       p->ts_offset + p->ts_size <= p->data_offset && p->commit_offset + p->commit_size <= p->data_offset &&
-	       p->data_size;
+	       p->ts_offset + p->ts_size <= p->data_offset &&
+	       p->commit_offset + p->commit_size <= p->data_offset && p->data_size;
 }
 
 int format_parse_header_page(const char *text, size_t len, u8 long_size, struct page_layout *ret)

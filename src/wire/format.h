@@ -12,8 +12,8 @@
  * system: "sched", or "ftrace" for the built-in entries. The schema and all it borrows live in the arena. 0, -EINVAL with a
  * diag that names the line, -ENOMEM, -E2BIG past the limits. No print program is made here: see print_fmt.h.
  */
-int format_parse(struct arena *a, const char *system, const char *text, size_t len, bool big_endian, u8 long_size,
-		 struct schema **ret, struct diag *d) must_check;
+int format_parse(struct arena *a, const char *system, const char *text, size_t len, bool big_endian,
+		 u8 long_size, struct schema **ret, struct diag *d) must_check;
 
 /* The layout of a ring-buffer page, from events/header_page (NULL text: the usual 64-bit layout). */
 struct page_layout {
@@ -22,4 +22,5 @@ struct page_layout {
 	u32 data_offset;
 	u32 data_size; /* of a page of the recorded size */
 };
-int format_parse_header_page(const char *text, size_t len, u8 long_size, struct page_layout *ret) must_check;
+int format_parse_header_page(const char *text, size_t len, u8 long_size,
+			     struct page_layout *ret) must_check;

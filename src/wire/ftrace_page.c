@@ -17,8 +17,8 @@ enum {
 
 #define COMMIT_MISSED (1u << 31)
 #define COMMIT_STORED (1u << 30)
-#define COMMIT_MASK ((1u << 27) - 1)
-#define STAMP_BITS 59
+#define COMMIT_MASK   ((1u << 27) - 1)
+#define STAMP_BITS    59
 
 #define HOST_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
@@ -44,11 +44,12 @@ static u64 load_long(const u8 *p, u32 size, bool swap)
 static bool header_fits(const struct page_layout *l, size_t size)
 {
 	bool sane = l->ts_size == 8 && (l->commit_size == 4 || l->commit_size == 8);
-	return sane && size >= 8 && l->ts_offset <= size - 8 && l->commit_offset <= size && l->commit_size <= size - l->commit_offset &&
-	       l->data_offset <= size;
+	return sane && size >= 8 && l->ts_offset <= size - 8 && l->commit_offset <= size &&
+	       l->commit_size <= size - l->commit_offset && l->data_offset <= size;
 }
 
-int ftrace_page_open(struct ftrace_page *p, const struct page_layout *l, const void *page, size_t size, bool big_endian)
+int ftrace_page_open(struct ftrace_page *p, const struct page_layout *l, const void *page,
+		     size_t size, bool big_endian)
 {
 	if (!header_fits(l, size))
 		return -EBADMSG;
@@ -69,7 +70,8 @@ int ftrace_page_open(struct ftrace_page *p, const struct page_layout *l, const v
 		p->missed = FTRACE_MISSED_UNKNOWN;
 		if ((commit & COMMIT_STORED) && l->commit_size <= (size_t)(base + size - p->end)) {
 			u64 count = load_long(p->end, l->commit_size, swap);
-			p->missed = count < FTRACE_MISSED_UNKNOWN ? (u32)count : FTRACE_MISSED_UNKNOWN - 1;
+			p->missed = count < FTRACE_MISSED_UNKNOWN ? (u32)count
+								  : FTRACE_MISSED_UNKNOWN - 1;
 		}
 	}
 	return 0;
@@ -133,7 +135,8 @@ int ftrace_page_next(struct ftrace_page *p, struct ftrace_event *ret)
 			if (type == TYPE_TIME_EXTEND)
 				p->time += delta;
 			else
-				p->time = (delta & ((1ull << STAMP_BITS) - 1)) | (p->time >> STAMP_BITS << STAMP_BITS);
+				p->time = (delta & ((1ull << STAMP_BITS) - 1)) |
+					  (p->time >> STAMP_BITS << STAMP_BITS);
 			at += 4;
 			continue;
 		}

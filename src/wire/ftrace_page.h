@@ -17,26 +17,27 @@
 enum { FTRACE_MISSED_UNKNOWN = 0xffffffffu };
 
 struct ftrace_event {
-	u64 time;         /* on the recording's clock */
-	const u8 *data;   /* payload, borrowed from the page; 4-byte aligned when the page is */
+	u64 time; /* on the recording's clock */
+	const u8 *data; /* payload, borrowed from the page; 4-byte aligned when the page is */
 	u32 size;
 };
 
 struct ftrace_page {
 	const u8 *at;
 	const u8 *end;
-	u64 time;         /* of the event before `at` */
-	u32 missed;       /* events lost before this page: 0, a number, or FTRACE_MISSED_UNKNOWN */
+	u64 time; /* of the event before `at` */
+	u32 missed; /* events lost before this page: 0, a number, or FTRACE_MISSED_UNKNOWN */
 	bool swap;
 	bool big_endian;
-	bool bad;         /* the walk ended at something that is no event; what came before is good */
+	bool bad; /* the walk ended at something that is no event; what came before is good */
 };
 
 /*
  * size: what is there of the page. 0, or -EBADMSG when not even the header fits. A commit that claims more than the page
  * holds is cut to it and marks the page bad.
  */
-int ftrace_page_open(struct ftrace_page *p, const struct page_layout *l, const void *page, size_t size, bool big_endian) must_check;
+int ftrace_page_open(struct ftrace_page *p, const struct page_layout *l, const void *page,
+		     size_t size, bool big_endian) must_check;
 
 /* Only the time of a page's start; 0 when the header does not fit. */
 u64 ftrace_page_time(const struct page_layout *l, const void *page, size_t size, bool big_endian);

@@ -44,7 +44,8 @@ int perf_attr_read(struct bytes *b, size_t size, struct perf_event_attr *ret)
 	a.sample_type = bytes_u64(&w);
 	a.read_format = bytes_u64(&w);
 	u64 flags;
-	memcpy(&flags, bytes_take(&w, 8), 8); /* bytes keep their place, the bits within each turn round */
+	memcpy(&flags, bytes_take(&w, 8),
+	       8); /* bytes keep their place, the bits within each turn round */
 	flags = swap_flag_bits(flags);
 	memcpy((u8 *)&a + offsetof(struct perf_event_attr, read_format) + 8, &flags, 8);
 	a.wakeup_events = bytes_u32(&w);
@@ -69,8 +70,8 @@ int perf_attr_read(struct bytes *b, size_t size, struct perf_event_attr *ret)
 
 u32 perf_trailer_size(u64 sample_type)
 {
-	u64 bits = sample_type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-				  PERF_SAMPLE_IDENTIFIER);
+	u64 bits = sample_type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+				  PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
 	return 8 * (u32)__builtin_popcountll(bits);
 }
 
@@ -154,9 +155,7 @@ static void body_decode(struct bytes *b, struct perf_side *ret)
 		ret->lost_id = bytes_u64(b);
 		ret->lost = bytes_u64(b);
 		break;
-	case PERF_RECORD_LOST_SAMPLES:
-		ret->lost = bytes_u64(b);
-		break;
+	case PERF_RECORD_LOST_SAMPLES: ret->lost = bytes_u64(b); break;
 	case PERF_RECORD_KSYMBOL:
 		ret->addr = bytes_u64(b);
 		ret->len = bytes_u32(b);
@@ -168,7 +167,8 @@ static void body_decode(struct bytes *b, struct perf_side *ret)
 	}
 }
 
-int perf_side_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool id_all, struct perf_side *ret)
+int perf_side_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool id_all,
+		     struct perf_side *ret)
 {
 	struct perf_event_header h = perf_head(rec, swap);
 	struct perf_side s = { .type = h.type, .misc = h.misc };

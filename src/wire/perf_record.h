@@ -126,14 +126,14 @@ struct perf_side {
 	u32 type; /* PERF_RECORD_* */
 	u16 misc;
 	u32 pid, tid;
-	u32 ppid, ptid;       /* FORK, EXIT */
+	u32 ppid, ptid; /* FORK, EXIT */
 	u64 addr, len, pgoff; /* MMAP, MMAP2, KSYMBOL (addr, len) */
 	u32 prot, flags;
 	u64 dev, ino, ino_generation;
 	const u8 *build_id;
 	u32 build_id_size;
 	const char *name; /* COMM, MMAP, MMAP2, KSYMBOL; always terminated */
-	u64 lost;         /* LOST, LOST_SAMPLES */
+	u64 lost; /* LOST, LOST_SAMPLES */
 	u64 lost_id;
 	u16 ksym_type, ksym_flags;
 	struct perf_id_trailer who;
@@ -144,6 +144,7 @@ struct perf_side {
  * Decodes one record of the kernel other than SAMPLE. sample_type and id_all describe its trailer. 0, -EBADMSG when it is
  * damaged, -ENOENT for types that say nothing about tasks, maps or losses.
  */
-int perf_side_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool id_all, struct perf_side *ret) must_check;
+int perf_side_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool id_all,
+		     struct perf_side *ret) must_check;
 /* Bytes of the trailer. */
 u32 perf_trailer_size(u64 sample_type);

@@ -7,8 +7,8 @@ enum { NO_SLOT = 0xff };
 void perf_layout_init(struct perf_layout *l, const struct perf_event_attr *attr)
 {
 	/* One u64 each, in this order, up to the first part of variable length. */
-	static const u64 order[] = { PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
-				     PERF_SAMPLE_ADDR, PERF_SAMPLE_ID };
+	static const u64 order[] = { PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,   PERF_SAMPLE_TID,
+				     PERF_SAMPLE_TIME,	     PERF_SAMPLE_ADDR, PERF_SAMPLE_ID };
 	*l = (struct perf_layout){
 		.sample_type = attr->sample_type,
 		.read_format = attr->read_format,
@@ -25,7 +25,8 @@ void perf_layout_init(struct perf_layout *l, const struct perf_event_attr *attr)
 			continue;
 		if (order[i] == PERF_SAMPLE_TIME)
 			l->time_slot = slot;
-		else if (order[i] == PERF_SAMPLE_IDENTIFIER || (order[i] == PERF_SAMPLE_ID && l->id_slot == NO_SLOT))
+		else if (order[i] == PERF_SAMPLE_IDENTIFIER ||
+			 (order[i] == PERF_SAMPLE_ID && l->id_slot == NO_SLOT))
 			l->id_slot = slot;
 		slot++;
 	}
@@ -79,7 +80,8 @@ static size_t read_size(const struct perf_layout *l, const struct bytes *b)
 {
 	u64 fmt = l->read_format;
 	size_t each = 8 + (fmt & PERF_FORMAT_ID ? 8 : 0) + (fmt & PERF_FORMAT_LOST ? 8 : 0);
-	size_t times = (fmt & PERF_FORMAT_TOTAL_TIME_ENABLED ? 8 : 0) + (fmt & PERF_FORMAT_TOTAL_TIME_RUNNING ? 8 : 0);
+	size_t times = (fmt & PERF_FORMAT_TOTAL_TIME_ENABLED ? 8 : 0) +
+		       (fmt & PERF_FORMAT_TOTAL_TIME_RUNNING ? 8 : 0);
 	if (!(fmt & PERF_FORMAT_GROUP))
 		return each + times;
 	struct bytes peek = *b;
@@ -132,7 +134,8 @@ static int tail_decode(const struct perf_layout *l, struct bytes *b, struct perf
 			return -EBADMSG;
 		v->nr_branches = nr;
 		v->branches = bytes_take(b, nr * 24);
-		if (l->branch_sample_type & (1ull << 19)) /* PERF_SAMPLE_BRANCH_COUNTERS: a word an entry */
+		if (l->branch_sample_type &
+		    (1ull << 19)) /* PERF_SAMPLE_BRANCH_COUNTERS: a word an entry */
 			bytes_skip(b, nr * 8);
 	}
 	if (type & PERF_SAMPLE_REGS_USER)
@@ -156,11 +159,12 @@ static int tail_decode(const struct perf_layout *l, struct bytes *b, struct perf
 	return b->bad ? -EBADMSG : 0;
 }
 
-int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, bool swap, struct perf_scratch *scratch,
-		       struct perf_sample_view *v)
+int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, bool swap,
+		       struct perf_scratch *scratch, struct perf_sample_view *v)
 {
 	u64 type = l->sample_type;
-	struct bytes b = bytes_of(rec + sizeof(struct perf_event_header), size - sizeof(struct perf_event_header), swap);
+	struct bytes b = bytes_of(rec + sizeof(struct perf_event_header),
+				  size - sizeof(struct perf_event_header), swap);
 	*v = (struct perf_sample_view){ .cpu = UINT32_MAX, .period = l->fixed_period };
 	v->misc = perf_head(rec, swap).misc;
 	if (type & PERF_SAMPLE_IDENTIFIER)

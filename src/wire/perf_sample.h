@@ -15,7 +15,7 @@ struct perf_layout {
 	u64 regs_user;
 	u64 regs_intr;
 	u64 fixed_period; /* when the sample does not carry one */
-	u8 id_slot;       /* which u64 behind the head holds the id; 0xff: none */
+	u8 id_slot; /* which u64 behind the head holds the id; 0xff: none */
 	u8 time_slot;
 };
 
@@ -54,8 +54,8 @@ struct perf_sample_view {
 };
 
 /* rec: a whole record of `size` bytes. 0, -EBADMSG when its parts do not fit, -ENOMEM. */
-int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, bool swap, struct perf_scratch *scratch,
-		       struct perf_sample_view *ret) must_check;
+int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, bool swap,
+		       struct perf_scratch *scratch, struct perf_sample_view *ret) must_check;
 void perf_scratch_done(struct perf_scratch *s);
 
 /* The id of a sample without decoding the rest; 0 when it has none. */

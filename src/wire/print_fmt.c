@@ -158,7 +158,8 @@ static void take_load(struct op *op, enum op_kind kind)
 /* A cast that the conversion's own width makes needless: %llx of (unsigned long long)REC->x. */
 static const struct node *strip_cast(const struct node *n, const struct spec *s)
 {
-	while (n->kind == NODE_CAST && n->size >= s->size && n->a->size <= n->size && n->a->kind < NODE_BYTES)
+	while (n->kind == NODE_CAST && n->size >= s->size && n->a->size <= n->size &&
+	       n->a->kind < NODE_BYTES)
 		n = n->a;
 	return n;
 }
@@ -166,8 +167,8 @@ static const struct node *strip_cast(const struct node *n, const struct spec *s)
 /* REC->args[2]: as good as a field of its own. */
 static bool is_fixed_element(const struct node *n)
 {
-	return n->kind == NODE_INDEX && n->a->kind == NODE_BYTES && !n->a->loc && n->b->kind == NODE_NUM &&
-	       n->b->num < n->a->len / n->size;
+	return n->kind == NODE_INDEX && n->a->kind == NODE_BYTES && !n->a->loc &&
+	       n->b->kind == NODE_NUM && n->b->num < n->a->len / n->size;
 }
 
 static void finish_number(struct parser *p, struct op *op)
@@ -199,8 +200,8 @@ static void finish_text(struct parser *p, struct op *op)
 		n->a = op->arg;
 		op->arg = n;
 	}
-	if (op->arg->kind == NODE_BYTES && !op->arg->loc && op->arg->len && !op->spec.width && op->spec.prec < 0 && !op->width &&
-	    !op->prec)
+	if (op->arg->kind == NODE_BYTES && !op->arg->loc && op->arg->len && !op->spec.width &&
+	    op->spec.prec < 0 && !op->width && !op->prec)
 		take_load(op, OP_LOAD_STR);
 }
 
@@ -231,7 +232,7 @@ static void add_conversion(struct parser *p, struct ops *ops, const struct spec 
 	if (!op)
 		return;
 	op->spec = *s;
-	op->spec.flags &= (u8)~(SPEC_WIDTH_ARG | SPEC_PREC_ARG);
+	op->spec.flags &= (u8) ~(SPEC_WIDTH_ARG | SPEC_PREC_ARG);
 	op->width = width;
 	op->prec = prec;
 	op->arg = arg;
@@ -303,7 +304,8 @@ static int compile_by_field(struct parser *p, const struct op **ret)
 
 static const struct schema_field **layout_fields(struct parser *p, const struct layout *l)
 {
-	const struct schema_field **fields = arena_array(p->arena, LAYOUT_FIELDS_MAX, sizeof(*fields));
+	const struct schema_field **fields =
+		arena_array(p->arena, LAYOUT_FIELDS_MAX, sizeof(*fields));
 	for (unsigned i = 0; fields && i < LAYOUT_FIELDS_MAX && l->fields[i]; i++) {
 		bool optional = l->fields[i][0] == '?';
 		fields[i] = schema_find(p->schema, l->fields[i] + optional);
@@ -365,7 +367,9 @@ const u8 *layout_bytes(struct print_ctx *c, unsigned i, u32 *len)
 	*len = 0;
 	if (!f)
 		return NULL;
-	struct node n = { .kind = NODE_BYTES, .offset = f->offset, .len = f->size,
+	struct node n = { .kind = NODE_BYTES,
+			  .offset = f->offset,
+			  .len = f->size,
 			  .loc = f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC) };
 	return print_bytes(c, &n, len);
 }
@@ -426,7 +430,8 @@ static int compile_plain(struct parser *p, struct print_prog *prog, bool *whole)
 static int compile_layout(struct parser *p, struct print_prog *prog, bool *whole)
 {
 	prog->ops = prog->plain;
-	const struct layout *l = p->style == PRINT_STYLE_TRACE_CMD ? print_tracecmd_layout(p->schema) : NULL;
+	const struct layout *l =
+		p->style == PRINT_STYLE_TRACE_CMD ? print_tracecmd_layout(p->schema) : NULL;
 	const struct layout *own = print_ftrace_layout(p->schema);
 	if (own)
 		prog->field_ops = NULL; /* its print fmt says nothing about the fields */
@@ -437,8 +442,9 @@ static int compile_layout(struct parser *p, struct print_prog *prog, bool *whole
 	return done;
 }
 
-int print_prog_compile(struct arena *a, const struct schema *s, const struct print_env *env, enum print_style style,
-		       const struct print_prog **ret, bool *whole, struct diag *d)
+int print_prog_compile(struct arena *a, const struct schema *s, const struct print_env *env,
+		       enum print_style style, const struct print_prog **ret, bool *whole,
+		       struct diag *d)
 {
 	struct print_prog *prog = arena_zalloc(a, sizeof(*prog));
 	if (!prog)
@@ -472,7 +478,9 @@ static bool is_printable(const u8 *p, u32 len)
 
 static void field_array(struct print_ctx *c, const struct schema_field *f)
 {
-	struct node n = { .kind = NODE_BYTES, .offset = f->offset, .len = f->size,
+	struct node n = { .kind = NODE_BYTES,
+			  .offset = f->offset,
+			  .len = f->size,
 			  .loc = f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC) };
 	u32 len;
 	const u8 *p = print_bytes(c, &n, &len);
@@ -510,7 +518,8 @@ static void field_number(struct print_ctx *c, const struct schema_field *f)
 void print_one_field(struct print_ctx *c, u32 index)
 {
 	const struct schema_field *f = &c->prog->schema->fields[index];
-	const struct field_op *how = c->prog->field_ops ? &c->prog->field_ops[index - c->prog->schema->nr_common] : NULL;
+	const struct field_op *how =
+		c->prog->field_ops ? &c->prog->field_ops[index - c->prog->schema->nr_common] : NULL;
 	strbuf_char(c->to, ' ');
 	strbuf_str(c->to, f->name);
 	strbuf_char(c->to, '=');
@@ -527,12 +536,16 @@ void print_one_field(struct print_ctx *c, u32 index)
 
 int print_prog_run_fields(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to)
 {
-	static const struct op by_field[] = { { .kind = OP_FIELDS, .pre = no_literal }, { .kind = OP_END } };
-	struct print_prog prog = { .schema = p->schema, .env = p->env, .ops = by_field, .field_ops = p->field_ops };
+	static const struct op by_field[] = { { .kind = OP_FIELDS, .pre = no_literal },
+					      { .kind = OP_END } };
+	struct print_prog prog = {
+		.schema = p->schema, .env = p->env, .ops = by_field, .field_ops = p->field_ops
+	};
 	return print_prog_run(&prog, raw, size, to);
 }
 
-int print_fields(const struct schema *s, const struct print_env *env, const void *raw, u32 size, struct strbuf *to)
+int print_fields(const struct schema *s, const struct print_env *env, const void *raw, u32 size,
+		 struct strbuf *to)
 {
 	struct print_prog prog = { .schema = s, .env = env };
 	return print_prog_run_fields(&prog, raw, size, to);
@@ -550,9 +563,11 @@ static int ops_print_fields(const struct schema *s, const void *raw, u32 size, s
 	return print_prog_run_fields(s->impl, raw, size, to);
 }
 
-int print_attach(struct arena *a, struct schema *s, const struct print_env *env, enum print_style style, struct diag *d)
+int print_attach(struct arena *a, struct schema *s, const struct print_env *env,
+		 enum print_style style, struct diag *d)
 {
-	static const struct schema_ops ops = { .print = ops_print, .print_fields = ops_print_fields };
+	static const struct schema_ops ops = { .print = ops_print,
+					       .print_fields = ops_print_fields };
 	const struct print_prog *prog;
 	bool whole;
 	int err = print_prog_compile(a, s, env, style, &prog, &whole, d);

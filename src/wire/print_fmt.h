@@ -28,7 +28,7 @@ struct print_prog;
 
 /* How the text should look. */
 enum print_style {
-	PRINT_STYLE_KERNEL,    /* the print fmt, as libtraceevent 1.7 without plug-ins prints it */
+	PRINT_STYLE_KERNEL, /* the print fmt, as libtraceevent 1.7 without plug-ins prints it */
 	PRINT_STYLE_TRACE_CMD, /* with the layouts of trace-cmd 3.1.6's plug-ins (sched_switch, sched_wakeup, kmem, hrtimer ...) */
 };
 
@@ -36,8 +36,9 @@ enum print_style {
  * Compiles s->print_fmt. Always yields a program unless memory is out: *whole tells whether the text was understood (false:
  * it prints by field). env must outlive the program.
  */
-int print_prog_compile(struct arena *a, const struct schema *s, const struct print_env *env, enum print_style style,
-		       const struct print_prog **ret, bool *whole, struct diag *d) must_check;
+int print_prog_compile(struct arena *a, const struct schema *s, const struct print_env *env,
+		       enum print_style style, const struct print_prog **ret, bool *whole,
+		       struct diag *d) must_check;
 
 int print_prog_run(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to);
 /*
@@ -46,8 +47,9 @@ int print_prog_run(const struct print_prog *p, const void *raw, u32 size, struct
  */
 int print_prog_run_fields(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to);
 /* The same without a program: every field by its type. */
-int print_fields(const struct schema *s, const struct print_env *env, const void *raw, u32 size, struct strbuf *to);
+int print_fields(const struct schema *s, const struct print_env *env, const void *raw, u32 size,
+		 struct strbuf *to);
 
 /* Compiles and sets s->ops and s->impl, so that views can print the schema without knowing this module. */
-int print_attach(struct arena *a, struct schema *s, const struct print_env *env, enum print_style style,
-		 struct diag *d) must_check;
+int print_attach(struct arena *a, struct schema *s, const struct print_env *env,
+		 enum print_style style, struct diag *d) must_check;

@@ -49,7 +49,9 @@ static void packed_pointer(struct packed *p, const struct spec *s)
 		print_padded(p->c->to, s, str, len);
 		return;
 	}
-	struct node n = { .kind = NODE_NUM, .size = 8, .num = packed_number(p, p->c->long_size, false) };
+	struct node n = { .kind = NODE_NUM,
+			  .size = 8,
+			  .num = packed_number(p, p->c->long_size, false) };
 	struct op op = { .kind = OP_POINTER, .spec = *s, .arg = &n };
 	print_pointer(p->c, &op);
 }
@@ -63,7 +65,8 @@ static void packed_conversion(struct packed *p, struct spec *s)
 		s->width = (s32)min(w < 0 ? -w : w, (s64)PRINT_WIDTH_MAX);
 	}
 	if (s->flags & SPEC_PREC_ARG)
-		s->prec = (s32)max(min((s64)packed_number(p, 4, true), (s64)PRINT_WIDTH_MAX), (s64)-1);
+		s->prec = (s32)max(min((s64)packed_number(p, 4, true), (s64)PRINT_WIDTH_MAX),
+				   (s64)-1);
 	if (s->conv == 's') {
 		const char *str = packed_string(p, &len);
 		print_padded(p->c->to, s, str, len);

@@ -11,44 +11,58 @@
 #include "wire/print_fmt.h"
 
 enum {
-	PRINT_DEPTH_MAX = 200,     /* of the tree: bounds recursion in the parser and at run time */
+	PRINT_DEPTH_MAX = 200, /* of the tree: bounds recursion in the parser and at run time */
 	PRINT_NODES_MAX = 1 << 16, /* of one program */
-	PRINT_COST_MAX = 1 << 16,  /* nodes visited in one run: shared ones count each time */
+	PRINT_COST_MAX = 1 << 16, /* nodes visited in one run: shared ones count each time */
 	PRINT_OPS_MAX = 1 << 10,
-	PRINT_WIDTH_MAX = 1024,    /* %*s with a number out of the payload */
+	PRINT_WIDTH_MAX = 1024, /* %*s with a number out of the payload */
 	OP_PAD = 16,
 };
 
 enum node_kind {
-	NODE_NUM,      /* num */
-	NODE_LOAD,     /* a scalar field */
+	NODE_NUM, /* num */
+	NODE_LOAD, /* a scalar field */
 	NODE_NEG,
 	NODE_INV,
 	NODE_NOT,
-	NODE_CAST,     /* a as size, sign */
-	NODE_ADD, NODE_SUB, NODE_MUL, NODE_DIV, NODE_MOD,
-	NODE_SHL, NODE_SHR, NODE_AND, NODE_OR, NODE_XOR,
-	NODE_LT, NODE_GT, NODE_LE, NODE_GE, NODE_EQ, NODE_NE,
-	NODE_LOGAND, NODE_LOGOR,
-	NODE_COND,     /* a ? b : c, numbers */
-	NODE_SWAP,     /* a with its bytes turned (ntohs) */
-	NODE_INDEX,    /* element b of the bytes a */
-	NODE_DYN_LEN,  /* length of what a data_loc names */
+	NODE_CAST, /* a as size, sign */
+	NODE_ADD,
+	NODE_SUB,
+	NODE_MUL,
+	NODE_DIV,
+	NODE_MOD,
+	NODE_SHL,
+	NODE_SHR,
+	NODE_AND,
+	NODE_OR,
+	NODE_XOR,
+	NODE_LT,
+	NODE_GT,
+	NODE_LE,
+	NODE_GE,
+	NODE_EQ,
+	NODE_NE,
+	NODE_LOGAND,
+	NODE_LOGOR,
+	NODE_COND, /* a ? b : c, numbers */
+	NODE_SWAP, /* a with its bytes turned (ntohs) */
+	NODE_INDEX, /* element b of the bytes a */
+	NODE_DYN_LEN, /* length of what a data_loc names */
 	NODE_BYTES_SET, /* 1 when the bytes a are there */
 
-	NODE_BYTES,    /* a fixed array, or what a data_loc names; as text: up to the NUL */
-	NODE_OFFSET,   /* the bytes a from element b on */
-	NODE_TEXT,     /* a literal */
+	NODE_BYTES, /* a fixed array, or what a data_loc names; as text: up to the NUL */
+	NODE_OFFSET, /* the bytes a from element b on */
+	NODE_TEXT, /* a literal */
 	NODE_TEXT_COND,
-	NODE_FLAGS,    /* a through table, delim between */
+	NODE_FLAGS, /* a through table, delim between */
 	NODE_SYMBOLIC,
-	NODE_HEX,      /* b bytes of a, blanks between */
+	NODE_HEX, /* b bytes of a, blanks between */
 	NODE_HEX_STR,
-	NODE_ARRAY,    /* b elements of a, c bytes each */
-	NODE_BITMASK,  /* the bytes a as the kernel's %*pb */
-	NODE_CPUMASK,  /* as a list */
+	NODE_ARRAY, /* b elements of a, c bytes each */
+	NODE_BITMASK, /* the bytes a as the kernel's %*pb */
+	NODE_CPUMASK, /* as a list */
 	NODE_STRING_AT, /* the string at the kernel address a */
-	NODE_CALL,     /* text by a function */
+	NODE_CALL, /* text by a function */
 };
 
 struct print_ctx;
@@ -68,18 +82,18 @@ struct table {
 
 struct node {
 	u8 kind;
-	u8 size;      /* of the number: 1, 2, 4, 8; of an element for bytes */
+	u8 size; /* of the number: 1, 2, 4, 8; of an element for bytes */
 	bool sign;
-	u8 narrow;    /* a number that came from a narrower field: its size, for "0x%llx" of what no table knows */
+	u8 narrow; /* a number that came from a narrower field: its size, for "0x%llx" of what no table knows */
 	bool unknown; /* depends on something that only the kernel knew */
 	u16 depth;
-	u32 cost;     /* of an evaluation, in nodes */
-	u32 offset;   /* of the field */
-	u32 len;      /* of a fixed array or a literal */
-	u32 loc;      /* NODE_BYTES, NODE_DYN_LEN: 0, FIELD_DATA_LOC or FIELD_REL_LOC */
+	u32 cost; /* of an evaluation, in nodes */
+	u32 offset; /* of the field */
+	u32 len; /* of a fixed array or a literal */
+	u32 loc; /* NODE_BYTES, NODE_DYN_LEN: 0, FIELD_DATA_LOC or FIELD_REL_LOC */
 	union {
 		u64 num;
-		const char *str;       /* a literal; the delimiter of flags */
+		const char *str; /* a literal; the delimiter of flags */
 		const struct node *c;
 		void (*call)(struct print_ctx *c, const struct node *n);
 	};
@@ -104,8 +118,8 @@ enum spec_flags {
 
 struct spec {
 	u8 flags;
-	char conv;   /* d u x X o c s p */
-	u8 size;     /* of the number: 1, 2, 4, 8 */
+	char conv; /* d u x X o c s p */
+	u8 size; /* of the number: 1, 2, 4, 8 */
 	char ext[5]; /* of %p: "I6c" */
 	s32 width;
 	s32 prec; /* -1: none */
@@ -113,24 +127,24 @@ struct spec {
 
 enum op_kind {
 	OP_END,
-	OP_LITERAL,   /* nothing behind the prefix */
-	OP_LOAD_DEC,  /* a field, plain decimal */
+	OP_LITERAL, /* nothing behind the prefix */
+	OP_LOAD_DEC, /* a field, plain decimal */
 	OP_LOAD_HEX,
-	OP_LOAD_STR,  /* a fixed char array */
+	OP_LOAD_STR, /* a fixed char array */
 	OP_NUMBER,
 	OP_CHAR,
 	OP_TEXT,
 	OP_POINTER,
-	OP_FIELDS,    /* by field */
+	OP_FIELDS, /* by field */
 	OP_CALL,
 };
 
 /* A literal and what follows it. Literals are padded to OP_PAD, so that they can be copied in whole vectors. */
 struct op {
 	u8 kind;
-	u8 size;  /* loads */
+	u8 size; /* loads */
 	bool sign;
-	u8 cut;   /* bytes of the number that the conversion takes */
+	u8 cut; /* bytes of the number that the conversion takes */
 	u32 offset;
 	u32 len;
 	u32 pre_len;
@@ -145,14 +159,14 @@ struct op {
 /* How a field shows in the form by field: as the print fmt shows it, when it does. */
 struct field_op {
 	const struct op *op; /* NULL: by its type */
-	bool hex;            /* the print fmt writes 0x before it */
+	bool hex; /* the print fmt writes 0x before it */
 };
 
 struct print_prog {
 	const struct schema *schema;
 	const struct print_env *env;
 	const struct op *ops;
-	const struct op *plain;           /* what ops is without a layout in C */
+	const struct op *plain; /* what ops is without a layout in C */
 	const struct field_op *field_ops; /* of the fields that are not common; NULL: all by their type */
 	enum print_style style;
 	const struct schema_field *const *fields; /* of a layout in C */
@@ -192,7 +206,8 @@ struct parser {
 	struct local *locals;
 };
 
-void parser_init(struct parser *p, struct arena *a, const struct schema *s, const struct print_env *env, enum print_style style);
+void parser_init(struct parser *p, struct arena *a, const struct schema *s,
+		 const struct print_env *env, enum print_style style);
 /* Sets p->err and p->what unless they are set, and ends the text. Returns NULL. what: of static life. */
 void *parser_fail(struct parser *p, const char *what);
 /* The leading string literals, joined and unescaped; NULL with p->err. */

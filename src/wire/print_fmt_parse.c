@@ -89,7 +89,8 @@ static void lex_number(struct parser *p)
 		base = 8;
 	u64 v = 0;
 	for (; at < p->end && isxdigit((unsigned char)*at); at++) {
-		unsigned digit = isdigit((unsigned char)*at) ? (unsigned)(*at - '0') : (unsigned)((*at | 32) - 'a' + 10);
+		unsigned digit = isdigit((unsigned char)*at) ? (unsigned)(*at - '0')
+							     : (unsigned)((*at | 32) - 'a' + 10);
 		if (digit >= base)
 			break;
 		v = v * base + digit;
@@ -151,8 +152,9 @@ static void lex_operator(struct parser *p)
 		char text[3];
 		u16 tok;
 	} pairs[] = {
-		{ "->", TOK_ARROW }, { "<<", TOK_SHL }, { ">>", TOK_SHR }, { "<=", TOK_LE }, { ">=", TOK_GE },
-		{ "==", TOK_EQ }, { "!=", TOK_NE }, { "&&", TOK_LOGAND }, { "||", TOK_LOGOR },
+		{ "->", TOK_ARROW }, { "<<", TOK_SHL },	   { ">>", TOK_SHR },
+		{ "<=", TOK_LE },    { ">=", TOK_GE },	   { "==", TOK_EQ },
+		{ "!=", TOK_NE },    { "&&", TOK_LOGAND }, { "||", TOK_LOGOR },
 	};
 	if (p->end - p->at > 1)
 		for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
@@ -206,7 +208,8 @@ static void expect(struct parser *p, int tok)
 
 static bool at_word(const struct parser *p, const char *word)
 {
-	return p->tok == TOK_IDENT && p->tok_len == strlen(word) && !memcmp(p->tok_at, word, p->tok_len);
+	return p->tok == TOK_IDENT && p->tok_len == strlen(word) &&
+	       !memcmp(p->tok_at, word, p->tok_len);
 }
 
 static bool accept_word(struct parser *p, const char *word)
@@ -245,7 +248,8 @@ static void back_to(struct parser *p, struct mark m)
 
 /* ---- nodes ---- */
 
-static struct node *new_node(struct parser *p, enum node_kind kind, const struct node *a, const struct node *b)
+static struct node *new_node(struct parser *p, enum node_kind kind, const struct node *a,
+			     const struct node *b)
 {
 	if (p->err)
 		return NULL;
@@ -274,7 +278,9 @@ static const struct node *add_third(struct parser *p, struct node *n, const stru
 	n->depth = max(n->depth, (u16)(c->depth + 1));
 	n->cost += c->cost;
 	n->unknown |= c->unknown;
-	return n->depth > PRINT_DEPTH_MAX || n->cost > PRINT_COST_MAX ? parser_fail(p, "it is nested too deeply") : n;
+	return n->depth > PRINT_DEPTH_MAX || n->cost > PRINT_COST_MAX
+		       ? parser_fail(p, "it is nested too deeply")
+		       : n;
 }
 
 static const struct node *num_node(struct parser *p, u64 v, u8 size, bool sign)
@@ -314,7 +320,8 @@ static bool is_number(const struct node *n)
 
 static const struct node *fold(struct parser *p, struct node *n)
 {
-	if (!n || n->unknown || (n->a && n->a->kind != NODE_NUM) || (n->b && n->b->kind != NODE_NUM) || !n->a)
+	if (!n || n->unknown || (n->a && n->a->kind != NODE_NUM) ||
+	    (n->b && n->b->kind != NODE_NUM) || !n->a)
 		return n;
 	struct print_ctx c = { 0 };
 	u64 v = print_eval(&c, n);
@@ -357,7 +364,8 @@ static const struct node *promote(struct parser *p, const struct node *a)
 }
 
 /* C's usual arithmetic conversions. */
-static const struct node *binary(struct parser *p, enum node_kind kind, const struct node *a, const struct node *b)
+static const struct node *binary(struct parser *p, enum node_kind kind, const struct node *a,
+				 const struct node *b)
 {
 	a = promote(p, a);
 	b = promote(p, b);
@@ -399,7 +407,8 @@ static const struct node *text_of(struct parser *p, const struct node *a)
 	return new_node(p, NODE_STRING_AT, a, NULL);
 }
 
-static const struct node *cond(struct parser *p, const struct node *a, const struct node *b, const struct node *c)
+static const struct node *cond(struct parser *p, const struct node *a, const struct node *b,
+			       const struct node *c)
 {
 	a = number(p, a);
 	if (!a || !b || !c)
@@ -436,7 +445,8 @@ static const struct node *cond(struct parser *p, const struct node *a, const str
 const struct node *node_field(struct parser *p, const struct schema_field *f)
 {
 	u32 loc = f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC);
-	bool bytes = loc || (f->flags & FIELD_ARRAY) || (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8);
+	bool bytes = loc || (f->flags & FIELD_ARRAY) ||
+		     (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8);
 	struct node *n = new_node(p, bytes ? NODE_BYTES : NODE_LOAD, NULL, NULL);
 	if (!n)
 		return NULL;
@@ -476,24 +486,71 @@ static bool size_of_word(struct parser *p, const char *word, size_t len, struct 
 		u8 size; /* 0: a long */
 		bool sign;
 	} rows[] = {
-		{ "u8", 1, 0 }, { "__u8", 1, 0 }, { "uint8_t", 1, 0 }, { "bool", 1, 0 }, { "_Bool", 1, 0 },
-		{ "s8", 1, 1 }, { "__s8", 1, 1 }, { "int8_t", 1, 1 },
-		{ "u16", 2, 0 }, { "__u16", 2, 0 }, { "uint16_t", 2, 0 }, { "__be16", 2, 0 }, { "__le16", 2, 0 },
-		{ "s16", 2, 1 }, { "__s16", 2, 1 }, { "int16_t", 2, 1 }, { "umode_t", 2, 0 },
-		{ "u32", 4, 0 }, { "__u32", 4, 0 }, { "uint32_t", 4, 0 }, { "__be32", 4, 0 }, { "__le32", 4, 0 },
-		{ "uint", 4, 0 }, { "gfp_t", 4, 0 }, { "dev_t", 4, 0 }, { "fmode_t", 4, 0 }, { "uid_t", 4, 0 },
-		{ "gid_t", 4, 0 }, { "isolate_mode_t", 4, 0 }, { "slab_flags_t", 4, 0 }, { "vm_fault_t", 4, 0 },
-		{ "blk_opf_t", 4, 0 }, { "blk_mq_req_flags_t", 4, 0 }, { "req_flags_t", 4, 0 },
-		{ "s32", 4, 1 }, { "__s32", 4, 1 }, { "int32_t", 4, 1 }, { "pid_t", 4, 1 },
-		{ "u64", 8, 0 }, { "__u64", 8, 0 }, { "uint64_t", 8, 0 }, { "__be64", 8, 0 }, { "__le64", 8, 0 },
-		{ "sector_t", 8, 0 }, { "phys_addr_t", 8, 0 }, { "dma_addr_t", 8, 0 }, { "resource_size_t", 8, 0 },
-		{ "s64", 8, 1 }, { "__s64", 8, 1 }, { "int64_t", 8, 1 }, { "loff_t", 8, 1 }, { "ktime_t", 8, 1 },
-		{ "size_t", 0, 0 }, { "ssize_t", 0, 1 }, { "uintptr_t", 0, 0 }, { "pgoff_t", 0, 0 }, { "ino_t", 0, 0 },
-		{ "vm_flags_t", 0, 0 }, { "kernel_ulong_t", 0, 0 },
+		{ "u8", 1, 0 },
+		{ "__u8", 1, 0 },
+		{ "uint8_t", 1, 0 },
+		{ "bool", 1, 0 },
+		{ "_Bool", 1, 0 },
+		{ "s8", 1, 1 },
+		{ "__s8", 1, 1 },
+		{ "int8_t", 1, 1 },
+		{ "u16", 2, 0 },
+		{ "__u16", 2, 0 },
+		{ "uint16_t", 2, 0 },
+		{ "__be16", 2, 0 },
+		{ "__le16", 2, 0 },
+		{ "s16", 2, 1 },
+		{ "__s16", 2, 1 },
+		{ "int16_t", 2, 1 },
+		{ "umode_t", 2, 0 },
+		{ "u32", 4, 0 },
+		{ "__u32", 4, 0 },
+		{ "uint32_t", 4, 0 },
+		{ "__be32", 4, 0 },
+		{ "__le32", 4, 0 },
+		{ "uint", 4, 0 },
+		{ "gfp_t", 4, 0 },
+		{ "dev_t", 4, 0 },
+		{ "fmode_t", 4, 0 },
+		{ "uid_t", 4, 0 },
+		{ "gid_t", 4, 0 },
+		{ "isolate_mode_t", 4, 0 },
+		{ "slab_flags_t", 4, 0 },
+		{ "vm_fault_t", 4, 0 },
+		{ "blk_opf_t", 4, 0 },
+		{ "blk_mq_req_flags_t", 4, 0 },
+		{ "req_flags_t", 4, 0 },
+		{ "s32", 4, 1 },
+		{ "__s32", 4, 1 },
+		{ "int32_t", 4, 1 },
+		{ "pid_t", 4, 1 },
+		{ "u64", 8, 0 },
+		{ "__u64", 8, 0 },
+		{ "uint64_t", 8, 0 },
+		{ "__be64", 8, 0 },
+		{ "__le64", 8, 0 },
+		{ "sector_t", 8, 0 },
+		{ "phys_addr_t", 8, 0 },
+		{ "dma_addr_t", 8, 0 },
+		{ "resource_size_t", 8, 0 },
+		{ "s64", 8, 1 },
+		{ "__s64", 8, 1 },
+		{ "int64_t", 8, 1 },
+		{ "loff_t", 8, 1 },
+		{ "ktime_t", 8, 1 },
+		{ "size_t", 0, 0 },
+		{ "ssize_t", 0, 1 },
+		{ "uintptr_t", 0, 0 },
+		{ "pgoff_t", 0, 0 },
+		{ "ino_t", 0, 0 },
+		{ "vm_flags_t", 0, 0 },
+		{ "kernel_ulong_t", 0, 0 },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strlen(rows[i].word) == len && !memcmp(rows[i].word, word, len)) {
-			*t = (struct ctype){ .size = rows[i].size ? rows[i].size : p->schema->long_size, .sign = rows[i].sign };
+			*t = (struct ctype){ .size = rows[i].size ? rows[i].size
+								  : p->schema->long_size,
+					     .sign = rows[i].sign };
 			return true;
 		}
 	return false;
@@ -521,8 +578,9 @@ struct type_words {
 /* One word of a type; false when it is none. sure: the word can be nothing else. */
 static bool type_word(struct parser *p, struct type_words *w, bool *sure)
 {
-	static const char *const silent[] = { "const", "volatile", "static", "__user", "__force", "__iomem", "__bitwise",
-					      "__seg_gs", "__percpu", "__rcu", "register", "__restrict" };
+	static const char *const silent[] = { "const",	  "volatile", "static",	   "__user",
+					      "__force",  "__iomem",  "__bitwise", "__seg_gs",
+					      "__percpu", "__rcu",    "register",  "__restrict" };
 	static const char *const tags[] = { "struct", "union", "enum" };
 	*sure = true;
 	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
@@ -902,19 +960,24 @@ static const struct node *call_jiffies(struct parser *p, u32 per_second)
 	if (hz <= 0)
 		return parser_fail(p, "it needs the kernel's HZ");
 	if (per_second % hz == 0)
-		return cast(p, binary(p, NODE_MUL, a, num_node(p, per_second / (u64)hz, 8, false)), 4, false);
+		return cast(p, binary(p, NODE_MUL, a, num_node(p, per_second / (u64)hz, 8, false)),
+			    4, false);
 	a = binary(p, NODE_MUL, a, num_node(p, per_second, 8, false));
 	return cast(p, binary(p, NODE_DIV, a, num_node(p, (u64)hz, 8, false)), 4, false);
 }
 
 static const struct node *call_mc_event(struct parser *p, u32 arg)
 {
-	static const struct table_row rows[] = { { 0, "Corrected", 9 }, { 1, "Uncorrected", 11 }, { 2, "Deferred", 8 },
-						 { 3, "Fatal", 5 }, { 4, "Info", 4 } };
+	static const struct table_row rows[] = { { 0, "Corrected", 9 },
+						 { 1, "Uncorrected", 11 },
+						 { 2, "Deferred", 8 },
+						 { 3, "Fatal", 5 },
+						 { 4, "Info", 4 } };
 	static const struct table table = { .rows = rows, .nr = ARRAY_SIZE(rows) };
 	const struct node *a = number(p, parse_expr(p));
 	/* everything else is "Info" */
-	a = cond(p, binary(p, NODE_LT, cast(p, a, 4, false), num_node(p, 4, 4, false)), a, num_node(p, 4, 4, true));
+	a = cond(p, binary(p, NODE_LT, cast(p, a, 4, false), num_node(p, 4, 4, false)), a,
+		 num_node(p, 4, 4, true));
 	struct node *n = a ? new_node(p, NODE_SYMBOLIC, a, NULL) : NULL;
 	if (n)
 		n->table = &table;
@@ -924,19 +987,53 @@ static const struct node *call_mc_event(struct parser *p, u32 arg)
 /* "(mmu_update)", or nothing */
 static const struct node *call_xen(struct parser *p, u32 arg)
 {
-#define ROW(n, name) { n, "(" name ")", sizeof("(" name ")") - 1 }
+#define ROW(n, name)                                                                               \
+	{                                                                                          \
+		n, "(" name ")", sizeof("(" name ")") - 1                                          \
+	}
 	static const struct table_row rows[] = {
-		ROW(0, "set_trap_table"), ROW(1, "mmu_update"), ROW(2, "set_gdt"), ROW(3, "stack_switch"),
-		ROW(4, "set_callbacks"), ROW(5, "fpu_taskswitch"), ROW(6, "sched_op_compat"), ROW(7, "dom0_op"),
-		ROW(8, "set_debugreg"), ROW(9, "get_debugreg"), ROW(10, "update_descriptor"), ROW(12, "memory_op"),
-		ROW(13, "multicall"), ROW(14, "update_va_mapping"), ROW(15, "set_timer_op"),
-		ROW(16, "event_channel_op_compat"), ROW(17, "xen_version"), ROW(18, "console_io"),
-		ROW(19, "physdev_op_compat"), ROW(20, "grant_table_op"), ROW(21, "vm_assist"),
-		ROW(22, "update_va_mapping_otherdomain"), ROW(23, "iret"), ROW(24, "vcpu_op"),
-		ROW(25, "set_segment_base"), ROW(26, "mmuext_op"), ROW(27, "acm_op"), ROW(28, "nmi_op"),
-		ROW(29, "sched_op"), ROW(30, "callback_op"), ROW(31, "xenoprof_op"), ROW(32, "event_channel_op"),
-		ROW(33, "physdev_op"), ROW(34, "hvm_op"), ROW(48, "arch_0"), ROW(49, "arch_1"), ROW(50, "arch_2"),
-		ROW(51, "arch_3"), ROW(52, "arch_4"), ROW(53, "arch_5"), ROW(54, "arch_6"), ROW(55, "arch_7"),
+		ROW(0, "set_trap_table"),
+		ROW(1, "mmu_update"),
+		ROW(2, "set_gdt"),
+		ROW(3, "stack_switch"),
+		ROW(4, "set_callbacks"),
+		ROW(5, "fpu_taskswitch"),
+		ROW(6, "sched_op_compat"),
+		ROW(7, "dom0_op"),
+		ROW(8, "set_debugreg"),
+		ROW(9, "get_debugreg"),
+		ROW(10, "update_descriptor"),
+		ROW(12, "memory_op"),
+		ROW(13, "multicall"),
+		ROW(14, "update_va_mapping"),
+		ROW(15, "set_timer_op"),
+		ROW(16, "event_channel_op_compat"),
+		ROW(17, "xen_version"),
+		ROW(18, "console_io"),
+		ROW(19, "physdev_op_compat"),
+		ROW(20, "grant_table_op"),
+		ROW(21, "vm_assist"),
+		ROW(22, "update_va_mapping_otherdomain"),
+		ROW(23, "iret"),
+		ROW(24, "vcpu_op"),
+		ROW(25, "set_segment_base"),
+		ROW(26, "mmuext_op"),
+		ROW(27, "acm_op"),
+		ROW(28, "nmi_op"),
+		ROW(29, "sched_op"),
+		ROW(30, "callback_op"),
+		ROW(31, "xenoprof_op"),
+		ROW(32, "event_channel_op"),
+		ROW(33, "physdev_op"),
+		ROW(34, "hvm_op"),
+		ROW(48, "arch_0"),
+		ROW(49, "arch_1"),
+		ROW(50, "arch_2"),
+		ROW(51, "arch_3"),
+		ROW(52, "arch_4"),
+		ROW(53, "arch_5"),
+		ROW(54, "arch_6"),
+		ROW(55, "arch_7"),
 	};
 #undef ROW
 	static const struct table table = { .rows = rows, .nr = ARRAY_SIZE(rows), .silent = true };
@@ -1160,11 +1257,23 @@ static const struct node *kernel_name(struct parser *p, const char *name, size_t
 		const char *name;
 		u8 value;
 	} rows[] = {
-		{ "HI_SOFTIRQ", 0 }, { "TIMER_SOFTIRQ", 1 }, { "NET_TX_SOFTIRQ", 2 }, { "NET_RX_SOFTIRQ", 3 },
-		{ "BLOCK_SOFTIRQ", 4 }, { "IRQ_POLL_SOFTIRQ", 5 }, { "BLOCK_IOPOLL_SOFTIRQ", 5 },
-		{ "TASKLET_SOFTIRQ", 6 }, { "SCHED_SOFTIRQ", 7 }, { "HRTIMER_SOFTIRQ", 8 }, { "RCU_SOFTIRQ", 9 },
-		{ "HRTIMER_NORESTART", 0 }, { "HRTIMER_RESTART", 1 }, { "vmemmap_base", 0 }, { "NULL", 0 },
-		{ "false", 0 }, { "true", 1 },
+		{ "HI_SOFTIRQ", 0 },
+		{ "TIMER_SOFTIRQ", 1 },
+		{ "NET_TX_SOFTIRQ", 2 },
+		{ "NET_RX_SOFTIRQ", 3 },
+		{ "BLOCK_SOFTIRQ", 4 },
+		{ "IRQ_POLL_SOFTIRQ", 5 },
+		{ "BLOCK_IOPOLL_SOFTIRQ", 5 },
+		{ "TASKLET_SOFTIRQ", 6 },
+		{ "SCHED_SOFTIRQ", 7 },
+		{ "HRTIMER_SOFTIRQ", 8 },
+		{ "RCU_SOFTIRQ", 9 },
+		{ "HRTIMER_NORESTART", 0 },
+		{ "HRTIMER_RESTART", 1 },
+		{ "vmemmap_base", 0 },
+		{ "NULL", 0 },
+		{ "false", 0 },
+		{ "true", 1 },
 	};
 	s64 v;
 	if (p->env && p->env->eval && p->env->eval(p->env->ctx, name, len, &v))
@@ -1197,7 +1306,8 @@ static const struct node *parse_name(struct parser *p)
 static bool record_in_parens(struct parser *p)
 {
 	struct mark m = mark_of(p);
-	if (accept(p, '(') && (accept_word(p, "REC") || accept_word(p, "__entry")) && accept(p, ')') && accept(p, TOK_ARROW))
+	if (accept(p, '(') && (accept_word(p, "REC") || accept_word(p, "__entry")) &&
+	    accept(p, ')') && accept(p, TOK_ARROW))
 		return true;
 	back_to(p, m);
 	return false;
@@ -1273,7 +1383,8 @@ static const struct node *apply_cast(struct parser *p, const struct ctype *t, co
 	if (!is_number(a))
 		return a;
 	if (t->pointer)
-		return a->size < p->schema->long_size ? cast(p, a, p->schema->long_size, a->sign) : a;
+		return a->size < p->schema->long_size ? cast(p, a, p->schema->long_size, a->sign)
+						      : a;
 	return t->size ? cast(p, a, t->size, t->sign) : a;
 }
 
@@ -1287,7 +1398,8 @@ static bool parse_cast(struct parser *p, struct ctype *t)
 {
 	struct mark m = mark_of(p);
 	bool sure = false;
-	if (accept(p, '(') && parse_type(p, t, &sure) && accept(p, ')') && (sure || t->pointer || starts_operand(p)))
+	if (accept(p, '(') && parse_type(p, t, &sure) && accept(p, ')') &&
+	    (sure || t->pointer || starts_operand(p)))
 		return true;
 	back_to(p, m);
 	return false;
@@ -1335,7 +1447,9 @@ static const struct node *parse_unary_op(struct parser *p)
 		next(p);
 		if (p->tok != '(') {
 			const struct node *n = parse_unary(p);
-			return n ? num_node(p, n->kind == NODE_BYTES ? n->len : n->size, p->schema->long_size, false) : NULL;
+			return n ? num_node(p, n->kind == NODE_BYTES ? n->len : n->size,
+					    p->schema->long_size, false)
+				 : NULL;
 		}
 		back_to(p, m);
 	}
@@ -1358,11 +1472,24 @@ static unsigned precedence(int tok, enum node_kind *kind)
 		u8 level;
 		u8 kind;
 	} rows[] = {
-		{ '*', 10, NODE_MUL }, { '/', 10, NODE_DIV }, { '%', 10, NODE_MOD }, { '+', 9, NODE_ADD },
-		{ '-', 9, NODE_SUB }, { TOK_SHL, 8, NODE_SHL }, { TOK_SHR, 8, NODE_SHR }, { '<', 7, NODE_LT },
-		{ '>', 7, NODE_GT }, { TOK_LE, 7, NODE_LE }, { TOK_GE, 7, NODE_GE }, { TOK_EQ, 6, NODE_EQ },
-		{ TOK_NE, 6, NODE_NE }, { '&', 5, NODE_AND }, { '^', 4, NODE_XOR }, { '|', 3, NODE_OR },
-		{ TOK_LOGAND, 2, NODE_LOGAND }, { TOK_LOGOR, 1, NODE_LOGOR },
+		{ '*', 10, NODE_MUL },
+		{ '/', 10, NODE_DIV },
+		{ '%', 10, NODE_MOD },
+		{ '+', 9, NODE_ADD },
+		{ '-', 9, NODE_SUB },
+		{ TOK_SHL, 8, NODE_SHL },
+		{ TOK_SHR, 8, NODE_SHR },
+		{ '<', 7, NODE_LT },
+		{ '>', 7, NODE_GT },
+		{ TOK_LE, 7, NODE_LE },
+		{ TOK_GE, 7, NODE_GE },
+		{ TOK_EQ, 6, NODE_EQ },
+		{ TOK_NE, 6, NODE_NE },
+		{ '&', 5, NODE_AND },
+		{ '^', 4, NODE_XOR },
+		{ '|', 3, NODE_OR },
+		{ TOK_LOGAND, 2, NODE_LOGAND },
+		{ TOK_LOGOR, 1, NODE_LOGOR },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].tok == tok) {
@@ -1372,7 +1499,8 @@ static unsigned precedence(int tok, enum node_kind *kind)
 	return 0;
 }
 
-static const struct node *join(struct parser *p, enum node_kind kind, const struct node *a, const struct node *b)
+static const struct node *join(struct parser *p, enum node_kind kind, const struct node *a,
+			       const struct node *b)
 {
 	if (!a || !b || !node_is_bytes(a) || kind != NODE_ADD)
 		return binary(p, kind, a, b);
@@ -1418,7 +1546,8 @@ static const struct node *parse_expr(struct parser *p)
 
 /* ---- the whole ---- */
 
-void parser_init(struct parser *p, struct arena *a, const struct schema *s, const struct print_env *env, enum print_style style)
+void parser_init(struct parser *p, struct arena *a, const struct schema *s,
+		 const struct print_env *env, enum print_style style)
 {
 	*p = (struct parser){ .arena = a, .schema = s, .env = env, .style = style };
 	p->at = s->print_fmt ? s->print_fmt : "";

@@ -12,7 +12,8 @@ static const char hex_small[] = "0123456789abcdef", hex_large[] = "0123456789ABC
 void print_symbol(struct print_ctx *c, u64 addr, bool with_offset)
 {
 	u64 offset = 0;
-	const char *name = c->env && c->env->symbol ? c->env->symbol(c->env->ctx, addr, &offset) : NULL;
+	const char *name =
+		c->env && c->env->symbol ? c->env->symbol(c->env->ctx, addr, &offset) : NULL;
 	if (!name) {
 		strbuf_add(c->to, "0x", 2);
 		strbuf_hex(c->to, addr);
@@ -69,7 +70,8 @@ static void add_ip6_short(struct strbuf *to, const u8 *p)
 {
 	static const u8 mapped[12] = { [10] = 0xff, 0xff };
 	/* ::ffff:a.b.c.d, and ISATAP identifiers */
-	bool four = !memcmp(p, mapped, 12) || ((p[8] | 2) == 2 && !p[9] && p[10] == 0x5e && p[11] == 0xfe);
+	bool four = !memcmp(p, mapped, 12) ||
+		    ((p[8] | 2) == 2 && !p[9] && p[10] == 0x5e && p[11] == 0xfe);
 	unsigned words = four ? 6 : 8, start, len;
 	zero_run(p, words, &start, &len);
 	bool colon = false;
@@ -183,7 +185,10 @@ static void point_hex(struct print_ctx *c, const struct op *op, const u8 *p, u32
 	struct spec s;
 	print_spec_args(c, op, &s);
 	u32 nr = s.width > 0 ? min((u32)s.width, 64u) : op->width ? 0 : 1;
-	char how = op->spec.ext[1], sep = how == 'C' ? ':' : how == 'D' ? '-' : how == 'N' ? 0 : ' ';
+	char how = op->spec.ext[1], sep = how == 'C'   ? ':'
+					  : how == 'D' ? '-'
+					  : how == 'N' ? 0
+						       : ' ';
 	for (u32 i = 0; i < nr && i < len; i++) {
 		if (i && sep)
 			strbuf_char(c->to, sep);
@@ -194,7 +199,8 @@ static void point_hex(struct print_ctx *c, const struct op *op, const u8 *p, u32
 /* %*pb and %*pbl: the mask node prints all of its bytes, as the kernel recorded them */
 static void point_bits(struct print_ctx *c, const struct op *op)
 {
-	struct node n = { .kind = op->spec.ext[1] == 'l' ? NODE_CPUMASK : NODE_BITMASK, .a = op->arg };
+	struct node n = { .kind = op->spec.ext[1] == 'l' ? NODE_CPUMASK : NODE_BITMASK,
+			  .a = op->arg };
 	if (op->arg->kind == NODE_CPUMASK || op->arg->kind == NODE_BITMASK)
 		n.a = op->arg->a;
 	print_text(c, &n);
@@ -230,7 +236,8 @@ void print_pointer(struct print_ctx *c, const struct op *op)
 		return;
 	}
 	u32 len = 0;
-	const u8 *p = wants_bytes(how) && node_is_bytes(op->arg) ? print_bytes(c, op->arg, &len) : NULL;
+	const u8 *p =
+		wants_bytes(how) && node_is_bytes(op->arg) ? print_bytes(c, op->arg, &len) : NULL;
 	if (!p)
 		point_plain(c, op);
 	else if ((how | 32) == 'i')

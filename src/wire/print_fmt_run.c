@@ -24,9 +24,7 @@ static inline u64 load(struct print_ctx *c, u32 offset, u32 size, bool sign)
 	const u8 *p = c->raw + offset;
 	u64 v;
 	switch (size) {
-	case 1:
-		v = *p;
-		break;
+	case 1: v = *p; break;
 	case 2: {
 		u16 w;
 		memcpy(&w, p, 2);
@@ -39,11 +37,8 @@ static inline u64 load(struct print_ctx *c, u32 offset, u32 size, bool sign)
 		v = unlikely(c->swap) ? __builtin_bswap32(w) : w;
 		break;
 	}
-	case 8:
-		memcpy(&v, p, 8);
-		return unlikely(c->swap) ? __builtin_bswap64(v) : v;
-	default:
-		return 0;
+	case 8: memcpy(&v, p, 8); return unlikely(c->swap) ? __builtin_bswap64(v) : v;
+	default: return 0;
 	}
 	return sign ? extend(v, size, true) : v;
 }
@@ -191,7 +186,9 @@ static u64 eval_binary(struct print_ctx *c, const struct node *n)
 
 static u64 swap_bytes(u64 v, u8 size)
 {
-	return size == 2 ? __builtin_bswap16((u16)v) : size == 4 ? __builtin_bswap32((u32)v) : __builtin_bswap64(v);
+	return size == 2   ? __builtin_bswap16((u16)v)
+	       : size == 4 ? __builtin_bswap32((u32)v)
+			   : __builtin_bswap64(v);
 }
 
 u64 print_eval(struct print_ctx *c, const struct node *n)
@@ -361,7 +358,8 @@ static void text_hex(struct print_ctx *c, const struct node *n)
 		return;
 	u32 nr = (u32)min(want, (s64)UINT32_MAX);
 	if (n->a->kind == NODE_BYTES && !n->a->loc)
-		len = c->size - n->a->offset; /* &REC->x with a length that spans the fields behind it */
+		len = c->size -
+		      n->a->offset; /* &REC->x with a length that spans the fields behind it */
 	if (nr > len) {
 		c->bad = true;
 		nr = len;
@@ -497,7 +495,8 @@ void print_spec_args(struct print_ctx *c, const struct op *op, struct spec *s)
 		s->width = (s32)min(w, (s64)PRINT_WIDTH_MAX);
 	}
 	if (op->prec)
-		s->prec = (s32)max(min((s64)(s32)print_eval(c, op->prec), (s64)PRINT_WIDTH_MAX * 16), (s64)-1);
+		s->prec = (s32)max(
+			min((s64)(s32)print_eval(c, op->prec), (s64)PRINT_WIDTH_MAX * 16), (s64)-1);
 }
 
 /* Renders the text behind what is there and then moves it: texts wider than the room are not cut or padded. */
@@ -557,11 +556,29 @@ static void op_char(struct print_ctx *c, const struct op *op)
 static inline unsigned count_digits(u64 v)
 {
 	static const u64 powers[20] = {
-		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000,
-		1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000,
-		1000000000000000000, 10000000000000000000u,
+		0,
+		10,
+		100,
+		1000,
+		10000,
+		100000,
+		1000000,
+		10000000,
+		100000000,
+		1000000000,
+		10000000000,
+		100000000000,
+		1000000000000,
+		10000000000000,
+		100000000000000,
+		1000000000000000,
+		10000000000000000,
+		100000000000000000,
+		1000000000000000000,
+		10000000000000000000u,
 	};
-	unsigned guess = (64 - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12; /* log10(2) = 1233 / 4096 */
+	unsigned guess =
+		(64 - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12; /* log10(2) = 1233 / 4096 */
 	return guess + (v >= powers[guess]);
 }
 

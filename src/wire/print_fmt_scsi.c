@@ -31,16 +31,26 @@ static void rw(struct strbuf *to, const u8 *cdb, unsigned lba, unsigned at, unsi
 	add_number(to, " protect=", cdb[1] >> 5);
 }
 
-enum scsi_shape { SHAPE_RW6, SHAPE_RW10, SHAPE_RW12, SHAPE_RW16, SHAPE_SAME10, SHAPE_SAME16, SHAPE_UNMAP, SHAPE_SERVICE };
+enum scsi_shape {
+	SHAPE_RW6,
+	SHAPE_RW10,
+	SHAPE_RW12,
+	SHAPE_RW16,
+	SHAPE_SAME10,
+	SHAPE_SAME16,
+	SHAPE_UNMAP,
+	SHAPE_SERVICE
+};
 
 static const struct {
 	u8 op, need;
 	enum scsi_shape shape;
 } commands[] = {
-	{ 0x08, 6, SHAPE_RW6 },	    { 0x0a, 6, SHAPE_RW6 },	{ 0x28, 10, SHAPE_RW10 },   { 0x2a, 10, SHAPE_RW10 },
-	{ 0x2f, 10, SHAPE_RW10 },   { 0x41, 10, SHAPE_SAME10 }, { 0x42, 10, SHAPE_UNMAP },  { 0xa8, 12, SHAPE_RW12 },
-	{ 0xaa, 12, SHAPE_RW12 },   { 0xaf, 12, SHAPE_RW12 },	{ 0x88, 16, SHAPE_RW16 },   { 0x8a, 16, SHAPE_RW16 },
-	{ 0x8f, 16, SHAPE_RW16 },   { 0x93, 16, SHAPE_SAME16 }, { 0x9e, 16, SHAPE_SERVICE },
+	{ 0x08, 6, SHAPE_RW6 },	   { 0x0a, 6, SHAPE_RW6 },     { 0x28, 10, SHAPE_RW10 },
+	{ 0x2a, 10, SHAPE_RW10 },  { 0x2f, 10, SHAPE_RW10 },   { 0x41, 10, SHAPE_SAME10 },
+	{ 0x42, 10, SHAPE_UNMAP }, { 0xa8, 12, SHAPE_RW12 },   { 0xaa, 12, SHAPE_RW12 },
+	{ 0xaf, 12, SHAPE_RW12 },  { 0x88, 16, SHAPE_RW16 },   { 0x8a, 16, SHAPE_RW16 },
+	{ 0x8f, 16, SHAPE_RW16 },  { 0x93, 16, SHAPE_SAME16 }, { 0x9e, 16, SHAPE_SERVICE },
 };
 
 static void service_action(struct strbuf *to, const u8 *cdb)

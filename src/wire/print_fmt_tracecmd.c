@@ -21,7 +21,9 @@ static void add_u64(struct strbuf *to, const char *name, u64 v)
 
 static void add_hex8(struct strbuf *to, const char *name, u64 v)
 {
-	static const struct spec s = { .conv = 'x', .flags = SPEC_ZERO, .width = 8, .prec = -1, .size = 8 };
+	static const struct spec s = {
+		.conv = 'x', .flags = SPEC_ZERO, .width = 8, .prec = -1, .size = 8
+	};
 	strbuf_str(to, name);
 	print_number(to, &s, v);
 }
@@ -86,7 +88,9 @@ static void print_sched_switch(struct print_ctx *c, const struct op *op)
 
 static void print_sched_wakeup(struct print_ctx *c, const struct op *op)
 {
-	static const struct spec cpu = { .conv = 'u', .flags = SPEC_ZERO, .width = 3, .prec = -1, .size = 4 };
+	static const struct spec cpu = {
+		.conv = 'u', .flags = SPEC_ZERO, .width = 3, .prec = -1, .size = 4
+	};
 	comm_pid_prio(c, 0, false);
 	if (c->prog->fields[4])
 		add_u64(c->to, " success=", layout_u64(c, 4));
@@ -99,7 +103,8 @@ static void print_sched_wakeup(struct print_ctx *c, const struct op *op)
 static void print_call_site(struct print_ctx *c, const struct op *op)
 {
 	u64 offset = 0, addr = layout_u64(c, 0);
-	const char *name = c->env && c->env->symbol ? c->env->symbol(c->env->ctx, addr, &offset) : NULL;
+	const char *name =
+		c->env && c->env->symbol ? c->env->symbol(c->env->ctx, addr, &offset) : NULL;
 	if (name) {
 		strbuf_char(c->to, '(');
 		strbuf_str(c->to, name);
@@ -112,7 +117,8 @@ static void print_call_site(struct print_ctx *c, const struct op *op)
 static void function_field(struct print_ctx *c, unsigned i)
 {
 	u64 offset = 0, addr = layout_u64(c, i);
-	const char *name = c->env && c->env->symbol ? c->env->symbol(c->env->ctx, addr, &offset) : NULL;
+	const char *name =
+		c->env && c->env->symbol ? c->env->symbol(c->env->ctx, addr, &offset) : NULL;
 	strbuf_str(c->to, " function=");
 	if (!name) {
 		add_hex8(c->to, "0x", addr);
@@ -155,7 +161,14 @@ static void print_tlb_flush(struct print_ctx *c, const struct op *op)
 
 /* ---- futex ---- */
 
-enum futex_shows { FUTEX_VAL = 1, FUTEX_VAL_HEX = 2, FUTEX_UTIME = 4, FUTEX_VAL2 = 8, FUTEX_UADDR2 = 16, FUTEX_VAL3 = 32 };
+enum futex_shows {
+	FUTEX_VAL = 1,
+	FUTEX_VAL_HEX = 2,
+	FUTEX_UTIME = 4,
+	FUTEX_VAL2 = 8,
+	FUTEX_UADDR2 = 16,
+	FUTEX_VAL3 = 32
+};
 
 static const struct {
 	const char *name;
@@ -250,7 +263,9 @@ static void print_kvm_emulate(struct print_ctx *c, const struct op *op)
 	u32 have, nr = (u32)layout_u64(c, 2);
 	const u8 *insn = layout_bytes(c, 4, &have);
 	for (u32 i = 0; insn && i < nr && i < have; i++) {
-		static const struct spec s = { .conv = 'x', .flags = SPEC_ZERO, .width = 2, .prec = -1, .size = 4 };
+		static const struct spec s = {
+			.conv = 'x', .flags = SPEC_ZERO, .width = 2, .prec = -1, .size = 4
+		};
 		if (i)
 			strbuf_char(c->to, ' ');
 		print_number(c->to, &s, insn[i]);
@@ -309,7 +324,8 @@ static void print_stack(struct print_ctx *c, const struct op *op)
 		u64 offset, addr = print_load(c, at, step, false);
 		if (addr == end)
 			break;
-		const char *name = c->env && c->env->symbol ? c->env->symbol(c->env->ctx, addr, &offset) : NULL;
+		const char *name =
+			c->env && c->env->symbol ? c->env->symbol(c->env->ctx, addr, &offset) : NULL;
 		strbuf_add(c->to, "=> ", 3);
 		if (name) {
 			strbuf_str(c->to, name);
@@ -324,7 +340,9 @@ static void print_stack(struct print_ctx *c, const struct op *op)
 
 static void print_raw_data(struct print_ctx *c, const struct op *op)
 {
-	static const struct spec s = { .conv = 'x', .flags = SPEC_ZERO, .width = 2, .prec = -1, .size = 4 };
+	static const struct spec s = {
+		.conv = 'x', .flags = SPEC_ZERO, .width = 2, .prec = -1, .size = 4
+	};
 	add_hex(c->to, "# ", layout_u64(c, 0));
 	for (u32 at = c->prog->fields[1]->offset; at < c->size; at++) {
 		strbuf_char(c->to, ' ');
@@ -332,9 +350,19 @@ static void print_raw_data(struct print_ctx *c, const struct op *op)
 	}
 }
 
-#define SWITCH_FIELDS { "prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid", "next_prio" }
-#define WAKEUP_FIELDS { "comm", "pid", "prio", "target_cpu", "?success" }
-#define ROLE_FIELDS   { "gfn", "role", "root_count", "unsync", "?created" }
+#define SWITCH_FIELDS                                                                              \
+	{                                                                                          \
+		"prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid",       \
+			"next_prio"                                                                \
+	}
+#define WAKEUP_FIELDS                                                                              \
+	{                                                                                          \
+		"comm", "pid", "prio", "target_cpu", "?success"                                    \
+	}
+#define ROLE_FIELDS                                                                                \
+	{                                                                                          \
+		"gfn", "role", "root_count", "unsync", "?created"                                  \
+	}
 
 static const struct layout layouts[] = {
 	{ "sched", "sched_switch", print_sched_switch, SWITCH_FIELDS, "prev_state=" },
@@ -346,15 +374,31 @@ static const struct layout layouts[] = {
 	{ "kmem", "kmem_cache_alloc", print_call_site, { "call_site" } },
 	{ "kmem", "kmem_cache_alloc_node", print_call_site, { "call_site" } },
 	{ "kmem", "kmem_cache_free", print_call_site, { "call_site" } },
-	{ "timer", "hrtimer_start", print_hrtimer_start, { "hrtimer", "function", "expires", "softexpires" } },
+	{ "timer",
+	  "hrtimer_start",
+	  print_hrtimer_start,
+	  { "hrtimer", "function", "expires", "softexpires" } },
 	{ "timer", "hrtimer_expire_entry", print_hrtimer_expire, { "hrtimer", "now", "function" } },
 	{ "tlb", "tlb_flush", print_tlb_flush, { "pages", "reason" }, "reason:" },
-	{ "syscalls", "sys_enter_futex", print_futex, { "uaddr", "op", "val", "utime", "uaddr2", "val3" } },
-	{ "kvm", "kvm_exit", print_kvm_exit, { "exit_reason", "guest_rip", "?info1", "?info2" }, "reason " },
-	{ "kvm", "kvm_nested_vmexit_inject", print_kvm_inject,
-	  { "exit_code", "exit_info1", "exit_info2", "exit_int_info", "exit_int_info_err" }, "reason: " },
+	{ "syscalls",
+	  "sys_enter_futex",
+	  print_futex,
+	  { "uaddr", "op", "val", "utime", "uaddr2", "val3" } },
+	{ "kvm",
+	  "kvm_exit",
+	  print_kvm_exit,
+	  { "exit_reason", "guest_rip", "?info1", "?info2" },
+	  "reason " },
+	{ "kvm",
+	  "kvm_nested_vmexit_inject",
+	  print_kvm_inject,
+	  { "exit_code", "exit_info1", "exit_info2", "exit_int_info", "exit_int_info_err" },
+	  "reason: " },
 	{ "kvm", "kvm_entry", print_kvm_entry, { "vcpu_id", "rip" } },
-	{ "kvm", "kvm_emulate_insn", print_kvm_emulate, { "csbase", "rip", "len", "flags", "insn", "failed" } },
+	{ "kvm",
+	  "kvm_emulate_insn",
+	  print_kvm_emulate,
+	  { "csbase", "rip", "len", "flags", "insn", "failed" } },
 	{ "kvmmmu", "kvm_mmu_get_page", print_kvm_mmu_get, ROLE_FIELDS },
 	{ "kvmmmu", "kvm_mmu_sync_page", print_kvm_mmu, ROLE_FIELDS },
 	{ "kvmmmu", "kvm_mmu_unsync_page", print_kvm_mmu, ROLE_FIELDS },

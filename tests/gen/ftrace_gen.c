@@ -20,7 +20,11 @@ static void *need(void *p)
 
 void gen_page_init(struct gen_page *p, u32 size, u8 long_size, bool big_endian, u64 time)
 {
-	*p = (struct gen_page){ .size = size, .long_size = long_size, .big_endian = big_endian, .time = time, .stamp = time };
+	*p = (struct gen_page){ .size = size,
+				.long_size = long_size,
+				.big_endian = big_endian,
+				.time = time,
+				.stamp = time };
 	p->buf = need(calloc(1, size));
 	put(p->buf, time, 8, big_endian);
 }
@@ -121,20 +125,22 @@ void gen_page_finish(struct gen_page *p, u64 missed)
 	u64 commit = p->used;
 	if (missed)
 		commit |= 1ull << 31;
-	if (missed && missed != UINT64_MAX && gen_page_header(p) + p->used + p->long_size <= p->size) {
+	if (missed && missed != UINT64_MAX &&
+	    gen_page_header(p) + p->used + p->long_size <= p->size) {
 		commit |= 1ull << 30;
 		put(p->buf + gen_page_header(p) + p->used, missed, p->long_size, p->big_endian);
 	}
 	put(p->buf + 8, commit, p->long_size, p->big_endian);
 }
 
-const char gen_format_value[] = "name: tick\nID: 100\nformat:\n"
-				"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-				"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-				"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-				"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
-				"\n\tfield:unsigned int value;\toffset:8;\tsize:4;\tsigned:0;\n"
-				"\nprint fmt: \"value=%u\", REC->value\n";
+const char gen_format_value[] =
+	"name: tick\nID: 100\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+	"\n\tfield:unsigned int value;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\nprint fmt: \"value=%u\", REC->value\n";
 
 void gen_event_fill(const struct gen_trace *t, struct gen_event *e, u16 id, s32 pid, u32 value)
 {
@@ -233,7 +239,8 @@ static void cmdlines(struct out *o)
 }
 
 /* The pages of one CPU, one behind the other. */
-static void cpu_pages(const struct gen_trace *t, const struct gen_buffer *b, u32 cpu, struct strbuf *to)
+static void cpu_pages(const struct gen_trace *t, const struct gen_buffer *b, u32 cpu,
+		      struct strbuf *to)
 {
 	struct gen_page p = { 0 };
 	bool open = false;
@@ -367,7 +374,8 @@ struct gen_cpu_place {
 	u64 offset, size;
 };
 
-static void v7_buffer_data(struct out *o, const struct gen_buffer *b, struct gen_cpu_place *places, u64 *section_at)
+static void v7_buffer_data(struct out *o, const struct gen_buffer *b, struct gen_cpu_place *places,
+			   u64 *section_at)
 {
 	bool packed = o->t->compression != GEN_NONE;
 	*section_at = section_start(o, 3, packed);
@@ -379,7 +387,8 @@ static void v7_buffer_data(struct out *o, const struct gen_buffer *b, struct gen
 		if (!packed) {
 			strbuf_add(o->to, pages.data ? pages.data : "", pages.len);
 		} else if (pages.len) {
-			size_t step = (size_t)o->t->page_size * (o->t->chunk_pages ? o->t->chunk_pages : 4);
+			size_t step = (size_t)o->t->page_size *
+				      (o->t->chunk_pages ? o->t->chunk_pages : 4);
 			out_num(o, (pages.len + step - 1) / step, 4);
 			for (size_t at = 0; at < pages.len; at += step)
 				compress_one(o, pages.data + at, min(step, pages.len - at));
@@ -412,7 +421,9 @@ static void option_u64(struct out *o, u16 id, u64 v)
 
 static void write_v7(struct out *o)
 {
-	static const char *const names[] = { [GEN_NONE] = "none", [GEN_ZLIB] = "zlib", [GEN_ZSTD] = "zstd" };
+	static const char *const names[] = {
+		[GEN_NONE] = "none", [GEN_ZLIB] = "zlib", [GEN_ZSTD] = "zstd"
+	};
 	out_cstr(o, names[o->t->compression]);
 	out_cstr(o, o->t->compression ? "1.0" : "");
 	size_t first = o->to->len;
@@ -423,9 +434,11 @@ static void write_v7(struct out *o)
 	size_t at_printk = o->t->printk ? section(o, 20, printk) : 0;
 	size_t at_cmdlines = o->t->cmdlines ? section(o, 21, cmdlines) : 0;
 	u64 sections[16];
-	struct gen_cpu_place *places = need(calloc((size_t)o->t->nr_buffers * o->t->nr_cpus, sizeof(*places)));
+	struct gen_cpu_place *places =
+		need(calloc((size_t)o->t->nr_buffers * o->t->nr_cpus, sizeof(*places)));
 	for (u32 i = 0; i < o->t->nr_buffers; i++)
-		v7_buffer_data(o, &o->t->buffers[i], places + (size_t)i * o->t->nr_cpus, &sections[i]);
+		v7_buffer_data(o, &o->t->buffers[i], places + (size_t)i * o->t->nr_cpus,
+			       &sections[i]);
 	patch(o, first, o->to->len, 8);
 	size_t start = section_start(o, 0, false), at;
 	option_u64(o, 16, at_header);

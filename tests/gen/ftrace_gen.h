@@ -22,7 +22,8 @@ void gen_page_done(struct gen_page *p);
 u32 gen_page_header(const struct gen_page *p);
 /* false: does not fit. An extend is written where the delta needs one. */
 bool gen_page_event(struct gen_page *p, u64 time, const void *data, u32 size);
-bool gen_page_long_event(struct gen_page *p, u64 time, const void *data, u32 size); /* the form with a length word */
+bool gen_page_long_event(struct gen_page *p, u64 time, const void *data,
+			 u32 size); /* the form with a length word */
 bool gen_page_extend(struct gen_page *p, u64 delta);
 bool gen_page_absolute(struct gen_page *p, u64 time);
 bool gen_page_discard(struct gen_page *p, u32 delta, u32 size);

@@ -44,14 +44,34 @@ int main(int argc, char **argv)
 	struct perfwrite w;
 	perfwrite_begin(&w, 0);
 	u64 all = ((1ull << 25) - 1) & ~(u64)PERF_SAMPLE_WEIGHT;
-	struct perf_event_attr a = { .type = 1, .sample_type = all, .read_format = 15, .sample_regs_user = 7, .sample_regs_intr = 3,
+	struct perf_event_attr a = { .type = 1,
+				     .sample_type = all,
+				     .read_format = 15,
+				     .sample_regs_user = 7,
+				     .sample_regs_intr = 3,
 				     .sample_id_all = 1 };
 	perfwrite_event(&w, &a, (u64[]){ 5 }, 1, "everything");
 	u64 words[64] = { 2, 1, 1, 9, 5, 8, 6 };
 	words[9] = (u64)PERF_CONTEXT_USER;
-	struct perfwrite_sample s = { .misc = 2, .ip = 0x1010, .time = 5, .pid = 1, .tid = 1, .period = 9, .chain = words + 9, .nr_chain = 4,
-				      .read = words, .nr_read = 7, .raw = "raw", .raw_size = 4, .branches = words, .nr_branches = 2,
-				      .regs_user = words, .regs_intr = words, .stack = "stack...", .stack_size = 8, .stack_used = 8 };
+	struct perfwrite_sample s = { .misc = 2,
+				      .ip = 0x1010,
+				      .time = 5,
+				      .pid = 1,
+				      .tid = 1,
+				      .period = 9,
+				      .chain = words + 9,
+				      .nr_chain = 4,
+				      .read = words,
+				      .nr_read = 7,
+				      .raw = "raw",
+				      .raw_size = 4,
+				      .branches = words,
+				      .nr_branches = 2,
+				      .regs_user = words,
+				      .regs_intr = words,
+				      .stack = "stack...",
+				      .stack_size = 8,
+				      .stack_used = 8 };
 	perfwrite_sample(&w, 0, &s);
 	perfwrite_end(&w);
 	save(&w, argv[1], "everything", 1);

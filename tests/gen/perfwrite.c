@@ -36,7 +36,8 @@ void perfwrite_begin(struct perfwrite *w, unsigned form)
 	w->to = &w->user;
 }
 
-u32 perfwrite_event(struct perfwrite *w, const struct perf_event_attr *attr, const u64 *ids, u32 nr_ids, const char *name)
+u32 perfwrite_event(struct perfwrite *w, const struct perf_event_attr *attr, const u64 *ids,
+		    u32 nr_ids, const char *name)
 {
 	struct perfwrite_event *e = vec_push(&w->events);
 	*e = (struct perfwrite_event){ .attr = *attr, .nr_ids = nr_ids, .name = name };
@@ -129,7 +130,8 @@ static void put_regs(struct perfwrite *w, u64 mask, const u64 *regs)
 		put_words(w, regs, (u64)__builtin_popcountll(mask));
 }
 
-static void put_tail(struct perfwrite *w, const struct perf_event_attr *a, const struct perfwrite_sample *s)
+static void put_tail(struct perfwrite *w, const struct perf_event_attr *a,
+		     const struct perfwrite_sample *s)
 {
 	u64 type = a->sample_type;
 	if (type & PERF_SAMPLE_RAW) {
@@ -267,7 +269,8 @@ void perfwrite_mmap(struct perfwrite *w, const struct perfwrite_map *m, u64 time
 		perfwrite_u32(w, 2);
 	}
 	perfwrite_str(w, m->name);
-	perfwrite_trailer(w, 0, &(struct perfwrite_sample){ .pid = m->pid, .tid = m->pid, .time = time });
+	perfwrite_trailer(w, 0,
+			  &(struct perfwrite_sample){ .pid = m->pid, .tid = m->pid, .time = time });
 	perfwrite_rec_end(w, 0);
 }
 
@@ -405,7 +408,7 @@ static void event_desc(struct perfwrite *w)
 	bool any = false;
 	put(w, &b, w->events.nr, 4);
 	put(w, &b, w->attr_size ? w->attr_size : sizeof(struct perf_event_attr), 4);
-	vec_for_each(&w->events, e) {
+	vec_for_each (&w->events, e) {
 		any |= e->name != NULL;
 		put_attr(w, &b, &e->attr);
 		put(w, &b, e->nr_ids, 4);
@@ -446,7 +449,8 @@ static void put_compressed(struct perfwrite *w)
 	size_t piece = w->piece ? w->piece : 1000;
 	for (size_t at = 0; at < w->kernel.len; at += piece) {
 		char buf[1 << 15];
-		ZSTD_inBuffer in = { .src = w->kernel.data + at, .size = min(piece, w->kernel.len - at) };
+		ZSTD_inBuffer in = { .src = w->kernel.data + at,
+				     .size = min(piece, w->kernel.len - at) };
 		size_t left;
 		do {
 			ZSTD_outBuffer out = { .dst = buf, .size = sizeof(buf) };
@@ -474,7 +478,7 @@ static void end_pipe(struct perfwrite *w)
 	struct strbuf user = w->user;
 	w->user = (struct strbuf){ 0 };
 	w->to = &w->user;
-	vec_for_each(&w->events, e) {
+	vec_for_each (&w->events, e) {
 		perfwrite_rec(w, REC_HEADER_ATTR, 0);
 		put_attr(w, w->to, &e->attr);
 		for (u32 i = 0; i < e->nr_ids; i++)
@@ -498,7 +502,8 @@ static void end_file(struct perfwrite *w)
 	strbuf_fill(&w->out, 0, sizeof(struct perf_file_header));
 	struct perf_file_section ids[64] = { 0 }, attrs, data;
 	for (size_t i = 0; i < w->events.nr; i++) {
-		ids[i] = (struct perf_file_section){ .offset = w->out.len, .size = 8 * w->events.at[i].nr_ids };
+		ids[i] = (struct perf_file_section){ .offset = w->out.len,
+						     .size = 8 * w->events.at[i].nr_ids };
 		for (u32 k = 0; k < w->events.at[i].nr_ids; k++)
 			put(w, &w->out, w->events.at[i].ids[k], 8);
 	}
@@ -523,14 +528,27 @@ static void end_file(struct perfwrite *w)
 			if (w->features[i].bit == bit) {
 				bits[bit / 64] |= 1ull << bit % 64;
 				put_at(w, &w->out, table + 16 * slot, w->out.len, 8);
-				put_at(w, &w->out, table + 16 * slot + 8, w->features[i].data.len, 8);
-				strbuf_add(&w->out, w->features[i].data.data, w->features[i].data.len);
+				put_at(w, &w->out, table + 16 * slot + 8, w->features[i].data.len,
+				       8);
+				strbuf_add(&w->out, w->features[i].data.data,
+					   w->features[i].data.len);
 				slot++;
 			}
 
 	u32 attr_size = w->attr_size ? w->attr_size : sizeof(struct perf_event_attr);
-	const u64 head[] = { PERF_MAGIC2, sizeof(struct perf_file_header), attr_size + 16, attrs.offset, attrs.size, data.offset,
-			     data.size, 0, 0, bits[0], bits[1], bits[2], bits[3] };
+	const u64 head[] = { PERF_MAGIC2,
+			     sizeof(struct perf_file_header),
+			     attr_size + 16,
+			     attrs.offset,
+			     attrs.size,
+			     data.offset,
+			     data.size,
+			     0,
+			     0,
+			     bits[0],
+			     bits[1],
+			     bits[2],
+			     bits[3] };
 	for (unsigned i = 0; i < ARRAY_SIZE(head); i++)
 		put_at(w, &w->out, 8 * (size_t)i, head[i], 8);
 }
@@ -557,12 +575,18 @@ void perfwrite_done(struct perfwrite *w)
 
 /* ---- the story ---- */
 
-enum { KERNEL_AT = 0x81000000, BPF_AT = 0x90000000, SHELL_AT = 0x400000, LIB_AT = 0x7f0000, TOOL_AT = 0x500000 };
+enum {
+	KERNEL_AT = 0x81000000,
+	BPF_AT = 0x90000000,
+	SHELL_AT = 0x400000,
+	LIB_AT = 0x7f0000,
+	TOOL_AT = 0x500000
+};
 
 static void story_events(struct perfwrite *w)
 {
-	u64 common = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-		     PERF_SAMPLE_PERIOD;
+	u64 common = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+		     PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 	if (w->form & PERFWRITE_NO_TIMES)
 		common &= ~(u64)PERF_SAMPLE_TIME;
 	struct perf_event_attr a = {
@@ -599,10 +623,23 @@ static void story_head(struct perfwrite *w)
 	perfwrite_rec_end(w, 0);
 	perfwrite_rec(w, 0x12345678, 0);
 	perfwrite_rec_end(w, 0);
-	perfwrite_mmap(w, &(struct perfwrite_map){ .pid = UINT32_MAX, .addr = KERNEL_AT, .len = 0x1000000, .pgoff = KERNEL_AT,
-						   .name = "[kernel.kallsyms]_text", .kernel = true, .old = true }, 0);
+	perfwrite_mmap(w,
+		       &(struct perfwrite_map){ .pid = UINT32_MAX,
+						.addr = KERNEL_AT,
+						.len = 0x1000000,
+						.pgoff = KERNEL_AT,
+						.name = "[kernel.kallsyms]_text",
+						.kernel = true,
+						.old = true },
+		       0);
 	perfwrite_comm(w, 100, 100, "shell", false, 0);
-	perfwrite_mmap(w, &(struct perfwrite_map){ .pid = 100, .addr = SHELL_AT, .len = 0x10000, .name = "/bin/shell", .ino = 1 }, 0);
+	perfwrite_mmap(w,
+		       &(struct perfwrite_map){ .pid = 100,
+						.addr = SHELL_AT,
+						.len = 0x10000,
+						.name = "/bin/shell",
+						.ino = 1 },
+		       0);
 	perfwrite_rec(w, REC_FINISHED_INIT, 0);
 	perfwrite_rec_end(w, 0);
 }
@@ -611,35 +648,91 @@ static void story_round(struct perfwrite *w, u32 round)
 {
 	u64 t = 1000 * ((u64)round + 1);
 	u32 child = 200 + round % 3; /* pids come back */
-	u64 deep[] = { (u64)PERF_CONTEXT_KERNEL, KERNEL_AT + 0x100, KERNEL_AT + 0x200 + round, (u64)PERF_CONTEXT_USER,
-		       SHELL_AT + 0x10, SHELL_AT + 0x20, LIB_AT + 0x30 };
-	u64 tool[] = { (u64)PERF_CONTEXT_USER, TOOL_AT + 8 * (round % 5), TOOL_AT + 0x400, SHELL_AT + 0x20 };
-	struct perfwrite_sample s = { .misc = PERF_RECORD_MISC_KERNEL, .ip = deep[1], .pid = 100, .tid = 100, .time = t + 10,
-				      .period = 250000 + round, .chain = deep, .nr_chain = ARRAY_SIZE(deep), .cpu = round % 2 };
+	u64 deep[] = { (u64)PERF_CONTEXT_KERNEL,
+		       KERNEL_AT + 0x100,
+		       KERNEL_AT + 0x200 + round,
+		       (u64)PERF_CONTEXT_USER,
+		       SHELL_AT + 0x10,
+		       SHELL_AT + 0x20,
+		       LIB_AT + 0x30 };
+	u64 tool[] = { (u64)PERF_CONTEXT_USER, TOOL_AT + 8 * (round % 5), TOOL_AT + 0x400,
+		       SHELL_AT + 0x20 };
+	struct perfwrite_sample s = { .misc = PERF_RECORD_MISC_KERNEL,
+				      .ip = deep[1],
+				      .pid = 100,
+				      .tid = 100,
+				      .time = t + 10,
+				      .period = 250000 + round,
+				      .chain = deep,
+				      .nr_chain = ARRAY_SIZE(deep),
+				      .cpu = round % 2 };
 	perfwrite_sample(w, 0, &s);
 	perfwrite_fork(w, child, 100, child, 100, t + 20);
-	s = (struct perfwrite_sample){ .misc = PERF_RECORD_MISC_USER, .ip = SHELL_AT + 0x10, .pid = child, .tid = child, .time = t + 30,
-				       .period = 250000, .chain = deep + 3, .nr_chain = 4, .cpu = 1, .id = 12 };
+	s = (struct perfwrite_sample){ .misc = PERF_RECORD_MISC_USER,
+				       .ip = SHELL_AT + 0x10,
+				       .pid = child,
+				       .tid = child,
+				       .time = t + 30,
+				       .period = 250000,
+				       .chain = deep + 3,
+				       .nr_chain = 4,
+				       .cpu = 1,
+				       .id = 12 };
 	perfwrite_sample(w, 0, &s);
 	perfwrite_comm(w, child, child, "tool", true, t + 40);
-	perfwrite_mmap(w, &(struct perfwrite_map){ .pid = child, .addr = TOOL_AT, .len = 0x1000, .pgoff = 0x2000,
-						   .name = "/bin/tool", .build_id = (const u8 *)"tool--build-id-20-by" }, t + 40);
-	s = (struct perfwrite_sample){ .misc = PERF_RECORD_MISC_USER, .ip = tool[1], .pid = child, .tid = child, .time = t + 50,
-				       .period = 1000, .chain = tool, .nr_chain = ARRAY_SIZE(tool), .cpu = 1 };
+	perfwrite_mmap(w,
+		       &(struct perfwrite_map){ .pid = child,
+						.addr = TOOL_AT,
+						.len = 0x1000,
+						.pgoff = 0x2000,
+						.name = "/bin/tool",
+						.build_id = (const u8 *)"tool--build-id-20-by" },
+		       t + 40);
+	s = (struct perfwrite_sample){ .misc = PERF_RECORD_MISC_USER,
+				       .ip = tool[1],
+				       .pid = child,
+				       .tid = child,
+				       .time = t + 50,
+				       .period = 1000,
+				       .chain = tool,
+				       .nr_chain = ARRAY_SIZE(tool),
+				       .cpu = 1 };
 	perfwrite_sample(w, 0, &s);
 	/* a library at the same address, each time another one */
 	char name[32];
 	snprintf(name, sizeof(name), "/lib/plugin%u.so", round % 4);
-	perfwrite_mmap(w, &(struct perfwrite_map){ .pid = 100, .addr = LIB_AT, .len = 0x1000, .name = name, .ino = 10 + round % 4 }, t + 60);
+	perfwrite_mmap(w,
+		       &(struct perfwrite_map){ .pid = 100,
+						.addr = LIB_AT,
+						.len = 0x1000,
+						.name = name,
+						.ino = 10 + round % 4 },
+		       t + 60);
 	perfwrite_fork(w, 100, 100, 150 + round, 100, t + 70); /* a thread */
 	perfwrite_comm(w, 100, 150 + round, "worker", false, t + 75);
-	s = (struct perfwrite_sample){ .ip = KERNEL_AT + 0x300, .misc = PERF_RECORD_MISC_KERNEL, .pid = 100, .tid = 150 + round,
-				       .time = t + 80, .period = 1, .addr = 0xabc, .raw = "payload!", .raw_size = 4 + round % 3, .cpu = 0 };
+	s = (struct perfwrite_sample){ .ip = KERNEL_AT + 0x300,
+				       .misc = PERF_RECORD_MISC_KERNEL,
+				       .pid = 100,
+				       .tid = 150 + round,
+				       .time = t + 80,
+				       .period = 1,
+				       .addr = 0xabc,
+				       .raw = "payload!",
+				       .raw_size = 4 + round % 3,
+				       .cpu = 0 };
 	perfwrite_sample(w, 1, &s);
 	perfwrite_ksymbol(w, BPF_AT, 0x100, "bpf_prog_1", false, t + 81);
 	u64 bpf[] = { (u64)PERF_CONTEXT_KERNEL, BPF_AT + 4, KERNEL_AT + 0x300 };
-	s = (struct perfwrite_sample){ .ip = bpf[1], .misc = PERF_RECORD_MISC_KERNEL, .pid = 100, .tid = 150 + round, .time = t + 82,
-				       .period = 7, .chain = bpf, .nr_chain = 3, .cpu = 0, .id = 12 };
+	s = (struct perfwrite_sample){ .ip = bpf[1],
+				       .misc = PERF_RECORD_MISC_KERNEL,
+				       .pid = 100,
+				       .tid = 150 + round,
+				       .time = t + 82,
+				       .period = 7,
+				       .chain = bpf,
+				       .nr_chain = 3,
+				       .cpu = 0,
+				       .id = 12 };
 	perfwrite_sample(w, 0, &s);
 	perfwrite_ksymbol(w, BPF_AT, 0x100, "bpf_prog_1", true, t + 83);
 	s.time = t + 84;

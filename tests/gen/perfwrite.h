@@ -11,13 +11,13 @@
 #include "wire/perf_record.h"
 
 enum perfwrite_form {
-	PERFWRITE_SWAP = 1 << 0,  /* the other byte order */
+	PERFWRITE_SWAP = 1 << 0, /* the other byte order */
 	PERFWRITE_PIPE = 1 << 1,
-	PERFWRITE_ZSTD = 1 << 2,  /* what the kernel wrote lies in COMPRESSED records, cut anywhere */
+	PERFWRITE_ZSTD = 1 << 2, /* what the kernel wrote lies in COMPRESSED records, cut anywhere */
 	PERFWRITE_ZSTD2 = 1 << 3, /* the same in COMPRESSED2 */
 	PERFWRITE_KILLED = 1 << 4, /* the header says that there is no data: the recorder died */
 	PERFWRITE_NO_TIMES = 1 << 5, /* stories: events without times */
-	PERFWRITE_OPEN = 1 << 6,     /* stories: the caller goes on, and ends the file */
+	PERFWRITE_OPEN = 1 << 6, /* stories: the caller goes on, and ends the file */
 };
 
 struct perfwrite_event {
@@ -48,25 +48,26 @@ struct perfwrite_sample {
 
 struct perfwrite {
 	unsigned form;
-	u32 attr_size;  /* of every attr: 64 and more; 0: ours */
-	u32 piece;      /* bytes of records in one compressed record; 0: 1000 */
+	u32 attr_size; /* of every attr: 64 and more; 0: ours */
+	u32 piece; /* bytes of records in one compressed record; 0: 1000 */
 	VEC(struct perfwrite_event) events;
-	struct strbuf user;   /* records that perf itself writes at the start */
+	struct strbuf user; /* records that perf itself writes at the start */
 	struct strbuf kernel; /* records from here on: compressed when asked for */
 	struct strbuf build_ids;
-	struct strbuf out;    /* the file */
+	struct strbuf out; /* the file */
 	struct {
 		u32 bit;
 		struct strbuf data;
 	} features[16];
 	u32 nr_features;
-	struct strbuf *to;    /* where records go: user or kernel */
-	size_t rec;           /* start of the open record in `to` */
+	struct strbuf *to; /* where records go: user or kernel */
+	size_t rec; /* start of the open record in `to` */
 };
 
 void perfwrite_begin(struct perfwrite *w, unsigned form);
 /* The new event's index. */
-u32 perfwrite_event(struct perfwrite *w, const struct perf_event_attr *attr, const u64 *ids, u32 nr_ids, const char *name);
+u32 perfwrite_event(struct perfwrite *w, const struct perf_event_attr *attr, const u64 *ids,
+		    u32 nr_ids, const char *name);
 
 /* A record by hand. _end() fills in its size (or `size`, when that is not 0). */
 void perfwrite_rec(struct perfwrite *w, u32 type, u16 misc);
@@ -91,7 +92,8 @@ struct perfwrite_map {
 	bool kernel, old; /* old: MMAP instead of MMAP2 */
 };
 void perfwrite_mmap(struct perfwrite *w, const struct perfwrite_map *m, u64 time);
-void perfwrite_ksymbol(struct perfwrite *w, u64 addr, u32 len, const char *name, bool gone, u64 time);
+void perfwrite_ksymbol(struct perfwrite *w, u64 addr, u32 len, const char *name, bool gone,
+		       u64 time);
 void perfwrite_lost(struct perfwrite *w, u64 lost, u64 time);
 void perfwrite_round(struct perfwrite *w);
 /* AUXTRACE and the payload behind it. */

@@ -14,29 +14,33 @@
 	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
-static const char function_format[] = "name: function\nID: 1\n" COMMON
-				      "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
-				      "\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n\n"
-				      "print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n";
+static const char function_format[] =
+	"name: function\nID: 1\n" COMMON
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n";
 static const char entry_format[] = "name: funcgraph_entry\nID: 11\n" COMMON
 				   "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
 				   "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\n"
 				   "print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n";
-static const char exit_format[] = "name: funcgraph_exit\nID: 10\n" COMMON
-				  "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-				  "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
-				  "\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
-				  "\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
-				  "\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n\n"
-				  "print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, REC->depth, "
-				  "REC->calltime, REC->rettime, REC->depth\n";
-static const char wakeup_format[] = "name: sched_wakeup\nID: 102\n" COMMON
-				    "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-				    "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
-				    "\tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n"
-				    "\tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n\n"
-				    "print fmt: \"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, "
-				    "REC->target_cpu\n";
+static const char exit_format[] =
+	"name: funcgraph_exit\nID: 10\n" COMMON
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, "
+	"REC->depth, "
+	"REC->calltime, REC->rettime, REC->depth\n";
+static const char wakeup_format[] =
+	"name: sched_wakeup\nID: 102\n" COMMON
+	"\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+	"\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+	"\tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+	"\tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n\n"
+	"print fmt: \"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, "
+	"REC->target_cpu\n";
 
 static const char symbols[] = "ffffffff81000000 T _text\n"
 			      "ffffffff81000000 T _stext\n"
@@ -86,17 +90,31 @@ static void put32(struct gen_event *e, u32 at, u32 v)
 
 static u64 address(void)
 {
-	static const u64 all[] = { 0xffffffff81000000, 0xffffffff81000100, 0xffffffff81000200, 0xffffffff81000300, 0xffffffff81000400,
-				   0xffffffff81000123, 0xffffffff81000277, 0xffffffff81000500, 0xffffffffc0000100, 0xffffffffc0000300,
-				   0xffffffffc0000310, 0x1234, 0 };
+	static const u64 all[] = { 0xffffffff81000000,
+				   0xffffffff81000100,
+				   0xffffffff81000200,
+				   0xffffffff81000300,
+				   0xffffffff81000400,
+				   0xffffffff81000123,
+				   0xffffffff81000277,
+				   0xffffffff81000500,
+				   0xffffffffc0000100,
+				   0xffffffffc0000300,
+				   0xffffffffc0000310,
+				   0x1234,
+				   0 };
 	return all[random_below(ARRAY_SIZE(all))];
 }
 
 /* Calls of all durations; leaves, nests, returns without a call, other tasks in between; enough to fill many pages. */
 static void graph(struct gen_trace *t)
 {
-	static const u64 durations[] = { 1, 999, 1000, 9999, 10000, 10001, 99999, 100000, 100001, 999999, 1000001, 9999999, 10000001,
-					 123456789, 999999999, 1000000000, 1000000001, 1234567890, 12345678901, 999999999999, 9999999999999 };
+	static const u64 durations[] = {
+		1,	     999,	   1000,	 9999,	     10000,	 10001,
+		99999,	     100000,	   100001,	 999999,     1000001,	 9999999,
+		10000001,    123456789,	   999999999,	 1000000000, 1000000001, 1234567890,
+		12345678901, 999999999999, 9999999999999
+	};
 	u64 time = 1000000;
 	for (u32 i = 0; i < 6000; i++) {
 		u32 cpu = random_below(2), pid = 7 + random_below(2), depth = random_below(6);
@@ -153,7 +171,8 @@ static void tasks(struct gen_trace *t)
 static void flags(struct gen_trace *t)
 {
 	for (u32 i = 0; i < 512; i++) {
-		struct gen_event *e = add(t, 1000000 + i * 1000, i % 2, 100, (s32)i * 1000 - 5000, 12);
+		struct gen_event *e =
+			add(t, 1000000 + i * 1000, i % 2, 100, (s32)i * 1000 - 5000, 12);
 		e->data[2] = (u8)i;
 		e->data[3] = (u8)(i * 7);
 	}
@@ -172,10 +191,19 @@ int main(int argc, char **argv)
 {
 	struct gen_buffer buffers[1] = { { .name = "" } };
 	struct gen_trace t = {
-		.version = argc > 2 && argv[2][0] == '6' ? 6 : 7, .long_size = 8, .page_size = 4096, .nr_cpus = 3,
+		.version = argc > 2 && argv[2][0] == '6' ? 6 : 7,
+		.long_size = 8,
+		.page_size = 4096,
+		.nr_cpus = 3,
 		.compression = argc > 2 && argv[2][0] == 'z' ? GEN_ZSTD : GEN_NONE,
-		.ftrace_format = function_format, .system = "sched", .formats = formats, .kallsyms = symbols, .printk = "",
-		.cmdlines = "7 seven\n8 a name with blanks\n", .buffers = buffers, .nr_buffers = 1,
+		.ftrace_format = function_format,
+		.system = "sched",
+		.formats = formats,
+		.kallsyms = symbols,
+		.printk = "",
+		.cmdlines = "7 seven\n8 a name with blanks\n",
+		.buffers = buffers,
+		.nr_buffers = 1,
 	};
 	const char *kind = argc > 1 ? argv[1] : "";
 	if (!strcmp(kind, "graph")) {

@@ -113,12 +113,18 @@ static struct want_row *want_row(struct world *w, const struct one *s, u32 func)
 	bool comm = has_key(w, PROFILE_KEY_COMM), cpu = has_key(w, PROFILE_KEY_CPU);
 	for (u32 i = 0; i < w->nr_rows; i++) {
 		struct want_row *r = &w->rows[i];
-		if (r->event == s->event && (!comm || r->comm == s->comm) && (!pid || r->tid == s->tid) && (!cpu || r->cpu == s->cpu) &&
+		if (r->event == s->event && (!comm || r->comm == s->comm) &&
+		    (!pid || r->tid == s->tid) && (!cpu || r->cpu == s->cpu) &&
 		    same_place(w, r->func, func))
 			return r;
 	}
 	struct want_row *r = &w->rows[w->nr_rows++];
-	*r = (struct want_row){ .event = s->event, .comm = s->comm, .tid = s->tid, .cpu = s->cpu, .func = func, .tree = trie_new(0) };
+	*r = (struct want_row){ .event = s->event,
+				.comm = s->comm,
+				.tid = s->tid,
+				.cpu = s->cpu,
+				.func = func,
+				.tree = trie_new(0) };
 	return r;
 }
 
@@ -132,7 +138,8 @@ static void carry_out(struct world *w)
 		own->total += s->period;
 		own->count++;
 		if (!w->cfg.children) {
-			trie_add(own->tree, s->chain, s->nr, w->cfg.order == PROFILE_CALLEE, s->period);
+			trie_add(own->tree, s->chain, s->nr, w->cfg.order == PROFILE_CALLEE,
+				 s->period);
 			continue;
 		}
 		bool callee = w->cfg.order == PROFILE_CALLEE;
@@ -149,7 +156,8 @@ static void carry_out(struct world *w)
 				continue;
 			done[nr_done++] = r;
 			r->total += s->period;
-			trie_add(r->tree, callee ? s->chain : s->chain + k, callee ? k + 1 : s->nr - k, callee, s->period);
+			trie_add(r->tree, callee ? s->chain : s->chain + k,
+				 callee ? k + 1 : s->nr - k, callee, s->period);
 		}
 	}
 }
@@ -164,7 +172,8 @@ static void label(struct strbuf *to, const struct name_func *f)
 		strbuf_printf(to, "%#llx", (unsigned long long)f->start);
 }
 
-static void trie_text(const struct world *w, const struct trie *t, u32 depth, u64 least, struct strbuf *to)
+static void trie_text(const struct world *w, const struct trie *t, u32 depth, u64 least,
+		      struct strbuf *to)
 {
 	const struct trie *order[FUNCS + 1];
 	u32 nr = 0;
@@ -176,8 +185,10 @@ static void trie_text(const struct world *w, const struct trie *t, u32 depth, u6
 		const struct name_func *f = &w->funcs[c->func];
 		for (; at > 0; at--) {
 			const struct name_func *g = &w->funcs[order[at - 1]->func];
-			bool before = c->weight != order[at - 1]->weight ? c->weight > order[at - 1]->weight :
-				      f->image != g->image ? f->image < g->image : f->start > g->start;
+			bool before = c->weight != order[at - 1]->weight
+					      ? c->weight > order[at - 1]->weight
+				      : f->image != g->image ? f->image < g->image
+							     : f->start > g->start;
 			if (!before)
 				break;
 			order[at] = order[at - 1];
@@ -218,12 +229,15 @@ static void tree_text(const struct tree *t, u32 first, u32 depth, struct strbuf 
 	}
 }
 
-static void place_text(const struct world *w, enum profile_key key, const struct want_row *r, struct strbuf *to)
+static void place_text(const struct world *w, enum profile_key key, const struct want_row *r,
+		       struct strbuf *to)
 {
 	const struct name_func *f = &w->funcs[r->func];
 	switch (key) {
 	case PROFILE_KEY_COMM: strbuf_str(to, strtab_str(&w->cat.strings, r->comm)); break;
-	case PROFILE_KEY_PID: strbuf_printf(to, r->tid == 2 ? "%7d::2" : "%7d:last%d", r->tid, r->tid); break;
+	case PROFILE_KEY_PID:
+		strbuf_printf(to, r->tid == 2 ? "%7d::2" : "%7d:last%d", r->tid, r->tid);
+		break;
 	case PROFILE_KEY_CPU: strbuf_printf(to, "%d", r->cpu); break;
 	case PROFILE_KEY_DSO: strbuf_str(to, w->cat.images.at[f->image].name); break;
 	default:
@@ -253,7 +267,8 @@ static void texts_add(struct texts *t, struct strbuf *s)
 
 static void texts_done(struct texts *t)
 {
-	vec_for_each(&t->rows, r) free(*r);
+	vec_for_each (&t->rows, r)
+		free(*r);
 	vec_free(&t->rows);
 }
 
@@ -279,7 +294,8 @@ static void want_texts(const struct world *w, u32 event, struct texts *to)
 		double whole = total ? (double)total : 1;
 		if (w->cfg.children)
 			strbuf_printf(&s, " %.17g", 100.0 * (double)r->total / whole);
-		strbuf_printf(&s, " %.17g %llu\n", 100.0 * (double)r->self / whole, (unsigned long long)r->count);
+		strbuf_printf(&s, " %.17g %llu\n", 100.0 * (double)r->self / whole,
+			      (unsigned long long)r->count);
 		if (w->cfg.graph)
 			trie_text(w, r->tree, 0, least, &s);
 		texts_add(to, &s);
@@ -314,7 +330,8 @@ static bool have_texts(struct profile *p, const struct world *w, u32 event, stru
 		}
 		if (w->cfg.children)
 			strbuf_printf(&s, " %.17g", c[0].f);
-		strbuf_printf(&s, " %.17g %llu\n", c[first_key - 2].f, (unsigned long long)c[first_key - 1].u);
+		strbuf_printf(&s, " %.17g %llu\n", c[first_key - 2].f,
+			      (unsigned long long)c[first_key - 1].u);
 		if (t.tree_of) {
 			if (t.tree_of(t.ctx, row, &graph))
 				abort();
@@ -346,7 +363,9 @@ static void make_names(struct world *w)
 		/* two functions at the same place of two images of one name, one with the name of another, some without */
 		u32 image = (u32)(rnd() % IMAGES);
 		snprintf(names[i], sizeof(names[i]), "f%u", i == 5 ? 4 : i);
-		w->funcs[i] = (struct name_func){ .name = rnd() % 6 && image ? names[i] : NULL, .start = 0x1000 * i, .image = image,
+		w->funcs[i] = (struct name_func){ .name = rnd() % 6 && image ? names[i] : NULL,
+						  .start = 0x1000 * i,
+						  .image = image,
 						  .mode = rnd() % 4 ? FRAME_USER : FRAME_KERNEL };
 	}
 	for (u32 i = 1; i <= FRAMES; i++)
@@ -356,24 +375,30 @@ static void make_names(struct world *w)
 
 static void make_samples(struct world *w)
 {
-	u32 funcs = 1 + (u32)(rnd() % FUNCS), comms = 1 + (u32)(rnd() % 3), deep = 1 + (u32)(rnd() % DEPTH);
+	u32 funcs = 1 + (u32)(rnd() % FUNCS), comms = 1 + (u32)(rnd() % 3),
+	    deep = 1 + (u32)(rnd() % DEPTH);
 	s64 comm[3];
 	for (u32 i = 0; i < 3; i++)
 		comm[i] = strtab_add(&w->cat.strings, &"abc"[i], 1);
 	for (u32 i = 0; i < 2; i++) { /* task 2 has no name */
 		u32 have;
-		if (dict_add(&w->cat.last_comm, i, (u32)strtab_add(&w->cat.strings, i ? "last1" : "last0", 5), &have))
+		if (dict_add(&w->cat.last_comm, i,
+			     (u32)strtab_add(&w->cat.strings, i ? "last1" : "last0", 5), &have))
 			abort();
 	}
 	w->nr_events = 1 + (u32)(rnd() % 2);
 	w->nr = (u32)(rnd() % SAMPLES);
 	for (u32 i = 0; i < w->nr; i++) {
 		struct one *s = &w->samples[i];
-		*s = (struct one){ .event = (u32)(rnd() % w->nr_events), .comm = (u32)comm[rnd() % comms], .tid = (s32)(rnd() % 3),
-				   .cpu = (s32)(rnd() % 2), .period = rnd() % 8 ? 1 + rnd() % 1000 : 1 };
+		*s = (struct one){ .event = (u32)(rnd() % w->nr_events),
+				   .comm = (u32)comm[rnd() % comms],
+				   .tid = (s32)(rnd() % 3),
+				   .cpu = (s32)(rnd() % 2),
+				   .period = rnd() % 8 ? 1 + rnd() % 1000 : 1 };
 		s->nr = (u32)(rnd() % (deep + 1));
 		for (u32 k = 0; k < s->nr; k++)
-			s->chain[k] = k && !(rnd() % 3) ? s->chain[k - 1] : 1 + (u32)(rnd() % funcs); /* recursion */
+			s->chain[k] = k && !(rnd() % 3) ? s->chain[k - 1]
+							: 1 + (u32)(rnd() % funcs); /* recursion */
 		/* mostly the innermost of the chain, sometimes not */
 		s->leaf = s->nr && rnd() % 8 ? s->chain[s->nr - 1] : 1 + (u32)(rnd() % funcs);
 	}
@@ -382,13 +407,21 @@ static void make_samples(struct world *w)
 static void make_config(struct profile_config *c)
 {
 	static const enum profile_key sets[][4] = {
-		{ PROFILE_KEY_COMM, PROFILE_KEY_DSO, PROFILE_KEY_SYM }, { PROFILE_KEY_SYM }, { PROFILE_KEY_DSO }, { PROFILE_KEY_COMM },
-		{ PROFILE_KEY_PID, PROFILE_KEY_SYM }, { PROFILE_KEY_CPU, PROFILE_KEY_DSO, PROFILE_KEY_SYM }, { PROFILE_KEY_CPU },
+		{ PROFILE_KEY_COMM, PROFILE_KEY_DSO, PROFILE_KEY_SYM },
+		{ PROFILE_KEY_SYM },
+		{ PROFILE_KEY_DSO },
+		{ PROFILE_KEY_COMM },
+		{ PROFILE_KEY_PID, PROFILE_KEY_SYM },
+		{ PROFILE_KEY_CPU, PROFILE_KEY_DSO, PROFILE_KEY_SYM },
+		{ PROFILE_KEY_CPU },
 	};
 	static const u32 lens[] = { 3, 1, 1, 1, 2, 3, 1 };
 	static const double limits[] = { 0, 0.5, 5, 20 };
 	u32 set = (u32)(rnd() % ARRAY_SIZE(lens));
-	*c = (struct profile_config){ .nr_keys = lens[set], .children = rnd() % 2, .graph = rnd() % 8 != 0, .show_count = true,
+	*c = (struct profile_config){ .nr_keys = lens[set],
+				      .children = rnd() % 2,
+				      .graph = rnd() % 8 != 0,
+				      .show_count = true,
 				      .min_percent = limits[rnd() % 4] };
 	memcpy(c->keys, sets[set], sizeof(sets[set]));
 	c->order = rnd() % 2 ? PROFILE_CALLER : PROFILE_CALLEE;
@@ -398,7 +431,9 @@ static u32 frame_in(struct shard *sh, const struct world *w, u32 func)
 {
 	/* one of the function's two addresses */
 	const struct name_func *f = &w->funcs[func];
-	return (u32)frame_table_add(&sh->frames, (struct frame){ .offset = f->start + rnd() % 2, .image = f->image, .mode = f->mode });
+	return (u32)frame_table_add(&sh->frames, (struct frame){ .offset = f->start + rnd() % 2,
+								 .image = f->image,
+								 .mode = f->mode });
 }
 
 /* A chain's key is made of its functions here, so that it is the same in every shard. */
@@ -415,7 +450,8 @@ static void feed(struct profile *p, const struct world *w, struct run_tables *ru
 	struct shard shards[SHARDS] = { 0 };
 	void *state[SHARDS];
 	for (u32 i = 0; i < SHARDS; i++)
-		if (frame_table_init(&shards[i].frames) || chain_table_init(&shards[i].chains) || k->ops->shard_new(k, i, &shards[i], &state[i]))
+		if (frame_table_init(&shards[i].frames) || chain_table_init(&shards[i].chains) ||
+		    k->ops->shard_new(k, i, &shards[i], &state[i]))
 			abort();
 	for (u32 i = 0; i < w->nr; i++) {
 		const struct one *o = &w->samples[i];
@@ -423,8 +459,14 @@ static void feed(struct profile *p, const struct world *w, struct run_tables *ru
 		struct shard *sh = &shards[at];
 		for (u32 d = 0; d < o->nr; d++)
 			frames[d] = frame_in(sh, w, o->chain[d]);
-		struct sample s = { .event = o->event, .comm = o->comm, .tid = o->tid, .pid = o->tid, .cpu = o->cpu, .period = o->period,
-				    .leaf = frame_in(sh, w, o->leaf), .chain = chain_in(sh, o, frames) };
+		struct sample s = { .event = o->event,
+				    .comm = o->comm,
+				    .tid = o->tid,
+				    .pid = o->tid,
+				    .cpu = o->cpu,
+				    .period = o->period,
+				    .leaf = frame_in(sh, w, o->leaf),
+				    .chain = chain_in(sh, o, frames) };
 		if (k->ops->feed(k, state[at], &(struct batch){ .samples = &s, .nr = 1 }))
 			abort();
 	}
@@ -435,7 +477,8 @@ static void feed(struct profile *p, const struct world *w, struct run_tables *ru
 	for (u32 i = 1; i < SHARDS; i++) {
 		u32 *map_frame, *map_chain;
 		if (frame_table_merge(&run->frames, &shards[i].frames, &map_frame) ||
-		    chain_table_merge(&run->chains, &shards[i].chains, map_frame, &map_chain) || k->ops->merge(k, state[i], map_frame, map_chain))
+		    chain_table_merge(&run->chains, &shards[i].chains, map_frame, &map_chain) ||
+		    k->ops->merge(k, state[i], map_frame, map_chain))
 			abort();
 		free(map_frame);
 		free(map_chain);
@@ -453,8 +496,8 @@ static void make_config_text(const struct world *w)
 	printf("# keys");
 	for (u32 i = 0; i < w->cfg.nr_keys; i++)
 		printf(" %d", w->cfg.keys[i]);
-	printf(", children %d, graph %d, order %d, limit %g, %u samples\n", w->cfg.children, w->cfg.graph, w->cfg.order,
-	       w->cfg.min_percent, w->nr);
+	printf(", children %d, graph %d, order %d, limit %g, %u samples\n", w->cfg.children,
+	       w->cfg.graph, w->cfg.order, w->cfg.min_percent, w->nr);
 }
 
 static bool one_round(struct world *w)
@@ -474,9 +517,11 @@ static bool one_round(struct world *w)
 	for (u32 e = 0; e < w->nr_events && good; e++) {
 		struct texts want = { 0 }, have = { 0 };
 		want_texts(w, e, &want);
-		good = have_texts(p, w, e, &have) && want.rows.nr == have.rows.nr && profile_totals(p, e).period == event_total(w, e);
+		good = have_texts(p, w, e, &have) && want.rows.nr == have.rows.nr &&
+		       profile_totals(p, e).period == event_total(w, e);
 		if (!good)
-			printf("# %zu rows, want %zu, or not in order\n", have.rows.nr, want.rows.nr);
+			printf("# %zu rows, want %zu, or not in order\n", have.rows.nr,
+			       want.rows.nr);
 		for (size_t i = 0; i < want.rows.nr && good; i++) {
 			good = !strcmp(want.rows.at[i], have.rows.at[i]);
 			if (!good)

@@ -84,11 +84,7 @@ static const struct quotient ipc = { "value", "cycles" }, ghz = { "value", "runn
 			     busy = { "value", "elapsed_ns" };
 static const struct stat_input ipc_inputs[] = { { "cycles", CYCLES } };
 static const struct stat_formula formulae[] = {
-	{ .unit = "CPUs utilized",
-	  .format = "%8.3f",
-	  .beside = CLOCK,
-	  .prog = &busy,
-	  .is_rate = true },
+	{ .unit = "CPUs utilized", .format = "%8.3f", .beside = CLOCK, .prog = &busy, .is_rate = true },
 	{ .unit = "GHz", .format = "%8.3f", .beside = CYCLES, .prog = &ghz },
 	{ .unit = "insn per cycle",
 	  .format = "%7.2f ",
@@ -103,13 +99,10 @@ static const struct stat_formula formulae[] = {
 
 static void fill_events(struct stat_event *e)
 {
-	e[CLOCK] = (struct stat_event){ .name = "task-clock",
-					.unit = "msec",
-					.scale = 1e-6,
-					.is_clock = true,
-					.no_rate = true };
-	e[CYCLES] =
-		(struct stat_event){ .name = "cycles", .unit = "", .scale = 1, .no_rate = true };
+	e[CLOCK] = (struct stat_event){
+		.name = "task-clock", .unit = "msec", .scale = 1e-6, .is_clock = true, .no_rate = true
+	};
+	e[CYCLES] = (struct stat_event){ .name = "cycles", .unit = "", .scale = 1, .no_rate = true };
 	e[INSNS] = (struct stat_event){
 		.name = "instructions", .unit = "", .scale = 1, .no_rate = true
 	};
@@ -212,11 +205,7 @@ static void test_by_cpu_and_merge(void)
 		  .scale = 1,
 		  .is_tool = true,
 		  .supported = true },
-		{ .name = "pkg",
-		  .unit = "Joules",
-		  .scale = 0.5,
-		  .per_pkg = true,
-		  .supported = true },
+		{ .name = "pkg", .unit = "Joules", .scale = 0.5, .per_pkg = true, .supported = true },
 	};
 	struct stat_spec spec = { .by = STAT_BY_CPU,
 				  .events = e,

@@ -112,7 +112,8 @@ static void test_bytes(void)
 	b = bytes_of(data, sizeof(data), true);
 	is_u64(bytes_u32(&b), 0x01000000, "swapped");
 	struct bytes sub = bytes_sub(&b, 100);
-	ok(sub.bad && b.bad && bytes_left(&sub) == 0, "a sub-cursor cannot be larger than its parent");
+	ok(sub.bad && b.bad && bytes_left(&sub) == 0,
+	   "a sub-cursor cannot be larger than its parent");
 }
 
 static void test_diag(void)
@@ -121,7 +122,8 @@ static void test_diag(void)
 	struct strbuf s;
 	diag_init(&d);
 	strbuf_init(&s);
-	ok(diag_error(&d, -EINVAL, "unknown event '%s'", "cylces") == -EINVAL, "diag_error returns its errno");
+	ok(diag_error(&d, -EINVAL, "unknown event '%s'", "cylces") == -EINVAL,
+	   "diag_error returns its errno");
 	diag_span(&d, "cycles,cylces:u", 7, 6);
 	diag_hint(&d, "did you mean 'cycles'?");
 	diag_render(&d, "sonde stat", false, &s);

@@ -171,13 +171,11 @@ static void test_errors(void)
 	refuses("mni(1)", -EINVAL,
 		"e: there is no such function\n  mni(1)\n  ^~~\n  hint: did you mean 'min'?\n");
 	refuses("min()", -EINVAL, "e: this function needs more arguments\n  min()\n  ^~~~~\n");
-	refuses("abs(1, 2)", -EINVAL,
-		"e: these are too many arguments\n  abs(1, 2)\n  ^~~~~~~~~\n");
+	refuses("abs(1, 2)", -EINVAL, "e: these are too many arguments\n  abs(1, 2)\n  ^~~~~~~~~\n");
 	refuses("max(1 2)", -EINVAL, "e: here should be ','\n  max(1 2)\n        ^\n");
 	refuses("comm =~ one", -EINVAL,
 		"e: here should be a quoted regular expression\n  comm =~ one\n          ^~~\n");
-	refuses("comm =~ \"(\"", -EINVAL,
-		"e: Unmatched ( or \\(\n  comm =~ \"(\"\n          ^~~\n");
+	refuses("comm =~ \"(\"", -EINVAL, "e: Unmatched ( or \\(\n  comm =~ \"(\"\n          ^~~\n");
 	refuses("comm =~ 'a++++++++++++++++++'", -EINVAL,
 		"e: this pattern repeats too much\n  comm =~ 'a++++++++++++++++++'\n          "
 		"^~~~~~~~~~~~~~~~~~~~~\n");

@@ -34,8 +34,7 @@ static int take_call(void *opts, const char *value, bool negated, struct diag *d
 	struct record_opts *o = opts;
 	if (value && !strcmp(value, "bad"))
 		return diag_error(d, -EINVAL, "the call refused it");
-	snprintf(o->called, sizeof(o->called), "%s%s", negated ? "no " : "",
-		 value ? value : "none");
+	snprintf(o->called, sizeof(o->called), "%s%s", negated ? "no " : "", value ? value : "none");
 	return 0;
 }
 
@@ -167,8 +166,7 @@ static void test_rules(void)
 	is_str(rest(), "ls -a", "all of it is left");
 	ok(parse(false, "- -a") == 0 && !got.all && !strcmp(rest(), "- -a"),
 	   "a single dash is a word");
-	ok(parse(true, "one -a two -F 9 three --graph") == 0 && got.all && got.graph &&
-		   got.freq == 9,
+	ok(parse(true, "one -a two -F 9 three --graph") == 0 && got.all && got.graph && got.freq == 9,
 	   "mixed words");
 	is_str(rest(), "one two three", "words keep their order");
 	ok(parse(true, "one -a -- -g two") == 0 && !got.graph, "-- among mixed words");

@@ -42,9 +42,8 @@ static void test_glob(void)
 		{ "a\\", "a\\", true },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		ok(glob_match(cases[i].pattern, cases[i].name) == cases[i].want,
-		   "'%s' and '%s': %s", cases[i].pattern, cases[i].name,
-		   cases[i].want ? "yes" : "no");
+		ok(glob_match(cases[i].pattern, cases[i].name) == cases[i].want, "'%s' and '%s': %s",
+		   cases[i].pattern, cases[i].name, cases[i].want ? "yes" : "no");
 	static char name[20001], pattern[64] = "*a*a*a*a*a*a*a*a*a*a*b";
 	memset(name, 'a', 20000);
 	ok(!glob_match(pattern, name), "many stars end soon");
@@ -102,8 +101,7 @@ static void test_cpuset(void)
 	}
 	ok(!cpuset_parse_list("0,2048,4095", &s, NULL) && cpuset_count(&s) == 3,
 	   "sparse, up to 4095");
-	ok(cpuset_next(&s, 1) == 2048 && cpuset_next(&s, 2049) == 4095 &&
-		   cpuset_next(&s, 4096) == -1,
+	ok(cpuset_next(&s, 1) == 2048 && cpuset_next(&s, 2049) == 4095 && cpuset_next(&s, 4096) == -1,
 	   "next");
 	ok(cpuset_has(&s, 4095) && !cpuset_has(&s, 4094) && !cpuset_has(&s, 5000), "has");
 	ok(!cpuset_parse_mask("0xF", &s, NULL) && !strcmp(listed(&s, false), "0-3"), "0xF");
@@ -128,8 +126,7 @@ static void test_cpuset(void)
 	list_fails("99999999999", -ERANGE,
 		   "c: '99999999999' is no list of CPUs: numbers go up to 4095\n  99999999999\n  "
 		   "^~~~~~~~~~~\n");
-	ok(cpuset_parse_mask("fg", &s, NULL) == -EINVAL &&
-		   cpuset_parse_mask("", &s, NULL) == -EINVAL,
+	ok(cpuset_parse_mask("fg", &s, NULL) == -EINVAL && cpuset_parse_mask("", &s, NULL) == -EINVAL,
 	   "bad masks");
 	char wide[1100];
 	memset(wide, '0', sizeof(wide));

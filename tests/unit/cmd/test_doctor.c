@@ -85,8 +85,7 @@ static void test_paranoid(void)
 	doctor_done(&d);
 	user_at("0\n", no_caps);
 	look(&d);
-	is_found(&d, "perf_event_paranoid", FINDING_LIMITED, "0: no raw tracepoints",
-		 "paranoid=-1");
+	is_found(&d, "perf_event_paranoid", FINDING_LIMITED, "0: no raw tracepoints", "paranoid=-1");
 	doctor_done(&d);
 	user_at("-1\n", no_caps);
 	look(&d);
@@ -105,8 +104,7 @@ static void test_kptr(void)
 	put("proc/sys/kernel/kptr_restrict", "2\n");
 	put("proc/kallsyms", "0000000000000000 A fixed_percpu_data\n0000000000000000 T _text\n");
 	look(&d);
-	is_found(&d, "kptr_restrict", FINDING_LIMITED, "2; /proc/kallsyms hides",
-		 "kptr_restrict=1");
+	is_found(&d, "kptr_restrict", FINDING_LIMITED, "2; /proc/kallsyms hides", "kptr_restrict=1");
 	doctor_done(&d);
 	put("proc/self/status", no_caps);
 	put("proc/sys/kernel/kptr_restrict", "1\n");
@@ -135,8 +133,7 @@ static void test_tracing(void)
 	is_found(&d, "tracefs", FINDING_OK, "/sys/kernel/debug/tracing (the old place)", NULL);
 	is_found(&d, "tracers", FINDING_OK, "function_graph function nop", NULL);
 	is_found(&d, "histograms", FINDING_OK, "hist", NULL);
-	is_found(&d, "kprobe events", FINDING_MISSING, "no kprobe_events",
-		 "CONFIG_KPROBE_EVENTS=y");
+	is_found(&d, "kprobe events", FINDING_MISSING, "no kprobe_events", "CONFIG_KPROBE_EVENTS=y");
 	doctor_done(&d);
 	put("boot/config-9.9", "CONFIG_KPROBE_EVENT=y\n# CONFIG_PSI is not "
 			       "set\nCONFIG_LOCK_DOWN_KERNEL_FORCE_INTEGRITY=y\n");
@@ -240,8 +237,7 @@ static void test_trials(void)
 	judge(&d, -EACCES);
 	d.container = d.user_ns = false;
 	doctor_judge_trials(&d);
-	is_found(&d, "kernel side", FINDING_MISSING, "paranoid 2 without CAP_PERFMON",
-		 "paranoid=1");
+	is_found(&d, "kernel side", FINDING_MISSING, "paranoid 2 without CAP_PERFMON", "paranoid=1");
 	is_found(&d, "whole CPUs", FINDING_MISSING, "paranoid 2", "paranoid=0");
 	is_found(&d, "kprobes", FINDING_MISSING, "only with CAP_PERFMON", "sudo sonde");
 	is_found(&d, "BPF programs", FINDING_MISSING, "only with CAP_BPF and CAP_PERFMON",
@@ -268,7 +264,8 @@ static void test_trials(void)
 	is_found(&d, "breakpoints", FINDING_LIMITED, "was not counted", NULL);
 	doctor_done(&d);
 
-	user_at("3\n", "Name:\tx\nCapEff:\t0000004000000000\n"); /* CAP_PERFMON alone, as in Debian's kernels */
+	user_at("3\n",
+		"Name:\tx\nCapEff:\t0000004000000000\n"); /* CAP_PERFMON alone, as in Debian's kernels */
 	look(&d);
 	d.user_ns = false;
 	judge(&d, -EACCES);

@@ -26,7 +26,9 @@ static int name_all(const struct frame_table *t, struct names_result *ret)
 	}
 	for (u32 i = 1; i < t->nr; i++) {
 		func_of[i] = i;
-		funcs[i] = (struct name_func){ .name = i % 3 ? "f" : NULL, .start = t->frames[i].offset, .image = t->frames[i].image,
+		funcs[i] = (struct name_func){ .name = i % 3 ? "f" : NULL,
+					       .start = t->frames[i].offset,
+					       .image = t->frames[i].image,
 					       .mode = t->frames[i].mode };
 	}
 	*ret = (struct names_result){ .func_of = func_of, .funcs = funcs, .nr_funcs = t->nr };
@@ -50,7 +52,9 @@ static int draw(struct profile *p)
 static int report(void *arg)
 {
 	const struct ctx *c = arg;
-	struct profile_config cfg = { .keys = { PROFILE_KEY_PID, PROFILE_KEY_COMM, PROFILE_KEY_SYM }, .nr_keys = 3, .children = c->children,
+	struct profile_config cfg = { .keys = { PROFILE_KEY_PID, PROFILE_KEY_COMM, PROFILE_KEY_SYM },
+				      .nr_keys = 3,
+				      .children = c->children,
 				      .graph = true };
 	struct source *src = NULL;
 	struct run_tables run = { 0 };
@@ -95,7 +99,10 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct perfwrite w;
 		perfwrite_story(&w, ways[i].form, 0, 3);
-		struct ctx c = { .data = w.out.data, .size = w.out.len, .needs = ways[i].needs, .children = ways[i].children };
+		struct ctx c = { .data = w.out.data,
+				 .size = w.out.len,
+				 .needs = ways[i].needs,
+				 .children = ways[i].children };
 		fail_alloc_each(ways[i].name, report, &c);
 		perfwrite_done(&w);
 	}

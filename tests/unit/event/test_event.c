@@ -215,8 +215,7 @@ static const struct {
 	const char *root;
 	u32 use;
 	const char *text;
-	const char *
-		want; /* canonical spelling{=attr.type/config}[@cpus][*scale unit][+leader][!], separated by blanks */
+	const char *want; /* canonical spelling{=attr.type/config}[@cpus][*scale unit][+leader][!], separated by blanks */
 } meanings[] = {
 	{ "intel-server", EVENT_USE_COUNT, "cycles", "cpu-cycles{0/0}" },
 	{ "intel-server", EVENT_USE_COUNT, "cpu/mem-loads,ldlat=30/P",
@@ -284,8 +283,7 @@ static void describe(const struct event_list *l, const char *root, struct strbuf
 		if (e->unit)
 			strbuf_printf(to, "*%g %s", e->scale, e->unit);
 		/* The first of two that are alone says nothing. */
-		bool silent =
-			l->events.nr == 2 && i == 0 && e->leader == 0 && !e->merge && !e->cpus;
+		bool silent = l->events.nr == 2 && i == 0 && e->leader == 0 && !e->merge && !e->cpus;
 		if (l->events.nr > 1 && !silent)
 			strbuf_printf(to, "+%u", e->leader);
 		if (e->merge)

@@ -55,8 +55,7 @@ static int metric_work(void *ctx)
 
 int main(void)
 {
-	static const char *const hybrid[] = { "intel-hybrid",
-					      "{cycles,instructions}:u,g{faults,cs}",
+	static const char *const hybrid[] = { "intel-hybrid", "{cycles,instructions}:u,g{faults,cs}",
 					      "cpu_core/mem-loads,ldlat=7,name='x y'/",
 					      "energy-pkg,msr/tsc/,r13c", NULL };
 	static const char *const server[] = { "intel-server", "imc/cas_count_read/,cha/event=1/",

@@ -16,13 +16,15 @@ static void fill(struct gen_trace *t, struct gen_buffer *b, u32 nr)
 	}
 }
 
-static u32 count(const struct tracedat *t, const struct tracedat_buffer *b, const u8 *pages, size_t size)
+static u32 count(const struct tracedat *t, const struct tracedat_buffer *b, const u8 *pages,
+		 size_t size)
 {
 	u32 nr = 0;
 	for (size_t at = 0; at < size; at += b->page_size) {
 		struct ftrace_page p;
 		struct ftrace_event e;
-		if (ftrace_page_open(&p, &t->layout, pages + at, min((size_t)b->page_size, size - at), t->big_endian))
+		if (ftrace_page_open(&p, &t->layout, pages + at,
+				     min((size_t)b->page_size, size - at), t->big_endian))
 			continue;
 		while (ftrace_page_next(&p, &e) > 0)
 			nr++;
@@ -40,7 +42,8 @@ static u32 count_all(struct tracedat *t)
 				nr += count(t, b, c->pages, c->pages_size);
 			for (u32 k = 0; k < c->nr_chunks; k++) {
 				u8 *plain = malloc(c->chunks[k].size);
-				if (!unpack(&t->unpacker, t->compression, c->chunks[k].data, c->chunks[k].packed, plain, c->chunks[k].size))
+				if (!unpack(&t->unpacker, t->compression, c->chunks[k].data,
+					    c->chunks[k].packed, plain, c->chunks[k].size))
 					nr += count(t, b, plain, c->chunks[k].size);
 				free(plain);
 			}
@@ -49,22 +52,33 @@ static u32 count_all(struct tracedat *t)
 	return nr;
 }
 
-static void whole_and_cut(u32 version, u8 long_size, bool big_endian, u32 page_size, enum gen_compression packing)
+static void whole_and_cut(u32 version, u8 long_size, bool big_endian, u32 page_size,
+			  enum gen_compression packing)
 {
 	struct gen_buffer buffers[2] = { { .name = "" }, { .name = "inst" } };
 	struct gen_trace g = {
-		.version = version, .long_size = long_size, .big_endian = big_endian, .page_size = page_size, .nr_cpus = 3,
-		.compression = packing, .ftrace_format = "name: function\nID: 1\nformat:\n", .system = "test", .formats = formats,
-		.kallsyms = "ffffffff81000000 T _text\n", .printk = "0xffff : \"x\"\n", .cmdlines = "7 seven\n",
-		.buffers = buffers, .nr_buffers = 2,
+		.version = version,
+		.long_size = long_size,
+		.big_endian = big_endian,
+		.page_size = page_size,
+		.nr_cpus = 3,
+		.compression = packing,
+		.ftrace_format = "name: function\nID: 1\nformat:\n",
+		.system = "test",
+		.formats = formats,
+		.kallsyms = "ffffffff81000000 T _text\n",
+		.printk = "0xffff : \"x\"\n",
+		.cmdlines = "7 seven\n",
+		.buffers = buffers,
+		.nr_buffers = 2,
 	};
 	fill(&g, &buffers[0], 1500);
 	fill(&g, &buffers[1], 10);
 	struct strbuf file = { 0 };
 	gen_trace_write(&g, &file);
 	char what[96];
-	snprintf(what, sizeof(what), "v%u, long %u, %s endian, page %u, packing %d", version, long_size, big_endian ? "big" : "little",
-		 page_size, packing);
+	snprintf(what, sizeof(what), "v%u, long %u, %s endian, page %u, packing %d", version,
+		 long_size, big_endian ? "big" : "little", page_size, packing);
 
 	struct diag d;
 	struct tracedat t;
@@ -72,17 +86,22 @@ static void whole_and_cut(u32 version, u8 long_size, bool big_endian, u32 page_s
 	int err = tracedat_open_memory(&t, "test", file.data, file.len, &d);
 	ok(!err && !d.items.nr, "%s: opened", what);
 	if (!err) {
-		ok(t.version == version && t.nr_cpus == 3 && t.buffers.nr == 2, "version, CPUs, buffers");
+		ok(t.version == version && t.nr_cpus == 3 && t.buffers.nr == 2,
+		   "version, CPUs, buffers");
 		is_str(t.buffers.at[1].name, "inst", "the instance's name");
-		ok(t.formats.nr == 2 && t.formats.at[1].id == 100 && !strcmp(t.formats.at[1].name, "tick") &&
+		ok(t.formats.nr == 2 && t.formats.at[1].id == 100 &&
+			   !strcmp(t.formats.at[1].name, "tick") &&
 			   !strcmp(t.formats.at[1].system, "test") && t.formats.at[0].id == 1,
 		   "formats by id");
 		struct tracedat_text text = tracedat_text(&t, TRACEDAT_KALLSYMS);
-		ok(text.len == strlen(g.kallsyms) && !memcmp(text.data, g.kallsyms, text.len), "kallsyms");
+		ok(text.len == strlen(g.kallsyms) && !memcmp(text.data, g.kallsyms, text.len),
+		   "kallsyms");
 		text = tracedat_text(&t, TRACEDAT_CMDLINES);
-		ok(text.len == strlen(g.cmdlines) && !memcmp(text.data, g.cmdlines, text.len), "cmdlines");
+		ok(text.len == strlen(g.cmdlines) && !memcmp(text.data, g.cmdlines, text.len),
+		   "cmdlines");
 		text = tracedat_text(&t, TRACEDAT_PRINTK);
-		ok(text.len == strlen(g.printk) && !memcmp(text.data, g.printk, text.len), "printk formats");
+		ok(text.len == strlen(g.printk) && !memcmp(text.data, g.printk, text.len),
+		   "printk formats");
 		is_u64(count_all(&t), 1510, "all events are reached");
 		tracedat_close(&t);
 	}
@@ -115,10 +134,12 @@ static void refused(void)
 	struct tracedat t;
 	struct diag d;
 	diag_init(&d);
-	is_u64((u64)-tracedat_open_memory(&t, "x", "PERFILE2 and more", 17, &d), EINVAL, "another format is refused");
+	is_u64((u64)-tracedat_open_memory(&t, "x", "PERFILE2 and more", 17, &d), EINVAL,
+	       "another format is refused");
 	ok(d.nr_errors == 1 && strstr(d.items.at[0].message, "not a trace.dat"), "with a reason");
 	static const char nine[] = "\x17\x08\x44tracing9\0\0\x08\0\x10\0\0";
-	is_u64((u64)-tracedat_open_memory(&t, "x", nine, sizeof(nine), &d), ENOTSUP, "version 9 is refused");
+	is_u64((u64)-tracedat_open_memory(&t, "x", nine, sizeof(nine), &d), ENOTSUP,
+	       "version 9 is refused");
 	is_u64((u64)-tracedat_open(&t, "/nonexistent.dat", &d), ENOENT, "a missing file");
 	diag_done(&d);
 }

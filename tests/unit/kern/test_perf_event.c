@@ -67,8 +67,7 @@ static long paranoid_5_4(struct perf_event_attr *a, s32 pid, s32 cpu, int group_
 	return paranoid_2(a, pid, cpu, group_fd, flags);
 }
 
-static long imprecise(struct perf_event_attr *a, s32 pid, s32 cpu, int group_fd,
-		      unsigned long flags)
+static long imprecise(struct perf_event_attr *a, s32 pid, s32 cpu, int group_fd, unsigned long flags)
 {
 	(void)pid, (void)cpu, (void)group_fd, (void)flags;
 	return a->precise_ip > 1 ? no(EOPNOTSUPP) : yes();
@@ -86,8 +85,7 @@ static long never(struct perf_event_attr *a, s32 pid, s32 cpu, int group_fd, uns
 	return no(EINVAL);
 }
 
-static long few_files(struct perf_event_attr *a, s32 pid, s32 cpu, int group_fd,
-		      unsigned long flags)
+static long few_files(struct perf_event_attr *a, s32 pid, s32 cpu, int group_fd, unsigned long flags)
 {
 	struct rlimit lim;
 	(void)a, (void)pid, (void)cpu, (void)group_fd, (void)flags;

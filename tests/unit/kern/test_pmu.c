@@ -67,8 +67,7 @@ static void test_machines(void)
 	ok(pmu_matches(p, "imc", 3) && pmu_matches(p, "uncore_imc", 10) &&
 		   pmu_matches(p, "uncore_imc_1?", 13),
 	   "names of it");
-	ok(!pmu_matches(p, "uncore_imc_1", 12) && !pmu_matches(p, "im", 2) &&
-		   !pmu_matches(p, "", 0),
+	ok(!pmu_matches(p, "uncore_imc_1", 12) && !pmu_matches(p, "im", 2) && !pmu_matches(p, "", 0),
 	   "not names of it");
 	ok(!pmu_matches(pmu_find(&s, "uncore_imc_free_running_0", 25), "imc", 3),
 	   "free running counters are not imc");

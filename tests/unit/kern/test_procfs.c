@@ -81,9 +81,7 @@ static void test_procfs(void)
 		ok(!procfs_parse_map(broken[i], broken[i] + strlen(broken[i]), &m),
 		   "broken map line %zu", i);
 	}
-	static const char *const stats[] = {
-		"", "1", "1 (a", "1 (a) S", "1 (a) S 2 3 4 5 6", ") (1"
-	};
+	static const char *const stats[] = { "", "1", "1 (a", "1 (a) S", "1 (a) S 2 3 4 5 6", ") (1" };
 	for (size_t i = 0; i < ARRAY_SIZE(stats); i++)
 		ok(!procfs_parse_stat(stats[i], strlen(stats[i]), &t), "broken stat line %zu", i);
 	procfs_done(&p);

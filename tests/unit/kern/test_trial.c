@@ -115,8 +115,7 @@ static void test_rights(void)
 	ok(lockdown_parse("none integrity [confidentiality]\n") == LOCKDOWN_CONFIDENTIALITY,
 	   "confidentiality");
 	ok(lockdown_parse("none [something] x") == LOCKDOWN_UNKNOWN &&
-		   lockdown_parse("") == LOCKDOWN_UNKNOWN &&
-		   lockdown_parse("[") == LOCKDOWN_UNKNOWN,
+		   lockdown_parse("") == LOCKDOWN_UNKNOWN && lockdown_parse("[") == LOCKDOWN_UNKNOWN,
 	   "what is not understood is unknown");
 
 	struct proc_limit l;
@@ -166,8 +165,7 @@ static long play_bpf(int cmd, void *attr, unsigned size)
 		errno = refuse_with;
 		return -1;
 	}
-	if (cmd == BPF_PROG_LOAD && a->prog_type == BPF_PROG_TYPE_TRACING &&
-	    a->attach_btf_id != 2) {
+	if (cmd == BPF_PROG_LOAD && a->prog_type == BPF_PROG_TYPE_TRACING && a->attach_btf_id != 2) {
 		errno = EINVAL;
 		return -1;
 	}

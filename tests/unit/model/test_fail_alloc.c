@@ -90,8 +90,7 @@ static int fill_frames(struct frame_table *f, struct chain_table *c, u32 seed)
 {
 	for (u32 i = 0; i < 3000; i++) {
 		s64 id = frame_table_add(
-			f,
-			(struct frame){ .offset = i * seed, .image = i % 5, .mode = FRAME_USER });
+			f, (struct frame){ .offset = i * seed, .image = i % 5, .mode = FRAME_USER });
 		if (id < 0)
 			return (int)id;
 		u32 frames[3] = { 1, (u32)id / 2 + 1, (u32)id };

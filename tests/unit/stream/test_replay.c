@@ -29,7 +29,8 @@ struct lines_shard {
 static void put_frame(struct strbuf *s, const struct lines *l, const struct shard *sh, u32 id)
 {
 	const struct frame *f = &sh->frames.frames[id];
-	strbuf_printf(s, " %s+%llx/%u", f->image ? l->src->catalog.images.at[f->image].name : "?", (unsigned long long)f->offset, f->mode);
+	strbuf_printf(s, " %s+%llx/%u", f->image ? l->src->catalog.images.at[f->image].name : "?",
+		      (unsigned long long)f->offset, f->mode);
 }
 
 static int lines_shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
@@ -50,8 +51,10 @@ static int lines_feed(struct sink *k, void *state, const struct batch *b)
 		l->backwards += own->last > s->time_ns;
 		own->last = s->time_ns;
 		strbuf_init(&t);
-		strbuf_printf(&t, "e%u t%llu p%llu ip%llx a%llx c%d %d/%d ", s->event, (unsigned long long)s->time_ns,
-			      (unsigned long long)s->period, (unsigned long long)s->ip, (unsigned long long)s->addr, s->cpu, s->pid, s->tid);
+		strbuf_printf(&t, "e%u t%llu p%llu ip%llx a%llx c%d %d/%d ", s->event,
+			      (unsigned long long)s->time_ns, (unsigned long long)s->period,
+			      (unsigned long long)s->ip, (unsigned long long)s->addr, s->cpu,
+			      s->pid, s->tid);
 		if (COMM_IS_UNNAMED(s->comm))
 			strbuf_printf(&t, ":%u", s->comm & 0x7fffffffu);
 		else
@@ -74,7 +77,8 @@ static int lines_merge(struct sink *k, void *state, const u32 *map_frame, const 
 {
 	struct lines *l = container_of(k, struct lines, sink);
 	struct lines_shard *own = state;
-	vec_for_each(&own->own, line) *vec_push(&l->all) = *line;
+	vec_for_each (&own->own, line)
+		*vec_push(&l->all) = *line;
 	own->own.nr = 0;
 	return 0;
 }
@@ -82,7 +86,8 @@ static int lines_merge(struct sink *k, void *state, const u32 *map_frame, const 
 static void lines_shard_free(struct sink *k, void *state)
 {
 	struct lines_shard *own = state;
-	vec_for_each(&own->own, line) free(*line);
+	vec_for_each (&own->own, line)
+		free(*line);
 	vec_free(&own->own);
 	free(own);
 }
@@ -97,7 +102,8 @@ static const struct sink_ops lines_ops = {
 
 static void lines_done(struct lines *l)
 {
-	vec_for_each(&l->all, line) free(*line);
+	vec_for_each (&l->all, line)
+		free(*line);
 	vec_free(&l->all);
 }
 
@@ -121,9 +127,11 @@ static void outcome_done(struct outcome *o)
 	diag_done(&o->diag);
 }
 
-static void replay_needs(const void *data, size_t size, unsigned workers, unsigned needs, struct outcome *o)
+static void replay_needs(const void *data, size_t size, unsigned workers, unsigned needs,
+			 struct outcome *o)
 {
-	*o = (struct outcome){ .lines = { .sink = { .ops = &lines_ops, .needs = lines_ops.needs | needs } } };
+	*o = (struct outcome){ .lines = { .sink = { .ops = &lines_ops,
+						    .needs = lines_ops.needs | needs } } };
 	diag_init(&o->diag);
 	struct source *src;
 	o->err = replay_perf_open_bytes(data, size, &src, &o->diag);
@@ -166,7 +174,7 @@ static size_t missing(const struct lines *a, const struct lines *b)
 
 static bool said(const struct outcome *o, const char *what)
 {
-	vec_for_each(&o->diag.items, i)
+	vec_for_each (&o->diag.items, i)
 		if (strstr(i->message, what))
 			return true;
 	return false;
@@ -206,7 +214,8 @@ static const struct {
 	{ "zstd, pieces of 77, two workers", PERFWRITE_ZSTD, 0, 77, 2 },
 	{ "zstd, pieces of 1 MB", PERFWRITE_ZSTD, 0, 1 << 20, 3 },
 	{ "COMPRESSED2", PERFWRITE_ZSTD2, 0, 333, 2 },
-	{ "COMPRESSED2, swapped, pipe", PERFWRITE_ZSTD2 | PERFWRITE_PIPE | PERFWRITE_SWAP, 0, 5000, 2 },
+	{ "COMPRESSED2, swapped, pipe", PERFWRITE_ZSTD2 | PERFWRITE_PIPE | PERFWRITE_SWAP, 0, 5000,
+	  2 },
 	{ "killed recorder", PERFWRITE_KILLED, 0, 0, 2, .quiet = true },
 	{ "killed recorder, zstd", PERFWRITE_KILLED | PERFWRITE_ZSTD, 0, 0, 1, .quiet = true },
 };
@@ -234,14 +243,17 @@ static void test_forms(u32 rounds)
 			ok(!o.err && o.lines.all.nr == 6 * rounds, "%u rounds are read", rounds);
 			continue;
 		}
-		bool names = forms[i].quiet || (!strcmp(o.name[0], "cpu-clock") && !strcmp(o.name[1], "sched:sched_switch"));
+		bool names = forms[i].quiet || (!strcmp(o.name[0], "cpu-clock") &&
+						!strcmp(o.name[1], "sched:sched_switch"));
 		bool unsaid = !(forms[i].form & PERFWRITE_KILLED) && o.diag.items.nr;
-		bool good = !o.err && o.lines.all.nr == first.lines.all.nr && !missing(&o.lines, &first.lines) &&
-			    o.nr_lost == first.nr_lost && names && !unsaid;
+		bool good = !o.err && o.lines.all.nr == first.lines.all.nr &&
+			    !missing(&o.lines, &first.lines) && o.nr_lost == first.nr_lost &&
+			    names && !unsaid;
 		ok(good, "%u rounds, the same samples: %s", rounds, forms[i].name);
 		if (!good)
-			printf("# err %d, %zu lines, lost %llu, '%s' '%s', %s\n", o.err, o.lines.all.nr, (unsigned long long)o.nr_lost,
-			       o.name[0], o.name[1], o.diag.items.nr ? o.diag.items.at[0].message : "nothing said");
+			printf("# err %d, %zu lines, lost %llu, '%s' '%s', %s\n", o.err,
+			       o.lines.all.nr, (unsigned long long)o.nr_lost, o.name[0], o.name[1],
+			       o.diag.items.nr ? o.diag.items.at[0].message : "nothing said");
 		if (forms[i].form & PERFWRITE_KILLED)
 			ok(said(&o, "never finished"), "and it is said: %s", forms[i].name);
 		outcome_done(&o);
@@ -252,19 +264,27 @@ static void test_forms(u32 rounds)
 /* Records of several CPUs, shuffled; who needs time order gets it, with the same samples. */
 static void test_order(void)
 {
-	static const unsigned ways[] = { 0, PERFWRITE_SWAP, PERFWRITE_PIPE, PERFWRITE_ZSTD, PERFWRITE_ZSTD2 | PERFWRITE_SWAP };
+	static const unsigned ways[] = { 0, PERFWRITE_SWAP, PERFWRITE_PIPE, PERFWRITE_ZSTD,
+					 PERFWRITE_ZSTD2 | PERFWRITE_SWAP };
 	struct outcome plain, o;
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct perfwrite w;
 		perfwrite_story(&w, ways[i] | PERFWRITE_OPEN, 0, 500);
 		for (u64 k = 0; k < 3000; k++) /* another CPU's ring, written later */
-			perfwrite_sample(&w, 0, &(struct perfwrite_sample){ .misc = 2, .ip = 0x400010, .pid = 100, .tid = 100, .period = 3,
-									    .time = 1001 + k * 7919 % 500000, .cpu = 2 });
+			perfwrite_sample(&w, 0,
+					 &(struct perfwrite_sample){ .misc = 2,
+								     .ip = 0x400010,
+								     .pid = 100,
+								     .tid = 100,
+								     .period = 3,
+								     .time = 1001 + k * 7919 % 500000,
+								     .cpu = 2 });
 		perfwrite_end(&w);
 		replay(w.out.data, w.out.len, 2, &plain);
 		replay_needs(w.out.data, w.out.len, 1, NEED_ORDER, &o);
-		ok(!o.err && !o.lines.backwards && o.lines.all.nr == plain.lines.all.nr && o.lines.all.nr == 6000 &&
-			   !missing(&o.lines, &plain.lines), "in time order: form 0x%x", ways[i]);
+		ok(!o.err && !o.lines.backwards && o.lines.all.nr == plain.lines.all.nr &&
+			   o.lines.all.nr == 6000 && !missing(&o.lines, &plain.lines),
+		   "in time order: form 0x%x", ways[i]);
 		outcome_done(&o);
 		outcome_done(&plain);
 		perfwrite_done(&w);
@@ -275,15 +295,22 @@ static void test_order(void)
 static void test_meaning(void)
 {
 	static const char *const want[] = {
-		"e0 t1010 p250000 ip81000100 a0 c0 100/100 shell [kernel.kallsyms]+81000100/1 | ?+7f0030/2 shell+20/2 shell+10/2 "
+		"e0 t1010 p250000 ip81000100 a0 c0 100/100 shell [kernel.kallsyms]+81000100/1 | "
+		"?+7f0030/2 shell+20/2 shell+10/2 "
 		"[kernel.kallsyms]+81000200/1 [kernel.kallsyms]+81000100/1 raw 0",
-		"e0 t2010 p250001 ip81000100 a0 c1 100/100 shell [kernel.kallsyms]+81000100/1 | plugin0.so+30/2 shell+20/2 shell+10/2 "
+		"e0 t2010 p250001 ip81000100 a0 c1 100/100 shell [kernel.kallsyms]+81000100/1 | "
+		"plugin0.so+30/2 shell+20/2 shell+10/2 "
 		"[kernel.kallsyms]+81000201/1 [kernel.kallsyms]+81000100/1 raw 0",
-		"e0 t1030 p250000 ip400010 a0 c1 200/200 shell shell+10/2 | ?+7f0030/2 shell+20/2 shell+10/2 raw 0",
-		"e0 t1050 p1000 ip500000 a0 c1 200/200 tool tool+2000/2 | shell+20/2 tool+2400/2 tool+2000/2 raw 0",
-		"e1 t1080 p1 ip81000300 aabc c0 100/150 worker [kernel.kallsyms]+81000300/1 | raw 4 70",
-		"e0 t1082 p7 ip90000004 a0 c0 100/150 worker bpf_prog_1+90000004/1 | [kernel.kallsyms]+81000300/1 bpf_prog_1+90000004/1 raw 0",
-		"e0 t1084 p7 ip90000004 a0 c0 100/150 worker ?+90000004/1 | [kernel.kallsyms]+81000300/1 ?+90000004/1 raw 0",
+		"e0 t1030 p250000 ip400010 a0 c1 200/200 shell shell+10/2 | ?+7f0030/2 shell+20/2 "
+		"shell+10/2 raw 0",
+		"e0 t1050 p1000 ip500000 a0 c1 200/200 tool tool+2000/2 | shell+20/2 tool+2400/2 "
+		"tool+2000/2 raw 0",
+		"e1 t1080 p1 ip81000300 aabc c0 100/150 worker [kernel.kallsyms]+81000300/1 | raw "
+		"4 70",
+		"e0 t1082 p7 ip90000004 a0 c0 100/150 worker bpf_prog_1+90000004/1 | "
+		"[kernel.kallsyms]+81000300/1 bpf_prog_1+90000004/1 raw 0",
+		"e0 t1084 p7 ip90000004 a0 c0 100/150 worker ?+90000004/1 | "
+		"[kernel.kallsyms]+81000300/1 ?+90000004/1 raw 0",
 	};
 	struct perfwrite w;
 	struct outcome o;
@@ -291,12 +318,14 @@ static void test_meaning(void)
 	replay(w.out.data, w.out.len, 1, &o);
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
 		bool found = false;
-		vec_for_each(&o.lines.all, line) found |= !strcmp(*line, want[i]);
+		vec_for_each (&o.lines.all, line)
+			found |= !strcmp(*line, want[i]);
 		if (!ok(found, "sample %zu is as told", i))
 			printf("# want %s\n", want[i]);
 	}
 	if (tap_failed)
-		vec_for_each(&o.lines.all, line) printf("# have %s\n", *line);
+		vec_for_each (&o.lines.all, line)
+			printf("# have %s\n", *line);
 	is_u64(o.nr_lost, 5, "losses are counted");
 	outcome_done(&o);
 	perfwrite_done(&w);
@@ -310,18 +339,20 @@ static void test_no_times(void)
 	perfwrite_story(&w, 0, 0, 40);
 	replay(w.out.data, w.out.len, 1, &first);
 	perfwrite_done(&w);
-	vec_for_each(&first.lines.all, line) {
+	vec_for_each (&first.lines.all, line) {
 		char *t = strchr(*line, 't'), *end = strchr(t, ' ');
 		t[1] = '0';
 		memmove(t + 2, end, strlen(end) + 1);
 	}
 	qsort(first.lines.all.at, first.lines.all.nr, sizeof(char *), by_text);
-	static const unsigned ways[] = { 0, PERFWRITE_SWAP, PERFWRITE_PIPE, PERFWRITE_ZSTD, PERFWRITE_ZSTD2 | PERFWRITE_SWAP };
+	static const unsigned ways[] = { 0, PERFWRITE_SWAP, PERFWRITE_PIPE, PERFWRITE_ZSTD,
+					 PERFWRITE_ZSTD2 | PERFWRITE_SWAP };
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct outcome o;
 		perfwrite_story(&w, ways[i] | PERFWRITE_NO_TIMES, 0, 40);
 		replay(w.out.data, w.out.len, 2, &o);
-		ok(!o.err && o.lines.all.nr == first.lines.all.nr && !missing(&o.lines, &first.lines), "without times: form 0x%x", ways[i]);
+		ok(!o.err && o.lines.all.nr == first.lines.all.nr && !missing(&o.lines, &first.lines),
+		   "without times: form 0x%x", ways[i]);
 		outcome_done(&o);
 		perfwrite_done(&w);
 	}
@@ -337,7 +368,8 @@ static size_t whole_samples(const struct perfwrite *w, size_t data_at, size_t cu
 	const struct strbuf *parts[] = { &w->user, &w->kernel };
 	for (unsigned i = 0; i < 2; i++)
 		for (size_t in = 0; in < parts[i]->len;) {
-			struct perf_event_header h = perf_head((u8 *)parts[i]->data + in, w->form & PERFWRITE_SWAP);
+			struct perf_event_header h =
+				perf_head((u8 *)parts[i]->data + in, w->form & PERFWRITE_SWAP);
 			size_t size = h.size + (h.type == REC_AUXTRACE ? 40u : 0u);
 			in += size;
 			at += size;
@@ -376,7 +408,9 @@ static void test_cut(unsigned form, size_t step, const char *name)
 		}
 		outcome_done(&o);
 	}
-	ok(!wrong && read && refused, "%s, cut off anywhere: what is whole is read (%zu cuts; %zu too short to begin)", name, read + refused, refused);
+	ok(!wrong && read && refused,
+	   "%s, cut off anywhere: what is whole is read (%zu cuts; %zu too short to begin)", name,
+	   read + refused, refused);
 	is_u64(silent, 0, "and nothing is refused without a word");
 	outcome_done(&full);
 	perfwrite_done(&w);
@@ -408,7 +442,9 @@ static void test_bad_samples(void)
 	struct outcome o;
 	perfwrite_story(&w, PERFWRITE_OPEN, 0, 1);
 	u64 chain[] = { (u64)-4000, 1, 2 };
-	struct perfwrite_sample s = { .id = 999, .ip = 1, .pid = 100, .tid = 100, .time = 9000, .chain = chain, .nr_chain = 3 };
+	struct perfwrite_sample s = {
+		.id = 999, .ip = 1, .pid = 100, .tid = 100, .time = 9000, .chain = chain, .nr_chain = 3
+	};
 	perfwrite_sample(&w, 0, &s);
 	s.id = 11;
 	perfwrite_sample(&w, 0, &s);
@@ -433,14 +469,20 @@ static void test_unaligned(void)
 	struct perfwrite w;
 	struct outcome o;
 	perfwrite_begin(&w, 0);
-	struct perf_event_attr a = { .type = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN };
+	struct perf_event_attr a = {
+		.type = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN
+	};
 	perfwrite_event(&w, &a, (u64[]){ 1 }, 1, NULL);
 	perfwrite_kernel(&w);
 	for (u64 i = 0; i < 400; i++) {
 		u64 chain[40];
 		for (u64 k = 0; k < 40; k++)
 			chain[k] = 1 + i * 100 + k;
-		perfwrite_sample(&w, 0, &(struct perfwrite_sample){ .misc = 2, .ip = 1 + i * 100, .chain = chain, .nr_chain = 1 + i % 40 });
+		perfwrite_sample(&w, 0,
+				 &(struct perfwrite_sample){ .misc = 2,
+							     .ip = 1 + i * 100,
+							     .chain = chain,
+							     .nr_chain = 1 + i % 40 });
 		perfwrite_bytes(&w, "yyyyyyyy", (i * 3) % 8); /* the sample itself may be odd, too */
 		perfwrite_rec_end(&w, 0);
 		perfwrite_rec(&w, 127, 0);
@@ -450,7 +492,7 @@ static void test_unaligned(void)
 	perfwrite_end(&w);
 	replay(w.out.data, w.out.len, 1, &o);
 	unsigned bad = 0;
-	vec_for_each(&o.lines.all, line) {
+	vec_for_each (&o.lines.all, line) {
 		unsigned long long ip = strtoull(strstr(*line, "ip") + 2, NULL, 16);
 		char want[64], *chain = strchr(*line, '|');
 		u64 nr = (ip - 1) / 100 % 40 + 1;
@@ -471,16 +513,21 @@ static void test_longest(void)
 	struct outcome o;
 	static u64 chain[8180];
 	perfwrite_begin(&w, 0);
-	struct perf_event_attr a = { .type = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN };
+	struct perf_event_attr a = { .type = 1,
+				     .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN };
 	perfwrite_event(&w, &a, (u64[]){ 1 }, 1, NULL);
 	for (u64 k = 0; k < ARRAY_SIZE(chain); k++)
 		chain[k] = 0x1000 + k;
-	perfwrite_sample(&w, 0, &(struct perfwrite_sample){ .misc = 2, .ip = 0x1000, .chain = chain, .nr_chain = ARRAY_SIZE(chain) });
+	perfwrite_sample(
+		&w, 0,
+		&(struct perfwrite_sample){
+			.misc = 2, .ip = 0x1000, .chain = chain, .nr_chain = ARRAY_SIZE(chain) });
 	perfwrite_end(&w);
 	replay(w.out.data, w.out.len, 1, &o);
 	char want[64];
 	snprintf(want, sizeof(want), "| ?+%zx/2 ", 0x1000 + ARRAY_SIZE(chain) - 1);
-	ok(!o.err && o.lines.all.nr == 1 && strstr(o.lines.all.at[0], want), "8,180 frames: the outermost one is there");
+	ok(!o.err && o.lines.all.nr == 1 && strstr(o.lines.all.at[0], want),
+	   "8,180 frames: the outermost one is there");
 	outcome_done(&o);
 	perfwrite_done(&w);
 }
@@ -491,13 +538,17 @@ static void test_deferred(void)
 	struct perfwrite w;
 	struct outcome o;
 	perfwrite_begin(&w, 0);
-	struct perf_event_attr a = { .type = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN };
+	struct perf_event_attr a = { .type = 1,
+				     .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN };
 	perfwrite_event(&w, &a, (u64[]){ 1 }, 1, NULL);
 	u64 chain[] = { (u64)PERF_CONTEXT_KERNEL, 0x10, 0x20, (u64)-640, 77 };
-	perfwrite_sample(&w, 0, &(struct perfwrite_sample){ .misc = 1, .ip = 0x10, .chain = chain, .nr_chain = 5 });
+	perfwrite_sample(
+		&w, 0,
+		&(struct perfwrite_sample){ .misc = 1, .ip = 0x10, .chain = chain, .nr_chain = 5 });
 	perfwrite_end(&w);
 	replay(w.out.data, w.out.len, 1, &o);
-	ok(!o.err && o.lines.all.nr == 1 && strstr(o.lines.all.at[0], "| ?+20/1 ?+10/1 raw"), "deferred user chains: the kernel's part stays");
+	ok(!o.err && o.lines.all.nr == 1 && strstr(o.lines.all.at[0], "| ?+20/1 ?+10/1 raw"),
+	   "deferred user chains: the kernel's part stays");
 	ok(said(&o, "user part"), "and what is missing is said");
 	outcome_done(&o);
 	perfwrite_done(&w);
@@ -506,8 +557,19 @@ static void test_deferred(void)
 /* Every word of a file replaced by numbers that hurt: never a crash, never long. */
 static void test_hostile(unsigned form, unsigned needs, const char *name)
 {
-	static const u64 nasty[] = { 0, 1, 7, UINT64_MAX, UINT64_MAX - 7, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffff, 0x100000000,
-				     0x0008000000000009, 0xffff000000000009, 0xfff8000000000001, 0x0008000000000047 };
+	static const u64 nasty[] = { 0,
+				     1,
+				     7,
+				     UINT64_MAX,
+				     UINT64_MAX - 7,
+				     0x7fffffffffffffff,
+				     0x8000000000000000,
+				     0xffffffff,
+				     0x100000000,
+				     0x0008000000000009,
+				     0xffff000000000009,
+				     0xfff8000000000001,
+				     0x0008000000000047 };
 	struct perfwrite w;
 	struct outcome o;
 	perfwrite_story(&w, form, 0, 2);
@@ -515,18 +577,21 @@ static void test_hostile(unsigned form, unsigned needs, const char *name)
 	double worst = 0;
 	size_t tries = 0;
 	for (size_t at = 0; at + 8 <= w.out.len; at += 8)
-		for (size_t i = at / 8 % 3; i < ARRAY_SIZE(nasty); i += 3, tries++) { /* a third of them, others the next time */
+		for (size_t i = at / 8 % 3; i < ARRAY_SIZE(nasty);
+		     i += 3, tries++) { /* a third of them, others the next time */
 			struct timespec a, b;
 			memcpy(data, w.out.data, w.out.len);
 			memcpy(data + at, &nasty[i], 8);
 			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
 			replay_needs(data, w.out.len, 1, needs, &o);
 			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
-			double took = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+			double took = (double)(b.tv_sec - a.tv_sec) +
+				      (double)(b.tv_nsec - a.tv_nsec) / 1e9;
 			worst = max(worst, took);
 			outcome_done(&o);
 		}
-	ok(worst < 1, "%s, every word replaced by bad ones: %zu files, none takes a second", name, tries);
+	ok(worst < 1, "%s, every word replaced by bad ones: %zu files, none takes a second", name,
+	   tries);
 	free(data);
 	perfwrite_done(&w);
 }
@@ -539,7 +604,9 @@ static void test_bombs(void)
 	for (unsigned kind = 0; kind < 3; kind++) {
 		perfwrite_story(&w, PERFWRITE_ZSTD | PERFWRITE_OPEN, 0, 2);
 		w.piece = 1 << 20;
-		static const char *const names[] = { "a record of no size", "a payload that never ends", "tiny records without end" };
+		static const char *const names[] = { "a record of no size",
+						     "a payload that never ends",
+						     "tiny records without end" };
 		if (kind == 1) {
 			perfwrite_rec(&w, REC_AUXTRACE, 0);
 			perfwrite_u64(&w, 1ull << 40);
@@ -555,8 +622,10 @@ static void test_bombs(void)
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
 		replay(w.out.data, w.out.len, 1, &o);
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
-		printf("# %zu bytes of file, %.2f s\n", w.out.len, (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9);
-		ok(!o.err && o.lines.all.nr == 12 && o.truncated, "compressed: %s: what stands before it is read", names[kind]);
+		printf("# %zu bytes of file, %.2f s\n", w.out.len,
+		       (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9);
+		ok(!o.err && o.lines.all.nr == 12 && o.truncated,
+		   "compressed: %s: what stands before it is read", names[kind]);
 		outcome_done(&o);
 		perfwrite_done(&w);
 	}

@@ -54,7 +54,10 @@ static int collect_feed(struct sink *k, void *state, const struct batch *b)
 			continue;
 		}
 		struct got *g = vec_push(&sh->now);
-		*g = (struct got){ .time = s->time_ns, .value = value_of(s, s->raw, s->raw_size), .cpu = (u32)s->cpu, .buffer = s->buffer,
+		*g = (struct got){ .time = s->time_ns,
+				   .value = value_of(s, s->raw, s->raw_size),
+				   .cpu = (u32)s->cpu,
+				   .buffer = s->buffer,
 				   .missed = s->missed };
 		g->prev = s->prev_raw ? value_of(s, s->prev_raw, s->prev_size) + 1 : 0;
 		g->next = s->next_raw ? value_of(s, s->next_raw, s->next_size) + 1 : 0;
@@ -123,7 +126,7 @@ struct shape {
 	u8 long_size;
 	enum gen_compression packing;
 	u32 max_step; /* of the clock between events of a CPU; 0: all at one time */
-	u32 busy;     /* only CPUs that are a multiple of it have events; of the others none */
+	u32 busy; /* only CPUs that are a multiple of it have events; of the others none */
 	unsigned workers;
 };
 
@@ -135,7 +138,8 @@ static u32 random_below(u32 n)
 	return n ? (seed >> 8) % n : 0;
 }
 
-static void generate(const struct shape *s, struct gen_trace *g, struct gen_buffer *buffers, struct want **ret, u32 *nr)
+static void generate(const struct shape *s, struct gen_trace *g, struct gen_buffer *buffers,
+		     struct want **ret, u32 *nr)
 {
 	u32 n = 0;
 	struct want *want = calloc((size_t)s->nr_events * s->nr_buffers + 1, sizeof(*want));
@@ -153,7 +157,11 @@ static void generate(const struct shape *s, struct gen_trace *g, struct gen_buff
 				clock[cpu] += 1ull << 30;
 			*e = (struct gen_event){ .time = 1000 + clock[cpu], .cpu = cpu };
 			gen_event_fill(g, e, 100, 7, n);
-			want[n] = (struct want){ .time = e->time, .buffer = b, .cpu = cpu, .index = index[cpu]++, .value = n };
+			want[n] = (struct want){ .time = e->time,
+						 .buffer = b,
+						 .cpu = cpu,
+						 .index = index[cpu]++,
+						 .value = n };
 			n++;
 		}
 		free(clock);
@@ -183,13 +191,16 @@ static void check(const struct shape *s, struct collect *c, const struct want *w
 			if (at >= nr)
 				continue;
 			const struct want *w = &want[at];
-			order &= g->time == w->time && g->value == w->value && g->cpu == w->cpu && g->buffer == w->buffer;
-			next &= g->next == neighbour(want, nr, at, 1) && g->prev == neighbour(want, nr, at, -1);
+			order &= g->time == w->time && g->value == w->value && g->cpu == w->cpu &&
+				 g->buffer == w->buffer;
+			next &= g->next == neighbour(want, nr, at, 1) &&
+				g->prev == neighbour(want, nr, at, -1);
 		}
 		free(c->blocks[i].at);
 	}
 	is_u64(at, nr, "every event once");
-	ok(order, "%s: in order, ties by buffer and CPU (%llu windows)", s->name, (unsigned long long)c->nr_blocks);
+	ok(order, "%s: in order, ties by buffer and CPU (%llu windows)", s->name,
+	   (unsigned long long)c->nr_blocks);
 	ok(next, "%s: neighbours on the same CPU", s->name);
 	is_u64(c->nr_bad_schema, 0, "all of one kind");
 }
@@ -199,9 +210,18 @@ static void run_shape(const struct shape *s)
 	static struct collect c;
 	struct gen_buffer buffers[3] = { { .name = "" }, { .name = "b" }, { .name = "c" } };
 	struct gen_trace g = {
-		.version = s->version, .long_size = s->long_size, .big_endian = s->big_endian, .page_size = 4096, .nr_cpus = s->nr_cpus,
-		.compression = s->packing, .chunk_pages = 3, .system = "test", .formats = formats, .cmdlines = "7 seven\n",
-		.buffers = buffers, .nr_buffers = s->nr_buffers,
+		.version = s->version,
+		.long_size = s->long_size,
+		.big_endian = s->big_endian,
+		.page_size = 4096,
+		.nr_cpus = s->nr_cpus,
+		.compression = s->packing,
+		.chunk_pages = 3,
+		.system = "test",
+		.formats = formats,
+		.cmdlines = "7 seven\n",
+		.buffers = buffers,
+		.nr_buffers = s->nr_buffers,
 	};
 	struct want *want;
 	u32 nr;
@@ -237,23 +257,94 @@ static void run_shape(const struct shape *s)
 int main(void)
 {
 	static const struct shape shapes[] = {
-		{ .name = "nothing recorded", .nr_cpus = 4, .nr_buffers = 1, .version = 6, .long_size = 8, .busy = 1, .workers = 2 },
-		{ .name = "one CPU", .nr_cpus = 1, .nr_buffers = 1, .nr_events = 3000, .version = 6, .long_size = 8, .max_step = 50, .busy = 1,
-		  .window_pages = 1, .workers = 3 },
-		{ .name = "all at one time", .nr_cpus = 3, .nr_buffers = 1, .nr_events = 2000, .version = 6, .long_size = 8, .busy = 1,
-		  .window_pages = 1, .workers = 2 },
-		{ .name = "many ties", .nr_cpus = 4, .nr_buffers = 2, .nr_events = 4000, .version = 7, .long_size = 8, .max_step = 3, .busy = 1,
-		  .window_pages = 1, .workers = 3 },
-		{ .name = "empty CPUs", .nr_cpus = 16, .nr_buffers = 1, .nr_events = 5000, .version = 7, .long_size = 8, .max_step = 100,
-		  .busy = 5, .window_pages = 2, .workers = 4 },
-		{ .name = "64 CPUs", .nr_cpus = 64, .nr_buffers = 1, .nr_events = 20000, .version = 7, .long_size = 8, .max_step = 1000,
-		  .busy = 1, .workers = 4 },
-		{ .name = "64 CPUs, zstd", .nr_cpus = 64, .nr_buffers = 2, .nr_events = 10000, .version = 7, .long_size = 8, .max_step = 1000,
-		  .busy = 1, .window_pages = 1, .packing = GEN_ZSTD, .workers = 4 },
-		{ .name = "zlib", .nr_cpus = 2, .nr_buffers = 3, .nr_events = 5000, .version = 7, .long_size = 8, .max_step = 10, .busy = 1,
-		  .window_pages = 3, .packing = GEN_ZLIB, .workers = 2 },
-		{ .name = "big endian, 32 bit", .nr_cpus = 3, .nr_buffers = 1, .nr_events = 4000, .version = 6, .long_size = 4,
-		  .big_endian = true, .max_step = 10, .busy = 1, .window_pages = 2, .workers = 2 },
+		{ .name = "nothing recorded",
+		  .nr_cpus = 4,
+		  .nr_buffers = 1,
+		  .version = 6,
+		  .long_size = 8,
+		  .busy = 1,
+		  .workers = 2 },
+		{ .name = "one CPU",
+		  .nr_cpus = 1,
+		  .nr_buffers = 1,
+		  .nr_events = 3000,
+		  .version = 6,
+		  .long_size = 8,
+		  .max_step = 50,
+		  .busy = 1,
+		  .window_pages = 1,
+		  .workers = 3 },
+		{ .name = "all at one time",
+		  .nr_cpus = 3,
+		  .nr_buffers = 1,
+		  .nr_events = 2000,
+		  .version = 6,
+		  .long_size = 8,
+		  .busy = 1,
+		  .window_pages = 1,
+		  .workers = 2 },
+		{ .name = "many ties",
+		  .nr_cpus = 4,
+		  .nr_buffers = 2,
+		  .nr_events = 4000,
+		  .version = 7,
+		  .long_size = 8,
+		  .max_step = 3,
+		  .busy = 1,
+		  .window_pages = 1,
+		  .workers = 3 },
+		{ .name = "empty CPUs",
+		  .nr_cpus = 16,
+		  .nr_buffers = 1,
+		  .nr_events = 5000,
+		  .version = 7,
+		  .long_size = 8,
+		  .max_step = 100,
+		  .busy = 5,
+		  .window_pages = 2,
+		  .workers = 4 },
+		{ .name = "64 CPUs",
+		  .nr_cpus = 64,
+		  .nr_buffers = 1,
+		  .nr_events = 20000,
+		  .version = 7,
+		  .long_size = 8,
+		  .max_step = 1000,
+		  .busy = 1,
+		  .workers = 4 },
+		{ .name = "64 CPUs, zstd",
+		  .nr_cpus = 64,
+		  .nr_buffers = 2,
+		  .nr_events = 10000,
+		  .version = 7,
+		  .long_size = 8,
+		  .max_step = 1000,
+		  .busy = 1,
+		  .window_pages = 1,
+		  .packing = GEN_ZSTD,
+		  .workers = 4 },
+		{ .name = "zlib",
+		  .nr_cpus = 2,
+		  .nr_buffers = 3,
+		  .nr_events = 5000,
+		  .version = 7,
+		  .long_size = 8,
+		  .max_step = 10,
+		  .busy = 1,
+		  .window_pages = 3,
+		  .packing = GEN_ZLIB,
+		  .workers = 2 },
+		{ .name = "big endian, 32 bit",
+		  .nr_cpus = 3,
+		  .nr_buffers = 1,
+		  .nr_events = 4000,
+		  .version = 6,
+		  .long_size = 4,
+		  .big_endian = true,
+		  .max_step = 10,
+		  .busy = 1,
+		  .window_pages = 2,
+		  .workers = 2 },
 	};
 	for (unsigned i = 0; i < ARRAY_SIZE(shapes); i++)
 		run_shape(&shapes[i]);

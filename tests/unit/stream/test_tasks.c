@@ -44,31 +44,59 @@ static void seal(void)
 
 static void comm(u32 pid, u32 tid, const char *name, bool exec, u64 time)
 {
-	add(&(struct perf_side){ .type = PERF_RECORD_COMM, .misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0, .pid = pid, .tid = tid,
-				 .name = name }, time);
+	add(&(struct perf_side){ .type = PERF_RECORD_COMM,
+				 .misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
+				 .pid = pid,
+				 .tid = tid,
+				 .name = name },
+	    time);
 }
 
 static void fork_(u32 pid, u32 ppid, u32 tid, u32 ptid, u64 time)
 {
-	add(&(struct perf_side){ .type = PERF_RECORD_FORK, .pid = pid, .ppid = ppid, .tid = tid, .ptid = ptid }, time);
+	add(&(struct perf_side){ .type = PERF_RECORD_FORK,
+				 .pid = pid,
+				 .ppid = ppid,
+				 .tid = tid,
+				 .ptid = ptid },
+	    time);
 }
 
 static void map(u32 pid, u64 addr, u64 len, u64 pgoff, const char *name, u64 time)
 {
-	add(&(struct perf_side){ .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER, .pid = pid, .tid = pid, .addr = addr,
-				 .len = len, .pgoff = pgoff, .name = name, .prot = 5 }, time);
+	add(&(struct perf_side){ .type = PERF_RECORD_MMAP2,
+				 .misc = PERF_RECORD_MISC_USER,
+				 .pid = pid,
+				 .tid = pid,
+				 .addr = addr,
+				 .len = len,
+				 .pgoff = pgoff,
+				 .name = name,
+				 .prot = 5 },
+	    time);
 }
 
 static void kernel_map(u64 addr, u64 len, const char *name, u64 time)
 {
-	add(&(struct perf_side){ .type = PERF_RECORD_MMAP, .misc = PERF_RECORD_MISC_KERNEL, .pid = UINT32_MAX, .addr = addr,
-				 .len = len, .pgoff = addr, .name = name }, time);
+	add(&(struct perf_side){ .type = PERF_RECORD_MMAP,
+				 .misc = PERF_RECORD_MISC_KERNEL,
+				 .pid = UINT32_MAX,
+				 .addr = addr,
+				 .len = len,
+				 .pgoff = addr,
+				 .name = name },
+	    time);
 }
 
 static void ksymbol(u64 addr, u64 len, const char *name, bool gone, u64 time)
 {
-	add(&(struct perf_side){ .type = PERF_RECORD_KSYMBOL, .misc = PERF_RECORD_MISC_KERNEL, .addr = addr, .len = len,
-				 .ksym_flags = gone ? PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER : 0, .name = name }, time);
+	add(&(struct perf_side){ .type = PERF_RECORD_KSYMBOL,
+				 .misc = PERF_RECORD_MISC_KERNEL,
+				 .addr = addr,
+				 .len = len,
+				 .ksym_flags = gone ? PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER : 0,
+				 .name = name },
+	    time);
 }
 
 /* "name" of a task, or ":TID". */
@@ -90,7 +118,8 @@ static const char *find(u32 space, u64 addr, u64 time)
 	tasks_find(t, space, addr, time, &p);
 	if (p.image == IMAGE_NONE)
 		return p.offset == addr ? "-" : "offset of nothing";
-	snprintf(text, sizeof(text), "%s+0x%llx", cat.images.at[p.image].name, (unsigned long long)p.offset);
+	snprintf(text, sizeof(text), "%s+0x%llx", cat.images.at[p.image].name,
+		 (unsigned long long)p.offset);
 	if (p.from > time || p.until <= time)
 		return "not valid at the time asked for";
 	return text;
@@ -136,8 +165,9 @@ static void test_maps(void)
 	begin();
 	map(10, 0x1000, 0x1000, 0, "/bin/old", 0);
 	map(10, 0x8000, 0x1000, 0x3000, "/lib/a.so", 100); /* dlopen */
-	map(10, 0x8000, 0x1000, 0x5000, "/lib/b.so", 200); /* dlclose, dlopen of another: same place */
-	map(10, 0x8400, 0x200, 0, "/lib/hole.so", 300);    /* over a part of it */
+	map(10, 0x8000, 0x1000, 0x5000, "/lib/b.so",
+	    200); /* dlclose, dlopen of another: same place */
+	map(10, 0x8400, 0x200, 0, "/lib/hole.so", 300); /* over a part of it */
 	fork_(11, 10, 11, 10, 400);
 	map(10, 0x8000, 0x1000, 0, "/lib/after.so", 500);
 	map(11, 0x9000, 0x1000, 0, "/lib/child.so", 510);
@@ -158,19 +188,22 @@ static void test_maps(void)
 	is_str(at(10, 0x8450, 350), "hole.so+0x50", "maps: over a part of another");
 	is_str(at(10, 0x8650, 350), "b.so+0x5650", "maps: of which the rest stays");
 	is_str(at(11, 0x8010, 450), "b.so+0x5010", "maps: a child has its parent's");
-	is_str(at(11, 0x8010, 550), "b.so+0x5010", "maps: as of the fork, not what the parent maps later");
+	is_str(at(11, 0x8010, 550), "b.so+0x5010",
+	       "maps: as of the fork, not what the parent maps later");
 	is_str(at(10, 0x8010, 550), "after.so+0x10", "maps: which the parent sees");
 	is_str(at(11, 0x9010, 550), "child.so+0x10", "maps: and its own");
 	is_str(at(10, 0x9010, 550), "-", "maps: which the parent does not have");
 	is_str(at(11, 0x1010, 600), "new+0x110", "maps: exec starts anew");
-	is_str(at(11, 0x8010, 700), "b.so+0x5010", "maps: what it does not map is as before: the rest of execve() runs there");
+	is_str(at(11, 0x8010, 700), "b.so+0x5010",
+	       "maps: what it does not map is as before: the rest of execve() runs there");
 	is_str(at(11, 0x1010, 900), "old+0x10", "maps: a reused pid has the maps of its new parent");
 	is_str(at(15, 0x1010, 700), "-", "maps: threads are asked for by pid");
 	is_str(at(99, 0x1010, 5), "-", "maps: of nobody");
 	is_str(at(10, 0x2000, 5), "-", "maps: the end is outside");
 	is_str(at(10, 0xfff, 5), "-", "maps: so is the byte before");
 	is_str(at(20, 0x12345, 1), "all+0x12345", "maps: one that is everything");
-	is_str(at(20, 0x1010, 6), "[JIT] tid 20+0x1010", "maps: code without a file goes by its process; offsets are addresses");
+	is_str(at(20, 0x1010, 6), "[JIT] tid 20+0x1010",
+	       "maps: code without a file goes by its process; offsets are addresses");
 	is_str(at(21, UINT64_MAX - 5, 1), "wraps+0xffa", "maps: one that would wrap round");
 	is_str(at(21, 0x10, 1), "-", "maps: does not");
 	is_str(at(22, 0x1000, 1), "full+0x0", "maps: one of no bytes hides nothing");
@@ -187,16 +220,24 @@ static void test_kernel(void)
 	ksymbol(0xffffffffc0100000, 0x100, "bpf_prog", true, 200);
 	ksymbol(0xffffffffc0100000, 0x80, "bpf_prog_2", false, 300);
 	seal();
-	is_str(find(SPACE_KERNEL, 0xffffffff81000123, 1), "[kernel.kallsyms]+0xffffffff81000123", "kernel: offsets are addresses");
-	is_str(find(SPACE_KERNEL, 0xffffffffc0000123, 1), "[e_x]+0xffffffffc0000123", "kernel: a module is named as in /proc/modules");
-	is_str(find(SPACE_KERNEL, 0xffffffffc0000123, 500), "[other]+0xffffffffc0000123", "kernel: another one at the same place");
-	is_str(find(SPACE_KERNEL, 0xffffffff83000010, 50), "[kernel.kallsyms]+0xffffffff83000010", "kernel: what lies behind its text");
+	is_str(find(SPACE_KERNEL, 0xffffffff81000123, 1), "[kernel.kallsyms]+0xffffffff81000123",
+	       "kernel: offsets are addresses");
+	is_str(find(SPACE_KERNEL, 0xffffffffc0000123, 1), "[e_x]+0xffffffffc0000123",
+	       "kernel: a module is named as in /proc/modules");
+	is_str(find(SPACE_KERNEL, 0xffffffffc0000123, 500), "[other]+0xffffffffc0000123",
+	       "kernel: another one at the same place");
+	is_str(find(SPACE_KERNEL, 0xffffffff83000010, 50), "[kernel.kallsyms]+0xffffffff83000010",
+	       "kernel: what lies behind its text");
 	is_str(find(SPACE_KERNEL, 0xffffffff80000010, 50), "-", "kernel: not what lies before it");
-	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 50), "[kernel.kallsyms]+0xffffffffc0100010", "kernel: a BPF program not yet there");
-	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 150), "bpf_prog+0xffffffffc0100010", "kernel: is there");
+	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 50), "[kernel.kallsyms]+0xffffffffc0100010",
+	       "kernel: a BPF program not yet there");
+	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 150), "bpf_prog+0xffffffffc0100010",
+	       "kernel: is there");
 	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 200), "-", "kernel: is gone");
-	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 300), "bpf_prog_2+0xffffffffc0100010", "kernel: another one");
-	is_str(find(SPACE_KERNEL, 0xffffffffc0100090, 300), "-", "kernel: which is shorter than the one that went");
+	is_str(find(SPACE_KERNEL, 0xffffffffc0100010, 300), "bpf_prog_2+0xffffffffc0100010",
+	       "kernel: another one");
+	is_str(find(SPACE_KERNEL, 0xffffffffc0100090, 300), "-",
+	       "kernel: which is shorter than the one that went");
 	is_str(find(SPACE_NONE, 0xffffffff81000123, 1), "-", "kernel: not in no space");
 	end();
 }
@@ -211,7 +252,8 @@ static void test_long_line(void)
 		fork_(1000 + i, 999 + i, 1000 + i, 999 + i, 10 * i);
 		snprintf(name, sizeof(name), "/lib/%u.so", i);
 		map(1000 + i, 0x10000 + 0x1000 * i, 0x1000, 0, name, 10 * i + 5);
-		map(999 + i, 0x10000 + 0x1000 * (u64)(i - 1), 0x1000, 0, "/too/late", 10 * i + 6); /* the parent, after the fork */
+		map(999 + i, 0x10000 + 0x1000 * (u64)(i - 1), 0x1000, 0, "/too/late",
+		    10 * i + 6); /* the parent, after the fork */
 	}
 	seal();
 	unsigned bad = 0;
@@ -219,7 +261,8 @@ static void test_long_line(void)
 		for (u32 k = 1; k <= 100; k++) {
 			char want[32];
 			snprintf(want, sizeof(want), "%u.so+0x10", k);
-			bad += strcmp(at(1000 + i, 0x10010 + 0x1000 * k, 10 * i + 5), k <= i ? want : "-") != 0;
+			bad += strcmp(at(1000 + i, 0x10010 + 0x1000 * k, 10 * i + 5),
+				      k <= i ? want : "-") != 0;
 			if (k < i) /* what its ancestors did after it was born is not seen, ever */
 				bad += strcmp(at(1000 + i, 0x10010 + 0x1000 * k, 5000), want) != 0;
 		}
@@ -252,11 +295,14 @@ static void test_build_ids(void)
 	begin();
 	map(5, 0x1000, 0x1000, 0, "/bin/a", 1);
 	map(6, 0x1000, 0x1000, 0, "/bin/b", 1);
-	if (tasks_build_id(t, "/bin/b", (const u8 *)"bbbbbbbbbbbbbbbbbbbb", 20) || tasks_build_id(t, "/bin/a", (const u8 *)"aa", 2) ||
-	    tasks_build_id(t, "/bin/none", (const u8 *)"aa", 2) || tasks_build_id(t, "/bin/a", (const u8 *)"cccc", 4))
+	if (tasks_build_id(t, "/bin/b", (const u8 *)"bbbbbbbbbbbbbbbbbbbb", 20) ||
+	    tasks_build_id(t, "/bin/a", (const u8 *)"aa", 2) ||
+	    tasks_build_id(t, "/bin/none", (const u8 *)"aa", 2) ||
+	    tasks_build_id(t, "/bin/a", (const u8 *)"cccc", 4))
 		abort();
 	is_u64(cat.images.at[1].build_id_size, 2, "build ids: by path, the first one told");
-	ok(cat.images.at[2].build_id_size == 20 && cat.images.at[2].build_id[19] == 'b', "build ids: of the other one");
+	ok(cat.images.at[2].build_id_size == 20 && cat.images.at[2].build_id[19] == 'b',
+	   "build ids: of the other one");
 	end();
 }
 
@@ -293,15 +339,21 @@ static void carry_out(struct sim *s, const struct step *e)
 		if (s->comm[e->from])
 			s->comm[e->pid] = s->comm[e->from];
 		break;
-	default: s->comm[e->pid] = (u8)(e->name + 1); /* exec: old maps stay until others cover them */
+	default:
+		s->comm[e->pid] =
+			(u8)(e->name + 1); /* exec: old maps stay until others cover them */
 	}
 }
 
 static void tell(const struct step *e, u64 time)
 {
-	static const char *const names[NAMES] = { "/n0", "/n1", "/n2", "/n3", "/n4", "/n5", "/n6", "/n7", "/n8", "/n9", "/n10", "/n11" };
+	static const char *const names[NAMES] = { "/n0", "/n1", "/n2", "/n3", "/n4",  "/n5",
+						  "/n6", "/n7", "/n8", "/n9", "/n10", "/n11" };
 	switch (e->kind) {
-	case 0: map(100 + e->pid, 0x1000 * (u64)e->start, 0x1000 * (u64)e->nr, 0x1000 * (u64)e->pgoff, names[e->name], time); break;
+	case 0:
+		map(100 + e->pid, 0x1000 * (u64)e->start, 0x1000 * (u64)e->nr,
+		    0x1000 * (u64)e->pgoff, names[e->name], time);
+		break;
 	case 1: fork_(100 + e->pid, 100 + e->from, 100 + e->pid, 100 + e->from, time); break;
 	default: comm(100 + e->pid, 100 + e->pid, names[e->name] + 1, e->kind == 2, time);
 	}
@@ -309,8 +361,13 @@ static void tell(const struct step *e, u64 time)
 
 static void random_step(struct step *e, u64 time)
 {
-	*e = (struct step){ .kind = "\0\0\0\0\0\1\1\1\2\3"[rnd() % 10], .pid = (u32)(rnd() % PIDS), .from = (u32)(rnd() % PIDS),
-			    .start = (u32)(rnd() % PAGES), .name = (u32)(rnd() % NAMES), .pgoff = (u32)(rnd() % 100), .time = time };
+	*e = (struct step){ .kind = "\0\0\0\0\0\1\1\1\2\3"[rnd() % 10],
+			    .pid = (u32)(rnd() % PIDS),
+			    .from = (u32)(rnd() % PIDS),
+			    .start = (u32)(rnd() % PAGES),
+			    .name = (u32)(rnd() % NAMES),
+			    .pgoff = (u32)(rnd() % 100),
+			    .time = time };
 	e->nr = (u32)(1 + rnd() % (PAGES - e->start));
 	if (rnd() % 2)
 		e->nr = min(e->nr, 3u);
@@ -367,7 +424,8 @@ static void test_random(bool shuffled, unsigned rounds)
 		}
 		end();
 	}
-	ok(!bad, "%u moments of random histories, %s", moments, shuffled ? "told in any order" : "in the order of the file");
+	ok(!bad, "%u moments of random histories, %s", moments,
+	   shuffled ? "told in any order" : "in the order of the file");
 	if (bad)
 		printf("# %u answers differ\n", bad);
 }
@@ -390,7 +448,8 @@ static void test_validity(void)
 			struct tasks_place p, q;
 			tasks_find(t, space, addr, time, &p);
 			bad += p.from > time || p.until <= time;
-			u64 other = p.from + rnd() % (min(p.until, (u64)100 * (EVENTS + 2)) - p.from);
+			u64 other =
+				p.from + rnd() % (min(p.until, (u64)100 * (EVENTS + 2)) - p.from);
 			/* the space must be the one in use then: ask only from its own beginning */
 			if (other < time)
 				continue;
@@ -422,7 +481,8 @@ static void test_large(void)
 		struct tasks_place p;
 		u64 time = 10 * (rnd() % 99999 + 1) + 3;
 		tasks_find(t, tasks_space(t, 1, time), 0x1010, time, &p);
-		bad += p.offset != (time / 10 - 1) * 0x1000 + 0x10 || p.from != time / 10 * 10 || p.until != p.from + 10;
+		bad += p.offset != (time / 10 - 1) * 0x1000 + 0x10 || p.from != time / 10 * 10 ||
+		       p.until != p.from + 10;
 	}
 	end();
 	ok(!bad, "100,000 maps on top of each other");
@@ -445,7 +505,8 @@ static void test_large(void)
 	for (u32 i = 0; i < 200000; i++) {
 		fork_(2 + i, 1 + i, 2 + i, 1 + i, 10 * ((u64)i + 1));
 		if (i % 3 == 0)
-			map(2 + i, 0x100000 + 0x1000 * (u64)i, 0x1000, 0, "/lib/x", 10 * ((u64)i + 1) + 1);
+			map(2 + i, 0x100000 + 0x1000 * (u64)i, 0x1000, 0, "/lib/x",
+			    10 * ((u64)i + 1) + 1);
 	}
 	seal();
 	bad += strcmp(at(100, 0x1010, 5000000), "init+0x10") != 0;

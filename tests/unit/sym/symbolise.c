@@ -44,9 +44,7 @@ static int add_frames(struct frame_table *t, u32 image, u32 mode)
 {
 	char line[256];
 	while (fgets(line, sizeof(line), stdin)) {
-		struct frame f = { .offset = strtoull(line, NULL, 16),
-				   .image = image,
-				   .mode = mode };
+		struct frame f = { .offset = strtoull(line, NULL, 16), .image = image, .mode = mode };
 		if (frame_table_add(t, f) < 0)
 			return -1;
 	}

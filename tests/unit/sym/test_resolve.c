@@ -195,8 +195,7 @@ static void test_files(void)
 	    f_linked = frame(&w, linked, TEXT, FRAME_USER);
 	u32 f_mislinked = frame(&w, mislinked, TEXT, FRAME_USER),
 	    f_script = frame(&w, script, TEXT, FRAME_USER);
-	u32 f_gone = frame(&w, gone, TEXT, FRAME_USER),
-	    f_memfd = frame(&w, memfd, TEXT, FRAME_USER);
+	u32 f_gone = frame(&w, gone, TEXT, FRAME_USER), f_memfd = frame(&w, memfd, TEXT, FRAME_USER);
 	u32 nowhere = frame(&w, IMAGE_NONE, 0x1234, FRAME_USER),
 	    wild = frame(&w, 9999, 1, FRAME_USER);
 	resolve(&w);
@@ -277,8 +276,7 @@ static void test_others(void)
 	w.c.images.at[heap].pid = 78;
 	w.c.images.at[bpf].start = 0xffffffffc0001000;
 	w.c.images.at[bpf].end = 0xffffffffc0001100;
-	u32 f_jit = frame(&w, jit, 0x7010, FRAME_USER),
-	    f_heap = frame(&w, heap, 0x7010, FRAME_USER);
+	u32 f_jit = frame(&w, jit, 0x7010, FRAME_USER), f_heap = frame(&w, heap, 0x7010, FRAME_USER);
 	u32 f_bpf = frame(&w, bpf, 0xffffffffc0001010, FRAME_KERNEL);
 	u32 first = 0;
 	for (u64 at = 0; at < 0x4000; at += 8) {

@@ -211,9 +211,7 @@ static void test_perfmap(void)
 	static const char text[] = "7f00 10 old code\n7f00 20 Lfoo;::bar()\nzz 1 x\n7f40 0 "
 				   "empty\n0x7f50 0x8 prefixed\nffffffffffffffff 5 wraps\n7f60 4";
 	static const u64 at[] = { 0x7f00, 0x7f1f, 0x7f20, 0x7f40, 0x7f57, 0x7f60 };
-	static const char *const want[] = {
-		"Lfoo;::bar()", "Lfoo;::bar()", "", "", "prefixed", ""
-	};
+	static const char *const want[] = { "Lfoo;::bar()", "Lfoo;::bar()", "", "", "prefixed", "" };
 	struct sweep s;
 	struct symtab_sym got[ARRAY_SIZE(at)];
 	if (sweep_init(&s, at, ARRAY_SIZE(at), SYMTAB_LAST))

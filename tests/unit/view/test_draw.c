@@ -13,13 +13,17 @@ struct spec {
 /* A tree from an indented list. */
 static void grow(struct tree *t, const struct spec *s, size_t nr, u64 total)
 {
-	u32 last[8] = { TREE_NONE, TREE_NONE, TREE_NONE, TREE_NONE, TREE_NONE, TREE_NONE, TREE_NONE, TREE_NONE };
+	u32 last[8] = { TREE_NONE, TREE_NONE, TREE_NONE, TREE_NONE,
+			TREE_NONE, TREE_NONE, TREE_NONE, TREE_NONE };
 	tree_clear(t);
 	t->total = total;
 	for (size_t i = 0; i < nr; i++) {
 		u32 made = (u32)t->nodes.nr;
 		struct tree_node *n = vec_push(&t->nodes);
-		*n = (struct tree_node){ .first_label = (u32)t->labels.nr, .first_child = TREE_NONE, .next = TREE_NONE, .total = s[i].weight };
+		*n = (struct tree_node){ .first_label = (u32)t->labels.nr,
+					 .first_child = TREE_NONE,
+					 .next = TREE_NONE,
+					 .total = s[i].weight };
 		for (u32 k = 0; k < 4 && s[i].labels[k]; k++, n->nr_labels++)
 			*vec_push(&t->labels) = s[i].labels[k];
 		u32 d = s[i].depth;
@@ -36,7 +40,11 @@ static void grow(struct tree *t, const struct spec *s, size_t nr, u64 total)
 }
 
 static const struct spec one_root[] = {
-	{ 0, 100, { "_start", "main" } }, { 1, 60, { "parse", "lex" } }, { 2, 40, { "next" } }, { 2, 20, { "skip" } }, { 1, 40, { "read" } },
+	{ 0, 100, { "_start", "main" } },
+	{ 1, 60, { "parse", "lex" } },
+	{ 2, 40, { "next" } },
+	{ 2, 20, { "skip" } },
+	{ 1, 40, { "read" } },
 };
 static const struct spec two_roots[] = { { 0, 70, { "a" } }, { 1, 70, { "b" } }, { 0, 30, { "c" } } };
 
@@ -106,11 +114,13 @@ static void test_tree(void)
 	s.len = 0;
 	t.own_first = true;
 	text_tree(&t, 200, &(struct text_tree_style){ .hide_own = true }, &s);
-	ok(strstr(strbuf_cstr(&s), "|\n---main\n   |          \n   |--25.00%--parse\n") == s.data, "the row's own name can be left out");
+	ok(strstr(strbuf_cstr(&s), "|\n---main\n   |          \n   |--25.00%--parse\n") == s.data,
+	   "the row's own name can be left out");
 	s.len = 0;
 	t.nodes.at[0].nr_labels = 1;
 	text_tree(&t, 200, &(struct text_tree_style){ .hide_own = true }, &s);
-	ok(strstr(strbuf_cstr(&s), "|          \n|--25.00%--parse\n") == s.data, "and leaves no stump");
+	ok(strstr(strbuf_cstr(&s), "|          \n|--25.00%--parse\n") == s.data,
+	   "and leaves no stump");
 	s.len = 0;
 	grow(&t, two_roots, ARRAY_SIZE(two_roots), 100);
 	text_tree(&t, 100, &(struct text_tree_style){ 0 }, &s);
@@ -129,7 +139,8 @@ static void test_tree(void)
 	is_str(strbuf_cstr(&s), "", "no tree draws nothing");
 	grow(&t, two_roots, 1, 90); /* a part of the row is without chain */
 	text_tree(&t, 90, &(struct text_tree_style){ 0 }, &s);
-	is_str(strbuf_cstr(&s), "|          \n --77.78%--a\n\n", "a single root that is not the whole row keeps its percentage");
+	is_str(strbuf_cstr(&s), "|          \n --77.78%--a\n\n",
+	       "a single root that is not the whole row keeps its percentage");
 	strbuf_done(&s);
 	tree_done(&t);
 }
@@ -145,7 +156,10 @@ static void test_deep(void)
 	t.total = 10000;
 	for (u32 i = 0; i < 2000; i++) {
 		struct tree_node *n = vec_push(&t.nodes);
-		*n = (struct tree_node){ .first_label = i, .nr_labels = 1, .first_child = i < 1999 ? i + 1 : TREE_NONE, .next = TREE_NONE,
+		*n = (struct tree_node){ .first_label = i,
+					 .nr_labels = 1,
+					 .first_child = i < 1999 ? i + 1 : TREE_NONE,
+					 .next = TREE_NONE,
 					 .total = 9000 - i };
 		*vec_push(&t.labels) = "f";
 	}
@@ -172,7 +186,8 @@ static void fill(struct table *t)
 		double f;
 		u64 n;
 		const char *comm, *sym;
-	} rows[] = { { 99.995, 123456789012345, "a-long-command", "[.] main" }, { 0.004, 1, "sh", "[k] say \"hi\"" } };
+	} rows[] = { { 99.995, 123456789012345, "a-long-command", "[.] main" },
+		     { 0.004, 1, "sh", "[k] say \"hi\"" } };
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		union cell *c = table_row(t);
 		c[0].f = rows[i].f;
@@ -199,10 +214,14 @@ static void test_table(void)
 	       "columns as wide as what they hold; nothing behind the last");
 	s.len = 0;
 	ok(!text_table(&t, &(struct text_table_style){ .min_percent = 0.5 }, &s), "with a limit");
-	is_str(strbuf_cstr(&s), "   100.00%  123456789012345  a-long-command  [.] main\n", "light rows are left out");
+	is_str(strbuf_cstr(&s), "   100.00%  123456789012345  a-long-command  [.] main\n",
+	       "light rows are left out");
 	s.len = 0;
-	ok(!text_table(&t, &(struct text_table_style){ .header = true, .separator = "|" }, &s), "with a separator");
-	is_str(strbuf_cstr(&s), "# Overhead|Samples|Command|Symbol\n100.00%|123456789012345|a-long-command|[.] main\n0.00%|1|sh|[k] say \"hi\"\n",
+	ok(!text_table(&t, &(struct text_table_style){ .header = true, .separator = "|" }, &s),
+	   "with a separator");
+	is_str(strbuf_cstr(&s),
+	       "# Overhead|Samples|Command|Symbol\n100.00%|123456789012345|a-long-command|[.] "
+	       "main\n0.00%|1|sh|[k] say \"hi\"\n",
 	       "no blanks");
 	s.len = 0;
 	t.tree_of = tree_of;
@@ -223,10 +242,13 @@ static void test_table(void)
 	json_begin(&j, &s, 0);
 	ok(!json_table(&t, &j) && !json_end(&j), "as JSON");
 	is_str(strbuf_cstr(&s),
-	       "[{\"overhead\":99.995,\"samples\":123456789012345,\"comm\":\"a-long-command\",\"symbol\":\"[.] main\",\"graph\":["
-	       "{\"functions\":[\"a\"],\"period\":70,\"child\":1,\"next\":2},{\"functions\":[\"b\"],\"period\":70},"
+	       "[{\"overhead\":99.995,\"samples\":123456789012345,\"comm\":\"a-long-command\","
+	       "\"symbol\":\"[.] main\",\"graph\":["
+	       "{\"functions\":[\"a\"],\"period\":70,\"child\":1,\"next\":2},{\"functions\":[\"b\"]"
+	       ",\"period\":70},"
 	       "{\"functions\":[\"c\"],\"period\":30}]},"
-	       "{\"overhead\":0.004,\"samples\":1,\"comm\":\"sh\",\"symbol\":\"[k] say \\\"hi\\\"\",\"graph\":[]}]\n",
+	       "{\"overhead\":0.004,\"samples\":1,\"comm\":\"sh\",\"symbol\":\"[k] say "
+	       "\\\"hi\\\"\",\"graph\":[]}]\n",
 	       "names and quotes are whole");
 	strbuf_done(&s);
 	table_done(&t);

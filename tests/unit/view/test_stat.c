@@ -44,11 +44,9 @@ static void add_ratio(struct stat_rows *rows, struct stat_row *r, const char *fo
 		      const char *unit, double value)
 {
 	struct stat_ratio *x = vec_push(&rows->ratios);
-	*x = (struct stat_ratio){ .format = format,
-				  .unit = unit,
-				  .value = value,
-				  .shown = true,
-				  .new_line = r->nr_ratios };
+	*x = (struct stat_ratio){
+		.format = format, .unit = unit, .value = value, .shown = true, .new_line = r->nr_ratios
+	};
 	r->nr_ratios++;
 }
 

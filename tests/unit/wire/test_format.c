@@ -24,18 +24,19 @@ static struct schema *parse(struct arena *a, const char *text, u8 long_size, boo
 
 static void test_usual(struct arena *a)
 {
-	struct schema *s = parse(a,
-				 "name: sample\nID: 316\nformat:\n" COMMON
-				 "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-				 "\tfield:long  state;\toffset:24;\tsize:8;\tsigned:1;\n"
-				 "\tfield:__data_loc char[] name;\toffset:32;\tsize:4;\tsigned:0;\n"
-				 "\tfield:__rel_loc u64[] list;\toffset:36;\tsize:4;\tsigned:0;\n"
-				 "\tfield:const char *const * argv;\toffset:40;\tsize:8;\tsigned:0;\n"
-				 "\tfield:__data_loc cpumask_t cpumask;\toffset:48;\tsize:4;\tsigned:0;\n"
-				 "\tfield:u8 mac[6];\toffset:52;\tsize:6;\tsigned:0;\n"
-				 "\tfield:char buf[];\toffset:58;\tsize:0;\tsigned:0;\n"
-				 "\nprint fmt: \"a %s\\n\", REC->comm\n",
-				 8, false);
+	struct schema *s =
+		parse(a,
+		      "name: sample\nID: 316\nformat:\n" COMMON
+		      "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+		      "\tfield:long  state;\toffset:24;\tsize:8;\tsigned:1;\n"
+		      "\tfield:__data_loc char[] name;\toffset:32;\tsize:4;\tsigned:0;\n"
+		      "\tfield:__rel_loc u64[] list;\toffset:36;\tsize:4;\tsigned:0;\n"
+		      "\tfield:const char *const * argv;\toffset:40;\tsize:8;\tsigned:0;\n"
+		      "\tfield:__data_loc cpumask_t cpumask;\toffset:48;\tsize:4;\tsigned:0;\n"
+		      "\tfield:u8 mac[6];\toffset:52;\tsize:6;\tsigned:0;\n"
+		      "\tfield:char buf[];\toffset:58;\tsize:0;\tsigned:0;\n"
+		      "\nprint fmt: \"a %s\\n\", REC->comm\n",
+		      8, false);
 	if (!ok(s != NULL, "a usual format parses"))
 		return;
 	is_u64(s->id, 316, "id");
@@ -87,7 +88,11 @@ static void test_old(struct arena *a)
 static void test_bad(struct arena *a)
 {
 	static const char *const texts[] = {
-		"", "name: x\n", "ID: 4\n", "name: x\nID: zz\n", "name:\nID: 1\n",
+		"",
+		"name: x\n",
+		"ID: 4\n",
+		"name: x\nID: zz\n",
+		"name:\nID: 1\n",
 		"name: x\nID: 1\nformat:\n\tfield:int;\toffset:0;\tsize:4;\n",
 		"name: x\nID: 1\nformat:\n\tfield:int a;\tsize:4;\n",
 		"name: x\nID: 1\nformat:\n\tfield:int a;\toffset:4294967295;\tsize:4;\n",
@@ -96,7 +101,8 @@ static void test_bad(struct arena *a)
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		ok(!parse(a, texts[i], 8, false), "bad text %zu is refused", i);
 	struct schema *s;
-	is_u64((u64)-format_parse(a, "s", "", (size_t)1 << 30, false, 8, &s, NULL), E2BIG, "a huge text is refused unread");
+	is_u64((u64)-format_parse(a, "s", "", (size_t)1 << 30, false, 8, &s, NULL), E2BIG,
+	       "a huge text is refused unread");
 }
 
 static void test_header_page(void)
@@ -112,7 +118,9 @@ static void test_header_page(void)
 	is_u64(p.commit_size, 8, "commit is 8 wide");
 	is_u64((u64)format_parse_header_page(NULL, 0, 4, &p), 0, "no text");
 	is_u64(p.data_offset, 12, "32-bit layout");
-	ok(format_parse_header_page("\tfield: u64 timestamp;\toffset:9999;\tsize:8;\n", 44, 8, &p) < 0, "nonsense is refused");
+	ok(format_parse_header_page("\tfield: u64 timestamp;\toffset:9999;\tsize:8;\n", 44, 8, &p) <
+		   0,
+	   "nonsense is refused");
 }
 
 int main(void)

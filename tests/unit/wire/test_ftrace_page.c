@@ -6,7 +6,10 @@
 
 static struct page_layout layout(u32 size, u8 long_size)
 {
-	return (struct page_layout){ .ts_size = 8, .commit_offset = 8, .commit_size = long_size, .data_offset = 8u + long_size,
+	return (struct page_layout){ .ts_size = 8,
+				     .commit_offset = 8,
+				     .commit_size = long_size,
+				     .data_offset = 8u + long_size,
 				     .data_size = size - 8 - long_size };
 }
 
@@ -15,13 +18,16 @@ static void walk_all_forms(u32 size, u8 long_size, bool big_endian)
 	struct gen_page g;
 	struct page_layout l = layout(size, long_size);
 	char what[64];
-	snprintf(what, sizeof(what), "%u bytes, %u-bit commit, %s", size, long_size * 8, big_endian ? "big" : "little");
+	snprintf(what, sizeof(what), "%u bytes, %u-bit commit, %s", size, long_size * 8,
+		 big_endian ? "big" : "little");
 	gen_page_init(&g, size, long_size, big_endian, 1000);
 	u64 big = (1ull << 40) + 77;
-	bool wrote = gen_page_event(&g, 1000, "abcd", 4) && gen_page_event(&g, 1005, "efghijkl", 8) &&
+	bool wrote = gen_page_event(&g, 1000, "abcd", 4) &&
+		     gen_page_event(&g, 1005, "efghijkl", 8) &&
 		     gen_page_long_event(&g, 1010, "long-form", 9) && gen_page_discard(&g, 3, 16) &&
-		     gen_page_event(&g, big, "mnop", 4) && gen_page_absolute(&g, big + 5) && gen_page_event(&g, big + 6, "qrst", 4) &&
-		     gen_page_end_padding(&g) && gen_page_event(&g, big + 9, "not read", 8);
+		     gen_page_event(&g, big, "mnop", 4) && gen_page_absolute(&g, big + 5) &&
+		     gen_page_event(&g, big + 6, "qrst", 4) && gen_page_end_padding(&g) &&
+		     gen_page_event(&g, big + 9, "not read", 8);
 	ok(wrote, "%s: written", what);
 	gen_page_finish(&g, 0);
 
@@ -31,16 +37,20 @@ static void walk_all_forms(u32 size, u8 long_size, bool big_endian)
 	static const struct {
 		const char *data;
 		u32 size;
-	} want[] = { { "abcd", 4 }, { "efghijkl", 8 }, { "long-form", 12 }, { "mnop", 4 }, { "qrst", 4 } };
+	} want[] = {
+		{ "abcd", 4 }, { "efghijkl", 8 }, { "long-form", 12 }, { "mnop", 4 }, { "qrst", 4 }
+	};
 	const u64 times[] = { 1000, 1005, 1010, big, big + 6 };
 	struct ftrace_event e;
 	unsigned nr = 0;
 	bool good = true;
 	while (ftrace_page_next(&p, &e) > 0 && nr < ARRAY_SIZE(want)) {
-		good &= e.time == times[nr] && e.size == want[nr].size && !strncmp((const char *)e.data, want[nr].data, strlen(want[nr].data));
+		good &= e.time == times[nr] && e.size == want[nr].size &&
+			!strncmp((const char *)e.data, want[nr].data, strlen(want[nr].data));
 		nr++;
 	}
-	ok(good && nr == ARRAY_SIZE(want) && !p.bad, "%s: five events, the padding ends the page", what);
+	ok(good && nr == ARRAY_SIZE(want) && !p.bad, "%s: five events, the padding ends the page",
+	   what);
 	is_u64(ftrace_page_time(&l, g.buf, size, big_endian), 1000, "time from the header alone");
 	ok(!ftrace_page_empty(&l, g.buf, size, big_endian), "not empty");
 	gen_page_done(&g);
@@ -75,9 +85,11 @@ static void broken_pages(void)
 	gen_page_finish(&g, 0);
 	struct ftrace_page p;
 	struct ftrace_event e;
-	is_u64((u64)-ftrace_page_open(&p, &l, g.buf, 15, false), EBADMSG, "half a header is refused");
+	is_u64((u64)-ftrace_page_open(&p, &l, g.buf, 15, false), EBADMSG,
+	       "half a header is refused");
 	unsigned nr = 0;
-	ok(!ftrace_page_open(&p, &l, g.buf, 16 + 12 + 6, false) && p.bad, "a cut page is opened and marked");
+	ok(!ftrace_page_open(&p, &l, g.buf, 16 + 12 + 6, false) && p.bad,
+	   "a cut page is opened and marked");
 	while (ftrace_page_next(&p, &e) > 0)
 		nr++;
 	is_u64(nr, 1, "and gives the events that are whole");
@@ -87,7 +99,8 @@ static void broken_pages(void)
 	gen_page_init(&g, 4096, 8, false, top + 5);
 	(void)(gen_page_absolute(&g, 1234) && gen_page_event(&g, 1234, "abcd", 4));
 	gen_page_finish(&g, 0);
-	ok(!ftrace_page_open(&p, &l, g.buf, 4096, false) && ftrace_page_next(&p, &e) == 1, "opened");
+	ok(!ftrace_page_open(&p, &l, g.buf, 4096, false) && ftrace_page_next(&p, &e) == 1,
+	   "opened");
 	is_u64(e.time, top + 1234, "top bits kept");
 	gen_page_done(&g);
 }

@@ -10,11 +10,31 @@
 
 /* Bits that can follow each other in a record; the kernel refuses WEIGHT together with WEIGHT_STRUCT. */
 static const u64 parts[] = {
-	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
-	PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU, PERF_SAMPLE_PERIOD, PERF_SAMPLE_READ, PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_RAW,
-	PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER, PERF_SAMPLE_WEIGHT, PERF_SAMPLE_WEIGHT_STRUCT,
-	PERF_SAMPLE_DATA_SRC, PERF_SAMPLE_TRANSACTION, PERF_SAMPLE_REGS_INTR, PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_CGROUP,
-	PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE, PERF_SAMPLE_AUX,
+	PERF_SAMPLE_IDENTIFIER,
+	PERF_SAMPLE_IP,
+	PERF_SAMPLE_TID,
+	PERF_SAMPLE_TIME,
+	PERF_SAMPLE_ADDR,
+	PERF_SAMPLE_ID,
+	PERF_SAMPLE_STREAM_ID,
+	PERF_SAMPLE_CPU,
+	PERF_SAMPLE_PERIOD,
+	PERF_SAMPLE_READ,
+	PERF_SAMPLE_CALLCHAIN,
+	PERF_SAMPLE_RAW,
+	PERF_SAMPLE_BRANCH_STACK,
+	PERF_SAMPLE_REGS_USER,
+	PERF_SAMPLE_STACK_USER,
+	PERF_SAMPLE_WEIGHT,
+	PERF_SAMPLE_WEIGHT_STRUCT,
+	PERF_SAMPLE_DATA_SRC,
+	PERF_SAMPLE_TRANSACTION,
+	PERF_SAMPLE_REGS_INTR,
+	PERF_SAMPLE_PHYS_ADDR,
+	PERF_SAMPLE_CGROUP,
+	PERF_SAMPLE_DATA_PAGE_SIZE,
+	PERF_SAMPLE_CODE_PAGE_SIZE,
+	PERF_SAMPLE_AUX,
 };
 
 static u64 seed = 88172645463325252ull;
@@ -36,7 +56,8 @@ struct shape {
 static u64 read_words(u64 format, u64 nr)
 {
 	u64 each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST);
-	u64 times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) + !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	u64 times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+		    !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
 	return format & PERF_FORMAT_GROUP ? 1 + times + nr * each : each + times;
 }
 
@@ -61,15 +82,34 @@ static void make_shape(struct shape *sh, u64 type)
 		read[0] = nr_values;
 	u64 *n = numbers + 100;
 	sh->s = (struct perfwrite_sample){
-		.misc = PERF_RECORD_MISC_USER, .ip = n[0], .time = n[1], .addr = n[2], .stream_id = n[3], .period = n[4], .id = n[5],
-		.pid = (u32)n[6], .tid = (u32)n[7], .cpu = (u32)n[8],
-		.chain = n + 200, .nr_chain = rnd() % 20,
-		.read = read, .nr_read = read_words(sh->attr.read_format, nr_values),
-		.raw = n + 300, .raw_size = (u32)(rnd() % 40),
-		.branches = n + 400, .nr_branches = rnd() % 5,
-		.regs_user = rnd() % 4 ? n + 500 : NULL, .regs_intr = rnd() % 4 ? n + 600 : NULL,
-		.stack = n + 700, .stack_size = rnd() % 3 * 64, .stack_used = rnd() % 100,
-		.weight = n[9], .data_src = n[10], .transaction = n[11], .phys_addr = n[12], .cgroup = n[13],
+		.misc = PERF_RECORD_MISC_USER,
+		.ip = n[0],
+		.time = n[1],
+		.addr = n[2],
+		.stream_id = n[3],
+		.period = n[4],
+		.id = n[5],
+		.pid = (u32)n[6],
+		.tid = (u32)n[7],
+		.cpu = (u32)n[8],
+		.chain = n + 200,
+		.nr_chain = rnd() % 20,
+		.read = read,
+		.nr_read = read_words(sh->attr.read_format, nr_values),
+		.raw = n + 300,
+		.raw_size = (u32)(rnd() % 40),
+		.branches = n + 400,
+		.nr_branches = rnd() % 5,
+		.regs_user = rnd() % 4 ? n + 500 : NULL,
+		.regs_intr = rnd() % 4 ? n + 600 : NULL,
+		.stack = n + 700,
+		.stack_size = rnd() % 3 * 64,
+		.stack_used = rnd() % 100,
+		.weight = n[9],
+		.data_src = n[10],
+		.transaction = n[11],
+		.phys_addr = n[12],
+		.cgroup = n[13],
 	};
 }
 
@@ -116,7 +156,8 @@ static const char *wrong(const struct shape *sh, const struct perf_sample_view *
 		return "cpu";
 	if (v->period != (type & PERF_SAMPLE_PERIOD ? s->period : sh->attr.freq ? 1 : 77))
 		return "period";
-	if ((v->nr_chain && (uintptr_t)v->chain & 7) || !same_words(v->chain, s->chain, v->nr_chain, false))
+	if ((v->nr_chain && (uintptr_t)v->chain & 7) ||
+	    !same_words(v->chain, s->chain, v->nr_chain, false))
 		return "chain";
 	if (!same_words(v->branches, s->branches, 3 * v->nr_branches, swap))
 		return "branches";
@@ -125,10 +166,12 @@ static const char *wrong(const struct shape *sh, const struct perf_sample_view *
 	if (v->raw_size && memcmp(v->raw, s->raw, v->raw_size))
 		return "raw";
 	if (type & PERF_SAMPLE_REGS_USER && s->regs_user &&
-	    (v->user_regs.mask != sh->attr.sample_regs_user || !same_words(v->user_regs.values, s->regs_user, v->user_regs.nr, swap)))
+	    (v->user_regs.mask != sh->attr.sample_regs_user ||
+	     !same_words(v->user_regs.values, s->regs_user, v->user_regs.nr, swap)))
 		return "user_regs";
 	if (type & PERF_SAMPLE_REGS_INTR && s->regs_intr &&
-	    (v->intr_regs.mask != sh->attr.sample_regs_intr || !same_words(v->intr_regs.values, s->regs_intr, v->intr_regs.nr, swap)))
+	    (v->intr_regs.mask != sh->attr.sample_regs_intr ||
+	     !same_words(v->intr_regs.values, s->regs_intr, v->intr_regs.nr, swap)))
 		return "intr_regs";
 	u64 stack = type & PERF_SAMPLE_STACK_USER ? min(s->stack_used, s->stack_size) : 0;
 	if (v->stack_size != stack || (stack && memcmp(v->stack, s->stack, stack)))
@@ -137,7 +180,8 @@ static const char *wrong(const struct shape *sh, const struct perf_sample_view *
 }
 
 /* Cut off after each byte: an error, or what is left is whole. Never more than there is. */
-static const char *cut(const struct perf_layout *l, const u8 *rec, u16 size, bool swap, struct perf_scratch *scratch)
+static const char *cut(const struct perf_layout *l, const u8 *rec, u16 size, bool swap,
+		       struct perf_scratch *scratch)
 {
 	const char *bad = NULL;
 	for (u16 n = sizeof(struct perf_event_header); n < size && !bad; n++) {
@@ -202,7 +246,8 @@ static void test_each(void)
 			make_shape(&sh, parts[i]);
 			bad = try_shape(&sh, k & 1, k / 2 % 8, true);
 		}
-		ok(!bad, "bit 0x%llx alone%s%s", (unsigned long long)parts[i], bad ? ": " : "", bad ? bad : "");
+		ok(!bad, "bit 0x%llx alone%s%s", (unsigned long long)parts[i], bad ? ": " : "",
+		   bad ? bad : "");
 	}
 	const char *bad = NULL;
 	for (unsigned k = 0; k < 64 && !bad; k++) {
@@ -233,20 +278,26 @@ static void test_random(void)
 /* Counts that promise more than any record can hold. */
 static void test_hostile(void)
 {
-	static const u64 counts[] = { 1ull << 61, UINT64_MAX, UINT64_MAX / 24 + 1, UINT64_MAX / 8 + 1, 1ull << 32, 3 };
-	static const u64 bits[] = { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_STACK_USER, PERF_SAMPLE_READ };
+	static const u64 counts[] = { 1ull << 61,	  UINT64_MAX, UINT64_MAX / 24 + 1,
+				      UINT64_MAX / 8 + 1, 1ull << 32, 3 };
+	static const u64 bits[] = { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_BRANCH_STACK,
+				    PERF_SAMPLE_STACK_USER, PERF_SAMPLE_READ };
 	unsigned taken = 0;
 	for (size_t b = 0; b < ARRAY_SIZE(bits); b++)
 		for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-			struct perf_event_attr attr = { .sample_type = bits[b], .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID,
-							.branch_sample_type = i & 1 ? 1ull << 19 : 0 };
+			struct perf_event_attr attr = { .sample_type = bits[b],
+							.read_format =
+								PERF_FORMAT_GROUP | PERF_FORMAT_ID,
+							.branch_sample_type =
+								i & 1 ? 1ull << 19 : 0 };
 			struct perf_layout l;
 			perf_layout_init(&l, &attr);
 			u64 *rec = calloc(4, 8);
 			rec[1] = counts[i];
 			struct perf_scratch scratch = { 0 };
 			struct perf_sample_view v;
-			taken += perf_sample_decode(&l, (u8 *)rec, 32, false, &scratch, &v) != -EBADMSG &&
+			taken += perf_sample_decode(&l, (u8 *)rec, 32, false, &scratch, &v) !=
+					 -EBADMSG &&
 				 !(bits[b] == PERF_SAMPLE_STACK_USER && counts[i] == 3);
 			perf_scratch_done(&scratch);
 			free(rec);
@@ -258,11 +309,28 @@ static void test_attr(void)
 {
 	static const u32 sizes[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 200 };
 	unsigned bad = 0;
-	struct perf_event_attr a = { .type = 1, .config = 0x1234567890, .sample_period = 99, .sample_type = 0x1c7, .read_format = 15,
-				     .freq = 1, .sample_id_all = 1, .exclude_kernel = 1, .use_clockid = 1, .build_id = 1, .bp_type = 3,
-				     .config1 = 5, .config2 = 6, .branch_sample_type = 7, .sample_regs_user = 8, .sample_stack_user = 9,
-				     .clockid = -2, .sample_regs_intr = 11, .aux_watermark = 12, .sample_max_stack = 13,
-				     .aux_sample_size = 14, .sig_data = 15 };
+	struct perf_event_attr a = { .type = 1,
+				     .config = 0x1234567890,
+				     .sample_period = 99,
+				     .sample_type = 0x1c7,
+				     .read_format = 15,
+				     .freq = 1,
+				     .sample_id_all = 1,
+				     .exclude_kernel = 1,
+				     .use_clockid = 1,
+				     .build_id = 1,
+				     .bp_type = 3,
+				     .config1 = 5,
+				     .config2 = 6,
+				     .branch_sample_type = 7,
+				     .sample_regs_user = 8,
+				     .sample_stack_user = 9,
+				     .clockid = -2,
+				     .sample_regs_intr = 11,
+				     .aux_watermark = 12,
+				     .sample_max_stack = 13,
+				     .aux_sample_size = 14,
+				     .sig_data = 15 };
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
 		for (unsigned swap = 0; swap < 2; swap++) {
 			struct perfwrite w;
@@ -275,7 +343,8 @@ static void test_attr(void)
 			struct perf_event_attr got, want = { 0 };
 			memcpy(&want, &a, min((size_t)sizes[i], sizeof(want)));
 			want.size = sizes[i];
-			if (perf_attr_read(&b, sizes[i], &got) || memcmp(&got, &want, sizeof(got)) || bytes_left(&b)) {
+			if (perf_attr_read(&b, sizes[i], &got) ||
+			    memcmp(&got, &want, sizeof(got)) || bytes_left(&b)) {
 				printf("# attr of %u bytes%s\n", sizes[i], swap ? ", swapped" : "");
 				bad++;
 			}
@@ -305,11 +374,13 @@ static void test_side(void)
 				u8 *own = malloc(n);
 				memcpy(own, at, n);
 				struct perf_side side = { 0 };
-				int err = perf_side_decode(own, n, form, a->sample_type, true, &side);
+				int err =
+					perf_side_decode(own, n, form, a->sample_type, true, &side);
 				bad += err && err != -EBADMSG && err != -ENOENT;
 				bad += !err && side.name && strlen(side.name) > n;
 				decoded += !err && n == h.size;
-				bad += !err && n == h.size && (side.who.time < 1000 || !side.has_time);
+				bad += !err && n == h.size &&
+				       (side.who.time < 1000 || !side.has_time);
 				free(own);
 			}
 			at += h.size;

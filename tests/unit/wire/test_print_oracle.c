@@ -64,7 +64,8 @@ static struct tep_handle *new_tep(void)
 	tep_set_long_size(t, 8);
 	tep_set_page_size(t, 4096);
 	for (size_t i = 0; i < ARRAY_SIZE(func_addrs); i++) {
-		char *name = strdup(func_names[i]); /* it stores the pointer's text, but wants it writable */
+		char *name = strdup(
+			func_names[i]); /* it stores the pointer's text, but wants it writable */
 		tep_register_function(t, name, func_addrs[i], NULL);
 		free(name);
 	}
@@ -129,7 +130,8 @@ static void put_array(u8 *to, const struct schema_field *f, u32 len, unsigned pa
 static bool is_tame(const struct schema *s)
 {
 	const char *f = s->print_fmt ? s->print_fmt : "";
-	return strstr(f, "__print_hex") || strstr(f, "__print_array") || strstr(f, "%*") || strstr(f, "%.*");
+	return strstr(f, "__print_hex") || strstr(f, "__print_array") || strstr(f, "%*") ||
+	       strstr(f, "%.*");
 }
 
 static u32 make_payload(const struct schema *s, unsigned payload, u8 *raw)
@@ -144,7 +146,8 @@ static u32 make_payload(const struct schema *s, unsigned payload, u8 *raw)
 		const struct schema_field *f = &s->fields[i];
 		u64 v = value_for(payload, f->size ? min(f->size, 8u) : 1, is_tame(s));
 		if (f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC)) {
-			u32 len = payload == 0 ? f->elem_size : (u32)(1 + rnd() % 6) * 4 * f->elem_size;
+			u32 len = payload == 0 ? f->elem_size
+					       : (u32)(1 + rnd() % 6) * 4 * f->elem_size;
 			put_array(raw + end, f, len, payload);
 			u32 at = f->flags & FIELD_REL_LOC ? end - f->offset - 4 : end;
 			u32 word = len << 16 | at;
@@ -175,13 +178,14 @@ static void side_done(struct side *s)
 	free(s->fields);
 }
 
-static struct tep_handle *open_event(const char *system, const char *text, size_t len, struct tep_plugin_list **plugins,
-				     bool *refused)
+static struct tep_handle *open_event(const char *system, const char *text, size_t len,
+				     struct tep_plugin_list **plugins, bool *refused)
 {
 	struct tep_handle *t = new_tep();
 	struct tep_event *e = NULL;
 	*plugins = style == PRINT_STYLE_TRACE_CMD ? tep_load_plugins(t) : NULL;
-	*refused = tep_parse_format(t, &e, text, (unsigned long)len, system) || !e || e->flags & TEP_EVENT_FL_FAILED;
+	*refused = tep_parse_format(t, &e, text, (unsigned long)len, system) || !e ||
+		   e->flags & TEP_EVENT_FL_FAILED;
 	return t;
 }
 
@@ -196,7 +200,8 @@ static void close_event(struct tep_handle *t, struct tep_plugin_list *plugins)
  * A fresh handle for each payload, and the text before the fields: printing by field changes the oracle's idea of what is a
  * string. Where the text itself goes by field, the fields need a handle of their own.
  */
-static struct side print_theirs_bare(const char *system, const char *text, size_t len, u8 *raw, u32 size)
+static struct side print_theirs_bare(const char *system, const char *text, size_t len, u8 *raw,
+				     u32 size)
 {
 	struct side r = { 0 };
 	struct tep_plugin_list *plugins;
@@ -232,7 +237,8 @@ static struct side print_theirs(const char *system, const char *text, size_t len
 {
 	if (!sigsetjmp(oracle_died, 1))
 		return print_theirs_bare(system, text, len, raw, size);
-	return (struct side){ .info = strdup("(died of SIGFPE)"), .fields = strdup("(died of SIGFPE)") };
+	return (struct side){ .info = strdup("(died of SIGFPE)"),
+			      .fields = strdup("(died of SIGFPE)") };
 }
 
 static struct side print_ours(const struct print_prog *prog, u8 *raw, u32 size)
@@ -266,7 +272,8 @@ static void read_list(void)
 			continue;
 		int n = 0;
 		char name[96];
-		for (const char *at = differs[i].events; sscanf(at, "%95s%n", name, &n) == 1; at += n) {
+		for (const char *at = differs[i].events; sscanf(at, "%95s%n", name, &n) == 1;
+		     at += n) {
 			struct listed *l = vec_push(&list);
 			l->group = &differs[i];
 			strcpy(l->name, name);
@@ -276,7 +283,7 @@ static void read_list(void)
 
 static struct listed *find_listed(const char *name)
 {
-	vec_for_each(&list, l)
+	vec_for_each (&list, l)
 		if (!strcmp(l->name, name)) {
 			l->seen = true;
 			return l;
@@ -287,21 +294,25 @@ static struct listed *find_listed(const char *name)
 static void check_list(void)
 {
 	unsigned stale = 0;
-	vec_for_each(&list, l)
+	vec_for_each (&list, l)
 		/* what a plug-in takes over may agree again */
-		if (!l->differed && !l->group->sometimes && (style == PRINT_STYLE_KERNEL || l->group->plugins)) {
-			printf("# %s is listed (%s) but %s\n", l->name, l->group->reason, l->seen ? "agrees" : "is not there");
+		if (!l->differed && !l->group->sometimes &&
+		    (style == PRINT_STYLE_KERNEL || l->group->plugins)) {
+			printf("# %s is listed (%s) but %s\n", l->name, l->group->reason,
+			       l->seen ? "agrees" : "is not there");
 			stale++;
 		}
 	ok(!stale, "every listed event differs somewhere");
 }
 
-static bool same(const char *name, unsigned payload, const char *what, const char *ours, const char *theirs, bool quiet)
+static bool same(const char *name, unsigned payload, const char *what, const char *ours,
+		 const char *theirs, bool quiet)
 {
 	if (!strcmp(ours, theirs))
 		return true;
 	if (!quiet)
-		printf("# %s payload %u %s\n#   ours   %s\n#   theirs %s\n", name, payload, what, ours, theirs);
+		printf("# %s payload %u %s\n#   ours   %s\n#   theirs %s\n", name, payload, what,
+		       ours, theirs);
 	return false;
 }
 
@@ -333,8 +344,10 @@ static void compare_event(struct counts *n, const char *system, const char *text
 		struct side theirs = print_theirs(system, text, len, raw, size);
 		struct side ours = print_ours(prog, raw, size);
 		refused |= theirs.refused;
-		info &= same(name, i, "text", ours.info, theirs.info, (text_may || !info) && !show_all);
-		fields &= same(name, i, "fields", ours.fields, theirs.fields, (fields_may || !fields) && !show_all);
+		info &= same(name, i, "text", ours.info, theirs.info,
+			     (text_may || !info) && !show_all);
+		fields &= same(name, i, "fields", ours.fields, theirs.fields,
+			       (fields_may || !fields) && !show_all);
 		side_done(&ours);
 		side_done(&theirs);
 	}
@@ -438,10 +451,13 @@ static void compare_live(struct counts *n, const char *root)
 
 static void report(const struct counts *n, const char *what)
 {
-	printf("# %s: %u formats compared, %u equal (fields: %u), %u listed with a reason, %u wrong; libtraceevent refuses %u, we "
+	printf("# %s: %u formats compared, %u equal (fields: %u), %u listed with a reason, %u "
+	       "wrong; libtraceevent refuses %u, we "
 	       "print %u by field\n",
-	       what, n->formats, n->equal, n->fields_equal, n->listed, n->wrong, n->refused, n->by_field);
-	ok(n->formats && !n->wrong, "%s: every format prints as libtraceevent does, or is listed", what);
+	       what, n->formats, n->equal, n->fields_equal, n->listed, n->wrong, n->refused,
+	       n->by_field);
+	ok(n->formats && !n->wrong, "%s: every format prints as libtraceevent does, or is listed",
+	   what);
 }
 
 static void compare_file(const char *path)
