@@ -33,6 +33,8 @@ sym-first        With --sort sym... perf leaves out the first function of a grap
                  --sym-first): that line of our graph.
 pipe-children    Reading a pipe perf decides before it knows the events whether there are call chains, and so never counts children.
                  Ours looks at the first records. Not masked: pipes are compared with --no-children, and with children as a file.
+rest-inlined     Fractal graphs: what is not drawn is "[...]", and now and then "[...] (inlined)": perf looks at a flag that it never
+                 set. Masked: that word behind [...].
 stale-chain      With children, a sample without a call chain (of an event recorded without, beside one with) is given the chain of the
                  sample before it. Ours counts its leaf only. Not masked: such files are compared with --no-children.
 trace-sort       Not a fault, but not there yet: recordings of tracepoints only are sorted by "trace" unless told otherwise.
@@ -50,6 +52,7 @@ def mask(row):
 
 
 def mask_graph(line):
+    line = line.replace("[...] (inlined)", "[...]")
     line = re.sub(r"(?<=[-| ])%s$" % STUB, "(stub)", line)
     return re.sub(r"(?<=[-| ])0x[0-9a-f]+$", "0x?", line)
 
