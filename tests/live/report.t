@@ -8,6 +8,7 @@
 need root perf_events perf gcc python3 sonde
 
 cd "$SONDE_TMP" || exit 1
+export HOME=$SONDE_TMP # a cache of build ids of our own: perf record aborts over one that others write to
 compare=$SONDE_SRC/tests/live/report_compare.py
 flags="-O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls"
 # shellcheck disable=SC2086
@@ -24,11 +25,11 @@ for i in 1 2; do
 done
 mix=(./mix 1 ./lib1.so ./lib2.so)
 
-# perf record now and then dies of a ring that it could not map, under load: once more, then.
+# perf record of 6.1 now and then smashes its own stack after the recording, where it collects build ids: then without them.
 record() {
 	local out=$1
 	shift
-	perf record -q -o "$out" "$@" 2>record.err || perf record -q -o "$out" "$@" 2>record.err
+	perf record -q -o "$out" "$@" 2>record.err || perf record -q -B -o "$out" "$@" 2>record.err
 	ok $? "recorded: $*" || diag "$(cat record.err)"
 }
 
@@ -62,6 +63,14 @@ every_way() {
 	same "$name" "$file" --ordered -- --no-children --sort comm,dso,sym -g fractal,caller,3
 }
 
+some_ways() {
+	local name=$1 file=$2
+	same "$name" "$file" -- --sort comm,dso,sym
+	same "$name" "$file" -- -g none --sort comm,dso,sym -n
+	same "$name" "$file" --ordered -- --no-children --sort comm,dso,sym
+	same "$name" "$file" --ordered -- --no-children --sort pid,dso,sym -g caller,0.2
+}
+
 record mix.data -F 4000 -e cpu-clock -g -- "${mix[@]}"
 every_way "threads, forks, exec, dlopen" mix.data
 same "as perf does without being asked" mix.data --
@@ -84,10 +93,10 @@ record multi.data -F 2000 -e cpu-clock,task-clock,page-faults,context-switches -
 every_way "four events" multi.data
 
 record z.data -z -F 2000 -e cpu-clock -g -- "${mix[@]}"
-every_way "compressed" z.data
+some_ways "compressed" z.data
 
 record period.data -c 1000003 -e task-clock:u -g -- "${mix[@]}"
-every_way "a fixed period, user only" period.data
+some_ways "a fixed period, user only" period.data
 
 record flat.data -F 4000 -e cpu-clock -- "${mix[@]}"
 same "without call chains" flat.data --ordered --
@@ -135,7 +144,7 @@ record attach.data -F 2000 -e cpu-clock -g -p $pid -- sleep 2
 record system.data -a -F 2000 -e cpu-clock -g -- sleep 2
 kill $pid
 wait $pid 2>/dev/null
-every_way "attached to a process" attach.data
+some_ways "attached to a process" attach.data
 ours=mix,left,right,renamed,swapper
 same "the whole system, our programs" system.data --comms $ours -- --sort comm,dso,sym
 same "the whole system, our programs" system.data --comms $ours -- --sort comm,dso,sym -g none
