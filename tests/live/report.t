@@ -128,12 +128,13 @@ if ! needs_or_skip "tracepoints" tracefs; then
 	every_way "tracepoints" tp.data
 fi
 
-./mix 6 ./lib1.so ./lib2.so &
+./mix 60 ./lib1.so ./lib2.so &
 pid=$!
 sleep 0.3
 record attach.data -F 2000 -e cpu-clock -g -p $pid -- sleep 2
 record system.data -a -F 2000 -e cpu-clock -g -- sleep 2
-wait $pid
+kill $pid
+wait $pid 2>/dev/null
 every_way "attached to a process" attach.data
 ours=mix,left,right,renamed,swapper
 same "the whole system, our programs" system.data --comms $ours -- --sort comm,dso,sym
