@@ -41,8 +41,8 @@ static int add_detailed_events(struct stat_plan *p, struct diag *d)
 {
 	static const char *const more[] = {
 		"L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses",
-		"L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,"
-		"iTLB-load-misses",
+		("L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,"
+		 "iTLB-load-misses"),
 		"L1-dcache-prefetches,L1-dcache-prefetch-misses",
 	};
 	int err = 0;
