@@ -6,10 +6,9 @@
 
 #include <errno.h>
 
-static int show_version(struct app *app, const struct dialect *dialect)
+static int show_version(struct app *app)
 {
-	strbuf_printf(&app->out, "%s\n",
-		      dialect ? dialect->version : "sonde version " SONDE_VERSION);
+	strbuf_str(&app->out, "sonde version " SONDE_VERSION "\n");
 	return APP_DONE;
 }
 
@@ -25,7 +24,9 @@ static int run_dialect(struct app *app, const struct dialect *dialect, int argc,
 static int run(struct app *app, const struct dialect *dialect, int argc, char **argv)
 {
 	int first;
-	if (dialect && dialect->verb)
+	if (dialect && dialect->run)
+		return dialect->run(app, argc, argv);
+	if (dialect)
 		return run_dialect(app, dialect, argc, argv);
 	int ret = opts_parse(app_global_rows, false, &app->common, argc, argv, &first, &app->diag);
 	app_decide(app);
@@ -38,7 +39,7 @@ static int run(struct app *app, const struct dialect *dialect, int argc, char **
 		return APP_DONE;
 	}
 	if (app->common.version)
-		return show_version(app, dialect);
+		return show_version(app);
 	if (first >= argc) {
 		help_overview(app);
 		return APP_USAGE;
@@ -54,5 +55,6 @@ int main(int argc, char **argv)
 	struct app app;
 	const struct dialect *dialect = argc ? dialect_find(argv[0]) : NULL;
 	app_init(&app, dialect ? dialect->called : "sonde");
+	app.pager = dialect ? dialect->pager : NULL;
 	return app_finish(&app, run(&app, dialect, argc, argv));
 }

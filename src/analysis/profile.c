@@ -280,7 +280,7 @@ struct profile *profile_new(const struct profile_config *cfg)
 		p->sink.needs |= NEED_CHAIN;
 	p->by_pid = has_key(p, PROFILE_KEY_PID);
 	p->by_cpu = has_key(p, PROFILE_KEY_CPU);
-	p->by_comm = p->by_pid || has_key(p, PROFILE_KEY_COMM);
+	p->by_comm = has_key(p, PROFILE_KEY_COMM);
 	if (p->by_comm)
 		p->sink.needs |= NEED_COMM;
 	strtab_init(&p->dsos);
@@ -354,7 +354,7 @@ static s64 row_at(struct profile *p, u32 group, u32 func)
 	u32 key = p->key_of[func], got, fresh = (u32)p->rows.nr;
 	int err = dict_add(&p->row_of, (u64)group << 32 | key, fresh, &got);
 	if (err || got != fresh)
-		return err ? err : got;
+		return err ? err : (s64)got;
 	struct row *r = vec_push(&p->rows);
 	if (!r)
 		return -ENOMEM;
@@ -548,13 +548,29 @@ struct profile_totals profile_totals(const struct profile *p, u32 event)
 	return event < p->totals.nr ? p->totals.at[event] : (struct profile_totals){ 0 };
 }
 
-static const char *comm_of(const struct profile *p, u32 comm, struct arena *a)
+enum { COMM_TEXT = 16 };
+
+/* The name, or ":TID" in `own`. */
+static const char *comm_text(const struct profile *p, u32 comm, char own[COMM_TEXT])
 {
 	if (!COMM_IS_UNNAMED(comm))
 		return strtab_str(&p->catalog->strings, comm);
-	char name[16];
-	int n = snprintf(name, sizeof(name), ":%d", COMM_TID(comm));
-	return arena_strndup(a, name, (size_t)n);
+	snprintf(own, COMM_TEXT, ":%d", COMM_TID(comm));
+	return own;
+}
+
+static const char *comm_of(const struct profile *p, u32 comm, struct arena *a)
+{
+	char own[COMM_TEXT];
+	const char *text = comm_text(p, comm, own);
+	return text == own ? arena_strdup(a, own) : text;
+}
+
+/* A task is one row, whatever it was called on the way: it goes by its last name. */
+static u32 last_comm(const struct profile *p, s32 tid)
+{
+	u32 comm = dict_get(&p->catalog->last_comm, (u32)tid);
+	return comm == DICT_NONE ? COMM_UNNAMED(tid) : comm;
 }
 
 static const char *dso_of(const struct profile *p, u32 func)
@@ -562,15 +578,15 @@ static const char *dso_of(const struct profile *p, u32 func)
 	return strtab_str(&p->dsos, p->dso_of[p->names->funcs[func].image]);
 }
 
-struct order {
-	const struct profile *p;
-	struct arena *a;
-};
+static int compare_comms(const struct profile *p, u32 a, u32 b)
+{
+	char own[2][COMM_TEXT];
+	return a == b ? 0 : strcmp(comm_text(p, a, own[0]), comm_text(p, b, own[1]));
+}
 
 static int compare_rows(const void *l, const void *r, void *ctx)
 {
-	const struct order *o = ctx;
-	const struct profile *p = o->p;
+	const struct profile *p = ctx;
 	const struct row *a = &p->rows.at[*(const u32 *)l], *b = &p->rows.at[*(const u32 *)r];
 	if (p->cfg.children && a->total != b->total)
 		return a->total > b->total ? -1 : 1;
@@ -584,7 +600,7 @@ static int compare_rows(const void *l, const void *r, void *ctx)
 		int c = 0;
 		const struct name_func *fa = &p->names->funcs[a->func], *fb = &p->names->funcs[b->func];
 		switch (p->cfg.keys[i]) {
-		case PROFILE_KEY_COMM: c = strcmp(comm_of(p, ga->comm, o->a), comm_of(p, gb->comm, o->a)); break;
+		case PROFILE_KEY_COMM: c = compare_comms(p, ga->comm, gb->comm); break;
 		case PROFILE_KEY_PID: c = (ga->pid > gb->pid) - (ga->pid < gb->pid); break;
 		case PROFILE_KEY_CPU: c = (ga->cpu > gb->cpu) - (ga->cpu < gb->cpu); break;
 		case PROFILE_KEY_DSO: c = strcmp(dso_of(p, a->func), dso_of(p, b->func)); break;
@@ -622,6 +638,8 @@ static int add_columns(struct profile *p, struct table *t)
 	}
 	if (p->cfg.show_count)
 		ok = table_column(t, "Samples", "samples", CELL_U64) && ok;
+	if (p->cfg.show_period)
+		ok = table_column(t, "Period", "period", CELL_U64) && ok;
 	for (u32 i = 0; i < p->cfg.nr_keys; i++)
 		ok = table_column(t, keys[p->cfg.keys[i]].name, keys[p->cfg.keys[i]].key, keys[p->cfg.keys[i]].type) && ok;
 	if (ok)
@@ -660,6 +678,8 @@ static int fill_row(struct profile *p, const struct row *r, u64 total, struct ta
 	cells[at++].f = 100.0 * (double)r->self / whole;
 	if (p->cfg.show_count)
 		cells[at++].u = r->count;
+	if (p->cfg.show_period)
+		cells[at++].u = r->self;
 	for (u32 i = 0; i < p->cfg.nr_keys; i++, at++) {
 		switch (p->cfg.keys[i]) {
 		case PROFILE_KEY_COMM: cells[at].str = comm_of(p, g->comm, &t->arena); break;
@@ -669,7 +689,7 @@ static int fill_row(struct profile *p, const struct row *r, u64 total, struct ta
 		case PROFILE_KEY_PID: {
 			char *text = arena_alloc(&t->arena, 64);
 			if (text)
-				snprintf(text, 64, "%7d:%s", g->pid, comm_of(p, g->comm, &t->arena));
+				snprintf(text, 64, "%7d:%s", g->pid, comm_of(p, last_comm(p, g->pid), &t->arena));
 			cells[at].str = text;
 			break;
 		}
@@ -693,9 +713,16 @@ static int row_tree(void *ctx, size_t index, struct tree *ret)
 		.places = p->places ? p->places + r->first_place : NULL,
 		.nr_places = r->nr_places,
 		.total = p->cfg.children ? r->total : r->self,
-		.min = (u64)((double)p->shown_total * (p->cfg.min_percent / 100)),
 	};
-	return rowtree_build(&p->graph, &row, ret);
+	if (p->cfg.fractal)
+		row.share = p->cfg.min_percent / 100;
+	else
+		row.min = (u64)((double)p->shown_total * (p->cfg.min_percent / 100));
+	int err = rowtree_build(&p->graph, &row, ret);
+	if (err)
+		return err;
+	ret->own_first = ret->first_root != TREE_NONE && p->graph.first_func == r->func;
+	return 0;
 }
 
 int profile_table(struct profile *p, u32 event, struct table *t)
@@ -713,8 +740,8 @@ int profile_table(struct profile *p, u32 event, struct table *t)
 			return -ENOMEM;
 		*shown = i;
 	}
-	struct order o = { .p = p, .a = &t->arena };
-	qsort_r(p->shown.at, p->shown.nr, sizeof(*p->shown.at), compare_rows, &o);
+	if (p->shown.nr)
+		qsort_r(p->shown.at, p->shown.nr, sizeof(*p->shown.at), compare_rows, p);
 	for (size_t i = 0; i < p->shown.nr && !err; i++)
 		err = fill_row(p, &p->rows.at[p->shown.at[i]], p->shown_total, t);
 	t->total = p->shown_total;

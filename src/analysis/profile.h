@@ -29,8 +29,10 @@ struct profile_config {
 	bool children;  /* rows also for functions that were only on the way */
 	bool graph;     /* call graphs are wanted: chains are needed */
 	bool show_count;
+	bool show_period;
 	enum profile_order order;
-	double min_percent; /* branches below this share of the total are not drawn */
+	double min_percent; /* branches below this share of the total (fractal: of their parent) are not drawn */
+	bool fractal;
 };
 
 struct profile;

@@ -1,6 +1,7 @@
 #include "analysis/rowtree.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -137,8 +138,11 @@ static void sort_branches(const struct rowtree *t, struct rowtree_branch *b, siz
 }
 
 /* Room on the stacks for every branch that is heavy enough. Returns how many functions there are, light ones included. */
-static s64 open_branches(struct rowtree *t, u64 min_weight)
+static s64 open_branches(struct rowtree *t)
 {
+	t->below = 0;
+	vec_for_each(&t->touched, func) t->below += t->sums[*func].weight;
+	u64 min_weight = t->share > 0 ? (u64)ceil((double)t->below * t->share) : t->min;
 	vec_for_each(&t->touched, func) {
 		struct rowtree_sum *s = &t->sums[*func];
 		if (s->weight < min_weight)
@@ -162,10 +166,10 @@ static void close_sums(struct rowtree *t)
  * Turns the candidates into new branches on top of the stack, heaviest first. Returns how many different functions there are, also
  * those too light to be drawn.
  */
-static s64 take_candidates(struct rowtree *t, u64 min_weight)
+static s64 take_candidates(struct rowtree *t)
 {
 	u32 base = (u32)t->branches.nr;
-	s64 distinct = open_branches(t, min_weight);
+	s64 distinct = open_branches(t);
 	for (u32 i = base; i < t->branches.nr && distinct >= 0; i++)
 		t->sums[t->branches.at[i].func].at = i - base + 1;
 	vec_for_each(&t->candidates, c) {
@@ -177,7 +181,8 @@ static s64 take_candidates(struct rowtree *t, u64 min_weight)
 	}
 	t->candidates.nr = 0;
 	close_sums(t);
-	sort_branches(t, t->branches.at + base, t->branches.nr - base);
+	if (t->branches.nr > base)
+		sort_branches(t, t->branches.at + base, t->branches.nr - base);
 	return distinct;
 }
 
@@ -189,7 +194,7 @@ static void fetch_node(const struct rowtree *t, u32 node)
 }
 
 /* All that follows places [start, start + nr). */
-static s64 expand(struct rowtree *t, u32 start, u32 nr, u64 min_weight)
+static s64 expand(struct rowtree *t, u32 start, u32 nr)
 {
 	for (u32 i = start; i < start + nr; i++) {
 		if (i + AHEAD < start + nr)
@@ -198,7 +203,7 @@ static s64 expand(struct rowtree *t, u32 start, u32 nr, u64 min_weight)
 		if (err)
 			return err;
 	}
-	return take_candidates(t, min_weight);
+	return take_candidates(t);
 }
 
 /* ---- drawing ---- */
@@ -208,10 +213,9 @@ static const char *label_of(struct rowtree *t, u32 func)
 	const struct name_func *f = &t->names->funcs[func];
 	if (f->name)
 		return f->name;
-	char **own = vec_push(&t->own_labels);
-	if (!own || asprintf(own, "%#llx", (unsigned long long)f->start) < 0)
-		return NULL;
-	return *own;
+	char text[32], **own = vec_push(&t->own_labels);
+	snprintf(text, sizeof(text), "%#llx", (unsigned long long)f->start);
+	return own ? *own = strdup(text) : NULL;
 }
 
 static int add_label(struct rowtree *t, struct tree *ret, u32 func)
@@ -223,37 +227,39 @@ static int add_label(struct rowtree *t, struct tree *ret, u32 func)
 	return *label ? 0 : -ENOMEM;
 }
 
-static int draw_branches(struct rowtree *t, u32 base, u64 min_weight, struct tree *ret, u32 parent);
+static int draw_branches(struct rowtree *t, u32 base, struct tree *ret, u32 parent);
 
 /* One node: straight on while nothing ends and nothing else branches off; then its branches. */
-static int draw(struct rowtree *t, struct rowtree_branch b, u64 min_weight, struct tree *ret)
+static int draw(struct rowtree *t, struct rowtree_branch b, struct tree *ret)
 {
 	u32 made = (u32)ret->nodes.nr;
 	struct tree_node *n = vec_push(&ret->nodes);
 	if (!n)
 		return -ENOMEM;
 	*n = (struct tree_node){ .first_label = (u32)ret->labels.nr, .first_child = TREE_NONE, .next = TREE_NONE, .total = b.weight };
+	u32 base = (u32)t->branches.nr;
 	for (;;) {
-		u32 base = (u32)t->branches.nr;
 		int err = add_label(t, ret, b.func);
-		s64 distinct = err ? err : expand(t, b.start, b.nr, min_weight);
+		s64 distinct = err ? err : expand(t, b.start, b.nr);
 		if (distinct < 0)
 			return (int)distinct;
 		ret->nodes.at[made].nr_labels++;
 		if (distinct != 1 || t->branches.nr == base || t->branches.at[base].weight != b.weight)
-			return draw_branches(t, base, min_weight, ret, made);
+			break;
 		b = t->branches.at[base];
 		t->branches.nr = base;
 	}
+	ret->nodes.at[made].self = b.weight - t->below;
+	return draw_branches(t, base, ret, made);
 }
 
-static int draw_branches(struct rowtree *t, u32 base, u64 min_weight, struct tree *ret, u32 parent)
+static int draw_branches(struct rowtree *t, u32 base, struct tree *ret, u32 parent)
 {
 	u32 before = TREE_NONE, top = (u32)t->places.nr, end = (u32)t->branches.nr;
 	int err = 0;
 	for (u32 i = base; i < end && !err; i++) {
 		u32 made = (u32)ret->nodes.nr;
-		err = draw(t, t->branches.at[i], min_weight, ret);
+		err = draw(t, t->branches.at[i], ret);
 		t->places.nr = top;
 		t->branches.nr = end;
 		if (before != TREE_NONE)
@@ -279,7 +285,7 @@ static int first_places(struct rowtree *t, const struct rowtree_row *row)
 		if (p.weight)
 			err = count_place(t, p);
 	}
-	return err ? err : (int)min(take_candidates(t, row->min), (s64)0);
+	return err ? err : (int)min(take_candidates(t), (s64)0);
 }
 
 int rowtree_build(struct rowtree *t, const struct rowtree_row *row, struct tree *ret)
@@ -290,14 +296,17 @@ int rowtree_build(struct rowtree *t, const struct rowtree_row *row, struct tree 
 	t->places.nr = 0;
 	t->branches.nr = 0;
 	t->candidates.nr = 0;
+	t->min = row->min;
+	t->share = row->share;
 	if (row->total < row->min)
 		return 0; /* no branch can be heavier than the row */
 	bool few = few_items(t, row);
 	if (!row->own)
 		mark_ending(t, row, few);
 	int err = first_places(t, row);
+	t->first_func = !err && t->branches.nr ? t->branches.at[0].func : 0;
 	if (!err)
-		err = draw_branches(t, 0, row->min, ret, TREE_NONE);
+		err = draw_branches(t, 0, ret, TREE_NONE);
 	if (!row->own)
 		unmark_ending(t, row, few);
 	return err;

@@ -51,6 +51,10 @@ struct rowtree {
 	VEC(struct rowtree_branch) branches; /* a stack */
 	VEC(struct rowtree_candidate) candidates;
 	VEC(char *) own_labels;
+	double share;  /* of the row that is drawn */
+	u64 min;
+	u32 first_func; /* of the tree's first label */
+	u64 below;     /* what the candidates taken last weigh together, light ones included */
 };
 
 int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items, const struct names_result *names) must_check;
@@ -69,6 +73,7 @@ struct rowtree_row {
 	u32 nr_places;
 	u64 total;             /* of the row */
 	u64 min;               /* weight below which a branch is not drawn */
+	double share;          /* instead: of what its parent's branches weigh together; 0: none */
 };
 
 /* Labels are borrowed from names or from t until the next call. */

@@ -17,7 +17,7 @@ struct bytes {
 
 static inline struct bytes bytes_of(const void *data, size_t len, bool swap)
 {
-	return (struct bytes){ .at = data, .end = (const u8 *)data + len, .swap = swap };
+	return (struct bytes){ .at = data, .end = len ? (const u8 *)data + len : data, .swap = swap };
 }
 
 static inline size_t bytes_left(const struct bytes *b)

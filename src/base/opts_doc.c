@@ -4,13 +4,6 @@
 
 enum { OPTIONS_INDENT = 2, HELP_COLUMN = 28, EXAMPLE_COLUMN_MAX = 46, WIDTH_MIN = 60 };
 
-/* A row's names as they are shown: one of the two may belong to another row. */
-struct shown {
-	const struct opt *row;
-	char short_name;
-	const char *long_name;
-};
-
 /* Gives up a part of the text; what went wrong in it went wrong in the whole. */
 static void part_done(struct strbuf *part, struct strbuf *whole)
 {
@@ -24,7 +17,7 @@ static bool row_listed(const struct opt *row)
 	return row->type == OPT_TYPE_HEADING || (!row->hidden && !row->refused);
 }
 
-static void own_names(struct shown *s, const struct opt *own)
+static void own_names(struct opt_shown *s, const struct opt *own)
 {
 	for (; own && own->type != OPT_TYPE_END; own++) {
 		if (own->short_name && own->short_name == s->short_name)
@@ -34,26 +27,22 @@ static void own_names(struct shown *s, const struct opt *own)
 	}
 }
 
-/*
- * Calls fn for every row to be shown: the command's, then the common ones under the names that the command left to them.
- * -h, --help is no row; it comes last.
- */
-static void each_shown(const struct command *cmd, const struct opt *common,
-		       void (*fn)(void *ctx, const struct shown *s), void *ctx)
+void opts_each_shown(const struct command *cmd, const struct opt *common,
+		       void (*fn)(void *ctx, const struct opt_shown *s), void *ctx)
 {
 	static const struct opt help = OPT_CALL('h', "help", NULL, "Show this help", NULL);
 	static const struct opt heading = OPT_HEADING("Common options");
 	for (const struct opt *row = cmd->opts; row && row->type != OPT_TYPE_END; row++)
 		if (row_listed(row))
-			fn(ctx, &(struct shown){ row, row->short_name, row->long_name });
-	fn(ctx, &(struct shown){ .row = &heading });
+			fn(ctx, &(struct opt_shown){ row, row->short_name, row->long_name });
+	fn(ctx, &(struct opt_shown){ .row = &heading });
 	for (const struct opt *row = common; row && row->type != OPT_TYPE_END; row++) {
-		struct shown s = { row, row->short_name, row->long_name };
+		struct opt_shown s = { row, row->short_name, row->long_name };
 		own_names(&s, cmd->opts);
 		if (row_listed(row) && (s.short_name || s.long_name))
 			fn(ctx, &s);
 	}
-	struct shown s = { &help, 'h', "help" };
+	struct opt_shown s = { &help, 'h', "help" };
 	own_names(&s, cmd->opts);
 	own_names(&s, common);
 	if (s.long_name)
@@ -98,7 +87,7 @@ static void paint(struct strbuf *to, bool colour, const char *text)
 }
 
 /* "-F, --freq HZ", "--call-graph[=MODE]" */
-static void add_names(const struct shown *s, struct strbuf *to)
+static void add_names(const struct opt_shown *s, struct strbuf *to)
 {
 	const struct opt *row = s->row;
 	if (s->short_name)
@@ -128,7 +117,7 @@ struct help {
 	bool colour;
 };
 
-static void help_row(void *ctx, const struct shown *s)
+static void help_row(void *ctx, const struct opt_shown *s)
 {
 	struct help *h = ctx;
 	if (s->row->type == OPT_TYPE_HEADING) {
@@ -225,8 +214,8 @@ void opts_help(const struct command *cmd, const struct opt *common, const char *
 	if (cmd->subs)
 		help_subs(cmd, &h);
 	if (cmd->opts && cmd->opts->type != OPT_TYPE_HEADING && cmd->opts->type != OPT_TYPE_END)
-		help_row(&h, &(struct shown){ .row = &(struct opt)OPT_HEADING("Options") });
-	each_shown(cmd, common, help_row, &h);
+		help_row(&h, &(struct opt_shown){ .row = &(struct opt)OPT_HEADING("Options") });
+	opts_each_shown(cmd, common, help_row, &h);
 }
 
 /* man(7): a leading dot or quote is a request, a hyphen is not a minus, a backslash escapes. */
@@ -262,7 +251,7 @@ static void man_paragraphs(struct strbuf *to, const char *text)
 	}
 }
 
-static void man_row(void *ctx, const struct shown *s)
+static void man_row(void *ctx, const struct opt_shown *s)
 {
 	struct strbuf *to = ctx;
 	if (s->row->type == OPT_TYPE_HEADING) {
@@ -339,113 +328,8 @@ void opts_man(const struct command *cmd, const struct opt *common, const char *p
 	if (cmd->subs)
 		man_subs(cmd, to);
 	strbuf_str(to, ".SH OPTIONS\n");
-	each_shown(cmd, common, man_row, to);
+	opts_each_shown(cmd, common, man_row, to);
 	strbuf_str(to, ".SH EXIT STATUS\n0 done, 1 failed, 129 wrong usage; the status of the "
 		       "command where one was run.\n"
 		       ".SH SEE ALSO\n.BR sonde (1)\n");
-}
-
-static void complete_word(void *ctx, const struct shown *s)
-{
-	struct strbuf *to = ctx;
-	if (s->row->type != OPT_TYPE_HEADING && s->long_name)
-		strbuf_printf(to, " --%s%s", s->long_name,
-			      opt_takes_value(s->row) && !s->row->optional ? "=" : "");
-}
-
-static void complete_choices(void *ctx, const struct shown *s)
-{
-	struct strbuf *to = ctx;
-	const struct opt *row = s->row;
-	if (!row->choices || row->type != OPT_TYPE_ENUM || !s->long_name)
-		return;
-	strbuf_printf(to, "\t\t--%s", s->long_name);
-	if (s->short_name && !row->optional)
-		strbuf_printf(to, "|-%c", s->short_name);
-	strbuf_str(to, ") words='");
-	for (size_t i = 0; row->choices[i]; i++)
-		strbuf_printf(to, "%s%s", i ? " " : "", row->choices[i]);
-	strbuf_str(to, "' ;;\n");
-}
-
-/* One arm of the script's case: what may follow this verb, and the words that an option's value may be. */
-static void complete_command(const struct command *cmd, const struct opt *common, const char *verb,
-			     struct strbuf *to)
-{
-	strbuf_printf(to, "\t'%s')\n\t\toptions='", verb);
-	each_shown(cmd, common, complete_word, to);
-	strbuf_str(to, "'\n\t\tsubs='");
-	for (size_t i = 0; cmd->subs && cmd->subs[i]; i++)
-		strbuf_printf(to, " %s", cmd->subs[i]->name);
-	strbuf_str(to, "'\n\t\tcase $prev in\n");
-	each_shown(cmd, common, complete_choices, to);
-	strbuf_str(to, "\t\tesac ;;\n");
-	for (size_t i = 0; cmd->subs && cmd->subs[i]; i++) {
-		struct strbuf name;
-		strbuf_init(&name);
-		strbuf_printf(&name, "%s %s", verb, cmd->subs[i]->name);
-		complete_command(cmd->subs[i], common, strbuf_cstr(&name), to);
-		part_done(&name, to);
-	}
-}
-
-static void complete_verbs(const struct command *const *cmds, struct strbuf *to)
-{
-	for (size_t i = 0; cmds[i]; i++)
-		strbuf_printf(to, " %s", cmds[i]->name);
-}
-
-void opts_bash_completion(const struct command *const *cmds, const struct opt *common,
-			  const char *prog, struct strbuf *to)
-{
-	static const struct opt global[] = { OPT_CALL(0, "version", NULL, "", NULL), OPT_END() };
-	static const struct command top = { .name = "", .opts = global };
-	strbuf_printf(to,
-		      "# bash completion for %s; made by '%s help --bash-completion'\n"
-		      "_%s()\n"
-		      "{\n"
-		      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
-		      "verb= i word\n"
-		      "\tlocal options= subs= words=\n"
-		      "\tCOMPREPLY=()\n"
-		      "\t# bash splits --opt=value at the '='\n"
-		      "\tif [ \"$cur\" = = ]; then\n"
-		      "\t\tcur=\n"
-		      "\telif [ \"$prev\" = = ]; then\n"
-		      "\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n"
-		      "\tfi\n"
-		      "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
-		      "\t\tword=${COMP_WORDS[i]}\n"
-		      "\t\tcase $verb/$word in\n"
-		      "\t\t*/--) return ;;\n",
-		      prog, prog, prog);
-	for (size_t i = 0; cmds[i]; i++) {
-		strbuf_printf(to, "\t\t/%s) verb=%s ;;\n", cmds[i]->name, cmds[i]->name);
-		for (size_t k = 0; cmds[i]->subs && cmds[i]->subs[k]; k++)
-			strbuf_printf(to, "\t\t%s/%s) verb='%s %s' ;;\n", cmds[i]->name,
-				      cmds[i]->subs[k]->name, cmds[i]->name,
-				      cmds[i]->subs[k]->name);
-	}
-	strbuf_str(to, "\t\tesac\n\tdone\n\tcase $verb in\n");
-	complete_command(&top, common, "", to);
-	for (size_t i = 0; cmds[i]; i++)
-		complete_command(cmds[i], common, cmds[i]->name, to);
-	strbuf_str(to, "\tesac\n\t[ -n \"$verb\" ] || subs='");
-	complete_verbs(cmds, to);
-	strbuf_str(to, "'\n\t[ \"$verb\" != help ] || subs='");
-	complete_verbs(cmds, to);
-	strbuf_printf(to,
-		      "'\n"
-		      "\tif [ -n \"$words\" ]; then\n"
-		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
-		      "\telif [ \"${cur#-}\" != \"$cur\" ]; then\n"
-		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
-		      "\t\t[ \"${#COMPREPLY[@]}\" != 1 ] || [ \"${COMPREPLY[0]%%=}\" = "
-		      "\"${COMPREPLY[0]}\" ] || compopt -o nospace 2>/dev/null\n"
-		      "\telif [ -n \"$subs\" ]; then\n"
-		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$subs\" -- \"$cur\")\n"
-		      "\tfi\n"
-		      "}\n"
-		      "complete -o default -F _%s %s\n",
-		      prog, prog);
 }

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 enum { PROGRESS_EVERY_NS = 100000000, TERM_SIZE_MAX = 10000 };
@@ -47,9 +48,11 @@ bool term_colour(enum term_when when, int fd)
 	return !(no && *no) && term && strcmp(term, "dumb") && term_is_tty(fd);
 }
 
-const char *term_pager_command(void)
+const char *term_pager_command(const char *own)
 {
-	const char *pager = getenv("SONDE_PAGER");
+	if (getauxval(AT_SECURE))
+		return NULL;
+	const char *pager = getenv(own);
 	if (!pager)
 		pager = getenv("PAGER");
 	if (!pager)

@@ -14,8 +14,11 @@ unsigned term_height(int fd);
 /* TERM_AUTO: fd is a terminal that is not dumb, and $NO_COLOR is empty or absent. */
 bool term_colour(enum term_when when, int fd);
 
-/* What to page with: $SONDE_PAGER, $PAGER, else less; NULL when it is empty or cat. Borrowed from the environment. */
-const char *term_pager_command(void);
+/*
+ * What to page with: the variable `own` (SONDE_PAGER), $PAGER, else less; NULL when it is empty or cat, and in a program that
+ * was lent privileges: who runs it must not choose what runs with them. Borrowed from the environment.
+ */
+const char *term_pager_command(const char *own);
 /*
  * Runs the command in a shell with a pipe on its standard input; it gets LESS=FRSX unless the environment says otherwise.
  * 0, *ret_fd is the pipe's end to write to and *ret_pid to be waited for; or negative errno.

@@ -44,7 +44,7 @@ static void start_pager(struct app *app)
 {
 	int fd;
 	pid_t pid;
-	const char *command = term_pager_command();
+	const char *command = term_pager_command(app->pager ? app->pager : "SONDE_PAGER");
 	app->may_page = false;
 	if (!command || term_pager_open(command, &fd, &pid))
 		return;

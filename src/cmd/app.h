@@ -33,6 +33,7 @@ struct app_common {
 struct app {
 	const char *prog; /* "sonde", or the name we were called by */
 	char title[64]; /* "sonde record": what messages start with */
+	const char *pager; /* variable that names the pager before $PAGER; NULL: SONDE_PAGER */
 	const struct command *cmd; /* being run */
 	struct app_common common;
 	struct strbuf out;

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -58,6 +59,16 @@ int child_check(const char *command, struct diag *d)
 	return say_cannot_run(command, err, d);
 }
 
+/* What we were lent (set-user-id, file capabilities) is not for the command. Those of files end with exec by themselves. */
+static int give_up_privileges(void)
+{
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0,
+		    0); /* a kernel without: nothing to clear */
+	return setresgid(getgid(), getgid(), getgid()) || setresuid(getuid(), getuid(), getuid())
+		       ? -1
+		       : 0;
+}
+
 static _Noreturn void child_main(int go_fd, int exec_fd, char **argv, const sigset_t *signals)
 {
 	char go;
@@ -71,6 +82,11 @@ static _Noreturn void child_main(int go_fd, int exec_fd, char **argv, const sigs
 		_exit(APP_CANNOT_RUN);
 	if (signals)
 		(void)sigprocmask(SIG_SETMASK, signals, NULL);
+	if (getauxval(AT_SECURE) && give_up_privileges()) {
+		int err = errno;
+		(void)!write(exec_fd, &err, sizeof(err));
+		_exit(APP_CANNOT_RUN);
+	}
 	execvp(argv[0], argv);
 	int err = errno;
 	(void)!write(exec_fd, &err, sizeof(err));

@@ -1,9 +1,11 @@
 #include "cmd/dialect.h"
 
+#include "cmd/perf.h"
+
 #include <string.h>
 
 static const struct dialect dialects[] = {
-	{ .called = "perf", .version = "perf version " SONDE_VERSION " (sonde)" },
+	{ .called = "perf", .run = perf_run, .version = perf_version_line, .pager = "PERF_PAGER" },
 	{ .called = "trace-cmd",
 	  .verb = "ftrace",
 	  .version = "trace-cmd version " SONDE_VERSION " (sonde)" },

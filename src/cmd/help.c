@@ -11,7 +11,7 @@ static const char *const groups[] = {
 
 struct help_opts {
 	bool man;
-	bool bash;
+	bool bash, zsh, fish;
 };
 
 static void overview_group(struct strbuf *to, const char *group, bool colour)
@@ -122,10 +122,14 @@ static int help_run(struct app *app, void *opts, int argc, char **argv)
 	struct help_opts *o = opts;
 	const struct command *cmd = &program;
 	struct strbuf title;
-	if (o->bash) {
+	if (o->bash)
 		opts_bash_completion(commands, app_common_rows, program.name, &app->out);
+	if (o->zsh)
+		opts_zsh_completion(commands, app_common_rows, program.name, &app->out);
+	if (o->fish)
+		opts_fish_completion(commands, app_common_rows, program.name, &app->out);
+	if (o->bash || o->zsh || o->fish)
 		return APP_DONE;
-	}
 	strbuf_init(&title);
 	strbuf_str(&title, app->prog);
 	for (int i = 0; i < argc; i++) {
@@ -145,6 +149,8 @@ static int help_run(struct app *app, void *opts, int argc, char **argv)
 static const struct opt help_rows[] = {
 	OPT_FLAG(0, "man", struct help_opts, man, "As a man page"),
 	OPT_FLAG(0, "bash-completion", struct help_opts, bash, "The completion script for bash"),
+	OPT_FLAG(0, "zsh-completion", struct help_opts, zsh, "The completion script for zsh"),
+	OPT_FLAG(0, "fish-completion", struct help_opts, fish, "The completion script for fish"),
 	OPT_END(),
 };
 

@@ -1,233 +1,16 @@
 /* sonde record: samples of a command, of processes or of the whole system into perf.data. */
+#include "cmd/record.h"
+
 #include "base/json.h"
-#include "base/loop.h"
-#include "cmd/app.h"
-#include "cmd/child.h"
 #include "cmd/commands.h"
-#include "stream/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* -e and --filter in the order they were given: a filter belongs to the events before it. */
-struct event_word {
-	const char *text;
-	bool filter;
-};
-
-struct record_opts {
-	struct event_words {
-		VEC(struct event_word) list;
-	} words;
-	const char *freq;
-	u64 period;
-	bool graph;
-	const char *call_graph;
-	bool all;
-	const char *cpus;
-	const char *pids;
-	const char *tids;
-	const char *output;
-	const char *ring;
-	const char *clock;
-	const char *zstd;
-	bool no_inherit;
-	bool data_addr, period_too, only_user, only_kernel;
-	s64 delay_ms;
-	bool quiet;
-	bool ignored;
-};
-
-struct ids {
-	VEC(s32) list;
-};
-
-/* One recording: what was asked, and what is under way. */
-struct session {
-	struct app *app;
-	const struct record_opts *o;
-	struct sysroot root;
-	struct loop *loop;
-	struct recorder *rec;
-	struct child child;
-	struct term_progress progress;
-	struct cpuset cpus;
-	struct ids pids, tids;
-	struct event_env env;
-	struct event_list events;
-	bool has_env;
-	char *cmdline; /* ours, for the file's head */
-	struct loop_source *gone_source;
-	int stop_signal;
-	bool child_ended;
-	int child_status;
-};
-
-/* ---- options ---------------------------------------------------------------------------------------------------- */
-
-/* "1,2,3"; what: "process", "thread". */
-static int parse_ids(const char *text, const char *what, struct ids *to, struct diag *d)
-{
-	const char *p = text;
-	while (*p) {
-		size_t len = strcspn(p, ",");
-		char word[16];
-		u64 id;
-		if (!len || len >= sizeof(word))
-			goto bad;
-		memcpy(word, p, len);
-		word[len] = 0;
-		if (num_parse_u64(word, 10, &id) || !id || id > INT32_MAX)
-			goto bad;
-		s32 *slot = vec_push(&to->list);
-		if (!slot)
-			return -ENOMEM;
-		*slot = (s32)id;
-		p += len + (p[len] == ',');
-		continue;
-	bad:
-		diag_error(d, -EINVAL, "'%.*s' is no %s id", (int)len, p, what);
-		diag_span(d, text, (size_t)(p - text), len);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-/* -m: pages, or bytes with a unit. */
-static int parse_ring(const char *text, u64 *bytes, struct diag *d)
-{
-	u64 v;
-	int err = num_parse_size(text, &v);
-	if (!err && text[strspn(text, "0123456789")] == 0)
-		err = __builtin_mul_overflow(v, (u64)sysconf(_SC_PAGESIZE), &v) ? -ERANGE : 0;
-	if (err || !v || v > 1ull << 32)
-		return diag_error(d, -EINVAL,
-				  "-m %s: a number of pages, or a size like 512K or 8M, up to 4G",
-				  text);
-	*bytes = v;
-	return 0;
-}
-
-static int parse_freq(const char *text, u64 *hz, struct diag *d)
-{
-	if (!strcmp(text, "max")) {
-		*hz = UINT64_MAX;
-		return 0;
-	}
-	if (num_parse_u64(text, 10, hz) || !*hz)
-		return diag_error(d, -EINVAL, "-F %s: samples a second, or 'max'", text);
-	return 0;
-}
-
-static int add_word(struct record_opts *o, const char *text, bool filter)
-{
-	struct event_word *w = vec_push(&o->words.list);
-	if (!w)
-		return -ENOMEM;
-	*w = (struct event_word){ .text = text, .filter = filter };
-	return 0;
-}
-
-static int take_event(void *opts, const char *value, bool negated, struct diag *d)
-{
-	(void)negated;
-	(void)d;
-	return add_word(opts, value, false);
-}
-
-static int take_filter(void *opts, const char *value, bool negated, struct diag *d)
-{
-	struct record_opts *o = opts;
-	(void)negated;
-	if (!o->words.list.nr)
-		return diag_error(d, -EINVAL, "--filter belongs behind the -e it is for");
-	return add_word(opts, value, true);
-}
-
-static int resolve_events(struct session *s)
-{
-	struct diag *d = &s->app->diag;
-	int err = event_env_open(&s->env, "");
-	if (err)
-		return err;
-	s->has_env = true;
-	event_list_init(&s->events);
-	u32 first = 0;
-	vec_for_each (&s->o->words.list, w) {
-		u32 before = (u32)s->events.events.nr;
-		err = w->filter ? event_list_filter(&s->events, &s->env, first, w->text, d)
-				: event_list_add(&s->events, &s->env, w->text, EVENT_USE_SAMPLE, d);
-		if (err)
-			return err;
-		if (!w->filter)
-			first = before;
-	}
-	if (!s->events.events.nr)
-		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
-	return err;
-}
-
-static int parse_call_graph(const struct record_opts *o, bool *on, struct diag *d)
-{
-	*on = o->graph;
-	if (!o->call_graph)
-		return 0;
-	*on = strcmp(o->call_graph, "no") && strcmp(o->call_graph, "none");
-	if (!*on || !strcmp(o->call_graph, "fp"))
-		return 0;
-	diag_error(d, -EINVAL, "--call-graph %s is not there yet", o->call_graph);
-	diag_hint(d, "--call-graph fp follows frame pointers");
-	return -EINVAL;
-}
-
-static int build_live(struct session *s, struct live_opts *l)
-{
-	const struct record_opts *o = s->o;
-	struct diag *d = &s->app->diag;
-	int err = resolve_events(s);
-	if (!err)
-		err = parse_call_graph(o, &l->call_graph, d);
-	if (!err && o->freq)
-		err = parse_freq(o->freq, &l->freq_hz, d);
-	if (!err && o->ring)
-		err = parse_ring(o->ring, &l->ring_bytes, d);
-	if (!err && o->cpus)
-		err = cpuset_parse_list(o->cpus, &s->cpus, d);
-	if (!err && o->pids)
-		err = parse_ids(o->pids, "process", &s->pids, d);
-	if (!err && o->tids)
-		err = parse_ids(o->tids, "thread", &s->tids, d);
-	if (!err && o->clock) {
-		err = recorder_parse_clock(o->clock, &l->clock_id);
-		if (err) {
-			diag_error(d, err, "-k %s: there is no such clock", o->clock);
-			diag_hint(d, "mono, raw, real, boot, tai");
-		}
-		l->has_clock = true;
-	}
-	l->events = &s->events;
-	l->period = o->period;
-	l->no_inherit = o->no_inherit;
-	l->data_addr = o->data_addr;
-	l->period_too = o->period_too;
-	l->only_user = o->only_user;
-	l->only_kernel = o->only_kernel;
-	l->no_exec_start = o->delay_ms > 0;
-	l->cpus = o->cpus ? &s->cpus : NULL;
-	l->pids = s->pids.list.at;
-	l->nr_pids = s->pids.list.nr;
-	l->tids = s->tids.list.at;
-	l->nr_tids = s->tids.list.nr;
-	l->system_wide = o->all || (o->cpus && !l->nr_pids && !l->nr_tids);
-	if (!err && l->system_wide && (l->nr_pids || l->nr_tids)) {
-		diag_warn(d, "-a records everything: -p and -t are not needed");
-		l->nr_pids = l->nr_tids = 0;
-	}
-	return err;
-}
 
 /* The command line as it was typed, for the file's head. */
 static char *own_cmdline(const struct sysroot *r, const char *words[], u32 max_words, u32 *nr)
@@ -249,14 +32,14 @@ static char *own_cmdline(const struct sysroot *r, const char *words[], u32 max_w
 
 static int on_signal(void *ctx, u64 signo)
 {
-	struct session *s = ctx;
+	struct record_session *s = ctx;
 	s->stop_signal = (int)signo;
 	return 1;
 }
 
 static int on_child(void *ctx, u64 status)
 {
-	struct session *s = ctx;
+	struct record_session *s = ctx;
 	s->child_ended = true;
 	s->child_status = (int)status;
 	return 1;
@@ -265,7 +48,7 @@ static int on_child(void *ctx, u64 status)
 /* All targets have ended, or nothing can be written any more. A command of ours then is about to tell its status. */
 static int on_gone(void *ctx, u64 events)
 {
-	struct session *s = ctx;
+	struct record_session *s = ctx;
 	(void)events;
 	if (!s->child.pid || recorder_failed(s->rec))
 		return 1;
@@ -283,7 +66,7 @@ static void add_size(struct strbuf *to, u64 bytes)
 
 static int on_progress(void *ctx, u64 expired)
 {
-	struct session *s = ctx;
+	struct record_session *s = ctx;
 	struct recorder_stats st;
 	(void)expired;
 	if (!term_progress_due(&s->progress))
@@ -310,24 +93,24 @@ static double cpu_seconds(void)
 }
 
 /* perf's two lines, for those who parse them. */
-static void say_as_perf(struct session *s, const struct recorder_stats *st)
+static void say_as_perf(struct record_session *s, const struct recorder_stats *st)
 {
 	struct strbuf *to = &s->app->err;
 	strbuf_printf(to, "[ perf record: Woken up %llu times to write data ]\n",
 		      (unsigned long long)st->nr_passes);
 	strbuf_printf(to, "[ perf record: Captured and wrote %.3f MB %s",
-		      (double)st->data_bytes / 1024 / 1024, s->o->output);
+		      (double)st->data_bytes / 1024 / 1024, s->output);
 	if (st->nr_samples)
 		strbuf_printf(to, " (%llu samples)", (unsigned long long)st->nr_samples);
 	strbuf_str(to, " ]\n");
 }
 
-static void say_json(struct session *s, const struct recorder_stats *st)
+static void say_json(struct record_session *s, const struct recorder_stats *st)
 {
 	struct json j;
 	json_begin(&j, &s->app->err, JSON_COMPACT);
 	json_object(&j);
-	json_put_str(&j, "file", s->o->output);
+	json_put_str(&j, "file", s->output);
 	json_put_u64(&j, "bytes", st->file_bytes);
 	json_put_u64(&j, "samples", st->nr_samples);
 	json_put_u64(&j, "lost", st->nr_lost);
@@ -338,7 +121,7 @@ static void say_json(struct session *s, const struct recorder_stats *st)
 }
 
 /* failed: the file ends early, and how many of the samples it holds is not known. */
-static void say_result(struct session *s, bool failed)
+static void say_result(struct record_session *s, bool failed)
 {
 	struct recorder_stats st;
 	recorder_stats(s->rec, &st);
@@ -356,7 +139,8 @@ static void say_result(struct session *s, bool failed)
 		say_as_perf(s, &st);
 	} else {
 		struct strbuf *to = &s->app->err;
-		strbuf_printf(to, "%s: %s: ", s->app->title, s->o->output);
+		const char *last = s->sw.kept.nr ? s->sw.kept.at[s->sw.kept.nr - 1] : s->output;
+		strbuf_printf(to, "%s: %s: ", s->app->title, s->pipe ? "standard output" : last);
 		add_size(to, st.file_bytes);
 		if (failed)
 			strbuf_str(to, ", ends early");
@@ -372,33 +156,38 @@ static void say_result(struct session *s, bool failed)
 	(void)strbuf_flush(&s->app->err);
 }
 
-static int watch(struct session *s)
+static int watch(struct record_session *s)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	int err = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
 		err = loop_add_signal(s->loop, signals[i], on_signal, s);
-	return err;
+	return err ? err : loop_add_signal(s->loop, SIGUSR2, record_on_usr2, s);
 }
 
 /* With the child let go: until it ends, a signal comes, the targets are gone, or writing fails. */
-static int wait_for_end(struct session *s)
+static int wait_for_end(struct record_session *s)
 {
 	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s) : 0;
 	if (!err)
 		err = loop_add_fd(s->loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s,
 				  &s->gone_source);
+	if (!err)
+		err = record_watch_files(s);
+	if (!err && s->control.fd >= 0)
+		err = loop_add_fd(s->loop, s->control.fd, EPOLLIN, record_on_control, s,
+				  &s->control_source);
 	if (!err && !s->o->quiet && s->progress.on)
 		err = loop_add_timer(s->loop, 500000000, 500000000, on_progress, s, NULL);
 	return err ? err : loop_run(s->loop);
 }
 
 /* The command that is still running when we are told to stop. */
-static void end_child(struct session *s)
+static void end_child(struct record_session *s)
 {
 	if (!s->child.pid || s->child_ended)
 		return;
-	if (s->stop_signal)
+	if (s->stop_signal || s->full || s->told_to_stop)
 		kill(s->child.pid, SIGTERM); /* else it is not its fault: let it end by itself */
 	while (waitpid(s->child.pid, &s->child_status, 0) < 0 && errno == EINTR)
 		;
@@ -407,31 +196,58 @@ static void end_child(struct session *s)
 
 static int on_delay(void *ctx, u64 expired)
 {
-	struct session *s = ctx;
+	struct record_session *s = ctx;
 	(void)expired;
 	return recorder_start(s->rec, &s->app->diag);
 }
 
-static int delay_start(struct session *s)
+static int delay_start(struct record_session *s)
 {
 	return loop_add_timer(s->loop, (u64)s->o->delay_ms * 1000000, 0, on_delay, s, NULL);
 }
 
-static int session_run(struct session *s, const struct recorder_opts *ro, char **argv)
+/* As if by SIGPIPE, but a command's status comes first. */
+static int reader_gone(struct record_session *s)
+{
+	diag_done(&s->app->diag);
+	if (s->child_ended && !s->stop_signal)
+		return child_exit_status(s->child_status);
+	s->app->die_of = s->stop_signal ? s->stop_signal : SIGPIPE;
+	return APP_DONE;
+}
+
+/* The reader left before anything began: the command was asked for all the same. */
+static int run_unseen(struct record_session *s, char **argv)
+{
+	if (s->child.pid) {
+		int err = child_go(&s->child, argv[0], &s->app->diag);
+		if (err)
+			return child_exec_status(err);
+		end_child(s);
+	}
+	return reader_gone(s);
+}
+
+static int session_run(struct record_session *s, const struct recorder_opts *ro, char **argv)
 {
 	struct app *app = s->app;
 	s->rec = recorder_open(&s->root, ro, &app->diag);
 	if (!s->rec)
-		return app_fail(app, -EIO);
+		return errno == EPIPE ? run_unseen(s, argv) : app_fail(app, -EIO);
 	app_say(app); /* what we settled for, before the command says anything */
-	int err = s->o->delay_ms > 0 ? delay_start(s) : recorder_start(s->rec, &app->diag);
+	int err = 0;
+	if (s->o->delay_ms > 0)
+		err = delay_start(s);
+	else if (!s->o->delay_ms)
+		err = recorder_start(s->rec, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	if (s->child.pid) {
 		err = child_go(&s->child, argv[0], &app->diag);
 		if (err) {
 			(void)!recorder_finish(s->rec, NULL);
-			(void)unlink(s->o->output);
+			if (!s->pipe)
+				(void)unlink(s->output);
 			return child_exec_status(err);
 		}
 	}
@@ -439,38 +255,81 @@ static int session_run(struct session *s, const struct recorder_opts *ro, char *
 	err = wait_for_end(s);
 	term_progress_clear(&s->progress);
 	int finish = recorder_finish(s->rec, &app->diag);
-	say_result(s, finish);
+	if (!finish && s->sw.on)
+		finish = record_keep_last(s);
+	if (finish != -EPIPE)
+		say_result(s, finish);
 	loop_free(s->loop); /* a second Ctrl-C ends us at once */
 	s->loop = NULL;
 	end_child(s);
+	if (finish == -EPIPE)
+		return reader_gone(s);
 	if (finish)
 		return APP_FAILED; /* said with the result */
 	if (err)
 		return app_fail(app, err);
 	app->die_of = s->stop_signal;
-	return s->child.pid && !s->stop_signal ? child_exit_status(s->child_status) : APP_DONE;
+	bool cut = s->stop_signal || s->full || s->told_to_stop;
+	return s->child.pid && !cut ? child_exit_status(s->child_status) : APP_DONE;
 }
 
+/* Whose the file is: the one who called sudo, or who runs a program that was lent root's rights. */
 static void set_owner(struct recorder_opts *ro)
 {
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	const char *uid = secure_getenv("SUDO_UID"), *gid = secure_getenv("SUDO_GID");
 	u64 u, g;
 	ro->owner_uid = ro->owner_gid = -1;
-	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) &&
-	    !num_parse_u64(gid, 10, &g)) {
+	if (!geteuid() && getuid()) {
+		ro->owner_uid = (s64)getuid();
+		ro->owner_gid = (s64)getgid();
+	}
+	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) && u < UINT32_MAX &&
+	    !num_parse_u64(gid, 10, &g) && g < UINT32_MAX) {
 		ro->owner_uid = (s64)u;
 		ro->owner_gid = (s64)g;
 	}
 }
 
-static int record(struct session *s, int argc, char **argv)
+/*
+ * -o -, or no -o and standard output is a pipe: the recording goes there. What else would be written to standard output, by
+ * the command above all, goes to standard error then.
+ */
+static int take_stdout(struct record_session *s)
+{
+	struct stat st;
+	s->output = s->o->output;
+	if (s->output ? strcmp(s->output, "-")
+		      : fstat(STDOUT_FILENO, &st) || !S_ISFIFO(st.st_mode)) {
+		s->output = s->output ? s->output : "perf.data";
+		return 0;
+	}
+	struct diag *d = &s->app->diag;
+	if (term_is_tty(STDOUT_FILENO)) {
+		diag_error(d, -EINVAL, "-o -: standard output is a terminal");
+		diag_hint(d, "sonde record -o - ... | sonde script -i -");
+		return -EINVAL;
+	}
+	s->pipe_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (s->pipe_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return diag_error(d, -EINVAL, "-o -: standard output: %s", strerror(errno));
+	s->output = "-";
+	s->pipe = true;
+	return 0;
+}
+
+static int record(struct record_session *s, int argc, char **argv)
 {
 	struct app *app = s->app;
 	const char *words[1024];
-	struct recorder_opts ro = { .path = s->o->output, .version = SONDE_VERSION, .argv = words };
-	int err = build_live(s, &ro.live);
+	struct recorder_opts ro = { .version = SONDE_VERSION, .argv = words };
+	int err = sysroot_open(&s->root, NULL);
 	if (err)
-		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
+		return app_fail(app, err);
+	err = record_build_live(s, &ro.live);
+	/* An event that is not there is wrong usage to perf. */
+	bool usage = err == -EINVAL || (err == -ENOENT && !strcmp(app->prog, "perf"));
+	if (err)
+		return usage ? app_usage_said(app) : app_fail(app, err);
 	ro.tracing = &s->env.tracing;
 	if (s->o->zstd) {
 		u64 level;
@@ -478,16 +337,33 @@ static int record(struct session *s, int argc, char **argv)
 			return app_usage(app, "-z %s: a level from 1 to 22", s->o->zstd);
 		ro.zstd_level = (int)level;
 	}
-	if (!strcmp(s->o->output, "-"))
-		return app_usage(app, "-o -: writing to a pipe is not there yet");
 	if (!argc && !ro.live.system_wide && !ro.live.nr_pids && !ro.live.nr_tids)
 		return app_usage(
 			app,
 			"what should be recorded? A command, -p PID, or -a for the whole system");
 	set_owner(&ro);
-	err = sysroot_open(&s->root, NULL);
+	err = take_stdout(s);
 	if (err)
-		return app_fail(app, err);
+		return app_usage_said(app);
+	ro.path = s->output;
+	ro.pipe = s->pipe;
+	ro.pipe_fd = s->pipe_fd;
+	ro.no_build_ids = s->o->no_build_ids;
+	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
+		return app_usage_said(app);
+	s->sw.on |= s->o->timestamp_filename;
+	if (s->sw.on && s->pipe)
+		return app_usage(app, "--switch-output makes files: it needs -o FILE");
+	ro.full_bytes = s->sw.bytes && s->o->max_size ? min(s->sw.bytes, s->o->max_size)
+						      : s->sw.bytes | s->o->max_size;
+	if (s->o->delay_ms < 0 && !s->o->control)
+		return app_usage(app, "-D %lld waits for ever: it needs --control",
+				 (long long)s->o->delay_ms);
+	if (s->o->control) {
+		err = control_open(&s->control, s->o->control, &app->diag);
+		if (err)
+			return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
+	}
 	s->loop = loop_new();
 	err = s->loop ? watch(s) : -errno;
 	if (!err && argc) {
@@ -501,24 +377,36 @@ static int record(struct session *s, int argc, char **argv)
 	}
 	if (err)
 		return app_fail(app, err);
+	if (s->pipe) /* from here on: the command has its own */
+		(void)signal(SIGPIPE, SIG_IGN);
 	s->cmdline = own_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
 	return session_run(s, &ro, argv);
 }
 
 static int record_run(struct app *app, void *opts, int argc, char **argv)
 {
-	struct session s = { .app = app,
-			     .o = opts,
-			     .root = { .dir_fd = -1 },
-			     .child = { .go_fd = -1, .exec_fd = -1 } };
+	struct record_session s = { .app = app,
+				    .o = opts,
+				    .root = { .dir_fd = -1 },
+				    .pipe_fd = -1,
+				    .control = { .fd = -1, .ack_fd = -1 },
+				    .child = { .go_fd = -1, .exec_fd = -1 } };
 	app_live(app);
 	int status = record(&s, argc, argv);
 	recorder_close(s.rec);
+	control_close(&s.control);
+	vec_for_each (&s.sw.kept, name)
+		free(*name);
+	vec_free(&s.sw.kept);
 	child_done(&s.child);
 	loop_free(s.loop);
 	sysroot_close(&s.root);
 	vec_free(&s.pids.list);
 	vec_free(&s.tids.list);
+	vec_free(&s.not_us);
+	vec_for_each (&s.cgroups, fd)
+		cleanup_close(fd);
+	vec_free(&s.cgroups);
 	if (s.has_env) {
 		event_list_done(&s.events);
 		event_env_close(&s.env);
@@ -530,14 +418,15 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 
 static void record_defaults(void *opts)
 {
-	*(struct record_opts *)opts = (struct record_opts){ .output = "perf.data" };
+	*(struct record_opts *)opts = (struct record_opts){ 0 };
 }
 
 /* clang-format off */
 static const struct opt record_rows[] = {
 	OPT_HEADING("What to record"),
-	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, else cpu-clock); `sonde list` shows them", take_event),
-	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", take_filter),
+	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, else cpu-clock); `sonde list` shows them", record_take_event),
+	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", record_take_filter),
+	OPT_CALL(0, "exclude-perf", NULL, "Tracepoints of the -e before: not those of the recorder itself", record_take_exclude_perf),
 	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
 	OPT_UINT('c', "count", struct record_opts, period, "N", "A sample every N events instead"),
 	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains by frame pointer"),
@@ -547,21 +436,49 @@ static const struct opt record_rows[] = {
 	OPT_STR('C', "cpu", struct record_opts, cpus, "LIST", "These CPUs only (0-3,8)"),
 	OPT_STR('p', "pid", struct record_opts, pids, "PID", "Running processes with all their threads"),
 	OPT_STR('t', "tid", struct record_opts, tids, "TID", "Running threads"),
+	OPT_STR('u', "uid", struct record_opts, user, "USER", "What runs for this user now, by name or number"),
+	OPT_STR('G', "cgroup", struct record_opts, cgroups, "NAME", "Only in this cgroup; with commas: one for each event (needs -a)"),
 	OPT_FLAG('i', "no-inherit", struct record_opts, no_inherit, "Not the children and threads made later"),
 	OPT_FLAG(0, "all-user", struct record_opts, only_user, "User space only"),
 	OPT_FLAG(0, "all-kernel", struct record_opts, only_kernel, "The kernel only"),
 	OPT_HEADING("How"),
-	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later"),
+	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later; -1: when --control says so"),
+	OPT_STR(0, "control", struct record_opts, control, "HOW", "Take commands (enable, disable, snapshot, evlist, ping, stop): fd:IN[,ACK] or fifo:IN[,ACK]"),
 	OPT_FLAG('d', "data", struct record_opts, data_addr, "Also the addresses that were accessed"),
+	OPT_FLAG('W', "weight", struct record_opts, weight, "Also what an access cost, where the hardware knows"),
+	OPT_FLAG('b', "branch-any", struct record_opts, any_branch, "Also the last branches, where the hardware keeps them"),
+	OPT_STR('j', "branch-filter", struct record_opts, branches, "KINDS", "Also the last branches of these kinds (any_call,u)"),
+	OPT_FLAG('s', "stat", struct record_opts, per_thread_counts, "Also the counts of each thread, when it ends (report -T)"),
+	OPT_FLAG('n', "no-samples", struct record_opts, no_samples, "No samples, only tasks and maps"),
+	OPT_FLAG(0, "switch-events", struct record_opts, switches, "Context switches as records"),
+	OPT_FLAG(0, "namespaces", struct record_opts, namespaces, "Namespaces of tasks as records"),
 	OPT_FLAG('P', "period", struct record_opts, period_too, "The period in every sample, also where it is fixed"),
 	OPT_FLAG('T', "timestamp", struct record_opts, ignored, "Times are always recorded", .hidden = true),
 	OPT_FLAG(0, "sample-cpu", struct record_opts, ignored, "The CPU is always recorded", .hidden = true),
-	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (perf.data); an older one is kept as FILE.old"),
+	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (perf.data, or standard output if that is a pipe), or - for standard output"),
+	OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "Stop when this much is written"),
+	OPT_STR(0, "switch-output", struct record_opts, switch_output, "WHEN", "Go on in a new file at SIGUSR2 (signal), by size (100M) or time (30s); each is FILE.TIME",
+		.optional = true, .fallback = "signal"),
+	OPT_FLAG(0, "timestamp-filename", struct record_opts, timestamp_filename, "The file is FILE.TIME"),
+	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
 	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
 	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),
 	OPT_STR('z', "compression-level", struct record_opts, zstd, "LEVEL", "Compress with zstd (level 1)",
 		.optional = true, .fallback = "1"),
+	OPT_FLAG(0, "no-buffering", struct record_opts, no_buffering, "Every sample reaches the output at once"),
+	OPT_SIZE(0, "mmap-flush", struct record_opts, min_bytes, "SIZE", "Woken, leave a ring alone that holds less (1)"),
+	OPT_FLAG('B', "no-buildid", struct record_opts, no_build_ids, "No table of build ids in the file"),
+	OPT_FLAG('N', "no-buildid-cache", struct record_opts, ignored, "Build ids are never copied to ~/.debug", .hidden = true),
+	OPT_FLAG(0, "buildid-all", struct record_opts, ignored, "Build ids of all maps are always recorded", .hidden = true),
+	OPT_FLAG(0, "buildid-mmap", struct record_opts, ignored, "Build ids are always in the map records", .hidden = true),
+	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
 	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
+	OPT_FLAG(0, "overwrite", struct record_opts, ignored, "Use --switch-output with --switch-max-files 2: the last files are kept", .refused = true),
+	OPT_FLAG(0, "switch-output-event", struct record_opts, ignored, "Use --switch-output and send SIGUSR2, or --control with 'snapshot'", .refused = true),
+	OPT_FLAG(0, "threads", struct record_opts, ignored, "There is a reader for every 16 CPUs already, and they write one file", .refused = true),
+	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
+	OPT_FLAG(0, "off-cpu", struct record_opts, ignored, "Use -e sched:sched_switch -g: the stacks where tasks stop running", .refused = true),
+	OPT_FLAG('S', "snapshot", struct record_opts, ignored, "AUX tracing (Intel PT, SPE) is not recorded", .refused = true),
 	OPT_FLAG('R', "raw-samples", struct record_opts, ignored, "Always on where there is raw data", .hidden = true),
 	OPT_FLAG('f', "force", struct record_opts, ignored, "Obsolete", .hidden = true),
 	OPT_END(),

@@ -3,6 +3,9 @@
 #include "analysis/profile.h"
 #include "base/num.h"
 #include "cmd/commands.h"
+#include "cmd/mapped.h"
+#include "cmd/perf_header.h"
+#include "cmd/report_side.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -29,6 +32,13 @@ struct report_opts {
 	bool children;
 	bool no_children;
 	bool show_count;
+	bool header;
+	bool header_only;
+	bool header_full;
+	bool quiet;
+	bool stats;
+	bool tasks;
+	bool mmaps;
 	const char *separator;
 	const char *percent_limit;
 	u64 workers;
@@ -105,6 +115,13 @@ static const struct opt report_rows[] = {
 	OPT_FLAG('n', "show-nr-samples", struct report_opts, show_count, "a column with the number of samples"),
 	OPT_STR(0, "percent-limit", struct report_opts, percent_limit, "PERCENT", "leave out rows below"),
 	OPT_STR('t', "field-separator", struct report_opts, separator, "SEP", "columns separated by SEP, no call graphs"),
+	OPT_FLAG(0, "header", struct report_opts, header, "where, when and how it was recorded, before the table"),
+	OPT_FLAG(0, "header-only", struct report_opts, header_only, "only that"),
+	OPT_FLAG('I', "show-info", struct report_opts, header_full, "with the topology of CPUs and memory"),
+	OPT_FLAG(0, "stats", struct report_opts, stats, "how many records of which type, instead of the table"),
+	OPT_FLAG(0, "tasks", struct report_opts, tasks, "which tasks there were, as a tree, instead of the table"),
+	OPT_FLAG(0, "mmaps", struct report_opts, mmaps, "the same, with what each of them had mapped"),
+	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no comment lines above the table"),
 	OPT_FLAG(0, "stdio", struct report_opts, stdio, "plain text (the only form so far)"),
 	OPT_UINT(0, "workers", struct report_opts, workers, "N", "threads to use (all CPUs)"),
 	SYMBOL_OPT_ROWS(struct report_opts, symbols),
@@ -115,6 +132,8 @@ static const struct opt_example report_examples[] = {
 	{ "report", "the recording in ./perf.data" },
 	{ "report -i FILE --no-children -g caller", "each function with the paths that lead to it" },
 	{ "report -g none --sort dso", "which libraries, without call graphs" },
+	{ "report --stats", "what is in the file, by type of record" },
+	{ "report --header-only", "where, when and how it was recorded" },
 	{ "report --json -g none", "for programs" },
 	{ 0 },
 };
@@ -176,22 +195,18 @@ static int sort_keys(struct profile_config *cfg, const struct report_opts *o, st
 	return 0;
 }
 
-static bool has_chains(const struct source *src)
+static void configure(struct profile_config *cfg, const struct report_opts *o, const struct source *src, struct diag *d)
 {
-	vec_for_each(&replay_perf_file(src)->attrs, a)
-		if (a->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
-			return true;
-	/* A piped recording tells its events only later. */
-	return replay_perf_file(src)->is_pipe;
-}
-
-static void configure(struct profile_config *cfg, const struct report_opts *o, const struct source *src)
-{
-	bool chains = has_chains(src);
+	bool chains = perfdata_has_sample_type(replay_perf_file(src), PERF_SAMPLE_CALLCHAIN);
+	if (!chains && o->graph.given && !o->graph.off) {
+		diag_warn(d, "the recording has no call chains: there are no call graphs to draw");
+		diag_hint(d, "record them: sonde record -g -- COMMAND");
+	}
 	cfg->children = chains && o->children && !o->no_children;
 	cfg->graph = chains && !o->graph.off && !o->separator;
 	cfg->show_count = o->show_count;
 	cfg->min_percent = o->graph.min_percent;
+	cfg->fractal = o->graph.fractal;
 	cfg->order = o->graph.order_given ? o->graph.order : cfg->children ? PROFILE_CALLER : PROFILE_CALLEE;
 }
 
@@ -205,7 +220,7 @@ static void short_count(struct strbuf *to, u64 v)
 		unit++;
 	}
 	strbuf_u64(to, v);
-	strbuf_char(to, units[unit]);
+	strbuf_char(to, units[unit]); /* a blank for single ones, as in perf */
 }
 
 static void event_header(struct strbuf *to, const struct source *src, const struct profile *p, u32 event)
@@ -224,6 +239,7 @@ struct report {
 	struct profile *profile;
 	struct profile_config cfg;
 	double min_percent;
+	enum profile_key first_key;
 };
 
 static int print_event(struct report *r, u32 event, struct strbuf *to)
@@ -233,11 +249,13 @@ static int print_event(struct report *r, u32 event, struct strbuf *to)
 	int err = profile_table(r->profile, event, &t);
 	struct text_table_style style = {
 		.separator = r->opts->separator,
-		.header = true,
+		.header = !r->opts->quiet,
 		.min_percent = r->min_percent,
 		.fractal = r->opts->graph.fractal,
+		.hide_own = r->opts->sort.items.nr && r->first_key == PROFILE_KEY_SYM,
 	};
-	event_header(to, r->src, r->profile, event);
+	if (!r->opts->quiet)
+		event_header(to, r->src, r->profile, event);
 	if (!err)
 		err = text_table(&t, &style, to);
 	strbuf_str(to, "\n\n");
@@ -245,11 +263,38 @@ static int print_event(struct report *r, u32 event, struct strbuf *to)
 	return err;
 }
 
+static int print_head(struct report *r)
+{
+	if (r->opts->header || r->opts->header_only)
+		return perf_header_text(replay_perf_file(r->src), r->opts->input, r->opts->header_full, &r->app->out);
+	if (!r->opts->quiet)
+		strbuf_str(&r->app->out,
+			   "# To display the perf.data header info, please use --header/--header-only options.\n#\n");
+	return 0;
+}
+
+static int print_head_only(struct report *r)
+{
+	int err = replay_perf_file(r->src)->is_pipe ? r->src->ops->prepare(r->src, 0, &r->app->diag) : 0;
+	return err ? err : print_head(r);
+}
+
+/* What needs no samples. */
+static int print_side(struct report *r)
+{
+	struct app *app = r->app;
+	int err = r->src->ops->prepare(r->src, 0, &app->diag);
+	if (err)
+		return err;
+	return r->opts->stats ? report_stats(r->src, &app->out) : report_tasks(r->src, r->opts->mmaps, &app->out);
+}
+
 static int print_text(struct report *r)
 {
 	struct strbuf *to = &r->app->out;
-	strbuf_printf(to, "#\n# Total Lost Samples: %llu\n#\n", (unsigned long long)r->src->catalog.nr_lost);
-	int err = 0;
+	int err = print_head(r);
+	if (!r->opts->quiet)
+		strbuf_printf(to, "#\n# Total Lost Samples: %llu\n#\n", (unsigned long long)r->src->catalog.nr_lost);
 	for (u32 i = 0; i < r->src->catalog.events.nr && !err; i++)
 		if (profile_totals(r->profile, i).nr_samples || r->src->catalog.events.nr == 1)
 			err = print_event(r, i, to);
@@ -288,7 +333,8 @@ static int print_json(struct report *r)
 
 static int report_source(struct report *r)
 {
-	configure(&r->cfg, r->opts, r->src);
+	configure(&r->cfg, r->opts, r->src, &r->app->diag);
+	r->first_key = r->cfg.keys[0];
 	r->profile = profile_new(&r->cfg);
 	struct names *names = symbols_open(r->app, &r->opts->symbols);
 	struct run_tables run = { 0 };
@@ -345,10 +391,16 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "--percent-limit: '%s' is not a percentage", o->percent_limit);
 	if (sort_keys(&r.cfg, o, app))
 		return app_usage_said(app);
+	mapped_guard(o->input);
 	int err = replay_perf_open(o->input, &r.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
-	err = report_source(&r);
+	if (o->header_only)
+		err = print_head_only(&r);
+	else if (o->stats || o->tasks || o->mmaps)
+		err = print_side(&r);
+	else
+		err = report_source(&r);
 	r.src->ops->close(r.src);
 	return err ? app_fail(app, err) : APP_DONE;
 }

@@ -1,6 +1,10 @@
 /* sonde script: every sample of a recording as text, in time order. */
 #include "cmd/app.h"
 #include "cmd/commands.h"
+#include "cmd/mapped.h"
+#include "cmd/look.h"
+#include "cmd/script_side.h"
+#include "cmd/perf_header.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -15,6 +19,18 @@ struct script_opts {
 	bool nanoseconds;
 	bool reltime;
 	bool no_inline;
+	bool header;
+	bool header_only;
+	bool header_full;
+	bool deltatime;
+	bool show_tasks;
+	bool show_mmaps;
+	bool show_lost;
+	const char *time;
+	const char *cpus;
+	const char *comms;
+	const char *pids;
+	const char *tids;
 	u64 max_stack;
 	u64 workers;
 	struct symbol_opts symbols;
@@ -26,8 +42,20 @@ static const struct opt script_rows[] = {
 		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period; +FIELD and -FIELD change the usual ones"),
 	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
 	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
+	OPT_FLAG(0, "deltatime", struct script_opts, deltatime, "times from the sample before"),
+	OPT_STR(0, "time", struct script_opts, time, "FROM,UNTIL", "only samples between these seconds; either may be missing"),
+	OPT_STR('C', "cpu", struct script_opts, cpus, "LIST", "only samples of these CPUs: 0,2-3"),
+	OPT_STR('c', "comms", struct script_opts, comms, "LIST", "only samples of these commands"),
+	OPT_STR(0, "pid", struct script_opts, pids, "LIST", "only samples of these processes"),
+	OPT_STR(0, "tid", struct script_opts, tids, "LIST", "only samples of these threads"),
+	OPT_FLAG(0, "show-task-events", struct script_opts, show_tasks, "forks, execs and exits too"),
+	OPT_FLAG(0, "show-mmap-events", struct script_opts, show_mmaps, "what was mapped too"),
+	OPT_FLAG(0, "show-lost-events", struct script_opts, show_lost, "where records were lost too"),
 	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N", "at most N frames of a call chain"),
 	OPT_FLAG(0, "no-inline", struct script_opts, no_inline, "inlined functions are not shown (they never are, so far)"),
+	OPT_FLAG(0, "header", struct script_opts, header, "where, when and how it was recorded, before the samples"),
+	OPT_FLAG(0, "header-only", struct script_opts, header_only, "only that"),
+	OPT_FLAG('I', "show-info", struct script_opts, header_full, "with the topology of CPUs and memory"),
 	OPT_UINT(0, "workers", struct script_opts, workers, "N", "threads to use (all CPUs)"),
 	SYMBOL_OPT_ROWS(struct script_opts, symbols),
 	OPT_END(),
@@ -36,6 +64,8 @@ static const struct opt script_rows[] = {
 static const struct opt_example script_examples[] = {
 	{ "script", "every sample of ./perf.data with its call chain" },
 	{ "script -i FILE -F comm,tid,time,event", "only these fields" },
+	{ "script --comms make,cc1 --time 12.5,13", "only of these commands, for half a second" },
+	{ "script --show-task-events", "with forks, execs and exits between the samples" },
 	{ "script -F -ip,-sym,-dso --reltime", "one line a sample, times from 0 on" },
 	{ 0 },
 };
@@ -104,34 +134,7 @@ static u32 usual_fields(const struct perf_event_attr *a)
 	return fields;
 }
 
-/* A first look at everything, only to learn which frames there are. */
-static int look_feed(struct sink *k, void *state, const struct batch *b)
-{
-	return 0;
-}
-
-static int look_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
-{
-	*state = NULL;
-	return 0;
-}
-
-static int look_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
-{
-	return 0;
-}
-
-static void look_free(struct sink *k, void *state)
-{
-}
-
-static const struct sink_ops look_ops = {
-	.needs = NEED_LEAF | NEED_CHAIN,
-	.shard_new = look_new,
-	.feed = look_feed,
-	.merge = look_merge,
-	.shard_free = look_free,
-};
+typedef VEC(s32) number_list;
 
 struct script {
 	struct app *app;
@@ -139,7 +142,113 @@ struct script {
 	struct source *src;
 	u32 *fields;
 	bool *chains;
+	struct text_filter filter;
+	struct {
+		number_list pids, tids, cpus;
+		VEC(const char *) comms;
+	} lists;
+	struct arena arena;
 };
+
+/* "1,4-6"; ranges: whether those may be. */
+static int parse_numbers(const char *text, bool ranges, number_list *to)
+{
+	for (const char *at = text; at && *at;) {
+		char *end;
+		long first = strtol(at, &end, 10), last = first;
+		if (end == at)
+			return -EINVAL;
+		if (ranges && *end == '-') {
+			at = end + 1;
+			last = strtol(at, &end, 10);
+		}
+		if ((*end && *end != ',') || end == at || last < first || last - first > 65536)
+			return -EINVAL;
+		for (long v = first; v <= last; v++) {
+			s32 *n = vec_push(to);
+			if (!n)
+				return -ENOMEM;
+			*n = (s32)v;
+		}
+		at = end + (*end == ',');
+	}
+	return 0;
+}
+
+static int parse_comms(struct script *s, const char *text)
+{
+	for (const char *at = text; at && *at;) {
+		size_t len = strcspn(at, ",");
+		const char **word = vec_push(&s->lists.comms);
+		if (!word || !(*word = arena_strndup(&s->arena, at, len)))
+			return -ENOMEM;
+		at += len + (at[len] == ',');
+	}
+	return 0;
+}
+
+/* "12.345678": seconds to nanoseconds. *end: behind it. */
+static int parse_seconds(const char *text, const char **end, u64 *ret)
+{
+	u64 ns = 0, unit = 1000000000;
+	const char *at = text;
+	for (; *at >= '0' && *at <= '9'; at++)
+		ns = ns * 10 + (u64)(*at - '0');
+	ns *= unit;
+	if (*at == '.')
+		for (at++; *at >= '0' && *at <= '9'; at++)
+			ns += (u64)(*at - '0') * (unit /= 10);
+	*end = at;
+	*ret = ns;
+	return at == text ? -EINVAL : 0;
+}
+
+static int parse_time(struct text_filter *f, const char *text)
+{
+	const char *at = text;
+	if (*at != ',' && parse_seconds(at, &at, &f->from_ns))
+		return -EINVAL;
+	if (!*at && at != text)
+		return 0;
+	if (*at++ != ',')
+		return -EINVAL;
+	if (!*at)
+		return at - text > 1 ? 0 : -EINVAL;
+	return parse_seconds(at, &at, &f->until_ns) || *at ? -EINVAL : 0;
+}
+
+/* 0, or a usage status. */
+static int parse_filter(struct script *s)
+{
+	const struct script_opts *o = s->opts;
+	struct app *app = s->app;
+	if (o->time && parse_time(&s->filter, o->time))
+		return app_usage(app, "--time: '%s' is not FROM,UNTIL in seconds (percentages are not there yet)", o->time);
+	if (parse_numbers(o->cpus, true, &s->lists.cpus))
+		return app_usage(app, "--cpu: '%s' is not a list of CPUs", o->cpus);
+	if (parse_numbers(o->pids, false, &s->lists.pids))
+		return app_usage(app, "--pid: '%s' is not a list of processes", o->pids);
+	if (parse_numbers(o->tids, false, &s->lists.tids))
+		return app_usage(app, "--tid: '%s' is not a list of threads", o->tids);
+	int err = parse_comms(s, o->comms);
+	if (err)
+		return app_fail(app, err);
+	struct text_filter *f = &s->filter;
+	f->cpus = s->lists.cpus.at, f->nr_cpus = s->lists.cpus.nr;
+	f->pids = s->lists.pids.at, f->nr_pids = s->lists.pids.nr;
+	f->tids = s->lists.tids.at, f->nr_tids = s->lists.tids.nr;
+	f->comms = s->lists.comms.at, f->nr_comms = s->lists.comms.nr;
+	return 0;
+}
+
+static void filter_done(struct script *s)
+{
+	vec_free(&s->lists.cpus);
+	vec_free(&s->lists.pids);
+	vec_free(&s->lists.tids);
+	vec_free(&s->lists.comms);
+	arena_done(&s->arena);
+}
 
 static int choose_fields(struct script *s)
 {
@@ -165,23 +274,49 @@ static int print_all(struct script *s, const struct run_tables *run, const struc
 		.chains = s->chains,
 		.nanoseconds = s->opts->nanoseconds,
 		.reltime = s->opts->reltime,
+		.deltatime = s->opts->deltatime,
+		.filter = s->filter,
 		.max_stack = (u32)s->opts->max_stack,
 		.catalog = &s->src->catalog,
 		.frames = &run->frames,
 		.names = named,
 	};
+	const struct script_opts *so = s->opts;
+	struct script_side *side = NULL;
 	struct sink *sink;
-	int err = text_samples_new(&o, &s->app->out, &sink);
-	if (err)
+	int err = 0;
+	if (so->show_tasks || so->show_mmaps || so->show_lost)
+		err = script_side_new(&side, replay_perf_file(s->src), so->show_tasks, so->show_mmaps, so->show_lost);
+	if (side) {
+		o.before = script_side_until;
+		o.before_ctx = side;
+	}
+	bool in_turn = side || so->reltime || so->deltatime;
+	if (!err)
+		err = text_samples_new(&o, &s->app->out, &sink);
+	if (err) {
+		script_side_free(side);
 		return err;
-	err = stream_run_named(s->src, sink, (unsigned)s->opts->workers, &run->frames, &s->app->diag);
+	}
+	err = stream_run_named(s->src, sink, in_turn ? 1 : (unsigned)so->workers, &run->frames, &s->app->diag);
+	if (!err && side)
+		script_side_until(side, sink, UINT64_MAX, &s->app->out);
+	script_side_free(side);
 	text_samples_free(sink);
 	return err;
 }
 
+static int print_head(struct script *s)
+{
+	int err = replay_perf_file(s->src)->is_pipe ? s->src->ops->prepare(s->src, 0, &s->app->diag) : 0;
+	if (err)
+		return err;
+	return perf_header_text(replay_perf_file(s->src), s->opts->input, s->opts->header_full, &s->app->out);
+}
+
 static int script_source(struct script *s)
 {
-	struct sink look = { .ops = &look_ops, .needs = look_ops.needs };
+	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN); /* a first look, only to learn which frames there are */
 	struct names *names = symbols_open(s->app, &s->opts->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
@@ -213,14 +348,23 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 		o->input = argv[0];
 	if (o->fields && parse_fields(o->fields, 0, &fields, &app->diag))
 		return app_usage_said(app);
-	int err = replay_perf_open(o->input, &s.src, &app->diag);
-	if (err)
-		return app_fail(app, err);
+	mapped_guard(o->input);
+	arena_init(&s.arena);
+	int usage = parse_filter(&s);
+	int err = usage ? 0 : replay_perf_open(o->input, &s.src, &app->diag);
+	if (usage || err) {
+		filter_done(&s);
+		return usage ? usage : app_fail(app, err);
+	}
 	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s.src->catalog };
 	replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
-	err = script_source(&s);
+	if (o->header || o->header_only)
+		err = print_head(&s);
+	if (!err && !o->header_only)
+		err = script_source(&s);
 	s.src->ops->close(s.src);
 	kernel_list_done(&kernel);
+	filter_done(&s);
 	return err ? app_fail(app, err) : APP_DONE;
 }
 

@@ -16,7 +16,7 @@ enum { COLUMNS_EVERY = 25 }; /* intervals between lines of column names */
 
 static void give_to_sudo_user(int fd)
 {
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	const char *uid = secure_getenv("SUDO_UID"), *gid = secure_getenv("SUDO_GID");
 	u64 u, g;
 	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) && !num_parse_u64(gid, 10, &g))
 		(void)!fchown(fd, (uid_t)u, (gid_t)g);

@@ -81,6 +81,7 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.kernel_ctx = (void *)o,
 		.kallsyms_given = o->kallsyms != NULL,
 		.diag = &app->diag,
+		.max_notes = app->verbose ? 0 : 5,
 	});
 }
 

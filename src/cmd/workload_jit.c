@@ -142,7 +142,7 @@ static void dump_records(struct strbuf *s, const struct jit_function *f, size_t 
 static int write_dump(const struct workload_args *a, const struct jit_function *f, size_t nr)
 {
 	char path[4096];
-	const char *dir = getenv("JITDUMPDIR");
+	const char *dir = secure_getenv("JITDUMPDIR");
 	if (snprintf(path, sizeof(path), "%s/jit-%d.dump", dir && *dir ? dir : "/tmp",
 		     (int)getpid()) >= (int)sizeof(path))
 		return diag_error(a->d, -ENAMETOOLONG, "JITDUMPDIR is too long");

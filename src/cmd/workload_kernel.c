@@ -115,7 +115,7 @@ WORKLOAD_FN int workload_switches(const struct workload_args *a)
 
 static int temporary_file(void)
 {
-	const char *dir = getenv("TMPDIR");
+	const char *dir = secure_getenv("TMPDIR");
 	dir = dir && *dir ? dir : "/tmp";
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)

@@ -12,7 +12,10 @@ enum {
 	MAX_ATTRS = 1 << 16,
 	MAX_IDS = 1 << 24,
 	PIPE_HEAD = 16,
-	INFLATE_MAX = 1 << 28, /* one record's worth of decompressed data: far above any ring */
+	INFLATE_STEP = 1 << 18,
+	/* Records shrink to a tenth or a thirtieth; what grows a thousandfold was made to fill our memory or our time. */
+	INFLATE_RATIO = 1000,
+	INFLATE_FREE = 1 << 26,
 };
 
 static int open_fd(const char *path, struct diag *d)
@@ -132,7 +135,7 @@ static void read_features(struct perfdata *p, const struct perf_file_header *h)
 }
 
 /* Feature strings: u32 length (padded), bytes. NULL when it does not fit or is not terminated. */
-static const char *take_string(struct bytes *b)
+const char *perfdata_take_string(struct bytes *b)
 {
 	u32 len = bytes_u32(b);
 	const char *s = bytes_take(b, len);
@@ -144,7 +147,31 @@ const char *perfdata_string(const struct perfdata *p, enum perf_feature f)
 	if (!p->features[f].at)
 		return NULL;
 	struct bytes b = bytes_of(p->features[f].at, p->features[f].size, p->swap);
-	return take_string(&b);
+	return perfdata_take_string(&b);
+}
+
+/* GROUP_DESC: number of groups, then {name, index of the leader, members}. */
+struct bytes perfdata_groups(const struct perfdata *p)
+{
+	struct perfdata_feature f = p->features[FEAT_GROUP_DESC];
+	struct bytes b = bytes_of(f.at, f.at ? f.size : 0, p->swap);
+	bytes_skip(&b, 4);
+	return b;
+}
+
+bool perfdata_next_group(const struct perfdata *p, struct bytes *b, struct perfdata_group *ret)
+{
+	if (!bytes_left(b))
+		return false;
+	struct perfdata_group g = { .name = perfdata_take_string(b) };
+	g.leader = bytes_u32(b);
+	g.nr = bytes_u32(b);
+	if (b->bad || !g.nr || g.leader >= p->attrs.nr || g.nr > p->attrs.nr - g.leader)
+		return false;
+	if (g.name && !strcmp(g.name, "{anon_group}"))
+		g.name = NULL;
+	*ret = g;
+	return true;
 }
 
 /* EVENT_DESC: number of events, size of an attr, then {attr, number of ids, name, ids}. */
@@ -161,7 +188,7 @@ static void read_event_desc(struct perfdata *p)
 		if (perf_attr_read(&b, attr_size, &attr))
 			return;
 		u32 nr_ids = bytes_u32(&b);
-		const char *name = take_string(&b);
+		const char *name = perfdata_take_string(&b);
 		u64 first = nr_ids ? bytes_u64(&b) : 0;
 		if (nr_ids)
 			bytes_skip(&b, 8 * (size_t)(nr_ids - 1));
@@ -196,6 +223,8 @@ static int open_file_form(struct perfdata *p, const char *name, struct diag *d)
 	if (h.data.offset > p->map_size)
 		return diag_error(d, -EBADMSG, "'%s' ends before its data begins", name);
 	p->data_at = h.data.offset;
+	p->head_data_size = h.data.size;
+	memcpy(p->feature_bits, h.features, sizeof(p->feature_bits));
 	p->data_end = p->map_size;
 	if (!h.data.size) {
 		p->unfinished = true;
@@ -229,6 +258,26 @@ static int pipe_attr(struct perfdata *p, const u8 *rec, const struct perf_event_
 			return err;
 	}
 	return 0;
+}
+
+static bool attr_record_has(const struct perfdata *p, const u8 *rec, const struct perf_event_header *h, u64 bit)
+{
+	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), p->swap);
+	struct perf_event_attr attr;
+	return !perf_attr_read(&b, ATTR_SIZE_MIN, &attr) && attr.sample_type & bit;
+}
+
+bool perfdata_has_sample_type(const struct perfdata *p, u64 bit)
+{
+	vec_for_each(&p->attrs, a)
+		if (a->attr.sample_type & bit)
+			return true;
+	const u8 *at = p->map + p->data_at, *rec;
+	struct perf_event_header h;
+	while (p->is_pipe && perfdata_record(p, &at, p->map + p->data_end, &rec, &h) > 0 && h.type >= REC_KERNEL_MAX)
+		if (h.type == REC_HEADER_ATTR && attr_record_has(p, rec, &h, bit))
+			return true;
+	return false;
 }
 
 enum { EVENT_UPDATE_NAME = 2 };
@@ -384,23 +433,30 @@ const struct perfdata_attr *perfdata_attr_of(const struct perfdata *p, u64 id)
 	return id ? NULL : &p->attrs.at[0];
 }
 
-/* {header, pid, build id padded to 24, path}: a plain array of records. misc bit 15: the id's size stands behind it. */
+/* {header, pid, build id padded to 24, path}; misc bit 15: the id's size stands behind it. */
+int perfdata_build_id_record(const struct perfdata *p, const u8 *rec, const struct perf_event_header *h,
+			     int (*fn)(void *, const char *, const u8 *, u32, u16), void *ctx)
+{
+	struct bytes r = bytes_of(rec, h->size, p->swap);
+	bytes_skip(&r, sizeof(*h) + 4);
+	const u8 *id = bytes_take(&r, 24);
+	const char *path = bytes_cstr(&r);
+	if (r.bad)
+		return 0;
+	return fn(ctx, path, id, h->misc & 1 << 15 ? min((u32)id[20], 20u) : 20, h->misc);
+}
+
+/* The feature is a plain array of such records. */
 int perfdata_build_ids(const struct perfdata *p, int (*fn)(void *, const char *, const u8 *, u32, u16), void *ctx)
 {
 	struct perfdata_feature f = p->features[FEAT_BUILD_ID];
 	struct bytes b = bytes_of(f.at, f.at ? f.size : 0, p->swap);
-	while (bytes_left(&b) >= sizeof(struct perf_event_header) + 28) {
+	while (bytes_left(&b) >= sizeof(struct perf_event_header)) {
 		struct perf_event_header h = perf_head(b.at, p->swap);
-		if (h.size < sizeof(h) + 28 || h.size > bytes_left(&b))
+		const u8 *rec = h.size >= sizeof(h) ? bytes_take(&b, h.size) : NULL;
+		if (!rec)
 			return 0;
-		struct bytes r = bytes_sub(&b, h.size);
-		bytes_skip(&r, sizeof(h) + 4);
-		const u8 *id = bytes_take(&r, 24);
-		const char *path = bytes_cstr(&r);
-		u32 size = h.misc & 1 << 15 ? min((u32)id[20], 20u) : 20;
-		if (!path)
-			return 0;
-		int err = fn(ctx, path, id, size, h.misc);
+		int err = perfdata_build_id_record(p, rec, &h, fn, ctx);
 		if (err)
 			return err;
 	}
@@ -409,8 +465,10 @@ int perfdata_build_ids(const struct perfdata *p, int (*fn)(void *, const char *,
 
 struct perfdata_inflate {
 	ZSTD_DStream *stream;
+	ZSTD_inBuffer in;
 	VEC(u8) out;
 	size_t used;
+	u64 bytes_in, bytes_out;
 };
 
 struct perfdata_inflate *perfdata_inflate_new(void)
@@ -445,26 +503,29 @@ int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec, const struct
 			return -EBADMSG;
 		size = exact;
 	}
-	/* What was used goes away once a piece, so that the buffer stays as small as one piece. */
+	z->in = (ZSTD_inBuffer){ .src = b.at, .size = size };
+	z->bytes_in += size;
+	return 0;
+}
+
+int perfdata_inflate_step(struct perfdata_inflate *z)
+{
+	/* What was used goes away once a step, so that the buffer stays as small as one. */
 	if (z->used) {
 		memmove(z->out.at, z->out.at + z->used, z->out.nr - z->used);
 		z->out.nr -= z->used;
 		z->used = 0;
 	}
-	ZSTD_inBuffer in = { .src = b.at, .size = size };
-	for (;;) {
-		if (!vec_reserve(&z->out, z->out.nr + (1 << 16)))
-			return -ENOMEM;
-		ZSTD_outBuffer out = { .dst = z->out.at + z->out.nr, .size = z->out.cap - z->out.nr };
-		size_t got = ZSTD_decompressStream(z->stream, &out, &in);
-		if (ZSTD_isError(got))
-			return -EBADMSG;
-		z->out.nr += out.pos;
-		if (z->out.nr > INFLATE_MAX)
-			return -EBADMSG;
-		if (in.pos == in.size && out.pos < out.size)
-			return 0;
-	}
+	if (!vec_reserve(&z->out, z->out.nr + INFLATE_STEP))
+		return -ENOMEM;
+	ZSTD_outBuffer out = { .dst = z->out.at + z->out.nr, .size = INFLATE_STEP };
+	size_t got = ZSTD_decompressStream(z->stream, &out, &z->in);
+	z->out.nr += out.pos;
+	z->bytes_out += out.pos;
+	if (ZSTD_isError(got) || z->bytes_out > INFLATE_FREE + INFLATE_RATIO * z->bytes_in)
+		return -EBADMSG;
+	/* Only a full buffer means that there may be more without more input. */
+	return out.pos || z->in.pos < z->in.size;
 }
 
 const u8 *perfdata_inflate_data(const struct perfdata_inflate *z, size_t *size)

@@ -37,6 +37,8 @@ struct perfdata {
 	VEC(struct perfdata_attr) attrs;
 	struct dict ids; /* event id -> index of its attr */
 	struct perfdata_feature features[FEAT_MAX];
+	u64 feature_bits[FEAT_MAX / 64]; /* what the head says is there, empty ones too; files only */
+	u64 head_data_size;              /* as the head says */
 	struct arena arena;
 };
 
@@ -55,22 +57,44 @@ int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, cons
 /* The attr of an id; the first one when the id is unknown or 0 and there is no other. NULL: cannot be told. */
 const struct perfdata_attr *perfdata_attr_of(const struct perfdata *p, u64 id);
 
+/* Whether any event has a bit of sample_type. A pipe tells its events only in its first records, which this looks at. */
+bool perfdata_has_sample_type(const struct perfdata *p, u64 bit);
+
 /* HEADER_ATTR, EVENT_UPDATE, HEADER_FEATURE of pipe form; other types are ignored. */
 int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_event_header *h) must_check;
 
 /* A feature that holds one string (HOSTNAME, OSRELEASE, ARCH ...): borrowed, NULL when absent or damaged. */
 const char *perfdata_string(const struct perfdata *p, enum perf_feature f);
 
-/* Calls back for each entry of the BUILD_ID feature. path and id are borrowed. */
+/* u32 length, bytes: how strings stand in features. Borrowed; NULL (and b->bad or not) when damaged. */
+const char *perfdata_take_string(struct bytes *b);
+
+struct perfdata_group {
+	const char *name; /* NULL: none was given */
+	u32 leader, nr;
+};
+/* The groups of GROUP_DESC, in order of their leaders: a cursor, and the next one, checked against the events there are. */
+struct bytes perfdata_groups(const struct perfdata *p);
+bool perfdata_next_group(const struct perfdata *p, struct bytes *cursor, struct perfdata_group *ret);
+
+/* Calls back for each entry of the BUILD_ID feature, or for the one in a BUILD_ID record. path and id are borrowed. */
 int perfdata_build_ids(const struct perfdata *p, int (*fn)(void *ctx, const char *path, const u8 *id, u32 id_size, u16 misc),
 		       void *ctx) must_check;
 
-/* The stream of COMPRESSED records, turned back into records. */
+int perfdata_build_id_record(const struct perfdata *p, const u8 *rec, const struct perf_event_header *h,
+			     int (*fn)(void *ctx, const char *path, const u8 *id, u32 id_size, u16 misc), void *ctx) must_check;
+
+/*
+ * The stream of COMPRESSED records, turned back into records. After _add(), _step() decompresses a bounded piece at a time, until
+ * it returns 0; in between the caller uses what is there and drops it.
+ */
 struct perfdata_inflate;
 struct perfdata_inflate *perfdata_inflate_new(void);
 void perfdata_inflate_free(struct perfdata_inflate *z);
-/* Appends what a COMPRESSED or COMPRESSED2 record holds. 0, -EBADMSG, -ENOMEM. */
+/* Takes a COMPRESSED or COMPRESSED2 record, which stays borrowed until _step() returned 0. 0 or -EBADMSG. */
 int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec, const struct perf_event_header *h, bool swap) must_check;
-/* Whole records so far, and drop them from the front once used. */
+/* 1: something was added, 0: the record is used up; -EBADMSG: damaged, or too much for what it is made from; -ENOMEM. */
+int perfdata_inflate_step(struct perfdata_inflate *z) must_check;
+/* What is there so far, and drop it from the front once used. */
 const u8 *perfdata_inflate_data(const struct perfdata_inflate *z, size_t *size);
 void perfdata_inflate_drop(struct perfdata_inflate *z, size_t size);

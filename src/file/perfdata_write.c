@@ -17,6 +17,11 @@ enum { STRING_ALIGN = 64, BUILD_ID_BYTES = 20, NR_FEATURES = FEAT_CLN_SIZE + 1 }
 
 struct perfdata_writer {
 	int fd;
+	bool pipe;
+	u64 pipe_bytes;
+	char *unnamed; /* the name the file is to get; NULL: it has it */
+	bool no_rotate;
+	bool no_build_ids;
 	pthread_mutex_t lock;
 	struct perf_file_header head; /* as it is to stand in the file when sealed */
 	struct perf_file_section sections[NR_FEATURES];
@@ -280,7 +285,8 @@ static bool (*const early_features[NR_FEATURES])(struct building *, struct strbu
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
-/* *written: how far it got, also on failure. */
+/* at STREAM: where the last write ended. *written: how far it got, also on failure. */
+#define STREAM UINT64_MAX
 static int write_all(int fd, struct iovec *iov, size_t nr, u64 at, u64 *written)
 {
 	*written = 0;
@@ -290,12 +296,15 @@ static int write_all(int fd, struct iovec *iov, size_t nr, u64 at, u64 *written)
 			nr--;
 			continue;
 		}
-		ssize_t n = pwritev(fd, iov, (int)min(nr, (size_t)IOV_MAX), (off_t)at);
+		int n_iov = (int)min(nr, (size_t)IOV_MAX);
+		ssize_t n =
+			at == STREAM ? writev(fd, iov, n_iov) : pwritev(fd, iov, n_iov, (off_t)at);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return n < 0 ? -errno : -EIO;
-		at += (u64)n;
+		if (at != STREAM)
+			at += (u64)n;
 		*written += (u64)n;
 		while (nr && (size_t)n >= iov->iov_len) {
 			n -= (ssize_t)iov->iov_len;
@@ -381,6 +390,36 @@ static int write_head(struct perfdata_writer *w)
 	return err;
 }
 
+/* A recording that is there already becomes FILE.old, as people expect. */
+static int rotate(const char *path)
+{
+	struct stat st;
+	if (lstat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		return 0;
+	char old[PATH_MAX];
+	if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old))
+		return 0;
+	return rename(path, old) ? -errno : 0;
+}
+
+/* The file is whole from here on, and gets its name. */
+static int publish(struct perfdata_writer *w)
+{
+	if (!w->unnamed)
+		return 0;
+	int err = w->no_rotate ? 0 : rotate(w->unnamed);
+	if (err)
+		return err;
+	char self[32];
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", w->fd);
+	(void)unlink(w->unnamed); /* an empty one, or one that need not be kept */
+	if (linkat(AT_FDCWD, self, AT_FDCWD, w->unnamed, AT_SYMLINK_FOLLOW))
+		return -errno;
+	free(w->unnamed);
+	w->unnamed = NULL;
+	return 0;
+}
+
 /* How many of the first `limit` bytes are whole records. A head never lies across two pieces; a body may. */
 static u64 whole_records(const struct iovec *iov, size_t nr, u64 limit)
 {
@@ -408,13 +447,29 @@ static void save_prefix(struct perfdata_writer *w, const struct iovec *iov, size
 	u64 kept = whole_records(iov, nr, room);
 	w->head.data.size += kept;
 	make_tail(w, end + kept, &tail, ends);
-	if (!write_all(w->fd, ends, 2, end + kept, &written))
-		(void)!write_head(w);
+	if (!write_all(w->fd, ends, 2, end + kept, &written) && !write_head(w) && w->head.data.size)
+		(void)!publish(w);
+}
+
+/* Records, and before them the build ids that became known since. */
+static int append_stream(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
+{
+	struct iovec all[PERFDATA_WRITE_IOV_MAX + 1];
+	u64 written;
+	all[0] = (struct iovec){ .iov_base = w->build_ids.data, .iov_len = w->build_ids.len };
+	if (nr)
+		memcpy(all + 1, iov, nr * sizeof(*iov));
+	int err = write_all(w->fd, all, nr + 1, STREAM, &written);
+	w->pipe_bytes += written;
+	strbuf_reset(&w->build_ids);
+	return err;
 }
 
 /* Records and the tail behind them, then the header. */
 static int append(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
 {
+	if (w->pipe)
+		return append_stream(w, iov, nr);
 	struct iovec all[PERFDATA_WRITE_IOV_MAX + 2];
 	struct tail tail;
 	u64 end = w->head.data.offset + w->head.data.size, len = 0, written;
@@ -432,7 +487,8 @@ static int append(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
 		return err;
 	}
 	w->head.data.size += len;
-	return write_head(w);
+	err = write_head(w);
+	return err || !len ? err : publish(w);
 }
 
 static int append_plain(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
@@ -518,7 +574,7 @@ static int add_build_id(struct perfdata_writer *w, const char *path, bool kernel
 int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id,
 			    size_t size)
 {
-	if (!size || strlen(path) > PATH_MAX)
+	if (!size || strlen(path) > PATH_MAX || w->no_build_ids)
 		return 0;
 	pthread_mutex_lock(&w->lock);
 	int err = add_build_id(w, path, kernel, id, size);
@@ -530,6 +586,8 @@ static int finish(struct perfdata_writer *w)
 {
 	if (w->err)
 		return w->err; /* what could be saved is sealed already */
+	if (w->pipe)
+		return append_stream(w, NULL, 0);
 	struct tail tail;
 	struct iovec iov[3];
 	u64 end = w->head.data.offset + w->head.data.size, written;
@@ -546,7 +604,9 @@ static int finish(struct perfdata_writer *w)
 	make_tail(w, end, &tail, iov);
 	iov[2] = (struct iovec){ .iov_base = w->build_ids.data, .iov_len = w->build_ids.len };
 	err = write_all(w->fd, iov, 3, end, &written);
-	return err ? err : write_head(w);
+	if (!err)
+		err = write_head(w);
+	return err ? err : publish(w);
 }
 
 int perfdata_write_finish(struct perfdata_writer *w)
@@ -560,6 +620,12 @@ int perfdata_write_finish(struct perfdata_writer *w)
 u64 perfdata_write_file_bytes(struct perfdata_writer *w)
 {
 	struct stat st;
+	if (w->pipe) {
+		pthread_mutex_lock(&w->lock);
+		u64 bytes = w->pipe_bytes;
+		pthread_mutex_unlock(&w->lock);
+		return bytes;
+	}
 	return fstat(w->fd, &st) ? 0 : (u64)st.st_size;
 }
 
@@ -610,29 +676,51 @@ static int build_front(struct perfdata_writer *w, struct building *g)
 	return b->err;
 }
 
-/* A recording that is there already becomes FILE.old, as people expect. */
-static int rotate(const char *path, struct diag *d)
+/* ---- the name --------------------------------------------------------------------------------------------------- */
+
+/* A file in path's folder that has no name yet; negative errno where that cannot be. */
+static int open_unnamed(const char *path)
 {
 	struct stat st;
-	if (lstat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
-		return 0;
-	char old[PATH_MAX];
-	if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old))
-		return 0;
-	if (rename(path, old))
-		return diag_error(d, -errno, "cannot keep %s as %s: %s", path, old,
-				  strerror(errno));
-	return 0;
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+		return -EEXIST; /* a device, a link: written in place */
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+	size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+	if (len + 2 > sizeof(dir))
+		return -ENAMETOOLONG;
+	memcpy(dir, path, len);
+	memcpy(dir + len, ".", 2);
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	char self[32];
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (!access(self, F_OK))
+		return fd;
+	close(fd);
+	return -ENOENT; /* without /proc it could not be named */
 }
 
-static int create(const char *path, const struct perfdata_meta *meta, struct diag *d)
+static int create(struct perfdata_writer *w, const char *path, const struct perfdata_meta *meta,
+		  struct diag *d)
 {
-	int err = meta->no_rotate ? 0 : rotate(path, d);
-	if (err)
-		return err;
-	int fd = open(path, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open_unnamed(path);
+	if (fd >= 0) {
+		w->unnamed = strdup(path);
+		if (!w->unnamed) {
+			close(fd);
+			return diag_error(d, -ENOMEM, "no memory");
+		}
+	} else {
+		int err = meta->no_rotate ? 0 : rotate(path);
+		if (err)
+			return diag_error(d, err, "cannot keep %s as %s.old: %s", path, path,
+					  strerror(-err));
+		fd = open(path, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
+	}
 	if (fd < 0) {
-		err = diag_error(d, -errno, "cannot create %s: %s", path, strerror(errno));
+		int err = diag_error(d, -errno, "cannot create %s: %s", path, strerror(errno));
 		diag_hint(d, "-o FILE writes elsewhere");
 		return err;
 	}
@@ -645,6 +733,74 @@ static int create(const char *path, const struct perfdata_meta *meta, struct dia
 	return fd;
 }
 
+/* ---- a stream --------------------------------------------------------------------------------------------------- */
+
+/* A record of a payload, padded to eight bytes; one that is too long for its head is left out. */
+static void put_record(struct strbuf *b, u32 type, const void *head, size_t head_size,
+		       const void *data, size_t size)
+{
+	struct perf_event_header h = { .type = type };
+	size_t padded = (sizeof(h) + head_size + size + 7) & ~(size_t)7;
+	if (padded > UINT16_MAX)
+		return;
+	h.size = (u16)padded;
+	strbuf_add(b, &h, sizeof(h));
+	strbuf_add(b, head, head_size);
+	strbuf_add(b, data, size);
+	strbuf_fill(b, 0, padded - sizeof(h) - head_size - size);
+}
+
+static void put_feature(struct strbuf *b, u64 feature, const void *data, size_t size)
+{
+	put_record(b, REC_HEADER_FEATURE, &feature, sizeof(feature), data, size);
+}
+
+/* Of an event: its attr with ids, and its name. */
+static void put_event(struct strbuf *b, const struct perfdata_event *e)
+{
+	struct {
+		u64 what, id;
+	} name = { .what = 2, .id = e->nr_ids ? e->ids[0] : 0 };
+	put_record(b, REC_HEADER_ATTR, &e->attr, sizeof(e->attr), e->ids, e->nr_ids * sizeof(u64));
+	put_record(b, REC_EVENT_UPDATE, &name, sizeof(name), e->name, strlen(e->name) + 1);
+}
+
+static void put_tracing_data(struct strbuf *b, const void *data, size_t size)
+{
+	u32 padded = (u32)((size + 7) & ~(size_t)7);
+	struct perf_event_header h = { .type = REC_TRACING_DATA,
+				       .size = sizeof(h) + sizeof(padded) };
+	strbuf_add(b, &h, sizeof(h));
+	put_u32(b, padded);
+	strbuf_add(b, data, size);
+	strbuf_fill(b, 0, padded - size);
+}
+
+/* Everything that a stream begins with. */
+static int build_stream(struct perfdata_writer *w, struct building *g)
+{
+	struct strbuf *b = &g->buf, one;
+	put_u64(b, PERF_MAGIC2);
+	put_u64(b, 2 * sizeof(u64));
+	for (u32 i = 0; i < g->nr_events; i++)
+		put_event(b, &g->events[i]);
+	strbuf_init(&one);
+	for (unsigned f = 0; f < NR_FEATURES; f++) {
+		strbuf_reset(&one);
+		if (f != FEAT_TRACING_DATA && early_features[f] && early_features[f](g, &one))
+			put_feature(b, f, one.data, one.len);
+	}
+	int err = one.err;
+	strbuf_done(&one);
+	if (w->zstd) {
+		u32 comp[] = { 1, 1, w->comp_level, 1, ZSTD_RECORDS_PIECE };
+		put_feature(b, FEAT_COMPRESSED, comp, sizeof(comp));
+	}
+	if (g->meta->tracing_data)
+		put_tracing_data(b, g->meta->tracing_data, g->meta->tracing_data_size);
+	return err ? err : b->err;
+}
+
 struct perfdata_writer *perfdata_write_open(const char *path, const struct perfdata_event *events,
 					    u32 nr_events, const struct perfdata_meta *meta,
 					    struct diag *d)
@@ -654,7 +810,10 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 		diag_error(d, -ENOMEM, "no memory");
 		return NULL;
 	}
-	w->fd = -1;
+	w->fd = meta->pipe ? meta->pipe_fd : -1;
+	w->pipe = meta->pipe;
+	w->no_rotate = meta->no_rotate;
+	w->no_build_ids = meta->no_build_ids;
 	pthread_mutex_init(&w->lock, NULL);
 	strbuf_init(&w->build_ids);
 	dict_init(&w->build_id_paths);
@@ -674,23 +833,26 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 		err = w->zstd ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = build_front(w, &g);
+		err = meta->pipe ? build_stream(w, &g) : build_front(w, &g);
 	if (err)
 		diag_error(d, err, "no memory");
-	if (!err) {
-		w->fd = create(path, meta, d);
+	if (!err && !meta->pipe) {
+		w->fd = create(w, path, meta, d);
 		err = min(w->fd, 0);
 	}
 	if (!err) {
-		err = write_at(w->fd, g.buf.data, g.buf.len, g.base);
-		if (!err)
+		struct iovec front = { .iov_base = g.buf.data, .iov_len = g.buf.len };
+		err = meta->pipe ? append_stream(w, &front, 1)
+				 : write_at(w->fd, g.buf.data, g.buf.len, g.base);
+		if (!err && !meta->pipe)
 			err = append(w, NULL, 0);
-		if (err)
+		if (err && err != -EPIPE)
 			diag_error(d, err, "cannot write %s: %s", path, strerror(-err));
 	}
 	strbuf_done(&g.buf);
 	if (err) {
 		perfdata_write_close(w);
+		errno = -err;
 		return NULL;
 	}
 	return w;
@@ -705,5 +867,6 @@ void perfdata_write_close(struct perfdata_writer *w)
 	strbuf_done(&w->build_ids);
 	dict_done(&w->build_id_paths);
 	zstd_records_free(w->zstd);
+	free(w->unnamed);
 	free(w);
 }

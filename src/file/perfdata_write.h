@@ -5,7 +5,10 @@
  *
  * The payload of a feature may lie anywhere; only the table of {offset, size} must follow the records. So each append writes
  * the table behind its records and then the header with the new size. While records go over the old table, the header claims
- * no features and the old size. Whenever the recorder is killed, what was appended before is readable by perf, and by us.
+ * no features and the old size. Whenever the recorder is killed, what was appended before is readable by perf, and by us. The
+ * file gets its name with the first append: until then there is none, or still the one from before.
+ *
+ * Into a pipe the same is written as a stream: a short header, then attrs, features, names, build ids as records.
  */
 #pragma once
 
@@ -43,13 +46,17 @@ struct perfdata_meta {
 	s64 owner_uid; /* -1: leave */
 	s64 owner_gid;
 	bool no_rotate; /* do not keep FILE as FILE.old */
+	bool no_build_ids; /* no table of them */
+	bool pipe; /* a stream into pipe_fd, which becomes the writer's */
+	int pipe_fd;
 };
 
 enum { PERFDATA_WRITE_IOV_MAX = 256 }; /* pieces of one append */
 
 struct perfdata_writer;
 
-/* Creates the file (mode 0600; an older one is kept as FILE.old) with everything but records. NULL: see the diag. */
+/* Creates the file (mode 0600; an older one is kept as FILE.old) with everything but records. NULL: see the diag (which
+ * has nothing about EPIPE) and errno. */
 struct perfdata_writer *perfdata_write_open(const char *path, const struct perfdata_event *events,
 					    u32 nr_events, const struct perfdata_meta *meta,
 					    struct diag *d);

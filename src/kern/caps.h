@@ -13,4 +13,28 @@ struct perf_rights {
 	int kptr_restrict;
 };
 
+/* A capability that something here asks for. */
+struct cap_name {
+	u8 bit;
+	const char *name; /* "CAP_PERFMON" */
+	const char *gives;
+};
+
+/* Those that matter to observing a system, the most useful first; ends with a NULL name. */
+extern const struct cap_name cap_names[];
+
+/* Bits of the capabilities in effect; 0 where they cannot be read. */
+u64 caps_effective(const struct sysroot *r);
+static inline bool caps_has(u64 caps, unsigned bit)
+{
+	return caps >> bit & 1;
+}
+
+struct proc_limit {
+	u64 soft, hard; /* UINT64_MAX: unlimited */
+};
+
+/* A row of /proc/self/limits: "Max open files", "Max locked memory" (bytes). -ENOENT: no such row. */
+int proc_limit_read(const struct sysroot *r, const char *row, struct proc_limit *ret) must_check;
+
 void perf_rights_read(const struct sysroot *r, struct perf_rights *ret);

@@ -233,11 +233,12 @@ static int explain_denied(const struct perf_opener *o, int err, const char *name
 			  struct diag *d)
 {
 	int paranoid = o->rights.paranoid;
-	if (pid == -1) {
+	if (pid == -1 && (paranoid < 3 || !o->rights.perfmon)) {
 		diag_error(d, err,
 			   "not allowed to measure %s on a whole CPU%s (perf_event_paranoid is %d)",
 			   name, cpu >= 0 ? "" : " set", paranoid);
-		diag_hint(d, "a command or one's own process (-p) can be measured without rights");
+		if (paranoid < 3)
+			diag_hint(d, "a command or one's own process (-p) can be measured without rights");
 		if (!o->rights.perfmon)
 			diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=0, or give the "
 				     "program CAP_PERFMON");
@@ -246,8 +247,10 @@ static int explain_denied(const struct perf_opener *o, int err, const char *name
 			d, err,
 			"not allowed to use performance events at all (perf_event_paranoid is %d)",
 			paranoid);
-		diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=2, or give the program "
-			     "CAP_PERFMON");
+		/* Debian's level 3 asks for CAP_SYS_ADMIN. */
+		diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=2%s",
+			  o->rights.perfmon ? " (CAP_PERFMON is not enough in this kernel)" :
+					      ", or give the program CAP_PERFMON");
 	} else {
 		diag_error(d, err, "not allowed to measure %s of process %d", name, pid);
 		diag_hint(d, "it runs as another user or with more rights: measure it as root");
@@ -258,6 +261,15 @@ static int explain_denied(const struct perf_opener *o, int err, const char *name
 int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_event_attr *attr,
 			const char *name, s32 pid, s32 cpu, struct diag *d)
 {
+	bool branches = attr->sample_type & PERF_SAMPLE_BRANCH_STACK;
+	if (branches &&
+	    (err == -EOPNOTSUPP || err == -EINVAL || err == -ENOENT || err == -ENODEV)) {
+		diag_error(d, err, "%s: no branches can be recorded with it here", name);
+		diag_hint(d,
+			  "branch stacks come from hardware (LBR, BRBE, AMD's BRS), and with its "
+			  "counters only; virtual machines seldom have it");
+		return err;
+	}
 	switch (err) {
 	case -EACCES:
 	case -EPERM: return explain_denied(o, err, name, pid, cpu, d);

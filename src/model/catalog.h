@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/dict.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "model/schema.h"
@@ -49,6 +50,7 @@ struct catalog {
 	struct strtab strings;
 	VEC(struct event_info) events;
 	VEC(struct image_info) images; /* [0] is IMAGE_NONE */
+	struct dict last_comm; /* tid -> string id of the name it had last: what names a task as a whole */
 	struct timebase timebase;
 	u64 nr_lost;      /* records the kernel said it dropped */
 	u64 nr_lost_events; /* how often it said so */

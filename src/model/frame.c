@@ -92,9 +92,10 @@ int chain_table_init(struct chain_table *t)
 {
 	*t = (struct chain_table){ .cap = FIRST_SLOTS / 2, .nr = 1, .mask = FIRST_SLOTS - 1, .cap_pool = FIRST_SLOTS * 8 };
 	t->chains = calloc(t->cap, sizeof(*t->chains));
+	t->keys = calloc(t->cap, sizeof(*t->keys));
 	t->slots = calloc(FIRST_SLOTS, sizeof(*t->slots));
 	t->pool = malloc(t->cap_pool * sizeof(*t->pool));
-	if (!t->chains || !t->slots || !t->pool) {
+	if (!t->chains || !t->keys || !t->slots || !t->pool) {
 		chain_table_done(t);
 		return -ENOMEM;
 	}
@@ -104,30 +105,18 @@ int chain_table_init(struct chain_table *t)
 void chain_table_done(struct chain_table *t)
 {
 	free(t->chains);
+	free(t->keys);
 	free(t->slots);
 	free(t->pool);
 	*t = (struct chain_table){ 0 };
 }
 
-static u32 chain_hash(const u32 *frames, u32 nr)
+static void chain_slot_set(struct chain_slot *slots, u32 mask, u64 key, u32 chain)
 {
-	u64 h = nr;
-	for (u32 i = 0; i < nr; i++)
-		h = hash_u64(h ^ frames[i]) + frames[i];
-	return (u32)(h >> 7);
-}
-
-static u64 *chain_slot(const struct chain_table *t, u32 hash, const u32 *frames, u32 nr)
-{
-	u32 at = hash & t->mask;
-	for (; (u32)t->slots[at]; at = (at + 1) & t->mask) {
-		if (t->slots[at] >> 32 != hash)
-			continue;
-		const struct chain *c = &t->chains[(u32)t->slots[at]];
-		if (c->nr == nr && !memcmp(t->pool + c->start, frames, nr * sizeof(*frames)))
-			break;
-	}
-	return &t->slots[at];
+	u32 at = (u32)key & mask;
+	while (slots[at].chain)
+		at = (at + 1) & mask;
+	slots[at] = (struct chain_slot){ .key = key, .chain = chain };
 }
 
 static int chain_table_grow(struct chain_table *t)
@@ -138,18 +127,16 @@ static int chain_table_grow(struct chain_table *t)
 	if (!chains)
 		return -ENOMEM;
 	t->chains = chains;
-	u64 *slots = calloc((size_t)t->cap * 4, sizeof(*slots));
+	u64 *keys = realloc(t->keys, (size_t)t->cap * 2 * sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	t->keys = keys;
+	u32 mask = t->cap * 4 - 1;
+	struct chain_slot *slots = calloc((size_t)mask + 1, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
-	u32 mask = t->cap * 4 - 1;
-	for (size_t i = 0; i <= t->mask; i++) {
-		if (!(u32)t->slots[i])
-			continue;
-		u32 at = (u32)(t->slots[i] >> 32) & mask;
-		while ((u32)slots[at])
-			at = (at + 1) & mask;
-		slots[at] = t->slots[i];
-	}
+	for (u32 i = 1; i < t->nr; i++)
+		chain_slot_set(slots, mask, keys[i], i);
 	free(t->slots);
 	t->slots = slots;
 	t->mask = mask;
@@ -168,27 +155,30 @@ static int chain_pool_grow(struct chain_table *t, u32 nr)
 	return 0;
 }
 
-s64 chain_table_add(struct chain_table *t, const u32 *frames, u32 nr)
+/* Room for one more chain of nr frames; its place in the pool is t->nr_pool. */
+static int chain_room(struct chain_table *t, u32 nr)
 {
-	if (!nr)
-		return CHAIN_NONE;
-	u32 hash = chain_hash(frames, nr);
-	u64 *slot = chain_slot(t, hash, frames, nr);
-	if ((u32)*slot)
-		return (u32)*slot;
 	int err = t->nr_pool + nr > t->cap_pool ? chain_pool_grow(t, nr) : 0;
-	if (!err && t->nr == t->cap) {
-		err = chain_table_grow(t);
-		if (!err)
-			slot = chain_slot(t, hash, frames, nr);
-	}
-	if (err)
+	return err || t->nr < t->cap ? err : chain_table_grow(t);
+}
+
+static u32 chain_commit(struct chain_table *t, u64 key, u32 nr)
+{
+	u32 id = t->nr++;
+	t->chains[id] = (struct chain){ .start = (u32)t->nr_pool, .nr = nr };
+	t->keys[id] = key;
+	t->nr_pool += nr;
+	chain_slot_set(t->slots, t->mask, key, id);
+	return id;
+}
+
+s64 chain_table_put(struct chain_table *t, u64 key, const u32 *frames, u32 nr)
+{
+	int err = nr ? chain_room(t, nr) : 0;
+	if (err || !nr)
 		return err;
 	memcpy(t->pool + t->nr_pool, frames, nr * sizeof(*frames));
-	t->chains[t->nr] = (struct chain){ .start = (u32)t->nr_pool, .nr = nr };
-	t->nr_pool += nr;
-	*slot = (u64)hash << 32 | t->nr;
-	return t->nr++;
+	return chain_commit(t, key, nr);
 }
 
 int frame_table_merge(struct frame_table *into, const struct frame_table *from, u32 **map_frame)
@@ -209,28 +199,36 @@ int frame_table_merge(struct frame_table *into, const struct frame_table *from, 
 	return 0;
 }
 
+static s64 chain_copy(struct chain_table *into, const struct chain_table *from, u32 chain, const u32 *map_frame)
+{
+	u32 nr;
+	const u32 *old = chain_frames(from, chain, &nr);
+	int err = chain_room(into, nr);
+	if (err)
+		return err;
+	for (u32 i = 0; i < nr; i++)
+		into->pool[into->nr_pool + i] = map_frame[old[i]];
+	return chain_commit(into, from->keys[chain], nr);
+}
+
 int chain_table_merge(struct chain_table *into, const struct chain_table *from, const u32 *map_frame, u32 **map_chain)
 {
-	u32 longest = 0;
-	for (u32 i = 1; i < from->nr; i++)
-		longest = max(longest, from->chains[i].nr);
-	u32 *map = malloc(from->nr * sizeof(*map)), *frames = malloc((longest + 1) * sizeof(*frames));
-	int err = map && frames ? 0 : -ENOMEM;
-	for (u32 i = 0; i < from->nr && !err; i++) {
-		u32 nr;
-		const u32 *old = chain_frames(from, i, &nr);
-		for (u32 k = 0; k < nr; k++)
-			frames[k] = map_frame[old[k]];
-		s64 id = chain_table_add(into, frames, nr);
-		if (id < 0)
-			err = (int)id;
-		else
-			map[i] = (u32)id;
-	}
-	free(frames);
-	if (err) {
-		free(map);
-		return err;
+	enum { AHEAD = 16 };
+	u32 *map = malloc(from->nr * sizeof(*map));
+	if (!map)
+		return -ENOMEM;
+	map[0] = CHAIN_NONE;
+	for (u32 i = 1; i < from->nr; i++) {
+		if (i + AHEAD < from->nr)
+			chain_table_prefetch(into, from->keys[i + AHEAD]);
+		s64 id = chain_table_find(into, from->keys[i]);
+		if (!id)
+			id = chain_copy(into, from, i, map_frame);
+		if (id < 0) {
+			free(map);
+			return (int)id;
+		}
+		map[i] = (u32)id;
 	}
 	*map_chain = map;
 	return 0;

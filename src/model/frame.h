@@ -58,10 +58,21 @@ struct chain {
 	u32 nr;
 };
 
+struct chain_slot {
+	u64 key;
+	u32 chain; /* 0: free */
+	u32 spare;
+};
+
+/*
+ * A chain is known by a key of 64 bits, made by whoever finds it (a hash of its addresses and of what they mean), so that a chain
+ * seen before is found without looking at its frames. The same key must mean the same chain in every shard.
+ */
 struct chain_table {
 	struct chain *chains; /* [0] is empty */
+	u64 *keys;            /* [chain] */
 	u32 *pool;
-	u64 *slots; /* hash << 32 | id; id 0: free */
+	struct chain_slot *slots;
 	u32 nr, cap;
 	u32 mask;
 	u64 nr_pool, cap_pool;
@@ -69,8 +80,21 @@ struct chain_table {
 
 int chain_table_init(struct chain_table *t) must_check;
 void chain_table_done(struct chain_table *t);
-/* The id of the chain (CHAIN_NONE when nr is 0), or -ENOMEM. frames: outermost first. */
-s64 chain_table_add(struct chain_table *t, const u32 *frames, u32 nr) must_check;
+/* CHAIN_NONE: not there yet. */
+static inline u32 chain_table_find(const struct chain_table *t, u64 key)
+{
+	u32 at = (u32)key & t->mask;
+	while (t->slots[at].chain && t->slots[at].key != key)
+		at = (at + 1) & t->mask;
+	return t->slots[at].chain;
+}
+/* Starts fetching what chain_table_find() will look at. */
+static inline void chain_table_prefetch(const struct chain_table *t, u64 key)
+{
+	__builtin_prefetch(&t->slots[(u32)key & t->mask]);
+}
+/* Adds a chain that is not there, outermost frame first; its id (CHAIN_NONE when nr is 0), or -ENOMEM. */
+s64 chain_table_put(struct chain_table *t, u64 key, const u32 *frames, u32 nr) must_check;
 static inline const u32 *chain_frames(const struct chain_table *t, u32 id, u32 *nr)
 {
 	*nr = t->chains[id].nr;

@@ -19,4 +19,5 @@ void tree_clear(struct tree *t)
 	t->first_root = TREE_NONE;
 	t->total = 0;
 	t->hidden = 0;
+	t->own_first = false;
 }

@@ -25,6 +25,7 @@ struct tree {
 	u32 first_root; /* TREE_NONE: empty */
 	u64 total;      /* of the row: what fractal percentages are relative to */
 	u64 hidden;     /* weight of branches below the limit */
+	bool own_first; /* the first label is the row's own name */
 };
 
 void tree_init(struct tree *t);

@@ -16,8 +16,10 @@ enum {
 	FREQ_DEFAULT_HZ = 4000,
 	LIST_ROUNDS = 8, /* how often threads are listed again until no new one shows up */
 	EPOLL_STOP = -1,
+	GROUP_IS_WEAK = -EXDEV, /* of ours: weak_group cannot be one group */
 	EPOLL_BATCH = 64,
 	FIRST_FLUSH_NS = 30000000,
+	ROUNDS_OWED = 2, /* what came is settled by the end of the round after its own */
 };
 
 struct live_fd {
@@ -38,6 +40,7 @@ struct live_reader {
 	pthread_t thread;
 	bool running;
 	unsigned index;
+	s32 tid; /* 0: it has not begun */
 	u32 first_ring, nr_rings;
 	int epoll_fd;
 	u64 done_round;
@@ -55,6 +58,7 @@ struct live_perf {
 	VEC(struct synth_id) ids; /* one a fd, same index */
 	VEC(struct live_ring) rings;
 	VEC(struct live_reader) readers;
+	u32 weak_group;
 	u64 ring_bytes;
 	struct live_sink sink;
 	int stop_fd;
@@ -62,9 +66,11 @@ struct live_perf {
 	size_t nr_gone;
 	u64 round; /* from 1 */
 	u64 claimed; /* the round whose end is being written */
+	u32 rounds_owed; /* that end without data */
 	bool stopping;
 	bool failed;
-	pthread_mutex_t lock; /* nr_gone, round, claimed, done_round */
+	pthread_cond_t begun; /* a reader has its tid */
+	pthread_mutex_t lock; /* tid of readers, nr_gone, round, claimed, done_round, rounds_owed */
 };
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
@@ -88,9 +94,6 @@ static int check_event(const struct live_perf *lp, const struct event_desc *desc
 	int err = 0;
 	if (desc->open != EVENT_OPEN_PERF)
 		err = diag_error(d, -EINVAL, "%s cannot be sampled", desc->name);
-	else if (desc->sample_read)
-		err = diag_error(d, -EINVAL, "%s: sampling by the leader (:S) is not there yet",
-				 desc->name);
 	else if (desc->is_uncore && !lp->opts.system_wide)
 		err = diag_error(d, -EINVAL, "%s belongs to no process: it needs -a", desc->name);
 	if (err)
@@ -112,6 +115,7 @@ static int add_events(struct live_perf *lp, struct diag *d)
 		e->desc = desc;
 		e->leader = desc->leader;
 		e->nr_members = desc->nr_members;
+		e->group_read = desc->sample_read;
 		if (desc->precise_max)
 			e->attr.precise_ip = 3;
 		if (!desc->cpus)
@@ -126,8 +130,10 @@ static int add_events(struct live_perf *lp, struct diag *d)
 	return 0;
 }
 
-static void set_tracking(struct perf_event_attr *a)
+static void set_tracking(const struct live_opts *o, struct perf_event_attr *a)
 {
+	a->context_switch = o->switches;
+	a->namespaces = o->namespaces;
 	a->mmap = 1;
 	a->mmap2 = 1;
 	a->build_id = 1;
@@ -146,13 +152,13 @@ static int add_tracking(struct live_perf *lp)
 {
 	if (lp->opts.command_pid && !lp->opts.system_wide && !lp->opts.cpus &&
 	    !lp->opts.no_exec_start) {
-		set_tracking(&lp->events.at[0].attr);
+		set_tracking(&lp->opts, &lp->events.at[0].attr);
 		return 0;
 	}
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
 					.config = PERF_COUNT_SW_DUMMY,
 					.size = sizeof(attr) };
-	set_tracking(&attr);
+	set_tracking(&lp->opts, &attr);
 	struct live_event *e = add_event(lp, "dummy:HG", &attr);
 	if (!e)
 		return -ENOMEM;
@@ -182,7 +188,10 @@ static void set_pace(const struct live_perf *lp, struct live_event *e, u64 hz)
 	struct perf_event_attr *a = &e->attr;
 	const struct event_terms *terms = &e->desc->terms;
 	bool asked = lp->opts.period || lp->opts.freq_hz;
-	if (!terms->has_period && !terms->has_freq && (asked || !a->sample_period)) {
+	if (lp->opts.no_samples) {
+		a->freq = 0;
+		a->sample_period = 0;
+	} else if (!terms->has_period && !terms->has_freq && (asked || !a->sample_period)) {
 		a->freq = !lp->opts.period;
 		if (lp->opts.period)
 			a->sample_period = lp->opts.period;
@@ -193,11 +202,37 @@ static void set_pace(const struct live_perf *lp, struct live_event *e, u64 hz)
 		a->sample_type |= PERF_SAMPLE_PERIOD;
 }
 
+/* :S: only the leader takes samples; each holds the counts of all. */
+static void set_group_read(struct live_perf *lp, struct live_event *e)
+{
+	struct perf_event_attr *a = &e->attr;
+	const struct live_event *leader = &lp->events.at[e->leader];
+	a->sample_type |= PERF_SAMPLE_READ | PERF_SAMPLE_IDENTIFIER;
+	if (leader->nr_members > 1) {
+		a->read_format |= PERF_FORMAT_GROUP;
+		a->inherit = 0; /* a count that is handed on has no values of a group */
+	}
+	if (leader == e)
+		return;
+	a->sample_type = leader->attr.sample_type;
+	a->freq = 0;
+	a->sample_period = 0;
+}
+
+/* A group starts with its leader. */
+static void set_start(const struct live_perf *lp, struct live_event *e)
+{
+	const struct live_opts *o = &lp->opts;
+	e->attr.disabled = e->leader == (u32)(e - lp->events.at);
+	e->attr.enable_on_exec =
+		e->attr.disabled && o->command_pid && !o->system_wide && !o->no_exec_start;
+}
+
 static void configure(struct live_perf *lp, struct diag *d)
 {
 	const struct live_opts *o = &lp->opts;
 	u64 hz = usable_freq(lp, d);
-	bool many = lp->events.nr > 1;
+	bool many = lp->events.nr > 1 || lp->events.at[0].group_read;
 	vec_for_each (&lp->events, e) {
 		struct perf_event_attr *a = &e->attr;
 		a->sample_type |=
@@ -209,6 +244,7 @@ static void configure(struct live_perf *lp, struct diag *d)
 		a->sample_id_all = 1;
 		a->inherit = !o->no_inherit && !o->system_wide;
 		a->mmap_data = a->mmap && o->data_addr;
+		a->wakeup_events = o->at_once;
 		if (o->has_clock) {
 			a->use_clockid = 1;
 			a->clockid = o->clock_id;
@@ -221,10 +257,8 @@ static void configure(struct live_perf *lp, struct diag *d)
 			a->inherit = e->desc->terms.inherit && !o->system_wide;
 		if (e->desc->terms.max_stack)
 			a->sample_max_stack = (u16)min(e->desc->terms.max_stack, (u32)UINT16_MAX);
-		/* Members of a group run when their leader does. */
-		a->disabled = e->leader == (u32)(e - lp->events.at);
-		a->enable_on_exec =
-			a->disabled && o->command_pid && !o->system_wide && !o->no_exec_start;
+		set_start(lp, e);
+		a->inherit_stat = o->per_thread_counts && a->inherit;
 		if (o->only_user || o->only_kernel) {
 			a->exclude_user = !o->only_user;
 			a->exclude_kernel = !o->only_kernel;
@@ -238,7 +272,15 @@ static void configure(struct live_perf *lp, struct diag *d)
 			a->sample_type |= PERF_SAMPLE_CALLCHAIN;
 		if (a->type == PERF_TYPE_TRACEPOINT)
 			a->sample_type |= PERF_SAMPLE_RAW;
+		if (o->weight)
+			a->sample_type |= PERF_SAMPLE_WEIGHT;
+		if (o->branches) {
+			a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+			a->branch_sample_type = o->branches;
+		}
 		set_pace(lp, e, hz);
+		if (e->group_read)
+			set_group_read(lp, e);
 	}
 }
 
@@ -361,7 +403,7 @@ static int open_event(struct live_perf *lp, struct live_event *e, s32 tid, s32 c
 	lp->opener.may_drop_kernel =
 		first && !lp->opts.only_kernel && !(e->desc && e->desc->has_exclude);
 	int fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
-	if (fd < 0 && first && is_missing_pmu(fd) && fall_back_to_clock(e, d))
+	if (fd < 0 && first && is_missing_pmu(fd) && !lp->opts.branches && fall_back_to_clock(e, d))
 		fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
 	if (fd >= 0 && saw_kernel && e->attr.exclude_kernel && note_user_only(lp, e, d)) {
 		close(fd);
@@ -431,12 +473,23 @@ static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *grou
 		    struct diag *d)
 {
 	struct live_event *e = &lp->events.at[event];
-	int fd =
-		open_event(lp, e, tid, (s32)cpu, e->leader == event ? -1 : group_fds[e->leader], d);
+	int cgroup = lp->opts.cgroups && !e->tracking ? lp->opts.cgroups[event] : -1;
+	lp->opener.flags = cgroup >= 0 ? PERF_FLAG_PID_CGROUP : 0;
+	int fd = open_event(lp, e, cgroup >= 0 ? cgroup : tid, (s32)cpu,
+			    e->leader == event ? -1 : group_fds[e->leader], d);
 	if (fd == -ESRCH && lp->tids.nr > 1)
 		return fd;
+	if (fd < 0 && e->leader != event && e->desc && e->desc->weak) {
+		lp->weak_group = e->leader;
+		return GROUP_IS_WEAK;
+	}
 	if (fd < 0) {
-		if (is_missing_pmu(fd) && e->desc && e->desc->why_not)
+		if (cgroup >= 0 && fd == -ENOENT && e->attr.type == PERF_TYPE_SOFTWARE)
+			return diag_error(
+				d, fd,
+				"-G: the cgroups mounted here are not those that events can "
+				"be bound to (no perf_event controller)");
+		if (is_missing_pmu(fd) && e->desc && e->desc->why_not && !lp->opts.branches)
 			return diag_error(d, fd, "%s: %s", e->name, e->desc->why_not);
 		perf_opener_explain(&lp->opener, fd, &e->attr, e->name, tid, (s32)cpu, d);
 		return fd;
@@ -518,6 +571,47 @@ static int open_targets(struct live_perf *lp, struct diag *d)
 	return err;
 }
 
+static void close_targets(struct live_perf *lp)
+{
+	vec_for_each (&lp->rings, ring)
+		perf_ring_close(&ring->ring);
+	vec_for_each (&lp->fds, f)
+		close(f->fd);
+	vec_for_each (&lp->events, e)
+		e->ids.nr = 0;
+	lp->rings.nr = lp->fds.nr = lp->ids.nr = lp->tids.nr = 0;
+}
+
+/* weak_group becomes single events, each with its own pace. */
+static void break_group(struct live_perf *lp, struct diag *d)
+{
+	u64 hz = usable_freq(lp, NULL);
+	diag_note(d,
+		  "%s and the others of its weak group (W) cannot be measured together; each is "
+		  "by itself now",
+		  lp->events.at[lp->weak_group].name);
+	vec_for_each (&lp->events, e) {
+		if (e->tracking || e->leader != lp->weak_group)
+			continue;
+		e->leader = (u32)(e - lp->events.at);
+		e->nr_members = 1;
+		e->attr.read_format &= ~(u64)PERF_FORMAT_GROUP;
+		e->group_read = false;
+		set_start(lp, e);
+		set_pace(lp, e, hz);
+	}
+}
+
+static int open_groups(struct live_perf *lp, struct diag *d)
+{
+	int err;
+	while ((err = open_targets(lp, d)) == GROUP_IS_WEAK) {
+		close_targets(lp);
+		break_group(lp, d);
+	}
+	return err;
+}
+
 static int check_cpus(struct live_perf *lp, struct diag *d)
 {
 	if (!lp->opts.cpus)
@@ -590,6 +684,7 @@ struct live_perf *live_perf_open(const struct sysroot *root, const struct live_o
 	if (!lp->opts.flush_ns)
 		lp->opts.flush_ns = 1000000000ull;
 	pthread_mutex_init(&lp->lock, NULL);
+	pthread_cond_init(&lp->begun, NULL);
 	perf_opener_init(&lp->opener, root);
 	lp->stop_fd = eventfd(0, EFD_CLOEXEC);
 	lp->gone_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -602,7 +697,7 @@ struct live_perf *live_perf_open(const struct sysroot *root, const struct live_o
 		err = add_tracking(lp);
 	if (!err) {
 		configure(lp, d);
-		err = open_targets(lp, d);
+		err = open_groups(lp, d);
 	}
 	if (!err)
 		err = make_readers(lp);
@@ -677,7 +772,8 @@ static bool claim_round_end(struct live_reader *r, u64 round)
 	return all;
 }
 
-static int pass(struct live_reader *r)
+/* all: also rings that hold less than min_bytes. */
+static int pass(struct live_reader *r, bool all)
 {
 	struct live_perf *lp = r->lp;
 	struct ring_span spans[LIVE_SPANS_MAX];
@@ -686,17 +782,24 @@ static int pass(struct live_reader *r)
 	u64 round = __atomic_load_n(&lp->round, __ATOMIC_ACQUIRE);
 	for (u32 i = 0; i < r->nr_rings; i++) {
 		struct perf_ring *ring = &lp->rings.at[r->first_ring + i].ring;
-		if (perf_ring_peek(ring, &spans[nr]))
+		if (perf_ring_peek(ring, &spans[nr]) &&
+		    (all || ring_span_len(&spans[nr]) >= lp->opts.min_bytes))
 			rings[nr++] = ring;
 	}
-	bool last = nr && claim_round_end(r, round);
-	int err = nr ? lp->sink.take(lp->sink.ctx, r->index, spans, nr, last) : 0;
+	bool owed = __atomic_load_n(&lp->rounds_owed, __ATOMIC_RELAXED);
+	bool last = (nr || owed) && claim_round_end(r, round);
+	int err = nr || last ? lp->sink.take(lp->sink.ctx, r->index, spans, nr, last) : 0;
 	for (size_t i = 0; i < nr; i++)
 		perf_ring_consume(rings[i], spans[i].head);
 	pthread_mutex_lock(&lp->lock);
 	r->done_round = max(r->done_round, round);
-	if (last)
+	if (nr && lp->opts.at_once)
+		__atomic_store_n(&lp->rounds_owed, ROUNDS_OWED, __ATOMIC_RELAXED);
+	if (last) {
+		if (lp->rounds_owed)
+			__atomic_store_n(&lp->rounds_owed, lp->rounds_owed - 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&lp->round, round + 1, __ATOMIC_RELEASE);
+	}
 	pthread_mutex_unlock(&lp->lock);
 	return err;
 }
@@ -726,6 +829,10 @@ static void *reader_main(void *arg)
 	struct live_reader *r = arg;
 	struct live_perf *lp = r->lp;
 	struct epoll_event ready[EPOLL_BATCH];
+	pthread_mutex_lock(&lp->lock);
+	r->tid = gettid();
+	pthread_cond_signal(&lp->begun);
+	pthread_mutex_unlock(&lp->lock);
 	/* Early on, names and maps reach the file soon; then at the pace that was asked for. */
 	u64 flush_ns = min(lp->opts.flush_ns, (u64)FIRST_FLUSH_NS);
 	u64 due_ns = now_ns() + flush_ns;
@@ -735,7 +842,7 @@ static void *reader_main(void *arg)
 		int wait_ms = due_ns > now ? (int)((due_ns - now + 999999) / 1000000) : 0;
 		int n = epoll_wait(r->epoll_fd, ready, EPOLL_BATCH, wait_ms);
 		stop = n < 0 && errno != EINTR;
-		r->err = pass(r);
+		r->err = pass(r, n <= 0);
 		flush_ns = min(flush_ns * 2, lp->opts.flush_ns);
 		due_ns = now_ns() + flush_ns;
 		for (int i = 0; i < n; i++) {
@@ -746,12 +853,44 @@ static void *reader_main(void *arg)
 		}
 	}
 	if (!r->err)
-		r->err = pass(r); /* the events are off: this is all there will be */
+		r->err = pass(r, true); /* the events are off: this is all there will be */
 	if (r->err) {
 		__atomic_store_n(&lp->failed, true, __ATOMIC_RELEASE);
 		say_gone(lp);
 	}
 	return NULL;
+}
+
+static void add_not_us(struct live_perf *lp, struct strbuf *to)
+{
+	strbuf_printf(to, "common_pid != %d", (int)getpid());
+	pthread_mutex_lock(&lp->lock);
+	vec_for_each (&lp->readers, r) {
+		while (!r->tid)
+			pthread_cond_wait(&lp->begun, &lp->lock);
+		strbuf_printf(to, " && common_pid != %d", r->tid);
+	}
+	pthread_mutex_unlock(&lp->lock);
+}
+
+/* Tracepoints that are not wanted of ourselves: by the threads there are now. */
+static int leave_us_out(struct live_perf *lp)
+{
+	int err = 0;
+	for (size_t i = 0; i < lp->fds.nr && lp->opts.not_us && !err; i++) {
+		const struct live_event *e = &lp->events.at[lp->fds.at[i].event];
+		if (e->tracking || !lp->opts.not_us[lp->fds.at[i].event])
+			continue;
+		struct strbuf text;
+		strbuf_init(&text);
+		if (e->desc->filter)
+			strbuf_printf(&text, "(%s) && ", e->desc->filter);
+		add_not_us(lp, &text);
+		err = text.err ? text.err
+			       : perf_event_set_filter(lp->fds.at[i].fd, strbuf_cstr(&text));
+		strbuf_done(&text);
+	}
+	return err;
 }
 
 int live_perf_start(struct live_perf *lp, const struct live_sink *sink)
@@ -768,7 +907,7 @@ int live_perf_start(struct live_perf *lp, const struct live_sink *sink)
 		r->running = true;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return err;
+	return err ? err : leave_us_out(lp);
 }
 
 int live_perf_enable(struct live_perf *lp)
@@ -782,6 +921,16 @@ int live_perf_enable(struct live_perf *lp)
 			return err;
 	}
 	return 0;
+}
+
+void live_perf_toggle(struct live_perf *lp, bool on)
+{
+	vec_for_each (&lp->fds, f) {
+		if (lp->events.at[f->event].tracking)
+			continue;
+		/* A thread that is gone has nothing to count. */
+		(void)!(on ? perf_event_enable(f->fd) : perf_event_disable(f->fd));
+	}
 }
 
 int live_perf_gone_fd(const struct live_perf *lp)
@@ -814,18 +963,30 @@ int live_perf_stop(struct live_perf *lp)
 	return err;
 }
 
+/* A count is {value, id, lost}; those of a group stand behind their number. */
+static u64 read_lost(int fd, u64 format, u64 id)
+{
+	enum { WORDS = 3, MEMBERS_MAX = 64 };
+	u64 words[1 + WORDS * MEMBERS_MAX];
+	bool group = format & PERF_FORMAT_GROUP;
+	ssize_t n = read(fd, words, sizeof(words));
+	size_t nr = n > 0 ? (size_t)n / sizeof(u64) : 0;
+	for (size_t at = group; at + WORDS <= nr; at += WORDS)
+		if (words[at + 1] == id)
+			return words[at + 2];
+	return 0;
+}
+
 int live_perf_lost(struct live_perf *lp, void (*fn)(void *ctx, const struct synth_id *id, u64 lost),
 		   void *ctx)
 {
 	for (size_t i = 0; i < lp->fds.nr; i++) {
 		const struct live_event *e = &lp->events.at[lp->fds.at[i].event];
-		struct {
-			u64 value, id, lost;
-		} v;
 		if (!(e->attr.read_format & PERF_FORMAT_LOST))
 			return -ENOTSUP;
-		if (read(lp->fds.at[i].fd, &v, sizeof(v)) == (ssize_t)sizeof(v) && v.lost)
-			fn(ctx, &lp->ids.at[i], v.lost);
+		u64 lost = read_lost(lp->fds.at[i].fd, e->attr.read_format, lp->ids.at[i].id);
+		if (lost)
+			fn(ctx, &lp->ids.at[i], lost);
 	}
 	return 0;
 }
@@ -854,6 +1015,7 @@ void live_perf_close(struct live_perf *lp)
 	vec_free(&lp->tids);
 	cleanup_close(&lp->stop_fd);
 	cleanup_close(&lp->gone_fd);
+	pthread_cond_destroy(&lp->begun);
 	pthread_mutex_destroy(&lp->lock);
 	free(lp);
 }

@@ -23,6 +23,7 @@ struct live_event {
 	struct cpuset *cpus; /* only there; NULL: anywhere */
 	u32 leader; /* index of the group's leader; its own when alone */
 	u32 nr_members; /* on a leader */
+	bool group_read; /* the leader samples for all (:S) */
 	VEC(u64) ids;
 	bool tracking; /* not asked for: it only carries the records about tasks and maps */
 };
@@ -43,6 +44,14 @@ struct live_opts {
 	bool call_graph;
 	bool data_addr; /* the address that was accessed, and maps of data */
 	bool period_too; /* in each sample, also where it is fixed */
+	bool weight; /* what the hardware says an access cost */
+	bool per_thread_counts; /* a READ record for each thread that ends */
+	bool no_samples; /* side-band only */
+	bool switches; /* context switches as records */
+	bool namespaces;
+	u64 branches; /* bits of branch_sample_type; 0: none */
+	const int *cgroups; /* by event: descriptors of folders, -1: none; NULL: none at all */
+	const bool *not_us; /* by event: tracepoints that we do not want of ourselves; NULL: none */
 	bool only_user, only_kernel;
 	bool no_exec_start; /* a command's events wait for live_perf_enable() too */
 	bool no_inherit;
@@ -57,6 +66,8 @@ struct live_opts {
 	s32 clock_id;
 	u64 ring_bytes; /* of each CPU, rounded up to a power of two of pages; 0: 512 KiB */
 	u64 flush_ns; /* 0: one second */
+	bool at_once; /* a reader wakes for every sample; rounds end also while nothing happens */
+	u64 min_bytes; /* woken, a reader leaves a ring alone that holds less */
 	u32 rings_per_reader; /* 0: as many as LIVE_RINGS_PER_READER */
 };
 
@@ -77,6 +88,8 @@ bool live_perf_sees_kernel(const struct live_perf *lp);
 /* Starts the readers; then lets the events count (those of a command start with its exec). */
 int live_perf_start(struct live_perf *lp, const struct live_sink *sink) must_check;
 int live_perf_enable(struct live_perf *lp) must_check;
+/* At any time after: lets all events count, or stops them. Those of a command too. */
+void live_perf_toggle(struct live_perf *lp, bool on);
 /* Becomes readable when all targets have ended, or the sink failed. */
 int live_perf_gone_fd(const struct live_perf *lp);
 bool live_perf_failed(const struct live_perf *lp);

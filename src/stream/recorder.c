@@ -6,9 +6,12 @@
 #include "wire/perf_sample.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Of one reader; only its thread writes. */
 struct tally {
@@ -27,6 +30,10 @@ struct recorder {
 	bool finished;
 	bool described; /* what was there before is in the file */
 	char *path;
+	struct recorder_opts opts;
+	pthread_rwlock_t file_lock; /* readers write to the file; who changes it, writes this */
+	int full_fd;
+	bool full_told;
 	u32 time_slot; /* which u64 behind the head of a sample is its time; 0xff: none */
 	struct tally *tallies; /* one a reader, and one for what is synthesised */
 	unsigned nr_tallies;
@@ -113,12 +120,21 @@ static int count_span(struct recorder *r, struct tally *t, const struct ring_spa
 	return pos == ring_span_len(s) ? 0 : -EBADMSG;
 }
 
-static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_t nr,
-		bool round_done)
+static void check_full(struct recorder *r)
+{
+	u64 one = 1;
+	if (!r->opts.full_bytes || __atomic_load_n(&r->full_told, __ATOMIC_RELAXED) ||
+	    perfdata_write_file_bytes(r->file) < r->opts.full_bytes)
+		return;
+	__atomic_store_n(&r->full_told, true, __ATOMIC_RELAXED);
+	(void)!write(r->full_fd, &one, sizeof(one));
+}
+
+static int write_spans(struct recorder *r, unsigned reader, const struct ring_span *spans,
+		       size_t nr, bool round_done)
 {
 	static const struct perf_event_header finished_round = { .type = REC_FINISHED_ROUND,
 								 .size = sizeof(finished_round) };
-	struct recorder *r = ctx;
 	struct tally *t = &r->tallies[reader];
 	struct iovec iov[2 * LIVE_SPANS_MAX + 1];
 	struct pass_counts c = { 0 };
@@ -148,7 +164,18 @@ static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_
 	bump(t->nr_lost_events, c.nr_lost_events);
 	bump(t->nr_throttled, c.nr_throttled);
 	bump(t->nr_passes, 1);
+	check_full(r);
 	return 0;
+}
+
+static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_t nr,
+		bool round_done)
+{
+	struct recorder *r = ctx;
+	pthread_rwlock_rdlock(&r->file_lock);
+	int err = write_spans(r, reader, spans, nr, round_done);
+	pthread_rwlock_unlock(&r->file_lock);
+	return err;
 }
 
 static int write_buffer(struct recorder *r, const struct strbuf *b)
@@ -190,9 +217,10 @@ static int describe_kernel(struct recorder *r, struct synth *s, struct diag *d)
 	return err == -ENOENT ? 0 : err;
 }
 
-static int describe_tasks(struct recorder *r, struct synth *s, const struct live_opts *o)
+/* later: of a file that is not the first, when children may have come. */
+static int describe_tasks(struct synth *s, const struct live_opts *o, bool later)
 {
-	if (o->system_wide)
+	if (o->system_wide || later)
 		return synth_all_processes(s);
 	if (o->command_pid) /* until its exec is seen */
 		synth_name(s, o->command_pid);
@@ -213,9 +241,12 @@ static int describe_tasks(struct recorder *r, struct synth *s, const struct live
 }
 
 /* Everything that stands before the rings' data. */
-static int describe(struct recorder *r, const struct live_opts *o,
-		    const struct perf_event_attr *tracking, struct diag *d)
+static int describe(struct recorder *r, bool later, struct diag *d)
 {
+	size_t nr;
+	const struct live_event *events = live_perf_events(r->live, &nr);
+	const struct perf_event_attr *tracking =
+		events[nr - 1].tracking ? &events[nr - 1].attr : &events[0].attr;
 	struct strbuf buf;
 	strbuf_init(&buf);
 	struct synth s;
@@ -230,7 +261,7 @@ static int describe(struct recorder *r, const struct live_opts *o,
 	synth_thread_map(&s, tids, nr_tids);
 	synth_cpu_map(&s, live_perf_cpus(r->live));
 	if (!err)
-		err = describe_tasks(r, &s, o);
+		err = describe_tasks(&s, &r->opts.live, later);
 	synth_mark(&s, REC_FINISHED_INIT);
 	struct ring_span all = { .at = { (const u8 *)buf.data }, .len = { buf.len } };
 	if (!err)
@@ -319,13 +350,16 @@ static int open_file(struct recorder *r, const struct recorder_opts *o, struct d
 		.owner_gid = o->owner_gid,
 		.tracing_data = formats.len ? formats.data : NULL,
 		.tracing_data_size = formats.len,
+		.no_build_ids = o->no_build_ids,
+		.pipe = o->pipe,
+		.pipe_fd = o->pipe_fd,
 	};
 	if (o->live.has_clock)
 		read_clocks(&meta, o->live.clock_id);
 	if (!err)
 		r->file = perfdata_write_open(o->path, events, (u32)nr, &meta, d);
 	strbuf_done(&formats);
-	return err ? err : r->file ? 0 : -EIO;
+	return err ? err : r->file ? 0 : -errno;
 }
 
 static int make_tallies(struct recorder *r)
@@ -353,6 +387,9 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 		return NULL;
 	}
 	r->root = root;
+	r->opts = *opts;
+	pthread_rwlock_init(&r->file_lock, NULL);
+	r->full_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r->path = strdup(opts->path);
 	r->live = live_perf_open(root, &opts->live, d);
 	int err = r->live && r->path ? make_tallies(r) : -ENOMEM;
@@ -364,21 +401,20 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 	if (!err) {
 		size_t nr;
 		const struct live_event *events = live_perf_events(r->live, &nr);
-		const struct live_event *tracking =
-			events[nr - 1].tracking ? &events[nr - 1] : &events[0];
 		struct perf_layout layout;
 		perf_layout_init(&layout, &events[0].attr);
 		r->time_slot = layout.time_slot;
 		/* Listing thousands of tasks takes a while, in which others start: their records must not pile up. */
 		err = live_perf_start(r->live, &(struct live_sink){ .take = take, .ctx = r });
 		if (!err)
-			err = describe(r, &opts->live, &tracking->attr, d);
+			err = describe(r, false, d);
 	}
 	if (!err)
 		return r;
-	if (d && !d->nr_errors)
+	if (d && !d->nr_errors && err != -EPIPE)
 		diag_error(d, err, "cannot start recording: %s", strerror(-err));
 	recorder_close(r);
+	errno = -err;
 	return NULL;
 }
 
@@ -387,6 +423,61 @@ int recorder_start(struct recorder *r, struct diag *d)
 	__atomic_store_n(&r->described, true, __ATOMIC_RELEASE);
 	int err = live_perf_enable(r->live);
 	return err ? diag_error(d, err, "cannot start recording: %s", strerror(-err)) : 0;
+}
+
+void recorder_toggle(struct recorder *r, bool on)
+{
+	__atomic_store_n(&r->described, true, __ATOMIC_RELEASE);
+	live_perf_toggle(r->live, on);
+}
+
+/* With the file to itself. */
+static int change_file(struct recorder *r, const char *keep_as, struct diag *d)
+{
+	int err = perfdata_write_finish(r->file);
+	if (!err && rename(r->path, keep_as))
+		err = -errno;
+	if (err)
+		return diag_error(d, err, "cannot keep %s as %s: %s", r->path, keep_as,
+				  strerror(-err));
+	struct perfdata_writer *old = r->file;
+	err = open_file(r, &r->opts, d);
+	if (err)
+		r->file = old;
+	else
+		perfdata_write_close(old);
+	return err;
+}
+
+int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d)
+{
+	u64 times;
+	if (r->opts.pipe)
+		return diag_error(d, -EINVAL, "a pipe cannot be switched");
+	__atomic_store_n(&r->described, false, __ATOMIC_RELEASE);
+	pthread_rwlock_wrlock(&r->file_lock);
+	int err = change_file(r, keep_as, d);
+	for (unsigned i = 0; i < r->nr_tallies && !err; i++) {
+		r->tallies[i].first_ns = UINT64_MAX;
+		r->tallies[i].last_ns = 0;
+	}
+	(void)!read(r->full_fd, &times, sizeof(times));
+	r->full_told = false;
+	pthread_rwlock_unlock(&r->file_lock);
+	if (!err)
+		err = describe(r, true, d);
+	__atomic_store_n(&r->described, true, __ATOMIC_RELEASE);
+	return err;
+}
+
+int recorder_full_fd(const struct recorder *r)
+{
+	return r->full_fd;
+}
+
+const struct live_event *recorder_events(const struct recorder *r, size_t *nr)
+{
+	return live_perf_events(r->live, nr);
 }
 
 int recorder_gone_fd(const struct recorder *r)
@@ -467,6 +558,8 @@ int recorder_finish(struct recorder *r, struct diag *d)
 	int closing = perfdata_write_finish(r->file);
 	if (!err)
 		err = closing;
+	if (err == -EPIPE)
+		return err; /* the reader has seen enough */
 	if (err == -EBADMSG)
 		return diag_error(d, err,
 				  "the kernel's ring holds a record that makes no sense; what came "
@@ -489,6 +582,8 @@ void recorder_close(struct recorder *r)
 	free(r->tallies);
 	if (r->has_machine)
 		machine_done(&r->machine);
+	cleanup_close(&r->full_fd);
+	pthread_rwlock_destroy(&r->file_lock);
 	free(r->path);
 	free(r);
 }

@@ -11,12 +11,16 @@ struct recorder_opts {
 	struct live_opts live;
 	const struct tracing *tracing; /* for the formats of tracepoints */
 	const char *path;
+	bool pipe; /* a stream into pipe_fd, which becomes the recorder's; path is what messages call it */
+	int pipe_fd;
+	bool no_build_ids; /* no table of them in the file */
 	const char *version;
 	const char *const *argv; /* for the file's head */
 	u32 argc;
 	int zstd_level;
 	s64 owner_uid; /* -1: leave */
 	s64 owner_gid;
+	u64 full_bytes; /* when the file is so large, recorder_full_fd() becomes readable; 0: never */
 };
 
 struct recorder_stats {
@@ -31,18 +35,29 @@ struct recorder_stats {
 
 struct recorder;
 
-/* Opens events and file, and writes what is known before. NULL: see the diag, which also has notes about fallbacks. */
+/* What opts point to is kept until recorder_close(). */
+/* Opens events and file, and writes what is known before. NULL: see the diag, which also has notes about
+ * fallbacks, and errno: EPIPE is not mentioned there. */
 struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts,
 			       struct diag *d);
 /* The events run from here on, those of a command from its exec. */
 int recorder_start(struct recorder *r, struct diag *d) must_check;
+/* At any time from then on. */
+void recorder_toggle(struct recorder *r, bool on);
+/*
+ * The file so far is completed and gets another name; what follows goes to a new one, with what is known by now at its start.
+ * Negative errno with a diag.
+ */
+int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d) must_check;
+int recorder_full_fd(const struct recorder *r);
+const struct live_event *recorder_events(const struct recorder *r, size_t *nr);
 /* Readable when the targets have ended or writing failed. */
 int recorder_gone_fd(const struct recorder *r);
 /* Whether reading or writing had to stop; finish() says why. */
 bool recorder_failed(const struct recorder *r);
 /* At any time, from the thread that opened it; numbers may lag behind. */
 void recorder_stats(struct recorder *r, struct recorder_stats *ret);
-/* Stops and completes the file. Negative errno when it could not be written; what is there is valid all the same. */
+/* Stops and completes the file. -EPIPE: the reader is gone, not in the diag. Other negative errno when it could not be written; what is there is valid all the same. */
 int recorder_finish(struct recorder *r, struct diag *d) must_check;
 void recorder_close(struct recorder *r);
 

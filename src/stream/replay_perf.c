@@ -20,8 +20,8 @@ enum {
 	BLOCK_BYTES = 1 << 20,
 	BATCH = 128,
 	CACHE_SLOTS = 1 << 13,
-	CHAIN_SLOTS = 1 << 15,
-	CHAIN_MAX = 4096,
+	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
+	RECORD_MAX = 1 << 16,
 };
 
 struct block {
@@ -50,11 +50,13 @@ struct replay {
 	VEC(struct block) blocks;
 	atomic_size_t next;
 	struct replay_perf_stats stats;
-	atomic_ullong nr_bad, nr_unknown_id, nr_corrupt;
+	atomic_ullong nr_bad, nr_unknown_id, nr_corrupt, nr_deferred;
+	VEC(const u8 *) build_ids; /* BUILD_ID records: told by path, so they wait for the maps */
 	/* compressed files */
 	pthread_mutex_t lock;
 	struct perfdata_inflate *inflate;
-	const u8 *inflate_at;
+	const u8 *inflate_at, *inflate_end;
+	bool inflate_over; /* damage: the first pass met it as well, and said so */
 	u64 inflate_time;
 	u64 inflate_seq;
 };
@@ -66,16 +68,6 @@ struct place_slot {
 	u32 space;
 	u32 frame;
 	u32 mode;
-};
-
-/*
- * Addresses of a whole chain -> its id. Programs are at the same places again and again: one look here replaces two dozen frames.
- * A chain is known by 64 bits of hash over its addresses and its address space.
- */
-struct chain_slot {
-	u64 hash;
-	u64 from, until;
-	u32 chain;
 };
 
 /* A sample between its two steps: decoded, and where its chain is looked up is on its way from memory. */
@@ -98,7 +90,7 @@ struct reader {
 	struct place_slot *places;
 	struct sample *samples;
 	struct pending *pending;
-	struct chain_slot *chains;
+	struct tasks_epoch user, kernel; /* of the sample before: mostly of this one too */
 	u32 frames[CHAIN_MAX];
 };
 
@@ -188,6 +180,12 @@ static int head_record(struct replay *r, const u8 *rec, const struct perf_event_
 		if (h->type == REC_HEADER_ATTR)
 			find_time_use(r);
 	}
+	if (h->type == REC_BUILD_ID) {
+		const u8 **kept = vec_push(&r->build_ids);
+		if (!kept)
+			return -ENOMEM;
+		*kept = rec;
+	}
 	return 0;
 }
 
@@ -208,16 +206,31 @@ static const u8 *walk(struct replay *r, const u8 *at, const u8 *end, u64 place, 
 	return at;
 }
 
+/* What is left behind the last whole record will never be one. */
+static bool stuck(const struct replay *r, const u8 *at, size_t left)
+{
+	return left >= RECORD_MAX || (left >= sizeof(struct perf_event_header) &&
+				      perf_head(at, r->file.swap).size < sizeof(struct perf_event_header));
+}
+
 static int inflate_all(struct replay *r, const u8 *rec, const struct perf_event_header *h, struct perfdata_inflate *z, u64 *place)
 {
-	int err = perfdata_inflate_add(z, rec, h, r->file.swap);
-	if (err)
-		return err;
-	size_t size;
-	const u8 *data = perfdata_inflate_data(z, &size);
-	const u8 *stop = walk(r, data, data + size, *place, &err);
-	*place += (u64)(stop - data);
-	perfdata_inflate_drop(z, (size_t)(stop - data));
+	int err = perfdata_inflate_add(z, rec, h, r->file.swap), more = 1;
+	while (!err && more) {
+		more = perfdata_inflate_step(z);
+		size_t size;
+		const u8 *data = perfdata_inflate_data(z, &size);
+		if (more < 0)
+			return more;
+		if (!size)
+			continue;
+		const u8 *stop = walk(r, data, data + size, *place, &err);
+		size_t used = (size_t)(stop - data);
+		*place += used;
+		if (!err && stuck(r, stop, size - used))
+			err = -EBADMSG;
+		perfdata_inflate_drop(z, used);
+	}
 	return err;
 }
 
@@ -267,7 +280,13 @@ static int first_pass(struct replay *r)
 		if (err)
 			break;
 	}
+	size_t left = 0;
+	if (z)
+		(void)perfdata_inflate_data(z, &left);
 	perfdata_inflate_free(z);
+	r->inflate_end = at;
+	if (left)
+		f->truncated = true;
 	if (got < 0) {
 		f->truncated = true;
 		f->data_end = (size_t)(at - f->map);
@@ -397,32 +416,39 @@ static int add_stamp(struct replay *r, const u8 *rec, const struct perf_event_he
 
 static int spool_records(struct replay *r, struct perfdata_inflate *z)
 {
+	int more = perfdata_inflate_step(z);
+	if (more <= 0)
+		return more;
 	size_t size;
 	const u8 *data = perfdata_inflate_data(z, &size);
 	size = whole_records(r, data, size);
 	if (!vec_reserve(&r->spool, r->spool.nr + size))
 		return -ENOMEM;
-	memcpy(r->spool.at + r->spool.nr, data, size);
+	if (size)
+		memcpy(r->spool.at + r->spool.nr, data, size);
 	r->spool.nr += size;
 	perfdata_inflate_drop(z, size);
-	return 0;
+	(void)perfdata_inflate_data(z, &size);
+	return size >= RECORD_MAX ? -EBADMSG : 1;
 }
 
 static int spool_file(struct replay *r)
 {
 	struct perfdata_inflate *z = perfdata_inflate_new();
-	const u8 *at = r->file.map + r->file.data_at, *end = r->file.map + r->file.data_end, *rec;
+	const u8 *at = r->file.map + r->file.data_at, *rec;
 	struct perf_event_header h;
 	int err = z ? 0 : -ENOMEM;
-	while (!err && perfdata_record(&r->file, &at, end, &rec, &h) > 0) {
+	while (!err && perfdata_record(&r->file, &at, r->inflate_end, &rec, &h) > 0) {
 		if (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2)
 			continue;
 		err = perfdata_inflate_add(z, rec, &h, r->file.swap);
-		if (!err)
-			err = spool_records(r, z);
+		for (int more = 1; !err && more > 0;) {
+			more = spool_records(r, z);
+			err = min(more, 0);
+		}
 	}
 	perfdata_inflate_free(z);
-	return err;
+	return err == -EBADMSG ? 0 : err; /* damage: the first pass met it as well, and said so */
 }
 
 static int stamp_range(struct replay *r, const u8 *at, const u8 *end, u64 place)
@@ -457,6 +483,10 @@ static int prepare_once(struct replay *r, struct diag *d)
 	int err = first_pass(r);
 	if (!err)
 		err = perfdata_build_ids(&r->file, take_build_id, r->tasks);
+	for (size_t i = 0; i < r->build_ids.nr && !err; i++) {
+		struct perf_event_header h = perf_head(r->build_ids.at[i], r->file.swap);
+		err = perfdata_build_id_record(&r->file, r->build_ids.at[i], &h, take_build_id, r->tasks);
+	}
 	if (!err)
 		err = tasks_seal(r->tasks);
 	if (!err)
@@ -485,10 +515,25 @@ static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
 	r->inflate_at = r->file.map + r->file.data_at;
 	r->inflate_time = r->file.map_size;
 	r->inflate_seq = 0;
+	r->inflate_over = false;
 	return r->inflate ? 0 : -ENOMEM;
 }
 
 /* ---- workers ---- */
+
+static void replay_shard_close(struct source *s, struct shard *sh)
+{
+	struct reader *rd = sh->impl;
+	if (!rd)
+		return;
+	free(rd->places);
+	free(rd->samples);
+	free(rd->pending);
+	vec_free(&rd->sample_places);
+	free(rd->copy);
+	perf_scratch_done(&rd->scratch);
+	free(rd);
+}
 
 static int replay_shard_open(struct source *s, struct shard *sh)
 {
@@ -498,45 +543,40 @@ static int replay_shard_open(struct source *s, struct shard *sh)
 	sh->impl = rd;
 	rd->places = calloc(CACHE_SLOTS, sizeof(*rd->places));
 	rd->samples = calloc(BATCH, sizeof(*rd->samples));
-	rd->chains = calloc(CHAIN_SLOTS, sizeof(*rd->chains));
 	rd->pending = calloc(BATCH, sizeof(*rd->pending));
-	return rd->places && rd->samples && rd->chains && rd->pending ? 0 : -ENOMEM;
+	if (rd->places && rd->samples && rd->pending)
+		return 0;
+	replay_shard_close(s, sh);
+	sh->impl = NULL;
+	return -ENOMEM;
 }
 
-static void replay_shard_close(struct source *s, struct shard *sh)
+/* The next compressed record into the decompressor: 1, or 0 at the end. */
+static int inflate_next(struct replay *r)
 {
-	struct reader *rd = sh->impl;
-	if (!rd)
-		return;
-	free(rd->places);
-	free(rd->samples);
-	free(rd->chains);
-	free(rd->pending);
-	vec_free(&rd->sample_places);
-	free(rd->copy);
-	perf_scratch_done(&rd->scratch);
-	free(rd);
+	struct perf_event_header h;
+	const u8 *rec;
+	while (perfdata_record(&r->file, &r->inflate_at, r->inflate_end, &rec, &h) > 0)
+		if (h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2)
+			return perfdata_inflate_add(r->inflate, rec, &h, r->file.swap) ? 0 : 1;
+	return 0;
 }
 
-/* Decompresses until there is a block's worth of whole records; the lock is held. */
+/* Decompresses until there is a block's worth of records, or no more; the lock is held. */
 static int inflate_more(struct replay *r)
 {
-	const u8 *end = r->file.map + r->file.data_end;
 	size_t size = 0;
-	for (;;) {
+	while (!r->inflate_over) {
 		(void)perfdata_inflate_data(r->inflate, &size);
 		if (size >= BLOCK_BYTES)
 			return 0;
-		struct perf_event_header h;
-		const u8 *rec;
-		if (perfdata_record(&r->file, &r->inflate_at, end, &rec, &h) <= 0)
-			return 0;
-		if (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2)
-			continue;
-		int err = perfdata_inflate_add(r->inflate, rec, &h, r->file.swap);
-		if (err)
-			return err;
+		int got = perfdata_inflate_step(r->inflate);
+		if (got == -ENOMEM)
+			return got;
+		if (got < 0 || (!got && !inflate_next(r)))
+			r->inflate_over = true;
 	}
+	return 0;
 }
 
 static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
@@ -546,7 +586,10 @@ static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
 		return err;
 	size_t size;
 	const u8 *data = perfdata_inflate_data(r->inflate, &size);
-	size = whole_records(r, data, size);
+	size_t whole = whole_records(r, data, size);
+	if (!whole || stuck(r, data + whole, size - whole))
+		r->inflate_over = true;
+	size = whole;
 	if (!size)
 		return 0;
 	if (size > rd->copy_cap) {
@@ -602,6 +645,9 @@ static enum frame_mode mode_of_misc(u16 misc)
 	}
 }
 
+/* In a chain: the user part follows later, in a record of its own (kernel 6.19 on). */
+static const u64 context_user_deferred = (u64)-640;
+
 /* Of a marker inside a call chain; FRAME_MARK: not one that we know. */
 static enum frame_mode mode_of_marker(u64 marker)
 {
@@ -619,7 +665,7 @@ static enum frame_mode mode_of_marker(u64 marker)
 struct where {
 	u64 time;
 	u32 user_space;
-	u64 from, until; /* narrowed to the times for which every frame found so far holds */
+	bool again; /* the chain has something that is to be counted each time */
 };
 
 static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slot, struct where *w, u32 space, u64 addr,
@@ -633,8 +679,6 @@ static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slo
 	*slot = (struct place_slot){
 		.addr = addr, .from = p.from, .until = p.until, .space = space, .frame = (u32)id, .mode = mode
 	};
-	w->from = max(w->from, p.from);
-	w->until = min(w->until, p.until);
 	return id;
 }
 
@@ -645,11 +689,8 @@ static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, 
 	u32 at = (u32)(addr ^ addr >> 13 ^ space * 0x9e3779b1u) & (CACHE_SLOTS - 1);
 	struct place_slot *slot = &rd->places[at];
 	if (likely(slot->addr == addr && slot->space == space && slot->mode == mode && slot->from <= w->time &&
-		   w->time < slot->until)) {
-		w->from = max(w->from, slot->from);
-		w->until = min(w->until, slot->until);
+		   w->time < slot->until))
 		return slot->frame;
-	}
 	return frame_slow(r, sh, slot, w, space, addr, mode);
 }
 
@@ -657,7 +698,7 @@ static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, 
  * A chain lists the innermost address first, with markers where the mode changes; ours start at the outermost caller: filled from
  * the end of the array backwards.
  */
-static s64 chain_slow(struct replay *r, struct shard *sh, struct where *w, const struct perf_sample_view *v)
+static int chain_slow(struct replay *r, struct shard *sh, struct where *w, const struct perf_sample_view *v, u32 *first)
 {
 	struct reader *rd = sh->impl;
 	enum frame_mode mode = mode_of_misc(v->misc);
@@ -667,29 +708,38 @@ static s64 chain_slow(struct replay *r, struct shard *sh, struct where *w, const
 			mode = mode_of_marker(v->chain[i]);
 			if (mode != FRAME_MARK)
 				continue;
+			w->again = true;
+			if (v->chain[i] == context_user_deferred) {
+				atomic_fetch_add(&r->nr_deferred, 1);
+				break;
+			}
 			atomic_fetch_add(&r->nr_corrupt, 1);
-			return CHAIN_NONE;
+			at = CHAIN_MAX;
+			break;
 		}
 		s64 frame = frame_of(r, sh, w, v->chain[i], mode);
 		if (frame < 0)
-			return frame;
+			return (int)frame;
 		rd->frames[--at] = (u32)frame;
 	}
-	return chain_table_add(&sh->chains, rd->frames + at, CHAIN_MAX - at);
+	*first = at;
+	return 0;
 }
 
 static s64 chain_of(struct replay *r, struct shard *sh, struct where *w, const struct pending *p)
 {
+	s64 chain = chain_table_find(&sh->chains, p->hash);
+	if (likely(chain))
+		return chain;
+	u32 at = CHAIN_MAX;
+	int err = chain_slow(r, sh, w, &p->view, &at);
+	if (err)
+		return err;
+	/* What is to be counted each time must not be found by its own key. */
+	u64 key = w->again ? hash_u64(p->hash + 1) : p->hash;
+	chain = w->again ? chain_table_find(&sh->chains, key) : CHAIN_NONE;
 	struct reader *rd = sh->impl;
-	struct chain_slot *slot = &rd->chains[p->hash & (CHAIN_SLOTS - 1)];
-	if (slot->hash == p->hash && slot->from <= w->time && w->time < slot->until)
-		return slot->chain;
-	w->from = 0;
-	w->until = UINT64_MAX;
-	s64 chain = chain_slow(r, sh, w, &p->view);
-	if (chain >= 0)
-		*slot = (struct chain_slot){ .hash = p->hash, .from = w->from, .until = w->until, .chain = (u32)chain };
-	return chain;
+	return chain ? chain : chain_table_put(&sh->chains, key, rd->frames + at, CHAIN_MAX - at);
 }
 
 /* Every address of the chain with its frame. */
@@ -722,9 +772,26 @@ static u64 time_of(const struct replay *r, const struct pending *p)
 	return r->has_times ? p->view.time : p->place;
 }
 
-/* First step. -ENOENT: skip it. */
-static int decode(struct replay *r, struct reader *rd, const u8 *rec, u16 size, struct pending *p)
+static u32 epoch_of(const struct replay *r, struct tasks_epoch *last, u32 space, u64 time)
 {
+	if (unlikely(last->space != space || time < last->from || time >= last->until))
+		tasks_epoch(r->tasks, space, time, last);
+	return last->number;
+}
+
+/* What addresses of this sample mean: whose they are, and what was mapped at the time. Part of the key of its chain. */
+static u64 meaning_of(const struct replay *r, struct reader *rd, const struct pending *p)
+{
+	u64 time = time_of(r, p);
+	u32 user = epoch_of(r, &rd->user, p->space, time), kernel = epoch_of(r, &rd->kernel, SPACE_KERNEL, time);
+	u64 mode = p->view.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	return hash_u64((u64)user << 32 | kernel) ^ ((u64)p->space << 8 | mode);
+}
+
+/* First step. -ENOENT: skip it. */
+static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, struct pending *p)
+{
+	struct reader *rd = sh->impl;
 	const struct perfdata *f = &r->file;
 	u64 id = f->attrs.nr > 1 ? perf_sample_id(&f->attrs.at[0].layout, rec, size, f->swap) : 0;
 	p->attr = perfdata_attr_of(f, id);
@@ -742,8 +809,8 @@ static int decode(struct replay *r, struct reader *rd, const u8 *rec, u16 size, 
 	const struct perf_sample_view *v = &p->view;
 	p->space = tasks_space(r->tasks, v->pid, time_of(r, p));
 	if (r->needs & NEED_CHAIN) {
-		p->hash = hash_words(v->chain, v->nr_chain, (u64)p->space << 16 | (v->misc & PERF_RECORD_MISC_CPUMODE_MASK));
-		__builtin_prefetch(&rd->chains[p->hash & (CHAIN_SLOTS - 1)]);
+		p->hash = hash_words(v->chain, v->nr_chain, meaning_of(r, rd, p));
+		chain_table_prefetch(&sh->chains, p->hash);
 	}
 	return 0;
 }
@@ -752,7 +819,7 @@ static int decode(struct replay *r, struct reader *rd, const u8 *rec, u16 size, 
 static int fill_sample(struct replay *r, struct shard *sh, const struct pending *p, struct sample *s)
 {
 	const struct perf_sample_view *v = &p->view;
-	struct where w = { .time = time_of(r, p), .user_space = p->space, .until = UINT64_MAX };
+	struct where w = { .time = time_of(r, p), .user_space = p->space };
 	*s = (struct sample){
 		.time_ns = v->time,
 		.period = v->period,
@@ -788,36 +855,38 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 	return r->needs & NEED_PLACES ? places_of(r, sh, &w, v, s) : 0;
 }
 
-/* A copied chain (other byte order, unaligned file) lives until the next one is copied: then samples go one by one. */
-static size_t batch_limit(const struct replay *r, const u8 *at)
-{
-	return r->file.swap || (uintptr_t)at & 7 ? 1 : BATCH;
-}
-
 /* The next records of the block into rd->pending, decoded. */
-static s64 take_file_order(struct replay *r, struct reader *rd)
+static s64 take_file_order(struct replay *r, struct shard *sh)
 {
+	struct reader *rd = sh->impl;
 	const u8 *start = rd->now.at, *at = start, *rec;
 	struct perf_event_header h;
-	size_t nr = 0, limit = batch_limit(r, start);
-	while (nr < limit && perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
+	size_t nr = 0;
+	bool copied = false;
+	while (nr < BATCH && perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
 		if (h.type != PERF_RECORD_SAMPLE)
 			continue;
+		/* A copied chain (other byte order, odd address) lives until the next one is copied: one a batch. */
+		bool copies = r->file.swap || (uintptr_t)rec & 7;
+		if (copies && copied) {
+			at = rec;
+			break;
+		}
 		rd->pending[nr].place = rd->time0 + (u64)(rec - start);
-		int err = decode(r, rd, rec, h.size, &rd->pending[nr]);
+		int err = decode(r, sh, rec, h.size, &rd->pending[nr]);
 		if (err && err != -ENOENT)
 			return err;
 		nr += !err;
-		if (nr && (uintptr_t)at & 7)
-			break;
+		copied |= copies && !err;
 	}
 	rd->time0 += (u64)(at - start);
 	rd->now.at = at;
 	return (s64)nr;
 }
 
-static s64 take_time_order(struct replay *r, struct reader *rd)
+static s64 take_time_order(struct replay *r, struct shard *sh)
 {
+	struct reader *rd = sh->impl;
 	size_t nr = 0, limit = r->file.swap ? 1 : BATCH;
 	while (nr < limit && rd->stamp < rd->stamp_end) {
 		u64 place = r->stamps.at[rd->stamp].place;
@@ -828,7 +897,7 @@ static s64 take_time_order(struct replay *r, struct reader *rd)
 			__builtin_prefetch(record_at(r, r->stamps.at[rd->stamp + 8].place));
 		rd->stamp++;
 		rd->pending[nr].place = place;
-		int err = decode(r, rd, rec, perf_head(rec, r->file.swap).size, &rd->pending[nr]);
+		int err = decode(r, sh, rec, perf_head(rec, r->file.swap).size, &rd->pending[nr]);
 		if (err && err != -ENOENT)
 			return err;
 		nr += !err;
@@ -843,7 +912,7 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 	struct replay *r = replay_of(s);
 	struct reader *rd = sh->impl;
 	rd->sample_places.nr = 0;
-	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, rd) : take_file_order(r, rd);
+	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, sh) : take_file_order(r, sh);
 	for (s64 i = 0; i < nr; i++) {
 		int err = fill_sample(r, sh, &rd->pending[i], &rd->samples[i]);
 		if (err)
@@ -853,8 +922,12 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 		return (int)nr;
 	/* The array may have moved while it grew. */
 	const struct sample_place *place = rd->sample_places.at;
-	for (s64 i = 0; i < nr; place += rd->samples[i].nr_places, i++)
-		rd->samples[i].places = rd->samples[i].nr_places ? place : NULL;
+	for (s64 i = 0; i < nr; i++) {
+		if (!rd->samples[i].nr_places)
+			continue;
+		rd->samples[i].places = place;
+		place += rd->samples[i].nr_places;
+	}
 	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
 	return 1;
 }
@@ -878,6 +951,9 @@ static void replay_finish(struct source *s, struct diag *d)
 	if (r->stats.nr_corrupt_chains)
 		diag_warn(d, "%llu call chains were damaged and are missing",
 			  (unsigned long long)r->stats.nr_corrupt_chains);
+	if (r->nr_deferred)
+		diag_warn(d, "the user part of %llu call chains was recorded apart (deferred) and is not joined yet: it is missing",
+			  (unsigned long long)r->nr_deferred);
 }
 
 static void replay_close(struct source *s)
@@ -890,6 +966,7 @@ static void replay_close(struct source *s)
 	perf_formats_done(&r->formats);
 	perfdata_close(&r->file);
 	vec_free(&r->blocks);
+	vec_free(&r->build_ids);
 	vec_free(&r->stamps);
 	vec_free(&r->spool);
 	catalog_done(&s->catalog);

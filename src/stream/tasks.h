@@ -5,7 +5,7 @@
  *
  *	process (pid) ── from 0 ──► space 1 ── from 120 (exec) ──► space 2 ...
  *	space ── maps, each [start, end) from some time on; the newest one that covers an address at that time is the answer
- *	      └─ parent space as of the fork: asked when the space itself does not know
+ *	      └─ parent space as of the fork, or the program before as of the exec: asked when the space itself does not know
  */
 #pragma once
 
@@ -31,6 +31,14 @@ int tasks_seal(struct tasks *t) must_check;
 u32 tasks_comm(const struct tasks *t, u32 tid, u64 time);
 /* The address space of a process at a time; SPACE_NONE: never heard of it. */
 u32 tasks_space(const struct tasks *t, u32 pid, u64 time);
+
+/* A stretch of time in which nothing changes in a space: from <= time < until. In it, equal addresses lead to equal places. */
+struct tasks_epoch {
+	u32 space;
+	u32 number;
+	u64 from, until;
+};
+void tasks_epoch(const struct tasks *t, u32 space, u64 time, struct tasks_epoch *ret);
 
 /* Where an address leads, and for which times the answer holds: from <= time < until. */
 struct tasks_place {

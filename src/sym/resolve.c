@@ -494,13 +494,25 @@ static int run_groups(struct job *j)
 	return par_run(workers, resolve_worker, j);
 }
 
-static void tell(struct diag *d, struct group *g)
+/* A recording from elsewhere can miss hundreds of files: the heaviest are named. */
+static void tell(const struct sym_config *cfg, const struct group *groups, u32 nr)
 {
-	if (!g->note)
-		return;
-	diag_note(d, "%s", g->note);
-	if (g->hint)
-		diag_hint(d, "%s", g->hint);
+	u32 told = 0, more = 0;
+	for (u32 i = 0; i < nr; i++) {
+		const struct group *g = &groups[i];
+		if (!g->note)
+			continue;
+		if (!g->hint && cfg->max_notes && told >= cfg->max_notes) {
+			more++;
+			continue;
+		}
+		told += !g->hint;
+		diag_note(cfg->diag, "%s", g->note);
+		if (g->hint)
+			diag_hint(cfg->diag, "%s", g->hint);
+	}
+	if (more)
+		diag_note(cfg->diag, "%u more files could not be used; -v names them all", more);
 }
 
 static int sym_resolve(struct names *names, const struct catalog *c,
@@ -518,8 +530,8 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 		err = run_groups(&j);
 	if (!err)
 		err = assign(&j);
+	tell(&n->cfg, j.groups, j.nr_groups);
 	for (u32 i = 0; i < j.nr_groups; i++) {
-		tell(n->cfg.diag, &j.groups[i]);
 		free(j.groups[i].note);
 		free(j.groups[i].hint);
 	}

@@ -43,6 +43,7 @@ struct sym_config {
 	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */
 	struct diag *
 		diag; /* notes about images without names; NULL: none wanted. Used during resolve() only. */
+	u32 max_notes; /* of those without a hint, the heaviest images first; the others are counted; 0: all */
 };
 
 /*

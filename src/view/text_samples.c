@@ -19,7 +19,9 @@ struct text_samples {
 	struct strbuf lines_text;
 	struct line *lines; /* [frame] */
 	u32 name_width;
-	u64 first_time;
+	u64 first_time; /* of what is shown */
+	u64 last_time;
+	bool started;
 };
 
 struct text_state {
@@ -90,14 +92,21 @@ static void add_number(struct strbuf *to, s64 v, u32 width)
 	strbuf_add(to, digits, len);
 }
 
+enum { COMM_TEXT = 32 };
+
+static const char *comm_text(const struct text_samples *ts, const struct sample *s, char name[COMM_TEXT])
+{
+	if (!COMM_IS_UNNAMED(s->comm))
+		return strtab_str(&ts->o.catalog->strings, s->comm);
+	name[0] = ':';
+	name[1 + num_s64(name + 1, COMM_TID(s->comm))] = '\0';
+	return name;
+}
+
 static void add_comm(const struct text_samples *ts, const struct sample *s, bool padded, struct strbuf *to)
 {
-	char name[32] = ":";
-	const char *comm = name;
-	if (COMM_IS_UNNAMED(s->comm))
-		name[1 + num_s64(name + 1, COMM_TID(s->comm))] = '\0';
-	else
-		comm = strtab_str(&ts->o.catalog->strings, s->comm);
+	char name[COMM_TEXT];
+	const char *comm = comm_text(ts, s, name);
 	strbuf_right(to, comm, padded ? 16 : 0);
 	strbuf_char(to, ' ');
 }
@@ -106,6 +115,8 @@ static void add_time(const struct text_samples *ts, u64 ns, struct strbuf *to)
 {
 	if (ts->o.reltime)
 		ns -= min(ns, ts->first_time);
+	else if (ts->o.deltatime)
+		ns -= min(ns, ts->last_time);
 	add_number(to, (s64)(ns / 1000000000), 5);
 	strbuf_char(to, '.');
 	char *digits = strbuf_room(to, NUM_DIGITS_MAX);
@@ -183,12 +194,68 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 		strbuf_char(to, '\n');
 }
 
+static bool among(const s32 *list, size_t nr, s32 v)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (list[i] == v)
+			return true;
+	return !nr;
+}
+
+static bool wanted(const struct text_samples *ts, const struct sample *s)
+{
+	const struct text_filter *f = &ts->o.filter;
+	if (s->time_ns < f->from_ns || (f->until_ns && s->time_ns > f->until_ns))
+		return false;
+	if (!among(f->cpus, f->nr_cpus, s->cpu) || !among(f->pids, f->nr_pids, s->pid) || !among(f->tids, f->nr_tids, s->tid))
+		return false;
+	char name[COMM_TEXT];
+	const char *comm = f->nr_comms ? comm_text(ts, s, name) : NULL;
+	for (size_t i = 0; i < f->nr_comms; i++)
+		if (!strcmp(f->comms[i], comm))
+			return true;
+	return !f->nr_comms;
+}
+
+/* One after the other, where a line depends on those before. */
+static void add_in_turn(struct text_samples *ts, const struct sample *s, struct strbuf *to)
+{
+	if (ts->o.before)
+		ts->o.before(ts->o.before_ctx, &ts->sink, s->time_ns, to);
+	if (!wanted(ts, s))
+		return;
+	if (!ts->started)
+		ts->first_time = ts->last_time = s->time_ns;
+	ts->started = true;
+	add_sample(ts, s, to);
+	ts->last_time = s->time_ns;
+}
+
+void text_samples_head(struct sink *k, const struct sample *s, const char *comm, struct strbuf *to)
+{
+	const struct text_samples *ts = ts_of(k);
+	u32 fields = ts->o.fields[s->event];
+	if (fields & TEXT_COMM) {
+		strbuf_right(to, comm, ts->o.chains[s->event] && fields & TEXT_IP ? 0 : 16);
+		strbuf_char(to, ' ');
+	}
+	add_ids(s, fields, to);
+	if (fields & TEXT_TIME)
+		add_time(ts, s->time_ns, to);
+}
+
 static int feed(struct sink *k, void *state, const struct batch *b)
 {
 	struct text_samples *ts = ts_of(k);
 	struct text_state *st = state;
+	if (ts->o.before || ts->o.reltime || ts->o.deltatime) {
+		for (size_t i = 0; i < b->nr; i++)
+			add_in_turn(ts, &b->samples[i], &st->text);
+		return st->text.err;
+	}
 	for (size_t i = 0; i < b->nr; i++)
-		add_sample(ts, &b->samples[i], &st->text);
+		if (wanted(ts, &b->samples[i]))
+			add_sample(ts, &b->samples[i], &st->text);
 	return st->text.err;
 }
 
@@ -199,7 +266,7 @@ static int block_done(struct sink *k, void *state, u64 seq)
 	if (!turns_wait(&ts->turns, seq))
 		return -ECANCELED;
 	int err = st->text.err;
-	if (!err) {
+	if (!err && st->text.len) {
 		strbuf_add(ts->out, st->text.data, st->text.len);
 		err = ts->out->err;
 	}

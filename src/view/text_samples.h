@@ -24,11 +24,25 @@ enum text_field {
 	TEXT_PERIOD = 1 << 12,
 };
 
+/* Which samples are shown; what is empty does not choose. All of it is borrowed. */
+struct text_filter {
+	u64 from_ns, until_ns; /* until 0: to the end */
+	const s32 *pids, *tids, *cpus;
+	size_t nr_pids, nr_tids, nr_cpus;
+	const char *const *comms;
+	size_t nr_comms;
+};
+
 struct text_samples_opts {
 	const u32 *fields; /* [event] */
 	const bool *chains; /* [event]: samples carry call chains */
 	bool nanoseconds;
-	bool reltime;
+	bool reltime;   /* needs one worker, as everything below that looks back */
+	bool deltatime;
+	struct text_filter filter;
+	/* Called before each sample that is fed, shown or not: what happened until then. May be NULL; needs one worker. */
+	void (*before)(void *ctx, struct sink *k, u64 time_ns, struct strbuf *to);
+	void *before_ctx;
 	u32 max_stack; /* 0: all */
 	const struct catalog *catalog;
 	const struct frame_table *frames;
@@ -37,4 +51,6 @@ struct text_samples_opts {
 
 /* out must outlive the sink and may have a drain. The options are copied, what they point to is borrowed. */
 int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, struct sink **ret) must_check;
+/* What stands before an event's name, of something that is not a sample: task, CPU and time. comm: its name. */
+void text_samples_head(struct sink *k, const struct sample *s, const char *comm, struct strbuf *to);
 void text_samples_free(struct sink *k);

@@ -93,7 +93,8 @@ static void aligned_row(const struct table *t, size_t row, const u32 *widths, st
 			strbuf_str(to, "  ");
 		if (numeric(c))
 			strbuf_fill(to, ' ', pad);
-		strbuf_add(to, cell->data, cell->len);
+		if (cell->len)
+			strbuf_add(to, cell->data, cell->len);
 		if (!numeric(c) && !c->last)
 			strbuf_fill(to, ' ', pad);
 	}
@@ -142,9 +143,11 @@ int text_table(const struct table *t, const struct text_table_style *style, stru
 			err = t->tree_of(t->ctx, row, &tree);
 			if (err)
 				break;
-			text_tree(&tree, t->total, TREE_INDENT, style->fractal, to);
+			text_tree(&tree, t->total,
+				  &(struct text_tree_style){ .indent = TREE_INDENT, .fractal = style->fractal, .hide_own = style->hide_own },
+				  to);
 		}
-		err = to->err;
+		err = to->err ? to->err : cell.err;
 	}
 	free(widths);
 	strbuf_done(&cell);

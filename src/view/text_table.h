@@ -11,7 +11,8 @@ struct text_table_style {
 	const char *separator; /* NULL: aligned columns */
 	bool header;
 	double min_percent;  /* rows whose first cell is below are left out */
-	bool fractal;        /* percentages in trees relative to the branch, else to the whole */
+	bool fractal;        /* see text_tree */
+	bool hide_own;
 };
 
 /* 0 or the sticky error of `to`. Rows are rendered one by one: trees never lie in memory together. */

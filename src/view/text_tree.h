@@ -4,5 +4,11 @@
 #include "base/strbuf.h"
 #include "model/tree.h"
 
-/* total: what 100 % is; indent: columns before the first pipe; fractal: percentages relative to the parent branch. */
-void text_tree(const struct tree *t, u64 total, u32 indent, bool fractal, struct strbuf *to);
+struct text_tree_style {
+	u32 indent;    /* columns before the first pipe */
+	bool fractal;  /* percentages relative to the branches beside, and what is not drawn as [...]; else to the whole */
+	bool hide_own; /* a single root that is named as its row: its first label is left out */
+};
+
+/* total: what 100 % is. */
+void text_tree(const struct tree *t, u64 total, const struct text_tree_style *style, struct strbuf *to);

@@ -96,17 +96,27 @@ static void trailer_decode(struct bytes b, u64 sample_type, struct perf_side *re
 		ret->who.id = bytes_u64(&b);
 }
 
+/*
+ * Kernels up to 6.18 leave the build id's bit set in records of others once any recorder on the system has asked for ids: where
+ * the size cannot be one, it is the device's number after all.
+ */
+static bool has_build_id(struct bytes b, u16 misc)
+{
+	u32 size = bytes_u8(&b), reserved = bytes_u8(&b);
+	return misc & PERF_RECORD_MISC_MMAP_BUILD_ID && size <= 20 && !reserved && !bytes_u16(&b);
+}
+
 static void mmap2_decode(struct bytes *b, struct perf_side *ret)
 {
-	if (ret->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		ret->build_id_size = min((u32)bytes_u8(b), 20u);
+	if (has_build_id(*b, ret->misc)) {
+		ret->build_id_size = bytes_u8(b);
 		bytes_skip(b, 3);
 		ret->build_id = bytes_take(b, 20);
 	} else {
 		u64 major = bytes_u32(b);
 		ret->dev = major << 32 | bytes_u32(b);
 		ret->ino = bytes_u64(b);
-		bytes_skip(b, 8);
+		ret->ino_generation = bytes_u64(b);
 	}
 	ret->prot = bytes_u32(b);
 	ret->flags = bytes_u32(b);

@@ -129,7 +129,7 @@ struct perf_side {
 	u32 ppid, ptid;       /* FORK, EXIT */
 	u64 addr, len, pgoff; /* MMAP, MMAP2, KSYMBOL (addr, len) */
 	u32 prot, flags;
-	u64 dev, ino;
+	u64 dev, ino, ino_generation;
 	const u8 *build_id;
 	u32 build_id_size;
 	const char *name; /* COMM, MMAP, MMAP2, KSYMBOL; always terminated */

@@ -60,7 +60,7 @@ void perf_scratch_done(struct perf_scratch *s)
 /* The words where they lie when they are aligned and in our byte order, else a copy. */
 static const u64 *words_of(const void *at, u64 nr, bool swap, struct perf_scratch *s)
 {
-	if (likely(!swap && !((uintptr_t)at & 7)))
+	if (likely(!swap && !((uintptr_t)at & 7)) || !nr)
 		return at;
 	if (nr > s->cap) {
 		u64 *words = realloc(s->words, nr * sizeof(*words));

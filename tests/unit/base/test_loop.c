@@ -132,13 +132,13 @@ static void test_term(void)
 	ok(!p.shown, "and nothing shown");
 	close(null);
 	setenv("PAGER", "more", 1);
-	is_str(term_pager_command(), "more", "PAGER");
+	is_str(term_pager_command("SONDE_PAGER"), "more", "PAGER");
 	setenv("SONDE_PAGER", "most -x", 1);
-	is_str(term_pager_command(), "most -x", "SONDE_PAGER first");
+	is_str(term_pager_command("SONDE_PAGER"), "most -x", "SONDE_PAGER first");
 	setenv("SONDE_PAGER", "", 1);
-	ok(!term_pager_command(), "empty: none");
+	ok(!term_pager_command("SONDE_PAGER"), "empty: none");
 	setenv("SONDE_PAGER", "cat", 1);
-	ok(!term_pager_command(), "cat: none");
+	ok(!term_pager_command("SONDE_PAGER"), "cat: none");
 }
 
 static void test_tty(void)

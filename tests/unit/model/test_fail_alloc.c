@@ -95,7 +95,7 @@ static int fill_frames(struct frame_table *f, struct chain_table *c, u32 seed)
 		if (id < 0)
 			return (int)id;
 		u32 frames[3] = { 1, (u32)id / 2 + 1, (u32)id };
-		id = chain_table_add(c, frames, 1 + i % 3);
+		id = chain_table_put(c, (u64)seed << 32 | i, frames, 1 + i % 3);
 		if (id < 0)
 			return (int)id;
 	}

@@ -1,0 +1,109 @@
+#include "cmd/control.h"
+
+#include "base/num.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+static int bad_form(const char *text, struct diag *d)
+{
+	diag_error(d, -EINVAL, "--control %s: where should commands come from?", text);
+	diag_hint(d, "fd:N or fd:N,N for descriptors, fifo:PATH or fifo:PATH,PATH for named pipes; "
+		     "the second is for the answers");
+	return -EINVAL;
+}
+
+/* "3": a descriptor that is open. */
+static int take_fd(const char *text, struct diag *d)
+{
+	u64 fd;
+	if (num_parse_u64(text, 10, &fd) || fd > INT_MAX || fcntl((int)fd, F_GETFD) < 0)
+		return diag_error(d, -EINVAL, "--control: %s is no open descriptor", text);
+	int copy = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
+	return copy < 0 ? diag_error(d, -errno, "--control: %s", strerror(errno)) : copy;
+}
+
+/* Open for both, so that it neither waits for the other side nor ends with it. */
+static int take_fifo(const char *path, struct diag *d)
+{
+	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? diag_error(d, -errno, "--control: cannot open %s: %s", path,
+				   strerror(errno))
+		      : fd;
+}
+
+int control_open(struct control *c, const char *text, struct diag *d)
+{
+	*c = (struct control){ .fd = -1, .ack_fd = -1 };
+	bool fifo = !strncmp(text, "fifo:", 5);
+	if (!fifo && strncmp(text, "fd:", 3))
+		return bad_form(text, d);
+	char first[PATH_MAX];
+	const char *at = text + (fifo ? 5 : 3), *comma = strchrnul(at, ',');
+	if (comma == at || (size_t)(comma - at) >= sizeof(first) || (*comma && !comma[1]))
+		return bad_form(text, d);
+	memcpy(first, at, (size_t)(comma - at));
+	first[comma - at] = 0;
+	c->fd = fifo ? take_fifo(first, d) : take_fd(first, d);
+	if (c->fd < 0)
+		return c->fd;
+	if (*comma)
+		c->ack_fd = fifo ? take_fifo(comma + 1, d) : take_fd(comma + 1, d);
+	return *comma ? min(c->ack_fd, 0) : 0;
+}
+
+int control_read(struct control *c)
+{
+	if (c->len == sizeof(c->buf))
+		c->len = 0; /* a line without an end */
+	ssize_t n = read(c->fd, c->buf + c->len, sizeof(c->buf) - c->len);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 1 : -errno;
+	c->len += (size_t)n;
+	return n > 0;
+}
+
+enum control_command control_next(struct control *c)
+{
+	static const struct {
+		const char *word;
+		enum control_command command;
+	} commands[] = {
+		{ "enable", CONTROL_ENABLE },	  { "disable", CONTROL_DISABLE },
+		{ "snapshot", CONTROL_SNAPSHOT }, { "evlist", CONTROL_EVLIST },
+		{ "ping", CONTROL_PING },	  { "stop", CONTROL_STOP },
+	};
+	size_t len = 0;
+	/* A zero ends a command too: some write their string with it. */
+	while (len < c->len && c->buf[len] != '\n' && c->buf[len])
+		len++;
+	if (len == c->len)
+		return CONTROL_NONE;
+	memcpy(c->word, c->buf, len);
+	c->word[len] = 0;
+	c->len -= len + 1;
+	memmove(c->buf, c->buf + len + 1, c->len);
+	if (!len)
+		return control_next(c);
+	size_t verb = strcspn(c->word, " ");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (strlen(commands[i].word) == verb && !memcmp(commands[i].word, c->word, verb))
+			return commands[i].command;
+	return CONTROL_UNKNOWN;
+}
+
+void control_ack(struct control *c)
+{
+	if (c->ack_fd >= 0)
+		(void)!write(c->ack_fd, "ack\n", 4);
+}
+
+void control_close(struct control *c)
+{
+	cleanup_close(&c->fd);
+	cleanup_close(&c->ack_fd);
+	c->fd = c->ack_fd = -1;
+}

@@ -1,0 +1,110 @@
+/*
+ * `sonde record` in three files: what was asked (record_opts.c), the files it is written to and commands from outside
+ * (record_files.c), and the run with its option rows (record.c).
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "cmd/app.h"
+#include "cmd/child.h"
+#include "cmd/control.h"
+#include "stream/recorder.h"
+
+/* -e and --filter in the order they were given: a filter belongs to the events before it. */
+struct record_word {
+	const char *text;
+	enum { WORD_EVENT, WORD_FILTER, WORD_NOT_US } kind;
+};
+
+/* What the rows fill. */
+struct record_opts {
+	struct record_words {
+		VEC(struct record_word) list;
+	} words;
+	const char *freq;
+	u64 period;
+	bool graph;
+	const char *call_graph;
+	bool all;
+	const char *cpus;
+	const char *pids;
+	const char *tids;
+	const char *output;
+	const char *ring;
+	const char *clock;
+	const char *zstd;
+	bool no_inherit;
+	bool data_addr, period_too, only_user, only_kernel;
+	bool weight, per_thread_counts, no_samples, switches, namespaces;
+	bool any_branch;
+	const char *branches;
+	const char *user;
+	const char *cgroups;
+	const char *control;
+	const char *switch_output;
+	u64 switch_max_files;
+	bool timestamp_filename;
+	u64 max_size;
+	s64 delay_ms;
+	bool quiet;
+	bool no_buffering;
+	u64 min_bytes;
+	bool no_build_ids;
+	bool ignored;
+};
+
+struct record_ids {
+	VEC(s32) list;
+};
+
+/* One recording: what was asked, and what is under way. */
+struct record_session {
+	struct app *app;
+	const struct record_opts *o;
+	struct sysroot root;
+	struct loop *loop;
+	struct recorder *rec;
+	struct child child;
+	struct control control;
+	struct record_switching {
+		bool on;
+		u64 bytes, every_ns; /* 0: by signal only */
+		VEC(char *) kept; /* names of the files that are done */
+		u64 kept_bytes;
+	} sw;
+	struct term_progress progress;
+	struct cpuset cpus;
+	struct record_ids pids, tids;
+	VEC(bool) not_us; /* by event */
+	VEC(int) cgroups; /* by event: descriptors */
+	struct event_env env;
+	struct event_list events;
+	bool has_env;
+	char *cmdline; /* ours, for the file's head */
+	const char *output;
+	int pipe_fd; /* what standard output was, when the recording goes there; -1: into a file */
+	bool pipe;
+	struct loop_source *gone_source, *control_source;
+	bool full, told_to_stop;
+	int stop_signal;
+	bool child_ended;
+	int child_status;
+};
+
+/* For the option rows. */
+int record_take_event(void *opts, const char *value, bool negated, struct diag *d);
+int record_take_filter(void *opts, const char *value, bool negated, struct diag *d);
+int record_take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d);
+
+/* From what was asked to what is opened; its lists are the session's. -EINVAL: it was asked in a wrong way; with a diag. */
+int record_build_live(struct record_session *s, struct live_opts *l) must_check;
+
+/* --switch-output's value. */
+int record_parse_switch(struct record_switching *sw, const char *text, struct diag *d) must_check;
+/* Sizes and times that end a file. */
+int record_watch_files(struct record_session *s) must_check;
+/* The last file gets a name like the others. */
+int record_keep_last(struct record_session *s) must_check;
+/* Handlers of the loop. */
+int record_on_usr2(void *ctx, u64 signo);
+int record_on_control(void *ctx, u64 events);

@@ -1,0 +1,306 @@
+#include "cmd/record.h"
+
+#include "event/branch.h"
+#include "kern/cgroup.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { AT_ONCE_FLUSH_NS = 50000000 };
+
+/* "1,2,3"; what: "process", "thread". */
+static int parse_ids(const char *text, const char *what, struct record_ids *to, struct diag *d)
+{
+	const char *p = text;
+	while (*p) {
+		size_t len = strcspn(p, ",");
+		char word[16];
+		u64 id;
+		if (!len || len >= sizeof(word))
+			goto bad;
+		memcpy(word, p, len);
+		word[len] = 0;
+		if (num_parse_u64(word, 10, &id) || !id || id > INT32_MAX)
+			goto bad;
+		s32 *slot = vec_push(&to->list);
+		if (!slot)
+			return -ENOMEM;
+		*slot = (s32)id;
+		p += len + (p[len] == ',');
+		continue;
+	bad:
+		diag_error(d, -EINVAL, "'%.*s' is no %s id", (int)len, p, what);
+		diag_span(d, text, (size_t)(p - text), len);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* -m: pages, or bytes with a unit. */
+static int parse_ring(const char *text, u64 *bytes, struct diag *d)
+{
+	u64 v;
+	int err = num_parse_size(text, &v);
+	if (!err && text[strspn(text, "0123456789")] == 0)
+		err = __builtin_mul_overflow(v, (u64)sysconf(_SC_PAGESIZE), &v) ? -ERANGE : 0;
+	if (err || !v || v > 1ull << 32)
+		return diag_error(d, -EINVAL,
+				  "-m %s: a number of pages, or a size like 512K or 8M, up to 4G",
+				  text);
+	*bytes = v;
+	return 0;
+}
+
+static int parse_freq(const char *text, u64 *hz, struct diag *d)
+{
+	if (!strcmp(text, "max")) {
+		*hz = UINT64_MAX;
+		return 0;
+	}
+	if (num_parse_u64(text, 10, hz) || !*hz)
+		return diag_error(d, -EINVAL, "-F %s: samples a second, or 'max'", text);
+	return 0;
+}
+
+static int add_word(struct record_opts *o, const char *text, int kind)
+{
+	struct record_word *w = vec_push(&o->words.list);
+	if (!w)
+		return -ENOMEM;
+	*w = (struct record_word){ .text = text, .kind = kind };
+	return 0;
+}
+
+int record_take_event(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)negated;
+	(void)d;
+	return add_word(opts, value, WORD_EVENT);
+}
+
+int record_take_filter(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct record_opts *o = opts;
+	(void)negated;
+	if (!o->words.list.nr)
+		return diag_error(d, -EINVAL, "--filter belongs behind the -e it is for");
+	return add_word(opts, value, WORD_FILTER);
+}
+
+int record_take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct record_opts *o = opts;
+	(void)value;
+	(void)negated;
+	if (!o->words.list.nr)
+		return diag_error(d, -EINVAL, "--exclude-perf belongs behind the -e it is for");
+	return add_word(opts, NULL, WORD_NOT_US);
+}
+
+/* Tracepoints from `first` on: not those of our own threads. */
+static int leave_us_out(struct record_session *s, u32 first)
+{
+	while (s->not_us.nr < s->events.events.nr) {
+		bool *slot = vec_push(&s->not_us);
+		if (!slot)
+			return -ENOMEM;
+		*slot = false;
+	}
+	for (size_t i = first; i < s->events.events.nr; i++) {
+		const struct event_desc *e = &s->events.events.at[i];
+		if (e->attr.type != PERF_TYPE_TRACEPOINT)
+			return diag_error(&s->app->diag, -EINVAL,
+					  "--exclude-perf is for tracepoints, and %s is none",
+					  e->name);
+		s->not_us.at[i] = true;
+	}
+	return 0;
+}
+
+static int resolve_events(struct record_session *s)
+{
+	struct diag *d = &s->app->diag;
+	int err = event_env_open(&s->env, "");
+	if (err)
+		return err;
+	s->has_env = true;
+	event_list_init(&s->events);
+	u32 first = 0;
+	vec_for_each (&s->o->words.list, w) {
+		u32 before = (u32)s->events.events.nr;
+		if (w->kind == WORD_EVENT)
+			err = event_list_add(&s->events, &s->env, w->text, EVENT_USE_SAMPLE, d);
+		else if (w->kind == WORD_FILTER)
+			err = event_list_filter(&s->events, &s->env, first, w->text, d);
+		else
+			err = leave_us_out(s, first);
+		if (err)
+			return err;
+		if (w->kind == WORD_EVENT)
+			first = before;
+	}
+	if (!s->events.events.nr)
+		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
+	return err;
+}
+
+static int parse_call_graph(const struct record_opts *o, bool *on, struct diag *d)
+{
+	*on = o->graph;
+	if (!o->call_graph)
+		return 0;
+	*on = strcmp(o->call_graph, "no") && strcmp(o->call_graph, "none");
+	if (!*on || !strcmp(o->call_graph, "fp"))
+		return 0;
+	diag_error(d, -EINVAL, "--call-graph %s is not there yet", o->call_graph);
+	diag_hint(d, "--call-graph fp follows frame pointers");
+	return -EINVAL;
+}
+
+static int user_id(const char *text, u64 *uid, struct diag *d)
+{
+	const struct passwd *pw = getpwnam(text);
+	if (pw) {
+		*uid = pw->pw_uid;
+		return 0;
+	}
+	if (!num_parse_u64(text, 10, uid) && *uid <= UINT32_MAX)
+		return 0;
+	return diag_error(d, -EINVAL, "-u %s: there is no such user", text);
+}
+
+/* -u: what runs for that user now becomes -p. */
+static int list_user(struct record_session *s, const char *text)
+{
+	struct diag *d = &s->app->diag;
+	u64 uid;
+	int err = user_id(text, &uid, d);
+	if (err)
+		return err;
+	struct procfs proc;
+	s32 *pids;
+	size_t nr;
+	procfs_init(&proc, &s->root);
+	err = procfs_pids(&proc, &pids, &nr);
+	for (size_t i = 0; i < nr && !err; i++) {
+		char path[32];
+		struct stat st;
+		(void)snprintf(path, sizeof(path), "proc/%d", pids[i]);
+		if (pids[i] == getpid() || fstatat(s->root.dir_fd, path, &st, 0) ||
+		    st.st_uid != uid)
+			continue;
+		s32 *slot = vec_push(&s->pids.list);
+		err = slot ? 0 : -ENOMEM;
+		if (slot)
+			*slot = pids[i];
+	}
+	procfs_done(&proc);
+	if (!err && !s->pids.list.nr)
+		err = diag_error(d, -ESRCH, "-u %s: nothing runs for that user", text);
+	return err;
+}
+
+/* -G a,b: the n-th group is for the n-th event; one alone for all. An empty name is none. */
+static int open_cgroups(struct record_session *s, const char *text)
+{
+	struct diag *d = &s->app->diag;
+	size_t nr = s->events.events.nr;
+	bool one = !strchr(text, ',');
+	for (size_t i = 0; i < nr; i++) {
+		char name[PATH_MAX];
+		size_t len = strcspn(text, ",");
+		if (len >= sizeof(name))
+			return diag_error(d, -EINVAL, "-G: a name is too long");
+		memcpy(name, text, len);
+		name[len] = 0;
+		int *slot = vec_push(&s->cgroups);
+		if (!slot)
+			return -ENOMEM;
+		*slot = len ? cgroup_open(&s->root, name, d) : -1;
+		if (len && *slot < 0)
+			return *slot;
+		if (!one)
+			text += len + (text[len] == ',');
+	}
+	if (!one && *text)
+		return diag_error(d, -EINVAL, "-G: more groups than events; -e comes before");
+	return 0;
+}
+
+int record_build_live(struct record_session *s, struct live_opts *l)
+{
+	const struct record_opts *o = s->o;
+	struct diag *d = &s->app->diag;
+	int err = resolve_events(s);
+	if (!err)
+		err = parse_call_graph(o, &l->call_graph, d);
+	if (!err && o->freq)
+		err = parse_freq(o->freq, &l->freq_hz, d);
+	if (!err && o->ring)
+		err = parse_ring(o->ring, &l->ring_bytes, d);
+	if (!err && o->cpus)
+		err = cpuset_parse_list(o->cpus, &s->cpus, d);
+	if (!err && o->pids)
+		err = parse_ids(o->pids, "process", &s->pids, d);
+	if (!err && o->tids)
+		err = parse_ids(o->tids, "thread", &s->tids, d);
+	if (!err && o->clock) {
+		err = recorder_parse_clock(o->clock, &l->clock_id);
+		if (err) {
+			diag_error(d, err, "-k %s: there is no such clock", o->clock);
+			diag_hint(d, "mono, raw, real, boot, tai");
+		}
+		l->has_clock = true;
+	}
+	if (!err && o->any_branch)
+		l->branches = PERF_SAMPLE_BRANCH_ANY;
+	if (!err && o->branches)
+		err = branch_parse(o->branches, &l->branches, d);
+	if (!err && o->user)
+		err = list_user(s, o->user);
+	if (!err && o->cgroups)
+		err = open_cgroups(s, o->cgroups);
+	l->weight = o->weight;
+	l->per_thread_counts = o->per_thread_counts;
+	l->no_samples = o->no_samples;
+	l->switches = o->switches;
+	l->namespaces = o->namespaces;
+	l->events = &s->events;
+	l->period = o->period;
+	l->no_inherit = o->no_inherit;
+	l->data_addr = o->data_addr;
+	l->period_too = o->period_too;
+	l->only_user = o->only_user;
+	l->only_kernel = o->only_kernel;
+	l->no_exec_start = o->delay_ms;
+	l->at_once = o->no_buffering;
+	l->flush_ns = o->no_buffering ? AT_ONCE_FLUSH_NS : 0;
+	l->min_bytes = o->min_bytes;
+	l->cpus = o->cpus ? &s->cpus : NULL;
+	l->pids = s->pids.list.at;
+	l->nr_pids = s->pids.list.nr;
+	l->tids = s->tids.list.at;
+	l->nr_tids = s->tids.list.nr;
+	l->system_wide = o->all || (o->cpus && !l->nr_pids && !l->nr_tids);
+	if (!err && l->system_wide && (l->nr_pids || l->nr_tids)) {
+		diag_warn(d, "-a records everything: -p and -t are not needed");
+		l->nr_pids = l->nr_tids = 0;
+	}
+	/* Lists by event end before the one that carries tasks and maps. */
+	while (!err && s->not_us.nr && s->not_us.nr < s->events.events.nr) {
+		bool *slot = vec_push(&s->not_us);
+		if (!slot)
+			return -ENOMEM;
+		*slot = false;
+	}
+	l->not_us = s->not_us.at;
+	l->cgroups = s->cgroups.at;
+	if (!err && l->cgroups && !l->system_wide)
+		err = diag_error(d, -EINVAL, "-G: groups are recorded on whole CPUs: it needs -a");
+	return err;
+}

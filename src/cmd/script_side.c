@@ -1,0 +1,160 @@
+#include "cmd/script_side.h"
+#include "stream/perf_walk.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+typedef unsigned long long ull;
+
+struct script_side {
+	struct perf_sides sides;
+	size_t next;
+	bool tasks, mmaps, lost;
+	const struct perfdata *file;
+	struct dict by_tid;	 /* tid -> index into comms */
+	VEC(const char *) comms; /* names as of now */
+};
+
+/* Out of memory, a name is missing in a line: not worth stopping for. */
+static void set_comm(struct script_side *s, u32 tid, const char *name)
+{
+	u32 at;
+	if (dict_add(&s->by_tid, tid, (u32)s->comms.nr, &at))
+		return;
+	if (at == s->comms.nr && !vec_push(&s->comms))
+		return;
+	s->comms.at[at] = name;
+}
+
+int script_side_new(struct script_side **ret, const struct perfdata *file, bool tasks, bool mmaps, bool lost)
+{
+	struct script_side *s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	*s = (struct script_side){ .file = file, .tasks = tasks, .mmaps = mmaps, .lost = lost };
+	int err = perf_sides_read(&s->sides, file);
+	if (err) {
+		free(s);
+		return err;
+	}
+	dict_init(&s->by_tid);
+	set_comm(s, 0, "swapper");
+	*ret = s;
+	return 0;
+}
+
+void script_side_free(struct script_side *s)
+{
+	if (!s)
+		return;
+	perf_sides_done(&s->sides);
+	dict_done(&s->by_tid);
+	vec_free(&s->comms);
+	free(s);
+}
+
+static const char *comm_of(const struct script_side *s, u32 tid, char buf[32])
+{
+	u32 at = dict_get(&s->by_tid, tid);
+	if (at != DICT_NONE)
+		return s->comms.at[at];
+	buf[0] = ':';
+	buf[1 + num_s64(buf + 1, (s32)tid)] = '\0';
+	return buf;
+}
+
+static void take_comm(struct script_side *s, const struct perf_side *p)
+{
+	if (p->type == PERF_RECORD_COMM)
+		set_comm(s, p->tid, p->name);
+	else if (p->type == PERF_RECORD_FORK && dict_get(&s->by_tid, p->ptid) != DICT_NONE)
+		set_comm(s, p->tid, s->comms.at[dict_get(&s->by_tid, p->ptid)]);
+}
+
+static bool wanted(const struct script_side *s, u32 type)
+{
+	switch (type) {
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT: return s->tasks;
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2: return s->mmaps;
+	case PERF_RECORD_LOST: return s->lost;
+	default: return false;
+	}
+}
+
+static void print_hex(struct strbuf *to, u64 v)
+{
+	strbuf_str(to, v ? "0x" : "");
+	strbuf_hex(to, v);
+}
+
+static void print_mmap(const struct perf_side *p, struct strbuf *to)
+{
+	bool second = p->type == PERF_RECORD_MMAP2;
+	strbuf_printf(to, "PERF_RECORD_MMAP%s %d/%d: [", second ? "2" : "", (s32)p->pid, (s32)p->tid);
+	print_hex(to, p->addr);
+	strbuf_char(to, '(');
+	print_hex(to, p->len);
+	strbuf_str(to, ") @ ");
+	print_hex(to, p->pgoff);
+	if (!second) {
+		strbuf_printf(to, "]: %c ", p->misc & PERF_RECORD_MISC_MMAP_DATA ? 'r' : 'x');
+	} else {
+		if (p->build_id) {
+			strbuf_str(to, " <");
+			for (u32 i = 0; i < p->build_id_size; i++)
+				strbuf_printf(to, "%02x", p->build_id[i]);
+			strbuf_char(to, '>');
+		} else {
+			strbuf_printf(to, " %02x:%02x %llu %llu", (u32)(p->dev >> 32), (u32)p->dev, (ull)p->ino,
+				      (ull)p->ino_generation);
+		}
+		strbuf_printf(to, "]: %c%c%c%c ", p->prot & PROT_READ ? 'r' : '-', p->prot & PROT_WRITE ? 'w' : '-',
+			      p->prot & PROT_EXEC ? 'x' : '-', p->flags & MAP_SHARED ? 's' : 'p');
+	}
+	strbuf_str(to, p->name);
+	strbuf_char(to, '\n');
+}
+
+static void print_side(const struct perf_side *p, struct strbuf *to)
+{
+	switch (p->type) {
+	case PERF_RECORD_COMM:
+		strbuf_printf(to, "PERF_RECORD_COMM%s: ", p->misc & PERF_RECORD_MISC_COMM_EXEC ? " exec" : "");
+		strbuf_str(to, p->name);
+		strbuf_printf(to, ":%d/%d\n", (s32)p->pid, (s32)p->tid);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		strbuf_printf(to, "PERF_RECORD_%s(%d:%d):(%d:%d)\n", p->type == PERF_RECORD_FORK ? "FORK" : "EXIT", (s32)p->pid,
+			      (s32)p->tid, (s32)p->ppid, (s32)p->ptid);
+		break;
+	case PERF_RECORD_LOST: strbuf_printf(to, "PERF_RECORD_LOST lost %llu\n", (ull)p->lost); break;
+	default: print_mmap(p, to); break;
+	}
+}
+
+void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *to)
+{
+	struct script_side *s = side;
+	for (; s->next < s->sides.rows.nr && s->sides.rows.at[s->next].time <= time_ns; s->next++) {
+		const struct perf_side *p = &s->sides.rows.at[s->next].side;
+		char buf[32];
+		take_comm(s, p);
+		if (!wanted(s, p->type))
+			continue;
+		const struct perfdata_attr *a = perfdata_attr_of(s->file, p->who.id);
+		struct sample who = {
+			.time_ns = p->who.time,
+			.cpu = (s32)p->who.cpu,
+			.pid = (s32)p->who.pid,
+			.tid = (s32)p->who.tid,
+			.event = a ? (u32)(a - s->file->attrs.at) : 0,
+		};
+		text_samples_head(k, &who, comm_of(s, p->type == PERF_RECORD_LOST ? p->who.tid : p->tid, buf), to);
+		print_side(p, to);
+	}
+}

@@ -1,0 +1,30 @@
+/* All records of a perf.data file one after the other, compressed ones unpacked; and those about tasks and maps, in time order. */
+#pragma once
+
+#include "file/perfdata_read.h"
+
+/*
+ * Calls back for each whole record. place: its offset in the file; of unpacked ones, behind the file's end. rec is borrowed until
+ * the call returns when place is not in the file, else until the file is closed. Stops at damage without an error: prepare() of
+ * the source has said where. 0, or what fn returned.
+ */
+int perf_walk(const struct perfdata *file, int (*fn)(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 place),
+	      void *ctx) must_check;
+
+struct perf_sides_row {
+	struct perf_side side;
+	u64 time; /* 0 in files without times */
+	u64 place;
+};
+
+struct perf_sides {
+	VEC(struct perf_sides_row) rows; /* by time, then place */
+	struct arena arena;
+};
+
+/* The attrs must be known: a stream was walked before. */
+int perf_sides_read(struct perf_sides *s, const struct perfdata *file) must_check;
+void perf_sides_done(struct perf_sides *s);
+
+/* Whether all records carry times, so that there is an order other than that of the file. */
+bool perf_file_has_times(const struct perfdata *file);

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Recordings that are not what they should be: a message that names the file and says what to do, and status 1; what is whole is shown.
+. "${SONDE_SRC:-.}/tests/lib.sh"
+need sonde
+
+gen=$(dirname "$SONDE")/tests
+cd "$SONDE_TMP" || exit 1
+refused() { # FILE REGEX NAME
+	exits 1 "$3" "$SONDE" report -i "$1"
+	like "$err" "$2" "$3: says what it is"
+	is "$out" "" "$3: and prints nothing"
+}
+
+refused nowhere "cannot open 'nowhere': No such file" "no such file"
+like "$err" 'sonde record' "no such file: and how to make one"
+mkdir folder
+refused folder "'folder' is a directory" "a directory"
+: >empty
+refused empty "'empty' is empty" "an empty file"
+refused /dev/null "'/dev/null' is empty" "/dev/null"
+head -c 3 /dev/zero >tiny
+refused tiny "'tiny' is not a perf.data file" "three bytes"
+head -c 100000 /dev/zero >zeroes
+refused zeroes "'zeroes' is not a perf.data file" "zeroes"
+printf '\027\010\104tracing7\0' >trace.dat
+refused trace.dat "'trace.dat' is not a perf.data file" "a trace.dat"
+like "$err" 'sonde ftrace report -i trace.dat' "a trace.dat: and how to read it"
+exits 1 "an empty pipe" "$SONDE" report -i - </dev/null
+like "$err" "'standard input' is empty|standard input is empty" "an empty pipe: says what it is"
+if [ "$(id -u)" = 0 ]; then
+	skip "root may read everything" "a file of somebody else"
+else
+	touch closed && chmod 0 closed
+	refused closed "cannot open 'closed': Permission denied" "a file of somebody else"
+fi
+exits 129 "an unknown key" "$SONDE" report -i nowhere --sort comm,dos
+like "$err" "did you mean 'dso'" "an unknown key: what was meant"
+
+if [ ! -x "$gen/perf_large" ]; then
+	skip "no test programs beside $SONDE" "cut files"
+	done_testing
+fi
+"$gen/perf_large" maps 2000 whole
+exits 0 "a whole file" "$SONDE" report -i whole -g none
+whole=$out
+unlike "$err" 'warning|error|cut off' "a whole file: nothing to warn of"
+is "$(grep -c 'No such file' <<<"$err")" 5 "a whole file: the first five libraries that are not here are named"
+like "$err" '[0-9]+ more files could not be used; -v names them all' "a whole file: the others are counted"
+head -c 200000 whole >cut
+exits 0 "a file that is cut off" "$SONDE" report -i cut -g none
+like "$err" 'cut off' "a file that is cut off: it is said"
+like "$out" '# Samples: 1K of event' "a file that is cut off: what is whole is shown"
+head -c 60 whole >head
+refused head "'head' is cut off inside of its header" "a cut header"
+exits 0 "as JSON" "$SONDE" report -i whole -g none --json
+like "$out" '"samples": 2000' "as JSON: all samples"
+
+# A file that shrinks while it is read: no crash (SIGBUS), but a word.
+"$gen/perf_large" chains 60000 shrinks
+"$SONDE" report -i shrinks -g none --workers 1 >out 2>err &
+pid=$!
+truncate -s 8192 shrinks
+wait $pid
+status=$?
+if [ $status = 0 ]; then
+	like "$(cat err)" "cut off|damaged" "a file that shrinks: read as far as it is whole"
+else
+	is $status 1 "a file that shrinks: status 1"
+	like "$(cat err)" "'shrinks' (became shorter|is cut off|ends before|is not)" "a file that shrinks: it is said"
+fi
+
+# Large in one way: nothing grows with the square.
+limit() { # SECONDS NAME KIND N
+	"$gen/perf_large" "$3" "$4" large
+	exits 0 "$2" timeout "$1" "$SONDE" report -i large -g none
+	like "$out" '# Samples: ' "$2: reported"
+}
+limit 20 "100,000 maps" maps 100000
+limit 20 "300,000 forks" forks 300000
+limit 20 "a line of 100,000 forks" line 100000
+limit 20 "200,000 names" names 200000
+limit 20 "50,000 build ids" ids 50000
+done_testing

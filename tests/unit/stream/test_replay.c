@@ -1,0 +1,587 @@
+/*
+ * One story, told in every form a perf.data can have, is the same story. Cut off anywhere, what is whole is read and the rest is
+ * said. Numbers that promise what is not there are refused.
+ */
+#include "gen/perfwrite.h"
+#include "stream/replay_perf.h"
+#include "stream/run.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+/* ---- a sink that writes every sample as a line ---- */
+
+struct lines {
+	struct sink sink;
+	struct source *src;
+	VEC(char *) all;
+	size_t backwards; /* samples before the one before; one worker only */
+};
+
+struct lines_shard {
+	const struct shard *shard;
+	VEC(char *) own;
+	u64 last;
+};
+
+static void put_frame(struct strbuf *s, const struct lines *l, const struct shard *sh, u32 id)
+{
+	const struct frame *f = &sh->frames.frames[id];
+	strbuf_printf(s, " %s+%llx/%u", f->image ? l->src->catalog.images.at[f->image].name : "?", (unsigned long long)f->offset, f->mode);
+}
+
+static int lines_shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	struct lines_shard *own = calloc(1, sizeof(*own));
+	own->shard = sh;
+	*state = own;
+	return 0;
+}
+
+static int lines_feed(struct sink *k, void *state, const struct batch *b)
+{
+	struct lines *l = container_of(k, struct lines, sink);
+	struct lines_shard *own = state;
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct sample *s = &b->samples[i];
+		struct strbuf t;
+		l->backwards += own->last > s->time_ns;
+		own->last = s->time_ns;
+		strbuf_init(&t);
+		strbuf_printf(&t, "e%u t%llu p%llu ip%llx a%llx c%d %d/%d ", s->event, (unsigned long long)s->time_ns,
+			      (unsigned long long)s->period, (unsigned long long)s->ip, (unsigned long long)s->addr, s->cpu, s->pid, s->tid);
+		if (COMM_IS_UNNAMED(s->comm))
+			strbuf_printf(&t, ":%u", s->comm & 0x7fffffffu);
+		else
+			strbuf_str(&t, strtab_str(&l->src->catalog.strings, s->comm));
+		put_frame(&t, l, own->shard, s->leaf);
+		strbuf_str(&t, " |");
+		u32 nr;
+		const u32 *frames = chain_frames(&own->shard->chains, s->chain, &nr);
+		for (u32 k2 = 0; k2 < nr; k2++)
+			put_frame(&t, l, own->shard, frames[k2]);
+		strbuf_printf(&t, " raw %u", s->raw_size);
+		if (s->raw_size)
+			strbuf_printf(&t, " %02x", *(const u8 *)s->raw);
+		*vec_push(&own->own) = strbuf_steal(&t);
+	}
+	return 0;
+}
+
+static int lines_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
+{
+	struct lines *l = container_of(k, struct lines, sink);
+	struct lines_shard *own = state;
+	vec_for_each(&own->own, line) *vec_push(&l->all) = *line;
+	own->own.nr = 0;
+	return 0;
+}
+
+static void lines_shard_free(struct sink *k, void *state)
+{
+	struct lines_shard *own = state;
+	vec_for_each(&own->own, line) free(*line);
+	vec_free(&own->own);
+	free(own);
+}
+
+static const struct sink_ops lines_ops = {
+	.needs = NEED_CHAIN | NEED_LEAF | NEED_COMM | NEED_RAW,
+	.shard_new = lines_shard_new,
+	.feed = lines_feed,
+	.merge = lines_merge,
+	.shard_free = lines_shard_free,
+};
+
+static void lines_done(struct lines *l)
+{
+	vec_for_each(&l->all, line) free(*line);
+	vec_free(&l->all);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct outcome {
+	int err;
+	struct lines lines;
+	struct diag diag;
+	u64 nr_lost;
+	char name[2][64];
+	bool truncated;
+};
+
+static void outcome_done(struct outcome *o)
+{
+	lines_done(&o->lines);
+	diag_done(&o->diag);
+}
+
+static void replay_needs(const void *data, size_t size, unsigned workers, unsigned needs, struct outcome *o)
+{
+	*o = (struct outcome){ .lines = { .sink = { .ops = &lines_ops, .needs = lines_ops.needs | needs } } };
+	diag_init(&o->diag);
+	struct source *src;
+	o->err = replay_perf_open_bytes(data, size, &src, &o->diag);
+	if (o->err)
+		return;
+	o->lines.src = src;
+	struct run_tables run;
+	o->err = stream_run(src, &o->lines.sink, workers, &run, &o->diag);
+	o->nr_lost = src->catalog.nr_lost;
+	for (u32 i = 0; i < 2 && i < src->catalog.events.nr; i++)
+		snprintf(o->name[i], sizeof(o->name[i]), "%s", src->catalog.events.at[i].name);
+	o->truncated = replay_perf_file(src)->truncated || replay_perf_file(src)->unfinished;
+	run_tables_done(&run);
+	src->ops->close(src);
+	if (o->lines.all.nr)
+		qsort(o->lines.all.at, o->lines.all.nr, sizeof(char *), by_text);
+}
+
+static void replay(const void *data, size_t size, unsigned workers, struct outcome *o)
+{
+	replay_needs(data, size, workers, 0, o);
+}
+
+/* All lines of a are in b: how many are not. */
+static size_t missing(const struct lines *a, const struct lines *b)
+{
+	size_t k = 0, lost = 0;
+	for (size_t i = 0; i < a->all.nr; i++) {
+		while (k < b->all.nr && strcmp(b->all.at[k], a->all.at[i]) < 0)
+			k++;
+		if (k < b->all.nr && !strcmp(b->all.at[k], a->all.at[i])) {
+			k++;
+			continue;
+		}
+		if (!lost++)
+			printf("# not there: %s\n", a->all.at[i]);
+	}
+	return lost;
+}
+
+static bool said(const struct outcome *o, const char *what)
+{
+	vec_for_each(&o->diag.items, i)
+		if (strstr(i->message, what))
+			return true;
+	return false;
+}
+
+/* A copy that ends where the data ends: a sanitizer sees every byte read behind it. */
+static u8 *tight(const void *data, size_t size)
+{
+	u8 *p = malloc(size ? size : 1);
+	if (size)
+		memcpy(p, data, size);
+	return p;
+}
+
+/* ---- forms ---- */
+
+static const struct {
+	const char *name;
+	unsigned form;
+	u32 attr_size;
+	u32 piece;
+	unsigned workers;
+	bool quiet; /* its names are not told */
+} forms[] = {
+	{ "plain", 0, 0, 0, 1 },
+	{ "plain, two workers", 0, 0, 0, 2 },
+	{ "plain, seven workers", 0, 0, 0, 7 },
+	{ "the other byte order", PERFWRITE_SWAP, 0, 0, 2 },
+	{ "attrs of 64 bytes", 0, 64, 0, 1 },
+	{ "attrs of 72 bytes, swapped", PERFWRITE_SWAP, 72, 0, 1 },
+	{ "attrs of 136 bytes", 0, 136, 0, 1 },
+	{ "attrs of 144 bytes, swapped", PERFWRITE_SWAP, 144, 0, 1 },
+	{ "attrs of 256 bytes, pipe", PERFWRITE_PIPE, 256, 0, 1 },
+	{ "pipe", PERFWRITE_PIPE, 0, 0, 2 },
+	{ "pipe, swapped, attrs of 96 bytes", PERFWRITE_PIPE | PERFWRITE_SWAP, 96, 0, 1 },
+	{ "zstd, pieces of 1000", PERFWRITE_ZSTD, 0, 1000, 1 },
+	{ "zstd, pieces of 77, two workers", PERFWRITE_ZSTD, 0, 77, 2 },
+	{ "zstd, pieces of 1 MB", PERFWRITE_ZSTD, 0, 1 << 20, 3 },
+	{ "COMPRESSED2", PERFWRITE_ZSTD2, 0, 333, 2 },
+	{ "COMPRESSED2, swapped, pipe", PERFWRITE_ZSTD2 | PERFWRITE_PIPE | PERFWRITE_SWAP, 0, 5000, 2 },
+	{ "killed recorder", PERFWRITE_KILLED, 0, 0, 2, .quiet = true },
+	{ "killed recorder, zstd", PERFWRITE_KILLED | PERFWRITE_ZSTD, 0, 0, 1, .quiet = true },
+};
+
+static void tell(struct perfwrite *w, unsigned form, u32 attr_size, u32 piece, u32 rounds)
+{
+	perfwrite_story(w, form | PERFWRITE_OPEN, attr_size, rounds);
+	w->piece = piece;
+	perfwrite_end(w);
+}
+
+static void test_forms(u32 rounds)
+{
+	struct outcome first = { 0 };
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		struct perfwrite w;
+		struct outcome o;
+		tell(&w, forms[i].form, forms[i].attr_size, forms[i].piece, rounds);
+		u8 *data = tight(w.out.data, w.out.len);
+		replay(data, w.out.len, forms[i].workers, &o);
+		free(data);
+		perfwrite_done(&w);
+		if (!i) {
+			first = o;
+			ok(!o.err && o.lines.all.nr == 6 * rounds, "%u rounds are read", rounds);
+			continue;
+		}
+		bool names = forms[i].quiet || (!strcmp(o.name[0], "cpu-clock") && !strcmp(o.name[1], "sched:sched_switch"));
+		bool unsaid = !(forms[i].form & PERFWRITE_KILLED) && o.diag.items.nr;
+		bool good = !o.err && o.lines.all.nr == first.lines.all.nr && !missing(&o.lines, &first.lines) &&
+			    o.nr_lost == first.nr_lost && names && !unsaid;
+		ok(good, "%u rounds, the same samples: %s", rounds, forms[i].name);
+		if (!good)
+			printf("# err %d, %zu lines, lost %llu, '%s' '%s', %s\n", o.err, o.lines.all.nr, (unsigned long long)o.nr_lost,
+			       o.name[0], o.name[1], o.diag.items.nr ? o.diag.items.at[0].message : "nothing said");
+		if (forms[i].form & PERFWRITE_KILLED)
+			ok(said(&o, "never finished"), "and it is said: %s", forms[i].name);
+		outcome_done(&o);
+	}
+	outcome_done(&first);
+}
+
+/* Records of several CPUs, shuffled; who needs time order gets it, with the same samples. */
+static void test_order(void)
+{
+	static const unsigned ways[] = { 0, PERFWRITE_SWAP, PERFWRITE_PIPE, PERFWRITE_ZSTD, PERFWRITE_ZSTD2 | PERFWRITE_SWAP };
+	struct outcome plain, o;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct perfwrite w;
+		perfwrite_story(&w, ways[i] | PERFWRITE_OPEN, 0, 500);
+		for (u64 k = 0; k < 3000; k++) /* another CPU's ring, written later */
+			perfwrite_sample(&w, 0, &(struct perfwrite_sample){ .misc = 2, .ip = 0x400010, .pid = 100, .tid = 100, .period = 3,
+									    .time = 1001 + k * 7919 % 500000, .cpu = 2 });
+		perfwrite_end(&w);
+		replay(w.out.data, w.out.len, 2, &plain);
+		replay_needs(w.out.data, w.out.len, 1, NEED_ORDER, &o);
+		ok(!o.err && !o.lines.backwards && o.lines.all.nr == plain.lines.all.nr && o.lines.all.nr == 6000 &&
+			   !missing(&o.lines, &plain.lines), "in time order: form 0x%x", ways[i]);
+		outcome_done(&o);
+		outcome_done(&plain);
+		perfwrite_done(&w);
+	}
+}
+
+/* Hand-checked lines, so that "the same" is also "right". */
+static void test_meaning(void)
+{
+	static const char *const want[] = {
+		"e0 t1010 p250000 ip81000100 a0 c0 100/100 shell [kernel.kallsyms]+81000100/1 | ?+7f0030/2 shell+20/2 shell+10/2 "
+		"[kernel.kallsyms]+81000200/1 [kernel.kallsyms]+81000100/1 raw 0",
+		"e0 t2010 p250001 ip81000100 a0 c1 100/100 shell [kernel.kallsyms]+81000100/1 | plugin0.so+30/2 shell+20/2 shell+10/2 "
+		"[kernel.kallsyms]+81000201/1 [kernel.kallsyms]+81000100/1 raw 0",
+		"e0 t1030 p250000 ip400010 a0 c1 200/200 shell shell+10/2 | ?+7f0030/2 shell+20/2 shell+10/2 raw 0",
+		"e0 t1050 p1000 ip500000 a0 c1 200/200 tool tool+2000/2 | shell+20/2 tool+2400/2 tool+2000/2 raw 0",
+		"e1 t1080 p1 ip81000300 aabc c0 100/150 worker [kernel.kallsyms]+81000300/1 | raw 4 70",
+		"e0 t1082 p7 ip90000004 a0 c0 100/150 worker bpf_prog_1+90000004/1 | [kernel.kallsyms]+81000300/1 bpf_prog_1+90000004/1 raw 0",
+		"e0 t1084 p7 ip90000004 a0 c0 100/150 worker ?+90000004/1 | [kernel.kallsyms]+81000300/1 ?+90000004/1 raw 0",
+	};
+	struct perfwrite w;
+	struct outcome o;
+	perfwrite_story(&w, 0, 0, 2);
+	replay(w.out.data, w.out.len, 1, &o);
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		bool found = false;
+		vec_for_each(&o.lines.all, line) found |= !strcmp(*line, want[i]);
+		if (!ok(found, "sample %zu is as told", i))
+			printf("# want %s\n", want[i]);
+	}
+	if (tap_failed)
+		vec_for_each(&o.lines.all, line) printf("# have %s\n", *line);
+	is_u64(o.nr_lost, 5, "losses are counted");
+	outcome_done(&o);
+	perfwrite_done(&w);
+}
+
+/* Without times, the place in the file is the time: the same samples, but for the number. */
+static void test_no_times(void)
+{
+	struct outcome first;
+	struct perfwrite w;
+	perfwrite_story(&w, 0, 0, 40);
+	replay(w.out.data, w.out.len, 1, &first);
+	perfwrite_done(&w);
+	vec_for_each(&first.lines.all, line) {
+		char *t = strchr(*line, 't'), *end = strchr(t, ' ');
+		t[1] = '0';
+		memmove(t + 2, end, strlen(end) + 1);
+	}
+	qsort(first.lines.all.at, first.lines.all.nr, sizeof(char *), by_text);
+	static const unsigned ways[] = { 0, PERFWRITE_SWAP, PERFWRITE_PIPE, PERFWRITE_ZSTD, PERFWRITE_ZSTD2 | PERFWRITE_SWAP };
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct outcome o;
+		perfwrite_story(&w, ways[i] | PERFWRITE_NO_TIMES, 0, 40);
+		replay(w.out.data, w.out.len, 2, &o);
+		ok(!o.err && o.lines.all.nr == first.lines.all.nr && !missing(&o.lines, &first.lines), "without times: form 0x%x", ways[i]);
+		outcome_done(&o);
+		perfwrite_done(&w);
+	}
+	outcome_done(&first);
+}
+
+/* ---- damage ---- */
+
+/* Samples that are whole before an offset: a walk of our own over the records as they were written. */
+static size_t whole_samples(const struct perfwrite *w, size_t data_at, size_t cut)
+{
+	size_t nr = 0, at = data_at;
+	const struct strbuf *parts[] = { &w->user, &w->kernel };
+	for (unsigned i = 0; i < 2; i++)
+		for (size_t in = 0; in < parts[i]->len;) {
+			struct perf_event_header h = perf_head((u8 *)parts[i]->data + in, w->form & PERFWRITE_SWAP);
+			size_t size = h.size + (h.type == REC_AUXTRACE ? 40u : 0u);
+			in += size;
+			at += size;
+			nr += h.type == PERF_RECORD_SAMPLE && at <= cut;
+		}
+	return nr;
+}
+
+static void test_cut(unsigned form, size_t step, const char *name)
+{
+	struct perfwrite w;
+	struct outcome full, o;
+	perfwrite_story(&w, form, 0, 3);
+	replay(w.out.data, w.out.len, 1, &full);
+	/* Where the records begin: what stands behind them is known from the end of the file form, of the head in pipe form. */
+	size_t data_at;
+	if (form & PERFWRITE_PIPE) {
+		data_at = 16;
+	} else {
+		u64 v;
+		memcpy(&v, w.out.data + 40, 8);
+		data_at = form & PERFWRITE_SWAP ? __builtin_bswap64(v) : v;
+	}
+	size_t wrong = 0, refused = 0, silent = 0, read = 0;
+	for (size_t cut = 0; cut < w.out.len; cut += step) {
+		u8 *data = tight(w.out.data, cut);
+		replay(data, cut, 1, &o);
+		free(data);
+		refused += o.err != 0;
+		silent += o.err && !o.diag.nr_errors;
+		if (!o.err) {
+			read++;
+			wrong += missing(&o.lines, &full.lines) != 0;
+			if (!(form & (PERFWRITE_ZSTD | PERFWRITE_ZSTD2)))
+				wrong += o.lines.all.nr != whole_samples(&w, data_at, cut);
+		}
+		outcome_done(&o);
+	}
+	ok(!wrong && read && refused, "%s, cut off anywhere: what is whole is read (%zu cuts; %zu too short to begin)", name, read + refused, refused);
+	is_u64(silent, 0, "and nothing is refused without a word");
+	outcome_done(&full);
+	perfwrite_done(&w);
+}
+
+static void test_cut_said(void)
+{
+	struct perfwrite w;
+	struct outcome o;
+	perfwrite_story(&w, 0, 0, 3);
+	u64 data_at;
+	memcpy(&data_at, w.out.data + 40, 8);
+	replay(w.out.data, data_at + w.user.len + 60, 1, &o);
+	ok(!o.err && o.truncated && said(&o, "cut off"), "a file that is cut off: it is said");
+	outcome_done(&o);
+	/* A record of size 0 in the middle. */
+	memset(w.out.data + data_at + w.user.len + 6, 0, 2);
+	replay(w.out.data, w.out.len, 1, &o);
+	ok(!o.err && o.truncated && said(&o, "damaged at byte"), "a record of no size: it is said");
+	is_u64(o.lines.all.nr, 0, "and nothing behind it is read");
+	outcome_done(&o);
+	perfwrite_done(&w);
+}
+
+/* A sample of an event nobody announced, a sample whose inside does not fit, a chain with a mark nobody knows. */
+static void test_bad_samples(void)
+{
+	struct perfwrite w;
+	struct outcome o;
+	perfwrite_story(&w, PERFWRITE_OPEN, 0, 1);
+	u64 chain[] = { (u64)-4000, 1, 2 };
+	struct perfwrite_sample s = { .id = 999, .ip = 1, .pid = 100, .tid = 100, .time = 9000, .chain = chain, .nr_chain = 3 };
+	perfwrite_sample(&w, 0, &s);
+	s.id = 11;
+	perfwrite_sample(&w, 0, &s);
+	perfwrite_rec(&w, PERF_RECORD_SAMPLE, 0);
+	perfwrite_u64(&w, 11);
+	perfwrite_rec_end(&w, 0);
+	perfwrite_rec(&w, PERF_RECORD_COMM, 0);
+	perfwrite_rec_end(&w, 0);
+	perfwrite_end(&w);
+	replay(w.out.data, w.out.len, 2, &o);
+	is_u64(o.lines.all.nr, 6 + 1, "odd samples: the one with an odd chain stays, without it");
+	ok(said(&o, "1 samples belong to no event"), "odd samples: of no event");
+	ok(said(&o, "2 damaged records"), "odd samples: damaged");
+	ok(said(&o, "1 call chains"), "odd samples: the chain");
+	outcome_done(&o);
+	perfwrite_done(&w);
+}
+
+/* Chains at odd addresses: a record of odd size shifts all that follow. They are copied, and must not overwrite each other. */
+static void test_unaligned(void)
+{
+	struct perfwrite w;
+	struct outcome o;
+	perfwrite_begin(&w, 0);
+	struct perf_event_attr a = { .type = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN };
+	perfwrite_event(&w, &a, (u64[]){ 1 }, 1, NULL);
+	perfwrite_kernel(&w);
+	for (u64 i = 0; i < 400; i++) {
+		u64 chain[40];
+		for (u64 k = 0; k < 40; k++)
+			chain[k] = 1 + i * 100 + k;
+		perfwrite_sample(&w, 0, &(struct perfwrite_sample){ .misc = 2, .ip = 1 + i * 100, .chain = chain, .nr_chain = 1 + i % 40 });
+		perfwrite_bytes(&w, "yyyyyyyy", (i * 3) % 8); /* the sample itself may be odd, too */
+		perfwrite_rec_end(&w, 0);
+		perfwrite_rec(&w, 127, 0);
+		perfwrite_bytes(&w, "xxxxxxxx", (i * 5) % 8);
+		perfwrite_rec_end(&w, 0);
+	}
+	perfwrite_end(&w);
+	replay(w.out.data, w.out.len, 1, &o);
+	unsigned bad = 0;
+	vec_for_each(&o.lines.all, line) {
+		unsigned long long ip = strtoull(strstr(*line, "ip") + 2, NULL, 16);
+		char want[64], *chain = strchr(*line, '|');
+		u64 nr = (ip - 1) / 100 % 40 + 1;
+		snprintf(want, sizeof(want), " ?+%llx/2 raw", ip);
+		bad += !strstr(chain, want);
+		snprintf(want, sizeof(want), "| ?+%llx/2 ", ip + nr - 1);
+		bad += strncmp(chain, want, strlen(want)) != 0;
+	}
+	ok(!o.err && o.lines.all.nr == 400 && !bad, "records at odd addresses keep their chains");
+	outcome_done(&o);
+	perfwrite_done(&w);
+}
+
+/* The longest chain that a record can hold. */
+static void test_longest(void)
+{
+	struct perfwrite w;
+	struct outcome o;
+	static u64 chain[8180];
+	perfwrite_begin(&w, 0);
+	struct perf_event_attr a = { .type = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN };
+	perfwrite_event(&w, &a, (u64[]){ 1 }, 1, NULL);
+	for (u64 k = 0; k < ARRAY_SIZE(chain); k++)
+		chain[k] = 0x1000 + k;
+	perfwrite_sample(&w, 0, &(struct perfwrite_sample){ .misc = 2, .ip = 0x1000, .chain = chain, .nr_chain = ARRAY_SIZE(chain) });
+	perfwrite_end(&w);
+	replay(w.out.data, w.out.len, 1, &o);
+	char want[64];
+	snprintf(want, sizeof(want), "| ?+%zx/2 ", 0x1000 + ARRAY_SIZE(chain) - 1);
+	ok(!o.err && o.lines.all.nr == 1 && strstr(o.lines.all.at[0], want), "8,180 frames: the outermost one is there");
+	outcome_done(&o);
+	perfwrite_done(&w);
+}
+
+/* User chains that come later, by themselves (kernel 6.19 on): the kernel's part is kept. */
+static void test_deferred(void)
+{
+	struct perfwrite w;
+	struct outcome o;
+	perfwrite_begin(&w, 0);
+	struct perf_event_attr a = { .type = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN };
+	perfwrite_event(&w, &a, (u64[]){ 1 }, 1, NULL);
+	u64 chain[] = { (u64)PERF_CONTEXT_KERNEL, 0x10, 0x20, (u64)-640, 77 };
+	perfwrite_sample(&w, 0, &(struct perfwrite_sample){ .misc = 1, .ip = 0x10, .chain = chain, .nr_chain = 5 });
+	perfwrite_end(&w);
+	replay(w.out.data, w.out.len, 1, &o);
+	ok(!o.err && o.lines.all.nr == 1 && strstr(o.lines.all.at[0], "| ?+20/1 ?+10/1 raw"), "deferred user chains: the kernel's part stays");
+	ok(said(&o, "user part"), "and what is missing is said");
+	outcome_done(&o);
+	perfwrite_done(&w);
+}
+
+/* Every word of a file replaced by numbers that hurt: never a crash, never long. */
+static void test_hostile(unsigned form, unsigned needs, const char *name)
+{
+	static const u64 nasty[] = { 0, 1, 7, UINT64_MAX, UINT64_MAX - 7, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffff, 0x100000000,
+				     0x0008000000000009, 0xffff000000000009, 0xfff8000000000001, 0x0008000000000047 };
+	struct perfwrite w;
+	struct outcome o;
+	perfwrite_story(&w, form, 0, 2);
+	u8 *data = tight(w.out.data, w.out.len);
+	double worst = 0;
+	size_t tries = 0;
+	for (size_t at = 0; at + 8 <= w.out.len; at += 8)
+		for (size_t i = at / 8 % 3; i < ARRAY_SIZE(nasty); i += 3, tries++) { /* a third of them, others the next time */
+			struct timespec a, b;
+			memcpy(data, w.out.data, w.out.len);
+			memcpy(data + at, &nasty[i], 8);
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+			replay_needs(data, w.out.len, 1, needs, &o);
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
+			double took = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+			worst = max(worst, took);
+			outcome_done(&o);
+		}
+	ok(worst < 1, "%s, every word replaced by bad ones: %zu files, none takes a second", name, tries);
+	free(data);
+	perfwrite_done(&w);
+}
+
+/* Compressed damage: a bad record inside, and a few bytes that become gigabytes. */
+static void test_bombs(void)
+{
+	struct perfwrite w;
+	struct outcome o;
+	for (unsigned kind = 0; kind < 3; kind++) {
+		perfwrite_story(&w, PERFWRITE_ZSTD | PERFWRITE_OPEN, 0, 2);
+		w.piece = 1 << 20;
+		static const char *const names[] = { "a record of no size", "a payload that never ends", "tiny records without end" };
+		if (kind == 1) {
+			perfwrite_rec(&w, REC_AUXTRACE, 0);
+			perfwrite_u64(&w, 1ull << 40);
+			perfwrite_rec_end(&w, 0);
+		}
+		size_t bytes = kind == 2 ? (size_t)256 << 20 : (size_t)64 << 20;
+		if (kind < 2)
+			strbuf_fill(&w.kernel, 0, bytes);
+		for (size_t i = 0; kind == 2 && i < bytes / 8; i++)
+			strbuf_add(&w.kernel, "\x7f\0\0\0\0\0\x08", 8);
+		perfwrite_end(&w);
+		struct timespec a, b;
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+		replay(w.out.data, w.out.len, 1, &o);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
+		printf("# %zu bytes of file, %.2f s\n", w.out.len, (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9);
+		ok(!o.err && o.lines.all.nr == 12 && o.truncated, "compressed: %s: what stands before it is read", names[kind]);
+		outcome_done(&o);
+		perfwrite_done(&w);
+	}
+}
+
+int main(void)
+{
+	test_meaning();
+	test_forms(20);
+	test_forms(3000);
+	test_order();
+	test_no_times();
+	test_cut(0, 1, "file");
+	test_cut(PERFWRITE_SWAP, 7, "swapped file");
+	test_cut(PERFWRITE_PIPE, 3, "pipe");
+	test_cut(PERFWRITE_ZSTD, 3, "compressed file");
+	test_cut_said();
+	test_bad_samples();
+	test_unaligned();
+	test_longest();
+	test_deferred();
+	test_hostile(0, 0, "file");
+	test_hostile(PERFWRITE_PIPE, NEED_ORDER | NEED_PLACES, "pipe, in order");
+	test_hostile(PERFWRITE_ZSTD2, 0, "compressed");
+	test_hostile(PERFWRITE_ZSTD, NEED_ORDER, "compressed, in order");
+	test_bombs();
+	return done_testing();
+}
