@@ -2,63 +2,18 @@
 #include "cmd/stat.h"
 
 #include "base/clock.h"
-#include "cmd/child.h"
 #include "cmd/commands.h"
-#include "view/csv_stat.h"
-#include "view/json_stat.h"
-#include "view/text_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <langinfo.h>
-#include <locale.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-	COLUMNS_EVERY = 25, /* intervals between lines of column names */
 	SHORT_MS = 100, /* below it our own work shows in the counts */
 	TERM_WAIT_MS = 2000, /* for a command that is told to end */
 	ALIVE_NS = 100000000, /* how often threads of -t are looked for */
-};
-
-/* One `sonde stat`: several runs with -r, several prints with -I. */
-struct session {
-	struct app *app;
-	const struct stat_opts *o;
-	struct stat_plan plan;
-	struct sysroot root;
-	struct loop *loop;
-	struct counters *counters;
-	struct child child;
-	struct stat_control control;
-	struct stat_acc acc, total; /* total: over intervals, for --summary */
-	struct count *now, *before, *delta;
-	struct strbuf out;
-	int out_fd;
-	bool close_out;
-	struct stat_view view;
-	char **argv;
-	int argc;
-
-	struct {
-		VEC(double) list; /* seconds of each run */
-	} elapsed;
-	struct stat_mean elapsed_mean;
-	u64 start_ns, end_ns, last_ns; /* last: end of the interval before */
-	struct rusage usage_before;
-	u64 user_ns, system_ns; /* of the last run */
-	u64 nr_intervals;
-	bool over; /* of this run */
-	bool child_ended;
-	bool child_was_ended; /* by us: its status means nothing */
-	int child_status;
-	int stop_signal;
 };
 
 /* ---- options ---------------------------------------------------------------------------------------------------- */
@@ -127,177 +82,6 @@ static int check_options(const struct stat_opts *o, int argc, struct diag *d)
 	return 0;
 }
 
-/* ---- where to write --------------------------------------------------------------------------------------------- */
-
-static void give_to_sudo_user(int fd)
-{
-	const char *uid = secure_getenv("SUDO_UID"), *gid = secure_getenv("SUDO_GID");
-	u64 u, g;
-	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) && !num_parse_u64(gid, 10, &g))
-		(void)!fchown(fd, (uid_t)u, (gid_t)g);
-}
-
-static void copy_text(char *to, size_t size, const char *from)
-{
-	if (strlen(from) < size)
-		memcpy(to, from, strlen(from) + 1);
-}
-
-/* Numbers in text follow the person's locale; everything else in this program does not. */
-static void read_digits(struct stat_digits *g, bool groups)
-{
-	locale_t person = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
-	if (!person)
-		return;
-	locale_t before = uselocale(person);
-	const struct lconv *c = localeconv();
-	copy_text(g->point, sizeof(g->point), c->decimal_point);
-	if (groups) {
-		copy_text(g->separator, sizeof(g->separator), c->thousands_sep);
-		copy_text(g->grouping, sizeof(g->grouping), c->grouping);
-	}
-	(void)uselocale(before);
-	freelocale(person);
-}
-
-static void write_start(struct session *s)
-{
-	time_t now = time(NULL);
-	struct tm tm;
-	char text[64];
-	if (localtime_r(&now, &tm) && strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm))
-		strbuf_printf(&s->out, "# started on %s\n\n", text);
-}
-
-static int open_output(struct session *s, struct diag *d)
-{
-	const struct stat_opts *o = s->o;
-	s->out_fd = STDERR_FILENO;
-	if (o->output) {
-		s->out_fd = open(o->output,
-				 O_WRONLY | O_CREAT | O_CLOEXEC | (o->append ? O_APPEND : O_TRUNC),
-				 0666);
-		if (s->out_fd < 0)
-			return diag_error(d, -errno, "cannot write '%s': %s", o->output,
-					  strerror(errno));
-		s->close_out = true;
-		give_to_sudo_user(s->out_fd);
-	} else if (o->log_fd_given) {
-		s->out_fd = (int)o->log_fd;
-		if (o->log_fd < 0 || o->log_fd > INT32_MAX || fcntl(s->out_fd, F_GETFD) < 0)
-			return diag_error(d, -EINVAL, "--log-fd %lld: that descriptor is not open",
-					  (long long)o->log_fd);
-	}
-	strbuf_init_drain(&s->out, 1 << 16, strbuf_drain_fd, &s->out_fd);
-	s->view = (struct stat_view){ .to = &s->out, .separator = o->separator };
-	if (o->separator && !strcmp(o->separator, "\\t"))
-		s->view.separator = "\t";
-	if (!o->separator && !o->json) {
-		read_digits(&s->view.digits, o->big_num);
-		s->view.colour =
-			s->out_fd == STDERR_FILENO
-				? s->app->colour_err
-				: term_colour((enum term_when)s->app->common.colour, s->out_fd);
-	}
-	if (o->output && !o->quiet)
-		write_start(s);
-	return 0;
-}
-
-static int flush_output(struct session *s)
-{
-	(void)strbuf_flush(&s->app->err);
-	int err = strbuf_flush(&s->out);
-	if (err && err != -EPIPE)
-		return diag_error(&s->app->diag, err, "cannot write the counts: %s", strerror(-err));
-	return err;
-}
-
-/* ---- printing ----------------------------------------------------------------------------------------------------- */
-
-static struct stat_head make_head(struct session *s, const struct stat_acc *acc)
-{
-	return (struct stat_head){
-		.by = s->plan.by,
-		.events = s->plan.events.at,
-		.nr_events = s->plan.events.nr,
-		.keys = s->plan.keys.at,
-		.nr_keys = s->plan.keys.nr,
-		.nr_runs = acc->nr_runs,
-		.ratios_only = s->o->metric_only,
-	};
-}
-
-static void print_rows(struct session *s, const struct stat_head *h, const struct stat_rows *rows,
-		       bool columns)
-{
-	if (s->o->json) {
-		json_stat_rows(&s->view, h, rows);
-	} else if (s->o->separator) {
-		if (columns && h->ratios_only)
-			csv_stat_columns(&s->view, h, rows);
-		csv_stat_rows(&s->view, h, rows);
-	} else {
-		if (columns)
-			text_stat_columns(&s->view, h, rows);
-		text_stat_rows(&s->view, h, rows);
-	}
-}
-
-static int print_interval(struct session *s, u64 now_ns)
-{
-	struct stat_rows rows = { 0 };
-	struct stat_head h = make_head(s, &s->acc);
-	h.interval = true;
-	h.nr_runs = 1;
-	h.time_ns = now_ns - s->start_ns;
-	int err = stat_finish(&s->acc, (double)(now_ns - s->last_ns), &rows);
-	if (!err && !s->o->quiet) {
-		if (s->o->interval_clear && term_is_tty(s->out_fd))
-			strbuf_str(&s->out, "\033[2J\033[H");
-		print_rows(s, &h, &rows,
-			   s->nr_intervals % COLUMNS_EVERY == 0 || s->o->interval_clear);
-	}
-	stat_rows_done(&rows);
-	return err ? err : flush_output(s);
-}
-
-static void print_times(struct session *s)
-{
-	const struct stat_times t = {
-		.elapsed_s = s->elapsed.list.at,
-		.nr_runs = (u32)s->elapsed.list.nr,
-		.mean_s = s->elapsed_mean.mean,
-		.error_s = stat_mean_error(&s->elapsed_mean),
-		.table = s->o->table,
-		.has_usage = s->plan.of_command && s->elapsed.list.nr == 1,
-		.user_s = (double)s->user_ns / 1e9,
-		.system_s = (double)s->system_ns / 1e9,
-	};
-	text_stat_times(&s->view, &t);
-}
-
-/* The whole: after the command, after -r's last run, or --summary. */
-static int print_whole(struct session *s, struct stat_acc *acc)
-{
-	struct stat_rows rows = { 0 };
-	struct stat_head h = make_head(s, acc);
-	bool text = !s->o->json && !s->o->separator;
-	h.summary = s->o->summary && s->o->interval_ms && !s->o->no_csv_summary;
-	int err = stat_finish(acc, s->elapsed_mean.mean * 1e9, &rows);
-	if (!err && !s->o->quiet) {
-		if (text)
-			text_stat_title(&s->view, s->plan.target, h.nr_runs);
-		print_rows(s, &h, &rows, h.ratios_only);
-		if (text && rows.rows.nr)
-			strbuf_char(&s->out, '\n');
-		if (text)
-			print_times(s);
-	}
-	stat_rows_done(&rows);
-	return err ? err : flush_output(s);
-}
-
 /* ---- a run -------------------------------------------------------------------------------------------------------- */
 
 static u64 timeval_ns(const struct timeval *t)
@@ -305,7 +89,7 @@ static u64 timeval_ns(const struct timeval *t)
 	return (u64)t->tv_sec * 1000000000 + (u64)t->tv_usec * 1000;
 }
 
-static void read_usage(struct session *s)
+static void read_usage(struct stat_session *s)
 {
 	struct rusage now;
 	getrusage(RUSAGE_CHILDREN, &now);
@@ -313,7 +97,7 @@ static void read_usage(struct session *s)
 	s->system_ns = timeval_ns(&now.ru_stime) - timeval_ns(&s->usage_before.ru_stime);
 }
 
-static void read_counts(struct session *s, u64 now_ns)
+static void read_counts(struct stat_session *s, u64 now_ns)
 {
 	const struct counters_clock clock = { .elapsed_ns = now_ns - s->start_ns,
 					      .user_ns = s->user_ns,
@@ -323,7 +107,7 @@ static void read_counts(struct session *s, u64 now_ns)
 }
 
 /* -v: what the kernel said, as perf shows it. */
-static void say_counts(struct session *s)
+static void say_counts(struct stat_session *s)
 {
 	const struct stat_spec *spec = &s->plan.spec;
 	for (size_t e = 0; s->app->verbose && e < spec->nr_events; e++) {
@@ -353,7 +137,7 @@ static void say_no_controller(const struct counter *c, struct diag *d)
 }
 
 /* -v: why rows say <not supported>. */
-static void say_unsupported(struct session *s)
+static void say_unsupported(struct stat_session *s)
 {
 	struct diag *d = &s->app->diag;
 	const char *said = NULL;
@@ -375,7 +159,7 @@ static void say_unsupported(struct session *s)
 	}
 }
 
-static int take_interval(struct session *s, u64 now_ns)
+static int take_interval(struct stat_session *s, u64 now_ns)
 {
 	const struct stat_spec *spec = &s->plan.spec;
 	size_t nr = (size_t)spec->nr_events * spec->nr_slots;
@@ -385,7 +169,7 @@ static int take_interval(struct session *s, u64 now_ns)
 	memcpy(s->before, s->now, nr * sizeof(*s->now));
 	stat_reset(&s->acc);
 	stat_add(&s->acc, s->delta);
-	int err = print_interval(s, now_ns);
+	int err = stat_print_interval(s, now_ns);
 	s->last_ns = now_ns;
 	s->nr_intervals++;
 	return err;
@@ -393,7 +177,7 @@ static int take_interval(struct session *s, u64 now_ns)
 
 static int on_interval(void *ctx, u64 expired)
 {
-	struct session *s = ctx;
+	struct stat_session *s = ctx;
 	(void)expired;
 	int err = take_interval(s, clock_monotonic_ns());
 	if (err)
@@ -406,7 +190,7 @@ static int on_interval(void *ctx, u64 expired)
 static int on_timeout(void *ctx, u64 expired)
 {
 	(void)expired;
-	((struct session *)ctx)->over = true;
+	((struct stat_session *)ctx)->over = true;
 	return 0;
 }
 
@@ -421,7 +205,7 @@ static bool owns_terminal(void)
  */
 static int on_signal(void *ctx, u64 signo)
 {
-	struct session *s = ctx;
+	struct stat_session *s = ctx;
 	bool again = s->stop_signal;
 	s->stop_signal = (int)signo;
 	if (!s->child.pid || s->child_ended || again) {
@@ -435,7 +219,7 @@ static int on_signal(void *ctx, u64 signo)
 
 static int on_child(void *ctx, u64 status)
 {
-	struct session *s = ctx;
+	struct stat_session *s = ctx;
 	s->end_ns = clock_monotonic_ns();
 	s->child_ended = s->over = true;
 	s->child_status = (int)status;
@@ -445,7 +229,7 @@ static int on_child(void *ctx, u64 status)
 /* -t: threads have no descriptor to wait for on older kernels. */
 static int on_look(void *ctx, u64 expired)
 {
-	struct session *s = ctx;
+	struct stat_session *s = ctx;
 	(void)expired;
 	bool alive = false;
 	for (size_t i = 0; i < s->plan.slots.nr && !alive; i++)
@@ -455,7 +239,7 @@ static int on_look(void *ctx, u64 expired)
 	return 0;
 }
 
-static int switch_events(struct session *s, bool on)
+static int switch_events(struct stat_session *s, bool on)
 {
 	int err = !s->counters ? 0
 		  : on	       ? counters_enable(s->counters, NULL)
@@ -467,7 +251,7 @@ static int switch_events(struct session *s, bool on)
 }
 
 /* Only where somebody waits for it: -D and --control. */
-static void say_switched(struct session *s, bool on)
+static void say_switched(struct stat_session *s, bool on)
 {
 	strbuf_str(&s->app->err, on ? "Events enabled\n" : "Events disabled\n");
 	(void)strbuf_flush(&s->app->err);
@@ -475,7 +259,7 @@ static void say_switched(struct session *s, bool on)
 
 static int on_delay(void *ctx, u64 expired)
 {
-	struct session *s = ctx;
+	struct stat_session *s = ctx;
 	(void)expired;
 	int err = switch_events(s, true);
 	s->start_ns = s->last_ns = clock_monotonic_ns();
@@ -485,7 +269,7 @@ static int on_delay(void *ctx, u64 expired)
 
 static int control_enable(void *ctx, const char *name, bool on)
 {
-	struct session *s = ctx;
+	struct stat_session *s = ctx;
 	int err = !s->counters ? 0
 		  : on	       ? counters_enable(s->counters, name)
 			       : counters_disable(s->counters, name);
@@ -499,7 +283,7 @@ static int control_enable(void *ctx, const char *name, bool on)
 
 static void control_list(void *ctx, int fd)
 {
-	struct session *s = ctx;
+	struct stat_session *s = ctx;
 	(void)fd;
 	vec_for_each (&s->plan.events, e)
 		strbuf_printf(&s->app->err, "%s\n", e->name);
@@ -508,13 +292,13 @@ static void control_list(void *ctx, int fd)
 
 static void control_stop(void *ctx)
 {
-	((struct session *)ctx)->over = true;
+	((struct stat_session *)ctx)->over = true;
 }
 
 static int on_control(void *ctx, u64 events)
 {
 	static const struct stat_control_ops ops = { control_enable, control_list, control_stop };
-	struct session *s = ctx;
+	struct stat_session *s = ctx;
 	(void)events;
 	if (stat_control_read(&s->control, &ops, s))
 		return 0;
@@ -527,21 +311,22 @@ struct watches {
 	size_t nr;
 };
 
-static int watch_timer(struct session *s, struct watches *w, u64 first_ns, u64 every_ns, loop_fn fn)
+static int watch_timer(struct stat_session *s, struct watches *w, u64 first_ns, u64 every_ns,
+		       loop_fn fn)
 {
 	int err = loop_add_timer(s->loop, first_ns, every_ns, fn, s, &w->list[w->nr]);
 	w->nr += !err;
 	return err;
 }
 
-static int watch_targets(struct session *s, struct watches *w)
+static int watch_targets(struct stat_session *s, struct watches *w)
 {
 	if (s->plan.tids.nr || s->plan.pids.nr)
 		return watch_timer(s, w, ALIVE_NS, ALIVE_NS, on_look);
 	return 0;
 }
 
-static int watch(struct session *s, struct watches *w)
+static int watch(struct stat_session *s, struct watches *w)
 {
 	const struct stat_opts *o = s->o;
 	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s)
@@ -556,14 +341,14 @@ static int watch(struct session *s, struct watches *w)
 	return err;
 }
 
-static void unwatch(struct session *s, struct watches *w)
+static void unwatch(struct stat_session *s, struct watches *w)
 {
 	while (w->nr)
 		loop_remove(s->loop, w->list[--w->nr]);
 }
 
 /* A command that is still there when the counting is over is told to end. */
-static void end_child(struct session *s)
+static void end_child(struct stat_session *s)
 {
 	if (!s->child.pid || s->child_ended)
 		return;
@@ -582,7 +367,7 @@ static void end_child(struct session *s)
 	s->end_ns = end_ns;
 }
 
-static int start(struct session *s)
+static int start(struct stat_session *s)
 {
 	const struct stat_opts *o = s->o;
 	int err = 0;
@@ -598,7 +383,7 @@ static int start(struct session *s)
 	return err;
 }
 
-static int wait_for_end(struct session *s)
+static int wait_for_end(struct stat_session *s)
 {
 	struct watches w = { .nr = 0 };
 	int err = watch(s, &w);
@@ -611,7 +396,7 @@ static int wait_for_end(struct session *s)
 	return err;
 }
 
-static int open_counters(struct session *s)
+static int open_counters(struct stat_session *s)
 {
 	const struct stat_opts *o = s->o;
 	struct stat_plan *p = &s->plan;
@@ -631,7 +416,7 @@ static int open_counters(struct session *s)
 	return s->counters ? stat_plan_opened(p) : -EIO;
 }
 
-static void say_death(struct session *s)
+static void say_death(struct stat_session *s)
 {
 	if (s->child_ended && WIFSIGNALED(s->child_status))
 		strbuf_printf(&s->app->err, "%s: %s\n", s->argv[0],
@@ -639,7 +424,7 @@ static void say_death(struct session *s)
 }
 
 /* Sums up a run whose command has ended; in interval mode the last piece is printed. */
-static int finish_run(struct session *s)
+static int finish_run(struct stat_session *s)
 {
 	double *elapsed = vec_push(&s->elapsed.list);
 	if (!elapsed)
@@ -663,7 +448,7 @@ static int finish_run(struct session *s)
 	return err;
 }
 
-static int shell(struct session *s, const char *command, const char *option)
+static int shell(struct stat_session *s, const char *command, const char *option)
 {
 	(void)strbuf_flush(&s->app->err);
 	int status = system(command);
@@ -672,7 +457,7 @@ static int shell(struct session *s, const char *command, const char *option)
 	return 0;
 }
 
-static void end_run(struct session *s)
+static void end_run(struct stat_session *s)
 {
 	counters_close(s->counters);
 	s->counters = NULL;
@@ -681,7 +466,7 @@ static void end_run(struct session *s)
 }
 
 /* 0, negative errno, or a positive exit status. */
-static int run_once(struct session *s, bool first)
+static int run_once(struct stat_session *s, bool first)
 {
 	struct app *app = s->app;
 	size_t nr = s->plan.counters.nr * s->plan.slots.nr;
@@ -717,14 +502,14 @@ static int run_once(struct session *s, bool first)
 	return err;
 }
 
-static void forget_runs(struct session *s)
+static void forget_runs(struct stat_session *s)
 {
 	stat_reset(&s->acc);
 	s->elapsed.list.nr = 0;
 	s->elapsed_mean = (struct stat_mean){ 0 };
 }
 
-static int run_all(struct session *s)
+static int run_all(struct stat_session *s)
 {
 	int err = 0;
 	for (u64 i = 0; !err && (!s->o->repeat || i < s->o->repeat) && !s->stop_signal; i++) {
@@ -734,18 +519,18 @@ static int run_all(struct session *s)
 		err = run_once(s, !i);
 		end_run(s);
 		if (!err && !s->o->repeat) {
-			err = print_whole(s, &s->acc);
+			err = stat_print_whole(s, &s->acc);
 			forget_runs(s);
 		}
 	}
 	if (err || !s->o->repeat)
 		return err;
 	if (!s->o->interval_ms)
-		return print_whole(s, &s->acc);
-	return s->o->summary ? print_whole(s, &s->total) : 0;
+		return stat_print_whole(s, &s->acc);
+	return s->o->summary ? stat_print_whole(s, &s->total) : 0;
 }
 
-static int watch_signals(struct session *s)
+static int watch_signals(struct stat_session *s)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	int err = 0;
@@ -759,7 +544,7 @@ static int watch_signals(struct session *s)
 	return err;
 }
 
-static int make_room(struct session *s)
+static int make_room(struct stat_session *s)
 {
 	size_t nr = max(s->plan.counters.nr * s->plan.slots.nr, (size_t)1);
 	s->now = calloc(nr, sizeof(*s->now));
@@ -771,13 +556,15 @@ static int make_room(struct session *s)
 	return err ? err : stat_open(&s->total, &s->plan.spec);
 }
 
-static int stat_session(struct session *s)
+static int stat_session(struct stat_session *s)
 {
 	struct app *app = s->app;
 	struct diag *d = &app->diag;
 	int err = check_options(s->o, s->argc, d);
 	if (err)
 		return app_usage_said(app);
+	if (s->argc && (!strcmp(s->argv[0], "record") || !strcmp(s->argv[0], "report")))
+		return app_usage(app, "'stat %s' is not there yet", s->argv[0]);
 	err = sysroot_open(&s->root, NULL);
 	if (!err)
 		err = stat_plan_init(&s->plan, s->o);
@@ -791,7 +578,7 @@ static int stat_session(struct session *s)
 			return child_exec_status(err);
 	}
 	if (!err)
-		err = open_output(s, d);
+		err = stat_print_open(s, d);
 	if (!err)
 		err = make_room(s);
 	if (!err) {
@@ -812,13 +599,13 @@ static int stat_session(struct session *s)
 static int stat_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct stat_opts *o = opts;
-	struct session s = { .app = app,
-			     .o = o,
-			     .argc = argc,
-			     .argv = argv,
-			     .root = { .dir_fd = -1 },
-			     .control = { .fd = -1, .ack_fd = -1 },
-			     .child = { .go_fd = -1, .exec_fd = -1 } };
+	struct stat_session s = { .app = app,
+				  .o = o,
+				  .argc = argc,
+				  .argv = argv,
+				  .root = { .dir_fd = -1 },
+				  .control = { .fd = -1, .ack_fd = -1 },
+				  .child = { .go_fd = -1, .exec_fd = -1 } };
 	o->json |= app->json;
 	strbuf_init(&s.out);
 	app_live(app);

@@ -1,6 +1,6 @@
 /*
- * The parts of `sonde stat`: stat.c has the options and the run, stat_plan.c turns options into what is opened and shown,
- * stat_control.c obeys a script that switches counting on and off.
+ * The parts of `sonde stat`: stat.c has the options and the run; stat_plan.c turns options into what is counted, stat_places.c
+ * into where; stat_print.c writes; stat_control.c obeys a script that switches counting on and off.
  */
 #pragma once
 
@@ -9,10 +9,13 @@
 #include "base/cpuset.h"
 #include "base/loop.h"
 #include "cmd/app.h"
+#include "cmd/child.h"
 #include "event/metric.h"
 #include "kern/procfs.h"
 #include "stream/counters.h"
 #include "view/stat_view.h"
+
+#include <sys/resource.h>
 
 /* -e, --filter, -G and --for-each-cgroup in the order they were given. */
 enum stat_word_kind { STAT_WORD_EVENT, STAT_WORD_FILTER, STAT_WORD_CGROUP };
@@ -80,6 +83,11 @@ void stat_plan_set_command(struct stat_plan *p, s32 pid);
 /* After counters_open(): what is supported, names that got a :u. 0 or -ENOMEM. */
 int stat_plan_opened(struct stat_plan *p) must_check;
 
+/* Parts of stat_plan_make(), in this order: who is counted and how it is added up; the slots; their keys. */
+int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *d) must_check;
+int stat_places_slots(struct stat_plan *p, const struct sysroot *root, struct diag *d) must_check;
+int stat_places_keys(struct stat_plan *p, const struct sysroot *root) must_check;
+
 /* --control fd:CTL[,ACK] or fifo:CTL[,ACK]. */
 struct stat_control {
 	int fd, ack_fd; /* -1: none */
@@ -97,3 +105,44 @@ int stat_control_open(struct stat_control *c, const char *spec, struct diag *d) 
 void stat_control_close(struct stat_control *c);
 /* Reads what is there and obeys it. 0, or -EPIPE when the other side has closed. */
 int stat_control_read(struct stat_control *c, const struct stat_control_ops *ops, void *ctx);
+
+/* One `sonde stat`: several runs with -r, several prints with -I. */
+struct stat_session {
+	struct app *app;
+	const struct stat_opts *o;
+	struct stat_plan plan;
+	struct sysroot root;
+	struct loop *loop;
+	struct counters *counters;
+	struct child child;
+	struct stat_control control;
+	struct stat_acc acc, total; /* total: over intervals, for --summary */
+	struct count *now, *before, *delta;
+	struct strbuf out;
+	int out_fd;
+	bool close_out;
+	struct stat_view view;
+	char **argv;
+	int argc;
+
+	struct {
+		VEC(double) list; /* seconds of each run */
+	} elapsed;
+	struct stat_mean elapsed_mean;
+	u64 start_ns, end_ns, last_ns; /* last: end of the interval before */
+	struct rusage usage_before;
+	u64 user_ns, system_ns; /* of the last run */
+	u64 nr_intervals;
+	bool over; /* of this run */
+	bool child_ended;
+	bool child_was_ended; /* by us: its status means nothing */
+	int child_status;
+	int stop_signal;
+};
+
+/* Where the counts go: standard error, -o or --log-fd; and how numbers look there. 0, or negative with a diag. */
+int stat_print_open(struct stat_session *s, struct diag *d) must_check;
+/* What s->acc holds, as an interval that ended at now_ns. */
+int stat_print_interval(struct stat_session *s, u64 now_ns) must_check;
+/* The whole: after the command, after -r's last run, or --summary. */
+int stat_print_whole(struct stat_session *s, struct stat_acc *acc) must_check;

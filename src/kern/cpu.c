@@ -1,6 +1,7 @@
 #include "kern/cpu.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <unistd.h>
 
 static int read_set(const struct sysroot *r, const char *path, struct cpuset *ret)
@@ -34,4 +35,26 @@ u32 cpu_nr_present(const struct sysroot *r)
 		     cpu = cpuset_next(&set, (unsigned)cpu + 1))
 			nr = (u32)cpu + 1;
 	return nr ? nr : (u32)max(sysconf(_SC_NPROCESSORS_CONF), 1l);
+}
+
+void cpu_visit(struct cpu_visit *v, int cpu)
+{
+	struct cpuset one = { 0 };
+	if (cpu < 0)
+		return;
+	if (!v->away) {
+		cpuset_zero(&v->home);
+		if (sched_getaffinity(0, sizeof(v->home.bits), (cpu_set_t *)v->home.bits) < 0)
+			return;
+		v->away = true;
+	}
+	cpuset_add(&one, (unsigned)cpu);
+	(void)!sched_setaffinity(0, sizeof(one.bits), (cpu_set_t *)one.bits);
+}
+
+void cpu_visit_end(struct cpu_visit *v)
+{
+	if (v->away)
+		(void)!sched_setaffinity(0, sizeof(v->home.bits), (cpu_set_t *)v->home.bits);
+	v->away = false;
 }

@@ -1,5 +1,7 @@
 #include "stream/counters.h"
 
+#include "kern/cpu.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -224,27 +226,39 @@ struct counters *counters_open(const struct sysroot *root, const struct counters
 }
 
 /* Members follow their leader; by name they are switched one by one. */
+static bool follows_leader(const struct counters *c, u32 counter, u32 slot)
+{
+	const struct counter *at = &c->opts.counters[counter];
+	return at->leader != counter && *fd_at(c, at->leader, slot) >= 0 && !at->desc->weak;
+}
+
+static int switch_slot(struct counters *c, u32 slot, const char *name, int (*change)(int fd))
+{
+	for (u32 i = 0; i < c->opts.nr_counters; i++) {
+		int fd = *fd_at(c, i, slot);
+		if (fd < 0 || (name && strcmp(c->opts.counters[i].desc->name, name)) ||
+		    (!name && follows_leader(c, i, slot)))
+			continue;
+		int err = change(fd);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int switch_all(struct counters *c, const char *name, int (*change)(int fd))
 {
-	int ret = name ? -ENOENT : 0;
-	for (u32 i = 0; i < c->opts.nr_counters; i++) {
-		const struct counter *at = &c->opts.counters[i];
-		if (name && strcmp(at->desc->name, name))
-			continue;
-		if (name)
-			ret = 0;
-		for (u32 s = 0; s < c->opts.nr_slots; s++) {
-			int fd = *fd_at(c, i, s);
-			bool follows = !name && at->leader != i && *fd_at(c, at->leader, s) >= 0 &&
-				       !at->desc->weak;
-			if (fd < 0 || follows)
-				continue;
-			int err = change(fd);
-			if (err)
-				return err;
-		}
+	struct cpu_visit visit = { .away = false };
+	bool known = !name;
+	int err = 0;
+	for (u32 i = 0; i < c->opts.nr_counters && !known; i++)
+		known = !strcmp(c->opts.counters[i].desc->name, name);
+	for (u32 s = 0; s < c->opts.nr_slots && known && !err; s++) {
+		cpu_visit(&visit, c->opts.slots[s].cpu);
+		err = switch_slot(c, s, name, change);
 	}
-	return ret;
+	cpu_visit_end(&visit);
+	return known ? err : -ENOENT;
 }
 
 int counters_enable(struct counters *c, const char *name)
@@ -282,18 +296,27 @@ static void read_one(int fd, struct count *to)
 	to->running_ns = v[2];
 }
 
-void counters_read(struct counters *c, const struct counters_clock *clock, struct count *to)
+static void read_slot(struct counters *c, u32 slot, const struct counters_clock *clock,
+		      struct count *to)
 {
 	for (u32 i = 0; i < c->opts.nr_counters; i++) {
-		const struct counter *at = &c->opts.counters[i];
-		for (u32 s = 0; s < c->opts.nr_slots; s++) {
-			struct count *n = &to[(size_t)i * c->opts.nr_slots + s];
-			*n = (struct count){ 0 };
-			read_one(*fd_at(c, i, s), n);
-			if (at->desc->open == EVENT_OPEN_TOOL && !s) {
-				u64 ns = tool_ns(at->desc->tool, clock);
-				*n = (struct count){ ns, ns, ns, true };
-			}
+		const struct event_desc *e = c->opts.counters[i].desc;
+		struct count *n = &to[(size_t)i * c->opts.nr_slots + slot];
+		*n = (struct count){ 0 };
+		read_one(*fd_at(c, i, slot), n);
+		if (e->open == EVENT_OPEN_TOOL && !slot) {
+			u64 ns = tool_ns(e->tool, clock);
+			*n = (struct count){ ns, ns, ns, true };
 		}
 	}
+}
+
+void counters_read(struct counters *c, const struct counters_clock *clock, struct count *to)
+{
+	struct cpu_visit visit = { .away = false };
+	for (u32 s = 0; s < c->opts.nr_slots; s++) {
+		cpu_visit(&visit, c->opts.slots[s].cpu);
+		read_slot(c, s, clock, to);
+	}
+	cpu_visit_end(&visit);
 }

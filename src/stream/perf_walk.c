@@ -36,15 +36,14 @@ int perf_walk(const struct perfdata *file, record_fn fn, void *ctx)
 			break;
 		}
 		err = perfdata_inflate_add(z, rec, &h, file->swap);
-		if (err == -EBADMSG) {
-			err = 0;
-			break;
-		}
-		if (!err)
+		int more = 1;
+		while (!err && (more = perfdata_inflate_step(z)) > 0)
 			err = unpack(file, z, &place, fn, ctx);
+		if (!err)
+			err = more;
 	}
 	perfdata_inflate_free(z);
-	return err;
+	return err == -EBADMSG ? 0 : err; /* damage ends the walk; who replays the file says so */
 }
 
 bool perf_file_has_times(const struct perfdata *file)

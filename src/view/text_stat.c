@@ -95,6 +95,13 @@ static void add_decimal(const struct stat_view *v, const char *text)
 	}
 }
 
+#define add_percent(v, format, value)                                                              \
+	do {                                                                                       \
+		char text_[400];                                                                   \
+		(void)snprintf(text_, sizeof(text_), format, value);                               \
+		add_decimal(v, text_);                                                             \
+	} while (0)
+
 static void add_time(const struct stat_view *v, const struct stat_head *h)
 {
 	if (h->interval)
@@ -206,9 +213,9 @@ static void add_row(const struct stat_view *v, const struct stat_head *h,
 	else
 		add_no_ratio(v);
 	if (counted && h->nr_runs > 1 && row->noise > 0)
-		strbuf_printf(to, "  ( +-%6.2f%% )", row->noise);
+		add_percent(v, "  ( +-%6.2f%% )", row->noise);
 	if (row->running_ns < row->enabled_ns)
-		strbuf_printf(to, "  (%.2f%%)", stat_view_share(row));
+		add_percent(v, "  (%.2f%%)", stat_view_share(row));
 	strbuf_char(to, '\n');
 }
 
@@ -369,7 +376,7 @@ static void add_runs(const struct stat_view *v, const struct stat_times *t)
 	add_seconds(v, 0, decimals, t->error_s);
 	strbuf_str(v->to, " seconds time elapsed");
 	if (t->mean_s > 0)
-		strbuf_printf(v->to, "  ( +-%6.2f%% )", 100 * t->error_s / t->mean_s);
+		add_percent(v, "  ( +-%6.2f%% )", 100 * t->error_s / t->mean_s);
 	strbuf_char(v->to, '\n');
 }
 

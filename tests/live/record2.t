@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1 arm64
+# where: host
 # needs: root
 # timeout: 500
 # `sonde record`, the rest of it: pipes, several files, commands from outside, groups, cgroups, users, and being killed.

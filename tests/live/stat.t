@@ -133,7 +133,7 @@ if [ -n "$cg" ] && mkdir "$cg/sonde-test" 2>/dev/null; then
 	busy=$!
 	sleep 0.5
 	exits 0 "--for-each-cgroup" "$SONDE" stat -a -x, -e cpu-clock --for-each-cgroup 'sonde-test' -- sleep 0.5
-	between "$(cut -d, -f5 <<<"$err")" 50000000 3000000000 "a busy group has CPU time"
+	between "$(cut -d. -f1 <<<"$err")" 50 3000 "a busy group has CPU time"
 	exits 0 "-G" "$SONDE" stat -a -x, -e cpu-clock,cpu-clock -G ,sonde-test -- sleep 0.2
 	is "$(cut -d, -f4 <<<"$err" | tail -1)" sonde-test "is said with the event"
 	exits 0 "a pattern" "$SONDE" stat -a -x, -e cpu-clock --for-each-cgroup 'sonde-t*' -- true
