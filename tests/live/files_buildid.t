@@ -42,10 +42,18 @@ same() {
 	[ -s theirs ] && cmp -s theirs mine
 	ok $? "same bytes: buildid-list $* ($(wc -l <theirs) lines)" || diag "$(diff theirs mine | head -5)"
 }
+# Without a table perf lists binaries in the order in which the rings of the CPUs happened to be written; ours is that of time.
+same_lines() {
+	perf buildid-list "$@" 2>/dev/null | faults | sort >theirs
+	"$SONDE" buildid-list "$@" 2>mine.err | sort >mine
+	[ -s theirs ] && cmp -s theirs mine
+	ok $? "same lines: buildid-list $* ($(wc -l <theirs) lines)" || diag "$(diff theirs mine | head -5)"
+}
 for name in plain several tracepoints without stream ids jit ours; do
 	[ -e $name.data ] || { skip "perf 6.1 aborts on it" "buildid-list of $name" "buildid-list -H of $name"; continue; }
-	same -i $name.data
-	same -H -i $name.data
+	case $name in without | stream) same=same_lines ;; *) same=same ;; esac
+	$same -i $name.data
+	$same -H -i $name.data
 done
 same -k
 same -m
