@@ -51,7 +51,7 @@ same_lines() {
 }
 for name in plain several tracepoints without stream ids jit ours; do
 	[ -e $name.data ] || { skip "perf 6.1 aborts on it" "buildid-list of $name" "buildid-list -H of $name"; continue; }
-	case $name in without | stream) same=same_lines ;; *) same=same ;; esac
+	case $name in without | stream | ids) same=same_lines ;; *) same=same ;; esac
 	$same -i $name.data
 	$same -H -i $name.data
 done
