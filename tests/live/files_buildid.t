@@ -17,8 +17,10 @@ perf() {
 		command perf "$@"
 		file=$(sed -n 's/.* -o \([^ ]*\) .*/\1/p' <<<"$*")
 		[ "$file" = - ] && return
-		command perf buildid-list -H -i "$file" >/dev/null 2>&1 && command perf report --tasks -i "$file" >/dev/null 2>&1 && return
+		[ -n "$(command perf buildid-list -H -i "$file" 2>/dev/null)" ] && [ -n "$(command perf buildid-list -i "$file" 2>/dev/null)" ] &&
+			command perf report --tasks -i "$file" >/dev/null 2>&1 && return
 	done
+	rm -f "$file"
 }
 
 make_recordings() {
