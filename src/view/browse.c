@@ -131,7 +131,8 @@ static int node_lines(struct browse *b, u32 row, u32 first, u32 depth, u64 whole
 		double percent = whole ? 100.0 * (double)n->total / (double)whole : 0;
 		u32 shown = g->open[at] ? n->nr_labels : min(n->nr_labels, 1u);
 		for (u32 i = 0; i < shown; i++) {
-			int err = push_line(b, (struct line){ row, at, i, depth + (i > 0), percent });
+			int err =
+				push_line(b, (struct line){ row, at, i, depth + (i > 0), percent });
 			if (err)
 				return err;
 		}
@@ -369,7 +370,8 @@ int browse_zoom(struct browse *b, const char *key, size_t line)
 		const char *value = table_cells(b->t, b->lines.at[line].row)[i].str;
 		if (c->type != CELL_STR || strcmp(c->key, key) || !value)
 			continue;
-		b->zooms[b->nr_zooms++] = (struct zoom){ .column = i, .key = c->key, .value = value };
+		b->zooms[b->nr_zooms++] =
+			(struct zoom){ .column = i, .key = c->key, .value = value };
 		int err = remake(b);
 		return err ? err : 1;
 	}

@@ -133,8 +133,9 @@ static attr_t heat(const struct tui *t, double percent)
 {
 	if (!t->c->colour)
 		return A_NORMAL;
-	return percent >= 5 ? (attr_t)COLOR_PAIR(PAIR_HOT)
-			    : percent >= 0.5 ? (attr_t)COLOR_PAIR(PAIR_WARM) : A_NORMAL;
+	return percent >= 5	? (attr_t)COLOR_PAIR(PAIR_HOT)
+	       : percent >= 0.5 ? (attr_t)COLOR_PAIR(PAIR_WARM)
+				: A_NORMAL;
 }
 
 static double row_line(const struct tui *t, const struct browse_line *l, struct strbuf *s)
@@ -314,24 +315,24 @@ static void show_help(const struct tui *t)
 {
 	struct strbuf s;
 	strbuf_init(&s);
-	strbuf_str(&s,
-		   "\n"
-		   "  Up Down PgUp PgDn Home End   move\n"
-		   "  Enter, +                     open or close the line's call graph\n"
-		   "  e  c                         open, close it with everything below\n"
-		   "  E  C                         the same for all rows\n"
-		   "  /                            search: only rows in which the text occurs\n"
-		   "  n  N                         next, previous line in which it occurs\n"
-		   "  d                            zoom: only this row's library\n"
-		   "  t                            zoom: only this row's command or thread\n"
-		   "  Esc, Left                    back: undo the last zoom, then the search\n"
-		   "  Tab, Shift-Tab               next, previous event\n"
-		   "  <  >                         scroll sideways\n"
-		   "  ?, h                         this help\n"
-		   "  q                            quit\n");
+	strbuf_str(&s, "\n"
+		       "  Up Down PgUp PgDn Home End   move\n"
+		       "  Enter, +                     open or close the line's call graph\n"
+		       "  e  c                         open, close it with everything below\n"
+		       "  E  C                         the same for all rows\n"
+		       "  /                            search: only rows in which the text occurs\n"
+		       "  n  N                         next, previous line in which it occurs\n"
+		       "  d                            zoom: only this row's library\n"
+		       "  t                            zoom: only this row's command or thread\n"
+		       "  Esc, Left                    back: undo the last zoom, then the search\n"
+		       "  Tab, Shift-Tab               next, previous event\n"
+		       "  <  >                         scroll sideways\n"
+		       "  ?, h                         this help\n"
+		       "  q                            quit\n");
 	for (const struct tui_action *a = t->c->actions; a && a->key; a++)
 		strbuf_printf(&s, "  %c                            %s\n", a->key, a->help);
-	strbuf_str(&s, "\n  Percentages stay those of the whole recording; with a zoom the first line says\n"
+	strbuf_str(&s, "\n  Percentages stay those of the whole recording; with a zoom the first "
+		       "line says\n"
 		       "  what the rows that are left weigh together.\n");
 	show_text("Keys", strbuf_cstr(&s));
 	strbuf_done(&s);
@@ -528,33 +529,51 @@ static void colours(const struct tui_config *c)
 	init_pair(PAIR_WARM, COLOR_GREEN, -1);
 }
 
+static FILE *own_stream(int fd, const char *mode)
+{
+	int copy = dup(fd);
+	FILE *f = copy < 0 ? NULL : fdopen(copy, mode);
+	if (!f && copy >= 0)
+		close(copy);
+	return f;
+}
+
+static int run_screen(struct tui *t, FILE *out, FILE *in)
+{
+	/* Only characters: numbers keep their point. */
+	setlocale(LC_CTYPE, "");
+	set_escdelay(25);
+	SCREEN *screen = newterm(NULL, out, in);
+	if (!screen)
+		return -ENOTTY;
+	colours(t->c);
+	cbreak();
+	noecho();
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	int ret = 0;
+	while (!ret) {
+		draw(t);
+		int k = getch();
+		ret = k == ERR ? 1 : key(t, k);
+	}
+	endwin();
+	delscreen(screen);
+	return min(ret, 0);
+}
+
 int tui_tables(const struct tui_config *c)
 {
 	struct tui t = { .c = c };
 	strbuf_init(&t.title);
 	int err = open_page(&t, c->first_page);
-	if (!err) {
-		/* Only characters: numbers keep their point. */
-		setlocale(LC_CTYPE, "");
-		set_escdelay(25);
-		SCREEN *screen = newterm(NULL, stdout, stdin);
-		err = screen ? 0 : -ENOTTY;
-		if (screen) {
-			colours(c);
-			cbreak();
-			noecho();
-			keypad(stdscr, TRUE);
-			curs_set(0);
-			while (!err) {
-				draw(&t);
-				int k = getch();
-				err = k == ERR ? 1 : key(&t, k);
-			}
-			endwin();
-			delscreen(screen);
-			err = min(err, 0);
-		}
-	}
+	FILE *out = own_stream(STDOUT_FILENO, "w"), *in = own_stream(STDIN_FILENO, "r");
+	if (!err)
+		err = out && in ? run_screen(&t, out, in) : -ENOTTY;
+	if (out)
+		fclose(out);
+	if (in)
+		fclose(in);
 	close_page(&t);
 	strbuf_done(&t.title);
 	return err;

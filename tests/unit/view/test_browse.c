@@ -27,7 +27,11 @@ static int graph_of(void *ctx, size_t row, struct tree *t)
 	const struct tree_node nodes[] = {
 		{ .first_label = 0, .nr_labels = 2, .first_child = 1, .next = TREE_NONE, .total = 50 },
 		{ .first_label = 2, .nr_labels = 2, .first_child = TREE_NONE, .next = 2, .total = 40 },
-		{ .first_label = 4, .nr_labels = 1, .first_child = TREE_NONE, .next = TREE_NONE, .total = 10 },
+		{ .first_label = 4,
+		  .nr_labels = 1,
+		  .first_child = TREE_NONE,
+		  .next = TREE_NONE,
+		  .total = 10 },
 	};
 	for (u32 i = 0; i < 3; i++)
 		*vec_push(&t->nodes) = nodes[i];
@@ -73,30 +77,30 @@ static void test_open(const struct table *t, struct strbuf *s)
 	struct browse *b = browse_new(t, false);
 	asked = 0;
 	is_str(lines(b, s), "+0 +1 +2", "rows, all closed");
-	is_int(asked, 0, "no graph was made yet");
-	is_int(browse_toggle(b, 0), 1, "opens");
+	is_u64(asked, 0, "no graph was made yet");
+	is_u64(browse_toggle(b, 0), 1, "opens");
 	is_str(lines(b, s), "-0 -0/1:_start=50 .0/2:main +0/2:parse=40 .0/2:read=10 +1 +2",
 	       "the only root is open, its branches are closed");
-	is_int(browse_toggle(b, 3), 1, "opens a branch");
+	is_u64(browse_toggle(b, 3), 1, "opens a branch");
 	is_str(lines(b, s), "-0 -0/1:_start=50 .0/2:main -0/2:parse=40 .0/3:lex .0/2:read=10 +1 +2",
 	       "a straight run shows its other names");
-	is_int(browse_toggle(b, 5), 0, "nothing behind a leaf");
-	is_int(browse_toggle(b, 0), 1, "closes");
+	is_u64(browse_toggle(b, 5), 0, "nothing behind a leaf");
+	is_u64(browse_toggle(b, 0), 1, "closes");
 	is_str(lines(b, s), "+0 +1 +2", "closed again");
-	is_int(browse_toggle(b, 0), 1, "opens");
-	is_int(asked, 1, "the graph is kept");
-	is_int(browse_open(b, 0, false), 1, "closes with everything below");
-	is_int(browse_toggle(b, 0), 1, "opens");
+	is_u64(browse_toggle(b, 0), 1, "opens");
+	is_u64(asked, 1, "the graph is kept");
+	is_u64(browse_open(b, 0, false), 1, "closes with everything below");
+	is_u64(browse_toggle(b, 0), 1, "opens");
 	is_str(lines(b, s), "-0 +0/1:_start=50 +1 +2", "what was below is closed too");
-	is_int(browse_open(b, 0, true), 1, "opens everything below");
-	is_int(browse_nr_lines(b), 8, "all lines");
-	is_int(browse_find_row(b, 1), 6, "where a row is");
-	is_int(browse_toggle(b, 7), 1, "a row whose graph is empty");
-	is_int(browse_line(b, 7).sign, ' ', "promises none any more");
-	is_int(browse_open_all(b, false), 0, "closes all");
+	is_u64(browse_open(b, 0, true), 1, "opens everything below");
+	is_u64(browse_nr_lines(b), 8, "all lines");
+	is_u64(browse_find_row(b, 1), 6, "where a row is");
+	is_u64(browse_toggle(b, 7), 1, "a row whose graph is empty");
+	is_u64(browse_line(b, 7).sign, ' ', "promises none any more");
+	is_u64(browse_open_all(b, false), 0, "closes all");
 	is_str(lines(b, s), "+0 +1 .2", "all closed");
-	is_int(browse_open_all(b, true), 0, "opens all");
-	is_int(browse_nr_lines(b), 13, "all open");
+	is_u64(browse_open_all(b, true), 0, "opens all");
+	is_u64(browse_nr_lines(b), 13, "all open");
 	browse_free(b);
 }
 
@@ -104,34 +108,35 @@ static void test_filters(const struct table *t, struct strbuf *s)
 {
 	struct browse *b = browse_new(t, false);
 	ok(browse_shown_percent(b) == 100, "all rows are the whole");
-	is_int(browse_zoom(b, "dso", 2), 1, "zoom by library");
+	is_u64(browse_zoom(b, "dso", 2), 1, "zoom by library");
 	is_str(lines(b, s), "+0 +2", "only its rows");
 	ok(browse_shown_percent(b) == 70, "what they weigh");
-	is_int(browse_zoom(b, "dso", 0), 0, "twice is once");
-	is_int(browse_zoom(b, "comm", 1), 1, "and by command");
+	is_u64(browse_zoom(b, "dso", 0), 0, "twice is once");
+	is_u64(browse_zoom(b, "comm", 1), 1, "and by command");
 	is_str(lines(b, s), "+2", "both hold");
-	is_int(browse_zoom(b, "cpu", 0), 0, "no such column");
+	is_u64(browse_zoom(b, "cpu", 0), 0, "no such column");
 	strbuf_reset(s);
 	browse_filters(b, s);
 	is_str(strbuf_cstr(s), "dso: libc.so.6, comm: sh", "says so");
-	is_int(browse_find_row(b, 0), (int)browse_nr_lines(b), "a hidden row is nowhere");
+	is_u64(browse_find_row(b, 0), browse_nr_lines(b), "a hidden row is nowhere");
 	ok(browse_back(b), "back");
 	is_str(lines(b, s), "+0 +2", "one is left");
 	ok(browse_back(b) && !browse_back(b), "back, and no further");
-	is_int(browse_toggle(b, 1), 1, "open a row");
-	is_int(browse_search(b, "LEX"), 1, "search");
+	is_u64(browse_toggle(b, 1), 1, "open a row");
+	is_u64(browse_search(b, "LEX"), 1, "search");
 	is_str(lines(b, s), "-1 -1/1:_start=50 .1/2:main +1/2:parse=40 .1/2:read=10",
 	       "names of an open graph count, case does not");
-	is_int(browse_search(b, "read"), 1, "another text");
-	is_str(lines(b, s), "+0 -1 -1/1:_start=50 .1/2:main +1/2:parse=40 .1/2:read=10", "both rows");
-	is_int(browse_next_match(b, 0, false), 5, "the next line with it");
-	is_int(browse_next_match(b, 5, false), 0, "and round again");
-	is_int(browse_next_match(b, 0, true), 5, "backwards");
-	is_int(browse_search(b, "nothing"), 1, "what is not there");
-	is_int(browse_nr_lines(b), 0, "no lines");
-	is_int(browse_toggle(b, 0), 0, "nor anything to open");
-	is_int(browse_search(b, ""), 1, "no text");
-	is_int(browse_nr_rows(b), 3, "all rows again");
+	is_u64(browse_search(b, "read"), 1, "another text");
+	is_str(lines(b, s), "+0 -1 -1/1:_start=50 .1/2:main +1/2:parse=40 .1/2:read=10",
+	       "both rows");
+	is_u64(browse_next_match(b, 0, false), 5, "the next line with it");
+	is_u64(browse_next_match(b, 5, false), 0, "and round again");
+	is_u64(browse_next_match(b, 0, true), 5, "backwards");
+	is_u64(browse_search(b, "nothing"), 1, "what is not there");
+	is_u64(browse_nr_lines(b), 0, "no lines");
+	is_u64(browse_toggle(b, 0), 0, "nor anything to open");
+	is_u64(browse_search(b, ""), 1, "no text");
+	is_u64(browse_nr_rows(b), 3, "all rows again");
 	browse_free(b);
 }
 
