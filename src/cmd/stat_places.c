@@ -351,22 +351,30 @@ static bool needs_topology(const struct stat_plan *p)
 	return by_part && p->slots.nr;
 }
 
+int stat_places_keys_of(struct stat_plan *p, const struct machine *m)
+{
+	struct stat_key *places = arena_array(&p->arena, p->slots.nr + 1, sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->slots.nr; i++) {
+		fill_place(m, p->slots.at[i].cpu, &places[i]);
+		places[i].tid = p->slots.at[i].tid;
+	}
+	int err = sort_keys(p, places);
+	if (!err && needs_topology(p))
+		err = find_packages(p, places);
+	if (!err && !p->keys.nr && !vec_push(&p->keys))
+		err = -ENOMEM;
+	return err;
+}
+
 int stat_places_keys(struct stat_plan *p, const struct sysroot *root)
 {
 	struct machine m = { 0 };
 	bool topology = needs_topology(p);
-	struct stat_key *places = arena_array(&p->arena, p->slots.nr + 1, sizeof(*places));
-	int err = !places ? -ENOMEM : topology ? machine_read(root, &m) : 0;
-	for (size_t i = 0; i < p->slots.nr && !err; i++) {
-		fill_place(&m, p->slots.at[i].cpu, &places[i]);
-		places[i].tid = p->slots.at[i].tid;
-	}
+	int err = topology ? machine_read(root, &m) : 0;
 	if (!err)
-		err = sort_keys(p, places);
-	if (!err && topology)
-		err = find_packages(p, places);
-	if (!err && !p->keys.nr && !vec_push(&p->keys))
-		err = -ENOMEM;
+		err = stat_places_keys_of(p, &m);
 	if (!err && p->by == STAT_BY_THREAD)
 		err = name_threads(p, root);
 	if (topology)

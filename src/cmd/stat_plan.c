@@ -296,12 +296,29 @@ static int apply_cgroups(struct stat_plan *p, const struct sysroot *root, const 
 	return 0;
 }
 
+/* What we measure ourselves is in no group of the kernel: the first member that it counts leads the others. */
+static void free_tools(struct stat_plan *p)
+{
+	for (u32 i = 0; i < p->counters.nr; i++) {
+		if (p->counters.at[i].desc->open != EVENT_OPEN_TOOL)
+			continue;
+		u32 next = i;
+		for (u32 j = i + 1; j < p->counters.nr; j++) {
+			struct counter *c = &p->counters.at[j];
+			if (c->leader == i && c->desc->open != EVENT_OPEN_TOOL)
+				c->leader = next = next == i ? j : next;
+		}
+		p->counters.at[i].leader = i;
+	}
+}
+
 static int add_counters(struct stat_plan *p, const struct sysroot *root, struct diag *d)
 {
 	int err = p->opts->each_cgroup ? add_each_cgroup(p, root, d) : add_copy(p, NULL, -1);
 	vec_for_each (&p->opts->words.list, w)
 		if (!err && w->kind == STAT_WORD_CGROUP)
 			err = apply_cgroups(p, root, w->text, d);
+	free_tools(p);
 	return err;
 }
 
@@ -554,6 +571,20 @@ int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, ch
 		err = stat_places_slots(p, root, d);
 	if (!err)
 		err = stat_places_keys(p, root);
+	fill_spec(p);
+	return err;
+}
+
+int stat_plan_finish(struct stat_plan *p, const struct machine *m, struct diag *d)
+{
+	int err = 0;
+	vec_for_each (&p->counters, c)
+		if (!err)
+			err = add_shown_event(p, c);
+	if (!err)
+		err = add_formulae(p, d);
+	if (!err)
+		err = stat_places_keys_of(p, m);
 	fill_spec(p);
 	return err;
 }
