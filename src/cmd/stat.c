@@ -654,7 +654,8 @@ static int stat_run_recording(struct app *app, void *opts, int argc, char **argv
 
 static void stat_defaults(void *opts)
 {
-	*(struct stat_opts *)opts = (struct stat_opts){ .repeat = 1, .big_num = true };
+	*(struct stat_opts *)opts =
+		(struct stat_opts){ .repeat = 1, .big_num = true, .scale = true };
 }
 
 /* clang-format off */
@@ -664,6 +665,7 @@ static const struct opt stat_rows[] = {
 	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", take_filter),
 	OPT_COUNT('d', "detailed", struct stat_opts, detailed, "Caches, too; twice and three times: more of them"),
 	OPT_LIST('M', "metrics", struct stat_opts, metrics, "LIST|FILE", "Ratios and the events they need; or a file of lines NAME = EXPRESSION [; UNIT [; ABOUT]]"),
+	OPT_FLAG('T', "transaction", struct stat_opts, transaction, "Transactions of Intel's TSX: cycles inside of them, aborted ones"),
 	OPT_FLAG('n', "null", struct stat_opts, null_run, "Nothing: only the time"),
 	OPT_FLAG(0, "all-user", struct stat_opts, only_user, "User space only"),
 	OPT_FLAG(0, "all-kernel", struct stat_opts, only_kernel, "The kernel only"),
@@ -707,9 +709,15 @@ static const struct opt stat_rows[] = {
 	OPT_FLAG(0, "table", struct stat_opts, table, "The time of each run of -r"),
 	OPT_FLAG('B', "big-num", struct stat_opts, big_num, "Groups of digits as the locale has them (the default); --no-big-num: none"),
 	OPT_FLAG(0, "quiet", struct stat_opts, quiet, "No counts at all"),
-	OPT_FLAG(0, "scale", struct stat_opts, ignored, "Multiplexed counts are always scaled", .hidden = true),
+	OPT_FLAG('c', "scale", struct stat_opts, scale, "Scale multiplexed counts to the whole time (the default); --no-scale: as they are"),
 	OPT_FLAG(0, "metric-no-group", struct stat_opts, ignored, "Groups of -M are taken apart by themselves", .hidden = true),
 	OPT_FLAG(0, "metric-no-merge", struct stat_opts, ignored, "", .hidden = true),
+	OPT_FLAG(0, "hybrid-merge", struct stat_opts, ignored, "Rows of cpu_core and cpu_atom are one unless --no-merge", .hidden = true),
+	OPT_FLAG(0, "topdown", struct stat_opts, ignored, "Write the formulae into a file for -M: the events are sonde list 'topdown*'", .refused = true),
+	OPT_FLAG(0, "smi-cost", struct stat_opts, ignored, "Count -e msr/smi/,msr/aperf/,cycles", .refused = true),
+	OPT_FLAG(0, "iostat", struct stat_opts, ignored, "Count the uncore_iio PMUs by name: sonde list 'uncore_iio*'", .refused = true),
+	OPT_STR(0, "cputype", struct stat_opts, separator, "TYPE", "Name the PMU in the event: -e cpu_core/cycles/", .refused = true),
+	OPT_FLAG(0, "percore-show-thread", struct stat_opts, ignored, "Use -A, or --per-core for the sum", .refused = true),
 	OPT_END(),
 };
 /* clang-format on */

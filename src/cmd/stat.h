@@ -41,7 +41,7 @@ struct stat_opts {
 	bool all, no_aggr, no_inherit, null_run, json, append, table, summary, no_csv_summary;
 	bool per_thread, per_core, per_die, per_socket, per_node;
 	bool metric_only, no_merge, big_num, quiet, sync_first, only_user, only_kernel;
-	bool group_all, interval_clear, log_fd_given, ignored;
+	bool scale, transaction, group_all, interval_clear, log_fd_given, ignored;
 	s64 log_fd, delay_ms;
 	u64 repeat, interval_ms, interval_count, timeout_ms;
 };

@@ -35,6 +35,24 @@ static int add_default_events(struct stat_plan *p, struct diag *d)
 	return err;
 }
 
+/* -T: Intel's transactional memory, as perf counts it. */
+static int add_transaction_events(struct stat_plan *p, struct diag *d)
+{
+	if (!cpu_pmu_has(&p->env, "cycles-t") || !cpu_pmu_has(&p->env, "tx-start")) {
+		diag_error(d, -EOPNOTSUPP, "-T: this machine cannot count transactions");
+		diag_hint(d,
+			  "the CPU's PMU must have the events cycles-t and tx-start (Intel TSX): "
+			  "sonde list 'cpu/*'");
+		return -EOPNOTSUPP;
+	}
+	const char
+		*all = "task-clock,{instructions,cycles,cpu/cycles-t/,cpu/tx-start/,cpu/el-start/,"
+		       "cpu/cycles-ct/}",
+		*few = "task-clock,{instructions,cycles,cpu/cycles-t/,cpu/tx-start/}";
+	bool more = cpu_pmu_has(&p->env, "cycles-ct") && cpu_pmu_has(&p->env, "el-start");
+	return event_list_add(&p->list, &p->env, more ? all : few, EVENT_USE_COUNT, d);
+}
+
 static int add_detailed_events(struct stat_plan *p, struct diag *d)
 {
 	static const char *const more[] = {
@@ -518,6 +536,8 @@ static int resolve_events(struct stat_plan *p, struct diag *d)
 	int err = add_words(p, d);
 	if (!err)
 		err = add_metrics(p, d);
+	if (!err && p->opts->transaction)
+		err = add_transaction_events(p, d);
 	if (!err && !p->list.events.nr)
 		err = add_default_events(p, d);
 	if (!err)
@@ -541,6 +561,7 @@ static void fill_spec(struct stat_plan *p)
 		.formulae = p->formulae.at,
 		.nr_formulae = (u32)p->formulae.nr,
 		.no_merge = p->opts->no_merge,
+		.raw = !p->opts->scale,
 		.hide_zero = p->system_wide,
 		.with_ratios = true,
 		.eval = eval,

@@ -40,7 +40,8 @@ static enum event_tool tool_of(const struct perf_event_attr *a, const char *name
 	if (a->type != PERF_TYPE_SOFTWARE || a->config != PERF_COUNT_SW_DUMMY)
 		return EVENT_TOOL_NONE;
 	size_t nr;
-	const struct legacy_event *tools = legacy_tool(&nr), *t = legacy_find(tools, nr, name, strlen(name));
+	const struct legacy_event *tools = legacy_tool(&nr),
+				  *t = legacy_find(tools, nr, name, strlen(name));
 	return t ? (enum event_tool)t->config : EVENT_TOOL_NONE;
 }
 
@@ -160,7 +161,9 @@ static void decide_by(struct stat_reading *r, const struct stat_opts *o, struct 
 	if (p->system_wide)
 		p->by = asked;
 	else
-		diag_warn(d, "the file has counts of tasks, not of CPUs: there is nothing to add up by");
+		diag_warn(
+			d,
+			"the file has counts of tasks, not of CPUs: there is nothing to add up by");
 }
 
 static int set_target(struct stat_reading *r)
@@ -248,7 +251,9 @@ static int show_rounds(struct stat_reading *r, struct diag *d)
 		err = round.final ? show_final(r, &round) : show_interval(r, &round);
 	}
 	if (!err && (more < 0 || r->file.truncated || !last_ns))
-		diag_warn(d, "the recording was cut off: counts after the last whole round are missing");
+		diag_warn(
+			d,
+			"the recording was cut off: counts after the last whole round are missing");
 	return err;
 }
 
@@ -342,7 +347,8 @@ const struct command command_stat_report = {
 	.name = "report",
 	.summary = "show the counts that `stat record` kept",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Shows what `sonde stat record` or `perf stat record` wrote, on standard error as stat "
+	.about = "Shows what `sonde stat record` or `perf stat record` wrote, on standard error as "
+		 "stat "
 		 "itself. Counts of CPUs may be added up in "
 		 "another way than when they were made.",
 	.examples = report_examples,

@@ -10,7 +10,7 @@ enum { NO_CPU = 0xffff, CPUS_MAX = 1 << 16, CELLS_MAX = 1 << 22, CONFIGS_MAX = 6
 
 /* perf's numbers for ways of adding up; 6 is "not decided". */
 static const u8 by_numbers[] = {
-	[STAT_BY_CPU] = 0, [STAT_BY_ALL] = 1,	 [STAT_BY_SOCKET] = 2, [STAT_BY_DIE] = 3,
+	[STAT_BY_CPU] = 0,  [STAT_BY_ALL] = 1,	  [STAT_BY_SOCKET] = 2, [STAT_BY_DIE] = 3,
 	[STAT_BY_CORE] = 4, [STAT_BY_THREAD] = 5, [STAT_BY_NODE] = 7,
 };
 
@@ -80,7 +80,8 @@ static void put_list(struct strbuf *to, const struct cpuset *cpus)
 	put_u16(to, cpus ? (u16)cpuset_count(cpus) : 1);
 	if (!cpus)
 		put_u16(to, NO_CPU);
-	for (int c = cpus ? cpuset_next(cpus, 0) : -1; c >= 0; c = cpuset_next(cpus, (unsigned)c + 1))
+	for (int c = cpus ? cpuset_next(cpus, 0) : -1; c >= 0;
+	     c = cpuset_next(cpus, (unsigned)c + 1))
 		put_u16(to, (u16)c);
 }
 
@@ -296,8 +297,8 @@ int statdata_open(struct statdata *s, struct perfdata *file, struct diag *d)
 	struct perf_event_header h;
 	bool any = false;
 	int err = 0, more;
-	for (const u8 *next = s->at; !err && (more = perfdata_record(file, &next, end, &rec, &h)) > 0;
-	     s->at = next) {
+	for (const u8 *next = s->at;
+	     !err && (more = perfdata_record(file, &next, end, &rec, &h)) > 0; s->at = next) {
 		any |= h.type == REC_STAT_CONFIG || h.type == REC_STAT || h.type == REC_STAT_ROUND;
 		if (h.type == REC_STAT || h.type == REC_STAT_ROUND)
 			break;
@@ -313,7 +314,8 @@ int statdata_open(struct statdata *s, struct perfdata *file, struct diag *d)
 		diag_error(d, err, "the file claims more CPUs and threads than there can be");
 	else if (err)
 		diag_error(d, err, "the file is damaged: %s",
-			   err == -EBADMSG ? "a map of CPUs or threads cannot be read" : "no memory");
+			   err == -EBADMSG ? "a map of CPUs or threads cannot be read"
+					   : "no memory");
 	if (err)
 		statdata_close(s);
 	return err;
@@ -379,7 +381,8 @@ static void skip_strings(struct bytes *b)
 /* Lists of CPUs by socket and by core; {core, socket} of each CPU; newer ones: lists by die, and each CPU's die. */
 static int read_cpu_topology(const struct perfdata *file, struct machine *to)
 {
-	struct perfdata_feature nrs = file->features[FEAT_NRCPUS], f = file->features[FEAT_CPU_TOPOLOGY];
+	struct perfdata_feature nrs = file->features[FEAT_NRCPUS],
+				f = file->features[FEAT_CPU_TOPOLOGY];
 	struct bytes n = bytes_of(nrs.at, nrs.at ? nrs.size : 0, file->swap);
 	struct bytes b = bytes_of(f.at, f.at ? f.size : 0, file->swap);
 	u32 nr = bytes_u32(&n);

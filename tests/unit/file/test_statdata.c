@@ -27,11 +27,9 @@ static struct perfdata_writer *begin(void)
 		  .nr_ids = 1 },
 		{ .attr = { .type = 0, .size = sizeof(struct perf_event_attr) }, .name = "cycles" },
 	};
-	struct perfdata_meta meta = { .machine = &m,
-				      .version = "1",
-				      .counts = true,
-				      .no_rotate = true,
-				      .owner_uid = -1 };
+	struct perfdata_meta meta = {
+		.machine = &m, .version = "1", .counts = true, .no_rotate = true, .owner_uid = -1
+	};
 	diag_init(&d);
 	struct perfdata_writer *w = perfdata_write_open(path, events, 3, &meta, &d);
 	diag_done(&d);
@@ -71,10 +69,13 @@ static void test_round_trip(void)
 	statdata_put_threads(&b, threads, 1);
 	statdata_put_cpu_map(&b, &cpus);
 	statdata_put_config(&b, STAT_BY_NODE, 250);
-	statdata_put_count(&b, 11, 3, 0, &(struct count){ .value = 100, .enabled_ns = 10, .running_ns = 5 });
-	statdata_put_count(&b, 12, 511, 0, &(struct count){ .value = 200, .enabled_ns = 10, .running_ns = 10 });
+	statdata_put_count(&b, 11, 3, 0,
+			   &(struct count){ .value = 100, .enabled_ns = 10, .running_ns = 5 });
+	statdata_put_count(&b, 12, 511, 0,
+			   &(struct count){ .value = 200, .enabled_ns = 10, .running_ns = 10 });
 	statdata_put_round(&b, &(struct statdata_round){ .time_ns = 250 });
-	statdata_put_count(&b, 21, 511, 0, &(struct count){ .value = 7, .enabled_ns = 1, .running_ns = 1 });
+	statdata_put_count(&b, 21, 511, 0,
+			   &(struct count){ .value = 7, .enabled_ns = 1, .running_ns = 1 });
 	statdata_put_count(&b, 99, 3, 0, &(struct count){ .value = 1 }); /* nobody's */
 	statdata_put_round(&b, &(struct statdata_round){ .time_ns = 500, .final = true });
 	is_u64((u64)finish(w, &b), 0, "is written");
@@ -93,7 +94,8 @@ static void test_round_trip(void)
 	ok(got[0].value == 100 && got[0].running_ns == 5 && got[1].value == 200 && !got[2].opened,
 	   "its counts, each in its place");
 	is_u64((u64)statdata_next_round(&s, got, &round), 1, "another");
-	ok(round.final && got[3].value == 7 && got[0].value == 100 && !got[2].opened && !got[4].opened,
+	ok(round.final && got[3].value == 7 && got[0].value == 100 && !got[2].opened &&
+		   !got[4].opened,
 	   "what it does not tell is as before");
 	is_u64((u64)statdata_next_round(&s, got, &round), 0, "no more");
 	statdata_close(&s);
@@ -123,7 +125,8 @@ static int open_with(u32 type, const void *body, size_t size, char *list, size_t
 	int err = statdata_open(&s, &p, &d);
 	list[0] = 0;
 	for (size_t i = 0; !err && i < s.cpus.nr && at + 12 < list_size; i++)
-		at += (size_t)snprintf(list + at, list_size - at, "%s%d", i ? "," : "", s.cpus.at[i]);
+		at += (size_t)snprintf(list + at, list_size - at, "%s%d", i ? "," : "",
+				       s.cpus.at[i]);
 	if (!err)
 		statdata_close(&s);
 	perfdata_close(&p);
@@ -144,14 +147,16 @@ static void test_maps(void)
 		u16 type, nr, word;
 		u32 mask[2];
 	} m32 = { 1, 2, 4, { 0x80000001, 2 } };
-	is_u64((u64)open_with(REC_CPU_MAP, &m32, sizeof(m32), list, sizeof(list)), 0, "a mask of 32 bits");
+	is_u64((u64)open_with(REC_CPU_MAP, &m32, sizeof(m32), list, sizeof(list)), 0,
+	       "a mask of 32 bits");
 	is_str(list, "0,31,33", "bit by bit");
 	struct __attribute__((packed)) {
 		u16 type, nr, word;
 		u32 spare;
 		u64 mask[2];
 	} m64 = { 1, 2, 8, 0, { 1ull << 63, 1 } };
-	is_u64((u64)open_with(REC_CPU_MAP, &m64, sizeof(m64), list, sizeof(list)), 0, "a mask of 64 bits");
+	is_u64((u64)open_with(REC_CPU_MAP, &m64, sizeof(m64), list, sizeof(list)), 0,
+	       "a mask of 64 bits");
 	is_str(list, "63,64", "bit by bit");
 	struct __attribute__((packed)) {
 		u16 type;
@@ -162,16 +167,16 @@ static void test_maps(void)
 	is_str(list, "-1,7,8,9,10", "with any CPU before it");
 
 	const u16 short_list[] = { 0, 9, 1 }, unknown[] = { 9, 1, 1 };
-	is_u64((u64)open_with(REC_CPU_MAP, short_list, sizeof(short_list), list, sizeof(list)), (u64)-EBADMSG,
-	       "a list that is longer than its record");
-	is_u64((u64)open_with(REC_CPU_MAP, unknown, sizeof(unknown), list, sizeof(list)), (u64)-EBADMSG,
-	       "a form that nobody knows");
+	is_u64((u64)open_with(REC_CPU_MAP, short_list, sizeof(short_list), list, sizeof(list)),
+	       (u64)-EBADMSG, "a list that is longer than its record");
+	is_u64((u64)open_with(REC_CPU_MAP, unknown, sizeof(unknown), list, sizeof(list)),
+	       (u64)-EBADMSG, "a form that nobody knows");
 	m64.word = 3;
 	is_u64((u64)open_with(REC_CPU_MAP, &m64, sizeof(m64), list, sizeof(list)), (u64)-EBADMSG,
 	       "words of three bytes");
 	const u64 many = UINT64_MAX;
-	is_u64((u64)open_with(REC_THREAD_MAP, &many, sizeof(many), list, sizeof(list)), (u64)-EBADMSG,
-	       "more threads than there is room for");
+	is_u64((u64)open_with(REC_THREAD_MAP, &many, sizeof(many), list, sizeof(list)),
+	       (u64)-EBADMSG, "more threads than there is room for");
 }
 
 static void test_many(void)
@@ -193,7 +198,8 @@ static void test_many(void)
 	statdata_put_cpu_map(&b, &cpus);
 	statdata_put_config(&b, STAT_BY_CPU, 0);
 	for (unsigned c = 0; c < 512; c++)
-		statdata_put_count(&b, 21, (s32)c * 8, 0, &(struct count){ .value = c, .running_ns = 1 });
+		statdata_put_count(&b, 21, (s32)c * 8, 0,
+				   &(struct count){ .value = c, .running_ns = 1 });
 	statdata_put_round(&b, &(struct statdata_round){ .time_ns = 1, .final = true });
 	is_u64((u64)finish(w, &b), 0, "512 CPUs, every eighth number");
 	is_u64((u64)perfdata_open(&p, path, &d), 0, "opened");
