@@ -92,8 +92,9 @@ void stat_plan_set_command(struct stat_plan *p, s32 pid);
 /* After counters_open(): what is supported, names that got a :u. 0 or -ENOMEM. */
 int stat_plan_opened(struct stat_plan *p) must_check;
 
-/* Parts of stat_plan_make(), in this order: who is counted and how it is added up; the slots; their keys. */
+/* Parts of stat_plan_make(), in this order: who is counted; how it is added up; the slots; their keys. */
 int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *d) must_check;
+int stat_places_by(struct stat_plan *p, struct diag *d) must_check;
 int stat_places_slots(struct stat_plan *p, const struct sysroot *root, struct diag *d) must_check;
 int stat_places_keys(struct stat_plan *p, const struct sysroot *root) must_check;
 /* The same with a topology that is known; threads get no names. */

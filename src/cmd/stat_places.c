@@ -33,7 +33,7 @@ static int parse_list(const char *text, const char *what, s32 **ids, size_t *nr,
 	return 0;
 }
 
-static int decide_by(struct stat_plan *p, struct diag *d)
+int stat_places_by(struct stat_plan *p, struct diag *d)
 {
 	const struct stat_opts *o = p->opts;
 	const struct {
@@ -65,7 +65,7 @@ static int decide_by(struct stat_plan *p, struct diag *d)
 		       : 0;
 }
 
-static int decide_target(struct stat_plan *p, int argc, char **argv, struct diag *d)
+int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *d)
 {
 	const struct stat_opts *o = p->opts;
 	struct strbuf text;
@@ -98,12 +98,6 @@ static int decide_target(struct stat_plan *p, int argc, char **argv, struct diag
 	p->target = arena_strdup(&p->arena, strbuf_cstr(&text));
 	strbuf_done(&text);
 	return p->target ? 0 : -ENOMEM;
-}
-
-int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *d)
-{
-	int err = decide_target(p, argc, argv, d);
-	return err ? err : decide_by(p, d);
 }
 
 static int add_slot(struct stat_plan *p, s32 cpu, s32 tid)

@@ -581,6 +581,8 @@ int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, ch
 				  "cgroups are counted on whole CPUs: add -a or -C LIST");
 	if (!err)
 		err = resolve_events(p, d);
+	if (!err)
+		err = stat_places_by(p, d);
 	if (!err && !p->opts->null_run)
 		err = add_counters(p, root, d);
 	vec_for_each (&p->counters, c)
