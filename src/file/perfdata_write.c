@@ -390,15 +390,47 @@ static int write_head(struct perfdata_writer *w)
 	return err;
 }
 
+/* Whether path is a recording in the form of a directory, as perf record --threads makes them. */
+static bool is_recording_dir(const char *path, const struct stat *st)
+{
+	char inner[PATH_MAX];
+	return S_ISDIR(st->st_mode) &&
+	       snprintf(inner, sizeof(inner), "%s/data", path) < (int)sizeof(inner) &&
+	       !access(inner, F_OK);
+}
+
+/* The older of two kept recordings goes. Of a directory only what belongs to a recording: with more in it, it stays. */
+static int remove_old(const char *path)
+{
+	struct stat st;
+	if (lstat(path, &st))
+		return 0;
+	if (!is_recording_dir(path, &st))
+		return S_ISDIR(st.st_mode) ? -ENOTEMPTY : 0; /* rename() replaces a file */
+	char inner[PATH_MAX];
+	for (int i = -1, gone = 1; gone; i++) {
+		if (snprintf(inner, sizeof(inner), i < 0 ? "%s/data" : "%s/data.%d", path, i) >=
+		    (int)sizeof(inner))
+			return -ENAMETOOLONG;
+		gone = !unlink(inner);
+	}
+	return rmdir(path) ? -errno : 0;
+}
+
 /* A recording that is there already becomes FILE.old, as people expect. */
 static int rotate(const char *path)
 {
 	struct stat st;
-	if (lstat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+	if (lstat(path, &st) || !(S_ISREG(st.st_mode) ? st.st_size != 0 : is_recording_dir(path, &st)))
 		return 0;
 	char old[PATH_MAX];
 	if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old))
 		return 0;
+	int err = remove_old(old);
+	if (err)
+		return err;
+	if (S_ISDIR(st.st_mode))
+		(void)unlink(old);
 	return rename(path, old) ? -errno : 0;
 }
 
@@ -682,7 +714,7 @@ static int build_front(struct perfdata_writer *w, struct building *g)
 static int open_unnamed(const char *path)
 {
 	struct stat st;
-	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode) && !is_recording_dir(path, &st))
 		return -EEXIST; /* a device, a link: written in place */
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX];
