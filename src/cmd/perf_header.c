@@ -449,8 +449,7 @@ static int print_captured(const char *path, struct strbuf *to)
 		return -errno;
 	char inner[PATH_MAX];
 	if (S_ISDIR(st.st_mode) &&
-	    snprintf(inner, sizeof(inner), "%s/data", path) < (int)sizeof(inner) &&
-	    stat(inner, &st))
+	    snprintf(inner, sizeof(inner), "%s/data", path) < (int)sizeof(inner) && stat(inner, &st))
 		return -errno;
 	if (!localtime_r(&st.st_mtime, &tm) || !strftime(date, sizeof(date), "%a %b %e %T %Y", &tm))
 		return -EINVAL;

@@ -409,7 +409,8 @@ static int open_dir_files(int dir, const char *path, struct dir_files *to, struc
 {
 	int err = open_dir_file(dir, "data", to);
 	if (err)
-		return diag_error(d, err, "'%s' is a directory without a recording in it ('data': %s)",
+		return diag_error(d, err,
+				  "'%s' is a directory without a recording in it ('data': %s)",
 				  path, strerror(-err));
 	for (u32 i = 0; i < MAX_DIR_FILES; i++) {
 		char name[24];
