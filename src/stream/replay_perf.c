@@ -271,8 +271,8 @@ static int first_pass_range(struct replay *r, size_t index, struct perfdata_infl
 			if (!err)
 				err = inflate_all(r, rec, &h, *z, place);
 			if (err == -EBADMSG) {
-				perfdata_cut(f, index, (size_t)(rec - f->map));
-				at = rec;
+				/* What it holds before the damage is read. */
+				perfdata_cut(f, index, (size_t)(at - f->map));
 				err = got = 0;
 				break;
 			}
