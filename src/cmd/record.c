@@ -218,6 +218,7 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 	s->rec = recorder_open(&s->root, ro, &app->diag);
 	if (!s->rec)
 		return errno == EPIPE ? run_unseen(s, argv) : app_fail(app, -EIO);
+	record_watch_file(s);
 	app_say(app); /* what we settled for, before the command says anything */
 	int err = 0;
 	if (s->o->delay_ms > 0)
@@ -308,8 +309,10 @@ static int record(struct record_session *s, int argc, char **argv)
 		if (err)
 			return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
 	}
-	s->loop = loop_new();
-	err = s->loop ? watch(s) : -errno;
+	err = record_watch_start(s);
+	s->loop = err ? NULL : loop_new();
+	if (!err)
+		err = s->loop ? watch(s) : -errno;
 	if (!err && argc) {
 		err = child_check(argv[0], &app->diag);
 		if (err)
@@ -338,6 +341,7 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 	app_live(app);
 	int status = record(&s, argc, argv);
 	recorder_close(s.rec);
+	record_watch_end(&s);
 	control_close(&s.control);
 	vec_for_each (&s.sw.kept, name)
 		free(*name);

@@ -1,4 +1,6 @@
 #include "cmd/symbols.h"
+
+#include "cmd/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
 #include "sym/resolve.h"
@@ -80,8 +82,10 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 
 struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 {
+	static char dir[4096]; /* as long as the names */
 	return sym_names_new(&(struct sym_config){
 		.symfs = o->symfs,
+		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
 		.kernel_text = kernel_text,
