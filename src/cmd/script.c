@@ -18,7 +18,6 @@ struct script_opts {
 	const char *fields;
 	bool nanoseconds;
 	bool reltime;
-	bool no_inline;
 	bool header;
 	bool header_only;
 	bool header_full;
@@ -56,8 +55,6 @@ static const struct opt script_rows[] = {
 	OPT_FLAG(0, "show-lost-events", struct script_opts, show_lost, "where records were lost too"),
 	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N",
 		 "at most N frames of a call chain"),
-	OPT_FLAG(0, "no-inline", struct script_opts, no_inline,
-		 "inlined functions are not shown (they never are, so far)"),
 	OPT_FLAG(0, "header", struct script_opts, header,
 		 "where, when and how it was recorded, before the samples"),
 	OPT_FLAG(0, "header-only", struct script_opts, header_only, "only that"),

@@ -540,7 +540,11 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 	free(j.shift);
 	free(j.silent);
 	if (!err)
-		*ret = (struct names_result){ n->func_of, n->funcs, n->nr_funcs };
+		*ret = (struct names_result){ .func_of = n->func_of,
+					      .funcs = n->funcs,
+					      .nr_funcs = n->nr_funcs,
+					      .nr_frames = frames->nr,
+					      .nr_ids = frames->nr };
 	return err;
 }
 
