@@ -341,8 +341,9 @@ static int make_keys(struct profile *p)
 	int err = 0;
 	for (u32 i = 0; i < p->names->nr_funcs && !err; i++) {
 		const struct name_func *f = &p->names->funcs[i];
-		u64 key[3] = { dso || sym ? p->dso_of[f->image] : 0, sym ? f->start : 0,
-			       sym ? 1 + (f->name != NULL) : 0 };
+		u64 key[4] = { dso || sym ? p->dso_of[f->image] : 0, sym ? f->start : 0,
+			       sym ? 1 + (f->name != NULL) : 0,
+			       sym && f->inlined ? hash_bytes(f->name, strlen(f->name)) : 0 };
 		err = dict_add(&first, hash_bytes(key, sizeof(key)), i, &p->key_of[i]);
 	}
 	dict_done(&first);
@@ -715,7 +716,7 @@ static const char *symbol_cell(struct arena *a, const struct name_func *f)
 	strbuf_init(&s);
 	strbuf_printf(&s, "[%c] ", letter[f->mode]);
 	if (f->name)
-		strbuf_str(&s, f->name);
+		strbuf_str(&s, name_label(f));
 	else
 		strbuf_printf(&s, f->start ? "%#018llx" : "%016llx", (unsigned long long)f->start);
 	const char *text = s.err ? NULL : arena_strndup(a, s.data, s.len);

@@ -452,7 +452,10 @@ static int report_source(struct report *r)
 		err = stream_run(r->src, profile_sink(r->profile), (unsigned)r->opts->workers, &run,
 				 &r->app->diag);
 	if (!err)
-		err = names->ops->resolve(names, &r->src->catalog, &run.frames, WANT_SYMBOL, &named);
+		err = names->ops->resolve(names, &r->src->catalog, &run.frames,
+					  symbols_want(&r->opts->symbols), &named);
+	if (!err)
+		err = names_expand(&named, &run.frames, &run.chains);
 	if (!err)
 		err = profile_fold(r->profile, &r->src->catalog, &run, &named);
 	if (!err)

@@ -80,6 +80,11 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 	return err;
 }
 
+unsigned symbols_want(const struct symbol_opts *o)
+{
+	return WANT_SYMBOL | (o->no_inline ? 0 : WANT_INLINE);
+}
+
 struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 {
 	static char dir[4096]; /* as long as the names */
