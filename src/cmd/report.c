@@ -507,7 +507,10 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	int err = replay_perf_open(o->input, &r.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
-	if (o->header_only)
+	err = symbols_unwind(r.src, &o->symbols);
+	if (err)
+		;
+	else if (o->header_only)
 		err = print_head_only(&r);
 	else if (o->stats || o->tasks || o->mmaps)
 		err = print_side(&r);

@@ -3,6 +3,7 @@
 #include "cmd/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
+#include "stream/replay_perf.h"
 #include "sym/resolve.h"
 
 #include <errno.h>
@@ -99,6 +100,14 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.diag = &app->diag,
 		.max_notes = app->verbose ? 0 : 5,
 	});
+}
+
+int symbols_unwind(struct source *src, const struct symbol_opts *o)
+{
+	char cache[4096];
+	return replay_perf_unwind(
+		src, &(struct unwind_config){ .symfs = o->symfs,
+					      .cache = cache_folder(cache, sizeof(cache)) });
 }
 
 static bool same_kernel(const struct catalog *c)

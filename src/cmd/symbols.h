@@ -6,6 +6,7 @@
 
 #include "cmd/app.h"
 #include "model/names.h"
+#include "model/source.h"
 
 struct symbol_opts {
 	const char *symfs;
@@ -30,6 +31,9 @@ struct symbol_opts {
 unsigned symbols_want(const struct symbol_opts *o);
 /* NULL: no memory. The options are borrowed until names->ops->free. Notes go to app->diag. */
 struct names *symbols_open(struct app *app, const struct symbol_opts *o);
+
+/* The same for stacks that a perf.data brings as copies. To be called before prepare(). */
+int symbols_unwind(struct source *src, const struct symbol_opts *o) must_check;
 
 /*
  * The list of kernel symbols that fits a recording: the file that was named, else the running kernel's if it is the one that was
