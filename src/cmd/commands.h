@@ -11,6 +11,7 @@ extern const struct command command_buildid_list;
 extern const struct command command_doctor;
 extern const struct command command_diff;
 extern const struct command command_evlist;
+extern const struct command command_flame;
 extern const struct command command_ftrace;
 extern const struct command command_ftrace_report;
 extern const struct command command_help;
