@@ -115,7 +115,7 @@ static void say_result(struct record_session *s, bool failed)
 		diag_hint(&s->app->diag, "a larger -m, a lower -F, or no -g");
 	}
 	app_say(s->app);
-	if (s->o->quiet)
+	if (s->o->quiet || s->o->no_closing_line)
 		return;
 	if (s->app->json) {
 		say_json(s, &st);
