@@ -3,6 +3,7 @@
 
 static const struct command *const subs[] = {
 	&command_ftrace_report,
+	&command_ftrace_convert,
 	NULL,
 };
 
