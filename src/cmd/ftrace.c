@@ -2,6 +2,7 @@
 #include "cmd/commands.h"
 
 static const struct command *const subs[] = {
+	&command_ftrace_record,
 	&command_ftrace_report,
 	&command_ftrace_convert,
 	NULL,

@@ -74,8 +74,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 static const struct opt rows[] = {
 	OPT_STR('i', NULL, struct convert_opts, input, "FILE", "read FILE instead of trace.dat"),
 	OPT_STR('o', "output", struct convert_opts, output, "FILE", "write FILE"),
-	OPT_STR(0, "file-version", struct convert_opts, version, "N",
-		"6 or 7 (7)"),
+	OPT_STR(0, "file-version", struct convert_opts, version, "N", "6 or 7 (7)"),
 	OPT_STR(0, "compression", struct convert_opts, compression, "HOW", "zstd, zlib or none"),
 	OPT_END(),
 };

@@ -35,7 +35,8 @@ int ftrace_parse_compression(const char *text, enum compress_kind *ret, struct d
 {
 	int kind = strcmp(text, "any") ? compress_kind_of(text) : COMPRESS_ZSTD;
 	if (kind < 0)
-		return diag_error(d, -EINVAL, "--compression %s: there are zstd, zlib and none", text);
+		return diag_error(d, -EINVAL, "--compression %s: there are zstd, zlib and none",
+				  text);
 	*ret = (enum compress_kind)kind;
 	return 0;
 }

@@ -178,8 +178,9 @@ static int pack_some(void *ctx, unsigned worker)
 		unsigned i = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED);
 		if (i >= p->nr)
 			return 0;
-		p->packed[i] = pack(p->o->compression, p->o->level, p->from + i * (size_t)CHUNK_BYTES,
-				    p->sizes[i], p->to + i * p->room, p->room);
+		p->packed[i] =
+			pack(p->o->compression, p->o->level, p->from + i * (size_t)CHUNK_BYTES,
+			     p->sizes[i], p->to + i * p->room, p->room);
 		if (p->packed[i] < 0)
 			return (int)p->packed[i];
 	}
@@ -373,8 +374,8 @@ static void put_section_head(const struct tracedat_out *o, struct strbuf *to, u1
 	put_u64(o, to, size);
 }
 
-static int write_section(struct writer *w, u16 id, void (*fill)(const struct tracedat_out *o,
-								 struct strbuf *to))
+static int write_section(struct writer *w, u16 id,
+			 void (*fill)(const struct tracedat_out *o, struct strbuf *to))
 {
 	const struct tracedat_out *o = w->o;
 	struct strbuf body, head, place;
@@ -389,8 +390,8 @@ static int write_section(struct writer *w, u16 id, void (*fill)(const struct tra
 	if (!err && packs) {
 		size_t room = pack_bound(o->compression, body.len);
 		packed = malloc(room);
-		n = packed ? pack(o->compression, o->level, body.data, body.len, packed, room) :
-			     -ENOMEM;
+		n = packed ? pack(o->compression, o->level, body.data, body.len, packed, room)
+			   : -ENOMEM;
 		err = n < 0 ? (int)n : 0;
 	}
 	put_u64(o, &place, w->at);
@@ -516,7 +517,8 @@ static int write_v7(struct writer *w)
 	struct strbuf s;
 	strbuf_init(&s);
 	put_head(o, &s);
-	const char *name = compress_name(o->compression), *version = compress_version(o->compression);
+	const char *name = compress_name(o->compression),
+		   *version = compress_version(o->compression);
 	strbuf_add(&s, name, strlen(name) + 1);
 	strbuf_add(&s, version, strlen(version) + 1);
 	u64 first_at = s.len;
@@ -580,8 +582,8 @@ static int read_packed(struct tracedat_copy *c, const struct tracedat_cpu *cpu, 
 				return -ENOMEM;
 			c->chunk = room;
 			c->chunk_of = NULL;
-			int err = unpack(&c->from->unpacker, c->from->compression, k->data, k->packed,
-					 room, k->size);
+			int err = unpack(&c->from->unpacker, c->from->compression, k->data,
+					 k->packed, room, k->size);
 			if (err)
 				return err;
 			c->chunk_of = k;

@@ -34,7 +34,8 @@ struct tracedat_out {
 	size_t nr_formats, nr_own_formats;
 	struct tracedat_text parts[TRACEDAT_NR_PARTS];
 	u32 nr_cpus;
-	const struct tracedat_option *options; /* bodies in the file's byte order; CPUCOUNT is added where needed */
+	const struct tracedat_option
+		*options; /* bodies in the file's byte order; CPUCOUNT is added where needed */
 	size_t nr_options;
 	const struct tracedat_out_buffer *buffers;
 	size_t nr_buffers;

@@ -33,6 +33,7 @@ struct journal {
 	char name[64];
 	void (*rescue)(const char *folder);
 	VEC(char *) instances; /* folders of ours: "instances/x/" */
+	VEC(char *) noted; /* files whose first value is in the journal */
 };
 
 /* ---- records ------------------------------------------------------------------------------------------------------- */
@@ -172,16 +173,27 @@ static int get(const struct tracing *t, const char *file, bool list, struct strb
 
 /* ---- undo ---------------------------------------------------------------------------------------------------------- */
 
-static int undo_value(const struct tracing *t, const char *file, const char *old, const char *ours,
-		      const char *seen, bool list)
+/* Whether a value is one that we wrote to the file, or that it read afterwards; lines[first] is its first record. */
+static bool is_ours(char ***lines, size_t nr, size_t first, const char *value)
+{
+	if (!strcmp(lines[first][3], value))
+		return true;
+	for (size_t i = first + 1; i < nr; i++)
+		if (*lines[i][0] == 'B' && !strcmp(lines[i][1], lines[first][1]) &&
+		    !strcmp(lines[i][2], value))
+			return true;
+	return false;
+}
+
+static int undo_value(const struct tracing *t, char ***lines, size_t nr, size_t first, bool list)
 {
 	struct strbuf now, want;
+	const char *file = lines[first][1], *old = lines[first][2];
 	strbuf_init(&now);
 	strbuf_init(&want);
 	int err = get(t, file, list, &now);
 	const char *text = strbuf_cstr(&now);
-	bool still = !strcmp(text, seen ? seen : ours);
-	if (!err && still && strcmp(text, old)) {
+	if (!err && is_ours(lines, nr, first, text) && strcmp(text, old)) {
 		strbuf_printf(&want, "%s%s", old, list ? "" : "\n");
 		err = want.err ? want.err : tracing_write(t, file, strbuf_cstr(&want), list);
 	}
@@ -215,30 +227,13 @@ static int undo_instance(const struct tracing *t, const char *name)
 	}
 }
 
-/* The newest value that was read after `file` was written, from line `from` on and before it is written again. */
-static const char *seen_after(char ***lines, size_t nr, size_t from, const char *file)
-{
-	for (size_t i = from; i < nr; i++) {
-		char **f = lines[i];
-		if (strcmp(f[1], file))
-			continue;
-		if (*f[0] == 'B')
-			return f[2];
-		if (*f[0] == 'S' || *f[0] == 'L')
-			return NULL;
-	}
-	return NULL;
-}
-
 static int undo_record(const struct tracing *t, int run_dir, const char *user, char ***lines,
 		       size_t nr, size_t i)
 {
 	char **f = lines[i];
 	switch (*f[0]) {
 	case 'S':
-	case 'L':
-		return undo_value(t, f[1], f[2], f[3], seen_after(lines, nr, i + 1, f[1]),
-				  *f[0] == 'L');
+	case 'L': return undo_value(t, lines, nr, i, *f[0] == 'L');
 	case 'A': return undo_line(t, f[1], f[3]);
 	case 'I': return undo_instance(t, f[1]);
 	case 'K': return knob_leave(run_dir, t, f[1], user);
@@ -413,6 +408,9 @@ void journal_close(struct journal *j, struct diag *d)
 	vec_for_each (&j->instances, name)
 		free(*name);
 	vec_free(&j->instances);
+	vec_for_each (&j->noted, name)
+		free(*name);
+	vec_free(&j->noted);
 	free(j);
 }
 
@@ -484,6 +482,23 @@ int journal_poke(struct journal *j, const char *file, const char *text, bool tru
 	return err ? refused(j, file, text, err, d) : 0;
 }
 
+/* The value before the first change is what counts; later ones only add to what is ours. */
+static int note_change(struct journal *j, const char *file, const char *old, const char *value,
+		       bool list)
+{
+	vec_for_each (&j->noted, name)
+		if (!strcmp(*name, file))
+			return note(j, 'B', file, value, NULL);
+	char *copy = strdup(file);
+	char **slot = copy ? vec_push(&j->noted) : NULL;
+	if (!slot) {
+		free(copy);
+		return -ENOMEM;
+	}
+	*slot = copy;
+	return note(j, list ? 'L' : 'S', file, old, value);
+}
+
 static int change(struct journal *j, const char *file, const char *value, bool list, struct diag *d)
 {
 	struct strbuf old, now;
@@ -499,7 +514,7 @@ static int change(struct journal *j, const char *file, const char *value, bool l
 		if (!list && snprintf(line, sizeof(line), "%s\n", value) >= (int)sizeof(line))
 			err = -E2BIG;
 		if (!err && !ours)
-			err = note(j, list ? 'L' : 'S', file, strbuf_cstr(&old), value);
+			err = note_change(j, file, strbuf_cstr(&old), value, list);
 		if (!err)
 			err = tracing_write(j->t, file, list ? value : line, list);
 		if (err)

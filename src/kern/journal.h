@@ -9,8 +9,9 @@
  *	sonde journal 1
  *	H  pid  boot id  command line
  *	I  instance                      made by us
- *	S  file  old  new                one value; B file value: what it read afterwards
+ *	S  file  old  new                one value
  *	L  file  old  new                a list that was replaced
+ *	B  file  value                   what it read afterwards, or was set to later: also ours
  *	A  file  line  undoing line      one line added to a list
  *	K  file                          a knob we are counted for (kern/lock)
  *	R  folder                        where recorded data is collected
@@ -52,8 +53,7 @@ int journal_run_dir(const struct journal *j);
  */
 int journal_set(struct journal *j, const char *file, const char *value, struct diag *d) must_check;
 /* Replaces a list (set_ftrace_filter, set_event_pid): words one per line, "" for none. */
-int journal_list(struct journal *j, const char *file, const char *words,
-		 struct diag *d) must_check;
+int journal_list(struct journal *j, const char *file, const char *words, struct diag *d) must_check;
 /* Adds one line to a list of commands (triggers); undo: the line that removes it. */
 int journal_add(struct journal *j, const char *file, const char *line, const char *undo,
 		struct diag *d) must_check;

@@ -40,8 +40,8 @@ int run_dir_open(const char *path, struct diag *d)
 	/* What is written there is later obeyed with our rights. */
 	if (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 022)) {
 		(void)close(fd);
-		return diag_error(d, -EPERM, "%s belongs to somebody else, or others may write there",
-				  path);
+		return diag_error(d, -EPERM,
+				  "%s belongs to somebody else, or others may write there", path);
 	}
 	return fd;
 }
