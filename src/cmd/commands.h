@@ -17,6 +17,8 @@ extern const struct command command_diff;
 extern const struct command command_evlist;
 extern const struct command command_flame;
 extern const struct command command_ftrace;
+extern const struct command command_ftrace_convert;
+extern const struct command command_ftrace_record;
 extern const struct command command_ftrace_report;
 extern const struct command command_help;
 extern const struct command command_list;
