@@ -83,9 +83,9 @@ unsigned symbols_want(const struct symbol_opts *o)
 	return WANT_SYMBOL | (o->no_inline ? 0 : WANT_INLINE);
 }
 
-struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 {
-	return sym_names_new(&(struct sym_config){
+	return (struct sym_config){
 		.symfs = o->symfs,
 		.vmlinux = o->vmlinux,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
@@ -94,7 +94,13 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.kallsyms_given = o->kallsyms != NULL,
 		.diag = &app->diag,
 		.max_notes = app->verbose ? 0 : 5,
-	});
+	};
+}
+
+struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+{
+	struct sym_config cfg = symbols_config(app, o);
+	return sym_names_new(&cfg);
 }
 
 static bool same_kernel(const struct catalog *c)
