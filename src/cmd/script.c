@@ -395,7 +395,8 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 	}
 	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s.src->catalog };
 	replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
-	if (o->header || o->header_only)
+	err = symbols_unwind(s.src, &o->symbols);
+	if (!err && (o->header || o->header_only))
 		err = print_head(&s);
 	if (!err && !o->header_only)
 		err = script_source(&s);

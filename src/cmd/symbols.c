@@ -1,6 +1,9 @@
 #include "cmd/symbols.h"
+
+#include "cmd/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
+#include "stream/replay_perf.h"
 #include "sym/resolve.h"
 
 #include <errno.h>
@@ -85,8 +88,14 @@ unsigned symbols_want(const struct symbol_opts *o)
 
 struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 {
+<<<<<<< HEAD
 	return (struct sym_config){
+=======
+	static char dir[4096]; /* as long as the names */
+	return sym_names_new(&(struct sym_config){
+>>>>>>> main
 		.symfs = o->symfs,
+		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
 		.kernel_text = kernel_text,
@@ -101,6 +110,14 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 {
 	struct sym_config cfg = symbols_config(app, o);
 	return sym_names_new(&cfg);
+}
+
+int symbols_unwind(struct source *src, const struct symbol_opts *o)
+{
+	char cache[4096];
+	return replay_perf_unwind(
+		src, &(struct unwind_config){ .symfs = o->symfs,
+					      .cache = cache_folder(cache, sizeof(cache)) });
 }
 
 static bool same_kernel(const struct catalog *c)

@@ -6,6 +6,7 @@
 
 #include "cmd/app.h"
 #include "model/names.h"
+#include "model/source.h"
 #include "sym/resolve.h"
 
 struct symbol_opts {
@@ -33,6 +34,9 @@ unsigned symbols_want(const struct symbol_opts *o);
 struct sym_config symbols_config(struct app *app, const struct symbol_opts *o);
 /* NULL: no memory. The options are borrowed until names->ops->free. Notes go to app->diag. */
 struct names *symbols_open(struct app *app, const struct symbol_opts *o);
+
+/* The same for stacks that a perf.data brings as copies. To be called before prepare(). */
+int symbols_unwind(struct source *src, const struct symbol_opts *o) must_check;
 
 /*
  * The list of kernel symbols that fits a recording: the file that was named, else the running kernel's if it is the one that was

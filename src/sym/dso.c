@@ -52,6 +52,12 @@ static int open_image(struct elfimg *e, const struct debugfile_where *w,
 	return err;
 }
 
+int dso_open_image(struct elfimg *e, const struct debugfile_where *w, const struct image_info *info)
+{
+	struct buildid id = buildid_make(info->build_id, info->build_id_size);
+	return open_image(e, w, info, &id);
+}
+
 int dso_open(struct dso *d, const struct debugfile_where *w, const struct image_info *info)
 {
 	*d = (struct dso){ 0 };
