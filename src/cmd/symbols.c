@@ -86,10 +86,14 @@ unsigned symbols_want(const struct symbol_opts *o)
 	return WANT_SYMBOL | (o->no_inline ? 0 : WANT_INLINE);
 }
 
-struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 {
+<<<<<<< HEAD
+	return (struct sym_config){
+=======
 	static char dir[4096]; /* as long as the names */
 	return sym_names_new(&(struct sym_config){
+>>>>>>> main
 		.symfs = o->symfs,
 		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,
@@ -99,7 +103,13 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.kallsyms_given = o->kallsyms != NULL,
 		.diag = &app->diag,
 		.max_notes = app->verbose ? 0 : 5,
-	});
+	};
+}
+
+struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+{
+	struct sym_config cfg = symbols_config(app, o);
+	return sym_names_new(&cfg);
 }
 
 int symbols_unwind(struct source *src, const struct symbol_opts *o)
