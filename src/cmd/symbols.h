@@ -24,6 +24,12 @@ struct symbol_opts {
 		OPT_FLAG(0, "no-demangle", T, f.no_demangle,                                       \
 			 "show C++ and Rust names as the linker sees them")
 
+/*
+ * Where things that are dear to make are kept: the user's cache folder, never the one of whoever lent us privileges. Its path in `to`,
+ * or NULL.
+ */
+const char *cache_folder(char *to, size_t size);
+
 /* NULL: no memory. The options are borrowed until names->ops->free. Notes go to app->diag. */
 struct names *symbols_open(struct app *app, const struct symbol_opts *o);
 

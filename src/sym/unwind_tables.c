@@ -1,6 +1,7 @@
 #include "sym/unwind_tables.h"
 #include "sym/dso.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -91,7 +92,8 @@ static bool has_code(const struct image_info *info)
 }
 
 /* The entry of an image; NULL: no memory, or none that could have a table. */
-static struct unwind_image *image_of(struct unwind_tables *t, u32 image, const struct image_info *info)
+static struct unwind_image *image_of(struct unwind_tables *t, u32 image,
+				     const struct image_info *info)
 {
 	if (image >= t->nr || !has_code(info))
 		return NULL;
@@ -190,15 +192,35 @@ struct unwind_found unwind_tables_find(struct unwind_tables *t, u32 image,
 	return (struct unwind_found){ 0 };
 }
 
-size_t unwind_tables_code(struct unwind_tables *t, u32 image, const struct image_info *info,
-			  u64 offset, bool before, u8 *to, size_t nr)
+static const struct elfimg *code_of(struct unwind_tables *t, u32 image,
+				    const struct image_info *info)
 {
 	struct unwind_image *im = image_of(t, image, info);
 	if (!im)
-		return 0;
+		return NULL;
 	pthread_mutex_lock(&t->lock);
 	const struct elfimg *e = open_code(t, im, info);
 	pthread_mutex_unlock(&t->lock);
+	return e;
+}
+
+bool unwind_tables_is_code(struct unwind_tables *t, u32 image, const struct image_info *info,
+			   u64 offset)
+{
+	const struct elfimg *e = code_of(t, image, info);
+	struct elfimg_segment s;
+	if (!e)
+		return true;
+	for (u32 i = 0; elfimg_segment(e, i, &s); i++)
+		if (s.type == PT_LOAD && s.flags & PF_X && offset - s.offset < s.filesz)
+			return true;
+	return false;
+}
+
+size_t unwind_tables_code(struct unwind_tables *t, u32 image, const struct image_info *info,
+			  u64 offset, bool before, u8 *to, size_t nr)
+{
+	const struct elfimg *e = code_of(t, image, info);
 	if (!e || offset > e->size)
 		return 0;
 	nr = (size_t)min((u64)nr, before ? offset : e->size - offset);
@@ -208,6 +230,5 @@ size_t unwind_tables_code(struct unwind_tables *t, u32 image, const struct image
 
 bool unwind_keeps_frame_pointers(const struct cfi_table *t)
 {
-	return t->nr_functions &&
-	       (u64)t->nr_framed * 100 >= (u64)t->nr_functions * FRAMED_PERCENT;
+	return t->nr_functions && (u64)t->nr_framed * 100 >= (u64)t->nr_functions * FRAMED_PERCENT;
 }
