@@ -7,12 +7,9 @@ extern const struct command *const commands[]; /* NULL-terminated, in the order 
 extern const struct command program; /* its subs are the commands: for help and the man page */
 
 /* One line per file in cmd/. */
-<<<<<<< HEAD
 extern const struct command command_annotate;
-=======
 extern const struct command command_archive;
 extern const struct command command_buildid_cache;
->>>>>>> main
 extern const struct command command_buildid_list;
 extern const struct command command_doctor;
 extern const struct command command_data;
