@@ -14,6 +14,7 @@ const struct command *const commands[] = {
 	&command_buildid_list,
 	&command_buildid_cache,
 	&command_archive,
+	&command_inject,
 	&command_data,
 	&command_ftrace,
 	&command_doctor,

@@ -22,6 +22,7 @@ extern const struct command command_ftrace_convert;
 extern const struct command command_ftrace_record;
 extern const struct command command_ftrace_report;
 extern const struct command command_help;
+extern const struct command command_inject;
 extern const struct command command_list;
 extern const struct command command_record;
 extern const struct command command_report;
