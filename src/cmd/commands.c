@@ -1,7 +1,6 @@
 #include "cmd/commands.h"
 #include "cmd/app.h"
 
-/* clang-format off */
 const struct command *const commands[] = {
 	&command_list,
 	&command_record,
@@ -10,6 +9,7 @@ const struct command *const commands[] = {
 	&command_stat,
 	&command_script,
 	&command_annotate,
+	&command_flame,
 	&command_diff,
 	&command_evlist,
 	&command_buildid_list,
@@ -23,7 +23,6 @@ const struct command *const commands[] = {
 	&command_help,
 	NULL,
 };
-/* clang-format on */
 
 static const struct opt_example examples[] = {
 	{ "help", "all commands, by the question they answer" },
