@@ -2,10 +2,11 @@
 #include "cmd/commands.h"
 
 static const struct command *const subs[] = {
-	&command_ftrace_record,
-	&command_ftrace_report,
-	&command_ftrace_convert,
-	NULL,
+	&command_ftrace_record, &command_ftrace_report,	 &command_ftrace_start,
+	&command_ftrace_set,	&command_ftrace_stop,	 &command_ftrace_restart,
+	&command_ftrace_clear,	&command_ftrace_show,	 &command_ftrace_snapshot,
+	&command_ftrace_stack,	&command_ftrace_mark,	 &command_ftrace_reset,
+	&command_ftrace_status, &command_ftrace_convert, NULL,
 };
 
 static const struct opt_example examples[] = {

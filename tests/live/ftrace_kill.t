@@ -5,6 +5,7 @@
 # `ftrace record` killed with SIGKILL at any moment, start-up included: nothing is left, nothing of others is touched, the
 # file is readable. SONDE_KILLS says how often (30 on the host, 20 in a guest).
 . "${SONDE_SRC:-.}/tests/lib.sh"
+. "$SONDE_SRC/tests/ftrace_lib.sh"
 need sonde root tracefs
 cd "$SONDE_TMP" || exit 1
 
@@ -38,19 +39,11 @@ trap cleanup EXIT
 state() {
 	local top=$i
 	[ "$SONDE_GUEST" = host ] || top=$tracefs
-	(cd "$top" && find . \( -name trace -o -name 'trace_pipe*' -o -name snapshot\* -o -name stats -o -name saved_\* \
-		-o -name 'available_*' -o -name 'trace_marker*' -o -name free_buffer -o -name error_log -o -name format -o -name id \
-		-o -name '*_profile' -o -name printk_formats -o -name hist -o -name inject -o -name README -o -name touched_functions \
-		-o -name '*_total_info' -o -name 'trace_stat' -o -name 'hist_debug' -o -name 'buffer_meta' \) -prune -o -type f -print |
-		sort | xargs grep -Hs '' 2>/dev/null)
+	tracing_state "$top"
 	grep -s "$mine\|$probe/x" $tracefs/uprobe_events
 	cat $tracefs/saved_cmdlines_size 2>/dev/null
 }
-# An unused buffer grows when its first event is switched on: that has happened before we look.
-if [ "$SONDE_GUEST" != host ]; then
-	echo 1 >$tracefs/events/sched/sched_switch/enable
-	echo 0 >$tracefs/events/sched/sched_switch/enable
-fi
+[ "$SONDE_GUEST" = host ] || tracing_settle
 size=$(($(cat $tracefs/saved_cmdlines_size 2>/dev/null || echo 128) * 2))
 before=$(state)
 
