@@ -31,7 +31,8 @@ static void put(struct resetting *r, const char *folder, const char *file, const
 	char path[PATH_MAX];
 	(void)snprintf(path, sizeof(path), "%s%s", folder, file);
 	if (tracing_has(r->t, path))
-		(void)!journal_poke(r->j, path, text, truncate, r->app->verbose ? &r->app->diag : NULL);
+		(void)!journal_poke(r->j, path, text, truncate,
+				    r->app->verbose ? &r->app->diag : NULL);
 }
 
 /* "SYSTEM:EVENT\tVALUE" lines exist on new kernels only: look at every event. */
@@ -45,11 +46,13 @@ static void reset_events(struct resetting *r, const char *folder)
 		return;
 	strbuf_init(&s);
 	vec_for_each (&all.items, e) {
-		(void)snprintf(path, sizeof(path), "%sevents/%s/%s/filter", folder, e->system, e->name);
+		(void)snprintf(path, sizeof(path), "%sevents/%s/%s/filter", folder, e->system,
+			       e->name);
 		const char *filter = tracing_line(r->t, path, &s);
 		if (*filter && strcmp(filter, "none"))
 			(void)!journal_poke(r->j, path, "0\n", false, NULL);
-		(void)snprintf(path, sizeof(path), "%sevents/%s/%s/trigger", folder, e->system, e->name);
+		(void)snprintf(path, sizeof(path), "%sevents/%s/%s/trigger", folder, e->system,
+			       e->name);
 		strbuf_reset(&s);
 		if (tracing_read(r->t, path, &s))
 			continue;
@@ -102,9 +105,9 @@ static void reset_function_commands(struct resetting *r, const char *folder)
 
 static int reset_buffer(void *ctx, const char *folder, const char *name)
 {
-	static const char *const lists[] = { "set_ftrace_filter", "set_ftrace_notrace",
-					     "set_ftrace_pid",	  "set_ftrace_notrace_pid",
-					     "set_event_pid",	  "set_event_notrace_pid",
+	static const char *const lists[] = { "set_ftrace_filter",  "set_ftrace_notrace",
+					     "set_ftrace_pid",	   "set_ftrace_notrace_pid",
+					     "set_event_pid",	   "set_event_notrace_pid",
 					     "set_graph_function", "set_graph_notrace" };
 	struct resetting *r = ctx;
 	struct cpuset all = { 0 };
@@ -141,8 +144,8 @@ static int reset_buffer(void *ctx, const char *folder, const char *name)
 		if (r->o->dry_run)
 			strbuf_printf(&r->app->out, "rmdir %s/%s\n", r->t->path, path);
 		else if (unlinkat(r->t->dir, path, AT_REMOVEDIR))
-			return diag_error(&r->app->diag, -errno, "cannot remove instance %s: %s", name,
-					  strerror(errno));
+			return diag_error(&r->app->diag, -errno, "cannot remove instance %s: %s",
+					  name, strerror(errno));
 	}
 	return 0;
 }
@@ -207,8 +210,8 @@ static int reset_stale(struct app *app, const struct reset_opts *o, const struct
 		if (info->alive || info->kept)
 			continue;
 		nr++;
-		strbuf_printf(&app->err, "%s what %d left: %s\n", o->dry_run ? "would undo" : "undoing",
-			      info->pid, info->title);
+		strbuf_printf(&app->err, "%s what %d left: %s\n",
+			      o->dry_run ? "would undo" : "undoing", info->pid, info->title);
 		if (!o->dry_run)
 			err = journal_undo_stale(run_dir, t, info->name, parts_rescue, &app->diag);
 		if (err == -EBUSY)
@@ -231,12 +234,14 @@ static bool may_reset(struct app *app, const struct reset_opts *o)
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
 		diag_error(&app->diag, -EPERM,
 			   "a reset also undoes what others have set up, and removes all probes");
-		diag_hint(&app->diag, "--force, if that is meant; --stale undoes only what dead runs of "
-				      "ours left; 'sonde ftrace status' shows what there is");
+		diag_hint(&app->diag,
+			  "--force, if that is meant; --stale undoes only what dead runs of "
+			  "ours left; 'sonde ftrace status' shows what there is");
 		return false;
 	}
-	strbuf_str(&app->err, "Everything in tracefs goes back to its defaults, also what others have set "
-			      "up, and all probes go. Go on? [y/N] ");
+	strbuf_str(&app->err,
+		   "Everything in tracefs goes back to its defaults, also what others have set "
+		   "up, and all probes go. Go on? [y/N] ");
 	(void)strbuf_flush(&app->err);
 	return fgets(line, sizeof(line), stdin) && (*line == 'y' || *line == 'Y');
 }
@@ -280,8 +285,10 @@ const struct command command_ftrace_reset = {
 	.name = "reset",
 	.summary = "undo what dead runs left, or put everything back to defaults",
 	.usage = "[OPTIONS]",
-	.about = "--stale touches only what a run of sonde changed and could not undo, where it still holds that "
-		 "run's value. Without it, tracers, events, filters, triggers, clocks and probes of everybody go: "
+	.about = "--stale touches only what a run of sonde changed and could not undo, where it "
+		 "still holds that "
+		 "run's value. Without it, tracers, events, filters, triggers, clocks and probes "
+		 "of everybody go: "
 		 "that is asked first, or needs --force.",
 	.examples = examples,
 	.opts = rows,

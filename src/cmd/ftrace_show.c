@@ -120,8 +120,10 @@ static int show(struct app *app, const struct show_opts *o, const struct tracing
 	const char *event = o->hist ? o->hist : o->trigger ? o->trigger : o->filter;
 	if (event) {
 		err = event_file(app, t, folder, event,
-				 o->hist ? "hist" : o->trigger ? "trigger" : "filter", path,
-				 sizeof(path));
+				 o->hist      ? "hist"
+				 : o->trigger ? "trigger"
+					      : "filter",
+				 path, sizeof(path));
 		return err ? err : show_file(app, t, path);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
@@ -137,8 +139,8 @@ static int show(struct app *app, const struct show_opts *o, const struct tracing
 		(void)snprintf(cpu, sizeof(cpu), "per_cpu/cpu%llu/", (unsigned long long)nr);
 	}
 	(void)snprintf(path, sizeof(path), "%s%s%s", folder, cpu,
-		       o->stats    ? "stats"
-		       : o->pipe   ? "trace_pipe"
+		       o->stats	     ? "stats"
+		       : o->pipe     ? "trace_pipe"
 		       : o->snapshot ? "snapshot"
 				     : "trace");
 	if (o->path)
@@ -266,7 +268,8 @@ static int run_snapshot(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt snapshot_rows[] = {
-	OPT_FLAG('s', "take", struct snapshot_opts, take, "Take one: the buffer is swapped with a spare"),
+	OPT_FLAG('s', "take", struct snapshot_opts, take,
+		 "Take one: the buffer is swapped with a spare"),
 	OPT_FLAG('r', "reset", struct snapshot_opts, reset, "Empty it"),
 	OPT_FLAG('f', "free", struct snapshot_opts, release, "Give its memory back"),
 	OPT_STR('B', "buffer", struct snapshot_opts, buffer, "NAME", "Of an instance"),
@@ -326,9 +329,10 @@ static int stack(struct app *app, const struct stack_opts *o, const struct traci
 	if (!err && o->reset)
 		err = tracing_write(t, "stack_max_size", "0\n", false);
 	if (err)
-		return app->diag.nr_errors ? err :
-					     diag_error(&app->diag, err, "the stack tracer refuses: %s",
-							strerror(-err));
+		return app->diag.nr_errors
+			       ? err
+			       : diag_error(&app->diag, err, "the stack tracer refuses: %s",
+					    strerror(-err));
 	if (o->start || o->stop || o->reset || (o->functions.items.nr && !o->size))
 		return 0;
 	if (o->size)
@@ -358,7 +362,8 @@ static const struct opt stack_rows[] = {
 	OPT_FLAG(0, "stop", struct stack_opts, stop, "Switch it off"),
 	OPT_FLAG(0, "reset", struct stack_opts, reset, "Forget the deepest stack so far"),
 	OPT_FLAG(0, "size", struct stack_opts, size, "Only the bytes of the deepest stack"),
-	OPT_LIST('l', "function", struct stack_opts, functions, "FUNC", "Look only in these functions"),
+	OPT_LIST('l', "function", struct stack_opts, functions, "FUNC",
+		 "Look only in these functions"),
 	OPT_END(),
 };
 
@@ -402,8 +407,8 @@ static int mark(struct app *app, const struct mark_opts *o, const struct tracing
 		u64 id;
 		if (num_parse_u64(o->raw, 0, &id) || id > UINT32_MAX) {
 			strbuf_done(&s);
-			return diag_error(&app->diag, -EINVAL, "--raw %s: a number that names the kind",
-					  o->raw);
+			return diag_error(&app->diag, -EINVAL,
+					  "--raw %s: a number that names the kind", o->raw);
 		}
 		u32 tag = (u32)id;
 		strbuf_add(&s, &tag, sizeof(tag));
@@ -437,7 +442,8 @@ static int run_mark(struct app *app, void *opts, int argc, char **argv)
 
 static const struct opt mark_rows[] = {
 	OPT_STR('B', "buffer", struct mark_opts, buffer, "NAME", "Into an instance"),
-	OPT_STR(0, "raw", struct mark_opts, raw, "ID", "As raw data behind this number (trace_marker_raw)"),
+	OPT_STR(0, "raw", struct mark_opts, raw, "ID",
+		"As raw data behind this number (trace_marker_raw)"),
 	OPT_END(),
 };
 

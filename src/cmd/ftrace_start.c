@@ -93,8 +93,10 @@ const struct command command_ftrace_start = {
 	.name = "start",
 	.summary = "start tracing without a reader; it stays on",
 	.usage = "[OPTIONS] [COMMAND [ARGS]]",
-	.about = "Settings go to the top buffer (or an instance with -B), which is cleared first, and stay until "
-		 "'ftrace reset'. 'ftrace show' prints what the buffer holds, 'ftrace extract' makes a "
+	.about = "Settings go to the top buffer (or an instance with -B), which is cleared first, "
+		 "and stay until "
+		 "'ftrace reset'. 'ftrace show' prints what the buffer holds, 'ftrace extract' "
+		 "makes a "
 		 "trace.dat of it.",
 	.examples = start_examples,
 	.opts = start_rows,
@@ -162,12 +164,14 @@ static int run_poke(struct app *app, void *opts, int argc, char **argv, struct p
 
 static int run_stop(struct app *app, void *opts, int argc, char **argv)
 {
-	return run_poke(app, opts, argc, argv, (struct poking){ .file = "tracing_on", .text = "0\n" });
+	return run_poke(app, opts, argc, argv,
+			(struct poking){ .file = "tracing_on", .text = "0\n" });
 }
 
 static int run_restart(struct app *app, void *opts, int argc, char **argv)
 {
-	return run_poke(app, opts, argc, argv, (struct poking){ .file = "tracing_on", .text = "1\n" });
+	return run_poke(app, opts, argc, argv,
+			(struct poking){ .file = "tracing_on", .text = "1\n" });
 }
 
 static int run_clear(struct app *app, void *opts, int argc, char **argv)
@@ -194,8 +198,9 @@ const struct command command_ftrace_stop = {
 	.run = run_stop,
 };
 
-static const struct opt_example restart_examples[] = { { "ftrace restart", "go on after 'ftrace stop'" },
-						       { 0 } };
+static const struct opt_example restart_examples[] = {
+	{ "ftrace restart", "go on after 'ftrace stop'" }, { 0 }
+};
 
 const struct command command_ftrace_restart = {
 	.name = "restart",
@@ -207,8 +212,9 @@ const struct command command_ftrace_restart = {
 	.run = run_restart,
 };
 
-static const struct opt_example clear_examples[] = { { "ftrace clear -a", "empty the buffers of all instances" },
-						     { 0 } };
+static const struct opt_example clear_examples[] = {
+	{ "ftrace clear -a", "empty the buffers of all instances" }, { 0 }
+};
 
 const struct command command_ftrace_clear = {
 	.name = "clear",

@@ -107,7 +107,9 @@ static void say_runs(struct app *app, const struct journal_list *l, int run_dir)
 	vec_for_each (&l->items, i) {
 		strbuf_printf(o, "  %-8s %d  %s\n", state_word(i), i->pid, i->title);
 		if (!i->alive && !i->kept)
-			strbuf_str(o, "           left over: 'sonde ftrace reset --stale' undoes it\n");
+			strbuf_str(
+				o,
+				"           left over: 'sonde ftrace reset --stale' undoes it\n");
 		if (i->kept)
 			strbuf_str(o, "           its settings stay until 'sonde ftrace reset'\n");
 		vec_for_each (&i->instances, name)
@@ -266,8 +268,10 @@ const struct command command_ftrace_status = {
 	.name = "status",
 	.summary = "who traces what, and what dead runs have left",
 	.usage = "",
-	.about = "Shows every tracing buffer with its tracer and the number of events that are on, the probes "
-		 "that are defined, the runs of sonde that changed something (running, started and meant to "
+	.about = "Shows every tracing buffer with its tracer and the number of events that are on, "
+		 "the probes "
+		 "that are defined, the runs of sonde that changed something (running, started and "
+		 "meant to "
 		 "stay, or dead), and who has the lock of the top buffer.",
 	.examples = examples,
 	.opts = rows,
