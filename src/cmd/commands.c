@@ -9,7 +9,6 @@ const struct command *const commands[] = {
 	&command_stat,
 	&command_script,
 	&command_annotate,
-	&command_flame,
 	&command_diff,
 	&command_evlist,
 	&command_buildid_list,
