@@ -22,7 +22,7 @@ make flat "$(command -v perf)" -F 999 -e cpu-clock -- "$SONDE" workload leaf 0.2
 make chains "$(command -v perf)" -F 999 -g -e cpu-clock,page-faults -- "$SONDE" workload leaf 0.2
 make ours "$SONDE" -F 999 -g -k mono -e cpu-clock -- sh -c "ls -lR /usr/share/doc | head -300"
 make packed "$SONDE" -z -F 999 -g -e cpu-clock -- "$SONDE" workload leaf 0.2
-lacks tracefs >/dev/null || make points "$(command -v perf)" -g -e sched:sched_switch -a -- sleep 0.1
+lacks tracefs >/dev/null || make points "$(command -v perf)" -g -e sched:sched_switch -- sh -c 'sleep 0.02; ls; sleep 0.02'
 for name in flat chains ours packed points; do
 	[ -e $name.data ] || { skip "no tracefs" "$name"; continue; }
 	command perf data convert --to-json theirs.$name -i $name.data 2>/dev/null
