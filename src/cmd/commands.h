@@ -13,6 +13,7 @@ extern const struct command command_buildid_cache;
 extern const struct command command_buildid_list;
 extern const struct command command_doctor;
 extern const struct command command_data;
+extern const struct command command_data_convert;
 extern const struct command command_data_repair;
 extern const struct command command_diff;
 extern const struct command command_evlist;
