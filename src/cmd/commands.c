@@ -6,6 +6,7 @@ const struct command *const commands[] = {
 	&command_list,
 	&command_record,
 	&command_report,
+	&command_flame,
 	&command_stat,
 	&command_script,
 	&command_diff,
@@ -19,13 +20,6 @@ const struct command *const commands[] = {
 	&command_workload,
 	&command_help,
 	NULL,
-	&command_list,	       &command_record,
-	&command_report,       &command_flame,
-	&command_stat,	       &command_script,
-	&command_diff,	       &command_evlist,
-	&command_buildid_list, &command_ftrace,
-	&command_doctor,       &command_workload,
-	&command_help,	       NULL,
 };
 /* clang-format on */
 

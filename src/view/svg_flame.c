@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { ROW = 17, TOP = 44, BOTTOM = 34, SIDE = 10, CHAR_WIDTH_10 = 66, MAX_DEPTH = 2048 };
-static const double LEAST = 0.4; /* pixels that a frame must have */
+static const double LEAST = 0.8; /* pixels that a frame must have */
 
 struct svg {
 	const struct flame *f;
@@ -24,7 +24,7 @@ struct svg {
 static const struct {
 	const char *word, *fill;
 } kinds[] = {
-	[FLAME_USER] = { "user", "#8fb8de" },	 [FLAME_KERNEL] = { "kernel", "#f0a868" },
+	[FLAME_USER] = { "user", "#8fb8de" },	    [FLAME_KERNEL] = { "kernel", "#f0a868" },
 	[FLAME_INLINED] = { "inlined", "#a8d5c2" }, [FLAME_JIT] = { "run-time code", "#c9a7d8" },
 	[FLAME_UNKNOWN] = { "unknown", "#c4c8cc" }, [FLAME_MARK] = { "mark", "#dddddd" },
 };
