@@ -1,7 +1,6 @@
 #include "cmd/commands.h"
 #include "cmd/app.h"
 
-/* clang-format off */
 const struct command *const commands[] = {
 	&command_list,
 	&command_record,
@@ -9,11 +8,14 @@ const struct command *const commands[] = {
 	&command_flame,
 	&command_stat,
 	&command_script,
+	&command_annotate,
+	&command_flame,
 	&command_diff,
 	&command_evlist,
 	&command_buildid_list,
 	&command_buildid_cache,
 	&command_archive,
+	&command_inject,
 	&command_data,
 	&command_ftrace,
 	&command_doctor,
@@ -21,7 +23,6 @@ const struct command *const commands[] = {
 	&command_help,
 	NULL,
 };
-/* clang-format on */
 
 static const struct opt_example examples[] = {
 	{ "help", "all commands, by the question they answer" },
