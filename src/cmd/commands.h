@@ -38,6 +38,7 @@ extern const struct command command_ftrace_snapshot;
 extern const struct command command_ftrace_stack;
 extern const struct command command_ftrace_mark;
 extern const struct command command_ftrace_record;
+extern const struct command command_ftrace_graph;
 extern const struct command command_ftrace_report;
 extern const struct command command_help;
 extern const struct command command_inject;

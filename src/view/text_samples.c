@@ -1,5 +1,5 @@
 #include "view/text_samples.h"
-#include "view/turns.h"
+#include "base/turns.h"
 
 #include <errno.h>
 #include <string.h>
