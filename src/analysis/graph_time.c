@@ -185,7 +185,8 @@ static struct task *task_of(struct graph_time *g, s64 key)
 static void cut(struct graph_time *g, struct task *t, u32 depth)
 {
 	for (size_t i = depth; i < t->frames.nr; i++) {
-		u32 func = t->frames.at[i].counted ? dict_get(&g->func_of, t->frames.at[i].func) : DICT_NONE;
+		u32 func = t->frames.at[i].counted ? dict_get(&g->func_of, t->frames.at[i].func)
+						   : DICT_NONE;
 		if (func != DICT_NONE)
 			g->funcs.at[func].active--;
 	}
@@ -205,7 +206,9 @@ static int enter(struct graph_time *g, struct task *t, const struct call *c)
 	struct open_call *f = err ? NULL : vec_push(&t->frames);
 	if (!f)
 		return err ? err : -ENOMEM;
-	*f = (struct open_call){ .func = c->func, .node = node, .start_ns = c->time_ns, .counted = true };
+	*f = (struct open_call){
+		.func = c->func, .node = node, .start_ns = c->time_ns, .counted = true
+	};
 	g->funcs.at[func].active++;
 	return 0;
 }

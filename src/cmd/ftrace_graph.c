@@ -30,7 +30,8 @@ static const struct opt rows[] = {
 	OPT_STR('i', "input", struct graph_opts, input, "FILE", "read FILE instead of trace.dat"),
 	OPT_ENUM('s', "sort", struct graph_opts, sort, "KEY",
 		 "order of the rows: total, self, calls, avg, max, name", sort_words),
-	OPT_FLAG('T', "tree", struct graph_opts, tree, "who called whom, with the time along each way"),
+	OPT_FLAG('T', "tree", struct graph_opts, tree,
+		 "who called whom, with the time along each way"),
 	OPT_STR(0, "percent-limit", struct graph_opts, percent, "PERCENT",
 		"leave out branches of the tree below this share (0.5)"),
 	OPT_FLAG(0, "csv", struct graph_opts, csv, "comma-separated values"),
@@ -119,9 +120,9 @@ static int make_table(const struct graph *g, struct table *t)
 		const char *name, *key;
 		enum cell_type type;
 	} columns[] = {
-		{ "Calls", "calls", CELL_U64 },	       { "Total ns", "total_ns", CELL_NS },
-		{ "Self ns", "self_ns", CELL_NS },     { "Avg ns", "avg_ns", CELL_NS },
-		{ "Max ns", "max_ns", CELL_NS },       { "Function", "function", CELL_STR },
+		{ "Calls", "calls", CELL_U64 },	   { "Total ns", "total_ns", CELL_NS },
+		{ "Self ns", "self_ns", CELL_NS }, { "Avg ns", "avg_ns", CELL_NS },
+		{ "Max ns", "max_ns", CELL_NS },   { "Function", "function", CELL_STR },
 	};
 	for (unsigned i = 0; i < ARRAY_SIZE(columns); i++) {
 		struct column *c = table_column(t, columns[i].name, columns[i].key, columns[i].type);
@@ -249,8 +250,8 @@ static int print_tree(struct graph *g, double limit)
 	struct branches b = { 0 };
 	int err = link_nodes(g, &b);
 	if (!err) {
-		strbuf_printf(&g->app->out, "# %6s %10s %14s %14s  %s\n", "Share", "Calls", "Total ns",
-			      "Self ns", "Function");
+		strbuf_printf(&g->app->out, "# %6s %10s %14s %14s  %s\n", "Share", "Calls",
+			      "Total ns", "Self ns", "Function");
 		put_tree(g, &b, below(g, &b, 0), limit);
 	}
 	free(b.first);
@@ -310,8 +311,9 @@ static void say_missing(struct graph *g)
 		diag_warn(d, "events were lost %llu times: calls across a gap are not counted",
 			  (unsigned long long)graph_time_nr_gaps(g->times));
 	if (graph_time_nr_headless(g->times))
-		diag_note(d, "%llu calls began before the recording: they count, but the tree lacks them",
-			  (unsigned long long)graph_time_nr_headless(g->times));
+		diag_note(
+			d, "%llu calls began before the recording: they count, but the tree lacks them",
+			(unsigned long long)graph_time_nr_headless(g->times));
 	if (graph_time_nr_open(g->times))
 		diag_note(d, "%llu calls had not ended: they do not count",
 			  (unsigned long long)graph_time_nr_open(g->times));
@@ -350,7 +352,8 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "one file at a time: '%s' is too much", argv[argc - 1]);
 	if (o->cpus && cpuset_parse_list(o->cpus, &cpus, &app->diag))
 		return app_usage_said(app);
-	if (o->percent && ((limit = strtod(o->percent, &end)) < 0 || limit > 100 || *end || end == o->percent))
+	if (o->percent &&
+	    ((limit = strtod(o->percent, &end)) < 0 || limit > 100 || *end || end == o->percent))
 		return app_usage(app, "--percent-limit: '%s' is not a percentage", o->percent);
 	const char *path = o->input ? o->input : argc ? argv[0] : "trace.dat";
 	struct replay_ftrace_opts replay = { .style = PRINT_STYLE_KERNEL,
@@ -369,8 +372,10 @@ const struct command command_ftrace_graph = {
 	.name = "graph",
 	.summary = "how long functions took, from the function graph tracer",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Adds up what the function graph tracer recorded: calls, time with and without the functions "
-		 "called, average and longest call. Of a function that calls itself, total counts the outermost call.",
+	.about = "Adds up what the function graph tracer recorded: calls, time with and without "
+		 "the functions "
+		 "called, average and longest call. Of a function that calls itself, total counts "
+		 "the outermost call.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct graph_opts),
