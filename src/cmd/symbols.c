@@ -78,10 +78,22 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 	return err;
 }
 
+/* perf's cache of files by build id; not taken from the environment of a privileged program. */
+static const char *buildid_dir(char *to, size_t size)
+{
+	const char *dir = secure_getenv("PERF_BUILDID_DIR"), *home = secure_getenv("HOME");
+	int n = dir    ? snprintf(to, size, "%s", dir)
+		: home ? snprintf(to, size, "%s/.debug", home)
+		       : -1;
+	return n > 0 && (size_t)n < size ? to : NULL;
+}
+
 struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 {
+	char dir[4096];
 	return sym_names_new(&(struct sym_config){
 		.symfs = o->symfs,
+		.buildid_dir = buildid_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
 		.kernel_text = kernel_text,
