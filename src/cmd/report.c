@@ -11,6 +11,7 @@
 #include "stream/run.h"
 #include "view/json_table.h"
 #include "view/text_table.h"
+#include "view/tui_table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct report_opts {
 	struct opt_list sort;
 	struct graph_opts graph;
 	bool stdio;
+	bool tui;
 	bool children;
 	bool no_children;
 	bool show_count;
@@ -138,7 +140,9 @@ static const struct opt report_rows[] = {
 	OPT_FLAG(0, "mmaps", struct report_opts, mmaps,
 		 "the same, with what each of them had mapped"),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no comment lines above the table"),
-	OPT_FLAG(0, "stdio", struct report_opts, stdio, "plain text (the only form so far)"),
+	OPT_FLAG(0, "stdio", struct report_opts, stdio,
+		 "plain text, also on a terminal (where a browser opens otherwise)"),
+	OPT_FLAG(0, "tui", struct report_opts, tui, "the browser; the usual form on a terminal"),
 	OPT_UINT(0, "workers", struct report_opts, workers, "N", "threads to use (all CPUs)"),
 	SYMBOL_OPT_ROWS(struct report_opts, symbols),
 	OPT_END(),
@@ -359,6 +363,82 @@ static int print_json(struct report *r)
 	return err ? err : end;
 }
 
+/* ---- the browser ---- */
+
+struct pages {
+	struct report *r;
+	VEC(u32) events; /* that have samples */
+};
+
+static int open_page(void *ctx, u32 page, struct table *ret, struct strbuf *title)
+{
+	struct pages *p = ctx;
+	u32 event = p->events.at[page];
+	struct profile_totals totals = profile_totals(p->r->profile, event);
+	strbuf_str(title, "Samples: ");
+	short_count(title, totals.nr_samples);
+	strbuf_printf(title, " of event '%s', event count (approx.): %llu",
+		      p->r->src->catalog.events.at[event].name, (unsigned long long)totals.period);
+	if (p->events.nr > 1)
+		strbuf_printf(title, " (%u of %zu, Tab: next)", page + 1, p->events.nr);
+	if (p->r->src->catalog.nr_lost)
+		strbuf_printf(title, ", lost: %llu", (unsigned long long)p->r->src->catalog.nr_lost);
+	return profile_table(p->r->profile, event, ret);
+}
+
+static int page_header(void *ctx, u32 page, size_t row, struct strbuf *to)
+{
+	struct report *r = ((struct pages *)ctx)->r;
+	return perf_header_text(replay_perf_file(r->src), r->opts->input, true, to);
+}
+
+static int browse_pages(struct report *r)
+{
+	static const struct tui_action actions[] = {
+		{ 'i', "where, when and how it was recorded", page_header },
+		{ 0 },
+	};
+	struct pages p = { .r = r };
+	for (u32 i = 0; i < r->src->catalog.events.nr; i++) {
+		if (!profile_totals(r->profile, i).nr_samples)
+			continue;
+		u32 *event = vec_push(&p.events);
+		if (!event) {
+			vec_free(&p.events);
+			return -ENOMEM;
+		}
+		*event = i;
+	}
+	struct tui_config c = {
+		.nr_pages = (u32)p.events.nr,
+		.open = open_page,
+		.actions = actions,
+		.ctx = &p,
+		.fractal = r->cfg.fractal,
+		.colour = r->app->colour,
+	};
+	int err = p.events.nr ? tui_tables(&c) : -ENOTTY;
+	vec_free(&p.events);
+	return err;
+}
+
+static bool wants_browser(const struct report *r)
+{
+	const struct report_opts *o = r->opts;
+	bool plain = o->stdio || o->separator || o->header || o->quiet || r->app->json;
+	return !plain && tui_possible();
+}
+
+static int show(struct report *r)
+{
+	if (r->app->json)
+		return print_json(r);
+	int err = wants_browser(r) ? browse_pages(r) : -ENOTTY;
+	if (err == -ENOTTY && r->opts->tui)
+		diag_warn(&r->app->diag, "there is no terminal to draw the browser on: plain text");
+	return err == -ENOTTY ? print_text(r) : err;
+}
+
 static int report_source(struct report *r)
 {
 	configure(&r->cfg, r->opts, r->src, &r->app->diag);
@@ -372,11 +452,14 @@ static int report_source(struct report *r)
 		err = stream_run(r->src, profile_sink(r->profile), (unsigned)r->opts->workers, &run,
 				 &r->app->diag);
 	if (!err)
-		err = names->ops->resolve(names, &r->src->catalog, &run.frames, WANT_SYMBOL, &named);
+		err = names->ops->resolve(names, &r->src->catalog, &run.frames,
+					  symbols_want(&r->opts->symbols), &named);
+	if (!err)
+		err = names_expand(&named, &run.frames, &run.chains);
 	if (!err)
 		err = profile_fold(r->profile, &r->src->catalog, &run, &named);
 	if (!err)
-		err = r->app->json ? print_json(r) : print_text(r);
+		err = show(r);
 	if (!err && r->src->catalog.nr_lost)
 		diag_warn(&r->app->diag, "%llu samples were lost while recording",
 			  (unsigned long long)r->src->catalog.nr_lost);

@@ -1,4 +1,6 @@
 #include "cmd/symbols.h"
+
+#include "cmd/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
 #include "stream/replay_perf.h"
@@ -78,10 +80,21 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 	return err;
 }
 
-struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+unsigned symbols_want(const struct symbol_opts *o)
 {
+	return WANT_SYMBOL | (o->no_inline ? 0 : WANT_INLINE);
+}
+
+struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
+{
+<<<<<<< HEAD
+	return (struct sym_config){
+=======
+	static char dir[4096]; /* as long as the names */
 	return sym_names_new(&(struct sym_config){
+>>>>>>> main
 		.symfs = o->symfs,
+		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
 		.kernel_text = kernel_text,
@@ -89,7 +102,13 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.kallsyms_given = o->kallsyms != NULL,
 		.diag = &app->diag,
 		.max_notes = app->verbose ? 0 : 5,
-	});
+	};
+}
+
+struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+{
+	struct sym_config cfg = symbols_config(app, o);
+	return sym_names_new(&cfg);
 }
 
 int symbols_unwind(struct source *src, const struct symbol_opts *o)

@@ -59,7 +59,8 @@ struct replay {
 	/* compressed files */
 	pthread_mutex_t lock;
 	struct perfdata_inflate *inflate;
-	const u8 *inflate_at, *inflate_end;
+	size_t inflate_range;
+	const u8 *inflate_at;
 	bool inflate_over; /* damage: the first pass met it as well, and said so */
 	u64 inflate_time;
 	u64 inflate_seq;
@@ -266,12 +267,12 @@ static int add_block(struct replay *r, const u8 *at, const u8 *end)
 	return 0;
 }
 
-static int first_pass(struct replay *r)
+/* Of one file's records: *z and *place go on through all of them. */
+static int first_pass_range(struct replay *r, size_t index, struct perfdata_inflate **z, u64 *place)
 {
 	struct perfdata *f = &r->file;
-	const u8 *at = f->map + f->data_at, *end = f->map + f->data_end, *start = at;
-	struct perfdata_inflate *z = NULL;
-	u64 place = f->map_size; /* places of decompressed records follow those of the file */
+	struct perfdata_range range = perfdata_range(f, index);
+	const u8 *at = f->map + range.at, *end = f->map + range.end, *start = at;
 	int err = 0, got;
 	for (;;) {
 		struct perf_event_header h;
@@ -281,14 +282,14 @@ static int first_pass(struct replay *r)
 			break;
 		if (unlikely(h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2)) {
 			f->compressed = true;
-			if (!z && !(z = perfdata_inflate_new()))
+			if (!*z && !(*z = perfdata_inflate_new()))
 				err = -ENOMEM;
 			if (!err)
-				err = inflate_all(r, rec, &h, z, &place);
+				err = inflate_all(r, rec, &h, *z, place);
 			if (err == -EBADMSG) {
-				f->truncated = true;
-				f->data_end = (size_t)(rec - f->map);
-				err = 0;
+				/* What it holds before the damage is read. */
+				perfdata_cut(f, index, (size_t)(at - f->map));
+				err = got = 0;
 				break;
 			}
 		} else {
@@ -302,17 +303,26 @@ static int first_pass(struct replay *r)
 			break;
 	}
 	size_t left = 0;
-	if (z)
-		(void)perfdata_inflate_data(z, &left);
-	perfdata_inflate_free(z);
-	r->inflate_end = at;
+	if (*z) {
+		(void)perfdata_inflate_data(*z, &left);
+		perfdata_inflate_reset(*z);
+	}
 	if (left)
 		f->truncated = true;
-	if (got < 0) {
-		f->truncated = true;
-		f->data_end = (size_t)(at - f->map);
-	}
+	if (got < 0)
+		perfdata_cut(f, index, (size_t)(at - f->map));
 	return err ? err : add_block(r, start, at);
+}
+
+static int first_pass(struct replay *r)
+{
+	struct perfdata_inflate *z = NULL;
+	u64 place = r->file.map_size; /* places of decompressed records follow those of the file */
+	int err = 0;
+	for (size_t i = 0; i < perfdata_nr_ranges(&r->file) && !err; i++)
+		err = first_pass_range(r, i, &z, &place);
+	perfdata_inflate_free(z);
+	return err;
 }
 
 static int take_build_id(void *ctx, const char *path, const u8 *id, u32 size, u16 misc)
@@ -465,13 +475,12 @@ static int spool_records(struct replay *r, struct perfdata_inflate *z)
 	return size >= RECORD_MAX ? -EBADMSG : 1;
 }
 
-static int spool_file(struct replay *r)
+static int spool_range(struct replay *r, struct perfdata_range range, struct perfdata_inflate *z)
 {
-	struct perfdata_inflate *z = perfdata_inflate_new();
-	const u8 *at = r->file.map + r->file.data_at, *rec;
+	const u8 *at = r->file.map + range.at, *rec;
 	struct perf_event_header h;
-	int err = z ? 0 : -ENOMEM;
-	while (!err && perfdata_record(&r->file, &at, r->inflate_end, &rec, &h) > 0) {
+	int err = 0;
+	while (!err && perfdata_record(&r->file, &at, r->file.map + range.end, &rec, &h) > 0) {
 		if (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2)
 			continue;
 		err = perfdata_inflate_add(z, rec, &h, r->file.swap);
@@ -480,8 +489,19 @@ static int spool_file(struct replay *r)
 			err = min(more, 0);
 		}
 	}
-	perfdata_inflate_free(z);
 	return err == -EBADMSG ? 0 : err; /* damage: the first pass met it as well, and said so */
+}
+
+static int spool_file(struct replay *r)
+{
+	struct perfdata_inflate *z = perfdata_inflate_new();
+	int err = z ? 0 : -ENOMEM;
+	for (size_t i = 0; i < perfdata_nr_ranges(&r->file) && !err; i++) {
+		perfdata_inflate_reset(z);
+		err = spool_range(r, perfdata_range(&r->file, i), z);
+	}
+	perfdata_inflate_free(z);
+	return err;
 }
 
 static int stamp_range(struct replay *r, const u8 *at, const u8 *end, u64 place)
@@ -498,8 +518,10 @@ static int stamp_all(struct replay *r)
 {
 	const struct perfdata *f = &r->file;
 	int err = f->compressed ? spool_file(r) : 0;
-	if (!err)
-		err = stamp_range(r, f->map + f->data_at, f->map + f->data_end, f->data_at);
+	for (size_t i = 0; i < perfdata_nr_ranges(f) && !err; i++) {
+		struct perfdata_range range = perfdata_range(f, i);
+		err = stamp_range(r, f->map + range.at, f->map + range.end, range.at);
+	}
 	if (!err && r->spool.nr)
 		err = stamp_range(r, r->spool.at, r->spool.at + r->spool.nr, f->map_size);
 	return err || !r->has_times ? err : sort_stamps(r);
@@ -570,6 +592,7 @@ static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
 		return 0;
 	perfdata_inflate_free(r->inflate);
 	r->inflate = perfdata_inflate_new();
+	r->inflate_range = 0;
 	r->inflate_at = r->file.map + r->file.data_at;
 	r->inflate_time = r->file.map_size;
 	r->inflate_seq = 0;
@@ -615,8 +638,8 @@ static int replay_shard_open(struct source *s, struct shard *sh)
 static int inflate_next(struct replay *r)
 {
 	struct perf_event_header h;
-	const u8 *rec;
-	while (perfdata_record(&r->file, &r->inflate_at, r->inflate_end, &rec, &h) > 0)
+	const u8 *rec, *end = r->file.map + perfdata_range(&r->file, r->inflate_range).end;
+	while (perfdata_record(&r->file, &r->inflate_at, end, &rec, &h) > 0)
 		if (h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2)
 			return perfdata_inflate_add(r->inflate, rec, &h, r->file.swap) ? 0 : 1;
 	return 0;
@@ -639,19 +662,36 @@ static int inflate_more(struct replay *r)
 	return 0;
 }
 
+/* Decompressed records of the files that are left: how many bytes, 0 at the end. */
+static s64 inflate_some(struct replay *r, const u8 **data)
+{
+	for (;;) {
+		int err = inflate_more(r);
+		if (err)
+			return err;
+		size_t size;
+		*data = perfdata_inflate_data(r->inflate, &size);
+		size_t whole = whole_records(r, *data, size);
+		if (stuck(r, *data + whole, size - whole))
+			r->inflate_over = true;
+		if (whole)
+			return (s64)whole;
+		if (r->inflate_range + 1 >= perfdata_nr_ranges(&r->file))
+			return 0;
+		r->inflate_range++;
+		r->inflate_at = r->file.map + perfdata_range(&r->file, r->inflate_range).at;
+		r->inflate_over = false;
+		perfdata_inflate_reset(r->inflate);
+	}
+}
+
 static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
 {
-	int err = inflate_more(r);
-	if (err)
-		return err;
-	size_t size;
-	const u8 *data = perfdata_inflate_data(r->inflate, &size);
-	size_t whole = whole_records(r, data, size);
-	if (!whole || stuck(r, data + whole, size - whole))
-		r->inflate_over = true;
-	size = whole;
-	if (!size)
-		return 0;
+	const u8 *data;
+	s64 got = inflate_some(r, &data);
+	if (got <= 0)
+		return (int)got;
+	size_t size = (size_t)got;
 	if (size > rd->copy_cap) {
 		u8 *copy = realloc(rd->copy, size);
 		if (!copy)

@@ -9,6 +9,7 @@ struct dso {
 	struct elfimg image;
 	struct elfimg debug; /* nothing in it when there is none */
 	struct elfimg mini; /* the same */
+	struct elfimg lines; /* the same: opened by dso_debug() where none of the above has them */
 };
 
 /*
@@ -23,6 +24,10 @@ int dso_open_image(struct elfimg *e, const struct debugfile_where *w,
 int dso_open(struct dso *d, const struct debugfile_where *w,
 	     const struct image_info *info) must_check;
 void dso_close(struct dso *d);
+
+/* The file that holds .debug_info: the program, its debug file, or one that is opened now. NULL: none. */
+const struct elfimg *dso_debug(struct dso *d, const struct debugfile_where *w,
+			       const struct image_info *info);
 
 /* Tells all functions to the sweep, as file offsets of the image. Names are borrowed until dso_close. */
 void dso_sweep(const struct dso *d, struct sweep *s);

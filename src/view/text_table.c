@@ -42,7 +42,7 @@ static u32 least_width(const struct column *c)
 	return max(max(name, least), c->min_width);
 }
 
-static int measure(const struct table *t, u32 *widths)
+int text_table_widths(const struct table *t, u32 *widths)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -134,7 +134,7 @@ int text_table(const struct table *t, const struct text_table_style *style, stru
 	struct tree tree;
 	strbuf_init(&cell);
 	tree_init(&tree);
-	int err = widths ? measure(t, widths) : -ENOMEM;
+	int err = widths ? text_table_widths(t, widths) : -ENOMEM;
 	if (!err && style->header)
 		header(t, widths, to);
 	for (size_t row = 0; row < t->nr_rows && !err; row++) {
