@@ -1,6 +1,6 @@
 /*
- * `sonde record` in five files: what was asked (record_opts.c, record_graph.c), the files it is written to and commands from outside
- * (record_files.c), who completes them when we are killed (record_watch.c), and the run with its option rows (record.c).
+ * `sonde record` in a few files: what was asked (record_opts.c, record_graph.c), the files it is written to and commands from
+ * outside (record_files.c), who completes them when we are killed (record_watch.c), and the run with its option rows (record.c).
  */
 #pragma once
 

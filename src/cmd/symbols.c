@@ -87,12 +87,8 @@ unsigned symbols_want(const struct symbol_opts *o)
 
 struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 {
-<<<<<<< HEAD
-	return (struct sym_config){
-=======
 	static char dir[4096]; /* as long as the names */
-	return sym_names_new(&(struct sym_config){
->>>>>>> main
+	return (struct sym_config){
 		.symfs = o->symfs,
 		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,

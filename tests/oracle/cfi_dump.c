@@ -39,8 +39,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (u32 i = 0; i < e.nr_loads; i++)
-		printf("load %" PRIx64 " %" PRIx64 " %" PRIx64 "\n", e.loads[i].vaddr, e.loads[i].offset,
-		       e.loads[i].size);
+		printf("load %" PRIx64 " %" PRIx64 " %" PRIx64 "\n", e.loads[i].vaddr,
+		       e.loads[i].offset, e.loads[i].size);
 	for (u32 i = 0; i < t.nr_rows; i++) {
 		const struct cfi_rule *r = cfi_find(&t, t.starts[i]);
 		printf("%x", t.starts[i]);
