@@ -1,4 +1,5 @@
 #include "sym/resolve.h"
+#include "sym/answers.h"
 #include "sym/dso.h"
 #include "sym/kernel.h"
 #include "sym/perfmap.h"
@@ -8,6 +9,7 @@
 #include "base/par.h"
 #include "base/strbuf.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -32,6 +34,7 @@ struct sym_names {
 	struct name_line *lines;
 	struct name_stack *stacks, *callers;
 	u32 *frame_of;
+	VEC(struct answers) kept; /* of the groups */
 };
 
 /* One frame on its way: its place in the symbols' address space, and which distinct place that is. */
@@ -55,6 +58,7 @@ struct group {
 	struct answer *answers;
 	struct srcline_spot *spots; /* two a question (sym/srcline.h); NULL: nothing is known */
 	u32 nr_questions;
+	struct answers kept; /* what the answers are borrowed from, if they were known already */
 	int err; /* of reading the image; what to say about it */
 	char *note, *hint;
 };
@@ -215,12 +219,76 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 	return err;
 }
 
+static struct answers_key key_of(const struct job *j, const struct group *g)
+{
+	return (struct answers_key){
+		.folder = j->n->cfg.cache,
+		.id = buildid_make(g->info->build_id, g->info->build_id_size),
+		.style = j->n->cfg.demangle,
+		.want = j->want,
+	};
+}
+
+/* Whether every question was answered before. */
+static bool all_kept(const struct group *g)
+{
+	for (u32 i = 0; i < g->nr_questions; i++)
+		if (!answers_find(&g->kept, g->questions[i]))
+			return false;
+	return g->nr_questions;
+}
+
+static int take_kept(struct job *j, struct group *g, struct arena *arena)
+{
+	int err = 0;
+	bool spots = j->want & (WANT_LINE | WANT_INLINE);
+	if (spots && !(g->spots = arena_array(arena, 2 * (size_t)g->nr_questions, sizeof(*g->spots))))
+		return -ENOMEM;
+	for (u32 i = 0; i < g->nr_questions && !err; i++) {
+		const struct answers_entry *e = answers_find(&g->kept, g->questions[i]);
+		g->answers[i] =
+			(struct answer){ answers_string(&g->kept, e->name), e->start, e->end };
+		for (u32 k = 0; k < 2 && spots && !err; k++)
+			err = answers_spot(&g->kept, &e->spots[k], arena, &g->spots[2 * i + k]);
+	}
+	return err;
+}
+
+/*
+ * Only what cannot become better is kept: with the full table of symbols, and debugging information if that was asked for. Others may
+ * find more once a debug file is installed.
+ */
+static void keep(struct job *j, struct group *g, const struct dso *d)
+{
+	struct elfimg_symtab t;
+	bool lines = j->want & (WANT_LINE | WANT_INLINE);
+	bool full = elfimg_symtab(&d->image, SHT_SYMTAB, &t) ||
+		    (d->debug.data && elfimg_symtab(&d->debug, SHT_SYMTAB, &t));
+	struct answers_key key = key_of(j, g);
+	if (!key.folder || !key.id.size || !full || (lines && !g->spots) || g->note)
+		return;
+	_cleanup_free_ struct answers_new *list = calloc(g->nr_questions, sizeof(*list));
+	for (u32 i = 0; list && i < g->nr_questions; i++)
+		list[i] =
+			(struct answers_new){ .at = g->questions[i],
+					      .start = g->answers[i].start,
+					      .end = g->answers[i].end,
+					      .name = g->answers[i].name,
+					      .spots = g->spots ? &g->spots[2 * (size_t)i] : NULL };
+	/* A cache that cannot be written costs time, no more. */
+	if (list)
+		(void)!answers_save(&key, &g->kept, list, g->nr_questions);
+}
+
 static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 {
 	struct sym_names *n = j->n;
 	const struct image_info *info = g->info;
 	if (info->kind == IMAGE_KIND_FILE && is_no_file(info->path))
 		return 0;
+	struct answers_key key = key_of(j, g);
+	if (key.folder && key.id.size && !answers_open(&g->kept, &key) && all_kept(g))
+		return take_kept(j, g, arena);
 	struct dso d;
 	int err = dso_open(&d, &n->where, info);
 	if (err == -ENOMEM)
@@ -245,6 +313,8 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 		err = answer(g, syms, n->cfg.demangle, arena);
 	if (!err && j->want & (WANT_LINE | WANT_INLINE))
 		err = resolve_lines(j, g, dso_debug(&d, &n->where, info), &d.image, arena);
+	if (!err)
+		keep(j, g, &d);
 	dso_close(&d);
 	return err;
 }
@@ -677,6 +747,9 @@ static void forget(struct sym_names *n)
 	free(n->stacks);
 	free(n->callers);
 	free(n->frame_of);
+	vec_for_each (&n->kept, kept)
+		answers_close(kept);
+	vec_free(&n->kept);
 	n->arenas = NULL;
 	n->nr_arenas = 0;
 	n->func_of = n->frame_of = NULL;
@@ -738,6 +811,13 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 		err = assign(&j);
 	tell(&n->cfg, j.groups, j.nr_groups);
 	for (u32 i = 0; i < j.nr_groups; i++) {
+		struct answers *kept = j.groups[i].kept.mapped ? vec_push(&n->kept) : NULL;
+		if (kept)
+			*kept = j.groups[i].kept;
+		else if (j.groups[i].kept.mapped) {
+			answers_close(&j.groups[i].kept);
+			err = -ENOMEM;
+		}
 		free(j.groups[i].note);
 		free(j.groups[i].hint);
 	}
