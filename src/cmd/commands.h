@@ -17,6 +17,7 @@ extern const struct command command_data_convert;
 extern const struct command command_data_repair;
 extern const struct command command_diff;
 extern const struct command command_evlist;
+extern const struct command command_export;
 extern const struct command command_flame;
 extern const struct command command_ftrace;
 extern const struct command command_ftrace_convert;
