@@ -91,6 +91,7 @@ struct profile_config {
 	struct profile_field fields[PROFILE_FIELDS_MAX];
 	struct profile_field sort[PROFILE_FIELDS_MAX];
 	u32 nr_fields, nr_sort;
+	bool self; /* the column of a row's own part is called so, beside one with children */
 	bool children; /* rows also for functions that were only on the way */
 	bool graph; /* call graphs are wanted: chains are needed */
 	enum profile_order order;

@@ -88,8 +88,7 @@ static u32 shorten(const struct profile *p, const u32 *frames, u32 nr, u32 *to, 
 	for (u32 i = 0, looked = 0; i < nr && looked < most; i++) {
 		u32 frame = frames[outer ? i : nr - 1 - i];
 		looked++;
-		if (p->cfg.filter.hide_unresolved &&
-		    !p->names->funcs[p->names->func_of[frame]].name)
+		if (p->cfg.filter.hide_unresolved && !p->names->funcs[p->names->func_of[frame]].name)
 			continue;
 		to[outer ? kept : nr - 1 - kept] = frame;
 		kept++;
@@ -147,8 +146,8 @@ void chains_done(struct profile *p)
 /* ---- parents ---- */
 
 /* The function whose name fits, looked for from where graphs begin; 0: none. */
-static u32 parent_of(const struct profile *p, const struct entry *e, const struct chain_table *chains,
-		     const u8 *fits)
+static u32 parent_of(const struct profile *p, const struct entry *e,
+		     const struct chain_table *chains, const u8 *fits)
 {
 	struct chain c = chains->chains[e->chain];
 	bool outer_first = p->cfg.order == PROFILE_CALLER;

@@ -120,9 +120,11 @@ static inline bool own_trees(const struct profile *p)
 int keys_settle(struct profile *p) must_check;
 bool keys_has(const struct profile *p, enum profile_key key);
 /* The words behind the event. 0 or -ENOMEM. */
-int keys_values(const struct profile *p, struct texts *t, const struct sample *s, u64 *words) must_check;
+int keys_values(const struct profile *p, struct texts *t, const struct sample *s,
+		u64 *words) must_check;
 /* Numbers of another table's texts into ours. */
-int keys_translate(struct profile *p, const struct texts *from, const u64 *words, u64 *ret) must_check;
+int keys_translate(struct profile *p, const struct texts *from, const u64 *words,
+		   u64 *ret) must_check;
 /* The number of a name, for PROFILE_KEY_PARENT. */
 s64 keys_text(struct profile *p, const char *name) must_check;
 void texts_init(struct texts *t);
@@ -135,8 +137,8 @@ u64 keys_measure(const struct profile *p, enum profile_key key, const struct row
 u64 keys_identity(const struct profile *p, const struct profile_field *f, const struct row *r);
 /* A column for it; NULL: no memory. */
 struct column *keys_column(const struct profile *p, const struct profile_field *f, struct table *t);
-int keys_cell(const struct profile *p, const struct profile_field *f, const struct row *r, u64 total,
-	      struct table *t, union cell *ret) must_check;
+int keys_cell(const struct profile *p, const struct profile_field *f, const struct row *r,
+	      u64 total, struct table *t, union cell *ret) must_check;
 
 /* ---- profile.c ---- */
 

@@ -25,7 +25,8 @@ static const struct key_info infos[] = {
 	[PROFILE_KEY_CPU] = { "cpu", "CPU", "cpu", CELL_S64, .digits = 3, .fixed = true },
 	[PROFILE_KEY_SOCKET] = { "socket", "Socket", "socket", CELL_S64, .digits = 3, .fixed = true },
 	[PROFILE_KEY_TIME] = { "time", "Time", "time", CELL_TIME, .min_width = 12, .left = true },
-	[PROFILE_KEY_WEIGHT] = { "weight", "Weight", "weight", CELL_NUMBER, .min_width = 12, .left = true },
+	[PROFILE_KEY_WEIGHT] = { "weight", "Weight", "weight", CELL_NUMBER, .min_width = 12,
+				 .left = true },
 	[PROFILE_KEY_LOCAL_WEIGHT] = { "local_weight", "Local Weight", "local_weight", CELL_NUMBER,
 				       .min_width = 12, .left = true },
 	[PROFILE_KEY_CGROUP] = { "cgroup", "Cgroup", "cgroup", CELL_STR, .loose = true },
@@ -50,14 +51,29 @@ static const struct key_info infos[] = {
 
 /* Whole words that fit first when only their beginning is typed. */
 static const u8 search_order[] = {
-	PROFILE_KEY_PID,	PROFILE_KEY_COMM,	  PROFILE_KEY_DSO,
-	PROFILE_KEY_SYM,	PROFILE_KEY_PARENT,	  PROFILE_KEY_CPU,
-	PROFILE_KEY_SOCKET,	PROFILE_KEY_LOCAL_WEIGHT, PROFILE_KEY_WEIGHT,
-	PROFILE_KEY_TRACE,	PROFILE_KEY_SYM_SIZE,	  PROFILE_KEY_DSO_SIZE,
-	PROFILE_KEY_CGROUP,	PROFILE_KEY_TIME,	  PROFILE_KEY_TGID,
-	PROFILE_OVERHEAD,	PROFILE_OVERHEAD_SYS,	  PROFILE_OVERHEAD_US,
-	PROFILE_OVERHEAD_GUEST_SYS, PROFILE_OVERHEAD_GUEST_US, PROFILE_OVERHEAD_CHILDREN,
-	PROFILE_SAMPLES,	PROFILE_PERIOD,
+	PROFILE_KEY_PID,
+	PROFILE_KEY_COMM,
+	PROFILE_KEY_DSO,
+	PROFILE_KEY_SYM,
+	PROFILE_KEY_PARENT,
+	PROFILE_KEY_CPU,
+	PROFILE_KEY_SOCKET,
+	PROFILE_KEY_LOCAL_WEIGHT,
+	PROFILE_KEY_WEIGHT,
+	PROFILE_KEY_TRACE,
+	PROFILE_KEY_SYM_SIZE,
+	PROFILE_KEY_DSO_SIZE,
+	PROFILE_KEY_CGROUP,
+	PROFILE_KEY_TIME,
+	PROFILE_KEY_TGID,
+	PROFILE_OVERHEAD,
+	PROFILE_OVERHEAD_SYS,
+	PROFILE_OVERHEAD_US,
+	PROFILE_OVERHEAD_GUEST_SYS,
+	PROFILE_OVERHEAD_GUEST_US,
+	PROFILE_OVERHEAD_CHILDREN,
+	PROFILE_SAMPLES,
+	PROFILE_PERIOD,
 };
 
 int profile_key_find(const char *word)
@@ -97,6 +113,7 @@ bool keys_has(const struct profile *p, enum profile_key key)
 
 static void usual_layout(struct profile_config *c)
 {
+	c->self = c->children;
 	if (c->children)
 		c->fields[c->nr_fields++].key = PROFILE_OVERHEAD_CHILDREN;
 	c->fields[c->nr_fields++].key = PROFILE_OVERHEAD;
@@ -166,8 +183,7 @@ static s64 texts_add(struct texts *t, const char *key, size_t len)
 
 static const char *text_of(const struct texts *t, u64 id)
 {
-	return id < t->shown.nr && t->shown.at[id] ? t->shown.at[id]
-						   : strtab_str(&t->keys, (u32)id);
+	return id < t->shown.nr && t->shown.at[id] ? t->shown.at[id] : strtab_str(&t->keys, (u32)id);
 }
 
 /* "name=value" among words: where the value is, or NULL. */
@@ -360,7 +376,8 @@ static int compare_comms(const struct profile *p, u32 a, u32 b)
 static int compare_funcs(const struct profile *p, const struct row *a, const struct row *b)
 {
 	const struct name_func *fa = &p->names->funcs[a->func], *fb = &p->names->funcs[b->func];
-	int c = strcmp(fa->name ? fa->name : "", fb->name ? fb->name : "");
+	int c = fa->name && fb->name ? strcmp(fa->name, fb->name)
+				     : !fa->name - !fb->name; /* addresses behind names */
 	return c ? c : order(fa->start, fb->start);
 }
 
@@ -426,10 +443,10 @@ int keys_compare(const struct profile *p, const struct profile_field *f, const s
 	case PROFILE_KEY_SOCKET: return order_signed((s32)x, (s32)y);
 	case PROFILE_KEY_WEIGHT:
 	case PROFILE_KEY_LOCAL_WEIGHT: return order(y, x);
-	case PROFILE_KEY_TRACE:
-		return strcmp(text_of(&p->texts, x), text_of(&p->texts, y));
+	case PROFILE_KEY_TRACE: return strcmp(text_of(&p->texts, x), text_of(&p->texts, y));
 	case PROFILE_KEY_FIELD: /* the largest first */
-		return strcmp(strtab_str(&p->texts.keys, (u32)y), strtab_str(&p->texts.keys, (u32)x));
+		return strcmp(strtab_str(&p->texts.keys, (u32)y),
+			      strtab_str(&p->texts.keys, (u32)x));
 	case PROFILE_KEY_PARENT: return compare_parents(p, x, y);
 	default: return order(x, y);
 	}
@@ -446,9 +463,13 @@ static u32 field_width(const struct schema_field *f)
 struct column *keys_column(const struct profile *p, const struct profile_field *f, struct table *t)
 {
 	const struct key_info *i = &infos[f->key];
-	bool self = f->key == PROFILE_OVERHEAD && p->cfg.children;
+	bool self = f->key == PROFILE_OVERHEAD && p->cfg.self;
 	const char *name = f->field ? f->field->name : self ? "Self" : i->name;
-	struct column *c = table_column(t, name, f->field ? name : self ? "self" : i->json, i->type);
+	struct column *c = table_column(t, name,
+					f->field ? name
+					: self	 ? "self"
+						 : i->json,
+					i->type);
 	if (!c)
 		return NULL;
 	c->min_width = f->field ? field_width(f->field) : i->min_width;
@@ -526,8 +547,8 @@ static const char *string_cell(const struct profile *p, const struct profile_fie
 	}
 }
 
-int keys_cell(const struct profile *p, const struct profile_field *f, const struct row *r, u64 total,
-	      struct table *t, union cell *ret)
+int keys_cell(const struct profile *p, const struct profile_field *f, const struct row *r,
+	      u64 total, struct table *t, union cell *ret)
 {
 	u64 word;
 	switch (infos[f->key].type) {
@@ -536,11 +557,9 @@ int keys_cell(const struct profile *p, const struct profile_field *f, const stru
 		break;
 	case CELL_U64: ret->u = keys_measure(p, f->key, r); break;
 	case CELL_S64: ret->s = (s32)word_of(p, f, r); break;
-	case CELL_STR:
-		ret->str = string_cell(p, f, r, &t->arena);
-		return ret->str ? 0 : -ENOMEM;
+	case CELL_STR: ret->str = string_cell(p, f, r, &t->arena); return ret->str ? 0 : -ENOMEM;
 	default:
-		word = f->key == PROFILE_KEY_SYM_SIZE   ? sym_size(p, r->func)
+		word = f->key == PROFILE_KEY_SYM_SIZE	? sym_size(p, r->func)
 		       : f->key == PROFILE_KEY_DSO_SIZE ? dso_size(p, r->func)
 							: word_of(p, f, r);
 		ret->u = word;

@@ -12,8 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEASURES_MAX = PROFILE_KEY_MAX - PROFILE_OVERHEAD_CHILDREN, LINE_NONE = 0xffffffffu,
-       EVENTS_MAX = 64 };
+enum {
+	MEASURES_MAX = PROFILE_KEY_MAX - PROFILE_OVERHEAD_CHILDREN,
+	LINE_NONE = 0xffffffffu,
+	EVENTS_MAX = 64
+};
 
 struct line {
 	u32 rep; /* a row that shows its keys */
@@ -111,9 +114,7 @@ static int add_levels(struct lines *l, u32 row, u32 event)
 			    l->level_at[f->level] == depth)
 				words[at++] = keys_identity(p, f, r);
 		}
-		struct line like = {
-			.rep = row, .graph = ROW_NONE, .parent = parent, .depth = depth
-		};
+		struct line like = { .rep = row, .graph = ROW_NONE, .parent = parent, .depth = depth };
 		s64 line = line_at(l, words, nr, &like);
 		if (line < 0)
 			return (int)line;
@@ -277,8 +278,8 @@ static int fill_line(const struct lines *l, u32 line, struct table *t)
 	u32 *graph = vec_push(&l->p->shown);
 	if (!cells || !weight || !graph || (l->nr_levels && !depth))
 		return -ENOMEM;
-	*weight = values_of(l, line, p->cfg.children ? PROFILE_OVERHEAD_CHILDREN
-						     : PROFILE_OVERHEAD)[0];
+	*weight = values_of(l, line,
+			    p->cfg.children ? PROFILE_OVERHEAD_CHILDREN : PROFILE_OVERHEAD)[0];
 	*graph = at->graph;
 	if (depth)
 		*depth = at->depth;
@@ -303,8 +304,9 @@ static int make_table(struct lines *l, struct table *t)
 	struct profile *p = l->p;
 	want_measures(l, p->cfg.fields, p->cfg.nr_fields);
 	want_measures(l, p->cfg.sort, p->cfg.nr_sort);
-	want_measures(l, (struct profile_field[]){ { .key = PROFILE_OVERHEAD },
-						   { .key = PROFILE_OVERHEAD_CHILDREN } },
+	want_measures(l,
+		      (struct profile_field[]){ { .key = PROFILE_OVERHEAD },
+						{ .key = PROFILE_OVERHEAD_CHILDREN } },
 		      2);
 	for (u32 e = 0; e < l->nr_events; e++)
 		l->totals[e] = profile_totals(p, l->events[e]).period;

@@ -33,7 +33,8 @@ bool fields_has_column(const struct profile_field *f, u32 event)
 static int add_columns(const struct profile *p, u32 event, struct table *t)
 {
 	for (u32 i = 0; i < p->cfg.nr_fields; i++)
-		if (fields_has_column(&p->cfg.fields[i], event) && !keys_column(p, &p->cfg.fields[i], t))
+		if (fields_has_column(&p->cfg.fields[i], event) &&
+		    !keys_column(p, &p->cfg.fields[i], t))
 			return -ENOMEM;
 	struct column *last = t->columns.nr ? &t->columns.at[t->columns.nr - 1] : NULL;
 	if (last)
@@ -95,7 +96,8 @@ static int collect_rows(struct profile *p, u32 event)
 {
 	p->shown.nr = 0;
 	for (u32 i = 0; i < p->rows.nr; i++) {
-		if (group_event(p, p->rows.at[i].group) != event || profile_row_hidden(p, &p->rows.at[i]))
+		if (group_event(p, p->rows.at[i].group) != event ||
+		    profile_row_hidden(p, &p->rows.at[i]))
 			continue;
 		u32 *shown = vec_push(&p->shown);
 		if (!shown)

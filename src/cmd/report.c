@@ -599,9 +599,12 @@ static int profile_source(struct report *r)
 	struct run_tables run = { 0 };
 	struct names_result named;
 	int err = r->profile && names ? 0 : -ENOMEM;
+	bool reads = replay_perf_has_reads(r->src);
+	if (!err && reads)
+		profile_sink(r->profile)->needs |= NEED_READ;
 	if (!err)
-		err = stream_run(r->src, profile_sink(r->profile), (unsigned)r->opts->workers, &run,
-				 &r->app->diag);
+		err = stream_run(r->src, profile_sink(r->profile),
+				 reads ? 1 : (unsigned)r->opts->workers, &run, &r->app->diag);
 	if (!err)
 		err = names->ops->resolve(names, &r->src->catalog, &run.frames, WANT_SYMBOL, &named);
 	if (!err)

@@ -59,8 +59,8 @@ static int take_cgroup(void *ctx, const u8 *rec, const struct perf_event_header 
 	struct report_env *e = ctx;
 	if (h->type != PERF_RECORD_CGROUP || h->size < sizeof(*h) + 9)
 		return 0;
-	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h),
-				  replay_perf_file(e->src)->swap);
+	struct bytes b =
+		bytes_of(rec + sizeof(*h), h->size - sizeof(*h), replay_perf_file(e->src)->swap);
 	u64 id = bytes_u64(&b);
 	const char *path = (const char *)rec + sizeof(*h) + 8;
 	u32 at;

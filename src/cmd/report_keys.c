@@ -94,13 +94,41 @@ static int trace_field(struct list *l, const char *word, u32 level, bool *found)
 static int unknown(struct list *l, const char *word)
 {
 	static const char *const hardware[] = {
-		"srcline",	 "srcfile",	"transaction",	  "addr",	   "cgroup_id",
-		"ipc_null",	 "ipc_lbr",	"code_page_size", "data_page_size", "local_ins_lat",
-		"ins_lat",	 "p_stage_cyc", "local_p_stage_cyc", "dso_from",     "dso_to",
-		"symbol_from",	 "symbol_to",	"sym_from",	  "sym_to",	   "mispredict",
-		"in_tx",	 "abort",	"cycles",	  "srcline_from",  "srcline_to",
-		"symbol_daddr",	 "symbol_iaddr", "dso_daddr",	  "locked",	   "tlb",
-		"mem",		 "snoop",	"dcacheline",	  "phys_daddr",	   "blocked",
+		"srcline",
+		"srcfile",
+		"transaction",
+		"addr",
+		"cgroup_id",
+		"ipc_null",
+		"ipc_lbr",
+		"code_page_size",
+		"data_page_size",
+		"local_ins_lat",
+		"ins_lat",
+		"p_stage_cyc",
+		"local_p_stage_cyc",
+		"dso_from",
+		"dso_to",
+		"symbol_from",
+		"symbol_to",
+		"sym_from",
+		"sym_to",
+		"mispredict",
+		"in_tx",
+		"abort",
+		"cycles",
+		"srcline_from",
+		"srcline_to",
+		"symbol_daddr",
+		"symbol_iaddr",
+		"dso_daddr",
+		"locked",
+		"tlb",
+		"mem",
+		"snoop",
+		"dcacheline",
+		"phys_daddr",
+		"blocked",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(hardware); i++)
 		if (!strcmp(word, hardware[i]))
@@ -125,8 +153,8 @@ static int add_word(struct list *l, const char *word, u32 level)
 {
 	int key = profile_key_find(word);
 	if (key >= 0)
-		return add_field(l,
-				 (struct profile_field){ .key = (enum profile_key)key, .level = level });
+		return add_field(
+			l, (struct profile_field){ .key = (enum profile_key)key, .level = level });
 	bool found = false;
 	int err = l->shows ? 0 : trace_field(l, word, level, &found);
 	return err || found ? err : unknown(l, word);
@@ -188,7 +216,8 @@ static int sort_list(const struct report_keys *k, struct list *l, struct list *f
 	if (!err && sort)
 		err = add_words(l, sort + more, &level);
 	if (!err && k->parent)
-		err = add_field(l, (struct profile_field){ .key = PROFILE_KEY_PARENT, .level = level });
+		err = add_field(
+			l, (struct profile_field){ .key = PROFILE_KEY_PARENT, .level = level });
 	return err;
 }
 
@@ -198,9 +227,12 @@ static int field_list(const struct report_keys *k, struct list *l)
 		bool wanted;
 		enum profile_key key;
 	} usual[] = {
-		{ k->children, PROFILE_OVERHEAD_CHILDREN }, { true, PROFILE_OVERHEAD },
-		{ k->by_level, PROFILE_OVERHEAD_SYS },	    { k->by_level, PROFILE_OVERHEAD_US },
-		{ k->count, PROFILE_SAMPLES },		    { k->period, PROFILE_PERIOD },
+		{ k->children, PROFILE_OVERHEAD_CHILDREN },
+		{ true, PROFILE_OVERHEAD },
+		{ k->by_level, PROFILE_OVERHEAD_SYS },
+		{ k->by_level, PROFILE_OVERHEAD_US },
+		{ k->count, PROFILE_SAMPLES },
+		{ k->period, PROFILE_PERIOD },
 	};
 	int err = 0;
 	u32 level = 0;
@@ -224,6 +256,7 @@ int report_keys(const struct report_keys *k, const struct catalog *c, struct pro
 	struct list sort = { cfg->sort, &cfg->nr_sort, c, "--sort", d, false };
 	struct list fields = { cfg->fields, &cfg->nr_fields, c, "--fields", d, true };
 	cfg->nr_sort = cfg->nr_fields = 0;
+	cfg->self = k->children && !strict(k->fields);
 	int err = sort_list(k, &sort, &fields);
 	if (!err)
 		err = field_list(k, &fields);

@@ -25,6 +25,12 @@ int replay_perf_open_bytes(const void *data, size_t size, struct source **ret,
  */
 void replay_perf_kallsyms(struct source *s, const char *(*text)(void *ctx, size_t *len), void *ctx);
 
+/*
+ * Whether samples carry counts, of their own event or of a group. A sink that asks for NEED_READ then gets a sample for each member
+ * whose count moved; there may be only one worker.
+ */
+bool replay_perf_has_reads(const struct source *s);
+
 /* Borrowed; whole after prepare(). */
 const struct perfdata *replay_perf_file(const struct source *s);
 const struct replay_perf_stats *replay_perf_stats(const struct source *s);
