@@ -1,5 +1,6 @@
 #include "analysis/profile.h"
 #include "analysis/profile_impl.h"
+#include "base/big.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,8 +11,8 @@ static void tally_done(struct tally *t)
 {
 	vec_free(&t->groups);
 	dict_done(&t->group_of);
-	free(t->entries);
-	free(t->slots);
+	big_free(t->entries, t->cap * sizeof(*t->entries));
+	big_free(t->slots, t->cap * 2 * sizeof(*t->slots));
 	*t = (struct tally){ 0 };
 }
 
@@ -70,14 +71,16 @@ static int tally_grow(struct tally *t)
 	size_t cap = t->cap ? t->cap * 2 : 2048;
 	if (cap > (size_t)1 << 30)
 		return -ENOMEM;
-	struct entry *entries = realloc(t->entries, cap * sizeof(*entries));
-	if (!entries)
+	u32 *slots = big_zalloc(cap * 2 * sizeof(*slots));
+	struct entry *entries =
+		slots ? big_grow(t->entries, t->cap * sizeof(*entries), cap * sizeof(*entries))
+		      : NULL;
+	if (!entries) {
+		big_free(slots, cap * 2 * sizeof(*slots));
 		return -ENOMEM;
+	}
+	big_free(t->slots, t->cap * 2 * sizeof(*slots));
 	t->entries = entries;
-	u32 *slots = calloc(cap * 2, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(t->slots);
 	t->slots = slots;
 	t->cap = cap;
 	t->mask = (u32)(cap * 2 - 1);
@@ -300,8 +303,7 @@ void profile_free(struct profile *p)
 	free(p->key_of);
 	vec_free(&p->items);
 	free(p->next_item);
-	free(p->places);
-	vec_free(&p->found);
+	big_free(p->places, p->nr_places * sizeof(*p->places));
 	vec_free(&p->rows);
 	vec_free(&p->measures);
 	vec_free(&p->totals);
@@ -348,8 +350,9 @@ static int make_keys(struct profile *p)
 	int err = 0;
 	for (u32 i = 0; i < p->names->nr_funcs && !err; i++) {
 		const struct name_func *f = &p->names->funcs[i];
-		u64 key[5] = { dso || sym ? p->dso_of[f->image] : 0, sym ? f->start : 0,
+		u64 key[6] = { dso || sym ? p->dso_of[f->image] : 0, sym ? f->start : 0,
 			       sym ? 1 + (f->name != NULL) : 0,
+			       sym && f->inlined ? hash_bytes(f->name, strlen(f->name)) : 0,
 			       sym_size && f->name ? f->end - f->start : 0,
 			       dso_size && env->image_size ? env->image_size(env->ctx, f->image)
 							   : 0 };
@@ -474,68 +477,117 @@ static int fold_chains(struct profile *p, const struct chain_table *chains)
 
 static bool on_path(const struct profile *p, u32 node, u32 key)
 {
-	for (; p->fold.nodes.at[node].parent != node; node = p->fold.nodes.at[node].parent)
-		if (p->key_of[p->fold.nodes.at[node].func] == key)
-			return true;
+	const struct fold *f = &p->fold;
+	for (; f->nodes[node].nr; node = f->nodes[node].parent)
+		for (u32 i = f->nodes[node].nr; i-- > 0;)
+			if (p->key_of[f->funcs[f->nodes[node].at + i]] == key)
+				return true;
 	return false;
 }
 
-/* A sample counts once for each row on its path: at the place nearest to the root. Nodes stand in the order of a walk. */
-static int path_rows(struct profile *p, u32 group, u32 *depth_of)
+/* Where a row's function is met on a walk over its group's tree, outside of itself. */
+struct meeting {
+	struct profile *p;
+	u32 group;
+	u32 *depth_of; /* [key] how often it is on the path */
+	u32 *row_of; /* [key] -> row + 1 */
+	int (*meet)(struct profile *p, u32 row, struct rowtree_start at);
+};
+
+static int meet_func(struct meeting *m, struct rowtree_start at, u32 func)
 {
-	const struct fold_node *nodes = p->fold.nodes.at;
-	u32 root = p->fold.root_of[group], path = root; /* the node that the walk is in */
-	for (u32 at = root + 1; at < nodes[root].end; at++) {
-		for (; at >= nodes[path].end; path = nodes[path].parent)
-			depth_of[p->key_of[nodes[path].func]]--;
-		path = at;
-		if (depth_of[p->key_of[nodes[at].func]]++)
-			continue;
-		s64 row = row_at(p, group, nodes[at].func);
+	u32 key = m->p->key_of[func];
+	if (m->depth_of[key]++)
+		return 0;
+	if (!m->row_of[key]) {
+		s64 row = row_at(m->p, m->group, func);
 		if (row < 0)
 			return (int)row;
-		p->rows.at[row].total += nodes[at].incl;
-		p->rows.at[row].depth = max(p->rows.at[row].depth, nodes[at].height);
-		p->rows.at[row].nr_places++;
-		if (!vec_push(&p->found))
-			return -ENOMEM;
-		p->found.at[p->found.nr - 1].row = (u32)row;
-		p->found.at[p->found.nr - 1].node = at;
+		m->row_of[key] = (u32)row + 1;
 	}
-	for (; path != root; path = nodes[path].parent)
-		depth_of[p->key_of[nodes[path].func]]--;
+	return m->meet(m->p, m->row_of[key] - 1, at);
+}
+
+static void leave_node(struct meeting *m, u32 node)
+{
+	const struct fold *f = &m->p->fold;
+	for (u32 i = 0; i < f->nodes[node].nr; i++)
+		m->depth_of[m->p->key_of[f->funcs[f->nodes[node].at + i]]]--;
+}
+
+/* Nodes stand in the order of the walk. */
+static int walk_tree(struct meeting *m)
+{
+	const struct fold *f = &m->p->fold;
+	u32 root = f->root_of[m->group], path = root; /* the node that the walk is in */
+	int err = 0;
+	for (u32 at = root + 1; at < f->nodes[root].end && !err; at++) {
+		for (; at >= f->nodes[path].end; path = f->nodes[path].parent)
+			leave_node(m, path);
+		path = at;
+		for (u32 i = 0; i < f->nodes[at].nr && !err; i++)
+			err = meet_func(m, (struct rowtree_start){ .node = at, .skip = i },
+					f->funcs[f->nodes[at].at + i]);
+	}
+	for (; path != root && !err; path = f->nodes[path].parent)
+		leave_node(m, path);
+	return err;
+}
+
+static int walk_trees(struct profile *p,
+		      int (*meet)(struct profile *p, u32 row, struct rowtree_start at))
+{
+	size_t nr = (size_t)p->names->nr_funcs + 1;
+	struct meeting m = { .p = p,
+			     .depth_of = calloc(nr, sizeof(*m.depth_of)),
+			     .row_of = calloc(nr, sizeof(*m.row_of)),
+			     .meet = meet };
+	int err = m.depth_of && m.row_of ? 0 : -ENOMEM;
+	for (m.group = 0; m.group < p->fold.nr_trees && !err; m.group++) {
+		memset(m.row_of, 0, nr * sizeof(*m.row_of));
+		err = walk_tree(&m);
+	}
+	free(m.depth_of);
+	free(m.row_of);
+	return err;
+}
+
+/* A sample counts once for each row on its path: at the place nearest to the root. */
+static int count_meeting(struct profile *p, u32 row, struct rowtree_start at)
+{
+	struct row *r = &p->rows.at[row];
+	r->total += p->fold.nodes[at.node].incl;
+	r->depth = max(r->depth, p->fold.heights[at.node] - at.skip);
+	r->nr_places++;
 	return 0;
 }
 
-/* From order of the walk to row by row. */
-static int sort_places(struct profile *p)
+static int keep_meeting(struct profile *p, u32 row, struct rowtree_start at)
 {
-	p->places = malloc((p->found.nr + 1) * sizeof(*p->places));
-	if (!p->places)
-		return -ENOMEM;
+	struct row *r = &p->rows.at[row];
+	p->places[r->first_place + r->nr_places++] = at;
+	return 0;
+}
+
+/* Where each row's function is found, row by row. */
+static int find_places(struct profile *p)
+{
 	u32 at = 0;
 	vec_for_each (&p->rows, r) {
 		r->first_place = at;
 		at += r->nr_places;
 		r->nr_places = 0;
 	}
-	vec_for_each (&p->found, f) {
-		struct row *r = &p->rows.at[f->row];
-		p->places[r->first_place + r->nr_places++] = f->node;
-	}
-	vec_free(&p->found);
-	return 0;
+	p->nr_places = at;
+	p->places = big_grow(NULL, 0, p->nr_places * sizeof(*p->places));
+	return p->places ? walk_trees(p, keep_meeting) : -ENOMEM;
 }
 
 static int children_rows(struct profile *p)
 {
-	u32 *depth_of = calloc((size_t)p->names->nr_funcs + 1, sizeof(*depth_of));
-	int err = depth_of ? 0 : -ENOMEM;
-	for (u32 g = 0; g < p->fold.nr_trees && !err; g++)
-		err = path_rows(p, g, depth_of);
-	free(depth_of);
-	if (!err)
-		err = sort_places(p);
+	int err = walk_trees(p, count_meeting);
+	if (!err && p->cfg.graph)
+		err = find_places(p);
 	/* A leaf that its own chain does not show (no chain at all, or another address on top) counts as well. */
 	for (size_t i = 0; i < p->all.nr && !err; i++) {
 		const struct entry *e = &p->all.entries[i];

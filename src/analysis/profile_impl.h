@@ -61,11 +61,6 @@ struct measures {
 	u64 sys, us, guest_sys, guest_us;
 };
 
-struct found {
-	u32 row;
-	u32 node;
-};
-
 struct profile {
 	struct sink sink;
 	struct profile_config cfg;
@@ -88,8 +83,8 @@ struct profile {
 	VEC(struct fold_item)
 	items; /* [entry]; more behind them where callers have trees of their own */
 	u32 *next_item; /* [entry] -> the next one of its row, index + 1 */
-	u32 *places; /* fold nodes where a row's function is outermost on its path, row by row */
-	VEC(struct found) found; /* the same, in order of the walk; only while folding */
+	struct rowtree_start *places; /* where a row's function is outermost on its path, row by row */
+	size_t nr_places;
 	VEC(struct row) rows;
 	VEC(struct measures) measures;
 	struct dict row_of; /* (group, key) -> row */

@@ -2,7 +2,9 @@
 #include "cmd/commands.h"
 
 static const struct command *const subs[] = {
+	&command_ftrace_record,
 	&command_ftrace_report,
+	&command_ftrace_convert,
 	NULL,
 };
 

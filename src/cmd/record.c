@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "cmd/commands.h"
+#include "cmd/written.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,22 +12,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* The command line as it was typed, for the file's head. */
-static char *own_cmdline(const struct sysroot *r, const char *words[], u32 max_words, u32 *nr)
-{
-	struct strbuf buf;
-	strbuf_init(&buf);
-	*nr = 0;
-	if (sysroot_read(r, "proc/self/cmdline", &buf))
-		strbuf_reset(&buf);
-	size_t len = buf.len;
-	strbuf_cstr(&buf);
-	char *text = strbuf_steal(&buf);
-	for (char *at = text; at && at < text + len && *nr < max_words; at += strlen(at) + 1)
-		words[(*nr)++] = at;
-	return text;
-}
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
@@ -130,7 +115,7 @@ static void say_result(struct record_session *s, bool failed)
 		diag_hint(&s->app->diag, "a larger -m, a lower -F, or no -g");
 	}
 	app_say(s->app);
-	if (s->o->quiet)
+	if (s->o->quiet || s->o->no_closing_line)
 		return;
 	if (s->app->json) {
 		say_json(s, &st);
@@ -233,6 +218,7 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 	s->rec = recorder_open(&s->root, ro, &app->diag);
 	if (!s->rec)
 		return errno == EPIPE ? run_unseen(s, argv) : app_fail(app, -EIO);
+	record_watch_file(s);
 	app_say(app); /* what we settled for, before the command says anything */
 	int err = 0;
 	if (s->o->delay_ms > 0)
@@ -272,49 +258,6 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 	return s->child.pid && !cut ? child_exit_status(s->child_status) : APP_DONE;
 }
 
-/* Whose the file is: the one who called sudo, or who runs a program that was lent root's rights. */
-static void set_owner(struct recorder_opts *ro)
-{
-	const char *uid = secure_getenv("SUDO_UID"), *gid = secure_getenv("SUDO_GID");
-	u64 u, g;
-	ro->owner_uid = ro->owner_gid = -1;
-	if (!geteuid() && getuid()) {
-		ro->owner_uid = (s64)getuid();
-		ro->owner_gid = (s64)getgid();
-	}
-	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) && u < UINT32_MAX &&
-	    !num_parse_u64(gid, 10, &g) && g < UINT32_MAX) {
-		ro->owner_uid = (s64)u;
-		ro->owner_gid = (s64)g;
-	}
-}
-
-/*
- * -o -, or no -o and standard output is a pipe: the recording goes there. What else would be written to standard output, by
- * the command above all, goes to standard error then.
- */
-static int take_stdout(struct record_session *s)
-{
-	struct stat st;
-	s->output = s->o->output;
-	if (s->output ? strcmp(s->output, "-") : fstat(STDOUT_FILENO, &st) || !S_ISFIFO(st.st_mode)) {
-		s->output = s->output ? s->output : "perf.data";
-		return 0;
-	}
-	struct diag *d = &s->app->diag;
-	if (term_is_tty(STDOUT_FILENO)) {
-		diag_error(d, -EINVAL, "-o -: standard output is a terminal");
-		diag_hint(d, "sonde record -o - ... | sonde script -i -");
-		return -EINVAL;
-	}
-	s->pipe_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (s->pipe_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-		return diag_error(d, -EINVAL, "-o -: standard output: %s", strerror(errno));
-	s->output = "-";
-	s->pipe = true;
-	return 0;
-}
-
 static int record(struct record_session *s, int argc, char **argv)
 {
 	struct app *app = s->app;
@@ -329,6 +272,8 @@ static int record(struct record_session *s, int argc, char **argv)
 	if (err)
 		return usage ? app_usage_said(app) : app_fail(app, err);
 	ro.tracing = &s->env.tracing;
+	ro.live.opened = written_attr_dir() ? written_attr : NULL;
+	ro.live.opened_ctx = (void *)(uintptr_t)written_attr_dir();
 	if (s->o->zstd) {
 		u64 level;
 		if (num_parse_u64(s->o->zstd, 10, &level) || level > 22)
@@ -339,10 +284,12 @@ static int record(struct record_session *s, int argc, char **argv)
 		return app_usage(
 			app,
 			"what should be recorded? A command, -p PID, or -a for the whole system");
-	set_owner(&ro);
-	err = take_stdout(s);
+	written_owner(&ro.owner_uid, &ro.owner_gid);
+	err = written_take_stdout(s->o->output, &s->output, &s->pipe_fd,
+				  "sonde record -o - ... | sonde script -i -", &app->diag);
 	if (err)
 		return app_usage_said(app);
+	s->pipe = s->pipe_fd >= 0;
 	ro.path = s->output;
 	ro.pipe = s->pipe;
 	ro.pipe_fd = s->pipe_fd;
@@ -362,8 +309,10 @@ static int record(struct record_session *s, int argc, char **argv)
 		if (err)
 			return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
 	}
-	s->loop = loop_new();
-	err = s->loop ? watch(s) : -errno;
+	err = record_watch_start(s);
+	s->loop = err ? NULL : loop_new();
+	if (!err)
+		err = s->loop ? watch(s) : -errno;
 	if (!err && argc) {
 		err = child_check(argv[0], &app->diag);
 		if (err)
@@ -377,7 +326,7 @@ static int record(struct record_session *s, int argc, char **argv)
 		return app_fail(app, err);
 	if (s->pipe) /* from here on: the command has its own */
 		(void)signal(SIGPIPE, SIG_IGN);
-	s->cmdline = own_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
+	s->cmdline = written_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
 	return session_run(s, &ro, argv);
 }
 
@@ -392,6 +341,7 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 	app_live(app);
 	int status = record(&s, argc, argv);
 	recorder_close(s.rec);
+	record_watch_end(&s);
 	control_close(&s.control);
 	vec_for_each (&s.sw.kept, name)
 		free(*name);

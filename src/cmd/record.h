@@ -1,6 +1,6 @@
 /*
- * `sonde record` in three files: what was asked (record_opts.c), the files it is written to and commands from outside
- * (record_files.c), and the run with its option rows (record.c).
+ * `sonde record` in four files: what was asked (record_opts.c), the files it is written to and commands from outside
+ * (record_files.c), who completes them when we are killed (record_watch.c), and the run with its option rows (record.c).
  */
 #pragma once
 
@@ -8,6 +8,7 @@
 #include "cmd/app.h"
 #include "cmd/child.h"
 #include "cmd/control.h"
+#include "kern/watchdog.h"
 #include "stream/recorder.h"
 
 /* -e and --filter in the order they were given: a filter belongs to the events before it. */
@@ -47,6 +48,7 @@ struct record_opts {
 	u64 max_size;
 	s64 delay_ms;
 	bool quiet;
+	bool no_closing_line; /* for those who say more themselves */
 	bool no_buffering;
 	u64 min_bytes;
 	bool no_build_ids;
@@ -72,6 +74,10 @@ struct record_session {
 		VEC(char *) kept; /* names of the files that are done */
 		u64 kept_bytes;
 	} sw;
+	struct {
+		struct watchdog dog;
+		struct watch_page *page; /* NULL: none */
+	} watch;
 	struct term_progress progress;
 	struct cpuset cpus;
 	struct record_ids pids, tids;
@@ -108,3 +114,10 @@ int record_keep_last(struct record_session *s) must_check;
 /* Handlers of the loop. */
 int record_on_usr2(void *ctx, u64 signo);
 int record_on_control(void *ctx, u64 events);
+
+/* Before there are threads and events. 0 or negative errno. */
+int record_watch_start(struct record_session *s) must_check;
+/* The file that is being written now. */
+void record_watch_file(struct record_session *s);
+/* It is complete. */
+void record_watch_end(struct record_session *s);

@@ -15,6 +15,7 @@
 #include "view/csv_table.h"
 #include "view/json_table.h"
 #include "view/text_table.h"
+#include "view/tui_table.h"
 
 #include <errno.h>
 #include <regex.h>
@@ -42,6 +43,7 @@ struct report_opts {
 	const char *fields;
 	struct graph_opts graph;
 	bool stdio;
+	bool tui;
 	bool children;
 	bool no_children;
 	bool show_count;
@@ -60,7 +62,6 @@ struct report_opts {
 	bool exclude_other;
 	bool hierarchy;
 	bool group;
-	bool inline_names;
 	bool force;
 	bool raw_trace;
 	const char *separator;
@@ -232,9 +233,9 @@ static const struct opt report_rows[] = {
 	OPT_FLAG(0, "mmaps", struct report_opts, mmaps,
 		 "the same, with what each of them had mapped"),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no comment lines above the table"),
-	OPT_FLAG(0, "stdio", struct report_opts, stdio, "plain text (the only form so far)"),
-	OPT_FLAG(0, "inline", struct report_opts, inline_names,
-		 "inlined functions; accepted, they are not shown yet", .hidden = true),
+	OPT_FLAG(0, "stdio", struct report_opts, stdio,
+		 "plain text, also on a terminal (where a browser opens otherwise)"),
+	OPT_FLAG(0, "tui", struct report_opts, tui, "the browser; the usual form on a terminal"),
 	OPT_FLAG(0, "raw-trace", struct report_opts, raw_trace,
 		 "fields of tracepoints as plain numbers", .hidden = true),
 	OPT_FLAG('f', "force", struct report_opts, force,
@@ -276,6 +277,11 @@ static void report_defaults(void *opts)
 	o->graph.min_percent = 0.5;
 }
 
+/* A column in which every row says the same is a line above the table. */
+struct elided {
+	const char *what, *word;
+};
+
 struct report {
 	struct app *app;
 	const struct report_opts *opts;
@@ -285,8 +291,10 @@ struct report {
 	struct report_env env;
 	struct choose choose;
 	struct word_list dsos, symbols;
+	VEC(struct elided) elided;
 	const char *sort; /* all of --sort as one text */
 	struct json *json;
+	struct pages *pages; /* of the browser, while they are found */
 	double min_percent;
 	bool own_first; /* the first key is the function: a graph need not repeat it */
 };
@@ -328,7 +336,6 @@ static void configure(struct report *r)
 	};
 }
 
-/* A column in which every row says the same is a line above the table. */
 static bool elided(const struct report *r, enum profile_key key, const char **what,
 		   const char **word)
 {
@@ -351,26 +358,44 @@ static bool elided(const struct report *r, enum profile_key key, const char **wh
 	return false;
 }
 
-static void elide_columns(struct report *r)
+/* At least one column with names remains. */
+static bool elides(const struct report *r)
 {
-	struct profile_config *c = &r->cfg;
-	struct strbuf *to = &r->app->out;
+	const struct profile_config *c = &r->cfg;
 	const char *what, *word;
-	u32 names = 0, gone = 0, kept = 0;
-	bool quiet = r->opts->quiet || r->app->json || r->opts->csv;
+	u32 names = 0, gone = 0;
 	for (u32 i = 0; i < c->nr_fields; i++) {
 		names += !profile_key_is_measure(c->fields[i].key);
-		if (!elided(r, c->fields[i].key, &what, &word))
-			continue;
-		gone++;
-		if (!quiet)
-			strbuf_printf(to, "# %s: %s\n", what, word);
+		gone += elided(r, c->fields[i].key, &what, &word);
 	}
-	for (u32 i = 0; i < c->nr_fields && gone < names; i++)
-		if (!elided(r, c->fields[i].key, &what, &word))
+	return gone < names;
+}
+
+static void say_elided(struct report *r)
+{
+	vec_for_each (&r->elided, line)
+		if (!r->opts->quiet && !r->opts->csv)
+			strbuf_printf(&r->app->out, "# %s: %s\n", line->what, line->word);
+}
+
+/* They are told above the table, also where they have to remain. */
+static int elide_columns(struct report *r)
+{
+	struct profile_config *c = &r->cfg;
+	bool gone = elides(r);
+	u32 kept = 0;
+	for (u32 i = 0; i < c->nr_fields; i++) {
+		struct elided line;
+		bool here = elided(r, c->fields[i].key, &line.what, &line.word);
+		if (here && !vec_push(&r->elided))
+			return -ENOMEM;
+		if (here)
+			r->elided.at[r->elided.nr - 1] = line;
+		if (!here || !gone)
 			c->fields[kept++] = c->fields[i];
-	if (gone < names)
-		c->nr_fields = kept;
+	}
+	c->nr_fields = kept;
+	return 0;
 }
 
 static int set_keys(struct report *r)
@@ -417,26 +442,45 @@ struct shown {
 	const char *group; /* its name; NULL: none, or none was given */
 };
 
-static void event_header(const struct report *r, const struct shown *e, struct strbuf *to)
+static struct profile_totals shown_totals(const struct report *r, const struct shown *e)
 {
-	const struct catalog *c = &r->src->catalog;
-	u64 samples = 0, period = 0;
+	struct profile_totals sum = { 0 };
 	for (u32 i = 0; i < e->nr; i++) {
 		struct profile_totals t = profile_totals(r->profile, e->events[i]);
-		samples += t.nr_samples;
-		period += t.period;
+		sum.nr_samples += t.nr_samples;
+		sum.period += t.period;
 	}
-	strbuf_str(to, "# Samples: ");
-	short_count(to, samples);
+	return sum;
+}
+
+/* "240  of event 'cycles'", or of events. */
+static void shown_text(const struct report *r, const struct shown *e, struct strbuf *to)
+{
+	short_count(to, shown_totals(r, e).nr_samples);
 	strbuf_printf(to, " of event%s '", e->nr > 1 ? "s" : "");
 	if (e->nr > 1)
 		strbuf_printf(to, "%s { ", e->group && *e->group ? e->group : "anon group");
 	for (u32 i = 0; i < e->nr; i++)
-		strbuf_printf(to, "%s%s", i ? ", " : "", c->events.at[e->events[i]].name);
+		strbuf_printf(to, "%s%s", i ? ", " : "", r->src->catalog.events.at[e->events[i]].name);
 	strbuf_printf(to, "%s'", e->nr > 1 ? " }" : "");
+}
+
+static void shown_title(const struct report *r, const struct shown *e, struct strbuf *to)
+{
+	strbuf_str(to, "Samples: ");
+	shown_text(r, e, to);
+	strbuf_printf(to, ", event count (approx.): %llu",
+		      (unsigned long long)shown_totals(r, e).period);
+}
+
+static void event_header(const struct report *r, const struct shown *e, struct strbuf *to)
+{
+	strbuf_str(to, "# Samples: ");
+	shown_text(r, e, to);
 	if (r->opts->choose.time)
 		strbuf_printf(to, " (time slices: %s)", r->opts->choose.time);
-	strbuf_printf(to, "\n# Event count (approx.): %llu\n#\n", (unsigned long long)period);
+	strbuf_printf(to, "\n# Event count (approx.): %llu\n#\n",
+		      (unsigned long long)shown_totals(r, e).period);
 }
 
 static int make_table(struct report *r, const struct shown *e, struct table *t)
@@ -538,6 +582,10 @@ static int print_side(struct report *r)
 
 static int print_text(struct report *r)
 {
+	int err = print_head(r);
+	if (err)
+		return err;
+	say_elided(r);
 	if (!r->opts->quiet && !r->opts->csv)
 		strbuf_printf(&r->app->out, "#\n# Total Lost Samples: %llu\n#\n",
 			      (unsigned long long)r->src->catalog.nr_lost);
@@ -548,7 +596,7 @@ static int json_event(struct report *r, const struct shown *e)
 {
 	struct json *j = r->json;
 	const struct catalog *c = &r->src->catalog;
-	struct profile_totals totals = { 0 };
+	struct profile_totals totals = shown_totals(r, e);
 	struct table t;
 	table_init(&t);
 	int err = make_table(r, e, &t);
@@ -560,11 +608,6 @@ static int json_event(struct report *r, const struct shown *e)
 		for (u32 i = 0; i < e->nr; i++)
 			json_str(j, c->events.at[e->events[i]].name);
 		json_array_end(j);
-	}
-	for (u32 i = 0; i < e->nr; i++) {
-		struct profile_totals one = profile_totals(r->profile, e->events[i]);
-		totals.nr_samples += one.nr_samples;
-		totals.period += one.period;
 	}
 	json_put_u64(j, "samples", totals.nr_samples);
 	json_put_u64(j, "period", totals.period);
@@ -592,6 +635,86 @@ static int print_json(struct report *r)
 	return err ? err : end;
 }
 
+/* ---- the browser ---- */
+
+struct pages {
+	struct report *r;
+	VEC(struct shown) shown;
+};
+
+static struct pages *pages_of(void *ctx)
+{
+	return ctx;
+}
+
+static int open_page(void *ctx, u32 page, struct table *ret, struct strbuf *title)
+{
+	struct pages *p = pages_of(ctx);
+	const struct shown *e = &p->shown.at[page];
+	shown_title(p->r, e, title);
+	if (p->shown.nr > 1)
+		strbuf_printf(title, " (%u of %zu, Tab: next)", page + 1, p->shown.nr);
+	if (p->r->src->catalog.nr_lost)
+		strbuf_printf(title, ", lost: %llu", (unsigned long long)p->r->src->catalog.nr_lost);
+	return make_table(p->r, e, ret);
+}
+
+static int page_header(void *ctx, u32 page, size_t row, struct strbuf *to)
+{
+	struct report *r = pages_of(ctx)->r;
+	return perf_header_text(replay_perf_file(r->src), r->opts->input, true, to);
+}
+
+static int add_page(struct report *r, const struct shown *e)
+{
+	struct shown *page = vec_push(&r->pages->shown);
+	if (!page)
+		return -ENOMEM;
+	*page = *e;
+	return 0;
+}
+
+static int browse_pages(struct report *r)
+{
+	static const struct tui_action actions[] = {
+		{ 'i', "where, when and how it was recorded", page_header },
+		{ 0 },
+	};
+	struct pages p = { .r = r };
+	r->pages = &p;
+	int err = each_shown(r, add_page);
+	struct tui_config c = {
+		.nr_pages = (u32)p.shown.nr,
+		.open = open_page,
+		.actions = actions,
+		.ctx = &p,
+		.fractal = r->cfg.fractal,
+		.colour = r->app->colour,
+	};
+	if (!err)
+		err = p.shown.nr ? tui_tables(&c) : -ENOTTY;
+	vec_free(&p.shown);
+	return err;
+}
+
+static bool wants_browser(const struct report *r)
+{
+	const struct report_opts *o = r->opts;
+	bool plain = o->stdio || o->separator || o->csv || o->header || o->quiet || r->app->json ||
+		     o->hierarchy || o->graph.form > TEXT_TREE_FRACTAL;
+	return !plain && tui_possible();
+}
+
+static int show(struct report *r)
+{
+	if (r->app->json)
+		return print_json(r);
+	int err = wants_browser(r) ? browse_pages(r) : -ENOTTY;
+	if (err == -ENOTTY && r->opts->tui)
+		diag_warn(&r->app->diag, "there is no terminal to draw the browser on: plain text");
+	return err == -ENOTTY ? print_text(r) : err;
+}
+
 static int profile_source(struct report *r)
 {
 	r->profile = profile_new(&r->cfg);
@@ -606,11 +729,14 @@ static int profile_source(struct report *r)
 		err = stream_run(r->src, profile_sink(r->profile),
 				 reads ? 1 : (unsigned)r->opts->workers, &run, &r->app->diag);
 	if (!err)
-		err = names->ops->resolve(names, &r->src->catalog, &run.frames, WANT_SYMBOL, &named);
+		err = names->ops->resolve(names, &r->src->catalog, &run.frames,
+					  symbols_want(&r->opts->symbols), &named);
+	if (!err)
+		err = names_expand(&named, &run.frames, &run.chains);
 	if (!err)
 		err = profile_fold(r->profile, &r->src->catalog, &run, &named);
 	if (!err)
-		err = r->app->json ? print_json(r) : print_text(r);
+		err = show(r);
 	if (!err && r->src->catalog.nr_lost)
 		diag_warn(&r->app->diag, "%llu samples were lost while recording",
 			  (unsigned long long)r->src->catalog.nr_lost);
@@ -641,10 +767,8 @@ static int report_source(struct report *r, int *err)
 		return app_usage_said(r->app);
 	report_env_init(&r->env, r->src);
 	*err = report_env_read(&r->env, &r->cfg);
-	if (!*err && !r->app->json)
-		*err = print_head(r);
 	if (!*err)
-		elide_columns(r);
+		*err = elide_columns(r);
 	if (!*err)
 		*err = profile_source(r);
 	report_env_done(&r->env);
@@ -743,6 +867,8 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	int err = join_sort(&r, &sort);
 	if (!err)
 		err = replay_perf_open(o->input, &r.src, &app->diag);
+	if (!err)
+		err = symbols_unwind(r.src, &o->symbols);
 	if (err)
 		;
 	else if (o->header_only)
@@ -756,6 +882,7 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	choose_done(&r.choose);
 	vec_free(&r.dsos.at);
 	vec_free(&r.symbols.at);
+	vec_free(&r.elided);
 	strbuf_done(&sort);
 	return err ? app_fail(app, err) : status;
 }

@@ -19,7 +19,6 @@ struct script_opts {
 	const char *fields;
 	bool nanoseconds;
 	bool reltime;
-	bool no_inline;
 	bool header;
 	bool header_only;
 	bool header_full;
@@ -27,6 +26,7 @@ struct script_opts {
 	bool show_tasks;
 	bool show_mmaps;
 	bool show_lost;
+	bool full_path;
 	struct choose_opts choose;
 	u64 max_stack;
 	u64 workers;
@@ -37,7 +37,7 @@ static const struct opt script_rows[] = {
 	OPT_STR('i', "input", struct script_opts, input, "FILE",
 		"recording to read (perf.data); - is standard input"),
 	OPT_STR('F', "fields", struct script_opts, fields, "LIST",
-		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period; +FIELD and "
+		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period,srcline; +FIELD and "
 		"-FIELD change the usual ones"),
 	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
 	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
@@ -47,8 +47,8 @@ static const struct opt script_rows[] = {
 	OPT_FLAG(0, "show-lost-events", struct script_opts, show_lost, "where records were lost too"),
 	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N",
 		 "at most N frames of a call chain"),
-	OPT_FLAG(0, "no-inline", struct script_opts, no_inline,
-		 "inlined functions are not shown (they never are, so far)"),
+	OPT_FLAG(0, "full-source-path", struct script_opts, full_path,
+		 "whole paths of source files (-F +srcline)"),
 	OPT_FLAG(0, "header", struct script_opts, header,
 		 "where, when and how it was recorded, before the samples"),
 	OPT_FLAG(0, "header-only", struct script_opts, header_only, "only that"),
@@ -65,6 +65,7 @@ static const struct opt_example script_examples[] = {
 	{ "script -i FILE -F comm,tid,time,event", "only these fields" },
 	{ "script --comms make,cc1 --time 12.5,13", "only of these commands, for half a second" },
 	{ "script --show-task-events", "with forks, execs and exits between the samples" },
+	{ "script -F +srcline", "each frame with its place in the source" },
 	{ "script -F -ip,-sym,-dso --reltime", "one line a sample, times from 0 on" },
 	{ 0 },
 };
@@ -82,7 +83,7 @@ static const struct {
 	{ "time", TEXT_TIME },	   { "cpu", TEXT_CPU },	  { "event", TEXT_EVENT },
 	{ "trace", TEXT_TRACE },   { "ip", TEXT_IP },	  { "sym", TEXT_SYM },
 	{ "dso", TEXT_DSO },	   { "addr", TEXT_ADDR }, { "symoff", TEXT_SYMOFF },
-	{ "period", TEXT_PERIOD },
+	{ "period", TEXT_PERIOD }, { "srcline", TEXT_SRCLINE },
 };
 
 static u32 field_of(const char *word, size_t len)
@@ -109,7 +110,7 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 			diag_span(d, text, (size_t)(at - text), len);
 			diag_hint(
 				d,
-				"comm tid pid time cpu event trace ip sym symoff dso addr period");
+				"comm tid pid time cpu event trace ip sym symoff dso addr period srcline");
 			return -EINVAL;
 		}
 		fields = sign == '-' ? fields & ~field : fields | field;
@@ -175,6 +176,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 		.when = s->choose.when,
 		.who = s->choose.who,
 		.max_stack = (u32)s->opts->max_stack,
+		.full_path = s->opts->full_path,
 		.catalog = &s->src->catalog,
 		.frames = &run->frames,
 		.names = named,
@@ -216,6 +218,18 @@ static int print_head(struct script *s)
 				&s->app->out);
 }
 
+static unsigned wanted_names(const struct script *s)
+{
+	unsigned want = symbols_want(&s->opts->symbols);
+	bool chains = false;
+	for (size_t i = 0; i < s->src->catalog.events.nr; i++) {
+		chains |= s->chains[i] && s->fields[i] & TEXT_IP;
+		if (s->fields[i] & TEXT_SRCLINE)
+			want |= WANT_LINE;
+	}
+	return chains ? want : want & ~(unsigned)WANT_INLINE;
+}
+
 static int script_source(struct script *s)
 {
 	struct sink look = look_sink(
@@ -228,7 +242,8 @@ static int script_source(struct script *s)
 	if (!err)
 		err = choose_fields(s);
 	if (!err)
-		err = names->ops->resolve(names, &s->src->catalog, &run.frames, WANT_SYMBOL, &named);
+		err = names->ops->resolve(names, &s->src->catalog, &run.frames, wanted_names(s),
+					  &named);
 	if (!err)
 		err = print_all(s, &run, &named);
 	if (!err && s->src->catalog.nr_lost)
@@ -263,7 +278,8 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 	choose_init(&s.choose);
 	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s.src->catalog };
 	replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
-	if (o->header || o->header_only)
+	err = symbols_unwind(s.src, &o->symbols);
+	if (!err && (o->header || o->header_only))
 		err = print_head(&s);
 	if (!err && !o->header_only)
 		err = s.src->ops->prepare(s.src, 0, &app->diag);

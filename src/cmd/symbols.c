@@ -1,6 +1,9 @@
 #include "cmd/symbols.h"
+
+#include "cmd/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
+#include "stream/replay_perf.h"
 #include "sym/resolve.h"
 
 #include <errno.h>
@@ -78,10 +81,17 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 	return err;
 }
 
+unsigned symbols_want(const struct symbol_opts *o)
+{
+	return WANT_SYMBOL | (o->no_inline ? 0 : WANT_INLINE);
+}
+
 struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 {
+	static char dir[4096]; /* as long as the names */
 	return sym_names_new(&(struct sym_config){
 		.symfs = o->symfs,
+		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
 		.kernel_text = kernel_text,
@@ -90,6 +100,14 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.diag = &app->diag,
 		.max_notes = app->verbose ? 0 : 5,
 	});
+}
+
+int symbols_unwind(struct source *src, const struct symbol_opts *o)
+{
+	char cache[4096];
+	return replay_perf_unwind(
+		src, &(struct unwind_config){ .symfs = o->symfs,
+					      .cache = cache_folder(cache, sizeof(cache)) });
 }
 
 static bool same_kernel(const struct catalog *c)

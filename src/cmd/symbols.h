@@ -6,12 +6,14 @@
 
 #include "cmd/app.h"
 #include "model/names.h"
+#include "model/source.h"
 
 struct symbol_opts {
 	const char *symfs;
 	const char *vmlinux;
 	const char *kallsyms;
 	bool no_demangle;
+	bool no_inline;
 };
 
 #define SYMBOL_OPT_ROWS(T, f)                                                                      \
@@ -21,10 +23,17 @@ struct symbol_opts {
 		OPT_STR(0, "kallsyms", T, f.kallsyms, "FILE",                                      \
 			"kernel symbols from a copy of /proc/kallsyms"),                           \
 		OPT_FLAG(0, "no-demangle", T, f.no_demangle,                                       \
-			 "show C++ and Rust names as the linker sees them")
+			 "show C++ and Rust names as the linker sees them"),                       \
+		OPT_FLAG(0, "no-inline", T, f.no_inline,                                           \
+			 "leave out the functions that the compiler put into others")
 
+/* What to ask of names (enum names_want) for call chains. */
+unsigned symbols_want(const struct symbol_opts *o);
 /* NULL: no memory. The options are borrowed until names->ops->free. Notes go to app->diag. */
 struct names *symbols_open(struct app *app, const struct symbol_opts *o);
+
+/* The same for stacks that a perf.data brings as copies. To be called before prepare(). */
+int symbols_unwind(struct source *src, const struct symbol_opts *o) must_check;
 
 /*
  * The list of kernel symbols that fits a recording: the file that was named, else the running kernel's if it is the one that was

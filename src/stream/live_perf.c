@@ -685,6 +685,8 @@ struct live_perf *live_perf_open(const struct sysroot *root, const struct live_o
 	pthread_mutex_init(&lp->lock, NULL);
 	pthread_cond_init(&lp->begun, NULL);
 	perf_opener_init(&lp->opener, root);
+	lp->opener.opened = opts->opened;
+	lp->opener.opened_ctx = opts->opened_ctx;
 	lp->stop_fd = eventfd(0, EFD_CLOEXEC);
 	lp->gone_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int err = lp->stop_fd < 0 || lp->gone_fd < 0 ? -errno : cpu_online(root, &lp->online);

@@ -69,6 +69,8 @@ struct live_opts {
 	bool at_once; /* a reader wakes for every sample; rounds end also while nothing happens */
 	u64 min_bytes; /* woken, a reader leaves a ring alone that holds less */
 	u32 rings_per_reader; /* 0: as many as LIVE_RINGS_PER_READER */
+	perf_opened_fn *opened; /* told of each event that was opened; may be NULL */
+	void *opened_ctx;
 };
 
 struct live_perf;

@@ -475,6 +475,11 @@ int recorder_full_fd(const struct recorder *r)
 	return r->full_fd;
 }
 
+int recorder_file_fd(const struct recorder *r)
+{
+	return perfdata_write_fd(r->file);
+}
+
 const struct live_event *recorder_events(const struct recorder *r, size_t *nr)
 {
 	return live_perf_events(r->live, nr);

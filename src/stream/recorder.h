@@ -50,6 +50,8 @@ void recorder_toggle(struct recorder *r, bool on);
  */
 int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d) must_check;
 int recorder_full_fd(const struct recorder *r);
+/* Of the file that is being written; borrowed until the next switch. */
+int recorder_file_fd(const struct recorder *r);
 const struct live_event *recorder_events(const struct recorder *r, size_t *nr);
 /* Readable when the targets have ended or writing failed. */
 int recorder_gone_fd(const struct recorder *r);

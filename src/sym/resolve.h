@@ -47,6 +47,6 @@ struct sym_config {
 
 /*
  * Strings of the config are borrowed until free. NULL: no memory. The answer of resolve() stays until the next resolve() or
- * free(). WANT_LINE and WANT_INLINE are not answered yet.
+ * free().
  */
 struct names *sym_names_new(const struct sym_config *cfg);

@@ -23,6 +23,7 @@ enum text_field {
 	TEXT_ADDR = 1 << 10,
 	TEXT_SYMOFF = 1 << 11,
 	TEXT_PERIOD = 1 << 12,
+	TEXT_SRCLINE = 1 << 20,
 };
 
 struct text_samples_opts {
@@ -36,6 +37,7 @@ struct text_samples_opts {
 	void (*before)(void *ctx, struct sink *k, u64 time_ns, struct strbuf *to);
 	void *before_ctx;
 	u32 max_stack; /* 0: all */
+	bool full_path; /* of source files, not only their names */
 	const struct catalog *catalog;
 	const struct frame_table *frames;
 	const struct names_result *names;

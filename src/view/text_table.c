@@ -81,7 +81,7 @@ static u32 least_width(const struct column *c)
 	return max(max(name, least * max(c->nr_values, 1u)), c->min_width);
 }
 
-static int measure(const struct table *t, u32 *widths)
+int text_table_widths(const struct table *t, u32 *widths)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -324,7 +324,7 @@ int text_table(const struct table *t, const struct text_table_style *style, stru
 	struct tree tree;
 	strbuf_init(&cell);
 	tree_init(&tree);
-	int err = widths ? measure(t, widths) : -ENOMEM;
+	int err = widths ? text_table_widths(t, widths) : -ENOMEM;
 	if (!err && style->header)
 		(t->nr_levels ? level_header : header)(t, widths, to);
 	for (size_t row = 0; row < t->nr_rows && !err; row++) {

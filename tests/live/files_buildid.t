@@ -17,8 +17,10 @@ perf() {
 		command perf "$@"
 		file=$(sed -n 's/.* -o \([^ ]*\) .*/\1/p' <<<"$*")
 		[ "$file" = - ] && return
-		command perf buildid-list -H -i "$file" >/dev/null 2>&1 && command perf report --tasks -i "$file" >/dev/null 2>&1 && return
+		[ -n "$(command perf buildid-list -H -i "$file" 2>/dev/null)" ] && [ -n "$(command perf buildid-list -i "$file" 2>/dev/null)" ] &&
+			command perf report --tasks -i "$file" >/dev/null 2>&1 && return
 	done
+	rm -f "$file"
 }
 
 make_recordings() {
@@ -51,7 +53,7 @@ same_lines() {
 }
 for name in plain several tracepoints without stream ids jit ours; do
 	[ -e $name.data ] || { skip "perf 6.1 aborts on it" "buildid-list of $name" "buildid-list -H of $name"; continue; }
-	case $name in without | stream) same=same_lines ;; *) same=same ;; esac
+	case $name in without | stream | ids) same=same_lines ;; *) same=same ;; esac
 	$same -i $name.data
 	$same -H -i $name.data
 done
