@@ -1410,9 +1410,9 @@ function recall() {
 	S.icicle = q.get("icicle") === "1";
 	S.focus = whole("focus", F) || NONE;
 	S.theme = one("theme", ["dark", "light"], S.theme);
-	const time = /^(\d+)-(\d+)$/.exec(q.get("time") || "");
-	S.from = time && timed ? Math.min(+time[1], P.buckets - 1) : 0;
-	S.to = time && timed ? Math.max(S.from + 1, Math.min(+time[2], P.buckets)) : P.buckets;
+	const time = /^(\d+)-(\d+)$/.exec(q.get("time") || ""), valid = time && timed && +time[1] < +time[2] && +time[2] <= P.buckets;
+	S.from = valid ? +time[1] : 0;
+	S.to = valid ? +time[2] : P.buckets;
 	V = null;
 	rebuild();
 	const path = (q.get("zoom") || "").split(".").filter(x => /^\d+$/.test(x)).map(Number);
@@ -1692,6 +1692,15 @@ window.sonde = {
 		const b = boxOf(V, best), c = canvas.getBoundingClientRect(), w = V.w;
 		return { x: c.left + b.x, y: c.top + b.y, w: b.w, h: b.h, total: w.total[best], self: w.self[best], a: w.a && w.a[best], b: w.b && w.b[best],
 			fill: fillOf(V, best) };
+	},
+	get gutter() { return gutter; },
+	/* In the sandwich: the weight of a caller or callee, null when it is none. */
+	around(name) {
+		for (const v of pair ? [pair.callers, pair.callees] : [])
+			for (let i = 1; i < v.n; i++)
+				if (nameOf(v.frame[i]) === name && v.w.total[i])
+					return v.w.total[i];
+		return null;
 	},
 	settled: () => !queued && view.from === view.aimFrom && view.to === view.aimTo,
 };
