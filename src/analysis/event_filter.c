@@ -10,7 +10,15 @@
 enum { TEXT_MAX = 4096, STRING_MAX = 512, STRINGS = 4 };
 
 /* What a name of the expression is in one event. */
-enum bound_kind { BOUND_NONE, BOUND_NUMBER, BOUND_STRING, BOUND_SYMBOL, BOUND_COMM, BOUND_CPU, BOUND_TIME };
+enum bound_kind {
+	BOUND_NONE,
+	BOUND_NUMBER,
+	BOUND_STRING,
+	BOUND_SYMBOL,
+	BOUND_COMM,
+	BOUND_CPU,
+	BOUND_TIME
+};
 
 struct bound {
 	enum bound_kind kind;
@@ -136,8 +144,9 @@ static int choose_word(struct event_filter *f, struct filter *x, const char *wor
 		regfree(&system_re);
 	if (!err && !found) {
 		err = fault(d, text, word, len, "the trace has no such event");
-		diag_hint(d, "a system (sched), an event (sched_switch) or both (sched/sched_switch); "
-			     "sonde ftrace report -E lists what the file knows");
+		diag_hint(d,
+			  "a system (sched), an event (sched_switch) or both (sched/sched_switch); "
+			  "sonde ftrace report -E lists what the file knows");
 	}
 	return err;
 }
@@ -172,7 +181,8 @@ static void mark_text(struct filter *x, const struct expr_node *n)
 		mark_text(x, n->kids[i]);
 	for (unsigned i = 0; i < 2 && n->kids[0] && n->kids[1]; i++) {
 		const struct expr_node *name = n->kids[i], *other = n->kids[1 - i];
-		if (name->op == EXPR_IDENT && other->op == EXPR_VALUE && other->value.type == EXPR_STR)
+		if (name->op == EXPR_IDENT && other->op == EXPR_VALUE &&
+		    other->value.type == EXPR_STR)
 			x->as_text[name->ident] = true;
 	}
 }
@@ -217,7 +227,8 @@ static int unknown_field(struct event_filter *f, struct filter *x, const char *t
 	return -EINVAL;
 }
 
-static int bind(struct event_filter *f, struct filter *x, const char *text, u32 start, struct diag *d)
+static int bind(struct event_filter *f, struct filter *x, const char *text, u32 start,
+		struct diag *d)
 {
 	u32 nr = (u32)x->expr.idents.nr;
 	bool *known = calloc(nr + 1, sizeof(*known));

@@ -81,8 +81,7 @@ static u32 *head_of(struct stacks *s, u32 leaf, u32 chain)
 	if (unlikely(id >= h->list.nr)) {
 		if (!vec_reserve(&h->list, id + 1))
 			return NULL;
-		memset(h->list.at + h->list.nr, 0,
-		       (h->list.cap - h->list.nr) * sizeof(*h->list.at));
+		memset(h->list.at + h->list.nr, 0, (h->list.cap - h->list.nr) * sizeof(*h->list.at));
 		h->list.nr = h->list.cap;
 	}
 	return &h->list.at[id];
@@ -461,9 +460,9 @@ static int make_items(struct side *s)
 		struct fold_item *it = err ? NULL : vec_push(&b->items);
 		if (!it || b->pool.nr >= UINT32_MAX)
 			return err ? err : -ENOMEM;
-		*it = (struct fold_item){
-			.tree = (u32)tree, .start = start, .nr = (u32)b->pool.nr - start
-		};
+		*it = (struct fold_item){ .tree = (u32)tree,
+					  .start = start,
+					  .nr = (u32)b->pool.nr - start };
 	}
 	return 0;
 }
@@ -477,10 +476,10 @@ static int make_points(struct side *s, u32 first_item)
 		return -ENOMEM;
 	vec_for_each (&s->stacks->points, p) {
 		f->points.at[f->points.nr++] = (struct flame_point){ .time_ns = p->time_ns,
-								      .period = p->period,
-								      .count = p->count,
-								      .node = first_item + p->entry,
-								      .side = s->number };
+								     .period = p->period,
+								     .count = p->count,
+								     .node = first_item + p->entry,
+								     .side = s->number };
 		const struct entry *e = &s->stacks->entries.at[p->entry];
 		info->nr_samples += p->count;
 		info->nr_without += e->chain ? 0 : p->count;
@@ -534,18 +533,39 @@ int flame_build_add(struct flame_build *b, struct flame_sink *k, const struct ca
 	return err;
 }
 
+/* A run of functions becomes a node for each; first[] (by the fold's numbers, and one more) tells where a run starts. */
 static int take_nodes(struct flame *f, const struct fold *fold)
 {
-	if (!vec_reserve(&f->nodes, fold->nodes.nr))
+	u32 low = fold->room - fold->nr_nodes, nr = 0;
+	_cleanup_free_ u32 *first = malloc(((size_t)fold->nr_nodes + 1) * sizeof(*first));
+	if (!first)
 		return -ENOMEM;
-	vec_for_each (&fold->nodes, n)
-		f->nodes.at[f->nodes.nr++] = (struct flame_node){
-			.parent = n->parent, .frame = n->func, .end = n->end
-		};
+	for (u32 i = low; i < fold->room; i++) {
+		first[i - low] = nr;
+		nr += max(fold->nodes[i].nr, 1u);
+	}
+	first[fold->nr_nodes] = nr;
+	if (!vec_reserve(&f->nodes, nr))
+		return -ENOMEM;
+	for (u32 i = low; i < fold->room; i++) {
+		const struct fold_node *n = &fold->nodes[i];
+		u32 own = first[i - low];
+		u32 parent = n->parent == i
+				     ? own
+				     : first[n->parent + 1 - low] - 1; /* the last of its run */
+		for (u32 k = 0; k < max(n->nr, 1u); k++) {
+			f->nodes.at[f->nodes.nr++] =
+				(struct flame_node){ .parent = k ? own + k - 1 : parent,
+						     .frame = n->nr ? fold->funcs[n->at + k] : 0,
+						     .end = first[n->end - low] };
+		}
+	}
 	for (u32 i = 0; i < fold->nr_trees; i++)
-		f->trees.at[i].root = fold->root_of[i];
-	vec_for_each (&f->points, p)
-		p->node = fold->node_of[p->node];
+		f->trees.at[i].root = first[fold->root_of[i] - low];
+	vec_for_each (&f->points, p) {
+		u32 node = fold->node_of[p->node];
+		p->node = first[node + 1 - low] - 1;
+	}
 	return 0;
 }
 

@@ -350,7 +350,8 @@ static int make_keys(struct profile *p)
 	int err = 0;
 	for (u32 i = 0; i < p->names->nr_funcs && !err; i++) {
 		const struct name_func *f = &p->names->funcs[i];
-		u64 key[6] = { dso || sym ? p->dso_of[f->image] : 0, sym ? f->start : 0,
+		u64 key[6] = { dso || sym ? p->dso_of[f->image] : 0,
+			       sym ? f->start : 0,
 			       sym ? 1 + (f->name != NULL) : 0,
 			       sym && f->inlined ? hash_bytes(f->name, strlen(f->name)) : 0,
 			       sym_size && f->name ? f->end - f->start : 0,

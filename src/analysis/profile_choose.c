@@ -117,19 +117,50 @@ int chains_shorten(struct profile *p, const struct chain_table **chains)
 	return 0;
 }
 
+/* "spin file.c:12", or "spin+0x1c" where no line is known. */
+static const char *address_label(struct profile *p, const struct names_result *by,
+				 const struct run_tables *run, u32 id)
+{
+	const struct name_func *f = &by->funcs[by->func_of[id]];
+	u32 frame = by->frame_of ? by->frame_of[id] : id;
+	if (!f->name)
+		return NULL;
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_str(&s, f->name);
+	const struct name_line *line = by->lines ? &by->lines[id] : NULL;
+	if (line && line->file) {
+		const char *slash = strrchr(line->file, '/');
+		strbuf_printf(&s, " %s:%u", slash ? slash + 1 : line->file, line->line);
+	} else {
+		strbuf_printf(&s, "+0x%llx",
+			      (unsigned long long)(run->frames.frames[frame].offset - f->start));
+	}
+	if (f->inlined)
+		strbuf_str(&s, " (inlined)");
+	const char *label = s.err ? NULL : arena_strndup(&p->texts.arena, s.data, s.len);
+	strbuf_done(&s);
+	return label;
+}
+
 int names_by_address(struct profile *p, const struct run_tables *run)
 {
 	const struct names_result *by = p->names;
-	u32 nr = run->frames.nr;
+	u32 nr = max(by->nr_ids, run->frames.nr);
 	u32 *func_of = calloc((size_t)nr + 1, sizeof(*func_of));
 	struct name_func *funcs = calloc((size_t)nr + 1, sizeof(*funcs));
-	p->address_names =
-		(struct names_result){ .func_of = func_of, .funcs = funcs, .nr_funcs = nr };
+	p->address_names = *by;
+	p->address_names.func_of = func_of;
+	p->address_names.funcs = funcs;
+	p->address_names.nr_funcs = nr;
 	if (!func_of || !funcs)
 		return -ENOMEM;
-	for (u32 i = 0; i < nr; i++) {
+	for (u32 i = 1; i < nr; i++) {
 		func_of[i] = i;
 		funcs[i] = by->funcs[by->func_of[i]];
+		funcs[i].label = address_label(p, by, run, i);
+		if (funcs[i].name && !funcs[i].label)
+			return -ENOMEM;
 	}
 	p->names = &p->address_names;
 	return 0;

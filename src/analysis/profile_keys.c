@@ -492,7 +492,7 @@ static const char *symbol_cell(struct arena *a, const struct name_func *f)
 	strbuf_init(&s);
 	strbuf_printf(&s, "[%c] ", letter[f->mode]);
 	if (f->name)
-		strbuf_str(&s, name_label(f));
+		strbuf_str(&s, f->inlined ? name_label(f) : f->name);
 	else
 		strbuf_printf(&s, f->start ? "%#018llx" : "%016llx", (unsigned long long)f->start);
 	const char *text = s.err ? NULL : arena_strndup(a, s.data, s.len);

@@ -13,9 +13,9 @@ static const u8 of_perf[] = { RAX, RBX, RCX, RDX, RSI, RDI, RBP, RSP, RIP, NO,	N
 /* struct ucontext: flags, link, stack, and then the registers from r8 on. */
 enum { GREGS = 40 };
 static const s16 signal_slots[NR] = {
-	[R8] = GREGS,	     [R9] = GREGS + 8,	 [R10] = GREGS + 16,  [R11] = GREGS + 24,
-	[R12] = GREGS + 32,  [R13] = GREGS + 40, [R14] = GREGS + 48,  [R15] = GREGS + 56,
-	[RDI] = GREGS + 64,  [RSI] = GREGS + 72, [RBP] = GREGS + 80,  [RBX] = GREGS + 88,
+	[R8] = GREGS,	     [R9] = GREGS + 8,	  [R10] = GREGS + 16,  [R11] = GREGS + 24,
+	[R12] = GREGS + 32,  [R13] = GREGS + 40,  [R14] = GREGS + 48,  [R15] = GREGS + 56,
+	[RDI] = GREGS + 64,  [RSI] = GREGS + 72,  [RBP] = GREGS + 80,  [RBX] = GREGS + 88,
 	[RDX] = GREGS + 96,  [RAX] = GREGS + 104, [RCX] = GREGS + 112, [RSP] = GREGS + 120,
 	[RIP] = GREGS + 128,
 };

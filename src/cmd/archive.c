@@ -112,8 +112,8 @@ static int add_text(struct archive *a, const char *name, int fd)
 	return err;
 }
 
-static int add_entry(struct archive *a, const char *path, const struct buildid *id, const char *from,
-		     const char *what)
+static int add_entry(struct archive *a, const char *path, const struct buildid *id,
+		     const char *from, const char *what)
 {
 	char folder[IDCACHE_PATH], link[IDCACHE_PATH], target[IDCACHE_PATH], name[IDCACHE_PATH];
 	struct stat st;
@@ -235,8 +235,8 @@ static int fill(struct archive *a)
 	if (!err && a->o->all)
 		err = add_recording(a);
 	if (!err && !a->nr)
-		err = diag_error(&a->app->diag, -ENOENT, "no binary of %s was found by its build id",
-				 a->o->input);
+		err = diag_error(&a->app->diag, -ENOENT,
+				 "no binary of %s was found by its build id", a->o->input);
 	return err;
 }
 
@@ -317,20 +317,23 @@ static void say(struct archive *a, const char *path)
 		return;
 	}
 	if (!strcmp(app->prog, "perf")) {
-		strbuf_printf(to, "Now please run:\n\n$ tar xvf %s -C ~/.debug\n\nwherever you need to run 'perf report' on.\n",
-			      path);
+		strbuf_printf(
+			to, "Now please run:\n\n$ tar xvf %s -C ~/.debug\n\nwherever you need to run 'perf report' on.\n",
+			path);
 		return;
 	}
 	strbuf_printf(to, "%s: %u binaries\n", path, a->nr);
 	if (a->o->all)
 		strbuf_printf(to,
-			      "There: mkdir case && tar xf %s -C case && PERF_BUILDID_DIR=case sonde report "
+			      "There: mkdir case && tar xf %s -C case && PERF_BUILDID_DIR=case "
+			      "sonde report "
 			      "-i case/%s\n",
 			      base_of(path), base_of(a->o->input));
 	else
-		strbuf_printf(to,
-			      "There: mkdir -p ~/.debug && tar xf %s -C ~/.debug && sonde report -i %s\n",
-			      base_of(path), base_of(a->o->input));
+		strbuf_printf(
+			to,
+			"There: mkdir -p ~/.debug && tar xf %s -C ~/.debug && sonde report -i %s\n",
+			base_of(path), base_of(a->o->input));
 }
 
 static int archive_run(struct app *app, void *opts, int argc, char **argv)
@@ -369,9 +372,12 @@ const struct command command_archive = {
 	.group = "Why",
 	.summary = "pack the binaries that a recording needs, to read it elsewhere",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "The archive has the layout of perf's: unpacked in ~/.debug of the other machine, perf and "
-		 "sonde find the binaries there by build id. Taken are those in which samples or their "
-		 "callers lie, from the cache of buildid-cache or from where they were, if they are still "
+	.about = "The archive has the layout of perf's: unpacked in ~/.debug of the other machine, "
+		 "perf and "
+		 "sonde find the binaries there by build id. Taken are those in which samples or "
+		 "their "
+		 "callers lie, from the cache of buildid-cache or from where they were, if they "
+		 "are still "
 		 "the same build; the kernel's names too.",
 	.examples = archive_examples,
 	.opts = archive_rows,

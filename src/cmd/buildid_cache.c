@@ -59,7 +59,8 @@ static bool as_perf(const struct cache *c)
 }
 
 /* What -v says. */
-static void said(struct cache *c, const char *did, const struct buildid *id, const char *path, int err)
+static void said(struct cache *c, const char *did, const struct buildid *id, const char *path,
+		 int err)
 {
 	char hex[BUILDID_TEXT] = "";
 	if (id)
@@ -230,7 +231,8 @@ static int missing(struct cache *c, const char *input)
 }
 
 /* Files of an option, each of which may be a list. */
-static void each(struct cache *c, const struct opt_list *files, void (*fn)(struct cache *, const char *))
+static void each(struct cache *c, const struct opt_list *files,
+		 void (*fn)(struct cache *, const char *))
 {
 	vec_for_each (&files->items, item) {
 		const char *at = *item;
@@ -267,11 +269,12 @@ static int cache_run(struct app *app, void *opts, int argc, char **argv)
 	struct cache_opts *o = opts;
 	char buf[PATH_MAX];
 	struct cache c = { .app = app, .dir = recorded_cache_dir(buf, sizeof(buf)) };
-	bool any = o->add.items.nr || o->remove.items.nr || o->purge.items.nr || o->update.items.nr ||
-		   o->purge_all || o->list || o->missing;
+	bool any = o->add.items.nr || o->remove.items.nr || o->purge.items.nr ||
+		   o->update.items.nr || o->purge_all || o->list || o->missing;
 	if (argc || !any)
-		return app_usage(app, argc ? "'%s': with which option? -a adds a file" :
-					     "what should be done? -a adds, -r removes, -l lists",
+		return app_usage(app,
+				 argc ? "'%s': with which option? -a adds a file"
+				      : "what should be done? -a adds, -r removes, -l lists",
 				 argc ? argv[0] : NULL);
 	if (!c.dir) {
 		diag_error(&app->diag, -ENOENT, "there is no place for the cache");
@@ -295,9 +298,11 @@ const struct command command_buildid_cache = {
 	.group = "Why",
 	.summary = "keep binaries by build id, for recordings made with them",
 	.usage = "[OPTIONS]",
-	.about = "perf's cache, ~/.debug or $PERF_BUILDID_DIR: what one of us adds, the other finds. A "
-		 "recording names its binaries by build id; with them kept here, its functions have "
-		 "names also after an update.",
+	.about =
+		"perf's cache, ~/.debug or $PERF_BUILDID_DIR: what one of us adds, the other "
+		"finds. A "
+		"recording names its binaries by build id; with them kept here, its functions have "
+		"names also after an update.",
 	.examples = cache_examples,
 	.opts = cache_rows,
 	.opts_size = sizeof(struct cache_opts),

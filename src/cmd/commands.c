@@ -3,6 +3,11 @@
 
 /* clang-format off */
 const struct command *const commands[] = {
+<<<<<<< HEAD
+	&command_list,	       &command_record,
+	&command_report,       &command_stat,
+	&command_script,       &command_annotate,
+=======
 	&command_list,
 	&command_record,
 	&command_report,
@@ -13,6 +18,7 @@ const struct command *const commands[] = {
 	&command_buildid_list,
 	&command_buildid_cache,
 	&command_archive,
+	&command_inject,
 	&command_data,
 	&command_ftrace,
 	&command_doctor,
@@ -22,6 +28,7 @@ const struct command *const commands[] = {
 	&command_list,	       &command_record,
 	&command_report,       &command_flame,
 	&command_stat,	       &command_script,
+>>>>>>> main
 	&command_diff,	       &command_evlist,
 	&command_buildid_list, &command_ftrace,
 	&command_doctor,       &command_workload,

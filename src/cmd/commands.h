@@ -7,8 +7,12 @@ extern const struct command *const commands[]; /* NULL-terminated, in the order 
 extern const struct command program; /* its subs are the commands: for help and the man page */
 
 /* One line per file in cmd/. */
+<<<<<<< HEAD
+extern const struct command command_annotate;
+=======
 extern const struct command command_archive;
 extern const struct command command_buildid_cache;
+>>>>>>> main
 extern const struct command command_buildid_list;
 extern const struct command command_doctor;
 extern const struct command command_data;
@@ -21,6 +25,7 @@ extern const struct command command_ftrace_convert;
 extern const struct command command_ftrace_record;
 extern const struct command command_ftrace_report;
 extern const struct command command_help;
+extern const struct command command_inject;
 extern const struct command command_list;
 extern const struct command command_record;
 extern const struct command command_report;

@@ -128,9 +128,9 @@ static int render(struct flame_job *j, struct strbuf *to)
 	if (!err && j->form == FORM_HTML) {
 		struct html_flame_stats st;
 		err = html_flame(&j->flame,
-				 &(struct html_flame_opts){ .title = strbuf_cstr(&title),
-							    .max_nodes = (u32)min(j->o->max_nodes,
-										  (u64)1 << 30) },
+				 &(struct html_flame_opts){
+					 .title = strbuf_cstr(&title),
+					 .max_nodes = (u32)min(j->o->max_nodes, (u64)1 << 30) },
 				 to, &st);
 		j->nr_nodes = st.nr_nodes;
 		j->nr_joined = st.nr_joined;
@@ -252,13 +252,14 @@ static int draw(struct flame_job *j)
 		(void)diag_error(&app->diag, -ENODATA, "there are no samples in %s",
 				 j->temp ? "what was recorded" : j->paths[0]);
 		if (j->temp)
-			diag_hint(&app->diag,
-				  "a command that sleeps or is over at once uses no CPU to sample; -F "
-				  "max samples more often");
+			diag_hint(&app->diag, "a command that sleeps or is over at once uses no "
+					      "CPU to sample; -F "
+					      "max samples more often");
 		return -ENODATA;
 	}
 	if (s->nr_without == s->nr_samples) {
-		diag_warn(&app->diag, "the recording has no call chains: the graph is one level high");
+		diag_warn(&app->diag,
+			  "the recording has no call chains: the graph is one level high");
 		diag_hint(&app->diag, "record them: sonde record -g -- COMMAND");
 	}
 	return write_out(j);
@@ -268,8 +269,7 @@ static int draw(struct flame_job *j)
 static int take_recordings(struct flame_job *j, int argc, char **argv)
 {
 	struct app *app = j->app;
-	struct opt_set sets[] = { { command_flame.opts, j->o },
-				  { app_common_rows, &app->common } };
+	struct opt_set sets[] = { { command_flame.opts, j->o }, { app_common_rows, &app->common } };
 	int first;
 	int ret = opts_parse_sets(sets, ARRAY_SIZE(sets), true, argc, argv, &first, &app->diag);
 	app_decide(app);
@@ -390,7 +390,8 @@ const struct command command_flame = {
 	.group = "Why",
 	.summary = "draw a recording or a command as a flame graph",
 	.usage = "[OPTIONS] [RECORDING [RECORDING] | [--] COMMAND [ARGS]]",
-	.about = "Makes one HTML page that needs no network and no other file: a flame graph to zoom "
+	.about = "Makes one HTML page that needs no network and no other file: a flame graph to "
+		 "zoom "
 		 "and search, over any range of time, by thread, process or command, with callers "
 		 "and callees of a function, a table, and the difference of two recordings. Widths "
 		 "are weighted by period.\n"

@@ -218,9 +218,11 @@ static int check(struct app *app, struct source *src)
 
 static void stat(struct app *app, const struct tracedat *f)
 {
-	strbuf_str(&app->out, "\nKernel buffer statistics:\n"
-			      "  Note: \"entries\" are the entries left in the kernel ring buffer and are not\n"
-			      "        recorded in the trace data. They should all be zero.\n\n");
+	strbuf_str(
+		&app->out,
+		"\nKernel buffer statistics:\n"
+		"  Note: \"entries\" are the entries left in the kernel ring buffer and are not\n"
+		"        recorded in the trace data. They should all be zero.\n\n");
 	vec_for_each (&f->cpu_stats, text) {
 		strbuf_str(&app->out, *text);
 		strbuf_char(&app->out, '\n');
@@ -230,7 +232,8 @@ static void stat(struct app *app, const struct tracedat *f)
 	for (u32 i = 0; top && i < top->nr_cpus; i++) {
 		const struct tracedat_cpu *c = &top->cpus[i];
 		const u8 *at = c->pages ? c->pages : c->nr_chunks ? c->chunks[0].data : NULL;
-		strbuf_printf(&app->out, "CPU%u data recorded at offset=0x%llx\n    %llu bytes in size\n",
+		strbuf_printf(&app->out,
+			      "CPU%u data recorded at offset=0x%llx\n    %llu bytes in size\n",
 			      c->cpu, (unsigned long long)(at ? at - f->map : 0),
 			      (unsigned long long)c->nr_pages * top->page_size);
 	}
@@ -300,8 +303,8 @@ static int add_ends(void *ctx, const struct replay_ftrace_ends *e)
 	return 0;
 }
 
-static int json_formats(struct json *j, const struct tracedat *f, const char *events, bool with_text,
-			struct diag *d)
+static int json_formats(struct json *j, const struct tracedat *f, const char *events,
+			bool with_text, struct diag *d)
 {
 	struct event_choice c;
 	int err = choice_open(&c, events, d);

@@ -53,8 +53,9 @@ int parts_create(struct parts *p, const char *output, const char *dir, struct di
 		return 0;
 	int err = diag_error(d, -errno, "cannot make %s: %s", path, strerror(errno));
 	if (err == -EEXIST)
-		diag_hint(d, "a recording that was cut off, or one that is running; 'sonde ftrace "
-			     "restore %s.parts' makes a file of it",
+		diag_hint(d,
+			  "a recording that was cut off, or one that is running; 'sonde ftrace "
+			  "restore %s.parts' makes a file of it",
 			  output);
 	return err;
 }

@@ -620,10 +620,9 @@ static int session_run(struct session *s, int argc, char **argv)
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct record_opts *o = opts;
-	struct session s = { .app = app,
-			     .o = o,
-			     .s = &o->setup,
-			     .child = { .go_fd = -1, .exec_fd = -1 } };
+	struct session s = {
+		.app = app, .o = o, .s = &o->setup, .child = { .go_fd = -1, .exec_fd = -1 }
+	};
 	struct ftrace_setup *f = &o->setup;
 	app_live(app);
 	if (!o->output)
@@ -637,8 +636,8 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "what should be recorded? -e EVENT or -p TRACER");
 	int err = ftrace_setup_open(f, app);
 	char **words = !err && o->user_name && argc ? as_user(&s, argc, argv) : argv;
-	int status = err || !words ? app_fail(app, err) :
-				     session_run(&s, words == argv ? argc : argc + 4, words);
+	int status = err || !words ? app_fail(app, err)
+				   : session_run(&s, words == argv ? argc : argc + 4, words);
 	child_done(&s.child);
 	close_buffers(&s);
 	if (s.has_parts)
@@ -682,9 +681,11 @@ static const struct opt rows[] = {
 
 static const struct opt_example examples[] = {
 	{ "ftrace record -e sched -- ls", "scheduler events while a command runs" },
-	{ "ftrace record -e 'sched:sched_switch/next_pid==0/'", "an event with a filter, until Ctrl-C" },
+	{ "ftrace record -e 'sched:sched_switch/next_pid==0/'",
+	  "an event with a filter, until Ctrl-C" },
 	{ "ftrace record -p function -l 'vfs_*' -F ls", "functions of one command" },
-	{ "ftrace record -e graph:do_sys_openat2 -- ls", "one function and all that it calls, with times" },
+	{ "ftrace record -e graph:do_sys_openat2 -- ls",
+	  "one function and all that it calls, with times" },
 	{ "ftrace record --dry-run -e irq -b 4M", "what would be written to tracefs" },
 	{ 0 },
 };
@@ -698,10 +699,14 @@ const struct command command_ftrace_record = {
 	.name = "record",
 	.summary = "trace a command or the system into a trace.dat",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "Recording happens in a tracing instance of our own, which is gone afterwards; tracers that "
-		 "the kernel has only one of use the top buffer, under a lock. Whatever else is changed is "
-		 "put back at the end, also when the recorder is killed. -f and -R belong to the -e before "
-		 "them; what follows -B belongs to that instance. Recording ends with the command, or with "
+	.about = "Recording happens in a tracing instance of our own, which is gone afterwards; "
+		 "tracers that "
+		 "the kernel has only one of use the top buffer, under a lock. Whatever else is "
+		 "changed is "
+		 "put back at the end, also when the recorder is killed. -f and -R belong to the "
+		 "-e before "
+		 "them; what follows -B belongs to that instance. Recording ends with the command, "
+		 "or with "
 		 "Ctrl-C; the exit status is that of the command.",
 	.examples = examples,
 	.opts = rows,

@@ -107,7 +107,7 @@ int ftrace_take_buffer(void *opts, const char *value, bool negated, struct diag 
 }
 
 #define TAKE_WORD(fn, field)                                                                       \
-	int fn(void *opts, const char *value, bool negated, struct diag *d)                 \
+	int fn(void *opts, const char *value, bool negated, struct diag *d)                        \
 	{                                                                                          \
 		(void)negated;                                                                     \
 		(void)d;                                                                           \
@@ -115,14 +115,14 @@ int ftrace_take_buffer(void *opts, const char *value, bool negated, struct diag 
 		return 0;                                                                          \
 	}
 #define TAKE_LIST(fn, field)                                                                       \
-	int fn(void *opts, const char *value, bool negated, struct diag *d)                 \
+	int fn(void *opts, const char *value, bool negated, struct diag *d)                        \
 	{                                                                                          \
 		(void)negated;                                                                     \
 		(void)d;                                                                           \
 		return add_word(&current(opts)->field, value);                                     \
 	}
 #define TAKE_FLAG(fn, field)                                                                       \
-	int fn(void *opts, const char *value, bool negated, struct diag *d)                 \
+	int fn(void *opts, const char *value, bool negated, struct diag *d)                        \
 	{                                                                                          \
 		(void)value;                                                                       \
 		(void)d;                                                                           \
@@ -140,7 +140,6 @@ TAKE_LIST(ftrace_take_no_graph, no_graph)
 TAKE_LIST(ftrace_take_option, options)
 TAKE_FLAG(ftrace_take_stacks, stacks)
 TAKE_FLAG(ftrace_take_func_stack, func_stack)
-
 
 /* ---- opening -------------------------------------------------------------------------------------------------------------- */
 
@@ -312,8 +311,8 @@ static int check_word(struct ftrace_setup *s, const char *file, const char *word
 	return err;
 }
 
-static const char *const latency_tracers[] = { "wakeup",     "wakeup_rt",  "wakeup_dl",
-						"irqsoff",    "preemptoff", "preemptirqsoff" };
+static const char *const latency_tracers[] = { "wakeup",  "wakeup_rt",	"wakeup_dl",
+					       "irqsoff", "preemptoff", "preemptirqsoff" };
 
 static bool is_latency(const char *tracer)
 {
@@ -392,8 +391,9 @@ static int check_function(struct ftrace_setup *s, const char *text)
 	diag_error(&s->app->diag, -ENOENT, "no function '%s' can be traced here%s%s", glob,
 		   *module ? " in module " : "", module);
 	if (*module && !any_module && !in_module)
-		diag_hint(&s->app->diag, "module '%s' has no functions that can be traced, or is not "
-					 "loaded",
+		diag_hint(&s->app->diag,
+			  "module '%s' has no functions that can be traced, or is not "
+			  "loaded",
 			  module);
 	else if (*best)
 		diag_hint(&s->app->diag, "did you mean %s?", best);
@@ -423,15 +423,16 @@ static int split_spec(struct ftrace_setup *s, const struct ftrace_event_opt *e, 
 	if (slash) {
 		char *end = strrchr(text, '/');
 		if (end == slash) {
-			diag_error(&s->app->diag, -EINVAL, "the filter of '%s' has no end: EVENT/FILTER/",
-				   e->text);
+			diag_error(&s->app->diag, -EINVAL,
+				   "the filter of '%s' has no end: EVENT/FILTER/", e->text);
 			diag_span(&s->app->diag, e->text, (size_t)(slash - text), 1);
 			return -EINVAL;
 		}
 		plus = end[1] == '+' ? end + 1 : NULL;
 		*slash = *end = 0;
 		if (ret->filter)
-			return diag_error(&s->app->diag, -EINVAL, "'-e %s' has two filters", e->text);
+			return diag_error(&s->app->diag, -EINVAL, "'-e %s' has two filters",
+					  e->text);
 		ret->filter = slash + 1;
 	}
 	while (plus) {
@@ -559,8 +560,8 @@ static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const 
 			err = undo ? journal_add(s->journal,
 						 path_in(s, b, "events/%s/%s/trigger", e->system,
 							 e->name),
-						 spec->triggers.at[i], undo, d) :
-				     -ENOMEM;
+						 spec->triggers.at[i], undo, d)
+				   : -ENOMEM;
 	}
 	if (!err && enable)
 		err = journal_set(s->journal,
@@ -642,9 +643,10 @@ static int take_tracer_events(struct ftrace_setup *s, struct ftrace_buffer_opt *
 		}
 		const char *tracer = fn ? "function" : "function_graph";
 		if (b->tracer && strcmp(b->tracer, tracer))
-			return diag_error(&s->app->diag, -EINVAL,
-					  "'-e %s' needs the tracer %s, but there is one tracer at a time: %s",
-					  e.text, tracer, b->tracer);
+			return diag_error(
+				&s->app->diag,
+				-EINVAL, "'-e %s' needs the tracer %s, but there is one tracer at a time: %s",
+				e.text, tracer, b->tracer);
 		b->tracer = tracer;
 		const char *glob = strchr(e.text, ':') + 1;
 		int err = 0;
@@ -678,7 +680,8 @@ static int apply_size(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	if (total)
 		v = max(v / max((u64)sysconf(_SC_NPROCESSORS_ONLN), (u64)1), (u64)1);
 	if (v > 1ull << 40)
-		return diag_error(&s->app->diag, -ERANGE, "-b %s is more than a machine has", b->size);
+		return diag_error(&s->app->diag, -ERANGE, "-b %s is more than a machine has",
+				  b->size);
 	(void)snprintf(kb, sizeof(kb), "%llu", (unsigned long long)v);
 	const char *path = path_in(s, b, "buffer_size_kb");
 	struct strbuf t;
@@ -735,8 +738,8 @@ static int apply_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 		char top[300];
 		(void)snprintf(top, sizeof(top), "options/%s", name);
 		if (strchr(name, '/') || !s->dry_run || !tracing_has(&s->tracing, top)) {
-			int err = diag_error(&s->app->diag, -ENOENT, "there is no trace option '%s'",
-					     word);
+			int err = diag_error(&s->app->diag, -ENOENT,
+					     "there is no trace option '%s'", word);
 			diag_hint(&s->app->diag, "'sonde ftrace list -o' shows them");
 			return err;
 		}
@@ -813,8 +816,8 @@ static int apply_pids(struct ftrace_setup *s, struct ftrace_buffer_opt *b, int p
 	}
 	if (!err && s->only_command && pid > 0)
 		strbuf_printf(&list, "%d\n", pid);
-	bool functions = b->tracer && (!strcmp(b->tracer, "function") ||
-				       !strcmp(b->tracer, "function_graph"));
+	bool functions = b->tracer &&
+			 (!strcmp(b->tracer, "function") || !strcmp(b->tracer, "function_graph"));
 	if (!err && list.len) {
 		err = set_flag_option(s, b, "event-fork", s->children);
 		if (!err && functions)
@@ -849,7 +852,8 @@ static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	int err = 0;
 	bool graph = b->tracer && !strcmp(b->tracer, "function_graph");
 	if ((b->graph.nr || b->no_graph.nr) && !graph)
-		return diag_error(d, -EINVAL, "-g is for the tracer function_graph: add -p function_graph");
+		return diag_error(d, -EINVAL,
+				  "-g is for the tracer function_graph: add -p function_graph");
 	/* One list for the whole kernel; its users have the lock. */
 	struct ftrace_buffer_opt all = { .folder = "" };
 	err = apply_functions(s, &all, "set_graph_function", b->graph.at, b->graph.nr, false);
@@ -877,7 +881,8 @@ static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	if (!err && b->func_stack) {
 		if (!b->functions.nr)
 			return diag_error(d, -EINVAL,
-					  "--func-stack without -l would stop the machine: a stack for every function");
+					  "--func-stack without -l would stop the machine: a stack "
+					  "for every function");
 		err = set_flag_option(s, b, "func_stack_trace", true);
 	}
 	return err;

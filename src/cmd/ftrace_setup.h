@@ -61,7 +61,10 @@ struct ftrace_setup {
 
 /* Options whose order counts go through these. */
 typedef int ftrace_take(void *opts, const char *value, bool negated, struct diag *d);
-ftrace_take ftrace_take_buffer, ftrace_take_clock, ftrace_take_cpumask, ftrace_take_event, ftrace_take_filter, ftrace_take_func_stack, ftrace_take_function, ftrace_take_graph, ftrace_take_negate, ftrace_take_no_function, ftrace_take_no_graph, ftrace_take_option, ftrace_take_size, ftrace_take_stacks, ftrace_take_tracer, ftrace_take_trigger;
+ftrace_take ftrace_take_buffer, ftrace_take_clock, ftrace_take_cpumask, ftrace_take_event,
+	ftrace_take_filter, ftrace_take_func_stack, ftrace_take_function, ftrace_take_graph,
+	ftrace_take_negate, ftrace_take_no_function, ftrace_take_no_graph, ftrace_take_option,
+	ftrace_take_size, ftrace_take_stacks, ftrace_take_tracer, ftrace_take_trigger;
 
 /* The rows that fill it: the struct ftrace_setup must come first in the options struct. */
 /* clang-format off */

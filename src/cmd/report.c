@@ -461,7 +461,8 @@ static void shown_text(const struct report *r, const struct shown *e, struct str
 	if (e->nr > 1)
 		strbuf_printf(to, "%s { ", e->group && *e->group ? e->group : "anon group");
 	for (u32 i = 0; i < e->nr; i++)
-		strbuf_printf(to, "%s%s", i ? ", " : "", r->src->catalog.events.at[e->events[i]].name);
+		strbuf_printf(to, "%s%s", i ? ", " : "",
+			      r->src->catalog.events.at[e->events[i]].name);
 	strbuf_printf(to, "%s'", e->nr > 1 ? " }" : "");
 }
 
@@ -730,7 +731,9 @@ static int profile_source(struct report *r)
 				 reads ? 1 : (unsigned)r->opts->workers, &run, &r->app->diag);
 	if (!err)
 		err = names->ops->resolve(names, &r->src->catalog, &run.frames,
-					  symbols_want(&r->opts->symbols), &named);
+					  symbols_want(&r->opts->symbols) |
+						  (r->cfg.by_address ? WANT_LINE : 0),
+					  &named);
 	if (!err)
 		err = names_expand(&named, &run.frames, &run.chains);
 	if (!err)

@@ -37,7 +37,8 @@ static const struct opt script_rows[] = {
 	OPT_STR('i', "input", struct script_opts, input, "FILE",
 		"recording to read (perf.data); - is standard input"),
 	OPT_STR('F', "fields", struct script_opts, fields, "LIST",
-		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period,srcline; +FIELD and "
+		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period,srcline; +FIELD "
+		"and "
 		"-FIELD change the usual ones"),
 	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
 	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
@@ -79,10 +80,10 @@ static const struct {
 	const char *word;
 	u32 field;
 } words[] = {
-	{ "comm", TEXT_COMM },	   { "tid", TEXT_TID },	  { "pid", TEXT_PID },
-	{ "time", TEXT_TIME },	   { "cpu", TEXT_CPU },	  { "event", TEXT_EVENT },
-	{ "trace", TEXT_TRACE },   { "ip", TEXT_IP },	  { "sym", TEXT_SYM },
-	{ "dso", TEXT_DSO },	   { "addr", TEXT_ADDR }, { "symoff", TEXT_SYMOFF },
+	{ "comm", TEXT_COMM },	   { "tid", TEXT_TID },		{ "pid", TEXT_PID },
+	{ "time", TEXT_TIME },	   { "cpu", TEXT_CPU },		{ "event", TEXT_EVENT },
+	{ "trace", TEXT_TRACE },   { "ip", TEXT_IP },		{ "sym", TEXT_SYM },
+	{ "dso", TEXT_DSO },	   { "addr", TEXT_ADDR },	{ "symoff", TEXT_SYMOFF },
 	{ "period", TEXT_PERIOD }, { "srcline", TEXT_SRCLINE },
 };
 
@@ -108,9 +109,8 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 		if (!field || (sign && !changes)) {
 			(void)diag_error(d, -EINVAL, "-F: no field '%.*s'", (int)len, at);
 			diag_span(d, text, (size_t)(at - text), len);
-			diag_hint(
-				d,
-				"comm tid pid time cpu event trace ip sym symoff dso addr period srcline");
+			diag_hint(d, "comm tid pid time cpu event trace ip sym symoff dso addr "
+				     "period srcline");
 			return -EINVAL;
 		}
 		fields = sign == '-' ? fields & ~field : fields | field;

@@ -39,8 +39,7 @@ static int map_file(const char *path, struct sym_text *ret)
 	return 0;
 }
 
-/* Where texts that are dear to make are kept: the user's cache folder, never the one of whoever lent us privileges. */
-static const char *cache_folder(char *to, size_t size)
+const char *cache_folder(char *to, size_t size)
 {
 	if (getauxval(AT_SECURE))
 		return NULL;
@@ -86,10 +85,10 @@ unsigned symbols_want(const struct symbol_opts *o)
 	return WANT_SYMBOL | (o->no_inline ? 0 : WANT_INLINE);
 }
 
-struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 {
 	static char dir[4096]; /* as long as the names */
-	return sym_names_new(&(struct sym_config){
+	return (struct sym_config){
 		.symfs = o->symfs,
 		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,
@@ -99,7 +98,13 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.kallsyms_given = o->kallsyms != NULL,
 		.diag = &app->diag,
 		.max_notes = app->verbose ? 0 : 5,
-	});
+	};
+}
+
+struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+{
+	struct sym_config cfg = symbols_config(app, o);
+	return sym_names_new(&cfg);
 }
 
 int symbols_unwind(struct source *src, const struct symbol_opts *o)

@@ -7,6 +7,7 @@
 #include "cmd/app.h"
 #include "model/names.h"
 #include "model/source.h"
+#include "sym/resolve.h"
 
 struct symbol_opts {
 	const char *symfs;
@@ -29,6 +30,8 @@ struct symbol_opts {
 
 /* What to ask of names (enum names_want) for call chains. */
 unsigned symbols_want(const struct symbol_opts *o);
+/* What both are made of. Borrows the options. */
+struct sym_config symbols_config(struct app *app, const struct symbol_opts *o);
 /* NULL: no memory. The options are borrowed until names->ops->free. Notes go to app->diag. */
 struct names *symbols_open(struct app *app, const struct symbol_opts *o);
 

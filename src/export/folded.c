@@ -34,8 +34,9 @@ static int put_tree(const struct flame *f, const struct flame_tree *t, const u64
 			err = -ENOMEM;
 			break;
 		}
-		*slot = at == t->root ? put_frame(line, flame_str(f, f->tasks.at[t->task].comm))
-				      : put_frame(line, flame_str(f, f->frames.at[nodes[at].frame].name));
+		*slot = at == t->root
+				? put_frame(line, flame_str(f, f->tasks.at[t->task].comm))
+				: put_frame(line, flame_str(f, f->frames.at[nodes[at].frame].name));
 		path = at;
 		if (!self[at])
 			continue;

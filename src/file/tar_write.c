@@ -9,7 +9,14 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { TAR_BLOCK = 512, NAME_MAX_PLAIN = 100, TYPE_FILE = '0', TYPE_LINK = '2', TYPE_LONG_LINK = 'K', TYPE_LONG_NAME = 'L' };
+enum {
+	TAR_BLOCK = 512,
+	NAME_MAX_PLAIN = 100,
+	TYPE_FILE = '0',
+	TYPE_LINK = '2',
+	TYPE_LONG_LINK = 'K',
+	TYPE_LONG_NAME = 'L'
+};
 
 /* A header as POSIX lays it out; numbers are octal digits. */
 struct tar_head {

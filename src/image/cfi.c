@@ -142,7 +142,8 @@ static u64 read_encoded(const struct builder *bd, const struct section *s, struc
 	}
 	if ((enc & 0x70) == 0x10)
 		v += here;
-	else if (enc & 0xf0) /* relative to something else, or behind a pointer: compilers do not, for code */
+	else if (enc &
+		 0xf0) /* relative to something else, or behind a pointer: compilers do not, for code */
 		b->bad = true;
 	return bd->from->is64 ? v : v & UINT32_MAX;
 }
@@ -390,9 +391,7 @@ static void run_reg(struct program *p, u8 op)
 	case DW_CFA_VAL_OFFSET:
 		set_reg(p, reg, CFI_VAL_OFFSET, scaled(p, (s64)bytes_uleb(c)));
 		break;
-	case DW_CFA_VAL_OFFSET_SF:
-		set_reg(p, reg, CFI_VAL_OFFSET, scaled(p, bytes_sleb(c)));
-		break;
+	case DW_CFA_VAL_OFFSET_SF: set_reg(p, reg, CFI_VAL_OFFSET, scaled(p, bytes_sleb(c))); break;
 	case DW_CFA_RESTORE_EXTENDED: restore_reg(p, reg); break;
 	case DW_CFA_UNDEFINED: set_reg(p, reg, CFI_UNDEFINED, 0); break;
 	case DW_CFA_SAME_VALUE: set_reg(p, reg, CFI_SAME, 0); break;
@@ -534,9 +533,7 @@ static bool read_cie(struct builder *b, const struct section *s, u64 at, struct 
 		return false;
 	/* Rules that a CIE restores are those of the machine: every register keeps its value. */
 	c->initial.cfa_reg = ARCH_NO_REG;
-	struct program p = {
-		.b = b, .cie = c, .section = s, .code = body, .row = c->initial
-	};
+	struct program p = { .b = b, .cie = c, .section = s, .code = body, .row = c->initial };
 	if (!run_program(&p))
 		return false;
 	c->initial = p.row;
@@ -704,7 +701,8 @@ static void find_sections(struct builder *b)
 	size_t size;
 	bool there = elfimg_section_by_name(b->from, ".debug_frame", &sec) ||
 		     elfimg_section_by_name(b->from, ".zdebug_frame", &sec);
-	if (there && !elfimg_section_expand(b->from, &sec, DEBUG_FRAME_MAX, &data, &size, &b->expanded))
+	if (there &&
+	    !elfimg_section_expand(b->from, &sec, DEBUG_FRAME_MAX, &data, &size, &b->expanded))
 		add_section(b, data, size, 0, false);
 }
 

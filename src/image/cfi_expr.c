@@ -234,10 +234,9 @@ int cfi_eval(const u8 *expr, size_t len, const struct cfi_regs *regs, const stru
 {
 	if (!expr)
 		return -EBADMSG;
-	struct machine m = { .start = expr,
-			     .code = bytes_of(expr, len, false),
-			     .regs = regs,
-			     .mem = mem };
+	struct machine m = {
+		.start = expr, .code = bytes_of(expr, len, false), .regs = regs, .mem = mem
+	};
 	if (has_first)
 		push(&m, first);
 	for (u32 steps = 0; bytes_left(&m.code) && !m.err; steps++) {

@@ -121,7 +121,8 @@ const u8 *cfi_expr(const struct cfi_table *t, s32 value, size_t *len)
 	return at;
 }
 
-static bool path_of(char to[PATH_MAX], const char *folder, const struct buildid *id, const char *tail)
+static bool path_of(char to[PATH_MAX], const char *folder, const struct buildid *id,
+		    const char *tail)
 {
 	char hex[BUILDID_TEXT];
 	if (!folder || buildid_text(id, hex) < 4)

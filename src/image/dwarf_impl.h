@@ -171,7 +171,8 @@ struct dw_unit {
 	u64 low, line_offset;
 	u64 str_base, addr_base, ranges_base;
 	const char *comp_dir, *name;
-	struct dw_value low_pc, high_pc, ranges; /* of its first entry: the addresses it has code at */
+	struct dw_value low_pc, high_pc,
+		ranges; /* of its first entry: the addresses it has code at */
 };
 
 /* A file of units: the one asked about, or the common one of dwz. */

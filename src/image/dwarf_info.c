@@ -65,10 +65,10 @@ static int open_alt(struct dwinfo *d, const struct elfimg *image, const struct d
 	return path ? debugfile_open_alt(w, path, &id, &d->alt_image) : -ENOENT;
 }
 
-int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where,
-		struct dwinfo **ret)
+int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where, struct dwinfo **ret)
 {
-	if (!dwinfo_has(image) || image->type == 1) /* an object file: its sections have no addresses yet */
+	if (!dwinfo_has(image) ||
+	    image->type == 1) /* an object file: its sections have no addresses yet */
 		return -ENOENT;
 	struct dwinfo *d = calloc(1, sizeof(*d));
 	if (!d)
@@ -259,8 +259,8 @@ static bool ask_func(struct walk *w, const struct dw_entry *e, u64 at, u32 q, st
 	return true;
 }
 
-static bool ask_inline(struct walk *w, const struct dw_entry *e, u64 at, u32 q, const struct level *out,
-		       struct level *in)
+static bool ask_inline(struct walk *w, const struct dw_entry *e, u64 at, u32 q,
+		       const struct level *out, struct level *in)
 {
 	struct question *have = &w->s->questions[q];
 	if (have->unit != w->unit || have->func != out->func || have->depth != out->depth ||
@@ -291,14 +291,14 @@ static bool ask_entry(struct walk *w, u16 tag, const struct dw_entry *e, u64 at,
 	u64 low, high;
 	u32 q, end;
 	bool any = false;
-	for (bool more = dw_ranges_init(&r, w->f, w->u, e); more && dw_ranges_next(&r, &low, &high);) {
+	for (bool more = dw_ranges_init(&r, w->f, w->u, e);
+	     more && dw_ranges_next(&r, &low, &high);) {
 		if (!ask_range(w->s, low, high, &q, &end))
 			continue;
 		for (; q < end; q++)
-			any |= tag == DW_TAG_SUBPROGRAM ? ask_func(w, e, at, q, in)
-			       : tag == DW_TAG_INLINED_SUBROUTINE
-				       ? ask_inline(w, e, at, q, out, in)
-				       : true;
+			any |= tag == DW_TAG_SUBPROGRAM		  ? ask_func(w, e, at, q, in)
+			       : tag == DW_TAG_INLINED_SUBROUTINE ? ask_inline(w, e, at, q, out, in)
+								  : true;
 	}
 	return any;
 }

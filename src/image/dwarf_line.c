@@ -74,7 +74,8 @@ static int read_formats(struct bytes *b, struct format *to, u32 *nr)
 }
 
 /* Version 5: the entries say themselves what they consist of. */
-static int read_new_list(struct dw_lines *l, struct bytes *b, const struct dw_unit *sizes, bool files)
+static int read_new_list(struct dw_lines *l, struct bytes *b, const struct dw_unit *sizes,
+			 bool files)
 {
 	struct format formats[FORMATS_MAX];
 	u32 nr_formats;

@@ -9,10 +9,14 @@ enum { UNITS_MAX = 1 << 20, EXPANDED_MAX = 0x7fffffff, SPECS_MAX = 1 << 22, STRI
 /* ---- sections ---- */
 
 static const char *const section_names[DWSEC_NR] = {
-	[DWSEC_INFO] = "info",		 [DWSEC_ABBREV] = "abbrev",
-	[DWSEC_STR] = "str",		 [DWSEC_LINE] = "line",
-	[DWSEC_LINE_STR] = "line_str",	 [DWSEC_RANGES] = "ranges",
-	[DWSEC_RNGLISTS] = "rnglists",	 [DWSEC_ADDR] = "addr",
+	[DWSEC_INFO] = "info",
+	[DWSEC_ABBREV] = "abbrev",
+	[DWSEC_STR] = "str",
+	[DWSEC_LINE] = "line",
+	[DWSEC_LINE_STR] = "line_str",
+	[DWSEC_RANGES] = "ranges",
+	[DWSEC_RNGLISTS] = "rnglists",
+	[DWSEC_ADDR] = "addr",
 	[DWSEC_STR_OFFSETS] = "str_offsets",
 };
 
@@ -21,8 +25,9 @@ static bool find_section(const struct elfimg *e, const char *name, struct elfimg
 	struct elfimg_section s;
 	for (u32 i = 1; elfimg_section(e, i, &s); i++) {
 		const char *n = s.name;
-		bool ours = !strncmp(n, ".debug_", 7) ? !strcmp(n + 7, name)
-						      : !strncmp(n, ".zdebug_", 8) && !strcmp(n + 8, name);
+		bool ours = !strncmp(n, ".debug_", 7)
+				    ? !strcmp(n + 7, name)
+				    : !strncmp(n, ".zdebug_", 8) && !strcmp(n + 8, name);
 		if (ours && s.size) {
 			*ret = s;
 			return true;
@@ -307,7 +312,7 @@ static int read_abbrev(struct dw_abbrevs *t, const struct dw_unit *u, struct byt
 		*s = (struct dw_spec){ (u16)attr, (u16)form, implicit };
 		u16 size = form_size(u, (u16)form);
 		fixed = size == DW_SIZE_VARIES || fixed >= DW_SIZE_VARIES ? DW_SIZE_VARIES
-									   : fixed + size;
+									  : fixed + size;
 		a->has_sibling |= attr == DW_AT_SIBLING;
 	}
 	a->nr = (u32)t->specs.nr - a->first;
@@ -397,8 +402,7 @@ const char *dw_string(struct dw_file *f, const struct dw_unit *u, const struct d
 	case DWVAL_STR_INDEX: {
 		if (v->u > UINT32_MAX)
 			return NULL;
-		struct bytes b =
-			dw_cursor(f, DWSEC_STR_OFFSETS, u->str_base + v->u * u->off_size);
+		struct bytes b = dw_cursor(f, DWSEC_STR_OFFSETS, u->str_base + v->u * u->off_size);
 		u64 offset = dw_offset(&b, u->off_size);
 		return b.bad ? NULL : string_at(f, DWSEC_STR, offset);
 	}

@@ -49,7 +49,8 @@ bool idcache_link(const struct buildid *id, char to[IDCACHE_PATH])
 bool idcache_target(const char *path, const struct buildid *id, char to[IDCACHE_PATH])
 {
 	char folder[IDCACHE_PATH];
-	return idcache_folder(path, id, folder) && fits(snprintf(to, IDCACHE_PATH, "../../%s", folder));
+	return idcache_folder(path, id, folder) &&
+	       fits(snprintf(to, IDCACHE_PATH, "../../%s", folder));
 }
 
 static bool below(const char *dir, const char *path, char to[IDCACHE_PATH])
@@ -154,7 +155,8 @@ int idcache_add(const char *dir, const char *from, const char *path, const struc
 	char folder[IDCACHE_PATH], link[IDCACHE_PATH], target[IDCACHE_PATH], full[IDCACHE_PATH],
 		file[IDCACHE_PATH];
 	if (!idcache_folder(path, id, folder) || !idcache_link(id, link) ||
-	    !idcache_target(path, id, target) || !below(dir, folder, full) || !below(full, what, file))
+	    !idcache_target(path, id, target) || !below(dir, folder, full) ||
+	    !below(full, what, file))
 		return -EINVAL;
 	int err = make_folders(file);
 	int placed = err ? err : place(from, file);

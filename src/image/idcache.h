@@ -14,9 +14,11 @@
 enum { IDCACHE_PATH = 4096 };
 
 /* The places of an entry. false: too long, or path goes upwards. path: absolute, or "[vdso]" and the like. */
-bool idcache_folder(const char *path, const struct buildid *id, char to[IDCACHE_PATH]); /* below DIR */
+bool idcache_folder(const char *path, const struct buildid *id,
+		    char to[IDCACHE_PATH]); /* below DIR */
 bool idcache_link(const struct buildid *id, char to[IDCACHE_PATH]); /* below DIR */
-bool idcache_target(const char *path, const struct buildid *id, char to[IDCACHE_PATH]); /* of the link */
+bool idcache_target(const char *path, const struct buildid *id,
+		    char to[IDCACHE_PATH]); /* of the link */
 
 /* Whether there is an entry with something in it. */
 bool idcache_has(const char *dir, const struct buildid *id);

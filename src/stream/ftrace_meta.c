@@ -133,7 +133,8 @@ static int machine_options(struct ftrace_meta *m, const struct tracing *t, const
 	if (!err && !uname(&u)) {
 		int n = snprintf(line, sizeof(line), "%s %s %s %s", u.sysname, u.nodename,
 				 u.release, u.machine);
-		err = ftrace_meta_option(m, OPTION_UNAME, line, min((size_t)n, sizeof(line) - 1) + 1);
+		err = ftrace_meta_option(m, OPTION_UNAME, line,
+					 min((size_t)n, sizeof(line) - 1) + 1);
 	}
 	if (!err)
 		err = ftrace_meta_option(m, OPTION_VERSION, version, sizeof(version));

@@ -160,8 +160,8 @@ int live_ftrace_open(struct live_ftrace **ret, const struct tracing *t,
 	l->o.interval_ns = o->interval_ns ? o->interval_ns : 1000000000;
 	l->page_size = live_ftrace_subbuf_bytes(t, o->folder);
 	l->end_fd = eventfd(0, EFD_CLOEXEC);
-	unsigned threads = o->threads ? o->threads :
-					min((nr + CPUS_PER_THREAD - 1) / CPUS_PER_THREAD,
+	unsigned threads = o->threads ? o->threads
+				      : min((nr + CPUS_PER_THREAD - 1) / CPUS_PER_THREAD,
 					    (unsigned)THREADS_MAX);
 	threads = max(min(threads, nr), 1u);
 	l->readers = calloc(threads, sizeof(*l->readers));

@@ -20,7 +20,8 @@ struct srcline_spot {
 
 struct srcline_opts {
 	const struct elfimg *debug; /* holds .debug_info */
-	const struct elfimg *runtime; /* whose segments turn file offsets into addresses; NULL: they are addresses */
+	const struct elfimg *
+		runtime; /* whose segments turn file offsets into addresses; NULL: they are addresses */
 	const struct debugfile_where *where;
 	enum demangle_style demangle;
 	unsigned want; /* WANT_LINE, WANT_INLINE */

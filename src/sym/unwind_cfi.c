@@ -152,8 +152,7 @@ static int find_reg(struct walk *w, const struct cfi_reg *r, const struct cfi_ta
 	u64 at;
 	int err;
 	switch (r->kind) {
-	case CFI_OFFSET:
-		return read_stack(w->th, cfa + (u64)(s64)r->value, 8, ret) ? 0 : -EFAULT;
+	case CFI_OFFSET: return read_stack(w->th, cfa + (u64)(s64)r->value, 8, ret) ? 0 : -EFAULT;
 	case CFI_VAL_OFFSET: *ret = cfa + (u64)(s64)r->value; return 0;
 	case CFI_REGISTER:
 		*ret = w->regs.value[r->value];

@@ -91,7 +91,8 @@ static bool has_code(const struct image_info *info)
 }
 
 /* The entry of an image; NULL: no memory, or none that could have a table. */
-static struct unwind_image *image_of(struct unwind_tables *t, u32 image, const struct image_info *info)
+static struct unwind_image *image_of(struct unwind_tables *t, u32 image,
+				     const struct image_info *info)
 {
 	if (image >= t->nr || !has_code(info))
 		return NULL;
@@ -208,6 +209,5 @@ size_t unwind_tables_code(struct unwind_tables *t, u32 image, const struct image
 
 bool unwind_keeps_frame_pointers(const struct cfi_table *t)
 {
-	return t->nr_functions &&
-	       (u64)t->nr_framed * 100 >= (u64)t->nr_functions * FRAMED_PERCENT;
+	return t->nr_functions && (u64)t->nr_framed * 100 >= (u64)t->nr_functions * FRAMED_PERCENT;
 }

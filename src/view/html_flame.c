@@ -189,8 +189,7 @@ static int sort_points(struct html *h, bool by_node, u32 nr_keys)
 	for (u32 k = 0; k < nr_keys; k++)
 		starts[k + 1] += starts[k];
 	for (size_t i = 0; i < h->nr_points; i++)
-		h->spare[starts[by_node ? h->points[i].node : h->points[i].bucket]++] =
-			h->points[i];
+		h->spare[starts[by_node ? h->points[i].node : h->points[i].bucket]++] = h->points[i];
 	struct out_point *was = h->points;
 	h->points = h->spare;
 	h->spare = was;

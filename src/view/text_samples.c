@@ -102,9 +102,9 @@ static struct line *new_lines(struct text_samples *ts, u32 fields, bool stacks, 
 	const struct names_result *n = ts->o.names;
 	struct line *lines = calloc(ts->o.frames->nr, sizeof(*lines));
 	for (u32 i = 0; lines && i < ts->o.frames->nr; i++)
-		lines[i] = add_stack(ts, i,
-				     stacks ? names_stack(n, i, called) : (struct name_stack){ i, 1 },
-				     fields);
+		lines[i] = add_stack(
+			ts, i, stacks ? names_stack(n, i, called) : (struct name_stack){ i, 1 },
+			fields);
 	return lines;
 }
 

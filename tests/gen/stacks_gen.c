@@ -61,15 +61,15 @@ static void sample(struct story *s, double ms, u32 pid, u32 tid, u64 period, con
 	}
 	u64 ip = nr_addrs ? addrs[nr_addrs - 1] : 0x400100;
 	perfwrite_sample(&s->w, 0,
-			 &(struct perfwrite_sample){
-				 .misc = ip >= TEXT ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
-				 .ip = ip,
-				 .pid = pid,
-				 .tid = tid,
-				 .time = (u64)(ms * 1e6) + 1000000000,
-				 .period = period,
-				 .chain = chain,
-				 .nr_chain = nr });
+			 &(struct perfwrite_sample){ .misc = ip >= TEXT ? PERF_RECORD_MISC_KERNEL
+									: PERF_RECORD_MISC_USER,
+						     .ip = ip,
+						     .pid = pid,
+						     .tid = tid,
+						     .time = (u64)(ms * 1e6) + 1000000000,
+						     .period = period,
+						     .chain = chain,
+						     .nr_chain = nr });
 }
 
 static void read_names(struct story *s, const char *path)
