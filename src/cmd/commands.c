@@ -1,18 +1,15 @@
 #include "cmd/commands.h"
 #include "cmd/app.h"
 
-/* clang-format off */
 const struct command *const commands[] = {
-<<<<<<< HEAD
-	&command_list,	       &command_record,
-	&command_report,       &command_stat,
-	&command_script,       &command_annotate,
-=======
 	&command_list,
 	&command_record,
 	&command_report,
+	&command_flame,
 	&command_stat,
 	&command_script,
+	&command_annotate,
+	&command_flame,
 	&command_diff,
 	&command_evlist,
 	&command_buildid_list,
@@ -25,16 +22,7 @@ const struct command *const commands[] = {
 	&command_workload,
 	&command_help,
 	NULL,
-	&command_list,	       &command_record,
-	&command_report,       &command_flame,
-	&command_stat,	       &command_script,
->>>>>>> main
-	&command_diff,	       &command_evlist,
-	&command_buildid_list, &command_ftrace,
-	&command_doctor,       &command_workload,
-	&command_help,	       NULL,
 };
-/* clang-format on */
 
 static const struct opt_example examples[] = {
 	{ "help", "all commands, by the question they answer" },

@@ -7,12 +7,9 @@ extern const struct command *const commands[]; /* NULL-terminated, in the order 
 extern const struct command program; /* its subs are the commands: for help and the man page */
 
 /* One line per file in cmd/. */
-<<<<<<< HEAD
 extern const struct command command_annotate;
-=======
 extern const struct command command_archive;
 extern const struct command command_buildid_cache;
->>>>>>> main
 extern const struct command command_buildid_list;
 extern const struct command command_doctor;
 extern const struct command command_data;
@@ -22,6 +19,23 @@ extern const struct command command_evlist;
 extern const struct command command_flame;
 extern const struct command command_ftrace;
 extern const struct command command_ftrace_convert;
+extern const struct command command_ftrace_extract;
+extern const struct command command_ftrace_restore;
+extern const struct command command_ftrace_dump;
+extern const struct command command_ftrace_list;
+extern const struct command command_ftrace_stat;
+extern const struct command command_ftrace_check_events;
+extern const struct command command_ftrace_reset;
+extern const struct command command_ftrace_status;
+extern const struct command command_ftrace_start;
+extern const struct command command_ftrace_set;
+extern const struct command command_ftrace_stop;
+extern const struct command command_ftrace_restart;
+extern const struct command command_ftrace_clear;
+extern const struct command command_ftrace_show;
+extern const struct command command_ftrace_snapshot;
+extern const struct command command_ftrace_stack;
+extern const struct command command_ftrace_mark;
 extern const struct command command_ftrace_record;
 extern const struct command command_ftrace_report;
 extern const struct command command_help;

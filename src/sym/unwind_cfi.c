@@ -100,6 +100,9 @@ static struct slot *look_up_slow(struct walk *w, struct slot *s, u64 addr)
 		return s;
 	s->vdso = p.info->kind == IMAGE_KIND_VDSO;
 	s->found = unwind_tables_find(w->u->tables, p.image, p.info, p.offset);
+	/* Recordings may list data, too. */
+	if (!s->found.rule)
+		s->mapped = unwind_tables_is_code(w->u->tables, p.image, p.info, p.offset);
 	return s;
 }
 
@@ -165,6 +168,15 @@ static int find_reg(struct walk *w, const struct cfi_reg *r, const struct cfi_ta
 	}
 }
 
+/*
+ * A function's end pops registers without a word in its rules, which go on naming the slot: it lies below the stack pointer by then
+ * (out of the copy, too), and the register has its value again.
+ */
+static bool is_restored(const struct cfi_reg *r, u64 cfa, u64 sp)
+{
+	return r->kind == CFI_OFFSET && cfa + (u64)(s64)r->value < sp && cfa >= sp;
+}
+
 static bool step_by_rule(struct walk *w, const struct unwind_found *f)
 {
 	const struct arch *a = w->u->arch;
@@ -179,6 +191,8 @@ static bool step_by_rule(struct walk *w, const struct unwind_found *f)
 	next.known |= 1ull << a->sp;
 	for (u32 i = 0; i < r->nr_regs; i++) {
 		const struct cfi_reg *reg = &r->regs[i];
+		if (unlikely(is_restored(reg, cfa, sp)) && reg->reg != a->ra)
+			continue;
 		err = find_reg(w, reg, f->table, cfa, &next.value[reg->reg]);
 		if (likely(!err)) {
 			next.known |= 1ull << reg->reg;
