@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { METER_NS = 500000000, CHECK_NS = 100000000 };
+enum { CHECK_NS = 100000000, END_STEPS = 50, END_STEP_NS = 10000000 };
 
 struct record_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
@@ -367,6 +367,23 @@ static int start_reading(struct session *s)
 	return err;
 }
 
+/* The command is told to end too: by the same signal, then by SIGTERM; one that ignores both is left alone. */
+static void end_command(struct session *s)
+{
+	const int signals[] = { s->signal, SIGTERM };
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		(void)kill(s->child.pid, signals[i]);
+		for (int k = 0; k < END_STEPS; k++) {
+			int status;
+			if (waitpid(s->child.pid, &status, WNOHANG) == s->child.pid) {
+				s->wait_status = status;
+				return;
+			}
+			(void)nanosleep(&(struct timespec){ .tv_nsec = END_STEP_NS }, NULL);
+		}
+	}
+}
+
 static int wait_for_end(struct session *s, char **argv)
 {
 	int err = loop_add_timer(s->loop, CHECK_NS, CHECK_NS, on_timer, s, NULL);
@@ -380,13 +397,8 @@ static int wait_for_end(struct session *s, char **argv)
 	if (!err)
 		err = loop_run(s->loop);
 	term_progress_clear(&s->progress);
-	/* The command is told to end too, as a shell would; then it is over. */
-	if (!err && argv && !s->child_done && s->signal) {
-		(void)kill(s->child.pid, s->signal);
-		int status;
-		if (waitpid(s->child.pid, &status, 0) == s->child.pid)
-			s->wait_status = status;
-	}
+	if (!err && argv && !s->child_done && s->signal)
+		end_command(s);
 	return err;
 }
 
