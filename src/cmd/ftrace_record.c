@@ -394,6 +394,13 @@ static int wait_for_end(struct session *s, char **argv)
 			return err;
 		err = loop_add_child(s->loop, s->child.pid, on_child, s);
 	}
+	if (!err && !argv && !s->s->quiet) {
+		bool theirs = !strcmp(s->app->prog, "trace-cmd");
+		strbuf_str(theirs ? &s->app->out : &s->app->err,
+			   theirs ? "Hit Ctrl^C to stop recording\n"
+				  : "[ recording until Ctrl-C ]\n");
+		(void)app_flush(s->app);
+	}
 	if (!err)
 		err = loop_run(s->loop);
 	term_progress_clear(&s->progress);
@@ -481,6 +488,30 @@ static int keep_latency_text(struct session *s)
 	return f || err ? err : -errno;
 }
 
+/* What trace-cmd tells on standard output, for scripts that look at it. */
+static void say_as_trace_cmd(struct session *s)
+{
+	struct tracedat t;
+	if (tracedat_open(&t, s->o->output, NULL))
+		return;
+	vec_for_each (&t.buffers, b) {
+		if (*b->name)
+			strbuf_printf(&s->app->out, "\nBuffer: %s\n\n", b->name);
+		for (u32 i = 0; i < b->nr_cpus; i++) {
+			const struct tracedat_cpu *c = &b->cpus[i];
+			const u8 *at = c->pages	      ? c->pages
+				       : c->nr_chunks ? c->chunks[0].data - 12
+						      : NULL;
+			strbuf_printf(
+				&s->app->out,
+				"CPU%u data recorded at offset=0x%llx\n    %llu bytes in size\n",
+				c->cpu, at ? (unsigned long long)(at - t.map) : 0,
+				(unsigned long long)c->nr_pages * b->page_size);
+		}
+	}
+	tracedat_close(&t);
+}
+
 static void say_end(struct session *s, const struct live_ftrace_stats *st,
 		    const struct parts_summary *sum)
 {
@@ -506,6 +537,8 @@ static void say_end(struct session *s, const struct live_ftrace_stats *st,
 	}
 	if (s->s->quiet)
 		return;
+	if (!strcmp(s->app->prog, "trace-cmd"))
+		say_as_trace_cmd(s);
 	strbuf_printf(&s->app->err, "[ %s: ", file);
 	if (s->latency)
 		strbuf_str(&s->app->err, "the text of a latency tracer");

@@ -82,7 +82,7 @@ like "$err" "no instance '$b'" "is said"
 for j in /run/sonde/ftrace/*.journal; do ! grep -qs -- "start -B $b\|set -B $b" "$j" || rm -f "$j"; done
 
 # ---- what a run leaves that is killed together with its watchdog
-"$SONDE" ftrace record -q -o dead.dat -e sched -- sleep 30 &
+"$SONDE" ftrace record -q -o dead.dat -e sched -- sleep 8 >/dev/null 2>&1 &
 pid=$!
 for _ in $(seq 200); do [ -e dead.dat.parts/plan ] && compgen -G "$tracefs/instances/sonde-$pid-*" >/dev/null && break; sleep 0.05; done
 sleep 0.5
@@ -104,7 +104,7 @@ ok $? "another instance is not"
 ok $? "and what was recorded is a file"
 
 # ---- restore
-"$SONDE" ftrace record -q -o cut.dat -e sched -- sleep 30 &
+"$SONDE" ftrace record -q -o cut.dat -e sched -- sleep 8 >/dev/null 2>&1 &
 pid=$!
 for _ in $(seq 200); do [ -e cut.dat.parts/plan ] && break; sleep 0.05; done
 sleep 0.3
