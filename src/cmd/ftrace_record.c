@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { METER_NS = 500000000, CHECK_NS = 100000000 };
+enum { CHECK_NS = 100000000, END_STEPS = 50, END_STEP_NS = 10000000 };
 
 struct record_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
@@ -367,6 +367,23 @@ static int start_reading(struct session *s)
 	return err;
 }
 
+/* The command is told to end too: by the same signal, then by SIGTERM; one that ignores both is left alone. */
+static void end_command(struct session *s)
+{
+	const int signals[] = { s->signal, SIGTERM };
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		(void)kill(s->child.pid, signals[i]);
+		for (int k = 0; k < END_STEPS; k++) {
+			int status;
+			if (waitpid(s->child.pid, &status, WNOHANG) == s->child.pid) {
+				s->wait_status = status;
+				return;
+			}
+			(void)nanosleep(&(struct timespec){ .tv_nsec = END_STEP_NS }, NULL);
+		}
+	}
+}
+
 static int wait_for_end(struct session *s, char **argv)
 {
 	int err = loop_add_timer(s->loop, CHECK_NS, CHECK_NS, on_timer, s, NULL);
@@ -377,16 +394,18 @@ static int wait_for_end(struct session *s, char **argv)
 			return err;
 		err = loop_add_child(s->loop, s->child.pid, on_child, s);
 	}
+	if (!err && !argv && !s->s->quiet) {
+		bool theirs = !strcmp(s->app->prog, "trace-cmd");
+		strbuf_str(theirs ? &s->app->out : &s->app->err,
+			   theirs ? "Hit Ctrl^C to stop recording\n"
+				  : "[ recording until Ctrl-C ]\n");
+		(void)app_flush(s->app);
+	}
 	if (!err)
 		err = loop_run(s->loop);
 	term_progress_clear(&s->progress);
-	/* The command is told to end too, as a shell would; then it is over. */
-	if (!err && argv && !s->child_done && s->signal) {
-		(void)kill(s->child.pid, s->signal);
-		int status;
-		if (waitpid(s->child.pid, &status, 0) == s->child.pid)
-			s->wait_status = status;
-	}
+	if (!err && argv && !s->child_done && s->signal)
+		end_command(s);
 	return err;
 }
 
@@ -469,6 +488,30 @@ static int keep_latency_text(struct session *s)
 	return f || err ? err : -errno;
 }
 
+/* What trace-cmd tells on standard output, for scripts that look at it. */
+static void say_as_trace_cmd(struct session *s)
+{
+	struct tracedat t;
+	if (tracedat_open(&t, s->o->output, NULL))
+		return;
+	vec_for_each (&t.buffers, b) {
+		if (*b->name)
+			strbuf_printf(&s->app->out, "\nBuffer: %s\n\n", b->name);
+		for (u32 i = 0; i < b->nr_cpus; i++) {
+			const struct tracedat_cpu *c = &b->cpus[i];
+			const u8 *at = c->pages	      ? c->pages
+				       : c->nr_chunks ? c->chunks[0].data - 12
+						      : NULL;
+			strbuf_printf(
+				&s->app->out,
+				"CPU%u data recorded at offset=0x%llx\n    %llu bytes in size\n",
+				c->cpu, at ? (unsigned long long)(at - t.map) : 0,
+				(unsigned long long)c->nr_pages * b->page_size);
+		}
+	}
+	tracedat_close(&t);
+}
+
 static void say_end(struct session *s, const struct live_ftrace_stats *st,
 		    const struct parts_summary *sum)
 {
@@ -494,6 +537,8 @@ static void say_end(struct session *s, const struct live_ftrace_stats *st,
 	}
 	if (s->s->quiet)
 		return;
+	if (!strcmp(s->app->prog, "trace-cmd"))
+		say_as_trace_cmd(s);
 	strbuf_printf(&s->app->err, "[ %s: ", file);
 	if (s->latency)
 		strbuf_str(&s->app->err, "the text of a latency tracer");

@@ -65,9 +65,9 @@ int answers_open_bytes(struct answers *a, const void *data, size_t size, const s
 	if (size < sizeof(h))
 		return -EBADMSG;
 	memcpy(&h, data, sizeof(h));
-	if (memcmp(h.magic, magic, sizeof(magic)) || h.style != (u32)k->style || h.want != k->want ||
-	    h.nr > ENTRIES_MAX || h.nr_inlines > INLINES_MAX || !h.strings_size ||
-	    h.strings_size > STRINGS_MAX)
+	if (memcmp(h.magic, magic, sizeof(magic)) || h.style != (u32)k->style ||
+	    h.want != k->want || h.nr > ENTRIES_MAX || h.nr_inlines > INLINES_MAX ||
+	    !h.strings_size || h.strings_size > STRINGS_MAX)
 		return -EBADMSG;
 	size_t entries = h.nr * sizeof(struct answers_entry);
 	size_t inlines = h.nr_inlines * sizeof(struct answers_inline);
