@@ -13,6 +13,8 @@ extern const struct command command_diff;
 extern const struct command command_evlist;
 extern const struct command command_ftrace;
 extern const struct command command_ftrace_convert;
+extern const struct command command_ftrace_stream;
+extern const struct command command_ftrace_hist;
 extern const struct command command_ftrace_extract;
 extern const struct command command_ftrace_restore;
 extern const struct command command_ftrace_dump;
