@@ -459,7 +459,7 @@ static int caller_items(struct profile *p, const struct entry *e, const struct c
 
 static int fold_chains(struct profile *p, const struct chain_table *chains)
 {
-	int err = 0;
+	int err = vec_reserve(&p->items, p->all.nr) ? 0 : -ENOMEM;
 	for (size_t i = 0; i < p->all.nr && !err; i++)
 		err = entry_item(p, &p->all.entries[i], chains);
 	if (p->cfg.children && own_trees(p)) {
