@@ -83,8 +83,8 @@ static void put_event_file(struct listing *l, const char *system, const char *na
 	char path[PATH_MAX];
 	bool format = !strcmp(file, "format");
 	strbuf_init(&s);
-	(void)snprintf(path, sizeof(path), "%sevents/%s/%s/%s", format ? "" : l->folder, system, name,
-		       file);
+	(void)snprintf(path, sizeof(path), "%sevents/%s/%s/%s", format ? "" : l->folder, system,
+		       name, file);
 	if (tracing_read(l->t, path, &s))
 		strbuf_reset(&s);
 	const char *text = strbuf_cstr(&s);
@@ -180,8 +180,9 @@ static int list_compression(struct listing *l)
 /* Layouts that differ from the kernel's print fmt are part of the program; there are no files to load. */
 static int list_plugins(struct listing *l)
 {
-	static const char *const names[] = { "function", "fgraph", "sched_switch", "hrtimer", "kmem",
-					     "kvm",	 "scsi",   "tlb",	   "futex" };
+	static const char *const names[] = { "function", "fgraph", "sched_switch",
+					     "hrtimer",	 "kmem",   "kvm",
+					     "scsi",	 "tlb",	   "futex" };
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char line[64];
 		int n = snprintf(line, sizeof(line), "  %s (built in)", names[i]);
@@ -417,12 +418,12 @@ static int check_event(struct app *app, const struct tracing *t, const struct tr
 	(void)snprintf(path, sizeof(path), "events/%s/%s/format", e->system, e->name);
 	int err = tracing_read(t, path, &s);
 	if (!err)
-		err = format_parse(&a, e->system, strbuf_cstr(&s), s.len, false, sizeof(long), &schema,
-				   NULL);
+		err = format_parse(&a, e->system, strbuf_cstr(&s), s.len, false, sizeof(long),
+				   &schema, NULL);
 	if (!err)
 		err = print_prog_compile(&a, schema, &env,
-					 plain ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD, &prog, ok,
-					 NULL);
+					 plain ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD, &prog,
+					 ok, NULL);
 	strbuf_done(&s);
 	arena_done(&a);
 	if (err == -ENOMEM)

@@ -72,7 +72,8 @@ static void say_events(struct stating *s, struct strbuf *b)
 	bool head = false;
 	vec_for_each (&systems.items, e)
 		if (event_is_on(s, e->system, NULL)) {
-			strbuf_printf(o, "%s   %s\n", head ? "" : " Individual systems:\n", e->system);
+			strbuf_printf(o, "%s   %s\n", head ? "" : " Individual systems:\n",
+				      e->system);
 			head = true;
 		}
 	head = false;
@@ -89,7 +90,8 @@ static void say_events(struct stating *s, struct strbuf *b)
 			if (!named)
 				strbuf_printf(o, "    %s\n", e->system);
 			head = named = true;
-			strbuf_printf(o, "        %.*s\n", (int)strcspn(p + len + 1, "\n"), p + len + 1);
+			strbuf_printf(o, "        %.*s\n", (int)strcspn(p + len + 1, "\n"),
+				      p + len + 1);
 		}
 	}
 	tracing_events_done(&systems);
@@ -109,8 +111,8 @@ static void say_each_event(struct stating *s, const char *title, const char *fil
 		const char *text = get(s, path, &b);
 		if (!*text || *text == '#' || !strcmp(text, "none"))
 			continue;
-		strbuf_printf(&s->app->out, "%s%s  %s:%s \"%s\"\n", head ? "" : "\n", head ? "" : title,
-			      e->system, e->name, text);
+		strbuf_printf(&s->app->out, "%s%s  %s:%s \"%s\"\n", head ? "" : "\n",
+			      head ? "" : title, e->system, e->name, text);
 		head = true;
 	}
 	strbuf_done(&b);
@@ -139,7 +141,8 @@ static void say_clock(struct stating *s, struct strbuf *b)
 {
 	const char *text = get(s, "trace_clock", b), *open = strchr(text, '[');
 	if (open && strncmp(open, "[local]", 7))
-		strbuf_printf(&s->app->out, "\nClock: %.*s\n", (int)strcspn(open + 1, "]"), open + 1);
+		strbuf_printf(&s->app->out, "\nClock: %.*s\n", (int)strcspn(open + 1, "]"),
+			      open + 1);
 }
 
 static void say_cpumask(struct stating *s, struct strbuf *b)
@@ -205,12 +208,12 @@ static int stat_text(void *ctx, const char *folder, const char *name)
 
 static int stat_json(void *ctx, const char *folder, const char *name)
 {
-	static const char *const files[] = { "current_tracer",	  "set_event",
-					     "buffer_size_kb",	  "buffer_total_size_kb",
-					     "trace_clock",	  "tracing_cpumask",
-					     "set_ftrace_filter", "set_ftrace_notrace",
+	static const char *const files[] = { "current_tracer",	   "set_event",
+					     "buffer_size_kb",	   "buffer_total_size_kb",
+					     "trace_clock",	   "tracing_cpumask",
+					     "set_ftrace_filter",  "set_ftrace_notrace",
 					     "set_graph_function", "set_event_pid",
-					     "set_ftrace_pid",	  "tracing_thresh",
+					     "set_ftrace_pid",	   "tracing_thresh",
 					     "tracing_on" };
 	struct stating *s = ctx;
 	struct strbuf b;
