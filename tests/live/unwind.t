@@ -56,7 +56,7 @@ like "$err" ' 0 lost' "nothing is lost"
 read -r n whole < <("$SONDE" script -i ours.data 2>/dev/null | whole_stacks)
 [ "$n" -gt 20 ] && [ "$n" = "$whole" ]
 ok $? "all stacks are whole, through a library without frame pointers" || diag "$whole of $n"
-perf script -i ours.data >perf.txt 2>perf.err
+perf script --no-inline -i ours.data >perf.txt 2>perf.err
 read -r pn pwhole < <(whole_stacks <perf.txt)
 [ "$pn" = "$n" ] && [ "$pwhole" = "$n" ] && [ ! -s perf.err ]
 ok $? "perf reads the file without a word and shows the same" || diag "$pwhole of $pn: $(cat perf.err)"
@@ -111,7 +111,7 @@ sleep 0.3
 exits 0 "-p, several events" "$SONDE" record -F 499 -e cpu-clock,context-switches --call-graph dwarf -o pid.data -p $pid -- sleep 0.5
 kill $pid
 wait $pid 2>/dev/null
-out=$(perf script -i pid.data 2>&1)
+out=$(perf script --no-inline -i pid.data 2>&1)
 like "$out" 'workload_spin.*' "stacks of a running process"
 unlike "$out" 'rror' "perf has nothing to say"
 n=$(awk 'BEGIN { RS = "" } { gsub(/\n/, " ") } / workload_spin\+/ { n++ } / workload_spin\+.* workload_thread\+.* (start_thread|clone3)/ { w++ } END { print (n > 10 && w >= n * 9 / 10) ? "yes" : w " of " n }' <<<"$out")
