@@ -138,7 +138,8 @@ static int put_head(struct convert *c)
 	const struct perfdata *p = replay_perf_file(c->src);
 	struct strbuf *to = &c->out;
 	u64 at = p->is_pipe ? 0 : p->data_at;
-	strbuf_str(to, "{\n\t\"linux-perf-json-version\": 1,\n\t\"headers\": {\n\t\t\"header-version\": 1");
+	strbuf_str(to, "{\n\t\"linux-perf-json-version\": 1,\n\t\"headers\": "
+		       "{\n\t\t\"header-version\": 1");
 	int err = put_captured(to, c->o->input);
 	if (err)
 		return err;
@@ -256,8 +257,8 @@ static int convert_run(struct app *app, void *opts, int argc, char **argv)
 	c.src->ops->close(c.src);
 	if (err)
 		return app_fail(app, err);
-	strbuf_printf(&app->err, "[ %s data convert: Converted '%s' into JSON data '%s' ]\n", app->prog,
-		      o->input, o->to_json);
+	strbuf_printf(&app->err, "[ %s data convert: Converted '%s' into JSON data '%s' ]\n",
+		      app->prog, o->input, o->to_json);
 	strbuf_printf(&app->err, "[ %s data convert: Converted and wrote %.3f MB (%llu samples) ]\n",
 		      app->prog, (double)c.bytes / (1 << 20), (unsigned long long)c.nr);
 	return APP_DONE;
@@ -272,7 +273,8 @@ const struct command command_data_convert = {
 	.name = "convert",
 	.summary = "a recording as JSON",
 	.usage = "--to-json FILE [OPTIONS]",
-	.about = "Writes the head of a perf.data file and every sample in time order, with the names of its "
+	.about = "Writes the head of a perf.data file and every sample in time order, with the "
+		 "names of its "
 		 "call chain, in the form of perf 6.1's converter.",
 	.examples = convert_examples,
 	.opts = convert_rows,

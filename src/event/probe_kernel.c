@@ -51,9 +51,8 @@ static void keep_name(struct probe_kernel *ret, const struct symbol_line *l)
 static void look_line(const struct symbol_line *l, const char *module, const char *symbol,
 		      struct probe_kernel *ret)
 {
-	bool same_module =
-		!module || (l->module ? is_word(l->module, l->module_len, module)
-				      : !strcmp(module, "vmlinux"));
+	bool same_module = !module || (l->module ? is_word(l->module, l->module_len, module)
+						 : !strcmp(module, "vmlinux"));
 	if (is_word(l->name, l->len, symbol)) {
 		ret->there |= same_module;
 		ret->in_module |= !same_module;

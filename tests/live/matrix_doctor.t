@@ -10,17 +10,20 @@ cd "$SONDE_TMP" || exit 1
 mkdir bin && ln -s "$SONDE" bin/sonde
 export PATH=$PWD/bin:$PATH
 
-# The kernel's own word on its configuration.
+# The kernel's own word on its configuration; a guest's lies beside its modules.
+where=()
 if [ -e /proc/config.gz ]; then
 	zcat /proc/config.gz >config
-elif [ -e "/boot/config-$(uname -r)" ]; then
-	cat "/boot/config-$(uname -r)" >config
+elif [ -e "${SONDE_MODULES%/*}/config" ]; then
+	cat "${SONDE_MODULES%/*}/config" >config
+	where=(--kernel-config "$PWD/config")
 else
-	need "file:/proc/config.gz"
+	echo "1..0 # SKIP no configuration of this kernel"
+	exit 0
 fi
-exits 0 "doctor" sonde doctor
+exits 0 "doctor" sonde doctor "${where[@]}"
 doctor=$out
-json=$(sonde doctor --json)
+json=$(sonde doctor "${where[@]}" --json)
 
 # reports ROWS OPTION: yes as OPTION=y, no as missing
 reports() {
