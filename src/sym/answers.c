@@ -25,6 +25,14 @@ struct head {
 	u64 sum; /* of what follows */
 };
 
+_Static_assert(sizeof(struct head) == ANSWERS_HEAD, "the head");
+
+void answers_sum(void *data, size_t size)
+{
+	u64 sum = hash_bytes((u8 *)data + sizeof(struct head), size - sizeof(struct head));
+	memcpy((u8 *)data + offsetof(struct head, sum), &sum, sizeof(sum));
+}
+
 /* ---- reading ---- */
 
 static bool path_of(char to[PATH_MAX], const struct answers_key *k, const char *suffix)
@@ -65,9 +73,9 @@ int answers_open_bytes(struct answers *a, const void *data, size_t size, const s
 	if (size < sizeof(h))
 		return -EBADMSG;
 	memcpy(&h, data, sizeof(h));
-	if (memcmp(h.magic, magic, sizeof(magic)) || h.style != (u32)k->style || h.want != k->want ||
-	    h.nr > ENTRIES_MAX || h.nr_inlines > INLINES_MAX || !h.strings_size ||
-	    h.strings_size > STRINGS_MAX)
+	if (memcmp(h.magic, magic, sizeof(magic)) || h.style != (u32)k->style ||
+	    h.want != k->want || h.nr > ENTRIES_MAX || h.nr_inlines > INLINES_MAX ||
+	    !h.strings_size || h.strings_size > STRINGS_MAX)
 		return -EBADMSG;
 	size_t entries = h.nr * sizeof(struct answers_entry);
 	size_t inlines = h.nr_inlines * sizeof(struct answers_inline);
@@ -308,8 +316,7 @@ static int write_answers(const struct writer *w, const struct answers_key *k)
 	strbuf_add(&out, w->strings.data, w->strings.len);
 	int err = out.err;
 	if (!err) {
-		h.sum = hash_bytes(out.data + sizeof(h), out.len - sizeof(h));
-		memcpy(out.data, &h, sizeof(h));
+		answers_sum(out.data, out.len);
 		err = write_file(k, out.data, out.len);
 	}
 	strbuf_done(&out);
