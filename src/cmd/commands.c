@@ -9,6 +9,7 @@ const struct command *const commands[] = {
 	&command_script,
 	&command_annotate,
 	&command_flame,
+	&command_export,
 	&command_diff,
 	&command_evlist,
 	&command_buildid_list,

@@ -63,6 +63,7 @@ struct session {
 	bool child_done;
 	int signal;
 	bool full;
+	bool exec_failed;
 };
 
 /* ---- pages --------------------------------------------------------------------------------------------------------------- */
@@ -371,6 +372,7 @@ static int wait_for_end(struct session *s, char **argv)
 	int err = loop_add_timer(s->loop, CHECK_NS, CHECK_NS, on_timer, s, NULL);
 	if (!err && argv) {
 		err = child_go(&s->child, argv[0], &s->app->diag);
+		s->exec_failed = err;
 		if (err)
 			return err;
 		err = loop_add_child(s->loop, s->child.pid, on_child, s);
@@ -609,9 +611,8 @@ static int session_run(struct session *s, int argc, char **argv)
 	if (err) {
 		if (s->buffers)
 			(void)!stop_reading(s);
-		bool exec_failed = argc && !s->child.pid && s->loop;
 		(void)app_fail(app, err);
-		return exec_failed ? child_exec_status(err) : APP_FAILED;
+		return s->exec_failed ? child_exec_status(err) : APP_FAILED;
 	}
 	err = finish(s);
 	return err ? app_fail(app, err) : session_status(s, argc > 0);

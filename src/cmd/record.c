@@ -99,6 +99,10 @@ static void say_json(struct record_session *s, const struct recorder_stats *st)
 	json_put_u64(&j, "samples", st->nr_samples);
 	json_put_u64(&j, "lost", st->nr_lost);
 	json_put_u64(&j, "throttled", st->nr_throttled);
+	if (st->nr_stacks) {
+		json_put_u64(&j, "stacks", st->nr_stacks);
+		json_put_u64(&j, "stacks_cut_off", st->nr_cut);
+	}
 	json_put_double(&j, "own_cpu_seconds", cpu_seconds());
 	json_object_end(&j);
 	(void)!json_end(&j);
@@ -113,6 +117,13 @@ static void say_result(struct record_session *s, bool failed)
 		diag_warn(&s->app->diag, "%llu records were lost: the rings were full",
 			  (unsigned long long)st.nr_lost);
 		diag_hint(&s->app->diag, "a larger -m, a lower -F, or no -g");
+	}
+	if (st.nr_short * 20 > st.nr_stacks) {
+		diag_note(&s->app->diag,
+			  "%llu stacks were longer than what was copied of them: their outermost "
+			  "callers are missing",
+			  (unsigned long long)st.nr_short);
+		diag_hint(&s->app->diag, "--call-graph dwarf,65528 copies as much as is possible");
 	}
 	app_say(s->app);
 	if (s->o->quiet || s->o->no_closing_line)
@@ -135,6 +146,10 @@ static void say_result(struct record_session *s, bool failed)
 		if (st.nr_throttled)
 			strbuf_printf(to, ", throttled %llu times",
 				      (unsigned long long)st.nr_throttled);
+		if (st.nr_stacks)
+			strbuf_printf(to, ", %llu of %llu stacks cut off",
+				      (unsigned long long)st.nr_cut,
+				      (unsigned long long)st.nr_stacks);
 		strbuf_printf(to, "; our own cost %.0f ms CPU\n", cpu_seconds() * 1e3);
 	}
 	(void)strbuf_flush(&s->app->err);
@@ -266,7 +281,7 @@ static int record(struct record_session *s, int argc, char **argv)
 	int err = sysroot_open(&s->root, NULL);
 	if (err)
 		return app_fail(app, err);
-	err = record_build_live(s, &ro.live);
+	err = record_build_live(s, argc ? argv[0] : NULL, &ro);
 	/* An event that is not there is wrong usage to perf. */
 	bool usage = err == -EINVAL || (err == -ENOENT && !strcmp(app->prog, "perf"));
 	if (err)
@@ -378,7 +393,8 @@ static const struct opt record_rows[] = {
 	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
 	OPT_UINT('c', "count", struct record_opts, period, "N", "A sample every N events instead"),
 	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains by frame pointer"),
-	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp"),
+	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp (frame pointers), dwarf[,BYTES] (unwind tables, from this much of the stack: 8192), auto (what the programs need)"),
+	OPT_FLAG(0, "raw-stack", struct record_opts, raw_stack, "With dwarf: keep the stacks themselves, as perf does, to be unwound by readers"),
 	OPT_HEADING("Of what"),
 	OPT_FLAG('a', "all-cpus", struct record_opts, all, "The whole system"),
 	OPT_STR('C', "cpu", struct record_opts, cpus, "LIST", "These CPUs only (0-3,8)"),
@@ -437,6 +453,8 @@ static const struct opt_example record_examples[] = {
 	{ "record -g -- make", "where a command and its children spend their time" },
 	{ "record -F 99 -a -g -- sleep 10", "the whole system for ten seconds" },
 	{ "record -p 1234", "a running process, until Ctrl-C" },
+	{ "record --call-graph dwarf -- make",
+	  "whole stacks also where programs keep no frame pointers" },
 	{ "record -e page-faults -c 1 -- ls", "every page fault" },
 	{ "record -e sched:sched_switch -a -- sleep 1", "every context switch, with its data" },
 	{ 0 },

@@ -39,8 +39,7 @@ static int map_file(const char *path, struct sym_text *ret)
 	return 0;
 }
 
-/* Where texts that are dear to make are kept: the user's cache folder, never the one of whoever lent us privileges. */
-static const char *cache_folder(char *to, size_t size)
+const char *cache_folder(char *to, size_t size)
 {
 	if (getauxval(AT_SECURE))
 		return NULL;

@@ -32,6 +32,12 @@ struct symbol_opts {
 unsigned symbols_want(const struct symbol_opts *o);
 /* What both are made of. Borrows the options. */
 struct sym_config symbols_config(struct app *app, const struct symbol_opts *o);
+/*
+ * Where things that are dear to make are kept: the user's cache folder, never the one of whoever lent us privileges. Its path in `to`,
+ * or NULL.
+ */
+const char *cache_folder(char *to, size_t size);
+
 /* NULL: no memory. The options are borrowed until names->ops->free. Notes go to app->diag. */
 struct names *symbols_open(struct app *app, const struct symbol_opts *o);
 

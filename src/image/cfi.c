@@ -181,11 +181,21 @@ static s32 keep_expr(struct builder *b, const u8 *data, size_t len)
 }
 
 /* The row as a rule: its unit. */
-static u32 keep_rule(struct builder *b, const struct row *r, u8 flags)
+static u32 keep_rule(struct builder *b, const struct row *r, const struct cie *c)
 {
 	struct cfi_reg units[ARCH_REGS_MAX + 1];
+	const struct arch *a = b->arch;
 	u32 nr = 1;
-	for (u8 i = 0; i < b->arch->nr_regs; i++)
+	u8 flags = (c->signal ? CFI_SIGNAL : 0) | (c->ra != a->ra ? CFI_OWN_RA : 0);
+	struct where_saved ra = r->regs[c->ra];
+	if (flags & CFI_OWN_RA)
+		units[nr++] = ra.kind == CFI_SAME ? (struct cfi_reg){ .reg = a->pc,
+								      .kind = CFI_REGISTER,
+								      .value = c->ra }
+						  : (struct cfi_reg){ .reg = a->pc,
+								      .kind = ra.kind,
+								      .value = ra.value };
+	for (u8 i = 0; i < a->nr_regs - (flags & CFI_OWN_RA ? 1 : 0); i++)
 		if (r->regs[i].kind != CFI_SAME)
 			units[nr++] = (struct cfi_reg){ .reg = i,
 							.kind = r->regs[i].kind,
@@ -295,8 +305,7 @@ static void put_row(struct program *p)
 	p->framed |= p->row.cfa == CFI_CFA_REG && p->row.cfa_reg == a->fp;
 	p->moved |= p->row.cfa == CFI_CFA_REG && p->row.cfa_value != p->cie->initial.cfa_value;
 	bool known = p->row.cfa == CFI_CFA_EXPR || p->row.cfa_reg != ARCH_NO_REG;
-	u8 flags = p->cie->signal ? CFI_SIGNAL : 0;
-	add_row(p->b, p->pc, known ? keep_rule(p->b, &p->row, flags) : 0);
+	add_row(p->b, p->pc, known ? keep_rule(p->b, &p->row, p->cie) : 0);
 }
 
 static void advance(struct program *p, u64 by)
@@ -529,7 +538,7 @@ static bool read_cie(struct builder *b, const struct section *s, u64 at, struct 
 	c->data_align = bytes_sleb(&body);
 	u64 ra = version == 1 ? bytes_u8(&body) : bytes_uleb(&body);
 	c->ra = (u8)ra;
-	if (ra != b->arch->ra || body.bad || !read_augmentation(b, s, c, text, &body))
+	if (ra >= b->arch->nr_regs || body.bad || !read_augmentation(b, s, c, text, &body))
 		return false;
 	/* Rules that a CIE restores are those of the machine: every register keeps its value. */
 	c->initial.cfa_reg = ARCH_NO_REG;

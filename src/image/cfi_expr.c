@@ -252,9 +252,10 @@ int cfi_eval(const u8 *expr, size_t len, const struct cfi_regs *regs, const stru
 		if (m.code.bad)
 			m.err = -EBADMSG;
 	}
-	u64 v = pop(&m);
+	if (!m.err && !m.depth)
+		m.err = -EBADMSG;
 	if (m.err)
 		return m.err;
-	*ret = v;
+	*ret = m.stack[m.depth - 1];
 	return 0;
 }

@@ -127,7 +127,8 @@ u32 live_ftrace_subbuf_bytes(const struct tracing *t, const char *folder)
 static int open_cpu(struct live_ftrace *l, struct reader *r, u32 cpu, struct diag *d)
 {
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%u/trace_pipe_raw", l->o.folder, cpu);
+	(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%u/%s", l->o.folder, cpu,
+		       l->o.snapshot ? "snapshot_raw" : "trace_pipe_raw");
 	int fd = openat(l->t->dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return diag_error(d, -errno, "cannot read %s/%s: %s", l->t->path, path,

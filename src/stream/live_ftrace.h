@@ -18,6 +18,7 @@ struct live_ftrace_opts {
 	unsigned threads; /* 0: one for each 8 CPUs, at most 8 */
 	u64 interval_ns; /* what there is is read at least this often; 0: a second */
 	bool poll; /* never sleep */
+	bool snapshot; /* snapshot_raw instead of the buffer itself */
 	int rt_priority; /* SCHED_FIFO of the readers; 0: no */
 	/*
 	 * Whole pages of one CPU, in order; called from the reader's thread, never twice at once for the same CPU. Negative errno

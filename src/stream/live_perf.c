@@ -1,5 +1,6 @@
 #include "stream/live_perf.h"
 
+#include "arch/arch.h"
 #include "kern/cpu.h"
 
 #include <errno.h>
@@ -228,6 +229,18 @@ static void set_start(const struct live_perf *lp, struct live_event *e)
 		e->attr.disabled && o->command_pid && !o->system_wide && !o->no_exec_start;
 }
 
+/* What unwinding needs later. */
+static void set_stack(const struct live_opts *o, struct perf_event_attr *a)
+{
+	const struct arch *arch = arch_host();
+	a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	a->sample_regs_user = arch ? arch->perf_mask : 0;
+	a->sample_stack_user = o->stack_bytes;
+	a->exclude_callchain_user = o->kernel_chain;
+	/* perf reads unwind tables as memory of the process: it must know the maps that hold them. */
+	a->mmap_data |= a->mmap && o->kernel_chain;
+}
+
 static void configure(struct live_perf *lp, struct diag *d)
 {
 	const struct live_opts *o = &lp->opts;
@@ -270,6 +283,8 @@ static void configure(struct live_perf *lp, struct diag *d)
 			a->sample_type |= PERF_SAMPLE_PERIOD;
 		if (o->call_graph)
 			a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+		if (o->stack_bytes)
+			set_stack(o, a);
 		if (a->type == PERF_TYPE_TRACEPOINT)
 			a->sample_type |= PERF_SAMPLE_RAW;
 		if (o->weight)
@@ -794,7 +809,7 @@ static int pass(struct live_reader *r, bool all)
 		perf_ring_consume(rings[i], spans[i].head);
 	pthread_mutex_lock(&lp->lock);
 	r->done_round = max(r->done_round, round);
-	if (nr && lp->opts.at_once)
+	if (nr && (lp->opts.at_once || lp->opts.settle))
 		__atomic_store_n(&lp->rounds_owed, ROUNDS_OWED, __ATOMIC_RELAXED);
 	if (last) {
 		if (lp->rounds_owed)

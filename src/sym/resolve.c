@@ -24,6 +24,7 @@ struct sym_names {
 	struct names names;
 	struct sym_config cfg;
 	struct debugfile_where where;
+	char *buildid_dir;
 	struct arena *arenas; /* one a worker, for names */
 	unsigned nr_arenas;
 	u32 *func_of;
@@ -378,12 +379,25 @@ static bool in_kernel(const struct image_info *info)
 	return info->kind == IMAGE_KIND_KERNEL || info->kind == IMAGE_KIND_MODULE;
 }
 
+static struct kernel_want kernel_want(const struct job *j, const struct group *g)
+{
+	struct kernel_want w = { .first = UINT64_MAX };
+	for (u32 i = 0; i < g->nr; i++) {
+		u32 image = j->frames->frames[g->places[i].frame].image;
+		w.first = min(w.first, g->places[i].at);
+		w.last = max(w.last, g->places[i].at);
+		w.modules |= j->catalog->images.at[image].kind != IMAGE_KIND_KERNEL;
+	}
+	return w;
+}
+
 /* The source of kernel symbols decides where each image was moved, so it is opened before the places are known. */
 static int resolve_kernel(struct job *j, struct group *g, struct arena *arena)
 {
 	struct sym_names *n = j->n;
 	struct kernel_syms k;
-	int err = kernel_syms_open(&k, &n->cfg, &n->where, j->catalog);
+	struct kernel_want want = kernel_want(j, g);
+	int err = kernel_syms_open(&k, &n->cfg, &n->where, j->catalog, &want);
 	if (err == -ENOMEM)
 		return err;
 	if (k.note) {
@@ -829,6 +843,7 @@ static void sym_free(struct names *names)
 {
 	struct sym_names *n = container_of(names, struct sym_names, names);
 	forget(n);
+	free(n->buildid_dir);
 	free(n);
 }
 
@@ -840,8 +855,14 @@ struct names *sym_names_new(const struct sym_config *cfg)
 		return NULL;
 	n->names.ops = &ops;
 	n->cfg = *cfg;
+	n->buildid_dir = cfg->buildid_dir ? strdup(cfg->buildid_dir) : NULL;
+	if (cfg->buildid_dir && !n->buildid_dir) {
+		free(n);
+		return NULL;
+	}
+	n->cfg.buildid_dir = n->buildid_dir;
 	n->where = (struct debugfile_where){ .root = cfg->symfs,
 					     .dirs = cfg->debug_dirs,
-					     .cache = cfg->buildid_dir };
+					     .cache = n->buildid_dir };
 	return &n->names;
 }

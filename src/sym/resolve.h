@@ -47,7 +47,7 @@ struct sym_config {
 };
 
 /*
- * Strings of the config are borrowed until free. NULL: no memory. The answer of resolve() stays until the next resolve() or
- * free().
+ * Strings of the config but buildid_dir are borrowed until free. NULL: no memory. The answer of resolve() stays until the next
+ * resolve() or free().
  */
 struct names *sym_names_new(const struct sym_config *cfg);

@@ -1,6 +1,7 @@
 #include "sym/unwind_tables.h"
 #include "sym/dso.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -191,15 +192,35 @@ struct unwind_found unwind_tables_find(struct unwind_tables *t, u32 image,
 	return (struct unwind_found){ 0 };
 }
 
-size_t unwind_tables_code(struct unwind_tables *t, u32 image, const struct image_info *info,
-			  u64 offset, bool before, u8 *to, size_t nr)
+static const struct elfimg *code_of(struct unwind_tables *t, u32 image,
+				    const struct image_info *info)
 {
 	struct unwind_image *im = image_of(t, image, info);
 	if (!im)
-		return 0;
+		return NULL;
 	pthread_mutex_lock(&t->lock);
 	const struct elfimg *e = open_code(t, im, info);
 	pthread_mutex_unlock(&t->lock);
+	return e;
+}
+
+bool unwind_tables_is_code(struct unwind_tables *t, u32 image, const struct image_info *info,
+			   u64 offset)
+{
+	const struct elfimg *e = code_of(t, image, info);
+	struct elfimg_segment s;
+	if (!e)
+		return true;
+	for (u32 i = 0; elfimg_segment(e, i, &s); i++)
+		if (s.type == PT_LOAD && s.flags & PF_X && offset - s.offset < s.filesz)
+			return true;
+	return false;
+}
+
+size_t unwind_tables_code(struct unwind_tables *t, u32 image, const struct image_info *info,
+			  u64 offset, bool before, u8 *to, size_t nr)
+{
+	const struct elfimg *e = code_of(t, image, info);
 	if (!e || offset > e->size)
 		return 0;
 	nr = (size_t)min((u64)nr, before ? offset : e->size - offset);

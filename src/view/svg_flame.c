@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { ROW = 17, TOP = 44, BOTTOM = 34, SIDE = 10, CHAR_WIDTH_10 = 66, MAX_DEPTH = 2048 };
-static const double LEAST = 0.4; /* pixels that a frame must have */
+static const double LEAST = 0.8; /* pixels that a frame must have */
 
 struct svg {
 	const struct flame *f;
