@@ -6,6 +6,7 @@
 #include "cmd/commands.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
+#include "view/csv_table.h"
 #include "view/json_table.h"
 #include "view/text_table.h"
 
@@ -272,7 +273,7 @@ static int print_json(struct graph *g, const struct table *t)
 	json_put_u64(&j, "gaps", graph_time_nr_gaps(g->times));
 	json_key(&j, "functions");
 	if (!err)
-		err = json_table(t, &j);
+		err = json_table(t, 0, &j);
 	if (!err && g->opts->tree)
 		json_nodes(g, &b, &j);
 	json_object_end(&j);
@@ -290,11 +291,10 @@ static int print_rows(struct graph *g)
 	int err = make_table(g, &t);
 	if (!err && g->app->json)
 		err = print_json(g, &t);
+	else if (!err && g->opts->csv)
+		err = csv_table(&t, 0, &g->app->out);
 	else if (!err)
-		err = text_table(&t,
-				 &(struct text_table_style){ .separator = g->opts->csv ? "," : NULL,
-							     .header = true },
-				 &g->app->out);
+		err = text_table(&t, &(struct text_table_style){ .header = true }, &g->app->out);
 	table_done(&t);
 	return err;
 }
