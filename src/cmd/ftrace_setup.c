@@ -502,7 +502,7 @@ static int find_events(struct ftrace_setup *s, const struct spec *spec, bool *wh
 	return err;
 }
 
-static int note_system(struct ftrace_buffer_opt *b, struct ftrace_setup *s, const char *system)
+int ftrace_setup_note_system(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const char *system)
 {
 	vec_for_each (&b->systems, have)
 		if (!strcmp(*have, system))
@@ -555,7 +555,7 @@ static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const 
 		const char *other = strstr(spec->triggers.at[i], "able_event:");
 		char system[128];
 		if (other && sscanf(other, "able_event:%127[^:]", system) == 1)
-			err = note_system(b, s, system);
+			err = ftrace_setup_note_system(s, b, system);
 		if (!err)
 			err = undo ? journal_add(s->journal,
 						 path_in(s, b, "events/%s/%s/trigger", e->system,
@@ -567,7 +567,7 @@ static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const 
 		err = journal_set(s->journal,
 				  path_in(s, b, "events/%s/%s/enable", e->system, e->name),
 				  off ? "0" : "1", d);
-	return err ? err : note_system(b, s, e->system);
+	return err ? err : ftrace_setup_note_system(s, b, e->system);
 }
 
 /* Where nobody else has one of a system on, all of it is one write. */

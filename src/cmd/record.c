@@ -425,6 +425,8 @@ static const struct opt record_rows[] = {
 		.optional = true, .fallback = "signal"),
 	OPT_FLAG(0, "timestamp-filename", struct record_opts, timestamp_filename, "The file is FILE.TIME"),
 	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
+	OPT_FLAG(0, "overwrite", struct record_opts, overwrite, "Keep only the newest samples that fit into the rings; written at the end, or with --switch-output whenever it says so"),
+	OPT_FLAG(0, "tail-synthesize", struct record_opts, ignored, "Tasks and maps are followed all the time", .hidden = true),
 	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
 	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),
 	OPT_STR('z', "compression-level", struct record_opts, zstd, "LEVEL", "Compress with zstd (level 1)",
@@ -437,7 +439,6 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "buildid-mmap", struct record_opts, ignored, "Build ids are always in the map records", .hidden = true),
 	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
 	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
-	OPT_FLAG(0, "overwrite", struct record_opts, ignored, "Use --switch-output with --switch-max-files 2: the last files are kept", .refused = true),
 	OPT_FLAG(0, "switch-output-event", struct record_opts, ignored, "Use --switch-output and send SIGUSR2, or --control with 'snapshot'", .refused = true),
 	OPT_FLAG(0, "threads", struct record_opts, ignored, "There is a reader for every 16 CPUs already, and they write one file", .refused = true),
 	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
@@ -457,6 +458,8 @@ static const struct opt_example record_examples[] = {
 	  "whole stacks also where programs keep no frame pointers" },
 	{ "record -e page-faults -c 1 -- ls", "every page fault" },
 	{ "record -e sched:sched_switch -a -- sleep 1", "every context switch, with its data" },
+	{ "record -a -g --overwrite --switch-output",
+	  "wait; kill -USR2 writes what happened just before" },
 	{ 0 },
 };
 

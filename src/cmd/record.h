@@ -37,6 +37,7 @@ struct record_opts {
 	const char *clock;
 	const char *zstd;
 	bool no_inherit;
+	bool overwrite;
 	bool data_addr, period_too, only_user, only_kernel;
 	bool weight, per_thread_counts, no_samples, switches, namespaces;
 	bool any_branch;

@@ -258,6 +258,7 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	l->events = &s->events;
 	l->period = o->period;
 	l->no_inherit = o->no_inherit;
+	l->overwrite = o->overwrite;
 	l->data_addr = o->data_addr;
 	l->period_too = o->period_too;
 	l->only_user = o->only_user;
