@@ -7,6 +7,7 @@ extern const struct command *const commands[]; /* NULL-terminated, in the order 
 extern const struct command program; /* its subs are the commands: for help and the man page */
 
 /* One line per file in cmd/. */
+extern const struct command command_annotate;
 extern const struct command command_archive;
 extern const struct command command_buildid_cache;
 extern const struct command command_buildid_list;
@@ -16,7 +17,29 @@ extern const struct command command_data_convert;
 extern const struct command command_data_repair;
 extern const struct command command_diff;
 extern const struct command command_evlist;
+extern const struct command command_export;
+extern const struct command command_flame;
 extern const struct command command_ftrace;
+extern const struct command command_ftrace_convert;
+extern const struct command command_ftrace_extract;
+extern const struct command command_ftrace_restore;
+extern const struct command command_ftrace_dump;
+extern const struct command command_ftrace_list;
+extern const struct command command_ftrace_stat;
+extern const struct command command_ftrace_check_events;
+extern const struct command command_ftrace_reset;
+extern const struct command command_ftrace_status;
+extern const struct command command_ftrace_start;
+extern const struct command command_ftrace_set;
+extern const struct command command_ftrace_stop;
+extern const struct command command_ftrace_restart;
+extern const struct command command_ftrace_clear;
+extern const struct command command_ftrace_show;
+extern const struct command command_ftrace_snapshot;
+extern const struct command command_ftrace_stack;
+extern const struct command command_ftrace_mark;
+extern const struct command command_ftrace_record;
+extern const struct command command_ftrace_graph;
 extern const struct command command_ftrace_report;
 extern const struct command command_help;
 extern const struct command command_inject;
@@ -24,5 +47,7 @@ extern const struct command command_list;
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_stat;
+extern const struct command command_stat_record;
+extern const struct command command_stat_report;
 extern const struct command command_script;
 extern const struct command command_workload;

@@ -1,6 +1,6 @@
 /*
- * `sonde record` in four files: what was asked (record_opts.c), the files it is written to and commands from outside
- * (record_files.c), who completes them when we are killed (record_watch.c), and the run with its option rows (record.c).
+ * `sonde record` in a few files: what was asked (record_opts.c, record_graph.c), the files it is written to and commands from
+ * outside (record_files.c), who completes them when we are killed (record_watch.c), and the run with its option rows (record.c).
  */
 #pragma once
 
@@ -8,6 +8,7 @@
 #include "cmd/app.h"
 #include "cmd/child.h"
 #include "cmd/control.h"
+#include "cmd/symbols.h"
 #include "kern/watchdog.h"
 #include "stream/recorder.h"
 
@@ -26,6 +27,7 @@ struct record_opts {
 	u64 period;
 	bool graph;
 	const char *call_graph;
+	bool raw_stack;
 	bool all;
 	const char *cpus;
 	const char *pids;
@@ -54,6 +56,7 @@ struct record_opts {
 	u64 max_size;
 	s64 delay_ms;
 	bool quiet;
+	bool no_closing_line; /* for those who say more themselves */
 	bool no_buffering;
 	u64 min_bytes;
 	bool no_build_ids;
@@ -91,6 +94,7 @@ struct record_session {
 	struct event_env env;
 	struct event_list events;
 	bool has_env;
+	char cache[4096]; /* the folder for unwind tables */
 	char *cmdline; /* ours, for the file's head */
 	const char *output;
 	int pipe_fd; /* what standard output was, when the recording goes there; -1: into a file */
@@ -107,8 +111,16 @@ int record_take_event(void *opts, const char *value, bool negated, struct diag *
 int record_take_filter(void *opts, const char *value, bool negated, struct diag *d);
 int record_take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d);
 
-/* From what was asked to what is opened; its lists are the session's. -EINVAL: it was asked in a wrong way; with a diag. */
-int record_build_live(struct record_session *s, struct live_opts *l) must_check;
+/*
+ * From what was asked to what is opened; its lists are the session's. program: of the command, NULL: none. -EINVAL: it was asked in
+ * a wrong way; with a diag.
+ */
+int record_build_live(struct record_session *s, const char *program,
+		      struct recorder_opts *ro) must_check;
+
+/* --call-graph, with all the rest known. */
+int record_call_graph(struct record_session *s, const char *program,
+		      struct recorder_opts *ro) must_check;
 
 /* --switch-output's value. */
 int record_parse_switch(struct record_switching *sw, const char *text, struct diag *d) must_check;

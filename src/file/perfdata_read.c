@@ -113,7 +113,8 @@ static int read_attrs(struct perfdata *p, const struct perf_file_header *h)
 		if (err)
 			return err;
 	}
-	return p->attrs.nr ? 0 : -EBADMSG;
+	bool counts = h->features[0] >> FEAT_STAT & 1; /* `stat record --null` counts nothing */
+	return p->attrs.nr || counts ? 0 : -EBADMSG;
 }
 
 /* After the data, one section for each bit that is set, in ascending order. */

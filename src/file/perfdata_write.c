@@ -213,6 +213,13 @@ static bool feat_group_desc(struct building *g, struct strbuf *b)
 	return nr;
 }
 
+/* Says by being there that the file holds counts. */
+static bool feat_stat(struct building *g, struct strbuf *b)
+{
+	(void)b;
+	return g->meta->counts;
+}
+
 static bool feat_cache(struct building *g, struct strbuf *b)
 {
 	put_u32(b, 1); /* version */
@@ -280,6 +287,7 @@ static bool (*const early_features[NR_FEATURES])(struct building *, struct strbu
 	[FEAT_NUMA_TOPOLOGY] = feat_numa_topology,
 	[FEAT_PMU_MAPPINGS] = feat_pmu_mappings,
 	[FEAT_GROUP_DESC] = feat_group_desc,
+	[FEAT_STAT] = feat_stat,
 	[FEAT_CACHE] = feat_cache,
 	[FEAT_MEM_TOPOLOGY] = feat_mem_topology,
 	[FEAT_CLOCKID] = feat_clockid,

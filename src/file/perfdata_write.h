@@ -47,6 +47,7 @@ struct perfdata_meta {
 	s64 owner_gid;
 	bool no_rotate; /* do not keep FILE as FILE.old */
 	bool no_build_ids; /* no table of them */
+	bool counts; /* no samples: what `stat record` counted (file/statdata) */
 	bool pipe; /* a stream into pipe_fd, which becomes the writer's */
 	int pipe_fd;
 };

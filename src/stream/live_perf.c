@@ -1,5 +1,6 @@
 #include "stream/live_perf.h"
 
+#include "arch/arch.h"
 #include "kern/cpu.h"
 
 #include <errno.h>
@@ -244,6 +245,18 @@ static void set_start(const struct live_perf *lp, struct live_event *e)
 		e->attr.disabled && o->command_pid && !o->system_wide && !o->no_exec_start;
 }
 
+/* What unwinding needs later. */
+static void set_stack(const struct live_opts *o, struct perf_event_attr *a)
+{
+	const struct arch *arch = arch_host();
+	a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	a->sample_regs_user = arch ? arch->perf_mask : 0;
+	a->sample_stack_user = o->stack_bytes;
+	a->exclude_callchain_user |= o->kernel_chain;
+	/* perf reads unwind tables as memory of the process: it must know the maps that hold them. */
+	a->mmap_data |= a->mmap && o->kernel_chain;
+}
+
 static int configure(struct live_perf *lp, struct diag *d)
 {
 	const struct live_opts *o = &lp->opts;
@@ -295,6 +308,8 @@ static int configure(struct live_perf *lp, struct diag *d)
 			a->exclude_callchain_user = o->no_user_chain;
 			a->exclude_callchain_kernel = o->no_kernel_chain;
 		}
+		if (o->stack_bytes)
+			set_stack(o, a);
 		if (a->type == PERF_TYPE_TRACEPOINT)
 			a->sample_type |= PERF_SAMPLE_RAW;
 		if (o->weight)
@@ -727,6 +742,8 @@ struct live_perf *live_perf_open(const struct sysroot *root, const struct live_o
 	pthread_mutex_init(&lp->lock, NULL);
 	pthread_cond_init(&lp->begun, NULL);
 	perf_opener_init(&lp->opener, root);
+	lp->opener.opened = opts->opened;
+	lp->opener.opened_ctx = opts->opened_ctx;
 	lp->stop_fd = eventfd(0, EFD_CLOEXEC);
 	lp->gone_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	lp->poke_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -837,7 +854,7 @@ static int pass(struct live_reader *r, bool all)
 		perf_ring_consume(rings[i], spans[i].head);
 	pthread_mutex_lock(&lp->lock);
 	r->done_round = max(r->done_round, round);
-	if (nr && lp->opts.at_once)
+	if (nr && (lp->opts.at_once || lp->opts.settle))
 		__atomic_store_n(&lp->rounds_owed, ROUNDS_OWED, __ATOMIC_RELAXED);
 	if (last) {
 		if (lp->rounds_owed)

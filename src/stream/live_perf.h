@@ -45,6 +45,9 @@ struct live_opts {
 	u64 freq_hz; /* one of these, for events that do not bring their own; */
 	u64 period; /* both 0: 4000 Hz, and every tracepoint */
 	bool call_graph;
+	u32 stack_bytes; /* registers and this much of the user's stack in each sample; 0: none */
+	bool kernel_chain; /* the call chain of the kernel alone */
+	bool settle; /* rounds end also while nothing happens, so that what came is settled soon */
 	bool data_addr; /* the address that was accessed, and maps of data */
 	bool period_too; /* in each sample, also where it is fixed */
 	bool weight; /* what the hardware says an access cost */
@@ -78,6 +81,8 @@ struct live_opts {
 	bool at_once; /* a reader wakes for every sample; rounds end also while nothing happens */
 	u64 min_bytes; /* woken, a reader leaves a ring alone that holds less */
 	u32 rings_per_reader; /* 0: as many as LIVE_RINGS_PER_READER */
+	perf_opened_fn *opened; /* told of each event that was opened; may be NULL */
+	void *opened_ctx;
 };
 
 struct live_perf;

@@ -9,6 +9,8 @@
 
 struct recorder_opts {
 	struct live_opts live;
+	bool unwind; /* live.stack_bytes are unwound; the file gets call chains */
+	const char *cache; /* folder for unwind tables; NULL: none */
 	const struct tracing *tracing; /* for the formats of tracepoints */
 	const char *path;
 	bool pipe; /* a stream into pipe_fd, which becomes the recorder's; path is what messages call it */
@@ -31,6 +33,9 @@ struct recorder_stats {
 	u64 nr_passes;
 	u64 data_bytes; /* of records, before compression */
 	u64 file_bytes;
+	u64 nr_stacks, nr_cut; /* unwound, and those of which some outermost callers are missing */
+	u64 nr_short; /* of those, whose stack was longer than what was copied of it */
+	u64 nr_hurried; /* unwound before all maps were known for sure */
 };
 
 struct recorder;

@@ -9,6 +9,8 @@
 #include "stream/replay_perf.h"
 #include "base/dict.h"
 #include "stream/perf_formats.h"
+#include "stream/split_reads.h"
+#include "stream/replay_unwind.h"
 #include "stream/tasks.h"
 
 #include <errno.h>
@@ -51,6 +53,8 @@ struct replay {
 	VEC(struct block) blocks;
 	atomic_size_t next;
 	struct replay_perf_stats stats;
+	struct unwind_config unwind_config; /* its cache is ours */
+	struct replay_unwind unwind;
 	atomic_ullong nr_bad, nr_unknown_id, nr_corrupt, nr_deferred;
 	VEC(const u8 *) build_ids; /* BUILD_ID records: told by path, so they wait for the maps */
 	/* compressed files */
@@ -89,9 +93,11 @@ struct reader {
 	u8 *copy; /* compressed files: the block's records */
 	size_t copy_cap;
 	struct perf_scratch scratch;
+	struct replay_chains chains; /* of stacks that were unwound for this batch */
 	struct place_slot *places;
 	struct sample *samples;
 	struct pending *pending;
+	struct split_reads split; /* NEED_READ */
 	struct tasks_epoch user, kernel; /* of the sample before: mostly of this one too */
 	u32 frames[CHAIN_MAX];
 };
@@ -111,10 +117,27 @@ const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 	return &replay_of(s)->stats;
 }
 
+bool replay_perf_has_reads(const struct source *s)
+{
+	return perfdata_has_sample_type(&replay_of(s)->file, PERF_SAMPLE_READ);
+}
+
 void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
 {
 	replay_of(s)->formats.kallsyms = text;
 	replay_of(s)->formats.kallsyms_ctx = ctx;
+}
+
+int replay_perf_unwind(struct source *s, const struct unwind_config *cfg)
+{
+	struct replay *r = replay_of(s);
+	char *cache = cfg->cache ? strdup(cfg->cache) : NULL;
+	if (cfg->cache && !cache)
+		return -ENOMEM;
+	free((char *)(uintptr_t)r->unwind_config.cache);
+	r->unwind_config = *cfg;
+	r->unwind_config.cache = cache;
+	return 0;
 }
 
 /* ---- first pass ---- */
@@ -517,6 +540,25 @@ static const u8 *record_at(const struct replay *r, u64 place)
 					: r->spool.at + (place - r->file.map_size);
 }
 
+/* Stacks that were copied are followed by the rules of the machine that was recorded; a stream may not say which that was. */
+static int prepare_unwind(struct replay *r, struct diag *d)
+{
+	bool stacks = false;
+	vec_for_each (&r->file.attrs, a)
+		stacks |= a->attr.sample_type & PERF_SAMPLE_REGS_USER &&
+			  a->attr.sample_type & PERF_SAMPLE_STACK_USER;
+	if (!stacks)
+		return 0;
+	const char *name = perfdata_string(&r->file, FEAT_ARCH);
+	const struct arch *arch = name ? arch_of_name(name) : arch_host();
+	if (!arch || r->file.swap) {
+		diag_warn(d, "stacks of a machine '%s' cannot be unwound", name ? name : "unknown");
+		return 0;
+	}
+	r->unwind_config.arch = arch;
+	return replay_unwind_init(&r->unwind, &r->unwind_config, r->tasks, &r->source.catalog);
+}
+
 static int prepare_once(struct replay *r, struct diag *d)
 {
 	find_time_use(r);
@@ -532,6 +574,8 @@ static int prepare_once(struct replay *r, struct diag *d)
 		err = tasks_seal(r->tasks);
 	if (!err)
 		err = fill_events(r);
+	if (!err)
+		err = prepare_unwind(r, d);
 	if (!err && !r->file.attrs.nr)
 		err = diag_error(
 			d, -EBADMSG,
@@ -575,6 +619,8 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 	free(rd->pending);
 	vec_free(&rd->sample_places);
 	free(rd->copy);
+	split_reads_done(&rd->split);
+	replay_chains_done(&rd->chains);
 	perf_scratch_done(&rd->scratch);
 	free(rd);
 }
@@ -588,7 +634,8 @@ static int replay_shard_open(struct source *s, struct shard *sh)
 	rd->places = calloc(CACHE_SLOTS, sizeof(*rd->places));
 	rd->samples = calloc(BATCH, sizeof(*rd->samples));
 	rd->pending = calloc(BATCH, sizeof(*rd->pending));
-	if (rd->places && rd->samples && rd->pending)
+	struct replay *r = replay_of(s);
+	if (rd->places && rd->samples && rd->pending && !replay_chains_init(&rd->chains, &r->unwind))
 		return 0;
 	replay_shard_close(s, sh);
 	sh->impl = NULL;
@@ -880,6 +927,8 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 		return 0;
 	const struct perf_sample_view *v = &p->view;
 	p->space = tasks_space(r->tasks, v->pid, time_of(r, p));
+	if (unlikely(v->stack && rd->chains.unwinder) && r->needs & (NEED_CHAIN | NEED_PLACES))
+		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time_of(r, p));
 	if (r->needs & NEED_CHAIN) {
 		p->hash = hash_words(v->chain, v->nr_chain, meaning_of(r, rd, p));
 		chain_table_prefetch(&sh->chains, p->hash);
@@ -935,7 +984,8 @@ static s64 take_file_order(struct replay *r, struct shard *sh)
 	struct perf_event_header h;
 	size_t nr = 0;
 	bool copied = false;
-	while (nr < BATCH && perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
+	while (nr < BATCH && !replay_chains_full(&rd->chains) &&
+	       perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
 		if (h.type != PERF_RECORD_SAMPLE)
 			continue;
 		/* A copied chain (other byte order, odd address) lives until the next one is copied: one a batch. */
@@ -960,7 +1010,7 @@ static s64 take_time_order(struct replay *r, struct shard *sh)
 {
 	struct reader *rd = sh->impl;
 	size_t nr = 0, limit = r->file.swap ? 1 : BATCH;
-	while (nr < limit && rd->stamp < rd->stamp_end) {
+	while (nr < limit && rd->stamp < rd->stamp_end && !replay_chains_full(&rd->chains)) {
 		u64 place = r->stamps.at[rd->stamp].place;
 		const u8 *rec = record_at(r, place);
 		if (nr && (uintptr_t)rec & 7)
@@ -979,11 +1029,22 @@ static s64 take_time_order(struct replay *r, struct shard *sh)
 	return (s64)nr;
 }
 
-static int replay_next_batch(struct source *s, struct shard *sh, struct batch *ret)
+static int split_batch(struct replay *r, struct reader *rd, size_t nr)
+{
+	rd->split.samples.nr = 0;
+	int err = 0;
+	for (size_t i = 0; i < nr && !err; i++)
+		err = split_reads_add(&rd->split, &r->file, rd->pending[i].attr,
+				      &rd->pending[i].view, &rd->samples[i]);
+	return err;
+}
+
+static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 {
 	struct replay *r = replay_of(s);
 	struct reader *rd = sh->impl;
 	rd->sample_places.nr = 0;
+	rd->chains.nr = 0;
 	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, sh) : take_file_order(r, sh);
 	for (s64 i = 0; i < nr; i++) {
 		int err = fill_sample(r, sh, &rd->pending[i], &rd->samples[i]);
@@ -1001,7 +1062,20 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 		place += rd->samples[i].nr_places;
 	}
 	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
-	return 1;
+	if (likely(!(r->needs & NEED_READ)))
+		return 1;
+	int err = split_batch(r, rd, (size_t)nr);
+	*ret = (struct batch){ .samples = rd->split.samples.at, .nr = rd->split.samples.nr };
+	return err ? err : 1;
+}
+
+static int replay_next_batch(struct source *s, struct shard *sh, struct batch *ret)
+{
+	int got;
+	do
+		got = next_batch(s, sh, ret);
+	while (got > 0 && !ret->nr); /* nothing moved: not a batch */
+	return got;
 }
 
 static void replay_finish(struct source *s, struct diag *d)
@@ -1027,6 +1101,7 @@ static void replay_finish(struct source *s, struct diag *d)
 	if (r->stats.nr_corrupt_chains)
 		diag_warn(d, "%llu call chains were damaged and are missing",
 			  (unsigned long long)r->stats.nr_corrupt_chains);
+	replay_unwind_report(&r->unwind, d);
 	if (r->nr_deferred)
 		diag_warn(d,
 			  "the user part of %llu call chains was recorded apart (deferred) and is "
@@ -1040,6 +1115,8 @@ static void replay_close(struct source *s)
 	if (!r->own_map)
 		r->file.map_size = 0;
 	perfdata_inflate_free(r->inflate);
+	replay_unwind_done(&r->unwind);
+	free((char *)(uintptr_t)r->unwind_config.cache);
 	tasks_free(r->tasks);
 	perf_formats_done(&r->formats);
 	perfdata_close(&r->file);

@@ -24,7 +24,7 @@ make packed.dir -z
 
 for name in plain.dir packed.dir; do
 	perf script --no-inline -i $name >theirs 2>/dev/null
-	"$SONDE" script -i $name >mine 2>mine.err
+	"$SONDE" script --no-inline -i $name >mine 2>mine.err
 	is $? 0 "script -i $name"
 	cmp -s theirs mine
 	ok $? "the same bytes as perf's ($(wc -l <theirs) lines)" || diag "$(diff theirs mine | head -5)"
