@@ -235,7 +235,7 @@ static const char *label_of(struct rowtree *t, u32 func)
 {
 	const struct name_func *f = &t->names->funcs[func];
 	if (f->name)
-		return f->name;
+		return name_label(f);
 	char text[32], **own = vec_push(&t->own_labels);
 	snprintf(text, sizeof(text), "%#llx", (unsigned long long)f->start);
 	return own ? *own = strdup(text) : NULL;

@@ -1,10 +1,34 @@
 /* `sonde ftrace`: trace-cmd's commands. Called as trace-cmd, the program is this verb. */
 #include "cmd/commands.h"
 
+/* clang-format off */
 static const struct command *const subs[] = {
+	&command_ftrace_record,
 	&command_ftrace_report,
+	&command_ftrace_graph,
+	&command_ftrace_list,
+	&command_ftrace_start,
+	&command_ftrace_set,
+	&command_ftrace_stop,
+	&command_ftrace_restart,
+	&command_ftrace_clear,
+	&command_ftrace_show,
+	&command_ftrace_mark,
+	&command_ftrace_snapshot,
+	&command_ftrace_stack,
+	&command_ftrace_stat,
+	&command_ftrace_status,
+	&command_ftrace_reset,
+	&command_ftrace_extract,
+	&command_ftrace_restore,
+	&command_ftrace_dump,
+	&command_ftrace_stream,
+	&command_ftrace_hist,
+	&command_ftrace_convert,
+	&command_ftrace_check_events,
 	NULL,
 };
+/* clang-format on */
 
 static const struct opt_example examples[] = {
 	{ "ftrace report", "print the events of trace.dat" },

@@ -149,19 +149,6 @@ static int resolve_events(struct record_session *s)
 	return err;
 }
 
-static int parse_call_graph(const struct record_opts *o, bool *on, struct diag *d)
-{
-	*on = o->graph;
-	if (!o->call_graph)
-		return 0;
-	*on = strcmp(o->call_graph, "no") && strcmp(o->call_graph, "none");
-	if (!*on || !strcmp(o->call_graph, "fp"))
-		return 0;
-	diag_error(d, -EINVAL, "--call-graph %s is not there yet", o->call_graph);
-	diag_hint(d, "--call-graph fp follows frame pointers");
-	return -EINVAL;
-}
-
 static int user_id(const char *text, u64 *uid, struct diag *d)
 {
 	const struct passwd *pw = getpwnam(text);
@@ -231,13 +218,12 @@ static int open_cgroups(struct record_session *s, const char *text)
 	return 0;
 }
 
-int record_build_live(struct record_session *s, struct live_opts *l)
+int record_build_live(struct record_session *s, const char *program, struct recorder_opts *ro)
 {
 	const struct record_opts *o = s->o;
+	struct live_opts *l = &ro->live;
 	struct diag *d = &s->app->diag;
 	int err = resolve_events(s);
-	if (!err)
-		err = parse_call_graph(o, &l->call_graph, d);
 	if (!err && o->freq)
 		err = parse_freq(o->freq, &l->freq_hz, d);
 	if (!err && o->ring)
@@ -272,6 +258,7 @@ int record_build_live(struct record_session *s, struct live_opts *l)
 	l->events = &s->events;
 	l->period = o->period;
 	l->no_inherit = o->no_inherit;
+	l->overwrite = o->overwrite;
 	l->data_addr = o->data_addr;
 	l->period_too = o->period_too;
 	l->only_user = o->only_user;
@@ -301,5 +288,5 @@ int record_build_live(struct record_session *s, struct live_opts *l)
 	l->cgroups = s->cgroups.at;
 	if (!err && l->cgroups && !l->system_wide)
 		err = diag_error(d, -EINVAL, "-G: groups are recorded on whole CPUs: it needs -a");
-	return err;
+	return err ? err : record_call_graph(s, program, ro);
 }

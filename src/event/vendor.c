@@ -4,6 +4,7 @@
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <string.h>
+#include <strings.h>
 
 /* Initialises once; later calls are cheap. */
 static bool library_ready(void)
@@ -21,22 +22,46 @@ static int encode(const char *name, struct perf_event_attr *attr)
 	return r;
 }
 
+/* Vendors' names with dots are libpfm's with colons, or (BR_INST_RETIRED_MISPRED) with an underscore. */
+static int encode_dotted(const char *name, char instead, struct perf_event_attr *attr)
+{
+	char buf[256];
+	size_t len = strlen(name);
+	if (len >= sizeof(buf))
+		return PFM_ERR_NOTFOUND;
+	memcpy(buf, name, len + 1);
+	for (char *c = buf; (c = strchr(c, '.'));)
+		*c = instead;
+	return encode(buf, attr);
+}
+
+/* Intel's fixed counters have names in perf's tables that libpfm spells in its own way. */
+static int encode_fixed(const char *name, struct perf_event_attr *attr, int r)
+{
+	static const char *const fixed[][2] = {
+		{ "inst_retired.any", "INSTRUCTION_RETIRED" },
+		{ "cpu_clk_unhalted.thread", "UNHALTED_CORE_CYCLES" },
+		{ "cpu_clk_unhalted.core", "UNHALTED_CORE_CYCLES" },
+		{ "cpu_clk_unhalted.ref_tsc", "UNHALTED_REFERENCE_CYCLES" },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		if (!strcasecmp(name, fixed[i][0]))
+			return encode(fixed[i][1], attr);
+	return r;
+}
+
 int vendor_encode(const char *name, struct perf_event_attr *attr, const char **why)
 {
 	if (!library_ready())
 		return -EOPNOTSUPP;
 	struct perf_event_attr got = { 0 };
 	int r = encode(name, &got);
-	if (r == PFM_ERR_NOTFOUND && strchr(name, '.')) {
-		char buf[256];
-		size_t len = strlen(name);
-		if (len >= sizeof(buf))
-			return -ENOENT;
-		memcpy(buf, name, len + 1);
-		for (char *c = buf; (c = strchr(c, '.'));)
-			*c = ':';
-		r = encode(buf, &got);
-	}
+	if (r == PFM_ERR_NOTFOUND && strchr(name, '.'))
+		r = encode_dotted(name, ':', &got);
+	if (r == PFM_ERR_ATTR && strchr(name, '.') && !encode_dotted(name, '_', &got))
+		r = PFM_SUCCESS;
+	if (r == PFM_ERR_NOTFOUND || r == PFM_ERR_ATTR)
+		r = encode_fixed(name, &got, r);
 	if (r == PFM_ERR_NOTFOUND || r == PFM_ERR_INVAL)
 		return -ENOENT;
 	if (r == PFM_ERR_NOTSUPP || r == PFM_ERR_NOINIT)

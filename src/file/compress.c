@@ -5,11 +5,48 @@
 #include <zlib.h>
 #include <zstd.h>
 
+static const char *const names[] = {
+	[COMPRESS_NONE] = "none", [COMPRESS_ZLIB] = "zlib", [COMPRESS_ZSTD] = "zstd"
+};
+
+const char *compress_name(enum compress_kind kind)
+{
+	return names[kind];
+}
+
+const char *compress_version(enum compress_kind kind)
+{
+	return kind == COMPRESS_ZLIB   ? zlibVersion()
+	       : kind == COMPRESS_ZSTD ? ZSTD_versionString()
+				       : "";
+}
+
+size_t pack_bound(enum compress_kind kind, size_t size)
+{
+	return kind == COMPRESS_ZLIB   ? compressBound(size)
+	       : kind == COMPRESS_ZSTD ? ZSTD_compressBound(size)
+				       : size;
+}
+
+s64 pack(enum compress_kind kind, int level, const void *from, size_t size, void *to, size_t room)
+{
+	if (kind == COMPRESS_ZSTD) {
+		size_t n = ZSTD_compress(to, room, from, size, level ? level : 1);
+		return ZSTD_isError(n) ? -ENOMEM : (s64)n;
+	}
+	if (kind == COMPRESS_ZLIB) {
+		uLongf n = room;
+		int err = compress2(to, &n, from, size, level ? level : Z_DEFAULT_COMPRESSION);
+		return err == Z_OK ? (s64)n : err == Z_MEM_ERROR ? -ENOMEM : -EINVAL;
+	}
+	if (room < size)
+		return -EINVAL;
+	memcpy(to, from, size);
+	return (s64)size;
+}
+
 int compress_kind_of(const char *name)
 {
-	static const char *const names[] = {
-		[COMPRESS_NONE] = "none", [COMPRESS_ZLIB] = "zlib", [COMPRESS_ZSTD] = "zstd"
-	};
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(name, names[i]))
 			return (int)i;

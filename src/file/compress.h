@@ -1,4 +1,4 @@
-/* Blocks of known size, packed with zlib or zstd, into memory of the caller. */
+/* Blocks of known size, packed with zlib or zstd and back, into memory of the caller. */
 #pragma once
 
 #include "base/types.h"
@@ -7,6 +7,14 @@ enum compress_kind { COMPRESS_NONE, COMPRESS_ZLIB, COMPRESS_ZSTD };
 
 /* "none", "zlib", "zstd"; -ENOTSUP for others. */
 int compress_kind_of(const char *name);
+
+const char *compress_name(enum compress_kind kind);
+const char *compress_version(enum compress_kind kind);
+/* The most that `size` bytes can become. */
+size_t pack_bound(enum compress_kind kind, size_t size);
+/* level 0: the library's usual one. The size, or -ENOMEM, -EINVAL. */
+s64 pack(enum compress_kind kind, int level, const void *from, size_t size, void *to,
+	 size_t room) must_check;
 
 /* State worth keeping between blocks. Zero-initialised is ready; one thread at a time. */
 struct unpacker {

@@ -13,25 +13,6 @@
 #include <unistd.h>
 
 enum {
-	OPTION_DONE = 0,
-	OPTION_DATE = 1,
-	OPTION_CPUSTAT = 2,
-	OPTION_BUFFER = 3,
-	OPTION_TRACECLOCK = 4,
-	OPTION_UNAME = 5,
-	OPTION_OFFSET = 7,
-	OPTION_CPUCOUNT = 8,
-	OPTION_VERSION = 9,
-	OPTION_TRACEID = 11,
-	OPTION_TSC2NSEC = 14,
-	OPTION_HEADER_INFO = 16,
-	OPTION_FTRACE_EVENTS = 17,
-	OPTION_EVENT_FORMATS = 18,
-	OPTION_KALLSYMS = 19,
-	OPTION_PRINTK = 20,
-	OPTION_CMDLINES = 21,
-	OPTION_BUFFER_TEXT = 22,
-	SECTION_PACKED = 1,
 	OPTION_SECTIONS_MAX = 4096, /* a chain longer than that goes in circles */
 	FORMATS_MAX = 1 << 20,
 };
@@ -68,9 +49,10 @@ static int read_header_info(struct tracedat *t, struct bytes *b)
 	(void)bytes_cstr(b);
 	struct tracedat_text page = take_text(b, 8);
 	(void)bytes_cstr(b);
-	(void)take_text(b, 8);
+	t->header_event = take_text(b, 8);
 	if (!page.data)
 		return -EBADMSG;
+	t->header_page = page;
 	return format_parse_header_page(page.data, page.len, t->long_size, &t->layout);
 }
 
@@ -109,6 +91,7 @@ static int read_ftrace_events(struct tracedat *t, struct bytes *b)
 		if (err)
 			return err;
 	}
+	t->nr_own_formats = t->formats.nr;
 	return b->bad ? -EBADMSG : 0;
 }
 
@@ -442,8 +425,23 @@ static int read_info_section(struct tracedat *t, struct bytes opt,
 	return err;
 }
 
+static int keep_option(struct tracedat *t, u16 id, struct bytes opt)
+{
+	if (id == OPTION_BUFFER || (id >= OPTION_STRINGS && id <= OPTION_BUFFER_TEXT))
+		return 0;
+	struct tracedat_option *o = vec_push(&t->options);
+	if (!o)
+		return -ENOMEM;
+	o->id = id;
+	o->body = (struct tracedat_text){ .data = (const char *)opt.at, .len = bytes_left(&opt) };
+	return 0;
+}
+
 static int read_option(struct tracedat *t, u16 id, struct bytes opt)
 {
+	int err = keep_option(t, id, opt);
+	if (err)
+		return err;
 	switch (id) {
 	case OPTION_DATE:
 		t->ts_offset_ns +=
@@ -689,6 +687,7 @@ void tracedat_close(struct tracedat *t)
 	vec_free(&t->cpu_stats);
 	vec_free(&t->buffers);
 	vec_free(&t->formats);
+	vec_free(&t->options);
 	unpacker_done(&t->unpacker);
 	arena_done(&t->arena);
 	if (t->mapped)

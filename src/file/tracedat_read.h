@@ -13,6 +13,30 @@
 #include "file/compress.h"
 #include "wire/format.h"
 
+enum {
+	OPTION_DONE = 0,
+	OPTION_DATE = 1,
+	OPTION_CPUSTAT = 2,
+	OPTION_BUFFER = 3,
+	OPTION_TRACECLOCK = 4,
+	OPTION_UNAME = 5,
+	OPTION_OFFSET = 7,
+	OPTION_CPUCOUNT = 8,
+	OPTION_VERSION = 9,
+	OPTION_PROCMAPS = 10,
+	OPTION_TRACEID = 11,
+	OPTION_TSC2NSEC = 14,
+	OPTION_STRINGS = 15,
+	OPTION_HEADER_INFO = 16,
+	OPTION_FTRACE_EVENTS = 17,
+	OPTION_EVENT_FORMATS = 18,
+	OPTION_KALLSYMS = 19,
+	OPTION_PRINTK = 20,
+	OPTION_CMDLINES = 21,
+	OPTION_BUFFER_TEXT = 22,
+};
+enum { SECTION_PACKED = 1 };
+
 #define TRACEDAT_TEXT_MAX  (512ull << 20)
 #define TRACEDAT_CHUNK_MAX (64u << 20)
 enum { TRACEDAT_CPUS_MAX = 65536, TRACEDAT_PAGE_MAX = 16 << 20 };
@@ -67,6 +91,12 @@ struct tracedat_section {
 	bool packed;
 };
 
+/* As it stands in the file; those that say where things are (buffers, sections) are not among them. */
+struct tracedat_option {
+	u16 id;
+	struct tracedat_text body;
+};
+
 struct tracedat {
 	const u8 *map;
 	size_t size;
@@ -95,6 +125,9 @@ struct tracedat {
 
 	VEC(struct tracedat_buffer) buffers; /* the top one first */
 	VEC(struct tracedat_format) formats; /* ftrace's own first, then by system */
+	size_t nr_own_formats; /* so many of them */
+	VEC(struct tracedat_option) options;
+	struct tracedat_text header_page, header_event;
 	struct tracedat_section parts[TRACEDAT_NR_PARTS];
 
 	struct arena arena;

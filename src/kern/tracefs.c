@@ -106,6 +106,101 @@ int tracing_read(const struct tracing *t, const char *file, struct strbuf *to)
 	}
 }
 
+const char *tracing_line(const struct tracing *t, const char *file, struct strbuf *to)
+{
+	strbuf_reset(to);
+	if (tracing_read(t, file, to))
+		strbuf_reset(to);
+	const char *nl = to->len ? memchr(to->data, '\n', to->len) : NULL;
+	if (nl)
+		to->len = (size_t)(nl - to->data);
+	return strbuf_cstr(to);
+}
+
+bool tracing_has(const struct tracing *t, const char *file)
+{
+	return !t->err && faccessat(t->dir, file, F_OK, 0) == 0;
+}
+
+/* Emptying one of these removes the probes of everybody. */
+static bool holds_definitions(const char *file)
+{
+	static const char *const names[] = { "kprobe_events", "uprobe_events", "dynamic_events",
+					     "synthetic_events", "set_event" };
+	const char *slash = strrchr(file, '/');
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(slash ? slash + 1 : file, names[i]))
+			return true;
+	return false;
+}
+
+int tracing_write(const struct tracing *t, const char *file, const char *text, bool truncate)
+{
+	if (t->err)
+		return t->err;
+	if (truncate && holds_definitions(file))
+		return -EPERM;
+	_cleanup_close_ int fd =
+		openat(t->dir, file, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : 0));
+	if (fd < 0)
+		return -errno;
+	size_t len = strlen(text);
+	while (len) {
+		ssize_t n = write(fd, text, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/*
+ *	[  123.456789] event filter parse error: error: Field not found
+ *	  Command: nofield == 1
+ *	           ^
+ */
+bool tracing_error(const struct tracing *t, const char *folder, const char *text, struct diag *d)
+{
+	static const char word[] = "\n  Command: ";
+	char path[PATH_MAX];
+	struct strbuf log;
+	bool found = false;
+	strbuf_init(&log);
+	(void)snprintf(path, sizeof(path), "%serror_log", folder);
+	if (tracing_read(t, path, &log))
+		strbuf_reset(&log);
+	const char *at = strbuf_cstr(&log), *last = NULL;
+	for (const char *p = at; (p = strstr(p, word)); p++)
+		last = p;
+	if (last) {
+		const char *head = last;
+		while (head > at && head[-1] != '\n')
+			head--;
+		const char *command = last + sizeof(word) - 1;
+		size_t len = strcspn(command, "\n");
+		const char *what = strstr(head, "] ");
+		const char *caret = command[len] ? command + len + 1 : "";
+		size_t column = strcspn(caret, "^\n");
+		/* The log also holds the errors of others: it must be about what was written. */
+		size_t ours = strcspn(text, "\n");
+		if (len && (memmem(command, len, text, ours) || memmem(text, ours, command, len))) {
+			char *copy = strndup(command, len);
+			what = what && what < last ? what + 2 : head;
+			(void)diag_error(d, -EINVAL, "the kernel says: %.*s", (int)(last - what),
+					 what);
+			if (copy && caret[column] == '^' && column >= sizeof(word) - 2)
+				diag_span(d, copy, column - (sizeof(word) - 2), 1);
+			free(copy);
+			found = true;
+		}
+	}
+	strbuf_done(&log);
+	return found;
+}
+
 /* A name that no file can have is not there. */
 static int open_error(void)
 {

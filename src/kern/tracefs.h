@@ -1,5 +1,6 @@
 /*
- * Reading the tracing file system: where it is, which events, tracers and formats it has. Nothing is written here.
+ * The tracing file system: where it is, which events, tracers and formats it has, and plain writes. Who changes what others see
+ * goes through kern/journal.
  * The functions are called tracing_: tracefs_ belongs to libtracefs.
  */
 #pragma once
@@ -35,6 +36,20 @@ int tracing_explain(const struct tracing *t, struct diag *d);
 
 /* Appends a whole file ("README", "events/sched/sched_switch/format"); 0 or negative errno. */
 int tracing_read(const struct tracing *t, const char *file, struct strbuf *to) must_check;
+/* The first line without its end; borrowed from to, "" when the file is empty or cannot be read. */
+const char *tracing_line(const struct tracing *t, const char *file, struct strbuf *to);
+bool tracing_has(const struct tracing *t, const char *file);
+/*
+ * One write. truncate empties a list first (set_ftrace_filter, trace); it is refused for files where that would remove other
+ * people's probes. A path that starts with '/' is taken as it is (sysctls). 0 or negative errno.
+ */
+int tracing_write(const struct tracing *t, const char *file, const char *text,
+		  bool truncate) must_check;
+/*
+ * What the kernel says about a write it refused: error_log's newest entry, if it is about this text. folder: "" or
+ * "instances/NAME/". Adds message and caret to d. false: it says nothing.
+ */
+bool tracing_error(const struct tracing *t, const char *folder, const char *text, struct diag *d);
 /* The number in events/SYSTEM/NAME/id; -ENOENT: no such event, -EACCES. */
 int tracing_event_id(const struct tracing *t, const char *system, const char *name,
 		     u64 *ret) must_check;

@@ -1,0 +1,59 @@
+#include "cmd/ftrace_out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int ftrace_write_file(const char *path, const struct tracedat_out *o, struct diag *d)
+{
+	char tmp[PATH_MAX];
+	if (snprintf(tmp, sizeof(tmp), "%s.tmp-%d", path, (int)getpid()) >= (int)sizeof(tmp))
+		return diag_error(d, -ENAMETOOLONG, "%s: the name is too long", path);
+	_cleanup_close_ int fd = open(tmp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return diag_error(d, -errno, "cannot write %s: %s", path, strerror(errno));
+	int err = tracedat_write(fd, path, o, d);
+	if (!err && rename(tmp, path))
+		err = diag_error(d, -errno, "cannot write %s: %s", path, strerror(errno));
+	if (err)
+		(void)unlink(tmp);
+	return err;
+}
+
+int ftrace_parse_version(const char *text, u32 *ret, struct diag *d)
+{
+	if (strcmp(text, "6") && strcmp(text, "7"))
+		return diag_error(d, -EINVAL, "--file-version %s: there are 6 and 7", text);
+	*ret = (u32)(*text - '0');
+	return 0;
+}
+
+int ftrace_parse_compression(const char *text, enum compress_kind *ret, struct diag *d)
+{
+	int kind = strcmp(text, "any") ? compress_kind_of(text) : COMPRESS_ZSTD;
+	if (kind < 0)
+		return diag_error(d, -EINVAL, "--compression %s: there are zstd, zlib and none",
+				  text);
+	*ret = (enum compress_kind)kind;
+	return 0;
+}
+
+int ftrace_choose_format(const char *version, const char *compression, struct tracedat_out *o,
+			 struct diag *d)
+{
+	int err = version ? ftrace_parse_version(version, &o->version, d) : 0;
+	if (!err && compression)
+		err = ftrace_parse_compression(compression, &o->compression, d);
+	if (err)
+		return err;
+	if (!version && compression && o->compression != COMPRESS_NONE)
+		o->version = 7;
+	if (o->version == 6 && compression && o->compression != COMPRESS_NONE)
+		return diag_error(d, -EINVAL, "version 6 of trace.dat has no compression: use 7");
+	if (o->version == 6)
+		o->compression = COMPRESS_NONE;
+	return 0;
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# where: 6.1
+# needs: root tracefs
+# timeout: 200
+# smp: 1
+# `ftrace record` with the function tracers and what only guests have: names checked, the lock of the top buffer, the
+# kernel's own error messages; tracefs afterwards as before.
+. "${SONDE_SRC:-.}/tests/lib.sh"
+. "$SONDE_SRC/tests/ftrace_lib.sh"
+need sonde root tracefs guest tracer:function_graph
+cd "$SONDE_TMP" || exit 1
+rec() { "$SONDE" ftrace record -o t.dat "$@"; }
+rep() { "$SONDE" ftrace report t.dat 2>&1; }
+tracing_settle
+tracing_state >before
+
+exits 0 "functions of a command" rec -p function -l vfs_open -l 'vfs_stat*' -F cat /proc/version
+like "$(rep)" ': function: +vfs_open' "the one that was named"
+unlike "$(rep | grep ': function:' | grep -v 'vfs_open\|vfs_stat')" . "and no other"
+exits 1 "a function that is not there" rec -p function -l vfs_opne true
+like "$err" 'did you mean vfs_open' "is an error: it would be all functions"
+exits 0 "-e function:" rec -e function:vfs_open -e sched:sched_process_exec true
+like "$(rep)" ': function: +vfs_open' "functions and events together"
+exits 0 "not these functions" rec -p function -l 'vfs_o*' -n vfs_open -F cat /proc/version
+is "$(rep | grep -c 'vfs_open')" 0 "-n"
+exits 0 "a graph" rec -e graph:vfs_open --max-graph-depth 2 -F cat /proc/version
+like "$(rep)" 'funcgraph_entry: .*\| +vfs_open\(\) \{' "begins with the function"
+like "$(rep)" 'funcgraph_exit: ' "and has its end"
+exits 0 "-p function_graph -g -O" rec -p function_graph -g vfs_read -O nofuncgraph-irqs -F cat /proc/version
+like "$(rep)" 'vfs_read\(\)' "the same as trace-cmd has it"
+exits 1 "the tracer that is not there" rec -p functoin true
+like "$err" 'did you mean function' "names one that is"
+# While the graph tracer is ours, the second is refused and told by whom.
+"$SONDE" ftrace record -q -o g.dat -e graph:vfs_open -- sleep 3 &
+for _ in $(seq 100); do [ -e g.dat.parts/plan ] && break; sleep 0.05; done
+exits 1 "a second run" rec -e graph:vfs_open true
+like "$err" "in use by process $! " "is refused, with the holder's name"
+exits 0 "status" "$SONDE" ftrace status
+like "$out" 'top buffer is locked by process' "says so too"
+wait
+exits 0 "a function trigger" rec -p function -l vfs_open -l 'vfs_statx:stacktrace:1' -F cat /proc/version
+exits 1 "a hist trigger with a mistake" rec -e sched:sched_switch -R 'hist:keys=nosuch' true
+like "$err" 'the kernel says: .*' "the kernel's own message"
+like "$err" '\^' "with its caret"
+
+tracing_state >after
+is "$(diff before after | head -20)" "" "tracefs is as it was before"
+done_testing

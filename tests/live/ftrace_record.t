@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# where: host
+# needs: root tracefs
+# timeout: 120
+# `ftrace record`: exact counts, filters, order of options, buffers, versions, sizes, errors.
+. "${SONDE_SRC:-.}/tests/lib.sh"
+need sonde root tracefs
+cd "$SONDE_TMP" || exit 1
+rec() { "$SONDE" ftrace record -o t.dat "$@"; }
+rep() { "$SONDE" ftrace report t.dat 2>&1; }
+events() { rep | grep -c ": $1:"; }
+
+# getppid is system call 110 on x86_64 and nobody else's business 3000 times.
+nr=110
+exits 0 "a system call that is made 3000 times" rec -F -e raw_syscalls:sys_enter -f "id == $nr" "$SONDE" workload syscalls 3000
+is "$(events sys_enter)" 3000 "is recorded 3000 times"
+like "$err" '^\[ t\.dat: 3[0-9]{3} events, 0 lost, .* s of CPU \]$' "and told in the closing line"
+is "$(rep | grep ': sys_enter:' | grep -cv "NR $nr ")" 0 "the filter holds for all"
+exits 0 "with a buffer of one page each and a reader" rec -F -b 8 -e raw_syscalls:sys_enter -f "id == $nr" "$SONDE" workload syscalls 20000
+lost=$(sed -n 's/.* \([0-9]*\) lost,.*/\1/p' <<<"$err")
+is $(($(events sys_enter) + lost)) 20000 "what was lost is counted: recorded and lost make all"
+exits 3 "the command's status is ours" rec -q -e sched:sched_process_exit sh -c 'exit 3'
+is "$err" "" "-q: no closing line"
+exits 127 "a command that is not there" rec -e sched no-such-command-here
+exits 0 "JSON" rec --json -e sched:sched_switch true
+like "$out" '"events": [0-9]+' "has the number of events"
+
+# Order: -f and -R belong to the -e before; -v takes events out again.
+exits 0 "one event with a filter, one without" rec -e sched:sched_process_exec -f 'pid == 0' -e sched:sched_process_exit true
+is "$(events sched_process_exec)" 0 "the filter is of the first"
+[ "$(events sched_process_exit)" -ge 1 ]
+ok $? "and not of the second"
+exits 0 "the same in one word" rec -e 'sched:sched_process_exec/pid == 0/' -e 'sched:sched_process_exit+stack' true
+is "$(events sched_process_exec)" 0 "a filter in the word"
+like "$(rep)" '<stack trace' "a trigger in the word"
+exits 0 "a system without one event" rec -e sched -v -e sched:sched_switch sleep 0.05
+is "$(events sched_switch)" 0 "is recorded without it"
+[ "$(rep | grep -c ': sched_')" -gt 2 ]
+ok $? "and the others are there"
+exits 0 "a pattern over names" rec -e 'sched_process_*' true
+like "$(rep)" ': sched_process_exec: ' "finds events of any system"
+exits 0 "a trigger" rec -e sched:sched_process_exec -R 'traceoff:1' -- sh -c 'true; /bin/true; /bin/true'
+is "$(events sched_process_exec)" 1 "traceoff ends it after the first"
+exits 0 "stacks with every event" rec -T -e sched:sched_process_exec true
+like "$(rep)" '<stack trace' "are there"
+
+# Tasks: only the command, or a pid, with or without children.
+exits 0 "-F" rec -F -e sched:sched_process_exec -- sh -c '/bin/true; /bin/true'
+is "$(events sched_process_exec)" 1 "is the command without its children"
+exits 0 "-F -c" rec -F -c -e sched:sched_process_exec -- sh -c '/bin/true; /bin/true; exit'
+is "$(events sched_process_exec)" 3 "with its children"
+sh -c 'sleep 0.7; /bin/true; exec sleep 1' &
+exits 0 "-P -c" rec -P $! -c -e sched:sched_process_exec -- sleep 1.2
+is "$(events sched_process_exec)" 2 "is another process and its children"
+wait
+exits 0 "names of tasks" rec -e sched:sched_process_exit -- sh -c 'cp /bin/true ./a_long_task_nm; ./a_long_task_nm'
+like "$(rep)" 'a_long_task_nm-[0-9]+ .*sched_process_exit' "are in the file"
+unlike "$(rep)" '<\.\.\.>-[1-9]' "all of them"
+
+# Files: versions, packing, what trace-cmd makes of them.
+for how in "6 none" "7 none" "7 zlib" "7 zstd"; do
+	exits 0 "version ${how% *}, ${how#* }" rec --file-version "${how% *}" --compression "${how#* }" -F -e raw_syscalls:sys_enter -f "id == $nr" "$SONDE" workload syscalls 500
+	is "$(events sys_enter)" 500 "has all events"
+	if [ "$how" != "7 zlib" ] && ! needs_or_skip "trace-cmd reads it" trace-cmd; then
+		is "$(trace-cmd report -i t.dat 2>/dev/null)" "$(rep)" "and trace-cmd prints the same"
+	fi
+done
+exits 0 "the newest of each CPU" rec -m 64 --compression none -F -e raw_syscalls "$SONDE" workload syscalls 60000
+[ "$("$SONDE" ftrace report t.dat | wc -l)" -gt 100 ] && [ "$(stat -c %s t.dat)" -lt 8000000 ]
+ok $? "is kept, and no more"
+like "$(rep | tail -3)" 'exit' "the last events are there"
+exits 0 "up to a size" rec --max-size 200K -F -e raw_syscalls "$SONDE" workload syscalls 400000
+like "$err" 'max-size' "stops there"
+exits 0 "several buffers" rec -e sched:sched_process_exec -B "sonde-t-$$" -C mono -e sched:sched_process_exit true
+like "$(rep)" "^sonde-t-$$: .*sched_process_exit" "the instance has its name before the line"
+[ ! -e "$tracefs/instances/sonde-t-$$" ]
+ok $? "and is gone, as we made it"
+mkdir "$tracefs/instances/sonde-t-$$"
+exits 0 "an instance of somebody else" rec -B "sonde-t-$$" -e sched:sched_process_exit true
+[ -e "$tracefs/instances/sonde-t-$$" ]
+ok $? "stays"
+is "$(cat "$tracefs/instances/sonde-t-$$/events/enable")" 0 "as it was"
+rmdir "$tracefs/instances/sonde-t-$$"
+exits 0 "clock, size, CPU" rec -C mono_raw -b total:2M -M 1 -e sched:sched_switch sleep 0.1
+is "$(rep | grep -c '\[001\]')" 0 "only the CPU of the mask"
+exits 0 "a date" rec --date -e sched:sched_process_exit true
+like "$(rep | tail -1)" " $(date +%s | cut -c1-7)[0-9]{3}\.[0-9]{6}: " "is the wall clock's time"
+
+# Errors are said before anything is written.
+exits 1 "an event that is not there" rec -e sched:sched_swich true
+like "$err" 'did you mean sched:sched_switch' "names one that is"
+exits 0 "-i: it is left out" rec -i -e no:such_event -e sched:sched_switch true
+exits 1 "a filter with a wrong field" rec -e sched:sched_switch -f 'nex_pid == 1' true
+like "$err" 'did you mean next_pid' "names the right one"
+exits 1 "a clock" rec -C mno -e sched true
+exits 129 "nothing to record" rec
+exits 129 "-f without -e" rec -f 'a == 1' true
+mkdir t.dat.parts
+exits 1 "a recording that is running or was cut off" rec -e sched true
+like "$err" 'ftrace restore' "is not overwritten"
+rmdir t.dat.parts
+exits 0 "a dry run" rec --dry-run -e sched:sched_switch -b 1M -C mono true
+like "$out" "^echo 'mono' > .*/trace_clock$" "prints the writes"
+
+# Ctrl-C: saved, and dead of the signal.
+"$SONDE" ftrace record -o int.dat -e sched 2>int.err &
+pid=$!
+for _ in $(seq 200); do [ -e int.dat.parts/plan ] && break; sleep 0.05; done
+sleep 0.3
+kill -INT $pid
+wait $pid
+is $? 130 "Ctrl-C ends it as shells expect"
+[ "$("$SONDE" ftrace report int.dat | wc -l)" -gt 2 ]
+ok $? "and what was recorded is saved"
+
+if reason=$(lacks tracer:function); then
+	exits 1 "functions cannot be chosen here" rec -p function -l vfs_read true
+	like "$err" 'lockdown|cannot filter' "and it says why"
+fi
+done_testing
