@@ -1,6 +1,5 @@
 /* `sonde ftrace list`: what can be traced here, as trace-cmd lists it; `options`; `check-events`. */
 #include "base/json.h"
-#include "base/strtab.h"
 #include "cmd/commands.h"
 #include "cmd/ftrace_which.h"
 #include "file/compress.h"
@@ -193,22 +192,16 @@ static int list_plugins(struct listing *l)
 
 static int list_systems(struct listing *l)
 {
-	struct strbuf s;
-	struct strtab seen;
-	strbuf_init(&s);
-	strtab_init(&seen);
-	int err = tracing_read(l->t, "available_events", &s);
-	for (const char *p = err ? "" : strbuf_cstr(&s); *p && !err;) {
-		size_t len = strcspn(p, "\n"), word = strcspn(p, ":\n");
-		if (strtab_find(&seen, p, word) < 0) {
-			err = (int)min(strtab_add(&seen, p, word), (s64)0);
-			put_line(l, p, word);
-		}
-		p += len + (p[len] == '\n');
-	}
-	strtab_done(&seen);
-	strbuf_done(&s);
-	return err;
+	struct sysroot dir = { .dir_fd = l->t->dir };
+	DIR *d = sysroot_dir(&dir, "events"); /* in the order of the folder, as trace-cmd has it */
+	if (!d)
+		return diag_error(&l->app->diag, -errno, "cannot read %s/events: %s", l->t->path,
+				  strerror(errno));
+	for (struct dirent *e; (e = readdir(d));)
+		if (e->d_name[0] != '.' && e->d_type == DT_DIR)
+			put_line(l, e->d_name, strlen(e->d_name));
+	(void)closedir(d);
+	return 0;
 }
 
 static int section(struct listing *l, const char *key, int (*fn)(struct listing *l))

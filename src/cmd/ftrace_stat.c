@@ -83,15 +83,20 @@ static void say_events(struct stating *s, struct strbuf *b)
 		if (event_is_on(s, e->system, NULL))
 			continue;
 		for (const char *p = set; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+			char name[256];
 			if (strncmp(p, e->system, len) || p[len] != ':')
+				continue;
+			/* set_event also lists what a trigger uses softly. */
+			(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(p + len + 1, "\n"),
+				       p + len + 1);
+			if (!event_is_on(s, e->system, name))
 				continue;
 			if (!head)
 				strbuf_str(o, " Individual events:\n");
 			if (!named)
 				strbuf_printf(o, "    %s\n", e->system);
 			head = named = true;
-			strbuf_printf(o, "        %.*s\n", (int)strcspn(p + len + 1, "\n"),
-				      p + len + 1);
+			strbuf_printf(o, "        %s\n", name);
 		}
 	}
 	tracing_events_done(&systems);
@@ -193,7 +198,9 @@ static int stat_text(void *ctx, const char *folder, const char *name)
 	say_number(s, &b, "tracing_max_latency", "Max latency");
 	say_number(s, &b, "tracing_thresh", "Latency threshold");
 	say_list(s, &b, "set_ftrace_pid", "Filtered function tracer PIDs");
+	say_list(s, &b, "set_ftrace_notrace_pid", "Filtered notrace function tracer PIDs");
 	say_list(s, &b, "set_event_pid", "Filtered event PIDs");
+	say_list(s, &b, "set_event_notrace_pid", "Filtered notrace event PIDs");
 	say_list(s, &b, "kprobe_events", "Kprobe events");
 	say_list(s, &b, "uprobe_events", "Uprobe events");
 	say_list(s, &b, "synthetic_events", "Synthetic events");

@@ -1,7 +1,7 @@
 #include "view/json_samples.h"
 
 #include "base/json.h"
-#include "view/turns.h"
+#include "base/turns.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
