@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1
+# where: host
 # needs: root
 # timeout: 120
 # Containers, as unshare makes them: pid and mount namespaces, seen from outside and from inside.
