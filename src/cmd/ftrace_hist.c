@@ -128,15 +128,15 @@ static int latency_hist(struct histing *h)
 	if (!err)
 		err = add_trigger(h, sa, ea, line);
 	(void)snprintf(line, sizeof(line),
-		       "hist:keys=%s:lat=common_timestamp.usecs-$ts0:onmatch(%s.%s).%s($lat,%s)", kb, sa,
-		       ea, synth, kb);
+		       "hist:keys=%s:lat=common_timestamp.usecs-$ts0:onmatch(%s.%s).%s($lat,%s)",
+		       kb, sa, ea, synth, kb);
 	if (!err)
 		err = add_trigger(h, sb, eb, line);
 	if (!err)
 		err = add_trigger(h, "synthetic", synth,
-				  h->o->keys && strcmp(h->o->keys, "usecs") ?
-					  h->o->keys :
-					  "hist:keys=usecs.log2:sort=usecs");
+				  h->o->keys && strcmp(h->o->keys, "usecs")
+					  ? h->o->keys
+					  : "hist:keys=usecs.log2:sort=usecs");
 	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/synthetic/%s/hist", h->folder, synth);
 	return err;
 }
@@ -175,8 +175,8 @@ static int wait_for_end(struct histing *h, int argc, char **argv)
 	if (!err && argc)
 		err = child_go(&c, argv[0], &h->app->diag);
 	if (!err)
-		err = argc ? loop_add_child(l, c.pid, on_child, h) :
-			     loop_add_timer(l, NS_PER_SEC, NS_PER_SEC, tick, h, NULL);
+		err = argc ? loop_add_child(l, c.pid, on_child, h)
+			   : loop_add_timer(l, NS_PER_SEC, NS_PER_SEC, tick, h, NULL);
 	if (!err)
 		err = loop_run(l);
 	if (h->signal && c.pid > 0 && !h->child_done)
@@ -215,7 +215,8 @@ static int hist(struct histing *h, int argc, char **argv)
 	char path[400];
 	if (!h->o->dry_run && !tracing_has(&h->t, "events/sched/sched_switch/hist")) {
 		int err = diag_error(d, -ENOTSUP, "this kernel makes no histograms");
-		diag_hint(d, "it was built without CONFIG_HIST_TRIGGERS; record the events instead");
+		diag_hint(d,
+			  "it was built without CONFIG_HIST_TRIGGERS; record the events instead");
 		return err;
 	}
 	int err = journal_open(&h->j, &h->t, &jo, d);
@@ -275,8 +276,10 @@ static const struct opt rows[] = {
 /* clang-format on */
 
 static const struct opt_example examples[] = {
-	{ "ftrace hist -k next_comm sched:sched_switch sleep 5", "how often each task was switched to" },
-	{ "ftrace hist -k common_pid.execname -w bytes_req kmem:kmalloc", "kernel memory by task, until Ctrl-C" },
+	{ "ftrace hist -k next_comm sched:sched_switch sleep 5",
+	  "how often each task was switched to" },
+	{ "ftrace hist -k common_pid.execname -w bytes_req kmem:kmalloc",
+	  "kernel memory by task, until Ctrl-C" },
 	{ "ftrace hist --latency sched:sched_waking,sched:sched_switch --by pid=next_pid sleep 5",
 	  "how long tasks wait until they run" },
 	{ 0 },
@@ -286,7 +289,8 @@ const struct command command_ftrace_hist = {
 	.name = "hist",
 	.summary = "histograms made by the kernel; time between two events",
 	.usage = "[OPTIONS] EVENT [COMMAND [ARGS]]",
-	.about = "The kernel counts; nothing is recorded. The histogram is made in an instance of our own while "
+	.about = "The kernel counts; nothing is recorded. The histogram is made in an instance of "
+		 "our own while "
 		 "the command runs, or until Ctrl-C, and printed as the kernel prints it.",
 	.examples = examples,
 	.opts = rows,

@@ -147,7 +147,8 @@ static int print_pages(struct streaming *x)
 		_cleanup_close_ int fd = memfd_create("sonde stream", MFD_CLOEXEC);
 		err = fd < 0 ? -errno : tracedat_write(fd, "memory", &out, &x->app->diag);
 		off_t size = err ? 0 : lseek(fd, 0, SEEK_END);
-		void *map = err ? MAP_FAILED : mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+		void *map =
+			err ? MAP_FAILED : mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (!err)
 			err = map == MAP_FAILED ? -errno : print_memory(x, map, (size_t)size);
 		if (map != MAP_FAILED)
@@ -253,7 +254,8 @@ static int stream(struct streaming *x, int argc, char **argv)
 	int got = x->live ? live_ftrace_stop(x->live) : 0;
 	err = err ? err : off ? off : got ? got : print_pages(x);
 	if (x->dropped)
-		diag_warn(&app->diag, "%llu bytes came faster than they could be printed and are missing",
+		diag_warn(&app->diag,
+			  "%llu bytes came faster than they could be printed and are missing",
 			  (unsigned long long)x->dropped);
 	if (err && err != -EPIPE)
 		return app_fail(app, err);
@@ -308,7 +310,8 @@ const struct command command_ftrace_stream = {
 	.name = "stream",
 	.summary = "trace and print at once, without a file",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "As 'ftrace record', but events are printed as they come, in time order within a fifth of a second.",
+	.about = "As 'ftrace record', but events are printed as they come, in time order within a "
+		 "fifth of a second.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct stream_opts),

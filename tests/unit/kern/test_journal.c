@@ -90,7 +90,8 @@ static void test_undo(void)
 	ok(!journal_set(j, "filter", "pid==1", NULL), "a filter");
 	journal_close(j, NULL);
 	ok(!strcmp(get("tracing_on"), "1"), "the first value is back");
-	ok(!strcmp(get("tracing_thresh"), "70"), "what somebody else has changed meanwhile is left");
+	ok(!strcmp(get("tracing_thresh"), "70"),
+	   "what somebody else has changed meanwhile is left");
 	ok(!strcmp(get("filter"), "0"), "no filter is written as 0");
 	ok(nr_journals() == 0, "the journal is gone");
 	close(t.dir);
@@ -119,7 +120,8 @@ static void test_never_truncates(void)
 {
 	struct tracing t = open_fake();
 	put("kprobe_events", "p:a/b c\n");
-	ok(tracing_write(&t, "kprobe_events", "", true) == -EPERM, "probes of others are not emptied");
+	ok(tracing_write(&t, "kprobe_events", "", true) == -EPERM,
+	   "probes of others are not emptied");
 	ok(!strcmp(get("kprobe_events"), "p:a/b c"), "they are there");
 	close(t.dir);
 }
@@ -169,7 +171,9 @@ static void test_stale(void)
 	pid_t pid = fork();
 	if (!pid) {
 		struct journal *j;
-		struct journal_opts o = { .run_dir = run_dir, .title = "both dead", .no_watchdog = true };
+		struct journal_opts o = { .run_dir = run_dir,
+					  .title = "both dead",
+					  .no_watchdog = true };
 		_exit(journal_open(&j, &t, &o, NULL) || journal_set(j, "tracing_on", "0", NULL));
 	}
 	int status;
@@ -178,7 +182,8 @@ static void test_stale(void)
 	struct journal_list l;
 	ok(!status && !journal_list_all(dir, &l) && l.items.nr == 1 && !l.items.at[0].alive,
 	   "a journal of the dead is found");
-	ok(!strcmp(l.items.at[0].title, "both dead") && l.items.at[0].files.nr == 1, "with what it did");
+	ok(!strcmp(l.items.at[0].title, "both dead") && l.items.at[0].files.nr == 1,
+	   "with what it did");
 	ok(!journal_undo_stale(dir, &t, l.items.at[0].name, NULL, NULL), "and undone");
 	ok(!strcmp(get("tracing_on"), "1") && nr_journals() == 0, "the value is back");
 	journal_list_done(&l);
@@ -191,12 +196,14 @@ static void test_kept(void)
 	struct tracing t = open_fake();
 	put("tracing_on", "1\n");
 	struct journal *j = begin(&t, true);
-	ok(!journal_set(j, "tracing_on", "0", NULL) && !journal_keep(j), "a change that is meant to stay");
+	ok(!journal_set(j, "tracing_on", "0", NULL) && !journal_keep(j),
+	   "a change that is meant to stay");
 	journal_close(j, NULL);
 	ok(!strcmp(get("tracing_on"), "0"), "stays");
 	int dir = run_dir_open(run_dir, NULL);
 	struct journal_list l;
-	ok(!journal_list_all(dir, &l) && l.items.nr == 1 && l.items.at[0].kept && !l.items.at[0].alive,
+	ok(!journal_list_all(dir, &l) && l.items.nr == 1 && l.items.at[0].kept &&
+		   !l.items.at[0].alive,
 	   "and is told");
 	ok(!journal_forget(dir, l.items.at[0].name) && nr_journals() == 0, "until it is forgotten");
 	journal_list_done(&l);
@@ -250,7 +257,8 @@ static void test_knob(void)
 	(void)!read(ready[0], &c, 1);
 	ok(!c && !strcmp(get("saved_cmdlines_size"), "1000"), "a second run is content with it");
 	journal_close(j, NULL);
-	ok(!strcmp(get("saved_cmdlines_size"), "1000"), "the first goes: the second still needs it");
+	ok(!strcmp(get("saved_cmdlines_size"), "1000"),
+	   "the first goes: the second still needs it");
 	c = 0;
 	(void)!write(go[1], &c, 1);
 	waitpid(pid, &status, 0);
@@ -267,11 +275,13 @@ static void test_dry(void)
 	struct journal_opts o = { .run_dir = run_dir, .title = "dry", .dry = &out };
 	put("tracing_on", "1\n");
 	ok(!journal_open(&j, &t, &o, NULL) && !journal_set(j, "tracing_on", "0", NULL) &&
-		   !journal_instance(j, "dry", NULL) && !journal_add(j, "trigger", "it's", "!it's", NULL),
+		   !journal_instance(j, "dry", NULL) &&
+		   !journal_add(j, "trigger", "it's", "!it's", NULL),
 	   "a dry run");
 	journal_close(j, NULL);
 	ok(!strcmp(get("tracing_on"), "1") && nr_journals() == 0, "changes nothing");
-	ok(strstr(strbuf_cstr(&out), "/tracing_on\n") && strstr(strbuf_cstr(&out), "echo 'it'\\''s' >>"),
+	ok(strstr(strbuf_cstr(&out), "/tracing_on\n") &&
+		   strstr(strbuf_cstr(&out), "echo 'it'\\''s' >>"),
 	   "and says what it would do, as a shell takes it");
 	strbuf_done(&out);
 	close(t.dir);
