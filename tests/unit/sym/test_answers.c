@@ -2,6 +2,7 @@
 #include "sym/answers.h"
 #include "tap.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
