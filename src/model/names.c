@@ -1,4 +1,5 @@
 #include "model/names.h"
+#include "base/big.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,7 +34,7 @@ int names_expand(const struct names_result *n, const struct frame_table *frames,
 	if (!n->stacks && !n->callers)
 		return 0;
 	u64 size = expanded_size(n, frames, chains), at = 0;
-	u32 *pool = size <= UINT32_MAX ? malloc((size + 1) * sizeof(*pool)) : NULL;
+	u32 *pool = size <= UINT32_MAX ? big_grow(NULL, 0, (size + 1) * sizeof(*pool)) : NULL;
 	if (!pool)
 		return -ENOMEM;
 	for (u32 c = 1; c < chains->nr; c++) {
@@ -49,7 +50,7 @@ int names_expand(const struct names_result *n, const struct frame_table *frames,
 		made.nr = (u32)(at - made.start);
 		chains->chains[c] = made;
 	}
-	free(chains->pool);
+	big_free(chains->pool, chains->cap_pool * sizeof(*chains->pool));
 	chains->pool = pool;
 	chains->nr_pool = at;
 	chains->cap_pool = size + 1;
