@@ -303,6 +303,7 @@ void profile_free(struct profile *p)
 	free(p->dso_of);
 	free(p->key_of);
 	vec_free(&p->items);
+	vec_free(&p->item_counts);
 	free(p->next_item);
 	big_free(p->places, p->nr_places * sizeof(*p->places));
 	vec_free(&p->rows);
@@ -421,12 +422,15 @@ static int self_rows(struct profile *p)
 	return 0;
 }
 
-static int add_item(struct profile *p, u32 tree, u32 start, u32 nr, u64 period)
+static int add_item(struct profile *p, const struct entry *e, u32 tree, u32 start, u32 nr)
 {
 	struct fold_item *it = vec_push(&p->items);
-	if (!it)
+	u64 *count = p->cfg.count ? vec_push(&p->item_counts) : NULL;
+	if (!it || (p->cfg.count && !count))
 		return -ENOMEM;
-	*it = (struct fold_item){ .tree = tree, .start = start, .nr = nr, .period = period };
+	if (count)
+		*count = e->count;
+	*it = (struct fold_item){ .tree = tree, .start = start, .nr = nr, .period = e->period };
 	return 0;
 }
 
@@ -434,7 +438,7 @@ static int entry_item(struct profile *p, const struct entry *e, const struct cha
 {
 	s64 tree = own_trees(p) ? row_at(p, e->group, e->leaf) : e->group;
 	struct chain c = chains->chains[e->chain];
-	return tree < 0 ? (int)tree : add_item(p, (u32)tree, c.start, c.nr, e->period);
+	return tree < 0 ? (int)tree : add_item(p, e, (u32)tree, c.start, c.nr);
 }
 
 /* Every function on the way gets a row, with what led to it: the chain from its innermost place outwards. */
@@ -452,7 +456,7 @@ static int caller_items(struct profile *p, const struct entry *e, const struct c
 			continue;
 		seen[p->key_of[func]] = stamp;
 		row = row_at(p, e->group, func);
-		int err = row < 0 ? (int)row : add_item(p, (u32)row, c.start, nr, e->period);
+		int err = row < 0 ? (int)row : add_item(p, e, (u32)row, c.start, nr);
 		if (err)
 			return err;
 		p->rows.at[row].total += e->period;
@@ -463,7 +467,7 @@ static int caller_items(struct profile *p, const struct entry *e, const struct c
 
 static int fold_chains(struct profile *p, const struct chain_table *chains)
 {
-	int err = 0;
+	int err = vec_reserve(&p->items, p->all.nr) ? 0 : -ENOMEM;
 	for (size_t i = 0; i < p->all.nr && !err; i++)
 		err = entry_item(p, &p->all.entries[i], chains);
 	if (p->cfg.children && own_trees(p)) {
@@ -648,5 +652,9 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 		err = fold_chains(p, chains);
 	if (!err && !own_trees(p))
 		err = children_rows(p);
-	return err ? err : rowtree_init(&p->graph, &p->fold, p->items.at, p->names);
+	if (!err)
+		err = rowtree_init(&p->graph, &p->fold, p->items.at, p->names);
+	if (!err && p->cfg.count && p->fold.nr_nodes)
+		err = rowtree_count(&p->graph, p->item_counts.at, p->items.nr);
+	return err;
 }

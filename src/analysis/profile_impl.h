@@ -84,6 +84,7 @@ struct profile {
 	u32 *key_of; /* [func] -> row key */
 	VEC(struct fold_item)
 	items; /* [entry]; more behind them where callers have trees of their own */
+	VEC(u64) item_counts; /* [item]; only where graphs show them */
 	u32 *next_item; /* [entry] -> the next one of its row, index + 1 */
 	struct rowtree_start *places; /* where a row's function is outermost on its path, row by row */
 	size_t nr_places;

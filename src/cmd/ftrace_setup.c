@@ -833,17 +833,31 @@ static int apply_pids(struct ftrace_setup *s, struct ftrace_buffer_opt *b, int p
 	return err;
 }
 
-/* Ourselves, and what works for us. */
+/* Ourselves, and with the fork options the threads that we make later: they read what is written. */
 static int leave_us_out(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 {
-	const char *path = path_in(s, b, "set_event_notrace_pid");
-	if (s->no_filter || s->dry_run || s->pids || s->only_command ||
-	    !journal_owns(s->journal, path) || !tracing_has(&s->tracing, path))
-		return 0;
+	static const struct {
+		const char *list, *option;
+		bool functions;
+	} kinds[] = {
+		{ "set_event_notrace_pid", "event-fork", false },
+		{ "set_ftrace_notrace_pid", "function-fork", true },
+	};
 	char pid[32];
+	int err = 0;
 	(void)snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
-	/* Threads made later are ours too. */
-	return journal_list(s->journal, path, pid, &s->app->diag);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
+		const char *path = path_in(s, b, "%s", kinds[i].list);
+		if (s->no_filter || s->dry_run || s->pids || s->only_command ||
+		    !journal_owns(s->journal, path) || !tracing_has(&s->tracing, path) ||
+		    (kinds[i].functions && (!b->tracer || strcmp(b->tracer, "function"))))
+			continue;
+		err = set_flag_option(s, b, kinds[i].option, true);
+		/* A kernel that does not let us leave ourselves out traces us too. */
+		if (!err)
+			(void)!journal_list(s->journal, path, pid, NULL);
+	}
+	return err;
 }
 
 static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)

@@ -149,7 +149,7 @@ static void set_tracking(const struct live_opts *o, struct perf_event_attr *a)
 	a->comm_exec = 1;
 	a->task = 1;
 	a->ksymbol = 1;
-	a->bpf_event = 1;
+	a->bpf_event = !o->no_bpf_events;
 }
 
 /*
@@ -181,6 +181,15 @@ static u64 usable_freq(const struct live_perf *lp, struct diag *d)
 	u64 most = lp->opener.rights.max_rate_hz;
 	if (lp->opts.period || !most || hz <= most)
 		return hz;
+	if (asked && asked != UINT64_MAX && lp->opts.strict_freq) {
+		diag_error(d, -EINVAL, "-F %llu: the system allows %llu", (unsigned long long)hz,
+			   (unsigned long long)most);
+		diag_hint(d,
+			  "without --strict-freq that is taken; as root: sysctl "
+			  "kernel.perf_event_max_sample_rate=%llu",
+			  (unsigned long long)hz);
+		return 0;
+	}
 	if (asked && asked != UINT64_MAX) {
 		diag_warn(d, "sampling at %llu Hz, not %llu: that is the system's limit",
 			  (unsigned long long)most, (unsigned long long)hz);
@@ -243,15 +252,17 @@ static void set_stack(const struct live_opts *o, struct perf_event_attr *a)
 	a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	a->sample_regs_user = arch ? arch->perf_mask : 0;
 	a->sample_stack_user = o->stack_bytes;
-	a->exclude_callchain_user = o->kernel_chain;
+	a->exclude_callchain_user |= o->kernel_chain;
 	/* perf reads unwind tables as memory of the process: it must know the maps that hold them. */
 	a->mmap_data |= a->mmap && o->kernel_chain;
 }
 
-static void configure(struct live_perf *lp, struct diag *d)
+static int configure(struct live_perf *lp, struct diag *d)
 {
 	const struct live_opts *o = &lp->opts;
 	u64 hz = usable_freq(lp, d);
+	if (!hz)
+		return -EINVAL;
 	bool many = lp->events.nr > 1 || lp->events.at[0].group_read;
 	vec_for_each (&lp->events, e) {
 		struct perf_event_attr *a = &e->attr;
@@ -283,20 +294,26 @@ static void configure(struct live_perf *lp, struct diag *d)
 		if (o->only_user || o->only_kernel) {
 			a->exclude_user = !o->only_user;
 			a->exclude_kernel = !o->only_kernel;
-			a->exclude_hv = 1;
 		}
 		if (o->data_addr)
-			a->sample_type |= PERF_SAMPLE_ADDR;
+			a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
+		a->sample_type |= o->more;
+		if (o->running_times || o->per_thread_counts)
+			a->read_format |=
+				PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 		if (o->period_too)
 			a->sample_type |= PERF_SAMPLE_PERIOD;
-		if (o->call_graph)
+		if (o->call_graph) {
 			a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+			a->exclude_callchain_user = o->no_user_chain;
+			a->exclude_callchain_kernel = o->no_kernel_chain;
+		}
 		if (o->stack_bytes)
 			set_stack(o, a);
 		if (a->type == PERF_TYPE_TRACEPOINT)
 			a->sample_type |= PERF_SAMPLE_RAW;
 		if (o->weight)
-			a->sample_type |= PERF_SAMPLE_WEIGHT;
+			a->sample_type |= PERF_SAMPLE_WEIGHT_STRUCT;
 		if (o->branches) {
 			a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
 			a->branch_sample_type = o->branches;
@@ -305,6 +322,7 @@ static void configure(struct live_perf *lp, struct diag *d)
 		if (e->group_read)
 			set_group_read(lp, e);
 	}
+	return 0;
 }
 
 /* ---- targets ---------------------------------------------------------------------------------------------------- */
@@ -425,6 +443,11 @@ static int open_event(struct live_perf *lp, struct live_event *e, s32 tid, s32 c
 	lp->opener.may_drop_kernel =
 		first && !lp->opts.only_kernel && !(e->desc && e->desc->has_exclude);
 	int fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
+	if (fd == -EINVAL && first && e->attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT) {
+		/* Before 5.12 a weight was one number. */
+		e->attr.sample_type ^= PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_WEIGHT;
+		fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
+	}
 	if (fd < 0 && first && is_missing_pmu(fd) && !lp->opts.branches && fall_back_to_clock(e, d))
 		fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
 	if (fd >= 0 && saw_kernel && e->attr.exclude_kernel && note_user_only(lp, e, d)) {
@@ -733,10 +756,10 @@ struct live_perf *live_perf_open(const struct sysroot *root, const struct live_o
 		err = add_events(lp, d);
 	if (!err)
 		err = add_tracking(lp);
-	if (!err) {
-		configure(lp, d);
+	if (!err)
+		err = configure(lp, d);
+	if (!err)
 		err = open_groups(lp, d);
-	}
 	if (!err)
 		err = make_readers(lp);
 	if (!err)
@@ -1054,15 +1077,19 @@ int live_perf_snapshot(struct live_perf *lp)
 	return err;
 }
 
-/* A count is {value, id, lost}; those of a group stand behind their number. */
+/* A count is {value, id, lost}; times stand once: behind a value, or behind the number of a group's. */
 static u64 read_lost(int fd, u64 format, u64 id)
 {
-	enum { WORDS = 3, MEMBERS_MAX = 64 };
-	u64 words[1 + WORDS * MEMBERS_MAX];
+	enum { WORDS = 3, TIMES = 2, MEMBERS_MAX = 64 };
+	u64 words[1 + TIMES + WORDS * MEMBERS_MAX];
 	bool group = format & PERF_FORMAT_GROUP;
+	size_t times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+		       !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
 	ssize_t n = read(fd, words, sizeof(words));
 	size_t nr = n > 0 ? (size_t)n / sizeof(u64) : 0;
-	for (size_t at = group; at + WORDS <= nr; at += WORDS)
+	if (!group)
+		return nr >= WORDS + times && words[1 + times] == id ? words[2 + times] : 0;
+	for (size_t at = 1 + times; at + WORDS <= nr; at += WORDS)
 		if (words[at + 1] == id)
 			return words[at + 2];
 	return 0;

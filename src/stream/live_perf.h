@@ -52,6 +52,11 @@ struct live_opts {
 	bool period_too; /* in each sample, also where it is fixed */
 	bool weight; /* what the hardware says an access cost */
 	bool per_thread_counts; /* a READ record for each thread that ends */
+	bool running_times; /* how long events were on, with every count */
+	u64 more; /* further bits of sample_type */
+	bool no_user_chain, no_kernel_chain; /* parts of call chains that are not wanted */
+	bool no_bpf_events; /* programs that are loaded meanwhile are not told */
+	bool strict_freq; /* a frequency that is not to be had is an error */
 	bool no_samples; /* side-band only */
 	bool switches; /* context switches as records */
 	bool namespaces;
