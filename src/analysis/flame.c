@@ -265,6 +265,8 @@ struct side {
 	u32 *task_of; /* [task] */
 	u32 *event_of; /* [event] */
 	u32 *truncated; /* [entry] of the sink: its stack says that it ends early */
+	u64 *entry_weight; /* [entry] */
+	u64 *id_weight; /* [id of names]: which line of a function is the hottest */
 };
 
 static s64 add_string(struct flame *f, const char *s)
@@ -279,6 +281,8 @@ static enum flame_kind kind_of(const struct side *s, const struct name_func *fn)
 	enum image_kind image = fn->image < s->catalog->images.nr
 					? s->catalog->images.at[fn->image].kind
 					: IMAGE_KIND_NONE;
+	if (fn->inlined)
+		return FLAME_INLINED;
 	if (!fn->name)
 		return fn->mode == FRAME_KERNEL ? FLAME_KERNEL : FLAME_UNKNOWN;
 	if (image == IMAGE_KIND_ANON || image == IMAGE_KIND_BPF)
@@ -355,31 +359,57 @@ static s64 frame_of(struct side *s, u32 func)
 	return got;
 }
 
-static int add_frame(struct flame_build *b, u32 frame)
+/* Functions that the compiler put into each other at one place, outermost first. */
+static int add_place(struct side *s, struct name_stack ids, u64 weight)
 {
-	u32 *to = vec_push(&b->pool);
-	if (!to)
-		return -ENOMEM;
-	*to = frame;
+	for (u32 id = ids.first; id < ids.first + ids.nr; id++) {
+		s64 frame = frame_of(s, s->names->func_of[id]);
+		u32 *to = frame < 0 ? NULL : vec_push(&s->build->pool);
+		if (!to)
+			return frame < 0 ? (int)frame : -ENOMEM;
+		*to = (u32)frame;
+		s->id_weight[id] += weight;
+	}
 	return 0;
 }
 
 /* An entry's stack as a row of the flame's frames. */
-static int add_row(struct side *s, const struct entry *e, u32 *truncated)
+static int add_row(struct side *s, const struct entry *e, u64 weight, u32 *truncated)
 {
+	const struct frame_table *frames = &s->run->frames;
 	u32 nr = 1;
 	const u32 *row = &e->leaf;
 	if (e->chain)
 		row = chain_frames(&s->run->chains, e->chain, &nr);
-	for (u32 i = 0; i < nr; i++) {
-		const struct frame *raw = &s->run->frames.frames[row[i]];
-		*truncated |= raw->mode == FRAME_MARK;
-		s64 frame = frame_of(s, s->names->func_of[row[i]]);
-		int err = frame < 0 ? (int)frame : add_frame(s->build, (u32)frame);
-		if (err)
-			return err;
+	int err = 0;
+	for (u32 i = 0; i < nr && !err; i++) {
+		*truncated |= frames->frames[row[i]].mode == FRAME_MARK;
+		bool called = names_called(frames, row, nr, i);
+		err = add_place(s, names_stack(s->names, row[i], called), weight);
 	}
-	return 0;
+	return err;
+}
+
+/* A function is at the line where most of its weight is. */
+static int make_lines(struct side *s)
+{
+	u64 *most = s->names->lines ? calloc(s->flame->frames.nr + 1, sizeof(*most)) : NULL;
+	if (!most)
+		return s->names->lines ? -ENOMEM : 0;
+	int err = 0;
+	for (u32 id = 1; id < s->names->nr_ids && !err; id++) {
+		const struct name_line *at = &s->names->lines[id];
+		u32 frame = s->frame_of[s->names->func_of[id]];
+		if (!at->file || !frame || s->id_weight[id] <= most[frame])
+			continue;
+		s64 file = add_string(s->flame, at->file);
+		err = file < 0 ? (int)file : 0;
+		most[frame] = s->id_weight[id];
+		s->flame->frames.at[frame].file = err ? 0 : (u32)file;
+		s->flame->frames.at[frame].line = at->line;
+	}
+	free(most);
+	return err;
 }
 
 static int make_events(struct side *s)
@@ -452,17 +482,22 @@ static s64 tree_at(struct flame_build *b, u32 event, u32 task)
 static int make_items(struct side *s)
 {
 	struct flame_build *b = s->build;
+	vec_for_each (&s->stacks->points, p)
+		s->entry_weight[p->entry] += p->period;
 	for (size_t i = 0; i < s->stacks->entries.nr; i++) {
 		const struct entry *e = &s->stacks->entries.at[i];
 		s64 tree = tree_at(b, s->event_of[e->event], s->task_of[e->task]);
 		u32 start = (u32)b->pool.nr;
-		int err = tree < 0 ? (int)tree : add_row(s, e, &s->truncated[i]);
+		int err = tree < 0 ? (int)tree : add_row(s, e, s->entry_weight[i], &s->truncated[i]);
 		struct fold_item *it = err ? NULL : vec_push(&b->items);
 		if (!it || b->pool.nr >= UINT32_MAX)
 			return err ? err : -ENOMEM;
-		*it = (struct fold_item){ .tree = (u32)tree,
-					  .start = start,
-					  .nr = (u32)b->pool.nr - start };
+		*it = (struct fold_item){
+			.tree = (u32)tree,
+			.start = start,
+			.nr = (u32)b->pool.nr - start,
+			.period = s->entry_weight[i],
+		};
 	}
 	return 0;
 }
@@ -484,7 +519,6 @@ static int make_points(struct side *s, u32 first_item)
 		info->nr_samples += p->count;
 		info->nr_without += e->chain ? 0 : p->count;
 		info->nr_truncated += s->truncated[p->entry] ? p->count : 0;
-		s->build->items.at[first_item + p->entry].period += p->period;
 		if (!info->first_ns || p->time_ns < info->first_ns)
 			info->first_ns = p->time_ns;
 		info->last_ns = max(info->last_ns, p->time_ns);
@@ -496,7 +530,8 @@ static int make_points(struct side *s, u32 first_item)
 static int add_side(struct side *s)
 {
 	u32 first_item = (u32)s->build->items.nr;
-	if (!s->frame_of || !s->task_of || !s->event_of || !s->truncated)
+	if (!s->frame_of || !s->task_of || !s->event_of || !s->truncated || !s->entry_weight ||
+	    !s->id_weight)
 		return -ENOMEM;
 	if (!s->flame->frames.nr && !vec_push(&s->flame->frames))
 		return -ENOMEM;
@@ -505,6 +540,8 @@ static int add_side(struct side *s)
 		err = make_tasks(s);
 	if (!err)
 		err = make_items(s);
+	if (!err)
+		err = make_lines(s);
 	return err ? err : make_points(s, first_item);
 }
 
@@ -524,48 +561,56 @@ int flame_build_add(struct flame_build *b, struct flame_sink *k, const struct ca
 	s.task_of = calloc(k->all.tasks.nr + 1, sizeof(u32));
 	s.event_of = calloc(c->events.nr + 1, sizeof(u32));
 	s.truncated = calloc(k->all.entries.nr + 1, sizeof(u32));
+	s.entry_weight = calloc(k->all.entries.nr + 1, sizeof(u64));
+	s.id_weight = calloc((size_t)names->nr_ids + 1, sizeof(u64));
 	int err = add_side(&s);
 	b->flame->sides[s.number].nr_lost = c->nr_lost;
 	free(s.frame_of);
 	free(s.task_of);
 	free(s.event_of);
 	free(s.truncated);
+	free(s.entry_weight);
+	free(s.id_weight);
 	return err;
 }
 
-/* A run of functions becomes a node for each; first[] (by the fold's numbers, and one more) tells where a run starts. */
+/* A node of the fold is a run of functions; here each is a node. starts[i]: where the i-th one's run begins. */
+static void take_run(struct flame *f, const struct fold *fold, const u32 *starts, u32 i)
+{
+	u32 base = fold->room - fold->nr_nodes;
+	const struct fold_node *n = &fold->nodes[base + i];
+	bool root = n->parent == base + i;
+	u32 above = root ? starts[i] : starts[n->parent - base + 1] - 1; /* the last of its run */
+	for (u32 k = 0; k < (root ? 1 : n->nr); k++) {
+		f->nodes.at[f->nodes.nr] = (struct flame_node){
+			.parent = above,
+			.frame = root ? 0 : fold->funcs[n->at + k],
+			.end = starts[n->end - base],
+		};
+		above = (u32)f->nodes.nr++;
+	}
+}
+
 static int take_nodes(struct flame *f, const struct fold *fold)
 {
-	u32 low = fold->room - fold->nr_nodes, nr = 0;
-	_cleanup_free_ u32 *first = malloc(((size_t)fold->nr_nodes + 1) * sizeof(*first));
-	if (!first)
+	u32 base = fold->room - fold->nr_nodes;
+	_cleanup_free_ u32 *starts = malloc(((size_t)fold->nr_nodes + 1) * sizeof(*starts));
+	if (!starts)
 		return -ENOMEM;
-	for (u32 i = low; i < fold->room; i++) {
-		first[i - low] = nr;
-		nr += max(fold->nodes[i].nr, 1u);
+	u64 nr = 0;
+	for (u32 i = 0; i < fold->nr_nodes; i++) {
+		starts[i] = (u32)nr;
+		nr += fold->nodes[base + i].parent == base + i ? 1 : fold->nodes[base + i].nr;
 	}
-	first[fold->nr_nodes] = nr;
-	if (!vec_reserve(&f->nodes, nr))
+	starts[fold->nr_nodes] = (u32)nr;
+	if (nr >= UINT32_MAX / 2 || !vec_reserve(&f->nodes, nr))
 		return -ENOMEM;
-	for (u32 i = low; i < fold->room; i++) {
-		const struct fold_node *n = &fold->nodes[i];
-		u32 own = first[i - low];
-		u32 parent = n->parent == i
-				     ? own
-				     : first[n->parent + 1 - low] - 1; /* the last of its run */
-		for (u32 k = 0; k < max(n->nr, 1u); k++) {
-			f->nodes.at[f->nodes.nr++] =
-				(struct flame_node){ .parent = k ? own + k - 1 : parent,
-						     .frame = n->nr ? fold->funcs[n->at + k] : 0,
-						     .end = first[n->end - low] };
-		}
-	}
+	for (u32 i = 0; i < fold->nr_nodes; i++)
+		take_run(f, fold, starts, i);
 	for (u32 i = 0; i < fold->nr_trees; i++)
-		f->trees.at[i].root = first[fold->root_of[i] - low];
-	vec_for_each (&f->points, p) {
-		u32 node = fold->node_of[p->node];
-		p->node = first[node + 1 - low] - 1;
-	}
+		f->trees.at[i].root = starts[fold->root_of[i] - base];
+	vec_for_each (&f->points, p) /* where the run of its node ends */
+		p->node = starts[fold->node_of[p->node] - base + 1] - 1;
 	return 0;
 }
 

@@ -286,6 +286,7 @@ struct profile *profile_new(const struct profile_config *cfg)
 		p->sink.needs |= NEED_RAW;
 	strtab_init(&p->dsos);
 	texts_init(&p->texts);
+	strtab_init(&p->sources);
 	return p;
 }
 
@@ -342,6 +343,7 @@ static int make_keys(struct profile *p)
 	bool sym = keys_has(p, PROFILE_KEY_SYM), dso = keys_has(p, PROFILE_KEY_DSO);
 	bool sym_size = !sym && keys_has(p, PROFILE_KEY_SYM_SIZE);
 	bool dso_size = !dso && !sym && keys_has(p, PROFILE_KEY_DSO_SIZE);
+	bool srcline = keys_has(p, PROFILE_KEY_SRCLINE), srcfile = keys_has(p, PROFILE_KEY_SRCFILE);
 	const struct profile_env *env = &p->cfg.env;
 	p->key_of = calloc((size_t)p->names->nr_funcs + 1, sizeof(*p->key_of));
 	if (!p->key_of)
@@ -351,13 +353,15 @@ static int make_keys(struct profile *p)
 	int err = 0;
 	for (u32 i = 0; i < p->names->nr_funcs && !err; i++) {
 		const struct name_func *f = &p->names->funcs[i];
-		u64 key[6] = { dso || sym ? p->dso_of[f->image] : 0,
+		u64 key[7] = { dso || sym ? p->dso_of[f->image] : 0,
 			       sym ? f->start : 0,
 			       sym ? 1 + (f->name != NULL) : 0,
 			       sym && f->inlined ? hash_bytes(f->name, strlen(f->name)) : 0,
 			       sym_size && f->name ? f->end - f->start : 0,
-			       dso_size && env->image_size ? env->image_size(env->ctx, f->image)
-							   : 0 };
+			       dso_size && env->image_size ? env->image_size(env->ctx, f->image) : 0,
+			       srcline	 ? p->srcline_of[i] + 1
+			       : srcfile ? p->srcfile_of[i] + 1
+					 : 0 };
 		err = dict_add(&first, hash_bytes(key, sizeof(key)), i, &p->key_of[i]);
 	}
 	dict_done(&first);
@@ -463,7 +467,7 @@ static int caller_items(struct profile *p, const struct entry *e, const struct c
 
 static int fold_chains(struct profile *p, const struct chain_table *chains)
 {
-	int err = 0;
+	int err = vec_reserve(&p->items, p->all.nr) ? 0 : -ENOMEM;
 	for (size_t i = 0; i < p->all.nr && !err; i++)
 		err = entry_item(p, &p->all.entries[i], chains);
 	if (p->cfg.children && own_trees(p)) {
@@ -625,7 +629,9 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 	const struct chain_table *chains = &run->chains;
 	p->catalog = c;
 	p->names = names;
-	int err = p->cfg.by_address ? names_by_address(p, run) : 0;
+	int err = wants_lines(p)      ? names_by_line(p, run)
+		  : p->cfg.by_address ? names_by_address(p, run)
+				      : 0;
 	if (!err)
 		err = make_dsos(p);
 	if (!err && p->cfg.filter.hide_unresolved)

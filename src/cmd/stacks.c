@@ -62,11 +62,12 @@ static int load_one(struct app *app, const struct stacks_opts *o, const char *pa
 	struct names *names = symbols_open(app, o->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
-	err = sink && names ? 0 : -ENOMEM;
+	err = sink && names ? symbols_unwind(src, o->symbols) : -ENOMEM;
 	if (!err)
 		err = stream_run(src, flame_sink(sink), o->workers, &run, &app->diag);
 	if (!err)
-		err = names->ops->resolve(names, &src->catalog, &run.frames, WANT_SYMBOL, &named);
+		err = names->ops->resolve(names, &src->catalog, &run.frames,
+					  symbols_want(o->symbols) | WANT_LINE, &named);
 	if (!err)
 		err = flame_build_add(b, sink, &src->catalog, &run, &named);
 	if (!err)

@@ -20,7 +20,7 @@
 
 enum {
 	BLOCK_BYTES = 1 << 20,
-	BATCH = 128,
+	BATCH = 32, /* samples on their way: more would not stay in the first cache */
 	CACHE_SLOTS = 1 << 13,
 	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
 	RECORD_MAX = 1 << 16,
@@ -99,6 +99,7 @@ struct reader {
 	struct pending *pending;
 	struct split_reads split; /* NEED_READ */
 	struct tasks_epoch user, kernel; /* of the sample before: mostly of this one too */
+	struct tasks_span comm, space;
 	u32 frames[CHAIN_MAX];
 };
 
@@ -931,9 +932,12 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 	if (!(r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES)))
 		return 0;
 	const struct perf_sample_view *v = &p->view;
-	p->space = tasks_space(r->tasks, v->pid, time_of(r, p));
+	u64 time = time_of(r, p);
+	if (unlikely(!tasks_span_holds(&rd->space, v->pid, time)))
+		tasks_space_span(r->tasks, v->pid, time, &rd->space);
+	p->space = rd->space.value;
 	if (unlikely(v->stack && rd->chains.unwinder) && r->needs & (NEED_CHAIN | NEED_PLACES))
-		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time_of(r, p));
+		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time);
 	if (r->needs & NEED_CHAIN) {
 		p->hash = hash_words(v->chain, v->nr_chain, meaning_of(r, rd, p));
 		chain_table_prefetch(&sh->chains, p->hash);
@@ -964,8 +968,12 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		.raw_size = v->raw_size,
 	};
 	s->schema = r->source.catalog.events.at[s->event].schema;
-	if (r->needs & NEED_COMM)
-		s->comm = tasks_comm(r->tasks, v->tid, w.time);
+	if (r->needs & NEED_COMM) {
+		struct tasks_span *comm = &((struct reader *)sh->impl)->comm;
+		if (unlikely(!tasks_span_holds(comm, v->tid, w.time)))
+			tasks_comm_span(r->tasks, v->tid, w.time, comm);
+		s->comm = comm->value;
+	}
 	if (r->needs & (NEED_LEAF | NEED_CHAIN)) {
 		s64 leaf = frame_of(r, sh, &w, v->ip, s->mode);
 		if (leaf < 0)

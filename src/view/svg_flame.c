@@ -5,13 +5,14 @@
 #include <string.h>
 
 enum { ROW = 17, TOP = 44, BOTTOM = 34, SIDE = 10, CHAR_WIDTH_10 = 66, MAX_DEPTH = 2048 };
-static const double LEAST = 0.4; /* pixels that a frame must have */
+static const double LEAST = 0.8; /* pixels that a frame must have */
 
 struct svg {
 	const struct flame *f;
 	const struct svg_flame_opts *o;
 	struct strbuf *to;
 	u64 *total;
+	u64 *count; /* samples, like total */
 	u64 all;
 	u32 event;
 	u32 height; /* rows */
@@ -57,7 +58,7 @@ static u32 visible_height(const struct svg *s)
 }
 
 static void draw_box(struct svg *s, double x, double w, u32 row, const char *name,
-		     const char *module, u64 weight, const char *fill)
+		     const char *module, u64 weight, u64 count, const char *fill)
 {
 	u32 y = TOP + (s->o->inverted ? row : s->height - 1 - row) * ROW;
 	size_t room = w < 24 ? 0 : (size_t)((w - 6) * 10 / CHAR_WIDTH_10), len = strlen(name);
@@ -68,8 +69,10 @@ static void draw_box(struct svg *s, double x, double w, u32 row, const char *nam
 		markup_text(module, strlen(module), s->to);
 	}
 	strbuf_printf(s->to,
-		      " (%.2f %%)</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" "
+		      " (%llu samples, %.2f %%)</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" "
+		      "height=\"%u\" "
 		      "fill=\"%s\"/>",
+		      (unsigned long long)count,
 		      100.0 * (double)weight / (double)max(s->all, (u64)1), x, y, w, ROW - 1, fill);
 	if (room >= 3) {
 		strbuf_printf(s->to, "<text x=\"%.2f\" y=\"%u\">", x + 3, y + 12);
@@ -137,7 +140,8 @@ static int draw_row(struct svg *s, size_t base, bool trees, double x, u32 row)
 		if (w < LEAST)
 			break; /* the rest is lighter still */
 		if (trees)
-			draw_box(s, x, w, row, name_of(&by, id), "", s->total[node], "#d6dce2");
+			draw_box(s, x, w, row, name_of(&by, id), "", s->total[node], s->count[node],
+				 "#d6dce2");
 		err = draw_node(s, node, x, row);
 		x += w;
 	}
@@ -152,7 +156,8 @@ static int draw_node(struct svg *s, u32 node, double x, u32 row)
 	if (n->parent != node) {
 		const struct flame_frame *fr = &f->frames.at[n->frame];
 		draw_box(s, x, (double)s->total[node] * scale(s), row, flame_str(f, fr->name),
-			 flame_str(f, fr->module), s->total[node], kinds[fr->kind].fill);
+			 flame_str(f, fr->module), s->total[node], s->count[node],
+			 kinds[fr->kind].fill);
 	}
 	size_t base = s->children.list.nr;
 	int err = 0;
@@ -184,37 +189,39 @@ static void head(struct svg *s)
 }
 
 /* The event with the most samples: what the picture is of. */
-static int main_event(const struct flame *f, u32 *ret)
+static int main_event(const struct svg *s, u32 *ret)
 {
-	_cleanup_free_ u64 *counts = flame_counts(f);
-	_cleanup_free_ u64 *of = calloc(f->events.nr + 1, sizeof(*of));
-	if (!counts || !of)
+	u64 *of = calloc(s->f->events.nr + 1, sizeof(*of));
+	if (!of)
 		return -ENOMEM;
-	flame_sum(f, counts);
 	*ret = 0;
-	vec_for_each (&f->trees, t) {
-		of[t->event] += counts[t->root];
+	vec_for_each (&s->f->trees, t) {
+		of[t->event] += s->count[t->root];
 		if (of[t->event] > of[*ret])
 			*ret = t->event;
 	}
+	free(of);
 	return 0;
 }
 
 static int draw_all(struct svg *s)
 {
 	flame_sum(s->f, s->total);
-	int err = main_event(s->f, &s->event);
+	flame_sum(s->f, s->count);
+	int err = main_event(s, &s->event);
+	u64 samples = 0;
 	for (u32 i = 0; i < s->f->trees.nr && !err; i++) {
 		if (s->f->trees.at[i].event != s->event)
 			continue;
 		s->all += s->total[s->f->trees.at[i].root];
+		samples += s->count[s->f->trees.at[i].root];
 		err = push_child(s, i);
 	}
 	if (err)
 		return err;
 	s->height = visible_height(s);
 	head(s);
-	draw_box(s, SIDE, s->o->width - 2 * SIDE, 0, "all", "", s->all, "#d6dce2");
+	draw_box(s, SIDE, s->o->width - 2 * SIDE, 0, "all", "", s->all, samples, "#d6dce2");
 	err = draw_row(s, 0, true, SIDE, 1);
 	strbuf_str(s->to, "</svg>\n");
 	return err ? err : s->to->err;
@@ -222,9 +229,12 @@ static int draw_all(struct svg *s)
 
 int svg_flame(const struct flame *f, const struct svg_flame_opts *o, struct strbuf *to)
 {
-	struct svg s = { .f = f, .o = o, .to = to, .total = flame_self(f, UINT32_MAX) };
-	int err = s.total ? draw_all(&s) : -ENOMEM;
+	struct svg s = {
+		.f = f, .o = o, .to = to, .total = flame_self(f, UINT32_MAX), .count = flame_counts(f)
+	};
+	int err = s.total && s.count ? draw_all(&s) : -ENOMEM;
 	vec_free(&s.children.list);
 	free(s.total);
+	free(s.count);
 	return err;
 }

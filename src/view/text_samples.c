@@ -1,6 +1,6 @@
 #include "view/text_samples.h"
 #include "base/json.h"
-#include "view/turns.h"
+#include "base/turns.h"
 
 #include <errno.h>
 #include <string.h>
