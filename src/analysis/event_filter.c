@@ -212,6 +212,8 @@ static int unknown_field(struct event_filter *f, struct filter *x, const char *t
 {
 	const char *name = x->expr.idents.at[ident], *names[256];
 	size_t nr = 0;
+	if (!name)
+		return -EINVAL;
 	for (u32 i = 0; i < f->env.nr_events; i++) {
 		const struct schema *s = x->chosen[i] ? f->env.schema_of(f->env.ctx, i) : NULL;
 		for (u32 k = 0; s && k < s->nr_fields && nr < ARRAY_SIZE(names); k++)

@@ -13,7 +13,7 @@ enum { ARCH_REGS_MAX = 33, ARCH_NO_REG = 0xff };
 struct arch {
 	const char *name; /* as uname -m says */
 	u16 elf_machine; /* EM_* */
-	u8 nr_regs; /* registers that are followed, pc among them */
+	u8 nr_regs; /* registers that are followed; pc is the last */
 	u8 pc, sp, fp;
 	u8 ra; /* the column of CFI that holds the return address */
 	u8 nr_perf;

@@ -57,8 +57,8 @@ static const struct opt annotate_rows[] = {
 		 "numbers of samples instead of percentages"),
 	OPT_FLAG(0, "show-total-period", struct annotate_opts, periods,
 		 "periods instead of percentages"),
-	OPT_STR(0, "percent-type", struct annotate_opts, percent_type, "TYPE",
-		"100 % is the function or all: local-period, global-period, local-hits, global-hits"),
+	OPT_STR(0, "percent-type", struct annotate_opts, percent_type,
+		"TYPE", "100 % is the function or all: local-period, global-period, local-hits, global-hits"),
 	OPT_STR(0, "percent-limit", struct annotate_opts, percent_limit, "PERCENT",
 		"leave out functions below that share of the recording"),
 	OPT_FLAG(0, "skip-missing", struct annotate_opts, skip_missing,
@@ -267,7 +267,8 @@ static int nothing(struct annotating *a)
 	if (a->shown || a->missing)
 		return a->shown ? 0 : -ENOENT;
 	if (!symbol) {
-		diag_note(d, "no sample fell on a function with a name: there is nothing to annotate");
+		diag_note(d,
+			  "no sample fell on a function with a name: there is nothing to annotate");
 		return 0;
 	}
 	(void)diag_error(d, -ENOENT, "no sample fell on a function '%s'", symbol);
@@ -346,10 +347,14 @@ const struct command command_annotate = {
 	.group = "Why",
 	.summary = "show functions instruction by instruction, with what fell on each",
 	.usage = "[OPTIONS] [FUNCTION]",
-	.about = "Reads a perf.data file (ours or perf's) and prints the code of the functions that were "
-		 "sampled, heaviest first, each instruction with its share of the function's samples, "
-		 "between the lines of source that it comes from where debugging information and source "
-		 "are there. Only samples in the function itself count: the sums are those of report's "
+	.about = "Reads a perf.data file (ours or perf's) and prints the code of the functions "
+		 "that were "
+		 "sampled, heaviest first, each instruction with its share of the function's "
+		 "samples, "
+		 "between the lines of source that it comes from where debugging information and "
+		 "source "
+		 "are there. Only samples in the function itself count: the sums are those of "
+		 "report's "
 		 "column Self.",
 	.examples = annotate_examples,
 	.opts = annotate_rows,

@@ -41,8 +41,8 @@ static int open_live(struct annotate_code *c, const struct image_info *info,
 	int err = live_address(c, info, f, &addr);
 	if (err)
 		return err;
-	size_t size = f->end > f->start ? min((size_t)(f->end - f->start), (size_t)LIVE_MAX)
-					: LIVE_LABEL;
+	size_t size =
+		f->end > f->start ? min((size_t)(f->end - f->start), (size_t)LIVE_MAX) : LIVE_LABEL;
 	u8 *bytes = malloc(size);
 	err = bytes ? kcore_read(NULL, addr, bytes, size) : -ENOMEM;
 	if (err) {
@@ -76,8 +76,8 @@ static int disassemble(const struct annotate_code *c, insn_list *to)
 	if (err)
 		return err;
 	struct disasm_insn in;
-	for (size_t at = 0; !err && disasm_next(d, code->bytes + at, code->size - at,
-						code->addr + at, &in);
+	for (size_t at = 0;
+	     !err && disasm_next(d, code->bytes + at, code->size - at, code->addr + at, &in);
 	     at += in.size) {
 		struct disasm_insn *made = vec_push(to);
 		if (made)

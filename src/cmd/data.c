@@ -2,12 +2,14 @@
 #include "cmd/commands.h"
 
 static const struct command *const subs[] = {
+	&command_data_convert,
 	&command_data_repair,
 	NULL,
 };
 
 static const struct opt_example examples[] = {
 	{ "data repair perf.data", "make readable what a killed recorder left" },
+	{ "data convert --to-json out.json", "./perf.data as one JSON file" },
 	{ 0 },
 };
 

@@ -5,6 +5,7 @@
 static const struct command *const subs[] = {
 	&command_ftrace_record,
 	&command_ftrace_report,
+	&command_ftrace_graph,
 	&command_ftrace_list,
 	&command_ftrace_start,
 	&command_ftrace_set,
@@ -21,6 +22,8 @@ static const struct command *const subs[] = {
 	&command_ftrace_extract,
 	&command_ftrace_restore,
 	&command_ftrace_dump,
+	&command_ftrace_stream,
+	&command_ftrace_hist,
 	&command_ftrace_convert,
 	&command_ftrace_check_events,
 	NULL,

@@ -16,8 +16,9 @@ struct dump_opts {
 static const char *option_name(u16 id)
 {
 	static const char *const names[] = {
-		"DONE",	   "DATE",    "CPUSTAT",  "BUFFER", "TRACECLOCK", "UNAME",	"HOOK",	 "OFFSET",
-		"CPUCOUNT", "VERSION", "PROCMAPS", "TRACEID", "TIME_SHIFT", "GUEST",	"TSC2NSEC",
+		"DONE",	    "DATE",    "CPUSTAT",    "BUFFER",	 "TRACECLOCK",
+		"UNAME",    "HOOK",    "OFFSET",     "CPUCOUNT", "VERSION",
+		"PROCMAPS", "TRACEID", "TIME_SHIFT", "GUEST",	 "TSC2NSEC",
 	};
 	return id < ARRAY_SIZE(names) ? names[id] : "?";
 }
@@ -41,25 +42,28 @@ static u32 nr_systems(const struct tracedat *t)
 
 static void say_summary(struct strbuf *o, struct tracedat *t, const char *path)
 {
-	strbuf_printf(o, "\n Tracing meta data in file %s:\n\t[Initial format]\n\t\t%u\t[Version]\n", path,
-		      t->version);
-	strbuf_printf(o, "\t\t%d\t[%s endian]\n\t\t%u\t[Bytes in a long]\n\t\t%u\t[Page size, bytes]\n",
-		      t->big_endian, t->big_endian ? "Big" : "Little", t->long_size, t->page_size);
+	strbuf_printf(o, "\n Tracing meta data in file %s:\n\t[Initial format]\n\t\t%u\t[Version]\n",
+		      path, t->version);
+	strbuf_printf(
+		o, "\t\t%d\t[%s endian]\n\t\t%u\t[Bytes in a long]\n\t\t%u\t[Page size, bytes]\n",
+		t->big_endian, t->big_endian ? "Big" : "Little", t->long_size, t->page_size);
 	if (t->version == 7)
 		strbuf_printf(o, "\t\t%s\t[Compression algorithm]\n", compress_name(t->compression));
-	strbuf_printf(o, "\t[Header page, %zu bytes]\n\t[Header event, %zu bytes]\n", t->header_page.len,
-		      t->header_event.len);
+	strbuf_printf(o, "\t[Header page, %zu bytes]\n\t[Header event, %zu bytes]\n",
+		      t->header_page.len, t->header_event.len);
 	strbuf_printf(o, "\t[Ftrace format, %zu events]\n\t[Events format, %u systems]\n",
 		      t->nr_own_formats, nr_systems(t));
 	strbuf_printf(o, "\t[Kallsyms, %zu bytes]\n\t[Trace printk, %zu bytes]\n",
-		      tracedat_text(t, TRACEDAT_KALLSYMS).len, tracedat_text(t, TRACEDAT_PRINTK).len);
+		      tracedat_text(t, TRACEDAT_KALLSYMS).len,
+		      tracedat_text(t, TRACEDAT_PRINTK).len);
 	strbuf_printf(o, "\t[Saved command lines, %zu bytes]\n\t%u [CPUs with tracing data]\n",
 		      tracedat_text(t, TRACEDAT_CMDLINES).len, t->nr_cpus);
 	strbuf_printf(o, "\t[%zu options]\n", t->options.nr);
 	vec_for_each (&t->buffers, b)
-		strbuf_printf(o, "\t[buffer \"%s\", \"%s\" clock, %u page size, %u cpus, %llu bytes of pages]\n",
-			      b->name, b->clock ? b->clock : "", b->page_size, b->nr_cpus,
-			      (unsigned long long)buffer_bytes(b));
+		strbuf_printf(
+			o, "\t[buffer \"%s\", \"%s\" clock, %u page size, %u cpus, %llu bytes of pages]\n",
+			b->name, b->clock ? b->clock : "", b->page_size, b->nr_cpus,
+			(unsigned long long)buffer_bytes(b));
 	if (t->latency)
 		strbuf_str(o, "\t[Latency tracing data]\n");
 }
@@ -96,7 +100,8 @@ static void say_systems(struct strbuf *o, const struct tracedat *t)
 static void say_options(struct strbuf *o, const struct tracedat *t)
 {
 	vec_for_each (&t->options, opt) {
-		strbuf_printf(o, "\t\t[Option %s, %zu bytes]\n", option_name(opt->id), opt->body.len);
+		strbuf_printf(o, "\t\t[Option %s, %zu bytes]\n", option_name(opt->id),
+			      opt->body.len);
 		bool text = opt->body.len > 0;
 		for (size_t i = 0; i + 1 < opt->body.len; i++)
 			text &= opt->body.data[i] == '\n' || opt->body.data[i] == '\t' ||
@@ -110,13 +115,15 @@ static void say_options(struct strbuf *o, const struct tracedat *t)
 static void say_flyrecord(struct strbuf *o, const struct tracedat *t)
 {
 	vec_for_each (&t->buffers, b) {
-		strbuf_printf(o, "\"%s\" [name]\n\"%s\" [clock]\n%u [Page size, bytes]\n%u [CPUs]:\n",
+		strbuf_printf(o,
+			      "\"%s\" [name]\n\"%s\" [clock]\n%u [Page size, bytes]\n%u [CPUs]:\n",
 			      b->name, b->clock ? b->clock : "", b->page_size, b->nr_cpus);
 		for (u32 i = 0; i < b->nr_cpus; i++)
-			strbuf_printf(o, "   %u %llu\t%llu\t[id, data offset and size]\n", b->cpus[i].cpu,
-				      b->cpus[i].pages ? (unsigned long long)(b->cpus[i].pages - t->map)
-						       : 0,
-				      (unsigned long long)b->cpus[i].nr_pages * b->page_size);
+			strbuf_printf(
+				o, "   %u %llu\t%llu\t[id, data offset and size]\n", b->cpus[i].cpu,
+				b->cpus[i].pages ? (unsigned long long)(b->cpus[i].pages - t->map)
+						 : 0,
+				(unsigned long long)b->cpus[i].nr_pages * b->page_size);
 	}
 }
 
@@ -151,8 +158,8 @@ static void dump(struct app *app, const struct dump_opts *o, struct tracedat *t,
 {
 	struct strbuf *out = &app->out;
 	bool any = o->head_page || o->head_event || o->ftrace_events || o->systems || o->events ||
-		   o->kallsyms || o->printk || o->cmd_lines || o->options || o->flyrecord || o->clock ||
-		   o->validate;
+		   o->kallsyms || o->printk || o->cmd_lines || o->options || o->flyrecord ||
+		   o->clock || o->validate;
 	if (o->validate)
 		strbuf_printf(out, "File %s is a valid trace-cmd file\n", path);
 	if (o->summary || !any)

@@ -42,8 +42,8 @@ static int say_done(struct app *app, const char *file, const struct parts_summar
 		json_object_end(&j);
 		return json_end(&j);
 	}
-	strbuf_printf(&app->err, "[ %s: %.1f MB of pages, %.1f MB ]\n", file, (double)sum->bytes / 1e6,
-		      (double)sum->file_bytes / 1e6);
+	strbuf_printf(&app->err, "[ %s: %.1f MB of pages, %.1f MB ]\n", file,
+		      (double)sum->bytes / 1e6, (double)sum->file_bytes / 1e6);
 	return 0;
 }
 
@@ -149,9 +149,11 @@ static int run_extract(struct app *app, void *opts, int argc, char **argv)
 
 static const struct opt extract_rows[] = {
 	OPT_STR('o', "output", struct extract_opts, output, "FILE", "Write FILE (trace.dat)"),
-	OPT_FLAG('s', "snapshot", struct extract_opts, snapshot, "The snapshot instead of the buffer"),
+	OPT_FLAG('s', "snapshot", struct extract_opts, snapshot,
+		 "The snapshot instead of the buffer"),
 	FTRACE_WHICH_ROWS(struct extract_opts, which),
-	OPT_STR(0, "compression", struct extract_opts, compression, "HOW", "zstd, zlib or none (zstd)"),
+	OPT_STR(0, "compression", struct extract_opts, compression, "HOW",
+		"zstd, zlib or none (zstd)"),
 	OPT_STR(0, "file-version", struct extract_opts, version, "N", "6 or 7 (7)"),
 	OPT_END(),
 };
@@ -210,7 +212,8 @@ static int run_restore(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt restore_rows[] = {
-	OPT_STR('o', "output", struct restore_opts, output, "FILE", "Write FILE instead of the one it was for"),
+	OPT_STR('o', "output", struct restore_opts, output, "FILE",
+		"Write FILE instead of the one it was for"),
 	OPT_END(),
 };
 
@@ -223,7 +226,8 @@ const struct command command_ftrace_restore = {
 	.name = "restore",
 	.summary = "make a file of a recording that was cut off",
 	.usage = "[OPTIONS] [FILE.parts]",
-	.about = "While 'ftrace record' runs, its data is in FILE.parts. When the recorder is killed, its watchdog "
+	.about = "While 'ftrace record' runs, its data is in FILE.parts. When the recorder is "
+		 "killed, its watchdog "
 		 "joins them; this does so when the watchdog was killed too.",
 	.examples = restore_examples,
 	.opts = restore_rows,

@@ -1,6 +1,5 @@
 /* `sonde ftrace list`: what can be traced here, as trace-cmd lists it; `options`; `check-events`. */
 #include "base/json.h"
-#include "base/strtab.h"
 #include "cmd/commands.h"
 #include "cmd/ftrace_which.h"
 #include "file/compress.h"
@@ -83,8 +82,8 @@ static void put_event_file(struct listing *l, const char *system, const char *na
 	char path[PATH_MAX];
 	bool format = !strcmp(file, "format");
 	strbuf_init(&s);
-	(void)snprintf(path, sizeof(path), "%sevents/%s/%s/%s", format ? "" : l->folder, system, name,
-		       file);
+	(void)snprintf(path, sizeof(path), "%sevents/%s/%s/%s", format ? "" : l->folder, system,
+		       name, file);
 	if (tracing_read(l->t, path, &s))
 		strbuf_reset(&s);
 	const char *text = strbuf_cstr(&s);
@@ -180,8 +179,9 @@ static int list_compression(struct listing *l)
 /* Layouts that differ from the kernel's print fmt are part of the program; there are no files to load. */
 static int list_plugins(struct listing *l)
 {
-	static const char *const names[] = { "function", "fgraph", "sched_switch", "hrtimer", "kmem",
-					     "kvm",	 "scsi",   "tlb",	   "futex" };
+	static const char *const names[] = { "function", "fgraph", "sched_switch",
+					     "hrtimer",	 "kmem",   "kvm",
+					     "scsi",	 "tlb",	   "futex" };
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char line[64];
 		int n = snprintf(line, sizeof(line), "  %s (built in)", names[i]);
@@ -192,22 +192,16 @@ static int list_plugins(struct listing *l)
 
 static int list_systems(struct listing *l)
 {
-	struct strbuf s;
-	struct strtab seen;
-	strbuf_init(&s);
-	strtab_init(&seen);
-	int err = tracing_read(l->t, "available_events", &s);
-	for (const char *p = err ? "" : strbuf_cstr(&s); *p && !err;) {
-		size_t len = strcspn(p, "\n"), word = strcspn(p, ":\n");
-		if (strtab_find(&seen, p, word) < 0) {
-			err = (int)min(strtab_add(&seen, p, word), (s64)0);
-			put_line(l, p, word);
-		}
-		p += len + (p[len] == '\n');
-	}
-	strtab_done(&seen);
-	strbuf_done(&s);
-	return err;
+	struct sysroot dir = { .dir_fd = l->t->dir };
+	DIR *d = sysroot_dir(&dir, "events"); /* in the order of the folder, as trace-cmd has it */
+	if (!d)
+		return diag_error(&l->app->diag, -errno, "cannot read %s/events: %s", l->t->path,
+				  strerror(errno));
+	for (struct dirent *e; (e = readdir(d));)
+		if (e->d_name[0] != '.' && e->d_type == DT_DIR)
+			put_line(l, e->d_name, strlen(e->d_name));
+	(void)closedir(d);
+	return 0;
 }
 
 static int section(struct listing *l, const char *key, int (*fn)(struct listing *l))
@@ -417,12 +411,12 @@ static int check_event(struct app *app, const struct tracing *t, const struct tr
 	(void)snprintf(path, sizeof(path), "events/%s/%s/format", e->system, e->name);
 	int err = tracing_read(t, path, &s);
 	if (!err)
-		err = format_parse(&a, e->system, strbuf_cstr(&s), s.len, false, sizeof(long), &schema,
-				   NULL);
+		err = format_parse(&a, e->system, strbuf_cstr(&s), s.len, false, sizeof(long),
+				   &schema, NULL);
 	if (!err)
 		err = print_prog_compile(&a, schema, &env,
-					 plain ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD, &prog, ok,
-					 NULL);
+					 plain ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD, &prog,
+					 ok, NULL);
 	strbuf_done(&s);
 	arena_done(&a);
 	if (err == -ENOMEM)

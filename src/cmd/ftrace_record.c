@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { METER_NS = 500000000, CHECK_NS = 100000000 };
+enum { CHECK_NS = 100000000, END_STEPS = 50, END_STEP_NS = 10000000 };
 
 struct record_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
@@ -209,26 +209,44 @@ static int add_proc_map(struct session *s, s32 pid)
 	return err;
 }
 
+static int note_others(struct session *s, struct ftrace_buffer_opt *b)
+{
+	struct strbuf text;
+	char path[PATH_MAX];
+	int err = 0;
+	strbuf_init(&text);
+	(void)snprintf(path, sizeof(path), "%sset_event", b->folder);
+	if (tracing_read(&s->s->tracing, path, &text))
+		strbuf_reset(&text);
+	for (const char *p = strbuf_cstr(&text); *p && !err;) {
+		size_t len = strcspn(p, "\n"), word = strcspn(p, ":\n");
+		const char *name = arena_strndup(&s->s->arena, p, word);
+		err = name ? ftrace_setup_note_system(s->s, b, name) : -ENOMEM;
+		p += len + (p[len] == '\n');
+	}
+	strbuf_done(&text);
+	return err;
+}
+
 static int write_head(struct session *s)
 {
 	struct ftrace_buffer_opt *main = &s->s->buffers.at[0];
 	struct ftrace_meta_opts mo = { .root = &s->s->root, .folder = main->folder };
 	VEC(const char *) systems = { 0 };
-	bool all = !*main->folder; /* others may have events on in the top buffer */
 	vec_for_each (&s->s->buffers, b) {
+		/* In a buffer that is not ours alone others have events on too. */
+		if (!b->made && note_others(s, b))
+			return -ENOMEM;
 		vec_for_each (&b->systems, name) {
 			const char **slot = vec_push(&systems);
 			if (!slot)
 				return -ENOMEM;
 			*slot = *name;
 		}
-		all |= !b->made;
 	}
 	static const char *const none[] = { "" };
-	if (!all) {
-		mo.systems = systems.nr ? systems.at : none;
-		mo.nr_systems = systems.nr ? systems.nr : 1;
-	}
+	mo.systems = systems.nr ? systems.at : none;
+	mo.nr_systems = systems.nr ? systems.nr : 1;
 	int err = ftrace_meta_read(&s->meta, &s->s->tracing, &mo, &s->app->diag);
 	vec_free(&systems);
 	if (err)
@@ -367,6 +385,23 @@ static int start_reading(struct session *s)
 	return err;
 }
 
+/* The command is told to end too: by the same signal, then by SIGTERM; one that ignores both is left alone. */
+static void end_command(struct session *s)
+{
+	const int signals[] = { s->signal, SIGTERM };
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		(void)kill(s->child.pid, signals[i]);
+		for (int k = 0; k < END_STEPS; k++) {
+			int status;
+			if (waitpid(s->child.pid, &status, WNOHANG) == s->child.pid) {
+				s->wait_status = status;
+				return;
+			}
+			(void)nanosleep(&(struct timespec){ .tv_nsec = END_STEP_NS }, NULL);
+		}
+	}
+}
+
 static int wait_for_end(struct session *s, char **argv)
 {
 	int err = loop_add_timer(s->loop, CHECK_NS, CHECK_NS, on_timer, s, NULL);
@@ -377,16 +412,18 @@ static int wait_for_end(struct session *s, char **argv)
 			return err;
 		err = loop_add_child(s->loop, s->child.pid, on_child, s);
 	}
+	if (!err && !argv && !s->s->quiet) {
+		bool theirs = !strcmp(s->app->prog, "trace-cmd");
+		strbuf_str(theirs ? &s->app->out : &s->app->err,
+			   theirs ? "Hit Ctrl^C to stop recording\n"
+				  : "[ recording until Ctrl-C ]\n");
+		(void)app_flush(s->app);
+	}
 	if (!err)
 		err = loop_run(s->loop);
 	term_progress_clear(&s->progress);
-	/* The command is told to end too, as a shell would; then it is over. */
-	if (!err && argv && !s->child_done && s->signal) {
-		(void)kill(s->child.pid, s->signal);
-		int status;
-		if (waitpid(s->child.pid, &status, 0) == s->child.pid)
-			s->wait_status = status;
-	}
+	if (!err && argv && !s->child_done && s->signal)
+		end_command(s);
 	return err;
 }
 
@@ -469,6 +506,30 @@ static int keep_latency_text(struct session *s)
 	return f || err ? err : -errno;
 }
 
+/* What trace-cmd tells on standard output, for scripts that look at it. */
+static void say_as_trace_cmd(struct session *s)
+{
+	struct tracedat t;
+	if (tracedat_open(&t, s->o->output, NULL))
+		return;
+	vec_for_each (&t.buffers, b) {
+		if (*b->name)
+			strbuf_printf(&s->app->out, "\nBuffer: %s\n\n", b->name);
+		for (u32 i = 0; i < b->nr_cpus; i++) {
+			const struct tracedat_cpu *c = &b->cpus[i];
+			const u8 *at = c->pages	      ? c->pages
+				       : c->nr_chunks ? c->chunks[0].data - 12
+						      : NULL;
+			strbuf_printf(
+				&s->app->out,
+				"CPU%u data recorded at offset=0x%llx\n    %llu bytes in size\n",
+				c->cpu, at ? (unsigned long long)(at - t.map) : 0,
+				(unsigned long long)c->nr_pages * b->page_size);
+		}
+	}
+	tracedat_close(&t);
+}
+
 static void say_end(struct session *s, const struct live_ftrace_stats *st,
 		    const struct parts_summary *sum)
 {
@@ -494,6 +555,8 @@ static void say_end(struct session *s, const struct live_ftrace_stats *st,
 	}
 	if (s->s->quiet)
 		return;
+	if (!strcmp(s->app->prog, "trace-cmd"))
+		say_as_trace_cmd(s);
 	strbuf_printf(&s->app->err, "[ %s: ", file);
 	if (s->latency)
 		strbuf_str(&s->app->err, "the text of a latency tracer");

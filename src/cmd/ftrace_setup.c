@@ -502,7 +502,7 @@ static int find_events(struct ftrace_setup *s, const struct spec *spec, bool *wh
 	return err;
 }
 
-static int note_system(struct ftrace_buffer_opt *b, struct ftrace_setup *s, const char *system)
+int ftrace_setup_note_system(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const char *system)
 {
 	vec_for_each (&b->systems, have)
 		if (!strcmp(*have, system))
@@ -555,7 +555,7 @@ static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const 
 		const char *other = strstr(spec->triggers.at[i], "able_event:");
 		char system[128];
 		if (other && sscanf(other, "able_event:%127[^:]", system) == 1)
-			err = note_system(b, s, system);
+			err = ftrace_setup_note_system(s, b, system);
 		if (!err)
 			err = undo ? journal_add(s->journal,
 						 path_in(s, b, "events/%s/%s/trigger", e->system,
@@ -567,7 +567,7 @@ static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const 
 		err = journal_set(s->journal,
 				  path_in(s, b, "events/%s/%s/enable", e->system, e->name),
 				  off ? "0" : "1", d);
-	return err ? err : note_system(b, s, e->system);
+	return err ? err : ftrace_setup_note_system(s, b, e->system);
 }
 
 /* Where nobody else has one of a system on, all of it is one write. */
@@ -833,17 +833,31 @@ static int apply_pids(struct ftrace_setup *s, struct ftrace_buffer_opt *b, int p
 	return err;
 }
 
-/* Ourselves, and what works for us. */
+/* Ourselves, and with the fork options the threads that we make later: they read what is written. */
 static int leave_us_out(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 {
-	const char *path = path_in(s, b, "set_event_notrace_pid");
-	if (s->no_filter || s->dry_run || s->pids || s->only_command ||
-	    !journal_owns(s->journal, path) || !tracing_has(&s->tracing, path))
-		return 0;
+	static const struct {
+		const char *list, *option;
+		bool functions;
+	} kinds[] = {
+		{ "set_event_notrace_pid", "event-fork", false },
+		{ "set_ftrace_notrace_pid", "function-fork", true },
+	};
 	char pid[32];
+	int err = 0;
 	(void)snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
-	/* Threads made later are ours too. */
-	return journal_list(s->journal, path, pid, &s->app->diag);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
+		const char *path = path_in(s, b, "%s", kinds[i].list);
+		if (s->no_filter || s->dry_run || s->pids || s->only_command ||
+		    !journal_owns(s->journal, path) || !tracing_has(&s->tracing, path) ||
+		    (kinds[i].functions && (!b->tracer || strcmp(b->tracer, "function"))))
+			continue;
+		err = set_flag_option(s, b, kinds[i].option, true);
+		/* A kernel that does not let us leave ourselves out traces us too. */
+		if (!err)
+			(void)!journal_list(s->journal, path, pid, NULL);
+	}
+	return err;
 }
 
 static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)

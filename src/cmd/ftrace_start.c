@@ -60,6 +60,7 @@ static int run_setup(struct app *app, void *opts, bool clears, int argc, char **
 	struct ftrace_setup *s = &((struct start_opts *)opts)->setup;
 	if (s->only_command && !argc)
 		return app_usage(app, "-F is for a command, and there is none");
+	s->no_filter = true; /* we are gone before anything happens */
 	int err = ftrace_setup_open(s, app);
 	int status = err ? app_fail(app, err) : start(app, s, clears, argc, argv);
 	ftrace_setup_end(s);

@@ -72,7 +72,8 @@ static void say_events(struct stating *s, struct strbuf *b)
 	bool head = false;
 	vec_for_each (&systems.items, e)
 		if (event_is_on(s, e->system, NULL)) {
-			strbuf_printf(o, "%s   %s\n", head ? "" : " Individual systems:\n", e->system);
+			strbuf_printf(o, "%s   %s\n", head ? "" : " Individual systems:\n",
+				      e->system);
 			head = true;
 		}
 	head = false;
@@ -82,14 +83,20 @@ static void say_events(struct stating *s, struct strbuf *b)
 		if (event_is_on(s, e->system, NULL))
 			continue;
 		for (const char *p = set; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+			char name[256];
 			if (strncmp(p, e->system, len) || p[len] != ':')
+				continue;
+			/* set_event also lists what a trigger uses softly. */
+			(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(p + len + 1, "\n"),
+				       p + len + 1);
+			if (!event_is_on(s, e->system, name))
 				continue;
 			if (!head)
 				strbuf_str(o, " Individual events:\n");
 			if (!named)
 				strbuf_printf(o, "    %s\n", e->system);
 			head = named = true;
-			strbuf_printf(o, "        %.*s\n", (int)strcspn(p + len + 1, "\n"), p + len + 1);
+			strbuf_printf(o, "        %s\n", name);
 		}
 	}
 	tracing_events_done(&systems);
@@ -109,8 +116,8 @@ static void say_each_event(struct stating *s, const char *title, const char *fil
 		const char *text = get(s, path, &b);
 		if (!*text || *text == '#' || !strcmp(text, "none"))
 			continue;
-		strbuf_printf(&s->app->out, "%s%s  %s:%s \"%s\"\n", head ? "" : "\n", head ? "" : title,
-			      e->system, e->name, text);
+		strbuf_printf(&s->app->out, "%s%s  %s:%s \"%s\"\n", head ? "" : "\n",
+			      head ? "" : title, e->system, e->name, text);
 		head = true;
 	}
 	strbuf_done(&b);
@@ -139,7 +146,8 @@ static void say_clock(struct stating *s, struct strbuf *b)
 {
 	const char *text = get(s, "trace_clock", b), *open = strchr(text, '[');
 	if (open && strncmp(open, "[local]", 7))
-		strbuf_printf(&s->app->out, "\nClock: %.*s\n", (int)strcspn(open + 1, "]"), open + 1);
+		strbuf_printf(&s->app->out, "\nClock: %.*s\n", (int)strcspn(open + 1, "]"),
+			      open + 1);
 }
 
 static void say_cpumask(struct stating *s, struct strbuf *b)
@@ -190,7 +198,9 @@ static int stat_text(void *ctx, const char *folder, const char *name)
 	say_number(s, &b, "tracing_max_latency", "Max latency");
 	say_number(s, &b, "tracing_thresh", "Latency threshold");
 	say_list(s, &b, "set_ftrace_pid", "Filtered function tracer PIDs");
+	say_list(s, &b, "set_ftrace_notrace_pid", "Filtered notrace function tracer PIDs");
 	say_list(s, &b, "set_event_pid", "Filtered event PIDs");
+	say_list(s, &b, "set_event_notrace_pid", "Filtered notrace event PIDs");
 	say_list(s, &b, "kprobe_events", "Kprobe events");
 	say_list(s, &b, "uprobe_events", "Uprobe events");
 	say_list(s, &b, "synthetic_events", "Synthetic events");
@@ -205,12 +215,12 @@ static int stat_text(void *ctx, const char *folder, const char *name)
 
 static int stat_json(void *ctx, const char *folder, const char *name)
 {
-	static const char *const files[] = { "current_tracer",	  "set_event",
-					     "buffer_size_kb",	  "buffer_total_size_kb",
-					     "trace_clock",	  "tracing_cpumask",
-					     "set_ftrace_filter", "set_ftrace_notrace",
+	static const char *const files[] = { "current_tracer",	   "set_event",
+					     "buffer_size_kb",	   "buffer_total_size_kb",
+					     "trace_clock",	   "tracing_cpumask",
+					     "set_ftrace_filter",  "set_ftrace_notrace",
 					     "set_graph_function", "set_event_pid",
-					     "set_ftrace_pid",	  "tracing_thresh",
+					     "set_ftrace_pid",	   "tracing_thresh",
 					     "tracing_on" };
 	struct stating *s = ctx;
 	struct strbuf b;

@@ -46,7 +46,8 @@ static const struct opt inject_rows[] = {
 
 static const struct opt_example inject_examples[] = {
 	{ "inject -b -i perf.data -o with-ids.data", "build ids for a recording made with -B" },
-	{ "inject -s -i sleep.data -o slept.data", "where tasks slept and for how long: then report" },
+	{ "inject -s -i sleep.data -o slept.data",
+	  "where tasks slept and for how long: then report" },
 	{ 0 },
 };
 
@@ -104,7 +105,8 @@ static int add_ids(struct injection *j)
 	int err = 0;
 	for (size_t i = 1; i < j->src->catalog.images.nr && !err; i++) {
 		const struct image_info *image = &j->src->catalog.images.at[i];
-		const char *path = image->kind == IMAGE_KIND_KERNEL ? "[kernel.kallsyms]" : image->path;
+		const char *path =
+			image->kind == IMAGE_KIND_KERNEL ? "[kernel.kallsyms]" : image->path;
 		if (path && image->kind != IMAGE_KIND_ANON && image->kind != IMAGE_KIND_BPF)
 			err = add_id(j, path, image->build_id, image->build_id_size);
 	}
@@ -201,7 +203,8 @@ const struct command command_inject = {
 	.group = "Why",
 	.summary = "add build ids or sleeping times to a recording",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Reads a recording (a file, a directory or a stream) and writes another one with more in it. "
+	.about = "Reads a recording (a file, a directory or a stream) and writes another one with "
+		 "more in it. "
 		 "Compressed recordings come out plain. Into standard output it is a stream.",
 	.examples = inject_examples,
 	.opts = inject_rows,

@@ -19,4 +19,5 @@ enum { INJECT_DROP = 0xffffffffu };
 int inject_merge_read(struct inject_merge *m, const struct source *src, struct diag *d) must_check;
 void inject_merge_done(struct inject_merge *m);
 /* What to write instead of the sample at this place: a record, NULL for nothing; *same: the sample as it is. */
-const struct perf_event_header *inject_merge_find(const struct inject_merge *m, u64 place, bool *same);
+const struct perf_event_header *inject_merge_find(const struct inject_merge *m, u64 place,
+						  bool *same);

@@ -81,8 +81,8 @@ static int see(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 
 			    .task = v.tid,
 			    .event = event };
 	if (p->kind == PART_STAT)
-		p->task = (u32)schema_u64(g->src->catalog.events.at[event].schema,
-					  g->pid.at[event], v.raw, v.raw_size);
+		p->task = (u32)schema_u64(g->src->catalog.events.at[event].schema, g->pid.at[event],
+					  v.raw, v.raw_size);
 	if (p->kind != PART_SWITCH)
 		return 0;
 	p->bytes = (u32)g->switches.len;
@@ -214,7 +214,8 @@ void inject_merge_done(struct inject_merge *m)
 	strbuf_done(&m->bytes);
 }
 
-const struct perf_event_header *inject_merge_find(const struct inject_merge *m, u64 place, bool *same)
+const struct perf_event_header *inject_merge_find(const struct inject_merge *m, u64 place,
+						  bool *same)
 {
 	u32 index = dict_get(&m->places, place);
 	*same = index == DICT_NONE;

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -273,6 +275,18 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 	return s->child.pid && !cut ? child_exit_status(s->child_status) : APP_DONE;
 }
 
+/* -r: when the command is made and before our threads are, which are like us. */
+static int run_first(struct record_session *s)
+{
+	struct sched_param p = { .sched_priority = (int)min(s->o->realtime, (u64)INT_MAX) };
+	if (!sched_setscheduler(0, SCHED_FIFO, &p))
+		return 0;
+	diag_error(&s->app->diag, -errno, "-r %llu: %s", (unsigned long long)s->o->realtime,
+		   strerror(errno));
+	diag_hint(&s->app->diag, "a priority from 1 to 99, as root");
+	return -EPERM;
+}
+
 static int record(struct record_session *s, int argc, char **argv)
 {
 	struct app *app = s->app;
@@ -324,6 +338,8 @@ static int record(struct record_session *s, int argc, char **argv)
 		if (err)
 			return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
 	}
+	if (s->o->dry_run)
+		return APP_DONE;
 	err = record_watch_start(s);
 	s->loop = err ? NULL : loop_new();
 	if (!err)
@@ -337,6 +353,8 @@ static int record(struct record_session *s, int argc, char **argv)
 		if (!ro.live.nr_pids && !ro.live.nr_tids)
 			ro.live.command_pid = s->child.pid;
 	}
+	if (!err && s->o->realtime)
+		err = run_first(s);
 	if (err)
 		return app_fail(app, err);
 	if (s->pipe) /* from here on: the command has its own */
@@ -406,6 +424,9 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "all-user", struct record_opts, only_user, "User space only"),
 	OPT_FLAG(0, "all-kernel", struct record_opts, only_kernel, "The kernel only"),
 	OPT_HEADING("How"),
+	OPT_UINT('r', "realtime", struct record_opts, realtime, "PRIORITY", "Run the recorder itself as real-time (FIFO) task"),
+	OPT_FLAG(0, "strict-freq", struct record_opts, strict_freq, "Fail if -F is more than the system allows"),
+	OPT_FLAG(0, "dry-run", struct record_opts, dry_run, "Only check the command line"),
 	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later; -1: when --control says so"),
 	OPT_STR(0, "control", struct record_opts, control, "HOW", "Take commands (enable, disable, snapshot, evlist, ping, stop): fd:IN[,ACK] or fifo:IN[,ACK]"),
 	OPT_FLAG('d', "data", struct record_opts, data_addr, "Also the addresses that were accessed"),
@@ -414,6 +435,13 @@ static const struct opt record_rows[] = {
 	OPT_STR('j', "branch-filter", struct record_opts, branches, "KINDS", "Also the last branches of these kinds (any_call,u)"),
 	OPT_FLAG('s', "stat", struct record_opts, per_thread_counts, "Also the counts of each thread, when it ends (report -T)"),
 	OPT_FLAG('n', "no-samples", struct record_opts, no_samples, "No samples, only tasks and maps"),
+	OPT_FLAG(0, "user-callchains", struct record_opts, user_chains, "Of call chains only the user's part"),
+	OPT_FLAG(0, "kernel-callchains", struct record_opts, kernel_chains, "Of call chains only the kernel's part"),
+	OPT_FLAG(0, "phys-data", struct record_opts, phys_data, "Also the physical addresses that were accessed"),
+	OPT_FLAG(0, "data-page-size", struct record_opts, data_page_size, "Also the size of the pages they lie in"),
+	OPT_FLAG(0, "code-page-size", struct record_opts, code_page_size, "Also the size of the page of the code"),
+	OPT_FLAG(0, "transaction", struct record_opts, transaction, "Also why transactions were given up, where the hardware knows"),
+	OPT_FLAG(0, "running-time", struct record_opts, running_time, "How long events were on, with every count that is read"),
 	OPT_FLAG(0, "switch-events", struct record_opts, switches, "Context switches as records"),
 	OPT_FLAG(0, "namespaces", struct record_opts, namespaces, "Namespaces of tasks as records"),
 	OPT_FLAG('P', "period", struct record_opts, period_too, "The period in every sample, also where it is fixed"),
@@ -425,6 +453,8 @@ static const struct opt record_rows[] = {
 		.optional = true, .fallback = "signal"),
 	OPT_FLAG(0, "timestamp-filename", struct record_opts, timestamp_filename, "The file is FILE.TIME"),
 	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
+	OPT_FLAG(0, "overwrite", struct record_opts, overwrite, "Keep only the newest samples that fit into the rings; written at the end, or with --switch-output whenever it says so"),
+	OPT_FLAG(0, "tail-synthesize", struct record_opts, ignored, "Tasks and maps are followed all the time", .hidden = true),
 	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
 	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),
 	OPT_STR('z', "compression-level", struct record_opts, zstd, "LEVEL", "Compress with zstd (level 1)",
@@ -437,12 +467,29 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "buildid-mmap", struct record_opts, ignored, "Build ids are always in the map records", .hidden = true),
 	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
 	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
-	OPT_FLAG(0, "overwrite", struct record_opts, ignored, "Use --switch-output with --switch-max-files 2: the last files are kept", .refused = true),
 	OPT_FLAG(0, "switch-output-event", struct record_opts, ignored, "Use --switch-output and send SIGUSR2, or --control with 'snapshot'", .refused = true),
-	OPT_FLAG(0, "threads", struct record_opts, ignored, "There is a reader for every 16 CPUs already, and they write one file", .refused = true),
+	OPT_STR(0, "threads", struct record_opts, ignored_text, "SPEC", "There is a reader for every 16 CPUs already, and they write one file", .optional = true, .hidden = true),
 	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
 	OPT_FLAG(0, "off-cpu", struct record_opts, ignored, "Use -e sched:sched_switch -g: the stacks where tasks stop running", .refused = true),
 	OPT_FLAG('S', "snapshot", struct record_opts, ignored, "AUX tracing (Intel PT, SPE) is not recorded", .refused = true),
+	OPT_FLAG(0, "no-bpf-event", struct record_opts, no_bpf_event, "BPF programs that are loaded meanwhile are not told", .hidden = true),
+	OPT_FLAG(0, "bpf-event", struct record_opts, ignored, "Always on", .hidden = true),
+	OPT_FLAG(0, "sample-identifier", struct record_opts, ignored, "Always there where events need it", .hidden = true),
+	OPT_FLAG(0, "per-thread", struct record_opts, ignored, "Rings belong to CPUs here", .hidden = true),
+	OPT_STR(0, "affinity", struct record_opts, ignored_text, "HOW", "Not needed", .hidden = true),
+	OPT_STR(0, "aio", struct record_opts, ignored_text, "N", "Not needed", .optional = true, .hidden = true),
+	OPT_STR(0, "num-thread-synthesize", struct record_opts, ignored_text, "N", "Not needed", .hidden = true),
+	OPT_STR(0, "proc-map-timeout", struct record_opts, ignored_text, "MS", "Not needed", .hidden = true),
+	OPT_STR(0, "synth", struct record_opts, ignored_text, "WHAT", "All is described", .hidden = true),
+	OPT_STR(0, "vmlinux", struct record_opts, ignored_text, "FILE", "Not needed", .hidden = true),
+	OPT_STR(0, "debuginfod", struct record_opts, ignored_text, "URLS", "Nothing is fetched", .optional = true, .hidden = true),
+	OPT_FLAG(0, "group", struct record_opts, ignored, "Write the group: -e '{a,b}'", .refused = true),
+	OPT_FLAG(0, "all-cgroups", struct record_opts, ignored, "Use -G NAME, or --namespaces", .refused = true),
+	OPT_STR('I', "intr-regs", struct record_opts, ignored_text, "REGS", "Registers of samples are not recorded", .optional = true, .refused = true),
+	OPT_STR(0, "user-regs", struct record_opts, ignored_text, "REGS", "Registers of samples are not recorded", .optional = true, .refused = true),
+	OPT_STR(0, "aux-sample", struct record_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not recorded", .optional = true, .refused = true),
+	OPT_STR(0, "clang-opt", struct record_opts, ignored_text, "OPTS", "Programs in C are not compiled", .refused = true),
+	OPT_STR(0, "clang-path", struct record_opts, ignored_text, "PATH", "Programs in C are not compiled", .refused = true),
 	OPT_FLAG('R', "raw-samples", struct record_opts, ignored, "Always on where there is raw data", .hidden = true),
 	OPT_FLAG('f', "force", struct record_opts, ignored, "Obsolete", .hidden = true),
 	OPT_END(),
@@ -457,6 +504,8 @@ static const struct opt_example record_examples[] = {
 	  "whole stacks also where programs keep no frame pointers" },
 	{ "record -e page-faults -c 1 -- ls", "every page fault" },
 	{ "record -e sched:sched_switch -a -- sleep 1", "every context switch, with its data" },
+	{ "record -a -g --overwrite --switch-output",
+	  "wait; kill -USR2 writes what happened just before" },
 	{ 0 },
 };
 

@@ -37,6 +37,12 @@ struct record_opts {
 	const char *clock;
 	const char *zstd;
 	bool no_inherit;
+	bool overwrite;
+	bool code_page_size, data_page_size, phys_data, transaction;
+	bool user_chains, kernel_chains;
+	bool running_time, strict_freq, no_bpf_event, dry_run;
+	u64 realtime;
+	const char *ignored_text;
 	bool data_addr, period_too, only_user, only_kernel;
 	bool weight, per_thread_counts, no_samples, switches, namespaces;
 	bool any_branch;

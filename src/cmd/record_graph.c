@@ -121,7 +121,8 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 		return 0;
 	if (!dwarf) {
 		diag_error(d, -EINVAL, "--call-graph %s: there is no such way", how);
-		diag_hint(d, "fp follows frame pointers, dwarf[,BYTES] unwind tables, auto decides");
+		diag_hint(d,
+			  "fp follows frame pointers, dwarf[,BYTES] unwind tables, auto decides");
 		return -EINVAL;
 	}
 	u32 bytes;

@@ -45,8 +45,15 @@ static int parse_ids(const char *text, const char *what, struct record_ids *to, 
 static int parse_ring(const char *text, u64 *bytes, struct diag *d)
 {
 	u64 v;
-	int err = num_parse_size(text, &v);
-	if (!err && text[strspn(text, "0123456789")] == 0)
+	char rings[32];
+	size_t len =
+		strcspn(text, ","); /* behind it: pages for AUX tracing, which is not recorded */
+	if (len >= sizeof(rings))
+		return diag_error(d, -EINVAL, "-m %s: a number of pages, or a size", text);
+	memcpy(rings, text, len);
+	rings[len] = '\0';
+	int err = num_parse_size(rings, &v);
+	if (!err && rings[strspn(rings, "0123456789")] == 0)
 		err = __builtin_mul_overflow(v, (u64)sysconf(_SC_PAGESIZE), &v) ? -ERANGE : 0;
 	if (err || !v || v > 1ull << 32)
 		return diag_error(d, -EINVAL,
@@ -258,6 +265,16 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	l->events = &s->events;
 	l->period = o->period;
 	l->no_inherit = o->no_inherit;
+	l->overwrite = o->overwrite;
+	l->more = (o->code_page_size ? PERF_SAMPLE_CODE_PAGE_SIZE : 0) |
+		  (o->data_page_size ? PERF_SAMPLE_DATA_PAGE_SIZE : 0) |
+		  (o->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0) |
+		  (o->transaction ? PERF_SAMPLE_TRANSACTION : 0);
+	l->no_user_chain = o->kernel_chains && !o->user_chains;
+	l->no_kernel_chain = o->user_chains && !o->kernel_chains;
+	l->running_times = o->running_time;
+	l->no_bpf_events = o->no_bpf_event;
+	l->strict_freq = o->strict_freq;
 	l->data_addr = o->data_addr;
 	l->period_too = o->period_too;
 	l->only_user = o->only_user;

@@ -87,9 +87,10 @@ unsigned symbols_want(const struct symbol_opts *o)
 
 struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 {
-	static char dir[4096]; /* as long as the names */
+	static char dir[4096], cache[4096]; /* as long as the names */
 	return (struct sym_config){
 		.symfs = o->symfs,
+		.cache = cache_folder(cache, sizeof(cache)),
 		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,

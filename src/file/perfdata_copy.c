@@ -101,7 +101,8 @@ static void put_stream_features(struct perfdata_copy *c)
 		return;
 	static const u8 zero[8];
 	u32 padded = (u32)((t.size + 7) & ~7ull);
-	struct perf_event_header h = { .type = REC_TRACING_DATA, .size = sizeof(h) + sizeof(padded) };
+	struct perf_event_header h = { .type = REC_TRACING_DATA,
+				       .size = sizeof(h) + sizeof(padded) };
 	(void)!put(c, &h, sizeof(h));
 	(void)!put(c, &padded, sizeof(padded));
 	(void)!put(c, t.at, t.size);
@@ -160,7 +161,8 @@ int perfdata_copy_record(struct perfdata_copy *c, const void *rec, const struct 
 	if (h->type == REC_TRACING_DATA || h->type == REC_AUXTRACE) { /* its payload lies behind it */
 		const u8 *at = rec, *one;
 		struct perf_event_header again;
-		if (perfdata_record(c->from, &at, c->from->map + c->from->map_size, &one, &again) <= 0)
+		if (perfdata_record(c->from, &at, c->from->map + c->from->map_size, &one, &again) <=
+		    0)
 			return -EBADMSG;
 		size = (size_t)(at - (const u8 *)rec);
 	}
@@ -205,7 +207,8 @@ static int put_table(struct perfdata_copy *c)
 	for (unsigned bit = 1; bit < FEAT_MAX; bit++) {
 		if (!(h.features[bit / 64] >> (bit % 64) & 1))
 			continue;
-		struct perf_file_section s = { .offset = at, .size = all[bit].at ? all[bit].size : 0 };
+		struct perf_file_section s = { .offset = at,
+					       .size = all[bit].at ? all[bit].size : 0 };
 		(void)!put(c, &s, sizeof(s));
 		at += s.size;
 	}
@@ -239,7 +242,8 @@ struct perfdata_copy *perfdata_copy_open(const struct perfdata *from, int fd, bo
 {
 	if (from->swap) {
 		diag_error(d, -ENOTSUP,
-			   "the recording is of a machine of the other byte order: it can be read, not "
+			   "the recording is of a machine of the other byte order: it can be read, "
+			   "not "
 			   "rewritten");
 		return NULL;
 	}

@@ -16,6 +16,7 @@
 enum {
 	REMEMBER_MAX = 32, /* nested DW_CFA_remember_state; compilers use one */
 	CIE_SLOTS = 64,
+	CIE_BYTES_MAX = 4096, /* it may be run again for every function: none is longer than 100 bytes */
 	EXPR_MAX = 4096,
 	ROWS_MAX = 1 << 27,
 	EH_FRAME_TYPE = 0x70000001, /* SHT_X86_64_UNWIND */
@@ -181,11 +182,21 @@ static s32 keep_expr(struct builder *b, const u8 *data, size_t len)
 }
 
 /* The row as a rule: its unit. */
-static u32 keep_rule(struct builder *b, const struct row *r, u8 flags)
+static u32 keep_rule(struct builder *b, const struct row *r, const struct cie *c)
 {
 	struct cfi_reg units[ARCH_REGS_MAX + 1];
+	const struct arch *a = b->arch;
 	u32 nr = 1;
-	for (u8 i = 0; i < b->arch->nr_regs; i++)
+	u8 flags = (c->signal ? CFI_SIGNAL : 0) | (c->ra != a->ra ? CFI_OWN_RA : 0);
+	struct where_saved ra = r->regs[c->ra];
+	if (flags & CFI_OWN_RA)
+		units[nr++] = ra.kind == CFI_SAME ? (struct cfi_reg){ .reg = a->pc,
+								      .kind = CFI_REGISTER,
+								      .value = c->ra }
+						  : (struct cfi_reg){ .reg = a->pc,
+								      .kind = ra.kind,
+								      .value = ra.value };
+	for (u8 i = 0; i < a->nr_regs - (flags & CFI_OWN_RA ? 1 : 0); i++)
 		if (r->regs[i].kind != CFI_SAME)
 			units[nr++] = (struct cfi_reg){ .reg = i,
 							.kind = r->regs[i].kind,
@@ -295,8 +306,7 @@ static void put_row(struct program *p)
 	p->framed |= p->row.cfa == CFI_CFA_REG && p->row.cfa_reg == a->fp;
 	p->moved |= p->row.cfa == CFI_CFA_REG && p->row.cfa_value != p->cie->initial.cfa_value;
 	bool known = p->row.cfa == CFI_CFA_EXPR || p->row.cfa_reg != ARCH_NO_REG;
-	u8 flags = p->cie->signal ? CFI_SIGNAL : 0;
-	add_row(p->b, p->pc, known ? keep_rule(p->b, &p->row, flags) : 0);
+	add_row(p->b, p->pc, known ? keep_rule(p->b, &p->row, p->cie) : 0);
 }
 
 static void advance(struct program *p, u64 by)
@@ -513,7 +523,7 @@ static bool read_cie(struct builder *b, const struct section *s, u64 at, struct 
 		return false;
 	bytes_skip(&cursor, at);
 	struct entry e;
-	if (!next_entry(s, &cursor, &e) || !e.is_cie)
+	if (!next_entry(s, &cursor, &e) || !e.is_cie || bytes_left(&e.body) > CIE_BYTES_MAX)
 		return false;
 	struct bytes body = e.body;
 	u8 version = bytes_u8(&body);
@@ -529,7 +539,7 @@ static bool read_cie(struct builder *b, const struct section *s, u64 at, struct 
 	c->data_align = bytes_sleb(&body);
 	u64 ra = version == 1 ? bytes_u8(&body) : bytes_uleb(&body);
 	c->ra = (u8)ra;
-	if (ra != b->arch->ra || body.bad || !read_augmentation(b, s, c, text, &body))
+	if (ra >= b->arch->nr_regs || body.bad || !read_augmentation(b, s, c, text, &body))
 		return false;
 	/* Rules that a CIE restores are those of the machine: every register keeps its value. */
 	c->initial.cfa_reg = ARCH_NO_REG;

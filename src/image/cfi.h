@@ -36,7 +36,11 @@ struct cfi_reg {
 	s32 value; /* of CFI_EXPR and CFI_VAL_EXPR: into exprs */
 };
 
-enum { CFI_SIGNAL = 1 << 0 }; /* a signal's frame: its return address is no return address */
+enum {
+	CFI_SIGNAL = 1 << 0, /* a signal's frame: its return address is no return address */
+	CFI_OWN_RA =
+		1 << 1, /* returns by another register than its machine's: the rule of pc says where to */
+};
 
 struct cfi_rule {
 	u8 cfa; /* enum cfi_cfa */

@@ -58,8 +58,9 @@ const struct dw_bytes *dw_section(struct dw_file *f, enum dw_section which)
 struct bytes dw_cursor(struct dw_file *f, enum dw_section which, u64 offset)
 {
 	const struct dw_bytes *d = dw_section(f, which);
+	static const u8 nothing[1];
 	if (!d->data || offset >= d->size)
-		return (struct bytes){ .at = d->data, .end = d->data, .bad = true };
+		return (struct bytes){ .at = nothing, .end = nothing, .bad = true };
 	return bytes_of(d->data + offset, d->size - offset, f->e->swap);
 }
 

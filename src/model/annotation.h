@@ -45,11 +45,13 @@ struct annotation {
 	const struct annotation_insn *insns;
 	u32 nr_insns;
 	const struct annotation_weight *weights; /* [insn * nr_events + event] */
-	const struct annotation_line *lines; /* with weight, heaviest first (by the first event that has any) */
+	const struct annotation_line
+		*lines; /* with weight, heaviest first (by the first event that has any) */
 	u32 nr_lines;
 };
 
-static inline const struct annotation_weight *annotation_weights(const struct annotation *a, u32 insn)
+static inline const struct annotation_weight *annotation_weights(const struct annotation *a,
+								 u32 insn)
 {
 	return a->weights + (size_t)insn * a->nr_events;
 }

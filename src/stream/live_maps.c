@@ -231,9 +231,7 @@ bool live_maps_space(struct live_maps *m, u32 pid, struct live_space *ret)
 	u32 at = dict_get(&m->process_of, pid);
 	if (at == DICT_NONE)
 		return false;
-	*ret = (struct live_space){ .maps = m,
-				    .process = at,
-				    .time = m->processes.at[at].version };
+	*ret = (struct live_space){ .maps = m, .process = at, .time = m->processes.at[at].version };
 	return true;
 }
 

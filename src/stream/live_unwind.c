@@ -465,7 +465,8 @@ void live_unwind_go(struct live_unwind *u)
 	pthread_mutex_unlock(&u->lock);
 }
 
-int live_unwind_take(struct live_unwind *u, const struct ring_span *spans, size_t nr, bool round_done)
+int live_unwind_take(struct live_unwind *u, const struct ring_span *spans, size_t nr,
+		     bool round_done)
 {
 	size_t size = 0;
 	for (size_t i = 0; i < nr; i++)

@@ -191,8 +191,8 @@ static int write_spans(struct recorder *r, unsigned reader, const struct ring_sp
 								(void *)(uintptr_t)spans[i].at[part],
 							.iov_len = spans[i].len[part] };
 	}
-	/* Until then records of tasks may still be overtaken by synthesised ones. */
-	if (round_done && __atomic_load_n(&r->described, __ATOMIC_ACQUIRE))
+	/* Until then records of tasks may still be overtaken by synthesised ones; what waits in rings, by anything. */
+	if (round_done && !r->opts.live.overwrite && __atomic_load_n(&r->described, __ATOMIC_ACQUIRE))
 		iov[n++] = (struct iovec){ .iov_base = (void *)(uintptr_t)&finished_round,
 					   .iov_len = sizeof(finished_round) };
 	if (t->last_ns)
@@ -523,8 +523,12 @@ int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d)
 	if (r->opts.pipe)
 		return diag_error(d, -EINVAL, "a pipe cannot be switched");
 	__atomic_store_n(&r->described, false, __ATOMIC_RELEASE);
+	int err = live_perf_snapshot(r->live);
+	if (err)
+		return diag_error(d, err, "cannot write %s: %s", r->path, strerror(-err));
+	live_perf_flush(r->live); /* what is known of tasks and maps belongs to the samples before */
 	pthread_rwlock_wrlock(&r->file_lock);
-	int err = change_file(r, keep_as, d);
+	err = change_file(r, keep_as, d);
 	for (unsigned i = 0; i < r->nr_tallies && !err; i++) {
 		r->tallies[i].first_ns = UINT64_MAX;
 		r->tallies[i].last_ns = 0;
@@ -630,6 +634,8 @@ int recorder_finish(struct recorder *r, struct diag *d)
 		return 0;
 	r->finished = true;
 	int err = live_perf_stop(r->live);
+	if (!err)
+		err = live_perf_snapshot(r->live);
 	int unwound = r->unwind ? live_unwind_finish(r->unwind) : 0;
 	if (!err)
 		err = unwound;

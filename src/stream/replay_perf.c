@@ -9,6 +9,7 @@
 #include "stream/replay_perf.h"
 #include "base/dict.h"
 #include "stream/perf_formats.h"
+#include "stream/split_reads.h"
 #include "stream/replay_unwind.h"
 #include "stream/tasks.h"
 
@@ -19,7 +20,7 @@
 
 enum {
 	BLOCK_BYTES = 1 << 20,
-	BATCH = 128,
+	BATCH = 32, /* samples on their way: more would not stay in the first cache */
 	CACHE_SLOTS = 1 << 13,
 	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
 	RECORD_MAX = 1 << 16,
@@ -96,7 +97,9 @@ struct reader {
 	struct place_slot *places;
 	struct sample *samples;
 	struct pending *pending;
+	struct split_reads split; /* NEED_READ */
 	struct tasks_epoch user, kernel; /* of the sample before: mostly of this one too */
+	struct tasks_span comm, space;
 	u32 frames[CHAIN_MAX];
 };
 
@@ -113,6 +116,11 @@ const struct perfdata *replay_perf_file(const struct source *s)
 const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 {
 	return &replay_of(s)->stats;
+}
+
+bool replay_perf_has_reads(const struct source *s)
+{
+	return perfdata_has_sample_type(&replay_of(s)->file, PERF_SAMPLE_READ);
 }
 
 void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
@@ -612,6 +620,7 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 	free(rd->pending);
 	vec_free(&rd->sample_places);
 	free(rd->copy);
+	split_reads_done(&rd->split);
 	replay_chains_done(&rd->chains);
 	perf_scratch_done(&rd->scratch);
 	free(rd);
@@ -918,9 +927,12 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 	if (!(r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES)))
 		return 0;
 	const struct perf_sample_view *v = &p->view;
-	p->space = tasks_space(r->tasks, v->pid, time_of(r, p));
+	u64 time = time_of(r, p);
+	if (unlikely(!tasks_span_holds(&rd->space, v->pid, time)))
+		tasks_space_span(r->tasks, v->pid, time, &rd->space);
+	p->space = rd->space.value;
 	if (unlikely(v->stack && rd->chains.unwinder) && r->needs & (NEED_CHAIN | NEED_PLACES))
-		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time_of(r, p));
+		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time);
 	if (r->needs & NEED_CHAIN) {
 		p->hash = hash_words(v->chain, v->nr_chain, meaning_of(r, rd, p));
 		chain_table_prefetch(&sh->chains, p->hash);
@@ -951,8 +963,12 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		.raw_size = v->raw_size,
 	};
 	s->schema = r->source.catalog.events.at[s->event].schema;
-	if (r->needs & NEED_COMM)
-		s->comm = tasks_comm(r->tasks, v->tid, w.time);
+	if (r->needs & NEED_COMM) {
+		struct tasks_span *comm = &((struct reader *)sh->impl)->comm;
+		if (unlikely(!tasks_span_holds(comm, v->tid, w.time)))
+			tasks_comm_span(r->tasks, v->tid, w.time, comm);
+		s->comm = comm->value;
+	}
 	if (r->needs & (NEED_LEAF | NEED_CHAIN)) {
 		s64 leaf = frame_of(r, sh, &w, v->ip, s->mode);
 		if (leaf < 0)
@@ -1021,7 +1037,17 @@ static s64 take_time_order(struct replay *r, struct shard *sh)
 	return (s64)nr;
 }
 
-static int replay_next_batch(struct source *s, struct shard *sh, struct batch *ret)
+static int split_batch(struct replay *r, struct reader *rd, size_t nr)
+{
+	rd->split.samples.nr = 0;
+	int err = 0;
+	for (size_t i = 0; i < nr && !err; i++)
+		err = split_reads_add(&rd->split, &r->file, rd->pending[i].attr,
+				      &rd->pending[i].view, &rd->samples[i]);
+	return err;
+}
+
+static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 {
 	struct replay *r = replay_of(s);
 	struct reader *rd = sh->impl;
@@ -1044,7 +1070,20 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 		place += rd->samples[i].nr_places;
 	}
 	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
-	return 1;
+	if (likely(!(r->needs & NEED_READ)))
+		return 1;
+	int err = split_batch(r, rd, (size_t)nr);
+	*ret = (struct batch){ .samples = rd->split.samples.at, .nr = rd->split.samples.nr };
+	return err ? err : 1;
+}
+
+static int replay_next_batch(struct source *s, struct shard *sh, struct batch *ret)
+{
+	int got;
+	do
+		got = next_batch(s, sh, ret);
+	while (got > 0 && !ret->nr); /* nothing moved: not a batch */
+	return got;
 }
 
 static void replay_finish(struct source *s, struct diag *d)

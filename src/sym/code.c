@@ -72,7 +72,8 @@ static int open_vmlinux(struct code *c, const struct name_func *f)
 	while (elfimg_funcs_next(&it, &found))
 		if (!strcmp(found.name, f->name))
 			return take_bytes(c, found.start,
-					  found.start + (found.size ? found.size : f->end - f->start));
+					  found.start +
+						  (found.size ? found.size : f->end - f->start));
 	return -ENODATA;
 }
 
@@ -90,8 +91,8 @@ int code_open(struct code *c, const struct sym_config *cfg, const struct image_i
 {
 	code_init(c, cfg, info);
 	int err = info->kind == IMAGE_KIND_FILE || info->kind == IMAGE_KIND_VDSO ? open_file(c, f)
-		  : info->kind == IMAGE_KIND_KERNEL				 ? open_vmlinux(c, f)
-										 : -ENOENT;
+		  : info->kind == IMAGE_KIND_KERNEL ? open_vmlinux(c, f)
+						    : -ENOENT;
 	if (err)
 		code_close(c);
 	return err;
@@ -160,8 +161,8 @@ int code_names(struct code *c, const u64 *addrs, u32 nr, struct arena *arena, st
 			return -ENOMEM;
 		memcpy(kept, name, len);
 		memcpy(kept + len, plt ? "@plt" : "", plt ? 5 : 1);
-		ret[slots[i]] = (struct code_name){ kept, addrs[slots[i]] -
-								  (offsets[i] - syms[i].start) };
+		ret[slots[i]] =
+			(struct code_name){ kept, addrs[slots[i]] - (offsets[i] - syms[i].start) };
 	}
 	return err;
 }

@@ -1,4 +1,5 @@
 #include "sym/resolve.h"
+#include "sym/answers.h"
 #include "sym/dso.h"
 #include "sym/kernel.h"
 #include "sym/perfmap.h"
@@ -8,6 +9,7 @@
 #include "base/par.h"
 #include "base/strbuf.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,6 +24,7 @@ struct sym_names {
 	struct names names;
 	struct sym_config cfg;
 	struct debugfile_where where;
+	char *buildid_dir;
 	struct arena *arenas; /* one a worker, for names */
 	unsigned nr_arenas;
 	u32 *func_of;
@@ -31,6 +34,7 @@ struct sym_names {
 	struct name_line *lines;
 	struct name_stack *stacks, *callers;
 	u32 *frame_of;
+	VEC(struct answers) kept; /* of the groups */
 };
 
 /* One frame on its way: its place in the symbols' address space, and which distinct place that is. */
@@ -54,6 +58,7 @@ struct group {
 	struct answer *answers;
 	struct srcline_spot *spots; /* two a question (sym/srcline.h); NULL: nothing is known */
 	u32 nr_questions;
+	struct answers kept; /* what the answers are borrowed from, if they were known already */
 	int err; /* of reading the image; what to say about it */
 	char *note, *hint;
 };
@@ -214,12 +219,76 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 	return err;
 }
 
+static struct answers_key key_of(const struct job *j, const struct group *g)
+{
+	return (struct answers_key){
+		.folder = j->n->cfg.cache,
+		.id = buildid_make(g->info->build_id, g->info->build_id_size),
+		.style = j->n->cfg.demangle,
+		.want = j->want,
+	};
+}
+
+/* Whether every question was answered before. */
+static bool all_kept(const struct group *g)
+{
+	for (u32 i = 0; i < g->nr_questions; i++)
+		if (!answers_find(&g->kept, g->questions[i]))
+			return false;
+	return g->nr_questions;
+}
+
+static int take_kept(struct job *j, struct group *g, struct arena *arena)
+{
+	int err = 0;
+	bool spots = j->want & (WANT_LINE | WANT_INLINE);
+	if (spots && !(g->spots = arena_array(arena, 2 * (size_t)g->nr_questions, sizeof(*g->spots))))
+		return -ENOMEM;
+	for (u32 i = 0; i < g->nr_questions && !err; i++) {
+		const struct answers_entry *e = answers_find(&g->kept, g->questions[i]);
+		g->answers[i] =
+			(struct answer){ answers_string(&g->kept, e->name), e->start, e->end };
+		for (u32 k = 0; k < 2 && spots && !err; k++)
+			err = answers_spot(&g->kept, &e->spots[k], arena, &g->spots[2 * i + k]);
+	}
+	return err;
+}
+
+/*
+ * Only what cannot become better is kept: with the full table of symbols, and debugging information if that was asked for. Others may
+ * find more once a debug file is installed.
+ */
+static void keep(struct job *j, struct group *g, const struct dso *d)
+{
+	struct elfimg_symtab t;
+	bool lines = j->want & (WANT_LINE | WANT_INLINE);
+	bool full = elfimg_symtab(&d->image, SHT_SYMTAB, &t) ||
+		    (d->debug.data && elfimg_symtab(&d->debug, SHT_SYMTAB, &t));
+	struct answers_key key = key_of(j, g);
+	if (!key.folder || !key.id.size || !full || (lines && !g->spots) || g->note)
+		return;
+	_cleanup_free_ struct answers_new *list = calloc(g->nr_questions, sizeof(*list));
+	for (u32 i = 0; list && i < g->nr_questions; i++)
+		list[i] =
+			(struct answers_new){ .at = g->questions[i],
+					      .start = g->answers[i].start,
+					      .end = g->answers[i].end,
+					      .name = g->answers[i].name,
+					      .spots = g->spots ? &g->spots[2 * (size_t)i] : NULL };
+	/* A cache that cannot be written costs time, no more. */
+	if (list)
+		(void)!answers_save(&key, &g->kept, list, g->nr_questions);
+}
+
 static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 {
 	struct sym_names *n = j->n;
 	const struct image_info *info = g->info;
 	if (info->kind == IMAGE_KIND_FILE && is_no_file(info->path))
 		return 0;
+	struct answers_key key = key_of(j, g);
+	if (key.folder && key.id.size && !answers_open(&g->kept, &key) && all_kept(g))
+		return take_kept(j, g, arena);
 	struct dso d;
 	int err = dso_open(&d, &n->where, info);
 	if (err == -ENOMEM)
@@ -244,6 +313,8 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 		err = answer(g, syms, n->cfg.demangle, arena);
 	if (!err && j->want & (WANT_LINE | WANT_INLINE))
 		err = resolve_lines(j, g, dso_debug(&d, &n->where, info), &d.image, arena);
+	if (!err)
+		keep(j, g, &d);
 	dso_close(&d);
 	return err;
 }
@@ -308,12 +379,25 @@ static bool in_kernel(const struct image_info *info)
 	return info->kind == IMAGE_KIND_KERNEL || info->kind == IMAGE_KIND_MODULE;
 }
 
+static struct kernel_want kernel_want(const struct job *j, const struct group *g)
+{
+	struct kernel_want w = { .first = UINT64_MAX };
+	for (u32 i = 0; i < g->nr; i++) {
+		u32 image = j->frames->frames[g->places[i].frame].image;
+		w.first = min(w.first, g->places[i].at);
+		w.last = max(w.last, g->places[i].at);
+		w.modules |= j->catalog->images.at[image].kind != IMAGE_KIND_KERNEL;
+	}
+	return w;
+}
+
 /* The source of kernel symbols decides where each image was moved, so it is opened before the places are known. */
 static int resolve_kernel(struct job *j, struct group *g, struct arena *arena)
 {
 	struct sym_names *n = j->n;
 	struct kernel_syms k;
-	int err = kernel_syms_open(&k, &n->cfg, &n->where, j->catalog);
+	struct kernel_want want = kernel_want(j, g);
+	int err = kernel_syms_open(&k, &n->cfg, &n->where, j->catalog, &want);
 	if (err == -ENOMEM)
 		return err;
 	if (k.note) {
@@ -663,6 +747,9 @@ static void forget(struct sym_names *n)
 	free(n->stacks);
 	free(n->callers);
 	free(n->frame_of);
+	vec_for_each (&n->kept, kept)
+		answers_close(kept);
+	vec_free(&n->kept);
 	n->arenas = NULL;
 	n->nr_arenas = 0;
 	n->func_of = n->frame_of = NULL;
@@ -724,6 +811,13 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 		err = assign(&j);
 	tell(&n->cfg, j.groups, j.nr_groups);
 	for (u32 i = 0; i < j.nr_groups; i++) {
+		struct answers *kept = j.groups[i].kept.mapped ? vec_push(&n->kept) : NULL;
+		if (kept)
+			*kept = j.groups[i].kept;
+		else if (j.groups[i].kept.mapped) {
+			answers_close(&j.groups[i].kept);
+			err = -ENOMEM;
+		}
 		free(j.groups[i].note);
 		free(j.groups[i].hint);
 	}
@@ -749,6 +843,7 @@ static void sym_free(struct names *names)
 {
 	struct sym_names *n = container_of(names, struct sym_names, names);
 	forget(n);
+	free(n->buildid_dir);
 	free(n);
 }
 
@@ -760,8 +855,14 @@ struct names *sym_names_new(const struct sym_config *cfg)
 		return NULL;
 	n->names.ops = &ops;
 	n->cfg = *cfg;
+	n->buildid_dir = cfg->buildid_dir ? strdup(cfg->buildid_dir) : NULL;
+	if (cfg->buildid_dir && !n->buildid_dir) {
+		free(n);
+		return NULL;
+	}
+	n->cfg.buildid_dir = n->buildid_dir;
 	n->where = (struct debugfile_where){ .root = cfg->symfs,
 					     .dirs = cfg->debug_dirs,
-					     .cache = cfg->buildid_dir };
+					     .cache = n->buildid_dir };
 	return &n->names;
 }

@@ -182,6 +182,7 @@ static bool step_by_rule(struct walk *w, const struct unwind_found *f)
 	const struct arch *a = w->u->arch;
 	const struct cfi_rule *r = f->rule;
 	bool signal = r->flags & CFI_SIGNAL;
+	u8 ra = r->flags & CFI_OWN_RA ? a->pc : a->ra;
 	u64 cfa, sp = w->regs.value[a->sp];
 	int err = find_cfa(w, r, f->table, &cfa);
 	if (err)
@@ -191,20 +192,20 @@ static bool step_by_rule(struct walk *w, const struct unwind_found *f)
 	next.known |= 1ull << a->sp;
 	for (u32 i = 0; i < r->nr_regs; i++) {
 		const struct cfi_reg *reg = &r->regs[i];
-		if (unlikely(is_restored(reg, cfa, sp)) && reg->reg != a->ra)
+		if (unlikely(is_restored(reg, cfa, sp)) && reg->reg != ra)
 			continue;
 		err = find_reg(w, reg, f->table, cfa, &next.value[reg->reg]);
 		if (likely(!err)) {
 			next.known |= 1ull << reg->reg;
 			continue;
 		}
-		if (reg->reg == a->ra)
+		if (reg->reg == ra)
 			return stop(w, err == -ENODATA ? UNWIND_WHOLE : why_unread(w, err));
 		next.known &= ~(1ull << reg->reg);
 	}
-	if (!(next.known >> a->ra & 1))
+	if (!(next.known >> ra & 1))
 		return stop(w, UNWIND_LOST);
-	u64 pc = next.value[a->ra] & a->addr_mask;
+	u64 pc = next.value[ra] & a->addr_mask;
 	/* Stacks grow: a caller's frame lies above. Only a function that has not touched the stack may share it with its caller's. */
 	bool same = cfa == sp && !(w->exact && pc != w->regs.value[a->pc]);
 	if (!signal && (cfa < sp || same))
@@ -265,6 +266,14 @@ static bool follows_call(struct walk *w, u64 pc)
 	return !nr || w->u->arch->after_call(code + nr, nr);
 }
 
+/* A saved frame pointer leads up, or is 0 in the outermost frame, or belongs to code that has a table and uses it for something else. */
+static bool may_be_saved(struct walk *w, u64 fp, u64 caller_fp, u64 pc)
+{
+	const struct cfi_rule *r = look_up(w, pc - 1)->found.rule;
+	return !caller_fp || caller_fp > fp ||
+	       (r && (r->cfa == CFI_CFA_EXPR || r->cfa_reg != w->u->arch->fp));
+}
+
 static bool step_by_frame_pointer(struct walk *w)
 {
 	const struct arch *a = w->u->arch;
@@ -278,7 +287,7 @@ static bool step_by_frame_pointer(struct walk *w)
 		return stop(w, fp - w->th->stack_at > w->th->stack_size ? UNWIND_NO_TABLE
 									: UNWIND_SHORT_COPY);
 	pc &= a->addr_mask;
-	if ((caller_fp && caller_fp <= fp) || !pc || !follows_call(w, pc))
+	if (!pc || !follows_call(w, pc) || !may_be_saved(w, fp, caller_fp, pc))
 		return stop(w, UNWIND_NO_TABLE);
 	w->regs.known = 1ull << a->pc | 1ull << a->sp | 1ull << a->fp;
 	w->regs.value[a->pc] = pc;

@@ -96,7 +96,8 @@ static void add_summary(struct drawing *d)
 		if (!heavy)
 			continue;
 		for (u32 e = 0; e < a->nr_events; e++)
-			strbuf_printf(d->to, " %7.2f", percent_of(d->o, &a->events[e], &l->weights[e]));
+			strbuf_printf(d->to, " %7.2f",
+				      percent_of(d->o, &a->events[e], &l->weights[e]));
 		strbuf_printf(d->to, " %s:%u\n", base_name(d, l->file), l->line);
 		shown++;
 	}
@@ -112,7 +113,8 @@ static void choose_lanes(struct drawing *d)
 	const struct annotation *a = d->a;
 	if (a->nr_insns > INSNS_DRAWN)
 		return;
-	u8 *used = calloc((size_t)a->nr_insns + 1, 1); /* [insn]: a bit for each lane that runs past it */
+	u8 *used = calloc((size_t)a->nr_insns + 1,
+			  1); /* [insn]: a bit for each lane that runs past it */
 	d->lanes.lane_of = calloc((size_t)a->nr_insns + 1, 1);
 	for (u32 span = 1; used && d->lanes.lane_of && span <= a->nr_insns; span = span * 2) {
 		for (u32 i = 0; i < a->nr_insns; i++) {
@@ -221,7 +223,8 @@ static void add_source(struct drawing *d, const struct annotation_insn *in)
 	if (same_file && d->line == in->line)
 		return;
 	/* What was passed over since the line before, if it is not much: comments and declarations make sense of code. */
-	u32 from = same_file && in->line > d->line && in->line - d->line <= 8 ? d->line + 1 : in->line;
+	u32 from =
+		same_file && in->line > d->line && in->line - d->line <= 8 ? d->line + 1 : in->line;
 	for (u32 n = from; n <= in->line && o->source_line; n++) {
 		u32 len;
 		const char *text = o->source_line(o->ctx, in->file, n, &len);

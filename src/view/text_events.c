@@ -3,7 +3,7 @@
  * it to them by the byte.
  */
 #include "view/text_events.h"
-#include "view/turns.h"
+#include "base/turns.h"
 
 #include "base/dict.h"
 #include "base/vec.h"

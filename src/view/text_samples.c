@@ -1,5 +1,5 @@
 #include "view/text_samples.h"
-#include "view/turns.h"
+#include "base/turns.h"
 
 #include <errno.h>
 #include <string.h>
@@ -130,23 +130,11 @@ static void add_number(struct strbuf *to, s64 v, u32 width)
 	strbuf_add(to, digits, len);
 }
 
-enum { COMM_TEXT = 32 };
-
-static const char *comm_text(const struct text_samples *ts, const struct sample *s,
-			     char name[COMM_TEXT])
-{
-	if (!COMM_IS_UNNAMED(s->comm))
-		return strtab_str(&ts->o.catalog->strings, s->comm);
-	name[0] = ':';
-	name[1 + num_s64(name + 1, COMM_TID(s->comm))] = '\0';
-	return name;
-}
-
 static void add_comm(const struct text_samples *ts, const struct sample *s, bool padded,
 		     struct strbuf *to)
 {
 	char name[COMM_TEXT];
-	const char *comm = comm_text(ts, s, name);
+	const char *comm = comm_text(ts->o.catalog, s->comm, name);
 	strbuf_right(to, comm, padded ? 16 : 0);
 	strbuf_char(to, ' ');
 }
@@ -240,28 +228,10 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 		strbuf_char(to, '\n');
 }
 
-static bool among(const s32 *list, size_t nr, s32 v)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (list[i] == v)
-			return true;
-	return !nr;
-}
-
 static bool wanted(const struct text_samples *ts, const struct sample *s)
 {
-	const struct text_filter *f = &ts->o.filter;
-	if (s->time_ns < f->from_ns || (f->until_ns && s->time_ns > f->until_ns))
-		return false;
-	if (!among(f->cpus, f->nr_cpus, s->cpu) || !among(f->pids, f->nr_pids, s->pid) ||
-	    !among(f->tids, f->nr_tids, s->tid))
-		return false;
-	char name[COMM_TEXT];
-	const char *comm = f->nr_comms ? comm_text(ts, s, name) : NULL;
-	for (size_t i = 0; i < f->nr_comms; i++)
-		if (!strcmp(f->comms[i], comm))
-			return true;
-	return !f->nr_comms;
+	return sample_chosen(&ts->o.when, ts->o.catalog, s) &&
+	       sample_chosen(&ts->o.who, ts->o.catalog, s);
 }
 
 /* One after the other, where a line depends on those before. */

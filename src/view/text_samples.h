@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/strbuf.h"
+#include "model/choice.h"
 #include "model/names.h"
 #include "model/source.h"
 
@@ -25,22 +26,13 @@ enum text_field {
 	TEXT_SRCLINE = 1 << 20,
 };
 
-/* Which samples are shown; what is empty does not choose. All of it is borrowed. */
-struct text_filter {
-	u64 from_ns, until_ns; /* until 0: to the end */
-	const s32 *pids, *tids, *cpus;
-	size_t nr_pids, nr_tids, nr_cpus;
-	const char *const *comms;
-	size_t nr_comms;
-};
-
 struct text_samples_opts {
 	const u32 *fields; /* [event] */
 	const bool *chains; /* [event]: samples carry call chains */
 	bool nanoseconds;
 	bool reltime; /* needs one worker, as everything below that looks back */
 	bool deltatime;
-	struct text_filter filter;
+	struct sample_choice when, who; /* samples that both want */
 	/* Called before each sample that is fed, shown or not: what happened until then. May be NULL; needs one worker. */
 	void (*before)(void *ctx, struct sink *k, u64 time_ns, struct strbuf *to);
 	void *before_ctx;

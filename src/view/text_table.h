@@ -6,12 +6,15 @@
 
 #include "base/strbuf.h"
 #include "model/table.h"
+#include "view/text_tree.h"
 
 struct text_table_style {
 	const char *separator; /* NULL: aligned columns */
 	bool header;
-	double min_percent; /* rows whose first cell is below are left out */
-	bool fractal; /* see text_tree */
+	double min_percent; /* rows below this share of the total are left out */
+	enum text_tree_form graph; /* see text_tree */
+	enum text_tree_value value;
+	u32 graph_limit;
 	bool hide_own;
 };
 

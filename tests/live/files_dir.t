@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Recordings in the form of a directory (perf record --threads): read by every verb like perf 6.1 reads them.
-# where: host
+# where: host 6.1 6.12
 # needs: root
 # timeout: 120
 . "${SONDE_SRC:-.}/tests/lib.sh"
@@ -24,7 +24,7 @@ make packed.dir -z
 
 for name in plain.dir packed.dir; do
 	perf script --no-inline -i $name >theirs 2>/dev/null
-	"$SONDE" script -i $name >mine 2>mine.err
+	"$SONDE" script --no-inline -i $name >mine 2>mine.err
 	is $? 0 "script -i $name"
 	cmp -s theirs mine
 	ok $? "the same bytes as perf's ($(wc -l <theirs) lines)" || diag "$(diff theirs mine | head -5)"

@@ -64,7 +64,7 @@ for ((n = 0; n < kills; n++)); do
 	esac
 	# The top buffer too where it is ours alone.
 	[ "$SONDE_GUEST" = host ] || [ $((n % 3)) != 0 ] || set -- --top -M 1 "$@"
-	"$SONDE" ftrace record -q -o "$out" "$@" -- sleep 5 2>"err$((n % 4))" &
+	"$SONDE" ftrace record -q -o "$out" "$@" -- sleep 5 >/dev/null 2>"err$((n % 4))" &
 	pid=$!
 	ms=$(((RANDOM * 32768 + RANDOM) % span))
 	sleep "$((ms / 1000)).$(printf '%03d' $((ms % 1000)))"

@@ -48,9 +48,9 @@ static u32 image_of(struct truth *t, const char *path)
 			return (u32)i;
 	struct image_info *info = vec_push(&t->images);
 	bool vdso = !strcmp(path, "[vdso]");
-	*info = (struct image_info){ .kind = vdso		? IMAGE_KIND_VDSO
-					     : path[0] == '/'	? IMAGE_KIND_FILE
-								: IMAGE_KIND_ANON,
+	*info = (struct image_info){ .kind = vdso	      ? IMAGE_KIND_VDSO
+					     : path[0] == '/' ? IMAGE_KIND_FILE
+							      : IMAGE_KIND_ANON,
 				     .path = strdup(path),
 				     .name = path };
 	return unwind_tables_reserve(t->tables, (u32)t->images.nr) ? 0 : (u32)t->images.nr - 1;
@@ -64,8 +64,8 @@ static void read_maps(struct truth *t, FILE *f)
 	while (fgets(line, sizeof(line), f) && line[0] != '.') {
 		char prot[8], path[4096] = "//anon";
 		u64 start, end, offset;
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %4095[^\n]", &start,
-			   &end, prot, &offset, path) < 4 ||
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %4095[^\n]",
+			   &start, &end, prot, &offset, path) < 4 ||
 		    !strchr(prot, 'x'))
 			continue;
 		struct map *m = vec_push(&t->maps);
@@ -91,7 +91,8 @@ static bool find(void *ctx, u64 addr, struct unwind_place *ret)
 static void read_regs(struct truth *t, char *text)
 {
 	u32 nr = 0;
-	for (char *word = strtok(text, " \n"); word && nr < ARCH_REGS_MAX; word = strtok(NULL, " \n"))
+	for (char *word = strtok(text, " \n"); word && nr < ARCH_REGS_MAX;
+	     word = strtok(NULL, " \n"))
 		t->regs.value[nr++] = strtoull(word, NULL, 16);
 	t->regs.known = (1ull << nr) - 1;
 }
@@ -155,13 +156,15 @@ static const char *explain(struct truth *t, const u64 *pcs, u32 nr, enum unwind_
 	bool has_rule = find(t, last - (same > 1), &p) &&
 			unwind_tables_find(t->tables, p.image, p.info, p.offset).rule;
 	if (same == nr && end == UNWIND_SHORT_COPY)
-		return "the rest of the stack is not where the stack pointer is (a signal's own stack)";
+		return "the rest of the stack is not where the stack pointer is (a signal's own "
+		       "stack)";
 	if (!has_rule && same == nr)
 		return "code without a table: gdb guesses by its instructions, we stop and say so";
 	if (!has_rule && same == nr_gdb)
 		return "code without a table: gdb stops, we follow its frame pointer";
 	if (!has_rule)
-		return "code without a table: gdb guesses by its instructions, we follow its frame pointer";
+		return "code without a table: gdb guesses by its instructions, we follow its frame "
+		       "pointer";
 	if (same == nr && end == UNWIND_WHOLE && nr_gdb > nr)
 		return "gdb goes on behind the outermost function (undefined return address)";
 	if (same == nr_gdb && strstr(why, "corrupt"))
@@ -264,7 +267,8 @@ static int compare_file(const char *path)
 		printf("reason %" PRIu64 " %s\n", t.reasons[i].nr, t.reasons[i].why);
 	for (int i = 1; i < UNWIND_NR_ENDS; i++)
 		if (t.ends[i])
-			printf("end %" PRIu64 " %s\n", t.ends[i], unwind_end_text((enum unwind_end)i));
+			printf("end %" PRIu64 " %s\n", t.ends[i],
+			       unwind_end_text((enum unwind_end)i));
 	unwinder_free(t.unwinder);
 	unwind_tables_free(t.tables);
 	vec_for_each (&t.images, i)

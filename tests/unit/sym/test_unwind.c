@@ -70,21 +70,21 @@ static void program_done(struct program *p)
 #define PROGRAM(...) ((const u8[]){ __VA_ARGS__ }), sizeof((const u8[]){ __VA_ARGS__ })
 
 enum { /* instructions of programs */
-	ADVANCE = 0x40,
-	OFFSET = 0x80,
-	RESTORE = 0xc0,
-	UNDEFINED = 0x07,
-	SAME = 0x08,
-	REGISTER = 0x09,
-	REMEMBER = 0x0a,
-	RECALL = 0x0b,
-	DEF_CFA = 0x0c,
-	DEF_CFA_REGISTER = 0x0d,
-	DEF_CFA_OFFSET = 0x0e,
-	DEF_CFA_EXPR = 0x0f,
-	EXPR = 0x10,
-	VAL_OFFSET = 0x14,
-	VAL_EXPR = 0x16,
+       ADVANCE = 0x40,
+       OFFSET = 0x80,
+       RESTORE = 0xc0,
+       UNDEFINED = 0x07,
+       SAME = 0x08,
+       REGISTER = 0x09,
+       REMEMBER = 0x0a,
+       RECALL = 0x0b,
+       DEF_CFA = 0x0c,
+       DEF_CFA_REGISTER = 0x0d,
+       DEF_CFA_OFFSET = 0x0e,
+       DEF_CFA_EXPR = 0x0f,
+       EXPR = 0x10,
+       VAL_OFFSET = 0x14,
+       VAL_EXPR = 0x16,
 };
 
 /* The functions of x86_64's tests, by offset in the text. */
@@ -98,8 +98,8 @@ static void write_x86(struct cfiwrite *w, bool is_eh)
 			     DEF_CFA_REGISTER, 6, ADVANCE | 0x20, DEF_CFA, 7, 8, RESTORE | 6));
 	/* 0x100: sub $24,%rsp, with remembered rows */
 	cfiwrite_fde(w, TEXT + 0x100, 0x40,
-		     PROGRAM(ADVANCE | 4, DEF_CFA_OFFSET, 32, REMEMBER, ADVANCE | 8, DEF_CFA_OFFSET, 8,
-			     ADVANCE | 1, RECALL));
+		     PROGRAM(ADVANCE | 4, DEF_CFA_OFFSET, 32, REMEMBER, ADVANCE | 8, DEF_CFA_OFFSET,
+			     8, ADVANCE | 1, RECALL));
 	/* 0x200: the first function of a thread */
 	cfiwrite_fde(w, TEXT + 0x200, 0x20, PROGRAM(UNDEFINED, 16));
 	/* 0x300: a PLT: rsp + 8 + ((rip & 15) >= 11) << 3 */
