@@ -37,6 +37,29 @@ exits 0 "S4-277: perf annotate of ./perf.data" perf annotate
 like "$out" '<leaf>:' "S4-277: displays annotated code"
 mv perf.data else.data
 exits 0 "S4-277: or of another file" perf annotate -i else.data
+# ---- from the report browser, in a real terminal
+if command -v tmux >/dev/null; then
+	term() { tmux -f /dev/null -L "sonde-annotate-$$" "$@"; }
+	screen_has() { # REGEX
+		local i
+		for ((i = 0; i < 200; i++)); do
+			term capture-pane -p 2>/dev/null | grep -Eq "$1" && return 0
+			sleep 0.1
+		done
+		return 1
+	}
+	term new-session -d -x 100 -y 30 "env TERM=screen PATH=$PATH HOME=$HOME perf report -i $PWD/else.data"
+	screen_has 'leaf'
+	ok $? "S4-251: perf report in a terminal shows the function"
+	term send-keys a
+	screen_has 'Disassembly of loop for cpu-clock:u'
+	ok $? "S4-251: a annotates the selected one" || diag "$(term capture-pane -p)"
+	screen_has '[0-9.]+ inline_loop\.c:[0-9]+'
+	ok $? "S4-251: with the heaviest lines first"
+	term kill-server 2>/dev/null
+else
+	skip "tmux is not installed" "S4-251: annotate from the report browser"
+fi
 exits 255 "S4-277: without a recording, as perf" perf annotate
 like "$err" "perf\.data" "S4-277: it says which file is missing"
 done_testing

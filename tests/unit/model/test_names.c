@@ -17,7 +17,8 @@ int main(void)
 	for (u64 i = 1; i <= 4; i++)
 		(void)!frame(&frames, 16 * i, i == 3 ? FRAME_KERNEL : FRAME_USER);
 	u32 to_kernel[] = { 1, 2, 3 }, to_leaf[] = { 1, 2, 4 };
-	s64 a = chain_table_put(&chains, 11, to_kernel, 3), b = chain_table_put(&chains, 12, to_leaf, 3);
+	s64 a = chain_table_put(&chains, 11, to_kernel, 3),
+	    b = chain_table_put(&chains, 12, to_leaf, 3);
 
 	struct names_result none = { .nr_frames = frames.nr, .nr_ids = frames.nr };
 	ok(!names_expand(&none, &frames, &chains), "without stacks");
@@ -28,11 +29,14 @@ int main(void)
 	/* As a place that was entered from: 5 6. As one that called: 7 8 9. The leaf: 10 11 12; main as a caller: 13. */
 	struct name_stack stacks[5] = { [2] = { 5, 2 }, [4] = { 10, 3 } };
 	struct name_stack callers[5] = { [1] = { 13, 1 }, [2] = { 7, 3 }, [4] = { 10, 3 } };
-	struct names_result n = { .nr_frames = frames.nr, .nr_ids = 14, .stacks = stacks, .callers = callers };
+	struct names_result n = {
+		.nr_frames = frames.nr, .nr_ids = 14, .stacks = stacks, .callers = callers
+	};
 	ok(!names_expand(&n, &frames, &chains), "with stacks");
 	c = chain_frames(&chains, (u32)a, &nr);
 	u32 want_a[] = { 13, 5, 6, 3 };
-	ok(nr == 4 && !memcmp(c, want_a, sizeof(want_a)), "the kernel was entered from it: what ran there");
+	ok(nr == 4 && !memcmp(c, want_a, sizeof(want_a)),
+	   "the kernel was entered from it: what ran there");
 	c = chain_frames(&chains, (u32)b, &nr);
 	u32 want_b[] = { 13, 7, 8, 9, 10, 11, 12 };
 	ok(nr == 7 && !memcmp(c, want_b, sizeof(want_b)), "it called another: what holds the call");

@@ -55,8 +55,8 @@ static void round_trip(const struct answers_key *k)
 	   "the symbol");
 	struct srcline_spot got[2] = { 0 };
 	ok(e && !answers_spot(&a, &e->spots[0], &arena, &got[0]) &&
-		   !answers_spot(&a, &e->spots[1], &arena, &got[1]) && same_spot(&got[0], &spots[2]) &&
-		   same_spot(&got[1], &spots[3]),
+		   !answers_spot(&a, &e->spots[1], &arena, &got[1]) &&
+		   same_spot(&got[0], &spots[2]) && same_spot(&got[1], &spots[3]),
 	   "lines and inlined functions");
 	ok(!answers_find(&a, 0x181) && !answers_find(&a, 0) && !answers_find(&a, UINT64_MAX),
 	   "others are not known");
@@ -81,7 +81,8 @@ static void damage(const struct answers_key *k)
 	snprintf(path, sizeof(path), "%s/names/deadbeef01020304-15", k->folder);
 	int fd = open(path, O_RDONLY);
 	struct stat st;
-	ok(fd >= 0 && !fstat(fd, &st) && st.st_size > ANSWERS_HEAD, "the file is where it should be");
+	ok(fd >= 0 && !fstat(fd, &st) && st.st_size > ANSWERS_HEAD,
+	   "the file is where it should be");
 	size_t size = (size_t)st.st_size;
 	u8 *whole = malloc(size), *hurt = malloc(size);
 	ok(whole && hurt && read(fd, whole, size) == (ssize_t)size, "it can be read");
