@@ -13,6 +13,7 @@ extern const struct command command_diff;
 extern const struct command command_evlist;
 extern const struct command command_ftrace;
 extern const struct command command_ftrace_convert;
+extern const struct command command_ftrace_split;
 extern const struct command command_ftrace_stream;
 extern const struct command command_ftrace_hist;
 extern const struct command command_ftrace_extract;
