@@ -11,7 +11,7 @@ GUEST_SHELL := 1
 endif
 VM_BUILD = $(BUILD)$(if $(filter arm64,$(KERNEL)),-arm64)
 
-.PHONY: all help demo check quick vm bench fuzz install clean format
+.PHONY: all help demo check quick vm bench fuzz unwind-truth install clean format
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -23,6 +23,7 @@ help:
 	@echo "make check      everything: both compilers, sanitizers, live kernel, QEMU guests"
 	@echo "make vm         live tests in one guest: KERNEL=6.1|6.12|rt|arm64, SHELL=1 for a shell in it"
 	@echo "make bench      side by side with perf and trace-cmd"
+	@echo "make unwind-truth  stacks of some 40 stopped programs against gdb's backtraces: STACKS=300 each"
 	@echo "make fuzz       fuzz every parser for a while: FUZZ_SECONDS=60"
 	@echo "make install    PREFIX=/usr/local DESTDIR="
 
@@ -57,6 +58,11 @@ bench: all
 fuzz:
 	@tools/deps check
 	@fuzz/run
+
+STACKS ?= 300
+unwind-truth: all
+	@tools/deps check
+	@SONDE=$(abspath $(BUILD))/sonde UNWIND_LONG=1 UNWIND_STACKS=$(STACKS) bash tests/live/unwind_truth.t
 
 install: all
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)

@@ -5,19 +5,19 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-static const struct schema *schema_of(void *ctx, u32 id)
+static const struct schema *schema_of(void *ctx, u32 event)
 {
-	return replay_ftrace_schema(ctx, id);
+	return replay_ftrace_schema(ctx, event);
 }
 
-static const char *symbol(void *ctx, u64 addr, u64 *offset)
+static const char *symbol(void *ctx, u32 buffer, u64 addr, u64 *offset)
 {
-	return ftrace_env_symbol(replay_ftrace_env(ctx), addr, offset);
+	return ftrace_env_symbol(replay_ftrace_env(ctx, 0), addr, offset);
 }
 
-static bool has_comm(void *ctx, s32 pid)
+static bool has_comm(void *ctx, u32 buffer, s32 pid)
 {
-	return ftrace_env_comm_index(replay_ftrace_env(ctx), pid) != DICT_NONE;
+	return ftrace_env_comm_index(replay_ftrace_env(ctx, 0), pid) != DICT_NONE;
 }
 
 static int swallow(void *ctx, const char *data, size_t len)
@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		.style = data[0] & 1 ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD,
 		.window_pages = data[0] >> 4,
 	};
-	if (replay_ftrace_open_memory("input", data + 1, size - 1, &opts, &src, NULL))
+	struct replay_ftrace_input in = { .path = "input", .data = data + 1, .size = size - 1 };
+	if (replay_ftrace_open_files(&in, 1, &opts, &src, NULL))
 		return 0;
 	struct text_events_opts view = {
 		.form = data[0] & 8 ? TEXT_EVENTS_JSON : TEXT_EVENTS_LINES,

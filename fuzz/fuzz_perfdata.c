@@ -104,17 +104,18 @@ static void draw(struct profile *p, const struct source *src, unsigned way)
 		struct json j;
 		table_init(&t);
 		strbuf_init(&s);
-		if (profile_table(p, e, &t))
+		if (way & 256 ? profile_hierarchy(p, &e, 1, &t) : profile_table(p, e, &t))
 			abort();
 		struct text_table_style style = { .header = true,
-						  .fractal = way & 4,
+						  .graph = way >> 2 & 3,
+						  .value = way >> 5 & 1,
 						  .hide_own = way & 8 };
 		if (text_table(&t, &style, &s))
 			abort();
 		strbuf_done(&s);
 		strbuf_init(&s);
 		json_begin(&j, &s, 0);
-		if (way & 2 && (json_table(&t, &j) || json_end(&j)))
+		if (way & 2 && (json_table(&t, 0, &j) || json_end(&j)))
 			abort();
 		strbuf_done(&s);
 		table_done(&t);
@@ -135,6 +136,16 @@ static void report(struct source *src, unsigned way)
 	};
 	if (way & 8)
 		cfg.keys[0] = PROFILE_KEY_PID;
+	if (way & 512) { /* every key that looks into a sample */
+		static const enum profile_key more[] = { PROFILE_KEY_TRACE,  PROFILE_KEY_TIME,
+							 PROFILE_KEY_CGROUP, PROFILE_KEY_WEIGHT,
+							 PROFILE_KEY_PARENT, PROFILE_KEY_SYM_SIZE };
+		for (size_t i = 0; i < ARRAY_SIZE(more); i++)
+			cfg.keys[cfg.nr_keys++] = more[i];
+		cfg.max_stack = 3;
+		cfg.by_address = true;
+		cfg.filter.hide_unresolved = way & 1024;
+	}
 	struct profile *p = profile_new(&cfg);
 	struct run_tables run = { 0 };
 	struct made_up names = { 0 };
@@ -164,8 +175,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (size < 16 || size > 1 << 20)
 		return 0;
 	watch_memory();
-	/* Which way to look at it is in the last byte, which is mostly padding. */
-	unsigned way = data[size - 1];
+	/* Which way to look at it is in the last two bytes, which are mostly padding. */
+	unsigned way = data[size - 1] | (size > 1 ? (unsigned)data[size - 2] << 8 : 0);
 	struct source *src;
 	struct diag d;
 	diag_init(&d);

@@ -1,18 +1,31 @@
 #include "analysis/fold.h"
+#include "base/big.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* An item on its way through the partitions. */
+enum { DIGIT_BITS = 8, DIGITS = 64 / DIGIT_BITS, DIGIT_VALUES = 1 << DIGIT_BITS, FEW = 48 };
+
+/* An item on its way through the sort. */
 struct part {
+	u64 word; /* the functions that are being compared, outermost in the highest bits; behind the chain's end: 0 */
 	u32 item;
 	u32 start, nr;
-	u32 func; /* at the depth that is being looked at */
 };
 
-struct branch {
-	u32 func;
+/* Parts that are alike in their first `words` words. */
+struct range {
 	u32 lo, hi;
+	u32 words;
+};
+
+/* A node that is not finished: its sub-tree is still growing, from the last chain to the first. */
+struct open_node {
+	u32 depth; /* functions from the root to its end */
+	u32 end; /* as in fold_node */
+	u32 below; /* height of its highest child */
+	u32 ended; /* item + 1 that ends here; the others follow in node_of */
+	u64 incl;
 };
 
 struct builder {
@@ -21,10 +34,14 @@ struct builder {
 	const u32 *pool;
 	const u32 *func_of;
 	bool reverse;
+	u32 bits, per_word; /* of a function; functions in a word */
 	struct part *parts, *spare;
-	u32 *count; /* [func] */
-	VEC(u32) touched;
-	VEC(struct branch) branches; /* a stack */
+	u32 *common; /* [part] functions that it shares with the next one */
+	u32 count[DIGITS][DIGIT_VALUES];
+	VEC(struct range) ranges; /* still to be sorted */
+	VEC(struct open_node) path; /* from the root on */
+	u32 next_node;
+	u64 next_func; /* both count down */
 };
 
 static u32 func_at(const struct builder *b, const struct part *p, u32 depth)
@@ -32,109 +49,98 @@ static u32 func_at(const struct builder *b, const struct part *p, u32 depth)
 	return b->func_of[b->pool[p->start + (b->reverse ? p->nr - 1 - depth : depth)]];
 }
 
-static s64 push_node(struct builder *b, u32 parent, u32 func)
+/* ---- sorting ---- */
+
+static u64 word_at(const struct builder *b, const struct part *p, u32 words)
 {
-	struct fold_node *n = vec_push(&b->fold->nodes);
-	if (!n || b->fold->nodes.nr > UINT32_MAX / 2)
-		return -ENOMEM;
-	n->parent = parent;
-	n->func = func;
-	return (s64)b->fold->nodes.nr - 1;
+	u32 depth = words * b->per_word, end = min(p->nr, depth + b->per_word);
+	u32 shift = 64;
+	u64 word = 0;
+	for (; depth < end; depth++) {
+		shift -= b->bits;
+		word |= (u64)(func_at(b, p, depth) + 1) << shift;
+	}
+	return word;
 }
 
-/* The rest of a chain that nobody shares: straight down. */
-static int straight(struct builder *b, const struct part *p, u32 node, u32 depth)
+static void sort_few(struct part *p, u32 nr)
 {
-	u32 first = (u32)b->fold->nodes.nr;
-	u64 period = b->items[p->item].period;
-	for (; depth < p->nr; depth++) {
-		s64 made = push_node(b, node, func_at(b, p, depth));
-		if (made < 0)
-			return (int)made;
-		node = (u32)made;
+	for (u32 i = 1; i < nr; i++) {
+		struct part x = p[i];
+		u32 at = i;
+		for (; at > 0 && p[at - 1].word > x.word; at--)
+			p[at] = p[at - 1];
+		p[at] = x;
 	}
-	b->fold->node_of[p->item] = node;
-	u32 end = (u32)b->fold->nodes.nr;
-	for (u32 i = first; i < end; i++) {
-		b->fold->nodes.at[i].incl = period;
-		b->fold->nodes.at[i].end = end;
-		b->fold->nodes.at[i].height = end - i;
-	}
-	return 0;
 }
 
-/* Those of [lo, hi) that end at this depth are moved to the front and settled; returns where the others begin. */
-static u32 settle(struct builder *b, u32 node, u32 depth, u32 lo, u32 hi)
+/* Digit by digit from the lowest; digits in which all are alike are left out. */
+static void sort_many(struct builder *b, u32 lo, u32 nr)
 {
-	for (u32 i = lo; i < hi; i++) {
-		if (b->parts[i].nr != depth)
+	struct part *from = b->parts + lo, *to = b->spare + lo;
+	u64 differ = 0;
+	memset(b->count, 0, sizeof(b->count));
+	for (u32 i = 0; i < nr; i++) {
+		u64 word = from[i].word;
+		differ |= word ^ from[0].word;
+		for (u32 d = 0; d < DIGITS; d++, word >>= DIGIT_BITS)
+			b->count[d][word % DIGIT_VALUES]++;
+	}
+	for (u32 d = 0; d < DIGITS; d++) {
+		u32 shift = d * DIGIT_BITS, *count = b->count[d];
+		if (!(differ >> shift & (DIGIT_VALUES - 1)))
 			continue;
-		struct part ended = b->parts[i];
-		b->parts[i] = b->parts[lo];
-		b->parts[lo++] = ended;
-		b->fold->node_of[ended.item] = node;
-		b->fold->nodes.at[node].incl += b->items[ended.item].period;
+		for (u32 v = 0, at = 0; v < DIGIT_VALUES; v++) {
+			u32 here = count[v];
+			count[v] = at;
+			at += here;
+		}
+		for (u32 i = 0; i < nr; i++)
+			to[count[from[i].word >> shift & (DIGIT_VALUES - 1)]++] = from[i];
+		struct part *swap = from;
+		from = to;
+		to = swap;
 	}
-	return lo;
+	if (from != b->parts + lo)
+		memcpy(b->parts + lo, from, nr * sizeof(*from));
 }
 
-/* Reorders [lo, hi) by the function at this depth and pushes a branch for each. */
-static int partition(struct builder *b, u32 depth, u32 lo, u32 hi)
+/* Sorts by one word, says what neighbours that differ in it have in common, and leaves those that do not for the next word. */
+static int sort_range(struct builder *b, struct range r)
 {
-	b->touched.nr = 0;
-	for (u32 i = lo; i < hi; i++) {
-		u32 func = b->parts[i].func = func_at(b, &b->parts[i], depth);
-		if (!b->count[func]++) {
-			u32 *t = vec_push(&b->touched);
-			if (!t)
-				return -ENOMEM;
-			*t = func;
-		}
+	enum { AHEAD = 8 };
+	for (u32 i = r.lo; i < r.hi; i++) {
+		if (i + AHEAD < r.hi)
+			__builtin_prefetch(&b->pool[b->parts[i + AHEAD].start]);
+		b->parts[i].word = word_at(b, &b->parts[i], r.words);
 	}
-	u32 at = lo;
-	vec_for_each (&b->touched, func) {
-		struct branch *br = vec_push(&b->branches);
-		if (!br)
+	if (r.hi - r.lo <= FEW)
+		sort_few(b->parts + r.lo, r.hi - r.lo);
+	else
+		sort_many(b, r.lo, r.hi - r.lo);
+	for (u32 lo = r.lo, hi; lo < r.hi; lo = hi) {
+		const struct part *first = &b->parts[lo];
+		for (hi = lo + 1; hi < r.hi && b->parts[hi].word == first->word; hi++)
+			b->common[hi - 1] = first->nr; /* if they end in this word */
+		if (hi < r.hi)
+			b->common[hi - 1] =
+				r.words * b->per_word +
+				(u32)__builtin_clzll(first->word ^ b->parts[hi].word) / b->bits;
+		if (hi - lo == 1 || first->nr < (r.words + 1) * b->per_word)
+			continue;
+		struct range *more = vec_push(&b->ranges);
+		if (!more)
 			return -ENOMEM;
-		*br = (struct branch){ .func = *func, .lo = at, .hi = at + b->count[*func] };
-		at = br->hi;
-		b->count[*func] = br->lo; /* from now on: where the next one goes */
+		*more = (struct range){ .lo = lo, .hi = hi, .words = r.words + 1 };
 	}
-	if (b->touched.nr > 1) {
-		for (u32 i = lo; i < hi; i++)
-			b->spare[b->count[b->parts[i].func]++] = b->parts[i];
-		memcpy(b->parts + lo, b->spare + lo, (hi - lo) * sizeof(*b->parts));
-	}
-	vec_for_each (&b->touched, func)
-		b->count[*func] = 0;
 	return 0;
 }
 
-static int grow(struct builder *b, u32 node, u32 depth, u32 lo, u32 hi)
+static int sort_parts(struct builder *b, u32 lo, u32 hi)
 {
-	lo = settle(b, node, depth, lo, hi);
-	int err = 0;
-	if (hi - lo == 1) {
-		b->fold->nodes.at[node].incl += b->items[b->parts[lo].item].period;
-		err = straight(b, &b->parts[lo], node, depth);
-	} else if (lo < hi) {
-		size_t base = b->branches.nr;
-		err = partition(b, depth, lo, hi);
-		size_t top = b->branches.nr;
-		for (size_t i = base; i < top && !err; i++) {
-			struct branch br = b->branches.at[i];
-			s64 child = push_node(b, node, br.func);
-			err = child < 0 ? (int)child : grow(b, (u32)child, depth + 1, br.lo, br.hi);
-			if (!err)
-				b->fold->nodes.at[node].incl += b->fold->nodes.at[child].incl;
-		}
-		b->branches.nr = base;
-	}
-	struct fold_node *nodes = b->fold->nodes.at;
-	nodes[node].end = (u32)b->fold->nodes.nr;
-	nodes[node].height = 1;
-	for (u32 c = node + 1; c < nodes[node].end && !err; c = nodes[c].end)
-		nodes[node].height = max(nodes[node].height, nodes[c].height + 1);
+	int err = hi - lo > 1 ? sort_range(b, (struct range){ .lo = lo, .hi = hi }) : 0;
+	while (b->ranges.nr && !err)
+		err = sort_range(b, b->ranges.at[--b->ranges.nr]);
 	return err;
 }
 
@@ -155,44 +161,179 @@ static void sort_by_tree(struct builder *b, size_t nr, u32 *starts)
 	starts[0] = 0;
 }
 
+/* ---- growing: from the last chain to the first, so that nodes come out children first and stand parents first ---- */
+
+static struct open_node *top_of(struct builder *b)
+{
+	return &b->path.at[b->path.nr - 1];
+}
+
+static int open_node(struct builder *b, u32 depth, u32 end)
+{
+	struct open_node *o = vec_push(&b->path);
+	if (!o)
+		return -ENOMEM;
+	o->depth = depth;
+	o->end = end;
+	return 0;
+}
+
+/* The innermost open node is whole: its functions are those of p's chain that lie between `from` and its depth. */
+static void close_node(struct builder *b, const struct part *p, u32 from)
+{
+	struct fold *f = b->fold;
+	struct open_node o = *top_of(b);
+	u32 at = --b->next_node, nr = o.depth - from;
+	for (u32 depth = o.depth; depth > from;)
+		f->funcs[--b->next_func] = func_at(b, p, --depth);
+	f->nodes[at] = (struct fold_node){
+		.parent = at, .end = o.end, .at = (u32)b->next_func, .nr = nr, .incl = o.incl
+	};
+	f->heights[at] = nr + o.below;
+	for (u32 c = at + 1; c < o.end; c = f->nodes[c].end)
+		f->nodes[c].parent = at;
+	for (u32 item = o.ended, next; item; item = next) {
+		next = f->node_of[item - 1];
+		f->node_of[item - 1] = at;
+	}
+	b->path.nr--;
+}
+
+static void join_parent(struct builder *b, struct open_node child, u32 from)
+{
+	struct open_node *o = top_of(b);
+	o->incl += child.incl;
+	o->below = max(o->below, child.depth - from + child.below);
+}
+
+/* Closes all that is deeper; leaves an open node at exactly this depth. */
+static int close_to(struct builder *b, const struct part *p, u32 depth)
+{
+	while (top_of(b)->depth > depth) {
+		struct open_node child = *top_of(b);
+		u32 before = b->path.at[b->path.nr - 2].depth, from = max(before, depth);
+		close_node(b, p, from);
+		int err = before < depth ? open_node(b, depth, child.end) : 0;
+		if (err)
+			return err;
+		join_parent(b, child, from);
+	}
+	return 0;
+}
+
+static int add_chain(struct builder *b, const struct part *p)
+{
+	int err = p->nr > top_of(b)->depth ? open_node(b, p->nr, b->next_node) : 0;
+	if (err)
+		return err;
+	struct open_node *o = top_of(b);
+	o->incl += b->items[p->item].period;
+	b->fold->node_of[p->item] = o->ended;
+	o->ended = p->item + 1;
+	return 0;
+}
+
+static int grow_tree(struct builder *b, u32 lo, u32 hi)
+{
+	b->path.nr = 0;
+	int err = open_node(b, 0, b->next_node);
+	for (u32 i = hi; i-- > lo && !err;) {
+		err = add_chain(b, &b->parts[i]);
+		if (!err)
+			err = close_to(b, &b->parts[i], i > lo ? b->common[i - 1] : 0);
+	}
+	if (!err)
+		close_node(b, NULL, 0);
+	return err;
+}
+
+/* ---- */
+
+static int get_memory(struct builder *b, size_t nr, u32 nr_trees)
+{
+	struct fold *f = b->fold;
+	f->nr_items = nr;
+	f->room = (u32)(2 * nr + nr_trees);
+	f->nodes = big_grow(NULL, 0, f->room * sizeof(*f->nodes));
+	f->heights = big_grow(NULL, 0, f->room * sizeof(*f->heights));
+	f->root_of = calloc((size_t)nr_trees + 1, sizeof(*f->root_of));
+	f->node_of = big_zalloc(nr * sizeof(*f->node_of));
+	b->parts = big_grow(NULL, 0, nr * sizeof(*b->parts));
+	b->spare = big_grow(NULL, 0, nr * sizeof(*b->spare));
+	b->common = big_grow(NULL, 0, nr * sizeof(*b->common));
+	return f->nodes && f->heights && f->root_of && f->node_of && b->parts && b->spare && b->common
+		       ? 0
+		       : -ENOMEM;
+}
+
+/* How many functions all nodes will have: what each chain does not share with the next one. */
+static int get_funcs(struct builder *b, const u32 *starts)
+{
+	struct fold *f = b->fold;
+	for (u32 t = 0; t < f->nr_trees; t++)
+		for (u32 i = starts[t]; i < starts[t + 1]; i++)
+			f->nr_funcs += b->parts[i].nr - (i + 1 < starts[t + 1] ? b->common[i] : 0);
+	if (f->nr_funcs <= UINT32_MAX)
+		f->funcs = big_grow(NULL, 0, f->nr_funcs * sizeof(*f->funcs));
+	b->next_func = f->nr_funcs;
+	return f->funcs ? 0 : -ENOMEM;
+}
+
+static int sort_and_grow(struct builder *b, size_t nr, u32 *starts)
+{
+	struct fold *f = b->fold;
+	int err = 0;
+	sort_by_tree(b, nr, starts);
+	for (u32 t = 0; t < f->nr_trees && !err; t++)
+		err = sort_parts(b, starts[t], starts[t + 1]);
+	if (!err)
+		err = get_funcs(b, starts);
+	b->next_node = f->room;
+	for (u32 t = f->nr_trees; t-- > 0 && !err;) {
+		err = grow_tree(b, starts[t], starts[t + 1]);
+		f->root_of[t] = b->next_node;
+	}
+	f->nr_nodes = f->room - b->next_node;
+	return err;
+}
+
 int fold_build(struct fold *f, const struct fold_item *items, size_t nr, u32 nr_trees, bool reverse,
 	       const struct chain_table *chains, const struct names_result *names)
 {
 	*f = (struct fold){ .nr_trees = nr_trees };
-	if (nr >= UINT32_MAX)
+	if (nr + nr_trees > UINT32_MAX / 2)
 		return -ENOMEM;
-	struct builder b = { .fold = f,
-			     .items = items,
-			     .pool = chains->pool,
-			     .func_of = names->func_of,
-			     .reverse = reverse };
-	f->root_of = calloc((size_t)nr_trees + 1, sizeof(*f->root_of));
-	f->node_of = calloc(nr + 1, sizeof(*f->node_of));
-	b.parts = malloc((nr + 1) * sizeof(*b.parts));
-	b.spare = malloc((nr + 1) * sizeof(*b.spare));
-	b.count = calloc((size_t)names->nr_funcs + 1, sizeof(*b.count));
+	struct builder *b = calloc(1, sizeof(*b));
 	u32 *starts = calloc((size_t)nr_trees + 2, sizeof(*starts));
-	int err = f->root_of && f->node_of && b.parts && b.spare && b.count && starts ? 0 : -ENOMEM;
-	if (!err)
-		sort_by_tree(&b, nr, starts);
-	for (u32 t = 0; t < nr_trees && !err; t++) {
-		s64 root = push_node(&b, (u32)f->nodes.nr, 0);
-		err = root < 0 ? (int)root : grow(&b, (u32)root, 0, starts[t], starts[t + 1]);
-		f->root_of[t] = (u32)root;
+	int err = b && starts ? 0 : -ENOMEM;
+	if (!err) {
+		b->fold = f;
+		b->items = items;
+		b->pool = chains->pool;
+		b->func_of = names->func_of;
+		b->reverse = reverse;
+		b->bits = 64 - (u32)__builtin_clzll((u64)names->nr_funcs + 1);
+		b->per_word = 64 / b->bits;
+		err = get_memory(b, nr, nr_trees);
+		if (!err)
+			err = sort_and_grow(b, nr, starts);
+		big_free(b->parts, nr * sizeof(*b->parts));
+		big_free(b->spare, nr * sizeof(*b->spare));
+		big_free(b->common, nr * sizeof(*b->common));
+		vec_free(&b->ranges);
+		vec_free(&b->path);
 	}
-	free(b.parts);
-	free(b.spare);
-	free(b.count);
+	free(b);
 	free(starts);
-	vec_free(&b.touched);
-	vec_free(&b.branches);
 	return err;
 }
 
 void fold_done(struct fold *f)
 {
-	vec_free(&f->nodes);
+	big_free(f->nodes, f->room * sizeof(*f->nodes));
+	big_free(f->heights, f->room * sizeof(*f->heights));
+	big_free(f->funcs, f->nr_funcs * sizeof(*f->funcs));
+	big_free(f->node_of, f->nr_items * sizeof(*f->node_of));
 	free(f->root_of);
-	free(f->node_of);
 	*f = (struct fold){ 0 };
 }

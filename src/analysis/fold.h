@@ -1,8 +1,14 @@
 /*
- * Chains at the level of functions, as trees with weights. Chains of a tree are partitioned by their first function, each part by
- * the second one, and so on: no hashing, and the nodes come out in the order of a walk, so that a sub-tree is a range:
+ * Chains at the level of functions, as trees with weights. A node is a run of functions that no chain leaves or ends in before
+ * its last one; most chains end in a long run of their own, so there are far fewer nodes than frames. Nodes stand in the
+ * order of a walk: a sub-tree is a range.
  *
- *	nodes  0 root   1 main   2 parse   3 lex   4 read        main spans [1, 5), parse [2, 4)
+ *	chains           main parse lex next   main parse   main read
+ *
+ *	nodes   0 root   1 [main]   2 [parse]   3 [lex next]   4 [read]        node 1 spans [1, 5), node 2 [2, 4)
+ *	funcs   main parse lex next read
+ *
+ * Chains are sorted, several functions packed into a word at a time; the tree falls out of how much neighbours have in common.
  */
 #pragma once
 
@@ -19,18 +25,23 @@ struct fold_item {
 
 struct fold_node {
 	u32 parent; /* roots: themselves */
-	u32 func; /* index into names; 0 on roots */
 	u32 end; /* behind the last node of the sub-tree */
-	u32 height; /* nodes on the longest way down, this one included */
+	u32 at, nr; /* its functions: fold.funcs[at ... at + nr); roots have none */
 	u64 incl; /* weight of the sub-tree */
 	u64 ending; /* scratch of whoever draws: beside the rest, because it is read together with it */
 };
 
 struct fold {
-	VEC(struct fold_node) nodes;
-	u32 *root_of; /* [tree] */
+	struct fold_node *nodes;
+	u32 *heights; /* [node] functions on the longest way down, its own included */
+	u32 *funcs; /* index into names */
+	u32 *root_of; /* [tree] -> node */
 	u32 *node_of; /* [item] -> the node where its chain ends */
 	u32 nr_trees;
+	u32 nr_nodes; /* in use; numbers run from room - nr_nodes to room */
+	u32 room;
+	u64 nr_funcs;
+	size_t nr_items;
 };
 
 /* reverse: trees grow from the innermost function to its callers. */

@@ -5,17 +5,54 @@
  */
 #pragma once
 
+#include "model/choice.h"
 #include "model/names.h"
 #include "model/source.h"
 #include "model/table.h"
 
+/* What rows are told apart by, and what is measured of them. profile_keys.c has a row for each. */
 enum profile_key {
+	/* of a sample */
 	PROFILE_KEY_COMM,
 	PROFILE_KEY_PID,
+	PROFILE_KEY_TGID,
 	PROFILE_KEY_CPU,
+	PROFILE_KEY_SOCKET,
+	PROFILE_KEY_TIME,
+	PROFILE_KEY_WEIGHT,
+	PROFILE_KEY_LOCAL_WEIGHT,
+	PROFILE_KEY_CGROUP,
+	PROFILE_KEY_TRACE, /* the text of a tracepoint */
+	PROFILE_KEY_FIELD, /* one field of it */
+	PROFILE_KEY_PARENT, /* the caller whose name fits an expression */
+	/* of the place it was in */
 	PROFILE_KEY_DSO,
 	PROFILE_KEY_SYM,
+	PROFILE_KEY_SYM_SIZE,
+	PROFILE_KEY_DSO_SIZE,
+	PROFILE_KEY_SRCLINE,
+	PROFILE_KEY_SRCFILE,
+	/* measured */
+	PROFILE_OVERHEAD_CHILDREN,
+	PROFILE_OVERHEAD,
+	PROFILE_OVERHEAD_SYS,
+	PROFILE_OVERHEAD_US,
+	PROFILE_OVERHEAD_GUEST_SYS,
+	PROFILE_OVERHEAD_GUEST_US,
+	PROFILE_SAMPLES,
+	PROFILE_PERIOD,
 	PROFILE_KEY_MAX,
+};
+
+enum { PROFILE_FIELDS_MAX = 48, PROFILE_VALUES_MAX = 16 };
+
+/* A key as it stands in a list: PROFILE_KEY_FIELD needs to know which. */
+struct profile_field {
+	enum profile_key key;
+	u32 event; /* FIELD: whose; other events do not have the column */
+	const struct schema_field *field;
+	bool raw; /* the number, not the text that the event makes of it */
+	u32 level; /* of a hierarchy */
 };
 
 enum profile_order {
@@ -23,16 +60,53 @@ enum profile_order {
 	PROFILE_CALLER, /* it starts at the outermost caller */
 };
 
+/* What names and numbers of the recording's machine are; each may be NULL. */
+struct profile_env {
+	const struct catalog *catalog; /* of the source that will be run; needed for filters by name */
+	const s32 *socket_of; /* [cpu] */
+	u32 nr_cpus;
+	const char *(*cgroup_name)(void *ctx, u64 id);
+	u64 (*image_size)(void *ctx, u32 image);
+	void *ctx;
+};
+
+/* Which of the samples make rows. Samples that `choice` leaves out do not exist; those that the rest leaves out still count for 100 %. */
+struct profile_filter {
+	struct sample_choice choice;
+	struct sample_choice rows; /* by name, process, thread */
+	const char *const *dsos, *const *symbols;
+	size_t nr_dsos, nr_symbols;
+	const char *symbol_part; /* rows whose function's name holds this text */
+	const char *parent; /* extended regular expression; NULL: what perf takes */
+	bool only_with_parent;
+	bool hide_unresolved;
+	bool relative; /* 100 % is what is shown */
+};
+
 struct profile_config {
-	enum profile_key keys[PROFILE_KEY_MAX];
+	/* Either the usual layout for these keys ... */
+	enum profile_key keys[PROFILE_FIELDS_MAX];
 	u32 nr_keys;
-	bool children; /* rows also for functions that were only on the way */
-	bool graph; /* call graphs are wanted: chains are needed */
 	bool show_count;
 	bool show_period;
+	/* ... or all of it: columns, and what rows are ordered by. */
+	struct profile_field fields[PROFILE_FIELDS_MAX];
+	struct profile_field sort[PROFILE_FIELDS_MAX];
+	u32 nr_fields, nr_sort;
+	bool self; /* the column of a row's own part is called so, beside one with children */
+	bool children; /* rows also for functions that were only on the way */
+	bool graph; /* call graphs are wanted: chains are needed */
 	enum profile_order order;
 	double min_percent; /* branches below this share of the total (fractal: of their parent) are not drawn */
 	bool fractal;
+	bool count; /* branches know how many samples they are of */
+	bool by_address; /* call graphs tell addresses apart, not functions */
+	bool by_line; /* they tell lines apart, as they do where rows go by line */
+	bool full_path; /* of source files */
+	u32 max_stack; /* frames of a chain that count, from the end where graphs begin; 0: all */
+	u64 quantum_ns; /* PROFILE_KEY_TIME: width of a slice */
+	struct profile_filter filter;
+	struct profile_env env;
 };
 
 struct profile;
@@ -51,7 +125,17 @@ struct profile_totals {
 	u64 period;
 	u64 nr_samples;
 };
-/* Of one event of the catalogue. */
+/* Of one event of the catalogue: what 100 % is. */
 struct profile_totals profile_totals(const struct profile *p, u32 event);
-/* The event's rows, heaviest first, into an initialised table. Its trees borrow from the profile. */
+/* The event's rows in order, into an initialised table. Its trees borrow from the profile. */
 int profile_table(struct profile *p, u32 event, struct table *ret) must_check;
+/* One table for several events, row by row side by side; the first one is the group's leader. */
+int profile_group_table(struct profile *p, const u32 *events, u32 nr, struct table *ret) must_check;
+/* Rows within rows: a level for each key (those of one level stand together). */
+int profile_hierarchy(struct profile *p, const u32 *events, u32 nr, struct table *ret) must_check;
+
+/* What a person types: the word of a key ("sym" and every other beginning will do), or -ENOENT. */
+int profile_key_find(const char *word);
+/* The words, for a hint; NULL behind the last one. */
+const char *profile_key_word(u32 index);
+bool profile_key_is_measure(enum profile_key key);

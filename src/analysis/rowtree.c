@@ -31,6 +31,67 @@ void rowtree_done(struct rowtree *t)
 	vec_free(&t->branches);
 	vec_free(&t->candidates);
 	free(t->sums);
+	free(t->counts.own);
+	free(t->counts.incl);
+	free(t->counts.own_ending);
+	free(t->counts.incl_ending);
+}
+
+/* ---- numbers of samples ---- */
+
+int rowtree_count(struct rowtree *t, const u64 *counts, size_t nr_items)
+{
+	const struct fold *f = t->fold;
+	size_t room = (size_t)f->room + 1;
+	struct rowtree_counts *c = &t->counts;
+	c->own = calloc(room, sizeof(*c->own));
+	c->incl = calloc(room, sizeof(*c->incl));
+	c->own_ending = calloc(room, sizeof(*c->own_ending));
+	c->incl_ending = calloc(room, sizeof(*c->incl_ending));
+	if (!c->own || !c->incl || !c->own_ending || !c->incl_ending)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr_items; i++) {
+		c->own[f->node_of[i]] += counts[i];
+		c->incl[f->node_of[i]] += counts[i];
+	}
+	for (u32 n = f->room; n-- > f->room - f->nr_nodes;)
+		if (f->nodes[n].parent != n)
+			c->incl[f->nodes[n].parent] += c->incl[n];
+	c->of_item = counts;
+	return 0;
+}
+
+static void count_ending(struct rowtree *t, const struct rowtree_row *row, bool add)
+{
+	struct rowtree_counts *c = &t->counts;
+	for (u32 i = row->first_item; i && c->of_item; i = row->next_item[i - 1]) {
+		u32 n = t->fold->node_of[i - 1];
+		u64 count = add ? c->of_item[i - 1] : 0 - c->of_item[i - 1];
+		c->own_ending[n] += count;
+		for (; n != row->root; n = t->fold->nodes[n].parent)
+			c->incl_ending[n] += count;
+	}
+}
+
+static u64 count_part(u64 all, u64 ending, u32 part)
+{
+	return part == ROWTREE_ALL ? all : part == ROWTREE_ENDING ? ending : all - ending;
+}
+
+/* Samples of a branch; own: those that end in its function. */
+static u64 count_branch(const struct rowtree *t, const struct rowtree_branch *b, bool own)
+{
+	const struct rowtree_counts *c = &t->counts;
+	u64 sum = 0;
+	for (u32 i = b->start; i < b->start + b->nr && c->of_item; i++) {
+		const struct rowtree_place *p = &t->places.at[i];
+		u32 n = p->at.node;
+		if (!own)
+			sum += count_part(c->incl[n], c->incl_ending[n], p->part);
+		else if (p->at.skip + 1 == t->fold->nodes[n].nr)
+			sum += count_part(c->own[n], c->own_ending[n], p->part);
+	}
+	return sum;
 }
 
 /* ---- weights of samples that end in the row's function ---- */
@@ -38,7 +99,7 @@ void rowtree_done(struct rowtree *t)
 /* For a few items: up from each of them. For many: once over all nodes, children first. */
 static bool few_items(const struct rowtree *t, const struct rowtree_row *row)
 {
-	size_t nr = 0, limit = t->fold->nodes.nr / 64;
+	size_t nr = 0, limit = t->fold->nr_nodes / 64;
 	for (u32 i = row->first_item; i && nr <= limit; i = row->next_item[i - 1])
 		nr++;
 	return nr <= limit;
@@ -46,7 +107,7 @@ static bool few_items(const struct rowtree *t, const struct rowtree_row *row)
 
 static void climb(struct rowtree *t, const struct rowtree_row *row, bool add)
 {
-	struct fold_node *nodes = t->fold->nodes.at;
+	struct fold_node *nodes = t->fold->nodes;
 	for (u32 i = row->first_item; i; i = row->next_item[i - 1]) {
 		for (u32 n = t->fold->node_of[i - 1]; n != row->root; n = nodes[n].parent)
 			nodes[n].ending = add ? nodes[n].ending + t->items[i - 1].period : 0;
@@ -55,7 +116,7 @@ static void climb(struct rowtree *t, const struct rowtree_row *row, bool add)
 
 static void scan(struct rowtree *t, const struct rowtree_row *row)
 {
-	struct fold_node *nodes = t->fold->nodes.at;
+	struct fold_node *nodes = t->fold->nodes;
 	for (u32 i = row->first_item; i; i = row->next_item[i - 1])
 		nodes[t->fold->node_of[i - 1]].ending += t->items[i - 1].period;
 	for (u32 n = nodes[row->root].end; n-- > row->root + 1;)
@@ -72,7 +133,7 @@ static void mark_ending(struct rowtree *t, const struct rowtree_row *row, bool f
 
 static void unmark_ending(struct rowtree *t, const struct rowtree_row *row, bool few)
 {
-	struct fold_node *nodes = t->fold->nodes.at;
+	struct fold_node *nodes = t->fold->nodes;
 	if (few)
 		climb(t, row, false);
 	for (u32 n = row->root; !few && n < nodes[row->root].end; n++)
@@ -83,7 +144,7 @@ static void unmark_ending(struct rowtree *t, const struct rowtree_row *row, bool
 
 static u64 weight_at(const struct rowtree *t, u32 node, u32 part)
 {
-	const struct fold_node *n = &t->fold->nodes.at[node];
+	const struct fold_node *n = &t->fold->nodes[node];
 	return part == ROWTREE_ALL	? n->incl
 	       : part == ROWTREE_ENDING ? n->ending
 					: n->incl - n->ending;
@@ -92,34 +153,47 @@ static u64 weight_at(const struct rowtree *t, u32 node, u32 part)
 /* A place that may be drawn: kept until the weight of its function is known. */
 static int count_place(struct rowtree *t, struct rowtree_place p)
 {
-	u32 func = t->fold->nodes.at[p.node].func;
-	struct rowtree_sum *s = &t->sums[func];
+	struct rowtree_sum *s = &t->sums[p.func];
 	if (!s->nr++) {
 		u32 *f = vec_push(&t->touched);
 		if (!f)
 			return -ENOMEM;
-		*f = func;
+		*f = p.func;
 	}
 	s->weight += p.weight;
-	struct rowtree_candidate *c = vec_push(&t->candidates);
-	if (!c)
+	if (unlikely(!vec_reserve(&t->candidates, t->candidates.nr + 1)))
 		return -ENOMEM;
-	*c = (struct rowtree_candidate){ .place = p, .func = func };
+	t->candidates.at[t->candidates.nr++] = p;
 	return 0;
 }
 
-static int count_children(struct rowtree *t, struct rowtree_place p)
+/* The first function of a node. */
+static int count_node(struct rowtree *t, u32 node, u32 part)
 {
-	const struct fold_node *nodes = t->fold->nodes.at;
+	struct rowtree_place p = { .at = { .node = node },
+				   .part = part,
+				   .func = t->fold->funcs[t->fold->nodes[node].at],
+				   .weight = weight_at(t, node, part) };
+	return p.weight ? count_place(t, p) : 0;
+}
+
+static int count_children(struct rowtree *t, u32 node, u32 part)
+{
+	const struct fold_node *nodes = t->fold->nodes;
 	int err = 0;
-	for (u32 c = p.node + 1, end = nodes[p.node].end; c < end && !err; c = nodes[c].end) {
-		struct rowtree_place child = { .node = c,
-					       .part = p.part,
-					       .weight = weight_at(t, c, p.part) };
-		if (child.weight)
-			err = count_place(t, child);
-	}
+	for (u32 c = node + 1, end = nodes[node].end; c < end && !err; c = nodes[c].end)
+		err = count_node(t, c, part);
 	return err;
+}
+
+/* What follows: the next function of the node, or the nodes below it. */
+static int count_next(struct rowtree *t, struct rowtree_place p)
+{
+	const struct fold_node *n = &t->fold->nodes[p.at.node];
+	if (p.at.skip + 1 == n->nr)
+		return count_children(t, p.at.node, p.part);
+	p.func = t->fold->funcs[n->at + ++p.at.skip];
+	return count_place(t, p);
 }
 
 /* Heaviest first; of equal weight, by place in memory, so that the same recording always looks the same. */
@@ -188,7 +262,7 @@ static s64 take_candidates(struct rowtree *t)
 		if (!at || distinct < 0)
 			continue;
 		struct rowtree_branch *br = &t->branches.at[base + at - 1];
-		t->places.at[br->start + br->nr++] = c->place;
+		t->places.at[br->start + br->nr++] = *c;
 	}
 	t->candidates.nr = 0;
 	close_sums(t);
@@ -200,8 +274,7 @@ static s64 take_candidates(struct rowtree *t)
 /* Places are all over the tree: have their memory fetched some steps ahead. */
 static void fetch_node(const struct rowtree *t, u32 node)
 {
-	__builtin_prefetch(&t->fold->nodes.at[node]);
-	__builtin_prefetch(&t->fold->nodes.at[node + 1]);
+	__builtin_prefetch(&t->fold->nodes[node]);
 }
 
 /* All that follows places [start, start + nr). */
@@ -209,8 +282,8 @@ static s64 expand(struct rowtree *t, u32 start, u32 nr)
 {
 	for (u32 i = start; i < start + nr; i++) {
 		if (i + AHEAD < start + nr)
-			fetch_node(t, t->places.at[i + AHEAD].node);
-		int err = count_children(t, t->places.at[i]);
+			fetch_node(t, t->places.at[i + AHEAD].at.node);
+		int err = count_next(t, t->places.at[i]);
 		if (err)
 			return err;
 	}
@@ -223,7 +296,7 @@ static const char *label_of(struct rowtree *t, u32 func)
 {
 	const struct name_func *f = &t->names->funcs[func];
 	if (f->name)
-		return f->name;
+		return name_label(f);
 	char text[32], **own = vec_push(&t->own_labels);
 	snprintf(text, sizeof(text), "%#llx", (unsigned long long)f->start);
 	return own ? *own = strdup(text) : NULL;
@@ -250,7 +323,8 @@ static int draw(struct rowtree *t, struct rowtree_branch b, struct tree *ret)
 	*n = (struct tree_node){ .first_label = (u32)ret->labels.nr,
 				 .first_child = TREE_NONE,
 				 .next = TREE_NONE,
-				 .total = b.weight };
+				 .total = b.weight,
+				 .count = count_branch(t, &b, false) };
 	u32 base = (u32)t->branches.nr;
 	for (;;) {
 		int err = add_label(t, ret, b.func);
@@ -265,6 +339,7 @@ static int draw(struct rowtree *t, struct rowtree_branch b, struct tree *ret)
 		t->branches.nr = base;
 	}
 	ret->nodes.at[made].self = b.weight - t->below;
+	ret->nodes.at[made].self_count = count_branch(t, &b, true);
 	return draw_branches(t, base, ret, made);
 }
 
@@ -290,16 +365,17 @@ static int draw_branches(struct rowtree *t, u32 base, struct tree *ret, u32 pare
 
 static int first_places(struct rowtree *t, const struct rowtree_row *row)
 {
-	struct rowtree_place root = { .node = row->root,
-				      .part = row->own ? ROWTREE_ALL : ROWTREE_ENDING };
-	int err = count_children(t, root);
+	int err = count_children(t, row->root, row->own ? ROWTREE_ALL : ROWTREE_ENDING);
 	for (u32 i = 0; i < row->nr_places && !err; i++) {
 		if (i + AHEAD < row->nr_places)
-			fetch_node(t, row->places[i + AHEAD]);
-		u32 n = row->places[i];
-		struct rowtree_place p = { .node = n,
-					   .part = ROWTREE_OTHER,
-					   .weight = weight_at(t, n, ROWTREE_OTHER) };
+			fetch_node(t, row->places[i + AHEAD].node);
+		struct rowtree_start at = row->places[i];
+		struct rowtree_place p = {
+			.at = at,
+			.part = ROWTREE_OTHER,
+			.func = t->fold->funcs[t->fold->nodes[at.node].at + at.skip],
+			.weight = weight_at(t, at.node, ROWTREE_OTHER)
+		};
 		if (p.weight)
 			err = count_place(t, p);
 	}
@@ -319,13 +395,17 @@ int rowtree_build(struct rowtree *t, const struct rowtree_row *row, struct tree 
 	if (row->total < row->min)
 		return 0; /* no branch can be heavier than the row */
 	bool few = few_items(t, row);
-	if (!row->own)
+	if (!row->own) {
 		mark_ending(t, row, few);
+		count_ending(t, row, true);
+	}
 	int err = first_places(t, row);
 	t->first_func = !err && t->branches.nr ? t->branches.at[0].func : 0;
 	if (!err)
 		err = draw_branches(t, 0, ret, TREE_NONE);
-	if (!row->own)
+	if (!row->own) {
 		unmark_ending(t, row, few);
+		count_ending(t, row, false);
+	}
 	return err;
 }

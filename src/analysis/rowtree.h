@@ -16,15 +16,17 @@ enum rowtree_part {
 	ROWTREE_OTHER, /* that do not */
 };
 
-struct rowtree_place {
-	u32 node; /* of the fold */
-	u32 part; /* enum rowtree_part */
-	u64 weight;
+/* A function in the fold: a node and how many of its functions lie before it. */
+struct rowtree_start {
+	u32 node;
+	u32 skip;
 };
 
-struct rowtree_candidate {
-	struct rowtree_place place;
+struct rowtree_place {
+	struct rowtree_start at;
+	u32 part; /* enum rowtree_part */
 	u32 func;
+	u64 weight;
 };
 
 /* What the places that follow have in common: a sum for each function. */
@@ -40,6 +42,13 @@ struct rowtree_branch {
 	u64 weight;
 };
 
+/* Numbers of samples beside the weights, only where they are asked for. [node]: of those that end there, and of all below too. */
+struct rowtree_counts {
+	const u64 *of_item;
+	u64 *own, *incl;
+	u64 *own_ending, *incl_ending; /* of those that end in the row's function */
+};
+
 /* Kept between rows: memory is reused. */
 struct rowtree {
 	const struct fold_item *items;
@@ -49,16 +58,19 @@ struct rowtree {
 	VEC(u32) touched; /* funcs with a sum */
 	VEC(struct rowtree_place) places; /* a stack */
 	VEC(struct rowtree_branch) branches; /* a stack */
-	VEC(struct rowtree_candidate) candidates;
+	VEC(struct rowtree_place) candidates;
 	VEC(char *) own_labels;
 	double share; /* of the row that is drawn */
 	u64 min;
 	u32 first_func; /* of the tree's first label */
 	u64 below; /* what the candidates taken last weigh together, light ones included */
+	struct rowtree_counts counts; /* of_item NULL: not asked for */
 };
 
 int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items,
 		 const struct names_result *names) must_check;
+/* Branches will say how many samples they are of: counts[item], borrowed. */
+int rowtree_count(struct rowtree *t, const u64 *counts, size_t nr_items) must_check;
 void rowtree_done(struct rowtree *t);
 
 /*
@@ -70,7 +82,7 @@ struct rowtree_row {
 	bool own;
 	u32 first_item; /* index + 1 of an item that ends in the row's function; 0: none */
 	const u32 *next_item; /* [item] -> the next one, index + 1 */
-	const u32 *places; /* fold nodes where the function is outermost on its path */
+	const struct rowtree_start *places; /* where the function is outermost on its path */
 	u32 nr_places;
 	u64 total; /* of the row */
 	u64 min; /* weight below which a branch is not drawn */

@@ -105,14 +105,14 @@ void stat_reset(struct stat_acc *st)
 	st->nr_runs = 0;
 }
 
-static void sum_slot(struct stat_sum *s, const struct count *c)
+static void sum_slot(struct stat_sum *s, const struct count *c, bool raw)
 {
 	s->nr_places++;
 	s->enabled_ns += (double)c->enabled_ns;
 	s->running_ns += (double)c->running_ns;
 	if (c->running_ns)
-		s->value += stat_scale(c);
-	else
+		s->value += raw ? (double)c->value : stat_scale(c);
+	else if (!raw)
 		s->blind_ns += (double)c->enabled_ns;
 }
 
@@ -125,7 +125,7 @@ static void sum_event(const struct stat_spec *spec, u32 event, const struct coun
 		bool spoken_for =
 			e->per_pkg && spec->slot_package && spec->slot_package[slot] != slot;
 		if (c->opened && !spoken_for)
-			sum_slot(&sums[spec->slot_key[slot]], c);
+			sum_slot(&sums[spec->slot_key[slot]], c, spec->raw);
 	}
 }
 

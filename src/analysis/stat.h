@@ -43,6 +43,7 @@ struct stat_spec {
 	const struct stat_formula *formulae; /* those beside one event follow each other */
 	u32 nr_formulae;
 	bool no_merge;
+	bool raw; /* counts as they are, though the counter had the hardware only for a part of the time */
 	bool hide_zero; /* by thread: those that counted nothing are not shown */
 	bool with_ratios;
 	/* 0; negative: nothing to show. */

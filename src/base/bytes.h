@@ -85,3 +85,7 @@ static inline const char *bytes_cstr(struct bytes *b)
 	b->at = nul + 1;
 	return s;
 }
+
+/* DWARF's numbers of variable length. More than 64 bits are bad. */
+u64 bytes_uleb(struct bytes *b);
+s64 bytes_sleb(struct bytes *b);

@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <math.h>
@@ -97,35 +98,6 @@ void json_array_end(struct json *j)
 	level_end(j, false, ']');
 }
 
-/* Bytes of the UTF-8 sequence at s; *bad when it is broken, then the bytes to skip. */
-static size_t utf8_len(const u8 *s, size_t left, bool *bad)
-{
-	static const struct {
-		u8 from, to, len, low,
-			high; /* first byte's range, sequence length, second byte's range */
-	} forms[] = {
-		{ 0x00, 0x7f, 1, 0x00, 0x00 }, { 0xc2, 0xdf, 2, 0x80, 0xbf },
-		{ 0xe0, 0xe0, 3, 0xa0, 0xbf }, { 0xe1, 0xec, 3, 0x80, 0xbf },
-		{ 0xed, 0xed, 3, 0x80, 0x9f }, { 0xee, 0xef, 3, 0x80, 0xbf },
-		{ 0xf0, 0xf0, 4, 0x90, 0xbf }, { 0xf1, 0xf3, 4, 0x80, 0xbf },
-		{ 0xf4, 0xf4, 4, 0x80, 0x8f },
-	};
-	*bad = true;
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		if (*s < forms[i].from || *s > forms[i].to)
-			continue;
-		size_t n = 1;
-		for (; n < forms[i].len; n++) {
-			u8 low = n == 1 ? forms[i].low : 0x80, high = n == 1 ? forms[i].high : 0xbf;
-			if (n >= left || s[n] < low || s[n] > high)
-				return n;
-		}
-		*bad = false;
-		return n;
-	}
-	return 1;
-}
-
 static void add_escaped(struct strbuf *to, u8 c)
 {
 	static const char letters[] = "btn\0fr"; /* from 0x08 on */
@@ -143,7 +115,7 @@ static void add_quoted(struct strbuf *to, const char *str, size_t len)
 	strbuf_char(to, '"');
 	while (s < end) {
 		bool bad;
-		size_t n = utf8_len(s, (size_t)(end - s), &bad);
+		size_t n = str_utf8_len(s, (size_t)(end - s), &bad);
 		if (bad)
 			strbuf_str(to, "\xef\xbf\xbd");
 		else if (n == 1 && (*s < 0x20 || *s == '"' || *s == '\\'))

@@ -130,6 +130,7 @@ struct command {
 	size_t opts_size; /* of the options struct; it arrives zeroed, then .defaults() */
 	void (*defaults)(void *opts);
 	bool mixed_words; /* words and options may be mixed (report FILE -g); else options end at the first word */
+	bool same_opts; /* a sub-command that fills the options struct of the one above, which may have options before the verb */
 	const struct command *const *subs; /* sub-commands, NULL-terminated, or NULL */
 	/* argv: the words after the options. Returns the exit status. */
 	int (*run)(struct app *app, void *opts, int argc, char **argv);

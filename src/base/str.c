@@ -45,3 +45,31 @@ const char *str_closest(const char *word, const char *const *candidates, size_t 
 	}
 	return best && str_is_close(word, least) ? best : NULL;
 }
+
+size_t str_utf8_len(const u8 *s, size_t left, bool *bad)
+{
+	static const struct {
+		u8 from, to, len, low,
+			high; /* first byte's range, sequence length, second byte's range */
+	} forms[] = {
+		{ 0x00, 0x7f, 1, 0x00, 0x00 }, { 0xc2, 0xdf, 2, 0x80, 0xbf },
+		{ 0xe0, 0xe0, 3, 0xa0, 0xbf }, { 0xe1, 0xec, 3, 0x80, 0xbf },
+		{ 0xed, 0xed, 3, 0x80, 0x9f }, { 0xee, 0xef, 3, 0x80, 0xbf },
+		{ 0xf0, 0xf0, 4, 0x90, 0xbf }, { 0xf1, 0xf3, 4, 0x80, 0xbf },
+		{ 0xf4, 0xf4, 4, 0x80, 0x8f },
+	};
+	*bad = true;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		if (*s < forms[i].from || *s > forms[i].to)
+			continue;
+		size_t n = 1;
+		for (; n < forms[i].len; n++) {
+			u8 low = n == 1 ? forms[i].low : 0x80, high = n == 1 ? forms[i].high : 0xbf;
+			if (n >= left || s[n] < low || s[n] > high)
+				return n;
+		}
+		*bad = false;
+		return n;
+	}
+	return 1;
+}

@@ -1,4 +1,4 @@
-/* What strings need beyond <string.h>: closeness for "did you mean". */
+/* What strings need beyond <string.h>: closeness for "did you mean", UTF-8. */
 #pragma once
 
 #include "base/types.h"
@@ -16,6 +16,9 @@ bool str_is_close(const char *word, unsigned distance);
 
 /* The candidate closest to word by edit distance, or NULL when none is close. Borrowed from candidates. */
 const char *str_closest(const char *word, const char *const *candidates, size_t nr);
+
+/* Bytes of the UTF-8 sequence at s; *bad when it is broken, then the bytes to skip. left: at least 1. */
+size_t str_utf8_len(const u8 *s, size_t left, bool *bad);
 
 static inline bool str_starts(const char *s, const char *prefix)
 {

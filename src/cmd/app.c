@@ -206,11 +206,26 @@ int app_no_command(struct app *app, const struct command *const *cmds, const cha
 	return app_usage_said(app);
 }
 
+static int parse_and_run(struct app *app, const struct command *cmd, void *opts, int argc,
+			 char **argv);
+
+static void begin_command(struct app *app, const struct command *cmd, const char *word)
+{
+	size_t len = strlen(app->title);
+	if (!strcmp(word, cmd->name))
+		(void)snprintf(app->title + len, sizeof(app->title) - len, " %s", cmd->name);
+	app->cmd = cmd;
+}
+
 static int run_words(struct app *app, const struct command *cmd, void *opts, int argc, char **argv)
 {
 	const struct command *sub = cmd->subs && argc ? app_find(cmd->subs, argv[0]) : NULL;
-	if (sub)
+	if (sub && !sub->same_opts)
 		return app_command(app, sub, argc, argv);
+	if (sub) {
+		begin_command(app, sub, argv[0]);
+		return parse_and_run(app, sub, opts, argc, argv);
+	}
 	if (cmd->run)
 		return cmd->run(app, opts, argc, argv);
 	if (argc)
@@ -243,10 +258,7 @@ int app_command(struct app *app, const struct command *cmd, int argc, char **arg
 		return app_fail(app, -ENOMEM);
 	if (cmd->defaults)
 		cmd->defaults(opts);
-	size_t len = strlen(app->title);
-	if (!strcmp(argv[0], cmd->name))
-		(void)snprintf(app->title + len, sizeof(app->title) - len, " %s", cmd->name);
-	app->cmd = cmd;
+	begin_command(app, cmd, argv[0]);
 	int status = parse_and_run(app, cmd, opts, argc, argv);
 	opts_free(cmd->opts, opts);
 	free(opts);

@@ -2,11 +2,10 @@
 #include "base/json.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
-#include "cmd/look.h"
+#include "cmd/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kmap.h"
 #include "stream/replay_perf.h"
-#include "stream/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,106 +121,20 @@ static int list_kernel(struct listing *l, bool modules)
 
 /* ---- a recording ---- */
 
-struct table_entry {
-	const char *path;
-	const u8 *id;
-	u32 size;
-};
-
-struct entries {
-	VEC(struct table_entry) at;
-};
-
-static int take_entry(void *ctx, const char *path, const u8 *id, u32 size, u16 misc)
+static int print_recorded(void *ctx, const struct recorded_id *r)
 {
-	struct entries *e = ctx;
-	struct table_entry *t = vec_push(&e->at);
-	if (!t)
-		return -ENOMEM;
-	*t = (struct table_entry){ .path = path, .id = id, .size = size };
+	print_row(ctx, r->id, r->size, 0, 0, r->path);
 	return 0;
-}
-
-/* What perf calls an image: code in memory without a file goes by the map file that names it. */
-static const char *image_name(const struct image_info *i, char *buf, size_t size)
-{
-	if (i->kind == IMAGE_KIND_KERNEL)
-		return "[kernel.kallsyms]";
-	if (i->kind != IMAGE_KIND_ANON || i->path[0] == '[')
-		return i->path;
-	struct strbuf s;
-	strbuf_init(&s);
-	strbuf_printf(&s, "/tmp/perf-%u.map", i->pid);
-	size_t len = min(s.len, size - 1);
-	memcpy(buf, strbuf_cstr(&s), len);
-	buf[len] = '\0';
-	strbuf_done(&s);
-	return buf;
-}
-
-static bool same_path(const char *a, const char *b)
-{
-	return a && b && !strcmp(a, b);
-}
-
-/* Images that hold a sample's address: those of the file's table in its order, then the rest as they appeared. */
-static void print_hits(struct listing *l, const struct source *src, const struct entries *table,
-		       const bool *hit)
-{
-	char buf[64];
-	for (size_t i = 0; i < table->at.nr; i++) {
-		const struct table_entry *t = &table->at.at[i];
-		bool any = false;
-		for (size_t k = 1; k < src->catalog.images.nr && !any; k++)
-			any = hit[k] &&
-			      same_path(image_name(&src->catalog.images.at[k], buf, sizeof(buf)),
-					t->path);
-		if (any)
-			print_row(l, t->id, t->size, 0, 0, t->path);
-	}
-	for (size_t k = 1; k < src->catalog.images.nr; k++) {
-		const struct image_info *image = &src->catalog.images.at[k];
-		const char *name = image_name(image, buf, sizeof(buf));
-		bool listed = !hit[k] || image->kind == IMAGE_KIND_BPF;
-		for (size_t i = 0; i < table->at.nr && !listed; i++)
-			listed = same_path(name, table->at.at[i].path);
-		if (!listed)
-			print_row(l, image->build_id, image->build_id_size, 0, 0, name);
-	}
-}
-
-static int list_hits(struct listing *l, struct source *src, const struct entries *table)
-{
-	struct sink look = look_sink(NEED_LEAF);
-	struct run_tables run = { 0 };
-	int err = stream_run(src, &look, 0, &run, &l->app->diag);
-	bool *hit = err ? NULL : calloc(src->catalog.images.nr + 1, sizeof(*hit));
-	if (!err && !hit)
-		err = -ENOMEM;
-	for (u32 i = 1; !err && i < run.frames.nr; i++)
-		hit[run.frames.frames[i].image] = true;
-	if (!err)
-		print_hits(l, src, table, hit);
-	free(hit);
-	run_tables_done(&run);
-	return err;
 }
 
 static int list_recording(struct listing *l, const struct buildid_opts *o)
 {
 	struct source *src;
-	struct entries table = { 0 };
 	int err = replay_perf_open(o->input, &src, &l->app->diag);
 	if (err)
 		return err;
-	err = perfdata_build_ids(replay_perf_file(src), take_entry, &table);
-	/* Without a table there is nothing to say about what was not hit. */
-	if (!err && (o->hits || !table.at.nr))
-		err = list_hits(l, src, &table);
-	else
-		vec_for_each (&table.at, t)
-			print_row(l, t->id, t->size, 0, 0, t->path);
-	vec_free(&table.at);
+	err = recorded_ids(src, o->hits ? RECORDED_HIT : RECORDED_ALL, print_recorded, l,
+			   &l->app->diag);
 	src->ops->close(src);
 	return err;
 }

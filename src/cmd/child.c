@@ -36,27 +36,33 @@ static int can_run(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode) ? -EACCES : 0;
 }
 
-int child_check(const char *command, struct diag *d)
+int child_find(const char *command, char *to, size_t size)
 {
 	if (strchr(command, '/')) {
-		int err = can_run(command);
-		return err ? say_cannot_run(command, err, d) : 0;
+		int n = snprintf(to, size, "%s", command);
+		return n < (int)size ? can_run(to) : -ENAMETOOLONG;
 	}
 	const char *path = getenv("PATH");
 	int err = -ENOENT;
 	for (const char *dir = path ? path : "/bin:/usr/bin"; dir;) {
 		const char *colon = strchrnul(dir, ':');
-		char full[PATH_MAX];
-		int n = snprintf(full, sizeof(full), "%.*s%s%s", (int)(colon - dir), dir,
+		int n = snprintf(to, size, "%.*s%s%s", (int)(colon - dir), dir,
 				 colon > dir ? "/" : "", command);
-		int got = n < (int)sizeof(full) ? can_run(full) : -ENAMETOOLONG;
+		int got = n < (int)size ? can_run(to) : -ENAMETOOLONG;
 		if (!got)
 			return 0;
 		if (got == -EACCES)
 			err = got;
 		dir = *colon ? colon + 1 : NULL;
 	}
-	return say_cannot_run(command, err, d);
+	return err;
+}
+
+int child_check(const char *command, struct diag *d)
+{
+	char path[PATH_MAX];
+	int err = child_find(command, path, sizeof(path));
+	return err ? say_cannot_run(command, err, d) : 0;
 }
 
 /* What we were lent (set-user-id, file capabilities) is not for the command. Those of files end with exec by themselves. */

@@ -17,6 +17,8 @@ struct child {
 
 /* Whether the command can be found and run: 0, or -ENOENT, -EACCES with a diag. */
 int child_check(const char *command, struct diag *d) must_check;
+/* The file that would be run: 0, or -ENOENT, -EACCES. */
+int child_find(const char *command, char *to, size_t size) must_check;
 /* signals: the mask the command is given. */
 int child_prepare(struct child *c, char **argv, const sigset_t *signals, struct diag *d) must_check;
 /* Lets it exec; waits until it did. Negative errno of exec with a diag; the child is reaped then. */

@@ -7,10 +7,18 @@ extern const struct command *const commands[]; /* NULL-terminated, in the order 
 extern const struct command program; /* its subs are the commands: for help and the man page */
 
 /* One line per file in cmd/. */
+extern const struct command command_annotate;
+extern const struct command command_archive;
+extern const struct command command_buildid_cache;
 extern const struct command command_buildid_list;
 extern const struct command command_doctor;
+extern const struct command command_data;
+extern const struct command command_data_convert;
+extern const struct command command_data_repair;
 extern const struct command command_diff;
 extern const struct command command_evlist;
+extern const struct command command_export;
+extern const struct command command_flame;
 extern const struct command command_ftrace;
 extern const struct command command_ftrace_convert;
 extern const struct command command_ftrace_split;
@@ -34,11 +42,15 @@ extern const struct command command_ftrace_snapshot;
 extern const struct command command_ftrace_stack;
 extern const struct command command_ftrace_mark;
 extern const struct command command_ftrace_record;
+extern const struct command command_ftrace_graph;
 extern const struct command command_ftrace_report;
 extern const struct command command_help;
+extern const struct command command_inject;
 extern const struct command command_list;
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_stat;
+extern const struct command command_stat_record;
+extern const struct command command_stat_report;
 extern const struct command command_script;
 extern const struct command command_workload;

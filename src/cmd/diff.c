@@ -145,6 +145,8 @@ static int load(struct diff *d, struct input *in)
 {
 	struct diag *diag = &d->app->diag;
 	int err = replay_perf_open(in->path, &in->src, diag);
+	if (!err)
+		err = symbols_unwind(in->src, &d->opts->symbols);
 	if (err)
 		return err;
 	in->profile = profile_new(&d->cfg);

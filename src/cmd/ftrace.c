@@ -5,6 +5,7 @@
 static const struct command *const subs[] = {
 	&command_ftrace_record,
 	&command_ftrace_report,
+	&command_ftrace_graph,
 	&command_ftrace_list,
 	&command_ftrace_start,
 	&command_ftrace_set,

@@ -68,19 +68,19 @@ static int read_now(void *ctx, u32 buffer, u32 cpu, u64 offset, void *to, size_t
 	return 0;
 }
 
-static const struct schema *schema_of(void *ctx, u32 id)
+static const struct schema *schema_of(void *ctx, u32 event)
 {
-	return replay_ftrace_schema(ctx, id);
+	return replay_ftrace_schema(ctx, event);
 }
 
-static const char *symbol(void *ctx, u64 addr, u64 *offset)
+static const char *symbol(void *ctx, u32 buffer, u64 addr, u64 *offset)
 {
-	return ftrace_env_symbol(replay_ftrace_env(ctx), addr, offset);
+	return ftrace_env_symbol(replay_ftrace_env(ctx, 0), addr, offset);
 }
 
-static bool has_comm(void *ctx, s32 pid)
+static bool has_comm(void *ctx, u32 buffer, s32 pid)
 {
-	return ftrace_env_comm_index(replay_ftrace_env(ctx), pid) != DICT_NONE;
+	return ftrace_env_comm_index(replay_ftrace_env(ctx, 0), pid) != DICT_NONE;
 }
 
 static int print_memory(struct streaming *x, const void *data, size_t size)
@@ -89,7 +89,8 @@ static int print_memory(struct streaming *x, const void *data, size_t size)
 	struct source *src;
 	struct sink *sink;
 	struct run_tables tables = { 0 };
-	int err = replay_ftrace_open_memory("the buffer", data, size, &ro, &src, &x->app->diag);
+	struct replay_ftrace_input in = { .path = "the buffer", .data = data, .size = size };
+	int err = replay_ftrace_open_files(&in, 1, &ro, &src, &x->app->diag);
 	if (err)
 		return err;
 	struct text_events_opts view = {

@@ -6,13 +6,13 @@
 #include "base/json.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
+#include "cmd/recorded_ids.h"
 #include "event/catalog.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -350,17 +350,6 @@ static int read_metrics(struct list_state *s, const char *path, struct metric_se
 	return err;
 }
 
-/* Where perf keeps static probes it was told of; not taken from the environment of a privileged program. */
-static const char *build_id_dir(char *buf, size_t size)
-{
-	if (getauxval(AT_SECURE))
-		return NULL;
-	const char *dir = getenv("PERF_BUILDID_DIR"), *home = getenv("HOME");
-	if (dir)
-		return dir;
-	return home && snprintf(buf, size, "%s/.debug", home) < (int)size ? buf : NULL;
-}
-
 static int list_word(struct list_state *s, struct event_query *q, const char *word)
 {
 	q->glob = q->system_glob = q->event_glob = NULL;
@@ -415,7 +404,7 @@ static int list_run(struct app *app, void *opts, int argc, char **argv)
 	struct event_query q = { .try_open = o->root ? NULL : try_open,
 				 .metrics = &metrics,
 				 .all_vendors = o->all,
-				 .build_id_dir = build_id_dir(home, sizeof(home)) };
+				 .build_id_dir = recorded_cache_dir(home, sizeof(home)) };
 	metric_set_init(&metrics);
 	int err = event_env_open(&s.env, o->root ? o->root : "");
 	if (err == 0) {

@@ -33,7 +33,7 @@ static const struct command *find(const char *word)
 void perf_show_usage(struct app *app)
 {
 	strbuf_str(&app->out, "\n usage: perf [--version] [--help] [OPTIONS] COMMAND [ARGS]\n\n "
-			      "The commands of perf that are here:\n");
+			      "The most commonly used perf commands are:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		const struct command *cmd = find(verbs[i]);
 		if (cmd)

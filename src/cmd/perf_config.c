@@ -2,6 +2,7 @@
  * perf config: settings in ini files of git's kind. perf itself rewrites the whole file when one key is set and loses
  * comments and whatever stands behind a line it does not understand; here only the one line changes.
  */
+#include "cmd/outfile.h"
 #include "cmd/perf.h"
 
 #include <ctype.h>
@@ -291,48 +292,6 @@ void perf_config_edit(const char *text, const char *key, const char *value, stru
 	strbuf_done(&line);
 }
 
-/* Whole or not at all; a link stays a link, and the file stays its owner's (or becomes its folder's, under sudo). */
-static int write_file(const char *path, const char *data, size_t len, struct diag *d)
-{
-	char real[PATH_MAX], temp[PATH_MAX + 16];
-	struct stat st;
-	if (!realpath(path, real))
-		(void)snprintf(real, sizeof(real), "%s", path);
-	(void)snprintf(temp, sizeof(temp), "%s.%d", real, (int)getpid());
-	bool have = !stat(real, &st);
-	int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		      have ? st.st_mode & 0777 : 0644);
-	if (fd < 0)
-		return diag_error(d, -errno, "cannot write %s: %s", temp, strerror(errno));
-	if (!have) {
-		char folder[PATH_MAX];
-		(void)snprintf(folder, sizeof(folder), "%s", real);
-		char *slash = strrchr(folder, '/');
-		if (slash)
-			*slash = '\0';
-		have = slash && !stat(*folder ? folder : "/", &st);
-	}
-	if (have && !geteuid())
-		(void)!fchown(fd, st.st_uid, st.st_gid);
-	int err = 0;
-	while (len && !err) {
-		ssize_t n = write(fd, data, len);
-		if (n < 0)
-			err = errno == EINTR ? 0 : -errno;
-		else
-			data += n, len -= (size_t)n;
-	}
-	if ((fsync(fd) || close(fd)) && !err)
-		err = -errno;
-	if (!err && rename(temp, real))
-		err = -errno;
-	if (err) {
-		(void)unlink(temp);
-		return diag_error(d, err, "cannot write %s: %s", real, strerror(-err));
-	}
-	return 0;
-}
-
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
 struct config_opts {
@@ -357,7 +316,7 @@ static int set(struct app *app, const struct config_opts *o, const char *key, co
 	int err = read_file(path, &old, &app->diag);
 	if (!err || err == -ENOENT) {
 		perf_config_edit(strbuf_cstr(&old), key, value, &new);
-		err = new.err ? new.err : write_file(path, new.data, new.len, &app->diag);
+		err = new.err ? new.err : outfile_write(path, new.data, new.len, true, &app->diag);
 	} else if (err != -EPERM || !app->diag.items.nr) {
 		err = diag_error(&app->diag, err, "cannot read %s: %s", path, strerror(-err));
 	}

@@ -2,6 +2,8 @@
 #include "event/attr_text.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -444,6 +446,10 @@ static int print_captured(const char *path, struct strbuf *to)
 	struct tm tm;
 	char date[64];
 	if (strcmp(path, "-") ? stat(path, &st) : fstat(STDIN_FILENO, &st))
+		return -errno;
+	char inner[PATH_MAX];
+	if (S_ISDIR(st.st_mode) &&
+	    snprintf(inner, sizeof(inner), "%s/data", path) < (int)sizeof(inner) && stat(inner, &st))
 		return -errno;
 	if (!localtime_r(&st.st_mtime, &tm) || !strftime(date, sizeof(date), "%a %b %e %T %Y", &tm))
 		return -EINVAL;

@@ -3,30 +3,17 @@
 
 #include "base/json.h"
 #include "cmd/commands.h"
+#include "cmd/written.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* The command line as it was typed, for the file's head. */
-static char *own_cmdline(const struct sysroot *r, const char *words[], u32 max_words, u32 *nr)
-{
-	struct strbuf buf;
-	strbuf_init(&buf);
-	*nr = 0;
-	if (sysroot_read(r, "proc/self/cmdline", &buf))
-		strbuf_reset(&buf);
-	size_t len = buf.len;
-	strbuf_cstr(&buf);
-	char *text = strbuf_steal(&buf);
-	for (char *at = text; at && at < text + len && *nr < max_words; at += strlen(at) + 1)
-		words[(*nr)++] = at;
-	return text;
-}
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
@@ -114,6 +101,10 @@ static void say_json(struct record_session *s, const struct recorder_stats *st)
 	json_put_u64(&j, "samples", st->nr_samples);
 	json_put_u64(&j, "lost", st->nr_lost);
 	json_put_u64(&j, "throttled", st->nr_throttled);
+	if (st->nr_stacks) {
+		json_put_u64(&j, "stacks", st->nr_stacks);
+		json_put_u64(&j, "stacks_cut_off", st->nr_cut);
+	}
 	json_put_double(&j, "own_cpu_seconds", cpu_seconds());
 	json_object_end(&j);
 	(void)!json_end(&j);
@@ -129,8 +120,15 @@ static void say_result(struct record_session *s, bool failed)
 			  (unsigned long long)st.nr_lost);
 		diag_hint(&s->app->diag, "a larger -m, a lower -F, or no -g");
 	}
+	if (st.nr_short * 20 > st.nr_stacks) {
+		diag_note(&s->app->diag,
+			  "%llu stacks were longer than what was copied of them: their outermost "
+			  "callers are missing",
+			  (unsigned long long)st.nr_short);
+		diag_hint(&s->app->diag, "--call-graph dwarf,65528 copies as much as is possible");
+	}
 	app_say(s->app);
-	if (s->o->quiet)
+	if (s->o->quiet || s->o->no_closing_line)
 		return;
 	if (s->app->json) {
 		say_json(s, &st);
@@ -150,6 +148,10 @@ static void say_result(struct record_session *s, bool failed)
 		if (st.nr_throttled)
 			strbuf_printf(to, ", throttled %llu times",
 				      (unsigned long long)st.nr_throttled);
+		if (st.nr_stacks)
+			strbuf_printf(to, ", %llu of %llu stacks cut off",
+				      (unsigned long long)st.nr_cut,
+				      (unsigned long long)st.nr_stacks);
 		strbuf_printf(to, "; our own cost %.0f ms CPU\n", cpu_seconds() * 1e3);
 	}
 	(void)strbuf_flush(&s->app->err);
@@ -233,6 +235,7 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 	s->rec = recorder_open(&s->root, ro, &app->diag);
 	if (!s->rec)
 		return errno == EPIPE ? run_unseen(s, argv) : app_fail(app, -EIO);
+	record_watch_file(s);
 	app_say(app); /* what we settled for, before the command says anything */
 	int err = 0;
 	if (s->o->delay_ms > 0)
@@ -272,47 +275,16 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 	return s->child.pid && !cut ? child_exit_status(s->child_status) : APP_DONE;
 }
 
-/* Whose the file is: the one who called sudo, or who runs a program that was lent root's rights. */
-static void set_owner(struct recorder_opts *ro)
+/* -r: when the command is made and before our threads are, which are like us. */
+static int run_first(struct record_session *s)
 {
-	const char *uid = secure_getenv("SUDO_UID"), *gid = secure_getenv("SUDO_GID");
-	u64 u, g;
-	ro->owner_uid = ro->owner_gid = -1;
-	if (!geteuid() && getuid()) {
-		ro->owner_uid = (s64)getuid();
-		ro->owner_gid = (s64)getgid();
-	}
-	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) && u < UINT32_MAX &&
-	    !num_parse_u64(gid, 10, &g) && g < UINT32_MAX) {
-		ro->owner_uid = (s64)u;
-		ro->owner_gid = (s64)g;
-	}
-}
-
-/*
- * -o -, or no -o and standard output is a pipe: the recording goes there. What else would be written to standard output, by
- * the command above all, goes to standard error then.
- */
-static int take_stdout(struct record_session *s)
-{
-	struct stat st;
-	s->output = s->o->output;
-	if (s->output ? strcmp(s->output, "-") : fstat(STDOUT_FILENO, &st) || !S_ISFIFO(st.st_mode)) {
-		s->output = s->output ? s->output : "perf.data";
+	struct sched_param p = { .sched_priority = (int)min(s->o->realtime, (u64)INT_MAX) };
+	if (!sched_setscheduler(0, SCHED_FIFO, &p))
 		return 0;
-	}
-	struct diag *d = &s->app->diag;
-	if (term_is_tty(STDOUT_FILENO)) {
-		diag_error(d, -EINVAL, "-o -: standard output is a terminal");
-		diag_hint(d, "sonde record -o - ... | sonde script -i -");
-		return -EINVAL;
-	}
-	s->pipe_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (s->pipe_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-		return diag_error(d, -EINVAL, "-o -: standard output: %s", strerror(errno));
-	s->output = "-";
-	s->pipe = true;
-	return 0;
+	diag_error(&s->app->diag, -errno, "-r %llu: %s", (unsigned long long)s->o->realtime,
+		   strerror(errno));
+	diag_hint(&s->app->diag, "a priority from 1 to 99, as root");
+	return -EPERM;
 }
 
 static int record(struct record_session *s, int argc, char **argv)
@@ -323,12 +295,14 @@ static int record(struct record_session *s, int argc, char **argv)
 	int err = sysroot_open(&s->root, NULL);
 	if (err)
 		return app_fail(app, err);
-	err = record_build_live(s, &ro.live);
+	err = record_build_live(s, argc ? argv[0] : NULL, &ro);
 	/* An event that is not there is wrong usage to perf. */
 	bool usage = err == -EINVAL || (err == -ENOENT && !strcmp(app->prog, "perf"));
 	if (err)
 		return usage ? app_usage_said(app) : app_fail(app, err);
 	ro.tracing = &s->env.tracing;
+	ro.live.opened = written_attr_dir() ? written_attr : NULL;
+	ro.live.opened_ctx = (void *)(uintptr_t)written_attr_dir();
 	if (s->o->zstd) {
 		u64 level;
 		if (num_parse_u64(s->o->zstd, 10, &level) || level > 22)
@@ -339,10 +313,12 @@ static int record(struct record_session *s, int argc, char **argv)
 		return app_usage(
 			app,
 			"what should be recorded? A command, -p PID, or -a for the whole system");
-	set_owner(&ro);
-	err = take_stdout(s);
+	written_owner(&ro.owner_uid, &ro.owner_gid);
+	err = written_take_stdout(s->o->output, &s->output, &s->pipe_fd,
+				  "sonde record -o - ... | sonde script -i -", &app->diag);
 	if (err)
 		return app_usage_said(app);
+	s->pipe = s->pipe_fd >= 0;
 	ro.path = s->output;
 	ro.pipe = s->pipe;
 	ro.pipe_fd = s->pipe_fd;
@@ -362,8 +338,12 @@ static int record(struct record_session *s, int argc, char **argv)
 		if (err)
 			return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
 	}
-	s->loop = loop_new();
-	err = s->loop ? watch(s) : -errno;
+	if (s->o->dry_run)
+		return APP_DONE;
+	err = record_watch_start(s);
+	s->loop = err ? NULL : loop_new();
+	if (!err)
+		err = s->loop ? watch(s) : -errno;
 	if (!err && argc) {
 		err = child_check(argv[0], &app->diag);
 		if (err)
@@ -373,11 +353,13 @@ static int record(struct record_session *s, int argc, char **argv)
 		if (!ro.live.nr_pids && !ro.live.nr_tids)
 			ro.live.command_pid = s->child.pid;
 	}
+	if (!err && s->o->realtime)
+		err = run_first(s);
 	if (err)
 		return app_fail(app, err);
 	if (s->pipe) /* from here on: the command has its own */
 		(void)signal(SIGPIPE, SIG_IGN);
-	s->cmdline = own_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
+	s->cmdline = written_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
 	return session_run(s, &ro, argv);
 }
 
@@ -392,6 +374,7 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 	app_live(app);
 	int status = record(&s, argc, argv);
 	recorder_close(s.rec);
+	record_watch_end(&s);
 	control_close(&s.control);
 	vec_for_each (&s.sw.kept, name)
 		free(*name);
@@ -428,7 +411,8 @@ static const struct opt record_rows[] = {
 	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
 	OPT_UINT('c', "count", struct record_opts, period, "N", "A sample every N events instead"),
 	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains by frame pointer"),
-	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp"),
+	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp (frame pointers), dwarf[,BYTES] (unwind tables, from this much of the stack: 8192), auto (what the programs need)"),
+	OPT_FLAG(0, "raw-stack", struct record_opts, raw_stack, "With dwarf: keep the stacks themselves, as perf does, to be unwound by readers"),
 	OPT_HEADING("Of what"),
 	OPT_FLAG('a', "all-cpus", struct record_opts, all, "The whole system"),
 	OPT_STR('C', "cpu", struct record_opts, cpus, "LIST", "These CPUs only (0-3,8)"),
@@ -440,6 +424,9 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "all-user", struct record_opts, only_user, "User space only"),
 	OPT_FLAG(0, "all-kernel", struct record_opts, only_kernel, "The kernel only"),
 	OPT_HEADING("How"),
+	OPT_UINT('r', "realtime", struct record_opts, realtime, "PRIORITY", "Run the recorder itself as real-time (FIFO) task"),
+	OPT_FLAG(0, "strict-freq", struct record_opts, strict_freq, "Fail if -F is more than the system allows"),
+	OPT_FLAG(0, "dry-run", struct record_opts, dry_run, "Only check the command line"),
 	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later; -1: when --control says so"),
 	OPT_STR(0, "control", struct record_opts, control, "HOW", "Take commands (enable, disable, snapshot, evlist, ping, stop): fd:IN[,ACK] or fifo:IN[,ACK]"),
 	OPT_FLAG('d', "data", struct record_opts, data_addr, "Also the addresses that were accessed"),
@@ -448,6 +435,13 @@ static const struct opt record_rows[] = {
 	OPT_STR('j', "branch-filter", struct record_opts, branches, "KINDS", "Also the last branches of these kinds (any_call,u)"),
 	OPT_FLAG('s', "stat", struct record_opts, per_thread_counts, "Also the counts of each thread, when it ends (report -T)"),
 	OPT_FLAG('n', "no-samples", struct record_opts, no_samples, "No samples, only tasks and maps"),
+	OPT_FLAG(0, "user-callchains", struct record_opts, user_chains, "Of call chains only the user's part"),
+	OPT_FLAG(0, "kernel-callchains", struct record_opts, kernel_chains, "Of call chains only the kernel's part"),
+	OPT_FLAG(0, "phys-data", struct record_opts, phys_data, "Also the physical addresses that were accessed"),
+	OPT_FLAG(0, "data-page-size", struct record_opts, data_page_size, "Also the size of the pages they lie in"),
+	OPT_FLAG(0, "code-page-size", struct record_opts, code_page_size, "Also the size of the page of the code"),
+	OPT_FLAG(0, "transaction", struct record_opts, transaction, "Also why transactions were given up, where the hardware knows"),
+	OPT_FLAG(0, "running-time", struct record_opts, running_time, "How long events were on, with every count that is read"),
 	OPT_FLAG(0, "switch-events", struct record_opts, switches, "Context switches as records"),
 	OPT_FLAG(0, "namespaces", struct record_opts, namespaces, "Namespaces of tasks as records"),
 	OPT_FLAG('P', "period", struct record_opts, period_too, "The period in every sample, also where it is fixed"),
@@ -459,6 +453,8 @@ static const struct opt record_rows[] = {
 		.optional = true, .fallback = "signal"),
 	OPT_FLAG(0, "timestamp-filename", struct record_opts, timestamp_filename, "The file is FILE.TIME"),
 	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
+	OPT_FLAG(0, "overwrite", struct record_opts, overwrite, "Keep only the newest samples that fit into the rings; written at the end, or with --switch-output whenever it says so"),
+	OPT_FLAG(0, "tail-synthesize", struct record_opts, ignored, "Tasks and maps are followed all the time", .hidden = true),
 	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
 	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),
 	OPT_STR('z', "compression-level", struct record_opts, zstd, "LEVEL", "Compress with zstd (level 1)",
@@ -471,12 +467,29 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "buildid-mmap", struct record_opts, ignored, "Build ids are always in the map records", .hidden = true),
 	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
 	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
-	OPT_FLAG(0, "overwrite", struct record_opts, ignored, "Use --switch-output with --switch-max-files 2: the last files are kept", .refused = true),
 	OPT_FLAG(0, "switch-output-event", struct record_opts, ignored, "Use --switch-output and send SIGUSR2, or --control with 'snapshot'", .refused = true),
-	OPT_FLAG(0, "threads", struct record_opts, ignored, "There is a reader for every 16 CPUs already, and they write one file", .refused = true),
+	OPT_STR(0, "threads", struct record_opts, ignored_text, "SPEC", "There is a reader for every 16 CPUs already, and they write one file", .optional = true, .hidden = true),
 	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
 	OPT_FLAG(0, "off-cpu", struct record_opts, ignored, "Use -e sched:sched_switch -g: the stacks where tasks stop running", .refused = true),
 	OPT_FLAG('S', "snapshot", struct record_opts, ignored, "AUX tracing (Intel PT, SPE) is not recorded", .refused = true),
+	OPT_FLAG(0, "no-bpf-event", struct record_opts, no_bpf_event, "BPF programs that are loaded meanwhile are not told", .hidden = true),
+	OPT_FLAG(0, "bpf-event", struct record_opts, ignored, "Always on", .hidden = true),
+	OPT_FLAG(0, "sample-identifier", struct record_opts, ignored, "Always there where events need it", .hidden = true),
+	OPT_FLAG(0, "per-thread", struct record_opts, ignored, "Rings belong to CPUs here", .hidden = true),
+	OPT_STR(0, "affinity", struct record_opts, ignored_text, "HOW", "Not needed", .hidden = true),
+	OPT_STR(0, "aio", struct record_opts, ignored_text, "N", "Not needed", .optional = true, .hidden = true),
+	OPT_STR(0, "num-thread-synthesize", struct record_opts, ignored_text, "N", "Not needed", .hidden = true),
+	OPT_STR(0, "proc-map-timeout", struct record_opts, ignored_text, "MS", "Not needed", .hidden = true),
+	OPT_STR(0, "synth", struct record_opts, ignored_text, "WHAT", "All is described", .hidden = true),
+	OPT_STR(0, "vmlinux", struct record_opts, ignored_text, "FILE", "Not needed", .hidden = true),
+	OPT_STR(0, "debuginfod", struct record_opts, ignored_text, "URLS", "Nothing is fetched", .optional = true, .hidden = true),
+	OPT_FLAG(0, "group", struct record_opts, ignored, "Write the group: -e '{a,b}'", .refused = true),
+	OPT_FLAG(0, "all-cgroups", struct record_opts, ignored, "Use -G NAME, or --namespaces", .refused = true),
+	OPT_STR('I', "intr-regs", struct record_opts, ignored_text, "REGS", "Registers of samples are not recorded", .optional = true, .refused = true),
+	OPT_STR(0, "user-regs", struct record_opts, ignored_text, "REGS", "Registers of samples are not recorded", .optional = true, .refused = true),
+	OPT_STR(0, "aux-sample", struct record_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not recorded", .optional = true, .refused = true),
+	OPT_STR(0, "clang-opt", struct record_opts, ignored_text, "OPTS", "Programs in C are not compiled", .refused = true),
+	OPT_STR(0, "clang-path", struct record_opts, ignored_text, "PATH", "Programs in C are not compiled", .refused = true),
 	OPT_FLAG('R', "raw-samples", struct record_opts, ignored, "Always on where there is raw data", .hidden = true),
 	OPT_FLAG('f', "force", struct record_opts, ignored, "Obsolete", .hidden = true),
 	OPT_END(),
@@ -487,8 +500,12 @@ static const struct opt_example record_examples[] = {
 	{ "record -g -- make", "where a command and its children spend their time" },
 	{ "record -F 99 -a -g -- sleep 10", "the whole system for ten seconds" },
 	{ "record -p 1234", "a running process, until Ctrl-C" },
+	{ "record --call-graph dwarf -- make",
+	  "whole stacks also where programs keep no frame pointers" },
 	{ "record -e page-faults -c 1 -- ls", "every page fault" },
 	{ "record -e sched:sched_switch -a -- sleep 1", "every context switch, with its data" },
+	{ "record -a -g --overwrite --switch-output",
+	  "wait; kill -USR2 writes what happened just before" },
 	{ 0 },
 };
 

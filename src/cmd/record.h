@@ -1,6 +1,6 @@
 /*
- * `sonde record` in three files: what was asked (record_opts.c), the files it is written to and commands from outside
- * (record_files.c), and the run with its option rows (record.c).
+ * `sonde record` in a few files: what was asked (record_opts.c, record_graph.c), the files it is written to and commands from
+ * outside (record_files.c), who completes them when we are killed (record_watch.c), and the run with its option rows (record.c).
  */
 #pragma once
 
@@ -8,6 +8,8 @@
 #include "cmd/app.h"
 #include "cmd/child.h"
 #include "cmd/control.h"
+#include "cmd/symbols.h"
+#include "kern/watchdog.h"
 #include "stream/recorder.h"
 
 /* -e and --filter in the order they were given: a filter belongs to the events before it. */
@@ -25,6 +27,7 @@ struct record_opts {
 	u64 period;
 	bool graph;
 	const char *call_graph;
+	bool raw_stack;
 	bool all;
 	const char *cpus;
 	const char *pids;
@@ -34,6 +37,12 @@ struct record_opts {
 	const char *clock;
 	const char *zstd;
 	bool no_inherit;
+	bool overwrite;
+	bool code_page_size, data_page_size, phys_data, transaction;
+	bool user_chains, kernel_chains;
+	bool running_time, strict_freq, no_bpf_event, dry_run;
+	u64 realtime;
+	const char *ignored_text;
 	bool data_addr, period_too, only_user, only_kernel;
 	bool weight, per_thread_counts, no_samples, switches, namespaces;
 	bool any_branch;
@@ -47,6 +56,7 @@ struct record_opts {
 	u64 max_size;
 	s64 delay_ms;
 	bool quiet;
+	bool no_closing_line; /* for those who say more themselves */
 	bool no_buffering;
 	u64 min_bytes;
 	bool no_build_ids;
@@ -72,6 +82,10 @@ struct record_session {
 		VEC(char *) kept; /* names of the files that are done */
 		u64 kept_bytes;
 	} sw;
+	struct {
+		struct watchdog dog;
+		struct watch_page *page; /* NULL: none */
+	} watch;
 	struct term_progress progress;
 	struct cpuset cpus;
 	struct record_ids pids, tids;
@@ -80,6 +94,7 @@ struct record_session {
 	struct event_env env;
 	struct event_list events;
 	bool has_env;
+	char cache[4096]; /* the folder for unwind tables */
 	char *cmdline; /* ours, for the file's head */
 	const char *output;
 	int pipe_fd; /* what standard output was, when the recording goes there; -1: into a file */
@@ -96,8 +111,16 @@ int record_take_event(void *opts, const char *value, bool negated, struct diag *
 int record_take_filter(void *opts, const char *value, bool negated, struct diag *d);
 int record_take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d);
 
-/* From what was asked to what is opened; its lists are the session's. -EINVAL: it was asked in a wrong way; with a diag. */
-int record_build_live(struct record_session *s, struct live_opts *l) must_check;
+/*
+ * From what was asked to what is opened; its lists are the session's. program: of the command, NULL: none. -EINVAL: it was asked in
+ * a wrong way; with a diag.
+ */
+int record_build_live(struct record_session *s, const char *program,
+		      struct recorder_opts *ro) must_check;
+
+/* --call-graph, with all the rest known. */
+int record_call_graph(struct record_session *s, const char *program,
+		      struct recorder_opts *ro) must_check;
 
 /* --switch-output's value. */
 int record_parse_switch(struct record_switching *sw, const char *text, struct diag *d) must_check;
@@ -108,3 +131,10 @@ int record_keep_last(struct record_session *s) must_check;
 /* Handlers of the loop. */
 int record_on_usr2(void *ctx, u64 signo);
 int record_on_control(void *ctx, u64 events);
+
+/* Before there are threads and events. 0 or negative errno. */
+int record_watch_start(struct record_session *s) must_check;
+/* The file that is being written now. */
+void record_watch_file(struct record_session *s);
+/* It is complete. */
+void record_watch_end(struct record_session *s);

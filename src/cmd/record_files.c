@@ -96,6 +96,8 @@ static int switch_file(struct record_session *s)
 	int err = name_by_time(s, name);
 	if (!err)
 		err = recorder_switch(s->rec, name, &s->app->diag);
+	if (!err)
+		record_watch_file(s);
 	return err ? err : keep_name(s, name);
 }
 

@@ -45,8 +45,15 @@ static int parse_ids(const char *text, const char *what, struct record_ids *to, 
 static int parse_ring(const char *text, u64 *bytes, struct diag *d)
 {
 	u64 v;
-	int err = num_parse_size(text, &v);
-	if (!err && text[strspn(text, "0123456789")] == 0)
+	char rings[32];
+	size_t len =
+		strcspn(text, ","); /* behind it: pages for AUX tracing, which is not recorded */
+	if (len >= sizeof(rings))
+		return diag_error(d, -EINVAL, "-m %s: a number of pages, or a size", text);
+	memcpy(rings, text, len);
+	rings[len] = '\0';
+	int err = num_parse_size(rings, &v);
+	if (!err && rings[strspn(rings, "0123456789")] == 0)
 		err = __builtin_mul_overflow(v, (u64)sysconf(_SC_PAGESIZE), &v) ? -ERANGE : 0;
 	if (err || !v || v > 1ull << 32)
 		return diag_error(d, -EINVAL,
@@ -149,19 +156,6 @@ static int resolve_events(struct record_session *s)
 	return err;
 }
 
-static int parse_call_graph(const struct record_opts *o, bool *on, struct diag *d)
-{
-	*on = o->graph;
-	if (!o->call_graph)
-		return 0;
-	*on = strcmp(o->call_graph, "no") && strcmp(o->call_graph, "none");
-	if (!*on || !strcmp(o->call_graph, "fp"))
-		return 0;
-	diag_error(d, -EINVAL, "--call-graph %s is not there yet", o->call_graph);
-	diag_hint(d, "--call-graph fp follows frame pointers");
-	return -EINVAL;
-}
-
 static int user_id(const char *text, u64 *uid, struct diag *d)
 {
 	const struct passwd *pw = getpwnam(text);
@@ -231,13 +225,12 @@ static int open_cgroups(struct record_session *s, const char *text)
 	return 0;
 }
 
-int record_build_live(struct record_session *s, struct live_opts *l)
+int record_build_live(struct record_session *s, const char *program, struct recorder_opts *ro)
 {
 	const struct record_opts *o = s->o;
+	struct live_opts *l = &ro->live;
 	struct diag *d = &s->app->diag;
 	int err = resolve_events(s);
-	if (!err)
-		err = parse_call_graph(o, &l->call_graph, d);
 	if (!err && o->freq)
 		err = parse_freq(o->freq, &l->freq_hz, d);
 	if (!err && o->ring)
@@ -272,6 +265,16 @@ int record_build_live(struct record_session *s, struct live_opts *l)
 	l->events = &s->events;
 	l->period = o->period;
 	l->no_inherit = o->no_inherit;
+	l->overwrite = o->overwrite;
+	l->more = (o->code_page_size ? PERF_SAMPLE_CODE_PAGE_SIZE : 0) |
+		  (o->data_page_size ? PERF_SAMPLE_DATA_PAGE_SIZE : 0) |
+		  (o->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0) |
+		  (o->transaction ? PERF_SAMPLE_TRANSACTION : 0);
+	l->no_user_chain = o->kernel_chains && !o->user_chains;
+	l->no_kernel_chain = o->user_chains && !o->kernel_chains;
+	l->running_times = o->running_time;
+	l->no_bpf_events = o->no_bpf_event;
+	l->strict_freq = o->strict_freq;
 	l->data_addr = o->data_addr;
 	l->period_too = o->period_too;
 	l->only_user = o->only_user;
@@ -301,5 +304,5 @@ int record_build_live(struct record_session *s, struct live_opts *l)
 	l->cgroups = s->cgroups.at;
 	if (!err && l->cgroups && !l->system_wide)
 		err = diag_error(d, -EINVAL, "-G: groups are recorded on whole CPUs: it needs -a");
-	return err;
+	return err ? err : record_call_graph(s, program, ro);
 }

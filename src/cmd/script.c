@@ -1,5 +1,6 @@
 /* sonde script: every sample of a recording as text, in time order. */
 #include "cmd/app.h"
+#include "cmd/choose.h"
 #include "cmd/commands.h"
 #include "cmd/mapped.h"
 #include "cmd/look.h"
@@ -18,7 +19,6 @@ struct script_opts {
 	const char *fields;
 	bool nanoseconds;
 	bool reltime;
-	bool no_inline;
 	bool header;
 	bool header_only;
 	bool header_full;
@@ -26,11 +26,8 @@ struct script_opts {
 	bool show_tasks;
 	bool show_mmaps;
 	bool show_lost;
-	const char *time;
-	const char *cpus;
-	const char *comms;
-	const char *pids;
-	const char *tids;
+	bool full_path;
+	struct choose_opts choose;
 	u64 max_stack;
 	u64 workers;
 	struct symbol_opts symbols;
@@ -40,30 +37,26 @@ static const struct opt script_rows[] = {
 	OPT_STR('i', "input", struct script_opts, input, "FILE",
 		"recording to read (perf.data); - is standard input"),
 	OPT_STR('F', "fields", struct script_opts, fields, "LIST",
-		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period; +FIELD and "
+		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period,srcline; +FIELD "
+		"and "
 		"-FIELD change the usual ones"),
 	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
 	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
 	OPT_FLAG(0, "deltatime", struct script_opts, deltatime, "times from the sample before"),
-	OPT_STR(0, "time", struct script_opts, time, "FROM,UNTIL",
-		"only samples between these seconds; either may be missing"),
-	OPT_STR('C', "cpu", struct script_opts, cpus, "LIST", "only samples of these CPUs: 0,2-3"),
-	OPT_STR('c', "comms", struct script_opts, comms, "LIST", "only samples of these commands"),
-	OPT_STR(0, "pid", struct script_opts, pids, "LIST", "only samples of these processes"),
-	OPT_STR(0, "tid", struct script_opts, tids, "LIST", "only samples of these threads"),
 	OPT_FLAG(0, "show-task-events", struct script_opts, show_tasks, "forks, execs and exits too"),
 	OPT_FLAG(0, "show-mmap-events", struct script_opts, show_mmaps, "what was mapped too"),
 	OPT_FLAG(0, "show-lost-events", struct script_opts, show_lost, "where records were lost too"),
 	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N",
 		 "at most N frames of a call chain"),
-	OPT_FLAG(0, "no-inline", struct script_opts, no_inline,
-		 "inlined functions are not shown (they never are, so far)"),
+	OPT_FLAG(0, "full-source-path", struct script_opts, full_path,
+		 "whole paths of source files (-F +srcline)"),
 	OPT_FLAG(0, "header", struct script_opts, header,
 		 "where, when and how it was recorded, before the samples"),
 	OPT_FLAG(0, "header-only", struct script_opts, header_only, "only that"),
 	OPT_FLAG('I', "show-info", struct script_opts, header_full,
 		 "with the topology of CPUs and memory"),
 	OPT_UINT(0, "workers", struct script_opts, workers, "N", "threads to use (all CPUs)"),
+	CHOOSE_OPT_ROWS(struct script_opts, choose),
 	SYMBOL_OPT_ROWS(struct script_opts, symbols),
 	OPT_END(),
 };
@@ -73,6 +66,7 @@ static const struct opt_example script_examples[] = {
 	{ "script -i FILE -F comm,tid,time,event", "only these fields" },
 	{ "script --comms make,cc1 --time 12.5,13", "only of these commands, for half a second" },
 	{ "script --show-task-events", "with forks, execs and exits between the samples" },
+	{ "script -F +srcline", "each frame with its place in the source" },
 	{ "script -F -ip,-sym,-dso --reltime", "one line a sample, times from 0 on" },
 	{ 0 },
 };
@@ -86,11 +80,11 @@ static const struct {
 	const char *word;
 	u32 field;
 } words[] = {
-	{ "comm", TEXT_COMM },	   { "tid", TEXT_TID },	  { "pid", TEXT_PID },
-	{ "time", TEXT_TIME },	   { "cpu", TEXT_CPU },	  { "event", TEXT_EVENT },
-	{ "trace", TEXT_TRACE },   { "ip", TEXT_IP },	  { "sym", TEXT_SYM },
-	{ "dso", TEXT_DSO },	   { "addr", TEXT_ADDR }, { "symoff", TEXT_SYMOFF },
-	{ "period", TEXT_PERIOD },
+	{ "comm", TEXT_COMM },	   { "tid", TEXT_TID },		{ "pid", TEXT_PID },
+	{ "time", TEXT_TIME },	   { "cpu", TEXT_CPU },		{ "event", TEXT_EVENT },
+	{ "trace", TEXT_TRACE },   { "ip", TEXT_IP },		{ "sym", TEXT_SYM },
+	{ "dso", TEXT_DSO },	   { "addr", TEXT_ADDR },	{ "symoff", TEXT_SYMOFF },
+	{ "period", TEXT_PERIOD }, { "srcline", TEXT_SRCLINE },
 };
 
 static u32 field_of(const char *word, size_t len)
@@ -115,9 +109,8 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 		if (!field || (sign && !changes)) {
 			(void)diag_error(d, -EINVAL, "-F: no field '%.*s'", (int)len, at);
 			diag_span(d, text, (size_t)(at - text), len);
-			diag_hint(
-				d,
-				"comm tid pid time cpu event trace ip sym symoff dso addr period");
+			diag_hint(d, "comm tid pid time cpu event trace ip sym symoff dso addr "
+				     "period srcline");
 			return -EINVAL;
 		}
 		fields = sign == '-' ? fields & ~field : fields | field;
@@ -144,124 +137,14 @@ static u32 usual_fields(const struct perf_event_attr *a)
 	return fields;
 }
 
-typedef VEC(s32) number_list;
-
 struct script {
 	struct app *app;
 	const struct script_opts *opts;
 	struct source *src;
 	u32 *fields;
 	bool *chains;
-	struct text_filter filter;
-	struct {
-		number_list pids, tids, cpus;
-		VEC(const char *) comms;
-	} lists;
-	struct arena arena;
+	struct choose choose;
 };
-
-/* "1,4-6"; ranges: whether those may be. */
-static int parse_numbers(const char *text, bool ranges, number_list *to)
-{
-	for (const char *at = text; at && *at;) {
-		char *end;
-		long first = strtol(at, &end, 10), last = first;
-		if (end == at)
-			return -EINVAL;
-		if (ranges && *end == '-') {
-			at = end + 1;
-			last = strtol(at, &end, 10);
-		}
-		if ((*end && *end != ',') || end == at || last < first || last - first > 65536)
-			return -EINVAL;
-		for (long v = first; v <= last; v++) {
-			s32 *n = vec_push(to);
-			if (!n)
-				return -ENOMEM;
-			*n = (s32)v;
-		}
-		at = end + (*end == ',');
-	}
-	return 0;
-}
-
-static int parse_comms(struct script *s, const char *text)
-{
-	for (const char *at = text; at && *at;) {
-		size_t len = strcspn(at, ",");
-		const char **word = vec_push(&s->lists.comms);
-		if (!word || !(*word = arena_strndup(&s->arena, at, len)))
-			return -ENOMEM;
-		at += len + (at[len] == ',');
-	}
-	return 0;
-}
-
-/* "12.345678": seconds to nanoseconds. *end: behind it. */
-static int parse_seconds(const char *text, const char **end, u64 *ret)
-{
-	u64 ns = 0, unit = 1000000000;
-	const char *at = text;
-	for (; *at >= '0' && *at <= '9'; at++)
-		ns = ns * 10 + (u64)(*at - '0');
-	ns *= unit;
-	if (*at == '.')
-		for (at++; *at >= '0' && *at <= '9'; at++)
-			ns += (u64)(*at - '0') * (unit /= 10);
-	*end = at;
-	*ret = ns;
-	return at == text ? -EINVAL : 0;
-}
-
-static int parse_time(struct text_filter *f, const char *text)
-{
-	const char *at = text;
-	if (*at != ',' && parse_seconds(at, &at, &f->from_ns))
-		return -EINVAL;
-	if (!*at && at != text)
-		return 0;
-	if (*at++ != ',')
-		return -EINVAL;
-	if (!*at)
-		return at - text > 1 ? 0 : -EINVAL;
-	return parse_seconds(at, &at, &f->until_ns) || *at ? -EINVAL : 0;
-}
-
-/* 0, or a usage status. */
-static int parse_filter(struct script *s)
-{
-	const struct script_opts *o = s->opts;
-	struct app *app = s->app;
-	if (o->time && parse_time(&s->filter, o->time))
-		return app_usage(
-			app,
-			"--time: '%s' is not FROM,UNTIL in seconds (percentages are not there yet)",
-			o->time);
-	if (parse_numbers(o->cpus, true, &s->lists.cpus))
-		return app_usage(app, "--cpu: '%s' is not a list of CPUs", o->cpus);
-	if (parse_numbers(o->pids, false, &s->lists.pids))
-		return app_usage(app, "--pid: '%s' is not a list of processes", o->pids);
-	if (parse_numbers(o->tids, false, &s->lists.tids))
-		return app_usage(app, "--tid: '%s' is not a list of threads", o->tids);
-	int err = parse_comms(s, o->comms);
-	if (err)
-		return app_fail(app, err);
-	struct text_filter *f = &s->filter;
-	f->cpus = s->lists.cpus.at, f->nr_cpus = s->lists.cpus.nr;
-	f->pids = s->lists.pids.at, f->nr_pids = s->lists.pids.nr;
-	f->tids = s->lists.tids.at, f->nr_tids = s->lists.tids.nr;
-	f->comms = s->lists.comms.at, f->nr_comms = s->lists.comms.nr;
-	return 0;
-}
-
-static void filter_done(struct script *s)
-{
-	vec_free(&s->lists.cpus);
-	vec_free(&s->lists.pids);
-	vec_free(&s->lists.tids);
-	vec_free(&s->lists.comms);
-	arena_done(&s->arena);
-}
 
 static int choose_fields(struct script *s)
 {
@@ -290,8 +173,10 @@ static int print_all(struct script *s, const struct run_tables *run,
 		.nanoseconds = s->opts->nanoseconds,
 		.reltime = s->opts->reltime,
 		.deltatime = s->opts->deltatime,
-		.filter = s->filter,
+		.when = s->choose.when,
+		.who = s->choose.who,
 		.max_stack = (u32)s->opts->max_stack,
+		.full_path = s->opts->full_path,
 		.catalog = &s->src->catalog,
 		.frames = &run->frames,
 		.names = named,
@@ -333,6 +218,18 @@ static int print_head(struct script *s)
 				&s->app->out);
 }
 
+static unsigned wanted_names(const struct script *s)
+{
+	unsigned want = symbols_want(&s->opts->symbols);
+	bool chains = false;
+	for (size_t i = 0; i < s->src->catalog.events.nr; i++) {
+		chains |= s->chains[i] && s->fields[i] & TEXT_IP;
+		if (s->fields[i] & TEXT_SRCLINE)
+			want |= WANT_LINE;
+	}
+	return chains ? want : want & ~(unsigned)WANT_INLINE;
+}
+
 static int script_source(struct script *s)
 {
 	struct sink look = look_sink(
@@ -345,7 +242,8 @@ static int script_source(struct script *s)
 	if (!err)
 		err = choose_fields(s);
 	if (!err)
-		err = names->ops->resolve(names, &s->src->catalog, &run.frames, WANT_SYMBOL, &named);
+		err = names->ops->resolve(names, &s->src->catalog, &run.frames, wanted_names(s),
+					  &named);
 	if (!err)
 		err = print_all(s, &run, &named);
 	if (!err && s->src->catalog.nr_lost)
@@ -371,23 +269,28 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 	if (o->fields && parse_fields(o->fields, 0, &fields, &app->diag))
 		return app_usage_said(app);
 	mapped_guard(o->input);
-	arena_init(&s.arena);
-	int usage = parse_filter(&s);
-	int err = usage ? 0 : replay_perf_open(o->input, &s.src, &app->diag);
-	if (usage || err) {
-		filter_done(&s);
-		return usage ? usage : app_fail(app, err);
-	}
+	int status = choose_check(&o->choose, app);
+	if (status)
+		return status;
+	int err = replay_perf_open(o->input, &s.src, &app->diag);
+	if (err)
+		return app_fail(app, err);
+	choose_init(&s.choose);
 	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s.src->catalog };
 	replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
-	if (o->header || o->header_only)
+	err = symbols_unwind(s.src, &o->symbols);
+	if (!err && (o->header || o->header_only))
 		err = print_head(&s);
 	if (!err && !o->header_only)
+		err = s.src->ops->prepare(s.src, 0, &app->diag);
+	if (!err && !o->header_only)
+		status = choose_parse(&s.choose, &o->choose, s.src, app);
+	if (!err && !status && !o->header_only)
 		err = script_source(&s);
 	s.src->ops->close(s.src);
 	kernel_list_done(&kernel);
-	filter_done(&s);
-	return err ? app_fail(app, err) : APP_DONE;
+	choose_done(&s.choose);
+	return err ? app_fail(app, err) : status;
 }
 
 const struct command command_script = {

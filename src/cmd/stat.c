@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "cmd/commands.h"
+#include "cmd/written.h"
 
 #include <errno.h>
 #include <string.h>
@@ -72,6 +73,11 @@ static int check_options(const struct stat_opts *o, int argc, struct diag *d)
 		return diag_error(d, -EINVAL, "--timeout does not go with -I: use --interval-count");
 	if (repeats && !argc)
 		return diag_error(d, -EINVAL, "-r repeats a command: which one?");
+	if (o->record && repeats)
+		return diag_error(d, -EINVAL, "-r does not go with 'stat record': it keeps one run");
+	if (o->record && (o->append || o->log_fd_given))
+		return diag_error(d, -EINVAL, "%s does not go with 'stat record': -o is its file",
+				  o->append ? "--append" : "--log-fd");
 	if (o->append && !o->output)
 		return diag_error(d, -EINVAL, "--append belongs to -o FILE");
 	if (o->output && o->log_fd_given)
@@ -169,7 +175,9 @@ static int take_interval(struct stat_session *s, u64 now_ns)
 	memcpy(s->before, s->now, nr * sizeof(*s->now));
 	stat_reset(&s->acc);
 	stat_add(&s->acc, s->delta);
-	int err = stat_print_interval(s, now_ns);
+	int err = stat_record_round(s, now_ns - s->start_ns, false);
+	if (!err)
+		err = stat_print_interval(s, now_ns);
 	s->last_ns = now_ns;
 	s->nr_intervals++;
 	return err;
@@ -411,6 +419,8 @@ static int open_counters(struct stat_session *s)
 		.no_inherit = o->no_inherit,
 		.only_user = o->only_user,
 		.only_kernel = o->only_kernel,
+		.opened = written_attr_dir() ? written_attr : NULL,
+		.opened_ctx = (void *)(uintptr_t)written_attr_dir(),
 	};
 	s->counters = counters_open(&s->root, &co, &s->app->diag);
 	return s->counters ? stat_plan_opened(p) : -EIO;
@@ -441,6 +451,8 @@ static int finish_run(struct stat_session *s)
 		read_counts(s, s->end_ns);
 		say_counts(s);
 	}
+	if (!s->o->interval_ms)
+		err = stat_record_round(s, s->end_ns - s->start_ns, true);
 	if (!s->o->interval_ms)
 		stat_add(&s->acc, s->now);
 	else
@@ -483,6 +495,8 @@ static int run_once(struct stat_session *s, bool first)
 	}
 	if (!err)
 		err = open_counters(s);
+	if (!err && s->o->record)
+		err = stat_record_open(s);
 	if (err)
 		return err;
 	if (first)
@@ -497,6 +511,8 @@ static int run_once(struct stat_session *s, bool first)
 		err = switch_events(s, false);
 	if (!err)
 		err = finish_run(s);
+	if (!err)
+		err = stat_record_finish(s);
 	if (!err && s->o->post)
 		err = shell(s, s->o->post, "--post");
 	return err;
@@ -563,8 +579,6 @@ static int stat_session(struct stat_session *s)
 	int err = check_options(s->o, s->argc, d);
 	if (err)
 		return app_usage_said(app);
-	if (s->argc && (!strcmp(s->argv[0], "record") || !strcmp(s->argv[0], "report")))
-		return app_usage(app, "'stat %s' is not there yet", s->argv[0]);
 	err = sysroot_open(&s->root, NULL);
 	if (!err)
 		err = stat_plan_init(&s->plan, s->o);
@@ -611,6 +625,7 @@ static int stat_run(struct app *app, void *opts, int argc, char **argv)
 	app_live(app);
 	int status = stat_session(&s);
 	end_run(&s);
+	stat_record_close(&s);
 	loop_free(s.loop);
 	stat_control_close(&s.control);
 	stat_close(&s.acc);
@@ -631,9 +646,16 @@ static int stat_run(struct app *app, void *opts, int argc, char **argv)
 	return status;
 }
 
+static int stat_run_recording(struct app *app, void *opts, int argc, char **argv)
+{
+	((struct stat_opts *)opts)->record = true;
+	return stat_run(app, opts, argc, argv);
+}
+
 static void stat_defaults(void *opts)
 {
-	*(struct stat_opts *)opts = (struct stat_opts){ .repeat = 1, .big_num = true };
+	*(struct stat_opts *)opts =
+		(struct stat_opts){ .repeat = 1, .big_num = true, .scale = true };
 }
 
 /* clang-format off */
@@ -643,6 +665,7 @@ static const struct opt stat_rows[] = {
 	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", take_filter),
 	OPT_COUNT('d', "detailed", struct stat_opts, detailed, "Caches, too; twice and three times: more of them"),
 	OPT_LIST('M', "metrics", struct stat_opts, metrics, "LIST|FILE", "Ratios and the events they need; or a file of lines NAME = EXPRESSION [; UNIT [; ABOUT]]"),
+	OPT_FLAG('T', "transaction", struct stat_opts, transaction, "Transactions of Intel's TSX: cycles inside of them, aborted ones"),
 	OPT_FLAG('n', "null", struct stat_opts, null_run, "Nothing: only the time"),
 	OPT_FLAG(0, "all-user", struct stat_opts, only_user, "User space only"),
 	OPT_FLAG(0, "all-kernel", struct stat_opts, only_kernel, "The kernel only"),
@@ -686,9 +709,15 @@ static const struct opt stat_rows[] = {
 	OPT_FLAG(0, "table", struct stat_opts, table, "The time of each run of -r"),
 	OPT_FLAG('B', "big-num", struct stat_opts, big_num, "Groups of digits as the locale has them (the default); --no-big-num: none"),
 	OPT_FLAG(0, "quiet", struct stat_opts, quiet, "No counts at all"),
-	OPT_FLAG(0, "scale", struct stat_opts, ignored, "Multiplexed counts are always scaled", .hidden = true),
+	OPT_FLAG('c', "scale", struct stat_opts, scale, "Scale multiplexed counts to the whole time (the default); --no-scale: as they are"),
 	OPT_FLAG(0, "metric-no-group", struct stat_opts, ignored, "Groups of -M are taken apart by themselves", .hidden = true),
 	OPT_FLAG(0, "metric-no-merge", struct stat_opts, ignored, "", .hidden = true),
+	OPT_FLAG(0, "hybrid-merge", struct stat_opts, ignored, "Rows of cpu_core and cpu_atom are one unless --no-merge", .hidden = true),
+	OPT_FLAG(0, "topdown", struct stat_opts, ignored, "Write the formulae into a file for -M: the events are sonde list 'topdown*'", .refused = true),
+	OPT_FLAG(0, "smi-cost", struct stat_opts, ignored, "Count -e msr/smi/,msr/aperf/,cycles", .refused = true),
+	OPT_FLAG(0, "iostat", struct stat_opts, ignored, "Count the uncore_iio PMUs by name: sonde list 'uncore_iio*'", .refused = true),
+	OPT_STR(0, "cputype", struct stat_opts, separator, "TYPE", "Name the PMU in the event: -e cpu_core/cycles/", .refused = true),
+	OPT_FLAG(0, "percore-show-thread", struct stat_opts, ignored, "Use -A, or --per-core for the sum", .refused = true),
 	OPT_END(),
 };
 /* clang-format on */
@@ -709,6 +738,31 @@ static const struct opt_example stat_examples[] = {
 	{ 0 },
 };
 
+static const struct opt_example record_examples[] = {
+	{ "stat record -- make", "count, show, and keep the counts in perf.data" },
+	{ "stat record -a -A -I 1000 -o day.data", "every second, by CPU, into a file of its own" },
+	{ 0 },
+};
+
+const struct command command_stat_record = {
+	.name = "record",
+	.summary = "count, and keep the counts in a file",
+	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
+	.about = "All options are those of `sonde stat`, but -o names the file that keeps the "
+		 "counts "
+		 "(perf.data without it; '-' is a pipe). "
+		 "`sonde stat report` and `perf stat report` show it.",
+	.examples = record_examples,
+	.opts = stat_rows,
+	.opts_size = sizeof(struct stat_opts),
+	.defaults = stat_defaults,
+	.same_opts = true,
+	.run = stat_run_recording,
+};
+
+static const struct command *const stat_subs[] = { &command_stat_record, &command_stat_report,
+						   NULL };
+
 const struct command command_stat = {
 	.name = "stat",
 	.group = "What is happening",
@@ -726,5 +780,6 @@ const struct command command_stat = {
 	.opts = stat_rows,
 	.opts_size = sizeof(struct stat_opts),
 	.defaults = stat_defaults,
+	.subs = stat_subs,
 	.run = stat_run,
 };

@@ -1,6 +1,7 @@
 /*
  * The parts of `sonde stat`: stat.c has the options and the run; stat_plan.c turns options into what is counted, stat_places.c
- * into where; stat_print.c writes; stat_control.c obeys a script that switches counting on and off.
+ * into where; stat_print.c writes; stat_control.c obeys a script that switches counting on and off; stat_record.c keeps counts in a
+ * file, and stat_report.c shows what such a file holds.
  */
 #pragma once
 
@@ -12,6 +13,7 @@
 #include "cmd/child.h"
 #include "event/metric.h"
 #include "kern/procfs.h"
+#include "model/machine.h"
 #include "stream/counters.h"
 #include "view/stat_view.h"
 
@@ -33,11 +35,13 @@ struct stat_opts {
 	const char *cpus, *pids, *tids;
 	const char *output, *separator;
 	const char *pre, *post, *control;
+	const char *input; /* of `stat report` */
+	bool record; /* `stat record`: -o is where the counts are kept */
 	unsigned detailed;
 	bool all, no_aggr, no_inherit, null_run, json, append, table, summary, no_csv_summary;
 	bool per_thread, per_core, per_die, per_socket, per_node;
 	bool metric_only, no_merge, big_num, quiet, sync_first, only_user, only_kernel;
-	bool group_all, interval_clear, log_fd_given, ignored;
+	bool scale, transaction, group_all, interval_clear, log_fd_given, ignored;
 	s64 log_fd, delay_ms;
 	u64 repeat, interval_ms, interval_count, timeout_ms;
 };
@@ -78,15 +82,23 @@ void stat_plan_done(struct stat_plan *p);
 /* -EINVAL: a mistake on the command line, said in the diag. */
 int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, char **argv,
 		   struct diag *d) must_check;
+/*
+ * For counts that somebody else made: counters, slots, `by` and target are filled by the caller (with `target` in the arena);
+ * this adds what is shown and how it is added up. m: the topology of that machine.
+ */
+int stat_plan_finish(struct stat_plan *p, const struct machine *m, struct diag *d) must_check;
 /* Before each run: the command's process id is the place. */
 void stat_plan_set_command(struct stat_plan *p, s32 pid);
 /* After counters_open(): what is supported, names that got a :u. 0 or -ENOMEM. */
 int stat_plan_opened(struct stat_plan *p) must_check;
 
-/* Parts of stat_plan_make(), in this order: who is counted and how it is added up; the slots; their keys. */
+/* Parts of stat_plan_make(), in this order: who is counted; how it is added up; the slots; their keys. */
 int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *d) must_check;
+int stat_places_by(struct stat_plan *p, struct diag *d) must_check;
 int stat_places_slots(struct stat_plan *p, const struct sysroot *root, struct diag *d) must_check;
 int stat_places_keys(struct stat_plan *p, const struct sysroot *root) must_check;
+/* The same with a topology that is known; threads get no names. */
+int stat_places_keys_of(struct stat_plan *p, const struct machine *m) must_check;
 
 /* --control fd:CTL[,ACK] or fifo:CTL[,ACK]. */
 struct stat_control {
@@ -116,6 +128,7 @@ struct stat_session {
 	struct counters *counters;
 	struct child child;
 	struct stat_control control;
+	struct stat_recording *recording; /* `stat record` */
 	struct stat_acc acc, total; /* total: over intervals, for --summary */
 	struct count *now, *before, *delta;
 	struct strbuf out;
@@ -139,6 +152,12 @@ struct stat_session {
 	int child_status;
 	int stop_signal;
 };
+
+/* `stat record`. The file is made when the counters are open, before anything runs; each round adds s->now to it. */
+int stat_record_open(struct stat_session *s) must_check;
+int stat_record_round(struct stat_session *s, u64 time_ns, bool final) must_check;
+int stat_record_finish(struct stat_session *s) must_check;
+void stat_record_close(struct stat_session *s);
 
 /* Where the counts go: standard error, -o or --log-fd; and how numbers look there. 0, or negative with a diag. */
 int stat_print_open(struct stat_session *s, struct diag *d) must_check;

@@ -33,7 +33,7 @@ static int parse_list(const char *text, const char *what, s32 **ids, size_t *nr,
 	return 0;
 }
 
-static int decide_by(struct stat_plan *p, struct diag *d)
+int stat_places_by(struct stat_plan *p, struct diag *d)
 {
 	const struct stat_opts *o = p->opts;
 	const struct {
@@ -65,7 +65,7 @@ static int decide_by(struct stat_plan *p, struct diag *d)
 		       : 0;
 }
 
-static int decide_target(struct stat_plan *p, int argc, char **argv, struct diag *d)
+int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *d)
 {
 	const struct stat_opts *o = p->opts;
 	struct strbuf text;
@@ -100,12 +100,6 @@ static int decide_target(struct stat_plan *p, int argc, char **argv, struct diag
 	return p->target ? 0 : -ENOMEM;
 }
 
-int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *d)
-{
-	int err = decide_target(p, argc, argv, d);
-	return err ? err : decide_by(p, d);
-}
-
 static int add_slot(struct stat_plan *p, s32 cpu, s32 tid)
 {
 	struct counter_slot *s = vec_push(&p->slots);
@@ -127,13 +121,23 @@ static int add_thread(struct stat_plan *p, s32 tid)
 	return err;
 }
 
+/* The number may be one that a container sees. */
+static int no_process(struct procfs *proc, s32 pid, struct diag *d)
+{
+	s32 here;
+	diag_error(d, -ESRCH, "there is no process %d", pid);
+	if (!procfs_outer_pid(proc, pid, &here))
+		diag_hint(d, "a container has a process %d: here it is %d", pid, here);
+	return -ESRCH;
+}
+
 static int add_process(struct stat_plan *p, struct procfs *proc, s32 pid, struct diag *d)
 {
 	s32 *tids;
 	size_t nr;
 	int err = procfs_tids(proc, pid, &tids, &nr);
 	if (err == -ESRCH)
-		return diag_error(d, err, "there is no process %d", pid);
+		return no_process(proc, pid, d);
 	for (size_t i = 0; i < nr && !err; i++)
 		err = add_thread(p, tids[i]);
 	return err;
@@ -351,22 +355,30 @@ static bool needs_topology(const struct stat_plan *p)
 	return by_part && p->slots.nr;
 }
 
+int stat_places_keys_of(struct stat_plan *p, const struct machine *m)
+{
+	struct stat_key *places = arena_array(&p->arena, p->slots.nr + 1, sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->slots.nr; i++) {
+		fill_place(m, p->slots.at[i].cpu, &places[i]);
+		places[i].tid = p->slots.at[i].tid;
+	}
+	int err = sort_keys(p, places);
+	if (!err && needs_topology(p))
+		err = find_packages(p, places);
+	if (!err && !p->keys.nr && !vec_push(&p->keys))
+		err = -ENOMEM;
+	return err;
+}
+
 int stat_places_keys(struct stat_plan *p, const struct sysroot *root)
 {
 	struct machine m = { 0 };
 	bool topology = needs_topology(p);
-	struct stat_key *places = arena_array(&p->arena, p->slots.nr + 1, sizeof(*places));
-	int err = !places ? -ENOMEM : topology ? machine_read(root, &m) : 0;
-	for (size_t i = 0; i < p->slots.nr && !err; i++) {
-		fill_place(&m, p->slots.at[i].cpu, &places[i]);
-		places[i].tid = p->slots.at[i].tid;
-	}
+	int err = topology ? machine_read(root, &m) : 0;
 	if (!err)
-		err = sort_keys(p, places);
-	if (!err && topology)
-		err = find_packages(p, places);
-	if (!err && !p->keys.nr && !vec_push(&p->keys))
-		err = -ENOMEM;
+		err = stat_places_keys_of(p, &m);
 	if (!err && p->by == STAT_BY_THREAD)
 		err = name_threads(p, root);
 	if (topology)

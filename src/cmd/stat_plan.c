@@ -35,6 +35,24 @@ static int add_default_events(struct stat_plan *p, struct diag *d)
 	return err;
 }
 
+/* -T: Intel's transactional memory, as perf counts it. */
+static int add_transaction_events(struct stat_plan *p, struct diag *d)
+{
+	if (!cpu_pmu_has(&p->env, "cycles-t") || !cpu_pmu_has(&p->env, "tx-start")) {
+		diag_error(d, -EOPNOTSUPP, "-T: this machine cannot count transactions");
+		diag_hint(d,
+			  "the CPU's PMU must have the events cycles-t and tx-start (Intel TSX): "
+			  "sonde list 'cpu/*'");
+		return -EOPNOTSUPP;
+	}
+	const char
+		*all = "task-clock,{instructions,cycles,cpu/cycles-t/,cpu/tx-start/,cpu/el-start/,"
+		       "cpu/cycles-ct/}",
+		*few = "task-clock,{instructions,cycles,cpu/cycles-t/,cpu/tx-start/}";
+	bool more = cpu_pmu_has(&p->env, "cycles-ct") && cpu_pmu_has(&p->env, "el-start");
+	return event_list_add(&p->list, &p->env, more ? all : few, EVENT_USE_COUNT, d);
+}
+
 static int add_detailed_events(struct stat_plan *p, struct diag *d)
 {
 	static const char *const more[] = {
@@ -296,12 +314,29 @@ static int apply_cgroups(struct stat_plan *p, const struct sysroot *root, const 
 	return 0;
 }
 
+/* What we measure ourselves is in no group of the kernel: the first member that it counts leads the others. */
+static void free_tools(struct stat_plan *p)
+{
+	for (u32 i = 0; i < p->counters.nr; i++) {
+		if (p->counters.at[i].desc->open != EVENT_OPEN_TOOL)
+			continue;
+		u32 next = i;
+		for (u32 j = i + 1; j < p->counters.nr; j++) {
+			struct counter *c = &p->counters.at[j];
+			if (c->leader == i && c->desc->open != EVENT_OPEN_TOOL)
+				c->leader = next = next == i ? j : next;
+		}
+		p->counters.at[i].leader = i;
+	}
+}
+
 static int add_counters(struct stat_plan *p, const struct sysroot *root, struct diag *d)
 {
 	int err = p->opts->each_cgroup ? add_each_cgroup(p, root, d) : add_copy(p, NULL, -1);
 	vec_for_each (&p->opts->words.list, w)
 		if (!err && w->kind == STAT_WORD_CGROUP)
 			err = apply_cgroups(p, root, w->text, d);
+	free_tools(p);
 	return err;
 }
 
@@ -501,6 +536,8 @@ static int resolve_events(struct stat_plan *p, struct diag *d)
 	int err = add_words(p, d);
 	if (!err)
 		err = add_metrics(p, d);
+	if (!err && p->opts->transaction)
+		err = add_transaction_events(p, d);
 	if (!err && !p->list.events.nr)
 		err = add_default_events(p, d);
 	if (!err)
@@ -524,6 +561,7 @@ static void fill_spec(struct stat_plan *p)
 		.formulae = p->formulae.at,
 		.nr_formulae = (u32)p->formulae.nr,
 		.no_merge = p->opts->no_merge,
+		.raw = !p->opts->scale,
 		.hide_zero = p->system_wide,
 		.with_ratios = true,
 		.eval = eval,
@@ -543,6 +581,8 @@ int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, ch
 				  "cgroups are counted on whole CPUs: add -a or -C LIST");
 	if (!err)
 		err = resolve_events(p, d);
+	if (!err)
+		err = stat_places_by(p, d);
 	if (!err && !p->opts->null_run)
 		err = add_counters(p, root, d);
 	vec_for_each (&p->counters, c)
@@ -554,6 +594,20 @@ int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, ch
 		err = stat_places_slots(p, root, d);
 	if (!err)
 		err = stat_places_keys(p, root);
+	fill_spec(p);
+	return err;
+}
+
+int stat_plan_finish(struct stat_plan *p, const struct machine *m, struct diag *d)
+{
+	int err = 0;
+	vec_for_each (&p->counters, c)
+		if (!err)
+			err = add_shown_event(p, c);
+	if (!err)
+		err = add_formulae(p, d);
+	if (!err)
+		err = stat_places_keys_of(p, m);
 	fill_spec(p);
 	return err;
 }

@@ -58,7 +58,8 @@ int stat_print_open(struct stat_session *s, struct diag *d)
 {
 	const struct stat_opts *o = s->o;
 	s->out_fd = STDERR_FILENO;
-	if (o->output) {
+	bool to_file = o->output && !o->record;
+	if (to_file) {
 		s->out_fd = open(o->output,
 				 O_WRONLY | O_CREAT | O_CLOEXEC | (o->append ? O_APPEND : O_TRUNC),
 				 0666);
@@ -84,7 +85,7 @@ int stat_print_open(struct stat_session *s, struct diag *d)
 				? s->app->colour_err
 				: term_colour((enum term_when)s->app->common.colour, s->out_fd);
 	}
-	if (o->output && !o->quiet)
+	if (to_file && !o->quiet)
 		write_start(s);
 	return 0;
 }
@@ -171,7 +172,7 @@ int stat_print_whole(struct stat_session *s, struct stat_acc *acc)
 		if (text)
 			text_stat_title(&s->view, s->plan.target, h.nr_runs);
 		print_rows(s, &h, &rows, h.ratios_only);
-		if (text && rows.rows.nr)
+		if (text && !s->o->null_run)
 			strbuf_char(&s->out, '\n');
 		if (text)
 			print_times(s);

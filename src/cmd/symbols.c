@@ -1,6 +1,9 @@
 #include "cmd/symbols.h"
+
+#include "cmd/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
+#include "stream/replay_perf.h"
 #include "sym/resolve.h"
 
 #include <errno.h>
@@ -36,8 +39,7 @@ static int map_file(const char *path, struct sym_text *ret)
 	return 0;
 }
 
-/* Where texts that are dear to make are kept: the user's cache folder, never the one of whoever lent us privileges. */
-static const char *cache_folder(char *to, size_t size)
+const char *cache_folder(char *to, size_t size)
 {
 	if (getauxval(AT_SECURE))
 		return NULL;
@@ -78,10 +80,18 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 	return err;
 }
 
-struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+unsigned symbols_want(const struct symbol_opts *o)
 {
-	return sym_names_new(&(struct sym_config){
+	return WANT_SYMBOL | (o->no_inline ? 0 : WANT_INLINE);
+}
+
+struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
+{
+	static char dir[4096], cache[4096]; /* as long as the names */
+	return (struct sym_config){
 		.symfs = o->symfs,
+		.cache = cache_folder(cache, sizeof(cache)),
+		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
 		.kernel_text = kernel_text,
@@ -89,7 +99,21 @@ struct names *symbols_open(struct app *app, const struct symbol_opts *o)
 		.kallsyms_given = o->kallsyms != NULL,
 		.diag = &app->diag,
 		.max_notes = app->verbose ? 0 : 5,
-	});
+	};
+}
+
+struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+{
+	struct sym_config cfg = symbols_config(app, o);
+	return sym_names_new(&cfg);
+}
+
+int symbols_unwind(struct source *src, const struct symbol_opts *o)
+{
+	char cache[4096];
+	return replay_perf_unwind(
+		src, &(struct unwind_config){ .symfs = o->symfs,
+					      .cache = cache_folder(cache, sizeof(cache)) });
 }
 
 static bool same_kernel(const struct catalog *c)

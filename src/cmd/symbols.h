@@ -6,12 +6,15 @@
 
 #include "cmd/app.h"
 #include "model/names.h"
+#include "model/source.h"
+#include "sym/resolve.h"
 
 struct symbol_opts {
 	const char *symfs;
 	const char *vmlinux;
 	const char *kallsyms;
 	bool no_demangle;
+	bool no_inline;
 };
 
 #define SYMBOL_OPT_ROWS(T, f)                                                                      \
@@ -21,10 +24,25 @@ struct symbol_opts {
 		OPT_STR(0, "kallsyms", T, f.kallsyms, "FILE",                                      \
 			"kernel symbols from a copy of /proc/kallsyms"),                           \
 		OPT_FLAG(0, "no-demangle", T, f.no_demangle,                                       \
-			 "show C++ and Rust names as the linker sees them")
+			 "show C++ and Rust names as the linker sees them"),                       \
+		OPT_FLAG(0, "no-inline", T, f.no_inline,                                           \
+			 "leave out the functions that the compiler put into others")
+
+/* What to ask of names (enum names_want) for call chains. */
+unsigned symbols_want(const struct symbol_opts *o);
+/* What both are made of. Borrows the options. */
+struct sym_config symbols_config(struct app *app, const struct symbol_opts *o);
+/*
+ * Where things that are dear to make are kept: the user's cache folder, never the one of whoever lent us privileges. Its path in `to`,
+ * or NULL.
+ */
+const char *cache_folder(char *to, size_t size);
 
 /* NULL: no memory. The options are borrowed until names->ops->free. Notes go to app->diag. */
 struct names *symbols_open(struct app *app, const struct symbol_opts *o);
+
+/* The same for stacks that a perf.data brings as copies. To be called before prepare(). */
+int symbols_unwind(struct source *src, const struct symbol_opts *o) must_check;
 
 /*
  * The list of kernel symbols that fits a recording: the file that was named, else the running kernel's if it is the one that was

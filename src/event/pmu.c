@@ -358,6 +358,23 @@ static bool raw_term(const char *s, u32 len, u64 *ret)
 	return num_parse_u64(buf, 16, ret) == 0;
 }
 
+/* cpu/l2_rqsts.miss/: a name of the CPU's vendor, where the kernel has none. */
+static int vendor_term(struct pmu_builder *b, const struct term_source *src,
+		       const struct event_term *t)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr) };
+	const char *name = arena_strndup(&b->r->list->arena, src->text + t->name.start, t->name.len);
+	if (!name)
+		return -ENOMEM;
+	int err = resolve_vendor_code(b->r, shown(src, t->name), name, &attr);
+	if (err < 0)
+		return err;
+	b->words[0] |= attr.config;
+	b->words[1] |= attr.config1;
+	b->words[2] |= attr.config2;
+	return 0;
+}
+
 static int one_term(struct pmu_builder *b, const struct term_source *src, const struct event_term *t)
 {
 	const char *s = src->text + t->name.start;
@@ -384,6 +401,8 @@ static int one_term(struct pmu_builder *b, const struct term_source *src, const 
 			b->words[0] = raw;
 			return 0;
 		}
+		if (b->pmu->is_core && (err = vendor_term(b, src, t)) != -ENOENT)
+			return err;
 	}
 	return unknown_term(b, src, t);
 }

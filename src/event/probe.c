@@ -6,20 +6,26 @@
 
 #include "base/num.h"
 #include "event/probe_elf.h"
+#include "event/probe_kernel.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The PMU and its "retprobe" bit; NULL with why_not set when the kernel has none. */
-static struct pmu *probe_pmu(struct event_resolver *r, const char *name, u64 *ret_bit,
-			     struct event_desc *desc)
+/* The PMU and its "retprobe" bit; NULL with a diag when the kernel has none. */
+static struct pmu *probe_pmu(struct event_resolver *r, const struct event_spec *e, const char *name,
+			     u64 *ret_bit, struct event_desc *desc)
 {
 	struct pmu *p = pmu_find(&r->env->pmus, name, strlen(name));
 	if (!p) {
-		desc->why_not = !strcmp(name, "kprobe")
-					? "this kernel has no kprobes (CONFIG_KPROBE_EVENTS)"
-					: "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)";
+		bool kernel = !strcmp(name, "kprobe");
+		struct event_span prefix = { .start = e->span.start,
+					     .len = e->name.start - e->span.start };
+		(void)resolve_error(r, -EOPNOTSUPP, prefix,
+				    "this kernel has no %ss (CONFIG_%s_EVENTS)", name,
+				    kernel ? "KPROBE" : "UPROBE");
+		diag_hint(r->diag, kernel ? "tracepoints may do: sonde list tracepoint"
+					  : "a kernel with CONFIG_UPROBE_EVENTS=y has them");
 		return NULL;
 	}
 	*ret_bit = 1;
@@ -31,6 +37,31 @@ static struct pmu *probe_pmu(struct event_resolver *r, const char *name, u64 *re
 	desc->pmu = p->name;
 	desc->attr.type = p->type;
 	return p;
+}
+
+/* Is there such a function? Where the kernel does not tell, opening the event will. */
+static int check_kernel(struct event_resolver *r, const struct event_probe *p,
+			struct event_span symbol)
+{
+	struct probe_kernel look;
+	probe_kernel_look(r->env->root, p->module, p->symbol, &look);
+	if (look.unknown || (look.there && !look.refused))
+		return 0;
+	if (look.refused) {
+		(void)resolve_error(r, -EOPNOTSUPP, symbol, "the kernel lets nobody probe '%s'",
+				    p->symbol);
+		diag_hint(r->diag, "it is on its list: /sys/kernel/debug/kprobes/blacklist");
+		return -EOPNOTSUPP;
+	}
+	(void)resolve_error(r, -ENOENT, symbol, "this kernel has no function '%s'%s%s", p->symbol,
+			    p->module ? " in module " : "", p->module ? p->module : "");
+	if (look.in_module)
+		diag_hint(r->diag, "it is elsewhere: leave out the module");
+	else if (look.close[0])
+		diag_hint(r->diag, "did you mean %s?", look.close);
+	else
+		diag_hint(r->diag, "it may have been inlined: grep NAME /proc/kallsyms");
+	return -ENOENT;
 }
 
 int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
@@ -58,11 +89,16 @@ int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
 		return -ENOMEM;
 	desc->attr.sample_period = 1;
 	u64 ret_bit;
-	if (!probe_pmu(r, "kprobe", &ret_bit, desc))
-		return 0;
+	if (!probe_pmu(r, e, "kprobe", &ret_bit, desc))
+		return -EOPNOTSUPP;
 	desc->attr.config = desc->probe.is_return ? ret_bit : 0;
 	u64 addr;
-	if (num_parse_u64(desc->probe.symbol, 0, &addr) == 0 && desc->probe.symbol[0] == '0') {
+	bool by_address =
+		num_parse_u64(desc->probe.symbol, 0, &addr) == 0 && desc->probe.symbol[0] == '0';
+	int err = by_address ? 0 : check_kernel(r, &desc->probe, symbol);
+	if (err < 0)
+		return err;
+	if (by_address) {
 		desc->attr.kprobe_func = 0;
 		desc->attr.kprobe_addr = addr;
 	} else {
@@ -72,12 +108,40 @@ int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
 	return 0;
 }
 
+/* A program by its name alone, as a shell finds it. 0 also when it is nowhere, or -ENOMEM. */
+static int find_in_path(struct event_resolver *r, struct event_probe *p)
+{
+	const char *path = secure_getenv("PATH");
+	struct strbuf file;
+	int err = 0;
+	strbuf_init(&file);
+	while (path && *path && !err) {
+		size_t len = strcspn(path, ":");
+		strbuf_reset(&file);
+		strbuf_printf(&file, "%.*s/%s", (int)len, path, p->binary);
+		if (len && !access(strbuf_cstr(&file), X_OK)) {
+			const char *kept = arena_strdup(&r->list->arena, strbuf_cstr(&file));
+			p->binary = kept ? kept : p->binary;
+			err = kept ? 0 : -ENOMEM;
+			break;
+		}
+		path += len + (path[len] == ':');
+	}
+	strbuf_done(&file);
+	return err;
+}
+
 /* Fills offset (and semaphore) of the probe from the file; a diag when it is not there. */
 static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
 			  struct event_desc *desc)
 {
 	struct event_probe *p = &desc->probe;
 	u64 number;
+	if (!strchr(p->binary, '/') && access(p->binary, R_OK) < 0) {
+		int err = find_in_path(r, p);
+		if (err)
+			return err;
+	}
 	if (access(p->binary, R_OK) < 0) {
 		int err = -errno;
 		return resolve_error(r, err, e->name, "cannot read %s: %s", p->binary,
@@ -100,8 +164,11 @@ static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
 	}
 	int err = probe_elf_symbol(p->binary, p->symbol, &p->offset);
 	if (err == -ENOENT) {
+		char close[PROBE_NAME_MAX];
 		(void)resolve_error(r, err, e->event, "%s has no function '%s'", p->binary,
 				    p->symbol);
+		if (probe_elf_close(p->binary, p->symbol, close, sizeof(close)))
+			diag_hint(r->diag, "did you mean %s?", close);
 		diag_hint(r->diag, "a stripped file shows only what it exports; an offset in the "
 				   "file works too: 0x...");
 		return err;
@@ -132,9 +199,9 @@ int resolve_uprobe(struct event_resolver *r, const struct event_spec *e)
 		return err;
 	desc->attr.sample_period = 1;
 	u64 ret_bit;
-	struct pmu *pmu = probe_pmu(r, "uprobe", &ret_bit, desc);
+	struct pmu *pmu = probe_pmu(r, e, "uprobe", &ret_bit, desc);
 	if (!pmu)
-		return 0;
+		return -EOPNOTSUPP;
 	desc->attr.config = desc->probe.is_return ? ret_bit : 0;
 	desc->attr.uprobe_path = (u64)(uintptr_t)desc->probe.binary;
 	desc->attr.probe_offset = desc->probe.offset;

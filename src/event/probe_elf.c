@@ -6,6 +6,7 @@
 #include "event/probe_elf.h"
 
 #include "base/bytes.h"
+#include "event/closest.h"
 #include "image/buildid.h"
 #include "image/debugfile.h"
 #include "image/demangle.h"
@@ -83,6 +84,27 @@ int probe_elf_symbol(const char *path, const char *symbol, u64 *offset)
 		elfimg_close(&debug);
 	elfimg_close(&e);
 	return err;
+}
+
+bool probe_elf_close(const char *path, const char *symbol, char *close, size_t size)
+{
+	static const u32 tables[] = { SHT_SYMTAB, SHT_DYNSYM };
+	struct elfimg e;
+	struct elfimg_funcs it;
+	struct elfimg_func f;
+	struct closest c;
+	if (elfimg_open(&e, path) < 0)
+		return false;
+	closest_init(&c, symbol, strlen(symbol));
+	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
+		if (!elfimg_funcs_init(&it, &e, &e, tables[t]))
+			continue;
+		while (elfimg_funcs_next(&it, &f))
+			if (strlen(f.name) < size && closest_offer(&c, f.name))
+				memcpy(close, f.name, strlen(f.name) + 1);
+	}
+	elfimg_close(&e);
+	return c.best;
 }
 
 static u64 take_word(struct bytes *b, bool is64)

@@ -349,6 +349,26 @@ int resolve_function(struct event_resolver *r, const struct event_spec *e)
 	return desc->probe.symbol ? 0 : -ENOMEM;
 }
 
+/* The event is known, what stands behind it is not. */
+static int refuse_vendor(struct event_resolver *r, struct event_span at, const char *name,
+			 const char *why)
+{
+	(void)resolve_error(r, -EINVAL, at, "libpfm refuses '%s': %s", name, why);
+	diag_hint(r->diag, "sonde list '%.*s' --details shows its umasks and modifiers",
+		  (int)strcspn(name, ".:"), name);
+	return -EINVAL;
+}
+
+int resolve_vendor_code(struct event_resolver *r, struct event_span at, const char *name,
+			struct perf_event_attr *attr)
+{
+	const char *why = "";
+	int err = vendor_encode(name, attr, &why);
+	if (err == -EINVAL)
+		return refuse_vendor(r, at, name, why);
+	return err == -EOPNOTSUPP ? -ENOENT : err;
+}
+
 int resolve_vendor(struct event_resolver *r, const struct event_spec *e)
 {
 	const char *name = resolve_str(r, e->name);
@@ -365,12 +385,7 @@ int resolve_vendor(struct event_resolver *r, const struct event_spec *e)
 int resolve_vendor_name(struct event_resolver *r, const struct event_spec *e, const char *name)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr) };
-	const char *why = "";
-	int err = vendor_encode(name, &attr, &why);
-	if (err == -EOPNOTSUPP)
-		return -ENOENT;
-	if (err == -EINVAL)
-		return resolve_error(r, -EINVAL, e->name, "libpfm refuses '%s': %s", name, why);
+	int err = resolve_vendor_code(r, e->name, name, &attr);
 	if (err < 0)
 		return err;
 	struct event_desc *desc = resolve_push(r, e, EVENT_KIND_PFM);

@@ -43,5 +43,8 @@ int resolve_alias(struct event_resolver *r, const struct event_spec *e);
 int resolve_static_terms(struct event_resolver *r, const struct event_spec *e,
 			 struct event_desc *desc);
 
-/* vendor.c: encodes a name through libpfm. -ENOENT without a diag: it does not know the name. */
+/* A vendor's name as a code, through libpfm. -ENOENT without a diag: not one of this CPU, or no library. */
+int resolve_vendor_code(struct event_resolver *r, struct event_span at, const char *name,
+			struct perf_event_attr *attr) must_check;
+/* The same as an event. */
 int resolve_vendor_name(struct event_resolver *r, const struct event_spec *e, const char *name);

@@ -222,6 +222,8 @@ int resolve_syscall(struct event_resolver *r, const struct event_spec *e)
 		return no_tracefs(r, e);
 	struct tracing_events l;
 	int have = tracing_list_events(&r->env->tracing, "syscalls", "sys_enter_*", &l);
+	if (have == -ENOMEM)
+		return have;
 	if (have < 0 || !l.items.nr) {
 		if (have == 0)
 			tracing_events_done(&l);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 enum {
 	MAX_ATTRS = 1 << 16,
 	MAX_IDS = 1 << 24,
+	MAX_DIR_FILES = 1 << 16, /* one a CPU */
 	PIPE_HEAD = 16,
 	INFLATE_STEP = 1 << 18,
 	/* Records shrink to a tenth or a thirtieth; what grows a thousandfold was made to fill our memory or our time. */
@@ -111,7 +113,8 @@ static int read_attrs(struct perfdata *p, const struct perf_file_header *h)
 		if (err)
 			return err;
 	}
-	return p->attrs.nr ? 0 : -EBADMSG;
+	bool counts = h->features[0] >> FEAT_STAT & 1; /* `stat record --null` counts nothing */
+	return p->attrs.nr || counts ? 0 : -EBADMSG;
 }
 
 /* After the data, one section for each bit that is set, in ascending order. */
@@ -351,6 +354,143 @@ int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const
 	return open_file_form(p, name, d);
 }
 
+static void forget(struct perfdata *p)
+{
+	vec_free(&p->attrs);
+	vec_free(&p->more);
+	dict_done(&p->ids);
+	arena_done(&p->arena);
+	*p = (struct perfdata){ 0 };
+}
+
+static int map_fd(int fd, const char *path, void *at, const void **map, size_t *size, struct diag *d)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return diag_error(d, -errno, "cannot read '%s': %s", path, strerror(errno));
+	*map = NULL;
+	*size = (size_t)st.st_size;
+	if (!*size)
+		return 0;
+	void *got = mmap(at, *size, PROT_READ, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+	if (got == MAP_FAILED)
+		return diag_error(d, -errno, "cannot map '%s': %s", path, strerror(errno));
+	*map = got;
+	return 0;
+}
+
+/* ---- directories ---- */
+
+struct dir_file {
+	int fd; /* -1: it is not there */
+	size_t size; /* in whole pages */
+};
+
+struct dir_files {
+	VEC(struct dir_file) list; /* data, then data.0 and so on */
+};
+
+static int open_dir_file(int dir, const char *name, struct dir_files *to)
+{
+	struct stat st;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	struct dir_file *f = fstat(fd, &st) || !S_ISREG(st.st_mode) ? NULL : vec_push(&to->list);
+	if (!f) {
+		close(fd);
+		return -EINVAL;
+	}
+	*f = (struct dir_file){ .fd = fd, .size = ((size_t)st.st_size + page - 1) & ~(page - 1) };
+	return 0;
+}
+
+static int open_dir_files(int dir, const char *path, struct dir_files *to, struct diag *d)
+{
+	int err = open_dir_file(dir, "data", to);
+	if (err)
+		return diag_error(d, err,
+				  "'%s' is a directory without a recording in it ('data': %s)",
+				  path, strerror(-err));
+	for (u32 i = 0; i < MAX_DIR_FILES; i++) {
+		char name[24];
+		(void)snprintf(name, sizeof(name), "data.%u", i);
+		err = open_dir_file(dir, name, to);
+		if (err == -ENOENT)
+			return 0;
+		if (err)
+			return diag_error(d, err, "'%s/%s': %s", path, name, strerror(-err));
+	}
+	return 0;
+}
+
+static int map_dir_files(struct perfdata *p, const struct dir_files *files, const char *path,
+			 struct diag *d)
+{
+	size_t total = 0, at = files->list.at[0].size, size;
+	const void *map;
+	vec_for_each (&files->list, f)
+		if (__builtin_add_overflow(total, f->size, &total))
+			return -EFBIG;
+	if (!files->list.at[0].size)
+		return diag_error(d, -EBADMSG, "'%s/data' is empty", path);
+	u8 *room = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED)
+		return diag_error(d, -errno, "cannot map '%s': %s", path, strerror(errno));
+	int err = map_fd(files->list.at[0].fd, path, room, &map, &size, d);
+	if (!err && size > files->list.at[0].size)
+		size = files->list.at[0].size; /* it grew: what fits */
+	if (!err)
+		err = perfdata_open_bytes(p, room, size, path, d);
+	for (size_t i = 1; i < files->list.nr && !err; i++) {
+		const struct dir_file *f = &files->list.at[i];
+		struct perfdata_range *r = f->size ? vec_push(&p->more) : NULL;
+		if (!r) {
+			err = f->size ? -ENOMEM : 0;
+			continue;
+		}
+		err = map_fd(f->fd, path, room + at, &map, &size, d);
+		*r = (struct perfdata_range){ .at = at, .end = at + min(size, f->size) };
+		at += f->size;
+	}
+	if (!err) {
+		p->map_size = total;
+		return 0;
+	}
+	munmap(room, total);
+	forget(p);
+	return err;
+}
+
+static int open_dir(struct perfdata *p, int dir, const char *path, struct diag *d)
+{
+	struct dir_files files = { 0 };
+	int err = open_dir_files(dir, path, &files, d);
+	if (!err)
+		err = map_dir_files(p, &files, path, d);
+	vec_for_each (&files.list, f)
+		close(f->fd);
+	vec_free(&files.list);
+	return err;
+}
+
+static int open_one(struct perfdata *p, int fd, const char *name, struct diag *d)
+{
+	const void *map;
+	size_t size;
+	int err = map_fd(fd, name, NULL, &map, &size, d);
+	if (err)
+		return err;
+	err = perfdata_open_bytes(p, map, size, name, d);
+	if (err) {
+		forget(p);
+		if (size)
+			munmap((void *)(uintptr_t)map, size);
+	}
+	return err;
+}
+
 int perfdata_open(struct perfdata *p, const char *path, struct diag *d)
 {
 	bool from_stdin = !strcmp(path, "-");
@@ -358,53 +498,49 @@ int perfdata_open(struct perfdata *p, const char *path, struct diag *d)
 	if (fd < 0)
 		return fd;
 	struct stat st;
-	int err = 0;
-	if (fstat(fd, &st))
-		err = -errno;
-	else if (S_ISDIR(st.st_mode))
-		err = diag_error(
-			d, -EISDIR,
-			"'%s' is a directory (perf record --threads); its form is not read yet",
-			path);
+	int err = fstat(fd, &st) ? -errno : 0;
+	if (!err && S_ISDIR(st.st_mode)) {
+		err = open_dir(p, fd, path, d);
+		close(fd);
+		return err;
+	}
 	if (!err && !S_ISREG(st.st_mode)) {
 		int kept = spool(fd, d);
 		close(fd);
+		if (kept < 0)
+			return kept;
 		fd = kept;
-		if (fd < 0)
-			return fd;
-		if (fstat(fd, &st))
-			err = -errno;
 	}
-	void *map = NULL;
-	size_t size = err ? 0 : (size_t)st.st_size;
-	if (size) {
-		map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-		if (map == MAP_FAILED)
-			err = diag_error(d, -errno, "cannot map '%s': %s", path, strerror(errno));
-	}
+	if (!err)
+		err = open_one(p, fd, from_stdin ? "standard input" : path, d);
 	close(fd);
-	if (err)
-		return err;
-	err = perfdata_open_bytes(p, map, size, from_stdin ? "standard input" : path, d);
-	if (err) {
-		vec_free(&p->attrs);
-		dict_done(&p->ids);
-		arena_done(&p->arena);
-		if (size)
-			munmap(map, size);
-		*p = (struct perfdata){ 0 };
-	}
 	return err;
 }
 
 void perfdata_close(struct perfdata *p)
 {
-	vec_free(&p->attrs);
-	dict_done(&p->ids);
-	arena_done(&p->arena);
-	if (p->map_size)
-		munmap((void *)p->map, p->map_size);
-	*p = (struct perfdata){ 0 };
+	const u8 *map = p->map;
+	size_t size = p->map_size;
+	forget(p);
+	if (size)
+		munmap((void *)(uintptr_t)map, size);
+}
+
+size_t perfdata_nr_ranges(const struct perfdata *p)
+{
+	return 1 + p->more.nr;
+}
+
+struct perfdata_range perfdata_range(const struct perfdata *p, size_t i)
+{
+	return i ? p->more.at[i - 1]
+		 : (struct perfdata_range){ .at = p->data_at, .end = p->data_end };
+}
+
+void perfdata_cut(struct perfdata *p, size_t i, size_t end)
+{
+	p->truncated = true;
+	*(i ? &p->more.at[i - 1].end : &p->data_end) = end;
 }
 
 int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec,
@@ -506,6 +642,13 @@ void perfdata_inflate_free(struct perfdata_inflate *z)
 	ZSTD_freeDStream(z->stream);
 	vec_free(&z->out);
 	free(z);
+}
+
+void perfdata_inflate_reset(struct perfdata_inflate *z)
+{
+	ZSTD_initDStream(z->stream);
+	z->in = (ZSTD_inBuffer){ 0 };
+	z->out.nr = z->used = 0;
 }
 
 int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec,

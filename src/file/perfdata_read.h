@@ -1,7 +1,11 @@
 /*
- * A perf.data file or stream, opened for reading: header, attrs, features, and a walk over its records. Both forms (file and
- * pipe), both byte orders, attrs of any age. Nothing of the file is trusted; what is damaged ends the walk, and `truncated`
- * says so. The file is mapped; records are borrowed until perfdata_close().
+ * A perf.data file, stream or directory, opened for reading: header, attrs, features, and a walk over its records. All forms,
+ * both byte orders, attrs of any age. Nothing of the file is trusted; what is damaged ends the walk, and `truncated` says so.
+ * The file is mapped; records are borrowed until perfdata_close().
+ *
+ * A directory (perf record --threads) holds `data`, which is a file like any other, and data.0, data.1 ...: records without a
+ * head, one file a ring. They are mapped one behind the other, so that a record's place is one number in all forms; the
+ * records lie in several ranges then, and each range has a compressed stream of its own.
  */
 #pragma once
 
@@ -24,6 +28,11 @@ struct perfdata_feature {
 	u64 size;
 };
 
+/* Records that follow each other: offsets into the map. */
+struct perfdata_range {
+	size_t at, end;
+};
+
 struct perfdata {
 	const u8 *map;
 	size_t map_size;
@@ -34,6 +43,7 @@ struct perfdata {
 	bool unfinished; /* the header was never completed: the recorder was killed */
 	size_t data_at; /* first record */
 	size_t data_end; /* end of the last one that can be whole */
+	VEC(struct perfdata_range) more; /* of a directory's other files */
 	VEC(struct perfdata_attr) attrs;
 	struct dict ids; /* event id -> index of its attr */
 	struct perfdata_feature features[FEAT_MAX];
@@ -42,7 +52,7 @@ struct perfdata {
 	struct arena arena;
 };
 
-/* path "-": standard input, kept in memory when it is a pipe. 0 or negative errno with a diag. */
+/* path: a file, a directory, or "-": standard input, kept in memory when it is a pipe. 0 or negative errno with a diag. */
 int perfdata_open(struct perfdata *p, const char *path, struct diag *d) must_check;
 /* The same from bytes that the caller keeps (fuzzing, tests). `name` stands in messages. */
 int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const char *name,
@@ -55,6 +65,11 @@ void perfdata_close(struct perfdata *p);
  */
 int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec,
 		    struct perf_event_header *h);
+
+/* The ranges of records: one, or more in a directory. Damage ends a range earlier: perfdata_cut(). */
+size_t perfdata_nr_ranges(const struct perfdata *p);
+struct perfdata_range perfdata_range(const struct perfdata *p, size_t i);
+void perfdata_cut(struct perfdata *p, size_t i, size_t end);
 
 /* The attr of an id; the first one when the id is unknown or 0 and there is no other. NULL: cannot be told. */
 const struct perfdata_attr *perfdata_attr_of(const struct perfdata *p, u64 id);
@@ -98,6 +113,8 @@ int perfdata_build_id_record(const struct perfdata *p, const u8 *rec,
 struct perfdata_inflate;
 struct perfdata_inflate *perfdata_inflate_new(void);
 void perfdata_inflate_free(struct perfdata_inflate *z);
+/* For another stream; what is left of the one before is forgotten. */
+void perfdata_inflate_reset(struct perfdata_inflate *z);
 /* Takes a COMPRESSED or COMPRESSED2 record, which stays borrowed until _step() returned 0. 0 or -EBADMSG. */
 int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec,
 			 const struct perf_event_header *h, bool swap) must_check;

@@ -1,6 +1,8 @@
 #include "file/perfdata_write.h"
 
 #include "base/dict.h"
+#include "file/perfdata_build_id.h"
+#include "file/perfdata_spare.h"
 #include "file/zstd_records.h"
 
 #include <errno.h>
@@ -8,10 +10,11 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STRING_ALIGN = 64, BUILD_ID_BYTES = 20, NR_FEATURES = FEAT_CLN_SIZE + 1 };
+enum { STRING_ALIGN = 64, NR_FEATURES = FEAT_CLN_SIZE + 1 };
 
 #define BIT_OF(feat) (1ull << (feat))
 
@@ -210,6 +213,13 @@ static bool feat_group_desc(struct building *g, struct strbuf *b)
 	return nr;
 }
 
+/* Says by being there that the file holds counts. */
+static bool feat_stat(struct building *g, struct strbuf *b)
+{
+	(void)b;
+	return g->meta->counts;
+}
+
 static bool feat_cache(struct building *g, struct strbuf *b)
 {
 	put_u32(b, 1); /* version */
@@ -277,6 +287,7 @@ static bool (*const early_features[NR_FEATURES])(struct building *, struct strbu
 	[FEAT_NUMA_TOPOLOGY] = feat_numa_topology,
 	[FEAT_PMU_MAPPINGS] = feat_pmu_mappings,
 	[FEAT_GROUP_DESC] = feat_group_desc,
+	[FEAT_STAT] = feat_stat,
 	[FEAT_CACHE] = feat_cache,
 	[FEAT_MEM_TOPOLOGY] = feat_mem_topology,
 	[FEAT_CLOCKID] = feat_clockid,
@@ -390,15 +401,48 @@ static int write_head(struct perfdata_writer *w)
 	return err;
 }
 
+/* Whether path is a recording in the form of a directory, as perf record --threads makes them. */
+static bool is_recording_dir(const char *path, const struct stat *st)
+{
+	char inner[PATH_MAX];
+	return S_ISDIR(st->st_mode) &&
+	       snprintf(inner, sizeof(inner), "%s/data", path) < (int)sizeof(inner) &&
+	       !access(inner, F_OK);
+}
+
+/* The older of two kept recordings goes. Of a directory only what belongs to a recording: with more in it, it stays. */
+static int remove_old(const char *path)
+{
+	struct stat st;
+	if (lstat(path, &st))
+		return 0;
+	if (!is_recording_dir(path, &st))
+		return S_ISDIR(st.st_mode) ? -ENOTEMPTY : 0; /* rename() replaces a file */
+	char inner[PATH_MAX];
+	for (int i = -1, gone = 1; gone; i++) {
+		if (snprintf(inner, sizeof(inner), i < 0 ? "%s/data" : "%s/data.%d", path, i) >=
+		    (int)sizeof(inner))
+			return -ENAMETOOLONG;
+		gone = !unlink(inner);
+	}
+	return rmdir(path) ? -errno : 0;
+}
+
 /* A recording that is there already becomes FILE.old, as people expect. */
 static int rotate(const char *path)
 {
 	struct stat st;
-	if (lstat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+	if (lstat(path, &st) ||
+	    !(S_ISREG(st.st_mode) ? st.st_size != 0 : is_recording_dir(path, &st)))
 		return 0;
 	char old[PATH_MAX];
 	if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old))
 		return 0;
+	int err = remove_old(old);
+	if (err)
+		return err;
+	if (S_ISDIR(st.st_mode))
+		(void)unlink(old);
 	return rename(path, old) ? -errno : 0;
 }
 
@@ -540,7 +584,6 @@ void perfdata_write_times(struct perfdata_writer *w, u64 first_ns, u64 last_ns)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* header, s32 pid, u8 build id[20], u8 size, 3 spare, name padded to 64 */
 static int add_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id,
 			size_t size)
 {
@@ -548,33 +591,14 @@ static int add_build_id(struct perfdata_writer *w, const char *path, bool kernel
 	int err = dict_add(&w->build_id_paths, hash_bytes(path, strlen(path)), fresh, &known);
 	if (err || known != fresh)
 		return err;
-	size_t len = strlen(path) + 1,
-	       padded = (len + STRING_ALIGN - 1) & ~(size_t)(STRING_ALIGN - 1);
-	struct {
-		struct perf_event_header header;
-		s32 pid;
-		u8 id[BUILD_ID_BYTES];
-		u8 id_size;
-		u8 spare[3];
-	} rec = {
-		.header = { .type = REC_BUILD_ID,
-			    .misc = (kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) |
-				    1 << 15,
-			    .size = (u16)(sizeof(rec) + padded) },
-		.pid = -1,
-		.id_size = (u8)min(size, (size_t)BUILD_ID_BYTES),
-	};
-	memcpy(rec.id, id, rec.id_size);
-	strbuf_add(&w->build_ids, &rec, sizeof(rec));
-	strbuf_add(&w->build_ids, path, len);
-	strbuf_fill(&w->build_ids, 0, padded - len);
+	perfdata_put_build_id(&w->build_ids, path, kernel, id, size);
 	return w->build_ids.err;
 }
 
 int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id,
 			    size_t size)
 {
-	if (!size || strlen(path) > PATH_MAX || w->no_build_ids)
+	if (!size || w->no_build_ids)
 		return 0;
 	pthread_mutex_lock(&w->lock);
 	int err = add_build_id(w, path, kernel, id, size);
@@ -615,6 +639,11 @@ int perfdata_write_finish(struct perfdata_writer *w)
 	int err = finish(w);
 	pthread_mutex_unlock(&w->lock);
 	return err;
+}
+
+int perfdata_write_fd(const struct perfdata_writer *w)
+{
+	return w->fd;
 }
 
 u64 perfdata_write_file_bytes(struct perfdata_writer *w)
@@ -668,10 +697,14 @@ static int build_front(struct perfdata_writer *w, struct building *g)
 		w->sections[f] = (struct perf_file_section){ .offset = g->base + before,
 							     .size = b->len - before };
 	}
+	struct perfdata_spare spare = { .magic = PERFDATA_SPARE_MAGIC,
+					.features = w->head.features[0] };
+	memcpy(spare.sections, w->sections, sizeof(w->sections));
+	strbuf_fill(b, 0, -b->len & 7);
+	strbuf_add(b, &spare, sizeof(spare));
 	w->head.features[0] |= BIT_OF(FEAT_SAMPLE_TIME);
 	if (w->zstd)
 		w->head.features[0] |= BIT_OF(FEAT_COMPRESSED);
-	strbuf_fill(b, 0, -b->len & 7);
 	w->head.data.offset = g->base + b->len;
 	return b->err;
 }
@@ -682,7 +715,7 @@ static int build_front(struct perfdata_writer *w, struct building *g)
 static int open_unnamed(const char *path)
 {
 	struct stat st;
-	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode) && !is_recording_dir(path, &st))
 		return -EEXIST; /* a device, a link: written in place */
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX];
@@ -728,6 +761,9 @@ static int create(struct perfdata_writer *w, const char *path, const struct perf
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return fd; /* /dev/null and the like */
 	(void)!fchmod(fd, 0600);
+	(void)!flock(
+		fd,
+		LOCK_EX | LOCK_NB); /* says that it is being written, to those who would repair it */
 	if (meta->owner_uid >= 0 && fchown(fd, (uid_t)meta->owner_uid, (gid_t)meta->owner_gid))
 		diag_warn(d, "%s stays root's: %s", path, strerror(errno));
 	return fd;

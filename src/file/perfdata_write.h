@@ -1,12 +1,12 @@
 /*
  * Writes a perf.data file that is valid all the time:
  *
- *	header | ids | attrs | features known at the start | records ... | feature table, sample times | build ids
+ *	header | ids | attrs | features known at the start, spare table | records ... | feature table, sample times | build ids
  *
  * The payload of a feature may lie anywhere; only the table of {offset, size} must follow the records. So each append writes
  * the table behind its records and then the header with the new size. While records go over the old table, the header claims
- * no features and the old size. Whenever the recorder is killed, what was appended before is readable by perf, and by us. The
- * file gets its name with the first append: until then there is none, or still the one from before.
+ * no features and the old size. Whenever the recorder is killed, what was appended before is readable by perf, and by us; the
+ * spare table (perfdata_spare.h) gives a file that was caught in between its features back (perfdata_repair.h). The file gets its name with the first append: until then there is none, or still the one from before.
  *
  * Into a pipe the same is written as a stream: a short header, then attrs, features, names, build ids as records.
  */
@@ -47,6 +47,7 @@ struct perfdata_meta {
 	s64 owner_gid;
 	bool no_rotate; /* do not keep FILE as FILE.old */
 	bool no_build_ids; /* no table of them */
+	bool counts; /* no samples: what `stat record` counted (file/statdata) */
 	bool pipe; /* a stream into pipe_fd, which becomes the writer's */
 	int pipe_fd;
 };
@@ -72,6 +73,7 @@ int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool ke
 			    size_t size) must_check;
 /* The last word: table, build ids, header. */
 int perfdata_write_finish(struct perfdata_writer *w) must_check;
+int perfdata_write_fd(const struct perfdata_writer *w); /* borrowed */
 u64 perfdata_write_file_bytes(struct perfdata_writer *w);
 /* Record bytes before compression. */
 u64 perfdata_write_data_bytes(struct perfdata_writer *w);

@@ -149,6 +149,25 @@ int debugfile_open(const struct debugfile_where *w, const char *path, const stru
 	return open_link(w, path, e, id, ret);
 }
 
+int debugfile_open_alt(const struct debugfile_where *w, const char *path, const struct buildid *id,
+		       struct elfimg *ret)
+{
+	char full[PATH_MAX];
+	if (!id->size)
+		return -ENOENT;
+	if (path[0] == '/' && debugfile_path(w, path, full, sizeof(full)) &&
+	    !open_by_id(full, id, ret))
+		return 0;
+	while (!strncmp(path, "../", 3))
+		path += 3;
+	for (const char *const *dir = w->dirs ? w->dirs : default_dirs; *dir; dir++) {
+		int n = snprintf(full, sizeof(full), "%s%s/%s", root_of(w), *dir, path);
+		if (fits(n, sizeof(full)) && !open_by_id(full, id, ret))
+			return 0;
+	}
+	return debugfile_open_id(w, id, ret);
+}
+
 int debugfile_open_mini(const struct elfimg *e, struct elfimg *ret)
 {
 	struct elfimg_section sec;

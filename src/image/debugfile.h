@@ -32,3 +32,9 @@ int debugfile_cached(const struct debugfile_where *w, const struct buildid *id, 
 /* The debug file (or unstripped image) of that build id alone, under the debug directories. */
 int debugfile_open_id(const struct debugfile_where *w, const struct buildid *id,
 		      struct elfimg *ret) must_check;
+/*
+ * The file that dwz moved entries to which several files share: at the path that the image tells (below a debug directory when it is
+ * relative), or by its build id. -ENOENT.
+ */
+int debugfile_open_alt(const struct debugfile_where *w, const char *path, const struct buildid *id,
+		       struct elfimg *ret) must_check;

@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
 
 static struct bytes elfimg_at(const struct elfimg *e, u64 offset, u64 len)
 {
@@ -206,6 +208,62 @@ const u8 *elfimg_section_data(const struct elfimg *e, const struct elfimg_sectio
 		return NULL;
 	struct bytes b = elfimg_at(e, s->offset, s->size);
 	return b.bad ? NULL : b.at;
+}
+
+static bool expand_zlib(u8 *to, size_t size, const u8 *from, size_t from_size)
+{
+	uLongf got = size;
+	return uncompress(to, &got, from, from_size) == Z_OK && got == size;
+}
+
+static bool expand_zstd(u8 *to, size_t size, const u8 *from, size_t from_size)
+{
+	size_t got = ZSTD_decompress(to, size, from, from_size);
+	return !ZSTD_isError(got) && got == size;
+}
+
+int elfimg_section_expand(const struct elfimg *e, const struct elfimg_section *s, size_t max,
+			  const u8 **data, size_t *size, u8 **heap)
+{
+	enum { CHDR_ZLIB = 1, CHDR_ZSTD = 2 };
+	const u8 *raw = elfimg_section_data(e, s);
+	if (!raw)
+		return -ENOENT;
+	struct bytes b = bytes_of(raw, s->size, e->swap);
+	u64 full;
+	u32 how = CHDR_ZLIB;
+	if (s->flags & SHF_COMPRESSED) {
+		how = bytes_u32(&b);
+		if (e->is64)
+			bytes_skip(&b, 4);
+		full = elfimg_word(e, &b);
+		(void)elfimg_word(e, &b); /* alignment */
+	} else if (!strncmp(s->name, ".zdebug_", 8) && s->size >= 12 && !memcmp(raw, "ZLIB", 4)) {
+		bytes_skip(&b, 4);
+		b.swap = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__; /* big-endian, always */
+		full = bytes_u64(&b);
+	} else {
+		*data = raw;
+		*size = s->size;
+		*heap = NULL;
+		return 0;
+	}
+	/* zlib makes at most 1,032 bytes of one; more is no honest size. */
+	if (b.bad || !full || full > max || full / 1100 > bytes_left(&b) + 1)
+		return -EBADMSG;
+	u8 *to = malloc(full);
+	if (!to)
+		return -ENOMEM;
+	bool good = how == CHDR_ZLIB   ? expand_zlib(to, full, b.at, bytes_left(&b))
+		    : how == CHDR_ZSTD ? expand_zstd(to, full, b.at, bytes_left(&b))
+				       : false;
+	if (!good) {
+		free(to);
+		return -EBADMSG;
+	}
+	*data = *heap = to;
+	*size = full;
+	return 0;
 }
 
 bool elfimg_segment(const struct elfimg *e, u32 index, struct elfimg_segment *ret)

@@ -68,6 +68,12 @@ bool elfimg_section_by_name(const struct elfimg *e, const char *name, struct elf
 bool elfimg_section_by_type(const struct elfimg *e, u32 type, struct elfimg_section *ret);
 /* The bytes of a section, or NULL when it has none in the file or they do not lie wholly inside it. */
 const u8 *elfimg_section_data(const struct elfimg *e, const struct elfimg_section *s);
+/*
+ * The same of a section that may be compressed (SHF_COMPRESSED with zlib or zstd, or the older .zdebug_*): up to max bytes. *heap is
+ * to be freed; NULL when the bytes are the image's own. -ENOENT: it has none; -EBADMSG: damaged or too long; -ENOMEM.
+ */
+int elfimg_section_expand(const struct elfimg *e, const struct elfimg_section *s, size_t max,
+			  const u8 **data, size_t *size, u8 **heap) must_check;
 bool elfimg_segment(const struct elfimg *e, u32 index, struct elfimg_segment *ret);
 
 /* Between addresses and file offsets by the program headers. false: no segment of the file holds it. */

@@ -91,10 +91,18 @@ static int try_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid
 {
 	for (;;) {
 		attr->size = sizeof(*attr);
-		long fd = o->sys_open(attr, pid, cpu, group_fd,
-				      o->flags | (o->no_cloexec ? 0 : PERF_FLAG_FD_CLOEXEC));
-		if (fd >= 0)
+		unsigned long flags = o->flags | (o->no_cloexec ? 0 : PERF_FLAG_FD_CLOEXEC);
+		long fd = o->sys_open(attr, pid, cpu, group_fd, flags);
+		if (fd >= 0) {
+			const struct perf_opened how = { .fd = (int)fd,
+							 .group_fd = group_fd,
+							 .pid = pid,
+							 .cpu = cpu,
+							 .flags = flags };
+			if (o->opened)
+				o->opened(o->opened_ctx, attr, &how);
 			return (int)fd;
+		}
 		if (errno == EINTR)
 			continue;
 		if (errno == EMFILE && !o->files_raised) {

@@ -27,6 +27,15 @@ enum perf_attr_part {
 	ATTR_PART_NR,
 };
 
+/* How the kernel was asked for an event that it then opened. */
+struct perf_opened {
+	int fd, group_fd;
+	s32 pid, cpu;
+	unsigned long flags;
+};
+typedef void perf_opened_fn(void *ctx, const struct perf_event_attr *attr,
+			    const struct perf_opened *how);
+
 struct perf_opener {
 	const struct sysroot *root;
 	struct perf_rights rights;
@@ -38,6 +47,8 @@ struct perf_opener {
 	/* The system call; tests put kernels of their own here. */
 	long (*sys_open)(struct perf_event_attr *attr, s32 pid, s32 cpu, int group_fd,
 			 unsigned long flags);
+	perf_opened_fn *opened; /* told of each event that was opened; may be NULL */
+	void *opened_ctx;
 };
 
 void perf_opener_init(struct perf_opener *o, const struct sysroot *root);

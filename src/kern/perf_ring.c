@@ -59,13 +59,13 @@ void perf_ring_consume(struct perf_ring *r, u64 head)
 	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-bool perf_ring_snapshot(const struct perf_ring *r, struct ring_span *ret)
+bool perf_ring_snapshot(const struct perf_ring *r, u64 since, struct ring_span *ret)
 {
 	u64 head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-	if (!head)
+	if (head == since)
 		return false;
 	/* head counts down from 0: what was ever written is -head. */
-	span_of(r, head, min(-head, r->size_bytes), ret);
+	span_of(r, head, min(since - head, r->size_bytes), ret);
 	ret->head = head;
 	size_t pos = 0;
 	while (ring_span_next(ret, &pos, false, NULL))

@@ -37,9 +37,9 @@ bool perf_ring_peek(const struct perf_ring *r, struct ring_span *ret);
 void perf_ring_consume(struct perf_ring *r, u64 head);
 /*
  * Overwritten rings, while their output is paused: the whole records from the newest backwards to those whose end was
- * overwritten. They come newest first.
+ * overwritten, or to where the head was before (since; 0: from the start). They come newest first.
  */
-bool perf_ring_snapshot(const struct perf_ring *r, struct ring_span *ret);
+bool perf_ring_snapshot(const struct perf_ring *r, u64 since, struct ring_span *ret);
 
 /*
  * Walks the records of a span: *pos starts at 0. The header is borrowed from the span, or from scratch (64 KiB) when the

@@ -1,4 +1,5 @@
 #include "model/frame.h"
+#include "base/big.h"
 #include "base/dict.h"
 
 #include <errno.h>
@@ -39,8 +40,8 @@ int frame_table_init(struct frame_table *t)
 
 void frame_table_done(struct frame_table *t)
 {
-	free(t->frames);
-	free(t->slots);
+	big_free(t->frames, t->cap * sizeof(*t->frames));
+	big_free(t->slots, ((size_t)t->mask + 1) * sizeof(*t->slots));
 	*t = (struct frame_table){ 0 };
 }
 
@@ -56,16 +57,18 @@ static int frame_table_grow(struct frame_table *t)
 {
 	if (t->cap >= 1u << 30)
 		return -ENOMEM;
-	struct frame *frames = realloc(t->frames, (size_t)t->cap * 2 * sizeof(*frames));
-	if (!frames)
+	size_t cap = (size_t)t->cap * 2;
+	u32 *slots = big_zalloc(cap * 2 * sizeof(*slots));
+	struct frame *frames =
+		slots ? big_grow(t->frames, t->cap * sizeof(*frames), cap * sizeof(*frames)) : NULL;
+	if (!frames) {
+		big_free(slots, cap * 2 * sizeof(*slots));
 		return -ENOMEM;
+	}
+	big_free(t->slots, ((size_t)t->mask + 1) * sizeof(*slots));
 	t->frames = frames;
-	u32 *slots = calloc((size_t)t->cap * 4, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(t->slots);
 	t->slots = slots;
-	t->cap *= 2;
+	t->cap = (u32)cap;
 	t->mask = t->cap * 2 - 1;
 	for (u32 i = 1; i < t->nr; i++)
 		*frame_slot(t, &frames[i]) = i;
@@ -94,10 +97,9 @@ int chain_table_init(struct chain_table *t)
 		.cap = FIRST_SLOTS / 2, .nr = 1, .mask = FIRST_SLOTS - 1, .cap_pool = FIRST_SLOTS * 8
 	};
 	t->chains = calloc(t->cap, sizeof(*t->chains));
-	t->keys = calloc(t->cap, sizeof(*t->keys));
 	t->slots = calloc(FIRST_SLOTS, sizeof(*t->slots));
 	t->pool = malloc(t->cap_pool * sizeof(*t->pool));
-	if (!t->chains || !t->keys || !t->slots || !t->pool) {
+	if (!t->chains || !t->slots || !t->pool) {
 		chain_table_done(t);
 		return -ENOMEM;
 	}
@@ -106,10 +108,9 @@ int chain_table_init(struct chain_table *t)
 
 void chain_table_done(struct chain_table *t)
 {
-	free(t->chains);
-	free(t->keys);
-	free(t->slots);
-	free(t->pool);
+	big_free(t->chains, t->cap * sizeof(*t->chains));
+	big_free(t->slots, ((size_t)t->mask + 1) * sizeof(*t->slots));
+	big_free(t->pool, t->cap_pool * sizeof(*t->pool));
 	*t = (struct chain_table){ 0 };
 }
 
@@ -125,31 +126,31 @@ static int chain_table_grow(struct chain_table *t)
 {
 	if (t->cap >= 1u << 30)
 		return -ENOMEM;
-	struct chain *chains = realloc(t->chains, (size_t)t->cap * 2 * sizeof(*chains));
-	if (!chains)
+	size_t cap = (size_t)t->cap * 2, size = cap * 2 * sizeof(*t->slots);
+	struct chain_slot *slots = big_zalloc(size);
+	struct chain *chains =
+		slots ? big_grow(t->chains, t->cap * sizeof(*chains), cap * sizeof(*chains)) : NULL;
+	if (!chains) {
+		big_free(slots, size);
 		return -ENOMEM;
-	t->chains = chains;
-	u64 *keys = realloc(t->keys, (size_t)t->cap * 2 * sizeof(*keys));
-	if (!keys)
-		return -ENOMEM;
-	t->keys = keys;
-	u32 mask = t->cap * 4 - 1;
-	struct chain_slot *slots = calloc((size_t)mask + 1, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
+	}
+	u32 mask = (u32)(cap * 2 - 1);
 	for (u32 i = 1; i < t->nr; i++)
-		chain_slot_set(slots, mask, keys[i], i);
-	free(t->slots);
+		chain_slot_set(slots, mask, chains[i].key, i);
+	big_free(t->slots, ((size_t)t->mask + 1) * sizeof(*slots));
+	t->chains = chains;
 	t->slots = slots;
 	t->mask = mask;
-	t->cap *= 2;
+	t->cap = (u32)cap;
 	return 0;
 }
 
 static int chain_pool_grow(struct chain_table *t, u32 nr)
 {
 	u64 cap = t->cap_pool * 2 + nr;
-	u32 *pool = cap <= UINT32_MAX ? realloc(t->pool, cap * sizeof(*pool)) : NULL;
+	u32 *pool = cap <= UINT32_MAX
+			    ? big_grow(t->pool, t->cap_pool * sizeof(*pool), cap * sizeof(*pool))
+			    : NULL;
 	if (!pool)
 		return -ENOMEM;
 	t->pool = pool;
@@ -167,8 +168,7 @@ static int chain_room(struct chain_table *t, u32 nr)
 static u32 chain_commit(struct chain_table *t, u64 key, u32 nr)
 {
 	u32 id = t->nr++;
-	t->chains[id] = (struct chain){ .start = (u32)t->nr_pool, .nr = nr };
-	t->keys[id] = key;
+	t->chains[id] = (struct chain){ .key = key, .start = (u32)t->nr_pool, .nr = nr };
 	t->nr_pool += nr;
 	chain_slot_set(t->slots, t->mask, key, id);
 	return id;
@@ -211,7 +211,7 @@ static s64 chain_copy(struct chain_table *into, const struct chain_table *from, 
 		return err;
 	for (u32 i = 0; i < nr; i++)
 		into->pool[into->nr_pool + i] = map_frame[old[i]];
-	return chain_commit(into, from->keys[chain], nr);
+	return chain_commit(into, from->chains[chain].key, nr);
 }
 
 int chain_table_merge(struct chain_table *into, const struct chain_table *from,
@@ -224,8 +224,8 @@ int chain_table_merge(struct chain_table *into, const struct chain_table *from,
 	map[0] = CHAIN_NONE;
 	for (u32 i = 1; i < from->nr; i++) {
 		if (i + AHEAD < from->nr)
-			chain_table_prefetch(into, from->keys[i + AHEAD]);
-		s64 id = chain_table_find(into, from->keys[i]);
+			chain_table_prefetch(into, from->chains[i + AHEAD].key);
+		s64 id = chain_table_find(into, from->chains[i].key);
 		if (!id)
 			id = chain_copy(into, from, i, map_frame);
 		if (id < 0) {

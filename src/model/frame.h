@@ -54,6 +54,7 @@ int frame_table_copy(struct frame_table *t, const struct frame_table *from) must
 s64 frame_table_add(struct frame_table *t, struct frame f) must_check;
 
 struct chain {
+	u64 key;
 	u32 start; /* into pool */
 	u32 nr;
 };
@@ -70,7 +71,6 @@ struct chain_slot {
  */
 struct chain_table {
 	struct chain *chains; /* [0] is empty */
-	u64 *keys; /* [chain] */
 	u32 *pool;
 	struct chain_slot *slots;
 	u32 nr, cap;

@@ -4,6 +4,14 @@
  *
  * A function is (image, start): two frames in the same function get the same id, whatever their addresses. A frame that no
  * symbol covers is a function of its own, without a name, at its own offset.
+ *
+ * The compiler may have put several functions into each other at one address. With WANT_INLINE such a frame has a stack: ids
+ * behind those of the frame table, one for each function, outermost first; func_of and lines know them like any frame:
+ *
+ *	frames   1  2  3                frame 2 is main, with parse inlined, and in it next_token
+ *	ids      1  2  3 | 4  5  6      stacks[2] = { 4, 3 }: 4 main, 5 parse (inlined), 6 next_token (inlined)
+ *
+ * names_expand() puts the stacks into call chains, so that folding and drawing need not know of them.
  */
 #pragma once
 
@@ -19,17 +27,40 @@ enum names_want {
 
 struct name_func {
 	const char *name; /* demangled where that was asked for; NULL: no symbol */
+	const char *label; /* the name with " (inlined)" behind it, where it is; NULL: the name */
 	u64 start; /* in the image's offsets; the frame's own offset when there is no symbol */
-	u64 end;
+	u64 end; /* of an inlined function: start and end of the function it lies in */
 	u32 image;
-	u32 mode; /* enum frame_mode */
+	u16 mode; /* enum frame_mode */
+	bool inlined;
+};
+
+struct name_line {
+	const char *file; /* as the compiler was told, below the folder it ran in; NULL: not known */
+	u32 line; /* 0: not known */
+};
+
+/* Ids [first, first + nr), outermost first. nr 0: the frame stands for itself. */
+struct name_stack {
+	u32 first;
+	u32 nr;
 };
 
 /* The answer for a whole frame table. All of it belongs to the names object. */
 struct names_result {
-	const u32 *func_of; /* [frame id] -> index into funcs; func_of[FRAME_NONE] is 0 */
+	const u32 *func_of; /* [id] -> index into funcs; func_of[FRAME_NONE] is 0 */
 	const struct name_func *funcs; /* [0] is no function */
 	u32 nr_funcs;
+	u32 nr_frames; /* of the frame table */
+	u32 nr_ids; /* with those of the stacks */
+	const struct name_line *lines; /* [id]; NULL: not asked for */
+	const u32 *frame_of; /* [id] -> frame; NULL: there are no stacks */
+	/*
+	 * [frame]; NULL: none. `stacks` is for code that was interrupted there, `callers` for code that will return there:
+	 * the call is the instruction before it, perhaps of another line or another inlined function.
+	 */
+	const struct name_stack *stacks;
+	const struct name_stack *callers;
 };
 
 struct names;
@@ -44,3 +75,23 @@ struct names_ops {
 struct names {
 	const struct names_ops *ops;
 };
+
+/* What tables and graphs call it; NULL: it has no name. */
+static inline const char *name_label(const struct name_func *f)
+{
+	return f->label ? f->label : f->name;
+}
+
+/* What a frame stands for, `called` saying whether it has called the next one in its chain. nr is never 0. */
+struct name_stack names_stack(const struct names_result *n, u32 frame, bool called);
+/*
+ * Whether the frame at chain[i] (outermost first) has called the next one: not the last, and not where the kernel or the
+ * hypervisor was entered from it.
+ */
+bool names_called(const struct frame_table *frames, const u32 *chain, u32 nr, u32 i);
+/*
+ * Replaces frames by their stacks in all chains, which keep their ids; from then on the pool holds ids of names. Nothing is done
+ * where nothing is inlined. Leaves (sample.leaf) remain frames. -ENOMEM: nothing was changed.
+ */
+int names_expand(const struct names_result *n, const struct frame_table *frames,
+		 struct chain_table *chains) must_check;

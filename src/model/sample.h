@@ -15,7 +15,8 @@ enum sample_needs {
 	NEED_COMM = 1 << 3, /* task name at that time */
 	NEED_ORDER = 1 << 4, /* time order, over all CPUs */
 	NEED_BRANCH = 1 << 5,
-	NEED_READ = 1 << 6,
+	NEED_READ =
+		1 << 6, /* a sample for each event of a group that was read together; one worker */
 	NEED_PLACES = 1 << 7, /* the chain as addresses, each with its frame */
 	NEED_NEIGHBOURS =
 		1 << 8, /* with NEED_ORDER: the records before and after it on its own CPU */

@@ -12,6 +12,8 @@ void table_done(struct table *t)
 {
 	vec_free(&t->columns);
 	vec_free(&t->cells);
+	vec_free(&t->weights);
+	vec_free(&t->depths);
 	arena_done(&t->arena);
 }
 
@@ -33,4 +35,13 @@ union cell *table_row(struct table *t)
 	t->cells.nr += nr;
 	t->nr_rows++;
 	return row;
+}
+
+double table_share(const struct table *t, size_t row)
+{
+	if (row < t->weights.nr)
+		return t->total ? 100.0 * (double)t->weights.at[row] / (double)t->total : 0;
+	const struct column *first = t->columns.nr ? t->columns.at : NULL;
+	return first && first->type == CELL_PERCENT && !first->nr_values ? table_cells(t, row)[0].f
+									 : 100;
 }

@@ -15,6 +15,8 @@ enum cell_type {
 	CELL_PERCENT, /* double, 0..100 */
 	CELL_HEX,
 	CELL_NS, /* u64 nanoseconds */
+	CELL_NUMBER, /* u64, as wide as it is */
+	CELL_TIME, /* u64 nanoseconds, shown as seconds with six digits */
 };
 
 struct column {
@@ -22,7 +24,13 @@ struct column {
 	const char *key; /* "overhead": JSON and CSV */
 	enum cell_type type;
 	u32 min_width;
-	bool last; /* no padding behind it */
+	u32 fixed_width; /* cells are cut to it; 0: as wide as the widest */
+	u8 digits; /* of CELL_S64: padded with zeros to so many */
+	bool left, right; /* other than its type does */
+	bool loose; /* no padding behind it where it stands last */
+	bool last; /* it does */
+	u32 nr_values; /* numbers that stand side by side in a cell (a group of events); 0: it is one number */
+	u32 level; /* of a table with levels: where names of this column stand */
 };
 
 union cell {
@@ -30,6 +38,8 @@ union cell {
 	u64 u;
 	s64 s;
 	double f;
+	const double *fs; /* column.nr_values of them */
+	const u64 *us;
 };
 
 struct table {
@@ -37,6 +47,10 @@ struct table {
 	VEC(struct column) columns;
 	VEC(union cell) cells; /* row-major */
 	size_t nr_rows;
+	u32 nr_levels; /* rows within rows: names stand in one column, each below its parent; 0: a plain table */
+	VEC(u32)
+	depths; /* [row]; only cells of that level's columns are filled, the other strings are NULL */
+	VEC(u64) weights; /* [row]: its part of total; empty: nobody asks */
 	/* The tree under a row, made when asked for and valid until the next call; NULL: tables without trees. */
 	int (*tree_of)(void *ctx, size_t row, struct tree *ret);
 	void *ctx;
@@ -46,6 +60,8 @@ struct table {
 void table_init(struct table *t);
 void table_done(struct table *t);
 struct column *table_column(struct table *t, const char *name, const char *key, enum cell_type type);
+/* A row's part of the total in percent: by its weight, else by its first cell; 100 where nobody knows. */
+double table_share(const struct table *t, size_t row);
 /* A zeroed row of as many cells as there are columns, or NULL. */
 union cell *table_row(struct table *t);
 static inline const union cell *table_cells(const struct table *t, size_t row)

@@ -20,4 +20,5 @@ void tree_clear(struct tree *t)
 	t->total = 0;
 	t->hidden = 0;
 	t->own_first = false;
+	t->min = 0;
 }

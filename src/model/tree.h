@@ -16,7 +16,8 @@ struct tree_node {
 	u32 next; /* sibling */
 	u64 self; /* weight that ends here */
 	u64 total; /* self and all below */
-	u64 count; /* samples, like total */
+	u64 count; /* samples, like total; only where they are asked for */
+	u64 self_count;
 };
 
 struct tree {
@@ -26,6 +27,7 @@ struct tree {
 	u64 total; /* of the row: what fractal percentages are relative to */
 	u64 hidden; /* weight of branches below the limit */
 	bool own_first; /* the first label is the row's own name */
+	u64 min; /* weight below which nothing is drawn */
 };
 
 void tree_init(struct tree *t);

@@ -10,6 +10,9 @@ struct counters {
 	struct perf_opener opener;
 	struct counters_opts opts;
 	int *fds; /* counter * nr_slots + slot; -1: not there */
+	struct perf_event_attr *attrs; /* of each counter */
+	bool *grouped; /* as fds: is read with its leader, all members at one moment */
+	u64 *group; /* what such a read returns: nr, enabled, running, then value and id of each */
 	u32 nr_gone; /* slots whose thread has ended */
 };
 
@@ -34,11 +37,15 @@ void counters_close(struct counters *c)
 		for (u32 s = 0; s < c->opts.nr_slots; s++)
 			close_at(c, i, s);
 	free(c->fds);
+	free(c->attrs);
+	free(c->grouped);
+	free(c->group);
 	free(c);
 }
 
 /* A count needs no samples: whatever the event brought for sampling goes. */
-static void build_attr(const struct counters *c, u32 counter, bool leads, struct perf_event_attr *a)
+static void build_attr(const struct counters *c, u32 counter, bool leads, bool grouped,
+		       struct perf_event_attr *a)
 {
 	const struct counters_opts *o = &c->opts;
 	const struct event_desc *e = o->counters[counter].desc;
@@ -47,11 +54,13 @@ static void build_attr(const struct counters *c, u32 counter, bool leads, struct
 	a->freq = 0;
 	a->sample_type = PERF_SAMPLE_IDENTIFIER;
 	a->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (grouped)
+		a->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 	a->inherit = e->terms.inherit >= 0 ? e->terms.inherit : !o->no_inherit;
 	a->disabled = leads;
 	a->enable_on_exec = leads && o->on_exec;
 	if (o->only_user && !e->has_exclude)
-		a->exclude_kernel = a->exclude_hv = 1;
+		a->exclude_kernel = 1;
 	if (o->only_kernel && !e->has_exclude)
 		a->exclude_user = 1;
 }
@@ -92,19 +101,22 @@ static int filter_counter(const struct counter *c, int fd, struct diag *d)
 }
 
 /* A file descriptor, or negative errno. */
-static int open_one(struct counters *c, u32 counter, u32 slot, int group_fd)
+static int open_one(struct counters *c, u32 counter, u32 slot, int group_fd, bool grouped)
 {
 	struct counter *at = &c->opts.counters[counter];
 	const struct counter_slot *place = &c->opts.slots[slot];
 	struct perf_event_attr a;
-	build_attr(c, counter, group_fd < 0, &a);
+	build_attr(c, counter, group_fd < 0, grouped, &a);
 	bool had_kernel = !a.exclude_kernel;
 	c->opener.flags = at->cgroup ? PERF_FLAG_PID_CGROUP : 0;
 	c->opener.may_drop_kernel = !at->desc->has_exclude && !c->opts.only_kernel;
 	int fd = perf_opener_open(&c->opener, &a, at->cgroup ? at->cgroup_fd : place->tid,
 				  place->cpu, group_fd);
+	if (fd >= 0 || !at->supported)
+		c->attrs[counter] = a;
 	if (fd >= 0) {
 		at->supported = true;
+		c->grouped[(size_t)counter * c->opts.nr_slots + slot] = grouped;
 		at->only_user |= had_kernel && a.exclude_kernel;
 	} else if (!at->why_not) {
 		at->why_not = fd;
@@ -120,7 +132,7 @@ static int open_weak(struct counters *c, u32 leader, u32 slot, struct diag *d)
 		if (at->leader != leader)
 			continue;
 		close_at(c, i, slot);
-		int fd = open_one(c, i, slot, -1);
+		int fd = open_one(c, i, slot, -1, false);
 		if (fd < 0)
 			continue;
 		*fd_at(c, i, slot) = fd;
@@ -139,9 +151,18 @@ static int refuse(struct counters *c, u32 counter, u32 slot, int err, struct dia
 				   place->cpu, d);
 }
 
+static bool has_members(const struct counters *c, u32 leader)
+{
+	for (u32 i = leader + 1; i < c->opts.nr_counters; i++)
+		if (c->opts.counters[i].leader == leader)
+			return true;
+	return false;
+}
+
 /* One group (or one event) in one slot. 0, -ESRCH: the thread is gone, or negative with a diag. */
 static int open_group(struct counters *c, u32 leader, u32 slot, struct diag *d)
 {
+	bool grouped = has_members(c, leader);
 	for (u32 i = leader; i < c->opts.nr_counters; i++) {
 		struct counter *at = &c->opts.counters[i];
 		if (at->leader != leader || at->desc->open != EVENT_OPEN_PERF ||
@@ -152,7 +173,7 @@ static int open_group(struct counters *c, u32 leader, u32 slot, struct diag *d)
 			at->why_not = at->why_not ? at->why_not : c->opts.counters[leader].why_not;
 			continue;
 		}
-		int fd = open_one(c, i, slot, group_fd);
+		int fd = open_one(c, i, slot, group_fd, grouped);
 		if (fd == -ESRCH)
 			return fd;
 		if (fd < 0 && i != leader && at->desc->weak && is_absence(fd))
@@ -186,7 +207,10 @@ static int open_all(struct counters *c, struct diag *d)
 	const struct counters_opts *o = &c->opts;
 	size_t nr = (size_t)o->nr_counters * o->nr_slots;
 	c->fds = malloc(max(nr, (size_t)1) * sizeof(*c->fds));
-	if (!c->fds)
+	c->attrs = calloc(max(o->nr_counters, 1u), sizeof(*c->attrs));
+	c->grouped = calloc(max(nr, (size_t)1), sizeof(*c->grouped));
+	c->group = calloc(3 + 2 * (size_t)o->nr_counters, sizeof(*c->group));
+	if (!c->fds || !c->attrs || !c->grouped || !c->group)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		c->fds[i] = -1;
@@ -195,6 +219,7 @@ static int open_all(struct counters *c, struct diag *d)
 		at->supported = at->desc->open == EVENT_OPEN_TOOL;
 		at->only_user = false;
 		at->why_not = 0;
+		build_attr(c, i, at->leader == i, false, &c->attrs[i]);
 	}
 	for (u32 s = 0; s < o->nr_slots; s++) {
 		int err = open_slot(c, s, d);
@@ -215,6 +240,8 @@ struct counters *counters_open(const struct sysroot *root, const struct counters
 	if (c) {
 		c->opts = *opts;
 		perf_opener_init(&c->opener, root);
+		c->opener.opened = opts->opened;
+		c->opener.opened_ctx = opts->opened_ctx;
 		err = open_all(c, d);
 	}
 	if (err == -ENOMEM)
@@ -296,12 +323,40 @@ static void read_one(int fd, struct count *to)
 	to->running_ns = v[2];
 }
 
+/* A group in one read. Values come in the order in which members were opened. */
+static void read_group(struct counters *c, u32 leader, u32 slot, struct count *to)
+{
+	u64 *v = c->group;
+	size_t size = (3 + 2 * (size_t)c->opts.nr_counters) * sizeof(*v);
+	ssize_t n = read(*fd_at(c, leader, slot), v, size);
+	u64 nr = n >= (ssize_t)(3 * sizeof(*v)) ? min(v[0], ((u64)n / sizeof(*v) - 3) / 2) : 0;
+	u64 at = 0;
+	for (u32 i = leader; i < c->opts.nr_counters; i++) {
+		if (c->opts.counters[i].leader != leader || *fd_at(c, i, slot) < 0)
+			continue;
+		struct count *m = &to[(size_t)i * c->opts.nr_slots + slot];
+		*m = (struct count){ .opened = true };
+		if (at < nr) {
+			m->value = v[3 + 2 * at];
+			m->enabled_ns = v[1];
+			m->running_ns = v[2];
+		}
+		at++;
+	}
+}
+
 static void read_slot(struct counters *c, u32 slot, const struct counters_clock *clock,
 		      struct count *to)
 {
 	for (u32 i = 0; i < c->opts.nr_counters; i++) {
 		const struct event_desc *e = c->opts.counters[i].desc;
-		struct count *n = &to[(size_t)i * c->opts.nr_slots + slot];
+		size_t cell = (size_t)i * c->opts.nr_slots + slot;
+		struct count *n = &to[cell];
+		if (c->grouped[cell] && *fd_at(c, i, slot) >= 0) {
+			if (c->opts.counters[i].leader == i)
+				read_group(c, i, slot, to);
+			continue;
+		}
 		*n = (struct count){ 0 };
 		read_one(*fd_at(c, i, slot), n);
 		if (e->open == EVENT_OPEN_TOOL && !slot) {
@@ -309,6 +364,18 @@ static void read_slot(struct counters *c, u32 slot, const struct counters_clock 
 			*n = (struct count){ ns, ns, ns, true };
 		}
 	}
+}
+
+const struct perf_event_attr *counters_attr(const struct counters *c, u32 counter)
+{
+	return &c->attrs[counter];
+}
+
+u64 counters_id(const struct counters *c, u32 counter, u32 slot)
+{
+	int fd = *fd_at(c, counter, slot);
+	u64 id;
+	return fd >= 0 && !perf_event_id(fd, &id) ? id : 0;
 }
 
 void counters_read(struct counters *c, const struct counters_clock *clock, struct count *to)

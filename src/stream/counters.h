@@ -36,6 +36,9 @@ struct counters_opts {
 	bool on_exec; /* the one thread is a command that waits to exec: counting begins there */
 	bool no_inherit;
 	bool only_user, only_kernel;
+	/* Told of each counter that was opened; may be NULL. */
+	perf_opened_fn *opened;
+	void *opened_ctx;
 };
 
 struct counters;
@@ -52,5 +55,9 @@ void counters_close(struct counters *c);
 /* name NULL: all. -ENOENT: no such event. */
 int counters_enable(struct counters *c, const char *name) must_check;
 int counters_disable(struct counters *c, const char *name) must_check;
+/* The attr as the kernel took it (of what could not be opened: as it was asked for). Borrowed. */
+const struct perf_event_attr *counters_attr(const struct counters *c, u32 counter);
+/* The kernel's number for a counter in a slot; 0: it is not there. */
+u64 counters_id(const struct counters *c, u32 counter, u32 slot);
 /* Into to[counter * nr_slots + slot]. */
 void counters_read(struct counters *c, const struct counters_clock *clock, struct count *to);

@@ -1,5 +1,6 @@
 #include "stream/live_perf.h"
 
+#include "arch/arch.h"
 #include "kern/cpu.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@ enum {
 	FREQ_DEFAULT_HZ = 4000,
 	LIST_ROUNDS = 8, /* how often threads are listed again until no new one shows up */
 	EPOLL_STOP = -1,
+	EPOLL_POKE = -2,
 	GROUP_IS_WEAK = -EXDEV, /* of ours: weak_group cannot be one group */
 	EPOLL_BATCH = 64,
 	FIRST_FLUSH_NS = 30000000,
@@ -25,7 +27,8 @@ enum {
 struct live_fd {
 	int fd;
 	u32 event;
-	u32 ring;
+	u32 ring; /* of `rings`, or of `kept` */
+	bool overwrite;
 	bool gone;
 };
 
@@ -33,6 +36,7 @@ struct live_ring {
 	struct perf_ring ring;
 	u32 cpu;
 	int owner_fd;
+	u64 taken; /* overwritten ones: the head at the last snapshot */
 };
 
 struct live_reader {
@@ -44,6 +48,7 @@ struct live_reader {
 	u32 first_ring, nr_rings;
 	int epoll_fd;
 	u64 done_round;
+	u64 poked; /* the last call to empty the rings that it followed */
 	int err;
 };
 
@@ -57,20 +62,23 @@ struct live_perf {
 	VEC(struct live_fd) fds;
 	VEC(struct synth_id) ids; /* one a fd, same index */
 	VEC(struct live_ring) rings;
+	VEC(struct live_ring) kept; /* overwritten ones: nobody reads them before a snapshot */
 	VEC(struct live_reader) readers;
 	u32 weak_group;
 	u64 ring_bytes;
 	struct live_sink sink;
 	int stop_fd;
 	int gone_fd;
+	int poke_fd; /* readable while readers are asked to empty their rings */
+	u64 poke;
 	size_t nr_gone;
 	u64 round; /* from 1 */
 	u64 claimed; /* the round whose end is being written */
 	u32 rounds_owed; /* that end without data */
 	bool stopping;
 	bool failed;
-	pthread_cond_t begun; /* a reader has its tid */
-	pthread_mutex_t lock; /* tid of readers, nr_gone, round, claimed, done_round, rounds_owed */
+	pthread_cond_t begun; /* a reader has its tid, or has followed a poke */
+	pthread_mutex_t lock; /* tid of readers, poke, poked, nr_gone, round, claimed, done_round, rounds_owed */
 };
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
@@ -141,7 +149,7 @@ static void set_tracking(const struct live_opts *o, struct perf_event_attr *a)
 	a->comm_exec = 1;
 	a->task = 1;
 	a->ksymbol = 1;
-	a->bpf_event = 1;
+	a->bpf_event = !o->no_bpf_events;
 }
 
 /*
@@ -151,7 +159,7 @@ static void set_tracking(const struct live_opts *o, struct perf_event_attr *a)
 static int add_tracking(struct live_perf *lp)
 {
 	if (lp->opts.command_pid && !lp->opts.system_wide && !lp->opts.cpus &&
-	    !lp->opts.no_exec_start) {
+	    !lp->opts.no_exec_start && !lp->opts.overwrite) {
 		set_tracking(&lp->opts, &lp->events.at[0].attr);
 		return 0;
 	}
@@ -173,6 +181,15 @@ static u64 usable_freq(const struct live_perf *lp, struct diag *d)
 	u64 most = lp->opener.rights.max_rate_hz;
 	if (lp->opts.period || !most || hz <= most)
 		return hz;
+	if (asked && asked != UINT64_MAX && lp->opts.strict_freq) {
+		diag_error(d, -EINVAL, "-F %llu: the system allows %llu", (unsigned long long)hz,
+			   (unsigned long long)most);
+		diag_hint(d,
+			  "without --strict-freq that is taken; as root: sysctl "
+			  "kernel.perf_event_max_sample_rate=%llu",
+			  (unsigned long long)hz);
+		return 0;
+	}
 	if (asked && asked != UINT64_MAX) {
 		diag_warn(d, "sampling at %llu Hz, not %llu: that is the system's limit",
 			  (unsigned long long)most, (unsigned long long)hz);
@@ -228,10 +245,24 @@ static void set_start(const struct live_perf *lp, struct live_event *e)
 		e->attr.disabled && o->command_pid && !o->system_wide && !o->no_exec_start;
 }
 
-static void configure(struct live_perf *lp, struct diag *d)
+/* What unwinding needs later. */
+static void set_stack(const struct live_opts *o, struct perf_event_attr *a)
+{
+	const struct arch *arch = arch_host();
+	a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	a->sample_regs_user = arch ? arch->perf_mask : 0;
+	a->sample_stack_user = o->stack_bytes;
+	a->exclude_callchain_user |= o->kernel_chain;
+	/* perf reads unwind tables as memory of the process: it must know the maps that hold them. */
+	a->mmap_data |= a->mmap && o->kernel_chain;
+}
+
+static int configure(struct live_perf *lp, struct diag *d)
 {
 	const struct live_opts *o = &lp->opts;
 	u64 hz = usable_freq(lp, d);
+	if (!hz)
+		return -EINVAL;
 	bool many = lp->events.nr > 1 || lp->events.at[0].group_read;
 	vec_for_each (&lp->events, e) {
 		struct perf_event_attr *a = &e->attr;
@@ -258,22 +289,31 @@ static void configure(struct live_perf *lp, struct diag *d)
 		if (e->desc->terms.max_stack)
 			a->sample_max_stack = (u16)min(e->desc->terms.max_stack, (u32)UINT16_MAX);
 		set_start(lp, e);
+		a->write_backward = o->overwrite;
 		a->inherit_stat = o->per_thread_counts && a->inherit;
 		if (o->only_user || o->only_kernel) {
 			a->exclude_user = !o->only_user;
 			a->exclude_kernel = !o->only_kernel;
-			a->exclude_hv = 1;
 		}
 		if (o->data_addr)
-			a->sample_type |= PERF_SAMPLE_ADDR;
+			a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
+		a->sample_type |= o->more;
+		if (o->running_times || o->per_thread_counts)
+			a->read_format |=
+				PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 		if (o->period_too)
 			a->sample_type |= PERF_SAMPLE_PERIOD;
-		if (o->call_graph)
+		if (o->call_graph) {
 			a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+			a->exclude_callchain_user = o->no_user_chain;
+			a->exclude_callchain_kernel = o->no_kernel_chain;
+		}
+		if (o->stack_bytes)
+			set_stack(o, a);
 		if (a->type == PERF_TYPE_TRACEPOINT)
 			a->sample_type |= PERF_SAMPLE_RAW;
 		if (o->weight)
-			a->sample_type |= PERF_SAMPLE_WEIGHT;
+			a->sample_type |= PERF_SAMPLE_WEIGHT_STRUCT;
 		if (o->branches) {
 			a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
 			a->branch_sample_type = o->branches;
@@ -282,6 +322,7 @@ static void configure(struct live_perf *lp, struct diag *d)
 		if (e->group_read)
 			set_group_read(lp, e);
 	}
+	return 0;
 }
 
 /* ---- targets ---------------------------------------------------------------------------------------------------- */
@@ -402,6 +443,11 @@ static int open_event(struct live_perf *lp, struct live_event *e, s32 tid, s32 c
 	lp->opener.may_drop_kernel =
 		first && !lp->opts.only_kernel && !(e->desc && e->desc->has_exclude);
 	int fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
+	if (fd == -EINVAL && first && e->attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT) {
+		/* Before 5.12 a weight was one number. */
+		e->attr.sample_type ^= PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_WEIGHT;
+		fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
+	}
 	if (fd < 0 && first && is_missing_pmu(fd) && !lp->opts.branches && fall_back_to_clock(e, d))
 		fd = perf_opener_open(&lp->opener, &e->attr, tid, cpu, group_fd);
 	if (fd >= 0 && saw_kernel && e->attr.exclude_kernel && note_user_only(lp, e, d)) {
@@ -411,21 +457,24 @@ static int open_event(struct live_perf *lp, struct live_event *e, s32 tid, s32 c
 	return fd;
 }
 
-static struct live_ring *ring_of_cpu(struct live_perf *lp, u32 cpu)
+static struct live_ring *ring_of_cpu(struct live_perf *lp, u32 cpu, bool overwrite)
 {
-	vec_for_each (&lp->rings, r)
-		if (r->cpu == cpu)
-			return r;
+	struct live_ring *at = overwrite ? lp->kept.at : lp->rings.at;
+	size_t nr = overwrite ? lp->kept.nr : lp->rings.nr;
+	for (size_t i = 0; i < nr; i++)
+		if (at[i].cpu == cpu)
+			return &at[i];
 	return NULL;
 }
 
 /* Halves the ring until the user may lock it. */
-static int map_ring(struct live_perf *lp, struct live_ring *r, int fd, struct diag *d)
+static int map_ring(struct live_perf *lp, struct live_ring *r, int fd, bool overwrite,
+		    struct diag *d)
 {
 	u64 page = (u64)sysconf(_SC_PAGESIZE);
 	u64 wanted = lp->ring_bytes;
 	int err;
-	while ((err = perf_ring_open(&r->ring, fd, lp->ring_bytes / page, false)) == -EPERM &&
+	while ((err = perf_ring_open(&r->ring, fd, lp->ring_bytes / page, overwrite)) == -EPERM &&
 	       lp->ring_bytes > page)
 		lp->ring_bytes /= 2;
 	if (err) {
@@ -445,24 +494,26 @@ static int map_ring(struct live_perf *lp, struct live_ring *r, int fd, struct di
 }
 
 /* fd gets a ring of its CPU, or shares it. */
-static int attach_ring(struct live_perf *lp, int fd, u32 cpu, u32 *index, struct diag *d)
+static int attach_ring(struct live_perf *lp, struct live_fd *f, u32 cpu, struct diag *d)
 {
-	struct live_ring *r = ring_of_cpu(lp, cpu);
+	struct live_ring *r = ring_of_cpu(lp, cpu, f->overwrite);
+	struct live_ring **first = f->overwrite ? &lp->kept.at : &lp->rings.at;
 	if (r) {
-		*index = (u32)(r - lp->rings.at);
-		int err = perf_event_redirect(fd, r->owner_fd);
+		f->ring = (u32)(r - *first);
+		int err = perf_event_redirect(f->fd, r->owner_fd);
 		return err ? diag_error(d, err, "cannot share the ring of CPU %u: %s", cpu,
 					strerror(-err))
 			   : 0;
 	}
-	r = vec_push(&lp->rings);
+	r = f->overwrite ? vec_push(&lp->kept) : vec_push(&lp->rings);
 	if (!r)
 		return -ENOMEM;
-	r->cpu = cpu;
-	r->owner_fd = fd;
-	*index = (u32)(r - lp->rings.at);
-	int err = map_ring(lp, r, fd, d);
-	if (err)
+	*r = (struct live_ring){ .cpu = cpu, .owner_fd = f->fd };
+	f->ring = (u32)(r - *first);
+	int err = map_ring(lp, r, f->fd, f->overwrite, d);
+	if (err && f->overwrite)
+		lp->kept.nr--;
+	else if (err)
 		lp->rings.nr--;
 	return err;
 }
@@ -494,9 +545,9 @@ static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *grou
 		return fd;
 	}
 	group_fds[event] = fd;
-	u32 ring;
+	struct live_fd opened = { .fd = fd, .event = event, .overwrite = e->attr.write_backward };
 	u64 id = 0;
-	int err = attach_ring(lp, fd, cpu, &ring, d);
+	int err = attach_ring(lp, &opened, cpu, d);
 	if (!err)
 		err = perf_event_id(fd, &id);
 	if (!err && e->desc && e->desc->filter) {
@@ -514,7 +565,7 @@ static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *grou
 		close(fd);
 		return err ? err : -ENOMEM;
 	}
-	*f = (struct live_fd){ .fd = fd, .event = event, .ring = ring };
+	*f = opened;
 	*ix = (struct synth_id){ .id = id, .event = event, .cpu = cpu, .tid = (u64)(s64)tid };
 	*slot = id;
 	return 0;
@@ -574,11 +625,13 @@ static void close_targets(struct live_perf *lp)
 {
 	vec_for_each (&lp->rings, ring)
 		perf_ring_close(&ring->ring);
+	vec_for_each (&lp->kept, ring)
+		perf_ring_close(&ring->ring);
 	vec_for_each (&lp->fds, f)
 		close(f->fd);
 	vec_for_each (&lp->events, e)
 		e->ids.nr = 0;
-	lp->rings.nr = lp->fds.nr = lp->ids.nr = lp->tids.nr = 0;
+	lp->rings.nr = lp->kept.nr = lp->fds.nr = lp->ids.nr = lp->tids.nr = 0;
 }
 
 /* weak_group becomes single events, each with its own pace. */
@@ -647,11 +700,15 @@ static int make_readers(struct live_perf *lp)
 		struct epoll_event ev = { .events = EPOLLIN, .data.u64 = (u64)EPOLL_STOP };
 		if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, lp->stop_fd, &ev))
 			return -errno;
+		ev.data.u64 = (u64)EPOLL_POKE;
+		if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, lp->poke_fd, &ev))
+			return -errno;
 	}
 	for (size_t i = 0; i < lp->fds.nr; i++) {
-		struct live_reader *r =
-			&lp->readers.at[lp->fds.at[i].ring / lp->opts.rings_per_reader];
-		struct epoll_event ev = { .events = EPOLLIN, .data.u64 = i };
+		const struct live_fd *f = &lp->fds.at[i];
+		struct live_reader *r = &lp->readers.at[f->ring / lp->opts.rings_per_reader];
+		/* Of a ring that is overwritten only the end of the target is news. */
+		struct epoll_event ev = { .events = f->overwrite ? 0 : EPOLLIN, .data.u64 = i };
 		if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, lp->fds.at[i].fd, &ev))
 			return -errno;
 	}
@@ -685,19 +742,24 @@ struct live_perf *live_perf_open(const struct sysroot *root, const struct live_o
 	pthread_mutex_init(&lp->lock, NULL);
 	pthread_cond_init(&lp->begun, NULL);
 	perf_opener_init(&lp->opener, root);
+	lp->opener.opened = opts->opened;
+	lp->opener.opened_ctx = opts->opened_ctx;
 	lp->stop_fd = eventfd(0, EFD_CLOEXEC);
 	lp->gone_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int err = lp->stop_fd < 0 || lp->gone_fd < 0 ? -errno : cpu_online(root, &lp->online);
+	lp->poke_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int err = lp->stop_fd < 0 || lp->gone_fd < 0 || lp->poke_fd < 0
+			  ? -errno
+			  : cpu_online(root, &lp->online);
 	if (!err)
 		err = check_cpus(lp, d);
 	if (!err)
 		err = add_events(lp, d);
 	if (!err)
 		err = add_tracking(lp);
-	if (!err) {
-		configure(lp, d);
+	if (!err)
+		err = configure(lp, d);
+	if (!err)
 		err = open_groups(lp, d);
-	}
 	if (!err)
 		err = make_readers(lp);
 	if (!err)
@@ -792,7 +854,7 @@ static int pass(struct live_reader *r, bool all)
 		perf_ring_consume(rings[i], spans[i].head);
 	pthread_mutex_lock(&lp->lock);
 	r->done_round = max(r->done_round, round);
-	if (nr && lp->opts.at_once)
+	if (nr && (lp->opts.at_once || lp->opts.settle))
 		__atomic_store_n(&lp->rounds_owed, ROUNDS_OWED, __ATOMIC_RELAXED);
 	if (last) {
 		if (lp->rounds_owed)
@@ -816,6 +878,22 @@ static void fd_gone(struct live_reader *r, size_t index)
 		say_gone(lp);
 }
 
+/* A pass was made since the call; when all have, nobody is to wake for it any more. */
+static void answer_poke(struct live_reader *r, u64 poke)
+{
+	struct live_perf *lp = r->lp;
+	u64 times;
+	pthread_mutex_lock(&lp->lock);
+	r->poked = max(r->poked, poke);
+	bool all = true;
+	vec_for_each (&lp->readers, other)
+		all = all && other->poked >= lp->poke;
+	if (all)
+		(void)!read(lp->poke_fd, &times, sizeof(times));
+	pthread_cond_broadcast(&lp->begun);
+	pthread_mutex_unlock(&lp->lock);
+}
+
 static u64 now_ns(void)
 {
 	struct timespec ts;
@@ -830,7 +908,7 @@ static void *reader_main(void *arg)
 	struct epoll_event ready[EPOLL_BATCH];
 	pthread_mutex_lock(&lp->lock);
 	r->tid = gettid();
-	pthread_cond_signal(&lp->begun);
+	pthread_cond_broadcast(&lp->begun);
 	pthread_mutex_unlock(&lp->lock);
 	/* Early on, names and maps reach the file soon; then at the pace that was asked for. */
 	u64 flush_ns = min(lp->opts.flush_ns, (u64)FIRST_FLUSH_NS);
@@ -841,13 +919,20 @@ static void *reader_main(void *arg)
 		int wait_ms = due_ns > now ? (int)((due_ns - now + 999999) / 1000000) : 0;
 		int n = epoll_wait(r->epoll_fd, ready, EPOLL_BATCH, wait_ms);
 		stop = n < 0 && errno != EINTR;
-		r->err = pass(r, n <= 0);
+		bool poked = false;
+		for (int i = 0; i < n; i++)
+			poked |= ready[i].data.u64 == (u64)EPOLL_POKE;
+		u64 poke = __atomic_load_n(&lp->poke, __ATOMIC_ACQUIRE);
+		r->err = pass(r, n <= 0 || poked);
+		if (poked)
+			answer_poke(r, poke);
 		flush_ns = min(flush_ns * 2, lp->opts.flush_ns);
 		due_ns = now_ns() + flush_ns;
 		for (int i = 0; i < n; i++) {
 			if (ready[i].data.u64 == (u64)EPOLL_STOP)
 				stop = true;
-			else if (ready[i].events & (EPOLLHUP | EPOLLERR))
+			else if (ready[i].data.u64 != (u64)EPOLL_POKE &&
+				 ready[i].events & (EPOLLHUP | EPOLLERR))
 				fd_gone(r, ready[i].data.u64);
 		}
 	}
@@ -857,6 +942,7 @@ static void *reader_main(void *arg)
 		__atomic_store_n(&lp->failed, true, __ATOMIC_RELEASE);
 		say_gone(lp);
 	}
+	answer_poke(r, UINT64_MAX);
 	return NULL;
 }
 
@@ -962,15 +1048,48 @@ int live_perf_stop(struct live_perf *lp)
 	return err;
 }
 
-/* A count is {value, id, lost}; those of a group stand behind their number. */
+void live_perf_flush(struct live_perf *lp)
+{
+	u64 one = 1;
+	pthread_mutex_lock(&lp->lock);
+	u64 poke = lp->poke + 1;
+	__atomic_store_n(&lp->poke, poke, __ATOMIC_RELEASE);
+	(void)!write(lp->poke_fd, &one, sizeof(one));
+	vec_for_each (&lp->readers, r)
+		while (r->running && r->poked < poke)
+			pthread_cond_wait(&lp->begun, &lp->lock);
+	pthread_mutex_unlock(&lp->lock);
+}
+
+int live_perf_snapshot(struct live_perf *lp)
+{
+	int err = 0;
+	vec_for_each (&lp->kept, ring) {
+		struct ring_span span;
+		/* Events that were stopped write nothing; there pausing may fail. */
+		(void)!perf_event_pause_output(ring->owner_fd, true);
+		if (!err && perf_ring_snapshot(&ring->ring, ring->taken, &span)) {
+			err = lp->sink.take(lp->sink.ctx, (unsigned)lp->readers.nr, &span, 1, false);
+			ring->taken = span.head;
+		}
+		(void)!perf_event_pause_output(ring->owner_fd, false);
+	}
+	return err;
+}
+
+/* A count is {value, id, lost}; times stand once: behind a value, or behind the number of a group's. */
 static u64 read_lost(int fd, u64 format, u64 id)
 {
-	enum { WORDS = 3, MEMBERS_MAX = 64 };
-	u64 words[1 + WORDS * MEMBERS_MAX];
+	enum { WORDS = 3, TIMES = 2, MEMBERS_MAX = 64 };
+	u64 words[1 + TIMES + WORDS * MEMBERS_MAX];
 	bool group = format & PERF_FORMAT_GROUP;
+	size_t times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+		       !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
 	ssize_t n = read(fd, words, sizeof(words));
 	size_t nr = n > 0 ? (size_t)n / sizeof(u64) : 0;
-	for (size_t at = group; at + WORDS <= nr; at += WORDS)
+	if (!group)
+		return nr >= WORDS + times && words[1 + times] == id ? words[2 + times] : 0;
+	for (size_t at = 1 + times; at + WORDS <= nr; at += WORDS)
 		if (words[at + 1] == id)
 			return words[at + 2];
 	return 0;
@@ -997,6 +1116,9 @@ void live_perf_close(struct live_perf *lp)
 	(void)live_perf_stop(lp);
 	vec_for_each (&lp->rings, ring)
 		perf_ring_close(&ring->ring);
+	vec_for_each (&lp->kept, ring)
+		perf_ring_close(&ring->ring);
+	vec_free(&lp->kept);
 	vec_for_each (&lp->fds, f)
 		close(f->fd);
 	vec_for_each (&lp->readers, r)
@@ -1014,6 +1136,7 @@ void live_perf_close(struct live_perf *lp)
 	vec_free(&lp->tids);
 	cleanup_close(&lp->stop_fd);
 	cleanup_close(&lp->gone_fd);
+	cleanup_close(&lp->poke_fd);
 	pthread_cond_destroy(&lp->begun);
 	pthread_mutex_destroy(&lp->lock);
 	free(lp);

@@ -4,6 +4,9 @@
  * A reader wakes when a ring is half full, or after flush_ns; it takes what all its rings hold in one pass and hands it to
  * the sink as spans of ring memory, which are given back to the kernel when the sink returns. Nothing is allocated on the way.
  *
+ * With `overwrite` the events of interest have rings of their own, in which the newest records take the place of the oldest and
+ * which nobody reads: live_perf_snapshot() hands out what they hold. Tasks and maps go the usual way.
+ *
  * Rounds: round_done marks the end of one, in the order in which the sink is entered. No record that comes after two such
  * marks is older than any that came before the first: in between, every reader has made a whole pass.
  */
@@ -42,16 +45,25 @@ struct live_opts {
 	u64 freq_hz; /* one of these, for events that do not bring their own; */
 	u64 period; /* both 0: 4000 Hz, and every tracepoint */
 	bool call_graph;
+	u32 stack_bytes; /* registers and this much of the user's stack in each sample; 0: none */
+	bool kernel_chain; /* the call chain of the kernel alone */
+	bool settle; /* rounds end also while nothing happens, so that what came is settled soon */
 	bool data_addr; /* the address that was accessed, and maps of data */
 	bool period_too; /* in each sample, also where it is fixed */
 	bool weight; /* what the hardware says an access cost */
 	bool per_thread_counts; /* a READ record for each thread that ends */
+	bool running_times; /* how long events were on, with every count */
+	u64 more; /* further bits of sample_type */
+	bool no_user_chain, no_kernel_chain; /* parts of call chains that are not wanted */
+	bool no_bpf_events; /* programs that are loaded meanwhile are not told */
+	bool strict_freq; /* a frequency that is not to be had is an error */
 	bool no_samples; /* side-band only */
 	bool switches; /* context switches as records */
 	bool namespaces;
 	u64 branches; /* bits of branch_sample_type; 0: none */
 	const int *cgroups; /* by event: descriptors of folders, -1: none; NULL: none at all */
 	const bool *not_us; /* by event: tracepoints that we do not want of ourselves; NULL: none */
+	bool overwrite; /* the newest samples are kept, until they are asked for */
 	bool only_user, only_kernel;
 	bool no_exec_start; /* a command's events wait for live_perf_enable() too */
 	bool no_inherit;
@@ -69,6 +81,8 @@ struct live_opts {
 	bool at_once; /* a reader wakes for every sample; rounds end also while nothing happens */
 	u64 min_bytes; /* woken, a reader leaves a ring alone that holds less */
 	u32 rings_per_reader; /* 0: as many as LIVE_RINGS_PER_READER */
+	perf_opened_fn *opened; /* told of each event that was opened; may be NULL */
+	void *opened_ctx;
 };
 
 struct live_perf;
@@ -95,6 +109,10 @@ int live_perf_gone_fd(const struct live_perf *lp);
 bool live_perf_failed(const struct live_perf *lp);
 /* Stops the events, takes what is left, ends the readers. The sink's error, or 0. */
 int live_perf_stop(struct live_perf *lp);
+/* Between start and stop, from the thread that called start: returns when all that was in the rings has gone to the sink. */
+void live_perf_flush(struct live_perf *lp);
+/* With overwrite: what came since the last one, newest first, through the sink's take() as reader live_perf_nr_readers(). */
+int live_perf_snapshot(struct live_perf *lp) must_check;
 /* After stop: fn for each event id that lost samples; -ENOTSUP on kernels that do not count them per event. */
 int live_perf_lost(struct live_perf *lp, void (*fn)(void *ctx, const struct synth_id *id, u64 lost),
 		   void *ctx) must_check;

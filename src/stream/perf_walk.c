@@ -20,30 +20,40 @@ static int unpack(const struct perfdata *file, struct perfdata_inflate *z, u64 *
 	return err;
 }
 
+static int walk_packed(const struct perfdata *file, struct perfdata_inflate *z, const u8 *rec,
+		       const struct perf_event_header *h, u64 *place, record_fn fn, void *ctx)
+{
+	int err = perfdata_inflate_add(z, rec, h, file->swap), more = 1;
+	while (!err && (more = perfdata_inflate_step(z)) > 0)
+		err = unpack(file, z, place, fn, ctx);
+	return err ? err : more;
+}
+
 int perf_walk(const struct perfdata *file, record_fn fn, void *ctx)
 {
-	const u8 *at = file->map + file->data_at, *end = file->map + file->data_end, *rec;
-	struct perf_event_header h;
 	struct perfdata_inflate *z = NULL;
 	u64 place = file->map_size;
 	int err = 0;
-	while (!err && perfdata_record(file, &at, end, &rec, &h) > 0) {
-		err = fn(ctx, rec, &h, (u64)(rec - file->map));
-		if (err || (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2))
-			continue;
-		if (!z && !(z = perfdata_inflate_new())) {
-			err = -ENOMEM;
-			break;
+	for (size_t i = 0; i < perfdata_nr_ranges(file) && !err; i++) {
+		struct perfdata_range range = perfdata_range(file, i);
+		const u8 *at = file->map + range.at, *end = file->map + range.end, *rec;
+		struct perf_event_header h;
+		if (z)
+			perfdata_inflate_reset(z);
+		while (!err && perfdata_record(file, &at, end, &rec, &h) > 0) {
+			err = fn(ctx, rec, &h, (u64)(rec - file->map));
+			if (err || (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2))
+				continue;
+			if (!z && !(z = perfdata_inflate_new()))
+				err = -ENOMEM;
+			else
+				err = walk_packed(file, z, rec, &h, &place, fn, ctx);
 		}
-		err = perfdata_inflate_add(z, rec, &h, file->swap);
-		int more = 1;
-		while (!err && (more = perfdata_inflate_step(z)) > 0)
-			err = unpack(file, z, &place, fn, ctx);
-		if (!err)
-			err = more;
+		if (err == -EBADMSG)
+			err = 0; /* damage ends the range; who replays the file says so */
 	}
 	perfdata_inflate_free(z);
-	return err == -EBADMSG ? 0 : err; /* damage ends the walk; who replays the file says so */
+	return err;
 }
 
 bool perf_file_has_times(const struct perfdata *file)

@@ -3,6 +3,7 @@
 #include "kern/kmap.h"
 #include "kern/machine.h"
 #include "kern/tracing_data.h"
+#include "stream/live_unwind.h"
 #include "wire/perf_sample.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct tally {
 struct recorder {
 	const struct sysroot *root;
 	struct live_perf *live;
+	struct live_unwind *unwind; /* NULL: what the rings hold is written as it is */
 	struct perfdata_writer *file;
 	struct machine machine;
 	bool has_machine;
@@ -130,6 +132,45 @@ static void check_full(struct recorder *r)
 	(void)!write(r->full_fd, &one, sizeof(one));
 }
 
+static void count_pass(struct tally *t, const struct pass_counts *c)
+{
+	bump(t->nr_samples, c->nr_samples);
+	bump(t->nr_lost, c->nr_lost);
+	bump(t->nr_lost_events, c->nr_lost_events);
+	bump(t->nr_throttled, c->nr_throttled);
+	bump(t->nr_passes, 1);
+}
+
+/* What was unwound, from its thread. */
+static int write_unwound(void *ctx, const void *data, size_t size)
+{
+	struct recorder *r = ctx;
+	pthread_rwlock_rdlock(&r->file_lock);
+	int err = perfdata_write_records(
+		r->file, &(struct iovec){ .iov_base = (void *)(uintptr_t)data, .iov_len = size }, 1);
+	check_full(r);
+	pthread_rwlock_unlock(&r->file_lock);
+	return err;
+}
+
+/* Counted here, written when it has been unwound. */
+static int hand_over(struct recorder *r, unsigned reader, const struct ring_span *spans, size_t nr,
+		     bool round_done)
+{
+	struct tally *t = &r->tallies[reader];
+	struct pass_counts c = { 0 };
+	int err = 0;
+	for (size_t i = 0; i < nr && !err; i++)
+		err = count_span(r, t, &spans[i], &c);
+	if (!err && t->last_ns)
+		perfdata_write_times(r->file, t->first_ns, t->last_ns);
+	if (!err)
+		err = live_unwind_take(r->unwind, spans, nr, round_done);
+	if (!err)
+		count_pass(t, &c);
+	return err;
+}
+
 static int write_spans(struct recorder *r, unsigned reader, const struct ring_span *spans,
 		       size_t nr, bool round_done)
 {
@@ -150,8 +191,8 @@ static int write_spans(struct recorder *r, unsigned reader, const struct ring_sp
 								(void *)(uintptr_t)spans[i].at[part],
 							.iov_len = spans[i].len[part] };
 	}
-	/* Until then records of tasks may still be overtaken by synthesised ones. */
-	if (round_done && __atomic_load_n(&r->described, __ATOMIC_ACQUIRE))
+	/* Until then records of tasks may still be overtaken by synthesised ones; what waits in rings, by anything. */
+	if (round_done && !r->opts.live.overwrite && __atomic_load_n(&r->described, __ATOMIC_ACQUIRE))
 		iov[n++] = (struct iovec){ .iov_base = (void *)(uintptr_t)&finished_round,
 					   .iov_len = sizeof(finished_round) };
 	if (t->last_ns)
@@ -159,11 +200,7 @@ static int write_spans(struct recorder *r, unsigned reader, const struct ring_sp
 	int err = perfdata_write_records(r->file, iov, n);
 	if (err)
 		return err;
-	bump(t->nr_samples, c.nr_samples);
-	bump(t->nr_lost, c.nr_lost);
-	bump(t->nr_lost_events, c.nr_lost_events);
-	bump(t->nr_throttled, c.nr_throttled);
-	bump(t->nr_passes, 1);
+	count_pass(t, &c);
 	check_full(r);
 	return 0;
 }
@@ -173,7 +210,8 @@ static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_
 {
 	struct recorder *r = ctx;
 	pthread_rwlock_rdlock(&r->file_lock);
-	int err = write_spans(r, reader, spans, nr, round_done);
+	int err = r->unwind ? hand_over(r, reader, spans, nr, round_done)
+			    : write_spans(r, reader, spans, nr, round_done);
 	pthread_rwlock_unlock(&r->file_lock);
 	return err;
 }
@@ -253,6 +291,7 @@ static int describe(struct recorder *r, bool later, struct diag *d)
 	synth_init(&s, r->root,
 		   tracking->sample_id_all ? perf_trailer_size(tracking->sample_type) : 0,
 		   tracking->build_id, &buf);
+	s.data_maps = r->opts.live.stack_bytes && !r->opts.unwind;
 	size_t nr_ids, nr_tids;
 	const struct synth_id *ids = live_perf_ids(r->live, &nr_ids);
 	const s32 *tids = live_perf_tids(r->live, &nr_tids);
@@ -270,6 +309,8 @@ static int describe(struct recorder *r, bool later, struct diag *d)
 					   &(struct pass_counts){ 0 });
 	if (!err)
 		err = write_buffer(r, &buf);
+	if (!err && r->unwind && !later)
+		err = live_unwind_known(r->unwind, buf.data, buf.len);
 	synth_done(&s);
 	strbuf_done(&buf);
 	return err;
@@ -337,6 +378,8 @@ static int open_file(struct recorder *r, const struct recorder_opts *o, struct d
 			.nr_members = live[i].nr_members,
 			.group_name = live[i].desc ? live[i].desc->group_name : NULL,
 		};
+	for (size_t i = 0; i < nr && o->unwind; i++)
+		live_unwind_attr(&events[i].attr);
 	struct strbuf formats;
 	strbuf_init(&formats);
 	int err = read_formats(live, nr, o->tracing, &formats, d);
@@ -378,6 +421,21 @@ static int make_tallies(struct recorder *r)
 	return 0;
 }
 
+static int open_unwind(struct recorder *r, struct diag *d)
+{
+	struct live_unwind_config cfg = { .cache = r->opts.cache, .emit = write_unwound, .ctx = r };
+	cfg.events = live_perf_events(r->live, &cfg.nr_events);
+	r->unwind = live_unwind_open(&cfg);
+	if (r->unwind)
+		return 0;
+	int err = -errno;
+	if (err == -ENOTSUP) {
+		diag_error(d, err, "stacks cannot be unwound on this kind of machine");
+		diag_hint(d, "--raw-stack records them as they are; --call-graph fp");
+	}
+	return err;
+}
+
 struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts,
 			       struct diag *d)
 {
@@ -398,6 +456,8 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 	r->has_machine = !err;
 	if (!err)
 		err = open_file(r, opts, d);
+	if (!err && opts->unwind)
+		err = open_unwind(r, d);
 	if (!err) {
 		size_t nr;
 		const struct live_event *events = live_perf_events(r->live, &nr);
@@ -418,16 +478,24 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 	return NULL;
 }
 
-int recorder_start(struct recorder *r, struct diag *d)
+/* What was there before is in the file: the rings' data may follow. */
+static void go_on(struct recorder *r)
 {
 	__atomic_store_n(&r->described, true, __ATOMIC_RELEASE);
+	if (r->unwind)
+		live_unwind_go(r->unwind);
+}
+
+int recorder_start(struct recorder *r, struct diag *d)
+{
+	go_on(r);
 	int err = live_perf_enable(r->live);
 	return err ? diag_error(d, err, "cannot start recording: %s", strerror(-err)) : 0;
 }
 
 void recorder_toggle(struct recorder *r, bool on)
 {
-	__atomic_store_n(&r->described, true, __ATOMIC_RELEASE);
+	go_on(r);
 	live_perf_toggle(r->live, on);
 }
 
@@ -455,8 +523,12 @@ int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d)
 	if (r->opts.pipe)
 		return diag_error(d, -EINVAL, "a pipe cannot be switched");
 	__atomic_store_n(&r->described, false, __ATOMIC_RELEASE);
+	int err = live_perf_snapshot(r->live);
+	if (err)
+		return diag_error(d, err, "cannot write %s: %s", r->path, strerror(-err));
+	live_perf_flush(r->live); /* what is known of tasks and maps belongs to the samples before */
 	pthread_rwlock_wrlock(&r->file_lock);
-	int err = change_file(r, keep_as, d);
+	err = change_file(r, keep_as, d);
 	for (unsigned i = 0; i < r->nr_tallies && !err; i++) {
 		r->tallies[i].first_ns = UINT64_MAX;
 		r->tallies[i].last_ns = 0;
@@ -473,6 +545,11 @@ int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d)
 int recorder_full_fd(const struct recorder *r)
 {
 	return r->full_fd;
+}
+
+int recorder_file_fd(const struct recorder *r)
+{
+	return perfdata_write_fd(r->file);
 }
 
 const struct live_event *recorder_events(const struct recorder *r, size_t *nr)
@@ -504,6 +581,14 @@ void recorder_stats(struct recorder *r, struct recorder_stats *ret)
 	s.nr_lost = max(s.nr_lost, r->nr_lost_samples);
 	s.data_bytes = perfdata_write_data_bytes(r->file);
 	s.file_bytes = perfdata_write_file_bytes(r->file);
+	if (r->unwind) {
+		struct live_unwind_stats u;
+		live_unwind_stats(r->unwind, &u);
+		s.nr_stacks = u.nr_stacks;
+		s.nr_cut = u.nr_cut;
+		s.nr_short = u.nr_short;
+		s.nr_hurried = u.nr_hurried;
+	}
 	*ret = s;
 }
 
@@ -549,6 +634,11 @@ int recorder_finish(struct recorder *r, struct diag *d)
 		return 0;
 	r->finished = true;
 	int err = live_perf_stop(r->live);
+	if (!err)
+		err = live_perf_snapshot(r->live);
+	int unwound = r->unwind ? live_unwind_finish(r->unwind) : 0;
+	if (!err)
+		err = unwound;
 	struct put_lost_ctx lost = { .r = r };
 	strbuf_init(&lost.buf);
 	if (!err && !live_perf_lost(r->live, put_lost, &lost) && lost.buf.len)
@@ -574,6 +664,9 @@ void recorder_close(struct recorder *r)
 {
 	if (!r)
 		return;
+	if (r->live)
+		(void)live_perf_stop(r->live); /* nobody hands over any more */
+	live_unwind_close(r->unwind);
 	live_perf_close(r->live);
 	perfdata_write_close(r->file);
 	for (unsigned i = 0; i < r->nr_tallies && r->tallies; i++)

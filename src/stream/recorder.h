@@ -9,6 +9,8 @@
 
 struct recorder_opts {
 	struct live_opts live;
+	bool unwind; /* live.stack_bytes are unwound; the file gets call chains */
+	const char *cache; /* folder for unwind tables; NULL: none */
 	const struct tracing *tracing; /* for the formats of tracepoints */
 	const char *path;
 	bool pipe; /* a stream into pipe_fd, which becomes the recorder's; path is what messages call it */
@@ -31,6 +33,9 @@ struct recorder_stats {
 	u64 nr_passes;
 	u64 data_bytes; /* of records, before compression */
 	u64 file_bytes;
+	u64 nr_stacks, nr_cut; /* unwound, and those of which some outermost callers are missing */
+	u64 nr_short; /* of those, whose stack was longer than what was copied of it */
+	u64 nr_hurried; /* unwound before all maps were known for sure */
 };
 
 struct recorder;
@@ -50,6 +55,8 @@ void recorder_toggle(struct recorder *r, bool on);
  */
 int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d) must_check;
 int recorder_full_fd(const struct recorder *r);
+/* Of the file that is being written; borrowed until the next switch. */
+int recorder_file_fd(const struct recorder *r);
 const struct live_event *recorder_events(const struct recorder *r, size_t *nr);
 /* Readable when the targets have ended or writing failed. */
 int recorder_gone_fd(const struct recorder *r);

@@ -21,8 +21,11 @@ struct held {
 	bool bad;
 };
 
-/* The pages of one CPU in one buffer. */
+struct part;
+
+/* The pages of one CPU in one buffer of one file. */
 struct lane {
+	struct part *part;
 	const struct tracedat_cpu *cpu;
 	u32 buffer;
 	u32 page_size;
@@ -41,22 +44,36 @@ struct event_def {
 	u32 event; /* index into the catalogue */
 };
 
+/* One file. */
+struct part {
+	struct replay *replay;
+	struct tracedat file;
+	bool is_open;
+	struct ftrace_env env;
+	bool has_env;
+	struct timebase times; /* how this file's numbers become nanoseconds */
+	s64 ts_offset; /* in the clock's units */
+	u32 first_buffer, first_event; /* in the numbers of the whole */
+	u32 type_offset, type_size, pid_offset; /* of the common fields */
+	bool big_endian, swap;
+	u32 *comm_ids; /* index of the saved name -> catalogue string */
+	u32 *format_of; /* event id -> index of its format + 1 */
+	_Atomic(const struct event_def *) *defs; /* [event id] */
+};
+
 struct replay {
 	struct source source;
-	struct tracedat file;
-	struct ftrace_env env;
+	struct part *parts;
+	u32 nr_parts;
 	enum print_style style;
+	bool (*plain)(void *ctx, const char *system, const char *name);
+	void *ctx;
 	unsigned needs;
 	struct lane *lanes;
 	u32 nr_lanes;
 	u32 lane_pages;
+	u64 zero_ns; /* taken from every time */
 
-	u32 type_offset, type_size, pid_offset; /* of the common fields */
-	bool big_endian, swap;
-	u32 *comm_ids; /* index of the saved name -> catalogue string */
-
-	u32 *format_of; /* event id -> index of its format + 1 */
-	_Atomic(const struct event_def *) *defs;
 	pthread_mutex_t defs_lock;
 	struct arena defs_arena;
 
@@ -107,6 +124,15 @@ static struct replay *replay_of(const struct source *s)
 	return container_of(s, struct replay, source);
 }
 
+static inline u64 to_ns(const struct part *p, u64 time)
+{
+	const struct timebase *tb = &p->times;
+	time += (u64)p->ts_offset;
+	if (unlikely(tb->mult))
+		time = (u64)(((unsigned __int128)time * tb->mult) >> tb->shift);
+	return time + (u64)tb->offset_ns - p->replay->zero_ns;
+}
+
 /* ---- chunks and pages ---- */
 
 static u32 chunk_of(const struct lane *l, u32 page)
@@ -150,8 +176,8 @@ static int hold_chunk(struct replay *r, struct lane *l, u32 chunk)
 	h->data = malloc(k->size);
 	if (!h->data)
 		return -ENOMEM;
-	int err = unpack(&r->file.unpacker, r->file.compression, k->data, k->packed, h->data,
-			 k->size);
+	int err = unpack(&l->part->file.unpacker, l->part->file.compression, k->data, k->packed,
+			 h->data, k->size);
 	if (err) {
 		free(h->data);
 		h->data = NULL;
@@ -181,9 +207,9 @@ static int page_time(struct replay *r, struct lane *l, u32 page, u64 *ret)
 			return err;
 	}
 	const u8 *p = lane_page(l, page, &size);
-	const struct page_layout *layout = &r->file.layout;
-	bool empty = !p || ftrace_page_empty(layout, p, size, r->big_endian);
-	*ret = empty ? 0 : ftrace_page_time(layout, p, size, r->big_endian);
+	const struct page_layout *layout = &l->part->file.layout;
+	bool big = l->part->big_endian, empty = !p || ftrace_page_empty(layout, p, size, big);
+	*ret = empty ? 0 : to_ns(l->part, ftrace_page_time(layout, p, size, big));
 	return 0;
 }
 
@@ -277,12 +303,12 @@ static int plan_window(struct replay *r, struct shard_state *st)
 
 /* ---- walking a window ---- */
 
-static bool open_page(struct replay *r, struct cursor *c, const struct lane *l, u32 page)
+static bool open_page(struct cursor *c, const struct lane *l, u32 page)
 {
 	size_t size;
 	const u8 *p = lane_page(l, page, &size);
 	c->page = page;
-	if (!p || ftrace_page_open(&c->walk, &r->file.layout, p, size, r->big_endian)) {
+	if (!p || ftrace_page_open(&c->walk, &l->part->file.layout, p, size, l->part->big_endian)) {
 		c->walk = (struct ftrace_page){ 0 };
 		return false;
 	}
@@ -299,8 +325,9 @@ static bool fetch(struct replay *r, struct cursor *c, const struct lane *l, u32 
 			atomic_fetch_add(&r->nr_bad_pages, 1);
 		if (c->page >= limit || c->page + 1 >= l->nr_pages)
 			return false;
-		(void)open_page(r, c, l, c->page + 1);
+		(void)open_page(c, l, c->page + 1);
 	}
+	ret->e.time = to_ns(l->part, ret->e.time);
 	ret->page = c->page;
 	ret->missed = c->pending_missed;
 	c->pending_missed = 0;
@@ -313,10 +340,10 @@ static bool in_span(const struct span *s, const struct spot *spot, u64 end)
 	       (spot->page + 1 == s->end && (spot->e.time < end || end == UINT64_MAX));
 }
 
-static void last_of_page(struct replay *r, struct cursor *c, const struct lane *l, u32 page)
+static void last_of_page(struct cursor *c, const struct lane *l, u32 page)
 {
 	struct ftrace_event e;
-	if (!open_page(r, c, l, page))
+	if (!open_page(c, l, page))
 		return;
 	while (ftrace_page_next(&c->walk, &e)) {
 		c->prev = e.data;
@@ -333,7 +360,7 @@ static bool seek(struct replay *r, struct shard_state *st, u32 index, struct cur
 	if (!l->nr_pages || !s->end)
 		return false;
 	u32 page = s->first ? s->first - 1 : 0;
-	if (!open_page(r, c, l, page))
+	if (!open_page(c, l, page))
 		c->page = page;
 	bool got = fetch(r, c, l, s->end, &c->cur);
 	if (s->first) {
@@ -348,7 +375,7 @@ static bool seek(struct replay *r, struct shard_state *st, u32 index, struct cur
 		return false;
 	if (!c->prev && s->first >= 2 && (r->needs & NEED_NEIGHBOURS)) {
 		struct cursor back = { .lane = index };
-		last_of_page(r, &back, l, s->first - 2);
+		last_of_page(&back, l, s->first - 2);
 		c->prev = back.prev;
 		c->prev_size = back.prev_size;
 	}
@@ -418,22 +445,25 @@ static int print_event_fields(const struct schema *s, const void *raw, u32 size,
 static const struct schema_ops event_ops = { .print = print_event,
 					     .print_fields = print_event_fields };
 
-static struct event_def *make_def(struct replay *r, u32 id)
+static struct event_def *make_def(struct part *p, u32 id)
 {
-	u32 index = r->format_of[id];
+	struct replay *r = p->replay;
+	u32 index = p->format_of[id];
 	if (!index)
 		return NULL;
-	const struct tracedat_format *f = &r->file.formats.at[index - 1];
+	const struct tracedat_format *f = &p->file.formats.at[index - 1];
 	struct event_def *def = arena_zalloc(&r->defs_arena, sizeof(*def));
 	bool whole;
 	if (!def)
 		return NULL;
-	def->event = index - 1;
-	int err = format_parse(&r->defs_arena, f->system, f->text.data, f->text.len, r->big_endian,
-			       r->file.long_size, &def->schema, NULL);
+	def->event = p->first_event + index - 1;
+	bool plain = r->plain && r->plain(r->ctx, f->system, f->name);
+	int err = format_parse(&r->defs_arena, f->system, f->text.data, f->text.len, p->big_endian,
+			       p->file.long_size, &def->schema, NULL);
 	if (!err)
-		err = print_prog_compile(&r->defs_arena, def->schema, &r->env.print, r->style,
-					 &def->prog, &whole, NULL);
+		err = print_prog_compile(&r->defs_arena, def->schema, &p->env.print,
+					 plain ? PRINT_STYLE_KERNEL : r->style, &def->prog, &whole,
+					 NULL);
 	if (err)
 		return NULL;
 	def->schema->ops = &event_ops;
@@ -443,74 +473,82 @@ static struct event_def *make_def(struct replay *r, u32 id)
 
 static const struct event_def no_def = { .event = UINT32_MAX };
 
-static const struct event_def *slow_def(struct replay *r, u32 id)
+static const struct event_def *slow_def(struct part *p, u32 id)
 {
-	pthread_mutex_lock(&r->defs_lock);
-	const struct event_def *def = atomic_load_explicit(&r->defs[id], memory_order_relaxed);
+	pthread_mutex_lock(&p->replay->defs_lock);
+	const struct event_def *def = atomic_load_explicit(&p->defs[id], memory_order_relaxed);
 	if (!def) {
-		def = make_def(r, id);
+		def = make_def(p, id);
 		if (!def)
 			def = &no_def;
-		atomic_store_explicit(&r->defs[id], def, memory_order_release);
+		atomic_store_explicit(&p->defs[id], def, memory_order_release);
 	}
-	pthread_mutex_unlock(&r->defs_lock);
+	pthread_mutex_unlock(&p->replay->defs_lock);
 	return def;
 }
 
 /* Never NULL. */
-static inline const struct event_def *def_of(struct replay *r, u32 id)
+static inline const struct event_def *def_of(struct part *p, u32 id)
 {
 	if (unlikely(id >= IDS_MAX))
 		return &no_def;
-	const struct event_def *def = atomic_load_explicit(&r->defs[id], memory_order_acquire);
-	return likely(def) ? def : slow_def(r, id);
+	const struct event_def *def = atomic_load_explicit(&p->defs[id], memory_order_acquire);
+	return likely(def) ? def : slow_def(p, id);
 }
 
-const struct schema *replay_ftrace_schema(struct source *s, u32 id)
+static struct part *part_of_event(const struct replay *r, u32 event)
 {
-	return def_of(replay_of(s), id)->schema;
+	u32 i = r->nr_parts - 1;
+	while (i && r->parts[i].first_event > event)
+		i--;
+	return &r->parts[i];
 }
 
-static inline u32 load_type(const struct replay *r, const u8 *data)
+const struct tracedat_format *replay_ftrace_format(const struct source *s, u32 event)
 {
-	if (r->type_size == 2) {
+	const struct part *p = part_of_event(replay_of(s), event);
+	return &p->file.formats.at[event - p->first_event];
+}
+
+const struct schema *replay_ftrace_schema(struct source *s, u32 event)
+{
+	struct part *p = part_of_event(replay_of(s), event);
+	return def_of(p, p->file.formats.at[event - p->first_event].id)->schema;
+}
+
+static inline u32 load_type(const struct part *p, const u8 *data)
+{
+	if (p->type_size == 2) {
 		u16 v;
-		memcpy(&v, data + r->type_offset, 2);
-		return r->swap ? __builtin_bswap16(v) : v;
+		memcpy(&v, data + p->type_offset, 2);
+		return p->swap ? __builtin_bswap16(v) : v;
 	}
-	return data[r->type_offset];
-}
-
-static inline u64 to_ns(const struct replay *r, u64 time)
-{
-	const struct timebase *tb = &r->source.catalog.timebase;
-	if (unlikely(tb->mult))
-		time = (u64)(((unsigned __int128)time * tb->mult) >> tb->shift);
-	return time + (u64)tb->offset_ns;
+	return data[p->type_offset];
 }
 
 static void fill_sample(struct replay *r, const struct cursor *c, struct sample *s)
 {
 	const struct lane *l = &r->lanes[c->lane];
+	struct part *p = l->part;
 	const u8 *data = c->cur.e.data;
 	u32 size = c->cur.e.size, id = UINT32_MAX;
 	s32 pid = -1;
-	if (likely(size >= r->pid_offset + 4 && size >= r->type_offset + r->type_size)) {
-		id = load_type(r, data);
-		memcpy(&pid, data + r->pid_offset, 4);
-		if (r->swap)
+	if (likely(size >= p->pid_offset + 4 && size >= p->type_offset + p->type_size)) {
+		id = load_type(p, data);
+		memcpy(&pid, data + p->pid_offset, 4);
+		if (p->swap)
 			pid = (s32)__builtin_bswap32((u32)pid);
 	}
-	const struct event_def *def = def_of(r, id);
-	s->time_ns = to_ns(r, c->cur.e.time);
+	const struct event_def *def = def_of(p, id);
+	s->time_ns = c->cur.e.time;
 	s->id = id;
 	s->event = def->event;
 	s->schema = def->schema;
 	s->cpu = (s32)l->cpu->cpu;
 	s->pid = s->tid = pid;
 	if (r->needs & NEED_COMM) {
-		u32 comm = ftrace_env_comm_index(&r->env, pid);
-		s->comm = comm == DICT_NONE ? COMM_UNNAMED(pid) : r->comm_ids[comm];
+		u32 comm = ftrace_env_comm_index(&p->env, pid);
+		s->comm = comm == DICT_NONE ? COMM_UNNAMED(pid) : p->comm_ids[comm];
 	}
 	s->raw = data;
 	s->raw_size = size;
@@ -602,37 +640,45 @@ static void shard_close(struct source *src, struct shard *sh)
 	free(st);
 }
 
-static int load_catalog_comms(struct replay *r)
+static int load_catalog_comms(struct part *p)
 {
-	u32 nr = ftrace_env_nr_comms(&r->env);
-	r->comm_ids = calloc(max(nr, 1u), sizeof(*r->comm_ids));
-	if (!r->comm_ids)
+	u32 nr = ftrace_env_nr_comms(&p->env);
+	p->comm_ids = calloc(max(nr, 1u), sizeof(*p->comm_ids));
+	if (!p->comm_ids)
 		return -ENOMEM;
 	for (u32 i = 0; i < nr; i++) {
-		s64 id = strtab_add(&r->source.catalog.strings, r->env.comm_texts[i],
-				    strlen(r->env.comm_texts[i]));
+		s64 id = strtab_add(&p->replay->source.catalog.strings, p->env.comm_texts[i],
+				    strlen(p->env.comm_texts[i]));
 		if (id < 0)
 			return (int)id;
-		r->comm_ids[i] = (u32)id;
+		p->comm_ids[i] = (u32)id;
 	}
 	return 0;
 }
 
-static int prepare(struct source *src, unsigned needs, struct diag *d)
+static int prepare_part(struct part *p, unsigned needs)
 {
-	struct replay *r = replay_of(src);
-	struct catalog *c = &src->catalog;
-	r->needs = needs;
-	if (!vec_reserve(&c->events, r->file.formats.nr))
+	struct catalog *c = &p->replay->source.catalog;
+	if (!vec_reserve(&c->events, c->events.nr + p->file.formats.nr))
 		return -ENOMEM;
-	vec_for_each (&r->file.formats, f) {
+	vec_for_each (&p->file.formats, f) {
 		struct event_info *e = vec_push(&c->events);
 		*e = (struct event_info){ .name = f->name,
 					  .config = f->id,
 					  .leader = (u32)c->events.nr - 1,
 					  .nr_members = 1 };
 	}
-	return needs & NEED_COMM ? load_catalog_comms(r) : 0;
+	return needs & NEED_COMM ? load_catalog_comms(p) : 0;
+}
+
+static int prepare(struct source *src, unsigned needs, struct diag *d)
+{
+	struct replay *r = replay_of(src);
+	int err = 0;
+	r->needs = needs;
+	for (u32 i = 0; i < r->nr_parts && !err; i++)
+		err = prepare_part(&r->parts[i], needs);
+	return err;
 }
 
 static void finish(struct source *src, struct diag *d)
@@ -656,15 +702,21 @@ static void close_source(struct source *src)
 		free(l->held);
 	}
 	free(r->lanes);
-	free(r->comm_ids);
-	free(r->format_of);
-	free(r->defs);
-	ftrace_env_done(&r->env);
+	for (u32 i = 0; i < r->nr_parts; i++) {
+		struct part *p = &r->parts[i];
+		free(p->comm_ids);
+		free(p->format_of);
+		free(p->defs);
+		if (p->has_env)
+			ftrace_env_done(&p->env);
+		if (p->is_open)
+			tracedat_close(&p->file);
+	}
+	free(r->parts);
 	arena_done(&r->defs_arena);
 	catalog_done(&src->catalog);
 	pthread_mutex_destroy(&r->defs_lock);
 	pthread_mutex_destroy(&r->plan_lock);
-	tracedat_close(&r->file);
 	free(r);
 }
 
@@ -687,31 +739,27 @@ static const char *env_text(void *ctx, enum ftrace_env_text which, size_t *len)
 		[FTRACE_ENV_PRINTK] = TRACEDAT_PRINTK,
 		[FTRACE_ENV_CMDLINES] = TRACEDAT_CMDLINES,
 	};
-	struct replay *r = ctx;
+	struct part *p = ctx;
 	/* The file's unpacker is the planner's while it runs. */
-	pthread_mutex_lock(&r->plan_lock);
-	struct tracedat_text text = tracedat_text(&r->file, parts[which]);
-	pthread_mutex_unlock(&r->plan_lock);
+	pthread_mutex_lock(&p->replay->plan_lock);
+	struct tracedat_text text = tracedat_text(&p->file, parts[which]);
+	pthread_mutex_unlock(&p->replay->plan_lock);
 	*len = text.len;
 	return text.data;
 }
 
-static int make_lanes(struct replay *r, const struct replay_ftrace_opts *o)
+static int add_lanes(struct replay *r, struct part *p, const struct replay_ftrace_opts *o)
 {
-	size_t nr = 0;
-	vec_for_each (&r->file.buffers, b)
-		nr += b->nr_cpus;
-	r->lanes = calloc(max(nr, (size_t)1), sizeof(*r->lanes));
-	if (!r->lanes)
-		return -ENOMEM;
-	vec_for_each (&r->file.buffers, b) {
+	vec_for_each (&p->file.buffers, b) {
 		for (u32 i = 0; i < b->nr_cpus; i++) {
 			const struct tracedat_cpu *c = &b->cpus[i];
 			if (!c->nr_pages || (o->cpus && !cpuset_has(o->cpus, c->cpu)))
 				continue;
 			struct lane *l = &r->lanes[r->nr_lanes++];
-			*l = (struct lane){ .cpu = c,
-					    .buffer = (u32)(b - r->file.buffers.at),
+			*l = (struct lane){ .part = p,
+					    .cpu = c,
+					    .buffer =
+						    p->first_buffer + (u32)(b - p->file.buffers.at),
 					    .page_size = b->page_size,
 					    .nr_pages = c->nr_pages };
 			if (c->pages)
@@ -722,24 +770,39 @@ static int make_lanes(struct replay *r, const struct replay_ftrace_opts *o)
 				return -ENOMEM;
 		}
 	}
-	r->lane_pages = o->window_pages
-				? o->window_pages
-				: max(WINDOW_PAGES / max(r->nr_lanes, 1u), (u32)LANE_PAGES_MIN);
 	return 0;
 }
 
+static int make_lanes(struct replay *r, const struct replay_ftrace_opts *o)
+{
+	size_t nr = 0;
+	for (u32 i = 0; i < r->nr_parts; i++)
+		vec_for_each (&r->parts[i].file.buffers, b)
+			nr += b->nr_cpus;
+	r->lanes = calloc(max(nr, (size_t)1), sizeof(*r->lanes));
+	if (!r->lanes)
+		return -ENOMEM;
+	int err = 0;
+	for (u32 i = 0; i < r->nr_parts && !err; i++)
+		err = add_lanes(r, &r->parts[i], o);
+	r->lane_pages = o->window_pages
+				? o->window_pages
+				: max(WINDOW_PAGES / max(r->nr_lanes, 1u), (u32)LANE_PAGES_MIN);
+	return err;
+}
+
 /* Where type and pid stand is the same in all formats of a kernel; one that has both tells. */
-static void find_common_fields(struct replay *r)
+static void find_common_fields(struct part *p)
 {
 	struct arena a;
 	struct schema *s;
-	r->type_size = 2;
-	r->pid_offset = 4;
+	p->type_size = 2;
+	p->pid_offset = 4;
 	arena_init(&a);
-	for (size_t i = 0; i < r->file.formats.nr && i < 8; i++) {
-		const struct tracedat_format *f = &r->file.formats.at[i];
-		if (format_parse(&a, f->system, f->text.data, f->text.len, r->big_endian,
-				 r->file.long_size, &s, NULL) ||
+	for (size_t i = 0; i < p->file.formats.nr && i < 8; i++) {
+		const struct tracedat_format *f = &p->file.formats.at[i];
+		if (format_parse(&a, f->system, f->text.data, f->text.len, p->big_endian,
+				 p->file.long_size, &s, NULL) ||
 		    s->common_type < 0 || s->common_pid < 0)
 			continue;
 		const struct schema_field *type = &s->fields[s->common_type],
@@ -747,69 +810,108 @@ static void find_common_fields(struct replay *r)
 		if ((type->size != 1 && type->size != 2) || pid->size != 4 || type->offset > 4096 ||
 		    pid->offset > 4096)
 			continue;
-		r->type_offset = type->offset;
-		r->type_size = type->size;
-		r->pid_offset = pid->offset;
+		p->type_offset = type->offset;
+		p->type_size = type->size;
+		p->pid_offset = pid->offset;
 		break;
 	}
 	arena_done(&a);
 }
 
-static void set_timebase(struct replay *r)
+/* The clock's ticks as nanoseconds: ticks * mult >> shift. */
+static void set_hz(struct timebase *tb, u64 hz)
 {
-	struct timebase *tb = &r->source.catalog.timebase;
-	const struct tracedat *f = &r->file;
+	tb->shift = 32;
+	tb->mult = (u64)(((unsigned __int128)1000000000 << 32) / hz);
+}
+
+static void set_timebase(struct part *p, const struct replay_ftrace_input *in,
+			 const struct replay_ftrace_opts *o)
+{
+	struct timebase *tb = &p->times;
+	const struct tracedat *f = &p->file;
 	*tb = (struct timebase){ .clock_id = TIMEBASE_CLOCK_UNKNOWN,
-				 .name = f->clock ? f->clock : "local",
-				 .offset_ns = f->ts_offset_ns };
-	if (f->has_tsc2nsec) {
-		tb->mult = f->tsc_mult;
-		tb->shift = f->tsc_shift;
-		tb->offset_ns += (s64)f->tsc_offset_ns;
+				 .name = f->clock ? f->clock : "local" };
+	if (!o->raw_times) {
+		p->ts_offset = in->ts_offset;
+		tb->offset_ns = o->no_date ? 0 : f->ts_offset_ns;
+		if (f->has_tsc2nsec) {
+			tb->mult = f->tsc_mult;
+			tb->shift = f->tsc_shift;
+			tb->offset_ns += (s64)f->tsc_offset_ns;
+		}
+		if (in->ts_hz)
+			set_hz(tb, in->ts_hz);
 	}
+	if (p == p->replay->parts)
+		p->replay->source.catalog.timebase = *tb;
 }
 
-static int set_up(struct replay *r, const struct replay_ftrace_opts *o)
+static int open_part(struct replay *r, struct part *p, const struct replay_ftrace_input *in,
+		     const struct replay_ftrace_opts *o, struct diag *d)
 {
-	r->style = o->style;
-	r->big_endian = r->file.big_endian;
-	r->swap = r->file.swap;
-	r->format_of = calloc(IDS_MAX, sizeof(*r->format_of));
-	r->defs = calloc(IDS_MAX, sizeof(*r->defs));
-	if (!r->format_of || !r->defs)
+	p->replay = r;
+	int err = in->data ? tracedat_open_memory(&p->file, in->path, in->data, in->size, d)
+			   : tracedat_open(&p->file, in->path, d);
+	if (err)
+		return err;
+	p->is_open = true;
+	p->big_endian = p->file.big_endian;
+	p->swap = p->file.swap;
+	p->format_of = calloc(IDS_MAX, sizeof(*p->format_of));
+	p->defs = calloc(IDS_MAX, sizeof(*p->defs));
+	if (!p->format_of || !p->defs)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->file.formats.nr; i++) {
-		u32 id = r->file.formats.at[i].id;
-		if (id < IDS_MAX && !r->format_of[id])
-			r->format_of[id] = (u32)i + 1;
+	for (size_t i = 0; i < p->file.formats.nr; i++) {
+		u32 id = p->file.formats.at[i].id;
+		if (id < IDS_MAX && !p->format_of[id])
+			p->format_of[id] = (u32)i + 1;
 	}
-	find_common_fields(r);
-	set_timebase(r);
-	r->source.catalog.nr_cpus = r->file.nr_cpus;
-	return make_lanes(r, o);
+	find_common_fields(p);
+	set_timebase(p, in, o);
+	err = ftrace_env_init(&p->env, env_text, p);
+	p->has_env = !err;
+	return err;
 }
 
-static int open_source(const char *name, const void *data, size_t size,
-		       const struct replay_ftrace_opts *o, struct source **ret, struct diag *d)
+/* Each file goes on where the one before it ends. */
+static void number_parts(struct replay *r)
+{
+	for (u32 i = 1; i < r->nr_parts; i++) {
+		const struct part *before = &r->parts[i - 1];
+		r->parts[i].first_buffer = before->first_buffer + (u32)before->file.buffers.nr;
+		r->parts[i].first_event = before->first_event + (u32)before->file.formats.nr;
+	}
+}
+
+int replay_ftrace_open_files(const struct replay_ftrace_input *in, u32 nr,
+			     const struct replay_ftrace_opts *o, struct source **ret, struct diag *d)
 {
 	struct replay *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	int err = data ? tracedat_open_memory(&r->file, name, data, size, d)
-		       : tracedat_open(&r->file, name, d);
-	if (err) {
-		free(r);
-		return err;
-	}
 	r->source.ops = &replay_ops;
+	r->style = o->style;
+	r->plain = o->plain;
+	r->ctx = o->ctx;
 	pthread_mutex_init(&r->defs_lock, NULL);
 	pthread_mutex_init(&r->plan_lock, NULL);
 	arena_init(&r->defs_arena);
-	err = catalog_init(&r->source.catalog);
-	if (!err)
-		err = ftrace_env_init(&r->env, env_text, r);
-	if (!err)
-		err = set_up(r, o);
+	r->parts = calloc(max(nr, 1u), sizeof(*r->parts));
+	int err = catalog_init(&r->source.catalog);
+	if (!err && !r->parts)
+		err = -ENOMEM;
+	for (u32 i = 0; i < nr && !err; i++) {
+		r->nr_parts++;
+		err = open_part(r, &r->parts[i], &in[i], o, d);
+		if (!err)
+			r->source.catalog.nr_cpus =
+				max(r->source.catalog.nr_cpus, r->parts[i].file.nr_cpus);
+	}
+	if (!err) {
+		number_parts(r);
+		err = make_lanes(r, o);
+	}
 	if (err) {
 		close_source(&r->source);
 		return err;
@@ -821,27 +923,113 @@ static int open_source(const char *name, const void *data, size_t size,
 int replay_ftrace_open(const char *path, const struct replay_ftrace_opts *opts, struct source **ret,
 		       struct diag *d)
 {
-	return open_source(path, NULL, 0, opts, ret, d);
+	return replay_ftrace_open_files(&(struct replay_ftrace_input){ .path = path }, 1, opts, ret,
+					d);
 }
 
-int replay_ftrace_open_memory(const char *name, const void *data, size_t size,
-			      const struct replay_ftrace_opts *opts, struct source **ret,
-			      struct diag *d)
+u32 replay_ftrace_nr_files(const struct source *s)
 {
-	return open_source(name, data, size, opts, ret, d);
+	return replay_of(s)->nr_parts;
 }
 
-const struct tracedat *replay_ftrace_file(const struct source *s)
+const struct tracedat *replay_ftrace_file(const struct source *s, u32 file)
 {
-	return &replay_of(s)->file;
+	return &replay_of(s)->parts[file].file;
 }
 
-struct ftrace_env *replay_ftrace_env(struct source *s)
+struct ftrace_env *replay_ftrace_env(struct source *s, u32 file)
 {
-	return &replay_of(s)->env;
+	return &replay_of(s)->parts[file].env;
 }
 
-struct tracedat_text replay_ftrace_latency_text(struct source *s)
+u32 replay_ftrace_nr_buffers(const struct source *s)
 {
-	return tracedat_latency_text(&replay_of(s)->file);
+	const struct replay *r = replay_of(s);
+	const struct part *last = &r->parts[r->nr_parts - 1];
+	return last->first_buffer + (u32)last->file.buffers.nr;
+}
+
+u32 replay_ftrace_nr_events(const struct source *s)
+{
+	const struct replay *r = replay_of(s);
+	const struct part *last = &r->parts[r->nr_parts - 1];
+	return last->first_event + (u32)last->file.formats.nr;
+}
+
+u32 replay_ftrace_file_of(const struct source *s, u32 buffer, u32 *ret_buffer)
+{
+	const struct replay *r = replay_of(s);
+	u32 i = r->nr_parts - 1;
+	while (i && r->parts[i].first_buffer > buffer)
+		i--;
+	if (ret_buffer)
+		*ret_buffer = buffer - r->parts[i].first_buffer;
+	return i;
+}
+
+struct tracedat_text replay_ftrace_text(struct source *s, u32 file, enum tracedat_part part)
+{
+	return tracedat_text(&replay_of(s)->parts[file].file, part);
+}
+
+struct tracedat_text replay_ftrace_latency_text(struct source *s, u32 file)
+{
+	return tracedat_latency_text(&replay_of(s)->parts[file].file);
+}
+
+/* ---- ends ---- */
+
+/* The first event of a page (last: its last one). */
+static bool page_event(struct lane *l, u32 page, bool last, u64 *ret)
+{
+	struct cursor c = { 0 };
+	struct ftrace_event e;
+	bool found = false;
+	if (!open_page(&c, l, page))
+		return false;
+	while (ftrace_page_next(&c.walk, &e)) {
+		*ret = to_ns(l->part, e.time);
+		found = true;
+		if (!last)
+			break;
+	}
+	return found;
+}
+
+static int lane_ends(struct replay *r, struct lane *l, struct replay_ftrace_ends *ret)
+{
+	bool found[2] = { false, false };
+	for (unsigned last = 0; last < 2; last++) {
+		for (u32 i = 0; i < l->nr_pages && !found[last]; i++) {
+			u32 page = last ? l->nr_pages - 1 - i : i;
+			u64 time;
+			int err = page_time(r, l, page, &time);
+			if (err)
+				return err;
+			found[last] =
+				page_event(l, page, last, last ? &ret->last_ns : &ret->first_ns);
+		}
+	}
+	return found[0] && found[1];
+}
+
+int replay_ftrace_ends(struct source *s, int (*fn)(void *ctx, const struct replay_ftrace_ends *e),
+		       void *ctx)
+{
+	struct replay *r = replay_of(s);
+	for (u32 i = 0; i < r->nr_lanes; i++) {
+		struct lane *l = &r->lanes[i];
+		struct replay_ftrace_ends e = { .buffer = l->buffer, .cpu = l->cpu->cpu };
+		int got = lane_ends(r, l, &e);
+		if (got > 0)
+			got = fn(ctx, &e);
+		if (got < 0)
+			return got;
+	}
+	return 0;
+}
+
+void replay_ftrace_align(struct source *s, u64 zero_ns)
+{
+	replay_of(s)->zero_ns += zero_ns;
 }

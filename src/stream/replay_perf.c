@@ -9,6 +9,8 @@
 #include "stream/replay_perf.h"
 #include "base/dict.h"
 #include "stream/perf_formats.h"
+#include "stream/split_reads.h"
+#include "stream/replay_unwind.h"
 #include "stream/tasks.h"
 
 #include <errno.h>
@@ -18,7 +20,7 @@
 
 enum {
 	BLOCK_BYTES = 1 << 20,
-	BATCH = 128,
+	BATCH = 32, /* samples on their way: more would not stay in the first cache */
 	CACHE_SLOTS = 1 << 13,
 	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
 	RECORD_MAX = 1 << 16,
@@ -51,12 +53,15 @@ struct replay {
 	VEC(struct block) blocks;
 	atomic_size_t next;
 	struct replay_perf_stats stats;
+	struct unwind_config unwind_config; /* its cache is ours */
+	struct replay_unwind unwind;
 	atomic_ullong nr_bad, nr_unknown_id, nr_corrupt, nr_deferred;
 	VEC(const u8 *) build_ids; /* BUILD_ID records: told by path, so they wait for the maps */
 	/* compressed files */
 	pthread_mutex_t lock;
 	struct perfdata_inflate *inflate;
-	const u8 *inflate_at, *inflate_end;
+	size_t inflate_range;
+	const u8 *inflate_at;
 	bool inflate_over; /* damage: the first pass met it as well, and said so */
 	u64 inflate_time;
 	u64 inflate_seq;
@@ -88,10 +93,13 @@ struct reader {
 	u8 *copy; /* compressed files: the block's records */
 	size_t copy_cap;
 	struct perf_scratch scratch;
+	struct replay_chains chains; /* of stacks that were unwound for this batch */
 	struct place_slot *places;
 	struct sample *samples;
 	struct pending *pending;
+	struct split_reads split; /* NEED_READ */
 	struct tasks_epoch user, kernel; /* of the sample before: mostly of this one too */
+	struct tasks_span comm, space;
 	u32 frames[CHAIN_MAX];
 };
 
@@ -110,10 +118,27 @@ const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 	return &replay_of(s)->stats;
 }
 
+bool replay_perf_has_reads(const struct source *s)
+{
+	return perfdata_has_sample_type(&replay_of(s)->file, PERF_SAMPLE_READ);
+}
+
 void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
 {
 	replay_of(s)->formats.kallsyms = text;
 	replay_of(s)->formats.kallsyms_ctx = ctx;
+}
+
+int replay_perf_unwind(struct source *s, const struct unwind_config *cfg)
+{
+	struct replay *r = replay_of(s);
+	char *cache = cfg->cache ? strdup(cfg->cache) : NULL;
+	if (cfg->cache && !cache)
+		return -ENOMEM;
+	free((char *)(uintptr_t)r->unwind_config.cache);
+	r->unwind_config = *cfg;
+	r->unwind_config.cache = cache;
+	return 0;
 }
 
 /* ---- first pass ---- */
@@ -250,12 +275,12 @@ static int add_block(struct replay *r, const u8 *at, const u8 *end)
 	return 0;
 }
 
-static int first_pass(struct replay *r)
+/* Of one file's records: *z and *place go on through all of them. */
+static int first_pass_range(struct replay *r, size_t index, struct perfdata_inflate **z, u64 *place)
 {
 	struct perfdata *f = &r->file;
-	const u8 *at = f->map + f->data_at, *end = f->map + f->data_end, *start = at;
-	struct perfdata_inflate *z = NULL;
-	u64 place = f->map_size; /* places of decompressed records follow those of the file */
+	struct perfdata_range range = perfdata_range(f, index);
+	const u8 *at = f->map + range.at, *end = f->map + range.end, *start = at;
 	int err = 0, got;
 	for (;;) {
 		struct perf_event_header h;
@@ -265,14 +290,14 @@ static int first_pass(struct replay *r)
 			break;
 		if (unlikely(h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2)) {
 			f->compressed = true;
-			if (!z && !(z = perfdata_inflate_new()))
+			if (!*z && !(*z = perfdata_inflate_new()))
 				err = -ENOMEM;
 			if (!err)
-				err = inflate_all(r, rec, &h, z, &place);
+				err = inflate_all(r, rec, &h, *z, place);
 			if (err == -EBADMSG) {
-				f->truncated = true;
-				f->data_end = (size_t)(rec - f->map);
-				err = 0;
+				/* What it holds before the damage is read. */
+				perfdata_cut(f, index, (size_t)(at - f->map));
+				err = got = 0;
 				break;
 			}
 		} else {
@@ -286,17 +311,26 @@ static int first_pass(struct replay *r)
 			break;
 	}
 	size_t left = 0;
-	if (z)
-		(void)perfdata_inflate_data(z, &left);
-	perfdata_inflate_free(z);
-	r->inflate_end = at;
+	if (*z) {
+		(void)perfdata_inflate_data(*z, &left);
+		perfdata_inflate_reset(*z);
+	}
 	if (left)
 		f->truncated = true;
-	if (got < 0) {
-		f->truncated = true;
-		f->data_end = (size_t)(at - f->map);
-	}
+	if (got < 0)
+		perfdata_cut(f, index, (size_t)(at - f->map));
 	return err ? err : add_block(r, start, at);
+}
+
+static int first_pass(struct replay *r)
+{
+	struct perfdata_inflate *z = NULL;
+	u64 place = r->file.map_size; /* places of decompressed records follow those of the file */
+	int err = 0;
+	for (size_t i = 0; i < perfdata_nr_ranges(&r->file) && !err; i++)
+		err = first_pass_range(r, i, &z, &place);
+	perfdata_inflate_free(z);
+	return err;
 }
 
 static int take_build_id(void *ctx, const char *path, const u8 *id, u32 size, u16 misc)
@@ -449,13 +483,12 @@ static int spool_records(struct replay *r, struct perfdata_inflate *z)
 	return size >= RECORD_MAX ? -EBADMSG : 1;
 }
 
-static int spool_file(struct replay *r)
+static int spool_range(struct replay *r, struct perfdata_range range, struct perfdata_inflate *z)
 {
-	struct perfdata_inflate *z = perfdata_inflate_new();
-	const u8 *at = r->file.map + r->file.data_at, *rec;
+	const u8 *at = r->file.map + range.at, *rec;
 	struct perf_event_header h;
-	int err = z ? 0 : -ENOMEM;
-	while (!err && perfdata_record(&r->file, &at, r->inflate_end, &rec, &h) > 0) {
+	int err = 0;
+	while (!err && perfdata_record(&r->file, &at, r->file.map + range.end, &rec, &h) > 0) {
 		if (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2)
 			continue;
 		err = perfdata_inflate_add(z, rec, &h, r->file.swap);
@@ -464,8 +497,19 @@ static int spool_file(struct replay *r)
 			err = min(more, 0);
 		}
 	}
-	perfdata_inflate_free(z);
 	return err == -EBADMSG ? 0 : err; /* damage: the first pass met it as well, and said so */
+}
+
+static int spool_file(struct replay *r)
+{
+	struct perfdata_inflate *z = perfdata_inflate_new();
+	int err = z ? 0 : -ENOMEM;
+	for (size_t i = 0; i < perfdata_nr_ranges(&r->file) && !err; i++) {
+		perfdata_inflate_reset(z);
+		err = spool_range(r, perfdata_range(&r->file, i), z);
+	}
+	perfdata_inflate_free(z);
+	return err;
 }
 
 static int stamp_range(struct replay *r, const u8 *at, const u8 *end, u64 place)
@@ -482,8 +526,10 @@ static int stamp_all(struct replay *r)
 {
 	const struct perfdata *f = &r->file;
 	int err = f->compressed ? spool_file(r) : 0;
-	if (!err)
-		err = stamp_range(r, f->map + f->data_at, f->map + f->data_end, f->data_at);
+	for (size_t i = 0; i < perfdata_nr_ranges(f) && !err; i++) {
+		struct perfdata_range range = perfdata_range(f, i);
+		err = stamp_range(r, f->map + range.at, f->map + range.end, range.at);
+	}
 	if (!err && r->spool.nr)
 		err = stamp_range(r, r->spool.at, r->spool.at + r->spool.nr, f->map_size);
 	return err || !r->has_times ? err : sort_stamps(r);
@@ -493,6 +539,25 @@ static const u8 *record_at(const struct replay *r, u64 place)
 {
 	return place < r->file.map_size ? r->file.map + place
 					: r->spool.at + (place - r->file.map_size);
+}
+
+/* Stacks that were copied are followed by the rules of the machine that was recorded; a stream may not say which that was. */
+static int prepare_unwind(struct replay *r, struct diag *d)
+{
+	bool stacks = false;
+	vec_for_each (&r->file.attrs, a)
+		stacks |= a->attr.sample_type & PERF_SAMPLE_REGS_USER &&
+			  a->attr.sample_type & PERF_SAMPLE_STACK_USER;
+	if (!stacks)
+		return 0;
+	const char *name = perfdata_string(&r->file, FEAT_ARCH);
+	const struct arch *arch = name ? arch_of_name(name) : arch_host();
+	if (!arch || r->file.swap) {
+		diag_warn(d, "stacks of a machine '%s' cannot be unwound", name ? name : "unknown");
+		return 0;
+	}
+	r->unwind_config.arch = arch;
+	return replay_unwind_init(&r->unwind, &r->unwind_config, r->tasks, &r->source.catalog);
 }
 
 static int prepare_once(struct replay *r, struct diag *d)
@@ -510,6 +575,8 @@ static int prepare_once(struct replay *r, struct diag *d)
 		err = tasks_seal(r->tasks);
 	if (!err)
 		err = fill_events(r);
+	if (!err)
+		err = prepare_unwind(r, d);
 	if (!err && !r->file.attrs.nr)
 		err = diag_error(
 			d, -EBADMSG,
@@ -533,6 +600,7 @@ static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
 		return 0;
 	perfdata_inflate_free(r->inflate);
 	r->inflate = perfdata_inflate_new();
+	r->inflate_range = 0;
 	r->inflate_at = r->file.map + r->file.data_at;
 	r->inflate_time = r->file.map_size;
 	r->inflate_seq = 0;
@@ -552,6 +620,8 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 	free(rd->pending);
 	vec_free(&rd->sample_places);
 	free(rd->copy);
+	split_reads_done(&rd->split);
+	replay_chains_done(&rd->chains);
 	perf_scratch_done(&rd->scratch);
 	free(rd);
 }
@@ -565,7 +635,8 @@ static int replay_shard_open(struct source *s, struct shard *sh)
 	rd->places = calloc(CACHE_SLOTS, sizeof(*rd->places));
 	rd->samples = calloc(BATCH, sizeof(*rd->samples));
 	rd->pending = calloc(BATCH, sizeof(*rd->pending));
-	if (rd->places && rd->samples && rd->pending)
+	struct replay *r = replay_of(s);
+	if (rd->places && rd->samples && rd->pending && !replay_chains_init(&rd->chains, &r->unwind))
 		return 0;
 	replay_shard_close(s, sh);
 	sh->impl = NULL;
@@ -576,8 +647,8 @@ static int replay_shard_open(struct source *s, struct shard *sh)
 static int inflate_next(struct replay *r)
 {
 	struct perf_event_header h;
-	const u8 *rec;
-	while (perfdata_record(&r->file, &r->inflate_at, r->inflate_end, &rec, &h) > 0)
+	const u8 *rec, *end = r->file.map + perfdata_range(&r->file, r->inflate_range).end;
+	while (perfdata_record(&r->file, &r->inflate_at, end, &rec, &h) > 0)
 		if (h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2)
 			return perfdata_inflate_add(r->inflate, rec, &h, r->file.swap) ? 0 : 1;
 	return 0;
@@ -600,19 +671,36 @@ static int inflate_more(struct replay *r)
 	return 0;
 }
 
+/* Decompressed records of the files that are left: how many bytes, 0 at the end. */
+static s64 inflate_some(struct replay *r, const u8 **data)
+{
+	for (;;) {
+		int err = inflate_more(r);
+		if (err)
+			return err;
+		size_t size;
+		*data = perfdata_inflate_data(r->inflate, &size);
+		size_t whole = whole_records(r, *data, size);
+		if (stuck(r, *data + whole, size - whole))
+			r->inflate_over = true;
+		if (whole)
+			return (s64)whole;
+		if (r->inflate_range + 1 >= perfdata_nr_ranges(&r->file))
+			return 0;
+		r->inflate_range++;
+		r->inflate_at = r->file.map + perfdata_range(&r->file, r->inflate_range).at;
+		r->inflate_over = false;
+		perfdata_inflate_reset(r->inflate);
+	}
+}
+
 static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
 {
-	int err = inflate_more(r);
-	if (err)
-		return err;
-	size_t size;
-	const u8 *data = perfdata_inflate_data(r->inflate, &size);
-	size_t whole = whole_records(r, data, size);
-	if (!whole || stuck(r, data + whole, size - whole))
-		r->inflate_over = true;
-	size = whole;
-	if (!size)
-		return 0;
+	const u8 *data;
+	s64 got = inflate_some(r, &data);
+	if (got <= 0)
+		return (int)got;
+	size_t size = (size_t)got;
 	if (size > rd->copy_cap) {
 		u8 *copy = realloc(rd->copy, size);
 		if (!copy)
@@ -839,7 +927,12 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 	if (!(r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES)))
 		return 0;
 	const struct perf_sample_view *v = &p->view;
-	p->space = tasks_space(r->tasks, v->pid, time_of(r, p));
+	u64 time = time_of(r, p);
+	if (unlikely(!tasks_span_holds(&rd->space, v->pid, time)))
+		tasks_space_span(r->tasks, v->pid, time, &rd->space);
+	p->space = rd->space.value;
+	if (unlikely(v->stack && rd->chains.unwinder) && r->needs & (NEED_CHAIN | NEED_PLACES))
+		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time);
 	if (r->needs & NEED_CHAIN) {
 		p->hash = hash_words(v->chain, v->nr_chain, meaning_of(r, rd, p));
 		chain_table_prefetch(&sh->chains, p->hash);
@@ -870,8 +963,12 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		.raw_size = v->raw_size,
 	};
 	s->schema = r->source.catalog.events.at[s->event].schema;
-	if (r->needs & NEED_COMM)
-		s->comm = tasks_comm(r->tasks, v->tid, w.time);
+	if (r->needs & NEED_COMM) {
+		struct tasks_span *comm = &((struct reader *)sh->impl)->comm;
+		if (unlikely(!tasks_span_holds(comm, v->tid, w.time)))
+			tasks_comm_span(r->tasks, v->tid, w.time, comm);
+		s->comm = comm->value;
+	}
 	if (r->needs & (NEED_LEAF | NEED_CHAIN)) {
 		s64 leaf = frame_of(r, sh, &w, v->ip, s->mode);
 		if (leaf < 0)
@@ -895,7 +992,8 @@ static s64 take_file_order(struct replay *r, struct shard *sh)
 	struct perf_event_header h;
 	size_t nr = 0;
 	bool copied = false;
-	while (nr < BATCH && perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
+	while (nr < BATCH && !replay_chains_full(&rd->chains) &&
+	       perfdata_record(&r->file, &at, rd->now.end, &rec, &h) > 0) {
 		if (h.type != PERF_RECORD_SAMPLE)
 			continue;
 		/* A copied chain (other byte order, odd address) lives until the next one is copied: one a batch. */
@@ -920,7 +1018,7 @@ static s64 take_time_order(struct replay *r, struct shard *sh)
 {
 	struct reader *rd = sh->impl;
 	size_t nr = 0, limit = r->file.swap ? 1 : BATCH;
-	while (nr < limit && rd->stamp < rd->stamp_end) {
+	while (nr < limit && rd->stamp < rd->stamp_end && !replay_chains_full(&rd->chains)) {
 		u64 place = r->stamps.at[rd->stamp].place;
 		const u8 *rec = record_at(r, place);
 		if (nr && (uintptr_t)rec & 7)
@@ -939,11 +1037,22 @@ static s64 take_time_order(struct replay *r, struct shard *sh)
 	return (s64)nr;
 }
 
-static int replay_next_batch(struct source *s, struct shard *sh, struct batch *ret)
+static int split_batch(struct replay *r, struct reader *rd, size_t nr)
+{
+	rd->split.samples.nr = 0;
+	int err = 0;
+	for (size_t i = 0; i < nr && !err; i++)
+		err = split_reads_add(&rd->split, &r->file, rd->pending[i].attr,
+				      &rd->pending[i].view, &rd->samples[i]);
+	return err;
+}
+
+static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 {
 	struct replay *r = replay_of(s);
 	struct reader *rd = sh->impl;
 	rd->sample_places.nr = 0;
+	rd->chains.nr = 0;
 	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, sh) : take_file_order(r, sh);
 	for (s64 i = 0; i < nr; i++) {
 		int err = fill_sample(r, sh, &rd->pending[i], &rd->samples[i]);
@@ -961,7 +1070,20 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 		place += rd->samples[i].nr_places;
 	}
 	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
-	return 1;
+	if (likely(!(r->needs & NEED_READ)))
+		return 1;
+	int err = split_batch(r, rd, (size_t)nr);
+	*ret = (struct batch){ .samples = rd->split.samples.at, .nr = rd->split.samples.nr };
+	return err ? err : 1;
+}
+
+static int replay_next_batch(struct source *s, struct shard *sh, struct batch *ret)
+{
+	int got;
+	do
+		got = next_batch(s, sh, ret);
+	while (got > 0 && !ret->nr); /* nothing moved: not a batch */
+	return got;
 }
 
 static void replay_finish(struct source *s, struct diag *d)
@@ -987,6 +1109,7 @@ static void replay_finish(struct source *s, struct diag *d)
 	if (r->stats.nr_corrupt_chains)
 		diag_warn(d, "%llu call chains were damaged and are missing",
 			  (unsigned long long)r->stats.nr_corrupt_chains);
+	replay_unwind_report(&r->unwind, d);
 	if (r->nr_deferred)
 		diag_warn(d,
 			  "the user part of %llu call chains was recorded apart (deferred) and is "
@@ -1000,6 +1123,8 @@ static void replay_close(struct source *s)
 	if (!r->own_map)
 		r->file.map_size = 0;
 	perfdata_inflate_free(r->inflate);
+	replay_unwind_done(&r->unwind);
+	free((char *)(uintptr_t)r->unwind_config.cache);
 	tasks_free(r->tasks);
 	perf_formats_done(&r->formats);
 	perfdata_close(&r->file);

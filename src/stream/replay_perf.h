@@ -3,6 +3,7 @@
 
 #include "file/perfdata_read.h"
 #include "model/source.h"
+#include "sym/unwind_tables.h"
 
 struct replay_perf_stats {
 	u64 nr_records;
@@ -24,6 +25,18 @@ int replay_perf_open_bytes(const void *data, size_t size, struct source **ret,
  * until close. To be set before prepare().
  */
 void replay_perf_kallsyms(struct source *s, const char *(*text)(void *ctx, size_t *len), void *ctx);
+
+/*
+ * Whether samples carry counts, of their own event or of a group. A sink that asks for NEED_READ then gets a sample for each member
+ * whose count moved; there may be only one worker.
+ */
+bool replay_perf_has_reads(const struct source *s);
+
+/*
+ * Where stacks that were recorded as copies (perf record --call-graph dwarf) find the programs they ran through; arch is the
+ * recording's own. cfg->cache is copied, other strings are borrowed until close. To be set before prepare(). 0 or -ENOMEM.
+ */
+int replay_perf_unwind(struct source *s, const struct unwind_config *cfg) must_check;
 
 /* Borrowed; whole after prepare(). */
 const struct perfdata *replay_perf_file(const struct source *s);

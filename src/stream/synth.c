@@ -176,7 +176,8 @@ struct put_maps_ctx {
 static int put_map(void *ctx, const struct proc_map *m)
 {
 	struct put_maps_ctx *c = ctx;
-	if (!(m->prot & PROT_EXEC))
+	bool code = m->prot & PROT_EXEC;
+	if (!code && !(c->s->data_maps && m->prot & PROT_READ && m->path[0] == '/'))
 		return 0;
 	struct {
 		struct mmap_body map;
@@ -200,7 +201,7 @@ static int put_map(void *ctx, const struct proc_map *m)
 		.prot = m->prot,
 		.flags = m->shared ? MAP_SHARED : MAP_PRIVATE,
 	};
-	u16 misc = PERF_RECORD_MISC_USER;
+	u16 misc = PERF_RECORD_MISC_USER | (code ? 0 : PERF_RECORD_MISC_MMAP_DATA);
 	const struct synth_build_id *id = c->s->build_ids ? file_build_id(c->s, c->pid, m) : NULL;
 	if (id) {
 		misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;

@@ -25,6 +25,7 @@ struct synth {
 	struct strbuf *to;
 	u32 trailer_bytes; /* behind each record that the kernel could have written */
 	bool build_ids; /* put them into MMAP2 records */
+	bool data_maps; /* files that are mapped to be read, too; set after init */
 	struct procfs proc;
 	struct dict files; /* (device, inode) -> index of known */
 	VEC(struct synth_build_id) known;

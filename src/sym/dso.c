@@ -1,4 +1,5 @@
 #include "sym/dso.h"
+#include "image/dwarf_info.h"
 #include "image/plt.h"
 
 #include <elf.h>
@@ -51,6 +52,12 @@ static int open_image(struct elfimg *e, const struct debugfile_where *w,
 	return err;
 }
 
+int dso_open_image(struct elfimg *e, const struct debugfile_where *w, const struct image_info *info)
+{
+	struct buildid id = buildid_make(info->build_id, info->build_id_size);
+	return open_image(e, w, info, &id);
+}
+
 int dso_open(struct dso *d, const struct debugfile_where *w, const struct image_info *info)
 {
 	*d = (struct dso){ 0 };
@@ -80,6 +87,27 @@ void dso_close(struct dso *d)
 	elfimg_close(&d->image);
 	elfimg_close(&d->debug);
 	elfimg_close(&d->mini);
+	elfimg_close(&d->lines);
+}
+
+const struct elfimg *dso_debug(struct dso *d, const struct debugfile_where *w,
+			       const struct image_info *info)
+{
+	if (dwinfo_has(&d->image))
+		return &d->image;
+	if (d->debug.data && dwinfo_has(&d->debug))
+		return &d->debug;
+	struct buildid id;
+	if (info->kind == IMAGE_KIND_VDSO || d->lines.data)
+		return d->lines.data ? &d->lines : NULL;
+	if (buildid_of_image(&d->image, &id))
+		id.size = 0;
+	if (debugfile_open(w, info->path, &d->image, &id, &d->lines))
+		return NULL;
+	if (dwinfo_has(&d->lines))
+		return &d->lines;
+	elfimg_close(&d->lines);
+	return NULL;
 }
 
 struct dso_tables {

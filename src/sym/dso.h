@@ -9,16 +9,25 @@ struct dso {
 	struct elfimg image;
 	struct elfimg debug; /* nothing in it when there is none */
 	struct elfimg mini; /* the same */
+	struct elfimg lines; /* the same: opened by dso_debug() where none of the above has them */
 };
 
 /*
+ * dso_open_image() opens the program alone, dso_open() with what holds its symbols.
+ *
  * Opens what an IMAGE_KIND_FILE or IMAGE_KIND_VDSO names: the file at its path if its build id is the recorded one (or none
  * was recorded), else a copy kept by build id.
  * -ESTALE: there is a file, but not the one that ran; else the errno of opening it, -ENOEXEC when it is no program.
  */
+int dso_open_image(struct elfimg *e, const struct debugfile_where *w,
+		   const struct image_info *info) must_check;
 int dso_open(struct dso *d, const struct debugfile_where *w,
 	     const struct image_info *info) must_check;
 void dso_close(struct dso *d);
+
+/* The file that holds .debug_info: the program, its debug file, or one that is opened now. NULL: none. */
+const struct elfimg *dso_debug(struct dso *d, const struct debugfile_where *w,
+			       const struct image_info *info);
 
 /* Tells all functions to the sweep, as file offsets of the image. Names are borrowed until dso_close. */
 void dso_sweep(const struct dso *d, struct sweep *s);

@@ -189,38 +189,70 @@ static int try_running(struct kernel_syms *k, const struct sym_config *cfg,
 	return 0;
 }
 
-/* What was kept under the build id: perf's copy of the list, or the kernel's image with its symbols. */
-static int try_kept(struct kernel_syms *k, const struct debugfile_where *w,
-		    const struct buildid *id, u64 recorded)
+/* What was kept under the build id: perf's copy of the list ... */
+static int try_kept_list(struct kernel_syms *k, const struct debugfile_where *w,
+			 const struct buildid *id, u64 recorded)
 {
 	char path[PATH_MAX];
-	if (!id->size)
+	if (!id->size || debugfile_cached(w, id, "kallsyms", path, sizeof(path)) ||
+	    text_open(path, &k->kallsyms))
 		return -ENOENT;
-	if (!debugfile_cached(w, id, "kallsyms", path, sizeof(path)) &&
-	    !text_open(path, &k->kallsyms)) {
-		if (!kallsyms_hidden(k->kallsyms.data, k->kallsyms.len) &&
-		    kallsyms_shift(&k->kallsyms, recorded, &k->shift))
-			return 0;
-		text_release(&k->kallsyms);
-	}
+	if (!kallsyms_hidden(k->kallsyms.data, k->kallsyms.len) &&
+	    kallsyms_shift(&k->kallsyms, recorded, &k->shift))
+		return 0;
+	text_release(&k->kallsyms);
+	return -ENOENT;
+}
+
+/* ... or the kernel's image with its symbols. */
+static int try_kept_image(struct kernel_syms *k, const struct debugfile_where *w,
+			  const struct buildid *id, u64 recorded)
+{
 	struct elfimg e;
-	return debugfile_open_id(w, id, &e) ? -ENOENT : use_vmlinux(k, &e, recorded);
+	return !id->size || debugfile_open_id(w, id, &e) ? -ENOENT : use_vmlinux(k, &e, recorded);
+}
+
+/* A kept list knows nothing of modules, programs and trampolines that came later: the kernel's own text is the same for ever. */
+static bool in_own_text(const struct kernel_syms *k, const struct kernel_want *want)
+{
+	const struct sym_text *t = &k->kallsyms;
+	u64 start, end;
+	return !want->modules && kallsyms_address(t->data, t->len, "_stext", &start) &&
+	       kallsyms_address(t->data, t->len, "_etext", &end) &&
+	       want->first + k->shift >= start && want->last + k->shift < end;
+}
+
+static int try_kept_first(struct kernel_syms *k, const struct sym_config *cfg,
+			  const struct debugfile_where *w, const struct buildid *id, u64 recorded,
+			  const struct kernel_want *want)
+{
+	if (cfg->kallsyms_given || !recorded || try_kept_list(k, w, id, recorded))
+		return -ENOENT;
+	if (in_own_text(k, want))
+		return 0;
+	text_release(&k->kallsyms);
+	k->shift = 0;
+	return -ENOENT;
 }
 
 int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg,
-		     const struct debugfile_where *w, const struct catalog *c)
+		     const struct debugfile_where *w, const struct catalog *c,
+		     const struct kernel_want *want)
 {
 	*k = (struct kernel_syms){ 0 };
 	const struct image_info *info = kernel_of(c);
 	struct buildid id =
 		info ? buildid_make(info->build_id, info->build_id_size) : (struct buildid){ 0 };
 	u64 recorded = info ? info->reloc : 0;
-	if (!try_given_vmlinux(k, cfg, &id, recorded))
+	if (!try_given_vmlinux(k, cfg, &id, recorded) ||
+	    !try_kept_first(k, cfg, w, &id, recorded, want))
 		return 0;
 	int err = try_running(k, cfg, &id, recorded);
 	if (err != -ENOENT)
 		return err;
-	err = try_kept(k, w, &id, recorded);
+	err = try_kept_list(k, w, &id, recorded);
+	if (err)
+		err = try_kept_image(k, w, &id, recorded);
 	if (!err)
 		say(k, NULL, NULL);
 	return err;

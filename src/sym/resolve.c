@@ -1,11 +1,15 @@
 #include "sym/resolve.h"
+#include "sym/answers.h"
 #include "sym/dso.h"
 #include "sym/kernel.h"
 #include "sym/perfmap.h"
+#include "sym/srcline.h"
 #include "base/arena.h"
+#include "base/dict.h"
 #include "base/par.h"
 #include "base/strbuf.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,11 +24,17 @@ struct sym_names {
 	struct names names;
 	struct sym_config cfg;
 	struct debugfile_where where;
+	char *buildid_dir;
 	struct arena *arenas; /* one a worker, for names */
 	unsigned nr_arenas;
 	u32 *func_of;
 	struct name_func *funcs;
 	u32 nr_funcs;
+	u32 nr_ids;
+	struct name_line *lines;
+	struct name_stack *stacks, *callers;
+	u32 *frame_of;
+	VEC(struct answers) kept; /* of the groups */
 };
 
 /* One frame on its way: its place in the symbols' address space, and which distinct place that is. */
@@ -46,7 +56,9 @@ struct group {
 	u32 nr;
 	u64 *questions;
 	struct answer *answers;
+	struct srcline_spot *spots; /* two a question (sym/srcline.h); NULL: nothing is known */
 	u32 nr_questions;
+	struct answers kept; /* what the answers are borrowed from, if they were known already */
 	int err; /* of reading the image; what to say about it */
 	char *note, *hint;
 };
@@ -55,6 +67,7 @@ struct job {
 	struct sym_names *n;
 	const struct catalog *catalog;
 	const struct frame_table *frames;
+	unsigned want;
 	struct group *groups;
 	u32 nr_groups;
 	u64 *shift; /* [image]: symbols' address = frame's offset + shift */
@@ -177,11 +190,105 @@ static bool is_no_file(const char *path)
 	return path[0] != '/';
 }
 
-static int resolve_file(struct sym_names *n, struct group *g, struct arena *arena)
+/* Lines and inlined functions of the group's questions. runtime NULL: they are addresses. */
+static int resolve_lines(struct job *j, struct group *g, const struct elfimg *debug,
+			 const struct elfimg *runtime, struct arena *arena)
 {
+	if (!debug || !(j->want & (WANT_LINE | WANT_INLINE)))
+		return 0;
+	struct srcline_opts o = { .debug = debug,
+				  .runtime = runtime,
+				  .where = &j->n->where,
+				  .demangle = j->n->cfg.demangle,
+				  .want = j->want,
+				  .arena = arena };
+	struct srcline_told told;
+	g->spots = arena_array(arena, 2 * (size_t)g->nr_questions, sizeof(*g->spots));
+	int err = g->spots ? srcline_find(&o, g->questions, g->nr_questions, g->spots, &told)
+			   : -ENOMEM;
+	if (!err && told.broken && !g->note)
+		group_note(g,
+			   "%s: its debugging information is damaged: lines and inlined functions "
+			   "may be missing",
+			   g->info->path);
+	else if (!err && told.nr_split && j->want & WANT_INLINE && !g->note)
+		group_note(g,
+			   "%s keeps its debugging information in other files (split DWARF), which "
+			   "are not read: inlined functions are missing",
+			   g->info->path);
+	return err;
+}
+
+static struct answers_key key_of(const struct job *j, const struct group *g)
+{
+	return (struct answers_key){
+		.folder = j->n->cfg.cache,
+		.id = buildid_make(g->info->build_id, g->info->build_id_size),
+		.style = j->n->cfg.demangle,
+		.want = j->want,
+	};
+}
+
+/* Whether every question was answered before. */
+static bool all_kept(const struct group *g)
+{
+	for (u32 i = 0; i < g->nr_questions; i++)
+		if (!answers_find(&g->kept, g->questions[i]))
+			return false;
+	return g->nr_questions;
+}
+
+static int take_kept(struct job *j, struct group *g, struct arena *arena)
+{
+	int err = 0;
+	bool spots = j->want & (WANT_LINE | WANT_INLINE);
+	if (spots && !(g->spots = arena_array(arena, 2 * (size_t)g->nr_questions, sizeof(*g->spots))))
+		return -ENOMEM;
+	for (u32 i = 0; i < g->nr_questions && !err; i++) {
+		const struct answers_entry *e = answers_find(&g->kept, g->questions[i]);
+		g->answers[i] =
+			(struct answer){ answers_string(&g->kept, e->name), e->start, e->end };
+		for (u32 k = 0; k < 2 && spots && !err; k++)
+			err = answers_spot(&g->kept, &e->spots[k], arena, &g->spots[2 * i + k]);
+	}
+	return err;
+}
+
+/*
+ * Only what cannot become better is kept: with the full table of symbols, and debugging information if that was asked for. Others may
+ * find more once a debug file is installed.
+ */
+static void keep(struct job *j, struct group *g, const struct dso *d)
+{
+	struct elfimg_symtab t;
+	bool lines = j->want & (WANT_LINE | WANT_INLINE);
+	bool full = elfimg_symtab(&d->image, SHT_SYMTAB, &t) ||
+		    (d->debug.data && elfimg_symtab(&d->debug, SHT_SYMTAB, &t));
+	struct answers_key key = key_of(j, g);
+	if (!key.folder || !key.id.size || !full || (lines && !g->spots) || g->note)
+		return;
+	_cleanup_free_ struct answers_new *list = calloc(g->nr_questions, sizeof(*list));
+	for (u32 i = 0; list && i < g->nr_questions; i++)
+		list[i] =
+			(struct answers_new){ .at = g->questions[i],
+					      .start = g->answers[i].start,
+					      .end = g->answers[i].end,
+					      .name = g->answers[i].name,
+					      .spots = g->spots ? &g->spots[2 * (size_t)i] : NULL };
+	/* A cache that cannot be written costs time, no more. */
+	if (list)
+		(void)!answers_save(&key, &g->kept, list, g->nr_questions);
+}
+
+static int resolve_file(struct job *j, struct group *g, struct arena *arena)
+{
+	struct sym_names *n = j->n;
 	const struct image_info *info = g->info;
 	if (info->kind == IMAGE_KIND_FILE && is_no_file(info->path))
 		return 0;
+	struct answers_key key = key_of(j, g);
+	if (key.folder && key.id.size && !answers_open(&g->kept, &key) && all_kept(g))
+		return take_kept(j, g, arena);
 	struct dso d;
 	int err = dso_open(&d, &n->where, info);
 	if (err == -ENOMEM)
@@ -204,6 +311,10 @@ static int resolve_file(struct sym_names *n, struct group *g, struct arena *aren
 	err = syms ? dso_find(&d, g->questions, g->nr_questions, syms) : -ENOMEM;
 	if (!err)
 		err = answer(g, syms, n->cfg.demangle, arena);
+	if (!err && j->want & (WANT_LINE | WANT_INLINE))
+		err = resolve_lines(j, g, dso_debug(&d, &n->where, info), &d.image, arena);
+	if (!err)
+		keep(j, g, &d);
 	dso_close(&d);
 	return err;
 }
@@ -268,12 +379,25 @@ static bool in_kernel(const struct image_info *info)
 	return info->kind == IMAGE_KIND_KERNEL || info->kind == IMAGE_KIND_MODULE;
 }
 
+static struct kernel_want kernel_want(const struct job *j, const struct group *g)
+{
+	struct kernel_want w = { .first = UINT64_MAX };
+	for (u32 i = 0; i < g->nr; i++) {
+		u32 image = j->frames->frames[g->places[i].frame].image;
+		w.first = min(w.first, g->places[i].at);
+		w.last = max(w.last, g->places[i].at);
+		w.modules |= j->catalog->images.at[image].kind != IMAGE_KIND_KERNEL;
+	}
+	return w;
+}
+
 /* The source of kernel symbols decides where each image was moved, so it is opened before the places are known. */
 static int resolve_kernel(struct job *j, struct group *g, struct arena *arena)
 {
 	struct sym_names *n = j->n;
 	struct kernel_syms k;
-	int err = kernel_syms_open(&k, &n->cfg, &n->where, j->catalog);
+	struct kernel_want want = kernel_want(j, g);
+	int err = kernel_syms_open(&k, &n->cfg, &n->where, j->catalog, &want);
 	if (err == -ENOMEM)
 		return err;
 	if (k.note) {
@@ -296,6 +420,8 @@ static int resolve_kernel(struct job *j, struct group *g, struct arena *arena)
 		err = syms ? kernel_syms_find(&k, g->questions, g->nr_questions, syms) : -ENOMEM;
 	if (!err)
 		err = answer(g, syms, DEMANGLE_NO, arena);
+	if (!err && k.vmlinux.data)
+		err = resolve_lines(j, g, &k.vmlinux, NULL, arena);
 	kernel_syms_close(&k);
 	return err;
 }
@@ -310,7 +436,7 @@ static int resolve_group(struct job *j, struct group *g, struct arena *arena)
 		return err;
 	switch (g->info->kind) {
 	case IMAGE_KIND_FILE:
-	case IMAGE_KIND_VDSO: return resolve_file(j->n, g, arena);
+	case IMAGE_KIND_VDSO: return resolve_file(j, g, arena);
 	case IMAGE_KIND_ANON: return resolve_anon(j->n, g, arena);
 	case IMAGE_KIND_BPF: return resolve_bpf(g);
 	default: return 0;
@@ -394,15 +520,21 @@ struct func_table {
 	u32 mask;
 };
 
+static bool same_func(const struct name_func *a, const struct name_func *b)
+{
+	return a->start == b->start && a->image == b->image && a->mode == b->mode &&
+	       a->inlined == b->inlined && (!a->inlined || !strcmp(a->name, b->name));
+}
+
 static u32 func_add(struct func_table *t, const struct name_func *f)
 {
 	u64 h = (f->start ^ (u64)f->image << 40 ^ (u64)f->mode << 61) * 0x9e3779b97f4a7c15ull;
+	if (f->inlined)
+		h += hash_bytes(f->name, strlen(f->name));
 	u32 at = (u32)(h >> 32) & t->mask;
-	for (; t->slots[at]; at = (at + 1) & t->mask) {
-		const struct name_func *have = &t->funcs[t->slots[at]];
-		if (have->start == f->start && have->image == f->image && have->mode == f->mode)
+	for (; t->slots[at]; at = (at + 1) & t->mask)
+		if (same_func(&t->funcs[t->slots[at]], f))
 			return t->slots[at];
-	}
 	t->slots[at] = t->nr;
 	t->funcs[t->nr] = *f;
 	return t->nr++;
@@ -423,9 +555,148 @@ static void assign_group(const struct job *j, const struct group *g, struct func
 							.start = a->start - shift,
 							.end = a->end - shift,
 							.image = fr->image,
-							.mode = fr->mode,
+							.mode = (u16)fr->mode,
 						});
 	}
+}
+
+/* ---- stacks of inlined functions: ids behind those of the frames ---- */
+
+struct stacker {
+	struct sym_names *n;
+	const struct job *j;
+	struct func_table *t;
+	struct arena *arena;
+	u32 next;
+};
+
+static bool same_line(const struct name_line *a, const struct name_line *b)
+{
+	return a->line == b->line && a->file == b->file;
+}
+
+static bool same_spot(const struct srcline_spot *a, const struct srcline_spot *b)
+{
+	if (a->nr != b->nr || !same_line(&a->line, &b->line) || !same_line(&a->outer, &b->outer))
+		return false;
+	for (u32 i = 0; i < a->nr; i++)
+		if (a->inlines[i].name != b->inlines[i].name ||
+		    !same_line(&a->inlines[i].line, &b->inlines[i].line))
+			return false;
+	return true;
+}
+
+/* A place to return to is one behind its call; where a function begins there, the call was the last thing of another. */
+static bool has_caller(const struct group *g, u32 question)
+{
+	return g->answers[question].name && g->questions[question] > g->answers[question].start;
+}
+
+/* How many ids a place takes: for itself, and as a place that is returned to. */
+static void stack_sizes(const struct group *g, u32 question, u32 nr[2])
+{
+	const struct srcline_spot *s = &g->spots[2 * (size_t)question];
+	bool named = g->answers[question].name;
+	nr[0] = named && s[0].nr ? s[0].nr + 1 : 0;
+	nr[1] = named && has_caller(g, question) && !same_spot(&s[0], &s[1]) ? s[1].nr + 1 : 0;
+}
+
+static u64 count_ids(const struct job *j)
+{
+	u64 ids = j->frames->nr;
+	for (u32 i = 0; i < j->nr_groups; i++) {
+		const struct group *g = &j->groups[i];
+		for (u32 k = 0; g->spots && k < g->nr; k++) {
+			u32 nr[2];
+			stack_sizes(g, g->places[k].question, nr);
+			ids += nr[0] + nr[1];
+		}
+	}
+	return ids;
+}
+
+static int inline_func(struct stacker *st, u32 base, const char *name, u32 *ret)
+{
+	struct name_func f = st->t->funcs[base];
+	f.name = name;
+	f.inlined = true;
+	f.label = NULL;
+	u32 before = st->t->nr;
+	*ret = func_add(st->t, &f);
+	if (st->t->nr == before)
+		return 0;
+	static const char mark[] = " (inlined)";
+	size_t len = strlen(name);
+	char *label = arena_alloc(st->arena, len + sizeof(mark));
+	if (!label)
+		return -ENOMEM;
+	memcpy(label, name, len);
+	memcpy(label + len, mark, sizeof(mark));
+	st->t->funcs[*ret].label = label;
+	return 0;
+}
+
+static int make_stack(struct stacker *st, u32 frame, const struct srcline_spot *s,
+		      struct name_stack *ret)
+{
+	struct sym_names *n = st->n;
+	u32 base = n->func_of[frame];
+	*ret = (struct name_stack){ st->next, s->nr + 1 };
+	for (u32 i = 0; i <= s->nr; i++) {
+		u32 id = st->next++;
+		n->func_of[id] = base;
+		n->frame_of[id] = frame;
+		if (n->lines)
+			n->lines[id] = i ? s->inlines[i - 1].line : s->outer;
+		int err = i ? inline_func(st, base, s->inlines[i - 1].name, &n->func_of[id]) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int stack_group(struct stacker *st, const struct group *g)
+{
+	struct sym_names *n = st->n;
+	int err = 0;
+	for (u32 i = 0; g->spots && i < g->nr && !err; i++) {
+		const struct place *p = &g->places[i];
+		const struct srcline_spot *s = &g->spots[2 * (size_t)p->question];
+		bool silent = st->j->silent[st->j->frames->frames[p->frame].image];
+		u32 nr[2];
+		stack_sizes(g, p->question, nr);
+		if (n->lines && !silent)
+			n->lines[p->frame] = s[0].line;
+		if (silent || !n->frame_of)
+			continue;
+		if (nr[0])
+			err = make_stack(st, p->frame, &s[0], &n->stacks[p->frame]);
+		n->callers[p->frame] = n->stacks[p->frame];
+		if (nr[1] && !err)
+			err = make_stack(st, p->frame, &s[1], &n->callers[p->frame]);
+	}
+	return err;
+}
+
+static int make_stacks(struct job *j, struct func_table *t)
+{
+	struct sym_names *n = j->n;
+	struct stacker st = { .n = n, .j = j, .t = t, .arena = &n->arenas[0], .next = j->frames->nr };
+	if (j->want & WANT_LINE && !(n->lines = calloc((size_t)n->nr_ids + 1, sizeof(*n->lines))))
+		return -ENOMEM;
+	if (n->nr_ids > j->frames->nr) {
+		n->frame_of = calloc((size_t)n->nr_ids + 1, sizeof(*n->frame_of));
+		n->stacks = calloc((size_t)j->frames->nr + 1, sizeof(*n->stacks));
+		n->callers = calloc((size_t)j->frames->nr + 1, sizeof(*n->callers));
+		if (!n->frame_of || !n->stacks || !n->callers)
+			return -ENOMEM;
+		for (u32 f = 0; f < j->frames->nr; f++)
+			n->frame_of[f] = f;
+	}
+	int err = 0;
+	for (u32 i = 0; i < j->nr_groups && !err; i++)
+		err = stack_group(&st, &j->groups[i]);
+	return err;
 }
 
 /* Functions get their ids in the order of frames' groups; a frame without a symbol becomes a function of its own. */
@@ -433,36 +704,36 @@ static int assign(struct job *j)
 {
 	struct sym_names *n = j->n;
 	u32 nr = j->frames->nr;
+	u64 ids = count_ids(j);
+	if (ids >= UINT32_MAX / 2)
+		return -ENOMEM;
+	n->nr_ids = (u32)ids;
 	struct func_table t = { .nr = 1 };
 	u32 cap = 16;
-	while (cap < 2 * (u64)nr && cap < 1u << 31)
+	while (cap < 2 * ids && cap < 1u << 31)
 		cap *= 2;
 	t.mask = cap - 1;
 	t.slots = calloc(cap, sizeof(*t.slots));
-	t.funcs = calloc((size_t)nr + 1, sizeof(*t.funcs));
-	u32 *func_of = calloc((size_t)nr + 1, sizeof(*func_of));
-	if (!t.slots || !t.funcs || !func_of) {
-		free(t.slots);
-		free(t.funcs);
-		free(func_of);
-		return -ENOMEM;
-	}
-	for (u32 i = 0; i < j->nr_groups; i++)
-		assign_group(j, &j->groups[i], &t, func_of);
-	for (u32 f = 1; f < nr; f++) {
+	n->funcs = t.funcs = calloc((size_t)ids + 1, sizeof(*t.funcs));
+	n->func_of = calloc((size_t)ids + 1, sizeof(*n->func_of));
+	int err = t.slots && t.funcs && n->func_of ? 0 : -ENOMEM;
+	for (u32 i = 0; i < j->nr_groups && !err; i++)
+		assign_group(j, &j->groups[i], &t, n->func_of);
+	for (u32 f = 1; f < nr && !err; f++) {
 		const struct frame *fr = &j->frames->frames[f];
-		if (func_of[f])
+		if (n->func_of[f])
 			continue;
-		func_of[f] = t.nr;
-		t.funcs[t.nr++] = (struct name_func){
-			.start = fr->offset, .end = fr->offset, .image = fr->image, .mode = fr->mode
-		};
+		n->func_of[f] = t.nr;
+		t.funcs[t.nr++] = (struct name_func){ .start = fr->offset,
+						      .end = fr->offset,
+						      .image = fr->image,
+						      .mode = (u16)fr->mode };
 	}
+	if (!err)
+		err = make_stacks(j, &t);
 	free(t.slots);
-	n->func_of = func_of;
-	n->funcs = t.funcs;
 	n->nr_funcs = t.nr;
-	return 0;
+	return err;
 }
 
 static void forget(struct sym_names *n)
@@ -472,10 +743,19 @@ static void forget(struct sym_names *n)
 	free(n->arenas);
 	free(n->func_of);
 	free(n->funcs);
+	free(n->lines);
+	free(n->stacks);
+	free(n->callers);
+	free(n->frame_of);
+	vec_for_each (&n->kept, kept)
+		answers_close(kept);
+	vec_free(&n->kept);
 	n->arenas = NULL;
 	n->nr_arenas = 0;
-	n->func_of = NULL;
+	n->func_of = n->frame_of = NULL;
 	n->funcs = NULL;
+	n->lines = NULL;
+	n->stacks = n->callers = NULL;
 }
 
 static int run_groups(struct job *j)
@@ -519,7 +799,7 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 {
 	struct sym_names *n = container_of(names, struct sym_names, names);
 	forget(n);
-	struct job j = { .n = n, .catalog = c, .frames = frames };
+	struct job j = { .n = n, .catalog = c, .frames = frames, .want = want };
 	j.places = calloc((size_t)frames->nr + 1, sizeof(*j.places));
 	j.spare = calloc((size_t)frames->nr + 1, sizeof(*j.spare));
 	j.shift = calloc(c->images.nr + 1, sizeof(*j.shift));
@@ -531,6 +811,13 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 		err = assign(&j);
 	tell(&n->cfg, j.groups, j.nr_groups);
 	for (u32 i = 0; i < j.nr_groups; i++) {
+		struct answers *kept = j.groups[i].kept.mapped ? vec_push(&n->kept) : NULL;
+		if (kept)
+			*kept = j.groups[i].kept;
+		else if (j.groups[i].kept.mapped) {
+			answers_close(&j.groups[i].kept);
+			err = -ENOMEM;
+		}
 		free(j.groups[i].note);
 		free(j.groups[i].hint);
 	}
@@ -540,7 +827,15 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 	free(j.shift);
 	free(j.silent);
 	if (!err)
-		*ret = (struct names_result){ n->func_of, n->funcs, n->nr_funcs };
+		*ret = (struct names_result){ .func_of = n->func_of,
+					      .funcs = n->funcs,
+					      .nr_funcs = n->nr_funcs,
+					      .nr_frames = frames->nr,
+					      .nr_ids = n->nr_ids,
+					      .lines = n->lines,
+					      .frame_of = n->frame_of,
+					      .stacks = n->stacks,
+					      .callers = n->callers };
 	return err;
 }
 
@@ -548,6 +843,7 @@ static void sym_free(struct names *names)
 {
 	struct sym_names *n = container_of(names, struct sym_names, names);
 	forget(n);
+	free(n->buildid_dir);
 	free(n);
 }
 
@@ -559,8 +855,14 @@ struct names *sym_names_new(const struct sym_config *cfg)
 		return NULL;
 	n->names.ops = &ops;
 	n->cfg = *cfg;
+	n->buildid_dir = cfg->buildid_dir ? strdup(cfg->buildid_dir) : NULL;
+	if (cfg->buildid_dir && !n->buildid_dir) {
+		free(n);
+		return NULL;
+	}
+	n->cfg.buildid_dir = n->buildid_dir;
 	n->where = (struct debugfile_where){ .root = cfg->symfs,
 					     .dirs = cfg->debug_dirs,
-					     .cache = cfg->buildid_dir };
+					     .cache = n->buildid_dir };
 	return &n->names;
 }

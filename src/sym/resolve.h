@@ -30,6 +30,7 @@ struct sym_config {
 	const char *symfs; /* put before the path of every image and debug directory; NULL: none */
 	const char *const *debug_dirs; /* NULL-terminated; NULL: /usr/lib/debug */
 	const char *buildid_dir; /* perf's cache of files by build id ($HOME/.debug); NULL: none */
+	const char *cache; /* folder of what was found out before (sym/answers.h); NULL: none */
 	const char *map_dir; /* where perf-PID.map files are; NULL: /tmp */
 	const char *vmlinux; /* the kernel's own image, by the user's word; NULL: none */
 	enum demangle_style demangle; /* of user images; DEMANGLE_SHORT is what perf prints */
@@ -46,7 +47,7 @@ struct sym_config {
 };
 
 /*
- * Strings of the config are borrowed until free. NULL: no memory. The answer of resolve() stays until the next resolve() or
- * free(). WANT_LINE and WANT_INLINE are not answered yet.
+ * Strings of the config but buildid_dir are borrowed until free. NULL: no memory. The answer of resolve() stays until the next
+ * resolve() or free().
  */
 struct names *sym_names_new(const struct sym_config *cfg);

@@ -4,5 +4,5 @@
 #include "base/json.h"
 #include "model/table.h"
 
-/* Writes one value. 0 or negative errno. */
-int json_table(const struct table *t, struct json *j) must_check;
+/* Writes one value. Rows below min_percent of the total are left out. 0 or negative errno. */
+int json_table(const struct table *t, double min_percent, struct json *j) must_check;

@@ -3,7 +3,7 @@
  * it to them by the byte.
  */
 #include "view/text_events.h"
-#include "view/turns.h"
+#include "base/turns.h"
 
 #include "base/dict.h"
 #include "base/vec.h"
@@ -20,6 +20,7 @@ enum {
 	COMM_WIDTH_LATENCY = 8,
 	HEAD_MAX = 64, /* start of a line kept for the next one of the same task */
 	NR_HEADS = 128,
+	DIFF_WIDTH = 8,
 	LABEL_MAX = 32, /* labels up to it are copied in one go */
 };
 
@@ -37,6 +38,7 @@ enum event_kind {
 struct event_look {
 	const struct schema *schema;
 	enum event_kind kind;
+	bool raw;
 	char *label; /* "name:" and blanks */
 	u32 label_len;
 	const struct schema_field *fields[4];
@@ -45,12 +47,14 @@ struct event_look {
 };
 
 /* What is left open in a text. */
-enum fix_kind { FIX_TASK, FIX_LEARN, FIX_INDENT };
+enum fix_kind { FIX_TASK, FIX_LEARN, FIX_INDENT, FIX_DIFF };
 
 struct fix {
 	size_t at;
 	enum fix_kind kind;
 	s32 pid; /* FIX_INDENT: the CPU */
+	u32 file; /* FIX_TASK, FIX_LEARN: whose task */
+	u64 time; /* FIX_DIFF: of the line */
 	const char *parent;
 	const char *func;
 	char comm[COMM_MAX + 1];
@@ -78,10 +82,12 @@ struct text_events {
 	struct turns turns;
 
 	/* Of whoever has the turn. */
-	struct dict learned; /* pid -> index */
+	struct dict learned; /* file and pid -> index */
 	VEC(char *) learned_comms;
 	VEC(struct func_stack) stacks; /* by CPU */
 	u64 nr_lines;
+	u64 last_time; /* of the line written last */
+	bool has_last;
 };
 
 struct text_shard {
@@ -91,6 +97,8 @@ struct text_shard {
 	struct event_look **looks; /* by index into catalog.events */
 	size_t nr_looks;
 	u64 nr_lines;
+	u64 last_time; /* of the line before in this text */
+	bool has_last;
 	u64 second; /* of the last line, and its digits */
 	char second_text[NUM_DIGITS_MAX];
 	u32 second_len;
@@ -121,37 +129,42 @@ static bool find_fields(struct event_look *look, const char *a, const char *b, c
 	return true;
 }
 
-static void find_partner(const struct text_events *te, struct event_look *look, const char *name)
+/* The nearest to the event itself: files that are merged have their own each, one behind the other. */
+static void find_partner(const struct text_events *te, struct event_look *look, u32 event,
+			 const char *name)
 {
+	size_t nearest = SIZE_MAX;
 	for (size_t i = 0; i < te->o.catalog->events.nr; i++) {
 		const struct event_info *e = &te->o.catalog->events.at[i];
-		if (strcmp(e->name, name))
+		size_t distance = i > event ? i - event : event - i;
+		if (distance >= nearest || strcmp(e->name, name))
 			continue;
-		const struct schema *s = te->o.schema_of(te->o.ctx, (u32)e->config);
+		const struct schema *s = te->o.schema_of(te->o.ctx, (u32)i);
 		if (!s || strcmp(s->system, "ftrace"))
 			continue;
+		nearest = distance;
 		look->partner_func = schema_find(s, "func");
 		look->partner_call = schema_find(s, "calltime");
 		look->partner_ret = schema_find(s, "rettime");
 		look->partner = look->partner_func ? s : NULL;
-		return;
 	}
 }
 
-static enum event_kind kind_of(const struct text_events *te, struct event_look *look)
+static enum event_kind kind_of(const struct text_events *te, struct event_look *look, u32 event)
 {
 	const struct schema *s = look->schema;
-	if (te->o.plain || te->o.raw_fields || te->o.form == TEXT_EVENTS_JSON)
+	bool plain = te->o.plain || (te->o.plain_events && te->o.plain_events[event]);
+	if (plain || look->raw || te->o.form == TEXT_EVENTS_JSON)
 		return KIND_PRINT;
 	if (in_ftrace(s, "function") && find_fields(look, "ip", "parent_ip", NULL, NULL))
 		return KIND_FUNCTION;
 	if (in_ftrace(s, "funcgraph_entry") && find_fields(look, "func", "depth", NULL, NULL)) {
-		find_partner(te, look, "funcgraph_exit");
+		find_partner(te, look, event, "funcgraph_exit");
 		return KIND_GRAPH_ENTRY;
 	}
 	if (in_ftrace(s, "funcgraph_exit") &&
 	    find_fields(look, "func", "depth", "calltime", "rettime")) {
-		find_partner(te, look, "funcgraph_entry");
+		find_partner(te, look, event, "funcgraph_entry");
 		return KIND_GRAPH_EXIT;
 	}
 	if (in_ftrace(s, "kernel_stack") && find_fields(look, "caller", NULL, NULL, NULL))
@@ -188,7 +201,8 @@ static struct event_look *make_look(struct text_shard *sh, const struct sample *
 		return NULL;
 	}
 	look->schema = s->schema;
-	look->kind = kind_of(sh->te, look);
+	look->raw = sh->te->o.raw_fields || (sh->te->o.raw_events && sh->te->o.raw_events[s->event]);
+	look->kind = kind_of(sh->te, look, s->event);
 	sh->looks[s->event] = look;
 	return look;
 }
@@ -208,6 +222,11 @@ static struct fix *add_fix(struct text_shard *sh, enum fix_kind kind, s32 pid)
 	return f;
 }
 
+static u32 file_of(const struct text_events *te, const struct sample *s)
+{
+	return te->o.file_of ? te->o.file_of[s->buffer] : 0;
+}
+
 /* The reference keeps the name of a task it did not know from the first scheduler event that tells it. */
 static void learn_comm(struct text_shard *sh, const struct sample *s,
 		       const struct schema_field *comm, const struct schema_field *pid_field)
@@ -215,12 +234,14 @@ static void learn_comm(struct text_shard *sh, const struct sample *s,
 	const struct text_events_opts *o = &sh->te->o;
 	u32 len;
 	s32 pid = (s32)schema_u64(s->schema, pid_field, s->raw, s->raw_size);
-	if (o->has_comm(o->ctx, pid))
+	if (o->has_comm(o->ctx, s->buffer, pid))
 		return;
 	const char *name = schema_bytes(s->schema, comm, s->raw, s->raw_size, &len);
 	struct fix *f = name ? add_fix(sh, FIX_LEARN, pid) : NULL;
-	if (f)
-		memcpy(f->comm, name, min(len, (u32)COMM_MAX));
+	if (!f)
+		return;
+	f->file = file_of(sh->te, s);
+	memcpy(f->comm, name, min(len, (u32)COMM_MAX));
 }
 
 /* ---- pieces of a line ---- */
@@ -239,8 +260,11 @@ static void add_task(struct text_shard *sh, const struct sample *s)
 	const char *comm = "<...>";
 	if (!COMM_IS_UNNAMED(s->comm))
 		comm = strtab_str(&o->catalog->strings, s->comm);
-	else if (!o->plain && !o->raw_fields)
-		(void)add_fix(sh, FIX_TASK, s->tid);
+	else if (!o->plain && !o->raw_fields) {
+		struct fix *f = add_fix(sh, FIX_TASK, s->tid);
+		if (f)
+			f->file = file_of(sh->te, s);
+	}
 	size_t len = strlen(comm);
 	if (o->latency)
 		len = min(len, width);
@@ -387,10 +411,38 @@ static inline char *put_time(struct text_shard *sh, char *to, u64 time)
 	return to;
 }
 
-static void add_symbol(struct text_shard *sh, u64 addr, const char *prefix)
+/* "(+141)" in eight columns and a blank: microseconds, nanoseconds with full times; nothing before the first line. */
+static void add_diff(const struct text_events_opts *o, u64 time, u64 before, struct strbuf *to)
+{
+	char text[NUM_DIGITS_MAX + 8];
+	unsigned n = 0;
+	memcpy(text, "(+", 2);
+	n = 2 + num_u64(text + 2, o->nanoseconds || o->raw_time
+					  ? time - before
+					  : (time + 500) / 1000 - (before + 500) / 1000);
+	memcpy(text + n, ")", 2);
+	strbuf_left(to, text, DIFF_WIDTH);
+	strbuf_char(to, ' ');
+}
+
+/* The line before is known inside one text; its first line waits for its turn. */
+static void add_line_diff(struct text_shard *sh, const struct sample *s)
+{
+	if (sh->has_last) {
+		add_diff(&sh->te->o, s->time_ns, sh->last_time, &sh->text);
+	} else {
+		struct fix *f = add_fix(sh, FIX_DIFF, 0);
+		if (f)
+			f->time = s->time_ns;
+	}
+	sh->last_time = s->time_ns;
+	sh->has_last = true;
+}
+
+static void add_symbol(struct text_shard *sh, u32 buffer, u64 addr, const char *prefix)
 {
 	u64 offset;
-	const char *name = sh->te->o.symbol(sh->te->o.ctx, addr, &offset);
+	const char *name = sh->te->o.symbol(sh->te->o.ctx, buffer, addr, &offset);
 	if (name) {
 		strbuf_str(&sh->text, name);
 	} else {
@@ -409,8 +461,8 @@ static void add_function(struct text_shard *sh, const struct event_look *look,
 {
 	u64 ip = field(look, 0, s), parent_ip = field(look, 1, s), offset;
 	const struct text_events_opts *o = &sh->te->o;
-	const char *parent = o->symbol(o->ctx, parent_ip, &offset),
-		   *func = o->symbol(o->ctx, ip, &offset);
+	const char *parent = o->symbol(o->ctx, s->buffer, parent_ip, &offset),
+		   *func = o->symbol(o->ctx, s->buffer, ip, &offset);
 	if (parent) {
 		struct fix *f = add_fix(sh, FIX_INDENT, s->cpu);
 		if (f) {
@@ -507,7 +559,7 @@ static void add_graph_entry(struct text_shard *sh, const struct event_look *look
 	else
 		add_no_duration(sh);
 	add_graph_indent(sh, field(look, 1, s));
-	add_symbol(sh, field(look, 0, s), "");
+	add_symbol(sh, s->buffer, field(look, 0, s), "");
 	strbuf_str(&sh->text, leaf ? "();" : "() {");
 }
 
@@ -535,7 +587,7 @@ static void add_stack(struct text_shard *sh, const struct event_look *look, cons
 		u64 at = schema_u64(look->schema, &addr, s->raw, s->raw_size), offset;
 		if (at == end)
 			break;
-		const char *name = sh->te->o.symbol(sh->te->o.ctx, at, &offset);
+		const char *name = sh->te->o.symbol(sh->te->o.ctx, s->buffer, at, &offset);
 		strbuf_str(&sh->text, "=> ");
 		if (name) {
 			strbuf_str(&sh->text, name);
@@ -563,7 +615,7 @@ static void add_body(struct text_shard *sh, const struct event_look *look, const
 	case KIND_WAKEUP: learn_comm(sh, s, look->fields[0], look->fields[1]); break;
 	case KIND_PRINT: break;
 	}
-	if (sh->te->o.raw_fields)
+	if (look->raw)
 		(void)look->schema->ops->print_fields(look->schema, s->raw, s->raw_size, &sh->text);
 	else
 		(void)look->schema->ops->print(look->schema, s->raw, s->raw_size, &sh->text);
@@ -649,6 +701,13 @@ static void add_line(struct text_shard *sh, const struct event_look *look, const
 	if (unlikely(!start))
 		return;
 	char *to = put_time(sh, start, s->time_ns);
+	if (unlikely(sh->te->o.diff)) {
+		strbuf_commit(t, (size_t)(to - start));
+		add_line_diff(sh, s);
+		start = to = strbuf_room(t, LABEL_MAX);
+		if (!start)
+			return;
+	}
 	if (likely(look->label_len <= LABEL_MAX)) {
 		memcpy(to, look->label, LABEL_MAX);
 		strbuf_commit(t, (size_t)(to - start) + look->label_len);
@@ -775,21 +834,26 @@ static void add_json(struct text_shard *sh, const struct event_look *look, const
 
 /* ---- the turn: filling in and writing ---- */
 
-static const char *learned_comm(const struct text_events *te, s32 pid)
+static u64 task_key(const struct fix *f)
 {
-	u32 index = dict_get(&te->learned, (u32)pid);
+	return (u64)f->file << 32 | (u32)f->pid;
+}
+
+static const char *learned_comm(const struct text_events *te, const struct fix *f)
+{
+	u32 index = dict_get(&te->learned, task_key(f));
 	return index == DICT_NONE ? NULL : te->learned_comms.at[index];
 }
 
 static int learn(struct text_events *te, const struct fix *f)
 {
 	u32 index;
-	if (learned_comm(te, f->pid))
+	if (learned_comm(te, f))
 		return 0;
 	char **slot = vec_push(&te->learned_comms);
 	if (!slot || !(*slot = strdup(f->comm)))
 		return -ENOMEM;
-	return dict_add(&te->learned, (u32)f->pid, (u32)te->learned_comms.nr - 1, &index);
+	return dict_add(&te->learned, task_key(f), (u32)te->learned_comms.nr - 1, &index);
 }
 
 static bool set_name(struct func_stack *st, size_t at, const char *name)
@@ -841,7 +905,7 @@ static int write_fixed(struct text_events *te, struct text_shard *sh)
 		switch (f->kind) {
 		case FIX_LEARN: err = learn(te, f); break;
 		case FIX_TASK:
-			comm = learned_comm(te, f->pid);
+			comm = learned_comm(te, f);
 			if (comm)
 				put_comm(sh->text.data + f->at, comm, min(strlen(comm), width),
 					 width);
@@ -852,6 +916,14 @@ static int write_fixed(struct text_events *te, struct text_shard *sh)
 				break;
 			strbuf_add(te->out, sh->text.data + done, f->at - done);
 			strbuf_fill(te->out, ' ', depth * FUNCTION_INDENT);
+			done = f->at;
+			break;
+		case FIX_DIFF:
+			strbuf_add(te->out, sh->text.data + done, f->at - done);
+			if (te->has_last)
+				add_diff(&te->o, f->time, te->last_time, te->out);
+			else
+				strbuf_fill(te->out, ' ', DIFF_WIDTH + 1);
 			done = f->at;
 			break;
 		}
@@ -871,6 +943,11 @@ static int block_done(struct sink *k, void *state, u64 seq)
 	int err = sh->text.err;
 	if (!err && sh->text.len)
 		err = write_fixed(te, sh);
+	if (sh->has_last) {
+		te->last_time = sh->last_time;
+		te->has_last = true;
+		sh->has_last = false;
+	}
 	te->nr_lines += sh->nr_lines;
 	sh->nr_lines = 0;
 	sh->fixes.nr = 0;
@@ -887,6 +964,8 @@ static int feed(struct sink *k, void *state, const struct batch *b)
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct sample *s = &b->samples[i];
 		struct event_look *look = NULL;
+		if (unlikely(sh->te->o.keep && !sh->te->o.keep(sh->te->o.ctx, s)))
+			continue;
 		if (likely(s->schema && s->event < sh->nr_looks)) {
 			look = sh->looks[s->event];
 			if (unlikely(!look) && !(look = make_look(sh, s)))

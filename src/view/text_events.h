@@ -21,15 +21,20 @@ struct text_events_opts {
 	bool latency; /* -l: short task names, flag columns */
 	bool plain; /* -N: no layouts of the tool's own, only the kernel's print fmt */
 	bool raw_time; /* the clock does not count nanoseconds */
+	bool diff; /* behind the time, how long after the line before */
 	const char *const *buffers; /* names; NULL: one buffer, lines without prefix */
 	u32 nr_buffers;
+	const u32 *file_of; /* [buffer]: whose tasks they are; NULL: all of one file */
+	const bool *raw_events; /* [event]: these by their fields, as with raw_fields; NULL: none */
+	const bool *plain_events; /* [event]: these as with plain; NULL: none */
 
 	/* What the lines ask of the source. */
 	void *ctx;
 	const struct catalog *catalog;
-	const struct schema *(*schema_of)(void *ctx, u32 id);
-	const char *(*symbol)(void *ctx, u64 addr, u64 *offset);
-	bool (*has_comm)(void *ctx, s32 pid);
+	const struct schema *(*schema_of)(void *ctx, u32 event);
+	const char *(*symbol)(void *ctx, u32 buffer, u64 addr, u64 *offset);
+	bool (*has_comm)(void *ctx, u32 buffer, s32 pid);
+	bool (*keep)(void *ctx, const struct sample *s); /* others are left out; NULL: all */
 };
 
 /* out must outlive the sink and may have a drain. The options are copied. */

@@ -1,5 +1,5 @@
 #include "view/text_samples.h"
-#include "view/turns.h"
+#include "base/turns.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,9 @@ struct text_samples {
 	struct strbuf *out;
 	struct turns turns;
 	struct strbuf lines_text;
-	struct line *lines; /* [frame] */
+	struct line *lines; /* [frame]: alone */
+	struct line *inner; /* in a chain, with what is inlined: where the code ran */
+	struct line *callers; /* and where it called the next one */
 	u32 name_width;
 	u64 first_time; /* of what is shown */
 	u64 last_time;
@@ -41,14 +43,27 @@ static void add_addr(u64 addr, struct strbuf *to)
 	strbuf_add(to, digits, len);
 }
 
+/* "\n  file.c:12" behind everything else. */
+static void add_source(struct text_samples *ts, u32 id)
+{
+	struct strbuf *to = &ts->lines_text;
+	const struct name_line *l = ts->o.names->lines ? &ts->o.names->lines[id] : NULL;
+	const char *file = l && l->file ? l->file : "??";
+	const char *slash = ts->o.full_path ? NULL : strrchr(file, '/');
+	strbuf_str(to, "\n  ");
+	strbuf_str(to, slash ? slash + 1 : file);
+	strbuf_char(to, ':');
+	strbuf_u64(to, l && l->file ? l->line : 0);
+}
+
 /* In a chain, code of a file stands with its place in the file: the same in every process that maps it. */
-static void add_line(struct text_samples *ts, u32 frame, u32 fields)
+static void add_line(struct text_samples *ts, u32 frame, u32 id, u32 fields)
 {
 	struct strbuf *to = &ts->lines_text;
 	const struct frame *f = &ts->o.frames->frames[frame];
 	strbuf_char(to, '\t');
 	add_addr(f->offset, to);
-	const struct name_func *func = &ts->o.names->funcs[ts->o.names->func_of[frame]];
+	const struct name_func *func = &ts->o.names->funcs[ts->o.names->func_of[id]];
 	if (fields & TEXT_SYM) {
 		strbuf_char(to, ' ');
 		strbuf_str(to, func->name ? func->name : "[unknown]");
@@ -57,7 +72,7 @@ static void add_line(struct text_samples *ts, u32 frame, u32 fields)
 			strbuf_hex(to, f->offset - func->start);
 		}
 	}
-	if (fields & TEXT_DSO) {
+	if (fields & TEXT_DSO && !func->inlined) {
 		const struct image_info *image = &ts->o.catalog->images.at[f->image];
 		strbuf_str(to, " (");
 		strbuf_str(to, image->kind == IMAGE_KIND_FILE || image->kind == IMAGE_KIND_MODULE
@@ -65,24 +80,45 @@ static void add_line(struct text_samples *ts, u32 frame, u32 fields)
 				       : image->name);
 		strbuf_char(to, ')');
 	}
+	if (fields & TEXT_SRCLINE)
+		add_source(ts, id);
+	if (func->inlined)
+		strbuf_str(to, " (inlined)");
 	strbuf_char(to, '\n');
+}
+
+/* The lines that a frame stands for, innermost first. */
+static struct line add_stack(struct text_samples *ts, u32 frame, struct name_stack s, u32 fields)
+{
+	struct line made = { .at = (u32)ts->lines_text.len };
+	for (u32 i = s.nr; i-- > 0;)
+		add_line(ts, frame, s.first + i, fields);
+	made.len = (u32)ts->lines_text.len - made.at;
+	return made;
+}
+
+static struct line *new_lines(struct text_samples *ts, u32 fields, bool stacks, bool called)
+{
+	const struct names_result *n = ts->o.names;
+	struct line *lines = calloc(ts->o.frames->nr, sizeof(*lines));
+	for (u32 i = 0; lines && i < ts->o.frames->nr; i++)
+		lines[i] = add_stack(
+			ts, i, stacks ? names_stack(n, i, called) : (struct name_stack){ i, 1 },
+			fields);
+	return lines;
 }
 
 /* Events mostly agree in what they show of a frame: one set of lines, made for the first event that shows frames at all. */
 static int make_lines(struct text_samples *ts)
 {
-	u32 nr = ts->o.frames->nr, fields = 0;
+	u32 fields = 0;
 	for (size_t i = 0; i < ts->o.catalog->events.nr && !fields; i++)
-		fields = ts->o.fields[i] & (TEXT_SYM | TEXT_SYMOFF | TEXT_DSO);
-	ts->lines = calloc(nr, sizeof(*ts->lines));
-	if (!ts->lines)
-		return -ENOMEM;
-	for (u32 i = 0; i < nr; i++) {
-		ts->lines[i].at = (u32)ts->lines_text.len;
-		add_line(ts, i, fields);
-		ts->lines[i].len = (u32)ts->lines_text.len - ts->lines[i].at;
-	}
-	return ts->lines_text.err;
+		fields = ts->o.fields[i] & (TEXT_SYM | TEXT_SYMOFF | TEXT_DSO | TEXT_SRCLINE);
+	bool stacks = ts->o.names->stacks || ts->o.names->callers;
+	ts->lines = new_lines(ts, fields, false, false);
+	ts->inner = stacks ? new_lines(ts, fields, true, false) : ts->lines;
+	ts->callers = stacks ? new_lines(ts, fields, true, true) : ts->lines;
+	return ts->lines && ts->inner && ts->callers ? ts->lines_text.err : -ENOMEM;
 }
 
 static void add_number(struct strbuf *to, s64 v, u32 width)
@@ -94,23 +130,11 @@ static void add_number(struct strbuf *to, s64 v, u32 width)
 	strbuf_add(to, digits, len);
 }
 
-enum { COMM_TEXT = 32 };
-
-static const char *comm_text(const struct text_samples *ts, const struct sample *s,
-			     char name[COMM_TEXT])
-{
-	if (!COMM_IS_UNNAMED(s->comm))
-		return strtab_str(&ts->o.catalog->strings, s->comm);
-	name[0] = ':';
-	name[1 + num_s64(name + 1, COMM_TID(s->comm))] = '\0';
-	return name;
-}
-
 static void add_comm(const struct text_samples *ts, const struct sample *s, bool padded,
 		     struct strbuf *to)
 {
 	char name[COMM_TEXT];
-	const char *comm = comm_text(ts, s, name);
+	const char *comm = comm_text(ts->o.catalog, s->comm, name);
 	strbuf_right(to, comm, padded ? 16 : 0);
 	strbuf_char(to, ' ');
 }
@@ -167,7 +191,10 @@ static void add_places(const struct text_samples *ts, const struct sample *s, bo
 	}
 	strbuf_char(to, '\n');
 	for (u32 i = 0; i < nr; i++) {
-		const struct line *line = &ts->lines[s->places[i].frame];
+		u32 frame = s->places[i].frame;
+		const struct frame *frames = ts->o.frames->frames;
+		bool called = i && frames[frame].mode == frames[s->places[i - 1].frame].mode;
+		const struct line *line = called ? &ts->callers[frame] : &ts->inner[frame];
 		strbuf_add(to, ts->lines_text.data + line->at, line->len);
 	}
 	strbuf_char(to, '\n');
@@ -201,28 +228,10 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 		strbuf_char(to, '\n');
 }
 
-static bool among(const s32 *list, size_t nr, s32 v)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (list[i] == v)
-			return true;
-	return !nr;
-}
-
 static bool wanted(const struct text_samples *ts, const struct sample *s)
 {
-	const struct text_filter *f = &ts->o.filter;
-	if (s->time_ns < f->from_ns || (f->until_ns && s->time_ns > f->until_ns))
-		return false;
-	if (!among(f->cpus, f->nr_cpus, s->cpu) || !among(f->pids, f->nr_pids, s->pid) ||
-	    !among(f->tids, f->nr_tids, s->tid))
-		return false;
-	char name[COMM_TEXT];
-	const char *comm = f->nr_comms ? comm_text(ts, s, name) : NULL;
-	for (size_t i = 0; i < f->nr_comms; i++)
-		if (!strcmp(f->comms[i], comm))
-			return true;
-	return !f->nr_comms;
+	return sample_chosen(&ts->o.when, ts->o.catalog, s) &&
+	       sample_chosen(&ts->o.who, ts->o.catalog, s);
 }
 
 /* One after the other, where a line depends on those before. */
@@ -336,6 +345,10 @@ void text_samples_free(struct sink *k)
 	struct text_samples *ts = ts_of(k);
 	turns_done(&ts->turns);
 	strbuf_done(&ts->lines_text);
+	if (ts->inner != ts->lines)
+		free(ts->inner);
+	if (ts->callers != ts->lines)
+		free(ts->callers);
 	free(ts->lines);
 	free(ts);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/strbuf.h"
+#include "model/choice.h"
 #include "model/names.h"
 #include "model/source.h"
 
@@ -22,15 +23,7 @@ enum text_field {
 	TEXT_ADDR = 1 << 10,
 	TEXT_SYMOFF = 1 << 11,
 	TEXT_PERIOD = 1 << 12,
-};
-
-/* Which samples are shown; what is empty does not choose. All of it is borrowed. */
-struct text_filter {
-	u64 from_ns, until_ns; /* until 0: to the end */
-	const s32 *pids, *tids, *cpus;
-	size_t nr_pids, nr_tids, nr_cpus;
-	const char *const *comms;
-	size_t nr_comms;
+	TEXT_SRCLINE = 1 << 20,
 };
 
 struct text_samples_opts {
@@ -39,11 +32,12 @@ struct text_samples_opts {
 	bool nanoseconds;
 	bool reltime; /* needs one worker, as everything below that looks back */
 	bool deltatime;
-	struct text_filter filter;
+	struct sample_choice when, who; /* samples that both want */
 	/* Called before each sample that is fed, shown or not: what happened until then. May be NULL; needs one worker. */
 	void (*before)(void *ctx, struct sink *k, u64 time_ns, struct strbuf *to);
 	void *before_ctx;
 	u32 max_stack; /* 0: all */
+	bool full_path; /* of source files, not only their names */
 	const struct catalog *catalog;
 	const struct frame_table *frames;
 	const struct names_result *names;

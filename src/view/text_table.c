@@ -5,24 +5,55 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PERCENT_WIDTH = 8, COUNT_WIDTH = 12, TREE_INDENT = 12 };
+typedef unsigned long long ull;
+
+enum { PERCENT_WIDTH = 8, COUNT_WIDTH = 12, TREE_INDENT = 12, LEVEL_INDENT = 3 };
 
 /* Two decimals, half away from zero is left to printf: the peers round the same way. */
-static void percent_cell(double v, struct strbuf *to)
+static void percent_cell(double v, u32 width, struct strbuf *to)
 {
 	char text[32];
 	int n = snprintf(text, sizeof(text), "%.2f%%", v);
+	strbuf_fill(to, ' ', (u32)n < width ? width - (u32)n : 0);
 	strbuf_add(to, text, (size_t)n);
+}
+
+static void count_cell(u64 v, u32 width, struct strbuf *to)
+{
+	char digits[NUM_DIGITS_MAX];
+	u32 n = num_u64(digits, v);
+	strbuf_fill(to, ' ', n < width ? width - n : 0);
+	strbuf_add(to, digits, n);
+}
+
+/* Numbers of several events, side by side. */
+static void values_cell(const struct column *c, const union cell *v, struct strbuf *to)
+{
+	for (u32 i = 0; i < c->nr_values; i++) {
+		if (c->type == CELL_PERCENT)
+			percent_cell(v->fs[i], PERCENT_WIDTH, to);
+		else
+			count_cell(v->us[i], COUNT_WIDTH, to);
+	}
 }
 
 void text_cell(const struct column *c, const union cell *v, struct strbuf *to)
 {
+	if (c->nr_values) {
+		values_cell(c, v, to);
+		return;
+	}
 	switch (c->type) {
 	case CELL_STR: strbuf_str(to, v->str ? v->str : ""); break;
 	case CELL_U64:
+	case CELL_NUMBER:
 	case CELL_NS: strbuf_u64(to, v->u); break;
-	case CELL_S64: strbuf_s64(to, v->s); break;
-	case CELL_PERCENT: percent_cell(v->f, to); break;
+	case CELL_S64: strbuf_printf(to, "%.*lld", c->digits, (long long)v->s); break;
+	case CELL_TIME:
+		strbuf_printf(to, "%llu.%06llu", (ull)(v->u / 1000000000),
+			      (ull)(v->u % 1000000000 / 1000));
+		break;
+	case CELL_PERCENT: percent_cell(v->f, 0, to); break;
 	case CELL_HEX:
 		strbuf_str(to, "0x");
 		strbuf_hex(to, v->u);
@@ -30,26 +61,35 @@ void text_cell(const struct column *c, const union cell *v, struct strbuf *to)
 	}
 }
 
-static bool numeric(const struct column *c)
+static bool on_right(const struct column *c)
 {
-	return c->type != CELL_STR;
+	return c->right || (c->type != CELL_STR && !c->left);
+}
+
+/* What is measured; the other columns name what it is measured of. */
+static bool is_measure(const struct column *c)
+{
+	return c->type == CELL_PERCENT || c->type == CELL_U64;
 }
 
 static u32 least_width(const struct column *c)
 {
+	if (c->fixed_width)
+		return c->fixed_width;
 	u32 name = (u32)strlen(c->name);
 	u32 least = c->type == CELL_PERCENT ? PERCENT_WIDTH : c->type == CELL_U64 ? COUNT_WIDTH : 0;
-	return max(max(name, least), c->min_width);
+	return max(max(name, least * max(c->nr_values, 1u)), c->min_width);
 }
 
-static int measure(const struct table *t, u32 *widths)
+int text_table_widths(const struct table *t, u32 *widths)
 {
 	struct strbuf s;
 	strbuf_init(&s);
 	for (size_t col = 0; col < t->columns.nr; col++) {
 		const struct column *c = &t->columns.at[col];
+		bool fixed = c->type == CELL_PERCENT || c->nr_values || c->fixed_width;
 		widths[col] = least_width(c);
-		for (size_t row = 0; row < t->nr_rows && c->type != CELL_PERCENT; row++) {
+		for (size_t row = 0; row < t->nr_rows && !fixed; row++) {
 			s.len = 0;
 			text_cell(c, &table_cells(t, row)[col], &s);
 			widths[col] = max(widths[col], (u32)s.len);
@@ -60,46 +100,179 @@ static int measure(const struct table *t, u32 *widths)
 	return err;
 }
 
+static void padded(const struct column *c, const char *text, size_t len, u32 width,
+		   struct strbuf *to)
+{
+	size_t pad = len < width ? width - len : 0;
+	strbuf_fill(to, ' ', on_right(c) ? pad : 0);
+	if (len)
+		strbuf_add(to, text, len);
+	strbuf_fill(to, ' ', on_right(c) || c->last ? 0 : pad);
+}
+
 static void header(const struct table *t, const u32 *widths, struct strbuf *to)
 {
 	strbuf_str(to, "# ");
 	for (size_t i = 0; i < t->columns.nr; i++) {
-		const struct column *c = &t->columns.at[i];
-		if (i)
-			strbuf_str(to, "  ");
-		if (numeric(c))
-			strbuf_right(to, c->name, widths[i]);
-		else
-			strbuf_left(to, c->name, widths[i]);
+		struct column c = t->columns.at[i];
+		c.last = false;
+		strbuf_str(to, i ? "  " : "");
+		padded(&c, c.name, min(strlen(c.name), (size_t)widths[i]), widths[i], to);
 	}
 	strbuf_str(to, "\n# ");
 	for (size_t i = 0; i < t->columns.nr; i++) {
-		if (i)
-			strbuf_str(to, "  ");
+		strbuf_str(to, i ? "  " : "");
 		strbuf_fill(to, '.', widths[i]);
 	}
 	strbuf_str(to, "\n#\n");
 }
 
+static void add_cell(const struct table *t, size_t row, size_t col, u32 width, struct strbuf *cell,
+		     struct strbuf *to)
+{
+	const struct column *c = &t->columns.at[col];
+	cell->len = 0;
+	text_cell(c, &table_cells(t, row)[col], cell);
+	if (c->fixed_width && c->type == CELL_STR)
+		cell->len = min(cell->len, (size_t)c->fixed_width);
+	padded(c, cell->data, cell->len, width, to);
+}
+
 static void aligned_row(const struct table *t, size_t row, const u32 *widths, struct strbuf *cell,
 			struct strbuf *to)
 {
-	strbuf_str(to, "  ");
 	for (size_t i = 0; i < t->columns.nr; i++) {
-		const struct column *c = &t->columns.at[i];
-		cell->len = 0;
-		text_cell(c, &table_cells(t, row)[i], cell);
-		size_t pad = cell->len < widths[i] ? widths[i] - cell->len : 0;
-		if (i)
-			strbuf_str(to, "  ");
-		if (numeric(c))
-			strbuf_fill(to, ' ', pad);
-		if (cell->len)
-			strbuf_add(to, cell->data, cell->len);
-		if (!numeric(c) && !c->last)
-			strbuf_fill(to, ' ', pad);
+		strbuf_str(to, "  ");
+		add_cell(t, row, i, widths[i], cell, to);
 	}
 	strbuf_char(to, '\n');
+}
+
+/* ---- rows within rows ---- */
+
+/* "Command / Shared Object+Symbol", and how wide the names below it get. */
+static u32 names_header(const struct table *t, const u32 *widths, struct strbuf *to)
+{
+	u32 widest = 0, start = (u32)to->len;
+	for (u32 level = 0; level < t->nr_levels; level++) {
+		u32 width = level * LEVEL_INDENT;
+		bool first = true;
+		for (size_t i = 0; i < t->columns.nr; i++) {
+			const struct column *c = &t->columns.at[i];
+			if (is_measure(c) || c->level != level)
+				continue;
+			strbuf_str(to, !first ? "+" : level ? " / " : "");
+			strbuf_str(to, c->name + strspn(c->name, " "));
+			width += widths[i] + (first ? 0 : 2);
+			first = false;
+		}
+		widest = max(widest, width);
+	}
+	return max(widest, (u32)to->len - start);
+}
+
+static u32 measures_width(const struct table *t, const u32 *widths)
+{
+	u32 width = 0;
+	for (size_t i = 0; i < t->columns.nr; i++)
+		if (is_measure(&t->columns.at[i]))
+			width += widths[i] + (width ? 2 : 0);
+	return width;
+}
+
+static void level_header(const struct table *t, const u32 *widths, struct strbuf *to)
+{
+	u32 indent = (t->nr_levels - 1) * LEVEL_INDENT;
+	strbuf_str(to, "# ");
+	strbuf_fill(to, ' ', indent);
+	for (size_t i = 0; i < t->columns.nr; i++) {
+		if (!is_measure(&t->columns.at[i]))
+			continue;
+		strbuf_right(to, t->columns.at[i].name, widths[i]);
+		strbuf_str(to, "  ");
+	}
+	u32 names = names_header(t, widths, to);
+	strbuf_str(to, "\n# ");
+	strbuf_fill(to, '.', indent + measures_width(t, widths));
+	strbuf_str(to, "  ");
+	strbuf_fill(to, '.', names);
+	strbuf_str(to, "\n#\n");
+}
+
+static void level_row(const struct table *t, size_t row, const u32 *widths, struct strbuf *cell,
+		      struct strbuf *to)
+{
+	strbuf_fill(to, ' ', t->depths.at[row] * LEVEL_INDENT);
+	for (size_t i = 0; i < t->columns.nr; i++) {
+		if (!is_measure(&t->columns.at[i]))
+			continue;
+		strbuf_str(to, "  ");
+		add_cell(t, row, i, widths[i], cell, to);
+	}
+	strbuf_fill(to, ' ', (t->nr_levels - 1) * LEVEL_INDENT);
+	for (size_t i = 0; i < t->columns.nr; i++) {
+		const struct column *c = &t->columns.at[i];
+		if (is_measure(c) || c->level != t->depths.at[row])
+			continue;
+		strbuf_str(to, "  ");
+		size_t from = to->len, blanks = 0;
+		add_cell(t, row, i, widths[i], cell, to);
+		/* Names start below each other, also those that stand on the right in a plain table. */
+		while (from + blanks < to->len && to->data[from + blanks] == ' ')
+			blanks++;
+		to->len -= blanks;
+		memmove(to->data + from, to->data + from + blanks, to->len - from);
+	}
+	strbuf_char(to, '\n');
+}
+
+/* Whether a row has others within it, and none of them is shown. */
+static bool all_hidden_below(const struct table *t, size_t row, const struct text_table_style *style)
+{
+	u32 depth = t->depths.at[row];
+	if (depth + 1 == t->nr_levels)
+		return false;
+	for (size_t i = row + 1; i < t->nr_rows && t->depths.at[i] > depth; i++)
+		if (t->depths.at[i] == depth + 1 && table_share(t, i) >= style->min_percent)
+			return false;
+	return true;
+}
+
+static void say_hidden(const struct table *t, size_t row, const u32 *widths,
+		       const struct text_table_style *style, struct strbuf *to)
+{
+	strbuf_fill(to, ' ',
+		    (t->nr_levels + t->depths.at[row]) * LEVEL_INDENT + measures_width(t, widths) +
+			    4);
+	strbuf_printf(to, "no entry >= %.2f%%\n", style->min_percent);
+}
+
+/* ---- separated ---- */
+
+/* A separator inside a cell would make two of it. */
+static void separated_cell(const struct table *t, size_t row, size_t col, const char *separator,
+			   struct strbuf *to)
+{
+	size_t from = to->len;
+	const struct column *c = &t->columns.at[col];
+	const union cell *v = &table_cells(t, row)[col];
+	for (u32 i = 0; i < c->nr_values; i++) {
+		strbuf_str(to, i ? " " : "");
+		if (c->type == CELL_PERCENT)
+			percent_cell(v->fs[i], 0, to);
+		else
+			strbuf_u64(to, v->us[i]);
+	}
+	if (!c->nr_values)
+		text_cell(c, v, to);
+	for (; from < to->len; from++)
+		if (to->data[from] == *separator)
+			to->data[from] = '.';
+}
+
+static bool hidden(const struct table *t, size_t row, const struct text_table_style *style)
+{
+	return table_share(t, row) < style->min_percent;
 }
 
 static int separated(const struct table *t, const struct text_table_style *style, struct strbuf *to)
@@ -109,20 +282,37 @@ static int separated(const struct table *t, const struct text_table_style *style
 	if (style->header)
 		strbuf_char(to, '\n');
 	for (size_t row = 0; row < t->nr_rows; row++) {
+		if (hidden(t, row, style))
+			continue;
+		bool first = true;
 		for (size_t i = 0; i < t->columns.nr; i++) {
-			if (i)
-				strbuf_str(to, style->separator);
-			text_cell(&t->columns.at[i], &table_cells(t, row)[i], to);
+			const struct column *c = &t->columns.at[i];
+			if (t->nr_levels && !is_measure(c) && c->level != t->depths.at[row])
+				continue;
+			strbuf_str(to, first ? "" : style->separator);
+			separated_cell(t, row, i, style->separator, to);
+			first = false;
 		}
 		strbuf_char(to, '\n');
 	}
 	return to->err;
 }
 
-static bool hidden(const struct table *t, size_t row, const struct text_table_style *style)
+/* ---- all ---- */
+
+static int row_graph(const struct table *t, size_t row, const struct text_table_style *style,
+		     struct tree *tree, struct strbuf *to)
 {
-	return t->columns.at[0].type == CELL_PERCENT &&
-	       table_cells(t, row)[0].f < style->min_percent;
+	int err = t->tree_of ? t->tree_of(t->ctx, row, tree) : 0;
+	if (!err && t->tree_of)
+		text_tree(tree, t->total,
+			  &(struct text_tree_style){ .indent = TREE_INDENT,
+						     .form = style->graph,
+						     .value = style->value,
+						     .limit = style->graph_limit,
+						     .hide_own = style->hide_own },
+			  to);
+	return err;
 }
 
 int text_table(const struct table *t, const struct text_table_style *style, struct strbuf *to)
@@ -134,24 +324,18 @@ int text_table(const struct table *t, const struct text_table_style *style, stru
 	struct tree tree;
 	strbuf_init(&cell);
 	tree_init(&tree);
-	int err = widths ? measure(t, widths) : -ENOMEM;
+	int err = widths ? text_table_widths(t, widths) : -ENOMEM;
 	if (!err && style->header)
-		header(t, widths, to);
+		(t->nr_levels ? level_header : header)(t, widths, to);
 	for (size_t row = 0; row < t->nr_rows && !err; row++) {
 		if (hidden(t, row, style))
 			continue;
-		aligned_row(t, row, widths, &cell, to);
-		if (t->tree_of) {
-			err = t->tree_of(t->ctx, row, &tree);
-			if (err)
-				break;
-			text_tree(&tree, t->total,
-				  &(struct text_tree_style){ .indent = TREE_INDENT,
-							     .fractal = style->fractal,
-							     .hide_own = style->hide_own },
-				  to);
-		}
-		err = to->err ? to->err : cell.err;
+		(t->nr_levels ? level_row : aligned_row)(t, row, widths, &cell, to);
+		if (t->nr_levels && all_hidden_below(t, row, style))
+			say_hidden(t, row, widths, style, to);
+		err = row_graph(t, row, style, &tree, to);
+		if (!err)
+			err = to->err ? to->err : cell.err;
 	}
 	free(widths);
 	strbuf_done(&cell);

@@ -1,6 +1,7 @@
 #include "wire/perf_sample.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { NO_SLOT = 0xff };
 
@@ -115,7 +116,14 @@ static void stack_decode(struct bytes *b, struct perf_sample_view *v)
 	v->stack_size = min(dyn, size);
 }
 
-static int tail_decode(const struct perf_layout *l, struct bytes *b, struct perf_sample_view *v)
+/* What may follow the call chain. */
+static const u64 in_tail = PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
+			   PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT |
+			   PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR |
+			   PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP;
+
+static int tail_decode(const struct perf_layout *l, struct bytes *b, u32 size,
+		       struct perf_sample_view *v)
 {
 	u64 type = l->sample_type;
 	if (type & PERF_SAMPLE_RAW) {
@@ -138,10 +146,14 @@ static int tail_decode(const struct perf_layout *l, struct bytes *b, struct perf
 		    (1ull << 19)) /* PERF_SAMPLE_BRANCH_COUNTERS: a word an entry */
 			bytes_skip(b, nr * 8);
 	}
-	if (type & PERF_SAMPLE_REGS_USER)
-		regs_decode(b, l->regs_user, &v->user_regs);
-	if (type & PERF_SAMPLE_STACK_USER)
-		stack_decode(b, v);
+	if (type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)) {
+		v->regs_at = v->stack_end = size - (u32)bytes_left(b);
+		if (type & PERF_SAMPLE_REGS_USER)
+			regs_decode(b, l->regs_user, &v->user_regs);
+		if (type & PERF_SAMPLE_STACK_USER)
+			stack_decode(b, v);
+		v->stack_end = size - (u32)bytes_left(b);
+	}
 	if (type & PERF_SAMPLE_WEIGHT)
 		v->weight = bytes_u64(b);
 	else if (type & PERF_SAMPLE_WEIGHT_STRUCT)
@@ -196,6 +208,7 @@ int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, boo
 		v->read = bytes_take(&b, v->read_size);
 	}
 	if (type & PERF_SAMPLE_CALLCHAIN) {
+		v->chain_at = size - (u32)bytes_left(&b);
 		u64 nr = bytes_u64(&b);
 		if (nr > bytes_left(&b) / 8)
 			return -EBADMSG;
@@ -205,5 +218,31 @@ int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, boo
 		if (nr && !v->chain)
 			return -ENOMEM;
 	}
-	return tail_decode(l, &b, v);
+	if (type & in_tail)
+		return tail_decode(l, &b, size, v);
+	return b.bad ? -EBADMSG : 0;
+}
+
+size_t perf_sample_rechain(const u8 *rec, const struct perf_sample_view *v, const u64 *chain,
+			   u32 nr_chain, u8 *to, size_t max)
+{
+	struct perf_event_header h = perf_head(rec, false);
+	u32 chain_end = v->chain_at + 8 + 8 * (u32)v->nr_chain;
+	u32 regs_at = v->regs_at ? v->regs_at : h.size,
+	    stack_end = v->regs_at ? v->stack_end : h.size;
+	size_t rest = v->chain_at + 8 + (regs_at - chain_end) + (h.size - stack_end);
+	max = min(max, (size_t)UINT16_MAX & ~(size_t)7);
+	if (rest > max)
+		return 0;
+	nr_chain = (u32)min((size_t)nr_chain, (max - rest) / 8);
+	u64 nr = nr_chain;
+	u8 *at = mempcpy(to, rec, v->chain_at);
+	at = mempcpy(at, &nr, sizeof(nr));
+	if (nr)
+		at = mempcpy(at, chain, nr * 8);
+	at = mempcpy(at, rec + chain_end, regs_at - chain_end);
+	at = mempcpy(at, rec + stack_end, h.size - stack_end);
+	h.size = (u16)(at - to);
+	memcpy(to, &h, sizeof(h));
+	return h.size;
 }

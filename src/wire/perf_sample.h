@@ -51,6 +51,9 @@ struct perf_sample_view {
 	struct perf_regs user_regs, intr_regs;
 	const u8 *stack;
 	u64 stack_size; /* bytes that the kernel could copy */
+	u32 chain_at; /* where the chain's length stands in the record, and ... */
+	u32 regs_at,
+		stack_end; /* ... registers and stack of user space, one behind the other; 0: not there */
 };
 
 /* rec: a whole record of `size` bytes. 0, -EBADMSG when its parts do not fit, -ENOMEM. */
@@ -62,3 +65,10 @@ void perf_scratch_done(struct perf_scratch *s);
 u64 perf_sample_id(const struct perf_layout *l, const u8 *rec, u16 size, bool swap);
 /* Its time; 0 when it has none. */
 u64 perf_sample_time(const struct perf_layout *l, const u8 *rec, u16 size, bool swap);
+
+/*
+ * The record with another call chain, and without registers and stack of user space. v: of this record, in our byte order and with a
+ * chain. A chain that makes it longer than max or than a record may be is cut. Returns its size.
+ */
+size_t perf_sample_rechain(const u8 *rec, const struct perf_sample_view *v, const u64 *chain,
+			   u32 nr_chain, u8 *to, size_t max);

@@ -33,14 +33,29 @@ else
 	touch closed && chmod 0 closed
 	refused closed "cannot open 'closed': Permission denied" "a file of somebody else"
 fi
-exits 129 "an unknown key" "$SONDE" report -i nowhere --sort comm,dos
-like "$err" "did you mean 'dso'" "an unknown key: what was meant"
 
 if [ ! -x "$gen/perf_large" ]; then
 	skip "no test programs beside $SONDE" "cut files"
 	done_testing
 fi
 "$gen/perf_large" maps 2000 whole
+# What is no key may be a field of a tracepoint: the recording is opened first.
+exits 129 "an unknown key" "$SONDE" report -i whole --sort comm,dos
+like "$err" "did you mean 'dso'" "an unknown key: what was meant"
+exits 129 "an unknown column" "$SONDE" report -i whole -F overhead,sampel
+like "$err" "did you mean 'sample'" "an unknown column: what was meant"
+exits 129 "a width of time that is none" "$SONDE" report -i whole --time-quantum 5x
+exits 129 "a time that is none" "$SONDE" report -i whole --time 5%%
+like "$err" "10%/2" "it says how times are written"
+exits 129 "an expression that is none" "$SONDE" report -i whole -p '('
+exits 129 "--hierarchy with --fields" "$SONDE" report -i whole --hierarchy -F comm
+exits 129 "a percentage that is neither" "$SONDE" report -i whole --percentage half
+exits 129 "a graph that is none" "$SONDE" report -i whole -g tree
+exits 0 "--csv" "$SONDE" report -i whole --csv -F overhead,sample,comm,sym
+like "$(head -1 <<<"$out")" '^overhead,samples,comm,symbol$' "--csv: names of columns first"
+exits 0 "--json with levels" "$SONDE" report -i whole --json --hierarchy -s comm,dso
+python3 -c 'import json, sys; e = json.load(sys.stdin)["events"]; sys.exit(not all("level" in r for x in e for r in x["rows"]))' <<<"$out"
+ok $? "--json with levels: it is JSON, and every row has its level"
 exits 0 "a whole file" "$SONDE" report -i whole -g none
 whole=$out
 unlike "$err" 'warning|error|cut off' "a whole file: nothing to warn of"

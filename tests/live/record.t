@@ -134,7 +134,7 @@ sleep 3
 orphan=$(pgrep -P $recorder)
 kill -KILL $recorder
 wait $recorder 2>/dev/null
-kill "$orphan"
+for pid in $orphan; do kill "$pid"; done # the watchdog does not care
 "$SONDE" workload noploop 1 & busy=$!
 exits 0 "-p ends with the process" timeout 20 "$SONDE" record -F 499 -p $busy -o gone.data
 if ! needs_or_skip "cut recordings as perf sees them" perf; then

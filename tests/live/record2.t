@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# where: host
+# where: host 6.1 6.12
 # needs: root
 # timeout: 500
-# `sonde record`, the rest of it: pipes, several files, commands from outside, groups, cgroups, users, and being killed.
+# `sonde record`, the rest of it: pipes, several files, commands from outside, groups, cgroups and users.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events
 cd "$SONDE_TMP" || exit 1
@@ -20,7 +20,6 @@ reads() {
 	"$SONDE" script -i "$1" >ours.txt 2>ours.err || return 1
 	! has_perf || { perf script -i "$1" >perfs.txt 2>perfs.err && [ ! -s perfs.err ]; }
 }
-children_of() { cat /proc/"$1"/task/*/children 2>/dev/null; }
 
 # ---- pipes
 "$SONDE" record -F 999 -g -o - -- "$SONDE" workload leaf 0.5 >pipe.data 2>pipe.err
@@ -172,8 +171,8 @@ reads max.data
 ok $? "--max-size: readable"
 exits 0 "--mmap-flush" "$SONDE" record --mmap-flush 64K -F 999 -o flush.data -- "$SONDE" workload leaf 0.3
 between "$(said_samples)" 10 100000 "what does not fill it comes all the same"
-exits 129 "--overwrite is refused" "$SONDE" record --overwrite -o x.data -- true
-like "$err" 'hint: Use --switch-output' "with what to use"
+exits 129 "--off-cpu is refused" "$SONDE" record --off-cpu -o x.data -- true
+like "$err" 'hint: Use -e sched:sched_switch -g' "with what to use"
 
 # ---- commands from outside
 mkfifo ctl ack
@@ -207,27 +206,27 @@ exec 6<>ctl
 exits 0 "--control fd:" "$SONDE" record --control fd:6 -F 99 -a -o fd.data
 exec 6<&-
 
-# ---- killed at any moment, the very first ones included
-rounds=50 none=0 good=0
-[ "$SONDE_GUEST" = host ] || rounds=10
-for i in $(seq $rounds); do
-	rm -f k.data k.data.old
-	"$SONDE" record -q -F 4000 -g -o k.data -- "$SONDE" workload leaf 20 2>/dev/null & recorder=$!
-	ms=$((RANDOM % 40 * slow))
-	[ $((i % 2)) = 0 ] && ms=$((RANDOM % 900))
-	sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
-	orphans=$(children_of $recorder)
-	kill -KILL $recorder
-	wait $recorder 2>/dev/null
-	for orphan in $orphans; do kill "$orphan" 2>/dev/null; done
-	if [ ! -e k.data ]; then
-		none=$((none + 1))
-	elif reads k.data; then
-		good=$((good + 1))
-	else
-		cp k.data "bad.$i"
-		diag "round $i, killed after $ms ms: $(cat ours.err perfs.err 2>/dev/null)"
-	fi
-done
-is $((none + good)) $rounds "killed $rounds times: no file, or one that we and perf read ($none and $good)"
+# ---- the newest samples only
+exits 0 "--overwrite" "$SONDE" record --overwrite -m 4 -F 4000 -e cpu-clock -o ow.data -- "$SONDE" workload leaf 1
+all=$(said_samples)
+between "$all" 50 1000 "what fits into the rings"
+reads ow.data
+ok $? "is read" || diag "$(cat ours.err perfs.err)"
+is "$(grep -c clock: ours.txt)" "$all" "all of it"
+"$SONDE" record -q --overwrite --switch-output -a -m 16 -F 999 -e cpu-clock -o snap.data 2>snap.err & recorder=$!
+for _ in $(seq 100); do sleep 0.1; [ -e snap.data ] && break; done
+sleep "$slow"
+kill -USR2 $recorder
+for _ in $(seq 100); do sleep 0.1; [ "$(find . -name 'snap.data.2*' | wc -l)" = 1 ] && break; done
+sleep "$slow"
+kill -INT $recorder
+wait $recorder 2>/dev/null
+# shellcheck disable=SC2046
+set -- $(find . -name 'snap.data.2*' | sort)
+is $# 2 "SIGUSR2 writes a file, and so does the end"
+good=0
+for file; do reads "$file" && [ "$(grep -c clock: ours.txt)" -gt 100 ] && good=$((good + 1)); cp ours.txt "$file.txt"; done
+is $good 2 "both are read, with samples"
+[ "$(tail -1 "$1.txt" | grep -o '[0-9]*\.[0-9]*:' | tr -d .:)" -le "$(head -1 "$2.txt" | grep -o '[0-9]*\.[0-9]*:' | tr -d .:)" ]
+ok $? "the second goes on where the first ended"
 done_testing

@@ -40,7 +40,7 @@ same() {
 	while [ "$1" != -- ]; do how+=("$1"); shift; done
 	shift
 	perf report --stdio -i "$file" "$@" >theirs 2>theirs.err
-	"$SONDE" report --stdio -i "$file" "$@" >ours 2>ours.err
+	"$SONDE" report --no-inline --stdio -i "$file" "$@" >ours 2>ours.err
 	said=$(python3 "$compare" "${how[@]}" theirs ours)
 	ok $? "$name: report $* ($(head -1 <<<"$said"))" || diag "$said" "$(head -3 ours.err)"
 }
@@ -78,7 +78,7 @@ same "as perf does without being asked" mix.data --ordered -- --no-children
 
 # The comparison itself: an error of 0.01 point does not pass.
 perf report --stdio -i mix.data >theirs 2>/dev/null
-"$SONDE" report --stdio -i mix.data >ours 2>/dev/null
+"$SONDE" report --no-inline --stdio -i mix.data >ours 2>/dev/null
 python3 "$compare" theirs ours >/dev/null
 ok $? "the comparison passes"
 for n in 0 1 2 17 100; do
@@ -105,7 +105,7 @@ same "without call chains" flat.data --ordered -- --sort dso
 
 # Events of different kinds in one file, one of them without chains.
 record mixed.data -e cpu-clock/call-graph=no,freq=3000/ -e page-faults/call-graph=fp,period=1/ -- "${mix[@]}"
-"$SONDE" report --stdio -i mixed.data --sort comm,dso,sym -g none >ours 2>/dev/null
+"$SONDE" report --no-inline --stdio -i mixed.data --sort comm,dso,sym -g none >ours 2>/dev/null
 is "$(awk '/of event/ { on = /cpu-clock/ } on && $1 ~ /%$/ && $1 != $2' ours)" "" "with children, an event without chains has only leaves"
 same "one event with chains and one without" mixed.data --ordered -- --no-children --sort comm,dso,sym
 
@@ -125,10 +125,10 @@ ok $? "the same through a real pipe"
 # perf never counts children in a pipe; made into a file it does.
 python3 "$SONDE_SRC/tests/live/pipe_to_file.py" pipe.data piped.data
 perf report --stdio -i piped.data --sort comm,dso,sym >theirs 2>/dev/null
-"$SONDE" report --stdio -i pipe.data --sort comm,dso,sym >ours 2>/dev/null
+"$SONDE" report --no-inline --stdio -i pipe.data --sort comm,dso,sym >ours 2>/dev/null
 said=$(python3 "$compare" theirs ours)
 ok $? "a pipe with children: as perf has it from the same data in a file ($(head -1 <<<"$said"))" || diag "$said"
-"$SONDE" report --stdio -i piped.data --sort comm,dso,sym >ours-file 2>/dev/null
+"$SONDE" report --no-inline --stdio -i piped.data --sort comm,dso,sym >ours-file 2>/dev/null
 cmp -s ours ours-file
 ok $? "and as we have it from that file"
 
@@ -161,7 +161,7 @@ for _ in 1 2 3; do
 done
 [ "${samples:-0}" -ge 100000 ]
 ok $? "a recording of 100,000 samples and more ($samples)"
-chains=$("$SONDE" report --stdio -i deep.data --no-children -g caller,0 --sort dso --json 2>/dev/null |
+chains=$("$SONDE" report --no-inline --stdio -i deep.data --no-children -g caller,0 --sort dso --json 2>/dev/null |
 	python3 -c 'import json, sys; print(sum(1 for e in json.load(sys.stdin)["events"] for r in e["rows"] for n in r["graph"] if "child" not in n))')
 [ "${chains:-0}" -ge 10000 ]
 ok $? "with 10,000 different chains and more ($chains)"

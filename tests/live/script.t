@@ -27,7 +27,7 @@ same() {
 	local name=$1
 	shift
 	perf script --no-inline -i "$name.data" "$@" 2>/dev/null | faults >"$name.perf"
-	"$SONDE" script -i "$name.data" "$@" 2>"$name.err" | faults >"$name.ours"
+	"$SONDE" script --no-inline -i "$name.data" "$@" 2>"$name.err" | faults >"$name.ours"
 	[ -s "$name.perf" ] && cmp -s "$name.perf" "$name.ours"
 	ok $? "same bytes: $name $* ($(grep -c . "$name.perf") lines)" || diag "$(diff "$name.perf" "$name.ours" | head -10)"
 }

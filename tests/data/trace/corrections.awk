@@ -2,7 +2,7 @@
 
 # Task states: it has one table for all kernels; the event's own print fmt says what they mean on this one. Since 4.14 0x80 is
 # I (idle), not W, and 0x10 and 0x20 have changed places: X is dead, Z a zombie.
-/: sched_switch: .*\] [WXZ] ==> / {
+/: (\(\+[0-9]+\) +)?sched_switch: .*\] [WXZ] ==> / {
 	match($0, /\] [WXZ] ==> /)
 	state = substr($0, RSTART + 2, 1)
 	right = state == "W" ? "I" : state == "X" ? "Z" : "X"

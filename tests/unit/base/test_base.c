@@ -1,7 +1,8 @@
-/* base: arena, strbuf, vec, dict, strtab, bytes, num, diag, par. */
+/* base: arena, big, strbuf, vec, dict, strtab, bytes, num, diag, par. */
 #include "tap.h"
 
 #include "base/arena.h"
+#include "base/big.h"
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/dict.h"
@@ -99,6 +100,37 @@ static void test_tables(void)
 	strtab_done(&t);
 }
 
+/* Across the border between small and large, and among large ones, what was there stays. */
+static void test_big(void)
+{
+	size_t size = 1000;
+	u8 *p = big_zalloc(size);
+	bool same = p != NULL;
+	for (size_t i = 0; same && i < size; i++)
+		p[i] = (u8)(i % 251);
+	for (int turn = 0; turn < 7 && same; turn++) {
+		size_t more = size * 7;
+		p = big_grow(p, size, more);
+		for (size_t i = 0; i < size; i++)
+			same &= p[i] == (u8)(i % 251);
+		for (size_t i = size; i < more; i++)
+			p[i] = (u8)(i % 251);
+		size = more / 2;
+		p = big_grow(p, more, size); /* and back a little */
+	}
+	ok(same, "a table grows from a kilobyte to megabytes and keeps what it holds");
+	ok(!big_grow(p, size, SIZE_MAX - 4096), "more than there can be is refused");
+	ok(p[size - 1] == (u8)((size - 1) % 251), "... and nothing is lost");
+	big_free(p, size);
+	p = big_zalloc(3 << 20);
+	same = p != NULL;
+	for (size_t i = 0; same && i < 3 << 20; i++)
+		same = !p[i];
+	ok(same, "zero where zero was asked for");
+	big_free(p, 3 << 20);
+	big_free(NULL, 5 << 20);
+}
+
 static void test_bytes(void)
 {
 	static const u8 data[] = { 1, 0, 0, 0, 2, 0, 'h', 'i', 0, 9 };
@@ -157,6 +189,7 @@ int main(void)
 	test_num();
 	test_strbuf();
 	test_tables();
+	test_big();
 	test_bytes();
 	test_diag();
 	test_par();

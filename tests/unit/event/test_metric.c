@@ -53,6 +53,14 @@ static void test_builtin(void)
 	check("insn_per_cycle", (struct counts[]){ { "value", 300 }, { "cpu-cycles", 0 }, { 0 } },
 	      -EDOM, 0);
 	check("insn_per_cycle", (struct counts[]){ { "value", 300 }, { 0 } }, -ENOENT, 0);
+	check("transactional_cycles",
+	      (struct counts[]){ { "value", 50 }, { "cpu-cycles", 200 }, { 0 } }, 0, 25);
+	check("aborted_cycles",
+	      (struct counts[]){
+		      { "value", 30 }, { "cpu/cycles-t/", 50 }, { "cpu-cycles", 200 }, { 0 } },
+	      0, 10);
+	check("cycles_per_transaction",
+	      (struct counts[]){ { "value", 5 }, { "cpu/cycles-t/", 50 }, { 0 } }, 0, 10);
 	check("branch_miss_rate",
 	      (struct counts[]){ { "value", 5 }, { "branch-instructions", 200 }, { 0 } }, 0, 2.5);
 	check("stalled_cycles_per_insn",

@@ -1,5 +1,6 @@
 /* What perfdata_write writes, perfdata_read reads: at the end, at every moment before, compressed, on a full disk. */
 #include "file/perfdata_read.h"
+#include "file/perfdata_repair.h"
 #include "file/perfdata_write.h"
 #include "tap.h"
 
@@ -240,6 +241,109 @@ static void test_full(const struct machine *m)
 	diag_done(&d);
 }
 
+/* ---- repair ---- */
+
+static bool repair(struct perfdata_repaired *ret)
+{
+	struct diag d;
+	diag_init(&d);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	bool good =
+		fd >= 0 && !perfdata_repair(fd, path, &(struct perfdata_repair_opts){ 0 }, ret, &d);
+	close(fd);
+	diag_done(&d);
+	return good;
+}
+
+static void put(const u8 *data, size_t size)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		ok(false, "cannot write %s", path);
+	close(fd);
+}
+
+enum { NR_REPAIR = 40 };
+
+/* A recording of 40 samples, finished, as bytes. */
+static size_t make_recording(const struct machine *m, int zstd, u8 *to, size_t room, size_t *data_at)
+{
+	struct diag d;
+	diag_init(&d);
+	unlink(path);
+	struct perfdata_writer *w = open_writer(m, zstd, &d);
+	for (u64 i = 1; i <= NR_REPAIR; i++) {
+		struct sample_rec rec = sample(11, i);
+		(void)!perfdata_write_records(w, &(struct iovec){ &rec, sizeof(rec) }, 1);
+	}
+	(void)!perfdata_write_finish(w);
+	perfdata_write_close(w);
+	diag_done(&d);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, to, room);
+	close(fd);
+	struct perf_file_header h;
+	memcpy(&h, to, sizeof(h));
+	*data_at = h.data.offset;
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Cut anywhere behind its head, a file keeps all whole samples and its features. */
+static void test_cut(const struct machine *m, int zstd)
+{
+	static u8 whole[1 << 16];
+	size_t data_at, size = make_recording(m, zstd, whole, sizeof(whole), &data_at), wrong = 0;
+	for (size_t cut = data_at; cut < size; cut += 3) {
+		struct perfdata_repaired r = { 0 };
+		struct perfdata p;
+		put(whole, cut);
+		bool good = repair(&r);
+		struct found f = read_back(&p);
+		u64 least =
+			zstd ? 0 : min((cut - data_at) / sizeof(struct sample_rec), (u64)NR_REPAIR);
+		good = good && f.whole && f.nr_samples == r.nr_samples && f.nr_samples >= least &&
+		       f.nr_samples <= NR_REPAIR && p.features[FEAT_HOSTNAME].at &&
+		       f.sum_ip == f.nr_samples * (f.nr_samples + 1) / 2;
+		wrong += !good;
+		perfdata_close(&p);
+		good = repair(&r) && r.was_whole;
+		wrong += !good;
+	}
+	ok(!wrong, "%s: cut at every third byte, repaired to what was whole (%zu wrong)",
+	   zstd ? "zstd" : "plain", wrong);
+}
+
+/* Caught while records go over the old table. */
+static void test_unsealed(const struct machine *m)
+{
+	static u8 whole[1 << 16];
+	size_t data_at, size = make_recording(m, 0, whole, sizeof(whole), &data_at);
+	struct perf_file_header h;
+	struct perfdata_repaired r = { 0 };
+	struct perfdata p;
+	ok(repair(&r) && r.was_whole && r.nr_samples == NR_REPAIR, "a whole file is left alone");
+	memcpy(&h, whole, sizeof(h));
+	memset(h.features, 0, sizeof(h.features));
+	h.data.size -= 7 * sizeof(struct sample_rec);
+	memcpy(whole, &h, sizeof(h));
+	put(whole, size);
+	ok(repair(&r) && !r.was_whole && r.nr_samples == NR_REPAIR && !r.lost_features,
+	   "records behind what the header claims are found");
+	struct found f = read_back(&p);
+	ok(f.whole && f.nr_samples == NR_REPAIR && p.features[FEAT_CMDLINE].at &&
+		   p.features[FEAT_SAMPLE_TIME].at,
+	   "and the features come back");
+	perfdata_close(&p);
+	memset(whole + data_at + 2 * sizeof(struct sample_rec) + 6, 0, 2);
+	put(whole, size);
+	ok(repair(&r) && r.nr_samples == 2, "damage ends it");
+	put(whole, 50);
+	ok(!repair(&r), "a header that is cut off cannot be repaired");
+	put(whole, 0);
+	ok(!repair(&r), "nor can nothing");
+	unlink(path);
+}
+
 static void test_rotate(const struct machine *m)
 {
 	struct diag d;
@@ -273,6 +377,9 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/sonde-test-%d.data", dir ? dir : "/tmp", (int)getpid());
 	test_plain(&m, 0);
 	test_plain(&m, 1);
+	test_cut(&m, 0);
+	test_cut(&m, 1);
+	test_unsealed(&m);
 	test_full(&m);
 	test_rotate(&m);
 	return done_testing();

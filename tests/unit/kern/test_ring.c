@@ -99,7 +99,7 @@ static void test_backward(void)
 	struct ring_span s;
 	size_t pos = 0;
 	f->ring.overwrite = true;
-	ok(!perf_ring_snapshot(&f->ring, &s), "nothing written yet");
+	ok(!perf_ring_snapshot(&f->ring, 0, &s), "nothing written yet");
 	/* Newest at head; each one lies below the one before. */
 	u64 head = 0;
 	for (unsigned i = 1; i <= 3; i++) {
@@ -107,7 +107,7 @@ static void test_backward(void)
 		put(f, head, i, 24, (u8)i);
 	}
 	f->page.data_head = head;
-	ok(perf_ring_snapshot(&f->ring, &s) && ring_span_len(&s) == 72,
+	ok(perf_ring_snapshot(&f->ring, 0, &s) && ring_span_len(&s) == 72,
 	   "three records, nothing behind them");
 	const struct perf_event_header *h = ring_span_next(&s, &pos, false, NULL);
 	ok(h && h->type == 3, "the newest comes first");
@@ -117,7 +117,7 @@ static void test_backward(void)
 		put(f, head, i, 24, (u8)i);
 	}
 	f->page.data_head = head;
-	ok(perf_ring_snapshot(&f->ring, &s), "overwritten");
+	ok(perf_ring_snapshot(&f->ring, 0, &s), "overwritten");
 	is_u64(ring_span_len(&s), SIZE / 24 * 24, "whole records only");
 	unsigned want = 40;
 	bool good = true;

@@ -237,7 +237,9 @@ static void run_shape(const struct shape *s)
 	memset(&c, 0, sizeof(c));
 	c.sink = (struct sink){ .ops = &collect_ops, .needs = collect_ops.needs };
 	pthread_mutex_init(&c.lock, NULL);
-	int err = replay_ftrace_open_memory("test", file.data, file.len, &o, &src, &d);
+	int err = replay_ftrace_open_files(
+		&(struct replay_ftrace_input){ .path = "test", .data = file.data, .size = file.len },
+		1, &o, &src, &d);
 	ok(!err, "%s: opened", s->name);
 	if (!err) {
 		err = stream_run(src, &c.sink, s->workers, &result, &d);

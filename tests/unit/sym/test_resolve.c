@@ -2,6 +2,7 @@
 #include "tap.h"
 #include "gen/elfwrite.h"
 
+#include "image/buildid.h"
 #include "sym/resolve.h"
 
 #include <elf.h>
@@ -324,6 +325,51 @@ static void kernel_case(struct kernel *k, const void *id, u64 reloc, u64 at, con
 	end(&w);
 }
 
+/* A list kept under the build id saves asking the kernel for its own, as long as only the kernel's own text is asked about. */
+static void kept_case(struct kernel *k, u64 reloc, u64 at, u64 other, const char *want, int asked,
+		      const char *what)
+{
+	struct world w;
+	char cache[300];
+	snprintf(cache, sizeof(cache), "%s/kept", dir);
+	begin(&w, k);
+	w.cfg.buildid_dir = cache;
+	u32 kern = image(&w, IMAGE_KIND_KERNEL, "[kernel.kallsyms]", id_a);
+	u32 m = image(&w, IMAGE_KIND_MODULE, "[m]", NULL);
+	w.c.images.at[kern].reloc = reloc;
+	u32 f = frame(&w, kern, at, FRAME_KERNEL);
+	if (other)
+		(void)frame(&w, m, other, FRAME_KERNEL);
+	k->asked = 0;
+	resolve(&w);
+	named(&w, f, want, what);
+	is_u64((u64)k->asked, (u64)asked, "lists asked of the kernel");
+	end(&w);
+}
+
+static void test_kept_list(struct kernel *k)
+{
+	static const char list[] = "ffffffff81000000 T _text\nffffffff81000000 T _stext\n"
+				   "ffffffff81000100 T kept_schedule\nffffffff81000180 T _etext\n";
+	char path[300], hex[BUILDID_TEXT];
+	struct buildid id = buildid_make(id_a, 20);
+	(void)buildid_text(&id, hex);
+	snprintf(path, sizeof(path), "mkdir -p %s/kept/.build-id/%.2s/%s", dir, hex, hex + 2);
+	if (system(path))
+		_exit(1);
+	snprintf(path, sizeof(path), "/kept/.build-id/%.2s/%s/kallsyms", hex, hex + 2);
+	put(path, list, sizeof(list) - 1);
+	kept_case(k, 0xffffffff81000000, 0xffffffff81000110, 0, "kept_schedule", 0, "a kept list");
+	kept_case(k, 0xffffffff91000000, 0xffffffff91000110, 0, "kept_schedule", 0,
+		  "a kept list of a kernel that was moved");
+	kept_case(k, 0xffffffff81000000, 0xffffffff81000190, 0, "schedule", 1,
+		  "behind the text of the kept list");
+	kept_case(k, 0xffffffff81000000, 0xffffffff81000110, 0xffffffffc0500018, "schedule", 1,
+		  "with a module beside it");
+	kept_case(k, 0, 0xffffffff81000110, 0, "schedule", 1,
+		  "a recording that does not say where its kernel was");
+}
+
 static void test_kernel(void)
 {
 	struct kernel k = { .kallsyms = running,
@@ -348,9 +394,11 @@ static void test_kernel(void)
 		    "no list");
 	kernel_case(NULL, id_a, 0, 0xffffffff81000110, "(none)", NULL, "no provider");
 
+	k.kallsyms = running;
+	test_kept_list(&k);
+
 	/* Modules move at every boot. */
 	struct world w;
-	k.kallsyms = running;
 	begin(&w, &k);
 	u32 kern = image(&w, IMAGE_KIND_KERNEL, "[kernel.kallsyms]", id_a),
 	    m = image(&w, IMAGE_KIND_MODULE, "/lib/modules/6.1/m.ko.xz", NULL);

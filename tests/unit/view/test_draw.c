@@ -72,7 +72,7 @@ static void test_tree(void)
 	       "\n",
 	       "a root that is the whole row has no percentage; branches are of the whole");
 	s.len = 0;
-	text_tree(&t, 200, &(struct text_tree_style){ .indent = 2, .fractal = true }, &s);
+	text_tree(&t, 200, &(struct text_tree_style){ .indent = 2, .form = TEXT_TREE_FRACTAL }, &s);
 	is_str(strbuf_cstr(&s),
 	       "  |\n"
 	       "  ---_start\n"
@@ -93,7 +93,7 @@ static void test_tree(void)
 	t.nodes.at[1].self = 4;
 	t.nodes.at[2].total = 36;
 	t.nodes.at[3].total = 6;
-	text_tree(&t, 200, &(struct text_tree_style){ .indent = 2, .fractal = true }, &s);
+	text_tree(&t, 200, &(struct text_tree_style){ .indent = 2, .form = TEXT_TREE_FRACTAL }, &s);
 	is_str(strbuf_cstr(&s),
 	       "  |\n"
 	       "  ---_start\n"
@@ -240,7 +240,7 @@ static void test_table(void)
 	s.len = 0;
 	struct json j;
 	json_begin(&j, &s, 0);
-	ok(!json_table(&t, &j) && !json_end(&j), "as JSON");
+	ok(!json_table(&t, 0, &j) && !json_end(&j), "as JSON");
 	is_str(strbuf_cstr(&s),
 	       "[{\"overhead\":99.995,\"samples\":123456789012345,\"comm\":\"a-long-command\","
 	       "\"symbol\":\"[.] main\",\"graph\":["

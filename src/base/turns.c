@@ -1,4 +1,4 @@
-#include "view/turns.h"
+#include "base/turns.h"
 
 void turns_init(struct turns *t)
 {

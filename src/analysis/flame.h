@@ -1,0 +1,35 @@
+/*
+ * Samples to stacks over time (model/flame.h). A sink keeps where, when and how much of each sample as ids; afterwards the stacks
+ * of one or two runs are named and folded into trees of functions, one for each event and task.
+ *
+ * A sample costs a look into an array and 24 bytes. Beyond MAX_POINTS a shard joins samples of one stack that lie close
+ * together in time, as coarsely as it must; flame.resolution_ns tells.
+ */
+#pragma once
+
+#include "analysis/fold.h"
+#include "base/dict.h"
+#include "model/flame.h"
+#include "model/names.h"
+#include "model/source.h"
+
+struct flame_sink;
+
+struct flame_sink *flame_sink_new(void);
+void flame_sink_free(struct flame_sink *s);
+struct sink *flame_sink(struct flame_sink *s);
+
+struct flame_build {
+	struct flame *flame;
+	bool by_comm; /* tasks of one name are one: what two recordings have in common */
+	VEC(struct fold_item) items;
+	VEC(u32) pool; /* rows of frames (of the flame), outermost first */
+	struct dict frame_ids, task_ids, tree_ids;
+};
+
+/* Zero but for flame and by_comm. After stream_run(): takes what the sink has as the next side. The flame is an initialised one. */
+int flame_build_add(struct flame_build *b, struct flame_sink *s, const struct catalog *c,
+		    const struct run_tables *run, const struct names_result *names) must_check;
+/* After the last side: folds. */
+int flame_build_finish(struct flame_build *b) must_check;
+void flame_build_done(struct flame_build *b);

@@ -1,0 +1,87 @@
+#include "base/big.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BIG = 1 << 20, HUGE_PAGE = 2 << 20 };
+
+static bool is_big(size_t size)
+{
+	return size >= BIG;
+}
+
+static size_t whole_pages(size_t size)
+{
+	return (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+}
+
+/* Address space only, aligned so that huge pages fit. */
+static void *reserve(size_t size)
+{
+	size_t room = size + HUGE_PAGE;
+	char *p = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	char *at = (char *)(((uintptr_t)p + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
+	if (at > p)
+		(void)munmap(p, (size_t)(at - p));
+	if (at + size < p + room)
+		(void)munmap(at + size, (size_t)(p + room - (at + size)));
+	return at;
+}
+
+static void *map_new(size_t size)
+{
+	void *at = reserve(size);
+	if (!at)
+		return NULL;
+	if (mprotect(at, size, PROT_READ | PROT_WRITE)) {
+		(void)munmap(at, size);
+		return NULL;
+	}
+	(void)madvise(at, size, MADV_HUGEPAGE);
+	return at;
+}
+
+static void *map_grow(void *p, size_t old_size, size_t size)
+{
+	if (size == old_size)
+		return p;
+	void *to = reserve(size);
+	if (!to)
+		return NULL;
+	void *at = mremap(p, old_size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	if (at != MAP_FAILED)
+		return at;
+	(void)munmap(to, size);
+	return NULL;
+}
+
+void *big_grow(void *p, size_t old_size, size_t size)
+{
+	if (size > SIZE_MAX - 2 * (size_t)HUGE_PAGE)
+		return NULL;
+	if (!is_big(size) && !is_big(old_size))
+		return realloc(p, size ? size : 1);
+	if (p && is_big(old_size) && is_big(size))
+		return map_grow(p, whole_pages(old_size), whole_pages(size));
+	void *to = is_big(size) ? map_new(whole_pages(size)) : malloc(size ? size : 1);
+	if (to && p) {
+		memcpy(to, p, min(old_size, size));
+		big_free(p, old_size);
+	}
+	return to;
+}
+
+void *big_zalloc(size_t size)
+{
+	return is_big(size) ? big_grow(NULL, 0, size) : calloc(1, size ? size : 1);
+}
+
+void big_free(void *p, size_t size)
+{
+	if (!is_big(size))
+		free(p);
+	else if (p)
+		(void)munmap(p, whole_pages(size));
+}

@@ -1,0 +1,365 @@
+/* sonde annotate: the code of a function, instruction by instruction and line by line, with what fell on each. */
+#include "analysis/annotate.h"
+#include "cmd/annotate_code.h"
+#include "cmd/app.h"
+#include "cmd/commands.h"
+#include "cmd/mapped.h"
+#include "cmd/source_text.h"
+#include "cmd/symbols.h"
+#include "stream/replay_perf.h"
+#include "stream/run.h"
+#include "view/text_annotate.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct annotate_opts {
+	const char *input;
+	const char *symbol;
+	const char *dsos;
+	const char *syntax;
+	const char *percent_type;
+	const char *percent_limit;
+	bool print_line;
+	bool full_paths;
+	bool counts;
+	bool periods;
+	bool raw;
+	bool source;
+	bool group;
+	bool stdio;
+	bool jumps;
+	bool skip_missing;
+	bool quiet;
+	bool force;
+	u64 workers;
+	struct symbol_opts symbols;
+};
+
+static const struct opt annotate_rows[] = {
+	OPT_STR('i', "input", struct annotate_opts, input, "FILE",
+		"recording to read (perf.data); - is standard input"),
+	OPT_STR('s', "symbol", struct annotate_opts, symbol, "FUNCTION",
+		"only this function (all that have samples)"),
+	OPT_STR('d', "dsos", struct annotate_opts, dsos, "LIST", "only functions of these files"),
+	OPT_FLAG('l', "print-line", struct annotate_opts, print_line,
+		 "the heaviest lines first, and the line behind each instruction with samples"),
+	OPT_FLAG('P', "full-paths", struct annotate_opts, full_paths, "whole paths of files"),
+	OPT_STR('M', "disassembler-style", struct annotate_opts, syntax, "SYNTAX", "att or intel"),
+	OPT_FLAG(0, "asm-raw", struct annotate_opts, raw, "the bytes of each instruction"),
+	OPT_FLAG(0, "source", struct annotate_opts, source,
+		 "source lines between the instructions (unless --no-source)"),
+	OPT_FLAG(0, "jumps", struct annotate_opts, jumps,
+		 "draw where jumps go (unless --no-jumps or --stdio)"),
+	OPT_FLAG(0, "group", struct annotate_opts, group,
+		 "events of a group beside each other, a column each"),
+	OPT_FLAG('n', "show-nr-samples", struct annotate_opts, counts,
+		 "numbers of samples instead of percentages"),
+	OPT_FLAG(0, "show-total-period", struct annotate_opts, periods,
+		 "periods instead of percentages"),
+	OPT_STR(0, "percent-type", struct annotate_opts, percent_type,
+		"TYPE", "100 % is the function or all: local-period, global-period, local-hits, global-hits"),
+	OPT_STR(0, "percent-limit", struct annotate_opts, percent_limit, "PERCENT",
+		"leave out functions below that share of the recording"),
+	OPT_FLAG(0, "skip-missing", struct annotate_opts, skip_missing,
+		 "say nothing of functions whose code is not there"),
+	OPT_FLAG('q', "quiet", struct annotate_opts, quiet, "no notes"),
+	OPT_FLAG('f', "force", struct annotate_opts, force,
+		 "accepted; whose file it is never matters", .hidden = true),
+	OPT_FLAG(0, "stdio", struct annotate_opts, stdio, "plain text as perf prints it"),
+	OPT_UINT(0, "workers", struct annotate_opts, workers, "N", "threads to use (all CPUs)"),
+	SYMBOL_OPT_ROWS(struct annotate_opts, symbols),
+	OPT_END(),
+};
+
+static const struct opt_example annotate_examples[] = {
+	{ "annotate -s main", "one function of ./perf.data: source, assembly, percentages" },
+	{ "annotate -l", "every function with samples, the heaviest lines first" },
+	{ "annotate -M intel --asm-raw -s memcpy", "Intel's syntax, with bytes" },
+	{ "annotate -k vmlinux -s vfs_read", "kernel code from an image of the kernel" },
+	{ "annotate --json -s main", "for programs" },
+	{ 0 },
+};
+
+static void annotate_defaults(void *opts)
+{
+	struct annotate_opts *o = opts;
+	o->input = "perf.data";
+	o->source = true;
+	o->jumps = true;
+}
+
+struct annotating {
+	struct app *app;
+	const struct annotate_opts *opts;
+	struct source *src;
+	struct annotate *hits;
+	struct names_result named;
+	struct run_tables run;
+	struct annotate_code code;
+	struct text_annotate_opts style;
+	struct source_text sources;
+	struct json json;
+	double min_percent;
+	u32 shown, missing;
+};
+
+static int parse_style(struct annotating *a)
+{
+	const struct annotate_opts *o = a->opts;
+	static const char *const types[] = { "local-period", "global-period", "local-hits",
+					     "global-hits" };
+	a->style = (struct text_annotate_opts){
+		.counts = o->counts,
+		.periods = o->periods,
+		.raw = o->raw,
+		.jumps = o->jumps && !o->stdio && strcmp(a->app->prog, "perf"),
+		.colour = a->app->colour,
+		.full_paths = o->full_paths,
+		.lines_first = o->print_line,
+		.source = o->source,
+		.min_percent = 0.5,
+		.source_line = source_text_line,
+		.ctx = &a->sources,
+	};
+	if (o->percent_type) {
+		size_t i = 0;
+		while (i < ARRAY_SIZE(types) && strcmp(types[i], o->percent_type))
+			i++;
+		if (i == ARRAY_SIZE(types))
+			return app_usage(a->app,
+					 "--percent-type: '%s' is none of local-period, "
+					 "global-period, local-hits, global-hits",
+					 o->percent_type);
+		a->style.percent = (enum annotate_percent)i;
+	}
+	if (o->syntax && strcmp(o->syntax, "intel") && strcmp(o->syntax, "att"))
+		return app_usage(a->app, "-M: '%s' is neither att nor intel", o->syntax);
+	a->code.syntax = o->syntax && o->syntax[0] == 'i' ? DISASM_INTEL : DISASM_ATT;
+	if (o->percent_limit) {
+		char *end;
+		a->min_percent = strtod(o->percent_limit, &end);
+		if (end == o->percent_limit || *end || a->min_percent < 0 || a->min_percent > 100)
+			return app_usage(a->app, "--percent-limit: '%s' is not a percentage",
+					 o->percent_limit);
+	}
+	return 0;
+}
+
+static bool in_list(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+	for (const char *at = list; *at; at += *at == ',') {
+		size_t n = strcspn(at, ",");
+		if (n == len && !strncmp(at, word, n))
+			return true;
+		at += n;
+	}
+	return false;
+}
+
+static bool wanted(const struct annotating *a, const struct name_func *f)
+{
+	const struct annotate_opts *o = a->opts;
+	const struct image_info *info = &a->src->catalog.images.at[f->image];
+	if (!f->name || (o->symbol && strcmp(o->symbol, f->name)))
+		return false;
+	return !o->dsos || in_list(o->dsos, info->name) || in_list(o->dsos, info->path);
+}
+
+static void say_missing(struct annotating *a, const struct name_func *f, int err)
+{
+	const struct image_info *info = &a->src->catalog.images.at[f->image];
+	a->missing++;
+	if (a->opts->skip_missing || a->opts->quiet)
+		return;
+	const char *why = err == -ESTALE    ? "the file changed since the recording"
+			  : err == -ENOTSUP ? "its machine cannot be disassembled here"
+			  : err == -ENODATA ? "the file holds no code for it"
+					    : strerror(-err);
+	diag_note(&a->app->diag, "%s in %s: no code to show: %s", f->name, info->path, why);
+	if (info->kind == IMAGE_KIND_KERNEL && !a->opts->symbols.vmlinux)
+		diag_hint(&a->app->diag, "-k VMLINUX names an image of that kernel; root may read "
+					 "the running one (/proc/kcore)");
+}
+
+/* One function with one event, or with the events of a group. */
+static int show(struct annotating *a, const struct annotate_func *func, const u32 *events,
+		u32 nr_events)
+{
+	const struct name_func *f = &a->named.funcs[func->func];
+	const struct image_info *info = &a->src->catalog.images.at[f->image];
+	struct arena arena;
+	arena_init(&arena);
+	struct annotation an = { .symbol = f->name, .image = info->name, .path = info->path };
+	an.nr_events = nr_events;
+	an.events = arena_array(&arena, nr_events, sizeof(*an.events));
+	int err = an.events ? 0 : -ENOMEM;
+	for (u32 e = 0; e < nr_events && !err; e++)
+		an.events[e].name = a->src->catalog.events.at[events[e]].name;
+	if (!err)
+		err = annotate_code_open(&a->code, info, f, &an, &arena);
+	if (err && err != -ENOMEM) {
+		say_missing(a, f, err);
+		arena_done(&arena);
+		return 0;
+	}
+	if (!err)
+		err = annotate_fill(a->hits, &a->run.frames, func->func, events, f->start, &an,
+				    &arena);
+	if (!err && a->app->json)
+		json_annotate(&an, &a->style, &a->json);
+	else if (!err)
+		text_annotate(&an, &a->style, &a->app->out);
+	a->shown++;
+	annotate_code_close(&a->code);
+	arena_done(&arena);
+	return err;
+}
+
+static int show_events(struct annotating *a, const u32 *events, u32 nr_events)
+{
+	struct annotate_func *funcs;
+	u32 nr;
+	u64 total = 0;
+	_cleanup_free_ bool *marks = calloc(a->src->catalog.events.nr + 1, sizeof(*marks));
+	if (!marks)
+		return -ENOMEM;
+	for (u32 e = 0; e < nr_events; e++) {
+		marks[events[e]] = true;
+		total += annotate_total(a->hits, events[e]).period;
+	}
+	int err = annotate_funcs(a->hits, &a->named, marks, (u32)a->src->catalog.events.nr, &funcs,
+				 &nr);
+	if (err)
+		return err;
+	for (u32 i = 0; i < nr && !err; i++)
+		if (wanted(a, &a->named.funcs[funcs[i].func]) &&
+		    100.0 * (double)funcs[i].period >= a->min_percent * (double)total)
+			err = show(a, &funcs[i], events, nr_events);
+	free(funcs);
+	return err;
+}
+
+/* Every event by itself, or each group by its leader. */
+static int show_all(struct annotating *a)
+{
+	u32 nr = (u32)a->src->catalog.events.nr;
+	_cleanup_free_ u32 *list = calloc(nr + 1, sizeof(*list));
+	int err = list ? 0 : -ENOMEM;
+	for (u32 e = 0; e < nr && !err; e++) {
+		u32 n = 0;
+		bool group = a->opts->group;
+		if (group && a->src->catalog.events.at[e].leader != e)
+			continue;
+		for (u32 k = e; k < nr; k++)
+			if (k == e || (group && a->src->catalog.events.at[k].leader == e))
+				list[n++] = k;
+		err = show_events(a, list, n);
+	}
+	return err;
+}
+
+static int nothing(struct annotating *a)
+{
+	struct diag *d = &a->app->diag;
+	const char *symbol = a->opts->symbol;
+	if (a->shown || a->missing)
+		return a->shown ? 0 : -ENOENT;
+	if (!symbol) {
+		diag_note(d,
+			  "no sample fell on a function with a name: there is nothing to annotate");
+		return 0;
+	}
+	(void)diag_error(d, -ENOENT, "no sample fell on a function '%s'", symbol);
+	_cleanup_free_ const char **names = calloc(a->named.nr_funcs + 1, sizeof(*names));
+	size_t nr = 0;
+	for (u32 i = 1; names && i < a->named.nr_funcs; i++)
+		if (a->named.funcs[i].name)
+			names[nr++] = a->named.funcs[i].name;
+	const char *near = nr ? str_closest(symbol, names, nr) : NULL;
+	if (near)
+		diag_hint(d, "did you mean '%s'?", near);
+	else
+		diag_hint(d, "sonde report --no-children lists those that were sampled");
+	return -ENOENT;
+}
+
+static int annotate_source(struct annotating *a)
+{
+	struct app *app = a->app;
+	struct names *names = symbols_open(app, &a->opts->symbols);
+	a->hits = annotate_new();
+	int err = names && a->hits ? stream_run(a->src, annotate_sink(a->hits),
+						(unsigned)a->opts->workers, &a->run, &app->diag)
+				   : -ENOMEM;
+	if (!err)
+		err = names->ops->resolve(names, &a->src->catalog, &a->run.frames, WANT_SYMBOL,
+					  &a->named);
+	if (!err && app->json) {
+		json_begin(&a->json, &app->out, JSON_PRETTY);
+		json_array(&a->json);
+	}
+	if (!err)
+		err = show_all(a);
+	if (!err)
+		err = nothing(a);
+	if (app->json && a->json.to) {
+		json_array_end(&a->json);
+		int end = json_end(&a->json);
+		err = err ? err : end;
+	}
+	run_tables_done(&a->run);
+	annotate_free(a->hits);
+	if (names)
+		names->ops->free(names);
+	return err;
+}
+
+static int annotate_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct annotate_opts *o = opts;
+	struct annotating a = { .app = app, .opts = o };
+	if (argc > 1)
+		return app_usage(app, "one function at a time: '%s' is left over", argv[1]);
+	if (argc == 1)
+		o->symbol = argv[0];
+	int usage = parse_style(&a);
+	if (usage)
+		return usage;
+	mapped_guard(o->input);
+	int err = replay_perf_open(o->input, &a.src, &app->diag);
+	if (err)
+		return app_fail(app, err);
+	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &a.src->catalog };
+	struct sym_config cfg = symbols_config(app, &o->symbols);
+	a.code.cfg = &cfg;
+	a.code.kernel = &kernel;
+	err = annotate_source(&a);
+	a.src->ops->close(a.src);
+	kernel_list_done(&kernel);
+	source_text_done(&a.sources);
+	return err ? app_fail(app, err) : APP_DONE;
+}
+
+const struct command command_annotate = {
+	.name = "annotate",
+	.group = "Why",
+	.summary = "show functions instruction by instruction, with what fell on each",
+	.usage = "[OPTIONS] [FUNCTION]",
+	.about = "Reads a perf.data file (ours or perf's) and prints the code of the functions "
+		 "that were "
+		 "sampled, heaviest first, each instruction with its share of the function's "
+		 "samples, "
+		 "between the lines of source that it comes from where debugging information and "
+		 "source "
+		 "are there. Only samples in the function itself count: the sums are those of "
+		 "report's "
+		 "column Self.",
+	.examples = annotate_examples,
+	.opts = annotate_rows,
+	.opts_size = sizeof(struct annotate_opts),
+	.defaults = annotate_defaults,
+	.mixed_words = true,
+	.run = annotate_run,
+};

@@ -1,0 +1,405 @@
+/* sonde flame: a recording, or a command that is recorded now, as a flame graph. */
+#include "cmd/commands.h"
+#include "cmd/outfile.h"
+#include "cmd/record.h"
+#include "cmd/stacks.h"
+#include "base/json.h"
+#include "export/folded.h"
+#include "view/html_flame.h"
+#include "view/svg_flame.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum flame_form { FORM_HTML, FORM_SVG, FORM_FOLDED };
+
+struct flame_opts {
+	struct record_opts record; /* first: its option calls get this struct */
+	const char *input;
+	const char *output;
+	const char *title;
+	bool svg;
+	bool folded;
+	bool inverted;
+	bool samples;
+	bool open;
+	u64 width;
+	u64 max_nodes;
+	u64 workers;
+	struct symbol_opts symbols;
+};
+
+struct flame_job {
+	struct app *app;
+	struct flame_opts *o;
+	enum flame_form form;
+	const char *paths[FLAME_SIDES];
+	u32 nr_paths;
+	char *temp; /* the recording made now */
+	const char *output;
+	u64 cost_ns; /* of recording */
+	int status; /* of the command we ran */
+	u64 nr_nodes, nr_joined;
+	struct flame flame;
+};
+
+static u64 own_cpu_ns(void)
+{
+	struct rusage ru;
+	getrusage(RUSAGE_SELF, &ru);
+	return (u64)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000000000 +
+	       (u64)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000;
+}
+
+/* ---- recording ---- */
+
+static int make_temp(struct flame_job *j)
+{
+	const char *folder = secure_getenv("TMPDIR");
+	if (asprintf(&j->temp, "%s/sonde-flame.XXXXXX", folder && *folder ? folder : "/tmp") < 0) {
+		j->temp = NULL;
+		return -ENOMEM;
+	}
+	int fd = mkstemp(j->temp);
+	if (fd < 0) {
+		int err = -errno;
+		(void)diag_error(&j->app->diag, err, "cannot make %s: %s", j->temp, strerror(-err));
+		free(j->temp);
+		j->temp = NULL;
+		return err;
+	}
+	(void)close(fd);
+	return 0;
+}
+
+/* 0 when there is something to draw; then the command's status is in j->status. */
+static int record_now(struct flame_job *j, int argc, char **argv)
+{
+	struct record_opts *r = &j->o->record;
+	int err = make_temp(j);
+	if (err)
+		return err;
+	r->output = j->temp;
+	r->no_closing_line = true;
+	r->graph = true;
+	if (!r->freq && !r->period)
+		r->freq = "999";
+	j->status = command_record.run(j->app, r, argc, argv);
+	j->cost_ns = own_cpu_ns();
+	j->paths[0] = j->temp;
+	j->nr_paths = 1;
+	struct stat st;
+	if (j->app->diag.nr_errors || stat(j->temp, &st) || !st.st_size)
+		return -ECANCELED;
+	return 0;
+}
+
+/* ---- what comes out ---- */
+
+static const char *form_suffix(enum flame_form form)
+{
+	return form == FORM_SVG ? "flame.svg" : form == FORM_HTML ? "flame.html" : "-";
+}
+
+static void make_title(const struct flame_job *j, struct strbuf *to)
+{
+	const struct flame *f = &j->flame;
+	if (j->o->title)
+		strbuf_str(to, j->o->title);
+	else if (j->nr_paths > 1)
+		strbuf_printf(to, "%s → %s", j->paths[0], j->paths[1]);
+	else if (f->sides[0].command)
+		strbuf_str(to, flame_str(f, f->sides[0].command));
+	else
+		strbuf_str(to, j->paths[0]);
+}
+
+static int render(struct flame_job *j, struct strbuf *to)
+{
+	struct strbuf title;
+	strbuf_init(&title);
+	make_title(j, &title);
+	int err = title.err;
+	if (!err && j->form == FORM_HTML) {
+		struct html_flame_stats st;
+		err = html_flame(&j->flame,
+				 &(struct html_flame_opts){
+					 .title = strbuf_cstr(&title),
+					 .max_nodes = (u32)min(j->o->max_nodes, (u64)1 << 30) },
+				 to, &st);
+		j->nr_nodes = st.nr_nodes;
+		j->nr_joined = st.nr_joined;
+	} else if (!err && j->form == FORM_SVG) {
+		err = svg_flame(&j->flame,
+				&(struct svg_flame_opts){ .title = strbuf_cstr(&title),
+							  .width = (u32)j->o->width,
+							  .inverted = j->o->inverted },
+				to);
+	} else if (!err) {
+		err = export_folded(&j->flame, j->o->samples, to);
+	}
+	strbuf_done(&title);
+	return err;
+}
+
+static void say_json(struct flame_job *j)
+{
+	struct json js;
+	const struct flame_side *s = &j->flame.sides[j->flame.nr_sides - 1];
+	json_begin(&js, &j->app->out, JSON_PRETTY);
+	json_object(&js);
+	json_put_str(&js, "file", j->output);
+	json_put_u64(&js, "samples", s->nr_samples);
+	json_put_u64(&js, "lost", s->nr_lost);
+	json_put_u64(&js, "truncated_stacks", s->nr_truncated);
+	json_put_u64(&js, "frames", j->flame.nodes.nr);
+	json_put_u64(&js, "frames_joined", j->nr_joined);
+	json_put_u64(&js, "recorder_cpu_ns", s->cost_ns);
+	json_object_end(&js);
+	(void)!json_end(&js);
+}
+
+static void say_result(struct flame_job *j)
+{
+	const struct flame_side *s = &j->flame.sides[j->flame.nr_sides - 1];
+	struct strbuf *to = &j->app->err;
+	char full[4096];
+	app_say(j->app);
+	strbuf_printf(to, "%s: %s: %llu samples, %llu lost, %zu frames", j->app->title,
+		      realpath(j->output, full) ? full : j->output,
+		      (unsigned long long)s->nr_samples, (unsigned long long)s->nr_lost,
+		      j->flame.nodes.nr - j->flame.trees.nr);
+	if (j->nr_joined)
+		strbuf_printf(to, " (%llu light ones joined)", (unsigned long long)j->nr_joined);
+	if (s->cost_ns)
+		strbuf_printf(to, "; recording cost %.0f ms CPU", (double)s->cost_ns / 1e6);
+	strbuf_char(to, '\n');
+	(void)strbuf_flush(to);
+}
+
+/* A browser on this screen, and only if there is one and it is ours. */
+static void open_page(struct flame_job *j)
+{
+	struct diag *d = &j->app->diag;
+	const char *why = getenv("SSH_CONNECTION") || getenv("SSH_TTY") ? "this is an ssh session"
+			  : !getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY") ? "there is no display"
+			  : !geteuid() ? "a browser should not run as root"
+				       : NULL;
+	if (why) {
+		diag_note(d, "--open: %s; the page is %s", why, j->output);
+		return;
+	}
+	pid_t pid = fork();
+	if (!pid) {
+		if (fork())
+			_exit(0);
+		(void)setsid();
+		(void)!freopen("/dev/null", "r+", stdin);
+		(void)!freopen("/dev/null", "w", stdout);
+		(void)!freopen("/dev/null", "w", stderr);
+		(void)execlp("xdg-open", "xdg-open", j->output, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		(void)!waitpid(pid, NULL, 0);
+}
+
+static int write_out(struct flame_job *j)
+{
+	struct app *app = j->app;
+	if (!strcmp(j->output, "-")) {
+		int err = render(j, &app->out);
+		return err;
+	}
+	struct strbuf text;
+	strbuf_init(&text);
+	int err = render(j, &text);
+	if (!err)
+		err = outfile_write(j->output, text.data, text.len, false, &app->diag);
+	strbuf_done(&text);
+	if (!err && app->json)
+		say_json(j);
+	else if (!err)
+		say_result(j);
+	if (!err && j->o->open && j->form == FORM_HTML)
+		open_page(j);
+	return err;
+}
+
+static int draw(struct flame_job *j)
+{
+	struct app *app = j->app;
+	int err = stacks_load(app,
+			      &(struct stacks_opts){ .paths = j->paths,
+						     .nr_paths = j->nr_paths,
+						     .by_comm = j->form != FORM_HTML,
+						     .workers = (unsigned)j->o->workers,
+						     .symbols = &j->o->symbols },
+			      &j->flame);
+	if (err)
+		return err;
+	struct flame_side *s = &j->flame.sides[0];
+	if (j->temp) {
+		s->path = 0;
+		s->cost_ns = j->cost_ns;
+	}
+	if (!j->flame.points.nr) {
+		(void)diag_error(&app->diag, -ENODATA, "there are no samples in %s",
+				 j->temp ? "what was recorded" : j->paths[0]);
+		if (j->temp)
+			diag_hint(&app->diag, "a command that sleeps or is over at once uses no "
+					      "CPU to sample; -F "
+					      "max samples more often");
+		return -ENODATA;
+	}
+	if (s->nr_without == s->nr_samples) {
+		diag_warn(&app->diag,
+			  "the recording has no call chains: the graph is one level high");
+		diag_hint(&app->diag, "record them: sonde record -g -- COMMAND");
+	}
+	return write_out(j);
+}
+
+/* A recording comes first: what follows are options and the other recording. */
+static int take_recordings(struct flame_job *j, int argc, char **argv)
+{
+	struct app *app = j->app;
+	struct opt_set sets[] = { { command_flame.opts, j->o }, { app_common_rows, &app->common } };
+	int first;
+	int ret = opts_parse_sets(sets, ARRAY_SIZE(sets), true, argc, argv, &first, &app->diag);
+	app_decide(app);
+	if (ret)
+		return ret == -EINVAL || ret > 0 ? app_usage_said(app) : app_fail(app, ret);
+	j->paths[j->nr_paths++] = argv[0];
+	for (int i = first; i < argc; i++) {
+		if (j->nr_paths == FLAME_SIDES)
+			return app_usage(app, "two recordings at most: '%s' is left over", argv[i]);
+		j->paths[j->nr_paths++] = argv[i];
+	}
+	return 0;
+}
+
+/* Recordings in argv, or a command: no paths then. 0, or the exit status. */
+static int find_input(struct flame_job *j, int argc, char **argv)
+{
+	const struct record_opts *r = &j->o->record;
+	bool live = r->all || r->pids || r->tids || r->cpus;
+	if (j->o->input)
+		j->paths[j->nr_paths++] = j->o->input;
+	else if (argc && !live && stacks_is_recording(argv[0]))
+		return take_recordings(j, argc, argv);
+	else if (!argc && !live)
+		j->paths[j->nr_paths++] = "perf.data";
+	return 0;
+}
+
+static int check_opts(struct flame_job *j)
+{
+	const struct flame_opts *o = j->o;
+	if (o->svg && o->folded)
+		return app_usage(j->app, "--svg and --folded are two things: one at a time");
+	if (o->width < 200 || o->width > 20000)
+		return app_usage(j->app, "--width: from 200 to 20000");
+	j->form = o->svg ? FORM_SVG : o->folded ? FORM_FOLDED : FORM_HTML;
+	j->output = o->output ? o->output : form_suffix(j->form);
+	if (!strcmp(j->output, "-") && j->form == FORM_HTML && term_is_tty(STDOUT_FILENO))
+		return app_usage(j->app, "-o -: standard output is a terminal");
+	return 0;
+}
+
+static int flame_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct flame_opts *o = opts;
+	struct flame_job j = { .app = app, .o = o };
+	if (o->input && argc)
+		return app_usage(app, "-i names the recording: '%s' is left over", argv[0]);
+	int status = find_input(&j, argc, argv);
+	if (!status)
+		status = check_opts(&j);
+	if (status)
+		return status;
+	flame_init(&j.flame);
+	int err = 0;
+	if (!j.nr_paths)
+		err = record_now(&j, argc, argv);
+	if (!err)
+		err = draw(&j);
+	flame_done(&j.flame);
+	if (j.temp)
+		(void)unlink(j.temp);
+	free(j.temp);
+	if (err == -ECANCELED)
+		return j.status ? j.status : APP_FAILED;
+	if (err)
+		return app_fail(app, err);
+	return j.status;
+}
+
+static void flame_defaults(void *opts)
+{
+	struct flame_opts *o = opts;
+	o->width = 1200;
+}
+
+/* clang-format off */
+static const struct opt flame_rows[] = {
+	OPT_STR('i', "input", struct flame_opts, input, "FILE", "recording to draw (perf.data); - is standard input"),
+	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html, flame.svg); - is standard output"),
+	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
+	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
+	OPT_FLAG(0, "samples", struct flame_opts, samples, "--folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "inverted", struct flame_opts, inverted, "--svg: roots at the top"),
+	OPT_UINT(0, "width", struct flame_opts, width, "PIXELS", "--svg: this wide (1200)"),
+	OPT_STR(0, "title", struct flame_opts, title, "TEXT", "the title (the recorded command)"),
+	OPT_FLAG(0, "open", struct flame_opts, open, "show the page in a browser, where there is a display"),
+	OPT_UINT(0, "max-frames", struct flame_opts, max_nodes, "N", "join the lightest branches beyond N frames (400000)"),
+	OPT_UINT(0, "workers", struct flame_opts, workers, "N", "threads to use (all CPUs)"),
+	OPT_HEADING("Recording"),
+	OPT_CALL('e', "event", "EVENT", "events, separated by commas (cycles, else cpu-clock)", record_take_event),
+	OPT_CALL(0, "filter", "FILTER", "only tracepoints of the -e before where this holds", record_take_filter),
+	OPT_STR('F', "freq", struct flame_opts, record.freq, "HZ", "samples a second and CPU, or 'max' (999)"),
+	OPT_UINT('c', "count", struct flame_opts, record.period, "N", "a sample every N events instead"),
+	OPT_FLAG('g', NULL, struct flame_opts, record.graph, "call chains are always recorded", .hidden = true),
+	OPT_STR(0, "call-graph", struct flame_opts, record.call_graph, "HOW", "how call chains are found, as in `sonde record`"),
+	OPT_FLAG('a', "all-cpus", struct flame_opts, record.all, "the whole system"),
+	OPT_STR('C', "cpu", struct flame_opts, record.cpus, "LIST", "these CPUs only (0-3,8)"),
+	OPT_STR('p', "pid", struct flame_opts, record.pids, "PID", "running processes with all their threads"),
+	OPT_STR('t', "tid", struct flame_opts, record.tids, "TID", "running threads"),
+	OPT_STR('m', "mmap-pages", struct flame_opts, record.ring, "PAGES", "ring memory a CPU: pages, or a size like 4M (512K)"),
+	SYMBOL_OPT_ROWS(struct flame_opts, symbols),
+	OPT_END(),
+};
+/* clang-format on */
+
+static const struct opt_example flame_examples[] = {
+	{ "flame -- make", "where a command and its children spend their time: flame.html" },
+	{ "flame -a -F 99 -- sleep 10", "the whole system for ten seconds" },
+	{ "flame perf.data -o page.html", "a recording, ours or perf's" },
+	{ "flame before.data after.data", "what became slower, what faster" },
+	{ "flame --folded perf.data", "stacks as text, for other tools" },
+	{ 0 },
+};
+
+const struct command command_flame = {
+	.name = "flame",
+	.group = "Why",
+	.summary = "draw a recording or a command as a flame graph",
+	.usage = "[OPTIONS] [RECORDING [RECORDING] | [--] COMMAND [ARGS]]",
+	.about = "Makes one HTML page that needs no network and no other file: a flame graph to "
+		 "zoom "
+		 "and search, over any range of time, by thread, process or command, with callers "
+		 "and callees of a function, a table, and the difference of two recordings. Widths "
+		 "are weighted by period.\n"
+		 "Words that are files of recordings are drawn; other words are a command that is "
+		 "recorded first, with call chains, at 999 samples a second.",
+	.examples = flame_examples,
+	.opts = flame_rows,
+	.opts_size = sizeof(struct flame_opts),
+	.defaults = flame_defaults,
+	.run = flame_run,
+};

@@ -1,0 +1,22 @@
+/* Lines of source files, each file read once. What cannot be read has no lines. */
+#pragma once
+
+#include "base/strtab.h"
+#include "base/vec.h"
+
+struct source_file {
+	char *data; /* NULL: not there */
+	u32 *starts; /* [line - 1], and one behind the last */
+	u32 nr;
+};
+
+/* Zero-initialised: empty. */
+struct source_text {
+	struct strtab names;
+	VEC(struct source_file) files; /* [id of names] */
+	bool ready;
+};
+
+void source_text_done(struct source_text *s);
+/* ctx: the source_text. A line without its end; NULL: not there. Valid until source_text_done(). */
+const char *source_text_line(void *ctx, const char *path, u32 line, u32 *len);

@@ -1,0 +1,285 @@
+/* Shared by the readers of .debug_info and .debug_line: sections, units, entries, attributes. */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/dict.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "image/dwarf_info.h"
+
+/* The numbers of the DWARF standard that are used here. */
+enum {
+	DW_TAG_LEXICAL_BLOCK = 0x0b,
+	DW_TAG_COMPILE_UNIT = 0x11,
+	DW_TAG_INLINED_SUBROUTINE = 0x1d,
+	DW_TAG_SUBPROGRAM = 0x2e,
+	DW_TAG_SKELETON_UNIT = 0x4a,
+};
+
+enum {
+	DW_AT_SIBLING = 0x01,
+	DW_AT_NAME = 0x03,
+	DW_AT_STMT_LIST = 0x10,
+	DW_AT_LOW_PC = 0x11,
+	DW_AT_HIGH_PC = 0x12,
+	DW_AT_COMP_DIR = 0x1b,
+	DW_AT_ABSTRACT_ORIGIN = 0x31,
+	DW_AT_SPECIFICATION = 0x47,
+	DW_AT_RANGES = 0x55,
+	DW_AT_CALL_FILE = 0x58,
+	DW_AT_CALL_LINE = 0x59,
+	DW_AT_LINKAGE_NAME = 0x6e,
+	DW_AT_STR_OFFSETS_BASE = 0x72,
+	DW_AT_ADDR_BASE = 0x73,
+	DW_AT_RNGLISTS_BASE = 0x74,
+	DW_AT_DWO_NAME = 0x76,
+	DW_AT_MIPS_LINKAGE_NAME = 0x2007,
+	DW_AT_GNU_DWO_NAME = 0x2130,
+	DW_AT_GNU_RANGES_BASE = 0x2132,
+	DW_AT_GNU_ADDR_BASE = 0x2133,
+};
+
+enum {
+	DW_FORM_ADDR = 0x01,
+	DW_FORM_BLOCK2 = 0x03,
+	DW_FORM_BLOCK4 = 0x04,
+	DW_FORM_DATA2 = 0x05,
+	DW_FORM_DATA4 = 0x06,
+	DW_FORM_DATA8 = 0x07,
+	DW_FORM_STRING = 0x08,
+	DW_FORM_BLOCK = 0x09,
+	DW_FORM_BLOCK1 = 0x0a,
+	DW_FORM_DATA1 = 0x0b,
+	DW_FORM_FLAG = 0x0c,
+	DW_FORM_SDATA = 0x0d,
+	DW_FORM_STRP = 0x0e,
+	DW_FORM_UDATA = 0x0f,
+	DW_FORM_REF_ADDR = 0x10,
+	DW_FORM_REF1 = 0x11,
+	DW_FORM_REF2 = 0x12,
+	DW_FORM_REF4 = 0x13,
+	DW_FORM_REF8 = 0x14,
+	DW_FORM_REF_UDATA = 0x15,
+	DW_FORM_INDIRECT = 0x16,
+	DW_FORM_SEC_OFFSET = 0x17,
+	DW_FORM_EXPRLOC = 0x18,
+	DW_FORM_FLAG_PRESENT = 0x19,
+	DW_FORM_STRX = 0x1a,
+	DW_FORM_ADDRX = 0x1b,
+	DW_FORM_REF_SUP4 = 0x1c,
+	DW_FORM_STRP_SUP = 0x1d,
+	DW_FORM_DATA16 = 0x1e,
+	DW_FORM_LINE_STRP = 0x1f,
+	DW_FORM_REF_SIG8 = 0x20,
+	DW_FORM_IMPLICIT_CONST = 0x21,
+	DW_FORM_LOCLISTX = 0x22,
+	DW_FORM_RNGLISTX = 0x23,
+	DW_FORM_REF_SUP8 = 0x24,
+	DW_FORM_STRX1 = 0x25,
+	DW_FORM_STRX2 = 0x26,
+	DW_FORM_STRX3 = 0x27,
+	DW_FORM_STRX4 = 0x28,
+	DW_FORM_ADDRX1 = 0x29,
+	DW_FORM_ADDRX2 = 0x2a,
+	DW_FORM_ADDRX3 = 0x2b,
+	DW_FORM_ADDRX4 = 0x2c,
+	DW_FORM_GNU_ADDR_INDEX = 0x1f01,
+	DW_FORM_GNU_STR_INDEX = 0x1f02,
+	DW_FORM_GNU_REF_ALT = 0x1f20,
+	DW_FORM_GNU_STRP_ALT = 0x1f21,
+};
+
+enum dw_section {
+	DWSEC_INFO,
+	DWSEC_ABBREV,
+	DWSEC_STR,
+	DWSEC_LINE,
+	DWSEC_LINE_STR,
+	DWSEC_RANGES,
+	DWSEC_RNGLISTS,
+	DWSEC_ADDR,
+	DWSEC_STR_OFFSETS,
+	DWSEC_NR,
+};
+
+struct dw_bytes {
+	const u8 *data; /* NULL: none */
+	size_t size;
+	u8 *heap;
+	bool looked;
+};
+
+/* An attribute as it stands in the file: what kind of thing, not yet looked up. */
+enum dw_class {
+	DWVAL_NONE,
+	DWVAL_CONST,
+	DWVAL_ADDR,
+	DWVAL_ADDR_INDEX,
+	DWVAL_TEXT, /* p */
+	DWVAL_STR,
+	DWVAL_LINE_STR,
+	DWVAL_STR_INDEX,
+	DWVAL_STR_ALT,
+	DWVAL_REF, /* offset in .debug_info */
+	DWVAL_REF_ALT,
+	DWVAL_OFFSET,
+	DWVAL_RANGES_INDEX,
+	DWVAL_OTHER,
+};
+
+struct dw_value {
+	enum dw_class class;
+	u64 u;
+	const char *p;
+};
+
+/* What an abbreviation says of an attribute. */
+struct dw_spec {
+	u16 attr, form;
+	s64 implicit;
+};
+
+enum { DW_SIZE_VARIES = 0xffff };
+
+struct dw_abbrev {
+	u64 code;
+	u16 tag;
+	u16 fixed; /* bytes that its attributes take, or DW_SIZE_VARIES */
+	bool children;
+	bool has_sibling;
+	u32 first, nr; /* specs */
+};
+
+/* One table of abbreviations; sizes depend on the unit that uses it. */
+struct dw_abbrevs {
+	u64 offset;
+	u32 shape; /* version, size of addresses and of offsets */
+	bool dense; /* codes are 1, 2, 3 ... */
+	VEC(struct dw_abbrev) list; /* by code */
+	VEC(struct dw_spec) specs;
+};
+
+struct dw_unit {
+	u64 start, end; /* in .debug_info */
+	u64 root; /* its first entry */
+	u64 abbrev_offset;
+	u16 version;
+	u8 addr_size;
+	u8 off_size;
+	bool has_line, split;
+	u32 abbrevs; /* 1 + index; 0: not read yet */
+	u64 low, line_offset;
+	u64 str_base, addr_base, ranges_base;
+	const char *comp_dir, *name;
+	struct dw_value low_pc, high_pc,
+		ranges; /* of its first entry: the addresses it has code at */
+};
+
+/* A file of units: the one asked about, or the common one of dwz. */
+struct dw_file {
+	const struct elfimg *e;
+	struct dw_bytes sections[DWSEC_NR];
+	VEC(struct dw_unit) units; /* by start */
+	VEC(struct dw_abbrevs *) abbrevs;
+	struct dict abbrevs_at; /* offset and shape -> index */
+	struct dw_file *alt; /* NULL: none */
+	u64 *budget; /* steps left; 0: no more */
+	bool *broken;
+};
+
+/* The attributes that anyone here asks for. */
+struct dw_entry {
+	struct dw_value name, linkage, low, high, ranges, origin, call_file, call_line, sibling;
+};
+
+/* Takes n steps; false: there was too much to do. */
+static inline bool dw_step(const struct dw_file *f, u64 n)
+{
+	if (unlikely(*f->budget < n)) {
+		*f->budget = 0;
+		*f->broken = true;
+		return false;
+	}
+	*f->budget -= n;
+	return true;
+}
+
+static inline u64 dw_uleb(struct bytes *b)
+{
+	return likely(b->at < b->end && *b->at < 0x80) ? *b->at++ : bytes_uleb(b);
+}
+
+static inline u64 dw_offset(struct bytes *b, u8 size)
+{
+	return size == 8 ? bytes_u64(b) : bytes_u32(b);
+}
+
+const struct dw_bytes *dw_section(struct dw_file *f, enum dw_section which);
+/* From an offset to the end of the section; bad when it lies outside. */
+struct bytes dw_cursor(struct dw_file *f, enum dw_section which, u64 offset);
+void dw_file_done(struct dw_file *f);
+/* Reads the heads and first entries of all units. -ENOMEM. */
+int dw_units_read(struct dw_file *f) must_check;
+/* The unit that holds an offset of .debug_info, or NULL. */
+struct dw_unit *dw_unit_at(struct dw_file *f, u64 offset);
+/* NULL: broken, or no memory. */
+const struct dw_abbrevs *dw_abbrevs_of(struct dw_file *f, struct dw_unit *u);
+const struct dw_abbrev *dw_abbrev_find(const struct dw_abbrevs *t, u64 code);
+/* Reads what a form stands for, and steps over it. */
+void dw_read_form(const struct dw_unit *u, struct bytes *b, u16 form, s64 implicit,
+		  struct dw_value *ret);
+void dw_skip(const struct dw_unit *u, const struct dw_abbrevs *t, const struct dw_abbrev *a,
+	     struct bytes *b);
+void dw_read_entry(const struct dw_unit *u, const struct dw_abbrevs *t, const struct dw_abbrev *a,
+		   struct bytes *b, struct dw_entry *ret);
+/* NULL: not a string, or broken. Borrowed from the file. */
+const char *dw_string(struct dw_file *f, const struct dw_unit *u, const struct dw_value *v);
+bool dw_address(struct dw_file *f, const struct dw_unit *u, const struct dw_value *v, u64 *ret);
+
+/* Walks over the addresses of an entry. */
+struct dw_ranges {
+	struct dw_file *f;
+	const struct dw_unit *u;
+	struct bytes b;
+	u64 base;
+	u64 low, high; /* the only range, when `one` */
+	bool one;
+	bool done;
+};
+/* false: it has none. */
+bool dw_ranges_init(struct dw_ranges *r, struct dw_file *f, const struct dw_unit *u,
+		    const struct dw_entry *e);
+bool dw_ranges_next(struct dw_ranges *r, u64 *low, u64 *high);
+
+/* The files that a unit's line table names. */
+struct dw_file_name {
+	const char *name;
+	u64 dir;
+};
+
+struct dw_lines {
+	struct dw_file *f;
+	const struct dw_unit *u;
+	struct bytes program;
+	u16 version;
+	u8 min_length, line_range, opcode_base;
+	s8 line_base;
+	u8 lengths[256]; /* operands of standard opcodes */
+	VEC(const char *) dirs;
+	VEC(struct dw_file_name) files;
+	struct strtab *paths;
+	VEC(u32) path_of; /* [file] -> id in paths + 1 */
+};
+
+/* -ENOENT: the unit has none; -EBADMSG; -ENOMEM. dw_lines_done() in any case. */
+int dw_lines_open(struct dw_lines *l, struct dw_file *f, const struct dw_unit *u,
+		  struct strtab *paths) must_check;
+void dw_lines_done(struct dw_lines *l);
+/* The path of a file by its number; NULL: no such file. Borrowed from the strtab given. */
+const char *dw_lines_path(struct dw_lines *l, u64 file);
+/*
+ * Runs the program: tell(ctx, low, high, file, line) for every stretch of code, in order within a sequence. Stretches that lie outside
+ * [from, until) may be left out.
+ */
+void dw_lines_run(struct dw_lines *l, u64 from, u64 until,
+		  void (*tell)(void *ctx, u64 low, u64 high, u64 file, u32 line), void *ctx);

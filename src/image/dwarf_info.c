@@ -1,0 +1,540 @@
+#include "image/dwarf_info.h"
+#include "image/dwarf_impl.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LEVELS_MAX = 4096, INLINES_MAX = 256, HOPS_MAX = 16, NO_UNIT = 0xffffffff };
+
+/* One step of a question's way inwards, linked from the innermost. */
+struct step {
+	u32 before; /* 1 + index; 0: none */
+	u32 unit;
+	struct dw_value origin; /* its entry: the name stands where that leads */
+	u64 call_file;
+	u32 call_line;
+};
+
+struct question {
+	u32 unit;
+	u32 func; /* 1 + number of the function around it, in this unit; 0: none yet */
+	u32 last; /* 1 + index of the innermost step */
+	u32 depth;
+	struct dw_value func_origin; /* of the function, to be looked up */
+};
+
+struct dwinfo {
+	struct dw_file file, alt_file;
+	struct elfimg alt_image;
+	u64 budget;
+	bool broken;
+	u32 nr_split;
+	struct strtab paths;
+	struct arena arena; /* of the last answers */
+	struct dict name_at; /* (file, entry) -> index into names */
+	VEC(const char *) names;
+};
+
+/* One call of dwinfo_find. */
+struct search {
+	struct dwinfo *d;
+	const u64 *at;
+	u32 nr;
+	unsigned want;
+	struct question *questions;
+	VEC(struct step) steps;
+	struct dwinfo_answer *ret;
+};
+
+/* ---- opening ---- */
+
+/* ".gnu_debugaltlink": a path, then the build id of the file that dwz moved common entries to. */
+static int open_alt(struct dwinfo *d, const struct elfimg *image, const struct debugfile_where *w)
+{
+	struct elfimg_section sec;
+	if (!w || !elfimg_section_by_name(image, ".gnu_debugaltlink", &sec))
+		return -ENOENT;
+	const u8 *data = elfimg_section_data(image, &sec);
+	if (!data)
+		return -ENOENT;
+	struct bytes b = bytes_of(data, sec.size, image->swap);
+	const char *path = bytes_cstr(&b);
+	struct buildid id = buildid_make(b.at, bytes_left(&b));
+	return path ? debugfile_open_alt(w, path, &id, &d->alt_image) : -ENOENT;
+}
+
+int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where, struct dwinfo **ret)
+{
+	if (!dwinfo_has(image) ||
+	    image->type == 1) /* an object file: its sections have no addresses yet */
+		return -ENOENT;
+	struct dwinfo *d = calloc(1, sizeof(*d));
+	if (!d)
+		return -ENOMEM;
+	strtab_init(&d->paths);
+	arena_init(&d->arena);
+	dict_init(&d->name_at);
+	dict_init(&d->file.abbrevs_at);
+	dict_init(&d->alt_file.abbrevs_at);
+	d->file.e = image;
+	d->file.budget = d->alt_file.budget = &d->budget;
+	d->file.broken = d->alt_file.broken = &d->broken;
+	d->budget = UINT64_MAX;
+	u64 size = 0;
+	for (int i = 0; i < DWSEC_NR; i++)
+		size += i == DWSEC_INFO || i == DWSEC_ABBREV ? dw_section(&d->file, i)->size : 0;
+	/* Every entry is read twice at most; ranges, names and lines take about as much again. */
+	d->budget = 4 * size + 8 * (u64)image->size + (1 << 20);
+	int err = dw_units_read(&d->file);
+	if (!err && !open_alt(d, image, where)) {
+		d->alt_file.e = &d->alt_image;
+		d->budget += 4 * (u64)d->alt_image.size;
+		d->file.alt = &d->alt_file;
+		err = dw_units_read(&d->alt_file);
+	}
+	if (!err && !d->file.units.nr)
+		err = -EBADMSG;
+	if (err) {
+		dwinfo_close(d);
+		return err;
+	}
+	*ret = d;
+	return 0;
+}
+
+void dwinfo_close(struct dwinfo *d)
+{
+	if (!d)
+		return;
+	dw_file_done(&d->file);
+	dw_file_done(&d->alt_file);
+	elfimg_close(&d->alt_image);
+	strtab_done(&d->paths);
+	arena_done(&d->arena);
+	dict_done(&d->name_at);
+	vec_free(&d->names);
+	free(d);
+}
+
+u32 dwinfo_nr_split(const struct dwinfo *d)
+{
+	return d->nr_split;
+}
+
+bool dwinfo_broken(const struct dwinfo *d)
+{
+	return d->broken;
+}
+
+/* ---- names ---- */
+
+/* The name an entry has, or the entry that it stands for: the linker's wins over the source's, wherever it stands. */
+static const char *look_name(struct dwinfo *d, struct dw_file *f, u64 offset)
+{
+	const char *plain = NULL;
+	for (int hops = 0; hops < HOPS_MAX; hops++) {
+		struct dw_unit *u = dw_unit_at(f, offset);
+		const struct dw_abbrevs *t = u ? dw_abbrevs_of(f, u) : NULL;
+		if (!t || !dw_step(f, 8))
+			return plain;
+		struct bytes b = dw_cursor(f, DWSEC_INFO, offset);
+		b.end = dw_section(f, DWSEC_INFO)->data + u->end;
+		const struct dw_abbrev *a = dw_abbrev_find(t, dw_uleb(&b));
+		if (!a || b.bad)
+			return plain;
+		struct dw_entry e;
+		dw_read_entry(u, t, a, &b, &e);
+		if (b.bad)
+			return plain;
+		const char *name = dw_string(f, u, &e.linkage);
+		if (name)
+			return name;
+		if (!plain)
+			plain = dw_string(f, u, &e.name);
+		if (e.origin.class == DWVAL_REF_ALT)
+			f = f->alt;
+		else if (e.origin.class != DWVAL_REF)
+			return plain;
+		if (!f)
+			return plain;
+		offset = e.origin.u;
+	}
+	return plain;
+}
+
+static const char *name_of(struct dwinfo *d, const struct dw_value *ref)
+{
+	struct dw_file *f = ref->class == DWVAL_REF ? &d->file : d->file.alt;
+	if (!f || (ref->class != DWVAL_REF && ref->class != DWVAL_REF_ALT))
+		return NULL;
+	u32 fresh = (u32)d->names.nr, got;
+	if (dict_add(&d->name_at, ref->u << 1 | (f != &d->file), fresh, &got))
+		return NULL;
+	if (got == fresh) {
+		const char *name = look_name(d, f, ref->u), **slot = vec_push(&d->names);
+		if (!slot)
+			return NULL;
+		*slot = name;
+	}
+	return got < d->names.nr ? d->names.at[got] : NULL;
+}
+
+/* ---- questions ---- */
+
+/* The first question at or behind an address. */
+static u32 first_from(const struct search *s, u64 addr)
+{
+	u32 lo = 0, hi = s->nr;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (s->at[mid] < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Questions [*first, end) lie in a stretch of code. */
+static bool ask_range(const struct search *s, u64 low, u64 high, u32 *first, u32 *end)
+{
+	if (low >= high || low > s->at[s->nr - 1] || high <= s->at[0])
+		return false;
+	*first = first_from(s, low);
+	*end = *first;
+	while (*end < s->nr && s->at[*end] < high)
+		++*end;
+	return *first < *end && dw_step(&s->d->file, *end - *first);
+}
+
+/* Which unit each address belongs to: the first that claims it. */
+static void claim(struct search *s, u32 unit)
+{
+	struct dw_file *f = &s->d->file;
+	const struct dw_unit *u = &f->units.at[unit];
+	struct dw_entry e = { .low = u->low_pc, .high = u->high_pc, .ranges = u->ranges };
+	struct dw_ranges r;
+	u64 low, high;
+	u32 q, end;
+	for (bool more = dw_ranges_init(&r, f, u, &e); more && dw_ranges_next(&r, &low, &high);)
+		for (bool any = ask_range(s, low, high, &q, &end); any && q < end; q++)
+			if (s->questions[q].unit == NO_UNIT)
+				s->questions[q].unit = unit;
+}
+
+/* ---- the tree of a unit ---- */
+
+struct level {
+	u32 func; /* 1 + number of the function that it belongs to, if a question lies there; 0: outside */
+	u32 depth; /* functions inlined around it */
+	bool dead; /* in code where no question lies */
+};
+
+struct walk {
+	struct search *s;
+	struct dw_file *f;
+	struct dw_unit *u;
+	u32 unit;
+	const struct dw_abbrevs *abbrevs;
+	struct bytes b;
+	const u8 *start; /* of .debug_info */
+	u32 nr_funcs;
+	bool thorough; /* functions that hold no question are looked into: they may hold other functions */
+	struct level levels[LEVELS_MAX];
+	u32 nr_levels;
+};
+
+static bool ask_func(struct walk *w, const struct dw_entry *e, u64 at, u32 q, struct level *in)
+{
+	struct question *have = &w->s->questions[q];
+	if (have->unit != w->unit || have->func)
+		return false;
+	if (!in->func)
+		in->func = ++w->nr_funcs;
+	have->func = in->func;
+	/* Its own entry: the name may stand there, or where that leads. */
+	have->func_origin = (struct dw_value){ .class = DWVAL_REF, .u = at };
+	return true;
+}
+
+static bool ask_inline(struct walk *w, const struct dw_entry *e, u64 at, u32 q,
+		       const struct level *out, struct level *in)
+{
+	struct question *have = &w->s->questions[q];
+	if (have->unit != w->unit || have->func != out->func || have->depth != out->depth ||
+	    have->depth >= INLINES_MAX)
+		return false;
+	struct step *step = vec_push(&w->s->steps);
+	if (!step)
+		return false;
+	*step = (struct step){
+		.before = have->last,
+		.unit = w->unit,
+		.origin = { .class = DWVAL_REF, .u = at },
+		.call_file = e->call_file.u,
+		.call_line = (u32)e->call_line.u,
+	};
+	have->last = (u32)w->s->steps.nr;
+	have->depth++;
+	in->func = out->func;
+	in->depth = out->depth + 1;
+	return true;
+}
+
+/* Does the entry's code hold questions that are open here? in: what that makes of the level below it. */
+static bool ask_entry(struct walk *w, u16 tag, const struct dw_entry *e, u64 at,
+		      const struct level *out, struct level *in)
+{
+	struct dw_ranges r;
+	u64 low, high;
+	u32 q, end;
+	bool any = false;
+	for (bool more = dw_ranges_init(&r, w->f, w->u, e);
+	     more && dw_ranges_next(&r, &low, &high);) {
+		if (!ask_range(w->s, low, high, &q, &end))
+			continue;
+		for (; q < end; q++)
+			any |= tag == DW_TAG_SUBPROGRAM		  ? ask_func(w, e, at, q, in)
+			       : tag == DW_TAG_INLINED_SUBROUTINE ? ask_inline(w, e, at, q, out, in)
+								  : true;
+	}
+	return any;
+}
+
+/* Past the entries below this one, if its sibling is told. */
+static bool jump(struct walk *w, const struct dw_value *sibling)
+{
+	if (sibling->class != DWVAL_REF || sibling->u <= (u64)(w->b.at - w->start) ||
+	    sibling->u > w->u->end)
+		return false;
+	w->b.at = w->start + sibling->u;
+	return true;
+}
+
+static bool push(struct walk *w, struct level in)
+{
+	if (w->nr_levels == LEVELS_MAX)
+		return false;
+	w->levels[w->nr_levels++] = in;
+	return true;
+}
+
+static bool walk_code(struct walk *w, const struct dw_abbrev *a, u64 at)
+{
+	const struct level *out = &w->levels[w->nr_levels - 1];
+	struct level in = *out;
+	struct dw_entry e;
+	dw_read_entry(w->u, w->abbrevs, a, &w->b, &e);
+	bool func = a->tag == DW_TAG_SUBPROGRAM;
+	if (func)
+		in = (struct level){ 0 };
+	bool any = (func || (out->func && !out->dead)) && ask_entry(w, a->tag, &e, at, out, &in);
+	/* A block without code of its own says nothing about what is in it. */
+	if (a->tag == DW_TAG_LEXICAL_BLOCK && !e.ranges.class && !e.low.class)
+		any = !out->dead;
+	if (!a->children)
+		return true;
+	in.dead = !any;
+	if (!any && !(func && w->thorough) && jump(w, &e.sibling))
+		return true;
+	return push(w, in);
+}
+
+/* Types, variables: nothing to find in them, unless this is the thorough walk. */
+static bool walk_other(struct walk *w, const struct dw_abbrev *a)
+{
+	bool is_unit = w->nr_levels == 1 && !w->levels[0].func && a->tag == DW_TAG_COMPILE_UNIT;
+	bool scope = a->tag == 0x39 || a->tag == 0x1e; /* namespace, module */
+	if (!a->children || is_unit || scope || !a->has_sibling || w->thorough) {
+		dw_skip(w->u, w->abbrevs, a, &w->b);
+		return a->children ? push(w, w->levels[w->nr_levels - 1]) : true;
+	}
+	struct dw_entry e;
+	dw_read_entry(w->u, w->abbrevs, a, &w->b, &e);
+	return jump(w, &e.sibling) || push(w, w->levels[w->nr_levels - 1]);
+}
+
+static void walk_unit(struct walk *w)
+{
+	w->b = dw_cursor(w->f, DWSEC_INFO, w->u->root);
+	w->b.end = w->start + w->u->end;
+	w->nr_levels = 1;
+	w->levels[0] = (struct level){ 0 };
+	bool good = true;
+	while (good && w->b.at < w->b.end && !w->b.bad && w->nr_levels) {
+		u64 at = (u64)(w->b.at - w->start);
+		u64 code = dw_uleb(&w->b);
+		if (!code) {
+			/* The last level is the unit's own: nothing follows. */
+			if (--w->nr_levels <= 1)
+				break;
+			continue;
+		}
+		const struct dw_abbrev *a = dw_abbrev_find(w->abbrevs, code);
+		if (!a || !dw_step(w->f, 1)) {
+			w->s->d->broken = true;
+			return;
+		}
+		bool code_tag = a->tag == DW_TAG_SUBPROGRAM || a->tag == DW_TAG_INLINED_SUBROUTINE ||
+				a->tag == DW_TAG_LEXICAL_BLOCK;
+		good = code_tag ? walk_code(w, a, at) : walk_other(w, a);
+	}
+	if (w->b.bad || !good)
+		w->s->d->broken = true;
+}
+
+static bool all_in_functions(const struct search *s, const u32 *list, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++)
+		if (!s->questions[list[i]].func)
+			return false;
+	return true;
+}
+
+static int find_inlines(struct search *s, u32 unit, const u32 *list, u32 nr)
+{
+	struct walk *w = malloc(sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->s = s;
+	w->f = &s->d->file;
+	w->u = &w->f->units.at[unit];
+	w->unit = unit;
+	w->abbrevs = dw_abbrevs_of(w->f, w->u);
+	w->start = dw_section(w->f, DWSEC_INFO)->data;
+	w->nr_funcs = 0;
+	w->thorough = false;
+	if (w->u->split)
+		s->d->nr_split++;
+	else if (w->abbrevs)
+		walk_unit(w);
+	/* A function inside another one that holds no question was stepped over with it. */
+	if (w->abbrevs && !w->u->split && !all_in_functions(s, list, nr)) {
+		w->thorough = true;
+		walk_unit(w);
+	}
+	free(w);
+	return 0;
+}
+
+/* ---- lines ---- */
+
+struct tell {
+	struct search *s;
+	struct dw_lines *lines;
+	u32 unit;
+	u32 next; /* where the stretch before ended: stretches mostly follow each other */
+};
+
+static void tell_line(void *ctx, u64 low, u64 high, u64 file, u32 line)
+{
+	struct tell *t = ctx;
+	struct search *s = t->s;
+	u32 q = t->next;
+	if (q >= s->nr || s->at[q] < low || (q && s->at[q - 1] >= low))
+		q = first_from(s, low);
+	for (; q < s->nr && s->at[q] < high; q++) {
+		struct dwinfo_answer *a = &s->ret[q];
+		if (s->questions[q].unit != t->unit || (a->file && a->line))
+			continue;
+		a->file = dw_lines_path(t->lines, file);
+		a->line = line;
+	}
+	t->next = q;
+}
+
+static const struct dwinfo_inline *unroll(struct search *s, u32 q, struct dw_lines *lines)
+{
+	const struct question *have = &s->questions[q];
+	struct dwinfo_inline *to = arena_array(&s->d->arena, have->depth, sizeof(*to));
+	if (!to)
+		return NULL;
+	u32 at = have->depth;
+	for (u32 i = have->last; i && at; i = s->steps.at[i - 1].before) {
+		const struct step *step = &s->steps.at[i - 1];
+		to[--at] = (struct dwinfo_inline){
+			.name = name_of(s->d, &step->origin),
+			.file = lines ? dw_lines_path(lines, step->call_file) : NULL,
+			.line = step->call_line,
+		};
+	}
+	return to;
+}
+
+static int answer_unit(struct search *s, u32 unit, const u32 *list, u32 nr)
+{
+	struct dw_file *f = &s->d->file;
+	struct dw_lines lines = { 0 };
+	int err = s->want & DWINFO_INLINE ? find_inlines(s, unit, list, nr) : 0;
+	bool have_lines = false;
+	if (!err && s->want & DWINFO_LINE) {
+		err = dw_lines_open(&lines, f, &f->units.at[unit], &s->d->paths);
+		have_lines = !err;
+		if (err != -ENOMEM)
+			err = 0;
+	}
+	if (have_lines) {
+		struct tell t = { .s = s, .lines = &lines, .unit = unit };
+		dw_lines_run(&lines, s->at[list[0]], s->at[list[nr - 1]] + 1, tell_line, &t);
+	}
+	for (u32 i = 0; i < nr && !err; i++) {
+		u32 q = list[i];
+		struct question *have = &s->questions[q];
+		s->ret[q].func = name_of(s->d, &have->func_origin);
+		if (!have->depth)
+			continue;
+		s->ret[q].inlines = unroll(s, q, have_lines ? &lines : NULL);
+		s->ret[q].nr_inlines = have->depth;
+		if (!s->ret[q].inlines)
+			err = -ENOMEM;
+	}
+	dw_lines_done(&lines);
+	return err;
+}
+
+/* Questions by unit, in order of address within each. */
+static int answer_units(struct search *s)
+{
+	u32 nr_units = (u32)s->d->file.units.nr;
+	_cleanup_free_ u32 *starts = calloc((size_t)nr_units + 2, sizeof(*starts));
+	_cleanup_free_ u32 *list = malloc(((size_t)s->nr + 1) * sizeof(*list));
+	if (!starts || !list)
+		return -ENOMEM;
+	for (u32 q = 0; q < s->nr; q++)
+		if (s->questions[q].unit != NO_UNIT)
+			starts[s->questions[q].unit + 2]++;
+	for (u32 u = 0; u < nr_units; u++)
+		starts[u + 2] += starts[u + 1];
+	for (u32 q = 0; q < s->nr; q++)
+		if (s->questions[q].unit != NO_UNIT)
+			list[starts[s->questions[q].unit + 1]++] = q;
+	int err = 0;
+	for (u32 u = 0; u < nr_units && !err; u++)
+		if (starts[u] < starts[u + 1])
+			err = answer_unit(s, u, list + starts[u], starts[u + 1] - starts[u]);
+	return err;
+}
+
+int dwinfo_find(struct dwinfo *d, const u64 *at, u32 nr, unsigned want, struct dwinfo_answer *ret)
+{
+	memset(ret, 0, nr * sizeof(*ret));
+	d->nr_split = 0;
+	arena_done(&d->arena);
+	arena_init(&d->arena);
+	if (!nr)
+		return 0;
+	struct search s = { .d = d, .at = at, .nr = nr, .want = want, .ret = ret };
+	s.questions = calloc(nr, sizeof(*s.questions));
+	if (!s.questions)
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++)
+		s.questions[i].unit = NO_UNIT;
+	for (u32 i = 0; i < d->file.units.nr; i++)
+		claim(&s, i);
+	int err = answer_units(&s);
+	free(s.questions);
+	vec_free(&s.steps);
+	return err;
+}

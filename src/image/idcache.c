@@ -1,0 +1,294 @@
+#include "image/idcache.h"
+
+#include "base/str.h"
+#include "base/vec.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What an entry may hold. */
+static const char *const parts[] = { "elf",   "vdso",	"kallsyms", "kcore",
+				     "debug", "probes", "modules",  NULL };
+
+static bool fits(int n)
+{
+	return n > 0 && n < IDCACHE_PATH;
+}
+
+static bool goes_up(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "..")); at += 2)
+		if ((at == path || at[-1] == '/') && (!at[2] || at[2] == '/'))
+			return true;
+	return false;
+}
+
+bool idcache_folder(const char *path, const struct buildid *id, char to[IDCACHE_PATH])
+{
+	char hex[BUILDID_TEXT];
+	if (buildid_text(id, hex) < 4 || !path[0] || goes_up(path))
+		return false;
+	return fits(snprintf(to, IDCACHE_PATH, "%s/%s", path + (path[0] == '/'), hex));
+}
+
+bool idcache_link(const struct buildid *id, char to[IDCACHE_PATH])
+{
+	char hex[BUILDID_TEXT];
+	return buildid_text(id, hex) >= 4 &&
+	       fits(snprintf(to, IDCACHE_PATH, ".build-id/%.2s/%s", hex, hex + 2));
+}
+
+bool idcache_target(const char *path, const struct buildid *id, char to[IDCACHE_PATH])
+{
+	char folder[IDCACHE_PATH];
+	return idcache_folder(path, id, folder) &&
+	       fits(snprintf(to, IDCACHE_PATH, "../../%s", folder));
+}
+
+static bool below(const char *dir, const char *path, char to[IDCACHE_PATH])
+{
+	return fits(snprintf(to, IDCACHE_PATH, "%s/%s", dir, path));
+}
+
+bool idcache_has(const char *dir, const struct buildid *id)
+{
+	char link[IDCACHE_PATH], full[IDCACHE_PATH], file[IDCACHE_PATH];
+	if (!idcache_link(id, link) || !below(dir, link, full))
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (below(full, parts[i], file) && !access(file, F_OK))
+			return true;
+	return false;
+}
+
+/* All folders of a path; the last component too when it ends with '/'. */
+static int make_folders(const char *path)
+{
+	char part[IDCACHE_PATH];
+	for (const char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+		size_t len = (size_t)(at - path);
+		if (len >= sizeof(part))
+			return -ENAMETOOLONG;
+		memcpy(part, path, len);
+		part[len] = '\0';
+		if (mkdir(part, 0755) && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+static int copy_bytes(int from, int to)
+{
+	for (;;) {
+		ssize_t n = sendfile(to, from, NULL, 1 << 24);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+	}
+}
+
+/* Files of /proc tell no size and are not for sendfile() everywhere. */
+static int copy_text(int from, int to)
+{
+	char buf[1 << 16];
+	ssize_t n;
+	while ((n = read(from, buf, sizeof(buf))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		for (ssize_t done = 0; done < n;) {
+			ssize_t w = write(to, buf + done, (size_t)(n - done));
+			if (w < 0 && errno != EINTR)
+				return -errno;
+			done += max(w, (ssize_t)0);
+		}
+	}
+	return 0;
+}
+
+/* Whole or not at all. */
+static int copy_file(const char *from, const char *to)
+{
+	char part[IDCACHE_PATH];
+	struct stat st;
+	if (!fits(snprintf(part, sizeof(part), "%s.XXXXXX", to)))
+		return -ENAMETOOLONG;
+	_cleanup_close_ int in = open(from, O_RDONLY | O_CLOEXEC);
+	if (in < 0 || fstat(in, &st))
+		return -errno;
+	_cleanup_close_ int out = mkostemp(part, O_CLOEXEC);
+	if (out < 0)
+		return -errno;
+	int err = st.st_size ? copy_bytes(in, out) : copy_text(in, out);
+	if (!err && (fchmod(out, st.st_mode & 0755) || rename(part, to)))
+		err = -errno;
+	if (err)
+		(void)unlink(part);
+	return err;
+}
+
+static int place(const char *from, const char *to)
+{
+	struct stat st;
+	if (!access(to, F_OK))
+		return -EEXIST;
+	if (stat(from, &st))
+		return -errno;
+	if (!st.st_size || link(from, to))
+		return copy_file(from, to);
+	return 0;
+}
+
+int idcache_add(const char *dir, const char *from, const char *path, const struct buildid *id,
+		const char *what)
+{
+	char folder[IDCACHE_PATH], link[IDCACHE_PATH], target[IDCACHE_PATH], full[IDCACHE_PATH],
+		file[IDCACHE_PATH];
+	if (!idcache_folder(path, id, folder) || !idcache_link(id, link) ||
+	    !idcache_target(path, id, target) || !below(dir, folder, full) ||
+	    !below(full, what, file))
+		return -EINVAL;
+	int err = make_folders(file);
+	int placed = err ? err : place(from, file);
+	if (placed && placed != -EEXIST)
+		return placed;
+	if (!below(dir, link, full))
+		return -ENAMETOOLONG;
+	err = make_folders(full);
+	if (err)
+		return err;
+	if (symlink(target, full)) {
+		if (errno != EEXIST)
+			return -errno;
+		/* A link whose folder is gone, or the same program under another name before: the newest counts. */
+		if (placed != -EEXIST && (unlink(full) || symlink(target, full)))
+			return -errno;
+	}
+	return placed;
+}
+
+static int remove_folder(const char *folder)
+{
+	char file[IDCACHE_PATH];
+	for (const char *const *part = parts; *part; part++)
+		if (below(folder, *part, file))
+			(void)unlink(file);
+	return rmdir(folder) ? -errno : 0;
+}
+
+/* Where the link of an entry leads, below DIR: "usr/bin/ls/15df..."; false: it is none of perf's. */
+static bool read_link(const char *link, const char *hex, char to[IDCACHE_PATH])
+{
+	char target[IDCACHE_PATH];
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+	if (n <= 6)
+		return false;
+	target[n] = '\0';
+	size_t len = strlen(hex);
+	if (strncmp(target, "../../", 6) || goes_up(target + 6) || (size_t)n < 6 + len + 2 ||
+	    strcmp(target + n - len, hex) || target[n - (ssize_t)len - 1] != '/')
+		return false;
+	memcpy(to, target + 6, (size_t)n - 6 + 1);
+	return true;
+}
+
+int idcache_remove(const char *dir, const struct buildid *id)
+{
+	char link[IDCACHE_PATH], full[IDCACHE_PATH], folder[IDCACHE_PATH], where[IDCACHE_PATH];
+	char hex[BUILDID_TEXT];
+	struct stat st;
+	(void)buildid_text(id, hex);
+	if (!idcache_link(id, link) || !below(dir, link, full) || lstat(full, &st))
+		return -ENOENT;
+	if (!read_link(full, hex, folder) || !below(dir, folder, where))
+		return -EINVAL;
+	int err = remove_folder(where);
+	if (err && err != -ENOENT)
+		return err;
+	return unlink(full) ? -errno : 0;
+}
+
+struct hexes {
+	VEC(char *) list;
+};
+
+static bool is_hex(const char *s)
+{
+	return s[0] && s[strspn(s, "0123456789abcdef")] == '\0';
+}
+
+/* DIR/.build-id/XX: its entries. */
+static int list_folder(const char *path, const char *first, struct hexes *to)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	int err = 0;
+	while (d && !err && (e = readdir(d))) {
+		char hex[BUILDID_TEXT];
+		if (!is_hex(e->d_name) ||
+		    (size_t)snprintf(hex, sizeof(hex), "%s%s", first, e->d_name) >= sizeof(hex))
+			continue;
+		char **slot = vec_push(&to->list);
+		char *copy = slot ? strdup(hex) : NULL;
+		if (!copy)
+			err = -ENOMEM;
+		if (slot)
+			*slot = copy;
+	}
+	if (d)
+		closedir(d);
+	return err;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_all(const char *dir, struct hexes *to)
+{
+	char path[IDCACHE_PATH], inner[IDCACHE_PATH];
+	if (!below(dir, ".build-id", path))
+		return -ENAMETOOLONG;
+	DIR *d = opendir(path);
+	struct dirent *e;
+	int err = d ? 0 : -errno;
+	while (d && !err && (e = readdir(d)))
+		if (strlen(e->d_name) == 2 && is_hex(e->d_name) && below(path, e->d_name, inner))
+			err = list_folder(inner, e->d_name, to);
+	if (d)
+		closedir(d);
+	return err;
+}
+
+int idcache_each(const char *dir, int (*fn)(void *, const char *, const char *), void *ctx)
+{
+	struct hexes all = { 0 };
+	int err = list_all(dir, &all);
+	if (!err && all.list.nr)
+		qsort(all.list.at, all.list.nr, sizeof(*all.list.at), by_text);
+	for (size_t i = 0; i < all.list.nr && !err; i++) {
+		char link[IDCACHE_PATH], folder[IDCACHE_PATH], path[IDCACHE_PATH];
+		const char *hex = all.list.at[i];
+		if (!fits(snprintf(link, sizeof(link), "%s/.build-id/%.2s/%s", dir, hex, hex + 2)) ||
+		    !read_link(link, hex, folder))
+			continue;
+		folder[strlen(folder) - strlen(hex) - 1] = '\0';
+		if (fits(snprintf(path, sizeof(path), "%s%s", folder[0] == '[' ? "" : "/", folder)))
+			err = fn(ctx, path, hex);
+	}
+	vec_for_each (&all.list, hex)
+		free(*hex);
+	vec_free(&all.list);
+	return err;
+}

@@ -1,0 +1,136 @@
+#include "stream/replay_unwind.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	POOL_WORDS = 1 << 16,
+	STACK_FRAMES_MAX = 4096, /* a copy of 64 KB has no room for more */
+	SAMPLE_WORDS_MAX = 2 * STACK_FRAMES_MAX + 1, /* with the kernel's part */
+};
+
+int replay_unwind_init(struct replay_unwind *u, const struct unwind_config *cfg,
+		       const struct tasks *t, const struct catalog *c)
+{
+	u->tasks = t;
+	u->catalog = c;
+	u->tables = unwind_tables_new(cfg);
+	return u->tables ? unwind_tables_reserve(u->tables, (u32)c->images.nr) : -ENOMEM;
+}
+
+void replay_unwind_done(struct replay_unwind *u)
+{
+	unwind_tables_free(u->tables);
+	u->tables = NULL;
+}
+
+int replay_chains_init(struct replay_chains *c, const struct replay_unwind *u)
+{
+	if (!u->tables)
+		return 0;
+	c->unwinder = unwinder_new(u->tables);
+	c->words = malloc(POOL_WORDS * sizeof(*c->words));
+	return c->unwinder && c->words ? 0 : -ENOMEM;
+}
+
+void replay_chains_done(struct replay_chains *c)
+{
+	unwinder_free(c->unwinder);
+	free(c->words);
+}
+
+bool replay_chains_full(const struct replay_chains *c)
+{
+	return c->unwinder && c->nr > POOL_WORDS - SAMPLE_WORDS_MAX;
+}
+
+struct looking {
+	const struct replay_unwind *u;
+	u32 space;
+	u64 time;
+};
+
+static bool find_place(void *ctx, u64 addr, struct unwind_place *ret)
+{
+	const struct looking *l = ctx;
+	struct tasks_place p;
+	tasks_find(l->u->tasks, l->space, addr, l->time, &p);
+	if (p.image == IMAGE_NONE)
+		return false;
+	*ret = (struct unwind_place){ .image = p.image,
+				      .info = &l->u->catalog->images.at[p.image],
+				      .offset = p.offset,
+				      .from = p.from,
+				      .until = p.until };
+	return true;
+}
+
+/* The chain without its user part: the stack says more. */
+static u32 kernel_part(const struct perf_sample_view *v, u64 *to)
+{
+	u32 nr = 0;
+	while (nr < v->nr_chain && nr < STACK_FRAMES_MAX && v->chain[nr] != (u64)PERF_CONTEXT_USER)
+		nr++;
+	bool user = (v->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
+	if (user && nr && v->chain[0] < (u64)PERF_CONTEXT_MAX)
+		nr = 0;
+	if (nr)
+		memcpy(to, v->chain, nr * sizeof(*to));
+	return nr;
+}
+
+void replay_unwind_sample(struct replay_unwind *u, struct replay_chains *c,
+			  struct perf_sample_view *v, u32 space, u64 time)
+{
+	const struct arch *a = unwind_tables_arch(u->tables);
+	struct cfi_regs regs;
+	if (!v->stack || v->user_regs.abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return;
+	if (v->user_regs.abi != PERF_SAMPLE_REGS_ABI_64 ||
+	    !unwind_regs(a, v->user_regs.mask, v->user_regs.values, &regs)) {
+		atomic_fetch_add_explicit(&u->nr_foreign, 1, memory_order_relaxed);
+		return;
+	}
+	struct looking l = { .u = u, .space = space, .time = time };
+	struct unwind_thread th = {
+		.regs = &regs,
+		.stack = v->stack,
+		.stack_at = regs.value[a->sp],
+		.stack_size = v->stack_size,
+		.space = space,
+		.time = time,
+		.find = find_place,
+		.ctx = &l,
+	};
+	u64 *chain = c->words + c->nr;
+	u32 nr = kernel_part(v, chain);
+	enum unwind_end end;
+	chain[nr++] = (u64)PERF_CONTEXT_USER;
+	nr += unwind(c->unwinder, &th, true, chain + nr, STACK_FRAMES_MAX, &end);
+	c->nr += nr;
+	v->chain = chain;
+	v->nr_chain = nr;
+	atomic_fetch_add_explicit(&u->nr_stacks, 1, memory_order_relaxed);
+	if (end != UNWIND_WHOLE)
+		atomic_fetch_add_explicit(&u->nr_ends[end], 1, memory_order_relaxed);
+}
+
+void replay_unwind_report(const struct replay_unwind *u, struct diag *d)
+{
+	u64 cut = 0;
+	for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++)
+		cut += u->nr_ends[i];
+	if (cut)
+		diag_warn(d, "%llu of %llu stacks are cut off: their outermost callers are missing",
+			  (unsigned long long)cut, (unsigned long long)u->nr_stacks);
+	for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++)
+		if (u->nr_ends[i])
+			diag_hint(d, "%llu: %s%s", (unsigned long long)u->nr_ends[i],
+				  unwind_end_text((enum unwind_end)i),
+				  i == UNWIND_SHORT_COPY
+					  ? "; --call-graph dwarf,65528 records more of it"
+					  : "");
+	if (u->nr_foreign)
+		diag_warn(d, "%llu stacks are of 32-bit programs, which are not unwound",
+			  (unsigned long long)u->nr_foreign);
+}

@@ -1,0 +1,168 @@
+#include "sym/code.h"
+#include "image/demangle.h"
+#include "image/dwarf_info.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+/* A function without a size is cut here, if nothing follows it before. */
+enum { SIZELESS_MAX = 4096, CODE_MAX = 16 << 20 };
+
+static void find_section(struct code *c)
+{
+	struct elfimg_section s;
+	for (u32 i = 1; elfimg_section(&c->dso.image, i, &s); i++)
+		if (s.flags & SHF_EXECINSTR && c->addr - s.addr < s.size)
+			c->section = s.name;
+}
+
+/* Where a label ends: at the next symbol. */
+static u64 end_of_label(struct code *c, u64 start)
+{
+	struct symtab t;
+	u64 base, end = start + SIZELESS_MAX;
+	if (dso_table(&c->dso, &t))
+		return end;
+	const struct symtab_sym *s = symtab_find(&t, start, &base);
+	if (s && s->end > start && s->end < end)
+		end = s->end;
+	symtab_done(&t);
+	return end;
+}
+
+static int take_bytes(struct code *c, u64 start, u64 end)
+{
+	const struct elfimg *e = &c->dso.image;
+	if (start >= e->size || end <= start || !elfimg_vaddr_of(e, start, &c->addr))
+		return -ENODATA;
+	end = min(end, (u64)e->size);
+	c->bytes = e->data + start;
+	c->size = min((size_t)(end - start), (size_t)CODE_MAX);
+	c->machine = e->machine;
+	c->is64 = e->is64;
+	find_section(c);
+	return 0;
+}
+
+static int open_file(struct code *c, const struct name_func *f)
+{
+	int err = dso_open(&c->dso, &c->where, c->info);
+	if (err)
+		return err;
+	c->offset = f->start;
+	c->debug = dso_debug(&c->dso, &c->where, c->info);
+	return take_bytes(c, f->start, f->end > f->start ? f->end : end_of_label(c, f->start));
+}
+
+/* The kernel was moved when it was loaded: the function is found by its name. */
+static int open_vmlinux(struct code *c, const struct name_func *f)
+{
+	if (!c->cfg->vmlinux)
+		return -ENOENT;
+	int err = elfimg_open(&c->dso.image, c->cfg->vmlinux);
+	struct elfimg_funcs it;
+	struct elfimg_func found;
+	if (err)
+		return err;
+	if (!elfimg_funcs_init(&it, &c->dso.image, &c->dso.image, SHT_SYMTAB))
+		return -ENODATA;
+	c->offset = f->start;
+	c->debug = dwinfo_has(&c->dso.image) ? &c->dso.image : NULL;
+	while (elfimg_funcs_next(&it, &found))
+		if (!strcmp(found.name, f->name))
+			return take_bytes(c, found.start,
+					  found.start +
+						  (found.size ? found.size : f->end - f->start));
+	return -ENODATA;
+}
+
+static void code_init(struct code *c, const struct sym_config *cfg, const struct image_info *info)
+{
+	*c = (struct code){
+		.cfg = cfg,
+		.info = info,
+		.where = { .root = cfg->symfs, .dirs = cfg->debug_dirs, .cache = cfg->buildid_dir },
+	};
+}
+
+int code_open(struct code *c, const struct sym_config *cfg, const struct image_info *info,
+	      const struct name_func *f)
+{
+	code_init(c, cfg, info);
+	int err = info->kind == IMAGE_KIND_FILE || info->kind == IMAGE_KIND_VDSO ? open_file(c, f)
+		  : info->kind == IMAGE_KIND_KERNEL ? open_vmlinux(c, f)
+						    : -ENOENT;
+	if (err)
+		code_close(c);
+	return err;
+}
+
+void code_open_memory(struct code *c, const struct sym_config *cfg, const struct image_info *info,
+		      const struct name_func *f, u8 *bytes, size_t size, u64 addr, u16 machine)
+{
+	code_init(c, cfg, info);
+	c->heap = bytes;
+	c->bytes = bytes;
+	c->size = size;
+	c->addr = addr;
+	c->offset = f->start;
+	c->machine = machine;
+	c->is64 = true;
+}
+
+void code_close(struct code *c)
+{
+	dso_close(&c->dso);
+	free(c->heap);
+	*c = (struct code){ 0 };
+}
+
+int code_lines(struct code *c, const u64 *addrs, u32 nr, struct arena *arena,
+	       struct srcline_spot *ret)
+{
+	memset(ret, 0, 2 * (size_t)nr * sizeof(*ret));
+	if (!c->debug)
+		return 0;
+	struct srcline_opts o = { .debug = c->debug,
+				  .where = &c->where,
+				  .demangle = c->cfg->demangle,
+				  .want = WANT_LINE | WANT_INLINE,
+				  .arena = arena };
+	struct srcline_told told;
+	return srcline_find(&o, addrs, nr, ret, &told);
+}
+
+int code_names(struct code *c, const u64 *addrs, u32 nr, struct arena *arena, struct code_name *ret)
+{
+	memset(ret, 0, nr * sizeof(*ret));
+	if (!c->dso.image.data || !nr)
+		return 0;
+	_cleanup_free_ u64 *offsets = calloc(nr, sizeof(*offsets));
+	_cleanup_free_ u32 *slots = calloc(nr, sizeof(*slots));
+	_cleanup_free_ struct symtab_sym *syms = calloc(nr, sizeof(*syms));
+	if (!offsets || !slots || !syms)
+		return -ENOMEM;
+	u32 asked = 0;
+	for (u32 i = 0; i < nr; i++)
+		if (elfimg_offset_of(&c->dso.image, addrs[i], &offsets[asked]) &&
+		    (!asked || offsets[asked] > offsets[asked - 1]))
+			slots[asked++] = i;
+	int err = asked ? dso_find(&c->dso, offsets, asked, syms) : 0;
+	for (u32 i = 0; i < asked && !err; i++) {
+		if (!syms[i].name || !syms[i].name[0])
+			continue;
+		_cleanup_free_ char *pretty = demangle(syms[i].name, c->cfg->demangle);
+		const char *name = pretty ? pretty : syms[i].name;
+		size_t len = min(strlen(name), (size_t)1024);
+		bool plt = syms[i].flags & SYMTAB_PLT;
+		char *kept = arena_alloc(arena, len + 5);
+		if (!kept)
+			return -ENOMEM;
+		memcpy(kept, name, len);
+		memcpy(kept + len, plt ? "@plt" : "", plt ? 5 : 1);
+		ret[slots[i]] =
+			(struct code_name){ kept, addrs[slots[i]] - (offsets[i] - syms[i].start) };
+	}
+	return err;
+}

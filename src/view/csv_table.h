@@ -1,0 +1,11 @@
+/*
+ * A table as comma-separated values (RFC 4180, with plain line ends): the columns' keys, then a line for each row. Percentages have
+ * no sign behind them; several values of a cell are columns of their own (key.0, key.1 ...). No trees.
+ */
+#pragma once
+
+#include "base/strbuf.h"
+#include "model/table.h"
+
+/* 0 or the sticky error of `to`. */
+int csv_table(const struct table *t, double min_percent, struct strbuf *to) must_check;

@@ -1,0 +1,422 @@
+#include "view/html_flame.h"
+#include "view/markup.h"
+#include "view/page.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MAX_NODES = 400000, MAX_POINTS = 1000000, MAX_BUCKETS = 4000, LEFT_OUT = UINT32_MAX };
+
+/* A node of the page: of the flame, or what was left out below one. */
+struct out_node {
+	u32 depth;
+	u32 frame;
+};
+
+struct out_point {
+	u32 node;
+	u32 bucket;
+	u32 side;
+	u32 count;
+	u64 weight;
+};
+
+struct html {
+	const struct flame *flame;
+	struct strbuf blob;
+	VEC(struct out_node) nodes;
+	u32 *node_of; /* [node of the flame] -> node of the page */
+	struct out_point *points, *spare;
+	size_t nr_points;
+	u64 bucket_ns;
+	u32 nr_buckets;
+	u64 unit; /* of weights */
+	u64 nr_joined;
+	u64 joined_weight;
+};
+
+/* ---- bytes ---- */
+
+static void put(struct html *h, u64 v)
+{
+	char *to = strbuf_room(&h->blob, 10);
+	size_t n = 0;
+	if (!to)
+		return;
+	for (; v >= 0x80; v >>= 7)
+		to[n++] = (char)(v | 0x80);
+	to[n++] = (char)v;
+	strbuf_commit(&h->blob, n);
+}
+
+static void put_text(struct html *h, const char *s)
+{
+	size_t len = strlen(s);
+	put(h, len);
+	strbuf_add(&h->blob, s, len);
+}
+
+static void base64(const struct strbuf *from, struct strbuf *to)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	enum { PIECE = 3 * 4096 };
+	for (size_t at = 0; at < from->len; at += PIECE) {
+		size_t nr = min(from->len - at, (size_t)PIECE);
+		const u8 *in = (const u8 *)from->data + at;
+		char *out = strbuf_room(to, (nr + 2) / 3 * 4);
+		if (!out)
+			return;
+		size_t n = 0;
+		for (size_t i = 0; i < nr; i += 3, n += 4) {
+			u32 v = (u32)in[i] << 16 | (i + 1 < nr ? (u32)in[i + 1] << 8 : 0) |
+				(i + 2 < nr ? in[i + 2] : 0);
+			out[n] = digits[v >> 18];
+			out[n + 1] = digits[v >> 12 & 63];
+			out[n + 2] = i + 1 < nr ? digits[v >> 6 & 63] : '=';
+			out[n + 3] = i + 2 < nr ? digits[v & 63] : '=';
+		}
+		strbuf_commit(to, n);
+	}
+}
+
+/* ---- nodes ---- */
+
+static int compare_u64(const void *l, const void *r)
+{
+	u64 a = *(const u64 *)l, b = *(const u64 *)r;
+	return (a > b) - (a < b);
+}
+
+/* The weight that a node must have more of, to be among the max heaviest. */
+static int weight_limit(const struct flame *f, const u64 *total, u32 max_nodes, u64 *ret)
+{
+	*ret = 0;
+	if (f->nodes.nr <= max_nodes)
+		return 0;
+	u64 *sorted = malloc(f->nodes.nr * sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	memcpy(sorted, total, f->nodes.nr * sizeof(*sorted));
+	qsort(sorted, f->nodes.nr, sizeof(*sorted), compare_u64);
+	*ret = sorted[f->nodes.nr - max_nodes];
+	free(sorted);
+	return 0;
+}
+
+static int put_node(struct html *h, u32 depth, u32 frame)
+{
+	struct out_node *n = vec_push(&h->nodes);
+	if (!n)
+		return -ENOMEM;
+	*n = (struct out_node){ .depth = depth, .frame = frame };
+	return 0;
+}
+
+/* The end of a node's span: what was left out below it becomes one child, and those who were are sent there. */
+static int close_node(struct html *h, u32 node, u32 depth, u64 limit, const u64 *total)
+{
+	const struct flame_node *nodes = h->flame->nodes.at;
+	bool made = false;
+	for (u32 c = node + 1; c < nodes[node].end; c = nodes[c].end) {
+		if (total[c] > limit)
+			continue;
+		if (!made && put_node(h, depth + 1, LEFT_OUT))
+			return -ENOMEM;
+		made = true;
+		for (u32 i = c; i < nodes[c].end; i++)
+			h->node_of[i] = (u32)h->nodes.nr - 1;
+		h->nr_joined += nodes[c].end - c;
+		h->joined_weight += total[c];
+	}
+	return 0;
+}
+
+/* A walk that leaves out light branches; parents are never lighter than children. */
+static int choose_nodes(struct html *h, u32 max_nodes)
+{
+	const struct flame *f = h->flame;
+	const struct flame_node *nodes = f->nodes.at;
+	_cleanup_free_ u64 *total = flame_self(f, UINT32_MAX);
+	h->node_of = calloc(f->nodes.nr + 1, sizeof(*h->node_of));
+	if (!total || !h->node_of)
+		return -ENOMEM;
+	flame_sum(f, total);
+	u64 limit;
+	int err = weight_limit(f, total, max_nodes, &limit);
+	u32 depth = 0, open = 0; /* the node whose span we are in */
+	for (u32 i = 0; i < f->nodes.nr && !err;) {
+		bool root = nodes[i].parent == i;
+		if (!root && limit && total[i] <= limit) {
+			i = nodes[i].end;
+		} else {
+			depth = root ? 0 : depth + 1;
+			err = put_node(h, depth, nodes[i].frame);
+			h->node_of[i] = (u32)h->nodes.nr - 1;
+			open = i++;
+		}
+		while (!err && i >= nodes[open].end) {
+			err = limit ? close_node(h, open, depth, limit, total) : 0;
+			if (nodes[open].parent == open)
+				break;
+			open = nodes[open].parent;
+			depth--;
+		}
+	}
+	return err;
+}
+
+/* ---- points ---- */
+
+/* 1, 2 or 5 times a power of ten, not below v. */
+static u64 round_up(u64 v)
+{
+	for (u64 unit = 1; unit < UINT64_MAX / 10; unit *= 10)
+		for (u32 m = 1; m <= 5; m += m == 1 ? 1 : 3)
+			if (unit * m >= v)
+				return unit * m;
+	return v;
+}
+
+/* Stable, by a small key: 0 bucket, 1 node. */
+static int sort_points(struct html *h, bool by_node, u32 nr_keys)
+{
+	u32 *starts = calloc((size_t)nr_keys + 1, sizeof(*starts));
+	if (!starts)
+		return -ENOMEM;
+	for (size_t i = 0; i < h->nr_points; i++)
+		starts[(by_node ? h->points[i].node : h->points[i].bucket) + 1]++;
+	for (u32 k = 0; k < nr_keys; k++)
+		starts[k + 1] += starts[k];
+	for (size_t i = 0; i < h->nr_points; i++)
+		h->spare[starts[by_node ? h->points[i].node : h->points[i].bucket]++] = h->points[i];
+	struct out_point *was = h->points;
+	h->points = h->spare;
+	h->spare = was;
+	free(starts);
+	return 0;
+}
+
+/* Neighbours that are the same but for their weight. */
+static void join_points(struct html *h)
+{
+	size_t to = 0;
+	for (size_t i = 0; i < h->nr_points; i++) {
+		struct out_point *last = &h->points[to - !!to], p = h->points[i];
+		if (to && last->node == p.node && last->bucket == p.bucket && last->side == p.side) {
+			last->count += p.count;
+			last->weight += p.weight;
+		} else {
+			h->points[to++] = p;
+		}
+	}
+	h->nr_points = to;
+}
+
+/* Two sides have no time in common: all of it is one bucket, which is the side's. */
+static int take_points(struct html *h)
+{
+	const struct flame *f = h->flame;
+	const struct flame_side *side = &f->sides[0];
+	u64 span = side->last_ns - side->first_ns + 1;
+	bool timed = f->nr_sides == 1 && side->last_ns > side->first_ns;
+	h->bucket_ns = timed ? max(round_up(span / MAX_BUCKETS + 1), f->resolution_ns) : 0;
+	h->nr_buckets = timed ? (u32)(span / h->bucket_ns) + 1 : f->nr_sides;
+	h->points = malloc((f->points.nr + 1) * sizeof(*h->points));
+	h->spare = malloc((f->points.nr + 1) * sizeof(*h->spare));
+	if (!h->points || !h->spare || f->points.nr >= UINT32_MAX)
+		return -ENOMEM;
+	vec_for_each (&f->points, p)
+		h->points[h->nr_points++] = (struct out_point){
+			.node = h->node_of[p->node],
+			.bucket = timed ? (u32)((p->time_ns - side->first_ns) / h->bucket_ns)
+					: p->side,
+			.side = p->side,
+			.count = p->count,
+			.weight = p->period,
+		};
+	return 0;
+}
+
+static int choose_points(struct html *h, u32 max_points)
+{
+	int err = take_points(h);
+	if (!err)
+		err = sort_points(h, false, h->nr_buckets);
+	if (!err)
+		err = sort_points(h, true, (u32)h->nodes.nr);
+	if (err)
+		return err;
+	join_points(h);
+	while (h->nr_points > max_points && h->bucket_ns && h->nr_buckets > 1) {
+		for (size_t i = 0; i < h->nr_points; i++)
+			h->points[i].bucket /= 2;
+		h->bucket_ns *= 2;
+		h->nr_buckets = (h->nr_buckets + 1) / 2;
+		join_points(h);
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static void fact(struct html *h, const char *key, const char *value)
+{
+	put_text(h, key);
+	put_text(h, value);
+}
+
+static void fact_u64(struct html *h, const char *key, u64 v)
+{
+	char text[NUM_DIGITS_MAX + 1];
+	text[num_u64(text, v)] = 0;
+	fact(h, key, text);
+}
+
+static void put_facts(struct html *h)
+{
+	enum { OF_ALL = 2, OF_SIDE = 12 };
+	const struct flame *f = h->flame;
+	put(h, OF_ALL + OF_SIDE * f->nr_sides);
+	fact_u64(h, "joined", h->nr_joined);
+	fact_u64(h, "joined_weight", h->joined_weight);
+	for (u32 i = 0; i < f->nr_sides; i++) {
+		const struct flame_side *s = &f->sides[i];
+		fact(h, "path", flame_str(f, s->path));
+		fact(h, "host", flame_str(f, s->host));
+		fact(h, "release", flame_str(f, s->release));
+		fact(h, "arch", flame_str(f, s->arch));
+		fact(h, "cpu", flame_str(f, s->cpu));
+		fact(h, "command", flame_str(f, s->command));
+		fact_u64(h, "recorded", s->recorded_s);
+		fact_u64(h, "samples", s->nr_samples);
+		fact_u64(h, "lost", s->nr_lost);
+		fact_u64(h, "truncated", s->nr_truncated);
+		fact_u64(h, "without", s->nr_without);
+		fact_u64(h, "cost_ns", s->cost_ns);
+	}
+}
+
+static void put_names(struct html *h)
+{
+	const struct flame *f = h->flame;
+	static const char left_out[] = "[small branches, joined]";
+	put(h, f->strings.nr + 1);
+	for (u32 i = 0; i < f->strings.nr; i++)
+		put_text(h, f->strings.strs[i]);
+	put_text(h, left_out);
+	put(h, f->frames.nr + 1);
+	vec_for_each (&f->frames, fr) {
+		put(h, fr->name);
+		put(h, fr->module);
+		put(h, fr->file);
+		put(h, fr->line);
+		put(h, fr->kind);
+	}
+	put(h, f->strings.nr); /* the frame of what was left out */
+	put(h, 0);
+	put(h, 0);
+	put(h, 0);
+	put(h, FLAME_MARK);
+	put(h, f->tasks.nr);
+	vec_for_each (&f->tasks, t) {
+		put(h, (u32)max(t->pid, 0));
+		put(h, (u32)max(t->tid, 0));
+		put(h, t->comm);
+	}
+	put(h, f->events.nr);
+	vec_for_each (&f->events, e)
+		put(h, *e);
+	put(h, f->trees.nr);
+	vec_for_each (&f->trees, t) {
+		put(h, t->event);
+		put(h, t->task);
+	}
+}
+
+static void put_nodes(struct html *h)
+{
+	put(h, h->nodes.nr);
+	u32 above = UINT32_MAX; /* one above the roots */
+	vec_for_each (&h->nodes, n) {
+		put(h, above - n->depth + 1);
+		put(h, n->frame == LEFT_OUT ? h->flame->frames.nr : n->frame);
+		above = n->depth;
+	}
+}
+
+static void put_points(struct html *h)
+{
+	size_t at = 0;
+	for (u32 node = 0; node < h->nodes.nr; node++) {
+		for (u32 side = 0; side < h->flame->nr_sides; side++) {
+			size_t end = at;
+			while (end < h->nr_points && h->points[end].node == node &&
+			       h->points[end].side == side)
+				end++;
+			put(h, end - at);
+			for (u32 last = 0; at < end; at++) {
+				const struct out_point *p = &h->points[at];
+				bool other = p->weight != p->count * h->unit;
+				put(h, p->bucket - last);
+				put(h, (u64)p->count * 2 + other);
+				if (other)
+					put(h, p->weight);
+				last = p->bucket;
+			}
+		}
+	}
+}
+
+static int fill_blob(struct html *h, const struct html_flame_opts *o)
+{
+	int err = choose_nodes(h, o->max_nodes ? o->max_nodes : MAX_NODES);
+	if (!err)
+		err = choose_points(h, o->max_points ? o->max_points : MAX_POINTS);
+	if (err)
+		return err;
+	h->unit = h->flame->points.nr
+			  ? h->flame->points.at[0].period / max(h->flame->points.at[0].count, 1u)
+			  : 1;
+	strbuf_str(&h->blob, "SFL1");
+	put(h, h->flame->nr_sides);
+	put(h, h->unit);
+	put(h, h->bucket_ns);
+	put(h, h->nr_buckets);
+	put_facts(h);
+	put_names(h);
+	put_nodes(h);
+	put_points(h);
+	return h->blob.err;
+}
+
+static void put_part(const struct page_part *p, struct strbuf *to)
+{
+	strbuf_add(to, p->text, p->len);
+}
+
+int html_flame(const struct flame *f, const struct html_flame_opts *o, struct strbuf *to,
+	       struct html_flame_stats *stats)
+{
+	struct html h = { .flame = f };
+	strbuf_init(&h.blob);
+	int err = fill_blob(&h, o);
+	if (!err) {
+		put_part(&page_flame[0], to);
+		markup_text(o->title, strlen(o->title), to);
+		put_part(&page_flame[1], to);
+		base64(&h.blob, to);
+		put_part(&page_flame[2], to);
+		err = to->err;
+	}
+	if (stats)
+		*stats = (struct html_flame_stats){ .nr_nodes = h.nodes.nr,
+						    .nr_joined = h.nr_joined,
+						    .bucket_ns = h.bucket_ns };
+	strbuf_done(&h.blob);
+	vec_free(&h.nodes);
+	free(h.node_of);
+	free(h.points);
+	free(h.spare);
+	return err;
+}

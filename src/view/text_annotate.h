@@ -1,0 +1,40 @@
+/*
+ * An annotation (model/annotation.h) as text in the layout of perf annotate --stdio, or as JSON.
+ *
+ *	 Percent |	Source code & Disassembly of loop for cycles (1 samples, percent: local period)
+ *	------------------------------------------------------------------------------------
+ *	         : 4    	x ^= x << 5;
+ *	  100.00 :   15b9:   xor    %edx,%eax
+ */
+#pragma once
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "model/annotation.h"
+
+enum annotate_percent {
+	ANNOTATE_LOCAL_PERIOD, /* of what fell on the function */
+	ANNOTATE_GLOBAL_PERIOD, /* of the whole recording */
+	ANNOTATE_LOCAL_HITS, /* the same with samples counted, not weighed */
+	ANNOTATE_GLOBAL_HITS,
+};
+
+struct text_annotate_opts {
+	enum annotate_percent percent;
+	bool counts; /* numbers of samples instead of percentages */
+	bool periods; /* periods instead */
+	bool raw; /* bytes of instructions */
+	bool jumps; /* draw where jumps go */
+	bool colour;
+	bool full_paths;
+	bool lines_first; /* -l: the heaviest lines before the code, and behind instructions with weight */
+	bool source;
+	double min_percent; /* of lines in the list */
+	/* The text of a source line, without its end; NULL: not there. Valid until the next call. May be NULL. */
+	const char *(*source_line)(void *ctx, const char *file, u32 line, u32 *len);
+	void *ctx;
+};
+
+void text_annotate(const struct annotation *a, const struct text_annotate_opts *o,
+		   struct strbuf *to);
+void json_annotate(const struct annotation *a, const struct text_annotate_opts *o, struct json *j);

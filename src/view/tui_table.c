@@ -1,0 +1,580 @@
+/*
+ * The screen:
+ *
+ *	title, filters in force                                 reversed
+ *	column names
+ *	rows and open graphs; the selected line reversed
+ *	...
+ *	what the keys do, or a message
+ *
+ * What is seen is browse's; this file draws it and turns keys into calls. Names come from files of strangers: control characters
+ * and what is no text are drawn as '?'.
+ */
+#include "view/tui_table.h"
+
+#include "base/term.h"
+#include "view/browse.h"
+#include "view/text_table.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <term.h>
+#include <unistd.h>
+#include <wchar.h>
+
+/* term.h takes plain words for its capabilities. */
+#undef columns
+#undef lines
+
+enum { TITLE_LINE = 0, NAMES_LINE = 1, FIRST_LINE = 2, SHIFT = 8, TEXT_MAX = 64, KEY_ESC = 27 };
+enum { PAIR_HOT = 1, PAIR_WARM, PAIR_MATCH };
+
+static const char footer[] =
+	"? help   Enter open/close   / search   d library   t command   Esc back   q quit";
+
+struct tui {
+	const struct tui_config *c;
+	u32 page;
+	struct table table;
+	struct strbuf title;
+	struct browse *b;
+	u32 *widths;
+	size_t top, at; /* lines */
+	int shift; /* columns scrolled to the right */
+	char message[128]; /* on the last line until the next key */
+};
+
+bool tui_possible(void)
+{
+	if (!term_is_tty(STDIN_FILENO) || !term_is_tty(STDOUT_FILENO))
+		return false;
+	int err;
+	const char *name = getenv("TERM");
+	if (!name || !strcmp(name, "dumb") || setupterm(name, STDOUT_FILENO, &err) != OK)
+		return false;
+	const char *move = tigetstr((char *)"cup");
+	bool can = move && move != (char *)-1;
+	del_curterm(cur_term);
+	return can;
+}
+
+/* ---- drawing ---- */
+
+/* At most `width` columns of text from column `skip` on; returns the columns used. */
+static int put_text(int y, int x, int width, int skip, const char *text)
+{
+	wchar_t out[512];
+	int nr = 0, used = 0, column = 0;
+	mbstate_t state = { 0 };
+	size_t left = strlen(text);
+	while (left && nr < 511) {
+		wchar_t c;
+		size_t n = mbrtowc(&c, text, left, &state);
+		if (n == 0 || n > left) {
+			n = 1;
+			c = '?';
+			state = (mbstate_t){ 0 };
+		}
+		int w = wcwidth(c);
+		if (w < 0) {
+			c = '?';
+			w = 1;
+		}
+		text += n;
+		left -= n;
+		column += w;
+		if (column <= skip)
+			continue;
+		if (used + w > width)
+			break;
+		out[nr++] = c;
+		used += w;
+	}
+	if (nr)
+		mvaddnwstr(y, x, out, nr);
+	return used;
+}
+
+static void put_bar(int y, const char *text, attr_t attr)
+{
+	attrset(attr);
+	mvhline(y, 0, ' ', COLS);
+	put_text(y, 1, COLS - 2, 0, text);
+	attrset(A_NORMAL);
+}
+
+static bool numeric(const struct column *c)
+{
+	return c->type != CELL_STR;
+}
+
+static void put_names(const struct tui *t)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	for (size_t i = 0; i < t->table.columns.nr; i++) {
+		const struct column *c = &t->table.columns.at[i];
+		strbuf_str(&s, "  ");
+		if (numeric(c))
+			strbuf_right(&s, c->name, t->widths[i]);
+		else
+			strbuf_left(&s, c->name, t->widths[i]);
+	}
+	attrset(A_BOLD);
+	put_text(NAMES_LINE, 0, COLS, t->shift, strbuf_cstr(&s));
+	attrset(A_NORMAL);
+	strbuf_done(&s);
+}
+
+static attr_t heat(const struct tui *t, double percent)
+{
+	if (!t->c->colour)
+		return A_NORMAL;
+	return percent >= 5	? (attr_t)COLOR_PAIR(PAIR_HOT)
+	       : percent >= 0.5 ? (attr_t)COLOR_PAIR(PAIR_WARM)
+				: A_NORMAL;
+}
+
+static double row_line(const struct tui *t, const struct browse_line *l, struct strbuf *s)
+{
+	double percent = 0;
+	strbuf_char(s, l->sign);
+	strbuf_char(s, ' ');
+	for (size_t i = 0; i < t->table.columns.nr; i++) {
+		const struct column *c = &t->table.columns.at[i];
+		const union cell *v = &table_cells(&t->table, l->row)[i];
+		struct strbuf cell;
+		strbuf_init(&cell);
+		text_cell(c, v, &cell);
+		if (!i && c->type == CELL_PERCENT)
+			percent = v->f;
+		if (i)
+			strbuf_str(s, "  ");
+		if (numeric(c))
+			strbuf_right(s, strbuf_cstr(&cell), t->widths[i]);
+		else
+			strbuf_left(s, strbuf_cstr(&cell), c->last ? 0 : t->widths[i]);
+		strbuf_done(&cell);
+	}
+	return percent;
+}
+
+static double graph_line(const struct browse_line *l, struct strbuf *s)
+{
+	strbuf_fill(s, ' ', 3 * (size_t)l->depth);
+	strbuf_char(s, l->sign);
+	strbuf_char(s, ' ');
+	if (l->has_percent)
+		strbuf_printf(s, "%.2f%% ", l->percent);
+	strbuf_str(s, l->label);
+	return l->has_percent ? l->percent : 0;
+}
+
+static bool matches(const struct tui *t, const char *line)
+{
+	const char *text = browse_text(t->b);
+	return *text && strcasestr(line, text);
+}
+
+static void put_line(const struct tui *t, int y, size_t line)
+{
+	struct browse_line l = browse_line(t->b, line);
+	struct strbuf s;
+	strbuf_init(&s);
+	double percent = l.node == TREE_NONE ? row_line(t, &l, &s) : graph_line(&l, &s);
+	const char *text = strbuf_cstr(&s);
+	attr_t attr = heat(t, percent) | (matches(t, text) ? A_UNDERLINE : 0);
+	if (line == t->at) {
+		attr = A_REVERSE;
+		attrset(attr);
+		mvhline(y, 0, ' ', COLS);
+	}
+	attrset(attr);
+	put_text(y, 0, COLS, t->shift, text);
+	attrset(A_NORMAL);
+	strbuf_done(&s);
+}
+
+/* What is filtered stands first: the rest may be cut. */
+static void put_title(struct tui *t)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_str(&s, "only ");
+	size_t words = s.len;
+	browse_filters(t->b, &s);
+	if (s.len == words)
+		s.len = 0;
+	else
+		strbuf_printf(&s, ": %.2f%% of all   ", browse_shown_percent(t->b));
+	strbuf_str(&s, strbuf_cstr(&t->title));
+	put_bar(TITLE_LINE, strbuf_cstr(&s), A_REVERSE);
+	strbuf_done(&s);
+}
+
+static size_t page_lines(void)
+{
+	return LINES > FIRST_LINE + 1 ? (size_t)(LINES - FIRST_LINE - 1) : 1;
+}
+
+/* The selected line stays on the screen. */
+static void settle(struct tui *t)
+{
+	size_t nr = browse_nr_lines(t->b), rows = page_lines();
+	if (t->at >= nr)
+		t->at = nr ? nr - 1 : 0;
+	if (t->at < t->top)
+		t->top = t->at;
+	if (t->at >= t->top + rows)
+		t->top = t->at - rows + 1;
+}
+
+static void draw(struct tui *t)
+{
+	settle(t);
+	erase();
+	put_title(t);
+	put_names(t);
+	size_t nr = browse_nr_lines(t->b);
+	for (size_t i = 0; i < page_lines() && t->top + i < nr; i++)
+		put_line(t, FIRST_LINE + (int)i, t->top + i);
+	if (!nr)
+		put_text(FIRST_LINE, 2, COLS - 2, 0, "no rows");
+	put_bar(LINES - 1, *t->message ? t->message : footer, *t->message ? A_BOLD : A_DIM);
+	refresh();
+	t->message[0] = '\0';
+}
+
+/* ---- windows with text ---- */
+
+static const char *line_at(const char *text, size_t line)
+{
+	while (line-- && text)
+		text = (text = strchr(text, '\n')) ? text + 1 : NULL;
+	return text && *text ? text : NULL;
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t nr = 0;
+	for (; *text; text++)
+		nr += *text == '\n' || !text[1];
+	return nr;
+}
+
+static void draw_text(const char *title, const char *text, size_t top, int shift)
+{
+	erase();
+	put_bar(0, title, A_REVERSE);
+	for (int y = 1; y < LINES - 1; y++) {
+		const char *from = line_at(text, top + (size_t)y - 1);
+		char line[1024];
+		if (!from)
+			break;
+		size_t len = min(strcspn(from, "\n"), sizeof(line) - 1);
+		memcpy(line, from, len);
+		line[len] = '\0';
+		for (size_t i = 0; i < len; i++)
+			line[i] = line[i] == '\t' ? ' ' : line[i];
+		put_text(y, 1, COLS - 1, shift, line);
+	}
+	put_bar(LINES - 1, "arrows scroll   q or Esc back", A_DIM);
+	refresh();
+}
+
+static void show_text(const char *title, const char *text)
+{
+	size_t top = 0, nr = count_lines(text);
+	int shift = 0;
+	for (;;) {
+		size_t rows = LINES > 2 ? (size_t)(LINES - 2) : 1, last = nr > rows ? nr - rows : 0;
+		top = min(top, last);
+		draw_text(title, text, top, shift);
+		switch (getch()) {
+		case KEY_UP:
+		case 'k': top -= top > 0; break;
+		case KEY_DOWN:
+		case 'j': top++; break;
+		case KEY_PPAGE: top -= min(top, rows); break;
+		case ' ':
+		case KEY_NPAGE: top += rows; break;
+		case KEY_HOME: top = 0; break;
+		case KEY_END: top = last; break;
+		case KEY_RIGHT: shift += SHIFT; break;
+		case KEY_LEFT: shift -= min(shift, (int)SHIFT); break;
+		case KEY_RESIZE: break;
+		default: return;
+		}
+	}
+}
+
+static void show_help(const struct tui *t)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_str(&s, "\n"
+		       "  Up Down PgUp PgDn Home End   move\n"
+		       "  Enter, +                     open or close the line's call graph\n"
+		       "  e  c                         open, close it with everything below\n"
+		       "  E  C                         the same for all rows\n"
+		       "  /                            search: only rows in which the text occurs\n"
+		       "  n  N                         next, previous line in which it occurs\n"
+		       "  d                            zoom: only this row's library\n"
+		       "  t                            zoom: only this row's command or thread\n"
+		       "  Esc, Left                    back: undo the last zoom, then the search\n"
+		       "  Tab, Shift-Tab               next, previous event\n"
+		       "  <  >                         scroll sideways\n"
+		       "  ?, h                         this help\n"
+		       "  q                            quit\n");
+	for (const struct tui_action *a = t->c->actions; a && a->key; a++)
+		strbuf_printf(&s, "  %c                            %s\n", a->key, a->help);
+	strbuf_str(&s, "\n  Percentages stay those of the whole recording; with a zoom the first "
+		       "line says\n"
+		       "  what the rows that are left weigh together.\n");
+	show_text("Keys", strbuf_cstr(&s));
+	strbuf_done(&s);
+}
+
+/* A line of input at the bottom; false: given up. */
+static bool ask(const char *what, char *text, size_t size)
+{
+	size_t len = strlen(text);
+	curs_set(1);
+	for (;;) {
+		char line[TEXT_MAX + 32];
+		(void)snprintf(line, sizeof(line), "%s%s", what, text);
+		put_bar(LINES - 1, line, A_BOLD);
+		move(LINES - 1, min(COLS - 1, (int)strlen(line) + 1));
+		refresh();
+		int key = getch();
+		if (key == '\n' || key == KEY_ENTER || key == KEY_ESC)
+			return curs_set(0), key != KEY_ESC;
+		if (key == KEY_BACKSPACE || key == 127 || key == '\b')
+			text[len -= len > 0] = '\0';
+		else if (key >= ' ' && key < 256 && len + 1 < size) {
+			text[len++] = (char)key;
+			text[len] = '\0';
+		}
+	}
+}
+
+/* ---- pages ---- */
+
+static void close_page(struct tui *t)
+{
+	browse_free(t->b);
+	free(t->widths);
+	table_done(&t->table);
+	t->b = NULL;
+	t->widths = NULL;
+}
+
+static int open_page(struct tui *t, u32 page)
+{
+	table_init(&t->table);
+	strbuf_reset(&t->title);
+	t->page = page;
+	t->top = t->at = 0;
+	int err = t->c->open(t->c->ctx, page, &t->table, &t->title);
+	t->widths = err ? NULL : calloc(t->table.columns.nr + 1, sizeof(*t->widths));
+	t->b = err ? NULL : browse_new(&t->table, t->c->fractal);
+	if (!err && (!t->widths || !t->b))
+		err = -ENOMEM;
+	return err ? err : text_table_widths(&t->table, t->widths);
+}
+
+static int turn_page(struct tui *t, u32 by)
+{
+	if (t->c->nr_pages < 2)
+		return 0;
+	close_page(t);
+	return open_page(t, (t->page + by) % t->c->nr_pages);
+}
+
+/* ---- keys ---- */
+
+static int search(struct tui *t)
+{
+	char text[TEXT_MAX];
+	(void)snprintf(text, sizeof(text), "%s", browse_text(t->b));
+	if (!ask("search: ", text, sizeof(text)))
+		return 0;
+	t->at = 0;
+	return browse_search(t->b, text);
+}
+
+/* After the lines changed: the same row again, if it is still there. */
+static void follow(struct tui *t, size_t row)
+{
+	size_t line = browse_find_row(t->b, row);
+	if (line < browse_nr_lines(t->b))
+		t->at = line;
+}
+
+static size_t row_at(const struct tui *t)
+{
+	return browse_nr_lines(t->b) ? browse_line(t->b, t->at).row : 0;
+}
+
+static int zoom(struct tui *t, const char *const *keys)
+{
+	size_t row = row_at(t);
+	for (; *keys; keys++) {
+		int ret = browse_zoom(t->b, *keys, t->at);
+		if (ret > 0)
+			follow(t, row);
+		if (ret)
+			return ret;
+	}
+	(void)snprintf(t->message, sizeof(t->message), "nothing to zoom into by that key here");
+	return 0;
+}
+
+static int all_rows(struct tui *t, bool open)
+{
+	size_t row = row_at(t);
+	int ret = browse_open_all(t->b, open);
+	if (ret >= 0)
+		follow(t, row);
+	if (ret == 1)
+		(void)snprintf(t->message, sizeof(t->message),
+			       "only the first rows were opened: there are too many");
+	return ret;
+}
+
+static void back(struct tui *t)
+{
+	size_t row = row_at(t);
+	if (browse_back(t->b))
+		follow(t, row);
+	else
+		(void)snprintf(t->message, sizeof(t->message), "nothing to go back from: q quits");
+}
+
+static int act(struct tui *t, int key)
+{
+	for (const struct tui_action *a = t->c->actions; a && a->key; a++) {
+		if (a->key != key || !browse_nr_lines(t->b))
+			continue;
+		struct strbuf s;
+		strbuf_init(&s);
+		int err = a->run(t->c->ctx, t->page, row_at(t), &s);
+		if (err)
+			(void)snprintf(t->message, sizeof(t->message), "%s: %s", a->help,
+				       s.len ? strbuf_cstr(&s) : strerror(-err));
+		else
+			show_text(a->help, strbuf_cstr(&s));
+		strbuf_done(&s);
+		return 0;
+	}
+	(void)snprintf(t->message, sizeof(t->message), "no such key: ? tells which there are");
+	return 0;
+}
+
+/* 1 to quit, 0, or negative errno. */
+static int key(struct tui *t, int k)
+{
+	static const char *const threads[] = { "comm", "pid", "tid", NULL };
+	static const char *const libraries[] = { "dso", NULL };
+	size_t rows = page_lines(), nr = browse_nr_lines(t->b);
+	int err = 0;
+	switch (k) {
+	case 'q':
+	case 3: return 1;
+	case KEY_UP:
+	case 'k': t->at -= t->at > 0; break;
+	case KEY_DOWN:
+	case 'j': t->at++; break;
+	case KEY_PPAGE: t->at -= min(t->at, rows); break;
+	case ' ':
+	case KEY_NPAGE: t->at += rows; break;
+	case KEY_HOME: t->at = 0; break;
+	case KEY_END: t->at = nr; break;
+	case '\n':
+	case KEY_ENTER:
+	case '+': err = browse_toggle(t->b, t->at); break;
+	case 'e': err = browse_open(t->b, t->at, true); break;
+	case 'c': err = browse_open(t->b, t->at, false); break;
+	case 'E': err = all_rows(t, true); break;
+	case 'C': err = all_rows(t, false); break;
+	case '/': err = search(t); break;
+	case 'n':
+	case 'N': t->at = browse_next_match(t->b, t->at, k == 'N'); break;
+	case 'd': err = zoom(t, libraries); break;
+	case 't': err = zoom(t, threads); break;
+	case KEY_ESC:
+	case KEY_LEFT: back(t); break;
+	case '\t': err = turn_page(t, 1); break;
+	case KEY_BTAB: err = turn_page(t, t->c->nr_pages - 1); break;
+	case '>': t->shift += SHIFT; break;
+	case '<': t->shift -= min(t->shift, (int)SHIFT); break;
+	case '?':
+	case 'h':
+	case KEY_F(1): show_help(t); break;
+	case KEY_RESIZE: break;
+	default: err = act(t, k);
+	}
+	return min(err, 0);
+}
+
+static void colours(const struct tui_config *c)
+{
+	if (!c->colour || start_color() != OK)
+		return;
+	use_default_colors();
+	init_pair(PAIR_HOT, COLOR_RED, -1);
+	init_pair(PAIR_WARM, COLOR_GREEN, -1);
+}
+
+static FILE *own_stream(int fd, const char *mode)
+{
+	int copy = dup(fd);
+	FILE *f = copy < 0 ? NULL : fdopen(copy, mode);
+	if (!f && copy >= 0)
+		close(copy);
+	return f;
+}
+
+static int run_screen(struct tui *t, FILE *out, FILE *in)
+{
+	/* Only characters: numbers keep their point. */
+	setlocale(LC_CTYPE, "");
+	set_escdelay(25);
+	SCREEN *screen = newterm(NULL, out, in);
+	if (!screen)
+		return -ENOTTY;
+	colours(t->c);
+	cbreak();
+	noecho();
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	int ret = 0;
+	while (!ret) {
+		draw(t);
+		int k = getch();
+		ret = k == ERR ? 1 : key(t, k);
+	}
+	endwin();
+	delscreen(screen);
+	return min(ret, 0);
+}
+
+int tui_tables(const struct tui_config *c)
+{
+	struct tui t = { .c = c };
+	strbuf_init(&t.title);
+	int err = open_page(&t, c->first_page);
+	FILE *out = own_stream(STDOUT_FILENO, "w"), *in = own_stream(STDIN_FILENO, "r");
+	if (!err)
+		err = out && in ? run_screen(&t, out, in) : -ENOTTY;
+	if (out)
+		fclose(out);
+	if (in)
+		fclose(in);
+	close_page(&t);
+	strbuf_done(&t.title);
+	return err;
+}

@@ -1,0 +1,31 @@
+/*
+ * Tables in the terminal, to be walked through with the keyboard: one page at a time (an event of a recording), rows with their
+ * call graphs, zoom, search, and actions of the caller on a row, whose text is shown in a window. Curses is used nowhere else.
+ */
+#pragma once
+
+#include "base/strbuf.h"
+#include "model/table.h"
+
+struct tui_action {
+	char key;
+	const char *help; /* "annotate the function" */
+	/* Text to look at, about a row; what is returned as an error is said on the last line. */
+	int (*run)(void *ctx, u32 page, size_t row, struct strbuf *to);
+};
+
+struct tui_config {
+	u32 nr_pages;
+	u32 first_page;
+	/* A page into an initialised table, with the text of its first line. Only one is open at a time. */
+	int (*open)(void *ctx, u32 page, struct table *ret, struct strbuf *title);
+	const struct tui_action *actions; /* ends with key 0; NULL: none */
+	void *ctx;
+	bool fractal;
+	bool colour;
+};
+
+/* Whether there is a terminal to draw on: standard input and output, and a TERM that can move the cursor. */
+bool tui_possible(void);
+/* Until the user quits: 0; -ENOTTY: the terminal cannot, nothing was drawn; or negative errno of a page. */
+int tui_tables(const struct tui_config *c) must_check;

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# The flame graph page in a headless browser: it loads without a request or a complaint and does what it says.
+# timeout: 180
+. "${SONDE_SRC:-.}/tests/lib.sh"
+need sonde python3
+[ -n "$(type -P chromium chromium-browser google-chrome)" ] || skip_all "chromium is not installed (tools/deps check)"
+gen=$(dirname "$SONDE")/tests/stacks_gen
+cd "$SONDE_TMP" || exit 1
+python3 "$SONDE_SRC/tests/browser/flame_stories.py" . || skip_all "cannot write stories"
+status=0
+for story in phases before after; do
+	"$gen" $story.data names <$story.txt || status=1
+done
+"$gen" big.data big.names <big.txt || status=1
+"$SONDE" flame phases.data --kallsyms names -o phases.html 2>/dev/null || status=1
+"$SONDE" flame before.data after.data --kallsyms names -o diff.html 2>/dev/null || status=1
+"$SONDE" flame big.data --kallsyms big.names -o big.html 2>/dev/null || status=1
+ok $status "pages are made"
+tap_count=1 python3 "$SONDE_SRC/tests/browser/flame_page.py" "$SONDE_TMP" $status

@@ -1,0 +1,188 @@
+"""Looks at the pages that flame.t made. Prints TAP, from test 2 on. usage: flame_page.py FOLDER FAILED"""
+
+import sys
+import traceback
+
+from chromium import Browser
+
+folder, count, failed = sys.argv[1], 1, int(sys.argv[2])
+MS = 1000000
+
+
+def ok(good, name, why=""):
+    global count, failed
+    count += 1
+    failed += not good
+    print(f"{'' if good else 'not '}ok {count} - {name}", flush=True)
+    if not good and why != "":
+        print("#", str(why).replace("\n", "\n# "), flush=True)
+
+
+def equal(got, want, name):
+    ok(got == want, name, f"got {got!r}, want {want!r}")
+
+
+class Look:
+    def __init__(self, browser, name, **how):
+        self.url = f"file://{folder}/{name}"
+        self.page = browser.open(self.url, **how)
+        self.settle()
+
+    def settle(self):
+        self.page.wait("window.sonde && sonde.settled()")
+
+    def js(self, code):
+        return self.page.js(code)
+
+    def find(self, name):
+        return self.js(f"sonde.find({name!r})")
+
+    def click_frame(self, name, **how):
+        box = self.find(name)
+        self.page.click(box["x"] + min(box["w"] / 2, 40), box["y"] + box["h"] / 2, **how)
+        self.settle()
+
+    def key(self, key):
+        self.page.key(key)
+        self.settle()
+
+    def text(self, id):
+        return self.js(f"document.getElementById('{id}').textContent")
+
+    def total_ms(self):
+        return round(self.js("sonde.total") / MS)
+
+    def quiet(self, name):
+        self.settle()
+        others = [r for r in self.page.requests if r.split("#")[0] != self.url.split("#")[0] and not r.startswith("data:")]
+        equal((others, self.page.console), ([], []), f"{name}: no request, nothing on the console")
+
+
+def phases(browser):
+    p = Look(browser, "phases.html")
+    equal(p.total_ms(), 2000, "all samples are there")
+    facts = p.text("facts")
+    ok("2,000 samples" in facts and "0 lost" in facts and "testhost" in facts and "cpu-clock" in facts, "the head says what it is", facts)
+    box = p.find("work")
+    ok(abs(box["w"] / p.find("all")["w"] - 0.5) < 0.01, "widths are shares", box)
+
+    p.page.key("/")
+    p.page.type("^multiply$")
+    p.settle()
+    equal(p.text("found"), "40.0 %", "search says how much it found")
+    p.key("Enter")
+    equal(p.text("status").split(" · ")[0], "multiply", "Enter goes to the match")
+    p.js("document.activeElement.blur()")
+    p.key("Escape")
+    equal((p.text("found"), p.js("sonde.state.query")), ("", ""), "Escape ends the search")
+
+    p.click_frame("work")
+    equal(p.js("sonde.zoomed()"), "work", "a click zooms")
+    equal(round(p.find("work")["w"]), p.js("document.getElementById('flames').clientWidth"), "the frame is as wide as the page then")
+    ok("zoom=" in p.js("location.hash"), "and the address says so", p.js("location.hash"))
+    hash_ = p.js("location.hash")
+    p.key("Escape")
+    equal(p.js("sonde.zoomed()"), "all", "Escape goes back")
+
+    strip = p.js("(() => { const b = document.getElementById('strip').getBoundingClientRect(); return [b.left, b.top, b.right] })()")
+    middle = p.js("(() => { const b = document.getElementById('strip').getBoundingClientRect(); const g = sonde.gutter;"
+                  " return b.left + g + (b.width - g) / 2 })()")
+    p.page.drag(middle, strip[1] + 8, strip[2] - 1, strip[1] + 8)
+    p.settle()
+    ok(abs(p.total_ms() - 1000) <= 10, "a drag over the second half halves the total", p.total_ms())
+    ok(p.find("setup")["total"] <= 10 * MS, "what ran in the first half is gone", p.find("setup"))
+    ok("time" in p.text("status") and not p.js("document.getElementById('range').hidden"), "the range is said", p.text("status"))
+    p.key("Escape")
+    equal(p.total_ms(), 2000, "Escape takes all of the time again")
+
+    p.js("document.getElementById('merge').value = 'tid'; document.getElementById('merge').dispatchEvent(new Event('change'))")
+    p.settle()
+    equal((round(p.find("early 10")["total"] / MS), round(p.find("late 11")["total"] / MS)), (1500, 500), "stacks by thread")
+    p.key("m")
+    equal(p.js("sonde.state.merge"), "all", "m merges all again")
+
+    p.key("v")
+    equal((p.total_ms(), round(p.find("multiply")["total"] / MS)), (2000, 800), "callers first: the same total, leaves are roots")
+    p.key("v")
+    p.key("i")
+    ok(p.find("all")["y"] < p.find("main")["y"], "icicle: roots at the top")
+    p.key("i")
+    ok(p.find("all")["y"] > p.find("main")["y"], "flames: roots at the bottom")
+
+    up = p.page
+    up.click(5, p.find("all")["y"] - 100)
+    p.js("document.getElementById('flames').focus()")
+    p.key("ArrowUp")
+    p.key("ArrowUp")
+    p.key("Enter")
+    ok(p.js("sonde.zoomed()") in ("setup", "work"), "arrow keys and Enter walk and zoom", p.js("sonde.zoomed()"))
+    p.key("0")
+    equal(p.js("sonde.zoomed()"), "all", "0 shows everything")
+
+    p.key("2")
+    rows = p.js("[...document.querySelectorAll('.row')].map(r => r.textContent)")
+    ok(len(rows) == 8 and "multiply" in rows[0] and "read_file" in rows[1], "the table has the functions, most of its own first", rows)
+    ok(any("<img/src=x/onerror=" in r for r in rows), "a name that looks like markup is shown as it is", rows)
+    equal((p.js("document.images.length"), p.js("document.title")), (0, "phases.data"), "and is never understood")
+    p.js("[...document.querySelectorAll('#list-head button')].find(b => b.dataset.sort === 'total').click()")
+    ok("main" in p.js("document.querySelector('.row').textContent"), "a click on a heading sorts")
+    p.js("[...document.querySelectorAll('.row')].find(r => r.textContent.includes('inner_loop')).click()")
+    p.settle()
+    equal((p.js("sonde.state.view"), p.text("status").split(" ")[0]), ("sandwich", "inner_loop"), "a row leads to its callers and callees")
+    equal([p.js(f"sonde.around('{n}')") for n in ("work", "multiply", "check")], [800 * MS, 800 * MS, None], "with their weights")
+    p.key("1")
+    p.key("d")
+    ok(p.js("document.documentElement.classList.contains('dark')"), "d makes it dark")
+    pdf = p.page.send("Page.printToPDF", printBackground=True)["data"]
+    ok(len(pdf) > 20000, "it prints", len(pdf))
+    p.quiet("one recording")
+
+    again = Look(browser, "phases.html" + hash_)
+    equal(again.js("sonde.zoomed()"), "work", "an address brings its view back")
+    bad = Look(browser, "phases.html#view=x&zoom=9.9.9e9.-1&time=5-2&event=77&focus=99999&q=(&merge=no")
+    equal((bad.total_ms() > 0, bad.js("sonde.zoomed()")), (True, "all"), "a broken address does no harm")
+    bad.quiet("a broken address")
+    narrow = Look(browser, "phases.html", width=420, height=700)
+    ok(narrow.js("document.documentElement.scrollWidth") <= 420, "a narrow window needs no sideways scrolling",
+       narrow.js("document.documentElement.scrollWidth"))
+
+
+def difference(browser):
+    p = Look(browser, "diff.html")
+    escape, read = p.find("escape"), p.find("read")
+    ok(abs(escape["a"] - 0.10) < 1e-9 and abs(escape["b"] - 40 / 130) < 1e-9, "shares before and after", escape)
+    ok(escape["fill"].startswith("hsl(8 ") and read["fill"].startswith("hsl(210 "), "what grew is red, what shrank is blue", (escape, read))
+    ok(p.find("old_log")["w"] > 10 and p.find("new_check")["w"] > 10, "what is gone and what is new both have their place")
+    p.key("2")
+    first = p.js("document.querySelector('.row').textContent")
+    ok("escape" in first or "old_log" in first or "render" in first, "the table begins with the largest change", first)
+    p.js("document.getElementById('norm').value = 'abs'; document.getElementById('norm').dispatchEvent(new Event('change'))")
+    p.key("1")
+    equal((p.find("read")["a"], p.find("read")["b"]), (40 * MS, 40 * MS), "absolute: what did not change is the same")
+    ok(p.js("document.getElementById('times').hidden"), "two recordings have no time in common")
+    p.quiet("a difference")
+
+
+def big(browser):
+    p = Look(browser, "big.html", width=1920, height=1080)
+    ok(p.js("sonde.nodes") >= 200000, "200,000 frames and more", p.js("sonde.nodes"))
+    ok(100 < p.js("sonde.drawn") < 20000, "only what can be seen is drawn", p.js("sonde.drawn"))
+    total = p.total_ms()
+    p.key("v")
+    ok(abs(p.total_ms() - total) <= 1, "turned around, nothing is lost", (p.total_ms(), total))
+    p.key("v")
+    p.page.key("/")
+    p.page.type("number_26")
+    p.settle()
+    ok(p.text("found").endswith("%"), "and searched", p.text("found"))
+    p.quiet("200,000 frames")
+
+
+with Browser() as browser:
+    for part in (phases, difference, big):
+        try:
+            part(browser)
+        except Exception:
+            ok(False, f"{part.__name__}: to the end", traceback.format_exc())
+print(f"1..{count}")
+sys.exit(1 if failed else 0)
