@@ -286,6 +286,7 @@ struct profile *profile_new(const struct profile_config *cfg)
 		p->sink.needs |= NEED_RAW;
 	strtab_init(&p->dsos);
 	texts_init(&p->texts);
+	strtab_init(&p->sources);
 	return p;
 }
 
@@ -302,6 +303,7 @@ void profile_free(struct profile *p)
 	free(p->dso_of);
 	free(p->key_of);
 	vec_free(&p->items);
+	vec_free(&p->item_counts);
 	free(p->next_item);
 	big_free(p->places, p->nr_places * sizeof(*p->places));
 	vec_free(&p->rows);
@@ -341,6 +343,7 @@ static int make_keys(struct profile *p)
 	bool sym = keys_has(p, PROFILE_KEY_SYM), dso = keys_has(p, PROFILE_KEY_DSO);
 	bool sym_size = !sym && keys_has(p, PROFILE_KEY_SYM_SIZE);
 	bool dso_size = !dso && !sym && keys_has(p, PROFILE_KEY_DSO_SIZE);
+	bool srcline = keys_has(p, PROFILE_KEY_SRCLINE), srcfile = keys_has(p, PROFILE_KEY_SRCFILE);
 	const struct profile_env *env = &p->cfg.env;
 	p->key_of = calloc((size_t)p->names->nr_funcs + 1, sizeof(*p->key_of));
 	if (!p->key_of)
@@ -350,13 +353,15 @@ static int make_keys(struct profile *p)
 	int err = 0;
 	for (u32 i = 0; i < p->names->nr_funcs && !err; i++) {
 		const struct name_func *f = &p->names->funcs[i];
-		u64 key[6] = { dso || sym ? p->dso_of[f->image] : 0,
+		u64 key[7] = { dso || sym ? p->dso_of[f->image] : 0,
 			       sym ? f->start : 0,
 			       sym ? 1 + (f->name != NULL) : 0,
 			       sym && f->inlined ? hash_bytes(f->name, strlen(f->name)) : 0,
 			       sym_size && f->name ? f->end - f->start : 0,
-			       dso_size && env->image_size ? env->image_size(env->ctx, f->image)
-							   : 0 };
+			       dso_size && env->image_size ? env->image_size(env->ctx, f->image) : 0,
+			       srcline	 ? p->srcline_of[i] + 1
+			       : srcfile ? p->srcfile_of[i] + 1
+					 : 0 };
 		err = dict_add(&first, hash_bytes(key, sizeof(key)), i, &p->key_of[i]);
 	}
 	dict_done(&first);
@@ -417,12 +422,15 @@ static int self_rows(struct profile *p)
 	return 0;
 }
 
-static int add_item(struct profile *p, u32 tree, u32 start, u32 nr, u64 period)
+static int add_item(struct profile *p, const struct entry *e, u32 tree, u32 start, u32 nr)
 {
 	struct fold_item *it = vec_push(&p->items);
-	if (!it)
+	u64 *count = p->cfg.count ? vec_push(&p->item_counts) : NULL;
+	if (!it || (p->cfg.count && !count))
 		return -ENOMEM;
-	*it = (struct fold_item){ .tree = tree, .start = start, .nr = nr, .period = period };
+	if (count)
+		*count = e->count;
+	*it = (struct fold_item){ .tree = tree, .start = start, .nr = nr, .period = e->period };
 	return 0;
 }
 
@@ -430,7 +438,7 @@ static int entry_item(struct profile *p, const struct entry *e, const struct cha
 {
 	s64 tree = own_trees(p) ? row_at(p, e->group, e->leaf) : e->group;
 	struct chain c = chains->chains[e->chain];
-	return tree < 0 ? (int)tree : add_item(p, (u32)tree, c.start, c.nr, e->period);
+	return tree < 0 ? (int)tree : add_item(p, e, (u32)tree, c.start, c.nr);
 }
 
 /* Every function on the way gets a row, with what led to it: the chain from its innermost place outwards. */
@@ -448,7 +456,7 @@ static int caller_items(struct profile *p, const struct entry *e, const struct c
 			continue;
 		seen[p->key_of[func]] = stamp;
 		row = row_at(p, e->group, func);
-		int err = row < 0 ? (int)row : add_item(p, (u32)row, c.start, nr, e->period);
+		int err = row < 0 ? (int)row : add_item(p, e, (u32)row, c.start, nr);
 		if (err)
 			return err;
 		p->rows.at[row].total += e->period;
@@ -459,7 +467,7 @@ static int caller_items(struct profile *p, const struct entry *e, const struct c
 
 static int fold_chains(struct profile *p, const struct chain_table *chains)
 {
-	int err = 0;
+	int err = vec_reserve(&p->items, p->all.nr) ? 0 : -ENOMEM;
 	for (size_t i = 0; i < p->all.nr && !err; i++)
 		err = entry_item(p, &p->all.entries[i], chains);
 	if (p->cfg.children && own_trees(p)) {
@@ -621,7 +629,9 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 	const struct chain_table *chains = &run->chains;
 	p->catalog = c;
 	p->names = names;
-	int err = p->cfg.by_address ? names_by_address(p, run) : 0;
+	int err = wants_lines(p)      ? names_by_line(p, run)
+		  : p->cfg.by_address ? names_by_address(p, run)
+				      : 0;
 	if (!err)
 		err = make_dsos(p);
 	if (!err && p->cfg.filter.hide_unresolved)
@@ -642,5 +652,9 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 		err = fold_chains(p, chains);
 	if (!err && !own_trees(p))
 		err = children_rows(p);
-	return err ? err : rowtree_init(&p->graph, &p->fold, p->items.at, p->names);
+	if (!err)
+		err = rowtree_init(&p->graph, &p->fold, p->items.at, p->names);
+	if (!err && p->cfg.count && p->fold.nr_nodes)
+		err = rowtree_count(&p->graph, p->item_counts.at, p->items.nr);
+	return err;
 }

@@ -30,6 +30,8 @@ enum profile_key {
 	PROFILE_KEY_SYM,
 	PROFILE_KEY_SYM_SIZE,
 	PROFILE_KEY_DSO_SIZE,
+	PROFILE_KEY_SRCLINE,
+	PROFILE_KEY_SRCFILE,
 	/* measured */
 	PROFILE_OVERHEAD_CHILDREN,
 	PROFILE_OVERHEAD,
@@ -99,6 +101,8 @@ struct profile_config {
 	bool fractal;
 	bool count; /* branches know how many samples they are of */
 	bool by_address; /* call graphs tell addresses apart, not functions */
+	bool by_line; /* they tell lines apart, as they do where rows go by line */
+	bool full_path; /* of source files */
 	u32 max_stack; /* frames of a chain that count, from the end where graphs begin; 0: all */
 	u64 quantum_ns; /* PROFILE_KEY_TIME: width of a slice */
 	struct profile_filter filter;
@@ -129,6 +133,9 @@ int profile_table(struct profile *p, u32 event, struct table *ret) must_check;
 int profile_group_table(struct profile *p, const u32 *events, u32 nr, struct table *ret) must_check;
 /* Rows within rows: a level for each key (those of one level stand together). */
 int profile_hierarchy(struct profile *p, const u32 *events, u32 nr, struct table *ret) must_check;
+
+/* The function of a row of the table made last; NULL: the row has none. */
+const struct name_func *profile_row_func(const struct profile *p, size_t row);
 
 /* What a person types: the word of a key ("sym" and every other beginning will do), or -ENOENT. */
 int profile_key_find(const char *word);

@@ -166,8 +166,70 @@ int names_by_address(struct profile *p, const struct run_tables *run)
 	return 0;
 }
 
+bool wants_lines(const struct profile *p)
+{
+	return p->cfg.by_line || keys_has(p, PROFILE_KEY_SRCLINE) ||
+	       keys_has(p, PROFILE_KEY_SRCFILE);
+}
+
+static int source_texts(struct profile *p, u32 func, const struct name_line *line)
+{
+	const char *file = line && line->file ? line->file : "??";
+	const char *slash = p->cfg.full_path ? NULL : strrchr(file, '/');
+	if (slash)
+		file = slash + 1;
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_printf(&s, "%s:%u", file, line && line->file ? line->line : 0);
+	s64 both = s.err ? -ENOMEM : strtab_add(&p->sources, s.data, s.len);
+	s64 alone = strtab_add(&p->sources, file, strlen(file));
+	strbuf_done(&s);
+	if (both < 0 || alone < 0)
+		return -ENOMEM;
+	p->srcline_of[func] = (u32)both;
+	p->srcfile_of[func] = (u32)alone;
+	return 0;
+}
+
+int names_by_line(struct profile *p, const struct run_tables *run)
+{
+	const struct names_result *by = p->names;
+	u32 nr = max(by->nr_ids, run->frames.nr);
+	u32 *func_of = calloc((size_t)nr + 1, sizeof(*func_of));
+	struct name_func *funcs = calloc((size_t)nr + 1, sizeof(*funcs));
+	p->address_names = *by;
+	p->address_names.func_of = func_of;
+	p->address_names.funcs = funcs;
+	p->address_names.nr_funcs = 1;
+	p->srcline_of = calloc((size_t)nr + 1, sizeof(*p->srcline_of));
+	p->srcfile_of = calloc((size_t)nr + 1, sizeof(*p->srcfile_of));
+	struct dict at;
+	dict_init(&at);
+	int err = func_of && funcs && p->srcline_of && p->srcfile_of ? 0 : -ENOMEM;
+	for (u32 i = 1; i < nr && !err; i++) {
+		const struct name_line *line = by->lines ? &by->lines[i] : NULL;
+		u64 key[3] = { by->func_of[i], line ? (uintptr_t)line->file : 0,
+			       line ? line->line : 0 };
+		u32 fresh = p->address_names.nr_funcs;
+		err = dict_add(&at, hash_bytes(key, sizeof(key)), fresh, &func_of[i]);
+		if (err || func_of[i] != fresh)
+			continue;
+		p->address_names.nr_funcs++;
+		funcs[fresh] = by->funcs[by->func_of[i]];
+		if (p->cfg.by_line && line && line->file)
+			funcs[fresh].label = address_label(p, by, run, i);
+		err = source_texts(p, fresh, line);
+	}
+	dict_done(&at);
+	p->names = &p->address_names;
+	return err;
+}
+
 void chains_done(struct profile *p)
 {
+	strtab_done(&p->sources);
+	free(p->srcline_of);
+	free(p->srcfile_of);
 	free(p->own_chains.chains);
 	free(p->own_chains.pool);
 	free((void *)p->address_names.func_of);

@@ -73,7 +73,9 @@ struct profile {
 	struct texts texts;
 	const struct catalog *catalog;
 	const struct names_result *names;
-	struct names_result address_names; /* by_address: every frame its own function */
+	struct names_result address_names; /* by_address, by_line: every frame, or line, its own function */
+	struct strtab sources;
+	u32 *srcline_of, *srcfile_of; /* [func] -> sources; where rows go by them */
 	struct chain_table own_chains; /* where chains are shortened: a pool of their own */
 	struct fold fold;
 	struct rowtree graph;
@@ -82,6 +84,7 @@ struct profile {
 	u32 *key_of; /* [func] -> row key */
 	VEC(struct fold_item)
 	items; /* [entry]; more behind them where callers have trees of their own */
+	VEC(u64) item_counts; /* [item]; only where graphs show them */
 	u32 *next_item; /* [entry] -> the next one of its row, index + 1 */
 	struct rowtree_start *places; /* where a row's function is outermost on its path, row by row */
 	size_t nr_places;
@@ -160,6 +163,9 @@ int choose_entries(struct profile *p) must_check;
 int chains_shorten(struct profile *p, const struct chain_table **chains) must_check;
 /* Puts every frame in the place of its function. */
 int names_by_address(struct profile *p, const struct run_tables *run) must_check;
+/* The same with every line of each function, and the texts of lines. */
+int names_by_line(struct profile *p, const struct run_tables *run) must_check;
+bool wants_lines(const struct profile *p);
 void chains_done(struct profile *p);
 /* Gives each entry's group the name of its parent. */
 int parents_find(struct profile *p, const struct chain_table *chains) must_check;

@@ -37,6 +37,8 @@ static const struct key_info infos[] = {
 	[PROFILE_KEY_SYM] = { "symbol", "Symbol", "symbol", CELL_STR, .loose = true },
 	[PROFILE_KEY_SYM_SIZE] = { "symbol_size", "Symbol size", "symbol_size", CELL_NUMBER },
 	[PROFILE_KEY_DSO_SIZE] = { "dso_size", "DSO size", "dso_size", CELL_NUMBER },
+	[PROFILE_KEY_SRCLINE] = { "srcline", "Source:Line", "srcline", CELL_STR, .loose = true },
+	[PROFILE_KEY_SRCFILE] = { "srcfile", "Source File", "srcfile", CELL_STR, .loose = true },
 	[PROFILE_OVERHEAD_CHILDREN] = { "overhead_children", "Children", "children", CELL_PERCENT },
 	[PROFILE_OVERHEAD] = { "overhead", "Overhead", "overhead", CELL_PERCENT },
 	[PROFILE_OVERHEAD_SYS] = { "overhead_sys", "sys", "overhead_sys", CELL_PERCENT },
@@ -61,6 +63,8 @@ static const u8 search_order[] = {
 	PROFILE_KEY_LOCAL_WEIGHT,
 	PROFILE_KEY_WEIGHT,
 	PROFILE_KEY_TRACE,
+	PROFILE_KEY_SRCLINE,
+	PROFILE_KEY_SRCFILE,
 	PROFILE_KEY_SYM_SIZE,
 	PROFILE_KEY_DSO_SIZE,
 	PROFILE_KEY_CGROUP,
@@ -410,8 +414,17 @@ u64 keys_identity(const struct profile *p, const struct profile_field *f, const 
 	case PROFILE_KEY_SYM: return r->key;
 	case PROFILE_KEY_SYM_SIZE: return sym_size(p, r->func);
 	case PROFILE_KEY_DSO_SIZE: return dso_size(p, r->func);
+	case PROFILE_KEY_SRCLINE: return p->srcline_of[r->func];
+	case PROFILE_KEY_SRCFILE: return p->srcfile_of[r->func];
 	default: return word_of(p, f, r);
 	}
+}
+
+static int compare_sources(const struct profile *p, const u32 *text_of_func, const struct row *a,
+			   const struct row *b)
+{
+	return strcmp(strtab_str(&p->sources, text_of_func[a->func]),
+		      strtab_str(&p->sources, text_of_func[b->func]));
 }
 
 int keys_compare(const struct profile *p, const struct profile_field *f, const struct row *a,
@@ -432,6 +445,8 @@ int keys_compare(const struct profile *p, const struct profile_field *f, const s
 	case PROFILE_KEY_SYM: return compare_funcs(p, a, b);
 	case PROFILE_KEY_SYM_SIZE: return order(sym_size(p, a->func), sym_size(p, b->func));
 	case PROFILE_KEY_DSO_SIZE: return order(dso_size(p, a->func), dso_size(p, b->func));
+	case PROFILE_KEY_SRCLINE: return compare_sources(p, p->srcline_of, a, b);
+	case PROFILE_KEY_SRCFILE: return compare_sources(p, p->srcfile_of, a, b);
 	default: break;
 	}
 	u64 x = word_of(p, f, a), y = word_of(p, f, b);
@@ -543,6 +558,8 @@ static const char *string_cell(const struct profile *p, const struct profile_fie
 	case PROFILE_KEY_FIELD: return text_of(&p->texts, word);
 	case PROFILE_KEY_PARENT: return word ? text_of(&p->texts, word) : "[other]";
 	case PROFILE_KEY_DSO: return dso_name(p, r->func);
+	case PROFILE_KEY_SRCLINE: return strtab_str(&p->sources, p->srcline_of[r->func]);
+	case PROFILE_KEY_SRCFILE: return strtab_str(&p->sources, p->srcfile_of[r->func]);
 	default: return symbol_cell(a, &p->names->funcs[r->func]);
 	}
 }

@@ -31,6 +31,67 @@ void rowtree_done(struct rowtree *t)
 	vec_free(&t->branches);
 	vec_free(&t->candidates);
 	free(t->sums);
+	free(t->counts.own);
+	free(t->counts.incl);
+	free(t->counts.own_ending);
+	free(t->counts.incl_ending);
+}
+
+/* ---- numbers of samples ---- */
+
+int rowtree_count(struct rowtree *t, const u64 *counts, size_t nr_items)
+{
+	const struct fold *f = t->fold;
+	size_t room = (size_t)f->room + 1;
+	struct rowtree_counts *c = &t->counts;
+	c->own = calloc(room, sizeof(*c->own));
+	c->incl = calloc(room, sizeof(*c->incl));
+	c->own_ending = calloc(room, sizeof(*c->own_ending));
+	c->incl_ending = calloc(room, sizeof(*c->incl_ending));
+	if (!c->own || !c->incl || !c->own_ending || !c->incl_ending)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr_items; i++) {
+		c->own[f->node_of[i]] += counts[i];
+		c->incl[f->node_of[i]] += counts[i];
+	}
+	for (u32 n = f->room; n-- > f->room - f->nr_nodes;)
+		if (f->nodes[n].parent != n)
+			c->incl[f->nodes[n].parent] += c->incl[n];
+	c->of_item = counts;
+	return 0;
+}
+
+static void count_ending(struct rowtree *t, const struct rowtree_row *row, bool add)
+{
+	struct rowtree_counts *c = &t->counts;
+	for (u32 i = row->first_item; i && c->of_item; i = row->next_item[i - 1]) {
+		u32 n = t->fold->node_of[i - 1];
+		u64 count = add ? c->of_item[i - 1] : 0 - c->of_item[i - 1];
+		c->own_ending[n] += count;
+		for (; n != row->root; n = t->fold->nodes[n].parent)
+			c->incl_ending[n] += count;
+	}
+}
+
+static u64 count_part(u64 all, u64 ending, u32 part)
+{
+	return part == ROWTREE_ALL ? all : part == ROWTREE_ENDING ? ending : all - ending;
+}
+
+/* Samples of a branch; own: those that end in its function. */
+static u64 count_branch(const struct rowtree *t, const struct rowtree_branch *b, bool own)
+{
+	const struct rowtree_counts *c = &t->counts;
+	u64 sum = 0;
+	for (u32 i = b->start; i < b->start + b->nr && c->of_item; i++) {
+		const struct rowtree_place *p = &t->places.at[i];
+		u32 n = p->at.node;
+		if (!own)
+			sum += count_part(c->incl[n], c->incl_ending[n], p->part);
+		else if (p->at.skip + 1 == t->fold->nodes[n].nr)
+			sum += count_part(c->own[n], c->own_ending[n], p->part);
+	}
+	return sum;
 }
 
 /* ---- weights of samples that end in the row's function ---- */
@@ -262,7 +323,8 @@ static int draw(struct rowtree *t, struct rowtree_branch b, struct tree *ret)
 	*n = (struct tree_node){ .first_label = (u32)ret->labels.nr,
 				 .first_child = TREE_NONE,
 				 .next = TREE_NONE,
-				 .total = b.weight };
+				 .total = b.weight,
+				 .count = count_branch(t, &b, false) };
 	u32 base = (u32)t->branches.nr;
 	for (;;) {
 		int err = add_label(t, ret, b.func);
@@ -277,6 +339,7 @@ static int draw(struct rowtree *t, struct rowtree_branch b, struct tree *ret)
 		t->branches.nr = base;
 	}
 	ret->nodes.at[made].self = b.weight - t->below;
+	ret->nodes.at[made].self_count = count_branch(t, &b, true);
 	return draw_branches(t, base, ret, made);
 }
 
@@ -332,13 +395,17 @@ int rowtree_build(struct rowtree *t, const struct rowtree_row *row, struct tree 
 	if (row->total < row->min)
 		return 0; /* no branch can be heavier than the row */
 	bool few = few_items(t, row);
-	if (!row->own)
+	if (!row->own) {
 		mark_ending(t, row, few);
+		count_ending(t, row, true);
+	}
 	int err = first_places(t, row);
 	t->first_func = !err && t->branches.nr ? t->branches.at[0].func : 0;
 	if (!err)
 		err = draw_branches(t, 0, ret, TREE_NONE);
-	if (!row->own)
+	if (!row->own) {
 		unmark_ending(t, row, few);
+		count_ending(t, row, false);
+	}
 	return err;
 }

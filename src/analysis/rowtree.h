@@ -42,6 +42,13 @@ struct rowtree_branch {
 	u64 weight;
 };
 
+/* Numbers of samples beside the weights, only where they are asked for. [node]: of those that end there, and of all below too. */
+struct rowtree_counts {
+	const u64 *of_item;
+	u64 *own, *incl;
+	u64 *own_ending, *incl_ending; /* of those that end in the row's function */
+};
+
 /* Kept between rows: memory is reused. */
 struct rowtree {
 	const struct fold_item *items;
@@ -57,10 +64,13 @@ struct rowtree {
 	u64 min;
 	u32 first_func; /* of the tree's first label */
 	u64 below; /* what the candidates taken last weigh together, light ones included */
+	struct rowtree_counts counts; /* of_item NULL: not asked for */
 };
 
 int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items,
 		 const struct names_result *names) must_check;
+/* Branches will say how many samples they are of: counts[item], borrowed. */
+int rowtree_count(struct rowtree *t, const u64 *counts, size_t nr_items) must_check;
 void rowtree_done(struct rowtree *t);
 
 /*

@@ -209,26 +209,44 @@ static int add_proc_map(struct session *s, s32 pid)
 	return err;
 }
 
+static int note_others(struct session *s, struct ftrace_buffer_opt *b)
+{
+	struct strbuf text;
+	char path[PATH_MAX];
+	int err = 0;
+	strbuf_init(&text);
+	(void)snprintf(path, sizeof(path), "%sset_event", b->folder);
+	if (tracing_read(&s->s->tracing, path, &text))
+		strbuf_reset(&text);
+	for (const char *p = strbuf_cstr(&text); *p && !err;) {
+		size_t len = strcspn(p, "\n"), word = strcspn(p, ":\n");
+		const char *name = arena_strndup(&s->s->arena, p, word);
+		err = name ? ftrace_setup_note_system(s->s, b, name) : -ENOMEM;
+		p += len + (p[len] == '\n');
+	}
+	strbuf_done(&text);
+	return err;
+}
+
 static int write_head(struct session *s)
 {
 	struct ftrace_buffer_opt *main = &s->s->buffers.at[0];
 	struct ftrace_meta_opts mo = { .root = &s->s->root, .folder = main->folder };
 	VEC(const char *) systems = { 0 };
-	bool all = !*main->folder; /* others may have events on in the top buffer */
 	vec_for_each (&s->s->buffers, b) {
+		/* In a buffer that is not ours alone others have events on too. */
+		if (!b->made && note_others(s, b))
+			return -ENOMEM;
 		vec_for_each (&b->systems, name) {
 			const char **slot = vec_push(&systems);
 			if (!slot)
 				return -ENOMEM;
 			*slot = *name;
 		}
-		all |= !b->made;
 	}
 	static const char *const none[] = { "" };
-	if (!all) {
-		mo.systems = systems.nr ? systems.at : none;
-		mo.nr_systems = systems.nr ? systems.nr : 1;
-	}
+	mo.systems = systems.nr ? systems.at : none;
+	mo.nr_systems = systems.nr ? systems.nr : 1;
 	int err = ftrace_meta_read(&s->meta, &s->s->tracing, &mo, &s->app->diag);
 	vec_free(&systems);
 	if (err)
@@ -678,8 +696,10 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	bool any = argc > 0 || o->setup.pids;
 	vec_for_each (&f->buffers, b)
 		any |= b->events.nr || b->tracer || b->functions.nr || b->graph.nr;
-	if (!any)
+	if (!any) {
+		ftrace_setup_end(f);
 		return app_usage(app, "what should be recorded? -e EVENT or -p TRACER");
+	}
 	int err = ftrace_setup_open(f, app);
 	char **words = !err && o->user_name && argc ? as_user(&s, argc, argv) : argv;
 	int status = err || !words ? app_fail(app, err)

@@ -17,10 +17,11 @@
 
 /* ---- options whose order counts ----------------------------------------------------------------------------------------- */
 
+/* The buffer that options belong to now; the first is made when it is needed. NULL: no memory. */
 static struct ftrace_buffer_opt *current(void *opts)
 {
 	struct ftrace_setup *s = opts;
-	return &s->buffers.at[s->buffers.nr - 1];
+	return s->buffers.nr ? &s->buffers.at[s->buffers.nr - 1] : vec_push(&s->buffers);
 }
 
 void ftrace_setup_defaults(void *opts)
@@ -28,7 +29,6 @@ void ftrace_setup_defaults(void *opts)
 	struct ftrace_setup *s = opts;
 	*s = (struct ftrace_setup){ .lock_fd = -1, .root = { .dir_fd = -1 } };
 	s->tracing.dir = -1;
-	(void)vec_push(&s->buffers);
 }
 
 static int add_word(void *list, const char *value)
@@ -43,19 +43,12 @@ static int add_word(void *list, const char *value)
 	return 0;
 }
 
-static int have_buffer(void *opts)
-{
-	return ((struct ftrace_setup *)opts)->buffers.nr ? 0 : -ENOMEM;
-}
-
 int ftrace_take_event(void *opts, const char *value, bool negated, struct diag *d)
 {
 	(void)negated;
 	(void)d;
-	if (have_buffer(opts))
-		return -ENOMEM;
 	struct ftrace_buffer_opt *b = current(opts);
-	struct ftrace_event_opt *e = vec_push(&b->events);
+	struct ftrace_event_opt *e = b ? vec_push(&b->events) : NULL;
 	if (!e)
 		return -ENOMEM;
 	e->text = value;
@@ -67,6 +60,8 @@ int ftrace_take_filter(void *opts, const char *value, bool negated, struct diag 
 {
 	(void)negated;
 	struct ftrace_buffer_opt *b = current(opts);
+	if (!b)
+		return -ENOMEM;
 	if (!b->events.nr)
 		return diag_error(d, -EINVAL, "-f belongs behind the -e it is for");
 	struct ftrace_event_opt *e = &b->events.at[b->events.nr - 1];
@@ -80,6 +75,8 @@ int ftrace_take_trigger(void *opts, const char *value, bool negated, struct diag
 {
 	(void)negated;
 	struct ftrace_buffer_opt *b = current(opts);
+	if (!b)
+		return -ENOMEM;
 	if (!b->events.nr)
 		return diag_error(d, -EINVAL, "-R belongs behind the -e it is for");
 	return add_word(&b->events.at[b->events.nr - 1].triggers, value);
@@ -89,7 +86,10 @@ int ftrace_take_negate(void *opts, const char *value, bool negated, struct diag 
 {
 	(void)value;
 	(void)d;
-	current(opts)->negate = !negated;
+	struct ftrace_buffer_opt *b = current(opts);
+	if (!b)
+		return -ENOMEM;
+	b->negate = !negated;
 	return 0;
 }
 
@@ -99,6 +99,8 @@ int ftrace_take_buffer(void *opts, const char *value, bool negated, struct diag 
 	(void)negated;
 	if (!*value || *value == '.' || strchr(value, '/'))
 		return diag_error(d, -EINVAL, "-B '%s' is no name for an instance", value);
+	if (!current(opts)) /* the unnamed one comes first */
+		return -ENOMEM;
 	struct ftrace_buffer_opt *b = vec_push(&s->buffers);
 	if (!b)
 		return -ENOMEM;
@@ -111,23 +113,28 @@ int ftrace_take_buffer(void *opts, const char *value, bool negated, struct diag 
 	{                                                                                          \
 		(void)negated;                                                                     \
 		(void)d;                                                                           \
-		current(opts)->field = value;                                                      \
-		return 0;                                                                          \
+		struct ftrace_buffer_opt *b = current(opts);                                       \
+		if (b)                                                                             \
+			b->field = value;                                                          \
+		return b ? 0 : -ENOMEM;                                                            \
 	}
 #define TAKE_LIST(fn, field)                                                                       \
 	int fn(void *opts, const char *value, bool negated, struct diag *d)                        \
 	{                                                                                          \
 		(void)negated;                                                                     \
 		(void)d;                                                                           \
-		return add_word(&current(opts)->field, value);                                     \
+		struct ftrace_buffer_opt *b = current(opts);                                       \
+		return b ? add_word(&b->field, value) : -ENOMEM;                                   \
 	}
 #define TAKE_FLAG(fn, field)                                                                       \
 	int fn(void *opts, const char *value, bool negated, struct diag *d)                        \
 	{                                                                                          \
 		(void)value;                                                                       \
 		(void)d;                                                                           \
-		current(opts)->field = !negated;                                                   \
-		return 0;                                                                          \
+		struct ftrace_buffer_opt *b = current(opts);                                       \
+		if (b)                                                                             \
+			b->field = !negated;                                                       \
+		return b ? 0 : -ENOMEM;                                                            \
 	}
 TAKE_WORD(ftrace_take_tracer, tracer)
 TAKE_WORD(ftrace_take_clock, clock)
@@ -218,7 +225,7 @@ int ftrace_setup_open(struct ftrace_setup *s, struct app *app)
 	if (!err)
 		err = sysroot_open(&s->root, NULL);
 	s->cmdline = ftrace_own_cmdline();
-	return err;
+	return err ? err : current(s) ? 0 : -ENOMEM;
 }
 
 void ftrace_setup_end(struct ftrace_setup *s)
@@ -502,7 +509,7 @@ static int find_events(struct ftrace_setup *s, const struct spec *spec, bool *wh
 	return err;
 }
 
-static int note_system(struct ftrace_buffer_opt *b, struct ftrace_setup *s, const char *system)
+int ftrace_setup_note_system(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const char *system)
 {
 	vec_for_each (&b->systems, have)
 		if (!strcmp(*have, system))
@@ -555,7 +562,7 @@ static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const 
 		const char *other = strstr(spec->triggers.at[i], "able_event:");
 		char system[128];
 		if (other && sscanf(other, "able_event:%127[^:]", system) == 1)
-			err = note_system(b, s, system);
+			err = ftrace_setup_note_system(s, b, system);
 		if (!err)
 			err = undo ? journal_add(s->journal,
 						 path_in(s, b, "events/%s/%s/trigger", e->system,
@@ -567,7 +574,7 @@ static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const 
 		err = journal_set(s->journal,
 				  path_in(s, b, "events/%s/%s/enable", e->system, e->name),
 				  off ? "0" : "1", d);
-	return err ? err : note_system(b, s, e->system);
+	return err ? err : ftrace_setup_note_system(s, b, e->system);
 }
 
 /* Where nobody else has one of a system on, all of it is one write. */
@@ -833,17 +840,31 @@ static int apply_pids(struct ftrace_setup *s, struct ftrace_buffer_opt *b, int p
 	return err;
 }
 
-/* Ourselves, and what works for us. */
+/* Ourselves, and with the fork options the threads that we make later: they read what is written. */
 static int leave_us_out(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 {
-	const char *path = path_in(s, b, "set_event_notrace_pid");
-	if (s->no_filter || s->dry_run || s->pids || s->only_command ||
-	    !journal_owns(s->journal, path) || !tracing_has(&s->tracing, path))
-		return 0;
+	static const struct {
+		const char *list, *option;
+		bool functions;
+	} kinds[] = {
+		{ "set_event_notrace_pid", "event-fork", false },
+		{ "set_ftrace_notrace_pid", "function-fork", true },
+	};
 	char pid[32];
+	int err = 0;
 	(void)snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
-	/* Threads made later are ours too. */
-	return journal_list(s->journal, path, pid, &s->app->diag);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
+		const char *path = path_in(s, b, "%s", kinds[i].list);
+		if (s->no_filter || s->dry_run || s->pids || s->only_command ||
+		    !journal_owns(s->journal, path) || !tracing_has(&s->tracing, path) ||
+		    (kinds[i].functions && (!b->tracer || strcmp(b->tracer, "function"))))
+			continue;
+		err = set_flag_option(s, b, kinds[i].option, true);
+		/* A kernel that does not let us leave ourselves out traces us too. */
+		if (!err)
+			(void)!journal_list(s->journal, path, pid, NULL);
+	}
+	return err;
 }
 
 static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
@@ -962,8 +983,6 @@ int ftrace_setup_begin(struct ftrace_setup *s, bool private, void (*rescue)(cons
 {
 	struct diag *d = &s->app->diag;
 	int err = 0;
-	if (!s->buffers.nr)
-		return -ENOMEM;
 	for (size_t i = 0; i < s->buffers.nr && !err; i++)
 		err = check_buffer(s, &s->buffers.at[i]);
 	if (err)

@@ -113,6 +113,9 @@ int ftrace_setup_begin(struct ftrace_setup *s, bool private,
 		       void (*rescue)(const char *folder)) must_check;
 /* Chooses where each buffer is (instances are made), and sets everything up with tracing off. pid: the command's, or 0. */
 int ftrace_setup_apply(struct ftrace_setup *s, bool private, int pid) must_check;
+/* The formats of this system's events belong in the file. */
+int ftrace_setup_note_system(struct ftrace_setup *s, struct ftrace_buffer_opt *b,
+			     const char *system) must_check;
 int ftrace_setup_switch(struct ftrace_setup *s, bool on) must_check;
 /* Undoes (unless the journal is kept) and frees. */
 void ftrace_setup_end(struct ftrace_setup *s);

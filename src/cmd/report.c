@@ -1,4 +1,5 @@
 /* sonde report: a recording as a table of who spent how much where, with call graphs. */
+#include "cmd/annotate.h"
 #include "cmd/app.h"
 #include "analysis/profile.h"
 #include "base/num.h"
@@ -30,6 +31,7 @@ struct graph_opts {
 	bool order_given;
 	bool percent_given;
 	bool by_address;
+	bool by_line;
 	enum text_tree_form form;
 	enum text_tree_value value;
 	enum profile_order order;
@@ -53,6 +55,7 @@ struct report_opts {
 	bool header_only;
 	bool header_full;
 	bool quiet;
+	bool full_path;
 	bool stats;
 	bool tasks;
 	bool mmaps;
@@ -139,14 +142,16 @@ static int graph_word(struct graph_opts *g, const char *word, struct diag *d)
 		g->order_given = true;
 	} else if (!strcmp(word, "function") || !strcmp(word, "address")) {
 		g->by_address = *word == 'a';
-	} else if (!strcmp(word, "srcline") || !strcmp(word, "branch")) {
+	} else if (!strcmp(word, "srcline")) {
+		g->by_line = true;
+	} else if (!strcmp(word, "branch")) {
 		return diag_error(d, -EINVAL, "-g %s is not there yet", word);
 	} else if (graph_number(g, word)) {
 		(void)diag_error(d, -EINVAL, "-g: '%s' is not a way to draw a call graph", word);
-		diag_hint(d,
-			  "graph, fractal, flat, folded, none; caller, callee; function, address; "
-			  "percent, period, count; a percentage below which branches are left "
-			  "out, then how many branches of a place are shown");
+		diag_hint(d, "graph, fractal, flat, folded, none; caller, callee; function, "
+			     "address, srcline; "
+			     "percent, period, count; a percentage below which branches are left "
+			     "out, then how many branches of a place are shown");
 		return -EINVAL;
 	}
 	return 0;
@@ -179,13 +184,15 @@ static const struct opt report_rows[] = {
 		"recording to read (perf.data); - is standard input"),
 	OPT_LIST('s', "sort", struct report_opts, sort, "KEYS",
 		 "rows by these: comm pid tgid cpu socket time cgroup dso sym parent trace weight "
-		 "local_weight symbol_size dso_size overhead overhead_children overhead_sys "
+		 "local_weight symbol_size dso_size srcline srcfile overhead overhead_children "
+		 "overhead_sys "
 		 "overhead_us overhead_guest_sys overhead_guest_us sample period, or [EVENT.]FIELD "
 		 "of tracepoints; +KEY: besides the usual comm,dso,sym"),
 	OPT_STR('F', "fields", struct report_opts, fields,
 		"KEYS", "columns, in this order; rows are then sorted by them; +KEY: besides the usual ones"),
 	OPT_CALL('g', "call-graph", "HOW",
-		 "call graphs: graph|fractal|flat|folded|none, caller|callee, function|address, "
+		 "call graphs: graph|fractal|flat|folded|none, caller|callee, "
+		 "function|address|srcline, "
 		 "percent|period|count, least percentage, most branches",
 		 graph_call, .optional = true, .greedy = true),
 	OPT_FLAG('G', "inverted", struct report_opts, inverted, "the same as -g caller"),
@@ -232,6 +239,8 @@ static const struct opt report_rows[] = {
 		 "which tasks there were, as a tree, instead of the table"),
 	OPT_FLAG(0, "mmaps", struct report_opts, mmaps,
 		 "the same, with what each of them had mapped"),
+	OPT_FLAG(0, "full-source-path", struct report_opts, full_path,
+		 "whole paths of source files (--sort srcline, -g srcline)"),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no comment lines above the table"),
 	OPT_FLAG(0, "stdio", struct report_opts, stdio,
 		 "plain text, also on a terminal (where a browser opens otherwise)"),
@@ -316,6 +325,8 @@ static void configure(struct report *r)
 	cfg->fractal = o->graph.form == TEXT_TREE_FRACTAL;
 	cfg->count = o->graph.value == TEXT_TREE_COUNT;
 	cfg->by_address = o->graph.by_address;
+	cfg->by_line = o->graph.by_line;
+	cfg->full_path = o->full_path;
 	cfg->max_stack = (u32)o->max_stack;
 	cfg->order = o->graph.order_given			  ? o->graph.order
 		     : o->inverted				  ? PROFILE_CALLER
@@ -666,6 +677,17 @@ static int page_header(void *ctx, u32 page, size_t row, struct strbuf *to)
 	return perf_header_text(replay_perf_file(r->src), r->opts->input, true, to);
 }
 
+static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *to)
+{
+	struct pages *p = pages_of(ctx);
+	const struct name_func *f = profile_row_func(p->r->profile, row);
+	/* What came through a pipe is gone. */
+	if (!f || !f->name || !strcmp(p->r->opts->input, "-"))
+		return -ENOENT;
+	return annotate_function(p->r->app, p->r->opts->input, &p->r->opts->symbols, f,
+				 p->shown.at[page].events[0], to);
+}
+
 static int add_page(struct report *r, const struct shown *e)
 {
 	struct shown *page = vec_push(&r->pages->shown);
@@ -678,6 +700,7 @@ static int add_page(struct report *r, const struct shown *e)
 static int browse_pages(struct report *r)
 {
 	static const struct tui_action actions[] = {
+		{ 'a', "annotate the function: instructions and source", page_annotate },
 		{ 'i', "where, when and how it was recorded", page_header },
 		{ 0 },
 	};
@@ -716,6 +739,18 @@ static int show(struct report *r)
 	return err == -ENOTTY ? print_text(r) : err;
 }
 
+static bool needs_lines(const struct profile_config *cfg)
+{
+	bool needs = cfg->by_address || cfg->by_line;
+	for (u32 i = 0; i < cfg->nr_fields; i++)
+		needs |= cfg->fields[i].key == PROFILE_KEY_SRCLINE ||
+			 cfg->fields[i].key == PROFILE_KEY_SRCFILE;
+	for (u32 i = 0; i < cfg->nr_sort; i++)
+		needs |= cfg->sort[i].key == PROFILE_KEY_SRCLINE ||
+			 cfg->sort[i].key == PROFILE_KEY_SRCFILE;
+	return needs;
+}
+
 static int profile_source(struct report *r)
 {
 	r->profile = profile_new(&r->cfg);
@@ -732,7 +767,7 @@ static int profile_source(struct report *r)
 	if (!err)
 		err = names->ops->resolve(names, &r->src->catalog, &run.frames,
 					  symbols_want(&r->opts->symbols) |
-						  (r->cfg.by_address ? WANT_LINE : 0),
+						  (needs_lines(&r->cfg) ? WANT_LINE : 0),
 					  &named);
 	if (!err)
 		err = names_expand(&named, &run.frames, &run.chains);

@@ -94,8 +94,6 @@ static int trace_field(struct list *l, const char *word, u32 level, bool *found)
 static int unknown(struct list *l, const char *word)
 {
 	static const char *const hardware[] = {
-		"srcline",
-		"srcfile",
 		"transaction",
 		"addr",
 		"cgroup_id",

@@ -121,13 +121,23 @@ static int add_thread(struct stat_plan *p, s32 tid)
 	return err;
 }
 
+/* The number may be one that a container sees. */
+static int no_process(struct procfs *proc, s32 pid, struct diag *d)
+{
+	s32 here;
+	diag_error(d, -ESRCH, "there is no process %d", pid);
+	if (!procfs_outer_pid(proc, pid, &here))
+		diag_hint(d, "a container has a process %d: here it is %d", pid, here);
+	return -ESRCH;
+}
+
 static int add_process(struct stat_plan *p, struct procfs *proc, s32 pid, struct diag *d)
 {
 	s32 *tids;
 	size_t nr;
 	int err = procfs_tids(proc, pid, &tids, &nr);
 	if (err == -ESRCH)
-		return diag_error(d, err, "there is no process %d", pid);
+		return no_process(proc, pid, d);
 	for (size_t i = 0; i < nr && !err; i++)
 		err = add_thread(p, tids[i]);
 	return err;

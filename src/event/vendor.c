@@ -1,29 +1,59 @@
+/*
+ * libpfm is loaded when a name is asked for: its tables are 60,000 pointers that the loader would set right at every start of
+ * the program, a third of what `stat -- true` costs. Nothing is kept here: loading it again only counts.
+ */
 #include "event/vendor.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <string.h>
 #include <strings.h>
 
-/* Initialises once; later calls are cheap. */
-static bool library_ready(void)
+struct library {
+	__typeof__(&pfm_initialize) initialize;
+	__typeof__(&pfm_strerror) strerror;
+	__typeof__(&pfm_get_os_event_encoding) get_os_event_encoding;
+	__typeof__(&pfm_get_pmu_info) get_pmu_info;
+	__typeof__(&pfm_get_event_next) get_event_next;
+	__typeof__(&pfm_get_event_info) get_event_info;
+	__typeof__(&pfm_get_event_attr_info) get_event_attr_info;
+};
+
+/* Loads and initialises at the first call; later ones are cheap. */
+static bool library_ready(struct library *l)
 {
-	return pfm_initialize() == PFM_SUCCESS;
+	static const char *const names[] = {
+		"pfm_initialize",	   "pfm_strerror",	 "pfm_get_os_event_encoding",
+		"pfm_get_pmu_info",	   "pfm_get_event_next", "pfm_get_event_info",
+		"pfm_get_event_attr_info",
+	};
+	void *at[ARRAY_SIZE(names)];
+	_Static_assert(sizeof(*l) == sizeof(at), "a name for each function, in their order");
+	void *lib = dlopen("libpfm.so.4", RTLD_LAZY | RTLD_LOCAL);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		at[i] = lib ? dlsym(lib, names[i]) : NULL;
+		if (!at[i])
+			return false;
+	}
+	memcpy(l, at, sizeof(at));
+	return l->initialize() == PFM_SUCCESS;
 }
 
-static int encode(const char *name, struct perf_event_attr *attr)
+static int encode(const struct library *l, const char *name, struct perf_event_attr *attr)
 {
 	struct perf_event_attr tmp = { .size = sizeof(tmp) };
 	pfm_perf_encode_arg_t arg = { .attr = &tmp, .size = sizeof(arg) };
-	int r = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
+	int r = l->get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
 	if (r == PFM_SUCCESS)
 		*attr = tmp;
 	return r;
 }
 
 /* Vendors' names with dots are libpfm's with colons, or (BR_INST_RETIRED_MISPRED) with an underscore. */
-static int encode_dotted(const char *name, char instead, struct perf_event_attr *attr)
+static int encode_dotted(const struct library *l, const char *name, char instead,
+			 struct perf_event_attr *attr)
 {
 	char buf[256];
 	size_t len = strlen(name);
@@ -32,11 +62,12 @@ static int encode_dotted(const char *name, char instead, struct perf_event_attr 
 	memcpy(buf, name, len + 1);
 	for (char *c = buf; (c = strchr(c, '.'));)
 		*c = instead;
-	return encode(buf, attr);
+	return encode(l, buf, attr);
 }
 
 /* Intel's fixed counters have names in perf's tables that libpfm spells in its own way. */
-static int encode_fixed(const char *name, struct perf_event_attr *attr, int r)
+static int encode_fixed(const struct library *l, const char *name, struct perf_event_attr *attr,
+			int r)
 {
 	static const char *const fixed[][2] = {
 		{ "inst_retired.any", "INSTRUCTION_RETIRED" },
@@ -46,22 +77,23 @@ static int encode_fixed(const char *name, struct perf_event_attr *attr, int r)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
 		if (!strcasecmp(name, fixed[i][0]))
-			return encode(fixed[i][1], attr);
+			return encode(l, fixed[i][1], attr);
 	return r;
 }
 
 int vendor_encode(const char *name, struct perf_event_attr *attr, const char **why)
 {
-	if (!library_ready())
+	struct library l;
+	if (!library_ready(&l))
 		return -EOPNOTSUPP;
 	struct perf_event_attr got = { 0 };
-	int r = encode(name, &got);
+	int r = encode(&l, name, &got);
 	if (r == PFM_ERR_NOTFOUND && strchr(name, '.'))
-		r = encode_dotted(name, ':', &got);
-	if (r == PFM_ERR_ATTR && strchr(name, '.') && !encode_dotted(name, '_', &got))
+		r = encode_dotted(&l, name, ':', &got);
+	if (r == PFM_ERR_ATTR && strchr(name, '.') && !encode_dotted(&l, name, '_', &got))
 		r = PFM_SUCCESS;
 	if (r == PFM_ERR_NOTFOUND || r == PFM_ERR_ATTR)
-		r = encode_fixed(name, &got, r);
+		r = encode_fixed(&l, name, &got, r);
 	if (r == PFM_ERR_NOTFOUND || r == PFM_ERR_INVAL)
 		return -ENOENT;
 	if (r == PFM_ERR_NOTSUPP || r == PFM_ERR_NOINIT)
@@ -69,7 +101,7 @@ int vendor_encode(const char *name, struct perf_event_attr *attr, const char **w
 	if (r == PFM_ERR_NOMEM)
 		return -ENOMEM;
 	if (r != PFM_SUCCESS) {
-		*why = pfm_strerror(r);
+		*why = l.strerror(r);
 		return -EINVAL;
 	}
 	attr->type = got.type;
@@ -98,14 +130,15 @@ static const char *attr_type_name(pfm_attr_t type)
 					      : "umask";
 }
 
-static int fill_attrs(struct arena *a, const pfm_event_info_t *info, struct vendor_event *e)
+static int fill_attrs(const struct library *l, struct arena *a, const pfm_event_info_t *info,
+		      struct vendor_event *e)
 {
 	struct vendor_attr *attrs = arena_array(a, (size_t)info->nattrs + 1, sizeof(*attrs));
 	if (!attrs)
 		return -ENOMEM;
 	for (int i = 0; i < info->nattrs; i++) {
 		pfm_event_attr_info_t ai = { .size = sizeof(ai) };
-		if (pfm_get_event_attr_info(info->idx, i, PFM_OS_NONE, &ai) != PFM_SUCCESS)
+		if (l->get_event_attr_info(info->idx, i, PFM_OS_NONE, &ai) != PFM_SUCCESS)
 			continue;
 		struct vendor_attr *to = &attrs[e->nr_attrs++];
 		*to = (struct vendor_attr){
@@ -121,15 +154,14 @@ static int fill_attrs(struct arena *a, const pfm_event_info_t *info, struct vend
 	return 0;
 }
 
-static int each_of_pmu(pfm_pmu_t pmu, const pfm_pmu_info_t *pi,
+static int each_of_pmu(const struct library *l, const pfm_pmu_info_t *pi,
 		       int (*fn)(void *, const struct vendor_event *), void *ctx)
 {
 	struct arena a;
 	int r = 0;
-	(void)pmu;
-	for (int i = pi->first_event; i != -1 && r >= 0; i = pfm_get_event_next(i)) {
+	for (int i = pi->first_event; i != -1 && r >= 0; i = l->get_event_next(i)) {
 		pfm_event_info_t info = { .size = sizeof(info) };
-		if (pfm_get_event_info(i, PFM_OS_NONE, &info) != PFM_SUCCESS)
+		if (l->get_event_info(i, PFM_OS_NONE, &info) != PFM_SUCCESS)
 			continue;
 		struct vendor_event e = {
 			.idx = info.idx,
@@ -143,7 +175,7 @@ static int each_of_pmu(pfm_pmu_t pmu, const pfm_pmu_info_t *pi,
 			.precise = info.is_precise,
 		};
 		arena_init(&a);
-		r = fill_attrs(&a, &info, &e);
+		r = fill_attrs(l, &a, &info, &e);
 		if (r == 0)
 			r = fn(ctx, &e);
 		arena_done(&a);
@@ -153,17 +185,18 @@ static int each_of_pmu(pfm_pmu_t pmu, const pfm_pmu_info_t *pi,
 
 int vendor_each(bool all, int (*fn)(void *ctx, const struct vendor_event *e), void *ctx)
 {
-	if (!library_ready())
+	struct library l;
+	if (!library_ready(&l))
 		return -EOPNOTSUPP;
 	for (pfm_pmu_t p = PFM_PMU_NONE; p < PFM_PMU_MAX; p++) {
 		pfm_pmu_info_t pi = { .size = sizeof(pi) };
 		/* The kernel's own names (perf, perf_raw) are the legacy tables here. */
-		if (pfm_get_pmu_info(p, &pi) != PFM_SUCCESS || pi.first_event == -1 || !pi.name ||
+		if (l.get_pmu_info(p, &pi) != PFM_SUCCESS || pi.first_event == -1 || !pi.name ||
 		    !strcmp(pi.name, "perf") || !strcmp(pi.name, "perf_raw"))
 			continue;
 		if (!all && !pi.is_present)
 			continue;
-		int r = each_of_pmu(p, &pi, fn, ctx);
+		int r = each_of_pmu(&l, &pi, fn, ctx);
 		if (r < 0)
 			return r;
 	}

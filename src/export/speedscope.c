@@ -65,6 +65,16 @@ static void put_thread(struct json *j, const struct flame *f, const struct flame
 	strbuf_done(&name);
 }
 
+/* The thread that is shown first. */
+static u32 busiest(const u32 *starts, u32 nr)
+{
+	u32 best = 0;
+	for (u32 t = 1; t < nr; t++)
+		if (starts[t + 1] - starts[t] > starts[best + 1] - starts[best])
+			best = t;
+	return best;
+}
+
 int export_speedscope(const struct flame *f, const struct export_opts *o, struct strbuf *to)
 {
 	u32 *starts, *order;
@@ -77,7 +87,7 @@ int export_speedscope(const struct flame *f, const struct export_opts *o, struct
 	json_put_str(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_put_str(&j, "exporter", o->version);
 	json_put_str(&j, "name", o->name);
-	json_put_u64(&j, "activeProfileIndex", 0);
+	json_put_u64(&j, "activeProfileIndex", busiest(starts, (u32)f->trees.nr));
 	json_key(&j, "shared");
 	json_object(&j);
 	put_frames(&j, f);

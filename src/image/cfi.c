@@ -16,6 +16,8 @@
 enum {
 	REMEMBER_MAX = 32, /* nested DW_CFA_remember_state; compilers use one */
 	CIE_SLOTS = 64,
+	CIE_BYTES_MAX =
+		4096, /* it may be run again for every function: none is longer than 100 bytes */
 	EXPR_MAX = 4096,
 	ROWS_MAX = 1 << 27,
 	EH_FRAME_TYPE = 0x70000001, /* SHT_X86_64_UNWIND */
@@ -522,7 +524,7 @@ static bool read_cie(struct builder *b, const struct section *s, u64 at, struct 
 		return false;
 	bytes_skip(&cursor, at);
 	struct entry e;
-	if (!next_entry(s, &cursor, &e) || !e.is_cie)
+	if (!next_entry(s, &cursor, &e) || !e.is_cie || bytes_left(&e.body) > CIE_BYTES_MAX)
 		return false;
 	struct bytes body = e.body;
 	u8 version = bytes_u8(&body);

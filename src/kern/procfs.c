@@ -210,6 +210,20 @@ int procfs_nspid(struct procfs *p, s32 pid, s32 *ret)
 	return err;
 }
 
+int procfs_outer_pid(struct procfs *p, s32 nspid, s32 *ret)
+{
+	s32 *ids, inner;
+	size_t nr;
+	int err = procfs_pids(p, &ids, &nr);
+	/* The list stays: reading a status does not list anything. */
+	for (size_t i = 0; i < nr && !err; i++)
+		if (ids[i] != nspid && !procfs_nspid(p, ids[i], &inner) && inner == nspid) {
+			*ret = ids[i];
+			return 0;
+		}
+	return err ? err : -ESRCH;
+}
+
 static bool take_hex(char **pp, char *end, u64 *ret)
 {
 	char *p = *pp;

@@ -50,6 +50,8 @@ int procfs_task(struct procfs *p, s32 pid, s32 tid, struct proc_task *ret) must_
 int procfs_tgid(struct procfs *p, s32 tid, s32 *ret) must_check;
 /* The id that the process has in its own pid namespace (for /tmp/perf-PID.map); -ESRCH. */
 int procfs_nspid(struct procfs *p, s32 pid, s32 *ret) must_check;
+/* A process of a pid namespace below ours that has this id there: its id here, or -ESRCH. Looks at all processes. */
+int procfs_outer_pid(struct procfs *p, s32 nspid, s32 *ret) must_check;
 /* fn for each mapping until it returns non-zero, which is returned; -ESRCH, -EACCES. */
 int procfs_maps(struct procfs *p, s32 pid, int (*fn)(void *ctx, const struct proc_map *m),
 		void *ctx) must_check;

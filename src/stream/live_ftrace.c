@@ -17,6 +17,7 @@ enum {
 	BATCH_BYTES = 256 << 10, /* handed on at once */
 	CPUS_PER_THREAD = 8,
 	THREADS_MAX = 8,
+	COMMIT_MASK = (1 << 27) - 1, /* above are flags: events were missed */
 	PAUSE_NS = 10000000, /* after a pass that found next to nothing */
 };
 
@@ -41,8 +42,22 @@ struct live_ftrace {
 	unsigned nr_readers;
 };
 
-/* All pages of one CPU that there are now; *bytes grows. */
-static int drain(struct reader *r, unsigned i, u64 *bytes)
+/*
+ * A page that is far from full is the one being written to: the reader has caught up. Going on would make a page of every few
+ * events, and where our own reads are traced it would never end.
+ */
+static bool has_caught_up(const u8 *page, u32 page_size)
+{
+	u32 commit;
+	memcpy(&commit,
+	       page + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof(u64) + sizeof(long) - 4
+							      : sizeof(u64)),
+	       sizeof(commit));
+	return (commit & COMMIT_MASK) < page_size / 4 * 3;
+}
+
+/* All pages of one CPU that there are now; *bytes grows. last: nothing is written any more, and everything is wanted. */
+static int drain(struct reader *r, unsigned i, bool last, u64 *bytes)
 {
 	const struct live_ftrace *l = r->live;
 	size_t room = BATCH_BYTES / l->page_size * l->page_size;
@@ -61,6 +76,10 @@ static int drain(struct reader *r, unsigned i, u64 *bytes)
 			/* The kernel gives less than a page only at its end. */
 			memset(r->room + have + n, 0, l->page_size - (size_t)n);
 			have += l->page_size;
+			if (!last && has_caught_up(r->room + have - l->page_size, l->page_size)) {
+				more = false;
+				break;
+			}
 		}
 		int err = have ? l->o.take(l->o.ctx, r->cpus[i], r->room, have) : 0;
 		if (err)
@@ -71,12 +90,12 @@ static int drain(struct reader *r, unsigned i, u64 *bytes)
 	return 0;
 }
 
-static int pass(struct reader *r, bool all, u64 *bytes)
+static int pass(struct reader *r, bool all, bool last, u64 *bytes)
 {
 	int err = 0;
 	for (unsigned i = 0; i < r->nr && !err; i++)
 		if (all || r->fds[i + 1].revents)
-			err = drain(r, i, bytes);
+			err = drain(r, i, last, bytes);
 	return err;
 }
 
@@ -90,7 +109,7 @@ static int read_loop(struct reader *r)
 			return -errno;
 		u64 bytes = 0;
 		bool end = n > 0 && r->fds[0].revents;
-		int err = pass(r, n <= 0 || end || o->poll, &bytes);
+		int err = pass(r, n <= 0 || end || o->poll, end, &bytes);
 		if (err || end)
 			return err;
 		/* Older kernels wake for a single event: let some gather. */

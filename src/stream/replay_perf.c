@@ -20,7 +20,7 @@
 
 enum {
 	BLOCK_BYTES = 1 << 20,
-	BATCH = 128,
+	BATCH = 32, /* samples on their way: more would not stay in the first cache */
 	CACHE_SLOTS = 1 << 13,
 	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
 	RECORD_MAX = 1 << 16,
@@ -99,6 +99,7 @@ struct reader {
 	struct pending *pending;
 	struct split_reads split; /* NEED_READ */
 	struct tasks_epoch user, kernel; /* of the sample before: mostly of this one too */
+	struct tasks_span comm, space;
 	u32 frames[CHAIN_MAX];
 };
 
@@ -868,12 +869,17 @@ static int places_of(struct replay *r, struct shard *sh, struct where *w,
 	const u64 *addrs = v->nr_chain ? v->chain : &v->ip;
 	if (!vec_reserve(&rd->sample_places, rd->sample_places.nr + nr))
 		return -ENOMEM;
+	size_t first = rd->sample_places.nr;
 	for (u64 i = 0; i < nr; i++) {
 		if (unlikely(addrs[i] >= (u64)PERF_CONTEXT_MAX && v->nr_chain)) {
 			mode = mode_of_marker(addrs[i]);
-			if (mode == FRAME_MARK)
-				break;
-			continue;
+			if (mode != FRAME_MARK)
+				continue;
+			if (addrs[i] != context_user_deferred) { /* as in chain_slow() */
+				rd->sample_places.nr = first;
+				s->nr_places = 0;
+			}
+			break;
 		}
 		s64 frame = frame_of(r, sh, w, addrs[i], mode);
 		if (frame < 0)
@@ -926,9 +932,12 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 	if (!(r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES)))
 		return 0;
 	const struct perf_sample_view *v = &p->view;
-	p->space = tasks_space(r->tasks, v->pid, time_of(r, p));
+	u64 time = time_of(r, p);
+	if (unlikely(!tasks_span_holds(&rd->space, v->pid, time)))
+		tasks_space_span(r->tasks, v->pid, time, &rd->space);
+	p->space = rd->space.value;
 	if (unlikely(v->stack && rd->chains.unwinder) && r->needs & (NEED_CHAIN | NEED_PLACES))
-		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time_of(r, p));
+		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time);
 	if (r->needs & NEED_CHAIN) {
 		p->hash = hash_words(v->chain, v->nr_chain, meaning_of(r, rd, p));
 		chain_table_prefetch(&sh->chains, p->hash);
@@ -959,8 +968,12 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		.raw_size = v->raw_size,
 	};
 	s->schema = r->source.catalog.events.at[s->event].schema;
-	if (r->needs & NEED_COMM)
-		s->comm = tasks_comm(r->tasks, v->tid, w.time);
+	if (r->needs & NEED_COMM) {
+		struct tasks_span *comm = &((struct reader *)sh->impl)->comm;
+		if (unlikely(!tasks_span_holds(comm, v->tid, w.time)))
+			tasks_comm_span(r->tasks, v->tid, w.time, comm);
+		s->comm = comm->value;
+	}
 	if (r->needs & (NEED_LEAF | NEED_CHAIN)) {
 		s64 leaf = frame_of(r, sh, &w, v->ip, s->mode);
 		if (leaf < 0)
@@ -1078,6 +1091,15 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 	return got;
 }
 
+/* A frame pointer that is none leads to words that are no addresses; -72 looks like a marker, but there is no such marker. */
+static void tell_corrupt(const struct replay *r, struct diag *d)
+{
+	diag_warn(d, "%llu call chains went astray and are left out, as perf leaves them out",
+		  (unsigned long long)r->stats.nr_corrupt_chains);
+	diag_hint(d, "they run through code built without frame pointers: record with --call-graph "
+		     "dwarf to see them");
+}
+
 static void replay_finish(struct source *s, struct diag *d)
 {
 	struct replay *r = replay_of(s);
@@ -1099,8 +1121,7 @@ static void replay_finish(struct source *s, struct diag *d)
 		diag_warn(d, "%llu samples belong to no event of the recording and were skipped",
 			  (unsigned long long)r->stats.nr_unknown_id);
 	if (r->stats.nr_corrupt_chains)
-		diag_warn(d, "%llu call chains were damaged and are missing",
-			  (unsigned long long)r->stats.nr_corrupt_chains);
+		tell_corrupt(r, d);
 	replay_unwind_report(&r->unwind, d);
 	if (r->nr_deferred)
 		diag_warn(d,

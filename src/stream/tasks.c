@@ -289,12 +289,13 @@ int tasks_add(struct tasks *t, const struct perf_side *r, u64 time)
 	return 0;
 }
 
-static u32 timeline_at(const struct timeline *l, u64 time, u32 none)
+/* value: what to say of the time before the first change. */
+static void timeline_at(const struct timeline *l, u64 time, struct tasks_span *ret)
 {
 	size_t lo = 0, hi = l->changes.nr;
 	/* The last one is asked for most. */
 	if (hi && l->changes.at[hi - 1].from <= time)
-		return l->changes.at[hi - 1].value;
+		lo = hi;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		if (l->changes.at[mid].from <= time)
@@ -302,24 +303,45 @@ static u32 timeline_at(const struct timeline *l, u64 time, u32 none)
 		else
 			hi = mid;
 	}
-	return lo ? l->changes.at[lo - 1].value : none;
+	if (lo) {
+		ret->value = l->changes.at[lo - 1].value;
+		ret->from = l->changes.at[lo - 1].from;
+	}
+	if (lo < l->changes.nr)
+		ret->until = l->changes.at[lo].from;
 }
 
-static u32 dict_timeline(const struct dict *d, const struct timeline *at, u32 key, u64 time,
-			 u32 none)
+static void dict_timeline(const struct dict *d, const struct timeline *at, u32 id, u64 time,
+			  u32 none, struct tasks_span *ret)
 {
-	u32 index = dict_get(d, key);
-	return index == DICT_NONE ? none : timeline_at(&at[index], time, none);
+	*ret = (struct tasks_span){ .id = id, .value = none, .until = UINT64_MAX };
+	u32 index = dict_get(d, id);
+	if (index != DICT_NONE)
+		timeline_at(&at[index], time, ret);
+}
+
+void tasks_comm_span(const struct tasks *t, u32 tid, u64 time, struct tasks_span *ret)
+{
+	dict_timeline(&t->comm_of, t->comms.at, tid, time, COMM_UNNAMED(tid), ret);
+}
+
+void tasks_space_span(const struct tasks *t, u32 pid, u64 time, struct tasks_span *ret)
+{
+	dict_timeline(&t->proc_of, t->procs.at, pid, time, SPACE_NONE, ret);
 }
 
 u32 tasks_comm(const struct tasks *t, u32 tid, u64 time)
 {
-	return dict_timeline(&t->comm_of, t->comms.at, tid, time, COMM_UNNAMED(tid));
+	struct tasks_span s;
+	tasks_comm_span(t, tid, time, &s);
+	return s.value;
 }
 
 u32 tasks_space(const struct tasks *t, u32 pid, u64 time)
 {
-	return dict_timeline(&t->proc_of, t->procs.at, pid, time, SPACE_NONE);
+	struct tasks_span s;
+	tasks_space_span(t, pid, time, &s);
+	return s.value;
 }
 
 /* first: what it also was called before, if nothing else is known of that. */

@@ -27,6 +27,20 @@ int tasks_add(struct tasks *t, const struct perf_side *rec, u64 time) must_check
 int tasks_build_id(struct tasks *t, const char *path, const u8 *id, u32 id_size) must_check;
 int tasks_seal(struct tasks *t) must_check;
 
+/* An answer about a task that holds for some time: from <= time < until. */
+struct tasks_span {
+	u32 id; /* who was asked about */
+	u32 value;
+	u64 from, until; /* until 0: no answer yet */
+};
+static inline bool tasks_span_holds(const struct tasks_span *s, u32 id, u64 time)
+{
+	return s->id == id && s->from <= time && time < s->until;
+}
+/* tasks_comm() and tasks_space() with the time for which they hold: the next sample is mostly of the same task. */
+void tasks_comm_span(const struct tasks *t, u32 tid, u64 time, struct tasks_span *ret);
+void tasks_space_span(const struct tasks *t, u32 pid, u64 time, struct tasks_span *ret);
+
 /* The name of a task at a time: a string id of the catalogue, or COMM_UNNAMED(tid). */
 u32 tasks_comm(const struct tasks *t, u32 tid, u64 time);
 /* The address space of a process at a time; SPACE_NONE: never heard of it. */

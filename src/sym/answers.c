@@ -25,6 +25,14 @@ struct head {
 	u64 sum; /* of what follows */
 };
 
+_Static_assert(sizeof(struct head) == ANSWERS_HEAD, "the head");
+
+void answers_sum(void *data, size_t size)
+{
+	u64 sum = hash_bytes((u8 *)data + sizeof(struct head), size - sizeof(struct head));
+	memcpy((u8 *)data + offsetof(struct head, sum), &sum, sizeof(sum));
+}
+
 /* ---- reading ---- */
 
 static bool path_of(char to[PATH_MAX], const struct answers_key *k, const char *suffix)
@@ -308,8 +316,7 @@ static int write_answers(const struct writer *w, const struct answers_key *k)
 	strbuf_add(&out, w->strings.data, w->strings.len);
 	int err = out.err;
 	if (!err) {
-		h.sum = hash_bytes(out.data + sizeof(h), out.len - sizeof(h));
-		memcpy(out.data, &h, sizeof(h));
+		answers_sum(out.data, out.len);
 		err = write_file(k, out.data, out.len);
 	}
 	strbuf_done(&out);

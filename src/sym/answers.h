@@ -53,6 +53,9 @@ int answers_open(struct answers *a, const struct answers_key *k) must_check;
 /* The same over bytes. */
 int answers_open_bytes(struct answers *a, const void *data, size_t size,
 		       const struct answers_key *k) must_check;
+/* Writes the checksum of such bytes into their head (ANSWERS_HEAD bytes or more). */
+enum { ANSWERS_HEAD = 40 };
+void answers_sum(void *data, size_t size);
 void answers_close(struct answers *a);
 /* NULL: not known. */
 const struct answers_entry *answers_find(const struct answers *a, u64 at);

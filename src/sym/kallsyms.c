@@ -1,5 +1,6 @@
 #include "sym/kallsyms.h"
 
+#include <endian.h>
 #include <string.h>
 
 enum { PAGE = 4096 };
@@ -19,9 +20,30 @@ static const s8 hex_digits[256] = {
 	['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
+/* Eight lower-case hex digits at once, a byte each: 0-9 are 0x30 and the digit, a-f are 0x60 and the digit less nine. */
+static bool parse_hex8(const char *p, u64 *ret)
+{
+	const u64 ones = 0x0101010101010101;
+	u64 text;
+	memcpy(&text, p, 8);
+	text = be64toh(text);
+	u64 low = text & 0x0f * ones, letter = text >> 6 & ones;
+	u64 kind = 0x30 * ones + 0x30 * letter, over = low + 0x76 * ones + 0x03 * letter;
+	if ((low | kind) != text || over & 0x80 * ones || (letter & ~((low + 0x7f * ones) >> 7)))
+		return false;
+	u64 v = low + 9 * letter;
+	v = (v | v >> 4) & 0x00ff00ff00ff00ff;
+	v = (v | v >> 8) & 0x0000ffff0000ffff;
+	*ret = *ret << 32 | ((v | v >> 16) & 0xffffffff);
+	return true;
+}
+
 static const char *parse_hex(const char *p, const char *end, u64 *ret)
 {
 	const char *from = p;
+	*ret = 0;
+	if (end - p > 16 && p[16] == ' ' && parse_hex8(p, ret) && parse_hex8(p + 8, ret))
+		return p + 16;
 	u64 v = 0;
 	int d;
 	while (p < end && (d = hex_digits[(u8)*p])) {

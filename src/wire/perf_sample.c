@@ -116,6 +116,12 @@ static void stack_decode(struct bytes *b, struct perf_sample_view *v)
 	v->stack_size = min(dyn, size);
 }
 
+/* What may follow the call chain. */
+static const u64 in_tail = PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
+			   PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT |
+			   PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR |
+			   PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP;
+
 static int tail_decode(const struct perf_layout *l, struct bytes *b, u32 size,
 		       struct perf_sample_view *v)
 {
@@ -212,7 +218,9 @@ int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, boo
 		if (nr && !v->chain)
 			return -ENOMEM;
 	}
-	return tail_decode(l, &b, size, v);
+	if (type & in_tail)
+		return tail_decode(l, &b, size, v);
+	return b.bad ? -EBADMSG : 0;
 }
 
 size_t perf_sample_rechain(const u8 *rec, const struct perf_sample_view *v, const u64 *chain,

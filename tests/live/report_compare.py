@@ -55,6 +55,7 @@ trace-sort       Recordings of tracepoints only are sorted by "trace" unless tol
 
 ROW = re.compile(r"^ +(\d+\.\d\d)%")
 BRANCH = re.compile(r"-(\d+\.\d\d)%--")
+VALUE = re.compile(r"-(\d+(?:\.\d\d)?)%?--")  # the same, or a period, or a count
 STUB = r"(?:_init|[^ ]*@plt|\.plt[.a-z]*)"
 
 
@@ -146,7 +147,7 @@ def tree(lines):
         body = re.sub(r"[| ]*$", "", line)
         if not body.strip(" |"):
             continue
-        match = BRANCH.search(body)
+        match = VALUE.search(body)
         if match:
             nodes.append((match.start(), match.group(1), [body[match.end():]]))
         elif nodes:

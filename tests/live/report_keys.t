@@ -108,7 +108,7 @@ each rows mix.data <<'END'
 --no-children -g folded,period,caller
 --no-children -g graph,period
 --no-children -g graph,0.5,1
---no-children -g fractal,1,2,caller
+--no-children -g fractal,1,caller,period
 -g flat
 -g folded
 -g folded,count

@@ -7,6 +7,7 @@
  *	enabled  2000000; running: the same, or, with STAT_SHIM_SHARE=N, N percent of it (0: never)
  *
  * STAT_SHIM_PMUS=1: events of PMUs with a number of their own (uncore) are played, too, but only on CPU 0.
+ * STAT_SHIM_CPUS=N: CPUs from N on are there as well; the kernel opens on CPU % N for them.
  * STAT_SHIM_NONE lists configs (hexadecimal, blanks between) of hardware events that this machine has not.
  */
 #include <dlfcn.h>
@@ -92,6 +93,9 @@ long syscall(long nr, ...)
 	if (nr != SYS_perf_event_open)
 		return real_call(nr, v[0], v[1], v[2], v[3], v[4], v[5]);
 	const struct perf_event_attr *a = (const void *)v[0];
+	const char *cpus = getenv("STAT_SHIM_CPUS");
+	if (cpus && (int)v[2] >= atoi(cpus))
+		v[2] = (int)v[2] % atoi(cpus);
 	if (plays(a))
 		return open_played(a, v[1], v[2], v[3], v[4]);
 	long fd = real_call(nr, v[0], v[1], v[2], v[3], v[4], 0);

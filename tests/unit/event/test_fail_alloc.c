@@ -61,7 +61,7 @@ int main(void)
 	static const char *const server[] = { "intel-server", "imc/cas_count_read/,cha/event=1/",
 					      "uncore_imc_*/clockticks/", NULL };
 	static const char *const trace[] = { "vm-no-pmu", "sched:*/common_pid==0/,syscall:openat",
-					     "mem:0x10:w,kprobe:a+1", NULL };
+					     "mem:0x10:w,mem:0x20/4:rw", NULL };
 	fail_alloc_each("hybrid cores", list_work, (void *)hybrid);
 	fail_alloc_or_less("uncore PMUs", list_work, (void *)server);
 	fail_alloc_each("tracepoints", list_work, (void *)trace);

@@ -59,6 +59,8 @@ static void test_procfs(void)
 	s32 id = 0;
 	ok(!procfs_tgid(&p, 4242, &id) && id == 4242, "thread group");
 	ok(!procfs_nspid(&p, 4242, &id) && id == 17, "id in its own namespace");
+	ok(!procfs_outer_pid(&p, 17, &id) && id == 4242, "and from there to the id here");
+	ok(procfs_outer_pid(&p, 4242, &id) == -ESRCH && id == 4242, "an id that no container has");
 	struct seen_maps s = { 0 };
 	ok(!procfs_maps(&p, 4242, see_map, &s) && s.nr == 6, "six mappings");
 	ok(s.m[1].start == 0x55d0a3c01000 && s.m[1].end == 0x55d0a3c02000 &&

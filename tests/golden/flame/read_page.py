@@ -1,0 +1,71 @@
+"""Reads the profile inside of a page of `sonde flame`, as view/html_flame.h describes it, and prints it as folded text with times.
+
+usage: read_page.py PAGE            task;frame;frame side bucket count weight, a line for each point, sorted
+       read_page.py --facts PAGE    key value
+"""
+
+import base64
+import re
+import sys
+
+page = open(sys.argv[-1], encoding="utf-8").read()
+data = base64.b64decode(re.search(r'id="data">([^<]*)</script>', page)[1], validate=True)
+assert data[:4] == b"SFL1"
+at = 4
+
+
+def number():
+    global at
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value
+
+
+def text():
+    global at
+    length = number()
+    at += length
+    return data[at - length : at].decode(errors="replace")
+
+
+sides, unit, bucket_ns, buckets = number(), number(), number(), number()
+facts = [(text(), text()) for _ in range(number())]
+strings = [text() for _ in range(number())]
+frames = [[number() for _ in range(5)] for _ in range(number())]
+tasks = [[number() for _ in range(3)] for _ in range(number())]
+events = [number() for _ in range(number())]
+trees = [(number(), number()) for _ in range(number())]
+paths, stack, tree = [], [], -1
+for _ in range(number()):
+    up, frame = number(), number()
+    del stack[len(stack) - up :]
+    if not stack:
+        tree += 1
+        pid, tid, comm = tasks[trees[tree][1]]
+        stack.append(f"{strings[comm]}-{pid}/{tid}" if tid else strings[comm])
+    else:
+        stack.append(strings[frames[frame][0]])
+    paths.append(";".join(stack))
+assert tree + 1 == len(trees)
+lines = []
+for path in paths:
+    for side in range(sides):
+        bucket = 0
+        for _ in range(number()):
+            bucket += number()
+            count = number()
+            weight = number() if count % 2 else count // 2 * unit
+            assert bucket < buckets
+            lines.append(f"{path} {side} {bucket} {count // 2} {weight}")
+assert at == len(data), "all bytes are read"
+if sys.argv[1] == "--facts":
+    print(f"bucket_ns {bucket_ns}")
+    for key, value in facts:
+        print(key, value)
+else:
+    print("\n".join(sorted(lines)))

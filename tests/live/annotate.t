@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# annotate: percentages per address are perf's, and sum up to the report; source, lines, syntax, JSON; what is missing is said.
+# where: host
+# needs: perf_events
+# timeout: 120
+. "${SONDE_SRC:-.}/tests/lib.sh"
+need sonde perf
+
+cd "$SONDE_TMP" || exit 1
+export HOME=$SONDE_TMP
+gcc -O2 -g -fno-omit-frame-pointer -o loop "$SONDE_SRC/tests/live/inline_loop.c" || { ok 1 "the program is built"; done_testing; exit; }
+for i in 1 2 3 4 5; do
+	perf record -q -F 999 -e cpu-clock:u,task-clock:u -o rec.data ./loop 60000 >/dev/null 2>&1 && break
+done
+
+# "address percent" of every instruction that has any, by function and event, and the layout around it.
+cat >read.py <<'END'
+import re, sys
+out = {}
+for line in sys.stdin:
+    m = re.match(r" Percent\s*\|\s+Source code & Disassembly of (\S+) for (\S+) \((\d+) samples, percent: local period\)$", line)
+    if m:
+        cur = out.setdefault(m.groups(), {})
+        ruler = len(line.rstrip("\n")) + 5
+        continue
+    if set(line.strip()) == {"-"} and len(line.strip()) > 60:
+        assert len(line.strip()) == ruler, "the ruler"
+    m = re.match(r" {1,7}([\d.]+) :   ([0-9a-f]+):   (\S.*)", line)
+    if m:
+        cur[m[2]] = m[1]
+for key in sorted(out):
+    print(*key, len(out[key]), sorted((a, p) for a, p in out[key].items() if p != "0.00"))
+END
+perf annotate --stdio -i rec.data 2>/dev/null | python3 read.py >theirs
+"$SONDE" annotate --stdio -i rec.data 2>ours.err | python3 read.py >ours
+cmp -s theirs ours && [ -s ours ]
+ok $? "the same functions, instructions and percentages as perf annotate ($(wc -l <ours) functions)" ||
+	diag "$(diff theirs ours | cut -c1-300 | head -6)"
+perf annotate --stdio -i rec.data -s leaf 2>/dev/null | python3 read.py >theirs
+"$SONDE" annotate --stdio -i rec.data -s leaf 2>/dev/null | python3 read.py >ours
+cmp -s theirs ours && [ -s ours ]
+ok $? "-s: one function"
+ln -s "$SONDE" perf
+./perf annotate --stdio -i rec.data leaf 2>/dev/null | python3 read.py >ours
+cmp -s theirs ours
+ok $? "called as perf, with the function as a word"
+
+text=$("$SONDE" annotate -i rec.data -s leaf 2>/dev/null)
+like "$text" ': 6    	x \^= x << 13;' "source lines stand between the instructions"
+like "$text" ': 6    mix\(\):' "inlined functions are named"
+like "$text" '┌.*j' "jumps are drawn"
+unlike "$("$SONDE" annotate -i rec.data --no-source -s leaf 2>/dev/null)" 'x << 13' "--no-source"
+unlike "$("$SONDE" annotate -i rec.data --stdio -s leaf 2>/dev/null)" '┌' "--stdio draws none"
+like "$("$SONDE" annotate -i rec.data -M intel --asm-raw -s leaf 2>/dev/null)" '[0-9a-f]{2} [0-9a-f]{2} .*shl +e?[a-z]+,0xd' "-M intel --asm-raw"
+lines=$("$SONDE" annotate -i rec.data -l -s leaf 2>/dev/null)
+like "$lines" "Sorted summary for file .*/loop
+-{46}
+
+ +[0-9.]+ inline_loop\.c:" "-l: the heaviest lines first"
+theirs=$(perf annotate --stdio -i rec.data -l -s leaf 2>/dev/null | sed -n 's/^ *\([0-9.]*\) \(inline_loop.c:[0-9]*\)$/\1 \2/p' | sort)
+ours=$(sed -n 's/^ *\([0-9.]*\) \(inline_loop.c:[0-9]*\)$/\1 \2/p' <<<"$lines" | sort)
+is "$ours" "$theirs" "-l: the same lines with the same percentages as perf's"
+
+"$SONDE" annotate --json -i rec.data >all.json 2>/dev/null
+"$SONDE" report --json -g none --sort sym -n -i rec.data >report.json 2>/dev/null
+python3 - <<'END' >differ 2>&1
+import json
+report = {}
+for e in json.load(open("report.json"))["events"]:
+    for r in e["rows"]:
+        if " 0x" not in r["symbol"]:
+            report[e["event"], r["symbol"].split("] ")[1]] = r["samples"]
+checked = 0
+for a in json.load(open("all.json")):
+    event = a["events"][0]
+    insns = sum(i["weights"][0]["samples"] for i in a["instructions"])
+    periods = sum(i["weights"][0]["period"] for i in a["instructions"])
+    if not insns == event["samples"] == report[event["event"], a["symbol"]] or periods != event["period"]:
+        print(a["symbol"], insns, event, report.get((event["event"], a["symbol"])))
+    checked += 1
+if not checked:
+    print("nothing was annotated")
+END
+is "$(cat differ)" "" "the instructions' samples sum up to the report's"
+
+like "$("$SONDE" annotate --group -i rec.data -s leaf 2>/dev/null | head -1)" 'for cpu-clock:u' "--group: an event that leads none stands alone"
+out=$("$SONDE" annotate -i rec.data -n -s leaf 2>/dev/null)
+like "$out" '^ Samples' "-n: numbers of samples"
+exits 1 "a function that nothing fell on" "$SONDE" annotate -i rec.data -s laef
+like "$err" "no sample fell on a function 'laef'" "it says so"
+like "$err" "did you mean 'leaf'" "and what is near"
+exits 129 "an unknown syntax" "$SONDE" annotate -i rec.data -M arm
+mv loop gone
+rm -rf .debug # perf record keeps a copy
+exits 1 "without the program" "$SONDE" annotate -i rec.data -s leaf
+like "$err" 'no code to show|without names|no sample' "it says what is missing"
+mv gone loop
+
+# Without debugging information there is still assembly.
+gcc -O2 -fno-omit-frame-pointer -o plain "$SONDE_SRC/tests/live/inline_loop.c"
+for i in 1 2 3 4 5; do perf record -q -F 999 -e cpu-clock:u -o plain.data ./plain 30000 >/dev/null 2>&1 && break; done
+like "$("$SONDE" annotate -i plain.data -s leaf 2>/dev/null)" '[0-9.]+ : +[0-9a-f]+: .*(shl|xor)' "without -g: assembly"
+done_testing

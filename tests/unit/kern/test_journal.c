@@ -1,0 +1,312 @@
+/* The journal on a fake tracefs: what is undone, and what is left alone. */
+#include "kern/journal.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char base[] = "/tmp/sonde-journal.XXXXXX";
+static char run_dir[64], tracefs[64];
+
+static void put(const char *file, const char *text)
+{
+	char path[256];
+	(void)snprintf(path, sizeof(path), "%s/%s", tracefs, file);
+	FILE *f = fopen(path, "w");
+	if (!f || fputs(text, f) < 0 || fclose(f))
+		abort();
+}
+
+static const char *get(const char *file)
+{
+	static char text[256];
+	char path[256];
+	(void)snprintf(path, sizeof(path), "%s/%s", tracefs, file);
+	int fd = open(path, O_RDONLY);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = 0;
+	text[strcspn(text, "\n")] = 0;
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+static void make(const char *dir)
+{
+	char path[256];
+	(void)snprintf(path, sizeof(path), "%s/%s", tracefs, dir);
+	if (mkdir(path, 0755))
+		abort();
+}
+
+static struct tracing open_fake(void)
+{
+	struct tracing t = { .path = tracefs, .dir = open(tracefs, O_RDONLY | O_DIRECTORY) };
+	return t;
+}
+
+static struct journal *begin(const struct tracing *t, bool watchdog)
+{
+	struct journal *j = NULL;
+	struct journal_opts o = { .run_dir = run_dir, .title = "test", .no_watchdog = !watchdog };
+	ok(!journal_open(&j, t, &o, NULL), "a journal opens");
+	return j;
+}
+
+static unsigned nr_journals(void)
+{
+	struct journal_list l;
+	int dir = run_dir_open(run_dir, NULL);
+	unsigned nr = 0;
+	if (!journal_list_all(dir, &l)) {
+		nr = (unsigned)l.items.nr;
+		journal_list_done(&l);
+	}
+	close(dir);
+	return nr;
+}
+
+static void test_undo(void)
+{
+	struct tracing t = open_fake();
+	put("tracing_on", "1\n");
+	put("trace_clock", "[local] global mono\n");
+	put("tracing_thresh", "0\n");
+	put("filter", "none\n");
+	struct journal *j = begin(&t, false);
+	ok(!journal_set(j, "tracing_on", "0", NULL), "a value is set");
+	ok(!strcmp(get("tracing_on"), "0"), "and written");
+	ok(!journal_set(j, "tracing_on", "1", NULL) && !journal_set(j, "tracing_on", "0", NULL),
+	   "twice more");
+	put("tracing_thresh", "0\n");
+	ok(!journal_set(j, "tracing_thresh", "50", NULL), "another value");
+	put("tracing_thresh", "70\n"); /* somebody else */
+	ok(!journal_set(j, "filter", "pid==1", NULL), "a filter");
+	journal_close(j, NULL);
+	ok(!strcmp(get("tracing_on"), "1"), "the first value is back");
+	ok(!strcmp(get("tracing_thresh"), "70"),
+	   "what somebody else has changed meanwhile is left");
+	ok(!strcmp(get("filter"), "0"), "no filter is written as 0");
+	ok(nr_journals() == 0, "the journal is gone");
+	close(t.dir);
+}
+
+static void test_instance(void)
+{
+	struct tracing t = open_fake();
+	struct journal *j = begin(&t, false);
+	ok(!journal_instance(j, "mine", NULL), "an instance is made");
+	char path[256];
+	(void)snprintf(path, sizeof(path), "%s/instances/mine", tracefs);
+	ok(!access(path, F_OK), "it is there");
+	ok(journal_owns(j, "instances/mine/tracing_on") && !journal_owns(j, "instances/mine2/x") &&
+		   !journal_owns(j, "tracing_on"),
+	   "what is in it is ours");
+	ok(journal_instance(j, "mine", NULL) == -EEXIST, "not twice");
+	ok(journal_instance(j, "../x", NULL) == -EINVAL && journal_instance(j, "", NULL) == -EINVAL,
+	   "names that lead elsewhere are refused");
+	journal_close(j, NULL);
+	ok(access(path, F_OK), "and is removed");
+	close(t.dir);
+}
+
+static void test_never_truncates(void)
+{
+	struct tracing t = open_fake();
+	put("kprobe_events", "p:a/b c\n");
+	ok(tracing_write(&t, "kprobe_events", "", true) == -EPERM,
+	   "probes of others are not emptied");
+	ok(!strcmp(get("kprobe_events"), "p:a/b c"), "they are there");
+	close(t.dir);
+}
+
+/* Waits until the watchdog has done its work. */
+static bool wait_gone(void)
+{
+	for (int i = 0; i < 1000 && nr_journals(); i++)
+		usleep(10000);
+	return nr_journals() == 0;
+}
+
+static void test_killed(void)
+{
+	struct tracing t = open_fake();
+	put("tracing_on", "1\n");
+	int ready[2];
+	if (pipe(ready))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		struct journal *j;
+		struct journal_opts o = { .run_dir = run_dir, .title = "victim" };
+		char c = journal_open(&j, &t, &o, NULL) || journal_set(j, "tracing_on", "0", NULL) ||
+			 journal_instance(j, "victim", NULL);
+		(void)!write(ready[1], &c, 1);
+		pause();
+		_exit(0);
+	}
+	char c = 1;
+	(void)!read(ready[0], &c, 1);
+	ok(!c && !strcmp(get("tracing_on"), "0"), "a process has changed something");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ok(wait_gone(), "it is killed, and its journal goes");
+	ok(!strcmp(get("tracing_on"), "1"), "the watchdog has put the value back");
+	char path[256];
+	(void)snprintf(path, sizeof(path), "%s/instances/victim", tracefs);
+	ok(access(path, F_OK), "and removed the instance");
+	close(t.dir);
+}
+
+static void test_stale(void)
+{
+	struct tracing t = open_fake();
+	put("tracing_on", "1\n");
+	pid_t pid = fork();
+	if (!pid) {
+		struct journal *j;
+		struct journal_opts o = { .run_dir = run_dir,
+					  .title = "both dead",
+					  .no_watchdog = true };
+		_exit(journal_open(&j, &t, &o, NULL) || journal_set(j, "tracing_on", "0", NULL));
+	}
+	int status;
+	waitpid(pid, &status, 0);
+	int dir = run_dir_open(run_dir, NULL);
+	struct journal_list l;
+	ok(!status && !journal_list_all(dir, &l) && l.items.nr == 1 && !l.items.at[0].alive,
+	   "a journal of the dead is found");
+	ok(!strcmp(l.items.at[0].title, "both dead") && l.items.at[0].files.nr == 1,
+	   "with what it did");
+	ok(!journal_undo_stale(dir, &t, l.items.at[0].name, NULL, NULL), "and undone");
+	ok(!strcmp(get("tracing_on"), "1") && nr_journals() == 0, "the value is back");
+	journal_list_done(&l);
+	close(dir);
+	close(t.dir);
+}
+
+static void test_kept(void)
+{
+	struct tracing t = open_fake();
+	put("tracing_on", "1\n");
+	struct journal *j = begin(&t, true);
+	ok(!journal_set(j, "tracing_on", "0", NULL) && !journal_keep(j),
+	   "a change that is meant to stay");
+	journal_close(j, NULL);
+	ok(!strcmp(get("tracing_on"), "0"), "stays");
+	int dir = run_dir_open(run_dir, NULL);
+	struct journal_list l;
+	ok(!journal_list_all(dir, &l) && l.items.nr == 1 && l.items.at[0].kept &&
+		   !l.items.at[0].alive,
+	   "and is told");
+	ok(!journal_forget(dir, l.items.at[0].name) && nr_journals() == 0, "until it is forgotten");
+	journal_list_done(&l);
+	close(dir);
+	close(t.dir);
+}
+
+static void test_lock(void)
+{
+	struct diag d;
+	struct strbuf s;
+	diag_init(&d);
+	strbuf_init(&s);
+	int dir = run_dir_open(run_dir, NULL);
+	int a = lock_take(dir, "thing", "the first", false, &d);
+	ok(a >= 0, "a lock is taken");
+	ok(lock_take(dir, "thing", "the second", false, &d) == -EBUSY, "once");
+	diag_render(&d, "x", false, &s);
+	ok(strstr(strbuf_cstr(&s), "the first"), "and the refusal names the holder");
+	close(a);
+	a = lock_take(dir, "thing", "the third", false, NULL);
+	ok(a >= 0, "free again when it is closed");
+	close(a);
+	strbuf_done(&s);
+	diag_done(&d);
+	close(dir);
+}
+
+static void test_knob(void)
+{
+	struct tracing t = open_fake();
+	put("saved_cmdlines_size", "128\n");
+	struct journal *j = begin(&t, false);
+	ok(!journal_knob(j, "saved_cmdlines_size", 1000, NULL), "a knob is raised");
+	ok(!strcmp(get("saved_cmdlines_size"), "1000"), "to what one run wants");
+	int ready[2], go[2], status;
+	if (pipe(ready) || pipe(go))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		struct journal *other;
+		struct journal_opts o = { .run_dir = run_dir, .title = "other", .no_watchdog = true };
+		char c = journal_open(&other, &t, &o, NULL) ||
+			 journal_knob(other, "saved_cmdlines_size", 500, NULL);
+		(void)!write(ready[1], &c, 1);
+		(void)!read(go[0], &c, 1);
+		journal_close(other, NULL);
+		_exit(c);
+	}
+	char c = 1;
+	(void)!read(ready[0], &c, 1);
+	ok(!c && !strcmp(get("saved_cmdlines_size"), "1000"), "a second run is content with it");
+	journal_close(j, NULL);
+	ok(!strcmp(get("saved_cmdlines_size"), "1000"),
+	   "the first goes: the second still needs it");
+	c = 0;
+	(void)!write(go[1], &c, 1);
+	waitpid(pid, &status, 0);
+	ok(!strcmp(get("saved_cmdlines_size"), "128"), "the last one puts it back");
+	close(t.dir);
+}
+
+static void test_dry(void)
+{
+	struct tracing t = open_fake();
+	struct strbuf out;
+	struct journal *j;
+	strbuf_init(&out);
+	struct journal_opts o = { .run_dir = run_dir, .title = "dry", .dry = &out };
+	put("tracing_on", "1\n");
+	ok(!journal_open(&j, &t, &o, NULL) && !journal_set(j, "tracing_on", "0", NULL) &&
+		   !journal_instance(j, "dry", NULL) &&
+		   !journal_add(j, "trigger", "it's", "!it's", NULL),
+	   "a dry run");
+	journal_close(j, NULL);
+	ok(!strcmp(get("tracing_on"), "1") && nr_journals() == 0, "changes nothing");
+	ok(strstr(strbuf_cstr(&out), "/tracing_on\n") &&
+		   strstr(strbuf_cstr(&out), "echo 'it'\\''s' >>"),
+	   "and says what it would do, as a shell takes it");
+	strbuf_done(&out);
+	close(t.dir);
+}
+
+int main(void)
+{
+	if (!mkdtemp(base))
+		abort();
+	(void)snprintf(run_dir, sizeof(run_dir), "%s/run", base);
+	(void)snprintf(tracefs, sizeof(tracefs), "%s/tracing", base);
+	make("");
+	make("instances");
+	test_undo();
+	test_instance();
+	test_never_truncates();
+	test_killed();
+	test_stale();
+	test_kept();
+	test_lock();
+	test_knob();
+	test_dry();
+	char command[96];
+	(void)snprintf(command, sizeof(command), "rm -rf %s", base);
+	if (system(command))
+		abort();
+	return done_testing();
+}
