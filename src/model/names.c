@@ -1,5 +1,7 @@
 #include "model/names.h"
 
+#include "base/big.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -33,13 +35,13 @@ int names_expand(const struct names_result *n, const struct frame_table *frames,
 	if (!n->stacks && !n->callers)
 		return 0;
 	u64 size = expanded_size(n, frames, chains), at = 0;
-	u32 *pool = size <= UINT32_MAX ? malloc((size + 1) * sizeof(*pool)) : NULL;
+	u32 *pool = size < UINT32_MAX ? big_grow(NULL, 0, (size + 1) * sizeof(*pool)) : NULL;
 	if (!pool)
 		return -ENOMEM;
 	for (u32 c = 1; c < chains->nr; c++) {
 		u32 nr;
 		const u32 *chain = chain_frames(chains, c, &nr);
-		struct chain made = { .start = (u32)at };
+		struct chain made = { .key = chains->chains[c].key, .start = (u32)at };
 		for (u32 i = 0; i < nr; i++) {
 			struct name_stack s =
 				names_stack(n, chain[i], names_called(frames, chain, nr, i));
@@ -49,7 +51,7 @@ int names_expand(const struct names_result *n, const struct frame_table *frames,
 		made.nr = (u32)(at - made.start);
 		chains->chains[c] = made;
 	}
-	free(chains->pool);
+	big_free(chains->pool, chains->cap_pool * sizeof(*pool));
 	chains->pool = pool;
 	chains->nr_pool = at;
 	chains->cap_pool = size + 1;
