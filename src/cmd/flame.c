@@ -7,6 +7,9 @@
 #include "export/folded.h"
 #include "view/html_flame.h"
 #include "view/svg_flame.h"
+#include "view/text_flame.h"
+#include "view/tui_flame.h"
+#include "view/tui_table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum flame_form { FORM_HTML, FORM_SVG, FORM_FOLDED };
+enum { TEXT_WIDTH = 120 }; /* where there is no terminal */
+enum flame_form { FORM_HTML, FORM_SVG, FORM_FOLDED, FORM_TERM };
 
 struct flame_opts {
 	struct record_opts record; /* first: its option calls get this struct */
@@ -25,6 +29,7 @@ struct flame_opts {
 	const char *title;
 	bool svg;
 	bool folded;
+	bool term;
 	bool inverted;
 	bool samples;
 	bool open;
@@ -140,6 +145,13 @@ static int render(struct flame_job *j, struct strbuf *to)
 							  .width = (u32)j->o->width,
 							  .inverted = j->o->inverted },
 				to);
+	} else if (!err && j->form == FORM_TERM) {
+		err = tui_possible() && !strcmp(j->output, "-")
+			      ? tui_flame(&j->flame, strbuf_cstr(&title), j->app->colour)
+			      : -ENOTTY;
+		if (err == -ENOTTY)
+			err = text_flame(&j->flame, j->app->wide ? (u32)TEXT_WIDTH : j->app->width,
+					 to);
 	} else if (!err) {
 		err = export_folded(&j->flame, j->o->samples, to);
 	}
@@ -301,11 +313,12 @@ static int find_input(struct flame_job *j, int argc, char **argv)
 static int check_opts(struct flame_job *j)
 {
 	const struct flame_opts *o = j->o;
-	if (o->svg && o->folded)
-		return app_usage(j->app, "--svg and --folded are two things: one at a time");
+	if (o->svg + o->folded + o->term > 1)
+		return app_usage(j->app,
+				 "--svg, --folded and --term are different things: one at a time");
 	if (o->width < 200 || o->width > 20000)
 		return app_usage(j->app, "--width: from 200 to 20000");
-	j->form = o->svg ? FORM_SVG : o->folded ? FORM_FOLDED : FORM_HTML;
+	j->form = o->svg ? FORM_SVG : o->folded ? FORM_FOLDED : o->term ? FORM_TERM : FORM_HTML;
 	j->output = o->output ? o->output : form_suffix(j->form);
 	if (!strcmp(j->output, "-") && j->form == FORM_HTML && term_is_tty(STDOUT_FILENO))
 		return app_usage(j->app, "-o -: standard output is a terminal");
@@ -352,6 +365,7 @@ static const struct opt flame_rows[] = {
 	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html, flame.svg); - is standard output"),
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
+	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows walk, Enter zooms, / searches, q quits"),
 	OPT_FLAG(0, "samples", struct flame_opts, samples, "--folded: numbers of samples, not weighted by period"),
 	OPT_FLAG(0, "inverted", struct flame_opts, inverted, "--svg: roots at the top"),
 	OPT_UINT(0, "width", struct flame_opts, width, "PIXELS", "--svg: this wide (1200)"),
@@ -381,6 +395,7 @@ static const struct opt_example flame_examples[] = {
 	{ "flame -a -F 99 -- sleep 10", "the whole system for ten seconds" },
 	{ "flame perf.data -o page.html", "a recording, ours or perf's" },
 	{ "flame before.data after.data", "what became slower, what faster" },
+	{ "flame --term perf.data", "in this terminal, by keyboard" },
 	{ "flame --folded perf.data", "stacks as text, for other tools" },
 	{ 0 },
 };

@@ -696,8 +696,10 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	bool any = argc > 0 || o->setup.pids;
 	vec_for_each (&f->buffers, b)
 		any |= b->events.nr || b->tracer || b->functions.nr || b->graph.nr;
-	if (!any)
+	if (!any) {
+		ftrace_setup_end(f);
 		return app_usage(app, "what should be recorded? -e EVENT or -p TRACER");
+	}
 	int err = ftrace_setup_open(f, app);
 	char **words = !err && o->user_name && argc ? as_user(&s, argc, argv) : argv;
 	int status = err || !words ? app_fail(app, err)

@@ -17,10 +17,11 @@
 
 /* ---- options whose order counts ----------------------------------------------------------------------------------------- */
 
+/* The buffer that options belong to now; the first is made when it is needed. NULL: no memory. */
 static struct ftrace_buffer_opt *current(void *opts)
 {
 	struct ftrace_setup *s = opts;
-	return &s->buffers.at[s->buffers.nr - 1];
+	return s->buffers.nr ? &s->buffers.at[s->buffers.nr - 1] : vec_push(&s->buffers);
 }
 
 void ftrace_setup_defaults(void *opts)
@@ -28,7 +29,6 @@ void ftrace_setup_defaults(void *opts)
 	struct ftrace_setup *s = opts;
 	*s = (struct ftrace_setup){ .lock_fd = -1, .root = { .dir_fd = -1 } };
 	s->tracing.dir = -1;
-	(void)vec_push(&s->buffers);
 }
 
 static int add_word(void *list, const char *value)
@@ -43,19 +43,12 @@ static int add_word(void *list, const char *value)
 	return 0;
 }
 
-static int have_buffer(void *opts)
-{
-	return ((struct ftrace_setup *)opts)->buffers.nr ? 0 : -ENOMEM;
-}
-
 int ftrace_take_event(void *opts, const char *value, bool negated, struct diag *d)
 {
 	(void)negated;
 	(void)d;
-	if (have_buffer(opts))
-		return -ENOMEM;
 	struct ftrace_buffer_opt *b = current(opts);
-	struct ftrace_event_opt *e = vec_push(&b->events);
+	struct ftrace_event_opt *e = b ? vec_push(&b->events) : NULL;
 	if (!e)
 		return -ENOMEM;
 	e->text = value;
@@ -67,6 +60,8 @@ int ftrace_take_filter(void *opts, const char *value, bool negated, struct diag 
 {
 	(void)negated;
 	struct ftrace_buffer_opt *b = current(opts);
+	if (!b)
+		return -ENOMEM;
 	if (!b->events.nr)
 		return diag_error(d, -EINVAL, "-f belongs behind the -e it is for");
 	struct ftrace_event_opt *e = &b->events.at[b->events.nr - 1];
@@ -80,6 +75,8 @@ int ftrace_take_trigger(void *opts, const char *value, bool negated, struct diag
 {
 	(void)negated;
 	struct ftrace_buffer_opt *b = current(opts);
+	if (!b)
+		return -ENOMEM;
 	if (!b->events.nr)
 		return diag_error(d, -EINVAL, "-R belongs behind the -e it is for");
 	return add_word(&b->events.at[b->events.nr - 1].triggers, value);
@@ -89,7 +86,10 @@ int ftrace_take_negate(void *opts, const char *value, bool negated, struct diag 
 {
 	(void)value;
 	(void)d;
-	current(opts)->negate = !negated;
+	struct ftrace_buffer_opt *b = current(opts);
+	if (!b)
+		return -ENOMEM;
+	b->negate = !negated;
 	return 0;
 }
 
@@ -99,6 +99,8 @@ int ftrace_take_buffer(void *opts, const char *value, bool negated, struct diag 
 	(void)negated;
 	if (!*value || *value == '.' || strchr(value, '/'))
 		return diag_error(d, -EINVAL, "-B '%s' is no name for an instance", value);
+	if (!current(opts)) /* the unnamed one comes first */
+		return -ENOMEM;
 	struct ftrace_buffer_opt *b = vec_push(&s->buffers);
 	if (!b)
 		return -ENOMEM;
@@ -111,23 +113,28 @@ int ftrace_take_buffer(void *opts, const char *value, bool negated, struct diag 
 	{                                                                                          \
 		(void)negated;                                                                     \
 		(void)d;                                                                           \
-		current(opts)->field = value;                                                      \
-		return 0;                                                                          \
+		struct ftrace_buffer_opt *b = current(opts);                                       \
+		if (b)                                                                             \
+			b->field = value;                                                          \
+		return b ? 0 : -ENOMEM;                                                            \
 	}
 #define TAKE_LIST(fn, field)                                                                       \
 	int fn(void *opts, const char *value, bool negated, struct diag *d)                        \
 	{                                                                                          \
 		(void)negated;                                                                     \
 		(void)d;                                                                           \
-		return add_word(&current(opts)->field, value);                                     \
+		struct ftrace_buffer_opt *b = current(opts);                                       \
+		return b ? add_word(&b->field, value) : -ENOMEM;                                   \
 	}
 #define TAKE_FLAG(fn, field)                                                                       \
 	int fn(void *opts, const char *value, bool negated, struct diag *d)                        \
 	{                                                                                          \
 		(void)value;                                                                       \
 		(void)d;                                                                           \
-		current(opts)->field = !negated;                                                   \
-		return 0;                                                                          \
+		struct ftrace_buffer_opt *b = current(opts);                                       \
+		if (b)                                                                             \
+			b->field = !negated;                                                       \
+		return b ? 0 : -ENOMEM;                                                            \
 	}
 TAKE_WORD(ftrace_take_tracer, tracer)
 TAKE_WORD(ftrace_take_clock, clock)
@@ -218,7 +225,7 @@ int ftrace_setup_open(struct ftrace_setup *s, struct app *app)
 	if (!err)
 		err = sysroot_open(&s->root, NULL);
 	s->cmdline = ftrace_own_cmdline();
-	return err;
+	return err ? err : current(s) ? 0 : -ENOMEM;
 }
 
 void ftrace_setup_end(struct ftrace_setup *s)
@@ -976,8 +983,6 @@ int ftrace_setup_begin(struct ftrace_setup *s, bool private, void (*rescue)(cons
 {
 	struct diag *d = &s->app->diag;
 	int err = 0;
-	if (!s->buffers.nr)
-		return -ENOMEM;
 	for (size_t i = 0; i < s->buffers.nr && !err; i++)
 		err = check_buffer(s, &s->buffers.at[i]);
 	if (err)

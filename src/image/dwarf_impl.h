@@ -136,10 +136,27 @@ struct dw_value {
 /* What an abbreviation says of an attribute. */
 struct dw_spec {
 	u16 attr, form;
+	u16 size; /* bytes, or DW_SIZE_VARIES */
+	u16 slot; /* enum dw_slot */
 	s64 implicit;
 };
 
 enum { DW_SIZE_VARIES = 0xffff };
+
+/* The attributes that anyone here asks for of an entry. */
+enum dw_slot {
+	DWSLOT_NONE,
+	DWSLOT_NAME,
+	DWSLOT_LINKAGE,
+	DWSLOT_LOW,
+	DWSLOT_HIGH,
+	DWSLOT_RANGES,
+	DWSLOT_ORIGIN,
+	DWSLOT_CALL_FILE,
+	DWSLOT_CALL_LINE,
+	DWSLOT_SIBLING,
+	DWSLOT_NR,
+};
 
 struct dw_abbrev {
 	u64 code;
@@ -187,9 +204,8 @@ struct dw_file {
 	bool *broken;
 };
 
-/* The attributes that anyone here asks for. */
 struct dw_entry {
-	struct dw_value name, linkage, low, high, ranges, origin, call_file, call_line, sibling;
+	struct dw_value at[DWSLOT_NR];
 };
 
 /* Takes n steps; false: there was too much to do. */

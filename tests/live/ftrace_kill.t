@@ -18,7 +18,7 @@ i=$tracefs/instances/$mine
 mkdir "$i" || { ok 1 "an instance for the test"; done_testing; }
 echo 1 >"$i/events/sched/sched_process_exec/enable"
 echo 'pid != 0' >"$i/events/sched/sched_process_exec/filter"
-echo 'stacktrace:5' >"$i/events/sched/sched_process_exit/trigger"
+echo stacktrace >"$i/events/sched/sched_process_exit/trigger"
 echo 512 >"$i/buffer_size_kb"
 echo mono >"$i/trace_clock"
 probe=
