@@ -16,7 +16,8 @@
 enum {
 	REMEMBER_MAX = 32, /* nested DW_CFA_remember_state; compilers use one */
 	CIE_SLOTS = 64,
-	CIE_BYTES_MAX = 4096, /* it may be run again for every function: none is longer than 100 bytes */
+	CIE_BYTES_MAX =
+		4096, /* it may be run again for every function: none is longer than 100 bytes */
 	EXPR_MAX = 4096,
 	ROWS_MAX = 1 << 27,
 	EH_FRAME_TYPE = 0x70000001, /* SHT_X86_64_UNWIND */
