@@ -1,6 +1,6 @@
 /* sonde annotate: the code of a function, instruction by instruction and line by line, with what fell on each. */
-#include "analysis/annotate.h"
 #include "cmd/annotate.h"
+#include "analysis/annotate.h"
 #include "cmd/annotate_code.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"

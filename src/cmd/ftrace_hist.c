@@ -98,7 +98,7 @@ static int make_synth(struct histing *h)
 {
 	char name[64], line[128], undo[96];
 	synth_name(name, sizeof(name));
-	(void)snprintf(line, sizeof(line), "%s u64 usecs; u64 id", name);
+	(void)snprintf(line, sizeof(line), "%s u64 usecs", name);
 	(void)snprintf(undo, sizeof(undo), "!%s", name);
 	return journal_add(h->j, "synthetic_events", line, undo, &h->app->diag);
 }
@@ -128,8 +128,8 @@ static int latency_hist(struct histing *h)
 	if (!err)
 		err = add_trigger(h, sa, ea, line);
 	(void)snprintf(line, sizeof(line),
-		       "hist:keys=%s:lat=common_timestamp.usecs-$ts0:onmatch(%s.%s).%s($lat,%s)",
-		       kb, sa, ea, synth, kb);
+		       "hist:keys=%s:lat=common_timestamp.usecs-$ts0:onmatch(%s.%s).%s($lat)", kb,
+		       sa, ea, synth);
 	if (!err)
 		err = add_trigger(h, sb, eb, line);
 	if (!err)

@@ -241,7 +241,8 @@ static int split(struct splitting *s, u64 start, u64 end)
 	if (err)
 		return err;
 	if (s->first == UINT64_MAX)
-		return diag_error(&s->app->diag, -ENODATA, "%s: there are no events in it", o->input);
+		return diag_error(&s->app->diag, -ENODATA, "%s: there are no events in it",
+				  o->input);
 	if (s->times.nr)
 		qsort(s->times.at, s->times.nr, sizeof(*s->times.at), by_time);
 	u64 from = max(start, s->first), stop = end ? min(end, s->last + 1) : s->last + 1;
@@ -326,8 +327,8 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	if (err)
 		return app_fail(app, err);
 	if (s.from.latency)
-		err = diag_error(&app->diag, -EINVAL, "%s holds the text of a latency tracer: no events",
-				 o->input);
+		err = diag_error(&app->diag, -EINVAL,
+				 "%s holds the text of a latency tracer: no events", o->input);
 	if (!err)
 		err = run_on(&s, times[0], times[1]);
 	if (!err)
@@ -359,7 +360,8 @@ const struct command command_ftrace_split = {
 	.name = "split",
 	.summary = "cut a stretch, or pieces, out of a trace.dat",
 	.usage = "[OPTIONS] -o FILE [START [END]]",
-	.about = "START and END are seconds as 'ftrace report' prints them; without them, the whole file. The files are "
+	.about = "START and END are seconds as 'ftrace report' prints them; without them, the "
+		 "whole file. The files are "
 		 "as complete as the one they come from.",
 	.examples = examples,
 	.opts = rows,

@@ -187,7 +187,8 @@ struct dw_unit {
 	u32 abbrevs; /* 1 + index; 0: not read yet */
 	u64 low, line_offset;
 	u64 str_base, addr_base, ranges_base;
-	const char *comp_dir, *name;
+	struct dw_value comp_dir,
+		name; /* looked up by whoever needs them: strings may have to be expanded first */
 	struct dw_value low_pc, high_pc,
 		ranges; /* of its first entry: the addresses it has code at */
 };
@@ -281,6 +282,7 @@ struct dw_lines {
 	u8 min_length, line_range, opcode_base;
 	s8 line_base;
 	u8 lengths[256]; /* operands of standard opcodes */
+	const char *comp_dir; /* NULL: not told */
 	VEC(const char *) dirs;
 	VEC(struct dw_file_name) files;
 	struct strtab *paths;

@@ -595,29 +595,28 @@ static bool read_head(struct dw_file *f, struct bytes *b, const u8 *data, struct
 	return true;
 }
 
-/* The abbreviation of a unit's first entry is mostly the first of its table: the others are not read for it. */
-static const struct dw_abbrev *first_abbrev(struct dw_file *f, struct dw_unit *u, u64 code,
-					    struct dw_abbrevs *own, const struct dw_abbrevs **of)
+/* The abbreviation of a unit's first entry, without keeping the others of its table: most units are never looked into. */
+static const struct dw_abbrev *first_abbrev(struct dw_file *f, const struct dw_unit *u, u64 code,
+					    struct dw_abbrevs *own)
 {
 	struct bytes b = dw_cursor(f, DWSEC_ABBREV, u->abbrev_offset);
-	own->list.nr = own->specs.nr = 0;
-	*of = own;
-	const u8 *before = b.at;
-	int have = read_abbrev(own, u, &b);
-	if (!dw_step(f, (u64)(b.at - before)))
-		return NULL;
-	if (have > 0 && own->list.at[0].code == code)
-		return own->list.at;
-	*of = dw_abbrevs_of(f, u);
-	return *of ? dw_abbrev_find(*of, code) : NULL;
+	for (int more = 1; more > 0;) {
+		const u8 *before = b.at;
+		own->list.nr = own->specs.nr = 0;
+		more = read_abbrev(own, u, &b);
+		if (!dw_step(f, (u64)(b.at - before)))
+			return NULL;
+		if (more > 0 && own->list.at[0].code == code)
+			return own->list.at;
+	}
+	return NULL;
 }
 
-static void root_attribute(struct dw_unit *u, u16 attr, struct dw_value v, struct dw_value *name,
-			   struct dw_value *dir)
+static void root_attribute(struct dw_unit *u, u16 attr, struct dw_value v)
 {
 	switch (attr) {
-	case DW_AT_NAME: *name = v; break;
-	case DW_AT_COMP_DIR: *dir = v; break;
+	case DW_AT_NAME: u->name = v; break;
+	case DW_AT_COMP_DIR: u->comp_dir = v; break;
 	case DW_AT_LOW_PC: u->low_pc = v; break;
 	case DW_AT_HIGH_PC: u->high_pc = v; break;
 	case DW_AT_RANGES: u->ranges = v; break;
@@ -642,23 +641,19 @@ static void read_root(struct dw_file *f, struct dw_unit *u, struct dw_abbrevs *o
 	const struct dw_bytes *info = dw_section(f, DWSEC_INFO);
 	struct bytes b = bytes_of(info->data + u->root, u->end - u->root, f->e->swap);
 	u64 code = dw_uleb(&b);
-	const struct dw_abbrevs *t;
-	const struct dw_abbrev *a = code ? first_abbrev(f, u, code, own, &t) : NULL;
+	const struct dw_abbrev *a = code ? first_abbrev(f, u, code, own) : NULL;
 	if (!a || (a->tag != DW_TAG_COMPILE_UNIT && a->tag != DW_TAG_SKELETON_UNIT))
 		return;
-	struct dw_value name = { 0 }, dir = { 0 };
 	for (u32 i = 0; i < a->nr && !b.bad; i++) {
-		const struct dw_spec *s = &t->specs.at[a->first + i];
+		const struct dw_spec *s = &own->specs.at[a->first + i];
 		struct dw_value v = { 0 };
 		dw_read_form(u, &b, s->form, s->implicit, &v);
-		root_attribute(u, s->attr, v, &name, &dir);
+		root_attribute(u, s->attr, v);
 	}
 	if (b.bad) {
 		u->high_pc = u->ranges = (struct dw_value){ 0 };
 		return;
 	}
-	u->name = dw_string(f, u, &name);
-	u->comp_dir = dw_string(f, u, &dir);
 	if (u->low_pc.class)
 		(void)dw_address(f, u, &u->low_pc, &u->low);
 }

@@ -4,7 +4,7 @@
  * still holds what we wrote. A run that is killed is undone by its watchdog; if that is killed too, by `ftrace reset --stale`,
  * which finds a journal that nobody locks.
  *
- * Inside of an instance that the run itself made nothing is noted: the instance goes as a whole.
+ * Inside of an instance that the run itself made only triggers are noted: the rest goes with the instance.
  *
  *	sonde journal 1
  *	H  pid  boot id  command line

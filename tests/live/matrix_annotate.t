@@ -39,6 +39,8 @@ mv perf.data else.data
 exits 0 "S4-277: or of another file" perf annotate -i else.data
 # ---- from the report browser, in a real terminal
 if command -v tmux >/dev/null; then
+	export TMUX_TMPDIR=$SONDE_TMP
+	unset TMUX
 	term() { tmux -f /dev/null -L "sonde-annotate-$$" "$@"; }
 	screen_has() { # REGEX
 		local i

@@ -18,7 +18,8 @@ int main(void)
 		ids[i] = (u32)id;
 	}
 	for (u32 i = 0; i < CHAINS && good; i++)
-		good = chain_table_put(&chains, 1000 + i, (u32[]){ ids[1], ids[2], ids[3] }, 3) == i + 1;
+		good = chain_table_put(&chains, 1000 + i, (u32[]){ ids[1], ids[2], ids[3] }, 3) ==
+		       i + 1;
 	ok(good, "frames and chains");
 	/* The second frame stands for two functions, 10 and 11, where it has called. */
 	struct name_stack stacks[5] = { 0 }, callers[5] = { 0 };
@@ -32,7 +33,8 @@ int main(void)
 		wrong += nr != 4 || c[0] != ids[1] || c[1] != 10 || c[2] != 11 || c[3] != ids[3];
 		wrong += chains.chains[i].key != 1000 + i - 1;
 	}
-	is_u64(wrong, 0, "every chain has the inlined function, the last frame has not called anybody");
+	is_u64(wrong, 0,
+	       "every chain has the inlined function, the last frame has not called anybody");
 	/* What grows later grows from there. */
 	ok(chain_table_put(&chains, 7, (u32[]){ ids[1] }, 1) > 0, "one more chain");
 	chain_table_done(&chains);
