@@ -48,6 +48,7 @@ struct flame_job {
 	char *temp; /* the recording made now */
 	const char *output;
 	u64 cost_ns; /* of recording */
+	struct recorder_stats recorded;
 	int status; /* of the command we ran */
 	u64 nr_nodes, nr_joined;
 	struct flame flame;
@@ -90,12 +91,15 @@ static int record_now(struct flame_job *j, int argc, char **argv)
 	if (err)
 		return err;
 	r->output = j->temp;
-	r->no_closing_line = true;
-	r->graph = true;
+	r->result = &j->recorded;
+	if (!r->call_graph)
+		r->call_graph = "auto";
 	if (!r->freq && !r->period)
 		r->freq = "999";
 	j->status = command_record.run(j->app, r, argc, argv);
 	j->cost_ns = own_cpu_ns();
+	if (j->status == APP_NOT_FOUND && j->app->diag.nr_errors)
+		diag_hint(&j->app->diag, "words that are no recordings are a command to run");
 	j->paths[0] = j->temp;
 	j->nr_paths = 1;
 	struct stat st;
@@ -259,6 +263,7 @@ static int draw(struct flame_job *j)
 	if (j->temp) {
 		s->path = 0;
 		s->cost_ns = j->cost_ns;
+		s->nr_truncated = max(s->nr_truncated, j->recorded.nr_cut);
 	}
 	if (!j->flame.points.nr) {
 		(void)diag_error(&app->diag, -ENODATA, "there are no samples in %s",
@@ -379,7 +384,7 @@ static const struct opt flame_rows[] = {
 	OPT_STR('F', "freq", struct flame_opts, record.freq, "HZ", "samples a second and CPU, or 'max' (999)"),
 	OPT_UINT('c', "count", struct flame_opts, record.period, "N", "a sample every N events instead"),
 	OPT_FLAG('g', NULL, struct flame_opts, record.graph, "call chains are always recorded", .hidden = true),
-	OPT_STR(0, "call-graph", struct flame_opts, record.call_graph, "HOW", "how call chains are found, as in `sonde record`"),
+	OPT_STR(0, "call-graph", struct flame_opts, record.call_graph, "HOW", "how call chains are found: fp, dwarf, auto (auto)"),
 	OPT_FLAG('a', "all-cpus", struct flame_opts, record.all, "the whole system"),
 	OPT_STR('C', "cpu", struct flame_opts, record.cpus, "LIST", "these CPUs only (0-3,8)"),
 	OPT_STR('p', "pid", struct flame_opts, record.pids, "PID", "running processes with all their threads"),

@@ -63,9 +63,11 @@ f stop
 is "$(f show | lines | grep -v 'balance.* <-' | wc -l)" 0 "S4-347: only those in the trace"
 exits 0 "S2-132: not one of them" f start -p function -l 'vfs_o*' -n vfs_open
 is "$(cat $t/set_ftrace_notrace)" vfs_open "S2-132: set_ftrace_notrace"
-sh -c 'sleep 1; exec cat /proc/version' >/dev/null &
+reset
+sh -c 'while [ ! -e go ]; do sleep 0.1; done; exec cat /proc/version' >/dev/null &
 exits 0 "S2-133: only one task" f start -p function -l vfs_open -P $!
 is "$(cat $t/set_ftrace_pid)" $! "S2-133: set_ftrace_pid"
+touch go
 wait
 f stop
 is "$(f show | lines | grep -vc -- "-$! ")" 0 "S2-133: nothing of others"
