@@ -8,7 +8,6 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-
 static bool read_bytes(const void *ctx, u64 addr, unsigned size, u64 *ret)
 {
 	const struct elfimg *e = ctx;

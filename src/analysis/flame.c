@@ -153,13 +153,31 @@ static int flame_shard_new(struct sink *k, unsigned index, const struct shard *s
 	return *state ? 0 : -ENOMEM;
 }
 
+/* Brings on its way what entry_at() will look at: first the head of the list, later the first entry. */
+static void fetch_head(const struct stacks *s, u32 chain)
+{
+	if (chain && chain < s->by_chain.list.nr)
+		__builtin_prefetch(&s->by_chain.list.at[chain]);
+}
+
+static void fetch_entry(const struct stacks *s, u32 chain)
+{
+	if (chain && chain < s->by_chain.list.nr && s->by_chain.list.at[chain])
+		__builtin_prefetch(&s->entries.at[s->by_chain.list.at[chain] - 1]);
+}
+
 static int flame_feed(struct sink *k, void *state, const struct batch *b)
 {
+	enum { AHEAD = 8 };
 	struct stacks *s = state;
 	s32 last_tid = -2;
 	u32 last_comm = 0, task = 0;
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct sample *from = &b->samples[i];
+		if (i + 2 * AHEAD < b->nr) {
+			fetch_head(s, from[2 * AHEAD].chain);
+			fetch_entry(s, from[AHEAD].chain);
+		}
 		if (from->tid != last_tid || from->comm != last_comm) {
 			s64 got = task_at(s, from->pid, from->tid, from->comm);
 			if (got < 0)
@@ -262,6 +280,7 @@ struct side {
 	const struct names_result *names;
 	u32 number;
 	u32 *frame_of; /* [func] -> frame of the flame, 0: not looked at yet */
+	u32 *plain_of; /* [frame of the run] that stands for itself -> the same, PLAIN_MARK; 0: ask */
 	u32 *task_of; /* [task] */
 	u32 *event_of; /* [event] */
 	u32 *truncated; /* [entry] of the sink: its stack says that it ends early */
@@ -359,6 +378,8 @@ static s64 frame_of(struct side *s, u32 func)
 	return got;
 }
 
+enum { PLAIN_MARK = 1u << 31 };
+
 /* Functions that the compiler put into each other at one place, outermost first. */
 static int add_place(struct side *s, struct name_stack ids, u64 weight)
 {
@@ -373,19 +394,42 @@ static int add_place(struct side *s, struct name_stack ids, u64 weight)
 	return 0;
 }
 
+/* A frame that has no functions inside, wherever it stands in a chain, is looked at once. */
+static int find_plain(struct side *s, u32 frame)
+{
+	const struct names_result *n = s->names;
+	if ((n->stacks && n->stacks[frame].nr) || (n->callers && n->callers[frame].nr))
+		return 0;
+	s64 got = frame_of(s, n->func_of[frame]);
+	if (got < 0)
+		return (int)got;
+	bool mark = s->run->frames.frames[frame].mode == FRAME_MARK;
+	s->plain_of[frame] = (u32)got | (mark ? PLAIN_MARK : 0);
+	return 0;
+}
+
 /* An entry's stack as a row of the flame's frames. */
 static int add_row(struct side *s, const struct entry *e, u64 weight, u32 *truncated)
 {
-	const struct frame_table *frames = &s->run->frames;
 	u32 nr = 1;
 	const u32 *row = &e->leaf;
 	if (e->chain)
 		row = chain_frames(&s->run->chains, e->chain, &nr);
+	if (!vec_reserve(&s->build->pool, s->build->pool.nr + nr))
+		return -ENOMEM;
 	int err = 0;
 	for (u32 i = 0; i < nr && !err; i++) {
-		*truncated |= frames->frames[row[i]].mode == FRAME_MARK;
-		bool called = names_called(frames, row, nr, i);
-		err = add_place(s, names_stack(s->names, row[i], called), weight);
+		if (!s->plain_of[row[i]])
+			err = find_plain(s, row[i]);
+		u32 plain = s->plain_of[row[i]];
+		if (likely(plain && s->build->pool.nr < s->build->pool.cap)) {
+			s->build->pool.at[s->build->pool.nr++] = plain & ~(u32)PLAIN_MARK;
+			*truncated |= plain & PLAIN_MARK;
+			s->id_weight[row[i]] += weight;
+		} else if (!err) {
+			bool called = names_called(&s->run->frames, row, nr, i);
+			err = add_place(s, names_stack(s->names, row[i], called), weight);
+		}
 	}
 	return err;
 }
@@ -530,8 +574,8 @@ static int make_points(struct side *s, u32 first_item)
 static int add_side(struct side *s)
 {
 	u32 first_item = (u32)s->build->items.nr;
-	if (!s->frame_of || !s->task_of || !s->event_of || !s->truncated || !s->entry_weight ||
-	    !s->id_weight)
+	if (!s->frame_of || !s->plain_of || !s->task_of || !s->event_of || !s->truncated ||
+	    !s->entry_weight || !s->id_weight)
 		return -ENOMEM;
 	if (!s->flame->frames.nr && !vec_push(&s->flame->frames))
 		return -ENOMEM;
@@ -558,6 +602,7 @@ int flame_build_add(struct flame_build *b, struct flame_sink *k, const struct ca
 			  .names = names,
 			  .number = b->flame->nr_sides++ };
 	s.frame_of = calloc((size_t)names->nr_funcs + 1, sizeof(u32));
+	s.plain_of = calloc((size_t)run->frames.nr + 1, sizeof(u32));
 	s.task_of = calloc(k->all.tasks.nr + 1, sizeof(u32));
 	s.event_of = calloc(c->events.nr + 1, sizeof(u32));
 	s.truncated = calloc(k->all.entries.nr + 1, sizeof(u32));
@@ -566,6 +611,7 @@ int flame_build_add(struct flame_build *b, struct flame_sink *k, const struct ca
 	int err = add_side(&s);
 	b->flame->sides[s.number].nr_lost = c->nr_lost;
 	free(s.frame_of);
+	free(s.plain_of);
 	free(s.task_of);
 	free(s.event_of);
 	free(s.truncated);

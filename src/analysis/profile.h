@@ -134,6 +134,9 @@ int profile_group_table(struct profile *p, const u32 *events, u32 nr, struct tab
 /* Rows within rows: a level for each key (those of one level stand together). */
 int profile_hierarchy(struct profile *p, const u32 *events, u32 nr, struct table *ret) must_check;
 
+/* The function of a row of the table made last; NULL: the row has none. */
+const struct name_func *profile_row_func(const struct profile *p, size_t row);
+
 /* What a person types: the word of a key ("sym" and every other beginning will do), or -ENOENT. */
 int profile_key_find(const char *word);
 /* The words, for a hint; NULL behind the last one. */

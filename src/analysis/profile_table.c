@@ -124,3 +124,10 @@ int profile_table(struct profile *p, u32 event, struct table *t)
 	}
 	return err;
 }
+
+const struct name_func *profile_row_func(const struct profile *p, size_t row)
+{
+	if (row >= p->shown.nr || p->shown.at[row] == ROW_NONE)
+		return NULL;
+	return &p->names->funcs[p->rows.at[p->shown.at[row]].func];
+}

@@ -1,4 +1,5 @@
 /* sonde annotate: the code of a function, instruction by instruction and line by line, with what fell on each. */
+#include "cmd/annotate.h"
 #include "analysis/annotate.h"
 #include "cmd/annotate_code.h"
 #include "cmd/app.h"
@@ -100,6 +101,10 @@ struct annotating {
 	struct text_annotate_opts style;
 	struct source_text sources;
 	struct json json;
+	struct strbuf *out;
+	const struct name_func
+		*only; /* one function of another run of the same recording; NULL: by the options */
+	u32 only_event;
 	double min_percent;
 	u32 shown, missing;
 };
@@ -162,6 +167,9 @@ static bool wanted(const struct annotating *a, const struct name_func *f)
 {
 	const struct annotate_opts *o = a->opts;
 	const struct image_info *info = &a->src->catalog.images.at[f->image];
+	if (a->only)
+		return f->name && f->image == a->only->image && f->start == a->only->start &&
+		       f->mode == a->only->mode;
 	if (!f->name || (o->symbol && strcmp(o->symbol, f->name)))
 		return false;
 	return !o->dsos || in_list(o->dsos, info->name) || in_list(o->dsos, info->path);
@@ -210,7 +218,7 @@ static int show(struct annotating *a, const struct annotate_func *func, const u3
 	if (!err && a->app->json)
 		json_annotate(&an, &a->style, &a->json);
 	else if (!err)
-		text_annotate(&an, &a->style, &a->app->out);
+		text_annotate(&an, &a->style, a->out);
 	a->shown++;
 	annotate_code_close(&a->code);
 	arena_done(&arena);
@@ -250,6 +258,8 @@ static int show_all(struct annotating *a)
 	for (u32 e = 0; e < nr && !err; e++) {
 		u32 n = 0;
 		bool group = a->opts->group;
+		if (a->only && e != a->only_event)
+			continue;
 		if (group && a->src->catalog.events.at[e].leader != e)
 			continue;
 		for (u32 k = e; k < nr; k++)
@@ -285,6 +295,7 @@ static int nothing(struct annotating *a)
 	return -ENOENT;
 }
 
+/* Everything of an open recording. */
 static int annotate_source(struct annotating *a)
 {
 	struct app *app = a->app;
@@ -316,10 +327,24 @@ static int annotate_source(struct annotating *a)
 	return err;
 }
 
+/* Takes the source over. */
+static int annotate_opened(struct annotating *a)
+{
+	struct kernel_list kernel = { .opts = &a->opts->symbols, .catalog = &a->src->catalog };
+	struct sym_config cfg = symbols_config(a->app, &a->opts->symbols);
+	a->code.cfg = &cfg;
+	a->code.kernel = &kernel;
+	int err = annotate_source(a);
+	a->src->ops->close(a->src);
+	kernel_list_done(&kernel);
+	source_text_done(&a->sources);
+	return err;
+}
+
 static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct annotate_opts *o = opts;
-	struct annotating a = { .app = app, .opts = o };
+	struct annotating a = { .app = app, .opts = o, .out = &app->out };
 	if (argc > 1)
 		return app_usage(app, "one function at a time: '%s' is left over", argv[1]);
 	if (argc == 1)
@@ -331,15 +356,25 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	int err = replay_perf_open(o->input, &a.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
-	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &a.src->catalog };
-	struct sym_config cfg = symbols_config(app, &o->symbols);
-	a.code.cfg = &cfg;
-	a.code.kernel = &kernel;
-	err = annotate_source(&a);
-	a.src->ops->close(a.src);
-	kernel_list_done(&kernel);
-	source_text_done(&a.sources);
+	err = annotate_opened(&a);
 	return err ? app_fail(app, err) : APP_DONE;
+}
+
+int annotate_function(struct app *app, const char *input, const struct symbol_opts *symbols,
+		      const struct name_func *f, u32 event, struct strbuf *to)
+{
+	struct annotate_opts o = { .input = input,
+				   .symbol = f->name,
+				   .source = true,
+				   .jumps = true,
+				   .print_line = true,
+				   .symbols = *symbols };
+	struct annotating a = { .app = app, .opts = &o, .out = to, .only = f, .only_event = event };
+	if (!f->name)
+		return -ENOENT;
+	int err = parse_style(&a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
+	a.style.colour = false; /* the window draws it */
+	return err ? err : annotate_opened(&a);
 }
 
 const struct command command_annotate = {

@@ -7,6 +7,9 @@
 #include "export/folded.h"
 #include "view/html_flame.h"
 #include "view/svg_flame.h"
+#include "view/text_flame.h"
+#include "view/tui_flame.h"
+#include "view/tui_table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum flame_form { FORM_HTML, FORM_SVG, FORM_FOLDED };
+enum { TEXT_WIDTH = 120 }; /* where there is no terminal */
+enum flame_form { FORM_HTML, FORM_SVG, FORM_FOLDED, FORM_TERM };
 
 struct flame_opts {
 	struct record_opts record; /* first: its option calls get this struct */
@@ -25,6 +29,7 @@ struct flame_opts {
 	const char *title;
 	bool svg;
 	bool folded;
+	bool term;
 	bool inverted;
 	bool samples;
 	bool open;
@@ -43,6 +48,7 @@ struct flame_job {
 	char *temp; /* the recording made now */
 	const char *output;
 	u64 cost_ns; /* of recording */
+	struct recorder_stats recorded;
 	int status; /* of the command we ran */
 	u64 nr_nodes, nr_joined;
 	struct flame flame;
@@ -85,12 +91,15 @@ static int record_now(struct flame_job *j, int argc, char **argv)
 	if (err)
 		return err;
 	r->output = j->temp;
-	r->no_closing_line = true;
-	r->graph = true;
+	r->result = &j->recorded;
+	if (!r->call_graph)
+		r->call_graph = "auto";
 	if (!r->freq && !r->period)
 		r->freq = "999";
 	j->status = command_record.run(j->app, r, argc, argv);
 	j->cost_ns = own_cpu_ns();
+	if (j->status == APP_NOT_FOUND && j->app->diag.nr_errors)
+		diag_hint(&j->app->diag, "words that are no recordings are a command to run");
 	j->paths[0] = j->temp;
 	j->nr_paths = 1;
 	struct stat st;
@@ -140,6 +149,13 @@ static int render(struct flame_job *j, struct strbuf *to)
 							  .width = (u32)j->o->width,
 							  .inverted = j->o->inverted },
 				to);
+	} else if (!err && j->form == FORM_TERM) {
+		err = tui_possible() && !strcmp(j->output, "-")
+			      ? tui_flame(&j->flame, strbuf_cstr(&title), j->app->colour)
+			      : -ENOTTY;
+		if (err == -ENOTTY)
+			err = text_flame(&j->flame, j->app->wide ? (u32)TEXT_WIDTH : j->app->width,
+					 to);
 	} else if (!err) {
 		err = export_folded(&j->flame, j->o->samples, to);
 	}
@@ -247,6 +263,7 @@ static int draw(struct flame_job *j)
 	if (j->temp) {
 		s->path = 0;
 		s->cost_ns = j->cost_ns;
+		s->nr_truncated = max(s->nr_truncated, j->recorded.nr_cut);
 	}
 	if (!j->flame.points.nr) {
 		(void)diag_error(&app->diag, -ENODATA, "there are no samples in %s",
@@ -301,11 +318,12 @@ static int find_input(struct flame_job *j, int argc, char **argv)
 static int check_opts(struct flame_job *j)
 {
 	const struct flame_opts *o = j->o;
-	if (o->svg && o->folded)
-		return app_usage(j->app, "--svg and --folded are two things: one at a time");
+	if (o->svg + o->folded + o->term > 1)
+		return app_usage(j->app,
+				 "--svg, --folded and --term are different things: one at a time");
 	if (o->width < 200 || o->width > 20000)
 		return app_usage(j->app, "--width: from 200 to 20000");
-	j->form = o->svg ? FORM_SVG : o->folded ? FORM_FOLDED : FORM_HTML;
+	j->form = o->svg ? FORM_SVG : o->folded ? FORM_FOLDED : o->term ? FORM_TERM : FORM_HTML;
 	j->output = o->output ? o->output : form_suffix(j->form);
 	if (!strcmp(j->output, "-") && j->form == FORM_HTML && term_is_tty(STDOUT_FILENO))
 		return app_usage(j->app, "-o -: standard output is a terminal");
@@ -352,6 +370,7 @@ static const struct opt flame_rows[] = {
 	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html, flame.svg); - is standard output"),
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
+	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows walk, Enter zooms, / searches, q quits"),
 	OPT_FLAG(0, "samples", struct flame_opts, samples, "--folded: numbers of samples, not weighted by period"),
 	OPT_FLAG(0, "inverted", struct flame_opts, inverted, "--svg: roots at the top"),
 	OPT_UINT(0, "width", struct flame_opts, width, "PIXELS", "--svg: this wide (1200)"),
@@ -365,7 +384,7 @@ static const struct opt flame_rows[] = {
 	OPT_STR('F', "freq", struct flame_opts, record.freq, "HZ", "samples a second and CPU, or 'max' (999)"),
 	OPT_UINT('c', "count", struct flame_opts, record.period, "N", "a sample every N events instead"),
 	OPT_FLAG('g', NULL, struct flame_opts, record.graph, "call chains are always recorded", .hidden = true),
-	OPT_STR(0, "call-graph", struct flame_opts, record.call_graph, "HOW", "how call chains are found, as in `sonde record`"),
+	OPT_STR(0, "call-graph", struct flame_opts, record.call_graph, "HOW", "how call chains are found: fp, dwarf, auto (auto)"),
 	OPT_FLAG('a', "all-cpus", struct flame_opts, record.all, "the whole system"),
 	OPT_STR('C', "cpu", struct flame_opts, record.cpus, "LIST", "these CPUs only (0-3,8)"),
 	OPT_STR('p', "pid", struct flame_opts, record.pids, "PID", "running processes with all their threads"),
@@ -381,6 +400,7 @@ static const struct opt_example flame_examples[] = {
 	{ "flame -a -F 99 -- sleep 10", "the whole system for ten seconds" },
 	{ "flame perf.data -o page.html", "a recording, ours or perf's" },
 	{ "flame before.data after.data", "what became slower, what faster" },
+	{ "flame --term perf.data", "in this terminal, by keyboard" },
 	{ "flame --folded perf.data", "stacks as text, for other tools" },
 	{ 0 },
 };

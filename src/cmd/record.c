@@ -128,7 +128,9 @@ static void say_result(struct record_session *s, bool failed)
 		diag_hint(&s->app->diag, "--call-graph dwarf,65528 copies as much as is possible");
 	}
 	app_say(s->app);
-	if (s->o->quiet || s->o->no_closing_line)
+	if (s->o->result)
+		*s->o->result = st;
+	if (s->o->quiet || s->o->result)
 		return;
 	if (s->app->json) {
 		say_json(s, &st);

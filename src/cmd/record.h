@@ -56,7 +56,7 @@ struct record_opts {
 	u64 max_size;
 	s64 delay_ms;
 	bool quiet;
-	bool no_closing_line; /* for those who say more themselves */
+	struct recorder_stats *result; /* for those who say it themselves; NULL: a closing line does */
 	bool no_buffering;
 	u64 min_bytes;
 	bool no_build_ids;

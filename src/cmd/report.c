@@ -1,4 +1,5 @@
 /* sonde report: a recording as a table of who spent how much where, with call graphs. */
+#include "cmd/annotate.h"
 #include "cmd/app.h"
 #include "analysis/profile.h"
 #include "base/num.h"
@@ -676,6 +677,17 @@ static int page_header(void *ctx, u32 page, size_t row, struct strbuf *to)
 	return perf_header_text(replay_perf_file(r->src), r->opts->input, true, to);
 }
 
+static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *to)
+{
+	struct pages *p = pages_of(ctx);
+	const struct name_func *f = profile_row_func(p->r->profile, row);
+	/* What came through a pipe is gone. */
+	if (!f || !f->name || !strcmp(p->r->opts->input, "-"))
+		return -ENOENT;
+	return annotate_function(p->r->app, p->r->opts->input, &p->r->opts->symbols, f,
+				 p->shown.at[page].events[0], to);
+}
+
 static int add_page(struct report *r, const struct shown *e)
 {
 	struct shown *page = vec_push(&r->pages->shown);
@@ -688,6 +700,7 @@ static int add_page(struct report *r, const struct shown *e)
 static int browse_pages(struct report *r)
 {
 	static const struct tui_action actions[] = {
+		{ 'a', "annotate the function: instructions and source", page_annotate },
 		{ 'i', "where, when and how it was recorded", page_header },
 		{ 0 },
 	};

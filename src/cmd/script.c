@@ -16,7 +16,7 @@
 
 struct script_opts {
 	const char *input;
-	const char *fields;
+	struct opt_list fields;
 	bool nanoseconds;
 	bool reltime;
 	bool header;
@@ -26,6 +26,15 @@ struct script_opts {
 	bool show_tasks;
 	bool show_mmaps;
 	bool show_lost;
+	bool show_switches;
+	bool show_namespaces;
+	bool show_cgroups;
+	bool hide_chains;
+	bool list;
+	const char *language;
+	const char *script;
+	const char *dsos;
+	const char *only;
 	bool full_path;
 	struct choose_opts choose;
 	u64 max_stack;
@@ -36,16 +45,25 @@ struct script_opts {
 static const struct opt script_rows[] = {
 	OPT_STR('i', "input", struct script_opts, input, "FILE",
 		"recording to read (perf.data); - is standard input"),
-	OPT_STR('F', "fields", struct script_opts, fields, "LIST",
-		"comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,period,srcline; +FIELD "
-		"and "
-		"-FIELD change the usual ones"),
+	OPT_LIST('F', "fields", struct script_opts, fields, "LIST",
+		 "of comm tid pid time cpu event trace ip sym symoff dso addr period weight misc "
+		 "srcline, with commas; +FIELD and -FIELD change the usual ones; hw:, sw:, trace: "
+		 "in "
+		 "front: only of such events"),
 	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
 	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
 	OPT_FLAG(0, "deltatime", struct script_opts, deltatime, "times from the sample before"),
 	OPT_FLAG(0, "show-task-events", struct script_opts, show_tasks, "forks, execs and exits too"),
 	OPT_FLAG(0, "show-mmap-events", struct script_opts, show_mmaps, "what was mapped too"),
 	OPT_FLAG(0, "show-lost-events", struct script_opts, show_lost, "where records were lost too"),
+	OPT_FLAG(0, "show-switch-events", struct script_opts, show_switches,
+		 "where tasks were switched too (record --switch-events)"),
+	OPT_FLAG(0, "show-namespace-events", struct script_opts, show_namespaces,
+		 "namespaces of tasks too (record --namespaces)"),
+	OPT_FLAG(0, "show-cgroup-events", struct script_opts, show_cgroups,
+		 "cgroups too (record --all-cgroups)"),
+	OPT_FLAG('G', "hide-call-graph", struct script_opts, hide_chains,
+		 "only the place itself, not how it was reached"),
 	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N",
 		 "at most N frames of a call chain"),
 	OPT_FLAG(0, "full-source-path", struct script_opts, full_path,
@@ -56,7 +74,18 @@ static const struct opt script_rows[] = {
 	OPT_FLAG('I', "show-info", struct script_opts, header_full,
 		 "with the topology of CPUs and memory"),
 	OPT_UINT(0, "workers", struct script_opts, workers, "N", "threads to use (all CPUs)"),
+	OPT_STR('s', "script", struct script_opts, script, "NAME",
+		"Scripts in Perl or Python are not run: sonde run takes programs in bpftrace's "
+		"language, --json gives every sample to a program of yours",
+		.refused = true),
+	OPT_STR('g', "gen-script", struct script_opts, language, "LANGUAGE",
+		"There are no scripts to generate: --json gives every sample to a program of yours",
+		.refused = true),
+	OPT_FLAG('l', "list", struct script_opts, list,
+		 "There are no scripts to list: sonde help shows what is built in", .refused = true),
 	CHOOSE_OPT_ROWS(struct script_opts, choose),
+	OPT_STR(0, "dsos", struct script_opts, dsos, "LIST", "only in these libraries"),
+	OPT_STR('S', "symbols", struct script_opts, only, "LIST", "only in these functions"),
 	SYMBOL_OPT_ROWS(struct script_opts, symbols),
 	OPT_END(),
 };
@@ -68,6 +97,7 @@ static const struct opt_example script_examples[] = {
 	{ "script --show-task-events", "with forks, execs and exits between the samples" },
 	{ "script -F +srcline", "each frame with its place in the source" },
 	{ "script -F -ip,-sym,-dso --reltime", "one line a sample, times from 0 on" },
+	{ "script --json -F comm,tid,time,event,trace", "samples for a program of yours" },
 	{ 0 },
 };
 
@@ -84,7 +114,8 @@ static const struct {
 	{ "time", TEXT_TIME },	   { "cpu", TEXT_CPU },		{ "event", TEXT_EVENT },
 	{ "trace", TEXT_TRACE },   { "ip", TEXT_IP },		{ "sym", TEXT_SYM },
 	{ "dso", TEXT_DSO },	   { "addr", TEXT_ADDR },	{ "symoff", TEXT_SYMOFF },
-	{ "period", TEXT_PERIOD }, { "srcline", TEXT_SRCLINE },
+	{ "period", TEXT_PERIOD }, { "srcline", TEXT_SRCLINE }, { "weight", TEXT_WEIGHT },
+	{ "misc", TEXT_MISC },
 };
 
 static u32 field_of(const char *word, size_t len)
@@ -93,6 +124,30 @@ static u32 field_of(const char *word, size_t len)
 		if (strlen(words[i].word) == len && !strncmp(words[i].word, word, len))
 			return words[i].field;
 	return 0;
+}
+
+enum { ANY_TYPE = 0xffffffffu };
+
+/* "sw:comm,tid": a list for events of one type. */
+static const char *field_list(const char *text, u32 *type)
+{
+	static const struct {
+		const char *prefix;
+		u32 type;
+	} types[] = {
+		{ "hw:", PERF_TYPE_HARDWARE },
+		{ "sw:", PERF_TYPE_SOFTWARE },
+		{ "trace:", PERF_TYPE_TRACEPOINT },
+		{ "raw:", PERF_TYPE_RAW },
+	};
+	*type = ANY_TYPE;
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		if (strncmp(text, types[i].prefix, strlen(types[i].prefix)))
+			continue;
+		*type = types[i].type;
+		return text + strlen(types[i].prefix);
+	}
+	return text;
 }
 
 /* "comm,ip" sets, "+pid,-dso" changes. usual: what stands without -F. */
@@ -110,7 +165,7 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 			(void)diag_error(d, -EINVAL, "-F: no field '%.*s'", (int)len, at);
 			diag_span(d, text, (size_t)(at - text), len);
 			diag_hint(d, "comm tid pid time cpu event trace ip sym symoff dso addr "
-				     "period srcline");
+				     "period weight misc srcline");
 			return -EINVAL;
 		}
 		fields = sign == '-' ? fields & ~field : fields | field;
@@ -144,7 +199,38 @@ struct script {
 	u32 *fields;
 	bool *chains;
 	struct choose choose;
+	struct word_list dsos, symbols;
+	bool *shown; /* [frame]; NULL: all */
 };
+
+static bool listed(const struct word_list *l, const char *word)
+{
+	for (size_t i = 0; i < l->at.nr && word; i++)
+		if (!strcmp(l->at.at[i], word))
+			return true;
+	return !l->at.nr;
+}
+
+/* Which places --dsos and --symbols want. */
+static int choose_frames(struct script *s, const struct frame_table *frames,
+			 const struct names_result *named)
+{
+	int err = choose_words(&s->choose, s->opts->dsos, &s->dsos);
+	if (!err)
+		err = choose_words(&s->choose, s->opts->only, &s->symbols);
+	if (err || (!s->dsos.at.nr && !s->symbols.at.nr))
+		return err;
+	s->shown = calloc(frames->nr + 1, sizeof(*s->shown));
+	if (!s->shown)
+		return -ENOMEM;
+	for (u32 i = 1; i < frames->nr; i++) {
+		const struct image_info *image = &s->src->catalog.images.at[frames->frames[i].image];
+		const char *name = named->funcs[named->func_of[i]].name;
+		s->shown[i] = (listed(&s->dsos, image->name) || listed(&s->dsos, image->path)) &&
+			      listed(&s->symbols, name);
+	}
+	return 0;
+}
 
 static int choose_fields(struct script *s)
 {
@@ -157,9 +243,16 @@ static int choose_fields(struct script *s)
 		const struct perf_event_attr *a = &file->attrs.at[i].attr;
 		s->chains[i] = a->sample_type & PERF_SAMPLE_CALLCHAIN;
 		s->fields[i] = usual_fields(a);
-		if (s->opts->fields &&
-		    parse_fields(s->opts->fields, s->fields[i], &s->fields[i], NULL))
-			return -EINVAL;
+		if (s->opts->hide_chains)
+			s->chains[i] = false;
+		vec_for_each (&s->opts->fields.items, item) {
+			u32 type;
+			const char *list = field_list(*item, &type);
+			if (type != ANY_TYPE && type != a->type)
+				continue;
+			if (parse_fields(list, s->fields[i], &s->fields[i], NULL))
+				return -EINVAL;
+		}
 	}
 	return 0;
 }
@@ -177,6 +270,8 @@ static int print_all(struct script *s, const struct run_tables *run,
 		.who = s->choose.who,
 		.max_stack = (u32)s->opts->max_stack,
 		.full_path = s->opts->full_path,
+		.shown = s->shown,
+		.json = s->app->json,
 		.catalog = &s->src->catalog,
 		.frames = &run->frames,
 		.names = named,
@@ -185,24 +280,32 @@ static int print_all(struct script *s, const struct run_tables *run,
 	struct script_side *side = NULL;
 	struct sink *sink;
 	int err = 0;
-	if (so->show_tasks || so->show_mmaps || so->show_lost)
-		err = script_side_new(&side, replay_perf_file(s->src), so->show_tasks,
-				      so->show_mmaps, so->show_lost);
+	u32 show = (so->show_tasks ? SIDE_TASKS : 0) | (so->show_mmaps ? SIDE_MMAPS : 0) |
+		   (so->show_lost ? SIDE_LOST : 0) | (so->show_switches ? SIDE_SWITCHES : 0) |
+		   (so->show_namespaces ? SIDE_NAMESPACES : 0) |
+		   (so->show_cgroups ? SIDE_CGROUPS : 0);
+	bool reads = replay_perf_has_reads(s->src);
+	if (show && !s->app->json)
+		err = script_side_new(&side, replay_perf_file(s->src), show);
 	if (side) {
 		o.before = script_side_until;
 		o.before_ctx = side;
 	}
-	bool in_turn = side || so->reltime || so->deltatime;
+	bool in_turn = side || reads || so->reltime || so->deltatime;
 	if (!err)
 		err = text_samples_new(&o, &s->app->out, &sink);
 	if (err) {
 		script_side_free(side);
 		return err;
 	}
+	if (reads)
+		sink->needs |= NEED_READ;
+	strbuf_str(&s->app->out, s->app->json ? "[\n" : "");
 	err = stream_run_named(s->src, sink, in_turn ? 1 : (unsigned)so->workers, &run->frames,
 			       &s->app->diag);
 	if (!err && side)
 		script_side_until(side, sink, UINT64_MAX, &s->app->out);
+	strbuf_str(&s->app->out, s->app->json ? "\n]\n" : "");
 	script_side_free(side);
 	text_samples_free(sink);
 	return err;
@@ -245,6 +348,8 @@ static int script_source(struct script *s)
 		err = names->ops->resolve(names, &s->src->catalog, &run.frames, wanted_names(s),
 					  &named);
 	if (!err)
+		err = choose_frames(s, &run.frames, &named);
+	if (!err)
 		err = print_all(s, &run, &named);
 	if (!err && s->src->catalog.nr_lost)
 		diag_warn(&s->app->diag, "%llu samples were lost while recording",
@@ -254,6 +359,9 @@ static int script_source(struct script *s)
 		names->ops->free(names);
 	free(s->fields);
 	free(s->chains);
+	free(s->shown);
+	vec_free(&s->dsos.at);
+	vec_free(&s->symbols.at);
 	return err;
 }
 
@@ -266,8 +374,11 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
 	if (argc == 1)
 		o->input = argv[0];
-	if (o->fields && parse_fields(o->fields, 0, &fields, &app->diag))
-		return app_usage_said(app);
+	vec_for_each (&o->fields.items, item) {
+		u32 type;
+		if (parse_fields(field_list(*item, &type), 0, &fields, &app->diag))
+			return app_usage_said(app);
+	}
 	mapped_guard(o->input);
 	int status = choose_check(&o->choose, app);
 	if (status)

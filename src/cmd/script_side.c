@@ -10,7 +10,7 @@ typedef unsigned long long ull;
 struct script_side {
 	struct perf_sides sides;
 	size_t next;
-	bool tasks, mmaps, lost;
+	u32 show;
 	const struct perfdata *file;
 	struct dict by_tid; /* tid -> index into comms */
 	VEC(const char *) comms; /* names as of now */
@@ -27,13 +27,12 @@ static void set_comm(struct script_side *s, u32 tid, const char *name)
 	s->comms.at[at] = name;
 }
 
-int script_side_new(struct script_side **ret, const struct perfdata *file, bool tasks, bool mmaps,
-		    bool lost)
+int script_side_new(struct script_side **ret, const struct perfdata *file, u32 show)
 {
 	struct script_side *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	*s = (struct script_side){ .file = file, .tasks = tasks, .mmaps = mmaps, .lost = lost };
+	*s = (struct script_side){ .file = file, .show = show };
 	int err = perf_sides_read(&s->sides, file);
 	if (err) {
 		free(s);
@@ -78,10 +77,14 @@ static bool wanted(const struct script_side *s, u32 type)
 	switch (type) {
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT: return s->tasks;
+	case PERF_RECORD_EXIT: return s->show & SIDE_TASKS;
 	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2: return s->mmaps;
-	case PERF_RECORD_LOST: return s->lost;
+	case PERF_RECORD_MMAP2: return s->show & SIDE_MMAPS;
+	case PERF_RECORD_LOST: return s->show & SIDE_LOST;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE: return s->show & SIDE_SWITCHES;
+	case PERF_RECORD_NAMESPACES: return s->show & SIDE_NAMESPACES;
+	case PERF_RECORD_CGROUP: return s->show & SIDE_CGROUPS;
 	default: return false;
 	}
 }
@@ -122,9 +125,46 @@ static void print_mmap(const struct perf_side *p, struct strbuf *to)
 	strbuf_char(to, '\n');
 }
 
-static void print_side(const struct perf_side *p, struct strbuf *to)
+static void print_switch(const struct perf_side *p, struct strbuf *to)
+{
+	bool out = p->misc & PERF_RECORD_MISC_SWITCH_OUT,
+	     preempt = p->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+	const char *how = !out ? "IN         " : preempt ? "OUT preempt" : "OUT        ";
+	if (p->type == PERF_RECORD_SWITCH)
+		strbuf_printf(to, "PERF_RECORD_SWITCH %s\n", how);
+	else
+		strbuf_printf(to, "PERF_RECORD_SWITCH_CPU_WIDE %s  %s pid/tid: %5d/%-5d\n", how,
+			      out ? "next" : "prev", (s32)p->ppid, (s32)p->ptid);
+}
+
+static void print_namespaces(const struct perf_side *p, bool swap, struct strbuf *to)
+{
+	static const char *const names[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };
+	struct bytes b = bytes_of(p->namespaces, (size_t)p->nr_namespaces * 16, swap);
+	strbuf_printf(to, "PERF_RECORD_NAMESPACES %d/%d - nr_namespaces: %u\n\t\t[", (s32)p->pid,
+		      (s32)p->tid, p->nr_namespaces);
+	for (u32 i = 0; i < p->nr_namespaces; i++) {
+		ull dev = bytes_u64(&b), ino = bytes_u64(&b);
+		if (i && !(i % 4))
+			strbuf_str(to, "\n\t\t ");
+		strbuf_printf(to, "%u/%s: %llu/", i, i < ARRAY_SIZE(names) ? names[i] : "unknown",
+			      dev);
+		print_hex(to, ino);
+		strbuf_str(to, i + 1 == p->nr_namespaces ? "]\n" : ", ");
+	}
+	if (!p->nr_namespaces)
+		strbuf_str(to, "]\n");
+}
+
+static void print_side(const struct perf_side *p, bool swap, struct strbuf *to)
 {
 	switch (p->type) {
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE: print_switch(p, to); break;
+	case PERF_RECORD_NAMESPACES: print_namespaces(p, swap, to); break;
+	case PERF_RECORD_CGROUP:
+		strbuf_printf(to, "PERF_RECORD_CGROUP cgroup: %llu %s\n", (ull)p->cgroup, p->name);
+		break;
 	case PERF_RECORD_COMM:
 		strbuf_printf(to, "PERF_RECORD_COMM%s: ",
 			      p->misc & PERF_RECORD_MISC_COMM_EXEC ? " exec" : "");
@@ -141,6 +181,18 @@ static void print_side(const struct perf_side *p, struct strbuf *to)
 		strbuf_printf(to, "PERF_RECORD_LOST lost %llu\n", (ull)p->lost);
 		break;
 	default: print_mmap(p, to); break;
+	}
+}
+
+/* Whose name stands before it. */
+static u32 task_of(const struct perf_side *p)
+{
+	switch (p->type) {
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+	case PERF_RECORD_CGROUP: return p->who.tid;
+	default: return p->tid;
 	}
 }
 
@@ -161,9 +213,7 @@ void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *t
 			.tid = (s32)p->who.tid,
 			.event = a ? (u32)(a - s->file->attrs.at) : 0,
 		};
-		text_samples_head(k, &who,
-				  comm_of(s, p->type == PERF_RECORD_LOST ? p->who.tid : p->tid, buf),
-				  to);
-		print_side(p, to);
+		text_samples_head(k, &who, comm_of(s, task_of(p), buf), to);
+		print_side(p, s->file->swap, to);
 	}
 }

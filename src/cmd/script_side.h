@@ -1,4 +1,4 @@
-/* Lines of script between the samples: forks, execs, exits, maps, losses. */
+/* Lines of script between the samples: forks, execs, exits, maps, switches, losses. */
 #pragma once
 
 #include "file/perfdata_read.h"
@@ -6,8 +6,17 @@
 
 struct script_side;
 
-int script_side_new(struct script_side **ret, const struct perfdata *file, bool tasks, bool mmaps,
-		    bool lost) must_check;
+enum script_side_show {
+	SIDE_TASKS = 1 << 0,
+	SIDE_MMAPS = 1 << 1,
+	SIDE_LOST = 1 << 2,
+	SIDE_SWITCHES = 1 << 3,
+	SIDE_NAMESPACES = 1 << 4,
+	SIDE_CGROUPS = 1 << 5,
+};
+
+/* show: of enum script_side_show */
+int script_side_new(struct script_side **ret, const struct perfdata *file, u32 show) must_check;
 void script_side_free(struct script_side *s);
 /* Prints what happened up to this time and was not printed yet: for text_samples_opts.before. */
 void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *to);

@@ -187,6 +187,16 @@ static bool feat_numa_topology(struct building *g, struct strbuf *b)
 	return g->m->nodes.nr;
 }
 
+/* That it is there says everything. */
+static bool feat_branch_stack(struct building *g, struct strbuf *b)
+{
+	(void)b;
+	for (u32 i = 0; i < g->nr_events; i++)
+		if (g->events[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			return true;
+	return false;
+}
+
 static bool feat_pmu_mappings(struct building *g, struct strbuf *b)
 {
 	put_u32(b, (u32)g->m->pmus.nr);
@@ -285,6 +295,7 @@ static bool (*const early_features[NR_FEATURES])(struct building *, struct strbu
 	[FEAT_EVENT_DESC] = feat_event_desc,
 	[FEAT_CPU_TOPOLOGY] = feat_cpu_topology,
 	[FEAT_NUMA_TOPOLOGY] = feat_numa_topology,
+	[FEAT_BRANCH_STACK] = feat_branch_stack,
 	[FEAT_PMU_MAPPINGS] = feat_pmu_mappings,
 	[FEAT_GROUP_DESC] = feat_group_desc,
 	[FEAT_STAT] = feat_stat,

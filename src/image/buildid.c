@@ -1,35 +1,18 @@
 #include "image/buildid.h"
-#include "base/bytes.h"
+#include "base/elfnote.h"
 
 #include <elf.h>
 #include <errno.h>
-
-static size_t round_up(size_t n, size_t align)
-{
-	return (n + align - 1) & ~(align - 1);
-}
+#include <string.h>
 
 int buildid_of_notes(const void *notes, size_t len, size_t align, bool swap, struct buildid *ret)
 {
-	if (align != 8)
-		align = 4;
-	struct bytes b = bytes_of(notes, len, swap);
-	while (bytes_left(&b) >= 12) {
-		u32 namesz = bytes_u32(&b), descsz = bytes_u32(&b), type = bytes_u32(&b);
-		/* Offsets count from the note's start, which is aligned; so does the descriptor. */
-		size_t pad = round_up(12 + (size_t)namesz, align) - 12;
-		const char *name = bytes_take(&b, pad);
-		const u8 *desc = bytes_take(&b, descsz);
-		if (!name || !desc)
-			return -ENOENT;
-		if (type == NT_GNU_BUILD_ID && namesz == 4 && !memcmp(name, "GNU", 4) && descsz) {
-			*ret = buildid_make(desc, descsz);
-			return 0;
-		}
-		/* The last note's padding may be missing. */
-		bytes_skip(&b, min(round_up(descsz, align) - descsz, bytes_left(&b)));
-	}
-	return -ENOENT;
+	size_t size;
+	const u8 *id = elfnote_build_id(notes, len, align, swap, &size);
+	if (!id)
+		return -ENOENT;
+	*ret = buildid_make(id, size);
+	return 0;
 }
 
 int buildid_of_image(const struct elfimg *e, struct buildid *ret)

@@ -136,10 +136,27 @@ struct dw_value {
 /* What an abbreviation says of an attribute. */
 struct dw_spec {
 	u16 attr, form;
+	u16 size; /* bytes, or DW_SIZE_VARIES */
+	u16 slot; /* enum dw_slot */
 	s64 implicit;
 };
 
 enum { DW_SIZE_VARIES = 0xffff };
+
+/* The attributes that anyone here asks for of an entry. */
+enum dw_slot {
+	DWSLOT_NONE,
+	DWSLOT_NAME,
+	DWSLOT_LINKAGE,
+	DWSLOT_LOW,
+	DWSLOT_HIGH,
+	DWSLOT_RANGES,
+	DWSLOT_ORIGIN,
+	DWSLOT_CALL_FILE,
+	DWSLOT_CALL_LINE,
+	DWSLOT_SIBLING,
+	DWSLOT_NR,
+};
 
 struct dw_abbrev {
 	u64 code;
@@ -170,7 +187,8 @@ struct dw_unit {
 	u32 abbrevs; /* 1 + index; 0: not read yet */
 	u64 low, line_offset;
 	u64 str_base, addr_base, ranges_base;
-	const char *comp_dir, *name;
+	struct dw_value comp_dir,
+		name; /* looked up by whoever needs them: strings may have to be expanded first */
 	struct dw_value low_pc, high_pc,
 		ranges; /* of its first entry: the addresses it has code at */
 };
@@ -187,9 +205,8 @@ struct dw_file {
 	bool *broken;
 };
 
-/* The attributes that anyone here asks for. */
 struct dw_entry {
-	struct dw_value name, linkage, low, high, ranges, origin, call_file, call_line, sibling;
+	struct dw_value at[DWSLOT_NR];
 };
 
 /* Takes n steps; false: there was too much to do. */
@@ -265,6 +282,7 @@ struct dw_lines {
 	u8 min_length, line_range, opcode_base;
 	s8 line_base;
 	u8 lengths[256]; /* operands of standard opcodes */
+	const char *comp_dir; /* NULL: not told */
 	VEC(const char *) dirs;
 	VEC(struct dw_file_name) files;
 	struct strtab *paths;

@@ -148,18 +148,18 @@ static const char *look_name(struct dwinfo *d, struct dw_file *f, u64 offset)
 		dw_read_entry(u, t, a, &b, &e);
 		if (b.bad)
 			return plain;
-		const char *name = dw_string(f, u, &e.linkage);
+		const char *name = dw_string(f, u, &e.at[DWSLOT_LINKAGE]);
 		if (name)
 			return name;
 		if (!plain)
-			plain = dw_string(f, u, &e.name);
-		if (e.origin.class == DWVAL_REF_ALT)
+			plain = dw_string(f, u, &e.at[DWSLOT_NAME]);
+		if (e.at[DWSLOT_ORIGIN].class == DWVAL_REF_ALT)
 			f = f->alt;
-		else if (e.origin.class != DWVAL_REF)
+		else if (e.at[DWSLOT_ORIGIN].class != DWVAL_REF)
 			return plain;
 		if (!f)
 			return plain;
-		offset = e.origin.u;
+		offset = e.at[DWSLOT_ORIGIN].u;
 	}
 	return plain;
 }
@@ -214,7 +214,9 @@ static void claim(struct search *s, u32 unit)
 {
 	struct dw_file *f = &s->d->file;
 	const struct dw_unit *u = &f->units.at[unit];
-	struct dw_entry e = { .low = u->low_pc, .high = u->high_pc, .ranges = u->ranges };
+	struct dw_entry e = {
+		.at = { [DWSLOT_LOW] = u->low_pc, [DWSLOT_HIGH] = u->high_pc, [DWSLOT_RANGES] = u->ranges }
+	};
 	struct dw_ranges r;
 	u64 low, high;
 	u32 q, end;
@@ -230,6 +232,7 @@ struct level {
 	u32 func; /* 1 + number of the function that it belongs to, if a question lies there; 0: outside */
 	u32 depth; /* functions inlined around it */
 	bool dead; /* in code where no question lies */
+	bool body; /* inside a function */
 };
 
 struct walk {
@@ -259,6 +262,11 @@ static bool ask_func(struct walk *w, const struct dw_entry *e, u64 at, u32 q, st
 	return true;
 }
 
+static u64 constant(const struct dw_value *v)
+{
+	return v->class == DWVAL_CONST ? v->u : 0;
+}
+
 static bool ask_inline(struct walk *w, const struct dw_entry *e, u64 at, u32 q,
 		       const struct level *out, struct level *in)
 {
@@ -273,8 +281,8 @@ static bool ask_inline(struct walk *w, const struct dw_entry *e, u64 at, u32 q,
 		.before = have->last,
 		.unit = w->unit,
 		.origin = { .class = DWVAL_REF, .u = at },
-		.call_file = e->call_file.u,
-		.call_line = (u32)e->call_line.u,
+		.call_file = constant(&e->at[DWSLOT_CALL_FILE]),
+		.call_line = (u32)constant(&e->at[DWSLOT_CALL_LINE]),
 	};
 	have->last = (u32)w->s->steps.nr;
 	have->depth++;
@@ -329,31 +337,32 @@ static bool walk_code(struct walk *w, const struct dw_abbrev *a, u64 at)
 	dw_read_entry(w->u, w->abbrevs, a, &w->b, &e);
 	bool func = a->tag == DW_TAG_SUBPROGRAM;
 	if (func)
-		in = (struct level){ 0 };
+		in = (struct level){ .body = true };
 	bool any = (func || (out->func && !out->dead)) && ask_entry(w, a->tag, &e, at, out, &in);
 	/* A block without code of its own says nothing about what is in it. */
-	if (a->tag == DW_TAG_LEXICAL_BLOCK && !e.ranges.class && !e.low.class)
+	if (a->tag == DW_TAG_LEXICAL_BLOCK && !e.at[DWSLOT_RANGES].class && !e.at[DWSLOT_LOW].class)
 		any = !out->dead;
 	if (!a->children)
 		return true;
 	in.dead = !any;
-	if (!any && !(func && w->thorough) && jump(w, &e.sibling))
+	if (!any && !(func && w->thorough) && jump(w, &e.at[DWSLOT_SIBLING]))
 		return true;
 	return push(w, in);
 }
 
-/* Types, variables: nothing to find in them, unless this is the thorough walk. */
+/* Types, variables: nothing to find in them, but for functions of classes that stand inside functions. */
 static bool walk_other(struct walk *w, const struct dw_abbrev *a)
 {
 	bool is_unit = w->nr_levels == 1 && !w->levels[0].func && a->tag == DW_TAG_COMPILE_UNIT;
 	bool scope = a->tag == 0x39 || a->tag == 0x1e; /* namespace, module */
-	if (!a->children || is_unit || scope || !a->has_sibling || w->thorough) {
+	bool local = w->thorough && w->levels[w->nr_levels - 1].body; /* a class, with functions */
+	if (!a->children || is_unit || scope || !a->has_sibling || local) {
 		dw_skip(w->u, w->abbrevs, a, &w->b);
 		return a->children ? push(w, w->levels[w->nr_levels - 1]) : true;
 	}
 	struct dw_entry e;
 	dw_read_entry(w->u, w->abbrevs, a, &w->b, &e);
-	return jump(w, &e.sibling) || push(w, w->levels[w->nr_levels - 1]);
+	return jump(w, &e.at[DWSLOT_SIBLING]) || push(w, w->levels[w->nr_levels - 1]);
 }
 
 static void walk_unit(struct walk *w)

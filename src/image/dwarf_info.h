@@ -8,8 +8,10 @@
  * DWARF 2 to 5, 32 and 64 bit, either byte order, sections compressed or not, entries that dwz moved to a common file.
  * Whatever the file says, the work is at most proportional to its size: what is broken or too much is left unanswered.
  *
- * (By hand, not with libdw: walking the entries of a unit is some ten times faster, every bound is checked here, and threads share
- * nothing. The prefix is dwinfo_ because libdw owns dwarf_.)
+ * (By hand, not with libdw 0.188, because files are anyone's: every bound is checked here and the work is bounded, threads share
+ * nothing, sections may be packed with zstd, and one pass over a unit answers all its questions. It costs no more: 2,000 places in 30
+ * units of 29 MB take 29 ms with names and stacks, libdw's bare walk to the same entries 30 ms. The prefix is dwinfo_ because libdw
+ * owns dwarf_.)
  */
 #pragma once
 

@@ -42,9 +42,9 @@ static int add_file(struct dw_lines *l, const char *name, u64 dir)
 /* Versions 2 to 4: strings, each list ends with an empty one; 0 is the folder of the compiler. */
 static int read_old_names(struct dw_lines *l, struct bytes *b)
 {
-	int err = add_dir(l, l->u->comp_dir);
+	int err = add_dir(l, l->comp_dir);
 	if (!err)
-		err = add_file(l, l->u->name, 0);
+		err = add_file(l, dw_string(l->f, l->u, &l->u->name), 0);
 	for (const char *s; !err && (s = bytes_cstr(b)) && *s;)
 		err = add_dir(l, s);
 	for (const char *s; !err && (s = bytes_cstr(b)) && *s;) {
@@ -148,6 +148,7 @@ int dw_lines_open(struct dw_lines *l, struct dw_file *f, const struct dw_unit *u
 	*l = (struct dw_lines){ .f = f, .u = u, .paths = paths };
 	if (!u->has_line)
 		return -ENOENT;
+	l->comp_dir = dw_string(f, u, &u->comp_dir);
 	int err = read_header(l);
 	if (!err && !vec_reserve(&l->path_of, l->files.nr + 1))
 		err = -ENOMEM;
@@ -176,7 +177,7 @@ const char *dw_lines_path(struct dw_lines *l, u64 file)
 	struct strbuf s;
 	strbuf_init(&s);
 	if (f->name[0] != '/') {
-		const char *above = l->u->comp_dir;
+		const char *above = l->comp_dir;
 		if (dir[0] != '/' && above && above[0] && (f->dir || dir[0] == '\0'))
 			strbuf_printf(&s, "%.*s/", PATH_LONGEST, above);
 		if (dir[0])

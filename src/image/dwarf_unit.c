@@ -218,7 +218,9 @@ void dw_read_form(const struct dw_unit *u, struct bytes *b, u16 form, s64 implic
 		}
 		form = (u16)real;
 	}
-	*ret = (struct dw_value){ .class = class_of(form) };
+	ret->class = class_of(form);
+	ret->u = 0;
+	ret->p = NULL;
 	u16 size = form_size(u, form);
 	if (form == DW_FORM_IMPLICIT_CONST)
 		ret->u = (u64)implicit;
@@ -241,10 +243,9 @@ void dw_skip(const struct dw_unit *u, const struct dw_abbrevs *t, const struct d
 	}
 	const struct dw_spec *s = t->specs.at + a->first, *end = s + a->nr;
 	for (; s < end && !b->bad; s++) {
-		u16 size = form_size(u, s->form);
 		struct dw_value ignored;
-		if (size != DW_SIZE_VARIES)
-			bytes_skip(b, size);
+		if (s->size != DW_SIZE_VARIES)
+			bytes_skip(b, s->size);
 		else if (s->form == DW_FORM_EXPRLOC)
 			bytes_skip(b, dw_uleb(b));
 		else
@@ -255,25 +256,32 @@ void dw_skip(const struct dw_unit *u, const struct dw_abbrevs *t, const struct d
 void dw_read_entry(const struct dw_unit *u, const struct dw_abbrevs *t, const struct dw_abbrev *a,
 		   struct bytes *b, struct dw_entry *e)
 {
-	*e = (struct dw_entry){ 0 };
+	for (u32 i = 0; i < DWSLOT_NR; i++)
+		e->at[i].class = DWVAL_NONE;
 	const struct dw_spec *s = t->specs.at + a->first, *end = s + a->nr;
 	for (; s < end && !b->bad; s++) {
-		struct dw_value other, *v = &other;
-		switch (s->attr) {
-		case DW_AT_NAME: v = &e->name; break;
-		case DW_AT_LINKAGE_NAME:
-		case DW_AT_MIPS_LINKAGE_NAME: v = &e->linkage; break;
-		case DW_AT_LOW_PC: v = &e->low; break;
-		case DW_AT_HIGH_PC: v = &e->high; break;
-		case DW_AT_RANGES: v = &e->ranges; break;
-		case DW_AT_ABSTRACT_ORIGIN:
-		case DW_AT_SPECIFICATION: v = &e->origin; break;
-		case DW_AT_CALL_FILE: v = &e->call_file; break;
-		case DW_AT_CALL_LINE: v = &e->call_line; break;
-		case DW_AT_SIBLING: v = &e->sibling; break;
-		default: break;
-		}
-		dw_read_form(u, b, s->form, s->implicit, v);
+		if (!s->slot && s->size != DW_SIZE_VARIES)
+			bytes_skip(b, s->size);
+		else
+			dw_read_form(u, b, s->form, s->implicit, &e->at[s->slot]);
+	}
+}
+
+static u16 slot_of(u64 attr)
+{
+	switch (attr) {
+	case DW_AT_NAME: return DWSLOT_NAME;
+	case DW_AT_LINKAGE_NAME:
+	case DW_AT_MIPS_LINKAGE_NAME: return DWSLOT_LINKAGE;
+	case DW_AT_LOW_PC: return DWSLOT_LOW;
+	case DW_AT_HIGH_PC: return DWSLOT_HIGH;
+	case DW_AT_RANGES: return DWSLOT_RANGES;
+	case DW_AT_ABSTRACT_ORIGIN:
+	case DW_AT_SPECIFICATION: return DWSLOT_ORIGIN;
+	case DW_AT_CALL_FILE: return DWSLOT_CALL_FILE;
+	case DW_AT_CALL_LINE: return DWSLOT_CALL_LINE;
+	case DW_AT_SIBLING: return DWSLOT_SIBLING;
+	default: return DWSLOT_NONE;
 	}
 }
 
@@ -310,8 +318,8 @@ static int read_abbrev(struct dw_abbrevs *t, const struct dw_unit *u, struct byt
 		struct dw_spec *s = vec_push(&t->specs);
 		if (!s)
 			return -ENOMEM;
-		*s = (struct dw_spec){ (u16)attr, (u16)form, implicit };
 		u16 size = form_size(u, (u16)form);
+		*s = (struct dw_spec){ (u16)attr, (u16)form, size, slot_of(attr), implicit };
 		fixed = size == DW_SIZE_VARIES || fixed >= DW_SIZE_VARIES ? DW_SIZE_VARIES
 									  : fixed + size;
 		a->has_sibling |= attr == DW_AT_SIBLING;
@@ -457,14 +465,15 @@ bool dw_ranges_init(struct dw_ranges *r, struct dw_file *f, const struct dw_unit
 		    const struct dw_entry *e)
 {
 	*r = (struct dw_ranges){ .f = f, .u = u };
-	if (e->ranges.class)
-		return list_init(r, &e->ranges);
-	if (!e->low.class || !e->high.class || !dw_address(f, u, &e->low, &r->low))
+	const struct dw_value *low = &e->at[DWSLOT_LOW], *high = &e->at[DWSLOT_HIGH];
+	if (e->at[DWSLOT_RANGES].class)
+		return list_init(r, &e->at[DWSLOT_RANGES]);
+	if (!low->class || !high->class || !dw_address(f, u, low, &r->low))
 		return false;
 	r->one = true;
-	if (e->high.class == DWVAL_CONST)
-		return !__builtin_add_overflow(r->low, e->high.u, &r->high);
-	return dw_address(f, u, &e->high, &r->high);
+	if (high->class == DWVAL_CONST)
+		return !__builtin_add_overflow(r->low, high->u, &r->high);
+	return dw_address(f, u, high, &r->high);
 }
 
 /* .debug_ranges: pairs of addresses; a pair that begins with the greatest address sets the base. */
@@ -586,29 +595,28 @@ static bool read_head(struct dw_file *f, struct bytes *b, const u8 *data, struct
 	return true;
 }
 
-/* The abbreviation of a unit's first entry is mostly the first of its table: the others are not read for it. */
-static const struct dw_abbrev *first_abbrev(struct dw_file *f, struct dw_unit *u, u64 code,
-					    struct dw_abbrevs *own, const struct dw_abbrevs **of)
+/* The abbreviation of a unit's first entry, without keeping the others of its table: most units are never looked into. */
+static const struct dw_abbrev *first_abbrev(struct dw_file *f, const struct dw_unit *u, u64 code,
+					    struct dw_abbrevs *own)
 {
 	struct bytes b = dw_cursor(f, DWSEC_ABBREV, u->abbrev_offset);
-	own->list.nr = own->specs.nr = 0;
-	*of = own;
-	const u8 *before = b.at;
-	int have = read_abbrev(own, u, &b);
-	if (!dw_step(f, (u64)(b.at - before)))
-		return NULL;
-	if (have > 0 && own->list.at[0].code == code)
-		return own->list.at;
-	*of = dw_abbrevs_of(f, u);
-	return *of ? dw_abbrev_find(*of, code) : NULL;
+	for (int more = 1; more > 0;) {
+		const u8 *before = b.at;
+		own->list.nr = own->specs.nr = 0;
+		more = read_abbrev(own, u, &b);
+		if (!dw_step(f, (u64)(b.at - before)))
+			return NULL;
+		if (more > 0 && own->list.at[0].code == code)
+			return own->list.at;
+	}
+	return NULL;
 }
 
-static void root_attribute(struct dw_unit *u, u16 attr, struct dw_value v, struct dw_value *name,
-			   struct dw_value *dir)
+static void root_attribute(struct dw_unit *u, u16 attr, struct dw_value v)
 {
 	switch (attr) {
-	case DW_AT_NAME: *name = v; break;
-	case DW_AT_COMP_DIR: *dir = v; break;
+	case DW_AT_NAME: u->name = v; break;
+	case DW_AT_COMP_DIR: u->comp_dir = v; break;
 	case DW_AT_LOW_PC: u->low_pc = v; break;
 	case DW_AT_HIGH_PC: u->high_pc = v; break;
 	case DW_AT_RANGES: u->ranges = v; break;
@@ -633,23 +641,19 @@ static void read_root(struct dw_file *f, struct dw_unit *u, struct dw_abbrevs *o
 	const struct dw_bytes *info = dw_section(f, DWSEC_INFO);
 	struct bytes b = bytes_of(info->data + u->root, u->end - u->root, f->e->swap);
 	u64 code = dw_uleb(&b);
-	const struct dw_abbrevs *t;
-	const struct dw_abbrev *a = code ? first_abbrev(f, u, code, own, &t) : NULL;
+	const struct dw_abbrev *a = code ? first_abbrev(f, u, code, own) : NULL;
 	if (!a || (a->tag != DW_TAG_COMPILE_UNIT && a->tag != DW_TAG_SKELETON_UNIT))
 		return;
-	struct dw_value name = { 0 }, dir = { 0 };
 	for (u32 i = 0; i < a->nr && !b.bad; i++) {
-		const struct dw_spec *s = &t->specs.at[a->first + i];
+		const struct dw_spec *s = &own->specs.at[a->first + i];
 		struct dw_value v = { 0 };
 		dw_read_form(u, &b, s->form, s->implicit, &v);
-		root_attribute(u, s->attr, v, &name, &dir);
+		root_attribute(u, s->attr, v);
 	}
 	if (b.bad) {
 		u->high_pc = u->ranges = (struct dw_value){ 0 };
 		return;
 	}
-	u->name = dw_string(f, u, &name);
-	u->comp_dir = dw_string(f, u, &dir);
 	if (u->low_pc.class)
 		(void)dw_address(f, u, &u->low_pc, &u->low);
 }

@@ -3,6 +3,7 @@
  * 0.5 ms for libLLVM's 36,000 functions); by hand, every bound is checked in one place and threads share nothing.
  */
 #include "image/elf.h"
+#include "base/arena.h"
 #include "base/bytes.h"
 
 #include <elf.h>
@@ -251,7 +252,7 @@ int elfimg_section_expand(const struct elfimg *e, const struct elfimg_section *s
 	/* zlib makes at most 1,032 bytes of one; more is no honest size. */
 	if (b.bad || !full || full > max || full / 1100 > bytes_left(&b) + 1)
 		return -EBADMSG;
-	u8 *to = malloc(full);
+	u8 *to = big_alloc(full);
 	if (!to)
 		return -ENOMEM;
 	bool good = how == CHDR_ZLIB   ? expand_zlib(to, full, b.at, bytes_left(&b))

@@ -4,6 +4,8 @@
  */
 #include "kern/kmap.h"
 
+#include "base/elfnote.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -108,26 +110,14 @@ int kmap_text(const struct sysroot *r, struct kernel_text *ret)
 
 unsigned kmap_note_build_id(const void *notes, size_t len, u8 id[KMAP_BUILD_ID_MAX])
 {
-	const u8 *at = notes, *end = at + len;
-	while ((size_t)(end - at) >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr n;
-		memcpy(&n, at, sizeof(n));
-		at += sizeof(n);
-		size_t name_len = ((size_t)n.n_namesz + 3) & ~3ul,
-		       desc_len = ((size_t)n.n_descsz + 3) & ~3ul;
-		if ((size_t)(end - at) < name_len || (size_t)(end - at) - name_len < n.n_descsz)
-			return 0;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(at, "GNU", 4) &&
-		    n.n_descsz) {
-			unsigned size = min(n.n_descsz, (u32)KMAP_BUILD_ID_MAX);
-			memset(id, 0, KMAP_BUILD_ID_MAX);
-			memcpy(id, at + name_len, size);
-			return size;
-		}
-		at += name_len;
-		at += min(desc_len, (size_t)(end - at));
-	}
-	return 0;
+	size_t size;
+	const u8 *found = elfnote_build_id(notes, len, 4, false, &size);
+	if (!found)
+		return 0;
+	size = min(size, (size_t)KMAP_BUILD_ID_MAX);
+	memset(id, 0, KMAP_BUILD_ID_MAX);
+	memcpy(id, found, size);
+	return (unsigned)size;
 }
 
 static unsigned notes_file(const struct sysroot *r, const char *path, struct strbuf *buf,

@@ -95,6 +95,14 @@ static int keep_borrowed(struct perf_sides *s, struct perf_side *side)
 		memcpy(id, side->build_id, side->build_id_size);
 		side->build_id = id;
 	}
+	if (side->namespaces) {
+		size_t size = (size_t)side->nr_namespaces * 16;
+		u8 *kept = arena_alloc(&s->arena, size + 1);
+		if (!kept)
+			return -ENOMEM;
+		memcpy(kept, side->namespaces, size);
+		side->namespaces = kept;
+	}
 	return 0;
 }
 

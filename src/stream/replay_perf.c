@@ -869,12 +869,17 @@ static int places_of(struct replay *r, struct shard *sh, struct where *w,
 	const u64 *addrs = v->nr_chain ? v->chain : &v->ip;
 	if (!vec_reserve(&rd->sample_places, rd->sample_places.nr + nr))
 		return -ENOMEM;
+	size_t first = rd->sample_places.nr;
 	for (u64 i = 0; i < nr; i++) {
 		if (unlikely(addrs[i] >= (u64)PERF_CONTEXT_MAX && v->nr_chain)) {
 			mode = mode_of_marker(addrs[i]);
-			if (mode == FRAME_MARK)
-				break;
-			continue;
+			if (mode != FRAME_MARK)
+				continue;
+			if (addrs[i] != context_user_deferred) { /* as in chain_slow() */
+				rd->sample_places.nr = first;
+				s->nr_places = 0;
+			}
+			break;
 		}
 		s64 frame = frame_of(r, sh, w, addrs[i], mode);
 		if (frame < 0)
@@ -1086,6 +1091,15 @@ static int replay_next_batch(struct source *s, struct shard *sh, struct batch *r
 	return got;
 }
 
+/* A frame pointer that is none leads to words that are no addresses; -72 looks like a marker, but there is no such marker. */
+static void tell_corrupt(const struct replay *r, struct diag *d)
+{
+	diag_warn(d, "%llu call chains went astray and are left out, as perf leaves them out",
+		  (unsigned long long)r->stats.nr_corrupt_chains);
+	diag_hint(d, "they run through code built without frame pointers: record with --call-graph "
+		     "dwarf to see them");
+}
+
 static void replay_finish(struct source *s, struct diag *d)
 {
 	struct replay *r = replay_of(s);
@@ -1107,8 +1121,7 @@ static void replay_finish(struct source *s, struct diag *d)
 		diag_warn(d, "%llu samples belong to no event of the recording and were skipped",
 			  (unsigned long long)r->stats.nr_unknown_id);
 	if (r->stats.nr_corrupt_chains)
-		diag_warn(d, "%llu call chains were damaged and are missing",
-			  (unsigned long long)r->stats.nr_corrupt_chains);
+		tell_corrupt(r, d);
 	replay_unwind_report(&r->unwind, d);
 	if (r->nr_deferred)
 		diag_warn(d,

@@ -58,6 +58,7 @@ struct group {
 	struct answer *answers;
 	struct srcline_spot *spots; /* two a question (sym/srcline.h); NULL: nothing is known */
 	u32 nr_questions;
+	struct buildid id; /* of the file: as recorded, or as it says itself */
 	struct answers kept; /* what the answers are borrowed from, if they were known already */
 	int err; /* of reading the image; what to say about it */
 	char *note, *hint;
@@ -223,10 +224,22 @@ static struct answers_key key_of(const struct job *j, const struct group *g)
 {
 	return (struct answers_key){
 		.folder = j->n->cfg.cache,
-		.id = buildid_make(g->info->build_id, g->info->build_id_size),
+		.id = g->id,
 		.style = j->n->cfg.demangle,
 		.want = j->want,
 	};
+}
+
+/* A recording without build ids means the files that are there: their own will do. */
+static void find_id(const struct job *j, struct group *g)
+{
+	struct elfimg e;
+	g->id = buildid_make(g->info->build_id, g->info->build_id_size);
+	if (g->id.size || dso_open_image(&e, &j->n->where, g->info))
+		return;
+	if (buildid_of_image(&e, &g->id))
+		g->id.size = 0;
+	elfimg_close(&e);
 }
 
 /* Whether every question was answered before. */
@@ -286,6 +299,8 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 	const struct image_info *info = g->info;
 	if (info->kind == IMAGE_KIND_FILE && is_no_file(info->path))
 		return 0;
+	if (n->cfg.cache)
+		find_id(j, g);
 	struct answers_key key = key_of(j, g);
 	if (key.folder && key.id.size && !answers_open(&g->kept, &key) && all_kept(g))
 		return take_kept(j, g, arena);

@@ -297,6 +297,33 @@ static bool step_by_frame_pointer(struct walk *w)
 	return true;
 }
 
+/*
+ * Not every linker writes tables for its stubs (arm64's never do). A stub leaves everything as its caller's call made it: the return
+ * address is in the link register, or on top of the stack.
+ */
+static bool is_stub(struct walk *w)
+{
+	struct unwind_place p;
+	return w->exact && w->th->find(w->th->ctx, w->regs.value[w->u->arch->pc], &p) &&
+	       unwind_tables_is_plt(w->u->tables, p.image, p.info, p.offset);
+}
+
+static bool step_by_stub(struct walk *w)
+{
+	const struct arch *a = w->u->arch;
+	bool linked = a->ra != a->pc;
+	u64 pc = w->regs.value[a->ra];
+	if (!linked && !read_stack(w->th, w->regs.value[a->sp], 8, &pc))
+		return stop(w, UNWIND_SHORT_COPY);
+	pc &= a->addr_mask;
+	if ((linked && !is_known(w, a->ra)) || !pc || !follows_call(w, pc))
+		return stop(w, UNWIND_NO_TABLE);
+	w->regs.value[a->pc] = pc;
+	w->regs.value[a->sp] += linked ? 0 : 8;
+	w->exact = false;
+	return true;
+}
+
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
 static bool step(struct walk *w, const struct slot *s)
@@ -305,7 +332,9 @@ static bool step(struct walk *w, const struct slot *s)
 		struct unwind_found f = s->found; /* the slot may be reused on the way */
 		return step_by_rule(w, &f);
 	}
-	return is_signal_return(w) ? step_by_signal(w) : step_by_frame_pointer(w);
+	return is_signal_return(w) ? step_by_signal(w)
+	       : is_stub(w)	   ? step_by_stub(w)
+				   : step_by_frame_pointer(w);
 }
 
 u32 unwind(struct unwinder *u, const struct unwind_thread *th, bool callers_less, u64 *pcs, u32 max,

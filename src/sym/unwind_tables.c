@@ -217,6 +217,17 @@ bool unwind_tables_is_code(struct unwind_tables *t, u32 image, const struct imag
 	return false;
 }
 
+bool unwind_tables_is_plt(struct unwind_tables *t, u32 image, const struct image_info *info,
+			  u64 offset)
+{
+	const struct elfimg *e = code_of(t, image, info);
+	struct elfimg_section s;
+	for (u32 i = 1; e && elfimg_section(e, i, &s); i++)
+		if (s.flags & SHF_EXECINSTR && offset - s.offset < s.size)
+			return !strncmp(s.name, ".plt", 4) || !strcmp(s.name, ".iplt");
+	return false;
+}
+
 size_t unwind_tables_code(struct unwind_tables *t, u32 image, const struct image_info *info,
 			  u64 offset, bool before, u8 *to, size_t nr)
 {

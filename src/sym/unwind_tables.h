@@ -35,6 +35,9 @@ struct unwind_found unwind_tables_find(struct unwind_tables *t, u32 image,
 /* Whether a place in an image can be executed, as far as its file tells. From any thread. */
 bool unwind_tables_is_code(struct unwind_tables *t, u32 image, const struct image_info *info,
 			   u64 offset);
+/* Whether it is a stub of the procedure linkage table. From any thread. */
+bool unwind_tables_is_plt(struct unwind_tables *t, u32 image, const struct image_info *info,
+			  u64 offset);
 /* Code of an image: at most nr bytes before or behind an offset; how many there are. From any thread. */
 size_t unwind_tables_code(struct unwind_tables *t, u32 image, const struct image_info *info,
 			  u64 offset, bool before, u8 *to, size_t nr);

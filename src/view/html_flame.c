@@ -1,4 +1,5 @@
 #include "view/html_flame.h"
+#include "base/big.h"
 #include "view/markup.h"
 #include "view/page.h"
 
@@ -82,25 +83,43 @@ static void base64(const struct strbuf *from, struct strbuf *to)
 
 /* ---- nodes ---- */
 
-static int compare_u64(const void *l, const void *r)
+/* Weights of one order of magnitude, in 64 steps each: a small number that grows with the weight. */
+enum { STEPS = 64, NR_CLASSES = 64 * STEPS };
+
+static u32 class_of(u64 v)
 {
-	u64 a = *(const u64 *)l, b = *(const u64 *)r;
-	return (a > b) - (a < b);
+	if (v < STEPS)
+		return (u32)v;
+	u32 top = 63 - (u32)__builtin_clzll(v);
+	return (top - 5) * STEPS + (u32)(v >> (top - 6) & (STEPS - 1));
 }
 
-/* The weight that a node must have more of, to be among the max heaviest. */
+static u64 class_start(u32 class)
+{
+	if (class < STEPS)
+		return class;
+	u32 top = class / STEPS + 5;
+	return (1ull << top) | (u64)(class % STEPS) << (top - 6);
+}
+
+/* The weight that a node must have more of, so that no more than max_nodes have it: counted by class, not sorted. */
 static int weight_limit(const struct flame *f, const u64 *total, u32 max_nodes, u64 *ret)
 {
 	*ret = 0;
 	if (f->nodes.nr <= max_nodes)
 		return 0;
-	u64 *sorted = malloc(f->nodes.nr * sizeof(*sorted));
-	if (!sorted)
+	u32 *of = calloc(NR_CLASSES, sizeof(*of)), class = NR_CLASSES;
+	if (!of)
 		return -ENOMEM;
-	memcpy(sorted, total, f->nodes.nr * sizeof(*sorted));
-	qsort(sorted, f->nodes.nr, sizeof(*sorted), compare_u64);
-	*ret = sorted[f->nodes.nr - max_nodes];
-	free(sorted);
+	for (size_t i = 0; i < f->nodes.nr; i++)
+		of[class_of(total[i])]++;
+	for (u64 kept = 0; class > 1; class --) {
+		kept += of[class - 1];
+		if (kept > max_nodes)
+			break;
+	}
+	*ret = class < NR_CLASSES ? class_start(class) - 1 : UINT64_MAX;
+	free(of);
 	return 0;
 }
 
@@ -132,37 +151,50 @@ static int close_node(struct html *h, u32 node, u32 depth, u64 limit, const u64 
 	return 0;
 }
 
+static size_t node_of_size(const struct flame *f)
+{
+	return (f->nodes.nr + 1) * sizeof(u32);
+}
+
 /* A walk that leaves out light branches; parents are never lighter than children. */
 static int choose_nodes(struct html *h, u32 max_nodes)
 {
 	const struct flame *f = h->flame;
 	const struct flame_node *nodes = f->nodes.at;
 	_cleanup_free_ u64 *total = flame_self(f, UINT32_MAX);
-	h->node_of = calloc(f->nodes.nr + 1, sizeof(*h->node_of));
+	h->node_of = big_zalloc(node_of_size(f));
 	if (!total || !h->node_of)
 		return -ENOMEM;
 	flame_sum(f, total);
 	u64 limit;
 	int err = weight_limit(f, total, max_nodes, &limit);
 	u32 depth = 0, open = 0; /* the node whose span we are in */
+	VEC(bool) left = { 0 }; /* [depth]: something was left out below the open node there */
 	for (u32 i = 0; i < f->nodes.nr && !err;) {
 		bool root = nodes[i].parent == i;
 		if (!root && limit && total[i] <= limit) {
+			left.at[depth] = true;
 			i = nodes[i].end;
 		} else {
 			depth = root ? 0 : depth + 1;
-			err = put_node(h, depth, nodes[i].frame);
+			if (depth == left.nr && !vec_push(&left))
+				err = -ENOMEM;
+			else
+				left.at[depth] = false;
+			if (!err)
+				err = put_node(h, depth, nodes[i].frame);
 			h->node_of[i] = (u32)h->nodes.nr - 1;
 			open = i++;
 		}
 		while (!err && i >= nodes[open].end) {
-			err = limit ? close_node(h, open, depth, limit, total) : 0;
+			err = left.at[depth] ? close_node(h, open, depth, limit, total) : 0;
 			if (nodes[open].parent == open)
 				break;
 			open = nodes[open].parent;
 			depth--;
 		}
 	}
+	vec_free(&left);
 	return err;
 }
 
@@ -213,6 +245,11 @@ static void join_points(struct html *h)
 	h->nr_points = to;
 }
 
+static size_t points_size(const struct flame *f)
+{
+	return (f->points.nr + 1) * sizeof(struct out_point);
+}
+
 /* Two sides have no time in common: all of it is one bucket, which is the side's. */
 static int take_points(struct html *h)
 {
@@ -222,8 +259,8 @@ static int take_points(struct html *h)
 	bool timed = f->nr_sides == 1 && side->last_ns > side->first_ns;
 	h->bucket_ns = timed ? max(round_up(span / MAX_BUCKETS + 1), f->resolution_ns) : 0;
 	h->nr_buckets = timed ? (u32)(span / h->bucket_ns) + 1 : f->nr_sides;
-	h->points = malloc((f->points.nr + 1) * sizeof(*h->points));
-	h->spare = malloc((f->points.nr + 1) * sizeof(*h->spare));
+	h->points = big_grow(NULL, 0, points_size(f));
+	h->spare = big_grow(NULL, 0, points_size(f));
 	if (!h->points || !h->spare || f->points.nr >= UINT32_MAX)
 		return -ENOMEM;
 	vec_for_each (&f->points, p)
@@ -415,8 +452,8 @@ int html_flame(const struct flame *f, const struct html_flame_opts *o, struct st
 						    .bucket_ns = h.bucket_ns };
 	strbuf_done(&h.blob);
 	vec_free(&h.nodes);
-	free(h.node_of);
-	free(h.points);
-	free(h.spare);
+	big_free(h.node_of, node_of_size(f));
+	big_free(h.points, points_size(f));
+	big_free(h.spare, points_size(f));
 	return err;
 }

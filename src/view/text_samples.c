@@ -1,4 +1,5 @@
 #include "view/text_samples.h"
+#include "base/json.h"
 #include "base/turns.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct text_samples {
 	u64 first_time; /* of what is shown */
 	u64 last_time;
 	bool started;
+	bool any; /* JSON: something was written */
 };
 
 struct text_state {
@@ -175,6 +177,14 @@ static void add_ids(const struct sample *s, u32 fields, struct strbuf *to)
 		strbuf_add(to, cpu, num_u64_pad0(cpu, (u32)s->cpu, 3));
 		strbuf_str(to, "] ");
 	}
+	static const char level[] = {
+		[FRAME_UNKNOWN] = ' ',	  [FRAME_KERNEL] = 'K',	      [FRAME_USER] = 'U',
+		[FRAME_HYPERVISOR] = 'H', [FRAME_GUEST_KERNEL] = 'G', [FRAME_GUEST_USER] = 'g',
+	};
+	if (fields & TEXT_MISC) {
+		strbuf_char(to, level[s->mode]);
+		strbuf_str(to, "     ");
+	}
 }
 
 static void add_places(const struct text_samples *ts, const struct sample *s, bool chain,
@@ -222,14 +232,103 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 		(void)s->schema->ops->print(s->schema, s->raw, s->raw_size, to);
 	if (fields & TEXT_ADDR)
 		add_addr(s->addr, to);
+	if (fields & TEXT_WEIGHT) {
+		char digits[NUM_DIGITS_MAX];
+		u32 len = num_u64(digits, s->weight);
+		strbuf_fill(to, ' ', len < 16 ? 16 - len : 0);
+		strbuf_add(to, digits, len);
+	}
 	if (fields & TEXT_IP)
 		add_places(ts, s, chain, to);
 	else
 		strbuf_char(to, '\n');
 }
 
+/* ---- JSON ---- */
+
+static void json_place(const struct text_samples *ts, const struct sample_place *p, u32 fields,
+		       struct json *j)
+{
+	const struct frame *f = &ts->o.frames->frames[p->frame];
+	const struct name_func *func = &ts->o.names->funcs[ts->o.names->func_of[p->frame]];
+	json_object(j);
+	json_put_u64(j, "ip", p->addr);
+	if (fields & TEXT_SYM && func->name) {
+		json_put_str(j, "symbol", func->name);
+		json_put_u64(j, "offset", f->offset - func->start);
+	}
+	if (fields & TEXT_DSO)
+		json_put_str(j, "dso", ts->o.catalog->images.at[f->image].name);
+	json_object_end(j);
+}
+
+static void json_chain(const struct text_samples *ts, const struct sample *s, u32 fields,
+		       struct json *j)
+{
+	u32 nr = ts->o.max_stack ? min(s->nr_places, ts->o.max_stack) : s->nr_places;
+	json_key(j, "chain");
+	json_array(j);
+	for (u32 i = 0; i < nr; i++)
+		json_place(ts, &s->places[i], fields, j);
+	json_array_end(j);
+}
+
+/* Each object brings the comma before it; the very first one's is taken away where blocks are joined. */
+static void add_json(const struct text_samples *ts, const struct sample *s, struct strbuf *to)
+{
+	u32 fields = ts->o.fields[s->event];
+	char own[COMM_TEXT];
+	struct json j;
+	strbuf_str(to, ",\n");
+	json_begin(&j, to, JSON_COMPACT);
+	json_object(&j);
+	if (fields & TEXT_COMM)
+		json_put_str(&j, "comm", comm_text(ts->o.catalog, s->comm, own));
+	if (fields & TEXT_PID)
+		json_put_s64(&j, "pid", s->pid);
+	if (fields & TEXT_TID)
+		json_put_s64(&j, "tid", s->tid);
+	if (fields & TEXT_CPU && s->cpu >= 0)
+		json_put_s64(&j, "cpu", s->cpu);
+	if (fields & TEXT_TIME)
+		json_put_u64(&j, "time_ns", s->time_ns);
+	if (fields & TEXT_PERIOD)
+		json_put_u64(&j, "period", s->period);
+	if (fields & TEXT_WEIGHT)
+		json_put_u64(&j, "weight", s->weight);
+	if (fields & TEXT_EVENT)
+		json_put_str(&j, "event", ts->o.catalog->events.at[s->event].name);
+	if (fields & TEXT_ADDR)
+		json_put_u64(&j, "addr", s->addr);
+	if (fields & TEXT_TRACE && s->schema && s->schema->ops && s->raw) {
+		struct strbuf text;
+		strbuf_init(&text);
+		(void)s->schema->ops->print(s->schema, s->raw, s->raw_size, &text);
+		json_put_str(&j, "trace", strbuf_cstr(&text));
+		strbuf_done(&text);
+	}
+	if (fields & TEXT_IP)
+		json_chain(ts, s, fields, &j);
+	json_object_end(&j);
+	int err = json_end(&j);
+	if (err && !to->err)
+		to->err = err;
+	if (to->len && to->data[to->len - 1] == '\n')
+		to->len--;
+}
+
+static void add_any(const struct text_samples *ts, const struct sample *s, struct strbuf *to)
+{
+	if (ts->o.json)
+		add_json(ts, s, to);
+	else
+		add_sample(ts, s, to);
+}
+
 static bool wanted(const struct text_samples *ts, const struct sample *s)
 {
+	if (ts->o.shown && (!s->nr_places || !ts->o.shown[s->places[0].frame]))
+		return false;
 	return sample_chosen(&ts->o.when, ts->o.catalog, s) &&
 	       sample_chosen(&ts->o.who, ts->o.catalog, s);
 }
@@ -244,7 +343,7 @@ static void add_in_turn(struct text_samples *ts, const struct sample *s, struct 
 	if (!ts->started)
 		ts->first_time = ts->last_time = s->time_ns;
 	ts->started = true;
-	add_sample(ts, s, to);
+	add_any(ts, s, to);
 	ts->last_time = s->time_ns;
 }
 
@@ -272,7 +371,7 @@ static int feed(struct sink *k, void *state, const struct batch *b)
 	}
 	for (size_t i = 0; i < b->nr; i++)
 		if (wanted(ts, &b->samples[i]))
-			add_sample(ts, &b->samples[i], &st->text);
+			add_any(ts, &b->samples[i], &st->text);
 	return st->text.err;
 }
 
@@ -284,7 +383,9 @@ static int block_done(struct sink *k, void *state, u64 seq)
 		return -ECANCELED;
 	int err = st->text.err;
 	if (!err && st->text.len) {
-		strbuf_add(ts->out, st->text.data, st->text.len);
+		size_t skip = ts->o.json && !ts->any ? 2 : 0;
+		strbuf_add(ts->out, st->text.data + skip, st->text.len - skip);
+		ts->any = true;
 		err = ts->out->err;
 	}
 	strbuf_reset(&st->text);

@@ -23,6 +23,8 @@ enum text_field {
 	TEXT_ADDR = 1 << 10,
 	TEXT_SYMOFF = 1 << 11,
 	TEXT_PERIOD = 1 << 12,
+	TEXT_WEIGHT = 1 << 13,
+	TEXT_MISC = 1 << 14, /* the level of the CPU as a letter */
 	TEXT_SRCLINE = 1 << 20,
 };
 
@@ -37,6 +39,8 @@ struct text_samples_opts {
 	void (*before)(void *ctx, struct sink *k, u64 time_ns, struct strbuf *to);
 	void *before_ctx;
 	u32 max_stack; /* 0: all */
+	const bool *shown; /* [frame]: samples whose own place is one of these; NULL: all */
+	bool json; /* an object for each sample, between the brackets of a list */
 	bool full_path; /* of source files, not only their names */
 	const struct catalog *catalog;
 	const struct frame_table *frames;

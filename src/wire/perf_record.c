@@ -163,6 +163,20 @@ static void body_decode(struct bytes *b, struct perf_side *ret)
 		ret->ksym_flags = bytes_u16(b);
 		ret->name = bytes_cstr(b);
 		break;
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		ret->ppid = bytes_u32(b);
+		ret->ptid = bytes_u32(b);
+		break;
+	case PERF_RECORD_NAMESPACES:
+		ret->pid = bytes_u32(b);
+		ret->tid = bytes_u32(b);
+		ret->nr_namespaces = (u32)min(bytes_u64(b), (u64)bytes_left(b) / 16);
+		ret->namespaces = bytes_take(b, (size_t)ret->nr_namespaces * 16);
+		break;
+	case PERF_RECORD_CGROUP:
+		ret->cgroup = bytes_u64(b);
+		ret->name = bytes_cstr(b);
+		break;
 	default: break;
 	}
 }
@@ -180,6 +194,10 @@ int perf_side_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool i
 	case PERF_RECORD_EXIT:
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+	case PERF_RECORD_NAMESPACES:
+	case PERF_RECORD_CGROUP:
 	case PERF_RECORD_KSYMBOL: break;
 	default: return -ENOENT;
 	}

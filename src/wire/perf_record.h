@@ -121,7 +121,7 @@ struct perf_id_trailer {
 	u32 cpu;
 };
 
-/* A record about tasks, maps or losses. Strings and build ids are borrowed from the record. */
+/* A record about tasks, maps, losses or switches (next or previous task of SWITCH_CPU_WIDE: ppid, ptid). Strings and build ids are borrowed from the record. */
 struct perf_side {
 	u32 type; /* PERF_RECORD_* */
 	u16 misc;
@@ -136,13 +136,16 @@ struct perf_side {
 	u64 lost; /* LOST, LOST_SAMPLES */
 	u64 lost_id;
 	u16 ksym_type, ksym_flags;
+	u64 cgroup; /* CGROUP: id; name is its path */
+	const u8 *namespaces; /* NAMESPACES: nr_namespaces pairs {device, inode} of 64 bits, in the file's byte order */
+	u32 nr_namespaces;
 	struct perf_id_trailer who;
 	bool has_time;
 };
 
 /*
  * Decodes one record of the kernel other than SAMPLE. sample_type and id_all describe its trailer. 0, -EBADMSG when it is
- * damaged, -ENOENT for types that say nothing about tasks, maps or losses.
+ * damaged, -ENOENT for types that say nothing about tasks, maps, switches or losses.
  */
 int perf_side_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool id_all,
 		     struct perf_side *ret) must_check;

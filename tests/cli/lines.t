@@ -46,6 +46,24 @@ nm nested | awk '/ [tT] (inside|run|outside|main)/ { print $1, $3 }' | while rea
 done >differ
 is "$(cat differ)" "" "functions inside functions are found"
 
+cat >local.cc <<'END'
+__attribute__((noinline)) int run(int n)
+{
+	struct local {
+		__attribute__((noinline)) static int first(int x) { asm volatile(""); return x * 5; }
+		__attribute__((noinline)) int second(int y) { asm volatile(""); return y + more; }
+		int more = 3;
+	} l;
+	return local::first(n) + l.second(n);
+}
+int main(int argc, char **argv) { return run(argc); }
+END
+g++ -O2 -g -o local local.cc
+for f in first second; do
+	at=$(nm local | awk -v f="$f" '$3 ~ f { print $1; exit }')
+	is "$(echo "$at" | "$srclines" local | tail -2 | head -1)" $f "and of classes inside functions: $f"
+done
+
 # Information in other files: by link and by build id; the common file of dwz; split.
 cp five stripped
 objcopy --only-keep-debug five stripped.debug

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1
+# where: host
 # needs: root
 # timeout: 120
 # Containers, as unshare makes them: pid and mount namespaces, seen from outside and from inside.
@@ -11,8 +11,10 @@ if ! unshare -mpf --mount-proc true 2>/dev/null; then
 fi
 cd "$SONDE_TMP" || exit 1
 
-# A busy program in a container: process 1 there starts it as some small number.
-unshare -mpf --mount-proc bash -c "\"$SONDE\" workload noploop 60 & wait" &
+# A busy program in a container, with a number there that nobody has here, where the kernel lets us choose it.
+free=30000
+while [ -e /proc/$free ]; do free=$((free + 1)); done
+unshare -mpf --mount-proc bash -c "echo $((free - 1)) >/proc/sys/kernel/ns_last_pid; \"$SONDE\" workload noploop 60 & wait" 2>/dev/null &
 outer=$!
 pid=
 for ((i = 0; i < 100 && !${#pid}; i++)); do

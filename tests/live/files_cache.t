@@ -7,7 +7,7 @@
 
 need perf perf_events
 cd "$SONDE_TMP" || exit 1
-export PERF_BUILDID_DIR=$SONDE_TMP/debug
+export PERF_BUILDID_DIR=$SONDE_TMP/debug SONDE_CACHE=$SONDE_TMP/cache
 # perf takes the folder from its command line only.
 perf_in() { command perf --buildid-dir "$PERF_BUILDID_DIR" "$@" 2>&1 | grep -v DEBUGINFOD; }
 ln -s "$SONDE" perf

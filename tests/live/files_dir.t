@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Recordings in the form of a directory (perf record --threads): read by every verb like perf 6.1 reads them.
-# where: host 6.1 6.12
+# where: host
 # needs: root
 # timeout: 120
 . "${SONDE_SRC:-.}/tests/lib.sh"

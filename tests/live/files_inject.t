@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `sonde inject`: build ids and sleeping times put into recordings; perf reads the result, and its own inject says the same.
-# where: host 6.1 6.12
+# where: host
 # needs: root
 # timeout: 120
 . "${SONDE_SRC:-.}/tests/lib.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `sonde data convert --to-json` writes the same bytes as perf 6.1's.
-# where: host 6.1 6.12
+# where: host
 # needs: root
 # timeout: 120
 . "${SONDE_SRC:-.}/tests/lib.sh"

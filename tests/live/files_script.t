@@ -55,6 +55,35 @@ same chains --comms sonde --deltatime -F comm,tid,cpu,time,event
 same events --cpu 0-1 --show-task-events
 same events --comms sonde,swapper
 same events --reltime
+# Parts of the whole time, places, fields by type of event, groups that were read together, records of other kinds.
+record many.data -a -F 499 -e cpu-clock --namespaces --switch-events --all-cgroups -- "$SONDE" workload forks 10
+record split.data -F 999 -g -e '{cpu-clock,page-faults,context-switches}:S' -- "$SONDE" workload forks 30
+record weight.data -F 999 -W -e cpu-clock -- "$SONDE" workload leaf 0.3
+same flat --time 10%/2
+same flat --time 10%/2,10%/4 -F comm,time
+same flat --time 0%-30%
+same flat -F +misc
+same weight -F comm,misc,time,weight,ip,sym
+same weight -S workload_leaf
+same weight --dsos sonde -G
+same events -F trace:comm,time,event -F sw:comm
+same many --show-switch-events -F comm,tid,cpu,time,event
+same many --show-namespace-events -F comm,tid,cpu,time,event
+same many --show-cgroup-events -F comm,tid,cpu,time,event
+same split -F comm,tid,time,period,event
+same split -G -F comm,tid,time,period,event,ip
+sed '0,/[1-9] /s/[1-9] /0 /' mine | cmp -s - theirs
+isnt $? 0 "one wrong digit is noticed"
+for name in flat events split; do
+	"$SONDE" script --json -i $name.data 2>/dev/null >json
+	is "$(python3 -c 'import json; print(len(json.load(open("json"))))')" "$(perf script -i $name.data -G 2>/dev/null | wc -l)" "--json: as many samples ($name)"
+done
+python3 - <<'END'
+import json, sys
+sys.exit(not all({"comm", "tid", "time_ns", "event", "period", "chain"} <= set(s) for s in json.load(open("json"))))
+END
+ok $? "--json: the fields"
+
 # Events at the very same time stand in another order: only the losses count.
 perf script -i lost.data --show-lost-events 2>/dev/null | grep PERF_RECORD >theirs
 "$SONDE" script -i lost.data --show-lost-events 2>/dev/null | grep PERF_RECORD >mine
@@ -63,4 +92,7 @@ ok $? "the same losses ($(wc -l <theirs))" || diag "$(diff theirs mine | head -6
 
 exits 129 "a time that is none" "$SONDE" script --time foo -i flat.data
 exits 129 "CPUs that are none" "$SONDE" script --cpu x -i flat.data
+exits 129 "a script in another language" "$SONDE" script -s some.py -i flat.data
+like "$err" "--json" "it says what to use instead"
+exits 129 "a script that is to be generated" "$SONDE" script -g python -i flat.data
 done_testing

@@ -41,6 +41,30 @@ like "$(rows | head -1)" '^ +[0-9.]+%  sonde +sonde +\[\.\] workload_leaf *$' "S
 [ "$(rows | head -1 | sed 's/^ *\([0-9]*\).*/\1/')" -ge 80 ]
 ok $? "S4-246: with nearly all of the time"
 
+like "$(head -1 <<<"$out")" '^# To display the perf.data header info, please use --header/--header-only options\.$' "S4-272: the hint stands first"
+exits 0 "S4-272: report --header" sonde report -i hot.data --header
+like "$out" '^# hostname : ' "S4-272: and is right"
+# As it was written, with blanks behind the commas.
+exits 0 "S4-247: report --sort comm, dso, symbol" sonde report -i hot.data --sort comm, dso, symbol
+like "$out" '^# Overhead +Command +Shared Object +Symbol *$' "S4-247: columns in the order of the keys"
+exits 0 "S4-247: report --sort symbol, comm" sonde report -i hot.data --sort symbol, comm
+like "$out" '^# Overhead +Symbol +Command *$' "S4-247: in another order"
+
+# ---- tracepoints
+if ! needs_or_skip "S1-004, S4-293: tracepoints" tracefs; then
+	exits 0 "S1-004: tracepoints are counted" sonde stat -e sched:sched_process_fork -- sonde workload forks 20
+	count=$(awk '/sched:sched_process_fork/ { gsub(",", "", $1); print $1 }' <<<"$err")
+	[ "${count:-0}" -ge 20 ]
+	ok $? "S1-004: all of them" || diag "$err"
+	exits 0 "S1-004: tracepoints are recorded" sonde record -e sched:sched_process_fork,sched:sched_process_exit -o tp.data -- sonde workload forks 20
+	exits 0 "S4-293: script" sonde script -i tp.data
+	forks=$(grep -cE '^ *[^ ]+ +[0-9]+ +(\[[0-9]{3}\] +)?[0-9]+\.[0-9]{6}: +sched:sched_process_fork: comm=[^ ]+ pid=[0-9]+ child_comm=[^ ]+ child_pid=[0-9]+$' <<<"$out")
+	[ "$forks" -ge 20 ]
+	ok $? "S1-004, S4-293: each with task, time, event and its fields" || diag "$(head -3 <<<"$out")"
+	exits 0 "S4-293: with the fields that are asked for" sonde script -i tp.data -F comm,event,trace
+	is "$(grep -cvE '^ *[^ ]+ +sched:sched_process_(fork|exit): [a-z_]+=' <<<"$out")" 0 "S4-293: and no others"
+fi
+
 # ---- call graphs
 sonde record -F 999 -g -o graph.data -- sonde workload leaf 1 2>/dev/null
 exits 0 "S4-242: report --no-children with call chains" sonde report -i graph.data --no-children

@@ -58,7 +58,7 @@ for i in $(seq $rounds); do
 		none=$((none + 1))
 	elif reads k.data; then
 		good=$((good + 1))
-		"$SONDE" report --header-only -i k.data 2>/dev/null | grep -q "^# hostname : $(uname -n)$" && known=$((known + 1))
+		"$SONDE" report --header-only -i k.data 2>/dev/null | grep -qxF "# hostname : $(uname -n)" && known=$((known + 1))
 	else
 		diag "round $i, killed after $ms ms: $(cat ours.err perfs.err 2>/dev/null)"
 	fi
@@ -94,7 +94,8 @@ like "$out" "^w.data: repaired, [0-9]+ samples" "says what it found"
 reads w.data
 ok $? "readable without complaint" || diag "$(cat ours.err perfs.err 2>/dev/null)"
 is "$(grep -c clock ours.txt)" "$before" "with every sample"
-like "$("$SONDE" report --header-only -i w.data)" "hostname : $(uname -n)" "and its features"
+"$SONDE" report --header-only -i w.data | grep -qxF "# hostname : $(uname -n)"
+ok $? "and its features"
 cp w.data again.data
 exits 0 "once more" "$SONDE" data repair --json w.data
 like "$out" '"was_whole": true' "finds nothing to do"
@@ -105,13 +106,24 @@ exits 1 "what is not there" "$SONDE" data repair missing.data
 
 # ---- a killed perf
 needs_or_skip "a killed perf" perf || {
+	# perf 6.1 aborts on its own recordings while another recorder is at work: made again.
 	kill_perf() { # FILE OPTION...
-		local file=$1 pid
+		local file=$1 pid i
 		shift
-		command perf record -q -o "$file" "$@" -- "$SONDE" workload leaf 1.5 2>/dev/null & pid=$!
-		pause 1000
-		kill -KILL $pid
-		wait $pid 2>/dev/null
+		for i in 1 2 3 4; do
+			rm -rf "$file"
+			command perf record -q -o "$file" "$@" -- "$SONDE" workload leaf $((5 * slow)) 2>/dev/null & pid=$!
+			pause $((1000 * slow * i))
+			orphans=$(children_of $pid)
+			kill -KILL $pid
+			wait $pid 2>/dev/null
+			for orphan in $orphans; do kill "$orphan" 2>/dev/null; done
+			rm -rf copy.data
+			cp -r "$file" copy.data
+			"$SONDE" data repair --formats copy.data >/dev/null 2>&1 || "$SONDE" data repair copy.data >/dev/null 2>&1
+			command perf script -F comm -i copy.data >copy.txt 2>copy.err
+			[ $? -lt 128 ] && ! grep -q assertion copy.err && [ "$(wc -l <copy.txt)" -gt 100 ] && break
+		done
 	}
 	kill_perf p.data -m 4 -F 4000 -e cpu-clock
 	like "$(command perf script -i p.data 2>&1 | head -1)" "data size field is 0|incompatible" "perf does not read it"
@@ -141,7 +153,7 @@ needs_or_skip "a killed perf" perf || {
 
 # ---- a full disk
 mkdir small
-if ! mount -t tmpfs -o size=1m none small 2>/dev/null; then
+if ! mount -t tmpfs -o size=256k none small 2>/dev/null; then
 	skip "no tmpfs can be mounted here" "a full disk"
 else
 	"$SONDE" record -F 20000 -g -e $event -o small/f.data -- "$SONDE" workload leaf 4 >full.out 2>full.err
@@ -150,7 +162,7 @@ else
 	like "$(cat full.err)" 'what was written before is whole and readable' "and what is kept"
 	reads small/f.data
 	ok $? "what was written is readable" || diag "$(cat ours.err perfs.err)"
-	[ "$(grep -c clock: ours.txt)" -gt 1000 ]
+	[ "$(grep -c clock: ours.txt)" -gt 300 ]
 	ok $? "with its samples ($(grep -c clock: ours.txt))"
 	dd if=/dev/zero of=small/fill bs=4k status=none 2>/dev/null
 	rm -f small/f.data

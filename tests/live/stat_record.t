@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1 6.12 arm64
+# where: host 6.1
 # needs: root
 # timeout: 200
 # `stat record` and `stat report`: perf reads our files and we read perf's, and both say the same about them.

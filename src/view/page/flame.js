@@ -1663,6 +1663,7 @@ P.events.forEach((name, i) => {
 });
 $("event-label").hidden = P.events.length < 2;
 $("norm-label").hidden = !diff;
+document.body.classList.toggle("diff", diff);
 $("times").hidden = !timed;
 for (const o of [...$("colour").options])
 	if (o.value === "diff" && !diff)

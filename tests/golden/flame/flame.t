@@ -79,6 +79,13 @@ assert not list(svg.iter(ns + "script"))
 END
 ok $? "is XML, says names as they are, and its widths are right"
 
+# In characters.
+exits 0 "a flame graph as text" "$SONDE" flame one.data --kallsyms names --term
+is "$(head -4 <<<"$out" | tr -s ' ')" '|all
+|app |other
+|main |[app] |[app]
+|parse |<b>&"x |main' "boxes below each other, the heaviest first"
+
 # Bad input.
 exits 1 "no such recording" "$SONDE" flame -i none.data
 like "$err" "none.data" "is named"

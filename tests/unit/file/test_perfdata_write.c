@@ -48,7 +48,8 @@ static struct perfdata_writer *open_writer(const struct machine *m, int zstd, st
 		{ .attr = { .type = PERF_TYPE_SOFTWARE,
 			    .config = 2,
 			    .size = sizeof(struct perf_event_attr),
-			    .sample_type = type,
+			    .branch_sample_type = PERF_SAMPLE_BRANCH_ANY,
+			    .sample_type = type | PERF_SAMPLE_BRANCH_STACK,
 			    .sample_id_all = 1 },
 		  .name = "second",
 		  .ids = ids_b,
@@ -202,6 +203,7 @@ static void test_plain(const struct machine *m, int zstd)
 		   !p.features[FEAT_CACHE].at,
 	   "what there is, is there; what there is not, is not");
 	ok(!!p.features[FEAT_COMPRESSED].at == !!zstd, "compression is said when it is");
+	ok(p.feature_bits[0] >> FEAT_BRANCH_STACK & 1, "and that there are branches");
 	perfdata_close(&p);
 	struct stat st;
 	ok(!stat(path, &st) && (st.st_mode & 0777) == 0600, "mode 0600");

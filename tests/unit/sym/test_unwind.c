@@ -28,11 +28,14 @@ enum how { EH_FRAME, DEBUG_FRAME, DEBUG_COMPRESSED };
 
 static void make_program(struct program *p, const struct cfiwrite *cfi, enum how how)
 {
+	const char *section = cfi->arm ? ".plt" : ".text"; /* arm64: what has no table is a stub */
 	struct elfwrite *w = &p->elf;
 	elfwrite_begin(w, true, false, ET_DYN, cfi->arm ? EM_AARCH64 : EM_X86_64);
 	u8 code[TEXT_SIZE];
 	memset(code, 0x90, sizeof(code));
-	u32 text = elfwrite_section(w, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code,
+	if (cfi->arm) /* bl */
+		memcpy(code + 0x10c, (const u8[]){ 1, 0, 0, 0x94 }, 4);
+	u32 text = elfwrite_section(w, section, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code,
 				    sizeof(code));
 	elfwrite_load(w, text);
 	if (how == DEBUG_COMPRESSED) {
@@ -387,7 +390,13 @@ static void test_arm64(void)
 	walk(&w, sizeof(w.stack));
 	ok(WALKED(&w, UNWIND_WHOLE, 0x10, 0x110, 0x208),
 	   "a leaf by its link register, and an address without its signature");
+	set(&w, PC, at(&w, 0x308));
+	walk(&w, sizeof(w.stack));
+	ok(WALKED(&w, UNWIND_WHOLE, 0x308, 0x110, 0x208), "a stub without a table");
 	set(&w, X30, at(&w, 0x10));
+	walk(&w, sizeof(w.stack));
+	ok(WALKED(&w, UNWIND_NO_TABLE, 0x308), "... but not to code that does not call");
+	set(&w, PC, at(&w, 0x10));
 	walk(&w, sizeof(w.stack));
 	ok(w.nr <= 2 && w.end == UNWIND_LOST, "a leaf that returns to itself ends");
 	world_close(&w);

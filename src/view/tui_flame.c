@@ -1,0 +1,249 @@
+/*
+ * The screen:
+ *
+ *	title                                                    reversed
+ *	all
+ *	make          | cc1
+ *	...                        boxes, a row for each depth; the selected one reversed
+ *	vfs_read  [kernel.kallsyms]  12.34 % (5.00 % self), 120 samples
+ *	what the keys do, or what is searched for
+ *
+ * What is where is text_flame's; this file draws it and turns keys into steps.
+ */
+#include "view/tui_flame.h"
+
+#include "view/text_flame.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PAIR_FIRST = 1, PAIR_FOUND = PAIR_FIRST + FLAME_MARK + 1, QUERY_MAX = 128 };
+enum { KEY_CTRL_L = 12, KEY_ESC = 27, KEY_DEL = 127 };
+
+struct tui {
+	struct flame_boxes boxes;
+	struct text_flame_cells cells;
+	const char *title;
+	u32 zoom, picked;
+	u32 top; /* first row seen */
+	char query[QUERY_MAX];
+	size_t nr_query;
+	bool typing;
+	bool colour;
+};
+
+static const char help[] = "arrows walk  Enter zoom  u out  0 all  / search  n next  q quit";
+
+static bool is_found(const struct tui *t, u32 box)
+{
+	return t->nr_query && strstr(t->boxes.list.at[box].name, t->query);
+}
+
+static void put_line(int y, const char *text, int attr)
+{
+	struct strbuf line;
+	strbuf_init(&line);
+	text_flame_label(text, (u32)max(COLS, 1), &line);
+	attron(attr);
+	mvaddstr(y, 0, strbuf_cstr(&line));
+	attroff(attr);
+	strbuf_done(&line);
+}
+
+static void draw_cell(struct tui *t, const struct text_flame_cell *c, int rows)
+{
+	int y = (int)c->row - (int)t->top + 1;
+	if (y < 1 || y > rows)
+		return;
+	const struct flame_box *b = &t->boxes.list.at[c->box];
+	struct strbuf text;
+	strbuf_init(&text);
+	if (c->x)
+		strbuf_char(&text, c->w > 1 && !t->colour ? '|' : ' ');
+	text_flame_label(b->name, c->w - (c->x ? 1 : 0), &text);
+	int attr = c->box == t->picked	 ? A_REVERSE | A_BOLD
+		   : is_found(t, c->box) ? COLOR_PAIR(PAIR_FOUND) | A_BOLD | A_UNDERLINE
+					 : COLOR_PAIR(PAIR_FIRST + (int)b->kind);
+	attron(attr);
+	mvaddstr(y, (int)c->x, strbuf_cstr(&text));
+	attroff(attr);
+	strbuf_done(&text);
+}
+
+static int draw(struct tui *t)
+{
+	int rows = LINES - 3;
+	int err = text_flame_lay(&t->boxes, t->zoom, (u32)max(COLS, 1), &t->cells);
+	if (err)
+		return err;
+	u32 depth = t->boxes.list.at[t->picked].depth;
+	if (rows > 0 && depth < t->top)
+		t->top = depth;
+	if (rows > 0 && depth >= t->top + (u32)rows)
+		t->top = depth - (u32)rows + 1;
+	erase();
+	put_line(0, t->title, A_REVERSE);
+	vec_for_each (&t->cells.list, c)
+		draw_cell(t, c, rows);
+	struct strbuf line;
+	strbuf_init(&line);
+	text_flame_say(&t->boxes, t->picked, &line);
+	put_line(LINES - 2, strbuf_cstr(&line), A_BOLD);
+	strbuf_reset(&line);
+	if (t->typing || t->nr_query)
+		strbuf_printf(&line, "/%s%s", t->query, t->typing ? "_" : "   (n: next, Esc: none)");
+	else
+		strbuf_str(&line, help);
+	put_line(LINES - 1, strbuf_cstr(&line), A_DIM);
+	strbuf_done(&line);
+	refresh();
+	return 0;
+}
+
+/* The next box of that name, in the order of the walk, whether it can be seen or not. */
+static void find_next(struct tui *t)
+{
+	u32 nr = (u32)t->boxes.list.nr;
+	for (u32 k = 1; k <= nr; k++) {
+		u32 box = (t->picked + k) % nr;
+		if (!is_found(t, box))
+			continue;
+		t->picked = box;
+		while (t->zoom && (box < t->zoom || box >= t->boxes.list.at[t->zoom].end))
+			t->zoom = t->boxes.list.at[t->zoom].parent;
+		return;
+	}
+}
+
+static void type_key(struct tui *t, int key)
+{
+	if (key == '\n' || key == KEY_ENTER) {
+		t->typing = false;
+		find_next(t);
+	} else if (key == KEY_ESC) {
+		t->typing = false;
+		t->nr_query = 0;
+	} else if (key == KEY_BACKSPACE || key == KEY_DEL || key == '\b') {
+		t->nr_query -= t->nr_query > 0;
+	} else if (key >= 0x20 && key < 0x100 && t->nr_query + 1 < QUERY_MAX) {
+		t->query[t->nr_query++] = (char)key;
+	}
+	t->query[t->nr_query] = 0;
+}
+
+static void step(struct tui *t, enum text_flame_way way)
+{
+	t->picked = text_flame_step(&t->boxes, &t->cells, t->picked, way);
+}
+
+static void zoom_out(struct tui *t)
+{
+	t->zoom = t->boxes.list.at[t->zoom].parent;
+	t->picked = t->zoom;
+}
+
+/* 1: quit. */
+static int do_key(struct tui *t, int key)
+{
+	if (t->typing && key != KEY_RESIZE) {
+		type_key(t, key);
+		return 0;
+	}
+	switch (key) {
+	case 'q': return 1;
+	case KEY_UP:
+	case 'k': step(t, FLAME_OUT); break;
+	case KEY_DOWN:
+	case 'j': step(t, FLAME_IN); break;
+	case KEY_LEFT:
+	case 'h': step(t, FLAME_LEFT); break;
+	case KEY_RIGHT:
+	case 'l': step(t, FLAME_RIGHT); break;
+	case '\n':
+	case KEY_ENTER: t->zoom = t->picked; break;
+	case 'u':
+	case KEY_BACKSPACE:
+	case KEY_DEL: zoom_out(t); break;
+	case KEY_ESC:
+		if (t->nr_query)
+			t->query[t->nr_query = 0] = 0;
+		else
+			zoom_out(t);
+		break;
+	case '0': t->zoom = t->picked = 0; break;
+	case '/':
+		t->typing = true;
+		t->query[t->nr_query = 0] = 0;
+		break;
+	case 'n': find_next(t); break;
+	case KEY_CTRL_L: clearok(stdscr, TRUE); break;
+	default: break;
+	}
+	return 0;
+}
+
+static void set_colours(const struct tui *t)
+{
+	static const short back[] = {
+		[FLAME_USER] = COLOR_CYAN,     [FLAME_KERNEL] = COLOR_YELLOW,
+		[FLAME_INLINED] = COLOR_GREEN, [FLAME_JIT] = COLOR_MAGENTA,
+		[FLAME_UNKNOWN] = COLOR_WHITE, [FLAME_MARK] = COLOR_WHITE,
+	};
+	if (!t->colour || start_color() != OK)
+		return;
+	for (short i = 0; i < (short)ARRAY_SIZE(back); i++)
+		init_pair((short)(PAIR_FIRST + i), COLOR_BLACK, back[i]);
+	init_pair(PAIR_FOUND, COLOR_WHITE, COLOR_RED);
+}
+
+static int run_screen(struct tui *t, FILE *out, FILE *in)
+{
+	setlocale(LC_CTYPE, "");
+	set_escdelay(25);
+	SCREEN *screen = newterm(NULL, out, in);
+	if (!screen)
+		return -ENOTTY;
+	set_colours(t);
+	cbreak();
+	noecho();
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	int ret = 0;
+	while (!ret) {
+		ret = draw(t);
+		int key = ret ? ERR : getch();
+		ret = ret ? ret : key == ERR ? 1 : do_key(t, key);
+	}
+	endwin();
+	delscreen(screen);
+	return min(ret, 0);
+}
+
+static FILE *own_stream(int fd, const char *mode)
+{
+	int copy = dup(fd);
+	FILE *f = copy < 0 ? NULL : fdopen(copy, mode);
+	if (!f && copy >= 0)
+		close(copy);
+	return f;
+}
+
+int tui_flame(const struct flame *f, const char *title, bool colour)
+{
+	struct tui t = { .title = title, .colour = colour };
+	int err = flame_tree(f, &t.boxes);
+	FILE *out = own_stream(STDOUT_FILENO, "w"), *in = own_stream(STDIN_FILENO, "r");
+	if (!err)
+		err = out && in ? run_screen(&t, out, in) : -ENOTTY;
+	if (out)
+		fclose(out);
+	if (in)
+		fclose(in);
+	vec_free(&t.boxes.list);
+	vec_free(&t.cells.list);
+	return err;
+}

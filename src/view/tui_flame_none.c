@@ -1,0 +1,9 @@
+/* Built without ncurses: there is never a terminal to draw on. */
+#include "view/tui_flame.h"
+
+#include <errno.h>
+
+int tui_flame(const struct flame *f, const char *title, bool colour)
+{
+	return -ENOTTY;
+}

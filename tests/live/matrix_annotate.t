@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# where: host
+# needs: perf_events
+# timeout: 60
+# Rows of the acceptance matrix: `annotate` of what `record` wrote.
+. "${SONDE_SRC:-.}/tests/lib.sh"
+need sonde perf_events
+cd "$SONDE_TMP" || exit 1
+mkdir bin && ln -s "$SONDE" bin/sonde && ln -s "$SONDE" bin/perf
+export PATH=$PWD/bin:$PATH HOME=$PWD
+
+gcc -O2 -ggdb -o loop "$SONDE_SRC/tests/live/inline_loop.c"
+gcc -O2 -o plain "$SONDE_SRC/tests/live/inline_loop.c"
+sonde record -e cpu-clock:u -F 999 -- ./loop 60000 >/dev/null 2>&1
+ok $? "S4-248: a recording of a program built with -ggdb"
+
+exits 0 "S0-027: perf annotate --stdio" perf annotate --stdio
+like "$out" '^ Percent \|	Source code & Disassembly of loop for cpu-clock:u \([0-9]+ samples, percent: local period\)$' "S0-027: a head for each function"
+head=$(grep -m1 '^ Percent' <<<"$out")
+is "$(grep -m1 '^-----' <<<"$out" | tr -d '\n' | wc -c)" $((${#head} + 5)) "S0-027: a ruler below it"
+like "$out" '^ +[0-9]+\.[0-9]{2} :   [0-9a-f]+:   [a-z]' "S0-027: percentage, address, instruction"
+like "$out" '^ +: [0-9]+ +	x \^= x << 13;$' "S0-027: source between them"
+sum=$(sonde annotate --stdio -s leaf | awk '$2 == ":" && $1 ~ /^[0-9.]+$/ { s += $1 } END { printf "%d", s + 0.5 }')
+[ "$sum" -ge 99 ] && [ "$sum" -le 101 ]
+ok $? "S0-027: the percentages of a function are all of it ($sum)"
+
+like "$(sonde annotate leaf)" '	x \^= x >> 17;' "S4-248: source lines stand between the instructions"
+sonde record -e cpu-clock:u -F 999 -o plain.data -- ./plain 30000 >/dev/null 2>&1
+unlike "$(sonde annotate -i plain.data leaf 2>/dev/null)" 'x >> 17' "S4-248: and without -g there are none"
+
+exits 0 "S4-250: perf annotate leaf" perf annotate leaf
+is "$(grep -c '^ Percent' <<<"$out")" 1 "S4-250: only that function"
+like "$out" '<leaf>:' "S4-250: it is the one asked for"
+unlike "$out" '<main>:' "S4-250: and no other"
+
+exits 0 "S4-277: perf annotate of ./perf.data" perf annotate
+like "$out" '<leaf>:' "S4-277: displays annotated code"
+mv perf.data else.data
+exits 0 "S4-277: or of another file" perf annotate -i else.data
+# ---- from the report browser, in a real terminal
+if command -v tmux >/dev/null; then
+	export TMUX_TMPDIR=$SONDE_TMP
+	unset TMUX
+	term() { tmux -f /dev/null -L "sonde-annotate-$$" "$@"; }
+	screen_has() { # REGEX
+		local i
+		for ((i = 0; i < 200; i++)); do
+			term capture-pane -p 2>/dev/null | grep -Eq "$1" && return 0
+			sleep 0.1
+		done
+		return 1
+	}
+	term new-session -d -x 100 -y 30 "env TERM=screen PATH=$PATH HOME=$HOME perf report -i $PWD/else.data"
+	screen_has 'leaf'
+	ok $? "S4-251: perf report in a terminal shows the function"
+	term send-keys a
+	screen_has 'Disassembly of loop for cpu-clock:u'
+	ok $? "S4-251: a annotates the selected one" || diag "$(term capture-pane -p)"
+	screen_has '[0-9.]+ inline_loop\.c:[0-9]+'
+	ok $? "S4-251: with the heaviest lines first"
+	term kill-server 2>/dev/null
+else
+	skip "tmux is not installed" "S4-251: annotate from the report browser"
+fi
+exits 255 "S4-277: without a recording, as perf" perf annotate
+like "$err" "perf\.data" "S4-277: it says which file is missing"
+done_testing
