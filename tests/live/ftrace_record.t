@@ -39,7 +39,7 @@ is "$(events sched_switch)" 0 "is recorded without it"
 ok $? "and the others are there"
 exits 0 "a pattern over names" rec -e 'sched_process_*' true
 like "$(rep)" ': sched_process_exec: ' "finds events of any system"
-exits 0 "a trigger" rec -e sched:sched_process_exec -R 'traceoff:1' -- sh -c 'true; /bin/true; /bin/true'
+exits 0 "a trigger" rec -F -c -e sched:sched_process_exec -R 'traceoff:1' -- sh -c 'true; /bin/true; /bin/true'
 is "$(events sched_process_exec)" 1 "traceoff ends it after the first"
 exits 0 "stacks with every event" rec -T -e sched:sched_process_exec true
 like "$(rep)" '<stack trace' "are there"
@@ -49,11 +49,12 @@ exits 0 "-F" rec -F -e sched:sched_process_exec -- sh -c '/bin/true; /bin/true'
 is "$(events sched_process_exec)" 1 "is the command without its children"
 exits 0 "-F -c" rec -F -c -e sched:sched_process_exec -- sh -c '/bin/true; /bin/true; exit'
 is "$(events sched_process_exec)" 3 "with its children"
-sh -c 'sleep 0.7; /bin/true; exec sleep 1' &
-exits 0 "-P -c" rec -P $! -c -e sched:sched_process_exec -- sleep 1.2
+mkfifo begin end
+sh -c 'read x <begin; /bin/true; /bin/true; echo over >end' &
+exits 0 "-P -c" rec -P $! -c -e sched:sched_process_exec -- sh -c 'echo now >begin; read x <end'
 is "$(events sched_process_exec)" 2 "is another process and its children"
 wait
-exits 0 "names of tasks" rec -e sched:sched_process_exit -- sh -c 'cp /bin/true ./a_long_task_nm; ./a_long_task_nm'
+exits 0 "names of tasks" rec -F -c -e sched:sched_process_exit -- sh -c 'cp /bin/true ./a_long_task_nm; ./a_long_task_nm'
 like "$(rep)" 'a_long_task_nm-[0-9]+ .*sched_process_exit' "are in the file"
 unlike "$(rep)" '<\.\.\.>-[1-9]' "all of them"
 

@@ -173,8 +173,9 @@ like "$(cat record.out)" '^Hit Ctrl\^C to stop recording$' "S3-005 S3-006: until
 report=$(trace-cmd report)
 like "$report" ' function: +vfs_open' "S3-005 S3-006 S3-011: the function"
 is "$(grep ': function:' <<<"$report" | grep -vc vfs_open)" 0 "S3-006 S3-011: and no other"
-sh -c 'sleep 2; cat /proc/version >/dev/null' &
-exits 0 "S3-015 S3-016: of one process" trace-cmd record -p function -l vfs_open -P $! -c -- sleep 3
+mkfifo begin end
+sh -c 'read x <begin; cat /proc/version >/dev/null; echo over >end' &
+exits 0 "S3-015 S3-016: of one process" trace-cmd record -p function -l vfs_open -P $! -c -- sh -c 'echo now >begin; read x <end'
 wait
 report=$(trace-cmd report)
 like "$report" ' cat-[0-9]+ .* function: +vfs_open' "S3-015 S3-016 S3-018: its calls"
