@@ -734,6 +734,8 @@ static int apply_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 {
 	const char *name = word;
 	bool off = false;
+	if (!name)
+		return -EINVAL;
 	const char *path = path_in(s, b, "options/%s", name);
 	if (!tracing_has(&s->tracing, path) && str_starts(word, "no")) {
 		name = word + 2;
