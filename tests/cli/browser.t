@@ -8,6 +8,9 @@ data=$SONDE_SRC/tests/data/perf/arm64-leaf.data
 export TMUX_TMPDIR=$SONDE_TMP TERM=xterm
 unset TMUX
 term() { tmux -f /dev/null -L sonde "$@"; }
+# Also when the runner stops us.
+trap 'term kill-server 2>/dev/null; rm -rf "$SONDE_TMP"' EXIT
+trap 'exit 1' TERM INT
 keys() { term send-keys -t b "$@"; }
 screen() { term capture-pane -t b -p; }
 # The screen, as soon as it shows REGEX (or at the end of patience).
