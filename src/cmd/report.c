@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "cmd/choose.h"
 #include "cmd/commands.h"
+#include "cmd/dump_raw.h"
 #include "cmd/mapped.h"
 #include "cmd/perf_header.h"
 #include "cmd/report_env.h"
@@ -57,6 +58,7 @@ struct report_opts {
 	bool quiet;
 	bool full_path;
 	bool stats;
+	bool dump;
 	bool tasks;
 	bool mmaps;
 	bool csv;
@@ -233,6 +235,8 @@ static const struct opt report_rows[] = {
 	OPT_FLAG(0, "header-only", struct report_opts, header_only, "only that"),
 	OPT_FLAG('I', "show-info", struct report_opts, header_full,
 		 "with the topology of CPUs and memory"),
+	OPT_FLAG('D', "dump-raw-trace", struct report_opts, dump,
+		 "every record of the file as bytes and text, instead of the table"),
 	OPT_FLAG(0, "stats", struct report_opts, stats,
 		 "how many records of which type, instead of the table"),
 	OPT_FLAG(0, "tasks", struct report_opts, tasks,
@@ -588,6 +592,8 @@ static int print_side(struct report *r)
 	int err = r->src->ops->prepare(r->src, 0, &app->diag);
 	if (err)
 		return err;
+	if (r->opts->dump)
+		return dump_raw(replay_perf_file(r->src), r->opts->input, &app->out);
 	return r->opts->stats ? report_stats(r->src, &app->out)
 			      : report_tasks(r->src, r->opts->mmaps, &app->out);
 }
@@ -911,7 +917,7 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 		;
 	else if (o->header_only)
 		err = print_head_only(&r);
-	else if (o->stats || o->tasks || o->mmaps)
+	else if (o->stats || o->tasks || o->mmaps || o->dump)
 		err = print_side(&r);
 	else
 		status = report_source(&r, &err);

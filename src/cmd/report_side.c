@@ -56,6 +56,11 @@ static const char *const type_names[] = {
 	[REC_COMPRESSED2] = "COMPRESSED2",
 };
 
+const char *report_record_name(u32 type)
+{
+	return type < ARRAY_SIZE(type_names) && type_names[type] ? type_names[type] : "UNKNOWN";
+}
+
 struct counting {
 	const struct perfdata *file;
 	struct perf_scratch scratch;
@@ -135,8 +140,7 @@ static void print_counts(const struct source *src, const struct counting *c, str
 		total += c->by_type[i];
 	strbuf_printf(to, "\nAggregated stats:\n%16s events: %10llu\n", "TOTAL", (ull)total);
 	for (size_t i = 0; i < ARRAY_SIZE(c->by_type); i++) {
-		const char *name =
-			i < ARRAY_SIZE(type_names) && type_names[i] ? type_names[i] : "UNKNOWN";
+		const char *name = report_record_name((u32)i);
 		if (c->by_type[i])
 			strbuf_printf(to, "%16s events: %10llu  (%4.1f%%)\n", name,
 				      (ull)c->by_type[i],

@@ -2,6 +2,7 @@
 #include "cmd/app.h"
 #include "cmd/choose.h"
 #include "cmd/commands.h"
+#include "cmd/dump_raw.h"
 #include "cmd/mapped.h"
 #include "cmd/look.h"
 #include "cmd/script_side.h"
@@ -23,6 +24,7 @@ struct script_opts {
 	bool header_only;
 	bool header_full;
 	bool deltatime;
+	bool dump;
 	bool show_tasks;
 	bool show_mmaps;
 	bool show_lost;
@@ -50,6 +52,8 @@ static const struct opt script_rows[] = {
 		 "srcline, with commas; +FIELD and -FIELD change the usual ones; hw:, sw:, trace: "
 		 "in "
 		 "front: only of such events"),
+	OPT_FLAG('D', "dump-raw-trace", struct script_opts, dump,
+		 "every record of the file as bytes and text, instead of samples"),
 	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
 	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
 	OPT_FLAG(0, "deltatime", struct script_opts, deltatime, "times from the sample before"),
@@ -396,7 +400,9 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 		err = s.src->ops->prepare(s.src, 0, &app->diag);
 	if (!err && !o->header_only)
 		status = choose_parse(&s.choose, &o->choose, s.src, app);
-	if (!err && !status && !o->header_only)
+	if (!err && !status && o->dump && !o->header_only)
+		err = dump_raw(replay_perf_file(s.src), o->input, &app->out);
+	else if (!err && !status && !o->header_only)
 		err = script_source(&s);
 	s.src->ops->close(s.src);
 	kernel_list_done(&kernel);

@@ -156,7 +156,7 @@ static void print_namespaces(const struct perf_side *p, bool swap, struct strbuf
 		strbuf_str(to, "]\n");
 }
 
-static void print_side(const struct perf_side *p, bool swap, struct strbuf *to)
+void script_side_line(const struct perf_side *p, bool swap, struct strbuf *to)
 {
 	switch (p->type) {
 	case PERF_RECORD_SWITCH:
@@ -214,6 +214,6 @@ void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *t
 			.event = a ? (u32)(a - s->file->attrs.at) : 0,
 		};
 		text_samples_head(k, &who, comm_of(s, task_of(p), buf), to);
-		print_side(p, s->file->swap, to);
+		script_side_line(p, s->file->swap, to);
 	}
 }

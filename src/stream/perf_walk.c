@@ -77,6 +77,17 @@ static const struct perf_event_attr *attr_of(const struct perfdata *file, const 
 	return a ? &a->attr : first;
 }
 
+int perf_walk_side(const struct perfdata *file, const u8 *rec, const struct perf_event_header *h,
+		   struct perf_side *ret)
+{
+	if (h->type == PERF_RECORD_SAMPLE || h->type >= REC_KERNEL_MAX)
+		return -EBADMSG;
+	const struct perf_event_attr *a = attr_of(file, rec, h->size);
+	int err = perf_side_decode(rec, h->size, file->swap, a ? a->sample_type : 0,
+				   a && a->sample_id_all, ret);
+	return err ? -EBADMSG : 0;
+}
+
 struct collecting {
 	struct perf_sides *to;
 	const struct perfdata *file;
@@ -110,11 +121,7 @@ static int collect(void *ctx, const u8 *rec, const struct perf_event_header *h, 
 {
 	struct collecting *c = ctx;
 	struct perf_side side;
-	if (h->type == PERF_RECORD_SAMPLE || h->type >= REC_KERNEL_MAX)
-		return 0;
-	const struct perf_event_attr *a = attr_of(c->file, rec, h->size);
-	if (perf_side_decode(rec, h->size, c->file->swap, a ? a->sample_type : 0,
-			     a && a->sample_id_all, &side))
+	if (perf_walk_side(c->file, rec, h, &side))
 		return 0;
 	if (place >= c->file->map_size && keep_borrowed(c->to, &side))
 		return -ENOMEM;

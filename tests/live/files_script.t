@@ -90,6 +90,19 @@ perf script -i lost.data --show-lost-events 2>/dev/null | grep PERF_RECORD >thei
 cmp -s theirs mine
 ok $? "the same losses ($(wc -l <theirs))" || diag "$(diff theirs mine | head -6)"
 
+# -D: perf shows bytes in the order of times, we in that of the file; each record's bytes are the same.
+records() { grep -aE '^(0x[0-9a-f]+@|\.( |$))' | awk '/^0x/ { if (r) print r; r = $0; next } { r = r "|" $0 } END { print r }' | sort; }
+for name in flat chains events; do
+	perf script -D -i $name.data 2>/dev/null | records >theirs
+	"$SONDE" script -D -i $name.data 2>/dev/null | records >mine
+	[ "$(wc -l <theirs)" -gt 50 ] && cmp -s theirs mine
+	ok $? "-D $name: the same bytes of $(wc -l <theirs) records" || diag "$(diff theirs mine | head -4 | cut -c1-200)"
+done
+perf script -D -i flat.data 2>/dev/null | grep -aE 'PERF_RECORD_(SAMPLE|MMAP|COMM|FORK|EXIT)' | sort >theirs
+"$SONDE" report -D -i flat.data 2>/dev/null | grep -aE 'PERF_RECORD_(SAMPLE|MMAP|COMM|FORK|EXIT)' | sort >mine
+[ -s theirs ] && cmp -s theirs mine
+ok $? "report -D: and the same said of $(wc -l <theirs) of them" || diag "$(diff theirs mine | head -4)"
+
 exits 129 "a time that is none" "$SONDE" script --time foo -i flat.data
 exits 129 "CPUs that are none" "$SONDE" script --cpu x -i flat.data
 exits 129 "a script in another language" "$SONDE" script -s some.py -i flat.data
