@@ -57,7 +57,8 @@ static void put_bytes(struct dump *d, const u8 *rec, const struct perf_event_hea
 }
 
 /* CPU and time where events have them. */
-static void put_place(struct dump *d, u32 cpu, u64 time, const struct perf_event_header *h, u64 place)
+static void put_place(struct dump *d, u32 cpu, u64 time, const struct perf_event_header *h,
+		      u64 place)
 {
 	if (h->type != PERF_RECORD_SAMPLE && !d->id_all) {
 		strbuf_str(d->to, "-1 -1 ");
@@ -81,15 +82,18 @@ static int put_sample(struct dump *d, const u8 *rec, const struct perf_event_hea
 	u64 id = f->attrs.nr > 1 ? perf_sample_id(&f->attrs.at[0].layout, rec, h->size, f->swap) : 0;
 	const struct perfdata_attr *a = f->attrs.nr ? perfdata_attr_of(f, id) : NULL;
 	struct perf_sample_view v;
-	int err = a ? perf_sample_decode(&a->layout, rec, h->size, f->swap, &d->scratch, &v) : -EBADMSG;
+	int err = a ? perf_sample_decode(&a->layout, rec, h->size, f->swap, &d->scratch, &v)
+		    : -EBADMSG;
 	if (err) {
 		put_place(d, 0, 0, h, place);
-		strbuf_str(d->to, a ? "PERF_RECORD_SAMPLE: shorter than it says\n"
-				    : "PERF_RECORD_SAMPLE: of an event that the file does not know\n");
+		strbuf_str(d->to,
+			   a ? "PERF_RECORD_SAMPLE: shorter than it says\n"
+			     : "PERF_RECORD_SAMPLE: of an event that the file does not know\n");
 		return err == -ENOMEM ? err : 0;
 	}
 	put_place(d, v.cpu, v.time, h, place);
-	strbuf_printf(d->to, "PERF_RECORD_SAMPLE(IP, 0x%x): %d/%d: ", h->misc, (s32)v.pid, (s32)v.tid);
+	strbuf_printf(d->to, "PERF_RECORD_SAMPLE(IP, 0x%x): %d/%d: ", h->misc, (s32)v.pid,
+		      (s32)v.tid);
 	put_number(d->to, "", v.ip);
 	strbuf_printf(d->to, " period: %llu", (ull)v.period);
 	put_number(d->to, " addr: ", v.addr);
