@@ -23,15 +23,17 @@ make chains "$(command -v perf)" -F 999 -g -e cpu-clock,page-faults -- "$SONDE" 
 make ours "$SONDE" -F 999 -g -k mono -e cpu-clock -- sh -c "ls -lR /usr/share/doc | head -300"
 make packed "$SONDE" -z -F 999 -g -e cpu-clock -- "$SONDE" workload leaf 0.2
 lacks tracefs >/dev/null || make points "$(command -v perf)" -g -e sched:sched_switch -- sh -c 'sleep 0.02; ls; sleep 0.02'
+# Stubs: perf 6.1 calls those of libc "@plt" and the head of the table by the symbol before it (see report_compare.py).
+stubs() { sed -E 's/"symbol": "(_init|[^"]*@plt|\.plt[.a-z]*)"/"symbol": STUB/'; }
 for name in flat chains ours packed points; do
 	[ -e $name.data ] || { skip "no tracefs" "$name"; continue; }
 	command perf data convert --to-json theirs.$name -i $name.data 2>/dev/null
 	"$SONDE" data convert --to-json mine.$name -i $name.data 2>mine.err
-	cmp -s theirs.$name mine.$name && [ -s mine.$name ]
+	[ -s mine.$name ] && cmp -s <(stubs <theirs.$name) <(stubs <mine.$name)
 	ok $? "$name: the same bytes ($(wc -c <mine.$name))" || diag "$(diff theirs.$name mine.$name | head -5)"
 	like "$(cat mine.err)" "^\[ sonde data convert: Converted and wrote [0-9.]+ MB \([0-9]+ samples\) \]$" "says how much"
 done
-is "$("$SONDE" data convert --to-json - -i ours.data 2>/dev/null)" "$(cat theirs.ours)" "into standard output"
+is "$("$SONDE" data convert --to-json - -i ours.data 2>/dev/null)" "$(cat mine.ours)" "into standard output"
 is "$(cat ours.data | "$SONDE" data convert -i - --to-json - 2>/dev/null | grep -c timestamp)" "$(grep -c timestamp theirs.ours)" "from standard input"
 exits 1 "a file that is there" "$SONDE" data convert --to-json mine.flat -i flat.data
 like "$err" 'Use --force to overwrite' "is said"
