@@ -29,6 +29,10 @@ if [ -z "${SONDE_TMP:-}" ]; then
 	trap 'rm -rf "$SONDE_TMP"' EXIT
 fi
 
+# What we keep from one run for the next (names, unwind tables) must not reach another test.
+export XDG_CACHE_HOME=$SONDE_TMP/.cache
+unset SONDE_CACHE
+
 tap_count=0
 tap_failed=0
 tracefs=/sys/kernel/tracing

@@ -74,12 +74,12 @@ like "$out" '^ +---workload_leaf$' "S4-242: begun with a line to the row"
 # ---- without symbols
 if ! needs_or_skip "S4-244: a program without symbols" strip; then
 	# A copy with symbols may be kept under the same build id: looked for where there is none.
-	export PERF_BUILDID_DIR=$SONDE_TMP/none XDG_CACHE_HOME=$SONDE_TMP/none SONDE_CACHE=
+	export PERF_BUILDID_DIR=$SONDE_TMP/none XDG_CACHE_HOME=$SONDE_TMP/none
 	strip -o stripped "$SONDE"
 	sonde record -F 999 -o stripped.data -- ./stripped workload noploop 0.5 2>/dev/null
 	exits 0 "S4-244: report of a stripped program" sonde report -i stripped.data
 	like "$(rows | head -1)" '^ +[0-9.]+%  stripped +stripped +\[\.\] 0x[0-9a-f]{16}$' "S4-244: the address stands for the name"
-	unset PERF_BUILDID_DIR XDG_CACHE_HOME SONDE_CACHE
+	unset PERF_BUILDID_DIR
 fi
 
 # ---- the kernel
