@@ -59,8 +59,8 @@ every_way() {
 	same "$name" "$file" -- --sort comm,dso
 	same "$name" "$file" -- --sort dso -g none
 	same "$name" "$file" --sym-first -- --sort sym
-	same "$name" "$file" -- --sort comm,dso,sym -g fractal,3
-	same "$name" "$file" --ordered -- --no-children --sort comm,dso,sym -g fractal,caller,3
+	same "$name" "$file" --but-one -- --sort comm,dso,sym -g fractal,3
+	same "$name" "$file" --ordered --but-one -- --no-children --sort comm,dso,sym -g fractal,caller,3
 }
 
 some_ways() {
