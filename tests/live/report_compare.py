@@ -36,8 +36,8 @@ pipe-children    Reading a pipe perf decides before it knows the events whether 
                  Ours looks at the first records. Not masked: pipes are compared with --no-children, and with children as a file.
 rest-inlined     Fractal graphs: what is not drawn is "[...]", and now and then "[...] (inlined)": perf looks at a flag that it never
                  set. Masked: that word behind [...].
-fractal-one      Fractal graphs: in one recording of some fifty one graph of some thousand differs below two branches of equal weight; not found
-                 out why, the other ways to draw the same rows agree. With --but-one a single graph may differ, if percentages of rows do not.
+plt-joined       Being of one name ("@plt"), all stubs of libc are one branch in perf's graphs. Ours are as many as there are functions. Seen where
+                 two of them weigh the same. With --but-one a single graph may differ, if percentages of rows do not.
 stale-chain      With children, a sample without a call chain (of an event recorded without, beside one with) is given the chain of the
                  sample before it. Ours counts its leaf only. Not masked: such files are compared with --no-children.
 filter-merged    A row whose keys do not name what a filter asks for (--comms with --sort dso; --dsos or -S with children) is shown or
