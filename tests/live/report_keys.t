@@ -27,8 +27,9 @@ done
 record() {
 	local out=$1 i good=1
 	shift
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		perf record -q -o "$out" "$@" >record.err 2>&1 && perf report --stdio -g none -i "$out" >/dev/null 2>&1 || continue
+	for i in 1 2 3 4 5 6 7 8; do
+		perf record -q -o new.data "$@" >record.err 2>&1 && perf report --stdio -g none -i new.data >/dev/null 2>&1 || continue
+		mv new.data "$out"
 		good=0
 		perf script --no-inline -F ip,sym -i "$out" 2>/dev/null | grep -qE '@plt|_init$|\.plt' || break
 	done
