@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1 6.12
+# where: host 6.12
 # needs: root
 # timeout: 500
 # `sonde record`, the rest of it: pipes, several files, commands from outside, groups, cgroups and users.

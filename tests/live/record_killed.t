@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1 6.12
+# where: host 6.12
 # needs: root
 # timeout: 300
 # A recorder that is killed, and a disk that is full: what was recorded stays, whole and readable by us and by perf.
