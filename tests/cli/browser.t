@@ -35,7 +35,7 @@ gone() { # REGEX NAME
 	ok $? "$2" || diag "$(cat "$SONDE_TMP/screen")"
 }
 term new-session -d -s b -x 100 -y 24 sh
-keys "exec 2>err; '$SONDE' report -i '$data' --symfs '$SONDE_TMP'; echo status \$?" Enter
+keys "exec 2>'$SONDE_TMP/err'; '$SONDE' report -i '$data' --symfs '$SONDE_TMP'; echo status \$?" Enter
 shows "Samples: [0-9]+ +of event 'cycles" "opens on a terminal, with the event"
 shows '^ +Children +Self +Command +Shared Object +Symbol' "names of columns"
 shows '^\+ +[0-9.]+% +[0-9.]+% ' "rows are closed"
