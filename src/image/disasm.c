@@ -1,18 +1,54 @@
+/*
+ * capstone is loaded when the first function is to be shown: its tables of pointers cost every start of the program a millisecond
+ * otherwise, more than most commands need themselves.
+ */
 #include "image/disasm.h"
 #include "base/strbuf.h"
 
 #include <capstone/capstone.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+struct library {
+	__typeof__(&cs_open) open;
+	__typeof__(&cs_close) close;
+	__typeof__(&cs_option) option;
+	__typeof__(&cs_malloc) malloc_insn;
+	__typeof__(&cs_free) free_insn;
+	__typeof__(&cs_insn_name) insn_name;
+	__typeof__(&cs_insn_group) insn_group;
+	__typeof__(&cs_disasm_iter) disasm_iter;
+};
+
 struct disasm {
+	struct library lib;
 	csh cs;
 	cs_insn *insn;
 	u16 machine;
 	bool att;
 };
+
+/* Loads it at the first call; later ones are cheap. */
+static bool library_ready(struct library *l)
+{
+	static const char *const names[] = {
+		"cs_open", "cs_close",	   "cs_option",	    "cs_malloc",
+		"cs_free", "cs_insn_name", "cs_insn_group", "cs_disasm_iter",
+	};
+	void *at[ARRAY_SIZE(names)];
+	_Static_assert(sizeof(*l) == sizeof(at), "a name for each function, in their order");
+	void *lib = dlopen("libcapstone.so.4", RTLD_LAZY | RTLD_LOCAL);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		at[i] = lib ? dlsym(lib, names[i]) : NULL;
+		if (!at[i])
+			return false;
+	}
+	memcpy(l, at, sizeof(at));
+	return true;
+}
 
 int disasm_open(u16 machine, bool is64, enum disasm_syntax syntax, struct disasm **ret)
 {
@@ -25,15 +61,16 @@ int disasm_open(u16 machine, bool is64, enum disasm_syntax syntax, struct disasm
 	d->machine = machine;
 	d->att = x86 && syntax == DISASM_ATT;
 	cs_mode mode = !x86 ? CS_MODE_ARM : is64 ? CS_MODE_64 : CS_MODE_32;
-	if (cs_open(x86 ? CS_ARCH_X86 : CS_ARCH_ARM64, mode, &d->cs)) {
+	if (!library_ready(&d->lib) || d->lib.open(x86 ? CS_ARCH_X86 : CS_ARCH_ARM64, mode, &d->cs)) {
 		free(d);
 		return -ENOTSUP;
 	}
-	(void)cs_option(d->cs, CS_OPT_DETAIL, CS_OPT_ON);
+	(void)d->lib.option(d->cs, CS_OPT_DETAIL, CS_OPT_ON);
 	if (x86)
-		(void)cs_option(d->cs, CS_OPT_SYNTAX,
-				syntax == DISASM_INTEL ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT);
-	d->insn = cs_malloc(d->cs);
+		(void)d->lib.option(d->cs, CS_OPT_SYNTAX,
+				    syntax == DISASM_INTEL ? CS_OPT_SYNTAX_INTEL
+							   : CS_OPT_SYNTAX_ATT);
+	d->insn = d->lib.malloc_insn(d->cs);
 	if (!d->insn) {
 		disasm_close(d);
 		return -ENOMEM;
@@ -47,8 +84,8 @@ void disasm_close(struct disasm *d)
 	if (!d)
 		return;
 	if (d->insn)
-		cs_free(d->insn, 1);
-	(void)cs_close(&d->cs);
+		d->lib.free_insn(d->insn, 1);
+	(void)d->lib.close(&d->cs);
 	free(d);
 }
 
@@ -80,7 +117,7 @@ static void add_operands(struct disasm_insn *to, const char *text)
 static void add_mnemonic(const struct disasm *d, bool att, struct disasm_insn *to)
 {
 	const cs_insn *in = d->insn;
-	const char *plain = cs_insn_name(d->cs, in->id);
+	const char *plain = d->lib.insn_name(d->cs, in->id);
 	snprintf(to->mnemonic, sizeof(to->mnemonic), "%s", in->mnemonic);
 	size_t len = plain ? strlen(plain) : 0;
 	if (!att || !len || strncmp(plain, in->mnemonic, len) || !in->mnemonic[len] ||
@@ -115,10 +152,10 @@ static bool target_of(const struct disasm *d, u64 *ret)
 
 static void classify(const struct disasm *d, struct disasm_insn *to)
 {
-	bool jump = cs_insn_group(d->cs, d->insn, CS_GRP_JUMP);
-	bool call = cs_insn_group(d->cs, d->insn, CS_GRP_CALL) ||
+	bool jump = d->lib.insn_group(d->cs, d->insn, CS_GRP_JUMP);
+	bool call = d->lib.insn_group(d->cs, d->insn, CS_GRP_CALL) ||
 		    (d->machine == EM_AARCH64 && d->insn->id == ARM64_INS_BL);
-	if (cs_insn_group(d->cs, d->insn, CS_GRP_RET))
+	if (d->lib.insn_group(d->cs, d->insn, CS_GRP_RET))
 		to->kind = DISASM_RETURN;
 	else if ((jump || call) && target_of(d, &to->target))
 		to->kind = call ? DISASM_CALL : DISASM_JUMP;
@@ -140,7 +177,7 @@ bool disasm_next(struct disasm *d, const u8 *bytes, size_t size, u64 addr, struc
 	const u8 *at = bytes;
 	size_t left = size;
 	uint64_t where = addr;
-	if (cs_disasm_iter(d->cs, &at, &left, &where, d->insn)) {
+	if (d->lib.disasm_iter(d->cs, &at, &left, &where, d->insn)) {
 		ret->size = (u8)d->insn->size;
 		add_mnemonic(d, d->att, ret);
 		add_operands(ret, d->insn->op_str);
