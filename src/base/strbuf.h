@@ -52,7 +52,8 @@ static inline void strbuf_add(struct strbuf *s, const void *data, size_t len)
 	char *to = strbuf_room(s, len);
 	if (unlikely(!to))
 		return;
-	memcpy(to, data, len);
+	if (likely(len)) /* nothing may come from nowhere: (NULL, 0) */
+		memcpy(to, data, len);
 	s->len += len;
 }
 static inline void strbuf_str(struct strbuf *s, const char *str)

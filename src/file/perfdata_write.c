@@ -686,8 +686,7 @@ static int build_front(struct perfdata_writer *w, struct building *g)
 	g->base = sizeof(w->head);
 	u64 ids_at = g->base;
 	for (u32 i = 0; i < g->nr_events; i++)
-		if (g->events[i].nr_ids)
-			strbuf_add(b, g->events[i].ids, g->events[i].nr_ids * sizeof(u64));
+		strbuf_add(b, g->events[i].ids, g->events[i].nr_ids * sizeof(u64));
 	w->head.attrs = (struct perf_file_section){ .offset = g->base + b->len,
 						    .size = g->nr_events * w->head.attr_size };
 	for (u32 i = 0; i < g->nr_events; i++) {
