@@ -32,6 +32,8 @@ struct lane {
 	u32 nr_pages;
 	u32 pages_per_chunk;
 	struct held *held; /* one for each chunk */
+	bool scaled; /* times need more than an addition */
+	u64 add_ns; /* else this one */
 	/* The planner's: */
 	u32 next; /* first page whose time is not before the next window */
 	u32 low_chunk; /* chunks before it are kept only while windows use them */
@@ -124,13 +126,27 @@ static struct replay *replay_of(const struct source *s)
 	return container_of(s, struct replay, source);
 }
 
-static inline u64 to_ns(const struct part *p, u64 time)
+static u64 scale_ns(const struct part *p, u64 time)
 {
 	const struct timebase *tb = &p->times;
 	time += (u64)p->ts_offset;
-	if (unlikely(tb->mult))
+	if (tb->mult)
 		time = (u64)(((unsigned __int128)time * tb->mult) >> tb->shift);
 	return time + (u64)tb->offset_ns - p->replay->zero_ns;
+}
+
+static inline u64 to_ns(const struct lane *l, u64 time)
+{
+	return likely(!l->scaled) ? time + l->add_ns : scale_ns(l->part, time);
+}
+
+static void set_times(struct replay *r)
+{
+	for (u32 i = 0; i < r->nr_lanes; i++) {
+		struct lane *l = &r->lanes[i];
+		l->scaled = l->part->times.mult;
+		l->add_ns = l->scaled ? 0 : scale_ns(l->part, 0);
+	}
 }
 
 /* ---- chunks and pages ---- */
@@ -209,7 +225,7 @@ static int page_time(struct replay *r, struct lane *l, u32 page, u64 *ret)
 	const u8 *p = lane_page(l, page, &size);
 	const struct page_layout *layout = &l->part->file.layout;
 	bool big = l->part->big_endian, empty = !p || ftrace_page_empty(layout, p, size, big);
-	*ret = empty ? 0 : to_ns(l->part, ftrace_page_time(layout, p, size, big));
+	*ret = empty ? 0 : to_ns(l, ftrace_page_time(layout, p, size, big));
 	return 0;
 }
 
@@ -327,7 +343,7 @@ static bool fetch(struct replay *r, struct cursor *c, const struct lane *l, u32 
 			return false;
 		(void)open_page(c, l, c->page + 1);
 	}
-	ret->e.time = to_ns(l->part, ret->e.time);
+	ret->e.time = to_ns(l, ret->e.time);
 	ret->page = c->page;
 	ret->missed = c->pending_missed;
 	c->pending_missed = 0;
@@ -912,6 +928,7 @@ int replay_ftrace_open_files(const struct replay_ftrace_input *in, u32 nr,
 		number_parts(r);
 		err = make_lanes(r, o);
 	}
+	set_times(r);
 	if (err) {
 		close_source(&r->source);
 		return err;
@@ -988,7 +1005,7 @@ static bool page_event(struct lane *l, u32 page, bool last, u64 *ret)
 	if (!open_page(&c, l, page))
 		return false;
 	while (ftrace_page_next(&c.walk, &e)) {
-		*ret = to_ns(l->part, e.time);
+		*ret = to_ns(l, e.time);
 		found = true;
 		if (!last)
 			break;
@@ -1032,4 +1049,5 @@ int replay_ftrace_ends(struct source *s, int (*fn)(void *ctx, const struct repla
 void replay_ftrace_align(struct source *s, u64 zero_ns)
 {
 	replay_of(s)->zero_ns += zero_ns;
+	set_times(replay_of(s));
 }
