@@ -1,6 +1,7 @@
 /* Tables in use: finding, checking, keeping in files. */
 #include "image/cfi_impl.h"
 #include "base/bytes.h"
+#include "base/kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,67 +122,30 @@ const u8 *cfi_expr(const struct cfi_table *t, s32 value, size_t *len)
 	return at;
 }
 
-static bool path_of(char to[PATH_MAX], const char *folder, const struct buildid *id,
-		    const char *tail)
+static bool path_of(char to[PATH_MAX], const char *folder, const struct buildid *id)
 {
 	char hex[BUILDID_TEXT];
 	if (!folder || buildid_text(id, hex) < 4)
 		return false;
-	int n = snprintf(to, PATH_MAX, "%s/cfi/%s%s", folder, hex, tail);
+	int n = snprintf(to, PATH_MAX, "%s/cfi/%s", folder, hex);
 	return n > 0 && n < PATH_MAX;
 }
 
-static int write_all(int fd, const u8 *at, size_t left)
-{
-	while (left) {
-		ssize_t n = write(fd, at, left);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += n;
-		left -= (size_t)n;
-	}
-	return 0;
-}
-
-/* Written aside and renamed: nobody ever sees half of one. */
 int cfi_save(const struct cfi_table *t, const char *folder, const struct buildid *id)
 {
-	char path[PATH_MAX], aside[PATH_MAX];
-	if (!path_of(path, folder, id, "") || !path_of(aside, folder, id, ".XXXXXX"))
-		return -ENOENT;
-	char *slash = strrchr(path, '/');
-	*slash = '\0';
-	(void)mkdir(path, 0700);
-	*slash = '/';
-	_cleanup_close_ int fd = mkostemp(aside, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	int err = write_all(fd, t->block, t->block_size);
-	if (!err && rename(aside, path))
-		err = -errno;
-	if (err)
-		(void)unlink(aside);
-	return err;
+	char path[PATH_MAX];
+	return path_of(path, folder, id) ? kept_save(path, t->block, t->block_size, true) : -ENOENT;
 }
 
 int cfi_load(struct cfi_table *t, const struct arch *a, const char *folder, const struct buildid *id)
 {
 	char path[PATH_MAX];
-	if (!path_of(path, folder, id, ""))
-		return -ENOENT;
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid()) || st.st_size <= 0)
-		return -EPERM;
-	size_t size = (size_t)st.st_size;
-	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED)
-		return -errno;
-	int err = cfi_open_bytes(t, a, data, size, true);
+	void *data;
+	size_t size;
+	int err = path_of(path, folder, id) ? kept_map(path, &data, &size) : -ENOENT;
+	if (err)
+		return err;
+	err = cfi_open_bytes(t, a, data, size, true);
 	if (err)
 		munmap(data, size);
 	return err;

@@ -1,5 +1,6 @@
 #include "kern/kallsyms.h"
 #include "base/dict.h"
+#include "base/kept.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -125,25 +126,7 @@ static bool worth_keeping(const struct kallsyms_text *t)
 
 static void cache_store(const char *cache, const char *path, const struct kallsyms_text *t)
 {
-	char tmp[PATH_MAX];
-	int n = snprintf(tmp, sizeof(tmp), "%s.XXXXXX", path);
-	if (n < 0 || (size_t)n >= sizeof(tmp))
-		return;
-	_cleanup_close_ int fd = mkostemp(tmp, O_CLOEXEC);
-	if (fd < 0)
-		return;
-	size_t at = 0;
-	while (at < t->len) {
-		ssize_t put = write(fd, t->data + at, t->len - at);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			break;
-		at += (size_t)put;
-	}
-	if (at < t->len || rename(tmp, path))
-		(void)unlink(tmp);
-	else
+	if (!kept_save(path, t->data, t->len, false))
 		cache_drop_others(cache, path);
 }
 

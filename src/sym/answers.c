@@ -1,5 +1,6 @@
 #include "sym/answers.h"
 #include "base/dict.h"
+#include "base/kept.h"
 #include "base/strbuf.h"
 #include "base/strtab.h"
 #include "base/vec.h"
@@ -35,13 +36,13 @@ void answers_sum(void *data, size_t size)
 
 /* ---- reading ---- */
 
-static bool path_of(char to[PATH_MAX], const struct answers_key *k, const char *suffix)
+static bool path_of(char to[PATH_MAX], const struct answers_key *k)
 {
 	char hex[BUILDID_TEXT];
 	if (!k->folder || buildid_text(&k->id, hex) < 4)
 		return false;
-	int n = snprintf(to, PATH_MAX, "%s/names/%s-%u%u%s", k->folder, hex, (unsigned)k->style,
-			 k->want, suffix);
+	int n = snprintf(to, PATH_MAX, "%s/names/%s-%u%u", k->folder, hex, (unsigned)k->style,
+			 k->want);
 	return n > 0 && n < PATH_MAX;
 }
 
@@ -98,19 +99,12 @@ int answers_open(struct answers *a, const struct answers_key *k)
 {
 	char path[PATH_MAX];
 	*a = (struct answers){ 0 };
-	if (!path_of(path, k, ""))
-		return -ENOENT;
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid()) || st.st_size <= 0)
-		return -EPERM;
-	size_t size = (size_t)st.st_size;
-	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED)
-		return -errno;
-	int err = answers_open_bytes(a, data, size, k);
+	void *data;
+	size_t size;
+	int err = path_of(path, k) ? kept_map(path, &data, &size) : -ENOENT;
+	if (err)
+		return err;
+	err = answers_open_bytes(a, data, size, k);
 	if (err) {
 		munmap(data, size);
 		return err;
@@ -267,36 +261,10 @@ static void put_all(struct writer *w, const struct answers *before, const struct
 		put_old(w, before, &before->entries[old]);
 }
 
-static int write_all(int fd, const void *data, size_t size)
-{
-	for (const u8 *at = data; size;) {
-		ssize_t n = write(fd, at, size);
-		if (n < 0)
-			return -errno;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_file(const struct answers_key *k, const void *data, size_t size)
 {
-	char path[PATH_MAX], aside[PATH_MAX];
-	if (!path_of(path, k, "") || !path_of(aside, k, ".XXXXXX"))
-		return -ENOENT;
-	char *slash = strrchr(path, '/');
-	*slash = '\0';
-	(void)mkdir(path, 0700);
-	*slash = '/';
-	_cleanup_close_ int fd = mkostemp(aside, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	int err = write_all(fd, data, size);
-	if (!err && rename(aside, path))
-		err = -errno;
-	if (err)
-		(void)unlink(aside);
-	return err;
+	char path[PATH_MAX];
+	return path_of(path, k) ? kept_save(path, data, size, true) : -ENOENT;
 }
 
 static int write_answers(const struct writer *w, const struct answers_key *k)

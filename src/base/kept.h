@@ -1,0 +1,15 @@
+/*
+ * Files that one run keeps for the next: written aside and renamed, so that nobody ever sees half of one, and believed only as far as
+ * whose they are. What is in them is the caller's to check.
+ */
+#pragma once
+
+#include "base/types.h"
+
+/* Replaces the file. make_folder: the one it lies in, if that is missing, not those above. 0 or negative errno. */
+int kept_save(const char *path, const void *data, size_t size, bool make_folder) must_check;
+/*
+ * Maps it: a plain file that is not empty, no link, and ours or root's. 0 and *data, *size (munmap() them), -EPERM when it is
+ * something else, or negative errno.
+ */
+int kept_map(const char *path, void **data, size_t *size) must_check;
