@@ -1,4 +1,4 @@
-#include "analysis/flame.h"
+#include "analysis/flame_impl.h"
 #include "base/strbuf.h"
 
 #include <errno.h>
@@ -444,7 +444,12 @@ static int make_lines(struct side *s)
 	for (u32 id = 1; id < s->names->nr_ids && !err; id++) {
 		const struct name_line *at = &s->names->lines[id];
 		u32 frame = s->frame_of[s->names->func_of[id]];
-		if (!at->file || !frame || s->id_weight[id] <= most[frame])
+		if (!at->file || !frame || s->id_weight[id] < most[frame])
+			continue;
+		/* Of two that weigh the same, the one that comes first in its file. */
+		const struct flame_frame *have = &s->flame->frames.at[frame];
+		int c = have->file ? strcmp(at->file, flame_str(s->flame, have->file)) : -1;
+		if (s->id_weight[id] == most[frame] && (c > 0 || (!c && at->line >= have->line)))
 			continue;
 		s64 file = add_string(s->flame, at->file);
 		err = file < 0 ? (int)file : 0;
@@ -663,17 +668,14 @@ static int take_nodes(struct flame *f, const struct fold *fold)
 int flame_build_finish(struct flame_build *b)
 {
 	struct flame *f = b->flame;
-	size_t nr = f->frames.nr;
-	_cleanup_free_ u32 *same = malloc((nr + 1) * sizeof(*same));
-	if (!same)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		same[i] = (u32)i;
-	struct names_result names = { .func_of = same, .nr_funcs = (u32)nr };
+	_cleanup_free_ u32 *rank = NULL;
+	int err = flame_order(b, &rank);
+	if (err)
+		return err;
+	struct names_result names = { .func_of = rank, .nr_funcs = (u32)f->frames.nr };
 	struct chain_table chains = { .pool = b->pool.at };
 	struct fold fold;
-	int err = fold_build(&fold, b->items.at, b->items.nr, (u32)f->trees.nr, false, &chains,
-			     &names);
+	err = fold_build(&fold, b->items.at, b->items.nr, (u32)f->trees.nr, false, &chains, &names);
 	if (!err)
 		err = take_nodes(f, &fold);
 	fold_done(&fold);

@@ -382,7 +382,9 @@ static int compare_funcs(const struct profile *p, const struct row *a, const str
 	const struct name_func *fa = &p->names->funcs[a->func], *fb = &p->names->funcs[b->func];
 	int c = fa->name && fb->name ? strcmp(fa->name, fb->name)
 				     : !fa->name - !fb->name; /* addresses behind names */
-	return c ? c : order(fa->start, fb->start);
+	if (!c)
+		c = order(fa->start, fb->start);
+	return c ? c : strcmp(dso_name(p, a->func), dso_name(p, b->func));
 }
 
 static int compare_parents(const struct profile *p, u64 a, u64 b)
@@ -427,17 +429,28 @@ static int compare_sources(const struct profile *p, const u32 *text_of_func, con
 		      strtab_str(&p->sources, text_of_func[b->func]));
 }
 
+/* Of equal weight, callers stand above what they call. Only depths of one group can be compared, so groups come first: an order that asks for
+ * depth in some pairs and for names in others is none, and its result would hang on which worker saw which row first. */
+static int compare_callers(const struct profile *p, const struct row *a, const struct row *b)
+{
+	if (!p->cfg.children || !p->cfg.graph)
+		return 0;
+	for (u32 i = 0; i < p->nr_values && a->group != b->group; i++) {
+		int c = keys_compare(p, &p->values[i], a, b);
+		if (c)
+			return c;
+	}
+	if (a->depth == b->depth)
+		return 0;
+	return (a->depth > b->depth) == (p->cfg.order == PROFILE_CALLER) ? -1 : 1;
+}
+
 int keys_compare(const struct profile *p, const struct profile_field *f, const struct row *a,
 		 const struct row *b)
 {
-	if (f->key == PROFILE_OVERHEAD_CHILDREN) {
-		if (a->total != b->total)
-			return a->total > b->total ? -1 : 1;
-		/* Of equal weight, callers stand above what they call. */
-		if (p->cfg.children && p->cfg.graph && a->group == b->group && a->depth != b->depth)
-			return (a->depth > b->depth) == (p->cfg.order == PROFILE_CALLER) ? -1 : 1;
-		return 0;
-	}
+	if (f->key == PROFILE_OVERHEAD_CHILDREN)
+		return a->total != b->total ? (a->total > b->total ? -1 : 1)
+					    : compare_callers(p, a, b);
 	if (profile_key_is_measure(f->key))
 		return order(keys_measure(p, f->key, b), keys_measure(p, f->key, a));
 	switch (f->key) {

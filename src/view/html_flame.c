@@ -405,6 +405,25 @@ static void put_points(struct html *h)
 	}
 }
 
+static u64 weight_of_one(const struct flame_point *p)
+{
+	return p->period / max(p->count, 1u);
+}
+
+/* What most samples weigh, 1 if no weight has the majority (which is the same in whatever order points stand). */
+static u64 unit_of(const struct flame *f)
+{
+	u64 unit = 0, votes = 0, with = 0;
+	vec_for_each (&f->points, p) {
+		if (!votes)
+			unit = weight_of_one(p);
+		votes += weight_of_one(p) == unit ? 1 : (u64)-1;
+	}
+	vec_for_each (&f->points, p)
+		with += weight_of_one(p) == unit;
+	return 2 * with > f->points.nr ? max(unit, 1ull) : 1;
+}
+
 static int fill_blob(struct html *h, const struct html_flame_opts *o)
 {
 	int err = choose_nodes(h, o->max_nodes ? o->max_nodes : MAX_NODES);
@@ -412,9 +431,7 @@ static int fill_blob(struct html *h, const struct html_flame_opts *o)
 		err = choose_points(h, o->max_points ? o->max_points : MAX_POINTS);
 	if (err)
 		return err;
-	h->unit = h->flame->points.nr
-			  ? h->flame->points.at[0].period / max(h->flame->points.at[0].count, 1u)
-			  : 1;
+	h->unit = unit_of(h->flame);
 	strbuf_str(&h->blob, "SFL1");
 	put(h, h->flame->nr_sides);
 	put(h, h->unit);
