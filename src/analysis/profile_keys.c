@@ -383,8 +383,8 @@ static int compare_funcs(const struct profile *p, const struct row *a, const str
 	int c = fa->name && fb->name ? strcmp(fa->name, fb->name)
 				     : !fa->name - !fb->name; /* addresses behind names */
 	if (!c)
-		c = order(fa->start, fb->start);
-	return c ? c : strcmp(dso_name(p, a->func), dso_name(p, b->func));
+		c = strcmp(dso_name(p, a->func), dso_name(p, b->func));
+	return c ? c : order(fa->start, fb->start);
 }
 
 static int compare_parents(const struct profile *p, u64 a, u64 b)
