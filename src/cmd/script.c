@@ -3,10 +3,10 @@
 #include "cmd/choose.h"
 #include "cmd/commands.h"
 #include "cmd/dump_raw.h"
-#include "cmd/mapped.h"
 #include "cmd/look.h"
 #include "cmd/script_side.h"
 #include "cmd/perf_header.h"
+#include "cmd/recording.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -46,7 +46,7 @@ struct script_opts {
 
 static const struct opt script_rows[] = {
 	OPT_STR('i', "input", struct script_opts, input, "FILE",
-		"recording to read (perf.data); - is standard input"),
+		"recording to read (perf.data), or a trace.dat; - is standard input"),
 	OPT_LIST('F', "fields", struct script_opts, fields, "LIST",
 		 "of comm tid pid time cpu event trace ip sym symoff dso addr period weight misc "
 		 "srcline, with commas; +FIELD and -FIELD change the usual ones; hw:, sw:, trace: "
@@ -180,7 +180,7 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 }
 
 /* What perf shows of an event of this type, as far as its samples carry it. */
-static u32 usual_fields(const struct perf_event_attr *a)
+static u32 usual_fields(const struct event_info *a)
 {
 	u32 fields = TEXT_COMM | TEXT_TID | TEXT_TIME | TEXT_EVENT | TEXT_CPU;
 	if (a->type == PERF_TYPE_TRACEPOINT)
@@ -238,13 +238,13 @@ static int choose_frames(struct script *s, const struct frame_table *frames,
 
 static int choose_fields(struct script *s)
 {
-	const struct perfdata *file = replay_perf_file(s->src);
-	s->fields = calloc(file->attrs.nr + 1, sizeof(*s->fields));
-	s->chains = calloc(file->attrs.nr + 1, sizeof(*s->chains));
+	const struct catalog *c = &s->src->catalog;
+	s->fields = calloc(c->events.nr + 1, sizeof(*s->fields));
+	s->chains = calloc(c->events.nr + 1, sizeof(*s->chains));
 	if (!s->fields || !s->chains)
 		return -ENOMEM;
-	for (size_t i = 0; i < file->attrs.nr; i++) {
-		const struct perf_event_attr *a = &file->attrs.at[i].attr;
+	for (size_t i = 0; i < c->events.nr; i++) {
+		const struct event_info *a = &c->events.at[i];
 		s->chains[i] = a->sample_type & PERF_SAMPLE_CALLCHAIN;
 		s->fields[i] = usual_fields(a);
 		if (s->opts->hide_chains)
@@ -341,7 +341,7 @@ static int script_source(struct script *s)
 {
 	struct sink look = look_sink(
 		NEED_LEAF | NEED_CHAIN); /* a first look, only to learn which frames there are */
-	struct names *names = symbols_open(s->app, &s->opts->symbols);
+	struct names *names = recording_names(s->app, s->src, &s->opts->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
 	int err = names ? stream_run(s->src, &look, (unsigned)s->opts->workers, &run, &s->app->diag)
@@ -369,6 +369,22 @@ static int script_source(struct script *s)
 	return err;
 }
 
+/* What a trace.dat has not. */
+static int check_trace(struct script *s)
+{
+	const struct script_opts *o = s->opts;
+	const char *what = o->header || o->header_only ? "--header"
+			   : o->dump		       ? "--dump-raw-trace"
+			   : o->show_tasks	       ? "--show-task-events"
+			   : o->show_mmaps	       ? "--show-mmap-events"
+			   : o->show_lost	       ? "--show-lost-events"
+			   : o->show_switches	       ? "--show-switch-events"
+			   : o->show_namespaces	       ? "--show-namespace-events"
+			   : o->show_cgroups	       ? "--show-cgroup-events"
+						       : NULL;
+	return what ? recording_needs_perf(s->app, s->src, o->input, what) : 0;
+}
+
 static int script_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct script_opts *o = opts;
@@ -383,17 +399,18 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 		if (parse_fields(field_list(*item, &type), 0, &fields, &app->diag))
 			return app_usage_said(app);
 	}
-	mapped_guard(o->input);
 	int status = choose_check(&o->choose, app);
 	if (status)
 		return status;
-	int err = replay_perf_open(o->input, &s.src, &app->diag);
+	int err = recording_open(app, o->input, RECORDING_EVENTS, &o->symbols, &s.src);
 	if (err)
 		return app_fail(app, err);
 	choose_init(&s.choose);
 	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s.src->catalog };
-	replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
-	err = symbols_unwind(s.src, &o->symbols);
+	if (replay_perf_file(s.src))
+		replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
+	else
+		err = check_trace(&s);
 	if (!err && (o->header || o->header_only))
 		err = print_head(&s);
 	if (!err && !o->header_only)
@@ -416,7 +433,8 @@ const struct command command_script = {
 	.summary = "print every sample of a recording",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "Reads a perf.data file (ours or perf's) and prints its samples in time order, "
-		 "each with its call chain.",
+		 "each with its call chain. Of a trace.dat, the events, with the stacks that were "
+		 "recorded with them.",
 	.examples = script_examples,
 	.opts = script_rows,
 	.opts_size = sizeof(struct script_opts),

@@ -108,19 +108,9 @@ static struct replay *replay_of(const struct source *s)
 	return container_of(s, struct replay, source);
 }
 
-const struct perfdata *replay_perf_file(const struct source *s)
-{
-	return &replay_of(s)->file;
-}
-
 const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 {
 	return &replay_of(s)->stats;
-}
-
-bool replay_perf_has_reads(const struct source *s)
-{
-	return perfdata_has_sample_type(&replay_of(s)->file, PERF_SAMPLE_READ);
 }
 
 void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
@@ -1159,6 +1149,17 @@ static const struct source_ops replay_ops = {
 	.finish = replay_finish,
 	.close = replay_close,
 };
+
+const struct perfdata *replay_perf_file(const struct source *s)
+{
+	return s->ops == &replay_ops ? &replay_of(s)->file : NULL;
+}
+
+bool replay_perf_has_reads(const struct source *s)
+{
+	const struct perfdata *file = replay_perf_file(s);
+	return file && perfdata_has_sample_type(file, PERF_SAMPLE_READ);
+}
 
 static struct replay *replay_new(void)
 {

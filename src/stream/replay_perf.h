@@ -38,6 +38,6 @@ bool replay_perf_has_reads(const struct source *s);
  */
 int replay_perf_unwind(struct source *s, const struct unwind_config *cfg) must_check;
 
-/* Borrowed; whole after prepare(). */
+/* Borrowed; whole after prepare(). NULL: the source is of another kind. */
 const struct perfdata *replay_perf_file(const struct source *s);
 const struct replay_perf_stats *replay_perf_stats(const struct source *s);
