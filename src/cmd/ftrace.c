@@ -27,6 +27,7 @@ static const struct command *const subs[] = {
 	&command_ftrace_split,
 	&command_ftrace_convert,
 	&command_ftrace_check_events,
+	&command_ftrace_options,
 	NULL,
 };
 /* clang-format on */
