@@ -14,7 +14,7 @@ struct role {
 	u32 rule;
 	bool is_end;
 	const struct schema_field *keys[KEYS];
-	const struct schema_field *if_set;
+	const struct schema_field *if_field;
 	u64 star; /* hash of what stood for the '*' */
 };
 
@@ -97,8 +97,8 @@ static int add_role(struct event_pair *p, struct look *l, const struct schema *s
 	    !name_fits(is_end ? u->end_event : u->start_event, s->name, &r.star) ||
 	    !find_keys(s, is_end ? u->end_keys : u->start_keys, &r))
 		return 0;
-	if (!is_end && u->if_set)
-		r.if_set = schema_find(s, u->if_set);
+	if (!is_end && u->if_field)
+		r.if_field = schema_find(s, u->if_field);
 	struct role *slot = vec_push(&l->roles);
 	if (!slot)
 		return -ENOMEM;
@@ -246,11 +246,20 @@ static struct open *find(struct event_pair *p, const u64 *words, bool make)
 	}
 }
 
+static bool may_begin(const struct event_pair_rule *u, const struct role *r,
+		      const struct event_at *e)
+{
+	if (!r->if_field)
+		return true;
+	u64 value = schema_u64(e->schema, r->if_field, e->raw, e->size);
+	return !(u->if_bits ? value & u->if_bits : value) == u->if_clear;
+}
+
 static int begin(struct event_pair *p, const struct role *r, const struct event_at *e)
 {
 	u64 words[WORDS];
 	p->startable |= 1ull << r->rule;
-	if (r->if_set && !schema_u64(e->schema, r->if_set, e->raw, e->size))
+	if (!may_begin(&p->rules[r->rule], r, e))
 		return 0;
 	make_words(p, r, e, words);
 	struct open *o = find(p, words, true);

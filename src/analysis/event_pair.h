@@ -21,8 +21,10 @@ struct event_pair_rule {
 	const char *start_keys[EVENT_PAIR_KEYS_MAX], *end_keys[EVENT_PAIR_KEYS_MAX];
 	bool same_task, same_cpu;
 	bool idle; /* the first key is a pid, and 0 is another task on every CPU */
-	/* A field of the beginning that must not be 0, where it has one (success of old wake-ups); NULL: none. */
-	const char *if_set;
+	/* Where the beginning has this field, bits of it must be set (or, if_clear, none of them be); NULL: no condition. */
+	const char *if_field;
+	u64 if_bits; /* 0: any */
+	bool if_clear;
 	/* Rules of one group share what is open: wake-ups of old tasks and of new ones. Any number below EVENT_PAIR_RULES_MAX. */
 	u32 group;
 };

@@ -7,6 +7,7 @@
 #include "cmd/commands.h"
 #include "cmd/ftrace_ask.h"
 #include "cmd/ftrace_options.h"
+#include "cmd/ftrace_profile.h"
 #include "cmd/ftrace_wakeup.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
@@ -36,7 +37,8 @@ struct report_opts {
 	bool raw, nanoseconds, latency, plain, quiet;
 	bool no_hardirq, no_softirq;
 	bool test_filters;
-	bool wakeups;
+	bool wakeups, profile;
+	struct ftrace_profile_opts profiling;
 	struct text_events_functions layout;
 	bool diff, align, raw_ts, no_date, check_ts;
 	bool endian, functions, printk, names, formats, check, stat, uname, version;
@@ -147,6 +149,14 @@ static const struct opt rows[] = {
 		 hz_call),
 	OPT_FLAG(0, "ts-check", struct report_opts, check_ts,
 		 "accepted; times that go backwards are always said", .hidden = true),
+	OPT_HEADING("Where tasks spend their time"),
+	OPT_FLAG(0, "profile", struct report_opts, profile, "instead of events, as `ftrace profile`"),
+	OPT_LIST('H', NULL, struct report_opts, profiling.hooks, "HOOK",
+		 "with --profile: time between two events, EVENT,FIELD/EVENT,FIELD"),
+	OPT_FLAG('G', NULL, struct report_opts, profiling.irqs_by_cpu,
+		 "with --profile: interrupts by CPU, not by task"),
+	OPT_FLAG(0, "by-comm", struct report_opts, profiling.by_comm,
+		 "with --profile: tasks of one name as one"),
 	OPT_HEADING("Questions instead of events"),
 	OPT_FLAG('E', NULL, struct report_opts, names, "names of the events that the file knows"),
 	OPT_FLAG(0, "events", struct report_opts, formats, "their formats"),
@@ -533,6 +543,9 @@ static int report(struct report *r)
 	err = r->opts->wakeups ? find_wakeups(r) : 0;
 	if (!err)
 		err = align(r);
+	if (!err && r->opts->profile)
+		return ftrace_profile_print(r->app, r->src, &r->opts->profiling,
+					    r->filter ? keep : NULL, r, &r->app->out);
 	return err ? err : print_events(r);
 }
 
@@ -548,6 +561,10 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "two files: '%s' and -i '%s'", argv[0], o->inputs.at[0].path);
 	if (o->cpus && cpuset_parse_list(o->cpus, &cpus, &app->diag))
 		return app_usage_said(app);
+	if (!o->profile &&
+	    (o->profiling.hooks.items.nr || o->profiling.irqs_by_cpu || o->profiling.by_comm))
+		return app_usage(app, "-H, -G and --by-comm are for --profile");
+	o->profiling.workers = o->workers;
 	int err = o->inputs.nr ? 0 : input_call(o, argc ? argv[0] : "trace.dat", false, &app->diag);
 	struct replay_ftrace_opts replay = {
 		.style = o->plain ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD,

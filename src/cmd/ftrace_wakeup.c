@@ -31,8 +31,8 @@ struct ftrace_wakeups {
 
 /* clang-format off */
 static const struct event_pair_rule rules[] = {
-	{ .start_event = "sched_wakeup", .end_event = "sched_switch", .start_keys = { "pid" }, .end_keys = { "next_pid" }, .if_set = "success" },
-	{ .start_event = "sched_wakeup_new", .end_event = "sched_switch", .start_keys = { "pid" }, .end_keys = { "next_pid" }, .if_set = "success" },
+	{ .start_event = "sched_wakeup", .end_event = "sched_switch", .start_keys = { "pid" }, .end_keys = { "next_pid" }, .if_field = "success" },
+	{ .start_event = "sched_wakeup_new", .end_event = "sched_switch", .start_keys = { "pid" }, .end_keys = { "next_pid" }, .if_field = "success" },
 };
 /* clang-format on */
 
@@ -79,9 +79,7 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 	struct waited *slot = w->waits.nr < DICT_NONE ? vec_push(&w->waits) : NULL;
 	if (!slot)
 		return -ENOMEM;
-	*slot = (struct waited){
-		.time_ns = e->time_ns, .ns = ns, .cpu = e->cpu, .buffer = e->buffer
-	};
+	*slot = (struct waited){ .time_ns = e->time_ns, .ns = ns, .cpu = e->cpu, .buffer = e->buffer };
 	int err = dict_add(&w->found, key_of(e->time_ns, e->cpu, e->buffer, seed),
 			   (u32)w->waits.nr - 1, &index);
 	add(&w->all, ns, e->time_ns);
