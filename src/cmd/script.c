@@ -101,7 +101,7 @@ static const struct opt script_rows[] = {
 static const struct opt_example script_examples[] = {
 	{ "script", "every sample of ./perf.data with its call chain" },
 	{ "script -i FILE -F comm,tid,time,event", "only these fields" },
-	{ "record -o - -a --no-buffering | script -i -", "lines while it is recorded" },
+	{ "record -o - -a --no-buffering | sonde script -i -", "lines while it is recorded" },
 	{ "script --comms make,cc1 --time 12.5,13", "only of these commands, for half a second" },
 	{ "script --show-task-events", "with forks, execs and exits between the samples" },
 	{ "script -F +srcline", "each frame with its place in the source" },
