@@ -208,8 +208,9 @@ static int take_load(struct dump *d, const struct jitdump_record *r)
 	if (!err)
 		err = save(d, path);
 	if (err)
-		return diag_error(d->j->diag, err, "cannot write the code of '%.64s' beside '%s': %s",
-				  r->name, d->path, strerror(-err));
+		return diag_error(d->j->diag, err,
+				  "cannot write the code of '%.64s' beside '%s': %s", r->name,
+				  d->path, strerror(-err));
 	d->lines.nr = 0;
 	d->unwinding = (struct jitdump_record){ 0 };
 	d->j->nr_images++;
@@ -355,9 +356,10 @@ static int check_clock(const struct inject_jit *j)
 	vec_for_each (&j->file->attrs, a) {
 		if (a->attr.use_clockid && a->attr.clockid == CLOCK_MONOTONIC)
 			continue;
-		(void)diag_error(j->diag, -EINVAL,
-				 "-j: the recording's times are not of the clock that JIT compilers "
-				 "use (CLOCK_MONOTONIC): when code was made cannot be told");
+		(void)diag_error(
+			j->diag, -EINVAL,
+			"-j: the recording's times are not of the clock that JIT compilers "
+			"use (CLOCK_MONOTONIC): when code was made cannot be told");
 		diag_hint(j->diag, "sonde record -k mono ...");
 		return -EINVAL;
 	}

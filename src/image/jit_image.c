@@ -176,11 +176,30 @@ static void add_unwinding(struct writer *w)
 
 static void add_abbrev(struct writer *w)
 {
-	static const u8 unit[] = { 1, DW_TAG_COMPILE_UNIT, 1, DW_AT_NAME, DW_FORM_STRING,
-				   DW_AT_LOW_PC, DW_FORM_ADDR, DW_AT_HIGH_PC, DW_FORM_DATA8,
-				   DW_AT_STMT_LIST, DW_FORM_SEC_OFFSET, 0, 0,
-				   2, DW_TAG_SUBPROGRAM, 0, DW_AT_NAME, DW_FORM_STRING,
-				   DW_AT_LOW_PC, DW_FORM_ADDR, DW_AT_HIGH_PC, DW_FORM_DATA8, 0, 0,
+	static const u8 unit[] = { 1,
+				   DW_TAG_COMPILE_UNIT,
+				   1,
+				   DW_AT_NAME,
+				   DW_FORM_STRING,
+				   DW_AT_LOW_PC,
+				   DW_FORM_ADDR,
+				   DW_AT_HIGH_PC,
+				   DW_FORM_DATA8,
+				   DW_AT_STMT_LIST,
+				   DW_FORM_SEC_OFFSET,
+				   0,
+				   0,
+				   2,
+				   DW_TAG_SUBPROGRAM,
+				   0,
+				   DW_AT_NAME,
+				   DW_FORM_STRING,
+				   DW_AT_LOW_PC,
+				   DW_FORM_ADDR,
+				   DW_AT_HIGH_PC,
+				   DW_FORM_DATA8,
+				   0,
+				   0,
 				   0 };
 	(void)add_section(w, ".debug_abbrev", SHT_PROGBITS, 1, unit, sizeof(unit));
 }

@@ -89,8 +89,8 @@ static void test_meaning(bool swap)
 	write_dump(&s, swap);
 	ok(!jitdump_open(&j, s.data, s.len) && j.machine == 62 && j.pid == 7 && !j.arch_times,
 	   "%s: the head", name);
-	ok(jitdump_next(&j, &r) == 1 && r.id == JITDUMP_DEBUG_INFO && r.addr == 0x1000,
-	   "%s: lines", name);
+	ok(jitdump_next(&j, &r) == 1 && r.id == JITDUMP_DEBUG_INFO && r.addr == 0x1000, "%s: lines",
+	   name);
 	ok(jitdump_line(&r, &l) && l.addr == 0x1000 && l.line == 1 && !strcmp(l.file, "a.js"),
 	   "%s: the first", name);
 	ok(jitdump_line(&r, &l) && l.addr == 0x1004 && l.line == 2 && !strcmp(l.file, "a.js"),
@@ -104,7 +104,8 @@ static void test_meaning(bool swap)
 	ok(jitdump_next(&j, &r) == 1 && r.id == JITDUMP_LOAD && !strcmp(r.name, "first") &&
 		   r.addr == 0x1000 && r.size == 12 && r.code[11] == 0x90 && r.time == 1000,
 	   "%s: code", name);
-	ok(jitdump_next(&j, &r) == 1 && !*r.name && !r.size && r.index == 1, "%s: of no bytes", name);
+	ok(jitdump_next(&j, &r) == 1 && !*r.name && !r.size && r.index == 1, "%s: of no bytes",
+	   name);
 	ok(jitdump_next(&j, &r) == 1 && r.id == JITDUMP_MOVE && r.addr == 0x3000 && !r.index,
 	   "%s: moved", name);
 	ok(jitdump_next(&j, &r) == 1 && r.id == JITDUMP_CLOSE && !jitdump_next(&j, &r),
