@@ -105,8 +105,8 @@ static int bad_hook(const char *text, size_t at, const char *what, struct diag *
 {
 	int err = diag_error(d, -EINVAL, "-H: %s", what);
 	diag_span(d, text, (u32)at, 1);
-	diag_hint(
-		d, "[SYSTEM:]EVENT,FIELD[,PIDFIELD]/[SYSTEM:]EVENT,FIELD[,FLAGS]: irq:irq_handler_entry,irq/irq:irq_handler_exit,irq,p");
+	diag_hint(d, "[SYSTEM:]EVENT,FIELD[,PIDFIELD]/[SYSTEM:]EVENT,FIELD[,FLAGS]: "
+		     "irq:irq_handler_entry,irq/irq:irq_handler_exit,irq,p");
 	return err;
 }
 
@@ -124,7 +124,8 @@ static int split_hook(struct arena *a, const char *text, struct hook *h, struct 
 	*h = (struct hook){ 0 };
 	const char *slash = strchr(text, '/');
 	if (!slash)
-		return bad_hook(text, strlen(text), "the event that ends it is missing, behind a '/'", d);
+		return bad_hook(text, strlen(text),
+				"the event that ends it is missing, behind a '/'", d);
 	char *first = arena_strndup(a, text, (size_t)(slash - text)),
 	     *second = arena_strdup(a, slash + 1);
 	if (!first || !second)
@@ -342,8 +343,8 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 static int on_other(void *ctx, const struct event_at *e)
 {
 	struct event_times *t = ctx;
-	struct event_time *r = row_of(t, e->tid ? e->tid : EVENT_TIME_IDLE(e->cpu), COUNT_RULE, 0,
-				      e->schema);
+	struct event_time *r =
+		row_of(t, e->tid ? e->tid : EVENT_TIME_IDLE(e->cpu), COUNT_RULE, 0, e->schema);
 	if (!r)
 		return -ENOMEM;
 	r->kind = EVENT_TIME_COUNT;
@@ -570,7 +571,7 @@ void event_times_state(u64 state, char to[16])
 
 const char *event_times_softirq(u64 vector)
 {
-	static const char *const names[] = { "HI",	"TIMER",   "NET_TX", "NET_RX",	"BLOCK",
+	static const char *const names[] = { "HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
 					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
 	return vector < ARRAY_SIZE(names) ? names[vector] : NULL;
 }
