@@ -240,7 +240,7 @@ static void flame_shard_free(struct sink *k, void *state)
 }
 
 static const struct sink_ops flame_ops = {
-	.needs = NEED_CHAIN | NEED_LEAF | NEED_COMM,
+	.needs = NEED_CHAIN | NEED_LEAF | NEED_COMM | MAY_START_EARLY,
 	.shard_new = flame_shard_new,
 	.feed = flame_feed,
 	.merge = flame_merge,

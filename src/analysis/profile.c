@@ -254,7 +254,7 @@ static void profile_shard_free(struct sink *k, void *state)
 }
 
 static const struct sink_ops profile_ops = {
-	.needs = NEED_LEAF,
+	.needs = NEED_LEAF | MAY_START_EARLY,
 	.shard_new = profile_shard_new,
 	.feed = profile_feed,
 	.merge = profile_merge,
