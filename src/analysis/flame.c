@@ -1,3 +1,4 @@
+#include "analysis/flame.h"
 #include "analysis/flame_impl.h"
 #include "base/strbuf.h"
 
