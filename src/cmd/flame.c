@@ -172,7 +172,8 @@ static void say_json(struct flame_job *j)
 	json_put_str(&js, "file", j->output);
 	json_put_u64(&js, "samples", s->nr_samples);
 	json_put_u64(&js, "lost", s->nr_lost);
-	json_put_u64(&js, "truncated_stacks", s->nr_truncated);
+	if (s->nr_truncated || s->knows_truncated)
+		json_put_u64(&js, "truncated_stacks", s->nr_truncated);
 	json_put_u64(&js, "frames", j->flame.nodes.nr);
 	json_put_u64(&js, "frames_joined", j->nr_joined);
 	json_put_u64(&js, "recorder_cpu_ns", s->cost_ns);
@@ -264,6 +265,7 @@ static int draw(struct flame_job *j)
 		s->path = 0;
 		s->cost_ns = j->cost_ns;
 		s->nr_truncated = max(s->nr_truncated, j->recorded.nr_cut);
+		s->knows_truncated |= j->recorded.nr_stacks > 0;
 	}
 	if (!j->flame.points.nr) {
 		(void)diag_error(&app->diag, -ENODATA, "there are no samples in %s",

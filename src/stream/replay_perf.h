@@ -38,6 +38,9 @@ bool replay_perf_has_reads(const struct source *s);
  */
 int replay_perf_unwind(struct source *s, const struct unwind_config *cfg) must_check;
 
+/* After the run: whether stacks were unwound here, and then how many of them lack their outermost callers. */
+bool replay_perf_cut(const struct source *s, u64 *nr);
+
 /* Borrowed; whole after prepare(). */
 const struct perfdata *replay_perf_file(const struct source *s);
 const struct replay_perf_stats *replay_perf_stats(const struct source *s);

@@ -328,7 +328,10 @@ static void put_facts(struct html *h)
 		fact_u64(h, "recorded", s->recorded_s);
 		fact_u64(h, "samples", s->nr_samples);
 		fact_u64(h, "lost", s->nr_lost);
-		fact_u64(h, "truncated", s->nr_truncated);
+		if (s->nr_truncated || s->knows_truncated)
+			fact_u64(h, "truncated", s->nr_truncated);
+		else
+			fact(h, "truncated", "");
 		fact_u64(h, "without", s->nr_without);
 		fact_u64(h, "cost_ns", s->cost_ns);
 	}
