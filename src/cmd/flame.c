@@ -9,7 +9,7 @@
 #include "view/svg_flame.h"
 #include "view/text_flame.h"
 #include "view/tui_flame.h"
-#include "view/tui_table.h"
+#include "view/tui_screen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct flame_opts {
 	bool folded;
 	bool term;
 	bool inverted;
-	bool samples;
+	struct folded_opts fold;
 	bool open;
 	u64 width;
 	u64 max_nodes;
@@ -157,7 +157,7 @@ static int render(struct flame_job *j, struct strbuf *to)
 			err = text_flame(&j->flame, j->app->wide ? (u32)TEXT_WIDTH : j->app->width,
 					 to);
 	} else if (!err) {
-		err = export_folded(&j->flame, j->o->samples, to);
+		err = export_folded(&j->flame, &j->o->fold, to);
 	}
 	strbuf_done(&title);
 	return err;
@@ -373,7 +373,9 @@ static const struct opt flame_rows[] = {
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
 	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows walk, Enter zooms, / searches, q quits"),
-	OPT_FLAG(0, "samples", struct flame_opts, samples, "--folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "samples", struct flame_opts, fold.samples, "--folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "kinds", struct flame_opts, fold.kinds, "--folded: _[k] behind kernel functions, _[i] inlined, _[j] code made at run time"),
+	OPT_FLAG(0, "lines", struct flame_opts, fold.lines, "--folded: file and hottest line behind names"),
 	OPT_FLAG(0, "inverted", struct flame_opts, inverted, "--svg: roots at the top"),
 	OPT_UINT(0, "width", struct flame_opts, width, "PIXELS", "--svg: this wide (1200)"),
 	OPT_STR(0, "title", struct flame_opts, title, "TEXT", "the title (the recorded command)"),

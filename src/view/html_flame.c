@@ -40,14 +40,7 @@ struct html {
 
 static void put(struct html *h, u64 v)
 {
-	char *to = strbuf_room(&h->blob, 10);
-	size_t n = 0;
-	if (!to)
-		return;
-	for (; v >= 0x80; v >>= 7)
-		to[n++] = (char)(v | 0x80);
-	to[n++] = (char)v;
-	strbuf_commit(&h->blob, n);
+	strbuf_leb128(&h->blob, v);
 }
 
 static void put_text(struct html *h, const char *s)
