@@ -49,7 +49,8 @@ __attribute__((noinline)) uint32_t versioned_now(uint32_t x)
 __asm__(".symver versioned_now, versioned@@TWO");
 
 /* As two compilers of Rust write a method and a function. */
-__attribute__((noinline)) uint32_t old_rust(uint32_t x) __asm__("_ZN7mycrate5Thing4work17h0123456789abcdefE");
+__attribute__((noinline)) uint32_t
+old_rust(uint32_t x) __asm__("_ZN7mycrate5Thing4work17h0123456789abcdefE");
 uint32_t old_rust(uint32_t x)
 {
 	for (int i = 0; i < 50; i++)
