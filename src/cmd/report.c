@@ -18,6 +18,7 @@
 #include "view/csv_table.h"
 #include "view/json_table.h"
 #include "view/text_table.h"
+#include "view/tui_screen.h"
 #include "view/tui_table.h"
 
 #include <errno.h>

@@ -154,6 +154,15 @@ int replay_perf_unwind(struct source *s, const struct unwind_config *cfg)
 	return 0;
 }
 
+bool replay_perf_cut(const struct source *s, u64 *nr)
+{
+	const struct replay_unwind *u = &replay_of(s)->unwind;
+	if (!u->nr_stacks)
+		return false;
+	*nr = replay_unwind_cut(u);
+	return true;
+}
+
 /* ---- first pass ---- */
 
 static const struct perfdata_attr *side_attr(const struct replay *r, const u8 *rec, u16 size)
