@@ -156,6 +156,8 @@ int replay_perf_unwind(struct source *s, const struct unwind_config *cfg)
 
 bool replay_perf_cut(const struct source *s, u64 *nr)
 {
+	if (!replay_perf_file(s))
+		return false;
 	const struct replay_unwind *u = &replay_of(s)->unwind;
 	if (!u->nr_stacks)
 		return false;
