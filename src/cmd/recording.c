@@ -31,8 +31,7 @@ enum recording_kind recording_kind(const char *path)
 	return RECORDING_NONE;
 }
 
-static int open_trace(struct app *app, const char *path, enum recording_use use,
-		      struct source **ret)
+static int open_trace(struct app *app, const char *path, enum recording_use use, struct source **ret)
 {
 	struct replay_ftrace_opts o = { .style = PRINT_STYLE_KERNEL,
 					.samples = true,

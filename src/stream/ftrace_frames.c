@@ -33,9 +33,9 @@ static int add_module(void *ctx, const char *name, size_t len)
 	path[0] = '[';
 	memcpy(path + 1, name, len);
 	memcpy(path + 1 + len, "]", 2);
-	s64 image = add_image(f->catalog, (struct image_info){ .kind = IMAGE_KIND_MODULE,
-							       .path = path,
-							       .name = path });
+	s64 image = add_image(
+		f->catalog,
+		(struct image_info){ .kind = IMAGE_KIND_MODULE, .path = path, .name = path });
 	return image < 0 ? (int)image : 0;
 }
 

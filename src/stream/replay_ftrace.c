@@ -145,6 +145,7 @@ struct cursor {
 	struct spot cur, next;
 	struct spot ahead; /* joining stacks: what was found to belong to nothing before it */
 	bool has_next, has_ahead;
+	u32 carried; /* lost before an event that became no sample */
 	const u8 *prev;
 	u32 prev_size;
 };
@@ -875,6 +876,15 @@ static int complete_sample(struct replay *r, struct shard *sh, const struct curs
 	return err ? err : 1;
 }
 
+/* The same; what was lost before one that is not shown was lost before the next. */
+static int next_sample(struct replay *r, struct shard *sh, struct cursor *c, struct sample *s)
+{
+	s->missed = s->missed ? s->missed : c->carried;
+	int kept = complete_sample(r, sh, c, s);
+	c->carried = kept ? 0 : s->missed;
+	return kept;
+}
+
 /* ---- the source ---- */
 
 static int next_batch(struct source *src, struct shard *sh, struct batch *ret)
@@ -892,7 +902,7 @@ static int next_batch(struct source *src, struct shard *sh, struct batch *ret)
 		bool more;
 		do {
 			fill_sample(r, lead, &st->samples[nr]);
-			int kept = r->samples ? complete_sample(r, sh, lead, &st->samples[nr]) : 1;
+			int kept = r->samples ? next_sample(r, sh, lead, &st->samples[nr]) : 1;
 			if (unlikely(kept < 0))
 				return kept;
 			nr += (u32)kept;

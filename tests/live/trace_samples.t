@@ -38,12 +38,28 @@ with_name = sum("sonde" in [p["dso"] for p in s["chain"]] and "main" in [p.get("
 assert with_name * 10 >= len(all) * 9, (with_name, len(all), all[0])' <<<"$out" 2>&1)
 ok $? "from main on, by the maps that were kept $said"
 
+# Who ran where, system calls, interrupts: sums over the slices are sums over the events.
+draw() {
+	"$SONDE" export --to perfetto -i "$1" -o t.json 2>/dev/null
+	python3 "$SONDE_SRC/tests/golden/ftrace/chrome.py" "$SONDE" "$1" t.json 2>&1 | tail -1
+}
+exits 0 "scheduling, interrupts, system calls" "$SONDE" ftrace record -q -o e.dat -e sched:sched_switch -e sched:sched_wakeup -e sched:sched_wakeup_new -e irq \
+	-e raw_syscalls -f "common_pid != $$" -- sh -c 'for i in 1 2 3 4 5; do sleep 0.02; "$0" workload syscalls 50; done' "$SONDE"
+said=$(draw e.dat)
+like "$said" '^[0-9]+ instants, [1-9][0-9]* slices, .* [1-9][0-9]* arrows' "as slices: $said"
+# With buffers that are too small.
+"$SONDE" ftrace record -q -b 8 -o l.dat -e sched:sched_switch -e raw_syscalls "$SONDE" workload syscalls 30000 2>/dev/null
+said=$(draw l.dat)
+like "$said" '^[0-9]+ instants, [1-9][0-9]* slices, ' "and across gaps: $said"
+
 if [ "$SONDE_GUEST" != host ]; then
 	exits 0 "a graph" "$SONDE" ftrace record -q -o g.dat -p function_graph -g vfs_read -g vfs_open -F -c \
 		sh -c 'cat /proc/version /proc/cpuinfo /proc/meminfo >/dev/null'
 	said=$(check g.dat)
 	ok $? "as samples: $said"
 	like "$said" '[1-9][0-9]* calls$' "calls"
+	said=$(draw g.dat)
+	like "$said" '^[0-9]+ instants, [1-9][0-9]* slices, ' "as slices: $said"
 	exits 0 "flame" "$SONDE" flame --folded -i g.dat
 	like "$out" '^cat;vfs_read;[a-z]' "what it called"
 	exits 0 "page" "$SONDE" flame -i g.dat -o g.html

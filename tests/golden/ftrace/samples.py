@@ -89,5 +89,5 @@ if calls:
             tree[tuple(reversed(names))] += n["self_ns"]
         assert +leaf == +by_name, (leaf, by_name)
         if not graph["without_start"]:
-            assert +way == +tree, "the ways weigh something else"
+            assert +way == +tree, ("the ways weigh something else", (way - tree).most_common(3), (tree - way).most_common(3))
 print(len(want), "samples", chained, "with a stack,", calls, "calls")
