@@ -1104,12 +1104,10 @@ static int survey(struct replay *r)
 /* The id of an event of ftrace's own that occurs, or IDS_MAX. */
 static u32 own_id(const struct part *p, const char *name)
 {
-	for (size_t i = 0; i < p->file.nr_own_formats; i++) {
-		const struct tracedat_format *f = &p->file.formats.at[i];
+	vec_for_each (&p->file.formats, f)
 		if (f->id < IDS_MAX && !strcmp(f->system, "ftrace") && !strcmp(f->name, name) &&
 		    p->seen[f->id])
 			return f->id;
-	}
 	return IDS_MAX;
 }
 

@@ -32,9 +32,9 @@ for e in events:
     cpu, pid, now, f = e["cpu"], e["pid"], time(e), e["fields"]
     name = e["system"] + ":" + e["event"]
     missed = e.get("missed_before", 0)
-    if missed:
+    if missed != 0:  # None: nobody knows how many
         gaps += 1
-        lost += max(missed, 0) if isinstance(missed, int) else 0
+        lost += missed or 0
         gap_at += 1
         stacks.clear()
         end_run(cpu, seen.get(cpu, first))
