@@ -105,8 +105,8 @@ static int bad_hook(const char *text, size_t at, const char *what, struct diag *
 {
 	int err = diag_error(d, -EINVAL, "-H: %s", what);
 	diag_span(d, text, (u32)at, 1);
-	diag_hint(
-		d, "[SYSTEM:]EVENT,FIELD[,PIDFIELD]/[SYSTEM:]EVENT,FIELD[,FLAGS]: irq:irq_handler_entry,irq/irq:irq_handler_exit,irq,p");
+	diag_hint(d, "[SYSTEM:]EVENT,FIELD[,PIDFIELD]/[SYSTEM:]EVENT,FIELD[,FLAGS]: "
+		     "irq:irq_handler_entry,irq/irq:irq_handler_exit,irq,p");
 	return err;
 }
 
@@ -124,7 +124,8 @@ static int split_hook(struct arena *a, const char *text, struct hook *h, struct 
 	*h = (struct hook){ 0 };
 	const char *slash = strchr(text, '/');
 	if (!slash)
-		return bad_hook(text, strlen(text), "the event that ends it is missing, behind a '/'", d);
+		return bad_hook(text, strlen(text),
+				"the event that ends it is missing, behind a '/'", d);
 	char *first = arena_strndup(a, text, (size_t)(slash - text)),
 	     *second = arena_strdup(a, slash + 1);
 	if (!first || !second)
@@ -299,21 +300,11 @@ static int learn(struct event_times *t, const struct event_at *e, const char *pi
 	return t->comms.at[index] ? 0 : -ENOMEM;
 }
 
-static u64 length_of(const struct event_pair_match *m, const struct thing *th)
-{
-	u64 begun, ended;
-	/* The tracer's own times leave out what it cost to write the entry. */
-	if (th->kind == EVENT_TIME_FUNCTION && event_at_u64(&m->end, "calltime", &begun) &&
-	    event_at_u64(&m->end, "rettime", &ended))
-		return ended - begun;
-	return m->end.time_ns - m->start.time_ns;
-}
-
 static int on_match(void *ctx, const struct event_pair_match *m)
 {
 	struct event_times *t = ctx;
 	const struct thing *th = &t->all[m->rule];
-	u64 key = 0, ns = length_of(m, th);
+	u64 key = 0, ns = event_pair_ns(m);
 	if (th->kind == EVENT_TIME_RUN) {
 		int err = learn(t, &m->end, "prev_pid", "prev_comm");
 		if (err)
@@ -342,8 +333,8 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 static int on_other(void *ctx, const struct event_at *e)
 {
 	struct event_times *t = ctx;
-	struct event_time *r = row_of(t, e->tid ? e->tid : EVENT_TIME_IDLE(e->cpu), COUNT_RULE, 0,
-				      e->schema);
+	struct event_time *r =
+		row_of(t, e->tid ? e->tid : EVENT_TIME_IDLE(e->cpu), COUNT_RULE, 0, e->schema);
 	if (!r)
 		return -ENOMEM;
 	r->kind = EVENT_TIME_COUNT;
@@ -570,7 +561,7 @@ void event_times_state(u64 state, char to[16])
 
 const char *event_times_softirq(u64 vector)
 {
-	static const char *const names[] = { "HI",	"TIMER",   "NET_TX", "NET_RX",	"BLOCK",
+	static const char *const names[] = { "HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
 					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
 	return vector < ARRAY_SIZE(names) ? names[vector] : NULL;
 }

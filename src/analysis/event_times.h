@@ -29,7 +29,7 @@ struct event_time_stack {
 };
 
 enum { EVENT_TIME_BLOCKED = 0xff }; /* bits of a state in which others must wake it */
-#define EVENT_TIME_CPU(cpu) (INT64_MAX - (s64)(cpu)) /* as a task: what belongs to a CPU */
+#define EVENT_TIME_CPU(cpu)  (INT64_MAX - (s64)(cpu)) /* as a task: what belongs to a CPU */
 #define EVENT_TIME_IDLE(cpu) (-1 - (s64)(cpu)) /* its idle task */
 
 enum event_time_kind {
@@ -94,4 +94,5 @@ struct event_times_hook {
 	char start[128], end[128];
 	bool stack;
 };
-int event_times_parse_hook(const char *text, struct event_times_hook *ret, struct diag *d) must_check;
+int event_times_parse_hook(const char *text, struct event_times_hook *ret,
+			   struct diag *d) must_check;

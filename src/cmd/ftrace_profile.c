@@ -202,10 +202,9 @@ static void put_summary(const struct profile *p, size_t from, size_t to)
 	struct {
 		const char *name;
 		u64 nr, ns;
-	} sums[] = { { "On CPU", 0, 0 },
-		     { "Blocked", 0, 0 },
-		     { "Preempted", 0, 0 },
-		     { "Woken", 0, 0 } };
+	} sums[] = {
+		{ "On CPU", 0, 0 }, { "Blocked", 0, 0 }, { "Preempted", 0, 0 }, { "Woken", 0, 0 }
+	};
 	bool any = false;
 	for (size_t i = from; i < to; i++) {
 		const struct event_time *r = event_times_row(p->times, i);
@@ -262,8 +261,8 @@ static void print_text(const struct profile *p)
 	strbuf_printf(p->to, "cpus=%u\n", replay_ftrace_file(p->src, 0)->nr_cpus);
 	for (size_t i = 0, k; i < event_times_nr(p->times); i = k) {
 		s64 task = event_times_row(p->times, i)->task;
-		for (k = i; k < event_times_nr(p->times) &&
-			    event_times_row(p->times, k)->task == task;)
+		for (k = i;
+		     k < event_times_nr(p->times) && event_times_row(p->times, k)->task == task;)
 			k++;
 		put_task(p, task);
 		put_summary(p, i, k);
@@ -343,9 +342,8 @@ static int print_json(const struct profile *p)
 		}
 		json_key(&j, "times");
 		json_array(&j);
-		for (k = i; k < event_times_nr(p->times) &&
-			    event_times_row(p->times, k)->task == task;
-		     k++)
+		for (k = i;
+		     k < event_times_nr(p->times) && event_times_row(p->times, k)->task == task; k++)
 			json_row(p, &j, event_times_row(p->times, k));
 		json_array_end(&j);
 		json_object_end(&j);
@@ -421,16 +419,11 @@ static int add_default_events(struct ftrace_setup *f, const struct tracing *t, s
 		const char *name;
 		bool stack;
 	} all[] = {
-		{ "sched:sched_switch", true },
-		{ "sched:sched_wakeup", true },
-		{ "sched:sched_wakeup_new", true },
-		{ "irq:irq_handler_entry", false },
-		{ "irq:irq_handler_exit", false },
-		{ "irq:softirq_raise", false },
-		{ "irq:softirq_entry", false },
-		{ "irq:softirq_exit", false },
-		{ "raw_syscalls:sys_enter", false },
-		{ "raw_syscalls:sys_exit", false },
+		{ "sched:sched_switch", true },		 { "sched:sched_wakeup", true },
+		{ "sched:sched_wakeup_new", true },	 { "irq:irq_handler_entry", false },
+		{ "irq:irq_handler_exit", false },	 { "irq:softirq_raise", false },
+		{ "irq:softirq_entry", false },		 { "irq:softirq_exit", false },
+		{ "raw_syscalls:sys_enter", false },	 { "raw_syscalls:sys_exit", false },
 		{ "exceptions:page_fault_user", false },
 	};
 	int err = 0;
@@ -568,23 +561,28 @@ static const struct opt_example examples[] = {
 	{ "ftrace profile -F -c -- make", "where a command and its children spend their time" },
 	{ "ftrace profile sleep 5", "and the whole system, for five seconds" },
 	{ "ftrace profile --input trace.dat", "of what was recorded before" },
-	{ "ftrace profile -S -H block:block_rq_issue,sector/block:block_rq_complete,sector,g sleep 5",
+	{ "ftrace profile -S -H block:block_rq_issue,sector/block:block_rq_complete,sector,g sleep "
+	  "5",
 	  "how long the disk takes" },
 	{ 0 },
 };
 
 const struct command command_ftrace_profile = {
 	.name = "profile",
-	.summary = "where tasks spend their time: on the CPU, blocked, in interrupts and system calls",
+	.summary =
+		"where tasks spend their time: on the CPU, blocked, in interrupts and system calls",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about =
-		"Records events of the scheduler, interrupts and system calls, and one level of the "
-		"function graph "
-		"tracer where the kernel has it, while the command runs or until Ctrl-C, and prints "
-		"for each task how often and how long: count, sum, mean, longest and shortest, all in "
-		"nanoseconds, with the kernel stacks where tasks left the CPU and were woken. "
-		"sched_switch:S and the like is the time a task was away, by the state it left the CPU "
-		"in (R+: preempted).",
+	.about = "Records events of the scheduler, interrupts and system calls, and one level of "
+		 "the "
+		 "function graph "
+		 "tracer where the kernel has it, while the command runs or until Ctrl-C, and "
+		 "prints "
+		 "for each task how often and how long: count, sum, mean, longest and shortest, "
+		 "all in "
+		 "nanoseconds, with the kernel stacks where tasks left the CPU and were woken. "
+		 "sched_switch:S and the like is the time a task was away, by the state it left "
+		 "the CPU "
+		 "in (R+: preempted).",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct profile_cmd_opts),
