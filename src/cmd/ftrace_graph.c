@@ -1,10 +1,11 @@
 /* `sonde ftrace graph`: what the function graph tracer recorded, added up: a row for each function, or the tree of calls. */
+#include "cmd/ftrace_graph.h"
+
 #include "analysis/graph_time.h"
 #include "base/cpuset.h"
 #include "base/json.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
-#include "cmd/ftrace_graph.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
 #include "view/csv_table.h"

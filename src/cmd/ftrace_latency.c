@@ -37,15 +37,13 @@ static void put_bar(struct strbuf *to, u64 nr, u64 total)
 static void put_table(struct strbuf *to, const struct ftrace_latency *l)
 {
 	const char *small = l->in_ns ? "ns" : "us", *large = l->in_ns ? "us" : "ms";
-	strbuf_printf(to, "# %14s | %10s | %-*s |\n", "  DURATION    ", "COUNT", BAR_WIDTH,
-		      "GRAPH");
+	strbuf_printf(to, "# %14s | %10s | %-*s |\n", "  DURATION    ", "COUNT", BAR_WIDTH, "GRAPH");
 	for (unsigned i = 0; i < LATENCY_BUCKETS - 1; i++) {
 		u64 from = bucket_from(i), to_value = bucket_from(i + 1);
 		bool big = from >= 1024;
-		strbuf_printf(to, "  %4llu - %-4llu %s",
-			      (unsigned long long)(big ? from >> 10 : from),
-			      (unsigned long long)(big ? to_value >> 10 : to_value),
-			      big ? large : small);
+		strbuf_printf(
+			to, "  %4llu - %-4llu %s", (unsigned long long)(big ? from >> 10 : from),
+			(unsigned long long)(big ? to_value >> 10 : to_value), big ? large : small);
 		put_bar(to, l->buckets[i], l->nr);
 	}
 	strbuf_printf(to, "  %4d - %-4s %s", 1, "...", l->in_ns ? "ms" : " s");
@@ -118,7 +116,7 @@ int ftrace_latency_read(struct app *app, const char *path, const struct event_pa
 			  "events were lost %llu times: what had begun before a gap does not count",
 			  (unsigned long long)event_pair_nr_gaps(p));
 	/* A recording without a single one of them may simply have seen none; a file that never heard of it is a mistake. */
-	if (!err && !event_pair_startable(p) && !event_pair_endable(p)) {
+	if (!err && (!event_pair_startable(p) || !event_pair_endable(p))) {
 		bool start = false, end = false;
 		for (u32 i = 0; i < replay_ftrace_nr_events(src); i++) {
 			const struct schema *s = replay_ftrace_schema(src, i);

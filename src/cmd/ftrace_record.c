@@ -1,4 +1,6 @@
 /* `sonde ftrace record`: tracing into a trace.dat. */
+#include "cmd/ftrace_record.h"
+
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/loop.h"
@@ -6,7 +8,6 @@
 #include "cmd/commands.h"
 #include "cmd/ftrace_parts.h"
 #include "cmd/ftrace_profile.h"
-#include "cmd/ftrace_record.h"
 #include "cmd/ftrace_setup.h"
 #include "kern/cpu.h"
 #include "kern/procfs.h"

@@ -55,14 +55,10 @@ static const struct words_to_options func_words[] = {
 };
 
 static const struct words_to_options graph_words[] = {
-	{ "nosleep-time", "nosleep-time" },
-	{ "noirqs", "nofuncgraph-irqs" },
-	{ "tail", "funcgraph-tail" },
-	{ "args", "funcgraph-args" },
-	{ "retval", "funcgraph-retval" },
-	{ "retval-hex", "funcgraph-retval-hex" },
-	{ "retaddr", "funcgraph-retaddr" },
-	{ 0 },
+	{ "nosleep-time", "nosleep-time" }, { "noirqs", "nofuncgraph-irqs" },
+	{ "tail", "funcgraph-tail" },	    { "args", "funcgraph-args" },
+	{ "retval", "funcgraph-retval" },   { "retval-hex", "funcgraph-retval-hex" },
+	{ "retaddr", "funcgraph-retaddr" }, { 0 },
 };
 
 static int unknown_word(const char *option, const char *text, size_t at, size_t len, struct diag *d)
@@ -333,7 +329,8 @@ static int run_trace(struct app *app, void *opts, int argc, char **argv)
 	}
 	if (!argc && !o->all && !o->pid && !o->tid && !o->cpus) {
 		ftrace_setup_end(&o->setup);
-		return app_usage(app, "trace whom? a command, -p PID, -C CPUS, or -a for everybody");
+		return app_usage(app,
+				 "trace whom? a command, -p PID, -C CPUS, or -a for everybody");
 	}
 	arena_init(&a);
 	strbuf_init(&r.line);

@@ -38,6 +38,9 @@ assert d["unit"] == "ns" and d["count"] == sum(b["count"] for b in d["buckets"])
 assert d["min_ns"] <= d["total_ns"] / d["count"] <= d["max_ns"] >= 90000000, d' "$out"
 ok $? "adds up, and the sleep is the longest"
 
+exits 0 "hist --latency, also where the kernel makes no histograms" "$SONDE" ftrace hist --latency raw_syscalls:sys_enter,raw_syscalls:sys_exit sleep 0.1
+like "$out" '# event histogram|^#   DURATION' "the kernel's, or one of a recording"
+
 if ! grep -qw function_graph $tracefs/available_tracers; then
 	exits 255 "no function_graph" ours latency -T vfs_read true
 	like "$err" "this kernel has no tracer 'function_graph'" "is said"
