@@ -1,5 +1,6 @@
 /* `sonde ftrace record`: tracing into a trace.dat. */
 #include "cmd/ftrace_record.h"
+
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/loop.h"
