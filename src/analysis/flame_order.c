@@ -46,7 +46,8 @@ static int compare_trees(const void *l, const void *r, void *ctx)
 
 /* Puts the elements of at[] from `first` on into order; rank[old] tells where each one went. The caller frees rank. */
 static int sort_array(void *at, size_t size, size_t nr, size_t first,
-		      int (*compare)(const void *, const void *, void *), struct flame *f, u32 **rank)
+		      int (*compare)(const void *, const void *, void *), struct flame *f,
+		      u32 **rank)
 {
 	*rank = malloc((nr + 1) * sizeof(**rank));
 	_cleanup_free_ u32 *order = malloc((nr + 1) * sizeof(*order));
@@ -107,11 +108,11 @@ int flame_order(struct flame_build *b, u32 **frame_rank)
 {
 	struct flame *f = b->flame;
 	_cleanup_free_ u32 *task_rank = NULL, *tree_rank = NULL;
-	int err = sort_array(f->frames.at, sizeof(*f->frames.at), f->frames.nr, 1, compare_frames, f,
-			     frame_rank);
+	int err = sort_array(f->frames.at, sizeof(*f->frames.at), f->frames.nr, 1, compare_frames,
+			     f, frame_rank);
 	if (!err)
-		err = sort_array(f->tasks.at, sizeof(*f->tasks.at), f->tasks.nr, 0, compare_tasks, f,
-				 &task_rank);
+		err = sort_array(f->tasks.at, sizeof(*f->tasks.at), f->tasks.nr, 0, compare_tasks,
+				 f, &task_rank);
 	if (err)
 		return err;
 	vec_for_each (&f->trees, t)

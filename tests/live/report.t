@@ -25,12 +25,21 @@ for i in 1 2; do
 done
 mix=(./mix 1 ./lib1.so ./lib2.so)
 
-# perf record of 6.1 now and then smashes its own stack after the recording, where it collects build ids: then without them.
+# perf record of 6.1 now and then smashes its own stack after the recording, where it collects build ids: then without them. And perf knows
+# the stubs of libc badly (report_compare.py, FAULTS: plt): a recording in which one was hit, one of ten, is made again.
 record() {
-	local out=$1
+	local out=$1 err=1
 	shift
-	perf record -q -o "$out" "$@" 2>record.err || perf record -q -B -o "$out" "$@" 2>record.err
-	ok $? "recorded: $*" || diag "$(cat record.err)"
+	for _ in 1 2 3 4 5 6; do
+		perf record -q -o "$out" "$@" 2>record.err || perf record -q -B -o "$out" "$@" 2>record.err
+		err=$?
+		hits_stubs "$out" || break
+	done
+	ok $err "recorded: $*" || diag "$(cat record.err)"
+}
+
+hits_stubs() {
+	"$SONDE" script --no-inline -F ip,sym,dso -i "$1" 2>/dev/null | grep -qE ' ([^ ]*@plt|\.plt[.a-z]*) \([^ ]*/libc\.so'
 }
 
 # same NAME FILE [COMPARE-OPTION...] -- REPORT-OPTION...
@@ -59,8 +68,8 @@ every_way() {
 	same "$name" "$file" -- --sort comm,dso
 	same "$name" "$file" -- --sort dso -g none
 	same "$name" "$file" --sym-first -- --sort sym
-	same "$name" "$file" --but-one -- --sort comm,dso,sym -g fractal,3
-	same "$name" "$file" --ordered --but-one -- --no-children --sort comm,dso,sym -g fractal,caller,3
+	same "$name" "$file" -- --sort comm,dso,sym -g fractal,3
+	same "$name" "$file" --ordered -- --no-children --sort comm,dso,sym -g fractal,caller,3
 }
 
 some_ways() {
@@ -89,6 +98,25 @@ grep -v in_lib1 ours >fewer
 python3 "$compare" theirs fewer >/dev/null
 isnt $? 0 "and fails when a row is missing"
 
+# However the samples are shared out and whoever finishes first, the text is the same.
+while read -r args; do
+	texts=$(for n in 1 2 2 2 2 3 3 7 16; do
+		# shellcheck disable=SC2086
+		"$SONDE" $args --workers $n -i mix.data 2>&1 | md5sum
+	done | sort -u | wc -l)
+	is "$texts" 1 "nine times the same, with 1, 2, 3, 7 and 16 workers: $args"
+done <<-END
+	report --stdio
+	report --stdio --sort sym -g fractal,0.1
+	report --stdio --no-children --sort pid,dso,sym -g caller,0.01
+	report --stdio --hierarchy --sort comm,dso,sym
+	report --json --sort comm,sym
+	export --to folded
+	export --to speedscope
+	export --to pprof -o -
+	flame -o -
+END
+
 record multi.data -F 2000 -e cpu-clock,task-clock,page-faults,context-switches -g -- "${mix[@]}"
 every_way "four events" multi.data
 
@@ -109,8 +137,13 @@ record mixed.data -e cpu-clock/call-graph=no,freq=3000/ -e page-faults/call-grap
 is "$(awk '/of event/ { on = /cpu-clock/ } on && $1 ~ /%$/ && $1 != $2' ours)" "" "with children, an event without chains has only leaves"
 same "one event with chains and one without" mixed.data --ordered -- --no-children --sort comm,dso,sym
 
-perf record -q -F 4000 -e cpu-clock -g -o - -- "${mix[@]}" >pipe.data 2>record.err
-ok $? "recorded into a pipe"
+err=1
+for _ in 1 2 3 4 5 6; do
+	perf record -q -F 4000 -e cpu-clock -g -o - -- "${mix[@]}" >pipe.data 2>record.err
+	err=$?
+	hits_stubs pipe.data || break
+done
+ok $err "recorded into a pipe"
 same "a pipe" pipe.data --ordered -- --no-children --sort comm,dso,sym
 same "a pipe" pipe.data --ordered -- --no-children --sort comm,dso,sym -g caller
 same "a pipe" pipe.data --ordered -- --no-children --sort pid,sym -g none
