@@ -45,10 +45,9 @@ static int place_of(const struct mntroots *m, const char *who, struct place *ret
 	(void)snprintf(path, sizeof(path), "proc/%s/root/", who);
 	if (fstatat(m->root.dir_fd, path, &root, 0))
 		return -errno;
-	*ret = (struct place){ .ns_dev = ns.st_dev,
-			       .ns = ns.st_ino,
-			       .root_dev = root.st_dev,
-			       .root = root.st_ino };
+	*ret = (struct place){
+		.ns_dev = ns.st_dev, .ns = ns.st_ino, .root_dev = root.st_dev, .root = root.st_ino
+	};
 	return 0;
 }
 
