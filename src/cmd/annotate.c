@@ -262,7 +262,7 @@ static int show_all(struct annotating *a)
 	int err = list ? 0 : -ENOMEM;
 	for (u32 e = 0; e < nr && !err;) {
 		struct perfdata_group g = { .nr = 1 };
-		if (a->opts->group && !a->only)
+		if (file && a->opts->group && !a->only)
 			(void)perfdata_group_led_by(file, e, &g);
 		for (u32 k = 0; k < g.nr; k++)
 			list[k] = e + k;

@@ -2,6 +2,7 @@
 #include "cmd/commands.h"
 #include "cmd/outfile.h"
 #include "cmd/record.h"
+#include "cmd/recording.h"
 #include "cmd/stacks.h"
 #include "base/json.h"
 #include "export/folded.h"
@@ -310,7 +311,7 @@ static int find_input(struct flame_job *j, int argc, char **argv)
 	bool live = r->all || r->pids || r->tids || r->cpus;
 	if (j->o->input)
 		j->paths[j->nr_paths++] = j->o->input;
-	else if (argc && !live && stacks_is_recording(argv[0]))
+	else if (argc && !live && recording_kind(argv[0]))
 		return take_recordings(j, argc, argv);
 	else if (!argc && !live)
 		j->paths[j->nr_paths++] = "perf.data";
@@ -368,7 +369,7 @@ static void flame_defaults(void *opts)
 
 /* clang-format off */
 static const struct opt flame_rows[] = {
-	OPT_STR('i', "input", struct flame_opts, input, "FILE", "recording to draw (perf.data); - is standard input"),
+	OPT_STR('i', "input", struct flame_opts, input, "FILE", "recording to draw (perf.data), or a trace.dat; - is standard input"),
 	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html, flame.svg); - is standard output"),
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
@@ -404,6 +405,7 @@ static const struct opt_example flame_examples[] = {
 	{ "flame -a -F 99 -- sleep 10", "the whole system for ten seconds" },
 	{ "flame perf.data -o page.html", "a recording, ours or perf's" },
 	{ "flame before.data after.data", "what became slower, what faster" },
+	{ "flame trace.dat", "calls of kernel functions by their time, or stacks of events" },
 	{ "flame --term perf.data", "in this terminal, by keyboard" },
 	{ "flame --folded perf.data", "stacks as text, for other tools" },
 	{ 0 },
@@ -420,7 +422,9 @@ const struct command command_flame = {
 		 "and callees of a function, a table, and the difference of two recordings. Widths "
 		 "are weighted by period.\n"
 		 "Words that are files of recordings are drawn; other words are a command that is "
-		 "recorded first, with call chains, at 999 samples a second.",
+		 "recorded first, with call chains, at 999 samples a second.\n"
+		 "Of a trace.dat, calls of the function graph tracer weigh the time they took "
+		 "themselves; other events weigh 1, with the stacks recorded with them.",
 	.examples = flame_examples,
 	.opts = flame_rows,
 	.opts_size = sizeof(struct flame_opts),
