@@ -154,6 +154,17 @@ int replay_perf_unwind(struct source *s, const struct unwind_config *cfg)
 	return 0;
 }
 
+bool replay_perf_cut(const struct source *s, u64 *nr)
+{
+	if (!replay_perf_file(s))
+		return false;
+	const struct replay_unwind *u = &replay_of(s)->unwind;
+	if (!u->nr_stacks)
+		return false;
+	*nr = replay_unwind_cut(u);
+	return true;
+}
+
 /* ---- first pass ---- */
 
 static const struct perfdata_attr *side_attr(const struct replay *r, const u8 *rec, u16 size)
@@ -1303,15 +1314,6 @@ bool replay_perf_has_reads(const struct source *s)
 {
 	const struct perfdata *file = replay_perf_file(s);
 	return file && perfdata_has_sample_type(file, PERF_SAMPLE_READ);
-}
-
-bool replay_perf_cut(const struct source *s, u64 *nr)
-{
-	const struct replay_unwind *u = s->ops == &replay_ops ? &replay_of(s)->unwind : NULL;
-	if (!u || !u->nr_stacks)
-		return false;
-	*nr = replay_unwind_cut(u);
-	return true;
 }
 
 static struct replay *replay_new(void)
