@@ -593,10 +593,7 @@ static int prepare_part(struct part *p)
 		return -ENOMEM;
 	vec_for_each (&p->file.formats, f) {
 		struct event_info *e = vec_push(&c->events);
-		*e = (struct event_info){ .name = f->name,
-					  .config = f->id,
-					  .leader = (u32)c->events.nr - 1,
-					  .nr_members = 1 };
+		*e = (struct event_info){ .name = f->name, .config = f->id };
 	}
 	return 0;
 }
