@@ -109,6 +109,9 @@ struct cursor {
 	bool has_next;
 	const u8 *prev;
 	u32 prev_size;
+	bool has_comm; /* of the event before: mostly of this one too */
+	s32 comm_pid;
+	u32 comm;
 };
 
 struct shard_state {
@@ -542,7 +545,18 @@ static inline u32 load_type(const struct part *p, const u8 *data)
 	return data[p->type_offset];
 }
 
-static void fill_sample(struct replay *r, const struct cursor *c, struct sample *s)
+static inline u32 comm_of(const struct part *p, struct cursor *c, s32 pid)
+{
+	if (likely(c->has_comm && c->comm_pid == pid))
+		return c->comm;
+	u32 comm = ftrace_env_comm_index(&p->env, pid);
+	c->has_comm = true;
+	c->comm_pid = pid;
+	c->comm = comm == DICT_NONE ? COMM_UNNAMED(pid) : p->comm_ids[comm];
+	return c->comm;
+}
+
+static void fill_sample(struct replay *r, struct cursor *c, struct sample *s)
 {
 	const struct lane *l = &r->lanes[c->lane];
 	struct part *p = l->part;
@@ -562,10 +576,8 @@ static void fill_sample(struct replay *r, const struct cursor *c, struct sample 
 	s->schema = def->schema;
 	s->cpu = (s32)l->cpu->cpu;
 	s->pid = s->tid = pid;
-	if (r->needs & NEED_COMM) {
-		u32 comm = ftrace_env_comm_index(&p->env, pid);
-		s->comm = comm == DICT_NONE ? COMM_UNNAMED(pid) : p->comm_ids[comm];
-	}
+	if (r->needs & NEED_COMM)
+		s->comm = comm_of(p, c, pid);
 	s->raw = data;
 	s->raw_size = size;
 	s->missed = c->cur.missed;
