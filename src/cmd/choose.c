@@ -207,11 +207,7 @@ static int take_time(void *ctx, const u8 *rec, const struct perf_event_header *h
 	struct time_walk *t = ctx;
 	if (h->type != PERF_RECORD_SAMPLE)
 		return 0;
-	u64 id = t->file->attrs.nr > 1
-			 ? perf_sample_id(&t->file->attrs.at[0].layout, rec, h->size, t->file->swap)
-			 : 0;
-	const struct perfdata_attr *a = perfdata_attr_of(t->file, id);
-	u64 time = a ? perf_sample_time(&a->layout, rec, h->size, t->file->swap) : 0;
+	u64 time = perf_walk_time(t->file, rec, h);
 	if (!time)
 		return 0;
 	if (!t->whole.first || time < t->whole.first)
@@ -224,6 +220,10 @@ static int take_time(void *ctx, const u8 *rec, const struct perf_event_header *h
 static int find_whole(const struct source *src, struct whole *ret)
 {
 	const struct perfdata *file = replay_perf_file(src);
+	if (!file) {
+		*ret = (struct whole){ src->catalog.first_time_ns, src->catalog.last_time_ns };
+		return 0;
+	}
 	struct perfdata_feature f = file->features[FEAT_SAMPLE_TIME];
 	if (f.at && f.size >= 16) {
 		struct bytes b = bytes_of(f.at, f.size, file->swap);

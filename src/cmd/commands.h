@@ -21,6 +21,8 @@ extern const struct command command_export;
 extern const struct command command_flame;
 extern const struct command command_ftrace;
 extern const struct command command_ftrace_convert;
+extern const struct command command_ftrace_options;
+extern const struct command command_ftrace_profile;
 extern const struct command command_ftrace_split;
 extern const struct command command_ftrace_stream;
 extern const struct command command_ftrace_hist;

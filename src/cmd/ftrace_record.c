@@ -1,10 +1,12 @@
 /* `sonde ftrace record`: tracing into a trace.dat. */
+#include "cmd/ftrace_record.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/loop.h"
 #include "cmd/child.h"
 #include "cmd/commands.h"
 #include "cmd/ftrace_parts.h"
+#include "cmd/ftrace_profile.h"
 #include "cmd/ftrace_setup.h"
 #include "kern/cpu.h"
 #include "kern/procfs.h"
@@ -28,6 +30,8 @@ struct record_opts {
 	const char *ignored;
 	u64 max_kb, sleep_us, priority, max_size;
 	bool keep, date, proc_map, poll, network;
+	bool profile, only_given, unused;
+	struct opt_list hooks;
 };
 
 /* Pages of one CPU on their way to a file. */
@@ -64,6 +68,7 @@ struct session {
 	int signal;
 	bool full;
 	bool exec_failed;
+	bool whole; /* the file is there */
 };
 
 /* ---- pages --------------------------------------------------------------------------------------------------------------- */
@@ -588,6 +593,7 @@ static int finish(struct session *s)
 		err = parts_join(&s->parts, s->more.at, s->more.nr, &sum, &s->app->diag);
 	if (!err) {
 		s->has_parts = false;
+		s->whole = true;
 		say_end(s, &st, &sum);
 	}
 	return err;
@@ -681,9 +687,8 @@ static int session_run(struct session *s, int argc, char **argv)
 	return err ? app_fail(app, err) : session_status(s, argc > 0);
 }
 
-static int run(struct app *app, void *opts, int argc, char **argv)
+static int record(struct app *app, struct record_opts *o, int argc, char **argv, bool *ret_whole)
 {
-	struct record_opts *o = opts;
 	struct session s = {
 		.app = app, .o = o, .s = &o->setup, .child = { .go_fd = -1, .exec_fd = -1 }
 	};
@@ -718,6 +723,58 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	ftrace_setup_end(f);
 	if (words != argv)
 		free(words);
+	if (ret_whole)
+		*ret_whole = s.whole;
+	return status;
+}
+
+static int run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct record_opts *o = opts;
+	struct arena names;
+	int status;
+	arena_init(&names);
+	int err = o->profile ? ftrace_profile_events(&o->setup, &o->hooks, o->only_given, &names,
+						     &app->diag)
+			     : 0;
+	if (err) {
+		ftrace_setup_end(&o->setup);
+		status = app_fail(app, err);
+	} else {
+		status = record(app, o, argc, argv, NULL);
+	}
+	arena_done(&names);
+	return status;
+}
+
+int ftrace_record_and(struct app *app, struct ftrace_setup *f, int argc, char **argv,
+		      int (*look)(void *ctx, const char *path), void *ctx)
+{
+	const char *tmp = getenv("TMPDIR");
+	char folder[PATH_MAX], path[PATH_MAX + 16];
+	bool json = app->json, whole = false;
+	if (snprintf(folder, sizeof(folder), "%s/sonde-ftrace-XXXXXX",
+		     tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(folder) ||
+	    !mkdtemp(folder)) {
+		int err = diag_error(&app->diag, -errno, "cannot make a folder in %s: %s",
+				     tmp && *tmp ? tmp : "/tmp", strerror(errno));
+		ftrace_setup_end(f);
+		return app_fail(app, err);
+	}
+	(void)snprintf(path, sizeof(path), "%s/trace.dat", folder);
+	struct record_opts o = { .setup = *f, .output = path };
+	o.setup.quiet = true;
+	app->json = false; /* of the answer, not of the recording */
+	int status = record(app, &o, argc, argv, &whole);
+	app->json = json;
+	*f = o.setup;
+	if (whole) {
+		int err = look(ctx, path);
+		if (err)
+			status = app_fail(app, err);
+	}
+	(void)unlink(path);
+	(void)rmdir(folder);
 	return status;
 }
 
@@ -726,6 +783,11 @@ static const struct opt rows[] = {
 	FTRACE_SETUP_ROWS,
 	OPT_HEADING("The file"),
 	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (trace.dat)"),
+	OPT_FLAG(0, "profile", struct record_opts, profile, "And what `ftrace report --profile` looks at"),
+	OPT_LIST('H', NULL, struct record_opts, hooks, "HOOK", "With --profile: the two events of a hook too"),
+	OPT_FLAG('S', NULL, struct record_opts, only_given, "With --profile: only what is named here"),
+	OPT_FLAG('G', NULL, struct record_opts, unused, "Say it to `ftrace report --profile`", .hidden = true),
+	OPT_FLAG(0, "by-comm", struct record_opts, unused, "Say it to `ftrace report --profile`", .hidden = true),
 	OPT_STR(0, "compression", struct record_opts, compression, "HOW", "zstd, zlib or none (zstd)"),
 	OPT_STR(0, "file-version", struct record_opts, version, "N", "Version of the file: 6 or 7 (7)"),
 	OPT_UINT('m', "max-kb", struct record_opts, max_kb, "KB", "Keep the newest so many kilobytes of each CPU"),

@@ -6,6 +6,9 @@
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/ftrace_ask.h"
+#include "cmd/ftrace_options.h"
+#include "cmd/ftrace_profile.h"
+#include "cmd/ftrace_wakeup.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
 #include "view/text_events.h"
@@ -34,6 +37,9 @@ struct report_opts {
 	bool raw, nanoseconds, latency, plain, quiet;
 	bool no_hardirq, no_softirq;
 	bool test_filters;
+	bool wakeups, profile;
+	struct ftrace_profile_opts profiling;
+	struct text_events_functions layout;
 	bool diff, align, raw_ts, no_date, check_ts;
 	bool endian, functions, printk, names, formats, check, stat, uname, version;
 	bool list_cpus, first, last;
@@ -95,6 +101,11 @@ static int hz_call(void *opts, const char *value, bool negated, struct diag *d)
 	return 0;
 }
 
+static int option_call(void *opts, const char *value, bool negated, struct diag *d)
+{
+	return ftrace_options_set(&((struct report_opts *)opts)->layout, value, d);
+}
+
 static const struct opt rows[] = {
 	OPT_CALL('i', "input", "FILE", "read FILE instead of trace.dat; several are merged by time",
 		 input_call),
@@ -114,9 +125,16 @@ static const struct opt rows[] = {
 	OPT_FLAG('t', "nanoseconds", struct report_opts, nanoseconds, "print full nanoseconds"),
 	OPT_FLAG('l', "latency", struct report_opts, latency,
 		 "print the flags of each event: interrupts, resched, context, depth"),
+	OPT_FLAG('w', "wakeups", struct report_opts, wakeups,
+		 "behind each sched_switch, how long the task had waited since it was woken"),
 	OPT_FLAG('N', "plain", struct report_opts, plain,
 		 "use the kernel's print format only, no layouts of our own"),
 	OPT_LIST('n', NULL, struct report_opts, plain_events, "REGEX", "the same for these events"),
+	OPT_CALL('O', "option", "OPTION",
+		 "an option of a layout (`ftrace options`): parent, indent=0, fgraph:tailprint",
+		 option_call),
+	OPT_FLAG('L', NULL, struct report_opts, plain,
+		 "only plug-ins in the user's folder: there are none, so as -N", .hidden = true),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no warnings"),
 	OPT_HEADING("Times"),
 	OPT_FLAG(0, "ts-diff", struct report_opts, diff,
@@ -131,6 +149,14 @@ static const struct opt rows[] = {
 		 hz_call),
 	OPT_FLAG(0, "ts-check", struct report_opts, check_ts,
 		 "accepted; times that go backwards are always said", .hidden = true),
+	OPT_HEADING("Where tasks spend their time"),
+	OPT_FLAG(0, "profile", struct report_opts, profile, "instead of events, as `ftrace profile`"),
+	OPT_LIST('H', NULL, struct report_opts, profiling.hooks, "HOOK",
+		 "with --profile: time between two events, EVENT,FIELD/EVENT,FIELD"),
+	OPT_FLAG('G', NULL, struct report_opts, profiling.irqs_by_cpu,
+		 "with --profile: interrupts by CPU, not by task"),
+	OPT_FLAG(0, "by-comm", struct report_opts, profiling.by_comm,
+		 "with --profile: tasks of one name as one"),
 	OPT_HEADING("Questions instead of events"),
 	OPT_FLAG('E', NULL, struct report_opts, names, "names of the events that the file knows"),
 	OPT_FLAG(0, "events", struct report_opts, formats, "their formats"),
@@ -156,6 +182,7 @@ static const struct opt_example examples[] = {
 	{ "ftrace report -F 'sched/sched_switch : next_pid == 0'", "only switches to idle" },
 	{ "ftrace report -v -F function -F 'irq.*'", "everything but functions and interrupts" },
 	{ "ftrace report -i host.dat -i guest.dat", "two files, merged by time" },
+	{ "ftrace report -w -F sched", "how long tasks waited from being woken to running" },
 	{ "ftrace report --cpu 0,2-5 -t", "some CPUs, times in nanoseconds" },
 	{ "ftrace report --stat", "what was recorded and what was lost" },
 	{ "ftrace report --json | jq .event", "one JSON object a line" },
@@ -179,7 +206,9 @@ struct report {
 	struct app *app;
 	const struct report_opts *opts;
 	struct source *src;
+	const struct replay_ftrace_opts *replay;
 	struct event_filter *filter;
+	struct ftrace_wakeups *wakeups;
 	const char **buffers; /* what stands before a line */
 	u32 *file_of; /* [buffer] */
 	bool *raw_events, *plain_events;
@@ -341,6 +370,35 @@ static int align(struct report *r)
 	return err;
 }
 
+/* ---- wake-ups ---- */
+
+/* Lines are made in parallel: what they owe to wake-ups long before is found in a first pass. */
+static int find_wakeups(struct report *r)
+{
+	const struct report_opts *o = r->opts;
+	struct source *again, *first = r->src;
+	int err = replay_ftrace_open_files(o->inputs.at, (u32)o->inputs.nr, r->replay, &again,
+					   &r->app->diag);
+	if (err)
+		return err;
+	r->src = again;
+	err = align(r);
+	if (!err)
+		err = ftrace_wakeups_find(again, r->filter ? keep : NULL, r, (unsigned)o->workers,
+					  &r->wakeups, &r->app->diag);
+	r->src = first;
+	again->ops->close(again);
+	return err;
+}
+
+static void add_wait(void *ctx, const struct sample *s, struct strbuf *to)
+{
+	u64 ns;
+	if (ftrace_wakeups_waited(((struct report *)ctx)->wakeups, s, &ns))
+		strbuf_printf(to, " Latency: %llu.%03llu usecs", (unsigned long long)(ns / 1000),
+			      (unsigned long long)(ns % 1000));
+}
+
 /* ---- printing ---- */
 
 /* A latency tracer's file holds finished text. */
@@ -391,6 +449,7 @@ static int print_events(struct report *r)
 		.nanoseconds = o->nanoseconds,
 		.latency = o->latency,
 		.plain = o->plain,
+		.functions = o->layout,
 		.diff = o->diff,
 		.raw_time = o->raw_ts ||
 			    (!counts_ns(replay_ftrace_file(r->src, 0)) && !o->inputs.at[0].ts_hz),
@@ -403,6 +462,7 @@ static int print_events(struct report *r)
 		.symbol = symbol_in,
 		.has_comm = has_comm,
 		.keep = r->filter ? keep : NULL,
+		.tail = r->wakeups ? add_wait : NULL,
 	};
 	if (replay_ftrace_nr_buffers(r->src) > 1) {
 		view.buffers = r->buffers;
@@ -417,6 +477,8 @@ static int print_events(struct report *r)
 	err = stream_run(r->src, sink, (unsigned)o->workers, &result, &r->app->diag);
 	text_events_free(sink);
 	run_tables_done(&result);
+	if (!err && r->wakeups && !r->app->json)
+		ftrace_wakeups_text(r->wakeups, &r->app->out);
 	return err;
 }
 
@@ -478,7 +540,12 @@ static int report(struct report *r)
 		return 0;
 	}
 	compare_clocks(r);
-	err = align(r);
+	err = r->opts->wakeups ? find_wakeups(r) : 0;
+	if (!err)
+		err = align(r);
+	if (!err && r->opts->profile)
+		return ftrace_profile_print(r->app, r->src, &r->opts->profiling,
+					    r->filter ? keep : NULL, r, &r->app->out);
 	return err ? err : print_events(r);
 }
 
@@ -494,6 +561,10 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "two files: '%s' and -i '%s'", argv[0], o->inputs.at[0].path);
 	if (o->cpus && cpuset_parse_list(o->cpus, &cpus, &app->diag))
 		return app_usage_said(app);
+	if (!o->profile &&
+	    (o->profiling.hooks.items.nr || o->profiling.irqs_by_cpu || o->profiling.by_comm))
+		return app_usage(app, "-H, -G and --by-comm are for --profile");
+	o->profiling.workers = o->workers;
 	int err = o->inputs.nr ? 0 : input_call(o, argc ? argv[0] : "trace.dat", false, &app->diag);
 	struct replay_ftrace_opts replay = {
 		.style = o->plain ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD,
@@ -503,12 +574,14 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		.plain = o->plain_events.items.nr ? plain_name : NULL,
 		.ctx = o,
 	};
+	r.replay = &replay;
 	if (!err)
 		err = replay_ftrace_open_files(o->inputs.at, (u32)o->inputs.nr, &replay, &r.src,
 					       &app->diag);
 	if (!err) {
 		err = report(&r);
 		event_filter_free(r.filter);
+		ftrace_wakeups_free(r.wakeups);
 		free(r.buffers);
 		free(r.file_of);
 		free(r.raw_events);

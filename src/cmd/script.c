@@ -3,17 +3,21 @@
 #include "cmd/choose.h"
 #include "cmd/commands.h"
 #include "cmd/dump_raw.h"
-#include "cmd/mapped.h"
 #include "cmd/look.h"
 #include "cmd/script_side.h"
 #include "cmd/perf_header.h"
+#include "cmd/recording.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
+#include "stream/rounds.h"
 #include "stream/run.h"
 #include "view/text_samples.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct script_opts {
 	const char *input;
@@ -46,7 +50,7 @@ struct script_opts {
 
 static const struct opt script_rows[] = {
 	OPT_STR('i', "input", struct script_opts, input, "FILE",
-		"recording to read (perf.data); - is standard input"),
+		"recording to read (perf.data), or a trace.dat; - is standard input"),
 	OPT_LIST('F', "fields", struct script_opts, fields, "LIST",
 		 "of comm tid pid time cpu event trace ip sym symoff dso addr period weight misc "
 		 "srcline, with commas; +FIELD and -FIELD change the usual ones; hw:, sw:, trace: "
@@ -97,6 +101,7 @@ static const struct opt script_rows[] = {
 static const struct opt_example script_examples[] = {
 	{ "script", "every sample of ./perf.data with its call chain" },
 	{ "script -i FILE -F comm,tid,time,event", "only these fields" },
+	{ "record -o - -a --no-buffering | sonde script -i -", "lines while it is recorded" },
 	{ "script --comms make,cc1 --time 12.5,13", "only of these commands, for half a second" },
 	{ "script --show-task-events", "with forks, execs and exits between the samples" },
 	{ "script -F +srcline", "each frame with its place in the source" },
@@ -180,7 +185,7 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 }
 
 /* What perf shows of an event of this type, as far as its samples carry it. */
-static u32 usual_fields(const struct perf_event_attr *a)
+static u32 usual_fields(const struct event_info *a)
 {
 	u32 fields = TEXT_COMM | TEXT_TID | TEXT_TIME | TEXT_EVENT | TEXT_CPU;
 	if (a->type == PERF_TYPE_TRACEPOINT)
@@ -205,6 +210,10 @@ struct script {
 	struct choose choose;
 	struct word_list dsos, symbols;
 	bool *shown; /* [frame]; NULL: all */
+	struct names *names;
+	struct round round; /* of a stream; of a file: all of it */
+	struct text_samples_so_far so_far;
+	bool listing; /* JSON: the bracket is open */
 };
 
 static bool listed(const struct word_list *l, const char *word)
@@ -238,13 +247,13 @@ static int choose_frames(struct script *s, const struct frame_table *frames,
 
 static int choose_fields(struct script *s)
 {
-	const struct perfdata *file = replay_perf_file(s->src);
-	s->fields = calloc(file->attrs.nr + 1, sizeof(*s->fields));
-	s->chains = calloc(file->attrs.nr + 1, sizeof(*s->chains));
+	const struct catalog *c = &s->src->catalog;
+	s->fields = calloc(c->events.nr + 1, sizeof(*s->fields));
+	s->chains = calloc(c->events.nr + 1, sizeof(*s->chains));
 	if (!s->fields || !s->chains)
 		return -ENOMEM;
-	for (size_t i = 0; i < file->attrs.nr; i++) {
-		const struct perf_event_attr *a = &file->attrs.at[i].attr;
+	for (size_t i = 0; i < c->events.nr; i++) {
+		const struct event_info *a = &c->events.at[i];
 		s->chains[i] = a->sample_type & PERF_SAMPLE_CALLCHAIN;
 		s->fields[i] = usual_fields(a);
 		if (s->opts->hide_chains)
@@ -265,6 +274,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 		     const struct names_result *named)
 {
 	struct text_samples_opts o = {
+		.so_far = &s->so_far,
 		.fields = s->fields,
 		.chains = s->chains,
 		.nanoseconds = s->opts->nanoseconds,
@@ -292,6 +302,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 	if (show && !s->app->json)
 		err = script_side_new(&side, replay_perf_file(s->src), show);
 	if (side) {
+		script_side_skip(side, s->round.after);
 		o.before = script_side_until;
 		o.before_ctx = side;
 	}
@@ -304,12 +315,12 @@ static int print_all(struct script *s, const struct run_tables *run,
 	}
 	if (reads)
 		sink->needs |= NEED_READ;
-	strbuf_str(&s->app->out, s->app->json ? "[\n" : "");
+	strbuf_str(&s->app->out, s->app->json && !s->listing ? "[\n" : "");
+	s->listing = true;
 	err = stream_run_named(s->src, sink, in_turn ? 1 : (unsigned)so->workers, &run->frames,
 			       &s->app->diag);
 	if (!err && side)
-		script_side_until(side, sink, UINT64_MAX, &s->app->out);
-	strbuf_str(&s->app->out, s->app->json ? "\n]\n" : "");
+		script_side_until(side, sink, s->round.until, &s->app->out);
 	script_side_free(side);
 	text_samples_free(sink);
 	return err;
@@ -337,35 +348,164 @@ static unsigned wanted_names(const struct script *s)
 	return chains ? want : want & ~(unsigned)WANT_INLINE;
 }
 
-static int script_source(struct script *s)
+/* What was found wrong is told once, when all is read. */
+static int script_source(struct script *s, struct diag *wrong)
 {
 	struct sink look = look_sink(
 		NEED_LEAF | NEED_CHAIN); /* a first look, only to learn which frames there are */
-	struct names *names = symbols_open(s->app, &s->opts->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
-	int err = names ? stream_run(s->src, &look, (unsigned)s->opts->workers, &run, &s->app->diag)
-			: -ENOMEM;
+	int err = stream_run(s->src, &look, (unsigned)s->opts->workers, &run, wrong);
 	if (!err)
 		err = choose_fields(s);
 	if (!err)
-		err = names->ops->resolve(names, &s->src->catalog, &run.frames, wanted_names(s),
-					  &named);
+		err = s->names->ops->resolve(s->names, &s->src->catalog, &run.frames,
+					     wanted_names(s), &named);
 	if (!err)
 		err = choose_frames(s, &run.frames, &named);
 	if (!err)
 		err = print_all(s, &run, &named);
 	if (!err && s->src->catalog.nr_lost)
-		diag_warn(&s->app->diag, "%llu samples were lost while recording",
+		diag_warn(wrong, "%llu samples were lost while recording",
 			  (unsigned long long)s->src->catalog.nr_lost);
 	run_tables_done(&run);
-	if (names)
-		names->ops->free(names);
 	free(s->fields);
 	free(s->chains);
 	free(s->shown);
+	s->fields = NULL;
+	s->chains = NULL;
+	s->shown = NULL;
 	vec_free(&s->dsos.at);
 	vec_free(&s->symbols.at);
+	return err;
+}
+
+/* What a trace.dat has not. */
+static int check_trace(struct script *s)
+{
+	const struct script_opts *o = s->opts;
+	const char *what = o->header || o->header_only ? "--header"
+			   : o->dump		       ? "--dump-raw-trace"
+			   : o->show_tasks	       ? "--show-task-events"
+			   : o->show_mmaps	       ? "--show-mmap-events"
+			   : o->show_lost	       ? "--show-lost-events"
+			   : o->show_switches	       ? "--show-switch-events"
+			   : o->show_namespaces	       ? "--show-namespace-events"
+			   : o->show_cgroups	       ? "--show-cgroup-events"
+						       : NULL;
+	return what ? recording_needs_perf(s->app, s->src, o->input, what) : 0;
+}
+
+/* Everything of one source. *status: of a word that cannot be. */
+static int script_opened(struct script *s, struct diag *wrong, int *status)
+{
+	const struct script_opts *o = s->opts;
+	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s->src->catalog };
+	int err = 0;
+	choose_init(&s->choose);
+	if (replay_perf_file(s->src))
+		replay_perf_kallsyms(s->src, kernel_list_text, &kernel);
+	else
+		err = check_trace(s);
+	if (!err && (o->header || o->header_only))
+		err = print_head(s);
+	if (!err && !o->header_only)
+		err = s->src->ops->prepare(s->src, 0, &s->app->diag);
+	if (!err && !o->header_only)
+		*status = choose_parse(&s->choose, &o->choose, s->src, s->app);
+	if (!err && !*status && o->dump && !o->header_only)
+		err = dump_raw(replay_perf_file(s->src), o->input, &s->app->out);
+	else if (!err && !*status && !o->header_only)
+		err = script_source(s, wrong);
+	kernel_list_done(&kernel);
+	choose_done(&s->choose);
+	return err;
+}
+
+/* ---- a stream: lines come while it is recorded ---- */
+
+static bool is_stream(const char *input)
+{
+	struct stat st;
+	return !strcmp(input, "-") && !fstat(STDIN_FILENO, &st) &&
+	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+/* What cannot be told before the end. */
+static bool needs_end(const struct script_opts *o)
+{
+	return o->header || o->header_only || o->dump ||
+	       (o->choose.time && strchr(o->choose.time, '%'));
+}
+
+static int script_round(struct script *s, struct replay_perf_stats *before, struct diag *wrong,
+			int *status)
+{
+	int err = replay_perf_open_bytes(s->round.data, s->round.size, &s->src, &s->app->diag);
+	if (err)
+		return err;
+	replay_perf_count_on(s->src, before);
+	err = symbols_unwind(s->src, &s->opts->symbols);
+	if (!err)
+		err = script_opened(s, wrong, status);
+	*before = *replay_perf_stats(s->src);
+	s->src->ops->close(s->src);
+	return err ? err : strbuf_flush(&s->app->out);
+}
+
+static void leave_to_recorder(int sig)
+{
+}
+
+/* Ctrl-C is for all of the pipe: the recorder ends by it, and we with what it still sends. A second one is for us. */
+static void outlive_recorder(void)
+{
+	struct sigaction sa = { .sa_handler = leave_to_recorder,
+				.sa_flags = SA_RESTART | SA_RESETHAND };
+	struct sigaction now;
+	if (!sigaction(SIGINT, NULL, &now) && now.sa_handler == SIG_DFL)
+		(void)sigaction(SIGINT, &sa, NULL);
+}
+
+static int script_stream(struct script *s, int *status)
+{
+	struct replay_perf_stats before = { 0 };
+	struct diag said = { 0 };
+	struct rounds *rounds =
+		rounds_open(STDIN_FILENO, &(struct rounds_opts){ .whole = needs_end(s->opts) });
+	s->names = symbols_open(s->app, &s->opts->symbols);
+	int err = rounds && s->names ? 0 : -ENOMEM;
+	outlive_recorder();
+	app_live(s->app);
+	while (!err && !*status && (err = rounds_next(rounds, &s->round, &s->app->diag)) > 0) {
+		struct diag wrong;
+		diag_init(&wrong);
+		err = script_round(s, &before, &wrong, status);
+		if (s->round.last || err)
+			diag_join(&s->app->diag, &wrong);
+		diag_done(&wrong);
+		diag_join(&said, &s->app->diag);
+	}
+	diag_join(&said, &s->app->diag);
+	diag_join(&s->app->diag, &said);
+	rounds_close(rounds);
+	if (s->names)
+		s->names->ops->free(s->names);
+	return err;
+}
+
+static int script_file(struct script *s, int *status)
+{
+	s->round = (struct round){ .until = UINT64_MAX, .last = true };
+	const struct script_opts *o = s->opts;
+	int err = recording_open(s->app, o->input, RECORDING_EVENTS, &o->symbols, &s->src);
+	if (err)
+		return err;
+	s->names = recording_names(s->app, s->src, &o->symbols);
+	err = s->names ? script_opened(s, &s->app->diag, status) : -ENOMEM;
+	if (s->names)
+		s->names->ops->free(s->names);
+	s->src->ops->close(s->src);
 	return err;
 }
 
@@ -383,30 +523,11 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 		if (parse_fields(field_list(*item, &type), 0, &fields, &app->diag))
 			return app_usage_said(app);
 	}
-	mapped_guard(o->input);
 	int status = choose_check(&o->choose, app);
 	if (status)
 		return status;
-	int err = replay_perf_open(o->input, &s.src, &app->diag);
-	if (err)
-		return app_fail(app, err);
-	choose_init(&s.choose);
-	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s.src->catalog };
-	replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
-	err = symbols_unwind(s.src, &o->symbols);
-	if (!err && (o->header || o->header_only))
-		err = print_head(&s);
-	if (!err && !o->header_only)
-		err = s.src->ops->prepare(s.src, 0, &app->diag);
-	if (!err && !o->header_only)
-		status = choose_parse(&s.choose, &o->choose, s.src, app);
-	if (!err && !status && o->dump && !o->header_only)
-		err = dump_raw(replay_perf_file(s.src), o->input, &app->out);
-	else if (!err && !status && !o->header_only)
-		err = script_source(&s);
-	s.src->ops->close(s.src);
-	kernel_list_done(&kernel);
-	choose_done(&s.choose);
+	int err = is_stream(o->input) ? script_stream(&s, &status) : script_file(&s, &status);
+	strbuf_str(&app->out, app->json && s.listing ? "\n]\n" : "");
 	return err ? app_fail(app, err) : status;
 }
 
@@ -416,7 +537,8 @@ const struct command command_script = {
 	.summary = "print every sample of a recording",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "Reads a perf.data file (ours or perf's) and prints its samples in time order, "
-		 "each with its call chain.",
+		 "each with its call chain. Of a trace.dat, the events, with the stacks that were "
+		 "recorded with them.",
 	.examples = script_examples,
 	.opts = script_rows,
 	.opts_size = sizeof(struct script_opts),

@@ -14,6 +14,7 @@
 #include "stream/replay_perf.h"
 #include "base/dict.h"
 #include "stream/perf_formats.h"
+#include "stream/perf_walk.h"
 #include "stream/split_reads.h"
 #include "stream/replay_unwind.h"
 #include "stream/tasks.h"
@@ -121,19 +122,18 @@ static struct replay *replay_of(const struct source *s)
 	return container_of(s, struct replay, source);
 }
 
-const struct perfdata *replay_perf_file(const struct source *s)
-{
-	return &replay_of(s)->file;
-}
-
 const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 {
 	return &replay_of(s)->stats;
 }
 
-bool replay_perf_has_reads(const struct source *s)
+void replay_perf_count_on(struct source *s, const struct replay_perf_stats *before)
 {
-	return perfdata_has_sample_type(&replay_of(s)->file, PERF_SAMPLE_READ);
+	struct replay *r = replay_of(s);
+	r->nr_bad = before->nr_bad_samples;
+	r->nr_unknown_id = before->nr_unknown_id;
+	r->nr_corrupt = before->nr_corrupt_chains;
+	r->nr_deferred = before->nr_deferred;
 }
 
 void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
@@ -152,6 +152,17 @@ int replay_perf_unwind(struct source *s, const struct unwind_config *cfg)
 	r->unwind_config = *cfg;
 	r->unwind_config.cache = cache;
 	return 0;
+}
+
+bool replay_perf_cut(const struct source *s, u64 *nr)
+{
+	if (!replay_perf_file(s))
+		return false;
+	const struct replay_unwind *u = &replay_of(s)->unwind;
+	if (!u->nr_stacks)
+		return false;
+	*nr = replay_unwind_cut(u);
+	return true;
 }
 
 /* ---- first pass ---- */
@@ -516,13 +527,7 @@ static int add_stamp(struct replay *r, const u8 *rec, const struct perf_event_he
 	struct stamp *st = vec_push(&r->stamps);
 	if (!st)
 		return -ENOMEM;
-	*st = (struct stamp){ .place = place };
-	u64 id = r->file.attrs.nr > 1
-			 ? perf_sample_id(&r->file.attrs.at[0].layout, rec, h->size, r->file.swap)
-			 : 0;
-	const struct perfdata_attr *a = perfdata_attr_of(&r->file, id);
-	if (a)
-		st->time = perf_sample_time(&a->layout, rec, h->size, r->file.swap);
+	*st = (struct stamp){ .place = place, .time = perf_walk_time(&r->file, rec, h) };
 	return 0;
 }
 
@@ -1241,10 +1246,12 @@ static void tell_corrupt(const struct replay *r, struct diag *d)
 static void replay_finish(struct source *s, struct diag *d)
 {
 	struct replay *r = replay_of(s);
+	r->stats.nr_bad_samples = r->nr_bad;
 	r->stats.nr_samples = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
 	r->stats.nr_bad += r->nr_bad;
 	r->stats.nr_unknown_id = r->nr_unknown_id;
 	r->stats.nr_corrupt_chains = r->nr_corrupt;
+	r->stats.nr_deferred = r->nr_deferred;
 	if (r->file.unfinished)
 		diag_warn(d, "the recording was never finished (its recorder was killed); read to "
 			     "the end of what is whole");
@@ -1298,6 +1305,17 @@ static const struct source_ops replay_ops = {
 	.finish = replay_finish,
 	.close = replay_close,
 };
+
+const struct perfdata *replay_perf_file(const struct source *s)
+{
+	return s->ops == &replay_ops ? &replay_of(s)->file : NULL;
+}
+
+bool replay_perf_has_reads(const struct source *s)
+{
+	const struct perfdata *file = replay_perf_file(s);
+	return file && perfdata_has_sample_type(file, PERF_SAMPLE_READ);
+}
 
 static struct replay *replay_new(void)
 {

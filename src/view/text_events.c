@@ -444,25 +444,36 @@ static u64 field(const struct event_look *look, unsigned i, const struct sample 
 	return schema_u64(look->schema, look->fields[i], s->raw, s->raw_size);
 }
 
+static void add_place(struct text_shard *sh, const char *name, u64 addr, u64 offset)
+{
+	if (name) {
+		strbuf_str(&sh->text, name);
+	} else {
+		strbuf_str(&sh->text, "0x");
+		strbuf_hex(&sh->text, addr);
+	}
+	if (name && sh->te->o.functions.offset)
+		strbuf_printf(&sh->text, "+0x%llx ", (unsigned long long)offset);
+}
+
 static void add_function(struct text_shard *sh, const struct event_look *look,
 			 const struct sample *s)
 {
-	u64 ip = field(look, 0, s), parent_ip = field(look, 1, s), offset;
+	u64 ip = field(look, 0, s), parent_ip = field(look, 1, s), offset = 0, parent_offset = 0;
 	const struct text_events_opts *o = &sh->te->o;
-	const char *parent = o->symbol(o->ctx, s->buffer, parent_ip, &offset),
+	const char *parent = o->symbol(o->ctx, s->buffer, parent_ip, &parent_offset),
 		   *func = o->symbol(o->ctx, s->buffer, ip, &offset);
-	if (parent) {
+	if (parent && !o->functions.flat) {
 		struct fix *f = add_fix(sh, FIX_INDENT, s->cpu);
 		if (f) {
 			f->parent = parent;
 			f->func = func;
 		}
 	}
-	if (func) {
-		strbuf_str(&sh->text, func);
-	} else {
-		strbuf_str(&sh->text, "0x");
-		strbuf_hex(&sh->text, ip);
+	add_place(sh, func, ip, offset);
+	if (o->functions.parent) {
+		strbuf_str(&sh->text, " <-- ");
+		add_place(sh, parent, parent_ip, parent_offset);
 	}
 }
 
@@ -514,6 +525,12 @@ static void add_graph_indent(struct text_shard *sh, u64 depth)
 	strbuf_fill(&sh->text, ' ', (size_t)min(depth, (u64)512) * GRAPH_INDENT);
 }
 
+static void add_graph_depth(struct text_shard *sh, u64 depth)
+{
+	if (sh->te->o.functions.depth)
+		strbuf_printf(&sh->text, " (%lld)", (long long)depth);
+}
+
 static u32 common_of(const struct schema *sc, s8 index, const void *raw, u32 size)
 {
 	return index < 0 ? 0 : (u32)schema_u64(sc, &sc->fields[index], raw, size);
@@ -549,6 +566,7 @@ static void add_graph_entry(struct text_shard *sh, const struct event_look *look
 	add_graph_indent(sh, field(look, 1, s));
 	add_symbol(sh, s->buffer, field(look, 0, s), "");
 	strbuf_str(&sh->text, leaf ? "();" : "() {");
+	add_graph_depth(sh, field(look, 1, s));
 }
 
 /* Shown already, on the line of its call. */
@@ -563,6 +581,12 @@ static void add_graph_exit(struct text_shard *sh, const struct event_look *look,
 	add_duration(sh, field(look, 3, s) - field(look, 2, s));
 	add_graph_indent(sh, field(look, 1, s));
 	strbuf_char(&sh->text, '}');
+	if (sh->te->o.functions.tail) {
+		strbuf_str(&sh->text, " /* ");
+		add_symbol(sh, s->buffer, field(look, 0, s), "");
+		strbuf_str(&sh->text, " */");
+	}
+	add_graph_depth(sh, field(look, 1, s));
 }
 
 static void add_stack(struct text_shard *sh, const struct event_look *look, const struct sample *s)
@@ -704,6 +728,8 @@ static void add_line(struct text_shard *sh, const struct event_look *look, const
 		strbuf_add(t, look->label, look->label_len);
 	}
 	add_body(sh, look, s);
+	if (unlikely(sh->te->o.tail))
+		sh->te->o.tail(sh->te->o.ctx, s, t);
 	if (t->len && t->data[t->len - 1] != '\n')
 		strbuf_char(t, '\n');
 }

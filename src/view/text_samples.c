@@ -22,10 +22,6 @@ struct text_samples {
 	struct line *inner; /* in a chain, with what is inlined: where the code ran */
 	struct line *callers; /* and where it called the next one */
 	u32 name_width;
-	u64 first_time; /* of what is shown */
-	u64 last_time;
-	bool started;
-	bool any; /* JSON: something was written */
 };
 
 struct text_state {
@@ -144,9 +140,9 @@ static void add_comm(const struct text_samples *ts, const struct sample *s, bool
 static void add_time(const struct text_samples *ts, u64 ns, struct strbuf *to)
 {
 	if (ts->o.reltime)
-		ns -= min(ns, ts->first_time);
+		ns -= min(ns, ts->o.so_far->first_time);
 	else if (ts->o.deltatime)
-		ns -= min(ns, ts->last_time);
+		ns -= min(ns, ts->o.so_far->last_time);
 	add_number(to, (s64)(ns / 1000000000), 5);
 	strbuf_char(to, '.');
 	char *digits = strbuf_room(to, NUM_DIGITS_MAX);
@@ -340,11 +336,11 @@ static void add_in_turn(struct text_samples *ts, const struct sample *s, struct 
 		ts->o.before(ts->o.before_ctx, &ts->sink, s->time_ns, to);
 	if (!wanted(ts, s))
 		return;
-	if (!ts->started)
-		ts->first_time = ts->last_time = s->time_ns;
-	ts->started = true;
+	if (!ts->o.so_far->started)
+		ts->o.so_far->first_time = ts->o.so_far->last_time = s->time_ns;
+	ts->o.so_far->started = true;
 	add_any(ts, s, to);
-	ts->last_time = s->time_ns;
+	ts->o.so_far->last_time = s->time_ns;
 }
 
 void text_samples_head(struct sink *k, const struct sample *s, const char *comm, struct strbuf *to)
@@ -383,9 +379,9 @@ static int block_done(struct sink *k, void *state, u64 seq)
 		return -ECANCELED;
 	int err = st->text.err;
 	if (!err && st->text.len) {
-		size_t skip = ts->o.json && !ts->any ? 2 : 0;
+		size_t skip = ts->o.json && !ts->o.so_far->any ? 2 : 0;
 		strbuf_add(ts->out, st->text.data + skip, st->text.len - skip);
-		ts->any = true;
+		ts->o.so_far->any = true;
 		err = ts->out->err;
 	}
 	strbuf_reset(&st->text);

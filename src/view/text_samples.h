@@ -28,7 +28,16 @@ enum text_field {
 	TEXT_SRCLINE = 1 << 20,
 };
 
+/* What the text before has left: to go on with another source (a stream comes in parts). Zero: the beginning. */
+struct text_samples_so_far {
+	u64 first_time; /* of what is shown */
+	u64 last_time;
+	bool started;
+	bool any; /* JSON: something was written */
+};
+
 struct text_samples_opts {
+	struct text_samples_so_far *so_far;
 	const u32 *fields; /* [event] */
 	const bool *chains; /* [event]: samples carry call chains */
 	bool nanoseconds;

@@ -4,12 +4,14 @@
  */
 #include "gen/perfwrite.h"
 #include "stream/replay_perf.h"
+#include "stream/rounds.h"
 #include "stream/run.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- a sink that writes every sample as a line ---- */
 
@@ -704,6 +706,121 @@ static void test_bombs(void)
 	}
 }
 
+/* ---- a stream that is still being written ---- */
+
+/* The lines of a round, behind those that there are. -1: it could not be read. */
+static int add_round(const struct round *r, struct lines *to)
+{
+	struct lines one = { .sink = { .ops = &lines_ops, .needs = lines_ops.needs | NEED_ORDER } };
+	struct run_tables run;
+	struct diag d;
+	diag_init(&d);
+	u8 *copy = tight(r->data, r->size);
+	int err = replay_perf_open_bytes(copy, r->size, &one.src, &d);
+	if (!err) {
+		err = stream_run(one.src, &one.sink, 1, &run, &d);
+		run_tables_done(&run);
+		one.src->ops->close(one.src);
+	}
+	vec_for_each (&one.all, line)
+		*vec_push(&to->all) = *line;
+	vec_free(&one.all);
+	diag_done(&d);
+	free(copy);
+	return err;
+}
+
+static void whole_in_order(const struct perfwrite *w, struct lines *to)
+{
+	struct round all = { .data = w->out.data, .size = w->out.len };
+	ok(!add_round(&all, to), "the whole");
+}
+
+static size_t first_difference(const struct lines *a, const struct lines *b)
+{
+	for (size_t i = 0; i < a->all.nr && i < b->all.nr; i++)
+		if (strcmp(a->all.at[i], b->all.at[i])) {
+			printf("# %s\n# %s\n", a->all.at[i], b->all.at[i]);
+			return i;
+		}
+	return a->all.nr == b->all.nr ? SIZE_MAX : min(a->all.nr, b->all.nr);
+}
+
+static void test_rounds(unsigned form, size_t ready, bool whole, const char *name)
+{
+	struct perfwrite w;
+	struct lines all = { 0 }, parts = { 0 };
+	struct round round;
+	struct diag d;
+	int pipes[2], got = -1;
+	unsigned nr = 0, nr_last = 0;
+	u64 until = 0;
+	bool follow = true;
+	perfwrite_story(&w, PERFWRITE_PIPE | form, 0, 20);
+	whole_in_order(&w, &all);
+	diag_init(&d);
+	if (!ok(!pipe(pipes) && write(pipes[1], w.out.data, w.out.len) == (ssize_t)w.out.len,
+		"%s: a pipe holds it", name))
+		return;
+	close(pipes[1]);
+	struct rounds_opts o = { .ready_bytes = ready, .whole = !ready };
+	struct rounds *r = rounds_open(pipes[0], &o);
+	while (r && (got = rounds_next(r, &round, &d)) > 0 && !add_round(&round, &parts)) {
+		nr++;
+		nr_last += round.last;
+		follow &= round.after == until && round.until > until;
+		until = round.until;
+	}
+	rounds_close(r);
+	close(pipes[0]);
+	ok(!got && nr_last == 1 && follow, "%s: rounds follow each other, the last one is told",
+	   name);
+	ok(whole ? nr == 1 : nr > 10, "%s: %u rounds", name, nr);
+	ok(first_difference(&all, &parts) == SIZE_MAX, "%s: the same samples in the same order",
+	   name);
+	ok(!d.items.nr, "%s: nothing is wrong with it", name);
+	lines_done(&all);
+	lines_done(&parts);
+	diag_done(&d);
+	perfwrite_done(&w);
+}
+
+/* The first rounds are there while the recorder has not written the others. */
+static void test_rounds_live(void)
+{
+	struct perfwrite w;
+	struct lines all = { 0 }, parts = { 0 };
+	struct round round = { 0 };
+	struct diag d;
+	int pipes[2];
+	perfwrite_story(&w, PERFWRITE_PIPE, 0, 20);
+	whole_in_order(&w, &all);
+	diag_init(&d);
+	size_t half = w.out.len / 2;
+	if (!ok(!pipe(pipes) && write(pipes[1], w.out.data, half) == (ssize_t)half, "half of it"))
+		return;
+	struct rounds *r = rounds_open(pipes[0], &(struct rounds_opts){ 0 });
+	ok(rounds_next(r, &round, &d) == 1 && !round.last && !add_round(&round, &parts),
+	   "a round comes from that");
+	size_t early = parts.all.nr;
+	ok(early > all.all.nr / 4 && early < all.all.nr, "with %zu of %zu samples", early,
+	   all.all.nr);
+	size_t rest = w.out.len - half - 5;
+	ok(write(pipes[1], w.out.data + half, rest) == (ssize_t)rest, "the rest, but for its end");
+	close(pipes[1]);
+	while (rounds_next(r, &round, &d) > 0)
+		ok(!add_round(&round, &parts), "a round");
+	ok(first_difference(&all, &parts) == SIZE_MAX, "nothing is missing");
+	ok(d.items.nr == 1 && strstr(d.items.at[0].message, "cut off inside of a record"),
+	   "the end is: that is said");
+	rounds_close(r);
+	close(pipes[0]);
+	lines_done(&all);
+	lines_done(&parts);
+	diag_done(&d);
+	perfwrite_done(&w);
+}
+
 int main(void)
 {
 	test_meaning();
@@ -726,5 +843,11 @@ int main(void)
 	test_hostile(PERFWRITE_ZSTD2, 0, "compressed");
 	test_hostile(PERFWRITE_ZSTD, NEED_ORDER, "compressed, in order");
 	test_bombs();
+	test_rounds(0, 1, false, "rounds");
+	test_rounds(PERFWRITE_SWAP, 1, false, "rounds, swapped");
+	test_rounds(PERFWRITE_ZSTD, 1, false, "rounds, compressed");
+	test_rounds(0, 0, true, "all at once");
+	test_rounds(PERFWRITE_NO_TIMES, 1, true, "without times");
+	test_rounds_live();
 	return done_testing();
 }
