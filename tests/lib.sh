@@ -158,6 +158,9 @@ lacks() {
 	cpus:*)
 		[ "$(nproc)" -ge "${1#cpus:}" ] && return 1
 		echo "fewer than ${1#cpus:} CPUs" ;;
+	module)
+		[ -n "${SONDE_TEST_MODULE:-}" ] && return 1
+		echo "no test module: ${SONDE_NO_MODULE:-not in a guest}" ;;
 	sonde)
 		[ -x "$SONDE" ] && return 1
 		echo "no program at $SONDE" ;;
