@@ -35,6 +35,15 @@ unlike "$out" '<main>:' "S4-250: and no other"
 
 exits 0 "S4-277: perf annotate of ./perf.data" perf annotate
 like "$out" '<leaf>:' "S4-277: displays annotated code"
+# The same layout as objdump -S has: source, then address, bytes, mnemonic.
+exits 0 "S1-075: source and assembly of a function, with its bytes" sonde annotate --stdio --asm-raw leaf
+like "$out" '	x \^= x << 13;
+ +[0-9.]+ :   [0-9a-f]+: +([0-9a-f]{2} )+ +mov +%[a-z]+,%[a-z]+
+ +[0-9.]+ :   [0-9a-f]+: +([0-9a-f]{2} )+ +shl +\$0xd,' "S1-075: a source line is followed by its instructions"
+objdump -d loop | awk '/<leaf>:/ { on = 1; next } on && !NF { exit } on' | sed -n 's/^ *\([0-9a-f]*\):	\(\([0-9a-f][0-9a-f] \)*\) *	\([a-z]*\).*/\1 \2\4/p' >want
+sed -n 's/^ *[0-9.]* :   \([0-9a-f]*\): *\(\([0-9a-f][0-9a-f] \)*\) *\([a-z]*\).*/\1 \2\4/p' <<<"$out" >got
+[ -s want ] && [ "$(grep -cE ' [a-z]+$' want)" -gt 10 ] && [ -z "$(grep -vE ' (nop|xchg|cs|data16)' want | awk 'NF <= 8' | grep -vxFf got)" ]
+ok $? "S1-076: addresses, bytes and mnemonics are objdump's" || diag "$(diff want got | head -n 5)"
 mv perf.data else.data
 exits 0 "S4-277: or of another file" perf annotate -i else.data
 # ---- from the report browser, in a real terminal
