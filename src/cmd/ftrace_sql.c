@@ -147,8 +147,7 @@ static int select_items(struct parser *p)
 {
 	int err = 0;
 	do {
-		struct sql_item *i =
-			p->q->items.nr < ITEMS_MAX ? vec_push(&p->q->items) : NULL;
+		struct sql_item *i = p->q->items.nr < ITEMS_MAX ? vec_push(&p->q->items) : NULL;
 		if (!i)
 			return p->q->items.nr < ITEMS_MAX ? -ENOMEM : wrong(p, "too many things");
 		err = expression(p, i);
@@ -229,7 +228,8 @@ static int condition(struct parser *p, struct strbuf *to, int *ret_side)
 			if (!err && !o.field)
 				err = wrong(p, "times cannot be compared here");
 			if (!err && side >= 0 && side != o.side)
-				err = wrong(p, "one condition is about one event; join them with AND");
+				err = wrong(p,
+					    "one condition is about one event; join them with AND");
 			if (err)
 				return err;
 			side = o.side;
@@ -270,8 +270,8 @@ static int where(struct parser *p)
 		strbuf_done(&one);
 	} while (!err && (skip(p, "AND") || (is(p, "&") && (next(p), skip(p, "&")))));
 	for (int i = 0; i < 2 && !err; i++)
-		if (filters[i].len && !(p->q->sides[i].filter = arena_strdup(
-						&p->q->arena, strbuf_cstr(&filters[i]))))
+		if (filters[i].len &&
+		    !(p->q->sides[i].filter = arena_strdup(&p->q->arena, strbuf_cstr(&filters[i]))))
 			err = -ENOMEM;
 	strbuf_done(&filters[0]);
 	strbuf_done(&filters[1]);
