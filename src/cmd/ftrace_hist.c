@@ -603,6 +603,7 @@ static const struct opt rows[] = {
 	OPT_STR(0, "trigger", struct hist_opts, trigger, "HIST", "The whole trigger: hist:keys=...:onmax($x).save(comm)"),
 	OPT_STR(0, "latency", struct hist_opts, latency, "A,B", "The time from event A to event B, in powers of two of microseconds"),
 	OPT_STR(0, "by", struct hist_opts, by, "KEY", "The field that both have in common (common_pid); pid=next_pid where the names differ"),
+	OPT_FLAG('P', NULL, struct hist_opts, dry_run, "The tree of functions of a file is 'ftrace graph --tree'", .refused = true),
 	OPT_STR('i', "input", struct hist_opts, input, "FILE", "With --latency: of this trace.dat"),
 	OPT_FLAG(0, "dry-run", struct hist_opts, dry_run, "Only print what would be written to tracefs"),
 	OPT_END(),
