@@ -47,14 +47,14 @@ struct event_look {
 };
 
 /* What is left open in a text. */
-enum fix_kind { FIX_TASK, FIX_LEARN, FIX_INDENT, FIX_DIFF };
+enum fix_kind { FIX_TASK, FIX_LEARN, FIX_INDENT, FIX_DIFF, FIX_BETWEEN };
 
 struct fix {
 	size_t at;
 	enum fix_kind kind;
 	s32 pid; /* FIX_INDENT: the CPU */
 	u32 file; /* FIX_TASK, FIX_LEARN: whose task */
-	u64 time; /* FIX_DIFF: of the line */
+	u64 time; /* FIX_DIFF, FIX_BETWEEN: of the line */
 	const char *parent;
 	const char *func;
 	char comm[COMM_MAX + 1];
@@ -222,6 +222,14 @@ static struct fix *add_fix(struct text_shard *sh, enum fix_kind kind, s32 pid)
 	return f;
 }
 
+/* Room for what others have to say before this line. */
+static void add_between(struct text_shard *sh, const struct sample *s)
+{
+	struct fix *f = add_fix(sh, FIX_BETWEEN, s->tid);
+	if (f)
+		f->time = s->time_ns;
+}
+
 static u32 file_of(const struct text_events *te, const struct sample *s)
 {
 	return te->o.file_of ? te->o.file_of[s->buffer] : 0;
@@ -340,23 +348,11 @@ static void add_latency_flags(struct text_shard *sh, const struct sample *s)
 	strbuf_commit(&sh->text, (size_t)(to - start));
 }
 
-static inline char *put_pair(char *to, u32 v)
-{
-	static const char pairs[] =
-		"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-		"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-		"8081828384858687888990919293949596979899";
-	memcpy(to, pairs + 2 * v, 2);
-	return to + 2;
-}
-
-/* v < 1000000 */
+/* v < 1000000; writes eight bytes. */
 static inline char *put_six(char *to, u32 v)
 {
-	u32 high = v / 10000, low = v - high * 10000, mid = low / 100;
-	to = put_pair(to, high);
-	to = put_pair(to, mid);
-	return put_pair(to, low - mid * 100);
+	num_put_dec(to, v, 6);
+	return to + 6;
 }
 
 static void set_second(struct text_shard *sh, u64 second)
@@ -400,8 +396,8 @@ static inline char *put_time(struct text_shard *sh, char *to, u64 time)
 		if (o->nanoseconds) {
 			u32 high = (u32)part / 1000, low = (u32)part % 1000;
 			to = put_six(to, high);
-			*to++ = (char)('0' + low / 100);
-			to = put_pair(to, low % 100);
+			num_put_dec(to, low, 3);
+			to += 3;
 		} else {
 			to = put_six(to, (u32)part);
 		}
@@ -713,6 +709,8 @@ static void add_line(struct text_shard *sh, const struct event_look *look, const
 	struct strbuf *t = &sh->text;
 	if (look && look->kind == KIND_GRAPH_EXIT && folded(look, s))
 		return;
+	if (unlikely(sh->te->o.between))
+		add_between(sh, s);
 	add_head(sh, s);
 	sh->nr_lines++;
 	if (unlikely(!look)) {
@@ -814,6 +812,8 @@ static void add_json(struct text_shard *sh, const struct event_look *look, const
 {
 	struct strbuf *t = &sh->text;
 	const struct text_events_opts *o = &sh->te->o;
+	if (unlikely(o->between))
+		add_between(sh, s);
 	strbuf_str(t, o->raw_time ? "{\"time\":" : "{\"time_ns\":");
 	strbuf_u64(t, s->time_ns);
 	strbuf_str(t, ",\"cpu\":");
@@ -942,6 +942,11 @@ static int write_fixed(struct text_events *te, struct text_shard *sh)
 				break;
 			strbuf_add(te->out, sh->text.data + done, f->at - done);
 			strbuf_fill(te->out, ' ', depth * FUNCTION_INDENT);
+			done = f->at;
+			break;
+		case FIX_BETWEEN:
+			strbuf_add(te->out, sh->text.data + done, f->at - done);
+			te->o.between(te->o.ctx, f->time, te->out);
 			done = f->at;
 			break;
 		case FIX_DIFF:
