@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host
+# where: host 6.1
 # needs: root tracefs
 # timeout: 500
 # smp: 1
