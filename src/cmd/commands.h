@@ -23,6 +23,7 @@ extern const struct command command_ftrace;
 extern const struct command command_ftrace_convert;
 extern const struct command command_ftrace_latency;
 extern const struct command command_ftrace_options;
+extern const struct command command_ftrace_sqlhist;
 extern const struct command command_ftrace_profile;
 extern const struct command command_ftrace_split;
 extern const struct command command_ftrace_stream;

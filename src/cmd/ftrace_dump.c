@@ -4,6 +4,7 @@
 #include "cmd/commands.h"
 #include "file/tracedat_read.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -60,10 +61,14 @@ static void say_summary(struct strbuf *o, struct tracedat *t, const char *path)
 		      tracedat_text(t, TRACEDAT_CMDLINES).len, t->nr_cpus);
 	strbuf_printf(o, "\t[%zu options]\n", t->options.nr);
 	vec_for_each (&t->buffers, b)
-		strbuf_printf(
-			o, "\t[buffer \"%s\", \"%s\" clock, %u page size, %u cpus, %llu bytes of pages]\n",
-			b->name, b->clock ? b->clock : "", b->page_size, b->nr_cpus,
-			(unsigned long long)buffer_bytes(b));
+		if (t->version == 6)
+			strbuf_printf(o, "\t[Flyrecord tracing data]\n\t[Tracing clock]\n\t\t[%s]\n",
+				      t->clock ? t->clock : "local");
+		else
+			strbuf_printf(
+				o, "\t[buffer \"%s\", \"%s\" clock, %u page size, %u cpus, %llu bytes of pages]\n",
+				b->name, b->clock ? b->clock : "", b->page_size, b->nr_cpus,
+				(unsigned long long)buffer_bytes(b));
 	if (t->latency)
 		strbuf_str(o, "\t[Latency tracing data]\n");
 }
@@ -73,7 +78,7 @@ static void say_text(struct strbuf *o, const char *title, struct tracedat_text t
 	strbuf_printf(o, "\t[%s, %zu bytes]\n", title, text.len);
 	if (text.len)
 		strbuf_add(o, text.data, text.len);
-	if (text.len && text.data[text.len - 1] != '\n')
+	if (text.len)
 		strbuf_char(o, '\n');
 }
 
@@ -97,6 +102,13 @@ static void say_systems(struct strbuf *o, const struct tracedat *t)
 	}
 }
 
+static u64 number(const void *data, bool big_endian)
+{
+	u64 v;
+	memcpy(&v, data, sizeof(v));
+	return big_endian ? be64toh(v) : le64toh(v);
+}
+
 static void say_options(struct strbuf *o, const struct tracedat *t)
 {
 	vec_for_each (&t->options, opt) {
@@ -106,14 +118,43 @@ static void say_options(struct strbuf *o, const struct tracedat *t)
 		for (size_t i = 0; i + 1 < opt->body.len; i++)
 			text &= opt->body.data[i] == '\n' || opt->body.data[i] == '\t' ||
 				(opt->body.data[i] >= ' ' && opt->body.data[i] < 127);
-		if (text)
+		if (opt->id == OPTION_TRACEID && opt->body.len == sizeof(u64))
+			strbuf_printf(o, "0x%llX\n",
+				      (unsigned long long)number(opt->body.data, t->big_endian));
+		else if (text)
 			strbuf_printf(o, "%.*s\n", (int)strnlen(opt->body.data, opt->body.len),
 				      opt->body.data);
 	}
+	strbuf_printf(o, "\t[%zu options]\n", t->options.nr);
+}
+
+/* Version 6: a table of places and sizes. */
+static void say_places(struct strbuf *o, const struct tracedat *t, const struct tracedat_buffer *b)
+{
+	strbuf_str(o, "\t[Flyrecord tracing data]\n");
+	for (u32 i = 0; i < b->nr_cpus; i++)
+		strbuf_printf(o, "\t%11llu%11llu\t[offset, size of cpu %u]\n",
+			      b->cpus[i].pages ? (unsigned long long)(b->cpus[i].pages - t->map) : 0,
+			      (unsigned long long)b->cpus[i].nr_pages * b->page_size,
+			      b->cpus[i].cpu);
+}
+
+static void say_clock(struct strbuf *o, const struct tracedat *t)
+{
+	vec_for_each (&t->options, opt)
+		if (opt->id == OPTION_TRACECLOCK)
+			strbuf_printf(o, "%.*s\n", (int)strnlen(opt->body.data, opt->body.len),
+				      opt->body.data);
+	for (size_t i = 0; t->version == 6 && i < t->buffers.nr; i++)
+		strbuf_printf(o, "\t[Tracing clock]\n\t\t[%s]\n", t->clock ? t->clock : "local");
 }
 
 static void say_flyrecord(struct strbuf *o, const struct tracedat *t)
 {
+	for (size_t i = 0; t->version == 6 && i < t->buffers.nr; i++)
+		say_places(o, t, &t->buffers.at[i]);
+	if (t->version == 6)
+		return;
 	vec_for_each (&t->buffers, b) {
 		strbuf_printf(o,
 			      "\"%s\" [name]\n\"%s\" [clock]\n%u [Page size, bytes]\n%u [CPUs]:\n",
@@ -168,12 +209,16 @@ static void dump(struct app *app, const struct dump_opts *o, struct tracedat *t,
 		say_text(out, "Header page", t->header_page);
 	if (o->head_event || o->all)
 		say_text(out, "Header event", t->header_event);
-	if (o->ftrace_events || o->all)
+	if (o->ftrace_events || o->all) {
+		strbuf_printf(out, "\t[Ftrace format, %zu events]\n", t->nr_own_formats);
 		say_formats(out, t, 0, t->nr_own_formats);
+	}
 	if (o->systems)
 		say_systems(out, t);
-	if (o->events || o->all)
+	if (o->events || o->all) {
+		strbuf_printf(out, "\t[Events format, %u systems]\n", nr_systems(t));
 		say_formats(out, t, t->nr_own_formats, t->formats.nr);
+	}
 	if (o->kallsyms || o->all)
 		say_text(out, "Kallsyms", tracedat_text(t, TRACEDAT_KALLSYMS));
 	if (o->printk || o->all)
@@ -185,7 +230,7 @@ static void dump(struct app *app, const struct dump_opts *o, struct tracedat *t,
 	if (o->flyrecord || o->all)
 		say_flyrecord(out, t);
 	if (o->clock)
-		strbuf_printf(out, "%s\n", t->clock ? t->clock : "local");
+		say_clock(out, t);
 }
 
 static int run(struct app *app, void *opts, int argc, char **argv)

@@ -10,6 +10,9 @@
 #include "cmd/ftrace_latency.h"
 #include "cmd/ftrace_record.h"
 #include "cmd/ftrace_setup.h"
+#include "cmd/ftrace_sql.h"
+#include "cmd/ftrace_sql_rows.h"
+#include "wire/format.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -320,6 +323,276 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	return h.child_done ? child_exit_status(h.wait_status) : APP_DONE;
 }
 
+/* ---- sqlhist ---- */
+
+struct sql_opts {
+	const char *name;
+	bool execute;
+};
+
+/* As the synthetic event has it: the kernel compares sizes and signs. */
+static int add_type(struct histing *h, const struct ftrace_sql *q, const struct sql_item *i,
+		    struct strbuf *to)
+{
+	const struct sql_side *side = &q->sides[i->a.side];
+	struct arena a;
+	struct strbuf text;
+	struct schema *schema;
+	char path[400];
+	if (!i->a.field) {
+		strbuf_printf(to, " u64 %s;", i->label);
+		return 0;
+	}
+	arena_init(&a);
+	strbuf_init(&text);
+	(void)snprintf(path, sizeof(path), "events/%s/%s/format", side->system, side->event);
+	int err = tracing_read(&h->t, path, &text);
+	if (!err)
+		err = format_parse(&a, side->system, strbuf_cstr(&text), text.len, false,
+				   sizeof(long), &schema, NULL);
+	const struct schema_field *f = err ? NULL : schema_find(schema, i->a.field);
+	if (!err && !f) {
+		err = diag_error(&h->app->diag, -ENOENT, "%s has no field '%s'", side->event,
+				 i->a.field);
+		diag_hint(&h->app->diag, "'sonde ftrace list -e %s -F' shows those it has",
+			  side->event);
+	} else if (!err && (f->flags & FIELD_STRING)) {
+		strbuf_printf(to,
+			      f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC) ? " char[] %s;"
+									  : " char %s[%u];",
+			      i->label, f->size);
+	} else if (!err) {
+		strbuf_printf(to, " %c%u %s;", f->flags & FIELD_SIGNED ? 's' : 'u', f->size * 8,
+			      i->label);
+	}
+	strbuf_done(&text);
+	arena_done(&a);
+	return err;
+}
+
+static int add_synth(struct histing *h, const struct ftrace_sql *q, const char *name)
+{
+	struct strbuf line;
+	char undo[160];
+	int err = 0;
+	strbuf_init(&line);
+	strbuf_str(&line, name);
+	vec_for_each (&q->items, i)
+		if (!err)
+			err = add_type(h, q, i, &line);
+	if (line.len && line.data[line.len - 1] == ';')
+		line.len--;
+	(void)snprintf(undo, sizeof(undo), "!%s", name);
+	if (!err)
+		err = journal_add(h->j, "synthetic_events", strbuf_cstr(&line), undo, &h->app->diag);
+	strbuf_done(&line);
+	return err;
+}
+
+static int find_sides(struct histing *h, struct ftrace_sql *q)
+{
+	int err = 0;
+	for (int i = 0; i < 1 + q->join && !err; i++) {
+		char text[256], system[128], event[128];
+		struct sql_side *s = &q->sides[i];
+		(void)snprintf(text, sizeof(text), "%s%s%s", s->system ? s->system : "",
+			       s->system ? ":" : "", s->event);
+		err = split_event(h, text, system, event, sizeof(event));
+		if (err)
+			return err;
+		s->system = arena_strdup(&q->arena, system);
+		s->event = arena_strdup(&q->arena, event);
+		err = s->system && s->event ? 0 : -ENOMEM;
+	}
+	return err;
+}
+
+/* Names are checked before anything is written, or recorded. */
+static int check_fields(struct histing *h, const struct ftrace_sql *q)
+{
+	struct strbuf scratch;
+	int err = 0;
+	strbuf_init(&scratch);
+	vec_for_each (&q->items, i) {
+		struct sql_item other = { .a = i->b, .label = "" };
+		if (!err)
+			err = add_type(h, q, i, &scratch);
+		if (!err && i->op)
+			err = add_type(h, q, &other, &scratch);
+	}
+	for (int side = 0; side < 2; side++)
+		vec_for_each (&q->keys[side], key) {
+			struct sql_item i = { .a = { .side = side, .field = *key }, .label = "" };
+			if (!err)
+				err = add_type(h, q, &i, &scratch);
+		}
+	strbuf_done(&scratch);
+	return err;
+}
+
+static int sql_triggers(struct histing *h, const struct ftrace_sql *q, const char *name)
+{
+	const struct sql_side *a = &q->sides[0], *b = &q->sides[1];
+	struct strbuf line[3];
+	for (int i = 0; i < 3; i++)
+		strbuf_init(&line[i]);
+	int err;
+	if (q->join) {
+		ftrace_sql_start(q, &line[0]);
+		ftrace_sql_end(q, name, &line[1]);
+		ftrace_sql_shown(q, &line[2]);
+		err = add_trigger(h, a->system, a->event, strbuf_cstr(&line[0]));
+		if (!err)
+			err = add_trigger(h, b->system, b->event, strbuf_cstr(&line[1]));
+		if (!err)
+			err = add_trigger(h, "synthetic", name, strbuf_cstr(&line[2]));
+	} else {
+		ftrace_sql_plain(q, &line[0]);
+		err = add_trigger(h, a->system, a->event, strbuf_cstr(&line[0]));
+	}
+	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/%s/%s/hist", h->folder,
+		       q->join ? "synthetic" : a->system, q->join ? name : a->event);
+	for (int i = 0; i < 3; i++)
+		strbuf_done(&line[i]);
+	return err;
+}
+
+static int sql_run(struct histing *h, struct ftrace_sql *q, const struct sql_opts *o, int argc,
+		   char **argv)
+{
+	struct diag *d = &h->app->diag;
+	struct journal_opts jo = { .title = h->cmdline, .dry = o->execute ? NULL : &h->app->out };
+	char synth[64], path[400];
+	(void)snprintf(synth, sizeof(synth), "sonde_sql_%d", (int)getpid());
+	const char *name = o->name ? o->name : synth;
+	int err = journal_open(&h->j, &h->t, &jo, d);
+	if (err)
+		return err;
+	(void)snprintf(h->name, sizeof(h->name), "sonde-%s", journal_name(h->j));
+	(void)snprintf(h->folder, sizeof(h->folder), "instances/%s/", h->name);
+	err = q->join ? add_synth(h, q, name) : 0;
+	if (!err)
+		err = journal_instance(h->j, h->name, d);
+	if (!err)
+		err = sql_triggers(h, q, name);
+	if (err || !o->execute)
+		return err;
+	err = wait_for_end(h, argc, argv);
+	(void)snprintf(path, sizeof(path), "%stracing_on", h->folder);
+	if (!err)
+		err = journal_set(h->j, path, "0", d);
+	return err ? err : print_result(h);
+}
+
+/* Where the kernel makes no histograms: the events are recorded, with their filters, and met here. */
+static int sql_recorded(struct app *app, const struct ftrace_sql *q, int argc, char **argv)
+{
+	struct sql_rows *rows = sql_rows_new(q);
+	struct ftrace_setup f = { 0 };
+	ftrace_setup_defaults(&f);
+	int err = rows ? 0 : -ENOMEM;
+	for (int i = 0; i < 2 && !err; i++) {
+		char text[300];
+		(void)snprintf(text, sizeof(text), "%s:%s", q->sides[i].system, q->sides[i].event);
+		const char *event = arena_strdup(sql_rows_arena(rows), text);
+		err = event ? ftrace_take_event(&f, event, false, &app->diag) : -ENOMEM;
+		if (!err && q->sides[i].filter)
+			err = ftrace_take_filter(&f, q->sides[i].filter, false, &app->diag);
+	}
+	int status = 0;
+	if (err)
+		ftrace_setup_end(&f);
+	else
+		status = ftrace_record_and(app, &f, argc, argv, sql_rows_look,
+					   &(struct sql_looking){ .app = app, .rows = rows });
+	sql_rows_free(rows);
+	return err ? app_fail(app, err) : status;
+}
+
+static int run_sql(struct app *app, void *opts, int argc, char **argv)
+{
+	struct sql_opts *o = opts;
+	struct histing h = { .app = app };
+	struct ftrace_sql q;
+	if (!argc)
+		return app_usage(app, "which question? 'SELECT ... FROM ...'");
+	if (argc > 1 && !o->execute)
+		return app_usage(app,
+				 "a command is run with -e; the question is one word, in quotes");
+	if (ftrace_sql_parse(&q, argv[0], &app->diag))
+		return app_usage_said(app);
+	int err = ftrace_open(&h.t, &app->diag);
+	if (err) {
+		ftrace_sql_done(&q);
+		return app_fail(app, err);
+	}
+	int status = APP_DONE;
+	err = find_sides(&h, &q);
+	if (!err)
+		err = check_fields(&h, &q);
+	bool lacks = !err && o->execute && !tracing_has(&h.t, "events/sched/sched_switch/hist");
+	if (lacks && q.join) {
+		diag_note(&app->diag,
+			  "this kernel makes no histograms: this one is made of a recording");
+		status = sql_recorded(app, &q, argc - 1, argv + 1);
+	} else if (lacks) {
+		err = diag_error(&app->diag, -ENOTSUP, "this kernel makes no histograms");
+		diag_hint(&app->diag, "it was built without CONFIG_HIST_TRIGGERS");
+	} else if (!err) {
+		h.cmdline = ftrace_own_cmdline();
+		err = sql_run(&h, &q, o, argc - 1, argv + 1);
+		journal_close(h.j, &app->diag);
+		free(h.cmdline);
+	}
+	tracing_close(&h.t);
+	ftrace_sql_done(&q);
+	if (err)
+		return app_fail(app, err);
+	return h.child_done ? child_exit_status(h.wait_status) : status;
+}
+
+static const struct opt sql_opt_rows[] = {
+	OPT_FLAG('e', "execute", struct sql_opts, execute,
+		 "Do it while the command runs, or until Ctrl-C, and print the histogram"),
+	OPT_STR('n', "name", struct sql_opts, name, "NAME", "Name of the synthetic event"),
+	OPT_END(),
+};
+
+static const struct opt_example sql_examples[] = {
+	{ "ftrace sqlhist 'SELECT start.pid, TIMESTAMP_DELTA_USECS AS lat FROM sched_waking AS "
+	  "start JOIN sched_switch AS end ON start.pid = end.next_pid'",
+	  "what to write to tracefs for the wake-up latency of each task" },
+	{ "ftrace sqlhist -e 'SELECT TIMESTAMP_DELTA_USECS AS lat FROM sched_waking AS start JOIN "
+	  "sched_switch AS end ON start.pid = end.next_pid WHERE start.prio < 100' sleep 5",
+	  "the histogram, of real-time tasks" },
+	{ "ftrace sqlhist -e 'SELECT next_comm, next_prio FROM sched_switch' sleep 5",
+	  "how often each task was switched to" },
+	{ 0 },
+};
+
+const struct command command_ftrace_sqlhist = {
+	.name = "sqlhist",
+	.summary = "histograms over one event or two, asked for in SQL",
+	.usage = "[OPTIONS] 'SELECT ... FROM EVENT [JOIN EVENT ON ...] [WHERE ...]' [COMMAND "
+		 "[ARGS]]",
+	.about =
+		"Turns a question into triggers and a synthetic event, and prints them; with -e it "
+		"puts them into "
+		"an instance of our own, and prints the histogram at the end. A kernel without "
+		"histograms is "
+		"helped out: the events are recorded and met here.\n"
+		"Fields are EVENT.FIELD or ALIAS.FIELD, times EVENT.TIMESTAMP and "
+		"EVENT.TIMESTAMP_USECS, their "
+		"difference TIMESTAMP_DELTA and TIMESTAMP_DELTA_USECS, which is shown in powers of "
+		"two. CAST(FIELD AS _COUNTER_) adds a field of a single event up.",
+	.examples = sql_examples,
+	.opts = sql_opt_rows,
+	.opts_size = sizeof(struct sql_opts),
+	.run = run_sql,
+};
+
+/* ---- hist ---- */
+
 /* clang-format off */
 static const struct opt rows[] = {
 	OPT_STR('k', "key", struct hist_opts, keys, "KEYS", "Count by these fields: pid, next_comm, common_pid.execname, len.log2, stacktrace"),
@@ -330,6 +603,7 @@ static const struct opt rows[] = {
 	OPT_STR(0, "trigger", struct hist_opts, trigger, "HIST", "The whole trigger: hist:keys=...:onmax($x).save(comm)"),
 	OPT_STR(0, "latency", struct hist_opts, latency, "A,B", "The time from event A to event B, in powers of two of microseconds"),
 	OPT_STR(0, "by", struct hist_opts, by, "KEY", "The field that both have in common (common_pid); pid=next_pid where the names differ"),
+	OPT_FLAG('P', NULL, struct hist_opts, dry_run, "The tree of functions of a file is 'ftrace graph --tree'", .refused = true),
 	OPT_STR('i', "input", struct hist_opts, input, "FILE", "With --latency: of this trace.dat"),
 	OPT_FLAG(0, "dry-run", struct hist_opts, dry_run, "Only print what would be written to tracefs"),
 	OPT_END(),

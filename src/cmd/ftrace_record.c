@@ -1021,6 +1021,14 @@ static const struct opt rows[] = {
 	OPT_FLAG('q', "quiet", struct record_opts, setup.quiet, "No closing line, no progress"),
 	OPT_STR(0, "user", struct record_opts, user_name, "USER", "Run the command as this user"),
 	OPT_FLAG('t', "tcp", struct record_opts, network, "Nothing is sent over a network here", .hidden = true),
+	OPT_STR('N', NULL, struct record_opts, ignored, "HOST:PORT", "Nothing is sent over a network: record there and copy the file", .refused = true),
+	OPT_STR('V', NULL, struct record_opts, ignored, "CID:PORT", "Nothing is sent to another machine: record there and copy the file", .refused = true),
+	OPT_STR('A', NULL, struct record_opts, ignored, "AGENT", "Guests are not reached from here: record there; 'ftrace report -i A -i B' merges files", .refused = true),
+	OPT_STR(0, "proxy", struct record_opts, ignored, "VSOCK", "Guests are not reached from here: record there", .refused = true),
+	OPT_STR(0, "name", struct record_opts, ignored, "NAME", "Belongs to -A, which is not here", .refused = true),
+	OPT_STR(0, "tsync-interval", struct record_opts, ignored, "MS", "Belongs to -A, which is not here", .refused = true),
+	OPT_FLAG(0, "tsc2nsec", struct record_opts, unused, "Record with -C mono, or turn times with 'ftrace report --ts2secs'", .refused = true),
+	OPT_FLAG('D', NULL, struct record_opts, unused, "It would stop everybody's function tracing; -d is for this run alone", .refused = true),
 	OPT_END(),
 };
 /* clang-format on */

@@ -32,7 +32,7 @@ struct report_opts {
 	bool negate; /* -v was seen: filters from here on */
 	s64 ts_offset; /* given before any file */
 	u64 ts_hz;
-	const char *cpus;
+	const char *cpus, *ignored;
 	const char *event;
 	const char *samples;
 	struct opt_list raw_events, plain_events;
@@ -138,6 +138,9 @@ static const struct opt rows[] = {
 	OPT_CALL('O', "option", "OPTION",
 		 "an option of a layout (`ftrace options`): parent, indent=0, fgraph:tailprint",
 		 option_call),
+	OPT_STR('V', NULL, struct report_opts, ignored, "LEVEL",
+		"how much is said: -v before the verb", .hidden = true, .optional = true,
+		.fallback = ""),
 	OPT_FLAG('L', NULL, struct report_opts, plain,
 		 "only plug-ins in the user's folder: there are none, so as -N", .hidden = true),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no warnings"),

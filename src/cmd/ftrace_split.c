@@ -20,6 +20,8 @@ struct split_opts {
 	const char *input, *output;
 	u64 sec, msec, usec, events;
 	bool repeat;
+	u64 unused;
+	bool unused_flag;
 };
 
 struct splitting {
@@ -345,6 +347,8 @@ static const struct opt rows[] = {
 	OPT_UINT('m', "milliseconds", struct split_opts, msec, "N", "pieces of N milliseconds"),
 	OPT_UINT('u', "microseconds", struct split_opts, usec, "N", "pieces of N microseconds"),
 	OPT_UINT('e', "events", struct split_opts, events, "N", "pieces of N events"),
+	OPT_UINT('p', NULL, struct split_opts, unused, "N", "Pieces are not cut at pages: -e N counts events", .refused = true),
+	OPT_FLAG('c', NULL, struct split_opts, unused_flag, "Pieces hold all CPUs, so that their order stays", .refused = true),
 	OPT_FLAG('r', "repeat", struct split_opts, repeat, "all pieces from start to end, not the first only"),
 	OPT_END(),
 };

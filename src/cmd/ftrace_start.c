@@ -13,22 +13,26 @@
 
 struct start_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
+	bool fork;
 };
 
-static int run_command(struct app *app, struct child *c, char **argv)
+static int run_command(struct app *app, struct child *c, char **argv, bool leave)
 {
 	int status;
 	int err = child_go(c, argv[0], &app->diag);
 	if (err)
 		return child_exec_status(err);
+	if (leave)
+		return APP_DONE;
 	while (waitpid(c->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return app_fail(app, -errno);
 	return child_exit_status(status);
 }
 
-static int start(struct app *app, struct ftrace_setup *s, bool clears, int argc, char **argv)
+static int start(struct app *app, struct start_opts *o, bool clears, int argc, char **argv)
 {
+	struct ftrace_setup *s = &o->setup;
 	struct child child = { .go_fd = -1, .exec_fd = -1 };
 	int err = ftrace_setup_begin(s, false, NULL);
 	if (!err && argc) {
@@ -50,7 +54,7 @@ static int start(struct app *app, struct ftrace_setup *s, bool clears, int argc,
 		err = journal_keep(s->journal);
 	int status = err ? app_fail(app, err) : APP_DONE;
 	if (!err && argc && !s->dry_run)
-		status = run_command(app, &child, argv);
+		status = run_command(app, &child, argv, o->fork);
 	child_done(&child);
 	return status;
 }
@@ -62,7 +66,7 @@ static int run_setup(struct app *app, void *opts, bool clears, int argc, char **
 		return app_usage(app, "-F is for a command, and there is none");
 	s->no_filter = true; /* we are gone before anything happens */
 	int err = ftrace_setup_open(s, app);
-	int status = err ? app_fail(app, err) : start(app, s, clears, argc, argv);
+	int status = err ? app_fail(app, err) : start(app, opts, clears, argc, argv);
 	ftrace_setup_end(s);
 	return status;
 }
@@ -82,7 +86,11 @@ static void defaults(void *opts)
 	ftrace_setup_defaults(&((struct start_opts *)opts)->setup);
 }
 
-static const struct opt start_rows[] = { FTRACE_SETUP_ROWS, OPT_END() };
+static const struct opt start_rows[] = {
+	FTRACE_SETUP_ROWS,
+	OPT_FLAG(0, "fork", struct start_opts, fork, "Do not wait for the command"),
+	OPT_END(),
+};
 
 static const struct opt_example start_examples[] = {
 	{ "ftrace start -e sched", "scheduler events into the top buffer" },
