@@ -20,6 +20,7 @@ enum sample_needs {
 	NEED_PLACES = 1 << 7, /* the chain as addresses, each with its frame */
 	NEED_NEIGHBOURS =
 		1 << 8, /* with NEED_ORDER: the records before and after it on its own CPU */
+	NEED_DATA = 1 << 9, /* the frame of addr */
 };
 
 /* A task whose name was never recorded: perf shows ":TID". */
@@ -71,6 +72,7 @@ struct sample {
 	s32 pid;
 	s32 tid;
 	u32 comm; /* catalog.strings id, or COMM_UNNAMED */
+	u32 data; /* frame of addr */
 	u32 leaf; /* frame of ip, FRAME_NONE when there is none */
 	u32 chain; /* of shard.chains; CHAIN_NONE: no chain */
 	u32 mode; /* enum frame_mode of ip */
