@@ -1,65 +1,25 @@
-/*
- * A task has a stack of open calls. The kernel tells the depth with every event, so that a lost one does not shift the rest:
- *
- *	entry main depth 0        frames  main
- *	entry read depth 1                main read
- *	exit  read depth 1, 5 us          main (5 us inside)       read: total 5, self 5
- *	exit  main depth 0, 9 us                                   main: total 9, self 4
- *
- * The idle task is one per CPU. After a gap in a buffer nothing is known about what is open there.
- */
+/* Workers read calls out of their blocks; pairing them (model/calls) and adding up is done in the order of the blocks. */
 #include "analysis/graph_time.h"
 
 #include "base/turns.h"
+#include "model/calls.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 1024 };
-
-enum call_kind { CALL_NONE, CALL_OTHER, CALL_ENTRY, CALL_EXIT, CALL_GAP };
-
-/* What a block says about calls. */
-struct call {
-	enum call_kind kind;
-	u32 depth;
-	s64 task;
-	u64 func;
-	u64 time_ns;
-	u64 ns; /* CALL_EXIT: how long; UINT64_MAX: the event does not tell */
-};
-
-/* How to read one kind of event. */
-struct reader {
-	enum call_kind kind;
-	const struct schema_field *func, *depth, *start, *end;
-};
-
-struct open_call {
-	u64 func; /* address; 0: its start was not recorded */
-	u32 node;
-	u64 inside_ns; /* what calls inside took */
-	u64 start_ns;
-	bool counted; /* in graph_func.active */
-};
-
-struct task {
-	VEC(struct open_call) frames;
-};
-
 struct shard_state {
-	struct reader *readers; /* by event */
+	struct call_reader *readers; /* by event */
 	size_t nr_readers;
-	VEC(struct call) calls;
+	VEC(struct call_event) calls;
 };
 
 struct graph_time {
 	struct sink sink;
 	struct turns turns;
-	struct dict func_of, node_of, task_of;
+	struct dict func_of, node_of;
 	VEC(struct graph_func) funcs;
 	VEC(struct graph_node) nodes;
-	VEC(struct task) tasks;
+	struct calls open; /* tags are nodes */
 	u64 nr_headless, nr_gaps;
 };
 
@@ -70,47 +30,18 @@ static struct graph_time *graph_of(const struct sink *k)
 
 /* ---- picking calls out of a block ---- */
 
-static struct reader make_reader(const struct schema *s)
+static int add_call(struct shard_state *st, const struct sample *s, const struct call_reader *r)
 {
-	struct reader r = { .kind = CALL_OTHER };
-	bool entry = !strcmp(s->name, "funcgraph_entry");
-	if (strcmp(s->system, "ftrace") || (!entry && strcmp(s->name, "funcgraph_exit")))
-		return r;
-	r.func = schema_find(s, "func");
-	r.depth = schema_find(s, "depth");
-	r.start = schema_find(s, "calltime");
-	r.end = schema_find(s, "rettime");
-	if (r.func && r.depth)
-		r.kind = entry ? CALL_ENTRY : CALL_EXIT;
-	return r;
-}
-
-/* The idle task runs on all CPUs at once. */
-static s64 task_key(const struct sample *s)
-{
-	return s->tid ? s->tid : -1 - (s64)s->cpu;
-}
-
-static int add_call(struct shard_state *st, const struct sample *s, const struct reader *r)
-{
-	struct call *c = vec_push(&st->calls);
+	struct call_event *c = vec_push(&st->calls);
 	if (!c)
 		return -ENOMEM;
-	*c = (struct call){ .kind = r->kind,
-			    .task = task_key(s),
-			    .func = schema_u64(s->schema, r->func, s->raw, s->raw_size),
-			    .depth = (u32)schema_u64(s->schema, r->depth, s->raw, s->raw_size),
-			    .time_ns = s->time_ns,
-			    .ns = UINT64_MAX };
-	if (r->kind == CALL_EXIT && r->start && r->end)
-		c->ns = schema_u64(s->schema, r->end, s->raw, s->raw_size) -
-			schema_u64(s->schema, r->start, s->raw, s->raw_size);
+	*c = call_read(r, s);
 	return 0;
 }
 
 static int add_gap(struct shard_state *st)
 {
-	struct call *c = vec_push(&st->calls);
+	struct call_event *c = vec_push(&st->calls);
 	if (!c)
 		return -ENOMEM;
 	c->kind = CALL_GAP;
@@ -129,16 +60,16 @@ static int feed(struct sink *k, void *state, const struct batch *b)
 			continue;
 		while (s->event >= st->nr_readers) {
 			size_t nr = max((size_t)s->event + 1, 2 * st->nr_readers);
-			struct reader *grown = realloc(st->readers, nr * sizeof(*grown));
+			struct call_reader *grown = realloc(st->readers, nr * sizeof(*grown));
 			if (!grown)
 				return -ENOMEM;
 			memset(grown + st->nr_readers, 0, (nr - st->nr_readers) * sizeof(*grown));
 			st->readers = grown;
 			st->nr_readers = nr;
 		}
-		struct reader *r = &st->readers[s->event];
+		struct call_reader *r = &st->readers[s->event];
 		if (r->kind == CALL_NONE)
-			*r = make_reader(s->schema);
+			*r = call_reader_make(s->schema);
 		if (r->kind != CALL_OTHER && (err = add_call(st, s, r)))
 			return err;
 	}
@@ -171,99 +102,72 @@ static int node_index(struct graph_time *g, u32 parent, u32 func, u32 *ret)
 	return 0;
 }
 
-static struct task *task_of(struct graph_time *g, s64 key)
+static void call_gone(void *ctx, const struct open_call *c)
 {
-	u32 index;
-	if (dict_add(&g->task_of, (u64)key, (u32)g->tasks.nr, &index) < 0)
-		return NULL;
-	if (index == g->tasks.nr && !vec_push(&g->tasks))
-		return NULL;
-	return &g->tasks.at[index];
+	struct graph_time *g = ctx;
+	u32 func = dict_get(&g->func_of, c->func);
+	if (func != DICT_NONE)
+		g->funcs.at[func].active--;
 }
 
-/* Closes what is open from this depth on: its ends were not recorded. */
-static void cut(struct graph_time *g, struct task *t, u32 depth)
-{
-	for (size_t i = depth; i < t->frames.nr; i++) {
-		u32 func = t->frames.at[i].counted ? dict_get(&g->func_of, t->frames.at[i].func)
-						   : DICT_NONE;
-		if (func != DICT_NONE)
-			g->funcs.at[func].active--;
-	}
-	t->frames.nr = min(t->frames.nr, (size_t)depth);
-}
-
-static int enter(struct graph_time *g, struct task *t, const struct call *c)
+static int enter(struct graph_time *g, struct call_stack *s, const struct call_event *c)
 {
 	u32 func, node;
-	cut(g, t, c->depth);
-	while (t->frames.nr < c->depth)
-		if (!vec_push(&t->frames))
-			return -ENOMEM;
+	struct open_call *f = calls_enter(&g->open, s, c);
+	if (!f)
+		return -ENOMEM;
 	int err = func_index(g, c->func, &func);
 	if (!err)
-		err = node_index(g, c->depth ? t->frames.at[c->depth - 1].node : 0, func, &node);
-	struct open_call *f = err ? NULL : vec_push(&t->frames);
-	if (!f)
-		return err ? err : -ENOMEM;
-	*f = (struct open_call){
-		.func = c->func, .node = node, .start_ns = c->time_ns, .counted = true
-	};
+		err = node_index(g, c->depth ? f[-1].tag : 0, func, &node);
+	if (err) {
+		s->frames.nr--;
+		return err;
+	}
+	f->tag = node;
 	g->funcs.at[func].active++;
 	return 0;
 }
 
-static int leave(struct graph_time *g, struct task *t, const struct call *c)
+static int leave(struct graph_time *g, struct call_stack *s, const struct call_event *c)
 {
-	struct open_call own = { 0 };
+	struct call_done done;
 	u32 func;
 	int err = func_index(g, c->func, &func);
+	if (!err)
+		err = calls_leave(&g->open, s, c, &done);
 	if (err)
 		return err;
-	if (t->frames.nr > c->depth)
-		own = t->frames.at[c->depth];
-	bool known = own.counted && own.func == c->func;
-	cut(g, t, c->depth);
-	if (!known)
+	if (!done.known)
 		g->nr_headless++;
-	u64 ns = c->ns != UINT64_MAX ? c->ns : c->time_ns - own.start_ns;
-	if (c->ns == UINT64_MAX && !known)
+	if (!done.timed)
 		return 0;
 	struct graph_func *f = &g->funcs.at[func];
-	u64 self = ns - min(ns, own.inside_ns);
 	f->calls++;
-	f->self_ns += self;
-	f->total_ns += f->active ? 0 : ns;
-	f->max_ns = max(f->max_ns, ns);
-	if (known) {
-		struct graph_node *n = &g->nodes.at[own.node];
+	f->self_ns += done.self_ns;
+	f->total_ns += f->active ? 0 : done.ns;
+	f->max_ns = max(f->max_ns, done.ns);
+	if (done.known) {
+		struct graph_node *n = &g->nodes.at[done.tag];
 		n->calls++;
-		n->total_ns += ns;
-		n->self_ns += self;
+		n->total_ns += done.ns;
+		n->self_ns += done.self_ns;
 	}
-	if (!c->depth)
-		return 0;
-	while (t->frames.nr < c->depth)
-		if (!vec_push(&t->frames))
-			return -ENOMEM;
-	t->frames.at[c->depth - 1].inside_ns += ns;
 	return 0;
 }
 
-static int take(struct graph_time *g, const struct call *c)
+static int take(struct graph_time *g, const struct call_event *c)
 {
 	if (c->kind == CALL_GAP) {
 		g->nr_gaps++;
-		vec_for_each (&g->tasks, t)
-			cut(g, t, 0);
+		calls_gap(&g->open);
 		return 0;
 	}
-	if (c->depth >= DEPTH_MAX)
+	if (c->depth >= CALLS_DEPTH_MAX)
 		return 0;
-	struct task *t = task_of(g, c->task);
-	if (!t)
+	struct call_stack *s = calls_stack(&g->open, c->task);
+	if (!s)
 		return -ENOMEM;
-	return c->kind == CALL_ENTRY ? enter(g, t, c) : leave(g, t, c);
+	return c->kind == CALL_ENTRY ? enter(g, s, c) : leave(g, s, c);
 }
 
 static int block_done(struct sink *k, void *state, u64 seq)
@@ -325,7 +229,8 @@ struct graph_time *graph_time_new(void)
 	turns_init(&g->turns);
 	dict_init(&g->func_of);
 	dict_init(&g->node_of);
-	dict_init(&g->task_of);
+	g->open.gone = call_gone;
+	g->open.ctx = g;
 	if (!vec_push(&g->nodes)) {
 		graph_time_free(g);
 		return NULL;
@@ -337,14 +242,11 @@ void graph_time_free(struct graph_time *g)
 {
 	if (!g)
 		return;
-	vec_for_each (&g->tasks, t)
-		vec_free(&t->frames);
-	vec_free(&g->tasks);
+	calls_done(&g->open);
 	vec_free(&g->funcs);
 	vec_free(&g->nodes);
 	dict_done(&g->func_of);
 	dict_done(&g->node_of);
-	dict_done(&g->task_of);
 	turns_done(&g->turns);
 	free(g);
 }
@@ -377,9 +279,9 @@ const struct graph_node *graph_time_node(const struct graph_time *g, size_t i)
 u64 graph_time_nr_open(const struct graph_time *g)
 {
 	u64 nr = 0;
-	vec_for_each (&g->tasks, t)
+	vec_for_each (&g->open.tasks, t)
 		vec_for_each (&t->frames, f)
-			nr += f->counted;
+			nr += f->known;
 	return nr;
 }
 

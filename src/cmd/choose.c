@@ -220,6 +220,10 @@ static int take_time(void *ctx, const u8 *rec, const struct perf_event_header *h
 static int find_whole(const struct source *src, struct whole *ret)
 {
 	const struct perfdata *file = replay_perf_file(src);
+	if (!file) {
+		*ret = (struct whole){ src->catalog.first_time_ns, src->catalog.last_time_ns };
+		return 0;
+	}
 	struct perfdata_feature f = file->features[FEAT_SAMPLE_TIME];
 	if (f.at && f.size >= 16) {
 		struct bytes b = bytes_of(f.at, f.size, file->swap);

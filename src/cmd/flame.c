@@ -2,6 +2,7 @@
 #include "cmd/commands.h"
 #include "cmd/outfile.h"
 #include "cmd/record.h"
+#include "cmd/recording.h"
 #include "cmd/stacks.h"
 #include "base/json.h"
 #include "export/folded.h"
@@ -9,7 +10,7 @@
 #include "view/svg_flame.h"
 #include "view/text_flame.h"
 #include "view/tui_flame.h"
-#include "view/tui_table.h"
+#include "view/tui_screen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ struct flame_opts {
 	bool folded;
 	bool term;
 	bool inverted;
-	bool samples;
+	struct folded_opts fold;
 	bool open;
 	u64 width;
 	u64 max_nodes;
@@ -157,7 +158,7 @@ static int render(struct flame_job *j, struct strbuf *to)
 			err = text_flame(&j->flame, j->app->wide ? (u32)TEXT_WIDTH : j->app->width,
 					 to);
 	} else if (!err) {
-		err = export_folded(&j->flame, j->o->samples, to);
+		err = export_folded(&j->flame, &j->o->fold, to);
 	}
 	strbuf_done(&title);
 	return err;
@@ -172,7 +173,8 @@ static void say_json(struct flame_job *j)
 	json_put_str(&js, "file", j->output);
 	json_put_u64(&js, "samples", s->nr_samples);
 	json_put_u64(&js, "lost", s->nr_lost);
-	json_put_u64(&js, "truncated_stacks", s->nr_truncated);
+	if (s->nr_truncated || s->knows_truncated)
+		json_put_u64(&js, "truncated_stacks", s->nr_truncated);
 	json_put_u64(&js, "frames", j->flame.nodes.nr);
 	json_put_u64(&js, "frames_joined", j->nr_joined);
 	json_put_u64(&js, "recorder_cpu_ns", s->cost_ns);
@@ -264,6 +266,7 @@ static int draw(struct flame_job *j)
 		s->path = 0;
 		s->cost_ns = j->cost_ns;
 		s->nr_truncated = max(s->nr_truncated, j->recorded.nr_cut);
+		s->knows_truncated |= j->recorded.nr_stacks > 0;
 	}
 	if (!j->flame.points.nr) {
 		(void)diag_error(&app->diag, -ENODATA, "there are no samples in %s",
@@ -308,7 +311,7 @@ static int find_input(struct flame_job *j, int argc, char **argv)
 	bool live = r->all || r->pids || r->tids || r->cpus;
 	if (j->o->input)
 		j->paths[j->nr_paths++] = j->o->input;
-	else if (argc && !live && stacks_is_recording(argv[0]))
+	else if (argc && !live && recording_kind(argv[0]))
 		return take_recordings(j, argc, argv);
 	else if (!argc && !live)
 		j->paths[j->nr_paths++] = "perf.data";
@@ -366,12 +369,14 @@ static void flame_defaults(void *opts)
 
 /* clang-format off */
 static const struct opt flame_rows[] = {
-	OPT_STR('i', "input", struct flame_opts, input, "FILE", "recording to draw (perf.data); - is standard input"),
+	OPT_STR('i', "input", struct flame_opts, input, "FILE", "recording to draw (perf.data), or a trace.dat; - is standard input"),
 	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html, flame.svg); - is standard output"),
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
 	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows walk, Enter zooms, / searches, q quits"),
-	OPT_FLAG(0, "samples", struct flame_opts, samples, "--folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "samples", struct flame_opts, fold.samples, "--folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "kinds", struct flame_opts, fold.kinds, "--folded: _[k] behind kernel functions, _[i] inlined, _[j] code made at run time"),
+	OPT_FLAG(0, "lines", struct flame_opts, fold.lines, "--folded: file and hottest line behind names"),
 	OPT_FLAG(0, "inverted", struct flame_opts, inverted, "--svg: roots at the top"),
 	OPT_UINT(0, "width", struct flame_opts, width, "PIXELS", "--svg: this wide (1200)"),
 	OPT_STR(0, "title", struct flame_opts, title, "TEXT", "the title (the recorded command)"),
@@ -400,6 +405,7 @@ static const struct opt_example flame_examples[] = {
 	{ "flame -a -F 99 -- sleep 10", "the whole system for ten seconds" },
 	{ "flame perf.data -o page.html", "a recording, ours or perf's" },
 	{ "flame before.data after.data", "what became slower, what faster" },
+	{ "flame trace.dat", "calls of kernel functions by their time, or stacks of events" },
 	{ "flame --term perf.data", "in this terminal, by keyboard" },
 	{ "flame --folded perf.data", "stacks as text, for other tools" },
 	{ 0 },
@@ -416,7 +422,9 @@ const struct command command_flame = {
 		 "and callees of a function, a table, and the difference of two recordings. Widths "
 		 "are weighted by period.\n"
 		 "Words that are files of recordings are drawn; other words are a command that is "
-		 "recorded first, with call chains, at 999 samples a second.",
+		 "recorded first, with call chains, at 999 samples a second.\n"
+		 "Of a trace.dat, calls of the function graph tracer weigh the time they took "
+		 "themselves; other events weigh 1, with the stacks recorded with them.",
 	.examples = flame_examples,
 	.opts = flame_rows,
 	.opts_size = sizeof(struct flame_opts),

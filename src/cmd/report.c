@@ -6,17 +6,19 @@
 #include "cmd/choose.h"
 #include "cmd/commands.h"
 #include "cmd/dump_raw.h"
-#include "cmd/mapped.h"
 #include "cmd/perf_header.h"
+#include "cmd/recording.h"
 #include "cmd/report_env.h"
 #include "cmd/report_keys.h"
 #include "cmd/report_side.h"
 #include "cmd/symbols.h"
+#include "stream/replay_ftrace.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 #include "view/csv_table.h"
 #include "view/json_table.h"
 #include "view/text_table.h"
+#include "view/tui_screen.h"
 #include "view/tui_table.h"
 
 #include <errno.h>
@@ -185,7 +187,7 @@ static int graph_call(void *opts, const char *value, bool negated, struct diag *
 
 static const struct opt report_rows[] = {
 	OPT_STR('i', "input", struct report_opts, input, "FILE",
-		"recording to read (perf.data); - is standard input"),
+		"recording to read (perf.data), or a trace.dat; - is standard input"),
 	OPT_LIST('s', "sort", struct report_opts, sort, "KEYS",
 		 "rows by these: comm pid tgid cpu socket time cgroup dso sym parent trace weight "
 		 "local_weight symbol_size dso_size srcline srcfile overhead overhead_children "
@@ -282,6 +284,8 @@ static const struct opt_example report_examples[] = {
 	{ "report --sort cpu,comm --time 10%/2", "who ran where in the second tenth of the time" },
 	{ "report --sort next_comm,next_pid", "samples of a tracepoint by its fields" },
 	{ "report --hierarchy --sort comm,dso,sym", "rows that can be read level by level" },
+	{ "report -i trace.dat",
+	  "where kernel functions spent their time (ftrace record -p function_graph)" },
 	{ "report --stats", "what is in the file, by type of record" },
 	{ "report --header-only", "where, when and how it was recorded" },
 	{ "report --json -g none", "for programs" },
@@ -324,9 +328,11 @@ struct report {
 /* Branches that were asked for; not those that are a call stack (--call-graph lbr). */
 static bool has_branches(const struct report *r)
 {
-	vec_for_each (&replay_perf_file(r->src)->attrs, a)
-		if (a->attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
-		    !(a->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK))
+	const struct catalog *c = &r->src->catalog;
+	for (size_t i = 0; i < c->events.nr; i++)
+		if (c->events.at[i].sample_type & PERF_SAMPLE_BRANCH_STACK &&
+		    !(replay_perf_file(r->src)->attrs.at[i].attr.branch_sample_type &
+		      PERF_SAMPLE_BRANCH_CALL_STACK))
 			return true;
 	return false;
 }
@@ -335,7 +341,9 @@ static void configure(struct report *r)
 {
 	const struct report_opts *o = r->opts;
 	struct profile_config *cfg = &r->cfg;
-	bool chains = perfdata_has_sample_type(replay_perf_file(r->src), PERF_SAMPLE_CALLCHAIN);
+	bool chains = false;
+	vec_for_each (&r->src->catalog.events, e)
+		chains |= (e->sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
 	cfg->branches = o->branches && !o->mem_mode && has_branches(r);
 	cfg->by_weight = o->mem_mode;
 	chains = chains && !cfg->branches;
@@ -581,9 +589,9 @@ static int each_shown(struct report *r, int (*fn)(struct report *r, const struct
 	int err = 0;
 	for (u32 i = 0; i < nr && !err;) {
 		struct shown e = { .events = { i }, .nr = 1 };
-		struct bytes groups = perfdata_groups(file);
+		struct bytes groups = file ? perfdata_groups(file) : (struct bytes){ 0 };
 		struct perfdata_group g;
-		while (r->opts->group && perfdata_next_group(file, &groups, &g)) {
+		while (r->opts->group && file && perfdata_next_group(file, &groups, &g)) {
 			if (g.leader != i || g.nr < 2)
 				continue;
 			e.group = g.name;
@@ -605,7 +613,7 @@ static int print_head(struct report *r)
 	if (r->opts->header || r->opts->header_only)
 		return perf_header_text(replay_perf_file(r->src), r->opts->input,
 					r->opts->header_full, &r->app->out);
-	if (!r->opts->quiet && !r->opts->csv)
+	if (!r->opts->quiet && !r->opts->csv && replay_perf_file(r->src))
 		strbuf_str(&r->app->out, "# To display the perf.data header info, please use "
 					 "--header/--header-only options.\n#\n");
 	return 0;
@@ -713,6 +721,8 @@ static int open_page(void *ctx, u32 page, struct table *ret, struct strbuf *titl
 static int page_header(void *ctx, u32 page, size_t row, struct strbuf *to)
 {
 	struct report *r = pages_of(ctx)->r;
+	if (!replay_perf_file(r->src))
+		return -ENOENT;
 	return perf_header_text(replay_perf_file(r->src), r->opts->input, true, to);
 }
 
@@ -721,7 +731,7 @@ static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *to)
 	struct pages *p = pages_of(ctx);
 	const struct name_func *f = profile_row_func(p->r->profile, row);
 	/* What came through a pipe is gone. */
-	if (!f || !f->name || !strcmp(p->r->opts->input, "-"))
+	if (!f || !f->name || !strcmp(p->r->opts->input, "-") || !replay_perf_file(p->r->src))
 		return -ENOENT;
 	return annotate_function(p->r->app, p->r->opts->input, &p->r->opts->symbols, f,
 				 p->shown.at[page].events[0], to);
@@ -793,7 +803,7 @@ static bool needs_lines(const struct profile_config *cfg)
 static int profile_source(struct report *r)
 {
 	r->profile = profile_new(&r->cfg);
-	struct names *names = symbols_open(r->app, &r->opts->symbols);
+	struct names *names = recording_names(r->app, r->src, &r->opts->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
 	int err = r->profile && names ? 0 : -ENOMEM;
@@ -828,7 +838,9 @@ static int profile_source(struct report *r)
 static int report_source(struct report *r, int *err)
 {
 	const struct report_opts *o = r->opts;
-	*err = r->src->ops->prepare(r->src, 0, &r->app->diag);
+	/* Keys may ask about all that was mapped, and times about all of the recording. */
+	bool plain = !r->sort && !o->fields && !o->choose.time;
+	*err = r->src->ops->prepare(r->src, plain ? MAY_START_EARLY : 0, &r->app->diag);
 	if (*err)
 		return 0;
 	int status = choose_parse(&r->choose, &o->choose, r->src, r->app);
@@ -840,6 +852,9 @@ static int report_source(struct report *r, int *err)
 	if (*err)
 		return 0;
 	configure(r);
+	/* Events without a stack have no place: rows by it would be one row. */
+	if (!r->sort && !o->fields && replay_ftrace_is(r->src) && !replay_ftrace_has_chains(r->src))
+		r->sort = "comm,trace";
 	if (set_keys(r))
 		return app_usage_said(r->app);
 	report_env_init(&r->env, r->src);
@@ -921,6 +936,19 @@ static int check_options(struct report *r)
 	return choose_check(&o->choose, app);
 }
 
+/* What a trace.dat has not. */
+static int check_trace(struct report *r)
+{
+	const struct report_opts *o = r->opts;
+	const char *what = o->header || o->header_only ? "--header"
+			   : o->dump		       ? "--dump-raw-trace"
+			   : o->stats		       ? "--stats"
+			   : o->tasks		       ? "--tasks"
+			   : o->mmaps		       ? "--mmaps"
+						       : NULL;
+	return what ? recording_needs_perf(r->app, r->src, o->input, what) : 0;
+}
+
 static int report_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct report_opts *o = opts;
@@ -940,12 +968,11 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	struct strbuf sort;
 	strbuf_init(&sort);
 	choose_init(&r.choose);
-	mapped_guard(o->input);
 	int err = join_sort(&r, &sort);
 	if (!err)
-		err = replay_perf_open(o->input, &r.src, &app->diag);
+		err = recording_open(app, o->input, RECORDING_TIME, &o->symbols, &r.src);
 	if (!err)
-		err = symbols_unwind(r.src, &o->symbols);
+		err = check_trace(&r);
 	if (err)
 		;
 	else if (o->header_only)
@@ -972,7 +999,10 @@ const struct command command_report = {
 	.about = "Reads a perf.data file (ours or perf's) and prints one row for each command, "
 		 "library and function, heaviest "
 		 "first, weighted by period. With call chains, callers are counted too and each "
-		 "row shows its call graph.",
+		 "row shows its call graph.\n"
+		 "Of a trace.dat, each event is a sample with the stacks recorded with it; calls "
+		 "of the function graph tracer weigh the time they took themselves, in "
+		 "nanoseconds.",
 	.examples = report_examples,
 	.opts = report_rows,
 	.opts_size = sizeof(struct report_opts),

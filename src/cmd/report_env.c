@@ -138,10 +138,11 @@ static bool wants(const struct profile_config *cfg, enum profile_key key)
 
 int report_env_read(struct report_env *e, struct profile_config *cfg)
 {
-	int err = wants(cfg, PROFILE_KEY_SOCKET) ? read_sockets(e) : 0;
-	if (!err && wants(cfg, PROFILE_KEY_CGROUP))
+	bool perf = replay_perf_file(e->src);
+	int err = perf && wants(cfg, PROFILE_KEY_SOCKET) ? read_sockets(e) : 0;
+	if (!err && perf && wants(cfg, PROFILE_KEY_CGROUP))
 		err = perf_walk(replay_perf_file(e->src), take_cgroup, e);
-	if (!err && wants(cfg, PROFILE_KEY_DSO_SIZE))
+	if (!err && perf && wants(cfg, PROFILE_KEY_DSO_SIZE))
 		err = read_sizes(e);
 	cfg->env = (struct profile_env){ .catalog = &e->src->catalog,
 					 .socket_of = e->sockets.at,

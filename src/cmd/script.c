@@ -3,10 +3,10 @@
 #include "cmd/choose.h"
 #include "cmd/commands.h"
 #include "cmd/dump_raw.h"
-#include "cmd/mapped.h"
 #include "cmd/look.h"
 #include "cmd/script_side.h"
 #include "cmd/perf_header.h"
+#include "cmd/recording.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/rounds.h"
@@ -50,7 +50,7 @@ struct script_opts {
 
 static const struct opt script_rows[] = {
 	OPT_STR('i', "input", struct script_opts, input, "FILE",
-		"recording to read (perf.data); - is standard input"),
+		"recording to read (perf.data), or a trace.dat; - is standard input"),
 	OPT_LIST('F', "fields", struct script_opts, fields, "LIST",
 		 "of comm tid pid time cpu event trace ip sym symoff dso addr period weight misc "
 		 "srcline data_src phys_addr brstack brstacksym brstackoff, with commas; +FIELD "
@@ -202,7 +202,7 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 }
 
 /* What perf shows of an event of this type, as far as its samples carry it. */
-static u32 usual_fields(const struct perf_event_attr *a)
+static u32 usual_fields(const struct event_info *a)
 {
 	u32 fields = TEXT_COMM | TEXT_TID | TEXT_TIME | TEXT_EVENT | TEXT_CPU;
 	if (a->type == PERF_TYPE_TRACEPOINT)
@@ -265,13 +265,13 @@ static int choose_frames(struct script *s, const struct frame_table *frames,
 
 static int choose_fields(struct script *s)
 {
-	const struct perfdata *file = replay_perf_file(s->src);
-	s->fields = calloc(file->attrs.nr + 1, sizeof(*s->fields));
-	s->chains = calloc(file->attrs.nr + 1, sizeof(*s->chains));
+	const struct catalog *c = &s->src->catalog;
+	s->fields = calloc(c->events.nr + 1, sizeof(*s->fields));
+	s->chains = calloc(c->events.nr + 1, sizeof(*s->chains));
 	if (!s->fields || !s->chains)
 		return -ENOMEM;
-	for (size_t i = 0; i < file->attrs.nr; i++) {
-		const struct perf_event_attr *a = &file->attrs.at[i].attr;
+	for (size_t i = 0; i < c->events.nr; i++) {
+		const struct event_info *a = &c->events.at[i];
 		s->chains[i] = a->sample_type & PERF_SAMPLE_CALLCHAIN;
 		s->fields[i] = usual_fields(a);
 		if (s->opts->hide_chains)
@@ -402,14 +402,33 @@ static int script_source(struct script *s, struct diag *wrong)
 	return err;
 }
 
+/* What a trace.dat has not. */
+static int check_trace(struct script *s)
+{
+	const struct script_opts *o = s->opts;
+	const char *what = o->header || o->header_only ? "--header"
+			   : o->dump		       ? "--dump-raw-trace"
+			   : o->show_tasks	       ? "--show-task-events"
+			   : o->show_mmaps	       ? "--show-mmap-events"
+			   : o->show_lost	       ? "--show-lost-events"
+			   : o->show_switches	       ? "--show-switch-events"
+			   : o->show_namespaces	       ? "--show-namespace-events"
+			   : o->show_cgroups	       ? "--show-cgroup-events"
+						       : NULL;
+	return what ? recording_needs_perf(s->app, s->src, o->input, what) : 0;
+}
+
 /* Everything of one source. *status: of a word that cannot be. */
 static int script_opened(struct script *s, struct diag *wrong, int *status)
 {
 	const struct script_opts *o = s->opts;
 	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s->src->catalog };
-	replay_perf_kallsyms(s->src, kernel_list_text, &kernel);
+	int err = 0;
 	choose_init(&s->choose);
-	int err = symbols_unwind(s->src, &o->symbols);
+	if (replay_perf_file(s->src))
+		replay_perf_kallsyms(s->src, kernel_list_text, &kernel);
+	else
+		err = check_trace(s);
 	if (!err && (o->header || o->header_only))
 		err = print_head(s);
 	if (!err && !o->header_only)
@@ -448,7 +467,9 @@ static int script_round(struct script *s, struct replay_perf_stats *before, stru
 	if (err)
 		return err;
 	replay_perf_count_on(s->src, before);
-	err = script_opened(s, wrong, status);
+	err = symbols_unwind(s->src, &s->opts->symbols);
+	if (!err)
+		err = script_opened(s, wrong, status);
 	*before = *replay_perf_stats(s->src);
 	s->src->ops->close(s->src);
 	return err ? err : strbuf_flush(&s->app->out);
@@ -474,7 +495,8 @@ static int script_stream(struct script *s, int *status)
 	struct diag said = { 0 };
 	struct rounds *rounds =
 		rounds_open(STDIN_FILENO, &(struct rounds_opts){ .whole = needs_end(s->opts) });
-	int err = rounds ? 0 : -ENOMEM;
+	s->names = symbols_open(s->app, &s->opts->symbols);
+	int err = rounds && s->names ? 0 : -ENOMEM;
 	outlive_recorder();
 	app_live(s->app);
 	while (!err && !*status && (err = rounds_next(rounds, &s->round, &s->app->diag)) > 0) {
@@ -489,16 +511,22 @@ static int script_stream(struct script *s, int *status)
 	diag_join(&said, &s->app->diag);
 	diag_join(&s->app->diag, &said);
 	rounds_close(rounds);
+	if (s->names)
+		s->names->ops->free(s->names);
 	return err;
 }
 
 static int script_file(struct script *s, int *status)
 {
 	s->round = (struct round){ .until = UINT64_MAX, .last = true };
-	int err = replay_perf_open(s->opts->input, &s->src, &s->app->diag);
+	const struct script_opts *o = s->opts;
+	int err = recording_open(s->app, o->input, RECORDING_EVENTS, &o->symbols, &s->src);
 	if (err)
 		return err;
-	err = script_opened(s, &s->app->diag, status);
+	s->names = recording_names(s->app, s->src, &o->symbols);
+	err = s->names ? script_opened(s, &s->app->diag, status) : -ENOMEM;
+	if (s->names)
+		s->names->ops->free(s->names);
 	s->src->ops->close(s->src);
 	return err;
 }
@@ -518,16 +546,11 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 			return app_usage_said(app);
 		s.asked |= fields;
 	}
-	mapped_guard(o->input);
 	int status = choose_check(&o->choose, app);
 	if (status)
 		return status;
-	s.names = symbols_open(app, &o->symbols);
-	if (!s.names)
-		return app_fail(app, -ENOMEM);
 	int err = is_stream(o->input) ? script_stream(&s, &status) : script_file(&s, &status);
 	strbuf_str(&app->out, app->json && s.listing ? "\n]\n" : "");
-	s.names->ops->free(s.names);
 	return err ? app_fail(app, err) : status;
 }
 
@@ -537,7 +560,8 @@ const struct command command_script = {
 	.summary = "print every sample of a recording",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "Reads a perf.data file (ours or perf's) and prints its samples in time order, "
-		 "each with its call chain.",
+		 "each with its call chain. Of a trace.dat, the events, with the stacks that were "
+		 "recorded with them.",
 	.examples = script_examples,
 	.opts = script_rows,
 	.opts_size = sizeof(struct script_opts),

@@ -1,13 +1,11 @@
 #include "cmd/stacks.h"
-#include "cmd/mapped.h"
+#include "cmd/recording.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* The id of a string that may be missing; 0 then. */
 static u32 keep(struct flame *f, const char *s)
@@ -41,38 +39,48 @@ static void describe(struct flame *f, struct flame_side *s, const struct perfdat
 {
 	struct stat st;
 	s->path = keep(f, path);
+	if (strcmp(path, "-") && !stat(path, &st))
+		s->recorded_s = (u64)st.st_mtime;
+	if (!p)
+		return;
 	s->host = keep(f, perfdata_string(p, FEAT_HOSTNAME));
 	s->release = keep(f, perfdata_string(p, FEAT_OSRELEASE));
 	s->arch = keep(f, perfdata_string(p, FEAT_ARCH));
 	s->cpu = keep(f, perfdata_string(p, FEAT_CPUDESC));
 	s->command = keep_command(f, p);
-	if (strcmp(path, "-") && !stat(path, &st))
-		s->recorded_s = (u64)st.st_mtime;
+}
+
+static void take_cut(const struct source *src, struct flame_side *s)
+{
+	u64 nr;
+	s->knows_truncated = replay_perf_cut(src, &nr);
+	if (s->knows_truncated)
+		s->nr_truncated = max(s->nr_truncated, nr);
 }
 
 static int load_one(struct app *app, const struct stacks_opts *o, const char *path,
 		    struct flame_build *b)
 {
 	struct source *src;
-	mapped_guard(path);
-	int err = replay_perf_open(path, &src, &app->diag);
+	int err = recording_open(app, path, RECORDING_TIME, o->symbols, &src);
 	if (err)
 		return err;
 	struct flame_sink *sink = flame_sink_new();
-	struct names *names = symbols_open(app, o->symbols);
+	struct names *names = recording_names(app, src, o->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
-	err = sink && names ? symbols_unwind(src, o->symbols) : -ENOMEM;
-	if (!err)
-		err = stream_run(src, flame_sink(sink), o->workers, &run, &app->diag);
+	err = sink && names ? stream_run(src, flame_sink(sink), o->workers, &run, &app->diag)
+			    : -ENOMEM;
 	if (!err)
 		err = names->ops->resolve(names, &src->catalog, &run.frames,
 					  symbols_want(o->symbols) | WANT_LINE, &named);
 	if (!err)
 		err = flame_build_add(b, sink, &src->catalog, &run, &named);
-	if (!err)
-		describe(b->flame, &b->flame->sides[b->flame->nr_sides - 1], replay_perf_file(src),
-			 path);
+	if (!err) {
+		struct flame_side *side = &b->flame->sides[b->flame->nr_sides - 1];
+		describe(b->flame, side, replay_perf_file(src), path);
+		take_cut(src, side);
+	}
 	flame_sink_free(sink);
 	run_tables_done(&run);
 	if (names)
@@ -95,15 +103,4 @@ int stacks_load(struct app *app, const struct stacks_opts *o, struct flame *f)
 			diag_warn(&app->diag, "%s: %llu samples were lost while recording",
 				  o->paths[i], (unsigned long long)f->sides[i].nr_lost);
 	return err;
-}
-
-bool stacks_is_recording(const char *path)
-{
-	char magic[8];
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    read(fd, magic, sizeof(magic)) != sizeof(magic))
-		return false;
-	return !memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8);
 }

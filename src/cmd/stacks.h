@@ -14,6 +14,3 @@ struct stacks_opts {
 
 /* Into an initialised flame. 0, or negative errno with something said in app->diag. */
 int stacks_load(struct app *app, const struct stacks_opts *o, struct flame *f) must_check;
-
-/* Whether a file begins like a recording of samples. */
-bool stacks_is_recording(const char *path);

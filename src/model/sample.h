@@ -20,7 +20,9 @@ enum sample_needs {
 	NEED_PLACES = 1 << 7, /* the chain as addresses, each with its frame */
 	NEED_NEIGHBOURS =
 		1 << 8, /* with NEED_ORDER: the records before and after it on its own CPU */
-	NEED_DATA = 1 << 9, /* the frame of addr */
+	/* Not a need: samples may come before all of the side-band was read, and all over again if that was too early. */
+	MAY_START_EARLY = 1 << 9,
+	NEED_DATA = 1 << 10, /* the frame of addr */
 };
 
 /* A task whose name was never recorded: perf shows ":TID". */

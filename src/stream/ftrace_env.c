@@ -8,6 +8,7 @@ enum { NR_RECENT = 1 << 14 };
 struct ftrace_env_hit {
 	u64 addr;
 	const char *name; /* NULL: no symbol */
+	const char *module; /* NULL: none */
 	u64 offset;
 };
 
@@ -214,6 +215,21 @@ static size_t symbol_len(const struct ftrace_env *e, const char *name)
 	return (size_t)(p - name);
 }
 
+/* "name\t[module]": the name of the module, or NULL. */
+static const char *symbol_module(const struct ftrace_env *e, const char *name, size_t *len)
+{
+	const char *p = name + symbol_len(e, name);
+	while (p < e->syms_end && (*p == '\t' || *p == ' '))
+		p++;
+	if (p >= e->syms_end || *p++ != '[')
+		return NULL;
+	const char *end = p;
+	while (end < e->syms_end && *end != ']' && (unsigned char)*end > ' ')
+		end++;
+	*len = (size_t)(end - p);
+	return *len ? p : NULL;
+}
+
 /*
  * The search of libtraceevent: by halves, ending at the first entry that covers the address. The last symbol covers
  * only its own start.
@@ -247,6 +263,9 @@ static int add_hit(struct ftrace_env *e, u64 addr)
 	if (s) {
 		hit->name = arena_strndup(&e->arena, s->name, symbol_len(e, s->name));
 		hit->offset = addr - s->addr;
+		size_t len;
+		const char *module = symbol_module(e, s->name, &len);
+		hit->module = module ? arena_strndup(&e->arena, module, len) : NULL;
 	}
 	return dict_add(&e->known, addr, (u32)e->hits.nr - 1, &index);
 }
@@ -264,7 +283,7 @@ static const struct ftrace_env_hit *look_up(struct ftrace_env *e, u64 addr)
 	return index == DICT_NONE ? NULL : e->hits.at[index];
 }
 
-const char *ftrace_env_symbol(struct ftrace_env *e, u64 addr, u64 *offset)
+static const struct ftrace_env_hit *hit_of(struct ftrace_env *e, u64 addr)
 {
 	u32 slot = (u32)hash_u64(addr) & (NR_RECENT - 1);
 	const struct ftrace_env_hit *hit =
@@ -276,10 +295,40 @@ const char *ftrace_env_symbol(struct ftrace_env *e, u64 addr, u64 *offset)
 			atomic_store_explicit(&e->recent[slot], hit, memory_order_release);
 		pthread_mutex_unlock(&e->lock);
 	}
+	return hit;
+}
+
+const char *ftrace_env_symbol(struct ftrace_env *e, u64 addr, u64 *offset)
+{
+	const struct ftrace_env_hit *hit = hit_of(e, addr);
 	if (!hit)
 		return NULL;
 	*offset = hit->offset;
 	return hit->name;
+}
+
+const char *ftrace_env_module(struct ftrace_env *e, u64 addr)
+{
+	const struct ftrace_env_hit *hit = hit_of(e, addr);
+	return hit ? hit->module : NULL;
+}
+
+int ftrace_env_modules(struct ftrace_env *e, int (*fn)(void *ctx, const char *name, size_t len),
+		       void *ctx)
+{
+	const char *last = NULL;
+	size_t last_len = 0, len;
+	int err = 0;
+	(void)hit_of(e, 0); /* the list is there from now on */
+	for (size_t i = 0; i < e->nr_syms && !err; i++) {
+		const char *module = symbol_module(e, e->syms[i].name, &len);
+		if (!module || (last && len == last_len && !memcmp(module, last, len)))
+			continue;
+		err = fn(ctx, module, len);
+		last = module;
+		last_len = len;
+	}
+	return err;
 }
 
 /* "0xffffffff82 : "text\n"" */

@@ -59,6 +59,11 @@ void ftrace_env_done(struct ftrace_env *e);
 
 /* The function that holds addr and the offset from its start, or NULL. Borrowed until done. */
 const char *ftrace_env_symbol(struct ftrace_env *e, u64 addr, u64 *offset);
+/* The module whose function holds addr, without brackets; NULL: the kernel itself, or nothing is known. Borrowed until done. */
+const char *ftrace_env_module(struct ftrace_env *e, u64 addr);
+/* Calls back for every symbol of a module that follows one of another: each module at least once. Not NUL-terminated. */
+int ftrace_env_modules(struct ftrace_env *e, int (*fn)(void *ctx, const char *name, size_t len),
+		       void *ctx) must_check;
 /* The text at a kernel address: trace_printk formats without quotes and final newline, other strings. */
 const char *ftrace_env_string(struct ftrace_env *e, u64 addr);
 /* The saved name of a task; "<idle>" for 0; NULL: not known. */

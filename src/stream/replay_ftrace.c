@@ -1,132 +1,16 @@
 #include "stream/replay_ftrace.h"
 
-#include "wire/ftrace_page.h"
+#include "stream/ftrace_samples.h"
+#include "stream/replay_ftrace_impl.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
-
-enum {
-	BATCH_MAX = 64,
-	WINDOW_PAGES = 32, /* over all CPUs */
-	LANE_PAGES_MIN = 4,
-	IDS_MAX = 1 << 16,
-};
-
-/* A chunk of a compressed file while somebody looks at its pages. */
-struct held {
-	u8 *data;
-	u32 users;
-	bool bad;
-};
-
-struct part;
-
-/* The pages of one CPU in one buffer of one file. */
-struct lane {
-	struct part *part;
-	const struct tracedat_cpu *cpu;
-	u32 buffer;
-	u32 page_size;
-	u32 nr_pages;
-	u32 pages_per_chunk;
-	struct held *held; /* one for each chunk */
-	bool scaled; /* times need more than an addition */
-	u64 add_ns; /* else this one */
-	/* The planner's: */
-	u32 next; /* first page whose time is not before the next window */
-	u32 low_chunk; /* chunks before it are kept only while windows use them */
-	u32 high_chunk;
-};
-
-struct event_def {
-	struct schema *schema; /* NULL: no format, or one that cannot be read */
-	const struct print_prog *prog;
-	u32 event; /* index into the catalogue */
-};
-
-/* One file. */
-struct part {
-	struct replay *replay;
-	struct tracedat file;
-	bool is_open;
-	struct ftrace_env env;
-	bool has_env;
-	struct timebase times; /* how this file's numbers become nanoseconds */
-	s64 ts_offset; /* in the clock's units */
-	u32 first_buffer, first_event; /* in the numbers of the whole */
-	u32 type_offset, type_size, pid_offset; /* of the common fields */
-	bool big_endian, swap;
-	u32 *comm_ids; /* index of the saved name -> catalogue string */
-	u32 *format_of; /* event id -> index of its format + 1 */
-	_Atomic(const struct event_def *) *defs; /* [event id] */
-};
-
-struct replay {
-	struct source source;
-	struct part *parts;
-	u32 nr_parts;
-	enum print_style style;
-	bool (*plain)(void *ctx, const char *system, const char *name);
-	void *ctx;
-	unsigned needs;
-	struct lane *lanes;
-	u32 nr_lanes;
-	u32 lane_pages;
-	u64 zero_ns; /* taken from every time */
-
-	pthread_mutex_t defs_lock;
-	struct arena defs_arena;
-
-	pthread_mutex_t plan_lock; /* what follows, and held chunks */
-	u64 plan_time;
-	u64 plan_seq;
-	bool plan_done;
-	atomic_uint_fast64_t nr_bad_pages;
-	u64 nr_bad_chunks;
-};
-
-/* One lane's part of a window: pages [first, end), of which the outer ones are cut by time. */
-struct span {
-	u32 first;
-	u32 end;
-	u32 chunk_low, chunk_high; /* held, low <= high; unused when the lane has no chunks */
-};
-
-struct spot {
-	struct ftrace_event e;
-	u32 page;
-	u32 missed;
-};
-
-struct cursor {
-	struct ftrace_page walk;
-	u32 page; /* that walk is on */
-	u32 pending_missed;
-	u32 lane;
-	struct spot cur, next;
-	bool has_next;
-	const u8 *prev;
-	u32 prev_size;
-};
-
-struct shard_state {
-	struct span *spans;
-	struct cursor *cursors;
-	u32 *heap; /* indexes of cursors that have something, the earliest on top */
-	u32 nr_heap;
-	u64 start, end;
-	bool in_window;
-	struct sample samples[BATCH_MAX];
-};
 
 static struct replay *replay_of(const struct source *s)
 {
 	return container_of(s, struct replay, source);
 }
 
-static u64 scale_ns(const struct part *p, u64 time)
+u64 replay_ftrace_scale_ns(const struct part *p, u64 time)
 {
 	const struct timebase *tb = &p->times;
 	time += (u64)p->ts_offset;
@@ -135,17 +19,12 @@ static u64 scale_ns(const struct part *p, u64 time)
 	return time + (u64)tb->offset_ns - p->replay->zero_ns;
 }
 
-static inline u64 to_ns(const struct lane *l, u64 time)
-{
-	return likely(!l->scaled) ? time + l->add_ns : scale_ns(l->part, time);
-}
-
 static void set_times(struct replay *r)
 {
 	for (u32 i = 0; i < r->nr_lanes; i++) {
 		struct lane *l = &r->lanes[i];
 		l->scaled = l->part->times.mult;
-		l->add_ns = l->scaled ? 0 : scale_ns(l->part, 0);
+		l->add_ns = l->scaled ? 0 : replay_ftrace_scale_ns(l->part, 0);
 	}
 }
 
@@ -168,8 +47,7 @@ static u32 chunk_of(const struct lane *l, u32 page)
 	return low;
 }
 
-/* NULL: not there (bad chunk). The chunk must be held. */
-static const u8 *lane_page(const struct lane *l, u32 page, size_t *size)
+const u8 *replay_ftrace_page(const struct lane *l, u32 page, size_t *size)
 {
 	if (l->cpu->pages) {
 		size_t at = (size_t)page * l->page_size;
@@ -222,7 +100,7 @@ static int page_time(struct replay *r, struct lane *l, u32 page, u64 *ret)
 		if (err)
 			return err;
 	}
-	const u8 *p = lane_page(l, page, &size);
+	const u8 *p = replay_ftrace_page(l, page, &size);
 	const struct page_layout *layout = &l->part->file.layout;
 	bool big = l->part->big_endian, empty = !p || ftrace_page_empty(layout, p, size, big);
 	*ret = empty ? 0 : to_ns(l, ftrace_page_time(layout, p, size, big));
@@ -322,7 +200,7 @@ static int plan_window(struct replay *r, struct shard_state *st)
 static bool open_page(struct cursor *c, const struct lane *l, u32 page)
 {
 	size_t size;
-	const u8 *p = lane_page(l, page, &size);
+	const u8 *p = replay_ftrace_page(l, page, &size);
 	c->page = page;
 	if (!p || ftrace_page_open(&c->walk, &l->part->file.layout, p, size, l->part->big_endian)) {
 		c->walk = (struct ftrace_page){ 0 };
@@ -347,6 +225,23 @@ static bool fetch(struct replay *r, struct cursor *c, const struct lane *l, u32 
 	ret->page = c->page;
 	ret->missed = c->pending_missed;
 	c->pending_missed = 0;
+	return true;
+}
+
+/* The next event with its stacks. The kernel writes them right behind it. */
+static bool fetch_joined(struct replay *r, struct cursor *c, const struct lane *l, u32 limit,
+			 struct spot *ret)
+{
+	if (likely(!r->joins))
+		return fetch(r, c, l, limit, ret);
+	if (c->has_ahead)
+		*ret = c->ahead;
+	else if (!fetch(r, c, l, limit, ret))
+		return false;
+	ret->kernel = ret->user = (struct ftrace_event){ 0 };
+	do
+		c->has_ahead = fetch(r, c, l, limit, &c->ahead);
+	while (c->has_ahead && ftrace_samples_join(l->part, ret, &c->ahead));
 	return true;
 }
 
@@ -378,13 +273,13 @@ static bool seek(struct replay *r, struct shard_state *st, u32 index, struct cur
 	u32 page = s->first ? s->first - 1 : 0;
 	if (!open_page(c, l, page))
 		c->page = page;
-	bool got = fetch(r, c, l, s->end, &c->cur);
+	bool got = fetch_joined(r, c, l, s->end, &c->cur);
 	if (s->first) {
 		/* The page before belongs to earlier windows up to the first event that is not before this one's start. */
 		while (got && c->cur.page < s->first && c->cur.e.time < st->start) {
 			c->prev = c->cur.e.data;
 			c->prev_size = c->cur.e.size;
-			got = fetch(r, c, l, s->end, &c->cur);
+			got = fetch_joined(r, c, l, s->end, &c->cur);
 		}
 	}
 	if (!got || !in_span(s, &c->cur, st->end))
@@ -395,7 +290,7 @@ static bool seek(struct replay *r, struct shard_state *st, u32 index, struct cur
 		c->prev = back.prev;
 		c->prev_size = back.prev_size;
 	}
-	c->has_next = fetch(r, c, l, s->end, &c->next);
+	c->has_next = fetch_joined(r, c, l, s->end, &c->next);
 	return true;
 }
 
@@ -440,7 +335,7 @@ static bool advance(struct replay *r, struct shard_state *st, struct cursor *c)
 	if (!c->has_next || !in_span(s, &c->next, st->end))
 		return false;
 	c->cur = c->next;
-	c->has_next = fetch(r, c, &r->lanes[c->lane], s->end, &c->next);
+	c->has_next = fetch_joined(r, c, &r->lanes[c->lane], s->end, &c->next);
 	return true;
 }
 
@@ -449,7 +344,12 @@ static bool advance(struct replay *r, struct shard_state *st, struct cursor *c)
 static int print_event(const struct schema *s, const void *raw, u32 size, struct strbuf *to)
 {
 	const struct event_def *def = s->impl;
-	return print_prog_run(def->prog, raw, size, to);
+	size_t before = to->len;
+	int err = print_prog_run(def->prog, raw, size, to);
+	/* What programs write to trace_marker ends in a line end of its own. */
+	if (def->part->replay->samples && to->len > before && to->data[to->len - 1] == '\n')
+		to->len--;
+	return err;
 }
 
 static int print_event_fields(const struct schema *s, const void *raw, u32 size, struct strbuf *to)
@@ -472,7 +372,8 @@ static struct event_def *make_def(struct part *p, u32 id)
 	bool whole;
 	if (!def)
 		return NULL;
-	def->event = p->first_event + index - 1;
+	def->event = r->samples ? p->event_of[index - 1] - 1 : p->first_event + index - 1;
+	def->part = p;
 	bool plain = r->plain && r->plain(r->ctx, f->system, f->name);
 	int err = format_parse(&r->defs_arena, f->system, f->text.data, f->text.len, p->big_endian,
 			       p->file.long_size, &def->schema, NULL);
@@ -487,59 +388,47 @@ static struct event_def *make_def(struct part *p, u32 id)
 	return def;
 }
 
-static const struct event_def no_def = { .event = UINT32_MAX };
+const struct event_def replay_ftrace_no_def = { .event = UINT32_MAX };
 
-static const struct event_def *slow_def(struct part *p, u32 id)
+const struct event_def *replay_ftrace_slow_def(struct part *p, u32 id)
 {
 	pthread_mutex_lock(&p->replay->defs_lock);
 	const struct event_def *def = atomic_load_explicit(&p->defs[id], memory_order_relaxed);
 	if (!def) {
 		def = make_def(p, id);
 		if (!def)
-			def = &no_def;
+			def = &replay_ftrace_no_def;
 		atomic_store_explicit(&p->defs[id], def, memory_order_release);
 	}
 	pthread_mutex_unlock(&p->replay->defs_lock);
 	return def;
 }
 
-/* Never NULL. */
-static inline const struct event_def *def_of(struct part *p, u32 id)
-{
-	if (unlikely(id >= IDS_MAX))
-		return &no_def;
-	const struct event_def *def = atomic_load_explicit(&p->defs[id], memory_order_acquire);
-	return likely(def) ? def : slow_def(p, id);
-}
-
-static struct part *part_of_event(const struct replay *r, u32 event)
+static struct part *part_of_event(const struct replay *r, u32 event, u32 *format)
 {
 	u32 i = r->nr_parts - 1;
+	if (r->samples) {
+		*format = r->refs.at[event].format;
+		return &r->parts[r->refs.at[event].part];
+	}
 	while (i && r->parts[i].first_event > event)
 		i--;
+	*format = event - r->parts[i].first_event;
 	return &r->parts[i];
 }
 
 const struct tracedat_format *replay_ftrace_format(const struct source *s, u32 event)
 {
-	const struct part *p = part_of_event(replay_of(s), event);
-	return &p->file.formats.at[event - p->first_event];
+	u32 format;
+	const struct part *p = part_of_event(replay_of(s), event, &format);
+	return &p->file.formats.at[format];
 }
 
 const struct schema *replay_ftrace_schema(struct source *s, u32 event)
 {
-	struct part *p = part_of_event(replay_of(s), event);
-	return def_of(p, p->file.formats.at[event - p->first_event].id)->schema;
-}
-
-static inline u32 load_type(const struct part *p, const u8 *data)
-{
-	if (p->type_size == 2) {
-		u16 v;
-		memcpy(&v, data + p->type_offset, 2);
-		return p->swap ? __builtin_bswap16(v) : v;
-	}
-	return data[p->type_offset];
+	u32 format;
+	struct part *p = part_of_event(replay_of(s), event, &format);
+	return def_of(p, p->file.formats.at[format].id)->schema;
 }
 
 static void fill_sample(struct replay *r, const struct cursor *c, struct sample *s)
@@ -547,14 +436,9 @@ static void fill_sample(struct replay *r, const struct cursor *c, struct sample 
 	const struct lane *l = &r->lanes[c->lane];
 	struct part *p = l->part;
 	const u8 *data = c->cur.e.data;
-	u32 size = c->cur.e.size, id = UINT32_MAX;
-	s32 pid = -1;
-	if (likely(size >= p->pid_offset + 4 && size >= p->type_offset + p->type_size)) {
-		id = load_type(p, data);
-		memcpy(&pid, data + p->pid_offset, 4);
-		if (p->swap)
-			pid = (s32)__builtin_bswap32((u32)pid);
-	}
+	u32 size = c->cur.e.size;
+	s32 pid;
+	u32 id = load_common(p, &c->cur.e, &pid);
 	const struct event_def *def = def_of(p, id);
 	s->time_ns = c->cur.e.time;
 	s->id = id;
@@ -583,6 +467,7 @@ static int next_batch(struct source *src, struct shard *sh, struct batch *ret)
 	struct replay *r = replay_of(src);
 	struct shard_state *st = sh->impl;
 	u32 nr = 0;
+	st->places.nr = 0;
 	while (nr < BATCH_MAX && st->nr_heap) {
 		struct cursor *lead = &st->cursors[st->heap[0]];
 		/* The leader goes on until another one's event comes first. */
@@ -591,13 +476,24 @@ static int next_batch(struct source *src, struct shard *sh, struct batch *ret)
 			rival = &st->cursors[st->heap[2]];
 		bool more;
 		do {
-			fill_sample(r, lead, &st->samples[nr++]);
+			fill_sample(r, lead, &st->samples[nr]);
+			int kept =
+				r->samples ? ftrace_samples_next(r, sh, lead, &st->samples[nr]) : 1;
+			if (unlikely(kept < 0))
+				return kept;
+			nr += (u32)kept;
 			more = advance(r, st, lead);
 		} while (more && nr < BATCH_MAX && (!rival || before(lead, rival)));
 		if (!more)
 			st->heap[0] = st->heap[--st->nr_heap];
 		if (st->nr_heap)
 			sift_down(st, 0);
+	}
+	/* The array may have moved while it grew. */
+	const struct sample_place *place = st->places.at;
+	for (u32 i = 0; i < nr && st->places.nr; i++) {
+		st->samples[i].places = st->samples[i].nr_places ? place : NULL;
+		place += st->samples[i].nr_places;
 	}
 	*ret = (struct batch){ .samples = st->samples, .nr = nr };
 	return nr ? 1 : 0;
@@ -607,6 +503,8 @@ static int next_block(struct source *src, struct shard *sh, u64 *seq)
 {
 	struct replay *r = replay_of(src);
 	struct shard_state *st = sh->impl;
+	if (r->serial && !st->owner)
+		return 0;
 	pthread_mutex_lock(&r->plan_lock);
 	if (st->in_window)
 		release_spans(r, st);
@@ -617,6 +515,19 @@ static int next_block(struct source *src, struct shard *sh, u64 *seq)
 	if (got > 0)
 		start_window(r, st);
 	return got;
+}
+
+static void free_state(struct replay *r, struct shard_state *st)
+{
+	for (u32 i = 0; st->known && i < r->nr_parts; i++)
+		dict_done(&st->known[i]);
+	free(st->known);
+	calls_done(&st->calls);
+	vec_free(&st->places);
+	free(st->spans);
+	free(st->cursors);
+	free(st->heap);
+	free(st);
 }
 
 static int shard_open(struct source *src, struct shard *sh)
@@ -630,14 +541,15 @@ static int shard_open(struct source *src, struct shard *sh)
 	st->spans = calloc(nr, sizeof(*st->spans));
 	st->cursors = calloc(nr, sizeof(*st->cursors));
 	st->heap = calloc(nr, sizeof(*st->heap));
+	st->known = calloc(r->nr_parts, sizeof(*st->known));
+	st->owner = !r->nr_shards++;
 	for (u32 i = 0; i < BATCH_MAX; i++)
 		st->samples[i].period = 1;
-	if (st->spans && st->cursors && st->heap)
+	for (u32 i = 0; st->known && i < r->nr_parts; i++)
+		dict_init(&st->known[i]);
+	if (st->spans && st->cursors && st->heap && st->known)
 		return 0;
-	free(st->spans);
-	free(st->cursors);
-	free(st->heap);
-	free(st);
+	free_state(r, st);
 	return -ENOMEM;
 }
 
@@ -650,10 +562,7 @@ static void shard_close(struct source *src, struct shard *sh)
 		release_spans(r, st);
 		pthread_mutex_unlock(&r->plan_lock);
 	}
-	free(st->spans);
-	free(st->cursors);
-	free(st->heap);
-	free(st);
+	free_state(r, st);
 }
 
 static int load_catalog_comms(struct part *p)
@@ -672,7 +581,12 @@ static int load_catalog_comms(struct part *p)
 	return 0;
 }
 
-static int prepare_part(struct part *p, unsigned needs)
+bool replay_ftrace_has_chains(const struct source *s)
+{
+	return replay_of(s)->has_chains;
+}
+
+static int prepare_part(struct part *p)
 {
 	struct catalog *c = &p->replay->source.catalog;
 	if (!vec_reserve(&c->events, c->events.nr + p->file.formats.nr))
@@ -684,7 +598,21 @@ static int prepare_part(struct part *p, unsigned needs)
 					  .leader = (u32)c->events.nr - 1,
 					  .nr_members = 1 };
 	}
-	return needs & NEED_COMM ? load_catalog_comms(p) : 0;
+	return 0;
+}
+
+/* A source may be run again. */
+static void plan_anew(struct replay *r)
+{
+	r->plan_time = r->plan_seq = 0;
+	r->plan_done = false;
+	r->nr_shards = 0;
+	r->nr_bad_pages = 0;
+	r->nr_stray = r->nr_unknown = 0;
+	for (u32 i = 0; i < r->nr_lanes; i++) {
+		struct lane *l = &r->lanes[i];
+		l->next = l->low_chunk = 0;
+	}
 }
 
 static int prepare(struct source *src, unsigned needs, struct diag *d)
@@ -692,8 +620,15 @@ static int prepare(struct source *src, unsigned needs, struct diag *d)
 	struct replay *r = replay_of(src);
 	int err = 0;
 	r->needs = needs;
-	for (u32 i = 0; i < r->nr_parts && !err; i++)
-		err = prepare_part(&r->parts[i], needs);
+	plan_anew(r);
+	if (!r->prepared && r->samples)
+		err = ftrace_samples_prepare(r);
+	for (u32 i = 0; i < r->nr_parts && !r->prepared && !r->samples && !err; i++)
+		err = prepare_part(&r->parts[i]);
+	r->prepared = !err;
+	for (u32 i = 0; i < r->nr_parts && !err && needs & NEED_COMM; i++)
+		if (!r->parts[i].comm_ids)
+			err = load_catalog_comms(&r->parts[i]);
 	return err;
 }
 
@@ -703,6 +638,16 @@ static void finish(struct source *src, struct diag *d)
 	if (r->nr_bad_pages)
 		diag_warn(d, "%llu pages end in something that is no event; their rest is left out",
 			  (unsigned long long)r->nr_bad_pages);
+	if (r->nr_stray)
+		diag_note(d, "%llu stacks do not follow an event of their task and are left out",
+			  (unsigned long long)r->nr_stray);
+	if (r->nr_unknown)
+		diag_warn(d, "%llu events have no format in the file and are left out",
+			  (unsigned long long)r->nr_unknown);
+	if (r->samples && r->source.catalog.nr_lost_events)
+		diag_warn(d, "events were lost %llu times while recording%s",
+			  (unsigned long long)r->source.catalog.nr_lost_events,
+			  r->serial ? ": calls across a gap are not counted" : "");
 	if (r->nr_bad_chunks)
 		diag_warn(d, "%llu packed pieces could not be unpacked; their events are missing",
 			  (unsigned long long)r->nr_bad_chunks);
@@ -721,6 +666,10 @@ static void close_source(struct source *src)
 	for (u32 i = 0; i < r->nr_parts; i++) {
 		struct part *p = &r->parts[i];
 		free(p->comm_ids);
+		free(p->seen);
+		free(p->event_of);
+		if (p->has_frames)
+			ftrace_frames_done(&p->frames);
 		free(p->format_of);
 		free(p->defs);
 		if (p->has_env)
@@ -729,6 +678,7 @@ static void close_source(struct source *src)
 			tracedat_close(&p->file);
 	}
 	free(r->parts);
+	vec_free(&r->refs);
 	arena_done(&r->defs_arena);
 	catalog_done(&src->catalog);
 	pthread_mutex_destroy(&r->defs_lock);
@@ -908,6 +858,8 @@ int replay_ftrace_open_files(const struct replay_ftrace_input *in, u32 nr,
 		return -ENOMEM;
 	r->source.ops = &replay_ops;
 	r->style = o->style;
+	r->samples = o->samples;
+	r->calls = o->samples && o->calls;
 	r->plain = o->plain;
 	r->ctx = o->ctx;
 	pthread_mutex_init(&r->defs_lock, NULL);
@@ -966,9 +918,16 @@ u32 replay_ftrace_nr_buffers(const struct source *s)
 	return last->first_buffer + (u32)last->file.buffers.nr;
 }
 
+bool replay_ftrace_is(const struct source *s)
+{
+	return s->ops == &replay_ops;
+}
+
 u32 replay_ftrace_nr_events(const struct source *s)
 {
 	const struct replay *r = replay_of(s);
+	if (r->samples)
+		return (u32)r->refs.nr;
 	const struct part *last = &r->parts[r->nr_parts - 1];
 	return last->first_event + (u32)last->file.formats.nr;
 }

@@ -31,6 +31,14 @@ struct replay_ftrace_opts {
 	u32 window_pages; /* pages of a CPU that a window looks ahead; 0: chosen by the number of CPUs */
 	bool no_date; /* times stay the clock's, also where the file says what they are on the wall */
 	bool raw_times; /* as recorded: no offset, no scale */
+	/*
+	 * For sinks of samples: a look over all pages first tells what is in the file, the catalogue lists only events that occur, by
+	 * "system:name", and stacks that were recorded with an event become its call chain instead of events of their own.
+	 */
+	bool samples;
+	/* With samples: a call of the function graph tracer becomes one sample where it ends, with its callers as the chain, its own
+	 * time as the period and its whole time as the weight; a function's event is a place, with its caller. */
+	bool calls;
 	/* Events that are printed by the kernel's print fmt alone, whatever the style; NULL: none. */
 	bool (*plain)(void *ctx, const char *system, const char *name);
 	void *ctx;
@@ -54,6 +62,10 @@ u32 replay_ftrace_nr_buffers(const struct source *s);
 u32 replay_ftrace_file_of(const struct source *s, u32 buffer, u32 *ret_buffer);
 u32 replay_ftrace_nr_events(const struct source *s);
 const struct tracedat_format *replay_ftrace_format(const struct source *s, u32 event);
+/* With samples, after prepare(): whether events have call chains. */
+bool replay_ftrace_has_chains(const struct source *s);
+/* Whether a source is one of these. */
+bool replay_ftrace_is(const struct source *s);
 /* A text part of a file; data is NULL when it has none. Not while it runs. */
 struct tracedat_text replay_ftrace_text(struct source *s, u32 file, enum tracedat_part part);
 /* The text of a latency tracer's file, which has no events; data is NULL for others. Before or after the run. */

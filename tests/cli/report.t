@@ -23,8 +23,7 @@ refused tiny "'tiny' is not a perf.data file" "three bytes"
 head -c 100000 /dev/zero >zeroes
 refused zeroes "'zeroes' is not a perf.data file" "zeroes"
 printf '\027\010\104tracing7\0' >trace.dat
-refused trace.dat "'trace.dat' is not a perf.data file" "a trace.dat"
-like "$err" 'sonde ftrace report -i trace.dat' "a trace.dat: and how to read it"
+refused trace.dat "trace.dat: the file's header is broken or cut" "the head of a trace.dat alone"
 exits 1 "an empty pipe" "$SONDE" report -i - </dev/null
 like "$err" "'standard input' is empty|standard input is empty" "an empty pipe: says what it is"
 if [ "$(id -u)" = 0 ]; then

@@ -20,6 +20,7 @@ struct lines {
 	struct source *src;
 	VEC(char *) all;
 	size_t backwards; /* samples before the one before; one worker only */
+	unsigned shards; /* how many were begun, also in vain */
 };
 
 struct lines_shard {
@@ -40,6 +41,7 @@ static int lines_shard_new(struct sink *k, unsigned index, const struct shard *s
 	struct lines_shard *own = calloc(1, sizeof(*own));
 	own->shard = sh;
 	*state = own;
+	container_of(k, struct lines, sink)->shards++;
 	return 0;
 }
 
@@ -289,6 +291,77 @@ static void test_order(void)
 		   "in time order: form 0x%x", ways[i]);
 		outcome_done(&o);
 		outcome_done(&plain);
+		perfwrite_done(&w);
+	}
+}
+
+/* Long after the last change of tasks and maps a worker need not wait for another one: and if there is one, it counts. */
+static void test_early(void)
+{
+	enum { QUIET = 3500 };
+	static const struct {
+		const char *name;
+		bool comm, map, cut;
+		unsigned times; /* it had to begin */
+	} ways[] = {
+		{ .name = "nothing more is told", .times = 1 },
+		{ .name = "a name", .comm = true, .times = 2 },
+		{ .name = "a map", .map = true, .times = 2 },
+		{ .name = "it is cut off", .cut = true, .times = 2 },
+	};
+	static const char payload[4000] = "x";
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct perfwrite w;
+		struct outcome plain, o;
+		perfwrite_story(&w, PERFWRITE_OPEN, 0, 20);
+		for (u64 k = 0; k < QUIET; k++) {
+			perfwrite_sample(&w, k % 2,
+					 &(struct perfwrite_sample){ .misc = 2,
+								     .ip = 0x400010 + k % 7,
+								     .pid = 100,
+								     .tid = 100,
+								     .period = k,
+								     .time = 1000000 + k,
+								     .raw = payload,
+								     .raw_size = sizeof(payload) });
+			perfwrite_sample(&w, 1,
+					 &(struct perfwrite_sample){ .misc = 2,
+								     .ip = 0x7f0030,
+								     .pid = 100,
+								     .tid = 100,
+								     .time = 1000000 + k,
+								     .raw = payload,
+								     .raw_size = sizeof(payload) });
+		}
+		if (ways[i].comm) /* another CPU's ring: later in the file, earlier in time */
+			perfwrite_comm(&w, 100, 100, "renamed", false, 1000000 + QUIET / 2);
+		if (ways[i].map)
+			perfwrite_mmap(&w,
+				       &(struct perfwrite_map){ .pid = 100,
+								.addr = 0x400000,
+								.len = 0x1000,
+								.name = "/lib/late.so" },
+				       1000000 + QUIET / 3);
+		perfwrite_lost(&w, 3, 2000000);
+		perfwrite_end(&w);
+		size_t size = ways[i].cut ? w.out.len - w.out.len / 5 - 3 : w.out.len;
+		u8 *data = tight(w.out.data, size);
+		replay(data, size, 2, &plain);
+		for (unsigned workers = 1; workers <= 7; workers += 3) {
+			replay_needs(data, size, workers, MAY_START_EARLY, &o);
+			bool same = o.err == plain.err && o.lines.all.nr == plain.lines.all.nr &&
+				    !missing(&o.lines, &plain.lines) &&
+				    o.nr_lost == plain.nr_lost && o.truncated == plain.truncated &&
+				    o.diag.items.nr == plain.diag.items.nr;
+			ok(same && o.lines.shards == ways[i].times * workers,
+			   "started early with %u workers, then: %s", workers, ways[i].name);
+			if (!same)
+				printf("# err %d, %zu lines, not %zu; %u shards\n", o.err,
+				       o.lines.all.nr, plain.lines.all.nr, o.lines.shards);
+			outcome_done(&o);
+		}
+		outcome_done(&plain);
+		free(data);
 		perfwrite_done(&w);
 	}
 }
@@ -754,6 +827,7 @@ int main(void)
 	test_forms(20);
 	test_forms(3000);
 	test_order();
+	test_early();
 	test_no_times();
 	test_cut(0, 1, "file");
 	test_cut(PERFWRITE_SWAP, 7, "swapped file");

@@ -1,0 +1,25 @@
+/*
+ * A recording as a source of samples, whichever of the two formats it has: perf.data, or a trace.dat, whose events become samples
+ * (stream/replay_ftrace.h). The first bytes of the file tell.
+ */
+#pragma once
+
+#include "cmd/symbols.h"
+
+enum recording_kind { RECORDING_NONE, RECORDING_PERF, RECORDING_FTRACE };
+
+/* By the first bytes; NONE: neither, or it cannot be read. */
+enum recording_kind recording_kind(const char *path);
+
+enum recording_use {
+	RECORDING_EVENTS, /* every event as it was recorded */
+	RECORDING_TIME, /* where time went: calls of the function graph tracer weigh what they took */
+};
+/* path: a file, or "-" (perf.data). What is neither is told as what is wrong with it as a perf.data. */
+int recording_open(struct app *app, const char *path, enum recording_use use,
+		   const struct symbol_opts *o, struct source **ret) must_check;
+/* Names for its frames: a trace.dat brings the kernel's symbols. NULL: no memory. The source and the options are borrowed. */
+struct names *recording_names(struct app *app, struct source *src, const struct symbol_opts *o);
+/* For what only perf.data has: 0, or -ENOTSUP with something said. */
+int recording_needs_perf(struct app *app, const struct source *src, const char *path,
+			 const char *what) must_check;
