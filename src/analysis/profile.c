@@ -156,6 +156,39 @@ static int skip(struct shard_state *st, const struct sample *s)
 	return 0;
 }
 
+static int add_one(const struct profile *p, struct shard_state *st, const struct sample *s,
+		   bool graph)
+{
+	s64 group = group_of(p, st, s);
+	return group < 0 ? (int)group
+			 : tally_add(&st->tally, (u32)group, s->leaf, graph ? s->chain : CHAIN_NONE,
+				     s->period, 1);
+}
+
+/* Each branch counts once, where it led to. */
+static int add_branches(const struct profile *p, struct shard_state *st, const struct sample *s)
+{
+	struct sample one = *s;
+	int err = 0;
+	one.period = 1;
+	one.nr_branches = 1;
+	for (u32 i = 0; i < s->nr_branches && !err; i++) {
+		one.branches = &s->branches[i];
+		one.leaf = one.branches->to_frame;
+		one.weight = max(BRANCH_CYCLES(one.branches->flags), 1u);
+		err = add_one(p, st, &one, false);
+	}
+	return err;
+}
+
+static int add_access(const struct profile *p, struct shard_state *st, const struct sample *s,
+		      bool graph)
+{
+	struct sample one = *s;
+	one.period = max(s->weight, (u64)1);
+	return add_one(p, st, &one, graph);
+}
+
 static int feed_chosen(const struct profile *p, struct shard_state *st, const struct batch *b,
 		       bool graph)
 {
@@ -171,10 +204,9 @@ static int feed_chosen(const struct profile *p, struct shard_state *st, const st
 				return err;
 			continue;
 		}
-		s64 group = group_of(p, st, s);
-		int err = group < 0 ? (int)group
-				    : tally_add(&st->tally, (u32)group, s->leaf,
-						graph ? s->chain : CHAIN_NONE, s->period, 1);
+		int err = p->cfg.branches    ? add_branches(p, st, s)
+			  : p->cfg.by_weight ? add_access(p, st, s, graph)
+					     : add_one(p, st, s, graph);
 		if (err)
 			return err;
 	}
@@ -245,8 +277,8 @@ static int profile_merge(struct sink *k, void *state, const u32 *map_frame, cons
 	for (size_t i = 0; i < t->nr && !err; i++) {
 		const struct entry *e = &t->entries[i];
 		u64 words[GROUP_WORDS_MAX];
-		err = keys_translate(p, &st->texts, &t->groups.at[(size_t)e->group * p->stride],
-				     words);
+		err = keys_translate(p, &st->texts, map_frame,
+				     &t->groups.at[(size_t)e->group * p->stride], words);
 		s64 group = err ? err : tally_group(&p->all, words, p->stride);
 		if (group < 0)
 			return (int)group;
@@ -286,7 +318,8 @@ struct profile *profile_new(const struct profile_config *cfg)
 		return NULL;
 	}
 	const struct profile_filter *f = &p->cfg.filter;
-	p->filtered = !sample_choice_empty(&f->choice) || !sample_choice_empty(&f->rows);
+	p->filtered = !sample_choice_empty(&f->choice) || !sample_choice_empty(&f->rows) ||
+		      cfg->branches || cfg->by_weight;
 	p->with_parent = keys_has(p, PROFILE_KEY_PARENT);
 	p->sink.ops = &profile_ops;
 	p->sink.needs = profile_ops.needs;
@@ -296,6 +329,7 @@ struct profile *profile_new(const struct profile_config *cfg)
 		p->sink.needs |= NEED_COMM;
 	if (p->with_texts)
 		p->sink.needs |= NEED_RAW;
+	p->sink.needs |= hw_needs(p);
 	strtab_init(&p->dsos);
 	texts_init(&p->texts);
 	strtab_init(&p->sources);
@@ -646,6 +680,8 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 				      : 0;
 	if (!err)
 		err = make_dsos(p);
+	if (!err)
+		err = hw_settle(p);
 	if (!err && p->cfg.filter.hide_unresolved)
 		drop_unresolved(p);
 	if (!err)

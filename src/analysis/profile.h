@@ -22,6 +22,23 @@ enum profile_key {
 	PROFILE_KEY_WEIGHT,
 	PROFILE_KEY_LOCAL_WEIGHT,
 	PROFILE_KEY_CGROUP,
+	/* of a branch (profile_hw.c) */
+	PROFILE_KEY_MISPREDICT,
+	PROFILE_KEY_ABORT,
+	PROFILE_KEY_IN_TX,
+	PROFILE_KEY_CYCLES,
+	PROFILE_KEY_DSO_FROM,
+	PROFILE_KEY_DSO_TO,
+	PROFILE_KEY_SYM_FROM,
+	PROFILE_KEY_SYM_TO,
+	/* of an access to memory (the same) */
+	PROFILE_KEY_DSO_DADDR,
+	PROFILE_KEY_MEM,
+	PROFILE_KEY_SNOOP,
+	PROFILE_KEY_TLB,
+	PROFILE_KEY_LOCKED,
+	PROFILE_KEY_BLOCKED,
+	PROFILE_KEY_PHYS_DADDR,
 	PROFILE_KEY_TRACE, /* the text of a tracepoint */
 	PROFILE_KEY_FIELD, /* one field of it */
 	PROFILE_KEY_PARENT, /* the caller whose name fits an expression */
@@ -104,6 +121,8 @@ struct profile_config {
 	bool by_line; /* they tell lines apart, as they do where rows go by line */
 	bool full_path; /* of source files */
 	u32 max_stack; /* frames of a chain that count, from the end where graphs begin; 0: all */
+	bool branches; /* every branch of a sample is a row's, not the sample; there are no chains then */
+	bool by_weight; /* rows weigh what accesses cost */
 	u64 quantum_ns; /* PROFILE_KEY_TIME: width of a slice */
 	struct profile_filter filter;
 	struct profile_env env;
@@ -142,3 +161,5 @@ int profile_key_find(const char *word);
 /* The words, for a hint; NULL behind the last one. */
 const char *profile_key_word(u32 index);
 bool profile_key_is_measure(enum profile_key key);
+/* Whether it tells branches apart. */
+bool profile_key_is_branch(enum profile_key key);

@@ -121,8 +121,8 @@ bool keys_has(const struct profile *p, enum profile_key key);
 int keys_values(const struct profile *p, struct texts *t, const struct sample *s,
 		u64 *words) must_check;
 /* Numbers of another table's texts into ours. */
-int keys_translate(struct profile *p, const struct texts *from, const u64 *words,
-		   u64 *ret) must_check;
+int keys_translate(struct profile *p, const struct texts *from, const u32 *map_frame,
+		   const u64 *words, u64 *ret) must_check;
 /* The number of a name, for PROFILE_KEY_PARENT. */
 s64 keys_text(struct profile *p, const char *name) must_check;
 void texts_init(struct texts *t);
@@ -135,8 +135,26 @@ u64 keys_measure(const struct profile *p, enum profile_key key, const struct row
 u64 keys_identity(const struct profile *p, const struct profile_field *f, const struct row *r);
 /* A column for it; NULL: no memory. */
 struct column *keys_column(const struct profile *p, const struct profile_field *f, struct table *t);
+/* "[.] name", or an address. letter 0: that of its level. */
+const char *keys_symbol(struct arena *a, const struct name_func *f, char letter);
+const char *texts_shown(const struct texts *t, u64 id);
 int keys_cell(const struct profile *p, const struct profile_field *f, const struct row *r,
 	      u64 total, struct table *t, union cell *ret) must_check;
+
+/* ---- profile_hw.c ---- */
+
+/* Keys of branches and accesses. */
+bool hw_is_key(enum profile_key key);
+/* Whether its word is a frame until hw_settle(). */
+bool hw_is_frame(enum profile_key key);
+/* What a source must deliver for them: of enum sample_needs. */
+unsigned hw_needs(const struct profile *p);
+u64 hw_value(enum profile_key key, const struct sample *s);
+/* Names are known: words become functions, objects and texts, and groups that then are the same are one. */
+int hw_settle(struct profile *p) must_check;
+int hw_compare(const struct profile *p, enum profile_key key, u64 a, u64 b);
+const char *hw_cell(const struct profile *p, enum profile_key key, const struct row *r, u64 word,
+		    struct arena *a);
 
 /* ---- profile.c ---- */
 

@@ -30,6 +30,23 @@ static const struct key_info infos[] = {
 	[PROFILE_KEY_LOCAL_WEIGHT] = { "local_weight", "Local Weight", "local_weight", CELL_NUMBER,
 				       .min_width = 12, .left = true },
 	[PROFILE_KEY_CGROUP] = { "cgroup", "Cgroup", "cgroup", CELL_STR, .loose = true },
+	[PROFILE_KEY_MISPREDICT] = { "mispredict", "Branch Mispredicted", "mispredict", CELL_STR },
+	[PROFILE_KEY_ABORT] = { "abort", "Transaction abort", "abort", CELL_STR },
+	[PROFILE_KEY_IN_TX] = { "in_tx", "Branch in transaction", "in_tx", CELL_STR },
+	[PROFILE_KEY_CYCLES] = { "cycles", "Basic Block Cycles", "cycles", CELL_STR },
+	[PROFILE_KEY_DSO_FROM] = { "dso_from", "Source Shared Object", "dso_from", CELL_STR },
+	[PROFILE_KEY_DSO_TO] = { "dso_to", "Target Shared Object", "dso_to", CELL_STR },
+	[PROFILE_KEY_SYM_FROM] = { "symbol_from", "Source Symbol", "symbol_from", CELL_STR,
+				   .loose = true },
+	[PROFILE_KEY_SYM_TO] = { "symbol_to", "Target Symbol", "symbol_to", CELL_STR, .loose = true },
+	[PROFILE_KEY_DSO_DADDR] = { "dso_daddr", "Data Object", "dso_daddr", CELL_STR },
+	[PROFILE_KEY_MEM] = { "mem", "Memory access", "mem", CELL_STR, .min_width = 24 },
+	[PROFILE_KEY_SNOOP] = { "snoop", "Snoop", "snoop", CELL_STR, .min_width = 12 },
+	[PROFILE_KEY_TLB] = { "tlb", "TLB access", "tlb", CELL_STR, .min_width = 22 },
+	[PROFILE_KEY_LOCKED] = { "locked", "Locked", "locked", CELL_STR, .loose = true },
+	[PROFILE_KEY_BLOCKED] = { "blocked", "Blocked", "blocked", CELL_STR, .min_width = 10,
+				  .loose = true },
+	[PROFILE_KEY_PHYS_DADDR] = { "phys_daddr", "Data Physical Address", "phys_daddr", CELL_STR },
 	[PROFILE_KEY_TRACE] = { "trace", "Trace output", "trace", CELL_STR, .loose = true },
 	[PROFILE_KEY_FIELD] = { NULL, NULL, NULL, CELL_STR },
 	[PROFILE_KEY_PARENT] = { "parent", "Parent symbol", "parent", CELL_STR },
@@ -78,6 +95,21 @@ static const u8 search_order[] = {
 	PROFILE_OVERHEAD_CHILDREN,
 	PROFILE_SAMPLES,
 	PROFILE_PERIOD,
+	PROFILE_KEY_DSO_FROM,
+	PROFILE_KEY_DSO_TO,
+	PROFILE_KEY_SYM_FROM,
+	PROFILE_KEY_SYM_TO,
+	PROFILE_KEY_MISPREDICT,
+	PROFILE_KEY_ABORT,
+	PROFILE_KEY_IN_TX,
+	PROFILE_KEY_CYCLES,
+	PROFILE_KEY_DSO_DADDR,
+	PROFILE_KEY_LOCKED,
+	PROFILE_KEY_TLB,
+	PROFILE_KEY_MEM,
+	PROFILE_KEY_SNOOP,
+	PROFILE_KEY_PHYS_DADDR,
+	PROFILE_KEY_BLOCKED,
 };
 
 int profile_key_find(const char *word)
@@ -98,6 +130,11 @@ const char *profile_key_word(u32 index)
 bool profile_key_is_measure(enum profile_key key)
 {
 	return key >= PROFILE_OVERHEAD_CHILDREN;
+}
+
+bool profile_key_is_branch(enum profile_key key)
+{
+	return key >= PROFILE_KEY_MISPREDICT && key <= PROFILE_KEY_SYM_TO;
 }
 
 /* ---- which keys ---- */
@@ -185,7 +222,7 @@ static s64 texts_add(struct texts *t, const char *key, size_t len)
 	return id;
 }
 
-static const char *text_of(const struct texts *t, u64 id)
+const char *texts_shown(const struct texts *t, u64 id)
 {
 	return id < t->shown.nr && t->shown.at[id] ? t->shown.at[id] : strtab_str(&t->keys, (u32)id);
 }
@@ -297,6 +334,9 @@ int keys_values(const struct profile *p, struct texts *t, const struct sample *s
 		case PROFILE_KEY_WEIGHT:
 		case PROFILE_KEY_LOCAL_WEIGHT: v = s->weight; break;
 		case PROFILE_KEY_CGROUP: v = s->cgroup; break;
+		case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_PHYS_DADDR:
+			v = hw_value(p->values[i].key, s);
+			break;
 		default: {
 			s64 id = text_value(p, i, t, s);
 			if (id < 0)
@@ -309,9 +349,13 @@ int keys_values(const struct profile *p, struct texts *t, const struct sample *s
 	return 0;
 }
 
-int keys_translate(struct profile *p, const struct texts *from, const u64 *words, u64 *ret)
+int keys_translate(struct profile *p, const struct texts *from, const u32 *map_frame,
+		   const u64 *words, u64 *ret)
 {
 	memcpy(ret, words, p->stride * sizeof(*ret));
+	for (u32 i = 0; i < p->nr_values && map_frame; i++)
+		if (hw_is_frame(p->values[i].key))
+			ret[1 + i] = map_frame[words[1 + i]];
 	for (u32 i = 0; i < p->nr_values && p->with_texts; i++) {
 		if (p->values[i].key < PROFILE_KEY_TRACE || !words[1 + i])
 			continue;
@@ -391,7 +435,7 @@ static int compare_parents(const struct profile *p, u64 a, u64 b)
 {
 	if (!a || !b)
 		return !a - !b; /* those without come last */
-	return strcmp(text_of(&p->texts, a), text_of(&p->texts, b));
+	return strcmp(texts_shown(&p->texts, a), texts_shown(&p->texts, b));
 }
 
 u64 keys_measure(const struct profile *p, enum profile_key key, const struct row *r)
@@ -471,7 +515,8 @@ int keys_compare(const struct profile *p, const struct profile_field *f, const s
 	case PROFILE_KEY_SOCKET: return order_signed((s32)x, (s32)y);
 	case PROFILE_KEY_WEIGHT:
 	case PROFILE_KEY_LOCAL_WEIGHT: return order(y, x);
-	case PROFILE_KEY_TRACE: return strcmp(text_of(&p->texts, x), text_of(&p->texts, y));
+	case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_PHYS_DADDR: return hw_compare(p, f->key, x, y);
+	case PROFILE_KEY_TRACE: return strcmp(texts_shown(&p->texts, x), texts_shown(&p->texts, y));
 	case PROFILE_KEY_FIELD: /* the largest first */
 		return strcmp(strtab_str(&p->texts.keys, (u32)y),
 			      strtab_str(&p->texts.keys, (u32)x));
@@ -509,16 +554,16 @@ struct column *keys_column(const struct profile *p, const struct profile_field *
 	return c;
 }
 
-static const char *symbol_cell(struct arena *a, const struct name_func *f)
+const char *keys_symbol(struct arena *a, const struct name_func *f, char letter)
 {
-	static const char letter[] = {
+	static const char letters[] = {
 		[FRAME_UNKNOWN] = '.',	  [FRAME_KERNEL] = 'k',	      [FRAME_USER] = '.',
 		[FRAME_HYPERVISOR] = 'H', [FRAME_GUEST_KERNEL] = 'g', [FRAME_GUEST_USER] = 'u',
 		[FRAME_MARK] = '!',
 	};
 	struct strbuf s;
 	strbuf_init(&s);
-	strbuf_printf(&s, "[%c] ", letter[f->mode]);
+	strbuf_printf(&s, "[%c] ", letter ? letter : letters[f->mode]);
 	if (f->name)
 		strbuf_str(&s, f->inlined ? name_label(f) : f->name);
 	else
@@ -568,12 +613,14 @@ static const char *string_cell(const struct profile *p, const struct profile_fie
 	case PROFILE_KEY_TGID: return task_cell(p, (s32)word, a);
 	case PROFILE_KEY_CGROUP: return cgroup_cell(p, word, a);
 	case PROFILE_KEY_TRACE:
-	case PROFILE_KEY_FIELD: return text_of(&p->texts, word);
-	case PROFILE_KEY_PARENT: return word ? text_of(&p->texts, word) : "[other]";
+	case PROFILE_KEY_FIELD: return texts_shown(&p->texts, word);
+	case PROFILE_KEY_PARENT: return word ? texts_shown(&p->texts, word) : "[other]";
 	case PROFILE_KEY_DSO: return dso_name(p, r->func);
 	case PROFILE_KEY_SRCLINE: return strtab_str(&p->sources, p->srcline_of[r->func]);
 	case PROFILE_KEY_SRCFILE: return strtab_str(&p->sources, p->srcfile_of[r->func]);
-	default: return symbol_cell(a, &p->names->funcs[r->func]);
+	case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_PHYS_DADDR:
+		return hw_cell(p, f->key, r, word, a);
+	default: return keys_symbol(a, &p->names->funcs[r->func], 0);
 	}
 }
 

@@ -68,6 +68,8 @@ struct report_opts {
 	bool hide_unresolved;
 	bool exclude_other;
 	bool hierarchy;
+	bool branches; /* usual, where there are some */
+	bool mem_mode;
 	bool group;
 	bool force;
 	bool raw_trace;
@@ -191,7 +193,9 @@ static const struct opt report_rows[] = {
 		 "local_weight symbol_size dso_size srcline srcfile overhead overhead_children "
 		 "overhead_sys "
 		 "overhead_us overhead_guest_sys overhead_guest_us sample period, or [EVENT.]FIELD "
-		 "of tracepoints; +KEY: besides the usual comm,dso,sym"),
+		 "of tracepoints; of branches: dso_from dso_to symbol_from symbol_to mispredict "
+		 "in_tx abort cycles; of accesses: mem snoop tlb locked blocked dso_daddr "
+		 "phys_daddr; +KEY: besides the usual comm,dso,sym"),
 	OPT_STR('F', "fields", struct report_opts, fields,
 		"KEYS", "columns, in this order; rows are then sorted by them; +KEY: besides the usual ones"),
 	OPT_CALL('g', "call-graph", "HOW",
@@ -210,6 +214,10 @@ static const struct opt report_rows[] = {
 		 "a column with the sum of the periods"),
 	OPT_FLAG(0, "showcpuutilization", struct report_opts, by_level,
 		 "columns with the parts spent in the kernel and in user code"),
+	OPT_FLAG('b', "branch-stack", struct report_opts, branches,
+		 "rows of branches, where there are some (usual); --no-branch-stack: of samples"),
+	OPT_FLAG(0, "mem-mode", struct report_opts, mem_mode,
+		 "rows of accesses to memory (record -d), by what they cost"),
 	OPT_FLAG(0, "hierarchy", struct report_opts, hierarchy,
 		 "rows within rows: a level for each key, those in {braces} together"),
 	OPT_FLAG(0, "group", struct report_opts, group,
@@ -290,6 +298,7 @@ static void report_defaults(void *opts)
 	struct report_opts *o = opts;
 	o->input = "perf.data";
 	o->children = true;
+	o->branches = true;
 	o->group = true;
 	o->graph.min_percent = 0.5;
 }
@@ -316,6 +325,18 @@ struct report {
 	bool own_first; /* the first key is the function: a graph need not repeat it */
 };
 
+/* Branches that were asked for; not those that are a call stack (--call-graph lbr). */
+static bool has_branches(const struct report *r)
+{
+	const struct catalog *c = &r->src->catalog;
+	for (size_t i = 0; i < c->events.nr; i++)
+		if (c->events.at[i].sample_type & PERF_SAMPLE_BRANCH_STACK &&
+		    !(replay_perf_file(r->src)->attrs.at[i].attr.branch_sample_type &
+		      PERF_SAMPLE_BRANCH_CALL_STACK))
+			return true;
+	return false;
+}
+
 static void configure(struct report *r)
 {
 	const struct report_opts *o = r->opts;
@@ -323,6 +344,9 @@ static void configure(struct report *r)
 	bool chains = false;
 	vec_for_each (&r->src->catalog.events, e)
 		chains |= (e->sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
+	cfg->branches = o->branches && !o->mem_mode && has_branches(r);
+	cfg->by_weight = o->mem_mode;
+	chains = chains && !cfg->branches;
 	if (!chains && o->graph.given && !o->graph.off) {
 		diag_warn(&r->app->diag,
 			  "the recording has no call chains: there are no call graphs to draw");
@@ -419,11 +443,18 @@ static int elide_columns(struct report *r)
 	return 0;
 }
 
+/* perf has symbol_daddr, local_ins_lat and local_p_stage_cyc besides. */
+static const char mem_keys[] = "local_weight,mem,sym,dso,dso_daddr,snoop,tlb,locked,blocked";
+
 static int set_keys(struct report *r)
 {
 	const struct report_opts *o = r->opts;
 	struct report_keys k = {
 		.sort = r->sort,
+		.usual = o->mem_mode	   ? mem_keys
+			 : r->cfg.branches ? "comm,dso_from,symbol_from,symbol_to,cycles"
+					   : NULL,
+		.branches = r->cfg.branches,
 		.fields = o->fields,
 		.parent = o->parent || o->exclude_other,
 		.by_level = o->by_level,
@@ -501,8 +532,12 @@ static void event_header(const struct report *r, const struct shown *e, struct s
 	shown_text(r, e, to);
 	if (r->opts->choose.time)
 		strbuf_printf(to, " (time slices: %s)", r->opts->choose.time);
-	strbuf_printf(to, "\n# Event count (approx.): %llu\n#\n",
-		      (unsigned long long)shown_totals(r, e).period);
+	unsigned long long sum = shown_totals(r, e).period;
+	if (r->opts->mem_mode)
+		strbuf_printf(to, "\n# Total weight : %llu\n# Sort order   : %s\n#\n", sum,
+			      r->sort ? r->sort : mem_keys);
+	else
+		strbuf_printf(to, "\n# Event count (approx.): %llu\n#\n", sum);
 }
 
 static int make_table(struct report *r, const struct shown *e, struct table *t)

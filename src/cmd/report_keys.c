@@ -18,6 +18,7 @@ struct list {
 	const char *option; /* for messages */
 	struct diag *diag;
 	bool shows; /* of columns: has no fields of tracepoints */
+	bool branches;
 };
 
 static int add_field(struct list *l, struct profile_field f)
@@ -94,39 +95,11 @@ static int trace_field(struct list *l, const char *word, u32 level, bool *found)
 static int unknown(struct list *l, const char *word)
 {
 	static const char *const hardware[] = {
-		"transaction",
-		"addr",
-		"cgroup_id",
-		"ipc_null",
-		"ipc_lbr",
-		"code_page_size",
-		"data_page_size",
-		"local_ins_lat",
-		"ins_lat",
-		"p_stage_cyc",
-		"local_p_stage_cyc",
-		"dso_from",
-		"dso_to",
-		"symbol_from",
-		"symbol_to",
-		"sym_from",
-		"sym_to",
-		"mispredict",
-		"in_tx",
-		"abort",
-		"cycles",
-		"srcline_from",
-		"srcline_to",
-		"symbol_daddr",
-		"symbol_iaddr",
-		"dso_daddr",
-		"locked",
-		"tlb",
-		"mem",
-		"snoop",
-		"dcacheline",
-		"phys_daddr",
-		"blocked",
+		"transaction",	"addr",		  "cgroup_id",	       "ipc_null",
+		"ipc_lbr",	"code_page_size", "data_page_size",    "local_ins_lat",
+		"ins_lat",	"p_stage_cyc",	  "local_p_stage_cyc", "addr_from",
+		"addr_to",	"srcline_from",	  "srcline_to",	       "symbol_daddr",
+		"symbol_iaddr", "dcacheline",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(hardware); i++)
 		if (!strcmp(word, hardware[i]))
@@ -150,6 +123,13 @@ static int unknown(struct list *l, const char *word)
 static int add_word(struct list *l, const char *word, u32 level)
 {
 	int key = profile_key_find(word);
+	if (key >= 0 && profile_key_is_branch((enum profile_key)key) && !l->branches) {
+		(void)diag_error(l->diag, -EINVAL, "%s: '%s' is of branches, and there are none",
+				 l->option, word);
+		diag_hint(l->diag, "record them where the CPU can: sonde record -b; "
+				   "--no-branch-stack leaves them out");
+		return -EINVAL;
+	}
 	if (key >= 0)
 		return add_field(
 			l, (struct profile_field){ .key = (enum profile_key)key, .level = level });
@@ -210,7 +190,7 @@ static int sort_list(const struct report_keys *k, struct list *l, struct list *f
 			err = add_key(l, PROFILE_OVERHEAD);
 	}
 	if (!err && (more || (!sort && !strict(k->fields))))
-		err = add_words(l, usual_keys, &level);
+		err = add_words(l, k->usual ? k->usual : usual_keys, &level);
 	if (!err && sort)
 		err = add_words(l, sort + more, &level);
 	if (!err && k->parent)
@@ -251,8 +231,8 @@ static int fill_up(struct list *to, const struct list *from)
 int report_keys(const struct report_keys *k, const struct catalog *c, struct profile_config *cfg,
 		struct diag *d)
 {
-	struct list sort = { cfg->sort, &cfg->nr_sort, c, "--sort", d, false };
-	struct list fields = { cfg->fields, &cfg->nr_fields, c, "--fields", d, true };
+	struct list sort = { cfg->sort, &cfg->nr_sort, c, "--sort", d, false, k->branches };
+	struct list fields = { cfg->fields, &cfg->nr_fields, c, "--fields", d, true, k->branches };
 	cfg->nr_sort = cfg->nr_fields = 0;
 	cfg->self = k->children && !strict(k->fields);
 	int err = sort_list(k, &sort, &fields);

@@ -7,6 +7,8 @@
 struct report_keys {
 	const char *sort; /* words; '+' in front: more than the usual ones. NULL: the usual ones */
 	const char *fields; /* the same of columns */
+	const char *usual; /* keys; NULL: comm,dso,symbol */
+	bool branches; /* rows are of branches: their keys may be named */
 	bool parent; /* callers by a name are asked for */
 	bool by_level; /* columns of the CPU's levels */
 	bool count, period; /* columns */

@@ -22,6 +22,7 @@ enum sample_needs {
 		1 << 8, /* with NEED_ORDER: the records before and after it on its own CPU */
 	/* Not a need: samples may come before all of the side-band was read, and all over again if that was too early. */
 	MAY_START_EARLY = 1 << 9,
+	NEED_DATA = 1 << 10, /* the frame of addr */
 };
 
 /* A task whose name was never recorded: perf shows ":TID". */
@@ -73,6 +74,7 @@ struct sample {
 	s32 pid;
 	s32 tid;
 	u32 comm; /* catalog.strings id, or COMM_UNNAMED */
+	u32 data; /* frame of addr */
 	u32 leaf; /* frame of ip, FRAME_NONE when there is none */
 	u32 chain; /* of shard.chains; CHAIN_NONE: no chain */
 	u32 mode; /* enum frame_mode of ip */

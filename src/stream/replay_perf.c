@@ -1051,7 +1051,7 @@ static u64 branch_flags(const struct replay *r, u64 raw)
 	return big ? flags : raw;
 }
 
-static s64 branch_frame(struct replay *r, struct shard *sh, struct where *w, u64 addr)
+static s64 frame_by_address(struct replay *r, struct shard *sh, struct where *w, u64 addr)
 {
 	return frame_of(r, sh, w, addr, addr >> 63 ? FRAME_KERNEL : FRAME_USER);
 }
@@ -1068,7 +1068,8 @@ static int branches_of(struct replay *r, struct shard *sh, struct where *w,
 		to->from = bytes_u64(&b);
 		to->to = bytes_u64(&b);
 		to->flags = branch_flags(r, bytes_u64(&b));
-		s64 from = branch_frame(r, sh, w, to->from), dest = branch_frame(r, sh, w, to->to);
+		s64 from = frame_by_address(r, sh, w, to->from),
+		    dest = frame_by_address(r, sh, w, to->to);
 		if (from < 0 || dest < 0)
 			return -ENOMEM;
 		to->from_frame = (u32)from;
@@ -1116,7 +1117,7 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 		atomic_fetch_add(&r->nr_bad, 1);
 		return err == -EBADMSG ? -ENOENT : err;
 	}
-	if (!(r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES)))
+	if (!(r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES | NEED_BRANCH | NEED_DATA)))
 		return 0;
 	const struct perf_sample_view *v = &p->view;
 	u64 time = time_of(r, p);
@@ -1167,6 +1168,12 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		if (leaf < 0)
 			return (int)leaf;
 		s->leaf = (u32)leaf;
+	}
+	if (r->needs & NEED_DATA) {
+		s64 data = frame_by_address(r, sh, &w, v->addr);
+		if (data < 0)
+			return (int)data;
+		s->data = (u32)data;
 	}
 	if (r->needs & NEED_CHAIN) {
 		s64 chain = v->nr_chain ? chain_of(r, sh, &w, p) : CHAIN_NONE;

@@ -1,6 +1,7 @@
 /*
- * Recordings of hardware that is not here: perf_hw branch|mem PROGRAM ADDR FILE [swap]. Samples lie in a function of PROGRAM at the
- * file offset ADDR (hexadecimal); with branch stacks of every kind of entry, or with data addresses and where the data came from.
+ * Recordings of hardware that is not here: perf_hw branch|mem|real PROGRAM ADDR FILE [swap]. Samples lie in a function of PROGRAM at the
+ * file offset ADDR (hexadecimal); with branch stacks of every kind of entry, or with data addresses and where the data came from: any
+ * bits at all (mem), or as a CPU sets them (real).
  */
 #include "gen/perfwrite.h"
 
@@ -88,7 +89,24 @@ static u64 one_of(u64 bits)
 	return 1ull << dice(bits);
 }
 
-static void add_access(struct perfwrite *w, u64 at, u32 i)
+/* Levels by bits and by number, what others had of the line, and the TLB. */
+static u64 real_source(void)
+{
+	static const struct {
+		u32 level, number, remote;
+	} levels[] = {
+		{ 8, 1, 0 },	{ 16, 12, 0 },	{ 32, 2, 0 },	 { 64, 3, 0 },
+		{ 128, 13, 0 }, { 256, 13, 1 }, { 1024, 11, 1 }, { 4096, 10, 0 },
+	};
+	u64 which = dice(ARRAY_SIZE(levels)), luck = dice(5) ? 2 : 4;
+	static const u8 snoops[] = { 1, 2, 4, 8, 16 };
+	return 1ull << (1 + dice(2)) | (levels[which].level | luck) << 5 |
+	       (u64)snoops[dice(5)] << 19 | (dice(3) ? 0ull : 2ull) << 24 |
+	       (dice(2) ? 8ull | 2 : 16ull | 2) << 26 | (u64)levels[which].number << 33 |
+	       (u64)levels[which].remote << 37 | 1ull << (40 + dice(3));
+}
+
+static void add_access(struct perfwrite *w, u64 at, u32 i, bool real)
 {
 	struct perfwrite_sample s = sample(at, i);
 	s.addr = BASE + at + 64 * dice(4) + dice(64);
@@ -101,6 +119,8 @@ static void add_access(struct perfwrite *w, u64 at, u32 i)
 		     (dice(4) ? one_of(3) | one_of(7) : 0) << 26 | number << 33 |
 		     (old ? 0 : dice(2)) << 37 | (dice(3) ? 0 : dice(3)) << 38 |
 		     (dice(3) ? 0 : one_of(3)) << 40 | (old ? 0 : dice(5)) << 43;
+	if (real)
+		s.data_src = real_source();
 	perfwrite_sample(w, 0, &s);
 }
 
@@ -117,8 +137,11 @@ int main(int argc, char **argv)
 			       PERF_SAMPLE_PHYS_ADDR,
 	      argc > 5 ? PERFWRITE_SWAP : 0);
 	for (u32 i = 0; i < SAMPLES; i++)
-		branch ? add_branches(&w, at, i) : add_access(&w, at, i);
+		branch ? add_branches(&w, at, i) : add_access(&w, at, i, *argv[1] == 'r');
+	perfwrite_feature_str(&w, FEAT_HOSTNAME, "nowhere"); /* perf knows the byte order of features by it */
 	perfwrite_feature_str(&w, FEAT_ARCH, "x86_64");
+	if (branch)
+		perfwrite_feature(&w, FEAT_BRANCH_STACK, NULL, 0);
 	perfwrite_end(&w);
 	FILE *f = fopen(argv[4], "w");
 	bool fine = f && fwrite(w.out.data, 1, w.out.len, f) == w.out.len;
