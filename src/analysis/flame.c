@@ -1,5 +1,6 @@
 #include "analysis/flame.h"
 #include "analysis/flame_impl.h"
+#include "base/big.h"
 #include "base/strbuf.h"
 
 #include <errno.h>
@@ -7,6 +8,8 @@
 #include <string.h>
 
 enum { MAX_POINTS = 2 << 20 };
+/* The kernel writes no more frames of a chain unless it is told to (sysctl kernel.perf_event_max_stack): PERF_MAX_STACK_DEPTH. */
+enum { KERNEL_CHAIN_MAX = 127 };
 
 /* Samples that share event, task, stack. */
 struct entry {
@@ -53,10 +56,10 @@ static void stacks_done(struct stacks *s)
 {
 	vec_free(&s->tasks);
 	dict_done(&s->task_of);
-	vec_free(&s->entries);
-	vec_free(&s->by_chain.list);
-	vec_free(&s->by_leaf.list);
-	vec_free(&s->points);
+	big_vec_free(&s->entries);
+	big_vec_free(&s->by_chain.list);
+	big_vec_free(&s->by_leaf.list);
+	big_vec_free(&s->points);
 }
 
 static s64 task_at(struct stacks *s, s32 pid, s32 tid, u32 comm)
@@ -80,7 +83,7 @@ static u32 *head_of(struct stacks *s, u32 leaf, u32 chain)
 	struct heads *h = chain ? &s->by_chain : &s->by_leaf;
 	size_t id = chain ? chain : leaf;
 	if (unlikely(id >= h->list.nr)) {
-		if (!vec_reserve(&h->list, id + 1))
+		if (!big_vec_reserve(&h->list, id + 1))
 			return NULL;
 		memset(h->list.at + h->list.nr, 0, (h->list.cap - h->list.nr) * sizeof(*h->list.at));
 		h->list.nr = h->list.cap;
@@ -103,7 +106,7 @@ static s64 entry_at(struct stacks *s, u32 event, u32 task, u32 leaf, u32 chain)
 		*head = at;
 		return at - 1;
 	}
-	struct entry *e = vec_push(&s->entries);
+	struct entry *e = big_vec_push(&s->entries);
 	if (!e || s->entries.nr >= UINT32_MAX)
 		return -ENOMEM;
 	*e = (struct entry){
@@ -147,7 +150,7 @@ static int add_point(struct stacks *s, struct point p)
 {
 	if (unlikely(s->points.nr >= MAX_POINTS))
 		join_points(s);
-	if (!vec_reserve(&s->points, s->points.nr + 1))
+	if (!big_vec_reserve(&s->points, s->points.nr + 1))
 		return -ENOMEM;
 	s->points.at[s->points.nr++] = p;
 	return 0;
@@ -229,7 +232,7 @@ static int flame_merge(struct sink *k, void *state, const u32 *map_frame, const 
 			return (int)entry;
 		entry_map[i] = (u32)entry;
 	}
-	if (!vec_reserve(&to->points, to->points.nr + from->points.nr))
+	if (!big_vec_reserve(&to->points, to->points.nr + from->points.nr))
 		return -ENOMEM;
 	vec_for_each (&from->points, p) {
 		p->entry = entry_map[p->entry];
@@ -246,7 +249,7 @@ static void flame_shard_free(struct sink *k, void *state)
 }
 
 static const struct sink_ops flame_ops = {
-	.needs = NEED_CHAIN | NEED_LEAF | NEED_COMM,
+	.needs = NEED_CHAIN | NEED_LEAF | NEED_COMM | MAY_START_EARLY,
 	.shard_new = flame_shard_new,
 	.feed = flame_feed,
 	.merge = flame_merge,
@@ -391,7 +394,7 @@ static int add_place(struct side *s, struct name_stack ids, u64 weight)
 {
 	for (u32 id = ids.first; id < ids.first + ids.nr; id++) {
 		s64 frame = frame_of(s, s->names->func_of[id]);
-		u32 *to = frame < 0 ? NULL : vec_push(&s->build->pool);
+		u32 *to = frame < 0 ? NULL : big_vec_push(&s->build->pool);
 		if (!to)
 			return frame < 0 ? (int)frame : -ENOMEM;
 		*to = (u32)frame;
@@ -421,9 +424,10 @@ static int add_row(struct side *s, const struct entry *e, u64 weight, u32 *trunc
 	const u32 *row = &e->leaf;
 	if (e->chain)
 		row = chain_frames(&s->run->chains, e->chain, &nr);
-	if (!vec_reserve(&s->build->pool, s->build->pool.nr + nr))
+	if (!big_vec_reserve(&s->build->pool, s->build->pool.nr + nr))
 		return -ENOMEM;
 	int err = 0;
+	*truncated |= nr == KERNEL_CHAIN_MAX;
 	for (u32 i = 0; i < nr && !err; i++) {
 		if (!s->plain_of[row[i]])
 			err = find_plain(s, row[i]);
@@ -544,7 +548,7 @@ static int make_items(struct side *s)
 		s64 tree = tree_at(b, s->event_of[e->event], s->task_of[e->task]);
 		u32 start = (u32)b->pool.nr;
 		int err = tree < 0 ? (int)tree : add_row(s, e, s->entry_weight[i], &s->truncated[i]);
-		struct fold_item *it = err ? NULL : vec_push(&b->items);
+		struct fold_item *it = err ? NULL : big_vec_push(&b->items);
 		if (!it || b->pool.nr >= UINT32_MAX)
 			return err ? err : -ENOMEM;
 		*it = (struct fold_item){
@@ -562,7 +566,7 @@ static int make_points(struct side *s, u32 first_item)
 {
 	struct flame *f = s->flame;
 	struct flame_side *info = &f->sides[s->number];
-	if (!vec_reserve(&f->points, f->points.nr + s->stacks->points.nr))
+	if (!big_vec_reserve(&f->points, f->points.nr + s->stacks->points.nr))
 		return -ENOMEM;
 	vec_for_each (&s->stacks->points, p) {
 		f->points.at[f->points.nr++] = (struct flame_point){ .time_ns = p->time_ns,
@@ -660,7 +664,7 @@ static int take_nodes(struct flame *f, const struct fold *fold)
 		nr += fold->nodes[base + i].parent == base + i ? 1 : fold->nodes[base + i].nr;
 	}
 	starts[fold->nr_nodes] = (u32)nr;
-	if (nr >= UINT32_MAX / 2 || !vec_reserve(&f->nodes, nr))
+	if (nr >= UINT32_MAX / 2 || !big_vec_reserve(&f->nodes, nr))
 		return -ENOMEM;
 	for (u32 i = 0; i < fold->nr_nodes; i++)
 		take_run(f, fold, starts, i);
@@ -690,8 +694,8 @@ int flame_build_finish(struct flame_build *b)
 
 void flame_build_done(struct flame_build *b)
 {
-	vec_free(&b->items);
-	vec_free(&b->pool);
+	big_vec_free(&b->items);
+	big_vec_free(&b->pool);
 	dict_done(&b->frame_ids);
 	dict_done(&b->task_ids);
 	dict_done(&b->tree_ids);

@@ -107,10 +107,18 @@ static int tally_add(struct tally *t, u32 group, u32 leaf, u32 chain, u64 period
 	return 0;
 }
 
-static void tally_prefetch(const struct tally *t, u32 group, u32 leaf, u32 chain)
+/* Bring on their way what tally_add() will look at: first the slot, later the entry it leads to. */
+static void tally_fetch_slot(const struct tally *t, u32 hash)
 {
 	if (t->slots)
-		__builtin_prefetch(&t->slots[entry_hash(group, leaf, chain) & t->mask]);
+		__builtin_prefetch(&t->slots[hash & t->mask]);
+}
+
+static void tally_fetch_entry(const struct tally *t, u32 hash)
+{
+	u32 slot = t->slots ? t->slots[hash & t->mask] : 0;
+	if (slot)
+		__builtin_prefetch(&t->entries[slot - 1], 1);
 }
 
 /* Of one worker. */
@@ -173,15 +181,15 @@ static int feed_chosen(const struct profile *p, struct shard_state *st, const st
 	return 0;
 }
 
-/* In two steps, a few samples apart, so that the table's memory is on its way when it is needed. */
+/* In three steps, a few samples apart, so that the table's memory is on its way when it is needed. */
 static int profile_feed(struct sink *k, void *state, const struct batch *b)
 {
-	enum { AHEAD = 16 };
+	enum { AHEAD = 16, NEAR = 8 };
 	struct profile *p = container_of(k, struct profile, sink);
 	struct shard_state *st = state;
 	struct tally *t = &st->tally;
 	bool graph = k->needs & NEED_CHAIN;
-	u32 groups[AHEAD];
+	u32 groups[AHEAD], hashes[AHEAD];
 	if (p->filtered)
 		return feed_chosen(p, st, b, graph);
 	for (size_t i = 0; i < b->nr + AHEAD; i++) {
@@ -198,8 +206,12 @@ static int profile_feed(struct sink *k, void *state, const struct batch *b)
 			if (group < 0)
 				return (int)group;
 			groups[i % AHEAD] = (u32)group;
-			tally_prefetch(t, (u32)group, s->leaf, graph ? s->chain : CHAIN_NONE);
+			hashes[i % AHEAD] =
+				entry_hash((u32)group, s->leaf, graph ? s->chain : CHAIN_NONE);
+			tally_fetch_slot(t, hashes[i % AHEAD]);
 		}
+		if (i >= NEAR && i - NEAR < b->nr)
+			tally_fetch_entry(t, hashes[(i - NEAR) % AHEAD]);
 	}
 	return 0;
 }
@@ -254,7 +266,7 @@ static void profile_shard_free(struct sink *k, void *state)
 }
 
 static const struct sink_ops profile_ops = {
-	.needs = NEED_LEAF,
+	.needs = NEED_LEAF | MAY_START_EARLY,
 	.shard_new = profile_shard_new,
 	.feed = profile_feed,
 	.merge = profile_merge,
@@ -302,7 +314,7 @@ void profile_free(struct profile *p)
 	chains_done(p);
 	free(p->dso_of);
 	free(p->key_of);
-	vec_free(&p->items);
+	big_vec_free(&p->items);
 	vec_free(&p->item_counts);
 	free(p->next_item);
 	big_free(p->places, p->nr_places * sizeof(*p->places));
@@ -424,7 +436,7 @@ static int self_rows(struct profile *p)
 
 static int add_item(struct profile *p, const struct entry *e, u32 tree, u32 start, u32 nr)
 {
-	struct fold_item *it = vec_push(&p->items);
+	struct fold_item *it = big_vec_push(&p->items);
 	u64 *count = p->cfg.count ? vec_push(&p->item_counts) : NULL;
 	if (!it || (p->cfg.count && !count))
 		return -ENOMEM;
@@ -467,7 +479,7 @@ static int caller_items(struct profile *p, const struct entry *e, const struct c
 
 static int fold_chains(struct profile *p, const struct chain_table *chains)
 {
-	int err = vec_reserve(&p->items, p->all.nr) ? 0 : -ENOMEM;
+	int err = big_vec_reserve(&p->items, p->all.nr) ? 0 : -ENOMEM;
 	for (size_t i = 0; i < p->all.nr && !err; i++)
 		err = entry_item(p, &p->all.entries[i], chains);
 	if (p->cfg.children && own_trees(p)) {

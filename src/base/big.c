@@ -85,3 +85,14 @@ void big_free(void *p, size_t size)
 	else if (p)
 		(void)munmap(p, whole_pages(size));
 }
+
+void *big_vec_grow(void *at, size_t *cap, size_t need, size_t elem)
+{
+	size_t want = max(*cap ? *cap * 2 : 64, need), bytes;
+	if (__builtin_mul_overflow(want, elem, &bytes))
+		return NULL;
+	void *p = big_grow(at, *cap * elem, bytes);
+	if (p)
+		*cap = want;
+	return p;
+}

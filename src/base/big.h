@@ -14,3 +14,30 @@ void *big_grow(void *p, size_t old_size, size_t size);
 /* All of it zero. */
 void *big_zalloc(size_t size);
 void big_free(void *p, size_t size);
+
+/*
+ * The same for a VEC (base/vec.h) that may grow large: all of reserving, pushing and freeing it goes through these. Elements that
+ * are pushed are not zeroed.
+ */
+void *big_vec_grow(void *at, size_t *cap, size_t need, size_t elem);
+
+#define big_vec_reserve(v, need)                                                                   \
+	({                                                                                         \
+		bool ok_ = true;                                                                   \
+		if ((need) > (v)->cap) {                                                           \
+			void *p_ = big_vec_grow((v)->at, &(v)->cap, (need), sizeof(*(v)->at));     \
+			if (p_)                                                                    \
+				(v)->at = p_;                                                      \
+			ok_ = p_ != NULL;                                                          \
+		}                                                                                  \
+		ok_;                                                                               \
+	})
+
+#define big_vec_push(v) (big_vec_reserve(v, (v)->nr + 1) ? &(v)->at[(v)->nr++] : NULL)
+
+#define big_vec_free(v)                                                                            \
+	do {                                                                                       \
+		big_free((v)->at, (v)->cap * sizeof(*(v)->at));                                    \
+		(v)->at = NULL;                                                                    \
+		(v)->nr = (v)->cap = 0;                                                            \
+	} while (0)

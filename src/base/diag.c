@@ -98,6 +98,28 @@ void diag_span(struct diag *d, const char *text, size_t start, size_t len)
 	it->len = len;
 }
 
+static bool says(const struct diag *d, const struct diag_item *what)
+{
+	vec_for_each (&d->items, it)
+		if (it->level == what->level && it->message && what->message &&
+		    !strcmp(it->message, what->message))
+			return true;
+	return false;
+}
+
+void diag_join(struct diag *to, struct diag *from)
+{
+	vec_for_each (&from->items, it) {
+		struct diag_item *mine = says(to, it) ? NULL : vec_push(&to->items);
+		if (!mine)
+			continue;
+		*mine = *it;
+		*it = (struct diag_item){ 0 };
+	}
+	to->nr_errors += from->nr_errors;
+	diag_done(from);
+}
+
 static void render_caret(const struct diag_item *it, struct strbuf *to)
 {
 	size_t width = strlen(it->text);

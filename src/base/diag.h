@@ -34,5 +34,8 @@ void diag_note(struct diag *d, const char *fmt, ...) printf_like(2, 3);
 void diag_hint(struct diag *d, const char *fmt, ...) printf_like(2, 3);
 void diag_span(struct diag *d, const char *text, size_t start, size_t len);
 
+/* Moves what `to` does not say yet; from is empty afterwards. */
+void diag_join(struct diag *to, struct diag *from);
+
 /* prog: what stands before the first colon ("sonde record"). One item is a few lines. */
 void diag_render(const struct diag *d, const char *prog, bool colour, struct strbuf *to);

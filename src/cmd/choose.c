@@ -207,11 +207,7 @@ static int take_time(void *ctx, const u8 *rec, const struct perf_event_header *h
 	struct time_walk *t = ctx;
 	if (h->type != PERF_RECORD_SAMPLE)
 		return 0;
-	u64 id = t->file->attrs.nr > 1
-			 ? perf_sample_id(&t->file->attrs.at[0].layout, rec, h->size, t->file->swap)
-			 : 0;
-	const struct perfdata_attr *a = perfdata_attr_of(t->file, id);
-	u64 time = a ? perf_sample_time(&a->layout, rec, h->size, t->file->swap) : 0;
+	u64 time = perf_walk_time(t->file, rec, h);
 	if (!time)
 		return 0;
 	if (!t->whole.first || time < t->whole.first)

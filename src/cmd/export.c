@@ -34,7 +34,7 @@ struct export_cmd_opts {
 	const char *to;
 	const char *input;
 	const char *output;
-	bool samples;
+	struct folded_opts fold;
 	u64 workers;
 	struct symbol_opts symbols;
 };
@@ -62,7 +62,7 @@ static int make_folded(struct export_job *j, struct strbuf *to)
 	flame_init(&f);
 	int err = load(j, &f);
 	if (!err)
-		err = export_folded(&f, j->o->samples, to);
+		err = export_folded(&f, &j->o->fold, to);
 	flame_done(&f);
 	return err;
 }
@@ -238,7 +238,9 @@ static const struct opt export_rows[] = {
 	OPT_STR(0, "to", struct export_cmd_opts, to, "FORMAT", "pprof, speedscope, firefox, perfetto (or chrome), folded"),
 	OPT_STR('i', "input", struct export_cmd_opts, input, "FILE", "recording to read (perf.data), or a trace.dat; - is standard input"),
 	OPT_STR('o', "output", struct export_cmd_opts, output, "FILE", "write FILE, compressed if it ends in .gz; - is standard output"),
-	OPT_FLAG(0, "samples", struct export_cmd_opts, samples, "folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "samples", struct export_cmd_opts, fold.samples, "folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "kinds", struct export_cmd_opts, fold.kinds, "folded: _[k] behind kernel functions, _[i] inlined, _[j] code made at run time"),
+	OPT_FLAG(0, "lines", struct export_cmd_opts, fold.lines, "folded: file and hottest line behind names"),
 	OPT_UINT(0, "workers", struct export_cmd_opts, workers, "N", "threads to use (all CPUs)"),
 	SYMBOL_OPT_ROWS(struct export_cmd_opts, symbols),
 	OPT_END(),

@@ -23,10 +23,13 @@ static const struct command *const subs[] = {
 	&command_ftrace_restore,
 	&command_ftrace_dump,
 	&command_ftrace_stream,
+	&command_ftrace_profile,
+	&command_ftrace_latency,
 	&command_ftrace_hist,
 	&command_ftrace_split,
 	&command_ftrace_convert,
 	&command_ftrace_check_events,
+	&command_ftrace_options,
 	NULL,
 };
 /* clang-format on */

@@ -1,6 +1,7 @@
 /* `sonde ftrace list`: what can be traced here, as trace-cmd lists it; `options`; `check-events`. */
 #include "base/json.h"
 #include "cmd/commands.h"
+#include "cmd/ftrace_options.h"
 #include "cmd/ftrace_which.h"
 #include "file/compress.h"
 #include "wire/format.h"
@@ -190,6 +191,17 @@ static int list_plugins(struct listing *l)
 	return 0;
 }
 
+/* Lines, also in JSON, as everywhere in this list: `ftrace options --json` has objects. */
+static int list_plugin_options(struct listing *l)
+{
+	struct strbuf text;
+	strbuf_init(&text);
+	ftrace_options_text(&text);
+	int err = each_line(l, strbuf_cstr(&text), NULL, put_line);
+	strbuf_done(&text);
+	return err;
+}
+
 static int list_systems(struct listing *l)
 {
 	struct sysroot dir = { .dir_fd = l->t->dir };
@@ -299,7 +311,8 @@ static int list(struct listing *l)
 		{ o->functions, "functions", just_functions },
 		{ o->instances, "instances", list_instances },
 		{ o->clocks, "clocks", just_clocks },
-		{ o->plugins || o->plugin_options, "plugins", list_plugins },
+		{ o->plugins, "plugins", list_plugins },
+		{ o->plugin_options, "plugin_options", list_plugin_options },
 		{ o->compression, "compression", list_compression },
 	};
 	bool any = false;
@@ -365,7 +378,7 @@ static const struct opt list_rows[] = {
 	OPT_STR('B', "buffers", struct list_opts, buffer, "NAME", "Instances; with -e, -o or -C: of this instance", .optional = true, .greedy = true, .fallback = ""),
 	OPT_FLAG('C', "clocks", struct list_opts, clocks, "Clocks, the one in use in brackets"),
 	OPT_FLAG('P', "plugins", struct list_opts, plugins, "Layouts of events that are built in"),
-	OPT_FLAG('O', "plugin-options", struct list_opts, plugin_options, "The same", .hidden = true),
+	OPT_FLAG('O', "plugin-options", struct list_opts, plugin_options, "Their options, for `ftrace report -O`"),
 	OPT_FLAG('c', "compression", struct list_opts, compression, "How files can be packed"),
 	OPT_END(),
 };

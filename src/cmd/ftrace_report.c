@@ -6,6 +6,10 @@
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/ftrace_ask.h"
+#include "cmd/ftrace_options.h"
+#include "cmd/ftrace_profile.h"
+#include "cmd/ftrace_samples.h"
+#include "cmd/ftrace_wakeup.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
 #include "view/text_events.h"
@@ -30,10 +34,14 @@ struct report_opts {
 	u64 ts_hz;
 	const char *cpus;
 	const char *event;
+	const char *samples;
 	struct opt_list raw_events, plain_events;
 	bool raw, nanoseconds, latency, plain, quiet;
 	bool no_hardirq, no_softirq;
 	bool test_filters;
+	bool wakeups, profile;
+	struct ftrace_profile_opts profiling;
+	struct text_events_functions layout;
 	bool diff, align, raw_ts, no_date, check_ts;
 	bool endian, functions, printk, names, formats, check, stat, uname, version;
 	bool list_cpus, first, last;
@@ -95,9 +103,17 @@ static int hz_call(void *opts, const char *value, bool negated, struct diag *d)
 	return 0;
 }
 
+static int option_call(void *opts, const char *value, bool negated, struct diag *d)
+{
+	return ftrace_options_set(&((struct report_opts *)opts)->layout, value, d);
+}
+
 static const struct opt rows[] = {
 	OPT_CALL('i', "input", "FILE", "read FILE instead of trace.dat; several are merged by time",
 		 input_call),
+	OPT_STR(0, "samples", struct report_opts, samples, "FILE",
+		"put the samples of a perf.data between the events, by time: one of `record "
+		"--with-samples`"),
 	OPT_HEADING("Which events"),
 	OPT_CALL('F', "filter", "FILTER",
 		 "only events that fit: 'sched/sched_switch : next_pid == 0'; any of several",
@@ -114,9 +130,16 @@ static const struct opt rows[] = {
 	OPT_FLAG('t', "nanoseconds", struct report_opts, nanoseconds, "print full nanoseconds"),
 	OPT_FLAG('l', "latency", struct report_opts, latency,
 		 "print the flags of each event: interrupts, resched, context, depth"),
+	OPT_FLAG('w', "wakeups", struct report_opts, wakeups,
+		 "behind each sched_switch, how long the task had waited since it was woken"),
 	OPT_FLAG('N', "plain", struct report_opts, plain,
 		 "use the kernel's print format only, no layouts of our own"),
 	OPT_LIST('n', NULL, struct report_opts, plain_events, "REGEX", "the same for these events"),
+	OPT_CALL('O', "option", "OPTION",
+		 "an option of a layout (`ftrace options`): parent, indent=0, fgraph:tailprint",
+		 option_call),
+	OPT_FLAG('L', NULL, struct report_opts, plain,
+		 "only plug-ins in the user's folder: there are none, so as -N", .hidden = true),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no warnings"),
 	OPT_HEADING("Times"),
 	OPT_FLAG(0, "ts-diff", struct report_opts, diff,
@@ -131,6 +154,14 @@ static const struct opt rows[] = {
 		 hz_call),
 	OPT_FLAG(0, "ts-check", struct report_opts, check_ts,
 		 "accepted; times that go backwards are always said", .hidden = true),
+	OPT_HEADING("Where tasks spend their time"),
+	OPT_FLAG(0, "profile", struct report_opts, profile, "instead of events, as `ftrace profile`"),
+	OPT_LIST('H', NULL, struct report_opts, profiling.hooks, "HOOK",
+		 "with --profile: time between two events, EVENT,FIELD/EVENT,FIELD"),
+	OPT_FLAG('G', NULL, struct report_opts, profiling.irqs_by_cpu,
+		 "with --profile: interrupts by CPU, not by task"),
+	OPT_FLAG(0, "by-comm", struct report_opts, profiling.by_comm,
+		 "with --profile: tasks of one name as one"),
 	OPT_HEADING("Questions instead of events"),
 	OPT_FLAG('E', NULL, struct report_opts, names, "names of the events that the file knows"),
 	OPT_FLAG(0, "events", struct report_opts, formats, "their formats"),
@@ -156,6 +187,8 @@ static const struct opt_example examples[] = {
 	{ "ftrace report -F 'sched/sched_switch : next_pid == 0'", "only switches to idle" },
 	{ "ftrace report -v -F function -F 'irq.*'", "everything but functions and interrupts" },
 	{ "ftrace report -i host.dat -i guest.dat", "two files, merged by time" },
+	{ "ftrace report --samples trace.dat.perf", "with the samples of the same run" },
+	{ "ftrace report -w -F sched", "how long tasks waited from being woken to running" },
 	{ "ftrace report --cpu 0,2-5 -t", "some CPUs, times in nanoseconds" },
 	{ "ftrace report --stat", "what was recorded and what was lost" },
 	{ "ftrace report --json | jq .event", "one JSON object a line" },
@@ -179,7 +212,10 @@ struct report {
 	struct app *app;
 	const struct report_opts *opts;
 	struct source *src;
+	const struct replay_ftrace_opts *replay;
 	struct event_filter *filter;
+	struct ftrace_samples *samples; /* NULL: none */
+	struct ftrace_wakeups *wakeups;
 	const char **buffers; /* what stands before a line */
 	u32 *file_of; /* [buffer] */
 	bool *raw_events, *plain_events;
@@ -208,6 +244,12 @@ static bool has_comm(void *ctx, u32 buffer, s32 pid)
 static bool keep(void *ctx, const struct sample *s)
 {
 	return event_filter_keep(((struct report *)ctx)->filter, s);
+}
+
+static void write_samples(void *ctx, u64 until_ns, struct strbuf *to)
+{
+	struct report *r = ctx;
+	ftrace_samples_write(r->samples, until_ns, r->opts->nanoseconds, r->app->json, to);
 }
 
 static void name_of(void *ctx, u32 event, const char **system, const char **name)
@@ -341,6 +383,35 @@ static int align(struct report *r)
 	return err;
 }
 
+/* ---- wake-ups ---- */
+
+/* Lines are made in parallel: what they owe to wake-ups long before is found in a first pass. */
+static int find_wakeups(struct report *r)
+{
+	const struct report_opts *o = r->opts;
+	struct source *again, *first = r->src;
+	int err = replay_ftrace_open_files(o->inputs.at, (u32)o->inputs.nr, r->replay, &again,
+					   &r->app->diag);
+	if (err)
+		return err;
+	r->src = again;
+	err = align(r);
+	if (!err)
+		err = ftrace_wakeups_find(again, r->filter ? keep : NULL, r, (unsigned)o->workers,
+					  &r->wakeups, &r->app->diag);
+	r->src = first;
+	again->ops->close(again);
+	return err;
+}
+
+static void add_wait(void *ctx, const struct sample *s, struct strbuf *to)
+{
+	u64 ns;
+	if (ftrace_wakeups_waited(((struct report *)ctx)->wakeups, s, &ns))
+		strbuf_printf(to, " Latency: %llu.%03llu usecs", (unsigned long long)(ns / 1000),
+			      (unsigned long long)(ns % 1000));
+}
+
 /* ---- printing ---- */
 
 /* A latency tracer's file holds finished text. */
@@ -391,6 +462,7 @@ static int print_events(struct report *r)
 		.nanoseconds = o->nanoseconds,
 		.latency = o->latency,
 		.plain = o->plain,
+		.functions = o->layout,
 		.diff = o->diff,
 		.raw_time = o->raw_ts ||
 			    (!counts_ns(replay_ftrace_file(r->src, 0)) && !o->inputs.at[0].ts_hz),
@@ -403,6 +475,8 @@ static int print_events(struct report *r)
 		.symbol = symbol_in,
 		.has_comm = has_comm,
 		.keep = r->filter ? keep : NULL,
+		.between = r->samples ? write_samples : NULL,
+		.tail = r->wakeups ? add_wait : NULL,
 	};
 	if (replay_ftrace_nr_buffers(r->src) > 1) {
 		view.buffers = r->buffers;
@@ -415,8 +489,12 @@ static int print_events(struct report *r)
 		return err;
 	print_heads(r);
 	err = stream_run(r->src, sink, (unsigned)o->workers, &result, &r->app->diag);
+	if (!err && r->samples)
+		write_samples(r, UINT64_MAX, &r->app->out);
 	text_events_free(sink);
 	run_tables_done(&result);
+	if (!err && r->wakeups && !r->app->json)
+		ftrace_wakeups_text(r->wakeups, &r->app->out);
 	return err;
 }
 
@@ -478,7 +556,16 @@ static int report(struct report *r)
 		return 0;
 	}
 	compare_clocks(r);
-	err = align(r);
+	err = r->opts->wakeups ? find_wakeups(r) : 0;
+	if (!err)
+		err = align(r);
+	if (!err && r->opts->profile)
+		return ftrace_profile_print(r->app, r->src, &r->opts->profiling,
+					    r->filter ? keep : NULL, r, &r->app->out);
+	if (!err && r->opts->samples)
+		err = ftrace_samples_open(&r->samples, r->app, r->opts->samples,
+					  r->opts->inputs.at[0].path,
+					  replay_ftrace_file(r->src, 0)->clock);
 	return err ? err : print_events(r);
 }
 
@@ -492,23 +579,33 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 				 argv[1]);
 	if (argc == 1 && o->inputs.nr)
 		return app_usage(app, "two files: '%s' and -i '%s'", argv[0], o->inputs.at[0].path);
+	if (o->samples && (o->align || o->raw_ts))
+		return app_usage(app, "--samples needs the times as they are: not with %s",
+				 o->align ? "--align-ts" : "--raw-ts");
 	if (o->cpus && cpuset_parse_list(o->cpus, &cpus, &app->diag))
 		return app_usage_said(app);
+	if (!o->profile &&
+	    (o->profiling.hooks.items.nr || o->profiling.irqs_by_cpu || o->profiling.by_comm))
+		return app_usage(app, "-H, -G and --by-comm are for --profile");
+	o->profiling.workers = o->workers;
 	int err = o->inputs.nr ? 0 : input_call(o, argc ? argv[0] : "trace.dat", false, &app->diag);
 	struct replay_ftrace_opts replay = {
 		.style = o->plain ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD,
 		.cpus = o->cpus ? &cpus : NULL,
-		.no_date = o->no_date,
+		.no_date = o->no_date || o->samples,
 		.raw_times = o->raw_ts,
 		.plain = o->plain_events.items.nr ? plain_name : NULL,
 		.ctx = o,
 	};
+	r.replay = &replay;
 	if (!err)
 		err = replay_ftrace_open_files(o->inputs.at, (u32)o->inputs.nr, &replay, &r.src,
 					       &app->diag);
 	if (!err) {
 		err = report(&r);
 		event_filter_free(r.filter);
+		ftrace_samples_close(r.samples);
+		ftrace_wakeups_free(r.wakeups);
 		free(r.buffers);
 		free(r.file_of);
 		free(r.raw_events);

@@ -22,6 +22,7 @@ struct inject_opts {
 	bool build_ids;
 	bool all;
 	bool sched_stat;
+	bool jit;
 	bool ignored;
 	const char *ignored_text;
 };
@@ -37,7 +38,7 @@ static const struct opt inject_rows[] = {
 	OPT_STR('k', "vmlinux", struct inject_opts, ignored_text, "FILE", "Not needed", .hidden = true),
 	OPT_STR(0, "kallsyms", struct inject_opts, ignored_text, "FILE", "Not needed", .hidden = true),
 	OPT_FLAG(0, "ignore-vmlinux", struct inject_opts, ignored, "Not needed", .hidden = true),
-	OPT_FLAG('j', "jit", struct inject_opts, ignored, "Code made at run time is named by its perf map (/tmp/perf-PID.map)", .refused = true),
+	OPT_FLAG('j', "jit", struct inject_opts, jit, "Code made at run time and told in jit-PID.dump: as files (jitted-PID-N.so) with names, lines and code"),
 	OPT_STR(0, "itrace", struct inject_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not decoded", .refused = true),
 	OPT_FLAG(0, "strip", struct inject_opts, ignored, "AUX tracing (Intel PT, SPE) is not decoded", .refused = true),
 	OPT_END(),
@@ -48,6 +49,8 @@ static const struct opt_example inject_examples[] = {
 	{ "inject -b -i perf.data -o with-ids.data", "build ids for a recording made with -B" },
 	{ "inject -s -i sleep.data -o slept.data",
 	  "where tasks slept and for how long: then report" },
+	{ "inject -j -i perf.data -o jitted.data",
+	  "names for what a JIT compiler made, of record -k mono" },
 	{ 0 },
 };
 
@@ -58,6 +61,7 @@ struct injection {
 	struct perfdata_copy *to;
 	struct inject_merge merge;
 	bool merging;
+	struct inject_jit jit;
 };
 
 /* ---- build ids ---- */
@@ -115,10 +119,24 @@ static int add_ids(struct injection *j)
 
 /* ---- the way through ---- */
 
+static int pass_all(struct injection *j, const struct strbuf *records)
+{
+	int err = 0;
+	for (size_t at = 0; at < records->len && !err;) {
+		struct perf_event_header h = perf_head((const u8 *)records->data + at, false);
+		err = perfdata_copy_record(j->to, records->data + at, &h);
+		at += h.size;
+	}
+	return err;
+}
+
 static int pass(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 place)
 {
 	struct injection *j = ctx;
 	bool same = true;
+	const struct strbuf *instead = j->o->jit ? inject_jit_find(&j->jit, rec, h, place) : NULL;
+	if (instead)
+		return pass_all(j, instead);
 	const struct perf_event_header *merged = NULL;
 	if (j->merging && h->type == PERF_RECORD_SAMPLE)
 		merged = inject_merge_find(&j->merge, place, &same);
@@ -141,12 +159,16 @@ static int run(struct injection *j, int fd, bool stream)
 		err = inject_merge_read(&j->merge, j->src, &j->app->diag);
 		j->merging = !err;
 	}
+	if (!err && j->o->jit)
+		err = inject_jit_read(&j->jit, j->src, &j->app->diag);
 	if (!err)
 		err = perf_walk(replay_perf_file(j->src), pass, j);
 	if (!err)
 		err = perfdata_copy_finish(j->to);
 	if (j->merging)
 		inject_merge_done(&j->merge);
+	if (j->o->jit)
+		inject_jit_done(&j->jit);
 	perfdata_copy_close(j->to);
 	return err;
 }
@@ -201,7 +223,7 @@ static void inject_defaults(void *opts)
 const struct command command_inject = {
 	.name = "inject",
 	.group = "Why",
-	.summary = "add build ids or sleeping times to a recording",
+	.summary = "add build ids, sleeping times or JIT code to a recording",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "Reads a recording (a file, a directory or a stream) and writes another one with "
 		 "more in it. "

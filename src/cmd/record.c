@@ -15,6 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Somebody waits at the other end of a pipe, and what is read in one round is settled by the end of the next. */
+enum { PIPE_FLUSH_NS = 400000000 };
+
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
 static int on_signal(void *ctx, u64 signo)
@@ -324,6 +327,8 @@ static int record(struct record_session *s, int argc, char **argv)
 	ro.path = s->output;
 	ro.pipe = s->pipe;
 	ro.pipe_fd = s->pipe_fd;
+	if (s->pipe && !ro.live.flush_ns)
+		ro.live.flush_ns = PIPE_FLUSH_NS;
 	ro.no_build_ids = s->o->no_build_ids;
 	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
 		return app_usage_said(app);

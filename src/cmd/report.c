@@ -18,6 +18,7 @@
 #include "view/csv_table.h"
 #include "view/json_table.h"
 #include "view/text_table.h"
+#include "view/tui_screen.h"
 #include "view/tui_table.h"
 
 #include <errno.h>
@@ -805,7 +806,9 @@ static int profile_source(struct report *r)
 static int report_source(struct report *r, int *err)
 {
 	const struct report_opts *o = r->opts;
-	*err = r->src->ops->prepare(r->src, 0, &r->app->diag);
+	/* Keys may ask about all that was mapped, and times about all of the recording. */
+	bool plain = !r->sort && !o->fields && !o->choose.time;
+	*err = r->src->ops->prepare(r->src, plain ? MAY_START_EARLY : 0, &r->app->diag);
 	if (*err)
 		return 0;
 	int status = choose_parse(&r->choose, &o->choose, r->src, r->app);

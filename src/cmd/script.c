@@ -9,11 +9,15 @@
 #include "cmd/recording.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
+#include "stream/rounds.h"
 #include "stream/run.h"
 #include "view/text_samples.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct script_opts {
 	const char *input;
@@ -49,7 +53,8 @@ static const struct opt script_rows[] = {
 		"recording to read (perf.data), or a trace.dat; - is standard input"),
 	OPT_LIST('F', "fields", struct script_opts, fields, "LIST",
 		 "of comm tid pid time cpu event trace ip sym symoff dso addr period weight misc "
-		 "srcline, with commas; +FIELD and -FIELD change the usual ones; hw:, sw:, trace: "
+		 "srcline data_src phys_addr brstack brstacksym brstackoff, with commas; +FIELD "
+		 "and -FIELD change the usual ones; hw:, sw:, trace: "
 		 "in "
 		 "front: only of such events"),
 	OPT_FLAG('D', "dump-raw-trace", struct script_opts, dump,
@@ -97,6 +102,7 @@ static const struct opt script_rows[] = {
 static const struct opt_example script_examples[] = {
 	{ "script", "every sample of ./perf.data with its call chain" },
 	{ "script -i FILE -F comm,tid,time,event", "only these fields" },
+	{ "record -o - -a --no-buffering | sonde script -i -", "lines while it is recorded" },
 	{ "script --comms make,cc1 --time 12.5,13", "only of these commands, for half a second" },
 	{ "script --show-task-events", "with forks, execs and exits between the samples" },
 	{ "script -F +srcline", "each frame with its place in the source" },
@@ -114,12 +120,27 @@ static const struct {
 	const char *word;
 	u32 field;
 } words[] = {
-	{ "comm", TEXT_COMM },	   { "tid", TEXT_TID },		{ "pid", TEXT_PID },
-	{ "time", TEXT_TIME },	   { "cpu", TEXT_CPU },		{ "event", TEXT_EVENT },
-	{ "trace", TEXT_TRACE },   { "ip", TEXT_IP },		{ "sym", TEXT_SYM },
-	{ "dso", TEXT_DSO },	   { "addr", TEXT_ADDR },	{ "symoff", TEXT_SYMOFF },
-	{ "period", TEXT_PERIOD }, { "srcline", TEXT_SRCLINE }, { "weight", TEXT_WEIGHT },
+	{ "comm", TEXT_COMM },
+	{ "tid", TEXT_TID },
+	{ "pid", TEXT_PID },
+	{ "time", TEXT_TIME },
+	{ "cpu", TEXT_CPU },
+	{ "event", TEXT_EVENT },
+	{ "trace", TEXT_TRACE },
+	{ "ip", TEXT_IP },
+	{ "sym", TEXT_SYM },
+	{ "dso", TEXT_DSO },
+	{ "addr", TEXT_ADDR },
+	{ "symoff", TEXT_SYMOFF },
+	{ "period", TEXT_PERIOD },
+	{ "srcline", TEXT_SRCLINE },
+	{ "weight", TEXT_WEIGHT },
 	{ "misc", TEXT_MISC },
+	{ "data_src", TEXT_DATA_SRC },
+	{ "phys_addr", TEXT_PHYS_ADDR },
+	{ "brstack", TEXT_BRSTACK },
+	{ "brstacksym", TEXT_BRSTACKSYM },
+	{ "brstackoff", TEXT_BRSTACKOFF },
 };
 
 static u32 field_of(const char *word, size_t len)
@@ -169,7 +190,8 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 			(void)diag_error(d, -EINVAL, "-F: no field '%.*s'", (int)len, at);
 			diag_span(d, text, (size_t)(at - text), len);
 			diag_hint(d, "comm tid pid time cpu event trace ip sym symoff dso addr "
-				     "period weight misc srcline");
+				     "period weight misc srcline data_src phys_addr brstack "
+				     "brstacksym brstackoff");
 			return -EINVAL;
 		}
 		fields = sign == '-' ? fields & ~field : fields | field;
@@ -205,6 +227,11 @@ struct script {
 	struct choose choose;
 	struct word_list dsos, symbols;
 	bool *shown; /* [frame]; NULL: all */
+	struct names *names;
+	struct round round; /* of a stream; of a file: all of it */
+	struct text_samples_so_far so_far;
+	bool listing; /* JSON: the bracket is open */
+	u32 asked; /* of -F, of any event */
 };
 
 static bool listed(const struct word_list *l, const char *word)
@@ -261,10 +288,16 @@ static int choose_fields(struct script *s)
 	return 0;
 }
 
+static unsigned branch_need(const struct script *s)
+{
+	return s->asked & (TEXT_BRSTACK | TEXT_BRSTACKSYM | TEXT_BRSTACKOFF) ? NEED_BRANCH : 0;
+}
+
 static int print_all(struct script *s, const struct run_tables *run,
 		     const struct names_result *named)
 {
 	struct text_samples_opts o = {
+		.so_far = &s->so_far,
 		.fields = s->fields,
 		.chains = s->chains,
 		.nanoseconds = s->opts->nanoseconds,
@@ -292,24 +325,24 @@ static int print_all(struct script *s, const struct run_tables *run,
 	if (show && !s->app->json)
 		err = script_side_new(&side, replay_perf_file(s->src), show);
 	if (side) {
+		script_side_skip(side, s->round.after);
 		o.before = script_side_until;
 		o.before_ctx = side;
 	}
-	bool in_turn = side || reads || so->reltime || so->deltatime;
+	bool in_turn = side || reads || so->reltime || so->deltatime || s->asked & TEXT_DATA_SRC;
 	if (!err)
 		err = text_samples_new(&o, &s->app->out, &sink);
 	if (err) {
 		script_side_free(side);
 		return err;
 	}
-	if (reads)
-		sink->needs |= NEED_READ;
-	strbuf_str(&s->app->out, s->app->json ? "[\n" : "");
+	sink->needs |= (reads ? NEED_READ : 0) | branch_need(s);
+	strbuf_str(&s->app->out, s->app->json && !s->listing ? "[\n" : "");
+	s->listing = true;
 	err = stream_run_named(s->src, sink, in_turn ? 1 : (unsigned)so->workers, &run->frames,
 			       &s->app->diag);
 	if (!err && side)
-		script_side_until(side, sink, UINT64_MAX, &s->app->out);
-	strbuf_str(&s->app->out, s->app->json ? "\n]\n" : "");
+		script_side_until(side, sink, s->round.until, &s->app->out);
 	script_side_free(side);
 	text_samples_free(sink);
 	return err;
@@ -337,33 +370,33 @@ static unsigned wanted_names(const struct script *s)
 	return chains ? want : want & ~(unsigned)WANT_INLINE;
 }
 
-static int script_source(struct script *s)
+/* What was found wrong is told once, when all is read. */
+static int script_source(struct script *s, struct diag *wrong)
 {
-	struct sink look = look_sink(
-		NEED_LEAF | NEED_CHAIN); /* a first look, only to learn which frames there are */
-	struct names *names = recording_names(s->app, s->src, &s->opts->symbols);
+	/* a first look, only to learn which frames there are */
+	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN | branch_need(s));
 	struct run_tables run = { 0 };
 	struct names_result named;
-	int err = names ? stream_run(s->src, &look, (unsigned)s->opts->workers, &run, &s->app->diag)
-			: -ENOMEM;
+	int err = stream_run(s->src, &look, (unsigned)s->opts->workers, &run, wrong);
 	if (!err)
 		err = choose_fields(s);
 	if (!err)
-		err = names->ops->resolve(names, &s->src->catalog, &run.frames, wanted_names(s),
-					  &named);
+		err = s->names->ops->resolve(s->names, &s->src->catalog, &run.frames,
+					     wanted_names(s), &named);
 	if (!err)
 		err = choose_frames(s, &run.frames, &named);
 	if (!err)
 		err = print_all(s, &run, &named);
 	if (!err && s->src->catalog.nr_lost)
-		diag_warn(&s->app->diag, "%llu samples were lost while recording",
+		diag_warn(wrong, "%llu samples were lost while recording",
 			  (unsigned long long)s->src->catalog.nr_lost);
 	run_tables_done(&run);
-	if (names)
-		names->ops->free(names);
 	free(s->fields);
 	free(s->chains);
 	free(s->shown);
+	s->fields = NULL;
+	s->chains = NULL;
+	s->shown = NULL;
 	vec_free(&s->dsos.at);
 	vec_free(&s->symbols.at);
 	return err;
@@ -385,6 +418,119 @@ static int check_trace(struct script *s)
 	return what ? recording_needs_perf(s->app, s->src, o->input, what) : 0;
 }
 
+/* Everything of one source. *status: of a word that cannot be. */
+static int script_opened(struct script *s, struct diag *wrong, int *status)
+{
+	const struct script_opts *o = s->opts;
+	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s->src->catalog };
+	int err = 0;
+	choose_init(&s->choose);
+	if (replay_perf_file(s->src))
+		replay_perf_kallsyms(s->src, kernel_list_text, &kernel);
+	else
+		err = check_trace(s);
+	if (!err && (o->header || o->header_only))
+		err = print_head(s);
+	if (!err && !o->header_only)
+		err = s->src->ops->prepare(s->src, 0, &s->app->diag);
+	if (!err && !o->header_only)
+		*status = choose_parse(&s->choose, &o->choose, s->src, s->app);
+	if (!err && !*status && o->dump && !o->header_only)
+		err = dump_raw(replay_perf_file(s->src), o->input, &s->app->out);
+	else if (!err && !*status && !o->header_only)
+		err = script_source(s, wrong);
+	kernel_list_done(&kernel);
+	choose_done(&s->choose);
+	return err;
+}
+
+/* ---- a stream: lines come while it is recorded ---- */
+
+static bool is_stream(const char *input)
+{
+	struct stat st;
+	return !strcmp(input, "-") && !fstat(STDIN_FILENO, &st) &&
+	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+/* What cannot be told before the end. */
+static bool needs_end(const struct script_opts *o)
+{
+	return o->header || o->header_only || o->dump ||
+	       (o->choose.time && strchr(o->choose.time, '%'));
+}
+
+static int script_round(struct script *s, struct replay_perf_stats *before, struct diag *wrong,
+			int *status)
+{
+	int err = replay_perf_open_bytes(s->round.data, s->round.size, &s->src, &s->app->diag);
+	if (err)
+		return err;
+	replay_perf_count_on(s->src, before);
+	err = symbols_unwind(s->src, &s->opts->symbols);
+	if (!err)
+		err = script_opened(s, wrong, status);
+	*before = *replay_perf_stats(s->src);
+	s->src->ops->close(s->src);
+	return err ? err : strbuf_flush(&s->app->out);
+}
+
+static void leave_to_recorder(int sig)
+{
+}
+
+/* Ctrl-C is for all of the pipe: the recorder ends by it, and we with what it still sends. A second one is for us. */
+static void outlive_recorder(void)
+{
+	struct sigaction sa = { .sa_handler = leave_to_recorder,
+				.sa_flags = SA_RESTART | SA_RESETHAND };
+	struct sigaction now;
+	if (!sigaction(SIGINT, NULL, &now) && now.sa_handler == SIG_DFL)
+		(void)sigaction(SIGINT, &sa, NULL);
+}
+
+static int script_stream(struct script *s, int *status)
+{
+	struct replay_perf_stats before = { 0 };
+	struct diag said = { 0 };
+	struct rounds *rounds =
+		rounds_open(STDIN_FILENO, &(struct rounds_opts){ .whole = needs_end(s->opts) });
+	s->names = symbols_open(s->app, &s->opts->symbols);
+	int err = rounds && s->names ? 0 : -ENOMEM;
+	outlive_recorder();
+	app_live(s->app);
+	while (!err && !*status && (err = rounds_next(rounds, &s->round, &s->app->diag)) > 0) {
+		struct diag wrong;
+		diag_init(&wrong);
+		err = script_round(s, &before, &wrong, status);
+		if (s->round.last || err)
+			diag_join(&s->app->diag, &wrong);
+		diag_done(&wrong);
+		diag_join(&said, &s->app->diag);
+	}
+	diag_join(&said, &s->app->diag);
+	diag_join(&s->app->diag, &said);
+	rounds_close(rounds);
+	if (s->names)
+		s->names->ops->free(s->names);
+	return err;
+}
+
+static int script_file(struct script *s, int *status)
+{
+	s->round = (struct round){ .until = UINT64_MAX, .last = true };
+	const struct script_opts *o = s->opts;
+	int err = recording_open(s->app, o->input, RECORDING_EVENTS, &o->symbols, &s->src);
+	if (err)
+		return err;
+	s->names = recording_names(s->app, s->src, &o->symbols);
+	err = s->names ? script_opened(s, &s->app->diag, status) : -ENOMEM;
+	if (s->names)
+		s->names->ops->free(s->names);
+	s->src->ops->close(s->src);
+	return err;
+}
+
 static int script_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct script_opts *o = opts;
@@ -398,32 +544,13 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 		u32 type;
 		if (parse_fields(field_list(*item, &type), 0, &fields, &app->diag))
 			return app_usage_said(app);
+		s.asked |= fields;
 	}
 	int status = choose_check(&o->choose, app);
 	if (status)
 		return status;
-	int err = recording_open(app, o->input, RECORDING_EVENTS, &o->symbols, &s.src);
-	if (err)
-		return app_fail(app, err);
-	choose_init(&s.choose);
-	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s.src->catalog };
-	if (replay_perf_file(s.src))
-		replay_perf_kallsyms(s.src, kernel_list_text, &kernel);
-	else
-		err = check_trace(&s);
-	if (!err && (o->header || o->header_only))
-		err = print_head(&s);
-	if (!err && !o->header_only)
-		err = s.src->ops->prepare(s.src, 0, &app->diag);
-	if (!err && !o->header_only)
-		status = choose_parse(&s.choose, &o->choose, s.src, app);
-	if (!err && !status && o->dump && !o->header_only)
-		err = dump_raw(replay_perf_file(s.src), o->input, &app->out);
-	else if (!err && !status && !o->header_only)
-		err = script_source(&s);
-	s.src->ops->close(s.src);
-	kernel_list_done(&kernel);
-	choose_done(&s.choose);
+	int err = is_stream(o->input) ? script_stream(&s, &status) : script_file(&s, &status);
+	strbuf_str(&app->out, app->json && s.listing ? "\n]\n" : "");
 	return err ? app_fail(app, err) : status;
 }
 

@@ -196,6 +196,12 @@ static u32 task_of(const struct perf_side *p)
 	}
 }
 
+void script_side_skip(struct script_side *s, u64 time_ns)
+{
+	for (; s->next < s->sides.rows.nr && s->sides.rows.at[s->next].time <= time_ns; s->next++)
+		take_comm(s, &s->sides.rows.at[s->next].side);
+}
+
 void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *to)
 {
 	struct script_side *s = side;

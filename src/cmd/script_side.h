@@ -20,5 +20,7 @@ int script_side_new(struct script_side **ret, const struct perfdata *file, u32 s
 void script_side_free(struct script_side *s);
 /* Prints what happened up to this time and was not printed yet: for text_samples_opts.before. */
 void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *to);
+/* What happened up to this time was printed before. */
+void script_side_skip(struct script_side *s, u64 time_ns);
 /* The record as text, with the line's end: "PERF_RECORD_COMM: sh:17/17". swap: the file is of the other byte order. */
 void script_side_line(const struct perf_side *p, bool swap, struct strbuf *to);

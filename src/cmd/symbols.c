@@ -3,6 +3,7 @@
 #include "cmd/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
+#include "kern/mntroots.h"
 #include "stream/replay_perf.h"
 #include "sym/resolve.h"
 
@@ -80,6 +81,27 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 	return err;
 }
 
+static int open_place(void *ctx, s32 pid, const char *path, unsigned n, bool maps)
+{
+	return mntroots_open(ctx, pid, path, n, maps);
+}
+
+static int open_place_map(void *ctx, s32 pid)
+{
+	return mntroots_open_map(ctx, pid);
+}
+
+const struct debugfile_places *symbols_places(const char *symfs)
+{
+	static struct mntroots roots; /* as long as the program */
+	static struct debugfile_places places;
+	if (!places.open && !mntroots_init(&roots, NULL))
+		places = (struct debugfile_places){ .open = open_place,
+						    .open_map = open_place_map,
+						    .ctx = &roots };
+	return symfs || !places.open ? NULL : &places;
+}
+
 unsigned symbols_want(const struct symbol_opts *o)
 {
 	return WANT_SYMBOL | (o->no_inline ? 0 : WANT_INLINE);
@@ -90,6 +112,7 @@ struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 	static char dir[4096], cache[4096]; /* as long as the names */
 	return (struct sym_config){
 		.symfs = o->symfs,
+		.places = symbols_places(o->symfs),
 		.cache = cache_folder(cache, sizeof(cache)),
 		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->vmlinux,
@@ -113,6 +136,7 @@ int symbols_unwind(struct source *src, const struct symbol_opts *o)
 	char cache[4096];
 	return replay_perf_unwind(
 		src, &(struct unwind_config){ .symfs = o->symfs,
+					      .places = symbols_places(o->symfs),
 					      .cache = cache_folder(cache, sizeof(cache)) });
 }
 

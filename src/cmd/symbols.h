@@ -38,6 +38,9 @@ struct sym_config symbols_config(struct app *app, const struct symbol_opts *o);
  */
 const char *cache_folder(char *to, size_t size);
 
+/* Where files of containers are, while those live; NULL with symfs, which says where files are. */
+const struct debugfile_places *symbols_places(const char *symfs);
+
 /* NULL: no memory. The options are borrowed until names->ops->free. Notes go to app->diag. */
 struct names *symbols_open(struct app *app, const struct symbol_opts *o);
 

@@ -59,7 +59,7 @@ static const u8 loop_code[1], outer_code[1];
 #endif
 
 enum { OUTER_AT = 64, JITDUMP_MAGIC = 0x4a695444, JITDUMP_VERSION = 1, ROUNDS = 10000 };
-enum jitdump_record { JIT_CODE_LOAD = 0, JIT_CODE_CLOSE = 3 };
+enum jitdump_record { JIT_CODE_LOAD = 0, JIT_CODE_DEBUG_INFO = 2, JIT_CODE_CLOSE = 3 };
 
 struct jitdump_header {
 	u32 magic, version, total_size, elf_mach, pad, pid;
@@ -78,8 +78,26 @@ struct jitdump_load {
 	/* name with NUL, code */
 };
 
+struct jitdump_debug {
+	struct jitdump_prefix p;
+	u64 code_addr, nr;
+	/* jitdump_debug_line, name with NUL, and so on */
+};
+
+struct jitdump_debug_line {
+	u64 addr;
+	u32 line, discriminator;
+};
+
+/* Of a source that never was: the function begins in its line, and goes on in the next one. */
+static const char jit_source[] = "jit_source.txt";
+enum {
+	JIT_PROLOGUE = 4
+}; /* bytes before the second line; on both architectures an instruction begins there */
+
 struct jit_function {
 	const char *name;
+	u32 line;
 	const void *code;
 	size_t size;
 	u8 *at; /* where it lies in memory */
@@ -109,6 +127,24 @@ static int write_map(const struct workload_args *a, const struct jit_function *f
 	return err;
 }
 
+static void dump_lines(struct strbuf *s, const struct jit_function *f)
+{
+	u64 addr = (u64)(uintptr_t)f->at;
+	struct jitdump_debug head = {
+		{ JIT_CODE_DEBUG_INFO,
+		  (u32)(sizeof(head) + 2 * (sizeof(struct jitdump_debug_line) + sizeof(jit_source))),
+		  clock_monotonic_ns() },
+		addr,
+		2
+	};
+	strbuf_add(s, &head, sizeof(head));
+	for (u32 i = 0; i < 2; i++) {
+		struct jitdump_debug_line line = { addr + i * JIT_PROLOGUE, f->line + i, 0 };
+		strbuf_add(s, &line, sizeof(line));
+		strbuf_add(s, jit_source, sizeof(jit_source));
+	}
+}
+
 static void dump_records(struct strbuf *s, const struct jit_function *f, size_t nr)
 {
 	u32 pid = (u32)getpid(), tid = (u32)syscall(SYS_gettid);
@@ -122,6 +158,7 @@ static void dump_records(struct strbuf *s, const struct jit_function *f, size_t 
 				       0 };
 	strbuf_add(s, &head, sizeof(head));
 	for (size_t i = 0; i < nr; i++) {
+		dump_lines(s, &f[i]);
 		size_t name = strlen(f[i].name) + 1,
 		       total = sizeof(struct jitdump_load) + name + f[i].size;
 		u64 addr = (u64)(uintptr_t)f[i].at;
@@ -171,8 +208,8 @@ int workload_jit(const struct workload_args *a)
 	if (page == MAP_FAILED)
 		return diag_error(a->d, -errno, "mmap: %s", strerror(errno));
 	struct jit_function f[] = {
-		{ "jit_loop", loop_code, sizeof(loop_code), page },
-		{ "jit_outer", outer_code, sizeof(outer_code), page + OUTER_AT },
+		{ "jit_loop", 10, loop_code, sizeof(loop_code), page },
+		{ "jit_outer", 20, outer_code, sizeof(outer_code), page + OUTER_AT },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(f); i++)
 		memcpy(f[i].at, f[i].code, f[i].size);

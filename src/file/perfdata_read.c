@@ -513,17 +513,35 @@ int perfdata_open(struct perfdata *p, const char *path, struct diag *d)
 	}
 	if (!err)
 		err = open_one(p, fd, from_stdin ? "standard input" : path, d);
-	close(fd);
-	return err;
+	if (err) {
+		close(fd);
+		return err;
+	}
+	p->has_fd = true;
+	p->fd = fd;
+	return 0;
 }
 
 void perfdata_close(struct perfdata *p)
 {
 	const u8 *map = p->map;
 	size_t size = p->map_size;
+	if (p->has_fd)
+		close(p->fd);
 	forget(p);
 	if (size)
 		munmap((void *)(uintptr_t)map, size);
+}
+
+int perfdata_copy(const struct perfdata *p, size_t at, size_t size, u8 *to)
+{
+	if (at > p->map_size || size > p->map_size - at)
+		return -EINVAL;
+	if (!p->has_fd)
+		memcpy(to, p->map + at, size);
+	else if (pread(p->fd, to, size, (off_t)at) != (ssize_t)size)
+		return -EIO;
+	return 0;
 }
 
 size_t perfdata_nr_ranges(const struct perfdata *p)
@@ -543,8 +561,8 @@ void perfdata_cut(struct perfdata *p, size_t i, size_t end)
 	*(i ? &p->more.at[i - 1].end : &p->data_end) = end;
 }
 
-int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec,
-		    struct perf_event_header *h)
+int perfdata_record_any(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec,
+			struct perf_event_header *h)
 {
 	size_t left = (size_t)(end - *at);
 	if (!left)

@@ -36,6 +36,8 @@ struct perfdata_range {
 struct perfdata {
 	const u8 *map;
 	size_t map_size;
+	bool has_fd; /* it is one file, open as fd: a copy of a stretch costs less than mapping it */
+	int fd;
 	bool swap;
 	bool is_pipe;
 	bool compressed; /* some records hold compressed records */
@@ -59,12 +61,30 @@ int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const
 			struct diag *d) must_check;
 void perfdata_close(struct perfdata *p);
 
+/* Bytes of the file, from its offset `at` on: 0, -EIO when they are not all there any more, -EINVAL behind its end. */
+int perfdata_copy(const struct perfdata *p, size_t at, size_t size, u8 *to) must_check;
+
 /*
  * The record at *at, which then moves behind it (and behind payload that follows it). 1, 0 at the end, -EBADMSG when what is
  * there cannot be a record. *rec is borrowed; h is in host byte order. end: where to stop.
  */
-int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec,
-		    struct perf_event_header *h);
+int perfdata_record_any(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec,
+			struct perf_event_header *h);
+static inline int perfdata_record(const struct perfdata *p, const u8 **at, const u8 *end,
+				  const u8 **rec, struct perf_event_header *h)
+{
+	size_t left = (size_t)(end - *at);
+	if (likely(left >= sizeof(*h))) {
+		*h = perf_head(*at, p->swap);
+		if (likely(h->type == PERF_RECORD_SAMPLE && h->size >= sizeof(*h) &&
+			   h->size <= left)) {
+			*rec = *at;
+			*at += h->size;
+			return 1;
+		}
+	}
+	return perfdata_record_any(p, at, end, rec, h);
+}
 
 /* The ranges of records: one, or more in a directory. Damage ends a range earlier: perfdata_cut(). */
 size_t perfdata_nr_ranges(const struct perfdata *p);

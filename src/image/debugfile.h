@@ -7,7 +7,18 @@
 #include "image/buildid.h"
 #include "image/elf.h"
 
+/*
+ * Who opens what a path is at other places (containers): the n-th one, 0 being that of the process `pid`. maps: only if that still maps
+ * it. A descriptor, -ENOENT, or -ERANGE when there are no more places.
+ */
+struct debugfile_places {
+	int (*open)(void *ctx, s32 pid, const char *path, unsigned n, bool maps);
+	int (*open_map)(void *ctx, s32 pid); /* its perf-PID.map: a descriptor, or -ENOENT */
+	void *ctx;
+};
+
 struct debugfile_where {
+	const struct debugfile_places *places; /* NULL: none but here */
 	const char *root; /* put before every path below; NULL or "": none */
 	const char *const *dirs; /* NULL-terminated; NULL: /usr/lib/debug alone */
 	const char *cache; /* perf's build-id cache, e.g. /root/.debug; outside root; NULL: none */

@@ -129,8 +129,11 @@ int elfimg_open(struct elfimg *e, const char *path)
 {
 	/* The path comes from a recording: it may name a pipe or a device by now, which must not block us. */
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
+	return fd < 0 ? -errno : elfimg_open_fd(e, fd);
+}
+
+int elfimg_open_fd(struct elfimg *e, int fd)
+{
 	struct stat st;
 	if (fstat(fd, &st))
 		return -errno;

@@ -56,6 +56,8 @@ struct elfimg_segment {
  * nothing is held.
  */
 int elfimg_open(struct elfimg *e, const char *path) must_check;
+/* The same over a file that is open; the descriptor stays the caller's. */
+int elfimg_open_fd(struct elfimg *e, int fd) must_check;
 /* The same over bytes that the caller keeps. */
 int elfimg_open_memory(struct elfimg *e, const void *data, size_t size) must_check;
 /* The same over malloc'ed bytes, which the image frees (also when this fails). */

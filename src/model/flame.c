@@ -1,4 +1,5 @@
 #include "model/flame.h"
+#include "base/big.h"
 
 void flame_init(struct flame *f)
 {
@@ -13,17 +14,22 @@ void flame_done(struct flame *f)
 	vec_free(&f->tasks);
 	vec_free(&f->events);
 	vec_free(&f->trees);
-	vec_free(&f->nodes);
-	vec_free(&f->points);
+	big_vec_free(&f->nodes);
+	big_vec_free(&f->points);
+}
+
+void flame_add_self(const struct flame *f, u32 side, u64 *to)
+{
+	vec_for_each (&f->points, p)
+		if (side == UINT32_MAX || p->side == side)
+			to[p->node] += p->period;
 }
 
 u64 *flame_self(const struct flame *f, u32 side)
 {
 	u64 *self = calloc(f->nodes.nr + 1, sizeof(*self));
 	if (self)
-		vec_for_each (&f->points, p)
-			if (side == UINT32_MAX || p->side == side)
-				self[p->node] += p->period;
+		flame_add_self(f, side, self);
 	return self;
 }
 

@@ -64,7 +64,8 @@ struct flame_side {
 	u64 first_ns, last_ns; /* of the points */
 	u64 nr_samples;
 	u64 nr_lost;
-	u64 nr_truncated; /* samples whose stack ends early */
+	u64 nr_truncated; /* samples whose stack ends early, as far as it is known */
+	bool knows_truncated; /* that is all of them: the stacks were unwound by us, just now */
 	u64 nr_without; /* samples without a stack: their own place is all there is */
 	u64 cost_ns; /* CPU time the recorder took; 0: unknown */
 };
@@ -75,7 +76,7 @@ struct flame {
 	VEC(struct flame_task) tasks;
 	VEC(u32) events; /* names */
 	VEC(struct flame_tree) trees;
-	VEC(struct flame_node) nodes;
+	VEC(struct flame_node) nodes; /* these two grow by base/big.h */
 	VEC(struct flame_point) points; /* in no order */
 	struct flame_side sides[FLAME_SIDES];
 	u32 nr_sides;
@@ -91,6 +92,8 @@ static inline const char *flame_str(const struct flame *f, u32 id)
 
 /* The weight that ends at each node on one side (UINT32_MAX: on all of them), in an array of nodes.nr that the caller frees. */
 u64 *flame_self(const struct flame *f, u32 side);
+/* The same into memory of the caller's. */
+void flame_add_self(const struct flame *f, u32 side, u64 *to);
 /* The same for numbers of samples. */
 u64 *flame_counts(const struct flame *f);
 /* Adds each node's weight to its parent's: from self to total, in place. */

@@ -30,7 +30,10 @@ struct source_ops {
 	/* Several shards are opened before any is used; each is then used by one thread. */
 	int (*shard_open)(struct source *s, struct shard *sh);
 	void (*shard_close)(struct source *s, struct shard *sh);
-	/* Takes the next block for this shard: 1 and its number in *seq, 0 when none is left, or negative errno. Thread-safe. */
+	/*
+	 * Takes the next block for this shard: 1 and its number in *seq, 0 when none is left, or negative errno. Thread-safe.
+	 * -EAGAIN, with MAY_START_EARLY: what was handed out so far is void; prepare() again.
+	 */
 	int (*next_block)(struct source *s, struct shard *sh, u64 *seq);
 	/* 1 and a batch (not empty), 0 at the block's end, or negative errno. */
 	int (*next_batch)(struct source *s, struct shard *sh, struct batch *ret);

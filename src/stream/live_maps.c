@@ -75,7 +75,9 @@ static s64 image_of(struct live_maps *m, const struct perf_side *r)
 		free(path);
 		return -ENOMEM;
 	}
-	*info = (struct image_info){ .kind = kind_of(path), .path = path, .name = path };
+	*info = (struct image_info){
+		.kind = kind_of(path), .path = path, .name = path, .pid = r->pid
+	};
 	if (r->build_id_size <= sizeof(info->build_id)) {
 		info->build_id_size = (u8)r->build_id_size;
 		if (r->build_id_size)

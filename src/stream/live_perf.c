@@ -15,6 +15,9 @@
 enum {
 	RING_BYTES_DEFAULT = 512 << 10,
 	FREQ_DEFAULT_HZ = 4000,
+	BUSY_PART = 4, /* a ring with a part of this size to read is filled fast */
+	READERS = 8, /* as many as are started before one gets more than its least */
+	RINGS_PER_READER_MIN = 2,
 	LIST_ROUNDS = 8, /* how often threads are listed again until no new one shows up */
 	EPOLL_STOP = -1,
 	EPOLL_POKE = -2,
@@ -48,6 +51,7 @@ struct live_reader {
 	u32 first_ring, nr_rings;
 	int epoll_fd;
 	u64 done_round;
+	bool busy; /* its last pass found a lot */
 	u64 poked; /* the last call to empty the rings that it followed */
 	int err;
 };
@@ -685,6 +689,9 @@ static int check_cpus(struct live_perf *lp, struct diag *d)
 static int make_readers(struct live_perf *lp)
 {
 	u32 nr = (u32)lp->rings.nr;
+	if (!lp->opts.rings_per_reader)
+		lp->opts.rings_per_reader = max(nr / READERS, (u32)RINGS_PER_READER_MIN);
+	lp->opts.rings_per_reader = min(lp->opts.rings_per_reader, (u32)LIVE_RINGS_PER_READER);
 	for (u32 first = 0; first < nr; first += lp->opts.rings_per_reader) {
 		struct live_reader *r = vec_push(&lp->readers);
 		if (!r)
@@ -735,8 +742,6 @@ struct live_perf *live_perf_open(const struct sysroot *root, const struct live_o
 	lp->opts = *opts;
 	lp->round = 1;
 	lp->ring_bytes = ring_bytes_for(opts->ring_bytes);
-	if (!lp->opts.rings_per_reader || lp->opts.rings_per_reader > LIVE_RINGS_PER_READER)
-		lp->opts.rings_per_reader = LIVE_RINGS_PER_READER;
 	if (!lp->opts.flush_ns)
 		lp->opts.flush_ns = 1000000000ull;
 	pthread_mutex_init(&lp->lock, NULL);
@@ -849,9 +854,19 @@ static int pass(struct live_reader *r, bool all)
 	}
 	bool owed = __atomic_load_n(&lp->rounds_owed, __ATOMIC_RELAXED);
 	bool last = (nr || owed) && claim_round_end(r, round);
-	int err = nr || last ? lp->sink.take(lp->sink.ctx, r->index, spans, nr, last) : 0;
+	r->busy = false;
 	for (size_t i = 0; i < nr; i++)
-		perf_ring_consume(rings[i], spans[i].head);
+		r->busy |= ring_span_len(&spans[i]) >= lp->ring_bytes / BUSY_PART;
+	/* Little goes in one write. Much goes ring by ring: the kernel has each one's room back as soon as it can be. */
+	size_t step = r->busy ? 1 : nr;
+	int err = !nr && last ? lp->sink.take(lp->sink.ctx, r->index, spans, 0, true) : 0;
+	for (size_t i = 0; i < nr; i += step) {
+		if (!err)
+			err = lp->sink.take(lp->sink.ctx, r->index, spans + i, step,
+					    last && i + step == nr);
+		for (size_t k = i; k < i + step; k++)
+			perf_ring_consume(rings[k], spans[k].head);
+	}
 	pthread_mutex_lock(&lp->lock);
 	r->done_round = max(r->done_round, round);
 	if (nr && (lp->opts.at_once || lp->opts.settle))
@@ -917,6 +932,8 @@ static void *reader_main(void *arg)
 	while (!stop && !r->err) {
 		u64 now = now_ns();
 		int wait_ms = due_ns > now ? (int)((due_ns - now + 999999) / 1000000) : 0;
+		if (r->busy) /* a flood: half full may be too late */
+			wait_ms = min(wait_ms, 1);
 		int n = epoll_wait(r->epoll_fd, ready, EPOLL_BATCH, wait_ms);
 		stop = n < 0 && errno != EINTR;
 		bool poked = false;

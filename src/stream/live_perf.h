@@ -3,6 +3,8 @@
  *
  * A reader wakes when a ring is half full, or after flush_ns; it takes what all its rings hold in one pass and hands it to
  * the sink as spans of ring memory, which are given back to the kernel when the sink returns. Nothing is allocated on the way.
+ * Unless told otherwise two rings share a reader, more on large machines: one reader takes about 2.5 GB a second, and 14 CPUs that do nothing
+ * but system calls fill their rings with 3.5.
  *
  * With `overwrite` the events of interest have rings of their own, in which the newest records take the place of the oldest and
  * which nobody reads: live_perf_snapshot() hands out what they hold. Tasks and maps go the usual way.
@@ -80,7 +82,7 @@ struct live_opts {
 	u64 flush_ns; /* 0: one second */
 	bool at_once; /* a reader wakes for every sample; rounds end also while nothing happens */
 	u64 min_bytes; /* woken, a reader leaves a ring alone that holds less */
-	u32 rings_per_reader; /* 0: as many as LIVE_RINGS_PER_READER */
+	u32 rings_per_reader; /* at most LIVE_RINGS_PER_READER; 0: by how many rings there are */
 	perf_opened_fn *opened; /* told of each event that was opened; may be NULL */
 	void *opened_ctx;
 };

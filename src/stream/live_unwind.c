@@ -167,7 +167,7 @@ static u32 unwind_user(struct live_unwind *u, const struct perf_sample_view *v, 
 					    .time = space.time,
 					    .find = live_maps_find,
 					    .ctx = &space };
-		nr = unwind(u->unwinder, &th, false, to, max, &end);
+		nr = unwind(u->unwinder, &th, true, to, max, &end);
 	}
 	if (!nr)
 		to[nr++] = regs.value[a->pc];
@@ -431,7 +431,8 @@ struct live_unwind *live_unwind_open(const struct live_unwind_config *cfg)
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_cond_init(&u->wake, NULL);
 	u->cache = cfg->cache ? strdup(cfg->cache) : NULL;
-	u->tables = unwind_tables_new(&(struct unwind_config){ .arch = arch, .cache = u->cache });
+	u->tables = unwind_tables_new(
+		&(struct unwind_config){ .arch = arch, .cache = u->cache, .places = cfg->places });
 	u->unwinder = u->tables ? unwinder_new(u->tables) : NULL;
 	u->maps = u->unwinder ? live_maps_new(u->tables) : NULL;
 	int err = u->maps ? set_up_events(u) : -ENOMEM;

@@ -56,6 +56,15 @@ int perf_walk(const struct perfdata *file, record_fn fn, void *ctx)
 	return err;
 }
 
+u64 perf_walk_time(const struct perfdata *file, const u8 *rec, const struct perf_event_header *h)
+{
+	u64 id = file->attrs.nr > 1
+			 ? perf_sample_id(&file->attrs.at[0].layout, rec, h->size, file->swap)
+			 : 0;
+	const struct perfdata_attr *a = perfdata_attr_of(file, id);
+	return a ? perf_sample_time(&a->layout, rec, h->size, file->swap) : 0;
+}
+
 bool perf_file_has_times(const struct perfdata *file)
 {
 	vec_for_each (&file->attrs, a)

@@ -12,6 +12,8 @@ int perf_walk(const struct perfdata *file,
 	      int (*fn)(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 place),
 	      void *ctx) must_check;
 
+/* When a sample was taken; 0: it does not say. */
+u64 perf_walk_time(const struct perfdata *file, const u8 *rec, const struct perf_event_header *h);
 /* One of the records that are no samples, decoded by the layout of the event it belongs to. -EBADMSG: not one of the known ones. */
 int perf_walk_side(const struct perfdata *file, const u8 *rec, const struct perf_event_header *h,
 		   struct perf_side *ret) must_check;

@@ -423,7 +423,9 @@ static int make_tallies(struct recorder *r)
 
 static int open_unwind(struct recorder *r, struct diag *d)
 {
-	struct live_unwind_config cfg = { .cache = r->opts.cache, .emit = write_unwound, .ctx = r };
+	struct live_unwind_config cfg = {
+		.cache = r->opts.cache, .places = r->opts.places, .emit = write_unwound, .ctx = r
+	};
 	cfg.events = live_perf_events(r->live, &cfg.nr_events);
 	r->unwind = live_unwind_open(&cfg);
 	if (r->unwind)

@@ -11,6 +11,7 @@ struct recorder_opts {
 	struct live_opts live;
 	bool unwind; /* live.stack_bytes are unwound; the file gets call chains */
 	const char *cache; /* folder for unwind tables; NULL: none */
+	const struct debugfile_places *places; /* where programs of containers are; NULL: not looked for */
 	const struct tracing *tracing; /* for the formats of tracepoints */
 	const char *path;
 	bool pipe; /* a stream into pipe_fd, which becomes the recorder's; path is what messages call it */

@@ -5,10 +5,16 @@
  * (tasks, maps, losses), and cuts the data into blocks at record boundaries. The second one is the workers': each takes blocks,
  * decodes samples, turns addresses into frames through a direct-mapped cache, and rows of frames into chains. A compressed file has no
  * boundaries to cut at: there the workers take turns at the decompressor, and each gets a buffer of whole records.
+ *
+ * Where the sink allows it (MAY_START_EARLY), the first pass ends when nothing was told of tasks and maps for a long stretch: it
+ * will mostly stay like that. Workers then copy a piece of the file each, walk the heads of its records while it comes, and decode
+ * them from the cache: the file is read once, and not mapped. A record that changes what samples mean ends this: all that was
+ * handed out is void, the first pass goes on to the end, and everything starts anew.
  */
 #include "stream/replay_perf.h"
 #include "base/dict.h"
 #include "stream/perf_formats.h"
+#include "stream/perf_walk.h"
 #include "stream/split_reads.h"
 #include "stream/replay_unwind.h"
 #include "stream/tasks.h"
@@ -20,6 +26,10 @@
 
 enum {
 	BLOCK_BYTES = 1 << 20,
+	PIECE_BYTES =
+		1 << 18, /* copied at a time: stays in the second cache with what its samples lead to */
+	SETTLED_BYTES =
+		1 << 22, /* no change for so long, and a 16th of the file: each CPU's ring had its turn */
 	BATCH = 32, /* samples on their way: more would not stay in the first cache */
 	CACHE_SLOTS = 1 << 13,
 	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
@@ -46,6 +56,10 @@ struct replay {
 	bool own_map;
 	bool has_times; /* else the place in the file is the time */
 	bool prepared;
+	bool whole; /* the first pass went to the end */
+	bool surprised; /* it ended too early */
+	size_t walked; /* how far it went: an offset in the file */
+	size_t nr_cut; /* blocks there were when the run began */
 	u64 lost[2]; /* by LOST, by LOST_SAMPLES */
 	VEC(struct stamp) stamps; /* all samples in time order, when that was asked for */
 	VEC(u8)
@@ -88,6 +102,7 @@ struct pending {
 struct reader {
 	size_t stamp, stamp_end; /* time order: what is left of the block */
 	VEC(struct sample_place) sample_places;
+	VEC(struct sample_branch) branches; /* of the batch */
 	struct block now;
 	u64 time0; /* of now.at, when places are times */
 	u8 *copy; /* compressed files: the block's records */
@@ -113,6 +128,15 @@ const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 	return &replay_of(s)->stats;
 }
 
+void replay_perf_count_on(struct source *s, const struct replay_perf_stats *before)
+{
+	struct replay *r = replay_of(s);
+	r->nr_bad = before->nr_bad_samples;
+	r->nr_unknown_id = before->nr_unknown_id;
+	r->nr_corrupt = before->nr_corrupt_chains;
+	r->nr_deferred = before->nr_deferred;
+}
+
 void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
 {
 	replay_of(s)->formats.kallsyms = text;
@@ -129,6 +153,17 @@ int replay_perf_unwind(struct source *s, const struct unwind_config *cfg)
 	r->unwind_config = *cfg;
 	r->unwind_config.cache = cache;
 	return 0;
+}
+
+bool replay_perf_cut(const struct source *s, u64 *nr)
+{
+	if (!replay_perf_file(s))
+		return false;
+	const struct replay_unwind *u = &replay_of(s)->unwind;
+	if (!u->nr_stacks)
+		return false;
+	*nr = replay_unwind_cut(u);
+	return true;
 }
 
 /* ---- first pass ---- */
@@ -265,12 +300,40 @@ static int add_block(struct replay *r, const u8 *at, const u8 *end)
 	return 0;
 }
 
-/* Of one file's records: *z and *place go on through all of them. */
-static int first_pass_range(struct replay *r, size_t index, struct perfdata_inflate **z, u64 *place)
+/* Whether samples may mean something else after this record, or a worker could not go on reading behind it. */
+static bool changes(u32 type)
+{
+	switch (type) {
+	case PERF_RECORD_SAMPLE:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+	case REC_FINISHED_ROUND: return false;
+	default: return true;
+	}
+}
+
+static bool may_start_early(const struct replay *r, unsigned needs)
+{
+	const struct perfdata *f = &r->file;
+	bool plain = !f->is_pipe && !f->swap && !f->unfinished && perfdata_nr_ranges(f) == 1;
+	vec_for_each (&f->attrs, a)
+		plain = plain && !(a->attr.sample_type & PERF_SAMPLE_STACK_USER);
+	return plain && needs & MAY_START_EARLY && !(needs & (NEED_ORDER | NEED_READ));
+}
+
+/* Of one file's records, from its offset `from` on: *z and *place go on through all of them. early: may end before all is read. */
+static int first_pass_range(struct replay *r, size_t index, size_t from, bool early,
+			    struct perfdata_inflate **z, u64 *place)
 {
 	struct perfdata *f = &r->file;
 	struct perfdata_range range = perfdata_range(f, index);
-	const u8 *at = f->map + range.at, *end = f->map + range.end, *start = at;
+	const u8 *at = f->map + from, *end = f->map + range.end, *start = at, *quiet = at;
+	size_t settled = max((range.end - range.at) / 16, (size_t)SETTLED_BYTES);
 	int err = 0, got;
 	for (;;) {
 		struct perf_event_header h;
@@ -278,6 +341,8 @@ static int first_pass_range(struct replay *r, size_t index, struct perfdata_infl
 		got = perfdata_record(f, &at, end, &rec, &h);
 		if (got <= 0)
 			break;
+		if (early && changes(h.type))
+			quiet = at;
 		if (unlikely(h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2)) {
 			f->compressed = true;
 			if (!*z && !(*z = perfdata_inflate_new()))
@@ -296,6 +361,11 @@ static int first_pass_range(struct replay *r, size_t index, struct perfdata_infl
 		if (!err && at - start >= BLOCK_BYTES) {
 			err = add_block(r, start, at);
 			start = at;
+			if (!err && early && !f->compressed && (size_t)(at - quiet) >= settled) {
+				r->walked = (size_t)(at - f->map);
+				r->whole = false;
+				return 0;
+			}
 		}
 		if (err)
 			break;
@@ -312,14 +382,27 @@ static int first_pass_range(struct replay *r, size_t index, struct perfdata_infl
 	return err ? err : add_block(r, start, at);
 }
 
-static int first_pass(struct replay *r)
+static int first_pass(struct replay *r, unsigned needs)
 {
 	struct perfdata_inflate *z = NULL;
 	u64 place = r->file.map_size; /* places of decompressed records follow those of the file */
+	bool early = may_start_early(r, needs);
 	int err = 0;
+	r->whole = true;
 	for (size_t i = 0; i < perfdata_nr_ranges(&r->file) && !err; i++)
-		err = first_pass_range(r, i, &z, &place);
+		err = first_pass_range(r, i, perfdata_range(&r->file, i).at, early, &z, &place);
 	perfdata_inflate_free(z);
+	return err;
+}
+
+/* What an early start has left. */
+static int first_pass_rest(struct replay *r)
+{
+	struct perfdata_inflate *z = NULL;
+	u64 place = r->file.map_size;
+	int err = first_pass_range(r, 0, r->walked, false, &z, &place);
+	perfdata_inflate_free(z);
+	r->whole = !err;
 	return err;
 }
 
@@ -445,13 +528,7 @@ static int add_stamp(struct replay *r, const u8 *rec, const struct perf_event_he
 	struct stamp *st = vec_push(&r->stamps);
 	if (!st)
 		return -ENOMEM;
-	*st = (struct stamp){ .place = place };
-	u64 id = r->file.attrs.nr > 1
-			 ? perf_sample_id(&r->file.attrs.at[0].layout, rec, h->size, r->file.swap)
-			 : 0;
-	const struct perfdata_attr *a = perfdata_attr_of(&r->file, id);
-	if (a)
-		st->time = perf_sample_time(&a->layout, rec, h->size, r->file.swap);
+	*st = (struct stamp){ .place = place, .time = perf_walk_time(&r->file, rec, h) };
 	return 0;
 }
 
@@ -550,19 +627,23 @@ static int prepare_unwind(struct replay *r, struct diag *d)
 	return replay_unwind_init(&r->unwind, &r->unwind_config, r->tasks, &r->source.catalog);
 }
 
-static int prepare_once(struct replay *r, struct diag *d)
+static int seal(struct replay *r)
 {
-	find_time_use(r);
-	int err = first_pass(r);
-	if (!err)
-		err = perfdata_build_ids(&r->file, take_build_id, r->tasks);
+	int err = perfdata_build_ids(&r->file, take_build_id, r->tasks);
 	for (size_t i = 0; i < r->build_ids.nr && !err; i++) {
 		struct perf_event_header h = perf_head(r->build_ids.at[i], r->file.swap);
 		err = perfdata_build_id_record(&r->file, r->build_ids.at[i], &h, take_build_id,
 					       r->tasks);
 	}
+	return err ? err : tasks_seal(r->tasks);
+}
+
+static int prepare_once(struct replay *r, unsigned needs, struct diag *d)
+{
+	find_time_use(r);
+	int err = first_pass(r, needs);
 	if (!err)
-		err = tasks_seal(r->tasks);
+		err = seal(r);
 	if (!err)
 		err = fill_events(r);
 	if (!err)
@@ -576,13 +657,38 @@ static int prepare_once(struct replay *r, struct diag *d)
 	return err;
 }
 
+static int prepare_rest(struct replay *r)
+{
+	int err = first_pass_rest(r);
+	if (!err)
+		err = tasks_reopen(r->tasks);
+	if (!err)
+		err = seal(r);
+	r->stats.nr_samples = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
+	return err;
+}
+
+/* The workers will cut it into pieces, while others look at those that there are: they must not move. */
+static int prepare_pieces(struct replay *r)
+{
+	size_t left = r->file.data_end - r->walked;
+	size_t pieces = left / (PIECE_BYTES - RECORD_MAX) + 2;
+	return vec_reserve(&r->blocks, r->blocks.nr + pieces) ? 0 : -ENOMEM;
+}
+
 static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
 {
 	struct replay *r = replay_of(s);
-	int err = r->prepared ? 0 : prepare_once(r, d);
+	int err = r->prepared ? 0 : prepare_once(r, needs, d);
+	if (!err && !r->whole && (r->surprised || !may_start_early(r, needs)))
+		err = prepare_rest(r);
+	if (!err && !r->whole)
+		err = prepare_pieces(r);
 	if (err)
 		return err;
 	r->needs = needs;
+	r->nr_cut = r->blocks.nr;
+	r->nr_bad = r->nr_unknown_id = r->nr_corrupt = r->nr_deferred = 0;
 	atomic_store(&r->next, 0);
 	if (needs & NEED_ORDER)
 		return r->stamps.nr ? 0 : stamp_all(r);
@@ -609,6 +715,7 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 	free(rd->samples);
 	free(rd->pending);
 	vec_free(&rd->sample_places);
+	vec_free(&rd->branches);
 	free(rd->copy);
 	split_reads_done(&rd->split);
 	replay_chains_done(&rd->chains);
@@ -684,6 +791,18 @@ static s64 inflate_some(struct replay *r, const u8 **data)
 	}
 }
 
+static int room_for_copy(struct reader *rd, size_t size)
+{
+	if (size <= rd->copy_cap)
+		return 0;
+	u8 *copy = realloc(rd->copy, size);
+	if (!copy)
+		return -ENOMEM;
+	rd->copy = copy;
+	rd->copy_cap = size;
+	return 0;
+}
+
 static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
 {
 	const u8 *data;
@@ -691,19 +810,55 @@ static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
 	if (got <= 0)
 		return (int)got;
 	size_t size = (size_t)got;
-	if (size > rd->copy_cap) {
-		u8 *copy = realloc(rd->copy, size);
-		if (!copy)
-			return -ENOMEM;
-		rd->copy = copy;
-		rd->copy_cap = size;
-	}
+	int err = room_for_copy(rd, size);
+	if (err)
+		return err;
 	memcpy(rd->copy, data, size);
 	perfdata_inflate_drop(r->inflate, size);
 	rd->now = (struct block){ .at = rd->copy, .end = rd->copy + size };
 	rd->time0 = r->inflate_time;
 	r->inflate_time += size;
 	*seq = r->blocks.nr + r->inflate_seq++;
+	return 1;
+}
+
+/* The records that a copied piece begins with. Nothing that others look at may change: the first that would is left there. */
+static size_t walk_piece(struct replay *r, const u8 *piece, size_t size)
+{
+	const u8 *at = piece, *rec;
+	struct perf_event_header h;
+	while (perfdata_record(&r->file, &at, piece + size, &rec, &h) > 0) {
+		if (unlikely(changes(h.type)) ||
+		    head_record(r, rec, &h, r->walked + (u64)(rec - piece))) {
+			r->surprised = true;
+			return (size_t)(rec - piece);
+		}
+	}
+	return (size_t)(at - piece);
+}
+
+/* The next piece behind what was read so far; the lock is held. What is damaged is a surprise as well. */
+static int take_piece(struct replay *r, struct reader *rd, u64 *seq)
+{
+	size_t size = min(r->file.data_end - r->walked, (size_t)PIECE_BYTES);
+	r->whole = !size && !r->surprised;
+	if (r->whole)
+		return 0;
+	int err = r->surprised ? -EAGAIN : room_for_copy(rd, PIECE_BYTES);
+	if (err)
+		return err;
+	u64 place = r->walked;
+	size_t used =
+		perfdata_copy(&r->file, place, size, rd->copy) ? 0 : walk_piece(r, rd->copy, size);
+	r->surprised |= !used;
+	const u8 *mapped = r->file.map + place;
+	err = add_block(r, mapped, mapped + used);
+	r->walked += used;
+	if (err || r->surprised)
+		return err ? err : -EAGAIN;
+	rd->now = (struct block){ .at = rd->copy, .end = rd->copy + used };
+	rd->time0 = place;
+	*seq = r->blocks.nr - 1;
 	return 1;
 }
 
@@ -718,16 +873,16 @@ static int replay_next_block(struct source *s, struct shard *sh, u64 *seq)
 		*seq = index;
 		return rd->stamp < rd->stamp_end;
 	}
-	if (index < r->blocks.nr) {
+	if (index < r->nr_cut) {
 		rd->now = r->blocks.at[index];
 		rd->time0 = (u64)(rd->now.at - r->file.map);
 		*seq = index;
 		return 1;
 	}
-	if (!r->file.compressed)
-		return 0;
 	pthread_mutex_lock(&r->lock);
-	int got = take_inflated(r, rd, seq);
+	int got = !r->whole	       ? take_piece(r, rd, seq)
+		  : r->file.compressed ? take_inflated(r, rd, seq)
+				       : 0;
 	pthread_mutex_unlock(&r->lock);
 	return got;
 }
@@ -881,6 +1036,49 @@ static int places_of(struct replay *r, struct shard *sh, struct where *w,
 	return 0;
 }
 
+/* Bit fields of a machine of the other kind begin at the other end. */
+static u64 branch_flags(const struct replay *r, u64 raw)
+{
+	static const struct {
+		u8 at, bits;
+	} fields[] = { { 0, 1 },  { 1, 1 },  { 2, 1 },	{ 3, 1 },
+		       { 4, 16 }, { 20, 4 }, { 24, 2 }, { 26, 4 } };
+	bool big = r->file.swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	u64 flags = 0;
+	for (size_t i = 0; big && i < ARRAY_SIZE(fields); i++)
+		flags |=
+			(raw >> (64 - fields[i].at - fields[i].bits) & ((1ull << fields[i].bits) - 1))
+			<< fields[i].at;
+	return big ? flags : raw;
+}
+
+static s64 branch_frame(struct replay *r, struct shard *sh, struct where *w, u64 addr)
+{
+	return frame_of(r, sh, w, addr, addr >> 63 ? FRAME_KERNEL : FRAME_USER);
+}
+
+static int branches_of(struct replay *r, struct shard *sh, struct where *w,
+		       const struct perf_sample_view *v, struct sample *s)
+{
+	struct reader *rd = sh->impl;
+	struct bytes b = bytes_of(v->branches, v->nr_branches * 24, r->file.swap);
+	for (u64 i = 0; i < v->nr_branches; i++) {
+		struct sample_branch *to = vec_push(&rd->branches);
+		if (!to)
+			return -ENOMEM;
+		to->from = bytes_u64(&b);
+		to->to = bytes_u64(&b);
+		to->flags = branch_flags(r, bytes_u64(&b));
+		s64 from = branch_frame(r, sh, w, to->from), dest = branch_frame(r, sh, w, to->to);
+		if (from < 0 || dest < 0)
+			return -ENOMEM;
+		to->from_frame = (u32)from;
+		to->to_frame = (u32)dest;
+		s->nr_branches++;
+	}
+	return 0;
+}
+
 static u64 time_of(const struct replay *r, const struct pending *p)
 {
 	return r->has_times ? p->view.time : p->place;
@@ -947,6 +1145,7 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		.ip = v->ip,
 		.addr = v->addr,
 		.data_src = v->data_src,
+		.phys_addr = v->phys_addr,
 		.id = v->id,
 		.cgroup = v->cgroup,
 		.event = (u32)(p->attr - r->file.attrs.at),
@@ -976,7 +1175,8 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 			return (int)chain;
 		s->chain = (u32)chain;
 	}
-	return r->needs & NEED_PLACES ? places_of(r, sh, &w, v, s) : 0;
+	int err = r->needs & NEED_PLACES ? places_of(r, sh, &w, v, s) : 0;
+	return err || !(r->needs & NEED_BRANCH) ? err : branches_of(r, sh, &w, v, s);
 }
 
 /* The next records of the block into rd->pending, decoded. */
@@ -1047,6 +1247,7 @@ static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 	struct replay *r = replay_of(s);
 	struct reader *rd = sh->impl;
 	rd->sample_places.nr = 0;
+	rd->branches.nr = 0;
 	rd->chains.nr = 0;
 	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, sh) : take_file_order(r, sh);
 	for (s64 i = 0; i < nr; i++) {
@@ -1058,11 +1259,13 @@ static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 		return (int)nr;
 	/* The array may have moved while it grew. */
 	const struct sample_place *place = rd->sample_places.at;
+	const struct sample_branch *branch = rd->branches.at;
 	for (s64 i = 0; i < nr; i++) {
-		if (!rd->samples[i].nr_places)
-			continue;
-		rd->samples[i].places = place;
-		place += rd->samples[i].nr_places;
+		struct sample *s = &rd->samples[i];
+		s->places = s->nr_places ? place : NULL;
+		s->branches = s->nr_branches ? branch : NULL;
+		place += s->nr_places;
+		branch += s->nr_branches;
 	}
 	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
 	if (likely(!(r->needs & NEED_READ)))
@@ -1093,9 +1296,12 @@ static void tell_corrupt(const struct replay *r, struct diag *d)
 static void replay_finish(struct source *s, struct diag *d)
 {
 	struct replay *r = replay_of(s);
+	r->stats.nr_bad_samples = r->nr_bad;
+	r->stats.nr_samples = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
 	r->stats.nr_bad += r->nr_bad;
 	r->stats.nr_unknown_id = r->nr_unknown_id;
 	r->stats.nr_corrupt_chains = r->nr_corrupt;
+	r->stats.nr_deferred = r->nr_deferred;
 	if (r->file.unfinished)
 		diag_warn(d, "the recording was never finished (its recorder was killed); read to "
 			     "the end of what is whole");

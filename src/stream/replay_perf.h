@@ -9,8 +9,10 @@ struct replay_perf_stats {
 	u64 nr_records;
 	u64 nr_samples; /* all of them, whatever the sink kept */
 	u64 nr_bad; /* records whose inside did not fit */
+	u64 nr_bad_samples; /* ... of these */
 	u64 nr_unknown_id; /* samples of no known event */
 	u64 nr_corrupt_chains;
+	u64 nr_deferred;
 	u64 nr_by_type[REC_USER_MAX];
 };
 
@@ -37,6 +39,12 @@ bool replay_perf_has_reads(const struct source *s);
  * recording's own. cfg->cache is copied, other strings are borrowed until close. To be set before prepare(). 0 or -ENOMEM.
  */
 int replay_perf_unwind(struct source *s, const struct unwind_config *cfg) must_check;
+
+/* What was wrong with samples is counted on from an earlier part of the same stream (stream/rounds.h). Before prepare(). */
+void replay_perf_count_on(struct source *s, const struct replay_perf_stats *before);
+
+/* After the run: whether stacks were unwound here, and then how many of them lack their outermost callers. */
+bool replay_perf_cut(const struct source *s, u64 *nr);
 
 /* Borrowed; whole after prepare(). NULL: the source is of another kind. */
 const struct perfdata *replay_perf_file(const struct source *s);

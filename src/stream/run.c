@@ -131,12 +131,23 @@ static int run_all(struct run *r, struct diag *d)
 	return err ? err : par_run(r->nr, run_worker, r);
 }
 
+/* A source that started early may find that it was too early: the second time it will not. */
+static int run_again(struct run *r, struct diag *d)
+{
+	close_workers(r);
+	r->workers = NULL;
+	atomic_store(&r->stop, false);
+	return run_all(r, d);
+}
+
 int stream_run(struct source *src, struct sink *sink, unsigned workers, struct run_tables *ret,
 	       struct diag *d)
 {
 	*ret = (struct run_tables){ 0 };
 	struct run r = { .src = src, .sink = sink, .nr = workers ? workers : par_cpus() };
 	int err = run_all(&r, d);
+	if (err == -EAGAIN && sink->needs & MAY_START_EARLY)
+		err = run_again(&r, d);
 	if (!err)
 		err = merge_workers(&r, ret);
 	if (!err && src->ops->finish)

@@ -98,10 +98,8 @@ struct tasks *tasks_new(struct catalog *c)
 	return t;
 }
 
-void tasks_free(struct tasks *t)
+static void free_answers(struct tasks *t)
 {
-	if (!t)
-		return;
 	vec_for_each (&t->spaces, s) {
 		vec_free(&s->maps);
 		free(s->moments);
@@ -116,9 +114,27 @@ void tasks_free(struct tasks *t)
 	vec_free(&t->spaces);
 	vec_free(&t->comms);
 	vec_free(&t->procs);
-	vec_free(&t->events);
 	dict_done(&t->comm_of);
 	dict_done(&t->proc_of);
+}
+
+int tasks_reopen(struct tasks *t)
+{
+	free_answers(t);
+	dict_init(&t->comm_of);
+	dict_init(&t->proc_of);
+	dict_done(&t->catalog->last_comm);
+	dict_init(&t->catalog->last_comm);
+	t->sealed = false;
+	return vec_push(&t->spaces) && vec_push(&t->spaces) ? 0 : -ENOMEM;
+}
+
+void tasks_free(struct tasks *t)
+{
+	if (!t)
+		return;
+	free_answers(t);
+	vec_free(&t->events);
 	dict_done(&t->image_of);
 	dict_done(&t->path_of);
 	vec_free(&t->next_same);
@@ -650,7 +666,6 @@ int tasks_seal(struct tasks *t)
 	int err = idle < 0 ? (int)idle : set_comm(t, 0, 0, (u32)idle, true);
 	for (size_t i = 0; i < t->events.nr && !err; i++)
 		err = apply(t, &t->events.at[i]);
-	vec_free(&t->events);
 	if (!err)
 		err = tell_last_comms(t);
 	for (size_t i = 0; i < t->spaces.nr && !err; i++)

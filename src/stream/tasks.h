@@ -26,6 +26,8 @@ int tasks_add(struct tasks *t, const struct perf_side *rec, u64 time) must_check
 /* What the recording says of an image's identity, by path. */
 int tasks_build_id(struct tasks *t, const char *path, const u8 *id, u32 id_size) must_check;
 int tasks_seal(struct tasks *t) must_check;
+/* Forgets the answers, not the records: more can be added before it is sealed again. Spaces get other numbers. */
+int tasks_reopen(struct tasks *t) must_check;
 
 /* An answer about a task that holds for some time: from <= time < until. */
 struct tasks_span {

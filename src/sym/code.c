@@ -82,7 +82,10 @@ static void code_init(struct code *c, const struct sym_config *cfg, const struct
 	*c = (struct code){
 		.cfg = cfg,
 		.info = info,
-		.where = { .root = cfg->symfs, .dirs = cfg->debug_dirs, .cache = cfg->buildid_dir },
+		.where = { .places = cfg->places,
+			   .root = cfg->symfs,
+			   .dirs = cfg->debug_dirs,
+			   .cache = cfg->buildid_dir },
 	};
 }
 

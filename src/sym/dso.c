@@ -28,11 +28,35 @@ static bool is_recorded(const struct elfimg *e, const struct buildid *want)
 	return !want->size || (!buildid_of_image(e, &got) && buildid_equal(&got, want));
 }
 
+/*
+ * In another mount namespace the path is another file. Its build id tells which one; without, it has to be the process that was
+ * recorded, and to have it mapped still.
+ */
+static int open_elsewhere(struct elfimg *e, const struct debugfile_where *w,
+			  const struct image_info *info, const struct buildid *want)
+{
+	const struct debugfile_places *p = w->places;
+	if (!p || info->kind != IMAGE_KIND_FILE || info->path[0] != '/')
+		return -ENOENT;
+	for (unsigned n = 0;; n++) {
+		_cleanup_close_ int fd = p->open(p->ctx, (s32)info->pid, info->path, n, !want->size);
+		if (fd == -ERANGE)
+			return -ENOENT;
+		if (fd < 0 || elfimg_open_fd(e, fd))
+			continue;
+		if (is_recorded(e, want))
+			return 0;
+		elfimg_close(e);
+	}
+}
+
 static int open_image(struct elfimg *e, const struct debugfile_where *w,
 		      const struct image_info *info, const struct buildid *want)
 {
 	char path[PATH_MAX];
 	int err = -ENOENT;
+	if (!want->size && !open_elsewhere(e, w, info, want))
+		return 0;
 	if (info->kind == IMAGE_KIND_VDSO)
 		err = open_own_vdso(e);
 	else if (info->path[0] == '/' && debugfile_path(w, info->path, path, sizeof(path)))
@@ -44,12 +68,12 @@ static int open_image(struct elfimg *e, const struct debugfile_where *w,
 		err = -ESTALE;
 	}
 	const char *what = info->kind == IMAGE_KIND_VDSO ? "vdso" : "elf";
-	if (debugfile_cached(w, want, what, path, sizeof(path)) || elfimg_open(e, path))
-		return err;
-	if (is_recorded(e, want))
-		return 0;
-	elfimg_close(e);
-	return err;
+	if (!debugfile_cached(w, want, what, path, sizeof(path)) && !elfimg_open(e, path)) {
+		if (is_recorded(e, want))
+			return 0;
+		elfimg_close(e);
+	}
+	return want->size && !open_elsewhere(e, w, info, want) ? 0 : err;
 }
 
 int dso_open_image(struct elfimg *e, const struct debugfile_where *w, const struct image_info *info)

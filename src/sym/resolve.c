@@ -335,11 +335,10 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 }
 
 /* Others may write to /tmp: only a plain file of ours or root's is believed, unless we are root and believe everyone. */
-static int map_text(const char *path, const char **data, size_t *len)
+static int map_text(int fd, const char **data, size_t *len)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st))
+	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode) || !st.st_size)
 		return -ENOENT;
@@ -362,7 +361,11 @@ static int resolve_anon(struct sym_names *n, struct group *g, struct arena *aren
 	size_t size = 0;
 	if (!g->info->pid || len < 0 || (size_t)len >= sizeof(path))
 		return 0;
-	int err = map_text(path, &text, &size);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	const struct debugfile_places *p = n->cfg.places;
+	if (fd < 0 && p)
+		fd = p->open_map(p->ctx, (s32)g->info->pid);
+	int err = fd < 0 ? -ENOENT : map_text(fd, &text, &size);
 	if (err == -EPERM)
 		group_note(g, "%s belongs to another user and is not used", path);
 	if (err)
@@ -876,7 +879,8 @@ struct names *sym_names_new(const struct sym_config *cfg)
 		return NULL;
 	}
 	n->cfg.buildid_dir = n->buildid_dir;
-	n->where = (struct debugfile_where){ .root = cfg->symfs,
+	n->where = (struct debugfile_where){ .places = cfg->places,
+					     .root = cfg->symfs,
 					     .dirs = cfg->debug_dirs,
 					     .cache = n->buildid_dir };
 	return &n->names;

@@ -37,7 +37,8 @@ struct unwind_tables *unwind_tables_new(const struct unwind_config *cfg)
 	if (!t)
 		return NULL;
 	t->cfg = *cfg;
-	t->where = (struct debugfile_where){ .root = cfg->symfs,
+	t->where = (struct debugfile_where){ .places = cfg->places,
+					     .root = cfg->symfs,
 					     .dirs = cfg->debug_dirs,
 					     .cache = cfg->buildid_dir };
 	pthread_mutex_init(&t->lock, NULL);

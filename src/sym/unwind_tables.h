@@ -10,7 +10,8 @@
 
 struct unwind_config {
 	const struct arch *arch;
-	const char *symfs; /* as in sym_config */
+	const struct debugfile_places *places; /* as in sym_config */
+	const char *symfs; /* the same */
 	const char *const *debug_dirs;
 	const char *buildid_dir;
 	const char *cache; /* folder of ours for tables; NULL: none */

@@ -40,14 +40,7 @@ struct html {
 
 static void put(struct html *h, u64 v)
 {
-	char *to = strbuf_room(&h->blob, 10);
-	size_t n = 0;
-	if (!to)
-		return;
-	for (; v >= 0x80; v >>= 7)
-		to[n++] = (char)(v | 0x80);
-	to[n++] = (char)v;
-	strbuf_commit(&h->blob, n);
+	strbuf_leb128(&h->blob, v);
 }
 
 static void put_text(struct html *h, const char *s)
@@ -157,17 +150,11 @@ static size_t node_of_size(const struct flame *f)
 }
 
 /* A walk that leaves out light branches; parents are never lighter than children. */
-static int choose_nodes(struct html *h, u32 max_nodes)
+static int walk_nodes(struct html *h, const u64 *total, u64 limit)
 {
 	const struct flame *f = h->flame;
 	const struct flame_node *nodes = f->nodes.at;
-	_cleanup_free_ u64 *total = flame_self(f, UINT32_MAX);
-	h->node_of = big_zalloc(node_of_size(f));
-	if (!total || !h->node_of)
-		return -ENOMEM;
-	flame_sum(f, total);
-	u64 limit;
-	int err = weight_limit(f, total, max_nodes, &limit);
+	int err = 0;
 	u32 depth = 0, open = 0; /* the node whose span we are in */
 	VEC(bool) left = { 0 }; /* [depth]: something was left out below the open node there */
 	for (u32 i = 0; i < f->nodes.nr && !err;) {
@@ -195,6 +182,24 @@ static int choose_nodes(struct html *h, u32 max_nodes)
 		}
 	}
 	vec_free(&left);
+	return err;
+}
+
+static int choose_nodes(struct html *h, u32 max_nodes)
+{
+	const struct flame *f = h->flame;
+	size_t size = (f->nodes.nr + 1) * sizeof(u64);
+	u64 *total = big_zalloc(size), limit;
+	h->node_of = big_zalloc(node_of_size(f));
+	int err = total && h->node_of ? 0 : -ENOMEM;
+	if (!err) {
+		flame_add_self(f, UINT32_MAX, total);
+		flame_sum(f, total);
+		err = weight_limit(f, total, max_nodes, &limit);
+	}
+	if (!err)
+		err = walk_nodes(h, total, limit);
+	big_free(total, size);
 	return err;
 }
 
@@ -328,7 +333,10 @@ static void put_facts(struct html *h)
 		fact_u64(h, "recorded", s->recorded_s);
 		fact_u64(h, "samples", s->nr_samples);
 		fact_u64(h, "lost", s->nr_lost);
-		fact_u64(h, "truncated", s->nr_truncated);
+		if (s->nr_truncated || s->knows_truncated)
+			fact_u64(h, "truncated", s->nr_truncated);
+		else
+			fact(h, "truncated", "");
 		fact_u64(h, "without", s->nr_without);
 		fact_u64(h, "cost_ns", s->cost_ns);
 	}

@@ -3,7 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES_MAX = 8, RAW_BYTES = 7, WIDTH_PERCENT = 8, WIDTH_NUMBER = 12, INSNS_DRAWN = 20000 };
+enum {
+	LANES_MAX = 8,
+	RAW_BYTES = 7,
+	WIDTH_PERCENT = 8,
+	WIDTH_NUMBER = 12,
+	INSNS_DRAWN = 20000,
+	TAB = 8
+};
 
 /* Where arrows of jumps run: lane 0 is next to the code. */
 struct lanes {
@@ -203,7 +210,7 @@ static void add_blank(struct drawing *d)
 static void add_text(struct drawing *d, u32 number, const char *text, size_t len)
 {
 	add_blank(d);
-	strbuf_printf(d->to, " %-4u ", number);
+	strbuf_printf(d->to, " %-*u ", (int)d->addr_width, number);
 	strbuf_add(d->to, text, len);
 	strbuf_char(d->to, '\n');
 }
@@ -216,7 +223,7 @@ static void add_source(struct drawing *d, const struct annotation_insn *in)
 		return;
 	if (in->func && (!d->func || strcmp(in->func, d->func))) {
 		add_blank(d);
-		strbuf_printf(d->to, " %-4u %s():\n", in->line, in->func);
+		strbuf_printf(d->to, " %-*u %s():\n", (int)d->addr_width, in->line, in->func);
 		d->func = in->func;
 	}
 	bool same_file = d->file && !strcmp(d->file, in->file);
@@ -238,10 +245,9 @@ static void add_source(struct drawing *d, const struct annotation_insn *in)
 static void add_raw(struct drawing *d, const struct annotation_insn *in)
 {
 	/* In columns, as objdump: long instructions push their text. */
-	strbuf_char(d->to, ' ');
-	for (u32 i = 0; i < max((u32)in->size, (u32)RAW_BYTES); i++)
+	for (u32 i = 0; i < max((u32)in->size, (u32)RAW_BYTES + 1); i++)
 		if (i < in->size)
-			strbuf_printf(d->to, " %02x", in->bytes[i]);
+			strbuf_printf(d->to, "%02x ", in->bytes[i]);
 		else
 			strbuf_str(d->to, "   ");
 }
@@ -253,9 +259,10 @@ static void add_insn(struct drawing *d, u32 i)
 	add_source(d, in);
 	add_numbers(d, i);
 	strbuf_printf(d->to, " :   %*llx:", (int)d->addr_width, (unsigned long long)in->addr);
+	/* Behind the address objdump has a tab. */
+	strbuf_fill(d->to, ' ', d->lanes.nr ? 1 : TAB - (d->addr_width + 1) % TAB);
 	if (d->o->raw)
 		add_raw(d, in);
-	strbuf_str(d->to, d->lanes.nr ? " " : "   ");
 	if (d->lanes.nr)
 		add_arrows(d, i);
 	strbuf_str(d->to, in->text);
@@ -291,12 +298,14 @@ void text_annotate(const struct annotation *a, const struct text_annotate_opts *
 	}
 	if (a->section) {
 		add_blank(&d);
-		strbuf_printf(to, " 3    Disassembly of section %s:\n", a->section);
+		strbuf_printf(to, " %-*u Disassembly of section %s:\n", (int)d.addr_width, 3,
+			      a->section);
 		add_blank(&d);
 		strbuf_char(to, '\n');
 	}
 	add_blank(&d);
-	strbuf_printf(to, " 5    %016llx <%s>:\n", (unsigned long long)a->start, a->symbol);
+	strbuf_printf(to, " %-*u %016llx <%s>:\n", (int)d.addr_width, 5,
+		      (unsigned long long)a->start, a->symbol);
 	d.func = a->symbol;
 	for (u32 i = 0; i < a->nr_insns; i++)
 		add_insn(&d, i);

@@ -47,14 +47,14 @@ struct event_look {
 };
 
 /* What is left open in a text. */
-enum fix_kind { FIX_TASK, FIX_LEARN, FIX_INDENT, FIX_DIFF };
+enum fix_kind { FIX_TASK, FIX_LEARN, FIX_INDENT, FIX_DIFF, FIX_BETWEEN };
 
 struct fix {
 	size_t at;
 	enum fix_kind kind;
 	s32 pid; /* FIX_INDENT: the CPU */
 	u32 file; /* FIX_TASK, FIX_LEARN: whose task */
-	u64 time; /* FIX_DIFF: of the line */
+	u64 time; /* FIX_DIFF, FIX_BETWEEN: of the line */
 	const char *parent;
 	const char *func;
 	char comm[COMM_MAX + 1];
@@ -220,6 +220,14 @@ static struct fix *add_fix(struct text_shard *sh, enum fix_kind kind, s32 pid)
 	f->kind = kind;
 	f->pid = pid;
 	return f;
+}
+
+/* Room for what others have to say before this line. */
+static void add_between(struct text_shard *sh, const struct sample *s)
+{
+	struct fix *f = add_fix(sh, FIX_BETWEEN, s->tid);
+	if (f)
+		f->time = s->time_ns;
 }
 
 static u32 file_of(const struct text_events *te, const struct sample *s)
@@ -456,25 +464,36 @@ static u64 field(const struct event_look *look, unsigned i, const struct sample 
 	return schema_u64(look->schema, look->fields[i], s->raw, s->raw_size);
 }
 
+static void add_place(struct text_shard *sh, const char *name, u64 addr, u64 offset)
+{
+	if (name) {
+		strbuf_str(&sh->text, name);
+	} else {
+		strbuf_str(&sh->text, "0x");
+		strbuf_hex(&sh->text, addr);
+	}
+	if (name && sh->te->o.functions.offset)
+		strbuf_printf(&sh->text, "+0x%llx ", (unsigned long long)offset);
+}
+
 static void add_function(struct text_shard *sh, const struct event_look *look,
 			 const struct sample *s)
 {
-	u64 ip = field(look, 0, s), parent_ip = field(look, 1, s), offset;
+	u64 ip = field(look, 0, s), parent_ip = field(look, 1, s), offset = 0, parent_offset = 0;
 	const struct text_events_opts *o = &sh->te->o;
-	const char *parent = o->symbol(o->ctx, s->buffer, parent_ip, &offset),
+	const char *parent = o->symbol(o->ctx, s->buffer, parent_ip, &parent_offset),
 		   *func = o->symbol(o->ctx, s->buffer, ip, &offset);
-	if (parent) {
+	if (parent && !o->functions.flat) {
 		struct fix *f = add_fix(sh, FIX_INDENT, s->cpu);
 		if (f) {
 			f->parent = parent;
 			f->func = func;
 		}
 	}
-	if (func) {
-		strbuf_str(&sh->text, func);
-	} else {
-		strbuf_str(&sh->text, "0x");
-		strbuf_hex(&sh->text, ip);
+	add_place(sh, func, ip, offset);
+	if (o->functions.parent) {
+		strbuf_str(&sh->text, " <-- ");
+		add_place(sh, parent, parent_ip, parent_offset);
 	}
 }
 
@@ -526,6 +545,12 @@ static void add_graph_indent(struct text_shard *sh, u64 depth)
 	strbuf_fill(&sh->text, ' ', (size_t)min(depth, (u64)512) * GRAPH_INDENT);
 }
 
+static void add_graph_depth(struct text_shard *sh, u64 depth)
+{
+	if (sh->te->o.functions.depth)
+		strbuf_printf(&sh->text, " (%lld)", (long long)depth);
+}
+
 static u32 common_of(const struct schema *sc, s8 index, const void *raw, u32 size)
 {
 	return index < 0 ? 0 : (u32)schema_u64(sc, &sc->fields[index], raw, size);
@@ -561,6 +586,7 @@ static void add_graph_entry(struct text_shard *sh, const struct event_look *look
 	add_graph_indent(sh, field(look, 1, s));
 	add_symbol(sh, s->buffer, field(look, 0, s), "");
 	strbuf_str(&sh->text, leaf ? "();" : "() {");
+	add_graph_depth(sh, field(look, 1, s));
 }
 
 /* Shown already, on the line of its call. */
@@ -575,6 +601,12 @@ static void add_graph_exit(struct text_shard *sh, const struct event_look *look,
 	add_duration(sh, field(look, 3, s) - field(look, 2, s));
 	add_graph_indent(sh, field(look, 1, s));
 	strbuf_char(&sh->text, '}');
+	if (sh->te->o.functions.tail) {
+		strbuf_str(&sh->text, " /* ");
+		add_symbol(sh, s->buffer, field(look, 0, s), "");
+		strbuf_str(&sh->text, " */");
+	}
+	add_graph_depth(sh, field(look, 1, s));
 }
 
 static void add_stack(struct text_shard *sh, const struct event_look *look, const struct sample *s)
@@ -689,6 +721,8 @@ static void add_line(struct text_shard *sh, const struct event_look *look, const
 	struct strbuf *t = &sh->text;
 	if (look && look->kind == KIND_GRAPH_EXIT && folded(look, s))
 		return;
+	if (unlikely(sh->te->o.between))
+		add_between(sh, s);
 	add_head(sh, s);
 	sh->nr_lines++;
 	if (unlikely(!look)) {
@@ -716,6 +750,8 @@ static void add_line(struct text_shard *sh, const struct event_look *look, const
 		strbuf_add(t, look->label, look->label_len);
 	}
 	add_body(sh, look, s);
+	if (unlikely(sh->te->o.tail))
+		sh->te->o.tail(sh->te->o.ctx, s, t);
 	if (t->len && t->data[t->len - 1] != '\n')
 		strbuf_char(t, '\n');
 }
@@ -788,6 +824,8 @@ static void add_json(struct text_shard *sh, const struct event_look *look, const
 {
 	struct strbuf *t = &sh->text;
 	const struct text_events_opts *o = &sh->te->o;
+	if (unlikely(o->between))
+		add_between(sh, s);
 	strbuf_str(t, o->raw_time ? "{\"time\":" : "{\"time_ns\":");
 	strbuf_u64(t, s->time_ns);
 	strbuf_str(t, ",\"cpu\":");
@@ -916,6 +954,11 @@ static int write_fixed(struct text_events *te, struct text_shard *sh)
 				break;
 			strbuf_add(te->out, sh->text.data + done, f->at - done);
 			strbuf_fill(te->out, ' ', depth * FUNCTION_INDENT);
+			done = f->at;
+			break;
+		case FIX_BETWEEN:
+			strbuf_add(te->out, sh->text.data + done, f->at - done);
+			te->o.between(te->o.ctx, f->time, te->out);
 			done = f->at;
 			break;
 		case FIX_DIFF:

@@ -14,6 +14,15 @@
 
 enum text_events_form { TEXT_EVENTS_LINES, TEXT_EVENTS_JSON };
 
+/* How functions are shown: the options of trace-cmd's plug-ins "ftrace" and "fgraph". */
+struct text_events_functions {
+	bool parent; /* function: who called it */
+	bool flat; /* function: no indentation by guessed calls */
+	bool offset; /* function: how far into it */
+	bool tail; /* function_graph: the name behind the closing brace too */
+	bool depth; /* function_graph: how deep */
+};
+
 struct text_events_opts {
 	enum text_events_form form;
 	bool raw_fields; /* -R: "name=value" */
@@ -22,6 +31,7 @@ struct text_events_opts {
 	bool plain; /* -N: no layouts of the tool's own, only the kernel's print fmt */
 	bool raw_time; /* the clock does not count nanoseconds */
 	bool diff; /* behind the time, how long after the line before */
+	struct text_events_functions functions;
 	const char *const *buffers; /* names; NULL: one buffer, lines without prefix */
 	u32 nr_buffers;
 	const u32 *file_of; /* [buffer]: whose tasks they are; NULL: all of one file */
@@ -35,6 +45,10 @@ struct text_events_opts {
 	const char *(*symbol)(void *ctx, u32 buffer, u64 addr, u64 *offset);
 	bool (*has_comm)(void *ctx, u32 buffer, s32 pid);
 	bool (*keep)(void *ctx, const struct sample *s); /* others are left out; NULL: all */
+	/* Writes what stands between the line before and one of this time; called in the order of lines; NULL: nothing. */
+	void (*between)(void *ctx, u64 until_ns, struct strbuf *to);
+	/* What else stands at the end of an event's line; for any thread; NULL: nothing. */
+	void (*tail)(void *ctx, const struct sample *s, struct strbuf *to);
 };
 
 /* out must outlive the sink and may have a drain. The options are copied. */

@@ -5,6 +5,10 @@
 
 enum { NO_SLOT = 0xff };
 
+static const u64 in_words = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			    PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
+			    PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+
 void perf_layout_init(struct perf_layout *l, const struct perf_event_attr *attr)
 {
 	/* One u64 each, in this order, up to the first part of variable length. */
@@ -20,6 +24,7 @@ void perf_layout_init(struct perf_layout *l, const struct perf_event_attr *attr)
 		.id_slot = NO_SLOT,
 		.time_slot = NO_SLOT,
 	};
+	l->nr_words = (u8)__builtin_popcountll(attr->sample_type & in_words);
 	u8 slot = 0;
 	for (unsigned i = 0; i < ARRAY_SIZE(order); i++) {
 		if (!(attr->sample_type & order[i]))
@@ -31,6 +36,23 @@ void perf_layout_init(struct perf_layout *l, const struct perf_event_attr *attr)
 			l->id_slot = slot;
 		slot++;
 	}
+}
+
+/* Of those words, the one at *at; it is there. */
+static inline u64 next_word(const u8 **at, bool swap)
+{
+	u64 v;
+	memcpy(&v, *at, sizeof(v));
+	*at += sizeof(v);
+	return unlikely(swap) ? __builtin_bswap64(v) : v;
+}
+
+static inline u32 next_half(const u8 **at, bool swap)
+{
+	u32 v;
+	memcpy(&v, *at, sizeof(v));
+	*at += sizeof(v);
+	return unlikely(swap) ? __builtin_bswap32(v) : v;
 }
 
 static u64 word_at(u8 slot, const u8 *rec, u16 size, bool swap)
@@ -171,6 +193,34 @@ static int tail_decode(const struct perf_layout *l, struct bytes *b, u32 size,
 	return b->bad ? -EBADMSG : 0;
 }
 
+static inline void words_decode(u64 type, const u8 *at, bool swap, struct perf_sample_view *v)
+{
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		v->id = next_word(&at, swap);
+	if (type & PERF_SAMPLE_IP)
+		v->ip = next_word(&at, swap);
+	if (type & PERF_SAMPLE_TID) {
+		v->pid = next_half(&at, swap);
+		v->tid = next_half(&at, swap);
+	}
+	if (type & PERF_SAMPLE_TIME) {
+		v->time = next_word(&at, swap);
+		v->has_time = true;
+	}
+	if (type & PERF_SAMPLE_ADDR)
+		v->addr = next_word(&at, swap);
+	if (type & PERF_SAMPLE_ID)
+		v->id = next_word(&at, swap);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		v->stream_id = next_word(&at, swap);
+	if (type & PERF_SAMPLE_CPU) {
+		v->cpu = next_half(&at, swap);
+		at += 4;
+	}
+	if (type & PERF_SAMPLE_PERIOD)
+		v->period = next_word(&at, swap);
+}
+
 int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, bool swap,
 		       struct perf_scratch *scratch, struct perf_sample_view *v)
 {
@@ -179,30 +229,10 @@ int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, boo
 				  size - sizeof(struct perf_event_header), swap);
 	*v = (struct perf_sample_view){ .cpu = UINT32_MAX, .period = l->fixed_period };
 	v->misc = perf_head(rec, swap).misc;
-	if (type & PERF_SAMPLE_IDENTIFIER)
-		v->id = bytes_u64(&b);
-	if (type & PERF_SAMPLE_IP)
-		v->ip = bytes_u64(&b);
-	if (type & PERF_SAMPLE_TID) {
-		v->pid = bytes_u32(&b);
-		v->tid = bytes_u32(&b);
-	}
-	if (type & PERF_SAMPLE_TIME) {
-		v->time = bytes_u64(&b);
-		v->has_time = true;
-	}
-	if (type & PERF_SAMPLE_ADDR)
-		v->addr = bytes_u64(&b);
-	if (type & PERF_SAMPLE_ID)
-		v->id = bytes_u64(&b);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		v->stream_id = bytes_u64(&b);
-	if (type & PERF_SAMPLE_CPU) {
-		v->cpu = bytes_u32(&b);
-		bytes_skip(&b, 4);
-	}
-	if (type & PERF_SAMPLE_PERIOD)
-		v->period = bytes_u64(&b);
+	const u8 *at = bytes_take(&b, 8 * (size_t)l->nr_words);
+	if (!at)
+		return -EBADMSG;
+	words_decode(type, at, swap, v);
 	if (type & PERF_SAMPLE_READ) {
 		v->read_size = read_size(l, &b);
 		v->read = bytes_take(&b, v->read_size);
@@ -212,9 +242,9 @@ int perf_sample_decode(const struct perf_layout *l, const u8 *rec, u16 size, boo
 		u64 nr = bytes_u64(&b);
 		if (nr > bytes_left(&b) / 8)
 			return -EBADMSG;
-		const void *at = bytes_take(&b, nr * 8);
+		const void *chain = bytes_take(&b, nr * 8);
 		v->nr_chain = nr;
-		v->chain = words_of(at, nr, swap, scratch);
+		v->chain = words_of(chain, nr, swap, scratch);
 		if (nr && !v->chain)
 			return -ENOMEM;
 	}

@@ -17,6 +17,7 @@ struct perf_layout {
 	u64 fixed_period; /* when the sample does not carry one */
 	u8 id_slot; /* which u64 behind the head holds the id; 0xff: none */
 	u8 time_slot;
+	u8 nr_words; /* u64s behind the head before the first part of variable length */
 };
 
 void perf_layout_init(struct perf_layout *l, const struct perf_event_attr *attr);

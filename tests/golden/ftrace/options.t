@@ -27,6 +27,17 @@ if trace-cmd --help 2>&1 | grep -q 'version 3.1.6'; then
 		as_trace_cmd -F 'sched_switch: prev_comm =~ "tr.*" && next_prio > 100' -i $f
 		as_trace_cmd -F 'softirq.*: vec & 1' -F sched_wakeup -i $f
 	done
+	for f in 6.1-function.dat 6.1-graph.dat 6.12-graph_depth3.dat 6.1-graph_events.dat; do
+		for o in "-O parent" "-O indent=0" "-O offset" "-O parent -O offset" "-O ftrace:parent=0" "-O fgraph:tailprint" "-O depth" \
+			"-O tailprint -O depth=1" -L "-O nosuch"; do
+			# shellcheck disable=SC2086 # options are words
+			as_trace_cmd $o -i $f
+		done
+	done
+	for f in *.dat; do as_trace_cmd -w -i "$f"; done
+	as_trace_cmd -w --cpu 0 -i 6.1-events_v6.dat
+	as_trace_cmd -w -t -F sched -i 6.12-events_v7_zstd.dat
+	is "$("$SONDE" ftrace options)" "$(trace-cmd options)" "ftrace options"
 	as_trace_cmd --events -i 6.1-events_v6.dat
 	as_trace_cmd --event sched_sw -i 6.1-events_v6.dat
 	as_trace_cmd --stat -i 6.1-instance_and_top.dat
@@ -74,7 +85,17 @@ for o in --stat -E --events --cpus "-e --uname --version" -f -P --check-events; 
 	"$SONDE" ftrace report --json $o $f | python3 -c 'import json,sys; assert json.load(sys.stdin)["cpus"] == 2'
 	ok $? "--json $o parses"
 done
+exits 129 "-O with a value that is none" "$SONDE" ftrace report -O parent=maybe $f
+like "$err" "neither 0 nor 1" "says so"
+exits 0 "-O of a name nearly right" "$SONDE" ftrace report -O tailprin $f
+like "$err" "did you mean 'tailprint'" "says what was meant, and goes on"
+"$SONDE" ftrace options --json | python3 -c 'import json,sys; assert [o["option"] for o in json.load(sys.stdin) if o["set"]] == ["indent"]'
+ok $? "options --json"
 # One worker or many.
+"$SONDE" ftrace report --threads 1 -w 6.12-events_v7_zstd.dat >"$SONDE_TMP/one"
+"$SONDE" ftrace report --threads 7 -w 6.12-events_v7_zstd.dat >"$SONDE_TMP/many"
+cmp "$SONDE_TMP/one" "$SONDE_TMP/many" >&2
+ok $? "nor do wake-up latencies"
 "$SONDE" ftrace report --threads 1 --ts-diff 6.1-graph_events.dat >"$SONDE_TMP/one"
 "$SONDE" ftrace report --threads 7 --ts-diff 6.1-graph_events.dat >"$SONDE_TMP/many"
 cmp "$SONDE_TMP/one" "$SONDE_TMP/many" >&2

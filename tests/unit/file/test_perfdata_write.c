@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -71,8 +72,12 @@ static struct perfdata_writer *open_writer(const struct machine *m, int zstd, st
 	return perfdata_write_open(path, events, 2, &meta, d);
 }
 
+enum { THREADS = 8, PER_THREAD = 400 };
+
 struct found {
 	u64 nr_samples, sum_ip, nr_rounds;
+	u64 last[THREADS]; /* by tid: times of one thread never go back */
+	u64 nr_backwards;
 	bool whole;
 };
 
@@ -83,6 +88,9 @@ static void count(struct found *f, const struct perf_event_header *h, const u8 *
 		memcpy(&s, rec, sizeof(s));
 		f->nr_samples++;
 		f->sum_ip += s.ip;
+		u64 *last = &f->last[s.tid % THREADS];
+		f->nr_backwards += s.time < *last;
+		*last = s.time;
 	}
 	f->nr_rounds += h->type == REC_FINISHED_ROUND;
 }
@@ -346,6 +354,53 @@ static void test_unsealed(const struct machine *m)
 	unlink(path);
 }
 
+struct one_of_many {
+	struct perfdata_writer *w;
+	u32 number;
+	int err;
+	pthread_t thread;
+};
+
+static void *write_many(void *arg)
+{
+	struct one_of_many *o = arg;
+	for (u64 n = 0; n < PER_THREAD && !o->err; n++) {
+		struct sample_rec recs[3];
+		for (u64 k = 0; k < 3; k++) {
+			recs[k] = sample(11, n * 3 + k);
+			recs[k].tid = o->number;
+		}
+		struct iovec iov[] = { { recs, sizeof(recs[0]) },
+				       { recs + 1, 2 * sizeof(recs[0]) } };
+		o->err = perfdata_write_records(o->w, iov, 2);
+	}
+	return NULL;
+}
+
+/* Readers that bring records at once: all of them arrive, each one's in its order. */
+static void test_together(const struct machine *m, int zstd)
+{
+	struct diag d;
+	diag_init(&d);
+	struct perfdata_writer *w = open_writer(m, zstd, &d);
+	struct one_of_many all[THREADS];
+	bool good = w != NULL;
+	for (u32 i = 0; i < THREADS && good; i++) {
+		all[i] = (struct one_of_many){ .w = w, .number = i };
+		good = !pthread_create(&all[i].thread, NULL, write_many, &all[i]);
+	}
+	for (u32 i = 0; i < THREADS && good; i++)
+		good = !pthread_join(all[i].thread, NULL) && !all[i].err;
+	ok(good && !perfdata_write_finish(w), "eight threads write%s", zstd ? ", compressed" : "");
+	perfdata_write_close(w);
+	struct perfdata p = { 0 };
+	struct found f = read_back(&p);
+	ok(f.whole && f.nr_samples == THREADS * PER_THREAD * 3, "all records are there");
+	ok(!f.nr_backwards, "in the order in which each thread wrote them");
+	perfdata_close(&p);
+	diag_done(&d);
+}
+
 static void test_rotate(const struct machine *m)
 {
 	struct diag d;
@@ -383,6 +438,8 @@ int main(void)
 	test_cut(&m, 1);
 	test_unsealed(&m);
 	test_full(&m);
+	test_together(&m, 0);
+	test_together(&m, 1);
 	test_rotate(&m);
 	return done_testing();
 }

@@ -4,12 +4,14 @@
  */
 #include "gen/perfwrite.h"
 #include "stream/replay_perf.h"
+#include "stream/rounds.h"
 #include "stream/run.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- a sink that writes every sample as a line ---- */
 
@@ -18,6 +20,7 @@ struct lines {
 	struct source *src;
 	VEC(char *) all;
 	size_t backwards; /* samples before the one before; one worker only */
+	unsigned shards; /* how many were begun, also in vain */
 };
 
 struct lines_shard {
@@ -38,6 +41,7 @@ static int lines_shard_new(struct sink *k, unsigned index, const struct shard *s
 	struct lines_shard *own = calloc(1, sizeof(*own));
 	own->shard = sh;
 	*state = own;
+	container_of(k, struct lines, sink)->shards++;
 	return 0;
 }
 
@@ -287,6 +291,77 @@ static void test_order(void)
 		   "in time order: form 0x%x", ways[i]);
 		outcome_done(&o);
 		outcome_done(&plain);
+		perfwrite_done(&w);
+	}
+}
+
+/* Long after the last change of tasks and maps a worker need not wait for another one: and if there is one, it counts. */
+static void test_early(void)
+{
+	enum { QUIET = 3500 };
+	static const struct {
+		const char *name;
+		bool comm, map, cut;
+		unsigned times; /* it had to begin */
+	} ways[] = {
+		{ .name = "nothing more is told", .times = 1 },
+		{ .name = "a name", .comm = true, .times = 2 },
+		{ .name = "a map", .map = true, .times = 2 },
+		{ .name = "it is cut off", .cut = true, .times = 2 },
+	};
+	static const char payload[4000] = "x";
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct perfwrite w;
+		struct outcome plain, o;
+		perfwrite_story(&w, PERFWRITE_OPEN, 0, 20);
+		for (u64 k = 0; k < QUIET; k++) {
+			perfwrite_sample(&w, k % 2,
+					 &(struct perfwrite_sample){ .misc = 2,
+								     .ip = 0x400010 + k % 7,
+								     .pid = 100,
+								     .tid = 100,
+								     .period = k,
+								     .time = 1000000 + k,
+								     .raw = payload,
+								     .raw_size = sizeof(payload) });
+			perfwrite_sample(&w, 1,
+					 &(struct perfwrite_sample){ .misc = 2,
+								     .ip = 0x7f0030,
+								     .pid = 100,
+								     .tid = 100,
+								     .time = 1000000 + k,
+								     .raw = payload,
+								     .raw_size = sizeof(payload) });
+		}
+		if (ways[i].comm) /* another CPU's ring: later in the file, earlier in time */
+			perfwrite_comm(&w, 100, 100, "renamed", false, 1000000 + QUIET / 2);
+		if (ways[i].map)
+			perfwrite_mmap(&w,
+				       &(struct perfwrite_map){ .pid = 100,
+								.addr = 0x400000,
+								.len = 0x1000,
+								.name = "/lib/late.so" },
+				       1000000 + QUIET / 3);
+		perfwrite_lost(&w, 3, 2000000);
+		perfwrite_end(&w);
+		size_t size = ways[i].cut ? w.out.len - w.out.len / 5 - 3 : w.out.len;
+		u8 *data = tight(w.out.data, size);
+		replay(data, size, 2, &plain);
+		for (unsigned workers = 1; workers <= 7; workers += 3) {
+			replay_needs(data, size, workers, MAY_START_EARLY, &o);
+			bool same = o.err == plain.err && o.lines.all.nr == plain.lines.all.nr &&
+				    !missing(&o.lines, &plain.lines) &&
+				    o.nr_lost == plain.nr_lost && o.truncated == plain.truncated &&
+				    o.diag.items.nr == plain.diag.items.nr;
+			ok(same && o.lines.shards == ways[i].times * workers,
+			   "started early with %u workers, then: %s", workers, ways[i].name);
+			if (!same)
+				printf("# err %d, %zu lines, not %zu; %u shards\n", o.err,
+				       o.lines.all.nr, plain.lines.all.nr, o.lines.shards);
+			outcome_done(&o);
+		}
+		outcome_done(&plain);
+		free(data);
 		perfwrite_done(&w);
 	}
 }
@@ -631,12 +706,128 @@ static void test_bombs(void)
 	}
 }
 
+/* ---- a stream that is still being written ---- */
+
+/* The lines of a round, behind those that there are. -1: it could not be read. */
+static int add_round(const struct round *r, struct lines *to)
+{
+	struct lines one = { .sink = { .ops = &lines_ops, .needs = lines_ops.needs | NEED_ORDER } };
+	struct run_tables run;
+	struct diag d;
+	diag_init(&d);
+	u8 *copy = tight(r->data, r->size);
+	int err = replay_perf_open_bytes(copy, r->size, &one.src, &d);
+	if (!err) {
+		err = stream_run(one.src, &one.sink, 1, &run, &d);
+		run_tables_done(&run);
+		one.src->ops->close(one.src);
+	}
+	vec_for_each (&one.all, line)
+		*vec_push(&to->all) = *line;
+	vec_free(&one.all);
+	diag_done(&d);
+	free(copy);
+	return err;
+}
+
+static void whole_in_order(const struct perfwrite *w, struct lines *to)
+{
+	struct round all = { .data = w->out.data, .size = w->out.len };
+	ok(!add_round(&all, to), "the whole");
+}
+
+static size_t first_difference(const struct lines *a, const struct lines *b)
+{
+	for (size_t i = 0; i < a->all.nr && i < b->all.nr; i++)
+		if (strcmp(a->all.at[i], b->all.at[i])) {
+			printf("# %s\n# %s\n", a->all.at[i], b->all.at[i]);
+			return i;
+		}
+	return a->all.nr == b->all.nr ? SIZE_MAX : min(a->all.nr, b->all.nr);
+}
+
+static void test_rounds(unsigned form, size_t ready, bool whole, const char *name)
+{
+	struct perfwrite w;
+	struct lines all = { 0 }, parts = { 0 };
+	struct round round;
+	struct diag d;
+	int pipes[2], got = -1;
+	unsigned nr = 0, nr_last = 0;
+	u64 until = 0;
+	bool follow = true;
+	perfwrite_story(&w, PERFWRITE_PIPE | form, 0, 20);
+	whole_in_order(&w, &all);
+	diag_init(&d);
+	if (!ok(!pipe(pipes) && write(pipes[1], w.out.data, w.out.len) == (ssize_t)w.out.len,
+		"%s: a pipe holds it", name))
+		return;
+	close(pipes[1]);
+	struct rounds_opts o = { .ready_bytes = ready, .whole = !ready };
+	struct rounds *r = rounds_open(pipes[0], &o);
+	while (r && (got = rounds_next(r, &round, &d)) > 0 && !add_round(&round, &parts)) {
+		nr++;
+		nr_last += round.last;
+		follow &= round.after == until && round.until > until;
+		until = round.until;
+	}
+	rounds_close(r);
+	close(pipes[0]);
+	ok(!got && nr_last == 1 && follow, "%s: rounds follow each other, the last one is told",
+	   name);
+	ok(whole ? nr == 1 : nr > 10, "%s: %u rounds", name, nr);
+	ok(first_difference(&all, &parts) == SIZE_MAX, "%s: the same samples in the same order",
+	   name);
+	ok(!d.items.nr, "%s: nothing is wrong with it", name);
+	lines_done(&all);
+	lines_done(&parts);
+	diag_done(&d);
+	perfwrite_done(&w);
+}
+
+/* The first rounds are there while the recorder has not written the others. */
+static void test_rounds_live(void)
+{
+	struct perfwrite w;
+	struct lines all = { 0 }, parts = { 0 };
+	struct round round = { 0 };
+	struct diag d;
+	int pipes[2];
+	perfwrite_story(&w, PERFWRITE_PIPE, 0, 20);
+	whole_in_order(&w, &all);
+	diag_init(&d);
+	size_t half = w.out.len / 2;
+	if (!ok(!pipe(pipes) && write(pipes[1], w.out.data, half) == (ssize_t)half, "half of it"))
+		return;
+	struct rounds *r = rounds_open(pipes[0], &(struct rounds_opts){ 0 });
+	ok(rounds_next(r, &round, &d) == 1 && !round.last && !add_round(&round, &parts),
+	   "a round comes from that");
+	size_t early = parts.all.nr;
+	ok(early > all.all.nr / 4 && early < all.all.nr, "with %zu of %zu samples", early,
+	   all.all.nr);
+	size_t rest = w.out.len - half - 5;
+	ok(write(pipes[1], w.out.data + half, rest) == (ssize_t)rest, "the rest, but for its end");
+	close(pipes[1]);
+	while (rounds_next(r, &round, &d) > 0)
+		ok(!add_round(&round, &parts), "a round");
+	ok(first_difference(&all, &parts) == SIZE_MAX, "nothing is missing");
+	ok(d.items.nr == 1 && strstr(d.items.at[0].message, "cut off inside of a record"),
+	   "the end is: that is said");
+	rounds_close(r);
+	close(pipes[0]);
+	lines_done(&all);
+	lines_done(&parts);
+	diag_done(&d);
+	perfwrite_done(&w);
+}
+
 int main(void)
 {
 	test_meaning();
 	test_forms(20);
 	test_forms(3000);
 	test_order();
+	test_early();
 	test_no_times();
 	test_cut(0, 1, "file");
 	test_cut(PERFWRITE_SWAP, 7, "swapped file");
@@ -652,5 +843,11 @@ int main(void)
 	test_hostile(PERFWRITE_ZSTD2, 0, "compressed");
 	test_hostile(PERFWRITE_ZSTD, NEED_ORDER, "compressed, in order");
 	test_bombs();
+	test_rounds(0, 1, false, "rounds");
+	test_rounds(PERFWRITE_SWAP, 1, false, "rounds, swapped");
+	test_rounds(PERFWRITE_ZSTD, 1, false, "rounds, compressed");
+	test_rounds(0, 0, true, "all at once");
+	test_rounds(PERFWRITE_NO_TIMES, 1, true, "without times");
+	test_rounds_live();
 	return done_testing();
 }

@@ -1,4 +1,5 @@
 /* Boxes of a flame graph, and how they stand and are walked through on a screen of characters. */
+#include "base/big.h"
 #include "tap.h"
 #include "view/flame_tree.h"
 #include "view/text_flame.h"
@@ -14,7 +15,7 @@ static u32 frame(struct flame *f, const char *name)
 
 static u32 node(struct flame *f, u32 parent, u32 fr)
 {
-	struct flame_node *n = vec_push(&f->nodes);
+	struct flame_node *n = big_vec_push(&f->nodes);
 	u32 own = (u32)f->nodes.nr - 1;
 	*n = (struct flame_node){ .parent = parent, .frame = fr, .end = own + 1 };
 	for (u32 at = own; f->nodes.at[at].parent != at; at = f->nodes.at[at].parent)
@@ -24,7 +25,7 @@ static u32 node(struct flame *f, u32 parent, u32 fr)
 
 static void point(struct flame *f, u32 at, u64 period)
 {
-	struct flame_point *p = vec_push(&f->points);
+	struct flame_point *p = big_vec_push(&f->points);
 	*p = (struct flame_point){ .node = at, .period = period, .count = 1 };
 }
 

@@ -1,0 +1,158 @@
+#include "kern/mntroots.h"
+#include "kern/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { PLACES_MAX = 256 };
+
+/* Where a process lives: its mount namespace, and its root in there. */
+struct place {
+	dev_t ns_dev, root_dev;
+	ino_t ns, root;
+};
+
+int mntroots_init(struct mntroots *m, const char *path)
+{
+	*m = (struct mntroots){ 0 };
+	int err = sysroot_open(&m->root, path);
+	if (!err)
+		pthread_mutex_init(&m->lock, NULL);
+	return err;
+}
+
+void mntroots_done(struct mntroots *m)
+{
+	vec_free(&m->pids.list);
+	pthread_mutex_destroy(&m->lock);
+	sysroot_close(&m->root);
+}
+
+/* who: "self", or a number. */
+static int place_of(const struct mntroots *m, const char *who, struct place *ret)
+{
+	char path[64];
+	struct stat ns, root;
+	(void)snprintf(path, sizeof(path), "proc/%s/ns/mnt", who);
+	if (fstatat(m->root.dir_fd, path, &ns, 0))
+		return -errno;
+	(void)snprintf(path, sizeof(path), "proc/%s/root/", who);
+	if (fstatat(m->root.dir_fd, path, &root, 0))
+		return -errno;
+	*ret = (struct place){
+		.ns_dev = ns.st_dev, .ns = ns.st_ino, .root_dev = root.st_dev, .root = root.st_ino
+	};
+	return 0;
+}
+
+static bool same(const struct place *a, const struct place *b)
+{
+	return a->ns_dev == b->ns_dev && a->ns == b->ns && a->root_dev == b->root_dev &&
+	       a->root == b->root;
+}
+
+static int place_of_pid(const struct mntroots *m, s32 pid, struct place *ret)
+{
+	char who[16];
+	(void)snprintf(who, sizeof(who), "%d", pid);
+	return place_of(m, who, ret);
+}
+
+static int list_places(struct mntroots *m)
+{
+	struct procfs proc;
+	struct place places[PLACES_MAX];
+	unsigned nr = 1;
+	s32 *pids;
+	size_t nr_pids = 0;
+	procfs_init(&proc, &m->root);
+	int err = place_of(m, "self", &places[0]);
+	if (!err)
+		err = procfs_pids(&proc, &pids, &nr_pids);
+	for (size_t i = 0; !err && i < nr_pids && nr < PLACES_MAX; i++) {
+		unsigned known = 0;
+		if (place_of_pid(m, pids[i], &places[nr]))
+			continue; /* gone, or not ours to see */
+		while (!same(&places[known], &places[nr]))
+			known++;
+		s32 *kept = known < nr ? NULL : vec_push(&m->pids.list);
+		if (kept) {
+			*kept = pids[i];
+			nr++;
+		}
+	}
+	procfs_done(&proc);
+	return err;
+}
+
+static s32 other_pid(struct mntroots *m, unsigned n)
+{
+	pthread_mutex_lock(&m->lock);
+	if (!m->listed)
+		(void)!list_places(m);
+	m->listed = true;
+	s32 pid = n < m->pids.list.nr ? m->pids.list.at[n] : 0;
+	pthread_mutex_unlock(&m->lock);
+	return pid;
+}
+
+static int open_below(const struct mntroots *m, s32 pid, const char *path)
+{
+	char root[32];
+	(void)snprintf(root, sizeof(root), "proc/%d/root", pid);
+	_cleanup_close_ int dir = openat(m->root.dir_fd, root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -ENOENT;
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	return fd < 0 ? -ENOENT : (int)fd;
+}
+
+static int is_path(void *ctx, const struct proc_map *map)
+{
+	return !strcmp(map->path, ctx);
+}
+
+static bool still_maps(const struct mntroots *m, s32 pid, const char *path)
+{
+	struct procfs proc;
+	procfs_init(&proc, &m->root);
+	int found = procfs_maps(&proc, pid, is_path, (void *)(uintptr_t)path);
+	procfs_done(&proc);
+	return found > 0;
+}
+
+int mntroots_open(struct mntroots *m, s32 pid, const char *path, unsigned n, bool maps)
+{
+	struct place own, its;
+	if (n) {
+		pid = maps ? 0 : other_pid(m, n - 1);
+		return pid ? open_below(m, pid, path) : -ERANGE;
+	}
+	if (pid <= 0 || place_of(m, "self", &own) || place_of_pid(m, pid, &its) || same(&own, &its))
+		return -ENOENT;
+	return maps && !still_maps(m, pid, path) ? -ENOENT : open_below(m, pid, path);
+}
+
+int mntroots_open_map(const struct mntroots *m, s32 pid)
+{
+	struct place own, its;
+	struct procfs proc;
+	char path[48];
+	s32 inner;
+	procfs_init(&proc, &m->root);
+	int err = pid > 0 ? procfs_nspid(&proc, pid, &inner) : -ENOENT;
+	procfs_done(&proc);
+	if (err || place_of(m, "self", &own) || place_of_pid(m, pid, &its) ||
+	    (same(&own, &its) && inner == pid))
+		return -ENOENT;
+	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner);
+	return open_below(m, pid, path);
+}
