@@ -132,8 +132,9 @@ void data_src_all(u64 src, struct strbuf *to)
 		const char *name;
 		void (*add)(u64 src, struct strbuf *to);
 	} parts[] = {
-		{ "|OP ", data_src_op },   { "|LVL ", data_src_level }, { "|SNP ", data_src_snoop },
-		{ "|TLB ", data_src_tlb }, { "|LCK ", data_src_lock },	{ "|BLK ", data_src_blocked },
+		{ "|OP ", data_src_op },     { "|LVL ", data_src_level },
+		{ "|SNP ", data_src_snoop }, { "|TLB ", data_src_tlb },
+		{ "|LCK ", data_src_lock },  { "|BLK ", data_src_blocked },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		strbuf_str(to, parts[i].name);

@@ -433,8 +433,6 @@ static int list_events(struct replay *r)
 							 PERF_SAMPLE_CPU | PERF_SAMPLE_RAW |
 							 PERF_SAMPLE_PERIOD |
 							 (chains ? PERF_SAMPLE_CALLCHAIN : 0),
-					  .leader = (u32)c->events.nr - 1,
-					  .nr_members = 1,
 					  .schema = def_of(p, f->id)->schema };
 	}
 	return 0;

@@ -461,7 +461,6 @@ static int fill_events(struct replay *r)
 			.sample_type = a->attr.sample_type,
 			.period_or_freq = a->attr.sample_period,
 			.is_freq = a->attr.freq,
-			.leader = (u32)(a - r->file.attrs.at),
 		};
 		if (a->attr.type == PERF_TYPE_TRACEPOINT)
 			e->schema = perf_formats_find(&r->formats, a->attr.config);

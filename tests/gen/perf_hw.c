@@ -34,13 +34,11 @@ static void begin(struct perfwrite *w, const char *program, u64 sample_type, uns
 	perfwrite_begin(w, form);
 	perfwrite_event(w, &a, (u64[]){ 11 }, 1, "cycles");
 	perfwrite_comm(w, PID, PID, "program", true, 0);
-	perfwrite_mmap(w,
-		       &(struct perfwrite_map){ .pid = PID,
-						.addr = BASE,
-						.len = 0x10000000,
-						.name = program,
-						.ino = 1 },
-		       0);
+	perfwrite_mmap(
+		w,
+		&(struct perfwrite_map){
+			.pid = PID, .addr = BASE, .len = 0x10000000, .name = program, .ino = 1 },
+		0);
 	perfwrite_kernel(w);
 }
 
