@@ -96,10 +96,15 @@ static s64 entry_at(struct stacks *s, u32 event, u32 task, u32 leaf, u32 chain)
 	u32 *head = head_of(s, leaf, chain);
 	if (!head)
 		return -ENOMEM;
-	for (u32 at = *head; at; at = s->entries.at[at - 1].next) {
-		const struct entry *e = &s->entries.at[at - 1];
-		if (e->task == task && e->event == event)
-			return at - 1;
+	for (u32 at = *head, *link = head; at; link = &s->entries.at[at - 1].next, at = *link) {
+		struct entry *e = &s->entries.at[at - 1];
+		if (e->task != task || e->event != event)
+			continue;
+		/* To the front: events without a place are one list, in which few are asked for at a time. */
+		*link = e->next;
+		e->next = *head;
+		*head = at;
+		return at - 1;
 	}
 	struct entry *e = big_vec_push(&s->entries);
 	if (!e || s->entries.nr >= UINT32_MAX)

@@ -280,7 +280,10 @@ static int draw(struct flame_job *j)
 	if (s->nr_without == s->nr_samples) {
 		diag_warn(&app->diag,
 			  "the recording has no call chains: the graph is one level high");
-		diag_hint(&app->diag, "record them: sonde record -g -- COMMAND");
+		diag_hint(&app->diag, "record them: %s",
+			  recording_kind(j->paths[0]) == RECORDING_FTRACE
+				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
+				  : "sonde record -g -- COMMAND");
 	}
 	return write_out(j);
 }

@@ -350,7 +350,10 @@ static void configure(struct report *r)
 	if (!chains && o->graph.given && !o->graph.off) {
 		diag_warn(&r->app->diag,
 			  "the recording has no call chains: there are no call graphs to draw");
-		diag_hint(&r->app->diag, "record them: sonde record -g -- COMMAND");
+		diag_hint(&r->app->diag, "record them: %s",
+			  replay_ftrace_is(r->src)
+				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
+				  : "sonde record -g -- COMMAND");
 	}
 	cfg->children = chains && o->children && !o->no_children && !o->hierarchy;
 	cfg->graph = chains && !o->graph.off && !o->separator && !o->csv;
