@@ -149,9 +149,10 @@ static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const 
 	if (spec->filter && !off) {
 		err = check_filter(s, e, spec->filter);
 		if (!err)
-			err = journal_set(s->journal,
-					  ftrace_path_in(s, b, "events/%s/%s/filter", e->system, e->name),
-					  spec->filter, d);
+			err = journal_set(
+				s->journal,
+				ftrace_path_in(s, b, "events/%s/%s/filter", e->system, e->name),
+				spec->filter, d);
 	}
 	for (size_t i = 0; i < spec->triggers.nr && !err && !off; i++) {
 		const char *undo = undo_trigger(s, spec->triggers.at[i]);
@@ -162,8 +163,8 @@ static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const 
 			err = ftrace_setup_note_system(s, b, system);
 		if (!err)
 			err = undo ? journal_add(s->journal,
-						 ftrace_path_in(s, b, "events/%s/%s/trigger", e->system,
-							 e->name),
+						 ftrace_path_in(s, b, "events/%s/%s/trigger",
+								e->system, e->name),
 						 spec->triggers.at[i], undo, d)
 				   : -ENOMEM;
 	}
@@ -259,7 +260,8 @@ int ftrace_take_tracer_events(struct ftrace_setup *s, struct ftrace_buffer_opt *
 		const char *glob = strchr(e.text, ':') + 1;
 		int err = 0;
 		if (strcmp(glob, "*"))
-			err = fn ? ftrace_add_word(&b->functions, glob) : ftrace_add_word(&b->graph, glob);
+			err = fn ? ftrace_add_word(&b->functions, glob)
+				 : ftrace_add_word(&b->graph, glob);
 		vec_free(&e.triggers);
 		if (err)
 			return err;

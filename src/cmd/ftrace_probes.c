@@ -157,7 +157,8 @@ static bool usable_name(const char *name)
 {
 	size_t len = strlen(name);
 	return len && len <= ARG_NAME_MAX && !isdigit((unsigned char)*name) &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == len &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+		       len &&
 	       !str_starts(name, "common_") && !str_starts(name, "__probe_");
 }
 
@@ -203,15 +204,18 @@ static int define(struct probes *p, const char *module, const char *function, bo
 	if (!copy)
 		return -ENOMEM;
 	strbuf_init(&line);
-	strbuf_printf(&line, "%c:%s/%s %s%s%s%s", fprobe ? 'f' : result ? 'r' : 'p', p->group,
-		      copy + 1, module && !fprobe ? module : "", module && !fprobe ? ":" : "",
-		      function, fprobe && result ? "%return" : "");
+	strbuf_printf(&line, "%c:%s/%s %s%s%s%s",
+		      fprobe   ? 'f'
+		      : result ? 'r'
+			       : 'p',
+		      p->group, copy + 1, module && !fprobe ? module : "",
+		      module && !fprobe ? ":" : "", function, fprobe && result ? "%return" : "");
 	int err = describe(p, module, function, &f);
 	if (!err)
 		add_values(&line, &f, result);
 	else if (err == -ENOENT && p->has_btf)
-		diag_warn(&s->app->diag,
-			  "nothing is known of the arguments and the result of '%s'", function);
+		diag_warn(&s->app->diag, "nothing is known of the arguments and the result of '%s'",
+			  function);
 	(void)snprintf(undo, sizeof(undo), "-:%s/%s", p->group, copy + 1);
 	if (!err || err == -ENOENT)
 		err = line.err ? line.err
@@ -287,7 +291,8 @@ struct names {
 	VEC(const char *) list;
 };
 
-static int find_functions(struct probes *p, const struct chosen *c, const char *glob, struct names *ret)
+static int find_functions(struct probes *p, const struct chosen *c, const char *glob,
+			  struct names *ret)
 {
 	struct ftrace_setup *s = p->s;
 	char name[256], module[128];
@@ -324,8 +329,8 @@ static int add_pattern(struct probes *p, const struct chosen *c, const char *glo
 		err = diag_error(d, -E2BIG, "'%s' fits %zu functions, more than %d", glob,
 				 all.list.nr, PROBES_MAX);
 	for (size_t i = 0, same; i < all.list.nr && !err; i += same) {
-		for (same = 1; i + same < all.list.nr &&
-			       !strcmp(all.list.at[i], all.list.at[i + same]);)
+		for (same = 1;
+		     i + same < all.list.nr && !strcmp(all.list.at[i], all.list.at[i + same]);)
 			same++;
 		if (same == 1)
 			err = add_function(p, c, all.list.at[i]);

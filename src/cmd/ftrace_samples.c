@@ -21,7 +21,8 @@ enum { ANSWER_MS = 60000, ARGS_MAX = 20, END_STATUS_MAX = 128 };
 
 /* One clock under the names of both interfaces. */
 static const struct {
-	const char *trace, *perf; /* perf: what `record -k` takes; NULL: the clock that it has by itself */
+	const char *trace,
+		*perf; /* perf: what `record -k` takes; NULL: the clock that it has by itself */
 	s32 id;
 } clocks[] = {
 	{ "mono", "mono", CLOCK_MONOTONIC },
@@ -38,10 +39,11 @@ int ftrace_sampler_clock(const char *clock, const char **ret, struct diag *d)
 	*ret = clock ? clock : "mono";
 	if (!strcmp(*ret, "mono") || !strcmp(*ret, "mono_raw"))
 		return 0;
-	int err = diag_error(d, -EINVAL,
-			     "--with-samples: samples cannot be taken by the clock '%s', and times of "
-			     "two clocks cannot be put in order",
-			     clock);
+	int err = diag_error(
+		d, -EINVAL,
+		"--with-samples: samples cannot be taken by the clock '%s', and times of "
+		"two clocks cannot be put in order",
+		clock);
 	diag_hint(d, "-C mono or -C mono_raw: both have those");
 	return err;
 }
@@ -103,7 +105,8 @@ static void let_go(struct ftrace_sampler *s)
 	s->pid = 0;
 }
 
-int ftrace_sampler_start(struct ftrace_sampler *s, const struct ftrace_sampler_opts *o, struct diag *d)
+int ftrace_sampler_start(struct ftrace_sampler *s, const struct ftrace_sampler_opts *o,
+			 struct diag *d)
 {
 	int to[2], from[2];
 	*s = (struct ftrace_sampler){ 0 };
@@ -270,10 +273,11 @@ int ftrace_samples_open(struct ftrace_samples **ret, struct app *app, const char
 	err = s->src->ops->prepare(s->src, sample_ops.needs, &app->diag);
 	const char *own = err ? "" : clock_of(replay_perf_file(s->src));
 	if (!err && strcmp(own, clock ? clock : "local")) {
-		err = diag_error(&app->diag, -EINVAL,
-				 "'%s' has times of the clock '%s', '%s' of '%s': they cannot be put "
-				 "in order",
-				 path, own, trace, clock ? clock : "local");
+		err = diag_error(
+			&app->diag, -EINVAL,
+			"'%s' has times of the clock '%s', '%s' of '%s': they cannot be put "
+			"in order",
+			path, own, trace, clock ? clock : "local");
 		diag_hint(&app->diag,
 			  "'sonde ftrace record --with-samples' records both by one clock");
 	}
@@ -300,14 +304,16 @@ void ftrace_samples_close(struct ftrace_samples *s)
 	free(s);
 }
 
-static void write_place(const struct ftrace_samples *s, const struct one_sample *one, struct strbuf *to)
+static void write_place(const struct ftrace_samples *s, const struct one_sample *one,
+			struct strbuf *to)
 {
 	const struct frame *f = &s->run.frames.frames[one->leaf];
 	const struct name_func *fn = &s->named.funcs[s->named.func_of[one->leaf]];
 	if (one->leaf == FRAME_NONE)
 		strbuf_str(to, "[unknown]");
 	else if (fn->name)
-		strbuf_printf(to, "%s+0x%llx", fn->name, (unsigned long long)(f->offset - fn->start));
+		strbuf_printf(to, "%s+0x%llx", fn->name,
+			      (unsigned long long)(f->offset - fn->start));
 	else
 		strbuf_printf(to, "0x%llx", (unsigned long long)f->offset);
 }
@@ -326,7 +332,8 @@ static const char *comm_of(const struct ftrace_samples *s, const struct one_samp
 					  : strtab_str(&s->src->catalog.strings, one->comm);
 }
 
-static void write_json(const struct ftrace_samples *s, const struct one_sample *one, struct strbuf *to)
+static void write_json(const struct ftrace_samples *s, const struct one_sample *one,
+		       struct strbuf *to)
 {
 	struct strbuf place;
 	struct json j;
@@ -346,8 +353,8 @@ static void write_json(const struct ftrace_samples *s, const struct one_sample *
 	strbuf_done(&place);
 }
 
-static void write_line(const struct ftrace_samples *s, const struct one_sample *one, bool nanoseconds,
-		       struct strbuf *to)
+static void write_line(const struct ftrace_samples *s, const struct one_sample *one,
+		       bool nanoseconds, struct strbuf *to)
 {
 	char label[80];
 	(void)snprintf(label, sizeof(label), "%s:", s->src->catalog.events.at[one->event].name);

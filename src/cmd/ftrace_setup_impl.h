@@ -6,8 +6,8 @@
 /* list: a VEC(const char *). */
 int ftrace_add_word(void *list, const char *value) must_check;
 /* A file of a buffer, in tracefs; "" when memory is out. */
-const char *ftrace_path_in(struct ftrace_setup *s, const struct ftrace_buffer_opt *b, const char *fmt,
-			   ...) printf_like(3, 4);
+const char *ftrace_path_in(struct ftrace_setup *s, const struct ftrace_buffer_opt *b,
+			   const char *fmt, ...) printf_like(3, 4);
 
 /* A word of a list like available_tracers; -ENOENT with a diag that names those there are. */
 int ftrace_check_word(struct ftrace_setup *s, const char *file, const char *word,

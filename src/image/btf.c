@@ -41,10 +41,10 @@ enum kind {
 static const struct {
 	u8 fixed, each;
 } tails[NR_KINDS] = {
-	[KIND_INT] = { .fixed = 4 },	 [KIND_ARRAY] = { .fixed = 12 },
-	[KIND_STRUCT] = { .each = 12 },	 [KIND_UNION] = { .each = 12 },
-	[KIND_ENUM] = { .each = 8 },	 [KIND_FUNC_PROTO] = { .each = 8 },
-	[KIND_VAR] = { .fixed = 4 },	 [KIND_DATASEC] = { .each = 12 },
+	[KIND_INT] = { .fixed = 4 },	  [KIND_ARRAY] = { .fixed = 12 },
+	[KIND_STRUCT] = { .each = 12 },	  [KIND_UNION] = { .each = 12 },
+	[KIND_ENUM] = { .each = 8 },	  [KIND_FUNC_PROTO] = { .each = 8 },
+	[KIND_VAR] = { .fixed = 4 },	  [KIND_DATASEC] = { .each = 12 },
 	[KIND_DECL_TAG] = { .fixed = 4 }, [KIND_ENUM64] = { .each = 12 },
 };
 

@@ -90,7 +90,8 @@ static void write_sample(struct writer *w, bool big)
 	const struct {
 		const char *name;
 		u32 type;
-	} args[] = { { "text", text }, { "count", size }, { "at", at }, { "yes", yes }, { "how", e }, { "whole", s } };
+	} args[] = { { "text", text }, { "count", size }, { "at", at },
+		     { "yes", yes },   { "how", e },	  { "whole", s } };
 	u32 f = type(w, "", PROTO, ARRAY_SIZE(args), slong);
 	for (size_t i = 0; i < ARRAY_SIZE(args); i++) {
 		word(w, name(w, args[i].name));
@@ -131,8 +132,8 @@ static void check_sample(bool big)
 	for (u32 i = 0; i < 6; i++)
 		ok(f.args[i].shape == shapes[i] && !strcmp(f.args[i].name, names[i]), "argument %s",
 		   names[i]);
-	ok(!btf_find_function(&b, "g", &f) && f.nr_args == 1 && f.variadic && f.args[0].bytes == 4 &&
-		   f.result.shape == BTF_VOID,
+	ok(!btf_find_function(&b, "g", &f) && f.nr_args == 1 && f.variadic &&
+		   f.args[0].bytes == 4 && f.result.shape == BTF_VOID,
 	   "dots are no argument; void is no result");
 	ok(!btf_find_function(&b, "h", &f) && f.args[0].shape == BTF_OTHER && !*f.args[1].name &&
 		   f.result.shape == BTF_OTHER,
@@ -168,8 +169,8 @@ static void check_module(void)
 	(void)type(&m, "mod_f", FUNC, 1, proto);
 	finish(&m);
 	ok(!btf_open_memory(&mod, m.all, m.size, &b), "the module's");
-	ok(!btf_find_function(&mod, "mod_f", &f) && f.nr_args == 1 && f.args[0].shape == BTF_STRING &&
-		   !strcmp(f.args[0].name, "where"),
+	ok(!btf_find_function(&mod, "mod_f", &f) && f.nr_args == 1 &&
+		   f.args[0].shape == BTF_STRING && !strcmp(f.args[0].name, "where"),
 	   "uses types of the kernel");
 	btf_close(&mod);
 	btf_close(&b);
