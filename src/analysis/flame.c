@@ -8,6 +8,8 @@
 #include <string.h>
 
 enum { MAX_POINTS = 2 << 20 };
+/* The kernel writes no more frames of a chain unless it is told to (sysctl kernel.perf_event_max_stack): PERF_MAX_STACK_DEPTH. */
+enum { KERNEL_CHAIN_MAX = 127 };
 
 /* Samples that share event, task, stack. */
 struct entry {
@@ -420,6 +422,7 @@ static int add_row(struct side *s, const struct entry *e, u64 weight, u32 *trunc
 	if (!big_vec_reserve(&s->build->pool, s->build->pool.nr + nr))
 		return -ENOMEM;
 	int err = 0;
+	*truncated |= nr == KERNEL_CHAIN_MAX;
 	for (u32 i = 0; i < nr && !err; i++) {
 		if (!s->plain_of[row[i]])
 			err = find_plain(s, row[i]);

@@ -86,6 +86,18 @@ static inline void strbuf_hex(struct strbuf *s, u64 v)
 	if (likely(to))
 		s->len += num_hex(to, v);
 }
+/* LEB128: seven bits a byte, lowest first; all but the last have the top bit set. What protobuf calls a varint. */
+static inline void strbuf_leb128(struct strbuf *s, u64 v)
+{
+	enum { LONGEST = 10 };
+	char *to = strbuf_room(s, LONGEST);
+	if (unlikely(!to))
+		return;
+	for (; v >= 0x80; v >>= 7, s->len++)
+		*to++ = (char)(v | 0x80);
+	*to = (char)v;
+	s->len++;
+}
 void strbuf_fill(struct strbuf *s, char c, size_t n);
 /* str, then blanks (or blanks, then str) up to width; never cut. */
 void strbuf_left(struct strbuf *s, const char *str, size_t width);

@@ -1,14 +1,14 @@
 /* sonde export: a recording in another tool's format. */
 #include "export/chrome.h"
 #include "cmd/commands.h"
-#include "cmd/mapped.h"
 #include "cmd/outfile.h"
+#include "cmd/recording.h"
 #include "cmd/stacks.h"
 #include "base/json.h"
 #include "export/folded.h"
 #include "export/gzip.h"
 #include "export/profile.h"
-#include "stream/replay_perf.h"
+#include "stream/replay_ftrace.h"
 #include "stream/run.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ struct export_cmd_opts {
 	const char *to;
 	const char *input;
 	const char *output;
-	bool samples;
+	struct folded_opts fold;
 	u64 workers;
 	struct symbol_opts symbols;
 };
@@ -62,7 +62,7 @@ static int make_folded(struct export_job *j, struct strbuf *to)
 	flame_init(&f);
 	int err = load(j, &f);
 	if (!err)
-		err = export_folded(&f, j->o->samples, to);
+		err = export_folded(&f, &j->o->fold, to);
 	flame_done(&f);
 	return err;
 }
@@ -101,16 +101,27 @@ static int make_firefox(struct export_job *j, struct strbuf *to)
 	return make_profile(j, to, export_firefox);
 }
 
+static const char *function_name(void *ctx, u32 buffer, u64 addr)
+{
+	u64 offset;
+	struct ftrace_env *env = replay_ftrace_env(ctx, replay_ftrace_file_of(ctx, buffer, NULL));
+	return ftrace_env_symbol(env, addr, &offset);
+}
+
 static int make_chrome(struct export_job *j, struct strbuf *to)
 {
 	struct app *app = j->app;
 	struct source *src;
-	mapped_guard(j->o->input);
-	int err = replay_perf_open(j->o->input, &src, &app->diag);
+	int err = recording_open(app, j->o->input, RECORDING_EVENTS, &j->o->symbols, &src);
 	if (err)
 		return err;
 	struct run_tables run = { 0 };
-	struct chrome_trace *t = chrome_trace_new(&src->catalog, to);
+	struct chrome_opts opts = { .catalog = &src->catalog };
+	if (replay_ftrace_is(src)) {
+		opts.symbol = function_name;
+		opts.ctx = src;
+	}
+	struct chrome_trace *t = chrome_trace_new(&opts, to);
 	err = t ? stream_run(src, chrome_trace_sink(t), 1, &run, &app->diag) : -ENOMEM;
 	if (!err)
 		err = chrome_trace_finish(t, &j->nr);
@@ -227,7 +238,9 @@ static const struct opt export_rows[] = {
 	OPT_STR(0, "to", struct export_cmd_opts, to, "FORMAT", "pprof, speedscope, firefox, perfetto (or chrome), folded"),
 	OPT_STR('i', "input", struct export_cmd_opts, input, "FILE", "recording to read (perf.data), or a trace.dat; - is standard input"),
 	OPT_STR('o', "output", struct export_cmd_opts, output, "FILE", "write FILE, compressed if it ends in .gz; - is standard output"),
-	OPT_FLAG(0, "samples", struct export_cmd_opts, samples, "folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "samples", struct export_cmd_opts, fold.samples, "folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "kinds", struct export_cmd_opts, fold.kinds, "folded: _[k] behind kernel functions, _[i] inlined, _[j] code made at run time"),
+	OPT_FLAG(0, "lines", struct export_cmd_opts, fold.lines, "folded: file and hottest line behind names"),
 	OPT_UINT(0, "workers", struct export_cmd_opts, workers, "N", "threads to use (all CPUs)"),
 	SYMBOL_OPT_ROWS(struct export_cmd_opts, symbols),
 	OPT_END(),
@@ -240,6 +253,7 @@ static const struct opt_example export_examples[] = {
 	{ "export --to firefox -o profile.json.gz", "for profiler.firefox.com" },
 	{ "export --to perfetto -i FILE",
 	  "tracepoints as slices and instants, for ui.perfetto.dev" },
+	{ "export --to perfetto -i trace.dat -o trace.json.gz", "the same from ftrace" },
 	{ "export --to folded", "a stack and its weight a line" },
 	{ 0 },
 };
@@ -252,7 +266,8 @@ const struct command command_export = {
 	.about = "Profiles go to pprof, speedscope, the Firefox Profiler or folded text, with "
 		 "names, lines "
 		 "and inlined functions resolved; tracepoints go to Perfetto or Chrome as trace "
-		 "events.",
+		 "events: who ran on which CPU, wake-ups, interrupts, system calls, calls of "
+		 "functions, markers, counters, and gaps where events were lost.",
 	.examples = export_examples,
 	.opts = export_rows,
 	.opts_size = sizeof(struct export_cmd_opts),

@@ -10,7 +10,7 @@
 #include "view/svg_flame.h"
 #include "view/text_flame.h"
 #include "view/tui_flame.h"
-#include "view/tui_table.h"
+#include "view/tui_screen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ struct flame_opts {
 	bool folded;
 	bool term;
 	bool inverted;
-	bool samples;
+	struct folded_opts fold;
 	bool open;
 	u64 width;
 	u64 max_nodes;
@@ -158,7 +158,7 @@ static int render(struct flame_job *j, struct strbuf *to)
 			err = text_flame(&j->flame, j->app->wide ? (u32)TEXT_WIDTH : j->app->width,
 					 to);
 	} else if (!err) {
-		err = export_folded(&j->flame, j->o->samples, to);
+		err = export_folded(&j->flame, &j->o->fold, to);
 	}
 	strbuf_done(&title);
 	return err;
@@ -173,7 +173,8 @@ static void say_json(struct flame_job *j)
 	json_put_str(&js, "file", j->output);
 	json_put_u64(&js, "samples", s->nr_samples);
 	json_put_u64(&js, "lost", s->nr_lost);
-	json_put_u64(&js, "truncated_stacks", s->nr_truncated);
+	if (s->nr_truncated || s->knows_truncated)
+		json_put_u64(&js, "truncated_stacks", s->nr_truncated);
 	json_put_u64(&js, "frames", j->flame.nodes.nr);
 	json_put_u64(&js, "frames_joined", j->nr_joined);
 	json_put_u64(&js, "recorder_cpu_ns", s->cost_ns);
@@ -265,6 +266,7 @@ static int draw(struct flame_job *j)
 		s->path = 0;
 		s->cost_ns = j->cost_ns;
 		s->nr_truncated = max(s->nr_truncated, j->recorded.nr_cut);
+		s->knows_truncated |= j->recorded.nr_stacks > 0;
 	}
 	if (!j->flame.points.nr) {
 		(void)diag_error(&app->diag, -ENODATA, "there are no samples in %s",
@@ -372,7 +374,9 @@ static const struct opt flame_rows[] = {
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
 	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows walk, Enter zooms, / searches, q quits"),
-	OPT_FLAG(0, "samples", struct flame_opts, samples, "--folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "samples", struct flame_opts, fold.samples, "--folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "kinds", struct flame_opts, fold.kinds, "--folded: _[k] behind kernel functions, _[i] inlined, _[j] code made at run time"),
+	OPT_FLAG(0, "lines", struct flame_opts, fold.lines, "--folded: file and hottest line behind names"),
 	OPT_FLAG(0, "inverted", struct flame_opts, inverted, "--svg: roots at the top"),
 	OPT_UINT(0, "width", struct flame_opts, width, "PIXELS", "--svg: this wide (1200)"),
 	OPT_STR(0, "title", struct flame_opts, title, "TEXT", "the title (the recorded command)"),

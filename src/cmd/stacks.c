@@ -50,6 +50,14 @@ static void describe(struct flame *f, struct flame_side *s, const struct perfdat
 	s->command = keep_command(f, p);
 }
 
+static void take_cut(const struct source *src, struct flame_side *s)
+{
+	u64 nr;
+	s->knows_truncated = replay_perf_cut(src, &nr);
+	if (s->knows_truncated)
+		s->nr_truncated = max(s->nr_truncated, nr);
+}
+
 static int load_one(struct app *app, const struct stacks_opts *o, const char *path,
 		    struct flame_build *b)
 {
@@ -68,9 +76,11 @@ static int load_one(struct app *app, const struct stacks_opts *o, const char *pa
 					  symbols_want(o->symbols) | WANT_LINE, &named);
 	if (!err)
 		err = flame_build_add(b, sink, &src->catalog, &run, &named);
-	if (!err)
-		describe(b->flame, &b->flame->sides[b->flame->nr_sides - 1], replay_perf_file(src),
-			 path);
+	if (!err) {
+		struct flame_side *side = &b->flame->sides[b->flame->nr_sides - 1];
+		describe(b->flame, side, replay_perf_file(src), path);
+		take_cut(src, side);
+	}
 	flame_sink_free(sink);
 	run_tables_done(&run);
 	if (names)

@@ -177,7 +177,10 @@ static void put_frames(const struct thread *t)
 	json_key(j, "frameTable");
 	json_object(j);
 	constant(j, "address", nr, -1, false);
-	constant(j, "inlineDepth", nr, 0, false);
+	column(j, "inlineDepth"); /* how deep differs from stack to stack */
+	for (u32 i = 0; i < nr; i++)
+		json_u64(j, frame(t, i)->kind == FLAME_INLINED);
+	json_array_end(j);
 	column(j, "category");
 	for (u32 i = 0; i < nr; i++)
 		json_u64(j, frame(t, i)->kind);

@@ -1,4 +1,5 @@
 #include "export/profile.h"
+#include "base/dict.h"
 #include "export/gzip.h"
 
 #include <errno.h>
@@ -17,9 +18,22 @@ enum {
 	DEFAULT_TYPE = 14
 };
 enum { VARINT, BYTES = 2 };
+enum { INLINED_MAX = 1000 }; /* of one location: put_lines() goes that deep */
+
+/*
+ * A location is one place in the code: a function, and those that the compiler put into it there. They are told apart by a tree of
+ * frames, innermost first; a location is a path that ends in a function that is not inlined, and goes by the number of its last step.
+ */
+struct step {
+	u32 before; /* 0: none */
+	u32 frame; /* of the flame */
+	bool ends; /* a location does */
+};
 
 struct pprof {
 	const struct flame *f;
+	VEC(struct step) steps; /* [0] is none */
+	struct dict step_of; /* step before and frame -> step */
 	struct strbuf out;
 	struct strbuf part; /* a message on its way */
 	struct strbuf inner; /* a message inside of it */
@@ -28,25 +42,18 @@ struct pprof {
 	int err;
 };
 
-static void varint(struct strbuf *to, u64 v)
-{
-	for (; v >= 0x80; v >>= 7)
-		strbuf_char(to, (char)(v | 0x80));
-	strbuf_char(to, (char)v);
-}
-
 static void number(struct strbuf *to, u32 field, u64 v)
 {
 	if (!v)
 		return;
-	varint(to, (u64)field << 3 | VARINT);
-	varint(to, v);
+	strbuf_leb128(to, (u64)field << 3 | VARINT);
+	strbuf_leb128(to, v);
 }
 
 static void bytes(struct strbuf *to, u32 field, const void *data, size_t len)
 {
-	varint(to, (u64)field << 3 | BYTES);
-	varint(to, len);
+	strbuf_leb128(to, (u64)field << 3 | BYTES);
+	strbuf_leb128(to, len);
 	strbuf_add(to, data, len);
 }
 
@@ -111,7 +118,7 @@ static int put_mappings(struct pprof *p, u32 *mapping_of)
 	return p->err;
 }
 
-static void put_places(struct pprof *p, const u32 *mapping_of)
+static void put_functions(struct pprof *p)
 {
 	for (u32 i = 1; i < p->f->frames.nr; i++) {
 		const struct flame_frame *fr = &p->f->frames.at[i];
@@ -120,11 +127,44 @@ static void put_places(struct pprof *p, const u32 *mapping_of)
 		number(&p->part, 3, flame_string(p, fr->name));
 		number(&p->part, 4, flame_string(p, fr->file));
 		message(&p->out, FUNCTION, &p->part);
-		number(&p->inner, 1, i);
-		number(&p->inner, 2, fr->line);
+	}
+}
+
+/* The step for a frame behind another one; 0 when there is no memory. */
+static u32 step(struct pprof *p, u32 before, u32 frame)
+{
+	u32 fresh = (u32)p->steps.nr, got = 0;
+	int err = dict_add(&p->step_of, (u64)before << 32 | frame, fresh, &got);
+	struct step *made = !err && got == fresh ? vec_push(&p->steps) : NULL;
+	if (err || (got == fresh && !made)) {
+		p->err = -ENOMEM;
+		return 0;
+	}
+	if (made)
+		*made = (struct step){ .before = before, .frame = frame };
+	return got;
+}
+
+/* Lines of a location, innermost first: the steps lead there from the other end. */
+static void put_lines(struct pprof *p, u32 last)
+{
+	const struct step *s = &p->steps.at[last];
+	if (s->before)
+		put_lines(p, s->before);
+	number(&p->inner, 1, s->frame);
+	number(&p->inner, 2, p->f->frames.at[s->frame].line);
+	message(&p->part, 4, &p->inner);
+}
+
+static void put_locations(struct pprof *p, const u32 *mapping_of)
+{
+	for (u32 i = 1; i < p->steps.nr; i++) {
+		const struct step *s = &p->steps.at[i];
+		if (!s->ends)
+			continue;
 		number(&p->part, 1, i);
-		number(&p->part, 2, mapping_of[fr->module]);
-		message(&p->part, 4, &p->inner);
+		number(&p->part, 2, mapping_of[p->f->frames.at[s->frame].module]);
+		put_lines(p, i);
 		message(&p->out, LOCATION, &p->part);
 	}
 }
@@ -142,12 +182,19 @@ static void put_sample(struct pprof *p, const struct flame_tree *t, u32 node, u6
 {
 	const struct flame_node *nodes = p->f->nodes.at;
 	const struct flame_task *task = &p->f->tasks.at[t->task];
-	for (u32 n = node; n != t->root; n = nodes[n].parent)
-		varint(&p->inner, nodes[n].frame);
+	for (u32 n = node, at = 0, inside = 0; n != t->root; n = nodes[n].parent) {
+		bool inlined = p->f->frames.at[nodes[n].frame].kind == FLAME_INLINED;
+		at = step(p, at, nodes[n].frame);
+		if (inlined && nodes[n].parent != t->root && ++inside < INLINED_MAX)
+			continue;
+		p->steps.at[at].ends = true;
+		strbuf_leb128(&p->inner, at);
+		at = inside = 0;
+	}
 	message(&p->part, 1, &p->inner);
 	for (u32 e = 0; e < p->f->events.nr; e++) {
-		varint(&p->inner, e == t->event ? count : 0);
-		varint(&p->inner, e == t->event ? weight : 0);
+		strbuf_leb128(&p->inner, e == t->event ? count : 0);
+		strbuf_leb128(&p->inner, e == t->event ? weight : 0);
 	}
 	message(&p->part, 2, &p->inner);
 	label(p, "thread", flame_string(p, task->comm), 0);
@@ -176,7 +223,8 @@ static int put_all(struct pprof *p)
 	const struct flame *f = p->f;
 	_cleanup_free_ u32 *mapping_of = calloc((size_t)f->strings.nr + 1, sizeof(*mapping_of));
 	p->string_of = calloc((size_t)f->strings.nr + 1, sizeof(*p->string_of));
-	if (!mapping_of || !p->string_of || strtab_add(&p->strings, "", 0) < 0)
+	if (!mapping_of || !p->string_of || !vec_push(&p->steps) ||
+	    strtab_add(&p->strings, "", 0) < 0)
 		return -ENOMEM;
 	put_types(p);
 	int err = put_mappings(p, mapping_of);
@@ -184,7 +232,8 @@ static int put_all(struct pprof *p)
 		err = put_samples(p);
 	if (err)
 		return err;
-	put_places(p, mapping_of);
+	put_functions(p);
+	put_locations(p, mapping_of);
 	const struct flame_side *s = &f->sides[0];
 	number(&p->out, TIME, s->recorded_s * 1000000000);
 	number(&p->out, DURATION, s->last_ns - s->first_ns);
@@ -202,6 +251,7 @@ int export_pprof(const struct flame *f, const struct export_opts *o, struct strb
 	strbuf_init(&p.part);
 	strbuf_init(&p.inner);
 	strtab_init(&p.strings);
+	dict_init(&p.step_of);
 	int err = put_all(&p);
 	if (!err)
 		err = gzip_add(p.out.data, p.out.len, to);
@@ -209,6 +259,8 @@ int export_pprof(const struct flame *f, const struct export_opts *o, struct strb
 	strbuf_done(&p.part);
 	strbuf_done(&p.inner);
 	strtab_done(&p.strings);
+	dict_done(&p.step_of);
+	vec_free(&p.steps);
 	free(p.string_of);
 	return err;
 }

@@ -5,7 +5,16 @@
 
 bool export_is_time(const char *event)
 {
-	return str_starts(event, "cpu-clock") || str_starts(event, "task-clock");
+	return str_starts(event, "cpu-clock") || str_starts(event, "task-clock") ||
+	       !strcmp(event, "function_graph");
+}
+
+void export_frame_name(const struct flame *f, const struct flame_frame *fr, struct strbuf *to)
+{
+	strbuf_reset(to);
+	strbuf_str(to, flame_str(f, fr->name));
+	if (fr->kind == FLAME_INLINED)
+		strbuf_str(to, " (inlined)");
 }
 
 void export_thread_name(const struct flame *f, const struct flame_tree *t, struct strbuf *to)

@@ -24,6 +24,8 @@ int export_firefox(const struct flame *f, const struct export_opts *o, struct st
 
 /* Whether an event's weights are nanoseconds. */
 bool export_is_time(const char *event);
+/* A function's name, in place of what `to` holds; inlined ones say so, as in reports. */
+void export_frame_name(const struct flame *f, const struct flame_frame *fr, struct strbuf *to);
 /* "make 4711", and the event where there are several. */
 void export_thread_name(const struct flame *f, const struct flame_tree *t, struct strbuf *to);
 /* Points tree by tree, in time order: *starts[tree] ... [tree + 1) index *order. Both are the caller's. */

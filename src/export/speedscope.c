@@ -5,12 +5,15 @@
 
 static void put_frames(struct json *j, const struct flame *f)
 {
+	struct strbuf name;
+	strbuf_init(&name);
 	json_key(j, "frames");
 	json_array(j);
 	for (u32 i = 1; i < f->frames.nr; i++) {
 		const struct flame_frame *fr = &f->frames.at[i];
 		json_object(j);
-		json_put_str(j, "name", flame_str(f, fr->name));
+		export_frame_name(f, fr, &name);
+		json_put_str(j, "name", strbuf_cstr(&name));
 		if (fr->file)
 			json_put_str(j, "file", flame_str(f, fr->file));
 		else if (fr->module)
@@ -20,6 +23,7 @@ static void put_frames(struct json *j, const struct flame *f)
 		json_object_end(j);
 	}
 	json_array_end(j);
+	strbuf_done(&name);
 }
 
 static void put_stack(struct json *j, const struct flame *f, u32 node)

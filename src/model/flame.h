@@ -64,7 +64,8 @@ struct flame_side {
 	u64 first_ns, last_ns; /* of the points */
 	u64 nr_samples;
 	u64 nr_lost;
-	u64 nr_truncated; /* samples whose stack ends early */
+	u64 nr_truncated; /* samples whose stack ends early, as far as it is known */
+	bool knows_truncated; /* that is all of them: the stacks were unwound by us, just now */
 	u64 nr_without; /* samples without a stack: their own place is all there is */
 	u64 cost_ns; /* CPU time the recorder took; 0: unknown */
 };

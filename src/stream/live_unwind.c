@@ -167,7 +167,7 @@ static u32 unwind_user(struct live_unwind *u, const struct perf_sample_view *v, 
 					    .time = space.time,
 					    .find = live_maps_find,
 					    .ctx = &space };
-		nr = unwind(u->unwinder, &th, false, to, max, &end);
+		nr = unwind(u->unwinder, &th, true, to, max, &end);
 	}
 	if (!nr)
 		to[nr++] = regs.value[a->pc];

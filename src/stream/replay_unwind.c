@@ -115,11 +115,17 @@ void replay_unwind_sample(struct replay_unwind *u, struct replay_chains *c,
 		atomic_fetch_add_explicit(&u->nr_ends[end], 1, memory_order_relaxed);
 }
 
-void replay_unwind_report(const struct replay_unwind *u, struct diag *d)
+u64 replay_unwind_cut(const struct replay_unwind *u)
 {
 	u64 cut = 0;
 	for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++)
 		cut += u->nr_ends[i];
+	return cut;
+}
+
+void replay_unwind_report(const struct replay_unwind *u, struct diag *d)
+{
+	u64 cut = replay_unwind_cut(u);
 	if (cut)
 		diag_warn(d, "%llu of %llu stacks are cut off: their outermost callers are missing",
 			  (unsigned long long)cut, (unsigned long long)u->nr_stacks);

@@ -39,5 +39,7 @@ bool replay_chains_full(const struct replay_chains *c);
 /* Puts the whole chain into the sample, if it brought a stack. It stays until c->nr is set to 0. */
 void replay_unwind_sample(struct replay_unwind *u, struct replay_chains *c,
 			  struct perf_sample_view *v, u32 space, u64 time);
-/* What could not be followed to its end. */
+/* How many stacks were not followed to their end. */
+u64 replay_unwind_cut(const struct replay_unwind *u);
+/* Says which. */
 void replay_unwind_report(const struct replay_unwind *u, struct diag *d);

@@ -47,7 +47,8 @@ void unwinder_free(struct unwinder *u);
 
 /*
  * Addresses of the thread's frames, innermost first, at most max; their number. callers_less: those of callers lie one byte before
- * the return address, as perf shows them; else they are return addresses, as the kernel records them.
+ * the return address, as perf shows them: a function that ends in a call (of what never returns) is then still the one that is named.
+ * Else they are return addresses, as the kernel records them.
  */
 u32 unwind(struct unwinder *u, const struct unwind_thread *th, bool callers_less, u64 *pcs, u32 max,
 	   enum unwind_end *end);

@@ -40,14 +40,7 @@ struct html {
 
 static void put(struct html *h, u64 v)
 {
-	char *to = strbuf_room(&h->blob, 10);
-	size_t n = 0;
-	if (!to)
-		return;
-	for (; v >= 0x80; v >>= 7)
-		to[n++] = (char)(v | 0x80);
-	to[n++] = (char)v;
-	strbuf_commit(&h->blob, n);
+	strbuf_leb128(&h->blob, v);
 }
 
 static void put_text(struct html *h, const char *s)
@@ -340,7 +333,10 @@ static void put_facts(struct html *h)
 		fact_u64(h, "recorded", s->recorded_s);
 		fact_u64(h, "samples", s->nr_samples);
 		fact_u64(h, "lost", s->nr_lost);
-		fact_u64(h, "truncated", s->nr_truncated);
+		if (s->nr_truncated || s->knows_truncated)
+			fact_u64(h, "truncated", s->nr_truncated);
+		else
+			fact(h, "truncated", "");
 		fact_u64(h, "without", s->nr_without);
 		fact_u64(h, "cost_ns", s->cost_ns);
 	}

@@ -3,7 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES_MAX = 8, RAW_BYTES = 7, WIDTH_PERCENT = 8, WIDTH_NUMBER = 12, INSNS_DRAWN = 20000 };
+enum {
+	LANES_MAX = 8,
+	RAW_BYTES = 7,
+	WIDTH_SHORT = 8, /* percentages, numbers of samples */
+	WIDTH_PERIOD = 12,
+	INSNS_DRAWN = 20000,
+	TAB = 8
+};
 
 /* Where arrows of jumps run: lane 0 is next to the code. */
 struct lanes {
@@ -63,16 +70,15 @@ static void add_head(struct drawing *d)
 	struct strbuf line;
 	strbuf_init(&line);
 	const char *title = d->o->counts ? "Samples" : d->o->periods ? "Period" : "Percent";
-	u32 columns = d->width * a->nr_events + (a->nr_events - 1);
+	u32 columns = d->width * a->nr_events;
 	strbuf_printf(&line, " %-*s|\tSource code & Disassembly of %s for ", (int)columns, title,
 		      base_name(d, a->path));
-	u64 samples = 0;
-	for (u32 e = 0; e < a->nr_events; e++) {
+	if (a->nr_events > 1)
+		strbuf_printf(&line, "%s { ", a->group ? a->group : "anon group");
+	for (u32 e = 0; e < a->nr_events; e++)
 		strbuf_printf(&line, "%s%s", e ? ", " : "", a->events[e].name);
-		samples += a->events[e].here.count;
-	}
-	strbuf_printf(&line, " (%llu samples, percent: %s)", (unsigned long long)samples,
-		      percent_words(d->o->percent));
+	strbuf_printf(&line, "%s (%llu samples, percent: %s)", a->nr_events > 1 ? " }" : "",
+		      (unsigned long long)a->events[0].here.count, percent_words(d->o->percent));
 	strbuf_add(d->to, line.data, line.len);
 	strbuf_char(d->to, '\n');
 	strbuf_fill(d->to, '-', line.len + 5); /* as long as perf's */
@@ -203,7 +209,7 @@ static void add_blank(struct drawing *d)
 static void add_text(struct drawing *d, u32 number, const char *text, size_t len)
 {
 	add_blank(d);
-	strbuf_printf(d->to, " %-4u ", number);
+	strbuf_printf(d->to, " %-*u ", (int)d->addr_width, number);
 	strbuf_add(d->to, text, len);
 	strbuf_char(d->to, '\n');
 }
@@ -216,7 +222,7 @@ static void add_source(struct drawing *d, const struct annotation_insn *in)
 		return;
 	if (in->func && (!d->func || strcmp(in->func, d->func))) {
 		add_blank(d);
-		strbuf_printf(d->to, " %-4u %s():\n", in->line, in->func);
+		strbuf_printf(d->to, " %-*u %s():\n", (int)d->addr_width, in->line, in->func);
 		d->func = in->func;
 	}
 	bool same_file = d->file && !strcmp(d->file, in->file);
@@ -238,10 +244,9 @@ static void add_source(struct drawing *d, const struct annotation_insn *in)
 static void add_raw(struct drawing *d, const struct annotation_insn *in)
 {
 	/* In columns, as objdump: long instructions push their text. */
-	strbuf_char(d->to, ' ');
-	for (u32 i = 0; i < max((u32)in->size, (u32)RAW_BYTES); i++)
+	for (u32 i = 0; i < max((u32)in->size, (u32)RAW_BYTES + 1); i++)
 		if (i < in->size)
-			strbuf_printf(d->to, " %02x", in->bytes[i]);
+			strbuf_printf(d->to, "%02x ", in->bytes[i]);
 		else
 			strbuf_str(d->to, "   ");
 }
@@ -253,9 +258,10 @@ static void add_insn(struct drawing *d, u32 i)
 	add_source(d, in);
 	add_numbers(d, i);
 	strbuf_printf(d->to, " :   %*llx:", (int)d->addr_width, (unsigned long long)in->addr);
+	/* Behind the address objdump has a tab. */
+	strbuf_fill(d->to, ' ', d->lanes.nr ? 1 : TAB - (d->addr_width + 1) % TAB);
 	if (d->o->raw)
 		add_raw(d, in);
-	strbuf_str(d->to, d->lanes.nr ? " " : "   ");
 	if (d->lanes.nr)
 		add_arrows(d, i);
 	strbuf_str(d->to, in->text);
@@ -278,7 +284,7 @@ static u32 hex_digits(u64 v)
 void text_annotate(const struct annotation *a, const struct text_annotate_opts *o, struct strbuf *to)
 {
 	struct drawing d = { .a = a, .o = o, .to = to };
-	d.width = o->counts || o->periods ? WIDTH_NUMBER : WIDTH_PERCENT;
+	d.width = o->periods && !o->counts ? WIDTH_PERIOD : WIDTH_SHORT;
 	d.addr_width = a->nr_insns ? hex_digits(a->insns[a->nr_insns - 1].addr) : 1;
 	if (o->jumps)
 		choose_lanes(&d);
@@ -291,12 +297,14 @@ void text_annotate(const struct annotation *a, const struct text_annotate_opts *
 	}
 	if (a->section) {
 		add_blank(&d);
-		strbuf_printf(to, " 3    Disassembly of section %s:\n", a->section);
+		strbuf_printf(to, " %-*u Disassembly of section %s:\n", (int)d.addr_width, 3,
+			      a->section);
 		add_blank(&d);
 		strbuf_char(to, '\n');
 	}
 	add_blank(&d);
-	strbuf_printf(to, " 5    %016llx <%s>:\n", (unsigned long long)a->start, a->symbol);
+	strbuf_printf(to, " %-*u %016llx <%s>:\n", (int)d.addr_width, 5,
+		      (unsigned long long)a->start, a->symbol);
 	d.func = a->symbol;
 	for (u32 i = 0; i < a->nr_insns; i++)
 		add_insn(&d, i);

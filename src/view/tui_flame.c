@@ -13,16 +13,12 @@
 #include "view/tui_flame.h"
 
 #include "view/text_flame.h"
+#include "view/tui_screen.h"
 
 #include <curses.h>
-#include <errno.h>
-#include <locale.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PAIR_FIRST = 1, PAIR_FOUND = PAIR_FIRST + FLAME_MARK + 1, QUERY_MAX = 128 };
-enum { KEY_CTRL_L = 12, KEY_ESC = 27, KEY_DEL = 127 };
 
 struct tui {
 	struct flame_boxes boxes;
@@ -74,8 +70,9 @@ static void draw_cell(struct tui *t, const struct text_flame_cell *c, int rows)
 	strbuf_done(&text);
 }
 
-static int draw(struct tui *t)
+static int draw(void *ctx)
 {
+	struct tui *t = ctx;
 	int rows = LINES - 3;
 	int err = text_flame_lay(&t->boxes, t->zoom, (u32)max(COLS, 1), &t->cells);
 	if (err)
@@ -124,10 +121,10 @@ static void type_key(struct tui *t, int key)
 	if (key == '\n' || key == KEY_ENTER) {
 		t->typing = false;
 		find_next(t);
-	} else if (key == KEY_ESC) {
+	} else if (key == TUI_ESC) {
 		t->typing = false;
 		t->nr_query = 0;
-	} else if (key == KEY_BACKSPACE || key == KEY_DEL || key == '\b') {
+	} else if (key == KEY_BACKSPACE || key == TUI_DEL || key == '\b') {
 		t->nr_query -= t->nr_query > 0;
 	} else if (key >= 0x20 && key < 0x100 && t->nr_query + 1 < QUERY_MAX) {
 		t->query[t->nr_query++] = (char)key;
@@ -147,8 +144,9 @@ static void zoom_out(struct tui *t)
 }
 
 /* 1: quit. */
-static int do_key(struct tui *t, int key)
+static int do_key(void *ctx, int key)
 {
+	struct tui *t = ctx;
 	if (t->typing && key != KEY_RESIZE) {
 		type_key(t, key);
 		return 0;
@@ -167,8 +165,8 @@ static int do_key(struct tui *t, int key)
 	case KEY_ENTER: t->zoom = t->picked; break;
 	case 'u':
 	case KEY_BACKSPACE:
-	case KEY_DEL: zoom_out(t); break;
-	case KEY_ESC:
+	case TUI_DEL: zoom_out(t); break;
+	case TUI_ESC:
 		if (t->nr_query)
 			t->query[t->nr_query = 0] = 0;
 		else
@@ -180,69 +178,34 @@ static int do_key(struct tui *t, int key)
 		t->query[t->nr_query = 0] = 0;
 		break;
 	case 'n': find_next(t); break;
-	case KEY_CTRL_L: clearok(stdscr, TRUE); break;
+	case TUI_CTRL_L: clearok(stdscr, TRUE); break;
 	default: break;
 	}
 	return 0;
 }
 
-static void set_colours(const struct tui *t)
+static void set_colours(void)
 {
 	static const short back[] = {
 		[FLAME_USER] = COLOR_CYAN,     [FLAME_KERNEL] = COLOR_YELLOW,
 		[FLAME_INLINED] = COLOR_GREEN, [FLAME_JIT] = COLOR_MAGENTA,
 		[FLAME_UNKNOWN] = COLOR_WHITE, [FLAME_MARK] = COLOR_WHITE,
 	};
-	if (!t->colour || start_color() != OK)
-		return;
 	for (short i = 0; i < (short)ARRAY_SIZE(back); i++)
 		init_pair((short)(PAIR_FIRST + i), COLOR_BLACK, back[i]);
 	init_pair(PAIR_FOUND, COLOR_WHITE, COLOR_RED);
-}
-
-static int run_screen(struct tui *t, FILE *out, FILE *in)
-{
-	setlocale(LC_CTYPE, "");
-	set_escdelay(25);
-	SCREEN *screen = newterm(NULL, out, in);
-	if (!screen)
-		return -ENOTTY;
-	set_colours(t);
-	cbreak();
-	noecho();
-	keypad(stdscr, TRUE);
-	curs_set(0);
-	int ret = 0;
-	while (!ret) {
-		ret = draw(t);
-		int key = ret ? ERR : getch();
-		ret = ret ? ret : key == ERR ? 1 : do_key(t, key);
-	}
-	endwin();
-	delscreen(screen);
-	return min(ret, 0);
-}
-
-static FILE *own_stream(int fd, const char *mode)
-{
-	int copy = dup(fd);
-	FILE *f = copy < 0 ? NULL : fdopen(copy, mode);
-	if (!f && copy >= 0)
-		close(copy);
-	return f;
 }
 
 int tui_flame(const struct flame *f, const char *title, bool colour)
 {
 	struct tui t = { .title = title, .colour = colour };
 	int err = flame_tree(f, &t.boxes);
-	FILE *out = own_stream(STDOUT_FILENO, "w"), *in = own_stream(STDIN_FILENO, "r");
 	if (!err)
-		err = out && in ? run_screen(&t, out, in) : -ENOTTY;
-	if (out)
-		fclose(out);
-	if (in)
-		fclose(in);
+		err = tui_screen(&(struct tui_screen){ .ctx = &t,
+						       .colour = colour,
+						       .colours = set_colours,
+						       .draw = draw,
+						       .key = do_key });
 	vec_free(&t.boxes.list);
 	vec_free(&t.cells.list);
 	return err;

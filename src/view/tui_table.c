@@ -12,24 +12,17 @@
  */
 #include "view/tui_table.h"
 
-#include "base/term.h"
 #include "view/browse.h"
 #include "view/text_table.h"
+#include "view/tui_screen.h"
 
 #include <curses.h>
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <string.h>
-#include <term.h>
-#include <unistd.h>
 #include <wchar.h>
 
-/* term.h takes plain words for its capabilities. */
-#undef columns
-#undef lines
-
-enum { TITLE_LINE = 0, NAMES_LINE = 1, FIRST_LINE = 2, SHIFT = 8, TEXT_MAX = 64, KEY_ESC = 27 };
+enum { TITLE_LINE = 0, NAMES_LINE = 1, FIRST_LINE = 2, SHIFT = 8, TEXT_MAX = 64 };
 enum { PAIR_HOT = 1, PAIR_WARM, PAIR_MATCH };
 
 static const char footer[] =
@@ -46,20 +39,6 @@ struct tui {
 	int shift; /* columns scrolled to the right */
 	char message[128]; /* on the last line until the next key */
 };
-
-bool tui_possible(void)
-{
-	if (!term_is_tty(STDIN_FILENO) || !term_is_tty(STDOUT_FILENO))
-		return false;
-	int err;
-	const char *name = getenv("TERM");
-	if (!name || !strcmp(name, "dumb") || setupterm(name, STDOUT_FILENO, &err) != OK)
-		return false;
-	const char *move = tigetstr((char *)"cup");
-	bool can = move && move != (char *)-1;
-	del_curterm(cur_term);
-	return can;
-}
 
 /* ---- drawing ---- */
 
@@ -232,8 +211,9 @@ static void settle(struct tui *t)
 		t->top = t->at - rows + 1;
 }
 
-static void draw(struct tui *t)
+static int draw(void *ctx)
 {
+	struct tui *t = ctx;
 	settle(t);
 	erase();
 	put_title(t);
@@ -246,6 +226,7 @@ static void draw(struct tui *t)
 	put_bar(LINES - 1, *t->message ? t->message : footer, *t->message ? A_BOLD : A_DIM);
 	refresh();
 	t->message[0] = '\0';
+	return 0;
 }
 
 /* ---- windows with text ---- */
@@ -350,9 +331,9 @@ static bool ask(const char *what, char *text, size_t size)
 		move(LINES - 1, min(COLS - 1, (int)strlen(line) + 1));
 		refresh();
 		int key = getch();
-		if (key == '\n' || key == KEY_ENTER || key == KEY_ESC)
-			return curs_set(0), key != KEY_ESC;
-		if (key == KEY_BACKSPACE || key == 127 || key == '\b')
+		if (key == '\n' || key == KEY_ENTER || key == TUI_ESC)
+			return curs_set(0), key != TUI_ESC;
+		if (key == KEY_BACKSPACE || key == TUI_DEL || key == '\b')
 			text[len -= len > 0] = '\0';
 		else if (key >= ' ' && key < 256 && len + 1 < size) {
 			text[len++] = (char)key;
@@ -475,15 +456,16 @@ static int act(struct tui *t, int key)
 }
 
 /* 1 to quit, 0, or negative errno. */
-static int key(struct tui *t, int k)
+static int do_key(void *ctx, int k)
 {
+	struct tui *t = ctx;
 	static const char *const threads[] = { "comm", "pid", "tid", NULL };
 	static const char *const libraries[] = { "dso", NULL };
 	size_t rows = page_lines(), nr = browse_nr_lines(t->b);
 	int err = 0;
 	switch (k) {
 	case 'q':
-	case 3: return 1;
+	case TUI_CTRL_C: return 1;
 	case KEY_UP:
 	case 'k': t->at -= t->at > 0; break;
 	case KEY_DOWN:
@@ -505,7 +487,7 @@ static int key(struct tui *t, int k)
 	case 'N': t->at = browse_next_match(t->b, t->at, k == 'N'); break;
 	case 'd': err = zoom(t, libraries); break;
 	case 't': err = zoom(t, threads); break;
-	case KEY_ESC:
+	case TUI_ESC:
 	case KEY_LEFT: back(t); break;
 	case '\t': err = turn_page(t, 1); break;
 	case KEY_BTAB: err = turn_page(t, t->c->nr_pages - 1); break;
@@ -520,46 +502,11 @@ static int key(struct tui *t, int k)
 	return min(err, 0);
 }
 
-static void colours(const struct tui_config *c)
+static void colours(void)
 {
-	if (!c->colour || start_color() != OK)
-		return;
 	use_default_colors();
 	init_pair(PAIR_HOT, COLOR_RED, -1);
 	init_pair(PAIR_WARM, COLOR_GREEN, -1);
-}
-
-static FILE *own_stream(int fd, const char *mode)
-{
-	int copy = dup(fd);
-	FILE *f = copy < 0 ? NULL : fdopen(copy, mode);
-	if (!f && copy >= 0)
-		close(copy);
-	return f;
-}
-
-static int run_screen(struct tui *t, FILE *out, FILE *in)
-{
-	/* Only characters: numbers keep their point. */
-	setlocale(LC_CTYPE, "");
-	set_escdelay(25);
-	SCREEN *screen = newterm(NULL, out, in);
-	if (!screen)
-		return -ENOTTY;
-	colours(t->c);
-	cbreak();
-	noecho();
-	keypad(stdscr, TRUE);
-	curs_set(0);
-	int ret = 0;
-	while (!ret) {
-		draw(t);
-		int k = getch();
-		ret = k == ERR ? 1 : key(t, k);
-	}
-	endwin();
-	delscreen(screen);
-	return min(ret, 0);
 }
 
 int tui_tables(const struct tui_config *c)
@@ -567,13 +514,12 @@ int tui_tables(const struct tui_config *c)
 	struct tui t = { .c = c };
 	strbuf_init(&t.title);
 	int err = open_page(&t, c->first_page);
-	FILE *out = own_stream(STDOUT_FILENO, "w"), *in = own_stream(STDIN_FILENO, "r");
 	if (!err)
-		err = out && in ? run_screen(&t, out, in) : -ENOTTY;
-	if (out)
-		fclose(out);
-	if (in)
-		fclose(in);
+		err = tui_screen(&(struct tui_screen){ .ctx = &t,
+						       .colour = c->colour,
+						       .colours = colours,
+						       .draw = draw,
+						       .key = do_key });
 	close_page(&t);
 	strbuf_done(&t.title);
 	return err;

@@ -1,6 +1,6 @@
 /*
  * Tables in the terminal, to be walked through with the keyboard: one page at a time (an event of a recording), rows with their
- * call graphs, zoom, search, and actions of the caller on a row, whose text is shown in a window. Curses is used nowhere else.
+ * call graphs, zoom, search, and actions of the caller on a row, whose text is shown in a window.
  */
 #pragma once
 
@@ -25,7 +25,5 @@ struct tui_config {
 	bool colour;
 };
 
-/* Whether there is a terminal to draw on: standard input and output, and a TERM that can move the cursor. */
-bool tui_possible(void);
 /* Until the user quits: 0; -ENOTTY: the terminal cannot, nothing was drawn; or negative errno of a page. */
 int tui_tables(const struct tui_config *c) must_check;

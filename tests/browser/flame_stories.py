@@ -29,6 +29,9 @@ after = usual + ["main;serve;render;escape"] * 40 + ["main;serve;new_check"] * 2
 write("before", [(i, "server", 20, 20, MS, s) for i, s in enumerate(before)])
 write("after", [(i, "server", 21, 21, MS, s) for i, s in enumerate(after)])
 
+# A caller that is too light to be followed to its own callers.
+write("light", [(0, "light", 30, 30, 2000 * MS, "main;heavy;target"), (1, "light", 30, 30, 1000, "main;a;b;c;target")])
+
 # More than 200,000 frames.
 rnd, names, big, frames = random.Random(1), [f"function_number_{i}" for i in range(3000)], [], set()
 while len(frames) < 200000:

@@ -1,12 +1,16 @@
 """Reads exported profiles and prints "weight samples thread;stack" lines, sorted: readers that share nothing with the writers.
 
-usage: export_read.py pprof|speedscope|firefox FILE
+usage: export_read.py pprof|speedscope|firefox FILE [lines]
+
+Inlined functions are shown as "name (inlined)". lines: instead "name file:line" of every function that has a line.
 """
 
 import gzip
 import json
 import sys
 from collections import Counter
+
+lines = set()
 
 
 def fields(data):
@@ -54,18 +58,25 @@ def pprof(path):
     assert strings[0] == ""
     types = [tuple(strings[v] for _, v in fields(m)) for n, m in top if n == 1]
     assert types[0] == ("samples", "count") and len(types) == 2, types
-    functions = {dict(fields(m))[1]: strings[dict(fields(m))[2]] for n, m in top if n == 5}
+    functions = {dict(fields(m))[1]: dict(fields(m)) for n, m in top if n == 5}
     mappings = {dict(fields(m))[1] for n, m in top if n == 3}
     places = {}
     for n, m in top:
         if n == 4:
             f = dict(fields(m))
             assert f.get(2, 0) in mappings | {0}
-            places[f[1]] = functions[dict(fields(f[4]))[1]]
+            inside = [dict(fields(v)) for k, v in fields(m) if k == 4]
+            names = []
+            for i, line in enumerate(inside):
+                func = functions[line[1]]
+                names.append(strings[func[2]] + (" (inlined)" if i + 1 < len(inside) else ""))
+                if 2 in line:
+                    lines.add(f"{names[-1]} {strings[func[4]]}:{line[2]}")
+            places[f[1]] = names
     for n, m in top:
         if n == 2:
             parts = list(fields(m))
-            stack = [places[i] for i in packed(next(v for k, v in parts if k == 1))]
+            stack = [name for i in packed(next(v for k, v in parts if k == 1)) for name in places[i]]
             count, weight = packed(next(v for k, v in parts if k == 2))
             labels = [dict(fields(v)) for k, v in parts if k == 3]
             thread = next(strings[f[2]] for f in labels if strings[f[1]] == "thread")
@@ -77,6 +88,7 @@ def speedscope(path):
     top = json.load(open(path))
     assert top["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     names = [f["name"] for f in top["shared"]["frames"]]
+    lines.update(f"{f['name']} {f['file']}:{f['line']}" for f in top["shared"]["frames"] if "line" in f)
     assert 0 <= top["activeProfileIndex"] < len(top["profiles"])
     for p in top["profiles"]:
         assert p["type"] == "sampled" and len(p["samples"]) == len(p["weights"])
@@ -98,8 +110,11 @@ def firefox(path):
         for s, weight in zip(t["samples"]["stack"], t["samples"]["weight"]):
             stack = []
             while s is not None:
-                func = t["frameTable"]["func"][t["stackTable"]["frame"][s]]
-                stack.append(t["stringArray"][t["funcTable"]["name"][func]])
+                frame = t["stackTable"]["frame"][s]
+                func, depth, line = (t["frameTable"][c][frame] for c in ("func", "inlineDepth", "line"))
+                stack.append(t["stringArray"][t["funcTable"]["name"][func]] + (" (inlined)" if depth else ""))
+                if line is not None:
+                    lines.add(f"{stack[-1]} {t['stringArray'][t['funcTable']['fileName'][func]]}:{line}")
                 assert t["stackTable"]["prefix"][s] is None or t["stackTable"]["prefix"][s] < s
                 s = t["stackTable"]["prefix"][s]
             yield t["name"], stack[::-1], 1, round(weight * 1e6)
@@ -110,4 +125,7 @@ for thread, stack, count, weight in {"pprof": pprof, "speedscope": speedscope, "
     key = ";".join([thread, *stack])
     weights[key] += weight
     counts[key] += count
+if len(sys.argv) > 3:
+    print("\n".join(sorted(lines)))
+    sys.exit()
 print("\n".join(sorted(f"{weights[k]} {counts[k]} {k}" for k in weights)))

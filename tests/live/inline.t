@@ -62,4 +62,15 @@ mv gone loop
 "$SONDE" report --stdio -i fp.data >third 2>&1
 cmp -s first third
 ok $? "rubbish in the cache is not believed"
+# Exports carry the same stacks, with lines and marks of what is inlined.
+"$SONDE" export --to folded --kinds -i fp.data 2>/dev/null | sed 's/_\[i\]/ (inlined)/g; s/_\[[kj]\]//g; s/^\([^;]*\);/\1 0;/; s/^\(.*\) \([0-9]*\)$/\2 \1/' | sort >want
+for format in pprof speedscope firefox; do
+	"$SONDE" export --to $format -i fp.data -o out.$format 2>/dev/null
+	python3 "$SONDE_SRC/tests/cli/export_read.py" $format out.$format | sed 's/^\([0-9]*\) [0-9]* \([^;]*\) [0-9]*;/\1 \2 0;/' | sort >got
+	cmp -s want got && grep -q 'middle (inlined)' got
+	ok $? "export --to $format: the same stacks, inlined functions marked" || diag "$(diff want got | head -6)"
+	like "$(python3 "$SONDE_SRC/tests/cli/export_read.py" $format out.$format lines)" 'middle \(inlined\) .*inline_loop\.c:[0-9]+' "... and lines"
+done
+like "$("$SONDE" export --to folded --lines --kinds -i fp.data 2>/dev/null)" ';middle [^;]*inline_loop\.c:[0-9]+_\[i\]' "folded has them where asked for"
+
 done_testing

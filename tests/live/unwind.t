@@ -98,6 +98,34 @@ else
 	skip "perf record failed" "perf's recording"
 fi
 
+# A function that ends in a call of what never returns: the return address is no longer in it.
+cat >last.c <<'END'
+static volatile unsigned sink;
+__attribute__((noipa, noreturn)) static void forever(void)
+{
+	for (;;)
+		sink++;
+}
+__attribute__((noipa, noreturn)) void ends_in_a_call(void)
+{
+	forever();
+}
+__attribute__((noipa)) void next_one(void)
+{
+	sink++;
+}
+int main(void)
+{
+	ends_in_a_call();
+}
+END
+gcc -O1 -g0 -fomit-frame-pointer -falign-functions=1 -o last last.c
+exits 124 "what never returns" "$SONDE" record -q -F 999 --call-graph dwarf -o last.data -- timeout 0.5 ./last
+for reader in "$SONDE" perf; do
+	out=$("$reader" script --no-inline -i last.data -F comm,ip,sym 2>/dev/null | awk 'BEGIN { RS = "" } /forever/ { n++; w += /ends_in_a_call/ && !/next_one/ } END { print (n >= 5), n - w }')
+	is "$out" "1 0" "its caller has its name ($(basename "$reader"))"
+done
+
 # What is short is said.
 perf record -q -F 999 --call-graph dwarf,256 -o short.data -- ./chain $rounds
 exits 0 "stacks longer than their copy" "$SONDE" script -i short.data

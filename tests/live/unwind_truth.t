@@ -6,8 +6,9 @@
 # `make unwind-truth` (UNWIND_STACKS=N a program, all programs) is the long one.
 #
 # What gdb shows and is not compared: inlined functions and tail calls (they come from debug information, not from the stack), and what
-# it reads into the stack behind the first function of a thread (addresses where no code is). Every other difference must have one of
-# the reasons of unwind_truth.c, or the test fails.
+# it reads into the stack behind the first function of a thread (addresses where no code is). Where gdb gives up half way (V8's built-in
+# code has no tables), a stack of ours that has all of gdb's frames and goes on, each return address behind a call, to the function where
+# the process began is called longer. Every other difference must be on the list in unwind_truth.c, or the test fails.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need root
 cd "$SONDE_TMP" || exit 1
@@ -24,12 +25,12 @@ if grep -qE 'ptrace:|not permitted' attached; then
 	exit
 fi
 export UNWIND_TICK=$truth
-stacks=0 equal=0 more=0 bad=0 calls=0 programs=0
+stacks=0 equal=0 longer=0 bad=0 calls=0 programs=0
 : >reasons
 
 # watch NAME CMD...: stops CMD until there are enough stacks, and compares
 watch() {
-	local name=$1 pid tries=0 line n e u
+	local name=$1 pid tries=0 line n e l u c
 	shift
 	[ -x "$(command -v "$1")" ] || { diag "$name: $1 is not here"; return; }
 	export UNWIND_OUT=$SONDE_TMP/dump UNWIND_STACKS=$each
@@ -47,15 +48,13 @@ watch() {
 	done
 	"$truth" compare dump >result 2>&1
 	line=$(grep ^stacks result)
-	n=$(awk '{print $2}' <<<"$line") e=$(awk '{print $4}' <<<"$line") u=$(awk '{print $6}' <<<"$line")
+	read -r _ n _ e _ l _ u _ _ _ _ _ c <<<"$line"
 	if [ "${n:-0}" = 0 ]; then
 		diag "$name: nothing could be stopped: $(tail -n 1 gdb-log)"
 		return
 	fi
-	programs=$((programs + 1)) stacks=$((stacks + n)) equal=$((equal + e)) bad=$((bad + u))
-	calls=$((calls + $(awk '{print $NF}' <<<"$line")))
+	programs=$((programs + 1)) stacks=$((stacks + n)) equal=$((equal + e)) longer=$((longer + l)) bad=$((bad + u)) calls=$((calls + c))
 	diag "$name: $line"
-	more=$((more + $(awk '/^reason/ && /gdb stops, we follow|table goes on/ { n += $2 } END { print n + 0 }' result)))
 	grep ^reason result >>reasons
 	grep '^#' result | head -n 60
 	[ -z "${UNWIND_KEEP:-}" ] || cp dump "$UNWIND_KEEP/$name.dump"
@@ -126,18 +125,16 @@ if [ -n "${UNWIND_LONG:-}" ]; then
 	watch trace-cmd trace-cmd list -e
 	watch script "$SONDE" list
 fi
-share=$(awk -v e=$equal -v n=$stacks 'BEGIN { printf "%.2f", n ? 100 * e / n : 0 }')
-diag "$programs programs, $stacks stacks, $equal equal ($share %), $more that go on where gdb's end, $bad not explained"
+share() { awk -v e="$1" -v n=$stacks 'BEGIN { printf "%.2f", n ? 100 * e / n : 0 }'; }
+diag "$programs programs, $stacks stacks, $equal equal ($(share $equal) %), $longer longer (together $(share $((equal + longer))) %), $bad not explained"
 awk '{ n = $2; $1 = $2 = ""; c[$0] += n } END { for (k in c) printf "# %6d%s\n", c[k], k }' reasons
-# In the long run there is none. A moment that nobody has seen yet must not stop everybody else's work: it is shown above, and looked at.
-few=$((stacks / 150))
-[ -z "${UNWIND_LONG:-}" ] || few=0
-[ "$bad" -le $few ]
-ok $? "every difference to gdb has a reason" || diag "$bad have none"
-[ "$calls" -le $few ]
-ok $? "every return address follows a call" || diag "$calls do not"
+is "$bad" 0 "every difference to gdb is on the list"
+is "$calls" 0 "every return address follows a call"
 [ "$stacks" -ge $((each * 3)) ]
 ok $? "enough stacks were seen"
-awk -v s="$share" 'BEGIN { exit !(s >= 95) }'
-ok $? "nearly all stacks are equal"
+# In a short run a single signal's own stack is more than one in a thousand.
+least=95
+[ -z "${UNWIND_LONG:-}" ] || least=99.9
+awk -v s="$(share $((equal + longer)))" -v least=$least 'BEGIN { exit !(s >= least) }'
+ok $? "$least % of all stacks and more are equal or longer"
 done_testing

@@ -4,13 +4,14 @@
 usage: unwind_compare.py PERF.txt OURS.txt
 
 Prints counts, and every stack where perf has a frame that we have not; status 1 when there is one. Where perf (libunwind) misses a
-table it guesses: it then leaves out frames in the middle (counted as ours being longer), and ends in addresses where no code is, or of
--1 (which are left out here).
+table it guesses: it then leaves out frames in the middle (counted as ours being longer), and ends in addresses where no code is, in
+stacks and other data, or of -1 (which are left out here).
 """
 import re
 import sys
 
 HEAD = re.compile(r"^(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\] )?\s*([\d.]+):")
+NO_FILES = ("[unknown]", "//anon", "[stack]", "[heap]")
 FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 
 
@@ -43,7 +44,7 @@ def main():
         return 1
     for key, theirs in perf.items():
         mine = ours[key]
-        while theirs and (theirs[-1][0] >= 0xFFFFFFFFFFFFFF00 or theirs[-1][1] == "[unknown]"):
+        while theirs and (theirs[-1][0] >= 0xFFFFFFFFFFFFFF00 or theirs[-1][1] in NO_FILES):
             if len(theirs) <= len(mine) and mine[len(theirs) - 1] == theirs[-1]:
                 break
             theirs.pop()

@@ -31,7 +31,7 @@ struct truth {
 	struct cfi_regs regs;
 	u8 *stack;
 	size_t stack_size;
-	u64 nr_stacks, nr_equal, nr_frames, nr_calls, nr_no_call;
+	u64 nr_stacks, nr_equal, nr_longer, nr_frames, nr_calls, nr_no_call;
 	u64 ends[UNWIND_NR_ENDS];
 	struct {
 		const char *why;
@@ -118,21 +118,29 @@ static void print_place(struct truth *t, u64 pc)
 		printf("0x%" PRIx64 " nowhere", pc);
 }
 
+/* Whether the instruction before a return address calls. Code that cannot be seen (made at run time) is believed, and not counted. */
+static bool follows_call(struct truth *t, u64 pc, bool *seen)
+{
+	struct unwind_place p;
+	u8 code[8];
+	size_t got = 0;
+	if (find(t, pc, &p))
+		got = unwind_tables_code(t->tables, p.image, p.info, p.offset, true, code, 8);
+	*seen = got > 0;
+	return !got || t->arch->after_call(code + got, got);
+}
+
 /* Every address that we call a caller's follows a call, unless a signal interrupted it (gdb's word for it). */
 static void check_calls(struct truth *t, const u64 *pcs, u32 nr, const int *types, u32 nr_gdb)
 {
 	for (u32 i = 1; i < nr; i++) {
-		struct unwind_place p;
-		u8 code[8];
 		bool interrupted = i < nr_gdb && types[i - 1] == 4; /* SIGTRAMP_FRAME */
-		bool trampoline = i < nr_gdb && types[i] == 4;
-		if (interrupted || trampoline || !find(t, pcs[i], &p))
+		bool trampoline = i < nr_gdb && types[i] == 4, seen;
+		if (interrupted || trampoline)
 			continue;
-		size_t got = unwind_tables_code(t->tables, p.image, p.info, p.offset, true, code, 8);
-		if (!got)
-			continue;
-		t->nr_calls++;
-		if (t->arch->after_call(code + got, got))
+		bool good = follows_call(t, pcs[i], &seen);
+		t->nr_calls += seen;
+		if (good)
 			continue;
 		t->nr_no_call++;
 		printf("# no call before ");
@@ -141,35 +149,103 @@ static void check_calls(struct truth *t, const u64 *pcs, u32 nr, const int *type
 	}
 }
 
-/*
- * Where we and gdb differ for a reason that is known. Each is a place where gdb has no table and guesses by looking at code, or
- * where the stack lies elsewhere.
- */
-static const char *explain(struct truth *t, const u64 *pcs, u32 nr, enum unwind_end end,
-			   const u64 *gdb, u32 nr_gdb, const char *why)
+/* Two stacks of the same registers, and how far they are the same. */
+struct pair {
+	const u64 *ours, *gdb;
+	u32 nr, nr_gdb, same;
+	enum unwind_end end; /* of ours */
+	const char *why; /* gdb's ends */
+	bool table; /* the last frame that is the same lies in code with a table */
+};
+
+/* Ours has all of gdb's frames, and more: each of those follows a call, and the last one is where a process or thread begins. */
+static bool is_longer(struct truth *t, const struct pair *p)
 {
-	u32 same = 0;
-	while (same < nr && same < nr_gdb && pcs[same] == gdb[same])
-		same++;
-	struct unwind_place p;
-	u64 last = same ? pcs[same - 1] : t->regs.value[t->arch->pc];
-	bool has_rule = find(t, last - (same > 1), &p) &&
-			unwind_tables_find(t->tables, p.image, p.info, p.offset).rule;
-	if (same == nr && end == UNWIND_SHORT_COPY)
-		return "the rest of the stack is not where the stack pointer is (a signal's own "
-		       "stack)";
-	if (!has_rule && same == nr)
-		return "code without a table: gdb guesses by its instructions, we stop and say so";
-	if (!has_rule && same == nr_gdb)
-		return "code without a table: gdb stops, we follow its frame pointer";
-	if (!has_rule)
-		return "code without a table: gdb guesses by its instructions, we follow its frame "
-		       "pointer";
-	if (same == nr && end == UNWIND_WHOLE && nr_gdb > nr)
-		return "gdb goes on behind the outermost function (undefined return address)";
-	if (same == nr_gdb && strstr(why, "corrupt"))
-		return "gdb stops at a frame that looks like the one before; the table goes on";
+	bool seen;
+	if (p->same != p->nr_gdb || p->nr <= p->nr_gdb || p->end != UNWIND_WHOLE)
+		return false;
+	for (u32 i = p->nr_gdb; i < p->nr; i++)
+		if (!follows_call(t, p->ours[i], &seen))
+			return false;
+	return true;
+}
+
+/* Whether our frames stand in gdb's in the same order: some may be missing, none is made up. */
+static bool is_part(const struct pair *p)
+{
+	u32 at = 0;
+	for (u32 i = 0; i < p->nr_gdb && at < p->nr; i++)
+		at += p->gdb[i] == p->ours[at];
+	return at == p->nr;
+}
+
+/* gdb ended its walk with a complaint, not at the outermost frame: what it says last need not be true. */
+static bool gdb_is_lost(const struct pair *p)
+{
+	return strstr(p->why, "corrupt") || strstr(p->why, "memory") || strstr(p->why, "identical");
+}
+
+static bool other_stack(struct truth *t, const struct pair *p)
+{
+	return p->same == p->nr && p->end == UNWIND_SHORT_COPY;
+}
+
+static bool stopped(struct truth *t, const struct pair *p)
+{
+	return !p->table && p->same == p->nr && p->end != UNWIND_WHOLE;
+}
+
+static bool skipped(struct truth *t, const struct pair *p)
+{
+	return !p->table && is_part(p);
+}
+
+static bool guessed(struct truth *t, const struct pair *p)
+{
+	return !p->table && gdb_is_lost(p);
+}
+
+static bool went_behind(struct truth *t, const struct pair *p)
+{
+	return p->table && p->same == p->nr && p->end == UNWIND_WHOLE && p->nr_gdb > p->nr;
+}
+
+/*
+ * The list of what may differ. Each is either a place for which there is no table, so that gdb reads the instructions and we must not
+ * guess, or memory that is not in the copy; and each says how it is known to be that.
+ */
+static const struct reason {
+	bool (*holds)(struct truth *, const struct pair *);
+	const char *text;
+} list[] = {
+	{ other_stack, "the rest of the stack is not where the stack pointer is (a signal's own "
+		       "stack): ours ends there and says so" },
+	{ stopped,
+	  "code without a table: gdb goes by its instructions, ours ends there and says so" },
+	{ skipped, "code without a table before it has set up its frame pointer: its caller is "
+		   "missing, the others are there" },
+	{ guessed, "code without a table: gdb goes by its instructions and gets lost, we follow "
+		   "the frame pointer" },
+	{ went_behind,
+	  "gdb goes on behind the outermost function, whose return address is undefined" },
+};
+
+static const char *explain(struct truth *t, const struct pair *p)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		if (list[i].holds(t, p))
+			return list[i].text;
 	return NULL;
+}
+
+static void compare_ends(struct truth *t, struct pair *p)
+{
+	struct unwind_place at;
+	while (p->same < p->nr && p->same < p->nr_gdb && p->ours[p->same] == p->gdb[p->same])
+		p->same++;
+	u64 last = p->same ? p->ours[p->same - 1] : t->regs.value[t->arch->pc];
+	p->table = find(t, last - (p->same > 1), &at) &&
+		   unwind_tables_find(t->tables, at.image, at.info, at.offset).rule;
 }
 
 static void note(struct truth *t, const char *why)
@@ -219,12 +295,18 @@ static void compare(struct truth *t, char *text)
 	t->nr_frames += nr;
 	t->ends[end]++;
 	check_calls(t, pcs, nr, types, nr_gdb);
-	if (nr == nr_gdb && !memcmp(pcs, gdb, nr * sizeof(*pcs))) {
+	struct pair both = {
+		.ours = pcs, .gdb = gdb, .nr = nr, .nr_gdb = nr_gdb, .end = end, .why = why
+	};
+	compare_ends(t, &both);
+	if (both.same == nr && nr == nr_gdb) {
 		t->nr_equal++;
 		return;
 	}
-	const char *known = explain(t, pcs, nr, end, gdb, nr_gdb, why);
-	if (known)
+	bool longer = is_longer(t, &both);
+	const char *known = longer ? "ours goes on to the outermost function" : explain(t, &both);
+	t->nr_longer += longer;
+	if (known && !longer)
 		note(t, known);
 	t->nr_unexplained += !known;
 	if (known && !t->verbose)
@@ -260,9 +342,10 @@ static int compare_file(const char *path)
 	}
 	free(line);
 	fclose(f);
-	printf("stacks %" PRIu64 " equal %" PRIu64 " unexplained %" PRIu64 " frames %" PRIu64
-	       " calls %" PRIu64 " without %" PRIu64 "\n",
-	       t.nr_stacks, t.nr_equal, t.nr_unexplained, t.nr_frames, t.nr_calls, t.nr_no_call);
+	printf("stacks %" PRIu64 " equal %" PRIu64 " longer %" PRIu64 " unexplained %" PRIu64
+	       " frames %" PRIu64 " calls %" PRIu64 " without %" PRIu64 "\n",
+	       t.nr_stacks, t.nr_equal, t.nr_longer, t.nr_unexplained, t.nr_frames, t.nr_calls,
+	       t.nr_no_call);
 	for (size_t i = 0; i < ARRAY_SIZE(t.reasons) && t.reasons[i].why; i++)
 		printf("reason %" PRIu64 " %s\n", t.reasons[i].nr, t.reasons[i].why);
 	for (int i = 1; i < UNWIND_NR_ENDS; i++)

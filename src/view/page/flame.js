@@ -136,6 +136,7 @@ class Builder {
 	constructor(expect) {
 		this.parent = [];
 		this.frame = [];
+		this.cut = false; /* some paths were not followed to their end */
 		this.mask = 1;
 		while (this.mask < expect * 2 + 16)
 			this.mask *= 2;
@@ -248,7 +249,7 @@ function sideTotals(event) {
 
 /*
  * Paths outwards, level by level: of each item from the node of t it starts at, put below the builder's node `at`. Branches lighter
- * than a share of the whole are not followed. Returns for each item where its path ends.
+ * than a share of the whole are not followed, which b.cut tells. Returns for each item where its path ends.
  */
 function outwards(b, t, starts, at, weights, stopAt) {
 	const least = weights.reduce((x, y) => x + y, 0) * PRUNE, ends = at.slice(), cursor = starts.slice(), w = [];
@@ -264,6 +265,7 @@ function outwards(b, t, starts, at, weights, stopAt) {
 			next.push(k);
 		}
 		live = next.filter(k => w[ends[k]] >= least);
+		b.cut ||= next.some(k => w[ends[k]] < least && cursor[k] !== NONE && t.depth[cursor[k]] > stopAt);
 	}
 	return ends;
 }
@@ -295,6 +297,7 @@ function turned(b, items, ends, w) {
 	const weights = new Float64Array(b.parent.length);
 	items.forEach((i, k) => { weights[ends[k]] += w[i]; });
 	const v = finish(b, weights);
+	v.cut = b.cut;
 	v.items = items;
 	v.ends = Int32Array.from(ends, e => v.ids[e]);
 	return v;
@@ -502,7 +505,7 @@ function follow(v, path) {
 /* ---- words ---- */
 
 const grouped = new Intl.NumberFormat("en-US");
-const clock = () => /^(cpu|task)-clock/.test(P.events[S.event] || "");
+const clock = () => /^(cpu-clock|task-clock|function_graph$)/.test(P.events[S.event] || "");
 function amount(w) {
 	if (diff && S.norm === "share")
 		return percent(w, 1);
@@ -538,25 +541,30 @@ function el(tag, text, cls) {
 
 function showHead() {
 	const a = P.side[0], b = P.side[diff ? 1 : 0], facts = [];
-	const fact = (value, word, cls) => value && facts.push({ value, word, cls });
-	$("title").textContent = document.title;
-	fact(b.host, "");
+	const fact = (value, word, cls, before) => value && facts.push({ value, word, cls, before });
+	const sides = diff ? [a, b] : [a], both = key => sides.every(s => s[key] === "0");
+	$("title").textContent = $("title").title = document.title;
+	fact(a.host === b.host ? b.host : `${a.host} → ${b.host}`, "", "", "host");
 	fact(b.release && `Linux ${b.release}`, b.arch, "minor");
 	fact(b.cpu, "", "minor");
-	fact(P.events.join(", "), "");
-	for (const s of diff ? [a, b] : [a])
+	fact(P.events.join(", "), "", "", P.events.length > 1 ? "events" : "event");
+	for (const s of sides)
 		fact(grouped.format(+s.samples), diff ? `samples ${s === a ? "before" : "after"}` : "samples");
-	for (const s of diff ? [a, b] : [a]) {
+	if (both("lost"))
+		fact("0", "lost", "minor");
+	if (both("truncated"))
+		fact("0", "truncated stacks", "minor");
+	for (const s of sides) {
 		const of = diff ? (s === a ? " before" : " after") : "";
-		if (!diff || +s.lost)
-			fact(grouped.format(+s.lost), `lost${of}`, +s.lost ? "warn" : "minor");
-		if (!diff || +s.truncated)
+		if (+s.lost)
+			fact(grouped.format(+s.lost), `lost${of}`, "warn");
+		if (+s.truncated)
 			fact(grouped.format(+s.truncated) + (+s.truncated ? ` (${percent(+s.truncated, +s.samples)})` : ""), `truncated stacks${of}`,
-				+s.truncated ? "warn" : "minor");
+				"warn");
 		if (+s.without)
 			fact(grouped.format(+s.without), `without a stack${of}`, "warn");
 		if (+s.cost_ns)
-			fact(duration(+s.cost_ns), "CPU taken by the recorder");
+			fact(duration(+s.cost_ns), `CPU taken by the recorder${of}`);
 	}
 	if (timed)
 		fact(duration(P.bucket * P.buckets), `at ${duration(P.bucket)}`);
@@ -564,9 +572,12 @@ function showHead() {
 		fact(grouped.format(+P.facts.joined), "light frames joined", "warn");
 	if (+b.recorded)
 		fact(new Date(b.recorded * 1000).toISOString().replace("T", " ").slice(0, 16) + " UTC", "", "minor");
+	if (!document.title.includes(b.command))
+		fact(b.command, "", "command", diff ? "command after" : "command");
 	for (const f of facts) {
 		const li = el("li", undefined, f.cls);
-		li.append(el("b", f.value), f.word ? ` ${f.word}` : "");
+		li.append(f.before ? `${f.before} ` : "", el("b", f.value), f.word ? ` ${f.word}` : "");
+		li.title = li.textContent;
 		$("facts").append(li);
 	}
 }
@@ -742,7 +753,7 @@ function paint(time) {
 	if (pair) {
 		const y = layers()[1].label;
 		ctx.fillStyle = getComputedStyle(document.body).getPropertyValue("--soft");
-		ctx.fillText("▲ who calls it", 2, y + 8);
+		ctx.fillText(`▲ who calls it${cutNote(pair.callers)}`, 2, y + 8);
 		ctx.fillText("▼ what it calls", 2, y + 22);
 	}
 	showStatus();
@@ -883,6 +894,9 @@ function reveal(i) {
 
 /* ---- tooltip and status ---- */
 
+/* Light paths to callers end early: how much of the weight that is. */
+const cutNote = v => v.cut ? ` (paths below 1/${grouped.format(Math.round(1 / PRUNE))} of all are not followed to their end)` : "";
+
 function describe(v, i) {
 	const f = v.frame[i], w = v.w, all = v.w.total[0], rows = [];
 	const share = (x) => percent(x, all);
@@ -938,7 +952,7 @@ function showStatus() {
 		parts.push(d.name, d.where, diff ? `${amount(v.w.a[i])} → ${amount(v.w.b[i])}` : `${amount(v.w.total[i])}, ${percent(v.w.total[i], v.w.total[0])}`);
 	} else {
 		parts.push(diff ? "mean of both recordings" : `${amount(v.w.total[0])} in ${grouped.format(v.w.count[0])} samples`,
-			`${grouped.format(drawn)} of ${grouped.format(v.n)} frames drawn`);
+			`${grouped.format(drawn)} of ${grouped.format(v.n)} frames drawn${cutNote(v)}`);
 	}
 	if (ranged())
 		parts.push(`time ${rangeText()}`);
@@ -1072,6 +1086,7 @@ function showList() {
 	rows.sort((x, y) => (text ? (x[key] < y[key] ? -1 : x[key] > y[key] ? 1 : 0) * -1 : key === "delta" || key === "selfDelta" ? Math.abs(x[key]) - Math.abs(y[key])
 		: x[key] - y[key]) * sign || y.total - x.total || (x.name < y.name ? -1 : 1));
 	rowsShown = rows;
+	rowAt = Math.max(0, Math.min(rowAt, rows.length - 1));
 	document.documentElement.style.setProperty("--columns", cols.map(c => c[2]).join(" "));
 	$("list-head").replaceChildren(...cols.map(([id, word]) => {
 		const b = el("button", word + (sortKey(id) === key && id === (cols.find(c => sortKey(c[0]) === key) || [])[0] ? (S.down ? " ↓" : " ↑") : ""),
@@ -1086,6 +1101,16 @@ function showList() {
 	showRows();
 	showStatus();
 }
+/* The row that the keyboard is at, in sight. */
+let rowAt = 0;
+function moveRow(key) {
+	const box = $("list-scroll"), page = Math.max(1, Math.floor(box.clientHeight / 26) - 1);
+	const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[key];
+	rowAt = Math.max(0, Math.min(rowsShown.length - 1, rowAt + by));
+	const top = rowAt * 26;
+	box.scrollTop = Math.min(top, Math.max(box.scrollTop, top + 26 - box.clientHeight));
+	showRows();
+}
 function showRows() {
 	const box = $("list-scroll"), cols = columns(), all = W.total[0] || 1;
 	const first = Math.max(0, Math.floor(box.scrollTop / 26) - 4), last = Math.min(rowsShown.length, first + Math.ceil((printing ? 1600 : box.clientHeight) / 26) + 10);
@@ -1093,6 +1118,8 @@ function showRows() {
 	for (let k = first; k < last; k++) {
 		const r = rowsShown[k], line = el("div", undefined, r.f === S.focus && S.view === "sandwich" ? "row current" : "row");
 		line.setAttribute("role", "row");
+		line.id = `row${k}`;
+		line.classList.toggle("at", k === rowAt);
 		line.dataset.frame = r.f;
 		line.title = `${r.name}\n${whereOf(r.f)}`;
 		for (const [id] of cols) {
@@ -1117,6 +1144,9 @@ function showRows() {
 	}
 	$("list-rows").style.top = `${first * 26}px`;
 	$("list-rows").replaceChildren(...out);
+	if (!rowsShown.length)
+		$("list-rows").append(el("p", S.query ? "No function has a name like that." : "Nothing was sampled in this range of time.", "none"));
+	box.setAttribute("aria-activedescendant", rowsShown.length ? `row${rowAt}` : "");
 }
 function marked(name, re) {
 	const c = el("span", undefined, "name"), m = re && re.exec(name);
@@ -1512,6 +1542,24 @@ strip.addEventListener("pointerup", () => {
 	remember();
 });
 $("range-clear").addEventListener("click", allTime);
+/* By keyboard: arrows move the range, with shift its end; without one they make it, at the beginning or the end. */
+strip.addEventListener("keydown", e => {
+	if (!["ArrowLeft", "ArrowRight", "Home", "End"].includes(e.key) || e.altKey || e.ctrlKey || e.metaKey)
+		return;
+	const part = Math.max(1, Math.round(P.buckets / 40)), on = e.key === "ArrowRight" || e.key === "End", by = on ? part : -part;
+	e.preventDefault();
+	e.stopPropagation();
+	if (!ranged() || e.key === "Home" || e.key === "End") {
+		const span = ranged() ? S.to - S.from : 4 * part, first = e.key === "ArrowRight" || e.key === "Home";
+		choose(first ? 0 : P.buckets - span, first ? span : P.buckets);
+	} else if (e.shiftKey) {
+		choose(S.from, Math.max(S.from + part, S.to + by));
+	} else {
+		const move = Math.max(-S.from, Math.min(P.buckets - S.to, by));
+		choose(S.from + move, S.to + move);
+	}
+	remember();
+});
 
 $("query").addEventListener("input", e => {
 	S.query = e.target.value;
@@ -1569,8 +1617,22 @@ $("list-head").addEventListener("click", e => {
 $("list-scroll").addEventListener("scroll", showRows);
 $("list-rows").addEventListener("click", e => {
 	const line = e.target.closest(".row");
-	if (line)
-		sandwich(+line.dataset.frame);
+	if (!line)
+		return;
+	rowAt = +line.id.slice(3);
+	sandwich(+line.dataset.frame);
+});
+$("list-scroll").addEventListener("keydown", e => {
+	if (e.altKey || e.ctrlKey || e.metaKey || !rowsShown.length)
+		return;
+	if (e.key === "Enter")
+		sandwich(rowsShown[rowAt].f);
+	else if (["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"].includes(e.key))
+		moveRow(e.key);
+	else
+		return;
+	e.preventDefault();
+	e.stopPropagation();
 });
 
 document.addEventListener("keydown", e => {
@@ -1695,6 +1757,8 @@ window.sonde = {
 			fill: fillOf(V, best) };
 	},
 	get gutter() { return gutter; },
+	/* What is written beside the graph. */
+	notes: () => $("status").textContent + (pair ? cutNote(pair.callers) : ""),
 	/* In the sandwich: the weight of a caller or callee, null when it is none. */
 	around(name) {
 		for (const v of pair ? [pair.callers, pair.callees] : [])

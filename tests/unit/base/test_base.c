@@ -48,6 +48,19 @@ static int drain_twice(void *ctx, const char *data, size_t len)
 	return 0;
 }
 
+static void test_leb128(void)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	for (u64 v = 0; v <= 300; v += 127 + v % 2)
+		strbuf_leb128(&s, v); /* 0 127 255 */
+	strbuf_leb128(&s, UINT64_MAX);
+	static const u8 want[] = { 0,	 0x7f, 0xff, 0x01, 0xff, 0xff, 0xff,
+				   0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 };
+	ok(s.len == sizeof(want) && !memcmp(s.data, want, sizeof(want)), "LEB128");
+	strbuf_done(&s);
+}
+
 static void test_strbuf(void)
 {
 	struct strbuf s, all;
@@ -188,6 +201,7 @@ int main(void)
 {
 	test_num();
 	test_strbuf();
+	test_leb128();
 	test_tables();
 	test_big();
 	test_bytes();

@@ -3,11 +3,6 @@
 
 #include <errno.h>
 
-bool tui_possible(void)
-{
-	return false;
-}
-
 int tui_tables(const struct tui_config *c)
 {
 	return -ENOTTY;

@@ -1,0 +1,23 @@
+/*
+ * The terminal as a screen: curses is set up here, asked for keys until somebody quits, and put away again. What is drawn and what
+ * keys do is the caller's (tui_table, tui_flame).
+ */
+#pragma once
+
+#include "base/types.h"
+
+/* Keys that curses has no names for. */
+enum { TUI_CTRL_C = 3, TUI_CTRL_L = 12, TUI_ESC = 27, TUI_DEL = 127 };
+
+struct tui_screen {
+	void *ctx;
+	bool colour; /* wanted */
+	void (*colours)(void); /* makes the pairs; called only where the terminal has colours */
+	int (*draw)(void *ctx); /* 0 or negative errno, which ends it */
+	int (*key)(void *ctx, int key); /* the same, or 1 to quit */
+};
+
+/* Whether there is a terminal to draw on: standard input and output, and a TERM that can move the cursor. */
+bool tui_possible(void);
+/* Until the user quits or input ends: 0; -ENOTTY: the terminal cannot, nothing was drawn; or negative errno. */
+int tui_screen(const struct tui_screen *s) must_check;
