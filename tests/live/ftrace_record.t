@@ -82,11 +82,13 @@ if [ "$SONDE_GUEST" = host ]; then
 	sum=0
 	for f in t.dat.[0-9]*; do
 		like "$err" "^\\[ .*$f: [0-9.]+ MB \\]" "$f is told"
-		n=$("$SONDE" ftrace report "$f" | grep -c ' sonde-.*: sys_enter:') # the shell makes such a call too
+		n=$("$SONDE" ftrace report "$f" | grep -c ': sys_enter:')
 		sum=$((sum + n))
-		[ "$f" != t.dat.1 ] || needs_or_skip "trace-cmd reads it" trace-cmd || is "$(trace-cmd report -i "$f" 2>/dev/null | grep -c ' sonde-.*: sys_enter:')" "$n" "trace-cmd reads it"
+		[ "$f" != t.dat.1 ] || needs_or_skip "trace-cmd reads it" trace-cmd || is "$(trace-cmd report -i "$f" 2>/dev/null | grep -c ': sys_enter:')" "$n" "trace-cmd reads it"
 	done
-	is $sum 60000 "and every event is in one of them"
+	# The shell makes such a call too; what would be lost is a page at least.
+	[ $sum -ge 60000 ] && [ $sum -le 60005 ]
+	ok $? "and every event is in one of them ($sum)"
 	rm -f t.dat.[0-9]*
 	exits 0 "the last one only" rec --switch-output 100K --switch-max-files 1 -s 50000 -b 16M -F -c -e raw_syscalls:sys_enter -f "id == $nr" -- sh -c "$burst"
 	is "$(ls t.dat.[0-9]* | wc -l)" 1 "is kept"
