@@ -4,29 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-static const char pairs[201] =
-	"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-	"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-	"8081828384858687888990919293949596979899";
-
 unsigned num_u64(char *to, u64 v)
 {
-	char tmp[NUM_DIGITS_MAX];
-	unsigned at = sizeof(tmp);
-	while (v >= 100) {
-		at -= 2;
-		memcpy(tmp + at, pairs + 2 * (v % 100), 2);
-		v /= 100;
-	}
-	if (v >= 10) {
-		at -= 2;
-		memcpy(tmp + at, pairs + 2 * v, 2);
-	} else {
-		tmp[--at] = (char)('0' + v);
-	}
-	unsigned len = sizeof(tmp) - at;
-	memcpy(to, tmp + at, len);
-	return len;
+	return num_dec(to, v);
 }
 
 unsigned num_s64(char *to, s64 v)

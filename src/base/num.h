@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum { NUM_DIGITS_MAX = 24 };
 
 /*
@@ -25,6 +29,81 @@ int num_parse_s64(const char *s, int base, s64 *ret) must_check;
 /* "64K", "2M", "1G" (powers of 1024; lower case too; optional trailing B). */
 int num_parse_size(const char *s, u64 *ret) must_check;
 
+/* Eight characters, the first in the lowest byte of v; writes all of them. */
+static inline void num_put_chars(char *to, u64 v)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = __builtin_bswap64(v);
+#endif
+	memcpy(to, &v, sizeof(v));
+}
+
+/* The eight digits of v < 10^8 as characters, the first in the lowest byte: halves, pairs, digits, all lanes at once. */
+static inline u64 num_dec_digits(u32 v)
+{
+	u64 x = v / 10000;
+	x |= (u64)(v - (u32)x * 10000) << 32;
+	u64 hundreds = x * 10486 >> 20 & 0x0000007f0000007full;
+	x = hundreds | (x - 100 * hundreds) << 16;
+	u64 tens = x * 103 >> 10 & 0x000f000f000f000full;
+	x = tens | (x - 10 * tens) << 8;
+	return x + 0x3030303030303030ull;
+}
+
+/* The last `len` of them. */
+static inline void num_put_dec(char *to, u32 v, unsigned len)
+{
+	num_put_chars(to, num_dec_digits(v) >> (8 * (8 - len)));
+}
+
+/* How many decimal digits v has. */
+static inline unsigned num_nr_digits(u64 v)
+{
+	static const u64 powers[20] = {
+		0,
+		10,
+		100,
+		1000,
+		10000,
+		100000,
+		1000000,
+		10000000,
+		100000000,
+		1000000000,
+		10000000000,
+		100000000000,
+		1000000000000,
+		10000000000000,
+		100000000000000,
+		1000000000000000,
+		10000000000000000,
+		100000000000000000,
+		1000000000000000000,
+		10000000000000000000u,
+	};
+	unsigned guess =
+		(64 - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12; /* log10(2) = 1233 / 4096 */
+	return guess + (v >= powers[guess]);
+}
+
+/* num_u64(), in line: the way through it does not depend on the number of digits. */
+static inline unsigned num_dec(char *to, u64 v)
+{
+	const u32 unit = 100000000;
+	unsigned len = num_nr_digits(v);
+	if (likely(v < unit)) {
+		num_put_dec(to, (u32)v, len);
+		return len;
+	}
+	u64 high = v / unit;
+	u32 top = (u32)(high / unit);
+	if (top)
+		num_put_dec(to, top, len - 16);
+	num_put_dec(top ? to + len - 16 : to, (u32)(high - (u64)top * unit), top ? 8 : len - 8);
+	num_put_dec(to + len - 8, (u32)(v - high * unit), 8);
+	return len;
+}
+
 /* The eight hex digits of v as characters, the lowest in the lowest byte: all nibbles at once. */
 static inline u64 num_hex_digits(u32 v)
 {
@@ -36,24 +115,22 @@ static inline u64 num_hex_digits(u32 v)
 	return x + 0x3030303030303030ull + letters * ('a' - '0' - 10);
 }
 
-/* The last `len` of eight digits, the highest first; writes eight bytes. */
-static inline void num_put_hex(char *to, u32 v, unsigned len)
-{
-	u64 digits = num_hex_digits(v) << (8 * (8 - len));
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	digits = __builtin_bswap64(digits);
-#endif
-	memcpy(to, &digits, 8);
-}
-
+/* Sixteen bytes are written, whatever the number: no branch to be guessed wrong. */
 static inline unsigned num_hex(char *to, u64 v)
 {
-	unsigned len = v ? (64 - (unsigned)__builtin_clzll(v) + 3) / 4 : 1;
-	if (len <= 8) {
-		num_put_hex(to, (u32)v, len);
-		return len;
-	}
-	num_put_hex(to, (u32)(v >> 32), len - 8);
-	num_put_hex(to + len - 8, (u32)v, 8);
+	unsigned len = (64 - (unsigned)__builtin_clzll(v | 1) + 3) / 4;
+	v <<= 64 - 4 * len; /* the first digit on top */
+#ifdef __SSE2__
+	const __m128i low = _mm_set1_epi8(0xf);
+	__m128i x = _mm_cvtsi64_si128((s64)__builtin_bswap64(v));
+	x = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi16(x, 4), low), _mm_and_si128(x, low));
+	__m128i letters =
+		_mm_and_si128(_mm_cmpgt_epi8(x, _mm_set1_epi8(9)), _mm_set1_epi8('a' - '0' - 10));
+	x = _mm_add_epi8(x, _mm_add_epi8(letters, _mm_set1_epi8('0')));
+	_mm_storeu_si128((__m128i *)(void *)to, x);
+#else
+	num_put_chars(to, __builtin_bswap64(num_hex_digits((u32)(v >> 32))));
+	num_put_chars(to + 8, __builtin_bswap64(num_hex_digits((u32)v)));
+#endif
 	return len;
 }

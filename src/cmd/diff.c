@@ -274,7 +274,7 @@ static int compare(const void *l, const void *r, void *ctx)
 struct layout {
 	u32 baseline, value, period, base_period;
 	u32 *keys;
-	char suffix[FILES_MAX][8]; /* "/1" when there are more than two files */
+	char suffix[FILES_MAX][NUM_DIGITS_MAX + 2]; /* "/1" when there are more than two files */
 };
 
 static const struct {

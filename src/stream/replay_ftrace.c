@@ -431,7 +431,18 @@ const struct schema *replay_ftrace_schema(struct source *s, u32 event)
 	return def_of(p, p->file.formats.at[format].id)->schema;
 }
 
-static void fill_sample(struct replay *r, const struct cursor *c, struct sample *s)
+static inline u32 comm_of(const struct part *p, struct cursor *c, s32 pid)
+{
+	if (likely(c->has_comm && c->comm_pid == pid))
+		return c->comm;
+	u32 comm = ftrace_env_comm_index(&p->env, pid);
+	c->has_comm = true;
+	c->comm_pid = pid;
+	c->comm = comm == DICT_NONE ? COMM_UNNAMED(pid) : p->comm_ids[comm];
+	return c->comm;
+}
+
+static void fill_sample(struct replay *r, struct cursor *c, struct sample *s)
 {
 	const struct lane *l = &r->lanes[c->lane];
 	struct part *p = l->part;
@@ -446,10 +457,8 @@ static void fill_sample(struct replay *r, const struct cursor *c, struct sample 
 	s->schema = def->schema;
 	s->cpu = (s32)l->cpu->cpu;
 	s->pid = s->tid = pid;
-	if (r->needs & NEED_COMM) {
-		u32 comm = ftrace_env_comm_index(&p->env, pid);
-		s->comm = comm == DICT_NONE ? COMM_UNNAMED(pid) : p->comm_ids[comm];
-	}
+	if (r->needs & NEED_COMM)
+		s->comm = comm_of(p, c, pid);
 	s->raw = data;
 	s->raw_size = size;
 	s->missed = c->cur.missed;

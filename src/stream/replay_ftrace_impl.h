@@ -148,6 +148,9 @@ struct cursor {
 	u32 carried; /* lost before an event that became no sample */
 	const u8 *prev;
 	u32 prev_size;
+	bool has_comm; /* of the event before: mostly of this one too */
+	s32 comm_pid;
+	u32 comm;
 };
 
 struct shard_state {

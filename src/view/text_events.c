@@ -348,23 +348,11 @@ static void add_latency_flags(struct text_shard *sh, const struct sample *s)
 	strbuf_commit(&sh->text, (size_t)(to - start));
 }
 
-static inline char *put_pair(char *to, u32 v)
-{
-	static const char pairs[] =
-		"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-		"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-		"8081828384858687888990919293949596979899";
-	memcpy(to, pairs + 2 * v, 2);
-	return to + 2;
-}
-
-/* v < 1000000 */
+/* v < 1000000; writes eight bytes. */
 static inline char *put_six(char *to, u32 v)
 {
-	u32 high = v / 10000, low = v - high * 10000, mid = low / 100;
-	to = put_pair(to, high);
-	to = put_pair(to, mid);
-	return put_pair(to, low - mid * 100);
+	num_put_dec(to, v, 6);
+	return to + 6;
 }
 
 static void set_second(struct text_shard *sh, u64 second)
@@ -408,8 +396,8 @@ static inline char *put_time(struct text_shard *sh, char *to, u64 time)
 		if (o->nanoseconds) {
 			u32 high = (u32)part / 1000, low = (u32)part % 1000;
 			to = put_six(to, high);
-			*to++ = (char)('0' + low / 100);
-			to = put_pair(to, low % 100);
+			num_put_dec(to, low, 3);
+			to += 3;
 		} else {
 			to = put_six(to, (u32)part);
 		}

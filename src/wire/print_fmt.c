@@ -153,6 +153,12 @@ static void take_load(struct op *op, enum op_kind kind)
 	op->sign = n->sign;
 	op->cut = op->spec.size;
 	op->len = n->len;
+	/* What is cut to its own size takes the conversion's sign, what is widened its own. */
+	bool dec = op->spec.conv == 'd', whole = op->cut >= 8 || dec || !op->sign;
+	op->direct =
+		op->size && op->size <= 8 && (op->cut == op->size || (op->cut > op->size && whole));
+	op->extend = op->cut == op->size ? dec : op->sign;
+	op->shift = op->direct ? (u8)(64 - 8 * op->size) : 0;
 }
 
 /* A cast that the conversion's own width makes needless: %llx of (unsigned long long)REC->x. */

@@ -145,6 +145,9 @@ struct op {
 	u8 size; /* loads */
 	bool sign;
 	u8 cut; /* bytes of the number that the conversion takes */
+	bool direct; /* loads: eight bytes, shifted to the left and back, are the number; `extend`: with its sign */
+	bool extend;
+	u8 shift;
 	u32 offset;
 	u32 len;
 	u32 pre_len;

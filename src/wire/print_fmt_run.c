@@ -552,64 +552,29 @@ static void op_char(struct print_ctx *c, const struct op *op)
 	print_padded(c->to, &s, &ch, ch != 0); /* a NUL would end the line for every reader */
 }
 
-/* The number of decimal digits, v > 0. */
-static inline unsigned count_digits(u64 v)
+/* A field as its conversion takes it: in one go where the payload goes on for eight bytes, as it mostly does. */
+static inline u64 load_arg(struct print_ctx *c, const struct op *op, bool dec)
 {
-	static const u64 powers[20] = {
-		0,
-		10,
-		100,
-		1000,
-		10000,
-		100000,
-		1000000,
-		10000000,
-		100000000,
-		1000000000,
-		10000000000,
-		100000000000,
-		1000000000000,
-		10000000000000,
-		100000000000000,
-		1000000000000000,
-		10000000000000000,
-		100000000000000000,
-		1000000000000000000,
-		10000000000000000000u,
-	};
-	unsigned guess =
-		(64 - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12; /* log10(2) = 1233 / 4096 */
-	return guess + (v >= powers[guess]);
-}
-
-/* num_u64() once more, in line: most numbers have few digits, and a call and a copy cost more than they do. */
-static inline unsigned put_u64(char *to, u64 v)
-{
-	if (v < 10) {
-		*to = (char)('0' + v);
-		return 1;
-	}
-	unsigned len = count_digits(v);
-	char *at = to + len;
-	while (at > to) {
-		*--at = (char)('0' + v % 10);
-		v /= 10;
-	}
-	return len;
+	if (unlikely(!op->direct || c->swap || (u64)op->offset + 8 > c->size))
+		return extend(load(c, op->offset, op->size, op->sign), op->cut, dec);
+	u64 v;
+	memcpy(&v, c->raw + op->offset, 8);
+	v <<= op->shift;
+	return op->extend ? (u64)((s64)v >> op->shift) : v >> op->shift;
 }
 
 static inline unsigned load_dec(struct print_ctx *c, const struct op *op, char *to)
 {
-	u64 v = extend(load(c, op->offset, op->size, op->sign), op->cut, op->spec.conv == 'd');
+	u64 v = load_arg(c, op, op->spec.conv == 'd');
 	if (op->spec.conv != 'd' || (s64)v >= 0)
-		return put_u64(to, v);
+		return num_dec(to, v);
 	*to = '-';
-	return 1 + put_u64(to + 1, 0 - v);
+	return 1 + num_dec(to + 1, 0 - v);
 }
 
 static inline unsigned load_hex(struct print_ctx *c, const struct op *op, char *to)
 {
-	return num_hex(to, extend(load(c, op->offset, op->size, op->sign), op->cut, false));
+	return num_hex(to, load_arg(c, op, false));
 }
 
 static void op_load_str(struct print_ctx *c, const struct op *op)

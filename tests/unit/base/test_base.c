@@ -26,6 +26,23 @@ static void test_num(void)
 		snprintf(want, sizeof(want), "%" PRIx64, values[i]);
 		is_str(got, want, "num_hex");
 	}
+	size_t wrong = 0;
+	for (u64 i = 0; i < 300000; i++) { /* all of four digits, then every length there is */
+		u64 v = i < 20000 ? i : hash_u64(i) >> i % 64;
+		got[num_u64(got, v)] = 0;
+		snprintf(want, sizeof(want), "%" PRIu64, v);
+		wrong += strcmp(got, want) != 0;
+		got[num_hex(got, v)] = 0;
+		snprintf(want, sizeof(want), "%" PRIx64, v);
+		wrong += strcmp(got, want) != 0;
+	}
+	for (u64 i = 1, v = 1; i < 20; i++, v *= 10)
+		for (u64 k = v - 1; k <= v + 1; k++) {
+			got[num_u64(got, k)] = 0;
+			snprintf(want, sizeof(want), "%" PRIu64, k);
+			wrong += strcmp(got, want) != 0;
+		}
+	is_u64(wrong, 0, "numbers of all lengths are as printf has them");
 	got[num_s64(got, INT64_MIN)] = 0;
 	is_str(got, "-9223372036854775808", "num_s64 of the smallest");
 	got[num_u64_pad0(got, 42, 6)] = 0;
