@@ -15,10 +15,13 @@
 
 enum {
 	BATCH_BYTES = 256 << 10, /* handed on at once */
+	TURN_BATCHES = 4, /* of one CPU, before the next one has its turn */
 	CPUS_PER_THREAD = 8,
 	THREADS_MAX = 8,
 	COMMIT_MASK = (1 << 27) - 1, /* above are flags: events were missed */
 	PAUSE_NS = 10000000, /* after a pass that found next to nothing */
+	BUSY_PAGES = 64, /* a pass with as many: events come fast */
+	BUSY_MS = 1, /* then we do not wait for half a buffer: on a busy machine the other half is soon full too */
 };
 
 struct reader {
@@ -56,12 +59,16 @@ static bool has_caught_up(const u8 *page, u32 page_size)
 	return (commit & COMMIT_MASK) < page_size / 4 * 3;
 }
 
-/* All pages of one CPU that there are now; *bytes grows. last: nothing is written any more, and everything is wanted. */
+/*
+ * Pages of one CPU that there are now; *bytes grows. A CPU that writes as fast as we read would keep us for ever, and the others
+ * would lose what nobody reads: after a while they have their turn. last: nothing is written any more, and everything is wanted.
+ */
 static int drain(struct reader *r, unsigned i, bool last, u64 *bytes)
 {
 	const struct live_ftrace *l = r->live;
 	size_t room = BATCH_BYTES / l->page_size * l->page_size;
-	for (bool more = true; more;) {
+	bool more = true;
+	for (unsigned turn = 0; more && (last || turn < TURN_BATCHES); turn++) {
 		size_t have = 0;
 		while (have < max(room, (size_t)l->page_size)) {
 			ssize_t n = read(r->fds[i + 1].fd, r->room + have, l->page_size);
@@ -103,15 +110,17 @@ static int read_loop(struct reader *r)
 {
 	const struct live_ftrace_opts *o = &r->live->o;
 	int wait_ms = o->poll ? 0 : (int)max(o->interval_ns / 1000000, (u64)1);
+	bool busy = false;
 	for (;;) {
-		int n = poll(r->fds, r->nr + 1, wait_ms);
+		int n = poll(r->fds, r->nr + 1, busy ? min(wait_ms, (int)BUSY_MS) : wait_ms);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		u64 bytes = 0;
 		bool end = n > 0 && r->fds[0].revents;
-		int err = pass(r, n <= 0 || end || o->poll, end, &bytes);
+		int err = pass(r, n <= 0 || end || o->poll || busy, end, &bytes);
 		if (err || end)
 			return err;
+		busy = bytes >= (u64)BUSY_PAGES * r->live->page_size;
 		/* Older kernels wake for a single event: let some gather. */
 		if (n > 0 && !o->poll && bytes <= 2 * (u64)r->live->page_size)
 			(void)nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
@@ -181,7 +190,7 @@ int live_ftrace_open(struct live_ftrace **ret, const struct tracing *t,
 	l->page_size = live_ftrace_subbuf_bytes(t, o->folder);
 	l->end_fd = eventfd(0, EFD_CLOEXEC);
 	unsigned threads = o->threads ? o->threads
-				      : min((nr + CPUS_PER_THREAD - 1) / CPUS_PER_THREAD,
+				      : min(max((nr + CPUS_PER_THREAD - 1) / CPUS_PER_THREAD, 2u),
 					    (unsigned)THREADS_MAX);
 	threads = max(min(threads, nr), 1u);
 	l->readers = calloc(threads, sizeof(*l->readers));

@@ -3,7 +3,8 @@
  * and hand whole pages on. Reading takes them out of the kernel's buffer.
  *
  * A page is read when the kernel says that a good part of the buffer is full (buffer_percent), or every second what there is, so
- * that nearly all pages are full ones.
+ * that nearly all pages are full ones. While events come fast, every few milliseconds: whoever waits for half a buffer on a busy
+ * machine comes too late.
  */
 #pragma once
 
@@ -15,7 +16,7 @@ struct live_ftrace;
 struct live_ftrace_opts {
 	const char *folder; /* "" or "instances/NAME/" */
 	const struct cpuset *cpus; /* to read */
-	unsigned threads; /* 0: one for each 8 CPUs, at most 8 */
+	unsigned threads; /* 0: one for each 8 CPUs, two to 8 */
 	u64 interval_ns; /* what there is is read at least this often; 0: a second */
 	bool poll; /* never sleep */
 	bool snapshot; /* snapshot_raw instead of the buffer itself */

@@ -28,7 +28,7 @@ exits 0 "S2-146: reset" f reset --force
 exits 0 "S2-167: start -p wakeup_dl" f start -p wakeup_dl -d
 is "$(cat $t/current_tracer)" wakeup_dl "S2-167: is on"
 exits 0 "S2-167: reset" f reset --force
-for tracer in timerlat osnoise; do
+for tracer in timerlat osnoise hwlat; do
 	exits 0 "record -p $tracer" f record -q -o $tracer.dat -p $tracer -- sleep 2.5
 	[ "$(f report $tracer.dat | wc -l)" -gt 1 ]
 	ok $? "$tracer: something was recorded"
