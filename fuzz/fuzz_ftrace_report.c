@@ -1,6 +1,9 @@
-/* A whole trace.dat as lines of text: the first byte chooses the form, the rest is the file. */
+/* A whole trace.dat as lines of text, and as samples: the first byte chooses the form, the rest is the file. */
+#include "analysis/flame.h"
+#include "export/chrome.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
+#include "sym/resolve.h"
 #include "view/text_events.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -25,11 +28,86 @@ static int swallow(void *ctx, const char *data, size_t len)
 	return 0;
 }
 
+static const char *function_name(void *ctx, u32 buffer, u64 addr)
+{
+	u64 offset;
+	return symbol(ctx, buffer, addr, &offset);
+}
+
+static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *ret)
+{
+	struct tracedat_text t = { 0 };
+	if (what == SYM_KALLSYMS)
+		t = replay_ftrace_text(ctx, 0, TRACEDAT_KALLSYMS);
+	*ret = (struct sym_text){ .data = t.data, .len = t.len };
+	return t.data ? 0 : -1;
+}
+
+/* Stacks and calls over time, named and folded. */
+static void as_stacks(struct source *src)
+{
+	struct flame f;
+	struct flame_build b = { .flame = &f };
+	struct flame_sink *sink = flame_sink_new();
+	struct names *names = sym_names_new(&(struct sym_config){ .symfs = "/nonexistent",
+								  .workers = 1,
+								  .kernel_text = kernel_text,
+								  .kernel_ctx = src,
+								  .kallsyms_given = true });
+	struct run_tables run = { 0 };
+	struct names_result named;
+	flame_init(&f);
+	if (!stream_run(src, flame_sink(sink), 2, &run, NULL) &&
+	    !names->ops->resolve(names, &src->catalog, &run.frames, WANT_SYMBOL, &named) &&
+	    !flame_build_add(&b, sink, &src->catalog, &run, &named))
+		(void)!flame_build_finish(&b);
+	flame_build_done(&b);
+	flame_done(&f);
+	run_tables_done(&run);
+	names->ops->free(names);
+	flame_sink_free(sink);
+}
+
+static void as_trace_events(struct source *src)
+{
+	struct chrome_opts o = { .catalog = &src->catalog, .symbol = function_name, .ctx = src };
+	struct run_tables run = { 0 };
+	struct strbuf out;
+	u64 nr;
+	strbuf_init_drain(&out, 4096, swallow, NULL);
+	struct chrome_trace *t = chrome_trace_new(&o, &out);
+	if (!stream_run(src, chrome_trace_sink(t), 1, &run, NULL))
+		(void)!chrome_trace_finish(t, &nr);
+	chrome_trace_free(t);
+	run_tables_done(&run);
+	strbuf_done(&out);
+}
+
+static void as_samples(const u8 *data, size_t size)
+{
+	struct replay_ftrace_input in = { .path = "input", .data = data + 1, .size = size - 1 };
+	for (unsigned calls = 0; calls < 2; calls++) {
+		struct source *src;
+		struct replay_ftrace_opts o = { .style = PRINT_STYLE_KERNEL,
+						.window_pages = data[0] >> 4,
+						.samples = true,
+						.calls = calls };
+		if (replay_ftrace_open_files(&in, 1, &o, &src, NULL))
+			return;
+		if (calls)
+			as_stacks(src);
+		else
+			as_trace_events(src);
+		src->ops->close(src);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct source *src;
 	if (size < 1)
 		return 0;
+	as_samples(data, size);
 	struct replay_ftrace_opts opts = {
 		.style = data[0] & 1 ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD,
 		.window_pages = data[0] >> 4,

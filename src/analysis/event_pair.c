@@ -472,6 +472,15 @@ u64 event_pair_nr_open(const struct event_pair *p)
 	return nr;
 }
 
+/* The tracer's own times leave out what it cost to write the entry. */
+u64 event_pair_ns(const struct event_pair_match *m)
+{
+	u64 begun, ended;
+	if (event_at_u64(&m->end, "calltime", &begun) && event_at_u64(&m->end, "rettime", &ended))
+		return ended - begun;
+	return m->end.time_ns - m->start.time_ns;
+}
+
 bool event_at_u64(const struct event_at *e, const char *field, u64 *ret)
 {
 	const struct schema_field *f = schema_find(e->schema, field);

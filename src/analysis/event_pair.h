@@ -72,5 +72,7 @@ u64 event_pair_endable(const struct event_pair *p);
 u64 event_pair_nr_gaps(const struct event_pair *p);
 u64 event_pair_nr_open(const struct event_pair *p);
 
+/* How long it took: what the end itself says (a function's), else the time between the two. */
+u64 event_pair_ns(const struct event_pair_match *m);
 /* A field of an event by name; false: it has none. */
 bool event_at_u64(const struct event_at *e, const char *field, u64 *ret);

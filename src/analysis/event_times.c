@@ -300,21 +300,11 @@ static int learn(struct event_times *t, const struct event_at *e, const char *pi
 	return t->comms.at[index] ? 0 : -ENOMEM;
 }
 
-static u64 length_of(const struct event_pair_match *m, const struct thing *th)
-{
-	u64 begun, ended;
-	/* The tracer's own times leave out what it cost to write the entry. */
-	if (th->kind == EVENT_TIME_FUNCTION && event_at_u64(&m->end, "calltime", &begun) &&
-	    event_at_u64(&m->end, "rettime", &ended))
-		return ended - begun;
-	return m->end.time_ns - m->start.time_ns;
-}
-
 static int on_match(void *ctx, const struct event_pair_match *m)
 {
 	struct event_times *t = ctx;
 	const struct thing *th = &t->all[m->rule];
-	u64 key = 0, ns = length_of(m, th);
+	u64 key = 0, ns = event_pair_ns(m);
 	if (th->kind == EVENT_TIME_RUN) {
 		int err = learn(t, &m->end, "prev_pid", "prev_comm");
 		if (err)

@@ -159,6 +159,17 @@ void json_u64(struct json *j, u64 v)
 		strbuf_u64(j->to, v);
 }
 
+void json_milli(struct json *j, u64 v)
+{
+	if (!value_begins(j))
+		return;
+	strbuf_u64(j->to, v / 1000);
+	strbuf_char(j->to, '.');
+	char *digits = strbuf_room(j->to, NUM_DIGITS_MAX);
+	if (digits)
+		strbuf_commit(j->to, num_u64_pad0(digits, v % 1000, 3));
+}
+
 void json_s64(struct json *j, s64 v)
 {
 	if (value_begins(j))

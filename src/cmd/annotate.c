@@ -52,8 +52,10 @@ static const struct opt annotate_rows[] = {
 		 "source lines between the instructions (unless --no-source)"),
 	OPT_FLAG(0, "jumps", struct annotate_opts, jumps,
 		 "draw where jumps go (unless --no-jumps or --stdio)"),
-	OPT_FLAG(0, "group", struct annotate_opts, group,
-		 "events of a group beside each other, a column each"),
+	OPT_FLAG(
+		0, "group", struct annotate_opts, group,
+		"events of a group beside each other, a column each (usual); --no-group: one after "
+		"the other"),
 	OPT_FLAG('n', "show-nr-samples", struct annotate_opts, counts,
 		 "numbers of samples instead of percentages"),
 	OPT_FLAG(0, "show-total-period", struct annotate_opts, periods,
@@ -88,6 +90,7 @@ static void annotate_defaults(void *opts)
 	o->input = "perf.data";
 	o->source = true;
 	o->jumps = true;
+	o->group = true;
 }
 
 struct annotating {
@@ -193,7 +196,7 @@ static void say_missing(struct annotating *a, const struct name_func *f, int err
 
 /* One function with one event, or with the events of a group. */
 static int show(struct annotating *a, const struct annotate_func *func, const u32 *events,
-		u32 nr_events)
+		u32 nr_events, const char *group)
 {
 	const struct name_func *f = &a->named.funcs[func->func];
 	const struct image_info *info = &a->src->catalog.images.at[f->image];
@@ -201,6 +204,7 @@ static int show(struct annotating *a, const struct annotate_func *func, const u3
 	arena_init(&arena);
 	struct annotation an = { .symbol = f->name, .image = info->name, .path = info->path };
 	an.nr_events = nr_events;
+	an.group = group;
 	an.events = arena_array(&arena, nr_events, sizeof(*an.events));
 	int err = an.events ? 0 : -ENOMEM;
 	for (u32 e = 0; e < nr_events && !err; e++)
@@ -225,7 +229,7 @@ static int show(struct annotating *a, const struct annotate_func *func, const u3
 	return err;
 }
 
-static int show_events(struct annotating *a, const u32 *events, u32 nr_events)
+static int show_events(struct annotating *a, const u32 *events, u32 nr_events, const char *group)
 {
 	struct annotate_func *funcs;
 	u32 nr;
@@ -244,28 +248,27 @@ static int show_events(struct annotating *a, const u32 *events, u32 nr_events)
 	for (u32 i = 0; i < nr && !err; i++)
 		if (wanted(a, &a->named.funcs[funcs[i].func]) &&
 		    100.0 * (double)funcs[i].period >= a->min_percent * (double)total)
-			err = show(a, &funcs[i], events, nr_events);
+			err = show(a, &funcs[i], events, nr_events, group);
 	free(funcs);
 	return err;
 }
 
-/* Every event by itself, or each group by its leader. */
+/* Every event by itself, or each group behind its leader. */
 static int show_all(struct annotating *a)
 {
+	const struct perfdata *file = replay_perf_file(a->src);
 	u32 nr = (u32)a->src->catalog.events.nr;
 	_cleanup_free_ u32 *list = calloc(nr + 1, sizeof(*list));
 	int err = list ? 0 : -ENOMEM;
-	for (u32 e = 0; e < nr && !err; e++) {
-		u32 n = 0;
-		bool group = a->opts->group;
-		if (a->only && e != a->only_event)
-			continue;
-		if (group && a->src->catalog.events.at[e].leader != e)
-			continue;
-		for (u32 k = e; k < nr; k++)
-			if (k == e || (group && a->src->catalog.events.at[k].leader == e))
-				list[n++] = k;
-		err = show_events(a, list, n);
+	for (u32 e = 0; e < nr && !err;) {
+		struct perfdata_group g = { .nr = 1 };
+		if (file && a->opts->group && !a->only)
+			(void)perfdata_group_led_by(file, e, &g);
+		for (u32 k = 0; k < g.nr; k++)
+			list[k] = e + k;
+		if (!a->only || e == a->only_event)
+			err = show_events(a, list, g.nr, g.name);
+		e += g.nr;
 	}
 	return err;
 }

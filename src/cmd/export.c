@@ -1,14 +1,14 @@
 /* sonde export: a recording in another tool's format. */
 #include "export/chrome.h"
 #include "cmd/commands.h"
-#include "cmd/mapped.h"
 #include "cmd/outfile.h"
+#include "cmd/recording.h"
 #include "cmd/stacks.h"
 #include "base/json.h"
 #include "export/folded.h"
 #include "export/gzip.h"
 #include "export/profile.h"
-#include "stream/replay_perf.h"
+#include "stream/replay_ftrace.h"
 #include "stream/run.h"
 
 #include <errno.h>
@@ -101,16 +101,27 @@ static int make_firefox(struct export_job *j, struct strbuf *to)
 	return make_profile(j, to, export_firefox);
 }
 
+static const char *function_name(void *ctx, u32 buffer, u64 addr)
+{
+	u64 offset;
+	struct ftrace_env *env = replay_ftrace_env(ctx, replay_ftrace_file_of(ctx, buffer, NULL));
+	return ftrace_env_symbol(env, addr, &offset);
+}
+
 static int make_chrome(struct export_job *j, struct strbuf *to)
 {
 	struct app *app = j->app;
 	struct source *src;
-	mapped_guard(j->o->input);
-	int err = replay_perf_open(j->o->input, &src, &app->diag);
+	int err = recording_open(app, j->o->input, RECORDING_EVENTS, &j->o->symbols, &src);
 	if (err)
 		return err;
 	struct run_tables run = { 0 };
-	struct chrome_trace *t = chrome_trace_new(&src->catalog, to);
+	struct chrome_opts opts = { .catalog = &src->catalog };
+	if (replay_ftrace_is(src)) {
+		opts.symbol = function_name;
+		opts.ctx = src;
+	}
+	struct chrome_trace *t = chrome_trace_new(&opts, to);
 	err = t ? stream_run(src, chrome_trace_sink(t), 1, &run, &app->diag) : -ENOMEM;
 	if (!err)
 		err = chrome_trace_finish(t, &j->nr);
@@ -242,6 +253,7 @@ static const struct opt_example export_examples[] = {
 	{ "export --to firefox -o profile.json.gz", "for profiler.firefox.com" },
 	{ "export --to perfetto -i FILE",
 	  "tracepoints as slices and instants, for ui.perfetto.dev" },
+	{ "export --to perfetto -i trace.dat -o trace.json.gz", "the same from ftrace" },
 	{ "export --to folded", "a stack and its weight a line" },
 	{ 0 },
 };
@@ -254,7 +266,8 @@ const struct command command_export = {
 	.about = "Profiles go to pprof, speedscope, the Firefox Profiler or folded text, with "
 		 "names, lines "
 		 "and inlined functions resolved; tracepoints go to Perfetto or Chrome as trace "
-		 "events.",
+		 "events: who ran on which CPU, wake-ups, interrupts, system calls, calls of "
+		 "functions, markers, counters, and gaps where events were lost.",
 	.examples = export_examples,
 	.opts = export_rows,
 	.opts_size = sizeof(struct export_cmd_opts),

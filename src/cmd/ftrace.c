@@ -24,6 +24,7 @@ static const struct command *const subs[] = {
 	&command_ftrace_dump,
 	&command_ftrace_stream,
 	&command_ftrace_profile,
+	&command_ftrace_latency,
 	&command_ftrace_hist,
 	&command_ftrace_split,
 	&command_ftrace_convert,

@@ -1,4 +1,6 @@
 /* `sonde ftrace graph`: what the function graph tracer recorded, added up: a row for each function, or the tree of calls. */
+#include "cmd/ftrace_graph.h"
+
 #include "analysis/graph_time.h"
 #include "base/cpuset.h"
 #include "base/json.h"
@@ -23,6 +25,7 @@ struct graph_opts {
 	int sort; /* enum sort_key */
 	bool tree;
 	bool csv;
+	bool perf; /* perf's table */
 	const char *percent;
 	u64 workers;
 };
@@ -299,6 +302,26 @@ static int print_rows(struct graph *g)
 	return err;
 }
 
+/* ---- as perf has it ---- */
+
+static int print_perf(const struct graph *g)
+{
+	struct strbuf *to = &g->app->out;
+	strbuf_printf(to, "# %10s %10s %10s %10s   %s\n", "Total (us)", "Avg (us)", "Max (us)",
+		      "Count", "Function");
+	for (size_t i = 0; i < graph_time_nr_funcs(g->times); i++) {
+		const struct graph_func *f = graph_time_func(g->times, g->order[i]);
+		if (f->calls)
+			strbuf_printf(to, "%12.3f %10.3f %6llu.%03llu %10llu   %s\n",
+				      (double)f->total_ns / 1000,
+				      (double)f->total_ns / 1000 / (double)f->calls,
+				      (unsigned long long)(f->max_ns / 1000),
+				      (unsigned long long)(f->max_ns % 1000),
+				      (unsigned long long)f->calls, g->names[g->order[i]]);
+	}
+	return 0;
+}
+
 /* What the numbers do not hold. */
 static void say_missing(struct graph *g)
 {
@@ -332,12 +355,41 @@ static int summarise(struct graph *g, double limit)
 		err = name_funcs(g);
 	if (!err) {
 		qsort_r(g->order, graph_time_nr_funcs(g->times), sizeof(*g->order), compare_rows, g);
-		err = g->opts->tree && !g->app->json ? print_tree(g, limit) : print_rows(g);
+		err = g->app->json    ? print_rows(g)
+		      : g->opts->perf ? print_perf(g)
+		      : g->opts->tree ? print_tree(g, limit)
+				      : print_rows(g);
 		say_missing(g);
 	}
 	graph_time_free(g->times);
 	free(g->names);
 	free(g->order);
+	return err;
+}
+
+int ftrace_graph_as_perf(struct app *app, const char *path, const char *sort)
+{
+	static const struct {
+		const char *name;
+		enum sort_key key;
+	} keys[] = { { "total", SORT_TOTAL },
+		     { "avg", SORT_AVERAGE },
+		     { "max", SORT_MAX },
+		     { "count", SORT_CALLS },
+		     { "name", SORT_NAME } };
+	struct graph_opts o = { .perf = true };
+	struct graph g = { .app = app, .opts = &o };
+	struct replay_ftrace_opts replay = { .style = PRINT_STYLE_KERNEL };
+	for (unsigned i = 0; sort && i < ARRAY_SIZE(keys); i++)
+		if (!strcmp(keys[i].name, sort))
+			o.sort = keys[i].key;
+	int err = replay_ftrace_open(path, &replay, &g.src, &app->diag);
+	if (err)
+		return err;
+	arena_init(&g.arena);
+	err = summarise(&g, 0);
+	arena_done(&g.arena);
+	g.src->ops->close(g.src);
 	return err;
 }
 

@@ -7,6 +7,8 @@
 #include "base/loop.h"
 #include "cmd/child.h"
 #include "cmd/commands.h"
+#include "cmd/ftrace_latency.h"
+#include "cmd/ftrace_record.h"
 #include "cmd/ftrace_setup.h"
 
 #include <errno.h>
@@ -17,7 +19,7 @@
 #include <unistd.h>
 
 struct hist_opts {
-	const char *keys, *values, *sort, *filter, *size, *latency, *by, *trigger;
+	const char *keys, *values, *sort, *filter, *size, *latency, *by, *trigger, *input;
 	bool dry_run;
 };
 
@@ -239,10 +241,62 @@ static int hist(struct histing *h, int argc, char **argv)
 	return err ? err : print_result(h);
 }
 
+/* ---- from a recording ---- */
+
+struct recorded {
+	struct app *app;
+	struct event_pair_rule rule;
+};
+
+static int look(void *ctx, const char *path)
+{
+	const struct recorded *r = ctx;
+	struct ftrace_latency l = { 0 };
+	int err = ftrace_latency_read(r->app, path, &r->rule, &l);
+	return err ? err : ftrace_latency_print(r->app, &l);
+}
+
+/* The kernel cannot do it, or it is over: the same from events that were recorded. */
+static int from_recording(struct app *app, const struct hist_opts *o, int argc, char **argv)
+{
+	struct recorded r = { .app = app };
+	struct ftrace_setup f = { 0 };
+	struct arena a;
+	int status = APP_DONE;
+	arena_init(&a);
+	int err = ftrace_latency_rule(o->latency, o->by, &a, &r.rule, &app->diag);
+	if (!err && o->input) {
+		err = look(&r, o->input);
+	} else if (!err) {
+		const char *comma = strchr(o->latency, ',');
+		ftrace_setup_defaults(&f);
+		err = ftrace_take_event(&f,
+					arena_strndup(&a, o->latency, (size_t)(comma - o->latency)),
+					false, &app->diag);
+		if (!err && o->filter)
+			err = ftrace_take_filter(&f, o->filter, false, &app->diag);
+		if (!err)
+			err = ftrace_take_event(&f, comma + 1, false, &app->diag);
+		if (!err)
+			status = ftrace_record_and(app, &f, argc, argv, look, &r);
+		else
+			ftrace_setup_end(&f);
+	}
+	arena_done(&a);
+	return err ? app_fail(app, err) : status;
+}
+
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct hist_opts *o = opts;
 	struct histing h = { .app = app, .o = o };
+	if (o->input && (!o->latency || argc))
+		return app_usage(app, o->latency
+					      ? "-i reads a file: there is no command to run"
+					      : "-i FILE goes with --latency; 'ftrace graph' and "
+						"'ftrace profile' add up other things of a file");
+	if (o->input)
+		return from_recording(app, o, 0, NULL);
 	if (!o->latency && !argc)
 		return app_usage(app, "which event?");
 	if (!o->latency && !o->keys && !o->trigger)
@@ -250,6 +304,12 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	int err = ftrace_open(&h.t, &app->diag);
 	if (err)
 		return app_fail(app, err);
+	if (o->latency && !o->dry_run && !tracing_has(&h.t, "events/sched/sched_switch/hist")) {
+		tracing_close(&h.t);
+		diag_note(&app->diag,
+			  "this kernel makes no histograms: this one is made of a recording");
+		return from_recording(app, o, argc, argv);
+	}
 	h.cmdline = ftrace_own_cmdline();
 	err = hist(&h, argc, argv);
 	journal_close(h.j, &app->diag);
@@ -270,6 +330,7 @@ static const struct opt rows[] = {
 	OPT_STR(0, "trigger", struct hist_opts, trigger, "HIST", "The whole trigger: hist:keys=...:onmax($x).save(comm)"),
 	OPT_STR(0, "latency", struct hist_opts, latency, "A,B", "The time from event A to event B, in powers of two of microseconds"),
 	OPT_STR(0, "by", struct hist_opts, by, "KEY", "The field that both have in common (common_pid); pid=next_pid where the names differ"),
+	OPT_STR('i', "input", struct hist_opts, input, "FILE", "With --latency: of this trace.dat"),
 	OPT_FLAG(0, "dry-run", struct hist_opts, dry_run, "Only print what would be written to tracefs"),
 	OPT_END(),
 };
@@ -282,6 +343,8 @@ static const struct opt_example examples[] = {
 	  "kernel memory by task, until Ctrl-C" },
 	{ "ftrace hist --latency sched:sched_waking,sched:sched_switch --by pid=next_pid sleep 5",
 	  "how long tasks wait until they run" },
+	{ "ftrace hist -i trace.dat --latency irq:softirq_raise,irq:softirq_entry --by vec",
+	  "the same kind of answer from a file" },
 	{ 0 },
 };
 
@@ -291,7 +354,9 @@ const struct command command_ftrace_hist = {
 	.usage = "[OPTIONS] EVENT [COMMAND [ARGS]]",
 	.about = "The kernel counts; nothing is recorded. The histogram is made in an instance of "
 		 "our own while "
-		 "the command runs, or until Ctrl-C, and printed as the kernel prints it.",
+		 "the command runs, or until Ctrl-C, and printed as the kernel prints it. A kernel "
+		 "without histograms "
+		 "is helped out for --latency: the two events are recorded and added up.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct hist_opts),

@@ -485,6 +485,12 @@ static void rescue_buffer(const struct tracing *t, struct rescue *r)
 	}
 }
 
+static bool has_ended(const struct parts *p)
+{
+	char path[PATH_MAX];
+	return !path_of(p, "names", path, sizeof(path)) && !access(path, F_OK);
+}
+
 void parts_rescue(const char *folder)
 {
 	struct parts p;
@@ -497,7 +503,8 @@ void parts_rescue(const char *folder)
 		parts_done(&p);
 		return;
 	}
-	if (!tracing_open(&t, "")) {
+	/* With names of the end it was over: what the buffers hold now belongs to the next file. */
+	if (!has_ended(&p) && !tracing_open(&t, "")) {
 		struct rescue r = { .p = &p };
 		for (; r.buffer < p.buffers.nr; r.buffer++)
 			rescue_buffer(&t, &r);

@@ -1,5 +1,6 @@
 /* `sonde ftrace record`: tracing into a trace.dat. */
 #include "cmd/ftrace_record.h"
+
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/loop.h"
@@ -7,7 +8,9 @@
 #include "cmd/commands.h"
 #include "cmd/ftrace_parts.h"
 #include "cmd/ftrace_profile.h"
+#include "cmd/ftrace_samples.h"
 #include "cmd/ftrace_setup.h"
+#include "cmd/record_switch.h"
 #include "kern/cpu.h"
 #include "kern/procfs.h"
 #include "stream/ftrace_meta.h"
@@ -15,6 +18,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,15 +31,16 @@ enum { CHECK_NS = 100000000, END_STEPS = 50, END_STEP_NS = 10000000 };
 struct record_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
 	const char *output, *compression, *version, *temp, *user_name;
-	const char *ignored;
-	u64 max_kb, sleep_us, priority, max_size;
-	bool keep, date, proc_map, poll, network;
+	const char *ignored, *switch_output;
+	u64 max_kb, sleep_us, priority, max_size, switch_max_files, sample_freq;
+	bool keep, date, proc_map, poll, network, samples;
 	bool profile, only_given, unused;
 	struct opt_list hooks;
 };
 
 /* Pages of one CPU on their way to a file. */
 struct lane {
+	pthread_mutex_t lock; /* the reader's; ours when it is to go on in another file */
 	int fd;
 	u32 half;
 	u64 bytes; /* in this half */
@@ -61,6 +66,12 @@ struct session {
 	bool has_meta, has_parts, latency;
 	struct record_buffer *buffers;
 	VEC(struct tracedat_option) more; /* options known at the end */
+	struct ftrace_sampler sampler;
+	struct record_switching sw;
+	u32 file_nr; /* of --switch-output, from 1 */
+	u64 file_from; /* what was recorded before this file */
+	char output[PATH_MAX]; /* the file that is being made */
+	int switch_err;
 	struct term_progress progress;
 	u64 started_ns;
 	int wait_status;
@@ -95,11 +106,13 @@ static int take_pages(void *ctx, u32 cpu, const void *pages, size_t bytes)
 	struct lane *l = &b->lanes[cpu];
 	u64 limit = b->session->o->max_kb * 1024 / 2;
 	int err = 0;
+	(void)pthread_mutex_lock(&l->lock);
 	if (limit && l->bytes && l->bytes + bytes > limit)
 		err = next_half(b, cpu, l);
 	if (!err)
 		err = strbuf_drain_fd(&l->fd, pages, bytes);
 	l->bytes += bytes;
+	(void)pthread_mutex_unlock(&l->lock);
 	return err;
 }
 
@@ -118,8 +131,10 @@ static int open_buffer(struct session *s, struct record_buffer *b,
 	b->lanes = calloc(s->nr_cpus, sizeof(*b->lanes));
 	if (!b->lanes)
 		return -ENOMEM;
-	for (u32 i = 0; i < s->nr_cpus; i++)
+	for (u32 i = 0; i < s->nr_cpus; i++) {
 		b->lanes[i].fd = -1;
+		(void)pthread_mutex_init(&b->lanes[i].lock, NULL);
+	}
 	int err = live_ftrace_open(&b->live, &s->s->tracing, &o, &s->app->diag);
 	for (int cpu = cpuset_next(&s->cpus, 0); cpu >= 0 && !err;
 	     cpu = cpuset_next(&s->cpus, (unsigned)cpu + 1))
@@ -233,6 +248,24 @@ static int note_others(struct session *s, struct ftrace_buffer_opt *b)
 	return err;
 }
 
+/* What becomes of the parts, and the head that they all have. */
+static int write_plan(struct session *s)
+{
+	int err = 0;
+	s->parts.nr_cpus = s->nr_cpus;
+	for (size_t i = 0; i < s->s->buffers.nr && !err && !s->latency; i++) {
+		char clock[64];
+		const struct ftrace_buffer_opt *b = &s->s->buffers.at[i];
+		err = clock_of(s, b->folder, clock, sizeof(clock));
+		if (!err)
+			err = parts_add_buffer(&s->parts, b->name ? b->name : "", b->folder, clock,
+					       live_ftrace_subbuf_bytes(&s->s->tracing, b->folder));
+	}
+	if (s->latency)
+		s->parts.latency = "";
+	return err ? err : parts_write(&s->parts, &s->meta.out, &s->app->diag);
+}
+
 static int write_head(struct session *s)
 {
 	struct ftrace_buffer_opt *main = &s->s->buffers.at[0];
@@ -264,18 +297,139 @@ static int write_head(struct session *s)
 		p += strcspn(p, ",");
 		p += *p == ',';
 	}
-	s->parts.nr_cpus = s->nr_cpus;
-	for (size_t i = 0; i < s->s->buffers.nr && !err && !s->latency; i++) {
-		char clock[64];
-		const struct ftrace_buffer_opt *b = &s->s->buffers.at[i];
-		err = clock_of(s, b->folder, clock, sizeof(clock));
-		if (!err)
-			err = parts_add_buffer(&s->parts, b->name ? b->name : "", b->folder, clock,
-					       live_ftrace_subbuf_bytes(&s->s->tracing, b->folder));
+	return err ? err : write_plan(s);
+}
+
+/* ---- several files --------------------------------------------------------------------------------------------------------- */
+
+static u64 bytes_so_far(const struct session *s)
+{
+	u64 n = 0;
+	for (size_t i = 0; !s->latency && i < s->s->buffers.nr; i++)
+		n += live_ftrace_bytes(s->buffers[i].live);
+	return n;
+}
+
+/* Names of tasks as they are now. */
+static int keep_names(struct session *s, const struct parts *p)
+{
+	struct strbuf names;
+	strbuf_init(&names);
+	int err = ftrace_meta_names(&s->s->tracing, &s->s->root, &names);
+	if (!err)
+		err = parts_write_names(p, names.data, names.len);
+	strbuf_done(&names);
+	return err;
+}
+
+static int name_file(struct session *s)
+{
+	int n = s->sw.on ? snprintf(s->output, sizeof(s->output), "%s.%u", s->o->output, s->file_nr)
+			 : snprintf(s->output, sizeof(s->output), "%s", s->o->output);
+	return n < (int)sizeof(s->output) ? 0 : -ENAMETOOLONG;
+}
+
+/* A folder for what comes, which the watchdog knows of. */
+static int begin_file(struct session *s)
+{
+	int err = name_file(s);
+	if (!err)
+		err = parts_create(&s->parts, s->output, s->o->temp, &s->app->diag);
+	s->has_parts = !err;
+	return err ? err : journal_note_recording(s->s->journal, s->parts.folder);
+}
+
+/* From here on pages of every CPU go to the new file; those that are being written are in the old one. */
+static int move_lanes(struct session *s)
+{
+	int err = 0;
+	for (size_t i = 0; i < s->s->buffers.nr; i++) {
+		struct record_buffer *b = &s->buffers[i];
+		for (int cpu = cpuset_next(&s->cpus, 0); cpu >= 0 && !err;
+		     cpu = cpuset_next(&s->cpus, (unsigned)cpu + 1)) {
+			struct lane *l = &b->lanes[cpu];
+			(void)pthread_mutex_lock(&l->lock);
+			int old = l->fd;
+			l->half = 0;
+			err = open_lane(b, (u32)cpu, l);
+			if (err)
+				l->fd = old; /* goes on in the file that is about to be joined: the run ends */
+			else
+				(void)close(old);
+			(void)pthread_mutex_unlock(&l->lock);
+		}
 	}
-	if (s->latency)
-		s->parts.latency = "";
-	return err ? err : parts_write(&s->parts, &s->meta.out, &s->app->diag);
+	return err;
+}
+
+/* A file is done: it is said, and with --switch-max-files the oldest goes. */
+static int keep_file(struct session *s, const char *name, u64 bytes)
+{
+	char **slot = vec_push(&s->sw.kept);
+	if (!slot)
+		return -ENOMEM;
+	*slot = strdup(name);
+	if (!*slot) {
+		s->sw.kept.nr--;
+		return -ENOMEM;
+	}
+	if (!s->s->quiet && !s->app->json) {
+		strbuf_printf(&s->app->err, "[ %s: %.1f MB ]\n", name, (double)bytes / 1e6);
+		(void)app_flush(s->app);
+	}
+	if (!s->o->switch_max_files || s->sw.kept.nr <= s->o->switch_max_files)
+		return 0;
+	(void)unlink(s->sw.kept.at[0]);
+	free(s->sw.kept.at[0]);
+	memmove(s->sw.kept.at, s->sw.kept.at + 1, --s->sw.kept.nr * sizeof(char *));
+	return 0;
+}
+
+/*
+ * The recording goes on in a new file while the one before is joined. What cannot be begun ends the run with the old file whole.
+ */
+static int next_file(struct session *s)
+{
+	struct parts old = s->parts;
+	struct parts_summary sum;
+	parts_init(&s->parts);
+	s->parts.version = old.version;
+	s->parts.compression = old.compression;
+	s->file_nr++;
+	int err = begin_file(s);
+	if (!err)
+		err = write_plan(s);
+	if (err) {
+		if (s->has_parts)
+			parts_remove(&s->parts);
+		parts_done(&s->parts);
+		s->parts = old;
+		s->has_parts = true;
+		s->file_nr--;
+		(void)!name_file(s);
+		s->switch_err = err;
+		return 1;
+	}
+	err = move_lanes(s);
+	if (err)
+		diag_error(&s->app->diag, err, "cannot go on in %s: %s; what came before is in %s",
+			   s->output, strerror(-err), old.folder);
+	s->file_from = bytes_so_far(s);
+	if (!err)
+		err = keep_names(s, &old);
+	if (!err)
+		err = parts_join(&old, NULL, 0, &sum, &s->app->diag);
+	if (!err)
+		err = keep_file(s, old.output, sum.file_bytes);
+	parts_done(&old);
+	s->switch_err = err;
+	return err ? 1 : 0;
+}
+
+static int on_usr2(void *ctx, u64 signo)
+{
+	(void)signo;
+	return next_file(ctx);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------------------------------ */
@@ -293,14 +447,6 @@ static int on_child(void *ctx, u64 what)
 	s->wait_status = (int)what;
 	s->child_done = true;
 	return 1;
-}
-
-static u64 bytes_so_far(const struct session *s)
-{
-	u64 n = 0;
-	for (size_t i = 0; !s->latency && i < s->s->buffers.nr; i++)
-		n += live_ftrace_bytes(s->buffers[i].live);
-	return n;
 }
 
 static void total_stats(const struct session *s, struct live_ftrace_stats *sum)
@@ -330,6 +476,8 @@ static int on_timer(void *ctx, u64 what)
 		s->full = true;
 		return 1;
 	}
+	if (s->sw.bytes && bytes_so_far(s) - s->file_from >= s->sw.bytes)
+		return next_file(s);
 	if (!s->s->quiet && term_progress_due(&s->progress)) {
 		char line[160];
 		struct live_ftrace_stats st;
@@ -372,7 +520,46 @@ static int watch(struct session *s)
 	int err = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
 		err = loop_add_signal(s->loop, signals[i], on_signal, s);
+	if (!err && s->sw.on)
+		err = loop_add_signal(s->loop, SIGUSR2, on_usr2, s);
 	return err;
+}
+
+/* --with-samples: everything by one clock. */
+static int choose_clock(struct session *s)
+{
+	const char *clock = NULL;
+	vec_for_each (&s->s->buffers, b) {
+		const char *own;
+		int err = ftrace_sampler_clock(b->clock ? b->clock : clock, &own, &s->app->diag);
+		if (err)
+			return err;
+		if (clock && strcmp(clock, own))
+			return diag_error(
+				&s->app->diag, -EINVAL,
+				"--with-samples: buffers by '%s' and '%s', but there is one clock "
+				"for samples",
+				clock, own);
+		clock = b->clock = own;
+	}
+	return 0;
+}
+
+/* The sampler looks at what is traced: the command, the tasks of -P, or the whole system. */
+static int start_sampler(struct session *s)
+{
+	struct ftrace_setup *f = s->s;
+	char path[PATH_MAX], pid[16];
+	(void)snprintf(path, sizeof(path), "%s.perf", s->o->output);
+	(void)snprintf(pid, sizeof(pid), "%d", (int)s->child.pid);
+	struct ftrace_sampler_opts o = {
+		.output = path,
+		.clock = f->buffers.at[0].clock,
+		.frequency = s->o->sample_freq,
+		.pids = f->only_command ? pid : f->pids,
+	};
+	int err = ftrace_sampler_start(&s->sampler, &o, &s->app->diag);
+	return err ? err : ftrace_sampler_go(&s->sampler, &s->app->diag);
 }
 
 static int start_reading(struct session *s)
@@ -407,9 +594,18 @@ static void end_command(struct session *s)
 	}
 }
 
+static int on_switch_time(void *ctx, u64 expired)
+{
+	(void)expired;
+	return next_file(ctx);
+}
+
 static int wait_for_end(struct session *s, char **argv)
 {
 	int err = loop_add_timer(s->loop, CHECK_NS, CHECK_NS, on_timer, s, NULL);
+	if (!err && s->sw.on && s->sw.every_ns)
+		err = loop_add_timer(s->loop, s->sw.every_ns, s->sw.every_ns, on_switch_time, s,
+				     NULL);
 	if (!err && argv) {
 		err = child_go(&s->child, argv[0], &s->app->diag);
 		s->exec_failed = err;
@@ -484,17 +680,6 @@ static int keep_cpu_stats(struct session *s)
 	return 0;
 }
 
-static int keep_names(struct session *s)
-{
-	struct strbuf names;
-	strbuf_init(&names);
-	int err = ftrace_meta_names(&s->s->tracing, &s->s->root, &names);
-	if (!err)
-		err = parts_write_names(&s->parts, names.data, names.len);
-	strbuf_done(&names);
-	return err;
-}
-
 static int keep_latency_text(struct session *s)
 {
 	struct strbuf text;
@@ -515,7 +700,7 @@ static int keep_latency_text(struct session *s)
 static void say_as_trace_cmd(struct session *s)
 {
 	struct tracedat t;
-	if (tracedat_open(&t, s->o->output, NULL))
+	if (tracedat_open(&t, s->output, NULL))
 		return;
 	vec_for_each (&t.buffers, b) {
 		if (*b->name)
@@ -539,7 +724,7 @@ static void say_end(struct session *s, const struct live_ftrace_stats *st,
 		    const struct parts_summary *sum)
 {
 	struct rusage ru;
-	const char *file = s->o->output;
+	const char *file = s->output;
 	u64 lost = st->overrun + st->dropped;
 	(void)getrusage(RUSAGE_SELF, &ru);
 	double cpu = (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
@@ -549,6 +734,13 @@ static void say_end(struct session *s, const struct live_ftrace_stats *st,
 		json_begin(&j, &s->app->out, JSON_PRETTY);
 		json_object(&j);
 		json_put_str(&j, "file", file);
+		if (s->sw.on) {
+			json_key(&j, "files");
+			json_array(&j);
+			vec_for_each (&s->sw.kept, name)
+				json_str(&j, *name);
+			json_array_end(&j);
+		}
 		json_put_u64(&j, "events", st->read);
 		json_put_u64(&j, "lost", lost);
 		json_put_u64(&j, "page_bytes", sum->bytes);
@@ -570,6 +762,10 @@ static void say_end(struct session *s, const struct live_ftrace_stats *st,
 			      (unsigned long long)lost);
 	strbuf_printf(&s->app->err, ", %.1f MB%s; the recorder used %.2f s of CPU ]\n",
 		      (double)sum->file_bytes / 1e6, s->full ? " (--max-size)" : "", cpu);
+	if (s->o->samples)
+		strbuf_printf(
+			&s->app->err, "[ samples: %s.perf; 'sonde ftrace report --samples %s.perf %s' shows both ]\n",
+			file, file, file);
 	if (lost)
 		diag_warn(&s->app->diag,
 			  "%llu events were lost: a larger buffer (-b) or fewer events would help",
@@ -583,7 +779,7 @@ static int finish(struct session *s)
 	int err = s->latency ? ftrace_setup_switch(s->s, false) : stop_reading(s);
 	total_stats(s, &st);
 	if (!err)
-		err = keep_names(s);
+		err = keep_names(s, &s->parts);
 	if (!err && s->latency)
 		err = keep_latency_text(s);
 	if (!err && !s->latency)
@@ -594,9 +790,11 @@ static int finish(struct session *s)
 	if (!err) {
 		s->has_parts = false;
 		s->whole = true;
+		if (s->sw.on)
+			err = keep_file(s, s->parts.output, sum.file_bytes);
 		say_end(s, &st, &sum);
 	}
-	return err;
+	return err ? err : s->switch_err;
 }
 
 static int session_status(const struct session *s, bool command)
@@ -637,6 +835,17 @@ static int session_run(struct session *s, int argc, char **argv)
 	if (err)
 		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
 	s->latency = latency_tracer(f);
+	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
+		return app_usage_said(app);
+	if (s->sw.on && (s->latency || s->o->max_kb))
+		return app_usage(app, "--switch-output and %s exclude each other",
+				 s->latency ? "a latency tracer" : "-m");
+	if (s->o->samples && (s->sw.on || s->latency))
+		return app_usage(app, "--with-samples and %s exclude each other",
+				 s->latency ? "a latency tracer" : "--switch-output");
+	if (s->o->samples && choose_clock(s))
+		return app_usage_said(app);
+	s->file_nr = 1;
 	err = ftrace_setup_begin(f, true, parts_rescue);
 	if (!err && f->dry_run) {
 		err = ftrace_setup_apply(f, true, 0);
@@ -654,10 +863,7 @@ static int session_run(struct session *s, int argc, char **argv)
 		err = child_prepare(&s->child, argv, loop_old_signals(s->loop), &app->diag);
 	}
 	if (!err)
-		err = parts_create(&s->parts, s->o->output, s->o->temp, &app->diag);
-	s->has_parts = !err;
-	if (!err)
-		err = journal_note_recording(f->journal, s->parts.folder);
+		err = begin_file(s);
 	if (!err)
 		err = ftrace_setup_apply(f, true, s->child.pid);
 	/* What lay in a buffer before is not ours. */
@@ -671,12 +877,17 @@ static int session_run(struct session *s, int argc, char **argv)
 		err = write_head(s);
 	if (!err && !s->latency)
 		err = start_reading(s);
+	if (!err && s->o->samples)
+		err = start_sampler(s);
 	s->started_ns = clock_monotonic_ns();
 	term_progress_init(&s->progress, STDERR_FILENO);
 	if (!err)
 		err = ftrace_setup_switch(f, true);
 	if (!err)
 		err = wait_for_end(s, argc ? argv : NULL);
+	int sampled = ftrace_sampler_stop(&s->sampler, &app->diag);
+	if (!err)
+		err = sampled;
 	if (err) {
 		if (s->buffers)
 			(void)!stop_reading(s);
@@ -718,6 +929,9 @@ static int record(struct app *app, struct record_opts *o, int argc, char **argv,
 	if (s.has_meta)
 		ftrace_meta_done(&s.meta);
 	vec_free(&s.more);
+	vec_for_each (&s.sw.kept, name)
+		free(*name);
+	vec_free(&s.sw.kept);
 	parts_done(&s.parts);
 	loop_free(s.loop);
 	ftrace_setup_end(f);
@@ -792,9 +1006,13 @@ static const struct opt rows[] = {
 	OPT_STR(0, "file-version", struct record_opts, version, "N", "Version of the file: 6 or 7 (7)"),
 	OPT_UINT('m', "max-kb", struct record_opts, max_kb, "KB", "Keep the newest so many kilobytes of each CPU"),
 	OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "Stop when so much was recorded"),
+	OPT_STR(0, "switch-output", struct record_opts, switch_output, "WHEN", "Go on in a new file by size (100M), by time (30s), or at SIGUSR2 (signal): FILE.1, FILE.2 ..."),
+	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
 	OPT_STR(0, "temp", struct record_opts, temp, "DIR", "Collect in DIR instead of beside the file"),
 	OPT_FLAG(0, "date", struct record_opts, date, "Times of the wall clock in the file"),
 	OPT_FLAG(0, "proc-map", struct record_opts, proc_map, "Keep the memory maps of the processes of -P"),
+	OPT_FLAG(0, "with-samples", struct record_opts, samples, "Also record samples, by the same clock (mono, or mono_raw with -C), into FILE.perf"),
+	OPT_UINT(0, "sample-freq", struct record_opts, sample_freq, "HZ", "--with-samples: so many a second (999)"),
 	OPT_HEADING("Reading"),
 	OPT_UINT('s', "sleep", struct record_opts, sleep_us, "US", "Read what there is at least so often (1000000)"),
 	OPT_FLAG(0, "poll", struct record_opts, poll, "Read without pause"),
@@ -814,6 +1032,12 @@ static const struct opt_example examples[] = {
 	{ "ftrace record -p function -l 'vfs_*' -F ls", "functions of one command" },
 	{ "ftrace record -e graph:do_sys_openat2 -- ls",
 	  "one function and all that it calls, with times" },
+	{ "ftrace record -e call:vfs_read -F -- cat /etc/hostname",
+	  "a function with its arguments and its result" },
+	{ "ftrace record -e sched --switch-output 100M --switch-max-files 5",
+	  "files of 100 MB each, of which the last five stay" },
+	{ "ftrace record --with-samples -e sched -- make",
+	  "events and samples of one run: `ftrace report --samples trace.dat.perf`" },
 	{ "ftrace record --dry-run -e irq -b 4M", "what would be written to tracefs" },
 	{ 0 },
 };
@@ -821,6 +1045,7 @@ static const struct opt_example examples[] = {
 static void defaults(void *opts)
 {
 	ftrace_setup_defaults(&((struct record_opts *)opts)->setup);
+	((struct record_opts *)opts)->sample_freq = 999;
 }
 
 const struct command command_ftrace_record = {

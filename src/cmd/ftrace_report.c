@@ -8,6 +8,7 @@
 #include "cmd/ftrace_ask.h"
 #include "cmd/ftrace_options.h"
 #include "cmd/ftrace_profile.h"
+#include "cmd/ftrace_samples.h"
 #include "cmd/ftrace_wakeup.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
@@ -33,6 +34,7 @@ struct report_opts {
 	u64 ts_hz;
 	const char *cpus;
 	const char *event;
+	const char *samples;
 	struct opt_list raw_events, plain_events;
 	bool raw, nanoseconds, latency, plain, quiet;
 	bool no_hardirq, no_softirq;
@@ -109,6 +111,9 @@ static int option_call(void *opts, const char *value, bool negated, struct diag 
 static const struct opt rows[] = {
 	OPT_CALL('i', "input", "FILE", "read FILE instead of trace.dat; several are merged by time",
 		 input_call),
+	OPT_STR(0, "samples", struct report_opts, samples, "FILE",
+		"put the samples of a perf.data between the events, by time: one of `record "
+		"--with-samples`"),
 	OPT_HEADING("Which events"),
 	OPT_CALL('F', "filter", "FILTER",
 		 "only events that fit: 'sched/sched_switch : next_pid == 0'; any of several",
@@ -182,6 +187,7 @@ static const struct opt_example examples[] = {
 	{ "ftrace report -F 'sched/sched_switch : next_pid == 0'", "only switches to idle" },
 	{ "ftrace report -v -F function -F 'irq.*'", "everything but functions and interrupts" },
 	{ "ftrace report -i host.dat -i guest.dat", "two files, merged by time" },
+	{ "ftrace report --samples trace.dat.perf", "with the samples of the same run" },
 	{ "ftrace report -w -F sched", "how long tasks waited from being woken to running" },
 	{ "ftrace report --cpu 0,2-5 -t", "some CPUs, times in nanoseconds" },
 	{ "ftrace report --stat", "what was recorded and what was lost" },
@@ -208,6 +214,7 @@ struct report {
 	struct source *src;
 	const struct replay_ftrace_opts *replay;
 	struct event_filter *filter;
+	struct ftrace_samples *samples; /* NULL: none */
 	struct ftrace_wakeups *wakeups;
 	const char **buffers; /* what stands before a line */
 	u32 *file_of; /* [buffer] */
@@ -237,6 +244,12 @@ static bool has_comm(void *ctx, u32 buffer, s32 pid)
 static bool keep(void *ctx, const struct sample *s)
 {
 	return event_filter_keep(((struct report *)ctx)->filter, s);
+}
+
+static void write_samples(void *ctx, u64 until_ns, struct strbuf *to)
+{
+	struct report *r = ctx;
+	ftrace_samples_write(r->samples, until_ns, r->opts->nanoseconds, r->app->json, to);
 }
 
 static void name_of(void *ctx, u32 event, const char **system, const char **name)
@@ -462,6 +475,7 @@ static int print_events(struct report *r)
 		.symbol = symbol_in,
 		.has_comm = has_comm,
 		.keep = r->filter ? keep : NULL,
+		.between = r->samples ? write_samples : NULL,
 		.tail = r->wakeups ? add_wait : NULL,
 	};
 	if (replay_ftrace_nr_buffers(r->src) > 1) {
@@ -475,6 +489,8 @@ static int print_events(struct report *r)
 		return err;
 	print_heads(r);
 	err = stream_run(r->src, sink, (unsigned)o->workers, &result, &r->app->diag);
+	if (!err && r->samples)
+		write_samples(r, UINT64_MAX, &r->app->out);
 	text_events_free(sink);
 	run_tables_done(&result);
 	if (!err && r->wakeups && !r->app->json)
@@ -546,6 +562,10 @@ static int report(struct report *r)
 	if (!err && r->opts->profile)
 		return ftrace_profile_print(r->app, r->src, &r->opts->profiling,
 					    r->filter ? keep : NULL, r, &r->app->out);
+	if (!err && r->opts->samples)
+		err = ftrace_samples_open(&r->samples, r->app, r->opts->samples,
+					  r->opts->inputs.at[0].path,
+					  replay_ftrace_file(r->src, 0)->clock);
 	return err ? err : print_events(r);
 }
 
@@ -559,6 +579,9 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 				 argv[1]);
 	if (argc == 1 && o->inputs.nr)
 		return app_usage(app, "two files: '%s' and -i '%s'", argv[0], o->inputs.at[0].path);
+	if (o->samples && (o->align || o->raw_ts))
+		return app_usage(app, "--samples needs the times as they are: not with %s",
+				 o->align ? "--align-ts" : "--raw-ts");
 	if (o->cpus && cpuset_parse_list(o->cpus, &cpus, &app->diag))
 		return app_usage_said(app);
 	if (!o->profile &&
@@ -569,7 +592,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	struct replay_ftrace_opts replay = {
 		.style = o->plain ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD,
 		.cpus = o->cpus ? &cpus : NULL,
-		.no_date = o->no_date,
+		.no_date = o->no_date || o->samples,
 		.raw_times = o->raw_ts,
 		.plain = o->plain_events.items.nr ? plain_name : NULL,
 		.ctx = o,
@@ -581,6 +604,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	if (!err) {
 		err = report(&r);
 		event_filter_free(r.filter);
+		ftrace_samples_close(r.samples);
 		ftrace_wakeups_free(r.wakeups);
 		free(r.buffers);
 		free(r.file_of);

@@ -19,8 +19,13 @@ static const char *const verbs[] = {
 };
 
 static const struct command *const own[] = {
-	&command_perf_check, &command_perf_config,  &command_perf_help,
-	&command_perf_test,  &command_perf_version, NULL,
+	&command_perf_check,
+	&command_perf_config,
+	&command_perf_ftrace,
+	&command_perf_help,
+	&command_perf_test,
+	&command_perf_version,
+	NULL,
 };
 
 /* perf's verbs before ours of the same name; then ours that perf has not (doctor, flame). */

@@ -10,6 +10,7 @@ int perf_run(struct app *app, int argc, char **argv);
 /* Verbs of perf that are none of ours. */
 extern const struct command command_perf_check;
 extern const struct command command_perf_config;
+extern const struct command command_perf_ftrace;
 extern const struct command command_perf_help;
 extern const struct command command_perf_test;
 extern const struct command command_perf_version;

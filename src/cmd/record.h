@@ -8,6 +8,7 @@
 #include "cmd/app.h"
 #include "cmd/child.h"
 #include "cmd/control.h"
+#include "cmd/record_switch.h"
 #include "cmd/symbols.h"
 #include "kern/watchdog.h"
 #include "stream/recorder.h"
@@ -76,12 +77,7 @@ struct record_session {
 	struct recorder *rec;
 	struct child child;
 	struct control control;
-	struct record_switching {
-		bool on;
-		u64 bytes, every_ns; /* 0: by signal only */
-		VEC(char *) kept; /* names of the files that are done */
-		u64 kept_bytes;
-	} sw;
+	struct record_switching sw;
 	struct {
 		struct watchdog dog;
 		struct watch_page *page; /* NULL: none */
@@ -123,7 +119,6 @@ int record_call_graph(struct record_session *s, const char *program,
 		      struct recorder_opts *ro) must_check;
 
 /* --switch-output's value. */
-int record_parse_switch(struct record_switching *sw, const char *text, struct diag *d) must_check;
 /* Sizes and times that end a file. */
 int record_watch_files(struct record_session *s) must_check;
 /* The last file gets a name like the others. */

@@ -554,11 +554,8 @@ static int each_shown(struct report *r, int (*fn)(struct report *r, const struct
 	int err = 0;
 	for (u32 i = 0; i < nr && !err;) {
 		struct shown e = { .events = { i }, .nr = 1 };
-		struct bytes groups = file ? perfdata_groups(file) : (struct bytes){ 0 };
 		struct perfdata_group g;
-		while (r->opts->group && file && perfdata_next_group(file, &groups, &g)) {
-			if (g.leader != i || g.nr < 2)
-				continue;
+		if (r->opts->group && file && perfdata_group_led_by(file, i, &g)) {
 			e.group = g.name;
 			for (e.nr = 0; e.nr < min(g.nr, (u32)EVENTS_MAX); e.nr++)
 				e.events[e.nr] = i + e.nr;

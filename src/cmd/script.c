@@ -53,7 +53,8 @@ static const struct opt script_rows[] = {
 		"recording to read (perf.data), or a trace.dat; - is standard input"),
 	OPT_LIST('F', "fields", struct script_opts, fields, "LIST",
 		 "of comm tid pid time cpu event trace ip sym symoff dso addr period weight misc "
-		 "srcline, with commas; +FIELD and -FIELD change the usual ones; hw:, sw:, trace: "
+		 "srcline data_src phys_addr brstack brstacksym brstackoff, with commas; +FIELD "
+		 "and -FIELD change the usual ones; hw:, sw:, trace: "
 		 "in "
 		 "front: only of such events"),
 	OPT_FLAG('D', "dump-raw-trace", struct script_opts, dump,
@@ -119,12 +120,27 @@ static const struct {
 	const char *word;
 	u32 field;
 } words[] = {
-	{ "comm", TEXT_COMM },	   { "tid", TEXT_TID },		{ "pid", TEXT_PID },
-	{ "time", TEXT_TIME },	   { "cpu", TEXT_CPU },		{ "event", TEXT_EVENT },
-	{ "trace", TEXT_TRACE },   { "ip", TEXT_IP },		{ "sym", TEXT_SYM },
-	{ "dso", TEXT_DSO },	   { "addr", TEXT_ADDR },	{ "symoff", TEXT_SYMOFF },
-	{ "period", TEXT_PERIOD }, { "srcline", TEXT_SRCLINE }, { "weight", TEXT_WEIGHT },
+	{ "comm", TEXT_COMM },
+	{ "tid", TEXT_TID },
+	{ "pid", TEXT_PID },
+	{ "time", TEXT_TIME },
+	{ "cpu", TEXT_CPU },
+	{ "event", TEXT_EVENT },
+	{ "trace", TEXT_TRACE },
+	{ "ip", TEXT_IP },
+	{ "sym", TEXT_SYM },
+	{ "dso", TEXT_DSO },
+	{ "addr", TEXT_ADDR },
+	{ "symoff", TEXT_SYMOFF },
+	{ "period", TEXT_PERIOD },
+	{ "srcline", TEXT_SRCLINE },
+	{ "weight", TEXT_WEIGHT },
 	{ "misc", TEXT_MISC },
+	{ "data_src", TEXT_DATA_SRC },
+	{ "phys_addr", TEXT_PHYS_ADDR },
+	{ "brstack", TEXT_BRSTACK },
+	{ "brstacksym", TEXT_BRSTACKSYM },
+	{ "brstackoff", TEXT_BRSTACKOFF },
 };
 
 static u32 field_of(const char *word, size_t len)
@@ -174,7 +190,8 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 			(void)diag_error(d, -EINVAL, "-F: no field '%.*s'", (int)len, at);
 			diag_span(d, text, (size_t)(at - text), len);
 			diag_hint(d, "comm tid pid time cpu event trace ip sym symoff dso addr "
-				     "period weight misc srcline");
+				     "period weight misc srcline data_src phys_addr brstack "
+				     "brstacksym brstackoff");
 			return -EINVAL;
 		}
 		fields = sign == '-' ? fields & ~field : fields | field;
@@ -214,6 +231,7 @@ struct script {
 	struct round round; /* of a stream; of a file: all of it */
 	struct text_samples_so_far so_far;
 	bool listing; /* JSON: the bracket is open */
+	u32 asked; /* of -F, of any event */
 };
 
 static bool listed(const struct word_list *l, const char *word)
@@ -270,6 +288,11 @@ static int choose_fields(struct script *s)
 	return 0;
 }
 
+static unsigned branch_need(const struct script *s)
+{
+	return s->asked & (TEXT_BRSTACK | TEXT_BRSTACKSYM | TEXT_BRSTACKOFF) ? NEED_BRANCH : 0;
+}
+
 static int print_all(struct script *s, const struct run_tables *run,
 		     const struct names_result *named)
 {
@@ -306,15 +329,14 @@ static int print_all(struct script *s, const struct run_tables *run,
 		o.before = script_side_until;
 		o.before_ctx = side;
 	}
-	bool in_turn = side || reads || so->reltime || so->deltatime;
+	bool in_turn = side || reads || so->reltime || so->deltatime || s->asked & TEXT_DATA_SRC;
 	if (!err)
 		err = text_samples_new(&o, &s->app->out, &sink);
 	if (err) {
 		script_side_free(side);
 		return err;
 	}
-	if (reads)
-		sink->needs |= NEED_READ;
+	sink->needs |= (reads ? NEED_READ : 0) | branch_need(s);
 	strbuf_str(&s->app->out, s->app->json && !s->listing ? "[\n" : "");
 	s->listing = true;
 	err = stream_run_named(s->src, sink, in_turn ? 1 : (unsigned)so->workers, &run->frames,
@@ -351,8 +373,8 @@ static unsigned wanted_names(const struct script *s)
 /* What was found wrong is told once, when all is read. */
 static int script_source(struct script *s, struct diag *wrong)
 {
-	struct sink look = look_sink(
-		NEED_LEAF | NEED_CHAIN); /* a first look, only to learn which frames there are */
+	/* a first look, only to learn which frames there are */
+	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN | branch_need(s));
 	struct run_tables run = { 0 };
 	struct names_result named;
 	int err = stream_run(s->src, &look, (unsigned)s->opts->workers, &run, wrong);
@@ -522,6 +544,7 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 		u32 type;
 		if (parse_fields(field_list(*item, &type), 0, &fields, &app->diag))
 			return app_usage_said(app);
+		s.asked |= fields;
 	}
 	int status = choose_check(&o->choose, app);
 	if (status)

@@ -5,7 +5,8 @@
 
 bool export_is_time(const char *event)
 {
-	return str_starts(event, "cpu-clock") || str_starts(event, "task-clock");
+	return str_starts(event, "cpu-clock") || str_starts(event, "task-clock") ||
+	       !strcmp(event, "function_graph");
 }
 
 void export_frame_name(const struct flame *f, const struct flame_frame *fr, struct strbuf *to)

@@ -178,6 +178,19 @@ bool perfdata_next_group(const struct perfdata *p, struct bytes *b, struct perfd
 	return true;
 }
 
+bool perfdata_group_led_by(const struct perfdata *p, u32 event, struct perfdata_group *ret)
+{
+	struct bytes b = perfdata_groups(p);
+	struct perfdata_group g;
+	while (perfdata_next_group(p, &b, &g)) {
+		if (g.leader != event || g.nr < 2)
+			continue;
+		*ret = g;
+		return true;
+	}
+	return false;
+}
+
 /* EVENT_DESC: number of events, size of an attr, then {attr, number of ids, name, ids}. */
 static void read_event_desc(struct perfdata *p)
 {

@@ -114,6 +114,8 @@ struct perfdata_group {
 /* The groups of GROUP_DESC, in order of their leaders: a cursor, and the next one, checked against the events there are. */
 struct bytes perfdata_groups(const struct perfdata *p);
 bool perfdata_next_group(const struct perfdata *p, struct bytes *cursor, struct perfdata_group *ret);
+/* The group of two events and more that an event leads. */
+bool perfdata_group_led_by(const struct perfdata *p, u32 event, struct perfdata_group *ret);
 
 /* Calls back for each entry of the BUILD_ID feature, or for the one in a BUILD_ID record. path and id are borrowed. */
 int perfdata_build_ids(const struct perfdata *p,

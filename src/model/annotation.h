@@ -42,6 +42,7 @@ struct annotation {
 	u64 start; /* as the file counts */
 	struct annotation_event *events;
 	u32 nr_events;
+	const char *group; /* name of the group they are; NULL: it has none */
 	const struct annotation_insn *insns;
 	u32 nr_insns;
 	const struct annotation_weight *weights; /* [insn * nr_events + event] */

@@ -68,12 +68,16 @@ static void cut(struct calls *c, struct call_stack *s, u32 depth)
 	s->frames.nr = min(s->frames.nr, (size_t)depth);
 }
 
-/* Callers that nothing is known of. */
+/* Callers that nothing is known of: what they call hangs where the last known way ends. */
 static int fill(struct call_stack *s, u32 depth)
 {
-	while (s->frames.nr < depth)
-		if (!vec_push(&s->frames))
+	u32 tag = s->frames.nr ? s->frames.at[s->frames.nr - 1].tag : 0;
+	while (s->frames.nr < depth) {
+		struct open_call *f = vec_push(&s->frames);
+		if (!f)
 			return -ENOMEM;
+		f->tag = tag;
+	}
 	return 0;
 }
 
@@ -97,6 +101,7 @@ int calls_leave(struct calls *c, struct call_stack *s, const struct call_event *
 	u64 ns = e->ns != UINT64_MAX ? e->ns : known ? e->time_ns - own.start_ns : 0;
 	*ret = (struct call_done){ .ns = ns,
 				   .self_ns = ns - min(ns, own.inside_ns),
+				   .start_ns = own.start_ns,
 				   .tag = own.tag,
 				   .known = known,
 				   .timed = known || e->ns != UINT64_MAX };

@@ -65,6 +65,7 @@ struct call_stack *calls_stack(struct calls *c, u64 task);
 struct open_call *calls_enter(struct calls *c, struct call_stack *s, const struct call_event *e);
 struct call_done {
 	u64 ns, self_ns;
+	u64 start_ns; /* of the entry, where it was seen */
 	u32 tag;
 	bool known; /* its entry was seen; then tag is what was set there */
 	bool timed; /* how long it took is known */

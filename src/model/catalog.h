@@ -40,8 +40,6 @@ struct event_info {
 	u64 sample_type;
 	u64 period_or_freq;
 	bool is_freq;
-	u32 leader; /* index of the group's leader; its own when alone */
-	u32 nr_members; /* of the group, on the leader */
 	const struct schema *schema; /* tracepoints */
 };
 

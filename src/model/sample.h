@@ -14,7 +14,7 @@ enum sample_needs {
 	NEED_RAW = 1 << 2, /* raw payload and schema */
 	NEED_COMM = 1 << 3, /* task name at that time */
 	NEED_ORDER = 1 << 4, /* time order, over all CPUs */
-	NEED_BRANCH = 1 << 5,
+	NEED_BRANCH = 1 << 5, /* branches, each with its frames */
 	NEED_READ =
 		1 << 6, /* a sample for each event of a group that was read together; one worker */
 	NEED_PLACES = 1 << 7, /* the chain as addresses, each with its frame */
@@ -30,10 +30,21 @@ enum sample_needs {
 #define COMM_TID(comm)                                                                             \
 	((s32)((comm) << 1) >> 1) /* of an unnamed one; -1 is one that is gone already */
 
+/* Bits of sample_branch.flags, as a little-endian machine has them. */
+enum sample_branch_flag {
+	BRANCH_MISPREDICTED = 1 << 0,
+	BRANCH_PREDICTED = 1 << 1,
+	BRANCH_IN_TX = 1 << 2,
+	BRANCH_ABORT = 1 << 3,
+};
+#define BRANCH_CYCLES(flags) ((u32)((flags) >> 4 & 0xffff))
+#define BRANCH_TYPE(flags)   ((u32)((flags) >> 20 & 15))
+
 struct sample_branch {
 	u64 from;
 	u64 to;
 	u64 flags;
+	u32 from_frame, to_frame;
 };
 
 struct sample_place {
@@ -54,6 +65,7 @@ struct sample {
 	u64 ip;
 	u64 addr;
 	u64 data_src;
+	u64 phys_addr;
 	u64 id;
 	u64 cgroup;
 	u32 event; /* index into catalog.events */

@@ -52,6 +52,8 @@ const void *schema_bytes(const struct schema *s, const struct schema_field *f, c
 		if (off > size || n > size - off)
 			return NULL;
 	}
+	if (!f->size && f->flags & FIELD_STRING)
+		n = size - off; /* "char buf[]": all that is left */
 	const char *p = (const char *)raw + off;
 	if (f->flags & FIELD_STRING)
 		n = (u32)strnlen(p, n);

@@ -1,181 +1,16 @@
 #include "stream/replay_ftrace.h"
 
-#include "base/par.h"
-#include "model/calls.h"
-#include "stream/ftrace_frames.h"
-#include "wire/ftrace_page.h"
-#include "wire/perf_record.h"
+#include "stream/ftrace_samples.h"
+#include "stream/replay_ftrace_impl.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-
-enum {
-	BATCH_MAX = 64,
-	WINDOW_PAGES = 32, /* over all CPUs */
-	LANE_PAGES_MIN = 4,
-	IDS_MAX = 1 << 16,
-};
-
-/* A chunk of a compressed file while somebody looks at its pages. */
-struct held {
-	u8 *data;
-	u32 users;
-	bool bad;
-};
-
-struct part;
-
-/* The pages of one CPU in one buffer of one file. */
-struct lane {
-	struct part *part;
-	const struct tracedat_cpu *cpu;
-	u32 buffer;
-	u32 page_size;
-	u32 nr_pages;
-	u32 pages_per_chunk;
-	struct held *held; /* one for each chunk */
-	bool scaled; /* times need more than an addition */
-	u64 add_ns; /* else this one */
-	/* The planner's: */
-	u32 next; /* first page whose time is not before the next window */
-	u32 low_chunk; /* chunks before it are kept only while windows use them */
-	u32 high_chunk;
-};
-
-struct event_def {
-	struct schema *schema; /* NULL: no format, or one that cannot be read */
-	const struct print_prog *prog;
-	const struct part *part;
-	u32 event; /* index into the catalogue */
-};
-
-/* An event that carries addresses. */
-struct addr_reader {
-	u32 id; /* IDS_MAX: the file has none */
-	const struct schema *schema;
-	const struct schema_field *size; /* of a stack; NULL: it ends with a 0 or -1 */
-	const struct schema_field *first; /* where addresses begin; of a function: its own */
-	const struct schema_field *other; /* of a function: its caller; of a user's stack: whose it is */
-};
-
-/* One file. */
-struct part {
-	struct replay *replay;
-	struct tracedat file;
-	bool is_open;
-	struct ftrace_env env;
-	bool has_env;
-	struct timebase times; /* how this file's numbers become nanoseconds */
-	s64 ts_offset; /* in the clock's units */
-	u32 first_buffer, first_event; /* in the numbers of the whole */
-	u32 type_offset, type_size, pid_offset; /* of the common fields */
-	bool big_endian, swap;
-	u32 *comm_ids; /* index of the saved name -> catalogue string */
-	u32 *format_of; /* event id -> index of its format + 1 */
-	_Atomic(const struct event_def *) *defs; /* [event id] */
-	/* For samples: */
-	atomic_uchar *seen; /* [event id] */
-	u32 *event_of; /* index of a format -> event + 1; 0: does not occur */
-	struct addr_reader kernel_stack, user_stack, function;
-	struct call_reader entry, exit;
-	u32 entry_id, exit_id; /* IDS_MAX: none */
-	struct ftrace_frames frames;
-	bool has_frames;
-};
-
-struct event_ref {
-	u32 part, format;
-};
-
-struct replay {
-	struct source source;
-	struct part *parts;
-	u32 nr_parts;
-	enum print_style style;
-	bool (*plain)(void *ctx, const char *system, const char *name);
-	void *ctx;
-	unsigned needs;
-	struct lane *lanes;
-	u32 nr_lanes;
-	u32 lane_pages;
-	u64 zero_ns; /* taken from every time */
-
-	bool samples, calls; /* as asked for */
-	bool prepared;
-	bool joins; /* there are stacks to be joined with their events */
-	bool serial; /* there are calls: their order over all blocks counts, so one shard gets them all */
-	bool has_chains;
-	u32 nr_shards;
-	VEC(struct event_ref) refs; /* [event], with samples */
-	atomic_ullong nr_stray, nr_unknown;
-
-	pthread_mutex_t defs_lock;
-	struct arena defs_arena;
-
-	pthread_mutex_t plan_lock; /* what follows, and held chunks */
-	u64 plan_time;
-	u64 plan_seq;
-	bool plan_done;
-	atomic_uint_fast64_t nr_bad_pages;
-	u64 nr_bad_chunks;
-};
-
-/* One lane's part of a window: pages [first, end), of which the outer ones are cut by time. */
-struct span {
-	u32 first;
-	u32 end;
-	u32 chunk_low, chunk_high; /* held, low <= high; unused when the lane has no chunks */
-};
-
-struct spot {
-	struct ftrace_event e;
-	u32 page;
-	u32 missed;
-	struct ftrace_event kernel, user; /* stacks recorded with it; data NULL: none */
-};
-
-struct cursor {
-	struct ftrace_page walk;
-	u32 page; /* that walk is on */
-	u32 pending_missed;
-	u32 lane;
-	struct spot cur, next;
-	struct spot ahead; /* joining stacks: what was found to belong to nothing before it */
-	bool has_next, has_ahead;
-	const u8 *prev;
-	u32 prev_size;
-	bool has_comm; /* of the event before: mostly of this one too */
-	s32 comm_pid;
-	u32 comm;
-};
-
-struct shard_state {
-	struct span *spans;
-	struct cursor *cursors;
-	u32 *heap; /* indexes of cursors that have something, the earliest on top */
-	u32 nr_heap;
-	u64 start, end;
-	bool in_window;
-	struct sample samples[BATCH_MAX];
-	/* For samples: */
-	bool owner; /* of a serial run */
-	struct calls calls;
-	struct dict *known; /* [part]: kernel address -> frame */
-	struct ftrace_stack stack;
-	u32 frames[FTRACE_STACK_MAX + CALLS_DEPTH_MAX];
-	u64 addrs[CALLS_DEPTH_MAX + 1];
-	VEC(struct sample_place) places;
-};
 
 static struct replay *replay_of(const struct source *s)
 {
 	return container_of(s, struct replay, source);
 }
 
-static u64 scale_ns(const struct part *p, u64 time)
+u64 replay_ftrace_scale_ns(const struct part *p, u64 time)
 {
 	const struct timebase *tb = &p->times;
 	time += (u64)p->ts_offset;
@@ -184,17 +19,12 @@ static u64 scale_ns(const struct part *p, u64 time)
 	return time + (u64)tb->offset_ns - p->replay->zero_ns;
 }
 
-static inline u64 to_ns(const struct lane *l, u64 time)
-{
-	return likely(!l->scaled) ? time + l->add_ns : scale_ns(l->part, time);
-}
-
 static void set_times(struct replay *r)
 {
 	for (u32 i = 0; i < r->nr_lanes; i++) {
 		struct lane *l = &r->lanes[i];
 		l->scaled = l->part->times.mult;
-		l->add_ns = l->scaled ? 0 : scale_ns(l->part, 0);
+		l->add_ns = l->scaled ? 0 : replay_ftrace_scale_ns(l->part, 0);
 	}
 }
 
@@ -217,8 +47,7 @@ static u32 chunk_of(const struct lane *l, u32 page)
 	return low;
 }
 
-/* NULL: not there (bad chunk). The chunk must be held. */
-static const u8 *lane_page(const struct lane *l, u32 page, size_t *size)
+const u8 *replay_ftrace_page(const struct lane *l, u32 page, size_t *size)
 {
 	if (l->cpu->pages) {
 		size_t at = (size_t)page * l->page_size;
@@ -271,7 +100,7 @@ static int page_time(struct replay *r, struct lane *l, u32 page, u64 *ret)
 		if (err)
 			return err;
 	}
-	const u8 *p = lane_page(l, page, &size);
+	const u8 *p = replay_ftrace_page(l, page, &size);
 	const struct page_layout *layout = &l->part->file.layout;
 	bool big = l->part->big_endian, empty = !p || ftrace_page_empty(layout, p, size, big);
 	*ret = empty ? 0 : to_ns(l, ftrace_page_time(layout, p, size, big));
@@ -371,7 +200,7 @@ static int plan_window(struct replay *r, struct shard_state *st)
 static bool open_page(struct cursor *c, const struct lane *l, u32 page)
 {
 	size_t size;
-	const u8 *p = lane_page(l, page, &size);
+	const u8 *p = replay_ftrace_page(l, page, &size);
 	c->page = page;
 	if (!p || ftrace_page_open(&c->walk, &l->part->file.layout, p, size, l->part->big_endian)) {
 		c->walk = (struct ftrace_page){ 0 };
@@ -399,44 +228,6 @@ static bool fetch(struct replay *r, struct cursor *c, const struct lane *l, u32 
 	return true;
 }
 
-static inline u32 load_type(const struct part *p, const u8 *data)
-{
-	if (p->type_size == 2) {
-		u16 v;
-		memcpy(&v, data + p->type_offset, 2);
-		return p->swap ? __builtin_bswap16(v) : v;
-	}
-	return data[p->type_offset];
-}
-
-/* The event's id and task; UINT32_MAX: it is too short to have any. */
-static inline u32 load_common(const struct part *p, const struct ftrace_event *e, s32 *pid)
-{
-	*pid = -1;
-	if (unlikely(e->size < p->pid_offset + 4 || e->size < p->type_offset + p->type_size))
-		return UINT32_MAX;
-	memcpy(pid, e->data + p->pid_offset, 4);
-	if (p->swap)
-		*pid = (s32)__builtin_bswap32((u32)*pid);
-	return load_type(p, e->data);
-}
-
-/* Whether `next` is a stack of what the spot holds: it follows directly, is of the same task, and there is none yet. */
-static bool join_stack(const struct part *p, struct spot *to, const struct spot *next)
-{
-	s32 own_pid, pid;
-	u32 own = load_common(p, &to->e, &own_pid), id = load_common(p, &next->e, &pid);
-	bool kernel = id == p->kernel_stack.id, user = id == p->user_stack.id;
-	if ((!kernel && !user) || next->missed || pid != own_pid || own == p->kernel_stack.id ||
-	    own == p->user_stack.id)
-		return false;
-	struct ftrace_event *stack = kernel ? &to->kernel : &to->user;
-	if (stack->data)
-		return false;
-	*stack = next->e;
-	return true;
-}
-
 /* The next event with its stacks. The kernel writes them right behind it. */
 static bool fetch_joined(struct replay *r, struct cursor *c, const struct lane *l, u32 limit,
 			 struct spot *ret)
@@ -450,7 +241,7 @@ static bool fetch_joined(struct replay *r, struct cursor *c, const struct lane *
 	ret->kernel = ret->user = (struct ftrace_event){ 0 };
 	do
 		c->has_ahead = fetch(r, c, l, limit, &c->ahead);
-	while (c->has_ahead && join_stack(l->part, ret, &c->ahead));
+	while (c->has_ahead && ftrace_samples_join(l->part, ret, &c->ahead));
 	return true;
 }
 
@@ -597,29 +388,20 @@ static struct event_def *make_def(struct part *p, u32 id)
 	return def;
 }
 
-static const struct event_def no_def = { .event = UINT32_MAX };
+const struct event_def replay_ftrace_no_def = { .event = UINT32_MAX };
 
-static const struct event_def *slow_def(struct part *p, u32 id)
+const struct event_def *replay_ftrace_slow_def(struct part *p, u32 id)
 {
 	pthread_mutex_lock(&p->replay->defs_lock);
 	const struct event_def *def = atomic_load_explicit(&p->defs[id], memory_order_relaxed);
 	if (!def) {
 		def = make_def(p, id);
 		if (!def)
-			def = &no_def;
+			def = &replay_ftrace_no_def;
 		atomic_store_explicit(&p->defs[id], def, memory_order_release);
 	}
 	pthread_mutex_unlock(&p->replay->defs_lock);
 	return def;
-}
-
-/* Never NULL. */
-static inline const struct event_def *def_of(struct part *p, u32 id)
-{
-	if (unlikely(id >= IDS_MAX))
-		return &no_def;
-	const struct event_def *def = atomic_load_explicit(&p->defs[id], memory_order_acquire);
-	return likely(def) ? def : slow_def(p, id);
 }
 
 static struct part *part_of_event(const struct replay *r, u32 event, u32 *format)
@@ -687,206 +469,6 @@ static void fill_sample(struct replay *r, struct cursor *c, struct sample *s)
 	s->next_size = c->has_next ? c->next.e.size : 0;
 }
 
-/* ---- samples: places, chains, calls ---- */
-
-static u64 load_long(const struct part *p, const u8 *at)
-{
-	if (p->file.long_size == 4) {
-		u32 v;
-		memcpy(&v, at, 4);
-		return p->swap ? __builtin_bswap32(v) : v;
-	}
-	u64 v;
-	memcpy(&v, at, 8);
-	return p->swap ? __builtin_bswap64(v) : v;
-}
-
-/* Addresses of a stack event behind those that are there. */
-static void take_addrs(const struct part *p, const struct addr_reader *a,
-		       const struct ftrace_event *e, struct ftrace_stack *to)
-{
-	u32 width = p->file.long_size == 4 ? 4 : 8, at = a->first->offset;
-	u64 nr = a->size ? schema_u64(a->schema, a->size, e->data, e->size) : FTRACE_STACK_MAX;
-	for (; nr-- && to->nr < FTRACE_STACK_MAX && at + width <= e->size; at += width) {
-		u64 addr = load_long(p, e->data + at);
-		if (addr == (width == 4 ? UINT32_MAX : UINT64_MAX) || (!addr && !a->size))
-			break;
-		to->addrs[to->nr++] = addr;
-	}
-}
-
-/* Where an event happened: its stacks, else the function it tells of and that one's caller. */
-static void take_stack(const struct replay *r, const struct part *p, const struct cursor *c,
-		       struct sample *s, struct ftrace_stack *to)
-{
-	to->nr = 0;
-	if (c->cur.kernel.data)
-		take_addrs(p, &p->kernel_stack, &c->cur.kernel, to);
-	const struct addr_reader *f = &p->function;
-	if (!to->nr && s->id == f->id && r->calls) {
-		to->addrs[to->nr++] = schema_u64(f->schema, f->first, s->raw, s->raw_size);
-		if (f->other)
-			to->addrs[to->nr++] = schema_u64(f->schema, f->other, s->raw, s->raw_size);
-	}
-	to->nr_kernel = to->nr;
-	to->tgid = s->pid;
-	if (!c->cur.user.data)
-		return;
-	const struct addr_reader *u = &p->user_stack;
-	take_addrs(p, u, &c->cur.user, to);
-	if (u->other)
-		to->tgid = (s32)schema_u64(u->schema, u->other, c->cur.user.data, c->cur.user.size);
-	if (to->tgid > 0)
-		s->pid = to->tgid;
-}
-
-static s64 frame_of(struct replay *r, struct shard *sh, struct part *p, u64 addr,
-		    enum frame_mode mode, s32 tgid)
-{
-	struct shard_state *st = sh->impl;
-	return ftrace_frames_add(&p->frames, &sh->frames, &st->known[p - r->parts], addr, mode,
-				 tgid);
-}
-
-static int put_places(struct replay *r, struct shard *sh, struct part *p, struct sample *s)
-{
-	struct shard_state *st = sh->impl;
-	const struct ftrace_stack *k = &st->stack;
-	for (u32 i = 0; i < k->nr; i++) {
-		enum frame_mode mode = i < k->nr_kernel ? FRAME_KERNEL : FRAME_USER;
-		s64 frame = frame_of(r, sh, p, k->addrs[i], mode, k->tgid);
-		struct sample_place *place = frame < 0 ? NULL : vec_push(&st->places);
-		if (!place)
-			return -ENOMEM;
-		*place = (struct sample_place){ .addr = k->addrs[i], .frame = (u32)frame };
-		s->nr_places++;
-	}
-	return 0;
-}
-
-static int put_chain(struct replay *r, struct shard *sh, struct part *p, struct sample *s)
-{
-	struct shard_state *st = sh->impl;
-	const struct ftrace_stack *k = &st->stack;
-	u64 whose = k->nr > k->nr_kernel ? (u32)k->tgid : 0;
-	u64 key = hash_words(k->addrs, k->nr,
-			     hash_u64(whose << 16 | k->nr_kernel) ^ (u64)(p - r->parts));
-	s->chain = chain_table_find(&sh->chains, key);
-	if (s->chain)
-		return 0;
-	for (u32 i = 0; i < k->nr; i++) {
-		enum frame_mode mode = i < k->nr_kernel ? FRAME_KERNEL : FRAME_USER;
-		s64 frame = frame_of(r, sh, p, k->addrs[i], mode, k->tgid);
-		if (frame < 0)
-			return (int)frame;
-		st->frames[k->nr - 1 - i] = (u32)frame;
-	}
-	s64 chain = chain_table_put(&sh->chains, key, st->frames, k->nr);
-	s->chain = chain < 0 ? CHAIN_NONE : (u32)chain;
-	return chain < 0 ? (int)chain : 0;
-}
-
-static int put_place(struct replay *r, struct shard *sh, struct part *p, const struct cursor *c,
-		     struct sample *s)
-{
-	struct shard_state *st = sh->impl;
-	take_stack(r, p, c, s, &st->stack);
-	if (!st->stack.nr)
-		return 0;
-	s->ip = st->stack.addrs[0];
-	s->mode = st->stack.nr_kernel ? FRAME_KERNEL : FRAME_USER;
-	s64 leaf = frame_of(r, sh, p, s->ip, s->mode, st->stack.tgid);
-	if (leaf < 0)
-		return (int)leaf;
-	s->leaf = (u32)leaf;
-	int err = r->needs & NEED_CHAIN ? put_chain(r, sh, p, s) : 0;
-	return !err && r->needs & NEED_PLACES ? put_places(r, sh, p, s) : err;
-}
-
-/* The function that ended and its callers, outermost first; those whose beginning was not recorded are left out. */
-static int put_call_chain(struct replay *r, struct shard *sh, struct part *p,
-			  const struct call_stack *callers, u64 func, struct sample *s)
-{
-	struct shard_state *st = sh->impl;
-	u32 nr = 0;
-	vec_for_each (&callers->frames, f)
-		if (f->known)
-			st->addrs[nr++] = f->func;
-	st->addrs[nr++] = func;
-	s64 leaf = frame_of(r, sh, p, func, FRAME_KERNEL, 0);
-	if (leaf < 0)
-		return (int)leaf;
-	s->leaf = (u32)leaf;
-	/* Not the key of a stack with the same addresses: that begins at the other end. */
-	u64 key = hash_words(st->addrs, nr, hash_u64(1) ^ (u64)(p - r->parts));
-	s->chain = chain_table_find(&sh->chains, key);
-	if (s->chain)
-		return 0;
-	for (u32 i = 0; i < nr; i++) {
-		s64 frame = frame_of(r, sh, p, st->addrs[i], FRAME_KERNEL, 0);
-		if (frame < 0)
-			return (int)frame;
-		st->frames[i] = (u32)frame;
-	}
-	s64 chain = chain_table_put(&sh->chains, key, st->frames, nr);
-	s->chain = chain < 0 ? CHAIN_NONE : (u32)chain;
-	return chain < 0 ? (int)chain : 0;
-}
-
-/* 1: a call ended, and the sample stands for it. */
-static int take_call(struct replay *r, struct shard *sh, struct part *p, struct sample *s)
-{
-	struct shard_state *st = sh->impl;
-	bool entry = s->id == p->entry_id;
-	struct call_event e = call_read(entry ? &p->entry : &p->exit, s);
-	struct call_done done;
-	struct call_stack *stack =
-		e.depth < CALLS_DEPTH_MAX ? calls_stack(&st->calls, e.task) : NULL;
-	if (!stack)
-		return e.depth < CALLS_DEPTH_MAX ? -ENOMEM : 0;
-	if (entry)
-		return calls_enter(&st->calls, stack, &e) ? 0 : -ENOMEM;
-	int err = calls_leave(&st->calls, stack, &e, &done);
-	if (err || !done.timed)
-		return err;
-	s->ip = e.func;
-	s->period = done.self_ns;
-	s->weight = done.ns;
-	err = r->needs & (NEED_LEAF | NEED_CHAIN) ? put_call_chain(r, sh, p, stack, e.func, s) : 0;
-	return err ? err : 1;
-}
-
-/* The rest of a sample that was filled: 1, 0 when there is none to show, or negative errno. */
-static int complete_sample(struct replay *r, struct shard *sh, const struct cursor *c,
-			   struct sample *s)
-{
-	struct shard_state *st = sh->impl;
-	struct part *p = r->lanes[c->lane].part;
-	s->period = 1;
-	s->weight = s->ip = 0;
-	s->leaf = FRAME_NONE;
-	s->chain = CHAIN_NONE;
-	s->mode = FRAME_KERNEL;
-	s->places = NULL;
-	s->nr_places = 0;
-	if (s->missed && r->serial)
-		calls_gap(&st->calls);
-	if (unlikely(s->id == p->kernel_stack.id || s->id == p->user_stack.id)) {
-		atomic_fetch_add(&r->nr_stray, 1);
-		return 0;
-	}
-	if (r->serial && (s->id == p->entry_id || s->id == p->exit_id))
-		return take_call(r, sh, p, s);
-	if (unlikely(s->event == UINT32_MAX)) {
-		atomic_fetch_add(&r->nr_unknown, 1);
-		return 0;
-	}
-	int err = p->has_frames && r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES)
-			  ? put_place(r, sh, p, c, s)
-			  : 0;
-	return err ? err : 1;
-}
-
 /* ---- the source ---- */
 
 static int next_batch(struct source *src, struct shard *sh, struct batch *ret)
@@ -904,7 +486,8 @@ static int next_batch(struct source *src, struct shard *sh, struct batch *ret)
 		bool more;
 		do {
 			fill_sample(r, lead, &st->samples[nr]);
-			int kept = r->samples ? complete_sample(r, sh, lead, &st->samples[nr]) : 1;
+			int kept =
+				r->samples ? ftrace_samples_next(r, sh, lead, &st->samples[nr]) : 1;
 			if (unlikely(kept < 0))
 				return kept;
 			nr += (u32)kept;
@@ -1007,232 +590,6 @@ static int load_catalog_comms(struct part *p)
 	return 0;
 }
 
-/* ---- what is in the file, for samples ---- */
-
-struct survey {
-	struct replay *r;
-	atomic_uint next;
-	pthread_mutex_t lock; /* of the catalogue's sums */
-};
-
-/* What a lane holds, over all of its pages. */
-struct lane_sums {
-	u64 first_ns, last_ns, nr_lost, nr_gaps;
-};
-
-static void survey_page(struct lane *l, const u8 *page, size_t size, struct lane_sums *sums)
-{
-	struct part *p = l->part;
-	struct ftrace_page walk;
-	struct ftrace_event e;
-	s32 pid;
-	if (ftrace_page_open(&walk, &p->file.layout, page, size, p->big_endian))
-		return;
-	sums->nr_gaps += walk.missed != 0;
-	sums->nr_lost += walk.missed == FTRACE_MISSED_UNKNOWN ? 0 : walk.missed;
-	while (ftrace_page_next(&walk, &e)) {
-		u32 id = load_common(p, &e, &pid);
-		u64 time = to_ns(l, e.time);
-		if (id < IDS_MAX && !atomic_load_explicit(&p->seen[id], memory_order_relaxed))
-			atomic_store_explicit(&p->seen[id], 1, memory_order_relaxed);
-		sums->first_ns = min(sums->first_ns, time);
-		sums->last_ns = max(sums->last_ns, time);
-	}
-}
-
-static int survey_chunks(struct lane *l, struct unpacker *u, struct lane_sums *sums)
-{
-	for (u32 i = 0; i < l->cpu->nr_chunks; i++) {
-		const struct tracedat_chunk *k = &l->cpu->chunks[i];
-		_cleanup_free_ u8 *data = malloc(k->size);
-		if (!data)
-			return -ENOMEM;
-		if (unpack(u, l->part->file.compression, k->data, k->packed, data, k->size))
-			continue; /* the run itself will say so */
-		for (size_t at = 0; at + l->page_size <= k->size; at += l->page_size)
-			survey_page(l, data + at, l->page_size, sums);
-	}
-	return 0;
-}
-
-static int survey_worker(void *ctx, unsigned index)
-{
-	struct survey *v = ctx;
-	struct catalog *c = &v->r->source.catalog;
-	struct unpacker unpacker = { 0 };
-	u32 i;
-	int err = 0;
-	while (!err && (i = atomic_fetch_add(&v->next, 1)) < v->r->nr_lanes) {
-		struct lane *l = &v->r->lanes[i];
-		struct lane_sums sums = { .first_ns = UINT64_MAX };
-		size_t size;
-		for (u32 page = 0; l->cpu->pages && page < l->nr_pages; page++) {
-			const u8 *data = lane_page(l, page, &size);
-			survey_page(l, data, size, &sums);
-		}
-		if (!l->cpu->pages)
-			err = survey_chunks(l, &unpacker, &sums);
-		pthread_mutex_lock(&v->lock);
-		if (sums.first_ns <= sums.last_ns) {
-			c->first_time_ns = min(c->first_time_ns, sums.first_ns);
-			c->last_time_ns = max(c->last_time_ns, sums.last_ns);
-		}
-		c->nr_lost += sums.nr_lost;
-		c->nr_lost_events += sums.nr_gaps;
-		pthread_mutex_unlock(&v->lock);
-	}
-	unpacker_done(&unpacker);
-	return err;
-}
-
-static int survey(struct replay *r)
-{
-	struct survey v = { .r = r };
-	struct catalog *c = &r->source.catalog;
-	c->first_time_ns = UINT64_MAX;
-	for (u32 i = 0; i < r->nr_parts; i++) {
-		r->parts[i].seen = calloc(IDS_MAX, sizeof(*r->parts[i].seen));
-		if (!r->parts[i].seen)
-			return -ENOMEM;
-	}
-	pthread_mutex_init(&v.lock, NULL);
-	int err = par_run(min(par_cpus(), max(r->nr_lanes, 1u)), survey_worker, &v);
-	pthread_mutex_destroy(&v.lock);
-	if (c->first_time_ns == UINT64_MAX)
-		c->first_time_ns = 0;
-	return err;
-}
-
-/* The id of an event of ftrace's own that occurs, or IDS_MAX. */
-static u32 own_id(const struct part *p, const char *name)
-{
-	for (size_t i = 0; i < p->file.nr_own_formats; i++) {
-		const struct tracedat_format *f = &p->file.formats.at[i];
-		if (f->id < IDS_MAX && !strcmp(f->system, "ftrace") && !strcmp(f->name, name) &&
-		    p->seen[f->id])
-			return f->id;
-	}
-	return IDS_MAX;
-}
-
-static struct addr_reader addr_reader(struct part *p, const char *name, const char *size,
-				      const char *first, const char *other)
-{
-	struct addr_reader a = { .id = own_id(p, name) };
-	a.schema = def_of(p, a.id)->schema;
-	if (a.schema) {
-		a.size = size ? schema_find(a.schema, size) : NULL;
-		a.first = schema_find(a.schema, first);
-		a.other = other ? schema_find(a.schema, other) : NULL;
-	}
-	if (!a.first)
-		a.id = IDS_MAX;
-	return a;
-}
-
-static struct call_reader own_call(struct part *p, const char *name, enum call_kind kind, u32 *id)
-{
-	*id = own_id(p, name);
-	const struct schema *s = def_of(p, *id)->schema;
-	struct call_reader r = { 0 };
-	if (s)
-		r = call_reader_make(s);
-	if (r.kind != kind)
-		*id = IDS_MAX;
-	return r;
-}
-
-/* Ids of events first: a definition knows the number of its event. */
-static int number_events(struct replay *r, struct part *p)
-{
-	p->event_of = calloc(max(p->file.formats.nr, (size_t)1), sizeof(*p->event_of));
-	if (!p->event_of)
-		return -ENOMEM;
-	for (u32 i = 0; i < p->file.formats.nr; i++) {
-		const struct tracedat_format *f = &p->file.formats.at[i];
-		bool own = !strcmp(f->system, "ftrace");
-		bool hidden = own &&
-			      (!strcmp(f->name, "kernel_stack") || !strcmp(f->name, "user_stack") ||
-			       (r->calls && !strcmp(f->name, "funcgraph_entry")));
-		if (f->id >= IDS_MAX || p->format_of[f->id] != i + 1 || !p->seen[f->id] || hidden)
-			continue;
-		struct event_ref *ref = vec_push(&r->refs);
-		if (!ref)
-			return -ENOMEM;
-		*ref = (struct event_ref){ .part = (u32)(p - r->parts), .format = i };
-		p->event_of[i] = (u32)r->refs.nr;
-	}
-	return 0;
-}
-
-static void find_readers(struct replay *r, struct part *p)
-{
-	p->kernel_stack = addr_reader(p, "kernel_stack", "size", "caller", NULL);
-	p->user_stack = addr_reader(p, "user_stack", NULL, "caller", "tgid");
-	p->function = addr_reader(p, "function", NULL, "ip", "parent_ip");
-	p->entry = own_call(p, "funcgraph_entry", CALL_ENTRY, &p->entry_id);
-	p->exit = own_call(p, "funcgraph_exit", CALL_EXIT, &p->exit_id);
-	bool stacks = p->kernel_stack.id != IDS_MAX || p->user_stack.id != IDS_MAX,
-	     calls = r->calls && p->exit_id != IDS_MAX,
-	     functions = r->calls && p->function.id != IDS_MAX;
-	r->joins |= stacks;
-	r->serial |= calls;
-	r->has_chains |= stacks || calls || functions;
-}
-
-static const char *event_name(struct replay *r, const struct tracedat_format *f)
-{
-	bool calls = r->calls && !strcmp(f->system, "ftrace") && !strcmp(f->name, "funcgraph_exit");
-	size_t len = strlen(f->system) + strlen(f->name) + 2;
-	char *name = calls ? NULL : arena_alloc(&r->source.catalog.arena, len);
-	if (name)
-		(void)snprintf(name, len, "%s:%s", f->system, f->name);
-	return calls ? "function_graph" : name;
-}
-
-static int list_events(struct replay *r)
-{
-	struct catalog *c = &r->source.catalog;
-	vec_for_each (&r->refs, ref) {
-		struct part *p = &r->parts[ref->part];
-		const struct tracedat_format *f = &p->file.formats.at[ref->format];
-		struct event_info *e = vec_push(&c->events);
-		const char *name = event_name(r, f);
-		if (!e || !name)
-			return -ENOMEM;
-		bool chains = p->kernel_stack.id != IDS_MAX || p->user_stack.id != IDS_MAX ||
-			      (r->calls && (f->id == p->exit_id || f->id == p->function.id));
-		*e = (struct event_info){ .name = name,
-					  .type = PERF_TYPE_TRACEPOINT,
-					  .config = f->id,
-					  .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-							 PERF_SAMPLE_CPU | PERF_SAMPLE_RAW |
-							 PERF_SAMPLE_PERIOD |
-							 (chains ? PERF_SAMPLE_CALLCHAIN : 0),
-					  .leader = (u32)c->events.nr - 1,
-					  .nr_members = 1,
-					  .schema = def_of(p, f->id)->schema };
-	}
-	return 0;
-}
-
-static int prepare_samples(struct replay *r)
-{
-	int err = survey(r);
-	for (u32 i = 0; i < r->nr_parts && !err; i++)
-		err = number_events(r, &r->parts[i]);
-	for (u32 i = 0; i < r->nr_parts && !err; i++)
-		find_readers(r, &r->parts[i]);
-	if (!err)
-		err = list_events(r);
-	for (u32 i = 0; i < r->nr_parts && !err && r->has_chains; i++) {
-		struct part *p = &r->parts[i];
-		p->has_frames = true;
-		err = ftrace_frames_init(&p->frames, &r->source.catalog, &p->env, &p->file);
-	}
-	return err;
-}
-
 bool replay_ftrace_has_chains(const struct source *s)
 {
 	return replay_of(s)->has_chains;
@@ -1245,10 +602,7 @@ static int prepare_part(struct part *p)
 		return -ENOMEM;
 	vec_for_each (&p->file.formats, f) {
 		struct event_info *e = vec_push(&c->events);
-		*e = (struct event_info){ .name = f->name,
-					  .config = f->id,
-					  .leader = (u32)c->events.nr - 1,
-					  .nr_members = 1 };
+		*e = (struct event_info){ .name = f->name, .config = f->id };
 	}
 	return 0;
 }
@@ -1274,7 +628,7 @@ static int prepare(struct source *src, unsigned needs, struct diag *d)
 	r->needs = needs;
 	plan_anew(r);
 	if (!r->prepared && r->samples)
-		err = prepare_samples(r);
+		err = ftrace_samples_prepare(r);
 	for (u32 i = 0; i < r->nr_parts && !r->prepared && !r->samples && !err; i++)
 		err = prepare_part(&r->parts[i]);
 	r->prepared = !err;

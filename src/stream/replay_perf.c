@@ -102,6 +102,7 @@ struct pending {
 struct reader {
 	size_t stamp, stamp_end; /* time order: what is left of the block */
 	VEC(struct sample_place) sample_places;
+	VEC(struct sample_branch) branches; /* of the batch */
 	struct block now;
 	u64 time0; /* of now.at, when places are times */
 	u8 *copy; /* compressed files: the block's records */
@@ -460,7 +461,6 @@ static int fill_events(struct replay *r)
 			.sample_type = a->attr.sample_type,
 			.period_or_freq = a->attr.sample_period,
 			.is_freq = a->attr.freq,
-			.leader = (u32)(a - r->file.attrs.at),
 		};
 		if (a->attr.type == PERF_TYPE_TRACEPOINT)
 			e->schema = perf_formats_find(&r->formats, a->attr.config);
@@ -714,6 +714,7 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 	free(rd->samples);
 	free(rd->pending);
 	vec_free(&rd->sample_places);
+	vec_free(&rd->branches);
 	free(rd->copy);
 	split_reads_done(&rd->split);
 	replay_chains_done(&rd->chains);
@@ -1034,6 +1035,49 @@ static int places_of(struct replay *r, struct shard *sh, struct where *w,
 	return 0;
 }
 
+/* Bit fields of a machine of the other kind begin at the other end. */
+static u64 branch_flags(const struct replay *r, u64 raw)
+{
+	static const struct {
+		u8 at, bits;
+	} fields[] = { { 0, 1 },  { 1, 1 },  { 2, 1 },	{ 3, 1 },
+		       { 4, 16 }, { 20, 4 }, { 24, 2 }, { 26, 4 } };
+	bool big = r->file.swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	u64 flags = 0;
+	for (size_t i = 0; big && i < ARRAY_SIZE(fields); i++)
+		flags |=
+			(raw >> (64 - fields[i].at - fields[i].bits) & ((1ull << fields[i].bits) - 1))
+			<< fields[i].at;
+	return big ? flags : raw;
+}
+
+static s64 branch_frame(struct replay *r, struct shard *sh, struct where *w, u64 addr)
+{
+	return frame_of(r, sh, w, addr, addr >> 63 ? FRAME_KERNEL : FRAME_USER);
+}
+
+static int branches_of(struct replay *r, struct shard *sh, struct where *w,
+		       const struct perf_sample_view *v, struct sample *s)
+{
+	struct reader *rd = sh->impl;
+	struct bytes b = bytes_of(v->branches, v->nr_branches * 24, r->file.swap);
+	for (u64 i = 0; i < v->nr_branches; i++) {
+		struct sample_branch *to = vec_push(&rd->branches);
+		if (!to)
+			return -ENOMEM;
+		to->from = bytes_u64(&b);
+		to->to = bytes_u64(&b);
+		to->flags = branch_flags(r, bytes_u64(&b));
+		s64 from = branch_frame(r, sh, w, to->from), dest = branch_frame(r, sh, w, to->to);
+		if (from < 0 || dest < 0)
+			return -ENOMEM;
+		to->from_frame = (u32)from;
+		to->to_frame = (u32)dest;
+		s->nr_branches++;
+	}
+	return 0;
+}
+
 static u64 time_of(const struct replay *r, const struct pending *p)
 {
 	return r->has_times ? p->view.time : p->place;
@@ -1100,6 +1144,7 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		.ip = v->ip,
 		.addr = v->addr,
 		.data_src = v->data_src,
+		.phys_addr = v->phys_addr,
 		.id = v->id,
 		.cgroup = v->cgroup,
 		.event = (u32)(p->attr - r->file.attrs.at),
@@ -1129,7 +1174,8 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 			return (int)chain;
 		s->chain = (u32)chain;
 	}
-	return r->needs & NEED_PLACES ? places_of(r, sh, &w, v, s) : 0;
+	int err = r->needs & NEED_PLACES ? places_of(r, sh, &w, v, s) : 0;
+	return err || !(r->needs & NEED_BRANCH) ? err : branches_of(r, sh, &w, v, s);
 }
 
 /* The next records of the block into rd->pending, decoded. */
@@ -1200,6 +1246,7 @@ static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 	struct replay *r = replay_of(s);
 	struct reader *rd = sh->impl;
 	rd->sample_places.nr = 0;
+	rd->branches.nr = 0;
 	rd->chains.nr = 0;
 	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, sh) : take_file_order(r, sh);
 	for (s64 i = 0; i < nr; i++) {
@@ -1211,11 +1258,13 @@ static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 		return (int)nr;
 	/* The array may have moved while it grew. */
 	const struct sample_place *place = rd->sample_places.at;
+	const struct sample_branch *branch = rd->branches.at;
 	for (s64 i = 0; i < nr; i++) {
-		if (!rd->samples[i].nr_places)
-			continue;
-		rd->samples[i].places = place;
-		place += rd->samples[i].nr_places;
+		struct sample *s = &rd->samples[i];
+		s->places = s->nr_places ? place : NULL;
+		s->branches = s->nr_branches ? branch : NULL;
+		place += s->nr_places;
+		branch += s->nr_branches;
 	}
 	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
 	if (likely(!(r->needs & NEED_READ)))

@@ -43,7 +43,7 @@ int replay_perf_unwind(struct source *s, const struct unwind_config *cfg) must_c
 /* What was wrong with samples is counted on from an earlier part of the same stream (stream/rounds.h). Before prepare(). */
 void replay_perf_count_on(struct source *s, const struct replay_perf_stats *before);
 
-/* After the run: whether stacks were unwound here, and then how many of them lack their outermost callers. */
+/* After the run: whether stacks were unwound here, and then how many of them lack their outermost callers. Any source may be asked. */
 bool replay_perf_cut(const struct source *s, u64 *nr);
 
 /* Borrowed; whole after prepare(). NULL: the source is of another kind. */

@@ -6,8 +6,8 @@
 enum {
 	LANES_MAX = 8,
 	RAW_BYTES = 7,
-	WIDTH_PERCENT = 8,
-	WIDTH_NUMBER = 12,
+	WIDTH_SHORT = 8, /* percentages, numbers of samples */
+	WIDTH_PERIOD = 12,
 	INSNS_DRAWN = 20000,
 	TAB = 8
 };
@@ -70,16 +70,15 @@ static void add_head(struct drawing *d)
 	struct strbuf line;
 	strbuf_init(&line);
 	const char *title = d->o->counts ? "Samples" : d->o->periods ? "Period" : "Percent";
-	u32 columns = d->width * a->nr_events + (a->nr_events - 1);
+	u32 columns = d->width * a->nr_events;
 	strbuf_printf(&line, " %-*s|\tSource code & Disassembly of %s for ", (int)columns, title,
 		      base_name(d, a->path));
-	u64 samples = 0;
-	for (u32 e = 0; e < a->nr_events; e++) {
+	if (a->nr_events > 1)
+		strbuf_printf(&line, "%s { ", a->group ? a->group : "anon group");
+	for (u32 e = 0; e < a->nr_events; e++)
 		strbuf_printf(&line, "%s%s", e ? ", " : "", a->events[e].name);
-		samples += a->events[e].here.count;
-	}
-	strbuf_printf(&line, " (%llu samples, percent: %s)", (unsigned long long)samples,
-		      percent_words(d->o->percent));
+	strbuf_printf(&line, "%s (%llu samples, percent: %s)", a->nr_events > 1 ? " }" : "",
+		      (unsigned long long)a->events[0].here.count, percent_words(d->o->percent));
 	strbuf_add(d->to, line.data, line.len);
 	strbuf_char(d->to, '\n');
 	strbuf_fill(d->to, '-', line.len + 5); /* as long as perf's */
@@ -285,7 +284,7 @@ static u32 hex_digits(u64 v)
 void text_annotate(const struct annotation *a, const struct text_annotate_opts *o, struct strbuf *to)
 {
 	struct drawing d = { .a = a, .o = o, .to = to };
-	d.width = o->counts || o->periods ? WIDTH_NUMBER : WIDTH_PERCENT;
+	d.width = o->periods && !o->counts ? WIDTH_PERIOD : WIDTH_SHORT;
 	d.addr_width = a->nr_insns ? hex_digits(a->insns[a->nr_insns - 1].addr) : 1;
 	if (o->jumps)
 		choose_lanes(&d);

@@ -47,14 +47,14 @@ struct event_look {
 };
 
 /* What is left open in a text. */
-enum fix_kind { FIX_TASK, FIX_LEARN, FIX_INDENT, FIX_DIFF };
+enum fix_kind { FIX_TASK, FIX_LEARN, FIX_INDENT, FIX_DIFF, FIX_BETWEEN };
 
 struct fix {
 	size_t at;
 	enum fix_kind kind;
 	s32 pid; /* FIX_INDENT: the CPU */
 	u32 file; /* FIX_TASK, FIX_LEARN: whose task */
-	u64 time; /* FIX_DIFF: of the line */
+	u64 time; /* FIX_DIFF, FIX_BETWEEN: of the line */
 	const char *parent;
 	const char *func;
 	char comm[COMM_MAX + 1];
@@ -220,6 +220,14 @@ static struct fix *add_fix(struct text_shard *sh, enum fix_kind kind, s32 pid)
 	f->kind = kind;
 	f->pid = pid;
 	return f;
+}
+
+/* Room for what others have to say before this line. */
+static void add_between(struct text_shard *sh, const struct sample *s)
+{
+	struct fix *f = add_fix(sh, FIX_BETWEEN, s->tid);
+	if (f)
+		f->time = s->time_ns;
 }
 
 static u32 file_of(const struct text_events *te, const struct sample *s)
@@ -701,6 +709,8 @@ static void add_line(struct text_shard *sh, const struct event_look *look, const
 	struct strbuf *t = &sh->text;
 	if (look && look->kind == KIND_GRAPH_EXIT && folded(look, s))
 		return;
+	if (unlikely(sh->te->o.between))
+		add_between(sh, s);
 	add_head(sh, s);
 	sh->nr_lines++;
 	if (unlikely(!look)) {
@@ -802,6 +812,8 @@ static void add_json(struct text_shard *sh, const struct event_look *look, const
 {
 	struct strbuf *t = &sh->text;
 	const struct text_events_opts *o = &sh->te->o;
+	if (unlikely(o->between))
+		add_between(sh, s);
 	strbuf_str(t, o->raw_time ? "{\"time\":" : "{\"time_ns\":");
 	strbuf_u64(t, s->time_ns);
 	strbuf_str(t, ",\"cpu\":");
@@ -930,6 +942,11 @@ static int write_fixed(struct text_events *te, struct text_shard *sh)
 				break;
 			strbuf_add(te->out, sh->text.data + done, f->at - done);
 			strbuf_fill(te->out, ' ', depth * FUNCTION_INDENT);
+			done = f->at;
+			break;
+		case FIX_BETWEEN:
+			strbuf_add(te->out, sh->text.data + done, f->at - done);
+			te->o.between(te->o.ctx, f->time, te->out);
 			done = f->at;
 			break;
 		case FIX_DIFF:

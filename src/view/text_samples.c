@@ -1,6 +1,7 @@
 #include "view/text_samples.h"
 #include "base/json.h"
 #include "base/turns.h"
+#include "model/data_src.h"
 
 #include <errno.h>
 #include <string.h>
@@ -206,6 +207,102 @@ static void add_places(const struct text_samples *ts, const struct sample *s, bo
 	strbuf_char(to, '\n');
 }
 
+/* ---- hardware ---- */
+
+/* perf has room for 99 letters. */
+static void add_data_src(const struct text_samples *ts, u64 src, struct strbuf *to)
+{
+	enum { ROOM = 99 };
+	struct strbuf text;
+	size_t before = to->len;
+	strbuf_init(&text);
+	data_src_all(src, &text);
+	add_addr(src, to);
+	strbuf_char(to, ' ');
+	strbuf_add(to, text.data ? text.data : "", min(text.len, (size_t)ROOM - 1 - ADDR_WIDTH));
+	u32 len = (u32)(to->len - before), *width = &ts->o.so_far->data_src_width;
+	*width = max(*width, len);
+	strbuf_fill(to, ' ', *width - len);
+	strbuf_done(&text);
+}
+
+/* "(library)" */
+static void add_branch_dso(const struct text_samples *ts, u32 frame, struct strbuf *to)
+{
+	const struct frame *f = &ts->o.frames->frames[frame];
+	const struct image_info *image = &ts->o.catalog->images.at[f->image];
+	strbuf_char(to, '(');
+	strbuf_str(to, image->kind == IMAGE_KIND_FILE || image->kind == IMAGE_KIND_MODULE
+			       ? image->path
+			       : image->name);
+	strbuf_char(to, ')');
+}
+
+static void add_branch_end(const struct text_samples *ts, u64 addr, u32 frame, u32 fields,
+			   struct strbuf *to)
+{
+	const struct frame *f = &ts->o.frames->frames[frame];
+	const struct name_func *func = &ts->o.names->funcs[ts->o.names->func_of[frame]];
+	if (!(fields & TEXT_BRSTACKSYM)) {
+		strbuf_str(to, "0x");
+		strbuf_hex(to, fields & TEXT_BRSTACKOFF ? f->offset : addr);
+	} else if (func->name) {
+		strbuf_str(to, func->name);
+		strbuf_str(to, "+0x");
+		strbuf_hex(to, f->offset - func->start);
+	} else {
+		strbuf_str(to, "[unknown]");
+	}
+	if (fields & TEXT_DSO)
+		add_branch_dso(ts, frame, to);
+}
+
+static void add_branches(const struct text_samples *ts, const struct sample *s, u32 fields,
+			 struct strbuf *to)
+{
+	static const char *const types[16] = { "",	 "COND",      "UNCOND",	  "IND",
+					       "CALL",	 "IND_CALL",  "RET",	  "SYSCALL",
+					       "SYSRET", "COND_CALL", "COND_RET", "ERET",
+					       "IRQ",	 "SERROR",    "NO_TX",	  "EXTEND_ABI" };
+	for (u32 i = 0; i < s->nr_branches; i++) {
+		const struct sample_branch *b = &s->branches[i];
+		strbuf_str(to, fields & TEXT_BRSTACKSYM ? "" : " ");
+		add_branch_end(ts, b->from, b->from_frame, fields, to);
+		strbuf_char(to, '/');
+		add_branch_end(ts, b->to, b->to_frame, fields, to);
+		strbuf_char(to, '/');
+		strbuf_char(to, b->flags & BRANCH_PREDICTED	 ? 'P'
+				: b->flags & BRANCH_MISPREDICTED ? 'M'
+								 : '-');
+		strbuf_str(to, b->flags & BRANCH_IN_TX ? "/X" : "/-");
+		strbuf_str(to, b->flags & BRANCH_ABORT ? "/A/" : "/-/");
+		strbuf_u64(to, BRANCH_CYCLES(b->flags));
+		strbuf_char(to, '/');
+		strbuf_str(to, types[BRANCH_TYPE(b->flags)]);
+		strbuf_char(to, ' ');
+	}
+}
+
+/* What stands behind the place: before the line's end. */
+static void add_tail(const struct text_samples *ts, const struct sample *s, u32 fields,
+		     struct strbuf *to)
+{
+	if (!(fields & (TEXT_BRSTACK | TEXT_BRSTACKSYM | TEXT_BRSTACKOFF | TEXT_PHYS_ADDR)))
+		return;
+	if (to->len)
+		to->len--;
+	/* One kind of branches is shown, the plainest. */
+	if (fields & TEXT_BRSTACK)
+		fields &= ~(u32)(TEXT_BRSTACKSYM | TEXT_BRSTACKOFF);
+	else if (fields & TEXT_BRSTACKSYM)
+		fields &= ~(u32)TEXT_BRSTACKOFF;
+	if (fields & (TEXT_BRSTACK | TEXT_BRSTACKSYM | TEXT_BRSTACKOFF))
+		add_branches(ts, s, fields, to);
+	if (fields & TEXT_PHYS_ADDR)
+		add_addr(s->phys_addr, to);
+	strbuf_char(to, '\n');
+}
+
 static void add_sample(const struct text_samples *ts, const struct sample *s, struct strbuf *to)
 {
 	u32 fields = ts->o.fields[s->event];
@@ -228,6 +325,8 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 		(void)s->schema->ops->print(s->schema, s->raw, s->raw_size, to);
 	if (fields & TEXT_ADDR)
 		add_addr(s->addr, to);
+	if (fields & TEXT_DATA_SRC)
+		add_data_src(ts, s->data_src, to);
 	if (fields & TEXT_WEIGHT) {
 		char digits[NUM_DIGITS_MAX];
 		u32 len = num_u64(digits, s->weight);
@@ -238,6 +337,7 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 		add_places(ts, s, chain, to);
 	else
 		strbuf_char(to, '\n');
+	add_tail(ts, s, fields, to);
 }
 
 /* ---- JSON ---- */
@@ -269,6 +369,29 @@ static void json_chain(const struct text_samples *ts, const struct sample *s, u3
 	json_array_end(j);
 }
 
+static void json_branches(const struct text_samples *ts, const struct sample *s, u32 fields,
+			  struct json *j)
+{
+	fields |= fields & TEXT_BRSTACKSYM ? TEXT_SYM : 0;
+	json_key(j, "branches");
+	json_array(j);
+	for (u32 i = 0; i < s->nr_branches; i++) {
+		const struct sample_branch *b = &s->branches[i];
+		json_object(j);
+		json_key(j, "from");
+		json_place(ts, &(struct sample_place){ b->from, b->from_frame }, fields, j);
+		json_key(j, "to");
+		json_place(ts, &(struct sample_place){ b->to, b->to_frame }, fields, j);
+		json_put_bool(j, "mispredicted", b->flags & BRANCH_MISPREDICTED);
+		json_put_bool(j, "predicted", b->flags & BRANCH_PREDICTED);
+		json_put_bool(j, "in_tx", b->flags & BRANCH_IN_TX);
+		json_put_bool(j, "abort", b->flags & BRANCH_ABORT);
+		json_put_u64(j, "cycles", BRANCH_CYCLES(b->flags));
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 /* Each object brings the comma before it; the very first one's is taken away where blocks are joined. */
 static void add_json(const struct text_samples *ts, const struct sample *s, struct strbuf *to)
 {
@@ -296,6 +419,12 @@ static void add_json(const struct text_samples *ts, const struct sample *s, stru
 		json_put_str(&j, "event", ts->o.catalog->events.at[s->event].name);
 	if (fields & TEXT_ADDR)
 		json_put_u64(&j, "addr", s->addr);
+	if (fields & TEXT_DATA_SRC)
+		json_put_u64(&j, "data_src", s->data_src);
+	if (fields & TEXT_PHYS_ADDR)
+		json_put_u64(&j, "phys_addr", s->phys_addr);
+	if (fields & (TEXT_BRSTACK | TEXT_BRSTACKSYM | TEXT_BRSTACKOFF))
+		json_branches(ts, s, fields, &j);
 	if (fields & TEXT_TRACE && s->schema && s->schema->ops && s->raw) {
 		struct strbuf text;
 		strbuf_init(&text);

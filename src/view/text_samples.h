@@ -25,6 +25,11 @@ enum text_field {
 	TEXT_PERIOD = 1 << 12,
 	TEXT_WEIGHT = 1 << 13,
 	TEXT_MISC = 1 << 14, /* the level of the CPU as a letter */
+	TEXT_DATA_SRC = 1 << 15,
+	TEXT_PHYS_ADDR = 1 << 16,
+	TEXT_BRSTACK = 1 << 17, /* branches, by address */
+	TEXT_BRSTACKSYM = 1 << 18, /* by function */
+	TEXT_BRSTACKOFF = 1 << 19, /* by place in the file */
 	TEXT_SRCLINE = 1 << 20,
 };
 
@@ -34,6 +39,7 @@ struct text_samples_so_far {
 	u64 last_time;
 	bool started;
 	bool any; /* JSON: something was written */
+	u32 data_src_width; /* of the longest so far: a column that grows */
 };
 
 struct text_samples_opts {
@@ -41,7 +47,7 @@ struct text_samples_opts {
 	const u32 *fields; /* [event] */
 	const bool *chains; /* [event]: samples carry call chains */
 	bool nanoseconds;
-	bool reltime; /* needs one worker, as everything below that looks back */
+	bool reltime; /* needs one worker, as everything below that looks back, and TEXT_DATA_SRC */
 	bool deltatime;
 	struct sample_choice when, who; /* samples that both want */
 	/* Called before each sample that is fed, shown or not: what happened until then. May be NULL; needs one worker. */

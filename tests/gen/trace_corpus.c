@@ -1,7 +1,7 @@
 /*
  * Writes a trace.dat that no recording happens to hold, for comparing with trace-cmd:
  *
- *	trace_corpus graph|function|tasks|flags|lost 6|7|zstd > FILE
+ *	trace_corpus graph|function|tasks|flags|lost|stacks 6|7|zstd > FILE
  */
 #include "gen/ftrace_gen.h"
 
@@ -42,6 +42,18 @@ static const char wakeup_format[] =
 	"print fmt: \"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, "
 	"REC->target_cpu\n";
 
+static const char kernel_stack_format[] =
+	"name: kernel_stack\nID: 4\n" COMMON "\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned long caller[6];\toffset:16;\tsize:48;\tsigned:0;\n\n"
+	"print fmt: \"\\t=> %ps\\n\", (void *)REC->caller[0]\n";
+static const char user_stack_format[] =
+	"name: user_stack\nID: 12\n" COMMON
+	"\tfield:unsigned int tgid;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned long caller[6];\toffset:16;\tsize:48;\tsigned:0;\n\n"
+	"print fmt: \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\", "
+	"(void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], "
+	"(void *)REC->caller[3], (void *)REC->caller[4], (void *)REC->caller[5]\n";
+
 static const char symbols[] = "ffffffff81000000 T _text\n"
 			      "ffffffff81000000 T _stext\n"
 			      "ffffffff81000100 t alpha\n"
@@ -56,6 +68,7 @@ static const char symbols[] = "ffffffff81000000 T _text\n"
 			      "ffffffff81000500 T last_of_kernel\n";
 
 static const char *const formats[] = { gen_format_value, wakeup_format, NULL };
+static const char *const stack_formats[] = { kernel_stack_format, user_stack_format, NULL };
 static const char *const graph_formats[] = { entry_format, exit_format, NULL };
 
 static u32 seed = 7;
@@ -178,6 +191,41 @@ static void flags(struct gen_trace *t)
 	}
 }
 
+static void stack(struct gen_trace *t, u64 time, u32 cpu, u16 id, s32 pid)
+{
+	u32 nr = random_below(7);
+	struct gen_event *e = add(t, time, cpu, id, pid, id == 4 ? 16 + 8 * nr : 64);
+	put32(e, 8, id == 4 ? nr : 70 + (u32)pid);
+	for (u32 i = 0; i < 6; i++) {
+		/* Functions that have one name; programs where no symbol of the kernel is. */
+		u64 at = id == 4 ? 0xffffffff81000300 + 0x100 * random_below(3)
+				 : 0x5000 + random_below(9);
+		put64(e, 16 + 8 * i, id == 4 || i < nr ? at : 0);
+	}
+	e->missed = random_below(400) ? 0 : 3;
+}
+
+/* Stacks behind their events, one or two; some of another task, some twice, some of nothing; enough to fill many pages. */
+static void stacks(struct gen_trace *t)
+{
+	u64 time = 1000000;
+	for (u32 i = 0; i < 4000; i++) {
+		u32 cpu = random_below(2), what = random_below(12);
+		s32 pid = 7 + (s32)random_below(2);
+		time += random_below(1000);
+		if (what)
+			put32(add(t, time++, cpu, 100, pid, 12), 8, i);
+		if (what == 1)
+			pid = 15 - pid;
+		if (what < 8)
+			stack(t, time++, cpu, 4, pid);
+		if (what < 2)
+			stack(t, time++, cpu, 4, pid);
+		if (what > 5 && what < 10)
+			stack(t, time++, cpu, 12, pid);
+	}
+}
+
 static void lost(struct gen_trace *t)
 {
 	for (u32 i = 0; i < 300; i++) {
@@ -218,6 +266,11 @@ int main(int argc, char **argv)
 		flags(&t);
 	} else if (!strcmp(kind, "lost")) {
 		lost(&t);
+	} else if (!strcmp(kind, "stacks")) {
+		t.ftrace_format = gen_format_value;
+		t.system = "ftrace";
+		t.formats = stack_formats;
+		stacks(&t);
 	} else {
 		return 1;
 	}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: 6.1
+# where: 6.1 6.12
 # needs: root tracefs
 # timeout: 200
 # smp: 1

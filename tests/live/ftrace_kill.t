@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1
+# where: host 6.1 6.12
 # needs: root tracefs
 # timeout: 300
 # `ftrace record` killed with SIGKILL at any moment, start-up included: nothing is left, nothing of others is touched, the

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host
+# where: host 6.1 6.12
 # needs: root tracefs
 # timeout: 120
 # `ftrace record`: exact counts, filters, order of options, buffers, versions, sizes, errors.
@@ -72,6 +72,25 @@ ok $? "is kept, and no more"
 like "$(rep | tail -3)" 'exit' "the last events are there"
 exits 0 "up to a size" rec --max-size 200K -F -e raw_syscalls "$SONDE" workload syscalls 400000
 like "$err" 'max-size' "stops there"
+# Several files one after another: each is whole, together they have everything.
+burst='for i in 1 2 3; do "$SONDE" workload syscalls 20000; sleep 1; done'
+exits 0 "a new file by size" rec --switch-output 200K -s 50000 -b 16M -F -c -e raw_syscalls:sys_enter -f "id == $nr" -- sh -c "$burst"
+files=$(ls t.dat.[0-9]* | wc -l)
+[ "$files" -ge 2 ] && [ ! -e t.dat.parts ]
+ok $? "there are several ($files)"
+sum=0
+for f in t.dat.[0-9]*; do
+	like "$err" "^\\[ .*$f: [0-9.]+ MB \\]" "$f is told"
+	n=$("$SONDE" ftrace report "$f" | grep -c ' sonde-.*: sys_enter:') # the shell makes such a call too
+	sum=$((sum + n))
+	[ "$f" != t.dat.1 ] || needs_or_skip "trace-cmd reads it" trace-cmd || is "$(trace-cmd report -i "$f" 2>/dev/null | grep -c ' sonde-.*: sys_enter:')" "$n" "trace-cmd reads it"
+done
+is $sum 60000 "and every event is in one of them"
+rm -f t.dat.[0-9]*
+exits 0 "the last one only" rec --switch-output 100K --switch-max-files 1 -s 50000 -b 16M -F -c -e raw_syscalls:sys_enter -f "id == $nr" -- sh -c "$burst"
+is "$(ls t.dat.[0-9]* | wc -l)" 1 "is kept"
+rm -f t.dat.[0-9]*
+exits 129 "a size of what?" rec --switch-output 100 -e sched true
 exits 0 "several buffers" rec -e sched:sched_process_exec -B "sonde-t-$$" -C mono -e sched:sched_process_exit true
 like "$(rep)" "^sonde-t-$$: .*sched_process_exit" "the instance has its name before the line"
 [ ! -e "$tracefs/instances/sonde-t-$$" ]

@@ -23,6 +23,7 @@ for i in 1 2; do
 	void lib_work(unsigned n) { in_lib$i(n); s += $i; }
 	END
 done
+tasks=mix,left,right,renamed,swapper
 mix=(./mix 1 ./lib1.so ./lib2.so)
 
 # perf record of 6.1 now and then smashes its own stack after the recording, where it collects build ids: then without them. And perf knows
@@ -39,7 +40,7 @@ record() {
 }
 
 hits_stubs() {
-	"$SONDE" script --no-inline -F ip,sym,dso -i "$1" 2>/dev/null | grep -qE ' ([^ ]*@plt|\.plt[.a-z]*) \([^ ]*/libc\.so'
+	"$SONDE" script --no-inline --comms $tasks -F ip,sym,dso -i "$1" 2>/dev/null | grep -qE ' ([^ ]*@plt|\.plt[.a-z]*) \([^ ]*/libc\.so'
 }
 
 # same NAME FILE [COMPARE-OPTION...] -- REPORT-OPTION...
@@ -170,7 +171,7 @@ if ! needs_or_skip "tracepoints" tracefs; then
 	every_way "tracepoints" tp.data
 fi
 
-./mix 60 ./lib1.so ./lib2.so &
+./mix 300 ./lib1.so ./lib2.so &
 pid=$!
 sleep 0.3
 record attach.data -F 2000 -e cpu-clock -g -p $pid -- sleep 2
@@ -178,11 +179,10 @@ record system.data -a -F 2000 -e cpu-clock -g -- sleep 2
 kill $pid
 wait $pid 2>/dev/null
 some_ways "attached to a process" attach.data
-ours=mix,left,right,renamed,swapper
-same "the whole system, our programs" system.data --comms $ours -- --sort comm,dso,sym
-same "the whole system, our programs" system.data --comms $ours -- --sort comm,dso,sym -g none
-same "the whole system, our programs" system.data --comms $ours -- --no-children --sort comm,dso,sym -g caller
-same "the whole system, our programs" system.data --comms $ours -- --sort comm,dso
+same "the whole system, our programs" system.data --comms $tasks -- --sort comm,dso,sym
+same "the whole system, our programs" system.data --comms $tasks -- --sort comm,dso,sym -g none
+same "the whole system, our programs" system.data --comms $tasks -- --no-children --sort comm,dso,sym -g caller
+same "the whole system, our programs" system.data --comms $tasks -- --sort comm,dso
 
 # A large one: 100,000 samples and more, 10,000 different chains and more.
 seconds=4

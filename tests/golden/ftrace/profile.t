@@ -62,6 +62,14 @@ like "$err" "flags are p, s and g" "says which there are"
 exits 129 "-G without --profile" "$SONDE" ftrace report -G $f
 exits 129 "a file and a command" "$SONDE" ftrace profile --input $f true
 exits 1 "a file that is not there" "$SONDE" ftrace profile --input none.dat
+# latency between two events of a file
+f=6.12-events_v7_zstd.dat
+exits 0 "hist --latency of a file" "$SONDE" ftrace hist -i $f --latency irq:softirq_entry,irq:softirq_exit --by vec
+is "$("$SONDE" ftrace latency --input $f -e softirq_entry,softirq_exit --by vec)" "$out" "latency --input is the same"
+is "$(awk -F'|' 'NR > 1 { n += $2 } END { print n }' <<<"$out")" "$("$SONDE" ftrace report $f | grep -c ' softirq_exit:')" "and counts all of them"
+exits 1 "an event that the file does not have" "$SONDE" ftrace hist -i $f --latency irq:softirq_entry,irq:softirq_bogus --by vec
+exits 129 "two events, one given" "$SONDE" ftrace latency --input $f -e softirq_entry
+exits 129 "hist -i without --latency" "$SONDE" ftrace hist -i $f
 exits 0 "lost events" "$SONDE" ftrace profile --input 6.1-lost.dat
 like "$err" "events were lost [0-9]+ times" "are said"
 done_testing

@@ -12,6 +12,19 @@ for f in "$data"/*.dat; do
 	ok $? "$name: $said"
 done
 
+# Files that no recording happens to be.
+corpus=${SONDE_BUILD:-$SONDE_SRC/build}/tests/trace_corpus
+for kind in stacks graph function tasks lost; do
+	for version in 6 7 zstd; do
+		"$corpus" $kind $version >"$SONDE_TMP/x.dat"
+		said=$(python3 "$check" "$SONDE" "$SONDE_TMP/x.dat" 2>&1 | tail -1)
+		like "$said" '^[0-9]+ samples ' "$kind, $version: $said"
+		"$SONDE" export --to perfetto -i "$SONDE_TMP/x.dat" -o "$SONDE_TMP/x.json" 2>/dev/null
+		said=$(python3 "$SONDE_SRC/tests/golden/ftrace/chrome.py" "$SONDE" "$SONDE_TMP/x.dat" "$SONDE_TMP/x.json" 2>&1 | tail -1)
+		like "$said" '^[0-9]+ instants, ' "$kind, $version: $said"
+	done
+done
+
 # One worker or many.
 for f in 6.12-stacks 6.1-graph_events 6.12-events_v7_zstd 6.1-instance_and_top; do
 	f=$data/$f.dat

@@ -1,0 +1,28 @@
+/* How long something takes, as a histogram in powers of two: a function, or from one event to another. */
+#pragma once
+
+#include "analysis/event_pair.h"
+#include "cmd/app.h"
+
+enum { LATENCY_BUCKETS = 22 };
+
+struct ftrace_latency {
+	u64 buckets[LATENCY_BUCKETS]; /* [0]: below 1 unit; [i]: from 2^(i-1) to below 2^i; the last: the rest */
+	u64 nr, total_ns, max_ns, min_ns;
+	bool in_ns; /* the unit: nanoseconds, else microseconds */
+};
+
+void ftrace_latency_add(struct ftrace_latency *l, u64 ns);
+/* perf's table, or JSON. */
+int ftrace_latency_print(struct app *app, const struct ftrace_latency *l) must_check;
+
+/*
+ * Adds up what a file has: from the event `rule` begins with to the one it ends with. -ENOENT with a diag when one of the two, or its field, is
+ * not in the file.
+ */
+int ftrace_latency_read(struct app *app, const char *path, const struct event_pair_rule *rule,
+			struct ftrace_latency *l) must_check;
+
+/* "A,B" and "KEY" or "KEY=KEY" (NULL: common_pid) as a rule; its strings go to the arena. */
+int ftrace_latency_rule(const char *events, const char *by, struct arena *a,
+			struct event_pair_rule *ret, struct diag *d) must_check;

@@ -1,0 +1,15 @@
+/* --switch-output of `record` and `ftrace record`: when a recording goes on in another file. */
+#pragma once
+
+#include "base/diag.h"
+#include "base/vec.h"
+
+struct record_switching {
+	bool on;
+	u64 bytes, every_ns; /* 0: by signal only */
+	VEC(char *) kept; /* names of the files that are done */
+	u64 kept_bytes;
+};
+
+/* "signal", a size with its unit, or a time with its; -EINVAL with a diag. */
+int record_parse_switch(struct record_switching *sw, const char *text, struct diag *d) must_check;

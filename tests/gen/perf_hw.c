@@ -1,0 +1,129 @@
+/*
+ * Recordings of hardware that is not here: perf_hw branch|mem PROGRAM ADDR FILE [swap]. Samples lie in a function of PROGRAM at the
+ * file offset ADDR (hexadecimal); with branch stacks of every kind of entry, or with data addresses and where the data came from.
+ */
+#include "gen/perfwrite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PID = 4242, BASE = 0x400000, SAMPLES = 300 };
+
+static u64 seed = 12345;
+
+static u64 dice(u64 n)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (seed >> 33) % n;
+}
+
+static void begin(struct perfwrite *w, const char *program, u64 sample_type, unsigned form)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period = 1000,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | sample_type,
+		.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.comm = 1,
+	};
+	perfwrite_begin(w, form);
+	perfwrite_event(w, &a, (u64[]){ 11 }, 1, "cycles");
+	perfwrite_comm(w, PID, PID, "program", true, 0);
+	perfwrite_mmap(
+		w,
+		&(struct perfwrite_map){
+			.pid = PID, .addr = BASE, .len = 0x10000000, .name = program, .ino = 1 },
+		0);
+	perfwrite_kernel(w);
+}
+
+static struct perfwrite_sample sample(u64 at, u32 i)
+{
+	return (struct perfwrite_sample){ .misc = PERF_RECORD_MISC_USER,
+					  .ip = BASE + at + dice(4),
+					  .time = 1000000 + 1000 * (u64)i,
+					  .pid = PID,
+					  .tid = PID,
+					  .cpu = i % 2,
+					  .period = 1000 + dice(3) };
+}
+
+/* Bit fields begin at the other end on a machine of the other kind. */
+static u64 other_end(u64 flags)
+{
+	static const u8 at[] = { 0, 1, 2, 3, 4, 20, 24 }, bits[] = { 1, 1, 1, 1, 16, 4, 40 };
+	u64 turned = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		turned |= (flags >> at[i] & ((1ull << bits[i]) - 1)) << (64 - at[i] - bits[i]);
+	return turned;
+}
+
+static void add_branches(struct perfwrite *w, u64 at, u32 i)
+{
+	u64 words[3 * 8];
+	u64 nr = dice(8);
+	for (u64 k = 0; k < nr; k++) {
+		bool nowhere = !dice(10);
+		words[3 * k] = nowhere ? 0x10 : BASE + at + dice(6);
+		words[3 * k + 1] = dice(12) ? BASE + at + dice(2) : 0xffffffff81000000ull;
+		u64 guess = dice(3); /* mispredicted, predicted, not told */
+		words[3 * k + 2] = (guess < 2 ? 1ull << guess : 0) | (!dice(5)) << 2 |
+				   (!dice(7)) << 3 | dice(3) * 17 << 4 | dice(12) << 20;
+		if (w->form & PERFWRITE_SWAP)
+			words[3 * k + 2] = other_end(words[3 * k + 2]);
+	}
+	struct perfwrite_sample s = sample(at, i);
+	s.branches = words;
+	s.nr_branches = nr;
+	perfwrite_sample(w, 0, &s);
+}
+
+static u64 one_of(u64 bits)
+{
+	return 1ull << dice(bits);
+}
+
+static void add_access(struct perfwrite *w, u64 at, u32 i)
+{
+	struct perfwrite_sample s = sample(at, i);
+	s.addr = BASE + at + 64 * dice(4) + dice(64);
+	s.weight = 5 + dice(6);
+	s.phys_addr = dice(3) ? 0x100000 + 64 * dice(5) : 0;
+	/* op 5, level 14, snoop 5, lock 2, tlb 7, level number 4, remote 1, snoopx 2, blocked 3, hops 3 */
+	bool old = dice(2);
+	u64 level = dice(3) ? one_of(3) | one_of(14) : 0, number = old ? 0 : dice(16);
+	s.data_src = one_of(5) | level << 5 | (dice(4) ? one_of(5) : 0) << 19 | dice(4) << 24 |
+		     (dice(4) ? one_of(3) | one_of(7) : 0) << 26 | number << 33 |
+		     (old ? 0 : dice(2)) << 37 | (dice(3) ? 0 : dice(3)) << 38 |
+		     (dice(3) ? 0 : one_of(3)) << 40 | (old ? 0 : dice(5)) << 43;
+	perfwrite_sample(w, 0, &s);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 5)
+		return 1;
+	bool branch = !strcmp(argv[1], "branch");
+	u64 at = strtoull(argv[3], NULL, 16);
+	struct perfwrite w;
+	begin(&w, argv[2],
+	      branch ? PERF_SAMPLE_BRANCH_STACK
+		     : PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
+			       PERF_SAMPLE_PHYS_ADDR,
+	      argc > 5 ? PERFWRITE_SWAP : 0);
+	for (u32 i = 0; i < SAMPLES; i++)
+		branch ? add_branches(&w, at, i) : add_access(&w, at, i);
+	perfwrite_feature_str(&w, FEAT_ARCH, "x86_64");
+	perfwrite_end(&w);
+	FILE *f = fopen(argv[4], "w");
+	bool fine = f && fwrite(w.out.data, 1, w.out.len, f) == w.out.len;
+	if (f && fclose(f))
+		fine = false;
+	perfwrite_done(&w);
+	return !fine;
+}
