@@ -56,8 +56,7 @@ u64 hw_value(enum profile_key key, const struct sample *s)
 	if (!b)
 		return 0;
 	switch (key) {
-	case PROFILE_KEY_MISPREDICT:
-		return b->flags & (BRANCH_MISPREDICTED | BRANCH_PREDICTED);
+	case PROFILE_KEY_MISPREDICT: return b->flags & (BRANCH_MISPREDICTED | BRANCH_PREDICTED);
 	case PROFILE_KEY_ABORT: return b->flags & BRANCH_ABORT;
 	case PROFILE_KEY_IN_TX: return b->flags & BRANCH_IN_TX;
 	case PROFILE_KEY_CYCLES: return BRANCH_CYCLES(b->flags);
@@ -213,10 +212,8 @@ const char *hw_cell(const struct profile *p, enum profile_key key, const struct 
 		/* An address that no map holds is of no level: perf's letter for that is H. */
 		return keys_symbol(a, &p->names->funcs[word],
 				   p->names->funcs[word].image == IMAGE_NONE ? 'H' : 0);
-	case PROFILE_KEY_PHYS_DADDR:
-		return address_cell(a, kernel ? 'k' : '.', word);
+	case PROFILE_KEY_PHYS_DADDR: return address_cell(a, kernel ? 'k' : '.', word);
 	default:
-		return is_text(key) ? texts_shown(&p->texts, word)
-				    : strtab_str(&p->dsos, (u32)word);
+		return is_text(key) ? texts_shown(&p->texts, word) : strtab_str(&p->dsos, (u32)word);
 	}
 }

@@ -138,7 +138,8 @@ int main(int argc, char **argv)
 	      argc > 5 ? PERFWRITE_SWAP : 0);
 	for (u32 i = 0; i < SAMPLES; i++)
 		branch ? add_branches(&w, at, i) : add_access(&w, at, i, *argv[1] == 'r');
-	perfwrite_feature_str(&w, FEAT_HOSTNAME, "nowhere"); /* perf knows the byte order of features by it */
+	perfwrite_feature_str(&w, FEAT_HOSTNAME,
+			      "nowhere"); /* perf knows the byte order of features by it */
 	perfwrite_feature_str(&w, FEAT_ARCH, "x86_64");
 	if (branch)
 		perfwrite_feature(&w, FEAT_BRANCH_STACK, NULL, 0);

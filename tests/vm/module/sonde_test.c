@@ -107,7 +107,8 @@ static ssize_t show_hits(struct file *file, char __user *to, size_t size, loff_t
 {
 	char buf[16];
 
-	return simple_read_from_buffer(to, size, pos, buf, scnprintf(buf, sizeof(buf), "%d\n", nr_hits));
+	return simple_read_from_buffer(to, size, pos, buf,
+				       scnprintf(buf, sizeof(buf), "%d\n", nr_hits));
 }
 
 static const struct proc_ops ops = { .proc_write = do_word, .proc_read = show_hits };
