@@ -13,13 +13,24 @@
 		8, "SHUTDOWN"                                                                      \
 	}
 
-TRACE_EVENT(sonde_exit, TP_PROTO(u32 reason, int err), TP_ARGS(reason, err),
-	    TP_STRUCT__entry(__field(u32, reason) __field(int, err)),
-	    TP_fast_assign(__entry->reason = reason; __entry->err = err;),
-	    TP_printk("reason %s (%d)",
-		      __entry->err < 0 ? (__entry->err == -4 ? "restart" : "error")
-				       : __print_symbolic(__entry->reason, sonde_test_reasons),
-		      __entry->err < 0 ? -__entry->err : (int)__entry->reason));
+/* clang-format off */
+TRACE_EVENT(sonde_exit,
+	TP_PROTO(u32 reason, int err),
+	TP_ARGS(reason, err),
+	TP_STRUCT__entry(
+		__field(u32, reason)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->reason = reason;
+		__entry->err = err;
+	),
+	TP_printk("reason %s (%d)",
+		  __entry->err < 0 ? (__entry->err == -4 ? "restart" : "error")
+				   : __print_symbolic(__entry->reason, sonde_test_reasons),
+		  __entry->err < 0 ? -__entry->err : (int)__entry->reason)
+);
+/* clang-format on */
 
 #endif
 
