@@ -325,7 +325,8 @@ static int print_all(struct script *s, const struct run_tables *run,
 	if (show && !s->app->json)
 		err = script_side_new(&side, replay_perf_file(s->src), show);
 	if (side) {
-		script_side_skip(side, s->round.after);
+		if (s->round.after) /* in the first one also what has no time */
+			script_side_skip(side, s->round.after);
 		o.before = script_side_until;
 		o.before_ctx = side;
 	}
