@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1 6.12
+# where: host 6.12
 # needs: root tracefs
 # timeout: 300
 # `ftrace record`: exact counts, filters, order of options, buffers, versions, sizes, errors.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1 6.12
+# where: host 6.12
 # needs: root tracefs
 # timeout: 120
 # `ftrace record --with-samples`: two files of one run by one clock, merged by time; unlike clocks are refused.

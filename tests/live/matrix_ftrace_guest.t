@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: 6.1 6.12
+# where: 6.1
 # needs: root tracefs
 # timeout: 300
 # smp: 1

@@ -8,52 +8,10 @@
 need root perf_events perf gcc python3 sonde
 
 cd "$SONDE_TMP" || exit 1
-export HOME=$SONDE_TMP # a cache of build ids of our own: perf record aborts over one that others write to
-compare=$SONDE_SRC/tests/live/report_compare.py
-flags="-O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls"
+. "$SONDE_SRC/tests/live/report_lib.sh"
 # shellcheck disable=SC2086
-gcc $flags -pthread "$SONDE_SRC/tests/live/report_mix.c" -o mix && gcc $flags -pthread "$SONDE_SRC/bench/deep.c" -o deep
+build_mix && gcc $flags -pthread "$SONDE_SRC/bench/deep.c" -o deep
 ok $? "the programs are built"
-for i in 1 2; do
-	# shellcheck disable=SC2086
-	gcc $flags -shared -fPIC -x c - -o lib$i.so <<-END
-	static volatile unsigned long s;
-	__attribute__((noinline)) static void in_lib$i(unsigned n) { while (n--) s += n; }
-	void lib_work(unsigned n);
-	void lib_work(unsigned n) { in_lib$i(n); s += $i; }
-	END
-done
-tasks=mix,left,right,renamed,swapper
-mix=(./mix 1 ./lib1.so ./lib2.so)
-
-# perf record of 6.1 now and then smashes its own stack after the recording, where it collects build ids: then without them. And perf knows
-# the stubs of libc badly (report_compare.py, FAULTS: plt): a recording in which one was hit, one of ten, is made again.
-record() {
-	local out=$1 err=1
-	shift
-	for _ in 1 2 3 4 5 6; do
-		perf record -q -o "$out" "$@" 2>record.err || perf record -q -B -o "$out" "$@" 2>record.err
-		err=$?
-		hits_stubs "$out" || break
-	done
-	ok $err "recorded: $*" || diag "$(cat record.err)"
-}
-
-hits_stubs() {
-	"$SONDE" script --no-inline --comms $tasks -F ip,sym,dso -i "$1" 2>/dev/null | grep -qE ' ([^ ]*@plt|\.plt[.a-z]*) \([^ ]*/libc\.so'
-}
-
-# same NAME FILE [COMPARE-OPTION...] -- REPORT-OPTION...
-same() {
-	local name=$1 file=$2 how=() said
-	shift 2
-	while [ "$1" != -- ]; do how+=("$1"); shift; done
-	shift
-	perf report --stdio -i "$file" "$@" >theirs 2>theirs.err
-	"$SONDE" report --no-inline --stdio -i "$file" "$@" >ours 2>ours.err
-	said=$(python3 "$compare" "${how[@]}" theirs ours)
-	ok $? "$name: report $* ($(head -1 <<<"$said"))" || diag "$said" "$(head -3 ours.err)"
-}
 
 # The ways to look at a recording with call chains.
 every_way() {
@@ -86,6 +44,7 @@ every_way "threads, forks, exec, dlopen" mix.data
 same "as perf does without being asked" mix.data --
 same "as perf does without being asked" mix.data --ordered -- --no-children
 
+compared
 # The comparison itself: an error of 0.01 point does not pass.
 perf report --stdio -i mix.data >theirs 2>/dev/null
 "$SONDE" report --no-inline --stdio -i mix.data >ours 2>/dev/null
@@ -99,6 +58,7 @@ grep -v in_lib1 ours >fewer
 python3 "$compare" theirs fewer >/dev/null
 isnt $? 0 "and fails when a row is missing"
 
+compared
 # However the samples are shared out and whoever finishes first, the text is the same.
 while read -r args; do
 	texts=$(for n in 1 2 2 2 2 3 3 7 16; do
@@ -137,6 +97,7 @@ record mixed.data -e cpu-clock/call-graph=no,freq=3000/ -e page-faults/call-grap
 "$SONDE" report --no-inline --stdio -i mixed.data --sort comm,dso,sym -g none >ours 2>/dev/null
 is "$(awk '/of event/ { on = /cpu-clock/ } on && $1 ~ /%$/ && $1 != $2' ours)" "" "with children, an event without chains has only leaves"
 same "one event with chains and one without" mixed.data --ordered -- --no-children --sort comm,dso,sym
+compared
 
 err=1
 for _ in 1 2 3 4 5 6; do
@@ -148,6 +109,7 @@ ok $err "recorded into a pipe"
 same "a pipe" pipe.data --ordered -- --no-children --sort comm,dso,sym
 same "a pipe" pipe.data --ordered -- --no-children --sort comm,dso,sym -g caller
 same "a pipe" pipe.data --ordered -- --no-children --sort pid,sym -g none
+compared
 "$SONDE" report --stdio -i pipe.data >from-file 2>&1
 "$SONDE" report --stdio -i - <pipe.data >from-stdin 2>&1
 cmp -s from-file from-stdin
@@ -166,6 +128,7 @@ ok $? "a pipe with children: as perf has it from the same data in a file ($(head
 cmp -s ours ours-file
 ok $? "and as we have it from that file"
 
+compared
 if ! needs_or_skip "tracepoints" tracefs; then
 	record tp.data -e sched:sched_switch,sched:sched_process_fork -g -- "${mix[@]}"
 	every_way "tracepoints" tp.data
@@ -184,6 +147,7 @@ same "the whole system, our programs" system.data --comms $tasks -- --sort comm,
 same "the whole system, our programs" system.data --comms $tasks -- --no-children --sort comm,dso,sym -g caller
 same "the whole system, our programs" system.data --comms $tasks -- --sort comm,dso
 
+compared
 # A large one: 100,000 samples and more, 10,000 different chains and more.
 seconds=4
 for _ in 1 2 3; do
@@ -203,6 +167,7 @@ same "a large one" deep.data -- --sort comm,dso,sym -g none
 same "a large one" deep.data --ordered -- --no-children --sort comm,dso,sym
 same "a large one" deep.data --ordered -- --no-children --sort comm,dso,sym -g caller
 same "a large one" deep.data -- --sort pid,sym
+compared
 for workers in 1 3 16; do
 	"$SONDE" report --stdio -i deep.data --workers $workers >with-$workers 2>&1
 done

@@ -8,50 +8,24 @@
 need root perf_events perf gcc python3 sonde
 
 cd "$SONDE_TMP" || exit 1
-export HOME=$SONDE_TMP # a cache of build ids of our own: perf record aborts over one that others write to
-compare=$SONDE_SRC/tests/live/report_compare.py
-flags="-O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls"
-# shellcheck disable=SC2086
-gcc $flags -pthread "$SONDE_SRC/tests/live/report_mix.c" -o mix
-for i in 1 2; do
-	# shellcheck disable=SC2086
-	gcc $flags -shared -fPIC -x c - -o lib$i.so <<-END
-	static volatile unsigned long s;
-	__attribute__((noinline)) static void in_lib$i(unsigned n) { while (n--) s += n; }
-	void lib_work(unsigned n);
-	void lib_work(unsigned n) { in_lib$i(n); s += $i; }
-	END
-done
+. "$SONDE_SRC/tests/live/report_lib.sh"
+build_mix
+ok $? "the programs are built"
 
-# Stubs have other names in perf, and are joined into one (see FAULTS): rather a recording without, if there is one to be had.
-record() {
-	local out=$1 i good=1
-	shift
-	for i in 1 2 3 4 5 6 7 8; do
-		perf record -q -o new.data "$@" >record.err 2>&1 && perf report --stdio -g none -i new.data >/dev/null 2>&1 || continue
-		mv new.data "$out"
-		good=0
-		perf script --no-inline -F ip,sym -i "$out" 2>/dev/null | grep -qE '@plt|_init$|\.plt' || break
-	done
-	ok $good "recorded: $*" || diag "$(cat record.err)"
-}
-
-# same HOW FILE REPORT-OPTION...; HOW: exact (line by line) or rows (equals may stand in another order)
-same() {
-	local how=$1 file=$2 said
+one() {
+	local way=() file=$2
+	[ "$1" = rows ] || way=(--exact)
 	shift 2
-	perf report --stdio --no-inline -i "$file" "$@" >theirs 2>theirs.err
-	"$SONDE" report --stdio --no-inline -i "$file" "$@" >ours 2>ours.err
-	# shellcheck disable=SC2046
-	said=$(python3 "$compare" $([ "$how" = exact ] && echo --exact) theirs ours)
-	ok $? "$file: report $* ($(head -1 <<<"$said"))" || diag "$said" "$(head -3 ours.err)"
+	same "$file" "$file" "${way[@]}" -- "$@"
 }
+
+# each HOW FILE REPORT-OPTION... <LINES of further options; HOW: exact (line by line) or rows (equals may stand in another order)
 each() {
 	local how=$1 file=$2 line
 	shift 2
 	while read -r line; do
 		# shellcheck disable=SC2086
-		same "$how" "$file" "$@" $line
+		one "$how" "$file" "$@" $line
 	done
 }
 
@@ -138,11 +112,12 @@ END
 pids=$(perf script -i mix.data -F pid 2>/dev/null | sort -u | head -2 | tr -d ' ' | paste -sd,)
 tid=$(perf script -i mix.data -F tid 2>/dev/null | sort | uniq -c | sort -rn | awk 'NR == 2 { print $2 }')
 times=$(perf script -i mix.data -F time 2>/dev/null | tr -d ' :' | sed -n '30p;90p' | paste -sd,)
-same exact mix.data --no-children -g none --pid "$pids" -s pid,sym
-same exact mix.data --no-children -g none --tid "$tid" -s pid,sym
-same exact mix.data --no-children -g none --time "$times"
-same exact mix.data --no-children -g none --time "${times%,*},"
+one exact mix.data --no-children -g none --pid "$pids" -s pid,sym
+one exact mix.data --no-children -g none --tid "$tid" -s pid,sym
+one exact mix.data --no-children -g none --time "$times"
+one exact mix.data --no-children -g none --time "${times%,*},"
 
+compared
 # Separated: blanks apart, the same cells.
 perf report --stdio -i mix.data --no-children -g none -t, 2>/dev/null | sed -n 's/ *, */,/gp' | sed 's/^ *//; s/ *$//' | grep -v '^#' >theirs
 "$SONDE" report --stdio -i mix.data --no-children -g none -t, 2>/dev/null | grep -v '^#' | grep . >ours
@@ -184,13 +159,13 @@ for file in split.data group.data; do
 	-F overhead,comm
 	--no-group
 	END
-	same rows $file -s comm,dso,sym --no-children
-	same rows $file -s comm,dso
+	one rows $file -s comm,dso,sym --no-children
+	one rows $file -s comm,dso
 done
 
 record cgroup.data -F 999 -e cpu-clock --all-cgroups -- ./mix 1 ./lib1.so ./lib2.so
-same exact cgroup.data -s cgroup
-same exact cgroup.data -s comm,cgroup,dso
+one exact cgroup.data -s cgroup
+one exact cgroup.data -s comm,cgroup,dso
 
 if ! needs_or_skip "tracepoints" tracefs; then
 	record tp.data -e sched:sched_switch,sched:sched_process_fork -g -- ./mix 1 ./lib1.so ./lib2.so
@@ -205,6 +180,7 @@ if ! needs_or_skip "tracepoints" tracefs; then
 	-s %1.*
 	--hierarchy -s comm,next_pid,next_comm
 	END
-	same rows tp.data --no-children -s comm,next_comm
+	one rows tp.data --no-children -s comm,next_comm
 fi
+compared
 done_testing
