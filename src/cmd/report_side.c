@@ -3,6 +3,7 @@
 #include "stream/replay_perf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -409,10 +410,11 @@ static int print_tree(const struct model *m, u32 root, struct strbuf *to)
 	u32 at = root;
 	for (;;) {
 		const struct task *t = &m->tasks.at[at];
-		size_t start = to->len;
-		strbuf_printf(to, "  %8d %8d %8d |", t->pid, t->tid, t->ptid);
+		char ids[64];
+		int len = snprintf(ids, sizeof(ids), "  %8d %8d %8d |", t->pid, t->tid, t->ptid);
+		strbuf_str(to, ids);
 		strbuf_fill(to, ' ', path.nr);
-		size_t indent = to->len - start;
+		size_t indent = (size_t)len + path.nr;
 		strbuf_str(to, t->comm);
 		strbuf_char(to, '\n');
 		if (m->maps)

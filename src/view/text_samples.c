@@ -213,17 +213,19 @@ static void add_places(const struct text_samples *ts, const struct sample *s, bo
 static void add_data_src(const struct text_samples *ts, u64 src, struct strbuf *to)
 {
 	enum { ROOM = 99 };
-	struct strbuf text;
-	size_t before = to->len;
+	struct strbuf text, all;
 	strbuf_init(&text);
+	strbuf_init(&all);
 	data_src_all(src, &text);
-	add_addr(src, to);
-	strbuf_char(to, ' ');
-	strbuf_add(to, text.data ? text.data : "", min(text.len, (size_t)ROOM - 1 - ADDR_WIDTH));
-	u32 len = (u32)(to->len - before), *width = &ts->o.so_far->data_src_width;
+	add_addr(src, &all);
+	strbuf_char(&all, ' ');
+	strbuf_add(&all, text.data ? text.data : "", min(text.len, (size_t)ROOM - 1 - ADDR_WIDTH));
+	u32 len = (u32)all.len, *width = &ts->o.so_far->data_src_width;
 	*width = max(*width, len);
+	strbuf_str(to, strbuf_cstr(&all));
 	strbuf_fill(to, ' ', *width - len);
 	strbuf_done(&text);
+	strbuf_done(&all);
 }
 
 /* "(library)" */

@@ -215,13 +215,14 @@ static void level_row(const struct table *t, size_t row, const u32 *widths, stru
 		if (is_measure(c) || c->level != t->depths.at[row])
 			continue;
 		strbuf_str(to, "  ");
-		size_t from = to->len, blanks = 0;
-		add_cell(t, row, i, widths[i], cell, to);
 		/* Names start below each other, also those that stand on the right in a plain table. */
-		while (from + blanks < to->len && to->data[from + blanks] == ' ')
-			blanks++;
-		to->len -= blanks;
-		memmove(to->data + from, to->data + from + blanks, to->len - from);
+		struct strbuf name;
+		strbuf_init(&name);
+		add_cell(t, row, i, widths[i], cell, &name);
+		strbuf_str(to, strbuf_cstr(&name) + strspn(strbuf_cstr(&name), " "));
+		if (name.err)
+			to->err = name.err;
+		strbuf_done(&name);
 	}
 	strbuf_char(to, '\n');
 }
@@ -253,21 +254,24 @@ static void say_hidden(const struct table *t, size_t row, const u32 *widths,
 static void separated_cell(const struct table *t, size_t row, size_t col, const char *separator,
 			   struct strbuf *to)
 {
-	size_t from = to->len;
+	struct strbuf text;
 	const struct column *c = &t->columns.at[col];
 	const union cell *v = &table_cells(t, row)[col];
+	strbuf_init(&text);
 	for (u32 i = 0; i < c->nr_values; i++) {
-		strbuf_str(to, i ? " " : "");
+		strbuf_str(&text, i ? " " : "");
 		if (c->type == CELL_PERCENT)
-			percent_cell(v->fs[i], 0, to);
+			percent_cell(v->fs[i], 0, &text);
 		else
-			strbuf_u64(to, v->us[i]);
+			strbuf_u64(&text, v->us[i]);
 	}
 	if (!c->nr_values)
-		text_cell(c, v, to);
-	for (; from < to->len; from++)
-		if (to->data[from] == *separator)
-			to->data[from] = '.';
+		text_cell(c, v, &text);
+	for (size_t i = 0; i < text.len; i++)
+		strbuf_char(to, text.data[i] == *separator ? '.' : text.data[i]);
+	if (text.err)
+		to->err = text.err;
+	strbuf_done(&text);
 }
 
 static bool hidden(const struct table *t, size_t row, const struct text_table_style *style)

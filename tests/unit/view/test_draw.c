@@ -198,12 +198,62 @@ static void fill(struct table *t)
 	t->total = 100;
 }
 
+static int drain_into(void *ctx, const char *data, size_t len)
+{
+	strbuf_add(ctx, data, len);
+	return 0;
+}
+
+/* Text goes out whenever a buffer is full, which may be anywhere: it must not change by that. */
+static void test_drained(const struct table *t, const struct text_table_style *style,
+			 const char *name)
+{
+	struct strbuf whole, pieces, out;
+	size_t nr_wrong = 0;
+	strbuf_init(&whole);
+	bool good = !text_table(t, style, &whole) && whole.len;
+	for (size_t cap = 64; cap < 200; cap++) {
+		strbuf_init(&pieces);
+		strbuf_init_drain(&out, cap, drain_into, &pieces);
+		good = good && !text_table(t, style, &out) && !strbuf_flush(&out);
+		nr_wrong += strcmp(strbuf_cstr(&whole), strbuf_cstr(&pieces)) != 0;
+		strbuf_done(&out);
+		strbuf_done(&pieces);
+	}
+	ok(good && !nr_wrong, "%s: the same text through buffers of any size", name);
+	strbuf_done(&whole);
+}
+
+static void test_levels(void)
+{
+	struct table t;
+	table_init(&t);
+	table_column(&t, "Overhead", "overhead", CELL_PERCENT);
+	table_column(&t, "    Pid:Command", "pid", CELL_STR)->level = 0;
+	table_column(&t, "Symbol", "symbol", CELL_STR)->level = 1;
+	t.nr_levels = 2;
+	t.total = 100;
+	for (u32 i = 0; i < 8; i++) {
+		union cell *c = table_row(&t);
+		u32 *depth = vec_push(&t.depths);
+		c[0].f = 50;
+		c[1].str = i % 2 ? NULL : "  17995:right";
+		c[2].str = i % 2 ? "[.] main" : NULL;
+		*depth = i % 2;
+	}
+	test_drained(&t, &(struct text_table_style){ .header = true }, "rows within rows");
+	table_done(&t);
+}
+
 static void test_table(void)
 {
 	struct table t;
 	struct strbuf s;
 	fill(&t);
 	strbuf_init(&s);
+	test_drained(&t, &(struct text_table_style){ .header = true }, "a table");
+	test_drained(&t, &(struct text_table_style){ .separator = "-" }, "with a separator");
+	test_levels();
 	ok(!text_table(&t, &(struct text_table_style){ .header = true }, &s), "a table");
 	is_str(strbuf_cstr(&s),
 	       "# Overhead          Samples  Command         Symbol      \n"
