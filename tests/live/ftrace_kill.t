@@ -2,6 +2,7 @@
 # where: host 6.1 6.12
 # needs: root tracefs
 # timeout: 300
+# smp: 1
 # `ftrace record` killed with SIGKILL at any moment, start-up included: nothing is left, nothing of others is touched, the
 # file is readable. SONDE_KILLS says how often (30 on the host, 20 in a guest).
 . "${SONDE_SRC:-.}/tests/lib.sh"
