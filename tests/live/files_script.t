@@ -24,7 +24,7 @@ record events.data -a -e sched:sched_switch -e sched:sched_wakeup -- "$SONDE" wo
 record packed.data -z -F 999 -e cpu-clock -- sh -c 'ls -lR /usr/share/doc; ls -R /usr/share/doc'
 record lost.data -m 1 -a -c 1 -e 'syscalls:sys_enter_*' -- "$SONDE" workload syscalls 50000
 
-faults() { sed -E 's/ \[unknown\] \(\// PLT (\//; s/ [^ ]*(@plt|\.plt[.a-z]*)\+0x[0-9a-f]+ / PLT /; s/ _init\+0x[0-9a-f]+ / PLT /'; }
+faults() { sed -E 's/ \[unknown\] \(\// PLT (\//; s/ [^ ]*@plt\+0x[0-9a-f]+ / PLT /; s/ _init\+0x[0-9a-f]+ / PLT /'; }
 same() {
 	local name=$1
 	shift

@@ -103,7 +103,7 @@ err=1
 for _ in 1 2 3 4 5 6; do
 	perf record -q -F 4000 -e cpu-clock -g -o - -- "${mix[@]}" >pipe.data 2>record.err
 	err=$?
-	hits_stubs pipe.data || break
+	hits_stubs pipe.data --comms $tasks || break
 done
 ok $err "recorded into a pipe"
 same "a pipe" pipe.data --ordered -- --no-children --sort comm,dso,sym
