@@ -23,27 +23,33 @@ static int write_all(int fd, const u8 *at, size_t left)
 	return 0;
 }
 
-int kept_save(const char *path, const void *data, size_t size, bool make_folder)
+int kept_replace(const char *path, const void *data, size_t size, mode_t mode)
 {
 	char aside[PATH_MAX];
 	int n = snprintf(aside, sizeof(aside), "%s.XXXXXX", path);
 	if (n < 0 || (size_t)n >= sizeof(aside))
 		return -ENAMETOOLONG;
-	char *slash = make_folder ? strrchr(aside, '/') : NULL;
-	if (slash && slash > aside) {
-		*slash = '\0';
-		(void)mkdir(aside, 0700);
-		*slash = '/';
-	}
 	_cleanup_close_ int fd = mkostemp(aside, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	int err = write_all(fd, data, size);
+	if (!err && fchmod(fd, mode))
+		err = -errno;
 	if (!err && rename(aside, path))
 		err = -errno;
 	if (err)
 		(void)unlink(aside);
 	return err;
+}
+
+int kept_save(const char *path, const void *data, size_t size, bool make_folder)
+{
+	char folder[PATH_MAX];
+	const char *slash = make_folder ? strrchr(path, '/') : NULL;
+	if (slash && slash > path &&
+	    snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path) < (int)sizeof(folder))
+		(void)mkdir(folder, 0700);
+	return kept_replace(path, data, size, 0600);
 }
 
 int kept_map(const char *path, void **data, size_t *size)

@@ -6,8 +6,12 @@
 
 #include "base/types.h"
 
+#include <sys/types.h>
+
 /* Replaces the file. make_folder: the one it lies in, if that is missing, not those above. 0 or negative errno. */
 int kept_save(const char *path, const void *data, size_t size, bool make_folder) must_check;
+/* The same with a mode, for files that are meant for others too. A link that somebody left there is replaced, not followed. */
+int kept_replace(const char *path, const void *data, size_t size, mode_t mode) must_check;
 /*
  * Maps it: a plain file that is not empty, no link, and ours or root's. 0 and *data, *size (munmap() them), -EPERM when it is
  * something else, or negative errno.

@@ -362,26 +362,16 @@ static int move_lanes(struct session *s)
 	return err;
 }
 
-/* A file is done: it is said, and with --switch-max-files the oldest goes. */
+/* A file is done: it is said. */
 static int keep_file(struct session *s, const char *name, u64 bytes)
 {
-	char **slot = vec_push(&s->sw.kept);
-	if (!slot)
-		return -ENOMEM;
-	*slot = strdup(name);
-	if (!*slot) {
-		s->sw.kept.nr--;
-		return -ENOMEM;
-	}
+	int err = record_switch_keep(&s->sw, name, s->o->switch_max_files);
+	if (err)
+		return err;
 	if (!s->s->quiet && !s->app->json) {
 		strbuf_printf(&s->app->err, "[ %s: %.1f MB ]\n", name, (double)bytes / 1e6);
 		(void)app_flush(s->app);
 	}
-	if (!s->o->switch_max_files || s->sw.kept.nr <= s->o->switch_max_files)
-		return 0;
-	(void)unlink(s->sw.kept.at[0]);
-	free(s->sw.kept.at[0]);
-	memmove(s->sw.kept.at, s->sw.kept.at + 1, --s->sw.kept.nr * sizeof(char *));
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "cmd/inject.h"
 
+#include "base/kept.h"
 #include "file/jitdump.h"
 #include "image/jit_image.h"
 #include "stream/perf_walk.h"
@@ -115,26 +116,6 @@ static int put_map(struct dump *d, const char *path, u64 addr, u64 len, u64 time
 
 /* ---- files ---- */
 
-/* Written beside and put in place: a link that somebody left there is replaced, not followed. */
-static int save(const struct dump *d, const char *path)
-{
-	char part[PATH_MAX + 8];
-	(void)snprintf(part, sizeof(part), "%s.XXXXXX", path);
-	int fd = mkostemp(part, O_CLOEXEC), err = 0;
-	if (fd < 0)
-		return -errno;
-	err = strbuf_drain_fd(&fd, d->image.data, d->image.len);
-	if (!err && fchmod(fd, 0644))
-		err = -errno;
-	if (close(fd) && !err)
-		err = -errno;
-	if (!err && rename(part, path))
-		err = -errno;
-	if (err)
-		(void)unlink(part);
-	return err;
-}
-
 static int image_path(const struct dump *d, u64 index, char path[PATH_MAX])
 {
 	int n = snprintf(path, PATH_MAX, "%.*sjitted-%u-%llu.so", (int)d->folder, d->path,
@@ -206,7 +187,7 @@ static int take_load(struct dump *d, const struct jitdump_record *r)
 	if (!err)
 		err = image_path(d, r->index, path);
 	if (!err)
-		err = save(d, path);
+		err = kept_replace(path, d->image.data, d->image.len, 0644);
 	if (err)
 		return diag_error(d->j->diag, err,
 				  "cannot write the code of '%.64s' beside '%s': %s", r->name,

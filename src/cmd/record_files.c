@@ -62,18 +62,31 @@ static int name_by_time(const struct record_session *s, char to[PATH_MAX])
 	return -EEXIST;
 }
 
-/* A file is done: it is said, and with --switch-max-files the oldest goes. */
-static int keep_name(struct record_session *s, const char *name)
+int record_switch_keep(struct record_switching *sw, const char *name, u64 max_files)
 {
-	struct stat st;
-	char **slot = vec_push(&s->sw.kept);
+	char **slot = vec_push(&sw->kept);
 	if (!slot)
 		return -ENOMEM;
 	*slot = strdup(name);
 	if (!*slot) {
-		s->sw.kept.nr--;
+		sw->kept.nr--;
 		return -ENOMEM;
 	}
+	if (!max_files || sw->kept.nr <= max_files)
+		return 0;
+	(void)unlink(sw->kept.at[0]);
+	free(sw->kept.at[0]);
+	memmove(sw->kept.at, sw->kept.at + 1, --sw->kept.nr * sizeof(char *));
+	return 0;
+}
+
+/* A file is done: it is said. */
+static int keep_name(struct record_session *s, const char *name)
+{
+	struct stat st;
+	int err = record_switch_keep(&s->sw, name, s->o->switch_max_files);
+	if (err)
+		return err;
 	s->sw.kept_bytes += stat(name, &st) ? 0 : (u64)st.st_size;
 	if (!s->o->quiet) {
 		if (!strcmp(s->app->prog, "perf"))
@@ -82,11 +95,6 @@ static int keep_name(struct record_session *s, const char *name)
 			strbuf_printf(&s->app->err, "%s: %s is done\n", s->app->title, name);
 		(void)strbuf_flush(&s->app->err);
 	}
-	if (!s->o->switch_max_files || s->sw.kept.nr <= s->o->switch_max_files)
-		return 0;
-	(void)unlink(s->sw.kept.at[0]);
-	free(s->sw.kept.at[0]);
-	memmove(s->sw.kept.at, s->sw.kept.at + 1, --s->sw.kept.nr * sizeof(char *));
 	return 0;
 }
 
