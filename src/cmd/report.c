@@ -44,6 +44,7 @@ struct graph_opts {
 
 struct report_opts {
 	const char *input;
+	struct opt_list inputs; /* -i, all of them */
 	struct opt_list sort;
 	const char *fields;
 	struct graph_opts graph;
@@ -186,8 +187,9 @@ static int graph_call(void *opts, const char *value, bool negated, struct diag *
 }
 
 static const struct opt report_rows[] = {
-	OPT_STR('i', "input", struct report_opts, input, "FILE",
-		"recording to read (perf.data), or a trace.dat; - is standard input"),
+	OPT_LIST('i', "input", struct report_opts, inputs, "FILE",
+		 "recording to read (perf.data), or a trace.dat (several are merged by time); - is "
+		 "standard input"),
 	OPT_LIST('s', "sort", struct report_opts, sort, "KEYS",
 		 "rows by these: comm pid tgid cpu socket time cgroup dso sym parent trace weight "
 		 "local_weight symbol_size dso_size srcline srcfile overhead overhead_children "
@@ -960,8 +962,11 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	argv += taken;
 	if (argc > 1)
 		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+	o->input = recording_input(&o->inputs, o->input);
 	if (argc == 1)
 		o->input = argv[0];
+	if (argc == 1 && o->inputs.items.nr > 1)
+		return app_usage(app, "files stand behind -i, or alone: '%s' is left over", argv[0]);
 	int status = check_options(&r);
 	if (status)
 		return status;
@@ -970,7 +975,8 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	choose_init(&r.choose);
 	int err = join_sort(&r, &sort);
 	if (!err)
-		err = recording_open(app, o->input, RECORDING_TIME, &o->symbols, &r.src);
+		err = recording_open_inputs(app, &o->inputs, o->input, RECORDING_TIME, &o->symbols,
+					    &r.src);
 	if (!err)
 		err = check_trace(&r);
 	if (err)
