@@ -61,9 +61,11 @@ exits 0 "annotate -k vmlinux" "$SONDE" annotate --stdio --asm-raw -i k.data -k v
 is "$(insns <<<"$out")" "$packed" "S4-252 S4-254: the same as from the file extracted by other means"
 like "$out" "Disassembly of .* for cpu-clock:k \\($samples samples" "S4-252: with the samples that the report says"
 python3 - <<'END'
-data = open("vmlinux", "rb").read()
-at = data.find(b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0")
-open("other", "wb").write(data[:at + 20] + bytes([data[at + 20] ^ 1]) + data[at + 21:])
+# The ids of the vDSOs are in it, too.
+data, mark, at = bytearray(open("vmlinux", "rb").read()), b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0", -1
+while (at := data.find(mark, at + 1)) >= 0:
+    data[at + 20] ^= 1
+open("other", "wb").write(data)
 END
 exits 0 "annotate -k of another build" "$SONDE" annotate --stdio -i k.data -k other -s "$hot"
 like "$err" "has another build id than the kernel that was recorded" "S4-252: the build id must match"
