@@ -1763,7 +1763,6 @@ addEventListener("beforeprint", () => {
 	document.documentElement.classList.toggle("was-dark", night);
 	if (S.view !== "table") {
 		const high = Math.min(contentHeight(), 12000);
-		document.documentElement.style.setProperty("--print-height", `${high}px`);
 		sizeCanvas(high);
 		paint(performance.now());
 		canvas.style.width = "100%";
