@@ -103,6 +103,8 @@ struct reader {
 	size_t stamp, stamp_end; /* time order: what is left of the block */
 	VEC(struct sample_place) sample_places;
 	VEC(struct sample_branch) branches; /* of the batch */
+	VEC(struct sample_extra) extras; /* [sample of the batch] */
+	VEC(u64) regs;
 	struct block now;
 	u64 time0; /* of now.at, when places are times */
 	u8 *copy; /* compressed files: the block's records */
@@ -715,6 +717,8 @@ static void replay_shard_close(struct source *s, struct shard *sh)
 	free(rd->pending);
 	vec_free(&rd->sample_places);
 	vec_free(&rd->branches);
+	vec_free(&rd->extras);
+	vec_free(&rd->regs);
 	free(rd->copy);
 	split_reads_done(&rd->split);
 	replay_chains_done(&rd->chains);
@@ -1079,6 +1083,45 @@ static int branches_of(struct replay *r, struct shard *sh, struct where *w,
 	return 0;
 }
 
+/* In our byte order; where they lie is told when all of the batch are there. */
+static int regs_of(struct replay *r, struct reader *rd, const struct perf_regs *from,
+		   struct sample_regs *to)
+{
+	struct bytes b = bytes_of(from->values, 8 * (size_t)from->nr, r->file.swap);
+	*to = (struct sample_regs){ .abi = from->abi, .mask = from->mask, .nr = from->nr };
+	if (!vec_reserve(&rd->regs, rd->regs.nr + from->nr))
+		return -ENOMEM;
+	for (u32 i = 0; i < from->nr; i++)
+		rd->regs.at[rd->regs.nr++] = bytes_u64(&b);
+	return 0;
+}
+
+static int extra_of(struct replay *r, struct reader *rd, const struct perf_sample_view *v)
+{
+	struct sample_extra *e = vec_push(&rd->extras);
+	if (!e)
+		return -ENOMEM;
+	*e = (struct sample_extra){ .transaction = v->transaction,
+				    .data_page = v->data_page,
+				    .code_page = v->code_page,
+				    .ins_lat = v->ins_lat,
+				    .stage_cycles = v->stage_cycles };
+	int err = regs_of(r, rd, &v->user_regs, &e->user_regs);
+	return err ? err : regs_of(r, rd, &v->intr_regs, &e->intr_regs);
+}
+
+static void place_extras(struct reader *rd)
+{
+	const u64 *at = rd->regs.at;
+	for (size_t i = 0; i < rd->extras.nr; i++) {
+		struct sample_extra *e = &rd->extras.at[i];
+		e->user_regs.values = at;
+		e->intr_regs.values = at + e->user_regs.nr;
+		at += e->user_regs.nr + e->intr_regs.nr;
+		rd->samples[i].extra = e;
+	}
+}
+
 static u64 time_of(const struct replay *r, const struct pending *p)
 {
 	return r->has_times ? p->view.time : p->place;
@@ -1182,6 +1225,8 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		s->chain = (u32)chain;
 	}
 	int err = r->needs & NEED_PLACES ? places_of(r, sh, &w, v, s) : 0;
+	if (!err && unlikely(r->needs & NEED_EXTRA))
+		err = extra_of(r, sh->impl, v);
 	return err || !(r->needs & NEED_BRANCH) ? err : branches_of(r, sh, &w, v, s);
 }
 
@@ -1254,6 +1299,8 @@ static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 	struct reader *rd = sh->impl;
 	rd->sample_places.nr = 0;
 	rd->branches.nr = 0;
+	rd->extras.nr = 0;
+	rd->regs.nr = 0;
 	rd->chains.nr = 0;
 	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, sh) : take_file_order(r, sh);
 	for (s64 i = 0; i < nr; i++) {
@@ -1273,6 +1320,7 @@ static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 		place += s->nr_places;
 		branch += s->nr_branches;
 	}
+	place_extras(rd);
 	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
 	if (likely(!(r->needs & NEED_READ)))
 		return 1;
