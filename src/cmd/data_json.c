@@ -105,15 +105,12 @@ static int put_captured(struct strbuf *to, const char *path)
 
 static void put_clock(struct strbuf *to, const struct perfdata *p)
 {
-	struct bytes b = feature(p, FEAT_CLOCK_DATA);
-	bytes_skip(&b, 4); /* version */
-	u32 id = bytes_u32(&b);
-	u64 wall = bytes_u64(&b), clock = bytes_u64(&b);
-	if (b.bad)
+	struct perfdata_clock c;
+	if (!perfdata_clock(p, &c))
 		return;
-	put_number(to, "clockid", id);
-	put_number(to, "clock-time", clock);
-	put_number(to, "real-time", wall);
+	put_number(to, "clockid", c.id);
+	put_number(to, "clock-time", c.clock_ns);
+	put_number(to, "real-time", c.wall_ns);
 }
 
 static void put_cmdline(struct strbuf *to, const struct perfdata *p)

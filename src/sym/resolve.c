@@ -47,6 +47,7 @@ struct place {
 struct answer {
 	const char *name; /* NULL: none */
 	u64 start, end;
+	bool data;
 };
 
 /* Frames that one source of symbols answers: an image, or the kernel and all its modules. */
@@ -165,7 +166,9 @@ static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_
 		struct answer *a = &g->answers[i];
 		if (!syms[i].name || !syms[i].name[0])
 			continue;
-		*a = (struct answer){ .start = syms[i].start, .end = syms[i].end };
+		*a = (struct answer){ .start = syms[i].start,
+				      .end = syms[i].end,
+				      .data = syms[i].data };
 		if (arena->total_bytes - before > ALL_NAMES) {
 			group_note(g,
 				   "%s: the names of its functions are too long: some are left out",
@@ -225,7 +228,8 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 static struct answers_key key_of(const struct job *j, const struct group *g)
 {
 	return (struct answers_key){
-		.folder = j->n->cfg.cache,
+		/* What is kept does not say what is data. */
+		.folder = j->want & WANT_DATA ? NULL : j->n->cfg.cache,
 		.id = g->id,
 		.style = j->n->cfg.demangle,
 		.want = j->want,
@@ -343,6 +347,7 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 	if (err)
 		return 0;
 	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
+	d.objects = j->want & WANT_DATA;
 	err = syms ? dso_find(&d, g->questions, g->nr_questions, syms) : -ENOMEM;
 	if (!err)
 		err = answer(g, syms, n->cfg.demangle, arena);
@@ -596,6 +601,7 @@ static void assign_group(const struct job *j, const struct group *g, struct func
 							.end = a->end - shift,
 							.image = fr->image,
 							.mode = (u16)fr->mode,
+							.data = a->data,
 						});
 	}
 }
