@@ -100,7 +100,8 @@ static bool read_index(struct dw_file *f, struct index *x)
 {
 	struct bytes b = dw_cursor(f, DWSEC_CU_INDEX, 0);
 	u16 first = bytes_u16(&b), second = bytes_u16(&b);
-	x->version = first ? first : second; /* GNU's had a word, DWARF 5 has half of one and a filler */
+	x->version =
+		first ? first : second; /* GNU's had a word, DWARF 5 has half of one and a filler */
 	x->nr_columns = bytes_u32(&b);
 	x->nr_rows = bytes_u32(&b);
 	x->nr_slots = bytes_u32(&b);
@@ -178,8 +179,7 @@ static struct dw_unit *keep(struct dw_file *f, const struct dw_unit *u)
 	if (at == f->units.nr || f->units.at[at].start != u->start) {
 		if (!vec_push(&f->units))
 			return NULL;
-		memmove(f->units.at + at + 1, f->units.at + at,
-			(f->units.nr - 1 - at) * sizeof(*u));
+		memmove(f->units.at + at + 1, f->units.at + at, (f->units.nr - 1 - at) * sizeof(*u));
 	}
 	f->units.at[at] = *u;
 	return &f->units.at[at];
@@ -226,13 +226,12 @@ static void look(struct dw_split *s)
 	s->own = make_dwo(s, NULL);
 	if (!s->where)
 		return;
-	if (s->path[0] &&
-	    is_whole(snprintf(path, sizeof(path), "%s%s.dwp", root_of(s), s->path)))
+	if (s->path[0] && is_whole(snprintf(path, sizeof(path), "%s%s.dwp", root_of(s), s->path)))
 		s->package = open_dwo(s, path);
 	static const char *const usual[] = { "/usr/lib/debug", NULL };
 	for (const char *const *d = s->where->dirs ? s->where->dirs : usual; *d && !s->package; d++) {
-		if (s->path[0] == '/' && is_whole(snprintf(path, sizeof(path), "%s%s%s.dwp",
-							   root_of(s), *d, s->path)))
+		if (s->path[0] == '/' &&
+		    is_whole(snprintf(path, sizeof(path), "%s%s%s.dwp", root_of(s), *d, s->path)))
 			s->package = open_dwo(s, path);
 		if (!s->package && !buildid_of_image(s->main->e, &id) &&
 		    buildid_text(&id, hex) >= 4 &&
