@@ -89,6 +89,8 @@ struct reader {
 	size_t stamp, stamp_end; /* time order: what is left of the block */
 	VEC(struct sample_place) sample_places;
 	VEC(struct sample_branch) branches; /* of the batch */
+	VEC(struct sample_extra) extras; /* [sample of the batch] */
+	VEC(u64) regs;
 	struct block now;
 	u64 time0; /* of now.at, when places are times */
 	u8 *copy; /* compressed files: the block's records */

@@ -22,6 +22,8 @@ void replay_perf_shard_close(struct source *s, struct shard *sh)
 	free(rd->pending);
 	vec_free(&rd->sample_places);
 	vec_free(&rd->branches);
+	vec_free(&rd->extras);
+	vec_free(&rd->regs);
 	free(rd->copy);
 	split_reads_done(&rd->split);
 	replay_chains_done(&rd->chains);
@@ -239,6 +241,45 @@ static int branches_of(struct replay *r, struct shard *sh, struct where *w,
 	return 0;
 }
 
+/* In our byte order; where they lie is told when all of the batch are there. */
+static int regs_of(struct replay *r, struct reader *rd, const struct perf_regs *from,
+		   struct sample_regs *to)
+{
+	struct bytes b = bytes_of(from->values, 8 * (size_t)from->nr, r->file.swap);
+	*to = (struct sample_regs){ .abi = from->abi, .mask = from->mask, .nr = from->nr };
+	if (!vec_reserve(&rd->regs, rd->regs.nr + from->nr))
+		return -ENOMEM;
+	for (u32 i = 0; i < from->nr; i++)
+		rd->regs.at[rd->regs.nr++] = bytes_u64(&b);
+	return 0;
+}
+
+static int extra_of(struct replay *r, struct reader *rd, const struct perf_sample_view *v)
+{
+	struct sample_extra *e = vec_push(&rd->extras);
+	if (!e)
+		return -ENOMEM;
+	*e = (struct sample_extra){ .transaction = v->transaction,
+				    .data_page = v->data_page,
+				    .code_page = v->code_page,
+				    .ins_lat = v->ins_lat,
+				    .stage_cycles = v->stage_cycles };
+	int err = regs_of(r, rd, &v->user_regs, &e->user_regs);
+	return err ? err : regs_of(r, rd, &v->intr_regs, &e->intr_regs);
+}
+
+static void place_extras(struct reader *rd)
+{
+	const u64 *at = rd->regs.at;
+	for (size_t i = 0; i < rd->extras.nr; i++) {
+		struct sample_extra *e = &rd->extras.at[i];
+		e->user_regs.values = at;
+		e->intr_regs.values = at + e->user_regs.nr;
+		at += e->user_regs.nr + e->intr_regs.nr;
+		rd->samples[i].extra = e;
+	}
+}
+
 static u64 time_of(const struct replay *r, const struct pending *p)
 {
 	return r->has_times ? p->view.time : p->place;
@@ -342,6 +383,8 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 		s->chain = (u32)chain;
 	}
 	int err = r->needs & NEED_PLACES ? places_of(r, sh, &w, v, s) : 0;
+	if (!err && unlikely(r->needs & NEED_EXTRA))
+		err = extra_of(r, sh->impl, v);
 	return err || !(r->needs & NEED_BRANCH) ? err : branches_of(r, sh, &w, v, s);
 }
 
@@ -414,6 +457,8 @@ static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 	struct reader *rd = sh->impl;
 	rd->sample_places.nr = 0;
 	rd->branches.nr = 0;
+	rd->extras.nr = 0;
+	rd->regs.nr = 0;
 	rd->chains.nr = 0;
 	s64 nr = r->needs & NEED_ORDER ? take_time_order(r, sh) : take_file_order(r, sh);
 	for (s64 i = 0; i < nr; i++) {
@@ -433,6 +478,7 @@ static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 		place += s->nr_places;
 		branch += s->nr_branches;
 	}
+	place_extras(rd);
 	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
 	if (likely(!(r->needs & NEED_READ)))
 		return 1;
