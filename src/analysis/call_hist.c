@@ -17,7 +17,7 @@ enum kind {
 	KIND_WAKEUP
 };
 
-enum { COMM_MAX = 16, NOBODY = -1, CHAIN_MAX = 1024 };
+enum { COMM_MAX = 16, NOBODY = -1, CHAIN_MAX = 1024, AWAY_SLACK = 64 };
 
 /* A function, or an event. */
 struct place {
@@ -29,6 +29,7 @@ struct place {
 struct stack {
 	VEC(struct place) at;
 	s32 pid; /* NOBODY: none */
+	u32 below; /* put aside: the one of the same task that was before it, or CALL_HIST_NONE */
 };
 
 /* What is known of an event's format; made when the first one comes. */
@@ -49,7 +50,11 @@ struct call_hist {
 	struct dict tasks; /* pid -> node */
 	struct dict found; /* hash of (node, key) -> node below it */
 	struct stack now, pending; /* pending: waits for the kernel stack that may follow an event */
-	VEC(struct stack) away; /* of tasks that others came after; the latest last */
+	VEC(struct stack)
+	away; /* of tasks that others came after; the latest last, gaps (NOBODY) between them */
+	size_t nr_gaps;
+	struct dict away_of; /* pid -> place in tops */
+	VEC(u32) tops; /* a task's latest in away, or CALL_HIST_NONE */
 	VEC(struct look) looks; /* by event */
 	struct dict comm_of; /* pid -> index */
 	VEC(char *) comms;
@@ -165,31 +170,65 @@ static void empty(struct stack *s)
 	s->pid = NOBODY;
 }
 
+/* Where a task's latest stack is noted; NULL: no memory. */
+static u32 *top_of(struct call_hist *h, s32 pid)
+{
+	u32 slot;
+	if (dict_add(&h->away_of, (u32)pid, (u32)h->tops.nr, &slot))
+		return NULL;
+	if (slot == h->tops.nr) {
+		u32 *fresh = vec_push(&h->tops);
+		if (!fresh)
+			return NULL;
+		*fresh = CALL_HIST_NONE;
+	}
+	return &h->tops.at[slot];
+}
+
+/* Tasks that take turns leave gaps: they are closed when there are more of them than stacks. */
+static void close_gaps(struct call_hist *h)
+{
+	size_t nr = 0;
+	vec_for_each (&h->tops, top)
+		*top = CALL_HIST_NONE;
+	vec_for_each (&h->away, s) {
+		if (s->pid == NOBODY)
+			continue;
+		u32 *top = &h->tops.at[dict_get(&h->away_of, (u32)s->pid)];
+		s->below = *top;
+		*top = (u32)nr;
+		h->away.at[nr++] = *s;
+	}
+	h->away.nr = nr;
+	h->nr_gaps = 0;
+}
+
 static int set_aside(struct call_hist *h)
 {
-	struct stack *slot = vec_push(&h->away);
+	if (h->nr_gaps > AWAY_SLACK && h->nr_gaps > h->away.nr / 2)
+		close_gaps(h);
+	u32 *top = top_of(h, h->now.pid);
+	struct stack *slot = top && h->away.nr < CALL_HIST_NONE ? vec_push(&h->away) : NULL;
 	if (!slot)
 		return -ENOMEM;
 	*slot = h->now;
+	slot->below = *top;
+	*top = (u32)h->away.nr - 1;
 	h->now = (struct stack){ .pid = NOBODY };
 	return 0;
 }
 
-static void take_back(struct call_hist *h, size_t i)
-{
-	vec_free(&h->now.at);
-	h->now = h->away.at[i];
-	memmove(&h->away.at[i], &h->away.at[i + 1], (h->away.nr - i - 1) * sizeof(h->now));
-	h->away.nr--;
-}
-
 static void take_back_task(struct call_hist *h, s32 pid)
 {
-	for (size_t i = h->away.nr; i-- > 0;)
-		if (h->away.at[i].pid == pid) {
-			take_back(h, i);
-			return;
-		}
+	u32 task = dict_get(&h->away_of, (u32)pid);
+	u32 top = task == DICT_NONE ? CALL_HIST_NONE : h->tops.at[task];
+	if (top == CALL_HIST_NONE)
+		return;
+	vec_free(&h->now.at);
+	h->now = h->away.at[top];
+	h->tops.at[task] = h->now.below;
+	h->away.at[top] = (struct stack){ .pid = NOBODY };
+	h->nr_gaps++;
 }
 
 /* From now on functions are those of this task. */
@@ -438,21 +477,10 @@ static int feed(struct sink *k, void *state, const struct batch *b)
 	return 0;
 }
 
-static int merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
-{
-	return 0;
-}
-
-static void shard_free(struct sink *k, void *state)
-{
-}
-
 static const struct sink_ops call_hist_ops = {
 	.needs = NEED_ORDER | NEED_RAW,
 	.shard_new = shard_new,
 	.feed = feed,
-	.merge = merge,
-	.shard_free = shard_free,
 };
 
 struct call_hist *call_hist_new(const struct call_hist_env *env, bool all_pids, u32 buffer)
@@ -468,6 +496,7 @@ struct call_hist *call_hist_new(const struct call_hist_env *env, bool all_pids, 
 	dict_init(&h->tasks);
 	dict_init(&h->found);
 	dict_init(&h->comm_of);
+	dict_init(&h->away_of);
 	return h;
 }
 
@@ -482,6 +511,7 @@ void call_hist_free(struct call_hist *h)
 	vec_for_each (&h->away, s)
 		vec_free(&s->at);
 	vec_free(&h->away);
+	vec_free(&h->tops);
 	vec_free(&h->looks);
 	vec_for_each (&h->comms, comm)
 		free(*comm);
@@ -489,6 +519,7 @@ void call_hist_free(struct call_hist *h)
 	dict_done(&h->tasks);
 	dict_done(&h->found);
 	dict_done(&h->comm_of);
+	dict_done(&h->away_of);
 	free(h);
 }
 
@@ -529,10 +560,9 @@ static int count_open(struct call_hist *h)
 		err = count_chain(h, h->now.pid, &h->now, false);
 	if (!err && h->pending.pid != NOBODY)
 		err = count_chain(h, h->pending.pid, &h->pending, true);
-	while (!err && h->away.nr) {
-		take_back(h, h->away.nr - 1);
-		err = count_chain(h, h->now.pid, &h->now, false);
-	}
+	for (size_t i = h->away.nr; i-- > 0 && !err;)
+		if (h->away.at[i].pid != NOBODY)
+			err = count_chain(h, h->away.at[i].pid, &h->away.at[i], false);
 	return err;
 }
 

@@ -1,5 +1,6 @@
 #include "cmd/recording.h"
 #include "cmd/mapped.h"
+#include "file/looks.h"
 #include "stream/replay_ftrace.h"
 #include "stream/replay_perf.h"
 
@@ -10,7 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum recording_kind recording_kind(const char *path)
+/* The first bytes of a plain file, at most max: how many; 0: none, it cannot be read, or it is no plain file. */
+static size_t first_bytes(const char *path, void *to, size_t max)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	ssize_t n = read(fd, to, max);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static enum recording_kind kind_of(const char *bytes, size_t size)
 {
 	static const struct {
 		const char *magic;
@@ -21,15 +33,16 @@ enum recording_kind recording_kind(const char *path)
 		{ "2ELIFREP", 8, RECORDING_PERF },
 		{ "\x17\x08\x44tracing", 10, RECORDING_FTRACE },
 	};
-	char magic[10] = { 0 };
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || read(fd, magic, sizeof(magic)) < 8)
-		return RECORDING_NONE;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (!memcmp(magic, kinds[i].magic, kinds[i].len))
+		if (size >= kinds[i].len && !memcmp(bytes, kinds[i].magic, kinds[i].len))
 			return kinds[i].kind;
 	return RECORDING_NONE;
+}
+
+enum recording_kind recording_kind(const char *path)
+{
+	char bytes[10];
+	return kind_of(bytes, first_bytes(path, bytes, sizeof(bytes)));
 }
 
 /* Where the kernel's text begins, by the list of symbols in a file; 0: not known. */
@@ -99,9 +112,18 @@ static int open_traces(struct app *app, const struct replay_ftrace_input *in, u3
 int recording_open(struct app *app, const char *path, enum recording_use use,
 		   const struct symbol_opts *o, struct source **ret)
 {
+	char bytes[LOOKS_BYTES];
+	size_t size = first_bytes(path, bytes, sizeof(bytes));
+	enum recording_kind kind = kind_of(bytes, size);
 	mapped_guard(path);
-	if (recording_kind(path) == RECORDING_FTRACE)
+	if (kind == RECORDING_FTRACE)
 		return open_traces(app, &(struct replay_ftrace_input){ .path = path }, 1, use, ret);
+	if (kind == RECORDING_NONE && size) {
+		(void)diag_error(&app->diag, -EBADMSG,
+				 "'%s' is neither a perf.data nor a trace.dat file", path);
+		looks_hint(&app->diag, bytes, size);
+		return -EBADMSG;
+	}
 	struct source *src;
 	int err = replay_perf_open(path, &src, &app->diag);
 	if (err)

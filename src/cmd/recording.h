@@ -15,7 +15,7 @@ enum recording_use {
 	RECORDING_EVENTS, /* every event as it was recorded */
 	RECORDING_TIME, /* where time went: calls of the function graph tracer weigh what they took */
 };
-/* path: a file, or "-" (perf.data). What is neither is told as what is wrong with it as a perf.data. */
+/* path: a file, or "-" (perf.data). */
 int recording_open(struct app *app, const char *path, enum recording_use use,
 		   const struct symbol_opts *o, struct source **ret) must_check;
 /*

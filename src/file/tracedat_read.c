@@ -3,6 +3,7 @@
  * 16 to 21 are what version 6 writes one after the other, so both go through the same functions.
  */
 #include "file/tracedat_read.h"
+#include "file/looks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -628,8 +629,11 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 	static const u8 magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
 	struct bytes b = bytes_of(t->map, t->size, false);
 	const void *head = bytes_take(&b, sizeof(magic));
-	if (!head || memcmp(head, magic, sizeof(magic)))
-		return diag_error(d, -EINVAL, "%s: not a trace.dat file", name);
+	if (!head || memcmp(head, magic, sizeof(magic))) {
+		(void)diag_error(d, -EINVAL, "%s: not a trace.dat file", name);
+		looks_hint(d, t->map, t->size);
+		return -EINVAL;
+	}
 	const char *version = bytes_cstr(&b);
 	t->version = version ? (u32)strtoul(version, NULL, 10) : 0;
 	if (version && (!strcmp(version, "0.5") || !strcmp(version, "0.6")))

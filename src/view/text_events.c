@@ -179,11 +179,6 @@ static void shard_free(struct sink *k, void *state)
 	free(sh);
 }
 
-static int merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_node)
-{
-	return 0;
-}
-
 static void cancel(struct sink *k)
 {
 	turns_cancel(&te_of(k)->turns);
@@ -194,7 +189,6 @@ static const struct sink_ops text_events_ops = {
 	.shard_new = shard_new,
 	.feed = feed,
 	.block_done = block_done,
-	.merge = merge,
 	.shard_free = shard_free,
 	.cancel = cancel,
 };

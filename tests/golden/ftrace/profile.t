@@ -42,6 +42,9 @@ ok $? "stacks add up to no more than their event"
 f=6.12-events_v7_zstd.dat
 is "$("$SONDE" ftrace report --profile $f)" "$("$SONDE" ftrace profile --input $f)" "report --profile is the same"
 is "$("$SONDE" ftrace profile --threads 1 --input $f)" "$("$SONDE" ftrace profile --threads 7 --input $f)" "by one worker or seven"
+exits 129 "a recording for a command" "$SONDE" ftrace profile $f
+like "$err" "is a recording, not a command to run" "it says so"
+like "$err" "ftrace report --profile -i $f" "and what reads it"
 exits 0 "--by-comm" "$SONDE" ftrace report --profile --by-comm $f
 is "$(grep -c '^task: cat-' <<<"$out")" 1 "tasks of one name are one"
 is "$(sed -n '/^task: cat-/,/^$/s/^  Event: sched_stat_runtime (\([0-9]*\))/\1/p' <<<"$out")" \
