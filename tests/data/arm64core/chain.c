@@ -6,7 +6,8 @@
  */
 enum { SIGCHLD = 17, SIGABRT = 6, SIGUSR1 = 10, KINDS = 6 };
 
-static long sys(long nr, long a, long b, long c, long d, long e)
+static inline __attribute__((always_inline)) long sys(long nr, long a, long b, long c, long d,
+						      long e)
 {
 	register long x8 __asm__("x8") = nr;
 	register long x0 __asm__("x0") = a;
@@ -14,17 +15,20 @@ static long sys(long nr, long a, long b, long c, long d, long e)
 	register long x2 __asm__("x2") = c;
 	register long x3 __asm__("x3") = d;
 	register long x4 __asm__("x4") = e;
-	__asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
+	__asm__ volatile("svc #0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+			 : "memory");
 	return x0;
 }
 #define sys_kill(pid, signal) sys(129, pid, signal, 0, 0, 0)
-#define sys_getpid() sys(172, 0, 0, 0, 0, 0)
+#define sys_getpid()	      sys(172, 0, 0, 0, 0, 0)
 
 static volatile unsigned long sink;
 static volatile int at_end; /* which way leads out of the last function */
 
-#define FAR __attribute__((noinline, noclone))
-#define SIGNED FAR __attribute__((target("branch-protection=pac-ret+leaf")))
+#define FAR	   __attribute__((noinline, noclone))
+#define SIGNED	   FAR __attribute__((target("branch-protection=pac-ret+leaf")))
 #define NO_POINTER FAR __attribute__((optimize("omit-frame-pointer")))
 
 FAR void die(void)
@@ -50,10 +54,7 @@ FAR void handler(int signal)
 
 NO_POINTER void interrupted_leaf(void)
 {
-	register long x8 __asm__("x8") = 129; /* kill */
-	register long x0 __asm__("x0") = sys_getpid();
-	register long x1 __asm__("x1") = SIGUSR1;
-	__asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1) : "memory");
+	sys_kill(sys_getpid(), SIGUSR1); /* no calls: both are inlined */
 	sink++;
 }
 
@@ -70,15 +71,9 @@ SIGNED unsigned long last(unsigned long n)
 {
 	unsigned long sum = work(n);
 	switch (at_end) {
-	case 1:
-		bare_leaf();
-		break;
-	case 2:
-		interrupted_leaf();
-		break;
-	case 3:
-		die();
-		break;
+	case 1: bare_leaf(); break;
+	case 2: interrupted_leaf(); break;
+	case 3: die(); break;
 	}
 	sink += sum;
 	return sum + sink;
@@ -106,7 +101,8 @@ NO_POINTER unsigned long wide(unsigned long n)
 /* Many registers are saved. */
 SIGNED __attribute__((optimize("omit-frame-pointer"))) unsigned long busy(unsigned long n)
 {
-	unsigned long a = n, b = n * 3, c = n ^ 5, d = n + 7, e = n * 11, f = n ^ 13, g = n + 17, h = n * 19;
+	unsigned long a = n, b = n * 3, c = n ^ 5, d = n + 7, e = n * 11, f = n ^ 13, g = n + 17,
+		      h = n * 19;
 	for (int i = 0; i < 3; i++) {
 		unsigned long got = wide(a + (unsigned long)i);
 		a += got, b ^= a, c += b, d ^= c, e += d, f ^= e, g += f, h ^= g;
@@ -168,5 +164,7 @@ __attribute__((used)) void start(long *stack)
 }
 
 /* Where it begins there is no caller. */
-__asm__(".text\n.global _start\n.type _start, %function\n_start:\n.cfi_startproc\n.cfi_undefined x30\n"
-	"mov x29, #0\nmov x30, #0\nmov x0, sp\nbl start\nbrk #3\n.cfi_endproc\n.size _start, . - _start\n");
+__asm__(".text\n.global _start\n.type _start, %function\n_start:\n.cfi_startproc\n.cfi_undefined "
+	"x30\n"
+	"mov x29, #0\nmov x30, #0\nmov x0, sp\nbl start\nbrk #3\n.cfi_endproc\n.size _start, . - "
+	"_start\n");

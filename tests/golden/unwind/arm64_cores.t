@@ -17,24 +17,43 @@ ok $? "every stack is that of gdb" || diag "$(cat result)"
 like "$(cat result)" '^stacks 46 equal 46 longer 0 unexplained 0 frames [0-9]+ calls [1-9][0-9]* without 0$' "all 46 of them, and every return address follows a call"
 unlike "$(cat result)" '^end ' "none is cut off"
 
-# gdb itself, where it is here: what is written down is what it says.
+# gdb itself, where it is here: what is written down is what it says, of the first ten.
 if ! needs_or_skip "gdb-multiarch says the same today" gdb-multiarch; then
 	tar xJf "$data/cores.tar.xz"
-	for core in core.*; do
+	for core in core.1?; do
 		UNWIND_CORE=$core UNWIND_OUT=frames gdb-multiarch -nx -batch "$data/chain" "$core" -x "$SONDE_SRC/tests/oracle/unwind_gdb.py" >/dev/null 2>&1
 	done
-	cmp -s frames <(grep -v '^#' "$data/frames")
+	cmp -s frames <(grep '^core.1' "$data/frames")
 	ok $? "gdb-multiarch says the same today" || diag "$(diff frames "$data/frames" | head -4)"
 fi
 
-# The comparison: it notices one frame less, one that is another, and a machine that is not the cores'.
-sed 's/ [0-9a-f]*:0$//' dump >fewer
-compare fewer
-isnt $? 0 "a frame that is missing is noticed"
-sed -E 's/^(gdb [^ ]+ [^ ]+ [0-9a-f]*)[0-9a-f]:/\1f:/' dump | sed -E 's/^(gdb [^ ]+ [^ ]+ )[0-9a-f]+:/\1400004:/' >other
-compare other
-isnt $? 0 "another frame is noticed"
-sed -E 's/^(regs .*) [0-9a-f]+ ([0-9a-f]+)$/\1 1000 \2/' dump >moved
-compare moved
-isnt $? 0 "another stack pointer is noticed"
+# What makes it hard is there: return addresses of the program with a signature in their upper bits, and frames of signal handlers.
+python3 - <<'END'
+import re
+signed = signals = 0
+for line in open("dump"):
+    if line.startswith("stack "):
+        words = re.findall(r"[0-9a-f]{16}", line[6:])
+        values = [int.from_bytes(bytes.fromhex(w), "little") for w in words]
+        signed += any(v >> 48 and 0x400000 <= v & (1 << 48) - 1 < 0x401000 for v in values)
+    if line.startswith("gdb "):
+        signals += ":4" in line
+print("# %d stacks with signed addresses, %d with signal handlers" % (signed, signals))
+raise SystemExit(signed < 40 or signals != 2)
+END
+ok $? "signed return addresses and signal handlers are among them"
+
+# The comparison notices one frame less, one that is another, one more, and a machine that is not the cores'.
+notices() { # NAME SED-SCRIPT
+	sed -E "$2" dump >planted
+	compare planted
+	unlike "$(grep ^stacks result)" '^stacks 46 equal 46 ' "is noticed: $1"
+}
+notices "the last frame is missing" '0,/^gdb /s/^(gdb .*) [0-9a-f]+:0$/\1/'
+notices "a frame in the middle is missing" '0,/^gdb /s/^(gdb [^ ]+ [^ ]+ [^ ]+) [^ ]+/\1/'
+notices "a frame is another" '0,/^gdb /s/^(gdb [^ ]+ [^ ]+) [0-9a-f]+:/\1 400004:/'
+notices "there is one more" '0,/^gdb /s/^(gdb .*)$/\1 400004:0/'
+notices "a register is another" '0,/^regs /s/^(regs .*) [0-9a-f]+ ([0-9a-f]+ [0-9a-f]+)$/\1 400004 \2/'
+"$truth" compare dump x86_64 >result 2>&1
+unlike "$(grep ^stacks result)" '^stacks 46 equal 46 ' "another machine's registers are others"
 done_testing
