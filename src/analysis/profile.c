@@ -126,6 +126,7 @@ struct shard_state {
 	struct tally tally;
 	struct texts texts;
 	VEC(struct profile_totals) skipped; /* [event]: filtered out, but part of 100 % */
+	struct profile_branches branches;
 };
 
 static int profile_shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
@@ -176,6 +177,7 @@ static int add_branches(const struct profile *p, struct shard_state *st, const s
 		one.branches = &s->branches[i];
 		one.leaf = one.branches->to_frame;
 		one.weight = max(BRANCH_CYCLES(one.branches->flags), 1u);
+		hw_count_branch(&st->branches, one.branches);
 		err = add_one(p, st, &one, false);
 	}
 	return err;
@@ -266,6 +268,7 @@ static int profile_merge(struct sink *k, void *state, const u32 *map_frame, cons
 	struct shard_state *st = state;
 	struct tally *t = &st->tally;
 	int err = merge_skipped(p, st);
+	hw_add_branches(&p->branches, &st->branches);
 	if (!err && !p->all.nr && !map_frame) {
 		p->all = *t;
 		*t = (struct tally){ 0 };
@@ -681,7 +684,7 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 	if (!err)
 		err = make_dsos(p);
 	if (!err)
-		err = hw_settle(p);
+		err = hw_settle(p, run);
 	if (!err && p->cfg.filter.hide_unresolved)
 		drop_unresolved(p);
 	if (!err)

@@ -27,18 +27,35 @@ enum profile_key {
 	PROFILE_KEY_ABORT,
 	PROFILE_KEY_IN_TX,
 	PROFILE_KEY_CYCLES,
+	PROFILE_KEY_ADDR_FROM,
+	PROFILE_KEY_ADDR_TO,
+	PROFILE_KEY_SRCLINE_FROM,
+	PROFILE_KEY_SRCLINE_TO,
 	PROFILE_KEY_DSO_FROM,
 	PROFILE_KEY_DSO_TO,
 	PROFILE_KEY_SYM_FROM,
 	PROFILE_KEY_SYM_TO,
 	/* of an access to memory (the same) */
 	PROFILE_KEY_DSO_DADDR,
+	PROFILE_KEY_PLACE, /* not a person's: what an address of another key is called */
+	PROFILE_KEY_SYM_DADDR,
+	PROFILE_KEY_SYM_IADDR,
+	PROFILE_KEY_DCACHELINE,
 	PROFILE_KEY_MEM,
 	PROFILE_KEY_SNOOP,
 	PROFILE_KEY_TLB,
 	PROFILE_KEY_LOCKED,
 	PROFILE_KEY_BLOCKED,
 	PROFILE_KEY_PHYS_DADDR,
+	PROFILE_KEY_DATA_PAGE,
+	/* of any sample, where the hardware tells it (the same) */
+	PROFILE_KEY_CODE_PAGE,
+	PROFILE_KEY_TRANSACTION,
+	PROFILE_KEY_INS_LAT,
+	PROFILE_KEY_LOCAL_INS_LAT,
+	PROFILE_KEY_STAGE_CYCLES,
+	PROFILE_KEY_LOCAL_STAGE_CYCLES,
+	PROFILE_KEY_ADDR,
 	PROFILE_KEY_TRACE, /* the text of a tracepoint */
 	PROFILE_KEY_FIELD, /* one field of it */
 	PROFILE_KEY_PARENT, /* the caller whose name fits an expression */
@@ -66,7 +83,7 @@ enum { PROFILE_FIELDS_MAX = 48, PROFILE_VALUES_MAX = 16 };
 /* A key as it stands in a list: PROFILE_KEY_FIELD needs to know which. */
 struct profile_field {
 	enum profile_key key;
-	u32 event; /* FIELD: whose; other events do not have the column */
+	u32 event; /* FIELD: whose; other events do not have the column. PLACE: of which key */
 	const struct schema_field *field;
 	bool raw; /* the number, not the text that the event makes of it */
 	u32 level; /* of a hierarchy */
@@ -139,6 +156,16 @@ struct sink *profile_sink(struct profile *p);
  */
 int profile_fold(struct profile *p, const struct catalog *c, const struct run_tables *run,
 		 const struct names_result *names) must_check;
+
+/* Of branches: what kinds there were, and how far they went. */
+struct profile_branches {
+	u64 nr; /* those whose kind is known */
+	u64 kinds[16]; /* [BRANCH_TYPE] */
+	u64 more[16]; /* [BRANCH_NEW_TYPE] of the last of them */
+	u64 forward, backward; /* of conditional ones */
+	u64 cross_4k, cross_2m; /* into another page; a small one only where it is not a large one */
+};
+const struct profile_branches *profile_branches(const struct profile *p);
 
 struct profile_totals {
 	u64 period;

@@ -92,6 +92,7 @@ struct profile {
 	VEC(struct measures) measures;
 	struct dict row_of; /* (group, key) -> row */
 	VEC(struct profile_totals) totals; /* [event]: of all samples */
+	struct profile_branches branches;
 	VEC(struct profile_totals) shown_totals; /* [event]: of those that the filters leave */
 	VEC(u32) shown; /* rows of the table made last, in its order */
 	u64 shown_total;
@@ -147,14 +148,19 @@ int keys_cell(const struct profile *p, const struct profile_field *f, const stru
 bool hw_is_key(enum profile_key key);
 /* Whether its word is a frame until hw_settle(). */
 bool hw_is_frame(enum profile_key key);
+/* Whether its word is an address, and another one says what that is called. */
+bool hw_has_place(enum profile_key key);
 /* What a source must deliver for them: of enum sample_needs. */
 unsigned hw_needs(const struct profile *p);
-u64 hw_value(enum profile_key key, const struct sample *s);
+u64 hw_value(const struct profile_field *f, const struct sample *s);
+void hw_count_branch(struct profile_branches *to, const struct sample_branch *b);
+void hw_add_branches(struct profile_branches *to, const struct profile_branches *from);
 /* Names are known: words become functions, objects and texts, and groups that then are the same are one. */
-int hw_settle(struct profile *p) must_check;
+int hw_settle(struct profile *p, const struct run_tables *run) must_check;
 int hw_compare(const struct profile *p, enum profile_key key, u64 a, u64 b);
+/* place: the word of its PROFILE_KEY_PLACE, where it has one. */
 const char *hw_cell(const struct profile *p, enum profile_key key, const struct row *r, u64 word,
-		    struct arena *a);
+		    u64 place, struct arena *a);
 
 /* ---- profile.c ---- */
 

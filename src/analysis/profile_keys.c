@@ -34,12 +34,26 @@ static const struct key_info infos[] = {
 	[PROFILE_KEY_ABORT] = { "abort", "Transaction abort", "abort", CELL_STR },
 	[PROFILE_KEY_IN_TX] = { "in_tx", "Branch in transaction", "in_tx", CELL_STR },
 	[PROFILE_KEY_CYCLES] = { "cycles", "Basic Block Cycles", "cycles", CELL_STR },
+	[PROFILE_KEY_ADDR_FROM] = { "addr_from", "Source Address", "addr_from", CELL_STR,
+				    .loose = true },
+	[PROFILE_KEY_ADDR_TO] = { "addr_to", "Target Address", "addr_to", CELL_STR, .loose = true },
+	[PROFILE_KEY_SRCLINE_FROM] = { "srcline_from", "From Source:Line", "srcline_from", CELL_STR,
+				       .loose = true },
+	[PROFILE_KEY_SRCLINE_TO] = { "srcline_to", "To Source:Line", "srcline_to", CELL_STR,
+				     .loose = true },
 	[PROFILE_KEY_DSO_FROM] = { "dso_from", "Source Shared Object", "dso_from", CELL_STR },
 	[PROFILE_KEY_DSO_TO] = { "dso_to", "Target Shared Object", "dso_to", CELL_STR },
 	[PROFILE_KEY_SYM_FROM] = { "symbol_from", "Source Symbol", "symbol_from", CELL_STR,
 				   .loose = true },
 	[PROFILE_KEY_SYM_TO] = { "symbol_to", "Target Symbol", "symbol_to", CELL_STR, .loose = true },
 	[PROFILE_KEY_DSO_DADDR] = { "dso_daddr", "Data Object", "dso_daddr", CELL_STR },
+	[PROFILE_KEY_PLACE] = { NULL, NULL, NULL, CELL_STR },
+	[PROFILE_KEY_SYM_DADDR] = { "symbol_daddr", "Data Symbol", "symbol_daddr", CELL_STR,
+				    .loose = true },
+	[PROFILE_KEY_SYM_IADDR] = { "symbol_iaddr", "Code Symbol", "symbol_iaddr", CELL_STR,
+				    .loose = true },
+	[PROFILE_KEY_DCACHELINE] = { "dcacheline", "Data Cacheline", "dcacheline", CELL_STR,
+				     .loose = true },
 	[PROFILE_KEY_MEM] = { "mem", "Memory access", "mem", CELL_STR, .min_width = 24 },
 	[PROFILE_KEY_SNOOP] = { "snoop", "Snoop", "snoop", CELL_STR, .min_width = 12 },
 	[PROFILE_KEY_TLB] = { "tlb", "TLB access", "tlb", CELL_STR, .min_width = 22 },
@@ -47,6 +61,19 @@ static const struct key_info infos[] = {
 	[PROFILE_KEY_BLOCKED] = { "blocked", "Blocked", "blocked", CELL_STR, .min_width = 10,
 				  .loose = true },
 	[PROFILE_KEY_PHYS_DADDR] = { "phys_daddr", "Data Physical Address", "phys_daddr", CELL_STR },
+	[PROFILE_KEY_DATA_PAGE] = { "data_page_size", "Data Page Size", "data_page_size", CELL_STR,
+				    .min_width = 22 },
+	[PROFILE_KEY_CODE_PAGE] = { "code_page_size", "Code Page Size", "code_page_size", CELL_STR },
+	[PROFILE_KEY_TRANSACTION] = { "transaction", "Transaction", "transaction", CELL_STR,
+				      .min_width = 32 },
+	[PROFILE_KEY_INS_LAT] = { "ins_lat", "INSTR Latency", "ins_lat", CELL_NUMBER, .left = true },
+	[PROFILE_KEY_LOCAL_INS_LAT] = { "local_ins_lat", "Local INSTR Latency", "local_ins_lat",
+					CELL_NUMBER, .left = true },
+	[PROFILE_KEY_STAGE_CYCLES] = { "p_stage_cyc", "Pipeline Stage Cycle", "p_stage_cyc",
+				       CELL_NUMBER, .left = true },
+	[PROFILE_KEY_LOCAL_STAGE_CYCLES] = { "local_p_stage_cyc", "Local Pipeline Stage Cycle",
+					     "local_p_stage_cyc", CELL_NUMBER, .left = true },
+	[PROFILE_KEY_ADDR] = { "addr", "Address", "addr", CELL_STR, .min_width = 18 },
 	[PROFILE_KEY_TRACE] = { "trace", "Trace output", "trace", CELL_STR, .loose = true },
 	[PROFILE_KEY_FIELD] = { NULL, NULL, NULL, CELL_STR },
 	[PROFILE_KEY_PARENT] = { "parent", "Parent symbol", "parent", CELL_STR },
@@ -77,15 +104,22 @@ static const u8 search_order[] = {
 	PROFILE_KEY_PARENT,
 	PROFILE_KEY_CPU,
 	PROFILE_KEY_SOCKET,
-	PROFILE_KEY_LOCAL_WEIGHT,
-	PROFILE_KEY_WEIGHT,
-	PROFILE_KEY_TRACE,
 	PROFILE_KEY_SRCLINE,
 	PROFILE_KEY_SRCFILE,
+	PROFILE_KEY_LOCAL_WEIGHT,
+	PROFILE_KEY_WEIGHT,
+	PROFILE_KEY_TRANSACTION,
+	PROFILE_KEY_TRACE,
 	PROFILE_KEY_SYM_SIZE,
 	PROFILE_KEY_DSO_SIZE,
 	PROFILE_KEY_CGROUP,
 	PROFILE_KEY_TIME,
+	PROFILE_KEY_CODE_PAGE,
+	PROFILE_KEY_LOCAL_INS_LAT,
+	PROFILE_KEY_INS_LAT,
+	PROFILE_KEY_LOCAL_STAGE_CYCLES,
+	PROFILE_KEY_STAGE_CYCLES,
+	PROFILE_KEY_ADDR,
 	PROFILE_KEY_TGID,
 	PROFILE_OVERHEAD,
 	PROFILE_OVERHEAD_SYS,
@@ -103,12 +137,20 @@ static const u8 search_order[] = {
 	PROFILE_KEY_ABORT,
 	PROFILE_KEY_IN_TX,
 	PROFILE_KEY_CYCLES,
+	PROFILE_KEY_SRCLINE_FROM,
+	PROFILE_KEY_SRCLINE_TO,
+	PROFILE_KEY_ADDR_FROM,
+	PROFILE_KEY_ADDR_TO,
+	PROFILE_KEY_SYM_DADDR,
 	PROFILE_KEY_DSO_DADDR,
 	PROFILE_KEY_LOCKED,
 	PROFILE_KEY_TLB,
 	PROFILE_KEY_MEM,
 	PROFILE_KEY_SNOOP,
+	PROFILE_KEY_DCACHELINE,
+	PROFILE_KEY_SYM_IADDR,
 	PROFILE_KEY_PHYS_DADDR,
+	PROFILE_KEY_DATA_PAGE,
 	PROFILE_KEY_BLOCKED,
 };
 
@@ -170,6 +212,12 @@ static void usual_layout(struct profile_config *c)
 	}
 }
 
+/* The word that says what an address is called. */
+static struct profile_field place_of(enum profile_key key)
+{
+	return (struct profile_field){ .key = PROFILE_KEY_PLACE, .event = key };
+}
+
 int keys_settle(struct profile *p)
 {
 	struct profile_config *c = &p->cfg;
@@ -185,9 +233,12 @@ int keys_settle(struct profile *p)
 			known = same_field(&p->values[k], f);
 		if (known)
 			continue;
-		if (p->nr_values == PROFILE_VALUES_MAX)
+		bool place = hw_has_place(f->key);
+		if (p->nr_values + place >= PROFILE_VALUES_MAX)
 			return -EINVAL;
 		p->values[p->nr_values++] = *f;
+		if (place)
+			p->values[p->nr_values++] = place_of(f->key);
 		p->with_texts |= f->key >= PROFILE_KEY_TRACE;
 	}
 	p->stride = 1 + p->nr_values;
@@ -334,8 +385,8 @@ int keys_values(const struct profile *p, struct texts *t, const struct sample *s
 		case PROFILE_KEY_WEIGHT:
 		case PROFILE_KEY_LOCAL_WEIGHT: v = s->weight; break;
 		case PROFILE_KEY_CGROUP: v = s->cgroup; break;
-		case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_PHYS_DADDR:
-			v = hw_value(p->values[i].key, s);
+		case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_ADDR:
+			v = hw_value(&p->values[i], s);
 			break;
 		default: {
 			s64 id = text_value(p, i, t, s);
@@ -515,7 +566,7 @@ int keys_compare(const struct profile *p, const struct profile_field *f, const s
 	case PROFILE_KEY_SOCKET: return order_signed((s32)x, (s32)y);
 	case PROFILE_KEY_WEIGHT:
 	case PROFILE_KEY_LOCAL_WEIGHT: return order(y, x);
-	case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_PHYS_DADDR: return hw_compare(p, f->key, x, y);
+	case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_ADDR: return hw_compare(p, f->key, x, y);
 	case PROFILE_KEY_TRACE: return strcmp(texts_shown(&p->texts, x), texts_shown(&p->texts, y));
 	case PROFILE_KEY_FIELD: /* the largest first */
 		return strcmp(strtab_str(&p->texts.keys, (u32)y),
@@ -618,8 +669,11 @@ static const char *string_cell(const struct profile *p, const struct profile_fie
 	case PROFILE_KEY_DSO: return dso_name(p, r->func);
 	case PROFILE_KEY_SRCLINE: return strtab_str(&p->sources, p->srcline_of[r->func]);
 	case PROFILE_KEY_SRCFILE: return strtab_str(&p->sources, p->srcfile_of[r->func]);
-	case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_PHYS_DADDR:
-		return hw_cell(p, f->key, r, word, a);
+	case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_ADDR: {
+		struct profile_field place = place_of(f->key);
+		return hw_cell(p, f->key, r, word, hw_has_place(f->key) ? word_of(p, &place, r) : 0,
+			       a);
+	}
 	default: return keys_symbol(a, &p->names->funcs[r->func], 0);
 	}
 }
@@ -639,6 +693,10 @@ int keys_cell(const struct profile *p, const struct profile_field *f, const stru
 		word = f->key == PROFILE_KEY_SYM_SIZE	? sym_size(p, r->func)
 		       : f->key == PROFILE_KEY_DSO_SIZE ? dso_size(p, r->func)
 							: word_of(p, f, r);
+		/* What all of the row's samples cost; the "local" ones say what one did. */
+		if (f->key == PROFILE_KEY_WEIGHT || f->key == PROFILE_KEY_INS_LAT ||
+		    f->key == PROFILE_KEY_STAGE_CYCLES)
+			word *= r->count;
 		ret->u = word;
 		break;
 	}

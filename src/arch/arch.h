@@ -18,6 +18,8 @@ struct arch {
 	u8 ra; /* the column of CFI that holds the return address */
 	u8 nr_perf;
 	const u8 *of_perf; /* [perf's number] -> ours, or ARCH_NO_REG */
+	const char *const *perf_names; /* [perf's number]: as perf writes them */
+	u8 nr_perf_names;
 	u64 perf_mask; /* of sample_regs_user, for unwinding */
 	u64 addr_mask; /* bits of a user address; others may hold a signature (pointer authentication) */
 	bool vdso_returns; /* whoever returns into the vDSO returns from a signal handler */

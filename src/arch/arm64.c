@@ -43,6 +43,12 @@ static bool is_sigreturn(const u8 *code, size_t nr)
 	return nr >= 8 && insn_at(code) == 0xd2801168 && insn_at(code + 4) == 0xd4000001;
 }
 
+static const char *const perf_names[] = { "x0",	 "x1",	"x2",  "x3",  "x4",  "x5",  "x6",
+					  "x7",	 "x8",	"x9",  "x10", "x11", "x12", "x13",
+					  "x14", "x15", "x16", "x17", "x18", "x19", "x20",
+					  "x21", "x22", "x23", "x24", "x25", "x26", "x27",
+					  "x28", "x29", "lr",  "sp",  "pc" };
+
 const struct arch arch_arm64 = {
 	.name = "aarch64",
 	.elf_machine = EM_AARCH64,
@@ -53,6 +59,8 @@ const struct arch arch_arm64 = {
 	.ra = X30,
 	.nr_perf = ARRAY_SIZE(of_perf),
 	.of_perf = of_perf,
+	.perf_names = perf_names,
+	.nr_perf_names = ARRAY_SIZE(perf_names),
 	.perf_mask = 0x1ffffffff,
 	.addr_mask = (1ull << 48) - 1,
 	.vdso_returns = true,

@@ -10,6 +10,20 @@ enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, 
 static const u8 of_perf[] = { RAX, RBX, RCX, RDX, RSI, RDI, RBP, RSP, RIP, NO,	NO,  NO,
 			      NO,  NO,	NO,  NO,  R8,  R9,  R10, R11, R12, R13, R14, R15 };
 
+/* From 32 on, two words each: the vector registers. */
+static const char
+	*const
+		perf_names[] = {
+			"AX",	 "BX",	  "CX",	   "DX",	  "SI",	   "DI",    "BP",
+			"SP",	 "IP",	  "FLAGS", "CS",	  "SS",	   "DS",    "ES",
+			"FS",	 "GS",	  "R8",	   "R9",	  "R10",   "R11",   "R12",
+			"R13",	 "R14",	  "R15",   [32] = "XMM0", "XMM0",  "XMM1",  "XMM1",
+			"XMM2",	 "XMM2",  "XMM3",  "XMM3",	  "XMM4",  "XMM4",  "XMM5",
+			"XMM5",	 "XMM6",  "XMM6",  "XMM7",	  "XMM7",  "XMM8",  "XMM8",
+			"XMM9",	 "XMM9",  "XMM10", "XMM10",	  "XMM11", "XMM11", "XMM12",
+			"XMM12", "XMM13", "XMM13", "XMM14",	  "XMM14", "XMM15", "XMM15",
+		};
+
 /* struct ucontext: flags, link, stack, and then the registers from r8 on. */
 enum { GREGS = 40 };
 static const s16 signal_slots[NR] = {
@@ -64,6 +78,8 @@ const struct arch arch_x86_64 = {
 	.ra = RIP,
 	.nr_perf = ARRAY_SIZE(of_perf),
 	.of_perf = of_perf,
+	.perf_names = perf_names,
+	.nr_perf_names = ARRAY_SIZE(perf_names),
 	.perf_mask = 0xff01ff,
 	.addr_mask = UINT64_MAX,
 	.signal_slots = signal_slots,

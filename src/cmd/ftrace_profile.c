@@ -16,6 +16,7 @@
 #include "cmd/commands.h"
 #include "cmd/ftrace_record.h"
 #include "cmd/outfile.h"
+#include "cmd/recording.h"
 #include "stream/run.h"
 
 #include <errno.h>
@@ -514,6 +515,14 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		if (argc)
 			return app_usage(app, "--input reads a file: there is no command to run");
 		return err ? app_fail(app, err) : APP_DONE;
+	}
+	if (argc && recording_kind(argv[0])) {
+		ftrace_setup_end(&o->setup);
+		(void)diag_error(&app->diag, -EINVAL, "'%s' is a recording, not a command to run",
+				 argv[0]);
+		diag_hint(&app->diag, "sonde ftrace report --profile -i %s, or profile --input",
+			  argv[0]);
+		return app_usage_said(app);
 	}
 	for (size_t i = 0; i < o->o.hooks.items.nr; i++) {
 		struct event_times_hook h;

@@ -92,19 +92,29 @@ static int trace_field(struct list *l, const char *word, u32 level, bool *found)
 
 /* ---- words ---- */
 
+/* Keys of perf that are not here, and why. */
+static const struct {
+	const char *word, *why, *instead;
+} absent[] = {
+	{ "ipc_null", "it is the empty column that perf shows where there are no branches", NULL },
+	{ "ipc_lbr", "instructions of each function are not counted here",
+	  "--sort symbol_from,symbol_to,cycles has the cycles of branches" },
+	{ "cgroup_id", "it is the number of a cgroup namespace, not of a cgroup",
+	  "--sort cgroup, of a recording with --all-cgroups" },
+	{ "simd", "no kernel tells it with samples yet", NULL },
+};
+
 static int unknown(struct list *l, const char *word)
 {
-	static const char *const hardware[] = {
-		"transaction",	"addr",		  "cgroup_id",	       "ipc_null",
-		"ipc_lbr",	"code_page_size", "data_page_size",    "local_ins_lat",
-		"ins_lat",	"p_stage_cyc",	  "local_p_stage_cyc", "addr_from",
-		"addr_to",	"srcline_from",	  "srcline_to",	       "symbol_daddr",
-		"symbol_iaddr", "dcacheline",
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(hardware); i++)
-		if (!strcmp(word, hardware[i]))
-			return diag_error(l->diag, -EINVAL, "%s: '%s' is not there yet", l->option,
-					  word);
+	for (size_t i = 0; i < ARRAY_SIZE(absent); i++) {
+		if (strcmp(word, absent[i].word))
+			continue;
+		(void)diag_error(l->diag, -EINVAL, "%s: there is no '%s': %s", l->option, word,
+				 absent[i].why);
+		if (absent[i].instead)
+			diag_hint(l->diag, "%s", absent[i].instead);
+		return -EINVAL;
+	}
 	const char *words[PROFILE_KEY_MAX];
 	size_t nr = 0;
 	for (u32 i = 0; profile_key_word(i) && nr < ARRAY_SIZE(words); i++)

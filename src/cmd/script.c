@@ -4,10 +4,12 @@
 #include "cmd/commands.h"
 #include "cmd/dump_raw.h"
 #include "cmd/look.h"
+#include "cmd/script_fields.h"
 #include "cmd/script_side.h"
 #include "cmd/perf_header.h"
 #include "cmd/recording.h"
 #include "cmd/symbols.h"
+#include "arch/arch.h"
 #include "stream/replay_perf.h"
 #include "stream/rounds.h"
 #include "stream/run.h"
@@ -21,6 +23,7 @@
 
 struct script_opts {
 	const char *input;
+	struct opt_list inputs; /* -i, all of them */
 	struct opt_list fields;
 	bool nanoseconds;
 	bool reltime;
@@ -49,14 +52,15 @@ struct script_opts {
 };
 
 static const struct opt script_rows[] = {
-	OPT_STR('i', "input", struct script_opts, input, "FILE",
-		"recording to read (perf.data), or a trace.dat; - is standard input"),
+	OPT_LIST('i', "input", struct script_opts, inputs, "FILE",
+		 "recording to read (perf.data), or a trace.dat (several are merged by time); - is "
+		 "standard input"),
 	OPT_LIST('F', "fields", struct script_opts, fields, "LIST",
-		 "of comm tid pid time cpu event trace ip sym symoff dso addr period weight misc "
-		 "srcline data_src phys_addr brstack brstacksym brstackoff, with commas; +FIELD "
-		 "and -FIELD change the usual ones; hw:, sw:, trace: "
-		 "in "
-		 "front: only of such events"),
+		 "of comm tid pid time tod cpu event trace ip sym symoff dso addr period weight "
+		 "ins_lat retire_lat misc flags srcline data_src phys_addr data_page_size "
+		 "code_page_size iregs uregs brstack brstacksym brstackoff, with commas; +FIELD "
+		 "and -FIELD change the usual ones; hw:, sw:, trace:, raw: in front: only of such "
+		 "events"),
 	OPT_FLAG('D', "dump-raw-trace", struct script_opts, dump,
 		 "every record of the file as bytes and text, instead of samples"),
 	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
@@ -116,108 +120,6 @@ static void script_defaults(void *opts)
 	((struct script_opts *)opts)->input = "perf.data";
 }
 
-static const struct {
-	const char *word;
-	u32 field;
-} words[] = {
-	{ "comm", TEXT_COMM },
-	{ "tid", TEXT_TID },
-	{ "pid", TEXT_PID },
-	{ "time", TEXT_TIME },
-	{ "cpu", TEXT_CPU },
-	{ "event", TEXT_EVENT },
-	{ "trace", TEXT_TRACE },
-	{ "ip", TEXT_IP },
-	{ "sym", TEXT_SYM },
-	{ "dso", TEXT_DSO },
-	{ "addr", TEXT_ADDR },
-	{ "symoff", TEXT_SYMOFF },
-	{ "period", TEXT_PERIOD },
-	{ "srcline", TEXT_SRCLINE },
-	{ "weight", TEXT_WEIGHT },
-	{ "misc", TEXT_MISC },
-	{ "data_src", TEXT_DATA_SRC },
-	{ "phys_addr", TEXT_PHYS_ADDR },
-	{ "brstack", TEXT_BRSTACK },
-	{ "brstacksym", TEXT_BRSTACKSYM },
-	{ "brstackoff", TEXT_BRSTACKOFF },
-};
-
-static u32 field_of(const char *word, size_t len)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strlen(words[i].word) == len && !strncmp(words[i].word, word, len))
-			return words[i].field;
-	return 0;
-}
-
-enum { ANY_TYPE = 0xffffffffu };
-
-/* "sw:comm,tid": a list for events of one type. */
-static const char *field_list(const char *text, u32 *type)
-{
-	static const struct {
-		const char *prefix;
-		u32 type;
-	} types[] = {
-		{ "hw:", PERF_TYPE_HARDWARE },
-		{ "sw:", PERF_TYPE_SOFTWARE },
-		{ "trace:", PERF_TYPE_TRACEPOINT },
-		{ "raw:", PERF_TYPE_RAW },
-	};
-	*type = ANY_TYPE;
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-		if (strncmp(text, types[i].prefix, strlen(types[i].prefix)))
-			continue;
-		*type = types[i].type;
-		return text + strlen(types[i].prefix);
-	}
-	return text;
-}
-
-/* "comm,ip" sets, "+pid,-dso" changes. usual: what stands without -F. */
-static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
-{
-	u32 fields = 0;
-	bool changes = *text == '+' || *text == '-';
-	if (changes)
-		fields = usual;
-	for (const char *at = text; *at;) {
-		size_t len = strcspn(at, ",");
-		char sign = *at == '+' || *at == '-' ? *at : 0;
-		u32 field = field_of(at + !!sign, len - !!sign);
-		if (!field || (sign && !changes)) {
-			(void)diag_error(d, -EINVAL, "-F: no field '%.*s'", (int)len, at);
-			diag_span(d, text, (size_t)(at - text), len);
-			diag_hint(d, "comm tid pid time cpu event trace ip sym symoff dso addr "
-				     "period weight misc srcline data_src phys_addr brstack "
-				     "brstacksym brstackoff");
-			return -EINVAL;
-		}
-		fields = sign == '-' ? fields & ~field : fields | field;
-		at += len + (at[len] == ',');
-	}
-	*ret = fields;
-	return 0;
-}
-
-/* What perf shows of an event of this type, as far as its samples carry it. */
-static u32 usual_fields(const struct event_info *a)
-{
-	u32 fields = TEXT_COMM | TEXT_TID | TEXT_TIME | TEXT_EVENT | TEXT_CPU;
-	if (a->type == PERF_TYPE_TRACEPOINT)
-		fields |= TEXT_TRACE;
-	else
-		fields |= TEXT_PERIOD;
-	if (a->type != PERF_TYPE_TRACEPOINT || a->sample_type & PERF_SAMPLE_CALLCHAIN)
-		fields |= TEXT_IP | TEXT_SYM | TEXT_SYMOFF | TEXT_DSO;
-	if (!(a->sample_type & PERF_SAMPLE_CPU))
-		fields &= ~(u32)TEXT_CPU;
-	if (!(a->sample_type & PERF_SAMPLE_TIME))
-		fields &= ~(u32)TEXT_TIME;
-	return fields;
-}
-
 struct script {
 	struct app *app;
 	const struct script_opts *opts;
@@ -270,27 +172,35 @@ static int choose_fields(struct script *s)
 	s->chains = calloc(c->events.nr + 1, sizeof(*s->chains));
 	if (!s->fields || !s->chains)
 		return -ENOMEM;
-	for (size_t i = 0; i < c->events.nr; i++) {
-		const struct event_info *a = &c->events.at[i];
-		s->chains[i] = a->sample_type & PERF_SAMPLE_CALLCHAIN;
-		s->fields[i] = usual_fields(a);
-		if (s->opts->hide_chains)
-			s->chains[i] = false;
-		vec_for_each (&s->opts->fields.items, item) {
-			u32 type;
-			const char *list = field_list(*item, &type);
-			if (type != ANY_TYPE && type != a->type)
-				continue;
-			if (parse_fields(list, s->fields[i], &s->fields[i], NULL))
-				return -EINVAL;
-		}
-	}
-	return 0;
+	for (size_t i = 0; i < c->events.nr; i++)
+		s->chains[i] = !s->opts->hide_chains &&
+			       c->events.at[i].sample_type & PERF_SAMPLE_CALLCHAIN;
+	return script_fields(&s->opts->fields, c, replay_perf_file(s->src), s->fields,
+			     &s->app->diag);
 }
 
-static unsigned branch_need(const struct script *s)
+/* What else a source has to deliver. */
+static unsigned more_needs(const struct script *s)
 {
-	return s->asked & (TEXT_BRSTACK | TEXT_BRSTACKSYM | TEXT_BRSTACKOFF) ? NEED_BRANCH : 0;
+	return (s->asked & TEXT_BRANCHES ? NEED_BRANCH : 0) |
+	       (s->asked & TEXT_EXTRA ? NEED_EXTRA : 0);
+}
+
+/* What the recording says of its clock and of its machine's registers. */
+static void look_at_machine(const struct script *s, struct text_samples_opts *o)
+{
+	const struct perfdata *file = replay_perf_file(s->src);
+	const char *name = file ? perfdata_string(file, FEAT_ARCH) : NULL;
+	const struct arch *arch = name ? arch_of_name(name) : arch_host();
+	if (arch) {
+		o->reg_names = arch->perf_names;
+		o->nr_reg_names = arch->nr_perf_names;
+	}
+	struct perfdata_clock clock;
+	if (file && perfdata_clock(file, &clock)) {
+		o->wall_ref_ns = clock.wall_ns;
+		o->ref_ns = clock.clock_ns;
+	}
 }
 
 static int print_all(struct script *s, const struct run_tables *run,
@@ -313,6 +223,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 		.frames = &run->frames,
 		.names = named,
 	};
+	look_at_machine(s, &o);
 	const struct script_opts *so = s->opts;
 	struct script_side *side = NULL;
 	struct sink *sink;
@@ -337,7 +248,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 		script_side_free(side);
 		return err;
 	}
-	sink->needs |= (reads ? NEED_READ : 0) | branch_need(s);
+	sink->needs |= (reads ? NEED_READ : 0) | more_needs(s);
 	strbuf_str(&s->app->out, s->app->json && !s->listing ? "[\n" : "");
 	s->listing = true;
 	err = stream_run_named(s->src, sink, in_turn ? 1 : (unsigned)so->workers, &run->frames,
@@ -375,7 +286,7 @@ static unsigned wanted_names(const struct script *s)
 static int script_source(struct script *s, struct diag *wrong)
 {
 	/* a first look, only to learn which frames there are */
-	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN | branch_need(s));
+	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN | more_needs(s));
 	struct run_tables run = { 0 };
 	struct names_result named;
 	int err = stream_run(s->src, &look, (unsigned)s->opts->workers, &run, wrong);
@@ -521,7 +432,8 @@ static int script_file(struct script *s, int *status)
 {
 	s->round = (struct round){ .until = UINT64_MAX, .last = true };
 	const struct script_opts *o = s->opts;
-	int err = recording_open(s->app, o->input, RECORDING_EVENTS, &o->symbols, &s->src);
+	int err = recording_open_inputs(s->app, &o->inputs, o->input, RECORDING_EVENTS, &o->symbols,
+					&s->src);
 	if (err)
 		return err;
 	s->names = recording_names(s->app, s->src, &o->symbols);
@@ -536,17 +448,15 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct script_opts *o = opts;
 	struct script s = { .app = app, .opts = o };
-	u32 fields;
 	if (argc > 1)
 		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+	o->input = recording_input(&o->inputs, o->input);
 	if (argc == 1)
 		o->input = argv[0];
-	vec_for_each (&o->fields.items, item) {
-		u32 type;
-		if (parse_fields(field_list(*item, &type), 0, &fields, &app->diag))
-			return app_usage_said(app);
-		s.asked |= fields;
-	}
+	if (argc == 1 && o->inputs.items.nr > 1)
+		return app_usage(app, "files stand behind -i, or alone: '%s' is left over", argv[0]);
+	if (script_fields_asked(&o->fields, &s.asked, &app->diag))
+		return app_usage_said(app);
 	int status = choose_check(&o->choose, app);
 	if (status)
 		return status;

@@ -1,4 +1,5 @@
 #include "file/perfdata_read.h"
+#include "file/looks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,6 +153,21 @@ const char *perfdata_string(const struct perfdata *p, enum perf_feature f)
 		return NULL;
 	struct bytes b = bytes_of(p->features[f].at, p->features[f].size, p->swap);
 	return perfdata_take_string(&b);
+}
+
+bool perfdata_clock(const struct perfdata *p, struct perfdata_clock *ret)
+{
+	struct perfdata_feature f = p->features[FEAT_CLOCK_DATA];
+	struct bytes b = bytes_of(f.at, f.at ? f.size : 0, p->swap);
+	struct perfdata_clock c;
+	bytes_skip(&b, 4); /* version */
+	c.id = bytes_u32(&b);
+	c.wall_ns = bytes_u64(&b);
+	c.clock_ns = bytes_u64(&b);
+	if (b.bad)
+		return false;
+	*ret = c;
+	return true;
 }
 
 /* GROUP_DESC: number of groups, then {name, index of the leader, members}. */
@@ -348,8 +364,7 @@ int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const
 		if (!size)
 			return diag_error(d, -EBADMSG, "'%s' is empty", name);
 		(void)diag_error(d, -EBADMSG, "'%s' is not a perf.data file", name);
-		if (size >= 10 && !memcmp(data, "\x17\x08\x44tracing", 10))
-			diag_hint(d, "it is a trace.dat file: sonde ftrace report -i %s", name);
+		looks_hint(d, data, size);
 		return -EBADMSG;
 	}
 	if (p->swap)

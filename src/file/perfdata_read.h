@@ -104,6 +104,14 @@ int perfdata_pipe_record(struct perfdata *p, const u8 *rec,
 /* A feature that holds one string (HOSTNAME, OSRELEASE, ARCH ...): borrowed, NULL when absent or damaged. */
 const char *perfdata_string(const struct perfdata *p, enum perf_feature f);
 
+/* CLOCK_DATA: the clock of samples and the time of day at one moment. */
+struct perfdata_clock {
+	u32 id; /* CLOCK_MONOTONIC ... */
+	u64 wall_ns, clock_ns;
+};
+/* false: the file does not say. */
+bool perfdata_clock(const struct perfdata *p, struct perfdata_clock *ret);
+
 /* u32 length, bytes: how strings stand in features. Borrowed; NULL (and b->bad or not) when damaged. */
 const char *perfdata_take_string(struct bytes *b);
 

@@ -380,12 +380,14 @@ static bool is_mapping_symbol(const struct elfimg *e, const char *name)
 }
 
 /* Is it code, as far as the symbol alone tells? */
-static bool sym_names_code(const struct elfimg_sym *s)
+static bool sym_names_code(const struct elfimg_funcs *it, const struct elfimg_sym *s)
 {
 	if (s->shndx == SHN_UNDEF || s->shndx == SHN_ABS || s->shndx == SHN_COMMON)
 		return false;
 	if (s->type == STT_FUNC || s->type == STT_GNU_IFUNC)
 		return true;
+	if (s->type == STT_OBJECT)
+		return it->objects && s->size;
 	return s->type == STT_NOTYPE && s->visibility != STV_HIDDEN && s->visibility != STV_INTERNAL;
 }
 
@@ -409,7 +411,8 @@ static void skip_data(struct elfimg_funcs *it)
 	const struct elfimg_symtab *t = &it->tab;
 	size_t info = it->e->is64 ? offsetof(Elf64_Sym, st_info) : offsetof(Elf32_Sym, st_info);
 	enum { CODE = 1 << STT_NOTYPE | 1 << STT_FUNC | 1 << STT_GNU_IFUNC };
-	while (it->at < t->nr && !(CODE >> (t->syms[it->at * t->entsize + info] & 0xf) & 1))
+	u32 wanted = CODE | (u32)it->objects << STT_OBJECT;
+	while (it->at < t->nr && !(wanted >> (t->syms[it->at * t->entsize + info] & 0xf) & 1))
 		it->at++;
 }
 
@@ -421,11 +424,13 @@ bool elfimg_funcs_next(struct elfimg_funcs *it, struct elfimg_func *ret)
 		struct elfimg_section sec;
 		elfimg_sym(e, &it->tab, it->at++, &s);
 		/* Names are not looked at (but on ARM): the string table stays out of the cache. */
-		if (!sym_names_code(&s) || s.name == it->tab.strs || is_mapping_symbol(e, s.name))
+		if (!sym_names_code(it, &s) || s.name == it->tab.strs ||
+		    is_mapping_symbol(e, s.name))
 			continue;
 		/* The section is looked at only where the symbol says too little. */
 		bool look = !s.size || s.type == STT_NOTYPE || e->type == ET_REL;
-		if (look && (!elfimg_section(e, s.shndx, &sec) || !(sec.flags & SHF_EXECINSTR)))
+		if (look && (!elfimg_section(e, s.shndx, &sec) ||
+			     (!(sec.flags & SHF_EXECINSTR) && s.type != STT_OBJECT)))
 			continue;
 		u64 start;
 		if (!func_place(it, &s, &sec, &start))

@@ -116,6 +116,7 @@ struct elfimg_funcs {
 	struct elfimg_symtab tab;
 	size_t at;
 	bool addresses;
+	bool objects; /* named data, too */
 };
 
 struct elfimg_func {
@@ -124,7 +125,7 @@ struct elfimg_func {
 	u64 limit; /* where a function without a size ends at the latest: its section's end */
 	const char *name; /* borrowed from e; a broken file may give "" */
 	u8 bind; /* STB_* */
-	u8 type; /* STT_FUNC, STT_GNU_IFUNC or STT_NOTYPE */
+	u8 type; /* STT_FUNC, STT_GNU_IFUNC or STT_NOTYPE; STT_OBJECT where those are asked for */
 };
 
 bool elfimg_funcs_init(struct elfimg_funcs *it, const struct elfimg *e,

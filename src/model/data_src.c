@@ -141,3 +141,15 @@ void data_src_all(u64 src, struct strbuf *to)
 		parts[i].add(src, to);
 	}
 }
+
+void data_src_page(u64 bytes, struct strbuf *to)
+{
+	static const char units[] = "BKMG";
+	unsigned unit = 0;
+	for (; bytes / 1024 > 1 && unit < 3; unit++)
+		bytes /= 1024;
+	if (bytes)
+		strbuf_printf(to, "%llu%c", (unsigned long long)bytes, units[unit]);
+	else
+		strbuf_str(to, "N/A");
+}

@@ -10,5 +10,7 @@ void data_src_snoop(u64 src, struct strbuf *to);
 void data_src_tlb(u64 src, struct strbuf *to);
 void data_src_lock(u64 src, struct strbuf *to);
 void data_src_blocked(u64 src, struct strbuf *to);
+/* Of a page: "4K", "N/A" for 0. As perf does: the next unit from two of it on, so that 1 GB is "1024M". */
+void data_src_page(u64 bytes, struct strbuf *to);
 /* All of them: "|OP LOAD|LVL L1 hit|SNP None|TLB L1 hit|LCK No|BLK  N/A". */
 void data_src_all(u64 src, struct strbuf *to);

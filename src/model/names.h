@@ -23,6 +23,7 @@ enum names_want {
 	WANT_SYMBOL = 1 << 0,
 	WANT_LINE = 1 << 1,
 	WANT_INLINE = 1 << 2,
+	WANT_DATA = 1 << 3, /* names of objects, too: frames may be of data */
 };
 
 struct name_func {
@@ -33,6 +34,7 @@ struct name_func {
 	u32 image;
 	u16 mode; /* enum frame_mode */
 	bool inlined;
+	bool data; /* an object, not a function */
 };
 
 struct name_line {

@@ -23,6 +23,7 @@ enum sample_needs {
 	/* Not a need: samples may come before all of the side-band was read, and all over again if that was too early. */
 	MAY_START_EARLY = 1 << 9,
 	NEED_DATA = 1 << 10, /* the frame of addr */
+	NEED_EXTRA = 1 << 11, /* what only some hardware tells */
 };
 
 /* A task whose name was never recorded: perf shows ":TID". */
@@ -41,6 +42,11 @@ enum sample_branch_flag {
 #define BRANCH_CYCLES(flags) ((u32)((flags) >> 4 & 0xffff))
 #define BRANCH_TYPE(flags)   ((u32)((flags) >> 20 & 15))
 
+#define BRANCH_NEW_TYPE(flags) ((u32)((flags) >> 26 & 15))
+
+/* How perf calls its kind: "COND", "CALL" ...; "" when it is not known. Kinds behind the first 15 are counted on in BRANCH_NEW_TYPE. */
+const char *branch_type_word(u32 type, u32 new_type);
+
 struct sample_branch {
 	u64 from;
 	u64 to;
@@ -57,6 +63,21 @@ struct sample_value {
 	u64 id;
 	u64 value;
 	u64 lost;
+};
+
+/* Registers at the sample: one value for each bit of the mask, lowest first. */
+struct sample_regs {
+	u64 abi; /* PERF_SAMPLE_REGS_ABI_*; 0: there are none */
+	u64 mask;
+	const u64 *values;
+	u32 nr;
+};
+
+struct sample_extra {
+	u64 transaction; /* PERF_TXN_* */
+	u64 data_page, code_page; /* bytes; 0: not known */
+	u32 ins_lat, stage_cycles; /* cycles */
+	struct sample_regs user_regs, intr_regs;
 };
 
 struct sample {
@@ -86,6 +107,7 @@ struct sample {
 		*places; /* innermost first; without a chain: the sample's own address alone */
 	u32 nr_places;
 	const struct sample_branch *branches;
+	const struct sample_extra *extra; /* NULL: not asked for */
 	const struct sample_value *values; /* group read, leader first */
 	u64 time_enabled_ns;
 	u64 time_running_ns;

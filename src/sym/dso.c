@@ -161,6 +161,7 @@ static struct symtab_sym sym_of(const struct elfimg_func *f)
 		.flags = f->bind == STB_WEAK	? SYMTAB_WEAK
 			 : f->bind == STB_LOCAL ? SYMTAB_LOCAL
 						: 0,
+		.data = f->type == STT_OBJECT,
 	};
 }
 
@@ -172,6 +173,7 @@ void dso_sweep(const struct dso *d, struct sweep *s)
 		struct elfimg_func f;
 		if (!t.files[i] || !elfimg_funcs_init(&it, t.files[i], &d->image, t.types[i]))
 			continue;
+		it.objects = d->objects;
 		while (elfimg_funcs_next(&it, &f)) {
 			struct symtab_sym sym = sym_of(&f);
 			sweep_add(s, &sym);

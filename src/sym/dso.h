@@ -10,6 +10,7 @@ struct dso {
 	struct elfimg debug; /* nothing in it when there is none */
 	struct elfimg mini; /* the same */
 	struct elfimg lines; /* the same: opened by dso_debug() where none of the above has them */
+	bool objects; /* names of data are asked for, too: set behind dso_open() */
 };
 
 /*

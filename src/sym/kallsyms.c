@@ -155,6 +155,7 @@ size_t kallsyms_sweep(const char *text, size_t len, const char *modules, size_t 
 				     .end = l.addr,
 				     .name = l.name,
 				     .name_len = l.name_len,
+				     .data = (l.type | 0x20) != 't' && (l.type | 0x20) != 'w',
 				     .flags = (l.type | 0x20) == 'w' ? SYMTAB_WEAK
 					      : l.type & 0x20	     ? SYMTAB_LOCAL
 								     : 0,

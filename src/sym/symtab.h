@@ -39,6 +39,7 @@ struct symtab_sym {
 	u32 name_len; /* 0: up to the NUL */
 	u32 seq;
 	u8 flags; /* enum symtab_flags */
+	bool data; /* an object, not a function */
 };
 
 struct symtab_gap {

@@ -2,12 +2,14 @@
 #include "base/json.h"
 #include "base/turns.h"
 #include "model/data_src.h"
+#include "view/text_hw.h"
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 /* "\t    1ab70 name+0x1c (library)\n" of a frame, ready to be copied; the address takes ADDR_WIDTH bytes behind the tab. */
-enum { ADDR_WIDTH = 16 };
+enum { ADDR_WIDTH = 16, FLAGS_WIDTH = 24 };
 
 struct line {
 	u32 at, len;
@@ -129,6 +131,15 @@ static void add_number(struct strbuf *to, s64 v, u32 width)
 	strbuf_add(to, digits, len);
 }
 
+/* A number of cycles. */
+static void add_cost(u64 v, struct strbuf *to)
+{
+	char digits[NUM_DIGITS_MAX];
+	u32 len = num_u64(digits, v);
+	strbuf_fill(to, ' ', len < 16 ? 16 - len : 0);
+	strbuf_add(to, digits, len);
+}
+
 static void add_comm(const struct text_samples *ts, const struct sample *s, bool padded,
 		     struct strbuf *to)
 {
@@ -152,6 +163,18 @@ static void add_time(const struct text_samples *ts, u64 ns, struct strbuf *to)
 					  ? num_u64_pad0(digits, ns % 1000000000, 9)
 					  : num_u64_pad0(digits, ns % 1000000000 / 1000, 6));
 	strbuf_str(to, ": ");
+}
+
+/* On the recorded machine's calendar, in our time zone. */
+static void add_time_of_day(const struct text_samples *ts, u64 ns, struct strbuf *to)
+{
+	u64 wall = ts->o.wall_ref_ns + ns - ts->o.ref_ns;
+	time_t seconds = (time_t)(wall / 1000000000);
+	struct tm tm;
+	char text[32];
+	if (!localtime_r(&seconds, &tm) || !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
+		return;
+	strbuf_printf(to, "%s.%06u ", text, (u32)(wall % 1000000000 / 1000));
 }
 
 static void add_ids(const struct sample *s, u32 fields, struct strbuf *to)
@@ -207,101 +230,38 @@ static void add_places(const struct text_samples *ts, const struct sample *s, bo
 	strbuf_char(to, '\n');
 }
 
-/* ---- hardware ---- */
-
-/* perf has room for 99 letters. */
-static void add_data_src(const struct text_samples *ts, u64 src, struct strbuf *to)
+static void add_page(u64 bytes, struct strbuf *to)
 {
-	enum { ROOM = 99 };
-	struct strbuf text, all;
-	strbuf_init(&text);
-	strbuf_init(&all);
-	data_src_all(src, &text);
-	add_addr(src, &all);
-	strbuf_char(&all, ' ');
-	strbuf_add(&all, text.data ? text.data : "", min(text.len, (size_t)ROOM - 1 - ADDR_WIDTH));
-	u32 len = (u32)all.len, *width = &ts->o.so_far->data_src_width;
-	*width = max(*width, len);
-	strbuf_str(to, strbuf_cstr(&all));
-	strbuf_fill(to, ' ', *width - len);
-	strbuf_done(&text);
-	strbuf_done(&all);
-}
-
-/* "(library)" */
-static void add_branch_dso(const struct text_samples *ts, u32 frame, struct strbuf *to)
-{
-	const struct frame *f = &ts->o.frames->frames[frame];
-	const struct image_info *image = &ts->o.catalog->images.at[f->image];
-	strbuf_char(to, '(');
-	strbuf_str(to, image->kind == IMAGE_KIND_FILE || image->kind == IMAGE_KIND_MODULE
-			       ? image->path
-			       : image->name);
-	strbuf_char(to, ')');
-}
-
-static void add_branch_end(const struct text_samples *ts, u64 addr, u32 frame, u32 fields,
-			   struct strbuf *to)
-{
-	const struct frame *f = &ts->o.frames->frames[frame];
-	const struct name_func *func = &ts->o.names->funcs[ts->o.names->func_of[frame]];
-	if (!(fields & TEXT_BRSTACKSYM)) {
-		strbuf_str(to, "0x");
-		strbuf_hex(to, fields & TEXT_BRSTACKOFF ? f->offset : addr);
-	} else if (func->name) {
-		strbuf_str(to, func->name);
-		strbuf_str(to, "+0x");
-		strbuf_hex(to, f->offset - func->start);
-	} else {
-		strbuf_str(to, "[unknown]");
-	}
-	if (fields & TEXT_DSO)
-		add_branch_dso(ts, frame, to);
-}
-
-static void add_branches(const struct text_samples *ts, const struct sample *s, u32 fields,
-			 struct strbuf *to)
-{
-	static const char *const types[16] = { "",	 "COND",      "UNCOND",	  "IND",
-					       "CALL",	 "IND_CALL",  "RET",	  "SYSCALL",
-					       "SYSRET", "COND_CALL", "COND_RET", "ERET",
-					       "IRQ",	 "SERROR",    "NO_TX",	  "EXTEND_ABI" };
-	for (u32 i = 0; i < s->nr_branches; i++) {
-		const struct sample_branch *b = &s->branches[i];
-		strbuf_str(to, fields & TEXT_BRSTACKSYM ? "" : " ");
-		add_branch_end(ts, b->from, b->from_frame, fields, to);
-		strbuf_char(to, '/');
-		add_branch_end(ts, b->to, b->to_frame, fields, to);
-		strbuf_char(to, '/');
-		strbuf_char(to, b->flags & BRANCH_PREDICTED	 ? 'P'
-				: b->flags & BRANCH_MISPREDICTED ? 'M'
-								 : '-');
-		strbuf_str(to, b->flags & BRANCH_IN_TX ? "/X" : "/-");
-		strbuf_str(to, b->flags & BRANCH_ABORT ? "/A/" : "/-/");
-		strbuf_u64(to, BRANCH_CYCLES(b->flags));
-		strbuf_char(to, '/');
-		strbuf_str(to, types[BRANCH_TYPE(b->flags)]);
-		strbuf_char(to, ' ');
-	}
+	strbuf_char(to, ' ');
+	data_src_page(bytes, to);
 }
 
 /* What stands behind the place: before the line's end. */
 static void add_tail(const struct text_samples *ts, const struct sample *s, u32 fields,
 		     struct strbuf *to)
 {
-	if (!(fields & (TEXT_BRSTACK | TEXT_BRSTACKSYM | TEXT_BRSTACKOFF | TEXT_PHYS_ADDR)))
+	if (!(fields & (TEXT_BRANCHES | TEXT_PHYS_ADDR | TEXT_IREGS | TEXT_UREGS | TEXT_DATA_PAGE |
+			TEXT_CODE_PAGE)))
 		return;
 	if (to->len)
 		to->len--;
+	if (fields & TEXT_IREGS && s->extra)
+		text_hw_regs(&ts->o, &s->extra->intr_regs, to);
+	if (fields & TEXT_UREGS && s->extra)
+		text_hw_regs(&ts->o, &s->extra->user_regs, to);
 	/* One kind of branches is shown, the plainest. */
 	if (fields & TEXT_BRSTACK)
 		fields &= ~(u32)(TEXT_BRSTACKSYM | TEXT_BRSTACKOFF);
 	else if (fields & TEXT_BRSTACKSYM)
 		fields &= ~(u32)TEXT_BRSTACKOFF;
-	if (fields & (TEXT_BRSTACK | TEXT_BRSTACKSYM | TEXT_BRSTACKOFF))
-		add_branches(ts, s, fields, to);
+	if (fields & TEXT_BRANCHES)
+		text_hw_branches(&ts->o, s, fields, to);
 	if (fields & TEXT_PHYS_ADDR)
 		add_addr(s->phys_addr, to);
+	if (fields & TEXT_DATA_PAGE)
+		add_page(s->extra ? s->extra->data_page : 0, to);
+	if (fields & TEXT_CODE_PAGE)
+		add_page(s->extra ? s->extra->code_page : 0, to);
 	strbuf_char(to, '\n');
 }
 
@@ -313,6 +273,8 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 	if (fields & TEXT_COMM)
 		add_comm(ts, s, !chain, to);
 	add_ids(s, fields, to);
+	if (fields & TEXT_TOD)
+		add_time_of_day(ts, s->time_ns, to);
 	if (fields & TEXT_TIME)
 		add_time(ts, s->time_ns, to);
 	if (fields & TEXT_PERIOD) {
@@ -323,18 +285,20 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 		strbuf_right(to, e->name, ts->name_width);
 		strbuf_str(to, ": ");
 	}
+	if (fields & TEXT_FLAGS)
+		strbuf_fill(to, ' ', FLAGS_WIDTH);
 	if (fields & TEXT_TRACE && s->schema && s->schema->ops && s->raw)
 		(void)s->schema->ops->print(s->schema, s->raw, s->raw_size, to);
 	if (fields & TEXT_ADDR)
 		add_addr(s->addr, to);
 	if (fields & TEXT_DATA_SRC)
-		add_data_src(ts, s->data_src, to);
-	if (fields & TEXT_WEIGHT) {
-		char digits[NUM_DIGITS_MAX];
-		u32 len = num_u64(digits, s->weight);
-		strbuf_fill(to, ' ', len < 16 ? 16 - len : 0);
-		strbuf_add(to, digits, len);
-	}
+		text_hw_data_src(&ts->o, s->data_src, to);
+	if (fields & TEXT_WEIGHT)
+		add_cost(s->weight, to);
+	if (fields & TEXT_INS_LAT)
+		add_cost(s->extra ? s->extra->ins_lat : 0, to);
+	if (fields & TEXT_RETIRE_LAT)
+		add_cost(s->extra ? s->extra->stage_cycles : 0, to);
 	if (fields & TEXT_IP)
 		add_places(ts, s, chain, to);
 	else
@@ -425,7 +389,9 @@ static void add_json(const struct text_samples *ts, const struct sample *s, stru
 		json_put_u64(&j, "data_src", s->data_src);
 	if (fields & TEXT_PHYS_ADDR)
 		json_put_u64(&j, "phys_addr", s->phys_addr);
-	if (fields & (TEXT_BRSTACK | TEXT_BRSTACKSYM | TEXT_BRSTACKOFF))
+	if (fields & TEXT_EXTRA && s->extra)
+		text_hw_json(&ts->o, s->extra, fields, &j);
+	if (fields & TEXT_BRANCHES)
 		json_branches(ts, s, fields, &j);
 	if (fields & TEXT_TRACE && s->schema && s->schema->ops && s->raw) {
 		struct strbuf text;

@@ -31,6 +31,22 @@ enum text_field {
 	TEXT_BRSTACKSYM = 1 << 18, /* by function */
 	TEXT_BRSTACKOFF = 1 << 19, /* by place in the file */
 	TEXT_SRCLINE = 1 << 20,
+	TEXT_INS_LAT = 1 << 21,
+	TEXT_RETIRE_LAT = 1 << 22,
+	TEXT_IREGS = 1 << 23, /* registers where it was interrupted */
+	TEXT_UREGS = 1 << 24, /* and of user code */
+	TEXT_DATA_PAGE = 1 << 25,
+	TEXT_CODE_PAGE = 1 << 26,
+	TEXT_FLAGS = 1 << 27, /* of AUX traces: a column that stays empty */
+	TEXT_TOD = 1 << 28, /* time of day */
+	TEXT_SYNTH = 1 << 29, /* of AUX traces: nothing */
+};
+
+enum {
+	TEXT_BRANCHES = TEXT_BRSTACK | TEXT_BRSTACKSYM | TEXT_BRSTACKOFF,
+	/* What needs NEED_EXTRA. */
+	TEXT_EXTRA = TEXT_INS_LAT | TEXT_RETIRE_LAT | TEXT_IREGS | TEXT_UREGS | TEXT_DATA_PAGE |
+		     TEXT_CODE_PAGE,
 };
 
 /* What the text before has left: to go on with another source (a stream comes in parts). Zero: the beginning. */
@@ -57,6 +73,10 @@ struct text_samples_opts {
 	const bool *shown; /* [frame]: samples whose own place is one of these; NULL: all */
 	bool json; /* an object for each sample, between the brackets of a list */
 	bool full_path; /* of source files, not only their names */
+	u64 wall_ref_ns,
+		ref_ns; /* TEXT_TOD: CLOCK_REALTIME at the moment that samples' clock showed ref_ns */
+	const char *const *reg_names; /* [perf's number]; NULL: numbers */
+	u32 nr_reg_names;
 	const struct catalog *catalog;
 	const struct frame_table *frames;
 	const struct names_result *names;

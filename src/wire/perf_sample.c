@@ -142,7 +142,17 @@ static void stack_decode(struct bytes *b, struct perf_sample_view *v)
 static const u64 in_tail = PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
 			   PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT |
 			   PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR |
-			   PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP;
+			   PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |
+			   PERF_SAMPLE_CODE_PAGE_SIZE;
+
+/* union perf_sample_weight: one number of three parts, whatever the byte order. */
+static void weight_decode(struct bytes *b, struct perf_sample_view *v)
+{
+	u64 all = bytes_u64(b);
+	v->weight = all & UINT32_MAX;
+	v->ins_lat = (u16)(all >> 32);
+	v->stage_cycles = (u16)(all >> 48);
+}
 
 static int tail_decode(const struct perf_layout *l, struct bytes *b, u32 size,
 		       struct perf_sample_view *v)
@@ -179,7 +189,7 @@ static int tail_decode(const struct perf_layout *l, struct bytes *b, u32 size,
 	if (type & PERF_SAMPLE_WEIGHT)
 		v->weight = bytes_u64(b);
 	else if (type & PERF_SAMPLE_WEIGHT_STRUCT)
-		v->weight = bytes_u64(b) & UINT32_MAX;
+		weight_decode(b, v);
 	if (type & PERF_SAMPLE_DATA_SRC)
 		v->data_src = bytes_u64(b);
 	if (type & PERF_SAMPLE_TRANSACTION)
@@ -190,6 +200,10 @@ static int tail_decode(const struct perf_layout *l, struct bytes *b, u32 size,
 		v->phys_addr = bytes_u64(b);
 	if (type & PERF_SAMPLE_CGROUP)
 		v->cgroup = bytes_u64(b);
+	if (type & PERF_SAMPLE_DATA_PAGE_SIZE)
+		v->data_page = bytes_u64(b);
+	if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
+		v->code_page = bytes_u64(b);
 	return b->bad ? -EBADMSG : 0;
 }
 

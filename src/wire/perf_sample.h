@@ -38,6 +38,8 @@ struct perf_regs {
 struct perf_sample_view {
 	u64 ip, time, addr, id, stream_id, period;
 	u64 weight, data_src, transaction, phys_addr, cgroup;
+	u64 data_page, code_page; /* sizes in bytes */
+	u16 ins_lat, stage_cycles; /* what a weight says besides */
 	u32 pid, tid, cpu;
 	u16 misc;
 	bool has_time;

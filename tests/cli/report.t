@@ -19,9 +19,24 @@ refused folder "'folder' is a directory" "a directory"
 refused empty "'empty' is empty" "an empty file"
 refused /dev/null "'/dev/null' is empty" "/dev/null"
 head -c 3 /dev/zero >tiny
-refused tiny "'tiny' is not a perf.data file" "three bytes"
+refused tiny "'tiny' is neither a perf.data nor a trace.dat file" "three bytes"
 head -c 100000 /dev/zero >zeroes
-refused zeroes "'zeroes' is not a perf.data file" "zeroes"
+refused zeroes "'zeroes' is neither a perf.data nor a trace.dat file" "zeroes"
+# What it is instead, where the first bytes say.
+cp "$SONDE" program.elf
+refused program.elf "it is an ELF file" "a program"
+gzip -c zeroes >zeroes.gz
+refused zeroes.gz "compressed by gzip: unpack it first" "a packed file"
+echo "# Samples: 12" >text
+refused text "it is text and begins: # Samples: 12" "text"
+exits 1 "export of neither" "$SONDE" export --to folded -i text
+like "$err" "'text' is neither a perf.data nor a trace.dat file" "export says so, too"
+exits 1 "a command that reads perf.data only" "$SONDE" evlist -i zeroes.gz
+like "$err" "'zeroes.gz' is not a perf.data file" "says so"
+like "$err" "compressed by gzip" "and what it is"
+exits 1 "a command that reads trace.dat only" "$SONDE" ftrace report -i text
+like "$err" "not a trace.dat file" "says so"
+like "$err" "it is text and begins: # Samples: 12" "and what it is"
 printf '\027\010\104tracing7\0' >trace.dat
 refused trace.dat "trace.dat: the file's header is broken or cut" "the head of a trace.dat alone"
 exits 1 "an empty pipe" "$SONDE" report -i - </dev/null

@@ -1,7 +1,8 @@
 /*
- * Recordings of hardware that is not here: perf_hw branch|mem|real PROGRAM ADDR FILE [swap]. Samples lie in a function of PROGRAM at the
- * file offset ADDR (hexadecimal); with branch stacks of every kind of entry, or with data addresses and where the data came from: any
- * bits at all (mem), or as a CPU sets them (real).
+ * Recordings of hardware that is not here: perf_hw branch|mem|real|wide PROGRAM ADDR FILE [swap] [data=ADDR]. Samples lie in a function
+ * of PROGRAM at the file offset ADDR (hexadecimal); with branch stacks of every kind of entry, or with data addresses and where the data
+ * came from: any bits at all (mem), or as a CPU sets them (real), or with everything else that a sample can carry (wide), of accesses to
+ * an object at the offset data=.
  */
 #include "gen/perfwrite.h"
 
@@ -28,6 +29,8 @@ static void begin(struct perfwrite *w, const char *program, u64 sample_type, uns
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | sample_type,
 		.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER,
+		.sample_regs_user = 0xff01ff,
+		.sample_regs_intr = 0x3c3,
 		.sample_id_all = 1,
 		.mmap = 1,
 		.comm = 1,
@@ -124,20 +127,58 @@ static void add_access(struct perfwrite *w, u64 at, u32 i, bool real)
 	perfwrite_sample(w, 0, &s);
 }
 
+static void add_wide(struct perfwrite *w, u64 at, u64 data, u32 i)
+{
+	static const u64 pages[] = { 0, 4096, 65536, 2 << 20, 1 << 30 };
+	static const u64 transactions[] = {
+		0,
+		PERF_TXN_ELISION | PERF_TXN_SYNC,
+		PERF_TXN_TRANSACTION | PERF_TXN_ASYNC | PERF_TXN_RETRY | PERF_TXN_CONFLICT,
+		PERF_TXN_TRANSACTION | PERF_TXN_CAPACITY_WRITE | PERF_TXN_CAPACITY_READ,
+		PERF_TXN_TRANSACTION | PERF_TXN_SYNC | 0xabull << PERF_TXN_ABORT_SHIFT,
+	};
+	u64 regs[64];
+	for (size_t k = 0; k < ARRAY_SIZE(regs); k++)
+		regs[k] = dice(4) ? dice(1 << 30) << 20 : k;
+	struct perfwrite_sample s = sample(at, i);
+	s.addr = dice(6) ? BASE + data + dice(200) : dice(2) ? 0xdeadbeef000 + dice(100) : 0;
+	s.weight = (5 + dice(6)) | dice(3) * 7 << 32 | dice(4) * 9 << 48;
+	s.data_src = real_source();
+	s.phys_addr = 0x100000 + 64 * dice(5);
+	s.data_page = pages[dice(ARRAY_SIZE(pages))];
+	s.code_page = pages[dice(ARRAY_SIZE(pages))];
+	s.transaction = transactions[dice(ARRAY_SIZE(transactions))];
+	s.regs_user = regs;
+	s.regs_intr = regs + 30;
+	perfwrite_sample(w, 0, &s);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 5)
 		return 1;
 	bool branch = !strcmp(argv[1], "branch");
-	u64 at = strtoull(argv[3], NULL, 16);
+	bool wide = !strcmp(argv[1], "wide");
+	u64 at = strtoull(argv[3], NULL, 16), data = 0;
+	unsigned form = 0;
+	for (int i = 5; i < argc; i++) {
+		form |= !strcmp(argv[i], "swap") ? PERFWRITE_SWAP : 0;
+		data = strncmp(argv[i], "data=", 5) ? data : strtoull(argv[i] + 5, NULL, 16);
+	}
 	struct perfwrite w;
 	begin(&w, argv[2],
 	      branch ? PERF_SAMPLE_BRANCH_STACK
+	      : wide ? PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
+			       PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_TRANSACTION |
+			       PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
+			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR
 		     : PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
 			       PERF_SAMPLE_PHYS_ADDR,
-	      argc > 5 ? PERFWRITE_SWAP : 0);
+	      form);
 	for (u32 i = 0; i < SAMPLES; i++)
-		branch ? add_branches(&w, at, i) : add_access(&w, at, i, *argv[1] == 'r');
+		wide	 ? add_wide(&w, at, data, i)
+		: branch ? add_branches(&w, at, i)
+			 : add_access(&w, at, i, *argv[1] == 'r');
 	perfwrite_feature_str(&w, FEAT_HOSTNAME,
 			      "nowhere"); /* perf knows the byte order of features by it */
 	perfwrite_feature_str(&w, FEAT_ARCH, "x86_64");

@@ -16,16 +16,21 @@ export HOME=$SONDE_TMP PERF_BUILDID_DIR=$SONDE_TMP/debug
 
 # Small functions one behind the other: a branch leads from one to the next.
 cat >prog.c <<'EOS'
+int table[50] = { 1, 2, 3 };
 int first(int x) { return x + 1; }
 int second(int x) { return x + 2; }
 int main(int n, char **v) { return first(n) + second(n); }
 EOS
-gcc -O0 -o prog prog.c || { ok 1 "a program is built"; done_testing; exit; }
+gcc -g -O0 -o prog prog.c || { ok 1 "a program is built"; done_testing; exit; }
 at=$(nm prog | awk '$3 == "first" { print $1 }')
+# Where the object lies in the file: its address, less that of its section, in the section's place.
+object=$(nm prog | awk '$3 == "table" { print $1 }')
+read -r section place < <(readelf -SW prog | sed 's/^ *\[ *[0-9]*\]//' | awk '$1 == ".data" { print $3, $4 }')
+object=$(printf %x $((0x$object - 0x$section + 0x$place)))
 for form in "" swap; do
-	for kind in branch mem real; do
+	for kind in branch mem real wide; do
 		# shellcheck disable=SC2086
-		"$gen" $kind "$PWD/prog" "$at" "$kind$form.data" $form
+		"$gen" $kind "$PWD/prog" "$at" "$kind$form.data" $form data=$object
 		ok $? "$kind $form"
 	done
 done
@@ -46,6 +51,38 @@ for form in "" swap; do
 		ok $? "script -F $fields $form" || diag "$(cat cmp.out ours.err)"
 	done
 done
+# perf leaves the mask of iregs as it is in a file of the other byte order, and names other registers.
+for fields in comm,ip,sym,iregs comm,ip,uregs comm,uregs,data_page_size ip,sym,data_page_size,code_page_size comm,phys_addr,code_page_size weight,ins_lat,ip \
+	flags,comm,ip synth,comm,tid comm,tid,time,event,flags,addr,ins_lat ip,sym,dso,symoff,uregs,phys_addr,data_page_size; do
+	for form in "" swap; do
+		case $form$fields in swap*iregs*) continue ;; esac
+		command perf script -i wide$form.data --no-inline -F $fields >theirs 2>/dev/null
+		"$SONDE" script -i wide$form.data --no-inline -F $fields >ours 2>ours.err
+		cmp ours theirs >cmp.out 2>&1 && [ "$(wc -l <ours)" = 300 ]
+		ok $? "script -F $fields $form" || diag "$(cat cmp.out ours.err)"
+	done
+done
+is "$("$SONDE" script -i wideswap.data --no-inline -F comm,iregs,uregs)" "$("$SONDE" script -i wide.data --no-inline -F comm,iregs,uregs)" \
+	"registers of the other byte order"
+"$SONDE" script -i wide.data --json -F comm,iregs,uregs,ins_lat,data_page_size,code_page_size >ours.json
+python3 - <<'EOS'
+import json
+samples = json.load(open("ours.json"))
+assert len(samples) == 300 and all({"AX", "BX", "SP", "IP"} <= set(s["uregs"]) for s in samples)
+assert {s["ins_lat"] for s in samples} == {0, 7, 14} and {s["data_page_size"] for s in samples} >= {0, 4096, 1 << 21}
+EOS
+ok $? "--json has registers, latencies and pages"
+for fields in weight ins_lat iregs uregs data_page_size code_page_size brstack phys_addr data_src tod; do
+	file=branch.data
+	[ $fields = brstack ] && file=mem.data
+	exits 1 "-F $fields where samples have none" "$SONDE" script -i $file -F comm,$fields
+	like "$err" "-F $fields: the (samples do not carry it|recording does not say what time it was)" "is said"
+done
+for fields in insn brstackinsn ipc callindent metric srccode bpf-output; do
+	exits 129 "-F $fields" "$SONDE" script -i wide.data -F +$fields
+	like "$err" "annotate|AUX traces|sonde stat -M|-D prints" "is refused with what is there instead"
+done
+
 # perf's brstackoff shows addresses as soon as it has read the symbols of a file; ours are always places in the file.
 "$SONDE" script -i branch.data -F ip,brstackoff | grep -o '0x[0-9a-f]*/0x[0-9a-f]*/' >ours
 "$SONDE" script -i branch.data -F ip,brstack | grep -o '0x[0-9a-f]*/0x[0-9a-f]*/' | sed 's/0x40\(....\)\//0x\1\//g; s/0x0*/0x/g' >wanted
@@ -83,7 +120,76 @@ for form in "" swap; do
 		same -i real$form.data --mem-mode --sort $keys
 	done
 done
-head_of() { grep -a '^# ' | grep -av 'To display\|Tip\|Branch Statistics'; }
+# perf adds a column of its own to keys that hold "symbol", and shows those of global costs only where its machine has them.
+rows_without_ipc() { sed 's/  *-  *- *$//' | rows; }
+for form in "" swap; do
+	for keys in data_page_size code_page_size transaction ins_lat local_ins_lat weight addr dso_daddr,data_page_size comm,transaction,sym \
+		mem,local_ins_lat,code_page_size; do
+		same -i wide$form.data --mem-mode --sort $keys
+	done
+	same -i wide$form.data --mem-mode
+	same -i wide$form.data --sort transaction
+	same -i wide$form.data --sort code_page_size,addr,local_weight
+	for keys in symbol_daddr symbol_iaddr symbol_daddr,dso_daddr; do
+		command perf report --stdio -i wide$form.data --mem-mode --sort $keys 2>/dev/null | rows_without_ipc >theirs
+		"$SONDE" report --stdio -i wide$form.data --mem-mode --sort $keys 2>ours.err | rows >ours
+		cmp ours theirs >/dev/null 2>&1 && [ -s ours ]
+		ok $? "report --sort $keys $form" || { diag "$(diff theirs ours | head -5)"; diag "$(cat ours.err)"; }
+	done
+	for keys in srcline_from srcline_to addr_from srcline_from,srcline_to; do
+		same -i branch$form.data --sort $keys
+	done
+done
+like "$("$SONDE" report --stdio -i branch.data --sort addr_to 2>&1)" '7\.73% +\[k\] 0xffffffff81000000' "where branches led: the letter of that place"
+# perf 6.1 takes the line's address and the object's offset for the same kind of number: table+0xffffffffffc00060. The truth is in the samples.
+"$SONDE" report -i wide.data --mem-mode --sort dcacheline --json 2>/dev/null >ours.json
+"$SONDE" script -i wide.data -F addr,weight | awk '{ print $1, $2 }' >accesses
+python3 - "$object" <<'EOS'
+import builtins, collections, json, sys
+table, base, sum = int(sys.argv[1], 16), 0x400000, collections.Counter()
+for line in open("accesses"):
+    addr, weight = line.split()
+    addr = int(addr, 16)
+    at = addr - addr % 64 - base - table
+    inside = base + table <= addr < base + table + 200
+    name = "[.] table%s0x%x" % ("-" if at < 0 else "+", abs(at)) if inside else \
+        "[X] " + ("0x%016x" % (addr - addr % 64) if addr >= 64 else "0" * 16)
+    sum[name] += int(weight)
+rows = {r["dcacheline"]: r["overhead"] for r in json.load(open("ours.json"))["events"][0]["rows"]}
+total = float(builtins.sum(sum.values()))
+assert set(rows) == set(sum), (sorted(rows), sorted(sum))
+assert all(abs(rows[k] - 100 * sum[k] / total) < 0.01 for k in rows), (rows, sum)
+EOS
+ok $? "lines of the cache" || diag "$(head -c 600 ours.json)"
+# perf counts a row's first branch again for each of its branches: the truth is in the samples here, too.
+"$SONDE" report --stdio -i branch.data 2>/dev/null | sed -n '/^# Branch Statistics:/,$p' | grep : | grep -v '#' >ours
+"$SONDE" script -i branch.data -F brstack | grep -o '0x[^ ]*' >branches
+python3 - <<'EOS'
+import collections
+n, all = collections.Counter(), 0
+for line in open("branches"):
+    part = line.strip().split("/")
+    src, dst, kind = int(part[0], 16), int(part[1], 16), part[6]
+    if not kind or not src:
+        continue
+    all += 1
+    n[kind] += 1
+    if kind == "COND":
+        n["COND_FWD" if dst > src else "COND_BWD"] += 1
+    if src >> 21 != dst >> 21:
+        n["CROSS_2M"] += 1
+    elif src >> 12 != dst >> 12:
+        n["CROSS_4K"] += 1
+wanted = {k: "%.1f%%" % (100 * v / all) for k, v in n.items()}
+ours = dict(l.replace(":", "").split() for l in open("ours"))
+assert all > 500 and ours == wanted, (ours, wanted)
+EOS
+ok $? "kinds of branches, below the table"
+for key in ipc_lbr ipc_null cgroup_id; do
+	exits 129 "--sort $key" "$SONDE" report -i branch.data --sort $key --stdio
+	like "$err" "there is no '$key': " "is refused, and why"
+done
+head_of() { grep -a '^# ' | grep -av 'To display\|Tip'; }
 is "$("$SONDE" report --stdio -i branch.data 2>/dev/null | head_of)" "$(command perf report --stdio -i branch.data 2>/dev/null | head_of)" "the head of a report of branches"
 # perf's column of levels is 24 wide, whatever stands in it.
 is "$("$SONDE" report --stdio -i real.data --mem-mode --sort snoop,tlb 2>/dev/null | head_of)" \

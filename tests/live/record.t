@@ -99,6 +99,7 @@ exits 130 "a running process until Ctrl-C; dies of it as shells expect" timeout 
 exits 130 "a running thread" timeout --preserve-status -s INT "$while" "$SONDE" record -F 499 -t $busy -o tid.data
 exits 0 "the whole system" "$SONDE" record -F 499 -a -o all.data -- sleep 1
 exits 0 "one CPU, another clock, compressed" "$SONDE" record -F 499 -C 0 -k mono -z -o cpu.data -- sleep 1
+kill -STOP $busy # where there is one CPU, everything takes three times as long beside it
 if ! needs_or_skip "running processes as perf sees them" perf; then
 	reader_says report -i pid.data --stdio --no-children --sort comm,dso,sym -g none --percent-limit 10
 	quiet "perf report of -p says nothing on stderr"
@@ -136,6 +137,7 @@ needs_or_skip "the group as perf sees it" perf || {
 }
 
 # ---- the end of a recording
+kill -CONT $busy
 exits 143 "SIGTERM: finishes and dies of it" timeout --preserve-status -s TERM "$while" "$SONDE" record -F 499 -p $busy -o term.data
 like "$err" 'term.data: .* samples' "SIGTERM: says what was saved"
 kill $busy

@@ -42,6 +42,9 @@ ok $? "stacks add up to no more than their event"
 f=6.12-events_v7_zstd.dat
 is "$("$SONDE" ftrace report --profile $f)" "$("$SONDE" ftrace profile --input $f)" "report --profile is the same"
 is "$("$SONDE" ftrace profile --threads 1 --input $f)" "$("$SONDE" ftrace profile --threads 7 --input $f)" "by one worker or seven"
+exits 129 "a recording for a command" "$SONDE" ftrace profile $f
+like "$err" "is a recording, not a command to run" "it says so"
+like "$err" "ftrace report --profile -i $f" "and what reads it"
 exits 0 "--by-comm" "$SONDE" ftrace report --profile --by-comm $f
 is "$(grep -c '^task: cat-' <<<"$out")" 1 "tasks of one name are one"
 is "$(sed -n '/^task: cat-/,/^$/s/^  Event: sched_stat_runtime (\([0-9]*\))/\1/p' <<<"$out")" \
@@ -69,7 +72,7 @@ is "$("$SONDE" ftrace latency --input $f -e softirq_entry,softirq_exit --by vec)
 is "$(awk -F'|' 'NR > 1 { n += $2 } END { print n }' <<<"$out")" "$("$SONDE" ftrace report $f | grep -c ' softirq_exit:')" "and counts all of them"
 exits 1 "an event that the file does not have" "$SONDE" ftrace hist -i $f --latency irq:softirq_entry,irq:softirq_bogus --by vec
 exits 129 "two events, one given" "$SONDE" ftrace latency --input $f -e softirq_entry
-exits 129 "hist -i without --latency" "$SONDE" ftrace hist -i $f
+exits 129 "hist -i with what the kernel counts" "$SONDE" ftrace hist -k pid -i $f
 exits 0 "lost events" "$SONDE" ftrace profile --input 6.1-lost.dat
 like "$err" "events were lost [0-9]+ times" "are said"
 done_testing
