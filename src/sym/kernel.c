@@ -258,7 +258,7 @@ int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg,
 	if (err != -ENOENT)
 		return err;
 	err = try_kept_list(k, w, &id, recorded);
-	if (err)
+	if (err && !cfg->no_vmlinux)
 		err = try_kept_image(k, w, &id, recorded);
 	if (!err)
 		say(k, NULL, NULL);
