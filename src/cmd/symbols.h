@@ -15,14 +15,18 @@ struct symbol_opts {
 	const char *kallsyms;
 	bool no_demangle;
 	bool no_inline;
+	bool no_vmlinux;
 };
 
 #define SYMBOL_OPT_ROWS(T, f)                                                                      \
 	OPT_HEADING("Symbols"),                                                                    \
 		OPT_STR(0, "symfs", T, f.symfs, "DIR", "look for binaries below DIR"),             \
-		OPT_STR('k', "vmlinux", T, f.vmlinux, "FILE", "the kernel's own image"),           \
+		OPT_STR('k', "vmlinux", T, f.vmlinux, "FILE",                                      \
+			"the kernel's own image (vmlinux, or a bzImage)"),                         \
 		OPT_STR(0, "kallsyms", T, f.kallsyms, "FILE",                                      \
 			"kernel symbols from a copy of /proc/kallsyms"),                           \
+		OPT_FLAG(0, "ignore-vmlinux", T, f.no_vmlinux,                                     \
+			 "kernel symbols from lists only, not from an image of the kernel"),       \
 		OPT_FLAG(0, "no-demangle", T, f.no_demangle,                                       \
 			 "show C++ and Rust names as the linker sees them"),                       \
 		OPT_FLAG(0, "no-inline", T, f.no_inline,                                           \
