@@ -1,7 +1,5 @@
 #include "model/names.h"
 
-#include "base/vec.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -16,73 +14,76 @@ bool names_called(const struct frame_table *frames, const u32 *chain, u32 nr, u3
 	return i + 1 < nr && frames->frames[chain[i]].mode == frames->frames[chain[i + 1]].mode;
 }
 
-/* [frame]: whether there is a stack for it, interrupted there or called from there. */
-static u8 *find_stacked(const struct names_result *n, u32 nr)
+/* What is asked about a frame in a chain, in a byte: whether it has stacks, and its mode above. */
+enum { HAS_STACK = 1 << 0, HAS_CALLER = 1 << 1, MODE_SHIFT = 2 };
+
+static u8 *frame_bytes(const struct names_result *n, const struct frame_table *frames)
 {
-	u8 *stacked = calloc((size_t)nr + 1, 1);
-	for (u32 i = 0; stacked && i < nr; i++)
-		stacked[i] = (n->stacks && n->stacks[i].nr) || (n->callers && n->callers[i].nr);
-	return stacked;
+	u8 *of = calloc((size_t)frames->nr + 1, 1);
+	for (u32 i = 0; of && i < frames->nr; i++)
+		of[i] = (u8)((n->stacks && n->stacks[i].nr ? HAS_STACK : 0) |
+			     (n->callers && n->callers[i].nr ? HAS_CALLER : 0) |
+			     frames->frames[i].mode << MODE_SHIFT);
+	return of;
 }
 
-static bool has_stacked(const u8 *stacked, const u32 *chain, u32 nr)
+/* names_stack() of chain[i]. */
+static inline struct name_stack stack_at(const struct names_result *n, const u8 *of,
+					 const u32 *chain, u32 nr, u32 i)
+{
+	u8 own = of[chain[i]];
+	if (likely(!(own & (HAS_STACK | HAS_CALLER))))
+		return (struct name_stack){ chain[i], 1 };
+	bool called = i + 1 < nr && own >> MODE_SHIFT == of[chain[i + 1]] >> MODE_SHIFT;
+	return names_stack(n, chain[i], called);
+}
+
+static bool has_stack(const u8 *of, const u32 *chain, u32 nr)
 {
 	u8 any = 0;
 	for (u32 i = 0; i < nr; i++)
-		any |= stacked[chain[i]];
-	return any;
+		any |= of[chain[i]];
+	return any & (HAS_STACK | HAS_CALLER);
 }
 
-static u64 expanded_size(const struct names_result *n, const struct frame_table *frames,
-			 const u32 *chain, u32 nr)
+static u64 expanded_size(const struct names_result *n, const u8 *of, const u32 *chain, u32 nr)
 {
 	u64 size = 0;
 	for (u32 i = 0; i < nr; i++)
-		size += names_stack(n, chain[i], names_called(frames, chain, nr, i)).nr;
+		size += stack_at(n, of, chain, nr, i).nr;
 	return size;
 }
 
-/* Chains that have a stack in them, and the size of all of these when they are expanded. Most have none. */
-static int find_chains(const struct names_result *n, const struct frame_table *frames,
-		       const struct chain_table *chains, u32 **ret, u32 *nr_found, u64 *size)
+/* How much room chains need that do not keep their length. */
+static u64 sizes_of_longer(const struct names_result *n, const u8 *of,
+			   const struct chain_table *chains)
 {
-	_cleanup_free_ u8 *stacked = find_stacked(n, frames->nr);
-	VEC(u32) found = { 0 };
-	if (!stacked)
-		return -ENOMEM;
+	u64 sum = 0;
 	for (u32 c = 1; c < chains->nr; c++) {
 		u32 nr;
 		const u32 *chain = chain_frames(chains, c, &nr);
-		if (likely(!has_stacked(stacked, chain, nr)))
-			continue;
-		u32 *to = vec_push(&found);
-		if (!to) {
-			vec_free(&found);
-			return -ENOMEM;
-		}
-		*to = c;
-		*size += expanded_size(n, frames, chain, nr);
+		u64 size = has_stack(of, chain, nr) ? expanded_size(n, of, chain, nr) : nr;
+		sum += size > nr ? size : 0;
 	}
-	*ret = found.at;
-	*nr_found = (u32)found.nr;
-	return 0;
+	return sum;
 }
 
-static void expand(const struct names_result *n, const struct frame_table *frames,
-		   struct chain_table *chains, u32 id)
+static void expand(const struct names_result *n, const u8 *of, struct chain_table *chains, u32 id)
 {
 	struct chain *c = &chains->chains[id];
 	const u32 *chain = chains->pool + c->start;
-	u64 at = chains->nr_pool;
-	for (u32 i = 0; i < c->nr; i++) {
-		struct name_stack s =
-			names_stack(n, chain[i], names_called(frames, chain, c->nr, i));
+	u64 size = expanded_size(n, of, chain, c->nr);
+	u32 start = size > c->nr ? (u32)chains->nr_pool : c->start, *to = chains->pool + start;
+	for (u32 i = 0; i < c->nr;
+	     i++) { /* in place: what follows is looked at before it is written */
+		struct name_stack s = stack_at(n, of, chain, c->nr, i);
 		for (u32 k = 0; k < s.nr; k++)
-			chains->pool[at++] = s.first + k;
+			*to++ = s.first + k;
 	}
-	c->start = (u32)chains->nr_pool;
-	c->nr = (u32)(at - chains->nr_pool);
-	chains->nr_pool = at;
+	if (size > c->nr)
+		chains->nr_pool += size;
+	c->start = start;
+	c->nr = (u32)size;
 }
 
 int names_expand(const struct names_result *n, const struct frame_table *frames,
@@ -90,13 +91,13 @@ int names_expand(const struct names_result *n, const struct frame_table *frames,
 {
 	if (!n->stacks && !n->callers)
 		return 0;
-	_cleanup_free_ u32 *found = NULL;
-	u32 nr_found = 0;
-	u64 size = 0;
-	int err = find_chains(n, frames, chains, &found, &nr_found, &size);
-	if (!err)
-		err = chain_pool_reserve(chains, size);
-	for (u32 i = 0; i < nr_found && !err; i++)
-		expand(n, frames, chains, found[i]);
+	_cleanup_free_ u8 *of = frame_bytes(n, frames);
+	int err = of ? chain_pool_reserve(chains, sizes_of_longer(n, of, chains)) : -ENOMEM;
+	for (u32 c = 1; c < chains->nr && !err; c++) {
+		u32 nr;
+		const u32 *chain = chain_frames(chains, c, &nr);
+		if (has_stack(of, chain, nr))
+			expand(n, of, chains, c);
+	}
 	return err;
 }

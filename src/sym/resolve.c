@@ -621,13 +621,15 @@ static bool same_line(const struct name_line *a, const struct name_line *b)
 	return a->line == b->line && a->file == b->file;
 }
 
-static bool same_spot(const struct srcline_spot *a, const struct srcline_spot *b)
+/* lines: those count as well, not only the functions. */
+static bool same_spot(const struct srcline_spot *a, const struct srcline_spot *b, bool lines)
 {
-	if (a->nr != b->nr || !same_line(&a->line, &b->line) || !same_line(&a->outer, &b->outer))
+	if (a->nr != b->nr ||
+	    (lines && (!same_line(&a->line, &b->line) || !same_line(&a->outer, &b->outer))))
 		return false;
 	for (u32 i = 0; i < a->nr; i++)
 		if (a->inlines[i].name != b->inlines[i].name ||
-		    !same_line(&a->inlines[i].line, &b->inlines[i].line))
+		    (lines && !same_line(&a->inlines[i].line, &b->inlines[i].line)))
 			return false;
 	return true;
 }
@@ -639,12 +641,14 @@ static bool has_caller(const struct group *g, u32 question)
 }
 
 /* How many ids a place takes: for itself, and as a place that is returned to. */
-static void stack_sizes(const struct group *g, u32 question, u32 nr[2])
+static void stack_sizes(const struct job *j, const struct group *g, u32 question, u32 nr[2])
 {
+	bool lines = j->want & WANT_LINE;
 	const struct srcline_spot *s = &g->spots[2 * (size_t)question];
 	bool named = g->answers[question].name;
 	nr[0] = named && s[0].nr ? s[0].nr + 1 : 0;
-	nr[1] = named && has_caller(g, question) && !same_spot(&s[0], &s[1]) ? s[1].nr + 1 : 0;
+	nr[1] = named && has_caller(g, question) && !same_spot(&s[0], &s[1], lines) ? s[1].nr + 1
+										    : 0;
 }
 
 static u64 count_ids(const struct job *j)
@@ -654,7 +658,7 @@ static u64 count_ids(const struct job *j)
 		const struct group *g = &j->groups[i];
 		for (u32 k = 0; g->spots && k < g->nr; k++) {
 			u32 nr[2];
-			stack_sizes(g, g->places[k].question, nr);
+			stack_sizes(j, g, g->places[k].question, nr);
 			ids += nr[0] + nr[1];
 		}
 	}
@@ -710,7 +714,7 @@ static int stack_group(struct stacker *st, const struct group *g)
 		const struct srcline_spot *s = &g->spots[2 * (size_t)p->question];
 		bool silent = st->j->silent[st->j->frames->frames[p->frame].image];
 		u32 nr[2];
-		stack_sizes(g, p->question, nr);
+		stack_sizes(st->j, g, p->question, nr);
 		if (n->lines && !silent)
 			n->lines[p->frame] = s[0].line;
 		if (silent || !n->frame_of)
