@@ -99,9 +99,6 @@ hits_stubs() {
 	"$SONDE" script --no-inline "$@" -F ip,sym,dso -i "$file" 2>/dev/null | grep -qE ' ([^ ]*@plt|\.plt[.a-z]*) \([^ ]*/libc\.so'
 }
 
-# complaints FILE: what was said on stderr, without the note that names a stripped program: whether a sample hits one is chance.
-complaints() { grep -v ': note: .* is stripped: ' "$1"; }
-
 exits() {
 	local want=$1 name=$2 status
 	shift 2

@@ -28,7 +28,7 @@ for name in plain.dir packed.dir; do
 	is $? 0 "script -i $name"
 	cmp -s theirs mine
 	ok $? "the same bytes as perf's ($(wc -l <theirs) lines)" || diag "$(diff theirs mine | head -5)"
-	is "$(complaints mine.err)" "" "and no complaint"
+	is "$(cat mine.err)" "" "and no complaint"
 	is "$("$SONDE" report --header-only -i $name 2>&1)" "$(perf report --header-only -i $name 2>/dev/null)" "report --header-only"
 	is "$("$SONDE" report --stats -i $name 2>&1)" "$(perf report --stats -i $name 2>/dev/null)" "report --stats"
 	is "$("$SONDE" evlist -v -i $name 2>&1)" "$(perf evlist -v -i $name 2>/dev/null)" "evlist -v"

@@ -23,7 +23,7 @@ reader_says() { who=$([ "$SONDE_GUEST" = host ] && echo perf || echo sonde) && s
 says() {
 	out=$("$@" 2>"$SONDE_TMP/perf-err")
 	perf_status=$?
-	err=$(complaints "$SONDE_TMP/perf-err")
+	err=$(cat "$SONDE_TMP/perf-err")
 }
 quiet() { # NAME, after perf_says
 	[ "$perf_status" = 0 ] && [ -z "$err" ]

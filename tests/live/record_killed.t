@@ -15,7 +15,7 @@ has_perf() { command -v perf >/dev/null; }
 # reads FILE [ours]: by us, and by perf where it is, without complaint; ours: in guests not by perf
 reads() {
 	"$SONDE" script -i "$1" >ours.txt 2>ours.err || return 1
-	[ -z "$(complaints ours.err)" ] || return 1
+	[ ! -s ours.err ] || return 1
 	[ "$SONDE_GUEST" = host ] || [ -z "${2:-}" ] || return 0
 	! has_perf || { perf script -i "$1" >perfs.txt 2>perfs.err && [ ! -s perfs.err ]; }
 }
@@ -150,7 +150,7 @@ needs_or_skip "a killed perf" perf || {
 		exits 0 "tracepoints" "$SONDE" data repair t.data
 		like "$err" 'repair --formats t.data' "their formats are missing, and what helps"
 		exits 0 "--formats" "$SONDE" data repair --formats t.data
-		reads t.data || ! complaints ours.err | grep -v 'samples were lost'
+		reads t.data || ! grep -v 'samples were lost' ours.err
 		ok $? "perf reads it with the formats of this kernel" || diag "$(cat ours.err perfs.err)"
 	}
 }
