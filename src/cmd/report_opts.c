@@ -283,6 +283,7 @@ void report_defaults(void *opts)
 	o->branches = true;
 	o->group = true;
 	o->graph.min_percent = 0.5;
+	o->symbols.min_unnamed = 20; /* rows of bare addresses fill a screen */
 }
 
 /* "--sort comm, dso, symbol" of old texts: a list that ends in a comma goes on in the next word. */

@@ -16,6 +16,7 @@ struct symbol_opts {
 	bool no_demangle;
 	bool no_inline;
 	bool no_vmlinux;
+	u32 min_unnamed; /* addresses without a name in a stripped file that are worth a word; 0: none are */
 };
 
 #define SYMBOL_OPT_ROWS(T, f)                                                                      \

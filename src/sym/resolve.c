@@ -282,16 +282,16 @@ static bool has_all_symbols(const struct dso *d)
 }
 
 /* Rows of bare addresses want an explanation; a few of them among names (libc's static functions) do not. */
-static void note_stripped(struct group *g)
+static void note_stripped(struct group *g, u32 min_unnamed)
 {
-	u32 named = 0;
+	u32 unnamed = 0;
 	for (u32 i = 0; i < g->nr_questions; i++)
-		named += g->answers[i].name != NULL;
-	if (!g->note && named < g->nr_questions - named)
+		unnamed += g->answers[i].name == NULL;
+	if (!g->note && unnamed >= min_unnamed && unnamed > g->nr_questions / 2)
 		group_note(g,
 			   "%s is stripped: %u of the %u addresses in it have no name (a package "
 			   "with its debugging information helps)",
-			   g->info->path, g->nr_questions - named, g->nr_questions);
+			   g->info->path, unnamed, g->nr_questions);
 }
 
 /*
@@ -355,8 +355,8 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 		err = resolve_lines(j, g, dso_debug(&d, &n->where, info), &d.image, arena);
 	if (!err)
 		keep(j, g, &d);
-	if (!err && info->kind == IMAGE_KIND_FILE && !has_all_symbols(&d))
-		note_stripped(g);
+	if (!err && n->cfg.min_unnamed && info->kind == IMAGE_KIND_FILE && !has_all_symbols(&d))
+		note_stripped(g, n->cfg.min_unnamed);
 	dso_close(&d);
 	return err;
 }
