@@ -22,7 +22,8 @@ struct perfdata_writer {
 	char *unnamed; /* the name the file is to get; NULL: it has it */
 	bool no_rotate;
 	bool no_build_ids;
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* the file; held while it is written to */
+	pthread_mutex_t side_lock; /* times and build ids: who tells of them does not wait for a write */
 	struct perf_file_header head; /* as it is to stand in the file when sealed */
 	struct perf_file_section sections[PERFDATA_NR_FEATURES];
 	bool sealed; /* header and table on disk are those of `head` */
@@ -95,7 +96,9 @@ static void make_tail(struct perfdata_writer *w, u64 end, struct tail *t, struct
 		nr_set += !!(w->head.features[0] & BIT_OF(f));
 	u64 payload = end + nr_set * sizeof(t->table[0]);
 	memset(&t->payload, 0, sizeof(t->payload));
+	pthread_mutex_lock(&w->side_lock);
 	memcpy(t->payload.times_ns, w->times_ns, sizeof(w->times_ns));
+	pthread_mutex_unlock(&w->side_lock);
 	w->sections[FEAT_SAMPLE_TIME] =
 		(struct perf_file_section){ .offset = payload +
 						      offsetof(__typeof__(t->payload), times_ns),
@@ -187,12 +190,14 @@ static int append_stream(struct perfdata_writer *w, const struct iovec *iov, siz
 {
 	struct iovec all[PERFDATA_WRITE_IOV_MAX + 1];
 	u64 written;
+	pthread_mutex_lock(&w->side_lock);
 	all[0] = (struct iovec){ .iov_base = w->build_ids.data, .iov_len = w->build_ids.len };
 	if (nr)
 		memcpy(all + 1, iov, nr * sizeof(*iov));
 	int err = write_all(w->fd, all, nr + 1, STREAM, &written);
 	w->pipe_bytes += written;
 	strbuf_reset(&w->build_ids);
+	pthread_mutex_unlock(&w->side_lock);
 	return err;
 }
 
@@ -264,11 +269,11 @@ int perfdata_write_records(struct perfdata_writer *w, const struct iovec *iov, s
 
 void perfdata_write_times(struct perfdata_writer *w, u64 first_ns, u64 last_ns)
 {
-	pthread_mutex_lock(&w->lock);
+	pthread_mutex_lock(&w->side_lock);
 	if (!w->times_ns[0] || first_ns < w->times_ns[0])
 		w->times_ns[0] = first_ns;
 	w->times_ns[1] = max(w->times_ns[1], last_ns);
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&w->side_lock);
 }
 
 static int add_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id,
@@ -287,9 +292,9 @@ int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool ke
 {
 	if (!size || w->no_build_ids)
 		return 0;
-	pthread_mutex_lock(&w->lock);
+	pthread_mutex_lock(&w->side_lock);
 	int err = add_build_id(w, path, kernel, id, size);
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&w->side_lock);
 	return err;
 }
 
@@ -405,6 +410,7 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 	w->no_rotate = meta->no_rotate;
 	w->no_build_ids = meta->no_build_ids;
 	pthread_mutex_init(&w->lock, NULL);
+	pthread_mutex_init(&w->side_lock, NULL);
 	strbuf_init(&w->build_ids);
 	dict_init(&w->build_id_paths);
 	w->head = (struct perf_file_header){
@@ -453,6 +459,7 @@ void perfdata_write_close(struct perfdata_writer *w)
 		return;
 	cleanup_close(&w->fd);
 	pthread_mutex_destroy(&w->lock);
+	pthread_mutex_destroy(&w->side_lock);
 	strbuf_done(&w->build_ids);
 	dict_done(&w->build_id_paths);
 	zstd_records_free(w->zstd);

@@ -11,8 +11,10 @@
 
 enum {
 	BLOCK_BYTES = 2 << 20, /* a huge page */
-	BYTES_USUAL = 256 << 20,
-	MEMORY_PART = 16, /* and no more than this part of the machine's */
+	BYTES_USUAL = 512 << 20,
+	MEMORY_PART = 32, /* and no more than this part of the machine's */
+	BATCH_BLOCKS =
+		16, /* in one write, unless one put has more: room comes back with every write */
 };
 
 /* A piece of a put. */
@@ -60,7 +62,8 @@ static struct block *take_batch(struct write_queue *q, struct iovec *iov, size_t
 {
 	struct block *batch = q->first, **cut = &q->first;
 	size_t nr = 0, fits = 0;
-	for (struct block *b = batch; b && nr < WRITE_QUEUE_IOV_MAX; b = b->next) {
+	for (struct block *b = batch; b && nr < WRITE_QUEUE_IOV_MAX && fits < BATCH_BLOCKS;
+	     b = b->next) {
 		iov[nr++] = (struct iovec){ .iov_base = b->data, .iov_len = b->len };
 		if (b->last) {
 			fits = nr;
