@@ -1,5 +1,7 @@
-/* A whole trace.dat as lines of text, and as samples: the first byte chooses the form, the rest is the file. */
+/* A whole trace.dat as lines of text, as samples, as call chains, and its options one by one: the first byte chooses the form, the rest is the file. */
+#include "analysis/call_hist.h"
 #include "analysis/flame.h"
+#include "cmd/ftrace_dump.h"
 #include "export/chrome.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
@@ -102,12 +104,61 @@ static void as_samples(const u8 *data, size_t size)
 	}
 }
 
+static const char *any_symbol(void *ctx, u64 addr, u64 *offset)
+{
+	return symbol(ctx, 0, addr, offset);
+}
+
+static const char *event_name(void *ctx, u32 event)
+{
+	return replay_ftrace_format(ctx, event)->name;
+}
+
+static void as_calls(const u8 *data, size_t size)
+{
+	struct replay_ftrace_input in = { .path = "input", .data = data + 1, .size = size - 1 };
+	struct replay_ftrace_opts o = { .style = PRINT_STYLE_KERNEL };
+	struct run_tables run = { 0 };
+	struct source *src;
+	if (replay_ftrace_open_files(&in, 1, &o, &src, NULL))
+		return;
+	const struct call_hist_env env = { .ctx = src,
+					   .symbol = any_symbol,
+					   .event_name = event_name };
+	struct call_hist *h = call_hist_new(&env, data[0] & 1, 0);
+	if (!stream_run(src, call_hist_sink(h), 1, &run, NULL))
+		(void)!call_hist_finish(h);
+	call_hist_free(h);
+	run_tables_done(&run);
+	src->ops->close(src);
+}
+
+static void as_dump(const u8 *data, size_t size)
+{
+	struct tracedat t;
+	struct strbuf out;
+	if (tracedat_open_memory(&t, "input", data + 1, size - 1, NULL))
+		return;
+	strbuf_init_drain(&out, 4096, swallow, NULL);
+	struct dump d = { .out = &out, .what = UINT32_MAX, .t = &t };
+	strbuf_init(&d.strings);
+	if (t.version == 6)
+		dump_rest_v6(&d);
+	else
+		dump_rest_v7(&d);
+	strbuf_done(&d.strings);
+	strbuf_done(&out);
+	tracedat_close(&t);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct source *src;
 	if (size < 1)
 		return 0;
 	as_samples(data, size);
+	as_calls(data, size);
+	as_dump(data, size);
 	struct replay_ftrace_opts opts = {
 		.style = data[0] & 1 ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD,
 		.window_pages = data[0] >> 4,

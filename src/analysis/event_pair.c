@@ -393,11 +393,6 @@ static void shard_free(struct sink *k, void *state)
 	free(st);
 }
 
-static int merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
-{
-	return 0;
-}
-
 static void cancel(struct sink *k)
 {
 	turns_cancel(&pair_of(k)->turns);
@@ -408,7 +403,6 @@ static const struct sink_ops pair_ops = {
 	.shard_new = shard_new,
 	.feed = feed,
 	.block_done = block_done,
-	.merge = merge,
 	.shard_free = shard_free,
 	.cancel = cancel,
 };

@@ -200,11 +200,6 @@ static void shard_free(struct sink *k, void *state)
 	free(st);
 }
 
-static int merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
-{
-	return 0;
-}
-
 static void cancel(struct sink *k)
 {
 	turns_cancel(&graph_of(k)->turns);
@@ -215,7 +210,6 @@ static const struct sink_ops graph_ops = {
 	.shard_new = shard_new,
 	.feed = feed,
 	.block_done = block_done,
-	.merge = merge,
 	.shard_free = shard_free,
 	.cancel = cancel,
 };

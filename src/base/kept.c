@@ -1,45 +1,55 @@
 #include "base/kept.h"
 
+#include "base/clock.h"
+#include "base/strbuf.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int write_all(int fd, const u8 *at, size_t left)
+int kept_begin(struct kept_file *k, const char *path, mode_t mode)
 {
-	while (left) {
-		ssize_t n = write(fd, at, left);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += n;
-		left -= (size_t)n;
+	enum { TRIES = 64 };
+	memccpy(k->path, path, 0, sizeof(k->path));
+	k->path[sizeof(k->path) - 1] = 0;
+	for (u64 i = 0; i < TRIES; i++) {
+		u64 mix = (clock_monotonic_ns() + i) * 0x9e3779b97f4a7c15ull;
+		int n = snprintf(k->aside, sizeof(k->aside), "%s.%d-%06x", path, (int)getpid(),
+				 (unsigned)(mix >> 40));
+		if (n < 0 || (size_t)n >= sizeof(k->aside))
+			return -ENAMETOOLONG;
+		k->fd = open(k->aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		if (k->fd >= 0 || errno != EEXIST)
+			break;
 	}
-	return 0;
+	return k->fd < 0 ? -errno : 0;
+}
+
+int kept_end(struct kept_file *k, int err)
+{
+	if (close(k->fd) && !err)
+		err = -errno;
+	if (!err && rename(k->aside, k->path))
+		err = -errno;
+	if (err)
+		(void)unlink(k->aside);
+	return err;
 }
 
 int kept_replace(const char *path, const void *data, size_t size, mode_t mode)
 {
-	char aside[PATH_MAX];
-	int n = snprintf(aside, sizeof(aside), "%s.XXXXXX", path);
-	if (n < 0 || (size_t)n >= sizeof(aside))
-		return -ENAMETOOLONG;
-	_cleanup_close_ int fd = mkostemp(aside, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	int err = write_all(fd, data, size);
-	if (!err && fchmod(fd, mode))
-		err = -errno;
-	if (!err && rename(aside, path))
-		err = -errno;
+	struct kept_file k;
+	int err = kept_begin(&k, path, 0600);
 	if (err)
-		(void)unlink(aside);
-	return err;
+		return err;
+	err = strbuf_drain_fd(&k.fd, data, size);
+	if (!err && fchmod(k.fd, mode))
+		err = -errno;
+	return kept_end(&k, err);
 }
 
 int kept_save(const char *path, const void *data, size_t size, bool make_folder)

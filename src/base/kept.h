@@ -6,12 +6,22 @@
 
 #include "base/types.h"
 
+#include <limits.h>
 #include <sys/types.h>
 
 /* Replaces the file. make_folder: the one it lies in, if that is missing, not those above. 0 or negative errno. */
 int kept_save(const char *path, const void *data, size_t size, bool make_folder) must_check;
 /* The same with a mode, for files that are meant for others too. A link that somebody left there is replaced, not followed. */
 int kept_replace(const char *path, const void *data, size_t size, mode_t mode) must_check;
+/* The same in pieces: what is written to fd becomes the file at the end. The mode is what open() makes of it, by the umask. */
+struct kept_file {
+	int fd;
+	char path[PATH_MAX], aside[PATH_MAX];
+};
+
+int kept_begin(struct kept_file *k, const char *path, mode_t mode) must_check;
+/* err: why there is nothing to keep, which is returned; 0: it is whole. Either way nothing is left beside. */
+int kept_end(struct kept_file *k, int err) must_check;
 /*
  * Maps it: a plain file that is not empty, no link, and ours or root's. 0 and *data, *size (munmap() them), -EPERM when it is
  * something else, or negative errno.

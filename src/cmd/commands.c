@@ -10,9 +10,11 @@ const struct command *const commands[] = {
 };
 
 static const struct opt_example examples[] = {
-	{ "help", "all commands, by the question they answer" },
-	{ "help workload", "one command: examples, usage, options" },
-	{ "workload --list", "programs to try the others on" },
+	{ "record -g -- make", "sample a command with its call stacks" },
+	{ "report", "where its time went" },
+	{ "flame -- make", "the same as a page to look at" },
+	{ "ftrace record -e sched -- make", "events of the kernel while it runs" },
+	{ "doctor", "what this machine allows, and what helps" },
 	{ 0 },
 };
 

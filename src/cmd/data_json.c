@@ -5,6 +5,7 @@
  * "-" writes to standard output.
  */
 #include "base/json.h"
+#include "base/kept.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/look.h"
@@ -15,7 +16,6 @@
 #include "view/json_samples.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -211,26 +211,14 @@ static int convert_to(struct convert *c, int fd)
 static int convert_to_file(struct convert *c, const char *path)
 {
 	struct diag *d = &c->app->diag;
-	char part[PATH_MAX];
 	if (!c->o->force && !access(path, F_OK)) {
 		diag_error(d, -EEXIST, "Output file exists. Use --force to overwrite it.");
 		return -EEXIST;
 	}
-	if (snprintf(part, sizeof(part), "%s.XXXXXX", path) >= (int)sizeof(part))
-		return -ENAMETOOLONG;
-	int fd = mkostemp(part, O_CLOEXEC);
-	if (fd < 0)
-		return diag_error(d, -errno, "cannot create %s: %s", path, strerror(errno));
-	int err = convert_to(c, fd);
-	mode_t mask = umask(0);
-	(void)umask(mask);
-	(void)!fchmod(fd, 0666 & ~mask);
-	if (close(fd) && !err)
-		err = -errno;
-	if (!err && rename(part, path))
-		err = -errno;
-	if (err)
-		(void)unlink(part);
+	struct kept_file k;
+	int err = kept_begin(&k, path, 0666);
+	if (!err)
+		err = kept_end(&k, convert_to(c, k.fd));
 	if (err && !d->nr_errors)
 		diag_error(d, err, "cannot write %s: %s", path, strerror(-err));
 	return err;

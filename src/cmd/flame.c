@@ -25,7 +25,7 @@ enum flame_form { FORM_HTML, FORM_SVG, FORM_FOLDED, FORM_TERM };
 
 struct flame_opts {
 	struct record_opts record; /* first: its option calls get this struct */
-	const char *input;
+	struct opt_list inputs; /* several: one recording of several trace.dat */
 	const char *output;
 	const char *title;
 	bool svg;
@@ -255,6 +255,7 @@ static int draw(struct flame_job *j)
 	int err = stacks_load(app,
 			      &(struct stacks_opts){ .paths = j->paths,
 						     .nr_paths = j->nr_paths,
+						     .inputs = &j->o->inputs,
 						     .by_comm = j->form != FORM_HTML,
 						     .workers = (unsigned)j->o->workers,
 						     .symbols = &j->o->symbols },
@@ -312,8 +313,8 @@ static int find_input(struct flame_job *j, int argc, char **argv)
 {
 	const struct record_opts *r = &j->o->record;
 	bool live = r->all || r->pids || r->tids || r->cpus;
-	if (j->o->input)
-		j->paths[j->nr_paths++] = j->o->input;
+	if (j->o->inputs.items.nr)
+		j->paths[j->nr_paths++] = recording_input(&j->o->inputs, NULL);
 	else if (argc && !live && recording_kind(argv[0]))
 		return take_recordings(j, argc, argv);
 	else if (!argc && !live)
@@ -340,7 +341,7 @@ static int flame_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct flame_opts *o = opts;
 	struct flame_job j = { .app = app, .o = o };
-	if (o->input && argc)
+	if (o->inputs.items.nr && argc)
 		return app_usage(app, "-i names the recording: '%s' is left over", argv[0]);
 	int status = find_input(&j, argc, argv);
 	if (!status)
@@ -372,7 +373,7 @@ static void flame_defaults(void *opts)
 
 /* clang-format off */
 static const struct opt flame_rows[] = {
-	OPT_STR('i', "input", struct flame_opts, input, "FILE", "recording to draw (perf.data), or a trace.dat; - is standard input"),
+	OPT_LIST('i', "input", struct flame_opts, inputs, "FILE", "recording to draw (perf.data), or a trace.dat (several are one graph); - is standard input"),
 	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html, flame.svg); - is standard output"),
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),

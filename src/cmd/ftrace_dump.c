@@ -1,27 +1,162 @@
 /* `sonde ftrace dump`: what a trace.dat holds beside its events. */
+#include "cmd/ftrace_dump.h"
 #include "base/json.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
-#include "file/tracedat_read.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
 struct dump_opts {
 	const char *input;
 	bool summary, head_page, head_event, ftrace_events, systems, events, kallsyms, printk;
-	bool cmd_lines, options, flyrecord, clock, all, validate;
+	bool cmd_lines, options, flyrecord, clock, sections, strings, all, validate;
 };
 
-static const char *option_name(u16 id)
+/* trace-cmd writes texts a kilobyte at a time, each up to its first NUL. */
+void dump_text(const struct dump *d, u32 any, const char *data, size_t len)
 {
-	static const char *const names[] = {
-		"DONE",	    "DATE",    "CPUSTAT",    "BUFFER",	 "TRACECLOCK",
-		"UNAME",    "HOOK",    "OFFSET",     "CPUCOUNT", "VERSION",
-		"PROCMAPS", "TRACEID", "TIME_SHIFT", "GUEST",	 "TSC2NSEC",
+	enum { PIECE = 1023 };
+	if (!dump_wants(d, any))
+		return;
+	for (size_t at = 0; at < len; at += PIECE)
+		strbuf_add(d->out, data + at, strnlen(data + at, min(len - at, (size_t)PIECE)));
+	strbuf_char(d->out, '\n');
+}
+
+static void put_part(const struct dump *d, u32 part, const char *title, struct tracedat_text text)
+{
+	if (dump_wants(d, DUMP_SUMMARY | part))
+		strbuf_printf(d->out, "\t[%s, %zu bytes]\n", title, text.len);
+	dump_text(d, part, text.data, text.len);
+}
+
+static void put_ftrace_events(const struct dump *d)
+{
+	if (dump_wants(d, DUMP_SUMMARY | DUMP_FTRACE_EVENTS))
+		strbuf_printf(d->out, "\t[Ftrace format, %zu events]\n", d->t->nr_own_formats);
+	for (size_t i = 0; i < d->t->nr_own_formats; i++) {
+		struct tracedat_text text = d->t->formats.at[i].text;
+		dump_text(d, DUMP_FTRACE_EVENTS, text.data, text.len);
+	}
+}
+
+/* Formats of a system stand together; its name is the same string for all. */
+static size_t end_of_system(const struct tracedat *t, size_t from)
+{
+	size_t i = from;
+	while (i < t->formats.nr && t->formats.at[i].system == t->formats.at[from].system)
+		i++;
+	return i;
+}
+
+static void put_events(const struct dump *d)
+{
+	const struct tracedat *t = d->t;
+	u32 nr = 0;
+	for (size_t i = t->nr_own_formats; i < t->formats.nr; i = end_of_system(t, i))
+		nr++;
+	if (dump_wants(d, DUMP_SUMMARY | DUMP_EVENTS | DUMP_SYSTEMS))
+		strbuf_printf(d->out, "\t[Events format, %u systems]\n", nr);
+	for (size_t i = t->nr_own_formats; i < t->formats.nr;) {
+		size_t end = end_of_system(t, i);
+		if (dump_wants(d, DUMP_SYSTEMS))
+			strbuf_printf(d->out, "\t\t%s %zu [system, events]\n",
+				      t->formats.at[i].system, end - i);
+		for (; i < end; i++)
+			dump_text(d, DUMP_EVENTS, t->formats.at[i].text.data,
+				  t->formats.at[i].text.len);
+	}
+}
+
+void dump_section(const struct dump *d, u16 id)
+{
+	struct tracedat *t = d->t;
+	switch (id) {
+	case OPTION_HEADER_INFO:
+		put_part(d, DUMP_HEAD_PAGE, "Header page", t->header_page);
+		put_part(d, DUMP_HEAD_EVENT, "Header event", t->header_event);
+		return;
+	case OPTION_FTRACE_EVENTS: put_ftrace_events(d); return;
+	case OPTION_EVENT_FORMATS: put_events(d); return;
+	case OPTION_KALLSYMS:
+		put_part(d, DUMP_KALLSYMS, "Kallsyms", tracedat_text(t, TRACEDAT_KALLSYMS));
+		return;
+	case OPTION_PRINTK:
+		put_part(d, DUMP_PRINTK, "Trace printk", tracedat_text(t, TRACEDAT_PRINTK));
+		return;
+	case OPTION_CMDLINES:
+		put_part(d, DUMP_CMDLINES, "Saved command lines",
+			 tracedat_text(t, TRACEDAT_CMDLINES));
+		return;
+	}
+}
+
+static void put_head(const struct dump *d, const char *path)
+{
+	const struct tracedat *t = d->t;
+	if (!dump_wants(d, DUMP_SUMMARY))
+		return;
+	strbuf_printf(d->out,
+		      "\n Tracing meta data in file %s:\n\t[Initial format]\n\t\t%u\t[Version]\n",
+		      path, t->version);
+	strbuf_printf(
+		d->out,
+		"\t\t%d\t[%s endian]\n\t\t%u\t[Bytes in a long]\n\t\t%u\t[Page size, bytes]\n",
+		t->big_endian, t->big_endian ? "Big" : "Little", t->long_size, t->page_size);
+	if (t->version == 7)
+		strbuf_printf(d->out,
+			      "\t\t%s\t[Compression algorithm]\n\t\t%s\t[Compression version]\n",
+			      compress_name(t->compression), t->packer_version);
+}
+
+static u32 asked_for(const struct dump_opts *o)
+{
+	const struct {
+		bool asked;
+		u32 part;
+	} all[] = {
+		{ o->summary, DUMP_SUMMARY },
+		{ o->head_page, DUMP_HEAD_PAGE },
+		{ o->head_event, DUMP_HEAD_EVENT },
+		{ o->ftrace_events, DUMP_FTRACE_EVENTS },
+		{ o->systems, DUMP_SYSTEMS },
+		{ o->events, DUMP_EVENTS },
+		{ o->kallsyms, DUMP_KALLSYMS },
+		{ o->printk, DUMP_PRINTK },
+		{ o->cmd_lines, DUMP_CMDLINES },
+		{ o->options, DUMP_OPTIONS },
+		{ o->flyrecord, DUMP_FLYRECORD },
+		{ o->clock, DUMP_CLOCK },
+		{ o->sections, DUMP_SECTIONS },
+		{ o->strings, DUMP_STRINGS },
+		{ o->all, UINT32_MAX },
 	};
-	return id < ARRAY_SIZE(names) ? names[id] : "?";
+	u32 what = 0;
+	for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+		what |= all[i].asked ? all[i].part : 0;
+	return what ? what : o->validate ? 0 : DUMP_SUMMARY;
+}
+
+/* In the order of the file; version 7 has sections, the options tell where. */
+static void dump(struct app *app, const struct dump_opts *o, struct tracedat *t, const char *path)
+{
+	static const u16 parts[] = { OPTION_HEADER_INFO, OPTION_FTRACE_EVENTS, OPTION_EVENT_FORMATS,
+				     OPTION_KALLSYMS,	 OPTION_PRINTK,	       OPTION_CMDLINES };
+	struct dump d = { .out = &app->out, .what = asked_for(o), .t = t };
+	strbuf_init(&d.strings);
+	put_head(&d, path);
+	for (size_t i = 0; i < ARRAY_SIZE(parts) && t->version == 6; i++)
+		dump_section(&d, parts[i]);
+	if (t->version == 6 && dump_wants(&d, DUMP_SUMMARY))
+		strbuf_printf(d.out, "\t%u [CPUs with tracing data]\n", t->nr_cpus);
+	if (t->version == 6)
+		dump_rest_v6(&d);
+	else
+		dump_rest_v7(&d);
+	if (o->validate)
+		strbuf_printf(d.out, "File %s is a valid trace-cmd file\n", path);
+	strbuf_done(&d.strings);
 }
 
 static u64 buffer_bytes(const struct tracedat_buffer *b)
@@ -30,142 +165,6 @@ static u64 buffer_bytes(const struct tracedat_buffer *b)
 	for (u32 i = 0; i < b->nr_cpus; i++)
 		n += (u64)b->cpus[i].nr_pages * b->page_size;
 	return n;
-}
-
-static u32 nr_systems(const struct tracedat *t)
-{
-	u32 nr = 0;
-	for (size_t i = t->nr_own_formats; i < t->formats.nr; i++)
-		nr += i == t->nr_own_formats ||
-		      strcmp(t->formats.at[i].system, t->formats.at[i - 1].system);
-	return nr;
-}
-
-static void say_summary(struct strbuf *o, struct tracedat *t, const char *path)
-{
-	strbuf_printf(o, "\n Tracing meta data in file %s:\n\t[Initial format]\n\t\t%u\t[Version]\n",
-		      path, t->version);
-	strbuf_printf(
-		o, "\t\t%d\t[%s endian]\n\t\t%u\t[Bytes in a long]\n\t\t%u\t[Page size, bytes]\n",
-		t->big_endian, t->big_endian ? "Big" : "Little", t->long_size, t->page_size);
-	if (t->version == 7)
-		strbuf_printf(o, "\t\t%s\t[Compression algorithm]\n", compress_name(t->compression));
-	strbuf_printf(o, "\t[Header page, %zu bytes]\n\t[Header event, %zu bytes]\n",
-		      t->header_page.len, t->header_event.len);
-	strbuf_printf(o, "\t[Ftrace format, %zu events]\n\t[Events format, %u systems]\n",
-		      t->nr_own_formats, nr_systems(t));
-	strbuf_printf(o, "\t[Kallsyms, %zu bytes]\n\t[Trace printk, %zu bytes]\n",
-		      tracedat_text(t, TRACEDAT_KALLSYMS).len,
-		      tracedat_text(t, TRACEDAT_PRINTK).len);
-	strbuf_printf(o, "\t[Saved command lines, %zu bytes]\n\t%u [CPUs with tracing data]\n",
-		      tracedat_text(t, TRACEDAT_CMDLINES).len, t->nr_cpus);
-	strbuf_printf(o, "\t[%zu options]\n", t->options.nr);
-	vec_for_each (&t->buffers, b)
-		if (t->version == 6)
-			strbuf_printf(o, "\t[Flyrecord tracing data]\n\t[Tracing clock]\n\t\t[%s]\n",
-				      t->clock ? t->clock : "local");
-		else
-			strbuf_printf(
-				o, "\t[buffer \"%s\", \"%s\" clock, %u page size, %u cpus, %llu bytes of pages]\n",
-				b->name, b->clock ? b->clock : "", b->page_size, b->nr_cpus,
-				(unsigned long long)buffer_bytes(b));
-	if (t->latency)
-		strbuf_str(o, "\t[Latency tracing data]\n");
-}
-
-static void say_text(struct strbuf *o, const char *title, struct tracedat_text text)
-{
-	strbuf_printf(o, "\t[%s, %zu bytes]\n", title, text.len);
-	if (text.len)
-		strbuf_add(o, text.data, text.len);
-	if (text.len)
-		strbuf_char(o, '\n');
-}
-
-static void say_formats(struct strbuf *o, const struct tracedat *t, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++) {
-		strbuf_add(o, t->formats.at[i].text.data, t->formats.at[i].text.len);
-		strbuf_char(o, '\n');
-	}
-}
-
-static void say_systems(struct strbuf *o, const struct tracedat *t)
-{
-	strbuf_printf(o, "\t[Events format, %u systems]\n", nr_systems(t));
-	for (size_t i = t->nr_own_formats; i < t->formats.nr;) {
-		size_t k = i;
-		while (k < t->formats.nr && !strcmp(t->formats.at[k].system, t->formats.at[i].system))
-			k++;
-		strbuf_printf(o, "\t\t%s %zu [system, events]\n", t->formats.at[i].system, k - i);
-		i = k;
-	}
-}
-
-static u64 number(const void *data, bool big_endian)
-{
-	u64 v;
-	memcpy(&v, data, sizeof(v));
-	return big_endian ? be64toh(v) : le64toh(v);
-}
-
-static void say_options(struct strbuf *o, const struct tracedat *t)
-{
-	vec_for_each (&t->options, opt) {
-		strbuf_printf(o, "\t\t[Option %s, %zu bytes]\n", option_name(opt->id),
-			      opt->body.len);
-		bool text = opt->body.len > 0;
-		for (size_t i = 0; i + 1 < opt->body.len; i++)
-			text &= opt->body.data[i] == '\n' || opt->body.data[i] == '\t' ||
-				(opt->body.data[i] >= ' ' && opt->body.data[i] < 127);
-		if (opt->id == OPTION_TRACEID && opt->body.len == sizeof(u64))
-			strbuf_printf(o, "0x%llX\n",
-				      (unsigned long long)number(opt->body.data, t->big_endian));
-		else if (text)
-			strbuf_printf(o, "%.*s\n", (int)strnlen(opt->body.data, opt->body.len),
-				      opt->body.data);
-	}
-	strbuf_printf(o, "\t[%zu options]\n", t->options.nr);
-}
-
-/* Version 6: a table of places and sizes. */
-static void say_places(struct strbuf *o, const struct tracedat *t, const struct tracedat_buffer *b)
-{
-	strbuf_str(o, "\t[Flyrecord tracing data]\n");
-	for (u32 i = 0; i < b->nr_cpus; i++)
-		strbuf_printf(o, "\t%11llu%11llu\t[offset, size of cpu %u]\n",
-			      b->cpus[i].pages ? (unsigned long long)(b->cpus[i].pages - t->map) : 0,
-			      (unsigned long long)b->cpus[i].nr_pages * b->page_size,
-			      b->cpus[i].cpu);
-}
-
-static void say_clock(struct strbuf *o, const struct tracedat *t)
-{
-	vec_for_each (&t->options, opt)
-		if (opt->id == OPTION_TRACECLOCK)
-			strbuf_printf(o, "%.*s\n", (int)strnlen(opt->body.data, opt->body.len),
-				      opt->body.data);
-	for (size_t i = 0; t->version == 6 && i < t->buffers.nr; i++)
-		strbuf_printf(o, "\t[Tracing clock]\n\t\t[%s]\n", t->clock ? t->clock : "local");
-}
-
-static void say_flyrecord(struct strbuf *o, const struct tracedat *t)
-{
-	for (size_t i = 0; t->version == 6 && i < t->buffers.nr; i++)
-		say_places(o, t, &t->buffers.at[i]);
-	if (t->version == 6)
-		return;
-	vec_for_each (&t->buffers, b) {
-		strbuf_printf(o,
-			      "\"%s\" [name]\n\"%s\" [clock]\n%u [Page size, bytes]\n%u [CPUs]:\n",
-			      b->name, b->clock ? b->clock : "", b->page_size, b->nr_cpus);
-		for (u32 i = 0; i < b->nr_cpus; i++)
-			strbuf_printf(
-				o, "   %u %llu\t%llu\t[id, data offset and size]\n", b->cpus[i].cpu,
-				b->cpus[i].pages ? (unsigned long long)(b->cpus[i].pages - t->map)
-						 : 0,
-				(unsigned long long)b->cpus[i].nr_pages * b->page_size);
-	}
 }
 
 static int as_json(struct app *app, struct tracedat *t)
@@ -193,44 +192,6 @@ static int as_json(struct app *app, struct tracedat *t)
 	json_array_end(&j);
 	json_object_end(&j);
 	return json_end(&j);
-}
-
-static void dump(struct app *app, const struct dump_opts *o, struct tracedat *t, const char *path)
-{
-	struct strbuf *out = &app->out;
-	bool any = o->head_page || o->head_event || o->ftrace_events || o->systems || o->events ||
-		   o->kallsyms || o->printk || o->cmd_lines || o->options || o->flyrecord ||
-		   o->clock || o->validate;
-	if (o->validate)
-		strbuf_printf(out, "File %s is a valid trace-cmd file\n", path);
-	if (o->summary || !any)
-		say_summary(out, t, path);
-	if (o->head_page || o->all)
-		say_text(out, "Header page", t->header_page);
-	if (o->head_event || o->all)
-		say_text(out, "Header event", t->header_event);
-	if (o->ftrace_events || o->all) {
-		strbuf_printf(out, "\t[Ftrace format, %zu events]\n", t->nr_own_formats);
-		say_formats(out, t, 0, t->nr_own_formats);
-	}
-	if (o->systems)
-		say_systems(out, t);
-	if (o->events || o->all) {
-		strbuf_printf(out, "\t[Events format, %u systems]\n", nr_systems(t));
-		say_formats(out, t, t->nr_own_formats, t->formats.nr);
-	}
-	if (o->kallsyms || o->all)
-		say_text(out, "Kallsyms", tracedat_text(t, TRACEDAT_KALLSYMS));
-	if (o->printk || o->all)
-		say_text(out, "Trace printk", tracedat_text(t, TRACEDAT_PRINTK));
-	if (o->cmd_lines || o->all)
-		say_text(out, "Saved command lines", tracedat_text(t, TRACEDAT_CMDLINES));
-	if (o->options || o->all)
-		say_options(out, t);
-	if (o->flyrecord || o->all)
-		say_flyrecord(out, t);
-	if (o->clock)
-		say_clock(out, t);
 }
 
 static int run(struct app *app, void *opts, int argc, char **argv)
@@ -269,6 +230,8 @@ static const struct opt rows[] = {
 	OPT_FLAG(0, "options", struct dump_opts, options, "options"),
 	OPT_FLAG(0, "flyrecord", struct dump_opts, flyrecord, "where each CPU's data is"),
 	OPT_FLAG(0, "clock", struct dump_opts, clock, "the clock"),
+	OPT_FLAG(0, "sections", struct dump_opts, sections, "version 7: where each section is"),
+	OPT_FLAG(0, "strings", struct dump_opts, strings, "version 7: the names of sections"),
 	OPT_END(),
 };
 /* clang-format on */

@@ -7,6 +7,7 @@
 #include "base/loop.h"
 #include "cmd/child.h"
 #include "cmd/commands.h"
+#include "cmd/ftrace_calls.h"
 #include "cmd/ftrace_latency.h"
 #include "cmd/ftrace_record.h"
 #include "cmd/ftrace_setup.h"
@@ -23,7 +24,7 @@
 
 struct hist_opts {
 	const char *keys, *values, *sort, *filter, *size, *latency, *by, *trigger, *input;
-	bool dry_run;
+	bool dry_run, all_pids;
 };
 
 struct histing {
@@ -289,15 +290,39 @@ static int from_recording(struct app *app, const struct hist_opts *o, int argc, 
 	return err ? app_fail(app, err) : status;
 }
 
+/* As trace-cmd has it: without anything that the kernel would be asked for, a word is a file. */
+static int of_file(struct app *app, const struct hist_opts *o, int argc, char **argv)
+{
+	const char *path = o->input ? o->input : argc ? argv[0] : "trace.dat";
+	if (argc > 1 || (argc && o->input))
+		return app_usage(app, "one file at a time: '%s' is too much", argv[argc - 1]);
+	if (o->filter || o->by)
+		return app_usage(app,
+				 "-f and --by are for histograms of events: -k KEY, --latency A,B");
+	if (argc && access(path, F_OK) &&
+	    strspn(path, "abcdefghijklmnopqrstuvwxyz_0123456789:*") == strlen(path)) {
+		(void)diag_error(&app->diag, -ENOENT, "there is no file '%s'", path);
+		diag_hint(&app->diag, "for an event of the kernel, say by which field: -k KEY");
+		return app_fail(app, -ENOENT);
+	}
+	return ftrace_calls_print(app, path, o->all_pids);
+}
+
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct hist_opts *o = opts;
 	struct histing h = { .app = app, .o = o };
-	if (o->input && (!o->latency || argc))
-		return app_usage(app, o->latency
-					      ? "-i reads a file: there is no command to run"
-					      : "-i FILE goes with --latency; 'ftrace graph' and "
-						"'ftrace profile' add up other things of a file");
+	bool live = o->keys || o->trigger || o->values || o->sort || o->size || o->dry_run;
+	if (!o->latency && !live)
+		return of_file(app, o, argc, argv);
+	if (o->all_pids)
+		return app_usage(app, "-P is for the call chains of a file");
+	if (o->input && !o->latency)
+		return app_usage(app,
+				 "the kernel makes these histograms while it runs: -i FILE goes "
+				 "with --latency, or alone");
+	if (o->input && argc)
+		return app_usage(app, "-i reads a file: there is no command to run");
 	if (o->input)
 		return from_recording(app, o, 0, NULL);
 	if (!o->latency && !argc)
@@ -603,8 +628,8 @@ static const struct opt rows[] = {
 	OPT_STR(0, "trigger", struct hist_opts, trigger, "HIST", "The whole trigger: hist:keys=...:onmax($x).save(comm)"),
 	OPT_STR(0, "latency", struct hist_opts, latency, "A,B", "The time from event A to event B, in powers of two of microseconds"),
 	OPT_STR(0, "by", struct hist_opts, by, "KEY", "The field that both have in common (common_pid); pid=next_pid where the names differ"),
-	OPT_FLAG('P', NULL, struct hist_opts, dry_run, "The tree of functions of a file is 'ftrace graph --tree'", .refused = true),
-	OPT_STR('i', "input", struct hist_opts, input, "FILE", "With --latency: of this trace.dat"),
+	OPT_STR('i', "input", struct hist_opts, input, "FILE", "Call chains of this file instead of trace.dat; with --latency: that of the file's events"),
+	OPT_FLAG('P', NULL, struct hist_opts, all_pids, "Call chains of all tasks together"),
 	OPT_FLAG(0, "dry-run", struct hist_opts, dry_run, "Only print what would be written to tracefs"),
 	OPT_END(),
 };
@@ -619,14 +644,21 @@ static const struct opt_example examples[] = {
 	  "how long tasks wait until they run" },
 	{ "ftrace hist -i trace.dat --latency irq:softirq_raise,irq:softirq_entry --by vec",
 	  "the same kind of answer from a file" },
+	{ "ftrace hist -P trace.dat",
+	  "which functions and events were most frequent, and who called them" },
 	{ 0 },
 };
 
 const struct command command_ftrace_hist = {
 	.name = "hist",
-	.summary = "histograms made by the kernel; time between two events",
-	.usage = "[OPTIONS] EVENT [COMMAND [ARGS]]",
-	.about = "The kernel counts; nothing is recorded. The histogram is made in an instance of "
+	.summary =
+		"histograms: call chains of a file, events counted by the kernel, time between two",
+	.usage = "[-P] [FILE] | -k KEY [OPTIONS] EVENT [COMMAND [ARGS]]",
+	.about = "Of a file (trace.dat): every call chain that its functions, stacks and events "
+		 "tell, most "
+		 "frequent first, with the share of each caller, as trace-cmd prints it.\n"
+		 "With -k or --trigger the kernel counts; nothing is recorded. The histogram is "
+		 "made in an instance of "
 		 "our own while "
 		 "the command runs, or until Ctrl-C, and printed as the kernel prints it. A kernel "
 		 "without histograms "

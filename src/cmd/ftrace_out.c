@@ -1,25 +1,18 @@
 #include "cmd/ftrace_out.h"
 
+#include "base/kept.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 int ftrace_write_file(const char *path, const struct tracedat_out *o, struct diag *d)
 {
-	char tmp[PATH_MAX];
-	if (snprintf(tmp, sizeof(tmp), "%s.tmp-%d", path, (int)getpid()) >= (int)sizeof(tmp))
-		return diag_error(d, -ENAMETOOLONG, "%s: the name is too long", path);
-	_cleanup_close_ int fd = open(tmp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return diag_error(d, -errno, "cannot write %s: %s", path, strerror(errno));
-	int err = tracedat_write(fd, path, o, d);
-	if (!err && rename(tmp, path))
-		err = diag_error(d, -errno, "cannot write %s: %s", path, strerror(errno));
-	if (err)
-		(void)unlink(tmp);
+	struct kept_file k;
+	int err = kept_begin(&k, path, 0644);
+	if (!err)
+		err = kept_end(&k, tracedat_write(k.fd, path, o, d));
+	if (err && (!d || !d->nr_errors))
+		diag_error(d, err, "cannot write %s: %s", path, strerror(-err));
 	return err;
 }
 

@@ -201,6 +201,7 @@ static int reset_stale(struct app *app, const struct reset_opts *o, const struct
 {
 	struct journal_list l;
 	unsigned nr = 0;
+	bool left = false;
 	int run_dir = run_dir_open(RUN_DIR, &app->diag);
 	if (run_dir < 0)
 		return run_dir;
@@ -214,9 +215,12 @@ static int reset_stale(struct app *app, const struct reset_opts *o, const struct
 			      o->dry_run ? "would undo" : "undoing", info->pid, info->title);
 		if (!o->dry_run)
 			err = journal_undo_stale(run_dir, t, info->name, parts_rescue, &app->diag);
-		if (err == -EBUSY)
+		left |= err > 0;
+		if (err == -EBUSY || err > 0)
 			err = 0;
 	}
+	if (!err && left)
+		err = diag_error(&app->diag, -EBUSY, "not everything could be put back");
 	if (!err && !nr)
 		strbuf_str(&app->err, "nothing is left over\n");
 	if (!err || l.items.nr)

@@ -14,8 +14,26 @@ struct help_opts {
 	bool bash, zsh, fish;
 };
 
+/* Columns for the names of all commands. */
+static int name_width(void)
+{
+	size_t width = 0;
+	for (size_t i = 0; commands[i]; i++)
+		width = max(width, strlen(commands[i]->name));
+	return (int)width;
+}
+
+static int example_width(const struct opt_example *e)
+{
+	size_t width = 0;
+	for (; e->line; e++)
+		width = max(width, strlen(e->line));
+	return (int)width;
+}
+
 static void overview_group(struct strbuf *to, const char *group, bool colour)
 {
+	int width = name_width();
 	bool any = false;
 	for (size_t i = 0; commands[i]; i++) {
 		if (!commands[i]->group || strcmp(commands[i]->group, group))
@@ -24,7 +42,7 @@ static void overview_group(struct strbuf *to, const char *group, bool colour)
 			strbuf_printf(to, "\n%s%s%s:\n", colour ? "\033[1m" : "", group,
 				      colour ? "\033[0m" : "");
 		any = true;
-		strbuf_printf(to, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+		strbuf_printf(to, "  %-*s  %s\n", width, commands[i]->name, commands[i]->summary);
 	}
 }
 
@@ -32,8 +50,9 @@ void help_overview(struct app *app)
 {
 	struct strbuf *to = &app->out;
 	strbuf_printf(to, "%s: %s\n\nExamples:\n", program.name, program.summary);
+	int width = example_width(program.examples);
 	for (const struct opt_example *e = program.examples; e->line; e++)
-		strbuf_printf(to, "  %s %-26s %s\n", app->prog, e->line, e->what);
+		strbuf_printf(to, "  %s %-*s  %s\n", app->prog, width, e->line, e->what);
 	strbuf_printf(to, "\nUsage: %s %s\n", app->prog, program.usage);
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
 		overview_group(to, groups[i], app->colour);

@@ -1,6 +1,7 @@
 /* sonde inject: a recording with more in it: build ids, or sleeping times merged into the stacks of sleepers. */
 #include "cmd/inject.h"
 
+#include "base/kept.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/recorded_ids.h"
@@ -10,7 +11,6 @@
 #include "stream/perf_walk.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -180,20 +180,10 @@ static int run(struct injection *j, int fd, bool stream)
 /* Written beside and then put in place: the output may be the input. */
 static int run_to_file(struct injection *j, const char *path)
 {
-	char part[4096];
-	if (snprintf(part, sizeof(part), "%s.XXXXXX", path) >= (int)sizeof(part))
-		return -ENAMETOOLONG;
-	int fd = mkostemp(part, O_CLOEXEC); /* mode 0600 */
-	if (fd < 0)
-		return diag_error(&j->app->diag, -errno, "cannot create %s: %s", path,
-				  strerror(errno));
-	int err = run(j, fd, false);
-	if (close(fd) && !err)
-		err = -errno;
-	if (!err && rename(part, path))
-		err = -errno;
-	if (err)
-		(void)unlink(part);
+	struct kept_file k;
+	int err = kept_begin(&k, path, 0600);
+	if (!err)
+		err = kept_end(&k, run(j, k.fd, false));
 	if (err && !j->app->diag.nr_errors)
 		diag_error(&j->app->diag, err, "cannot write %s: %s", path, strerror(-err));
 	return err;

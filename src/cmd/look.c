@@ -11,20 +11,9 @@ static int look_new(struct sink *k, unsigned index, const struct shard *sh, void
 	return 0;
 }
 
-static int look_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
-{
-	return 0;
-}
-
-static void look_free(struct sink *k, void *state)
-{
-}
-
 static const struct sink_ops look_ops = {
 	.shard_new = look_new,
 	.feed = look_feed,
-	.merge = look_merge,
-	.shard_free = look_free,
 };
 
 struct sink look_sink(unsigned needs)

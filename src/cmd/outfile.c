@@ -1,50 +1,43 @@
 #include "cmd/outfile.h"
 
+#include "base/kept.h"
+#include "base/strbuf.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Under sudo a new file belongs to whom its folder belongs to. */
+static bool owner_of(const char *path, struct stat *st)
+{
+	char folder[PATH_MAX];
+	if (!stat(path, st))
+		return true;
+	(void)snprintf(folder, sizeof(folder), "%s", path);
+	char *slash = strrchr(folder, '/');
+	if (slash)
+		*slash = '\0';
+	return slash && !stat(*folder ? folder : "/", st);
+}
+
 int outfile_write(const char *path, const char *data, size_t len, bool durable, struct diag *d)
 {
-	char real[PATH_MAX], temp[PATH_MAX + 16];
+	char real[PATH_MAX];
 	struct stat st;
+	struct kept_file k;
 	if (!realpath(path, real))
 		(void)snprintf(real, sizeof(real), "%s", path);
-	(void)snprintf(temp, sizeof(temp), "%s.%d", real, (int)getpid());
-	bool have = !stat(real, &st);
-	int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		      have ? st.st_mode & 0777 : 0644);
-	if (fd < 0)
-		return diag_error(d, -errno, "cannot write %s: %s", temp, strerror(errno));
-	if (!have) {
-		char folder[PATH_MAX];
-		(void)snprintf(folder, sizeof(folder), "%s", real);
-		char *slash = strrchr(folder, '/');
-		if (slash)
-			*slash = '\0';
-		have = slash && !stat(*folder ? folder : "/", &st);
-	}
-	if (have && !geteuid())
-		(void)!fchown(fd, st.st_uid, st.st_gid);
-	int err = 0;
-	while (len && !err) {
-		ssize_t n = write(fd, data, len);
-		if (n < 0)
-			err = errno == EINTR ? 0 : -errno;
-		else
-			data += n, len -= (size_t)n;
-	}
-	if (((durable && fsync(fd)) | close(fd)) && !err)
-		err = -errno;
-	if (!err && rename(temp, real))
-		err = -errno;
-	if (err) {
-		(void)unlink(temp);
+	int err = kept_begin(&k, real, stat(real, &st) ? 0644 : st.st_mode & 0777);
+	if (err)
 		return diag_error(d, err, "cannot write %s: %s", real, strerror(-err));
-	}
-	return 0;
+	if (!geteuid() && owner_of(real, &st))
+		(void)!fchown(k.fd, st.st_uid, st.st_gid);
+	err = strbuf_drain_fd(&k.fd, data, len);
+	if (!err && durable && fsync(k.fd))
+		err = -errno;
+	err = kept_end(&k, err);
+	return err ? diag_error(d, err, "cannot write %s: %s", real, strerror(-err)) : 0;
 }

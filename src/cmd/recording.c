@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,24 +45,68 @@ enum recording_kind recording_kind(const char *path)
 	return kind_of(bytes, first_bytes(path, bytes, sizeof(bytes)));
 }
 
-static int open_trace(struct app *app, const char *path, enum recording_use use, struct source **ret)
+/* Where the kernel's text begins, by the list of symbols in a file; 0: not known. */
+static u64 kernel_start(struct source *src, u32 file)
+{
+	struct tracedat_text t = replay_ftrace_text(src, file, TRACEDAT_KALLSYMS);
+	const char *at = t.len ? memmem(t.data, t.len, " T _stext\n", 10) : NULL;
+	const char *line = at ? memrchr(t.data, '\n', (size_t)(at - t.data)) : NULL;
+	return at ? strtoull(line ? line + 1 : t.data, NULL, 16) : 0;
+}
+
+/* One list of symbols names the functions of all: it has to be the same kernel, at the same place. */
+static int check_kernels(struct app *app, struct source *src, const struct replay_ftrace_input *in)
+{
+	const struct tracedat *first = replay_ftrace_file(src, 0);
+	for (u32 i = 1; i < replay_ftrace_nr_files(src); i++) {
+		const struct tracedat *t = replay_ftrace_file(src, i);
+		bool same_name = !strcmp(t->uname ? t->uname : "", first->uname ? first->uname : "");
+		bool same_clock = !strcmp(t->clock ? t->clock : "local",
+					  first->clock ? first->clock : "local");
+		if (!same_name || kernel_start(src, i) != kernel_start(src, 0)) {
+			(void)diag_error(
+				&app->diag, -ENOTSUP,
+				"%s and %s are of different kernels, or of different boots",
+				in[0].path, in[i].path);
+			diag_hint(&app->diag,
+				  "'sonde ftrace report -i A -i B' prints the events of "
+				  "both, each with its own names");
+			return -ENOTSUP;
+		}
+		if (!same_clock)
+			diag_warn(&app->diag,
+				  "%s was recorded with the clock '%s', %s with '%s': their order "
+				  "means little",
+				  in[0].path, first->clock ? first->clock : "local", in[i].path,
+				  t->clock ? t->clock : "local");
+	}
+	return 0;
+}
+
+static int open_traces(struct app *app, const struct replay_ftrace_input *in, u32 nr,
+		       enum recording_use use, struct source **ret)
 {
 	struct replay_ftrace_opts o = { .style = PRINT_STYLE_KERNEL,
 					.samples = true,
 					.calls = use == RECORDING_TIME };
 	struct source *src;
-	int err = replay_ftrace_open(path, &o, &src, &app->diag);
+	int err = replay_ftrace_open_files(in, nr, &o, &src, &app->diag);
 	if (err)
 		return err;
-	if (replay_ftrace_file(src, 0)->latency) {
+	for (u32 i = 0; i < nr && !err; i++)
+		if (replay_ftrace_file(src, i)->latency) {
+			err = diag_error(&app->diag, -ENODATA,
+					 "%s holds the text of a latency tracer, and no events",
+					 in[i].path);
+			diag_hint(&app->diag, "sonde ftrace report shows it");
+		}
+	if (!err)
+		err = check_kernels(app, src, in);
+	if (err)
 		src->ops->close(src);
-		(void)diag_error(&app->diag, -ENODATA,
-				 "%s holds the text of a latency tracer, and no events", path);
-		diag_hint(&app->diag, "sonde ftrace report shows it");
-		return -ENODATA;
-	}
-	*ret = src;
-	return 0;
+	else
+		*ret = src;
+	return err;
 }
 
 int recording_open(struct app *app, const char *path, enum recording_use use,
@@ -72,7 +117,7 @@ int recording_open(struct app *app, const char *path, enum recording_use use,
 	enum recording_kind kind = kind_of(bytes, size);
 	mapped_guard(path);
 	if (kind == RECORDING_FTRACE)
-		return open_trace(app, path, use, ret);
+		return open_traces(app, &(struct replay_ftrace_input){ .path = path }, 1, use, ret);
 	if (kind == RECORDING_NONE && size) {
 		(void)diag_error(&app->diag, -EBADMSG,
 				 "'%s' is neither a perf.data nor a trace.dat file", path);
@@ -88,6 +133,44 @@ int recording_open(struct app *app, const char *path, enum recording_use use,
 		src->ops->close(src);
 	else
 		*ret = src;
+	return err;
+}
+
+const char *recording_input(const struct opt_list *inputs, const char *otherwise)
+{
+	return inputs->items.nr ? inputs->items.at[inputs->items.nr - 1] : otherwise;
+}
+
+int recording_open_inputs(struct app *app, const struct opt_list *inputs, const char *path,
+			  enum recording_use use, const struct symbol_opts *o, struct source **ret)
+{
+	VEC(struct replay_ftrace_input) files = { 0 };
+	const char *other = NULL;
+	vec_for_each (&inputs->items, item) {
+		struct replay_ftrace_input *in;
+		if (recording_kind(*item) != RECORDING_FTRACE) {
+			other = *item;
+			continue;
+		}
+		in = vec_push(&files);
+		if (in)
+			*in = (struct replay_ftrace_input){ .path = *item };
+	}
+	int err = 0;
+	if (files.nr + (other != NULL) < 2 || !files.nr) {
+		err = recording_open(app, path, use, o, ret);
+	} else if (other) {
+		err = diag_error(&app->diag, -EINVAL,
+				 "%s is a trace.dat and %s is none: they cannot be one recording",
+				 files.at[0].path, other);
+		diag_hint(&app->diag, "'sonde ftrace report --samples PERF.DATA TRACE.DAT' prints "
+				      "both by time");
+	} else {
+		vec_for_each (&files, in)
+			mapped_guard(in->path);
+		err = open_traces(app, files.at, (u32)files.nr, use, ret);
+	}
+	vec_free(&files);
 	return err;
 }
 

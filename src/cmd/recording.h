@@ -18,6 +18,14 @@ enum recording_use {
 /* path: a file, or "-" (perf.data). */
 int recording_open(struct app *app, const char *path, enum recording_use use,
 		   const struct symbol_opts *o, struct source **ret) must_check;
+/*
+ * What several -i name: trace.dat files of one kernel become one recording, merged by time; of perf.data the last one counts, as
+ * with perf. path: the one that counts alone.
+ */
+const char *recording_input(const struct opt_list *inputs, const char *otherwise);
+int recording_open_inputs(struct app *app, const struct opt_list *inputs, const char *path,
+			  enum recording_use use, const struct symbol_opts *o,
+			  struct source **ret) must_check;
 /* Names for its frames: a trace.dat brings the kernel's symbols. NULL: no memory. The source and the options are borrowed. */
 struct names *recording_names(struct app *app, struct source *src, const struct symbol_opts *o);
 /* For what only perf.data has: 0, or -ENOTSUP with something said. */

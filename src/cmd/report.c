@@ -335,8 +335,11 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	argv += taken;
 	if (argc > 1)
 		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+	o->input = recording_input(&o->inputs, o->input);
 	if (argc == 1)
 		o->input = argv[0];
+	if (argc == 1 && o->inputs.items.nr > 1)
+		return app_usage(app, "files stand behind -i, or alone: '%s' is left over", argv[0]);
 	int status = report_check(&r);
 	if (status)
 		return status;
@@ -345,7 +348,8 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	choose_init(&r.choose);
 	int err = report_join_sort(&r, &sort);
 	if (!err)
-		err = recording_open(app, o->input, RECORDING_TIME, &o->symbols, &r.src);
+		err = recording_open_inputs(app, &o->inputs, o->input, RECORDING_TIME, &o->symbols,
+					    &r.src);
 	if (!err)
 		err = check_trace(&r);
 	if (err)

@@ -31,6 +31,7 @@ struct graph_opts {
 /* What the rows fill. */
 struct report_opts {
 	const char *input;
+	struct opt_list inputs; /* -i, all of them */
 	struct opt_list sort;
 	const char *fields;
 	struct graph_opts graph;

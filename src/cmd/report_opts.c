@@ -103,8 +103,9 @@ static int graph_call(void *opts, const char *value, bool negated, struct diag *
 }
 
 const struct opt report_rows[] = {
-	OPT_STR('i', "input", struct report_opts, input, "FILE",
-		"recording to read (perf.data), or a trace.dat; - is standard input"),
+	OPT_LIST('i', "input", struct report_opts, inputs, "FILE",
+		 "recording to read (perf.data), or a trace.dat (several are merged by time); - is "
+		 "standard input"),
 	OPT_LIST('s', "sort", struct report_opts, sort, "KEYS",
 		 "rows by these: comm pid tgid cpu socket time cgroup dso sym parent trace weight "
 		 "local_weight symbol_size dso_size srcline srcfile overhead overhead_children "

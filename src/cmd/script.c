@@ -23,6 +23,7 @@
 
 struct script_opts {
 	const char *input;
+	struct opt_list inputs; /* -i, all of them */
 	struct opt_list fields;
 	bool nanoseconds;
 	bool reltime;
@@ -54,8 +55,9 @@ struct script_opts {
 };
 
 static const struct opt script_rows[] = {
-	OPT_STR('i', "input", struct script_opts, input, "FILE",
-		"recording to read (perf.data), or a trace.dat; - is standard input"),
+	OPT_LIST('i', "input", struct script_opts, inputs, "FILE",
+		 "recording to read (perf.data), or a trace.dat (several are merged by time); - is "
+		 "standard input"),
 	OPT_LIST('F', "fields", struct script_opts, fields, "LIST",
 		 "of comm tid pid time tod cpu event trace ip sym symoff dso addr period weight "
 		 "ins_lat retire_lat misc flags srcline data_src phys_addr data_page_size "
@@ -534,7 +536,8 @@ static int script_file(struct script *s, int *status)
 {
 	s->round = (struct round){ .until = UINT64_MAX, .last = true };
 	const struct script_opts *o = s->opts;
-	int err = recording_open(s->app, o->input, RECORDING_EVENTS, &o->symbols, &s->src);
+	int err = recording_open_inputs(s->app, &o->inputs, o->input, RECORDING_EVENTS, &o->symbols,
+					&s->src);
 	if (err)
 		return err;
 	s->names = recording_names(s->app, s->src, &o->symbols);
@@ -551,8 +554,11 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 	struct script s = { .app = app, .opts = o };
 	if (argc > 1)
 		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+	o->input = recording_input(&o->inputs, o->input);
 	if (argc == 1)
 		o->input = argv[0];
+	if (argc == 1 && o->inputs.items.nr > 1)
+		return app_usage(app, "files stand behind -i, or alone: '%s' is left over", argv[0]);
 	if (script_fields_asked(&o->fields, &s.asked, &app->diag))
 		return app_usage_said(app);
 	int status = choose_check(&o->choose, app);

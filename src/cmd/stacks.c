@@ -62,7 +62,9 @@ static int load_one(struct app *app, const struct stacks_opts *o, const char *pa
 		    struct flame_build *b)
 {
 	struct source *src;
-	int err = recording_open(app, path, RECORDING_TIME, o->symbols, &src);
+	int err = o->inputs ? recording_open_inputs(app, o->inputs, path, RECORDING_TIME,
+						    o->symbols, &src)
+			    : recording_open(app, path, RECORDING_TIME, o->symbols, &src);
 	if (err)
 		return err;
 	struct flame_sink *sink = flame_sink_new();

@@ -7,6 +7,7 @@
 struct stacks_opts {
 	const char *const *paths; /* one, or two: before and after */
 	u32 nr_paths;
+	const struct opt_list *inputs; /* -i of trace.dat that are one; NULL: none */
 	bool by_comm; /* tasks of one name are one; always with two */
 	unsigned workers; /* 0: all CPUs */
 	const struct symbol_opts *symbols;

@@ -642,21 +642,10 @@ static int chrome_feed(struct sink *k, void *state, const struct batch *b)
 	return err ? err : t->j.to->err;
 }
 
-static int chrome_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
-{
-	return 0;
-}
-
-static void chrome_shard_free(struct sink *k, void *state)
-{
-}
-
 static const struct sink_ops chrome_ops = {
 	.needs = NEED_ORDER | NEED_RAW | NEED_COMM,
 	.shard_new = chrome_shard_new,
 	.feed = chrome_feed,
-	.merge = chrome_merge,
-	.shard_free = chrome_shard_free,
 };
 
 struct chrome_trace *chrome_trace_new(const struct chrome_opts *o, struct strbuf *to)

@@ -5,8 +5,6 @@
 #include "file/tracedat_read.h"
 #include "file/looks.h"
 
-#include "base/bytes.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -23,7 +21,7 @@ static char *keep(struct tracedat *t, const void *s, size_t len)
 	return arena_strndup(&t->arena, s, strnlen(s, len));
 }
 
-static struct bytes rest_from(struct tracedat *t, u64 offset)
+static struct bytes rest_from(const struct tracedat *t, u64 offset)
 {
 	if (offset > t->size) {
 		struct bytes none = bytes_of(t->map, 0, t->swap);
@@ -165,23 +163,41 @@ struct tracedat_text tracedat_text(struct tracedat *t, enum tracedat_part part)
 	return (struct tracedat_text){ .data = (const char *)s->data, .len = s->size };
 }
 
-static int section_at(struct tracedat *t, u64 offset, struct tracedat_section *ret)
+int tracedat_head_at(const struct tracedat *t, u64 offset, struct tracedat_head *ret)
 {
 	struct bytes b = rest_from(t, offset);
-	(void)bytes_u16(&b);
-	u16 flags = bytes_u16(&b);
-	(void)bytes_u32(&b);
-	u64 size = bytes_u64(&b);
+	struct tracedat_head h = { .at = offset };
+	h.id = bytes_u16(&b);
+	h.flags = bytes_u16(&b);
+	h.desc = bytes_u32(&b);
+	h.size = bytes_u64(&b);
 	if (b.bad)
+		return -ENODATA;
+	*ret = h;
+	return 0;
+}
+
+static int section_at(struct tracedat *t, u64 offset, struct tracedat_section *ret)
+{
+	struct tracedat_head h;
+	if (tracedat_head_at(t, offset, &h))
 		return -EBADMSG;
-	if (size > bytes_left(&b)) {
+	struct bytes b = rest_from(t, offset + SECTION_HEAD);
+	if (h.size > bytes_left(&b)) {
 		t->cut = true;
-		size = bytes_left(&b);
+		h.size = bytes_left(&b);
 	}
 	*ret = (struct tracedat_section){ .data = b.at,
-					  .size = size,
-					  .packed = flags & SECTION_PACKED };
+					  .size = h.size,
+					  .packed = h.flags & SECTION_PACKED };
 	return 0;
+}
+
+int tracedat_section_bytes(struct tracedat *t, u64 offset, struct bytes *ret)
+{
+	struct tracedat_section s;
+	int err = section_at(t, offset, &s);
+	return err ? err : unpack_section(t, &s, ret);
 }
 
 /* Packed text of a latency tracer: a number of chunks, each with its sizes. */
@@ -412,11 +428,8 @@ static int read_info_section(struct tracedat *t, struct bytes opt,
 			     int (*read)(struct tracedat *, struct bytes *))
 {
 	u64 offset = bytes_u64(&opt);
-	struct tracedat_section s;
 	struct bytes b;
-	int err = opt.bad ? -EBADMSG : section_at(t, offset, &s);
-	if (!err)
-		err = unpack_section(t, &s, &b);
+	int err = opt.bad ? -EBADMSG : tracedat_section_bytes(t, offset, &b);
 	if (!err)
 		err = read(t, &b);
 	if (err == -EBADMSG) {
@@ -515,6 +528,7 @@ static int read_v6(struct tracedat *t, struct bytes *b)
 	t->parts[TRACEDAT_PRINTK] = plain_section(take_text(b, 4));
 	t->parts[TRACEDAT_CMDLINES] = plain_section(take_text(b, 8));
 	t->nr_cpus = bytes_u32(b);
+	t->rest_at = (u64)(b->at - t->map);
 	const char *tag = bytes_take(b, 10);
 	struct bytes options = { .bad = true };
 	if (tag && !memcmp(tag, "options  ", 10)) {
@@ -545,12 +559,9 @@ static int read_v6(struct tracedat *t, struct bytes *b)
 /* One section of options; *next is the offset of the one after it, 0 at the end. */
 static int read_option_section(struct tracedat *t, u64 offset, u64 *next)
 {
-	struct tracedat_section s;
 	struct bytes b;
 	*next = 0;
-	int err = section_at(t, offset, &s);
-	if (!err)
-		err = unpack_section(t, &s, &b);
+	int err = tracedat_section_bytes(t, offset, &b);
 	if (err)
 		return err;
 	while (bytes_left(&b)) {
@@ -575,8 +586,10 @@ static int read_option_section(struct tracedat *t, u64 offset, u64 *next)
 static int read_v7(struct tracedat *t, struct bytes *b, const char *name, struct diag *d)
 {
 	const char *packer = bytes_cstr(b);
-	(void)bytes_cstr(b);
+	t->packer_version = bytes_cstr(b);
 	u64 offset = bytes_u64(b);
+	t->options_at = offset;
+	t->rest_at = (u64)(b->at - t->map);
 	if (b->bad)
 		return -EBADMSG;
 	int kind = compress_kind_of(packer);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "base/diag.h"
 #include "base/vec.h"
 #include "file/compress.h"
@@ -20,11 +21,14 @@ enum {
 	OPTION_BUFFER = 3,
 	OPTION_TRACECLOCK = 4,
 	OPTION_UNAME = 5,
+	OPTION_HOOK = 6,
 	OPTION_OFFSET = 7,
 	OPTION_CPUCOUNT = 8,
 	OPTION_VERSION = 9,
 	OPTION_PROCMAPS = 10,
 	OPTION_TRACEID = 11,
+	OPTION_TIME_SHIFT = 12,
+	OPTION_GUEST = 13,
 	OPTION_TSC2NSEC = 14,
 	OPTION_STRINGS = 15,
 	OPTION_HEADER_INFO = 16,
@@ -35,7 +39,7 @@ enum {
 	OPTION_CMDLINES = 21,
 	OPTION_BUFFER_TEXT = 22,
 };
-enum { SECTION_PACKED = 1 };
+enum { SECTION_PACKED = 1, SECTION_HEAD = 16 };
 
 #define TRACEDAT_TEXT_MAX  (512ull << 20)
 #define TRACEDAT_CHUNK_MAX (64u << 20)
@@ -107,6 +111,9 @@ struct tracedat {
 	u8 long_size;
 	u32 page_size;
 	enum compress_kind compression;
+	const char *packer_version; /* version 7: of the library that packed; borrowed from the map */
+	u64 rest_at; /* version 6: behind the number of CPUs; version 7: where sections begin */
+	u64 options_at; /* version 7: the first section of options */
 	u32 nr_cpus; /* of the machine, as the file says */
 	bool cut; /* the file ends before it should */
 	bool latency; /* holds the text of a latency tracer instead of pages: tracedat_latency_text() */
@@ -141,6 +148,18 @@ int tracedat_open(struct tracedat *t, const char *path, struct diag *d) must_che
 int tracedat_open_memory(struct tracedat *t, const char *name, const void *data, size_t size,
 			 struct diag *d) must_check;
 void tracedat_close(struct tracedat *t);
+
+/* One section of a version 7 file, as its head has it. */
+struct tracedat_head {
+	u64 at;
+	u16 id, flags;
+	u32 desc; /* offset into the file's strings */
+	u64 size; /* as claimed */
+};
+/* -ENODATA: the file ends there. */
+int tracedat_head_at(const struct tracedat *t, u64 offset, struct tracedat_head *ret) must_check;
+/* The bytes of a section, unpacked if need be; they live as long as t. */
+int tracedat_section_bytes(struct tracedat *t, u64 offset, struct bytes *ret) must_check;
 
 /* A text part, unpacked on the first call; data is NULL when there is none or it cannot be read. Not thread-safe. */
 struct tracedat_text tracedat_text(struct tracedat *t, enum tracedat_part part);

@@ -1,5 +1,6 @@
 #include "image/idcache.h"
 
+#include "base/kept.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -119,22 +120,18 @@ static int copy_text(int from, int to)
 /* Whole or not at all. */
 static int copy_file(const char *from, const char *to)
 {
-	char part[IDCACHE_PATH];
 	struct stat st;
-	if (!fits(snprintf(part, sizeof(part), "%s.XXXXXX", to)))
-		return -ENAMETOOLONG;
+	struct kept_file k;
 	_cleanup_close_ int in = open(from, O_RDONLY | O_CLOEXEC);
 	if (in < 0 || fstat(in, &st))
 		return -errno;
-	_cleanup_close_ int out = mkostemp(part, O_CLOEXEC);
-	if (out < 0)
-		return -errno;
-	int err = st.st_size ? copy_bytes(in, out) : copy_text(in, out);
-	if (!err && (fchmod(out, st.st_mode & 0755) || rename(part, to)))
-		err = -errno;
+	int err = kept_begin(&k, to, 0600);
 	if (err)
-		(void)unlink(part);
-	return err;
+		return err;
+	err = st.st_size ? copy_bytes(in, k.fd) : copy_text(in, k.fd);
+	if (!err && fchmod(k.fd, st.st_mode & 0755))
+		err = -errno;
+	return kept_end(&k, err);
 }
 
 static int place(const char *from, const char *to)

@@ -63,8 +63,12 @@ static int note(struct journal *j, char kind, const char *a, const char *b, cons
 		add_field(&s, fields[i]);
 	strbuf_char(&s, '\n');
 	int err = s.err;
-	if (!err && write(j->fd, s.data, s.len) != (ssize_t)s.len)
-		err = errno ? -errno : -ENOSPC;
+	off_t end = err ? 0 : lseek(j->fd, 0, SEEK_END);
+	ssize_t n = err ? 0 : write(j->fd, s.data, s.len);
+	if (!err && n != (ssize_t)s.len) {
+		err = n < 0 ? -errno : -ENOSPC;
+		(void)!ftruncate(j->fd, end); /* half a line would spoil the next one */
+	}
 	strbuf_done(&s);
 	j->changed = true;
 	return err;
@@ -171,18 +175,31 @@ static int get(const struct tracing *t, const char *file, bool list, struct strb
 	return err ? err : to->err;
 }
 
+static void boot_id(char *to, size_t size)
+{
+	_cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, to, size - 1);
+	to[max(n, (ssize_t)0)] = 0;
+	to[strcspn(to, "\n")] = 0;
+}
+
 /* ---- undo ---------------------------------------------------------------------------------------------------------- */
 
-/* Whether a value is one that we wrote to the file, or that it read afterwards; lines[first] is its first record. */
+/*
+ * Whether a value is one that we wrote to the file, or that it read afterwards; lines[first] is its first record. Where the last
+ * record is of a write that nobody saw the end of, it is.
+ */
 static bool is_ours(char ***lines, size_t nr, size_t first, const char *value)
 {
-	if (!strcmp(lines[first][3], value))
-		return true;
-	for (size_t i = first + 1; i < nr; i++)
-		if (*lines[i][0] == 'B' && !strcmp(lines[i][1], lines[first][1]) &&
-		    !strcmp(lines[i][2], value))
-			return true;
-	return false;
+	bool ours = !strcmp(lines[first][3], value), open = true;
+	for (size_t i = first + 1; i < nr; i++) {
+		char kind = *lines[i][0];
+		if ((kind != 'B' && kind != 'W') || strcmp(lines[i][1], lines[first][1]))
+			continue;
+		ours |= !strcmp(lines[i][2], value);
+		open = kind == 'W';
+	}
+	return ours || open;
 }
 
 static int undo_value(const struct tracing *t, char ***lines, size_t nr, size_t first, bool list)
@@ -269,6 +286,41 @@ static void lines_done(struct record_lines *r)
 	arena_done(&r->arena);
 }
 
+/* What could not be undone stays in the journal; what was is taken out, so that it is not done to others later. */
+static int keep_rest(int fd, const struct record_lines *r)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_str(&s, magic);
+	vec_for_each (&r->list, line) {
+		char **f = *line;
+		if (*f[0] == '-' || *f[0] == 'X')
+			continue;
+		unsigned nr = FIELDS_MAX;
+		while (nr && !*f[nr])
+			nr--;
+		strbuf_char(&s, *f[0]);
+		for (unsigned i = 1; i <= nr; i++)
+			add_field(&s, f[i]);
+		strbuf_char(&s, '\n');
+	}
+	/* The file is open for appending; what it gets is never longer than what it had. */
+	int err = s.err;
+	if (!err && (ftruncate(fd, 0) || write(fd, s.data, s.len) != (ssize_t)s.len))
+		err = -errno;
+	strbuf_done(&s);
+	return err;
+}
+
+/* What was changed then is gone; what is there now is somebody's. */
+static bool of_another_boot(const struct record_lines *r)
+{
+	char boot[64];
+	boot_id(boot, sizeof(boot));
+	return r->list.nr && *r->list.at[0][0] == 'H' && strcmp(r->list.at[0][2], boot);
+}
+
+/* 0, 1 when something could not be undone (the journal then has only that), or negative errno. */
 static int undo_all(const struct tracing *t, int run_dir, const char *user, int fd,
 		    void (*rescue)(const char *folder), struct diag *d)
 {
@@ -281,17 +333,22 @@ static int undo_all(const struct tracing *t, int run_dir, const char *user, int 
 	for (size_t i = 0; !err && rescue && i < r.list.nr; i++)
 		if (*r.list.at[i][0] == 'R')
 			rescue(r.list.at[i][1]);
-	for (size_t i = r.list.nr; !err && i-- > 0;) {
-		int got = undo_record(t, run_dir, user, r.list.at, r.list.nr, i);
-		if (got) {
+	bool left = false, over = !err && of_another_boot(&r);
+	for (size_t i = r.list.nr; !err && !over && i-- > 0;) {
+		bool refused = i + 1 < r.list.nr && *r.list.at[i + 1][0] == 'X';
+		int got = refused ? 0 : undo_record(t, run_dir, user, r.list.at, r.list.nr, i);
+		if (got)
 			diag_warn(d, "%s could not be put back: %s", r.list.at[i][1],
 				  strerror(-got));
-			err = 0;
-		}
+		else if (strchr("SLAIK", *r.list.at[i][0]))
+			*r.list.at[i][0] = '-';
+		left |= got != 0;
 	}
+	if (!err && left)
+		err = keep_rest(fd, &r);
 	lines_done(&r);
 	strbuf_done(&text);
-	return err;
+	return err ? err : left;
 }
 
 static void journal_file(const char *name, char *to, size_t size)
@@ -306,7 +363,8 @@ static void orphaned(void *ctx)
 	char file[96];
 	if (j->kept)
 		return;
-	(void)undo_all(j->t, j->run_dir, j->name, j->fd, j->rescue, NULL);
+	if (undo_all(j->t, j->run_dir, j->name, j->fd, j->rescue, NULL))
+		return; /* for `reset --stale` */
 	journal_file(j->name, file, sizeof(file));
 	(void)unlinkat(j->run_dir, file, 0);
 }
@@ -326,14 +384,6 @@ static u64 start_time(void)
 	if (p)
 		(void)sscanf(p, "%llu", &v);
 	return v;
-}
-
-static void boot_id(char *to, size_t size)
-{
-	_cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, to, size - 1);
-	to[max(n, (ssize_t)0)] = 0;
-	to[strcspn(to, "\n")] = 0;
 }
 
 static int create(struct journal *j, const struct journal_opts *o, struct diag *d)
@@ -395,11 +445,15 @@ void journal_close(struct journal *j, struct diag *d)
 	if (!j)
 		return;
 	if (!j->dry && !j->kept) {
-		if (j->changed && undo_all(j->t, j->run_dir, j->name, j->fd, NULL, d))
-			diag_warn(d, "the journal could not be read back: 'sonde ftrace status' "
-				     "shows what is left");
+		int left = j->changed ? undo_all(j->t, j->run_dir, j->name, j->fd, NULL, d) : 0;
+		if (left < 0)
+			diag_warn(d, "the journal could not be read back: %s", strerror(-left));
+		if (left)
+			diag_hint(d,
+				  "'sonde ftrace status' shows what is left, 'sonde ftrace reset "
+				  "--stale' tries again");
 		journal_file(j->name, file, sizeof(file));
-		if (j->fd >= 0)
+		if (j->fd >= 0 && !left)
 			(void)unlinkat(j->run_dir, file, 0);
 	}
 	watchdog_end(&j->dog);
@@ -488,7 +542,10 @@ static int note_change(struct journal *j, const char *file, const char *old, con
 {
 	vec_for_each (&j->noted, name)
 		if (!strcmp(*name, file))
-			return note(j, 'B', file, value, NULL);
+			return note(j, 'W', file, value, NULL);
+	int err = note(j, list ? 'L' : 'S', file, old, value);
+	if (err)
+		return err;
 	char *copy = strdup(file);
 	char **slot = copy ? vec_push(&j->noted) : NULL;
 	if (!slot) {
@@ -496,14 +553,28 @@ static int note_change(struct journal *j, const char *file, const char *old, con
 		return -ENOMEM;
 	}
 	*slot = copy;
-	return note(j, list ? 'L' : 'S', file, old, value);
+	return 0;
+}
+
+/* Ends what S, L or W began; written: 0, or why the kernel refused the value. */
+static int confirm(struct journal *j, const char *file, int written, const char *value, bool list,
+		   struct diag *d)
+{
+	struct strbuf now;
+	strbuf_init(&now);
+	if (!written && !get(j->t, file, list, &now))
+		value = strbuf_cstr(&now);
+	int err = note(j, 'B', file, value, NULL);
+	if (err && !written)
+		diag_error(d, err, "cannot write the journal: %s", strerror(-err));
+	strbuf_done(&now);
+	return written ? written : err;
 }
 
 static int change(struct journal *j, const char *file, const char *value, bool list, struct diag *d)
 {
-	struct strbuf old, now;
+	struct strbuf old;
 	strbuf_init(&old);
-	strbuf_init(&now);
 	bool ours = journal_owns(j, file);
 	int err = get(j->t, file, list, &old);
 	if (err) {
@@ -515,16 +586,16 @@ static int change(struct journal *j, const char *file, const char *value, bool l
 			err = -E2BIG;
 		if (!err && !ours)
 			err = note_change(j, file, strbuf_cstr(&old), value, list);
+		bool noted = !err;
 		if (!err)
 			err = tracing_write(j->t, file, list ? value : line, list);
 		if (err)
 			(void)refused(j, file, value, err, d);
-		/* What the kernel made of it: rounded sizes, names in place of patterns. */
-		if (!err && !ours && !get(j->t, file, list, &now))
-			err = note(j, 'B', file, strbuf_cstr(&now), NULL);
+		/* What the kernel made of it: rounded sizes, names in place of patterns. Refused, nothing of it is there. */
+		if (noted && !ours)
+			err = confirm(j, file, err, value, list, d);
 	}
 	strbuf_done(&old);
-	strbuf_done(&now);
 	return err;
 }
 
@@ -555,9 +626,16 @@ int journal_add(struct journal *j, const char *file, const char *line, const cha
 	}
 	/* Also in an instance of ours: a histogram with variables keeps it from being removed. */
 	int err = note(j, 'A', file, line, undo);
+	if (err)
+		return diag_error(d, err, "cannot write the journal: %s", strerror(-err));
+	err = tracing_write(j->t, file, line, false);
 	if (!err)
-		err = tracing_write(j->t, file, line, false);
-	return err ? refused(j, file, line, err, d) : 0;
+		return 0;
+	/* Somebody else may have the same line: it must not be undone. */
+	int cancelled = note(j, 'X', NULL, NULL, NULL);
+	if (cancelled)
+		diag_warn(d, "cannot write the journal: %s", strerror(-cancelled));
+	return refused(j, file, line, err, d);
 }
 
 int journal_instance(struct journal *j, const char *name, struct diag *d)
@@ -584,8 +662,15 @@ int journal_instance(struct journal *j, const char *name, struct diag *d)
 		return diag_error(d, -EEXIST, "the instance '%s' exists already", name);
 	}
 	int err = note(j, 'I', name, NULL, NULL);
-	if (!err && mkdirat(j->t->dir, path, 0750))
+	if (!err && mkdirat(j->t->dir, path, 0750)) {
 		err = -errno;
+		/* Made by somebody else in this moment, it is theirs. */
+		(void)j->instances.nr--;
+		free(copy);
+		int cancelled = note(j, 'X', NULL, NULL, NULL);
+		if (cancelled)
+			diag_warn(d, "cannot write the journal: %s", strerror(-cancelled));
+	}
 	return err ? diag_error(d, err, "cannot make the instance %s/%s: %s", j->t->path, path,
 				strerror(-err))
 		   : 0;

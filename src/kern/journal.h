@@ -11,11 +11,15 @@
  *	I  instance                      made by us
  *	S  file  old  new                one value
  *	L  file  old  new                a list that was replaced
- *	B  file  value                   what it read afterwards, or was set to later: also ours
+ *	W  file  value                   about to be set again
+ *	B  file  value                   what it read afterwards: also ours
  *	A  file  line  undoing line      one line added to a list
+ *	X                                the instance or line before it was refused: it is not ours
  *	K  file                          a knob we are counted for (kern/lock)
  *	R  folder                        where recorded data is collected
  *	P                                meant to stay (ftrace start)
+ * A run that dies between a write and the B behind it leaves S, L or W as the last word on a file: then whatever the kernel has made
+ * of the value (a rounded size, the functions that fit a pattern) counts as ours.
  * Fields are separated by tabs; tab, newline and backslash inside are written \t \n \\.
  */
 #pragma once
@@ -41,7 +45,7 @@ struct journal_opts {
 /* t is borrowed. Negative errno with a diag. */
 int journal_open(struct journal **ret, const struct tracing *t, const struct journal_opts *o,
 		 struct diag *d) must_check;
-/* Undoes what is not undone, unless journal_keep() was called, and frees. Says what could not be undone. */
+/* Undoes what is not undone, unless journal_keep() was called, and frees. Says what could not be undone, and leaves it in the journal. */
 void journal_close(struct journal *j, struct diag *d);
 /* Name of the run: "PID-STARTTIME". */
 const char *journal_name(const struct journal *j);
@@ -91,8 +95,8 @@ struct journal_list {
 int journal_list_all(int run_dir, struct journal_list *ret) must_check;
 void journal_list_done(struct journal_list *l);
 /*
- * Undoes the journal of a dead run and removes it. -EBUSY: it lives. rescue as above. Where something cannot be undone the
- * journal stays.
+ * Undoes the journal of a dead run and removes it. -EBUSY: it lives. rescue as above. 1: something could not be undone; the
+ * journal stays, with only that in it.
  */
 int journal_undo_stale(int run_dir, const struct tracing *t, const char *name,
 		       void (*rescue)(const char *folder), struct diag *d) must_check;

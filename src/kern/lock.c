@@ -62,10 +62,13 @@ static size_t read_all(int fd, char *to, size_t size)
 	return (size_t)max(n, (ssize_t)0);
 }
 
-static void replace(int fd, const char *text)
+/* Written first, cut afterwards: a full disk leaves what was there, and says so. */
+static int replace(int fd, const char *text)
 {
-	(void)!ftruncate(fd, 0);
-	(void)!pwrite(fd, text, strlen(text), 0);
+	ssize_t len = (ssize_t)strlen(text), n = pwrite(fd, text, (size_t)len, 0);
+	if (n != len)
+		return n < 0 ? -errno : -ENOSPC;
+	return ftruncate(fd, len) ? -errno : 0;
 }
 
 int lock_take(int run_dir, const char *name, const char *holder, bool wait, struct diag *d)
@@ -88,7 +91,7 @@ int lock_take(int run_dir, const char *name, const char *holder, bool wait, stru
 		diag_hint(d, "'sonde ftrace status' shows who traces what");
 		return -EBUSY;
 	}
-	replace(fd, holder);
+	(void)replace(fd, holder); /* only a name for others to read */
 	return fd;
 }
 
@@ -103,7 +106,10 @@ bool lock_holder(int run_dir, const char *name, struct strbuf *to)
 	return true;
 }
 
-/* ---- knobs: "OLD WRITTEN\n" and a line for each user --------------------------------------------------------------- */
+/*
+ * ---- knobs: "OLD WRITTEN\n" and a line for each user ----------------------------------------------------------------------
+ * "OLD WRITTEN ?": about to be written. Who dies there leaves a value that the kernel may have rounded up: all from WRITTEN on is ours.
+ */
 
 enum { KNOB_MAX = 1 << 16 };
 
@@ -112,6 +118,7 @@ struct knob {
 	char text[KNOB_MAX];
 	u64 old, written;
 	bool used; /* has a first line */
+	bool open; /* nobody saw the end of the write */
 	char *users;
 };
 
@@ -135,7 +142,9 @@ static int knob_open(int run_dir, const char *file, struct knob *k)
 	(void)read_all(k->fd, k->text, sizeof(k->text));
 	unsigned long long old, written;
 	char *nl = strchr(k->text, '\n');
-	k->used = nl && sscanf(k->text, "%llu %llu", &old, &written) == 2;
+	char doubt = 0;
+	k->used = nl && sscanf(k->text, "%llu %llu %c", &old, &written, &doubt) >= 2;
+	k->open = k->used && doubt == '?' && memchr(k->text, '?', (size_t)(nl - k->text));
 	k->old = k->used ? old : 0;
 	k->written = k->used ? written : 0;
 	k->users = k->used ? nl + 1 : k->text + strlen(k->text);
@@ -189,14 +198,20 @@ static int knob_save(const struct knob *k, const char *users, const char *more)
 {
 	struct strbuf s;
 	strbuf_init(&s);
-	strbuf_printf(&s, "%llu %llu\n%s%s%s", (unsigned long long)k->old,
-		      (unsigned long long)k->written, users, more, *more ? "\n" : "");
+	strbuf_printf(&s, "%llu %llu%s\n%s%s%s", (unsigned long long)k->old,
+		      (unsigned long long)k->written, k->open ? " ?" : "", users, more,
+		      *more ? "\n" : "");
 	const char *text = strbuf_cstr(&s);
 	int err = s.err ? s.err : s.len < KNOB_MAX ? 0 : -E2BIG;
 	if (!err)
-		replace(k->fd, text);
+		err = replace(k->fd, text);
 	strbuf_done(&s);
 	return err;
+}
+
+static bool is_ours(const struct knob *k, u64 now)
+{
+	return k->used && (now == k->written || (k->open && now >= k->written));
 }
 
 static int raise_locked(int run_dir, const struct tracing *t, const char *file, const char *user,
@@ -211,16 +226,20 @@ static int raise_locked(int run_dir, const struct tracing *t, const char *file, 
 	unsigned others = k->used ? keep_users(run_dir, k, user, &users) : 0;
 	*changed = others || now < value;
 	if (*changed) {
-		if (!others || now != k->written)
+		/* What dead runs have left is not how it was found. */
+		if (!is_ours(k, now))
 			k->old = now;
 		k->written = max(now, value);
+		k->open = now < value;
 		/* Noted first: who dies between the two has only a note too many. */
 		err = knob_save(k, strbuf_cstr(&users), user);
 		if (!err && now < value)
 			err = write_number(t, file, value);
 		/* The kernel may round up; what it reads now is ours. */
-		if (!err && now < value && !read_number(t, file, &k->written))
+		if (!err && now < value && !read_number(t, file, &k->written)) {
+			k->open = false;
 			err = knob_save(k, strbuf_cstr(&users), user);
+		}
 	}
 	strbuf_done(&users);
 	return err;
@@ -255,9 +274,10 @@ int knob_leave(int run_dir, const struct tracing *t, const char *file, const cha
 		if (k->used && keep_users(run_dir, k, user, &users)) {
 			err = knob_save(k, strbuf_cstr(&users), "");
 		} else if (k->used) {
-			if (!read_number(t, file, &now) && now == k->written && now != k->old)
+			if (!read_number(t, file, &now) && is_ours(k, now) && now != k->old)
 				err = write_number(t, file, k->old);
-			replace(k->fd, "");
+			if (!err)
+				err = replace(k->fd, "");
 		}
 		strbuf_done(&users);
 		(void)close(k->fd);

@@ -54,9 +54,12 @@ struct sink_ops {
 	int (*shard_new)(struct sink *k, unsigned index, const struct shard *sh, void **state);
 	int (*feed)(struct sink *k, void *state, const struct batch *b);
 	int (*block_done)(struct sink *k, void *state, u64 seq); /* may be NULL */
-	/* map_frame, map_chain: shard ids to ids of the run; NULL: the same. Called once per shard, one after the other. */
+	/*
+	 * map_frame, map_chain: shard ids to ids of the run; NULL: the same. Called once per shard, one after the other. May be
+	 * NULL: the sink has brought everything together in block_done().
+	 */
 	int (*merge)(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain);
-	void (*shard_free)(struct sink *k, void *state);
+	void (*shard_free)(struct sink *k, void *state); /* may be NULL: states own nothing */
 	/* A worker failed and its block will not be done: wakes who waits for it. From any thread; may be NULL. */
 	void (*cancel)(struct sink *k);
 };

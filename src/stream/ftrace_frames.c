@@ -15,6 +15,16 @@ static s64 add_image(struct catalog *c, struct image_info info)
 	return (s64)c->images.nr - 1;
 }
 
+/* Notes the image of a name: one that a file before had, or the next one to be made. */
+static int note_image(struct ftrace_frames *f, bool modules, u64 id, u32 *ret)
+{
+	u32 image = DICT_NONE;
+	for (const struct ftrace_frames *b = f->before; b && image == DICT_NONE; b = b->before)
+		image = dict_get(modules ? &b->modules : &b->paths, id);
+	return dict_add(modules ? &f->modules : &f->paths, id,
+			image == DICT_NONE ? (u32)f->catalog->images.nr : image, ret);
+}
+
 static int add_module(void *ctx, const char *name, size_t len)
 {
 	struct ftrace_frames *f = ctx;
@@ -24,7 +34,7 @@ static int add_module(void *ctx, const char *name, size_t len)
 	if (id < 0 || (len == 3 && !memcmp(name, "bpf", 3)) ||
 	    (len > 2 && !memcmp(name, "__", 2)) || f->modules.nr >= MODULES_MAX)
 		return id < 0 ? (int)id : 0;
-	int err = dict_add(&f->modules, (u64)id, fresh, &got);
+	int err = note_image(f, true, (u64)id, &got);
 	if (err || got != fresh)
 		return err;
 	char *path = arena_alloc(&f->catalog->arena, len + 3);
@@ -68,11 +78,11 @@ static const char *take_rest(struct text *t, size_t *len)
 	return start;
 }
 
-static s64 image_of_path(struct ftrace_frames *f, struct dict *known, const char *path, size_t len)
+static s64 image_of_path(struct ftrace_frames *f, const char *path, size_t len)
 {
 	s64 id = strtab_add(&f->catalog->strings, path, len);
 	u32 got, fresh = (u32)f->catalog->images.nr;
-	int err = id < 0 ? (int)id : dict_add(known, (u64)id, fresh, &got);
+	int err = id < 0 ? (int)id : note_image(f, false, (u64)id, &got);
 	if (err || got != fresh)
 		return err ? err : (s64)got;
 	const char *kept = strtab_str(&f->catalog->strings, (u32)id), *slash = strrchr(kept, '/');
@@ -116,7 +126,7 @@ static void find_bases(struct ftrace_frames *f)
 }
 
 /* "PID NUMBER COMMAND", then "START END PATH" a line, numbers in hex. */
-static int read_maps(struct ftrace_frames *f, struct dict *known, struct tracedat_text body)
+static int read_maps(struct ftrace_frames *f, struct tracedat_text body)
 {
 	struct text t = { body.data, body.data + body.len };
 	u64 pid, nr;
@@ -129,7 +139,7 @@ static int read_maps(struct ftrace_frames *f, struct dict *known, struct traceda
 		if (!take_hex(&t, &m.start) || !take_hex(&t, &m.end) || m.end <= m.start)
 			return 0;
 		const char *path = take_rest(&t, &len);
-		s64 image = image_of_path(f, known, path, len);
+		s64 image = image_of_path(f, path, len);
 		struct ftrace_map *kept = image < 0 ? NULL : vec_push(&f->maps);
 		if (!kept)
 			return -ENOMEM;
@@ -139,24 +149,23 @@ static int read_maps(struct ftrace_frames *f, struct dict *known, struct traceda
 	return 0;
 }
 
-int ftrace_frames_init(struct ftrace_frames *f, struct catalog *c, struct ftrace_env *env,
-		       const struct tracedat *file)
+int ftrace_frames_init(struct ftrace_frames *f, const struct ftrace_frames *before,
+		       struct catalog *c, struct ftrace_env *env, const struct tracedat *file)
 {
-	*f = (struct ftrace_frames){ .catalog = c, .env = env };
+	*f = (struct ftrace_frames){ .catalog = c, .env = env, .before = before };
 	dict_init(&f->modules);
-	s64 kernel = add_image(c, (struct image_info){ .kind = IMAGE_KIND_KERNEL,
-						       .path = "[kernel.kallsyms]",
-						       .name = "[kernel.kallsyms]" });
+	dict_init(&f->paths);
+	s64 kernel = before ? (s64)before->kernel
+			    : add_image(c, (struct image_info){ .kind = IMAGE_KIND_KERNEL,
+								.path = "[kernel.kallsyms]",
+								.name = "[kernel.kallsyms]" });
 	if (kernel < 0)
 		return (int)kernel;
 	f->kernel = (u32)kernel;
 	int err = ftrace_env_modules(env, add_module, f);
-	struct dict known;
-	dict_init(&known);
 	vec_for_each (&file->options, o)
 		if (!err && o->id == OPTION_PROCMAPS)
-			err = read_maps(f, &known, o->body);
-	dict_done(&known);
+			err = read_maps(f, o->body);
 	find_bases(f);
 	return err;
 }
@@ -164,6 +173,7 @@ int ftrace_frames_init(struct ftrace_frames *f, struct catalog *c, struct ftrace
 void ftrace_frames_done(struct ftrace_frames *f)
 {
 	dict_done(&f->modules);
+	dict_done(&f->paths);
 	vec_free(&f->maps);
 }
 

@@ -33,11 +33,15 @@ struct ftrace_frames {
 	struct ftrace_env *env;
 	u32 kernel; /* image */
 	struct dict modules; /* name (catalog string) -> image */
+	struct dict paths; /* of processes: path (catalog string) -> image */
+	const struct ftrace_frames *
+		before; /* of the file before this one, whose images are the same; NULL: the first */
 	VEC(struct ftrace_map) maps; /* by process and address */
 };
 
-/* Adds images to the catalogue. 0 or -ENOMEM; done is needed either way. */
-int ftrace_frames_init(struct ftrace_frames *f, struct catalog *c, struct ftrace_env *env,
+/* Adds images to the catalogue that the file before (or NULL) did not have. 0 or -ENOMEM; done is needed either way. */
+int ftrace_frames_init(struct ftrace_frames *f, const struct ftrace_frames *before,
+		       struct catalog *c, struct ftrace_env *env,
 		       const struct tracedat *file) must_check;
 void ftrace_frames_done(struct ftrace_frames *f);
 /* The frame of an address, or -ENOMEM. known: the shard's, address -> frame of the kernel. tgid: unused for the kernel. */

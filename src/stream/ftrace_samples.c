@@ -55,8 +55,8 @@ static void take_stack(const struct replay *r, const struct part *p, const struc
 		       struct sample *s, struct ftrace_stack *to)
 {
 	to->nr = 0;
-	if (c->cur.kernel.data)
-		take_addrs(p, &p->kernel_stack, &c->cur.kernel, to);
+	if (c->cur->kernel.data)
+		take_addrs(p, &p->kernel_stack, &c->cur->kernel, to);
 	const struct addr_reader *f = &p->function;
 	if (!to->nr && s->id == f->id && r->calls) {
 		to->addrs[to->nr++] = schema_u64(f->schema, f->first, s->raw, s->raw_size);
@@ -65,12 +65,13 @@ static void take_stack(const struct replay *r, const struct part *p, const struc
 	}
 	to->nr_kernel = to->nr;
 	to->tgid = s->pid;
-	if (!c->cur.user.data)
+	if (!c->cur->user.data)
 		return;
 	const struct addr_reader *u = &p->user_stack;
-	take_addrs(p, u, &c->cur.user, to);
+	take_addrs(p, u, &c->cur->user, to);
 	if (u->other)
-		to->tgid = (s32)schema_u64(u->schema, u->other, c->cur.user.data, c->cur.user.size);
+		to->tgid =
+			(s32)schema_u64(u->schema, u->other, c->cur->user.data, c->cur->user.size);
 	if (to->tgid > 0)
 		s->pid = to->tgid;
 }
@@ -366,6 +367,19 @@ static struct call_reader own_call(struct part *p, const char *name, enum call_k
 	return r;
 }
 
+/* The number + 1 of an event that a file before had too, in the same form; 0: none had. */
+static u32 known_event(const struct replay *r, const struct part *p, const struct tracedat_format *f)
+{
+	for (size_t i = 0; i < r->refs.nr; i++) {
+		const struct part *other = &r->parts[r->refs.at[i].part];
+		const struct tracedat_format *g = &other->file.formats.at[r->refs.at[i].format];
+		if (other != p && !strcmp(f->name, g->name) && !strcmp(f->system, g->system) &&
+		    f->text.len == g->text.len && !memcmp(f->text.data, g->text.data, f->text.len))
+			return (u32)i + 1;
+	}
+	return 0;
+}
+
 /* Ids of events first: a definition knows the number of its event. */
 static int number_events(struct replay *r, struct part *p)
 {
@@ -379,6 +393,9 @@ static int number_events(struct replay *r, struct part *p)
 			      (!strcmp(f->name, "kernel_stack") || !strcmp(f->name, "user_stack") ||
 			       (r->calls && !strcmp(f->name, "funcgraph_entry")));
 		if (f->id >= IDS_MAX || p->format_of[f->id] != i + 1 || !p->seen[f->id] || hidden)
+			continue;
+		p->event_of[i] = known_event(r, p, f);
+		if (p->event_of[i])
 			continue;
 		struct event_ref *ref = vec_push(&r->refs);
 		if (!ref)
@@ -450,7 +467,8 @@ int ftrace_samples_prepare(struct replay *r)
 	for (u32 i = 0; i < r->nr_parts && !err && r->has_chains; i++) {
 		struct part *p = &r->parts[i];
 		p->has_frames = true;
-		err = ftrace_frames_init(&p->frames, &r->source.catalog, &p->env, &p->file);
+		err = ftrace_frames_init(&p->frames, i ? &r->parts[i - 1].frames : NULL,
+					 &r->source.catalog, &p->env, &p->file);
 	}
 	return err;
 }

@@ -1,6 +1,6 @@
 /*
  * Events of a trace.dat as samples: which events there are, stacks that belong to an event as its call chain, calls of the function
- * graph tracer as samples that weigh what they took. Works on what replay_ftrace.c walks.
+ * graph tracer as samples that weigh what they took. Works on what replay_ftrace_windows.c walks.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
- * What the files of the trace.dat source share: replay_ftrace.c plans windows and walks them, ftrace_samples.c makes samples of events.
+ * What the files of the trace.dat source share: replay_ftrace.c opens files and knows their events,
+ * replay_ftrace_windows.c plans windows of time and walks them, ftrace_samples.c makes samples of events.
  */
 #pragma once
 
@@ -142,7 +143,7 @@ struct cursor {
 	u32 page; /* that walk is on */
 	u32 pending_missed;
 	u32 lane;
-	struct spot cur, next;
+	struct spot spots[2], *cur, *next; /* they change places: nothing is copied */
 	struct spot ahead; /* joining stacks: what was found to belong to nothing before it */
 	bool has_next, has_ahead;
 	u32 carried; /* lost before an event that became no sample */
@@ -170,6 +171,11 @@ struct shard_state {
 	u64 addrs[CALLS_DEPTH_MAX + 1];
 	VEC(struct sample_place) places;
 };
+
+static inline struct replay *replay_of(const struct source *s)
+{
+	return container_of(s, struct replay, source);
+}
 
 u64 replay_ftrace_scale_ns(const struct part *p, u64 time);
 
@@ -214,3 +220,9 @@ static inline const struct event_def *def_of(struct part *p, u32 id)
 
 /* A page of a lane; NULL: not there (bad chunk). In a packed file its chunk must be held. */
 const u8 *replay_ftrace_page(const struct lane *l, u32 page, size_t *size);
+
+/* Of the source; each block is a window of time. */
+int replay_ftrace_shard_open(struct source *src, struct shard *sh) must_check;
+void replay_ftrace_shard_close(struct source *src, struct shard *sh);
+int replay_ftrace_next_block(struct source *src, struct shard *sh, u64 *seq) must_check;
+int replay_ftrace_next_batch(struct source *src, struct shard *sh, struct batch *ret) must_check;

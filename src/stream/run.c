@@ -77,15 +77,20 @@ static int open_workers(struct run *r)
 	return 0;
 }
 
+static int merge_state(struct run *r, struct worker *w, const u32 *map_frame, const u32 *map_chain)
+{
+	const struct sink_ops *ops = r->sink->ops;
+	return ops->merge ? ops->merge(r->sink, w->state, map_frame, map_chain) : 0;
+}
+
 /* The first shard's tables become the run's; the others are translated into them. */
 static int merge_workers(struct run *r, struct run_tables *ret)
 {
-	const struct sink_ops *ops = r->sink->ops;
 	ret->frames = r->workers[0].shard.frames;
 	ret->chains = r->workers[0].shard.chains;
 	r->workers[0].shard.frames = (struct frame_table){ 0 };
 	r->workers[0].shard.chains = (struct chain_table){ 0 };
-	int err = ops->merge(r->sink, r->workers[0].state, NULL, NULL);
+	int err = merge_state(r, &r->workers[0], NULL, NULL);
 	for (unsigned i = 1; i < r->nr && !err; i++) {
 		struct worker *w = &r->workers[i];
 		u32 *map_frame = NULL, *map_chain = NULL;
@@ -96,7 +101,7 @@ static int merge_workers(struct run *r, struct run_tables *ret)
 			err = chain_table_merge(&ret->chains, &w->shard.chains, map_frame,
 						&map_chain);
 		if (!err)
-			err = ops->merge(r->sink, w->state, map_frame, map_chain);
+			err = merge_state(r, w, map_frame, map_chain);
 		free(map_frame);
 		free(map_chain);
 		frame_table_done(&w->shard.frames);
@@ -109,7 +114,7 @@ static void close_workers(struct run *r)
 {
 	for (unsigned i = 0; r->workers && i < r->nr; i++) {
 		struct worker *w = &r->workers[i];
-		if (w->state)
+		if (w->state && r->sink->ops->shard_free)
 			r->sink->ops->shard_free(r->sink, w->state);
 		if (w->opened)
 			r->src->ops->shard_close(r->src, &w->shard);

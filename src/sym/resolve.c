@@ -203,6 +203,7 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 	struct srcline_opts o = { .debug = debug,
 				  .runtime = runtime,
 				  .where = &j->n->where,
+				  .path = g->info->path,
 				  .demangle = j->n->cfg.demangle,
 				  .want = j->want,
 				  .arena = arena };
@@ -216,10 +217,11 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 			   "may be missing",
 			   g->info->path);
 	else if (!err && told.nr_split && j->want & WANT_INLINE && !g->note)
-		group_note(g,
-			   "%s keeps its debugging information in other files (split DWARF), which "
-			   "are not read: inlined functions are missing",
-			   g->info->path);
+		group_note(
+			g,
+			"%s keeps its debugging information in other files (split DWARF): %s was "
+			"not found, nor %s.dwp: inlined functions are missing",
+			g->info->path, told.missing ? told.missing : "one of them", g->info->path);
 	return err;
 }
 
@@ -271,18 +273,36 @@ static int take_kept(struct job *j, struct group *g, struct arena *arena)
 	return err;
 }
 
+/* Whether there is a full table of symbols, not only what the linker needs at run time. */
+static bool has_all_symbols(const struct dso *d)
+{
+	struct elfimg_symtab t;
+	return elfimg_symtab(&d->image, SHT_SYMTAB, &t) ||
+	       (d->debug.data && elfimg_symtab(&d->debug, SHT_SYMTAB, &t));
+}
+
+/* Rows of bare addresses want an explanation; a few of them among names (libc's static functions) do not. */
+static void note_stripped(struct group *g)
+{
+	u32 named = 0;
+	for (u32 i = 0; i < g->nr_questions; i++)
+		named += g->answers[i].name != NULL;
+	if (!g->note && named < g->nr_questions - named)
+		group_note(g,
+			   "%s is stripped: %u of the %u addresses in it have no name (a package "
+			   "with its debugging information helps)",
+			   g->info->path, g->nr_questions - named, g->nr_questions);
+}
+
 /*
  * Only what cannot become better is kept: with the full table of symbols, and debugging information if that was asked for. Others may
  * find more once a debug file is installed.
  */
 static void keep(struct job *j, struct group *g, const struct dso *d)
 {
-	struct elfimg_symtab t;
 	bool lines = j->want & (WANT_LINE | WANT_INLINE);
-	bool full = elfimg_symtab(&d->image, SHT_SYMTAB, &t) ||
-		    (d->debug.data && elfimg_symtab(&d->debug, SHT_SYMTAB, &t));
 	struct answers_key key = key_of(j, g);
-	if (!key.folder || !key.id.size || !full || (lines && !g->spots) || g->note)
+	if (!key.folder || !key.id.size || !has_all_symbols(d) || (lines && !g->spots) || g->note)
 		return;
 	_cleanup_free_ struct answers_new *list = calloc(g->nr_questions, sizeof(*list));
 	for (u32 i = 0; list && i < g->nr_questions; i++)
@@ -335,6 +355,8 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 		err = resolve_lines(j, g, dso_debug(&d, &n->where, info), &d.image, arena);
 	if (!err)
 		keep(j, g, &d);
+	if (!err && info->kind == IMAGE_KIND_FILE && !has_all_symbols(&d))
+		note_stripped(g);
 	dso_close(&d);
 	return err;
 }

@@ -34,6 +34,8 @@ struct sym_config {
 	const char *cache; /* folder of what was found out before (sym/answers.h); NULL: none */
 	const char *map_dir; /* where perf-PID.map files are; NULL: /tmp */
 	const char *vmlinux; /* the kernel's own image, by the user's word; NULL: none */
+	const struct elfimg *
+		vmlinux_image; /* the same, where somebody keeps it open (it may be packed); NULL: nobody does */
 	bool no_vmlinux; /* nor one that is kept by its build id */
 	enum demangle_style demangle; /* of user images; DEMANGLE_SHORT is what perf prints */
 	unsigned workers; /* 0: as many as CPUs */

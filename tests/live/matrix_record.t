@@ -156,4 +156,14 @@ if define_probe_libc_malloc; then
 else
 	for row in "S0-062" "S4-340 S4-341" "S4-342"; do skip "$reason" "$row: a user probe"; done
 fi
+
+# ---- what profiling costs: CPU time that the recorder itself used for a second of CPU time that was profiled, beyond its start
+own_and_profiled() { # SECONDS: both, in seconds of CPU
+	"$SONDE" record --json -F 99 -g -e cpu-clock -o light.data -- "$SONDE" workload leaf "$1" 2>light.err || return 1
+	tail -n 1 light.err | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["own_cpu_seconds"], d["samples"] / 99)'
+}
+short=$(own_and_profiled 0.5) && long=$(own_and_profiled 4)
+ok $? "S4-105: record -F 99 -g says what it cost"
+awk -v a="$short" -v b="$long" 'BEGIN { split(a, s); split(b, l); exit !(l[2] > s[2] && l[1] - s[1] < 0.03 * (l[2] - s[2])) }'
+ok $? "S4-105: profiling at 99 Hz costs less than three percent" || diag "recorder and profiled: $short, then $long"
 done_testing

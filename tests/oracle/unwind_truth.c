@@ -1,8 +1,8 @@
 /*
  * Unwinds what unwind_gdb.py wrote down and compares with what gdb found there.
  *
- *	unwind_truth compare FILE     counts, and each difference; status 1 when there is one that is not explained
- *	unwind_truth tick PID         for each line of microseconds on standard input, SIGPROF to PID after that time
+ *	unwind_truth compare FILE [MACHINE]  counts, and each difference; status 1 when there is one that is not explained
+ *	unwind_truth tick PID                for each line of microseconds on standard input, SIGPROF to PID after that time
  */
 #include "base/vec.h"
 #include "sym/unwind_cfi.h"
@@ -218,8 +218,9 @@ static const struct reason {
 	bool (*holds)(struct truth *, const struct pair *);
 	const char *text;
 } list[] = {
-	{ other_stack, "the rest of the stack is not where the stack pointer is (a signal's own "
-		       "stack): ours ends there and says so" },
+	{ other_stack,
+	  "the rest of the stack is not where the stack pointer is (a signal's own "
+	  "stack, of which the kernel's copy has nothing): ours ends there and says so" },
 	{ stopped,
 	  "code without a table: gdb goes by its instructions, ours ends there and says so" },
 	{ skipped, "code without a table before it has set up its frame pointer: its caller is "
@@ -304,9 +305,12 @@ static void compare(struct truth *t, char *text)
 		return;
 	}
 	bool longer = is_longer(t, &both);
-	const char *known = longer ? "ours goes on to the outermost function" : explain(t, &both);
+	const char *known =
+		longer ? "gdb ends in code without a table, ours goes on to the outermost "
+			 "function, each return address behind a call"
+		       : explain(t, &both);
 	t->nr_longer += longer;
-	if (known && !longer)
+	if (known)
 		note(t, known);
 	t->nr_unexplained += !known;
 	if (known && !t->verbose)
@@ -317,9 +321,9 @@ static void compare(struct truth *t, char *text)
 	print_stack(t, "ours", pcs, nr);
 }
 
-static int compare_file(const char *path)
+static int compare_file(const char *path, const struct arch *arch)
 {
-	struct truth t = { .arch = arch_host(), .verbose = getenv("UNWIND_VERBOSE") != NULL };
+	struct truth t = { .arch = arch, .verbose = getenv("UNWIND_VERBOSE") != NULL };
 	t.tables = unwind_tables_new(&(struct unwind_config){ .arch = t.arch });
 	t.unwinder = unwinder_new(t.tables);
 	FILE *f = fopen(path, "r");
@@ -378,9 +382,11 @@ static int tick(pid_t pid)
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "compare"))
-		return compare_file(argv[2]);
+		return compare_file(argv[2], arch_host());
+	if (argc == 4 && !strcmp(argv[1], "compare") && arch_of_name(argv[3]))
+		return compare_file(argv[2], arch_of_name(argv[3]));
 	if (argc == 3 && !strcmp(argv[1], "tick"))
 		return tick(atoi(argv[2]));
-	fprintf(stderr, "usage: unwind_truth compare FILE | tick PID\n");
+	fprintf(stderr, "usage: unwind_truth compare FILE [MACHINE] | tick PID\n");
 	return 2;
 }

@@ -72,7 +72,7 @@ is "$("$SONDE" ftrace latency --input $f -e softirq_entry,softirq_exit --by vec)
 is "$(awk -F'|' 'NR > 1 { n += $2 } END { print n }' <<<"$out")" "$("$SONDE" ftrace report $f | grep -c ' softirq_exit:')" "and counts all of them"
 exits 1 "an event that the file does not have" "$SONDE" ftrace hist -i $f --latency irq:softirq_entry,irq:softirq_bogus --by vec
 exits 129 "two events, one given" "$SONDE" ftrace latency --input $f -e softirq_entry
-exits 129 "hist -i without --latency" "$SONDE" ftrace hist -i $f
+exits 129 "hist -i with what the kernel counts" "$SONDE" ftrace hist -k pid -i $f
 exits 0 "lost events" "$SONDE" ftrace profile --input 6.1-lost.dat
 like "$err" "events were lost [0-9]+ times" "are said"
 done_testing

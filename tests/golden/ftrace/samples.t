@@ -90,4 +90,22 @@ for part in 1 2 3 5 7 8 9; do
 	[ "$status" -le 1 ] && { [ "$status" -eq 0 ] || [ -s "$SONDE_TMP/cut.err" ]; }
 	ok $? "cut at $part tenths"
 done
+
+# Several -i: files of one kernel are one recording.
+cd "$SONDE_TMP" || exit 1
+exits 0 "a file in pieces" "$SONDE" ftrace split -r -e 200 -i "$data/6.12-stacks.dat" -o piece
+is "$(ls piece.* | wc -l)" 3 "three of them"
+for verb in script "report --stdio" "flame --folded -o -"; do
+	is "$("$SONDE" $verb -i piece.3 -i piece.1 -i piece.2 | md5sum)" "$("$SONDE" $verb -i "$data/6.12-stacks.dat" | md5sum)" "$verb: pieces together are the whole"
+done
+exits 1 "files of two kernels" "$SONDE" report -i "$data/6.1-graph.dat" -i "$data/6.12-stacks.dat"
+like "$err" "are of different kernels" "cannot be named by one list"
+"$SONDE" record -q -o some.data -- true 2>/dev/null
+if [ -s some.data ]; then
+	exits 1 "and a perf.data" "$SONDE" script -i piece.1 -i some.data
+	like "$err" "is a trace.dat and some.data is none" "is no part of it"
+else
+	skip "nothing can be sampled here" "a perf.data and a trace.dat"
+fi
+exits 129 "-i and a word" "$SONDE" script -i piece.1 -i piece.2 piece.3
 done_testing

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -266,6 +267,176 @@ static void test_knob(void)
 	close(t.dir);
 }
 
+/* A journal as a run has left it that died at a certain moment. */
+static void leave(const char *records)
+{
+	char path[128];
+	(void)snprintf(path, sizeof(path), "%s/1-1.journal", run_dir);
+	FILE *f = fopen(path, "w");
+	if (!f || fprintf(f, "sonde journal 1\n%s", records) < 0 || fclose(f))
+		abort();
+}
+
+static int undo_left(const struct tracing *t)
+{
+	int dir = run_dir_open(run_dir, NULL);
+	int err = journal_undo_stale(dir, t, "1-1", NULL, NULL);
+	close(dir);
+	return err;
+}
+
+/* Between a write and the note of what the kernel has made of it. */
+static void test_interrupted(void)
+{
+	struct tracing t = open_fake();
+	put("buffer_size_kb", "513\n");
+	leave("S\tbuffer_size_kb\t1408\t512\n");
+	ok(!undo_left(&t) && !strcmp(get("buffer_size_kb"), "1408"),
+	   "dead behind the write: a rounded value is ours");
+	put("buffer_size_kb", "700\n");
+	leave("S\tbuffer_size_kb\t1408\t512\nB\tbuffer_size_kb\t513\n");
+	ok(!undo_left(&t) && !strcmp(get("buffer_size_kb"), "700"),
+	   "dead later: another value is somebody else's");
+	put("buffer_size_kb", "1001\n");
+	leave("S\tbuffer_size_kb\t1408\t512\nB\tbuffer_size_kb\t513\nW\tbuffer_size_kb\t1000\n");
+	ok(!undo_left(&t) && !strcmp(get("buffer_size_kb"), "1408"), "the same for a second write");
+	put("buffer_size_kb", "513\n");
+	leave("H\t1\tanother-boot\tx\nS\tbuffer_size_kb\t1408\t512\n");
+	ok(!undo_left(&t) && !strcmp(get("buffer_size_kb"), "513") && nr_journals() == 0,
+	   "a journal of another boot is only removed");
+	close(t.dir);
+}
+
+/* What was refused belongs to somebody else. */
+static void test_refused(void)
+{
+	struct tracing t = open_fake();
+	char path[128];
+	struct journal *j = begin(&t, false);
+	ok(journal_add(j, "trigger_of_others", "stacktrace", "!stacktrace", NULL) < 0,
+	   "a line is refused");
+	put("trigger_of_others", "stacktrace\n");
+	(void)snprintf(path, sizeof(path), "%s/instances/taken", tracefs);
+	if (symlink("nowhere", path))
+		abort();
+	ok(journal_instance(j, "taken", NULL) == -EEXIST,
+	   "an instance that another run makes in this moment");
+	ok(!journal_owns(j, "instances/taken/tracing_on"), "is not ours");
+	if (unlink(path))
+		abort();
+	make("instances/taken");
+	journal_close(j, NULL);
+	ok(!strcmp(get("trigger_of_others"), "stacktrace"), "the line of others stays");
+	ok(!access(path, F_OK), "and their instance");
+	if (rmdir(path))
+		abort();
+	close(t.dir);
+}
+
+/* No room for the journal: nothing is changed that could not be undone. */
+static void test_full(void)
+{
+	struct tracing t = open_fake();
+	struct rlimit old, tight;
+	put("tracing_on", "1\n");
+	put("tracing_thresh", "0\n");
+	struct journal *j = begin(&t, false);
+	ok(!journal_set(j, "tracing_on", "0", NULL), "a value is set");
+	struct stat st = { 0 };
+	char path[256];
+	(void)snprintf(path, sizeof(path), "%s/%s.journal", run_dir, journal_name(j));
+	(void)signal(SIGXFSZ, SIG_IGN);
+	if (stat(path, &st) || getrlimit(RLIMIT_FSIZE, &old))
+		abort();
+	tight = old;
+	tight.rlim_cur = (rlim_t)st.st_size + 5; /* half a line */
+	if (setrlimit(RLIMIT_FSIZE, &tight))
+		abort();
+	/* What is said of it would not fit into a file either: that comes when there is room again. */
+	bool set = !journal_set(j, "tracing_thresh", "50", NULL);
+	bool written = strcmp(get("tracing_thresh"), "0");
+	bool turned = !journal_knob(j, "saved_cmdlines_size", 4000, NULL);
+	if (setrlimit(RLIMIT_FSIZE, &old))
+		abort();
+	ok(!set, "the journal is full");
+	ok(!written, "nothing is written then");
+	ok(!turned, "no knob is turned either");
+	ok(!journal_set(j, "tracing_thresh", "60", NULL), "there is room again");
+	journal_close(j, NULL);
+	ok(!strcmp(get("tracing_on"), "1") && !strcmp(get("tracing_thresh"), "0") &&
+		   nr_journals() == 0,
+	   "and all is undone");
+	close(t.dir);
+}
+
+/* What cannot be undone now can be later, and only that. */
+static void test_left(void)
+{
+	struct tracing t = open_fake();
+	put("tracing_on", "1\n");
+	struct journal *j = begin(&t, false);
+	ok(!journal_set(j, "tracing_on", "0", NULL) && !journal_instance(j, "busy", NULL),
+	   "a value and an instance");
+	put("instances/busy/held",
+	    "open\n"); /* a folder that is not empty, for a buffer that is read */
+	journal_close(j, NULL);
+	ok(!strcmp(get("tracing_on"), "1"), "the value is put back");
+	struct journal_list l;
+	int dir = run_dir_open(run_dir, NULL);
+	ok(!journal_list_all(dir, &l) && l.items.nr == 1 && l.items.at[0].instances.nr == 1 &&
+		   l.items.at[0].files.nr == 0 && !l.items.at[0].alive,
+	   "the instance is not, and the journal tells of it alone");
+	put("tracing_on", "0\n");
+	ok(journal_undo_stale(dir, &t, l.items.at[0].name, NULL, NULL) == 1, "it still cannot go");
+	char path[128];
+	(void)snprintf(path, sizeof(path), "%s/instances/busy/held", tracefs);
+	(void)unlink(path);
+	ok(!journal_undo_stale(dir, &t, l.items.at[0].name, NULL, NULL) && nr_journals() == 0,
+	   "until nobody reads it any more");
+	ok(!strcmp(get("tracing_on"), "0"), "a value that was put back once is nobody's any more");
+	journal_list_done(&l);
+	close(dir);
+	close(t.dir);
+}
+
+/* Runs that are dead, watchdog and all, share a knob with the living. */
+static void test_knob_of_the_dead(void)
+{
+	struct tracing t = open_fake();
+	put("saved_cmdlines_size", "128\n");
+	pid_t pid = fork();
+	if (!pid) {
+		struct journal *j;
+		struct journal_opts o = { .run_dir = run_dir, .title = "dead", .no_watchdog = true };
+		_exit(journal_open(&j, &t, &o, NULL) ||
+		      journal_knob(j, "saved_cmdlines_size", 1000, NULL));
+	}
+	int status;
+	waitpid(pid, &status, 0);
+	ok(!status && !strcmp(get("saved_cmdlines_size"), "1000"), "the dead have left a knob");
+	struct journal *j = begin(&t, false);
+	ok(!journal_knob(j, "saved_cmdlines_size", 2000, NULL), "the living want more");
+	journal_close(j, NULL);
+	ok(!strcmp(get("saved_cmdlines_size"), "128"), "and put back what was there before both");
+	struct journal_list l;
+	int dir = run_dir_open(run_dir, NULL);
+	ok(!journal_list_all(dir, &l) && l.items.nr == 1 &&
+		   !journal_undo_stale(dir, &t, l.items.at[0].name, NULL, NULL),
+	   "the dead are undone");
+	ok(!strcmp(get("saved_cmdlines_size"), "128"), "which changes nothing");
+	journal_list_done(&l);
+	/* Killed between noting and reading back: the kernel has rounded 1000 to 1024. */
+	int fd = openat(dir, "saved_cmdlines_size.knob", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	static const char text[] = "128 1000 ?\n1-1\n";
+	(void)!write(fd, text, sizeof(text) - 1);
+	close(fd);
+	put("saved_cmdlines_size", "1024\n");
+	leave("K\tsaved_cmdlines_size\n");
+	ok(!undo_left(&t) && !strcmp(get("saved_cmdlines_size"), "128"), "a rounded knob is ours");
+	close(dir);
+	close(t.dir);
+}
+
 static void test_dry(void)
 {
 	struct tracing t = open_fake();
@@ -303,6 +474,11 @@ int main(void)
 	test_kept();
 	test_lock();
 	test_knob();
+	test_interrupted();
+	test_refused();
+	test_full();
+	test_left();
+	test_knob_of_the_dead();
 	test_dry();
 	char command[96];
 	(void)snprintf(command, sizeof(command), "rm -rf %s", base);

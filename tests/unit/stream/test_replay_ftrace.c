@@ -81,11 +81,6 @@ static int collect_done(struct sink *k, void *state, u64 seq)
 	return 0;
 }
 
-static int collect_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_node)
-{
-	return 0;
-}
-
 static void collect_free(struct sink *k, void *state)
 {
 	free(state);
@@ -96,7 +91,6 @@ static const struct sink_ops collect_ops = {
 	.shard_new = collect_new,
 	.feed = collect_feed,
 	.block_done = collect_done,
-	.merge = collect_merge,
 	.shard_free = collect_free,
 };
 

@@ -236,6 +236,26 @@ static void test_files(void)
 	end(&w);
 }
 
+/* Rows of bare addresses want an explanation, a few among names do not. */
+static void test_stripped(void)
+{
+	struct world w;
+	begin(&w, NULL);
+	put_elf("/bin/bare", "exported", id_b, SHT_DYNSYM, NULL, NULL, 0);
+	put_elf("/bin/half", "exported", id_b, SHT_DYNSYM, NULL, NULL, 0);
+	u32 bare = image(&w, IMAGE_KIND_FILE, "/bin/bare", NULL),
+	    half = image(&w, IMAGE_KIND_FILE, "/bin/half", NULL);
+	frame(&w, bare, TEXT, FRAME_USER);
+	frame(&w, bare, TEXT + 0x44, FRAME_USER);
+	frame(&w, bare, TEXT + 0x48, FRAME_USER);
+	frame(&w, half, TEXT, FRAME_USER);
+	frame(&w, half, TEXT + 0x44, FRAME_USER);
+	resolve(&w);
+	ok(noted(&w, "/bin/bare is stripped: 2 of the 3 addresses"), "a stripped program is said");
+	ok(!noted(&w, "/bin/half"), "one whose functions mostly have names is not");
+	end(&w);
+}
+
 static void test_mini(void)
 {
 	char cmd[600];
@@ -446,6 +466,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	test_files();
+	test_stripped();
 	test_mini();
 	test_others();
 	test_kernel();

@@ -1,0 +1,163 @@
+/*
+ * Blocks for the workers: those the first pass has cut, pieces that are copied behind where it ended early, and records of
+ * compressed files, where workers take turns at the decompressor.
+ */
+#include "stream/replay_perf_impl.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Others look at those that there are: they must not move. */
+int replay_perf_expect_pieces(struct replay *r)
+{
+	size_t left = r->file.data_end - r->walked;
+	size_t pieces = left / (PIECE_BYTES - RECORD_MAX) + 2;
+	return vec_reserve(&r->blocks, r->blocks.nr + pieces) ? 0 : -ENOMEM;
+}
+
+/* The next compressed record into the decompressor: 1, or 0 at the end. */
+static int inflate_next(struct replay *r)
+{
+	struct perf_event_header h;
+	const u8 *rec, *end = r->file.map + perfdata_range(&r->file, r->inflate_range).end;
+	while (perfdata_record(&r->file, &r->inflate_at, end, &rec, &h) > 0)
+		if (h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2)
+			return perfdata_inflate_add(r->inflate, rec, &h, r->file.swap) ? 0 : 1;
+	return 0;
+}
+
+/* Decompresses until there is a block's worth of records, or no more; the lock is held. */
+static int inflate_more(struct replay *r)
+{
+	size_t size = 0;
+	while (!r->inflate_over) {
+		(void)perfdata_inflate_data(r->inflate, &size);
+		if (size >= BLOCK_BYTES)
+			return 0;
+		int got = perfdata_inflate_step(r->inflate);
+		if (got == -ENOMEM)
+			return got;
+		if (got < 0 || (!got && !inflate_next(r)))
+			r->inflate_over = true;
+	}
+	return 0;
+}
+
+/* Decompressed records of the files that are left: how many bytes, 0 at the end. */
+static s64 inflate_some(struct replay *r, const u8 **data)
+{
+	for (;;) {
+		int err = inflate_more(r);
+		if (err)
+			return err;
+		size_t size;
+		*data = perfdata_inflate_data(r->inflate, &size);
+		size_t whole = replay_perf_whole(r, *data, size);
+		if (replay_perf_stuck(r, *data + whole, size - whole))
+			r->inflate_over = true;
+		if (whole)
+			return (s64)whole;
+		if (r->inflate_range + 1 >= perfdata_nr_ranges(&r->file))
+			return 0;
+		r->inflate_range++;
+		r->inflate_at = r->file.map + perfdata_range(&r->file, r->inflate_range).at;
+		r->inflate_over = false;
+		perfdata_inflate_reset(r->inflate);
+	}
+}
+
+static int room_for_copy(struct reader *rd, size_t size)
+{
+	if (size <= rd->copy_cap)
+		return 0;
+	u8 *copy = realloc(rd->copy, size);
+	if (!copy)
+		return -ENOMEM;
+	rd->copy = copy;
+	rd->copy_cap = size;
+	return 0;
+}
+
+static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
+{
+	const u8 *data;
+	s64 got = inflate_some(r, &data);
+	if (got <= 0)
+		return (int)got;
+	size_t size = (size_t)got;
+	int err = room_for_copy(rd, size);
+	if (err)
+		return err;
+	memcpy(rd->copy, data, size);
+	perfdata_inflate_drop(r->inflate, size);
+	rd->now = (struct block){ .at = rd->copy, .end = rd->copy + size };
+	rd->time0 = r->inflate_time;
+	r->inflate_time += size;
+	*seq = r->blocks.nr + r->inflate_seq++;
+	return 1;
+}
+
+/* The records that a copied piece begins with. Nothing that others look at may change: the first that would is left there. */
+static size_t walk_piece(struct replay *r, const u8 *piece, size_t size)
+{
+	const u8 *at = piece, *rec;
+	struct perf_event_header h;
+	while (perfdata_record(&r->file, &at, piece + size, &rec, &h) > 0) {
+		if (unlikely(replay_perf_changes(h.type)) ||
+		    replay_perf_head(r, rec, &h, r->walked + (u64)(rec - piece))) {
+			r->surprised = true;
+			return (size_t)(rec - piece);
+		}
+	}
+	return (size_t)(at - piece);
+}
+
+/* The next piece behind what was read so far; the lock is held. What is damaged is a surprise as well. */
+static int take_piece(struct replay *r, struct reader *rd, u64 *seq)
+{
+	size_t size = min(r->file.data_end - r->walked, (size_t)PIECE_BYTES);
+	r->whole = !size && !r->surprised;
+	if (r->whole)
+		return 0;
+	int err = r->surprised ? -EAGAIN : room_for_copy(rd, PIECE_BYTES);
+	if (err)
+		return err;
+	u64 place = r->walked;
+	size_t used =
+		perfdata_copy(&r->file, place, size, rd->copy) ? 0 : walk_piece(r, rd->copy, size);
+	r->surprised |= !used;
+	const u8 *mapped = r->file.map + place;
+	err = replay_perf_add_block(r, mapped, mapped + used);
+	r->walked += used;
+	if (err || r->surprised)
+		return err ? err : -EAGAIN;
+	rd->now = (struct block){ .at = rd->copy, .end = rd->copy + used };
+	rd->time0 = place;
+	*seq = r->blocks.nr - 1;
+	return 1;
+}
+
+int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq)
+{
+	struct replay *r = replay_of(s);
+	struct reader *rd = sh->impl;
+	size_t index = atomic_fetch_add(&r->next, 1);
+	if (r->needs & NEED_ORDER) {
+		rd->stamp = min(index * STAMPS_A_BLOCK, r->stamps.nr);
+		rd->stamp_end = min(rd->stamp + STAMPS_A_BLOCK, r->stamps.nr);
+		*seq = index;
+		return rd->stamp < rd->stamp_end;
+	}
+	if (index < r->nr_cut) {
+		rd->now = r->blocks.at[index];
+		rd->time0 = (u64)(rd->now.at - r->file.map);
+		*seq = index;
+		return 1;
+	}
+	pthread_mutex_lock(&r->lock);
+	int got = !r->whole	       ? take_piece(r, rd, seq)
+		  : r->file.compressed ? take_inflated(r, rd, seq)
+				       : 0;
+	pthread_mutex_unlock(&r->lock);
+	return got;
+}

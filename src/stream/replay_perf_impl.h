@@ -1,0 +1,150 @@
+/*
+ * What the files of the perf.data source share: replay_perf.c opens, prepares and closes, replay_perf_first.c is the first pass,
+ * replay_perf_blocks.c hands out blocks, replay_perf_order.c sorts by time, replay_perf_samples.c decodes.
+ */
+#pragma once
+
+#include "stream/perf_formats.h"
+#include "stream/replay_perf.h"
+#include "stream/replay_unwind.h"
+#include "stream/split_reads.h"
+#include "stream/tasks.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+	BLOCK_BYTES = 1 << 20,
+	PIECE_BYTES =
+		1 << 18, /* copied at a time: stays in the second cache with what its samples lead to */
+	STAMPS_A_BLOCK = 1024,
+	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
+	RECORD_MAX = 1 << 16,
+};
+
+struct block {
+	const u8 *at;
+	const u8 *end;
+};
+
+/* A sample's time and place, for those who want time order. */
+struct stamp {
+	u64 time;
+	u64 place;
+};
+
+struct replay {
+	struct source source;
+	struct perfdata file;
+	struct tasks *tasks;
+	struct perf_formats formats;
+	unsigned needs;
+	bool own_map;
+	bool has_times; /* else the place in the file is the time */
+	bool prepared;
+	bool whole; /* the first pass went to the end */
+	bool surprised; /* it ended too early */
+	size_t walked; /* how far it went: an offset in the file */
+	size_t nr_cut; /* blocks there were when the run began */
+	u64 lost[2]; /* by LOST, by LOST_SAMPLES */
+	VEC(struct stamp) stamps; /* all samples in time order, when that was asked for */
+	VEC(u8)
+	spool; /* ... of a compressed file: its records, decompressed; places behind the file's end lead here */
+	VEC(struct block) blocks;
+	atomic_size_t next;
+	struct replay_perf_stats stats;
+	struct unwind_config unwind_config; /* its cache is ours */
+	struct replay_unwind unwind;
+	atomic_ullong nr_bad, nr_unknown_id, nr_corrupt, nr_deferred;
+	VEC(const u8 *) build_ids; /* BUILD_ID records: told by path, so they wait for the maps */
+	/* compressed files */
+	pthread_mutex_t lock;
+	struct perfdata_inflate *inflate;
+	size_t inflate_range;
+	const u8 *inflate_at;
+	bool inflate_over; /* damage: the first pass met it as well, and said so */
+	u64 inflate_time;
+	u64 inflate_seq;
+};
+
+/* address -> frame, valid for some time */
+struct place_slot {
+	u64 addr;
+	u64 from, until;
+	u32 space;
+	u32 frame;
+	u32 mode;
+};
+
+/* A sample between its two steps: decoded, and where its chain is looked up is on its way from memory. */
+struct pending {
+	struct perf_sample_view view;
+	const struct perfdata_attr *attr;
+	u64 place;
+	u64 hash;
+	u32 space;
+};
+
+struct reader {
+	size_t stamp, stamp_end; /* time order: what is left of the block */
+	VEC(struct sample_place) sample_places;
+	VEC(struct sample_branch) branches; /* of the batch */
+	VEC(struct sample_extra) extras; /* [sample of the batch] */
+	VEC(u64) regs;
+	struct block now;
+	u64 time0; /* of now.at, when places are times */
+	u8 *copy; /* compressed files: the block's records */
+	size_t copy_cap;
+	struct perf_scratch scratch;
+	struct replay_chains chains; /* of stacks that were unwound for this batch */
+	struct place_slot *places;
+	struct sample *samples;
+	struct pending *pending;
+	struct split_reads split; /* NEED_READ */
+	struct tasks_epoch user, kernel; /* of the sample before: mostly of this one too */
+	struct tasks_span comm, space;
+	u32 frames[CHAIN_MAX];
+};
+
+static inline struct replay *replay_of(const struct source *s)
+{
+	return container_of(s, struct replay, source);
+}
+
+static inline const u8 *replay_perf_at(const struct replay *r, u64 place)
+{
+	return place < r->file.map_size ? r->file.map + place
+					: r->spool.at + (place - r->file.map_size);
+}
+
+/* ---- the first pass ---- */
+
+int replay_perf_first_pass(struct replay *r, unsigned needs) must_check;
+/* What an early start has left. */
+int replay_perf_first_rest(struct replay *r) must_check;
+/* Whether all samples have a time. */
+void replay_perf_find_times(struct replay *r);
+bool replay_perf_may_start_early(const struct replay *r, unsigned needs);
+/* Whether samples may mean something else after this record, or a worker could not go on reading behind it. */
+bool replay_perf_changes(u32 type);
+/* Counts a record, and takes what it says of tasks, maps, losses and the file itself. */
+int replay_perf_head(struct replay *r, const u8 *rec, const struct perf_event_header *h,
+		     u64 place) must_check;
+int replay_perf_add_block(struct replay *r, const u8 *at, const u8 *end) must_check;
+/* How many of the bytes are whole records. */
+size_t replay_perf_whole(const struct replay *r, const u8 *data, size_t size);
+/* What is left behind the last whole record will never be one. */
+bool replay_perf_stuck(const struct replay *r, const u8 *at, size_t left);
+
+/* ---- time order ---- */
+
+int replay_perf_stamp(struct replay *r) must_check;
+
+/* ---- workers ---- */
+
+/* Room for the blocks that workers will add behind an early end of the first pass. */
+int replay_perf_expect_pieces(struct replay *r) must_check;
+int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq) must_check;
+int replay_perf_shard_open(struct source *s, struct shard *sh) must_check;
+void replay_perf_shard_close(struct source *s, struct shard *sh);
+int replay_perf_next_batch(struct source *s, struct shard *sh, struct batch *ret) must_check;

@@ -1,0 +1,130 @@
+/*
+ * Samples in the order of time: where each stands in the file, sorted. A compressed file is decompressed for it.
+ */
+#include "stream/perf_walk.h"
+#include "stream/replay_perf_impl.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { RADIX_BITS = 11 };
+
+/* By time, equal times in the order of the file: a radix sort over the digits that differ at all. */
+static int sort_stamps(struct replay *r)
+{
+	size_t nr = r->stamps.nr;
+	u64 differ = 0;
+	bool sorted = true;
+	for (size_t i = 1; i < nr; i++) {
+		differ |= r->stamps.at[i].time ^ r->stamps.at[0].time;
+		sorted = sorted && r->stamps.at[i - 1].time <= r->stamps.at[i].time;
+	}
+	if (sorted)
+		return 0;
+	struct stamp *from = r->stamps.at, *to = malloc(nr * sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	struct stamp *spare = to;
+	for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
+		size_t count[1 << RADIX_BITS] = { 0 };
+		if (!(differ >> shift & ((1u << RADIX_BITS) - 1)))
+			continue;
+		for (size_t i = 0; i < nr; i++)
+			count[from[i].time >> shift & ((1u << RADIX_BITS) - 1)]++;
+		for (size_t i = 0, at = 0; i < ARRAY_SIZE(count); i++) {
+			size_t here = count[i];
+			count[i] = at;
+			at += here;
+		}
+		for (size_t i = 0; i < nr; i++)
+			to[count[from[i].time >> shift & ((1u << RADIX_BITS) - 1)]++] = from[i];
+		struct stamp *swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != r->stamps.at)
+		memcpy(r->stamps.at, from, nr * sizeof(*from));
+	free(spare);
+	return 0;
+}
+
+static int add_stamp(struct replay *r, const u8 *rec, const struct perf_event_header *h, u64 place)
+{
+	if (h->type != PERF_RECORD_SAMPLE)
+		return 0;
+	struct stamp *st = vec_push(&r->stamps);
+	if (!st)
+		return -ENOMEM;
+	*st = (struct stamp){ .place = place, .time = perf_walk_time(&r->file, rec, h) };
+	return 0;
+}
+
+static int spool_records(struct replay *r, struct perfdata_inflate *z)
+{
+	int more = perfdata_inflate_step(z);
+	if (more <= 0)
+		return more;
+	size_t size;
+	const u8 *data = perfdata_inflate_data(z, &size);
+	size = replay_perf_whole(r, data, size);
+	if (!vec_reserve(&r->spool, r->spool.nr + size))
+		return -ENOMEM;
+	if (size)
+		memcpy(r->spool.at + r->spool.nr, data, size);
+	r->spool.nr += size;
+	perfdata_inflate_drop(z, size);
+	(void)perfdata_inflate_data(z, &size);
+	return size >= RECORD_MAX ? -EBADMSG : 1;
+}
+
+static int spool_range(struct replay *r, struct perfdata_range range, struct perfdata_inflate *z)
+{
+	const u8 *at = r->file.map + range.at, *rec;
+	struct perf_event_header h;
+	int err = 0;
+	while (!err && perfdata_record(&r->file, &at, r->file.map + range.end, &rec, &h) > 0) {
+		if (h.type != REC_COMPRESSED && h.type != REC_COMPRESSED2)
+			continue;
+		err = perfdata_inflate_add(z, rec, &h, r->file.swap);
+		for (int more = 1; !err && more > 0;) {
+			more = spool_records(r, z);
+			err = min(more, 0);
+		}
+	}
+	return err == -EBADMSG ? 0 : err; /* damage: the first pass met it as well, and said so */
+}
+
+static int spool_file(struct replay *r)
+{
+	struct perfdata_inflate *z = perfdata_inflate_new();
+	int err = z ? 0 : -ENOMEM;
+	for (size_t i = 0; i < perfdata_nr_ranges(&r->file) && !err; i++) {
+		perfdata_inflate_reset(z);
+		err = spool_range(r, perfdata_range(&r->file, i), z);
+	}
+	perfdata_inflate_free(z);
+	return err;
+}
+
+static int stamp_range(struct replay *r, const u8 *at, const u8 *end, u64 place)
+{
+	const u8 *rec, *start = at;
+	struct perf_event_header h;
+	int err = 0;
+	while (!err && perfdata_record(&r->file, &at, end, &rec, &h) > 0)
+		err = add_stamp(r, rec, &h, place + (u64)(rec - start));
+	return err;
+}
+
+int replay_perf_stamp(struct replay *r)
+{
+	const struct perfdata *f = &r->file;
+	int err = f->compressed ? spool_file(r) : 0;
+	for (size_t i = 0; i < perfdata_nr_ranges(f) && !err; i++) {
+		struct perfdata_range range = perfdata_range(f, i);
+		err = stamp_range(r, f->map + range.at, f->map + range.end, range.at);
+	}
+	if (!err && r->spool.nr)
+		err = stamp_range(r, r->spool.at, r->spool.at + r->spool.nr, f->map_size);
+	return err || !r->has_times ? err : sort_stamps(r);
+}
