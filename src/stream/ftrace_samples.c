@@ -70,7 +70,8 @@ static void take_stack(const struct replay *r, const struct part *p, const struc
 	const struct addr_reader *u = &p->user_stack;
 	take_addrs(p, u, &c->cur->user, to);
 	if (u->other)
-		to->tgid = (s32)schema_u64(u->schema, u->other, c->cur->user.data, c->cur->user.size);
+		to->tgid =
+			(s32)schema_u64(u->schema, u->other, c->cur->user.data, c->cur->user.size);
 	if (to->tgid > 0)
 		s->pid = to->tgid;
 }

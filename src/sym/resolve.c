@@ -844,6 +844,24 @@ static void tell(const struct sym_config *cfg, const struct group *groups, u32 n
 		diag_note(cfg->diag, "%u more files could not be used; -v names them all", more);
 }
 
+/* Who records without seeing the kernel's addresses cannot say where it lies: its frames are of no image. */
+static void tell_hidden(const struct sym_config *cfg, const struct catalog *c,
+			const struct frame_table *frames)
+{
+	bool any = false;
+	for (u32 i = 1; i < frames->nr && !any; i++)
+		any = frames->frames[i].mode == FRAME_KERNEL &&
+		      frames->frames[i].image == IMAGE_NONE;
+	vec_for_each (&c->images, image)
+		any = any && image->kind != IMAGE_KIND_KERNEL;
+	if (!any || !cfg->diag || cfg->kallsyms_given)
+		return;
+	diag_note(cfg->diag, "the recording does not say where the kernel was: its functions stay "
+			     "without names");
+	diag_hint(cfg->diag, "kptr_restrict hides that from whoever records: sudo sysctl "
+			     "kernel.kptr_restrict=0, and record again");
+}
+
 static int sym_resolve(struct names *names, const struct catalog *c,
 		       const struct frame_table *frames, unsigned want, struct names_result *ret)
 {
@@ -860,6 +878,7 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 	if (!err)
 		err = assign(&j);
 	tell(&n->cfg, j.groups, j.nr_groups);
+	tell_hidden(&n->cfg, c, frames);
 	for (u32 i = 0; i < j.nr_groups; i++) {
 		struct answers *kept = j.groups[i].kept.mapped ? vec_push(&n->kept) : NULL;
 		if (kept)
