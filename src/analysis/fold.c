@@ -52,7 +52,8 @@ static u32 func_at(const struct builder *b, const struct part *p, u32 depth)
 /* Brings on its way what func_at() will look at. */
 static void fetch_func(const struct builder *b, const struct part *p, u32 depth)
 {
-	__builtin_prefetch(&b->pool[p->start + (b->reverse ? p->nr - 1 - depth : depth)]);
+	if (likely(depth < p->nr))
+		__builtin_prefetch(&b->pool[p->start + (b->reverse ? p->nr - 1 - depth : depth)]);
 }
 
 /* ---- sorting ---- */
