@@ -224,6 +224,25 @@ exits 0 "S3-064: dry run" f record --dry-run -e 'sched_wakeup*' -e sched_switch 
 is "$(grep -o 'sched_[a-z_]*/enable' <<<"$out" | sort | xargs)" "sched_migrate_task/enable sched_switch/enable sched_wakeup/enable sched_wakeup_new/enable" "S3-064: exactly the events that match"
 like "$(trace-cmd report -i g.dat)" 'sched_(switch|wakeup).*ls:[0-9]+ ' "S3-063: wake-ups and switches of ls"
 
+# ---- free_buffer: who holds it open keeps the buffer
+f set -B "$b" -O disable_on_free -b 2048
+exec 9>"$i/free_buffer"
+f restart -B "$b"
+is "$(f show -B "$b" --tracing_on)" 1 "S2-118: free_buffer is open: tracing is on"
+before=$(f show -B "$b" --buffer_size)
+exec 9>&-
+is "$(f show -B "$b" --tracing_on)" 0 "S2-118: closed, with disable_on_free: it is off"
+[ "$(f show -B "$b" --buffer_size)" -lt "$before" ]
+ok $? "S2-118: and the buffer is given back"
+
+# ---- where tracefs is: in mounts of our own
+exits 0 "S4-315: debugfs is mounted, tracing appears" unshare -m sh -c 'umount -l /sys/kernel/tracing 2>/dev/null; umount -l /sys/kernel/debug 2>/dev/null
+	mount -t debugfs nodev /sys/kernel/debug && [ -d /sys/kernel/debug/tracing/events ] && exec sonde ftrace list -t'
+is "$out" "$(cat $tracefs/available_tracers)" "S4-315: and is used"
+exits 0 "S4-315: neither is mounted" unshare -m sh -c 'umount -l /sys/kernel/tracing 2>/dev/null; umount -l /sys/kernel/debug 2>/dev/null
+	[ ! -d /sys/kernel/tracing/events ] && [ ! -d /sys/kernel/debug/tracing ] && exec sonde ftrace list -t'
+is "$out" "$(cat $tracefs/available_tracers)" "S4-315: we mount it ourselves"
+
 f reset -B "$b" -d --force
 [ ! -d "$i" ]
 ok $? "S2-120: and is removed"
