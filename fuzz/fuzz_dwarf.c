@@ -23,7 +23,7 @@ static void ask_image(const u8 *data, size_t size)
 	for (u32 i = 0; i < QUESTIONS; i++)
 		at[i] = base + 4 * i;
 	volatile size_t sum = 0;
-	if (!dwinfo_open(&e, NULL, &d)) {
+	if (!dwinfo_open(&e, NULL, "", &d)) {
 		for (unsigned want = 1; want <= 3; want++) {
 			if (dwinfo_find(d, at, QUESTIONS, want, got))
 				continue;

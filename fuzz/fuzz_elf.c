@@ -1,8 +1,9 @@
-/* A whole ELF file: symbols of both tables, build id, debug link, minidebuginfo, stubs, the flat table and a sweep. */
+/* A whole ELF file, or a bzImage with one in it: symbols of both tables, build id, debug link, minidebuginfo, stubs, the flat table, a sweep. */
 #include "image/buildid.h"
 #include "image/debugfile.h"
 #include "image/demangle.h"
 #include "image/elf.h"
+#include "image/kimage.h"
 #include "sym/dso.h"
 
 #include <string.h>
@@ -13,8 +14,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct dso d = { 0 };
 	volatile size_t sum = 0;
-	if (elfimg_open_memory(&d.image, data, size))
+	if (elfimg_open_memory(&d.image, data, size) && kimage_unpack(&d.image, data, size))
 		return 0;
+	size = d.image.size;
 	struct buildid id;
 	if (!buildid_of_image(&d.image, &id))
 		sum += id.bytes[0];

@@ -22,7 +22,7 @@ static void look(const struct jit_image *j, const struct strbuf *file)
 		abort();
 	if (elfimg_funcs_next(&it, &f) && (f.start != JIT_IMAGE_CODE_AT || strcmp(f.name, j->name)))
 		abort();
-	if (j->nr_lines && !dwinfo_open(&e, NULL, &lines)) {
+	if (j->nr_lines && !dwinfo_open(&e, NULL, "", &lines)) {
 		struct dwinfo_answer a = { 0 };
 		u64 at = JIT_IMAGE_CODE_AT + j->lines[j->nr_lines - 1].offset;
 		if (dwinfo_find(lines, &at, 1, DWINFO_LINE, &a) || dwinfo_broken(lines))

@@ -21,6 +21,8 @@ struct annotate_opts {
 	const char *syntax;
 	const char *percent_type;
 	const char *percent_limit;
+	const char *prefix;
+	u64 prefix_strip;
 	bool print_line;
 	bool full_paths;
 	bool counts;
@@ -29,6 +31,7 @@ struct annotate_opts {
 	bool source;
 	bool group;
 	bool stdio;
+	bool stdio2;
 	bool jumps;
 	bool skip_missing;
 	bool quiet;
@@ -66,10 +69,18 @@ static const struct opt annotate_rows[] = {
 		"leave out functions below that share of the recording"),
 	OPT_FLAG(0, "skip-missing", struct annotate_opts, skip_missing,
 		 "say nothing of functions whose code is not there"),
+	OPT_STR(0, "prefix", struct annotate_opts, prefix, "DIR",
+		"look for source files in this folder: their paths, as the compiler was told, are "
+		"put behind it"),
+	OPT_UINT(0, "prefix-strip", struct annotate_opts, prefix_strip, "N",
+		 "with --prefix: leave out the first N folders of absolute paths"),
 	OPT_FLAG('q', "quiet", struct annotate_opts, quiet, "no notes"),
 	OPT_FLAG('f', "force", struct annotate_opts, force,
 		 "accepted; whose file it is never matters", .hidden = true),
 	OPT_FLAG(0, "stdio", struct annotate_opts, stdio, "plain text as perf prints it"),
+	OPT_FLAG(0, "stdio2", struct annotate_opts, stdio2,
+		 "plain text as perf's browser shows it: labels where jumps go, arrows at jumps, "
+		 "calls and returns"),
 	OPT_UINT(0, "workers", struct annotate_opts, workers, "N", "threads to use (all CPUs)"),
 	SYMBOL_OPT_ROWS(struct annotate_opts, symbols),
 	OPT_END(),
@@ -79,7 +90,9 @@ static const struct opt_example annotate_examples[] = {
 	{ "annotate -s main", "one function of ./perf.data: source, assembly, percentages" },
 	{ "annotate -l", "every function with samples, the heaviest lines first" },
 	{ "annotate -M intel --asm-raw -s memcpy", "Intel's syntax, with bytes" },
-	{ "annotate -k vmlinux -s vfs_read", "kernel code from an image of the kernel" },
+	{ "annotate -k /boot/vmlinuz -s vfs_read", "kernel code from an image of the kernel" },
+	{ "annotate --prefix /usr/src/glibc-2.36 -s qsort",
+	  "source of a library that was built elsewhere" },
 	{ "annotate --json -s main", "for programs" },
 	{ 0 },
 };
@@ -122,6 +135,7 @@ static int parse_style(struct annotating *a)
 		.periods = o->periods,
 		.raw = o->raw,
 		.jumps = o->jumps && !o->stdio && strcmp(a->app->prog, "perf"),
+		.relative = o->stdio2 && !o->stdio,
 		.colour = a->app->colour,
 		.full_paths = o->full_paths,
 		.lines_first = o->print_line,
@@ -207,8 +221,11 @@ static int show(struct annotating *a, const struct annotate_func *func, const u3
 	an.group = group;
 	an.events = arena_array(&arena, nr_events, sizeof(*an.events));
 	int err = an.events ? 0 : -ENOMEM;
-	for (u32 e = 0; e < nr_events && !err; e++)
-		an.events[e].name = a->src->catalog.events.at[events[e]].name;
+	for (u32 e = 0; e < nr_events && !err; e++) {
+		const struct event_info *ev = &a->src->catalog.events.at[events[e]];
+		an.events[e].name = ev->name;
+		an.events[e].hz = ev->is_freq ? ev->period_or_freq : 0;
+	}
 	if (!err)
 		err = annotate_code_open(&a->code, info, f, &an, &arena);
 	if (err && err != -ENOMEM) {
@@ -355,6 +372,7 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	int usage = parse_style(&a);
 	if (usage)
 		return usage;
+	a.sources = (struct source_text){ .prefix = o->prefix, .strip = o->prefix_strip };
 	mapped_guard(o->input);
 	int err = replay_perf_open(o->input, &a.src, &app->diag);
 	if (err)

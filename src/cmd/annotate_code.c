@@ -137,18 +137,35 @@ static void target_text(const struct annotate_code *c, const struct annotation *
 			       (unsigned long long)(target - name.start));
 }
 
-static const char *insn_text(const struct annotate_code *c, const struct annotation *a,
-			     const struct targets *t, const struct disasm_insn *in,
-			     struct arena *arena)
+static void insn_text(const struct annotate_code *c, const struct annotation *a,
+		      const struct targets *t, const struct disasm_insn *in, struct arena *arena,
+		      struct annotation_insn *to)
 {
 	char target[1200] = "", text[1500];
+	int n = 0;
 	if (in->kind == DISASM_JUMP || in->kind == DISASM_CALL)
 		target_text(c, a, t, in->target, target, sizeof(target));
 	if (in->operands[0] || target[0])
-		(void)snprintf(text, sizeof(text), "%-6s %s%s", in->mnemonic, in->operands, target);
+		n = snprintf(text, sizeof(text), "%-6s %s", in->mnemonic, in->operands);
 	else
 		(void)snprintf(text, sizeof(text), "%s", in->mnemonic);
-	return arena_strdup(arena, text);
+	if (n > 0 && target[0]) {
+		(void)snprintf(text + n, sizeof(text) - (size_t)n, "%s", target);
+		to->target_at = (u16)n;
+	}
+	to->name_len = (u8)strlen(in->mnemonic);
+	to->text = arena_strdup(arena, text);
+}
+
+static u8 kind_of(enum disasm_kind k)
+{
+	static const u8 kinds[] = {
+		[DISASM_PLAIN] = ANNOTATION_PLAIN,
+		[DISASM_JUMP] = ANNOTATION_JUMP,
+		[DISASM_CALL] = ANNOTATION_CALL,
+		[DISASM_RETURN] = ANNOTATION_RETURN,
+	};
+	return kinds[k];
 }
 
 static u32 insn_index(const insn_list *insns, u64 addr)
@@ -184,12 +201,13 @@ static int fill(struct annotate_code *c, const insn_list *insns, struct annotati
 			.addr = in->addr,
 			.bytes = c->code.bytes + (in->addr - c->code.addr),
 			.size = in->size,
-			.text = insn_text(c, a, &t, in, arena),
 			.file = s->line.file,
 			.line = s->line.line,
 			.func = s->nr ? s->inlines[s->nr - 1].name : a->symbol,
 			.jump = in->kind == DISASM_JUMP ? insn_index(insns, in->target) : 0,
+			.kind = kind_of(in->kind),
 		};
+		insn_text(c, a, &t, in, arena, &to[i]);
 		if (!to[i].text)
 			err = -ENOMEM;
 	}

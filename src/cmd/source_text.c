@@ -1,6 +1,8 @@
 #include "cmd/source_text.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,6 +60,20 @@ static void load(struct source_file *f, const char *path)
 		f->starts[at] = (u32)size + 1;
 }
 
+/* Where a path of the debugging information is here. false: too long. */
+static bool path_here(const struct source_text *s, const char *path, char *to, size_t size)
+{
+	if (!s->prefix)
+		return (size_t)snprintf(to, size, "%s", path) < size;
+	for (u64 n = s->strip; *path == '/' && n; n--) {
+		const char *next = strchr(path + 1, '/');
+		if (!next)
+			break;
+		path = next;
+	}
+	return (size_t)snprintf(to, size, "%s/%s", s->prefix, path) < size;
+}
+
 const char *source_text_line(void *ctx, const char *path, u32 line, u32 *len)
 {
 	struct source_text *s = ctx;
@@ -71,8 +87,9 @@ const char *source_text_line(void *ctx, const char *path, u32 line, u32 *len)
 		struct source_file *f = vec_push(&s->files);
 		if (!f)
 			return NULL;
-		if (s->files.nr - 1 == (size_t)id)
-			load(f, path);
+		char here[PATH_MAX];
+		if (s->files.nr - 1 == (size_t)id && path_here(s, path, here, sizeof(here)))
+			load(f, here);
 	}
 	const struct source_file *f = &s->files.at[id];
 	if (!line || line > f->nr)

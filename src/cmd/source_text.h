@@ -15,6 +15,8 @@ struct source_text {
 	struct strtab names;
 	VEC(struct source_file) files; /* [id of names] */
 	bool ready;
+	const char *prefix; /* folder that paths are looked for in; NULL: as they are */
+	u64 strip; /* so many folders at the front of an absolute path are left out then */
 };
 
 void source_text_done(struct source_text *s);

@@ -20,7 +20,8 @@ struct symbol_opts {
 #define SYMBOL_OPT_ROWS(T, f)                                                                      \
 	OPT_HEADING("Symbols"),                                                                    \
 		OPT_STR(0, "symfs", T, f.symfs, "DIR", "look for binaries below DIR"),             \
-		OPT_STR('k', "vmlinux", T, f.vmlinux, "FILE", "the kernel's own image"),           \
+		OPT_STR('k', "vmlinux", T, f.vmlinux, "FILE",                                      \
+			"the kernel's own image (vmlinux, or a bzImage)"),                         \
 		OPT_STR(0, "kallsyms", T, f.kallsyms, "FILE",                                      \
 			"kernel symbols from a copy of /proc/kallsyms"),                           \
 		OPT_FLAG(0, "no-demangle", T, f.no_demangle,                                       \

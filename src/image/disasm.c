@@ -94,15 +94,25 @@ static bool is_word(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
-/* "8(%rax, %rbx, 4)" -> "0x8(%rax,%rbx,4)", as objdump writes it; capstone writes decimals only below 10. */
-static void add_operands(struct disasm_insn *to, const char *text)
+/*
+ * "8(%rax, %rbx, 4)" -> "0x8(%rax,%rbx,4)", as objdump writes it; capstone writes decimals only below 10, and leaves a scale of 1 out.
+ */
+static void add_operands(struct disasm_insn *to, const char *text, bool att)
 {
 	size_t n = 0;
-	int depth = 0;
-	for (char before = ' '; *text && n + 4 < sizeof(to->operands); before = *text++) {
+	int depth = 0, commas = 0;
+	for (char before = ' '; *text && n + 5 < sizeof(to->operands); before = *text++) {
 		depth += (*text == '(') - (*text == ')');
+		commas = depth ? commas + (*text == ',') : commas;
+		if (*text == '(')
+			commas = 0;
 		if (*text == ' ' && before == ',')
 			continue;
+		if (att && *text == ')' && commas == 1) {
+			to->operands[n++] = ',';
+			to->operands[n++] = '1';
+			commas = 0;
+		}
 		bool alone = *text >= '0' && *text <= '9' && !is_word(before) && !is_word(text[1]);
 		if (alone && !depth && (before == '$' || before == '-' || text[1] == '(')) {
 			to->operands[n++] = '0';
@@ -180,7 +190,7 @@ bool disasm_next(struct disasm *d, const u8 *bytes, size_t size, u64 addr, struc
 	if (d->lib.disasm_iter(d->cs, &at, &left, &where, d->insn)) {
 		ret->size = (u8)d->insn->size;
 		add_mnemonic(d, d->att, ret);
-		add_operands(ret, d->insn->op_str);
+		add_operands(ret, d->insn->op_str, d->att);
 		classify(d, ret);
 		return true;
 	}

@@ -35,6 +35,7 @@ enum {
 	DW_AT_DWO_NAME = 0x76,
 	DW_AT_MIPS_LINKAGE_NAME = 0x2007,
 	DW_AT_GNU_DWO_NAME = 0x2130,
+	DW_AT_GNU_DWO_ID = 0x2131,
 	DW_AT_GNU_RANGES_BASE = 0x2132,
 	DW_AT_GNU_ADDR_BASE = 0x2133,
 };
@@ -99,6 +100,7 @@ enum dw_section {
 	DWSEC_RNGLISTS,
 	DWSEC_ADDR,
 	DWSEC_STR_OFFSETS,
+	DWSEC_CU_INDEX,
 	DWSEC_NR,
 };
 
@@ -183,19 +185,27 @@ struct dw_unit {
 	u16 version;
 	u8 addr_size;
 	u8 off_size;
-	bool has_line, split;
+	bool has_line;
+	bool split; /* a skeleton: its entries are in another file */
+	bool has_id;
 	u32 abbrevs; /* 1 + index; 0: not read yet */
+	u64 id; /* that a skeleton shares with the unit it stands for */
 	u64 low, line_offset;
 	u64 str_base, addr_base, ranges_base;
-	struct dw_value comp_dir,
-		name; /* looked up by whoever needs them: strings may have to be expanded first */
+	u64 ranges_start; /* added to offsets of lists; 0 but in a .dwo */
+	u64 info_start; /* what offsets in .debug_info count from; 0 but in a .dwp */
+	struct dw_file *dwo; /* where a skeleton's entries were found; NULL: nowhere yet */
+	struct dw_value comp_dir, name,
+		dwo_name; /* looked up by whoever needs them: strings may have to be expanded first */
 	struct dw_value low_pc, high_pc,
 		ranges; /* of its first entry: the addresses it has code at */
 };
 
-/* A file of units: the one asked about, or the common one of dwz. */
+/* A file of units: the one asked about, the common one of dwz, or one of split units. */
 struct dw_file {
 	const struct elfimg *e;
+	struct dw_file *main; /* of split units: the one that has their addresses; else NULL */
+	u32 number; /* no two files of a dwinfo have the same */
 	struct dw_bytes sections[DWSEC_NR];
 	VEC(struct dw_unit) units; /* by start */
 	VEC(struct dw_abbrevs *) abbrevs;
@@ -235,8 +245,16 @@ const struct dw_bytes *dw_section(struct dw_file *f, enum dw_section which);
 /* From an offset to the end of the section; bad when it lies outside. */
 struct bytes dw_cursor(struct dw_file *f, enum dw_section which, u64 offset);
 void dw_file_done(struct dw_file *f);
+/* Fills in what a section of an object file leaves open: d becomes a copy. -EBADMSG, -ENOMEM. */
+int dw_relocate(struct dw_file *f, u32 section, struct dw_bytes *d) must_check;
 /* Reads the heads and first entries of all units. -ENOMEM. */
 int dw_units_read(struct dw_file *f) must_check;
+/* Where a unit's parts of the sections begin: 0 but in a .dwp, which holds those of many. */
+struct dw_parts {
+	u64 info, abbrev, str_offsets, rnglists;
+};
+/* Reads the head and first entry of one unit of split units. false: broken, or no memory. */
+bool dw_unit_read(struct dw_file *f, const struct dw_parts *p, u64 at, struct dw_unit *ret);
 /* The unit that holds an offset of .debug_info, or NULL. */
 struct dw_unit *dw_unit_at(struct dw_file *f, u64 offset);
 /* NULL: broken, or no memory. */
@@ -301,3 +319,23 @@ const char *dw_lines_path(struct dw_lines *l, u64 file);
  */
 void dw_lines_run(struct dw_lines *l, u64 from, u64 until,
 		  void (*tell)(void *ctx, u64 low, u64 high, u64 file, u32 line), void *ctx);
+
+/* Files of split units: opened when a skeleton needs them, and kept. */
+struct dw_split {
+	struct dw_file *main;
+	const struct debugfile_where *where; /* NULL: nothing is opened */
+	const char *path; /* of the program; "": not known */
+	struct strtab tried; /* paths; their ids count in `files` */
+	VEC(struct dw_dwo *) files; /* NULL: there is none */
+	struct dw_dwo *own, *package; /* that came with the program itself; NULL: none */
+	bool looked;
+	u32 nr_opened;
+	char *missing; /* the first that was not found */
+};
+
+void dw_split_init(struct dw_split *s, struct dw_file *main, const struct debugfile_where *where,
+		   const char *path);
+void dw_split_done(struct dw_split *s);
+/* The unit that a skeleton stands for, and its file. Borrowed until the next call. NULL: not found. */
+struct dw_unit *dw_split_find(struct dw_split *s, const struct dw_unit *skeleton,
+			      struct dw_file **file);

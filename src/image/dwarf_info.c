@@ -28,6 +28,7 @@ struct question {
 struct dwinfo {
 	struct dw_file file, alt_file;
 	struct elfimg alt_image;
+	struct dw_split split;
 	u64 budget;
 	bool broken;
 	u32 nr_split;
@@ -65,10 +66,10 @@ static int open_alt(struct dwinfo *d, const struct elfimg *image, const struct d
 	return path ? debugfile_open_alt(w, path, &id, &d->alt_image) : -ENOENT;
 }
 
-int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where, struct dwinfo **ret)
+int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where, const char *path,
+		struct dwinfo **ret)
 {
-	if (!dwinfo_has(image) ||
-	    image->type == 1) /* an object file: its sections have no addresses yet */
+	if (!dwinfo_has(image))
 		return -ENOENT;
 	struct dwinfo *d = calloc(1, sizeof(*d));
 	if (!d)
@@ -79,6 +80,8 @@ int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where,
 	dict_init(&d->file.abbrevs_at);
 	dict_init(&d->alt_file.abbrevs_at);
 	d->file.e = image;
+	d->alt_file.number = 1;
+	dw_split_init(&d->split, &d->file, where, path);
 	d->file.budget = d->alt_file.budget = &d->budget;
 	d->file.broken = d->alt_file.broken = &d->broken;
 	d->budget = UINT64_MAX;
@@ -108,6 +111,7 @@ void dwinfo_close(struct dwinfo *d)
 {
 	if (!d)
 		return;
+	dw_split_done(&d->split);
 	dw_file_done(&d->file);
 	dw_file_done(&d->alt_file);
 	elfimg_close(&d->alt_image);
@@ -121,6 +125,11 @@ void dwinfo_close(struct dwinfo *d)
 u32 dwinfo_nr_split(const struct dwinfo *d)
 {
 	return d->nr_split;
+}
+
+const char *dwinfo_missing(const struct dwinfo *d)
+{
+	return d->split.missing;
 }
 
 bool dwinfo_broken(const struct dwinfo *d)
@@ -164,13 +173,18 @@ static const char *look_name(struct dwinfo *d, struct dw_file *f, u64 offset)
 	return plain;
 }
 
-static const char *name_of(struct dwinfo *d, const struct dw_value *ref)
+/* Of an entry of a unit, which a skeleton's are in another file. */
+static const char *name_of(struct dwinfo *d, u32 unit, const struct dw_value *ref)
 {
-	struct dw_file *f = ref->class == DWVAL_REF ? &d->file : d->file.alt;
-	if (!f || (ref->class != DWVAL_REF && ref->class != DWVAL_REF_ALT))
+	struct dw_file *f = d->file.units.at[unit].dwo;
+	if (!f)
+		f = &d->file;
+	if (ref->class == DWVAL_REF_ALT)
+		f = f->alt;
+	if (!f || (ref->class != DWVAL_REF && ref->class != DWVAL_REF_ALT) || ref->u >> 44)
 		return NULL;
 	u32 fresh = (u32)d->names.nr, got;
-	if (dict_add(&d->name_at, ref->u << 1 | (f != &d->file), fresh, &got))
+	if (dict_add(&d->name_at, ref->u << 20 | f->number, fresh, &got))
 		return NULL;
 	if (got == fresh) {
 		const char *name = look_name(d, f, ref->u), **slot = vec_push(&d->names);
@@ -402,6 +416,20 @@ static bool all_in_functions(const struct search *s, const u32 *list, u32 nr)
 	return true;
 }
 
+/* Goes on with the unit that a skeleton stands for. */
+static bool find_split(struct walk *w)
+{
+	struct dw_unit *skeleton = w->u;
+	struct dw_file *f;
+	struct dw_unit *u = dw_split_find(&w->s->d->split, skeleton, &f);
+	skeleton->dwo = u ? f : NULL;
+	if (!u)
+		return false;
+	w->f = f;
+	w->u = u;
+	return true;
+}
+
 static int find_inlines(struct search *s, u32 unit, const u32 *list, u32 nr)
 {
 	struct walk *w = malloc(sizeof(*w));
@@ -411,19 +439,20 @@ static int find_inlines(struct search *s, u32 unit, const u32 *list, u32 nr)
 	w->f = &s->d->file;
 	w->u = &w->f->units.at[unit];
 	w->unit = unit;
+	bool lacking = w->u->split && !find_split(w);
 	w->abbrevs = dw_abbrevs_of(w->f, w->u);
 	w->start = dw_section(w->f, DWSEC_INFO)->data;
 	w->nr_funcs = 0;
 	w->thorough = false;
-	if (w->u->split)
-		s->d->nr_split++;
-	else if (w->abbrevs)
+	if (w->abbrevs)
 		walk_unit(w);
 	/* A function inside another one that holds no question was stepped over with it. */
-	if (w->abbrevs && !w->u->split && !all_in_functions(s, list, nr)) {
+	if (w->abbrevs && !lacking && !all_in_functions(s, list, nr)) {
 		w->thorough = true;
 		walk_unit(w);
 	}
+	/* clang leaves what is inlined with the skeleton, too. */
+	s->d->nr_split += lacking && !all_in_functions(s, list, nr);
 	free(w);
 	return 0;
 }
@@ -464,7 +493,7 @@ static const struct dwinfo_inline *unroll(struct search *s, u32 q, struct dw_lin
 	for (u32 i = have->last; i && at; i = s->steps.at[i - 1].before) {
 		const struct step *step = &s->steps.at[i - 1];
 		to[--at] = (struct dwinfo_inline){
-			.name = name_of(s->d, &step->origin),
+			.name = name_of(s->d, step->unit, &step->origin),
 			.file = lines ? dw_lines_path(lines, step->call_file) : NULL,
 			.line = step->call_line,
 		};
@@ -491,7 +520,7 @@ static int answer_unit(struct search *s, u32 unit, const u32 *list, u32 nr)
 	for (u32 i = 0; i < nr && !err; i++) {
 		u32 q = list[i];
 		struct question *have = &s->questions[q];
-		s->ret[q].func = name_of(s->d, &have->func_origin);
+		s->ret[q].func = name_of(s->d, unit, &have->func_origin);
 		if (!have->depth)
 			continue;
 		s->ret[q].inlines = unroll(s, q, have_lines ? &lines : NULL);

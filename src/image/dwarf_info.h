@@ -5,7 +5,9 @@
  * entry; only those that hold an address are looked into, each once: its line program is run without keeping its rows, and its
  * tree of functions is walked past everything that holds no address. So the cost is that of the units that were hit.
  *
- * DWARF 2 to 5, 32 and 64 bit, either byte order, sections compressed or not, entries that dwz moved to a common file.
+ * DWARF 2 to 5, 32 and 64 bit, either byte order, sections compressed or not, entries that dwz moved to a common file, and split DWARF:
+ * what a skeleton stands for is looked for in the program's .dwp, and where the compiler put its .dwo (DWARF 4 with GNU's names, and 5).
+ * In an object file (a kernel module) code has no addresses yet: it counts by its place in the file.
  * Whatever the file says, the work is at most proportional to its size: what is broken or too much is left unanswered.
  *
  * (By hand, not with libdw 0.188, because files are anyone's: every bound is checked here and the work is bounded, threads share
@@ -40,10 +42,11 @@ struct dwinfo_answer {
 struct dwinfo;
 
 /*
- * image holds .debug_info (else -ENOENT) and outlives the object, like `where` (for the common file of dwz; NULL: none is looked
- * for). -ENOMEM; -EBADMSG when it cannot be read at all.
+ * image holds .debug_info (else -ENOENT) and outlives the object, like `where` (for the common file of dwz and split units; NULL:
+ * none is looked for) and path (the program's, which a .dwp stands beside; "": not known). -ENOMEM; -EBADMSG when it cannot be read at
+ * all.
  */
-int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where,
+int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where, const char *path,
 		struct dwinfo **ret) must_check;
 void dwinfo_close(struct dwinfo *d);
 /*
@@ -52,8 +55,10 @@ void dwinfo_close(struct dwinfo *d);
  */
 int dwinfo_find(struct dwinfo *d, const u64 *at, u32 nr, unsigned want,
 		struct dwinfo_answer *ret) must_check;
-/* The last answers lack inlined functions because units keep them in other files (.dwo); how many units did. */
+/* The last answers lack inlined functions because units keep them in other files (.dwo) that were not found; how many units did. */
 u32 dwinfo_nr_split(const struct dwinfo *d);
+/* The first of those files; NULL: none. Borrowed. */
+const char *dwinfo_missing(const struct dwinfo *d);
 /* The file was broken, or asked for more work than a file of its size may. */
 bool dwinfo_broken(const struct dwinfo *d);
 /* Whether the image has .debug_info at all. */

@@ -1,6 +1,7 @@
 /* Sections, units, abbreviations, attributes and ranges (DWARF 5, chapters 2 and 7; the GNU forms of dwz and early split DWARF). */
 #include "image/dwarf_impl.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -18,28 +19,31 @@ static const char *const section_names[DWSEC_NR] = {
 	[DWSEC_RNGLISTS] = "rnglists",
 	[DWSEC_ADDR] = "addr",
 	[DWSEC_STR_OFFSETS] = "str_offsets",
+	[DWSEC_CU_INDEX] = "cu_index",
 };
 
-static bool find_section(const struct elfimg *e, const char *name, struct elfimg_section *ret)
+/* suffix: what follows the name, of split units. Returns its number, 0 when there is none. */
+static u32 find_section(const struct elfimg *e, const char *name, const char *suffix,
+			struct elfimg_section *ret)
 {
 	struct elfimg_section s;
+	size_t len = strlen(name);
 	for (u32 i = 1; elfimg_section(e, i, &s); i++) {
-		const char *n = s.name;
-		bool ours = !strncmp(n, ".debug_", 7)
-				    ? !strcmp(n + 7, name)
-				    : !strncmp(n, ".zdebug_", 8) && !strcmp(n + 8, name);
-		if (ours && s.size) {
+		const char *n = !strncmp(s.name, ".debug_", 7)	  ? s.name + 7
+				: !strncmp(s.name, ".zdebug_", 8) ? s.name + 8
+								  : NULL;
+		if (n && s.size && !strncmp(n, name, len) && !strcmp(n + len, suffix)) {
 			*ret = s;
-			return true;
+			return i;
 		}
 	}
-	return false;
+	return 0;
 }
 
 bool dwinfo_has(const struct elfimg *image)
 {
 	struct elfimg_section s;
-	return find_section(image, "info", &s) && elfimg_section_data(image, &s);
+	return find_section(image, "info", "", &s) && elfimg_section_data(image, &s);
 }
 
 const struct dw_bytes *dw_section(struct dw_file *f, enum dw_section which)
@@ -49,9 +53,15 @@ const struct dw_bytes *dw_section(struct dw_file *f, enum dw_section which)
 		return d;
 	d->looked = true;
 	struct elfimg_section s;
-	if (find_section(f->e, section_names[which], &s) &&
-	    elfimg_section_expand(f->e, &s, EXPANDED_MAX, &d->data, &d->size, &d->heap))
+	const char *suffix = f->main && which != DWSEC_CU_INDEX ? ".dwo" : "";
+	u32 index = find_section(f->e, section_names[which], suffix, &s);
+	if (index && elfimg_section_expand(f->e, &s, EXPANDED_MAX, &d->data, &d->size, &d->heap))
 		*f->broken = true;
+	if (d->data && f->e->type == ET_REL && !f->main && dw_relocate(f, index, d)) {
+		*f->broken = true;
+		d->data = NULL;
+		d->size = 0;
+	}
 	return d;
 }
 
@@ -230,8 +240,8 @@ void dw_read_form(const struct dw_unit *u, struct bytes *b, u16 form, s64 implic
 		read_varying(b, form, ret);
 	else
 		ret->u = read_sized(b, size);
-	if (ret->class == DWVAL_REF && form != DW_FORM_REF_ADDR)
-		ret->u += u->start;
+	if (ret->class == DWVAL_REF)
+		ret->u += form == DW_FORM_REF_ADDR ? u->info_start : u->start;
 }
 
 void dw_skip(const struct dw_unit *u, const struct dw_abbrevs *t, const struct dw_abbrev *a,
@@ -423,7 +433,8 @@ static bool indexed_address(struct dw_file *f, const struct dw_unit *u, u64 inde
 {
 	if (index > UINT32_MAX)
 		return false;
-	struct bytes b = dw_cursor(f, DWSEC_ADDR, u->addr_base + index * u->addr_size);
+	struct bytes b =
+		dw_cursor(f->main ? f->main : f, DWSEC_ADDR, u->addr_base + index * u->addr_size);
 	u64 addr = read_sized(&b, u->addr_size);
 	if (b.bad)
 		return false;
@@ -453,10 +464,14 @@ static bool list_init(struct dw_ranges *r, const struct dw_value *v)
 		offset = u->ranges_base + dw_offset(&b, u->off_size);
 		if (b.bad)
 			return false;
-	} else if (v->class != DWVAL_OFFSET && v->class != DWVAL_CONST) {
+	} else if (v->class == DWVAL_OFFSET || v->class == DWVAL_CONST) {
+		offset += u->ranges_start;
+	} else {
 		return false;
 	}
-	r->b = dw_cursor(r->f, u->version < 5 ? DWSEC_RANGES : DWSEC_RNGLISTS, offset);
+	/* Before DWARF 5 the lists of split units stayed with the program. */
+	struct dw_file *f = u->version < 5 && r->f->main ? r->f->main : r->f;
+	r->b = dw_cursor(f, u->version < 5 ? DWSEC_RANGES : DWSEC_RNGLISTS, offset);
 	r->base = u->low;
 	return !r->b.bad;
 }
@@ -585,8 +600,9 @@ static bool read_head(struct dw_file *f, struct bytes *b, const u8 *data, struct
 		u->abbrev_offset = dw_offset(&unit, u->off_size);
 		u->addr_size = bytes_u8(&unit);
 	}
-	if (type == 4 || type == 5) /* skeleton, split: an id */
-		bytes_skip(&unit, 8);
+	u->has_id = type == 4 || type == 5; /* skeleton, split */
+	if (u->has_id)
+		u->id = bytes_u64(&unit);
 	else if (type == 2 || type == 6) /* types: signature and offset */
 		bytes_skip(&unit, 8 + u->off_size);
 	u->root = (u64)(unit.at - data);
@@ -630,7 +646,14 @@ static void root_attribute(struct dw_unit *u, u16 attr, struct dw_value v)
 	case DW_AT_RNGLISTS_BASE:
 	case DW_AT_GNU_RANGES_BASE: u->ranges_base = v.u; break;
 	case DW_AT_DWO_NAME:
-	case DW_AT_GNU_DWO_NAME: u->split = true; break;
+	case DW_AT_GNU_DWO_NAME:
+		u->split = true;
+		u->dwo_name = v;
+		break;
+	case DW_AT_GNU_DWO_ID:
+		u->has_id = true;
+		u->id = v.u;
+		break;
 	default: break;
 	}
 }
@@ -684,6 +707,29 @@ int dw_units_read(struct dw_file *f)
 	vec_free(&own.list);
 	vec_free(&own.specs);
 	return err;
+}
+
+bool dw_unit_read(struct dw_file *f, const struct dw_parts *p, u64 at, struct dw_unit *ret)
+{
+	const struct dw_bytes *info = dw_section(f, DWSEC_INFO);
+	struct dw_abbrevs own = { 0 };
+	struct dw_unit u;
+	if (!info->data || at >= info->size || !dw_step(f, 64))
+		return false;
+	struct bytes b = bytes_of(info->data + at, info->size - at, f->e->swap);
+	if (!read_head(f, &b, info->data, &u))
+		return false;
+	u.info_start = p->info;
+	u.abbrev_offset += p->abbrev;
+	u.str_base = p->str_offsets + (u.version < 5 ? 0 : u.off_size == 8 ? 16 : 8);
+	u.ranges_start = p->rnglists;
+	u.ranges_base = p->rnglists + (u.off_size == 8 ? 20 : 12);
+	if (u.version)
+		read_root(f, &u, &own);
+	vec_free(&own.list);
+	vec_free(&own.specs);
+	*ret = u;
+	return true;
 }
 
 struct dw_unit *dw_unit_at(struct dw_file *f, u64 offset)

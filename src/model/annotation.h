@@ -15,7 +15,10 @@ struct annotation_event {
 	const char *name;
 	struct annotation_weight here; /* in this function */
 	struct annotation_weight all; /* in the whole recording */
+	u64 hz; /* samples a second that were asked for; 0: a period was */
 };
+
+enum annotation_kind { ANNOTATION_PLAIN, ANNOTATION_JUMP, ANNOTATION_CALL, ANNOTATION_RETURN };
 
 struct annotation_insn {
 	u64 addr; /* as the file counts */
@@ -26,6 +29,9 @@ struct annotation_insn {
 	u32 line;
 	u32 jump; /* 1 + index of the instruction that it may go to; 0: not a jump inside the function */
 	u8 size;
+	u8 kind; /* enum annotation_kind */
+	u8 name_len; /* of the mnemonic, at the start of text */
+	u16 target_at; /* where the target of a jump or call stands in text; 0: nowhere */
 };
 
 struct annotation_line {

@@ -1,6 +1,7 @@
 #include "sym/code.h"
 #include "image/demangle.h"
 #include "image/dwarf_info.h"
+#include "image/kimage.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -55,19 +56,36 @@ static int open_file(struct code *c, const struct name_func *f)
 	return take_bytes(c, f->start, f->end > f->start ? f->end : end_of_label(c, f->start));
 }
 
+/*
+ * An image without symbols (out of a bzImage): where the function lies behind the kernel's first address, which the recording says of
+ * the memory and the first segment says of the file.
+ */
+static int take_by_address(struct code *c, const struct name_func *f)
+{
+	const struct elfimg *e = &c->dso.image;
+	u64 at = f->start - c->info->reloc, start;
+	if (!c->info->reloc || !e->nr_loads || f->start < c->info->reloc || f->end <= f->start ||
+	    !elfimg_offset_of(e, e->loads[0].vaddr + at, &start))
+		return -ENODATA;
+	return take_bytes(c, start, start + (f->end - f->start));
+}
+
 /* The kernel was moved when it was loaded: the function is found by its name. */
 static int open_vmlinux(struct code *c, const struct name_func *f)
 {
 	if (!c->cfg->vmlinux)
 		return -ENOENT;
-	int err = elfimg_open(&c->dso.image, c->cfg->vmlinux);
+	int err = kimage_open(&c->dso.image, c->cfg->vmlinux);
+	struct buildid got, id = buildid_make(c->info->build_id, c->info->build_id_size);
 	struct elfimg_funcs it;
 	struct elfimg_func found;
 	if (err)
 		return err;
-	if (!elfimg_funcs_init(&it, &c->dso.image, &c->dso.image, SHT_SYMTAB))
-		return -ENODATA;
+	if (id.size && !buildid_of_image(&c->dso.image, &got) && !buildid_equal(&got, &id))
+		return -ESTALE;
 	c->offset = f->start;
+	if (!elfimg_funcs_init(&it, &c->dso.image, &c->dso.image, SHT_SYMTAB))
+		return take_by_address(c, f);
 	c->debug = dwinfo_has(&c->dso.image) ? &c->dso.image : NULL;
 	while (elfimg_funcs_next(&it, &found))
 		if (!strcmp(found.name, f->name))
@@ -75,6 +93,32 @@ static int open_vmlinux(struct code *c, const struct name_func *f)
 					  found.start +
 						  (found.size ? found.size : f->end - f->start));
 	return -ENODATA;
+}
+
+/*
+ * The lines of a module, which has no addresses before it is loaded: a function is found by its name in the module's file, or in the
+ * file that was stripped from it.
+ */
+static void attach_module(struct code *c, const struct name_func *f)
+{
+	struct elfimg *e = &c->dso.lines;
+	struct buildid id = buildid_make(c->info->build_id, c->info->build_id_size);
+	struct elfimg_funcs it;
+	struct elfimg_func found;
+	if (dso_open_image(e, &c->where, c->info))
+		*e = (struct elfimg){ 0 };
+	if (e->data && !dwinfo_has(e))
+		elfimg_close(e);
+	if (!e->data && (!id.size || debugfile_open_id(&c->where, &id, e) || !dwinfo_has(e)))
+		return;
+	if (!elfimg_funcs_init(&it, e, e, SHT_SYMTAB))
+		return;
+	while (elfimg_funcs_next(&it, &found))
+		if (!strcmp(found.name, f->name)) {
+			c->debug = e;
+			c->to_lines = found.start - c->addr;
+			return;
+		}
 }
 
 static void code_init(struct code *c, const struct sym_config *cfg, const struct image_info *info)
@@ -112,6 +156,8 @@ void code_open_memory(struct code *c, const struct sym_config *cfg, const struct
 	c->offset = f->start;
 	c->machine = machine;
 	c->is64 = true;
+	if (info->kind == IMAGE_KIND_MODULE)
+		attach_module(c, f);
 }
 
 void code_close(struct code *c)
@@ -129,11 +175,17 @@ int code_lines(struct code *c, const u64 *addrs, u32 nr, struct arena *arena,
 		return 0;
 	struct srcline_opts o = { .debug = c->debug,
 				  .where = &c->where,
+				  .path = c->info->path,
 				  .demangle = c->cfg->demangle,
 				  .want = WANT_LINE | WANT_INLINE,
 				  .arena = arena };
 	struct srcline_told told;
-	return srcline_find(&o, addrs, nr, ret, &told);
+	_cleanup_free_ u64 *moved = malloc(((size_t)nr + 1) * sizeof(*moved));
+	if (!moved)
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++)
+		moved[i] = addrs[i] + c->to_lines;
+	return srcline_find(&o, moved, nr, ret, &told);
 }
 
 int code_names(struct code *c, const u64 *addrs, u32 nr, struct arena *arena, struct code_name *ret)

@@ -20,6 +20,7 @@ struct code {
 	struct debugfile_where where;
 	struct dso dso;
 	const struct elfimg *debug;
+	u64 to_lines; /* from addr to where the file of lines has the code */
 	const struct image_info *info;
 	u8 *heap;
 };

@@ -1,4 +1,5 @@
 #include "sym/kernel.h"
+#include "image/kimage.h"
 #include "sym/kallsyms.h"
 
 #include <elf.h>
@@ -115,9 +116,15 @@ static int try_given_vmlinux(struct kernel_syms *k, const struct sym_config *cfg
 	struct buildid got;
 	if (!cfg->vmlinux)
 		return -ENOENT;
-	int err = elfimg_open(&e, cfg->vmlinux);
+	int err = kimage_open(&e, cfg->vmlinux);
 	if (err) {
-		say(k, "the kernel image given cannot be read as an ELF file: it is not used", NULL);
+		say(k,
+		    err == -ENOTSUP
+			    ? "the kernel image given is packed in a way that is not known "
+			      "here (gzip, xz and zstd are): it is not used"
+			    : "the kernel image given can be read neither as an ELF file nor "
+			      "as a bzImage: it is not used",
+		    NULL);
 		return err;
 	}
 	if (id->size && !buildid_of_image(&e, &got) && !buildid_equal(&got, id)) {

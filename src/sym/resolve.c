@@ -203,6 +203,7 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 	struct srcline_opts o = { .debug = debug,
 				  .runtime = runtime,
 				  .where = &j->n->where,
+				  .path = g->info->path,
 				  .demangle = j->n->cfg.demangle,
 				  .want = j->want,
 				  .arena = arena };
@@ -216,10 +217,11 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 			   "may be missing",
 			   g->info->path);
 	else if (!err && told.nr_split && j->want & WANT_INLINE && !g->note)
-		group_note(g,
-			   "%s keeps its debugging information in other files (split DWARF), which "
-			   "are not read: inlined functions are missing",
-			   g->info->path);
+		group_note(
+			g,
+			"%s keeps its debugging information in other files (split DWARF): %s was "
+			"not found, nor %s.dwp: inlined functions are missing",
+			g->info->path, told.missing ? told.missing : "one of them", g->info->path);
 	return err;
 }
 

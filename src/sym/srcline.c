@@ -128,12 +128,14 @@ int srcline_find(const struct srcline_opts *o, const u64 *at, u32 nr, struct src
 	*told = (struct srcline_told){ 0 };
 	memset(ret, 0, 2 * (size_t)nr * sizeof(*ret));
 	struct dwinfo *d;
-	int err = dwinfo_open(o->debug, o->where, &d);
+	int err = dwinfo_open(o->debug, o->where, o->path, &d);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	_cleanup_free_ struct asked *asked = malloc((2 * (size_t)nr + 1) * sizeof(*asked));
 	err = asked ? answer(o, d, asked, ask(o, at, nr, asked), ret) : -ENOMEM;
-	*told = (struct srcline_told){ dwinfo_nr_split(d), dwinfo_broken(d) };
+	*told = (struct srcline_told){ dwinfo_nr_split(d), dwinfo_broken(d), NULL };
+	if (told->nr_split && dwinfo_missing(d))
+		told->missing = arena_strdup(o->arena, dwinfo_missing(d));
 	dwinfo_close(d);
 	return err;
 }

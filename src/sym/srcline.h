@@ -23,14 +23,16 @@ struct srcline_opts {
 	const struct elfimg *
 		runtime; /* whose segments turn file offsets into addresses; NULL: they are addresses */
 	const struct debugfile_where *where;
+	const char *path; /* of the image, without the root of `where`; "": not known */
 	enum demangle_style demangle;
 	unsigned want; /* WANT_LINE, WANT_INLINE */
 	struct arena *arena; /* of the answers */
 };
 
 struct srcline_told {
-	u32 nr_split; /* units whose inlined functions are in other files (.dwo) */
+	u32 nr_split; /* units whose inlined functions are in other files (.dwo), which are not there */
 	bool broken;
+	const char *missing; /* the first of those files; NULL: not told. The arena's */
 };
 
 /*

@@ -206,8 +206,14 @@ static void add_blank(struct drawing *d)
 	strbuf_char(d->to, ':');
 }
 
+static void rel_text(struct drawing *d, const char *text, size_t len);
+
 static void add_text(struct drawing *d, u32 number, const char *text, size_t len)
 {
+	if (d->o->relative) {
+		rel_text(d, text, len);
+		return;
+	}
 	add_blank(d);
 	strbuf_printf(d->to, " %-*u ", (int)d->addr_width, number);
 	strbuf_add(d->to, text, len);
@@ -221,8 +227,11 @@ static void add_source(struct drawing *d, const struct annotation_insn *in)
 	if (!o->source || !in->file || !in->line)
 		return;
 	if (in->func && (!d->func || strcmp(in->func, d->func))) {
-		add_blank(d);
-		strbuf_printf(d->to, " %-*u %s():\n", (int)d->addr_width, in->line, in->func);
+		struct strbuf s;
+		strbuf_init(&s);
+		strbuf_printf(&s, "%s():", in->func);
+		add_text(d, in->line, s.data, s.len);
+		strbuf_done(&s);
 		d->func = in->func;
 	}
 	bool same_file = d->file && !strcmp(d->file, in->file);
@@ -281,11 +290,143 @@ static u32 hex_digits(u64 v)
 	return n;
 }
 
+/* ---- the layout of --stdio2 ---- */
+
+/* A column for each event, empty where nothing fell; then a blank, and the label of what is jumped to. */
+static void rel_numbers(struct drawing *d, const struct annotation_weight *w)
+{
+	for (u32 e = 0; e < d->a->nr_events; e++) {
+		double p = w ? percent_of(d->o, &d->a->events[e], &w[e]) : 0;
+		const char *colour = d->o->colour && p > 0 ? heat(p) : "";
+		u64 number = w ? d->o->counts ? w[e].count : w[e].period : 0;
+		strbuf_str(d->to, colour);
+		if (!w || !w[e].count)
+			strbuf_fill(d->to, ' ', d->width - 1);
+		else if (d->o->counts || d->o->periods)
+			strbuf_printf(d->to, "%*llu ", (int)d->width - 2,
+				      (unsigned long long)number);
+		else
+			strbuf_printf(d->to, "%6.2f ", p);
+		if (*colour)
+			strbuf_str(d->to, "\033[m");
+	}
+	strbuf_char(d->to, ' ');
+}
+
+static void rel_text(struct drawing *d, const char *text, size_t len)
+{
+	while (len && (*text == ' ' || *text == '\t')) {
+		text++;
+		len--;
+	}
+	rel_numbers(d, NULL);
+	strbuf_fill(d->to, ' ', d->addr_width + 2);
+	strbuf_add(d->to, text, len);
+	strbuf_char(d->to, '\n');
+}
+
+static const char *rel_arrow(const struct annotation_insn *in, u32 at)
+{
+	switch (in->kind) {
+	case ANNOTATION_JUMP: return !in->jump ? "→" : in->jump - 1 > at ? "↓" : "↑";
+	case ANNOTATION_CALL: return "→";
+	case ANNOTATION_RETURN: return "←";
+	default: return " ";
+	}
+}
+
+/* "88" of a jump in the function, else the name of where it goes, as far as there is one. */
+static void rel_target(struct drawing *d, const struct annotation_insn *in)
+{
+	const char *target = in->text + in->target_at, *name = strchr(target, '<');
+	if (in->jump)
+		strbuf_printf(d->to, "%llx",
+			      (unsigned long long)(d->a->insns[in->jump - 1].addr - d->a->start));
+	else if (name)
+		strbuf_add(d->to, name + 1, strlen(name + 1) - 1); /* without its > */
+	else
+		strbuf_str(d->to, target);
+}
+
+static void rel_insn(struct drawing *d, u32 i, const u8 *targets, u32 name_width)
+{
+	const struct annotation_insn *in = &d->a->insns[i];
+	add_source(d, in);
+	rel_numbers(d, annotation_weights(d->a, i));
+	if (targets && targets[i])
+		strbuf_printf(d->to, "%*llx: ", (int)d->addr_width,
+			      (unsigned long long)(in->addr - d->a->start));
+	else
+		strbuf_fill(d->to, ' ', d->addr_width + 2);
+	if (d->o->raw)
+		add_raw(d, in);
+	strbuf_printf(d->to, "%s %.*s", rel_arrow(in, i), (int)in->name_len, in->text);
+	size_t operands = max((size_t)in->name_len, (size_t)6) + 1, len = strlen(in->text);
+	if (len > operands) {
+		strbuf_fill(d->to, ' ', name_width - in->name_len + 1);
+		strbuf_add(d->to, in->text + operands,
+			   (in->target_at ? in->target_at : len) - operands);
+	}
+	if (in->target_at)
+		rel_target(d, in);
+	strbuf_char(d->to, '\n');
+}
+
+static void add_relative(struct drawing *d)
+{
+	const struct annotation *a = d->a;
+	u32 name_width = 0;
+	u8 *targets = calloc((size_t)a->nr_insns + 1, 1);
+	for (u32 i = 0; i < a->nr_insns; i++) {
+		name_width = max(name_width, (u32)a->insns[i].name_len);
+		if (targets && a->insns[i].jump)
+			targets[a->insns[i].jump - 1] = 1;
+	}
+	for (u32 e = 0; e < a->nr_events; e++) {
+		const struct annotation_event *ev = &a->events[e];
+		u64 n = ev->here.count;
+		const char *unit = n >= 1000000 ? "M" : n >= 1000 ? "K" : " ";
+		strbuf_printf(d->to, "Samples: %llu%s of event '%s', ",
+			      (unsigned long long)(n >= 1000000 ? n / 1000000
+						   : n >= 1000	? n / 1000
+								: n),
+			      unit, ev->name);
+		if (ev->hz)
+			strbuf_printf(d->to, "%llu Hz, ", (unsigned long long)ev->hz);
+		strbuf_printf(d->to, "Event count (approx.): %llu, [percent: %s]\n",
+			      (unsigned long long)ev->here.period, percent_words(d->o->percent));
+	}
+	strbuf_printf(d->to, "%s() %s\n%s\n", a->symbol, a->path,
+		      d->o->counts    ? "Samples"
+		      : d->o->periods ? "Period"
+				      : "Percent");
+	strbuf_str(d->to, "\n\n");
+	if (a->section) {
+		char line[128];
+		int n = snprintf(line, sizeof(line), "Disassembly of section %s:", a->section);
+		rel_text(d, line, min((size_t)max(n, 0), sizeof(line) - 1));
+		strbuf_char(d->to, '\n');
+	}
+	rel_numbers(d, NULL);
+	strbuf_fill(d->to, ' ', d->addr_width + 2);
+	strbuf_printf(d->to, "%016llx <%s>:\n", (unsigned long long)a->start, a->symbol);
+	for (u32 i = 0; i < a->nr_insns; i++)
+		rel_insn(d, i, targets, name_width);
+	free(targets);
+}
+
 void text_annotate(const struct annotation *a, const struct text_annotate_opts *o, struct strbuf *to)
 {
 	struct drawing d = { .a = a, .o = o, .to = to };
 	d.width = o->periods && !o->counts ? WIDTH_PERIOD : WIDTH_SHORT;
-	d.addr_width = a->nr_insns ? hex_digits(a->insns[a->nr_insns - 1].addr) : 1;
+	u64 last = a->nr_insns ? a->insns[a->nr_insns - 1].addr : a->start;
+	d.addr_width = hex_digits(o->relative ? last - a->start : last);
+	if (o->relative) {
+		if (o->lines_first)
+			add_summary(&d);
+		add_relative(&d);
+		return;
+	}
 	if (o->jumps)
 		choose_lanes(&d);
 	if (o->lines_first)

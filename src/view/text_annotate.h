@@ -5,6 +5,12 @@
  *	------------------------------------------------------------------------------------
  *	         : 4    	x ^= x << 5;
  *	  100.00 :   15b9:   xor    %edx,%eax
+ *
+ * or in that of --stdio2 (and perf's browser), where addresses count from the function's start and only places that are jumped to have one:
+ *
+ *	            x ^= x << 5;
+ *	 20.83  5d:   xor    %edx,%eax
+ *	            ↓ je     88
  */
 #pragma once
 
@@ -25,6 +31,7 @@ struct text_annotate_opts {
 	bool periods; /* periods instead */
 	bool raw; /* bytes of instructions */
 	bool jumps; /* draw where jumps go */
+	bool relative; /* the layout of --stdio2 */
 	bool colour;
 	bool full_paths;
 	bool lines_first; /* -l: the heaviest lines before the code, and behind instructions with weight */

@@ -69,9 +69,83 @@ cp five stripped
 objcopy --only-keep-debug five stripped.debug
 strip stripped
 exits 1 "a stripped file says so" "$srclines" stripped </dev/null
-g++ -O2 -g -gsplit-dwarf -c -o split.o "$mix" && g++ -o split split.o
-at=$(nm split | awk '/ T main/ { print $1 }')
-like "$(echo "$at" | "$srclines" split)" 'lines_mix\.cc:[0-9]+' "split DWARF: the lines are there"
+
+# Split DWARF: every place has the answer that it has with everything in one file. The code is the same, so nothing but the answers may differ.
+places() { # FILE: 1,500 addresses of its code, always the same
+	python3 -c 'import random, re, subprocess, sys
+random.seed(5)
+for line in subprocess.run(["readelf", "-SW", sys.argv[1]], capture_output=True, text=True).stdout.splitlines():
+    m = re.match(r"\s*\[\s*\d+\]\s+\.text\s+PROGBITS\s+(\S+)\s+\S+\s+(\S+)", line)
+    if m:
+        for _ in range(1500): print("%x" % (int(m[1], 16) + random.randrange(int(m[2], 16))))' "$1"
+}
+cat >second.cc <<'END'
+#include <cstdlib>
+template <typename T> __attribute__((always_inline)) static inline T twice(T x) { return x * 2 + rand(); }
+__attribute__((noinline)) int second_unit(int x) { int s = 0; for (int i = 0; i < x; i++) if (rand() & 1) s += twice(i); else s ^= twice(s); return s; }
+END
+# split COMPILER VERSION: one.VERSION.COMPILER in one file, split.VERSION.COMPILER in several, which lie in a folder of their own
+split() {
+	local cc=$1 v=$2 how unit
+	for how in one split; do
+		mkdir -p dir-$how
+		for unit in "$mix" second.cc; do
+			# shellcheck disable=SC2046
+			$cc -O2 -g -gdwarf-"$v" $([ $how = one ] || echo -gsplit-dwarf) -c -o "dir-$how/$(basename "$unit" .cc).o" "$unit" || return 1
+		done
+		$cc -o "$how.$v.$cc" dir-$how/lines_mix.o dir-$how/second.o || return 1
+	done
+	objcopy -O binary -j .text "one.$v.$cc" a.text
+	objcopy -O binary -j .text "split.$v.$cc" b.text
+	cmp -s a.text b.text || { diag "the code differs: $cc $v"; return 1; }
+	places "one.$v.$cc" >places
+	"$srclines" "one.$v.$cc" <places >want
+	[ "$(grep -c '^[0-9a-zA-Z_]' want)" -gt 1500 ]
+}
+for cc in g++ clang++; do
+	command -v $cc >/dev/null || { skip "there is no $cc" "split DWARF of $cc"; continue; }
+	for v in 4 5; do
+		split $cc $v
+		ok $? "split DWARF $v of $cc: programs are built" || continue
+		"$srclines" split.$v.$cc <places >got 2>told
+		cmp -s want got
+		ok $? "... each place has the answer of the program in one file" || diag "$(diff want got | head -n 6; cat told)"
+		[ $v$cc != 5g++ ] || agree "... and gdb's" split.$v.$cc 600 --names
+		# All in one package beside the program, and nothing else. (binutils' dwp knows DWARF 4 only.)
+		dwp=$(type -P llvm-dwp llvm-dwp-14 | head -n 1)
+		[ $cc$v != g++4 ] || dwp=dwp
+		if command -v "${dwp:-none}" >/dev/null; then
+			"$dwp" -e split.$v.$cc -o split.$v.$cc.dwp 2>told && mv dir-split away
+			ok $? "... $(basename "$dwp") packs them" || diag "$(cat told)"
+			"$srclines" split.$v.$cc <places >got 2>told
+			cmp -s want got
+			ok $? "... the same out of the package" || diag "$(diff want got | head -n 6; cat told)"
+			rm -f split.$v.$cc.dwp
+			mv away dir-split
+		else
+			skip "there is no llvm-dwp" "a package of DWARF $v of $cc"
+		fi
+		# The folder is gone: lines stay. Beside the program the files are found again.
+		mv dir-split away
+		"$srclines" split.$v.$cc <places >got 2>told
+		[ "$(grep -c ':[0-9][0-9]*$' got)" -gt 500 ] && ! cmp -s want got
+		ok $? "... without the files there are lines still"
+		mkdir moved
+		cp split.$v.$cc away/*.dwo moved
+		"$srclines" moved/split.$v.$cc <places >got 2>told
+		cmp -s want got
+		ok $? "... moved together with the program they are found" || diag "$(diff want got | head -n 6)"
+		# Files of that name that belong to another unit have another id: they are not taken.
+		"$srclines" split.$v.$cc <places >without 2>/dev/null
+		mkdir dir-split
+		cp away/lines_mix.dwo dir-split/second.dwo
+		cp away/second.dwo dir-split/lines_mix.dwo
+		"$srclines" split.$v.$cc <places >got 2>told
+		cmp -s got without && ! grep -q broken told
+		ok $? "... and those of another unit are not believed"
+		rm -rf moved away dir-split
+	done
+done
 
 # Damage anywhere: an answer or none, but no crash, and soon. (fuzz/fuzz_dwarf looks further.)
 cp "$SONDE_SRC/fuzz/corpus/dwarf/gcc5" small

