@@ -23,13 +23,6 @@ struct task {
 	u32 comm;
 };
 
-struct point {
-	u64 time_ns;
-	u64 period;
-	u32 entry;
-	u32 count;
-};
-
 /* [id] -> first entry of a list, index + 1. */
 struct heads {
 	VEC(u32) list;
@@ -41,7 +34,7 @@ struct stacks {
 	struct dict task_of; /* tid, comm -> task */
 	VEC(struct entry) entries;
 	struct heads by_chain, by_leaf; /* those without a chain go by their leaf */
-	VEC(struct point) points;
+	VEC(struct flame_point) points; /* node: the entry */
 	u32 shift; /* times are right to 1 << shift */
 };
 
@@ -118,9 +111,9 @@ static s64 entry_at(struct stacks *s, u32 event, u32 task, u32 leaf, u32 chain)
 
 static int by_entry(const void *l, const void *r)
 {
-	const struct point *a = l, *b = r;
-	if (a->entry != b->entry)
-		return a->entry < b->entry ? -1 : 1;
+	const struct flame_point *a = l, *b = r;
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
@@ -131,9 +124,9 @@ static void join_points(struct stacks *s)
 	for (s->shift = max(s->shift, 16u); s->shift < 63; s->shift++) {
 		size_t to = 0;
 		for (size_t i = 0; i < s->points.nr; i++) {
-			struct point p = s->points.at[i], *last = &s->points.at[to - !!to];
+			struct flame_point p = s->points.at[i], *last = &s->points.at[to - !!to];
 			p.time_ns = p.time_ns >> s->shift << s->shift;
-			if (to && last->entry == p.entry && last->time_ns == p.time_ns) {
+			if (to && last->node == p.node && last->time_ns == p.time_ns) {
 				last->period += p.period;
 				last->count += p.count;
 			} else {
@@ -146,7 +139,7 @@ static void join_points(struct stacks *s)
 	}
 }
 
-static int add_point(struct stacks *s, struct point p)
+static int add_point(struct stacks *s, struct flame_point p)
 {
 	if (unlikely(s->points.nr >= MAX_POINTS))
 		join_points(s);
@@ -177,16 +170,15 @@ static void fetch_entry(const struct stacks *s, u32 chain)
 
 static int flame_feed(struct sink *k, void *state, const struct batch *b)
 {
-	enum { AHEAD = 8 };
 	struct stacks *s = state;
 	s32 last_tid = -2;
 	u32 last_comm = 0, task = 0;
+	for (size_t i = 0; i < b->nr; i++)
+		fetch_head(s, b->samples[i].chain);
+	for (size_t i = 0; i < b->nr; i++)
+		fetch_entry(s, b->samples[i].chain);
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct sample *from = &b->samples[i];
-		if (i + 2 * AHEAD < b->nr) {
-			fetch_head(s, from[2 * AHEAD].chain);
-			fetch_entry(s, from[AHEAD].chain);
-		}
 		if (from->tid != last_tid || from->comm != last_comm) {
 			s64 got = task_at(s, from->pid, from->tid, from->comm);
 			if (got < 0)
@@ -198,10 +190,10 @@ static int flame_feed(struct sink *k, void *state, const struct batch *b)
 		s64 entry = entry_at(s, from->event, task, from->chain ? FRAME_NONE : from->leaf,
 				     from->chain);
 		int err = entry < 0 ? (int)entry
-				    : add_point(s, (struct point){ .time_ns = from->time_ns,
-								   .period = from->period,
-								   .entry = (u32)entry,
-								   .count = 1 });
+				    : add_point(s, (struct flame_point){ .time_ns = from->time_ns,
+									 .period = from->period,
+									 .node = (u32)entry,
+									 .count = 1 });
 		if (err)
 			return err;
 	}
@@ -235,7 +227,7 @@ static int flame_merge(struct sink *k, void *state, const u32 *map_frame, const 
 	if (!big_vec_reserve(&to->points, to->points.nr + from->points.nr))
 		return -ENOMEM;
 	vec_for_each (&from->points, p) {
-		p->entry = entry_map[p->entry];
+		p->node = entry_map[p->node];
 		to->points.at[to->points.nr++] = *p;
 	}
 	to->shift = max(to->shift, from->shift);
@@ -283,16 +275,16 @@ struct sink *flame_sink(struct flame_sink *s)
 struct side {
 	struct flame_build *build;
 	struct flame *flame;
-	const struct stacks *stacks;
+	struct stacks *stacks;
 	const struct catalog *catalog;
-	const struct run_tables *run;
+	struct run_tables *run;
 	const struct names_result *names;
 	u32 number;
 	u32 *frame_of; /* [func] -> frame of the flame, 0: not looked at yet */
-	u32 *plain_of; /* [frame of the run] that stands for itself -> the same, PLAIN_MARK; 0: ask */
 	u32 *task_of; /* [task] */
 	u32 *event_of; /* [event] */
-	u32 *truncated; /* [entry] of the sink: its stack says that it ends early */
+	bool *truncated; /* [entry] of the sink: its stack says that it ends early */
+	bool *used; /* [id of names]: it is in a stack */
 	u64 *entry_weight; /* [entry] */
 	u64 *id_weight; /* [id of names]: which line of a function is the hottest */
 };
@@ -387,61 +379,88 @@ static s64 frame_of(struct side *s, u32 func)
 	return got;
 }
 
-enum { PLAIN_MARK = 1u << 31 };
-
-/* Functions that the compiler put into each other at one place, outermost first. */
-static int add_place(struct side *s, struct name_stack ids, u64 weight)
+static bool has_mark(const struct frame_table *t, const u32 *row, u32 nr)
 {
-	for (u32 id = ids.first; id < ids.first + ids.nr; id++) {
-		s64 frame = frame_of(s, s->names->func_of[id]);
-		u32 *to = frame < 0 ? NULL : big_vec_push(&s->build->pool);
-		if (!to)
-			return frame < 0 ? (int)frame : -ENOMEM;
-		*to = (u32)frame;
+	for (u32 i = 0; i < nr; i++)
+		if (t->frames[row[i]].mode == FRAME_MARK)
+			return true;
+	return false;
+}
+
+/* Before functions are put into each other: the recorder's frames count. */
+static void find_truncated(struct side *s)
+{
+	const struct frame_table *t = &s->run->frames;
+	bool marks = false;
+	for (u32 i = 0; i < t->nr && !marks; i++)
+		marks = t->frames[i].mode == FRAME_MARK;
+	for (size_t i = 0; i < s->stacks->entries.nr; i++) {
+		const struct entry *e = &s->stacks->entries.at[i];
+		u32 nr = 1;
+		const u32 *row = &e->leaf;
+		if (e->chain)
+			row = chain_frames(&s->run->chains, e->chain, &nr);
+		s->truncated[i] = nr == KERNEL_CHAIN_MAX || (marks && has_mark(t, row, nr));
+	}
+}
+
+/* The first side's chains become the build's, as they are. */
+static void take_pool(struct side *s)
+{
+	struct chain_table *c = &s->run->chains;
+	big_vec_free(&s->build->pool);
+	s->build->pool.at = c->pool;
+	s->build->pool.nr = c->nr_pool;
+	s->build->pool.cap = c->cap_pool;
+	c->pool = NULL;
+	c->nr_pool = c->cap_pool = 0;
+}
+
+static int add_ids(struct flame_build *b, const u32 *ids, u32 first, u32 nr, u32 base)
+{
+	if (!big_vec_reserve(&b->pool, b->pool.nr + nr))
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++)
+		b->pool.at[b->pool.nr++] = base + (ids ? ids[i] : first + i);
+	return 0;
+}
+
+/* An entry's stack as a row of ids: where it stands already, or behind the others. base: what this side's ids begin with. */
+static int add_row(struct side *s, const struct entry *e, u32 base, u64 weight, struct fold_item *it)
+{
+	struct flame_build *b = s->build;
+	const struct chain *c = &s->run->chains.chains[e->chain];
+	bool stands = e->chain && !s->run->chains.pool;
+	int err = 0;
+	if (stands) {
+		it->start = c->start;
+		it->nr = c->nr;
+	} else {
+		struct name_stack leaf = names_stack(s->names, e->leaf, false);
+		it->start = (u32)b->pool.nr;
+		it->nr = e->chain ? c->nr : leaf.nr;
+		err = e->chain ? add_ids(b, s->run->chains.pool + c->start, 0, c->nr, base)
+			       : add_ids(b, NULL, leaf.first, leaf.nr, base);
+	}
+	for (u32 i = 0; i < it->nr && !err; i++) {
+		u32 id = b->pool.at[it->start + i] - base;
+		s->used[id] = true;
 		s->id_weight[id] += weight;
 	}
-	return 0;
-}
-
-/* A frame that has no functions inside, wherever it stands in a chain, is looked at once. */
-static int find_plain(struct side *s, u32 frame)
-{
-	const struct names_result *n = s->names;
-	if ((n->stacks && n->stacks[frame].nr) || (n->callers && n->callers[frame].nr))
-		return 0;
-	s64 got = frame_of(s, n->func_of[frame]);
-	if (got < 0)
-		return (int)got;
-	bool mark = s->run->frames.frames[frame].mode == FRAME_MARK;
-	s->plain_of[frame] = (u32)got | (mark ? PLAIN_MARK : 0);
-	return 0;
-}
-
-/* An entry's stack as a row of the flame's frames. */
-static int add_row(struct side *s, const struct entry *e, u64 weight, u32 *truncated)
-{
-	u32 nr = 1;
-	const u32 *row = &e->leaf;
-	if (e->chain)
-		row = chain_frames(&s->run->chains, e->chain, &nr);
-	if (!big_vec_reserve(&s->build->pool, s->build->pool.nr + nr))
-		return -ENOMEM;
-	int err = 0;
-	*truncated |= nr == KERNEL_CHAIN_MAX;
-	for (u32 i = 0; i < nr && !err; i++) {
-		if (!s->plain_of[row[i]])
-			err = find_plain(s, row[i]);
-		u32 plain = s->plain_of[row[i]];
-		if (likely(plain && s->build->pool.nr < s->build->pool.cap)) {
-			s->build->pool.at[s->build->pool.nr++] = plain & ~(u32)PLAIN_MARK;
-			*truncated |= plain & PLAIN_MARK;
-			s->id_weight[row[i]] += weight;
-		} else if (!err) {
-			bool called = names_called(&s->run->frames, row, nr, i);
-			err = add_place(s, names_stack(s->names, row[i], called), weight);
-		}
-	}
 	return err;
+}
+
+/* What the ids of this side's rows are in the flame. */
+static int add_frames(struct side *s, u32 base)
+{
+	struct flame_build *b = s->build;
+	for (u32 id = 0; id < s->names->nr_ids; id++) {
+		s64 frame = s->used[id] ? frame_of(s, s->names->func_of[id]) : 0;
+		if (frame < 0)
+			return (int)frame;
+		b->frame_of.at[base + id] = (u32)frame;
+	}
+	return 0;
 }
 
 /* A function is at the line where most of its weight is. */
@@ -541,55 +560,67 @@ static s64 tree_at(struct flame_build *b, u32 event, u32 task)
 static int make_items(struct side *s)
 {
 	struct flame_build *b = s->build;
+	size_t base = b->frame_of.nr, end = base + s->names->nr_ids;
+	find_truncated(s);
+	int err = names_expand(s->names, &s->run->frames, &s->run->chains);
+	if (err || end >= UINT32_MAX || !vec_reserve(&b->frame_of, end + 1))
+		return -ENOMEM;
+	b->frame_of.nr = end;
+	if (!base)
+		take_pool(s);
 	vec_for_each (&s->stacks->points, p)
-		s->entry_weight[p->entry] += p->period;
-	for (size_t i = 0; i < s->stacks->entries.nr; i++) {
+		s->entry_weight[p->node] += p->period;
+	for (size_t i = 0; i < s->stacks->entries.nr && !err; i++) {
 		const struct entry *e = &s->stacks->entries.at[i];
 		s64 tree = tree_at(b, s->event_of[e->event], s->task_of[e->task]);
-		u32 start = (u32)b->pool.nr;
-		int err = tree < 0 ? (int)tree : add_row(s, e, s->entry_weight[i], &s->truncated[i]);
-		struct fold_item *it = err ? NULL : big_vec_push(&b->items);
-		if (!it || b->pool.nr >= UINT32_MAX)
-			return err ? err : -ENOMEM;
-		*it = (struct fold_item){
-			.tree = (u32)tree,
-			.start = start,
-			.nr = (u32)b->pool.nr - start,
-			.period = s->entry_weight[i],
-		};
+		struct fold_item *it = tree < 0 ? NULL : big_vec_push(&b->items);
+		if (!it)
+			return -ENOMEM;
+		*it = (struct fold_item){ .tree = (u32)tree, .period = s->entry_weight[i] };
+		err = add_row(s, e, (u32)base, s->entry_weight[i], it);
+		if (b->pool.nr >= UINT32_MAX)
+			return -ENOMEM;
 	}
-	return 0;
+	return err ? err : add_frames(s, (u32)base);
 }
 
-/* Points name an item until the trees are there. */
+/* Points name an item until the trees are there. The first side's become the flame's. */
 static int make_points(struct side *s, u32 first_item)
 {
 	struct flame *f = s->flame;
 	struct flame_side *info = &f->sides[s->number];
-	if (!big_vec_reserve(&f->points, f->points.nr + s->stacks->points.nr))
-		return -ENOMEM;
 	vec_for_each (&s->stacks->points, p) {
-		f->points.at[f->points.nr++] = (struct flame_point){ .time_ns = p->time_ns,
-								     .period = p->period,
-								     .count = p->count,
-								     .node = first_item + p->entry,
-								     .side = s->number };
-		const struct entry *e = &s->stacks->entries.at[p->entry];
+		const struct entry *e = &s->stacks->entries.at[p->node];
 		info->nr_samples += p->count;
 		info->nr_without += e->chain ? 0 : p->count;
-		info->nr_truncated += s->truncated[p->entry] ? p->count : 0;
+		info->nr_truncated += s->truncated[p->node] ? p->count : 0;
 		if (!info->first_ns || p->time_ns < info->first_ns)
 			info->first_ns = p->time_ns;
 		info->last_ns = max(info->last_ns, p->time_ns);
+		p->node += first_item;
+		p->side = s->number & 1;
 	}
 	f->resolution_ns = max(f->resolution_ns, 1ull << s->stacks->shift);
+	if (!f->points.nr) {
+		big_vec_free(&f->points);
+		f->points.at = s->stacks->points.at;
+		f->points.nr = s->stacks->points.nr;
+		f->points.cap = s->stacks->points.cap;
+		s->stacks->points.at = NULL;
+		s->stacks->points.nr = s->stacks->points.cap = 0;
+		return 0;
+	}
+	if (!big_vec_reserve(&f->points, f->points.nr + s->stacks->points.nr))
+		return -ENOMEM;
+	vec_for_each (&s->stacks->points, p)
+		f->points.at[f->points.nr++] = *p;
 	return 0;
 }
 
 static int add_side(struct side *s)
 {
 	u32 first_item = (u32)s->build->items.nr;
-	if (!s->frame_of || !s->plain_of || !s->task_of || !s->event_of || !s->truncated ||
+	if (!s->frame_of || !s->used || !s->task_of || !s->event_of || !s->truncated ||
 	    !s->entry_weight || !s->id_weight)
 		return -ENOMEM;
 	if (!s->flame->frames.nr && !vec_push(&s->flame->frames))
@@ -605,7 +636,7 @@ static int add_side(struct side *s)
 }
 
 int flame_build_add(struct flame_build *b, struct flame_sink *k, const struct catalog *c,
-		    const struct run_tables *run, const struct names_result *names)
+		    struct run_tables *run, const struct names_result *names)
 {
 	if (b->flame->nr_sides == FLAME_SIDES)
 		return -E2BIG;
@@ -617,16 +648,16 @@ int flame_build_add(struct flame_build *b, struct flame_sink *k, const struct ca
 			  .names = names,
 			  .number = b->flame->nr_sides++ };
 	s.frame_of = calloc((size_t)names->nr_funcs + 1, sizeof(u32));
-	s.plain_of = calloc((size_t)run->frames.nr + 1, sizeof(u32));
+	s.used = calloc((size_t)names->nr_ids + 1, sizeof(*s.used));
 	s.task_of = calloc(k->all.tasks.nr + 1, sizeof(u32));
 	s.event_of = calloc(c->events.nr + 1, sizeof(u32));
-	s.truncated = calloc(k->all.entries.nr + 1, sizeof(u32));
+	s.truncated = calloc(k->all.entries.nr + 1, sizeof(*s.truncated));
 	s.entry_weight = calloc(k->all.entries.nr + 1, sizeof(u64));
 	s.id_weight = calloc((size_t)names->nr_ids + 1, sizeof(u64));
 	int err = add_side(&s);
 	b->flame->sides[s.number].nr_lost = c->nr_lost;
 	free(s.frame_of);
-	free(s.plain_of);
+	free(s.used);
 	free(s.task_of);
 	free(s.event_of);
 	free(s.truncated);
@@ -678,11 +709,10 @@ static int take_nodes(struct flame *f, const struct fold *fold)
 int flame_build_finish(struct flame_build *b)
 {
 	struct flame *f = b->flame;
-	_cleanup_free_ u32 *rank = NULL;
-	int err = flame_order(b, &rank);
+	int err = flame_order(b);
 	if (err)
 		return err;
-	struct names_result names = { .func_of = rank, .nr_funcs = (u32)f->frames.nr };
+	struct names_result names = { .func_of = b->frame_of.at, .nr_funcs = (u32)f->frames.nr };
 	struct chain_table chains = { .pool = b->pool.at };
 	struct fold fold;
 	err = fold_build(&fold, b->items.at, b->items.nr, (u32)f->trees.nr, false, &chains, &names);
@@ -696,6 +726,7 @@ void flame_build_done(struct flame_build *b)
 {
 	big_vec_free(&b->items);
 	big_vec_free(&b->pool);
+	vec_free(&b->frame_of);
 	dict_done(&b->frame_ids);
 	dict_done(&b->task_ids);
 	dict_done(&b->tree_ids);

@@ -23,13 +23,18 @@ struct flame_build {
 	struct flame *flame;
 	bool by_comm; /* tasks of one name are one: what two recordings have in common */
 	VEC(struct fold_item) items;
-	VEC(u32) pool; /* rows of frames (of the flame), outermost first */
+	VEC(u32)
+	pool; /* rows of ids, outermost first: those of the first side's names, behind them the second's */
+	VEC(u32) frame_of; /* [id] -> frame of the flame; 0: not in any stack */
 	struct dict frame_ids, task_ids, tree_ids;
 };
 
-/* Zero but for flame and by_comm. After stream_run(): takes what the sink has as the next side. The flame is an initialised one. */
+/*
+ * Zero but for flame and by_comm. After stream_run(): takes what the sink has as the next side. The flame is an initialised one. What is
+ * large is not copied: the sink's points and the run's chains may be gone afterwards.
+ */
 int flame_build_add(struct flame_build *b, struct flame_sink *s, const struct catalog *c,
-		    const struct run_tables *run, const struct names_result *names) must_check;
+		    struct run_tables *run, const struct names_result *names) must_check;
 /* After the last side: folds. */
 int flame_build_finish(struct flame_build *b) must_check;
 void flame_build_done(struct flame_build *b);

@@ -104,12 +104,12 @@ static int order_strings(struct flame *f)
 	return err;
 }
 
-int flame_order(struct flame_build *b, u32 **frame_rank)
+int flame_order(struct flame_build *b)
 {
 	struct flame *f = b->flame;
-	_cleanup_free_ u32 *task_rank = NULL, *tree_rank = NULL;
+	_cleanup_free_ u32 *frame_rank = NULL, *task_rank = NULL, *tree_rank = NULL;
 	int err = sort_array(f->frames.at, sizeof(*f->frames.at), f->frames.nr, 1, compare_frames,
-			     f, frame_rank);
+			     f, &frame_rank);
 	if (!err)
 		err = sort_array(f->tasks.at, sizeof(*f->tasks.at), f->tasks.nr, 0, compare_tasks,
 				 f, &task_rank);
@@ -121,6 +121,8 @@ int flame_order(struct flame_build *b, u32 **frame_rank)
 			 &tree_rank);
 	if (err)
 		return err;
+	vec_for_each (&b->frame_of, frame)
+		*frame = frame_rank[*frame];
 	vec_for_each (&b->items, it)
 		it->tree = tree_rank[it->tree];
 	return order_strings(f);

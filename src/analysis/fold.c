@@ -49,6 +49,12 @@ static u32 func_at(const struct builder *b, const struct part *p, u32 depth)
 	return b->func_of[b->pool[p->start + (b->reverse ? p->nr - 1 - depth : depth)]];
 }
 
+/* Brings on its way what func_at() will look at. */
+static void fetch_func(const struct builder *b, const struct part *p, u32 depth)
+{
+	__builtin_prefetch(&b->pool[p->start + (b->reverse ? p->nr - 1 - depth : depth)]);
+}
+
 /* ---- sorting ---- */
 
 static u64 word_at(const struct builder *b, const struct part *p, u32 words)
@@ -111,7 +117,7 @@ static int sort_range(struct builder *b, struct range r)
 	enum { AHEAD = 8 };
 	for (u32 i = r.lo; i < r.hi; i++) {
 		if (i + AHEAD < r.hi)
-			__builtin_prefetch(&b->pool[b->parts[i + AHEAD].start]);
+			fetch_func(b, &b->parts[i + AHEAD], r.words * b->per_word);
 		b->parts[i].word = word_at(b, &b->parts[i], r.words);
 	}
 	if (r.hi - r.lo <= FEW)
@@ -235,9 +241,16 @@ static int add_chain(struct builder *b, const struct part *p)
 
 static int grow_tree(struct builder *b, u32 lo, u32 hi)
 {
+	enum { AHEAD = 8 };
 	b->path.nr = 0;
 	int err = open_node(b, 0, b->next_node);
 	for (u32 i = hi; i-- > lo && !err;) {
+		if (i >= lo + AHEAD + 1) {
+			const struct part *p = &b->parts[i - AHEAD];
+			fetch_func(b, p, b->common[i - AHEAD - 1]);
+			fetch_func(b, p, p->nr - 1);
+			__builtin_prefetch(&b->items[p->item]);
+		}
 		err = add_chain(b, &b->parts[i]);
 		if (!err)
 			err = close_to(b, &b->parts[i], i > lo ? b->common[i - 1] : 0);

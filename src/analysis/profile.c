@@ -12,7 +12,7 @@ static void tally_done(struct tally *t)
 	vec_free(&t->groups);
 	dict_done(&t->group_of);
 	big_free(t->entries, t->cap * sizeof(*t->entries));
-	big_free(t->slots, t->cap * 2 * sizeof(*t->slots));
+	big_free(t->slots, t->nr_slots * sizeof(*t->slots));
 	*t = (struct tally){ 0 };
 }
 
@@ -66,26 +66,31 @@ static u32 *tally_slot(const struct tally *t, u32 group, u32 leaf, u32 chain)
 	return &t->slots[at];
 }
 
+/* Slots first: more of them than needed do no harm if there is no memory for the rest. */
 static int tally_grow(struct tally *t)
 {
 	size_t cap = t->cap ? t->cap * 2 : 2048;
 	if (cap > (size_t)1 << 30)
 		return -ENOMEM;
-	u32 *slots = big_zalloc(cap * 2 * sizeof(*slots));
-	struct entry *entries =
-		slots ? big_grow(t->entries, t->cap * sizeof(*entries), cap * sizeof(*entries))
-		      : NULL;
-	if (!entries) {
-		big_free(slots, cap * 2 * sizeof(*slots));
-		return -ENOMEM;
+	if (t->nr_slots < 2 * cap) {
+		u32 *slots =
+			big_zgrow(t->slots, t->nr_slots * sizeof(*slots), 2 * cap * sizeof(*slots));
+		if (!slots)
+			return -ENOMEM;
+		t->slots = slots;
+		t->nr_slots = 2 * cap;
+		t->mask = (u32)(2 * cap - 1);
+		for (size_t i = 0; i < t->nr; i++) {
+			const struct entry *e = &t->entries[i];
+			*tally_slot(t, e->group, e->leaf, e->chain) = (u32)i + 1;
+		}
 	}
-	big_free(t->slots, t->cap * 2 * sizeof(*slots));
+	struct entry *entries =
+		big_grow(t->entries, t->cap * sizeof(*entries), cap * sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
 	t->entries = entries;
-	t->slots = slots;
 	t->cap = cap;
-	t->mask = (u32)(cap * 2 - 1);
-	for (size_t i = 0; i < t->nr; i++)
-		*tally_slot(t, entries[i].group, entries[i].leaf, entries[i].chain) = (u32)i + 1;
 	return 0;
 }
 

@@ -137,6 +137,7 @@ struct profile_config {
 	bool by_address; /* call graphs tell addresses apart, not functions */
 	bool by_line; /* they tell lines apart, as they do where rows go by line */
 	bool full_path; /* of source files */
+	bool nanoseconds; /* PROFILE_KEY_TIME with nine digits */
 	u32 max_stack; /* frames of a chain that count, from the end where graphs begin; 0: all */
 	bool branches; /* every branch of a sample is a row's, not the sample; there are no chains then */
 	bool by_weight; /* rows weigh what accesses cost */

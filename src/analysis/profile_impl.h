@@ -31,7 +31,7 @@ struct tally {
 	u32 last; /* index of last_group; valid when nr_groups */
 	struct entry *entries;
 	u32 *slots; /* index + 1 */
-	size_t nr, cap;
+	size_t nr, cap, nr_slots;
 	u32 mask;
 };
 

@@ -598,7 +598,7 @@ struct column *keys_column(const struct profile *p, const struct profile_field *
 		return NULL;
 	c->min_width = f->field ? field_width(f->field) : i->min_width;
 	c->fixed_width = i->fixed ? (u32)strlen(i->name) : 0;
-	c->digits = i->digits;
+	c->digits = i->type == CELL_TIME && p->cfg.nanoseconds ? 9 : i->digits;
 	c->left = i->left;
 	c->right = f->field != NULL;
 	c->loose = i->loose;

@@ -78,6 +78,18 @@ void *big_zalloc(size_t size)
 	return is_big(size) ? big_grow(NULL, 0, size) : calloc(1, size ? size : 1);
 }
 
+/* Pages that are there already are cleared sooner than new ones come. */
+void *big_zgrow(void *p, size_t old_size, size_t size)
+{
+	bool stays = p && is_big(old_size) && is_big(size);
+	void *to = stays ? big_grow(p, old_size, size) : big_zalloc(size);
+	if (to && stays)
+		memset(to, 0, min(old_size, size));
+	else if (to)
+		big_free(p, old_size);
+	return to;
+}
+
 void big_free(void *p, size_t size)
 {
 	if (!is_big(size))

@@ -13,6 +13,8 @@
 void *big_grow(void *p, size_t old_size, size_t size);
 /* All of it zero. */
 void *big_zalloc(size_t size);
+/* As large as size, and all of it zero: what p (of old_size) held is dropped. NULL: no memory, and p is as it was. */
+void *big_zgrow(void *p, size_t old_size, size_t size);
 void big_free(void *p, size_t size);
 
 /*

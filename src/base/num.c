@@ -4,6 +4,28 @@
 #include <errno.h>
 #include <string.h>
 
+#define SMALL(n)                                                                                   \
+	{                                                                                          \
+		(char)('0' + ((n) >= 100  ? (n) / 100                                              \
+			      : (n) >= 10 ? (n) / 10                                               \
+					  : (n))),                                                 \
+			(char)('0' + ((n) >= 100 ? (n) / 10 % 10 : (n) % 10)),                     \
+			(char)('0' + (n) % 10),                                                    \
+			(n) >= 100  ? 3                                                            \
+			: (n) >= 10 ? 2                                                            \
+				    : 1                                                            \
+	}
+#define TEN(n)                                                                                     \
+	SMALL(n), SMALL((n) + 1), SMALL((n) + 2), SMALL((n) + 3), SMALL((n) + 4), SMALL((n) + 5),  \
+		SMALL((n) + 6), SMALL((n) + 7), SMALL((n) + 8), SMALL((n) + 9)
+#define HUNDRED(n)                                                                                 \
+	TEN(n), TEN((n) + 10), TEN((n) + 20), TEN((n) + 30), TEN((n) + 40), TEN((n) + 50),         \
+		TEN((n) + 60), TEN((n) + 70), TEN((n) + 80), TEN((n) + 90)
+
+const char num_small[NUM_SMALL][4] = { HUNDRED(0),   HUNDRED(100), HUNDRED(200), HUNDRED(300),
+				       HUNDRED(400), HUNDRED(500), HUNDRED(600), HUNDRED(700),
+				       HUNDRED(800), HUNDRED(900) };
+
 unsigned num_u64(char *to, u64 v)
 {
 	return num_dec(to, v);

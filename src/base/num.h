@@ -86,10 +86,19 @@ static inline unsigned num_nr_digits(u64 v)
 	return guess + (v >= powers[guess]);
 }
 
-/* num_u64(), in line: the way through it does not depend on the number of digits. */
+/* Numbers below a thousand: their digits, and how many there are. */
+enum { NUM_SMALL = 1000 };
+extern const char num_small[NUM_SMALL][4];
+
+/* num_u64(), in line: small numbers are looked up; for the others the way through it hardly depends on how many
+ * digits there are. */
 static inline unsigned num_dec(char *to, u64 v)
 {
 	const u32 unit = 100000000;
+	if (v < NUM_SMALL) {
+		memcpy(to, num_small[v], sizeof(num_small[v]));
+		return (unsigned)num_small[v][3];
+	}
 	unsigned len = num_nr_digits(v);
 	if (likely(v < unit)) {
 		num_put_dec(to, (u32)v, len);

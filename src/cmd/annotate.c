@@ -7,6 +7,7 @@
 #include "cmd/mapped.h"
 #include "cmd/source_text.h"
 #include "cmd/symbols.h"
+#include "image/kimage.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 #include "view/text_annotate.h"
@@ -352,11 +353,16 @@ static int annotate_opened(struct annotating *a)
 {
 	struct kernel_list kernel = { .opts = &a->opts->symbols, .catalog = &a->src->catalog };
 	struct sym_config cfg = symbols_config(a->app, &a->opts->symbols);
+	struct elfimg image = { 0 };
+	/* Unpacked once for all functions. If that fails, naming them says why. */
+	if (cfg.vmlinux && !kimage_open(&image, cfg.vmlinux))
+		cfg.vmlinux_image = &image;
 	a->code.cfg = &cfg;
 	a->code.kernel = &kernel;
 	int err = annotate_source(a);
 	a->src->ops->close(a->src);
 	kernel_list_done(&kernel);
+	elfimg_close(&image);
 	source_text_done(&a->sources);
 	return err;
 }

@@ -31,6 +31,7 @@ static const struct opt cache_rows[] = {
 	OPT_STR('M', "missing", struct cache_opts, missing, "FILE", "What a recording names and is not kept"),
 	OPT_FLAG('f', "force", struct cache_opts, ignored, "Accepted; nothing is asked", .hidden = true),
 	OPT_STR('k', "kcore", struct cache_opts, refused, "FILE", "The kernel's names are taken from the running system; there is nothing to copy", .refused = true),
+	OPT_STR(0, "debuginfod", struct cache_opts, refused, "URLS", "Nothing is fetched from the network: debuginfod-find does, and --add keeps it", .optional = true, .refused = true),
 	OPT_STR(0, "target-ns", struct cache_opts, refused, "PID", "Give the path as seen from here: /proc/PID/root/...", .refused = true),
 	OPT_END(),
 };

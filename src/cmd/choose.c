@@ -257,11 +257,32 @@ int choose_check(const struct choose_opts *o, struct app *app)
 	return 0;
 }
 
+/* What samples do not say cannot choose them: all of them would be gone. */
+static int check_carried(const struct choose_opts *o, const struct source *src, struct diag *d)
+{
+	u64 types = 0;
+	vec_for_each (&src->catalog.events, e)
+		types |= e->sample_type;
+	const char *what = o->cpus && !(types & PERF_SAMPLE_CPU)    ? "--cpu"
+			   : o->time && !(types & PERF_SAMPLE_TIME) ? "--time"
+								    : NULL;
+	if (!what || !src->catalog.events.nr || !replay_perf_file(src))
+		return 0;
+	(void)diag_error(d, -ENODATA, "%s: the samples do not say %s", what,
+			 what[2] == 'c' ? "on which CPU they were taken" : "when they were taken");
+	diag_hint(d, "sonde record notes it, and perf record %s",
+		  what[2] == 'c' ? "--sample-cpu" : "-T");
+	return -ENODATA;
+}
+
 int choose_parse(struct choose *c, const struct choose_opts *o, const struct source *src,
 		 struct app *app)
 {
 	struct whole whole = { 0 };
-	int err = o->time && strchr(o->time, '%') ? find_whole(src, &whole) : 0;
+	int err = check_carried(o, src, &app->diag);
+	if (err)
+		return app_fail(app, err);
+	err = o->time && strchr(o->time, '%') ? find_whole(src, &whole) : 0;
 	if (!err && o->time)
 		err = parse_times(c, o->time, &whole);
 	if (!err)

@@ -2,7 +2,9 @@
 #include "analysis/profile.h"
 #include "base/json.h"
 #include "cmd/app.h"
+#include "cmd/choose.h"
 #include "cmd/commands.h"
+#include "cmd/report_env.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -25,6 +27,12 @@ struct diff_opts {
 	bool period;
 	bool quiet;
 	bool force;
+	bool modules;
+	const char *ignored;
+	const char *percentage;
+	const char *dsos;
+	const char *only;
+	struct choose_opts choose;
 	struct symbol_opts symbols;
 };
 
@@ -32,7 +40,8 @@ static const struct opt diff_rows[] = {
 	OPT_STR('c', "compute", struct diff_opts, compute, "HOW",
 		"delta, delta-abs (usual), ratio, wdiff:W1,W2"),
 	OPT_STR('s', "sort", struct diff_opts, sort, "KEYS",
-		"rows by these: comm, pid, cpu, dso, sym (dso,sym)"),
+		"rows by these: comm pid cpu socket cgroup dso sym srcline srcfile parent ... as "
+		"in report (dso,sym)"),
 	OPT_UINT('o', "order", struct diff_opts, order, "N",
 		 "sort by the N-th file's difference (1); 0: by the baseline",
 		 OPT_SEEN(struct diff_opts, order_given)),
@@ -40,8 +49,32 @@ static const struct opt diff_rows[] = {
 		 "only rows that the baseline has too"),
 	OPT_FLAG('p', "period", struct diff_opts, period, "with the periods that were compared"),
 	OPT_FLAG('q', "quiet", struct diff_opts, quiet, "no comment lines above the table"),
+	OPT_STR(0, "percentage", struct diff_opts, percentage, "relative|absolute",
+		"what 100 % is when rows are filtered: what is shown, or everything (usual)"),
+	OPT_STR('C', "comms", struct diff_opts, choose.comms, "LIST", "only of these commands"),
+	OPT_STR('d', "dsos", struct diff_opts, dsos, "LIST", "only in these libraries"),
+	OPT_STR('S', "symbols", struct diff_opts, only, "LIST", "only in these functions"),
+	OPT_STR(0, "pid", struct diff_opts, choose.pids, "LIST", "only of these processes"),
+	OPT_STR(0, "tid", struct diff_opts, choose.tids, "LIST", "only of these threads"),
+	OPT_STR(0, "cpu", struct diff_opts, choose.cpus, "LIST", "only of these CPUs: 0,2-3"),
+	OPT_STR(0, "time", struct diff_opts, choose.time, "RANGES",
+		"only between FROM,UNTIL seconds, or a part of the whole: 10%/2; with : between "
+		"them, another one for each file"),
 	OPT_FLAG('f', "force", struct diff_opts, force, "accepted; whose file it is never matters",
 		 .hidden = true),
+	OPT_FLAG('m', "modules", struct diff_opts, modules, "accepted; modules have names anyway",
+		 .hidden = true),
+	OPT_FLAG('D', "dump-raw-trace", struct diff_opts, force,
+		 "A file is dumped by sonde report -D", .refused = true),
+	OPT_FLAG('F', "formula", struct diff_opts, force,
+		 "-p shows the periods that every value is made of", .refused = true),
+	OPT_STR('t', "field-separator", struct diff_opts, ignored, "SEP",
+		"--json has every value for a program", .refused = true),
+	OPT_FLAG(0, "cycles-hist", struct diff_opts, force,
+		 "Cycles of basic blocks are not compared", .refused = true),
+	OPT_FLAG(0, "stream", struct diff_opts, force,
+		 "Streams of branches are not compared: sonde diff -s sym compares functions",
+		 .refused = true),
 	SYMBOL_OPT_ROWS(struct diff_opts, symbols),
 	OPT_END(),
 };
@@ -61,6 +94,9 @@ struct input {
 	struct names *names;
 	struct names_result named;
 	struct run_tables run;
+	struct report_env env;
+	struct choose choose;
+	struct word_list dsos, symbols;
 	struct table table; /* of the event being compared */
 	u64 total;
 };
@@ -89,6 +125,7 @@ struct diff {
 	VEC(struct row) rows;
 	struct strtab keys; /* of the rows, in the same order */
 	struct arena arena;
+	struct arena words; /* of options */
 	u64 base_total;
 };
 
@@ -120,43 +157,122 @@ static int parse_compute(struct diff *d, const char *word)
 	return -EINVAL;
 }
 
+/* The keys of report that rows of two files can be matched by. */
 static int parse_sort(struct profile_config *cfg, const char *text)
 {
-	static const struct {
-		const char *word;
-		enum profile_key key;
-	} keys[] = { { "comm", PROFILE_KEY_COMM }, { "pid", PROFILE_KEY_PID },
-		     { "cpu", PROFILE_KEY_CPU },   { "dso", PROFILE_KEY_DSO },
-		     { "sym", PROFILE_KEY_SYM },   { "symbol", PROFILE_KEY_SYM } };
 	for (const char *at = text; *at;) {
-		size_t len = strcspn(at, ","), i = 0;
-		while (i < ARRAY_SIZE(keys) &&
-		       (strlen(keys[i].word) != len || strncmp(keys[i].word, at, len)))
-			i++;
-		if (i == ARRAY_SIZE(keys) || cfg->nr_keys == PROFILE_KEY_MAX)
+		size_t len = strcspn(at, ", ");
+		char word[32];
+		if (len >= sizeof(word) || cfg->nr_keys + 4 >= PROFILE_FIELDS_MAX)
 			return -EINVAL;
-		cfg->keys[cfg->nr_keys++] = keys[i].key;
-		at += len + (at[len] == ',');
+		memcpy(word, at, len);
+		word[len] = '\0';
+		int key = len ? profile_key_find(word) : 0;
+		if (key < 0 || profile_key_is_measure((enum profile_key)key) ||
+		    profile_key_is_branch((enum profile_key)key))
+			return -EINVAL;
+		if (len)
+			cfg->keys[cfg->nr_keys++] = (enum profile_key)key;
+		at += len + (at[len] != '\0');
 	}
 	return cfg->nr_keys ? 0 : -EINVAL;
 }
 
-static int load(struct diff *d, struct input *in)
+/* Whether every row would say the same in this column. */
+static bool says_nothing(const struct diff_opts *o, enum profile_key key)
+{
+	const char *list = key == PROFILE_KEY_COMM  ? o->choose.comms
+			   : key == PROFILE_KEY_DSO ? o->dsos
+			   : key == PROFILE_KEY_SYM ? o->only
+						    : NULL;
+	return list && !strchr(list, ',') && strncmp(list, "file:", 5) != 0;
+}
+
+/* Such columns are left out, unless none would remain. */
+static void elide(struct profile_config *cfg, const struct diff_opts *o)
+{
+	enum profile_key kept[PROFILE_FIELDS_MAX];
+	u32 nr = 0;
+	for (u32 i = 0; i < cfg->nr_keys; i++)
+		if (!says_nothing(o, cfg->keys[i]))
+			kept[nr++] = cfg->keys[i];
+	if (!nr)
+		return;
+	memcpy(cfg->keys, kept, nr * sizeof(*kept));
+	cfg->nr_keys = nr;
+}
+
+/* --time 10%/1:10%/2 is a range for each file. */
+static const char *time_of_file(struct diff *d, u32 file)
+{
+	const char *at = d->opts->choose.time;
+	if (!at || !strchr(at, ':'))
+		return at;
+	for (u32 i = 0; i < file && at; i++)
+		at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL;
+	return at && strcspn(at, ":") ? arena_strndup(&d->words, at, strcspn(at, ":")) : NULL;
+}
+
+/* 0, a failure, or a usage status in *status. */
+static int choose_samples(struct diff *d, struct input *in, struct profile_config *cfg, int *status)
+{
+	struct choose_opts o = d->opts->choose;
+	o.time = time_of_file(d, (u32)(in - d->inputs));
+	int err = in->src->ops->prepare(in->src, 0, &d->app->diag);
+	if (err)
+		return err;
+	*status = choose_parse(&in->choose, &o, in->src, d->app);
+	if (*status)
+		return -EINVAL;
+	err = choose_words(&in->choose, d->opts->dsos, &in->dsos);
+	if (!err)
+		err = choose_words(&in->choose, d->opts->only, &in->symbols);
+	cfg->filter = (struct profile_filter){
+		.choice = in->choose.when,
+		.rows = in->choose.who,
+		.dsos = in->dsos.at.at,
+		.nr_dsos = in->dsos.at.nr,
+		.symbols = in->symbols.at.at,
+		.nr_symbols = in->symbols.at.nr,
+		.relative = d->opts->percentage && !strcmp(d->opts->percentage, "relative"),
+	};
+	return err;
+}
+
+static bool wants_lines(const struct profile_config *cfg)
+{
+	for (u32 i = 0; i < cfg->nr_keys; i++)
+		if (cfg->keys[i] == PROFILE_KEY_SRCLINE || cfg->keys[i] == PROFILE_KEY_SRCFILE)
+			return true;
+	return false;
+}
+
+static int load(struct diff *d, struct input *in, int *status)
 {
 	struct diag *diag = &d->app->diag;
+	struct profile_config cfg = d->cfg;
+	choose_init(&in->choose);
+	report_env_init(&in->env, NULL);
 	int err = replay_perf_open(in->path, &in->src, diag);
 	if (!err)
 		err = symbols_unwind(in->src, &d->opts->symbols);
+	if (!err)
+		err = choose_samples(d, in, &cfg, status);
 	if (err)
 		return err;
-	in->profile = profile_new(&d->cfg);
+	report_env_init(&in->env, in->src);
+	err = report_env_read(&in->env, &cfg);
+	if (err)
+		return err;
+	in->profile = profile_new(&cfg);
 	in->names = symbols_open(d->app, &d->opts->symbols);
 	if (!in->profile || !in->names)
 		return -ENOMEM;
 	err = stream_run(in->src, profile_sink(in->profile), 0, &in->run, diag);
 	if (!err)
 		err = in->names->ops->resolve(in->names, &in->src->catalog, &in->run.frames,
-					      WANT_SYMBOL, &in->named);
+					      WANT_SYMBOL | (wants_lines(&cfg) ? WANT_LINE : 0),
+					      &in->named);
 	return err ? err : profile_fold(in->profile, &in->src->catalog, &in->run, &in->named);
 }
 
@@ -166,8 +282,12 @@ static void unload(struct input *in)
 	run_tables_done(&in->run);
 	if (in->names)
 		in->names->ops->free(in->names);
+	report_env_done(&in->env);
 	if (in->src)
 		in->src->ops->close(in->src);
+	choose_done(&in->choose);
+	vec_free(&in->dsos.at);
+	vec_free(&in->symbols.at);
 }
 
 /* A row's keys as one text: what rows of different files are matched by. */
@@ -493,10 +613,15 @@ static void print_json(const struct diff *d, const char *event, struct json *j)
 
 /* ---- one event ---- */
 
-static u32 find_event(const struct input *in, const char *name)
+/* By name; else what is the same event under another one: perf's cpu-clock:ppp is our cpu-clock. */
+static u32 find_event(const struct input *in, const struct event_info *e)
 {
-	for (u32 i = 0; i < in->src->catalog.events.nr; i++)
-		if (!strcmp(in->src->catalog.events.at[i].name, name))
+	const struct catalog *c = &in->src->catalog;
+	for (u32 i = 0; i < c->events.nr; i++)
+		if (!strcmp(c->events.at[i].name, e->name))
+			return i;
+	for (u32 i = 0; i < c->events.nr; i++)
+		if (c->events.at[i].type == e->type && c->events.at[i].config == e->config)
 			return i;
 	return UINT32_MAX;
 }
@@ -518,7 +643,7 @@ static void keep_common(struct diff *d)
 	d->rows.nr = kept;
 }
 
-static int compare_event(struct diff *d, const char *name, struct json *j)
+static int compare_event(struct diff *d, const struct event_info *e, struct json *j)
 {
 	struct strbuf key;
 	int err = 0;
@@ -530,7 +655,7 @@ static int compare_event(struct diff *d, const char *name, struct json *j)
 		table_init(&d->inputs[f].table);
 	for (u32 f = 0; f < d->nr && !err; f++) {
 		struct input *in = &d->inputs[f];
-		u32 event = find_event(in, name);
+		u32 event = find_event(in, e);
 		in->total = 0;
 		if (event == UINT32_MAX)
 			continue;
@@ -546,9 +671,9 @@ static int compare_event(struct diff *d, const char *name, struct json *j)
 		if (d->rows.nr)
 			qsort_r(d->rows.at, d->rows.nr, sizeof(*d->rows.at), compare, d);
 		if (j)
-			print_json(d, name, j);
+			print_json(d, e->name, j);
 		else
-			err = print_text(d, name);
+			err = print_text(d, e->name);
 		d->any = true;
 	}
 	for (u32 f = 0; f < d->nr; f++)
@@ -570,9 +695,9 @@ static int compare_all(struct diff *d)
 	for (u32 i = 0; i < c->events.nr && !err; i++) {
 		bool other = false;
 		for (u32 f = 1; f < d->nr; f++)
-			other |= find_event(&d->inputs[f], c->events.at[i].name) != UINT32_MAX;
+			other |= find_event(&d->inputs[f], &c->events.at[i]) != UINT32_MAX;
 		if (other)
-			err = compare_event(d, c->events.at[i].name, d->app->json ? &j : NULL);
+			err = compare_event(d, &c->events.at[i], d->app->json ? &j : NULL);
 	}
 	if (d->app->json) {
 		json_array_end(&j);
@@ -598,8 +723,13 @@ static int diff_run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "-c: '%s' is not delta, delta-abs, ratio or wdiff:W1,W2",
 				 o->compute);
 	if (parse_sort(&d.cfg, o->sort ? o->sort : "dso,sym"))
-		return app_usage(app, "-s: '%s' is not a list of comm, pid, cpu, dso and sym",
+		return app_usage(app,
+				 "-s: '%s' is not a list of keys such as comm, pid, cpu, dso, sym",
 				 o->sort);
+	if (o->percentage && strcmp(o->percentage, "relative") && strcmp(o->percentage, "absolute"))
+		return app_usage(app, "--percentage is relative or absolute, not '%s'",
+				 o->percentage);
+	elide(&d.cfg, o);
 	if (argc > FILES_MAX)
 		return app_usage(app, "at most %d recordings at a time", FILES_MAX);
 	d.nr = argc < 2 ? 2 : (u32)argc;
@@ -612,15 +742,18 @@ static int diff_run(struct app *app, void *opts, int argc, char **argv)
 				 (unsigned long long)o->order, d.nr - 1);
 	if (o->order_given)
 		d.order = (u32)o->order;
-	int err = 0;
-	for (u32 i = 0; i < d.nr && !err; i++)
-		err = load(&d, &d.inputs[i]);
+	int err = 0, status = 0;
+	u32 loaded = 0;
+	arena_init(&d.words);
+	for (; loaded < d.nr && !err; loaded++)
+		err = load(&d, &d.inputs[loaded], &status);
 	if (!err)
 		err = compare_all(&d);
-	for (u32 i = 0; i < d.nr; i++)
+	for (u32 i = 0; i < loaded; i++)
 		unload(&d.inputs[i]);
+	arena_done(&d.words);
 	vec_free(&d.rows);
-	return err ? app_fail(app, err) : APP_DONE;
+	return status ? status : err ? app_fail(app, err) : APP_DONE;
 }
 
 const struct command command_diff = {

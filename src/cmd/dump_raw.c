@@ -117,6 +117,8 @@ static bool has_text(u32 type)
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 	case PERF_RECORD_NAMESPACES:
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_BPF_EVENT:
 	case PERF_RECORD_CGROUP: return true;
 	default: return false;
 	}

@@ -1,6 +1,5 @@
 /* `sonde ftrace dump`: what a trace.dat holds beside its events. */
 #include "cmd/ftrace_dump.h"
-
 #include "base/json.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"

@@ -40,6 +40,10 @@ static const struct opt inject_rows[] = {
 	OPT_FLAG(0, "ignore-vmlinux", struct inject_opts, ignored, "Not needed", .hidden = true),
 	OPT_FLAG('j', "jit", struct inject_opts, jit, "Code made at run time and told in jit-PID.dump: as files (jitted-PID-N.so) with names, lines and code"),
 	OPT_STR(0, "itrace", struct inject_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not decoded", .refused = true),
+	OPT_STR(0, "known-build-ids", struct inject_opts, ignored_text, "LIST", "Build ids are read from the files: -b", .refused = true),
+	OPT_STR(0, "guest-data", struct inject_opts, ignored_text, "FILE", "Recordings of guests are not joined", .refused = true),
+	OPT_STR(0, "guestmount", struct inject_opts, ignored_text, "DIR", "Recordings of guests are not joined", .refused = true),
+	OPT_STR(0, "vm-time-correlation", struct inject_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not decoded", .optional = true, .refused = true),
 	OPT_FLAG(0, "strip", struct inject_opts, ignored, "AUX tracing (Intel PT, SPE) is not decoded", .refused = true),
 	OPT_END(),
 };

@@ -67,6 +67,10 @@ static int unknown_verb(struct app *app, const char *word)
 		if (find(verbs[i]))
 			strbuf_printf(&app->err, " %s", verbs[i]);
 	strbuf_str(&app->err, "\n");
+	/* In 2010 it printed a recording; since 2012 it prints system calls. */
+	if (!strcmp(word, "trace"))
+		strbuf_str(&app->err, "  hint: perf script prints a recording; perf record -e "
+				      "'syscalls:*' records system calls\n");
 	return APP_FAILED;
 }
 

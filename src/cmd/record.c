@@ -418,7 +418,7 @@ static const struct opt record_rows[] = {
 	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
 	OPT_UINT('c', "count", struct record_opts, period, "N", "A sample every N events instead"),
 	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains by frame pointer"),
-	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp (frame pointers), dwarf[,BYTES] (unwind tables, from this much of the stack: 8192), auto (what the programs need)"),
+	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp (frame pointers), dwarf[,BYTES] (unwind tables, from this much of the stack: 8192), auto (what the programs need), lbr (what the CPU keeps of its calls)"),
 	OPT_FLAG(0, "raw-stack", struct record_opts, raw_stack, "With dwarf: keep the stacks themselves, as perf does, to be unwound by readers"),
 	OPT_HEADING("Of what"),
 	OPT_FLAG('a', "all-cpus", struct record_opts, all, "The whole system"),

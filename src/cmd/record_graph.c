@@ -107,6 +107,20 @@ static bool is_word(const char *text, const char *word)
 	return !strncmp(text, word, len) && (!text[len] || text[len] == ',');
 }
 
+/* The CPU keeps its last calls: the user's part of the chain comes from there, the kernel's from its frame pointers. */
+static int call_stack_by_branches(struct live_opts *l, struct diag *d)
+{
+	if (l->branches) {
+		diag_error(d, -EINVAL, "--call-graph lbr takes the place of branch stacks (-b, -j)");
+		diag_hint(d, "--call-graph fp or dwarf goes with them");
+		return -EINVAL;
+	}
+	l->branches = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+		      PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_NO_FLAGS |
+		      PERF_SAMPLE_BRANCH_HW_INDEX;
+	return 0;
+}
+
 int record_call_graph(struct record_session *s, const char *program, struct recorder_opts *ro)
 {
 	const struct record_opts *o = s->o;
@@ -119,10 +133,13 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 		return diag_error(d, -EINVAL, "--raw-stack is about --call-graph dwarf");
 	if (!l->call_graph || !strcmp(how, "fp"))
 		return 0;
+	if (!strcmp(how, "lbr"))
+		return call_stack_by_branches(l, d);
 	if (!dwarf) {
 		diag_error(d, -EINVAL, "--call-graph %s: there is no such way", how);
 		diag_hint(d,
-			  "fp follows frame pointers, dwarf[,BYTES] unwind tables, auto decides");
+			  "fp follows frame pointers, dwarf[,BYTES] unwind tables, auto decides, "
+			  "lbr asks the CPU");
 		return -EINVAL;
 	}
 	u32 bytes;

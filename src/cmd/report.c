@@ -53,6 +53,7 @@ static void configure(struct report *r)
 	cfg->by_address = o->graph.by_address;
 	cfg->by_line = o->graph.by_line;
 	cfg->full_path = o->full_path;
+	cfg->nanoseconds = o->nanoseconds;
 	cfg->max_stack = (u32)o->max_stack;
 	cfg->order = o->graph.order_given			  ? o->graph.order
 		     : o->inverted				  ? PROFILE_CALLER

@@ -47,6 +47,7 @@ struct report_opts {
 	bool header_full;
 	bool quiet;
 	bool full_path;
+	bool nanoseconds;
 	bool stats;
 	bool dump;
 	bool tasks;
@@ -70,6 +71,8 @@ struct report_opts {
 	const char *symbol_part;
 	const char *parent;
 	const char *quantum;
+	const char *ignored;
+	u64 ignored_number;
 	u64 max_stack;
 	u64 workers;
 	struct choose_opts choose;

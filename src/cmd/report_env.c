@@ -133,6 +133,9 @@ static bool wants(const struct profile_config *cfg, enum profile_key key)
 	for (u32 i = 0; i < cfg->nr_sort; i++)
 		if (cfg->sort[i].key == key)
 			return true;
+	for (u32 i = 0; i < cfg->nr_keys; i++)
+		if (cfg->keys[i] == key)
+			return true;
 	return false;
 }
 

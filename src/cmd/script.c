@@ -38,8 +38,11 @@ struct script_opts {
 	bool show_switches;
 	bool show_namespaces;
 	bool show_cgroups;
+	bool show_bpf;
 	bool hide_chains;
 	bool list;
+	bool force;
+	const char *stop_at;
 	const char *language;
 	const char *script;
 	const char *dsos;
@@ -75,6 +78,14 @@ static const struct opt script_rows[] = {
 		 "namespaces of tasks too (record --namespaces)"),
 	OPT_FLAG(0, "show-cgroup-events", struct script_opts, show_cgroups,
 		 "cgroups too (record --all-cgroups)"),
+	OPT_FLAG(0, "show-bpf-events", struct script_opts, show_bpf,
+		 "BPF programs that came and went too"),
+	OPT_FLAG(0, "show-round-events", struct script_opts, force, "Ends of rounds are told by -D",
+		 .refused = true),
+	OPT_FLAG(0, "show-text-poke-events", struct script_opts, force,
+		 "Changes of the kernel's code are told by -D", .refused = true),
+	OPT_FLAG(0, "dump-unsorted-raw-trace", struct script_opts, dump,
+		 "the same as -D, which keeps the file's order", .hidden = true),
 	OPT_FLAG('G', "hide-call-graph", struct script_opts, hide_chains,
 		 "only the place itself, not how it was reached"),
 	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N",
@@ -96,6 +107,74 @@ static const struct opt script_rows[] = {
 		.refused = true),
 	OPT_FLAG('l', "list", struct script_opts, list,
 		 "There are no scripts to list: sonde help shows what is built in", .refused = true),
+	OPT_STR(0, "stop-bt", struct script_opts, stop_at, "LIST",
+		"call chains end at these functions"),
+	OPT_FLAG('f', "force", struct script_opts, force,
+		 "accepted; whose file it is never matters", .hidden = true),
+	OPT_FLAG('d', "debug-mode", struct script_opts, force,
+		 "accepted; what was lost or is out of order is always told", .hidden = true),
+	OPT_FLAG(0, "demangle-kernel", struct script_opts, force,
+		 "accepted; the kernel's names need no demangling", .hidden = true),
+	OPT_FLAG('a', "all-cpus", struct script_opts, force,
+		 "It is of scripts that record: sonde record -a", .refused = true),
+	OPT_FLAG('L', "Latency", struct script_opts, force,
+		 "Use sonde ftrace report --latency, of a trace.dat", .refused = true),
+	OPT_FLAG(0, "per-event-dump", struct script_opts, force,
+		 "Lines of one event: -F +event, and grep", .refused = true),
+	OPT_STR(0, "itrace", struct script_opts, language, "OPTS",
+		"AUX traces (Intel PT and others) are not decoded", .optional = true,
+		.refused = true),
+	OPT_STR(0, "insn-trace", struct script_opts, language, "HOW",
+		"AUX traces (Intel PT and others) are not decoded", .optional = true,
+		.refused = true),
+	OPT_STR(0, "call-trace", struct script_opts, language, "HOW",
+		"AUX traces are not decoded: sonde ftrace record -p function_graph has calls of "
+		"the "
+		"kernel",
+		.optional = true, .refused = true),
+	OPT_STR(0, "call-ret-trace", struct script_opts, language, "HOW",
+		"AUX traces are not decoded: sonde ftrace record -p function_graph has calls of "
+		"the "
+		"kernel",
+		.optional = true, .refused = true),
+	OPT_STR(0, "graph-function", struct script_opts, language, "LIST",
+		"It is of AUX traces, which are not decoded", .refused = true),
+	OPT_STR(0, "xed", struct script_opts, language, "OPTS",
+		"Instructions of samples are not shown: sonde annotate", .optional = true,
+		.refused = true),
+	OPT_UINT(0, "max-blocks", struct script_opts, workers, "N",
+		 "Code of branches is not shown: -F brstacksym names them", .refused = true),
+	OPT_UINT(0, "addr-range", struct script_opts, workers, "N",
+		 "Use -S with the names of functions", .refused = true),
+	OPT_STR(0, "dlfilter", struct script_opts, language, "FILE",
+		"Filters in C are not loaded: --json gives every sample to a program of yours",
+		.refused = true),
+	OPT_STR(0, "dlarg", struct script_opts, language, "ARGUMENT",
+		"Filters in C are not loaded: --json gives every sample to a program of yours",
+		.refused = true),
+	OPT_FLAG(0, "list-dlfilters", struct script_opts, force,
+		 "Filters in C are not loaded: --json gives every sample to a program of yours",
+		 .refused = true),
+	OPT_STR(0, "switch-on", struct script_opts, language, "EVENT",
+		"Use --time with the time of the event", .refused = true),
+	OPT_STR(0, "switch-off", struct script_opts, language, "EVENT",
+		"Use --time with the time of the event", .refused = true),
+	OPT_FLAG(0, "show-on-off-events", struct script_opts, force,
+		 "It belongs to --switch-on, which is not there: use --time", .refused = true),
+	OPT_FLAG(0, "stitch-lbr", struct script_opts, force,
+		 "Call stacks of LBR are shown as they were recorded", .refused = true),
+	OPT_FLAG(0, "show-kernel-path", struct script_opts, force,
+		 "--header tells which kernel it was", .refused = true),
+	OPT_FLAG(0, "guest-code", struct script_opts, force, "Guests' code has no names here",
+		 .refused = true),
+	OPT_STR(0, "guestmount", struct script_opts, language, "DIR",
+		"Guests' code has no names here", .refused = true),
+	OPT_STR(0, "guestkallsyms", struct script_opts, language, "FILE",
+		"Guests' code has no names here", .refused = true),
+	OPT_STR(0, "guestmodules", struct script_opts, language, "FILE",
+		"Guests' code has no names here", .refused = true),
+	OPT_STR(0, "guestvmlinux", struct script_opts, language, "FILE",
+		"Guests' code has no names here", .refused = true),
 	CHOOSE_OPT_ROWS(struct script_opts, choose),
 	OPT_STR(0, "dsos", struct script_opts, dsos, "LIST", "only in these libraries"),
 	OPT_STR('S', "symbols", struct script_opts, only, "LIST", "only in these functions"),
@@ -127,8 +206,9 @@ struct script {
 	u32 *fields;
 	bool *chains;
 	struct choose choose;
-	struct word_list dsos, symbols;
+	struct word_list dsos, symbols, stops;
 	bool *shown; /* [frame]; NULL: all */
+	bool *ends; /* [frame]: of a chain (--stop-bt); NULL: none */
 	struct names *names;
 	struct round round; /* of a stream; of a file: all of it */
 	struct text_samples_so_far so_far;
@@ -161,6 +241,23 @@ static int choose_frames(struct script *s, const struct frame_table *frames,
 		const char *name = named->funcs[named->func_of[i]].name;
 		s->shown[i] = (listed(&s->dsos, image->name) || listed(&s->dsos, image->path)) &&
 			      listed(&s->symbols, name);
+	}
+	return 0;
+}
+
+/* Where --stop-bt ends chains. */
+static int choose_ends(struct script *s, const struct frame_table *frames,
+		       const struct names_result *named)
+{
+	int err = choose_words(&s->choose, s->opts->stop_at, &s->stops);
+	if (err || !s->stops.at.nr)
+		return err;
+	s->ends = calloc(frames->nr + 1, sizeof(*s->ends));
+	if (!s->ends)
+		return -ENOMEM;
+	for (u32 i = 1; i < frames->nr; i++) {
+		const char *name = named->funcs[named->func_of[i]].name;
+		s->ends[i] = name && listed(&s->stops, name);
 	}
 	return 0;
 }
@@ -218,6 +315,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 		.max_stack = (u32)s->opts->max_stack,
 		.full_path = s->opts->full_path,
 		.shown = s->shown,
+		.ends = s->ends,
 		.json = s->app->json,
 		.catalog = &s->src->catalog,
 		.frames = &run->frames,
@@ -231,7 +329,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 	u32 show = (so->show_tasks ? SIDE_TASKS : 0) | (so->show_mmaps ? SIDE_MMAPS : 0) |
 		   (so->show_lost ? SIDE_LOST : 0) | (so->show_switches ? SIDE_SWITCHES : 0) |
 		   (so->show_namespaces ? SIDE_NAMESPACES : 0) |
-		   (so->show_cgroups ? SIDE_CGROUPS : 0);
+		   (so->show_cgroups ? SIDE_CGROUPS : 0) | (so->show_bpf ? SIDE_BPF : 0);
 	bool reads = replay_perf_has_reads(s->src);
 	if (show && !s->app->json)
 		err = script_side_new(&side, replay_perf_file(s->src), show);
@@ -298,6 +396,8 @@ static int script_source(struct script *s, struct diag *wrong)
 	if (!err)
 		err = choose_frames(s, &run.frames, &named);
 	if (!err)
+		err = choose_ends(s, &run.frames, &named);
+	if (!err)
 		err = print_all(s, &run, &named);
 	if (!err && s->src->catalog.nr_lost)
 		diag_warn(wrong, "%llu samples were lost while recording",
@@ -306,11 +406,14 @@ static int script_source(struct script *s, struct diag *wrong)
 	free(s->fields);
 	free(s->chains);
 	free(s->shown);
+	free(s->ends);
 	s->fields = NULL;
 	s->chains = NULL;
 	s->shown = NULL;
+	s->ends = NULL;
 	vec_free(&s->dsos.at);
 	vec_free(&s->symbols.at);
+	vec_free(&s->stops.at);
 	return err;
 }
 
@@ -326,6 +429,7 @@ static int check_trace(struct script *s)
 			   : o->show_switches	       ? "--show-switch-events"
 			   : o->show_namespaces	       ? "--show-namespace-events"
 			   : o->show_cgroups	       ? "--show-cgroup-events"
+			   : o->show_bpf	       ? "--show-bpf-events"
 						       : NULL;
 	return what ? recording_needs_perf(s->app, s->src, o->input, what) : 0;
 }

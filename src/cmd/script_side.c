@@ -85,6 +85,8 @@ static bool wanted(const struct script_side *s, u32 type)
 	case PERF_RECORD_SWITCH_CPU_WIDE: return s->show & SIDE_SWITCHES;
 	case PERF_RECORD_NAMESPACES: return s->show & SIDE_NAMESPACES;
 	case PERF_RECORD_CGROUP: return s->show & SIDE_CGROUPS;
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_BPF_EVENT: return s->show & SIDE_BPF;
 	default: return false;
 	}
 }
@@ -165,6 +167,15 @@ void script_side_line(const struct perf_side *p, bool swap, struct strbuf *to)
 	case PERF_RECORD_CGROUP:
 		strbuf_printf(to, "PERF_RECORD_CGROUP cgroup: %llu %s\n", (ull)p->cgroup, p->name);
 		break;
+	case PERF_RECORD_KSYMBOL:
+		strbuf_printf(to,
+			      "PERF_RECORD_KSYMBOL addr %llx len %u type %u flags 0x%x name %s\n",
+			      (ull)p->addr, (u32)p->len, p->ksym_type, p->ksym_flags, p->name);
+		break;
+	case PERF_RECORD_BPF_EVENT:
+		strbuf_printf(to, "PERF_RECORD_BPF_EVENT type %u, flags %u, id %u\n", p->ksym_type,
+			      p->ksym_flags, p->bpf_id);
+		break;
 	case PERF_RECORD_COMM:
 		strbuf_printf(to, "PERF_RECORD_COMM%s: ",
 			      p->misc & PERF_RECORD_MISC_COMM_EXEC ? " exec" : "");
@@ -191,6 +202,8 @@ static u32 task_of(const struct perf_side *p)
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_BPF_EVENT:
 	case PERF_RECORD_CGROUP: return p->who.tid;
 	default: return p->tid;
 	}

@@ -13,6 +13,7 @@ enum script_side_show {
 	SIDE_SWITCHES = 1 << 3,
 	SIDE_NAMESPACES = 1 << 4,
 	SIDE_CGROUPS = 1 << 5,
+	SIDE_BPF = 1 << 6,
 };
 
 /* show: of enum script_side_show */

@@ -15,6 +15,8 @@ struct symbol_opts {
 	const char *kallsyms;
 	bool no_demangle;
 	bool no_inline;
+	bool no_vmlinux;
+	u32 min_unnamed; /* addresses without a name in a stripped file that are worth a word; 0: none are */
 };
 
 #define SYMBOL_OPT_ROWS(T, f)                                                                      \
@@ -24,6 +26,8 @@ struct symbol_opts {
 			"the kernel's own image (vmlinux, or a bzImage)"),                         \
 		OPT_STR(0, "kallsyms", T, f.kallsyms, "FILE",                                      \
 			"kernel symbols from a copy of /proc/kallsyms"),                           \
+		OPT_FLAG(0, "ignore-vmlinux", T, f.no_vmlinux,                                     \
+			 "kernel symbols from lists only, not from an image of the kernel"),       \
 		OPT_FLAG(0, "no-demangle", T, f.no_demangle,                                       \
 			 "show C++ and Rust names as the linker sees them"),                       \
 		OPT_FLAG(0, "no-inline", T, f.no_inline,                                           \

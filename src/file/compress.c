@@ -28,12 +28,23 @@ size_t pack_bound(enum compress_kind kind, size_t size)
 				       : size;
 }
 
-s64 pack(enum compress_kind kind, int level, const void *from, size_t size, void *to, size_t room)
+/* The tables of a context are half a megabyte: made anew for each block they cost as much as the packing. */
+static s64 pack_zstd(struct packer *p, int level, const void *from, size_t size, void *to,
+		     size_t room)
 {
-	if (kind == COMPRESS_ZSTD) {
-		size_t n = ZSTD_compress(to, room, from, size, level ? level : 1);
-		return ZSTD_isError(n) ? -ENOMEM : (s64)n;
-	}
+	if (!p->zstd)
+		p->zstd = ZSTD_createCCtx();
+	if (!p->zstd)
+		return -ENOMEM;
+	size_t n = ZSTD_compressCCtx(p->zstd, to, room, from, size, level ? level : 1);
+	return ZSTD_isError(n) ? -ENOMEM : (s64)n;
+}
+
+s64 pack(struct packer *p, enum compress_kind kind, int level, const void *from, size_t size,
+	 void *to, size_t room)
+{
+	if (kind == COMPRESS_ZSTD)
+		return pack_zstd(p, level, from, size, to, room);
 	if (kind == COMPRESS_ZLIB) {
 		uLongf n = room;
 		int err = compress2(to, &n, from, size, level ? level : Z_DEFAULT_COMPRESSION);
@@ -85,6 +96,12 @@ int unpack(struct unpacker *u, enum compress_kind kind, const void *from, size_t
 		return -EBADMSG;
 	memcpy(to, from, to_size);
 	return 0;
+}
+
+void packer_done(struct packer *p)
+{
+	ZSTD_freeCCtx(p->zstd);
+	p->zstd = NULL;
 }
 
 void unpacker_done(struct unpacker *u)

@@ -22,10 +22,8 @@ struct perfdata_writer {
 	char *unnamed; /* the name the file is to get; NULL: it has it */
 	bool no_rotate;
 	bool no_build_ids;
-	pthread_mutex_t lock;
-	pthread_mutex_t queue_lock; /* the three below; never taken while `lock` is held */
-	struct waiting *queue, **queue_end; /* records, in the order in which they came */
-	bool writing; /* somebody works on the queue */
+	pthread_mutex_t lock; /* the file; held while it is written to */
+	pthread_mutex_t side_lock; /* times and build ids: who tells of them does not wait for a write */
 	struct perf_file_header head; /* as it is to stand in the file when sealed */
 	struct perf_file_section sections[PERFDATA_NR_FEATURES];
 	bool sealed; /* header and table on disk are those of `head` */
@@ -98,7 +96,9 @@ static void make_tail(struct perfdata_writer *w, u64 end, struct tail *t, struct
 		nr_set += !!(w->head.features[0] & BIT_OF(f));
 	u64 payload = end + nr_set * sizeof(t->table[0]);
 	memset(&t->payload, 0, sizeof(t->payload));
+	pthread_mutex_lock(&w->side_lock);
 	memcpy(t->payload.times_ns, w->times_ns, sizeof(w->times_ns));
+	pthread_mutex_unlock(&w->side_lock);
 	w->sections[FEAT_SAMPLE_TIME] =
 		(struct perf_file_section){ .offset = payload +
 						      offsetof(__typeof__(t->payload), times_ns),
@@ -190,12 +190,14 @@ static int append_stream(struct perfdata_writer *w, const struct iovec *iov, siz
 {
 	struct iovec all[PERFDATA_WRITE_IOV_MAX + 1];
 	u64 written;
+	pthread_mutex_lock(&w->side_lock);
 	all[0] = (struct iovec){ .iov_base = w->build_ids.data, .iov_len = w->build_ids.len };
 	if (nr)
 		memcpy(all + 1, iov, nr * sizeof(*iov));
 	int err = write_all(w->fd, all, nr + 1, STREAM, &written);
 	w->pipe_bytes += written;
 	strbuf_reset(&w->build_ids);
+	pthread_mutex_unlock(&w->side_lock);
 	return err;
 }
 
@@ -253,8 +255,10 @@ static int append_compressed(struct perfdata_writer *w, const struct iovec *iov,
 	return err;
 }
 
-static int write_now(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
+int perfdata_write_records(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
 {
+	if (nr > PERFDATA_WRITE_IOV_MAX)
+		return -EINVAL;
 	pthread_mutex_lock(&w->lock);
 	if (!w->err)
 		w->err = w->zstd ? append_compressed(w, iov, nr) : append_plain(w, iov, nr);
@@ -263,60 +267,13 @@ static int write_now(struct perfdata_writer *w, const struct iovec *iov, size_t 
 	return err;
 }
 
-/* A reader's records on their way into the file. */
-struct waiting {
-	const struct iovec *iov;
-	size_t nr;
-	struct waiting *next;
-	pthread_cond_t changed; /* done, or it is this one's turn to write */
-	bool done;
-	int err;
-};
-
-/* A file takes one write at a time. Whoever writes goes on with what others have brought meanwhile: handing over to a thread that sleeps
- * costs time in which nothing is written, which a flood does not forgive. But not for long, its own rings are filling too. */
-int perfdata_write_records(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
-{
-	enum { FOR_OTHERS = 8 };
-	if (nr > PERFDATA_WRITE_IOV_MAX)
-		return -EINVAL;
-	struct waiting me = { .iov = iov, .nr = nr, .changed = PTHREAD_COND_INITIALIZER };
-	pthread_mutex_lock(&w->queue_lock);
-	*w->queue_end = &me;
-	w->queue_end = &me.next;
-	while (!me.done && w->writing)
-		pthread_cond_wait(&me.changed, &w->queue_lock);
-	bool writing = !me.done;
-	if (writing)
-		w->writing = true;
-	for (u32 others = 0; writing && w->queue && (!me.done || others < FOR_OTHERS); others++) {
-		struct waiting *first = w->queue;
-		w->queue = first->next;
-		if (!w->queue)
-			w->queue_end = &w->queue;
-		pthread_mutex_unlock(&w->queue_lock);
-		int err = write_now(w, first->iov, first->nr);
-		pthread_mutex_lock(&w->queue_lock);
-		first->err = err;
-		first->done = true;
-		pthread_cond_signal(&first->changed);
-	}
-	if (writing)
-		w->writing = false;
-	if (writing && w->queue)
-		pthread_cond_signal(&w->queue->changed);
-	pthread_mutex_unlock(&w->queue_lock);
-	pthread_cond_destroy(&me.changed);
-	return me.err;
-}
-
 void perfdata_write_times(struct perfdata_writer *w, u64 first_ns, u64 last_ns)
 {
-	pthread_mutex_lock(&w->lock);
+	pthread_mutex_lock(&w->side_lock);
 	if (!w->times_ns[0] || first_ns < w->times_ns[0])
 		w->times_ns[0] = first_ns;
 	w->times_ns[1] = max(w->times_ns[1], last_ns);
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&w->side_lock);
 }
 
 static int add_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id,
@@ -335,9 +292,9 @@ int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool ke
 {
 	if (!size || w->no_build_ids)
 		return 0;
-	pthread_mutex_lock(&w->lock);
+	pthread_mutex_lock(&w->side_lock);
 	int err = add_build_id(w, path, kernel, id, size);
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&w->side_lock);
 	return err;
 }
 
@@ -453,8 +410,7 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 	w->no_rotate = meta->no_rotate;
 	w->no_build_ids = meta->no_build_ids;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_mutex_init(&w->queue_lock, NULL);
-	w->queue_end = &w->queue;
+	pthread_mutex_init(&w->side_lock, NULL);
 	strbuf_init(&w->build_ids);
 	dict_init(&w->build_id_paths);
 	w->head = (struct perf_file_header){
@@ -503,7 +459,7 @@ void perfdata_write_close(struct perfdata_writer *w)
 		return;
 	cleanup_close(&w->fd);
 	pthread_mutex_destroy(&w->lock);
-	pthread_mutex_destroy(&w->queue_lock);
+	pthread_mutex_destroy(&w->side_lock);
 	strbuf_done(&w->build_ids);
 	dict_done(&w->build_id_paths);
 	zstd_records_free(w->zstd);

@@ -4,12 +4,12 @@
 #include "base/strbuf.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
 	CHUNK_BYTES = 256 << 10, /* what is packed in one piece */
-	CHUNKS_AT_ONCE = 16,
 	COPY_BYTES = 1 << 20,
 };
 
@@ -160,58 +160,82 @@ static int copy_pages(struct writer *w, u32 buffer, u32 cpu, u64 size)
 	return err;
 }
 
+/* Pages of one CPU, packed by several workers: each reads a chunk and packs it, and writes it when those before it are in the file. */
 struct packing {
-	const struct tracedat_out *o;
-	u8 *from, *to;
-	size_t room; /* of one chunk, packed */
-	u32 sizes[CHUNKS_AT_ONCE];
-	s64 packed[CHUNKS_AT_ONCE];
-	unsigned nr;
-	unsigned next; /* taken by workers */
+	struct writer *w;
+	u32 buffer, cpu;
+	u64 size, taken; /* bytes of pages */
+	u32 chunk;
+	pthread_mutex_t lock; /* taken, nr_written, err; reading and writing */
+	pthread_cond_t turn;
+	u64 nr_written; /* chunks */
+	int err;
 };
+
+/* The next chunk that nobody has: its size, 0 when there is none, or negative errno. */
+static s64 take_chunk(struct packing *p, u8 *to, u64 *ret_index)
+{
+	const struct tracedat_out *o = p->w->o;
+	(void)pthread_mutex_lock(&p->lock);
+	u64 at = p->taken;
+	size_t n = p->err ? 0 : min(p->size - at, (u64)p->chunk);
+	p->taken += n;
+	if (n)
+		p->err = o->read(o->ctx, p->buffer, p->cpu, at, to, n);
+	if (p->err)
+		(void)pthread_cond_broadcast(&p->turn); /* nobody's turn comes any more */
+	s64 got = p->err ? p->err : (s64)n;
+	(void)pthread_mutex_unlock(&p->lock);
+	*ret_index = at / p->chunk;
+	return got;
+}
+
+static int put_chunk(struct packing *p, u64 index, const void *data, s64 len)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	while (!p->err && p->nr_written != index)
+		(void)pthread_cond_wait(&p->turn, &p->lock);
+	if (!p->err)
+		p->err = len < 0 ? (int)len : put_bytes(p->w, data, (size_t)len);
+	p->nr_written++;
+	int err = p->err;
+	(void)pthread_cond_broadcast(&p->turn);
+	(void)pthread_mutex_unlock(&p->lock);
+	return err;
+}
+
+/* Both sizes, then the packed bytes. */
+static s64 pack_chunk(const struct tracedat_out *o, struct packer *packer, const u8 *from,
+		      size_t size, u8 *to, size_t room)
+{
+	enum { SIZES = 2 * sizeof(u32) };
+	s64 n = pack(packer, o->compression, o->level, from, size, to + SIZES, room - SIZES);
+	if (n < 0)
+		return n;
+	u32 sizes[] = { (u32)n, (u32)size };
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		sizes[i] = o->swap ? __builtin_bswap32(sizes[i]) : sizes[i];
+	memcpy(to, sizes, sizeof(sizes));
+	return n + SIZES;
+}
 
 static int pack_some(void *ctx, unsigned worker)
 {
 	struct packing *p = ctx;
+	const struct tracedat_out *o = p->w->o;
+	size_t room = 2 * sizeof(u32) + pack_bound(o->compression, p->chunk);
+	_cleanup_free_ u8 *from = malloc(p->chunk), *to = malloc(room);
+	struct packer packer = { 0 };
+	u64 index;
+	s64 n = from && to ? 1 : -ENOMEM;
 	(void)worker;
-	for (;;) {
-		unsigned i = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED);
-		if (i >= p->nr)
-			return 0;
-		p->packed[i] =
-			pack(p->o->compression, p->o->level, p->from + i * (size_t)CHUNK_BYTES,
-			     p->sizes[i], p->to + i * p->room, p->room);
-		if (p->packed[i] < 0)
-			return (int)p->packed[i];
+	while (n > 0 && (n = take_chunk(p, from, &index)) > 0) {
+		s64 packed = pack_chunk(o, &packer, from, (size_t)n, to, room);
+		int err = put_chunk(p, index, to, packed);
+		n = err ? err : n;
 	}
-}
-
-static int pack_batch(struct writer *w, struct packing *p, u32 buffer, u32 cpu, u64 *at, u64 size,
-		      u32 chunk)
-{
-	struct strbuf head;
-	strbuf_init(&head);
-	int err = 0;
-	p->nr = 0;
-	p->next = 0;
-	for (; p->nr < CHUNKS_AT_ONCE && *at < size && !err; p->nr++) {
-		size_t n = min(size - *at, (u64)chunk);
-		p->sizes[p->nr] = (u32)n;
-		err = w->o->read(w->o->ctx, buffer, cpu, *at, p->from + p->nr * (size_t)CHUNK_BYTES,
-				 n);
-		*at += n;
-	}
-	if (!err)
-		err = par_run(min(par_cpus(), p->nr), pack_some, p);
-	for (unsigned i = 0; i < p->nr && !err; i++) {
-		put_u32(w->o, &head, (u32)p->packed[i]);
-		put_u32(w->o, &head, p->sizes[i]);
-		err = put_buf(w, &head);
-		if (!err)
-			err = put_bytes(w, p->to + i * p->room, (size_t)p->packed[i]);
-	}
-	strbuf_done(&head);
-	return err;
+	packer_done(&packer);
+	return (int)min(n, (s64)0);
 }
 
 /* Number of chunks, then each with its two sizes. A page may be larger than a chunk usually is. */
@@ -220,21 +244,20 @@ static int pack_pages(struct writer *w, u32 buffer, u32 cpu, u64 size, u32 page_
 	if (page_size > CHUNK_BYTES)
 		return -ENOTSUP;
 	u32 chunk = CHUNK_BYTES / page_size * page_size;
-	struct packing p = { .o = w->o, .room = pack_bound(w->o->compression, CHUNK_BYTES) };
+	u64 nr = (size + chunk - 1) / chunk;
+	struct packing p = { .w = w,
+			     .buffer = buffer,
+			     .cpu = cpu,
+			     .size = size,
+			     .chunk = chunk,
+			     .lock = PTHREAD_MUTEX_INITIALIZER,
+			     .turn = PTHREAD_COND_INITIALIZER };
 	struct strbuf head;
 	strbuf_init(&head);
-	put_u32(w->o, &head, (u32)((size + chunk - 1) / chunk));
+	put_u32(w->o, &head, (u32)nr);
 	int err = put_buf(w, &head);
-	p.from = malloc((size_t)CHUNK_BYTES * CHUNKS_AT_ONCE);
-	p.to = malloc(p.room * CHUNKS_AT_ONCE);
-	if (!p.from || !p.to)
-		err = -ENOMEM;
-	for (u64 at = 0; at < size && !err;)
-		err = pack_batch(w, &p, buffer, cpu, &at, size, chunk);
-	free(p.from);
-	free(p.to);
 	strbuf_done(&head);
-	return err;
+	return err ? err : par_run((unsigned)min((u64)par_cpus(), nr), pack_some, &p);
 }
 
 /* ---- version 6 ------------------------------------------------------------------------------------------------------------ */
@@ -397,6 +420,7 @@ static int write_section(struct writer *w, u16 id,
 	const struct tracedat_out *o = w->o;
 	struct strbuf body, head, place;
 	bool packs = o->compression != COMPRESS_NONE;
+	struct packer packer = { 0 };
 	char *packed = NULL;
 	s64 n = 0;
 	strbuf_init(&body);
@@ -407,8 +431,10 @@ static int write_section(struct writer *w, u16 id,
 	if (!err && packs) {
 		size_t room = pack_bound(o->compression, body.len);
 		packed = malloc(room);
-		n = packed ? pack(o->compression, o->level, body.data, body.len, packed, room)
+		n = packed ? pack(&packer, o->compression, o->level, body.data, body.len, packed,
+				  room)
 			   : -ENOMEM;
+		packer_done(&packer);
 		err = n < 0 ? (int)n : 0;
 	}
 	put_u64(o, &place, w->at);

@@ -168,6 +168,31 @@ int debugfile_open_alt(const struct debugfile_where *w, const char *path, const 
 	return debugfile_open_id(w, id, ret);
 }
 
+int debugfile_open_dwp(const struct debugfile_where *w, const char *path, const struct buildid *id,
+		       struct elfimg *ret)
+{
+	char full[PATH_MAX], hex[BUILDID_TEXT];
+	bool by_id = id->size && buildid_text(id, hex) >= 4;
+	if (path[0] &&
+	    fits(snprintf(full, sizeof(full), "%s%s.dwp", root_of(w), path), sizeof(full)) &&
+	    !elfimg_open(ret, full))
+		return 0;
+	for (const char *const *dir = w->dirs ? w->dirs : default_dirs; *dir; dir++) {
+		if (path[0] == '/' &&
+		    fits(snprintf(full, sizeof(full), "%s%s%s.dwp", root_of(w), *dir, path),
+			 sizeof(full)) &&
+		    !elfimg_open(ret, full))
+			return 0;
+		if (by_id &&
+		    fits(snprintf(full, sizeof(full), "%s%s/.build-id/%.2s/%s.dwp", root_of(w),
+				  *dir, hex, hex + 2),
+			 sizeof(full)) &&
+		    !elfimg_open(ret, full))
+			return 0;
+	}
+	return -ENOENT;
+}
+
 int debugfile_open_mini(const struct elfimg *e, struct elfimg *ret)
 {
 	struct elfimg_section sec;

@@ -49,3 +49,9 @@ int debugfile_open_id(const struct debugfile_where *w, const struct buildid *id,
  */
 int debugfile_open_alt(const struct debugfile_where *w, const char *path, const struct buildid *id,
 		       struct elfimg *ret) must_check;
+/*
+ * The package of split units (.dwp) of the image at path ("": not known): beside it, below a debug directory, or by build id. Whether it
+ * belongs to the image only its index tells. -ENOENT.
+ */
+int debugfile_open_dwp(const struct debugfile_where *w, const char *path, const struct buildid *id,
+		       struct elfimg *ret) must_check;

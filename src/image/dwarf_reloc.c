@@ -12,9 +12,9 @@
 static unsigned width_of(u16 machine, u32 type)
 {
 	if (machine == EM_X86_64)
-		return type == R_X86_64_64			       ? 8
+		return type == R_X86_64_64			     ? 8
 		       : type == R_X86_64_32 || type == R_X86_64_32S ? 4
-								       : 0;
+								     : 0;
 	if (machine == EM_AARCH64)
 		return type == R_AARCH64_ABS64 ? 8 : type == R_AARCH64_ABS32 ? 4 : 0;
 	return 0;

@@ -100,7 +100,8 @@ static bool read_index(struct dw_file *f, struct index *x)
 {
 	struct bytes b = dw_cursor(f, DWSEC_CU_INDEX, 0);
 	u16 first = bytes_u16(&b), second = bytes_u16(&b);
-	x->version = first ? first : second; /* GNU's had a word, DWARF 5 has half of one and a filler */
+	x->version =
+		first ? first : second; /* GNU's had a word, DWARF 5 has half of one and a filler */
 	x->nr_columns = bytes_u32(&b);
 	x->nr_rows = bytes_u32(&b);
 	x->nr_slots = bytes_u32(&b);
@@ -178,8 +179,7 @@ static struct dw_unit *keep(struct dw_file *f, const struct dw_unit *u)
 	if (at == f->units.nr || f->units.at[at].start != u->start) {
 		if (!vec_push(&f->units))
 			return NULL;
-		memmove(f->units.at + at + 1, f->units.at + at,
-			(f->units.nr - 1 - at) * sizeof(*u));
+		memmove(f->units.at + at + 1, f->units.at + at, (f->units.nr - 1 - at) * sizeof(*u));
 	}
 	f->units.at[at] = *u;
 	return &f->units.at[at];
@@ -207,39 +207,22 @@ static struct dw_unit *find_in(struct dw_dwo *o, const struct dw_unit *skeleton,
 
 /* ---- which files ---- */
 
-static const char *root_of(const struct dw_split *s)
-{
-	return s->where->root ? s->where->root : "";
-}
-
 static bool is_whole(int n)
 {
 	return n > 0 && n < PATH_MAX;
 }
 
-/* What came with the program: units in the file itself, or a package beside it or with its debug files. */
+/* What came with the program: units in the file itself, or a package. */
 static void look(struct dw_split *s)
 {
-	char path[PATH_MAX], hex[BUILDID_TEXT];
+	struct elfimg image;
 	struct buildid id;
 	s->looked = true;
 	s->own = make_dwo(s, NULL);
-	if (!s->where)
-		return;
-	if (s->path[0] &&
-	    is_whole(snprintf(path, sizeof(path), "%s%s.dwp", root_of(s), s->path)))
-		s->package = open_dwo(s, path);
-	static const char *const usual[] = { "/usr/lib/debug", NULL };
-	for (const char *const *d = s->where->dirs ? s->where->dirs : usual; *d && !s->package; d++) {
-		if (s->path[0] == '/' && is_whole(snprintf(path, sizeof(path), "%s%s%s.dwp",
-							   root_of(s), *d, s->path)))
-			s->package = open_dwo(s, path);
-		if (!s->package && !buildid_of_image(s->main->e, &id) &&
-		    buildid_text(&id, hex) >= 4 &&
-		    is_whole(snprintf(path, sizeof(path), "%s%s/.build-id/%.2s/%s.dwp", root_of(s),
-				      *d, hex, hex + 2)))
-			s->package = open_dwo(s, path);
-	}
+	if (buildid_of_image(s->main->e, &id))
+		id.size = 0;
+	if (s->where && !debugfile_open_dwp(s->where, s->path, &id, &image))
+		s->package = make_dwo(s, &image);
 }
 
 /* Each path is tried once. */
@@ -254,27 +237,34 @@ static struct dw_dwo *dwo_at(struct dw_split *s, const char *path)
 	return *slot = open_dwo(s, path);
 }
 
+static struct dw_unit *find_at(struct dw_split *s, const struct dw_unit *skeleton, const char *path,
+			       struct dw_file **file)
+{
+	char full[PATH_MAX];
+	return debugfile_path(s->where, path, full, sizeof(full))
+		       ? find_in(dwo_at(s, full), skeleton, file)
+		       : NULL;
+}
+
 /* Where the compiler put it; or, when all was moved, beside the program. */
 static struct dw_unit *find_named(struct dw_split *s, const struct dw_unit *skeleton,
 				  struct dw_file **file)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], beside[PATH_MAX];
 	struct dw_unit *u = NULL;
 	const char *name = dw_string(s->main, skeleton, &skeleton->dwo_name);
 	const char *dir = dw_string(s->main, skeleton, &skeleton->comp_dir);
 	if (!name || !name[0])
 		return NULL;
-	bool absolute = name[0] == '/';
-	int n = absolute ? snprintf(path, sizeof(path), "%s%s", root_of(s), name)
-			 : snprintf(path, sizeof(path), "%s%s/%s", root_of(s), dir ? dir : "", name);
-	if (is_whole(n) && (absolute || dir))
-		u = find_in(dwo_at(s, path), skeleton, file);
+	bool alone = name[0] == '/' || !dir;
+	int n = snprintf(path, sizeof(path), "%s%s%s", alone ? "" : dir, alone ? "" : "/", name);
+	if (is_whole(n) && path[0] == '/')
+		u = find_at(s, skeleton, path, file);
 	const char *slash = strrchr(s->path, '/'), *last = strrchr(name, '/');
-	char beside[PATH_MAX];
 	if (!u && slash &&
-	    is_whole(snprintf(beside, sizeof(beside), "%s%.*s/%s", root_of(s),
-			      (int)(slash - s->path), s->path, last ? last + 1 : name)))
-		u = find_in(dwo_at(s, beside), skeleton, file);
+	    is_whole(snprintf(beside, sizeof(beside), "%.*s/%s", (int)(slash - s->path), s->path,
+			      last ? last + 1 : name)))
+		u = find_at(s, skeleton, beside, file);
 	if (!u && !s->missing)
 		s->missing = strdup(is_whole(n) ? path : name);
 	return u;

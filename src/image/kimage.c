@@ -1,5 +1,6 @@
 /* bzImage: Linux's boot protocol on x86 (Documentation/arch/x86/boot.rst), from version 2.08, which says where the packed part lies. */
 #include "image/kimage.h"
+#include "image/lz4.h"
 #include "image/xz.h"
 #include "base/bytes.h"
 
@@ -72,7 +73,7 @@ static bool unpack_zstd(const struct bytes *b, u8 *to, u32 full)
 static int unpack(const struct bytes *b, u32 full, u8 **ret)
 {
 	static const u8 gzip[] = { 0x1f, 0x8b }, xz[] = { 0xfd, '7', 'z', 'X', 'Z' },
-			zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
+			zstd[] = { 0x28, 0xb5, 0x2f, 0xfd }, lz4[] = { 0x02, 0x21, 0x4c, 0x18 };
 	if (!memcmp(b->at, xz, sizeof(xz))) {
 		size_t got;
 		int err = xz_expand(b->at, bytes_left(b), full, ret, &got);
@@ -82,13 +83,16 @@ static int unpack(const struct bytes *b, u32 full, u8 **ret)
 		}
 		return err;
 	}
-	bool is_gzip = !memcmp(b->at, gzip, sizeof(gzip));
-	if (!is_gzip && memcmp(b->at, zstd, sizeof(zstd)))
+	bool is_gzip = !memcmp(b->at, gzip, sizeof(gzip)), is_lz4 = !memcmp(b->at, lz4, sizeof(lz4));
+	if (!is_gzip && !is_lz4 && memcmp(b->at, zstd, sizeof(zstd)))
 		return -ENOTSUP;
 	u8 *to = malloc(full);
 	if (!to)
 		return -ENOMEM;
-	if (!(is_gzip ? unpack_gzip(b, to, full) : unpack_zstd(b, to, full))) {
+	bool good = is_gzip  ? unpack_gzip(b, to, full)
+		    : is_lz4 ? !lz4_expand(b->at, bytes_left(b), to, full)
+			     : unpack_zstd(b, to, full);
+	if (!good) {
 		free(to);
 		return -EBADMSG;
 	}

@@ -52,9 +52,9 @@ struct flame_node {
 struct flame_point {
 	u64 time_ns; /* 0: the recording has no times */
 	u64 period;
-	u32 count; /* samples */
 	u32 node;
-	u32 side;
+	u32 count : 31; /* samples */
+	u32 side : 1;
 };
 
 /* What is known about a recording; strings are ids, 0: unknown. */

@@ -122,33 +122,36 @@ static void chain_slot_set(struct chain_slot *slots, u32 mask, u64 key, u32 chai
 	slots[at] = (struct chain_slot){ .key = key, .chain = chain };
 }
 
+/* Slots first: more of them than needed do no harm if there is no memory for the rest. */
 static int chain_table_grow(struct chain_table *t)
 {
 	if (t->cap >= 1u << 30)
 		return -ENOMEM;
-	size_t cap = (size_t)t->cap * 2, size = cap * 2 * sizeof(*t->slots);
-	struct chain_slot *slots = big_zalloc(size);
-	struct chain *chains =
-		slots ? big_grow(t->chains, t->cap * sizeof(*chains), cap * sizeof(*chains)) : NULL;
-	if (!chains) {
-		big_free(slots, size);
-		return -ENOMEM;
+	size_t cap = (size_t)t->cap * 2, nr_slots = (size_t)t->mask + 1;
+	if (nr_slots < 2 * cap) {
+		struct chain_slot *slots =
+			big_zgrow(t->slots, nr_slots * sizeof(*slots), 2 * cap * sizeof(*slots));
+		if (!slots)
+			return -ENOMEM;
+		t->slots = slots;
+		t->mask = (u32)(2 * cap - 1);
+		for (u32 i = 1; i < t->nr; i++)
+			chain_slot_set(slots, t->mask, t->chains[i].key, i);
 	}
-	u32 mask = (u32)(cap * 2 - 1);
-	for (u32 i = 1; i < t->nr; i++)
-		chain_slot_set(slots, mask, chains[i].key, i);
-	big_free(t->slots, ((size_t)t->mask + 1) * sizeof(*slots));
+	struct chain *chains = big_grow(t->chains, t->cap * sizeof(*chains), cap * sizeof(*chains));
+	if (!chains)
+		return -ENOMEM;
 	t->chains = chains;
-	t->slots = slots;
-	t->mask = mask;
 	t->cap = (u32)cap;
 	return 0;
 }
 
-static int chain_pool_grow(struct chain_table *t, u32 nr)
+int chain_pool_reserve(struct chain_table *t, u64 nr)
 {
+	if (likely(nr <= t->cap_pool - t->nr_pool))
+		return 0;
 	u64 cap = t->cap_pool * 2 + nr;
-	u32 *pool = cap <= UINT32_MAX
+	u32 *pool = nr <= UINT32_MAX && cap <= UINT32_MAX
 			    ? big_grow(t->pool, t->cap_pool * sizeof(*pool), cap * sizeof(*pool))
 			    : NULL;
 	if (!pool)
@@ -161,7 +164,7 @@ static int chain_pool_grow(struct chain_table *t, u32 nr)
 /* Room for one more chain of nr frames; its place in the pool is t->nr_pool. */
 static int chain_room(struct chain_table *t, u32 nr)
 {
-	int err = t->nr_pool + nr > t->cap_pool ? chain_pool_grow(t, nr) : 0;
+	int err = chain_pool_reserve(t, nr);
 	return err || t->nr < t->cap ? err : chain_table_grow(t);
 }
 

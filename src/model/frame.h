@@ -95,6 +95,8 @@ static inline void chain_table_prefetch(const struct chain_table *t, u64 key)
 }
 /* Adds a chain that is not there, outermost frame first; its id (CHAIN_NONE when nr is 0), or -ENOMEM. */
 s64 chain_table_put(struct chain_table *t, u64 key, const u32 *frames, u32 nr) must_check;
+/* Room for so many frames more in the pool. */
+int chain_pool_reserve(struct chain_table *t, u64 nr) must_check;
 static inline const u32 *chain_frames(const struct chain_table *t, u32 id, u32 *nr)
 {
 	*nr = t->chains[id].nr;

@@ -1,7 +1,5 @@
 #include "model/names.h"
 
-#include "base/big.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -16,17 +14,76 @@ bool names_called(const struct frame_table *frames, const u32 *chain, u32 nr, u3
 	return i + 1 < nr && frames->frames[chain[i]].mode == frames->frames[chain[i + 1]].mode;
 }
 
-static u64 expanded_size(const struct names_result *n, const struct frame_table *frames,
-			 const struct chain_table *chains)
+/* What is asked about a frame in a chain, in a byte: whether it has stacks, and its mode above. */
+enum { HAS_STACK = 1 << 0, HAS_CALLER = 1 << 1, MODE_SHIFT = 2 };
+
+static u8 *frame_bytes(const struct names_result *n, const struct frame_table *frames)
+{
+	u8 *of = calloc((size_t)frames->nr + 1, 1);
+	for (u32 i = 0; of && i < frames->nr; i++)
+		of[i] = (u8)((n->stacks && n->stacks[i].nr ? HAS_STACK : 0) |
+			     (n->callers && n->callers[i].nr ? HAS_CALLER : 0) |
+			     frames->frames[i].mode << MODE_SHIFT);
+	return of;
+}
+
+/* names_stack() of chain[i]. */
+static inline struct name_stack stack_at(const struct names_result *n, const u8 *of,
+					 const u32 *chain, u32 nr, u32 i)
+{
+	u8 own = of[chain[i]];
+	if (likely(!(own & (HAS_STACK | HAS_CALLER))))
+		return (struct name_stack){ chain[i], 1 };
+	bool called = i + 1 < nr && own >> MODE_SHIFT == of[chain[i + 1]] >> MODE_SHIFT;
+	return names_stack(n, chain[i], called);
+}
+
+static bool has_stack(const u8 *of, const u32 *chain, u32 nr)
+{
+	u8 any = 0;
+	for (u32 i = 0; i < nr; i++)
+		any |= of[chain[i]];
+	return any & (HAS_STACK | HAS_CALLER);
+}
+
+static u64 expanded_size(const struct names_result *n, const u8 *of, const u32 *chain, u32 nr)
 {
 	u64 size = 0;
+	for (u32 i = 0; i < nr; i++)
+		size += stack_at(n, of, chain, nr, i).nr;
+	return size;
+}
+
+/* How much room chains need that do not keep their length. */
+static u64 sizes_of_longer(const struct names_result *n, const u8 *of,
+			   const struct chain_table *chains)
+{
+	u64 sum = 0;
 	for (u32 c = 1; c < chains->nr; c++) {
 		u32 nr;
 		const u32 *chain = chain_frames(chains, c, &nr);
-		for (u32 i = 0; i < nr; i++)
-			size += names_stack(n, chain[i], names_called(frames, chain, nr, i)).nr;
+		u64 size = has_stack(of, chain, nr) ? expanded_size(n, of, chain, nr) : nr;
+		sum += size > nr ? size : 0;
 	}
-	return size;
+	return sum;
+}
+
+static void expand(const struct names_result *n, const u8 *of, struct chain_table *chains, u32 id)
+{
+	struct chain *c = &chains->chains[id];
+	const u32 *chain = chains->pool + c->start;
+	u64 size = expanded_size(n, of, chain, c->nr);
+	u32 start = size > c->nr ? (u32)chains->nr_pool : c->start, *to = chains->pool + start;
+	for (u32 i = 0; i < c->nr;
+	     i++) { /* in place: what follows is looked at before it is written */
+		struct name_stack s = stack_at(n, of, chain, c->nr, i);
+		for (u32 k = 0; k < s.nr; k++)
+			*to++ = s.first + k;
+	}
+	if (size > c->nr)
+		chains->nr_pool += size;
+	c->start = start;
+	c->nr = (u32)size;
 }
 
 int names_expand(const struct names_result *n, const struct frame_table *frames,
@@ -34,26 +91,13 @@ int names_expand(const struct names_result *n, const struct frame_table *frames,
 {
 	if (!n->stacks && !n->callers)
 		return 0;
-	u64 size = expanded_size(n, frames, chains), at = 0;
-	u32 *pool = size < UINT32_MAX ? big_grow(NULL, 0, (size + 1) * sizeof(*pool)) : NULL;
-	if (!pool)
-		return -ENOMEM;
-	for (u32 c = 1; c < chains->nr; c++) {
+	_cleanup_free_ u8 *of = frame_bytes(n, frames);
+	int err = of ? chain_pool_reserve(chains, sizes_of_longer(n, of, chains)) : -ENOMEM;
+	for (u32 c = 1; c < chains->nr && !err; c++) {
 		u32 nr;
 		const u32 *chain = chain_frames(chains, c, &nr);
-		struct chain made = { .key = chains->chains[c].key, .start = (u32)at };
-		for (u32 i = 0; i < nr; i++) {
-			struct name_stack s =
-				names_stack(n, chain[i], names_called(frames, chain, nr, i));
-			for (u32 k = 0; k < s.nr; k++)
-				pool[at++] = s.first + k;
-		}
-		made.nr = (u32)(at - made.start);
-		chains->chains[c] = made;
+		if (has_stack(of, chain, nr))
+			expand(n, of, chains, c);
 	}
-	big_free(chains->pool, chains->cap_pool * sizeof(*pool));
-	chains->pool = pool;
-	chains->nr_pool = at;
-	chains->cap_pool = size + 1;
-	return 0;
+	return err;
 }

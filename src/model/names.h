@@ -92,8 +92,8 @@ struct name_stack names_stack(const struct names_result *n, u32 frame, bool call
  */
 bool names_called(const struct frame_table *frames, const u32 *chain, u32 nr, u32 i);
 /*
- * Replaces frames by their stacks in all chains, which keep their ids; from then on the pool holds ids of names. Nothing is done
- * where nothing is inlined. Leaves (sample.leaf) remain frames. -ENOMEM: nothing was changed.
+ * Replaces frames by their stacks in all chains, which keep their ids; from then on the pool holds ids of names. Chains that keep
+ * their length stay where they are, the others move behind them. Leaves (sample.leaf) remain frames. -ENOMEM: nothing was changed.
  */
 int names_expand(const struct names_result *n, const struct frame_table *frames,
 		 struct chain_table *chains) must_check;

@@ -16,7 +16,7 @@ enum cell_type {
 	CELL_HEX,
 	CELL_NS, /* u64 nanoseconds */
 	CELL_NUMBER, /* u64, as wide as it is */
-	CELL_TIME, /* u64 nanoseconds, shown as seconds with six digits */
+	CELL_TIME, /* u64 nanoseconds, shown as seconds with six digits, or column.digits 9 */
 };
 
 struct column {

@@ -55,8 +55,8 @@ static void take_stack(const struct replay *r, const struct part *p, const struc
 		       struct sample *s, struct ftrace_stack *to)
 {
 	to->nr = 0;
-	if (c->cur.kernel.data)
-		take_addrs(p, &p->kernel_stack, &c->cur.kernel, to);
+	if (c->cur->kernel.data)
+		take_addrs(p, &p->kernel_stack, &c->cur->kernel, to);
 	const struct addr_reader *f = &p->function;
 	if (!to->nr && s->id == f->id && r->calls) {
 		to->addrs[to->nr++] = schema_u64(f->schema, f->first, s->raw, s->raw_size);
@@ -65,12 +65,13 @@ static void take_stack(const struct replay *r, const struct part *p, const struc
 	}
 	to->nr_kernel = to->nr;
 	to->tgid = s->pid;
-	if (!c->cur.user.data)
+	if (!c->cur->user.data)
 		return;
 	const struct addr_reader *u = &p->user_stack;
-	take_addrs(p, u, &c->cur.user, to);
+	take_addrs(p, u, &c->cur->user, to);
 	if (u->other)
-		to->tgid = (s32)schema_u64(u->schema, u->other, c->cur.user.data, c->cur.user.size);
+		to->tgid =
+			(s32)schema_u64(u->schema, u->other, c->cur->user.data, c->cur->user.size);
 	if (to->tgid > 0)
 		s->pid = to->tgid;
 }

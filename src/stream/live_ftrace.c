@@ -1,5 +1,8 @@
 #include "stream/live_ftrace.h"
 
+#include "base/clock.h"
+#include "base/par.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -19,9 +21,10 @@ enum {
 	CPUS_PER_THREAD = 8,
 	THREADS_MAX = 8,
 	COMMIT_MASK = (1 << 27) - 1, /* above are flags: events were missed */
-	PAUSE_NS = 10000000, /* after a pass that found next to nothing */
-	BUSY_PAGES = 64, /* a pass with as many: events come fast */
-	BUSY_MS = 1, /* then we do not wait for half a buffer: on a busy machine the other half is soon full too */
+	WANTED_PART =
+		4, /* of a buffer is to be full when it is read: on a busy machine the rest is soon full too */
+	FAST_BYTES_PER_US = 256, /* what a CPU that does nothing else fills its buffer with */
+	PAUSE_MAX_NS = 10000000,
 };
 
 struct reader {
@@ -40,6 +43,7 @@ struct live_ftrace {
 	const struct tracing *t;
 	struct live_ftrace_opts o;
 	u32 page_size;
+	u64 buffer_bytes; /* of the CPU that has least */
 	int end_fd;
 	struct reader *readers;
 	unsigned nr_readers;
@@ -47,7 +51,8 @@ struct live_ftrace {
 
 /*
  * A page that is far from full is the one being written to: the reader has caught up. Going on would make a page of every few
- * events, and where our own reads are traced it would never end.
+ * events, and where our own reads are traced it would never end. The first page of a turn says nothing: it may be what was left of the
+ * page at which the reader had caught up before.
  */
 static bool has_caught_up(const u8 *page, u32 page_size)
 {
@@ -60,14 +65,15 @@ static bool has_caught_up(const u8 *page, u32 page_size)
 }
 
 /*
- * Pages of one CPU that there are now; *bytes grows. A CPU that writes as fast as we read would keep us for ever, and the others
+ * Pages of one CPU that there are now. A CPU that writes as fast as we read would keep us for ever, and the others
  * would lose what nobody reads: after a while they have their turn. last: nothing is written any more, and everything is wanted.
  */
-static int drain(struct reader *r, unsigned i, bool last, u64 *bytes)
+static int drain(struct reader *r, unsigned i, bool last, u64 *ret_bytes)
 {
 	const struct live_ftrace *l = r->live;
 	size_t room = BATCH_BYTES / l->page_size * l->page_size;
 	bool more = true;
+	u64 bytes = 0;
 	for (unsigned turn = 0; more && (last || turn < TURN_BATCHES); turn++) {
 		size_t have = 0;
 		while (have < max(room, (size_t)l->page_size)) {
@@ -83,7 +89,8 @@ static int drain(struct reader *r, unsigned i, bool last, u64 *bytes)
 			/* The kernel gives less than a page only at its end. */
 			memset(r->room + have + n, 0, l->page_size - (size_t)n);
 			have += l->page_size;
-			if (!last && has_caught_up(r->room + have - l->page_size, l->page_size)) {
+			if (!last && bytes + have > l->page_size &&
+			    has_caught_up(r->room + have - l->page_size, l->page_size)) {
 				more = false;
 				break;
 			}
@@ -91,39 +98,62 @@ static int drain(struct reader *r, unsigned i, bool last, u64 *bytes)
 		int err = have ? l->o.take(l->o.ctx, r->cpus[i], r->room, have) : 0;
 		if (err)
 			return err;
-		*bytes += have;
+		bytes += have;
 		__atomic_store_n(&r->bytes, r->bytes + have, __ATOMIC_RELAXED);
 	}
+	*ret_bytes = bytes;
 	return 0;
 }
 
-static int pass(struct reader *r, bool all, bool last, u64 *bytes)
+/* *ret_most: what the CPU with most of them had. */
+static int pass(struct reader *r, bool all, bool last, u64 *ret_most)
 {
 	int err = 0;
-	for (unsigned i = 0; i < r->nr && !err; i++)
-		if (all || r->fds[i + 1].revents)
-			err = drain(r, i, last, bytes);
+	u64 most = 0, bytes = 0;
+	for (unsigned i = 0; i < r->nr && !err; i++) {
+		if (!all && !r->fds[i + 1].revents)
+			continue;
+		err = drain(r, i, last, &bytes);
+		most = max(most, bytes);
+	}
+	*ret_most = most;
 	return err;
+}
+
+/* How long it takes until the wanted part is full, when events come as they did in the time before. */
+static int wait_ms_after(const struct live_ftrace *l, u64 most, u64 elapsed_ns)
+{
+	u64 wanted = l->buffer_bytes / WANTED_PART, ms = elapsed_ns / 1000000 + 1;
+	return (int)max(min(ms * wanted / max(most, (u64)1), l->o.interval_ns / 1000000), (u64)1);
+}
+
+/* Older kernels wake for a single event: let some gather, but not more than fit. */
+static void let_gather(const struct live_ftrace *l)
+{
+	u64 ns = l->buffer_bytes / WANTED_PART / FAST_BYTES_PER_US * 1000;
+	(void)nanosleep(&(struct timespec){ .tv_nsec = (long)min(ns, (u64)PAUSE_MAX_NS) }, NULL);
 }
 
 static int read_loop(struct reader *r)
 {
-	const struct live_ftrace_opts *o = &r->live->o;
-	int wait_ms = o->poll ? 0 : (int)max(o->interval_ns / 1000000, (u64)1);
-	bool busy = false;
+	const struct live_ftrace *l = r->live;
+	int wait_ms = l->o.poll ? 0 : (int)max(l->o.interval_ns / 1000000, (u64)1);
+	u64 read_ns = clock_monotonic_ns();
 	for (;;) {
-		int n = poll(r->fds, r->nr + 1, busy ? min(wait_ms, (int)BUSY_MS) : wait_ms);
+		int n = poll(r->fds, r->nr + 1, wait_ms);
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		u64 bytes = 0;
+		u64 now = clock_monotonic_ns(), most;
 		bool end = n > 0 && r->fds[0].revents;
-		int err = pass(r, n <= 0 || end || o->poll || busy, end, &bytes);
+		int err = pass(r, n <= 0 || end || l->o.poll, end, &most);
 		if (err || end)
 			return err;
-		busy = bytes >= (u64)BUSY_PAGES * r->live->page_size;
-		/* Older kernels wake for a single event: let some gather. */
-		if (n > 0 && !o->poll && bytes <= 2 * (u64)r->live->page_size)
-			(void)nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+		if (l->o.poll)
+			continue;
+		wait_ms = wait_ms_after(l, most, now - read_ns);
+		read_ns = now;
+		if (n > 0 && most <= 2 * (u64)l->page_size)
+			let_gather(l);
 	}
 }
 
@@ -131,6 +161,8 @@ static void *reader_main(void *ctx)
 {
 	struct reader *r = ctx;
 	int rt = r->live->o.rt_priority;
+	if (!r->live->o.poll)
+		par_hurry();
 	if (rt > 0)
 		(void)pthread_setschedparam(pthread_self(), SCHED_FIFO,
 					    &(struct sched_param){ .sched_priority = rt });
@@ -152,6 +184,19 @@ u32 live_ftrace_subbuf_bytes(const struct tracing *t, const char *folder)
 	return page;
 }
 
+/* "1408", or "7 (expanded: 1408)" of a buffer that nothing was written to yet. */
+static u64 buffer_bytes_of(const struct tracing *t, const char *folder, u32 cpu)
+{
+	char path[PATH_MAX];
+	struct strbuf s;
+	strbuf_init(&s);
+	(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%u/buffer_size_kb", folder, cpu);
+	const char *line = tracing_line(t, path, &s), *later = strstr(line, "expanded: ");
+	u64 kb = strtoull(later ? later + strlen("expanded: ") : line, NULL, 10);
+	strbuf_done(&s);
+	return kb * 1024;
+}
+
 static int open_cpu(struct live_ftrace *l, struct reader *r, u32 cpu, struct diag *d)
 {
 	char path[PATH_MAX];
@@ -161,6 +206,8 @@ static int open_cpu(struct live_ftrace *l, struct reader *r, u32 cpu, struct dia
 	if (fd < 0)
 		return diag_error(d, -errno, "cannot read %s/%s: %s", l->t->path, path,
 				  strerror(errno));
+	u64 bytes = buffer_bytes_of(l->t, l->o.folder, cpu);
+	l->buffer_bytes = min(l->buffer_bytes, max(bytes, (u64)l->page_size * WANTED_PART));
 	r->cpus[r->nr] = cpu;
 	r->fds[++r->nr] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	return 0;
@@ -188,6 +235,7 @@ int live_ftrace_open(struct live_ftrace **ret, const struct tracing *t,
 	*l = (struct live_ftrace){ .t = t, .o = *o };
 	l->o.interval_ns = o->interval_ns ? o->interval_ns : 1000000000;
 	l->page_size = live_ftrace_subbuf_bytes(t, o->folder);
+	l->buffer_bytes = UINT64_MAX >> 16;
 	l->end_fd = eventfd(0, EFD_CLOEXEC);
 	unsigned threads = o->threads ? o->threads
 				      : min(max((nr + CPUS_PER_THREAD - 1) / CPUS_PER_THREAD, 2u),

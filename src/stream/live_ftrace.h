@@ -3,8 +3,8 @@
  * and hand whole pages on. Reading takes them out of the kernel's buffer.
  *
  * A page is read when the kernel says that a good part of the buffer is full (buffer_percent), or every second what there is, so
- * that nearly all pages are full ones. While events come fast, every few milliseconds: whoever waits for half a buffer on a busy
- * machine comes too late.
+ * that nearly all pages are full ones. While events come fast, we come by ourselves when an eighth should be full by the pace of before:
+ * whoever waits for half a buffer on a busy machine comes too late. For the same reason readers are hurried (base/par.h).
  */
 #pragma once
 

@@ -38,6 +38,7 @@ struct live_sink {
 	int (*take)(void *ctx, unsigned reader, const struct ring_span *spans, size_t nr,
 		    bool round_done);
 	void *ctx;
+	s32 tid; /* of a thread that the sink has of its own; 0: none */
 };
 
 enum { LIVE_RINGS_PER_READER = 16, LIVE_SPANS_MAX = LIVE_RINGS_PER_READER };

@@ -180,6 +180,13 @@ static void set_stack(const struct live_opts *o, struct perf_event_attr *a)
 	a->mmap_data |= a->mmap && o->kernel_chain;
 }
 
+/* The function tracer's own event. */
+static bool is_function_event(const struct live_event *e)
+{
+	return e->attr.type == PERF_TYPE_TRACEPOINT && e->name &&
+	       !strcmp(e->name, "ftrace:function");
+}
+
 static int configure(struct live_perf *lp, struct diag *d)
 {
 	const struct live_opts *o = &lp->opts;
@@ -235,6 +242,9 @@ static int configure(struct live_perf *lp, struct diag *d)
 			set_stack(o, a);
 		if (a->type == PERF_TYPE_TRACEPOINT)
 			a->sample_type |= PERF_SAMPLE_RAW;
+		/* Reading user memory may fault, and what handles faults may be traced: the kernel insists. */
+		if (is_function_event(e))
+			a->exclude_callchain_user = 1;
 		if (o->weight)
 			a->sample_type |= PERF_SAMPLE_WEIGHT_STRUCT;
 		if (o->branches) {

@@ -1,5 +1,6 @@
 /* Reader threads: each empties its group of rings into the sink. */
 #include "base/clock.h"
+#include "base/par.h"
 #include "stream/live_perf_impl.h"
 
 #include <errno.h>
@@ -150,6 +151,7 @@ static void *reader_main(void *arg)
 	struct live_reader *r = arg;
 	struct live_perf *lp = r->lp;
 	struct epoll_event ready[EPOLL_BATCH];
+	par_hurry();
 	pthread_mutex_lock(&lp->lock);
 	r->tid = gettid();
 	pthread_cond_broadcast(&lp->begun);
@@ -195,6 +197,8 @@ static void *reader_main(void *arg)
 static void add_not_us(struct live_perf *lp, struct strbuf *to)
 {
 	strbuf_printf(to, "common_pid != %d", (int)getpid());
+	if (lp->sink.tid)
+		strbuf_printf(to, " && common_pid != %d", lp->sink.tid);
 	pthread_mutex_lock(&lp->lock);
 	vec_for_each (&lp->readers, r) {
 		while (!r->tid)

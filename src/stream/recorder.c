@@ -4,6 +4,7 @@
 #include "kern/machine.h"
 #include "kern/tracing_data.h"
 #include "stream/live_unwind.h"
+#include "stream/write_queue.h"
 #include "wire/perf_sample.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of one reader; only its thread writes. */
+/* Of one reader. Times are its own; counts grow when the queue has written what they stand for. */
 struct tally {
 	_Alignas(64) u64 nr_samples;
 	u64 nr_lost, nr_lost_events, nr_throttled, nr_passes;
@@ -27,6 +28,7 @@ struct recorder {
 	struct live_perf *live;
 	struct live_unwind *unwind; /* NULL: what the rings hold is written as it is */
 	struct perfdata_writer *file;
+	struct write_queue *queue; /* all records go to the file through it */
 	struct machine machine;
 	bool has_machine;
 	bool finished;
@@ -73,6 +75,46 @@ static int note_build_id(struct recorder *r, const struct perf_event_header *h)
 struct pass_counts {
 	u64 nr_samples, nr_lost, nr_lost_events, nr_throttled;
 };
+
+static void count_pass(struct tally *t, const struct pass_counts *c)
+{
+	bump(t->nr_samples, c->nr_samples);
+	bump(t->nr_lost, c->nr_lost);
+	bump(t->nr_lost_events, c->nr_lost_events);
+	bump(t->nr_throttled, c->nr_throttled);
+	bump(t->nr_passes, 1);
+}
+
+static int write_queued(void *ctx, const struct iovec *iov, size_t nr)
+{
+	struct recorder *r = ctx;
+	return perfdata_write_records(r->file, iov, nr);
+}
+
+static void count_written(void *ctx, const struct write_note *note)
+{
+	struct recorder *r = ctx;
+	struct pass_counts c = { note->n[0], note->n[1], note->n[2], note->n[3] };
+	if (note->from < r->nr_tallies)
+		count_pass(&r->tallies[note->from], &c);
+}
+
+/* from UINT32_MAX: nothing to count. */
+static int put_records(struct recorder *r, const struct iovec *iov, size_t nr, u32 from,
+		       const struct pass_counts *c)
+{
+	struct write_note note = {
+		.from = from,
+		.n = { c->nr_samples, c->nr_lost, c->nr_lost_events, c->nr_throttled },
+	};
+	return write_queue_put(r->queue, iov, nr, &note);
+}
+
+static int put_bytes(struct recorder *r, const void *data, size_t size)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = size };
+	return put_records(r, &iov, 1, UINT32_MAX, &(struct pass_counts){ 0 });
+}
 
 static int count_span(struct recorder *r, struct tally *t, const struct ring_span *s,
 		      struct pass_counts *c)
@@ -126,19 +168,10 @@ static void check_full(struct recorder *r)
 {
 	u64 one = 1;
 	if (!r->opts.full_bytes || __atomic_load_n(&r->full_told, __ATOMIC_RELAXED) ||
-	    perfdata_write_file_bytes(r->file) < r->opts.full_bytes)
+	    perfdata_write_file_bytes(r->file) + write_queue_bytes(r->queue) < r->opts.full_bytes)
 		return;
 	__atomic_store_n(&r->full_told, true, __ATOMIC_RELAXED);
 	(void)!write(r->full_fd, &one, sizeof(one));
-}
-
-static void count_pass(struct tally *t, const struct pass_counts *c)
-{
-	bump(t->nr_samples, c->nr_samples);
-	bump(t->nr_lost, c->nr_lost);
-	bump(t->nr_lost_events, c->nr_lost_events);
-	bump(t->nr_throttled, c->nr_throttled);
-	bump(t->nr_passes, 1);
 }
 
 /* What was unwound, from its thread. */
@@ -146,8 +179,7 @@ static int write_unwound(void *ctx, const void *data, size_t size)
 {
 	struct recorder *r = ctx;
 	pthread_rwlock_rdlock(&r->file_lock);
-	int err = perfdata_write_records(
-		r->file, &(struct iovec){ .iov_base = (void *)(uintptr_t)data, .iov_len = size }, 1);
+	int err = put_bytes(r, data, size);
 	check_full(r);
 	pthread_rwlock_unlock(&r->file_lock);
 	return err;
@@ -197,10 +229,9 @@ static int write_spans(struct recorder *r, unsigned reader, const struct ring_sp
 					   .iov_len = sizeof(finished_round) };
 	if (t->last_ns)
 		perfdata_write_times(r->file, t->first_ns, t->last_ns);
-	int err = perfdata_write_records(r->file, iov, n);
+	int err = put_records(r, iov, n, reader, &c);
 	if (err)
 		return err;
-	count_pass(t, &c);
 	check_full(r);
 	return 0;
 }
@@ -218,10 +249,7 @@ static int take(void *ctx, unsigned reader, const struct ring_span *spans, size_
 
 static int write_buffer(struct recorder *r, const struct strbuf *b)
 {
-	return b->err ? b->err
-		      : perfdata_write_records(
-				r->file, &(struct iovec){ .iov_base = b->data, .iov_len = b->len },
-				1);
+	return b->err ? b->err : put_bytes(r, b->data, b->len);
 }
 
 /* ---- the start -------------------------------------------------------------------------------------------------- */
@@ -458,6 +486,11 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 	r->has_machine = !err;
 	if (!err)
 		err = open_file(r, opts, d);
+	if (!err) {
+		r->queue = write_queue_new(&(struct write_queue_opts){
+			.write = write_queued, .written = count_written, .ctx = r });
+		err = r->queue ? 0 : -errno;
+	}
 	if (!err && opts->unwind)
 		err = open_unwind(r, d);
 	if (!err) {
@@ -467,7 +500,9 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 		perf_layout_init(&layout, &events[0].attr);
 		r->time_slot = layout.time_slot;
 		/* Listing thousands of tasks takes a while, in which others start: their records must not pile up. */
-		err = live_perf_start(r->live, &(struct live_sink){ .take = take, .ctx = r });
+		err = live_perf_start(
+			r->live, &(struct live_sink){
+					 .take = take, .ctx = r, .tid = write_queue_tid(r->queue) });
 		if (!err)
 			err = describe(r, false, d);
 	}
@@ -504,7 +539,9 @@ void recorder_toggle(struct recorder *r, bool on)
 /* With the file to itself. */
 static int change_file(struct recorder *r, const char *keep_as, struct diag *d)
 {
-	int err = perfdata_write_finish(r->file);
+	int err = write_queue_drain(r->queue);
+	if (!err)
+		err = perfdata_write_finish(r->file);
 	if (!err && rename(r->path, keep_as))
 		err = -errno;
 	if (err)
@@ -646,6 +683,9 @@ int recorder_finish(struct recorder *r, struct diag *d)
 	if (!err && !live_perf_lost(r->live, put_lost, &lost) && lost.buf.len)
 		err = write_buffer(r, &lost.buf);
 	strbuf_done(&lost.buf);
+	int written = write_queue_drain(r->queue);
+	if (!err)
+		err = written;
 	int closing = perfdata_write_finish(r->file);
 	if (!err)
 		err = closing;
@@ -670,6 +710,7 @@ void recorder_close(struct recorder *r)
 		(void)live_perf_stop(r->live); /* nobody hands over any more */
 	live_unwind_close(r->unwind);
 	live_perf_close(r->live);
+	write_queue_free(r->queue);
 	perfdata_write_close(r->file);
 	for (unsigned i = 0; i < r->nr_tallies && r->tallies; i++)
 		free(r->tallies[i].scratch);

@@ -32,10 +32,15 @@ static void set_times(struct replay *r)
 static int print_event(const struct schema *s, const void *raw, u32 size, struct strbuf *to)
 {
 	const struct event_def *def = s->impl;
+	return print_prog_run(def->prog, raw, size, to);
+}
+
+/* What programs write to trace_marker ends in a line end of its own. */
+static int print_sample(const struct schema *s, const void *raw, u32 size, struct strbuf *to)
+{
 	size_t before = to->len;
-	int err = print_prog_run(def->prog, raw, size, to);
-	/* What programs write to trace_marker ends in a line end of its own. */
-	if (def->part->replay->samples && to->len > before && to->data[to->len - 1] == '\n')
+	int err = print_event(s, raw, size, to);
+	if (to->len > before && to->data[to->len - 1] == '\n')
 		to->len--;
 	return err;
 }
@@ -48,6 +53,8 @@ static int print_event_fields(const struct schema *s, const void *raw, u32 size,
 
 static const struct schema_ops event_ops = { .print = print_event,
 					     .print_fields = print_event_fields };
+static const struct schema_ops sample_ops = { .print = print_sample,
+					      .print_fields = print_event_fields };
 
 static struct event_def *make_def(struct part *p, u32 id)
 {
@@ -71,7 +78,7 @@ static struct event_def *make_def(struct part *p, u32 id)
 					 NULL);
 	if (err)
 		return NULL;
-	def->schema->ops = &event_ops;
+	def->schema->ops = r->samples ? &sample_ops : &event_ops;
 	def->schema->impl = def;
 	return def;
 }

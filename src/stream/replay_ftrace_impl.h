@@ -143,7 +143,7 @@ struct cursor {
 	u32 page; /* that walk is on */
 	u32 pending_missed;
 	u32 lane;
-	struct spot cur, next;
+	struct spot spots[2], *cur, *next; /* they change places: nothing is copied */
 	struct spot ahead; /* joining stacks: what was found to belong to nothing before it */
 	bool has_next, has_ahead;
 	u32 carried; /* lost before an event that became no sample */

@@ -247,21 +247,23 @@ static bool seek(struct replay *r, struct shard_state *st, u32 index, struct cur
 	const struct lane *l = &r->lanes[index];
 	const struct span *s = &st->spans[index];
 	*c = (struct cursor){ .lane = index };
+	c->cur = &c->spots[0];
+	c->next = &c->spots[1];
 	if (!l->nr_pages || !s->end)
 		return false;
 	u32 page = s->first ? s->first - 1 : 0;
 	if (!open_page(c, l, page))
 		c->page = page;
-	bool got = fetch_joined(r, c, l, s->end, &c->cur);
+	bool got = fetch_joined(r, c, l, s->end, c->cur);
 	if (s->first) {
 		/* The page before belongs to earlier windows up to the first event that is not before this one's start. */
-		while (got && c->cur.page < s->first && c->cur.e.time < st->start) {
-			c->prev = c->cur.e.data;
-			c->prev_size = c->cur.e.size;
-			got = fetch_joined(r, c, l, s->end, &c->cur);
+		while (got && c->cur->page < s->first && c->cur->e.time < st->start) {
+			c->prev = c->cur->e.data;
+			c->prev_size = c->cur->e.size;
+			got = fetch_joined(r, c, l, s->end, c->cur);
 		}
 	}
-	if (!got || !in_span(s, &c->cur, st->end))
+	if (!got || !in_span(s, c->cur, st->end))
 		return false;
 	if (!c->prev && s->first >= 2 && (r->needs & NEED_NEIGHBOURS)) {
 		struct cursor back = { .lane = index };
@@ -269,14 +271,14 @@ static bool seek(struct replay *r, struct shard_state *st, u32 index, struct cur
 		c->prev = back.prev;
 		c->prev_size = back.prev_size;
 	}
-	c->has_next = fetch_joined(r, c, l, s->end, &c->next);
+	c->has_next = fetch_joined(r, c, l, s->end, c->next);
 	return true;
 }
 
 static inline bool before(const struct cursor *a, const struct cursor *b)
 {
-	return a->cur.e.time < b->cur.e.time ||
-	       (a->cur.e.time == b->cur.e.time && a->lane < b->lane);
+	return a->cur->e.time < b->cur->e.time ||
+	       (a->cur->e.time == b->cur->e.time && a->lane < b->lane);
 }
 
 static void sift_down(struct shard_state *st, u32 at)
@@ -309,12 +311,14 @@ static void start_window(struct replay *r, struct shard_state *st)
 static bool advance(struct replay *r, struct shard_state *st, struct cursor *c)
 {
 	const struct span *s = &st->spans[c->lane];
-	c->prev = c->cur.e.data;
-	c->prev_size = c->cur.e.size;
-	if (!c->has_next || !in_span(s, &c->next, st->end))
+	c->prev = c->cur->e.data;
+	c->prev_size = c->cur->e.size;
+	if (!c->has_next || !in_span(s, c->next, st->end))
 		return false;
+	struct spot *done = c->cur;
 	c->cur = c->next;
-	c->has_next = fetch_joined(r, c, &r->lanes[c->lane], s->end, &c->next);
+	c->next = done;
+	c->has_next = fetch_joined(r, c, &r->lanes[c->lane], s->end, done);
 	return true;
 }
 
@@ -335,12 +339,12 @@ static void fill_sample(struct replay *r, struct cursor *c, struct sample *s)
 {
 	const struct lane *l = &r->lanes[c->lane];
 	struct part *p = l->part;
-	const u8 *data = c->cur.e.data;
-	u32 size = c->cur.e.size;
+	const u8 *data = c->cur->e.data;
+	u32 size = c->cur->e.size;
 	s32 pid;
-	u32 id = load_common(p, &c->cur.e, &pid);
+	u32 id = load_common(p, &c->cur->e, &pid);
 	const struct event_def *def = def_of(p, id);
-	s->time_ns = c->cur.e.time;
+	s->time_ns = c->cur->e.time;
 	s->id = id;
 	s->event = def->event;
 	s->schema = def->schema;
@@ -350,12 +354,12 @@ static void fill_sample(struct replay *r, struct cursor *c, struct sample *s)
 		s->comm = comm_of(p, c, pid);
 	s->raw = data;
 	s->raw_size = size;
-	s->missed = c->cur.missed;
+	s->missed = c->cur->missed;
 	s->buffer = l->buffer;
 	s->prev_raw = c->prev;
 	s->prev_size = c->prev_size;
-	s->next_raw = c->has_next ? c->next.e.data : NULL;
-	s->next_size = c->has_next ? c->next.e.size : 0;
+	s->next_raw = c->has_next ? c->next->e.data : NULL;
+	s->next_size = c->has_next ? c->next->e.size : 0;
 }
 
 int replay_ftrace_next_batch(struct source *src, struct shard *sh, struct batch *ret)

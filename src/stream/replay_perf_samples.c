@@ -31,6 +31,15 @@ void replay_perf_shard_close(struct source *s, struct shard *sh)
 	free(rd);
 }
 
+/* Samples of --call-graph lbr. */
+static bool has_call_stacks(const struct perfdata *file)
+{
+	vec_for_each (&file->attrs, a)
+		if (a->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK)
+			return true;
+	return false;
+}
+
 int replay_perf_shard_open(struct source *s, struct shard *sh)
 {
 	struct reader *rd = calloc(1, sizeof(*rd));
@@ -41,7 +50,8 @@ int replay_perf_shard_open(struct source *s, struct shard *sh)
 	rd->samples = calloc(BATCH, sizeof(*rd->samples));
 	rd->pending = calloc(BATCH, sizeof(*rd->pending));
 	struct replay *r = replay_of(s);
-	if (rd->places && rd->samples && rd->pending && !replay_chains_init(&rd->chains, &r->unwind))
+	if (rd->places && rd->samples && rd->pending &&
+	    !replay_chains_init(&rd->chains, &r->unwind, has_call_stacks(&r->file)))
 		return 0;
 	replay_perf_shard_close(s, sh);
 	sh->impl = NULL;
@@ -327,6 +337,9 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 	p->space = rd->space.value;
 	if (unlikely(v->stack && rd->chains.unwinder) && r->needs & (NEED_CHAIN | NEED_PLACES))
 		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time);
+	if (unlikely(p->attr->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) &&
+	    r->needs & (NEED_CHAIN | NEED_PLACES))
+		replay_chain_of_branches(&rd->chains, &p->view, f->swap);
 	if (r->needs & NEED_CHAIN) {
 		p->hash = hash_words(v->chain, v->nr_chain, meaning_of(r, rd, p));
 		chain_table_prefetch(&sh->chains, p->hash);

@@ -24,13 +24,13 @@ void replay_unwind_done(struct replay_unwind *u)
 	u->tables = NULL;
 }
 
-int replay_chains_init(struct replay_chains *c, const struct replay_unwind *u)
+int replay_chains_init(struct replay_chains *c, const struct replay_unwind *u, bool branches)
 {
-	if (!u->tables)
+	if (!u->tables && !branches)
 		return 0;
-	c->unwinder = unwinder_new(u->tables);
+	c->unwinder = u->tables ? unwinder_new(u->tables) : NULL;
 	c->words = malloc(POOL_WORDS * sizeof(*c->words));
-	return c->unwinder && c->words ? 0 : -ENOMEM;
+	return (c->unwinder || !u->tables) && c->words ? 0 : -ENOMEM;
 }
 
 void replay_chains_done(struct replay_chains *c)
@@ -41,7 +41,7 @@ void replay_chains_done(struct replay_chains *c)
 
 bool replay_chains_full(const struct replay_chains *c)
 {
-	return c->unwinder && c->nr > POOL_WORDS - SAMPLE_WORDS_MAX;
+	return c->words && c->nr > POOL_WORDS - SAMPLE_WORDS_MAX;
 }
 
 struct looking {
@@ -113,6 +113,33 @@ void replay_unwind_sample(struct replay_unwind *u, struct replay_chains *c,
 	atomic_fetch_add_explicit(&u->nr_stacks, 1, memory_order_relaxed);
 	if (end != UNWIND_WHOLE)
 		atomic_fetch_add_explicit(&u->nr_ends[end], 1, memory_order_relaxed);
+}
+
+void replay_chain_of_branches(struct replay_chains *c, struct perf_sample_view *v, bool swap)
+{
+	enum { BRANCH_BYTES = 24, KEPT_MAX = 1024 };
+	u64 user = 0;
+	while (user < v->nr_chain && v->chain[user] != (u64)PERF_CONTEXT_USER)
+		user++;
+	if (!c->words || user == v->nr_chain || user >= STACK_FRAMES_MAX || !v->nr_branches)
+		return;
+	u64 *chain = c->words + c->nr;
+	u32 nr = (u32)user;
+	if (nr)
+		memcpy(chain, v->chain, nr * sizeof(*chain));
+	chain[nr++] = (u64)PERF_CONTEXT_USER;
+	struct bytes b = bytes_of(v->branches, v->nr_branches * BRANCH_BYTES, swap);
+	/* Where the last call led to is the function itself; each came from its caller. */
+	for (u64 i = 0; i < min(v->nr_branches, (u64)KEPT_MAX); i++) {
+		u64 from = bytes_u64(&b), to = bytes_u64(&b);
+		bytes_skip(&b, 8);
+		if (!i)
+			chain[nr++] = to;
+		chain[nr++] = from;
+	}
+	c->nr += nr;
+	v->chain = chain;
+	v->nr_chain = nr;
 }
 
 u64 replay_unwind_cut(const struct replay_unwind *u)

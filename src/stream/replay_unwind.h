@@ -23,7 +23,7 @@ struct replay_unwind {
 /* Of a worker: chains of a batch, one behind the other. */
 struct replay_chains {
 	struct unwinder *unwinder; /* NULL: no such samples */
-	u64 *words;
+	u64 *words; /* NULL: no such samples, nor any with branches */
 	u32 nr;
 };
 
@@ -31,7 +31,9 @@ struct replay_chains {
 int replay_unwind_init(struct replay_unwind *u, const struct unwind_config *cfg,
 		       const struct tasks *t, const struct catalog *c) must_check;
 void replay_unwind_done(struct replay_unwind *u);
-int replay_chains_init(struct replay_chains *c, const struct replay_unwind *u) must_check;
+/* branches: some samples have a call stack of branches. */
+int replay_chains_init(struct replay_chains *c, const struct replay_unwind *u,
+		       bool branches) must_check;
 void replay_chains_done(struct replay_chains *c);
 
 /* There may be no room for another sample: the batch ends. */
@@ -39,6 +41,11 @@ bool replay_chains_full(const struct replay_chains *c);
 /* Puts the whole chain into the sample, if it brought a stack. It stays until c->nr is set to 0. */
 void replay_unwind_sample(struct replay_unwind *u, struct replay_chains *c,
 			  struct perf_sample_view *v, u32 space, u64 time);
+/*
+ * The same for --call-graph lbr: the user's part of the chain is what the CPU kept of its calls (PERF_SAMPLE_BRANCH_CALL_STACK). swap:
+ * the file is of the other byte order.
+ */
+void replay_chain_of_branches(struct replay_chains *c, struct perf_sample_view *v, bool swap);
 /* How many stacks were not followed to their end. */
 u64 replay_unwind_cut(const struct replay_unwind *u);
 /* Says which. */

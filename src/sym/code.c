@@ -58,14 +58,17 @@ static int open_file(struct code *c, const struct name_func *f)
 
 /*
  * An image without symbols (out of a bzImage): where the function lies behind the kernel's first address, which the recording says of
- * the memory and the first segment says of the file.
+ * the memory, and the section .text (or the first segment) of the file.
  */
 static int take_by_address(struct code *c, const struct name_func *f)
 {
 	const struct elfimg *e = &c->dso.image;
+	struct elfimg_section text;
 	u64 at = f->start - c->info->reloc, start;
-	if (!c->info->reloc || !e->nr_loads || f->start < c->info->reloc || f->end <= f->start ||
-	    !elfimg_offset_of(e, e->loads[0].vaddr + at, &start))
+	if (!c->info->reloc || !e->nr_loads || f->start < c->info->reloc || f->end <= f->start)
+		return -ENODATA;
+	u64 first = elfimg_section_by_name(e, ".text", &text) ? text.addr : e->loads[0].vaddr;
+	if (!elfimg_offset_of(e, first + at, &start))
 		return -ENODATA;
 	return take_bytes(c, start, start + (f->end - f->start));
 }
@@ -75,7 +78,14 @@ static int open_vmlinux(struct code *c, const struct name_func *f)
 {
 	if (!c->cfg->vmlinux)
 		return -ENOENT;
-	int err = kimage_open(&c->dso.image, c->cfg->vmlinux);
+	int err = 0;
+	if (c->cfg->vmlinux_image) {
+		c->dso.image = *c->cfg->vmlinux_image;
+		c->dso.image.mapped = 0; /* borrowed */
+		c->dso.image.heap = NULL;
+	} else {
+		err = kimage_open(&c->dso.image, c->cfg->vmlinux);
+	}
 	struct buildid got, id = buildid_make(c->info->build_id, c->info->build_id_size);
 	struct elfimg_funcs it;
 	struct elfimg_func found;

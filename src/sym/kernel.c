@@ -121,7 +121,7 @@ static int try_given_vmlinux(struct kernel_syms *k, const struct sym_config *cfg
 		say(k,
 		    err == -ENOTSUP
 			    ? "the kernel image given is packed in a way that is not known "
-			      "here (gzip, xz and zstd are): it is not used"
+			      "here (gzip, xz, zstd and LZ4 are): it is not used"
 			    : "the kernel image given can be read neither as an ELF file nor "
 			      "as a bzImage: it is not used",
 		    NULL);
@@ -258,7 +258,7 @@ int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg,
 	if (err != -ENOENT)
 		return err;
 	err = try_kept_list(k, w, &id, recorded);
-	if (err)
+	if (err && !cfg->no_vmlinux)
 		err = try_kept_image(k, w, &id, recorded);
 	if (!err)
 		say(k, NULL, NULL);

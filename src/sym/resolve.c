@@ -282,16 +282,16 @@ static bool has_all_symbols(const struct dso *d)
 }
 
 /* Rows of bare addresses want an explanation; a few of them among names (libc's static functions) do not. */
-static void note_stripped(struct group *g)
+static void note_stripped(struct group *g, u32 min_unnamed)
 {
-	u32 named = 0;
+	u32 unnamed = 0;
 	for (u32 i = 0; i < g->nr_questions; i++)
-		named += g->answers[i].name != NULL;
-	if (!g->note && named < g->nr_questions - named)
+		unnamed += g->answers[i].name == NULL;
+	if (!g->note && unnamed >= min_unnamed && unnamed > g->nr_questions / 2)
 		group_note(g,
 			   "%s is stripped: %u of the %u addresses in it have no name (a package "
 			   "with its debugging information helps)",
-			   g->info->path, g->nr_questions - named, g->nr_questions);
+			   g->info->path, unnamed, g->nr_questions);
 }
 
 /*
@@ -355,8 +355,8 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 		err = resolve_lines(j, g, dso_debug(&d, &n->where, info), &d.image, arena);
 	if (!err)
 		keep(j, g, &d);
-	if (!err && info->kind == IMAGE_KIND_FILE && !has_all_symbols(&d))
-		note_stripped(g);
+	if (!err && n->cfg.min_unnamed && info->kind == IMAGE_KIND_FILE && !has_all_symbols(&d))
+		note_stripped(g, n->cfg.min_unnamed);
 	dso_close(&d);
 	return err;
 }
@@ -621,13 +621,15 @@ static bool same_line(const struct name_line *a, const struct name_line *b)
 	return a->line == b->line && a->file == b->file;
 }
 
-static bool same_spot(const struct srcline_spot *a, const struct srcline_spot *b)
+/* lines: those count as well, not only the functions. */
+static bool same_spot(const struct srcline_spot *a, const struct srcline_spot *b, bool lines)
 {
-	if (a->nr != b->nr || !same_line(&a->line, &b->line) || !same_line(&a->outer, &b->outer))
+	if (a->nr != b->nr ||
+	    (lines && (!same_line(&a->line, &b->line) || !same_line(&a->outer, &b->outer))))
 		return false;
 	for (u32 i = 0; i < a->nr; i++)
 		if (a->inlines[i].name != b->inlines[i].name ||
-		    !same_line(&a->inlines[i].line, &b->inlines[i].line))
+		    (lines && !same_line(&a->inlines[i].line, &b->inlines[i].line)))
 			return false;
 	return true;
 }
@@ -639,12 +641,14 @@ static bool has_caller(const struct group *g, u32 question)
 }
 
 /* How many ids a place takes: for itself, and as a place that is returned to. */
-static void stack_sizes(const struct group *g, u32 question, u32 nr[2])
+static void stack_sizes(const struct job *j, const struct group *g, u32 question, u32 nr[2])
 {
+	bool lines = j->want & WANT_LINE;
 	const struct srcline_spot *s = &g->spots[2 * (size_t)question];
 	bool named = g->answers[question].name;
 	nr[0] = named && s[0].nr ? s[0].nr + 1 : 0;
-	nr[1] = named && has_caller(g, question) && !same_spot(&s[0], &s[1]) ? s[1].nr + 1 : 0;
+	nr[1] = named && has_caller(g, question) && !same_spot(&s[0], &s[1], lines) ? s[1].nr + 1
+										    : 0;
 }
 
 static u64 count_ids(const struct job *j)
@@ -654,7 +658,7 @@ static u64 count_ids(const struct job *j)
 		const struct group *g = &j->groups[i];
 		for (u32 k = 0; g->spots && k < g->nr; k++) {
 			u32 nr[2];
-			stack_sizes(g, g->places[k].question, nr);
+			stack_sizes(j, g, g->places[k].question, nr);
 			ids += nr[0] + nr[1];
 		}
 	}
@@ -710,7 +714,7 @@ static int stack_group(struct stacker *st, const struct group *g)
 		const struct srcline_spot *s = &g->spots[2 * (size_t)p->question];
 		bool silent = st->j->silent[st->j->frames->frames[p->frame].image];
 		u32 nr[2];
-		stack_sizes(g, p->question, nr);
+		stack_sizes(st->j, g, p->question, nr);
 		if (n->lines && !silent)
 			n->lines[p->frame] = s[0].line;
 		if (silent || !n->frame_of)
@@ -840,6 +844,24 @@ static void tell(const struct sym_config *cfg, const struct group *groups, u32 n
 		diag_note(cfg->diag, "%u more files could not be used; -v names them all", more);
 }
 
+/* Who records without seeing the kernel's addresses cannot say where it lies: its frames are of no image. */
+static void tell_hidden(const struct sym_config *cfg, const struct catalog *c,
+			const struct frame_table *frames)
+{
+	bool any = false;
+	for (u32 i = 1; i < frames->nr && !any; i++)
+		any = frames->frames[i].mode == FRAME_KERNEL &&
+		      frames->frames[i].image == IMAGE_NONE;
+	vec_for_each (&c->images, image)
+		any = any && image->kind != IMAGE_KIND_KERNEL;
+	if (!any || !cfg->diag || cfg->kallsyms_given)
+		return;
+	diag_note(cfg->diag, "the recording does not say where the kernel was: its functions stay "
+			     "without names");
+	diag_hint(cfg->diag, "kptr_restrict hides that from whoever records: sudo sysctl "
+			     "kernel.kptr_restrict=0, and record again");
+}
+
 static int sym_resolve(struct names *names, const struct catalog *c,
 		       const struct frame_table *frames, unsigned want, struct names_result *ret)
 {
@@ -856,6 +878,7 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 	if (!err)
 		err = assign(&j);
 	tell(&n->cfg, j.groups, j.nr_groups);
+	tell_hidden(&n->cfg, c, frames);
 	for (u32 i = 0; i < j.nr_groups; i++) {
 		struct answers *kept = j.groups[i].kept.mapped ? vec_push(&n->kept) : NULL;
 		if (kept)

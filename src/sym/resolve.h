@@ -34,6 +34,9 @@ struct sym_config {
 	const char *cache; /* folder of what was found out before (sym/answers.h); NULL: none */
 	const char *map_dir; /* where perf-PID.map files are; NULL: /tmp */
 	const char *vmlinux; /* the kernel's own image, by the user's word; NULL: none */
+	const struct elfimg *
+		vmlinux_image; /* the same, where somebody keeps it open (it may be packed); NULL: nobody does */
+	bool no_vmlinux; /* nor one that is kept by its build id */
 	enum demangle_style demangle; /* of user images; DEMANGLE_SHORT is what perf prints */
 	unsigned workers; /* 0: as many as CPUs */
 	/*
@@ -43,6 +46,7 @@ struct sym_config {
 	int (*kernel_text)(void *ctx, enum sym_kernel_text what, struct sym_text *ret);
 	void *kernel_ctx;
 	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */
+	u32 min_unnamed; /* a stripped file with so many addresses without a name is noted; 0: none is */
 	struct diag *diag; /* notes about images without names; NULL: none wanted. Used during resolve() only. */
 	u32 max_notes; /* of those without a hint, the heaviest images first; the others are counted; 0: all */
 };

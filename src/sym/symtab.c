@@ -76,7 +76,8 @@ static void best_last(struct symtab_sym *syms, size_t nr, u32 *budget)
  */
 static void sort_syms(struct symtab_sym *syms, size_t nr, enum symtab_policy policy, u32 *budget)
 {
-	qsort_r(syms, nr, sizeof(*syms), by_start, &policy);
+	if (nr)
+		qsort_r(syms, nr, sizeof(*syms), by_start, &policy);
 	for (size_t i = 0, next; policy == SYMTAB_BEST && i < nr; i = next) {
 		for (next = i + 1; next < nr && syms[next].start == syms[i].start &&
 				   binding(&syms[next]) == binding(&syms[i]);

@@ -14,12 +14,15 @@ struct out_node {
 	u32 frame;
 };
 
-struct out_point {
-	u32 node;
+/* Where a point of the flame goes. */
+struct point_key {
+	u32 node; /* of the page */
 	u32 bucket;
-	u32 side;
-	u32 count;
-	u64 weight;
+};
+
+struct out_point {
+	u32 point; /* of the flame */
+	u32 bucket;
 };
 
 struct html {
@@ -27,10 +30,12 @@ struct html {
 	struct strbuf blob;
 	VEC(struct out_node) nodes;
 	u32 *node_of; /* [node of the flame] -> node of the page */
-	struct out_point *points, *spare;
-	size_t nr_points;
+	struct point_key *keys; /* [point of the flame] */
+	struct out_point *order; /* by node, by bucket within */
+	u32 *starts; /* [node of the page] -> where its points begin in order */
 	u64 bucket_ns;
 	u32 nr_buckets;
+	u32 shift; /* of buckets: neighbours that became one */
 	u64 unit; /* of weights */
 	u64 nr_joined;
 	u64 joined_weight;
@@ -118,7 +123,7 @@ static int weight_limit(const struct flame *f, const u64 *total, u32 max_nodes, 
 
 static int put_node(struct html *h, u32 depth, u32 frame)
 {
-	struct out_node *n = vec_push(&h->nodes);
+	struct out_node *n = big_vec_push(&h->nodes);
 	if (!n)
 		return -ENOMEM;
 	*n = (struct out_node){ .depth = depth, .frame = frame };
@@ -215,87 +220,116 @@ static u64 round_up(u64 v)
 	return v;
 }
 
-/* Stable, by a small key: 0 bucket, 1 node. */
-static int sort_points(struct html *h, bool by_node, u32 nr_keys)
+static size_t keys_size(const struct flame *f)
 {
-	u32 *starts = calloc((size_t)nr_keys + 1, sizeof(*starts));
-	if (!starts)
-		return -ENOMEM;
-	for (size_t i = 0; i < h->nr_points; i++)
-		starts[(by_node ? h->points[i].node : h->points[i].bucket) + 1]++;
-	for (u32 k = 0; k < nr_keys; k++)
-		starts[k + 1] += starts[k];
-	for (size_t i = 0; i < h->nr_points; i++)
-		h->spare[starts[by_node ? h->points[i].node : h->points[i].bucket]++] = h->points[i];
-	struct out_point *was = h->points;
-	h->points = h->spare;
-	h->spare = was;
-	free(starts);
-	return 0;
+	return (f->points.nr + 1) * sizeof(struct point_key);
 }
 
-/* Neighbours that are the same but for their weight. */
-static void join_points(struct html *h)
-{
-	size_t to = 0;
-	for (size_t i = 0; i < h->nr_points; i++) {
-		struct out_point *last = &h->points[to - !!to], p = h->points[i];
-		if (to && last->node == p.node && last->bucket == p.bucket && last->side == p.side) {
-			last->count += p.count;
-			last->weight += p.weight;
-		} else {
-			h->points[to++] = p;
-		}
-	}
-	h->nr_points = to;
-}
-
-static size_t points_size(const struct flame *f)
+static size_t order_size(const struct flame *f)
 {
 	return (f->points.nr + 1) * sizeof(struct out_point);
 }
 
 /* Two sides have no time in common: all of it is one bucket, which is the side's. */
-static int take_points(struct html *h)
+static int find_keys(struct html *h)
 {
+	enum { AHEAD = 16 };
 	const struct flame *f = h->flame;
 	const struct flame_side *side = &f->sides[0];
 	u64 span = side->last_ns - side->first_ns + 1;
 	bool timed = f->nr_sides == 1 && side->last_ns > side->first_ns;
 	h->bucket_ns = timed ? max(round_up(span / MAX_BUCKETS + 1), f->resolution_ns) : 0;
 	h->nr_buckets = timed ? (u32)(span / h->bucket_ns) + 1 : f->nr_sides;
-	h->points = big_grow(NULL, 0, points_size(f));
-	h->spare = big_grow(NULL, 0, points_size(f));
-	if (!h->points || !h->spare || f->points.nr >= UINT32_MAX)
+	h->keys = big_grow(NULL, 0, keys_size(f));
+	if (!h->keys || f->points.nr >= UINT32_MAX)
 		return -ENOMEM;
-	vec_for_each (&f->points, p)
-		h->points[h->nr_points++] = (struct out_point){
-			.node = h->node_of[p->node],
-			.bucket = timed ? (u32)((p->time_ns - side->first_ns) / h->bucket_ns)
-					: p->side,
-			.side = p->side,
-			.count = p->count,
-			.weight = p->period,
-		};
+	for (size_t i = 0; i < f->points.nr; i++) {
+		const struct flame_point *p = &f->points.at[i];
+		/* A sample without a time, among others that have one, is as old as the first of these. */
+		u64 since = p->time_ns > side->first_ns ? p->time_ns - side->first_ns : 0;
+		if (i + AHEAD < f->points.nr)
+			__builtin_prefetch(&h->node_of[p[AHEAD].node]);
+		h->keys[i].node = h->node_of[p->node];
+		h->keys[i].bucket = timed ? (u32)(since / h->bucket_ns) : p->side;
+	}
 	return 0;
+}
+
+/* From numbers of keys, each two places behind its own, to where each one's first goes, one place behind. */
+static void sum_starts(u32 *starts, u32 nr_keys)
+{
+	for (u32 k = 1; k <= nr_keys; k++)
+		starts[k + 1] += starts[k];
+}
+
+/* Points stay where they are, only their numbers are sorted: by bucket, and then, keeping that order, by node. */
+static int sort_points(struct html *h)
+{
+	enum { AHEAD = 16 };
+	size_t nr = h->flame->points.nr, size = (nr + 1) * sizeof(u32);
+	u32 *by_bucket = big_grow(NULL, 0, size);
+	_cleanup_free_ u32 *buckets = calloc((size_t)h->nr_buckets + 3, sizeof(*buckets));
+	h->order = big_grow(NULL, 0, order_size(h->flame));
+	h->starts = big_zalloc((h->nodes.nr + 3) * sizeof(*h->starts));
+	bool good = by_bucket && buckets && h->order && h->starts;
+	for (size_t i = 0; i < nr && good; i++) {
+		buckets[h->keys[i].bucket + 2]++;
+		h->starts[h->keys[i].node + 2]++;
+	}
+	if (good) {
+		sum_starts(buckets, h->nr_buckets);
+		sum_starts(h->starts, (u32)h->nodes.nr);
+	}
+	for (size_t i = 0; i < nr && good; i++)
+		by_bucket[buckets[h->keys[i].bucket + 1]++] = (u32)i;
+	for (size_t i = 0; i < nr && good; i++) {
+		u32 point = by_bucket[i];
+		if (i + AHEAD < nr)
+			__builtin_prefetch(&h->starts[h->keys[by_bucket[i + AHEAD]].node + 1]);
+		h->order[h->starts[h->keys[point].node + 1]++] =
+			(struct out_point){ point, h->keys[point].bucket };
+	}
+	big_free(by_bucket, size);
+	return good ? 0 : -ENOMEM;
+}
+
+static u32 bucket_at(const struct html *h, u32 at)
+{
+	return h->order[at].bucket >> h->shift;
+}
+
+/* How many are left of some points of a node when those of one bucket are one. */
+static u32 nr_joined(const struct html *h, u32 at, u32 end)
+{
+	u32 nr = 0;
+	for (u32 last = UINT32_MAX; at < end; at++) {
+		u32 bucket = bucket_at(h, at);
+		nr += bucket != last;
+		last = bucket;
+	}
+	return nr;
+}
+
+static u64 nr_points(const struct html *h)
+{
+	u64 nr = 0;
+	for (u32 node = 0; node < h->nodes.nr; node++)
+		nr += nr_joined(h, h->starts[node], h->starts[node + 1]);
+	return nr;
 }
 
 static int choose_points(struct html *h, u32 max_points)
 {
-	int err = take_points(h);
+	int err = find_keys(h);
 	if (!err)
-		err = sort_points(h, false, h->nr_buckets);
-	if (!err)
-		err = sort_points(h, true, (u32)h->nodes.nr);
+		err = sort_points(h);
 	if (err)
 		return err;
-	join_points(h);
-	while (h->nr_points > max_points && h->bucket_ns && h->nr_buckets > 1) {
-		for (size_t i = 0; i < h->nr_points; i++)
-			h->points[i].bucket /= 2;
+	while (h->bucket_ns && h->nr_buckets > 1 && h->flame->points.nr > max_points &&
+	       nr_points(h) > max_points) {
+		h->shift++;
 		h->bucket_ns *= 2;
 		h->nr_buckets = (h->nr_buckets + 1) / 2;
-		join_points(h);
 	}
 	return 0;
 }
@@ -390,32 +424,48 @@ static void put_nodes(struct html *h)
 	}
 }
 
+/* The points of one node and side: [at, end) of the order. */
+static void put_node_points(struct html *h, u32 at, u32 end)
+{
+	enum { AHEAD = 16 };
+	const struct flame_point *points = h->flame->points.at;
+	u32 nr = h->starts[h->nodes.nr];
+	put(h, nr_joined(h, at, end));
+	for (u32 last = 0; at < end;) {
+		u32 bucket = bucket_at(h, at);
+		u64 count = 0, weight = 0;
+		for (; at < end && bucket_at(h, at) == bucket; at++) {
+			if (at + AHEAD < nr)
+				__builtin_prefetch(&points[h->order[at + AHEAD].point]);
+			count += points[h->order[at].point].count;
+			weight += points[h->order[at].point].period;
+		}
+		bool other = weight != count * h->unit;
+		put(h, bucket - last);
+		put(h, count * 2 + other);
+		if (other)
+			put(h, weight);
+		last = bucket;
+	}
+}
+
 static void put_points(struct html *h)
 {
-	size_t at = 0;
 	for (u32 node = 0; node < h->nodes.nr; node++) {
+		u32 at = h->starts[node], end = h->starts[node + 1];
 		for (u32 side = 0; side < h->flame->nr_sides; side++) {
-			size_t end = at;
-			while (end < h->nr_points && h->points[end].node == node &&
-			       h->points[end].side == side)
-				end++;
-			put(h, end - at);
-			for (u32 last = 0; at < end; at++) {
-				const struct out_point *p = &h->points[at];
-				bool other = p->weight != p->count * h->unit;
-				put(h, p->bucket - last);
-				put(h, (u64)p->count * 2 + other);
-				if (other)
-					put(h, p->weight);
-				last = p->bucket;
-			}
+			u32 to = h->flame->nr_sides == 1 ? end : at;
+			while (to < end && bucket_at(h, to) == side)
+				to++;
+			put_node_points(h, at, to);
+			at = to;
 		}
 	}
 }
 
 static u64 weight_of_one(const struct flame_point *p)
 {
-	return p->period / max(p->count, 1u);
+	return p->count <= 1 ? p->period : p->period / p->count;
 }
 
 /* What most samples weigh, 1 if no weight has the majority (which is the same in whatever order points stand). */
@@ -476,9 +526,10 @@ int html_flame(const struct flame *f, const struct html_flame_opts *o, struct st
 						    .nr_joined = h.nr_joined,
 						    .bucket_ns = h.bucket_ns };
 	strbuf_done(&h.blob);
-	vec_free(&h.nodes);
 	big_free(h.node_of, node_of_size(f));
-	big_free(h.points, points_size(f));
-	big_free(h.spare, points_size(f));
+	big_free(h.keys, keys_size(f));
+	big_free(h.order, order_size(f));
+	big_free(h.starts, (h.nodes.nr + 3) * sizeof(*h.starts));
+	big_vec_free(&h.nodes);
 	return err;
 }

@@ -93,9 +93,9 @@ struct text_shard {
 	u64 nr_lines;
 	u64 last_time; /* of the line before in this text */
 	bool has_last;
-	u64 second; /* of the last line, and its digits */
-	char second_text[NUM_DIGITS_MAX];
-	u32 second_len;
+	u64 milli; /* where the millisecond of the last line began, and its digits */
+	char milli_text[NUM_DIGITS_MAX];
+	u32 milli_len; /* 0: none yet */
 	struct head heads[NR_HEADS];
 };
 

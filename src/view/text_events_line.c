@@ -104,21 +104,29 @@ static void add_latency_flags(struct text_shard *sh, const struct sample *s)
 	strbuf_commit(&sh->text, (size_t)(to - start));
 }
 
-/* v < 1000000; writes eight bytes. */
-static inline char *put_six(char *to, u32 v)
-{
-	num_put_dec(to, v, 6);
-	return to + 6;
-}
-
-static void set_second(struct text_shard *sh, u64 second)
+/* " 12345.678": what the times of a millisecond begin with. */
+static void set_milli(struct text_shard *sh, u64 milli, u64 unit)
 {
 	char digits[NUM_DIGITS_MAX];
-	unsigned n = num_u64(digits, second), pad = n < 5 ? 5 - n : 0;
-	sh->second = second;
-	sh->second_len = n + pad + 1;
-	memset(sh->second_text, ' ', pad + 1);
-	memcpy(sh->second_text + pad + 1, digits, n);
+	unsigned n = num_u64(digits, milli / 1000), pad = n < 5 ? 5 - n : 0;
+	char *to = sh->milli_text;
+	memset(to, ' ', pad + 1);
+	memcpy(to + pad + 1, digits, n);
+	to += pad + 1 + n;
+	*to++ = '.';
+	to += num_u64_pad0(to, milli % 1000, 3);
+	sh->milli_len = (u32)(to - sh->milli_text);
+	sh->milli = milli * unit;
+}
+
+/* v < 1000 */
+static inline char *put_three(char *to, u32 v)
+{
+	u32 hundreds = v * 41 >> 12, rest = v - 100 * hundreds, tens = rest * 103 >> 10;
+	to[0] = (char)('0' + hundreds);
+	to[1] = (char)('0' + tens);
+	to[2] = (char)('0' + rest - 10 * tens);
+	return to + 3;
 }
 
 enum { TIME_MAX = 2 * NUM_DIGITS_MAX };
@@ -135,28 +143,23 @@ static inline char *put_time(struct text_shard *sh, char *to, u64 time)
 		memcpy(to, digits, n);
 		to += n;
 	} else {
-		u64 unit = 1000000000;
-		if (!o->nanoseconds) {
+		u64 unit = o->nanoseconds ? 1000000 : 1000; /* of a millisecond */
+		if (!o->nanoseconds)
 			time = (time + 500) / 1000;
-			unit = 1000000;
+		u64 part = time - sh->milli;
+		if (unlikely(part >= unit || !sh->milli_len)) {
+			u64 milli = time / unit;
+			part = time - milli * unit;
+			set_milli(sh, milli, unit);
 		}
-		u64 second = sh->second, part = time - second * unit;
-		if (unlikely(part >= unit || !sh->second_len)) {
-			second = time / unit;
-			part = time - second * unit;
-			set_second(sh, second);
+		memcpy(to, sh->milli_text, sizeof(sh->milli_text));
+		to += sh->milli_len;
+		if (unlikely(o->nanoseconds)) {
+			u32 micro = (u32)part / 1000;
+			to = put_three(to, micro);
+			part -= (u64)micro * 1000;
 		}
-		memcpy(to, sh->second_text, sizeof(sh->second_text));
-		to += sh->second_len;
-		*to++ = '.';
-		if (o->nanoseconds) {
-			u32 high = (u32)part / 1000, low = (u32)part % 1000;
-			to = put_six(to, high);
-			num_put_dec(to, low, 3);
-			to += 3;
-		} else {
-			to = put_six(to, (u32)part);
-		}
+		to = put_three(to, (u32)part);
 	}
 	*to++ = ':';
 	*to++ = ' ';

@@ -226,6 +226,8 @@ static void add_places(const struct text_samples *ts, const struct sample *s, bo
 		bool called = i && frames[frame].mode == frames[s->places[i - 1].frame].mode;
 		const struct line *line = called ? &ts->callers[frame] : &ts->inner[frame];
 		strbuf_add(to, ts->lines_text.data + line->at, line->len);
+		if (unlikely(ts->o.ends) && ts->o.ends[frame])
+			break;
 	}
 	strbuf_char(to, '\n');
 }
@@ -330,8 +332,11 @@ static void json_chain(const struct text_samples *ts, const struct sample *s, u3
 	u32 nr = ts->o.max_stack ? min(s->nr_places, ts->o.max_stack) : s->nr_places;
 	json_key(j, "chain");
 	json_array(j);
-	for (u32 i = 0; i < nr; i++)
+	for (u32 i = 0; i < nr; i++) {
 		json_place(ts, &s->places[i], fields, j);
+		if (ts->o.ends && ts->o.ends[s->places[i].frame])
+			break;
+	}
 	json_array_end(j);
 }
 

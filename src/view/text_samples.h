@@ -71,6 +71,7 @@ struct text_samples_opts {
 	void *before_ctx;
 	u32 max_stack; /* 0: all */
 	const bool *shown; /* [frame]: samples whose own place is one of these; NULL: all */
+	const bool *ends; /* [frame]: the last one of a chain that is shown; NULL: none */
 	bool json; /* an object for each sample, between the brackets of a list */
 	bool full_path; /* of source files, not only their names */
 	u64 wall_ref_ns,

@@ -50,8 +50,12 @@ void text_cell(const struct column *c, const union cell *v, struct strbuf *to)
 	case CELL_NS: strbuf_u64(to, v->u); break;
 	case CELL_S64: strbuf_printf(to, "%.*lld", c->digits, (long long)v->s); break;
 	case CELL_TIME:
-		strbuf_printf(to, "%llu.%06llu", (ull)(v->u / 1000000000),
-			      (ull)(v->u % 1000000000 / 1000));
+		if (c->digits == 9)
+			strbuf_printf(to, "%llu.%09llu", (ull)(v->u / 1000000000),
+				      (ull)(v->u % 1000000000));
+		else
+			strbuf_printf(to, "%llu.%06llu", (ull)(v->u / 1000000000),
+				      (ull)(v->u % 1000000000 / 1000));
 		break;
 	case CELL_PERCENT: percent_cell(v->f, 0, to); break;
 	case CELL_HEX:

@@ -63,6 +63,7 @@ int ftrace_page_open(struct ftrace_page *p, const struct page_layout *l, const v
 		.time = load64(base + l->ts_offset, swap),
 		.swap = swap,
 		.big_endian = big_endian,
+		.plain = !swap && !big_endian,
 		.bad = used > room,
 	};
 	p->end = p->at + min(used, room);
@@ -99,7 +100,7 @@ static int give_up(struct ftrace_page *p)
 	return 0;
 }
 
-int ftrace_page_next(struct ftrace_page *p, struct ftrace_event *ret)
+int ftrace_page_next_any(struct ftrace_page *p, struct ftrace_event *ret)
 {
 	const u8 *at = p->at, *end = p->end;
 	for (;;) {

@@ -14,6 +14,8 @@
 #include "base/types.h"
 #include "wire/format.h"
 
+#include <string.h>
+
 enum { FTRACE_MISSED_UNKNOWN = 0xffffffffu };
 
 struct ftrace_event {
@@ -29,6 +31,7 @@ struct ftrace_page {
 	u32 missed; /* events lost before this page: 0, a number, or FTRACE_MISSED_UNKNOWN */
 	bool swap;
 	bool big_endian;
+	bool plain; /* words can be taken as they are */
 	bool bad; /* the walk ended at something that is no event; what came before is good */
 };
 
@@ -44,5 +47,23 @@ u64 ftrace_page_time(const struct page_layout *l, const void *page, size_t size,
 /* Whether a page holds no event at all by its header. */
 bool ftrace_page_empty(const struct page_layout *l, const void *page, size_t size, bool big_endian);
 
-/* 1 and the next event, or 0 at the end (look at `bad`). */
-int ftrace_page_next(struct ftrace_page *p, struct ftrace_event *ret);
+/* Whatever comes next. */
+int ftrace_page_next_any(struct ftrace_page *p, struct ftrace_event *ret);
+
+/* 1 and the next event, or 0 at the end (look at `bad`). In line for what nearly all are: a short event. */
+static inline int ftrace_page_next(struct ftrace_page *p, struct ftrace_event *ret)
+{
+	enum { TYPE_BITS = 5, SHORT_MAX = 28 };
+	const u8 *at = p->at;
+	u32 head;
+	if (unlikely(!p->plain || p->end - at < 4))
+		return ftrace_page_next_any(p, ret);
+	memcpy(&head, at, sizeof(head));
+	u32 type = head & ((1u << TYPE_BITS) - 1), size = type * 4;
+	if (unlikely(type - 1 >= SHORT_MAX || size > (size_t)(p->end - at) - 4))
+		return ftrace_page_next_any(p, ret);
+	p->time += head >> TYPE_BITS;
+	p->at = at + 4 + size;
+	*ret = (struct ftrace_event){ .time = p->time, .data = at + 4, .size = size };
+	return 1;
+}

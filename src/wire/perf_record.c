@@ -163,6 +163,11 @@ static void body_decode(struct bytes *b, struct perf_side *ret)
 		ret->ksym_flags = bytes_u16(b);
 		ret->name = bytes_cstr(b);
 		break;
+	case PERF_RECORD_BPF_EVENT:
+		ret->ksym_type = bytes_u16(b);
+		ret->ksym_flags = bytes_u16(b);
+		ret->bpf_id = bytes_u32(b);
+		break;
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		ret->ppid = bytes_u32(b);
 		ret->ptid = bytes_u32(b);
@@ -198,6 +203,7 @@ int perf_side_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool i
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 	case PERF_RECORD_NAMESPACES:
 	case PERF_RECORD_CGROUP:
+	case PERF_RECORD_BPF_EVENT:
 	case PERF_RECORD_KSYMBOL: break;
 	default: return -ENOENT;
 	}

@@ -135,7 +135,8 @@ struct perf_side {
 	const char *name; /* COMM, MMAP, MMAP2, KSYMBOL; always terminated */
 	u64 lost; /* LOST, LOST_SAMPLES */
 	u64 lost_id;
-	u16 ksym_type, ksym_flags;
+	u16 ksym_type, ksym_flags; /* KSYMBOL, BPF_EVENT */
+	u32 bpf_id; /* BPF_EVENT: of the program */
 	u64 cgroup; /* CGROUP: id; name is its path */
 	const u8 *namespaces; /* NAMESPACES: nr_namespaces pairs {device, inode} of 64 bits, in the file's byte order */
 	u32 nr_namespaces;

@@ -464,6 +464,8 @@ int print_prog_compile(struct arena *a, const struct schema *s, const struct pri
 	const char *what = p.what ? p.what : "it has no print fmt";
 	if (!err)
 		err = compile_layout(&p, prog, whole);
+	if (err >= 0)
+		err = print_row_compile(a, prog);
 	if (err < 0)
 		return err;
 	if (!*whole)

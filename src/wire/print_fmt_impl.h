@@ -10,6 +10,8 @@
 
 #include "wire/print_fmt.h"
 
+#include <string.h>
+
 enum {
 	PRINT_DEPTH_MAX = 200, /* of the tree: bounds recursion in the parser and at run time */
 	PRINT_NODES_MAX = 1 << 16, /* of one program */
@@ -17,6 +19,7 @@ enum {
 	PRINT_OPS_MAX = 1 << 10,
 	PRINT_WIDTH_MAX = 1024, /* %*s with a number out of the payload */
 	OP_PAD = 16,
+	PRINT_COMM_SIZE = 16,
 };
 
 enum node_kind {
@@ -173,6 +176,9 @@ struct print_prog {
 	const struct field_op *field_ops; /* of the fields that are not common; NULL: all by their type */
 	enum print_style style;
 	const struct schema_field *const *fields; /* of a layout in C */
+	const struct print_step *steps; /* what ops is as a row; NULL: it has more than plain fields */
+	u32 nr_steps;
+	u32 steps_need; /* bytes of payload */
 };
 
 struct print_ctx {
@@ -237,6 +243,28 @@ void print_number(struct strbuf *to, const struct spec *s, u64 v);
 void print_padded(struct strbuf *to, const struct spec *s, const char *str, size_t len);
 u64 print_load(struct print_ctx *c, u32 offset, u32 size, bool sign);
 void print_spec_args(struct print_ctx *c, const struct op *op, struct spec *s);
+
+/* comm[16], the string of all strings: writes all of it, returns how much comes before the first NUL (the usual trick on words). */
+static inline unsigned print_put_comm(char *to, const u8 *from)
+{
+	u64 w[2];
+	memcpy(w, from, PRINT_COMM_SIZE);
+	memcpy(to, w, PRINT_COMM_SIZE);
+	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+		return (unsigned)strnlen((const char *)w, PRINT_COMM_SIZE);
+	const u64 ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
+	u64 a = (w[0] - ones) & ~w[0] & tops, b = (w[1] - ones) & ~w[1] & tops;
+	if (a)
+		return (unsigned)__builtin_ctzll(a) / 8;
+	return b ? 8 + (unsigned)__builtin_ctzll(b) / 8 : PRINT_COMM_SIZE;
+}
+
+/* ---- print_fmt_row.c ---- */
+
+/* Sets prog->steps where that can be. */
+int print_row_compile(struct arena *a, struct print_prog *prog) must_check;
+/* raw has steps_need bytes. */
+int print_row_run(const struct print_prog *p, const u8 *raw, struct strbuf *to);
 
 /* ---- print_fmt_pointer.c ---- */
 

@@ -587,27 +587,6 @@ static void op_load_str(struct print_ctx *c, const struct op *op)
 	strbuf_add(c->to, p, strnlen(p, op->len));
 }
 
-/* Bytes before the first NUL of 16, by the usual trick on words. */
-static inline unsigned comm_len(const u64 w[2])
-{
-	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-		return (unsigned)strnlen((const char *)w, 16);
-	const u64 ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
-	u64 a = (w[0] - ones) & ~w[0] & tops, b = (w[1] - ones) & ~w[1] & tops;
-	if (a)
-		return (unsigned)__builtin_ctzll(a) / 8;
-	return b ? 8 + (unsigned)__builtin_ctzll(b) / 8 : 16;
-}
-
-/* comm[16], the string of all strings */
-static inline unsigned load_comm(const struct print_ctx *c, const struct op *op, char *to)
-{
-	u64 w[2];
-	memcpy(w, c->raw + op->offset, 16);
-	memcpy(to, w, 16);
-	return comm_len(w);
-}
-
 void print_op(struct print_ctx *c, const struct op *op)
 {
 	char text[NUM_DIGITS_MAX];
@@ -653,8 +632,9 @@ void print_ops(struct print_ctx *c, const struct op *op)
 			to->len += load_dec(c, op, at);
 		else if (op->kind == OP_LOAD_HEX)
 			to->len += load_hex(c, op, at);
-		else if (op->kind == OP_LOAD_STR && op->len == 16 && (u64)op->offset + 16 <= c->size)
-			to->len += load_comm(c, op, at);
+		else if (op->kind == OP_LOAD_STR && op->len == PRINT_COMM_SIZE &&
+			 (u64)op->offset + PRINT_COMM_SIZE <= c->size)
+			to->len += print_put_comm(at, c->raw + op->offset);
 		else
 			print_op(c, op);
 	}
@@ -662,6 +642,8 @@ void print_ops(struct print_ctx *c, const struct op *op)
 
 int print_prog_run(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to)
 {
+	if (likely(p->steps && size >= p->steps_need))
+		return print_row_run(p, raw, to);
 	const struct schema *s = p->schema;
 	struct print_ctx c = {
 		.raw = raw,

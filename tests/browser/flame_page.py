@@ -195,6 +195,24 @@ def difference(browser):
     p.quiet("a difference")
 
 
+def crowd(browser):
+    p = Look(browser, "crowd.html#merge=tid")
+    whole, busy = p.find("all"), p.find("busy 50")
+    ok(abs(busy["w"] / whole["w"] - 0.5) < 0.01, "one thread has half of the time", busy)
+    crowds = [c for c in p.js("sonde.crowds") if abs(c["y"] - busy["y"]) < 1]
+    ok(len(crowds) == 1 and crowds[0]["nr"] == 4000 and abs(crowds[0]["w"] - whole["w"] / 2) < 3,
+       "4,000 others, each too thin to be drawn, have the other half together", crowds)
+    c = crowds[0]
+    p.page.mouse("mouseMoved", c["x"] + c["w"] / 2, c["y"] + 8)
+    ok("4,000 frames that are too thin" in p.text("tip"), "the tip says what they are", p.text("tip"))
+    p.page.click(c["x"] + c["w"] / 2, c["y"] + 8)
+    p.settle()
+    ok(abs(p.js("sonde.span") - 4000 * MS) < MS, "a click looks closer", p.js("sonde.span"))
+    p.key("Escape")
+    ok(abs(p.js("sonde.span") - 8000 * MS) < MS, "Escape goes back", p.js("sonde.span"))
+    p.quiet("thousands of threads")
+
+
 def big(browser):
     p = Look(browser, "big.html", width=1920, height=1080)
     ok(p.js("sonde.nodes") >= 200000, "200,000 frames and more", p.js("sonde.nodes"))
@@ -211,7 +229,7 @@ def big(browser):
 
 
 with Browser() as browser:
-    for part in (phases, difference, big):
+    for part in (phases, difference, crowd, big):
         try:
             part(browser)
         except Exception:

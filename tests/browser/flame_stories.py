@@ -29,6 +29,10 @@ after = usual + ["main;serve;render;escape"] * 40 + ["main;serve;new_check"] * 2
 write("before", [(i, "server", 20, 20, MS, s) for i, s in enumerate(before)])
 write("after", [(i, "server", 21, 21, MS, s) for i, s in enumerate(after)])
 
+# Threads in such numbers that none of them is as wide as a pixel, beside one that is.
+write("crowd", [(i, "busy", 50, 50, 1000 * MS, "main;heavy") for i in range(4)] +
+      [(i, "pool", 50, 1000 + i, MS, f"main;run;job{i % 7}") for i in range(4000)])
+
 # A caller that is too light to be followed to its own callers.
 write("light", [(0, "light", 30, 30, 2000 * MS, "main;heavy;target"), (1, "light", 30, 30, 1000, "main;a;b;c;target")])
 

@@ -6,8 +6,9 @@
 dir=$SONDE_BUILD-clang
 log=$SONDE_TMP/log
 need clang
+export CCACHE_NOHASHDIR=1 # where the checkout lies matters to nobody here
 if [ ! -f "$dir/build.ninja" ]; then
-	CC=clang meson setup "$dir" "$SONDE_SRC" -Dwerror=true >"$log" 2>&1 || diag "$(tail -20 "$log")"
+	CC="$(type -P ccache) clang" meson setup "$dir" "$SONDE_SRC" -Ddebug=false -Dwerror=true >"$log" 2>&1 || diag "$(tail -20 "$log")"
 fi
 ninja -C "$dir" >"$log" 2>&1
 ok $? "builds with clang without a warning" || diag "$(grep -E 'error|warning|FAILED' "$log" | head -20)"

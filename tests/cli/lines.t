@@ -105,6 +105,7 @@ split() {
 for cc in g++ clang++; do
 	command -v $cc >/dev/null || { skip "there is no $cc" "split DWARF of $cc"; continue; }
 	for v in 4 5; do
+		[ $cc$v != clang++4 ] || continue # clang 5 and gcc 4 have all that it has
 		split $cc $v
 		ok $? "split DWARF $v of $cc: programs are built" || continue
 		"$srclines" split.$v.$cc <places >got 2>told

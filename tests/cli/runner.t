@@ -63,6 +63,53 @@ rm "$unit/test_x"
 out=$("$SONDE_SRC/tests/run" --build "$SONDE_TMP/build" --suite unit)
 is "$? $(printf '%s\n' "$out" | tail -1)" "1 0 passed, 0 failed, 0 skipped" "no test at all is a failure"
 
+# Guests beside the live tests: a tree of its own, in which a script takes the part of tests/vm/boot. Each writes down when it began and how nice it is.
+tree=$SONDE_TMP/tree
+mkdir -p "$tree/tests/live" "$tree/tests/vm" "$tree/build"
+cp "$SONDE_SRC/tests/run" "$tree/tests/run"
+export LOG=$tree/log
+cat >"$tree/tests/vm/boot" <<'END'
+#!/bin/bash
+echo "boot $* nice $(nice)" >>"$LOG"
+trap 'echo "boot ended" >>"$LOG"; exit 130' TERM
+[ -z "$HANG" ] || { sleep 60 >/dev/null 2>&1 & wait; }
+# The first one goes on until the live tests are through.
+while [ ! -e "$LOG.over" ]; do sleep 0.05; done
+for f; do
+	case $f in *.t) printf '# file %s\nok 1 - in a guest\n1..1\n# exit 0 0.1\n' "$f" ;; esac
+done
+END
+cat >"$tree/tests/live/one.t" <<'END'
+#!/bin/bash
+# where: host 6.1 6.12
+echo "live one $SONDE_JOBS" >>"$LOG"
+while ! grep -q boot "$LOG"; do sleep 0.05; done
+echo ok 1; echo 1..1
+END
+cat >"$tree/tests/live/two.t" <<'END'
+#!/bin/bash
+# where: host arm64
+# smp: 1
+echo "live two" >>"$LOG"; touch "$LOG.over"
+echo ok 1; echo 1..1
+END
+chmod +x "$tree/tests/vm/boot" "$tree"/tests/live/*.t
+out=$(HANG='' timeout 60 "$tree/tests/run" --build "$tree/build" --suite live,vm --jobs 2 2>&1)
+is "$? $(tail -1 <<<"$out")" "0 5 passed, 0 failed, 0 skipped" "live tests and guests"
+is "$(sed -n 's/^boot \([^ ]*\) .* nice/\1/p' "$LOG" | head -1)" "6.12 5" "the first guest has one CPU, and steps back a little"
+is "$(grep -m1 -E '^boot|^live two' "$LOG" | cut -c1-4)" boot "it begins while live tests run"
+is "$(grep -c '^boot .* nice 0$' "$LOG")" 2 "the others come afterwards, like anyone"
+like "$(cat "$LOG")" '^live one 1$' "and a live test knows that one CPU is taken"
+rm "$LOG.over"
+: >"$LOG"
+(trap - INT; HANG=1 exec timeout --foreground 60 "$tree/tests/run" --build "$tree/build" --suite live,vm --jobs 2 >/dev/null 2>&1) &
+for _ in $(seq 200); do grep -q 'live two' "$LOG" && break; sleep 0.05; done
+kill -INT "$(pgrep -P $! || echo $!)"
+wait $!
+is $? 130 "Ctrl-C ends it"
+for _ in $(seq 100); do [ "$(grep -c 'boot ended' "$LOG")" = "$(grep -c nice "$LOG")" ] && break; sleep 0.05; done
+is "$(grep -c 'boot ended' "$LOG")" "$(grep -c nice "$LOG")" "and the guests with it"
+
 # The library: each assertion can fail.
 lib() { (unset SONDE_TMP; bash -c ". '$SONDE_SRC/tests/lib.sh'; $1; done_testing" 2>&1); }
 like "$(lib 'is a b n')" '^not ok 1 - n' "is"

@@ -1,6 +1,6 @@
 /*
- * Recordings of hardware that is not here: perf_hw branch|mem|real|wide PROGRAM ADDR FILE [swap] [data=ADDR]. Samples lie in a function
- * of PROGRAM at the file offset ADDR (hexadecimal); with branch stacks of every kind of entry, or with data addresses and where the data
+ * Recordings of hardware that is not here: perf_hw branch|lbr|mem|real|wide PROGRAM ADDR FILE [swap] [data=ADDR]. Samples lie in a function
+ * of PROGRAM at the file offset ADDR (hexadecimal); with branch stacks of every kind of entry, or with call stacks of branches (lbr), or with data addresses and where the data
  * came from: any bits at all (mem), or as a CPU sets them (real), or with everything else that a sample can carry (wide), of accesses to
  * an object at the offset data=.
  */
@@ -22,13 +22,15 @@ static u64 dice(u64 n)
 
 static void begin(struct perfwrite *w, const char *program, u64 sample_type, unsigned form)
 {
+	bool calls = sample_type & PERF_SAMPLE_CALLCHAIN;
 	struct perf_event_attr a = {
 		.type = PERF_TYPE_HARDWARE,
 		.config = PERF_COUNT_HW_CPU_CYCLES,
 		.sample_period = 1000,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | sample_type,
-		.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER,
+		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | (calls ? PERF_SAMPLE_BRANCH_CALL_STACK
+								       : PERF_SAMPLE_BRANCH_ANY),
 		.sample_regs_user = 0xff01ff,
 		.sample_regs_intr = 0x3c3,
 		.sample_id_all = 1,
@@ -84,6 +86,33 @@ static void add_branches(struct perfwrite *w, u64 at, u32 i)
 	struct perfwrite_sample s = sample(at, i);
 	s.branches = words;
 	s.nr_branches = nr;
+	perfwrite_sample(w, 0, &s);
+}
+
+/* As --call-graph lbr records: the kernel's chain, then where the CPU was called from. */
+static void add_calls(struct perfwrite *w, u64 at, u32 i)
+{
+	bool kernel = !dice(3);
+	u64 words[3 * 6], nr = 1 + dice(5), chain[8], nr_chain = 0;
+	struct perfwrite_sample s = sample(at, i);
+	if (kernel) {
+		s.misc = PERF_RECORD_MISC_KERNEL;
+		s.ip = 0xffffffff81000100ull + dice(3);
+		chain[nr_chain++] = (u64)PERF_CONTEXT_KERNEL;
+		chain[nr_chain++] = s.ip;
+		chain[nr_chain++] = 0xffffffff81000200ull;
+	}
+	chain[nr_chain++] = (u64)PERF_CONTEXT_USER;
+	chain[nr_chain++] = kernel ? BASE + at : s.ip;
+	for (u64 k = 0; k < nr; k++) {
+		words[3 * k] = BASE + at + dice(20);
+		words[3 * k + 1] = BASE + at + (k ? dice(20) : 0);
+		words[3 * k + 2] = 0;
+	}
+	s.branches = words;
+	s.nr_branches = nr;
+	s.chain = chain;
+	s.nr_chain = nr_chain;
 	perfwrite_sample(w, 0, &s);
 }
 
@@ -158,7 +187,7 @@ int main(int argc, char **argv)
 	if (argc < 5)
 		return 1;
 	bool branch = !strcmp(argv[1], "branch");
-	bool wide = !strcmp(argv[1], "wide");
+	bool wide = !strcmp(argv[1], "wide"), calls = !strcmp(argv[1], "lbr");
 	u64 at = strtoull(argv[3], NULL, 16), data = 0;
 	unsigned form = 0;
 	for (int i = 5; i < argc; i++) {
@@ -167,8 +196,9 @@ int main(int argc, char **argv)
 	}
 	struct perfwrite w;
 	begin(&w, argv[2],
-	      branch ? PERF_SAMPLE_BRANCH_STACK
-	      : wide ? PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
+	      calls    ? PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_CALLCHAIN
+	      : branch ? PERF_SAMPLE_BRANCH_STACK
+	      : wide   ? PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
 			       PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_TRANSACTION |
 			       PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
 			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR
@@ -176,7 +206,8 @@ int main(int argc, char **argv)
 			       PERF_SAMPLE_PHYS_ADDR,
 	      form);
 	for (u32 i = 0; i < SAMPLES; i++)
-		wide	 ? add_wide(&w, at, data, i)
+		calls	 ? add_calls(&w, at, i)
+		: wide	 ? add_wide(&w, at, data, i)
 		: branch ? add_branches(&w, at, i)
 			 : add_access(&w, at, i, *argv[1] == 'r');
 	perfwrite_feature_str(&w, FEAT_HOSTNAME,

@@ -53,6 +53,12 @@ like "$text" '┌.*j' "jumps are drawn"
 unlike "$("$SONDE" annotate -i rec.data --no-source -s leaf 2>/dev/null)" 'x << 13' "--no-source"
 unlike "$("$SONDE" annotate -i rec.data --stdio -s leaf 2>/dev/null)" '┌' "--stdio draws none"
 like "$("$SONDE" annotate -i rec.data -M intel --asm-raw -s leaf 2>/dev/null)" '[0-9a-f]{2} [0-9a-f]{2} .*shl +e?[a-z]+,0xd' "-M intel --asm-raw"
+# --stdio2: percentages, labels, arrows and where jumps lead are perf's; names behind calls are better, and what does nothing is written otherwise.
+rel() { sed -nE 's/^( *[0-9.]* +([0-9a-f]+: )? *([↓↑→←] )?)([a-z][a-z0-9]*)( +(.*[^ ]))? *$/\1\4 \6/p' | sed -E 's/(call|lea) .*/\1/; s/ +$//' | grep -vE ' (nop[wl]?|cs|data16|xchg)( |$)'; }
+perf annotate --stdio2 --no-source -i rec.data -s leaf 2>/dev/null | rel >theirs
+"$SONDE" annotate --stdio2 --no-source -i rec.data -s leaf 2>/dev/null | rel >ours
+cmp -s theirs ours && [ "$(wc -l <ours)" -gt 20 ] && grep -q '↓' ours && grep -qE ' [0-9a-f]+: ' ours
+ok $? "--stdio2: the same lines ($(wc -l <ours))" || diag "$(diff theirs ours | head -n 6)"
 lines=$("$SONDE" annotate -i rec.data -l -s leaf 2>/dev/null)
 like "$lines" "Sorted summary for file .*/loop
 -{46}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # buildid-cache and archive: what we keep by build id perf finds, what perf keeps we find; a recording travels with its binaries.
-# where: host 6.12
+# where: host
 # needs: root
 # timeout: 120
 . "${SONDE_SRC:-.}/tests/lib.sh"

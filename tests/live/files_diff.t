@@ -38,6 +38,25 @@ for option in "" "-c delta" "-c ratio" -p "-s dso" "-o 2" "-o 0"; do
 	same $option one.data two.data three.data
 done
 
+# Filters, and keys as report has them. A column that would say the same in every row is left out.
+for option in "-S leaf_work" "-d deep" "-C deep" "-C deep -s comm,dso" "-d deep -S leaf_work" "--percentage relative -d deep -s sym" "--percentage absolute -d deep -s sym" \
+	"--time 0%-50%" "--time 10%/1:10%/2" "-s pid -b" "-s dso,symbol_size -d deep"; do
+	# shellcheck disable=SC2086
+	same $option one.data two.data
+done
+# The same event under two names: perf's default is cpu-clock:ppp, ours cpu-clock.
+perf record -q -e cpu-clock:ppp -F 2000 -o named.data ./deep 0.2 2 5 0 >/dev/null 2>&1
+exits 0 "events of two names that are one" "$SONDE" diff named.data two.data
+like "$out" 'leaf_work' "are compared"
+exits 1 "--cpu where samples do not say" "$SONDE" diff --cpu 0 one.data two.data
+like "$err" "the samples do not say on which CPU" "is said"
+exits 129 "a key of branches" "$SONDE" diff -s symbol_from one.data two.data
+for option in -D "-F" "-t ," --cycles-hist --stream; do
+	# shellcheck disable=SC2086
+	exits 129 "$option" "$SONDE" diff $option one.data two.data
+	like "$err" "is not supported" "is refused, and what to use instead"
+done
+
 cp one.data perf.data.old
 cp two.data perf.data
 same

@@ -28,7 +28,7 @@ object=$(nm prog | awk '$3 == "table" { print $1 }')
 read -r section place < <(readelf -SW prog | sed 's/^ *\[ *[0-9]*\]//' | awk '$1 == ".data" { print $3, $4 }')
 object=$(printf %x $((0x$object - 0x$section + 0x$place)))
 for form in "" swap; do
-	for kind in branch mem real wide; do
+	for kind in branch lbr mem real wide; do
 		# shellcheck disable=SC2086
 		"$gen" $kind "$PWD/prog" "$at" "$kind$form.data" $form data=$object
 		ok $? "$kind $form"
@@ -51,6 +51,25 @@ for form in "" swap; do
 		ok $? "script -F $fields $form" || diag "$(cat cmp.out ours.err)"
 	done
 done
+# S4-100: call stacks of branches: the kernel's part of a chain from its own, the user's from the CPU
+for form in "" swap; do
+	for fields in comm,tid,ip,sym ip,sym,symoff,dso comm,ip; do
+		command perf script -i lbr$form.data --no-inline -F $fields >theirs 2>/dev/null
+		"$SONDE" script -i lbr$form.data --no-inline -F $fields >ours 2>ours.err
+		cmp ours theirs >cmp.out 2>&1 && [ -s ours ]
+		ok $? "S4-100: script -F $fields of --call-graph lbr $form" || diag "$(cat cmp.out ours.err)"
+	done
+	# Widths of columns differ where perf knows a name for the kernel.
+	for option in "--no-children -g none" "--no-children -g folded,0,caller"; do
+		# shellcheck disable=SC2086
+		command perf report --stdio -i lbr$form.data $option 2>/dev/null | grep -v "^#" | tr -s " " | sort >theirs
+		# shellcheck disable=SC2086
+		"$SONDE" report --stdio -i lbr$form.data $option 2>ours.err | grep -v "^#" | tr -s " " | sort >ours
+		cmp ours theirs >cmp.out 2>&1 && [ -s ours ]
+		ok $? "S4-100: report $option of --call-graph lbr $form" || diag "$(diff theirs ours | head -5; cat ours.err)"
+	done
+done
+
 # perf leaves the mask of iregs as it is in a file of the other byte order, and names other registers.
 for fields in comm,ip,sym,iregs comm,ip,uregs comm,uregs,data_page_size ip,sym,data_page_size,code_page_size comm,phys_addr,code_page_size weight,ins_lat,ip \
 	flags,comm,ip synth,comm,tid comm,tid,time,event,flags,addr,ins_lat ip,sym,dso,symoff,uregs,phys_addr,data_page_size; do

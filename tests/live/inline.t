@@ -62,6 +62,18 @@ mv gone loop
 "$SONDE" report --stdio -i fp.data >third 2>&1
 cmp -s first third
 ok $? "rubbish in the cache is not believed"
+# Split DWARF: the same functions out of the .dwo; without it that is said, with the file that is missing, and nothing of it is kept.
+gcc -O2 -g -gsplit-dwarf -fno-omit-frame-pointer -fno-optimize-sibling-calls -o split "$SONDE_SRC/tests/live/inline_loop.c"
+dwo=$(echo ./*.dwo)
+perf_record -F 499 -g -e cpu-clock:u -o split.data ./split 30000 >/dev/null
+mv "$dwo" kept
+out=$("$SONDE" report --stdio -g none -i split.data 2>&1)
+like "$out" "split keeps its debugging information in other files \\(split DWARF\\): .*$(basename "$dwo") was not found, nor .*split\\.dwp: inlined functions are missing" "split DWARF: what is missing is said"
+unlike "$out" '\(inlined\)' "... and there are no inlined functions then"
+mv kept "$dwo"
+out=$("$SONDE" report --stdio -g none -i split.data 2>&1)
+like "$out" '\[\.\] middle \(inlined\)' "split DWARF: inlined functions"
+unlike "$out" 'not found' "... and nothing is said"
 # Exports carry the same stacks, with lines and marks of what is inlined.
 "$SONDE" export --to folded --kinds -i fp.data 2>/dev/null | sed 's/_\[i\]/ (inlined)/g; s/_\[[kj]\]//g; s/^\([^;]*\);/\1 0;/; s/^\(.*\) \([0-9]*\)$/\2 \1/' | sort >want
 for format in pprof speedscope firefox; do

@@ -44,6 +44,64 @@ objdump -d loop | awk '/<leaf>:/ { on = 1; next } on && !NF { exit } on' | sed -
 sed -n 's/^ *[0-9.]* :   \([0-9a-f]*\): *\(\([0-9a-f][0-9a-f] \)*\) *\([a-z]*\).*/\1 \2\4/p' <<<"$out" >got
 [ -s want ] && [ "$(grep -cE ' [a-z]+$' want)" -gt 10 ] && [ -z "$(grep -vE ' (nop|xchg|cs|data16)' want | awk 'NF <= 8' | grep -vxFf got)" ]
 ok $? "S1-076: addresses, bytes and mnemonics are objdump's" || diag "$(diff want got | head -n 5)"
+# ---- the layout of the browser: labels where jumps go, arrows
+cat >k.c <<'END'
+int main()
+{
+	volatile int k;
+	for (int i = 0; i < 300000000; i++) {
+		k = 100;
+	}
+	return 0;
+}
+END
+gcc -O0 -ggdb -fcf-protection=none -o k k.c
+sonde record -e cpu-clock:u -F 999 -o k.data -- ./k >/dev/null 2>&1
+exits 0 "S4-253: perf annotate --stdio2" perf annotate --stdio2 -i k.data main
+like "$out" '^ +Disassembly of section \.text:
+
+ +[0-9a-f]{16} <main>:
+' "S4-253: the section, the address and the symbol"
+like "$out" '^ +for \(int i = 0; i < 300000000; i\+\+\) \{$' "S4-253: source lines"
+like "$out" '^ {8} +push +%rbp$' "S4-253: nothing beside what no sample fell on"
+jump=$(sed -n 's/^ *↓ jmp *\([0-9a-f]*\)$/\1/p' <<<"$out")
+like "$out" "^ *([0-9]+\\.[0-9]{2})? +$jump: +cmpl +\\\$0x11e1a2ff,-0x4\\(%rbp\\)\$" "S4-253: a jump down has an arrow and leads to a label ($jump)"
+up=$(sed -n 's/^ *\([0-9.]* *\)↑ jle *\([0-9a-f]*\)$/\2/p' <<<"$out")
+like "$out" "^ *([0-9]+\\.[0-9]{2})? +$up: +movl +\\\$0x64,-0x8\\(%rbp\\)\$" "S4-253: and so has one up ($up)"
+like "$out" '^ +← ret' "S4-253: a return has an arrow"
+sum=$(sed -n 's/^ *\([0-9]*\.[0-9][0-9]\) .*/\1/p' <<<"$out" | awk '{ s += $1 } END { printf "%d", s + 0.5 }')
+[ "$sum" -ge 99 ] && [ "$sum" -le 101 ]
+ok $? "S4-253: percentages at the left ($sum)"
+# ---- the C library's lines, from libc6-dbg; its source lies where --prefix says
+cat >sorting.c <<'END'
+#include <stdlib.h>
+static int by(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+int main(void)
+{
+	static int numbers[100000];
+	for (int round = 0; round < 40; round++) {
+		for (int i = 0; i < 100000; i++)
+			numbers[i] = (int)((unsigned)i * 2654435761u >> 8);
+		qsort(numbers, 100000, sizeof(int), by);
+	}
+	return 0;
+}
+END
+gcc -O2 -o sorting sorting.c
+sonde record -e cpu-clock:u -F 999 -o sorting.data -- ./sorting >/dev/null 2>&1
+libc=$(ldd sorting | sed -n 's/.*libc\.so\.6 => \([^ ]*\) .*/\1/p')
+id=$(readelf -n "$libc" | sed -n 's/.*Build ID: //p')
+if [ -e "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ]; then
+	exits 0 "S4-255: annotate -l of a function of libc" sonde annotate --stdio -l -P -i sorting.data msort_with_tmp.part.0
+	like "$out" '^ +[0-9]+\.[0-9]{2} .*stdlib/msort\.c:[0-9]+$' "S4-255: the heaviest lines of the C library's file"
+	mkdir -p glibc/stdlib
+	for ((i = 1; i < 400; i++)); do echo "this is line $i of msort.c"; done >glibc/stdlib/msort.c
+	exits 0 "S4-255: annotate --prefix" sonde annotate --stdio --prefix "$PWD/glibc" -i sorting.data msort_with_tmp.part.0
+	like "$out" ': ([0-9]+) +this is line \1 of msort\.c' "S4-255: its source stands between the instructions"
+	unlike "$(sonde annotate --stdio -i sorting.data msort_with_tmp.part.0)" 'this is line' "S4-255: and not without"
+else
+	skip "libc6-dbg is not installed" "S4-255: lines of the C library"
+fi
 mv perf.data else.data
 exits 0 "S4-277: or of another file" perf annotate -i else.data
 # ---- from the report browser, in a real terminal

@@ -96,6 +96,22 @@ modifier S4-232 ppp precise_ip 3
 modifier S4-098 pp precise_ip 2
 modifier S4-098 ukp precise_ip 1
 
+# ---- branch stacks: what is asked of the kernel, and what the file says (samples of such hardware: tests/live/hw_samples.t)
+branches() { # OPTIONS BITS NAMES
+	# shellcheck disable=SC2086
+	exits 0 "S4-100: record $1" on intel-snbep sonde record -e cycles $1 -o branches.data -- true
+	is "$(told branch_sample_type)" "$2" "S4-100: $1 asks for branches of this kind"
+	is "$(($(told sample_type) & 2048))" 2048 "S4-100: with every sample"
+	if ! needs_or_skip "S4-100: what perf reads" perf; then
+		like "$(perf evlist -v -i branches.data 2>/dev/null)" "branch_sample_type: $3(,|\$)" "S4-100: perf reads the same from the file"
+	fi
+}
+branches -b 8 ANY
+branches "-j any_call,u" 17 "USER\\|ANY_CALL"
+branches "--call-graph lbr" 182273 "USER\\|CALL_STACK\\|NO_FLAGS\\|NO_CYCLES\\|HW_INDEX"
+exits 129 "S4-100: both at once" on intel-snbep sonde record -b --call-graph lbr -o no.data -- true
+like "$err" "takes the place of branch stacks" "S4-100: are refused"
+
 # ---- terms of the core's PMU
 counts intel-snbep S4-095 cpu/event=0x3c,any=1/ "4 20003c 0"
 counts intel-snbep S4-097 cpu/event=0xb7,umask=1,offcore_rsp=0x3f80408fff/ "4 1b7 3f80408fff"

@@ -55,6 +55,19 @@ exits 0 "S4-249: a recursion 20 deep" sonde record -F 1999 -g -o deep.data -- so
 perf_fields deep.data ip,sym | awk 'BEGIN { RS = "" } /workload_spin/ { print gsub(/workload_recurse/, ""), (/main/ ? "main" : "") }' | sort | uniq -c | sort -rn >depth
 like "$(head -1 depth)" '^ *[0-9]+ (20|21) main$' "S4-249: frame pointers give all of it, up to main"
 
+# ---- :S: the leader samples for the group. Every fault here is a minor one, so the second counts what the first does.
+exits 0 "S4-233: record -e '{page-faults,minor-faults}:S' -c 100" sonde record -e '{page-faults,minor-faults}:S' -c 100 -o read.data -- sonde workload faults 5000
+like "$(perf evlist -v -i read.data 2>/dev/null)" '^page-faults.*sample_type: [A-Z|]*READ.*read_format: [A-Z|]*GROUP' "S4-233: samples carry the counts of the group"
+perf_fields read.data event,period | sed 's/^ *//; s/:.*//' | awk '{ print $2 }' | sort | uniq -c | awk '{ print $2, $1 }' >members
+is "$(awk '{ print $1 }' members | xargs)" "minor-faults page-faults" "S4-233: perf reads values of both from each sample"
+is "$(awk '{ print $2 }' members | sort -u | wc -l)" 1 "S4-233: as many of the one as of the other"
+[ "$(awk '/^page/ { print $2 }' members)" -ge 50 ]
+ok $? "S4-233: a sample every 100 faults" || diag "$(cat members)"
+sonde script -i read.data -F event,period | awk '/minor-faults/ { n += $1 } END { print n }' >minor
+[ "$(cat minor)" -ge 4900 ] && [ "$(cat minor)" -le 6500 ]
+ok $? "S4-233: the counts of the member that is only read add up" || diag "$(cat minor)"
+is "$(sonde script -i read.data)" "$(perf script --no-inline -i read.data 2>/dev/null)" "S4-233: printed as perf prints it"
+
 # ---- which event
 exits 0 "S0-020: -e, and -e again" sonde record -e cpu-clock -e page-faults -o e1.data -- sonde workload faults 1000
 exits 0 "S0-020: -e A,B" sonde record -e cpu-clock,page-faults -o e2.data -- sonde workload faults 1000
@@ -143,4 +156,14 @@ if define_probe_libc_malloc; then
 else
 	for row in "S0-062" "S4-340 S4-341" "S4-342"; do skip "$reason" "$row: a user probe"; done
 fi
+
+# ---- what profiling costs: CPU time that the recorder itself used for a second of CPU time that was profiled, beyond its start
+own_and_profiled() { # SECONDS: both, in seconds of CPU
+	"$SONDE" record --json -F 99 -g -e cpu-clock -o light.data -- "$SONDE" workload leaf "$1" 2>light.err || return 1
+	tail -n 1 light.err | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["own_cpu_seconds"], d["samples"] / 99)'
+}
+short=$(own_and_profiled 0.5) && long=$(own_and_profiled 4)
+ok $? "S4-105: record -F 99 -g says what it cost"
+awk -v a="$short" -v b="$long" 'BEGIN { split(a, s); split(b, l); exit !(l[2] > s[2] && l[1] - s[1] < 0.03 * (l[2] - s[2])) }'
+ok $? "S4-105: profiling at 99 Hz costs less than three percent" || diag "recorder and profiled: $short, then $long"
 done_testing

@@ -106,4 +106,42 @@ if define_probe_libc_malloc; then
 else
 	skip "$reason" "S4-343: many samples"
 fi
+# ---- a browser on a terminal, text through a pipe
+cp hot.data perf.data
+sonde report | cat >piped
+like "$(cat piped)" '^ +[0-9.]+% +sonde +sonde +\[\.\] workload_leaf' "S4-239: report through a pipe is text"
+unlike "$(cat piped)" $'\\x1b' "S4-239: without a terminal's codes"
+is "$(sonde report --stdio | cat)" "$(cat piped)" "S4-239: the same as --stdio"
+if command -v tmux >/dev/null; then
+	export TMUX_TMPDIR=$SONDE_TMP
+	unset TMUX
+	term() { tmux -f /dev/null -L "sonde-report-$$" "$@"; }
+	trap 'term kill-server 2>/dev/null; remove_probes; rm -rf "$SONDE_TMP"' EXIT
+	screen_has() { # REGEX
+		local i
+		for ((i = 0; i < 200; i++)); do
+			term capture-pane -p 2>/dev/null | grep -Eq -- "$1" && return 0
+			sleep 0.1
+		done
+		return 1
+	}
+	term new-session -d -x 100 -y 24 "cd '$PWD'; env TERM=screen PATH='$PATH' sonde report; echo left with \$?; sleep 60"
+	screen_has 'Samples: .* of event'
+	ok $? "S4-239: report on a terminal is a browser" || diag "$(term capture-pane -p)"
+	screen_has '[0-9.]+% +sonde +sonde +\[\.\] workload_leaf'
+	ok $? "S4-239: with the same rows"
+	screen_has 'q quit'
+	ok $? "S4-239: that says its keys"
+	term resize-window -x 20 -y 5 2>/dev/null
+	sleep 0.5
+	term resize-window -x 100 -y 24 2>/dev/null
+	screen_has 'workload_leaf'
+	ok $? "S4-239: it lives through a tiny screen" || diag "$(term capture-pane -p)"
+	term send-keys q
+	screen_has 'left with 0'
+	ok $? "S4-239: q leaves it" || diag "$(term capture-pane -p)"
+	term kill-server 2>/dev/null
+else
+	skip "tmux is not installed" "S4-239: report on a terminal"
+fi
 done_testing

@@ -33,6 +33,20 @@ exits 0 "S4-118: level 0: the whole system" as_nobody sonde record -F 99 -a -o z
 mount -o remount,mode=750,gid=65534 $tracefs # so that tracefs is not what refuses
 exits 1 "S4-118: tracepoints with their data are refused" as_nobody sonde record -a -e sched:sched_switch -o no.data -- true
 like "$err" 'perf_event_paranoid is 0\)' "S4-118 S4-116: says why"
+# ---- level -1: what is for nobody else, the function tracepoint
+if [ -e $tracefs/events/ftrace/function ] && [ -e $tracefs/available_filter_functions ]; then
+	exits 1 "S4-117: level 0: record -e ftrace:function for an ordinary user is refused" \
+		as_nobody sonde record -a -e ftrace:function --filter 'ip == vfs_read' -o no.data -- true
+	echo -1 >$paranoid
+	is "$(cat $paranoid)" -1 "S4-117: the level is -1"
+	exits 0 "S4-117: level -1: it is allowed" as_nobody sonde record -a -e ftrace:function --filter 'ip == vfs_read' -o function.data -- cat /etc/hostname
+	like "$(sonde script -i function.data 2>&1)" 'cat +[0-9]+ .* ftrace:function: +.*vfs_read' "S4-117: calls of the function, by whom"
+	exits 0 "S4-117: tracepoints with their data" as_nobody sonde record -a -e sched:sched_switch -o switch.data -- sleep 0.2
+	exits 0 "S4-117: the whole system with the kernel" as_nobody sonde record -F 99 -a -o all.data -- sleep 0.5
+	echo 0 >$paranoid
+else
+	skip "kernel without the function tracer" "S4-117: ftrace:function"
+fi
 mount -o remount,mode=700,gid=0 $tracefs
 exits 1 "S4-169: tracepoints for an ordinary user" as_nobody sonde record -e sched:sched_switch -o no.data -- true
 like "$err" 'hint: run it as root' "S4-169: root can"
@@ -44,11 +58,63 @@ restrict=/proc/sys/kernel/kptr_restrict
 echo 2 >$restrict
 sonde record -F 1999 -o hidden.data -- sonde workload syscalls 300000 2>/dev/null
 unlike "$(sonde report -i hidden.data --sort sym 2>/dev/null)" '\[k\] [a-z]' "S0-008: with kptr_restrict 2 the kernel's names are hidden"
+exits 0 "S0-009: report while kptr_restrict is 2" sonde report -i hidden.data --sort sym
+like "$err" 'kptr_restrict' "S0-009: says that kptr_restrict hides the kernel's names"
+for value in 0 1 2; do
+	echo $value >$restrict
+	is "$(cat $restrict)" $value "S0-009: kptr_restrict $value is kept"
+done
+is "$(awk '$1 !~ /^0+$/' /proc/kallsyms | wc -l)" 0 "S0-009: with 2 even root sees zeroes"
 echo 0 | tee $restrict >/dev/null
 sonde record -F 1999 -o shown.data -- sonde workload syscalls 300000 2>/dev/null
 exits 0 "S0-008: report after echo 0 | tee kptr_restrict" sonde report -i shown.data --sort sym
 unlike "$err" 'kptr_restrict' "S0-008: nothing is hidden"
 like "$out" '\[k\] [a-z_]+' "S0-008: kernel functions by name"
+
+# ---- a probe that is there already, through a pipe, while it happens: PROBE's lines in live.txt, until one fits REGEX
+mkdir as && ln -s "$SONDE" as/perf # it is perf by that name
+streams() { # NAME EVENT REGEX SCRIPT... -- COMMAND
+	local name=$1 event=$2 regex=$3 recorder i script=()
+	shift 3
+	while [ "$1" != -- ]; do
+		script+=("$1")
+		shift
+	done
+	shift
+	rm -f stream live.txt && mkfifo stream
+	as/perf record --no-buffering -e "$event" -a -o - >stream 2>record.err &
+	recorder=$!
+	PAGER="cat -v" "${script[@]}" as/perf script -i - <stream >live.txt 2>script.err &
+	for ((i = 0; i < 300; i++)); do
+		"$@" >/dev/null
+		grep -aqE -- "$regex" live.txt && break
+		sleep 0.2
+	done
+	grep -aqE -- "$regex" live.txt
+	ok $? "$name: lines come while it is recorded" || diag "$(tail -3 live.txt; cat record.err script.err)"
+	kill -0 $recorder
+	ok $? "$name: the recorder is still at work"
+	kill -INT $recorder
+	wait
+}
+if define_probe kprobe_events 'p:probe/do_sys_open do_sys_openat2 filename=+0(%si):ustring'; then
+	streams S0-054 probe:do_sys_open '^ +cat +[0-9]+ \[0[0-9]+\] +[0-9.]+: +probe:do_sys_open: .*filename.*="?/etc/hostname' -- cat /etc/hostname
+	remove_probes
+else
+	skip "$reason" "S0-054: a kernel probe"
+fi
+if define_probe kprobe_events 'p:probe/do_execve __x64_sys_execve filename=+0(+112(%di)):ustring arg=+0(+8(+104(%di))):ustring'; then
+	streams S0-057 probe:do_execve 'probe:do_execve: .*filename.*="?/bin/echo"? .*arg="?a[^ ]*b' stdbuf -oL -- sh -c "/bin/echo \"\$(printf 'a\\001b')\""
+	# ---- what 2010 called perf trace
+	exits 0 "S1-093: a probe is recorded" as/perf record -e probe:do_execve -a -o perf.data -- /bin/echo hello
+	exits 1 "S1-093: perf trace" as/perf trace
+	like "$err" 'hint: perf script prints a recording' "S1-093: says what prints it now"
+	exits 0 "S1-093: perf script" as/perf script
+	like "$out" '^ *[^ ]+ +[0-9]+ \[0[0-9]+\] +[0-9]+\.[0-9]{6}: +probe:do_execve: .*filename.*echo.*arg="?hello' "S1-093: comm, pid, cpu, time, event, arguments"
+	remove_probes
+else
+	skip "$reason" "S0-057 S1-093: a kernel probe"
+fi
 
 # ---- kernel probes
 if define_probe kprobe_events 'p:probe/vfs_read vfs_read'; then

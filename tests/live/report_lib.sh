@@ -7,7 +7,7 @@ flags="-O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls"
 tasks=mix,left,right,renamed,swapper # names of the programs
 # shellcheck disable=SC2034
 mix=(./mix 1 ./lib1.so ./lib2.so)
-cpus=$(nproc)
+cpus=${SONDE_JOBS:-$(nproc)} # comparisons at once
 
 # mix and its two libraries
 build_mix() {
@@ -41,7 +41,7 @@ record() {
 }
 
 # same NAME FILE [COMPARE-OPTION...] -- REPORT-OPTION...
-# perf is slow: as many comparisons at once as there are CPUs; compared() tells what they gave, in their order.
+# perf is slow: as many comparisons at once as there are CPUs for us; compared() tells what they gave, in their order.
 declare -a cmp_names=() cmp_pids=() cmp_statuses=()
 same() {
 	local name=$1 file=$2 how=() n=${#cmp_names[@]}

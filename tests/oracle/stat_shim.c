@@ -69,6 +69,9 @@ static long open_played(const struct perf_event_attr *a, long pid, long cpu, lon
 	soft.type = PERF_TYPE_SOFTWARE;
 	soft.config = PERF_COUNT_SW_DUMMY;
 	soft.config1 = soft.config2 = 0;
+	/* Nothing is ever sampled: branches may be asked for. */
+	soft.branch_sample_type = 0;
+	soft.sample_type &= ~(unsigned long long)PERF_SAMPLE_BRANCH_STACK;
 	long fd = real_call(SYS_perf_event_open, (long)&soft, pid, cpu, group, flags, 0);
 	if (fd >= 0 && fd < FDS)
 		values[fd] = 1000 * (17 + a->type * 7 + a->config % 13 * 31);

@@ -2,6 +2,7 @@
 registers, stack and backtrace; in the end it kills it. unwind_truth then unwinds the same registers and stack and compares.
 
 Environment: UNWIND_OUT file to append to, UNWIND_STACKS how many, UNWIND_TICK the program that sends a signal after a while.
+With UNWIND_CORE (a name) gdb has a core instead, of which only the backtrace is written down.
 """
 
 import bisect
@@ -15,8 +16,9 @@ import gdb
 import gdb.unwinder
 
 OUT = open(os.environ["UNWIND_OUT"], "a")
-WANTED = int(os.environ["UNWIND_STACKS"])
-TICK = os.environ["UNWIND_TICK"]
+WANTED = int(os.environ.get("UNWIND_STACKS", "0"))
+TICK = os.environ.get("UNWIND_TICK")
+CORE = os.environ.get("UNWIND_CORE")
 FRAMES_MAX = 256
 COPY_MAX = 256 << 10
 REGS = {
@@ -184,6 +186,10 @@ def run():
         "set follow-fork-mode parent", "set detach-on-fork on",
     ):
         gdb.execute(command, to_string=True)
+    if CORE:
+        pcs, why = frames()
+        OUT.write("%s %s %s\n" % (CORE, why or "end", " ".join(pcs)))
+        return
     pid = gdb.selected_inferior().pid
     if not pid:
         return  # it had ended

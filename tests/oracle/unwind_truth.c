@@ -1,8 +1,8 @@
 /*
  * Unwinds what unwind_gdb.py wrote down and compares with what gdb found there.
  *
- *	unwind_truth compare FILE     counts, and each difference; status 1 when there is one that is not explained
- *	unwind_truth tick PID         for each line of microseconds on standard input, SIGPROF to PID after that time
+ *	unwind_truth compare FILE [MACHINE]  counts, and each difference; status 1 when there is one that is not explained
+ *	unwind_truth tick PID                for each line of microseconds on standard input, SIGPROF to PID after that time
  */
 #include "base/vec.h"
 #include "sym/unwind_cfi.h"
@@ -321,9 +321,9 @@ static void compare(struct truth *t, char *text)
 	print_stack(t, "ours", pcs, nr);
 }
 
-static int compare_file(const char *path)
+static int compare_file(const char *path, const struct arch *arch)
 {
-	struct truth t = { .arch = arch_host(), .verbose = getenv("UNWIND_VERBOSE") != NULL };
+	struct truth t = { .arch = arch, .verbose = getenv("UNWIND_VERBOSE") != NULL };
 	t.tables = unwind_tables_new(&(struct unwind_config){ .arch = t.arch });
 	t.unwinder = unwinder_new(t.tables);
 	FILE *f = fopen(path, "r");
@@ -382,9 +382,11 @@ static int tick(pid_t pid)
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "compare"))
-		return compare_file(argv[2]);
+		return compare_file(argv[2], arch_host());
+	if (argc == 4 && !strcmp(argv[1], "compare") && arch_of_name(argv[3]))
+		return compare_file(argv[2], arch_of_name(argv[3]));
 	if (argc == 3 && !strcmp(argv[1], "tick"))
 		return tick(atoi(argv[2]));
-	fprintf(stderr, "usage: unwind_truth compare FILE | tick PID\n");
+	fprintf(stderr, "usage: unwind_truth compare FILE [MACHINE] | tick PID\n");
 	return 2;
 }

@@ -547,7 +547,8 @@ function showHead() {
 	fact(a.host === b.host ? b.host : `${a.host} → ${b.host}`, "", "", "host");
 	fact(b.release && `Linux ${b.release}`, b.arch, "minor");
 	fact(b.cpu, "", "minor");
-	fact(P.events.join(", "), "", "", P.events.length > 1 ? "events" : "event");
+	const sampled = P.events.filter((_, i) => sideTotals(i)[0] + sideTotals(i)[1]), events = sampled.length ? sampled : P.events;
+	fact(events.join(", "), "", "", events.length > 1 ? "events" : "event");
 	for (const s of sides)
 		fact(grouped.format(+s.samples), diff ? `samples ${s === a ? "before" : "after"}` : "samples");
 	if (both("lost"))
@@ -590,13 +591,13 @@ const palettes = {
 		kinds: [[208, 62, 76], [30, 88, 72], [160, 42, 70], [275, 48, 80], [212, 10, 80], [212, 12, 88]],
 		text: "#15202b", faint: "rgba(255,255,255,.62)", hit: "#d6006e", hitText: "#ffffff", line: "#ffffff", pick: "#0b1520",
 		modules: [[208, 62, 74], [30, 88, 70], [160, 45, 66], [330, 55, 80], [48, 85, 66], [275, 48, 78], [190, 60, 72], [15, 55, 70]],
-		other: [212, 10, 82], heat: [208, 80], stripe: "rgba(120,55,0,.75)",
+		other: [212, 10, 82], heat: [208, 80], stripe: "rgba(120,55,0,.75)", crowd: "#e6ebf0", crowdText: "#5a6875",
 	},
 	dark: {
 		kinds: [[208, 45, 38], [28, 62, 38], [165, 42, 29], [272, 34, 44], [212, 8, 34], [212, 8, 28]],
 		text: "#f2f6fa", faint: "rgba(18,22,27,.62)", hit: "#ff5fb0", hitText: "#20000f", line: "#12161b", pick: "#ffffff",
 		modules: [[208, 45, 38], [28, 62, 38], [165, 42, 29], [330, 38, 42], [46, 60, 32], [272, 34, 44], [190, 50, 31], [12, 45, 40]],
-		other: [212, 8, 33], heat: [208, 75], stripe: "rgba(255,190,120,.9)",
+		other: [212, 8, 33], heat: [208, 75], stripe: "rgba(255,190,120,.9)", crowd: "#1d232a", crowdText: "#8593a0",
 	},
 };
 let palette = palettes.light;
@@ -746,6 +747,7 @@ function paint(time) {
 	ctx.font = FONT;
 	ctx.textBaseline = "middle";
 	drawn = 0;
+	crowds = [];
 	for (const l of layers()) {
 		const whole = l.v === V ? [view.from, view.to] : [0, l.v.w.total[0] || 1];
 		drawTree(l, whole[0], whole[1]);
@@ -759,15 +761,53 @@ function paint(time) {
 	showStatus();
 }
 
+/* Neighbours that are too thin to be drawn one by one, as one block: what is there is seen, whatever it consists of. */
+let crowds = [];
+function drawCrowd(l, c, from, scale, faded) {
+	const v = l.v, x = Math.max((c.from - from) * scale, 0), end = Math.min((c.to - from) * scale, width), y = l.y(v.depth[c.first]);
+	if (end - x < 1 || y <= -ROW || (!printing && y >= height))
+		return;
+	const w = end - x, gap = w > 3 ? 1 : 0;
+	crowds.push({ v, x, y, w, from: c.from, to: c.to, nr: c.nr, parent: v.parent[c.first] });
+	ctx.fillStyle = palette.crowd;
+	ctx.fillRect(x, y, w - gap, ROW - 1);
+	if (faded) {
+		ctx.fillStyle = palette.faint;
+		ctx.fillRect(x, y, w - gap, ROW - 1);
+	}
+	if (w > 26) {
+		ctx.font = FONT;
+		ctx.fillStyle = palette.crowdText;
+		const text = fit(`${grouped.format(c.nr)} thin frames`, w - gap - 9);
+		if (text)
+			ctx.fillText(text, x + 5, y + ROW / 2);
+	}
+}
+
 function drawTree(l, from, to) {
 	const v = l.v, total = v.w.total, scale = width / (to - from), bottom = printing ? Infinity : height, zoomDepth = v === V ? v.depth[S.zoom] : 0;
 	const searching = matches !== null;
+	let crowd = null;
+	const settleCrowd = () => {
+		if (crowd)
+			drawCrowd(l, crowd, from, scale, searching);
+		crowd = null;
+	};
 	for (let i = 0; i < v.n;) {
 		const x = (v.x[i] - from) * scale, w = total[i] * scale;
 		if (w < LEAST || x >= width || x + w <= 0) {
+			if (w < LEAST && total[i]) {
+				if (crowd && v.parent[crowd.first] !== v.parent[i])
+					settleCrowd();
+				crowd ||= { first: i, from: v.x[i], to: 0, nr: 0 };
+				crowd.to = v.x[i] + total[i];
+				crowd.nr++;
+			}
 			i = v.end[i];
 			continue;
 		}
+		if (crowd)
+			settleCrowd();
 		const y = l.y(v.depth[i]);
 		if (y > -ROW && y < bottom) {
 			drawn++;
@@ -775,6 +815,7 @@ function drawTree(l, from, to) {
 		}
 		i++;
 	}
+	settleCrowd();
 	const pick = v === V ? picked : NONE;
 	for (const [i, wide] of [[hoveredIn === v ? hovered : NONE, 1], [pick, 2]]) {
 		if (i === NONE || total[i] * scale < LEAST)
@@ -882,6 +923,17 @@ function nodeAt(px, py) {
 	}
 	return null;
 }
+const crowdAt = (px, py) => crowds.find(c => px >= c.x && px < c.x + c.w && py >= c.y && py < c.y + ROW) || null;
+/* Looks closer at thin frames: what they are wide fills the page. */
+function enter(c) {
+	view.fromFrom = view.from;
+	view.fromTo = view.to;
+	view.aimFrom = c.from;
+	view.aimTo = c.to;
+	view.start = matchMedia("(prefers-reduced-motion: reduce)").matches ? -1e9 : performance.now();
+	hideTip();
+	redraw();
+}
 function boxOf(v, i) {
 	const l = layers().find(k => k.v === v) || layers()[0], [from, to] = spanOf(l), scale = width / (to - from);
 	return { x: (v.x[i] - from) * scale, y: l.y(v.depth[i]), w: v.w.total[i] * scale, h: ROW - 1 };
@@ -925,8 +977,15 @@ function whereOf(f) {
 		parts.push(P.strings[P.frames.file[f]] + (P.frames.line[f] ? `:${P.frames.line[f]}` : ""));
 	return parts.filter(Boolean).join(" · ");
 }
-function showTip(v, i, px, py) {
-	const d = describe(v, i), tip = $("tip"), table = el("table");
+function showCrowd(c, px, py) {
+	const w = c.to - c.from, rows = [["Total", diff ? amount(w) : `${amount(w)}, ${percent(w, c.v.w.total[0])}`]];
+	if (c.parent > 0)
+		rows.push(["Called by", nameOf(c.v.frame[c.parent])]);
+	putTip({ name: `${grouped.format(c.nr)} frames that are too thin to be drawn`, where: c.v === V ? "a click looks closer" : "", rows }, px, py);
+}
+const showTip = (v, i, px, py) => putTip(describe(v, i), px, py);
+function putTip(d, px, py) {
+	const tip = $("tip"), table = el("table");
 	for (const [head, ...cells] of d.rows) {
 		const tr = el("tr");
 		tr.append(el("th", head), ...cells.map(c => el("td", c)));
@@ -1288,6 +1347,9 @@ function zoomTo(i, remembered) {
 function goBack() {
 	if ($("keys").open)
 		return $("keys").close();
+	/* Looked closer at by the wheel or a click on thin frames. */
+	if (view.aimFrom !== V.x[S.zoom] || Math.abs(view.aimTo - view.aimFrom - (V.w.total[S.zoom] || 1)) > 1e-9 * V.w.total[0])
+		return aim(false);
 	if (S.zoom || back.length) {
 		const to = back.length ? back.pop() : 0;
 		return zoomTo(to, true);
@@ -1458,10 +1520,12 @@ function recall() {
 
 canvas.addEventListener("mousemove", e => {
 	const box = canvas.getBoundingClientRect(), at = nodeAt(e.clientX - box.left, e.clientY - box.top);
-	const i = at ? at.i : NONE;
-	canvas.style.cursor = at ? "pointer" : "default";
+	const i = at ? at.i : NONE, crowd = at ? null : crowdAt(e.clientX - box.left, e.clientY - box.top);
+	canvas.style.cursor = at || (crowd && crowd.v === V) ? "pointer" : "default";
 	if (at)
 		showTip(at.v, i, e.clientX, e.clientY);
+	else if (crowd)
+		showCrowd(crowd, e.clientX, e.clientY);
 	else
 		hideTip();
 	if (i !== hovered || (at && at.v !== hoveredIn)) {
@@ -1477,8 +1541,12 @@ canvas.addEventListener("mouseleave", () => {
 });
 canvas.addEventListener("click", e => {
 	const box = canvas.getBoundingClientRect(), at = nodeAt(e.clientX - box.left, e.clientY - box.top);
-	if (!at)
+	if (!at) {
+		const crowd = crowdAt(e.clientX - box.left, e.clientY - box.top);
+		if (crowd && crowd.v === V)
+			enter(crowd);
 		return;
+	}
 	if (e.shiftKey || at.v !== V)
 		return sandwich(at.v.frame[at.i]);
 	picked = at.i;
@@ -1695,7 +1763,6 @@ addEventListener("beforeprint", () => {
 	document.documentElement.classList.toggle("was-dark", night);
 	if (S.view !== "table") {
 		const high = Math.min(contentHeight(), 12000);
-		document.documentElement.style.setProperty("--print-height", `${high}px`);
 		sizeCanvas(high);
 		paint(performance.now());
 		canvas.style.width = "100%";
@@ -1716,14 +1783,16 @@ addEventListener("afterprint", () => {
 /* ---- begin ---- */
 
 let mainEvent = 0;
+/* Events that nothing was sampled of (perf's dummy, which only brings side-band records) are not offered. */
 P.events.forEach((name, i) => {
 	const o = el("option", name);
 	o.value = i;
-	$("event").append(o);
+	if (sideTotals(i)[0] + sideTotals(i)[1])
+		$("event").append(o);
 	if (sideTotals(i)[0] + sideTotals(i)[1] && !(sideTotals(mainEvent)[0] + sideTotals(mainEvent)[1]))
 		mainEvent = i;
 });
-$("event-label").hidden = P.events.length < 2;
+$("event-label").hidden = $("event").options.length < 2;
 $("norm-label").hidden = !diff;
 document.body.classList.toggle("diff", diff);
 $("times").hidden = !timed;
@@ -1756,6 +1825,12 @@ window.sonde = {
 		return { x: c.left + b.x, y: c.top + b.y, w: b.w, h: b.h, total: w.total[best], self: w.self[best], a: w.a && w.a[best], b: w.b && w.b[best],
 			fill: fillOf(V, best) };
 	},
+	/* Blocks of frames that are too thin, with client coordinates. */
+	get crowds() {
+		const c = canvas.getBoundingClientRect();
+		return crowds.map(k => ({ x: c.left + k.x, y: c.top + k.y, w: k.w, nr: k.nr }));
+	},
+	get span() { return view.aimTo - view.aimFrom; },
 	get gutter() { return gutter; },
 	/* What is written beside the graph. */
 	notes: () => $("status").textContent + (pair ? cutNote(pair.callers) : ""),

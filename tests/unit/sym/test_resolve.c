@@ -241,6 +241,7 @@ static void test_stripped(void)
 {
 	struct world w;
 	begin(&w, NULL);
+	w.cfg.min_unnamed = 2;
 	put_elf("/bin/bare", "exported", id_b, SHT_DYNSYM, NULL, NULL, 0);
 	put_elf("/bin/half", "exported", id_b, SHT_DYNSYM, NULL, NULL, 0);
 	u32 bare = image(&w, IMAGE_KIND_FILE, "/bin/bare", NULL),

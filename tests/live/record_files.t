@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# where: host
+# needs: root
+# timeout: 300
+# `sonde record`: who reads a pipe and when, several files, commands from outside.
+. "${SONDE_SRC:-.}/tests/lib.sh"
+need sonde root perf_events
+cd "$SONDE_TMP" || exit 1
+. "$SONDE_SRC/tests/live/record_lib.sh"
+
+# ---- pipes
+"$SONDE" record -F 999 -g -o - -- "$SONDE" workload leaf 0.5 >pipe.data 2>pipe.err
+wanted=$(sed -n 's/.*, \([0-9]*\) samples, .*/\1/p' pipe.err)
+needs_or_skip "perf reads a pipe" perf || {
+	out=$(cat pipe.data | perf report -i - --stdio --no-children -g none --header 2>perf.err)
+	is "$(cat perf.err)" "" "perf report -i - has nothing to complain about"
+	like "$out" 'workload_leaf' "and names the function"
+	grep -qF "os release : $(uname -r)" <<<"$out"
+	ok $? "and has the features"
+	is "$(cat pipe.data | perf script -i - -F comm,event 2>/dev/null | grep -c clock:)" "$wanted" "perf script -i - finds every sample"
+	out=$("$SONDE" record -q -z -- "$SONDE" workload leaf 0.3 2>/dev/null | perf report -i - --stdio 2>perf.err)
+	like "$out$(cat perf.err)" 'workload_leaf' "compressed into a pipe, without -o"
+}
+"$SONDE" record -F 4000 -- sh -c "'$SONDE' workload leaf 1; exit 5" 2>gone.err | head -c 64 >/dev/null
+is "${PIPESTATUS[0]}" 5 "the reader leaves: the command's status is kept"
+unlike "$(cat gone.err)" 'cannot|Broken|lost' "and nothing is said"
+timeout 60 "$SONDE" record -F 999 -a 2>gone.err | head -c 64 >/dev/null
+is "${PIPESTATUS[0]}" 141 "the reader of -a leaves: SIGPIPE"
+needs_or_skip "tracepoints as they come" tracefs || {
+	# The command sleeps on after its calls: they must be here long before it ends.
+	(
+		"$SONDE" record -q --no-buffering -e syscalls:sys_enter_getppid -o - -- sh -c "'$SONDE' workload syscalls 50; exec sleep 6" >live.data
+		date +%s%N >live.end
+	) &
+	recorder=$!
+	for _ in $(seq 40); do
+		sleep 0.1
+		seen=$("$SONDE" script -i live.data 2>/dev/null | grep -c 'sonde .*sys_enter_getppid:')
+		[ "$seen" -ge 50 ] && break
+	done
+	when=$(date +%s%N)
+	wait $recorder
+	between "$seen" 50 55 "--no-buffering: all 50 are out"
+	[ "$when" -lt "$(cat live.end)" ]
+	ok $? "while the command still runs"
+}
+
+# ---- several files
+exits 0 "--switch-output by time" "$SONDE" record --switch-output=1s -F 999 -o t.data -- "$SONDE" workload leaf 2.5
+set -- t.data.*
+between $# 3 4 "a file for each while"
+all=1
+for f; do reads "$f" && grep -q workload_leaf ours.txt || all=0; done
+is $all 1 "each can be read by itself, with names"
+[ ! -e t.data ]
+ok $? "and none is left without a time"
+exits 0 "--switch-output by size" "$SONDE" record --switch-output=60K --switch-max-files 2 -F 4000 -g -o z.data -- "$SONDE" workload leaf 2
+set -- z.data.*
+is $# 2 "--switch-max-files keeps the last two"
+"$SONDE" record -q --switch-output -F 999 -o u.data -- "$SONDE" workload leaf 3 & recorder=$!
+sleep 1
+kill -USR2 $recorder
+wait $recorder
+is $? 0 "SIGUSR2"
+set -- u.data.*
+is $# 2 "makes a second file"
+exits 129 "--switch-output by nonsense" "$SONDE" record --switch-output=often -o x.data -- true
+exits 0 "--max-size" "$SONDE" record --max-size 100K -F 4000 -g -o max.data -- "$SONDE" workload leaf 20
+like "$err" 'stopped at [0-9]+ KB, by --max-size' "says that it stopped"
+between "$(stat -c %s max.data)" 100000 1500000 "near that size"
+reads max.data
+ok $? "--max-size: readable"
+exits 0 "--mmap-flush" "$SONDE" record --mmap-flush 64K -F 999 -o flush.data -- "$SONDE" workload leaf 0.3
+between "$(said_samples)" 10 100000 "what does not fill it comes all the same"
+exits 129 "--off-cpu is refused" "$SONDE" record --off-cpu -o x.data -- true
+like "$err" 'hint: Use -e sched:sched_switch -g' "with what to use"
+
+# ---- commands from outside
+mkfifo ctl ack
+exec 5<>ack
+"$SONDE" record -D -1 --control fifo:ctl,ack -F 999 -o c.data -- "$SONDE" workload leaf 30 2>c.err & recorder=$!
+tell() { # COMMAND: the answer
+	local answer
+	echo "$1" >ctl
+	read -r -t 5 answer <&5
+	echo "$answer"
+}
+is "$(tell ping)" ack "ping"
+sleep 0.5
+is "$(tell enable)" ack "enable"
+sleep 1
+is "$(tell disable)" ack "disable"
+sleep 1
+is "$(tell evlist)" ack "evlist"
+echo nonsense >ctl
+is "$(tell stop)" ack "stop"
+wait $recorder
+is $? 0 "ends"
+exec 5>&-
+like "$(cat c.err)" "'nonsense' is no command" "what is no command is told"
+like "$(cat c.err)" '^cpu-clock$|^cycles' "evlist names the events"
+between "$("$SONDE" script -i c.data -F comm 2>/dev/null | grep -c .)" 50 1200 "only what was enabled is there"
+exits 129 "-D -1 alone would wait for ever" "$SONDE" record -D -1 -o x.data -- true
+exits 129 "--control of no descriptor" "$SONDE" record --control fd:77 -o x.data -- true
+exec 6<>ctl
+(sleep 1; echo stop >ctl) &
+exits 0 "--control fd:" "$SONDE" record --control fd:6 -F 99 -a -o fd.data
+exec 6<&-
+done_testing
