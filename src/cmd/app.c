@@ -228,6 +228,12 @@ static int run_words(struct app *app, const struct command *cmd, void *opts, int
 	}
 	if (cmd->run)
 		return cmd->run(app, opts, argc, argv);
+	for (const struct opt_example *e = cmd->elsewhere; argc && e && e->line; e++)
+		if (!strcmp(e->line, argv[0])) {
+			diag_error(&app->diag, -ENOTSUP, "'%s' is not one of our commands", argv[0]);
+			diag_hint(&app->diag, "%s", e->what);
+			return app_usage_said(app);
+		}
 	if (argc)
 		return app_no_command(app, cmd->subs, argv[0]);
 	return app_usage(app, "which command?");

@@ -41,6 +41,20 @@ static const struct opt_example examples[] = {
 	{ 0 },
 };
 
+/* Of trace-cmd: nothing here opens a socket. */
+static const struct opt_example elsewhere[] = {
+	{ "listen",
+	  "nothing is sent over a network: record there, copy the file, 'ftrace report' it" },
+	{ "agent", "guests are not reached from here: 'ftrace record' in the guest, copy the file, "
+		   "'ftrace report -i HOST.dat -i GUEST.dat' merges both by time" },
+	{ "setup-guest",
+	  "guests are not reached from here: 'ftrace record' in the guest, and copy the "
+	  "file" },
+	{ "attach", "files of host and guest are merged by time: 'ftrace report -i HOST.dat -i "
+		    "GUEST.dat', with --ts-offset if their clocks differ" },
+	{ 0 },
+};
+
 const struct command command_ftrace = {
 	.name = "ftrace",
 	.group = "Why",
@@ -48,4 +62,5 @@ const struct command command_ftrace = {
 	.usage = "COMMAND [OPTIONS]",
 	.examples = examples,
 	.subs = subs,
+	.elsewhere = elsewhere,
 };

@@ -239,32 +239,77 @@ int ftrace_apply_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	return err;
 }
 
+/* What is to happen when a function of the pattern is called: traceoff:1, stacktrace, enable_event:SYS:EVENT ... */
+static int take_command(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const char *glob,
+			const char *command)
+{
+	struct strbuf line;
+	strbuf_init(&line);
+	strbuf_printf(&line, "%s:%s", glob, command);
+	const char *copy = arena_strdup(&s->arena, strbuf_cstr(&line));
+	strbuf_done(&line);
+	if (strstr(command, " if ")) {
+		int err = diag_error(&s->app->diag, -EINVAL,
+				     "'%s': what a function does has no condition", command);
+		diag_hint(&s->app->diag, "-e kprobe:%s -R '%s' has", glob, command);
+		return err;
+	}
+	return copy ? ftrace_add_word(&b->functions, copy) : -ENOMEM;
+}
+
+/* GLOB[+COMMAND...], and the -R behind it. */
+static int take_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b,
+			  const struct ftrace_event_opt *e, bool fn)
+{
+	const char *text = strchr(e->text, ':') + 1;
+	size_t len = strcspn(text, "+/");
+	char *glob = arena_strndup(&s->arena, text, len),
+	     *rest = arena_strdup(&s->arena, text + len);
+	if (!glob || !rest)
+		return -ENOMEM;
+	if (e->filter || *rest == '/') {
+		int err = diag_error(&s->app->diag, -EINVAL,
+				     "'%s': tracers of functions have no filter by field", e->text);
+		diag_hint(&s->app->diag,
+			  "-P PID and -F choose tasks; -e 'kprobe:%s/FILTER/' has one", glob);
+		return err;
+	}
+	int err = 0;
+	if (strcmp(glob, "*"))
+		err = ftrace_add_word(fn ? &b->functions : &b->graph, glob);
+	for (char *word = strtok_r(rest, "+", &rest); word && !err;
+	     word = strtok_r(NULL, "+", &rest))
+		err = take_command(s, b, glob, word);
+	for (size_t i = 0; i < e->triggers.nr && !err; i++)
+		err = take_command(s, b, glob, e->triggers.at[i]);
+	return err;
+}
+
 /* "-e function:GLOB" and "-e graph:GLOB" are -p and -l or -g in another dress. */
 int ftrace_take_tracer_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 {
 	size_t to = 0;
-	for (size_t i = 0; i < b->events.nr; i++) {
-		struct ftrace_event_opt e = b->events.at[i];
-		bool fn = str_starts(e.text, "function:"), graph = str_starts(e.text, "graph:");
-		if (!fn && !graph) {
-			b->events.at[to++] = e;
-			continue;
-		}
+	vec_for_each (&b->events, e) {
+		bool fn = str_starts(e->text, "function:");
 		const char *tracer = fn ? "function" : "function_graph";
+		if (!fn && !str_starts(e->text, "graph:"))
+			continue;
 		if (b->tracer && strcmp(b->tracer, tracer))
 			return diag_error(
 				&s->app->diag,
 				-EINVAL, "'-e %s' needs the tracer %s, but there is one tracer at a time: %s",
-				e.text, tracer, b->tracer);
+				e->text, tracer, b->tracer);
 		b->tracer = tracer;
-		const char *glob = strchr(e.text, ':') + 1;
-		int err = 0;
-		if (strcmp(glob, "*"))
-			err = fn ? ftrace_add_word(&b->functions, glob)
-				 : ftrace_add_word(&b->graph, glob);
-		vec_free(&e.triggers);
+		int err = take_functions(s, b, e, fn);
 		if (err)
 			return err;
+	}
+	for (size_t i = 0; i < b->events.nr; i++) {
+		struct ftrace_event_opt *e = &b->events.at[i];
+		if (str_starts(e->text, "function:") || str_starts(e->text, "graph:"))
+			vec_free(&e->triggers);
+		else
+			b->events.at[to++] = *e;
 	}
 	b->events.nr = to;
 	return 0;

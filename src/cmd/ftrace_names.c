@@ -85,6 +85,33 @@ int ftrace_load_functions(struct ftrace_setup *s)
 	return err;
 }
 
+/* All of a module: the kernel takes one that is not there, and waits for it to be loaded. */
+static void warn_module(struct ftrace_setup *s, const char *module)
+{
+	struct closest c;
+	char best[128] = "", name[128];
+	closest_init(&c, module, strlen(module));
+	for (const char *q = s->functions.data; q && *q;) {
+		size_t line = strcspn(q, "\n");
+		const char *bracket = memchr(q, '[', line);
+		size_t len = bracket ? strcspn(bracket + 1, "]\n") : 0;
+		if (len && len < sizeof(name)) {
+			memcpy(name, bracket + 1, len);
+			name[len] = 0;
+			if (glob_match(module, name))
+				return;
+			if (closest_offer(&c, name))
+				memcpy(best, name, len + 1);
+		}
+		q += line + (q[line] == '\n');
+	}
+	diag_warn(&s->app->diag,
+		  "there is no module '%s' with functions to trace: nothing is, until it is loaded",
+		  module);
+	if (*best)
+		diag_hint(&s->app->diag, "did you mean %s?", best);
+}
+
 /*
  * GLOB[:mod:MODULE][:COMMAND...]: something must fit, for the kernel takes a filter that fits nothing as no filter at all and
  * traces everything.
@@ -105,6 +132,8 @@ int ftrace_check_function(struct ftrace_setup *s, const char *text)
 		(void)snprintf(module, sizeof(module), "%.*s", (int)strcspn(p + len + 5, ":"),
 			       p + len + 5);
 	bool any_module = !strcmp(module, "*") || !*module;
+	if (!*glob && !any_module)
+		warn_module(s, module);
 	if (!*glob || glob[strspn(glob, "0123456789")] == 0)
 		return 0; /* an index, or all of a module */
 	struct closest c;

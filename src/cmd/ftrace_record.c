@@ -333,6 +333,10 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	struct record_opts *o = opts;
 	struct arena names;
 	int status;
+	if (!o->profile && (o->hooks.items.nr || o->only_given)) {
+		ftrace_setup_end(&o->setup);
+		return app_usage(app, "-H and -S are for --profile");
+	}
 	arena_init(&names);
 	int err = o->profile ? ftrace_profile_events(&o->setup, &o->hooks, o->only_given, &names,
 						     &app->diag)

@@ -439,6 +439,17 @@ static void print_latency(struct report *r, u32 file)
 	strbuf_char(&app->out, '\n');
 }
 
+/* What trace-cmd told of every file before 3.0, and tells since when asked to say more. */
+static void print_version(struct report *r, u32 file)
+{
+	const struct tracedat *t = replay_ftrace_file(r->src, file);
+	strbuf_printf(&r->app->out, "version = %u\n", t->version);
+	for (u32 i = 0; t->buffers.nr && i < t->buffers.at[0].nr_cpus; i++)
+		if (!t->buffers.at[0].cpus[i].nr_pages)
+			strbuf_printf(&r->app->out, "CPU %u is empty\n",
+				      t->buffers.at[0].cpus[i].cpu);
+}
+
 static void print_heads(struct report *r)
 {
 	u32 files = replay_ftrace_nr_files(r->src);
@@ -446,6 +457,8 @@ static void print_heads(struct report *r)
 	for (u32 i = 0; i < replay_ftrace_nr_buffers(r->src); i++)
 		width = max(width, strlen(r->buffers[i]));
 	for (u32 i = 0; i < files && !r->app->json; i++) {
+		if (r->app->common.verbose || r->opts->ignored)
+			print_version(r, i);
 		if (files > 1) {
 			strbuf_right(&r->app->out, r->opts->inputs.at[i].path, width);
 			strbuf_str(&r->app->out, ": ");

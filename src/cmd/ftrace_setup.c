@@ -361,8 +361,11 @@ static int apply_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b, 
 	strbuf_init(&list);
 	if (!nr && !(with_module && s->module))
 		return 0;
-	if (!nr)
-		strbuf_printf(&list, ":mod:%s\n", s->module);
+	if (!nr) {
+		strbuf_printf(&list, ":mod:%s", s->module);
+		err = ftrace_check_function(s, strbuf_cstr(&list));
+		strbuf_char(&list, '\n');
+	}
 	for (size_t i = 0; i < nr && !err; i++) {
 		const char *text = at[i], *colon = strchr(text, ':');
 		bool command = colon && !str_starts(colon, ":mod:");

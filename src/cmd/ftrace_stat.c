@@ -5,6 +5,7 @@
 #include "cmd/ftrace_which.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -127,16 +128,18 @@ static void say_each_event(struct stating *s, const char *title, const char *fil
 static void say_buffers(struct stating *s, struct strbuf *b)
 {
 	struct strbuf *o = &s->app->out;
-	strbuf_printf(o, "\nBuffer size in kilobytes (per cpu):\n");
 	const char *size = get(s, "buffer_size_kb", b);
+	if (!*size || strstr(size, "expanded")) /* nobody has used it yet */
+		return;
 	if (*size == 'X') {
+		strbuf_char(o, '\n');
 		for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
 			char path[64];
 			(void)snprintf(path, sizeof(path), "per_cpu/cpu%d/buffer_size_kb", cpu);
-			strbuf_printf(o, "   cpu%d: %s\n", cpu, get(s, path, b));
+			strbuf_printf(o, "CPU %d buffer size (kb): %s\n", cpu, get(s, path, b));
 		}
 	} else {
-		strbuf_printf(o, "   %s\n", size);
+		strbuf_printf(o, "\nBuffer size in kilobytes (per cpu):\n   %s\n", size);
 	}
 	strbuf_printf(o, "\nBuffer total size in kilobytes:\n   %s\n",
 		      get(s, "buffer_total_size_kb", b));
@@ -169,6 +172,50 @@ static void say_list(struct stating *s, struct strbuf *b, const char *file, cons
 	strbuf_printf(&s->app->out, "\n%s:\n%s\n", title, text);
 }
 
+/* The same with three blanks before each line, and without remarks. */
+static void say_lines(struct stating *s, struct strbuf *b, const char *file, const char *title)
+{
+	bool head = false;
+	for (const char *p = get(s, file, b); *p; p += *p == '\n') {
+		size_t len = strcspn(p, "\n");
+		if (len && *p != '#')
+			strbuf_printf(&s->app->out, "%s%s%s   %.*s\n", head ? "" : "\n",
+				      head ? "" : title, head ? "" : ":\n", (int)len, p);
+		head |= len && *p != '#';
+		p += len;
+	}
+}
+
+/* In the order of the folder, as trace-cmd has it. */
+static void say_options(struct stating *s, struct strbuf *b)
+{
+	struct sysroot root = { .dir_fd = s->t->dir };
+	char path[PATH_MAX];
+	(void)snprintf(path, sizeof(path), "%soptions", s->folder);
+	DIR *d = sysroot_dir(&root, path);
+	strbuf_str(&s->app->out, "\nOptions:\n");
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		(void)snprintf(path, sizeof(path), "options/%s", e->d_name);
+		strbuf_printf(&s->app->out, "   %s%s\n", *get(s, path, b) == '0' ? "no" : "",
+			      e->d_name);
+	}
+	if (d)
+		(void)closedir(d);
+}
+
+/* The kernel has one of it; a kernel without it says nothing. */
+static void say_stack_tracer(struct stating *s)
+{
+	struct strbuf b;
+	strbuf_init(&b);
+	s->folder = "";
+	if (*get(s, "/proc/sys/kernel/stack_tracer_enabled", &b) == '1')
+		strbuf_str(&s->app->out, "Stack tracing is enabled\n\n");
+	strbuf_done(&b);
+}
+
 static void say_number(struct stating *s, struct strbuf *b, const char *file, const char *title)
 {
 	const char *text = get(s, file, b);
@@ -188,27 +235,26 @@ static int stat_text(void *ctx, const char *folder, const char *name)
 	say_events(s, &b);
 	say_each_event(s, "Filters:\n", "filter");
 	say_each_event(s, "Triggers:\n", "trigger");
-	say_list(s, &b, "set_ftrace_filter", "Function Filter");
-	say_list(s, &b, "set_ftrace_notrace", "Function No Trace");
-	say_list(s, &b, "set_graph_function", "Graph functions");
-	say_list(s, &b, "set_graph_notrace", "Graph No Trace functions");
+	say_lines(s, &b, "set_ftrace_filter", "Function Filter");
+	say_lines(s, &b, "set_ftrace_notrace", "Function No Trace");
+	say_lines(s, &b, "set_graph_function", "Function Graph Filter");
+	say_lines(s, &b, "set_graph_notrace", "Function Graph No Trace");
 	say_buffers(s, &b);
 	say_clock(s, &b);
 	say_cpumask(s, &b);
-	say_number(s, &b, "tracing_max_latency", "Max latency");
-	say_number(s, &b, "tracing_thresh", "Latency threshold");
-	say_list(s, &b, "set_ftrace_pid", "Filtered function tracer PIDs");
-	say_list(s, &b, "set_ftrace_notrace_pid", "Filtered notrace function tracer PIDs");
+	say_number(s, &b, "tracing_max_latency", "Max Latency");
+	say_lines(s, &b, "kprobe_events", "Kprobe events");
+	say_lines(s, &b, "uprobe_events", "Uprobe events");
+	say_lines(s, &b, "synthetic_events", "Synthetic events");
 	say_list(s, &b, "set_event_pid", "Filtered event PIDs");
 	say_list(s, &b, "set_event_notrace_pid", "Filtered notrace event PIDs");
-	say_list(s, &b, "kprobe_events", "Kprobe events");
-	say_list(s, &b, "uprobe_events", "Uprobe events");
-	say_list(s, &b, "synthetic_events", "Synthetic events");
+	say_list(s, &b, "set_ftrace_pid", "Filtered function tracer PIDs");
+	say_list(s, &b, "set_ftrace_notrace_pid", "Filtered function tracer notrace PIDs");
 	if (s->o->options)
-		strbuf_printf(&s->app->out, "\nOptions:\n%s\n", get(s, "trace_options", &b));
-	say_list(s, &b, "error_log", "Error log");
+		say_options(s, &b);
 	strbuf_printf(&s->app->out, "\nTracing is %s\n\n",
 		      *get(s, "tracing_on", &b) == '0' ? "disabled" : "enabled");
+	say_list(s, &b, "error_log", "Error log");
 	strbuf_done(&b);
 	return 0;
 }
@@ -257,6 +303,8 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 			strbuf_printf(&app->out, " %s\n", *name);
 		ftrace_names_done(&names);
 	}
+	if (!err && !app->json)
+		say_stack_tracer(&s);
 	tracing_close(&t);
 	return err ? app_fail(app, err) : APP_DONE;
 }

@@ -113,7 +113,12 @@ static void say_runs(struct app *app, const struct journal_list *l, int run_dir)
 		if (i->kept)
 			strbuf_str(o, "           its settings stay until 'sonde ftrace reset'\n");
 		vec_for_each (&i->instances, name)
-			strbuf_printf(o, "           instance %s\n", *name);
+			strbuf_printf(
+				o,
+				i->kept ? "           instance %s: 'sonde ftrace reset -B %s -d' "
+					  "removes it\n"
+					: "           instance %s\n",
+				*name, *name);
 		vec_for_each (&i->files, file)
 			strbuf_printf(o, "           changed  %s\n", *file);
 		if (i->recording)

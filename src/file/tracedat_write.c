@@ -388,12 +388,29 @@ static int write_v6(struct writer *w)
 
 /* ---- version 7 ------------------------------------------------------------------------------------------------------------ */
 
+/* What each section is called, in the words of trace-cmd: a section of its own has them one behind the other. */
+static const char section_names[] =
+	"options\0headers\0ftrace events\0events format\0kallsyms\0printk\0command lines\0"
+	"buffer flyrecord\0buffer latency\0strings";
+
+static u32 section_name(u16 id)
+{
+	static const u16 order[] = { OPTION_DONE,	   OPTION_HEADER_INFO, OPTION_FTRACE_EVENTS,
+				     OPTION_EVENT_FORMATS, OPTION_KALLSYMS,    OPTION_PRINTK,
+				     OPTION_CMDLINES,	   OPTION_BUFFER,      OPTION_BUFFER_TEXT,
+				     OPTION_STRINGS };
+	const char *at = section_names;
+	for (size_t i = 0; i < ARRAY_SIZE(order) && order[i] != id; i++)
+		at += strlen(at) + 1;
+	return (u32)(at - section_names);
+}
+
 static void put_section_head(const struct tracedat_out *o, struct strbuf *to, u16 id, bool packed,
 			     u64 size)
 {
 	put_u16(o, to, id);
 	put_u16(o, to, packed ? SECTION_PACKED : 0);
-	put_u32(o, to, 0); /* no description */
+	put_u32(o, to, section_name(id));
 	put_u64(o, to, size);
 }
 
@@ -560,6 +577,11 @@ static int write_v7(struct writer *w)
 	u64 options = w->at;
 	if (!err)
 		err = write_options_v7(w);
+	strbuf_reset(&s);
+	put_section_head(o, &s, OPTION_STRINGS, false, sizeof(section_names));
+	strbuf_add(&s, section_names, sizeof(section_names));
+	if (!err)
+		err = put_buf(w, &s);
 	/* Last of all: until then the file says that it has nothing. */
 	if (!err)
 		err = patch_u64(w, first_at, options);

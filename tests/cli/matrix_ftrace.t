@@ -106,4 +106,73 @@ for line in sys.stdin:
 print(" ".join(sorted(c or "none" for c in seen)))'
 }
 is "$(sonde ftrace report "$data/6.1-graph.dat" | marks)" "! + none" "S3-023 S3-024 S3-025 S3-026 S3-027: + over 10 us, ! over 100 us, nothing below"
+# ---- filters, and what a file tells beside its events
+cp "$data/6.1-systems.dat" trace.dat
+trace-cmd report >all.txt
+exits 0 "S0-089: report -F" trace-cmd report -F 'kmalloc: bytes_req > 1000'
+is "$(sed 1d <<<"$out")" "$(grep ': kmalloc: ' all.txt | awk 'match($0, /bytes_req=[0-9]+/) && substr($0, RSTART + 10, RLENGTH - 10) + 0 > 1000')" "S0-089: those kmalloc events, all of them, and nothing else"
+[ "$(wc -l <<<"$out")" -ge 3 ]
+ok $? "S0-089: there are some"
+sonde ftrace report -t "$data/6.12-events_v7_zstd.dat" >irq.txt
+longest=$(python3 - irq.txt <<'END'
+import re, sys
+start, worst = {}, (0, None)
+for line in open(sys.argv[1], errors='replace'):
+    m = re.search(r'\[(\d+)\] +([0-9.]+): irq_handler_(entry|exit): +irq=(\d+)', line)
+    if m and m[3] == 'entry':
+        start[m[1], m[4]] = float(m[2])
+    elif m and (m[1], m[4]) in start:
+        worst = max(worst, (round((float(m[2]) - start.pop((m[1], m[4]))) * 1e9), int(m[4])))
+print('irq_handler_entry:0x%x' % worst[1], worst[0])
+END
+)
+is "$(sonde ftrace profile -G --input "$data/6.12-events_v7_zstd.dat" | sed -n 's/^  Event: \(irq_handler_entry:[^ ]*\) .* Max: \([0-9]*\)(.*/\1 \2/p' | sort -k2nr | head -1)" "$longest" "S0-087: which interrupt took longest, and how long"
+for f in 6.1-pid_F 6.1-instance_v6; do
+	sonde ftrace report --verbose "$data/$f.dat" 2>/dev/null | head -5 >head.txt
+	like "$(cat head.txt)" "^version = $([ $f = 6.1-pid_F ] && echo 7 || echo 6)\$" "S3-017: $f: its version"
+	like "$(cat head.txt)" '^cpus=2$' "S3-017: $f: number of CPUs"
+done
+like "$(cat head.txt)" '^CPU 0 is empty$' "S3-017: and CPUs without events"
+is "$(sonde ftrace report "$data/6.1-pid_F.dat" | head -1)" "cpus=2" "S3-017: only that when nobody asks for more"
+
+# ---- files of other kernels: formats and states that none of the guests has, put into a recording
+python3 - "$data/6.1-events_v6.dat" old.dat states.dat <<'END'
+import struct, sys
+data = open(sys.argv[1], 'rb').read()
+at = data.index(b'name: sched_wakeup\n')
+size = struct.unpack_from('<Q', data, at - 8)[0]
+text = data[at:at + size]
+head, fmt = text[:text.index(b'print fmt:')], text[text.index(b'print fmt:'):]
+# As kernels before 4.3 had it. The value lies where the CPU is: 1 for CPU 1.
+head = head[:-1] + b'\tfield:int success;\toffset:32;\tsize:4;\tsigned:1;\n\n'
+fmt = b'print fmt: "%d", REC->pid'
+old = head + fmt + b' ' * (size - len(head) - len(fmt) - 1) + b'\n'
+assert len(old) == size, (len(old), size)
+open(sys.argv[2], 'wb').write(data[:at] + old + data[at + size:])
+at = data.index(b'name: sched_switch\nID: ')
+ident = int(data[at + 23:at + 30].split(b'\n')[0])
+out, nr, pos = bytearray(data), 0, data.index(b'flyrecord')
+states = [0x42, 0x3, 0x102, 0x81, 0x40]
+while nr < len(states):
+    pos = data.index(struct.pack('<H', ident), pos + 1)
+    # a record: the task that runs is the one that leaves, and both names are names
+    if pos % 4 or data[pos + 4:pos + 8] != data[pos + 24:pos + 28] or not data[pos + 8:pos + 9].isalpha():
+        continue
+    struct.pack_into('<q', out, pos + 32, states[nr])
+    nr += 1
+open(sys.argv[3], 'wb').write(out)
+END
+lines=$(sonde ftrace report old.dat | grep ': sched_wakeup: ')
+every "S3-065: sched_wakeup of an old kernel" '^.*: sched_wakeup: +[^ ]+:[0-9]+ \[[0-9]+\] success=([0-9]+) CPU:00\1$'
+like "$lines" ': sched_wakeup: +[^ ]+:[0-9]+ \[[0-9]+\] success=1 CPU:001' "S3-065: success=1 CPU:001"
+peer=/usr/bin/trace-cmd
+if [ -x $peer ]; then
+	is "$(sonde ftrace report old.dat | grep ': sched_wakeup: ' | md5sum)" "$($peer report -i old.dat 2>/dev/null | grep ': sched_wakeup: ' | md5sum)" "S3-065: as trace-cmd prints it"
+	is "$(sonde ftrace report -N states.dat | grep ': sched_switch: ' | md5sum)" "$($peer report -N -i states.dat 2>/dev/null | grep ': sched_switch: ' | md5sum)" "S3-068: the kernel's own text, as trace-cmd prints it"
+fi
+paste -d'~' <(sonde ftrace report -N states.dat | grep ': sched_switch: ' | sed 's/.*prev_state=\([^ +]*\).*/\1/') \
+	<(sonde ftrace report states.dat | grep ': sched_switch: ' | sed 's/.*\] \([^ ]*\) ==> .*/\1/') >pairs.txt
+is "$(awk -F'~' '$1 != $2' pairs.txt | head -3)" "" "S3-068: our layout has the letters of the kernel's text"
+like "$(tr '\n' ' ' <pairs.txt)" 'S\|D~S\|D ' "S3-068: two states at once"
+like "$(sonde ftrace report -N states.dat)" ' prev_state=D\+ ' "S3-068: and preempted in one (trace-cmd's layout has no +)"
 done_testing

@@ -199,8 +199,11 @@ like "$(f report lost.dat)" 'EVENTS DROPPED' "S4-332: and where"
 # ---- the rest of the files, as a recording needs them
 like "$(head -3 $tracefs/README)" 'tracing mini-HOWTO' "S2-127 S3-071 S4-376: README"
 is "$(f dump --printk ex.dat | sed '1,2d; $d' | md5sum)" "$(md5sum <$tracefs/printk_formats)" "S2-126: printk_formats are in the file"
-pid=$(head -1 $tracefs/saved_cmdlines | cut -d' ' -f1)
-like "$(f dump --cmd-lines sched.dat)" "^$pid " "S2-128: saved_cmdlines are in the file"
+# Others come and go meanwhile: a task that the kernel knows before and after.
+sort $tracefs/saved_cmdlines >known
+f record -q -o names.dat -e sched:sched_process_exec -- true
+pid=$(sort $tracefs/saved_cmdlines | comm -12 known - | head -1 | cut -d' ' -f1)
+like "$(f dump --cmd-lines names.dat)" "^$pid " "S2-128: saved_cmdlines are in the file"
 old=$(cat $tracefs/saved_cmdlines_size)
 exits 0 "S2-129: the kernel remembers more names while we record" f record -q -o n.dat --cmdlines-size $((old + 100)) -e sched:sched_process_exit -- \
 	sh -c "cat $tracefs/saved_cmdlines_size >during"
@@ -223,6 +226,25 @@ is "$(f dump --systems g.dat | grep -c sched)" 1 "S3-064: formats of the system"
 exits 0 "S3-064: dry run" f record --dry-run -e 'sched_wakeup*' -e sched_switch -e 'sched_migrate*' ls
 is "$(grep -o 'sched_[a-z_]*/enable' <<<"$out" | sort | xargs)" "sched_migrate_task/enable sched_switch/enable sched_wakeup/enable sched_wakeup_new/enable" "S3-064: exactly the events that match"
 like "$(trace-cmd report -i g.dat)" 'sched_(switch|wakeup).*ls:[0-9]+ ' "S3-063: wake-ups and switches of ls"
+
+# ---- free_buffer: who holds it open keeps the buffer
+f set -B "$b" -O disable_on_free -b 2048
+exec 9>"$i/free_buffer"
+f restart -B "$b"
+is "$(f show -B "$b" --tracing_on)" 1 "S2-118: free_buffer is open: tracing is on"
+before=$(f show -B "$b" --buffer_size)
+exec 9>&-
+is "$(f show -B "$b" --tracing_on)" 0 "S2-118: closed, with disable_on_free: it is off"
+[ "$(f show -B "$b" --buffer_size)" -lt "$before" ]
+ok $? "S2-118: and the buffer is given back"
+
+# ---- where tracefs is: in mounts of our own
+exits 0 "S4-315: debugfs is mounted, tracing appears" unshare -m sh -c 'umount -l /sys/kernel/tracing 2>/dev/null; umount -l /sys/kernel/debug 2>/dev/null
+	mount -t debugfs nodev /sys/kernel/debug && [ -d /sys/kernel/debug/tracing/events ] && exec sonde ftrace list -t'
+is "$out" "$(cat $tracefs/available_tracers)" "S4-315: and is used"
+exits 0 "S4-315: neither is mounted" unshare -m sh -c 'umount -l /sys/kernel/tracing 2>/dev/null; umount -l /sys/kernel/debug 2>/dev/null
+	[ ! -d /sys/kernel/tracing/events ] && [ ! -d /sys/kernel/debug/tracing ] && exec sonde ftrace list -t'
+is "$out" "$(cat $tracefs/available_tracers)" "S4-315: we mount it ourselves"
 
 f reset -B "$b" -d --force
 [ ! -d "$i" ]

@@ -18,9 +18,16 @@ if trace-cmd --help 2>&1 | grep -q 'version 3.1.6'; then
 	for f in 6.1-instance_v6.dat 6.12-events_v7_zstd.dat; do
 		for o in $parts; do compare $f $o; done
 	done
+	for how in zstd none; do
+		"$SONDE" ftrace convert --compression $how -i 6.1-lost.dat -o "$SONDE_TMP/own-$how.dat" 2>/dev/null
+		compare "$SONDE_TMP/own-$how.dat" --all
+	done
 else
 	skip "trace-cmd 3.1.6 is not installed" "as trace-cmd has it"
 fi
+exits 0 "a file of our own" "$SONDE" ftrace convert -i 6.1-lost.dat -o "$SONDE_TMP/own.dat"
+is "$("$SONDE" ftrace dump --sections "$SONDE_TMP/own.dat" | sed -n 's/.*"\(.*\)",.*/\1/p' | xargs)" \
+	"headers ftrace events events format kallsyms printk command lines buffer flyrecord options strings" "names its sections"
 # What a host that traced guests adds (trace-cmd cannot be asked to make one here): a version 6 file with such options.
 python3 - 6.1-events_v6.dat "$SONDE_TMP/guest.dat" <<'END'
 import struct, sys

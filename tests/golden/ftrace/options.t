@@ -100,4 +100,14 @@ ok $? "nor do wake-up latencies"
 "$SONDE" ftrace report --threads 7 --ts-diff 6.1-graph_events.dat >"$SONDE_TMP/many"
 cmp "$SONDE_TMP/one" "$SONDE_TMP/many" >&2
 ok $? "differences of times do not depend on workers"
+# What trace-cmd does over a network: not here, and what to do instead.
+for verb in listen agent setup-guest attach; do
+	exits 129 "ftrace $verb" "$SONDE" ftrace $verb -p 12
+	like "$err" "'$verb' is not one of our commands" "is said"
+	like "$err" "hint: .*(copy the file|report -i HOST.dat)" "and what helps"
+done
+exits 129 "record -N" "$SONDE" ftrace record -N host:1 -e sched true
+like "$err" "record there and copy the file" "likewise"
+exits 129 "-H without --profile" "$SONDE" ftrace record -H a,b/c,d true
+like "$err" "are for --profile" "is nothing"
 done_testing
