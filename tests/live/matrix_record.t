@@ -63,9 +63,10 @@ is "$(awk '{ print $1 }' members | xargs)" "minor-faults page-faults" "S4-233: p
 is "$(awk '{ print $2 }' members | sort -u | wc -l)" 1 "S4-233: as many of the one as of the other"
 [ "$(awk '/^page/ { print $2 }' members)" -ge 50 ]
 ok $? "S4-233: a sample every 100 faults" || diag "$(cat members)"
-sonde script -i read.data -F event,period | awk '/minor-faults/ { n += $1 } END { print n }' >minor
-[ "$(cat minor)" -ge 4900 ] && [ "$(cat minor)" -le 6500 ]
-ok $? "S4-233: the counts of the member that is only read add up" || diag "$(cat minor)"
+# A fault is counted as a fault before it is counted as a minor one: the member is behind by one where a sample is taken.
+sonde script -i read.data -F event,period | awk '/minor-faults/ { minor += $1 } /page-faults/ { all += $1 } END { print minor, all }' >sums
+awk '{ exit !($1 >= 4900 && $1 <= $2 && $1 >= $2 - 100) }' sums
+ok $? "S4-233: the counts of the member that is only read add up" || diag "$(cat sums)"
 is "$(sonde script -i read.data)" "$(perf script --no-inline -i read.data 2>/dev/null)" "S4-233: printed as perf prints it"
 
 # ---- which event
