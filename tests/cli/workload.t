@@ -75,10 +75,10 @@ chain() {
 		     END { for (s in n) if (n[s] > best) { best = n[s]; most = s } print most }' >"$SONDE_TMP/stack"
 	like "$(cat "$SONDE_TMP/stack")" "^$want( |\$)" "$name: stack is $want"
 }
-chain leaf "workload_leaf workload_middle workload_parent" 0.2
-chain deep "workload_spin workload_recurse workload_recurse workload_recurse workload_deep" 3 -s 0.2
-chain thloop "workload_spin workload_thread" 0.2
-JITDUMPDIR=$SONDE_TMP chain jit "jit_loop jit_outer workload_jit" 0.2
+chain leaf "workload_leaf workload_middle workload_parent" 0.5
+chain deep "workload_spin workload_recurse workload_recurse workload_recurse workload_deep" 3 -s 0.5
+chain thloop "workload_spin workload_thread" 0.5
+JITDUMPDIR=$SONDE_TMP chain jit "jit_loop jit_outer workload_jit" 0.5
 clean_jit
 
 # The two files of jit, looked at by another reader.
