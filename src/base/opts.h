@@ -132,7 +132,7 @@ struct command {
 	bool mixed_words; /* words and options may be mixed (report FILE -g); else options end at the first word */
 	bool same_opts; /* a sub-command that fills the options struct of the one above, which may have options before the verb */
 	const struct command *const *subs; /* sub-commands, NULL-terminated, or NULL */
-	const struct opt_example *elsewhere; /* those of the tool whose habit it is that are not here, and what helps; or NULL */
+	const struct opt_example *elsewhere; /* verbs of the tool it follows: what helps instead; or NULL */
 	/* argv: the words after the options. Returns the exit status. */
 	int (*run)(struct app *app, void *opts, int argc, char **argv);
 };

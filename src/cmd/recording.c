@@ -49,7 +49,9 @@ enum recording_kind recording_kind(const char *path)
 static u64 kernel_start(struct source *src, u32 file)
 {
 	struct tracedat_text t = replay_ftrace_text(src, file, TRACEDAT_KALLSYMS);
-	const char *at = t.len ? memmem(t.data, t.len, " T _stext\n", 10) : NULL;
+	if (!t.data || !t.len)
+		return 0;
+	const char *at = memmem(t.data, t.len, " T _stext\n", 10);
 	const char *line = at ? memrchr(t.data, '\n', (size_t)(at - t.data)) : NULL;
 	return at ? strtoull(line ? line + 1 : t.data, NULL, 16) : 0;
 }
