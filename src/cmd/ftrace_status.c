@@ -154,6 +154,50 @@ static void say_probes(struct app *app, const struct tracing *t)
 	strbuf_done(&s);
 }
 
+/* What the kernel does with tracing when something goes wrong, by boot parameters or sysctls of the same names. */
+static const struct {
+	const char *name, *what;
+} reactions[] = {
+	{ "ftrace_dump_on_oops", "when it oopses, buffers are printed to the console" },
+	{ "traceoff_on_warning", "when it warns, tracing stops" },
+};
+
+/* "" where it does nothing, or does not know of it. */
+static const char *reaction(const struct tracing *t, size_t i, struct strbuf *s)
+{
+	char path[PATH_MAX];
+	(void)snprintf(path, sizeof(path), "/proc/sys/kernel/%s", reactions[i].name);
+	const char *value = tracing_line(t, path, s);
+	return strcmp(value, "0") ? value : "";
+}
+
+static void say_reactions(struct app *app, const struct tracing *t)
+{
+	bool any = false;
+	for (size_t i = 0; i < ARRAY_SIZE(reactions); i++) {
+		struct strbuf s;
+		strbuf_init(&s);
+		const char *value = reaction(t, i, &s);
+		if (*value)
+			strbuf_printf(&app->out, "%s  %s (%s=%s)\n", any ? "" : "\nThe kernel:\n",
+				      reactions[i].what, reactions[i].name, value);
+		any |= *value != 0;
+		strbuf_done(&s);
+	}
+}
+
+static void json_reactions(struct json *j, const struct tracing *t)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reactions); i++) {
+		struct strbuf s;
+		strbuf_init(&s);
+		const char *value = reaction(t, i, &s);
+		if (*value)
+			json_put_str(j, reactions[i].name, value);
+		strbuf_done(&s);
+	}
+}
+
 static void json_buffer(struct json *j, const char *name, const struct buffer_state *b)
 {
 	json_object(j);
@@ -210,6 +254,7 @@ static int as_json(struct app *app, const struct tracing *t, const struct journa
 		json_object_end(&j);
 	}
 	json_array_end(&j);
+	json_reactions(&j, t);
 	json_object_end(&j);
 	return json_end(&j);
 }
@@ -239,6 +284,7 @@ static int status(struct app *app, const struct tracing *t)
 		}
 		say_probes(app, t);
 		say_runs(app, &l, run_dir);
+		say_reactions(app, t);
 	}
 	ftrace_names_done(&names);
 out:
@@ -273,11 +319,13 @@ const struct command command_ftrace_status = {
 	.name = "status",
 	.summary = "who traces what, and what dead runs have left",
 	.usage = "",
-	.about = "Shows every tracing buffer with its tracer and the number of events that are on, "
-		 "the probes "
-		 "that are defined, the runs of sonde that changed something (running, started and "
-		 "meant to "
-		 "stay, or dead), and who has the lock of the top buffer.",
+	.about =
+		"Shows every tracing buffer with its tracer and the number of events that are on, "
+		"the probes "
+		"that are defined, the runs of sonde that changed something (running, started and "
+		"meant to "
+		"stay, or dead), who has the lock of the top buffer, and whether the kernel prints "
+		"buffers when it oopses or stops tracing when it warns.",
 	.examples = examples,
 	.opts = rows,
 	.run = run,
