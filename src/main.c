@@ -46,7 +46,7 @@ static int run(struct app *app, const struct dialect *dialect, int argc, char **
 	}
 	const struct command *cmd = app_find(commands, argv[first]);
 	if (!cmd)
-		return app_no_command(app, commands, argv[first]);
+		return app_no_command(app, &program, argv[first]);
 	return app_command(app, cmd, argc - first, argv + first);
 }
 

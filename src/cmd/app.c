@@ -193,10 +193,17 @@ const struct command *app_find(const struct command *const *cmds, const char *na
 	return NULL;
 }
 
-int app_no_command(struct app *app, const struct command *const *cmds, const char *word)
+int app_no_command(struct app *app, const struct command *cmd, const char *word)
 {
+	const struct command *const *cmds = cmd->subs;
 	const char *names[NAMES_MAX];
 	size_t nr = 0;
+	for (const struct opt_example *e = cmd->elsewhere; e && e->line; e++)
+		if (!strcmp(e->line, word)) {
+			diag_error(&app->diag, -ENOTSUP, "'%s' is not one of our commands", word);
+			diag_hint(&app->diag, "%s", e->what);
+			return app_usage_said(app);
+		}
 	for (; cmds && cmds[nr] && nr < NAMES_MAX; nr++)
 		names[nr] = cmds[nr]->name;
 	const char *close = str_closest(word, names, nr);
@@ -228,14 +235,8 @@ static int run_words(struct app *app, const struct command *cmd, void *opts, int
 	}
 	if (cmd->run)
 		return cmd->run(app, opts, argc, argv);
-	for (const struct opt_example *e = cmd->elsewhere; argc && e && e->line; e++)
-		if (!strcmp(e->line, argv[0])) {
-			diag_error(&app->diag, -ENOTSUP, "'%s' is not one of our commands", argv[0]);
-			diag_hint(&app->diag, "%s", e->what);
-			return app_usage_said(app);
-		}
 	if (argc)
-		return app_no_command(app, cmd->subs, argv[0]);
+		return app_no_command(app, cmd, argv[0]);
 	return app_usage(app, "which command?");
 }
 

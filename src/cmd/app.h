@@ -71,7 +71,7 @@ int app_command(struct app *app, const struct command *cmd, int argc, char **arg
 /* NULL: no such command. */
 const struct command *app_find(const struct command *const *cmds, const char *name);
 /* 129: there is no such command; names the closest. */
-int app_no_command(struct app *app, const struct command *const *cmds, const char *word);
+int app_no_command(struct app *app, const struct command *cmd, const char *word);
 
 /* Output is wanted as it comes: no pager. To be called before the first text of a live view. */
 void app_live(struct app *app);

@@ -10,11 +10,23 @@ const struct command *const commands[] = {
 };
 
 static const struct opt_example examples[] = {
-	{ "record -g -- make", "sample a command with its call stacks" },
+	{ "record --call-graph auto -- make", "sample a command with its call stacks" },
 	{ "report", "where its time went" },
 	{ "flame -- make", "the same as a page to look at" },
 	{ "ftrace record -e sched -- make", "events of the kernel while it runs" },
 	{ "doctor", "what this machine allows, and what helps" },
+	{ 0 },
+};
+
+/* Of perf, to come. */
+static const struct opt_example elsewhere[] = {
+	{ "top", "not yet: 'record -a -g -- sleep 5', then 'report'" },
+	{ "trace", "not yet: 'record -e raw_syscalls:sys_enter -- COMMAND', then 'script'" },
+	{ "sched", "not yet: 'ftrace profile -- COMMAND' says where tasks spend their time" },
+	{ "lock", "not yet: 'record -g -e lock:contention_begin -a -- sleep 5', then 'report'" },
+	{ "mem", "not yet: 'record -d -e mem:...' where the CPU has it, then 'report --mem-mode'" },
+	{ "probe",
+	  "not yet: 'ftrace record -e kprobe:FUNCTION' defines one for the time of a run" },
 	{ 0 },
 };
 
@@ -26,4 +38,5 @@ const struct command program = {
 	.opts = app_global_rows,
 	.opts_size = sizeof(struct app_common),
 	.subs = commands,
+	.elsewhere = elsewhere,
 };

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum compute { DELTA, DELTA_ABS, RATIO, WDIFF };
 enum { FILES_MAX = 64, KEY_CELL = 2, PERCENT_COLUMNS = 8, VALUE_COLUMNS = 14 };
@@ -732,6 +733,10 @@ static int diff_run(struct app *app, void *opts, int argc, char **argv)
 	elide(&d.cfg, o);
 	if (argc > FILES_MAX)
 		return app_usage(app, "at most %d recordings at a time", FILES_MAX);
+	if (argc == 1 && access(usual[0], F_OK))
+		return app_usage(
+			app, "a second recording is missing: there is no ./%s to compare '%s' with",
+			usual[0], argv[0]);
 	d.nr = argc < 2 ? 2 : (u32)argc;
 	d.inputs[0].path = argc > 1 ? argv[0] : usual[0];
 	d.inputs[1].path = argc > 1 ? argv[1] : argc ? argv[0] : usual[1];

@@ -308,6 +308,13 @@ static int take_recordings(struct flame_job *j, int argc, char **argv)
 	return 0;
 }
 
+/* A file that nobody can run: whoever names it means a recording. */
+static bool is_no_program(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISREG(st.st_mode) && access(path, X_OK);
+}
+
 /* Recordings in argv, or a command: no paths then. 0, or the exit status. */
 static int find_input(struct flame_job *j, int argc, char **argv)
 {
@@ -315,11 +322,17 @@ static int find_input(struct flame_job *j, int argc, char **argv)
 	bool live = r->all || r->pids || r->tids || r->cpus;
 	if (j->o->inputs.items.nr)
 		j->paths[j->nr_paths++] = recording_input(&j->o->inputs, NULL);
-	else if (argc && !live && recording_kind(argv[0]))
+	else if (argc && !live && (recording_kind(argv[0]) || is_no_program(argv[0])))
 		return take_recordings(j, argc, argv);
 	else if (!argc && !live)
 		j->paths[j->nr_paths++] = "perf.data";
 	return 0;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t len = strlen(s), tail = strlen(end);
+	return len > tail && !strcmp(s + len - tail, end);
 }
 
 static int check_opts(struct flame_job *j)
@@ -330,7 +343,10 @@ static int check_opts(struct flame_job *j)
 				 "--svg, --folded and --term are different things: one at a time");
 	if (o->width < 200 || o->width > 20000)
 		return app_usage(j->app, "--width: from 200 to 20000");
-	j->form = o->svg ? FORM_SVG : o->folded ? FORM_FOLDED : o->term ? FORM_TERM : FORM_HTML;
+	j->form = o->folded						  ? FORM_FOLDED
+		  : o->term						  ? FORM_TERM
+		  : o->svg || (o->output && ends_with(o->output, ".svg")) ? FORM_SVG
+									  : FORM_HTML;
 	j->output = o->output ? o->output : form_suffix(j->form);
 	if (!strcmp(j->output, "-") && j->form == FORM_HTML && term_is_tty(STDOUT_FILENO))
 		return app_usage(j->app, "-o -: standard output is a terminal");
@@ -374,7 +390,7 @@ static void flame_defaults(void *opts)
 /* clang-format off */
 static const struct opt flame_rows[] = {
 	OPT_LIST('i', "input", struct flame_opts, inputs, "FILE", "recording to draw (perf.data), or a trace.dat (several are one graph); - is standard input"),
-	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html, flame.svg); - is standard output"),
+	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html; NAME.svg is a picture); - is standard output"),
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
 	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows walk, Enter zooms, / searches, q quits"),

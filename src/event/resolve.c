@@ -225,8 +225,11 @@ static int unknown_name(struct event_resolver *r, const struct event_spec *e)
 	} else {
 		(void)resolve_error(r, -ENOENT, e->name, "unknown event '%.*s'", len, word);
 	}
-	hint_meant(r, &c, "");
-	if (!c.best)
+	const char *name = e->has_terms ? NULL : resolve_str(r, e->name);
+	bool told = name && resolve_hint_tracepoint(r, name);
+	if (!told)
+		hint_meant(r, &c, "");
+	if (!told && !c.best)
 		diag_hint(r->diag, "sonde list shows what is known here");
 	return -ENOENT;
 }

@@ -28,6 +28,8 @@ int resolve_name(struct event_resolver *r, const struct event_spec *e);
 int resolve_raw(struct event_resolver *r, const struct event_spec *e);
 int resolve_numeric(struct event_resolver *r, const struct event_spec *e);
 int resolve_vendor(struct event_resolver *r, const struct event_spec *e);
+/* Hints at tracepoints of this name in any system, or of a system of this name; false: there are none. */
+bool resolve_hint_tracepoint(struct event_resolver *r, const char *event);
 int resolve_tracepoint(struct event_resolver *r, const struct event_spec *e);
 int resolve_breakpoint(struct event_resolver *r, const struct event_spec *e);
 int resolve_kprobe(struct event_resolver *r, const struct event_spec *e);

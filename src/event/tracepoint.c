@@ -79,7 +79,21 @@ static bool is_event_word(struct event_resolver *r, struct event_span s)
 	return legacy_find(rows, nr, word, s.len) || cache_event_parse(word, s.len, &config) == 0;
 }
 
-static bool hint_elsewhere(struct event_resolver *r, const char *event)
+static bool hint_system(struct event_resolver *r, const char *word)
+{
+	struct tracing_events systems;
+	bool found = false;
+	if (tracing_list_systems(&r->env->tracing, &systems) < 0)
+		return false;
+	vec_for_each (&systems.items, s)
+		found |= !strcmp(s->system, word);
+	if (found)
+		diag_hint(r->diag, "'%s:*' are the tracepoints of that system", word);
+	tracing_events_done(&systems);
+	return found;
+}
+
+bool resolve_hint_tracepoint(struct event_resolver *r, const char *event)
 {
 	struct tracing_events all;
 	if (glob_is_pattern(event) || tracing_list_events(&r->env->tracing, NULL, event, &all) < 0)
@@ -88,7 +102,7 @@ static bool hint_elsewhere(struct event_resolver *r, const char *event)
 	for (size_t i = 0; i < all.items.nr && i < 3; i++)
 		diag_hint(r->diag, "there is %s:%s", all.items.at[i].system, all.items.at[i].name);
 	tracing_events_done(&all);
-	return found;
+	return found || hint_system(r, event);
 }
 
 static int unknown_tracepoint(struct event_resolver *r, const struct event_spec *e,
@@ -112,7 +126,7 @@ static int unknown_tracepoint(struct event_resolver *r, const struct event_spec 
 	if (!known_system) {
 		(void)resolve_error(r, -ENOENT, e->name,
 				    "no tracepoints of a system '%s' in this kernel", system);
-		if (!hint_elsewhere(r, event) && c.best)
+		if (!resolve_hint_tracepoint(r, event) && c.best)
 			diag_hint(r->diag, "did you mean %s:%s?", c.best, event);
 	} else {
 		(void)resolve_error(r, -ENOENT, e->event,
@@ -129,7 +143,7 @@ static int unknown_tracepoint(struct event_resolver *r, const struct event_spec 
 					  system, events.items.nr);
 			tracing_events_done(&events);
 		}
-		(void)hint_elsewhere(r, event);
+		(void)resolve_hint_tracepoint(r, event);
 	}
 	tracing_events_done(&systems);
 	return -ENOENT;

@@ -81,7 +81,7 @@ int cgroup_open(const struct sysroot *r, const char *name, struct diag *d)
 		strbuf_printf(&path, "%s%s", *name ? "/" : "", name);
 		fd = sysroot_fd(r, strbuf_cstr(&path));
 		if (fd < 0) {
-			diag_error(d, fd, "cgroup '%s': %s: %s", name, strbuf_cstr(&path),
+			diag_error(d, fd, "cgroup '%s': /%s: %s", name, strbuf_cstr(&path),
 				   strerror(-fd));
 			diag_hint(d,
 				  "names are paths below the mount point: `systemd-cgls` or `ls` "

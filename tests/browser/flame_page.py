@@ -164,6 +164,8 @@ def phases(browser):
     equal((bad.total_ms() > 0, bad.js("sonde.zoomed()")), (True, "all"), "a broken address does no harm")
     bad.quiet("a broken address")
     light = Look(browser, "light.html#view=sandwich")
+    light.settle()
+    equal(light.js("sonde.drawn"), 0, "before a function is chosen nothing is drawn behind the words that say so")
     light.js("[...document.querySelectorAll('.row')].find(r => r.textContent.includes('target')).click()")
     light.settle()
     ok("paths below 1/100,000 of all are not followed" in light.js("sonde.notes()"), "callers too light to be followed are said", light.js("sonde.notes()"))

@@ -72,6 +72,8 @@ like "$out" '^sonde version [0-9]+\.[0-9]+' "has a number"
 exits 129 "an unknown command" "$SONDE" wrokload
 like "$err" "there is no command 'wrokload'" "is named"
 like "$err" "did you mean 'workload'" "and what is close"
+exits 129 "a command of perf's that is not there" "$SONDE" top
+like "$err" "hint: not yet: 'record -a" "says what helps meanwhile"
 exits 129 "help of an unknown command" "$SONDE" help wrokload
 exits 129 "an unknown global option" "$SONDE" --jsno help
 like "$err" "did you mean '--json'" "and what is close"

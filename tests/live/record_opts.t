@@ -15,6 +15,14 @@ for option in $(command perf record -h 2>&1 | grep -oE '^ +(-[A-Za-z],)? +--[a-z
 done
 is "$unknown" "" "every option of perf record is known"
 
+# An event by half of its name.
+needs_or_skip "names of tracepoints" tracefs || {
+	exits 1 "a tracepoint without its system" "$SONDE" record -e sched_switch -o x.data -- true
+	like "$err" 'there is sched:sched_switch' "says where it is"
+	exits 1 "a system without a tracepoint" "$SONDE" record -e sched -o x.data -- true
+	like "$err" "'sched:\*' are the tracepoints" "says how to have all"
+}
+
 # What differs on purpose: the CPU and build ids are always recorded.
 attrs() { # FILE
 	command perf evlist -v -i "$1" 2>/dev/null | sed 's/size: [0-9]*, //; s/|CPU//; s/, build_id: 1//; s/, inherit: 1//'

@@ -730,6 +730,8 @@ function layers() {
 		const middle = PAD + pair.callers.height * ROW;
 		return [{ v: pair.callers, y: d => middle - (d + 1) * ROW - top, label: 0 }, { v: pair.callees, y: d => middle + 30 + d * ROW - top, label: middle - top }];
 	}
+	if (S.view === "sandwich") /* of nothing yet */
+		return [];
 	if (S.icicle !== S.invert)
 		return [{ v: V, y: d => PAD + d * ROW - top }];
 	return [{ v: V, y: d => room - PAD - (d + 1) * ROW - top }];

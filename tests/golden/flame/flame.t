@@ -65,6 +65,12 @@ like "$(cat got)" 'small branches, joined' "what was joined says so"
 ok $? "and there are no more frames than that"
 like "$(read_page --facts many.html)" '^joined [1-9]' "the page tells how many"
 
+# What is written is what the name says.
+exits 0 "-o NAME.svg" "$SONDE" flame one.data --kallsyms names -o named.svg
+is "$(head -c 4 named.svg)" "<svg" "is a picture"
+exits 1 "a file that is no recording, and no program" "$SONDE" flame one.txt
+like "$err" "'one.txt' is neither a perf.data nor a trace.dat" "is not taken for a command"
+
 # The picture.
 exits 0 "a picture" "$SONDE" flame one.data --kallsyms names --svg -o one.svg
 python3 - one.svg <<'END'
