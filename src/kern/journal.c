@@ -27,6 +27,7 @@ struct journal {
 	struct watchdog dog;
 	int run_dir;
 	int fd; /* locked; -1 in a dry run */
+	bool unnamed; /* made without a name */
 	bool kept;
 	bool changed; /* there is something to undo */
 	struct strbuf *dry;
@@ -390,7 +391,11 @@ static int create(struct journal *j, const struct journal_opts *o, struct diag *
 {
 	char file[96], pid[16], boot[64];
 	journal_file(j->name, file, sizeof(file));
-	j->fd = openat(j->run_dir, file, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+	j->fd = openat(j->run_dir, ".", O_RDWR | O_TMPFILE | O_APPEND | O_CLOEXEC, 0644);
+	j->unnamed = j->fd >= 0;
+	if (!j->unnamed)
+		j->fd = openat(j->run_dir, file, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
+			       0644);
 	if (j->fd < 0)
 		return diag_error(d, -errno, "cannot write the journal: %s", strerror(errno));
 	if (flock(j->fd, LOCK_EX | LOCK_NB) ||
@@ -404,6 +409,19 @@ static int create(struct journal *j, const struct journal_opts *o, struct diag *
 static int cmp_int(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
+}
+
+/* Only now: who is killed before somebody watches leaves nothing behind. (Where files cannot be made without a name, it has one already.) */
+static int give_name(struct journal *j, struct diag *d)
+{
+	char file[96], path[64];
+	if (!j->unnamed)
+		return 0;
+	journal_file(j->name, file, sizeof(file));
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", j->fd);
+	if (linkat(AT_FDCWD, path, j->run_dir, file, AT_SYMLINK_FOLLOW))
+		return diag_error(d, -errno, "cannot write the journal: %s", strerror(errno));
+	return 0;
 }
 
 int journal_open(struct journal **ret, const struct tracing *t, const struct journal_opts *o,
@@ -431,6 +449,8 @@ int journal_open(struct journal **ret, const struct tracing *t, const struct jou
 		if (err)
 			diag_error(d, err, "cannot start the watchdog: %s", strerror(-err));
 	}
+	if (!err)
+		err = give_name(j, d);
 	j->changed = false;
 	if (err) {
 		journal_close(j, d);
