@@ -33,7 +33,7 @@ static int path_of(const struct parts *p, const char *name, char *to, size_t siz
 	return snprintf(to, size, "%s/%s", p->folder, name) < (int)size ? 0 : -ENAMETOOLONG;
 }
 
-int parts_create(struct parts *p, const char *output, const char *dir, struct diag *d)
+int parts_name(struct parts *p, const char *output, const char *dir, struct diag *d)
 {
 	char path[PATH_MAX], cwd[PATH_MAX] = "";
 	if (*output != '/' && !getcwd(cwd, sizeof(cwd)))
@@ -47,17 +47,26 @@ int parts_create(struct parts *p, const char *output, const char *dir, struct di
 	else
 		(void)snprintf(path, sizeof(path), "%s%s%s.parts", cwd, *cwd ? "/" : "", output);
 	p->folder = arena_strdup(&p->arena, path);
-	if (!p->output || !p->folder)
-		return -ENOMEM;
-	if (!mkdir(path, 0755))
+	return p->output && p->folder ? 0 : -ENOMEM;
+}
+
+int parts_make(const struct parts *p, struct diag *d)
+{
+	if (!mkdir(p->folder, 0755))
 		return 0;
-	int err = diag_error(d, -errno, "cannot make %s: %s", path, strerror(errno));
+	int err = diag_error(d, -errno, "cannot make %s: %s", p->folder, strerror(errno));
 	if (err == -EEXIST)
 		diag_hint(d,
 			  "a recording that was cut off, or one that is running; 'sonde ftrace "
-			  "restore %s.parts' makes a file of it",
-			  output);
+			  "restore %s' makes a file of it",
+			  p->folder);
 	return err;
+}
+
+int parts_create(struct parts *p, const char *output, const char *dir, struct diag *d)
+{
+	int err = parts_name(p, output, dir, d);
+	return err ? err : parts_make(p, d);
 }
 
 int parts_add_buffer(struct parts *p, const char *name, const char *folder, const char *clock,

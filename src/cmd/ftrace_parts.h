@@ -40,6 +40,9 @@ struct parts_summary {
 void parts_init(struct parts *p);
 void parts_done(struct parts *p);
 /* Makes the folder OUTPUT.parts (or in dir, when that is not NULL); -EEXIST with a diag that names `ftrace restore`. */
+/* Its two halves: where the folder is going to be, and the folder. */
+int parts_name(struct parts *p, const char *output, const char *dir, struct diag *d) must_check;
+int parts_make(const struct parts *p, struct diag *d) must_check;
 int parts_create(struct parts *p, const char *output, const char *dir, struct diag *d) must_check;
 int parts_add_buffer(struct parts *p, const char *name, const char *folder, const char *clock,
 		     u32 page_size) must_check;

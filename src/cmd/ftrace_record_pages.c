@@ -137,9 +137,19 @@ int ftrace_run_begin_file(struct ftrace_run *s)
 {
 	int err = name_file(s);
 	if (!err)
-		err = parts_create(&s->parts, s->output, s->o->temp, &s->app->diag);
+		err = parts_name(&s->parts, s->output, s->o->temp, &s->app->diag);
+	/* Noted first: who is killed in the moment of its making leaves no empty folder. */
+	if (!err)
+		err = journal_note_folder(s->s->journal, s->parts.folder);
+	if (err)
+		return err;
+	err = parts_make(&s->parts, &s->app->diag);
 	s->has_parts = !err;
-	return err ? err : journal_note_recording(s->s->journal, s->parts.folder);
+	if (err) {
+		int cancelled = journal_cancel(s->s->journal);
+		return cancelled ? cancelled : err;
+	}
+	return journal_note_recording(s->s->journal, s->parts.folder);
 }
 
 /* From here on pages of every CPU go to the new file; those that are being written are in the old one. */

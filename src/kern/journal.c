@@ -255,6 +255,9 @@ static int undo_record(const struct tracing *t, int run_dir, const char *user, c
 	case 'A': return undo_line(t, f[1], f[3]);
 	case 'I': return undo_instance(t, f[1]);
 	case 'K': return knob_leave(run_dir, t, f[1], user);
+	case 'M': /* of no use to anyone while it is empty, and no longer ours to judge when it is not */
+		(void)rmdir(f[1]);
+		return 0;
 	default: return 0;
 	}
 }
@@ -341,7 +344,7 @@ static int undo_all(const struct tracing *t, int run_dir, const char *user, int 
 		if (got)
 			diag_warn(d, "%s could not be put back: %s", r.list.at[i][1],
 				  strerror(-got));
-		else if (strchr("SLAIK", *r.list.at[i][0]))
+		else if (strchr("SLAIKM", *r.list.at[i][0]))
 			*r.list.at[i][0] = '-';
 		left |= got != 0;
 	}
@@ -709,6 +712,16 @@ int journal_knob(struct journal *j, const char *file, u64 value, struct diag *d)
 	if (!err)
 		err = knob_raise(j->run_dir, j->t, file, j->name, value, &counted);
 	return err ? diag_error(d, err, "cannot set %s: %s", file, strerror(-err)) : 0;
+}
+
+int journal_note_folder(struct journal *j, const char *folder)
+{
+	return note(j, 'M', folder, NULL, NULL);
+}
+
+int journal_cancel(struct journal *j)
+{
+	return note(j, 'X', NULL, NULL, NULL);
 }
 
 int journal_note_recording(struct journal *j, const char *folder)

@@ -67,6 +67,10 @@ int journal_knob(struct journal *j, const char *file, u64 value, struct diag *d)
 /* Not a change of state: no undo (clearing a buffer, a marker). Shown by a dry run. */
 int journal_poke(struct journal *j, const char *file, const char *text, bool truncate,
 		 struct diag *d) must_check;
+/* A folder that is about to be made: removed if it is still empty when the run has died. */
+int journal_note_folder(struct journal *j, const char *folder) must_check;
+/* What was noted last did not happen. */
+int journal_cancel(struct journal *j) must_check;
 int journal_note_recording(struct journal *j, const char *folder) must_check;
 /* What was changed stays, and the journal tells who did it. */
 int journal_keep(struct journal *j) must_check;
