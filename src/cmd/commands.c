@@ -24,7 +24,8 @@ static const struct opt_example elsewhere[] = {
 	{ "trace", "not yet: 'record -e raw_syscalls:sys_enter -- COMMAND', then 'script'" },
 	{ "sched", "not yet: 'ftrace profile -- COMMAND' says where tasks spend their time" },
 	{ "lock", "not yet: 'record -g -e lock:contention_begin -a -- sleep 5', then 'report'" },
-	{ "mem", "not yet: 'record -d -e mem:...' where the CPU has it, then 'report --mem-mode'" },
+	{ "mem", "not yet: 'record -d -W -e cpu/mem-loads/P' where the CPU has it, then 'report "
+		 "--mem-mode'" },
 	{ "probe",
 	  "not yet: 'ftrace record -e kprobe:FUNCTION' defines one for the time of a run" },
 	{ 0 },

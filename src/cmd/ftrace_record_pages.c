@@ -146,8 +146,8 @@ int ftrace_run_begin_file(struct ftrace_run *s)
 	err = parts_make(&s->parts, &s->app->diag);
 	s->has_parts = !err;
 	if (err) {
-		int cancelled = journal_cancel(s->s->journal);
-		return cancelled ? cancelled : err;
+		journal_cancel(s->s->journal, &s->app->diag);
+		return err;
 	}
 	return journal_note_recording(s->s->journal, s->parts.folder);
 }

@@ -148,18 +148,21 @@ int recording_open_inputs(struct app *app, const struct opt_list *inputs, const 
 {
 	VEC(struct replay_ftrace_input) files = { 0 };
 	const char *other = NULL;
+	int err = 0;
 	vec_for_each (&inputs->items, item) {
-		struct replay_ftrace_input *in;
 		if (recording_kind(*item) != RECORDING_FTRACE) {
 			other = *item;
 			continue;
 		}
-		in = vec_push(&files);
-		if (in)
+		struct replay_ftrace_input *in = vec_push(&files);
+		if (!in)
+			err = -ENOMEM;
+		else
 			*in = (struct replay_ftrace_input){ .path = *item };
 	}
-	int err = 0;
-	if (files.nr + (other != NULL) < 2 || !files.nr) {
+	if (err) {
+		;
+	} else if (files.nr + (other != NULL) < 2 || !files.nr) {
 		err = recording_open(app, path, use, o, ret);
 	} else if (other) {
 		err = diag_error(&app->diag, -EINVAL,

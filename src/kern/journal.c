@@ -640,6 +640,13 @@ int journal_list(struct journal *j, const char *file, const char *words, struct 
 	return change(j, file, words, true, d);
 }
 
+void journal_cancel(struct journal *j, struct diag *d)
+{
+	int err = note(j, 'X', NULL, NULL, NULL);
+	if (err)
+		diag_warn(d, "cannot write the journal: %s", strerror(-err));
+}
+
 int journal_add(struct journal *j, const char *file, const char *line, const char *undo,
 		struct diag *d)
 {
@@ -655,9 +662,7 @@ int journal_add(struct journal *j, const char *file, const char *line, const cha
 	if (!err)
 		return 0;
 	/* Somebody else may have the same line: it must not be undone. */
-	int cancelled = note(j, 'X', NULL, NULL, NULL);
-	if (cancelled)
-		diag_warn(d, "cannot write the journal: %s", strerror(-cancelled));
+	journal_cancel(j, d);
 	return refused(j, file, line, err, d);
 }
 
@@ -690,9 +695,7 @@ int journal_instance(struct journal *j, const char *name, struct diag *d)
 		/* Made by somebody else in this moment, it is theirs. */
 		(void)j->instances.nr--;
 		free(copy);
-		int cancelled = note(j, 'X', NULL, NULL, NULL);
-		if (cancelled)
-			diag_warn(d, "cannot write the journal: %s", strerror(-cancelled));
+		journal_cancel(j, d);
 	}
 	return err ? diag_error(d, err, "cannot make the instance %s/%s: %s", j->t->path, path,
 				strerror(-err))
@@ -717,11 +720,6 @@ int journal_knob(struct journal *j, const char *file, u64 value, struct diag *d)
 int journal_note_folder(struct journal *j, const char *folder)
 {
 	return note(j, 'M', folder, NULL, NULL);
-}
-
-int journal_cancel(struct journal *j)
-{
-	return note(j, 'X', NULL, NULL, NULL);
 }
 
 int journal_note_recording(struct journal *j, const char *folder)

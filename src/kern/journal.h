@@ -70,7 +70,7 @@ int journal_poke(struct journal *j, const char *file, const char *text, bool tru
 /* A folder that is about to be made: removed if it is still empty when the run has died. */
 int journal_note_folder(struct journal *j, const char *folder) must_check;
 /* What was noted last did not happen. */
-int journal_cancel(struct journal *j) must_check;
+void journal_cancel(struct journal *j, struct diag *d);
 int journal_note_recording(struct journal *j, const char *folder) must_check;
 /* What was changed stays, and the journal tells who did it. */
 int journal_keep(struct journal *j) must_check;

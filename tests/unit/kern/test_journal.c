@@ -437,6 +437,32 @@ static void test_knob_of_the_dead(void)
 	close(t.dir);
 }
 
+/* Killed while the folder of a recording was made: it goes while it is empty, and only then. */
+static void test_folder(void)
+{
+	struct tracing t = open_fake();
+	char folder[128], file[160], line[160];
+	(void)snprintf(folder, sizeof(folder), "%s/x.dat.parts", base);
+	(void)snprintf(file, sizeof(file), "%s/head", folder);
+	(void)snprintf(line, sizeof(line), "M\t%s\n", folder);
+	if (mkdir(folder, 0755))
+		abort();
+	leave(line);
+	ok(!undo_left(&t) && access(folder, F_OK), "an empty folder is removed");
+	if (mkdir(folder, 0755))
+		abort();
+	(void)snprintf(line, sizeof(line), "M\t%s\nX\n", folder);
+	leave(line);
+	ok(!undo_left(&t) && !access(folder, F_OK), "one that was there before is not");
+	int fd = open(file, O_WRONLY | O_CREAT, 0644);
+	close(fd);
+	(void)snprintf(line, sizeof(line), "M\t%s\n", folder);
+	leave(line);
+	ok(fd >= 0 && !undo_left(&t) && !access(file, F_OK), "nor one that holds something");
+	ok(nr_journals() == 0, "and the journal is gone");
+	close(t.dir);
+}
+
 static void test_dry(void)
 {
 	struct tracing t = open_fake();
@@ -479,6 +505,7 @@ int main(void)
 	test_full();
 	test_left();
 	test_knob_of_the_dead();
+	test_folder();
 	test_dry();
 	char command[96];
 	(void)snprintf(command, sizeof(command), "rm -rf %s", base);
