@@ -109,4 +109,8 @@ limit 20 "300,000 forks" forks 300000
 limit 20 "a line of 100,000 forks" line 100000
 limit 20 "200,000 names" names 200000
 limit 20 "50,000 build ids" ids 50000
+# What diff takes for the other side is not there.
+mkdir -p "$SONDE_TMP/alone" && cd "$SONDE_TMP/alone" || exit 1
+exits 129 "diff of one recording" "$SONDE" diff new.data
+like "$err" "a second recording is missing: there is no ./perf.data.old" "says which is missing"
 done_testing
