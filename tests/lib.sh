@@ -144,6 +144,16 @@ perf() {
 	return $status
 }
 
+# perf_stream FILE OPTION...: perf record into a pipe; once more when it aborts, or cannot read what it wrote.
+perf_stream() {
+	local file=$1 i
+	shift
+	for i in 1 2 3 4 5 6; do
+		command perf record -q -o - "$@" 2>/dev/null >"$file" && command perf script -i "$file" >/dev/null 2>&1 && return 0
+	done
+	return 1
+}
+
 # hits_stubs FILE [OPTION...]: perf 6.1 calls all stubs of libc "@plt", or nothing at all: where its text or graphs are compared, a recording in which
 # one was hit, one of ten, is made again.
 hits_stubs() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.1 6.12 arm64
 # needs: root
-# timeout: 400
+# timeout: 600
 # `sonde record`: its files are read by perf without a word of complaint and hold what happened.
 #
 # In guests perf takes seconds to start. There it reads what the machine and its kernel have a say in: the first file with its chains, header

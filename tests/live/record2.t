@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.12
 # needs: root
-# timeout: 500
+# timeout: 900
 # `sonde record`, the rest of it, where the kernel has a say: pipes, groups, reads, weights, users, cgroups, rings that are written over.
 # What is ours alone is in record_files.t. perf reads one file of a kind in the guest, where it takes seconds to start.
 . "${SONDE_SRC:-.}/tests/lib.sh"

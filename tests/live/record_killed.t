@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.12
 # needs: root
-# timeout: 300
+# timeout: 600
 # A recorder that is killed, and a disk that is full: what was recorded stays, whole and readable by us and by perf.
 # In the guest, where a start takes long enough to be hit anywhere, only our own recorder is killed, and perf reads the last file of it; what we
 # make of perf's files and of a full disk has nothing to do with the kernel.
