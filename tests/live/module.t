@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: 6.1 6.12
 # needs: root tracefs module
-# timeout: 240
+# timeout: 300
 # Code of one's own in the kernel: a module (tests/vm/module, built against the guest's headers) with an event, trace_printk(), tracing_on() and
 # tracing_off(), ftrace_dump() and a kprobe, all seen through sonde. Rows of the matrix stand at the head of names.
 . "${SONDE_SRC:-.}/tests/lib.sh"
