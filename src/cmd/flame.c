@@ -282,7 +282,7 @@ static int draw(struct flame_job *j)
 		diag_warn(&app->diag,
 			  "the recording has no call chains: the graph is one level high");
 		diag_hint(&app->diag, "record them: %s",
-			  recording_kind(j->paths[0]) == RECORDING_FTRACE
+			  recording_kind(j->paths[0]) == LOOKS_TRACEDAT
 				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
 				  : "sonde record -g -- COMMAND");
 	}
