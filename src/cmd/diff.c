@@ -262,7 +262,7 @@ static int load(struct diff *d, struct input *in, int *status)
 	if (err)
 		return err;
 	report_env_init(&in->env, in->src);
-	err = report_env_read(&in->env, &cfg);
+	err = report_env_read(&in->env, &cfg, false);
 	if (err)
 		return err;
 	in->profile = profile_new(&cfg);
