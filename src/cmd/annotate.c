@@ -302,7 +302,10 @@ static int nothing(struct annotating *a)
 			  "no sample fell on a function with a name: there is nothing to annotate");
 		return 0;
 	}
-	(void)diag_error(d, -ENOENT, "no sample fell on a function '%s'", symbol);
+	(void)diag_error(d, -ENOENT,
+			 a->only ? "no sample fell on '%s' itself, only on what it calls"
+				 : "no sample fell on a function '%s'",
+			 symbol);
 	_cleanup_free_ const char **names = calloc(a->named.nr_funcs + 1, sizeof(*names));
 	size_t nr = 0;
 	for (u32 i = 1; names && i < a->named.nr_funcs; i++)
@@ -399,9 +402,18 @@ int annotate_function(struct app *app, const char *input, const struct symbol_op
 	struct annotating a = { .app = app, .opts = &o, .out = to, .only = f, .only_event = event };
 	if (!f->name)
 		return -ENOENT;
+	/* What is to be said is for the window, not for the end of the run. */
+	struct diag outer = app->diag;
+	diag_init(&app->diag);
 	int err = parse_style(&a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
 	a.style.colour = false; /* the window draws it */
-	return err ? err : annotate_opened(&a);
+	if (!err)
+		err = annotate_opened(&a);
+	if (err && app->diag.items.nr)
+		strbuf_str(to, app->diag.items.at[0].message);
+	diag_done(&app->diag);
+	app->diag = outer;
+	return err;
 }
 
 const struct command command_annotate = {
