@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 struct annotate_opts {
 	const char *input;
@@ -204,9 +205,12 @@ static void say_missing(struct annotating *a, const struct name_func *f, int err
 			  : err == -ENODATA ? "the file holds no code for it"
 					    : strerror(-err);
 	diag_note(&a->app->diag, "%s in %s: no code to show: %s", f->name, info->path, why);
-	if (info->kind == IMAGE_KIND_KERNEL && !a->opts->symbols.vmlinux)
-		diag_hint(&a->app->diag, "-k VMLINUX names an image of that kernel; root may read "
-					 "the running one (/proc/kcore)");
+	if (info->kind != IMAGE_KIND_KERNEL || a->opts->symbols.vmlinux)
+		return;
+	diag_hint(&a->app->diag, "-k VMLINUX names an image of that kernel%s",
+		  geteuid() && !access("/proc/kcore", F_OK)
+			  ? "; root may read the running one (/proc/kcore)"
+			  : "");
 }
 
 /* One function with one event, or with the events of a group. */
@@ -295,8 +299,10 @@ static int nothing(struct annotating *a)
 {
 	struct diag *d = &a->app->diag;
 	const char *symbol = a->opts->symbol;
-	if (a->shown || a->missing)
-		return a->shown ? 0 : -ENOENT;
+	if (a->shown)
+		return 0;
+	if (a->missing)
+		return diag_error(d, -ENOENT, "there is no code to show");
 	if (!symbol) {
 		diag_note(d,
 			  "no sample fell on a function with a name: there is nothing to annotate");

@@ -160,8 +160,8 @@ fi
 
 # ---- what profiling costs: CPU time that the recorder itself used for a second of CPU time that was profiled, beyond its start
 own_and_profiled() { # SECONDS: both, in seconds of CPU
-	"$SONDE" record --json -F 99 -g -e cpu-clock -o light.data -- "$SONDE" workload leaf "$1" 2>light.err || return 1
-	tail -n 1 light.err | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["own_cpu_seconds"], d["samples"] / 99)'
+	"$SONDE" record --json -F 99 -g -e cpu-clock -o light.data -- "$SONDE" workload leaf "$1" >light.json 2>/dev/null || return 1
+	python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["own_cpu_seconds"], d["samples"] / 99)' <light.json
 }
 short=$(own_and_profiled 0.5) && long=$(own_and_profiled 4)
 ok $? "S4-105: record -F 99 -g says what it cost"
