@@ -20,7 +20,8 @@ record() {
 }
 record flat.data -F 999 -e cpu-clock -- sh -c 'ls -lR /usr/share/doc; ls -R /usr/share/doc; "$0" workload leaf 0.1' "$SONDE"
 record chains.data -a -F 499 -g -e cpu-clock,page-faults -- "$SONDE" workload forks 30
-record events.data -a -e sched:sched_switch -e sched:sched_wakeup -- "$SONDE" workload forks 10
+last=$(tr , '\n' </sys/devices/system/cpu/online | tail -n 1 | sed 's/.*-//')
+record events.data -a -e sched:sched_switch -e sched:sched_wakeup -- sh -c "taskset -c 0 true; taskset -c $last true; \"\$0\" workload forks 10" "$SONDE"
 record packed.data -z -F 999 -e cpu-clock -- sh -c 'ls -lR /usr/share/doc; ls -R /usr/share/doc; "$0" workload leaf 0.1' "$SONDE"
 # The reader stands still during each flood: records are lost however fast it is, and told with the next one that fits.
 record lost.data -m 1 -c 1 -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -- \
@@ -54,7 +55,8 @@ same flat --pid "${tids[0]},${tids[1]}"
 same chains --show-task-events --show-mmap-events -F comm,tid,cpu,time,event
 same chains --cpu 0 -F comm,tid,cpu,time,event
 same chains --comms sonde --deltatime -F comm,tid,cpu,time,event
-same events --cpu 0-1 --show-task-events
+same events --cpu 0 --show-task-events
+same events --cpu "$last" --show-task-events
 same events --comms sonde,swapper
 same events --reltime
 # Parts of the whole time, places, fields by type of event, groups that were read together, records of other kinds.

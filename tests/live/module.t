@@ -19,6 +19,12 @@ done
 busybox insmod "$SONDE_TEST_MODULE/sonde_test.ko"
 ok $? "and loads" || done_testing
 
+is "$("$SONDE" buildid-list -m | awk '$2 != "" { print $2, $3, $NF }' | grep sonde_test)" \
+	"$(awk '$1 == "sonde_test" { sub("0x", "", $6); print $6 }' /proc/modules) \
+$(awk '$1 == "sonde_test" { print $2, $6 }' /proc/modules | { read -r size at; printf '%x' $((at + size)); }) [sonde_test]" \
+	"buildid-list -m: its place, its name in brackets, as it is in no modules.dep"
+is "$("$SONDE" buildid-list -m | awk '{ print $(NF - 2) }')" "$("$SONDE" buildid-list -m | awk '{ print $(NF - 2) }' | sort)" "buildid-list -m: in the order of addresses"
+
 # ---- an event of one's own
 exits 0 "list" "$SONDE" list 'sonde_test:*'
 like "$out" "sonde_test:sonde_exit .*\[Tracepoint event\]" "S4-256 S4-258: the event is listed like the kernel's"
