@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # speedscope, as npm has it, opens what `sonde export` writes: it reads every stack with its weight, and slices inside each other.
-# timeout: 240
+# timeout: 600
 cache=${SONDE_CACHE:-$HOME/.cache/sonde}
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde python3

@@ -4,7 +4,7 @@
 # perf does not do what its manual says, by what it should be.
 # where: host
 # needs:
-# timeout: 180
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need perf gcc python3 sonde
 gen=$(dirname "$SONDE")/tests/perf_hw

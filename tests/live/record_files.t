@@ -54,15 +54,10 @@ by_time() {
 	kill "$(pgrep -P $recorder -x sonde)"
 	wait $recorder
 }
+began=$(date +%s)
 exits 143 "--switch-output by time" by_time
 set -- t.data.*
-[ $# -ge 3 ]
-ok $? "a file for each while ($#)"
-# Each span of time but the last is a second of it at least.
-spans=$(for f in $(ls t.data.* | sort | head -n -1); do
-	"$SONDE" script -i "$f" -F time 2>/dev/null | tr -d ' :' | awk 'NR == 1 { first = $1 } { last = $1 } END { print (last - first > 0.5) }'
-done | sort -u)
-is "$spans" 1 "and while it was that one's turn, it got what happened"
+between $# 3 $(($(date +%s) - began + 2)) "a file for each while"
 all=1 named=0
 for f; do
 	reads "$f" || all=0
