@@ -107,8 +107,6 @@ ftrace_take ftrace_take_buffer, ftrace_take_clock, ftrace_take_cpumask, ftrace_t
 void ftrace_setup_defaults(void *opts);
 /* Opens tracefs (mounts it where it is not and may be). 0 or negative errno with a diag. */
 int ftrace_setup_open(struct ftrace_setup *s, struct app *app) must_check;
-/* The top buffer is needed: --top, or a tracer that works nowhere else. */
-bool ftrace_setup_needs_top(const struct ftrace_setup *s);
 /* Takes the lock if need be, and opens the journal. */
 int ftrace_setup_begin(struct ftrace_setup *s, bool private,
 		       void (*rescue)(const char *folder)) must_check;

@@ -99,7 +99,6 @@ const struct synth_id *live_perf_ids(const struct live_perf *lp, size_t *nr);
 const struct cpuset *live_perf_cpus(const struct live_perf *lp);
 const s32 *live_perf_tids(const struct live_perf *lp, size_t *nr); /* nr 0: all */
 unsigned live_perf_nr_readers(const struct live_perf *lp);
-u64 live_perf_ring_bytes(const struct live_perf *lp);
 bool live_perf_sees_kernel(const struct live_perf *lp);
 
 /* Starts the readers; then lets the events count (those of a command start with its exec). */

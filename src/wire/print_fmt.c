@@ -287,7 +287,7 @@ static int keep_ops(struct parser *p, struct ops *ops, const struct op **ret)
 	return err;
 }
 
-int print_compile_text(struct parser *p, const char *fmt, size_t len, const struct op **ret)
+static int print_compile_text(struct parser *p, const char *fmt, size_t len, const struct op **ret)
 {
 	struct ops ops = { 0 };
 	cut_format(p, &ops, fmt, fmt + len);
