@@ -333,7 +333,8 @@ static int print_all(struct script *s, const struct run_tables *run,
 		   (so->show_cgroups ? SIDE_CGROUPS : 0) | (so->show_bpf ? SIDE_BPF : 0);
 	bool reads = replay_perf_has_reads(s->src);
 	if (show && !s->app->json)
-		err = script_side_new(&side, replay_perf_file(s->src), show);
+		err = script_side_new(&side, replay_perf_file(s->src), show,
+				      &s->choose.when);
 	if (side) {
 		if (s->round.after) /* in the first one also what has no time */
 			script_side_skip(side, s->round.after);

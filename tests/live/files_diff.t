@@ -2,7 +2,7 @@
 # `sonde diff` prints the same bytes as perf 6.1 on recordings of a program whose symbols are known.
 # where: host
 # needs: root
-# timeout: 180
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 
 need perf

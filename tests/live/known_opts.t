@@ -3,7 +3,7 @@
 # changes nothing a test could see are only tried.
 # where: host
 # needs:
-# timeout: 60
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde perf
 gen=$(dirname "$SONDE")/tests
