@@ -405,6 +405,13 @@ static int script_source(struct script *s, struct diag *wrong)
 		err = choose_ends(s, &run.frames, &named);
 	if (!err)
 		err = print_all(s, &run, &named);
+	if (!err && s->round.last && !s->so_far.any && !s->opts->per_event)
+		choose_say_none(&s->opts->choose,
+				s->opts->dsos	   ? "--dsos"
+				: s->opts->only	   ? "--symbols"
+				: s->opts->gate.on ? "--switch-on"
+						   : NULL,
+				s->src, wrong);
 	if (!err && s->src->catalog.nr_lost)
 		diag_warn(wrong, "%llu samples were lost while recording",
 			  (unsigned long long)s->src->catalog.nr_lost);
