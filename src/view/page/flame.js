@@ -1859,6 +1859,7 @@ P.events.forEach((name, i) => {
 $("event-label").hidden = $("event").options.length < 2;
 $("norm-label").hidden = !diff;
 document.body.classList.toggle("diff", diff);
+document.body.classList.toggle("crowded", diff || $("event").options.length > 1);
 $("times").hidden = !timed;
 for (const o of [...$("colour").options])
 	if (o.value === "diff" && !diff)
