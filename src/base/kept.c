@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -29,10 +30,29 @@ int kept_begin(struct kept_file *k, const char *path, mode_t mode)
 	return k->fd < 0 ? -errno : 0;
 }
 
+int kept_begin_output(struct kept_file *k, const char *path, mode_t mode)
+{
+	char real[PATH_MAX];
+	struct stat st;
+	if (!*path)
+		return -ENOENT;
+	if (stat(path, &st) || S_ISREG(st.st_mode))
+		return kept_begin(k, realpath(path, real) ? real : path, mode);
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	memccpy(k->path, path, 0, sizeof(k->path));
+	k->path[sizeof(k->path) - 1] = 0;
+	k->aside[0] = 0;
+	k->fd = open(path, O_WRONLY | O_CLOEXEC);
+	return k->fd < 0 ? -errno : 0;
+}
+
 int kept_end(struct kept_file *k, int err)
 {
 	if (close(k->fd) && !err)
 		err = -errno;
+	if (!*k->aside)
+		return err;
 	if (!err && rename(k->aside, k->path))
 		err = -errno;
 	if (err)

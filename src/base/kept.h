@@ -20,6 +20,11 @@ struct kept_file {
 };
 
 int kept_begin(struct kept_file *k, const char *path, mode_t mode) must_check;
+/*
+ * The same for a file that the user names: a link stays a link, and what is no plain file (/dev/null, a pipe) is written as it stands,
+ * never replaced. -EISDIR, or -ENOENT for an empty name.
+ */
+int kept_begin_output(struct kept_file *k, const char *path, mode_t mode) must_check;
 /* err: why there is nothing to keep, which is returned; 0: it is whole. Either way nothing is left beside. */
 int kept_end(struct kept_file *k, int err) must_check;
 /*

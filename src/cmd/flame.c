@@ -326,7 +326,7 @@ static int draw(struct flame_job *j)
 		diag_warn(&app->diag, "the recording has no call chains: functions are shown "
 				      "without their callers");
 		diag_hint(&app->diag, "record them: %s",
-			  recording_kind(j->paths[0]) == RECORDING_FTRACE
+			  recording_kind(j->paths[0]) == LOOKS_TRACEDAT
 				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
 				  : "sonde record -g -- COMMAND");
 	}

@@ -8,7 +8,7 @@
 int ftrace_write_file(const char *path, const struct tracedat_out *o, struct diag *d)
 {
 	struct kept_file k;
-	int err = kept_begin(&k, path, 0644);
+	int err = kept_begin_output(&k, path, 0644);
 	if (!err)
 		err = kept_end(&k, tracedat_write(k.fd, path, o, d));
 	if (err && (!d || !d->nr_errors))

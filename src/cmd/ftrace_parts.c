@@ -33,19 +33,47 @@ static int path_of(const struct parts *p, const char *name, char *to, size_t siz
 	return snprintf(to, size, "%s/%s", p->folder, name) < (int)size ? 0 : -ENAMETOOLONG;
 }
 
+/* Said before anything is recorded, not when it is to be joined. Returns whether the output is a plain file, or will be one. */
+static int check_output(const char *output, bool *plain, struct diag *d)
+{
+	struct stat st;
+	size_t len = strlen(output);
+	*plain = true;
+	if (!len)
+		return diag_error(d, -EINVAL, "the file to be written has an empty name");
+	if (stat(output, &st) ? output[len - 1] == '/' : S_ISDIR(st.st_mode))
+		return diag_error(d, -EISDIR, "cannot write %s: it is a folder", output);
+	*plain = stat(output, &st) || S_ISREG(st.st_mode);
+	return 0;
+}
+
 int parts_name(struct parts *p, const char *output, const char *dir, struct diag *d)
 {
 	char path[PATH_MAX], cwd[PATH_MAX] = "";
-	if (*output != '/' && !getcwd(cwd, sizeof(cwd)))
+	const char *tmp = getenv("TMPDIR");
+	bool plain;
+	int err = check_output(output, &plain, d);
+	if (err)
+		return err;
+	/* Beside a device there is no room for parts. */
+	if (!plain && !dir)
+		dir = tmp && *tmp ? tmp : "/tmp";
+	bool relative = *output != '/';
+	if ((relative || (dir && *dir != '/')) && !getcwd(cwd, sizeof(cwd)))
 		return diag_error(d, -errno, "the current folder is gone");
-	(void)snprintf(path, sizeof(path), "%s%s%s", cwd, *cwd ? "/" : "", output);
+	(void)snprintf(path, sizeof(path), "%s%s%s", relative ? cwd : "", relative ? "/" : "",
+		       output);
 	p->output = arena_strdup(&p->arena, path);
 	const char *base = strrchr(output, '/');
+	char own[24] = "";
+	if (!plain)
+		(void)snprintf(own, sizeof(own), "-%d", (int)getpid());
 	if (dir)
-		(void)snprintf(path, sizeof(path), "%s%s%s/%s.parts", *dir == '/' ? "" : cwd,
-			       *dir == '/' ? "" : "/", dir, base ? base + 1 : output);
+		(void)snprintf(path, sizeof(path), "%s%s%s/%s%s.parts", *dir == '/' ? "" : cwd,
+			       *dir == '/' ? "" : "/", dir, base ? base + 1 : output, own);
 	else
-		(void)snprintf(path, sizeof(path), "%s%s%s.parts", cwd, *cwd ? "/" : "", output);
+		(void)snprintf(path, sizeof(path), "%s%s%s.parts", relative ? cwd : "",
+			       relative ? "/" : "", output);
 	p->folder = arena_strdup(&p->arena, path);
 	return p->output && p->folder ? 0 : -ENOMEM;
 }

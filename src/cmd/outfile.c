@@ -25,19 +25,17 @@ static bool owner_of(const char *path, struct stat *st)
 
 int outfile_write(const char *path, const char *data, size_t len, bool durable, struct diag *d)
 {
-	char real[PATH_MAX];
 	struct stat st;
 	struct kept_file k;
-	if (!realpath(path, real))
-		(void)snprintf(real, sizeof(real), "%s", path);
-	int err = kept_begin(&k, real, stat(real, &st) ? 0644 : st.st_mode & 0777);
+	int err = kept_begin_output(&k, path, stat(path, &st) ? 0644 : st.st_mode & 0777);
 	if (err)
-		return diag_error(d, err, "cannot write %s: %s", real, strerror(-err));
-	if (!geteuid() && owner_of(real, &st))
+		return diag_error(d, err, "cannot write %s: %s", path, strerror(-err));
+	bool plain = *k.aside;
+	if (plain && !geteuid() && owner_of(k.path, &st))
 		(void)!fchown(k.fd, st.st_uid, st.st_gid);
 	err = strbuf_drain_fd(&k.fd, data, len);
-	if (!err && durable && fsync(k.fd))
+	if (!err && plain && durable && fsync(k.fd))
 		err = -errno;
 	err = kept_end(&k, err);
-	return err ? diag_error(d, err, "cannot write %s: %s", real, strerror(-err)) : 0;
+	return err ? diag_error(d, err, "cannot write %s: %s", k.path, strerror(-err)) : 0;
 }

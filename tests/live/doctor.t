@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.1 6.12 rt arm64
 # needs: root
-# timeout: 200
+# timeout: 300
 # `sonde doctor`: says what this kernel really allows, and leaves it as it was.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root
