@@ -80,6 +80,8 @@ static void hint_event(struct ftrace_setup *s, const char *text)
 	tracing_events_done(&all);
 	if (*best)
 		diag_hint(&s->app->diag, "did you mean %s?", best);
+	if (strchr(text, ','))
+		diag_hint(&s->app->diag, "each event has an -e of its own: -e A -e B");
 	diag_hint(&s->app->diag, "'sonde ftrace list -e' shows all events");
 }
 

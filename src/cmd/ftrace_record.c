@@ -207,6 +207,19 @@ static int prepare(struct ftrace_run *s)
 	return err;
 }
 
+/* A disk that is full, say: what was recorded until then is not thrown away. */
+static void keep_parts(struct ftrace_run *s)
+{
+	if (!s->has_parts || !s->buffers_read)
+		return;
+	s->has_parts = false;
+	diag_hint(
+		&s->app->diag,
+		"what there is stays in %s: 'sonde ftrace restore -o FILE %s' makes a file of it, "
+		"where there is room",
+		s->parts.folder, s->parts.folder);
+}
+
 static int session_run(struct ftrace_run *s, int argc, char **argv)
 {
 	struct ftrace_setup *f = s->s;
@@ -257,6 +270,7 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 		err = ftrace_run_write_head(s);
 	if (!err && !s->latency)
 		err = ftrace_run_start_reading(s);
+	s->buffers_read = !err && !s->latency;
 	if (!err && s->o->samples)
 		err = start_sampler(s);
 	s->started_ns = clock_monotonic_ns();
@@ -271,10 +285,14 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 	if (err) {
 		if (s->buffers)
 			(void)!ftrace_run_stop_reading(s);
+		if (!s->exec_failed)
+			keep_parts(s);
 		(void)app_fail(app, err);
 		return s->exec_failed ? child_exec_status(err) : APP_FAILED;
 	}
 	err = ftrace_run_finish(s);
+	if (err)
+		keep_parts(s);
 	return err ? app_fail(app, err) : session_status(s, argc > 0);
 }
 

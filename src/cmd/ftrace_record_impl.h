@@ -49,7 +49,7 @@ struct ftrace_run {
 	u32 nr_cpus;
 	struct parts parts;
 	struct ftrace_meta meta;
-	bool has_meta, has_parts, latency;
+	bool has_meta, has_parts, latency, buffers_read;
 	struct record_buffer *buffers;
 	VEC(struct tracedat_option) more; /* options known at the end */
 	struct ftrace_sampler sampler;

@@ -365,7 +365,33 @@ static int set_flag_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, 
 	return journal_set(s->journal, path, on ? "1" : "0", &s->app->diag);
 }
 
-/* Names of functions become one list; what has a command behind it is a line of its own. */
+/* "vfs_read:traceoff:1": what is to happen at a call, not a name. */
+static bool is_command(const char *text)
+{
+	const char *colon = strchr(text, ':');
+	return colon && !str_starts(colon, ":mod:");
+}
+
+/*
+ * A line for each command. They come last, when tracing is on and all that is left is to let the command go: whoever calls the function
+ * uses up its count, we too.
+ */
+static int apply_commands(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
+{
+	int err = 0;
+	for (size_t i = 0; i < b->functions.nr && !err; i++) {
+		const char *text = b->functions.at[i];
+		if (!is_command(text))
+			continue;
+		const char *undo =
+			ftrace_path_in(s, &(struct ftrace_buffer_opt){ .folder = "" }, "!%s", text);
+		err = journal_add(s->journal, ftrace_path_in(s, b, "set_ftrace_filter"), text, undo,
+				  &s->app->diag);
+	}
+	return err;
+}
+
+/* Names of functions become one list; of commands only the names are checked. */
 static int apply_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const char *file,
 			   const char **at, size_t nr, bool with_module)
 {
@@ -381,20 +407,15 @@ static int apply_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b, 
 		strbuf_char(&list, '\n');
 	}
 	for (size_t i = 0; i < nr && !err; i++) {
-		const char *text = at[i], *colon = strchr(text, ':');
-		bool command = colon && !str_starts(colon, ":mod:");
+		const char *text = at[i];
+		bool module = with_module && s->module && !strchr(text, ':');
 		err = ftrace_check_function(s, text);
-		if (err)
-			break;
-		if (command) {
-			const char *undo = ftrace_path_in(
-				s, &(struct ftrace_buffer_opt){ .folder = "" }, "!%s", text);
-			err = journal_add(s->journal, path, text, undo, &s->app->diag);
-		} else {
-			strbuf_printf(&list, "%s%s%s\n", text,
-				      with_module && s->module && !colon ? ":mod:" : "",
-				      with_module && s->module && !colon ? s->module : "");
-		}
+		if (!err && is_command(text) && !with_module)
+			err = diag_error(&s->app->diag, -EINVAL,
+					 "'%s': what is to happen at a call belongs to -l", text);
+		if (!err && !is_command(text))
+			strbuf_printf(&list, "%s%s%s\n", text, module ? ":mod:" : "",
+				      module ? s->module : "");
 	}
 	if (!err && list.len)
 		err = journal_list(s->journal, path, strbuf_cstr(&list), &s->app->diag);
@@ -700,5 +721,7 @@ int ftrace_setup_switch(struct ftrace_setup *s, bool on)
 	for (size_t i = 0; i < s->buffers.nr && !err; i++)
 		err = journal_set(s->journal, ftrace_path_in(s, &s->buffers.at[i], "tracing_on"),
 				  on ? "1" : "0", &s->app->diag);
+	for (size_t i = 0; i < s->buffers.nr && on && !err; i++)
+		err = apply_commands(s, &s->buffers.at[i]);
 	return err;
 }

@@ -84,7 +84,7 @@ ftrace_take ftrace_take_buffer, ftrace_take_clock, ftrace_take_cpumask, ftrace_t
 	OPT_CALL('R', "trigger", "TRIGGER", "A trigger of the -e before: stacktrace, traceoff:1, hist:keys=..., with 'if FILTER'", ftrace_take_trigger), \
 	OPT_CALL('v', "exclude", NULL, "From here on, -e names events that are not to be traced", ftrace_take_negate), \
 	OPT_CALL('p', "tracer", "TRACER", "Use this tracer: function, function_graph, wakeup ...", ftrace_take_tracer), \
-	OPT_CALL('l', "function", "FUNC", "Only these functions (patterns; FUNC:mod:MODULE; FUNC:traceoff:1)", ftrace_take_function), \
+	OPT_CALL('l', "function", "FUNC", "Only these functions (patterns; FUNC:mod:MODULE; FUNC:traceoff:1 does something at a call, whoever makes it)", ftrace_take_function), \
 	OPT_CALL('n', "no-function", "FUNC", "Not these functions", ftrace_take_no_function), \
 	OPT_CALL('g', "graph", "FUNC", "function_graph: these functions and what they call", ftrace_take_graph), \
 	OPT_CALL(0, "no-graph", "FUNC", "function_graph: not these functions and what they call", ftrace_take_no_graph), \

@@ -136,6 +136,26 @@ exits 0 "a device" "$SONDE" ftrace record -o device -e sched:sched_process_exec 
 ok $? "stays one, and nothing lies beside"
 exits 0 "--temp of a relative folder, a file elsewhere" "$SONDE" ftrace record -q --temp folder -o "$PWD/abs.dat" -e sched:sched_process_exec true
 like "$("$SONDE" ftrace report abs.dat)" 'sched_process_exec' "is recorded"
+mkdir small
+if mount -t tmpfs -o size=48m t small 2>/dev/null; then
+	# The disk is full as soon as some pages have reached it.
+	cat >fill.sh <<'END'
+"$SONDE" workload syscalls 30000
+for _ in $(seq 600); do
+	[ "$(cat small/t.dat.parts/0.*.0 | wc -c)" -gt 1000000 ] && break
+	sleep 0.1
+done
+head -c 100M /dev/zero >small/filler 2>/dev/null
+"$SONDE" workload syscalls 60000
+END
+	exits 1 "a full disk" "$SONDE" ftrace record -q -o small/t.dat -e raw_syscalls bash fill.sh
+	like "$err" 'No space left' "is said"
+	like "$err" "restore -o FILE .*small/t\\.dat\\.parts" "and how to save what there is"
+	exits 0 "restore to another place" "$SONDE" ftrace restore -o saved.dat small/t.dat.parts
+	[ "$("$SONDE" ftrace report saved.dat 2>/dev/null | grep -c ': sys_enter:')" -gt 1000 ]
+	ok $? "saves it"
+	umount small
+fi
 exits 129 "nothing to record" rec
 exits 129 "-f without -e" rec -f 'a == 1' true
 mkdir t.dat.parts
