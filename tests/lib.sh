@@ -14,6 +14,14 @@
 #   needs_or_skip NAME THING...    the same for one case: needs_or_skip "counts cycles" pmu || { ... }
 #   todo and "cannot fail" cases do not exist: a case that is not ready is not written.
 #
+# A test waits for what it needs, not for a time that would do on one machine:
+#   wait_until CMD...              until CMD succeeds; status 1 after two minutes
+#   has_samples FILE [N]           a condition: the recording, which may still grow, has N samples (1)
+#   catches PID SIGNAL             a condition: our program runs there and handles that signal
+#   counts_events PID              a condition: it has events open
+#   burn MS PID...                 until each of these has had so much CPU time more; also as a recorded command: bash -c "burn 100 $pid"
+#   calm MS CMD...                 runs CMD until one run took no longer than that: a machine that stood still meanwhile says nothing about us
+#
 # $SONDE is the program, $SONDE_SRC the checkout, $SONDE_TMP a scratch directory, $SONDE_GUEST the
 # guest we are in, or `host`. Messages go to stderr; stdout is TAP only.
 # Sourced, so it leaves the shell's options alone.
@@ -76,6 +84,51 @@ unlike() {
 	ok $? "$3" || { diag "must not match: $2"; diag "in: $1"; return 1; }
 }
 
+wait_until() {
+	local i
+	for ((i = 0; i < 1200; i++)); do
+		"$@" && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+has_samples() { [ "$("$SONDE" script -F event -i "$1" 2>/dev/null | grep -c .)" -ge "${2:-1}" ]; }
+
+catches() {
+	local mask
+	[ "$(readlink "/proc/$1/exe")" = "$(readlink -f "$SONDE")" ] || return
+	mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
+	[ $((0x${mask:-0} >> ($(kill -l "$2") - 1) & 1)) = 1 ]
+}
+
+counts_events() { find "/proc/$1/fd" -lname '*perf_event*' 2>/dev/null | grep -q .; }
+
+# CPU time of a process, in ms.
+cpu_ms() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk -v tick="$(getconf CLK_TCK)" '{ print ($12 + $13) * 1000 / tick }'; }
+
+burn() {
+	local ms=$1 pid until=()
+	shift
+	for pid; do until[pid]=$(($(cpu_ms "$pid") + ms)); done
+	for pid; do
+		while [ -e "/proc/$pid" ] && [ "$(cpu_ms "$pid")" -lt "${until[pid]}" ]; do sleep 0.05; done
+	done
+}
+export -f burn cpu_ms
+
+calm() {
+	local limit=$1 i began status
+	shift
+	for i in 1 2 3 4 5 6 7 8; do
+		began=$(date +%s%N)
+		"$@"
+		status=$?
+		[ $((($(date +%s%N) - began) / 1000000)) -gt "$limit" ] || break
+	done
+	return $status
+}
+
 # perf 6.1 aborts now and then while another recorder is at work (the kernel then leaks a bit into its records): once more.
 perf() {
 	local i status=0
@@ -89,6 +142,16 @@ perf() {
 		[ $status -lt 128 ] && break
 	done
 	return $status
+}
+
+# perf_stream FILE OPTION...: perf record into a pipe; once more when it aborts, or cannot read what it wrote.
+perf_stream() {
+	local file=$1 i
+	shift
+	for i in 1 2 3 4 5 6; do
+		command perf record -q -o - "$@" 2>/dev/null >"$file" && command perf script -i "$file" >/dev/null 2>&1 && return 0
+	done
+	return 1
 }
 
 # hits_stubs FILE [OPTION...]: perf 6.1 calls all stubs of libc "@plt", or nothing at all: where its text or graphs are compared, a recording in which

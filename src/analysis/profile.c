@@ -132,6 +132,7 @@ struct shard_state {
 	struct texts texts;
 	VEC(struct profile_totals) skipped; /* [event]: filtered out, but part of 100 % */
 	struct profile_branches branches;
+	struct sample_gate gate;
 };
 
 static int profile_shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
@@ -140,6 +141,7 @@ static int profile_shard_new(struct sink *k, unsigned index, const struct shard 
 	if (!st)
 		return -ENOMEM;
 	texts_init(&st->texts);
+	st->gate = container_of(k, struct profile, sink)->cfg.filter.gate;
 	*state = st;
 	return 0;
 }
@@ -201,8 +203,12 @@ static int feed_chosen(const struct profile *p, struct shard_state *st, const st
 {
 	const struct profile_filter *f = &p->cfg.filter;
 	const struct catalog *c = p->cfg.env.catalog;
+	bool gate = sample_gate_used(&st->gate);
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct sample *s = &b->samples[i];
+		if (gate &&
+		    (!sample_in_time(&f->choice, s) || !sample_gate_passes(&st->gate, s->event)))
+			continue;
 		if (!sample_chosen(&f->choice, c, s))
 			continue;
 		if (!sample_chosen(&f->rows, c, s)) {
@@ -327,12 +333,14 @@ struct profile *profile_new(const struct profile_config *cfg)
 	}
 	const struct profile_filter *f = &p->cfg.filter;
 	p->filtered = !sample_choice_empty(&f->choice) || !sample_choice_empty(&f->rows) ||
-		      cfg->branches || cfg->by_weight;
+		      sample_gate_used(&f->gate) || cfg->branches || cfg->by_weight;
 	p->with_parent = keys_has(p, PROFILE_KEY_PARENT);
 	p->sink.ops = &profile_ops;
 	p->sink.needs = profile_ops.needs;
-	if (cfg->graph || cfg->children || p->with_parent)
+	if (cfg->graph || cfg->children || p->with_parent || f->ignore_callees)
 		p->sink.needs |= NEED_CHAIN;
+	if (sample_gate_used(&f->gate))
+		p->sink.needs |= NEED_ORDER;
 	if (keys_has(p, PROFILE_KEY_COMM) || f->rows.nr_comms || f->choice.nr_comms)
 		p->sink.needs |= NEED_COMM;
 	if (p->with_texts)
@@ -694,10 +702,12 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 		drop_unresolved(p);
 	if (!err)
 		err = sum_up(p);
-	if (!err)
-		err = choose_entries(p);
 	if (!err && (p->cfg.max_stack || p->cfg.filter.hide_unresolved))
 		err = chains_shorten(p, &chains);
+	if (!err && p->cfg.filter.ignore_callees)
+		err = callees_ignore(p, &chains);
+	if (!err)
+		err = choose_entries(p);
 	if (!err && p->with_parent)
 		err = parents_find(p, chains);
 	if (!err)

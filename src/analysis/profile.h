@@ -110,6 +110,8 @@ struct profile_filter {
 	struct sample_choice rows; /* by name, process, thread */
 	const char *const *dsos, *const *symbols;
 	size_t nr_dsos, nr_symbols;
+	struct sample_gate gate; /* samples before it opens and behind it do not exist; one worker */
+	const char *ignore_callees; /* extended regular expression: functions that fit count for all they called */
 	const char *symbol_part; /* rows whose function's name holds this text */
 	const char *parent; /* extended regular expression; NULL: what perf takes */
 	bool only_with_parent;
@@ -141,6 +143,7 @@ struct profile_config {
 	u32 max_stack; /* frames of a chain that count, from the end where graphs begin; 0: all */
 	bool branches; /* every branch of a sample is a row's, not the sample; there are no chains then */
 	bool by_weight; /* rows weigh what accesses cost */
+	u32 group_sort; /* which event of a group its rows are ordered by; beyond the last one: the leader's alone counts */
 	u64 quantum_ns; /* PROFILE_KEY_TIME: width of a slice */
 	struct profile_filter filter;
 	struct profile_env env;

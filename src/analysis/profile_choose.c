@@ -117,6 +117,65 @@ int chains_shorten(struct profile *p, const struct chain_table **chains)
 	return 0;
 }
 
+/* [func]: whether its name fits. */
+static u8 *funcs_that_fit(const struct profile *p, const char *text, int *err)
+{
+	regex_t regex;
+	if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB)) {
+		*err = -EINVAL;
+		return NULL;
+	}
+	u8 *fits = calloc((size_t)p->names->nr_funcs + 1, 1);
+	for (u32 i = 1; fits && i < p->names->nr_funcs; i++)
+		fits[i] = p->names->funcs[i].name &&
+			  !regexec(&regex, p->names->funcs[i].name, 0, NULL, 0);
+	regfree(&regex);
+	*err = fits ? 0 : -ENOMEM;
+	return fits;
+}
+
+/* Outermost first: how many frames there are up to the first one that fits. All of them: none does. */
+static u32 until_fit(const struct profile *p, const u32 *frames, u32 nr, const u8 *fits)
+{
+	for (u32 i = 0; i < nr; i++)
+		if (fits[p->names->func_of[frames[i]]])
+			return i + 1;
+	return nr;
+}
+
+int callees_ignore(struct profile *p, const struct chain_table **chains)
+{
+	const struct chain_table *from = *chains;
+	int err;
+	u8 *fits = funcs_that_fit(p, p->cfg.filter.ignore_callees, &err);
+	struct chain *cut = calloc((size_t)from->nr + 1, sizeof(*cut));
+	u32 *leaves = calloc((size_t)from->nr + 1, sizeof(*leaves)); /* [chain]; 0: as it was */
+	if (!err && (!cut || !leaves))
+		err = -ENOMEM;
+	for (u32 i = 0; i < from->nr && !err; i++) {
+		cut[i] = from->chains[i];
+		u32 nr = until_fit(p, from->pool + cut[i].start, cut[i].nr, fits);
+		if (nr && fits[p->names->func_of[from->pool[cut[i].start + nr - 1]]])
+			leaves[i] = from->pool[cut[i].start + nr - 1];
+		cut[i].nr = nr;
+	}
+	for (size_t i = 0; i < p->all.nr && !err; i++) {
+		struct entry *e = &p->all.entries[i];
+		e->leaf = leaves[e->chain] ? leaves[e->chain] : e->leaf;
+	}
+	free(fits);
+	free(leaves);
+	if (err) {
+		free(cut);
+		return err;
+	}
+	p->cut_chains = (struct chain_table){
+		.chains = cut, .nr = from->nr, .pool = from->pool, .nr_pool = from->nr_pool
+	};
+	*chains = &p->cut_chains;
+	return 0;
+}
+
 /* "spin file.c:12", or "spin+0x1c" where no line is known. */
 static const char *address_label(struct profile *p, const struct names_result *by,
 				 const struct run_tables *run, u32 id)
@@ -232,6 +291,7 @@ void chains_done(struct profile *p)
 	free(p->srcfile_of);
 	free(p->own_chains.chains);
 	free(p->own_chains.pool);
+	free(p->cut_chains.chains);
 	free((void *)p->address_names.func_of);
 	free((void *)p->address_names.funcs);
 }
@@ -286,15 +346,10 @@ int parents_find(struct profile *p, const struct chain_table *chains)
 {
 	static const char usual[] = "^sys_|^do_page_fault";
 	const char *text = p->cfg.filter.parent ? p->cfg.filter.parent : usual;
-	regex_t regex;
-	if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB))
-		return -EINVAL;
-	u8 *fits = calloc((size_t)p->names->nr_funcs + 1, 1);
-	for (u32 i = 1; fits && i < p->names->nr_funcs; i++)
-		fits[i] = p->names->funcs[i].name &&
-			  !regexec(&regex, p->names->funcs[i].name, 0, NULL, 0);
-	int err = fits ? name_parents(p, chains, fits) : -ENOMEM;
+	int err;
+	u8 *fits = funcs_that_fit(p, text, &err);
+	if (!err)
+		err = name_parents(p, chains, fits);
 	free(fits);
-	regfree(&regex);
 	return err;
 }

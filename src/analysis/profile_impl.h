@@ -77,6 +77,7 @@ struct profile {
 	struct strtab sources;
 	u32 *srcline_of, *srcfile_of; /* [func] -> sources; where rows go by them */
 	struct chain_table own_chains; /* where chains are shortened: a pool of their own */
+	struct chain_table cut_chains; /* without callees that are ignored: in the pool of the others */
 	struct fold fold;
 	struct rowtree graph;
 	struct strtab dsos;
@@ -185,6 +186,8 @@ void drop_unresolved(struct profile *p);
 int choose_entries(struct profile *p) must_check;
 /* Chains without what is not wanted of them; *chains then points to them. */
 int chains_shorten(struct profile *p, const struct chain_table **chains) must_check;
+/* Chains end at the outermost function that is to count for all it called, and it is the leaf. */
+int callees_ignore(struct profile *p, const struct chain_table **chains) must_check;
 /* Puts every frame in the place of its function. */
 int names_by_address(struct profile *p, const struct run_tables *run) must_check;
 /* The same with every line of each function, and the texts of lines. */

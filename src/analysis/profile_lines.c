@@ -147,8 +147,12 @@ static int join_rows(struct lines *l)
 static int compare_measure(const struct lines *l, enum profile_key key, u32 a, u32 b)
 {
 	const u64 *x = values_of(l, a, key), *y = values_of(l, b, key);
-	u32 nr = key == PROFILE_OVERHEAD_CHILDREN ? 1 : l->nr_events;
-	for (u32 e = 0; e < nr; e++)
+	u32 by = l->p->cfg.group_sort;
+	u32 nr = key == PROFILE_OVERHEAD_CHILDREN || by >= l->nr_events ? 1 : l->nr_events;
+	if (by < nr && x[by] != y[by])
+		return x[by] > y[by] ? -1 : 1;
+	/* Where another event comes first, the leader does not count. */
+	for (u32 e = by && by < nr ? 1 : 0; e < nr; e++)
 		if (x[e] != y[e])
 			return x[e] > y[e] ? -1 : 1;
 	return 0;

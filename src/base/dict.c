@@ -75,15 +75,28 @@ u64 hash_bytes(const void *data, size_t len)
 	return hash_u64(h ^ tail);
 }
 
+/* Both halves of the product of 128 bits. */
+static inline u64 fold_product(u64 a, u64 b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+	return (u64)product ^ (u64)(product >> 64);
+}
+
 u64 hash_words(const u64 *words, size_t nr, u64 seed)
 {
-	u64 lane[4] = { seed ^ nr, seed + 0x632be59bd9b4e019ull, seed ^ 0x9e3779b97f4a7c15ull,
-			~seed };
-	size_t i = 0;
-	for (; i + 4 <= nr; i += 4)
-		for (unsigned k = 0; k < 4; k++)
-			lane[k] = hash_u64(lane[k] ^ words[i + k]) + words[i + k];
-	for (; i < nr; i++)
-		lane[i & 3] = hash_u64(lane[i & 3] ^ words[i]) + words[i];
-	return hash_u64(hash_u64(hash_u64(lane[0] ^ lane[1] << 1) ^ lane[2]) ^ hash_u64(lane[3]));
+	/* Roots of 2, 3, 5 and 7, behind the point: bits without a pattern. */
+	static const u64 salt[4] = { 0x6a09e667f3bcc909ull, 0xbb67ae8584caa73bull,
+				     0x3c6ef372fe94f82bull, 0xa54ff53a5f1d36f1ull };
+	u64 left = seed ^ nr, right = seed;
+	for (; nr >= 4; nr -= 4, words += 4) {
+		left = fold_product(left ^ words[0] ^ salt[0], words[1] ^ salt[1]);
+		right = fold_product(right ^ words[2] ^ salt[2], words[3] ^ salt[3]);
+	}
+	if (nr & 2) {
+		left = fold_product(left ^ words[0] ^ salt[0], words[1] ^ salt[1]);
+		words += 2;
+	}
+	if (nr & 1)
+		right = fold_product(right ^ words[0] ^ salt[2], salt[3]);
+	return fold_product(left ^ salt[1], right ^ salt[3]);
 }

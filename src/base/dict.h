@@ -38,5 +38,5 @@ static inline u64 hash_u64(u64 v)
 	return v ^ (v >> 32);
 }
 u64 hash_bytes(const void *data, size_t len);
-/* The same job for long arrays of words: four lanes, so that the multiplications overlap. */
+/* The same job for arrays of words: two at a time, in two lanes, so that the multiplications overlap. */
 u64 hash_words(const u64 *words, size_t nr, u64 seed);

@@ -1,16 +1,15 @@
 /*
- * Precedence climbing over a lexer with one token in hand. Nesting is limited while parsing, and so is the depth of the tree
+ * The parser: precedence climbing over a lexer with one token in hand. Nesting is limited while parsing, and so is the depth of the tree
  * (a long chain of + is deep on its left side), so that neither the parser nor the evaluator can exhaust the stack.
  */
 #include "base/expr.h"
-#include "base/glob.h"
+#include "base/expr_impl.h"
 #include "base/num.h"
 #include "base/str.h"
 #include "base/strbuf.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 
 enum token { T_END, T_NUMBER, T_STRING, T_NAME, T_OP };
@@ -43,8 +42,6 @@ static const struct binary binaries[] = {
 	{ "*", EXPR_MUL, 10 },	  { "/", EXPR_DIV, 10 },       { "%", EXPR_MOD, 10 },
 };
 
-enum builtin { BUILTIN_MIN, BUILTIN_MAX, BUILTIN_ABS, BUILTIN_D_RATIO, BUILTIN_NONE };
-
 static const struct {
 	const char *name;
 	u8 least, most; /* arguments */
@@ -55,7 +52,7 @@ static const struct {
 	[BUILTIN_D_RATIO] = { "d_ratio", 2, 2 },
 };
 
-static int fail(struct diag *d, const char *text, size_t start, size_t end, int err, const char *why)
+int expr_fail(struct diag *d, const char *text, size_t start, size_t end, int err, const char *why)
 {
 	diag_error(d, err, "%s", why);
 	diag_span(d, text, start, end > start ? end - start : 1);
@@ -64,7 +61,7 @@ static int fail(struct diag *d, const char *text, size_t start, size_t end, int 
 
 static int fail_here(struct parser *p, const char *why)
 {
-	return fail(p->d, p->e->text, p->start, p->end, -EINVAL, why);
+	return expr_fail(p->d, p->e->text, p->start, p->end, -EINVAL, why);
 }
 
 static bool name_char(char c)
@@ -227,8 +224,8 @@ static int adopt(struct parser *p, struct expr_node *n, unsigned slot, struct ex
 	n->kids[slot] = kid;
 	n->depth = max(n->depth, kid->depth + 1);
 	if (n->depth > EXPR_DEPTH_MAX)
-		return fail(p->d, p->e->text, n->start, n->start + n->len, -E2BIG,
-			    "this is too long or too deep");
+		return expr_fail(p->d, p->e->text, n->start, n->start + n->len, -E2BIG,
+				 "this is too long or too deep");
 	return 0;
 }
 
@@ -259,8 +256,8 @@ static int unknown_function(struct parser *p, const struct expr_node *call)
 		names[nr] = builtins[nr].name;
 	for (size_t i = 0; p->funcs && p->funcs[i] && nr < ARRAY_SIZE(names); i++)
 		names[nr++] = p->funcs[i];
-	fail(p->d, p->e->text, call->start, call->start + strlen(call->func), -EINVAL,
-	     "there is no such function");
+	expr_fail(p->d, p->e->text, call->start, call->start + strlen(call->func), -EINVAL,
+		  "there is no such function");
 	const char *close = str_closest(call->func, names, nr);
 	if (close)
 		diag_hint(p->d, "did you mean '%s'?", close);
@@ -275,11 +272,11 @@ static int check_call(struct parser *p, struct expr_node *call)
 		if (strcmp(builtins[i].name, call->func))
 			continue;
 		if (call->nr_args < builtins[i].least)
-			return fail(p->d, p->e->text, call->start, end, -EINVAL,
-				    "this function needs more arguments");
+			return expr_fail(p->d, p->e->text, call->start, end, -EINVAL,
+					 "this function needs more arguments");
 		if (call->nr_args > builtins[i].most)
-			return fail(p->d, p->e->text, call->start, end, -EINVAL,
-				    "these are too many arguments");
+			return expr_fail(p->d, p->e->text, call->start, end, -EINVAL,
+					 "these are too many arguments");
 		call->builtin = (u32)i;
 		return 0;
 	}
@@ -310,7 +307,8 @@ static int parse_call(struct parser *p, const char *name, size_t start, struct e
 	}
 	call->len = (u32)(p->end - start);
 	if (call->depth > EXPR_DEPTH_MAX || call->nr_args > EXPR_ARGS_MAX)
-		return fail(p->d, p->e->text, start, p->end, -E2BIG, "this is too long or too deep");
+		return expr_fail(p->d, p->e->text, start, p->end, -E2BIG,
+				 "this is too long or too deep");
 	if ((err = next_token(p)) || (err = check_call(p, call)))
 		return err;
 	*ret = call;
@@ -368,7 +366,7 @@ static int enter(struct parser *p)
 {
 	if (++p->nesting <= EXPR_DEPTH_MAX)
 		return 0;
-	return fail(p->d, p->e->text, p->start, p->end, -E2BIG, "this is nested too deeply");
+	return expr_fail(p->d, p->e->text, p->start, p->end, -E2BIG, "this is nested too deeply");
 }
 
 static int parse_unary(struct parser *p, struct expr_node **ret)
@@ -451,10 +449,11 @@ static int compile_regex(struct parser *p, struct expr_node *n)
 	const struct expr_node *pattern = n->kids[1];
 	size_t start = pattern->start, end = start + pattern->len;
 	if (pattern->op != EXPR_VALUE || pattern->value.type != EXPR_STR)
-		return fail(p->d, p->e->text, start, end, -EINVAL,
-			    "here should be a quoted regular expression");
+		return expr_fail(p->d, p->e->text, start, end, -EINVAL,
+				 "here should be a quoted regular expression");
 	if (!regex_is_bearable(pattern->value.s))
-		return fail(p->d, p->e->text, start, end, -EINVAL, "this pattern repeats too much");
+		return expr_fail(p->d, p->e->text, start, end, -EINVAL,
+				 "this pattern repeats too much");
 	regex_t **slot = vec_push(&p->e->regexes), *regex = malloc(sizeof(*regex));
 	if (!slot || !regex) {
 		if (slot)
@@ -469,7 +468,7 @@ static int compile_regex(struct parser *p, struct expr_node *n)
 		p->e->regexes.nr--;
 		free(regex);
 		return err == REG_ESPACE ? -ENOMEM
-					 : fail(p->d, p->e->text, start, end, -EINVAL, why);
+					 : expr_fail(p->d, p->e->text, start, end, -EINVAL, why);
 	}
 	n->regex = *slot = regex;
 	return 0;
@@ -565,287 +564,4 @@ void expr_done(struct expr *e)
 	vec_free(&e->idents);
 	arena_done(&e->arena);
 	e->root = NULL;
-}
-
-bool expr_true(const struct expr_value *v)
-{
-	switch (v->type) {
-	case EXPR_INT: return v->i != 0;
-	case EXPR_FLOAT: return v->f != 0 && !isnan(v->f);
-	default: return *v->s;
-	}
-}
-
-double expr_float(const struct expr_value *v)
-{
-	return v->type == EXPR_INT ? (double)v->i : v->type == EXPR_FLOAT ? v->f : (double)NAN;
-}
-
-struct eval {
-	const struct expr *e;
-	const struct expr_env *env;
-	struct diag *d;
-};
-
-static int eval_node(const struct eval *v, const struct expr_node *n, struct expr_value *ret);
-
-static int eval_fail(const struct eval *v, const struct expr_node *n, int err, const char *why)
-{
-	return fail(v->d, v->e->text, n->start, n->start + n->len, err, why);
-}
-
-static struct expr_value float_value(double f)
-{
-	return (struct expr_value){ .type = EXPR_FLOAT, .f = f };
-}
-
-static struct expr_value negative(const struct expr_value *v)
-{
-	return v->type == EXPR_INT ? expr_int((s128)(0 - (unsigned __int128)v->i))
-				   : float_value(-v->f);
-}
-
-/* Whole numbers wrap around instead of overflowing. */
-static s128 wrap_mul(s128 a, s128 b)
-{
-	return (s128)((unsigned __int128)a * (unsigned __int128)b);
-}
-
-static s128 shift(s128 a, s128 by, bool left)
-{
-	if (by < 0 || by > 127)
-		return 0;
-	return left ? (s128)((unsigned __int128)a << by) : a >> by;
-}
-
-static int compare_values(const struct expr_value *a, const struct expr_value *b)
-{
-	if (a->type == EXPR_STR)
-		return strcmp(a->s, b->s);
-	if (a->type == EXPR_INT && b->type == EXPR_INT)
-		return (a->i > b->i) - (a->i < b->i);
-	double x = expr_float(a), y = expr_float(b);
-	return (x > y) - (x < y);
-}
-
-static bool compare_op(enum expr_op op, const struct expr_value *a, const struct expr_value *b)
-{
-	/* NaN is not even equal to itself. */
-	if (a->type != EXPR_STR && (isnan(expr_float(a)) || isnan(expr_float(b))))
-		return op == EXPR_NE;
-	int c = compare_values(a, b);
-	switch (op) {
-	case EXPR_EQ: return c == 0;
-	case EXPR_NE: return c != 0;
-	case EXPR_LT: return c < 0;
-	case EXPR_LE: return c <= 0;
-	case EXPR_GT: return c > 0;
-	default: return c >= 0;
-	}
-}
-
-static int divide(const struct eval *v, const struct expr_node *n, const struct expr_value *a,
-		  const struct expr_value *b, struct expr_value *ret)
-{
-	bool ints = a->type == EXPR_INT && b->type == EXPR_INT;
-	if (expr_float(b) == 0)
-		return eval_fail(v, n->kids[1], -EDOM, "division by zero");
-	if (n->op == EXPR_MOD)
-		*ret = ints ? expr_int(b->i == -1 ? 0 : a->i % b->i)
-			    : float_value(fmod(expr_float(a), expr_float(b)));
-	else if (ints && b->i != -1 && a->i % b->i == 0)
-		*ret = expr_int(a->i / b->i);
-	else if (ints && b->i == -1)
-		*ret = expr_int((s128)(0 - (unsigned __int128)a->i));
-	else
-		*ret = float_value(expr_float(a) / expr_float(b));
-	return 0;
-}
-
-/* &, |, ^, <<, >>: whole numbers only. */
-static int bit_op(const struct eval *v, const struct expr_node *n, const struct expr_value *a,
-		  const struct expr_value *b, struct expr_value *ret)
-{
-	if (a->type != EXPR_INT || b->type != EXPR_INT)
-		return eval_fail(v, a->type != EXPR_INT ? n->kids[0] : n->kids[1], -EINVAL,
-				 "this must be a whole number");
-	switch (n->op) {
-	case EXPR_BIT_AND: *ret = expr_int(a->i & b->i); break;
-	case EXPR_BIT_OR: *ret = expr_int(a->i | b->i); break;
-	case EXPR_BIT_XOR: *ret = expr_int(a->i ^ b->i); break;
-	default: *ret = expr_int(shift(a->i, b->i, n->op == EXPR_SHL));
-	}
-	return 0;
-}
-
-static int arithmetic(const struct eval *v, const struct expr_node *n, const struct expr_value *a,
-		      const struct expr_value *b, struct expr_value *ret)
-{
-	bool ints = a->type == EXPR_INT && b->type == EXPR_INT;
-	double x = expr_float(a), y = expr_float(b);
-	switch (n->op) {
-	case EXPR_ADD:
-		*ret = ints ? expr_int((s128)((unsigned __int128)a->i + (unsigned __int128)b->i))
-			    : float_value(x + y);
-		return 0;
-	case EXPR_SUB:
-		*ret = ints ? expr_int((s128)((unsigned __int128)a->i - (unsigned __int128)b->i))
-			    : float_value(x - y);
-		return 0;
-	case EXPR_MUL: *ret = ints ? expr_int(wrap_mul(a->i, b->i)) : float_value(x * y); return 0;
-	case EXPR_DIV:
-	case EXPR_MOD: return divide(v, n, a, b, ret);
-	default: return bit_op(v, n, a, b, ret);
-	}
-}
-
-static int match_op(const struct eval *v, const struct expr_node *n, const struct expr_value *a,
-		    const struct expr_value *b, struct expr_value *ret)
-{
-	if (a->type != EXPR_STR || b->type != EXPR_STR)
-		return eval_fail(v, a->type != EXPR_STR ? n->kids[0] : n->kids[1], -EINVAL,
-				 "this must be a string");
-	if (n->op == EXPR_GLOB)
-		*ret = expr_int(glob_match(b->s, a->s));
-	else
-		*ret = expr_int((regexec(n->regex, a->s, 0, NULL, 0) == 0) == (n->op == EXPR_REGEX));
-	return 0;
-}
-
-static int eval_binary(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
-{
-	struct expr_value a = { 0 }, b = { 0 };
-	int err = eval_node(v, n->kids[0], &a);
-	if (err || (err = eval_node(v, n->kids[1], &b)))
-		return err;
-	if (n->op >= EXPR_GLOB && n->op <= EXPR_NOT_REGEX)
-		return match_op(v, n, &a, &b, ret);
-	bool compares = n->op >= EXPR_EQ && n->op <= EXPR_GE;
-	if ((a.type == EXPR_STR) != (b.type == EXPR_STR))
-		return eval_fail(v, n, -EINVAL, "a string and a number do not go together");
-	if (a.type == EXPR_STR && !compares)
-		return eval_fail(v, n, -EINVAL, "one cannot calculate with strings");
-	if (!compares)
-		return arithmetic(v, n, &a, &b, ret);
-	*ret = expr_int(compare_op(n->op, &a, &b));
-	return 0;
-}
-
-static int eval_logic(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
-{
-	struct expr_value a = { 0 };
-	int err = eval_node(v, n->kids[0], &a);
-	if (err)
-		return err;
-	if (expr_true(&a) == (n->op == EXPR_AND) && (err = eval_node(v, n->kids[1], &a)))
-		return err;
-	*ret = expr_int(expr_true(&a));
-	return 0;
-}
-
-static int eval_unary(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
-{
-	struct expr_value a = { 0 };
-	int err = eval_node(v, n->kids[0], &a);
-	if (err)
-		return err;
-	if (n->op == EXPR_NOT) {
-		*ret = expr_int(!expr_true(&a));
-		return 0;
-	}
-	if (a.type == EXPR_STR || (a.type == EXPR_FLOAT && n->op == EXPR_BIT_NOT))
-		return eval_fail(v, n->kids[0], -EINVAL,
-				 n->op == EXPR_NEG ? "this must be a number"
-						   : "this must be a whole number");
-	if (n->op == EXPR_BIT_NOT)
-		*ret = expr_int(~a.i);
-	else
-		*ret = negative(&a);
-	return 0;
-}
-
-static struct expr_value extreme(const struct expr_value *args, u32 nr, enum expr_op better)
-{
-	struct expr_value best = args[0];
-	for (u32 i = 1; i < nr; i++)
-		if (compare_op(better, &args[i], &best))
-			best = args[i];
-	return best;
-}
-
-static int eval_builtin(const struct eval *v, const struct expr_node *n,
-			const struct expr_value *args, struct expr_value *ret)
-{
-	double divisor;
-	for (u32 i = 0; i < n->nr_args; i++)
-		if (args[i].type == EXPR_STR)
-			return eval_fail(v, n, -EINVAL, "this function takes numbers");
-	switch (n->builtin) {
-	case BUILTIN_MIN: *ret = extreme(args, n->nr_args, EXPR_LT); break;
-	case BUILTIN_MAX: *ret = extreme(args, n->nr_args, EXPR_GT); break;
-	case BUILTIN_ABS: *ret = expr_float(&args[0]) < 0 ? negative(&args[0]) : args[0]; break;
-	default:
-		divisor = expr_float(&args[1]);
-		*ret = float_value(divisor != 0 ? expr_float(&args[0]) / divisor : 0);
-	}
-	return 0;
-}
-
-static int eval_call(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
-{
-	struct expr_value args[EXPR_ARGS_MAX] = { 0 };
-	u32 nr = 0;
-	for (const struct expr_node *arg = n->kids[0]; arg; arg = arg->next) {
-		int err = eval_node(v, arg, &args[nr++]);
-		if (err)
-			return err;
-	}
-	if (n->builtin != BUILTIN_NONE)
-		return eval_builtin(v, n, args, ret);
-	if (!v->env || !v->env->call)
-		return eval_fail(v, n, -ENOENT, "this function means nothing here");
-	return v->env->call(v->env->ctx, n->func, args, nr, ret);
-}
-
-static int eval_ident(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
-{
-	const char *name = v->e->idents.at[n->ident];
-	size_t said = v->d ? v->d->nr_errors : 0;
-	int err = v->env && v->env->get ? v->env->get(v->env->ctx, n->ident, name, ret) : -ENOENT;
-	if (err && v->d && v->d->nr_errors == said)
-		return eval_fail(v, n, err,
-				 err == -ENOENT ? "this name means nothing here"
-						: "this has no value");
-	return err;
-}
-
-static int eval_node(const struct eval *v, const struct expr_node *n, struct expr_value *ret)
-{
-	struct expr_value c = { 0 };
-	int err;
-	switch (n->op) {
-	case EXPR_VALUE: *ret = n->value; return 0;
-	case EXPR_IDENT: return eval_ident(v, n, ret);
-	case EXPR_CALL: return eval_call(v, n, ret);
-	case EXPR_OR:
-	case EXPR_AND: return eval_logic(v, n, ret);
-	case EXPR_COND:
-		err = eval_node(v, n->kids[0], &c);
-		return err ? err : eval_node(v, n->kids[expr_true(&c) ? 1 : 2], ret);
-	case EXPR_NEG:
-	case EXPR_NOT:
-	case EXPR_BIT_NOT: return eval_unary(v, n, ret);
-	default: return eval_binary(v, n, ret);
-	}
-}
-
-int expr_eval(const struct expr *e, const struct expr_env *env, struct expr_value *ret,
-	      struct diag *d)
-{
-	struct eval v = { e, env, d };
-	struct expr_value value;
-	int err = eval_node(&v, e->root, &value);
-	if (!err)
-		*ret = value;
-	return err;
 }

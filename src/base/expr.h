@@ -82,7 +82,7 @@ struct expr_node {
 	struct expr_value value;
 	u32 ident;
 	u32 nr_args;
-	u32 builtin; /* of expr.c, for EXPR_CALL */
+	u32 builtin; /* of expr_impl.h, for EXPR_CALL */
 	const char *func;
 	regex_t *regex; /* EXPR_REGEX, EXPR_NOT_REGEX */
 };

@@ -159,15 +159,18 @@ void json_u64(struct json *j, u64 v)
 		strbuf_u64(j->to, v);
 }
 
-void json_milli(struct json *j, u64 v)
+void json_decimal(struct json *j, u64 whole, u64 part, unsigned digits)
 {
 	if (!value_begins(j))
 		return;
-	strbuf_u64(j->to, v / 1000);
-	strbuf_char(j->to, '.');
-	char *digits = strbuf_room(j->to, NUM_DIGITS_MAX);
-	if (digits)
-		strbuf_commit(j->to, num_u64_pad0(digits, v % 1000, 3));
+	strbuf_u64(j->to, whole);
+	for (; part && part % 10 == 0; part /= 10)
+		digits--;
+	char *text = part ? strbuf_room(j->to, NUM_DIGITS_MAX + 1) : NULL;
+	if (!text)
+		return;
+	*text = '.';
+	strbuf_commit(j->to, 1 + num_u64_pad0(text + 1, part, digits));
 }
 
 void json_s64(struct json *j, s64 v)

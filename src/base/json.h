@@ -44,8 +44,8 @@ void json_u64(struct json *j, u64 v);
 void json_s64(struct json *j, s64 v);
 /* The shortest text that reads back as the same number; null for what JSON has no word for (NaN, infinity). */
 void json_double(struct json *j, double v);
-/* Thousandths, with all three digits behind the point. */
-void json_milli(struct json *j, u64 v);
+/* `part` is in units of 10^-digits and less than one; zeros at its end are not written. */
+void json_decimal(struct json *j, u64 whole, u64 part, unsigned digits);
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
 

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 struct annotate_opts {
 	const char *input;
@@ -204,9 +205,12 @@ static void say_missing(struct annotating *a, const struct name_func *f, int err
 			  : err == -ENODATA ? "the file holds no code for it"
 					    : strerror(-err);
 	diag_note(&a->app->diag, "%s in %s: no code to show: %s", f->name, info->path, why);
-	if (info->kind == IMAGE_KIND_KERNEL && !a->opts->symbols.vmlinux)
-		diag_hint(&a->app->diag, "-k VMLINUX names an image of that kernel; root may read "
-					 "the running one (/proc/kcore)");
+	if (info->kind != IMAGE_KIND_KERNEL || a->opts->symbols.vmlinux)
+		return;
+	diag_hint(&a->app->diag, "-k VMLINUX names an image of that kernel%s",
+		  geteuid() && !access("/proc/kcore", F_OK)
+			  ? "; root may read the running one (/proc/kcore)"
+			  : "");
 }
 
 /* One function with one event, or with the events of a group. */
@@ -295,14 +299,19 @@ static int nothing(struct annotating *a)
 {
 	struct diag *d = &a->app->diag;
 	const char *symbol = a->opts->symbol;
-	if (a->shown || a->missing)
-		return a->shown ? 0 : -ENOENT;
+	if (a->shown)
+		return 0;
+	if (a->missing)
+		return diag_error(d, -ENOENT, "there is no code to show");
 	if (!symbol) {
 		diag_note(d,
 			  "no sample fell on a function with a name: there is nothing to annotate");
 		return 0;
 	}
-	(void)diag_error(d, -ENOENT, "no sample fell on a function '%s'", symbol);
+	(void)diag_error(d, -ENOENT,
+			 a->only ? "no sample fell on '%s' itself, only on what it calls"
+				 : "no sample fell on a function '%s'",
+			 symbol);
 	_cleanup_free_ const char **names = calloc(a->named.nr_funcs + 1, sizeof(*names));
 	size_t nr = 0;
 	for (u32 i = 1; names && i < a->named.nr_funcs; i++)
@@ -399,9 +408,18 @@ int annotate_function(struct app *app, const char *input, const struct symbol_op
 	struct annotating a = { .app = app, .opts = &o, .out = to, .only = f, .only_event = event };
 	if (!f->name)
 		return -ENOENT;
+	/* What is to be said is for the window, not for the end of the run. */
+	struct diag outer = app->diag;
+	diag_init(&app->diag);
 	int err = parse_style(&a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
 	a.style.colour = false; /* the window draws it */
-	return err ? err : annotate_opened(&a);
+	if (!err)
+		err = annotate_opened(&a);
+	if (err && app->diag.items.nr)
+		strbuf_str(to, app->diag.items.at[0].message);
+	diag_done(&app->diag);
+	app->diag = outer;
+	return err;
 }
 
 const struct command command_annotate = {

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -74,11 +76,53 @@ static void print_row(struct listing *l, const u8 *id, size_t size, u64 start, u
 
 /* ---- the running kernel ---- */
 
-static int print_module(void *ctx, const struct kernel_module *m)
+struct module_list {
+	VEC(struct kernel_module) at;
+	struct arena names;
+};
+
+static int keep_module(void *ctx, const struct kernel_module *m)
 {
-	print_row(ctx, m->build_id, m->build_id_size, m->start, m->start + m->size_bytes,
-		  m->path ? m->path : m->name);
-	return 0;
+	struct module_list *list = ctx;
+	struct kernel_module *kept = vec_push(&list->at);
+	if (!kept)
+		return -ENOMEM;
+	*kept = *m;
+	if (m->path) {
+		kept->path = arena_strdup(&list->names, m->path);
+	} else {
+		size_t size = strlen(m->name) + sizeof("[]");
+		char *name = arena_alloc(&list->names, size);
+		if (name)
+			snprintf(name, size, "[%s]", m->name);
+		kept->path = name;
+	}
+	return kept->path ? 0 : -ENOMEM;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct kernel_module *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* In the order of their addresses; /proc/modules has the last loaded first. */
+static int list_modules(struct listing *l, const struct sysroot *root)
+{
+	struct module_list list = { 0 };
+	struct utsname name;
+	arena_init(&list.names);
+	int err = uname(&name) ? -errno : kmap_modules(root, name.release, keep_module, &list);
+	if (list.at.nr)
+		qsort(list.at.at, list.at.nr, sizeof(*list.at.at), by_start);
+	for (size_t i = 0; i < list.at.nr && !err; i++) {
+		const struct kernel_module *m = &list.at.at[i];
+		print_row(l, m->build_id, m->build_id_size, m->start, m->start + m->size_bytes,
+			  m->path);
+	}
+	vec_free(&list.at);
+	arena_done(&list.names);
+	return err == -ENOENT ? 0 : err;
 }
 
 static int list_kernel_of(struct listing *l, const struct sysroot *root, bool modules)
@@ -100,12 +144,10 @@ static int list_kernel_of(struct listing *l, const struct sysroot *root, bool mo
 		return 0;
 	}
 	struct kernel_text text;
-	struct utsname name;
 	if (kmap_text(root, &text))
 		text = (struct kernel_text){ 0 };
 	print_row(l, id, size, text.start, text.end, "[kernel.kallsyms]");
-	int err = uname(&name) ? -errno : kmap_modules(root, name.release, print_module, l);
-	return err == -ENOENT ? 0 : err;
+	return list_modules(l, root);
 }
 
 static int list_kernel(struct listing *l, bool modules)

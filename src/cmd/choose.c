@@ -1,5 +1,6 @@
 #include "cmd/choose.h"
 #include "base/bytes.h"
+#include "base/str.h"
 #include "stream/perf_walk.h"
 #include "stream/replay_perf.h"
 
@@ -305,5 +306,57 @@ int choose_parse(struct choose *c, const struct choose_opts *o, const struct sou
 					 .nr_tids = c->tids.at.nr,
 					 .comms = c->comms.at.at,
 					 .nr_comms = c->comms.at.nr };
+	return 0;
+}
+
+/* ---- from one event to another ---- */
+
+/* The event of this name + 1; 0 where none is asked for or there is none. */
+static u32 event_named(const struct catalog *c, const char *name)
+{
+	for (u32 i = 0; i < c->events.nr && name; i++)
+		if (!strcmp(c->events.at[i].name, name))
+			return i + 1;
+	return 0;
+}
+
+/* The names there are: few enough to say them all, else where to look. */
+static void hint_events(const struct catalog *c, const char *name, struct diag *d)
+{
+	enum { FEW = 12 };
+	struct strbuf s;
+	strbuf_init(&s);
+	const char *names[FEW];
+	size_t nr = 0;
+	for (size_t i = 0; i < c->events.nr && nr < FEW; i++) {
+		names[nr++] = c->events.at[i].name;
+		strbuf_printf(&s, "%s %s", i ? "," : "", c->events.at[i].name);
+	}
+	const char *near = str_closest(name, names, nr);
+	if (near)
+		diag_hint(d, "did you mean '%s'?", near);
+	else if (c->events.nr <= FEW)
+		diag_hint(d, "there are:%s", strbuf_cstr(&s));
+	else
+		diag_hint(d, "sonde evlist lists them");
+	strbuf_done(&s);
+}
+
+int choose_gate(const struct gate_opts *o, const struct source *src, struct sample_gate *ret,
+		struct app *app)
+{
+	const struct catalog *c = &src->catalog;
+	struct sample_gate g = { .on = event_named(c, o->on),
+				 .off = event_named(c, o->off),
+				 .shows = o->shows,
+				 .shut = o->on != NULL };
+	const char *missing = o->on && !g.on ? o->on : o->off && !g.off ? o->off : NULL;
+	if (missing) {
+		(void)diag_error(&app->diag, -EINVAL, "--switch-%s: the recording has no event '%s'",
+				 missing == o->on ? "on" : "off", missing);
+		hint_events(c, missing, &app->diag);
+		return app_usage_said(app);
+	}
+	*ret = g;
 	return 0;
 }

@@ -24,6 +24,20 @@ struct choose_opts {
 		OPT_STR(0, "pid", T, f.pids, "LIST", "only of these processes"),                   \
 		OPT_STR(0, "tid", T, f.tids, "LIST", "only of these threads")
 
+/* Of report and script. */
+struct gate_opts {
+	const char *on, *off;
+	bool shows;
+};
+
+#define GATE_OPT_ROWS(T, f)                                                                        \
+	OPT_STR(0, "switch-on", T, f.on, "EVENT",                                                  \
+		"only from this event of the recording on; with --switch-off, again and again"),   \
+		OPT_STR(0, "switch-off", T, f.off, "EVENT",                                        \
+			"only until this event (or, with --switch-on, the next of those)"),        \
+		OPT_FLAG(0, "show-on-off-events", T, f.shows,                                      \
+			 "these events too, not only what is between them")
+
 struct word_list {
 	VEC(const char *) at;
 };
@@ -48,5 +62,8 @@ int choose_check(const struct choose_opts *o, struct app *app) must_check;
 /* The source is opened, and prepared if it is a stream. 0, a usage status, or a failure. */
 int choose_parse(struct choose *c, const struct choose_opts *o, const struct source *src,
 		 struct app *app) must_check;
+/* The source is prepared. 0, or a usage status. */
+int choose_gate(const struct gate_opts *o, const struct source *src, struct sample_gate *ret,
+		struct app *app) must_check;
 /* "a,b": words, kept in the choice's memory; "file://NAME": its lines. */
 int choose_words(struct choose *c, const char *text, struct word_list *to) must_check;

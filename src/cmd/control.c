@@ -96,8 +96,9 @@ enum control_command control_next(struct control *c)
 
 void control_ack(struct control *c)
 {
+	static const char ack[] = "ack\n"; /* with its NUL, as perf sends it */
 	if (c->ack_fd >= 0)
-		(void)!write(c->ack_fd, "ack\n", 4);
+		(void)!write(c->ack_fd, ack, sizeof(ack));
 }
 
 void control_close(struct control *c)

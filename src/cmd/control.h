@@ -17,7 +17,7 @@ enum control_command {
 	CONTROL_UNKNOWN, /* see control.word */
 };
 
-enum { CONTROL_LINE = 128 };
+enum { CONTROL_LINE = 256 };
 
 struct control {
 	int fd; /* -1: there is none */

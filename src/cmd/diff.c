@@ -17,7 +17,13 @@
 #include <unistd.h>
 
 enum compute { DELTA, DELTA_ABS, RATIO, WDIFF };
-enum { FILES_MAX = 64, KEY_CELL = 2, PERCENT_COLUMNS = 8, VALUE_COLUMNS = 14 };
+enum {
+	FILES_MAX = 64,
+	KEY_CELL = 2,
+	PERCENT_COLUMNS = 8,
+	VALUE_COLUMNS = 14,
+	FORMULA_COLUMNS = 70
+};
 
 struct diff_opts {
 	const char *compute;
@@ -26,10 +32,11 @@ struct diff_opts {
 	bool order_given;
 	bool baseline_only;
 	bool period;
+	bool formula;
 	bool quiet;
 	bool force;
 	bool modules;
-	const char *ignored;
+	const char *separator;
 	const char *percentage;
 	const char *dsos;
 	const char *only;
@@ -49,6 +56,9 @@ static const struct opt diff_rows[] = {
 	OPT_FLAG('b', "baseline-only", struct diff_opts, baseline_only,
 		 "only rows that the baseline has too"),
 	OPT_FLAG('p', "period", struct diff_opts, period, "with the periods that were compared"),
+	OPT_FLAG('F', "formula", struct diff_opts, formula, "with how each value is computed"),
+	OPT_STR('t', "field-separator", struct diff_opts, separator, "SEP",
+		"columns separated by SEP, not by blanks; SEP in names becomes a dot"),
 	OPT_FLAG('q', "quiet", struct diff_opts, quiet, "no comment lines above the table"),
 	OPT_STR(0, "percentage", struct diff_opts, percentage, "relative|absolute",
 		"what 100 % is when rows are filtered: what is shown, or everything (usual)"),
@@ -67,10 +77,6 @@ static const struct opt diff_rows[] = {
 		 .hidden = true),
 	OPT_FLAG('D', "dump-raw-trace", struct diff_opts, force,
 		 "A file is dumped by sonde report -D", .refused = true),
-	OPT_FLAG('F', "formula", struct diff_opts, force,
-		 "-p shows the periods that every value is made of", .refused = true),
-	OPT_STR('t', "field-separator", struct diff_opts, ignored, "SEP",
-		"--json has every value for a program", .refused = true),
 	OPT_FLAG(0, "cycles-hist", struct diff_opts, force,
 		 "Cycles of basic blocks are not compared", .refused = true),
 	OPT_FLAG(0, "stream", struct diff_opts, force,
@@ -84,6 +90,7 @@ static const struct opt_example diff_examples[] = {
 	{ "diff", "./perf.data.old against ./perf.data: what the last change did" },
 	{ "diff before.data after.data", "the biggest changes first" },
 	{ "diff -c ratio -s dso A B C", "each against A, as ratios, by library" },
+	{ "diff -q -t , -p A B", "for a spreadsheet, with periods" },
 	{ 0 },
 };
 
@@ -262,7 +269,7 @@ static int load(struct diff *d, struct input *in, int *status)
 	if (err)
 		return err;
 	report_env_init(&in->env, in->src);
-	err = report_env_read(&in->env, &cfg);
+	err = report_env_read(&in->env, &cfg, false);
 	if (err)
 		return err;
 	in->profile = profile_new(&cfg);
@@ -408,111 +415,153 @@ static const struct {
 	[WDIFF] = { "Weighted diff", VALUE_COLUMNS },
 };
 
-static void cell_right(struct strbuf *to, const char *text, const char *suffix, u32 width)
+/* A separator inside a cell would make two of it. */
+static void add_separated(const struct diff *d, const char *text, struct strbuf *to)
 {
-	size_t len = strlen(text) + strlen(suffix);
-	strbuf_fill(to, ' ', len < width ? width - len : 0);
-	strbuf_str(to, text);
-	strbuf_str(to, suffix);
+	for (; *text; text++)
+		strbuf_char(to, *text == *d->opts->separator ? '.' : *text);
+}
+
+/* before: what stands between it and the cell to its left. */
+static void add_cell(const struct diff *d, const char *before, const char *text, u32 width,
+		     bool left, struct strbuf *to)
+{
+	strbuf_str(to, before);
+	if (d->opts->separator)
+		add_separated(d, text, to);
+	else if (left)
+		strbuf_left(to, text, width);
+	else
+		strbuf_right(to, text, width);
+}
+
+static const char *between(const struct diff *d)
+{
+	return d->opts->separator ? d->opts->separator : "  ";
+}
+
+static void add_title(const struct diff *d, const struct layout *y, bool dots, const char *name,
+		      u32 file, u32 width, struct strbuf *to)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	if (dots)
+		strbuf_fill(&s, '.', width);
+	else
+		strbuf_printf(&s, "%s%s", name, y->suffix[file]);
+	/* A name is the same in every table, whatever separates it. */
+	strbuf_str(to, between(d));
+	if (d->opts->separator)
+		strbuf_str(to, strbuf_cstr(&s));
+	else
+		strbuf_right(to, strbuf_cstr(&s), width);
+	strbuf_done(&s);
 }
 
 static void add_heading(const struct diff *d, const struct layout *y, bool dots, struct strbuf *to)
 {
 	const struct table *t = &d->inputs[0].table;
-	struct {
-		const char *name;
-		u32 width;
-		u32 file;
-	} columns[2 + 2 * FILES_MAX];
-	size_t nr = 0;
-	columns[nr].name = "Baseline", columns[nr].file = 0, columns[nr++].width = y->baseline;
-	if (d->opts->period)
-		columns[nr].name = "Base period", columns[nr].file = 0,
-		columns[nr++].width = y->base_period;
+	const struct diff_opts *o = d->opts;
+	struct strbuf line;
+	strbuf_init(&line);
+	add_title(d, y, dots, "Baseline", 0, y->baseline, &line);
+	if (o->period)
+		add_title(d, y, dots, "Base period", 0, y->base_period, &line);
 	for (u32 f = 1; f < d->nr; f++) {
-		columns[nr].name = compute_columns[d->compute].name, columns[nr].file = f,
-		columns[nr++].width = y->value;
-		if (d->opts->period)
-			columns[nr].name = "Period", columns[nr].file = f,
-			columns[nr++].width = y->period;
-	}
-	strbuf_str(to, "# ");
-	for (size_t i = 0; i < nr; i++) {
-		if (i)
-			strbuf_str(to, "  ");
-		if (dots)
-			strbuf_fill(to, '.', columns[i].width);
-		else
-			cell_right(to, columns[i].name, y->suffix[columns[i].file],
-				   columns[i].width);
+		add_title(d, y, dots, compute_columns[d->compute].name, f, y->value, &line);
+		if (o->formula)
+			add_title(d, y, dots, "Formula", f, FORMULA_COLUMNS, &line);
+		if (o->period)
+			add_title(d, y, dots, "Period", f, y->period, &line);
 	}
 	for (size_t c = KEY_CELL; c < t->columns.nr; c++) {
-		strbuf_str(to, "  ");
+		strbuf_str(&line, between(d));
 		if (dots)
-			strbuf_fill(to, '.', y->keys[c]);
+			strbuf_fill(&line, '.', y->keys[c]);
 		else
-			strbuf_left(to, t->columns.at[c].name, y->keys[c]);
+			strbuf_left(&line, t->columns.at[c].name, o->separator ? 0 : y->keys[c]);
 	}
+	strbuf_str(to, "# ");
+	strbuf_str(to, strbuf_cstr(&line) + strlen(between(d)));
 	strbuf_char(to, '\n');
+	strbuf_done(&line);
 }
 
-static void add_value(const struct diff *d, const struct row *r, u32 file, u32 width,
-		      struct strbuf *to)
+static void value_text(const struct diff *d, const struct row *r, u32 file, struct strbuf *to)
 {
-	struct strbuf s;
-	strbuf_init(&s);
-	if (r->of[file].there) {
-		double v = value_of(d, r, file);
-		if (d->compute >= RATIO && !r->of[0].there)
-			strbuf_str(&s, "N/A");
-		else if (d->compute == RATIO && v > 0)
-			strbuf_printf(&s, "%14.6f", v);
-		else if (d->compute == WDIFF)
-			strbuf_printf(&s, "%14lld", (long long)v);
-		else if (d->compute <= DELTA_ABS)
-			strbuf_printf(&s, "%+4.2f%%", v);
-	}
-	strbuf_right(to, strbuf_cstr(&s), width);
-	strbuf_done(&s);
+	if (!r->of[file].there)
+		return;
+	double v = value_of(d, r, file);
+	if (d->compute >= RATIO && !r->of[0].there)
+		strbuf_str(to, "N/A");
+	else if (d->compute == RATIO && v > 0)
+		strbuf_printf(to, "%.6f", v);
+	else if (d->compute == WDIFF)
+		strbuf_printf(to, "%lld", (long long)v);
+	else if (d->compute <= DELTA_ABS)
+		strbuf_printf(to, "%+4.2f%%", v);
 }
 
-static void add_number(struct strbuf *to, u64 v, bool there, u32 width)
+/* The numbers that value_of() takes, and what it does with them. */
+static void formula_text(const struct diff *d, const struct row *r, u32 file, struct strbuf *to)
+{
+	typedef unsigned long long ull;
+	ull old = r->of[0].period, new = r->of[file].period;
+	if (!r->of[file].there)
+		return;
+	if (d->compute == RATIO)
+		strbuf_printf(to, "%llu / %llu", new, old);
+	else if (d->compute == WDIFF)
+		strbuf_printf(to, "(%llu * %lld) - (%llu * %lld)", new, (long long)d->w2, old,
+			      (long long)d->w1);
+	else
+		strbuf_printf(to, "(%llu * 100 / %llu) - (%llu * 100 / %llu)", new,
+			      (ull)d->inputs[file].total, old, (ull)d->inputs[0].total);
+}
+
+static void add_number(const struct diff *d, u64 v, bool there, u32 width, struct strbuf *to)
 {
 	char text[NUM_DIGITS_MAX + 1];
 	text[num_u64(text, v)] = '\0';
-	strbuf_right(to, there ? text : "", width);
+	add_cell(d, between(d), there ? text : "", width, false, to);
+}
+
+static void add_file(const struct diff *d, const struct layout *y, const struct row *r, u32 file,
+		     struct strbuf *s, struct strbuf *to)
+{
+	strbuf_reset(s);
+	value_text(d, r, file, s);
+	add_cell(d, between(d), strbuf_cstr(s), y->value, false, to);
+	if (d->opts->formula) {
+		strbuf_reset(s);
+		formula_text(d, r, file, s);
+		add_cell(d, between(d), strbuf_cstr(s), FORMULA_COLUMNS, false, to);
+	}
+	if (d->opts->period)
+		add_number(d, r->of[file].period, r->of[file].there, y->period, to);
 }
 
 static void add_row(const struct diff *d, const struct layout *y, const struct row *r,
 		    struct strbuf *to)
 {
 	struct strbuf s;
+	bool separated = d->opts->separator;
 	strbuf_init(&s);
 	if (r->of[0].there)
-		strbuf_printf(&s, "%.2f%%", percent(r->of[0].period, d->base_total));
-	strbuf_str(to, "  ");
-	strbuf_right(to, strbuf_cstr(&s), y->baseline);
-	if (d->opts->period) {
-		strbuf_str(to, "  ");
-		add_number(to, r->of[0].period, true, y->base_period);
-	}
-	for (u32 f = 1; f < d->nr; f++) {
-		strbuf_str(to, "  ");
-		add_value(d, r, f, y->value, to);
-		if (d->opts->period) {
-			strbuf_str(to, "  ");
-			add_number(to, r->of[f].period, r->of[f].there, y->period);
-		}
-	}
+		strbuf_printf(&s, separated ? "%.2f" : "%.2f%%",
+			      percent(r->of[0].period, d->base_total));
+	add_cell(d, separated ? "" : between(d), strbuf_cstr(&s), y->baseline, false, to);
+	if (d->opts->period)
+		add_number(d, r->of[0].period, true, y->base_period, to);
+	for (u32 f = 1; f < d->nr; f++)
+		add_file(d, y, r, f, &s, to);
 	for (size_t c = KEY_CELL; c < r->table->columns.nr; c++) {
 		const struct column *col = &r->table->columns.at[c];
+		bool left = col->type == CELL_STR;
 		strbuf_reset(&s);
 		text_cell(col, &table_cells(r->table, r->index)[c], &s);
-		strbuf_str(to, "  ");
-		if (col->type == CELL_STR)
-			strbuf_left(to, strbuf_cstr(&s), col->last ? 0 : y->keys[c]);
-		else
-			strbuf_right(to, strbuf_cstr(&s), y->keys[c]);
+		add_cell(d, between(d), strbuf_cstr(&s), left && col->last ? 0 : y->keys[c], left,
+			 to);
 	}
 	strbuf_char(to, '\n');
 	strbuf_done(&s);
@@ -565,8 +614,10 @@ static int print_text(struct diff *d, const char *event)
 			strbuf_str(to, "#\n");
 		}
 		add_heading(d, &y, false, to);
-		add_heading(d, &y, true, to);
-		strbuf_str(to, "#\n");
+		if (!d->opts->separator) {
+			add_heading(d, &y, true, to);
+			strbuf_str(to, "#\n");
+		}
 	}
 	for (size_t i = 0; i < d->rows.nr && !err; i++)
 		add_row(d, &y, &d->rows.at[i], to);
@@ -730,6 +781,9 @@ static int diff_run(struct app *app, void *opts, int argc, char **argv)
 	if (o->percentage && strcmp(o->percentage, "relative") && strcmp(o->percentage, "absolute"))
 		return app_usage(app, "--percentage is relative or absolute, not '%s'",
 				 o->percentage);
+	if (o->separator && (!*o->separator || *o->separator == '.'))
+		return app_usage(app, "-t: '%s' cannot separate columns: it stands in numbers",
+				 o->separator);
 	elide(&d.cfg, o);
 	if (argc > FILES_MAX)
 		return app_usage(app, "at most %d recordings at a time", FILES_MAX);

@@ -237,6 +237,8 @@ static int print_json(struct app *app, const struct doctor *d, const struct doct
 	json_put_str(&j, "arch", d->arch);
 	json_put_bool(&j, "privileged", d->root_user);
 	json_put_bool(&j, "container", d->container);
+	if (d->container_mark)
+		json_put_str(&j, "container_mark", d->container_mark);
 	json_put_bool(&j, "virtual_machine", d->vm);
 	json_key(&j, "findings");
 	json_array(&j);

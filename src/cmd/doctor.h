@@ -39,7 +39,7 @@ struct doctor {
 	bool root_user;
 	bool pid_ns; /* process ids are not those of the machine */
 	const char *container_mark; /* a file that container runtimes leave, or NULL */
-	bool container; /* not in the first pid namespace, or a container runtime says so */
+	bool container; /* not in the first pid or user namespace */
 	bool user_ns; /* root here is not root outside */
 	bool vm;
 	char distro[32]; /* ID of os-release: what installs packages */

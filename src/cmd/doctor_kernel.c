@@ -55,12 +55,12 @@ static const struct {
 	{ "SYNTH_EVENTS", "synthetic events: latencies between two events" },
 	{ "TRACER_SNAPSHOT", "ftrace snapshot" },
 	{ "FUNCTION_PROFILER", "ftrace profile by the kernel's own counters" },
-	{ "KPROBES", "kprobe: events, and sonde probe on the kernel" },
-	{ "KPROBE_EVENTS", "kprobe: events, and sonde probe on the kernel" },
+	{ "KPROBES", "kprobe: events, arguments of kernel functions" },
+	{ "KPROBE_EVENTS", "kprobe: events, arguments of kernel functions" },
 	{ "UPROBE_EVENTS", "uprobe: and usdt: events" },
 	{ "FPROBE", "many kernel functions at once from BPF (kprobe_multi)" },
 	{ "USER_EVENTS", "events that programs write themselves" },
-	{ "BPF_SYSCALL", "sonde run" },
+	{ "BPF_SYSCALL", "programs of tracers in the kernel (BPF)" },
 	{ "BPF_JIT", "BPF programs run interpreted, several times slower" },
 	{ "BPF_EVENTS", "BPF programs on events" },
 	{ "DEBUG_INFO_BTF", "types of the kernel without debug files" },
@@ -353,9 +353,9 @@ static void look_tracing(struct doctor *d)
 	static const struct {
 		const char *name, *file, *costs, *option;
 	} files[] = {
-		{ "kprobe events", "kprobe_events", "sonde probe on kernel functions",
-		  "KPROBE_EVENTS" },
-		{ "uprobe events", "uprobe_events", "sonde probe on programs and libraries",
+		{ "kprobe events", "kprobe_events",
+		  "arguments of kernel functions (-e kprobe:FUNCTION)", "KPROBE_EVENTS" },
+		{ "uprobe events", "uprobe_events", "uprobe: events of programs and libraries",
 		  "UPROBE_EVENTS" },
 		{ "instances", "instances", "recordings that do not disturb each other", "TRACING" },
 		{ "histograms", "events/sched/sched_switch/hist", "ftrace hist", "HIST_TRIGGERS" },

@@ -52,8 +52,8 @@ static void read_container(struct doctor *d)
 	for (size_t i = 0; i < ARRAY_SIZE(marks) && !d->container_mark; i++)
 		if (sysroot_exists(&d->root, marks[i]))
 			d->container_mark = marks[i];
-	d->container = d->pid_ns || d->container_mark;
 	d->user_ns = user_ns && user_ns != (u32)FIRST_USER_NS;
+	d->container = d->pid_ns || d->user_ns;
 }
 
 static void read_distro(struct doctor *d)
@@ -136,7 +136,7 @@ static void look_system(struct doctor *d)
 	unsigned cpus = cpu_online(&d->root, &online) ? 0 : cpuset_count(&online);
 	doctor_add(d, SYSTEM, "kernel", FINDING_OK, "Linux %s on %s, %u CPU%s%s", d->release,
 		   d->arch, cpus, cpus == 1 ? "" : "s", d->vm ? ", a virtual machine" : "");
-	if (!d->pid_ns && !d->user_ns) {
+	if (!d->container) {
 		doctor_add(d, SYSTEM, "container", FINDING_OK, "no: the first pid namespace%s%s",
 			   d->container_mark ? ", though there is /" : "",
 			   d->container_mark ? d->container_mark : "");

@@ -40,10 +40,11 @@ static const struct trial_row {
 	{ TRIAL_UPROBE, "uprobes", "counted a call of our own", "uprobe: and usdt: events",
 	  NEEDS_CAPS, "UPROBE_EVENTS" },
 	{ TRIAL_KPROBE, "kprobes", "counted a call of vfs_read",
-	  "kprobe: events, sonde probe on the kernel", NEEDS_CAPS, "KPROBE_EVENTS" },
-	{ TRIAL_BPF_PROG, "BPF programs", "loaded one", "sonde run", NEEDS_CAPS, "BPF_SYSCALL" },
-	{ TRIAL_BPF_RING, "BPF ring buffers", "made one", "sonde run prints through slower buffers",
+	  "kprobe: events, arguments of kernel functions", NEEDS_CAPS, "KPROBE_EVENTS" },
+	{ TRIAL_BPF_PROG, "BPF programs", "loaded one", "programs of tracers in the kernel",
 	  NEEDS_CAPS, "BPF_SYSCALL" },
+	{ TRIAL_BPF_RING, "BPF ring buffers", "made one",
+	  "what BPF programs see comes through slower buffers", NEEDS_CAPS, "BPF_SYSCALL" },
 	{ TRIAL_FENTRY, "fentry", "loaded a program for vfs_read",
 	  "fentry: and fexit: probes, the cheapest on kernel functions", NEEDS_CAPS,
 	  "DEBUG_INFO_BTF" },
@@ -80,7 +81,7 @@ static void refused(struct doctor *d, const struct trial_row *r, int err)
 			   d->rights.paranoid);
 	doctor_costs(d, "%s", r->costs);
 	/* seccomp refuses where the setting would allow: the usual profile of container runtimes does. */
-	bool seccomp = d->container && d->rights.paranoid <= r->paranoid;
+	bool seccomp = (d->container || d->container_mark) && d->rights.paranoid <= r->paranoid;
 	if (bound)
 		doctor_fix(d, "sudo sysctl kernel.perf_event_paranoid=2");
 	else if (may && r->kind == TRIAL_FENTRY)
@@ -88,10 +89,11 @@ static void refused(struct doctor *d, const struct trial_row *r, int err)
 			     "a kernel that allows it: lockdown or a rule like it forbids it here");
 	else if (may || seccomp || (d->user_ns && r->paranoid == NEEDS_CAPS))
 		doctor_needs(d, "%s",
-			     d->container || d->user_ns ? "a container with --cap-add=PERFMON "
-							  "--security-opt seccomp=unconfined"
-							: "whatever forbids it (seccomp, a "
-							  "security module, lockdown) to allow it");
+			     d->container || d->container_mark
+				     ? "a container with --cap-add=PERFMON "
+				       "--security-opt seccomp=unconfined"
+				     : "whatever forbids it (seccomp, a "
+				       "security module, lockdown) to allow it");
 	else if (r->paranoid == NEEDS_CAPS || r->kind == TRIAL_TRACEPOINT)
 		doctor_fix(d, "sudo sonde ...");
 	else

@@ -250,7 +250,8 @@ static const struct opt export_rows[] = {
 static const struct opt_example export_examples[] = {
 	{ "export --to pprof", "./perf.data as profile.pb.gz, for go tool pprof" },
 	{ "export --to speedscope -i FILE", "for speedscope.app, threads in the order of time" },
-	{ "export --to firefox -o profile.json.gz", "for profiler.firefox.com" },
+	{ "export --to firefox -o profile.json.gz",
+	  "for profiler.firefox.com (speedscope does not read it)" },
 	{ "export --to perfetto -i FILE",
 	  "tracepoints as slices and instants, for ui.perfetto.dev" },
 	{ "export --to perfetto -i trace.dat -o trace.json.gz", "the same from ftrace" },

@@ -249,6 +249,40 @@ static int write_out(struct flame_job *j)
 	return err;
 }
 
+/* "cycles, faults": what is on one side. */
+static void list_events(const struct flame *f, const u64 *weights, struct strbuf *to)
+{
+	for (u32 e = 0; e < f->events.nr; e++)
+		if (weights[e])
+			strbuf_printf(to, to->len ? ", %s" : "%s", flame_str(f, f->events.at[e]));
+}
+
+/* A difference is one of an event: of what only one side has, everything is new or gone. */
+static int check_sides(struct flame_job *j)
+{
+	const struct flame *f = &j->flame;
+	if (f->nr_sides < 2)
+		return 0;
+	_cleanup_free_ u64 *before = flame_event_weights(f, 0), *after = flame_event_weights(f, 1);
+	if (!before || !after)
+		return -ENOMEM;
+	for (u32 e = 0; e < f->events.nr; e++)
+		if (before[e] && after[e])
+			return 0;
+	struct strbuf a, b;
+	strbuf_init(&a);
+	strbuf_init(&b);
+	list_events(f, before, &a);
+	list_events(f, after, &b);
+	diag_warn(&j->app->diag,
+		  "the recordings have no event in common: there is nothing to compare");
+	diag_hint(&j->app->diag, "%s has %s, %s has %s: record the same -e twice", j->paths[0],
+		  strbuf_cstr(&a), j->paths[1], strbuf_cstr(&b));
+	strbuf_done(&a);
+	strbuf_done(&b);
+	return 0;
+}
+
 static int draw(struct flame_job *j)
 {
 	struct app *app = j->app;
@@ -279,14 +313,15 @@ static int draw(struct flame_job *j)
 		return -ENODATA;
 	}
 	if (s->nr_without == s->nr_samples) {
-		diag_warn(&app->diag,
-			  "the recording has no call chains: the graph is one level high");
+		diag_warn(&app->diag, "the recording has no call chains: functions are shown "
+				      "without their callers");
 		diag_hint(&app->diag, "record them: %s",
-			  recording_kind(j->paths[0]) == RECORDING_FTRACE
+			  recording_kind(j->paths[0]) == LOOKS_TRACEDAT
 				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
 				  : "sonde record -g -- COMMAND");
 	}
-	return write_out(j);
+	err = check_sides(j);
+	return err ? err : write_out(j);
 }
 
 /* A recording comes first: what follows are options and the other recording. */

@@ -94,10 +94,30 @@ static void say_as_perf(struct record_session *s, const struct recorder_stats *s
 	strbuf_str(to, " ]\n");
 }
 
+/* With --json standard output holds one line, ours: what the command prints goes where messages go, as it does with -o -. */
+static int take_stdout(struct record_session *s)
+{
+	s->json_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (s->json_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return diag_error(&s->app->diag, -errno, "--json: standard output: %s",
+				  strerror(errno));
+	return 0;
+}
+
+static void give_stdout_back(struct record_session *s)
+{
+	if (s->json_fd < 0)
+		return;
+	(void)!dup2(s->json_fd, STDOUT_FILENO);
+	cleanup_close(&s->json_fd);
+	s->json_fd = -1;
+}
+
 static void say_json(struct record_session *s, const struct recorder_stats *st)
 {
 	struct json j;
-	json_begin(&j, &s->app->err, JSON_COMPACT);
+	give_stdout_back(s);
+	json_begin(&j, &s->app->out, JSON_COMPACT);
 	json_object(&j);
 	json_put_str(&j, "file", s->output);
 	json_put_u64(&j, "bytes", st->file_bytes);
@@ -111,6 +131,7 @@ static void say_json(struct record_session *s, const struct recorder_stats *st)
 	json_put_double(&j, "own_cpu_seconds", cpu_seconds());
 	json_object_end(&j);
 	(void)!json_end(&j);
+	(void)strbuf_flush(&s->app->out);
 }
 
 /* failed: the file ends early, and how many of the samples it holds is not known. */
@@ -130,6 +151,9 @@ static void say_result(struct record_session *s, bool failed)
 			  (unsigned long long)st.nr_short);
 		diag_hint(&s->app->diag, "--call-graph dwarf,65528 copies as much as is possible");
 	}
+	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet &&
+	    strcmp(s->app->prog, "perf"))
+		record_look_at_chains(s);
 	app_say(s->app);
 	if (s->o->result)
 		*s->o->result = st;
@@ -319,7 +343,9 @@ static int record(struct record_session *s, int argc, char **argv)
 			app,
 			"what should be recorded? A command, -p PID, or -a for the whole system");
 	written_owner(&ro.owner_uid, &ro.owner_gid);
-	err = written_take_stdout(s->o->output, &s->output, &s->pipe_fd,
+	/* A pipe is a place for the recording; with --json it is one for the closing line, unless -o - says otherwise. */
+	err = written_take_stdout(s->o->output || !app->json ? s->o->output : "perf.data",
+				  &s->output, &s->pipe_fd,
 				  "sonde record -o - ... | sonde script -i -", &app->diag);
 	if (err)
 		return app_usage_said(app);
@@ -347,7 +373,9 @@ static int record(struct record_session *s, int argc, char **argv)
 	}
 	if (s->o->dry_run)
 		return APP_DONE;
-	err = record_watch_start(s);
+	err = app->json && !s->pipe ? take_stdout(s) : 0;
+	if (!err)
+		err = record_watch_start(s);
 	s->loop = err ? NULL : loop_new();
 	if (!err)
 		err = s->loop ? watch(s) : -errno;
@@ -376,12 +404,14 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 				    .o = opts,
 				    .root = { .dir_fd = -1 },
 				    .pipe_fd = -1,
+				    .json_fd = -1,
 				    .control = { .fd = -1, .ack_fd = -1 },
 				    .child = { .go_fd = -1, .exec_fd = -1 } };
 	app_live(app);
 	int status = record(&s, argc, argv);
 	recorder_close(s.rec);
 	record_watch_end(&s);
+	give_stdout_back(&s);
 	control_close(&s.control);
 	vec_for_each (&s.sw.kept, name)
 		free(*name);
@@ -525,7 +555,9 @@ const struct command command_record = {
 		 "at any moment, "
 		 "also when the recorder is killed. Recording ends with the command, with Ctrl-C, "
 		 "or when all "
-		 "processes of -p have ended; the exit status is that of the command.",
+		 "processes of -p have ended; the exit status is that of the command.\n"
+		 "With --json standard output gets one line about the recording and nothing else: "
+		 "what the command prints goes to standard error.",
 	.examples = record_examples,
 	.opts = record_rows,
 	.opts_size = sizeof(struct record_opts),

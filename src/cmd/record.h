@@ -1,6 +1,7 @@
 /*
  * `sonde record` in a few files: what was asked (record_opts.c, record_graph.c), the files it is written to and commands from
- * outside (record_files.c), who completes them when we are killed (record_watch.c), and the run with its option rows (record.c).
+ * outside (record_files.c), who completes them when we are killed (record_watch.c), whether the call chains are any good
+ * (record_chains.c), and the run with its option rows (record.c).
  */
 #pragma once
 
@@ -95,6 +96,8 @@ struct record_session {
 	const char *output;
 	int pipe_fd; /* what standard output was, when the recording goes there; -1: into a file */
 	bool pipe;
+	int json_fd; /* what standard output was, when --json has it; -1: nobody */
+	bool by_frame_pointer; /* call chains, because it was asked for */
 	struct loop_source *gone_source, *control_source;
 	bool full, told_to_stop;
 	int stop_signal;
@@ -117,6 +120,11 @@ int record_build_live(struct record_session *s, const char *program,
 /* --call-graph, with all the rest known. */
 int record_call_graph(struct record_session *s, const char *program,
 		      struct recorder_opts *ro) must_check;
+
+/* Whether the functions of a program or library set up frame pointers: 1, 0, or negative errno; dynamic: whether it needs a linker. */
+int record_keeps_frames(const char *path, bool *dynamic) must_check;
+/* Says so when call chains by frame pointer found none to follow. Behind the end, of a file. */
+void record_look_at_chains(struct record_session *s);
 
 /* --switch-output's value. */
 /* Sizes and times that end a file. */

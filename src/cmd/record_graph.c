@@ -17,20 +17,20 @@ enum {
 	DWARF_FLUSH_NS = 200000000,
 };
 
-/* Whether the functions of a file set up frame pointers. One that cannot be looked at counts as one that does not. */
-static bool file_keeps_frames(const char *path, bool *dynamic)
+int record_keeps_frames(const char *path, bool *dynamic)
 {
 	struct elfimg e;
 	struct cfi_table t;
 	struct elfimg_segment seg;
 	const struct arch *arch = arch_host();
-	if (!arch || elfimg_open(&e, path))
-		return false;
+	int err = arch ? elfimg_open(&e, path) : -ENOTSUP;
+	if (err)
+		return err;
 	*dynamic = false;
 	for (u32 i = 0; elfimg_segment(&e, i, &seg); i++)
 		*dynamic |= seg.type == PT_INTERP;
-	bool keeps = false;
-	if (!cfi_build(&t, arch, &e, &e)) {
+	int keeps = cfi_build(&t, arch, &e, &e);
+	if (!keeps) {
 		keeps = unwind_keeps_frame_pointers(&t);
 		cfi_done(&t);
 	}
@@ -51,7 +51,7 @@ static int look_at_map(void *ctx, const struct proc_map *m)
 	if (!(m->prot & PROT_EXEC) || m->path[0] != '/' || !name ||
 	    (l->only_libc && strncmp(name, "/libc.so", 8) && strncmp(name, "/libc-", 6)))
 		return 0;
-	l->without = !file_keeps_frames(m->path, &dynamic);
+	l->without = record_keeps_frames(m->path, &dynamic) <= 0;
 	return l->without;
 }
 
@@ -68,7 +68,7 @@ static bool process_keeps_frames(const struct sysroot *root, s32 pid, bool only_
 /*
  * The rule of `auto`: by frame pointer when everything that is known to run keeps them in at least nine of ten functions: the files that
  * processes of -p have mapped, or the command's program and (for a dynamic one) the C library of this system. Else, and for whatever
- * cannot be known before (-a, -t, scripts), by table.
+ * cannot be known before (-a, -t, scripts) or looked at, by table.
  */
 static bool frames_suffice(const struct record_session *s, const struct live_opts *l,
 			   const char *program)
@@ -83,7 +83,7 @@ static bool frames_suffice(const struct record_session *s, const struct live_opt
 	char path[PATH_MAX];
 	bool dynamic;
 	return program && !child_find(program, path, sizeof(path)) &&
-	       file_keeps_frames(path, &dynamic) &&
+	       record_keeps_frames(path, &dynamic) > 0 &&
 	       (!dynamic || process_keeps_frames(&s->root, getpid(), true));
 }
 
@@ -131,7 +131,8 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 	bool dwarf = is_word(how, "dwarf") || !strcmp(how, "auto");
 	if (o->raw_stack && !is_word(how, "dwarf"))
 		return diag_error(d, -EINVAL, "--raw-stack is about --call-graph dwarf");
-	if (!l->call_graph || !strcmp(how, "fp"))
+	s->by_frame_pointer = !strcmp(how, "fp");
+	if (!l->call_graph || s->by_frame_pointer)
 		return 0;
 	if (!strcmp(how, "lbr"))
 		return call_stack_by_branches(l, d);

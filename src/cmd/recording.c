@@ -1,6 +1,5 @@
 #include "cmd/recording.h"
 #include "cmd/mapped.h"
-#include "file/looks.h"
 #include "stream/replay_ftrace.h"
 #include "stream/replay_perf.h"
 
@@ -22,27 +21,10 @@ static size_t first_bytes(const char *path, void *to, size_t max)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-static enum recording_kind kind_of(const char *bytes, size_t size)
+enum looks recording_kind(const char *path)
 {
-	static const struct {
-		const char *magic;
-		size_t len;
-		enum recording_kind kind;
-	} kinds[] = {
-		{ "PERFILE2", 8, RECORDING_PERF },
-		{ "2ELIFREP", 8, RECORDING_PERF },
-		{ "\x17\x08\x44tracing", 10, RECORDING_FTRACE },
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (size >= kinds[i].len && !memcmp(bytes, kinds[i].magic, kinds[i].len))
-			return kinds[i].kind;
-	return RECORDING_NONE;
-}
-
-enum recording_kind recording_kind(const char *path)
-{
-	char bytes[10];
-	return kind_of(bytes, first_bytes(path, bytes, sizeof(bytes)));
+	char bytes[LOOKS_BYTES];
+	return looks_like(bytes, first_bytes(path, bytes, sizeof(bytes)));
 }
 
 /* Where the kernel's text begins, by the list of symbols in a file; 0: not known. */
@@ -116,11 +98,11 @@ int recording_open(struct app *app, const char *path, enum recording_use use,
 {
 	char bytes[LOOKS_BYTES];
 	size_t size = first_bytes(path, bytes, sizeof(bytes));
-	enum recording_kind kind = kind_of(bytes, size);
+	enum looks kind = looks_like(bytes, size);
 	mapped_guard(path);
-	if (kind == RECORDING_FTRACE)
+	if (kind == LOOKS_TRACEDAT)
 		return open_traces(app, &(struct replay_ftrace_input){ .path = path }, 1, use, ret);
-	if (kind == RECORDING_NONE && size) {
+	if (kind == LOOKS_OTHER && size) {
 		(void)diag_error(&app->diag, -EBADMSG,
 				 "'%s' is neither a perf.data nor a trace.dat file", path);
 		looks_hint(&app->diag, bytes, size);
@@ -150,7 +132,7 @@ int recording_open_inputs(struct app *app, const struct opt_list *inputs, const 
 	const char *other = NULL;
 	int err = 0;
 	vec_for_each (&inputs->items, item) {
-		if (recording_kind(*item) != RECORDING_FTRACE) {
+		if (recording_kind(*item) != LOOKS_TRACEDAT) {
 			other = *item;
 			continue;
 		}

@@ -5,11 +5,10 @@
 #pragma once
 
 #include "cmd/symbols.h"
+#include "file/looks.h"
 
-enum recording_kind { RECORDING_NONE, RECORDING_PERF, RECORDING_FTRACE };
-
-/* By the first bytes; NONE: neither, or it cannot be read. */
-enum recording_kind recording_kind(const char *path);
+/* By the first bytes; OTHER: neither, or it cannot be read. */
+enum looks recording_kind(const char *path);
 
 enum recording_use {
 	RECORDING_EVENTS, /* every event as it was recorded */

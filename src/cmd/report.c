@@ -12,6 +12,7 @@
 #include "view/tui_screen.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Branches that were asked for; not those that are a call stack (--call-graph lbr). */
@@ -55,6 +56,7 @@ static void configure(struct report *r)
 	cfg->full_path = o->full_path;
 	cfg->nanoseconds = o->nanoseconds;
 	cfg->max_stack = (u32)o->max_stack;
+	cfg->group_sort = (u32)min(o->group_sort, (u64)UINT32_MAX);
 	cfg->order = o->graph.order_given			  ? o->graph.order
 		     : o->inverted				  ? PROFILE_CALLER
 		     : (chains && o->children && !o->no_children) ? PROFILE_CALLER
@@ -69,6 +71,8 @@ static void configure(struct report *r)
 		.symbol_part = o->symbol_part,
 		.parent = o->parent,
 		.only_with_parent = o->exclude_other,
+		.ignore_callees = chains ? o->ignore_callees : NULL,
+		.gate = r->gate,
 		.hide_unresolved = o->hide_unresolved,
 		.relative = o->percentage && !strcmp(o->percentage, "relative"),
 	};
@@ -217,8 +221,8 @@ static int print_side(struct report *r)
 static bool wants_browser(const struct report *r)
 {
 	const struct report_opts *o = r->opts;
-	bool plain = o->stdio || o->separator || o->csv || o->header || o->quiet || r->app->json ||
-		     o->hierarchy || o->graph.form > TEXT_TREE_FRACTAL;
+	bool plain = o->stdio || o->threads || o->separator || o->csv || o->header || o->quiet ||
+		     r->app->json || o->hierarchy || o->graph.form > TEXT_TREE_FRACTAL;
 	return !plain && tui_possible();
 }
 
@@ -245,6 +249,39 @@ static unsigned wanted_names(const struct profile_config *cfg)
 	return want;
 }
 
+/* A socket's samples are those of its CPUs. */
+static int choose_socket(struct report *r)
+{
+	const struct profile_env *env = &r->cfg.env;
+	s32 socket = (s32)strtoul(r->opts->socket, NULL, 10), most = -1;
+	for (u32 i = 0; i < env->nr_cpus; i++) {
+		most = max(most, env->socket_of[i]);
+		if (env->socket_of[i] != socket)
+			continue;
+		s32 *cpu = vec_push(&r->socket_cpus.at);
+		if (!cpu)
+			return -ENOMEM;
+		*cpu = (s32)i;
+	}
+	if (!r->socket_cpus.at.nr) {
+		static const s32 nobody[] = { -2 };
+		diag_warn(&r->app->diag, "--socket-filter: no CPU of the recording is in socket %d",
+			  socket);
+		if (env->nr_cpus)
+			diag_hint(&r->app->diag, "the last one is %d", most);
+		else
+			diag_hint(&r->app->diag,
+				  "it does not say which CPU is in which socket: --cpu "
+				  "chooses CPUs");
+		r->cfg.filter.rows.cpus = nobody;
+		r->cfg.filter.rows.nr_cpus = 1;
+		return 0;
+	}
+	r->cfg.filter.rows.cpus = r->socket_cpus.at.at;
+	r->cfg.filter.rows.nr_cpus = r->socket_cpus.at.nr;
+	return 0;
+}
+
 static int profile_source(struct report *r)
 {
 	r->profile = profile_new(&r->cfg);
@@ -253,11 +290,12 @@ static int profile_source(struct report *r)
 	struct names_result named;
 	int err = r->profile && names ? 0 : -ENOMEM;
 	bool reads = replay_perf_has_reads(r->src);
+	bool in_turn = reads || sample_gate_used(&r->gate);
 	if (!err && reads)
 		profile_sink(r->profile)->needs |= NEED_READ;
 	if (!err)
 		err = stream_run(r->src, profile_sink(r->profile),
-				 reads ? 1 : (unsigned)r->opts->workers, &run, &r->app->diag);
+				 in_turn ? 1 : (unsigned)r->opts->workers, &run, &r->app->diag);
 	if (!err)
 		err = names->ops->resolve(names, &r->src->catalog, &run.frames,
 					  symbols_want(&r->opts->symbols) | wanted_names(&r->cfg),
@@ -283,11 +321,14 @@ static int report_source(struct report *r, int *err)
 {
 	const struct report_opts *o = r->opts;
 	/* Keys may ask about all that was mapped, and times about all of the recording. */
-	bool plain = !r->sort && !o->fields && !o->choose.time;
+	bool plain = !r->sort && !o->fields && !o->choose.time && !o->gate.on && !o->gate.off;
 	*err = r->src->ops->prepare(r->src, plain ? MAY_START_EARLY : 0, &r->app->diag);
 	if (*err)
 		return 0;
 	int status = choose_parse(&r->choose, &o->choose, r->src, r->app);
+	if (status)
+		return status;
+	status = choose_gate(&o->gate, r->src, &r->gate, r->app);
 	if (status)
 		return status;
 	*err = choose_words(&r->choose, o->dsos, &r->dsos);
@@ -302,7 +343,9 @@ static int report_source(struct report *r, int *err)
 	if (set_keys(r))
 		return app_usage_said(r->app);
 	report_env_init(&r->env, r->src);
-	*err = report_env_read(&r->env, &r->cfg);
+	*err = report_env_read(&r->env, &r->cfg, o->socket != NULL);
+	if (!*err && o->socket)
+		*err = choose_socket(r);
 	if (!*err)
 		*err = elide_columns(r);
 	if (!*err)
@@ -366,6 +409,7 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	vec_free(&r.dsos.at);
 	vec_free(&r.symbols.at);
 	vec_free(&r.elided);
+	vec_free(&r.socket_cpus.at);
 	strbuf_done(&sort);
 	return err ? app_fail(app, err) : status;
 }

@@ -72,6 +72,12 @@ struct report_opts {
 	const char *parent;
 	const char *quantum;
 	const char *ignored;
+	const char *ignore_callees;
+	const char *socket;
+	const char *pretty;
+	u64 group_sort;
+	bool threads;
+	struct gate_opts gate;
 	u64 ignored_number;
 	u64 max_stack;
 	u64 workers;
@@ -93,6 +99,8 @@ struct report {
 	struct report_env env;
 	struct choose choose;
 	struct word_list dsos, symbols;
+	struct sample_gate gate;
+	struct number_list socket_cpus;
 	VEC(struct elided) elided;
 	const char *sort; /* all of --sort as one text */
 	struct json *json;

@@ -30,21 +30,24 @@ static int open_page(void *ctx, u32 page, struct table *ret, struct strbuf *titl
 	return report_table(p->r, e, ret);
 }
 
-static int page_header(void *ctx, u32 page, size_t row, struct strbuf *to)
+static int page_header(void *ctx, u32 page, size_t row, struct strbuf *title, struct strbuf *to)
 {
 	struct report *r = pages_of(ctx)->r;
 	if (!replay_perf_file(r->src))
 		return -ENOENT;
+	strbuf_printf(title, "%s: where, when and how it was recorded", r->opts->input);
 	return perf_header_text(replay_perf_file(r->src), r->opts->input, true, to);
 }
 
-static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *to)
+static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *title, struct strbuf *to)
 {
 	struct pages *p = pages_of(ctx);
 	const struct name_func *f = profile_row_func(p->r->profile, row);
 	/* What came through a pipe is gone. */
 	if (!f || !f->name || !strcmp(p->r->opts->input, "-") || !replay_perf_file(p->r->src))
 		return -ENOENT;
+	strbuf_printf(title, "%s in %s, by %s", f->name, p->r->src->catalog.images.at[f->image].path,
+		      p->r->src->catalog.events.at[p->shown.at[page].events[0]].name);
 	return annotate_function(p->r->app, p->r->opts->input, &p->r->opts->symbols, f,
 				 p->shown.at[page].events[0], to);
 }

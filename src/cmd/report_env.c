@@ -139,10 +139,10 @@ static bool wants(const struct profile_config *cfg, enum profile_key key)
 	return false;
 }
 
-int report_env_read(struct report_env *e, struct profile_config *cfg)
+int report_env_read(struct report_env *e, struct profile_config *cfg, bool sockets)
 {
 	bool perf = replay_perf_file(e->src);
-	int err = perf && wants(cfg, PROFILE_KEY_SOCKET) ? read_sockets(e) : 0;
+	int err = perf && (sockets || wants(cfg, PROFILE_KEY_SOCKET)) ? read_sockets(e) : 0;
 	if (!err && perf && wants(cfg, PROFILE_KEY_CGROUP))
 		err = perf_walk(replay_perf_file(e->src), take_cgroup, e);
 	if (!err && perf && wants(cfg, PROFILE_KEY_DSO_SIZE))

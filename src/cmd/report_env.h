@@ -16,5 +16,5 @@ struct report_env {
 
 void report_env_init(struct report_env *e, const struct source *src);
 void report_env_done(struct report_env *e);
-/* Reads what the keys need, and nothing for others. The source is prepared. */
-int report_env_read(struct report_env *e, struct profile_config *cfg) must_check;
+/* Reads what the keys need (sockets: these in any case), and nothing for others. The source is prepared. */
+int report_env_read(struct report_env *e, struct profile_config *cfg, bool sockets) must_check;

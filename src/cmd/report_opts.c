@@ -144,6 +144,8 @@ const struct opt report_rows[] = {
 		 "rows within rows: a level for each key, those in {braces} together"),
 	OPT_FLAG(0, "group", struct report_opts, group,
 		 "events of a group side by side (usual); --no-group: one after the other"),
+	OPT_UINT(0, "group-sort-idx", struct report_opts, group_sort, "N",
+		 "rows of a group in the order of its event N, from 0 (the leader) on"),
 	OPT_STR(0, "percent-limit", struct report_opts, percent_limit, "PERCENT",
 		"leave out rows below, and branches of call graphs"),
 	OPT_STR(0, "percentage", struct report_opts, percentage, "relative|absolute",
@@ -157,6 +159,8 @@ const struct opt report_rows[] = {
 		"the caller whose name fits, as a column"),
 	OPT_FLAG('x', "exclude-other", struct report_opts, exclude_other,
 		 "only rows that have such a caller"),
+	OPT_STR(0, "ignore-callees", struct report_opts, ignore_callees, "REGEX",
+		"what functions that fit have called counts as their own"),
 	OPT_STR('w', "column-widths", struct report_opts, widths, "WIDTHS",
 		"widths of columns, with commas; 0: as wide as needed"),
 	OPT_STR('t', "field-separator", struct report_opts, separator, "SEP",
@@ -176,6 +180,10 @@ const struct opt report_rows[] = {
 		 "which tasks there were, as a tree, instead of the table"),
 	OPT_FLAG(0, "mmaps", struct report_opts, mmaps,
 		 "the same, with what each of them had mapped"),
+	OPT_FLAG('T', "threads", struct report_opts, threads,
+		 "what each thread has counted, below the table (record -s)"),
+	OPT_STR(0, "pretty", struct report_opts, pretty, "normal|raw",
+		"how --threads looks: a row a thread, or a count after the other"),
 	OPT_FLAG(0, "full-source-path", struct report_opts, full_path,
 		 "whole paths of source files (--sort srcline, -g srcline)"),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no comment lines above the table"),
@@ -196,11 +204,6 @@ const struct opt report_rows[] = {
 		 "accepted; the browser keeps no samples of rows", .hidden = true),
 	OPT_STR(0, "stdio-color", struct report_opts, ignored, "WHEN",
 		"accepted; text has no colours", .hidden = true, .optional = true),
-	OPT_FLAG('T', "threads", struct report_opts, force,
-		 "Counts of threads (record -s) are not shown: sonde stat --per-thread counts them",
-		 .refused = true),
-	OPT_STR(0, "pretty", struct report_opts, ignored, "STYLE",
-		"It is how --threads looks, which is not there", .refused = true),
 	OPT_FLAG(0, "branch-history", struct report_opts, force,
 		 "Branches are not drawn as call graphs: rows by --sort symbol_from,symbol_to are "
 		 "here, script -F brstacksym has each stack of them",
@@ -209,19 +212,6 @@ const struct opt report_rows[] = {
 		 "Cycles of basic blocks are not summed up: --sort symbol_from,symbol_to,cycles "
 		 "has those of branches",
 		 .refused = true),
-	OPT_UINT(0, "group-sort-idx", struct report_opts, ignored_number, "N",
-		 "Rows of a group are in the order of its leader; --no-group sorts each event",
-		 .refused = true),
-	OPT_STR(0, "ignore-callees", struct report_opts, ignored, "REGEX",
-		"Callees are always shown; -S and --parent choose functions", .refused = true),
-	OPT_UINT(0, "socket-filter", struct report_opts, ignored_number, "N",
-		 "Use --cpu with the socket's CPUs, or --sort socket", .refused = true),
-	OPT_STR(0, "switch-on", struct report_opts, ignored, "EVENT",
-		"Use --time with the time of the event", .refused = true),
-	OPT_STR(0, "switch-off", struct report_opts, ignored, "EVENT",
-		"Use --time with the time of the event", .refused = true),
-	OPT_FLAG(0, "show-on-off-events", struct report_opts, force,
-		 "It belongs to --switch-on, which is not there: use --time", .refused = true),
 	OPT_STR(0, "itrace", struct report_opts, ignored, "OPTS",
 		"AUX traces (Intel PT and others) are not decoded", .optional = true,
 		.refused = true),
@@ -247,6 +237,8 @@ const struct opt report_rows[] = {
 		 "accepted; the kernel's names need no demangling", .hidden = true),
 	OPT_UINT(0, "workers", struct report_opts, workers, "N", "threads to use (all CPUs)"),
 	CHOOSE_OPT_ROWS(struct report_opts, choose),
+	OPT_STR(0, "socket-filter", struct report_opts, socket, "N", "only of this socket's CPUs"),
+	GATE_OPT_ROWS(struct report_opts, gate),
 	OPT_STR('d', "dsos", struct report_opts, dsos, "LIST", "only in these libraries"),
 	OPT_STR(0, "dso", struct report_opts, dsos, "LIST", "the same", .hidden = true),
 	OPT_STR('S', "symbols", struct report_opts, symbols_only, "LIST", "only in these functions"),
@@ -264,6 +256,8 @@ const struct opt_example report_examples[] = {
 	  "each function with the paths that lead to it" },
 	{ "report -g none --sort dso", "which libraries, without call graphs" },
 	{ "report --sort cpu,comm --time 10%/2", "who ran where in the second tenth of the time" },
+	{ "report --switch-on sched:sched_process_exec", "only what came behind the first exec" },
+	{ "report --no-children --ignore-callees malloc", "malloc and all below it as one row" },
 	{ "report --sort next_comm,next_pid", "samples of a tracepoint by its fields" },
 	{ "report --hierarchy --sort comm,dso,sym", "rows that can be read level by level" },
 	{ "report -i trace.dat",
@@ -282,6 +276,7 @@ void report_defaults(void *opts)
 	o->children = true;
 	o->branches = true;
 	o->group = true;
+	o->pretty = "normal";
 	o->graph.min_percent = 0.5;
 	o->symbols.min_unnamed = 20; /* rows of bare addresses fill a screen */
 }
@@ -330,12 +325,22 @@ static int parse_quantum(const char *text, u64 *ret)
 	return -EINVAL;
 }
 
+static int check_regex(struct app *app, const char *option, const char *text)
+{
+	regex_t regex;
+	if (!text)
+		return 0;
+	if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB))
+		return app_usage(app, "%s: '%s' is not a regular expression", option, text);
+	regfree(&regex);
+	return 0;
+}
+
 /* Mistakes that can be told before the recording is opened. 0, or a usage status. */
 int report_check(struct report *r)
 {
 	const struct report_opts *o = r->opts;
 	struct app *app = r->app;
-	regex_t regex;
 	if (o->percent_limit && parse_percent(o->percent_limit, &r->min_percent))
 		return app_usage(app, "--percent-limit: '%s' is not a percentage", o->percent_limit);
 	if (o->percentage && strcmp(o->percentage, "relative") && strcmp(o->percentage, "absolute"))
@@ -346,11 +351,16 @@ int report_check(struct report *r)
 	if (o->hierarchy && o->fields)
 		return app_usage(app,
 				 "--hierarchy has its own columns: --fields does not go with it");
-	if (o->parent) {
-		if (regcomp(&regex, o->parent, REG_EXTENDED | REG_NOSUB))
-			return app_usage(app, "--parent: '%s' is not a regular expression",
-					 o->parent);
-		regfree(&regex);
-	}
+	if (strcmp(o->pretty, "normal") && strcmp(o->pretty, "raw"))
+		return app_usage(app, "--pretty is normal or raw, not '%s'", o->pretty);
+	char *end;
+	if (o->socket && (!*o->socket || strtoul(o->socket, &end, 10) > INT32_MAX || *end))
+		return app_usage(app, "--socket-filter: '%s' is not the number of a socket",
+				 o->socket);
+	int status = check_regex(app, "--parent", o->parent);
+	if (!status)
+		status = check_regex(app, "--ignore-callees", o->ignore_callees);
+	if (status)
+		return status;
 	return choose_check(&o->choose, app);
 }

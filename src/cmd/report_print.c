@@ -1,6 +1,7 @@
 #include "cmd/report.h"
 
 #include "cmd/perf_header.h"
+#include "cmd/report_threads.h"
 #include "stream/replay_perf.h"
 #include "view/csv_table.h"
 #include "view/json_table.h"
@@ -65,10 +66,13 @@ static void event_header(const struct report *r, const struct shown *e, struct s
 		strbuf_printf(to, " (time slices: %s)", r->opts->choose.time);
 	unsigned long long sum = shown_totals(r, e).period;
 	if (r->opts->mem_mode)
-		strbuf_printf(to, "\n# Total weight : %llu\n# Sort order   : %s\n#\n", sum,
+		strbuf_printf(to, "\n# Total weight : %llu\n# Sort order   : %s", sum,
 			      r->sort ? r->sort : report_mem_keys);
 	else
-		strbuf_printf(to, "\n# Event count (approx.): %llu\n#\n", sum);
+		strbuf_printf(to, "\n# Event count (approx.): %llu", sum);
+	if (r->opts->socket)
+		strbuf_printf(to, "\n# Processor Socket: %lu", strtoul(r->opts->socket, NULL, 10));
+	strbuf_str(to, "\n#\n");
 }
 
 int report_table(struct report *r, const struct shown *e, struct table *t)
@@ -180,6 +184,18 @@ static void add_branch_kinds(struct report *r)
 	strbuf_char(to, '\n');
 }
 
+static int add_threads(struct report *r)
+{
+	size_t nr;
+	int err = report_threads_text(r->src, !strcmp(r->opts->pretty, "raw"), &r->app->out, &nr);
+	if (!err && !nr) {
+		diag_warn(&r->app->diag, "no thread has told its counts");
+		diag_hint(&r->app->diag, "record them: sonde record -s; threads tell them when "
+					 "they end, the first one of a process never");
+	}
+	return err;
+}
+
 int report_text(struct report *r)
 {
 	int err = report_head(r);
@@ -191,7 +207,7 @@ int report_text(struct report *r)
 			      (unsigned long long)r->src->catalog.nr_lost);
 	err = report_each(r, print_event);
 	add_branch_kinds(r);
-	return err;
+	return err || !r->opts->threads || r->opts->csv ? err : add_threads(r);
 }
 
 static int json_event(struct report *r, const struct shown *e)
@@ -232,6 +248,10 @@ int report_json(struct report *r)
 	json_array(&j);
 	int err = report_each(r, json_event);
 	json_array_end(&j);
+	if (r->opts->threads)
+		json_key(&j, "threads");
+	if (r->opts->threads && !err)
+		err = report_threads_json(r->src, &j);
 	json_object_end(&j);
 	int end = json_end(&j);
 	return err ? err : end;

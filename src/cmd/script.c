@@ -4,6 +4,7 @@
 #include "cmd/commands.h"
 #include "cmd/dump_raw.h"
 #include "cmd/look.h"
+#include "cmd/script_dump.h"
 #include "cmd/script_fields.h"
 #include "cmd/script_side.h"
 #include "cmd/perf_header.h"
@@ -40,6 +41,7 @@ struct script_opts {
 	bool show_cgroups;
 	bool show_bpf;
 	bool hide_chains;
+	bool per_event;
 	bool list;
 	bool force;
 	const char *stop_at;
@@ -49,6 +51,7 @@ struct script_opts {
 	const char *only;
 	bool full_path;
 	struct choose_opts choose;
+	struct gate_opts gate;
 	u64 max_stack;
 	u64 workers;
 	struct symbol_opts symbols;
@@ -86,6 +89,8 @@ static const struct opt script_rows[] = {
 		 "Changes of the kernel's code are told by -D", .refused = true),
 	OPT_FLAG(0, "dump-unsorted-raw-trace", struct script_opts, dump,
 		 "the same as -D, which keeps the file's order", .hidden = true),
+	OPT_FLAG(0, "per-event-dump", struct script_opts, per_event,
+		 "the lines of each event into a file of its own: INPUT.EVENT.dump"),
 	OPT_FLAG('G', "hide-call-graph", struct script_opts, hide_chains,
 		 "only the place itself, not how it was reached"),
 	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N",
@@ -119,8 +124,6 @@ static const struct opt script_rows[] = {
 		 "It is of scripts that record: sonde record -a", .refused = true),
 	OPT_FLAG('L', "Latency", struct script_opts, force,
 		 "Use sonde ftrace report --latency, of a trace.dat", .refused = true),
-	OPT_FLAG(0, "per-event-dump", struct script_opts, force,
-		 "Lines of one event: -F +event, and grep", .refused = true),
 	OPT_STR(0, "itrace", struct script_opts, language, "OPTS",
 		"AUX traces (Intel PT and others) are not decoded", .optional = true,
 		.refused = true),
@@ -155,12 +158,6 @@ static const struct opt script_rows[] = {
 	OPT_FLAG(0, "list-dlfilters", struct script_opts, force,
 		 "Filters in C are not loaded: --json gives every sample to a program of yours",
 		 .refused = true),
-	OPT_STR(0, "switch-on", struct script_opts, language, "EVENT",
-		"Use --time with the time of the event", .refused = true),
-	OPT_STR(0, "switch-off", struct script_opts, language, "EVENT",
-		"Use --time with the time of the event", .refused = true),
-	OPT_FLAG(0, "show-on-off-events", struct script_opts, force,
-		 "It belongs to --switch-on, which is not there: use --time", .refused = true),
 	OPT_FLAG(0, "stitch-lbr", struct script_opts, force,
 		 "Call stacks of LBR are shown as they were recorded", .refused = true),
 	OPT_FLAG(0, "show-kernel-path", struct script_opts, force,
@@ -176,6 +173,7 @@ static const struct opt script_rows[] = {
 	OPT_STR(0, "guestvmlinux", struct script_opts, language, "FILE",
 		"Guests' code has no names here", .refused = true),
 	CHOOSE_OPT_ROWS(struct script_opts, choose),
+	GATE_OPT_ROWS(struct script_opts, gate),
 	OPT_STR(0, "dsos", struct script_opts, dsos, "LIST", "only in these libraries"),
 	OPT_STR('S', "symbols", struct script_opts, only, "LIST", "only in these functions"),
 	SYMBOL_OPT_ROWS(struct script_opts, symbols),
@@ -188,6 +186,8 @@ static const struct opt_example script_examples[] = {
 	{ "record -o - -a --no-buffering | sonde script -i -", "lines while it is recorded" },
 	{ "script --comms make,cc1 --time 12.5,13", "only of these commands, for half a second" },
 	{ "script --show-task-events", "with forks, execs and exits between the samples" },
+	{ "script --switch-on sched:sched_process_exec", "only what came behind the first exec" },
+	{ "script --per-event-dump", "perf.data.cycles.dump and the like: a file for each event" },
 	{ "script -F +srcline", "each frame with its place in the source" },
 	{ "script -F -ip,-sym,-dso --reltime", "one line a sample, times from 0 on" },
 	{ "script --json -F comm,tid,time,event,trace", "samples for a program of yours" },
@@ -212,6 +212,7 @@ struct script {
 	struct names *names;
 	struct round round; /* of a stream; of a file: all of it */
 	struct text_samples_so_far so_far;
+	bool gated; /* the gate of so_far was set up */
 	bool listing; /* JSON: the bracket is open */
 	u32 asked; /* of -F, of any event */
 };
@@ -332,19 +333,25 @@ static int print_all(struct script *s, const struct run_tables *run,
 		   (so->show_cgroups ? SIDE_CGROUPS : 0) | (so->show_bpf ? SIDE_BPF : 0);
 	bool reads = replay_perf_has_reads(s->src);
 	if (show && !s->app->json)
-		err = script_side_new(&side, replay_perf_file(s->src), show);
+		err = script_side_new(&side, replay_perf_file(s->src), show,
+				      &s->choose.when);
 	if (side) {
 		if (s->round.after) /* in the first one also what has no time */
 			script_side_skip(side, s->round.after);
 		o.before = script_side_until;
 		o.before_ctx = side;
 	}
-	bool in_turn = side || reads || so->reltime || so->deltatime || s->asked & TEXT_DATA_SRC;
+	bool in_turn = side || reads || sample_gate_used(&s->so_far.gate) || so->reltime ||
+		       so->deltatime || s->asked & TEXT_DATA_SRC;
+	struct script_dump *dump = NULL;
+	if (!err && so->per_event)
+		err = script_dump_open(&dump, &s->src->catalog, so->input, &s->app->diag);
+	o.outs = script_dump_outs(dump);
 	if (!err)
 		err = text_samples_new(&o, &s->app->out, &sink);
 	if (err) {
 		script_side_free(side);
-		return err;
+		return script_dump_close(dump, err, s->app->title, &s->app->out, &s->app->diag);
 	}
 	sink->needs |= (reads ? NEED_READ : 0) | more_needs(s);
 	strbuf_str(&s->app->out, s->app->json && !s->listing ? "[\n" : "");
@@ -355,7 +362,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 		script_side_until(side, sink, s->round.until, &s->app->out);
 	script_side_free(side);
 	text_samples_free(sink);
-	return err;
+	return script_dump_close(dump, err, s->app->title, &s->app->out, &s->app->diag);
 }
 
 static int print_head(struct script *s)
@@ -451,6 +458,11 @@ static int script_opened(struct script *s, struct diag *wrong, int *status)
 		err = s->src->ops->prepare(s->src, 0, &s->app->diag);
 	if (!err && !o->header_only)
 		*status = choose_parse(&s->choose, &o->choose, s->src, s->app);
+	/* Once: a stream comes in parts, and the gate stays as the part before has left it. */
+	if (!err && !o->header_only && !*status && !s->gated) {
+		*status = choose_gate(&o->gate, s->src, &s->so_far.gate, s->app);
+		s->gated = true;
+	}
 	if (!err && !*status && o->dump && !o->header_only)
 		err = dump_raw(replay_perf_file(s->src), o->input, &s->app->out);
 	else if (!err && !*status && !o->header_only)
@@ -559,6 +571,9 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 		o->input = argv[0];
 	if (argc == 1 && o->inputs.items.nr > 1)
 		return app_usage(app, "files stand behind -i, or alone: '%s' is left over", argv[0]);
+	if (o->per_event && (app->json || !strcmp(o->input, "-")))
+		return app_usage(app, "--per-event-dump writes text beside a file: %s",
+				 app->json ? "not JSON" : "standard input has no name");
 	if (script_fields_asked(&o->fields, &s.asked, &app->diag))
 		return app_usage_said(app);
 	int status = choose_check(&o->choose, app);

@@ -11,6 +11,7 @@ struct script_side {
 	struct perf_sides sides;
 	size_t next;
 	u32 show;
+	struct sample_choice where; /* CPUs */
 	const struct perfdata *file;
 	struct dict by_tid; /* tid -> index into comms */
 	VEC(const char *) comms; /* names as of now */
@@ -27,12 +28,17 @@ static void set_comm(struct script_side *s, u32 tid, const char *name)
 	s->comms.at[at] = name;
 }
 
-int script_side_new(struct script_side **ret, const struct perfdata *file, u32 show)
+int script_side_new(struct script_side **ret, const struct perfdata *file, u32 show,
+		    const struct sample_choice *when)
 {
 	struct script_side *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	*s = (struct script_side){ .file = file, .show = show };
+	*s = (struct script_side){
+		.file = file,
+		.show = show,
+		.where = { .cpus = when->cpus, .nr_cpus = when->nr_cpus },
+	};
 	int err = perf_sides_read(&s->sides, file);
 	if (err) {
 		free(s);
@@ -232,6 +238,8 @@ void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *t
 			.tid = (s32)p->who.tid,
 			.event = a ? (u32)(a - s->file->attrs.at) : 0,
 		};
+		if (!sample_chosen(&s->where, NULL, &who))
+			continue;
 		text_samples_head(k, &who, comm_of(s, task_of(p), buf), to);
 		script_side_line(p, s->file->swap, to);
 	}

@@ -16,8 +16,9 @@ enum script_side_show {
 	SIDE_BPF = 1 << 6,
 };
 
-/* show: of enum script_side_show */
-int script_side_new(struct script_side **ret, const struct perfdata *file, u32 show) must_check;
+/* show: of enum script_side_show; when: of which only the CPUs choose among them, and borrowed */
+int script_side_new(struct script_side **ret, const struct perfdata *file, u32 show,
+		    const struct sample_choice *when) must_check;
 void script_side_free(struct script_side *s);
 /* Prints what happened up to this time and was not printed yet: for text_samples_opts.before. */
 void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *to);

@@ -1,5 +1,5 @@
 /*
- * The parts of `sonde stat`: stat.c has the options and the run; stat_plan.c turns options into what is counted, stat_places.c
+ * The parts of `sonde stat`: stat.c has the options, stat_run.c the runs; stat_plan.c turns options into what is counted, stat_places.c
  * into where; stat_print.c writes; stat_control.c obeys a script that switches counting on and off; stat_record.c keeps counts in a
  * file, and stat_report.c shows what such a file holds.
  */
@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "cmd/app.h"
 #include "cmd/child.h"
+#include "cmd/control.h"
 #include "event/metric.h"
 #include "kern/procfs.h"
 #include "model/machine.h"
@@ -100,24 +101,6 @@ int stat_places_keys(struct stat_plan *p, const struct sysroot *root) must_check
 /* The same with a topology that is known; threads get no names. */
 int stat_places_keys_of(struct stat_plan *p, const struct machine *m) must_check;
 
-/* --control fd:CTL[,ACK] or fifo:CTL[,ACK]. */
-struct stat_control {
-	int fd, ack_fd; /* -1: none */
-	bool close_fds;
-	char line[256];
-	size_t len;
-};
-/* What a script may ask for; each returns 0 or negative errno. */
-struct stat_control_ops {
-	int (*enable)(void *ctx, const char *name, bool on);
-	void (*list)(void *ctx, int fd);
-	void (*stop)(void *ctx);
-};
-int stat_control_open(struct stat_control *c, const char *spec, struct diag *d) must_check;
-void stat_control_close(struct stat_control *c);
-/* Reads what is there and obeys it. 0, or -EPIPE when the other side has closed. */
-int stat_control_read(struct stat_control *c, const struct stat_control_ops *ops, void *ctx);
-
 /* One `sonde stat`: several runs with -r, several prints with -I. */
 struct stat_session {
 	struct app *app;
@@ -127,7 +110,8 @@ struct stat_session {
 	struct loop *loop;
 	struct counters *counters;
 	struct child child;
-	struct stat_control control;
+	struct control control;
+	struct loop_source *control_source;
 	struct stat_recording *recording; /* `stat record` */
 	struct stat_acc acc, total; /* total: over intervals, for --summary */
 	struct count *now, *before, *delta;
@@ -152,6 +136,17 @@ struct stat_session {
 	int child_status;
 	int stop_signal;
 };
+
+/* Signals and --control, for all runs. */
+int stat_run_watch(struct stat_session *s) must_check;
+/* All runs, and what they print. 0, negative errno, or a positive exit status. */
+int stat_run_all(struct stat_session *s) must_check;
+/* Closes what a run opened, also one that failed. */
+void stat_run_end(struct stat_session *s);
+/* A loop_fn: obeys what has come. */
+int stat_on_control(void *ctx, u64 events);
+/* Only where somebody waits for it: -D and --control. */
+void stat_say_switched(struct stat_session *s, bool on);
 
 /* `stat record`. The file is made when the counters are open, before anything runs; each round adds s->now to it. */
 int stat_record_open(struct stat_session *s) must_check;

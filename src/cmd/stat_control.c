@@ -1,124 +1,61 @@
-/*
- * The protocol is perf's: words on lines, "enable", "disable" (each also with the name of an event), "evlist", "ping", "stop".
- * When there is a second descriptor, "ack\n" and a NUL byte answer each command that was carried out.
- */
+/* What another program may ask for over --control (cmd/control.h) while events are counted. */
 #include "cmd/stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
-static int parse_fd(const char *text, size_t len, int *ret)
+void stat_say_switched(struct stat_session *s, bool on)
 {
-	char word[12];
-	u64 fd;
-	if (!len || len >= sizeof(word))
-		return -EINVAL;
-	memcpy(word, text, len);
-	word[len] = 0;
-	if (num_parse_u64(word, 10, &fd) || fd > INT32_MAX || fcntl((int)fd, F_GETFD) < 0)
-		return -EBADF;
-	*ret = (int)fd;
-	return 0;
+	strbuf_str(&s->app->err, on ? "Events enabled\n" : "Events disabled\n");
+	(void)strbuf_flush(&s->app->err);
 }
 
-/* Opened for both directions: a FIFO then neither waits for its other end nor ends with it. */
-static int open_fifo(const char *text, size_t len, int *ret)
+/* name NULL: all of them. */
+static int toggle(struct stat_session *s, const char *name, bool on)
 {
-	_cleanup_free_ char *path = strndup(text, len);
-	if (!path)
-		return -ENOMEM;
-	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	*ret = fd;
-	return 0;
-}
-
-int stat_control_open(struct stat_control *c, const char *spec, struct diag *d)
-{
-	bool fifo = !strncmp(spec, "fifo:", 5);
-	*c = (struct stat_control){ .fd = -1, .ack_fd = -1, .close_fds = fifo };
-	if (!fifo && strncmp(spec, "fd:", 3)) {
-		diag_error(d, -EINVAL, "--control %s: fd:NUMBER[,NUMBER] or fifo:PATH[,PATH]", spec);
-		return -EINVAL;
-	}
-	int (*open_part)(const char *, size_t, int *) = fifo ? open_fifo : parse_fd;
-	const char *part = strchr(spec, ':') + 1;
-	size_t len = strcspn(part, ",");
-	int err = open_part(part, len, &c->fd);
-	if (!err && part[len]) {
-		part += len + 1;
-		len = strlen(part);
-		err = open_part(part, len, &c->ack_fd);
-	}
-	if (!err && fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK) < 0)
-		err = -errno;
-	if (err) {
-		diag_error(d, err, "--control: '%.*s': %s", (int)len, part, strerror(-err));
-		stat_control_close(c);
-		return err == -EBADF ? -EINVAL : err;
-	}
-	return 0;
-}
-
-void stat_control_close(struct stat_control *c)
-{
-	if (c->close_fds) {
-		cleanup_close(&c->fd);
-		cleanup_close(&c->ack_fd);
-	}
-	c->fd = c->ack_fd = -1;
-}
-
-static void acknowledge(struct stat_control *c)
-{
-	static const char ack[] = "ack\n";
-	if (c->ack_fd >= 0)
-		(void)!write(c->ack_fd, ack, sizeof(ack));
-}
-
-static int obey(struct stat_control *c, char *line, const struct stat_control_ops *ops, void *ctx)
-{
-	size_t len = strcspn(line, " ");
-	char *name = line[len] ? line + len + 1 : NULL;
-	line[len] = 0;
-	int err = 0;
-	if (!strcmp(line, "enable") || !strcmp(line, "disable"))
-		err = ops->enable(ctx, name, line[0] == 'e');
-	else if (!strcmp(line, "evlist"))
-		ops->list(ctx, c->ack_fd);
-	else if (!strcmp(line, "stop"))
-		ops->stop(ctx);
-	else if (strcmp(line, "ping"))
-		err = -EINVAL;
+	int err = !s->counters ? 0
+		  : on	       ? counters_enable(s->counters, name)
+			       : counters_disable(s->counters, name);
+	if (!err && !name)
+		stat_say_switched(s, on);
+	else if (!err)
+		strbuf_printf(&s->app->err, "Event %s %s\n", name, on ? "enabled" : "disabled");
+	(void)strbuf_flush(&s->app->err);
 	return err;
 }
 
-int stat_control_read(struct stat_control *c, const struct stat_control_ops *ops, void *ctx)
+static void say_events(struct stat_session *s)
 {
-	for (;;) {
-		ssize_t n = read(c->fd, c->line + c->len, sizeof(c->line) - 1 - c->len);
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-		if (!n)
-			return -EPIPE;
-		c->len += (size_t)n;
-		for (;;) {
-			char *end = memchr(c->line, '\n', c->len);
-			if (!end)
-				break;
-			*end = 0;
-			if (!obey(c, c->line, ops, ctx))
-				acknowledge(c);
-			size_t used = (size_t)(end + 1 - c->line);
-			while (used < c->len && !c->line[used])
-				used++; /* some writers send the NUL, too */
-			memmove(c->line, c->line + used, c->len - used);
-			c->len -= used;
-		}
-		if (c->len == sizeof(c->line) - 1)
-			c->len = 0; /* no command is that long */
+	vec_for_each (&s->plan.events, e)
+		strbuf_printf(&s->app->err, "%s\n", e->name);
+	(void)strbuf_flush(&s->app->err);
+}
+
+/* Whether it was carried out. */
+static bool obey(struct stat_session *s, enum control_command command)
+{
+	const char *blank = strchr(s->control.word, ' ');
+	const char *name = blank ? blank + 1 : NULL;
+	switch (command) {
+	case CONTROL_ENABLE: return !toggle(s, name, true);
+	case CONTROL_DISABLE: return !toggle(s, name, false);
+	case CONTROL_EVLIST: say_events(s); return true;
+	case CONTROL_PING: return true;
+	case CONTROL_STOP: s->over = true; return true;
+	default: return false;
 	}
+}
+
+int stat_on_control(void *ctx, u64 events)
+{
+	struct stat_session *s = ctx;
+	(void)events;
+	if (control_read(&s->control) <= 0) { /* nobody will say anything any more */
+		loop_remove(s->loop, s->control_source);
+		return 0;
+	}
+	for (enum control_command c; (c = control_next(&s->control)) != CONTROL_NONE;)
+		if (obey(s, c))
+			control_ack(&s->control);
+	return 0;
 }

@@ -7,7 +7,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/time.h>
+#include <string.h>
+#include <time.h>
 
 static const struct workload workloads[] = {
 	{ "noploop", WORKLOAD_SECONDS, "1", 0, "one thread in workload_spin", workload_noploop },
@@ -45,15 +46,20 @@ static void time_is_over(int signo)
 	workload_over = 1;
 }
 
-void workload_start_timer(u64 ns)
+int workload_start_timer(const struct workload_args *a, u64 ns)
 {
-	u64 us = ns / 1000;
-	struct itimerval it = { .it_value = { .tv_sec = (time_t)(us / 1000000),
-					      .tv_usec = (long)(us % 1000000) } };
 	struct sigaction act = { .sa_handler = time_is_over, .sa_flags = SA_RESTART };
-	workload_over = !us;
-	(void)sigaction(SIGALRM, &act, NULL);
-	(void)setitimer(ITIMER_REAL, &it, NULL);
+	struct sigevent tell = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF };
+	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(ns / NS_PER_SEC),
+						 .tv_nsec = (long)(ns % NS_PER_SEC) } };
+	timer_t timer;
+	workload_over = !ns;
+	if (!ns)
+		return 0;
+	if (sigaction(SIGPROF, &act, NULL) || timer_create(CLOCK_PROCESS_CPUTIME_ID, &tell, &timer) ||
+	    timer_settime(timer, 0, &when, NULL))
+		return diag_error(a->d, -errno, "cannot start a timer: %s", strerror(errno));
+	return 0;
 }
 
 struct workload_opts {
@@ -176,7 +182,8 @@ const struct command command_workload = {
 	.usage = "[OPTIONS] NAME [N|SECONDS]",
 	.about = "What a workload does N times, it does exactly N times more often than with 0: "
 		 "counts can be checked as a "
-		 "difference.",
+		 "difference. SECONDS are of CPU time, for each thread: on a busy machine it takes "
+		 "longer, and does as much.",
 	.examples = workload_examples,
 	.opts = workload_rows,
 	.opts_size = sizeof(struct workload_opts),

@@ -38,9 +38,12 @@ struct workload {
 /* Behind a call: makes it a call and not a jump, so that the caller stays on the stack. */
 #define WORKLOAD_NO_TAIL_CALL() __asm__ volatile("" ::: "memory")
 
-/* Set when the time of workload_start_timer() is over. */
+/*
+ * Set when the time of workload_start_timer() is over. It is CPU time of the whole process: by the wall, a busy machine would leave nothing of half a
+ * second to be sampled.
+ */
 extern volatile sig_atomic_t workload_over;
-void workload_start_timer(u64 ns);
+int workload_start_timer(const struct workload_args *a, u64 ns);
 
 int workload_noploop(const struct workload_args *a);
 int workload_thloop(const struct workload_args *a);

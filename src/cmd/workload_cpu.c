@@ -15,9 +15,10 @@ WORKLOAD_FN void workload_spin(void)
 
 WORKLOAD_FN int workload_noploop(const struct workload_args *a)
 {
-	workload_start_timer(a->ns);
-	workload_spin();
-	return 0;
+	int err = workload_start_timer(a, a->ns);
+	if (!err)
+		workload_spin();
+	return err;
 }
 
 WORKLOAD_FN void workload_leaf(void)
@@ -35,9 +36,10 @@ WORKLOAD_FN void workload_middle(void)
 
 WORKLOAD_FN int workload_parent(const struct workload_args *a)
 {
-	workload_start_timer(a->ns);
-	workload_middle();
-	return 0;
+	int err = workload_start_timer(a, a->ns);
+	if (!err)
+		workload_middle();
+	return err;
 }
 
 WORKLOAD_FN u64 workload_recurse(u64 depth)
@@ -55,7 +57,9 @@ WORKLOAD_FN int workload_deep(const struct workload_args *a)
 {
 	if (!a->n)
 		return 0;
-	workload_start_timer(a->ns);
+	int err = workload_start_timer(a, a->ns);
+	if (err)
+		return err;
 	u64 sum = workload_recurse(a->n);
 	return sum == a->n * (a->n + 1) / 2 ? 0 : -EIO;
 }
@@ -83,10 +87,10 @@ WORKLOAD_FN u64 workload_inline_caller(u64 x)
 WORKLOAD_FN int workload_inline(const struct workload_args *a)
 {
 	u64 x = 1;
-	workload_start_timer(a->ns);
-	while (!workload_over)
+	int err = workload_start_timer(a, a->ns);
+	while (!err && !workload_over)
 		x = workload_inline_caller(x);
-	return x ? 0 : -EIO;
+	return err ? err : x ? 0 : -EIO;
 }
 
 WORKLOAD_FN void *workload_thread(void *arg)
@@ -119,8 +123,8 @@ static int run_threads(const struct workload_args *a, void *(*fn)(void *), void 
 
 WORKLOAD_FN int workload_thloop(const struct workload_args *a)
 {
-	workload_start_timer(a->ns);
-	return run_threads(a, workload_thread, NULL);
+	int err = workload_start_timer(a, a->ns * a->threads);
+	return err ? err : run_threads(a, workload_thread, NULL);
 }
 
 struct mutex_state {

@@ -224,8 +224,8 @@ int workload_jit(const struct workload_args *a)
 		return err;
 	void (*loop)(u64) = (void (*)(u64))(uintptr_t)f[0].at;
 	void (*outer)(u64, void (*)(u64)) = (void (*)(u64, void (*)(u64)))(uintptr_t)f[1].at;
-	workload_start_timer(a->ns);
-	while (!workload_over)
+	err = workload_start_timer(a, a->ns);
+	while (!err && !workload_over)
 		outer(ROUNDS, loop);
-	return 0;
+	return err;
 }

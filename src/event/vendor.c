@@ -97,6 +97,9 @@ int vendor_encode(const char *name, struct perf_event_attr *attr, const char **w
 		r = PFM_SUCCESS;
 	if (r == PFM_ERR_NOTFOUND || r == PFM_ERR_ATTR)
 		r = encode_fixed(&l, name, &got, r);
+	/* Where debugfs has tracefs, libpfm takes tracepoints (and a system's name alone) from the running kernel: those are ours. */
+	if (r == PFM_SUCCESS && got.type == PERF_TYPE_TRACEPOINT)
+		r = PFM_ERR_NOTFOUND;
 	if (r == PFM_ERR_NOTFOUND || r == PFM_ERR_INVAL)
 		return -ENOENT;
 	if (r == PFM_ERR_NOTSUPP || r == PFM_ERR_NOINIT)

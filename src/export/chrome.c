@@ -114,11 +114,29 @@ static void begin(struct chrome_trace *t, const char *name, const char *ph, s64 
 		t->had[pid - TRACK_CPUS] = true;
 }
 
-/* Microseconds since the first event. */
+/*
+ * Times are microseconds, which readers keep as binary fractions and add and subtract: of thousandths, a slice's start and length
+ * would not add up to the start of the next, and the two overlap by a hair. So times are rounded up to the next 1/2048, which adds up
+ * exactly (to 50 days) and is near enough to its nanosecond that rounding, of a length too, gives it back. 5^11 / 10^11 is 1/2048.
+ */
+enum { TICKS_US = 2048, TICK_DIGITS = 11, TICK = 48828125 };
+
+/* Since the first event. */
+static u64 ticks(const struct chrome_trace *t, u64 ns)
+{
+	u64 since = ns - min(ns, t->first_ns);
+	return since / 1000 * TICKS_US + (since % 1000 * TICKS_US + 999) / 1000;
+}
+
+static void put_ticks(struct chrome_trace *t, const char *key, u64 v)
+{
+	json_key(&t->j, key);
+	json_decimal(&t->j, v / TICKS_US, v % TICKS_US * TICK, TICK_DIGITS);
+}
+
 static void put_time(struct chrome_trace *t, u64 ns)
 {
-	json_key(&t->j, "ts");
-	json_milli(&t->j, ns - min(ns, t->first_ns));
+	put_ticks(t, "ts", ticks(t, ns));
 }
 
 static void put_field(struct chrome_trace *t, const struct sample *s, const struct schema_field *f)
@@ -169,8 +187,7 @@ static void put_slice(struct chrome_trace *t, const char *name, s64 pid, s64 tid
 {
 	begin(t, name, "X", pid, tid);
 	put_time(t, from);
-	json_key(&t->j, "dur");
-	json_milli(&t->j, to - min(to, from));
+	put_ticks(t, "dur", ticks(t, max(from, to)) - ticks(t, from));
 	if (arg) {
 		json_key(&t->j, "args");
 		json_object(&t->j);
@@ -402,9 +419,12 @@ static int on_function(struct chrome_trace *t, const struct sample *s, const str
 	char hex[24];
 	const char *name = t->o.symbol ? t->o.symbol(t->o.ctx, s->buffer, e.func) : NULL;
 	(void)snprintf(hex, sizeof(hex), "%#llx", (unsigned long long)e.func);
-	/* The slice is as long as the events are apart, so that it nests; what the tracer measured is beside it. */
-	put_slice(t, name ? name : hex, TRACK_CALLS, call_track(s), done.start_ns, s->time_ns, "ns",
-		  done.ns);
+	/*
+	 * The slice is as long as the events are apart, so that it nests. What the tracer measured (a hair less) is not beside it:
+	 * speedscope takes calls of one function for the same only if nothing about them differs.
+	 */
+	put_slice(t, name ? name : hex, TRACK_CALLS, call_track(s), done.start_ns, s->time_ns, NULL,
+		  0);
 	n->on |= 1u << (TRACK_CALLS - TRACK_CPUS);
 	return 0;
 }

@@ -1,4 +1,5 @@
 #include "file/looks.h"
+#include "file/tracedat_read.h"
 
 #include <string.h>
 
@@ -6,10 +7,13 @@ static const struct {
 	const char *magic;
 	size_t len;
 	const char *hint;
+	enum looks looks;
 } kinds[] = {
-	{ "\x17\x08\x44tracing", 10, "it is a trace.dat: sonde ftrace report -i FILE" },
-	{ "PERFILE2", 8, "it is a perf.data: sonde report -i FILE" },
-	{ "2ELIFREP", 8, "it is a perf.data of the other byte order: sonde report -i FILE" },
+	{ TRACEDAT_MAGIC, TRACEDAT_MAGIC_BYTES, "it is a trace.dat: sonde ftrace report -i FILE",
+	  LOOKS_TRACEDAT },
+	{ "PERFILE2", 8, "it is a perf.data: sonde report -i FILE", LOOKS_PERFDATA },
+	{ "2ELIFREP", 8, "it is a perf.data of the other byte order: sonde report -i FILE",
+	  LOOKS_PERFDATA },
 	{ "\x7f"
 	  "ELF",
 	  4, "it is an ELF file, a program or a library: sonde record -- FILE records it" },
@@ -24,6 +28,22 @@ static const struct {
 	{ "JiTD", 4, "it is a jitdump: sonde inject --jit adds it to a recording" },
 };
 
+/* The row whose magic the bytes begin with; ARRAY_SIZE(kinds): none. */
+static size_t find_kind(const void *data, size_t size)
+{
+	size_t i = 0;
+	while (i < ARRAY_SIZE(kinds) &&
+	       (size < kinds[i].len || memcmp(data, kinds[i].magic, kinds[i].len)))
+		i++;
+	return i;
+}
+
+enum looks looks_like(const void *data, size_t size)
+{
+	size_t kind = find_kind(data, size);
+	return kind < ARRAY_SIZE(kinds) ? kinds[kind].looks : LOOKS_OTHER;
+}
+
 static bool is_text(const u8 *at, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -35,11 +55,10 @@ static bool is_text(const u8 *at, size_t size)
 void looks_hint(struct diag *d, const void *data, size_t size)
 {
 	size = min(size, (size_t)LOOKS_BYTES);
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (size >= kinds[i].len && !memcmp(data, kinds[i].magic, kinds[i].len)) {
-			diag_hint(d, "%s", kinds[i].hint);
-			return;
-		}
+	size_t kind = find_kind(data, size);
+	if (kind < ARRAY_SIZE(kinds)) {
+		diag_hint(d, "%s", kinds[kind].hint);
+		return;
 	}
 	if (!is_text(data, size))
 		return;

@@ -626,10 +626,9 @@ static void put_top_first(struct tracedat *t)
 
 static int read_all(struct tracedat *t, const char *name, struct diag *d)
 {
-	static const u8 magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
 	struct bytes b = bytes_of(t->map, t->size, false);
-	const void *head = bytes_take(&b, sizeof(magic));
-	if (!head || memcmp(head, magic, sizeof(magic))) {
+	const void *head = bytes_take(&b, TRACEDAT_MAGIC_BYTES);
+	if (!head || memcmp(head, TRACEDAT_MAGIC, TRACEDAT_MAGIC_BYTES)) {
 		(void)diag_error(d, -EINVAL, "%s: not a trace.dat file", name);
 		looks_hint(d, t->map, t->size);
 		return -EINVAL;

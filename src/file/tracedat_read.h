@@ -41,6 +41,9 @@ enum {
 };
 enum { SECTION_PACKED = 1, SECTION_HEAD = 16 };
 
+#define TRACEDAT_MAGIC "\x17\x08\x44tracing"
+enum { TRACEDAT_MAGIC_BYTES = sizeof(TRACEDAT_MAGIC) - 1 };
+
 #define TRACEDAT_TEXT_MAX  (512ull << 20)
 #define TRACEDAT_CHUNK_MAX (64u << 20)
 enum { TRACEDAT_CPUS_MAX = 65536, TRACEDAT_PAGE_MAX = 16 << 20 };

@@ -53,9 +53,8 @@ static void put_text(const struct tracedat_out *o, struct strbuf *to, struct tra
 
 static void put_head(const struct tracedat_out *o, struct strbuf *to)
 {
-	static const u8 magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
 	bool big = o->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-	strbuf_add(to, magic, sizeof(magic));
+	strbuf_add(to, TRACEDAT_MAGIC, TRACEDAT_MAGIC_BYTES);
 	strbuf_add(to, o->version == 7 ? "7" : "6", 2);
 	strbuf_char(to, (char)big);
 	strbuf_char(to, (char)o->long_size);

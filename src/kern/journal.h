@@ -16,6 +16,7 @@
  *	A  file  line  undoing line      one line added to a list
  *	X                                the instance or line before it was refused: it is not ours
  *	K  file                          a knob we are counted for (kern/lock)
+ *	M  folder                        about to be made: removed where it is still empty
  *	R  folder                        where recorded data is collected
  *	P                                meant to stay (ftrace start)
  * A run that dies between a write and the B behind it leaves S, L or W as the last word on a file: then whatever the kernel has made

@@ -29,6 +29,19 @@ static bool in_time(const struct sample_choice *c, u64 time_ns)
 	return !c->nr_ranges;
 }
 
+bool sample_in_time(const struct sample_choice *c, const struct sample *s)
+{
+	return in_time(c, s->time_ns);
+}
+
+bool sample_gate_passes(struct sample_gate *g, u32 event)
+{
+	bool moves = event + 1 == (g->shut ? g->on : g->off);
+	bool passes = moves ? g->shows : !g->shut;
+	g->shut ^= moves;
+	return passes;
+}
+
 bool sample_chosen(const struct sample_choice *c, const struct catalog *cat, const struct sample *s)
 {
 	if (!in_time(c, s->time_ns) || !among(c->cpus, c->nr_cpus, s->cpu) ||

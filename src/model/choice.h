@@ -24,6 +24,25 @@ static inline bool sample_choice_empty(const struct sample_choice *c)
 }
 
 bool sample_chosen(const struct sample_choice *c, const struct catalog *cat, const struct sample *s);
+/* Only what it says of times. */
+bool sample_in_time(const struct sample_choice *c, const struct sample *s);
+
+/*
+ * Samples between one event and another, again and again; needs the order of time and one worker. Zero: no gate. It starts shut where
+ * there is an event that opens it, and stays shut where there is none.
+ */
+struct sample_gate {
+	u32 on, off; /* event + 1; 0: none */
+	bool shows; /* the events that move it pass too */
+	bool shut;
+};
+
+static inline bool sample_gate_used(const struct sample_gate *g)
+{
+	return g->on || g->off;
+}
+
+bool sample_gate_passes(struct sample_gate *g, u32 event);
 
 /* A task's name, or ":TID" in `own`. */
 enum { COMM_TEXT = 32 };

@@ -1,6 +1,8 @@
 #include "model/flame.h"
 #include "base/big.h"
 
+#include <errno.h>
+
 void flame_init(struct flame *f)
 {
 	*f = (struct flame){ .resolution_ns = 1 };
@@ -48,6 +50,57 @@ void flame_sum(const struct flame *f, u64 *weights)
 	for (size_t i = f->nodes.nr; i-- > 0;)
 		if (f->nodes.at[i].parent != i)
 			weights[f->nodes.at[i].parent] += weights[i];
+}
+
+u64 *flame_event_weights(const struct flame *f, u32 side)
+{
+	u64 *of = calloc(f->events.nr + 1, sizeof(*of)), *self = flame_self(f, side);
+	vec_for_each (&f->trees, t)
+		for (u32 n = t->root; of && self && n < f->nodes.at[t->root].end; n++)
+			of[t->event] += self[n];
+	if (!self) {
+		free(of);
+		of = NULL;
+	}
+	free(self);
+	return of;
+}
+
+struct weighed {
+	u64 weight;
+	u32 was, name;
+};
+
+static int heavier(const void *l, const void *r)
+{
+	const struct weighed *a = l, *b = r;
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return (a->was > b->was) - (a->was < b->was);
+}
+
+int flame_sort_events(struct flame *f)
+{
+	size_t nr = f->events.nr;
+	u64 *weights = flame_event_weights(f, UINT32_MAX);
+	struct weighed *list = calloc(nr + 1, sizeof(*list));
+	u32 *now = calloc(nr + 1, sizeof(*now));
+	int err = weights && list && now ? 0 : -ENOMEM;
+	for (u32 i = 0; i < nr && !err; i++)
+		list[i] = (struct weighed){ weights[i], i, f->events.at[i] };
+	if (!err && nr > 1)
+		qsort(list, nr, sizeof(*list), heavier);
+	for (u32 i = 0; i < nr && !err; i++) {
+		f->events.at[i] = list[i].name;
+		now[list[i].was] = i;
+	}
+	if (!err)
+		vec_for_each (&f->trees, t)
+			t->event = now[t->event];
+	free(weights);
+	free(list);
+	free(now);
+	return err;
 }
 
 static int by_time(const void *l, const void *r)

@@ -97,6 +97,16 @@ int perf_walk_side(const struct perfdata *file, const u8 *rec, const struct perf
 	return err ? -EBADMSG : 0;
 }
 
+int perf_walk_read(const struct perfdata *file, const u8 *rec, const struct perf_event_header *h,
+		   struct perf_read *ret)
+{
+	if (h->type != PERF_RECORD_READ)
+		return -EBADMSG;
+	const struct perf_event_attr *a = attr_of(file, rec, h->size);
+	return perf_read_decode(rec, h->size, file->swap, a ? a->sample_type : 0,
+				a && a->sample_id_all, ret);
+}
+
 struct collecting {
 	struct perf_sides *to;
 	const struct perfdata *file;

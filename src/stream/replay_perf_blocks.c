@@ -102,13 +102,19 @@ static size_t walk_piece(struct replay *r, const u8 *piece, size_t size)
 {
 	const u8 *at = piece, *rec;
 	struct perf_event_header h;
+	u64 nr_samples = 0;
 	while (perfdata_record(&r->file, &at, piece + size, &rec, &h) > 0) {
-		if (unlikely(replay_perf_changes(h.type)) ||
-		    replay_perf_head(r, rec, &h, r->walked + (u64)(rec - piece))) {
+		if (likely(h.type == PERF_RECORD_SAMPLE)) {
+			nr_samples++;
+		} else if (replay_perf_changes(h.type) ||
+			   replay_perf_head(r, rec, &h, r->walked + (u64)(rec - piece))) {
 			r->surprised = true;
-			return (size_t)(rec - piece);
+			at = rec;
+			break;
 		}
 	}
+	r->stats.nr_records += nr_samples;
+	r->stats.nr_by_type[PERF_RECORD_SAMPLE] += nr_samples;
 	return (size_t)(at - piece);
 }
 

@@ -352,24 +352,24 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 {
 	const struct perf_sample_view *v = &p->view;
 	struct where w = { .time = time_of(r, p), .user_space = p->space };
-	*s = (struct sample){
-		.time_ns = v->time,
-		.period = v->period,
-		.weight = v->weight,
-		.ip = v->ip,
-		.addr = v->addr,
-		.data_src = v->data_src,
-		.phys_addr = v->phys_addr,
-		.id = v->id,
-		.cgroup = v->cgroup,
-		.event = (u32)(p->attr - r->file.attrs.at),
-		.cpu = (s32)v->cpu,
-		.pid = (s32)v->pid,
-		.tid = (s32)v->tid,
-		.mode = mode_of_misc(v->misc),
-		.raw = v->raw,
-		.raw_size = v->raw_size,
-	};
+	/* One by one: what is never written here stays 0, and clearing it each time is time. */
+	s->time_ns = v->time;
+	s->period = v->period;
+	s->weight = v->weight;
+	s->ip = v->ip;
+	s->addr = v->addr;
+	s->data_src = v->data_src;
+	s->phys_addr = v->phys_addr;
+	s->id = v->id;
+	s->cgroup = v->cgroup;
+	s->event = (u32)(p->attr - r->file.attrs.at);
+	s->cpu = (s32)v->cpu;
+	s->pid = (s32)v->pid;
+	s->tid = (s32)v->tid;
+	s->mode = mode_of_misc(v->misc);
+	s->raw = v->raw;
+	s->raw_size = v->raw_size;
+	s->nr_places = s->nr_branches = 0;
 	s->schema = r->source.catalog.events.at[s->event].schema;
 	if (r->needs & NEED_COMM) {
 		struct tasks_span *comm = &((struct reader *)sh->impl)->comm;
@@ -464,6 +464,20 @@ static int split_batch(struct replay *r, struct reader *rd, size_t nr)
 	return err;
 }
 
+/* Where the places and branches of the batch lie: the arrays may have moved while they grew. */
+static void point_out(struct reader *rd, size_t nr)
+{
+	const struct sample_place *place = rd->sample_places.at;
+	const struct sample_branch *branch = rd->branches.at;
+	for (size_t i = 0; i < nr; i++) {
+		struct sample *s = &rd->samples[i];
+		s->places = s->nr_places ? place : NULL;
+		s->branches = s->nr_branches ? branch : NULL;
+		place += s->nr_places;
+		branch += s->nr_branches;
+	}
+}
+
 static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 {
 	struct replay *r = replay_of(s);
@@ -481,16 +495,8 @@ static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 	}
 	if (nr <= 0)
 		return (int)nr;
-	/* The array may have moved while it grew. */
-	const struct sample_place *place = rd->sample_places.at;
-	const struct sample_branch *branch = rd->branches.at;
-	for (s64 i = 0; i < nr; i++) {
-		struct sample *s = &rd->samples[i];
-		s->places = s->nr_places ? place : NULL;
-		s->branches = s->nr_branches ? branch : NULL;
-		place += s->nr_places;
-		branch += s->nr_branches;
-	}
+	if (r->needs & (NEED_PLACES | NEED_BRANCH))
+		point_out(rd, (size_t)nr);
 	place_extras(rd);
 	*ret = (struct batch){ .samples = rd->samples, .nr = (size_t)nr };
 	if (likely(!(r->needs & NEED_READ)))

@@ -3,7 +3,10 @@
 #include <endian.h>
 #include <string.h>
 
-enum { PAGE = 4096 };
+enum {
+	PAGE = 4096,
+	LINES_BACK = 256, /* of a symbol, its aliases and what is none: more is not looked at */
+};
 
 struct ksym_line {
 	u64 addr;
@@ -92,6 +95,25 @@ static bool type_counts(char type)
 	}
 }
 
+static bool line_counts(const struct ksym_line *l)
+{
+	return l->name && type_counts(l->type) && l->name_len && l->name[0] != '$';
+}
+
+static void add_line(struct sweep *s, const struct ksym_line *l)
+{
+	sweep_add(s, &(struct symtab_sym){
+			     .start = l->addr,
+			     .end = l->addr,
+			     .name = l->name,
+			     .name_len = l->name_len,
+			     .data = (l->type | 0x20) != 't' && (l->type | 0x20) != 'w',
+			     .flags = (l->type | 0x20) == 'w' ? SYMTAB_WEAK
+				      : l->type & 0x20	      ? SYMTAB_LOCAL
+							      : 0,
+		     });
+}
+
 static void add_bound(struct sweep *s, u64 at)
 {
 	sweep_add(s, &(struct symtab_sym){ .start = at, .end = at });
@@ -145,21 +167,12 @@ size_t kallsyms_sweep(const char *text, size_t len, const char *modules, size_t 
 	for (const char *p = text; p < end;) {
 		struct ksym_line l;
 		p = next_line(p, end, &l);
-		if (!l.name || !type_counts(l.type) || !l.name_len || l.name[0] == '$')
+		if (!line_counts(&l))
 			continue;
 		if (!l.module)
 			core_end = max(core_end, l.addr);
 		in_modules |= l.module != NULL;
-		sweep_add(s, &(struct symtab_sym){
-				     .start = l.addr,
-				     .end = l.addr,
-				     .name = l.name,
-				     .name_len = l.name_len,
-				     .data = (l.type | 0x20) != 't' && (l.type | 0x20) != 'w',
-				     .flags = (l.type | 0x20) == 'w' ? SYMTAB_WEAK
-					      : l.type & 0x20	     ? SYMTAB_LOCAL
-								     : 0,
-			     });
+		add_line(s, &l);
 		nr++;
 	}
 	/* The last symbol of the kernel does not reach into the first module, nor one module into the next. */
@@ -172,6 +185,78 @@ size_t kallsyms_sweep(const char *text, size_t len, const char *modules, size_t 
 			add_bound(s, m.start + m.size);
 	}
 	return nr;
+}
+
+const char *kallsyms_above(const char *text, size_t len, u64 at)
+{
+	const char *low = text, *end = text + len, *high = end;
+	u64 least = 0, most = UINT64_MAX; /* what the lines around say */
+	while (low < high) {
+		const char *middle = low + (high - low) / 2;
+		const char *nl = memrchr(low, '\n', (size_t)(middle - low));
+		const char *start = nl ? nl + 1 : low;
+		struct ksym_line l;
+		const char *next = next_line(start, end, &l);
+		if (!l.name || (!l.module && (l.addr < least || l.addr > most)))
+			return NULL;
+		if (l.module || l.addr > at) {
+			high = start;
+			most = l.module ? most : l.addr;
+		} else {
+			low = next;
+			least = l.addr;
+		}
+	}
+	return low;
+}
+
+/* From a line, or the end, to where the lines of the last symbol before it begin. NULL: none, or too far away. */
+static const char *symbol_before(const char *text, const char *line, const char *end)
+{
+	u64 addr = 0;
+	bool found = false;
+	for (u32 i = 0; i < LINES_BACK && line > text; i++) {
+		const char *nl = memrchr(text, '\n', (size_t)(line - 1 - text));
+		const char *before = nl ? nl + 1 : text;
+		struct ksym_line l;
+		(void)next_line(before, end, &l);
+		if (line_counts(&l)) {
+			if (found && l.addr != addr)
+				return line;
+			addr = l.addr;
+			found = true;
+		}
+		line = before;
+	}
+	return found && line == text ? line : NULL;
+}
+
+bool kallsyms_sweep_ordered(const char *text, size_t len, struct sweep *s)
+{
+	const char *end = text + len, *above = text;
+	u64 next = 0; /* the first symbol above the question before */
+	for (u32 i = 0; i < s->nr; i++) {
+		u64 at = s->at[i];
+		if (at < next)
+			continue;
+		above = kallsyms_above(above, (size_t)(end - above), at);
+		const char *p = above ? symbol_before(text, above, end) : NULL;
+		if (!p)
+			return false;
+		while (p < end && next <= at) {
+			struct ksym_line l;
+			p = next_line(p, end, &l);
+			if (!line_counts(&l))
+				continue;
+			if (l.module)
+				return false;
+			add_line(s, &l);
+			next = l.addr;
+		}
+		if (next <= at)
+			return false;
+	}
+	return true;
 }
 
 bool kallsyms_address(const char *text, size_t len, const char *name, u64 *ret)

@@ -14,6 +14,17 @@
 size_t kallsyms_sweep(const char *text, size_t len, const char *modules, size_t modules_len,
 		      struct sweep *s);
 
+/*
+ * Where the list is in the order of addresses (the kernel's own symbols are, those of modules stand behind them): the first line
+ * whose address is above `at`, or is a module's; the end when there is none. NULL: it is seen not to be in order.
+ */
+const char *kallsyms_above(const char *text, size_t len, u64 at);
+/*
+ * The same answers from such a list by looking only at what is next to the questions, all of which must lie between two symbols
+ * of the kernel itself. false: some do not, or the list is not in order; what was told does not harm a whole sweep.
+ */
+bool kallsyms_sweep_ordered(const char *text, size_t len, struct sweep *s);
+
 /* The address of one symbol. false: not there. */
 bool kallsyms_address(const char *text, size_t len, const char *name, u64 *ret);
 /* All addresses are 0: the kernel hides them from this user. */

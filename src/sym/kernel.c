@@ -223,10 +223,13 @@ static int try_kept_image(struct kernel_syms *k, const struct debugfile_where *w
 static bool in_own_text(const struct kernel_syms *k, const struct kernel_want *want)
 {
 	const struct sym_text *t = &k->kallsyms;
-	u64 start, end;
+	u64 start, end, last = want->last + k->shift;
+	const char *behind = kallsyms_above(t->data, t->len, last);
+	if (!behind) /* not in order: it may stand anywhere */
+		behind = t->data;
 	return !want->modules && kallsyms_address(t->data, t->len, "_stext", &start) &&
-	       kallsyms_address(t->data, t->len, "_etext", &end) &&
-	       want->first + k->shift >= start && want->last + k->shift < end;
+	       kallsyms_address(behind, (size_t)(t->data + t->len - behind), "_etext", &end) &&
+	       want->first + k->shift >= start && last < end;
 }
 
 static int try_kept_first(struct kernel_syms *k, const struct sym_config *cfg,
@@ -235,7 +238,8 @@ static int try_kept_first(struct kernel_syms *k, const struct sym_config *cfg,
 {
 	if (cfg->kallsyms_given || !recorded || try_kept_list(k, w, id, recorded))
 		return -ENOENT;
-	if (in_own_text(k, want))
+	k->own_text = in_own_text(k, want);
+	if (k->own_text)
 		return 0;
 	text_release(&k->kallsyms);
 	k->shift = 0;
@@ -328,7 +332,7 @@ int kernel_syms_find(const struct kernel_syms *k, const u64 *at, u32 nr, struct 
 						       : f.bind == STB_LOCAL ? SYMTAB_LOCAL
 									     : 0,
 				      });
-	} else {
+	} else if (!k->own_text || !kallsyms_sweep_ordered(k->kallsyms.data, k->kallsyms.len, &s)) {
 		(void)kallsyms_sweep(k->kallsyms.data, k->kallsyms.len, k->modules.data,
 				     k->modules.len, &s);
 	}

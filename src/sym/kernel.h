@@ -19,6 +19,7 @@ struct kernel_syms {
 	struct sym_text kallsyms;
 	struct sym_text modules; /* data NULL: not known */
 	struct elfimg vmlinux; /* data NULL: kallsyms it is */
+	bool own_text; /* all that is wanted lies between _stext and _etext */
 	bool same_boot; /* modules may be compared with the running ones */
 	u64 shift; /* of the kernel: symbol's address - recorded address */
 	char *note, *hint; /* the caller's to free, also after a failure; NULL: nothing to say */

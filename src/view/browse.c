@@ -99,17 +99,16 @@ static bool row_shown(const struct browse *b, size_t row)
 	return !b->text || row_has_text(b, row);
 }
 
-/* The column that adds up to the whole: what a row has itself. */
-static const union cell *self_cell(const struct table *t, size_t row)
+/* The column that adds up to the whole, what a row has itself; columns.nr: none. */
+static size_t self_column(const struct table *t)
 {
-	const union cell *first = NULL;
+	size_t first = t->columns.nr;
 	for (size_t i = 0; i < t->columns.nr; i++) {
 		if (t->columns.at[i].type != CELL_PERCENT)
 			continue;
 		if (!strcmp(t->columns.at[i].key, "self"))
-			return &table_cells(t, row)[i];
-		if (!first)
-			first = &table_cells(t, row)[i];
+			return i;
+		first = min(first, i);
 	}
 	return first;
 }
@@ -151,11 +150,12 @@ static int remake(struct browse *b)
 	b->lines.nr = 0;
 	b->shown_percent = 0;
 	b->nr_rows = 0;
+	size_t self = self_column(b->t);
 	for (size_t row = 0; row < b->t->nr_rows; row++) {
 		if (!row_shown(b, row))
 			continue;
-		const union cell *self = self_cell(b->t, row);
-		b->shown_percent += self ? self->f : 0;
+		if (self < b->t->columns.nr)
+			b->shown_percent += table_cells(b->t, row)[self].f;
 		b->nr_rows++;
 		int err = push_line(b, (struct line){ .row = (u32)row, .node = TREE_NONE });
 		if (!err && b->open[row])
@@ -197,6 +197,12 @@ size_t browse_nr_rows(const struct browse *b)
 double browse_shown_percent(const struct browse *b)
 {
 	return b->shown_percent;
+}
+
+const char *browse_shown_column(const struct browse *b)
+{
+	size_t self = self_column(b->t);
+	return self < b->t->columns.nr ? b->t->columns.at[self].name : "";
 }
 
 static char sign_of(const struct browse *b, const struct line *l)

@@ -31,6 +31,8 @@ size_t browse_nr_lines(const struct browse *b);
 struct browse_line browse_line(const struct browse *b, size_t line);
 /* What the shown rows weigh together, in percent of the whole: with filters, what zooming in has left. */
 double browse_shown_percent(const struct browse *b);
+/* Of which column: "Self" where there is one, since what is in Children counts in several rows. */
+const char *browse_shown_column(const struct browse *b);
 size_t browse_nr_rows(const struct browse *b); /* shown */
 
 /* Opens or closes what the line stands for; returns 1 if anything changed, 0, or negative errno. */

@@ -79,36 +79,29 @@ static int put_box(struct builder *b, const struct pending *p)
 	return err;
 }
 
-/* The event with the most samples. */
-static int main_event(const struct builder *b, u32 *ret)
+/* The first event with samples, as on the page. */
+static u32 main_event(const struct builder *b)
 {
-	u64 *of = calloc(b->f->events.nr + 1, sizeof(*of));
-	if (!of)
-		return -ENOMEM;
-	*ret = 0;
-	vec_for_each (&b->f->trees, t) {
-		of[t->event] += b->count[t->root];
-		if (of[t->event] > of[*ret])
-			*ret = t->event;
-	}
-	free(of);
-	return 0;
+	u32 first = UINT32_MAX;
+	vec_for_each (&b->f->trees, t)
+		if (b->total[t->root])
+			first = min(first, t->event);
+	return first == UINT32_MAX ? 0 : first;
 }
 
 static int build(struct builder *b)
 {
 	struct flame_box *all = vec_push(&b->to->list);
-	u32 event;
 	int err = all && b->self && b->total && b->count ? 0 : -ENOMEM;
 	if (!err) {
 		flame_sum(b->f, b->total);
 		flame_sum(b->f, b->count);
 		*all = (struct flame_box){ .name = "all", .module = "", .kind = FLAME_MARK };
-		err = main_event(b, &event);
+		b->to->event = main_event(b);
 	}
 	for (u32 t = 0; t < b->f->trees.nr && !err; t++) {
 		const struct flame_tree *tree = &b->f->trees.at[t];
-		if (tree->event != event)
+		if (tree->event != b->to->event)
 			continue;
 		all->total += b->total[tree->root];
 		all->count += b->count[tree->root];

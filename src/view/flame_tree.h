@@ -16,7 +16,8 @@ struct flame_box {
 
 struct flame_boxes {
 	VEC(struct flame_box) list; /* [0] is "all" */
+	u32 event; /* of the flame */
 };
 
-/* Of the event with the most samples; with two sides, of their sum. To be freed with vec_free(&ret->list), also after an error. */
+/* Of the first event that has samples; with two sides, of their sum. To be freed with vec_free(&ret->list), also after an error. */
 int flame_tree(const struct flame *f, struct flame_boxes *ret) must_check;

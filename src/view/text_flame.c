@@ -94,6 +94,9 @@ void text_flame_say(const struct flame_boxes *b, u32 box, struct strbuf *to)
 {
 	const struct flame_box *f = &b->list.at[box];
 	double whole = (double)max(b->list.at[0].total, (u64)1) / 100;
+	strbuf_printf(to, "%.2f %% (%.2f %% self), %llu sample%s  ", (double)f->total / whole,
+		      (double)f->self / whole, (unsigned long long)f->count,
+		      f->count == 1 ? "" : "s");
 	text_flame_label(f->name, (u32)strlen(f->name), to);
 	while (to->len && to->data[to->len - 1] == ' ')
 		to->len--;
@@ -101,8 +104,28 @@ void text_flame_say(const struct flame_boxes *b, u32 box, struct strbuf *to)
 		strbuf_str(to, "  ");
 		text_flame_label(f->module, (u32)strlen(f->module), to);
 	}
-	strbuf_printf(to, "  %.2f %% (%.2f %% self), %llu samples", (double)f->total / whole,
-		      (double)f->self / whole, (unsigned long long)f->count);
+}
+
+bool text_flame_has(const struct flame_boxes *b, u32 box, const char *text)
+{
+	return *text && strcasestr(b->list.at[box].name, text);
+}
+
+struct text_flame_found text_flame_search(const struct flame_boxes *b, const char *text)
+{
+	struct text_flame_found ret = { 0 };
+	u64 weight = 0;
+	for (u32 i = 0, counted = 0; i < b->list.nr; i++) {
+		if (!text_flame_has(b, i, text))
+			continue;
+		ret.nr++;
+		if (i < counted)
+			continue;
+		weight += b->list.at[i].total;
+		counted = b->list.at[i].end;
+	}
+	ret.percent = 100 * (double)weight / (double)max(b->list.at[0].total, (u64)1);
+	return ret;
 }
 
 int text_flame(const struct flame *f, u32 width, struct strbuf *to)

@@ -27,7 +27,15 @@ u32 text_flame_step(const struct flame_boxes *b, const struct text_flame_cells *
 		    enum text_flame_way way);
 /* The name in exactly w columns, cut or filled with blanks; what is no text becomes '?'. */
 void text_flame_label(const char *name, u32 w, struct strbuf *to);
-/* "vfs_read  [kernel.kallsyms]  12.34 % (5.00 % self), 120 samples" */
+/* "12.34 % (5.00 % self), 120 samples  vfs_read  [kernel.kallsyms]": what may be cut comes last. */
 void text_flame_say(const struct flame_boxes *b, u32 box, struct strbuf *to);
+
+/* Boxes in whose name a text occurs, in whatever case. */
+bool text_flame_has(const struct flame_boxes *b, u32 box, const char *text);
+struct text_flame_found {
+	u32 nr; /* boxes */
+	double percent; /* of all; one inside of another counts once */
+};
+struct text_flame_found text_flame_search(const struct flame_boxes *b, const char *text);
 
 int text_flame(const struct flame *f, u32 width, struct strbuf *to) must_check;

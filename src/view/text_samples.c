@@ -29,6 +29,8 @@ struct text_samples {
 
 struct text_state {
 	struct strbuf text;
+	struct strbuf *texts; /* [outs.nr]: instead, where there are some */
+	u64 *counts;
 };
 
 static struct text_samples *ts_of(struct sink *k)
@@ -431,17 +433,31 @@ static bool wanted(const struct text_samples *ts, const struct sample *s)
 	       sample_chosen(&ts->o.who, ts->o.catalog, s);
 }
 
+/* Where a sample's lines go. */
+static struct strbuf *text_of(const struct text_samples *ts, struct text_state *st, u32 event)
+{
+	return ts->o.outs ? &st->texts[ts->o.outs->of[event]] : &st->text;
+}
+
+static void add_counted(const struct text_samples *ts, struct text_state *st, const struct sample *s)
+{
+	add_any(ts, s, text_of(ts, st, s->event));
+	if (ts->o.outs)
+		st->counts[ts->o.outs->of[s->event]]++;
+}
+
 /* One after the other, where a line depends on those before. */
-static void add_in_turn(struct text_samples *ts, const struct sample *s, struct strbuf *to)
+static void add_in_turn(struct text_samples *ts, struct text_state *st, const struct sample *s)
 {
 	if (ts->o.before)
-		ts->o.before(ts->o.before_ctx, &ts->sink, s->time_ns, to);
-	if (!wanted(ts, s))
+		ts->o.before(ts->o.before_ctx, &ts->sink, s->time_ns, &st->text);
+	struct sample_gate *gate = &ts->o.so_far->gate;
+	if (!wanted(ts, s) || (sample_gate_used(gate) && !sample_gate_passes(gate, s->event)))
 		return;
 	if (!ts->o.so_far->started)
 		ts->o.so_far->first_time = ts->o.so_far->last_time = s->time_ns;
 	ts->o.so_far->started = true;
-	add_any(ts, s, to);
+	add_counted(ts, st, s);
 	ts->o.so_far->last_time = s->time_ns;
 }
 
@@ -462,15 +478,33 @@ static int feed(struct sink *k, void *state, const struct batch *b)
 {
 	struct text_samples *ts = ts_of(k);
 	struct text_state *st = state;
-	if (ts->o.before || ts->o.reltime || ts->o.deltatime) {
+	if (ts->o.before || ts->o.reltime || ts->o.deltatime ||
+	    sample_gate_used(&ts->o.so_far->gate)) {
 		for (size_t i = 0; i < b->nr; i++)
-			add_in_turn(ts, &b->samples[i], &st->text);
+			add_in_turn(ts, st, &b->samples[i]);
 		return st->text.err;
 	}
 	for (size_t i = 0; i < b->nr; i++)
 		if (wanted(ts, &b->samples[i]))
-			add_any(ts, &b->samples[i], &st->text);
+			add_counted(ts, st, &b->samples[i]);
 	return st->text.err;
+}
+
+static int hand_out(const struct text_samples_outs *outs, struct text_state *st)
+{
+	int err = 0;
+	for (u32 i = 0; i < outs->nr && !err; i++) {
+		struct strbuf *text = &st->texts[i];
+		err = text->err;
+		if (!err)
+			strbuf_add(&outs->at[i], text->data, text->len);
+		if (!err)
+			err = outs->at[i].err;
+		outs->counts[i] += st->counts[i];
+		st->counts[i] = 0;
+		strbuf_reset(text);
+	}
+	return err;
 }
 
 static int block_done(struct sink *k, void *state, u64 seq)
@@ -486,6 +520,8 @@ static int block_done(struct sink *k, void *state, u64 seq)
 		ts->o.so_far->any = true;
 		err = ts->out->err;
 	}
+	if (!err && ts->o.outs)
+		err = hand_out(ts->o.outs, st);
 	strbuf_reset(&st->text);
 	turns_end(&ts->turns, err != 0);
 	return err;
@@ -498,15 +534,25 @@ static void cancel(struct sink *k)
 
 static int shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
 {
+	const struct text_samples_outs *outs = ts_of(k)->o.outs;
 	struct text_state *st = calloc(1, sizeof(*st));
 	*state = st;
-	return st ? 0 : -ENOMEM;
+	if (!st || !outs)
+		return st ? 0 : -ENOMEM;
+	st->texts = calloc(outs->nr + 1, sizeof(*st->texts));
+	st->counts = calloc(outs->nr + 1, sizeof(*st->counts));
+	return st->texts && st->counts ? 0 : -ENOMEM;
 }
 
 static void shard_free(struct sink *k, void *state)
 {
 	struct text_state *st = state;
+	const struct text_samples_outs *outs = ts_of(k)->o.outs;
+	for (u32 i = 0; outs && st->texts && i < outs->nr; i++)
+		strbuf_done(&st->texts[i]);
 	strbuf_done(&st->text);
+	free(st->texts);
+	free(st->counts);
 	free(st);
 }
 

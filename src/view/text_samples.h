@@ -55,7 +55,16 @@ struct text_samples_so_far {
 	u64 last_time;
 	bool started;
 	bool any; /* JSON: something was written */
+	struct sample_gate gate; /* samples pass that are wanted otherwise; needs one worker */
 	u32 data_src_width; /* of the longest so far: a column that grows */
+};
+
+/* Where lines of samples go, by event; without them all go to `out`, where everything else goes in any case. */
+struct text_samples_outs {
+	struct strbuf *at; /* with drains */
+	u64 *counts; /* [nr]: samples written to each */
+	const u32 *of; /* [event] -> at */
+	u32 nr;
 };
 
 struct text_samples_opts {
@@ -72,6 +81,7 @@ struct text_samples_opts {
 	u32 max_stack; /* 0: all */
 	const bool *shown; /* [frame]: samples whose own place is one of these; NULL: all */
 	const bool *ends; /* [frame]: the last one of a chain that is shown; NULL: none */
+	const struct text_samples_outs *outs; /* not with JSON */
 	bool json; /* an object for each sample, between the brackets of a list */
 	bool full_path; /* of source files, not only their names */
 	u64 wall_ref_ns,

@@ -5,8 +5,8 @@
  *	all
  *	make          | cc1
  *	...                        boxes, a row for each depth; the selected one reversed
- *	vfs_read  [kernel.kallsyms]  12.34 % (5.00 % self), 120 samples
- *	what the keys do, or what is searched for
+ *	12.34 % (5.00 % self), 120 samples  vfs_read  [kernel.kallsyms]
+ *	what the keys do, or what is searched for and how much of it there is
  *
  * What is where is text_flame's; this file draws it and turns keys into steps.
  */
@@ -23,7 +23,7 @@ enum { PAIR_FIRST = 1, PAIR_FOUND = PAIR_FIRST + FLAME_MARK + 1, QUERY_MAX = 128
 struct tui {
 	struct flame_boxes boxes;
 	struct text_flame_cells cells;
-	const char *title;
+	struct strbuf title;
 	u32 zoom, picked;
 	u32 top; /* first row seen */
 	char query[QUERY_MAX];
@@ -32,11 +32,33 @@ struct tui {
 	bool colour;
 };
 
-static const char help[] = "arrows walk  Enter zoom  u out  0 all  / search  n next  q quit";
+static const char footer[] = "? help  arrows walk  Enter zoom  u out  0 all  / search  q quit";
+
+static const char help[] =
+	"\n"
+	"  Up Down                      to the caller, to the heaviest callee\n"
+	"  Left Right                   to the neighbour\n"
+	"  h j k l                      the same\n"
+	"  Enter                        zoom: the selected frame as wide as the screen\n"
+	"  u, Backspace                 zoom out by one frame\n"
+	"  0                            everything again\n"
+	"  /                            search: frames in whose name the text occurs, in\n"
+	"                               whatever case\n"
+	"  n  N                         the next, the previous of them\n"
+	"  Esc                          forget the search, then zoom out\n"
+	"  ?                            this help\n"
+	"  q                            quit\n"
+	"\n"
+	"  A frame is as wide as its share of all samples, callers above, heaviest\n"
+	"  first; what is too thin for a column is not drawn. The line below says of\n"
+	"  the selected frame: its share with all that it calls, its own, its name and\n"
+	"  its file. Colours: cyan programs and libraries, yellow the kernel, green\n"
+	"  inlined functions, magenta code made at run time, white tasks and what has\n"
+	"  no name.\n";
 
 static bool is_found(const struct tui *t, u32 box)
 {
-	return t->nr_query && strstr(t->boxes.list.at[box].name, t->query);
+	return text_flame_has(&t->boxes, box, t->query);
 }
 
 static void put_line(int y, const char *text, int attr)
@@ -70,6 +92,31 @@ static void draw_cell(struct tui *t, const struct text_flame_cell *c, int rows)
 	strbuf_done(&text);
 }
 
+static void say_query(const struct tui *t, struct strbuf *to)
+{
+	struct text_flame_found found = text_flame_search(&t->boxes, t->query);
+	strbuf_printf(to, "/%s%s", t->query, t->typing ? "_" : "");
+	if (!t->nr_query)
+		return;
+	if (found.nr)
+		strbuf_printf(to, "   %.2f %% in %u frame%s%s", found.percent, found.nr,
+			      found.nr == 1 ? "" : "s",
+			      t->typing ? "" : "   n next  N previous  Esc forget");
+	else
+		strbuf_printf(to, "   is in no name%s", t->typing ? "" : "   Esc forget");
+}
+
+/* What the keys do, and how much is below the screen. */
+static void say_keys(const struct tui *t, int rows, struct strbuf *to)
+{
+	u32 deepest = 0;
+	vec_for_each (&t->cells.list, c)
+		deepest = max(deepest, c->row);
+	strbuf_str(to, footer);
+	if (rows > 0 && deepest >= t->top + (u32)rows)
+		strbuf_printf(to, "  ↓ %u rows", deepest - t->top - (u32)rows + 1);
+}
+
 static int draw(void *ctx)
 {
 	struct tui *t = ctx;
@@ -83,7 +130,7 @@ static int draw(void *ctx)
 	if (rows > 0 && depth >= t->top + (u32)rows)
 		t->top = depth - (u32)rows + 1;
 	erase();
-	put_line(0, t->title, A_REVERSE);
+	put_line(0, strbuf_cstr(&t->title), A_REVERSE);
 	vec_for_each (&t->cells.list, c)
 		draw_cell(t, c, rows);
 	struct strbuf line;
@@ -92,9 +139,9 @@ static int draw(void *ctx)
 	put_line(LINES - 2, strbuf_cstr(&line), A_BOLD);
 	strbuf_reset(&line);
 	if (t->typing || t->nr_query)
-		strbuf_printf(&line, "/%s%s", t->query, t->typing ? "_" : "   (n: next, Esc: none)");
+		say_query(t, &line);
 	else
-		strbuf_str(&line, help);
+		say_keys(t, rows, &line);
 	put_line(LINES - 1, strbuf_cstr(&line), A_DIM);
 	strbuf_done(&line);
 	refresh();
@@ -102,11 +149,11 @@ static int draw(void *ctx)
 }
 
 /* The next box of that name, in the order of the walk, whether it can be seen or not. */
-static void find_next(struct tui *t)
+static void find_next(struct tui *t, bool backwards)
 {
 	u32 nr = (u32)t->boxes.list.nr;
 	for (u32 k = 1; k <= nr; k++) {
-		u32 box = (t->picked + k) % nr;
+		u32 box = (t->picked + (backwards ? nr - k : k)) % nr;
 		if (!is_found(t, box))
 			continue;
 		t->picked = box;
@@ -120,7 +167,8 @@ static void type_key(struct tui *t, int key)
 {
 	if (key == '\n' || key == KEY_ENTER) {
 		t->typing = false;
-		find_next(t);
+		if (!is_found(t, t->picked))
+			find_next(t, false);
 	} else if (key == TUI_ESC) {
 		t->typing = false;
 		t->nr_query = 0;
@@ -177,7 +225,10 @@ static int do_key(void *ctx, int key)
 		t->typing = true;
 		t->query[t->nr_query = 0] = 0;
 		break;
-	case 'n': find_next(t); break;
+	case 'n':
+	case 'N': find_next(t, key == 'N'); break;
+	case '?':
+	case KEY_F(1): tui_text("Keys", help); break;
 	case TUI_CTRL_L: clearok(stdscr, TRUE); break;
 	default: break;
 	}
@@ -198,14 +249,21 @@ static void set_colours(void)
 
 int tui_flame(const struct flame *f, const char *title, bool colour)
 {
-	struct tui t = { .title = title, .colour = colour };
+	struct tui t = { .colour = colour };
 	int err = flame_tree(f, &t.boxes);
+	strbuf_init(&t.title);
+	if (!err && f->events.nr) /* first: a command may be longer than the line */
+		strbuf_printf(&t.title, "%s, %llu samples   ",
+			      flame_str(f, f->events.at[t.boxes.event]),
+			      (unsigned long long)t.boxes.list.at[0].count);
+	strbuf_str(&t.title, title);
 	if (!err)
 		err = tui_screen(&(struct tui_screen){ .ctx = &t,
 						       .colour = colour,
 						       .colours = set_colours,
 						       .draw = draw,
 						       .key = do_key });
+	strbuf_done(&t.title);
 	vec_free(&t.boxes.list);
 	vec_free(&t.cells.list);
 	return err;

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <term.h>
 #include <unistd.h>
+#include <wchar.h>
 
+enum { SHIFT = 8 }; /* columns, sideways */
 enum { ESC_DELAY_MS = 25 }; /* how long a lone Escape is waited for what may follow it */
 
 bool tui_possible(void)
@@ -69,4 +71,109 @@ int tui_screen(const struct tui_screen *s)
 	if (in)
 		fclose(in);
 	return err;
+}
+
+/* ---- text ---- */
+
+int tui_put(int y, int x, int width, int skip, const char *text)
+{
+	wchar_t out[512];
+	int nr = 0, used = 0, column = 0;
+	mbstate_t state = { 0 };
+	size_t left = strlen(text);
+	while (left && nr < 511) {
+		wchar_t c;
+		size_t n = mbrtowc(&c, text, left, &state);
+		if (n == 0 || n > left) {
+			n = 1;
+			c = '?';
+			state = (mbstate_t){ 0 };
+		}
+		int w = wcwidth(c);
+		if (w < 0) {
+			c = '?';
+			w = 1;
+		}
+		text += n;
+		left -= n;
+		column += w;
+		if (column <= skip)
+			continue;
+		if (used + w > width)
+			break;
+		out[nr++] = c;
+		used += w;
+	}
+	if (nr)
+		mvaddnwstr(y, x, out, nr);
+	return used;
+}
+
+void tui_bar(int y, const char *text, unsigned attr)
+{
+	attrset(attr);
+	mvhline(y, 0, ' ', COLS);
+	tui_put(y, 1, COLS - 2, 0, text);
+	attrset(A_NORMAL);
+}
+
+static const char *line_at(const char *text, size_t line)
+{
+	while (line-- && text)
+		text = (text = strchr(text, '\n')) ? text + 1 : NULL;
+	return text && *text ? text : NULL;
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t nr = 0;
+	for (; *text; text++)
+		nr += *text == '\n' || !text[1];
+	return nr;
+}
+
+static void draw_text(const char *title, const char *text, size_t top, int shift)
+{
+	erase();
+	tui_bar(0, title, A_REVERSE);
+	for (int y = 1; y < LINES - 1; y++) {
+		const char *from = line_at(text, top + (size_t)y - 1);
+		char line[1024];
+		if (!from)
+			break;
+		size_t len = min(strcspn(from, "\n"), sizeof(line) - 1);
+		memcpy(line, from, len);
+		line[len] = '\0';
+		for (size_t i = 0; i < len; i++)
+			line[i] = line[i] == '\t' ? ' ' : line[i];
+		tui_put(y, 1, COLS - 1, shift, line);
+	}
+	tui_bar(LINES - 1, "arrows scroll   q or Esc back", A_DIM);
+	refresh();
+}
+
+void tui_text(const char *title, const char *text)
+{
+	size_t top = 0, nr = count_lines(text);
+	int shift = 0;
+	for (;;) {
+		size_t rows = LINES > 2 ? (size_t)(LINES - 2) : 1, last = nr > rows ? nr - rows : 0;
+		top = min(top, last);
+		draw_text(title, text, top, shift);
+		switch (getch()) {
+		case KEY_UP:
+		case 'k': top -= top > 0; break;
+		case KEY_DOWN:
+		case 'j': top++; break;
+		case KEY_PPAGE: top -= min(top, rows); break;
+		case ' ':
+		case KEY_NPAGE: top += rows; break;
+		case KEY_HOME: top = 0; break;
+		case KEY_END: top = last; break;
+		case KEY_RIGHT: shift += SHIFT; break;
+		case KEY_LEFT: shift -= min(shift, (int)SHIFT); break;
+		case KEY_RESIZE: break;
+		default: return;
+		}
+	}
 }

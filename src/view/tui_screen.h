@@ -21,3 +21,12 @@ struct tui_screen {
 bool tui_possible(void);
 /* Until the user quits or input ends: 0; -ENOTTY: the terminal cannot, nothing was drawn; or negative errno. */
 int tui_screen(const struct tui_screen *s) must_check;
+
+/* From draw() and key() only. */
+
+/* At most `width` columns of text from its column `skip` on; returns the columns used. What is no text is drawn as '?'. */
+int tui_put(int y, int x, int width, int skip, const char *text);
+/* A line from edge to edge; attr is curses'. */
+void tui_bar(int y, const char *text, unsigned attr);
+/* A window with text, to be scrolled, until a key leaves it. */
+void tui_text(const char *title, const char *text);

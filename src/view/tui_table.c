@@ -13,6 +13,7 @@
 #include "view/tui_table.h"
 
 #include "view/browse.h"
+#include "view/text_flame.h"
 #include "view/text_table.h"
 #include "view/tui_screen.h"
 
@@ -20,13 +21,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <wchar.h>
 
 enum { TITLE_LINE = 0, NAMES_LINE = 1, FIRST_LINE = 2, SHIFT = 8, TEXT_MAX = 64 };
+enum { NAME_LEAST = 10, LAST_LEAST = 32 }; /* columns */
 enum { PAIR_HOT = 1, PAIR_WARM, PAIR_MATCH };
 
 static const char footer[] =
-	"? help   Enter open/close   / search   d library   t command   Esc back   q quit";
+	"? help  Enter open/close  / search  d library  t command  Esc back  q quit";
 
 struct tui {
 	const struct tui_config *c;
@@ -34,7 +35,7 @@ struct tui {
 	struct table table;
 	struct strbuf title;
 	struct browse *b;
-	u32 *widths;
+	u32 *widths, *fit; /* of columns: what they need, and what the screen has for them */
 	size_t top, at; /* lines */
 	int shift; /* columns scrolled to the right */
 	char message[128]; /* on the last line until the next key */
@@ -42,52 +43,34 @@ struct tui {
 
 /* ---- drawing ---- */
 
-/* At most `width` columns of text from column `skip` on; returns the columns used. */
-static int put_text(int y, int x, int width, int skip, const char *text)
-{
-	wchar_t out[512];
-	int nr = 0, used = 0, column = 0;
-	mbstate_t state = { 0 };
-	size_t left = strlen(text);
-	while (left && nr < 511) {
-		wchar_t c;
-		size_t n = mbrtowc(&c, text, left, &state);
-		if (n == 0 || n > left) {
-			n = 1;
-			c = '?';
-			state = (mbstate_t){ 0 };
-		}
-		int w = wcwidth(c);
-		if (w < 0) {
-			c = '?';
-			w = 1;
-		}
-		text += n;
-		left -= n;
-		column += w;
-		if (column <= skip)
-			continue;
-		if (used + w > width)
-			break;
-		out[nr++] = c;
-		used += w;
-	}
-	if (nr)
-		mvaddnwstr(y, x, out, nr);
-	return used;
-}
-
-static void put_bar(int y, const char *text, attr_t attr)
-{
-	attrset(attr);
-	mvhline(y, 0, ' ', COLS);
-	put_text(y, 1, COLS - 2, 0, text);
-	attrset(A_NORMAL);
-}
-
 static bool numeric(const struct column *c)
 {
 	return c->type != CELL_STR;
+}
+
+/*
+ * Names of commands and libraries are cut so that the last column, the function, has some room. Who scrolls sideways sees them whole.
+ */
+static void fit_widths(struct tui *t)
+{
+	size_t nr = t->table.columns.nr;
+	const struct column *c = t->table.columns.at;
+	u32 total = 0;
+	for (size_t i = 0; i < nr; i++) {
+		t->fit[i] = t->widths[i];
+		total += 2 + (c[i].last ? min(t->widths[i], (u32)LAST_LEAST) : t->widths[i]);
+	}
+	while (!t->shift && total > (u32)COLS) {
+		size_t widest = nr;
+		for (size_t i = 0; i < nr; i++)
+			if (!c[i].last && !numeric(&c[i]) && t->fit[i] > NAME_LEAST &&
+			    (widest == nr || t->fit[i] > t->fit[widest]))
+				widest = i;
+		if (widest == nr)
+			return;
+		t->fit[widest]--;
+		total--;
+	}
 }
 
 static void put_names(const struct tui *t)
@@ -98,12 +81,12 @@ static void put_names(const struct tui *t)
 		const struct column *c = &t->table.columns.at[i];
 		strbuf_str(&s, "  ");
 		if (numeric(c))
-			strbuf_right(&s, c->name, t->widths[i]);
+			strbuf_right(&s, c->name, t->fit[i]);
 		else
-			strbuf_left(&s, c->name, t->widths[i]);
+			text_flame_label(c->name, t->fit[i], &s);
 	}
 	attrset(A_BOLD);
-	put_text(NAMES_LINE, 0, COLS, t->shift, strbuf_cstr(&s));
+	tui_put(NAMES_LINE, 0, COLS, t->shift, strbuf_cstr(&s));
 	attrset(A_NORMAL);
 	strbuf_done(&s);
 }
@@ -133,9 +116,11 @@ static double row_line(const struct tui *t, const struct browse_line *l, struct 
 		if (i)
 			strbuf_str(s, "  ");
 		if (numeric(c))
-			strbuf_right(s, strbuf_cstr(&cell), t->widths[i]);
+			strbuf_right(s, strbuf_cstr(&cell), t->fit[i]);
+		else if (c->last)
+			strbuf_str(s, strbuf_cstr(&cell));
 		else
-			strbuf_left(s, strbuf_cstr(&cell), c->last ? 0 : t->widths[i]);
+			text_flame_label(strbuf_cstr(&cell), t->fit[i], s);
 		strbuf_done(&cell);
 	}
 	return percent;
@@ -172,7 +157,7 @@ static void put_line(const struct tui *t, int y, size_t line)
 		mvhline(y, 0, ' ', COLS);
 	}
 	attrset(attr);
-	put_text(y, 0, COLS, t->shift, text);
+	tui_put(y, 0, COLS, t->shift, text);
 	attrset(A_NORMAL);
 	strbuf_done(&s);
 }
@@ -188,9 +173,10 @@ static void put_title(struct tui *t)
 	if (s.len == words)
 		s.len = 0;
 	else
-		strbuf_printf(&s, ": %.2f%% of all   ", browse_shown_percent(t->b));
+		strbuf_printf(&s, ": %s %.2f%% in all   ", browse_shown_column(t->b),
+			      browse_shown_percent(t->b));
 	strbuf_str(&s, strbuf_cstr(&t->title));
-	put_bar(TITLE_LINE, strbuf_cstr(&s), A_REVERSE);
+	tui_bar(TITLE_LINE, strbuf_cstr(&s), A_REVERSE);
 	strbuf_done(&s);
 }
 
@@ -215,6 +201,7 @@ static int draw(void *ctx)
 {
 	struct tui *t = ctx;
 	settle(t);
+	fit_widths(t);
 	erase();
 	put_title(t);
 	put_names(t);
@@ -222,75 +209,14 @@ static int draw(void *ctx)
 	for (size_t i = 0; i < page_lines() && t->top + i < nr; i++)
 		put_line(t, FIRST_LINE + (int)i, t->top + i);
 	if (!nr)
-		put_text(FIRST_LINE, 2, COLS - 2, 0, "no rows");
-	put_bar(LINES - 1, *t->message ? t->message : footer, *t->message ? A_BOLD : A_DIM);
+		tui_put(FIRST_LINE, 2, COLS - 2, 0, "no rows");
+	tui_bar(LINES - 1, *t->message ? t->message : footer, *t->message ? A_BOLD : A_DIM);
 	refresh();
 	t->message[0] = '\0';
 	return 0;
 }
 
 /* ---- windows with text ---- */
-
-static const char *line_at(const char *text, size_t line)
-{
-	while (line-- && text)
-		text = (text = strchr(text, '\n')) ? text + 1 : NULL;
-	return text && *text ? text : NULL;
-}
-
-static size_t count_lines(const char *text)
-{
-	size_t nr = 0;
-	for (; *text; text++)
-		nr += *text == '\n' || !text[1];
-	return nr;
-}
-
-static void draw_text(const char *title, const char *text, size_t top, int shift)
-{
-	erase();
-	put_bar(0, title, A_REVERSE);
-	for (int y = 1; y < LINES - 1; y++) {
-		const char *from = line_at(text, top + (size_t)y - 1);
-		char line[1024];
-		if (!from)
-			break;
-		size_t len = min(strcspn(from, "\n"), sizeof(line) - 1);
-		memcpy(line, from, len);
-		line[len] = '\0';
-		for (size_t i = 0; i < len; i++)
-			line[i] = line[i] == '\t' ? ' ' : line[i];
-		put_text(y, 1, COLS - 1, shift, line);
-	}
-	put_bar(LINES - 1, "arrows scroll   q or Esc back", A_DIM);
-	refresh();
-}
-
-static void show_text(const char *title, const char *text)
-{
-	size_t top = 0, nr = count_lines(text);
-	int shift = 0;
-	for (;;) {
-		size_t rows = LINES > 2 ? (size_t)(LINES - 2) : 1, last = nr > rows ? nr - rows : 0;
-		top = min(top, last);
-		draw_text(title, text, top, shift);
-		switch (getch()) {
-		case KEY_UP:
-		case 'k': top -= top > 0; break;
-		case KEY_DOWN:
-		case 'j': top++; break;
-		case KEY_PPAGE: top -= min(top, rows); break;
-		case ' ':
-		case KEY_NPAGE: top += rows; break;
-		case KEY_HOME: top = 0; break;
-		case KEY_END: top = last; break;
-		case KEY_RIGHT: shift += SHIFT; break;
-		case KEY_LEFT: shift -= min(shift, (int)SHIFT); break;
-		case KEY_RESIZE: break;
-		default: return;
-		}
-	}
-}
 
 static void show_help(const struct tui *t)
 {
@@ -312,10 +238,13 @@ static void show_help(const struct tui *t)
 		       "  q                            quit\n");
 	for (const struct tui_action *a = t->c->actions; a && a->key; a++)
 		strbuf_printf(&s, "  %c                            %s\n", a->key, a->help);
-	strbuf_str(&s, "\n  Percentages stay those of the whole recording; with a zoom the first "
-		       "line says\n"
-		       "  what the rows that are left weigh together.\n");
-	show_text("Keys", strbuf_cstr(&s));
+	strbuf_str(&s, "\n  Percentages stay those of the whole recording; with a zoom or a search "
+		       "the\n"
+		       "  first line says what the rows that are left have together: of Self, "
+		       "where\n"
+		       "  there is that column, for what is in Children counts in several "
+		       "rows.\n");
+	tui_text("Keys", strbuf_cstr(&s));
 	strbuf_done(&s);
 }
 
@@ -327,7 +256,7 @@ static bool ask(const char *what, char *text, size_t size)
 	for (;;) {
 		char line[TEXT_MAX + 32];
 		(void)snprintf(line, sizeof(line), "%s%s", what, text);
-		put_bar(LINES - 1, line, A_BOLD);
+		tui_bar(LINES - 1, line, A_BOLD);
 		move(LINES - 1, min(COLS - 1, (int)strlen(line) + 1));
 		refresh();
 		int key = getch();
@@ -348,9 +277,10 @@ static void close_page(struct tui *t)
 {
 	browse_free(t->b);
 	free(t->widths);
+	free(t->fit);
 	table_done(&t->table);
 	t->b = NULL;
-	t->widths = NULL;
+	t->widths = t->fit = NULL;
 }
 
 static int open_page(struct tui *t, u32 page)
@@ -361,8 +291,9 @@ static int open_page(struct tui *t, u32 page)
 	t->top = t->at = 0;
 	int err = t->c->open(t->c->ctx, page, &t->table, &t->title);
 	t->widths = err ? NULL : calloc(t->table.columns.nr + 1, sizeof(*t->widths));
+	t->fit = err ? NULL : calloc(t->table.columns.nr + 1, sizeof(*t->fit));
 	t->b = err ? NULL : browse_new(&t->table, t->c->fractal);
-	if (!err && (!t->widths || !t->b))
+	if (!err && (!t->widths || !t->fit || !t->b))
 		err = -ENOMEM;
 	return err ? err : text_table_widths(&t->table, t->widths);
 }
@@ -440,15 +371,18 @@ static int act(struct tui *t, int key)
 	for (const struct tui_action *a = t->c->actions; a && a->key; a++) {
 		if (a->key != key || !browse_nr_lines(t->b))
 			continue;
-		struct strbuf s;
+		struct strbuf s, title;
 		strbuf_init(&s);
-		int err = a->run(t->c->ctx, t->page, row_at(t), &s);
+		strbuf_init(&title);
+		int err = a->run(t->c->ctx, t->page, row_at(t), &title, &s);
 		if (err)
-			(void)snprintf(t->message, sizeof(t->message), "%s: %s", a->help,
+			(void)snprintf(t->message, sizeof(t->message), "%s%s%s",
+				       s.len ? "" : a->help, s.len ? "" : ": ",
 				       s.len ? strbuf_cstr(&s) : strerror(-err));
 		else
-			show_text(a->help, strbuf_cstr(&s));
+			tui_text(strbuf_cstr(&title), strbuf_cstr(&s));
 		strbuf_done(&s);
+		strbuf_done(&title);
 		return 0;
 	}
 	(void)snprintf(t->message, sizeof(t->message), "no such key: ? tells which there are");

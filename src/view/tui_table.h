@@ -10,8 +10,8 @@
 struct tui_action {
 	char key;
 	const char *help; /* "annotate the function" */
-	/* Text to look at, about a row; what is returned as an error is said on the last line. */
-	int (*run)(void *ctx, u32 page, size_t row, struct strbuf *to);
+	/* Text to look at, about a row, and its title; what is returned as an error is said on the last line. */
+	int (*run)(void *ctx, u32 page, size_t row, struct strbuf *title, struct strbuf *to);
 };
 
 struct tui_config {

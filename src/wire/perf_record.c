@@ -218,3 +218,22 @@ int perf_side_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool i
 	*ret = s;
 	return 0;
 }
+
+int perf_read_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool id_all,
+		     struct perf_read *ret)
+{
+	u32 tail = id_all ? perf_trailer_size(sample_type) : 0;
+	if (size < sizeof(struct perf_event_header) + tail)
+		return -EBADMSG;
+	struct bytes b = bytes_of(rec + sizeof(struct perf_event_header),
+				  size - sizeof(struct perf_event_header) - tail, swap);
+	struct perf_side side = { 0 };
+	struct perf_read read = { .pid = bytes_u32(&b), .tid = bytes_u32(&b) };
+	read.value = bytes_u64(&b);
+	if (b.bad)
+		return -EBADMSG;
+	trailer_decode(bytes_of(rec + size - tail, tail, swap), tail ? sample_type : 0, &side);
+	read.who = side.who;
+	*ret = read;
+	return 0;
+}

@@ -150,5 +150,14 @@ struct perf_side {
  */
 int perf_side_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool id_all,
 		     struct perf_side *ret) must_check;
+/* PERF_RECORD_READ: what one event counted in a thread that has ended. */
+struct perf_read {
+	u32 pid, tid;
+	u64 value;
+	struct perf_id_trailer who;
+};
+/* 0, or -EBADMSG when it is damaged. */
+int perf_read_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool id_all,
+		     struct perf_read *ret) must_check;
 /* Bytes of the trailer. */
 u32 perf_trailer_size(u64 sample_type);

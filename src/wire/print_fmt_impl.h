@@ -192,7 +192,7 @@ struct print_ctx {
 	struct strbuf *to;
 };
 
-/* ---- print_fmt_parse.c ---- */
+/* ---- print_fmt_parse.c and its parts (print_fmt_parse.h) ---- */
 
 struct parser {
 	struct arena *arena;

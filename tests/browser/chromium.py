@@ -24,7 +24,7 @@ def program():
 
 
 class Browser:
-    def __init__(self, timeout=60):
+    def __init__(self, timeout=180):
         self.timeout, self.number, self.backlog, self.events = timeout, 0, b"", []
         self.folder = tempfile.mkdtemp(prefix="sonde-chromium-")
         to_read, self.write_fd = os.pipe()
@@ -135,7 +135,7 @@ class Page:
             raise RuntimeError(got["exceptionDetails"].get("exception", {}).get("description", "error in the page"))
         return got["result"].get("value")
 
-    def wait(self, code, seconds=30):
+    def wait(self, code, seconds=120):
         deadline = time.monotonic() + seconds
         while not self.js(code):
             if time.monotonic() > deadline:

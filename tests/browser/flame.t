@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The flame graph page in a headless browser: it loads without a request or a complaint and does what it says.
-# timeout: 180
+# timeout: 600
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde python3
 [ -n "$(type -P chromium chromium-browser google-chrome)" ] || skip_all "chromium is not installed (tools/deps check)"

@@ -10,6 +10,17 @@ for t in gcc objdump xz zstd gzip; do # lz4 is written here: its program is not 
 done
 [ "$(uname -m)" = x86_64 ] || { skip "the image is x86_64's" "everything"; done_testing; exit; }
 
+# Without an image: what helps, and of /proc/kcore only if it is there and not ours to read.
+printf '0 app 7 7 1000 @;lex\n' | "$gen" no.data no.names
+exits 1 "kernel code that is nowhere" "$SONDE" annotate -i no.data --kallsyms no.names -s lex
+like "$err" 'hint: -k VMLINUX names an image' "says what helps"
+like "$err" '^sonde annotate: there is no code to show' "and that nothing came of it"
+if [ -e /proc/kcore ] && [ "$(id -u)" != 0 ]; then
+	like "$err" 'root may read the running one' "root could have read the running kernel"
+else
+	unlike "$err" 'kcore' "nothing about what root is or this kernel has not"
+fi
+
 # Functions of 256 bytes, one behind the other, as stacks_gen places them.
 cat >kernel.c <<'END'
 #define FUNC __attribute__((noinline, used, aligned(256)))

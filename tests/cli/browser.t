@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The report browser in a real terminal (tmux): keys are sent, the screen is read.
+# The report browser and the flame graph in a real terminal (tmux): keys are sent, the screen is read.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 
 need sonde
@@ -49,7 +49,7 @@ shows '^ +[-+ ] [0-9.]+% 0x' "E opens all"
 keys C
 gone '^ +[-+ ] [0-9.]+% 0x' "C closes all"
 keys d
-shows 'only dso: ' "d zooms into the library"
+shows 'only dso: [^ ]+: Self [0-9.]+% in all' "d zooms into the library, and says of which column the sum is"
 keys Escape
 gone 'only dso: ' "Escape goes back"
 keys t
@@ -64,6 +64,7 @@ keys / BSpace BSpace BSpace Enter
 shows '^\+ ' "the search taken back"
 keys i
 shows '# (hostname|captured on)' "i shows how it was recorded"
+shows '^ [^ ]+arm64-leaf.data: where, when' "under the file's name"
 keys q
 shows '^\+ ' "and back"
 keys '?'
@@ -72,7 +73,7 @@ keys q
 keys Z
 shows 'no such key' "an unknown key says so"
 term resize-window -t b -x 60 -y 10
-shows '^ +Children' "a smaller window is drawn anew"
+shows '^ +Children.* Command +Shared Ob… +Symbol' "a smaller window is drawn anew, with other names cut before the function's"
 keys q
 shows 'status 0' "q quits"
 term resize-window -t b -x 100 -y 24
@@ -82,6 +83,32 @@ shows '# To display the perf.data header' "--stdio is text"
 keys clear Enter
 keys "TERM=dumb '$SONDE' report -i '$data' --symfs '$SONDE_TMP' -g none --no-pager" Enter
 shows '^ +[0-9.]+% +[0-9.]+% ' "a terminal that cannot move its cursor gets text"
+keys clear Enter
+long=a_function_whose_name_is_longer_than_the_line_is_wide::and_which_goes_on::for_ever_and_ever
+"$(dirname "$SONDE")/tests/stacks_gen" "$SONDE_TMP/f.data" "$SONDE_TMP/names" <<END
+0 app 7 7 1000 main;$long
+1 app 7 7 3000 main;Other
+END
+term resize-window -t b -x 80 -y 24
+keys "'$SONDE' flame --term '$SONDE_TMP/f.data' --kallsyms '$SONDE_TMP/names'; echo status \$?" Enter
+shows '^cpu-clock, 2 samples ' "the flame graph begins with the event"
+shows '\? help .*q quit' "and ends with the keys"
+keys Down Down Down Right
+shows '^25\.00 % \(25\.00 % self\), 1 sample  a_function' "a long name leaves the numbers alone"
+keys / other
+shows '^/other_   75\.00 % in 1 frame' "what is searched for is counted while it is typed"
+keys Enter
+shows '^75\.00 % .* Other' "and found"
+keys / zzz Enter
+shows '^/zzz   is in no name' "a search without a find says so"
+keys Escape
+gone '^/zzz' "and is forgotten"
+keys '?'
+shows 'Left Right +to the neighbour' "help"
+keys q
+shows '^75\.00 % .* Other' "and back"
+keys q
+shows 'status 0' "q quits the flame graph"
 term kill-server
 exits 0 "--tui without a terminal" "$SONDE" report -i "$data" --tui -g none
 like "$err" "no terminal" "says that there is none"

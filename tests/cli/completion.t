@@ -52,7 +52,7 @@ if not pid:
     os.environ.update(TERM="dumb", PS1="> ")
     os.execvp("zsh", ["zsh", "-f", "-i"])
 seen = b""
-def wait_for(word, seconds=20):
+def wait_for(word, seconds=100):
     global seen
     end = time.time() + seconds
     while word not in seen and time.time() < end:
@@ -61,10 +61,13 @@ def wait_for(word, seconds=20):
 os.write(fd, b"fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -d $PWD/dump2; print rea''dy\n")
 wait_for(b"ready")
 for typed, offered in ((b"sonde record --mmap-p", b"mmap-pages"), (b"sonde help rec", b"help record")):
-    time.sleep(1) # the editor, not the terminal, must see the TAB
-    os.write(fd, typed + b"\t")
-    wait_for(offered)
-    os.write(fd, b"\x15")
+    for _ in range(6):
+        time.sleep(1) # the editor, not the terminal, must see the TAB: once more where it was not there yet
+        os.write(fd, typed + b"\t")
+        wait_for(offered, 15)
+        os.write(fd, b"\x15")
+        if offered in seen:
+            break
 os.write(fd, b"exit\n")
 print(seen.decode(errors="replace"))
 END

@@ -119,7 +119,7 @@ is "$(complete_words sonde workload --color = al)" "always" "a value"
 is "$(complete_words sonde help workl)" workload "a verb behind help"
 is "$(complete_words sonde workload -- --thr)" "" "nothing behind --"
 
-# What the examples, README and the documentation write, can be typed: verbs, options, and values where they are needed.
+# What the examples, README, the documentation and doctor write, can be typed: verbs, options, and values where they are needed.
 python3 - "$SONDE_TMP/help.json" "$SONDE_SRC" >"$SONDE_TMP/docs" <<'END'
 import json, pathlib, re, shlex, sys
 
@@ -189,8 +189,15 @@ def documents():
                     yield f"{path.name}:{number}", match[1]
 
 
+def advice():
+    """Verbs in what doctor says, on whatever machine."""
+    for path in sorted(root.glob("src/cmd/doctor*.c")):
+        for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', path.read_text()):
+            yield from ((path.name, verb) for verb in re.findall(r"\bsonde ([a-z][a-z-]*)", text))
+
+
 seen = 0
-for place, line in list(examples(program)) + list(documents()):
+for place, line in list(examples(program)) + list(documents()) + list(advice()):
     seen += 1
     for fault in faults(line):
         print(f"{place}: {fault}: {line}")

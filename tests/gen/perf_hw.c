@@ -1,8 +1,8 @@
 /*
- * Recordings of hardware that is not here: perf_hw branch|lbr|mem|real|wide PROGRAM ADDR FILE [swap] [data=ADDR]. Samples lie in a function
+ * Recordings of hardware that is not here: perf_hw branch|lbr|mem|real|wide|group PROGRAM ADDR FILE [swap] [data=ADDR]. Samples lie in a function
  * of PROGRAM at the file offset ADDR (hexadecimal); with branch stacks of every kind of entry, or with call stacks of branches (lbr), or with data addresses and where the data
  * came from: any bits at all (mem), or as a CPU sets them (real), or with everything else that a sample can carry (wide), of accesses to
- * an object at the offset data=.
+ * an object at the offset data=. group: three events with call chains, of two sockets, and what threads have counted.
  */
 #include "gen/perfwrite.h"
 
@@ -182,6 +182,126 @@ static void add_wide(struct perfwrite *w, u64 at, u64 data, u32 i)
 	perfwrite_sample(w, 0, &s);
 }
 
+/* ---- a group of three events ---- */
+
+enum { MEMBERS = 3, THREADS = 5 };
+static const u64 member_ids[] = { 11, 12, 13 };
+
+static void begin_group(struct perfwrite *w, const char *program, unsigned form)
+{
+	static const char *const names[] = { "cycles", "instructions", "branch-misses" };
+	static const u64 configs[] = { PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
+				       PERF_COUNT_HW_BRANCH_MISSES };
+	perfwrite_begin(w, form);
+	for (u32 i = 0; i < MEMBERS; i++) {
+		struct perf_event_attr a = {
+			.type = PERF_TYPE_HARDWARE,
+			.config = configs[i],
+			.sample_period = 1000,
+			.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+				       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+				       PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_IDENTIFIER,
+			.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+				       PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID,
+			.sample_id_all = 1,
+			.inherit_stat = 1,
+			.mmap = !i,
+			.comm = !i,
+		};
+		perfwrite_event(w, &a, &member_ids[i], 1, names[i]);
+	}
+	perfwrite_comm(w, PID, PID, "program", true, 0);
+	perfwrite_mmap(
+		w,
+		&(struct perfwrite_map){
+			.pid = PID, .addr = BASE, .len = 0x10000000, .name = program, .ino = 1 },
+		0);
+	perfwrite_kernel(w);
+}
+
+static void add_member(struct perfwrite *w, u64 at, u32 i)
+{
+	u64 chain[8], nr = 2 + dice(6);
+	/* One that opens now and then, and one that closes. */
+	u32 member = dice(8) ? 0 : 1 + (u32)dice(2);
+	struct perfwrite_sample s = sample(at, i);
+	s.id = member_ids[member];
+	s.tid = PID + (u32)dice(THREADS);
+	s.period = 1000 * (member + 1) + dice(7);
+	chain[0] = (u64)PERF_CONTEXT_USER;
+	for (u64 k = 1; k < nr; k++)
+		chain[k] = BASE + at + dice(80);
+	s.ip = chain[1];
+	s.chain = chain;
+	s.nr_chain = nr;
+	perfwrite_sample(w, member, &s);
+}
+
+/* A thread's counts of two CPUs, when it ends. */
+static void add_counts(struct perfwrite *w, u32 i)
+{
+	for (u32 k = 0; k < 2 * MEMBERS; k++) {
+		struct perfwrite_sample who = { .pid = PID,
+						.tid = PID + 1 + i,
+						.time = 2000000 + 100 * (u64)i + k,
+						.cpu = k / MEMBERS,
+						.id = member_ids[k % MEMBERS] };
+		perfwrite_rec(w, PERF_RECORD_READ, 0);
+		perfwrite_u32(w, who.pid);
+		perfwrite_u32(w, who.tid);
+		perfwrite_u64(w, dice(1000000) * (k + 1));
+		perfwrite_u64(w, 5000); /* enabled, running */
+		perfwrite_u64(w, 5000);
+		perfwrite_u64(w, who.id);
+		perfwrite_trailer(w, k % MEMBERS, &who);
+		perfwrite_rec_end(w, 0);
+	}
+}
+
+static void put_u32(struct strbuf *s, u32 v, unsigned form)
+{
+	v = form & PERFWRITE_SWAP ? __builtin_bswap32(v) : v;
+	strbuf_add(s, &v, sizeof(v));
+}
+
+static void put_str(struct strbuf *s, const char *text, unsigned form)
+{
+	char room[64] = "";
+	memcpy(room, text, strlen(text));
+	put_u32(s, sizeof(room), form);
+	strbuf_add(s, room, sizeof(room));
+}
+
+/* Two CPUs, each in a socket of its own; and that the events are a group. */
+static void end_group(struct perfwrite *w, unsigned form)
+{
+	struct strbuf cpus, sockets, groups;
+	strbuf_init(&cpus);
+	strbuf_init(&sockets);
+	strbuf_init(&groups);
+	put_u32(&cpus, 2, form);
+	put_u32(&cpus, 2, form);
+	for (u32 list = 0; list < 2; list++) { /* cores that belong together, threads that do */
+		put_u32(&sockets, 2, form);
+		put_str(&sockets, "0", form);
+		put_str(&sockets, "1", form);
+	}
+	for (u32 cpu = 0; cpu < 2; cpu++) {
+		put_u32(&sockets, 0, form); /* core */
+		put_u32(&sockets, cpu, form);
+	}
+	put_u32(&groups, 1, form);
+	put_str(&groups, "{anon_group}", form);
+	put_u32(&groups, 0, form);
+	put_u32(&groups, MEMBERS, form);
+	perfwrite_feature(w, FEAT_NRCPUS, cpus.data, cpus.len);
+	perfwrite_feature(w, FEAT_CPU_TOPOLOGY, sockets.data, sockets.len);
+	perfwrite_feature(w, FEAT_GROUP_DESC, groups.data, groups.len);
+	strbuf_done(&cpus);
+	strbuf_done(&sockets);
+	strbuf_done(&groups);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 5)
@@ -195,24 +315,33 @@ int main(int argc, char **argv)
 		data = strncmp(argv[i], "data=", 5) ? data : strtoull(argv[i] + 5, NULL, 16);
 	}
 	struct perfwrite w;
-	begin(&w, argv[2],
-	      calls    ? PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_CALLCHAIN
-	      : branch ? PERF_SAMPLE_BRANCH_STACK
-	      : wide   ? PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
-			       PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_TRANSACTION |
-			       PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
-			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR
-		     : PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
-			       PERF_SAMPLE_PHYS_ADDR,
-	      form);
+	bool group = !strcmp(argv[1], "group");
+	if (group)
+		begin_group(&w, argv[2], form);
+	else
+		begin(&w, argv[2],
+		      calls    ? PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_CALLCHAIN
+		      : branch ? PERF_SAMPLE_BRANCH_STACK
+		      : wide ? PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
+				       PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_TRANSACTION |
+				       PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
+				       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR
+			     : PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
+				       PERF_SAMPLE_PHYS_ADDR,
+		      form);
 	for (u32 i = 0; i < SAMPLES; i++)
-		calls	 ? add_calls(&w, at, i)
+		group	 ? add_member(&w, at, i)
+		: calls	 ? add_calls(&w, at, i)
 		: wide	 ? add_wide(&w, at, data, i)
 		: branch ? add_branches(&w, at, i)
 			 : add_access(&w, at, i, *argv[1] == 'r');
+	for (u32 i = 0; group && i < THREADS; i++)
+		add_counts(&w, (i * 3 + 1) % THREADS);
 	perfwrite_feature_str(&w, FEAT_HOSTNAME,
 			      "nowhere"); /* perf knows the byte order of features by it */
 	perfwrite_feature_str(&w, FEAT_ARCH, "x86_64");
+	if (group)
+		end_group(&w, form);
 	if (branch)
 		perfwrite_feature(&w, FEAT_BRANCH_STACK, NULL, 0);
 	perfwrite_end(&w);

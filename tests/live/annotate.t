@@ -2,7 +2,7 @@
 # annotate: percentages per address are perf's, and sum up to the report; source, lines, syntax, JSON; what is missing is said.
 # where: host
 # needs: perf_events
-# timeout: 240
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde perf
 

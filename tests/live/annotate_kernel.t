@@ -3,7 +3,7 @@
 # Rows of the matrix stand at the head of names.
 # where: 6.1 6.12
 # needs: root perf_events tracefs module
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events
 cd "$SONDE_TMP" || exit 1

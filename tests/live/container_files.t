@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 # Programs that only a container can see: found through a process that lives there, and known by their build id.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events
@@ -33,18 +33,19 @@ find_program() {
 flat() { "$SONDE" report -i "$@" --stdio --no-children -g none --sort dso,sym 2>&1; }
 
 # ---- chroot: the recorder sees it begin, by the path that it has there
-"$SONDE" record -q -e cpu-clock -F 999 -g -o chroot.data -- bash -c 'chroot box /program workload leaf 100 & sleep 1'
+in_box='chroot box /program workload leaf 300 & burn 300 $!'
+"$SONDE" record -q -e cpu-clock -F 999 -g -o chroot.data -- bash -c "$in_box"
 find_program
 ok $? "a program runs below another root"
 like "$("$SONDE" script -i chroot.data --show-mmap-events 2>/dev/null)" 'PERF_RECORD_MMAP2 .*x[sp] /program$' "where its path is another one"
 like "$(flat chroot.data)" '[0-9.]+%  program +\[\.\] workload_leaf' "its functions have names"
 like "$("$SONDE" annotate -i chroot.data --stdio workload_leaf 2>&1 | head -20)" 'workload_leaf' "annotate finds its code"
 kill "$pid"
-"$SONDE" record -q -B -e cpu-clock -F 999 -o plain.data -- bash -c 'chroot box /program workload leaf 100 & sleep 1'
+"$SONDE" record -q -B -e cpu-clock -F 999 -o plain.data -- bash -c "$in_box"
 find_program
 like "$(flat plain.data)" '[0-9.]+%  program +\[\.\] workload_leaf' "without a table of build ids, too"
 kill "$pid"
-"$SONDE" record -q -e cpu-clock -F 999 --call-graph dwarf -o dwarf.data -- bash -c 'chroot box /program workload leaf 100 & sleep 1'
+"$SONDE" record -q -e cpu-clock -F 999 --call-graph dwarf -o dwarf.data -- bash -c "$in_box"
 find_program
 "$SONDE" script -i dwarf.data >script.txt 2>/dev/null
 grep -q ' main+0x' script.txt
@@ -62,13 +63,13 @@ rm -rf debug
 # ---- a mount namespace in which a path is another file than here
 mkdir over
 cp "$(type -P true)" over/program
-unshare -m bash -c "mount -t tmpfs t '$PWD/over' && cp '$SONDE' '$PWD/over/program' && exec '$PWD/over/program' workload leaf 100" &
+unshare -m bash -c "mount -t tmpfs t '$PWD/over' && cp '$SONDE' '$PWD/over/program' && exec '$PWD/over/program' workload leaf 300" &
 outer=$!
 for ((i = 0; i < 200; i++)); do
 	[ "$(readlink "/proc/$outer/exe")" = "$PWD/over/program" ] && break
 	sleep 0.1
 done
-exits 0 "record -p of it" "$SONDE" record -q -e cpu-clock -F 999 -g -p $outer -o over.data -- sleep 0.5
+exits 0 "record -p of it" "$SONDE" record -q -e cpu-clock -F 999 -g -p $outer -o over.data -- bash -c "burn 100 $outer"
 export XDG_CACHE_HOME=$PWD/empty2
 like "$(flat over.data)" '[0-9.]+%  program +\[\.\] workload_leaf' "the file that ran is found, not the one that is here"
 kill $outer
@@ -78,7 +79,7 @@ text=$(flat over.data)
 like "$text" 'the file changed since the recording' "afterwards the one here is not taken for it"
 
 # ---- perf-PID.map, written under the number that the process has there
-unshare -mpf --mount-proc bash -c "mount -t tmpfs t /tmp; cp '$SONDE' /tmp/program; JITDUMPDIR=/tmp exec /tmp/program workload jit 100" 2>/dev/null &
+unshare -mpf --mount-proc bash -c "mount -t tmpfs t /tmp; cp '$SONDE' /tmp/program; JITDUMPDIR=/tmp exec /tmp/program workload jit 300" 2>/dev/null &
 outer=$!
 pid=
 for ((i = 0; i < 200 && !${#pid}; i++)); do
@@ -90,7 +91,7 @@ for ((i = 0; i < 100; i++)); do
 	sleep 0.1
 done
 isnt "$(awk '$1 == "NSpid:" { print $NF }' "/proc/$pid/status")" "$pid" "a program has another number in its container"
-exits 0 "record -p of it" "$SONDE" record -q -e cpu-clock -F 999 -p "$pid" -o jit.data -- sleep 0.5
+exits 0 "record -p of it" "$SONDE" record -q -e cpu-clock -F 999 -p "$pid" -o jit.data -- bash -c "burn 100 $pid"
 like "$(flat jit.data)" 'jit_loop' "the code that it made is named by its perf map"
 kill -9 "$pid" # the first process of a pid namespace hears nothing else
 wait $outer 2>/dev/null

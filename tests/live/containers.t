@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 # Containers, as unshare makes them: pid and mount namespaces, seen from outside and from inside.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events
@@ -14,24 +14,22 @@ cd "$SONDE_TMP" || exit 1
 # A busy program in a container, with a number there that nobody has here, where the kernel lets us choose it.
 free=30000
 while [ -e /proc/$free ]; do free=$((free + 1)); done
-unshare -mpf --mount-proc bash -c "echo $((free - 1)) >/proc/sys/kernel/ns_last_pid; \"$SONDE\" workload noploop 60 & wait" 2>/dev/null &
+unshare -mpf --mount-proc bash -c "echo $((free - 1)) >/proc/sys/kernel/ns_last_pid; \"$SONDE\" workload noploop 300 & wait" 2>/dev/null &
 outer=$!
-pid=
-for ((i = 0; i < 100 && !${#pid}; i++)); do
-	sleep 0.1
-	for child in $(pgrep -f 'workload noploop 60'); do
-		grep -q '^NSpid:.*	.*	' "/proc/$child/status" && [ "$(cat "/proc/$child/comm")" != bash ] && pid=$child
-	done
-done
+in_container() { # the child of the container's first process
+	local first
+	first=$(pgrep -P $outer) && pid=$(pgrep -P "$first" -x sonde)
+}
+wait_until in_container
 isnt "$pid" "" "a program runs in a container"
 inside=$(awk '$1 == "NSpid:" { print $NF }' "/proc/$pid/status")
 isnt "$inside" "$pid" "where it has another number"
 
-exits 0 "stat -p: by the number that it has here" "$SONDE" stat -x, -p "$pid" -e task-clock,cs -- sleep 0.5
+exits 0 "stat -p: by the number that it has here" "$SONDE" stat -x, -p "$pid" -e task-clock,cs -- bash -c "burn 50 $pid"
 ms=$(awk -F, '/task-clock/ { print int($1) }' <<<"$err")
 [ "${ms:-0}" -ge 1 ]
 ok $? "its time is counted" || diag "$err"
-exits 0 "stat -p --per-thread" "$SONDE" stat -p "$pid" --per-thread -e task-clock -- sleep 0.2
+exits 0 "stat -p --per-thread" "$SONDE" stat -p "$pid" --per-thread -e task-clock -- bash -c "burn 50 $pid"
 like "$err" "[a-z]+-$pid +[0-9.]+ msec task-clock" "names it by that number"
 if [ ! -e "/proc/$inside" ]; then
 	exits 1 "stat -p: by the number that it has there" "$SONDE" stat -p "$inside" -e cs -- true
@@ -43,10 +41,9 @@ fi
 
 # From inside: /proc and numbers are the container's; what is outside cannot be seen.
 cat >inside.sh <<'EOS'
-"$SONDE" workload noploop 30 &
+"$SONDE" workload noploop 300 &
 p=$!
-sleep 0.3
-"$SONDE" stat -x, -p $p -e task-clock -- sleep 0.3 2>counts
+"$SONDE" stat -x, -p $p -e task-clock -- bash -c "burn 50 $p" 2>counts
 echo "status $?"
 kill $p
 wait $p 2>/dev/null
@@ -65,10 +62,11 @@ like "$(cat doctor.out)" 'container +(yes|pid namespace|a )' "doctor knows where
 
 # A mount namespace of its own: the files that it sees are its own.
 mkdir -p own && cp "$SONDE" own/program
-unshare -m bash -c "mount -t tmpfs t \"$PWD/own\"; cp \"$SONDE\" \"$PWD/own/program\"; exec \"$PWD/own/program\" workload noploop 30" &
+unshare -m bash -c "mount -t tmpfs t \"$PWD/own\"; cp \"$SONDE\" \"$PWD/own/program\"; exec \"$PWD/own/program\" workload noploop 300" &
 other=$!
-sleep 1
-exits 0 "stat -p of a program that only it can see" "$SONDE" stat -x, -p $other -e task-clock -- sleep 0.2
+is_program() { [ "$(cat /proc/$other/comm)" = program ]; }
+wait_until is_program
+exits 0 "stat -p of a program that only it can see" "$SONDE" stat -x, -p $other -e task-clock -- bash -c "burn 50 $other"
 like "$err" '^[0-9.]+,msec,task-clock' "is counted"
 kill $other "$pid" 2>/dev/null
 wait $other "$outer" 2>/dev/null

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.1 6.12 rt arm64
 # needs: root
-# timeout: 200
+# timeout: 300
 # `sonde doctor`: says what this kernel really allows, and leaves it as it was.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root
@@ -52,6 +52,7 @@ host) ;;
 esac
 if command -v python3 >/dev/null; then
 	python3 -c 'import json, sys; d = json.load(sys.stdin); [x["section"] + x["name"] + x["value"] for x in d["findings"]]
+assert d["container"] == next(x["value"] for x in d["findings"] if x["name"] == "container").startswith("yes"), "container"
 assert all(("costs" in x) == (x["state"] != "ok") for x in d["findings"]), "costs"
 assert all("fix" in x or "needs" in x for x in d["findings"] if x["state"] == "missing"), "what helps"' <<<"$json"
 	ok $? "JSON parses; what is not ok says what it costs, what is missing says what helps"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.1 6.12 rt arm64
 # user: nobody
-# timeout: 120
+# timeout: 300
 # `sonde doctor` for an ordinary user: what is refused is called by its cause.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde perf_events

@@ -18,7 +18,8 @@ enters = [e for e in instants if e["name"] == "syscalls:sys_enter_getppid"]
 exits = [e for e in instants if e["name"] == "syscalls:sys_exit_getppid"]
 calls = [e for e in events if e["ph"] == "X" and e["name"] == "getppid"]
 print("calls", len(enters) >= 200 and len(exits) == len(calls) == len(enters) or (len(enters), len(exits), len(calls)))
-print("durations", all(0 < e["dur"] < 1e6 for e in calls))
+spans = sorted((b["tid"], round(b["ts"] - a["ts"], 3)) for a, b in zip(enters, exits))
+print("durations", spans == sorted((e["tid"], round(e["dur"], 3)) for e in calls) and all(s > 0 for _, s in spans))
 print("fields", all("ret" in e["args"] and "cpu" in e["args"] for e in exits))
 switches = [e for e in instants if e["name"] == "sched:sched_switch"]
 print("switches", all(isinstance(e["args"]["next_pid"], int) and e["args"]["next_comm"] for e in switches))

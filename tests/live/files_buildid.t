@@ -2,7 +2,7 @@
 # `sonde buildid-list` prints the same bytes as perf 6.1 on recordings made by perf and by sonde.
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 
 need perf

@@ -2,7 +2,7 @@
 # buildid-cache and archive: what we keep by build id perf finds, what perf keeps we find; a recording travels with its binaries.
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 
 need perf perf_events

@@ -2,7 +2,7 @@
 # Recordings in the form of a directory (perf record --threads): read by every verb like perf 6.1 reads them.
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 
 need perf

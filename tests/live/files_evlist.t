@@ -2,7 +2,7 @@
 # `sonde evlist`, called as perf, prints the same bytes as perf 6.1 on recordings made by perf and by sonde.
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 
 need perf
@@ -17,7 +17,7 @@ make_recordings() {
 	perf record -q -e sched:sched_switch -e sched:sched_wakeup -a -o tracepoints.data -- sleep 0.1
 	perf record -q -g -k mono -e '{cpu-clock,task-clock}:S' -e page-faults -o group.data -- ls /
 	perf record -q -e task-clock:u -e mem:0x1000:rw -z -o packed.data -- ls /
-	perf record -q -F 999 -g -e cpu-clock -o - -- ls / 2>/dev/null >stream.data
+	perf_stream stream.data -F 999 -g -e cpu-clock -- ls /
 	"$SONDE" record -F 999 -g -e cpu-clock,page-faults -o ours.data -- "$SONDE" workload forks 5
 } >/dev/null 2>&1
 make_recordings

@@ -2,7 +2,7 @@
 # The header that `report` and `script` print is perf 6.1's, byte for byte, on recordings made by perf and by sonde.
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 
 need perf
@@ -18,7 +18,7 @@ make_recordings() {
 	for clock in CLOCK_TAI boottime CLOCK_MONOTONIC_RAW realtime; do
 		perf record -q -k $clock -e cpu-clock -o $clock.data -- ls /
 	done
-	perf record -q -F 999 -g -e cpu-clock -o - -- ls / 2>/dev/null >stream.data
+	perf_stream stream.data -F 999 -g -e cpu-clock -- ls /
 	"$SONDE" record -F 999 -g -e cpu-clock,page-faults -o ours.data -- "$SONDE" workload forks 5
 } >/dev/null 2>&1
 make_recordings

@@ -2,7 +2,7 @@
 # `sonde inject`: build ids and sleeping times put into recordings; perf reads the result, and its own inject says the same.
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 
 need perf perf_events

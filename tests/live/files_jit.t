@@ -2,7 +2,7 @@
 # `sonde inject -j`: code that a JIT compiler made gets its names, lines and instructions; perf reads the result, and we read perf's.
 # where: host
 # needs:
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde perf_events
 cd "$SONDE_TMP" || exit 1

@@ -2,7 +2,7 @@
 # What `sonde script` leaves out and adds is what perf 6.1 does: filters, times, and records that are not samples.
 # where: host
 # needs: root
-# timeout: 180
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 
 need perf
@@ -18,10 +18,11 @@ record() {
 		perf script -i "$file" >/dev/null 2>&1 && return
 	done
 }
-record flat.data -F 999 -e cpu-clock -- sh -c 'ls -lR /usr/share/doc; ls -R /usr/share/doc'
+record flat.data -F 999 -e cpu-clock -- sh -c 'ls -lR /usr/share/doc; ls -R /usr/share/doc; "$0" workload leaf 0.1' "$SONDE"
 record chains.data -a -F 499 -g -e cpu-clock,page-faults -- "$SONDE" workload forks 30
-record events.data -a -e sched:sched_switch -e sched:sched_wakeup -- "$SONDE" workload forks 10
-record packed.data -z -F 999 -e cpu-clock -- sh -c 'ls -lR /usr/share/doc; ls -R /usr/share/doc'
+last=$(tr , '\n' </sys/devices/system/cpu/online | tail -n 1 | sed 's/.*-//')
+record events.data -a -e sched:sched_switch -e sched:sched_wakeup -- sh -c "taskset -c 0 true; taskset -c $last true; \"\$0\" workload forks 10" "$SONDE"
+record packed.data -z -F 999 -e cpu-clock -- sh -c 'ls -lR /usr/share/doc; ls -R /usr/share/doc; "$0" workload leaf 0.1' "$SONDE"
 # The reader stands still during each flood: records are lost however fast it is, and told with the next one that fits.
 record lost.data -m 1 -c 1 -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -- \
 	sh -c 'for i in 1 2 3; do kill -STOP $PPID; "$0" workload syscalls 5000; kill -CONT $PPID; sleep 0.2; done' "$SONDE"
@@ -54,7 +55,8 @@ same flat --pid "${tids[0]},${tids[1]}"
 same chains --show-task-events --show-mmap-events -F comm,tid,cpu,time,event
 same chains --cpu 0 -F comm,tid,cpu,time,event
 same chains --comms sonde --deltatime -F comm,tid,cpu,time,event
-same events --cpu 0-1 --show-task-events
+same events --cpu 0 --show-task-events
+same events --cpu "$last" --show-task-events
 same events --comms sonde,swapper
 same events --reltime
 # Parts of the whole time, places, fields by type of event, groups that were read together, records of other kinds.

@@ -2,7 +2,7 @@
 # `sonde report --stats, --tasks, --mmaps` print the same bytes as perf 6.1 on recordings made by perf and by sonde.
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 
 need perf
@@ -15,7 +15,7 @@ make_recordings() {
 	perf record -q -e sched:sched_switch -e sched:sched_wakeup -a -o tracepoints.data -- sleep 0.1
 	perf record -q -g -e '{cpu-clock,task-clock}:S' -e page-faults -o group.data -- "$SONDE" workload forks 20
 	perf record -q -e task-clock -e page-faults -z -o packed.data -- "$SONDE" workload forks 20
-	perf record -q -F 999 -g -e cpu-clock -o - -- "$SONDE" workload forks 20 2>/dev/null >stream.data
+	perf_stream stream.data -F 999 -g -e cpu-clock -- "$SONDE" workload forks 20
 	perf record -q -d -e page-faults -c 1 -o data.data -- sh -c 'ls -lR /usr/share/doc; ls /'
 	perf record -q --buildid-mmap -e cpu-clock -o ids.data -- sh -c 'ls -lR /usr/share/doc; ls /'
 	"$SONDE" record -F 999 -g -e cpu-clock,page-faults -o ours.data -- "$SONDE" workload forks 5

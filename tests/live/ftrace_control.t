@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root tracefs
-# timeout: 120
+# timeout: 300
 # start, stop, show, clear, extract and the rest on an instance of our own; texts as trace-cmd prints them; leftovers.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root tracefs
@@ -36,11 +36,11 @@ exits 0 "mark" f mark -B "$b" hello world
 like "$(f show -B "$b")" 'tracing_mark_write: hello world' "a line in the trace"
 exits 0 "mark --raw" f mark -B "$b" --raw 7 data
 like "$(f show -B "$b")" '# 7 buf: 64 61 74 61' "raw data in the trace"
-timeout 2 "$SONDE" ftrace show -B "$b" -p >pipe &
-sleep 0.3
+"$SONDE" ftrace show -B "$b" -p >pipe &
 f mark -B "$b" from the pipe
-for _ in $(seq 50); do grep -q 'from the pipe' pipe && break; sleep 0.1; done
+wait_until grep -q 'from the pipe' pipe
 like "$(cat pipe)" 'from the pipe' "show -p prints what comes"
+kill $!
 wait
 f mark -B "$b" one more
 exits 0 "extract" f extract -B "$b" -o x.dat
@@ -82,10 +82,11 @@ like "$err" "no instance '$b'" "is said"
 for j in /run/sonde/ftrace/*.journal; do ! grep -qs -- "start -B $b\|set -B $b" "$j" || rm -f "$j"; done
 
 # ---- what a run leaves that is killed together with its watchdog
-"$SONDE" ftrace record -q -o dead.dat -e sched -- sleep 8 >/dev/null 2>&1 &
+# A condition: the run of this process has recorded more than a few events.
+traced() { cat "$tracefs"/instances/sonde-"$1"-*/per_cpu/*/stats 2>/dev/null | awk '/^(entries|read events):/ { n += $NF } END { exit !(n > 50) }'; }
+"$SONDE" ftrace record -q -o dead.dat -e sched -- sleep 300 >/dev/null 2>&1 &
 pid=$!
-for _ in $(seq 200); do [ -e dead.dat.parts/plan ] && compgen -G "$tracefs/instances/sonde-$pid-*" >/dev/null && break; sleep 0.05; done
-sleep 0.5
+wait_until traced $pid
 dog=$(pgrep -P $pid -x sonde-watchdog)
 isnt "$dog" "" "there is a watchdog"
 kill -KILL "$dog"
@@ -104,10 +105,9 @@ ok $? "another instance is not"
 ok $? "and what was recorded is a file"
 
 # ---- restore
-"$SONDE" ftrace record -q -o cut.dat -e sched -- sleep 8 >/dev/null 2>&1 &
+"$SONDE" ftrace record -q -o cut.dat -e sched -- sleep 300 >/dev/null 2>&1 &
 pid=$!
-for _ in $(seq 200); do [ -e cut.dat.parts/plan ] && break; sleep 0.05; done
-sleep 0.3
+wait_until traced $pid
 cp -r cut.dat.parts copy.parts
 kill -INT $pid
 wait $pid 2>/dev/null

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: 6.1 6.12
 # needs: root tracefs
-# timeout: 200
+# timeout: 300
 # smp: 1
 # `ftrace record` with the function tracers and what only guests have: names checked, the lock of the top buffer, the
 # kernel's own error messages; tracefs afterwards as before.
@@ -31,12 +31,14 @@ like "$(rep)" 'vfs_read\(\)' "the same as trace-cmd has it"
 exits 1 "the tracer that is not there" rec -p functoin true
 like "$err" 'did you mean function' "names one that is"
 # While the graph tracer is ours, the second is refused and told by whom.
-"$SONDE" ftrace record -q -o g.dat -e graph:vfs_open -- sleep 3 &
-for _ in $(seq 100); do [ -e g.dat.parts/plan ] && break; sleep 0.05; done
+mkfifo over
+"$SONDE" ftrace record -q -o g.dat -e graph:vfs_open -- sh -c 'read x <over' &
+wait_until test -e g.dat.parts/plan
 exits 1 "a second run" rec -e graph:vfs_open true
 like "$err" "in use by process $! " "is refused, with the holder's name"
 exits 0 "status" "$SONDE" ftrace status
 like "$out" 'top buffer is locked by process' "says so too"
+echo now >over
 wait
 # Commands have no task of their own: they are set last, after the folders that the recorder makes.
 exits 0 "a counted command" rec -p function -l 'do_sys_openat2' -l 'vfs_mkdir:traceoff:1' -F sh -c 'cat /proc/version; mkdir counted; cat /proc/version'

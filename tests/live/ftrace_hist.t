@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: 6.1 6.12
 # needs: root tracefs
-# timeout: 150
+# timeout: 300
 # smp: 1
 # Histograms, and times between events, that the kernel makes.
 . "${SONDE_SRC:-.}/tests/lib.sh"

@@ -68,6 +68,10 @@ for ((n = 0; n < kills; n++)); do
 	"$SONDE" ftrace record -q -o "$out" "$@" -- sleep 5 >/dev/null 2>"err$((n % 4))" &
 	pid=$!
 	ms=$(((RANDOM * 32768 + RANDOM) % span))
+	# The last one when it surely records: a machine may have become slower since a start was timed.
+	if [ $n = $((kills - 1)) ]; then
+		wait_until test -e "$out.parts/plan"
+	fi
 	sleep "$((ms / 1000)).$(printf '%03d' $((ms % 1000)))"
 	kill -KILL $pid 2>/dev/null
 	wait $pid 2>/dev/null

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: rt
 # needs: root tracefs
-# timeout: 200
+# timeout: 300
 # smp: 1
 # The latency tracers of the rt kernel, and rows of the acceptance matrix about them.
 . "${SONDE_SRC:-.}/tests/lib.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.1
 # needs: root tracefs
-# timeout: 150
+# timeout: 300
 # smp: 1
 # `ftrace profile`: a command that sleeps, and what is left behind.
 . "${SONDE_SRC:-.}/tests/lib.sh"

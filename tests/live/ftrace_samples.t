@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.12
 # needs: root tracefs
-# timeout: 120
+# timeout: 300
 # `ftrace record --with-samples`: two files of one run by one clock, merged by time; unlike clocks are refused.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root tracefs perf_events python3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.1
 # needs: root tracefs
-# timeout: 150
+# timeout: 300
 # smp: 1
 # Questions in SQL: the triggers they become, the kernel's histogram, and the same from a recording where the kernel makes none.
 . "${SONDE_SRC:-.}/tests/lib.sh"

@@ -3,7 +3,7 @@
 # perf 6.1 shows them.
 # where: host
 # needs:
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde perf
 gen=$(dirname "$SONDE")/tests/perf_hw

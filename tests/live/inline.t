@@ -2,7 +2,7 @@
 # Inlined functions in script and report, as perf 6.1 shows them (it runs addr2line for them); -F srcline; --no-inline.
 # where: host
 # needs: perf_events
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde perf
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: perf_events
-# timeout: 60
+# timeout: 300
 # Rows of the acceptance matrix: `annotate` of what `record` wrote.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde perf_events

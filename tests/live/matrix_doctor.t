@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.1 rt
 # needs: root
-# timeout: 120
+# timeout: 300
 # Rows of the acceptance matrix about what a kernel is built with: doctor says the same as the kernel's configuration. Rows that
 # need a kernel with the option are shown where there is one.
 . "${SONDE_SRC:-.}/tests/lib.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 # Rows of the acceptance matrix: the verbs around recordings, called as perf, beside perf 6.1.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events perf
@@ -76,11 +76,11 @@ exits 0 "S4-107: records of unknown types" "$SONDE" script -i newer.data
 is "$out" "$("$SONDE" script -i perf.data 2>/dev/null)" "S4-107: are skipped by their size"
 
 # ---- attaching, and what is lost
-"$SONDE" workload noploop 20 & busy=$!
-"$SONDE" workload noploop 20 & other=$!
-exits 0 "S0-021: record -p PID -- sleep 1" "$SONDE" record -F 499 -e cpu-clock -o p.data -p $busy -- sleep 1
+"$SONDE" workload noploop 300 & busy=$!
+"$SONDE" workload noploop 300 & other=$!
+exits 0 "S0-021: record -p PID -- sleep 1" "$SONDE" record -F 499 -e cpu-clock -o p.data -p $busy -- bash -c "sleep 1; burn 50 $busy"
 is "$(command perf script -i p.data -F pid 2>/dev/null | sort -u | tr -d ' ')" $busy "S0-021: only that process"
-exits 0 "S0-021: -p A,B" "$SONDE" record -F 499 -e cpu-clock -o p2.data -p $busy,$other -- sleep 1
+exits 0 "S0-021: -p A,B" "$SONDE" record -F 499 -e cpu-clock -o p2.data -p $busy,$other -- bash -c "sleep 1; burn 50 $busy $other"
 is "$(command perf script -i p2.data -F pid 2>/dev/null | sort -u | wc -l)" 2 "S0-021: both"
 kill $busy $other
 # The reader stands still during the flood: how fast it is on this machine decides nothing.

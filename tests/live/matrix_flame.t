@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 # Rows of the acceptance matrix: flame graphs, and the workflow that ends with one.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events python3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root tracefs
-# timeout: 120
+# timeout: 300
 # Rows of the acceptance matrix: events, buffers, clocks and control files of ftrace that any kernel has. Everything happens in
 # an instance of our own; the top buffer belongs to all.
 . "${SONDE_SRC:-.}/tests/lib.sh"
@@ -29,8 +29,13 @@ is "$out" "$(cat $tracefs/available_tracers)" "S0-074 S2-111 S3-010: the tracers
 like "$out" '\bnop\b' "S0-074 S2-111 S3-010: nop at least"
 
 # ---- events
-exits 0 "S0-084 S2-109 S3-008 S3-032: list -e" f list -e
-is "$out" "$(cat $tracefs/available_events)" "S0-084 S2-109 S3-008 S3-032: system:event a line, all of them"
+# Others may define probes meanwhile: until nothing has changed before and after.
+for _ in 1 2 3 4 5; do
+	all=$(cat $tracefs/available_events)
+	exits 0 "S0-084 S2-109 S3-008 S3-032: list -e" f list -e
+	[ "$all" = "$(cat $tracefs/available_events)" ] && break
+done
+is "$out" "$all" "S0-084 S2-109 S3-008 S3-032: system:event a line, all of them"
 events=$out
 is "$(cd $tracefs/events && printf '%s\n' */*/enable | sed 's,/enable$,,; s,/,:,' | grep -v '^ftrace:' | sort)" \
 	"$(sort <<<"$events" | grep -v '^ftrace:')" "S2-117 S4-318: the tree of events/ has the same"
@@ -128,8 +133,10 @@ if ! needs_or_skip "S4-358 S4-359: a program's critical section" gcc; then
 	is "$(f show -B "$b" | grep -o 'before\|inside\|after' | xargs)" inside "S4-358 S4-359: a program's critical section, and nothing else"
 fi
 f restart -B "$b"
-timeout 2 sonde ftrace show -B "$b" -p >pipe &
-sleep 0.3; f mark -B "$b" consumed
+sonde ftrace show -B "$b" -p >pipe &
+f mark -B "$b" consumed
+wait_until grep -q consumed pipe
+kill $!
 wait
 like "$(cat pipe)" 'tracing_mark_write: consumed' "S2-143 S4-323: trace_pipe gives what comes"
 unlike "$(f show -B "$b")" 'consumed' "S2-143 S4-323: and takes it out of the buffer"
@@ -148,7 +155,7 @@ is "$(cat "$i/options/sym-offset") $(f show -B "$b" --options | grep -x sym-offs
 exits 0 "S2-145 S4-367: only CPU 0" f set -B "$b" -M 1
 is "$(f show -B "$b" --cpumask)" "$(cat "$i/tracing_cpumask")" "S2-145 S4-367: tracing_cpumask"
 exits 0 "S2-145 S4-367: record with a mask" f record -q -o mask.dat -M 1 -e sched -- sleep 0.1
-unlike "$(f report mask.dat)" '\[001\]' "S2-145 S4-367: nothing of another CPU"
+is "$(f report mask.dat | grep -oE ' \[[0-9]{3}\] +[0-9]+\.[0-9]{6}: ' | cut -c2-6 | sort -u)" "[000]" "S2-145 S4-367: nothing of another CPU"
 while read -r id clock; do
 	exits 0 "$id: clock $clock" f set -B "$b" -C "$clock"
 	like "$(f list -C -e -B "$b" --json 2>/dev/null; f show -B "$b" --clock)" "\\[$clock\\]" "$id S2-140: in brackets"
@@ -202,8 +209,12 @@ is "$(f dump --printk ex.dat | sed '1,2d; $d' | md5sum)" "$(md5sum <$tracefs/pri
 # Others come and go meanwhile: a task that the kernel knows before and after.
 sort $tracefs/saved_cmdlines >known
 f record -q -o names.dat -e sched:sched_process_exec -- true
-pid=$(sort $tracefs/saved_cmdlines | comm -12 known - | head -1 | cut -d' ' -f1)
-like "$(f dump --cmd-lines names.dat)" "^$pid " "S2-128: saved_cmdlines are in the file"
+sort $tracefs/saved_cmdlines | comm -12 known - >both
+f dump --cmd-lines names.dat | awk '{ print $1 }' >in-file
+# The list holds few: one that was there before and after may have been pushed out in between.
+had=$(wc -l <both) has=$(cut -d' ' -f1 both | grep -cxFf in-file)
+[ "$had" -gt 0 ] && [ $((has * 10)) -ge $((had * 9)) ]
+ok $? "S2-128: saved_cmdlines are in the file ($has of $had)"
 old=$(cat $tracefs/saved_cmdlines_size)
 exits 0 "S2-129: the kernel remembers more names while we record" f record -q -o n.dat --cmdlines-size $((old + 100)) -e sched:sched_process_exit -- \
 	sh -c "cat $tracefs/saved_cmdlines_size >during"
@@ -217,8 +228,8 @@ exits 0 "S3-058 S0-068: trace-cmd record" trace-cmd record -e sched:sched_switch
 like "$(trace-cmd report -i r.dat)" 'sched_switch:' "S3-058 S0-068: and report"
 (trap - INT; exec "$SONDE" ftrace record -e 'sched:sched_switch' -o until.dat) 2>until.err &
 pid=$!
-for _ in $(seq 100); do [ -e until.dat.parts/plan ] && break; sleep 0.05; done
-sleep 0.3
+traced() { cat "$tracefs"/instances/sonde-$pid-*/per_cpu/*/stats 2>/dev/null | awk '/^(entries|read events):/ { n += $NF } END { exit !n }'; }
+wait_until traced
 kill -INT $pid; wait $pid
 like "$(sonde ftrace report until.dat)" 'sched_switch:' "S3-059: record -e until Ctrl-C"
 exits 0 "S3-063 S3-064: patterns around a command" trace-cmd record -o g.dat -e 'sched_wakeup*' -e sched_switch -e 'sched_migrate*' ls

@@ -128,9 +128,10 @@ for line in sys.argv[1].splitlines():
 assert checked, "no function with an end"
 END
 ok $? "S2-189: durations include what is called"
-# Marks: under emulation a whole exec takes long enough for all of them.
-f start -p function_graph -g do_sys_openat2 --max-graph-depth 0
+# Marks: of short calls, and of naps that take long enough on the fastest machine.
+f start -p function_graph -g do_sys_openat2 -g hrtimer_nanosleep --max-graph-depth 0
 cat /proc/version /proc/cpuinfo >/dev/null
+for nap in 0.00001 0.00003 0.0001 0.0002 0.0004; do sleep $nap; done
 f stop
 marks=$(f show | lines)
 while read -r id mark low high; do

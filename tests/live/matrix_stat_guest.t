@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: 6.1
 # needs: root
-# timeout: 200
+# timeout: 300
 # Rows of the acceptance matrix: counting what needs kernel probes; and kprobe: events, which need no definition.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 . "$SONDE_SRC/tests/matrix/probes.sh"
@@ -19,7 +19,7 @@ if define_probe kprobe_events 'p:probe/clear_huge_page clear_huge_page'; then
 	[ ! -e /sys/kernel/mm/transparent_hugepage/enabled ] || echo always >/sys/kernel/mm/transparent_hugepage/enabled
 	# 100 MB of fresh memory: some of it comes as huge pages.
 	exits 0 "S0-041: stat -a -e probe:clear_huge_page -I 10000" \
-		sonde stat -a -e probe:clear_huge_page -I 10000 -- sh -c 'sonde workload faults 25000; sleep 10.2'
+		sonde stat -a -e probe:clear_huge_page -I 10000 -- sh -c 'sonde workload faults 25000 & sleep 10.2; wait'
 	is "$(grep -cE '^ +[0-9]+\.[0-9]{9} +[0-9]+ +probe:clear_huge_page' <<<"$err")" 2 "S0-041: a row after ten seconds, and the rest"
 	between "$(awk '/clear_huge_page/ { print $2; exit }' <<<"$err")" 0 1000000 "S0-041: hits of the probe"
 	remove_probes

@@ -23,6 +23,8 @@ count() { # EVENT CMD...
 # ---- until Ctrl-C
 sonde stat -a -d 2>until.err &
 pid=$!
+wait_until catches $pid INT
+wait_until counts_events $pid
 sleep 2
 kill -INT $pid
 wait $pid

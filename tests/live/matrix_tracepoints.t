@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root
-# timeout: 180
+# timeout: 300
 # Row S0-015 of the acceptance matrix: events under tracefs are counted, recorded and printed by their format files. An event of every
 # system: closing one takes the kernel a grace period, all of them would take minutes. That every format can be read is seen of all.
 . "${SONDE_SRC:-.}/tests/lib.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: 6.1 6.12
 # needs: root tracefs module
-# timeout: 240
+# timeout: 300
 # Code of one's own in the kernel: a module (tests/vm/module, built against the guest's headers) with an event, trace_printk(), tracing_on() and
 # tracing_off(), ftrace_dump() and a kprobe, all seen through sonde. Rows of the matrix stand at the head of names.
 . "${SONDE_SRC:-.}/tests/lib.sh"
@@ -18,6 +18,12 @@ for part in Kbuild Module.symvers modules.order sonde_test.c sonde_test.ko sonde
 done
 busybox insmod "$SONDE_TEST_MODULE/sonde_test.ko"
 ok $? "and loads" || done_testing
+
+is "$("$SONDE" buildid-list -m | awk '$2 != "" { print $2, $3, $NF }' | grep sonde_test)" \
+	"$(awk '$1 == "sonde_test" { sub("0x", "", $6); print $6 }' /proc/modules) \
+$(awk '$1 == "sonde_test" { print $2, $6 }' /proc/modules | { read -r size at; printf '%x' $((at + size)); }) [sonde_test]" \
+	"buildid-list -m: its place, its name in brackets, as it is in no modules.dep"
+is "$("$SONDE" buildid-list -m | awk '{ print $(NF - 2) }')" "$("$SONDE" buildid-list -m | awk '{ print $(NF - 2) }' | sort)" "buildid-list -m: in the order of addresses"
 
 # ---- an event of one's own
 exits 0 "list" "$SONDE" list 'sonde_test:*'

@@ -3,7 +3,7 @@
 # expects of aliases, versions, functions that the loader chooses, C++ and Rust.
 # where: host
 # needs: perf_events
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde perf
 for t in gcc g++ addr2line readelf objcopy python3; do

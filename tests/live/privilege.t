@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.1 6.12 arm64
 # needs: root
-# timeout: 200
+# timeout: 300
 # Rights that were lent: sudo (the caller owns what is written), file capabilities and set-user-id (the environment does
 # not count, the command gets nothing), pid and user namespaces.
 . "${SONDE_SRC:-.}/tests/lib.sh"

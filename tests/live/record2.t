@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.12
 # needs: root
-# timeout: 500
+# timeout: 900
 # `sonde record`, the rest of it, where the kernel has a say: pipes, groups, reads, weights, users, cgroups, rings that are written over.
 # What is ours alone is in record_files.t. perf reads one file of a kind in the guest, where it takes seconds to start.
 . "${SONDE_SRC:-.}/tests/lib.sh"
@@ -74,19 +74,21 @@ exits 129 "-j with a word that is none" "$SONDE" record -j any,sideways -o x.dat
 like "$err" "'sideways' is no kind of branch" "is shown"
 
 # ---- of whom
-setpriv --reuid 65534 --clear-groups "$SONDE" workload noploop $((3 * slow)) & busy=$!
-"$SONDE" workload noploop $((3 * slow)) & other=$!
-sleep 0.3
-exits 0 "-u" "$SONDE" record -F 499 -u 65534 -o user.data -- sleep "$slow"
+someone=64321 # who runs nothing else here
+setpriv --reuid $someone --clear-groups "$SONDE" workload noploop 300 & busy=$!
+"$SONDE" workload noploop 300 & other=$!
+wait_until catches $busy PROF
+exits 0 "-u" "$SONDE" record -F 499 -u $someone -o user.data -- bash -c "burn 100 $busy $other"
 is "$("$SONDE" script -i user.data -F pid 2>/dev/null | sort -u | tr -d ' \n')" "$busy" "only that user's process"
 kill $busy $other
 exits 129 "-u nobody knows" "$SONDE" record -u no-such-user -o x.data
 cgroups=$(awk '$3 == "cgroup" && $4 ~ /perf_event/ { v1 = $2 } $3 == "cgroup2" { v2 = $2 } END { print v1 ? v1 : v2 }' /proc/mounts)
 if [ -n "$cgroups" ] && mkdir "$cgroups/sonde-test.$$" 2>/dev/null; then
-	"$SONDE" workload noploop $((3 * slow)) & busy=$!
-	"$SONDE" workload noploop $((3 * slow)) & other=$!
+	"$SONDE" workload noploop 300 & busy=$!
+	"$SONDE" workload noploop 300 & other=$!
+	wait_until catches $busy PROF
 	echo $busy >"$cgroups/sonde-test.$$/cgroup.procs"
-	"$SONDE" record -F 499 -a -G "sonde-test.$$" -o cgroup.data -- sleep "$slow" 2>cgroup.err
+	"$SONDE" record -F 499 -a -G "sonde-test.$$" -o cgroup.data -- bash -c "burn 100 $busy $other" 2>cgroup.err
 	status=$?
 	if grep -q 'no perf_event controller' cgroup.err; then
 		skip "the cgroups here have no perf_event controller" "-G"
@@ -105,7 +107,9 @@ fi
 needs_or_skip "--exclude-perf" tracefs || {
 	# Of this recorder only: others on the machine write as well.
 	own_writes() {
-		"$SONDE" record -q -a -e syscalls:sys_enter_pwritev "$@" -- sh -c 'sleep 1.5' & recorder=$!
+		# Until it has written, while its events are on.
+		"$SONDE" record -q -a -e syscalls:sys_enter_pwritev "$@" -- bash -c 'written() { sed -n "s/^syscw: //p" /proc/$PPID/io; }
+			for i in 1 2 3; do n=$(written); while [ "$(written)" -le "$n" ]; do sleep 0.1; done; done' & recorder=$!
 		wait $recorder
 		recorded=$?
 		"$SONDE" script -i "${*: -1}" -F pid 2>/dev/null | grep -cx " *$recorder *"
@@ -117,17 +121,21 @@ needs_or_skip "--exclude-perf" tracefs || {
 exits 129 "--exclude-perf is for tracepoints" "$SONDE" record -e cpu-clock --exclude-perf -o x.data -- true
 
 # ---- the newest samples only
-exits 0 "--overwrite" "$SONDE" record --overwrite -m 4 -F 4000 -e cpu-clock -o ow.data -- "$SONDE" workload leaf 1
+# On one CPU: there is a ring for each.
+cpu=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
+exits 0 "--overwrite" "$SONDE" record --overwrite -m 4 -F 4000 -e cpu-clock -o ow.data -- taskset -c "$cpu" "$SONDE" workload leaf 1
 all=$(said_samples)
 between "$all" 50 1000 "what fits into the rings"
 reads ow.data
 ok $? "is read" || diag "$(cat ours.err perfs.err)"
 is "$(grep -c clock: ours.txt)" "$all" "all of it"
 "$SONDE" record -q --overwrite --switch-output -a -m 16 -F 999 -e cpu-clock -o snap.data 2>snap.err & recorder=$!
-for _ in $(seq 100); do sleep 0.1; [ -e snap.data ] && break; done
+wait_until test -e snap.data
+wait_until catches $recorder USR2
 sleep "$slow"
 kill -USR2 $recorder
-for _ in $(seq 100); do sleep 0.1; [ "$(find . -name 'snap.data.2*' | wc -l)" = 1 ] && break; done
+one_is_there() { [ "$(find . -name 'snap.data.2*' | wc -l)" = 1 ]; }
+wait_until one_is_there
 sleep "$slow"
 kill -INT $recorder
 wait $recorder 2>/dev/null

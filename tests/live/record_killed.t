@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.12
 # needs: root
-# timeout: 300
+# timeout: 600
 # A recorder that is killed, and a disk that is full: what was recorded stays, whole and readable by us and by perf.
 # In the guest, where a start takes long enough to be hit anywhere, only our own recorder is killed, and perf reads the last file of it; what we
 # make of perf's files and of a full disk has nothing to do with the kernel.
@@ -74,11 +74,8 @@ spoil() { # FILE: as it is between two writes: no features, and half a record be
 	printf '\0%.0s' $(seq 32) | dd of="$1" bs=1 seek=72 conv=notrunc status=none
 	printf '\011\0\0\0\2\0\100\0half a record' >>"$1"
 }
-"$SONDE" record -q -F 999 -e $event -o w.data -- "$SONDE" workload leaf 30 2>/dev/null & recorder=$!
-for _ in $(seq 100); do
-	sleep 0.1
-	[ -e w.data ] && [ "$("$SONDE" script -i w.data 2>/dev/null | grep -c clock)" -gt 100 ] && break
-done
+"$SONDE" record -q -F 999 -e $event -o w.data -- "$SONDE" workload leaf 300 2>/dev/null & recorder=$!
+wait_until has_samples w.data 100
 exits 1 "a file that is being recorded is left alone" "$SONDE" data repair w.data
 like "$err" 'is being recorded' "is said"
 orphans=$(children_of $recorder)

@@ -2,7 +2,7 @@
 # Options of perf 6.1's record: each is known here, and asks the kernel for the same.
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need perf perf_events
 cd "$SONDE_TMP" || exit 1

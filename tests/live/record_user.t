@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.1 6.12 arm64
 # user: nobody
-# timeout: 120
+# timeout: 300
 # `sonde record` for an ordinary user: at perf_event_paranoid 2 it records user space, and says so.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde perf_events

@@ -99,9 +99,8 @@ is "$(awk '/of event/ { on = /cpu-clock/ } on && $1 ~ /%$/ && $1 != $2' ours)" "
 same "one event with chains and one without" mixed.data --ordered -- --no-children --sort comm,dso,sym
 compared
 
-err=1
 for _ in 1 2 3 4 5 6; do
-	perf record -q -F 4000 -e cpu-clock -g -o - -- "${mix[@]}" >pipe.data 2>record.err
+	perf_stream pipe.data -F 4000 -e cpu-clock -g -- "${mix[@]}"
 	err=$?
 	hits_stubs pipe.data --comms $tasks || break
 done
@@ -150,7 +149,7 @@ same "the whole system, our programs" system.data --comms $tasks -- --sort comm,
 compared
 # A large one: 100,000 samples and more, 10,000 different chains and more.
 tenths=24 # of a second: more samples than asked for are minutes of perf's time
-for _ in 1 2 3; do
+for _ in 1 2 3 4 5; do
 	perf record -q -F 25000 -m 4096 -e cpu-clock:u -g -o deep.data ./deep $((tenths / 10)).$((tenths % 10)) 4 24 60 2>/dev/null
 	samples=$(perf report --stats -i deep.data 2>/dev/null | awk '/SAMPLE events/ { print $3; exit }')
 	[ "${samples:-0}" -ge 100000 ] && break

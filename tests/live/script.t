@@ -49,14 +49,14 @@ perf_record -e cpu-clock,page-faults,task-clock -F 999 -g -o several.data "$SOND
 same several
 perf_record -z -F 5000 -e cpu-clock -g -o packed.data ./deep 0.5 2 20 10
 same packed
-perf record -q -F 999 -e cpu-clock -g -o - ./deep 0.3 2 10 5 2>/dev/null >pipe.data
+perf_stream pipe.data -F 999 -e cpu-clock -g ./deep 0.3 2 10 5
 same pipe
 
 perf_record -a -e sched:sched_switch -e 'syscalls:*_openat' -e irq:softirq_entry -o events.data -- "$SONDE" workload switches 300
 same events
 perf_record -e raw_syscalls:sys_enter,kmem:kmalloc -g -o eventchains.data "$SONDE" workload io 50
 same eventchains
-perf record -q -a -e 'sched:*' -o - -- "$SONDE" workload forks 5 2>/dev/null >eventpipe.data
+perf_stream eventpipe.data -a -e 'sched:*' -- "$SONDE" workload forks 5
 same eventpipe
 
 # The comparison notices a planted error.

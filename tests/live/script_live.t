@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs:
-# timeout: 200
+# timeout: 300
 # `record -o - | script -i -`: lines while the recording runs, the same text as from a file, and how it ends.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde perf_events
@@ -91,7 +91,8 @@ cat >pipe.sh <<'EOS'
 	"$SONDE" script -i - -F comm,time,event --json >live.txt 2>live.err
 EOS
 env --default-signal=INT setsid bash pipe.sh &
-appears live.txt
+samples_come() { grep -qs '"event"' live.txt; }
+wait_until samples_come
 ok $? "again lines come"
 group=$(pgrep -f "^bash pipe.sh$" | while read -r p; do [ "$(readlink "/proc/$p/cwd")" = "$PWD" ] && echo "$p"; done | head -1)
 kill -INT -- "-$group"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 # PERF_TEST_ATTR=DIR: each event that is opened is told to a file there, word for word as perf stat tells it.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 # 512 CPUs, and CPU numbers with holes: the list in sysfs is replaced in a namespace of our own, the counters are played
 # (tests/oracle/stat_shim.c). So many files are open then that their limit has to be raised, or told.
 . "${SONDE_SRC:-.}/tests/lib.sh"

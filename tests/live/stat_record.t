@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host 6.1
 # needs: root
-# timeout: 200
+# timeout: 300
 # `stat record` and `stat report`: perf reads our files and we read perf's, and both say the same about them.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root
-# timeout: 200
+# timeout: 300
 # Stacks of programs without frame pointers: record --call-graph dwarf, and perf's own recordings of that kind.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 }
 END
 gcc -O2 -g0 -fomit-frame-pointer -o chain chain.c || exit 1
-rounds=200
+rounds=400
 
 # whole_stacks: of the samples in the program's own code, how many show the whole way to _start; reads script's output
 whole_stacks() {
@@ -100,6 +100,7 @@ fi
 
 # A function that ends in a call of what never returns: the return address is no longer in it.
 cat >last.c <<'END'
+#include <sys/time.h>
 static volatile unsigned sink;
 __attribute__((noipa, noreturn)) static void forever(void)
 {
@@ -116,11 +117,13 @@ __attribute__((noipa)) void next_one(void)
 }
 int main(void)
 {
+	struct itimerval half = { .it_value = { .tv_usec = 500000 } };
+	setitimer(ITIMER_PROF, &half, 0); /* of CPU time, and SIGPROF ends it */
 	ends_in_a_call();
 }
 END
 gcc -O1 -g0 -fomit-frame-pointer -falign-functions=1 -o last last.c
-exits 124 "what never returns" "$SONDE" record -q -F 999 --call-graph dwarf -o last.data -- timeout 0.5 ./last
+exits 155 "what never returns" "$SONDE" record -q -F 999 --call-graph dwarf -o last.data -- ./last
 for reader in "$SONDE" perf; do
 	out=$("$reader" script --no-inline -i last.data -F comm,ip,sym 2>/dev/null | awk 'BEGIN { RS = "" } /forever/ { n++; w += /ends_in_a_call/ && !/next_one/ } END { print (n >= 5), n - w }')
 	is "$out" "1 0" "its caller has its name ($(basename "$reader"))"
@@ -134,9 +137,9 @@ like "$err" 'goes on behind its copy; --call-graph dwarf,65528' "and what helps"
 unlike "$out" '\[unknown\] \(\[unknown\]\)' "no frame is made up"
 
 # -p, threads, several events
-"$SONDE" workload thloop 20 -t 3 >/dev/null & pid=$!
-sleep 0.3
-exits 0 "-p, several events" "$SONDE" record -F 499 -e cpu-clock,context-switches --call-graph dwarf -o pid.data -p $pid -- sleep 0.5
+"$SONDE" workload thloop 300 -t 3 >/dev/null & pid=$!
+burn 50 $pid
+exits 0 "-p, several events" "$SONDE" record -F 499 -e cpu-clock,context-switches --call-graph dwarf -o pid.data -p $pid -- bash -c "burn 300 $pid"
 kill $pid
 wait $pid 2>/dev/null
 out=$(perf script --no-inline -i pid.data 2>&1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: arm64
 # needs: root
-# timeout: 240
+# timeout: 300
 # record --call-graph dwarf on another machine, where linker stubs have no unwind tables: stacks are whole, ours and those of perf's
 # recording.
 . "${SONDE_SRC:-.}/tests/lib.sh"

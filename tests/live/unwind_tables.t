@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # where: host
-# timeout: 200
+# timeout: 300
 # Flat unwind tables of files of this system (x86_64 and arm64) hold what readelf -wF shows, row by row.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 build=$(dirname "$SONDE")

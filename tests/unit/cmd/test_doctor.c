@@ -165,6 +165,14 @@ static void test_container(void)
 	look(&d);
 	is_found(&d, "container", FINDING_OK, "no: the first pid namespace", NULL);
 	doctor_done(&d);
+	put("run/.containerenv", "");
+	look(&d);
+	is_found(&d, "container", FINDING_OK, "though there is /run/.containerenv", NULL);
+	ok(!d.container && d.container_mark, "for programs as for people: no, but there is a mark");
+	doctor_done(&d);
+	char mark[512];
+	snprintf(mark, sizeof(mark), "%s/run/.containerenv", top);
+	(void)unlink(mark);
 	link_to("proc/self/ns/pid", "pid:[4026532201]");
 	look(&d);
 	is_found(&d, "container", FINDING_LIMITED, "process ids of its own", "--pid=host");

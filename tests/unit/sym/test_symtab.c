@@ -206,6 +206,82 @@ static void test_kallsyms(void)
 	ok(!kallsyms_module(modules, sizeof(modules) - 1, "n", &v, &size), "no such module");
 }
 
+/* A list as the kernel prints it: in order, with aliases and what is no symbol between, modules behind. Returns its length. */
+static size_t ordered_list(char *text, size_t size, u64 first, u64 *last)
+{
+	size_t len = 0;
+	u64 addr = first;
+	u32 nr = 2 + any(60);
+	for (u32 i = 0; i < nr; i++) {
+		bool end = !i || i + 1 == nr;
+		addr += i && any(4) ? any(64) : 0;
+		len += (size_t)snprintf(text + len, size - len, "%016llx %c s%u\n",
+					(unsigned long long)addr, end ? 'T' : "tTwDrA"[any(6)], i);
+	}
+	*last = addr;
+	for (u32 i = any(4); i > 0; i--)
+		len += (size_t)snprintf(text + len, size - len, "%016llx t m%u\t[m]\n",
+					(unsigned long long)(first - 4096 + any(8192)), i);
+	return len;
+}
+
+static bool same_sweep(const char *text, size_t len, const u64 *at, u32 nr)
+{
+	struct symtab_sym got[2][16] = { 0 };
+	bool fine = nr <= 16;
+	for (unsigned whole = 0; whole < 2 && fine; whole++) {
+		struct sweep s;
+		if (sweep_init(&s, at, nr, SYMTAB_LAST))
+			return false;
+		if (whole)
+			(void)kallsyms_sweep(text, len, NULL, 0, &s);
+		else
+			fine = kallsyms_sweep_ordered(text, len, &s);
+		fine = fine && !sweep_finish(&s, got[whole]);
+		sweep_done(&s);
+	}
+	for (u32 i = 0; i < nr && fine; i++)
+		fine = got[0][i].name == got[1][i].name && got[0][i].start == got[1][i].start &&
+		       got[0][i].end == got[1][i].end && got[0][i].data == got[1][i].data;
+	return fine;
+}
+
+static void test_ordered(void)
+{
+	static char text[8192];
+	size_t bad = 0, asked = 0;
+	for (int round = 0; round < 3000; round++) {
+		u64 first = 0xffffffff81000000, last, at[16];
+		size_t len = ordered_list(text, sizeof(text), first, &last);
+		u32 nr = 0;
+		for (u64 q = first + any(8); q < last && nr < ARRAY_SIZE(at); q += 1 + any(200))
+			at[nr++] = q;
+		/* In a whole sweep, modules between the kernel's symbols (as nowhere) would end those. */
+		bool clear = !memmem(text, len, "[m]", 3);
+		bad += clear && !same_sweep(text, len, at, nr);
+		asked += clear ? nr : 0;
+		const char *above = kallsyms_above(text, len, last);
+		bad += !above || (above < text + len && !memmem(above, 32, "\t[m]", 4));
+	}
+	ok(asked > 3000, "%zu questions", asked);
+	is_u64(bad, 0, "what is next to the questions answers as the whole list does");
+
+	static const char mixed[] = "ffffffff81000300 T c\nffffffff81000100 T a\n"
+				    "ffffffff81000400 T d\nffffffff81000200 T b\n";
+	static const char junk[] = "ffffffff81000300 T c\n#\nffffffff81000400 T d\n";
+	u64 at = 0xffffffff81000350;
+	ok(!kallsyms_above(mixed, sizeof(mixed) - 1, 0xffffffff81000450), "not in order");
+	ok(!kallsyms_above(junk, sizeof(junk) - 1, at), "a line that is none");
+	ok(kallsyms_above("", 0, at), "an empty list is in order");
+	struct sweep s;
+	if (sweep_init(&s, &at, 1, SYMTAB_LAST))
+		return;
+	ok(!kallsyms_sweep_ordered(junk, sizeof(junk) - 1, &s), "which is left to a whole sweep");
+	ok(!kallsyms_sweep_ordered(mixed, 25, &s), "and so is what has no symbol behind it");
+	ok(!kallsyms_sweep_ordered(mixed + 50, 25, &s), "or none before it");
+	sweep_done(&s);
+}
+
 static void test_perfmap(void)
 {
 	static const char text[] = "7f00 10 old code\n7f00 20 Lfoo;::bar()\nzz 1 x\n7f40 0 "
@@ -232,6 +308,7 @@ int main(void)
 	test_against_plain();
 	test_aliases();
 	test_kallsyms();
+	test_ordered();
 	test_perfmap();
 	return done_testing();
 }

@@ -98,6 +98,47 @@ static void label(const char *name, u32 w, const char *want, const char *what)
 	strbuf_done(&s);
 }
 
+static void test_search(const struct flame_boxes *b)
+{
+	struct text_flame_found got = text_flame_search(b, "A");
+	ok(got.nr == 5 && got.percent == 100, "one inside of the other counts once, in any case");
+	got = text_flame_search(b, "eav");
+	ok(got.nr == 1 && got.percent == 87.5, "with what it calls");
+	got = text_flame_search(b, "light");
+	ok(got.nr == 1 && got.percent == 12.5, "one");
+	got = text_flame_search(b, "zzz");
+	ok(!got.nr && got.percent == 0, "none");
+	ok(!text_flame_search(b, "").nr, "nothing is in no name");
+}
+
+/* Three events of which the last weighs most: then it is the first, with its trees. */
+static void test_events(void)
+{
+	struct flame f;
+	struct flame_boxes b;
+	story(&f);
+	*vec_push(&f.events) = (u32)strtab_add(&f.strings, "none", 4);
+	*vec_push(&f.events) = (u32)strtab_add(&f.strings, "time", 4);
+	u32 root = (u32)f.nodes.nr;
+	*vec_push(&f.trees) = (struct flame_tree){ .event = 2, .root = root };
+	(void)node(&f, root, 0);
+	point(&f, node(&f, root, 1), 1000);
+	u64 *weights = flame_event_weights(&f, UINT32_MAX);
+	ok(weights && weights[0] == 80 && !weights[1] && weights[2] == 1000, "weights of events");
+	free(weights);
+	ok(!flame_tree(&f, &b) && b.event == 0 && b.list.at[0].total == 80,
+	   "the first event that has samples is drawn");
+	vec_free(&b.list);
+	ok(!flame_sort_events(&f), "sorted");
+	ok(!strcmp(flame_str(&f, f.events.at[0]), "time") &&
+		   !strcmp(flame_str(&f, f.events.at[1]), "cycles") && f.trees.at[0].event == 1 &&
+		   f.trees.at[1].event == 0,
+	   "the heaviest first, and the trees know");
+	ok(!flame_tree(&f, &b) && b.event == 0 && b.list.at[0].total == 1000, "that one is drawn");
+	vec_free(&b.list);
+	flame_done(&f);
+}
+
 int main(void)
 {
 	struct flame f;
@@ -106,6 +147,8 @@ int main(void)
 	ok(!flame_tree(&f, &b), "a tree");
 	test_tree(&b);
 	test_screen(&b);
+	test_search(&b);
+	test_events();
 	label("abc", 5, "abc  ", "filled");
 	label("abcdef", 4, "abc…", "cut");
 	label("l\xc3\xa9"
@@ -117,8 +160,8 @@ int main(void)
 	struct strbuf s;
 	strbuf_init(&s);
 	text_flame_say(&b, box_of(&b, "heavy"), &s);
-	ok(!strcmp(strbuf_cstr(&s), "heavy  87.50 % (62.50 % self), 2 samples"),
-	   "a line about a box");
+	ok(!strcmp(strbuf_cstr(&s), "87.50 % (62.50 % self), 2 samples  heavy"),
+	   "a line about a box: the numbers first, a long name may be cut");
 	strbuf_done(&s);
 	vec_free(&b.list);
 	flame_done(&f);

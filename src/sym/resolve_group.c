@@ -1,0 +1,426 @@
+/* Answers for the frames of one group: the name, and if asked for the line and inlined functions, of each distinct place in it. */
+#include "sym/resolve_impl.h"
+#include "base/strbuf.h"
+#include "sym/dso.h"
+#include "sym/kernel.h"
+#include "sym/perfmap.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LONGEST_NAME = 16 << 10, ALL_NAMES = 256 << 20 };
+
+/* Radix sort by place, eight bits a pass; passes in which all agree are left out. */
+static void sort_places(struct place *a, struct place *spare, u32 nr)
+{
+	u64 same_ones = ~0ull, same_zeroes = ~0ull;
+	for (u32 i = 0; i < nr; i++) {
+		same_ones &= a[i].at;
+		same_zeroes &= ~a[i].at;
+	}
+	u64 differs = ~(same_ones | same_zeroes);
+	struct place *from = a, *to = spare;
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		if (!(differs >> shift & 0xff))
+			continue;
+		u32 count[257] = { 0 };
+		for (u32 i = 0; i < nr; i++)
+			count[(from[i].at >> shift & 0xff) + 1]++;
+		for (unsigned d = 1; d < 257; d++)
+			count[d] += count[d - 1];
+		for (u32 i = 0; i < nr; i++)
+			to[count[from[i].at >> shift & 0xff]++] = from[i];
+		struct place *swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != a)
+		memcpy(a, from, nr * sizeof(*a));
+}
+
+/* Numbers the distinct places. */
+static int ask(struct group *g, struct arena *arena)
+{
+	g->questions = arena_alloc(arena, g->nr * sizeof(*g->questions));
+	if (!g->questions)
+		return -ENOMEM;
+	for (u32 i = 0; i < g->nr; i++) {
+		if (!i || g->places[i].at != g->places[i - 1].at)
+			g->questions[g->nr_questions++] = g->places[i].at;
+		g->places[i].question = g->nr_questions - 1;
+	}
+	g->answers = arena_array(arena, g->nr_questions, sizeof(*g->answers));
+	return g->answers ? 0 : -ENOMEM;
+}
+
+/*
+ * The text of a name, copied, because the file it stands in will be closed. A name longer than anyone can read is cut: the
+ * string table of a crafted file may be one name, shared by all.
+ */
+static const char *final_name(const struct symtab_sym *s, enum demangle_style style,
+			      struct arena *arena)
+{
+	size_t len = s->name_len ? s->name_len : strnlen(s->name, LONGEST_NAME);
+	const char *suffix = s->flags & SYMTAB_PLT ? "@plt" : "";
+	_cleanup_free_ char *pretty = s->name_len ? NULL : demangle(s->name, style);
+	const char *from = pretty ? pretty : s->name;
+	if (pretty)
+		len = strlen(pretty);
+	len = min(len, (size_t)LONGEST_NAME);
+	size_t tail = strlen(suffix);
+	char *to = arena_alloc(arena, len + tail + 1);
+	if (!to)
+		return NULL;
+	memcpy(to, from, len);
+	memcpy(to + len, suffix, tail + 1);
+	return to;
+}
+
+printf_like(2, 3) static void group_note(struct group *g, const char *fmt, ...)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	va_list ap;
+	va_start(ap, fmt);
+	strbuf_vprintf(&s, fmt, ap);
+	va_end(ap);
+	free(g->note);
+	g->note = strbuf_steal(&s);
+}
+
+static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_style style,
+		  struct arena *arena)
+{
+	size_t before = arena->total_bytes;
+	for (u32 i = 0; i < g->nr_questions; i++) {
+		struct answer *a = &g->answers[i];
+		if (!syms[i].name || !syms[i].name[0])
+			continue;
+		*a = (struct answer){ .start = syms[i].start,
+				      .end = syms[i].end,
+				      .data = syms[i].data };
+		if (arena->total_bytes - before > ALL_NAMES) {
+			group_note(g,
+				   "%s: the names of its functions are too long: some are left out",
+				   g->info->path);
+			return 0;
+		}
+		bool again = i && g->answers[i - 1].name && g->answers[i - 1].start == a->start;
+		a->name = again ? g->answers[i - 1].name : final_name(&syms[i], style, arena);
+		if (!a->name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Pseudo files have no symbols, and that is no news to anyone. */
+static bool is_no_file(const char *path)
+{
+	static const char *const starts[] = { "//anon",	 "[",	  "/dev/",
+					      "/memfd:", "/SYSV", "/anon_hugepage" };
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if (!strncmp(path, starts[i], strlen(starts[i])))
+			return true;
+	return path[0] != '/';
+}
+
+/* Lines and inlined functions of the group's questions. runtime NULL: they are addresses. */
+static int resolve_lines(struct job *j, struct group *g, const struct elfimg *debug,
+			 const struct elfimg *runtime, struct arena *arena)
+{
+	if (!debug || !(j->want & (WANT_LINE | WANT_INLINE)))
+		return 0;
+	struct srcline_opts o = { .debug = debug,
+				  .runtime = runtime,
+				  .where = &j->n->where,
+				  .path = g->info->path,
+				  .demangle = j->n->cfg.demangle,
+				  .want = j->want,
+				  .arena = arena };
+	struct srcline_told told;
+	g->spots = arena_array(arena, 2 * (size_t)g->nr_questions, sizeof(*g->spots));
+	int err = g->spots ? srcline_find(&o, g->questions, g->nr_questions, g->spots, &told)
+			   : -ENOMEM;
+	if (!err && told.broken && !g->note)
+		group_note(g,
+			   "%s: its debugging information is damaged: lines and inlined functions "
+			   "may be missing",
+			   g->info->path);
+	else if (!err && told.nr_split && j->want & WANT_INLINE && !g->note)
+		group_note(
+			g,
+			"%s keeps its debugging information in other files (split DWARF): %s was "
+			"not found, nor %s.dwp: inlined functions are missing",
+			g->info->path, told.missing ? told.missing : "one of them", g->info->path);
+	return err;
+}
+
+static struct answers_key key_of(const struct job *j, const struct group *g)
+{
+	return (struct answers_key){
+		/* What is kept does not say what is data. */
+		.folder = j->want & WANT_DATA ? NULL : j->n->cfg.cache,
+		.id = g->id,
+		.style = j->n->cfg.demangle,
+		.want = j->want,
+	};
+}
+
+/* A recording without build ids means the files that are there: their own will do. */
+static void find_id(const struct job *j, struct group *g)
+{
+	struct elfimg e;
+	g->id = buildid_make(g->info->build_id, g->info->build_id_size);
+	if (g->id.size || dso_open_image(&e, &j->n->where, g->info))
+		return;
+	if (buildid_of_image(&e, &g->id))
+		g->id.size = 0;
+	elfimg_close(&e);
+}
+
+/* Whether every question was answered before. */
+static bool all_kept(const struct group *g)
+{
+	for (u32 i = 0; i < g->nr_questions; i++)
+		if (!answers_find(&g->kept, g->questions[i]))
+			return false;
+	return g->nr_questions;
+}
+
+static int take_kept(struct job *j, struct group *g, struct arena *arena)
+{
+	int err = 0;
+	bool spots = j->want & (WANT_LINE | WANT_INLINE);
+	if (spots && !(g->spots = arena_array(arena, 2 * (size_t)g->nr_questions, sizeof(*g->spots))))
+		return -ENOMEM;
+	for (u32 i = 0; i < g->nr_questions && !err; i++) {
+		const struct answers_entry *e = answers_find(&g->kept, g->questions[i]);
+		g->answers[i] =
+			(struct answer){ answers_string(&g->kept, e->name), e->start, e->end };
+		for (u32 k = 0; k < 2 && spots && !err; k++)
+			err = answers_spot(&g->kept, &e->spots[k], arena, &g->spots[2 * i + k]);
+	}
+	return err;
+}
+
+/* Whether there is a full table of symbols, not only what the linker needs at run time. */
+static bool has_all_symbols(const struct dso *d)
+{
+	struct elfimg_symtab t;
+	return elfimg_symtab(&d->image, SHT_SYMTAB, &t) ||
+	       (d->debug.data && elfimg_symtab(&d->debug, SHT_SYMTAB, &t));
+}
+
+/* Rows of bare addresses want an explanation; a few of them among names (libc's static functions) do not. */
+static void note_stripped(struct group *g, u32 min_unnamed)
+{
+	u32 unnamed = 0;
+	for (u32 i = 0; i < g->nr_questions; i++)
+		unnamed += g->answers[i].name == NULL;
+	if (!g->note && unnamed >= min_unnamed && unnamed > g->nr_questions / 2)
+		group_note(g,
+			   "%s is stripped: %u of the %u addresses in it have no name (a package "
+			   "with its debugging information helps)",
+			   g->info->path, unnamed, g->nr_questions);
+}
+
+/*
+ * Only what cannot become better is kept: with the full table of symbols, and debugging information if that was asked for. Others may
+ * find more once a debug file is installed.
+ */
+static void keep(struct job *j, struct group *g, const struct dso *d)
+{
+	bool lines = j->want & (WANT_LINE | WANT_INLINE);
+	struct answers_key key = key_of(j, g);
+	if (!key.folder || !key.id.size || !has_all_symbols(d) || (lines && !g->spots) || g->note)
+		return;
+	_cleanup_free_ struct answers_new *list = calloc(g->nr_questions, sizeof(*list));
+	for (u32 i = 0; list && i < g->nr_questions; i++)
+		list[i] =
+			(struct answers_new){ .at = g->questions[i],
+					      .start = g->answers[i].start,
+					      .end = g->answers[i].end,
+					      .name = g->answers[i].name,
+					      .spots = g->spots ? &g->spots[2 * (size_t)i] : NULL };
+	/* A cache that cannot be written costs time, no more. */
+	if (list)
+		(void)!answers_save(&key, &g->kept, list, g->nr_questions);
+}
+
+static int resolve_file(struct job *j, struct group *g, struct arena *arena)
+{
+	struct sym_names *n = j->n;
+	const struct image_info *info = g->info;
+	if (info->kind == IMAGE_KIND_FILE && is_no_file(info->path))
+		return 0;
+	if (n->cfg.cache)
+		find_id(j, g);
+	struct answers_key key = key_of(j, g);
+	if (key.folder && key.id.size && !answers_open(&g->kept, &key) && all_kept(g))
+		return take_kept(j, g, arena);
+	struct dso d;
+	int err = dso_open(&d, &n->where, info);
+	if (err == -ENOMEM)
+		return err;
+	if (err == -ESTALE)
+		group_note(g,
+			   "%s: the file changed since the recording (its build id differs): its "
+			   "functions stay without names",
+			   info->path);
+	else if (err == -ENOEXEC)
+		group_note(g,
+			   "%s is not a program that can be read: its functions stay without names",
+			   info->path);
+	else if (err)
+		group_note(g, "%s: %s: its functions stay without names", info->path,
+			   strerror(-err));
+	if (err)
+		return 0;
+	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
+	d.objects = j->want & WANT_DATA;
+	err = syms ? dso_find(&d, g->questions, g->nr_questions, syms) : -ENOMEM;
+	if (!err)
+		err = answer(g, syms, n->cfg.demangle, arena);
+	if (!err && j->want & (WANT_LINE | WANT_INLINE))
+		err = resolve_lines(j, g, dso_debug(&d, &n->where, info), &d.image, arena);
+	if (!err)
+		keep(j, g, &d);
+	if (!err && n->cfg.min_unnamed && info->kind == IMAGE_KIND_FILE && !has_all_symbols(&d))
+		note_stripped(g, n->cfg.min_unnamed);
+	dso_close(&d);
+	return err;
+}
+
+/* Others may write to /tmp: only a plain file of ours or root's is believed, unless we are root and believe everyone. */
+static int map_text(int fd, const char **data, size_t *len)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || !st.st_size)
+		return -ENOENT;
+	if (st.st_uid && st.st_uid != geteuid() && geteuid())
+		return -EPERM;
+	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	*data = p;
+	*len = (size_t)st.st_size;
+	return 0;
+}
+
+static int resolve_anon(struct sym_names *n, struct group *g, struct arena *arena)
+{
+	char path[PATH_MAX];
+	const char *dir = n->cfg.map_dir ? n->cfg.map_dir : "/tmp";
+	int len = snprintf(path, sizeof(path), "%s/perf-%u.map", dir, g->info->pid);
+	const char *text = NULL;
+	size_t size = 0;
+	if (!g->info->pid || len < 0 || (size_t)len >= sizeof(path))
+		return 0;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	const struct debugfile_places *p = n->cfg.places;
+	if (fd < 0 && p)
+		fd = p->open_map(p->ctx, (s32)g->info->pid);
+	int err = fd < 0 ? -ENOENT : map_text(fd, &text, &size);
+	if (err == -EPERM)
+		group_note(g, "%s belongs to another user and is not used", path);
+	if (err)
+		return 0;
+	struct sweep s;
+	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
+	err = syms ? sweep_init(&s, g->questions, g->nr_questions, SYMTAB_LAST) : -ENOMEM;
+	if (!err) {
+		(void)perfmap_sweep(text, size, &s);
+		err = sweep_finish(&s, syms);
+		if (!err)
+			err = answer(g, syms, DEMANGLE_NO, arena);
+		sweep_done(&s);
+	}
+	munmap((void *)(uintptr_t)text, size);
+	return err;
+}
+
+/* A program the kernel told us about has one function: itself. */
+static int resolve_bpf(struct group *g)
+{
+	for (u32 i = 0; i < g->nr_questions; i++)
+		g->answers[i] = (struct answer){ g->info->name, g->info->start, g->info->end };
+	return 0;
+}
+
+bool resolve_in_kernel(const struct image_info *info)
+{
+	return info->kind == IMAGE_KIND_KERNEL || info->kind == IMAGE_KIND_MODULE;
+}
+
+static struct kernel_want kernel_want(const struct job *j, const struct group *g)
+{
+	struct kernel_want w = { .first = UINT64_MAX };
+	for (u32 i = 0; i < g->nr; i++) {
+		u32 image = j->frames->frames[g->places[i].frame].image;
+		w.first = min(w.first, g->places[i].at);
+		w.last = max(w.last, g->places[i].at);
+		w.modules |= j->catalog->images.at[image].kind != IMAGE_KIND_KERNEL;
+	}
+	return w;
+}
+
+/* The source of kernel symbols decides where each image was moved, so it is opened before the places are known. */
+static int resolve_kernel(struct job *j, struct group *g, struct arena *arena)
+{
+	struct sym_names *n = j->n;
+	struct kernel_syms k;
+	struct kernel_want want = kernel_want(j, g);
+	int err = kernel_syms_open(&k, &n->cfg, &n->where, j->catalog, &want);
+	if (err == -ENOMEM)
+		return err;
+	if (k.note) {
+		g->note = k.note;
+		g->hint = k.hint;
+	}
+	if (err)
+		return 0;
+	u32 nr_images = (u32)j->catalog->images.nr;
+	for (u32 i = 0; i < nr_images; i++)
+		if (resolve_in_kernel(&j->catalog->images.at[i]))
+			j->silent[i] =
+				!kernel_syms_shift(&k, &j->catalog->images.at[i], &j->shift[i]);
+	for (u32 i = 0; i < g->nr; i++)
+		g->places[i].at += j->shift[j->frames->frames[g->places[i].frame].image];
+	sort_places(g->places, j->spare + (g->places - j->places), g->nr);
+	err = ask(g, arena);
+	_cleanup_free_ struct symtab_sym *syms = err ? NULL : calloc(g->nr_questions, sizeof(*syms));
+	if (!err)
+		err = syms ? kernel_syms_find(&k, g->questions, g->nr_questions, syms) : -ENOMEM;
+	if (!err)
+		err = answer(g, syms, DEMANGLE_NO, arena);
+	if (!err && k.vmlinux.data)
+		err = resolve_lines(j, g, &k.vmlinux, NULL, arena);
+	kernel_syms_close(&k);
+	return err;
+}
+
+int resolve_group(struct job *j, struct group *g, struct arena *arena)
+{
+	if (resolve_in_kernel(g->info))
+		return resolve_kernel(j, g, arena);
+	sort_places(g->places, j->spare + (g->places - j->places), g->nr);
+	int err = ask(g, arena);
+	if (err)
+		return err;
+	switch (g->info->kind) {
+	case IMAGE_KIND_FILE:
+	case IMAGE_KIND_VDSO: return resolve_file(j, g, arena);
+	case IMAGE_KIND_ANON: return resolve_anon(j->n, g, arena);
+	case IMAGE_KIND_BPF: return resolve_bpf(g);
+	default: return 0;
+	}
+}
