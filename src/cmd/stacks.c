@@ -100,7 +100,7 @@ int stacks_load(struct app *app, const struct stacks_opts *o, struct flame *f)
 	if (!err)
 		err = flame_build_finish(&b);
 	/* Events of a perf.data stand as they were asked for; those of a trace.dat as the kernel numbers them, which says nothing. */
-	if (!err && recording_kind(o->paths[0]) == RECORDING_FTRACE)
+	if (!err && recording_kind(o->paths[0]) == LOOKS_TRACEDAT)
 		err = flame_sort_events(f);
 	flame_build_done(&b);
 	for (u32 i = 0; i < f->nr_sides && !err; i++)
