@@ -122,6 +122,9 @@ like "$out" '^ Samples' "-n: numbers of samples"
 exits 1 "a function that nothing fell on" "$SONDE" annotate -i rec.data -s laef
 like "$err" "no sample fell on a function 'laef'" "it says so"
 like "$err" "did you mean 'leaf'" "and what is near"
+mkdir none && : >none/libcapstone.so.4
+LD_LIBRARY_PATH=$PWD/none exits 1 "without the library that reads code" "$SONDE" annotate -i rec.data -s leaf
+like "$err" "libcapstone, which is not here" "says what is missing"
 exits 129 "an unknown syntax" "$SONDE" annotate -i rec.data -M arm
 mv loop gone
 rm -rf .debug # perf record keeps a copy
