@@ -293,6 +293,8 @@ static int store(const struct match *m, const char *value, struct diag *d)
 static int apply(struct parse *p, const struct match *m, const char *attached)
 {
 	const struct opt *row = m->row;
+	if (attached && !m->negated && row->type == OPT_TYPE_COUNT && row->call)
+		return row->call(m->into, attached, false, p->d);
 	if (m->negated || !opt_takes_value(row)) {
 		if (attached && !row->refused)
 			return diag_error(p->d, -EINVAL, "option '%s' takes no value", m->label);

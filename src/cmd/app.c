@@ -12,9 +12,25 @@ enum { OUT_BUFFER = 1 << 16, ERR_BUFFER = 1 << 12, NAMES_MAX = 128 };
 
 static const char *const when_words[] = { "auto", "always", "never", NULL };
 
+/* trace-cmd's levels, by name or number: from "info" on it says more than warnings, which we always do. */
+static int verbose_level(void *opts, const char *value, bool negated, struct diag *d)
+{
+	static const char *const levels[] = { "none", "crit", "err", "warn", "info", "debug", "all" };
+	enum { WARN = 3 };
+	(void)negated;
+	for (unsigned i = 0; i < ARRAY_SIZE(levels); i++)
+		if (!strcmp(value, levels[i]) || (value[0] == (char)('0' + i) && !value[1])) {
+			((struct app_common *)opts)->verbose = i > WARN ? i - WARN : 0;
+			return 0;
+		}
+	return diag_error(d, -EINVAL,
+			  "--verbose=%s: none, crit, err, warn, info, debug or all, or 0 to 6",
+			  value);
+}
+
 /* clang-format off */
 #define COMMON_ROWS                                                                                                  \
-	OPT_COUNT('v', "verbose", struct app_common, verbose, "Say more; twice, even more"),                         \
+	OPT_COUNT('v', "verbose", struct app_common, verbose, "Say more; twice, even more", .call = verbose_level), \
 	OPT_FLAG(0, "json", struct app_common, json, "Write the data as JSON"),                                      \
 	OPT_FLAG(0, "no-pager", struct app_common, no_pager, "Write straight to the terminal, however long it is"),  \
 	OPT_ENUM(0, "color", struct app_common, colour, "WHEN", "When to use colours", when_words,                   \
@@ -111,7 +127,8 @@ void app_say(struct app *app)
 
 int app_fail(struct app *app, int err)
 {
-	if (!app->diag.nr_errors)
+	/* What could not be written is told once, when the output is closed. */
+	if (!app->diag.nr_errors && err != app->out.err)
 		diag_error(&app->diag, err, "%s", strerror(-err));
 	return APP_FAILED;
 }

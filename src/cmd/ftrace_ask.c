@@ -8,6 +8,7 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void endian(struct app *app, const struct tracedat *f)
 {
@@ -339,6 +340,8 @@ static int ask_json(struct app *app, struct source *src, const struct ftrace_ask
 	json_object(&j);
 	json_put_str(&j, "file", a->path);
 	json_put_u64(&j, "cpus", f->nr_cpus);
+	if (a->questions & ASK_PAGES)
+		json_put_u64(&j, "page_size", f->page_size);
 	if (a->questions & ASK_ENDIAN)
 		json_put_str(&j, "endian", f->big_endian ? "big" : "little");
 	if (a->questions & ASK_UNAME)
@@ -391,6 +394,9 @@ int ftrace_ask(struct app *app, struct source *src, const struct ftrace_asked *a
 		return ask_json(app, src, a);
 	if (a->questions & (ASK_CPUS | ASK_FIRST | ASK_LAST))
 		return cpus(app, src, a);
+	if (a->questions & ASK_PAGES)
+		strbuf_printf(&app->out, "file page size is %u, and host page size is %ld\n",
+			      f->page_size, sysconf(_SC_PAGESIZE));
 	if (a->questions & ASK_ENDIAN)
 		endian(app, f);
 	if (a->questions & ASK_FUNCTIONS)

@@ -17,6 +17,7 @@ enum ftrace_question {
 	ASK_CPUS = 1 << 9,
 	ASK_FIRST = 1 << 10,
 	ASK_LAST = 1 << 11,
+	ASK_PAGES = 1 << 12,
 };
 
 struct ftrace_asked {

@@ -80,6 +80,8 @@ static void hint_event(struct ftrace_setup *s, const char *text)
 	tracing_events_done(&all);
 	if (*best)
 		diag_hint(&s->app->diag, "did you mean %s?", best);
+	if (strchr(text, ','))
+		diag_hint(&s->app->diag, "each event has an -e of its own: -e A -e B");
 	diag_hint(&s->app->diag, "'sonde ftrace list -e' shows all events");
 }
 
@@ -141,6 +143,34 @@ static const char *undo_trigger(struct ftrace_setup *s, const char *trigger)
 	return copy;
 }
 
+/* The file of an event without triggers tells which there are: "# Available triggers:", and a line of them. */
+static void hint_triggers(struct ftrace_setup *s, const char *trigger)
+{
+	static const char head[] = "# Available triggers:\n#";
+	struct strbuf t;
+	struct tracing_events any;
+	char path[300];
+	size_t len = strcspn(trigger, ":. ");
+	if (tracing_list_events(&s->tracing, NULL, NULL, &any))
+		return;
+	strbuf_init(&t);
+	for (size_t i = 0; i < any.items.nr; i++) {
+		(void)snprintf(path, sizeof(path), "events/%s/%s/trigger", any.items.at[i].system,
+			       any.items.at[i].name);
+		strbuf_reset(&t);
+		if (tracing_read(&s->tracing, path, &t) || !str_starts(strbuf_cstr(&t), head))
+			continue;
+		const char *words = strbuf_cstr(&t) + sizeof(head) - 1;
+		size_t all = strcspn(words, "\n");
+		const char *at = memmem(words, all, trigger, len);
+		if (!len || !at || (at[-1] != ' ' || !strchr(" \n", at[len])))
+			diag_hint(&s->app->diag, "this kernel has:%.*s", (int)all, words);
+		break;
+	}
+	strbuf_done(&t);
+	tracing_events_done(&any);
+}
+
 static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const struct spec *spec,
 		     const struct tracing_event *e, bool off, bool enable)
 {
@@ -167,6 +197,8 @@ static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const 
 								e->system, e->name),
 						 spec->triggers.at[i], undo, d)
 				   : -ENOMEM;
+		if (err == -EINVAL)
+			hint_triggers(s, spec->triggers.at[i]);
 	}
 	if (!err && enable)
 		err = journal_set(s->journal,

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "cmd/commands.h"
 #include "cmd/ftrace_parts.h"
+#include "cmd/ftrace_setup.h"
 #include "cmd/ftrace_which.h"
 #include "kern/cpu.h"
 #include "stream/ftrace_meta.h"
@@ -16,8 +17,8 @@
 
 struct extract_opts {
 	struct ftrace_which which;
-	const char *output, *compression, *version;
-	bool snapshot;
+	const char *output, *compression, *version, *tracer, *ignored;
+	bool snapshot, unused;
 };
 
 struct extracting {
@@ -109,6 +110,8 @@ static int extract(struct extracting *x)
 	if (err)
 		return err;
 	struct ftrace_meta_opts mo = { .root = &x->root, .folder = x->parts.buffers.at[0].folder };
+	if (ftrace_is_latency(x->o->tracer))
+		x->parts.latency = mo.folder;
 	err = parts_create(&x->parts, x->o->output, NULL, &app->diag);
 	if (err)
 		return err;
@@ -117,7 +120,9 @@ static int extract(struct extracting *x)
 		err = parts_write(&x->parts, &meta.out, &app->diag);
 		ftrace_meta_done(&meta);
 	}
-	for (u32 i = 0; i < x->parts.buffers.nr && !err; i++)
+	if (!err && x->parts.latency)
+		err = parts_write_latency(&x->parts, &x->t);
+	for (u32 i = 0; i < x->parts.buffers.nr && !err && !x->parts.latency; i++)
 		err = drain(x, i);
 	if (!err)
 		err = parts_join(&x->parts, NULL, 0, &sum, &app->diag);
@@ -152,6 +157,13 @@ static const struct opt extract_rows[] = {
 	OPT_FLAG('s', "snapshot", struct extract_opts, snapshot,
 		 "The snapshot instead of the buffer"),
 	FTRACE_WHICH_ROWS(struct extract_opts, which),
+	OPT_STR('p', "tracer", struct extract_opts, tracer, "TRACER",
+		"wakeup, irqsoff and the like: the text of its worst case"),
+	OPT_STR('O', NULL, struct extract_opts, ignored, "OPTION",
+		"'ftrace set -O OPTION' before it", .refused = true),
+	OPT_FLAG(0, "date", struct extract_opts, unused,
+		 "The clocks would have to be compared while it is traced: 'ftrace record --date'",
+		 .refused = true),
 	OPT_STR(0, "compression", struct extract_opts, compression, "HOW",
 		"zstd, zlib or none (zstd)"),
 	OPT_STR(0, "file-version", struct extract_opts, version, "N", "6 or 7 (7)"),
@@ -178,7 +190,8 @@ const struct command command_ftrace_extract = {
 /* ---- restore ---------------------------------------------------------------------------------------------------------------- */
 
 struct restore_opts {
-	const char *output;
+	const char *output, *ignored;
+	bool unused;
 };
 
 static int run_restore(struct app *app, void *opts, int argc, char **argv)
@@ -187,6 +200,13 @@ static int run_restore(struct app *app, void *opts, int argc, char **argv)
 	struct parts p;
 	struct parts_summary sum;
 	char path[PATH_MAX], cwd[PATH_MAX] = "";
+	const char *cpu = argc ? strstr(argv[0], ".cpu") : NULL;
+	if (cpu && cpu[4] && !cpu[4 + strspn(cpu + 4, "0123456789")]) {
+		diag_error(&app->diag, -EINVAL, "'%s' was left by trace-cmd itself", argv[0]);
+		diag_hint(&app->diag,
+			  "its own 'restore' makes a file of it; ours keeps FILE.parts");
+		return app_usage_said(app);
+	}
 	if (argc > 1)
 		return app_usage(app, "one recording at a time");
 	const char *name = argc ? argv[0] : "trace.dat";
@@ -214,6 +234,15 @@ static int run_restore(struct app *app, void *opts, int argc, char **argv)
 static const struct opt restore_rows[] = {
 	OPT_STR('o', "output", struct restore_opts, output, "FILE",
 		"Write FILE instead of the one it was for"),
+	OPT_FLAG('c', NULL, struct restore_opts, unused,
+		 "FILE.parts holds the head of the file already: nothing is to be made ahead",
+		 .refused = true),
+	OPT_STR('i', NULL, struct restore_opts, ignored, "FILE",
+		"FILE.parts holds the head of the file already", .refused = true),
+	OPT_STR('t', NULL, struct restore_opts, ignored, "DIR",
+		"FILE.parts holds the formats already", .refused = true),
+	OPT_STR('k', NULL, struct restore_opts, ignored, "FILE",
+		"FILE.parts holds the kernel's symbols already", .refused = true),
 	OPT_END(),
 };
 

@@ -4,6 +4,7 @@
 #include "cmd/ftrace_options.h"
 #include "cmd/ftrace_which.h"
 #include "file/compress.h"
+#include "kern/perf_tsc.h"
 #include "wire/format.h"
 #include "wire/print_fmt.h"
 
@@ -16,7 +17,8 @@
 
 struct list_opts {
 	const char *events, *functions, *buffer;
-	bool tracers, options, instances, clocks, plugins, plugin_options, compression, proto;
+	bool systems, tracers, options, instances, clocks, plugins, plugin_options, compression,
+		proto;
 	bool format, full, triggers, filters;
 };
 
@@ -260,8 +262,23 @@ static int just_options(struct listing *l)
 static int just_clocks(struct listing *l)
 {
 	char path[PATH_MAX];
+	struct strbuf text;
+	struct perf_tsc tsc;
+	strbuf_init(&text);
 	(void)snprintf(path, sizeof(path), "%strace_clock", l->folder);
-	return list_file(l, path, NULL);
+	int err = tracing_read(l->t, path, &text);
+	if (err) {
+		diag_error(&l->app->diag, err, "cannot read %s/%s: %s", l->t->path, path,
+			   strerror(-err));
+	} else {
+		while (text.len && strchr("\n ", text.data[text.len - 1]))
+			text.len--;
+		if (strstr(strbuf_cstr(&text), "x86-tsc") && !perf_tsc_read(&tsc))
+			strbuf_str(&text, " tsc2nsec");
+		put_line(l, strbuf_cstr(&text), text.len);
+	}
+	strbuf_done(&text);
+	return err;
 }
 
 static int just_events(struct listing *l)
@@ -305,6 +322,7 @@ static int list(struct listing *l)
 		const char *key;
 		int (*fn)(struct listing *l);
 	} parts[] = {
+		{ o->systems, "systems", list_systems },
 		{ o->events, "events", just_events },
 		{ o->tracers, "tracers", just_tracers },
 		{ o->options, "options", just_options },
@@ -372,6 +390,7 @@ static const struct opt list_rows[] = {
 	OPT_FLAG('R', "triggers", struct list_opts, triggers, "With their triggers"),
 	OPT_FLAG('l', "filters", struct list_opts, filters, "With their filters"),
 	OPT_STR('f', "functions", struct list_opts, functions, "REGEX", "Functions that can be traced", .optional = true, .greedy = true, .fallback = ""),
+	OPT_FLAG('s', "systems", struct list_opts, systems, "Systems of events"),
 	OPT_FLAG('t', "tracers", struct list_opts, tracers, "Tracers"),
 	OPT_FLAG('p', NULL, struct list_opts, tracers, "Tracers", .hidden = true),
 	OPT_FLAG('o', "options", struct list_opts, options, "Trace options, as they are set"),

@@ -125,6 +125,19 @@ int parts_write_names(const struct parts *p, const char *names, size_t len)
 	return write_text(p, "names", names, len);
 }
 
+int parts_write_latency(const struct parts *p, const struct tracing *t)
+{
+	struct strbuf text;
+	char path[PATH_MAX];
+	strbuf_init(&text);
+	(void)snprintf(path, sizeof(path), "%strace", p->latency);
+	int err = tracing_read(t, path, &text);
+	if (!err)
+		err = write_text(p, "text", strbuf_cstr(&text), text.len);
+	strbuf_done(&text);
+	return err;
+}
+
 static void add_plan(const struct parts *p, struct strbuf *s)
 {
 	strbuf_printf(s, "output\t%s\nversion\t%u\ncompression\t%s\ncpus\t%u\n", p->output,

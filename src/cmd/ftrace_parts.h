@@ -50,6 +50,8 @@ int parts_add_buffer(struct parts *p, const char *name, const char *folder, cons
 int parts_write(struct parts *p, const struct tracedat_out *head, struct diag *d) must_check;
 /* The file for a CPU's pages: appends. Negative errno. */
 int parts_open_cpu(const struct parts *p, u32 buffer, u32 cpu, u32 half) must_check;
+/* The text that a latency tracer has to show (p->latency says in which folder), when it is over. */
+int parts_write_latency(const struct parts *p, const struct tracing *t) must_check;
 int parts_write_names(const struct parts *p, const char *names, size_t len) must_check;
 
 int parts_load(struct parts *p, const char *folder, struct diag *d) must_check;

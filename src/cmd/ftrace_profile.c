@@ -562,6 +562,12 @@ static const struct opt rows[] = {
 	OPT_FLAG(0, "by-comm", struct profile_cmd_opts, o.by_comm, "Tasks of one name as one"),
 	OPT_UINT(0, "threads", struct profile_cmd_opts, o.workers, "N", "Worker threads (default: one for each CPU)", .hidden = true),
 	FTRACE_SETUP_ROWS,
+	OPT_FLAG('k', NULL, struct ftrace_setup, unused, "'ftrace start' leaves everything set up", .refused = true),
+	OPT_FLAG(0, "fork", struct ftrace_setup, unused, "'ftrace start --fork' leaves the command alone", .refused = true),
+	OPT_FLAG('q', "quiet", struct ftrace_setup, quiet, "No closing line", .hidden = true),
+	OPT_FLAG(0, "profile", struct ftrace_setup, unused, "It is one", .hidden = true),
+	FTRACE_NEVER_ROWS,
+	FTRACE_NO_FILE_ROWS,
 	OPT_END(),
 };
 /* clang-format on */

@@ -170,7 +170,7 @@ static int wait_for_end(struct ftrace_run *s, char **argv)
 	}
 	if (!err && !argv && !s->s->quiet) {
 		bool theirs = !strcmp(s->app->prog, "trace-cmd");
-		strbuf_str(theirs ? &s->app->out : &s->app->err,
+		strbuf_str(theirs && !s->o->to_err ? &s->app->out : &s->app->err,
 			   theirs ? "Hit Ctrl^C to stop recording\n"
 				  : "[ recording until Ctrl-C ]\n");
 		(void)app_flush(s->app);
@@ -207,10 +207,17 @@ static int prepare(struct ftrace_run *s)
 	return err;
 }
 
-static bool latency_tracer(const struct ftrace_setup *f)
+/* A disk that is full, say: what was recorded until then is not thrown away. */
+static void keep_parts(struct ftrace_run *s)
 {
-	const char *t = f->buffers.at[0].tracer;
-	return t && (str_starts(t, "wakeup") || !strcmp(t, "irqsoff") || str_starts(t, "preempt"));
+	if (!s->has_parts || !s->buffers_read)
+		return;
+	s->has_parts = false;
+	diag_hint(
+		&s->app->diag,
+		"what there is stays in %s: 'sonde ftrace restore -o FILE %s' makes a file of it, "
+		"where there is room",
+		s->parts.folder, s->parts.folder);
 }
 
 static int session_run(struct ftrace_run *s, int argc, char **argv)
@@ -220,7 +227,7 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 	int err = prepare(s);
 	if (err)
 		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
-	s->latency = latency_tracer(f);
+	s->latency = ftrace_is_latency(f->buffers.at[0].tracer);
 	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
 		return app_usage_said(app);
 	if (s->sw.on && (s->latency || s->o->max_kb))
@@ -263,6 +270,7 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 		err = ftrace_run_write_head(s);
 	if (!err && !s->latency)
 		err = ftrace_run_start_reading(s);
+	s->buffers_read = !err && !s->latency;
 	if (!err && s->o->samples)
 		err = start_sampler(s);
 	s->started_ns = clock_monotonic_ns();
@@ -277,10 +285,14 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 	if (err) {
 		if (s->buffers)
 			(void)!ftrace_run_stop_reading(s);
+		if (!s->exec_failed)
+			keep_parts(s);
 		(void)app_fail(app, err);
 		return s->exec_failed ? child_exec_status(err) : APP_FAILED;
 	}
 	err = ftrace_run_finish(s);
+	if (err)
+		keep_parts(s);
 	return err ? app_fail(app, err) : session_status(s, argc > 0);
 }
 
@@ -293,8 +305,15 @@ static int record(struct app *app, struct record_opts *o, int argc, char **argv,
 	app_live(app);
 	if (!o->output)
 		o->output = "trace.dat";
-	if (f->only_command && !argc)
+	if (f->only_command && !argc) {
+		ftrace_setup_end(f);
 		return app_usage(app, "-F is for a command, and there is none");
+	}
+	if (o->priority > 99) {
+		ftrace_setup_end(f);
+		return app_usage(app, "-r %llu: real-time priorities are 1 to 99",
+				 (unsigned long long)o->priority);
+	}
 	bool any = argc > 0 || o->setup.pids;
 	vec_for_each (&f->buffers, b)
 		any |= b->events.nr || b->tracer || b->functions.nr || b->graph.nr;
@@ -400,6 +419,9 @@ static const struct opt rows[] = {
 	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
 	OPT_STR(0, "temp", struct record_opts, temp, "DIR", "Collect in DIR instead of beside the file"),
 	OPT_FLAG(0, "date", struct record_opts, date, "Times of the wall clock in the file"),
+	OPT_INT(0, "ts-offset", struct record_opts, ts_offset, "N", "Let readers of the file add N to all times, in the clock's units", OPT_SEEN(struct record_opts, has_ts_offset)),
+	OPT_FLAG('a', "all-formats", struct record_opts, all_formats, "Keep the formats of all events, also of those that others may switch on"),
+	OPT_FLAG(0, "tsc2nsec", struct record_opts, setup.tsc2nsec, "The clock is the processor's counter: keep in the file how it becomes nanoseconds; -C tsc2nsec chooses the clock too"),
 	OPT_FLAG(0, "proc-map", struct record_opts, proc_map, "Keep the memory maps of the processes of -P"),
 	OPT_FLAG(0, "with-samples", struct record_opts, samples, "Also record samples, by the same clock (mono, or mono_raw with -C), into FILE.perf"),
 	OPT_UINT(0, "sample-freq", struct record_opts, sample_freq, "HZ", "--with-samples: so many a second (999)"),
@@ -410,15 +432,9 @@ static const struct opt rows[] = {
 	OPT_FLAG('k', "keep", struct record_opts, keep, "Leave everything set up when it is over"),
 	OPT_FLAG('q', "quiet", struct record_opts, setup.quiet, "No closing line, no progress"),
 	OPT_STR(0, "user", struct record_opts, user_name, "USER", "Run the command as this user"),
-	OPT_FLAG('t', "tcp", struct record_opts, network, "Nothing is sent over a network here", .hidden = true),
-	OPT_STR('N', NULL, struct record_opts, ignored, "HOST:PORT", "Nothing is sent over a network: record there and copy the file", .refused = true),
-	OPT_STR('V', NULL, struct record_opts, ignored, "CID:PORT", "Nothing is sent to another machine: record there and copy the file", .refused = true),
-	OPT_STR('A', NULL, struct record_opts, ignored, "AGENT", "Guests are not reached from here: record there; 'ftrace report -i A -i B' merges files", .refused = true),
-	OPT_STR(0, "proxy", struct record_opts, ignored, "VSOCK", "Guests are not reached from here: record there", .refused = true),
-	OPT_STR(0, "name", struct record_opts, ignored, "NAME", "Belongs to -A, which is not here", .refused = true),
-	OPT_STR(0, "tsync-interval", struct record_opts, ignored, "MS", "Belongs to -A, which is not here", .refused = true),
-	OPT_FLAG(0, "tsc2nsec", struct record_opts, unused, "Record with -C mono, or turn times with 'ftrace report --ts2secs'", .refused = true),
-	OPT_FLAG('D', NULL, struct record_opts, unused, "It would stop everybody's function tracing; -d is for this run alone", .refused = true),
+	OPT_FLAG(0, "stderr", struct record_opts, to_err, "Called as trace-cmd: what goes to standard output goes to standard error", .hidden = true),
+	OPT_FLAG(0, "fork", struct record_opts, unused, "A recorder stays with what it records: 'ftrace start --fork' leaves the command alone", .refused = true),
+	FTRACE_NEVER_ROWS,
 	OPT_END(),
 };
 /* clang-format on */

@@ -46,39 +46,23 @@ static int keep_cpu_stats(struct ftrace_run *s)
 	return 0;
 }
 
-static int keep_latency_text(struct ftrace_run *s)
-{
-	struct strbuf text;
-	char path[PATH_MAX];
-	strbuf_init(&text);
-	int err = tracing_read(&s->s->tracing, "trace", &text);
-	(void)snprintf(path, sizeof(path), "%s/text", s->parts.folder);
-	FILE *f = err ? NULL : fopen(path, "we");
-	if (f && text.len && fwrite(text.data, text.len, 1, f) != 1)
-		err = -EIO;
-	if (f && fclose(f))
-		err = -EIO;
-	strbuf_done(&text);
-	return f || err ? err : -errno;
-}
-
 /* What trace-cmd tells on standard output, for scripts that look at it. */
 static void say_as_trace_cmd(struct ftrace_run *s)
 {
 	struct tracedat t;
+	struct strbuf *to = s->o->to_err ? &s->app->err : &s->app->out;
 	if (tracedat_open(&t, s->output, NULL))
 		return;
 	vec_for_each (&t.buffers, b) {
 		if (*b->name)
-			strbuf_printf(&s->app->out, "\nBuffer: %s\n\n", b->name);
+			strbuf_printf(to, "\nBuffer: %s\n\n", b->name);
 		for (u32 i = 0; i < b->nr_cpus; i++) {
 			const struct tracedat_cpu *c = &b->cpus[i];
 			const u8 *at = c->pages	      ? c->pages
 				       : c->nr_chunks ? c->chunks[0].data - 12
 						      : NULL;
 			strbuf_printf(
-				&s->app->out,
-				"CPU%u data recorded at offset=0x%llx\n    %llu bytes in size\n",
+				to, "CPU%u data recorded at offset=0x%llx\n    %llu bytes in size\n",
 				c->cpu, at ? (unsigned long long)(at - t.map) : 0,
 				(unsigned long long)c->nr_pages * b->page_size);
 		}
@@ -147,7 +131,7 @@ int ftrace_run_finish(struct ftrace_run *s)
 	if (!err)
 		err = ftrace_run_keep_names(s, &s->parts);
 	if (!err && s->latency)
-		err = keep_latency_text(s);
+		err = parts_write_latency(&s->parts, &s->s->tracing);
 	if (!err && !s->latency)
 		err = keep_cpu_stats(s);
 	ftrace_run_close_buffers(s);

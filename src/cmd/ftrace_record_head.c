@@ -146,8 +146,8 @@ int ftrace_run_write_head(struct ftrace_run *s)
 		}
 	}
 	static const char *const none[] = { "" };
-	mo.systems = systems.nr ? systems.at : none;
-	mo.nr_systems = systems.nr ? systems.nr : 1;
+	mo.systems = s->o->all_formats ? NULL : systems.nr ? systems.at : none;
+	mo.nr_systems = s->o->all_formats ? 0 : systems.nr ? systems.nr : 1;
 	int err = ftrace_meta_read(&s->meta, &s->s->tracing, &mo, &s->app->diag);
 	vec_free(&systems);
 	if (err)
@@ -155,6 +155,13 @@ int ftrace_run_write_head(struct ftrace_run *s)
 	s->has_meta = true;
 	if (s->o->date)
 		err = add_date(s, main->folder);
+	if (!err)
+		err = ftrace_setup_note_tsc(s->s, &s->meta);
+	if (!err && s->o->has_ts_offset) {
+		char text[32];
+		int n = snprintf(text, sizeof(text), "%lld", (long long)s->o->ts_offset);
+		err = ftrace_meta_option(&s->meta, OPTION_OFFSET, text, (size_t)n + 1);
+	}
 	for (const char *p = s->o->proc_map ? s->s->pids : NULL; p && *p && !err;) {
 		err = add_proc_map(s, (s32)strtol(p, NULL, 10));
 		p += strcspn(p, ",");

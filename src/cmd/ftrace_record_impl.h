@@ -18,7 +18,8 @@ struct record_opts {
 	const char *output, *compression, *version, *temp, *user_name;
 	const char *ignored, *switch_output;
 	u64 max_kb, sleep_us, priority, max_size, switch_max_files, sample_freq;
-	bool keep, date, proc_map, poll, network, samples;
+	bool keep, date, proc_map, poll, samples, all_formats, has_ts_offset, to_err;
+	s64 ts_offset;
 	bool profile, only_given, unused;
 	struct opt_list hooks;
 };
@@ -48,7 +49,7 @@ struct ftrace_run {
 	u32 nr_cpus;
 	struct parts parts;
 	struct ftrace_meta meta;
-	bool has_meta, has_parts, latency;
+	bool has_meta, has_parts, latency, buffers_read;
 	struct record_buffer *buffers;
 	VEC(struct tracedat_option) more; /* options known at the end */
 	struct ftrace_sampler sampler;

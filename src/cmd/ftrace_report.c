@@ -44,7 +44,7 @@ struct report_opts {
 	struct text_events_functions layout;
 	bool diff, align, raw_ts, no_date, check_ts;
 	bool endian, functions, printk, names, formats, check, stat, uname, version;
-	bool list_cpus, first, last;
+	bool list_cpus, first, last, page_size;
 	u64 workers;
 };
 
@@ -124,6 +124,7 @@ static const struct opt rows[] = {
 	OPT_FLAG('S', NULL, struct report_opts, no_softirq, "leave out what ran in a soft interrupt"),
 	OPT_FLAG('T', "test-filters", struct report_opts, test_filters,
 		 "show which events the filters apply to, and no events"),
+	OPT_FLAG(0, "filter-test", struct report_opts, test_filters, "the same", .hidden = true),
 	OPT_HEADING("How they look"),
 	OPT_FLAG('R', "raw", struct report_opts, raw, "print fields as name=value"),
 	OPT_LIST('r', NULL, struct report_opts, raw_events, "REGEX", "the same for these events"),
@@ -177,6 +178,8 @@ static const struct opt rows[] = {
 	OPT_FLAG(0, "uname", struct report_opts, uname, "the kernel it was recorded on"),
 	OPT_FLAG(0, "version", struct report_opts, version, "the program that recorded it"),
 	OPT_FLAG('e', NULL, struct report_opts, endian, "its byte order"),
+	OPT_FLAG('p', NULL, struct report_opts, page_size,
+		 "sizes of pages, of the file and of this machine"),
 	OPT_FLAG('f', NULL, struct report_opts, functions, "the functions it can name"),
 	OPT_FLAG('P', NULL, struct report_opts, printk, "the strings of the kernel that it holds"),
 	OPT_UINT(0, "threads", struct report_opts, workers, "N",
@@ -532,6 +535,7 @@ static u32 questions(const struct report_opts *o)
 		{ o->list_cpus, ASK_CPUS },
 		{ o->first, ASK_FIRST },
 		{ o->last, ASK_LAST },
+		{ o->page_size, ASK_PAGES },
 	};
 	u32 asked = 0;
 	for (unsigned i = 0; i < ARRAY_SIZE(all); i++)

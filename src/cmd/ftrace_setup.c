@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -43,7 +44,10 @@ int ftrace_add_word(void *list, const char *value)
 int ftrace_take_event(void *opts, const char *value, bool negated, struct diag *d)
 {
 	(void)negated;
-	(void)d;
+	/* An unset variable of a script is not "everything". */
+	if (!value[strspn(value, ":")])
+		return diag_error(d, -EINVAL, "-e '%s' names no event; all of them are '-e all'",
+				  value);
 	struct ftrace_buffer_opt *b = current(opts);
 	struct ftrace_event_opt *e = b ? vec_push(&b->events) : NULL;
 	if (!e)
@@ -281,15 +285,17 @@ static int apply_size(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	strbuf_init(&t);
 	bool mixed = *tracing_line(&s->tracing, path, &t) == 'X';
 	strbuf_done(&t);
-	if (!mixed)
-		return journal_set(s->journal, path, kb, &s->app->diag);
-	int err = 0;
-	for (int cpu = 0; !err; cpu++) {
+	int err = mixed ? 0 : journal_set(s->journal, path, kb, &s->app->diag);
+	for (int cpu = 0; mixed && !err; cpu++) {
 		path = ftrace_path_in(s, b, "per_cpu/cpu%d/buffer_size_kb", cpu);
 		if (!tracing_has(&s->tracing, path))
 			break;
 		err = journal_set(s->journal, path, kb, &s->app->diag);
 	}
+	if (err == -ENOMEM)
+		diag_hint(
+			&s->app->diag, "-b %s is for each CPU, of which there are %ld; total:SIZE is for all together",
+			b->size, sysconf(_SC_NPROCESSORS_ONLN));
 	return err;
 }
 
@@ -307,6 +313,14 @@ static int apply_cpumask(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 			cpuset_add(&set, (unsigned)i);
 	else
 		err = cpuset_parse_mask(b->cpumask, &set, &s->app->diag);
+	int beyond = cpuset_next(&set, (unsigned)sysconf(_SC_NPROCESSORS_CONF));
+	if (!err && beyond >= 0)
+		err = diag_error(&s->app->diag, -EINVAL,
+				 "-M %s: there is no CPU %d, the last one is %ld", b->cpumask,
+				 beyond, sysconf(_SC_NPROCESSORS_CONF) - 1);
+	else if (!err && !cpuset_count(&set))
+		err = diag_error(&s->app->diag, -EINVAL,
+				 "-M %s: nothing would be traced, on no CPU", b->cpumask);
 	if (!err) {
 		cpuset_add_mask(&set, &mask);
 		err = journal_set(s->journal, ftrace_path_in(s, b, "tracing_cpumask"),
@@ -320,8 +334,8 @@ static int apply_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 {
 	const char *name = word;
 	bool off = false;
-	if (!name)
-		return -EINVAL;
+	if (!*name)
+		return diag_error(&s->app->diag, -EINVAL, "-O: an option without a name");
 	const char *path = ftrace_path_in(s, b, "options/%s", name);
 	if (!tracing_has(&s->tracing, path) && str_starts(word, "no")) {
 		name = word + 2;
@@ -351,7 +365,33 @@ static int set_flag_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, 
 	return journal_set(s->journal, path, on ? "1" : "0", &s->app->diag);
 }
 
-/* Names of functions become one list; what has a command behind it is a line of its own. */
+/* "vfs_read:traceoff:1": what is to happen at a call, not a name. */
+static bool is_command(const char *text)
+{
+	const char *colon = strchr(text, ':');
+	return colon && !str_starts(colon, ":mod:");
+}
+
+/*
+ * A line for each command. They come last, when tracing is on and all that is left is to let the command go: whoever calls the function
+ * uses up its count, we too.
+ */
+static int apply_commands(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
+{
+	int err = 0;
+	for (size_t i = 0; i < b->functions.nr && !err; i++) {
+		const char *text = b->functions.at[i];
+		if (!is_command(text))
+			continue;
+		const char *undo =
+			ftrace_path_in(s, &(struct ftrace_buffer_opt){ .folder = "" }, "!%s", text);
+		err = journal_add(s->journal, ftrace_path_in(s, b, "set_ftrace_filter"), text, undo,
+				  &s->app->diag);
+	}
+	return err;
+}
+
+/* Names of functions become one list; of commands only the names are checked. */
 static int apply_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const char *file,
 			   const char **at, size_t nr, bool with_module)
 {
@@ -367,20 +407,15 @@ static int apply_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b, 
 		strbuf_char(&list, '\n');
 	}
 	for (size_t i = 0; i < nr && !err; i++) {
-		const char *text = at[i], *colon = strchr(text, ':');
-		bool command = colon && !str_starts(colon, ":mod:");
+		const char *text = at[i];
+		bool module = with_module && s->module && !strchr(text, ':');
 		err = ftrace_check_function(s, text);
-		if (err)
-			break;
-		if (command) {
-			const char *undo = ftrace_path_in(
-				s, &(struct ftrace_buffer_opt){ .folder = "" }, "!%s", text);
-			err = journal_add(s->journal, path, text, undo, &s->app->diag);
-		} else {
-			strbuf_printf(&list, "%s%s%s\n", text,
-				      with_module && s->module && !colon ? ":mod:" : "",
-				      with_module && s->module && !colon ? s->module : "");
-		}
+		if (!err && is_command(text) && !with_module)
+			err = diag_error(&s->app->diag, -EINVAL,
+					 "'%s': what is to happen at a call belongs to -l", text);
+		if (!err && !is_command(text))
+			strbuf_printf(&list, "%s%s%s\n", text, module ? ":mod:" : "",
+				      module ? s->module : "");
 	}
 	if (!err && list.len)
 		err = journal_list(s->journal, path, strbuf_cstr(&list), &s->app->diag);
@@ -409,6 +444,9 @@ static int apply_pids(struct ftrace_setup *s, struct ftrace_buffer_opt *b, int p
 			diag_span(&s->app->diag, s->pids, (size_t)(p - s->pids), len);
 		} else {
 			strbuf_printf(&list, "%llu\n", (unsigned long long)id);
+			if (id > INT_MAX || (kill((pid_t)id, 0) && errno == ESRCH))
+				diag_warn(&s->app->diag, "-P: there is no process %llu",
+					  (unsigned long long)id);
 		}
 		p += len + (p[len] != 0);
 	}
@@ -461,7 +499,7 @@ static int leave_us_out(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 static const char *const latency_tracers[] = { "wakeup",  "wakeup_rt",	"wakeup_dl",
 					       "irqsoff", "preemptoff", "preemptirqsoff" };
 
-static bool is_latency(const char *tracer)
+bool ftrace_is_latency(const char *tracer)
 {
 	for (size_t i = 0; tracer && i < ARRAY_SIZE(latency_tracers); i++)
 		if (!strcmp(tracer, latency_tracers[i]))
@@ -497,10 +535,14 @@ static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	bool asked = false;
 	vec_for_each (&b->options, o)
 		asked |= !strcmp(*o, "function-trace");
-	if (!err && (s->no_function_trace || (is_latency(b->tracer) && !asked)))
+	if (!err && (s->no_function_trace || (ftrace_is_latency(b->tracer) && !asked)))
 		err = set_flag_option(s, b, "function-trace", false);
 	if (!err && b->tracer)
 		err = journal_set(s->journal, ftrace_path_in(s, b, "current_tracer"), b->tracer, d);
+	if (err == -EPERM && b->tracer && str_starts(b->tracer, "function"))
+		diag_hint(d,
+			  "this kernel lets nobody trace its functions, not even root (lockdown); "
+			  "'sonde doctor' tells more");
 	if (!err && b->func_stack) {
 		if (!b->functions.nr)
 			return diag_error(d, -EINVAL,
@@ -567,9 +609,40 @@ static bool ftrace_setup_needs_top(const struct ftrace_setup *s)
 	return (b->tracer && tracer_needs_top(s, b->tracer)) || b->graph.nr || b->no_graph.nr;
 }
 
+/* trace-cmd's name for "x86-tsc, and let readers make nanoseconds of it". */
+static int check_tsc(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
+{
+	if (b->clock && !strcmp(b->clock, "tsc2nsec")) {
+		b->clock = "x86-tsc";
+		s->tsc2nsec = true;
+	}
+	int err = s->tsc2nsec ? perf_tsc_read(&s->tsc) : 0;
+	if (err) {
+		diag_error(&s->app->diag, err,
+			   "tsc2nsec: the kernel does not tell how this machine's counter becomes "
+			   "nanoseconds");
+		diag_hint(
+			&s->app->diag,
+			"-C mono counts nanoseconds; -C x86-tsc and 'ftrace report --ts2secs HZ', "
+			"if its frequency is known");
+	}
+	return err;
+}
+
+int ftrace_setup_note_tsc(const struct ftrace_setup *s, struct ftrace_meta *m)
+{
+	struct {
+		u32 mult, shift;
+		u64 offset; /* trace-cmd leaves it 0 too */
+	} tsc = { .mult = s->tsc.mult, .shift = s->tsc.shift };
+	return s->tsc2nsec ? ftrace_meta_option(m, OPTION_TSC2NSEC, &tsc, sizeof(tsc)) : 0;
+}
+
 static int check_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 {
 	int err = ftrace_take_tracer_events(s, b);
+	if (!err)
+		err = check_tsc(s, b);
 	if (!err && b->tracer)
 		err = ftrace_check_word(s, "available_tracers", b->tracer, "tracer");
 	if (!err && b->clock)
@@ -649,5 +722,7 @@ int ftrace_setup_switch(struct ftrace_setup *s, bool on)
 	for (size_t i = 0; i < s->buffers.nr && !err; i++)
 		err = journal_set(s->journal, ftrace_path_in(s, &s->buffers.at[i], "tracing_on"),
 				  on ? "1" : "0", &s->app->diag);
+	for (size_t i = 0; i < s->buffers.nr && on && !err; i++)
+		err = apply_commands(s, &s->buffers.at[i]);
 	return err;
 }

@@ -8,7 +8,9 @@
 
 #include "cmd/app.h"
 #include "kern/journal.h"
+#include "kern/perf_tsc.h"
 #include "kern/sysroot.h"
+#include "stream/ftrace_meta.h"
 
 struct ftrace_event_opt {
 	const char *text; /* "sched:sched_switch", "sched", "sched_wak*", "all", "sched:sched_switch/next_pid==0/+stacktrace" */
@@ -46,7 +48,13 @@ struct ftrace_setup {
 	bool force;
 	bool dry_run;
 	bool quiet;
+	bool tsc2nsec; /* the counter as clock, and in the file how it becomes nanoseconds */
+	struct perf_tsc tsc;
 	u64 cmdlines_size;
+	/* Options of trace-cmd that are refused, or have nothing to do here. */
+	const char *ignored;
+	bool unused;
+	u64 unused_number;
 
 	/* Of the session. */
 	struct app *app;
@@ -76,7 +84,7 @@ ftrace_take ftrace_take_buffer, ftrace_take_clock, ftrace_take_cpumask, ftrace_t
 	OPT_CALL('R', "trigger", "TRIGGER", "A trigger of the -e before: stacktrace, traceoff:1, hist:keys=..., with 'if FILTER'", ftrace_take_trigger), \
 	OPT_CALL('v', "exclude", NULL, "From here on, -e names events that are not to be traced", ftrace_take_negate), \
 	OPT_CALL('p', "tracer", "TRACER", "Use this tracer: function, function_graph, wakeup ...", ftrace_take_tracer), \
-	OPT_CALL('l', "function", "FUNC", "Only these functions (patterns; FUNC:mod:MODULE; FUNC:traceoff:1)", ftrace_take_function), \
+	OPT_CALL('l', "function", "FUNC", "Only these functions (patterns; FUNC:mod:MODULE; FUNC:traceoff:1 does something at a call, whoever makes it)", ftrace_take_function), \
 	OPT_CALL('n', "no-function", "FUNC", "Not these functions", ftrace_take_no_function), \
 	OPT_CALL('g', "graph", "FUNC", "function_graph: these functions and what they call", ftrace_take_graph), \
 	OPT_CALL(0, "no-graph", "FUNC", "function_graph: not these functions and what they call", ftrace_take_no_graph), \
@@ -104,9 +112,54 @@ ftrace_take ftrace_take_buffer, ftrace_take_clock, ftrace_take_cpumask, ftrace_t
 	OPT_FLAG(0, "dry-run", struct ftrace_setup, dry_run, "Only print what would be written to tracefs")
 /* clang-format on */
 
+/* What trace-cmd takes wherever it traces, and nothing here can do. */
+/* clang-format off */
+#define FTRACE_NEVER_ROWS \
+	OPT_STR('N', NULL, struct ftrace_setup, ignored, "HOST:PORT", "Nothing is sent over a network: record there and copy the file", .refused = true), \
+	OPT_STR('V', NULL, struct ftrace_setup, ignored, "CID:PORT", "Nothing is sent to another machine: record there and copy the file", .refused = true), \
+	OPT_STR('A', NULL, struct ftrace_setup, ignored, "AGENT", "Guests are not reached from here: record there; 'ftrace report -i A -i B' merges files", .refused = true), \
+	OPT_STR(0, "proxy", struct ftrace_setup, ignored, "VSOCK", "Guests are not reached from here: record there", .refused = true), \
+	OPT_STR(0, "name", struct ftrace_setup, ignored, "NAME", "Belongs to -A, which is not here", .refused = true), \
+	OPT_STR(0, "tsync-interval", struct ftrace_setup, ignored, "MS", "Belongs to -A, which is not here", .refused = true), \
+	OPT_FLAG('D', NULL, struct ftrace_setup, unused, "It would stop everybody's function tracing; -d is for this run alone", .refused = true), \
+	OPT_FLAG('t', "tcp", struct ftrace_setup, unused, "Nothing is sent over a network here", .hidden = true), \
+	OPT_FLAG(0, "nosplice", struct ftrace_setup, unused, "Pages are read, never spliced", .hidden = true), \
+	OPT_FLAG(0, "nofifos", struct ftrace_setup, unused, "Guests are not reached from here", .hidden = true), \
+	OPT_FLAG(0, "notimeout", struct ftrace_setup, unused, "Nobody else is waited for", .hidden = true), \
+	OPT_FLAG(0, "debug", struct ftrace_setup, unused, "-v says more", .hidden = true)
+/* What it takes there because its verbs share one table, but has to do with files and their readers only. */
+#define FTRACE_NO_FILE_ROWS \
+	OPT_UINT('m', NULL, struct ftrace_setup, unused_number, "KB", "There is no file here: 'ftrace record -m' keeps the newest of each CPU", .refused = true), \
+	OPT_FLAG(0, "date", struct ftrace_setup, unused, "There is no file here: 'ftrace record --date'", .refused = true), \
+	OPT_STR(0, "ts-offset", struct ftrace_setup, ignored, "N", "There is no file here: 'ftrace record --ts-offset'", .refused = true), \
+	OPT_FLAG(0, "tsc2nsec", struct ftrace_setup, unused, "There is no file here: 'ftrace record --tsc2nsec'", .refused = true), \
+	OPT_STR(0, "compression", struct ftrace_setup, ignored, "HOW", "There is no file here: 'ftrace record --compression'", .refused = true), \
+	OPT_STR(0, "file-version", struct ftrace_setup, ignored, "N", "There is no file here: 'ftrace record --file-version'", .refused = true), \
+	OPT_STR(0, "temp", struct ftrace_setup, ignored, "DIR", "There is no file here: 'ftrace record --temp'", .refused = true), \
+	OPT_FLAG(0, "proc-map", struct ftrace_setup, unused, "There is no file here: 'ftrace record --proc-map'", .refused = true), \
+	OPT_FLAG(0, "poll", struct ftrace_setup, unused, "There is no reader of pages here", .hidden = true), \
+	OPT_UINT('s', NULL, struct ftrace_setup, unused_number, "US", "There is no reader of pages here", .hidden = true), \
+	OPT_UINT('r', NULL, struct ftrace_setup, unused_number, "PRIO", "There is no reader of pages here: 'chrt -f PRIO' in front does it", .refused = true), \
+	OPT_FLAG('a', NULL, struct ftrace_setup, unused, "Formats are kept in files only", .hidden = true), \
+	OPT_STR(0, "user", struct ftrace_setup, ignored, "USER", "Put 'setpriv --reuid USER --init-groups' in front of the command", .refused = true)
+#define FTRACE_NO_PROFILE_ROWS \
+	OPT_STR('o', NULL, struct ftrace_setup, ignored, "FILE", "No file is written: 'ftrace record' does, and 'ftrace extract' saves what 'ftrace start' collects", .refused = true), \
+	OPT_FLAG('q', "quiet", struct ftrace_setup, quiet, "No closing line", .hidden = true), \
+	OPT_FLAG(0, "profile", struct ftrace_setup, unused, "'ftrace profile', or 'ftrace record --profile'", .refused = true), \
+	OPT_STR('H', NULL, struct ftrace_setup, ignored, "HOOK", "Belongs to 'ftrace profile'", .refused = true), \
+	OPT_FLAG('S', NULL, struct ftrace_setup, unused, "Belongs to 'ftrace profile'", .refused = true), \
+	OPT_FLAG('G', NULL, struct ftrace_setup, unused, "Belongs to 'ftrace profile'", .refused = true), \
+	OPT_FLAG(0, "by-comm", struct ftrace_setup, unused, "Belongs to 'ftrace profile'", .refused = true), \
+	OPT_FLAG(0, "stderr", struct ftrace_setup, unused, "'>&2' behind the command does it", .refused = true)
+/* clang-format on */
+
 void ftrace_setup_defaults(void *opts);
 /* Opens tracefs (mounts it where it is not and may be). 0 or negative errno with a diag. */
 int ftrace_setup_open(struct ftrace_setup *s, struct app *app) must_check;
+/* With -C tsc2nsec: how the clock becomes nanoseconds, among the options of a file. */
+int ftrace_setup_note_tsc(const struct ftrace_setup *s, struct ftrace_meta *m) must_check;
+/* One that keeps the worst case as text: wakeup and the like. NULL is none. */
+bool ftrace_is_latency(const char *tracer);
 /* Takes the lock if need be, and opens the journal. */
 int ftrace_setup_begin(struct ftrace_setup *s, bool private,
 		       void (*rescue)(const char *folder)) must_check;

@@ -18,8 +18,8 @@ enum { DELTA_BITS = 27, TYPE_EXTEND = 30, PIECES_MAX = 1 << 20 };
 
 struct split_opts {
 	const char *input, *output;
-	u64 sec, msec, usec, events;
-	bool repeat;
+	u64 sec, msec, usec, events, cpu;
+	bool repeat, one_cpu, beside;
 	u64 unused;
 	bool unused_flag;
 };
@@ -142,13 +142,16 @@ static int each_page(struct splitting *s,
 		u8 *page = malloc(buf->page_size);
 		if (!page)
 			return -ENOMEM;
-		for (u32 c = 0; c < buf->nr_cpus && !err; c++, lane++)
+		for (u32 c = 0; c < buf->nr_cpus && !err; c++, lane++) {
+			if (s->o->one_cpu && buf->cpus[c].cpu != s->o->cpu)
+				continue;
 			for (u32 i = 0; i < buf->cpus[c].nr_pages && !err; i++) {
 				err = s->read_whole(&s->copy, b, c, (u64)i * buf->page_size, page,
 						    buf->page_size);
 				if (!err)
 					err = fn(s, lane, page, buf->page_size);
 			}
+		}
 		free(page);
 	}
 	return err;
@@ -258,7 +261,7 @@ static int split(struct splitting *s, u64 start, u64 end)
 		if (nr > PIECES_MAX)
 			return diag_error(&s->app->diag, -E2BIG, "that would be more than %d files",
 					  PIECES_MAX);
-		if (pieces)
+		if (pieces || o->beside)
 			(void)snprintf(path, sizeof(path), "%s.%u", o->output, nr);
 		else
 			(void)snprintf(path, sizeof(path), "%s", o->output);
@@ -321,10 +324,11 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	for (int i = 0; i < argc; i++)
 		if (clock_parse(argv[i], &times[i]))
 			return app_usage(app, "'%s' is no time in seconds: 75678.923853", argv[i]);
-	if (!o->output)
-		return app_usage(app, "where to? -o FILE");
 	if (!o->input)
 		o->input = "trace.dat";
+	o->beside = !o->output;
+	if (o->beside)
+		o->output = o->input;
 	int err = tracedat_open(&s.from, o->input, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -342,13 +346,14 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 /* clang-format off */
 static const struct opt rows[] = {
 	OPT_STR('i', "input", struct split_opts, input, "FILE", "read FILE instead of trace.dat"),
-	OPT_STR('o', "output", struct split_opts, output, "FILE", "write FILE, or FILE.1, FILE.2 ... when it is cut up"),
+	OPT_STR('o', "output", struct split_opts, output, "FILE", "write FILE, or FILE.1, FILE.2 ... when it is cut up (the input's name and .1)"),
 	OPT_UINT('s', "seconds", struct split_opts, sec, "N", "pieces of N seconds"),
 	OPT_UINT('m', "milliseconds", struct split_opts, msec, "N", "pieces of N milliseconds"),
 	OPT_UINT('u', "microseconds", struct split_opts, usec, "N", "pieces of N microseconds"),
 	OPT_UINT('e', "events", struct split_opts, events, "N", "pieces of N events"),
 	OPT_UINT('p', NULL, struct split_opts, unused, "N", "Pieces are not cut at pages: -e N counts events", .refused = true),
 	OPT_FLAG('c', NULL, struct split_opts, unused_flag, "Pieces hold all CPUs, so that their order stays", .refused = true),
+	OPT_UINT('C', "cpu", struct split_opts, cpu, "CPU", "only what one CPU recorded", OPT_SEEN(struct split_opts, one_cpu)),
 	OPT_FLAG('r', "repeat", struct split_opts, repeat, "all pieces from start to end, not the first only"),
 	OPT_END(),
 };

@@ -89,6 +89,11 @@ static void defaults(void *opts)
 static const struct opt start_rows[] = {
 	FTRACE_SETUP_ROWS,
 	OPT_FLAG(0, "fork", struct start_opts, fork, "Do not wait for the command"),
+	OPT_FLAG('k', NULL, struct ftrace_setup, unused, "Everything stays set up in any case",
+		 .hidden = true),
+	FTRACE_NEVER_ROWS,
+	FTRACE_NO_FILE_ROWS,
+	FTRACE_NO_PROFILE_ROWS,
 	OPT_END(),
 };
 

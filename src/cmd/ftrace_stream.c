@@ -210,6 +210,8 @@ static int open_all(struct streaming *x)
 		err = ftrace_meta_read(&x->meta, &x->s->tracing, &mo, &x->app->diag);
 	x->has_meta = !err;
 	if (!err)
+		err = ftrace_setup_note_tsc(x->s, &x->meta);
+	if (!err)
 		err = live_ftrace_open(&x->live, &x->s->tracing, &lo, &x->app->diag);
 	return err ? err : live_ftrace_start(x->live);
 }
@@ -298,7 +300,17 @@ static void defaults(void *opts)
 	ftrace_setup_defaults(&((struct stream_opts *)opts)->setup);
 }
 
-static const struct opt rows[] = { FTRACE_SETUP_ROWS, OPT_END() };
+static const struct opt rows[] = {
+	FTRACE_SETUP_ROWS,
+	OPT_FLAG('k', NULL, struct ftrace_setup, unused, "'ftrace start' leaves everything set up",
+		 .refused = true),
+	OPT_FLAG(0, "fork", struct ftrace_setup, unused,
+		 "'ftrace start --fork' leaves the command alone", .refused = true),
+	FTRACE_NEVER_ROWS,
+	FTRACE_NO_FILE_ROWS,
+	FTRACE_NO_PROFILE_ROWS,
+	OPT_END(),
+};
 
 static const struct opt_example examples[] = {
 	{ "ftrace stream -e sched:sched_process_exec", "programs as they start" },

@@ -46,6 +46,9 @@ static int encode(const struct library *l, const char *name, struct perf_event_a
 	struct perf_event_attr tmp = { .size = sizeof(tmp) };
 	pfm_perf_encode_arg_t arg = { .attr = &tmp, .size = sizeof(arg) };
 	int r = l->get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
+	/* Where debugfs is mounted libpfm has the tracepoints of this machine too: those are not its to name. */
+	if (r == PFM_SUCCESS && tmp.type == PERF_TYPE_TRACEPOINT)
+		return PFM_ERR_NOTFOUND;
 	if (r == PFM_SUCCESS)
 		*attr = tmp;
 	return r;

@@ -57,6 +57,7 @@ struct live_opts {
 	bool per_thread_counts; /* a READ record for each thread that ends */
 	bool running_times; /* how long events were on, with every count */
 	u64 more; /* further bits of sample_type */
+	u64 regs_intr, regs_user; /* registers of every sample, by perf's numbers; 0: none */
 	bool no_user_chain, no_kernel_chain; /* parts of call chains that are not wanted */
 	bool no_bpf_events; /* programs that are loaded meanwhile are not told */
 	bool strict_freq; /* a frequency that is not to be had is an error */

@@ -364,7 +364,7 @@ static void set_timebase(struct part *p, const struct replay_ftrace_input *in,
 		if (f->has_tsc2nsec) {
 			tb->mult = f->tsc_mult;
 			tb->shift = f->tsc_shift;
-			tb->offset_ns += (s64)f->tsc_offset_ns;
+			/* The offset in the file is nobody's: trace-cmd writes 0 and adds none. */
 		}
 		if (in->ts_hz)
 			set_hz(tb, in->ts_hz);

@@ -185,9 +185,11 @@ static void finish_number(struct parser *p, struct op *op)
 	}
 	op->kind = op->spec.conv == 'c' ? OP_CHAR : OP_NUMBER;
 	op->arg = strip_cast(op->arg, &op->spec);
-	if ((op->arg->kind != NODE_LOAD && !is_fixed_element(op->arg)) || !is_plain(&op->spec))
+	if (op->arg->kind != NODE_LOAD && !is_fixed_element(op->arg))
 		return;
-	if (op->spec.conv == 'd' || op->spec.conv == 'u')
+	if (!is_plain(&op->spec))
+		take_load(op, (enum op_kind)op->kind); /* what a row may make of it */
+	else if (op->spec.conv == 'd' || op->spec.conv == 'u')
 		take_load(op, OP_LOAD_DEC);
 	else if (op->spec.conv == 'x')
 		take_load(op, OP_LOAD_HEX);

@@ -262,8 +262,8 @@ static inline unsigned print_put_comm(char *to, const u8 *from)
 
 /* Sets prog->steps where that can be. */
 int print_row_compile(struct arena *a, struct print_prog *prog) must_check;
-/* raw has steps_need bytes. */
-int print_row_run(const struct print_prog *p, const u8 *raw, struct strbuf *to);
+/* size is at least steps_need. -EAGAIN: this payload is none for the row, and nothing was written. */
+int print_row_run(const struct print_prog *p, const u8 *raw, u32 size, struct strbuf *to);
 
 /* ---- print_fmt_pointer.c ---- */
 

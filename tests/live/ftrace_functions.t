@@ -40,6 +40,13 @@ exits 0 "status" "$SONDE" ftrace status
 like "$out" 'top buffer is locked by process' "says so too"
 echo now >over
 wait
+# Commands have no task of their own: they are set last, after the folders that the recorder makes.
+exits 0 "a counted command" rec -p function -l 'do_sys_openat2' -l 'vfs_mkdir:traceoff:1' -F sh -c 'cat /proc/version; mkdir counted; cat /proc/version'
+n=$("$SONDE" ftrace report t.dat | grep -c ': function:')
+[ "$n" -gt 2 ]
+ok $? "is not used up before the command runs ($n calls)"
+exits 1 "a command among the functions to be left out" rec -p function -l vfs_open -n vfs_mkdir:traceoff true
+like "$err" "belongs to -l" "says where it belongs"
 exits 0 "a function trigger" rec -p function -l vfs_open -l 'vfs_statx:stacktrace:1' -F cat /proc/version
 exits 1 "a hist trigger with a mistake" rec -e sched:sched_switch -R 'hist:keys=nosuch' true
 like "$err" 'the kernel says: .*' "the kernel's own message"

@@ -126,6 +126,45 @@ exits 0 "-i: it is left out" rec -i -e no:such_event -e sched:sched_switch true
 exits 1 "a filter with a wrong field" rec -e sched:sched_switch -f 'nex_pid == 1' true
 like "$err" 'did you mean next_pid' "names the right one"
 exits 1 "a clock" rec -C mno -e sched true
+exits 129 "an event without a name is not all of them" rec -e '' true
+exits 1 "a CPU that is not there" rec -M "$(printf '1%064d' 0)" -e sched true
+like "$err" 'there is no CPU 256' "is named"
+exits 1 "no CPU at all" rec -M 0 -e sched true
+like "$err" 'nothing would be traced' "is refused"
+exits 1 "a trigger that is none" rec -e sched:sched_switch -R nonsense true
+like "$err" 'this kernel has:.* traceoff ' "tells which there are"
+exits 129 "a priority beyond 99" rec -r 200 -e sched true
+exits 0 "a process that is not there" rec -P 4999999 -e sched:sched_switch true
+like "$err" 'warning: -P: there is no process 4999999' "is warned of"
+mkdir folder
+exits 1 "a folder as file" "$SONDE" ftrace record -o folder -e sched true
+like "$err" 'folder' "is said before anything is recorded"
+mknod device c 1 3
+exits 0 "a device" "$SONDE" ftrace record -o device -e sched:sched_process_exec true
+[ -c device ] && [ -z "$(ls -d -- *.parts 2>/dev/null)" ]
+ok $? "stays one, and nothing lies beside"
+exits 0 "--temp of a relative folder, a file elsewhere" "$SONDE" ftrace record -q --temp folder -o "$PWD/abs.dat" -e sched:sched_process_exec true
+like "$("$SONDE" ftrace report abs.dat)" 'sched_process_exec' "is recorded"
+mkdir small
+if mount -t tmpfs -o size=48m t small 2>/dev/null; then
+	# The disk is full as soon as some pages have reached it.
+	cat >fill.sh <<'END'
+"$SONDE" workload syscalls 30000
+for _ in $(seq 600); do
+	[ "$(cat small/t.dat.parts/0.*.0 | wc -c)" -gt 1000000 ] && break
+	sleep 0.1
+done
+head -c 100M /dev/zero >small/filler 2>/dev/null
+"$SONDE" workload syscalls 60000
+END
+	exits 1 "a full disk" "$SONDE" ftrace record -q -o small/t.dat -e raw_syscalls bash fill.sh
+	like "$err" 'No space left' "is said"
+	like "$err" "restore -o FILE .*small/t\\.dat\\.parts" "and how to save what there is"
+	exits 0 "restore to another place" "$SONDE" ftrace restore -o saved.dat small/t.dat.parts
+	[ "$("$SONDE" ftrace report saved.dat 2>/dev/null | grep -c ': sys_enter:')" -gt 1000 ]
+	ok $? "saves it"
+	umount small
+fi
 exits 129 "nothing to record" rec
 exits 129 "-f without -e" rec -f 'a == 1' true
 mkdir t.dat.parts
