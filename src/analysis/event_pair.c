@@ -458,14 +458,6 @@ u64 event_pair_nr_gaps(const struct event_pair *p)
 	return p->nr_gaps;
 }
 
-u64 event_pair_nr_open(const struct event_pair *p)
-{
-	u64 nr = 0;
-	vec_for_each (&p->opened, o)
-		nr += o->active;
-	return nr;
-}
-
 /* The tracer's own times leave out what it cost to write the entry. */
 u64 event_pair_ns(const struct event_pair_match *m)
 {

@@ -70,7 +70,6 @@ struct sink *event_pair_sink(struct event_pair *p);
 u64 event_pair_startable(const struct event_pair *p);
 u64 event_pair_endable(const struct event_pair *p);
 u64 event_pair_nr_gaps(const struct event_pair *p);
-u64 event_pair_nr_open(const struct event_pair *p);
 
 /* How long it took: what the end itself says (a function's), else the time between the two. */
 u64 event_pair_ns(const struct event_pair_match *m);

@@ -171,6 +171,9 @@ struct profile_branches {
 };
 const struct profile_branches *profile_branches(const struct profile *p);
 
+/* Whether no sample is left by the filters. */
+bool profile_is_empty(const struct profile *p);
+
 struct profile_totals {
 	u64 period;
 	u64 nr_samples;

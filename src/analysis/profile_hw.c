@@ -24,11 +24,6 @@ static const struct {
 	[PROFILE_KEY_BLOCKED - PROFILE_KEY_MEM] = { 7ull << 40, data_src_blocked },
 };
 
-bool hw_is_key(enum profile_key key)
-{
-	return key >= PROFILE_KEY_MISPREDICT && key <= PROFILE_KEY_ADDR;
-}
-
 bool hw_is_frame(enum profile_key key)
 {
 	return key >= PROFILE_KEY_SRCLINE_FROM && key <= PROFILE_KEY_PLACE;

@@ -145,8 +145,6 @@ int keys_cell(const struct profile *p, const struct profile_field *f, const stru
 
 /* ---- profile_hw.c ---- */
 
-/* Keys of branches and accesses. */
-bool hw_is_key(enum profile_key key);
 /* Whether its word is a frame until hw_settle(). */
 bool hw_is_frame(enum profile_key key);
 /* Whether its word is an address, and another one says what that is called. */

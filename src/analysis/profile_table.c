@@ -13,6 +13,11 @@ struct profile_totals profile_totals(const struct profile *p, u32 event)
 	return shown ? p->shown_totals.at[event] : p->totals.at[event];
 }
 
+bool profile_is_empty(const struct profile *p)
+{
+	return !p->all.nr;
+}
+
 static int compare_rows(const void *l, const void *r, void *ctx)
 {
 	const struct profile *p = ctx;

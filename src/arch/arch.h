@@ -21,6 +21,7 @@ struct arch {
 	const char *const *perf_names; /* [perf's number]: as perf writes them */
 	u8 nr_perf_names;
 	u64 perf_mask; /* of sample_regs_user, for unwinding */
+	u64 perf_all; /* what every event can sample: of perf_names */
 	u64 addr_mask; /* bits of a user address; others may hold a signature (pointer authentication) */
 	bool vdso_returns; /* whoever returns into the vDSO returns from a signal handler */
 	const s16 *signal_slots; /* [our number] -> offset from sp in the frame of a signal handler, at its return; -1: not there */

@@ -62,6 +62,7 @@ const struct arch arch_arm64 = {
 	.perf_names = perf_names,
 	.nr_perf_names = ARRAY_SIZE(perf_names),
 	.perf_mask = 0x1ffffffff,
+	.perf_all = 0x1ffffffff,
 	.addr_mask = (1ull << 48) - 1,
 	.vdso_returns = true,
 	.signal_slots = signal_slots,

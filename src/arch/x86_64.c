@@ -81,6 +81,8 @@ const struct arch arch_x86_64 = {
 	.perf_names = perf_names,
 	.nr_perf_names = ARRAY_SIZE(perf_names),
 	.perf_mask = 0xff01ff,
+	.perf_all =
+		0xff0fff, /* segments of data have no values to tell, vectors need precise events */
 	.addr_mask = UINT64_MAX,
 	.signal_slots = signal_slots,
 	.after_call = after_call,

@@ -32,12 +32,21 @@ bool str_is_close(const char *word, unsigned distance)
 	return distance <= (len < 3 ? 1 : (len + 2) / 3) && distance < len;
 }
 
+/* Who has typed the beginning right has mistaken the rest: "symm" is nearer to "symbol" than to "comm". */
+static bool begins_alike(const char *a, const char *b)
+{
+	enum { BEGINNING = 3 };
+	return !strncmp(a, b, BEGINNING) && strlen(a) >= BEGINNING;
+}
+
 const char *str_closest(const char *word, const char *const *candidates, size_t nr)
 {
 	const char *best = NULL;
 	unsigned least = STR_FAR;
 	for (size_t i = 0; i < nr; i++) {
 		unsigned distance = str_distance(word, candidates[i]);
+		if (distance != STR_FAR && begins_alike(word, candidates[i]))
+			distance -= min(distance, 2u);
 		if (distance < least) {
 			least = distance;
 			best = candidates[i];

@@ -200,10 +200,13 @@ static void say_missing(struct annotating *a, const struct name_func *f, int err
 	a->missing++;
 	if (a->opts->skip_missing || a->opts->quiet)
 		return;
-	const char *why = err == -ESTALE    ? "the file changed since the recording"
-			  : err == -ENOTSUP ? "its machine cannot be disassembled here"
-			  : err == -ENODATA ? "the file holds no code for it"
-					    : strerror(-err);
+	const char *why =
+		err == -ESTALE	  ? "the file changed since the recording"
+		: err == -ENOTSUP ? "its machine cannot be disassembled here"
+		: err == -ELIBACC
+			? "code is read by libcapstone, which is not here (Debian: libcapstone4)"
+		: err == -ENODATA ? "the file holds no code for it"
+				  : strerror(-err);
 	diag_note(&a->app->diag, "%s in %s: no code to show: %s", f->name, info->path, why);
 	if (info->kind != IMAGE_KIND_KERNEL || a->opts->symbols.vmlinux)
 		return;

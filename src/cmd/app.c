@@ -127,7 +127,8 @@ void app_say(struct app *app)
 
 int app_fail(struct app *app, int err)
 {
-	if (!app->diag.nr_errors)
+	/* What could not be written is told once, when the output is closed. */
+	if (!app->diag.nr_errors && err != app->out.err)
 		diag_error(&app->diag, err, "%s", strerror(-err));
 	return APP_FAILED;
 }

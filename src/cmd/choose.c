@@ -309,6 +309,63 @@ int choose_parse(struct choose *c, const struct choose_opts *o, const struct sou
 	return 0;
 }
 
+/* ---- nothing is left ---- */
+
+/* The names of tasks, each once, as many as one reads. */
+static void hint_comms(const struct catalog *c, const char *asked, struct diag *d)
+{
+	enum { FEW = 12 };
+	const char *names[FEW];
+	size_t nr = 0;
+	bool more = false;
+	for (u32 i = 0; c->last_comm.slots && i <= c->last_comm.mask; i++) {
+		u32 id = c->last_comm.slots[i].value;
+		const char *name = id == DICT_NONE ? NULL : strtab_str(&c->strings, id);
+		bool known = !name || !*name;
+		for (size_t k = 0; k < nr && !known; k++)
+			known = !strcmp(names[k], name);
+		if (!known && nr < FEW)
+			names[nr++] = name;
+		else
+			more |= !known;
+	}
+	struct strbuf s;
+	strbuf_init(&s);
+	for (size_t i = 0; i < nr; i++)
+		strbuf_printf(&s, "%s %s", i ? "," : "", names[i]);
+	if (nr)
+		diag_hint(d, "--comms %s: there are%s%s", asked, strbuf_cstr(&s),
+			  more ? " and others (report --sort comm)" : "");
+	strbuf_done(&s);
+}
+
+static void hint_times(const struct source *src, const char *asked, struct diag *d)
+{
+	struct whole w = { 0 };
+	if (find_whole(src, &w) || !w.last)
+		return;
+	diag_hint(d, "--time %s: samples are from %.6f to %.6f", asked, (double)w.first / 1e9,
+		  (double)w.last / 1e9);
+}
+
+void choose_say_none(const struct choose_opts *o, const char *only, const struct source *src,
+		     struct diag *d)
+{
+	if (!o->time && !o->comms && !o->pids && !o->tids && !o->cpus && !only)
+		return;
+	diag_warn(d, "no sample fits what was asked for");
+	if (o->time)
+		hint_times(src, o->time, d);
+	if (o->comms)
+		hint_comms(&src->catalog, o->comms, d);
+	if (o->pids || o->tids)
+		diag_hint(d, "report --sort pid shows which processes and threads there are");
+	if (o->cpus)
+		diag_hint(d, "report --sort cpu shows which CPUs there are");
+	if (only)
+		diag_hint(d, "%s: the same without it shows what there is", only);
+}
+
 /* ---- from one event to another ---- */
 
 /* The event of this name + 1; 0 where none is asked for or there is none. */

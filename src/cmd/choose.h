@@ -62,6 +62,9 @@ int choose_check(const struct choose_opts *o, struct app *app) must_check;
 /* The source is opened, and prepared if it is a stream. 0, a usage status, or a failure. */
 int choose_parse(struct choose *c, const struct choose_opts *o, const struct source *src,
 		 struct app *app) must_check;
+/* Nothing fits: says so, and what there would have been. only: further options that choose, NULL: none were given. */
+void choose_say_none(const struct choose_opts *o, const char *only, const struct source *src,
+		     struct diag *d);
 /* The source is prepared. 0, or a usage status. */
 int choose_gate(const struct gate_opts *o, const struct source *src, struct sample_gate *ret,
 		struct app *app) must_check;

@@ -116,6 +116,13 @@ static const char *form_suffix(enum flame_form form)
 	return form == FORM_SVG ? "flame.svg" : form == FORM_HTML ? "flame.html" : "-";
 }
 
+/* Of the recorder's command line: the command behind "--", or all of it. */
+static const char *what_ran(const char *line)
+{
+	const char *dashes = strstr(line, " -- ");
+	return dashes && dashes[4] ? dashes + 4 : line;
+}
+
 static void make_title(const struct flame_job *j, struct strbuf *to)
 {
 	const struct flame *f = &j->flame;
@@ -124,7 +131,7 @@ static void make_title(const struct flame_job *j, struct strbuf *to)
 	else if (j->nr_paths > 1)
 		strbuf_printf(to, "%s → %s", j->paths[0], j->paths[1]);
 	else if (f->sides[0].command)
-		strbuf_str(to, flame_str(f, f->sides[0].command));
+		strbuf_str(to, what_ran(flame_str(f, f->sides[0].command)));
 	else
 		strbuf_str(to, j->paths[0]);
 }
@@ -252,9 +259,12 @@ static int write_out(struct flame_job *j)
 /* "cycles, faults": what is on one side. */
 static void list_events(const struct flame *f, const u64 *weights, struct strbuf *to)
 {
+	u32 nr = 0;
 	for (u32 e = 0; e < f->events.nr; e++)
-		if (weights[e])
-			strbuf_printf(to, to->len ? ", %s" : "%s", flame_str(f, f->events.at[e]));
+		if (weights[e] && nr++ < 3)
+			strbuf_printf(to, nr > 1 ? ", %s" : "%s", flame_str(f, f->events.at[e]));
+	if (nr > 3)
+		strbuf_printf(to, " and %u more", nr - 3);
 }
 
 /* A difference is one of an event: of what only one side has, everything is new or gone. */

@@ -9,7 +9,7 @@
 
 enum { BAR_WIDTH = 46 };
 
-void ftrace_latency_add(struct ftrace_latency *l, u64 ns)
+static void ftrace_latency_add(struct ftrace_latency *l, u64 ns)
 {
 	u64 v = l->in_ns ? ns : ns / 1000;
 	unsigned bucket = v ? 64 - (unsigned)__builtin_clzll(v) : 0;

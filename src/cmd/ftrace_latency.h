@@ -12,7 +12,6 @@ struct ftrace_latency {
 	bool in_ns; /* the unit: nanoseconds, else microseconds */
 };
 
-void ftrace_latency_add(struct ftrace_latency *l, u64 ns);
 /* perf's table, or JSON. */
 int ftrace_latency_print(struct app *app, const struct ftrace_latency *l) must_check;
 

@@ -87,7 +87,8 @@ void ftrace_options_text(struct strbuf *to)
 	}
 }
 
-void ftrace_options_json(struct json *j)
+/* An array of objects. */
+static void ftrace_options_json(struct json *j)
 {
 	json_array(j);
 	for (unsigned i = 0; i < ARRAY_SIZE(options); i++) {

@@ -9,5 +9,3 @@
 int ftrace_options_set(struct text_events_functions *f, const char *text, struct diag *d) must_check;
 /* All, as trace-cmd lists them. */
 void ftrace_options_text(struct strbuf *to);
-/* An array of objects. */
-void ftrace_options_json(struct json *j);

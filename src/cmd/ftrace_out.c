@@ -16,7 +16,8 @@ int ftrace_write_file(const char *path, const struct tracedat_out *o, struct dia
 	return err;
 }
 
-int ftrace_parse_version(const char *text, u32 *ret, struct diag *d)
+/* "6", "7"; "zstd", "zlib", "none", "any" (zstd). Negative with a diag. */
+static int ftrace_parse_version(const char *text, u32 *ret, struct diag *d)
 {
 	if (strcmp(text, "6") && strcmp(text, "7"))
 		return diag_error(d, -EINVAL, "--file-version %s: there are 6 and 7", text);
@@ -24,7 +25,7 @@ int ftrace_parse_version(const char *text, u32 *ret, struct diag *d)
 	return 0;
 }
 
-int ftrace_parse_compression(const char *text, enum compress_kind *ret, struct diag *d)
+static int ftrace_parse_compression(const char *text, enum compress_kind *ret, struct diag *d)
 {
 	int kind = strcmp(text, "any") ? compress_kind_of(text) : COMPRESS_ZSTD;
 	if (kind < 0)

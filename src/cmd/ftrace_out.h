@@ -7,9 +7,6 @@
 /* 0 or negative errno with a diag; nothing is left behind then. */
 int ftrace_write_file(const char *path, const struct tracedat_out *o, struct diag *d) must_check;
 
-/* "6", "7"; "zstd", "zlib", "none", "any" (zstd). Negative with a diag. */
-int ftrace_parse_version(const char *text, u32 *ret, struct diag *d) must_check;
-int ftrace_parse_compression(const char *text, enum compress_kind *ret, struct diag *d) must_check;
 /* Both options together: what a file gets. NULL where not given; a compression alone means version 7. */
 int ftrace_choose_format(const char *version, const char *compression, struct tracedat_out *o,
 			 struct diag *d) must_check;

@@ -597,7 +597,9 @@ static bool tracer_needs_top(const struct ftrace_setup *s, const char *tracer)
 	return true;
 }
 
-bool ftrace_setup_needs_top(const struct ftrace_setup *s)
+/* The top buffer is needed: --top, or a tracer that works nowhere else. */
+/* --top, or a tracer that works nowhere else. */
+static bool ftrace_setup_needs_top(const struct ftrace_setup *s)
 {
 	if (s->top || s->thresh || s->max_depth)
 		return true;

@@ -160,8 +160,6 @@ int ftrace_setup_open(struct ftrace_setup *s, struct app *app) must_check;
 int ftrace_setup_note_tsc(const struct ftrace_setup *s, struct ftrace_meta *m) must_check;
 /* One that keeps the worst case as text: wakeup and the like. NULL is none. */
 bool ftrace_is_latency(const char *tracer);
-/* The top buffer is needed: --top, or a tracer that works nowhere else. */
-bool ftrace_setup_needs_top(const struct ftrace_setup *s);
 /* Takes the lock if need be, and opens the journal. */
 int ftrace_setup_begin(struct ftrace_setup *s, bool private,
 		       void (*rescue)(const char *folder)) must_check;

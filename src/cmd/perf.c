@@ -35,7 +35,8 @@ static const struct command *find(const char *word)
 	return cmd ? cmd : app_find(commands, word);
 }
 
-void perf_show_usage(struct app *app)
+/* perf's own list of verbs with our summaries. */
+static void perf_show_usage(struct app *app)
 {
 	strbuf_str(&app->out, "\n usage: perf [--version] [--help] [OPTIONS] COMMAND [ARGS]\n\n "
 			      "The most commonly used perf commands are:\n");

@@ -18,8 +18,6 @@ extern const struct command command_perf_version;
 extern const char perf_version_line[];
 /* The lines of --build-options. */
 void perf_show_features(struct app *app);
-/* perf's own list of verbs with our summaries. */
-void perf_show_usage(struct app *app);
 
 /* ---- settings: $PERF_CONFIG alone, or /etc/perfconfig and then ~/.perfconfig ------------------------------------- */
 
@@ -39,10 +37,5 @@ void perf_config_init(struct perf_config *c);
 void perf_config_done(struct perf_config *c);
 /* What cannot be read or understood is said as a warning and left out; -ENOMEM. A program with lent privileges reads none. */
 int perf_config_load(struct perf_config *c, enum perf_config_from from, struct diag *d) must_check;
-/* text: a whole file, as git writes them; path is for messages. */
-int perf_config_parse(struct perf_config *c, const char *text, const char *path,
-		      struct diag *d) must_check;
 /* NULL: not set. Borrowed. */
 const char *perf_config_get(const struct perf_config *c, const char *key);
-/* The text of a file with one setting changed or added; all other lines stay. key has a dot in it. */
-void perf_config_edit(const char *text, const char *key, const char *value, struct strbuf *to);

@@ -150,7 +150,9 @@ static int parse_line(struct perf_config *c, const char *line, size_t len, char 
 	return err;
 }
 
-int perf_config_parse(struct perf_config *c, const char *text, const char *path, struct diag *d)
+/* text: a whole file, as git writes them; path is for messages. */
+static int perf_config_parse(struct perf_config *c, const char *text, const char *path,
+			     struct diag *d)
 {
 	char section[KEY_MAX] = "";
 	for (unsigned nr = 1; *text; nr++) {
@@ -240,7 +242,8 @@ static void add_setting(struct strbuf *to, const char *name, const char *value)
 	strbuf_str(to, quote ? "\"\n" : "\n");
 }
 
-void perf_config_edit(const char *text, const char *key, const char *value, struct strbuf *to)
+/* The text of a file with one setting changed or added; all other lines stay. key has a dot in it. */
+static void perf_config_edit(const char *text, const char *key, const char *value, struct strbuf *to)
 {
 	char section[KEY_MAX] = "", found[KEY_MAX], want[KEY_MAX];
 	const char *dot = strrchr(key, '.'), *rest;

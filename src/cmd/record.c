@@ -319,6 +319,8 @@ static int run_first(struct record_session *s)
 static int record(struct record_session *s, int argc, char **argv)
 {
 	struct app *app = s->app;
+	if (record_list_regs(s->o, &app->out))
+		return APP_DONE;
 	const char *words[1024];
 	struct recorder_opts ro = { .version = SONDE_VERSION, .argv = words };
 	int err = sysroot_open(&s->root, NULL);
@@ -478,6 +480,9 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "data-page-size", struct record_opts, data_page_size, "Also the size of the pages they lie in"),
 	OPT_FLAG(0, "code-page-size", struct record_opts, code_page_size, "Also the size of the page of the code"),
 	OPT_FLAG(0, "transaction", struct record_opts, transaction, "Also why transactions were given up, where the hardware knows"),
+	OPT_STR('I', "intr-regs", struct record_opts, regs_intr, "REGS", "Also the registers where it was interrupted: all, or these (ax,ip); ? lists them",
+		.optional = true, .fallback = "all"),
+	OPT_STR(0, "user-regs", struct record_opts, regs_user, "REGS", "Also the registers of the user's code, the same way", .optional = true, .fallback = "all"),
 	OPT_FLAG(0, "running-time", struct record_opts, running_time, "How long events were on, with every count that is read"),
 	OPT_FLAG(0, "switch-events", struct record_opts, switches, "Context switches as records"),
 	OPT_FLAG(0, "namespaces", struct record_opts, namespaces, "Namespaces of tasks as records"),
@@ -522,8 +527,6 @@ static const struct opt record_rows[] = {
 	OPT_STR(0, "debuginfod", struct record_opts, ignored_text, "URLS", "Nothing is fetched", .optional = true, .hidden = true),
 	OPT_FLAG(0, "group", struct record_opts, ignored, "Write the group: -e '{a,b}'", .refused = true),
 	OPT_FLAG(0, "all-cgroups", struct record_opts, ignored, "Use -G NAME, or --namespaces", .refused = true),
-	OPT_STR('I', "intr-regs", struct record_opts, ignored_text, "REGS", "Registers of samples are not recorded", .optional = true, .refused = true),
-	OPT_STR(0, "user-regs", struct record_opts, ignored_text, "REGS", "Registers of samples are not recorded", .optional = true, .refused = true),
 	OPT_STR(0, "aux-sample", struct record_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not recorded", .optional = true, .refused = true),
 	OPT_STR(0, "clang-opt", struct record_opts, ignored_text, "OPTS", "Programs in C are not compiled", .refused = true),
 	OPT_STR(0, "clang-path", struct record_opts, ignored_text, "PATH", "Programs in C are not compiled", .refused = true),
@@ -539,6 +542,8 @@ static const struct opt_example record_examples[] = {
 	{ "record -p 1234", "a running process, until Ctrl-C" },
 	{ "record --call-graph dwarf -- make",
 	  "whole stacks also where programs keep no frame pointers" },
+	{ "record -e cpu-clock --user-regs=ip,sp -- ls",
+	  "where code was, and its stack pointer (script -F +uregs)" },
 	{ "record -e page-faults -c 1 -- ls", "every page fault" },
 	{ "record -e sched:sched_switch -a -- sleep 1", "every context switch, with its data" },
 	{ "record -a -g --overwrite --switch-output",

@@ -45,6 +45,7 @@ struct record_opts {
 	bool running_time, strict_freq, no_bpf_event, dry_run;
 	u64 realtime;
 	const char *ignored_text;
+	const char *regs_intr, *regs_user;
 	bool data_addr, period_too, only_user, only_kernel;
 	bool weight, per_thread_counts, no_samples, switches, namespaces;
 	bool any_branch;
@@ -110,6 +111,8 @@ int record_take_event(void *opts, const char *value, bool negated, struct diag *
 int record_take_filter(void *opts, const char *value, bool negated, struct diag *d);
 int record_take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d);
 
+/* -I? and --user-regs=? ask which registers there are. false: nobody did. */
+bool record_list_regs(const struct record_opts *o, struct strbuf *to);
 /*
  * From what was asked to what is opened; its lists are the session's. program: of the command, NULL: none. -EINVAL: it was asked in
  * a wrong way; with a diag.

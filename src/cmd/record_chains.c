@@ -112,9 +112,9 @@ void record_look_at_chains(struct record_session *s)
 	int err = stream_run(src, &l.sink, 1, &run, NULL);
 	bool many = (!err || err == -ECANCELED) && l.nr_user >= LEAST && l.nr_short * 2 > l.nr_user;
 	if (many && short_without(&l, &src->catalog, &worst) * 2 > l.nr_user) {
-		diag_note(&s->app->diag,
-			  "%.0f %% of the stacks end after a frame or two: %s keeps no frame pointers",
-			  100 * (double)l.nr_short / (double)l.nr_user, worst);
+		diag_note(
+			&s->app->diag, "%.0f %% of the stacks end after a frame or two: %s keeps no frame pointers",
+			100 * (double)l.nr_short / (double)l.nr_user, worst);
 		diag_hint(&s->app->diag, "--call-graph auto (or dwarf) finds their callers");
 	}
 	vec_free(&l.short_in);

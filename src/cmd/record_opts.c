@@ -1,5 +1,6 @@
 #include "cmd/record.h"
 
+#include "arch/arch.h"
 #include "event/branch.h"
 #include "kern/cgroup.h"
 
@@ -8,6 +9,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,6 +62,67 @@ static int parse_ring(const char *text, u64 *bytes, struct diag *d)
 				  "-m %s: a number of pages, or a size like 512K or 8M, up to 4G",
 				  text);
 	*bytes = v;
+	return 0;
+}
+
+/* ---- registers ---- */
+
+static void list_regs(const struct arch *arch, struct strbuf *to)
+{
+	for (u32 i = 0; arch && i < arch->nr_perf_names && i < 64; i++)
+		if (arch->perf_all >> i & 1)
+			strbuf_printf(to, "%s ", arch->perf_names[i]);
+}
+
+bool record_list_regs(const struct record_opts *o, struct strbuf *to)
+{
+	if ((!o->regs_intr || strcmp(o->regs_intr, "?") != 0) &&
+	    (!o->regs_user || strcmp(o->regs_user, "?") != 0))
+		return false;
+	strbuf_str(to, "available registers: ");
+	list_regs(arch_host(), to);
+	strbuf_char(to, '\n');
+	return true;
+}
+
+static u64 reg_named(const struct arch *arch, const char *name, size_t len)
+{
+	for (u32 i = 0; arch && i < arch->nr_perf_names && i < 64; i++)
+		if (arch->perf_all >> i & 1 && strlen(arch->perf_names[i]) == len &&
+		    !strncasecmp(arch->perf_names[i], name, len))
+			return 1ull << i;
+	return 0;
+}
+
+/* "ax,bx", or "all". */
+static int parse_regs(const char *option, const char *text, u64 *ret, struct diag *d)
+{
+	const struct arch *arch = arch_host();
+	u64 mask = 0;
+	if (!strcmp(text, "all") && arch) {
+		*ret = arch->perf_all;
+		return 0;
+	}
+	for (const char *at = text;; at++) {
+		size_t len = strcspn(at, ",");
+		u64 reg = reg_named(arch, at, len);
+		if (!reg) {
+			struct strbuf names;
+			strbuf_init(&names);
+			list_regs(arch, &names);
+			diag_error(d, -EINVAL, "%s: there is no register '%.*s'", option, (int)len,
+				   at);
+			diag_span(d, text, (size_t)(at - text), len);
+			diag_hint(d, "there are: %s", strbuf_cstr(&names));
+			strbuf_done(&names);
+			return -EINVAL;
+		}
+		mask |= reg;
+		at += len;
+		if (!*at)
+			break;
+	}
+	*ret = mask;
 	return 0;
 }
 
@@ -235,6 +298,10 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 		err = parse_freq(o->freq, &l->freq_hz, d);
 	if (!err && o->ring)
 		err = parse_ring(o->ring, &l->ring_bytes, d);
+	if (!err && o->regs_intr)
+		err = parse_regs("--intr-regs", o->regs_intr, &l->regs_intr, d);
+	if (!err && o->regs_user)
+		err = parse_regs("--user-regs", o->regs_user, &l->regs_user, d);
 	if (!err && o->cpus)
 		err = cpuset_parse_list(o->cpus, &s->cpus, d);
 	if (!err && o->pids)
@@ -304,5 +371,14 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	l->cgroups = s->cgroups.at;
 	if (!err && l->cgroups && !l->system_wide)
 		err = diag_error(d, -EINVAL, "-G: groups are recorded on whole CPUs: it needs -a");
-	return err ? err : record_call_graph(s, program, ro);
+	if (!err)
+		err = record_call_graph(s, program, ro);
+	if (!err && ro->unwind && l->regs_user) {
+		diag_error(d, -EINVAL,
+			   "--user-regs: stacks are unwound while they are recorded, "
+			   "and the registers go with them");
+		diag_hint(d, "--raw-stack keeps both");
+		err = -EINVAL;
+	}
+	return err;
 }

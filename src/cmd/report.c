@@ -282,6 +282,18 @@ static int choose_socket(struct report *r)
 	return 0;
 }
 
+/* Which other option may have left nothing. */
+static const char *narrows(const struct report_opts *o)
+{
+	return o->dsos		  ? "--dsos"
+	       : o->symbols_only  ? "--symbols"
+	       : o->symbol_part	  ? "--symbol-filter"
+	       : o->exclude_other ? "--exclude-other"
+	       : o->gate.on	  ? "--switch-on"
+	       : o->gate.off	  ? "--switch-off"
+				  : NULL;
+}
+
 static int profile_source(struct report *r)
 {
 	r->profile = profile_new(&r->cfg);
@@ -304,6 +316,8 @@ static int profile_source(struct report *r)
 		err = names_expand(&named, &run.frames, &run.chains);
 	if (!err)
 		err = profile_fold(r->profile, &r->src->catalog, &run, &named);
+	if (!err && profile_is_empty(r->profile))
+		choose_say_none(&r->opts->choose, narrows(r->opts), r->src, &r->app->diag);
 	if (!err)
 		err = show(r);
 	if (!err && r->src->catalog.nr_lost)

@@ -333,8 +333,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 		   (so->show_cgroups ? SIDE_CGROUPS : 0) | (so->show_bpf ? SIDE_BPF : 0);
 	bool reads = replay_perf_has_reads(s->src);
 	if (show && !s->app->json)
-		err = script_side_new(&side, replay_perf_file(s->src), show,
-				      &s->choose.when);
+		err = script_side_new(&side, replay_perf_file(s->src), show, &s->choose.when);
 	if (side) {
 		if (s->round.after) /* in the first one also what has no time */
 			script_side_skip(side, s->round.after);
@@ -406,6 +405,13 @@ static int script_source(struct script *s, struct diag *wrong)
 		err = choose_ends(s, &run.frames, &named);
 	if (!err)
 		err = print_all(s, &run, &named);
+	if (!err && s->round.last && !s->so_far.any && !s->opts->per_event)
+		choose_say_none(&s->opts->choose,
+				s->opts->dsos	   ? "--dsos"
+				: s->opts->only	   ? "--symbols"
+				: s->opts->gate.on ? "--switch-on"
+						   : NULL,
+				s->src, wrong);
 	if (!err && s->src->catalog.nr_lost)
 		diag_warn(wrong, "%llu samples were lost while recording",
 			  (unsigned long long)s->src->catalog.nr_lost);

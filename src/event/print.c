@@ -33,7 +33,8 @@ static void print_letters(const struct event_desc *e, struct strbuf *to)
 		strbuf_char(to, 'e');
 }
 
-void event_print_mods(const struct event_desc *e, struct strbuf *to)
+/* The letters of the modifiers that the attr holds ("ukp"), without a colon. */
+static void event_print_mods(const struct event_desc *e, struct strbuf *to)
 {
 	size_t start = to->len;
 	print_letters(e, to);

@@ -8,8 +8,6 @@
  * "cpu/config=0x13c/u", "sched:sched_switch/next_pid==0/", "mem:0x1000/4:rw".
  */
 void event_print(const struct event_desc *e, struct strbuf *to);
-/* The letters of the modifiers that the attr holds ("ukp"), without a colon. */
-void event_print_mods(const struct event_desc *e, struct strbuf *to);
 
 /* How an event was opened, for the dump. */
 struct event_opened {

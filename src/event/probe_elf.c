@@ -117,8 +117,9 @@ static void align4(struct bytes *b, u32 size)
 	bytes_skip(b, (4 - size % 4) % 4);
 }
 
-int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const char *, u64, u64),
-			void *ctx)
+/* Calls fn for each static probe of the file. */
+static int probe_elf_each_usdt(const char *path,
+			       int (*fn)(void *, const char *, const char *, u64, u64), void *ctx)
 {
 	struct elfimg e;
 	int err = elfimg_open(&e, path);

@@ -15,8 +15,3 @@ bool probe_elf_close(const char *path, const char *symbol, char *close, size_t s
  */
 int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset,
 		   u64 *semaphore) must_check;
-/* Calls fn for each static probe of the file. */
-int probe_elf_each_usdt(const char *path,
-			int (*fn)(void *ctx, const char *provider, const char *name, u64 offset,
-				  u64 semaphore),
-			void *ctx) must_check;

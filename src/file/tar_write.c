@@ -29,7 +29,6 @@ struct tar_writer {
 	gzFile out;
 	int fd;
 	int err;
-	u64 size;
 	time_t now;
 };
 
@@ -58,7 +57,6 @@ static int put(struct tar_writer *t, const void *data, size_t size)
 			t->err = errno ? -errno : -EIO;
 		at += step;
 		size -= step;
-		t->size += step;
 	}
 	return t->err;
 }
@@ -151,11 +149,6 @@ int tar_write_file(struct tar_writer *t, const char *name, int fd, u32 mode)
 		left -= (u64)n;
 	}
 	return err ? err : pad(t, (u64)st.st_size);
-}
-
-u64 tar_write_size(const struct tar_writer *t)
-{
-	return t->size;
 }
 
 int tar_write_close(struct tar_writer *t)

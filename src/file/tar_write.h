@@ -12,6 +12,5 @@ int tar_write_file(struct tar_writer *t, const char *name, int fd, u32 mode) mus
 int tar_write_bytes(struct tar_writer *t, const char *name, const void *data, size_t size,
 		    u32 mode) must_check;
 int tar_write_link(struct tar_writer *t, const char *name, const char *target) must_check;
-u64 tar_write_size(const struct tar_writer *t); /* before compression */
 /* Ends the archive; the first error there was. */
 int tar_write_close(struct tar_writer *t) must_check;

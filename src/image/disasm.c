@@ -61,9 +61,10 @@ int disasm_open(u16 machine, bool is64, enum disasm_syntax syntax, struct disasm
 	d->machine = machine;
 	d->att = x86 && syntax == DISASM_ATT;
 	cs_mode mode = !x86 ? CS_MODE_ARM : is64 ? CS_MODE_64 : CS_MODE_32;
-	if (!library_ready(&d->lib) || d->lib.open(x86 ? CS_ARCH_X86 : CS_ARCH_ARM64, mode, &d->cs)) {
+	bool ready = library_ready(&d->lib);
+	if (!ready || d->lib.open(x86 ? CS_ARCH_X86 : CS_ARCH_ARM64, mode, &d->cs)) {
 		free(d);
-		return -ENOTSUP;
+		return ready ? -ENOTSUP : -ELIBACC;
 	}
 	(void)d->lib.option(d->cs, CS_OPT_DETAIL, CS_OPT_ON);
 	if (x86)

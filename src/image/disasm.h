@@ -25,7 +25,7 @@ struct disasm_insn {
 
 struct disasm;
 
-/* machine: EM_*. -ENOTSUP: not one that we can read, or built without the library; -ENOMEM. */
+/* machine: EM_*. -ENOTSUP: not one that we can read; -ELIBACC: the library is not here, or we are built without it; -ENOMEM. */
 int disasm_open(u16 machine, bool is64, enum disasm_syntax syntax, struct disasm **ret) must_check;
 void disasm_close(struct disasm *d);
 /* The instruction at the start of the bytes, which lie at addr. false: no bytes left. */

@@ -5,7 +5,7 @@
 
 int disasm_open(u16 machine, bool is64, enum disasm_syntax syntax, struct disasm **ret)
 {
-	return -ENOTSUP;
+	return -ELIBACC;
 }
 
 void disasm_close(struct disasm *d)

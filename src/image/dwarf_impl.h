@@ -269,7 +269,6 @@ void dw_read_entry(const struct dw_unit *u, const struct dw_abbrevs *t, const st
 		   struct bytes *b, struct dw_entry *ret);
 /* NULL: not a string, or broken. Borrowed from the file. */
 const char *dw_string(struct dw_file *f, const struct dw_unit *u, const struct dw_value *v);
-bool dw_address(struct dw_file *f, const struct dw_unit *u, const struct dw_value *v, u64 *ret);
 
 /* Walks over the addresses of an entry. */
 struct dw_ranges {

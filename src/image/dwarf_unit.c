@@ -442,7 +442,8 @@ static bool indexed_address(struct dw_file *f, const struct dw_unit *u, u64 inde
 	return true;
 }
 
-bool dw_address(struct dw_file *f, const struct dw_unit *u, const struct dw_value *v, u64 *ret)
+static bool dw_address(struct dw_file *f, const struct dw_unit *u, const struct dw_value *v,
+		       u64 *ret)
 {
 	if (v->class == DWVAL_ADDR_INDEX)
 		return indexed_address(f, u, v->u, ret);

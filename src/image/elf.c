@@ -195,7 +195,7 @@ bool elfimg_section_by_name(const struct elfimg *e, const char *name, struct elf
 	return false;
 }
 
-bool elfimg_section_by_type(const struct elfimg *e, u32 type, struct elfimg_section *ret)
+static bool elfimg_section_by_type(const struct elfimg *e, u32 type, struct elfimg_section *ret)
 {
 	struct elfimg_section s;
 	for (u32 i = 1; elfimg_section(e, i, &s); i++)

@@ -67,7 +67,6 @@ void elfimg_close(struct elfimg *e);
 /* false: no such section. */
 bool elfimg_section(const struct elfimg *e, u32 index, struct elfimg_section *ret);
 bool elfimg_section_by_name(const struct elfimg *e, const char *name, struct elfimg_section *ret);
-bool elfimg_section_by_type(const struct elfimg *e, u32 type, struct elfimg_section *ret);
 /* The bytes of a section, or NULL when it has none in the file or they do not lie wholly inside it. */
 const u8 *elfimg_section_data(const struct elfimg *e, const struct elfimg_section *s);
 /*

@@ -13,23 +13,6 @@ static long sys_perf_event_open(struct perf_event_attr *attr, s32 pid, s32 cpu, 
 	return syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
 }
 
-const char *perf_attr_part_name(enum perf_attr_part part)
-{
-	static const char *const names[ATTR_PART_NR] = {
-		[ATTR_PART_BUILD_ID] = "build ids in mmap records",
-		[ATTR_PART_CGROUP] = "cgroup records",
-		[ATTR_PART_READ_LOST] = "lost counts per event",
-		[ATTR_PART_BPF_EVENT] = "BPF program records",
-		[ATTR_PART_KSYMBOL] = "kernel symbol records",
-		[ATTR_PART_NAMESPACES] = "namespace records",
-		[ATTR_PART_COMM_EXEC] = "the exec mark of comm records",
-		[ATTR_PART_MMAP2] = "inodes in mmap records",
-		[ATTR_PART_EXCLUDE_GUEST] = "excluding guests",
-		[ATTR_PART_SAMPLE_ID_ALL] = "times in side-band records",
-	};
-	return names[part];
-}
-
 /* Takes a part out; false: it was not in. */
 static bool drop_part(struct perf_event_attr *a, enum perf_attr_part part)
 {
@@ -72,7 +55,8 @@ void perf_opener_init(struct perf_opener *o, const struct sysroot *root)
 	perf_rights_read(root, &o->rights);
 }
 
-int perf_event_raise_files(u64 want)
+/* Raises the soft limit on open files to `want` (or as far as it goes): 1 when it grew, 0 when not. */
+static int perf_event_raise_files(u64 want)
 {
 	struct rlimit lim;
 	if (getrlimit(RLIMIT_NOFILE, &lim) || lim.rlim_cur >= want)

@@ -59,8 +59,6 @@ int perf_opener_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pi
 /* Says why, and what would help. Returns err. */
 int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_event_attr *attr,
 			const char *name, s32 pid, s32 cpu, struct diag *d);
-/* "build ids in mmap records" */
-const char *perf_attr_part_name(enum perf_attr_part part);
 
 int perf_event_id(int fd, u64 *ret) must_check;
 int perf_event_enable(int fd) must_check;
@@ -71,6 +69,3 @@ int perf_event_redirect(int fd, int to_fd) must_check;
 int perf_event_pause_output(int fd, bool pause) must_check;
 /* Tracepoints only: the kernel's filter expression. */
 int perf_event_set_filter(int fd, const char *filter) must_check;
-
-/* Raises the soft limit on open files to `want` (or as far as it goes): 1 when it grew, 0 when not. */
-int perf_event_raise_files(u64 want);

@@ -188,7 +188,8 @@ struct pmu *pmu_next_core(struct pmu_set *s, const struct pmu *after)
 	return NULL;
 }
 
-size_t pmu_stem(const char *name)
+/* Length of the name without a trailing "_NUMBER" (the name that several instances share). */
+static size_t pmu_stem(const char *name)
 {
 	size_t len = strlen(name), at = len;
 	while (at && isdigit((unsigned char)name[at - 1]))

@@ -67,8 +67,6 @@ struct pmu *pmu_next_core(struct pmu_set *s, const struct pmu *after);
  * number, or both ("imc" is uncore_imc_0 and uncore_imc_free_running_1 is not).
  */
 bool pmu_matches(const struct pmu *p, const char *pattern, size_t len);
-/* Length of the name without a trailing "_NUMBER" (the name that several instances share). */
-size_t pmu_stem(const char *name);
 
 /* Each reads its folder at the first call; -ENOMEM or 0. Afterwards p->formats etc. are filled (empty when there are none). */
 int pmu_load_formats(struct pmu_set *s, struct pmu *p) must_check;

@@ -41,7 +41,7 @@ static void add_luck(struct strbuf *to, u32 bits)
 	strbuf_str(to, bits & MISS ? " miss" : "");
 }
 
-void data_src_op(u64 src, struct strbuf *to)
+static void data_src_op(u64 src, struct strbuf *to)
 {
 	static const char *const names[] = { "N/A", "LOAD", "STORE", "PFETCH", "EXEC" };
 	u32 bits = part(src, OP_AT, 5);

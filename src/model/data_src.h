@@ -4,7 +4,6 @@
 #include "base/strbuf.h"
 
 /* Each adds a few words: "LOAD", "L1 hit", "HitM", "L2 miss", "No", " N/A". */
-void data_src_op(u64 src, struct strbuf *to);
 void data_src_level(u64 src, struct strbuf *to);
 void data_src_snoop(u64 src, struct strbuf *to);
 void data_src_tlb(u64 src, struct strbuf *to);

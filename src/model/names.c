@@ -9,11 +9,6 @@ struct name_stack names_stack(const struct names_result *n, u32 frame, bool call
 	return of && of[frame].nr ? of[frame] : (struct name_stack){ frame, 1 };
 }
 
-bool names_called(const struct frame_table *frames, const u32 *chain, u32 nr, u32 i)
-{
-	return i + 1 < nr && frames->frames[chain[i]].mode == frames->frames[chain[i + 1]].mode;
-}
-
 /* What is asked about a frame in a chain, in a byte: whether it has stacks, and its mode above. */
 enum { HAS_STACK = 1 << 0, HAS_CALLER = 1 << 1, MODE_SHIFT = 2 };
 

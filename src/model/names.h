@@ -87,11 +87,6 @@ static inline const char *name_label(const struct name_func *f)
 /* What a frame stands for, `called` saying whether it has called the next one in its chain. nr is never 0. */
 struct name_stack names_stack(const struct names_result *n, u32 frame, bool called);
 /*
- * Whether the frame at chain[i] (outermost first) has called the next one: not the last, and not where the kernel or the
- * hypervisor was entered from it.
- */
-bool names_called(const struct frame_table *frames, const u32 *chain, u32 nr, u32 i);
-/*
  * Replaces frames by their stacks in all chains, which keep their ids; from then on the pool holds ids of names. Chains that keep
  * their length stay where they are, the others move behind them. Leaves (sample.leaf) remain frames. -ENOMEM: nothing was changed.
  */

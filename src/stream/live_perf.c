@@ -105,11 +105,6 @@ unsigned live_perf_nr_readers(const struct live_perf *lp)
 	return (unsigned)lp->readers.nr;
 }
 
-u64 live_perf_ring_bytes(const struct live_perf *lp)
-{
-	return lp->ring_bytes;
-}
-
 bool live_perf_sees_kernel(const struct live_perf *lp)
 {
 	for (size_t i = 0; i < lp->events.nr; i++)

@@ -57,6 +57,7 @@ struct live_opts {
 	bool per_thread_counts; /* a READ record for each thread that ends */
 	bool running_times; /* how long events were on, with every count */
 	u64 more; /* further bits of sample_type */
+	u64 regs_intr, regs_user; /* registers of every sample, by perf's numbers; 0: none */
 	bool no_user_chain, no_kernel_chain; /* parts of call chains that are not wanted */
 	bool no_bpf_events; /* programs that are loaded meanwhile are not told */
 	bool strict_freq; /* a frequency that is not to be had is an error */
@@ -99,7 +100,6 @@ const struct synth_id *live_perf_ids(const struct live_perf *lp, size_t *nr);
 const struct cpuset *live_perf_cpus(const struct live_perf *lp);
 const s32 *live_perf_tids(const struct live_perf *lp, size_t *nr); /* nr 0: all */
 unsigned live_perf_nr_readers(const struct live_perf *lp);
-u64 live_perf_ring_bytes(const struct live_perf *lp);
 bool live_perf_sees_kernel(const struct live_perf *lp);
 
 /* Starts the readers; then lets the events count (those of a command start with its exec). */

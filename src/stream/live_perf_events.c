@@ -180,6 +180,16 @@ static void set_stack(const struct live_opts *o, struct perf_event_attr *a)
 	a->mmap_data |= a->mmap && o->kernel_chain;
 }
 
+static void set_regs(const struct live_opts *o, struct perf_event_attr *a)
+{
+	if (o->regs_intr)
+		a->sample_type |= PERF_SAMPLE_REGS_INTR;
+	if (o->regs_user)
+		a->sample_type |= PERF_SAMPLE_REGS_USER;
+	a->sample_regs_intr = o->regs_intr;
+	a->sample_regs_user |= o->regs_user; /* beside those that unwinding needs */
+}
+
 /* The function tracer's own event. */
 static bool is_function_event(const struct live_event *e)
 {
@@ -240,6 +250,7 @@ static int configure(struct live_perf *lp, struct diag *d)
 		}
 		if (o->stack_bytes)
 			set_stack(o, a);
+		set_regs(o, a);
 		if (a->type == PERF_TYPE_TRACEPOINT)
 			a->sample_type |= PERF_SAMPLE_RAW;
 		/* Reading user memory may fault, and what handles faults may be traced: the kernel insists. */

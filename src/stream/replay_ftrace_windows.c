@@ -208,11 +208,9 @@ static bool fetch(struct replay *r, struct cursor *c, const struct lane *l, u32 
 }
 
 /* The next event with its stacks. The kernel writes them right behind it. */
-static bool fetch_joined(struct replay *r, struct cursor *c, const struct lane *l, u32 limit,
-			 struct spot *ret)
+static bool join(struct replay *r, struct cursor *c, const struct lane *l, u32 limit,
+		 struct spot *ret)
 {
-	if (likely(!r->joins))
-		return fetch(r, c, l, limit, ret);
 	if (c->has_ahead)
 		*ret = c->ahead;
 	else if (!fetch(r, c, l, limit, ret))
@@ -222,6 +220,12 @@ static bool fetch_joined(struct replay *r, struct cursor *c, const struct lane *
 		c->has_ahead = fetch(r, c, l, limit, &c->ahead);
 	while (c->has_ahead && ftrace_samples_join(l->part, ret, &c->ahead));
 	return true;
+}
+
+static inline bool fetch_joined(struct replay *r, struct cursor *c, const struct lane *l, u32 limit,
+				struct spot *ret)
+{
+	return likely(!r->joins) ? fetch(r, c, l, limit, ret) : join(r, c, l, limit, ret);
 }
 
 static bool in_span(const struct span *s, const struct spot *spot, u64 end)
@@ -277,8 +281,8 @@ static bool seek(struct replay *r, struct shard_state *st, u32 index, struct cur
 
 static inline bool before(const struct cursor *a, const struct cursor *b)
 {
-	return a->cur->e.time < b->cur->e.time ||
-	       (a->cur->e.time == b->cur->e.time && a->lane < b->lane);
+	u64 at = a->cur->e.time, bt = b->cur->e.time;
+	return at < bt || (at == bt && a->lane < b->lane);
 }
 
 static void sift_down(struct shard_state *st, u32 at)

@@ -165,7 +165,8 @@ static struct symtab_sym sym_of(const struct elfimg_func *f)
 	};
 }
 
-void dso_sweep(const struct dso *d, struct sweep *s)
+/* Tells all functions to the sweep, as file offsets of the image. Names are borrowed until dso_close. */
+static void dso_sweep(const struct dso *d, struct sweep *s)
 {
 	struct dso_tables t = tables_of(d);
 	for (int i = 0; i < 2; i++) {

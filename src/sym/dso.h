@@ -30,8 +30,6 @@ void dso_close(struct dso *d);
 const struct elfimg *dso_debug(struct dso *d, const struct debugfile_where *w,
 			       const struct image_info *info);
 
-/* Tells all functions to the sweep, as file offsets of the image. Names are borrowed until dso_close. */
-void dso_sweep(const struct dso *d, struct sweep *s);
 /*
  * Answers nr questions (ascending file offsets) in ret, with PLT stubs (flag SYMTAB_PLT: the name is the callee's).
  * -ENOMEM.

@@ -28,7 +28,6 @@ struct unwind_tables {
 	pthread_mutex_t lock; /* who makes a table */
 	struct unwind_image **images; /* [image]; NULL: never asked for */
 	u32 nr;
-	atomic_uint nr_missing;
 };
 
 struct unwind_tables *unwind_tables_new(const struct unwind_config *cfg)
@@ -66,11 +65,6 @@ void unwind_tables_free(struct unwind_tables *t)
 const struct arch *unwind_tables_arch(const struct unwind_tables *t)
 {
 	return t->cfg.arch;
-}
-
-u32 unwind_tables_missing(const struct unwind_tables *t)
-{
-	return t->nr_missing;
 }
 
 int unwind_tables_reserve(struct unwind_tables *t, u32 nr)
@@ -122,7 +116,6 @@ static const struct elfimg *open_code(struct unwind_tables *t, struct unwind_ima
 			elfimg_close(&im->code);
 		if (!open)
 			im->code = (struct elfimg){ 0 };
-		t->nr_missing += !im->code.data;
 		im->code_ready = true;
 	}
 	return im->code.data ? &im->code : NULL;

@@ -42,8 +42,6 @@ bool unwind_tables_is_plt(struct unwind_tables *t, u32 image, const struct image
 /* Code of an image: at most nr bytes before or behind an offset; how many there are. From any thread. */
 size_t unwind_tables_code(struct unwind_tables *t, u32 image, const struct image_info *info,
 			  u64 offset, bool before, u8 *to, size_t nr);
-/* Images that were asked for and have no file (any more), or not the one that ran. */
-u32 unwind_tables_missing(const struct unwind_tables *t);
 
 /* Of how an image was built, for those who choose between ways of unwinding: true when its functions set up frame pointers. */
 bool unwind_keeps_frame_pointers(const struct cfi_table *t);

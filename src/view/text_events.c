@@ -100,6 +100,8 @@ static struct event_look *make_look(struct text_shard *sh, const struct sample *
 		free(look);
 		return NULL;
 	}
+	const struct text_events_opts *o = &sh->te->o;
+	look->copied = look->label_len <= LABEL_MAX && !o->between && !o->latency && !o->diff;
 	look->schema = s->schema;
 	look->raw = sh->te->o.raw_fields || (sh->te->o.raw_events && sh->te->o.raw_events[s->event]);
 	look->kind = kind_of(sh->te, look, s->event);

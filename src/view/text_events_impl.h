@@ -33,6 +33,7 @@ struct event_look {
 	const struct schema *schema;
 	enum event_kind kind;
 	bool raw;
+	bool copied; /* what lines of it begin with is copied in one go */
 	char *label; /* "name:" and blanks */
 	u32 label_len;
 	const struct schema_field *fields[4];

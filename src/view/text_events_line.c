@@ -249,18 +249,25 @@ static void add_unknown(struct text_shard *sh, const struct sample *s)
 	strbuf_str(&sh->text, " [UNKNOWN EVENT]\n");
 }
 
-/* Everything before the time. What a task's last line had is used again. */
+/* Where the head of the task's last line is kept, if it is. */
+static inline struct head *head_of(struct text_shard *sh, const struct sample *s)
+{
+	return &sh->heads[((u32)s->tid * 8 + (u32)s->cpu) % NR_HEADS];
+}
+
+static inline bool head_fits(const struct head *h, const struct sample *s)
+{
+	return h->len && h->pid == s->tid && h->cpu == s->cpu && h->buffer == s->buffer &&
+	       !s->missed;
+}
+
+/* Everything before the time. */
 static void add_head(struct text_shard *sh, const struct sample *s)
 {
 	struct strbuf *t = &sh->text;
-	struct head *h = &sh->heads[((u32)s->tid * 8 + (u32)s->cpu) % NR_HEADS];
-	if (likely(h->len && h->pid == s->tid && h->cpu == s->cpu && h->buffer == s->buffer &&
-		   !s->missed)) {
-		char *to = strbuf_room(t, HEAD_MAX);
-		if (likely(to)) {
-			memcpy(to, h->text, HEAD_MAX);
-			strbuf_commit(t, h->len);
-		}
+	struct head *h = head_of(sh, s);
+	if (head_fits(h, s)) {
+		strbuf_add(t, h->text, h->len);
 		return;
 	}
 	size_t start = t->len;
@@ -277,39 +284,54 @@ static void add_head(struct text_shard *sh, const struct sample *s)
 	memcpy(h->text, t->data + start, len);
 }
 
+/* Everything before the body; false: there is none. */
+static bool add_start(struct text_shard *sh, const struct event_look *look, const struct sample *s)
+{
+	struct strbuf *t = &sh->text;
+	if (sh->te->o.between)
+		text_open_between(sh, s);
+	add_head(sh, s);
+	if (!look) {
+		add_unknown(sh, s);
+		return false;
+	}
+	if (sh->te->o.latency)
+		add_latency_flags(sh, s);
+	char *start = strbuf_room(t, TIME_MAX);
+	if (!start)
+		return false;
+	strbuf_commit(t, (size_t)(put_time(sh, start, s->time_ns) - start));
+	if (sh->te->o.diff)
+		add_line_diff(sh, s);
+	strbuf_add(t, look->label, look->label_len);
+	return true;
+}
+
+/* The same of most lines in one go: the task's head is known, and nobody wants anything between its parts. false: not this one. */
+static inline bool copy_start(struct text_shard *sh, const struct event_look *look,
+			      const struct sample *s)
+{
+	const struct head *h = head_of(sh, s);
+	if (unlikely(!look || !look->copied || !head_fits(h, s)))
+		return false;
+	char *start = strbuf_room(&sh->text, HEAD_MAX + TIME_MAX + LABEL_MAX);
+	if (unlikely(!start))
+		return false;
+	memcpy(start, h->text, HEAD_MAX);
+	char *to = put_time(sh, start + h->len, s->time_ns);
+	memcpy(to, look->label, LABEL_MAX);
+	strbuf_commit(&sh->text, (size_t)(to - start) + look->label_len);
+	return true;
+}
+
 void text_line_add(struct text_shard *sh, const struct event_look *look, const struct sample *s)
 {
 	struct strbuf *t = &sh->text;
 	if (look && look->kind == KIND_GRAPH_EXIT && text_functions_folded(look, s))
 		return;
-	if (unlikely(sh->te->o.between))
-		text_open_between(sh, s);
-	add_head(sh, s);
 	sh->nr_lines++;
-	if (unlikely(!look)) {
-		add_unknown(sh, s);
+	if (!likely(copy_start(sh, look, s)) && !add_start(sh, look, s))
 		return;
-	}
-	if (sh->te->o.latency)
-		add_latency_flags(sh, s);
-	char *start = strbuf_room(t, TIME_MAX + LABEL_MAX);
-	if (unlikely(!start))
-		return;
-	char *to = put_time(sh, start, s->time_ns);
-	if (unlikely(sh->te->o.diff)) {
-		strbuf_commit(t, (size_t)(to - start));
-		add_line_diff(sh, s);
-		start = to = strbuf_room(t, LABEL_MAX);
-		if (!start)
-			return;
-	}
-	if (likely(look->label_len <= LABEL_MAX)) {
-		memcpy(to, look->label, LABEL_MAX);
-		strbuf_commit(t, (size_t)(to - start) + look->label_len);
-	} else {
-		strbuf_commit(t, (size_t)(to - start));
-		strbuf_add(t, look->label, look->label_len);
-	}
 	add_body(sh, look, s);
 	if (unlikely(sh->te->o.tail))
 		sh->te->o.tail(sh->te->o.ctx, s, t);

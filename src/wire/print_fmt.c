@@ -185,9 +185,11 @@ static void finish_number(struct parser *p, struct op *op)
 	}
 	op->kind = op->spec.conv == 'c' ? OP_CHAR : OP_NUMBER;
 	op->arg = strip_cast(op->arg, &op->spec);
-	if ((op->arg->kind != NODE_LOAD && !is_fixed_element(op->arg)) || !is_plain(&op->spec))
+	if (op->arg->kind != NODE_LOAD && !is_fixed_element(op->arg))
 		return;
-	if (op->spec.conv == 'd' || op->spec.conv == 'u')
+	if (!is_plain(&op->spec))
+		take_load(op, (enum op_kind)op->kind); /* what a row may make of it */
+	else if (op->spec.conv == 'd' || op->spec.conv == 'u')
 		take_load(op, OP_LOAD_DEC);
 	else if (op->spec.conv == 'x')
 		take_load(op, OP_LOAD_HEX);
@@ -287,7 +289,7 @@ static int keep_ops(struct parser *p, struct ops *ops, const struct op **ret)
 	return err;
 }
 
-int print_compile_text(struct parser *p, const char *fmt, size_t len, const struct op **ret)
+static int print_compile_text(struct parser *p, const char *fmt, size_t len, const struct op **ret)
 {
 	struct ops ops = { 0 };
 	cut_format(p, &ops, fmt, fmt + len);

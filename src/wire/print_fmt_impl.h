@@ -226,7 +226,6 @@ const struct node *parser_argument(struct parser *p);
 /* Whether what was read so far ends where an argument may end. */
 bool parser_at_argument(const struct parser *p);
 const struct node *node_field(struct parser *p, const struct schema_field *f);
-bool node_is_text(const struct node *n);
 bool node_is_bytes(const struct node *n);
 
 /* ---- print_fmt_run.c ---- */
@@ -263,8 +262,8 @@ static inline unsigned print_put_comm(char *to, const u8 *from)
 
 /* Sets prog->steps where that can be. */
 int print_row_compile(struct arena *a, struct print_prog *prog) must_check;
-/* raw has steps_need bytes. */
-int print_row_run(const struct print_prog *p, const u8 *raw, struct strbuf *to);
+/* size is at least steps_need. -EAGAIN: this payload is none for the row, and nothing was written. */
+int print_row_run(const struct print_prog *p, const u8 *raw, u32 size, struct strbuf *to);
 
 /* ---- print_fmt_pointer.c ---- */
 
@@ -275,7 +274,6 @@ void print_symbol(struct print_ctx *c, u64 addr, bool with_offset);
 
 /* *at behind the '%' steps behind the conversion; false when it is not known. */
 bool print_scan_spec(const char **at, const char *end, u8 long_size, struct spec *s);
-int print_compile_text(struct parser *p, const char *fmt, size_t len, const struct op **ret);
 void print_one_field(struct print_ctx *c, u32 index);
 
 /* ---- layouts written in C ---- */

@@ -57,11 +57,6 @@ const struct node *node_unknown(struct parser *p)
 	return n;
 }
 
-bool node_is_text(const struct node *n)
-{
-	return n->kind >= NODE_TEXT;
-}
-
 bool node_is_bytes(const struct node *n)
 {
 	return n->kind == NODE_BYTES || n->kind == NODE_OFFSET;

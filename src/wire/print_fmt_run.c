@@ -642,8 +642,11 @@ void print_ops(struct print_ctx *c, const struct op *op)
 
 int print_prog_run(const struct print_prog *p, const void *raw, u32 size, struct strbuf *to)
 {
-	if (likely(p->steps && size >= p->steps_need))
-		return print_row_run(p, raw, to);
+	if (likely(p->steps && size >= p->steps_need)) {
+		int err = print_row_run(p, raw, size, to);
+		if (likely(err != -EAGAIN))
+			return err;
+	}
 	const struct schema *s = p->schema;
 	struct print_ctx c = {
 		.raw = raw,

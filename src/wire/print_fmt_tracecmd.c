@@ -30,18 +30,25 @@ static void add_hex8(struct strbuf *to, const char *name, u64 v)
 
 /* ---- sched ---- */
 
+/* "sh:1234 [120]" */
 static void comm_pid_prio(struct print_ctx *c, unsigned first, bool sign)
 {
-	layout_str(c, first);
-	strbuf_char(c->to, ':');
-	strbuf_u64(c->to, (u32)layout_u64(c, first + 1));
-	strbuf_add(c->to, " [", 2);
+	u32 len;
+	const u8 *comm = layout_bytes(c, first, &len);
 	u64 prio = layout_u64(c, first + 2);
-	if (sign)
-		strbuf_s64(c->to, (s32)prio);
-	else
-		strbuf_u64(c->to, (u32)prio);
-	strbuf_char(c->to, ']');
+	if (unlikely(comm && len != PRINT_COMM_SIZE))
+		strbuf_add(c->to, comm, strnlen((const char *)comm, len));
+	char *start = strbuf_room(c->to, PRINT_COMM_SIZE + 2 * NUM_DIGITS_MAX + 4), *at = start;
+	if (unlikely(!start))
+		return;
+	if (likely(len == PRINT_COMM_SIZE))
+		at += print_put_comm(at, comm);
+	*at++ = ':';
+	at += num_dec(at, (u32)layout_u64(c, first + 1));
+	at = mempcpy(at, " [", 2);
+	at += sign ? num_s64(at, (s32)prio) : num_dec(at, (u32)prio);
+	*at++ = ']';
+	strbuf_commit(c->to, (size_t)(at - start));
 }
 
 /* The flags in "cond ? __print_flags(...) : "R"", wherever they hide. */

@@ -8,12 +8,13 @@ gen=$(dirname "$SONDE")/tests/stacks_gen
 cd "$SONDE_TMP" || exit 1
 python3 "$SONDE_SRC/tests/browser/flame_stories.py" . || skip_all "cannot write stories"
 status=0
-for story in phases before after light crowd; do
+for story in phases before after light crowd types; do
 	"$gen" $story.data names <$story.txt || status=1
 done
 "$gen" big.data big.names <big.txt || status=1
 "$SONDE" flame phases.data --kallsyms names -o phases.html 2>/dev/null || status=1
 "$SONDE" flame light.data --kallsyms names -o light.html --title "A title" 2>/dev/null || status=1
+"$SONDE" flame types.data --kallsyms names -o types.html 2>/dev/null || status=1
 "$SONDE" flame crowd.data --kallsyms names -o crowd.html 2>/dev/null || status=1
 "$SONDE" flame before.data after.data --kallsyms names -o diff.html 2>/dev/null || status=1
 "$SONDE" flame big.data --kallsyms big.names -o big.html 2>/dev/null || status=1

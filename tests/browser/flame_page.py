@@ -197,6 +197,38 @@ def difference(browser):
     p.quiet("a difference")
 
 
+def types(browser):
+    p = Look(browser, "types.html", width=1000)
+    short = "store::Map<…>::find_the_end<…>"
+    name = p.js("sonde.profile.strings.find(s => s.startsWith('store::Map'))")
+    box = p.find(name)
+    p.page.mouse("mouseMoved", box["x"] + 40, box["y"] + 8)
+    tip = p.text("tip")
+    ok(tip.startswith(short + "()") and name in tip, "the tip says a long name in short, then in full", tip)
+    low, high = p.js("(() => { const t = document.getElementById('tip'), b = t.getBoundingClientRect(); return [b.top, b.bottom] })()")
+    ok(low >= 0 and high <= 800 and p.js("[...document.querySelectorAll('#tip div')].every(e => e.scrollHeight <= e.clientHeight + 1)"),
+       "nothing of it is cut off or outside of the page", (low, high))
+    for room, want in ((2000, name), (400, short + "()"), (150, "find_the_end<…>()")):
+        equal(p.js(f"sonde.label({name!r}, {room})"), want, f"a frame of {room} pixels")
+    ok(p.js(f"sonde.label({name!r}, 60)").startswith("find"), "a narrow one begins with the function")
+    for long, want in (("std::map<int, std::vector<char> >::find(int const&) const", "std::map<…>::find()"), ("a::operator->() const", "a::operator->()"),
+                       ("std::operator<< <char>(x&)", "std::operator<< <…>()"), ("<Vec<T> as Extend>::extend", "<…>::extend"), ("a < b", "a < b"),
+                       ("(anonymous namespace)::f(int)", "(anonymous namespace)::f()"), ("x::{lambda(int)#1}::operator()(int) const", "x::{lambda(int)#1}::operator()()"),
+                       ("f<g(int)>(h) [clone .cold]", "f<…>()"), ("vfs_read", "vfs_read"), ("<img/src=x>", "<img/src=x>")):
+        equal(p.js(f"sonde.brief({long!r})"), want, f"in short: {long}")
+    p.key("t")
+    p.js("location.hash = 'view=table'")
+    p.settle()
+    rows = p.js("[...document.querySelectorAll('.row')].map(r => r.textContent)")
+    ok(any(short in r and "basic_string" not in r for r in rows), "the table has it in short", rows)
+    p.page.key("/")
+    p.page.type("char_traits")
+    p.settle()
+    rows = p.js("[...document.querySelectorAll('.row')].map(r => r.textContent)")
+    ok(len(rows) == 1 and name in rows[0], "and in full when that was searched for", rows)
+    p.quiet("long names")
+
+
 def crowd(browser):
     p = Look(browser, "crowd.html#merge=tid")
     whole, busy = p.find("all"), p.find("busy 50")
@@ -231,7 +263,7 @@ def big(browser):
 
 
 with Browser() as browser:
-    for part in (phases, difference, crowd, big):
+    for part in (phases, difference, types, crowd, big):
         try:
             part(browser)
         except Exception:

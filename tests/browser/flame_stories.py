@@ -33,6 +33,10 @@ write("after", [(i, "server", 21, 21, MS, s) for i, s in enumerate(after)])
 write("crowd", [(i, "busy", 50, 50, 1000 * MS, "main;heavy") for i in range(4)] +
       [(i, "pool", 50, 1000 + i, MS, f"main;run;job{i % 7}") for i in range(4000)])
 
+# Names of which the function is behind all the types.
+LONG = "store::Map<std::basic_string<char,std::char_traits<char>>,std::vector<std::pair<int,std::function<int(int)>>>>::find_the_end<int>(std::basic_string<char>)"
+write("types", [(i, "types", 60, 60, MS, f"main;{LONG}" if i % 4 else f"main;short;{LONG}") for i in range(40)])
+
 # A caller that is too light to be followed to its own callers.
 write("light", [(0, "light", 30, 30, 2000 * MS, "main;heavy;target"), (1, "light", 30, 30, 1000, "main;a;b;c;target")])
 

@@ -14,7 +14,7 @@ sum=7297fd1d64d97f58a32d7049ae4f3b55eff9e2d9d8c7aae57f48144e1be7de8a24ea1eb784b5
 release=$cache/speedscope-$version/dist/release
 if [ ! -e "$release/index.html" ]; then
 	type -P npm >/dev/null || skip_all "speedscope is not in $cache, and there is no npm to fetch it"
-	timeout 90 npm pack --silent --fetch-retries=1 --fetch-timeout=20000 "speedscope@$version" >npm.log 2>&1 || skip_all "speedscope is not in $cache, and npm cannot fetch it: $(tail -1 npm.log)"
+	timeout 90 npm pack --loglevel=error --fetch-retries=1 --fetch-timeout=20000 "speedscope@$version" >npm.log 2>&1 || skip_all "speedscope is not in $cache, and npm cannot fetch it: $(tail -1 npm.log)"
 	echo "$sum  speedscope-$version.tgz" | sha512sum --status -c || skip_all "npm's speedscope $version is not what it was"
 	mkdir -p "$cache" && tar xzf "speedscope-$version.tgz"
 	mv -T package "$cache/speedscope-$version" 2>/dev/null # another run may have been faster

@@ -10,7 +10,7 @@ cd "$SONDE_TMP" || exit 1
 export HOME=$SONDE_TMP
 [ -r /proc/kcore ] || { skip "there is no /proc/kcore" "kernel text"; done_testing; exit; }
 
-"$SONDE" record -e cpu-clock:k -F 999 -o k.data -- dd if=/dev/zero of=/dev/null bs=1M count=2000 >/dev/null 2>&1
+"$SONDE" record -e cpu-clock:k -F 999 -o k.data -- dd if=/dev/zero of=/dev/null bs=1M count=500 >/dev/null 2>&1
 ok $? "a recording of the kernel"
 "$SONDE" report -i k.data --stdio --no-children -g none --sort sym -n >rows 2>/dev/null
 hot=$(awk '$1 ~ /%$/ && $3 == "[k]" { print $4; exit }' rows)

@@ -18,8 +18,8 @@ perf_record() { # perf 6.1 sometimes aborts beside other recorders
 	done
 	return 1
 }
-perf_record -F 499 --call-graph dwarf,4096 -e cpu-clock:u -o dwarf.data ./loop 60000 >/dev/null
-perf_record -F 499 -g -e cpu-clock:u -o fp.data ./loop 60000 >/dev/null
+perf_record -F 499 --call-graph dwarf,4096 -e cpu-clock:u -o dwarf.data ./loop 180000 >/dev/null
+perf_record -F 499 -g -e cpu-clock:u -o fp.data ./loop 180000 >/dev/null
 
 # perf 6.1 calls __libc_start_main inlined where debug file and symbol do not agree in its name, and loses the folder's header there.
 without_start() { grep -v -e '__libc_start' -e 'libc[-_]start'; }
@@ -65,7 +65,7 @@ ok $? "rubbish in the cache is not believed"
 # Split DWARF: the same functions out of the .dwo; without it that is said, with the file that is missing, and nothing of it is kept.
 gcc -O2 -g -gsplit-dwarf -fno-omit-frame-pointer -fno-optimize-sibling-calls -o split "$SONDE_SRC/tests/live/inline_loop.c"
 dwo=$(echo ./*.dwo)
-perf_record -F 499 -g -e cpu-clock:u -o split.data ./split 30000 >/dev/null
+perf_record -F 499 -g -e cpu-clock:u -o split.data ./split 180000 >/dev/null
 mv "$dwo" kept
 out=$("$SONDE" report --stdio -g none -i split.data 2>&1)
 like "$out" "split keeps its debugging information in other files \\(split DWARF\\): .*$(basename "$dwo") was not found, nor .*split\\.dwp: inlined functions are missing" "split DWARF: what is missing is said"

@@ -11,7 +11,7 @@ export PATH=$PWD/bin:$PATH HOME=$PWD
 
 gcc -O2 -ggdb -o loop "$SONDE_SRC/tests/live/inline_loop.c"
 gcc -O2 -o plain "$SONDE_SRC/tests/live/inline_loop.c"
-sonde record -e cpu-clock:u -F 999 -- ./loop 60000 >/dev/null 2>&1
+sonde record -e cpu-clock:u -F 999 -- ./loop 300000 >/dev/null 2>&1
 ok $? "S4-248: a recording of a program built with -ggdb"
 
 exits 0 "S0-027: perf annotate --stdio" perf annotate --stdio
@@ -25,7 +25,7 @@ sum=$(sonde annotate --stdio -s leaf | awk '$2 == ":" && $1 ~ /^[0-9.]+$/ { s +=
 ok $? "S0-027: the percentages of a function are all of it ($sum)"
 
 like "$(sonde annotate leaf)" '	x \^= x >> 17;' "S4-248: source lines stand between the instructions"
-sonde record -e cpu-clock:u -F 999 -o plain.data -- ./plain 30000 >/dev/null 2>&1
+sonde record -e cpu-clock:u -F 999 -o plain.data -- ./plain 300000 >/dev/null 2>&1
 unlike "$(sonde annotate -i plain.data leaf 2>/dev/null)" 'x >> 17' "S4-248: and without -g there are none"
 
 exits 0 "S4-250: perf annotate leaf" perf annotate leaf

@@ -27,7 +27,7 @@ said=$(sed -n 's/.*perf.data (\([0-9]*\) samples.*/\1/p' <<<"$err")
 is "$(perf_fields perf.data period | wc -l)" "$said" "S0-026: as many samples as were said"
 isnt "$(perf_fields perf.data ip,sym | awk 'BEGIN { RS = "" } NF > 4' | head -1)" "" "S0-026: with call chains"
 # In the time from the first sample to the last, on each CPU.
-perf_fields perf.data cpu,time | sed 's/[][:]//g' | awk '{ if (!($1 in first)) first[$1] = $2; last[$1] = $2; n[$1]++ }
+perf_fields perf.data cpu,time | tr -d '][:' | awk '{ if (!($1 in first)) first[$1] = $2; last[$1] = $2; n[$1]++ }
 	END { for (c in n) if (n[c] > (last[c] - first[c]) * 99 * 1.05 + 2) bad = 1; exit !(NR && !bad) }'
 ok $? "S0-026: at most 99 samples a second and CPU" || diag "$said samples"
 exits 0 "S0-026: by our own name" sonde record -F 99 -a -g -o own.data -- sleep 1

@@ -24,7 +24,7 @@ build() { # NAME [OPTION...]; without stubs of the linker, whose names perf 6.1 
 # look NAME [DEBUG]: records NAME and compares; DEBUG is where addr2line finds its lines
 look() {
 	local name=$1 debug=${2:-$1} said
-	"$SONDE" record -q -F 999 -e cpu-clock:u -o "$name.data" -- "./$name" 300000 2>/dev/null
+	"$SONDE" record -q -F 999 -e cpu-clock:u -o "$name.data" -- "./$name" 1000000 2>/dev/null
 	perf script -F ip --show-mmap-events -i "$name.data" >samples 2>/dev/null
 	"$SONDE" report --json --sort srcline -n -g none --dsos "$name" -i "$name.data" >lines.json 2>/dev/null
 	said=$(python3 "$SONDE_SRC/tests/live/names_read.py" "$name" "$debug" samples lines.json)
@@ -67,7 +67,7 @@ if command -v xz >/dev/null; then
 	nm pie --format=posix --defined-only | awk '$2 ~ /[tT]/ { print $1 }' | sort -u >keep
 	objcopy -S --keep-symbols=keep pie mini 2>/dev/null && xz -f mini
 	objcopy --strip-all --remove-section=.gnu_debuglink pie small && objcopy --add-section .gnu_debugdata=mini.xz small
-	"$SONDE" record -q -F 999 -e cpu-clock:u -o small.data -- ./small 300000 2>/dev/null
+	"$SONDE" record -q -F 999 -e cpu-clock:u -o small.data -- ./small 1000000 2>/dev/null
 	expected small
 else
 	skip "there is no xz" ".gnu_debugdata"

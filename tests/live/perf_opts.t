@@ -142,6 +142,24 @@ exits 0 "-T of a recording without" "$SONDE" report --stdio -T -i branch.data
 like "$err" "record -s" "says how to record it"
 exits 129 "another way to look" "$SONDE" report --stdio -T --pretty ugly -i group.data
 
+# ---- what fits nothing, and what cannot be written ----
+exits 0 "a time that ends before it begins" "$SONDE" report --stdio -i group.data --time 5,3
+like "$err" "no sample fits" "is told"
+like "$err" "samples are from 0.001000 to 0.001299" "with the times there are"
+for verb in report script; do
+	exits 0 "$verb of a command that was not there" "$SONDE" $verb -i group.data --comms nothing
+	like "$err" "there are.* program" "says which were"
+	"$SONDE" $verb -i group.data >/dev/full 2>full.err
+	is "$? $(wc -l <full.err)" "1 1" "$verb: a full device is told once"
+	like "$(cat full.err)" "No space left" "and as what it is"
+done
+exits 0 "a function that was not there" "$SONDE" report --stdio -i group.data -S nothing
+like "$err" "no sample fits" "is told"
+exits 0 "where all is there" "$SONDE" report --stdio -i group.data --comms program
+is "$err" "" "nothing is said"
+exits 129 "half a key" "$SONDE" report -i group.data --sort symm
+like "$err" "did you mean 'symbol'" "is told what it may be"
+
 # ---- diff ----
 for i in 1 2; do
 	"$gen" group "$PWD/prog" "$(printf %x $((0x$at + 10 * i * i)))" later$i.data

@@ -53,6 +53,30 @@ same -e cpu-clock --no-inherit
 same -e cpu-clock --all-user
 same -e cpu-clock --all-kernel
 same -e cpu-clock --namespaces
+same -e cpu-clock -I
+same -e cpu-clock -Iax,SP
+same -e cpu-clock --user-regs
+same -e cpu-clock --user-regs=ip,r8 -I
+
+# Registers, shown as perf shows them. A page fault's own IP is where it was.
+"$SONDE" record -q -e page-faults -c 1 -I --user-regs=ip,sp -o regs.data -- true 2>regs.err
+for fields in ip,iregs ip,uregs comm,tid,time,event,ip,iregs,uregs; do
+	command perf script --no-inline -i regs.data -F $fields >theirs 2>/dev/null
+	"$SONDE" script --no-inline -i regs.data -F $fields >mine 2>mine.err
+	cmp mine theirs >cmp.out 2>&1 && [ -s mine ]
+	ok $? "script -F $fields" || diag "$(cat cmp.out mine.err regs.err)"
+done
+"$SONDE" script -i regs.data -F ip,iregs | awk '{ n++; if (!index($0 " ", "    IP:0x" $1 " ")) bad++ } END { exit bad || n < 10 }'
+ok $? "the register IP is the sample's ip" || diag "$("$SONDE" script -i regs.data -F ip,iregs | head -3)"
+is "$("$SONDE" record '-I?')" "$(command perf record '-I?' 2>&1 | head -1)" "which registers there are"
+is "$("$SONDE" record --user-regs='?')" "$("$SONDE" record '-I?')" "and the user's"
+exits 129 "a register that is none" "$SONDE" record -Iax,foo -o x.data -- true
+like "$err" "no register 'foo'" "is told"
+exits 129 "registers of stacks that are unwound" "$SONDE" record --user-regs --call-graph dwarf -o x.data -- true
+like "$err" "raw-stack keeps both" "and how to have them"
+exits 0 "where they are not recorded" "$SONDE" record -q -e page-faults -c 1 -o none.data -- true
+exits 1 "script does not show them" "$SONDE" script -i none.data -F +uregs
+like "$err" "record --user-regs" "and says how"
 
 exits 1 "--strict-freq" "$SONDE" record --strict-freq -F 100000000 -e cpu-clock -o x.data -- true
 like "$err" 'the system allows [0-9]+' "says what is allowed"

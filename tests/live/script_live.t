@@ -7,14 +7,9 @@
 need sonde perf_events
 cd "$SONDE_TMP" || exit 1
 
-# FILE has a line, within a minute.
+# FILE has a line.
 appears() {
-	local i
-	for ((i = 0; i < 600; i++)); do
-		[ -s "$1" ] && return 0
-		sleep 0.1
-	done
-	return 1
+	wait_until test -s "$1"
 }
 
 # The command runs until somebody has seen a line of it.
@@ -37,8 +32,10 @@ live "--no-buffering" --no-buffering
 live "as usual" -g
 live "packed" -z
 
+# It computes between its children, too: of one that only forks and waits, on one CPU, the kernel hands the timer to the child each time, and there
+# it ends with it.
 rm -f seen live.txt
-"$SONDE" record -q -e cpu-clock -F 200 -g -o - -- bash -c 'while [ ! -e seen ]; do (:); done' |
+"$SONDE" record -q -e cpu-clock -F 200 -g -o - -- bash -c 'while [ ! -e seen ]; do (:); for i in {1..20000}; do :; done; done' |
 	tee stream.data | "$SONDE" script -i - --json --show-task-events >live.txt 2>live.err &
 appears live.txt
 ok $? "--json: too"

@@ -548,7 +548,8 @@ function showHead() {
 	fact(b.release && `Linux ${b.release}`, b.arch, "minor");
 	fact(b.cpu, "", "minor");
 	const sampled = P.events.filter((_, i) => sideTotals(i)[0] + sideTotals(i)[1]), events = sampled.length ? sampled : P.events;
-	fact(events.join(", "), "", "", events.length > 1 ? "events" : "event");
+	fact(events.length > 4 ? `${events.slice(0, 3).join(", ")} and ${events.length - 3} more` : events.join(", "), "", "",
+		events.length > 1 ? "events" : "event");
 	for (const s of sides)
 		fact(grouped.format(+s.samples), diff ? `samples ${s === a ? "before" : "after"}` : "samples");
 	if (both("lost"))
@@ -780,7 +781,7 @@ function drawCrowd(l, c, from, scale, faded) {
 	if (w > 26) {
 		ctx.font = FONT;
 		ctx.fillStyle = palette.crowdText;
-		const text = fit(`${grouped.format(c.nr)} thin frames`, w - gap - 9);
+		const text = fit("", `${grouped.format(c.nr)} thin frames`, w - gap - 9);
 		if (text)
 			ctx.fillText(text, x + 5, y + ROW / 2);
 	}
@@ -850,7 +851,7 @@ function drawFrame(v, i, x, w, y, faded, searching) {
 		ctx.globalAlpha = faded || (searching && !hit) ? 0.7 : 1;
 		ctx.font = kind === INLINED ? `italic ${FONT}` : FONT;
 		const inset = kind === KERNEL && S.colour !== "diff" ? 8 : 5;
-		const text = fit(mark + nameOf(f), w - gap - inset - 4);
+		const text = fit(mark, nameOf(f), w - gap - inset - 4);
 		if (text)
 			ctx.fillText(text, x + inset, y + ROW / 2);
 		ctx.globalAlpha = 1;
@@ -881,14 +882,18 @@ function measure(text) {
 	}
 	return w;
 }
-/* As much as there is room for; a list of arguments goes first, then the end. */
-function fit(text, room) {
-	if (text.length * 3 < room || measure(text) <= room)
-		return measure(text) <= room ? text : cut(text, room);
-	const short = text.replace(/(?<=[\w>~\]=])\([^]*$/, "()");
-	return short !== text && measure(short) <= room ? short : cut(short, room);
+/* As much as there is room for: arguments go first, then what is in angle brackets, then the scopes, then the end. */
+function fit(mark, name, room) {
+	if (measure(mark + name) <= room)
+		return mark + name;
+	for (const short of [withoutArguments(name), brief(name)])
+		if (short !== name && measure(mark + short) <= room)
+			return mark + short;
+	return cut(mark + lastPart(brief(name)), room);
 }
 function cut(text, room) {
+	if (measure(text) <= room)
+		return text;
 	let n = Math.floor(text.length * room / measure(text));
 	for (n = Math.min(n, text.length - 1); n > 1; n--) {
 		const t = text.slice(0, n) + "…";
@@ -946,6 +951,57 @@ function reveal(i) {
 		scroll.scrollTop += y - height / 2;
 }
 
+/* ---- long names ---- */
+
+/* "find(int) const" as "find()": the last list of arguments, and what is behind it. */
+function withoutArguments(name) {
+	const tail = /\)(?: const| volatile| noexcept| ?&&?)*(?: \[[^\]]*\])*$/.exec(name);
+	let depth = 0, at = tail ? tail.index : -1;
+	for (; at > 0; at--) {
+		depth += (name[at] === ")") - (name[at] === "(");
+		if (!depth)
+			break;
+	}
+	return at > 0 && /[\w>~\]=)]/.test(name[at - 1]) && !/operator ?$/.test(name.slice(0, at)) ? `${name.slice(0, at)}()` : name;
+}
+const briefs = new Map();
+/* "std::map<int, …>::find(…)" as "std::map<…>::find()": the function is behind all the types. */
+function brief(name) {
+	if (!name.includes("<"))
+		return withoutArguments(name);
+	let short = briefs.get(name);
+	if (short === undefined)
+		briefs.set(name, short = makeBrief(name));
+	return short;
+}
+function makeBrief(name) {
+	let out = "", depth = 0;
+	for (let i = 0; i < name.length; i++) {
+		const c = name[i], sign = !depth && /^operator ?(?:<=>|<<=|>>=|<<|>>|<=|>=|->\*?|<|>)/.exec(name.slice(i, i + 13));
+		if (sign && !/\w/.test(name[i - 1] || "")) {
+			out += sign[0];
+			i += sign[0].length - 1;
+		} else if (c === "<") {
+			out += depth++ ? "" : "<…>";
+		} else if (c === ">" && depth && name[i - 1] !== "-") {
+			depth--;
+		} else if (!depth) {
+			out += c;
+		}
+	}
+	return depth || out === "<…>" ? name : withoutArguments(out);
+}
+/* "find<…>"; an operator and a lambda need what they belong to. */
+function lastPart(name) {
+	const parts = name.split("::");
+	let from = parts.length - 1;
+	while (from > 0 && /^(operator|\{|\()/.test(parts[from]))
+		from--;
+	return parts.slice(from).join("::");
+}
+/* Both ends of what is longer than a screen. */
+const middleOut = (text, most) => text.length <= most ? text : `${text.slice(0, most / 2)} … ${text.slice(-most / 2)}`;
+
 /* ---- tooltip and status ---- */
 
 /* Light paths to callers end early: how much of the weight that is. */
@@ -993,7 +1049,11 @@ function putTip(d, px, py) {
 		tr.append(el("th", head), ...cells.map(c => el("td", c)));
 		table.append(tr);
 	}
-	tip.replaceChildren(el("div", d.name, "name"), el("div", d.where, "where"), table);
+	/* A name that goes on for lines is first said in short, then in full. */
+	const short = d.name.length > 80 ? brief(d.name) : d.name, name = [el("div", middleOut(short, 400), "name")];
+	if (short !== d.name)
+		name.push(el("div", middleOut(d.name, 900), "full"));
+	tip.replaceChildren(...name, el("div", d.where, "where"), table);
 	tip.hidden = false;
 	const box = tip.getBoundingClientRect(), left = Math.min(px + 14, innerWidth - box.width - 8);
 	const topAt = py + 20 + box.height > innerHeight ? py - box.height - 12 : py + 20;
@@ -1196,7 +1256,9 @@ function showRows() {
 			} else if (id === "delta" || id === "selfDelta") {
 				line.append(el("span", signed(r[id]), `num ${r[id] > 1e-9 ? "worse" : r[id] < -1e-9 ? "better" : ""}`));
 			} else if (id === "name") {
-				line.append(marked(r.name, re));
+				/* In short, unless it is the rest that was searched for. */
+				const short = r.name.length > 40 ? brief(r.name) : r.name;
+				line.append(marked(re && !re.test(short) ? r.name : short, re));
 			} else {
 				line.append(el("span", r.module, "more"));
 			}
@@ -1797,6 +1859,7 @@ P.events.forEach((name, i) => {
 $("event-label").hidden = $("event").options.length < 2;
 $("norm-label").hidden = !diff;
 document.body.classList.toggle("diff", diff);
+document.body.classList.toggle("crowded", diff || $("event").options.length > 1);
 $("times").hidden = !timed;
 for (const o of [...$("colour").options])
 	if (o.value === "diff" && !diff)
@@ -1809,7 +1872,8 @@ recall();
 
 /* For tests and for the curious. */
 window.sonde = {
-	profile: P, state: S,
+	profile: P, state: S, brief,
+	label: (name, room) => fit("", name, room),
 	get total() { return V.w.total[0]; },
 	get samples() { return V.w.count[0]; },
 	get drawn() { return drawn; },

@@ -92,6 +92,22 @@ is "$(head -4 <<<"$out" | tr -s ' ')" '|all
 |main |[app] |[app]
 |parse |<b>&"x |main' "boxes below each other, the heaviest first"
 
+# What is shown first, and under which title.
+exits 0 "a recording of a command" "$SONDE" flame "$SONDE_SRC/tests/data/perf/arm64-leaf.data" --symfs none -o leaf.html
+like "$(cat leaf.html)" '<title>./sonde workload leaf 0.3</title>' "the title is the command, not the recorder's own line"
+traces=$SONDE_SRC/tests/data/trace
+exits 0 "a trace of calls and events, as text" "$SONDE" flame --term "$traces/6.1-graph_events.dat"
+like "$out" '\|vfs_read' "begins with the heaviest event: the calls by their time"
+exits 0 "the same as a page" "$SONDE" flame "$traces/6.1-graph_events.dat" -o trace.html
+like "$(read_page --facts trace.html)" '^events function_graph ' "so does the page"
+exits 0 "a trace without stacks" "$SONDE" flame "$traces/6.1-events_v6.dat" -o trace.html
+like "$err" 'no call chains: functions are shown without their callers' "says what is missing, and not how high the graph is"
+exits 0 "recordings of different things" "$SONDE" flame one.data "$traces/6.1-graph_events.dat" --kallsyms names -o mixed.html
+like "$err" 'warning: the recordings have no event in common' "are not compared in silence"
+like "$err" 'one.data has cpu-clock, .*graph_events.dat has function_graph, .* and [0-9]+ more' "and it is said what they have"
+exits 0 "recordings of the same" "$SONDE" flame one.data two.data --kallsyms names -o same.html
+unlike "$err" 'in common' "are compared"
+
 # Bad input.
 exits 1 "no such recording" "$SONDE" flame -i none.data
 like "$err" "none.data" "is named"

@@ -1,7 +1,7 @@
 """Reads the profile inside of a page of `sonde flame`, as view/html_flame.h describes it, and prints it as folded text with times.
 
 usage: read_page.py PAGE            task;frame;frame side bucket count weight, a line for each point, sorted
-       read_page.py --facts PAGE    key value
+       read_page.py --facts PAGE    key value, and the events as they stand
 """
 
 import base64
@@ -65,6 +65,7 @@ for path in paths:
 assert at == len(data), "all bytes are read"
 if sys.argv[1] == "--facts":
     print(f"bucket_ns {bucket_ns}")
+    print("events", *(strings[e] for e in events))
     for key, value in facts:
         print(key, value)
 else:

@@ -314,6 +314,10 @@ static void test_closest(void)
 	is_str(str_closest("stta", words, 3), "stat", "stta");
 	ok(!str_closest("flame", words, 3), "nothing close");
 	ok(!str_closest("", words, 3), "nothing is close to nothing");
+	static const char *const keys[] = { "comm", "symbol", "symoff" };
+	is_str(str_closest("symm", keys, 3), "symbol", "a beginning that is right counts");
+	is_str(str_closest("com", keys, 3), "comm", "com");
+	ok(!str_closest("symmetric_difference", keys, 3), "but not alone");
 }
 
 int main(void)

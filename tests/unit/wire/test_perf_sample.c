@@ -391,6 +391,43 @@ static void test_side(void)
 	is_u64(decoded, 2 * (2 * 9 + 1), "and whole ones are understood");
 }
 
+/* What a thread has counted, cut off at every byte, in both byte orders. */
+static void test_read(void)
+{
+	unsigned bad = 0, decoded = 0;
+	for (unsigned form = 0; form < 2; form++) {
+		struct perfwrite w;
+		struct perf_event_attr a = { .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+							    PERF_SAMPLE_IDENTIFIER,
+					     .sample_id_all = 1 };
+		struct perfwrite_sample who = { .pid = 7, .tid = 8, .time = 1234, .id = 11 };
+		perfwrite_begin(&w, form ? PERFWRITE_SWAP : 0);
+		perfwrite_event(&w, &a, (u64[]){ 11 }, 1, "cycles");
+		perfwrite_kernel(&w);
+		perfwrite_rec(&w, PERF_RECORD_READ, 0);
+		perfwrite_u32(&w, 7);
+		perfwrite_u32(&w, 8);
+		perfwrite_u64(&w, 4711);
+		perfwrite_trailer(&w, 0, &who);
+		perfwrite_rec_end(&w, 0);
+		u16 size = (u16)w.kernel.len;
+		for (u16 n = sizeof(struct perf_event_header); n <= size; n++) {
+			u8 *own = malloc(n);
+			memcpy(own, w.kernel.data, n);
+			struct perf_read r;
+			int err = perf_read_decode(own, n, form, a.sample_type, true, &r);
+			bad += err && err != -EBADMSG;
+			bad += !err && n < size; /* the trailer takes what is missing */
+			decoded += !err && r.pid == 7 && r.tid == 8 && r.value == 4711 &&
+				   r.who.time == 1234 && r.who.id == 11;
+			free(own);
+		}
+		perfwrite_done(&w);
+	}
+	is_u64(bad, 0, "counts of threads, cut off at every byte");
+	is_u64(decoded, 2, "and whole ones are understood");
+}
+
 int main(void)
 {
 	test_each();
@@ -398,5 +435,6 @@ int main(void)
 	test_hostile();
 	test_attr();
 	test_side();
+	test_read();
 	return done_testing();
 }

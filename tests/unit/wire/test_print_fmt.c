@@ -82,6 +82,18 @@ static void test_conversions(void)
 		{ "\"%u %hhu\", REC->i, REC->c", "4294967294 252" },
 		{ "\"[%5d|%-5d|%05d|%+d|% d|%.3d|%8.3x]\", REC->i, REC->i, REC->i, 7, 7, 7, 7",
 		  "[   -2|-2   |-0002|+7| 7|007|     007]" },
+		/* These run as rows, the same beside a blank-padded number as programs. */
+		{ "\"%03d|%03u|%05d|%02d|%08llu\", REC->i, REC->u, REC->h, REC->u, REC->ip",
+		  "-02|065|-0003|65|00004104" },
+		{ "\"%03d|%03u|%05d|%02d|%08llu%2d\", REC->i, REC->u, REC->h, REC->u, REC->ip, 1",
+		  "-02|065|-0003|65|00004104 1" },
+		{ "\"%03u|%03llu|%03lld\", REC->i, REC->i, REC->i",
+		  "4294967294|18446744073709551614|-02" },
+		{ "\"%03u|%03llu|%03lld%2d\", REC->i, REC->i, REC->i, 1",
+		  "4294967294|18446744073709551614|-02 1" },
+		{ "\"%s|%d\", __get_str(d), REC->u", "hello|65" },
+		{ "\"%s|%d|%2d\", __get_str(d), REC->u, 1", "hello|65| 1" },
+		{ "\"%s|%d\", __get_rel_str(q), REC->u", "\1\2\3\4|65" },
 		{ "\"%#x %#o %#x\", 255, 8, 0", "0xff 010 0" },
 		{ "\"%*d|%-*d|\", 4, 7, 4, 7", "   7|7   |" },
 		{ "\"%c%c%c\", REC->u, 'B', '\\n'", "AB\n" },
@@ -195,6 +207,16 @@ static void test_short(void)
 	is_str(print("\"%d %s %d\", REC->i, __get_str(d), REC->u", little, 40, false, 8, &err),
 	       "-2  0", "a short payload reads as zero");
 	is_u64((u64)-err, EBADMSG, "and says so");
+	is_str(print("\"%s|%d\", __get_str(d), REC->u", little, 62, false, 8, &err), "he|65",
+	       "a string that is cut off");
+	is_u64((u64)-err, EBADMSG, "and says so");
+	u8 longer[sizeof(little) + 30];
+	memset(longer, 'x', sizeof(longer));
+	memcpy(longer, little, 60);
+	longer[50] = sizeof(longer) - 60;
+	is_str(print("\"%s|%d\", __get_str(d), REC->u", longer, sizeof(longer), false, 8, &err),
+	       "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx|65", "a string longer than a row takes");
+	is_u64((u64)-err, 0, "which is none the worse");
 	for (u32 size = 0; size < sizeof(little); size++) {
 		(void)print("\"%s %s %d %pU %s\", REC->s, __get_str(d), REC->u, REC->b, "
 			    "__print_hex(REC->b, 200)",
