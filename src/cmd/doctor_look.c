@@ -2,21 +2,14 @@
 #include "cmd/doctor.h"
 
 #include "base/str.h"
+#include "kern/caps.h"
 #include "kern/cpu.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
 
 static const char SYSTEM[] = "System", RIGHTS[] = "Permissions";
 

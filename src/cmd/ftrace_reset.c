@@ -171,6 +171,24 @@ static void remove_probes(struct resetting *r)
 	strbuf_done(&s);
 }
 
+/*
+ * What `ftrace start` and `set` have changed and nobody has changed since: options and sizes have no default that could be written. The
+ * newest first. An instance that they made is not the top buffer's, and stays.
+ */
+static void undo_started(int run_dir, const struct tracing *t)
+{
+	struct journal_list l;
+	if (journal_list_all(run_dir, &l))
+		return;
+	for (size_t i = l.items.nr; i-- > 0;) {
+		const struct journal_info *info = &l.items.at[i];
+		if (info->kept &&
+		    (info->instances.nr || journal_undo_stale(run_dir, t, info->name, NULL, NULL)))
+			(void)!journal_forget(run_dir, info->name);
+	}
+	journal_list_done(&l);
+}
+
 static int reset_all(struct app *app, const struct reset_opts *o, const struct tracing *t)
 {
 	struct journal_opts jo = { .title = "reset",
@@ -180,19 +198,12 @@ static int reset_all(struct app *app, const struct reset_opts *o, const struct t
 	int err = journal_open(&r.j, t, &jo, &app->diag);
 	if (err)
 		return err;
-	err = ftrace_which_each(&o->which, t, reset_buffer, &r, &app->diag);
 	bool top = o->which.top || (!o->which.all && !o->which.names.items.nr);
+	if (top && !o->dry_run)
+		undo_started(journal_run_dir(r.j), t);
+	err = ftrace_which_each(&o->which, t, reset_buffer, &r, &app->diag);
 	if (!err && top)
 		remove_probes(&r);
-	if (!err && top && !o->dry_run) {
-		struct journal_list l;
-		if (!journal_list_all(journal_run_dir(r.j), &l)) {
-			vec_for_each (&l.items, i)
-				if (i->kept)
-					(void)!journal_forget(journal_run_dir(r.j), i->name);
-			journal_list_done(&l);
-		}
-	}
 	journal_close(r.j, &app->diag);
 	return err;
 }

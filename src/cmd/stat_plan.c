@@ -569,6 +569,16 @@ static void fill_spec(struct stat_plan *p)
 	};
 }
 
+/* A row for each counter, and the ratios of them. */
+static int add_shown(struct stat_plan *p, struct diag *d)
+{
+	int err = 0;
+	vec_for_each (&p->counters, c)
+		if (!err)
+			err = add_shown_event(p, c);
+	return err ? err : add_formulae(p, d);
+}
+
 int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, char **argv,
 		   struct diag *d)
 {
@@ -585,11 +595,8 @@ int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, ch
 		err = stat_places_by(p, d);
 	if (!err && !p->opts->null_run)
 		err = add_counters(p, root, d);
-	vec_for_each (&p->counters, c)
-		if (!err)
-			err = add_shown_event(p, c);
 	if (!err)
-		err = add_formulae(p, d);
+		err = add_shown(p, d);
 	if (!err)
 		err = stat_places_slots(p, root, d);
 	if (!err)
@@ -600,12 +607,7 @@ int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, ch
 
 int stat_plan_finish(struct stat_plan *p, const struct machine *m, struct diag *d)
 {
-	int err = 0;
-	vec_for_each (&p->counters, c)
-		if (!err)
-			err = add_shown_event(p, c);
-	if (!err)
-		err = add_formulae(p, d);
+	int err = add_shown(p, d);
 	if (!err)
 		err = stat_places_keys_of(p, m);
 	fill_spec(p);

@@ -1,16 +1,7 @@
 #include "kern/caps.h"
 
-#include <linux/capability.h>
-
 #include <errno.h>
 #include <string.h>
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
 
 const struct cap_name cap_names[] = {
 	{ CAP_PERFMON, "CAP_PERFMON",

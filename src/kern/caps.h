@@ -3,6 +3,16 @@
 
 #include "kern/sysroot.h"
 
+#include <linux/capability.h>
+
+/* Younger than some headers. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+
 struct perf_rights {
 	bool perfmon; /* CAP_PERFMON or CAP_SYS_ADMIN in effect */
 	bool ipc_lock; /* CAP_IPC_LOCK: ring memory is not limited */

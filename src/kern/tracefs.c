@@ -244,6 +244,19 @@ static int event_cmp(const void *a, const void *b)
 	return x->name ? strcmp(x->name, y->name) : 0;
 }
 
+/* Hands over a list in order, or frees what an error left of it. */
+static int finish_list(struct tracing_events *l, int err, struct tracing_events *ret)
+{
+	if (err < 0) {
+		tracing_events_done(l);
+		return err;
+	}
+	if (l->items.nr)
+		qsort(l->items.at, l->items.nr, sizeof(*l->items.at), event_cmp);
+	*ret = *l;
+	return 0;
+}
+
 static int add_event(struct tracing_events *l, const char *system, size_t system_len,
 		     const char *name, size_t name_len)
 {
@@ -349,14 +362,7 @@ int tracing_list_events(const struct tracing *t, const char *system_glob, const 
 		r = scan_systems(t, system_glob, name_glob, &l);
 	else
 		r = scan_system(t, system_glob, name_glob, &l);
-	if (r < 0) {
-		tracing_events_done(&l);
-		return r;
-	}
-	if (l.items.nr)
-		qsort(l.items.at, l.items.nr, sizeof(*l.items.at), event_cmp);
-	*ret = l;
-	return 0;
+	return finish_list(&l, r, ret);
 }
 
 int tracing_list_systems(const struct tracing *t, struct tracing_events *ret)
@@ -383,14 +389,7 @@ int tracing_list_systems(const struct tracing *t, struct tracing_events *ret)
 			r = add_event(&l, e->d_name, strlen(e->d_name), NULL, 0);
 	}
 	(void)closedir(d);
-	if (r < 0) {
-		tracing_events_done(&l);
-		return r;
-	}
-	if (l.items.nr)
-		qsort(l.items.at, l.items.nr, sizeof(*l.items.at), event_cmp);
-	*ret = l;
-	return 0;
+	return finish_list(&l, r, ret);
 }
 
 void tracing_events_done(struct tracing_events *l)

@@ -70,28 +70,6 @@ like "$(f status)" "reset -B $kept -d" "status says how to be rid of it"
 exits 0 "and that works" f reset -B "$kept" -d --force
 is "$(ls $t/instances)" "" "it is gone"
 
-# ---- the processor's counter as clock
-if grep -q tsc2nsec <<<"$(f list -C)"; then
-	exits 0 "-C tsc2nsec" f record -q -C tsc2nsec -e sched:sched_process_exec -o tsc.dat -- true
-	like "$(trace-cmd dump --options -i tsc.dat)" '\[x86-tsc\]' "is the counter"
-	like "$(trace-cmd dump --options -i tsc.dat)" '^[1-9][0-9]* [0-9]+ 0 \[multiplier, shift, offset\]$' "and how it becomes nanoseconds"
-	is "$(f report tsc.dat)" "$(trace-cmd report -i tsc.dat 2>/dev/null)" "trace-cmd reads the times so"
-	like "$(f report tsc.dat | tail -1)" ' +[0-9]{1,6}\.[0-9]{6}: sched_process_exec' "which are seconds"
-	exits 0 "--tsc2nsec" f record -q -C x86-tsc --tsc2nsec -e sched:sched_process_exec -o tsc2.dat -- true
-	like "$(f report tsc2.dat | tail -1)" ' +[0-9]{1,6}\.[0-9]{6}: sched_process_exec' "the same by two options"
-	exits 0 "stream -C tsc2nsec" f stream -C tsc2nsec -e sched:sched_process_exec -- true
-	like "$out" ' +[0-9]{1,6}\.[0-9]{6}: sched_process_exec' "and while it is traced"
-else
-	exits 1 "-C tsc2nsec where the kernel does not go by it" f record -C tsc2nsec -e sched -o x.dat -- true
-	like "$err" "-C mono counts nanoseconds" "says what does"
-fi
-exits 0 "-a" f record -q -a -e sched:sched_process_exec -o all.dat -- true
-is "$(f report -E all.dat | grep -c irq_handler_entry)" 1 "-a: formats of events that were not asked for"
-is "$(f report -E user.dat | grep -c irq_handler_entry)" 0 "which else are not kept"
-exits 0 "--ts-offset" f record -q --ts-offset 1000000000000 -e sched:sched_process_exec -o offset.dat -- true
-like "$(f report offset.dat | tail -1)" ' 1[0-9]{3}\.[0-9]{6}: ' "--ts-offset: a thousand seconds later"
-is "$(f report offset.dat)" "$(trace-cmd report -i offset.dat 2>/dev/null)" "--ts-offset: for trace-cmd too"
-
 # ---- functions
 exits 0 "--func-stack" f record -q --func-stack -p function -l vfs_open -F -o fs.dat -- cat /proc/version
 isnt "$(has fs.dat '^=> do_sys_openat2')" 0 "a stack behind each function"

@@ -129,6 +129,30 @@ echo stop >&9
 wait $pid
 like "$(cat control.txt)" 'Events enabled' "and said"
 exec 8>&- 9>&-
+exec 8<>ack 9<>ctl
+answer() { # VERB...: the bytes that answer a ping
+	"$SONDE" "$@" --control fifo:ctl,ack -e page-faults -- sleep 300 >/dev/null 2>&1 &
+	echo ping >&9
+	timeout 100 head -c 5 <&8 | od -An -c | tr -d ' '
+	echo stop >&9
+	timeout 100 head -c 5 <&8 >/dev/null
+	wait $!
+}
+is "$(answer stat)" 'ack\n\0' "--control: stat answers as perf does, with a NUL"
+is "$(answer record -o ack.data)" 'ack\n\0' "and so does record"
+exec 8>&- 9>&-
+exec 7< <(:) # a side that closes at once
+"$SONDE" stat --control fd:7 -e page-faults -- sleep 300 2>closed.txt &
+pid=$! calm=0
+for _ in $(seq 300); do
+	if [ "$(awk '{ print $3 }' "/proc/$pid/stat")" = S ]; then calm=$((calm + 1)); else calm=0; fi
+	[ $calm -lt 10 ] || break
+	sleep 0.1
+done
+is $calm 10 "--control: nothing is asked of a side that has closed"
+kill $pid
+wait $pid
+exec 7<&-
 
 # ---- cgroups
 cg=$(awk '$3 == "cgroup" && $4 ~ /perf_event/ {print $2; exit}' /proc/self/mounts)
