@@ -15,7 +15,7 @@
 #   todo and "cannot fail" cases do not exist: a case that is not ready is not written.
 #
 # A test waits for what it needs, not for a time that would do on one machine:
-#   wait_until CMD...              until CMD succeeds; status 1 after two minutes
+#   wait_until CMD...              until CMD succeeds; status 1 after two minutes (WAIT_SECONDS)
 #   has_samples FILE [N]           a condition: the recording, which may still grow, has N samples (1)
 #   catches PID SIGNAL             a condition: our program runs there and handles that signal
 #   counts_events PID              a condition: it has events open
@@ -85,19 +85,18 @@ unlike() {
 }
 
 wait_until() {
-	local i
-	for ((i = 0; i < 1200; i++)); do
-		"$@" && return 0
+	local end=$((SECONDS + ${WAIT_SECONDS:-120}))
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
 		sleep 0.1
 	done
-	return 1
 }
 
 has_samples() { [ "$("$SONDE" script -F event -i "$1" 2>/dev/null | grep -c .)" -ge "${2:-1}" ]; }
 
 catches() {
 	local mask
-	[ "$(readlink "/proc/$1/exe")" = "$(readlink -f "$SONDE")" ] || return
+	[ "/proc/$1/exe" -ef "$SONDE" ] || return
 	mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
 	[ $((0x${mask:-0} >> ($(kill -l "$2") - 1) & 1)) = 1 ]
 }

@@ -7,6 +7,7 @@
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events pmu tracefs
 cd "$SONDE_TMP" || exit 1
+[ "$SONDE_GUEST" = host ] || WAIT_SECONDS=30
 mkdir bin && ln -s "$SONDE" bin/sonde
 export PATH=$PWD/bin:$PATH
 ln -s "$SONDE" noploop

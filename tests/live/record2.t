@@ -7,6 +7,7 @@
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events
 cd "$SONDE_TMP" || exit 1
+[ "$SONDE_GUEST" = host ] || WAIT_SECONDS=30
 . "$SONDE_SRC/tests/live/record_lib.sh"
 slow=1 # programs start slowly in guests
 [ "$SONDE_GUEST" = host ] || slow=4

@@ -6,6 +6,7 @@
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events
 cd "$SONDE_TMP" || exit 1
+[ "$SONDE_GUEST" = host ] || WAIT_SECONDS=30
 
 # count EVENT CMD...: the number of a single event
 count() {
