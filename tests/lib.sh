@@ -97,8 +97,11 @@ has_samples() { [ "$("$SONDE" script -F event -i "$1" 2>/dev/null | grep -c .)" 
 catches() {
 	local mask
 	[ "/proc/$1/exe" -ef "$SONDE" ] || return
-	mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
-	[ $((0x${mask:-0} >> ($(kill -l "$2") - 1) & 1)) = 1 ]
+	# By a handler, or blocked and read from a descriptor.
+	for mask in $(sed -n 's/^Sig\(Cgt\|Blk\):[[:space:]]*//p' "/proc/$1/status" 2>/dev/null); do
+		[ $((0x$mask >> ($(kill -l "$2") - 1) & 1)) = 0 ] || return 0
+	done
+	return 1
 }
 
 counts_events() { find "/proc/$1/fd" -lname '*perf_event*' 2>/dev/null | grep -q .; }
