@@ -15,11 +15,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct symtab_sym got[64];
 	for (u32 i = 0; i < 64; i++)
 		at[i] = 0xffffffff81000000 + i * 0x1000;
-	for (int kind = 0; kind < 2; kind++) {
+	for (int kind = 0; kind < 3; kind++) {
 		struct sweep s;
 		if (sweep_init(&s, at, 64, SYMTAB_LAST))
 			return 0;
-		if (kind)
+		if (kind == 2)
+			(void)kallsyms_sweep_ordered(text, len, &s);
+		else if (kind)
 			(void)perfmap_sweep(text, len, &s);
 		else
 			(void)kallsyms_sweep(text, len, modules, modules_len, &s);
