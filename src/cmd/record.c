@@ -153,7 +153,7 @@ static void say_result(struct record_session *s, bool failed)
 	}
 	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet &&
 	    strcmp(s->app->prog, "perf"))
-		record_look_at_chains(s);
+		record_look_at_chains(s, st.file_bytes);
 	app_say(s->app);
 	if (s->o->result)
 		*s->o->result = st;

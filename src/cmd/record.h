@@ -127,7 +127,7 @@ int record_call_graph(struct record_session *s, const char *program,
 /* Whether the functions of a program or library set up frame pointers: 1, 0, or negative errno; dynamic: whether it needs a linker. */
 int record_keeps_frames(const char *path, bool *dynamic) must_check;
 /* Says so when call chains by frame pointer found none to follow. Behind the end, of a file. */
-void record_look_at_chains(struct record_session *s);
+void record_look_at_chains(struct record_session *s, u64 file_bytes);
 
 /* --switch-output's value. */
 /* Sizes and times that end a file. */

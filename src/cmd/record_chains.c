@@ -13,6 +13,7 @@ enum {
 	LEAST = 20, /* samples that say anything */
 	SHORT = 2, /* frames of user space */
 	FILES_MAX = 4,
+	FILE_MAX = 64 << 20, /* bytes: a larger one is not read again for this */
 };
 
 struct chains_look {
@@ -101,13 +102,13 @@ static u64 short_without(struct chains_look *l, const struct catalog *c, const c
 	return sum;
 }
 
-void record_look_at_chains(struct record_session *s)
+void record_look_at_chains(struct record_session *s, u64 file_bytes)
 {
 	struct chains_look l = { .sink = { .ops = &look_ops, .needs = look_ops.needs } };
 	struct run_tables run = { 0 };
 	struct source *src;
 	const char *worst = NULL;
-	if (replay_perf_open(s->output, &src, NULL))
+	if (file_bytes > FILE_MAX || replay_perf_open(s->output, &src, NULL))
 		return;
 	int err = stream_run(src, &l.sink, 1, &run, NULL);
 	bool many = (!err || err == -ECANCELED) && l.nr_user >= LEAST && l.nr_short * 2 > l.nr_user;
