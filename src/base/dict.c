@@ -75,11 +75,11 @@ u64 hash_bytes(const void *data, size_t len)
 	return hash_u64(h ^ tail);
 }
 
-/* Both halves of the product of 128 bits. */
+/* Both halves of the product of 128 bits. A factor of 0, which a file may choose, must not wipe out the other: both are in it again. */
 static inline u64 fold_product(u64 a, u64 b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
-	return (u64)product ^ (u64)(product >> 64);
+	return (u64)product ^ (u64)(product >> 64) ^ a ^ b;
 }
 
 u64 hash_words(const u64 *words, size_t nr, u64 seed)

@@ -342,11 +342,11 @@ static int apply_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 		off = true;
 		path = ftrace_path_in(s, b, "options/%s", name);
 	}
-	if (strchr(name, '/') || !tracing_has(&s->tracing, path)) {
-		/* In a dry run the instance does not exist. */
-		char top[300];
-		(void)snprintf(top, sizeof(top), "options/%s", name);
-		if (strchr(name, '/') || !s->dry_run || !tracing_has(&s->tracing, top)) {
+	bool plain = !strchr(name, '/');
+	if (!plain || !tracing_has(&s->tracing, path)) {
+		/* In a dry run the instance does not exist: the end of the path is the top buffer's. */
+		const char *top = path + strlen(path) - strlen(name) - strlen("options/");
+		if (!plain || !s->dry_run || !tracing_has(&s->tracing, top)) {
 			int err = diag_error(&s->app->diag, -ENOENT,
 					     "there is no trace option '%s'", word);
 			diag_hint(&s->app->diag, "'sonde ftrace list -o' shows them");
