@@ -156,12 +156,12 @@ perf_stream() {
 	return 1
 }
 
-# hits_stubs FILE [OPTION...]: perf 6.1 calls all stubs of libc "@plt", or nothing at all: where its text or graphs are compared, a recording in which
+# hits_stubs FILE [OPTION...]: perf 6.1 calls all stubs of libc "@plt", or nothing at all, and the head of any table "_init": where its text or graphs are compared, a recording in which
 # one was hit, one of ten, is made again.
 hits_stubs() {
 	local file=$1
 	shift
-	"$SONDE" script --no-inline "$@" -F ip,sym,dso -i "$file" 2>/dev/null | grep -qE ' ([^ ]*@plt|\.plt[.a-z]*) \([^ ]*/libc\.so'
+	"$SONDE" script --no-inline "$@" -F ip,sym,dso -i "$file" 2>/dev/null | grep -qE ' [^ ]*@plt \([^ ]*/libc\.so| \.plt[.a-z]* \('
 }
 
 exits() {
