@@ -24,7 +24,7 @@ record three.data "$SONDE" workload forks 100
 
 # Rows without a symbol: perf 6.1 throws all of a library into one row and shows one of their addresses; here each has its own. The
 # stubs of the procedure linkage table are named wrongly by perf (see script.t).
-faults() { grep -v '\] 0x0\|@plt\|\] _init$'; }
+faults() { grep -v '\] 0x0\|@plt\|\] _init$\|\] \.plt'; }
 same() {
 	perf diff "$@" 2>/dev/null | faults >theirs
 	"$SONDE" diff "$@" 2>/dev/null | faults >mine

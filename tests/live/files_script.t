@@ -27,7 +27,7 @@ record packed.data -z -F 999 -e cpu-clock -- sh -c 'ls -lR /usr/share/doc; ls -R
 record lost.data -m 1 -c 1 -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -- \
 	sh -c 'for i in 1 2 3; do kill -STOP $PPID; "$0" workload syscalls 5000; kill -CONT $PPID; sleep 0.2; done' "$SONDE"
 
-faults() { sed -E 's/ \[unknown\] \(\// PLT (\//; s/ [^ ]*@plt\+0x[0-9a-f]+ / PLT /; s/ _init\+0x[0-9a-f]+ / PLT /'; }
+faults() { sed -E 's/ \[unknown\] \(\// PLT (\//; s/ ([^ ]*@plt|\.plt[.a-z]*)\+0x[0-9a-f]+ / PLT /; s/ _init\+0x[0-9a-f]+ / PLT /'; }
 same() {
 	local name=$1
 	shift

@@ -21,7 +21,7 @@ perf_record() {
 
 # What perf gets wrong, written as it would be right. Stubs of the procedure linkage table: perf 6.1 numbers them wrongly where
 # there are .plt.sec or .plt.got sections and indirect functions, and then names none or another one.
-faults() { sed -E 's/ [^ ]*@plt\+0x[0-9a-f]+ / PLT /; s/ _init\+0x[0-9a-f]+ / PLT /'; }
+faults() { sed -E 's/ ([^ ]*@plt|\.plt[.a-z]*)\+0x[0-9a-f]+ / PLT /; s/ _init\+0x[0-9a-f]+ / PLT /'; }
 
 same() {
 	local name=$1
