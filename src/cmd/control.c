@@ -16,11 +16,12 @@ static int bad_form(const char *text, struct diag *d)
 	return -EINVAL;
 }
 
-/* "3": a descriptor that is open. */
+/* "3": a descriptor that we were started with. One that closes at exec is no such one, but our own under the same number. */
 static int take_fd(const char *text, struct diag *d)
 {
 	u64 fd;
-	if (num_parse_u64(text, 10, &fd) || fd > INT_MAX || fcntl((int)fd, F_GETFD) < 0)
+	int flags = num_parse_u64(text, 10, &fd) || fd > INT_MAX ? -1 : fcntl((int)fd, F_GETFD);
+	if (flags < 0 || flags & FD_CLOEXEC)
 		return diag_error(d, -EINVAL, "--control: %s is no open descriptor", text);
 	int copy = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
 	return copy < 0 ? diag_error(d, -errno, "--control: %s", strerror(errno)) : copy;

@@ -142,7 +142,9 @@ answer() { # VERB...: the bytes that answer a ping
 is "$(answer stat)" 'ack\n\0' "--control: stat answers as perf does, with a NUL"
 is "$(answer record -o ack.data)" 'ack\n\0' "and so does record"
 exec 8>&- 9>&-
-exec 7< <(:) # a side that closes at once
+mkfifo side # that closes at once
+: >side &
+exec 7<side
 "$SONDE" stat --control fd:7 -e page-faults -- sleep 300 2>closed.txt &
 pid=$! calm=0
 for _ in $(seq 300); do
@@ -153,7 +155,10 @@ done
 is $calm 10 "--control: nothing is asked of a side that has closed"
 kill $pid
 wait $pid
-exec 7<&-
+exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&-
+for fd in 3 4 5 6 7 8; do
+	exits 1 "--control: descriptor $fd is not open" "$SONDE" stat --control fd:$fd -e page-faults -- sleep 100
+done
 
 # ---- cgroups
 cg=$(awk '$3 == "cgroup" && $4 ~ /perf_event/ {print $2; exit}' /proc/self/mounts)
