@@ -1,13 +1,7 @@
 /* sonde diff: what became heavier and what lighter from one recording to the next. */
-#include "analysis/profile.h"
-#include "base/json.h"
-#include "cmd/app.h"
-#include "cmd/choose.h"
 #include "cmd/commands.h"
-#include "cmd/report_env.h"
-#include "cmd/symbols.h"
+#include "cmd/diff.h"
 #include "stream/replay_perf.h"
-#include "stream/run.h"
 #include "view/text_table.h"
 
 #include <errno.h>
@@ -15,34 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum compute { DELTA, DELTA_ABS, RATIO, WDIFF };
-enum {
-	FILES_MAX = 64,
-	KEY_CELL = 2,
-	PERCENT_COLUMNS = 8,
-	VALUE_COLUMNS = 14,
-	FORMULA_COLUMNS = 70
-};
-
-struct diff_opts {
-	const char *compute;
-	const char *sort;
-	u64 order;
-	bool order_given;
-	bool baseline_only;
-	bool period;
-	bool formula;
-	bool quiet;
-	bool force;
-	bool modules;
-	const char *separator;
-	const char *percentage;
-	const char *dsos;
-	const char *only;
-	struct choose_opts choose;
-	struct symbol_opts symbols;
-};
 
 static const struct opt diff_rows[] = {
 	OPT_STR('c', "compute", struct diff_opts, compute, "HOW",
@@ -94,64 +60,21 @@ static const struct opt_example diff_examples[] = {
 	{ 0 },
 };
 
-/* One recording, summed up. What the tables hold is borrowed from all of it. */
-struct input {
-	const char *path;
-	struct source *src;
-	struct profile *profile;
-	struct names *names;
-	struct names_result named;
-	struct run_tables run;
-	struct report_env env;
-	struct choose choose;
-	struct word_list dsos, symbols;
-	struct table table; /* of the event being compared */
-	u64 total;
-};
-
-struct cell_pair {
-	u64 period;
-	bool there;
-};
-
-struct row {
-	const struct table *table; /* where its keys stand */
-	size_t index;
-	struct cell_pair *of; /* [file] */
-};
-
-struct diff {
-	struct app *app;
-	const struct diff_opts *opts;
-	enum compute compute;
-	s64 w1, w2;
-	u32 order;
-	struct profile_config cfg;
-	struct input inputs[FILES_MAX];
-	u32 nr;
-	bool any; /* something was printed */
-	VEC(struct row) rows;
-	struct strtab keys; /* of the rows, in the same order */
-	struct arena arena;
-	struct arena words; /* of options */
-	u64 base_total;
-};
-
 static int parse_compute(struct diff *d, const char *word)
 {
 	static const struct {
 		const char *word;
-		enum compute compute;
-	} ways[] = { { "delta", DELTA },
-		     { "delta-abs", DELTA_ABS },
-		     { "ratio", RATIO },
-		     { "wdiff", WDIFF } };
+		enum diff_compute compute;
+	} ways[] = { { "delta", DIFF_DELTA },
+		     { "delta-abs", DIFF_DELTA_ABS },
+		     { "ratio", DIFF_RATIO },
+		     { "wdiff", DIFF_WDIFF } };
 	size_t len = strcspn(word, ":");
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		if (strlen(ways[i].word) != len || strncmp(ways[i].word, word, len))
 			continue;
 		d->compute = ways[i].compute;
-		if (d->compute != WDIFF)
+		if (d->compute != DIFF_WDIFF)
 			return word[len] ? -EINVAL : 0;
 		char *end;
 		if (!word[len])
@@ -222,7 +145,8 @@ static const char *time_of_file(struct diff *d, u32 file)
 }
 
 /* 0, a failure, or a usage status in *status. */
-static int choose_samples(struct diff *d, struct input *in, struct profile_config *cfg, int *status)
+static int choose_samples(struct diff *d, struct diff_input *in, struct profile_config *cfg,
+			  int *status)
 {
 	struct choose_opts o = d->opts->choose;
 	o.time = time_of_file(d, (u32)(in - d->inputs));
@@ -255,7 +179,7 @@ static bool wants_lines(const struct profile_config *cfg)
 	return false;
 }
 
-static int load(struct diff *d, struct input *in, int *status)
+static int load(struct diff *d, struct diff_input *in, int *status)
 {
 	struct diag *diag = &d->app->diag;
 	struct profile_config cfg = d->cfg;
@@ -284,7 +208,7 @@ static int load(struct diff *d, struct input *in, int *status)
 	return err ? err : profile_fold(in->profile, &in->src->catalog, &in->run, &in->named);
 }
 
-static void unload(struct input *in)
+static void unload(struct diff_input *in)
 {
 	profile_free(in->profile);
 	run_tables_done(&in->run);
@@ -302,7 +226,7 @@ static void unload(struct input *in)
 static void key_text(const struct table *t, size_t row, struct strbuf *to)
 {
 	strbuf_reset(to);
-	for (size_t c = KEY_CELL; c < t->columns.nr; c++) {
+	for (size_t c = DIFF_KEY_CELL; c < t->columns.nr; c++) {
 		text_cell(&t->columns.at[c], &table_cells(t, row)[c], to);
 		strbuf_char(to, '\n');
 	}
@@ -318,39 +242,39 @@ static int add_rows(struct diff *d, u32 file, struct strbuf *key)
 			return (int)id;
 		size_t at = (size_t)id - 1; /* id 0 is the empty string, and keys never are */
 		if (at == d->rows.nr) {
-			struct row *r = vec_push(&d->rows);
-			struct cell_pair *of = arena_array(&d->arena, d->nr, sizeof(*of));
+			struct diff_row *r = vec_push(&d->rows);
+			struct diff_cell *of = arena_array(&d->arena, d->nr, sizeof(*of));
 			if (!r || !of)
 				return -ENOMEM;
-			*r = (struct row){ .table = t, .index = i, .of = of };
+			*r = (struct diff_row){ .table = t, .index = i, .of = of };
 		}
-		struct cell_pair *c = &d->rows.at[at].of[file];
+		struct diff_cell *c = &d->rows.at[at].of[file];
 		c->period += table_cells(t, i)[1].u;
 		c->there = true;
 	}
 	return 0;
 }
 
-static double percent(u64 period, u64 total)
+double diff_percent(u64 period, u64 total)
 {
 	return total ? 100.0 * (double)period / (double)total : 0;
 }
 
-static double value_of(const struct diff *d, const struct row *r, u32 file)
+double diff_value(const struct diff *d, const struct diff_row *r, u32 file)
 {
-	const struct cell_pair *old = &r->of[0], *new = &r->of[file];
+	const struct diff_cell *old = &r->of[0], *new = &r->of[file];
 	switch (d->compute) {
-	case RATIO: return (double)new->period / (old->period ? (double)old->period : 1);
-	case WDIFF: return (double)((s64) new->period * d->w2 - (s64)old->period * d->w1);
+	case DIFF_RATIO: return (double)new->period / (old->period ? (double)old->period : 1);
+	case DIFF_WDIFF: return (double)((s64) new->period * d->w2 - (s64)old->period * d->w1);
 	default:
-		return percent(new->period, d->inputs[file].total) -
-		       percent(old->period, d->inputs[0].total);
+		return diff_percent(new->period, d->inputs[file].total) -
+		       diff_percent(old->period, d->inputs[0].total);
 	}
 }
 
-static int compare_keys(const struct row *a, const struct row *b)
+static int compare_keys(const struct diff_row *a, const struct diff_row *b)
 {
-	for (size_t c = KEY_CELL; c < a->table->columns.nr; c++) {
+	for (size_t c = DIFF_KEY_CELL; c < a->table->columns.nr; c++) {
 		union cell x = table_cells(a->table, a->index)[c],
 			   y = table_cells(b->table, b->index)[c];
 		int order;
@@ -367,16 +291,17 @@ static int compare_keys(const struct row *a, const struct row *b)
 }
 
 /* Rows that the file has come first; a ratio without a baseline counts less than any with one. */
-static int compare_file(const struct diff *d, const struct row *a, const struct row *b, u32 file)
+static int compare_file(const struct diff *d, const struct diff_row *a, const struct diff_row *b,
+			u32 file)
 {
 	if (a->of[file].there != b->of[file].there)
 		return a->of[file].there ? -1 : 1;
 	if (!a->of[file].there)
 		return 0;
-	if (d->compute >= RATIO && a->of[0].there != b->of[0].there)
+	if (d->compute >= DIFF_RATIO && a->of[0].there != b->of[0].there)
 		return a->of[0].there ? -1 : 1;
-	double x = value_of(d, a, file), y = value_of(d, b, file);
-	if (d->compute == DELTA_ABS) {
+	double x = diff_value(d, a, file), y = diff_value(d, b, file);
+	if (d->compute == DIFF_DELTA_ABS) {
 		x = fabs(x);
 		y = fabs(y);
 	}
@@ -386,7 +311,7 @@ static int compare_file(const struct diff *d, const struct row *a, const struct 
 static int compare(const void *l, const void *r, void *ctx)
 {
 	const struct diff *d = ctx;
-	const struct row *a = l, *b = r;
+	const struct diff_row *a = l, *b = r;
 	int order = d->order ? compare_file(d, a, b, d->order) : 0;
 	if (order)
 		return order;
@@ -397,276 +322,10 @@ static int compare(const void *l, const void *r, void *ctx)
 	return order ? order : compare_keys(a, b);
 }
 
-/* ---- text ---- */
-
-struct layout {
-	u32 baseline, value, period, base_period;
-	u32 *keys;
-	char suffix[FILES_MAX][NUM_DIGITS_MAX + 2]; /* "/1" when there are more than two files */
-};
-
-static const struct {
-	const char *name;
-	u32 width;
-} compute_columns[] = {
-	[DELTA] = { "Delta", 7 },
-	[DELTA_ABS] = { "Delta Abs", 7 },
-	[RATIO] = { "Ratio", VALUE_COLUMNS },
-	[WDIFF] = { "Weighted diff", VALUE_COLUMNS },
-};
-
-/* A separator inside a cell would make two of it. */
-static void add_separated(const struct diff *d, const char *text, struct strbuf *to)
-{
-	for (; *text; text++)
-		strbuf_char(to, *text == *d->opts->separator ? '.' : *text);
-}
-
-/* before: what stands between it and the cell to its left. */
-static void add_cell(const struct diff *d, const char *before, const char *text, u32 width,
-		     bool left, struct strbuf *to)
-{
-	strbuf_str(to, before);
-	if (d->opts->separator)
-		add_separated(d, text, to);
-	else if (left)
-		strbuf_left(to, text, width);
-	else
-		strbuf_right(to, text, width);
-}
-
-static const char *between(const struct diff *d)
-{
-	return d->opts->separator ? d->opts->separator : "  ";
-}
-
-static void add_title(const struct diff *d, const struct layout *y, bool dots, const char *name,
-		      u32 file, u32 width, struct strbuf *to)
-{
-	struct strbuf s;
-	strbuf_init(&s);
-	if (dots)
-		strbuf_fill(&s, '.', width);
-	else
-		strbuf_printf(&s, "%s%s", name, y->suffix[file]);
-	/* A name is the same in every table, whatever separates it. */
-	strbuf_str(to, between(d));
-	if (d->opts->separator)
-		strbuf_str(to, strbuf_cstr(&s));
-	else
-		strbuf_right(to, strbuf_cstr(&s), width);
-	strbuf_done(&s);
-}
-
-static void add_heading(const struct diff *d, const struct layout *y, bool dots, struct strbuf *to)
-{
-	const struct table *t = &d->inputs[0].table;
-	const struct diff_opts *o = d->opts;
-	struct strbuf line;
-	strbuf_init(&line);
-	add_title(d, y, dots, "Baseline", 0, y->baseline, &line);
-	if (o->period)
-		add_title(d, y, dots, "Base period", 0, y->base_period, &line);
-	for (u32 f = 1; f < d->nr; f++) {
-		add_title(d, y, dots, compute_columns[d->compute].name, f, y->value, &line);
-		if (o->formula)
-			add_title(d, y, dots, "Formula", f, FORMULA_COLUMNS, &line);
-		if (o->period)
-			add_title(d, y, dots, "Period", f, y->period, &line);
-	}
-	for (size_t c = KEY_CELL; c < t->columns.nr; c++) {
-		strbuf_str(&line, between(d));
-		if (dots)
-			strbuf_fill(&line, '.', y->keys[c]);
-		else
-			strbuf_left(&line, t->columns.at[c].name, o->separator ? 0 : y->keys[c]);
-	}
-	strbuf_str(to, "# ");
-	strbuf_str(to, strbuf_cstr(&line) + strlen(between(d)));
-	strbuf_char(to, '\n');
-	strbuf_done(&line);
-}
-
-static void value_text(const struct diff *d, const struct row *r, u32 file, struct strbuf *to)
-{
-	if (!r->of[file].there)
-		return;
-	double v = value_of(d, r, file);
-	if (d->compute >= RATIO && !r->of[0].there)
-		strbuf_str(to, "N/A");
-	else if (d->compute == RATIO && v > 0)
-		strbuf_printf(to, "%.6f", v);
-	else if (d->compute == WDIFF)
-		strbuf_printf(to, "%lld", (long long)v);
-	else if (d->compute <= DELTA_ABS)
-		strbuf_printf(to, "%+4.2f%%", v);
-}
-
-/* The numbers that value_of() takes, and what it does with them. */
-static void formula_text(const struct diff *d, const struct row *r, u32 file, struct strbuf *to)
-{
-	typedef unsigned long long ull;
-	ull old = r->of[0].period, new = r->of[file].period;
-	if (!r->of[file].there)
-		return;
-	if (d->compute == RATIO)
-		strbuf_printf(to, "%llu / %llu", new, old);
-	else if (d->compute == WDIFF)
-		strbuf_printf(to, "(%llu * %lld) - (%llu * %lld)", new, (long long)d->w2, old,
-			      (long long)d->w1);
-	else
-		strbuf_printf(to, "(%llu * 100 / %llu) - (%llu * 100 / %llu)", new,
-			      (ull)d->inputs[file].total, old, (ull)d->inputs[0].total);
-}
-
-static void add_number(const struct diff *d, u64 v, bool there, u32 width, struct strbuf *to)
-{
-	char text[NUM_DIGITS_MAX + 1];
-	text[num_u64(text, v)] = '\0';
-	add_cell(d, between(d), there ? text : "", width, false, to);
-}
-
-static void add_file(const struct diff *d, const struct layout *y, const struct row *r, u32 file,
-		     struct strbuf *s, struct strbuf *to)
-{
-	strbuf_reset(s);
-	value_text(d, r, file, s);
-	add_cell(d, between(d), strbuf_cstr(s), y->value, false, to);
-	if (d->opts->formula) {
-		strbuf_reset(s);
-		formula_text(d, r, file, s);
-		add_cell(d, between(d), strbuf_cstr(s), FORMULA_COLUMNS, false, to);
-	}
-	if (d->opts->period)
-		add_number(d, r->of[file].period, r->of[file].there, y->period, to);
-}
-
-static void add_row(const struct diff *d, const struct layout *y, const struct row *r,
-		    struct strbuf *to)
-{
-	struct strbuf s;
-	bool separated = d->opts->separator;
-	strbuf_init(&s);
-	if (r->of[0].there)
-		strbuf_printf(&s, separated ? "%.2f" : "%.2f%%",
-			      percent(r->of[0].period, d->base_total));
-	add_cell(d, separated ? "" : between(d), strbuf_cstr(&s), y->baseline, false, to);
-	if (d->opts->period)
-		add_number(d, r->of[0].period, true, y->base_period, to);
-	for (u32 f = 1; f < d->nr; f++)
-		add_file(d, y, r, f, &s, to);
-	for (size_t c = KEY_CELL; c < r->table->columns.nr; c++) {
-		const struct column *col = &r->table->columns.at[c];
-		bool left = col->type == CELL_STR;
-		strbuf_reset(&s);
-		text_cell(col, &table_cells(r->table, r->index)[c], &s);
-		add_cell(d, between(d), strbuf_cstr(&s), left && col->last ? 0 : y->keys[c], left,
-			 to);
-	}
-	strbuf_char(to, '\n');
-	strbuf_done(&s);
-}
-
-static int measure(const struct diff *d, struct layout *y)
-{
-	const struct table *t = &d->inputs[0].table;
-	struct strbuf s;
-	y->keys = calloc(t->columns.nr + 1, sizeof(*y->keys));
-	if (!y->keys)
-		return -ENOMEM;
-	for (u32 f = 0; d->nr > 2 && f < d->nr; f++) {
-		y->suffix[f][0] = '/';
-		y->suffix[f][1 + num_u64(y->suffix[f] + 1, f)] = '\0';
-	}
-	u32 more = (u32)strlen(y->suffix[d->nr - 1]);
-	y->baseline = PERCENT_COLUMNS + more;
-	y->value = max((u32)strlen(compute_columns[d->compute].name) + more,
-		       compute_columns[d->compute].width);
-	y->period = y->base_period = VALUE_COLUMNS;
-	strbuf_init(&s);
-	for (size_t c = KEY_CELL; c < t->columns.nr; c++)
-		y->keys[c] = (u32)strlen(t->columns.at[c].name);
-	vec_for_each (&d->rows, r)
-		for (size_t c = KEY_CELL; c < t->columns.nr; c++) {
-			strbuf_reset(&s);
-			text_cell(&t->columns.at[c], &table_cells(r->table, r->index)[c], &s);
-			y->keys[c] = max(y->keys[c], (u32)s.len);
-		}
-	int err = s.err;
-	strbuf_done(&s);
-	return err;
-}
-
-static int print_text(struct diff *d, const char *event)
-{
-	struct strbuf *to = &d->app->out;
-	struct layout y = { 0 };
-	int err = measure(d, &y);
-	if (d->any && !d->opts->quiet)
-		strbuf_char(to, '\n');
-	if (!err && !d->opts->quiet) {
-		strbuf_printf(to, "# Event '%s'\n#\n", event);
-		if (d->nr > 2) {
-			strbuf_str(to, "# Data files:\n");
-			for (u32 f = 0; f < d->nr; f++)
-				strbuf_printf(to, "#  [%u] %s %s\n", f, d->inputs[f].path,
-					      f ? "" : "(Baseline)");
-			strbuf_str(to, "#\n");
-		}
-		add_heading(d, &y, false, to);
-		if (!d->opts->separator) {
-			add_heading(d, &y, true, to);
-			strbuf_str(to, "#\n");
-		}
-	}
-	for (size_t i = 0; i < d->rows.nr && !err; i++)
-		add_row(d, &y, &d->rows.at[i], to);
-	free(y.keys);
-	return err ? err : to->err;
-}
-
-static void json_row(const struct diff *d, const struct row *r, struct json *j)
-{
-	json_object(j);
-	for (size_t c = KEY_CELL; c < r->table->columns.nr; c++) {
-		const struct column *col = &r->table->columns.at[c];
-		union cell v = table_cells(r->table, r->index)[c];
-		if (col->type == CELL_STR)
-			json_put_str(j, col->key, v.str);
-		else
-			json_put_s64(j, col->key, v.s);
-	}
-	json_key(j, "periods");
-	json_array(j);
-	for (u32 f = 0; f < d->nr; f++)
-		json_u64(j, r->of[f].period);
-	json_array_end(j);
-	json_key(j, "values");
-	json_array(j);
-	for (u32 f = 1; f < d->nr; f++) {
-		bool known = r->of[f].there && (r->of[0].there || d->compute <= DELTA_ABS);
-		json_double(j, known ? value_of(d, r, f) : (double)NAN);
-	}
-	json_array_end(j);
-	json_object_end(j);
-}
-
-static void print_json(const struct diff *d, const char *event, struct json *j)
-{
-	json_object(j);
-	json_put_str(j, "event", event);
-	json_key(j, "rows");
-	json_array(j);
-	vec_for_each (&d->rows, r)
-		json_row(d, r, j);
-	json_array_end(j);
-	json_object_end(j);
-}
-
 /* ---- one event ---- */
 
 /* By name; else what is the same event under another one: perf's cpu-clock:ppp is our cpu-clock. */
-static u32 find_event(const struct input *in, const struct event_info *e)
+static u32 find_event(const struct diff_input *in, const struct event_info *e)
 {
 	const struct catalog *c = &in->src->catalog;
 	for (u32 i = 0; i < c->events.nr; i++)
@@ -683,7 +342,7 @@ static void keep_common(struct diff *d)
 	size_t kept = 0;
 	d->base_total = 0;
 	for (size_t i = 0; i < d->rows.nr; i++) {
-		const struct row *r = &d->rows.at[i];
+		const struct diff_row *r = &d->rows.at[i];
 		bool other = false;
 		for (u32 f = 1; f < d->nr; f++)
 			other |= r->of[f].there;
@@ -706,7 +365,7 @@ static int compare_event(struct diff *d, const struct event_info *e, struct json
 	for (u32 f = 0; f < d->nr; f++)
 		table_init(&d->inputs[f].table);
 	for (u32 f = 0; f < d->nr && !err; f++) {
-		struct input *in = &d->inputs[f];
+		struct diff_input *in = &d->inputs[f];
 		u32 event = find_event(in, e);
 		in->total = 0;
 		if (event == UINT32_MAX)
@@ -723,9 +382,9 @@ static int compare_event(struct diff *d, const struct event_info *e, struct json
 		if (d->rows.nr)
 			qsort_r(d->rows.at, d->rows.nr, sizeof(*d->rows.at), compare, d);
 		if (j)
-			print_json(d, e->name, j);
+			diff_print_json(d, e->name, j);
 		else
-			err = print_text(d, e->name);
+			err = diff_print_text(d, e->name);
 		d->any = true;
 	}
 	for (u32 f = 0; f < d->nr; f++)
@@ -767,7 +426,7 @@ static int diff_run(struct app *app, void *opts, int argc, char **argv)
 	struct diff_opts *o = opts;
 	struct diff d = { .app = app,
 			  .opts = o,
-			  .compute = DELTA_ABS,
+			  .compute = DIFF_DELTA_ABS,
 			  .order = 1,
 			  .cfg = { .show_period = true } };
 	static const char *const usual[] = { "perf.data.old", "perf.data" };
@@ -785,8 +444,8 @@ static int diff_run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "-t: '%s' cannot separate columns: it stands in numbers",
 				 o->separator);
 	elide(&d.cfg, o);
-	if (argc > FILES_MAX)
-		return app_usage(app, "at most %d recordings at a time", FILES_MAX);
+	if (argc > DIFF_FILES_MAX)
+		return app_usage(app, "at most %d recordings at a time", DIFF_FILES_MAX);
 	if (argc == 1 && access(usual[0], F_OK))
 		return app_usage(
 			app, "a second recording is missing: there is no ./%s to compare '%s' with",

@@ -33,7 +33,7 @@ static int path_of(const struct parts *p, const char *name, char *to, size_t siz
 	return snprintf(to, size, "%s/%s", p->folder, name) < (int)size ? 0 : -ENAMETOOLONG;
 }
 
-/* Said before anything is recorded, not when it is to be joined. Returns whether the output is a plain file, or will be one. */
+/* Said before anything is recorded, not when it is to be joined. plain: it is a plain file, or will be one. */
 static int check_output(const char *output, bool *plain, struct diag *d)
 {
 	struct stat st;
@@ -41,9 +41,10 @@ static int check_output(const char *output, bool *plain, struct diag *d)
 	*plain = true;
 	if (!len)
 		return diag_error(d, -EINVAL, "the file to be written has an empty name");
-	if (stat(output, &st) ? output[len - 1] == '/' : S_ISDIR(st.st_mode))
+	bool there = !stat(output, &st);
+	if (there ? S_ISDIR(st.st_mode) : output[len - 1] == '/')
 		return diag_error(d, -EISDIR, "cannot write %s: it is a folder", output);
-	*plain = stat(output, &st) || S_ISREG(st.st_mode);
+	*plain = !there || S_ISREG(st.st_mode);
 	return 0;
 }
 
