@@ -137,8 +137,8 @@ static void add_number(const struct diff *d, u64 v, bool there, u32 width, struc
 	add_cell(d, between(d), there ? text : "", width, false, to);
 }
 
-static void add_file(const struct diff *d, const struct layout *y, const struct diff_row *r, u32 file,
-		     struct strbuf *s, struct strbuf *to)
+static void add_file(const struct diff *d, const struct layout *y, const struct diff_row *r,
+		     u32 file, struct strbuf *s, struct strbuf *to)
 {
 	strbuf_reset(s);
 	value_text(d, r, file, s);

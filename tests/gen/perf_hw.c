@@ -20,6 +20,18 @@ static u64 dice(u64 n)
 	return (seed >> 33) % n;
 }
 
+/* The task, the program that it runs, and the kernel below. */
+static void add_program(struct perfwrite *w, const char *program)
+{
+	perfwrite_comm(w, PID, PID, "program", true, 0);
+	perfwrite_mmap(
+		w,
+		&(struct perfwrite_map){
+			.pid = PID, .addr = BASE, .len = 0x10000000, .name = program, .ino = 1 },
+		0);
+	perfwrite_kernel(w);
+}
+
 static void begin(struct perfwrite *w, const char *program, u64 sample_type, unsigned form)
 {
 	bool calls = sample_type & PERF_SAMPLE_CALLCHAIN;
@@ -39,13 +51,7 @@ static void begin(struct perfwrite *w, const char *program, u64 sample_type, uns
 	};
 	perfwrite_begin(w, form);
 	perfwrite_event(w, &a, (u64[]){ 11 }, 1, "cycles");
-	perfwrite_comm(w, PID, PID, "program", true, 0);
-	perfwrite_mmap(
-		w,
-		&(struct perfwrite_map){
-			.pid = PID, .addr = BASE, .len = 0x10000000, .name = program, .ino = 1 },
-		0);
-	perfwrite_kernel(w);
+	add_program(w, program);
 }
 
 static struct perfwrite_sample sample(u64 at, u32 i)
@@ -210,13 +216,7 @@ static void begin_group(struct perfwrite *w, const char *program, unsigned form)
 		};
 		perfwrite_event(w, &a, &member_ids[i], 1, names[i]);
 	}
-	perfwrite_comm(w, PID, PID, "program", true, 0);
-	perfwrite_mmap(
-		w,
-		&(struct perfwrite_map){
-			.pid = PID, .addr = BASE, .len = 0x10000000, .name = program, .ino = 1 },
-		0);
-	perfwrite_kernel(w);
+	add_program(w, program);
 }
 
 static void add_member(struct perfwrite *w, u64 at, u32 i)
