@@ -1,6 +1,6 @@
 /* sonde diff: what became heavier and what lighter from one recording to the next. */
-#include "cmd/commands.h"
 #include "cmd/diff.h"
+#include "cmd/commands.h"
 #include "stream/replay_perf.h"
 #include "view/text_table.h"
 
