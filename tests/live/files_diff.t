@@ -25,9 +25,11 @@ record three.data "$SONDE" workload forks 100
 # Rows without a symbol: perf 6.1 throws all of a library into one row and shows one of their addresses; here each has its own. The
 # stubs of the procedure linkage table are named wrongly by perf (see script.t).
 faults() { grep -v '\] 0x0\|@plt\|\] _init$\|\] \.plt'; }
+# In shares of what a filter leaves, perf 6.1 divides by 0 and prints "-nan%" where it leaves nothing of the baseline: page faults of a program may be none.
+first_event() { case " $* " in *" relative "*) sed "/^# Event 'page-faults'/,\$d" ;; *) cat ;; esac; }
 same() {
-	perf diff "$@" 2>/dev/null | faults >theirs
-	"$SONDE" diff "$@" 2>/dev/null | faults >mine
+	perf diff "$@" 2>/dev/null | faults | first_event "$@" >theirs
+	"$SONDE" diff "$@" 2>/dev/null | faults | first_event "$@" >mine
 	[ -s theirs ] && cmp -s theirs mine
 	ok $? "same bytes: diff $* ($(wc -l <theirs) lines)" || diag "$(diff theirs mine | head -6)"
 }
