@@ -117,6 +117,42 @@ all_ended() { [ "$(grep -c 'boot ended' "$LOG")" = "$(grep -c nice "$LOG")" ]; }
 wait_until all_ended
 is "$(grep -c 'boot ended' "$LOG")" "$(grep -c nice "$LOG")" "and the guests with it"
 
+# A live test that fails is run once more, alone; here as in a guest.
+rm "$tree"/tests/live/*.t
+: >"$LOG"
+cat >"$tree/tests/vm/boot" <<'END'
+#!/bin/bash
+echo "guest $*" >>"$LOG"
+[ "$(grep -c ^guest "$LOG")" = 1 ] && not='not '
+for f; do
+	case $f in *.t) printf '# file %s\n%sok 1 - in a guest\n1..1\n# exit 0 0.1\n' "$f" "$not" ;; esac
+done
+END
+cat >"$tree/tests/live/once.t" <<'END'
+#!/bin/bash
+echo "once" >>"$LOG"
+[ "$(grep -c ^once "$LOG")" = 1 ] && printf 'not '
+echo ok 1; echo 1..1
+END
+printf '#!/bin/bash\n# where: 6.12\n' >"$tree/tests/live/guest.t"
+printf '#!/bin/bash\necho "good" >>"$LOG"; echo ok 1; echo 1..1\n' >"$tree/tests/live/good.t"
+chmod +x "$tree"/tests/live/*.t
+out=$(timeout 100 "$tree/tests/run" --build "$tree/build" --suite live,vm 2>&1)
+is "$? $(tail -1 <<<"$out")" "0 3 passed, 0 failed, 0 skipped" "a live test that fails once"
+is "$(tail -2 <<<"$out" | head -1)" "flaky (failed, then passed alone): tests/live/once.t tests/live/guest.t@6.12" "is listed as flaky"
+is "$(grep -Ec '^(FAIL|ok  ) tests/live/once.t' <<<"$out")" 2 "with both outcomes"
+is "$(grep -c good "$LOG")" 1 "one that passed is not run again"
+printf '#!/bin/bash\necho bad >>"$LOG"; echo not ok 1; echo 1..1; exit 1\n' >"$tree/tests/live/bad.t"
+chmod +x "$tree/tests/live/bad.t"
+rm "$tree/tests/live/guest.t"
+out=$(timeout 100 "$tree/tests/run" --build "$tree/build" --suite live 2>&1)
+is "$? $(tail -1 <<<"$out")" "1 2 passed, 1 failed, 0 skipped" "one that fails twice has failed"
+is "$(grep -c bad "$LOG")" 2 "after two runs"
+for i in 1 2 3 4 5 6 7 8; do cp "$tree/tests/live/bad.t" "$tree/tests/live/bad$i.t"; done
+: >"$LOG"
+timeout 100 "$tree/tests/run" --build "$tree/build" --suite live >/dev/null 2>&1
+is "$(grep -c bad "$LOG")" 9 "many failures are no accident: none is run again"
+
 # The library: each assertion can fail.
 lib() { (unset SONDE_TMP; bash -c ". '$SONDE_SRC/tests/lib.sh'; $1; done_testing" 2>&1); }
 like "$(lib 'is a b n')" '^not ok 1 - n' "is"
