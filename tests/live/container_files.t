@@ -79,7 +79,8 @@ text=$(flat over.data)
 like "$text" 'the file changed since the recording' "afterwards the one here is not taken for it"
 
 # ---- perf-PID.map, written under the number that the process has there
-unshare -mpf --mount-proc bash -c "mount -t tmpfs t /tmp; cp '$SONDE' /tmp/program; JITDUMPDIR=/tmp exec /tmp/program workload jit 300" 2>/dev/null &
+# The checkout may lie below /tmp, which the mount hides: the program is opened before.
+unshare -mpf --mount-proc bash -c "exec 9<'$SONDE'; mount -t tmpfs t /tmp; install -m 755 /dev/fd/9 /tmp/program; JITDUMPDIR=/tmp exec /tmp/program workload jit 300" 2>/dev/null &
 outer=$!
 pid=
 for ((i = 0; i < 200 && !${#pid}; i++)); do
