@@ -33,7 +33,7 @@ ok 0 "S0-022 S0-026: 99 a second"
 EOF
 with() { # ID STATE DETAIL: rows.tsv with S0-022 and S0-026 passing, and this line changed
 	awk -F'\t' -v OFS='\t' -v id="$1" -v state="$2" -v detail="$3" '
-		{ if ($2 == "pass") { $2 = "later"; $3 = "x" } }
+		{ if ($2 == "pass" || $2 == "simulated") { $2 = "later"; $3 = "x" } }
 		$1 == "S0-022" || $1 == "S0-026" { $2 = "pass"; $3 = "tests/cli/matrix_x.t: " $1 }
 		$1 == id { $2 = state; $3 = detail } { print }' "$SONDE_SRC/tests/matrix/rows.tsv" >"$tree/tests/matrix/rows.tsv"
 }
@@ -46,6 +46,7 @@ refused() { # NAME PATTERN
 }
 with S0-001 'done' x; refused "an unknown state" "S0-001: state 'done'"
 with S0-001 pass x; refused "a pass without a test" "S0-001: 'x' is not FILE: NAME"
+with S0-026 simulated 'tests/cli/matrix_x.t: S0-026'; refused "a row called simulated that a real machine shows" "S0-026: is 'simulated'"
 with S0-001 pass 'tests/cli/none.t: a'; refused "a test that is not there" "S0-001: there is no test tests/cli/none.t"
 with S0-001 pass 'tests/cli/matrix_x.t: a case'; refused "a case that is not there" "S0-001: tests/cli/matrix_x.t has no 'a case'"
 with S0-001 pass 'tests/cli/matrix_x.t: S0-026'; refused "another row's cases" "S0-001: names the cases of another row"

@@ -4,6 +4,7 @@ A line is ID, state, detail, capability, with tabs between:
 
   pass   detail: FILE: NAME[; FILE: NAME...], the cases that prove the row. NAME is the full name of a case, or the row's
          own id, which stands for all cases whose names begin with it ("S0-022 S0-026: 99 samples a second").
+  simulated  the same, but shown only on a played machine (tests/oracle/stat_shim.c preloaded): no bed here has the hardware.
   later  detail: the verb or capability that will do it.
   n/a    detail: why the row is obsolete, with the id of the row that is its equivalent today.
 """
@@ -13,7 +14,9 @@ import re
 
 SRC = pathlib.Path(__file__).resolve().parent.parent.parent
 PATH = SRC / "tests/matrix/rows.tsv"
-STATES = ("pass", "later", "n/a")
+STATES = ("pass", "simulated", "later", "n/a")
+TESTED = ("pass", "simulated")
+PLAYED = "tests/live/matrix_played.t"  # the one matrix test whose machine is played
 RE_ID = re.compile(r"\bS\d-\d{3}\b")
 
 AREAS = {  # capability prefix: title, in the order of the document
