@@ -26,9 +26,9 @@ for name in available_events available_filter_functions available_tracers buffer
 	saved_cmdlines saved_cmdlines_size set_event set_ftrace_filter set_ftrace_notrace set_ftrace_pid set_graph_function snapshot \
 	stack_max_size stack_trace stack_trace_filter trace trace_clock trace_marker trace_options trace_pipe tracing_cpumask tracing_on \
 	tracing_thresh uprobe_events uprobe_profile; do
-	[ -e "$t/$name" ] || missing="$missing $name"
+	grep -qx "$name" <<<"$(ls $t)" || missing="$missing $name"
 done
-is "$missing" "" "S2-108: the control files"
+is "$missing" "" "S2-108: ls shows the control files"
 f list -f >functions
 is "$(md5sum <functions)" "$(md5sum <$t/available_filter_functions)" "S2-110 S3-009 S3-028: list -f"
 like "$(trace-cmd list -f | grep '^skb_copy' | head -20)" '^skb_copy_bits' "S3-029 S3-030: trace-cmd list -f | grep ^skb_copy: names at the start of the line"
@@ -58,11 +58,19 @@ like "$row" ' [0-9]+\.[0-9]{6}: vfs_open ' "S2-177 S2-182 S4-345: time and funct
 like "$row" ': vfs_open <-[a-z_0-9.]+$' "S2-178 S1-005 S2-182 S4-345: its caller behind <-"
 exits 0 "S4-346: a glob" f start -p function -l '*balance*'
 is "$(grep -vc balance $t/set_ftrace_filter)" 0 "S4-346 S4-347: only functions with balance"
-sleep 0.3
+sleep 0.3 # the CPU becomes idle and looks for work elsewhere
+echo x >dirty
 f stop
-is "$(f show | lines | grep -v 'balance.* <-' | wc -l)" 0 "S4-347: only those in the trace"
-exits 0 "S2-132: not one of them" f start -p function -l 'vfs_o*' -n vfs_open
+trace=$(f show | lines)
+like "$trace" '^ +[^ ].*-[0-9]+ +\[000\] [^ ]{5} +[0-9]+\.[0-9]{6}: [a-z_]*balance[a-z_]* <-[a-z_0-9.]+$' "S4-347: task, CPU, flags, time, function and caller"
+is "$(grep -v 'balance.* <-' <<<"$trace" | wc -l)" 0 "S4-347: only those in the trace"
+exits 0 "S2-132: not one of them" f start -p function -l 'vfs_*' -n vfs_open
 is "$(cat $t/set_ftrace_notrace)" vfs_open "S2-132: set_ftrace_notrace"
+cat /proc/version >/dev/null
+f stop
+trace=$(f show)
+like "$trace" ' cat-.*: vfs_read <-' "S2-132: the others are traced"
+unlike "$trace" ': vfs_open <-' "S2-132: that one is not"
 reset
 sh -c 'while [ ! -e go ]; do sleep 0.1; done; exec cat /proc/version' >/dev/null &
 exits 0 "S2-133: only one task" f start -p function -l vfs_open -P $!
@@ -103,15 +111,26 @@ f stop
 graph=$(f show | lines)
 like "$graph" '^ 0\) .*\|  vfs_open\(\) \{$' "S0-067 S2-183 S2-185 S2-191: a function begins with {"
 like "$graph" '^ 0\) .*\|  \}( /\* vfs_open \*/)?$' "S2-184 S2-185: and ends with }"
+exits 0 "S2-184: recorded" trace-cmd record -q -p function_graph -g vfs_open -F cat /proc/version
+raw=$(trace-cmd report -R)
+for what in entry exit; do
+	like "$raw" "funcgraph_$what: .*depth=0( |\$)" "S2-184: $what of the function itself"
+	like "$raw" "funcgraph_$what: .*depth=1( |\$)" "S2-184: $what of what it calls"
+done
 like "$graph" ' +[0-9.]+ us +\|  +[a-z_0-9.]+\(\);$' "S2-186 S2-187: leaf functions end with ; and have their time"
 is "$(grep '() {$' <<<"$graph" | grep -c ' us ')" 0 "S2-188: no time where a function begins"
 is "$(grep -E '\|  {0,9}\}|\(\);$' <<<"$graph" | grep -vc ' us ')" 0 "S2-188: but at every end"
 is "$(grep -E '\|  {8}' <<<"$graph" | wc -l)" 0 "S2-123: not deeper than asked"
 python3 - "$graph" <<'END'
 import re, sys
-# Inclusive: a function takes at least as long as what it calls together.
-stack, checked = [], 0
+# Inclusive: a function takes at least as long as what it calls together. Each task has calls of its own: " 0)  cat-12  =>  sh-7" is a switch.
+stacks, stack, checked = {}, [], 0
 for line in sys.argv[1].splitlines():
+    switch = re.match(r" 0\) +(\S.*\S) +=> +(\S.*\S) *$", line)
+    if switch:
+        stacks[switch[1]] = stack
+        stack = stacks.setdefault(switch[2], [])
+        continue
     m = re.match(r" 0\) [ +!#*@$]? *([0-9.]+)? (?:us)? *\|( +)(.*)", line)
     if not m:
         continue
@@ -144,9 +163,11 @@ END
 like "$marks" '^ 0\) \+ ' "S2-192 S2-193: show | grep +"
 like "$marks" '^ 0\) ! ' "S2-194 S2-195: show | grep !"
 is "$(grep -E ' us +\|' <<<"$marks" | awk '{ print index($0, "|") }' | sort -u | wc -l)" 1 "S2-196: wide numbers keep the columns"
-exits 0 "S2-148: only what takes long" f start -p function_graph -l 'vfs_*' --thresh 500
+exits 0 "S2-148: only what takes long" f start -p function_graph -l 'vfs_*' -l hrtimer_nanosleep --thresh 500
 cat /proc/version >/dev/null
+sleep 0.01
 f stop
+like "$(f show)" ' us +\|.*hrtimer_nanosleep' "S2-148: a nap of ten milliseconds is there"
 is "$(f show | lines | grep ' us ' | sed 's/^ [0-9]*) .. *//' | awk '$1 + 0 < 500' | wc -l)" 0 "S2-148: nothing under tracing_thresh"
 is "$(cat $t/tracing_thresh)" 500 "S2-148: tracing_thresh"
 reset
@@ -181,8 +202,13 @@ wait
 report=$(trace-cmd report)
 like "$report" ' cat-[0-9]+ .* function: +vfs_open' "S3-015 S3-016 S3-018: its calls"
 is "$(echo "$report" | grep ': function:' | grep -vcE ' (sh|cat)-')" 0 "S3-018: and nobody else's"
-exits 0 "S3-019: graph of one process" trace-cmd record -p function_graph -g vfs_read -P $$ -- sh -c 'cat /proc/version'
-is "$(trace-cmd report | grep funcgraph | grep -vc -- "-$$ ")" 0 "S3-019: of that process only"
+sh -c 'read x <begin; read y </proc/version; echo over >end' &
+pid=$!
+exits 0 "S3-019: graph of one process" trace-cmd record -p function_graph -g vfs_read -P $pid -- sh -c 'echo now >begin; read x <end; cat /proc/version'
+wait
+report=$(trace-cmd report)
+like "$report" " sh-$pid .*funcgraph_entry: .*vfs_read" "S3-019: its calls"
+is "$(grep funcgraph <<<"$report" | grep -vc -- "-$pid ")" 0 "S3-019: of that process only"
 exits 0 "S0-071: stacks" f record -q -T -e sched:sched_process_exec -o s.dat true
 like "$(f report s.dat)" '<stack trace' "S0-071: a stack behind each event"
 
