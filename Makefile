@@ -11,7 +11,7 @@ GUEST_SHELL := 1
 endif
 VM_BUILD = $(BUILD)$(if $(filter arm64,$(KERNEL)),-arm64)
 
-.PHONY: all help demo check quick vm bench fuzz unwind-truth install clean format
+.PHONY: all help demo check quick vm bench fuzz flake unwind-truth install clean format
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -25,6 +25,7 @@ help:
 	@echo "make bench      side by side with perf and trace-cmd"
 	@echo "make unwind-truth  stacks of some 40 stopped programs against gdb's backtraces: STACKS=300 each"
 	@echo "make fuzz       fuzz every parser for a while: FUZZ_SECONDS=60"
+	@echo "make flake      live tests of this host again and again beside a load, with failure rates: N=20 LOAD=8"
 	@echo "make install    PREFIX=/usr/local DESTDIR="
 
 $(BUILD)/build.ninja:
@@ -63,6 +64,12 @@ STACKS ?= 300
 unwind-truth: all
 	@tools/deps check
 	@SONDE=$(abspath $(BUILD))/sonde UNWIND_LONG=1 UNWIND_STACKS=$(STACKS) bash tests/live/unwind_truth.t
+
+N ?= 20
+LOAD ?= 8
+flake: all
+	@tools/deps check
+	@LOAD=$(LOAD) tools/flake $(BUILD) $(N)
 
 install: all
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)

@@ -148,6 +148,9 @@ rm "$tree/tests/live/guest.t"
 out=$(timeout 100 "$tree/tests/run" --build "$tree/build" --suite live 2>&1)
 is "$? $(tail -1 <<<"$out")" "1 2 passed, 1 failed, 0 skipped" "one that fails twice has failed"
 is "$(grep -c bad "$LOG")" 2 "after two runs"
+: >"$LOG"
+timeout 100 "$tree/tests/run" --build "$tree/build" --suite live --once >/dev/null 2>&1
+is "$(grep -c bad "$LOG")" 1 "--once: after one run"
 for i in 1 2 3 4 5 6 7 8; do cp "$tree/tests/live/bad.t" "$tree/tests/live/bad$i.t"; done
 : >"$LOG"
 timeout 100 "$tree/tests/run" --build "$tree/build" --suite live >/dev/null 2>&1
