@@ -1,4 +1,5 @@
 /* Finds the command by its name, or by the name we were called, and runs it. */
+#include "base/guard.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/dialect.h"
@@ -52,6 +53,7 @@ static int run(struct app *app, const struct dialect *dialect, int argc, char **
 
 int main(int argc, char **argv)
 {
+	guard_install();
 	struct app app;
 	const struct dialect *dialect = argc ? dialect_find(argv[0]) : NULL;
 	app_init(&app, dialect ? dialect->called : "sonde");

@@ -1,6 +1,7 @@
 #include "base/kept.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/strbuf.h"
 
 #include <errno.h>
@@ -53,6 +54,8 @@ int kept_end(struct kept_file *k, int err)
 		err = -errno;
 	if (!*k->aside)
 		return err;
+	if (!err && guard_inputs_cut())
+		err = -EIO; /* made from a file that was truncated meanwhile */
 	if (!err && rename(k->aside, k->path))
 		err = -errno;
 	if (err)
@@ -90,10 +93,11 @@ int kept_map(const char *path, void **data, size_t *size)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid()) || st.st_size <= 0)
 		return -EPERM;
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
-	*data = map;
+	const void *map;
+	int err = guard_map(fd, (size_t)st.st_size, false, NULL, &map);
+	if (err)
+		return err;
+	*data = (void *)(uintptr_t)map;
 	*size = (size_t)st.st_size;
 	return 0;
 }

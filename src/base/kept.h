@@ -25,10 +25,13 @@ int kept_begin(struct kept_file *k, const char *path, mode_t mode) must_check;
  * never replaced. -EISDIR, or -ENOENT for an empty name.
  */
 int kept_begin_output(struct kept_file *k, const char *path, mode_t mode) must_check;
-/* err: why there is nothing to keep, which is returned; 0: it is whole. Either way nothing is left beside. */
+/*
+ * err: why there is nothing to keep, which is returned; 0: it is whole. Either way nothing is left beside. -EIO: an input was truncated
+ * while it was being read (base/guard.h), so that what was made of it is not kept.
+ */
 int kept_end(struct kept_file *k, int err) must_check;
 /*
- * Maps it: a plain file that is not empty, no link, and ours or root's. 0 and *data, *size (munmap() them), -EPERM when it is
+ * Maps it: a plain file that is not empty, no link, and ours or root's. 0 and *data, *size (guard_unmap() them), -EPERM when it is
  * something else, or negative errno.
  */
 int kept_map(const char *path, void **data, size_t *size) must_check;

@@ -4,7 +4,6 @@
 #include "cmd/annotate_code.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
-#include "cmd/mapped.h"
 #include "cmd/source_text.h"
 #include "cmd/symbols.h"
 #include "image/kimage.h"
@@ -391,7 +390,6 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	if (usage)
 		return usage;
 	a.sources = (struct source_text){ .prefix = o->prefix, .strip = o->prefix_strip };
-	mapped_guard(o->input);
 	int err = replay_perf_open(o->input, &a.src, &app->diag);
 	if (err)
 		return app_fail(app, err);

@@ -1,4 +1,5 @@
 #include "cmd/app.h"
+#include "base/guard.h"
 #include "base/opts_doc.h"
 
 #include <errno.h>
@@ -125,8 +126,18 @@ void app_say(struct app *app)
 	(void)strbuf_flush(&app->err);
 }
 
+/* Files that we mapped and somebody truncated: one message each, whoever of many threads came upon it. */
+static bool report_cut_inputs(struct app *app)
+{
+	bool any = false;
+	for (char *name; (name = guard_take_cut()); free(name), any = true)
+		diag_error(&app->diag, -EIO, "'%s' became shorter while it was being read", name);
+	return any;
+}
+
 int app_fail(struct app *app, int err)
 {
+	(void)report_cut_inputs(app);
 	/* What could not be written is told once, when the output is closed. */
 	if (!app->diag.nr_errors && err != app->out.err)
 		diag_error(&app->diag, err, "%s", strerror(-err));
@@ -188,6 +199,8 @@ int app_finish(struct app *app, int status)
 	if (app->may_page && fits_screen(app))
 		app->may_page = false;
 	int err = close_out(app);
+	if (report_cut_inputs(app) && !status)
+		status = APP_FAILED;
 	if (err == -EPIPE) { /* the reader has seen enough */
 		app->die_of = app->die_of ? app->die_of : SIGPIPE;
 	} else if (err) {

@@ -9,7 +9,6 @@
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/look.h"
-#include "cmd/mapped.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -232,7 +231,6 @@ static int convert_run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "'%s' is left over: -i FILE names the recording", argv[0]);
 	if (!o->to_json)
 		return app_usage(app, "into what? --to-json FILE");
-	mapped_guard(o->input);
 	int err = replay_perf_open(o->input, &c.src, &app->diag);
 	if (err)
 		return app_fail(app, err);

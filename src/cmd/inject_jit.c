@@ -3,6 +3,7 @@
  * in it becomes an ELF file beside it, and a map of that file from the time it was made. (perf inject -j)
  */
 #include "cmd/inject.h"
+#include "base/guard.h"
 
 #include "base/kept.h"
 #include "file/jitdump.h"
@@ -251,9 +252,10 @@ static int open_dump(const char *path, const u8 **data, size_t *size)
 		return -EINVAL;
 	if (!st.st_size)
 		return -EBADMSG;
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
+	const void *map;
+	int err = guard_map(fd, (size_t)st.st_size, false, NULL, &map);
+	if (err)
+		return err;
 	*data = map;
 	*size = (size_t)st.st_size;
 	return 0;
@@ -291,7 +293,7 @@ static int take_dump(struct inject_jit *j, const char *path, u32 pid, struct str
 		vec_free(&d.made);
 		vec_free(&d.lines);
 	}
-	(void)munmap((void *)(uintptr_t)data, size);
+	guard_unmap(data, size);
 	return err;
 }
 

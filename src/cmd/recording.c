@@ -1,5 +1,4 @@
 #include "cmd/recording.h"
-#include "cmd/mapped.h"
 #include "stream/replay_ftrace.h"
 #include "stream/replay_perf.h"
 
@@ -99,7 +98,6 @@ int recording_open(struct app *app, const char *path, enum recording_use use,
 	char bytes[LOOKS_BYTES];
 	size_t size = first_bytes(path, bytes, sizeof(bytes));
 	enum looks kind = looks_like(bytes, size);
-	mapped_guard(path);
 	if (kind == LOOKS_TRACEDAT)
 		return open_traces(app, &(struct replay_ftrace_input){ .path = path }, 1, use, ret);
 	if (kind == LOOKS_OTHER && size) {
@@ -153,8 +151,6 @@ int recording_open_inputs(struct app *app, const struct opt_list *inputs, const 
 		diag_hint(&app->diag, "'sonde ftrace report --samples PERF.DATA TRACE.DAT' prints "
 				      "both by time");
 	} else {
-		vec_for_each (&files, in)
-			mapped_guard(in->path);
 		err = open_traces(app, files.at, (u32)files.nr, use, ret);
 	}
 	vec_free(&files);

@@ -1,4 +1,5 @@
 #include "cmd/symbols.h"
+#include "base/guard.h"
 
 #include "cmd/recorded_ids.h"
 #include "image/buildid.h"
@@ -30,9 +31,10 @@ static int map_file(const char *path, struct sym_text *ret)
 		return -errno;
 	if (!st.st_size)
 		return -ENODATA;
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
+	const void *map;
+	int err = guard_map_input(fd, (size_t)st.st_size, false, NULL, path, &map);
+	if (err)
+		return err;
 	*ret = (struct sym_text){ .data = map,
 				  .len = (size_t)st.st_size,
 				  .mapped = (size_t)st.st_size,

@@ -1,5 +1,6 @@
 #include "file/perfdata_read.h"
 #include "file/looks.h"
+#include "base/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -400,11 +401,8 @@ static int map_fd(int fd, const char *path, void *at, const void **map, size_t *
 	*size = (size_t)st.st_size;
 	if (!*size)
 		return 0;
-	void *got = mmap(at, *size, PROT_READ, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
-	if (got == MAP_FAILED)
-		return diag_error(d, -errno, "cannot map '%s': %s", path, strerror(errno));
-	*map = got;
-	return 0;
+	int err = guard_map_input(fd, *size, true, at, path, map);
+	return err ? diag_error(d, err, "cannot map '%s': %s", path, strerror(-err)) : 0;
 }
 
 /* ---- directories ---- */
@@ -486,7 +484,7 @@ static int map_dir_files(struct perfdata *p, const struct dir_files *files, cons
 		p->map_size = total;
 		return 0;
 	}
-	munmap(room, total);
+	guard_unmap(room, total);
 	forget(p);
 	return err;
 }
@@ -513,8 +511,7 @@ static int open_one(struct perfdata *p, int fd, const char *name, struct diag *d
 	err = perfdata_open_bytes(p, map, size, name, d);
 	if (err) {
 		forget(p);
-		if (size)
-			munmap((void *)(uintptr_t)map, size);
+		guard_unmap(map, size);
 	}
 	return err;
 }
@@ -557,8 +554,7 @@ void perfdata_close(struct perfdata *p)
 	if (p->has_fd)
 		close(p->fd);
 	forget(p);
-	if (size)
-		munmap((void *)(uintptr_t)map, size);
+	guard_unmap(map, size);
 }
 
 int perfdata_copy(const struct perfdata *p, size_t at, size_t size, u8 *to)

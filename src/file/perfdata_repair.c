@@ -1,4 +1,5 @@
 #include "file/perfdata_repair.h"
+#include "base/guard.h"
 
 #include "base/dict.h"
 #include "file/perfdata_build_id.h"
@@ -15,6 +16,7 @@
 enum { COMP_ZSTD = 1 };
 
 struct repair {
+	bool cut; /* it became shorter */
 	int fd;
 	struct perfdata file;
 	struct perf_file_header head;
@@ -224,15 +226,24 @@ static int write_all(int fd, const void *data, size_t len, u64 at)
 	return 0;
 }
 
+/* Nothing is written into a file that somebody else truncated meanwhile. */
+static int check_size(struct repair *r)
+{
+	struct stat st;
+	r->cut = fstat(r->fd, &st) || (u64)st.st_size < r->file.map_size ||
+		 guard_is_cut(r->file.map, r->file.map_size);
+	return r->cut ? -EIO : 0;
+}
+
 /* Tail, header, and then away with what is left behind. */
 static int write_out(struct repair *r)
 {
 	static const struct perf_event_header nothing = { .type = REC_FINISHED_ROUND,
 							  .size = sizeof(nothing) };
 	struct strbuf tail;
-	int err = 0;
+	int err = check_size(r);
 	/* Readers take a file without any record for one that was never finished. */
-	if (r->end == r->file.data_at) {
+	if (!err && r->end == r->file.data_at) {
 		err = write_all(r->fd, &nothing, sizeof(nothing), r->end);
 		r->end += sizeof(nothing);
 	}
@@ -278,7 +289,7 @@ static int repair_file(struct repair *r, const struct perfdata_repair_opts *o,
 		       (spare && spare->features >> FEAT_TRACING_DATA & 1);
 	ret->was_whole = table && r->end == f->data_end && (formats || !o->tracing_data);
 	if (ret->was_whole)
-		return 0;
+		return check_size(r);
 	ret->dropped_bytes = (table ? f->data_end : f->map_size) - r->end;
 	memset(r->head.features, 0, sizeof(r->head.features));
 	if (table)
@@ -314,6 +325,9 @@ static int repair_stream(struct repair *r, struct perfdata_repaired *ret)
 	ret->kept_bytes = r->end - r->file.data_at;
 	ret->dropped_bytes = r->file.map_size - r->end;
 	ret->was_whole = !ret->dropped_bytes;
+	err = check_size(r);
+	if (err)
+		return err;
 	return ret->was_whole || !ftruncate(r->fd, (off_t)r->end) ? 0 : -errno;
 }
 
@@ -329,6 +343,8 @@ static int repair_mapped(struct repair *r, const char *name, const struct perfda
 	if (!f->is_pipe)
 		memcpy(&r->head, f->map, sizeof(r->head)); /* it is that long: it was opened */
 	int err = f->is_pipe ? repair_stream(r, &got) : repair_file(r, o, &got);
+	if (err && r->cut)
+		return diag_error(d, err, "'%s' became shorter while it was being read", name);
 	if (err)
 		return diag_error(d, err, "cannot repair '%s': %s", name, strerror(-err));
 	*ret = got;
@@ -346,14 +362,17 @@ int perfdata_repair(int fd, const char *name, const struct perfdata_repair_opts 
 		return diag_error(d, -EBADMSG, "'%s' is %s", name,
 				  S_ISREG(st.st_mode) ? "empty: nothing was recorded"
 						      : "not a file");
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return diag_error(d, -errno, "cannot map '%s': %s", name, strerror(errno));
+	const void *map;
+	int err = guard_map(fd, (size_t)st.st_size, true, NULL, &map);
+	if (err)
+		return diag_error(d, err, "cannot map '%s': %s", name, strerror(-err));
 	strbuf_init(&r.build_ids);
 	dict_init(&r.build_id_paths);
-	int err = perfdata_open_bytes(&r.file, map, (size_t)st.st_size, name, d);
+	err = perfdata_open_bytes(&r.file, map, (size_t)st.st_size, name, d);
 	if (!err)
 		err = repair_mapped(&r, name, o, ret, d);
+	else if (guard_is_cut(map, (size_t)st.st_size))
+		err = diag_error(d, -EIO, "'%s' became shorter while it was being read", name);
 	perfdata_inflate_free(r.inflate);
 	strbuf_done(&r.build_ids);
 	dict_done(&r.build_id_paths);

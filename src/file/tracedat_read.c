@@ -3,6 +3,7 @@
  * 16 to 21 are what version 6 writes one after the other, so both go through the same functions.
  */
 #include "file/tracedat_read.h"
+#include "base/guard.h"
 #include "file/looks.h"
 
 #include <errno.h>
@@ -684,12 +685,13 @@ int tracedat_open(struct tracedat *t, const char *path, struct diag *d)
 	if (!S_ISREG(st.st_mode) || !st.st_size)
 		return diag_error(d, -EINVAL, "%s: %s", path,
 				  S_ISREG(st.st_mode) ? "the file is empty" : "not a regular file");
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return diag_error(d, -errno, "%s: %s", path, strerror(errno));
-	int err = tracedat_open_memory(t, path, map, (size_t)st.st_size, d);
+	const void *map;
+	int err = guard_map_input(fd, (size_t)st.st_size, false, NULL, path, &map);
 	if (err)
-		munmap(map, (size_t)st.st_size);
+		return diag_error(d, err, "%s: %s", path, strerror(-err));
+	err = tracedat_open_memory(t, path, map, (size_t)st.st_size, d);
+	if (err)
+		guard_unmap(map, (size_t)st.st_size);
 	else
 		t->mapped = true;
 	return err;
@@ -707,6 +709,6 @@ void tracedat_close(struct tracedat *t)
 	unpacker_done(&t->unpacker);
 	arena_done(&t->arena);
 	if (t->mapped)
-		munmap((void *)t->map, t->size);
+		guard_unmap(t->map, t->size);
 	*t = (struct tracedat){ 0 };
 }

@@ -87,6 +87,6 @@ const u8 *cfi_expr(const struct cfi_table *t, s32 value, size_t *len);
 int cfi_save(const struct cfi_table *t, const char *folder, const struct buildid *id) must_check;
 int cfi_load(struct cfi_table *t, const struct arch *a, const char *folder,
 	     const struct buildid *id) must_check;
-/* The same from bytes (mapped: munmap()ed by cfi_done, else freed; on failure the caller's). -EBADMSG. */
+/* The same from bytes (mapped: unmapped by cfi_done, else freed; on failure the caller's). -EBADMSG. */
 int cfi_open_bytes(struct cfi_table *t, const struct arch *a, void *data, size_t size,
 		   bool mapped) must_check;

@@ -1,6 +1,7 @@
 /* Tables in use: finding, checking, keeping in files. */
 #include "image/cfi_impl.h"
 #include "base/bytes.h"
+#include "base/guard.h"
 #include "base/kept.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ _Static_assert(sizeof(struct cfi_head) % 8 == 0, "what follows is aligned");
 void cfi_done(struct cfi_table *t)
 {
 	if (t->mapped)
-		munmap(t->block, t->block_size);
+		guard_unmap(t->block, t->block_size);
 	else
 		free(t->block);
 	*t = (struct cfi_table){ 0 };
@@ -147,6 +148,6 @@ int cfi_load(struct cfi_table *t, const struct arch *a, const char *folder, cons
 		return err;
 	err = cfi_open_bytes(t, a, data, size, true);
 	if (err)
-		munmap(data, size);
+		guard_unmap(data, size);
 	return err;
 }

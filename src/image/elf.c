@@ -5,6 +5,7 @@
 #include "image/elf.h"
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/guard.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -140,21 +141,27 @@ int elfimg_open_fd(struct elfimg *e, int fd)
 	if (!S_ISREG(st.st_mode) || st.st_size < EI_NIDENT)
 		return -ENOEXEC;
 	size_t size = (size_t)st.st_size;
-	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED)
-		return -errno;
-	int err = elfimg_open_memory(e, data, size);
+	const void *data;
+	int err = guard_map(fd, size, false, NULL, &data);
 	if (err)
-		munmap(data, size);
+		return err;
+	err = elfimg_open_memory(e, data, size);
+	if (err)
+		guard_unmap(data, size);
 	else
 		e->mapped = size;
 	return err;
 }
 
+bool elfimg_is_cut(const struct elfimg *e)
+{
+	return e->mapped && guard_is_cut(e->data, e->mapped);
+}
+
 void elfimg_close(struct elfimg *e)
 {
 	if (e->mapped)
-		munmap((void *)(uintptr_t)e->data, e->mapped);
+		guard_unmap(e->data, e->mapped);
 	free(e->heap);
 	*e = (struct elfimg){ 0 };
 }

@@ -62,6 +62,8 @@ int elfimg_open_fd(struct elfimg *e, int fd) must_check;
 int elfimg_open_memory(struct elfimg *e, const void *data, size_t size) must_check;
 /* The same over malloc'ed bytes, which the image frees (also when this fails). */
 int elfimg_open_heap(struct elfimg *e, u8 *data, size_t size) must_check;
+/* Whether the file was truncated while it was mapped: what is missing reads as zeros (base/guard.h). */
+bool elfimg_is_cut(const struct elfimg *e);
 void elfimg_close(struct elfimg *e);
 
 /* false: no such section. */

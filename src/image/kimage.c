@@ -3,6 +3,7 @@
 #include "image/lz4.h"
 #include "image/xz.h"
 #include "base/bytes.h"
+#include "base/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,10 +125,11 @@ int kimage_open(struct elfimg *e, const char *path)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_size < SECTOR)
 		return -ENOEXEC;
-	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
+	const void *p;
+	err = guard_map(fd, (size_t)st.st_size, false, NULL, &p);
+	if (err)
+		return err;
 	err = kimage_unpack(e, p, (size_t)st.st_size);
-	munmap(p, (size_t)st.st_size);
+	guard_unmap(p, (size_t)st.st_size);
 	return err;
 }

@@ -1,4 +1,5 @@
 #include "kern/kallsyms.h"
+#include "base/guard.h"
 #include "base/dict.h"
 #include "base/kept.h"
 
@@ -55,7 +56,7 @@ static int read_all(const char *root, const char *path, size_t hint, struct kall
 void kallsyms_text_done(struct kallsyms_text *t)
 {
 	if (t->mapped)
-		munmap((void *)(uintptr_t)t->data, t->mapped);
+		guard_unmap(t->data, t->mapped);
 	else
 		free((void *)(uintptr_t)t->data);
 	*t = (struct kallsyms_text){ 0 };
@@ -92,9 +93,11 @@ static int cache_load(const char *path, struct kallsyms_text *ret)
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_size <= 0)
 		return -EPERM;
 	size_t len = (size_t)st.st_size;
-	void *p = mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
+	const void *p;
+	int err = guard_map(fd, len, false, NULL, &p);
+	if (err)
+		return err;
+	(void)madvise((void *)(uintptr_t)p, len, MADV_WILLNEED);
 	*ret = (struct kallsyms_text){ .data = p, .len = len, .mapped = len };
 	return 0;
 }

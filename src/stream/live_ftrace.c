@@ -1,4 +1,5 @@
 #include "stream/live_ftrace.h"
+#include "base/guard.h"
 
 #include "base/clock.h"
 #include "base/par.h"
@@ -267,7 +268,7 @@ int live_ftrace_start(struct live_ftrace *l)
 	sigset_t all, old;
 	int err = 0;
 	/* Signals are the main thread's. */
-	(void)sigfillset(&all);
+	guard_sigmask(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	for (unsigned i = 0; i < l->nr_readers && !err; i++) {
 		err = -pthread_create(&l->readers[i].thread, NULL, reader_main, &l->readers[i]);

@@ -1,5 +1,6 @@
 /* Reader threads: each empties its group of rings into the sink. */
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/par.h"
 #include "stream/live_perf_impl.h"
 
@@ -232,7 +233,7 @@ int live_perf_start(struct live_perf *lp, const struct live_sink *sink)
 {
 	lp->sink = *sink;
 	sigset_t all, old;
-	sigfillset(&all);
+	guard_sigmask(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the one who owns the loop */
 	int err = 0;
 	vec_for_each (&lp->readers, r) {

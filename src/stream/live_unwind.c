@@ -1,4 +1,5 @@
 #include "stream/live_unwind.h"
+#include "base/guard.h"
 #include "base/vec.h"
 #include "stream/live_maps.h"
 #include "wire/perf_sample.h"
@@ -409,7 +410,7 @@ static int set_up_events(struct live_unwind *u)
 static int start_thread(struct live_unwind *u)
 {
 	sigset_t all, old;
-	sigfillset(&all);
+	guard_sigmask(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the one who owns the loop */
 	int err = -pthread_create(&u->thread, NULL, thread_main, u);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

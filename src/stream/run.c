@@ -1,4 +1,5 @@
 #include "stream/run.h"
+#include "base/guard.h"
 #include "base/par.h"
 
 #include <errno.h>
@@ -153,6 +154,8 @@ int stream_run(struct source *src, struct sink *sink, unsigned workers, struct r
 	int err = run_all(&r, d);
 	if (err == -EAGAIN && sink->needs & MAY_START_EARLY)
 		err = run_again(&r, d);
+	if (!err && guard_inputs_cut())
+		err = -EIO;
 	if (!err)
 		err = merge_workers(&r, ret);
 	if (!err && src->ops->finish)

@@ -1,4 +1,5 @@
 #include "stream/write_queue.h"
+#include "base/guard.h"
 
 #include "base/big.h"
 #include "base/par.h"
@@ -131,7 +132,7 @@ struct write_queue *write_queue_new(const struct write_queue_opts *o)
 	(void)pthread_cond_init(&q->work, NULL);
 	(void)pthread_cond_init(&q->room, NULL);
 	sigset_t all, old;
-	(void)sigfillset(&all);
+	guard_sigmask(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	int err = pthread_create(&q->thread, NULL, queue_main, q);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -1,5 +1,6 @@
 #include "sym/answers.h"
 #include "base/dict.h"
+#include "base/guard.h"
 #include "base/kept.h"
 #include "base/strbuf.h"
 #include "base/strtab.h"
@@ -106,7 +107,7 @@ int answers_open(struct answers *a, const struct answers_key *k)
 		return err;
 	err = answers_open_bytes(a, data, size, k);
 	if (err) {
-		munmap(data, size);
+		guard_unmap(data, size);
 		return err;
 	}
 	a->mapped = data;
@@ -117,7 +118,7 @@ int answers_open(struct answers *a, const struct answers_key *k)
 void answers_close(struct answers *a)
 {
 	if (a->mapped)
-		munmap((void *)(uintptr_t)a->mapped, a->mapped_size);
+		guard_unmap(a->mapped, a->mapped_size);
 	*a = (struct answers){ 0 };
 }
 

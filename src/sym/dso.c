@@ -106,6 +106,11 @@ int dso_open(struct dso *d, const struct debugfile_where *w, const struct image_
 	return 0;
 }
 
+bool dso_is_cut(const struct dso *d)
+{
+	return elfimg_is_cut(&d->image) || elfimg_is_cut(&d->debug) || elfimg_is_cut(&d->lines);
+}
+
 void dso_close(struct dso *d)
 {
 	elfimg_close(&d->image);

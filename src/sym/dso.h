@@ -25,6 +25,8 @@ int dso_open_image(struct elfimg *e, const struct debugfile_where *w,
 int dso_open(struct dso *d, const struct debugfile_where *w,
 	     const struct image_info *info) must_check;
 void dso_close(struct dso *d);
+/* Whether one of its files was truncated while it was being read: what was found in it may be wrong. */
+bool dso_is_cut(const struct dso *d);
 
 /* The file that holds .debug_info: the program, its debug file, or one that is opened now. NULL: none. */
 const struct elfimg *dso_debug(struct dso *d, const struct debugfile_where *w,

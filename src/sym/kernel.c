@@ -1,4 +1,5 @@
 #include "sym/kernel.h"
+#include "base/guard.h"
 #include "image/kimage.h"
 #include "sym/kallsyms.h"
 
@@ -35,7 +36,7 @@ static void text_release(struct sym_text *t)
 
 static void text_unmap(struct sym_text *t)
 {
-	munmap((void *)(uintptr_t)t->data, t->len);
+	guard_unmap(t->data, t->len);
 }
 
 static int text_open(const char *path, struct sym_text *ret)
@@ -46,9 +47,10 @@ static int text_open(const char *path, struct sym_text *ret)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || !st.st_size)
 		return -ENOENT;
-	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
+	const void *p;
+	int err = guard_map(fd, (size_t)st.st_size, false, NULL, &p);
+	if (err)
+		return err;
 	*ret = (struct sym_text){ .data = p, .len = (size_t)st.st_size, .release = text_unmap };
 	return 0;
 }

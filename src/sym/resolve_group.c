@@ -1,5 +1,6 @@
 /* Answers for the frames of one group: the name, and if asked for the line and inlined functions, of each distinct place in it. */
 #include "sym/resolve_impl.h"
+#include "base/guard.h"
 #include "base/strbuf.h"
 #include "sym/dso.h"
 #include "sym/kernel.h"
@@ -254,6 +255,14 @@ static void keep(struct job *j, struct group *g, const struct dso *d)
 		(void)!answers_save(&key, &g->kept, list, g->nr_questions);
 }
 
+static void drop_answers(struct group *g)
+{
+	memset(g->answers, 0, g->nr_questions * sizeof(*g->answers));
+	g->spots = NULL;
+	group_note(g, "%s became shorter while it was being read: its functions stay without names",
+		   g->info->path);
+}
+
 static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 {
 	struct sym_names *n = j->n;
@@ -290,7 +299,9 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 		err = answer(g, syms, n->cfg.demangle, arena);
 	if (!err && j->want & (WANT_LINE | WANT_INLINE))
 		err = resolve_lines(j, g, dso_debug(&d, &n->where, info), &d.image, arena);
-	if (!err)
+	if (!err && dso_is_cut(&d))
+		drop_answers(g);
+	else if (!err)
 		keep(j, g, &d);
 	if (!err && n->cfg.min_unnamed && info->kind == IMAGE_KIND_FILE && !has_all_symbols(&d))
 		note_stripped(g, n->cfg.min_unnamed);
@@ -308,9 +319,10 @@ static int map_text(int fd, const char **data, size_t *len)
 		return -ENOENT;
 	if (st.st_uid && st.st_uid != geteuid() && geteuid())
 		return -EPERM;
-	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
+	const void *p;
+	int err = guard_map(fd, (size_t)st.st_size, false, NULL, &p);
+	if (err)
+		return err;
 	*data = p;
 	*len = (size_t)st.st_size;
 	return 0;
@@ -344,7 +356,7 @@ static int resolve_anon(struct sym_names *n, struct group *g, struct arena *aren
 			err = answer(g, syms, DEMANGLE_NO, arena);
 		sweep_done(&s);
 	}
-	munmap((void *)(uintptr_t)text, size);
+	guard_unmap(text, size);
 	return err;
 }
 

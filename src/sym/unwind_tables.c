@@ -121,6 +121,18 @@ static const struct elfimg *open_code(struct unwind_tables *t, struct unwind_ima
 	return im->code.data ? &im->code : NULL;
 }
 
+/* A file that is truncated meanwhile gives a table with holes: none is better. */
+static bool build_table(struct unwind_tables *t, struct cfi_table *to, const struct elfimg *from,
+			const struct elfimg *runtime)
+{
+	if (cfi_build(to, t->cfg.arch, from, runtime))
+		return false;
+	bool good = !elfimg_is_cut(from) && !elfimg_is_cut(runtime);
+	if (!good)
+		cfi_done(to);
+	return good;
+}
+
 static void make_image_table(struct unwind_tables *t, struct unwind_image *im,
 			     const struct image_info *info)
 {
@@ -132,9 +144,9 @@ static void make_image_table(struct unwind_tables *t, struct unwind_image *im,
 		return;
 	}
 	const struct elfimg *e = open_code(t, im, info);
-	if (!e || cfi_build(to, t->cfg.arch, e, e))
+	im->has[EH_TABLE] = e && build_table(t, to, e, e);
+	if (!im->has[EH_TABLE])
 		return;
-	im->has[EH_TABLE] = true;
 	/* A cache that cannot be written costs time, no more. */
 	if (cached && to->nr_rows >= CACHED_MIN_ROWS)
 		(void)!cfi_save(to, t->cfg.cache, &id);
@@ -152,7 +164,7 @@ static void make_debug_table(struct unwind_tables *t, struct unwind_image *im,
 		id.size = 0;
 	if (debugfile_open(&t->where, info->path, e, &id, &debug))
 		return;
-	im->has[DEBUG_TABLE] = !cfi_build(&im->tables[DEBUG_TABLE], t->cfg.arch, &debug, e);
+	im->has[DEBUG_TABLE] = build_table(t, &im->tables[DEBUG_TABLE], &debug, e);
 	elfimg_close(&debug);
 }
 
