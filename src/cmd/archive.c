@@ -1,5 +1,6 @@
 /* sonde archive: the binaries that a recording needs, packed so that it can be read on another machine. */
 #include "base/json.h"
+#include "base/foreign.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/recorded_ids.h"
@@ -121,8 +122,10 @@ static int add_entry(struct archive *a, const char *path, const struct buildid *
 	    !idcache_target(path, id, target) ||
 	    snprintf(name, sizeof(name), "%s/%s", folder, what) >= (int)sizeof(name))
 		return 0;
-	_cleanup_close_ int fd = open(from, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
+	_cleanup_close_ int fd = foreign_open(from, 0);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
 		return -errno;
 	int err = tar_write_link(a->tar, link, target);
 	if (!err)

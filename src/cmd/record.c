@@ -144,6 +144,11 @@ static void say_result(struct record_session *s, bool failed)
 			  (unsigned long long)st.nr_lost);
 		diag_hint(&s->app->diag, "a larger -m, a lower -F, or no -g");
 	}
+	if (st.nr_held_files)
+		diag_note(&s->app->diag,
+			  "%u programs or libraries could not be read: their filesystem did not "
+			  "answer in time",
+			  st.nr_held_files);
 	if (st.nr_short * 20 > st.nr_stacks) {
 		diag_note(&s->app->diag,
 			  "%llu stacks were longer than what was copied of them: their outermost "

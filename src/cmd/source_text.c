@@ -1,4 +1,5 @@
 #include "cmd/source_text.h"
+#include "base/foreign.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -24,9 +25,9 @@ void source_text_done(struct source_text *s)
 /* The path comes from debugging information: it may name anything. */
 static char *read_file(const char *path, size_t *size)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int fd = foreign_open(path, 0);
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
+	if (fd < 0 || fstat(fd, &st) || st.st_size > FILE_MAX)
 		return NULL;
 	char *data = malloc((size_t)st.st_size + 1);
 	ssize_t n = data ? pread(fd, data, (size_t)st.st_size, 0) : -1;

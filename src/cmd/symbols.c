@@ -83,9 +83,10 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 	return err;
 }
 
-static int open_place(void *ctx, s32 pid, const char *path, unsigned n, bool maps)
+static int open_place(void *ctx, s32 pid, const char *path, unsigned n, bool maps,
+		      struct opener *via)
 {
-	return mntroots_open(ctx, pid, path, n, maps);
+	return mntroots_open(ctx, pid, path, n, maps, via);
 }
 
 static int open_place_map(void *ctx, s32 pid)

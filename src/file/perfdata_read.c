@@ -1,4 +1,5 @@
 #include "file/perfdata_read.h"
+#include "base/foreign.h"
 #include "file/looks.h"
 #include "base/guard.h"
 
@@ -420,10 +421,10 @@ static int open_dir_file(int dir, const char *name, struct dir_files *to)
 {
 	struct stat st;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = foreign_openat(dir, name, 0);
 	if (fd < 0)
-		return -errno;
-	struct dir_file *f = fstat(fd, &st) || !S_ISREG(st.st_mode) ? NULL : vec_push(&to->list);
+		return fd;
+	struct dir_file *f = fstat(fd, &st) ? NULL : vec_push(&to->list);
 	if (!f) {
 		close(fd);
 		return -EINVAL;

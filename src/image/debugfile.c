@@ -28,17 +28,28 @@ bool debugfile_path(const struct debugfile_where *w, const char *path, char *to,
 	return fits(snprintf(to, size, "%s%s", root_of(w), path), size);
 }
 
+int debugfile_open_elf(const struct debugfile_where *w, const char *path, struct elfimg *ret)
+{
+	if (!w->opener)
+		return elfimg_open(ret, path);
+	_cleanup_close_ int fd = opener_open_path(w->opener, path);
+	if (fd < 0)
+		return fd == -EINVAL || fd == -EISDIR ? -ENOEXEC : fd;
+	return elfimg_open_fd(ret, fd);
+}
+
 static bool same_bytes(const struct elfimg *a, const struct elfimg *b)
 {
 	return a->size == b->size && !memcmp(a->data, b->data, min(a->size, (size_t)4096));
 }
 
 /* Opens a candidate and keeps it only if its build id is the wanted one. */
-static int open_by_id(const char *path, const struct buildid *id, struct elfimg *ret)
+static int open_by_id(const struct debugfile_where *w, const char *path, const struct buildid *id,
+		      struct elfimg *ret)
 {
 	struct elfimg dbg;
 	struct buildid got;
-	int err = elfimg_open(&dbg, path);
+	int err = debugfile_open_elf(w, path, &dbg);
 	if (err)
 		return err;
 	if (buildid_of_image(&dbg, &got) || !buildid_equal(&got, id)) {
@@ -57,7 +68,7 @@ int debugfile_open_id(const struct debugfile_where *w, const struct buildid *id,
 	for (const char *const *dir = w->dirs ? w->dirs : default_dirs; *dir; dir++) {
 		int n = snprintf(path, sizeof(path), "%s%s/.build-id/%.2s/%s.debug", root_of(w),
 				 *dir, hex, hex + 2);
-		if (fits(n, sizeof(path)) && !open_by_id(path, id, ret))
+		if (fits(n, sizeof(path)) && !open_by_id(w, path, id, ret))
 			return 0;
 	}
 	return -ENOENT;
@@ -95,11 +106,11 @@ static bool debuglink_of(const struct elfimg *e, struct debuglink *ret)
 }
 
 /* By build id where both have one; the checksum means reading all of the debug file. */
-static int open_by_link(const char *path, const struct elfimg *e, const struct buildid *id, u32 crc,
-			struct elfimg *ret)
+static int open_by_link(const struct debugfile_where *w, const char *path, const struct elfimg *e,
+			const struct buildid *id, u32 crc, struct elfimg *ret)
 {
 	struct elfimg dbg;
-	int err = elfimg_open(&dbg, path);
+	int err = debugfile_open_elf(w, path, &dbg);
 	if (err)
 		return err;
 	struct buildid got = { 0 };
@@ -129,13 +140,13 @@ static int open_link(const struct debugfile_where *w, const char *image_path,
 	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
 		int n = snprintf(path, sizeof(path), "%s%.*s%s/%s", root_of(w), dir, image_path,
 				 beside[i], link.name);
-		if (fits(n, sizeof(path)) && !open_by_link(path, e, id, link.crc, ret))
+		if (fits(n, sizeof(path)) && !open_by_link(w, path, e, id, link.crc, ret))
 			return 0;
 	}
 	for (const char *const *d = w->dirs ? w->dirs : default_dirs; *d; d++) {
 		int n = snprintf(path, sizeof(path), "%s%s%.*s/%s", root_of(w), *d, dir, image_path,
 				 link.name);
-		if (fits(n, sizeof(path)) && !open_by_link(path, e, id, link.crc, ret))
+		if (fits(n, sizeof(path)) && !open_by_link(w, path, e, id, link.crc, ret))
 			return 0;
 	}
 	return -ENOENT;
@@ -156,13 +167,13 @@ int debugfile_open_alt(const struct debugfile_where *w, const char *path, const 
 	if (!id->size)
 		return -ENOENT;
 	if (path[0] == '/' && debugfile_path(w, path, full, sizeof(full)) &&
-	    !open_by_id(full, id, ret))
+	    !open_by_id(w, full, id, ret))
 		return 0;
 	while (!strncmp(path, "../", 3))
 		path += 3;
 	for (const char *const *dir = w->dirs ? w->dirs : default_dirs; *dir; dir++) {
 		int n = snprintf(full, sizeof(full), "%s%s/%s", root_of(w), *dir, path);
-		if (fits(n, sizeof(full)) && !open_by_id(full, id, ret))
+		if (fits(n, sizeof(full)) && !open_by_id(w, full, id, ret))
 			return 0;
 	}
 	return debugfile_open_id(w, id, ret);
@@ -175,19 +186,19 @@ int debugfile_open_dwp(const struct debugfile_where *w, const char *path, const 
 	bool by_id = id->size && buildid_text(id, hex) >= 4;
 	if (path[0] &&
 	    fits(snprintf(full, sizeof(full), "%s%s.dwp", root_of(w), path), sizeof(full)) &&
-	    !elfimg_open(ret, full))
+	    !debugfile_open_elf(w, full, ret))
 		return 0;
 	for (const char *const *dir = w->dirs ? w->dirs : default_dirs; *dir; dir++) {
 		if (path[0] == '/' &&
 		    fits(snprintf(full, sizeof(full), "%s%s%s.dwp", root_of(w), *dir, path),
 			 sizeof(full)) &&
-		    !elfimg_open(ret, full))
+		    !debugfile_open_elf(w, full, ret))
 			return 0;
 		if (by_id &&
 		    fits(snprintf(full, sizeof(full), "%s%s/.build-id/%.2s/%s.dwp", root_of(w),
 				  *dir, hex, hex + 2),
 			 sizeof(full)) &&
-		    !elfimg_open(ret, full))
+		    !debugfile_open_elf(w, full, ret))
 			return 0;
 	}
 	return -ENOENT;

@@ -4,15 +4,16 @@
  */
 #pragma once
 
+#include "base/opener.h"
 #include "image/buildid.h"
 #include "image/elf.h"
 
 /*
  * Who opens what a path is at other places (containers): the n-th one, 0 being that of the process `pid`. maps: only if that still maps
- * it. A descriptor, -ENOENT, or -ERANGE when there are no more places.
+ * it. via: who opens it; NULL: the caller. A descriptor, -ENOENT, or -ERANGE when there are no more places.
  */
 struct debugfile_places {
-	int (*open)(void *ctx, s32 pid, const char *path, unsigned n, bool maps);
+	int (*open)(void *ctx, s32 pid, const char *path, unsigned n, bool maps, struct opener *via);
 	int (*open_map)(void *ctx, s32 pid); /* its perf-PID.map: a descriptor, or -ENOENT */
 	void *ctx;
 };
@@ -21,11 +22,16 @@ struct debugfile_where {
 	const struct debugfile_places *places; /* NULL: none but here */
 	const char *root; /* put before every path below; NULL or "": none */
 	const char *const *dirs; /* NULL-terminated; NULL: /usr/lib/debug alone */
+	struct opener *opener; /* opens files within a time limit, for who must not be held up (base/opener.h); NULL: no limit */
 	const char *cache; /* perf's build-id cache, e.g. /root/.debug; outside root; NULL: none */
 };
 
 /* root + path into a buffer; false: too long. */
 bool debugfile_path(const struct debugfile_where *w, const char *path, char *to, size_t size);
+
+/* elfimg_open() of a path of this machine, by the opener if there is one. */
+int debugfile_open_elf(const struct debugfile_where *w, const char *path,
+		       struct elfimg *ret) must_check;
 
 /*
  * The separate debug file of an image that was found at path (without root). id may be empty, then the debug link's

@@ -3,6 +3,7 @@
  * 0.5 ms for libLLVM's 36,000 functions); by hand, every bound is checked in one place and threads share nothing.
  */
 #include "image/elf.h"
+#include "base/foreign.h"
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/guard.h"
@@ -128,9 +129,10 @@ int elfimg_open_heap(struct elfimg *e, u8 *data, size_t size)
 
 int elfimg_open(struct elfimg *e, const char *path)
 {
-	/* The path comes from a recording: it may name a pipe or a device by now, which must not block us. */
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : elfimg_open_fd(e, fd);
+	_cleanup_close_ int fd = foreign_open(path, 0);
+	if (fd < 0)
+		return fd == -EINVAL || fd == -EISDIR ? -ENOEXEC : fd;
+	return elfimg_open_fd(e, fd);
 }
 
 int elfimg_open_fd(struct elfimg *e, int fd)

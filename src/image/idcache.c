@@ -1,4 +1,5 @@
 #include "image/idcache.h"
+#include "base/foreign.h"
 
 #include "base/kept.h"
 #include "base/str.h"
@@ -122,8 +123,10 @@ static int copy_file(const char *from, const char *to)
 {
 	struct stat st;
 	struct kept_file k;
-	_cleanup_close_ int in = open(from, O_RDONLY | O_CLOEXEC);
-	if (in < 0 || fstat(in, &st))
+	_cleanup_close_ int in = foreign_open(from, 0);
+	if (in < 0)
+		return in;
+	if (fstat(in, &st))
 		return -errno;
 	int err = kept_begin(&k, to, 0600);
 	if (err)

@@ -1,5 +1,6 @@
 /* bzImage: Linux's boot protocol on x86 (Documentation/arch/x86/boot.rst), from version 2.08, which says where the packed part lies. */
 #include "image/kimage.h"
+#include "base/foreign.h"
 #include "image/lz4.h"
 #include "image/xz.h"
 #include "base/bytes.h"
@@ -119,11 +120,13 @@ int kimage_open(struct elfimg *e, const char *path)
 	int err = elfimg_open(e, path);
 	if (err != -ENOEXEC)
 		return err;
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int fd = foreign_open(path, 0);
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0)
+		return fd == -EINVAL || fd == -EISDIR ? -ENOEXEC : fd;
+	if (fstat(fd, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size < SECTOR)
+	if (st.st_size < SECTOR)
 		return -ENOEXEC;
 	const void *p;
 	err = guard_map(fd, (size_t)st.st_size, false, NULL, &p);

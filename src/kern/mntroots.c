@@ -1,13 +1,12 @@
 #include "kern/mntroots.h"
+#include "base/foreign.h"
 #include "kern/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { PLACES_MAX = 256 };
@@ -102,17 +101,22 @@ static s32 other_pid(struct mntroots *m, unsigned n)
 	return pid;
 }
 
-static int open_below(const struct mntroots *m, s32 pid, const char *path)
+static int open_below(const struct mntroots *m, s32 pid, const char *path, struct opener *via)
 {
 	char root[32];
+	struct opener_result got;
 	(void)snprintf(root, sizeof(root), "proc/%d/root", pid);
+	if (via) {
+		struct opener_job job = {
+			.dir = m->root.dir_fd, .root = root, .path = path, .want_fd = true
+		};
+		return opener_open(via, &job, &got) ? -ENOENT : got.fd;
+	}
 	_cleanup_close_ int dir = openat(m->root.dir_fd, root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -ENOENT;
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	return fd < 0 ? -ENOENT : (int)fd;
+	int fd = foreign_open_in_root(dir, path, 0);
+	return fd < 0 ? -ENOENT : fd;
 }
 
 static int is_path(void *ctx, const struct proc_map *map)
@@ -129,16 +133,17 @@ static bool still_maps(const struct mntroots *m, s32 pid, const char *path)
 	return found > 0;
 }
 
-int mntroots_open(struct mntroots *m, s32 pid, const char *path, unsigned n, bool maps)
+int mntroots_open(struct mntroots *m, s32 pid, const char *path, unsigned n, bool maps,
+		  struct opener *via)
 {
 	struct place own, its;
 	if (n) {
 		pid = maps ? 0 : other_pid(m, n - 1);
-		return pid ? open_below(m, pid, path) : -ERANGE;
+		return pid ? open_below(m, pid, path, via) : -ERANGE;
 	}
 	if (pid <= 0 || place_of(m, "self", &own) || place_of_pid(m, pid, &its) || same(&own, &its))
 		return -ENOENT;
-	return maps && !still_maps(m, pid, path) ? -ENOENT : open_below(m, pid, path);
+	return maps && !still_maps(m, pid, path) ? -ENOENT : open_below(m, pid, path, via);
 }
 
 int mntroots_open_map(const struct mntroots *m, s32 pid)
@@ -154,5 +159,5 @@ int mntroots_open_map(const struct mntroots *m, s32 pid)
 	    (same(&own, &its) && inner == pid))
 		return -ENOENT;
 	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner);
-	return open_below(m, pid, path);
+	return open_below(m, pid, path, NULL);
 }

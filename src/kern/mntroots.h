@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/opener.h"
 #include "base/vec.h"
 #include "kern/sysroot.h"
 
@@ -24,8 +25,9 @@ void mntroots_done(struct mntroots *m);
 
 /*
  * Opens what `path` is at the n-th place: 0 is that of the process `pid`, then all others, one after the other. maps: only if that
- * process still maps it. A descriptor, -ENOENT: not there (or that place is ours), -ERANGE: no more places. Any thread may ask.
+ * process still maps it. via: who opens it, within a time limit; NULL: the caller. A descriptor, -ENOENT: not there (or that place is ours), -ERANGE: no more places. Any thread may ask.
  */
-int mntroots_open(struct mntroots *m, s32 pid, const char *path, unsigned n, bool maps) must_check;
+int mntroots_open(struct mntroots *m, s32 pid, const char *path, unsigned n, bool maps,
+		  struct opener *via) must_check;
 /* /tmp/perf-PID.map of a process elsewhere, by the number that it has there. A descriptor or -ENOENT. */
 int mntroots_open_map(const struct mntroots *m, s32 pid) must_check;

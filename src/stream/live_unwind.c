@@ -432,8 +432,8 @@ struct live_unwind *live_unwind_open(const struct live_unwind_config *cfg)
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_cond_init(&u->wake, NULL);
 	u->cache = cfg->cache ? strdup(cfg->cache) : NULL;
-	u->tables = unwind_tables_new(
-		&(struct unwind_config){ .arch = arch, .cache = u->cache, .places = cfg->places });
+	u->tables = unwind_tables_new(&(struct unwind_config){
+		.arch = arch, .cache = u->cache, .places = cfg->places, .opener = cfg->opener });
 	u->unwinder = u->tables ? unwinder_new(u->tables) : NULL;
 	u->maps = u->unwinder ? live_maps_new(u->tables) : NULL;
 	int err = u->maps ? set_up_events(u) : -ENOMEM;

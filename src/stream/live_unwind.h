@@ -16,6 +16,7 @@ struct live_unwind_config {
 	size_t nr_events;
 	const char *cache; /* folder for tables; NULL: none; copied */
 	const struct debugfile_places *places; /* as in sym_config */
+	struct opener *opener; /* opens images; until close */
 	/* Takes whole records; from the thread of this object or the caller's of _finish(). Negative errno: no more. */
 	int (*emit)(void *ctx, const void *data, size_t size);
 	void *ctx;

@@ -26,6 +26,7 @@ struct tally {
 struct recorder {
 	const struct sysroot *root;
 	struct live_perf *live;
+	struct opener *opener; /* images of others are opened by it */
 	struct live_unwind *unwind; /* NULL: what the rings hold is written as it is */
 	struct perfdata_writer *file;
 	struct write_queue *queue; /* all records go to the file through it */
@@ -319,6 +320,7 @@ static int describe(struct recorder *r, bool later, struct diag *d)
 	synth_init(&s, r->root,
 		   tracking->sample_id_all ? perf_trailer_size(tracking->sample_type) : 0,
 		   tracking->build_id, &buf);
+	s.opener = r->opener;
 	s.data_maps = r->opts.live.stack_bytes && !r->opts.unwind;
 	size_t nr_ids, nr_tids;
 	const struct synth_id *ids = live_perf_ids(r->live, &nr_ids);
@@ -451,9 +453,11 @@ static int make_tallies(struct recorder *r)
 
 static int open_unwind(struct recorder *r, struct diag *d)
 {
-	struct live_unwind_config cfg = {
-		.cache = r->opts.cache, .places = r->opts.places, .emit = write_unwound, .ctx = r
-	};
+	struct live_unwind_config cfg = { .cache = r->opts.cache,
+					  .places = r->opts.places,
+					  .opener = r->opener,
+					  .emit = write_unwound,
+					  .ctx = r };
 	cfg.events = live_perf_events(r->live, &cfg.nr_events);
 	r->unwind = live_unwind_open(&cfg);
 	if (r->unwind)
@@ -479,8 +483,9 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 	pthread_rwlock_init(&r->file_lock, NULL);
 	r->full_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r->path = strdup(opts->path);
+	r->opener = opener_new(kmap_file_build_id);
 	r->live = live_perf_open(root, &opts->live, d);
-	int err = r->live && r->path ? make_tallies(r) : -ENOMEM;
+	int err = r->live && r->path && r->opener ? make_tallies(r) : -ENOMEM;
 	if (!err)
 		err = machine_read(root, &r->machine);
 	r->has_machine = !err;
@@ -628,6 +633,7 @@ void recorder_stats(struct recorder *r, struct recorder_stats *ret)
 		s.nr_short = u.nr_short;
 		s.nr_hurried = u.nr_hurried;
 	}
+	s.nr_held_files = opener_nr_timeouts(r->opener);
 	*ret = s;
 }
 
@@ -709,6 +715,7 @@ void recorder_close(struct recorder *r)
 	if (r->live)
 		(void)live_perf_stop(r->live); /* nobody hands over any more */
 	live_unwind_close(r->unwind);
+	opener_free(r->opener);
 	live_perf_close(r->live);
 	write_queue_free(r->queue);
 	perfdata_write_close(r->file);

@@ -36,6 +36,7 @@ struct recorder_stats {
 	u64 file_bytes;
 	u64 nr_stacks, nr_cut; /* unwound, and those of which some outermost callers are missing */
 	u64 nr_short; /* of those, whose stack was longer than what was copied of it */
+	u32 nr_held_files; /* not read: their filesystem did not answer in time */
 	u64 nr_hurried; /* unwound before all maps were known for sure */
 };
 

@@ -145,6 +145,31 @@ int synth_modules(struct synth *s, const char *release)
 	return err == -ENOENT ? 0 : err;
 }
 
+/*
+ * What the map leads to, where we may look at that; else the file of that name as the process sees it (it may live in a container), if
+ * it is the one that is mapped.
+ */
+static void read_build_id(struct synth *s, s32 pid, const struct proc_map *m,
+			  struct synth_build_id *b)
+{
+	char map[64], root[32];
+	struct opener_result got;
+	struct opener_job job = { .dir = s->root->dir_fd,
+				  .map = map,
+				  .root = root,
+				  .path = m->path,
+				  .dev_major = m->dev_major,
+				  .dev_minor = m->dev_minor,
+				  .ino = m->inode };
+	(void)snprintf(root, sizeof(root), "proc/%d/root", pid);
+	(void)snprintf(map, sizeof(map), "proc/%d/map_files/%llx-%llx", pid,
+		       (unsigned long long)m->start, (unsigned long long)m->end);
+	if (!s->opener || opener_open(s->opener, &job, &got))
+		return;
+	b->size = (u8)min(got.note_size, (u32)sizeof(b->id));
+	memcpy(b->id, got.note, sizeof(b->id));
+}
+
 /* Each file's notes are read once, however many processes map it. NULL: it has none, or cannot be read. */
 static const struct synth_build_id *file_build_id(struct synth *s, s32 pid, const struct proc_map *m)
 {
@@ -158,12 +183,7 @@ static const struct synth_build_id *file_build_id(struct synth *s, s32 pid, cons
 		struct synth_build_id *b = vec_push(&s->known);
 		if (!b)
 			return NULL;
-		char path[PATH_MAX + 64];
-		/* Through the process's own root: it may live in a container. */
-		snprintf(path, sizeof(path), "proc/%d/root%s", pid, m->path);
-		_cleanup_close_ int fd = sysroot_fd(s->root, path);
-		if (fd >= 0)
-			b->size = (u8)kmap_file_build_id(fd, b->id);
+		read_build_id(s, pid, m, b);
 	}
 	return s->known.at[index].size ? &s->known.at[index] : NULL;
 }

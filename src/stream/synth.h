@@ -6,6 +6,7 @@
 
 #include "base/cpuset.h"
 #include "base/dict.h"
+#include "base/opener.h"
 #include "kern/procfs.h"
 
 struct synth_id {
@@ -25,6 +26,7 @@ struct synth {
 	struct strbuf *to;
 	u32 trailer_bytes; /* behind each record that the kernel could have written */
 	bool build_ids; /* put them into MMAP2 records */
+	struct opener *opener; /* reads build ids; set after init, borrowed; its notes are kmap_file_build_id()'s */
 	bool data_maps; /* files that are mapped to be read, too; set after init */
 	struct procfs proc;
 	struct dict files; /* (device, inode) -> index of known */

@@ -29,6 +29,18 @@ static bool is_recorded(const struct elfimg *e, const struct buildid *want)
 }
 
 /*
+ * The kernel writes "NAME (deleted)" for a mapped file that has no name any more, and whoever likes can put another file there. What
+ * has such a name is opened only if the recording tells which build it has to be.
+ */
+static bool may_open(const struct image_info *info, const struct buildid *want)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(info->path), tail = sizeof(deleted) - 1;
+	return info->path[0] == '/' &&
+	       (want->size || len < tail || strcmp(info->path + len - tail, deleted) != 0);
+}
+
+/*
  * In another mount namespace the path is another file. Its build id tells which one; without, it has to be the process that was
  * recorded, and to have it mapped still.
  */
@@ -36,10 +48,11 @@ static int open_elsewhere(struct elfimg *e, const struct debugfile_where *w,
 			  const struct image_info *info, const struct buildid *want)
 {
 	const struct debugfile_places *p = w->places;
-	if (!p || info->kind != IMAGE_KIND_FILE || info->path[0] != '/')
+	if (!p || info->kind != IMAGE_KIND_FILE || !may_open(info, want))
 		return -ENOENT;
 	for (unsigned n = 0;; n++) {
-		_cleanup_close_ int fd = p->open(p->ctx, (s32)info->pid, info->path, n, !want->size);
+		_cleanup_close_ int fd =
+			p->open(p->ctx, (s32)info->pid, info->path, n, !want->size, w->opener);
 		if (fd == -ERANGE)
 			return -ENOENT;
 		if (fd < 0 || elfimg_open_fd(e, fd))
@@ -59,8 +72,8 @@ static int open_image(struct elfimg *e, const struct debugfile_where *w,
 		return 0;
 	if (info->kind == IMAGE_KIND_VDSO)
 		err = open_own_vdso(e);
-	else if (info->path[0] == '/' && debugfile_path(w, info->path, path, sizeof(path)))
-		err = elfimg_open(e, path);
+	else if (may_open(info, want) && debugfile_path(w, info->path, path, sizeof(path)))
+		err = debugfile_open_elf(w, path, e);
 	if (!err && is_recorded(e, want))
 		return 0;
 	if (!err) {
@@ -68,7 +81,7 @@ static int open_image(struct elfimg *e, const struct debugfile_where *w,
 		err = -ESTALE;
 	}
 	const char *what = info->kind == IMAGE_KIND_VDSO ? "vdso" : "elf";
-	if (!debugfile_cached(w, want, what, path, sizeof(path)) && !elfimg_open(e, path)) {
+	if (!debugfile_cached(w, want, what, path, sizeof(path)) && !debugfile_open_elf(w, path, e)) {
 		if (is_recorded(e, want))
 			return 0;
 		elfimg_close(e);

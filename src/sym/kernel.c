@@ -1,4 +1,5 @@
 #include "sym/kernel.h"
+#include "base/foreign.h"
 #include "base/guard.h"
 #include "image/kimage.h"
 #include "sym/kallsyms.h"
@@ -41,11 +42,11 @@ static void text_unmap(struct sym_text *t)
 
 static int text_open(const char *path, struct sym_text *ret)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_close_ int fd = foreign_open(path, 0);
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || !st.st_size)
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || !st.st_size)
 		return -ENOENT;
 	const void *p;
 	int err = guard_map(fd, (size_t)st.st_size, false, NULL, &p);

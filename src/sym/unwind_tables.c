@@ -37,6 +37,7 @@ struct unwind_tables *unwind_tables_new(const struct unwind_config *cfg)
 		return NULL;
 	t->cfg = *cfg;
 	t->where = (struct debugfile_where){ .places = cfg->places,
+					     .opener = cfg->opener,
 					     .root = cfg->symfs,
 					     .dirs = cfg->debug_dirs,
 					     .cache = cfg->buildid_dir };

@@ -11,7 +11,8 @@
 struct unwind_config {
 	const struct arch *arch;
 	const struct debugfile_places *places; /* as in sym_config */
-	const char *symfs; /* the same */
+	struct opener *opener; /* as in debugfile_where */
+	const char *symfs; /* as in sym_config */
 	const char *const *debug_dirs;
 	const char *buildid_dir;
 	const char *cache; /* folder of ours for tables; NULL: none */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root
-# timeout: 300
+# timeout: 600
 # Other users choose what their programs map and what lies where those names lead: none of it may stop, kill or mislead root's recorder.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events
@@ -9,7 +9,7 @@ gen=$(dirname "$SONDE")/tests
 cd "$SONDE_TMP" || exit 1
 command -v gcc >/dev/null || { skip "no compiler here" "programs of other users"; done_testing; exit; }
 pids=()
-trap 'kill -9 "${pids[@]}" 2>/dev/null; rm -rf "$SONDE_TMP"' EXIT
+trap 'kill -9 "${pids[@]}" 2>/dev/null; umount -l "$SONDE_TMP/held" 2>/dev/null; rm -rf "$SONDE_TMP"' EXIT
 chmod 755 .
 
 is_gone() { ! grep -q '^State:[[:space:]]*[RSDtT]' "/proc/$1/status" 2>/dev/null; }
@@ -57,5 +57,105 @@ for size in 0 4096; do
 	rm -f libspin.so
 	mv whole.so libspin.so
 done
+
+# ---- names that lead elsewhere ----
+
+# Maps FILE, unlinks it, leaves something else under the name that the kernel tells from then on, and waits.
+cat >mapper.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char name[4096];
+	int fd = open(argv[1], O_RDONLY);
+	if (argc < 3 || fd < 0 || mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		return 1;
+	snprintf(name, sizeof(name), "%s (deleted)", argv[1]);
+	if (strcmp(argv[2], "keep") && unlink(argv[1]))
+		return 1;
+	if (!strcmp(argv[2], "fifo") && mkfifo(name, 0666))
+		return 1;
+	if (!strcmp(argv[2], "link") && symlink(argv[3], name))
+		return 1;
+	if (!strcmp(argv[2], "file") && rename(argv[3], name))
+		return 1;
+	close(fd);
+	pause();
+	return 0;
+}
+END
+gcc -O2 -o mapper mapper.c || exit 1
+mkdir -m 777 trap
+mkfifo -m 666 trap/pipe
+as_nobody() { exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+
+hostile() { # FILE HOW [TARGET]: nobody maps trap/FILE
+	cp spin "trap/$1"
+	chmod 755 "trap/$1"
+	as_nobody ./mapper "$SONDE_TMP/trap/$1" "${@:2}" &
+	mapper=$!
+	pids+=("$mapper")
+	wait_until maps "$mapper" "trap/$1"
+	[ "$2" = keep ] || wait_until [ -e "trap/$1 (deleted)" ] || wait_until [ -L "trap/$1 (deleted)" ]
+}
+
+# records NAME: of all CPUs, until Ctrl-C, which has to end it
+records() {
+	timeout -s KILL 120 "$SONDE" record -a -e cpu-clock -F 99 -o "$1.data" 2>"$1.err" &
+	local guard=$! pid
+	wait_until pgrep -P $guard >/dev/null
+	pid=$(pgrep -P $guard)
+	pids+=("$pid")
+	WAIT_SECONDS=60 wait_until has_samples "$1.data" 5
+	ok $? "$1: root's recorder records" || diag "$(cat "$1.err")"
+	kill -INT "$pid"
+	WAIT_SECONDS=30 wait_until is_gone "$pid"
+	ok $? "$1: it ends on Ctrl-C" || { kill -9 "$pid"; diag "$(cat "$1.err")"; }
+	wait $guard
+}
+
+hostile a fifo
+records "a pipe under the name of a deleted program"
+hostile b link "$SONDE_TMP/trap/pipe"
+records "a link to a pipe under that name"
+
+# Another program there: the recording has the id of the one that is mapped.
+id_of() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
+cp mapper trap/other
+chmod 755 trap/other
+chown 65534 trap/other
+real=$(id_of spin) fake=$(id_of mapper)
+hostile c file "$SONDE_TMP/trap/other"
+isnt "$real" "$fake" "two programs with build ids"
+"$SONDE" record -a -e cpu-clock -F 99 -o id.data -- sleep 0.1 2>err
+"$SONDE" script -i id.data --show-mmap-events 2>/dev/null | grep -F 'trap/c (deleted)' >map.txt
+like "$(cat map.txt)" 'trap/c' "the map of the deleted program is recorded"
+unlike "$("$SONDE" buildid-list -i id.data 2>/dev/null)" "$fake.*trap/c" "the program that lies under its name now is not taken for it"
+
+# ---- a filesystem that does not answer ----
+
+mkdir -m 755 held
+"$gen/fuse_hold" spin held >fuse.out 2>fuse.err &
+fuse=$!
+pids+=("$fuse")
+mounted() { grep -qs ready fuse.out || is_gone $fuse; }
+wait_until mounted
+if is_gone $fuse; then
+	skip "no FUSE here" "a filesystem that does not answer"
+else
+	./mapper "$PWD/held/prog" keep &
+	pids+=($!)
+	wait_until maps $! held/prog
+	kill -USR1 $fuse
+	records "a filesystem that does not answer"
+	like "$(cat fuse.out)" holding "a filesystem that does not answer: it was asked"
+	like "$(cat "a filesystem that does not answer.err")" 'could not be read: their filesystem did not answer' "a filesystem that does not answer: it is reported"
+	kill -9 $fuse
+	umount -l held
+fi
 
 done_testing

@@ -1,0 +1,30 @@
+/*
+ * Files that somebody else named: a recording, /proc, an ELF file. What lies at such a path may be a pipe that blocks whoever opens it, or
+ * a device that does something when it is opened. It is looked at first (O_PATH opens nothing) and opened only if it is a regular file,
+ * through /proc/self/fd, so that it is the one that was looked at.
+ *
+ * None of these has a time limit: base/opener.h has.
+ */
+#pragma once
+
+#include "base/types.h"
+
+enum foreign_flags {
+	FOREIGN_NOFOLLOW = 1 << 0, /* -ELOOP where the last part of the path is a link */
+	FOREIGN_WALK =
+		1 << 1, /* of foreign_open_in_root(): as on kernels without openat2() (tests) */
+};
+
+/* Read-only. -EINVAL: not a regular file; or the errno of opening it. */
+int foreign_open(const char *path, unsigned flags) must_check;
+int foreign_openat(int dir, const char *path, unsigned flags) must_check;
+/* The same with root as the root: neither ".." nor an absolute link leads out of it. */
+int foreign_open_in_root(int root, const char *path, unsigned flags) must_check;
+/* What an O_PATH descriptor stands for, opened for reading, if it is a regular file. */
+int foreign_reopen(int path_fd) must_check;
+
+/*
+ * Whether reading the file waits for nobody but the machine's own disks, as far as its filesystem's type tells: not for a server, and
+ * not for a program (FUSE).
+ */
+bool foreign_is_local(int fd);
