@@ -37,37 +37,6 @@ static int open_fd(const char *path, struct diag *d)
 	return err;
 }
 
-/* A pipe can be read once only: keep it in an unnamed file, then go on as with any file. */
-static int spool(int fd, struct diag *d)
-{
-	int to = memfd_create("sonde-stdin", MFD_CLOEXEC);
-	if (to < 0)
-		return diag_error(d, -errno, "cannot keep standard input: %s", strerror(errno));
-	for (;;) {
-		ssize_t n = splice(fd, NULL, to, NULL, 1 << 20, SPLICE_F_MOVE);
-		if (n == 0)
-			return to;
-		if (n < 0 && errno == EINVAL)
-			break; /* not a pipe: copy */
-		if (n < 0 && errno != EINTR) {
-			int err = -errno;
-			close(to);
-			return diag_error(d, err, "reading standard input: %s", strerror(-err));
-		}
-	}
-	char buf[1 << 16];
-	for (;;) {
-		ssize_t n = read(fd, buf, sizeof(buf));
-		if (n == 0)
-			return to;
-		if ((n < 0 && errno != EINTR) || (n > 0 && write(to, buf, (size_t)n) != n)) {
-			int err = -errno;
-			close(to);
-			return diag_error(d, err, "reading standard input: %s", strerror(-err));
-		}
-	}
-}
-
 static int read_ids(struct perfdata *p, struct perf_file_section s, u32 index)
 {
 	if (s.offset > p->map_size || s.size > p->map_size - s.offset || s.size / 8 > MAX_IDS)
@@ -502,6 +471,71 @@ static int open_dir(struct perfdata *p, int dir, const char *path, struct diag *
 	return err;
 }
 
+/* ---- pipes ---- */
+
+/* The first bytes of a pipe or device: how many, or negative errno. */
+static s64 read_head(int fd, u8 *to, size_t size)
+{
+	size_t got = 0;
+	while (got < size) {
+		ssize_t n = read(fd, to + got, size - got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 && !got ? -errno : (s64)got;
+		got += (size_t)n;
+	}
+	return (s64)got;
+}
+
+static int spool_rest(int fd, int to, const char *name, struct diag *d)
+{
+	for (;;) {
+		ssize_t n = splice(fd, NULL, to, NULL, 1 << 20, SPLICE_F_MOVE);
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno == EINVAL)
+			break; /* not a pipe: copy */
+		if (n < 0 && errno != EINTR)
+			return diag_error(d, -errno, "cannot read '%s': %s", name, strerror(errno));
+	}
+	char buf[1 << 16];
+	for (;;) {
+		ssize_t n = read(fd, buf, sizeof(buf));
+		if (n == 0)
+			return 0;
+		if ((n < 0 && errno != EINTR) || (n > 0 && write(to, buf, (size_t)n) != n))
+			return diag_error(d, -errno, "cannot read '%s': %s", name, strerror(errno));
+	}
+}
+
+/*
+ * A pipe can be read once only: keep it in an unnamed file, then go on as with any file. It may have no end (/dev/zero), so it is looked
+ * at first: what is not a recording is not kept.
+ */
+static int spool(struct perfdata *p, int fd, const char *name, struct diag *d)
+{
+	u8 head[LOOKS_BYTES];
+	s64 n = read_head(fd, head, sizeof(head));
+	if (n < 0)
+		return diag_error(d, (int)n, "cannot read '%s': %s", name, strerror((int)-n));
+	if (looks_like(head, (size_t)n) != LOOKS_PERFDATA) {
+		int err = perfdata_open_bytes(p, head, (size_t)n, name, d);
+		forget(p);
+		return err ? err : -EBADMSG;
+	}
+	int to = memfd_create("sonde-stdin", MFD_CLOEXEC);
+	if (to < 0)
+		return diag_error(d, -errno, "cannot keep '%s': %s", name, strerror(errno));
+	int err = write(to, head, (size_t)n) == n ? spool_rest(fd, to, name, d)
+						  : diag_error(d, -EIO, "cannot keep '%s'", name);
+	if (err) {
+		close(to);
+		return err;
+	}
+	return to;
+}
+
 static int open_one(struct perfdata *p, int fd, const char *name, struct diag *d)
 {
 	const void *map;
@@ -531,7 +565,7 @@ int perfdata_open(struct perfdata *p, const char *path, struct diag *d)
 		return err;
 	}
 	if (!err && !S_ISREG(st.st_mode)) {
-		int kept = spool(fd, d);
+		int kept = spool(p, fd, from_stdin ? "standard input" : path, d);
 		close(fd);
 		if (kept < 0)
 			return kept;

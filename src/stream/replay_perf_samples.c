@@ -431,6 +431,19 @@ static s64 take_file_order(struct replay *r, struct shard *sh)
 	return (s64)nr;
 }
 
+/*
+ * Whether there is still a sample at a place where the pass that sorted them found one: the file may be written to meanwhile. What
+ * follows trusts this size, so it is read once, here.
+ */
+static bool still_sample(const struct replay *r, u64 place, const u8 *rec, u16 *size)
+{
+	u64 all = r->file.map_size + r->spool.nr;
+	u64 left = (place < r->file.map_size ? r->file.map_size : all) - place;
+	struct perf_event_header h = perf_head(rec, r->file.swap);
+	*size = h.size;
+	return h.type == PERF_RECORD_SAMPLE && h.size >= sizeof(h) && h.size <= left;
+}
+
 static s64 take_time_order(struct replay *r, struct shard *sh)
 {
 	struct reader *rd = sh->impl;
@@ -443,8 +456,13 @@ static s64 take_time_order(struct replay *r, struct shard *sh)
 		if (rd->stamp + 8 < rd->stamp_end)
 			__builtin_prefetch(replay_perf_at(r, r->stamps.at[rd->stamp + 8].place));
 		rd->stamp++;
+		u16 size;
+		if (unlikely(!still_sample(r, place, rec, &size))) {
+			atomic_fetch_add(&r->nr_bad, 1);
+			continue;
+		}
 		rd->pending[nr].place = place;
-		int err = decode(r, sh, rec, perf_head(rec, r->file.swap).size, &rd->pending[nr]);
+		int err = decode(r, sh, rec, size, &rd->pending[nr]);
 		if (err && err != -ENOENT)
 			return err;
 		nr += !err;

@@ -84,6 +84,18 @@ refused head "'head' is cut off inside of its header" "a cut header"
 exits 0 "as JSON" "$SONDE" report -i whole -g none --json
 like "$out" '"samples": 2000' "as JSON: all samples"
 
+# A device or a pipe that never ends: looked at before it is kept. (The limit is of what is kept, in blocks of 1 KB.)
+endless() { # NAME COMMAND...
+	exits 1 "endless zeros: $1" timeout 60 bash -c 'ulimit -f 1000; exec "$@"' - "${@:2}"
+	like "$err" "' is not a perf.data file" "endless zeros: $1: what it is not"
+}
+endless report "$SONDE" report -i /dev/zero
+endless script "$SONDE" script -i /dev/zero
+endless evlist "$SONDE" evlist -i /dev/zero
+endless buildid-list "$SONDE" buildid-list -i /dev/zero
+endless diff "$SONDE" diff /dev/zero /dev/zero
+endless "a pipe" bash -c 'cat /dev/zero | "$SONDE" report -i -; exit ${PIPESTATUS[1]}'
+
 # A file that shrinks while it is read: no crash (SIGBUS), but a word.
 "$gen/perf_large" chains 60000 shrinks
 "$SONDE" report -i shrinks -g none --workers 1 >out 2>err &

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@ struct lines {
 	VEC(char *) all;
 	size_t backwards; /* samples before the one before; one worker only */
 	unsigned shards; /* how many were begun, also in vain */
+	void (*prepared)(void *ctx); /* what is to happen then; NULL: nothing */
+	void *ctx;
 };
 
 struct lines_shard {
@@ -41,7 +44,10 @@ static int lines_shard_new(struct sink *k, unsigned index, const struct shard *s
 	struct lines_shard *own = calloc(1, sizeof(*own));
 	own->shard = sh;
 	*state = own;
-	container_of(k, struct lines, sink)->shards++;
+	struct lines *l = container_of(k, struct lines, sink);
+	l->shards++;
+	if (l->prepared)
+		l->prepared(l->ctx);
 	return 0;
 }
 
@@ -131,11 +137,13 @@ static void outcome_done(struct outcome *o)
 	diag_done(&o->diag);
 }
 
-static void replay_needs(const void *data, size_t size, unsigned workers, unsigned needs,
-			 struct outcome *o)
+static void replay_hooked(const void *data, size_t size, unsigned workers, unsigned needs,
+			  void (*prepared)(void *), void *ctx, struct outcome *o)
 {
 	*o = (struct outcome){ .lines = { .sink = { .ops = &lines_ops,
-						    .needs = lines_ops.needs | needs } } };
+						    .needs = lines_ops.needs | needs },
+					  .prepared = prepared,
+					  .ctx = ctx } };
 	diag_init(&o->diag);
 	struct source *src;
 	o->err = replay_perf_open_bytes(data, size, &src, &o->diag);
@@ -152,6 +160,12 @@ static void replay_needs(const void *data, size_t size, unsigned workers, unsign
 	src->ops->close(src);
 	if (o->lines.all.nr)
 		qsort(o->lines.all.at, o->lines.all.nr, sizeof(char *), by_text);
+}
+
+static void replay_needs(const void *data, size_t size, unsigned workers, unsigned needs,
+			 struct outcome *o)
+{
+	replay_hooked(data, size, workers, needs, NULL, NULL, o);
 }
 
 static void replay(const void *data, size_t size, unsigned workers, struct outcome *o)
@@ -293,6 +307,61 @@ static void test_order(void)
 		outcome_done(&plain);
 		perfwrite_done(&w);
 	}
+}
+
+struct rewritten {
+	u8 *last; /* the last record of the file */
+};
+
+/* Whoever may write to the file makes its last record longer than the file. */
+static void rewrite_last(void *ctx)
+{
+	struct perf_event_header h;
+	u64 nr = 8000;
+	u8 *at = ((struct rewritten *)ctx)->last;
+	memcpy(&h, at, sizeof(h));
+	h.size = 0xfff0;
+	memcpy(at, &h, sizeof(h));
+	memcpy(at + sizeof(h) + 16, &nr, sizeof(nr));
+}
+
+/* Samples are sorted first and decoded later: what lies there by then is looked at anew. */
+static void test_rewritten(void)
+{
+	struct perfwrite w;
+	perfwrite_begin(&w, PERFWRITE_PIPE);
+	struct perf_event_attr a = {
+		.type = 1, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN
+	};
+	perfwrite_event(&w, &a, (u64[]){ 1 }, 1, NULL);
+	perfwrite_kernel(&w);
+	for (u64 i = 0; i < 100; i++)
+		perfwrite_sample(&w, 0,
+				 &(struct perfwrite_sample){ .misc = 2,
+							     .ip = 0x1000 + i,
+							     .time = 1000 - i,
+							     .chain = (u64[]){ 0x1000 + i },
+							     .nr_chain = 1 });
+	perfwrite_end(&w);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (w.out.len + page - 1) & ~(page - 1);
+	u8 *map =
+		mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ok(map != MAP_FAILED && !mprotect(map + room, page, PROT_NONE),
+	   "nothing lies after the file");
+	u8 *data = memcpy(map + room - w.out.len, w.out.data, w.out.len);
+	struct rewritten last = { 0 };
+	for (size_t at = 16; at < w.out.len;) {
+		struct perf_event_header h;
+		memcpy(&h, data + at, sizeof(h));
+		last.last = data + at;
+		at += h.size;
+	}
+	struct outcome o;
+	replay_hooked(data, w.out.len, 1, NEED_ORDER, rewrite_last, &last, &o);
+	is_u64(o.lines.all.nr, 99, "a record that grew after it was sorted is left out");
+	outcome_done(&o);
+	munmap(map, room + page);
+	perfwrite_done(&w);
 }
 
 /* Long after the last change of tasks and maps a worker need not wait for another one: and if there is one, it counts. */
@@ -827,6 +896,7 @@ int main(void)
 	test_forms(20);
 	test_forms(3000);
 	test_order();
+	test_rewritten();
 	test_early();
 	test_no_times();
 	test_cut(0, 1, "file");
