@@ -463,8 +463,8 @@ u64 event_pair_ns(const struct event_pair_match *m)
 {
 	u64 begun, ended;
 	if (event_at_u64(&m->end, "calltime", &begun) && event_at_u64(&m->end, "rettime", &ended))
-		return ended - begun;
-	return m->end.time_ns - m->start.time_ns;
+		return u64_less(ended, begun);
+	return u64_less(m->end.time_ns, m->start.time_ns);
 }
 
 bool event_at_u64(const struct event_at *e, const char *field, u64 *ret)

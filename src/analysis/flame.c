@@ -594,7 +594,8 @@ static int make_points(struct side *s, u32 first_item)
 		info->nr_samples += p->count;
 		info->nr_without += e->chain ? 0 : p->count;
 		info->nr_truncated += s->truncated[p->node] ? p->count : 0;
-		if (!info->first_ns || p->time_ns < info->first_ns)
+		/* 0 is no time. */
+		if (p->time_ns && (!info->first_ns || p->time_ns < info->first_ns))
 			info->first_ns = p->time_ns;
 		info->last_ns = max(info->last_ns, p->time_ns);
 		p->node += first_item;

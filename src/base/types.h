@@ -34,6 +34,16 @@ typedef int64_t s64;
 		a_ > b_ ? a_ : b_;                                                                 \
 	})
 
+/* Times and weights come from files: differences do not fall below 0, sums do not begin anew. */
+static inline u64 u64_less(u64 a, u64 b)
+{
+	return a > b ? a - b : 0;
+}
+static inline u64 u64_sum(u64 a, u64 b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 /* Runs fn(&variable) when the variable goes out of scope. */

@@ -162,6 +162,14 @@ struct whole {
 	u64 first, last;
 };
 
+/* Where a share of the whole ends. The whole may be all that a word holds, which is more than a double counts exactly. */
+static u64 time_at(const struct whole *w, double share)
+{
+	u64 whole = u64_less(w->last, w->first);
+	double ns = round(share * (double)whole);
+	return w->first + (ns < (double)whole ? (u64)ns : whole);
+}
+
 static int add_range(struct choose *c, struct time_range r)
 {
 	struct time_range *kept = vec_push(&c->ranges);
@@ -182,9 +190,8 @@ static int parse_times(struct choose *c, const char *text, const struct whole *w
 		if (err)
 			return err;
 		if (c && parts) {
-			double whole = (double)(w->last - w->first);
-			r.from_ns = w->first + (u64)round(from * whole);
-			r.until_ns = w->first + (u64)round(until * whole);
+			r.from_ns = time_at(w, from);
+			r.until_ns = time_at(w, until);
 		}
 		err = c ? add_range(c, r) : 0;
 		if (err)

@@ -72,7 +72,7 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 {
 	struct ftrace_wakeups *w = ctx;
 	const struct event_at *e = &m->end;
-	u64 ns = e->time_ns - m->start.time_ns, seed, prio;
+	u64 ns = u64_less(e->time_ns, m->start.time_ns), seed, prio;
 	u32 index;
 	if (find(w, e->time_ns, e->cpu, e->buffer, &seed))
 		return 0;

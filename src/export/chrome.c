@@ -124,7 +124,7 @@ enum { TICKS_US = 2048, TICK_DIGITS = 11, TICK = 48828125 };
 /* Since the first event. */
 static u64 ticks(const struct chrome_trace *t, u64 ns)
 {
-	u64 since = ns - min(ns, t->first_ns);
+	u64 since = min(u64_less(ns, t->first_ns), UINT64_MAX / TICKS_US * 1000); /* 285 years */
 	return since / 1000 * TICKS_US + (since % 1000 * TICKS_US + 999) / 1000;
 }
 

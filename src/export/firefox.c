@@ -17,7 +17,7 @@ enum { RESOURCE_LIBRARY = 1, VERSION = 47, GECKO_VERSION = 27 };
 static void put_meta(struct json *j, const struct flame *f, const struct export_opts *o)
 {
 	const struct flame_side *s = &f->sides[0];
-	u64 span = s->last_ns - s->first_ns;
+	u64 span = u64_less(s->last_ns, s->first_ns);
 	json_key(j, "meta");
 	json_object(j);
 	json_put_double(j, "interval",
@@ -127,7 +127,7 @@ static void put_samples(const struct thread *t)
 	json_array_end(j);
 	column(j, "time");
 	for (u32 i = 0; i < t->nr; i++)
-		json_double(j, (double)(points[t->points[i]].time_ns - first) / 1e6);
+		json_double(j, (double)u64_less(points[t->points[i]].time_ns, first) / 1e6);
 	json_array_end(j);
 	column(j, "weight");
 	for (u32 i = 0; i < t->nr; i++) {

@@ -236,7 +236,7 @@ static int put_all(struct pprof *p)
 	put_locations(p, mapping_of);
 	const struct flame_side *s = &f->sides[0];
 	number(&p->out, TIME, s->recorded_s * 1000000000);
-	number(&p->out, DURATION, s->last_ns - s->first_ns);
+	number(&p->out, DURATION, u64_less(s->last_ns, s->first_ns));
 	if (f->events.nr)
 		number(&p->out, DEFAULT_TYPE, flame_string(p, f->events.at[0]));
 	for (u32 i = 0; i < p->strings.nr; i++)

@@ -98,7 +98,7 @@ int calls_leave(struct calls *c, struct call_stack *s, const struct call_event *
 		own = s->frames.at[e->depth];
 	bool known = own.known && own.func == e->func;
 	cut(c, s, e->depth);
-	u64 ns = e->ns != UINT64_MAX ? e->ns : known ? e->time_ns - own.start_ns : 0;
+	u64 ns = e->ns != UINT64_MAX ? e->ns : known ? u64_less(e->time_ns, own.start_ns) : 0;
 	*ret = (struct call_done){ .ns = ns,
 				   .self_ns = ns - min(ns, own.inside_ns),
 				   .start_ns = own.start_ns,

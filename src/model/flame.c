@@ -24,7 +24,7 @@ void flame_add_self(const struct flame *f, u32 side, u64 *to)
 {
 	vec_for_each (&f->points, p)
 		if (side == UINT32_MAX || p->side == side)
-			to[p->node] += p->period;
+			to[p->node] = u64_sum(to[p->node], p->period);
 }
 
 u64 *flame_self(const struct flame *f, u32 side)
@@ -49,7 +49,8 @@ void flame_sum(const struct flame *f, u64 *weights)
 	/* Nodes stand in the order of a walk: parents before children. */
 	for (size_t i = f->nodes.nr; i-- > 0;)
 		if (f->nodes.at[i].parent != i)
-			weights[f->nodes.at[i].parent] += weights[i];
+			weights[f->nodes.at[i].parent] =
+				u64_sum(weights[f->nodes.at[i].parent], weights[i]);
 }
 
 u64 *flame_event_weights(const struct flame *f, u32 side)
@@ -57,7 +58,7 @@ u64 *flame_event_weights(const struct flame *f, u32 side)
 	u64 *of = calloc(f->events.nr + 1, sizeof(*of)), *self = flame_self(f, side);
 	vec_for_each (&f->trees, t)
 		for (u32 n = t->root; of && self && n < f->nodes.at[t->root].end; n++)
-			of[t->event] += self[n];
+			of[t->event] = u64_sum(of[t->event], self[n]);
 	if (!self) {
 		free(of);
 		of = NULL;

@@ -103,7 +103,7 @@ static int build(struct builder *b)
 		const struct flame_tree *tree = &b->f->trees.at[t];
 		if (tree->event != b->to->event)
 			continue;
-		all->total += b->total[tree->root];
+		all->total = u64_sum(all->total, b->total[tree->root]);
 		all->count += b->count[tree->root];
 		err = push(b, tree->root, 0, tree->task);
 	}

@@ -236,8 +236,9 @@ static int find_keys(struct html *h)
 	enum { AHEAD = 16 };
 	const struct flame *f = h->flame;
 	const struct flame_side *side = &f->sides[0];
-	u64 span = side->last_ns - side->first_ns + 1;
 	bool timed = f->nr_sides == 1 && side->last_ns > side->first_ns;
+	/* From the first to the last, which may be all that a word holds: one more would be none. */
+	u64 span = timed ? side->last_ns - side->first_ns : 0;
 	h->bucket_ns = timed ? max(round_up(span / MAX_BUCKETS + 1), f->resolution_ns) : 0;
 	h->nr_buckets = timed ? (u32)(span / h->bucket_ns) + 1 : f->nr_sides;
 	h->keys = big_grow(NULL, 0, keys_size(f));
@@ -247,6 +248,7 @@ static int find_keys(struct html *h)
 		const struct flame_point *p = &f->points.at[i];
 		/* A sample without a time, among others that have one, is as old as the first of these. */
 		u64 since = p->time_ns > side->first_ns ? p->time_ns - side->first_ns : 0;
+		since = min(since, span);
 		if (i + AHEAD < f->points.nr)
 			__builtin_prefetch(&h->node_of[p[AHEAD].node]);
 		h->keys[i].node = h->node_of[p->node];
@@ -328,7 +330,7 @@ static int choose_points(struct html *h, u32 max_points)
 	while (h->bucket_ns && h->nr_buckets > 1 && h->flame->points.nr > max_points &&
 	       nr_points(h) > max_points) {
 		h->shift++;
-		h->bucket_ns *= 2;
+		h->bucket_ns += min(h->bucket_ns, UINT64_MAX - h->bucket_ns);
 		h->nr_buckets = (h->nr_buckets + 1) / 2;
 	}
 	return 0;

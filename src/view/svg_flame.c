@@ -95,7 +95,8 @@ static int draw_all(struct svg *s)
 	head(s);
 	for (u32 i = 0; i < s->nr;) {
 		double x = i ? next[s->boxes[i].parent] : SIDE;
-		next[s->boxes[i].parent] = x + (double)s->boxes[i].total * s->scale;
+		next[s->boxes[i].parent] =
+			min(x + (double)s->boxes[i].total * s->scale, (double)s->o->width);
 		next[i] = x;
 		if (is_seen(s, i))
 			draw_box(s, &s->boxes[i], x);

@@ -37,7 +37,8 @@ int text_flame_lay(const struct flame_boxes *b, u32 zoom, u32 width, struct text
 	for (u32 i = zoom + 1; i < zoom + span && err >= 0;) {
 		double *from = &next[boxes[i].parent - zoom], x = *from;
 		*from = next[i - zoom] = x;
-		*from = x + (double)boxes[i].total * scale;
+		/* Weights that no sum can hold are more together than the whole. */
+		*from = min(x + (double)boxes[i].total * scale, (double)width);
 		err = put_cell(ret, i, boxes[i].depth, x, *from);
 		i = err > 0 ? i + 1 : boxes[i].end;
 	}
