@@ -17,9 +17,15 @@ enum {
 	FORMATS_MAX = 1 << 20,
 };
 
+/* What a step is, where bytes are gone through. */
+enum { BYTES_A_STEP = 8 };
+
 static char *keep(struct tracedat *t, const void *s, size_t len)
 {
-	return arena_strndup(&t->arena, s, strnlen(s, len));
+	len = strnlen(s, len);
+	return budget_bytes(&t->budget, len, "the texts of its options")
+		       ? arena_strndup(&t->arena, s, len)
+		       : NULL;
 }
 
 static struct bytes rest_from(const struct tracedat *t, u64 offset)
@@ -72,7 +78,10 @@ static int add_format(struct tracedat *t, const char *system, struct tracedat_te
 	for (const char *q = nl + sizeof(id_word);
 	     q < end && *q >= '0' && *q <= '9' && id < 1u << 24; q++)
 		id = id * 10 + (u32)(*q - '0');
-	if (t->formats.nr >= FORMATS_MAX)
+	if (t->formats.nr >= FORMATS_MAX ||
+	    !budget_bytes(&t->budget, sizeof(struct tracedat_format) + (size_t)(nl - p),
+			  "the list of its event formats") ||
+	    !budget_steps(&t->budget, text.len, "reading its event formats"))
 		return -E2BIG;
 	struct tracedat_format *f = vec_push(&t->formats);
 	const char *name = arena_strndup(&t->arena, p, (size_t)(nl - p));
@@ -133,6 +142,9 @@ static int unpack_section(struct tracedat *t, const struct tracedat_section *s, 
 	const void *from = bytes_take(&b, packed);
 	if (!from || size > TRACEDAT_TEXT_MAX)
 		return -EBADMSG;
+	if (!budget_bytes(&t->budget, size, "unpacking its sections") ||
+	    !budget_steps(&t->budget, size / BYTES_A_STEP, "unpacking its sections"))
+		return -E2BIG;
 	void *to = big_alloc(size);
 	if (!to)
 		return -ENOMEM;
@@ -217,6 +229,10 @@ static int unpack_latency(struct tracedat *t, const struct tracedat_section *s,
 			err = -EBADMSG;
 			break;
 		}
+		if (!budget_bytes(&t->budget, size, "unpacking its text")) {
+			err = -E2BIG;
+			break;
+		}
 		char *more = realloc(all, len + size + 1);
 		err = more ? unpack(&t->unpacker, t->compression, from, packed, more + len, size)
 			   : -ENOMEM;
@@ -255,8 +271,14 @@ static int read_latency_v7(struct tracedat *t, struct bytes opt)
 	return 0;
 }
 
+enum { CPU_BYTES = 256, LANE_BYTES = 8192, CHUNK_BYTES = 32 };
+
 static struct tracedat_buffer *add_buffer(struct tracedat *t, const char *name, u32 nr_cpus)
 {
+	/* A reader keeps something for each CPU, and more for one that has pages. */
+	if (!budget_bytes(&t->budget, (u64)nr_cpus * (sizeof(struct tracedat_cpu) + CPU_BYTES),
+			  "the list of CPUs of its buffers"))
+		return NULL;
 	struct tracedat_buffer *b = vec_push(&t->buffers);
 	struct tracedat_cpu *cpus = arena_array(&t->arena, nr_cpus, sizeof(*cpus));
 	if (!b || !cpus)
@@ -282,6 +304,10 @@ static int find_chunks(struct tracedat *t, struct tracedat_cpu *c, u32 page_size
 	}
 	if (nr < claimed)
 		t->cut = true;
+	if (!budget_steps(&t->budget, (u64)nr * 2, "the lists of its packed pages") ||
+	    !budget_bytes(&t->budget, nr * (sizeof(*c->chunks) + CHUNK_BYTES),
+			  "the lists of its packed pages"))
+		return -E2BIG;
 	c->chunks = arena_array(&t->arena, nr, sizeof(*c->chunks));
 	if (!c->chunks)
 		return -ENOMEM;
@@ -295,6 +321,8 @@ static int find_chunks(struct tracedat *t, struct tracedat_cpu *c, u32 page_size
 			t->cut = true;
 			break;
 		}
+		if (!budget_steps(&t->budget, k->size / BYTES_A_STEP, "unpacking its pages"))
+			return -E2BIG;
 		c->nr_pages += k->size / page_size;
 		c->nr_chunks++;
 	}
@@ -310,6 +338,8 @@ static int set_cpu(struct tracedat *t, struct tracedat_buffer *buf, struct trace
 		t->cut = true;
 		return 0;
 	}
+	if (!budget_bytes(&t->budget, LANE_BYTES, "the list of CPUs of its buffers"))
+		return -E2BIG;
 	/* The size that trace-cmd notes for packed data leaves out some of the words between them: go by the chunks. */
 	if (packed)
 		return find_chunks(t, c, buf->page_size,
@@ -318,6 +348,8 @@ static int set_cpu(struct tracedat *t, struct tracedat_buffer *buf, struct trace
 		t->cut = true;
 		size = t->size - offset;
 	}
+	if (!budget_steps(&t->budget, size / BYTES_A_STEP, "reading its pages"))
+		return -E2BIG;
 	c->pages = t->map + offset;
 	c->pages_size = size;
 	u64 nr = (size + buf->page_size - 1) / buf->page_size;
@@ -332,7 +364,7 @@ static int read_flyrecord(struct tracedat *t, struct bytes *b, const char *name)
 		return -E2BIG;
 	struct tracedat_buffer *buf = add_buffer(t, name, t->nr_cpus);
 	if (!buf)
-		return -ENOMEM;
+		return t->budget.stage ? -E2BIG : -ENOMEM;
 	for (u32 i = 0; i < t->nr_cpus; i++) {
 		u64 offset = bytes_u64(b), size = bytes_u64(b);
 		buf->cpus[i].cpu = i;
@@ -349,7 +381,7 @@ static int read_buffer_v6(struct tracedat *t, struct bytes opt)
 	u64 offset = bytes_u64(&opt);
 	const char *name = bytes_cstr(&opt);
 	if (!name || !(name = keep(t, name, strlen(name))))
-		return opt.bad ? -EBADMSG : -ENOMEM;
+		return opt.bad ? -EBADMSG : t->budget.stage ? -E2BIG : -ENOMEM;
 	struct bytes b = rest_from(t, offset);
 	const char *tag = bytes_take(&b, 10);
 	if (!tag || memcmp(tag, "flyrecord", 10)) {
@@ -364,8 +396,10 @@ static int read_buffer_v7(struct tracedat *t, struct bytes opt)
 	u64 offset = bytes_u64(&opt);
 	const char *name = bytes_cstr(&opt), *clock = bytes_cstr(&opt);
 	u32 page_size = bytes_u32(&opt), nr = bytes_u32(&opt);
-	if (opt.bad || !page_size || page_size > TRACEDAT_PAGE_MAX || nr > bytes_left(&opt) / 20)
+	if (opt.bad || nr > bytes_left(&opt) / 20)
 		return -EBADMSG;
+	if (page_size < TRACEDAT_PAGE_MIN || page_size > TRACEDAT_PAGE_MAX)
+		return -EINVAL;
 	struct tracedat_section data;
 	int err = section_at(t, offset, &data);
 	if (err) {
@@ -374,7 +408,7 @@ static int read_buffer_v7(struct tracedat *t, struct bytes opt)
 	}
 	struct tracedat_buffer *buf = add_buffer(t, keep(t, name, strlen(name)), nr);
 	if (!buf || !buf->name || !(buf->clock = keep(t, clock, strlen(clock))))
-		return -ENOMEM;
+		return t->budget.stage ? -E2BIG : -ENOMEM;
 	buf->page_size = page_size;
 	for (u32 i = 0; i < nr; i++) {
 		buf->cpus[i].cpu = bytes_u32(&opt);
@@ -406,7 +440,7 @@ static s64 option_number(struct bytes opt)
 static int read_text_option(struct tracedat *t, struct bytes opt, const char **ret)
 {
 	*ret = keep(t, opt.at, bytes_left(&opt));
-	return *ret ? 0 : -ENOMEM;
+	return *ret ? 0 : t->budget.stage ? -E2BIG : -ENOMEM;
 }
 
 static int read_part(struct tracedat *t, enum tracedat_part part, struct bytes opt)
@@ -454,6 +488,9 @@ static int keep_option(struct tracedat *t, u16 id, struct bytes opt)
 
 static int read_option(struct tracedat *t, u16 id, struct bytes opt)
 {
+	if (!budget_bytes(&t->budget, sizeof(struct tracedat_option), "the list of its options") ||
+	    !budget_steps(&t->budget, 1 + bytes_left(&opt) / BYTES_A_STEP, "reading its options"))
+		return -E2BIG;
 	int err = keep_option(t, id, opt);
 	if (err)
 		return err;
@@ -646,7 +683,7 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 	t->swap = b.swap = t->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	t->long_size = bytes_u8(&b);
 	t->page_size = bytes_u32(&b);
-	if (b.bad || (t->long_size != 4 && t->long_size != 8) || t->page_size < 64 ||
+	if (b.bad || (t->long_size != 4 && t->long_size != 8) || t->page_size < TRACEDAT_PAGE_MIN ||
 	    t->page_size > TRACEDAT_PAGE_MAX)
 		return diag_error(d, -EINVAL, "%s: the file's header is broken or cut", name);
 	int err = format_parse_header_page(NULL, 0, t->long_size, &t->layout);
@@ -654,6 +691,8 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 		err = t->version == 6 ? read_v6(t, &b) : read_v7(t, &b, name, d);
 	if (err == -EBADMSG || err == -EINVAL)
 		return diag_error(d, -EINVAL, "%s: broken or cut before the recorded events", name);
+	if (t->budget.stage)
+		return budget_refuse(&t->budget, name, d);
 	if (err)
 		return err;
 	put_top_first(t);
@@ -665,15 +704,23 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 	return 0;
 }
 
-int tracedat_open_memory(struct tracedat *t, const char *name, const void *data, size_t size,
-			 struct diag *d)
+static int open_memory(struct tracedat *t, const char *name, const void *data, size_t size,
+		       u64 real_size, struct diag *d)
 {
 	*t = (struct tracedat){ .map = data, .size = size };
+	budget_init(&t->budget, real_size);
 	arena_init(&t->arena);
-	int err = read_all(t, name, d);
+	t->name = arena_strdup(&t->arena, name);
+	int err = t->name ? read_all(t, name, d) : -ENOMEM;
 	if (err)
 		tracedat_close(t);
 	return err;
+}
+
+int tracedat_open_memory(struct tracedat *t, const char *name, const void *data, size_t size,
+			 struct diag *d)
+{
+	return open_memory(t, name, data, size, size, d);
 }
 
 int tracedat_open(struct tracedat *t, const char *path, struct diag *d)
@@ -689,7 +736,7 @@ int tracedat_open(struct tracedat *t, const char *path, struct diag *d)
 	int err = guard_map_input(fd, (size_t)st.st_size, false, NULL, path, &map);
 	if (err)
 		return diag_error(d, err, "%s: %s", path, strerror(-err));
-	err = tracedat_open_memory(t, path, map, (size_t)st.st_size, d);
+	err = open_memory(t, path, map, (size_t)st.st_size, budget_real_size(&st), d);
 	if (err)
 		guard_unmap(map, (size_t)st.st_size);
 	else

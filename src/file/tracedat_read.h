@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/vec.h"
@@ -46,7 +47,7 @@ enum { TRACEDAT_MAGIC_BYTES = sizeof(TRACEDAT_MAGIC) - 1 };
 
 #define TRACEDAT_TEXT_MAX  (512ull << 20)
 #define TRACEDAT_CHUNK_MAX (64u << 20)
-enum { TRACEDAT_CPUS_MAX = 65536, TRACEDAT_PAGE_MAX = 16 << 20 };
+enum { TRACEDAT_CPUS_MAX = 65536, TRACEDAT_PAGE_MIN = 64, TRACEDAT_PAGE_MAX = 16 << 20 };
 
 struct tracedat_text {
 	const char *data; /* not NUL-terminated; NULL: the file has none */
@@ -105,6 +106,7 @@ struct tracedat_option {
 };
 
 struct tracedat {
+	const char *name; /* for messages */
 	const u8 *map;
 	size_t size;
 	bool mapped;
@@ -140,6 +142,7 @@ struct tracedat {
 	struct tracedat_text header_page, header_event;
 	struct tracedat_section parts[TRACEDAT_NR_PARTS];
 
+	struct budget budget; /* of all that is made of the file */
 	struct arena arena;
 	struct unpacker unpacker;
 	VEC(void *) unpacked; /* freed on close */

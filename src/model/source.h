@@ -37,7 +37,7 @@ struct source_ops {
 	int (*next_block)(struct source *s, struct shard *sh, u64 *seq);
 	/* 1 and a batch (not empty), 0 at the block's end, or negative errno. */
 	int (*next_batch)(struct source *s, struct shard *sh, struct batch *ret);
-	/* After the last block: what was found wrong on the way (truncated, skipped) goes to the diag. */
+	/* After the last block, or when a budget ended it (-E2BIG): what was found wrong on the way goes to the diag. */
 	void (*finish)(struct source *s, struct diag *d);
 	void (*close)(struct source *s);
 };

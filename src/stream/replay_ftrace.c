@@ -195,6 +195,9 @@ static int prepare(struct source *src, unsigned needs, struct diag *d)
 static void finish(struct source *src, struct diag *d)
 {
 	struct replay *r = replay_of(src);
+	for (u32 i = 0; i < r->nr_parts; i++)
+		if (r->parts[i].file.budget.stage)
+			(void)budget_refuse(&r->parts[i].file.budget, r->parts[i].file.name, d);
 	if (r->nr_bad_pages)
 		diag_warn(d, "%llu pages end in something that is no event; their rest is left out",
 			  (unsigned long long)r->nr_bad_pages);

@@ -46,12 +46,15 @@ static int hold_chunk(struct replay *r, struct lane *l, u32 chunk)
 	const struct tracedat_chunk *k = &l->cpu->chunks[chunk];
 	if (h->data || h->bad)
 		return 0;
+	if (!budget_bytes(&l->part->file.budget, k->size, "unpacked pages that lie side by side"))
+		return -E2BIG;
 	h->data = malloc(k->size);
 	if (!h->data)
 		return -ENOMEM;
 	int err = unpack(&l->part->file.unpacker, l->part->file.compression, k->data, k->packed,
 			 h->data, k->size);
 	if (err) {
+		budget_give_back(&l->part->file.budget, k->size);
 		free(h->data);
 		h->data = NULL;
 		h->bad = true;
@@ -65,6 +68,8 @@ static void drop_chunk(struct lane *l, u32 chunk)
 {
 	struct held *h = &l->held[chunk];
 	if (!h->users && chunk < l->low_chunk) {
+		if (h->data)
+			budget_give_back(&l->part->file.budget, l->cpu->chunks[chunk].size);
 		free(h->data);
 		h->data = NULL;
 	}
@@ -157,14 +162,40 @@ static void release_spans(struct replay *r, struct shard_state *st)
 	st->in_window = false;
 }
 
+/*
+ * What is made of a window stays in memory until it is over, and is some times as large. Times that never end a window, or parts of the
+ * file that are told again and again, make windows of all pages.
+ */
+static bool fits_window(struct replay *r, u32 lane, const struct span *s, u64 *room)
+{
+	u64 size = (u64)(s->end - s->first) * r->lanes[lane].page_size;
+	if (size > *room)
+		return budget_bytes(&r->lanes[lane].part->file.budget, UINT64_MAX,
+				    "what was recorded at one time");
+	*room -= size;
+	return true;
+}
+
+static u64 window_room(const struct replay *r)
+{
+	enum { ALWAYS = 4 << 20, A_BYTE = 4 };
+	u64 room = ALWAYS;
+	for (u32 i = 0; i < r->nr_parts; i++)
+		room += A_BYTE * r->parts[i].file.budget.size;
+	return room;
+}
+
 static int plan_window(struct replay *r, struct shard_state *st)
 {
+	u64 room = window_room(r);
 	int err = window_end(r, &st->end);
 	if (err)
 		return err;
 	st->start = r->plan_time;
 	for (u32 i = 0; i < r->nr_lanes; i++) {
 		err = plan_lane(r, &r->lanes[i], st->end, &st->spans[i]);
+		if (!err && !fits_window(r, i, &st->spans[i], &room))
+			err = -E2BIG;
 		if (err)
 			return err;
 	}

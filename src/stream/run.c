@@ -158,7 +158,7 @@ int stream_run(struct source *src, struct sink *sink, unsigned workers, struct r
 		err = -EIO;
 	if (!err)
 		err = merge_workers(&r, ret);
-	if (!err && src->ops->finish)
+	if ((!err || err == -E2BIG) && src->ops->finish)
 		src->ops->finish(src, d);
 	close_workers(&r);
 	return err;

@@ -34,4 +34,46 @@ like "$("$SONDE" flame -i wild_periods --term 2>messages)" '^\|:7 +\|:8$' "wild_
 "$SONDE" report --stdio -i wild_times --time 50%-100% >out 2>messages
 like "$(cat out)" "Samples: 2 " "wild_times: the second half of all time has its samples"
 
+# ---- small files that want much ----
+
+# KIND WANT COMMAND...: the command's cost is within bounds, and it answers (WANT empty) or refuses with a message that fits WANT.
+# Every core may be busy at once, so that its CPU time may be twice the time on the wall.
+costs() {
+	local kind=$1 want=$2 status cpu mb size
+	shift 2
+	[ -e "$kind" ] || make "$kind"
+	python3 "$SONDE_SRC/tests/gen/measure.py" cost "$SONDE" "$@" >out 2>messages
+	read -r status cpu mb <cost
+	size=$(du -m "$kind" | cut -f1)
+	is "$status" "$([ "$want" ] && echo 1 || echo 0)" "$kind: $1: status" || diag "$(head -c 500 messages)"
+	[ -z "$want" ] || like "$(cat messages)" "$want" "$kind: $1: says what it was"
+	if [ -n "$sanitized" ]; then
+		skip "a sanitizer costs time and memory of its own" "$kind: $1: cost"
+		return
+	fi
+	awk -v cpu="$cpu" -v size="$size" 'BEGIN { exit cpu > 2 * (5 + size / 2) }'
+	ok $? "$kind: $1: time" || diag "$cpu s of CPU time for $size MB"
+	[ "$mb" -le $((64 + 20 * size)) ]
+	ok $? "$kind: $1: memory" || diag "$mb MB for $size MB"
+}
+sanitized=$(grep -c __asan_init "$SONDE" | grep -v '^0')
+too_much='would take too much (time|memory) for a file of [0-9]+ bytes'
+
+for command in "ftrace report" "script" "flame --term"; do
+	# shellcheck disable=SC2086
+	on() { costs "$1" "$2" $command -i "$1"; }
+	on page_size_1 'page_size_1: broken or cut before the recorded events'
+	on pages_claimed "pages_claimed: unpacking its pages $too_much"
+	on cpus_and_buffers "cpus_and_buffers: the list of CPUs of its buffers $too_much"
+	on chunk_lists "chunk_lists: the lists of its packed pages $too_much"
+	on chunks_of_cpus "chunks_of_cpus: unpacking its pages $too_much"
+	on chunks_held "chunks_held: (unpacked pages that lie side by side|what was recorded at one time) $too_much"
+	on pages_at_once "pages_at_once: what was recorded at one time $too_much"
+	on chunks_allowed ""
+	on section_again "section_again: unpacking its sections $too_much"
+	on formats_again "formats_again: reading its event formats $too_much"
+	on pages_again "pages_again: reading its pages $too_much"
+done
+costs pages_allowed "" ftrace report -i pages_allowed
+
 done_testing

@@ -6,6 +6,7 @@ Each kind is one function; its comment says what the file pretends. tests/cli/ho
 
 import struct
 import sys
+import zlib
 
 U64 = (1 << 64) - 1
 
@@ -78,7 +79,175 @@ def wild_periods():
     return perf_file([attr(SIMPLE)], sample(0x1000, 7, 10, 1 << 63) + sample(0x2000, 8, 20, 1 << 63))
 
 
-KINDS = {f.__name__: f for f in (wild_times, late_zero, wild_periods)}
+# ---- trace.dat ----
+
+HEADER_PAGE = b"""\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
+\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;
+\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;
+\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;
+"""
+FORMAT = b"""name: thing
+ID: 300
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+print fmt: "hello"
+"""
+OPTION_BUFFER, OPTION_HEADER_INFO, OPTION_FTRACE_EVENTS, OPTION_EVENT_FORMATS = 3, 16, 17, 18
+PACKED = 1
+
+
+def trace_start(version, page_size=4096):
+    return b"\x17\x08\x44tracing" + version + b"\0" + struct.pack("<BBI", 0, 8, page_size)
+
+
+def header_info():
+    return b"header_page\0" + struct.pack("<Q", len(HEADER_PAGE)) + HEADER_PAGE + b"header_event\0" + struct.pack("<Q", 0)
+
+
+def event_formats():
+    return struct.pack("<I", 1) + b"test\0" + struct.pack("<IQ", 1, len(FORMAT)) + FORMAT
+
+
+def page(time, nr=1, size=4096):
+    """Events of eight bytes."""
+    body = b"".join(struct.pack("<IHBBi", 2 | 1 << 5, 300, 0, 0, 7) for _ in range(nr))
+    return (struct.pack("<QQ", time, len(body)) + body).ljust(size, b"\0")
+
+
+def option(number, body):
+    return struct.pack("<HI", number, len(body)) + body
+
+
+class V7:
+    """Sections one after the other; options() comes last."""
+
+    def __init__(self, packer):
+        self.head = trace_start(b"7") + packer + b"\0" + b"1\0"
+        self.out = b""
+
+    def at(self):
+        return len(self.head) + 8 + len(self.out)
+
+    def section(self, number, body, packed=False):
+        at = self.at()
+        self.out += struct.pack("<HHIQ", number, PACKED if packed else 0, 0, len(body)) + body
+        return at
+
+    def usual(self):
+        """The options that tell about formats."""
+        return option(OPTION_HEADER_INFO, struct.pack("<Q", self.section(OPTION_HEADER_INFO, header_info()))) + option(
+            OPTION_EVENT_FORMATS, struct.pack("<Q", self.section(OPTION_EVENT_FORMATS, event_formats())))
+
+    def finish(self, options):
+        at = self.section(0, options + option(0, struct.pack("<Q", 0)))
+        return self.head + struct.pack("<Q", at) + self.out
+
+
+def packed(body):
+    z = zlib.compress(body, 9)
+    return struct.pack("<II", len(z), len(body)) + z
+
+
+def buffer_option(at, page_size, cpus, name=b""):
+    """cpus: (cpu, offset, size)."""
+    return option(OPTION_BUFFER, struct.pack("<Q", at) + name + b"\0local\0" + struct.pack("<II", page_size, len(cpus)) +
+                  b"".join(struct.pack("<IQQ", *c) for c in cpus))
+
+
+def page_size_1():
+    """Pages of one byte, and chunks that claim to be 64 million of them each."""
+    return pages_claimed(1)
+
+
+def pages_claimed(page_size=4096):
+    """The same with pages of a usual size."""
+    f = V7(b"zlib")
+    usual = f.usual()
+    chunks = struct.pack("<IIB", 1, 64 << 20, 0) * 32
+    at = f.section(OPTION_BUFFER, struct.pack("<I", 32) + chunks, True)
+    return f.finish(usual + buffer_option(at, page_size, [(i, at + 16, 1000) for i in range(20)]))
+
+
+def cpus_and_buffers():
+    """Version 6: one table of 65,535 CPUs that is each of 2,000 buffers'."""
+    head = trace_start(b"6") + header_info() + struct.pack("<I", 0) + event_formats() + struct.pack("<IIQ", 0, 0, 0)
+    cpus = 65535
+    table_at = len(head) + 4 + 10 + 2000 * (6 + 8 + 2) + 2
+    options = b"".join(option(OPTION_BUFFER, struct.pack("<Q", table_at) + b"b\0") for _ in range(2000))
+    return head + struct.pack("<I", cpus) + b"options  \0" + options + struct.pack("<H", 0) + b"flyrecord\0" + bytes(64)
+
+
+def chunk_lists():
+    """Version 7: 3,000 CPUs, whose pages are the same list of 60,000 chunks."""
+    f = V7(b"zlib")
+    usual = f.usual()
+    at = f.section(OPTION_BUFFER, struct.pack("<I", 60000) + struct.pack("<II", 0, 0) * 60000, True)
+    return f.finish(usual + buffer_option(at, 4096, [(i, at + 16, 1000) for i in range(3000)]))
+
+
+def chunks_of_cpus(cpus=500, chunk_mb=32):
+    """Version 7: 500 CPUs, whose pages are one chunk that unpacks to 32 MB."""
+    f = V7(b"zlib")
+    usual = f.usual()
+    body = b"".join(page(1000 + i, 300) for i in range(64)) * (chunk_mb * 4)
+    at = f.section(OPTION_BUFFER, struct.pack("<I", 1) + packed(body), True)
+    return f.finish(usual + buffer_option(at, 4096, [(i, at + 16, 1000) for i in range(cpus)]))
+
+
+def chunks_held():
+    """The same of 12 CPUs: each chunk could be unpacked, but all are needed at once."""
+    return chunks_of_cpus(12)
+
+
+def chunks_allowed():
+    """The same of 2 CPUs with 2 MB each: as much as a file of this size may bring."""
+    return chunks_of_cpus(2, 2)
+
+
+def section_again():
+    """Version 7: one packed section of 64 MB that 5,000 options name."""
+    f = V7(b"zlib")
+    usual = f.usual()
+    at = f.section(OPTION_EVENT_FORMATS, packed(event_formats() + b"\0" * (64 << 20)), True)
+    return f.finish(usual + option(OPTION_EVENT_FORMATS, struct.pack("<Q", at)) * 5000)
+
+
+def formats_again():
+    """Version 7: one section with 1,000 formats that 5,000 options name."""
+    f = V7(b"zlib")
+    usual = f.usual()
+    body = struct.pack("<I", 1) + b"test\0" + struct.pack("<I", 1000) + (struct.pack("<Q", len(FORMAT)) + FORMAT) * 1000
+    at = f.section(OPTION_EVENT_FORMATS, body)
+    return f.finish(usual + option(OPTION_EVENT_FORMATS, struct.pack("<Q", at)) * 5000)
+
+
+def pages_again(nr=2000, step=1000):
+    """Version 6: 2,000 buffers, each with the same megabyte of pages."""
+    head = trace_start(b"6") + header_info() + struct.pack("<I", 0) + event_formats() + struct.pack("<IIQ", 0, 0, 0)
+    table_at = len(head) + 4 + 10 + nr * (6 + 8 + 2) + 2
+    data_at = table_at + 10 + 16 + 2
+    options = b"".join(option(OPTION_BUFFER, struct.pack("<Q", table_at) + b"b\0") for _ in range(nr))
+    data = b"".join(page(1000 + step * i, 300) for i in range(256))
+    return (head + struct.pack("<I", 1) + b"options  \0" + options + struct.pack("<H", 0) + b"flyrecord\0" +
+            struct.pack("<QQ", data_at, len(data)) + b"\0\0" + data)
+
+
+def pages_at_once():
+    """The same of 50 buffers, with all events at one time."""
+    return pages_again(50, 0)
+
+
+def pages_allowed():
+    """The same of 100 buffers: as much as a file of this size may bring."""
+    return pages_again(100)
+
+
+KINDS = {f.__name__: f for f in (wild_times, late_zero, wild_periods, page_size_1, cpus_and_buffers, chunk_lists, chunks_of_cpus, chunks_held, chunks_allowed, section_again,
+                                 formats_again, pages_again, pages_at_once, pages_allowed, pages_claimed)}
 
 
 def main():
