@@ -1,4 +1,5 @@
 #include "base/diag.h"
+#include "base/printable.h"
 
 #include <string.h>
 
@@ -18,6 +19,18 @@ void diag_done(struct diag *d)
 	diag_init(d);
 }
 
+/* Names in messages may be anybody's: a message is one line, and nothing in it is an order to a terminal or a reader of logs. */
+printf_like(2, 0) static void add_printable(struct strbuf *to, const char *fmt, va_list ap)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_vprintf(&s, fmt, ap);
+	(void)printable_add(to, s.data, s.len, 0);
+	if (s.err)
+		to->err = s.err;
+	strbuf_done(&s);
+}
+
 printf_like(3, 0) static void diag_add(struct diag *d, enum diag_level level, const char *fmt,
 				       va_list ap)
 {
@@ -30,7 +43,7 @@ printf_like(3, 0) static void diag_add(struct diag *d, enum diag_level level, co
 		return;
 	struct strbuf s;
 	strbuf_init(&s);
-	strbuf_vprintf(&s, fmt, ap);
+	add_printable(&s, fmt, ap);
 	it->level = level;
 	it->message = strbuf_steal(&s);
 }
@@ -78,7 +91,7 @@ void diag_hint(struct diag *d, const char *fmt, ...)
 	}
 	va_list ap;
 	va_start(ap, fmt);
-	strbuf_vprintf(&s, fmt, ap);
+	add_printable(&s, fmt, ap);
 	va_end(ap);
 	char *hint = strbuf_steal(&s);
 	if (!hint)
@@ -120,17 +133,25 @@ void diag_join(struct diag *to, struct diag *from)
 	diag_done(from);
 }
 
+/* The line as it can be printed; the span is where its characters are in that. */
 static void render_caret(const struct diag_item *it, struct strbuf *to)
 {
 	size_t width = strlen(it->text);
 	size_t start = min(it->start, width);
-	size_t len = max(min(it->len, width - start), (size_t)1);
-	strbuf_printf(to, "  %s\n  ", it->text);
-	for (size_t i = 0; i < start; i++)
-		strbuf_char(to, it->text[i] == '\t' ? '\t' : ' ');
+	size_t len = min(it->len, width - start);
+	struct strbuf line;
+	strbuf_init(&line);
+	(void)printable_add(&line, it->text, start, 0);
+	size_t from = line.len;
+	(void)printable_add(&line, it->text + start, len, 0);
+	size_t marked = max(line.len - from, (size_t)1);
+	(void)printable_add(&line, it->text + start + len, width - start - len, 0);
+	strbuf_printf(to, "  %s\n  ", strbuf_cstr(&line));
+	strbuf_fill(to, ' ', from);
 	strbuf_char(to, '^');
-	strbuf_fill(to, '~', len - 1);
+	strbuf_fill(to, '~', marked - 1);
 	strbuf_char(to, '\n');
+	strbuf_done(&line);
 }
 
 static void render_hint(const char *hint, struct strbuf *to)

@@ -82,3 +82,11 @@ size_t str_utf8_len(const u8 *s, size_t left, bool *bad)
 	}
 	return 1;
 }
+
+u32 str_utf8_code(const u8 *s, size_t n)
+{
+	u32 c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (s[i] & 0x3fu);
+	return c;
+}

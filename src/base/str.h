@@ -19,6 +19,8 @@ const char *str_closest(const char *word, const char *const *candidates, size_t 
 
 /* Bytes of the UTF-8 sequence at s; *bad when it is broken, then the bytes to skip. left: at least 1. */
 size_t str_utf8_len(const u8 *s, size_t left, bool *bad);
+/* The character of a sequence that is not broken, of n bytes. */
+u32 str_utf8_code(const u8 *s, size_t n);
 
 static inline bool str_starts(const char *s, const char *prefix)
 {

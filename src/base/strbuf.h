@@ -18,6 +18,7 @@ struct strbuf {
 	int err; /* 0, -ENOMEM, or what the drain returned */
 	int (*drain)(void *ctx, const char *data, size_t len);
 	void *ctx;
+	bool screen; /* what is added ends on a terminal: names are made printable (base/printable.h) */
 };
 
 void strbuf_init(struct strbuf *s);

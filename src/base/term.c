@@ -1,5 +1,6 @@
 #include "base/term.h"
 #include "base/clock.h"
+#include "base/printable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,23 @@ enum { PROGRESS_EVERY_NS = 100000000, TERM_SIZE_MAX = 10000 };
 bool term_is_tty(int fd)
 {
 	return isatty(fd) == 1;
+}
+
+bool term_utf8(void)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+		const char *name = getenv(variables[i]);
+		if (name && *name)
+			return strcasestr(name, "utf-8") || strcasestr(name, "utf8");
+	}
+	return false;
+}
+
+unsigned term_printable(bool colours)
+{
+	return PRINTABLE_LINES | (colours ? PRINTABLE_COLOURS : 0) |
+	       (term_utf8() ? 0 : PRINTABLE_ASCII);
 }
 
 static unsigned size_or(unsigned size, const char *variable, unsigned fallback)
@@ -126,9 +144,13 @@ void term_progress_show(struct term_progress *p, const char *line)
 	if (!p->on)
 		return;
 	char text[512];
+	struct strbuf safe;
 	int width = (int)min(term_width(p->fd) - 1, 400u);
-	int len = snprintf(text, sizeof(text), "\r%.*s\033[K", width, line);
+	strbuf_init(&safe);
+	(void)printable_add(&safe, line, strlen(line), 0);
+	int len = snprintf(text, sizeof(text), "\r%.*s\033[K", width, strbuf_cstr(&safe));
 	p->shown = write(p->fd, text, (size_t)len) > 0 || p->shown;
+	strbuf_done(&safe);
 }
 
 void term_progress_clear(struct term_progress *p)

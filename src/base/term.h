@@ -8,6 +8,10 @@
 enum term_when { TERM_AUTO, TERM_ALWAYS, TERM_NEVER }; /* the order of --color's words */
 
 bool term_is_tty(int fd);
+/* Whether the locale's characters are UTF-8: by $LC_ALL, else $LC_CTYPE, else $LANG. */
+bool term_utf8(void);
+/* How text that goes to a terminal is made printable: flags of base/printable.h. colours: ours may be among it. */
+unsigned term_printable(bool colours);
 /* Columns and rows of the terminal, else $COLUMNS and $LINES, else 80 and 24. */
 unsigned term_width(int fd);
 unsigned term_height(int fd);

@@ -137,7 +137,7 @@ static int parse_style(struct annotating *a)
 		.raw = o->raw,
 		.jumps = o->jumps && !o->stdio && strcmp(a->app->prog, "perf"),
 		.relative = o->stdio2 && !o->stdio,
-		.colour = a->app->colour,
+		.colour = app_colours(a->app),
 		.full_paths = o->full_paths,
 		.lines_first = o->print_line,
 		.source = o->source,

@@ -80,7 +80,19 @@ static int out_drain(void *ctx, const char *data, size_t len)
 	struct app *app = ctx;
 	if (app->may_page)
 		start_pager(app);
-	return strbuf_drain_fd(&app->out_fd, data, len);
+	if (!app->out.screen)
+		return strbuf_drain_fd(&app->out_fd, data, len);
+	return printable_write(&app->out_screen, app->out_fd, data, len,
+			       term_printable(app->painted));
+}
+
+static int err_drain(void *ctx, const char *data, size_t len)
+{
+	struct app *app = ctx;
+	if (!app->err.screen)
+		return strbuf_drain_fd(&app->err_fd, data, len);
+	return printable_write(&app->err_screen, app->err_fd, data, len,
+			       term_printable(app->colour_err));
 }
 
 void app_init(struct app *app, const char *prog)
@@ -88,7 +100,7 @@ void app_init(struct app *app, const char *prog)
 	*app = (struct app){ .prog = prog, .out_fd = STDOUT_FILENO, .err_fd = STDERR_FILENO };
 	(void)snprintf(app->title, sizeof(app->title), "%s", prog);
 	strbuf_init_drain(&app->out, OUT_BUFFER, out_drain, app);
-	strbuf_init_drain(&app->err, ERR_BUFFER, strbuf_drain_fd, &app->err_fd);
+	strbuf_init_drain(&app->err, ERR_BUFFER, err_drain, app);
 	diag_init(&app->diag);
 	app_decide(app);
 }
@@ -102,7 +114,15 @@ void app_decide(struct app *app)
 	app->colour_err = term_colour(when, STDERR_FILENO);
 	app->width = term_width(STDOUT_FILENO);
 	app->wide = !term_is_tty(STDOUT_FILENO);
+	app->out.screen = !app->wide;
+	app->err.screen = term_is_tty(STDERR_FILENO);
 	app->may_page = !app->wide && !app->common.no_pager && !app->pager_pid;
+}
+
+bool app_colours(struct app *app)
+{
+	app->painted |= app->colour;
+	return app->colour;
 }
 
 void app_live(struct app *app)
@@ -175,6 +195,8 @@ static bool fits_screen(const struct app *app)
 static int close_out(struct app *app)
 {
 	int err = strbuf_flush(&app->out);
+	int end = printable_end(&app->out_screen, app->out_fd, term_printable(app->painted));
+	err = err ? err : end;
 	/* A full disk may only show here. A standard output that was closed is an error only if something was written. */
 	if (close(app->out_fd) && !err && errno != EBADF)
 		err = -errno;
@@ -210,6 +232,7 @@ int app_finish(struct app *app, int status)
 	app_say(app);
 	strbuf_done(&app->out);
 	strbuf_done(&app->err);
+	(void)!printable_end(&app->err_screen, app->err_fd, term_printable(app->colour_err));
 	if (app->die_of)
 		die_of(app->die_of);
 	return status;
@@ -284,7 +307,7 @@ static int parse_and_run(struct app *app, const struct command *cmd, void *opts,
 		return app_fail(app, ret);
 	if (ret == 0)
 		return run_words(app, cmd, opts, argc - first, argv + first);
-	opts_help(cmd, app_common_rows, app->title, app->width, app->colour, &app->out);
+	opts_help(cmd, app_common_rows, app->title, app->width, app_colours(app), &app->out);
 	return APP_DONE;
 }
 

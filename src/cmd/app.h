@@ -1,7 +1,8 @@
 /*
  * What every command gets: where to write, what was asked of all commands, how to fail.
  *
- *	out    standard output, buffered; through a pager when it is a terminal and the text is longer than the screen
+ *	out    standard output, buffered; through a pager when it is a terminal and the text is longer than the screen.
+ *	       What a terminal would obey is written as text there (base/printable.h), except our colours after app_colours()
  *	err    standard error, buffered; progress and closing lines
  *	diag   errors, warnings and notes; shown when the command returns, or before by app_say()
  *
@@ -11,6 +12,7 @@
 
 #include "base/diag.h"
 #include "base/opts.h"
+#include "base/printable.h"
 #include "base/term.h"
 
 enum app_status {
@@ -40,7 +42,7 @@ struct app {
 	struct strbuf err;
 	struct diag diag;
 	bool json; /* --json: the data on out is JSON */
-	bool colour; /* out may have colours */
+	bool colour; /* out may have colours: app_colours(); a terminal UI may ask this */
 	bool colour_err; /* err may */
 	bool wide; /* out is a file or a pipe: lines are not cut */
 	unsigned width; /* columns of the terminal; 80 when there is none */
@@ -52,6 +54,8 @@ struct app {
 	int err_fd;
 	int pager_pid;
 	bool may_page;
+	bool painted; /* app_colours() said yes */
+	struct printable_stream out_screen, err_screen;
 };
 
 extern const struct opt app_common_rows[]; /* of every command */
@@ -73,6 +77,8 @@ const struct command *app_find(const struct command *const *cmds, const char *na
 /* 129: there is no such command; names the closest. */
 int app_no_command(struct app *app, const struct command *cmd, const char *word);
 
+/* Whether the text that the command is about to write to out may have colours. */
+bool app_colours(struct app *app);
 /* Output is wanted as it comes: no pager. To be called before the first text of a live view. */
 void app_live(struct app *app);
 /* Writes what is held: out, then err. 0 or negative errno of out. */

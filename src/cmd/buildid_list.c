@@ -71,7 +71,9 @@ static void print_row(struct listing *l, const u8 *id, size_t size, u64 start, u
 	if (end)
 		strbuf_printf(&l->app->out, " %16llx %16llx", (unsigned long long)start,
 			      (unsigned long long)end);
-	strbuf_printf(&l->app->out, " %s\n", name);
+	strbuf_char(&l->app->out, ' ');
+	printable_name(&l->app->out, name);
+	strbuf_char(&l->app->out, '\n');
 }
 
 /* ---- the running kernel ---- */

@@ -158,6 +158,7 @@ static void add_row(const struct diff *d, const struct layout *y, const struct d
 	struct strbuf s;
 	bool separated = d->opts->separator;
 	strbuf_init(&s);
+	s.screen = to->screen;
 	if (r->of[0].there)
 		strbuf_printf(&s, separated ? "%.2f" : "%.2f%%",
 			      diff_percent(r->of[0].period, d->base_total));
@@ -195,6 +196,7 @@ static int measure(const struct diff *d, struct layout *y)
 		       compute_columns[d->compute].width);
 	y->period = y->base_period = VALUE_COLUMNS;
 	strbuf_init(&s);
+	s.screen = d->app->out.screen;
 	for (size_t c = DIFF_KEY_CELL; c < t->columns.nr; c++)
 		y->keys[c] = (u32)strlen(t->columns.at[c].name);
 	vec_for_each (&d->rows, r)

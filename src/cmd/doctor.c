@@ -133,14 +133,14 @@ static int check_words(struct app *app, const struct doctor *d, int argc, char *
 
 /* ---- text ------------------------------------------------------------------------------------------------------- */
 
-static const char *colour_of(const struct app *app, enum finding_state state)
+static const char *colour_of(struct app *app, enum finding_state state)
 {
 	static const char *const codes[] = {
 		[FINDING_OK] = "\033[32m",
 		[FINDING_LIMITED] = "\033[33m",
 		[FINDING_MISSING] = "\033[31m",
 	};
-	return app->colour ? codes[state] : "";
+	return app_colours(app) ? codes[state] : "";
 }
 
 static void detail(struct app *app, const char *label, const char *text, unsigned width,
@@ -152,8 +152,8 @@ static void detail(struct app *app, const char *label, const char *text, unsigne
 	strbuf_fill(to, ' ', VALUE_COLUMN);
 	strbuf_printf(to, "%-7s", label);
 	if (command) { /* to be copied: one line */
-		strbuf_printf(to, "%s%s%s\n", app->colour ? "\033[1m" : "", text,
-			      app->colour ? "\033[0m" : "");
+		strbuf_printf(to, "%s%s%s\n", app_colours(app) ? "\033[1m" : "", text,
+			      app_colours(app) ? "\033[0m" : "");
 		return;
 	}
 	opts_wrap(text, VALUE_COLUMN + 7, VALUE_COLUMN + 7, width, to);
@@ -163,7 +163,7 @@ static void print_finding(struct app *app, const struct finding *f, unsigned wid
 {
 	struct strbuf *to = &app->out;
 	strbuf_printf(to, "  %s%-8s%s ", colour_of(app, f->state), finding_word(f->state),
-		      app->colour ? "\033[0m" : "");
+		      app_colours(app) ? "\033[0m" : "");
 	strbuf_left(to, f->name, NAME_WIDTH);
 	strbuf_char(to, ' ');
 	if (str_starts(f->name, "CONFIG_") && !app->verbose) { /* there are many: a line each */
@@ -184,7 +184,7 @@ static void print_options(struct app *app, const struct strbuf *all, unsigned wi
 	if (!all->len)
 		return;
 	strbuf_printf(to, "  %s%-8s%s ", colour_of(app, FINDING_OK), "ok",
-		      app->colour ? "\033[0m" : "");
+		      app_colours(app) ? "\033[0m" : "");
 	opts_wrap(strbuf_cstr((struct strbuf *)all), 11, 11, width, to);
 }
 
@@ -208,8 +208,8 @@ static void print_text(struct app *app, const struct doctor *d, const struct doc
 			print_options(app, &plain, width);
 			strbuf_reset(&plain);
 			strbuf_printf(to, "%s%s%s%s\n", section ? "\n" : "",
-				      app->colour ? "\033[1m" : "", f->section,
-				      app->colour ? "\033[0m" : "");
+				      app_colours(app) ? "\033[1m" : "", f->section,
+				      app_colours(app) ? "\033[0m" : "");
 			section = f->section;
 		}
 		if (is_plain_option(app, f, argc))

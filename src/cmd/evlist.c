@@ -75,7 +75,7 @@ static void print_event(const struct evlist *e, size_t i)
 {
 	struct strbuf *to = &e->app->out;
 	const struct perf_event_attr *a = &e->file->attrs.at[i].attr;
-	strbuf_str(to, name_of(e, i));
+	printable_name(to, name_of(e, i));
 	if (e->app->verbose)
 		attr_text(a, ":", ": ", to);
 	else if (e->opts->freq)

@@ -55,7 +55,7 @@ void help_overview(struct app *app)
 		strbuf_printf(to, "  %s %-*s  %s\n", app->prog, width, e->line, e->what);
 	strbuf_printf(to, "\nUsage: %s %s\n", app->prog, program.usage);
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-		overview_group(to, groups[i], app->colour);
+		overview_group(to, groups[i], app_colours(app));
 	strbuf_printf(
 		to, "\n'%s help COMMAND' or '%s COMMAND --help' shows examples and all options.\n",
 		app->prog, app->prog);
@@ -131,7 +131,7 @@ static int show(struct app *app, const struct command *cmd, const char *title, b
 	else if (cmd == &program)
 		help_overview(app);
 	else
-		opts_help(cmd, app_common_rows, title, app->width, app->colour, &app->out);
+		opts_help(cmd, app_common_rows, title, app->width, app_colours(app), &app->out);
 	return APP_DONE;
 }
 

@@ -280,7 +280,7 @@ static int help_run(struct app *app, void *opts, int argc, char **argv)
 	if (!cmd)
 		return unknown_verb(app, argv[0]);
 	(void)snprintf(title, sizeof(title), "perf %s", cmd->name);
-	opts_help(cmd, app_common_rows, title, app->width, app->colour, &app->out);
+	opts_help(cmd, app_common_rows, title, app->width, app_colours(app), &app->out);
 	return APP_DONE;
 }
 

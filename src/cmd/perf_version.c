@@ -38,8 +38,9 @@ static const struct feature {
 
 static void show_feature(struct app *app, const struct feature *f, bool tip)
 {
-	const char *on = app->colour ? "\033[32m" : "", *off = app->colour ? "\033[31m" : "",
-		   *plain = app->colour ? "\033[0m" : "";
+	bool colour = app_colours(app);
+	const char *on = colour ? "\033[32m" : "", *off = colour ? "\033[31m" : "",
+		   *plain = colour ? "\033[0m" : "";
 	strbuf_right(&app->out, f->name, 22);
 	strbuf_printf(&app->out, ": [ %s%s%s ]  # %s%s%s\n", f->on ? on : off, f->on ? "on " : "OFF",
 		      plain, f->macro, tip && f->tip ? " # " : "", tip && f->tip ? f->tip : "");

@@ -155,6 +155,7 @@ static int stat_run(struct app *app, void *opts, int argc, char **argv)
 	free(s.delta);
 	vec_free(&s.elapsed.list);
 	strbuf_done(&s.out);
+	(void)!printable_end(&s.screen, s.out_fd, 0);
 	if (s.close_out && close(s.out_fd) && !status) {
 		diag_error(&app->diag, -errno, "cannot write '%s': %s", o->output, strerror(errno));
 		status = APP_FAILED;

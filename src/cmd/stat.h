@@ -118,6 +118,7 @@ struct stat_session {
 	struct strbuf out;
 	int out_fd;
 	bool close_out;
+	struct printable_stream screen; /* of out, where that is a terminal */
 	struct stat_view view;
 	char **argv;
 	int argc;

@@ -54,6 +54,14 @@ static void write_start(struct stat_session *s)
 		strbuf_printf(&s->out, "# started on %s\n\n", text);
 }
 
+static int out_drain(void *ctx, const char *data, size_t len)
+{
+	struct stat_session *s = ctx;
+	if (!s->out.screen)
+		return strbuf_drain_fd(&s->out_fd, data, len);
+	return printable_write(&s->screen, s->out_fd, data, len, term_printable(s->view.colour));
+}
+
 int stat_print_open(struct stat_session *s, struct diag *d)
 {
 	const struct stat_opts *o = s->o;
@@ -74,7 +82,8 @@ int stat_print_open(struct stat_session *s, struct diag *d)
 			return diag_error(d, -EINVAL, "--log-fd %lld: that descriptor is not open",
 					  (long long)o->log_fd);
 	}
-	strbuf_init_drain(&s->out, 1 << 16, strbuf_drain_fd, &s->out_fd);
+	strbuf_init_drain(&s->out, 1 << 16, out_drain, s);
+	s->out.screen = term_is_tty(s->out_fd);
 	s->view = (struct stat_view){ .to = &s->out, .separator = o->separator };
 	if (o->separator && !strcmp(o->separator, "\\t"))
 		s->view.separator = "\t";
@@ -128,6 +137,14 @@ static void print_rows(struct stat_session *s, const struct stat_head *h,
 	}
 }
 
+/* Past the stream that makes everything printable. */
+static int clear_screen(struct stat_session *s)
+{
+	static const char clear[] = "\033[2J\033[H";
+	int err = flush_output(s);
+	return err ? err : strbuf_drain_fd(&s->out_fd, clear, sizeof(clear) - 1);
+}
+
 int stat_print_interval(struct stat_session *s, u64 now_ns)
 {
 	struct stat_rows rows = { 0 };
@@ -137,8 +154,8 @@ int stat_print_interval(struct stat_session *s, u64 now_ns)
 	h.time_ns = now_ns - s->start_ns;
 	int err = stat_finish(&s->acc, (double)(now_ns - s->last_ns), &rows);
 	if (!err && !s->o->quiet) {
-		if (s->o->interval_clear && term_is_tty(s->out_fd))
-			strbuf_str(&s->out, "\033[2J\033[H");
+		if (s->o->interval_clear && s->out.screen)
+			err = clear_screen(s);
 		print_rows(s, &h, &rows,
 			   s->nr_intervals % COLUMNS_EVERY == 0 || s->o->interval_clear);
 	}

@@ -1,4 +1,5 @@
 #include "view/markup.h"
+#include "base/printable.h"
 #include "base/str.h"
 
 void markup_text(const char *text, size_t len, struct strbuf *to)
@@ -7,7 +8,8 @@ void markup_text(const char *text, size_t len, struct strbuf *to)
 	while (s < end) {
 		bool bad;
 		size_t n = str_utf8_len(s, (size_t)(end - s), &bad);
-		if (bad)
+		u32 c = bad ? 0 : str_utf8_code(s, n);
+		if (bad || c == 0xfffe || c == 0xffff) /* XML has no such characters */
 			strbuf_str(to, "\xef\xbf\xbd");
 		else if (*s == '<')
 			strbuf_str(to, "&lt;");
@@ -17,7 +19,7 @@ void markup_text(const char *text, size_t len, struct strbuf *to)
 			strbuf_str(to, "&amp;");
 		else if (*s == '"')
 			strbuf_str(to, "&quot;");
-		else if (*s < 0x20 || *s == 0x7f)
+		else if (printable_obeyed(c))
 			strbuf_char(to, ' ');
 		else
 			strbuf_add(to, s, n);

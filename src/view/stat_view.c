@@ -1,5 +1,7 @@
 #include "view/stat_view.h"
 
+#include "base/printable.h"
+
 #include <ctype.h>
 #include <stdio.h>
 
@@ -47,7 +49,10 @@ void stat_view_key(const struct stat_head *h, const struct stat_row *row, struct
 	case STAT_BY_DIE: strbuf_printf(to, "S%d-D%d", k->socket, k->die); break;
 	case STAT_BY_SOCKET: strbuf_printf(to, "S%d", k->socket); break;
 	case STAT_BY_NODE: strbuf_printf(to, "N%d", k->node); break;
-	case STAT_BY_THREAD: strbuf_printf(to, "%s-%d", k->comm, k->tid); break;
+	case STAT_BY_THREAD:
+		printable_name(to, k->comm);
+		strbuf_printf(to, "-%d", k->tid);
+		break;
 	}
 }
 

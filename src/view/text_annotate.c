@@ -1,4 +1,5 @@
 #include "view/text_annotate.h"
+#include "base/printable.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,30 @@ static const char *base_name(const struct drawing *d, const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Source and instructions may have names of strangers, and tabs; among them no colour is ours. */
+static void add_code(struct drawing *d, const char *text, size_t len)
+{
+	if (d->to->screen)
+		(void)printable_add(d->to, text, len, PRINTABLE_LINES);
+	else
+		strbuf_add(d->to, text, len);
+}
+
+/* A line with names in it. */
+printf_like(2, 3) static void add_line(struct drawing *d, const char *fmt, ...)
+{
+	va_list ap;
+	struct strbuf line;
+	strbuf_init(&line);
+	va_start(ap, fmt);
+	strbuf_vprintf(&line, fmt, ap);
+	va_end(ap);
+	add_code(d, line.data, line.len);
+	if (line.err)
+		d->to->err = line.err;
+	strbuf_done(&line);
+}
+
 /* ---- head ---- */
 
 static const char *percent_words(enum annotate_percent p)
@@ -79,7 +104,7 @@ static void add_head(struct drawing *d)
 		strbuf_printf(&line, "%s%s", e ? ", " : "", a->events[e].name);
 	strbuf_printf(&line, "%s (%llu samples, percent: %s)", a->nr_events > 1 ? " }" : "",
 		      (unsigned long long)a->events[0].here.count, percent_words(d->o->percent));
-	strbuf_add(d->to, line.data, line.len);
+	add_code(d, line.data, line.len);
 	strbuf_char(d->to, '\n');
 	strbuf_fill(d->to, '-', line.len + 5); /* as long as perf's */
 	strbuf_char(d->to, '\n');
@@ -90,7 +115,7 @@ static void add_head(struct drawing *d)
 static void add_summary(struct drawing *d)
 {
 	const struct annotation *a = d->a;
-	strbuf_printf(d->to, "\nSorted summary for file %s\n", a->path);
+	add_line(d, "\nSorted summary for file %s\n", a->path);
 	strbuf_fill(d->to, '-', 46);
 	strbuf_str(d->to, "\n\n");
 	u32 shown = 0;
@@ -104,7 +129,7 @@ static void add_summary(struct drawing *d)
 		for (u32 e = 0; e < a->nr_events; e++)
 			strbuf_printf(d->to, " %7.2f",
 				      percent_of(d->o, &a->events[e], &l->weights[e]));
-		strbuf_printf(d->to, " %s:%u\n", base_name(d, l->file), l->line);
+		add_line(d, " %s:%u\n", base_name(d, l->file), l->line);
 		shown++;
 	}
 	if (!shown)
@@ -216,7 +241,7 @@ static void add_text(struct drawing *d, u32 number, const char *text, size_t len
 	}
 	add_blank(d);
 	strbuf_printf(d->to, " %-*u ", (int)d->addr_width, number);
-	strbuf_add(d->to, text, len);
+	add_code(d, text, len);
 	strbuf_char(d->to, '\n');
 }
 
@@ -273,12 +298,12 @@ static void add_insn(struct drawing *d, u32 i)
 		add_raw(d, in);
 	if (d->lanes.nr)
 		add_arrows(d, i);
-	strbuf_str(d->to, in->text);
+	add_code(d, in->text, strlen(in->text));
 	bool any = false;
 	for (u32 e = 0; e < d->a->nr_events; e++)
 		any |= w[e].count != 0;
 	if (d->o->lines_first && any && in->file)
-		strbuf_printf(d->to, " // %s:%u", base_name(d, in->file), in->line);
+		add_line(d, " // %s:%u", base_name(d, in->file), in->line);
 	strbuf_char(d->to, '\n');
 }
 
@@ -321,7 +346,7 @@ static void rel_text(struct drawing *d, const char *text, size_t len)
 	}
 	rel_numbers(d, NULL);
 	strbuf_fill(d->to, ' ', d->addr_width + 2);
-	strbuf_add(d->to, text, len);
+	add_code(d, text, len);
 	strbuf_char(d->to, '\n');
 }
 
@@ -343,7 +368,7 @@ static void rel_target(struct drawing *d, const struct annotation_insn *in)
 		strbuf_printf(d->to, "%llx",
 			      (unsigned long long)(d->a->insns[in->jump - 1].addr - d->a->start));
 	else if (name)
-		strbuf_add(d->to, name + 1, strlen(name + 1) - 1); /* without its > */
+		add_code(d, name + 1, strlen(name + 1) - 1); /* without its > */
 	else
 		strbuf_str(d->to, target);
 }
@@ -386,20 +411,20 @@ static void add_relative(struct drawing *d)
 		const struct annotation_event *ev = &a->events[e];
 		u64 n = ev->here.count;
 		const char *unit = n >= 1000000 ? "M" : n >= 1000 ? "K" : " ";
-		strbuf_printf(d->to, "Samples: %llu%s of event '%s', ",
-			      (unsigned long long)(n >= 1000000 ? n / 1000000
-						   : n >= 1000	? n / 1000
-								: n),
-			      unit, ev->name);
+		add_line(d, "Samples: %llu%s of event '%s', ",
+			 (unsigned long long)(n >= 1000000 ? n / 1000000
+					      : n >= 1000  ? n / 1000
+							   : n),
+			 unit, ev->name);
 		if (ev->hz)
 			strbuf_printf(d->to, "%llu Hz, ", (unsigned long long)ev->hz);
 		strbuf_printf(d->to, "Event count (approx.): %llu, [percent: %s]\n",
 			      (unsigned long long)ev->here.period, percent_words(d->o->percent));
 	}
-	strbuf_printf(d->to, "%s() %s\n%s\n", a->symbol, a->path,
-		      d->o->counts    ? "Samples"
-		      : d->o->periods ? "Period"
-				      : "Percent");
+	add_line(d, "%s() %s\n%s\n", a->symbol, a->path,
+		 d->o->counts	 ? "Samples"
+		 : d->o->periods ? "Period"
+				 : "Percent");
 	strbuf_str(d->to, "\n\n");
 	if (a->section) {
 		char line[128];
@@ -409,7 +434,7 @@ static void add_relative(struct drawing *d)
 	}
 	rel_numbers(d, NULL);
 	strbuf_fill(d->to, ' ', d->addr_width + 2);
-	strbuf_printf(d->to, "%016llx <%s>:\n", (unsigned long long)a->start, a->symbol);
+	add_line(d, "%016llx <%s>:\n", (unsigned long long)a->start, a->symbol);
 	for (u32 i = 0; i < a->nr_insns; i++)
 		rel_insn(d, i, targets, name_width);
 	free(targets);
@@ -438,14 +463,13 @@ void text_annotate(const struct annotation *a, const struct text_annotate_opts *
 	}
 	if (a->section) {
 		add_blank(&d);
-		strbuf_printf(to, " %-*u Disassembly of section %s:\n", (int)d.addr_width, 3,
-			      a->section);
+		add_line(&d, " %-*u Disassembly of section %s:\n", (int)d.addr_width, 3, a->section);
 		add_blank(&d);
 		strbuf_char(to, '\n');
 	}
 	add_blank(&d);
-	strbuf_printf(to, " %-*u %016llx <%s>:\n", (int)d.addr_width, 5,
-		      (unsigned long long)a->start, a->symbol);
+	add_line(&d, " %-*u %016llx <%s>:\n", (int)d.addr_width, 5, (unsigned long long)a->start,
+		 a->symbol);
 	d.func = a->symbol;
 	for (u32 i = 0; i < a->nr_insns; i++)
 		add_insn(&d, i);

@@ -162,6 +162,7 @@ static int shard_new(struct sink *k, unsigned index, const struct shard *shard, 
 	if (!sh)
 		return -ENOMEM;
 	sh->te = te;
+	sh->text.screen = te->out->screen;
 	sh->nr_looks = te->o.catalog->events.nr;
 	sh->looks = calloc(max(sh->nr_looks, (size_t)1), sizeof(*sh->looks));
 	return sh->looks ? 0 : -ENOMEM;

@@ -4,6 +4,8 @@
  */
 #include "view/text_events_impl.h"
 
+#include "base/printable.h"
+
 #include <string.h>
 
 enum { COMM_WIDTH = 16, COMM_WIDTH_LATENCY = 8 };
@@ -32,6 +34,10 @@ static void add_task(struct text_shard *sh, const struct sample *s)
 	size_t len = strlen(comm);
 	if (o->latency)
 		len = min(len, width);
+	if (unlikely(sh->text.screen)) {
+		printable_right(&sh->text, comm, width);
+		return;
+	}
 	char *to = strbuf_room(&sh->text, max(len, width));
 	if (!to)
 		return;

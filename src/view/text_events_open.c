@@ -123,6 +123,15 @@ static void write_out(struct text_events *te, const char *data, size_t len)
 		out->err = out->drain(out->ctx, data, len);
 }
 
+/* Into the room that was left for it: on a terminal, control characters do not fit there as text. */
+static void write_comm(struct text_shard *sh, size_t at, const char *comm, size_t width)
+{
+	char *to = sh->text.data + at;
+	text_line_put_comm(to, comm, min(strlen(comm), width), width);
+	for (size_t i = 0; sh->text.screen && i < width; i++)
+		to[i] = (u8)to[i] < ' ' ? '?' : to[i];
+}
+
 int text_open_write(struct text_events *te, struct text_shard *sh)
 {
 	size_t done = 0, width = text_line_comm_width(&te->o);
@@ -135,8 +144,7 @@ int text_open_write(struct text_events *te, struct text_shard *sh)
 		case FIX_TASK:
 			comm = learned_comm(te, f);
 			if (comm)
-				text_line_put_comm(sh->text.data + f->at, comm,
-						   min(strlen(comm), width), width);
+				write_comm(sh, f->at, comm, width);
 			break;
 		case FIX_INDENT:
 			err = indent_of(te, f, &depth);

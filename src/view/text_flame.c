@@ -1,4 +1,5 @@
 #include "view/text_flame.h"
+#include "base/printable.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -81,7 +82,7 @@ void text_flame_label(const char *name, u32 w, struct strbuf *to)
 		size_t n = s < end ? str_utf8_len(s, (size_t)(end - s), &bad) : 0;
 		if (!n)
 			strbuf_char(to, ' ');
-		else if (bad || *s < 0x20 || *s == 0x7f)
+		else if (bad || printable_obeyed(str_utf8_code(s, n)))
 			strbuf_char(to, '?');
 		else if (w == 1 && s + n < end)
 			strbuf_str(to, "…");

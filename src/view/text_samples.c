@@ -1,5 +1,6 @@
 #include "view/text_samples.h"
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/turns.h"
 #include "model/data_src.h"
 #include "view/text_hw.h"
@@ -54,7 +55,7 @@ static void add_source(struct text_samples *ts, u32 id)
 	const char *file = l && l->file ? l->file : "??";
 	const char *slash = ts->o.full_path ? NULL : strrchr(file, '/');
 	strbuf_str(to, "\n  ");
-	strbuf_str(to, slash ? slash + 1 : file);
+	printable_name(to, slash ? slash + 1 : file);
 	strbuf_char(to, ':');
 	strbuf_u64(to, l && l->file ? l->line : 0);
 }
@@ -69,7 +70,7 @@ static void add_line(struct text_samples *ts, u32 frame, u32 id, u32 fields)
 	const struct name_func *func = &ts->o.names->funcs[ts->o.names->func_of[id]];
 	if (fields & TEXT_SYM) {
 		strbuf_char(to, ' ');
-		strbuf_str(to, func->name ? func->name : "[unknown]");
+		printable_name(to, func->name ? func->name : "[unknown]");
 		if (fields & TEXT_SYMOFF && func->name) {
 			strbuf_str(to, "+0x");
 			strbuf_hex(to, f->offset - func->start);
@@ -78,9 +79,9 @@ static void add_line(struct text_samples *ts, u32 frame, u32 id, u32 fields)
 	if (fields & TEXT_DSO && !func->inlined) {
 		const struct image_info *image = &ts->o.catalog->images.at[f->image];
 		strbuf_str(to, " (");
-		strbuf_str(to, image->kind == IMAGE_KIND_FILE || image->kind == IMAGE_KIND_MODULE
-				       ? image->path
-				       : image->name);
+		printable_name(to, image->kind == IMAGE_KIND_FILE || image->kind == IMAGE_KIND_MODULE
+					   ? image->path
+					   : image->name);
 		strbuf_char(to, ')');
 	}
 	if (fields & TEXT_SRCLINE)
@@ -147,7 +148,7 @@ static void add_comm(const struct text_samples *ts, const struct sample *s, bool
 {
 	char name[COMM_TEXT];
 	const char *comm = comm_text(ts->o.catalog, s->comm, name);
-	strbuf_right(to, comm, padded ? 16 : 0);
+	printable_right(to, comm, padded ? 16 : 0);
 	strbuf_char(to, ' ');
 }
 
@@ -286,7 +287,7 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 		strbuf_char(to, ' ');
 	}
 	if (fields & TEXT_EVENT) {
-		strbuf_right(to, e->name, ts->name_width);
+		printable_right(to, e->name, ts->name_width);
 		strbuf_str(to, ": ");
 	}
 	if (fields & TEXT_FLAGS)
@@ -466,7 +467,7 @@ void text_samples_head(struct sink *k, const struct sample *s, const char *comm,
 	const struct text_samples *ts = ts_of(k);
 	u32 fields = ts->o.fields[s->event];
 	if (fields & TEXT_COMM) {
-		strbuf_right(to, comm, ts->o.chains[s->event] && fields & TEXT_IP ? 0 : 16);
+		printable_right(to, comm, ts->o.chains[s->event] && fields & TEXT_IP ? 0 : 16);
 		strbuf_char(to, ' ');
 	}
 	add_ids(s, fields, to);
@@ -537,8 +538,11 @@ static int shard_new(struct sink *k, unsigned index, const struct shard *sh, voi
 	const struct text_samples_outs *outs = ts_of(k)->o.outs;
 	struct text_state *st = calloc(1, sizeof(*st));
 	*state = st;
-	if (!st || !outs)
-		return st ? 0 : -ENOMEM;
+	if (!st)
+		return -ENOMEM;
+	st->text.screen = ts_of(k)->out->screen;
+	if (!outs)
+		return 0;
 	st->texts = calloc(outs->nr + 1, sizeof(*st->texts));
 	st->counts = calloc(outs->nr + 1, sizeof(*st->counts));
 	return st->texts && st->counts ? 0 : -ENOMEM;
@@ -573,6 +577,7 @@ int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, stru
 	ts->sink = (struct sink){ .ops = &text_samples_ops, .needs = text_samples_ops.needs };
 	ts->o = *o;
 	ts->out = out;
+	ts->lines_text.screen = out->screen;
 	turns_init(&ts->turns);
 	vec_for_each (&o->catalog->events, e)
 		ts->name_width = max(ts->name_width, (u32)strlen(e->name));

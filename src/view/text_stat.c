@@ -8,10 +8,13 @@
  */
 #include "view/text_stat.h"
 
+#include "base/printable.h"
+
 #include <math.h>
 #include <stdio.h>
 
 enum {
+	COMM_WIDTH = 16,
 	VALUE_WIDTH = 18,
 	UNIT_WIDTH = 4,
 	NAME_WIDTH = 32,
@@ -124,7 +127,10 @@ static void add_key(const struct stat_view *v, const struct stat_head *h, const 
 		return;
 	case STAT_BY_SOCKET: strbuf_printf(to, "S%-5d %4u ", k->socket, row->nr_places); return;
 	case STAT_BY_NODE: strbuf_printf(to, "N%-5d %4u ", k->node, row->nr_places); return;
-	case STAT_BY_THREAD: strbuf_printf(to, "%16s-%-8d ", k->comm, k->tid); return;
+	case STAT_BY_THREAD:
+		printable_right(to, k->comm, COMM_WIDTH);
+		strbuf_printf(to, "-%-8d ", k->tid);
+		return;
 	}
 }
 
@@ -205,9 +211,11 @@ static void add_row(const struct stat_view *v, const struct stat_head *h,
 	strbuf_char(to, ' ');
 	strbuf_left(to, e->unit, units);
 	strbuf_char(to, ' ');
-	strbuf_left(to, e->name, counted ? NAME_WIDTH : NAME_WIDTH_BARE);
-	if (e->cgroup)
-		strbuf_printf(to, " %s", e->cgroup);
+	printable_left(to, e->name, counted ? NAME_WIDTH : NAME_WIDTH_BARE);
+	if (e->cgroup) {
+		strbuf_char(to, ' ');
+		printable_name(to, e->cgroup);
+	}
 	if (counted)
 		add_ratios(v, h, rows, row);
 	else
@@ -321,7 +329,8 @@ void text_stat_columns(const struct stat_view *v, const struct stat_head *h,
 
 void text_stat_title(const struct stat_view *v, const char *target, u32 nr_runs)
 {
-	strbuf_printf(v->to, "\n Performance counter stats for %s", target);
+	strbuf_str(v->to, "\n Performance counter stats for ");
+	printable_name(v->to, target);
 	if (nr_runs > 1)
 		strbuf_printf(v->to, " (%u runs)", nr_runs);
 	strbuf_str(v->to, ":\n\n");

@@ -1,4 +1,5 @@
 #include "view/text_table.h"
+#include "base/printable.h"
 #include "view/text_tree.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ void text_cell(const struct column *c, const union cell *v, struct strbuf *to)
 		return;
 	}
 	switch (c->type) {
-	case CELL_STR: strbuf_str(to, v->str ? v->str : ""); break;
+	case CELL_STR: printable_name(to, v->str ? v->str : ""); break;
 	case CELL_U64:
 	case CELL_NUMBER:
 	case CELL_NS: strbuf_u64(to, v->u); break;
@@ -85,10 +86,11 @@ static u32 least_width(const struct column *c)
 	return max(max(name, least * max(c->nr_values, 1u)), c->min_width);
 }
 
-int text_table_widths(const struct table *t, u32 *widths)
+int text_table_widths(const struct table *t, bool screen, u32 *widths)
 {
 	struct strbuf s;
 	strbuf_init(&s);
+	s.screen = screen;
 	for (size_t col = 0; col < t->columns.nr; col++) {
 		const struct column *c = &t->columns.at[col];
 		bool fixed = c->type == CELL_PERCENT || c->nr_values || c->fixed_width;
@@ -262,6 +264,7 @@ static void separated_cell(const struct table *t, size_t row, size_t col, const 
 	const struct column *c = &t->columns.at[col];
 	const union cell *v = &table_cells(t, row)[col];
 	strbuf_init(&text);
+	text.screen = to->screen;
 	for (u32 i = 0; i < c->nr_values; i++) {
 		strbuf_str(&text, i ? " " : "");
 		if (c->type == CELL_PERCENT)
@@ -331,8 +334,9 @@ int text_table(const struct table *t, const struct text_table_style *style, stru
 	struct strbuf cell;
 	struct tree tree;
 	strbuf_init(&cell);
+	cell.screen = to->screen;
 	tree_init(&tree);
-	int err = widths ? text_table_widths(t, widths) : -ENOMEM;
+	int err = widths ? text_table_widths(t, to->screen, widths) : -ENOMEM;
 	if (!err && style->header)
 		(t->nr_levels ? level_header : header)(t, widths, to);
 	for (size_t row = 0; row < t->nr_rows && !err; row++) {

@@ -23,7 +23,7 @@ int text_table(const struct table *t, const struct text_table_style *style,
 	       struct strbuf *to) must_check;
 
 /* How wide each column is, header included; widths[] has room for all. */
-int text_table_widths(const struct table *t, u32 *widths) must_check;
+int text_table_widths(const struct table *t, bool screen, u32 *widths) must_check;
 
 /* CELL_* as it stands in a column, no padding. */
 void text_cell(const struct column *c, const union cell *v, struct strbuf *to);

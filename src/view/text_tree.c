@@ -12,6 +12,7 @@
  * A level is eleven columns wide: a pipe or a blank, and ten blanks or "--nn.nn%--".
  */
 #include "view/text_tree.h"
+#include "base/printable.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ static void labels(struct drawing *d, const struct tree_node *n, u32 depth, u64 
 			branch_head(d, depth, n->total, n->count, whole);
 		else
 			lead(d, depth);
-		strbuf_str(d->to, d->tree->labels.at[n->first_label + i]);
+		printable_name(d->to, d->tree->labels.at[n->first_label + i]);
 		strbuf_char(d->to, '\n');
 	}
 }
@@ -110,7 +111,7 @@ static u32 trunk(struct drawing *d, bool hide_own)
 	for (u32 i = first; i < root->nr_labels && (!d->limit || i - first < d->limit); i++) {
 		strbuf_fill(d->to, ' ', d->indent);
 		strbuf_str(d->to, i > first ? "   " : "---");
-		strbuf_str(d->to, t->labels.at[root->first_label + i]);
+		printable_name(d->to, t->labels.at[root->first_label + i]);
 		strbuf_char(d->to, '\n');
 	}
 	d->indent += root->nr_labels > first ? 3 : 0;
@@ -158,7 +159,7 @@ static void chain_labels(const struct chains *c, u32 node)
 	}
 	for (u32 i = 0; i < n->nr_labels; i++) {
 		strbuf_str(c->to, !folded ? "                " : i ? ";" : "");
-		strbuf_str(c->to, c->tree->labels.at[n->first_label + i]);
+		printable_name(c->to, c->tree->labels.at[n->first_label + i]);
 		strbuf_str(c->to, folded ? "" : "\n");
 	}
 }

@@ -1,4 +1,5 @@
 #include "view/tui_screen.h"
+#include "base/printable.h"
 #include "base/term.h"
 
 #include <curses.h>
@@ -90,7 +91,7 @@ int tui_put(int y, int x, int width, int skip, const char *text)
 			state = (mbstate_t){ 0 };
 		}
 		int w = wcwidth(c);
-		if (w < 0) {
+		if (w < 0 || printable_obeyed((u32)c)) {
 			c = '?';
 			w = 1;
 		}

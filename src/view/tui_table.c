@@ -110,6 +110,7 @@ static double row_line(const struct tui *t, const struct browse_line *l, struct 
 		const union cell *v = &table_cells(&t->table, l->row)[i];
 		struct strbuf cell;
 		strbuf_init(&cell);
+		cell.screen = true;
 		text_cell(c, v, &cell);
 		if (!i && c->type == CELL_PERCENT)
 			percent = v->f;
@@ -295,7 +296,7 @@ static int open_page(struct tui *t, u32 page)
 	t->b = err ? NULL : browse_new(&t->table, t->c->fractal);
 	if (!err && (!t->widths || !t->fit || !t->b))
 		err = -ENOMEM;
-	return err ? err : text_table_widths(&t->table, t->widths);
+	return err ? err : text_table_widths(&t->table, true, t->widths);
 }
 
 static int turn_page(struct tui *t, u32 by)

@@ -1,13 +1,15 @@
-/* base: glob, cpuset, clock, json. */
+/* base: glob, cpuset, clock, json, printable text. */
 #include "tap.h"
 
 #include "base/clock.h"
 #include "base/cpuset.h"
 #include "base/glob.h"
 #include "base/json.h"
+#include "base/printable.h"
 
 #include <errno.h>
 #include <math.h>
+#include <unistd.h>
 
 static void test_glob(void)
 {
@@ -295,8 +297,60 @@ static void test_json_misuse(void)
 	ok(json_script(deep) == -E2BIG, "65 levels");
 }
 
+static void printable_is(const char *text, unsigned flags, const char *want, const char *name)
+{
+	struct strbuf b;
+	strbuf_init(&b);
+	ok(printable_add(&b, text, strlen(text), flags) == strlen(text), "all of it is used");
+	is_str(strbuf_cstr(&b), want, name);
+	strbuf_done(&b);
+}
+
+static void test_printable(void)
+{
+	printable_is("plain \xc3\xa4 \xe2\x86\x92", 0, "plain \xc3\xa4 \xe2\x86\x92", "text stays");
+	printable_is("a\033]0;x\a\r\n\tb\x7f", 0, "a\\x1b]0;x\\x07\\r\\n\\tb\\x7f", "controls");
+	printable_is("a\n\tb\r", PRINTABLE_LINES, "a\n\tb\\r", "lines");
+	printable_is("\xc2\x9b"
+		     "1m\x9b"
+		     "1m\xff",
+		     0, "\\x9b1m\\x9b1m\\xff", "C1, as a character and as a byte");
+	printable_is("\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8", 0, "\\u202e\\u2066\\u2028",
+		     "direction of text");
+	printable_is("\033[31mr\033[m\033[8mh\033[31", PRINTABLE_COLOURS,
+		     "\033[31mr\033[m\\x1b[8mh\\x1b[31", "our colours, no others");
+	printable_is("\xc3\xa4", PRINTABLE_ASCII, "\\xc3\\xa4", "ASCII only");
+	printable_is("\xe2\x86", 0, "\\xe2\\x86", "a character that is cut");
+}
+
+/* Whatever the pieces, the same text comes out. */
+static void test_printable_stream(void)
+{
+	static const char text[] = "a\xe2\x86\x92\033[31mr\033[m\033[8m\xc2\x9b\xc3\xa4\033[3";
+	static const char want[] = "a\xe2\x86\x92\033[31mr\033[m\\x1b[8m\\x9b\xc3\xa4\\x1b[3";
+	unsigned flags = PRINTABLE_LINES | PRINTABLE_COLOURS, same = 0;
+	for (size_t piece = 1; piece < sizeof(text); piece++) {
+		struct printable_stream p = { 0 };
+		char got[128] = "";
+		int fds[2];
+		if (pipe(fds))
+			break;
+		for (size_t at = 0; at < sizeof(text) - 1; at += piece)
+			if (printable_write(&p, fds[1], text + at,
+					    min(piece, sizeof(text) - 1 - at), flags))
+				break;
+		if (!printable_end(&p, fds[1], flags) && read(fds[0], got, sizeof(got) - 1) > 0)
+			same += !strcmp(got, want);
+		close(fds[0]);
+		close(fds[1]);
+	}
+	ok(same == sizeof(text) - 1, "cut into pieces of any size");
+}
+
 int main(void)
 {
+	test_printable();
+	test_printable_stream();
 	test_glob();
 	test_cpuset();
 	test_clock();
