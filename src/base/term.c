@@ -17,6 +17,12 @@ bool term_is_tty(int fd)
 	return isatty(fd) == 1;
 }
 
+bool term_capable(void)
+{
+	const char *term = getenv("TERM");
+	return term && *term && strcmp(term, "dumb");
+}
+
 bool term_utf8(void)
 {
 	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -62,8 +68,8 @@ bool term_colour(enum term_when when, int fd)
 {
 	if (when != TERM_AUTO)
 		return when == TERM_ALWAYS;
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-	return !(no && *no) && term && strcmp(term, "dumb") && term_is_tty(fd);
+	const char *no = getenv("NO_COLOR");
+	return !(no && *no) && term_capable() && term_is_tty(fd);
 }
 
 const char *term_pager_command(const char *own)
@@ -123,9 +129,7 @@ int term_pager_open(const char *command, int *ret_fd, pid_t *ret_pid)
 
 void term_progress_init(struct term_progress *p, int fd)
 {
-	const char *term = getenv("TERM");
-	*p = (struct term_progress){ .fd = fd,
-				     .on = term && strcmp(term, "dumb") && term_is_tty(fd) };
+	*p = (struct term_progress){ .fd = fd, .on = term_capable() && term_is_tty(fd) };
 }
 
 bool term_progress_due(struct term_progress *p)

@@ -8,6 +8,8 @@
 enum term_when { TERM_AUTO, TERM_ALWAYS, TERM_NEVER }; /* the order of --color's words */
 
 bool term_is_tty(int fd);
+/* Whether $TERM names a terminal that can do more than print lines: it is set, and not dumb. */
+bool term_capable(void);
 /* Whether the locale's characters are UTF-8: by $LC_ALL, else $LC_CTYPE, else $LANG. */
 bool term_utf8(void);
 /* How text that goes to a terminal is made printable: flags of base/printable.h. colours: ours may be among it. */

@@ -12,6 +12,7 @@
 #include "view/text_annotate.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,6 +108,16 @@ static void annotate_defaults(void *opts)
 	o->group = true;
 }
 
+enum { MISSING_NAMED = 3 };
+
+/* Functions of one image without code, for one reason. */
+struct missing {
+	const struct image_info *image;
+	int err;
+	u32 nr;
+	char *names; /* of the first */
+};
+
 struct annotating {
 	struct app *app;
 	const struct annotate_opts *opts;
@@ -123,7 +134,9 @@ struct annotating {
 		*only; /* one function of another run of the same recording; NULL: by the options */
 	u32 only_event;
 	double min_percent;
-	u32 shown, missing;
+	u32 shown, nr_missing;
+	bool *counted; /* [func]: among the missing; several events may want the same */
+	VEC(struct missing) missing;
 };
 
 static int parse_style(struct annotating *a)
@@ -138,6 +151,7 @@ static int parse_style(struct annotating *a)
 		.jumps = o->jumps && !o->stdio && strcmp(a->app->prog, "perf"),
 		.relative = o->stdio2 && !o->stdio,
 		.colour = app_colours(a->app),
+		.ascii = !term_utf8() && strcmp(a->app->prog, "perf"),
 		.full_paths = o->full_paths,
 		.lines_first = o->print_line,
 		.source = o->source,
@@ -193,26 +207,64 @@ static bool wanted(const struct annotating *a, const struct name_func *f)
 	return !o->dsos || in_list(o->dsos, info->name) || in_list(o->dsos, info->path);
 }
 
-static void say_missing(struct annotating *a, const struct name_func *f, int err)
+/* One note for all functions of an image that have no code for the same reason. */
+static void note_missing(struct annotating *a, const struct missing *m)
 {
-	const struct image_info *info = &a->src->catalog.images.at[f->image];
-	a->missing++;
-	if (a->opts->skip_missing || a->opts->quiet)
-		return;
 	const char *why =
-		err == -ESTALE	  ? "the file changed since the recording"
-		: err == -ENOTSUP ? "its machine cannot be disassembled here"
-		: err == -ELIBACC
+		m->err == -ESTALE    ? "the file changed since the recording"
+		: m->err == -ENOTSUP ? "its machine cannot be disassembled here"
+		: m->err == -ELIBACC
 			? "code is read by libcapstone, which is not here (Debian: libcapstone4)"
-		: err == -ENODATA ? "the file holds no code for it"
-				  : strerror(-err);
-	diag_note(&a->app->diag, "%s in %s: no code to show: %s", f->name, info->path, why);
-	if (info->kind != IMAGE_KIND_KERNEL || a->opts->symbols.vmlinux)
+		: m->err == -ENODATA ? "the file holds no code for it"
+				     : strerror(-m->err);
+	if (m->nr == 1)
+		diag_note(&a->app->diag, "%s in %s: no code to show: %s", m->names, m->image->path,
+			  why);
+	else
+		diag_note(&a->app->diag, "%u functions in %s (%s%s): no code to show: %s", m->nr,
+			  m->image->path, m->names, m->nr > MISSING_NAMED ? ", ..." : "", why);
+	if (m->image->kind != IMAGE_KIND_KERNEL || a->opts->symbols.vmlinux)
 		return;
 	diag_hint(&a->app->diag, "-k VMLINUX names an image of that kernel%s",
 		  geteuid() && !access("/proc/kcore", F_OK)
 			  ? "; root may read the running one (/proc/kcore)"
 			  : "");
+}
+
+static void note_all_missing(struct annotating *a)
+{
+	vec_for_each (&a->missing, m) {
+		if (!a->opts->skip_missing && !a->opts->quiet && m->names)
+			note_missing(a, m);
+		free(m->names);
+	}
+	vec_free(&a->missing);
+	free(a->counted);
+	a->counted = NULL;
+}
+
+static void add_missing(struct annotating *a, const struct name_func *f, int err)
+{
+	const struct image_info *image = &a->src->catalog.images.at[f->image];
+	struct missing *m = NULL;
+	a->nr_missing++;
+	if (!a->counted)
+		a->counted = calloc(a->named.nr_funcs + 1, sizeof(*a->counted));
+	if (!a->counted || a->counted[f - a->named.funcs])
+		return;
+	a->counted[f - a->named.funcs] = true;
+	vec_for_each (&a->missing, other)
+		if (other->image == image && other->err == err)
+			m = other;
+	if (!m && (m = vec_push(&a->missing)))
+		*m = (struct missing){ .image = image, .err = err };
+	if (!m || m->nr++ >= MISSING_NAMED)
+		return;
+	char *names = NULL;
+	if (asprintf(&names, "%s%s%s", m->names ? m->names : "", m->names ? ", " : "", f->name) < 0)
+		return;
+	free(m->names);
+	m->names = names;
 }
 
 /* One function with one event, or with the events of a group. */
@@ -236,7 +288,7 @@ static int show(struct annotating *a, const struct annotate_func *func, const u3
 	if (!err)
 		err = annotate_code_open(&a->code, info, f, &an, &arena);
 	if (err && err != -ENOMEM) {
-		say_missing(a, f, err);
+		add_missing(a, f, err);
 		arena_done(&arena);
 		return 0;
 	}
@@ -303,7 +355,7 @@ static int nothing(struct annotating *a)
 	const char *symbol = a->opts->symbol;
 	if (a->shown)
 		return 0;
-	if (a->missing)
+	if (a->nr_missing)
 		return diag_error(d, -ENOENT, "there is no code to show");
 	if (!symbol) {
 		diag_note(d,
@@ -345,6 +397,7 @@ static int annotate_source(struct annotating *a)
 	}
 	if (!err)
 		err = show_all(a);
+	note_all_missing(a);
 	if (!err)
 		err = nothing(a);
 	if (app->json && a->json.to) {

@@ -57,13 +57,25 @@ static void die_after_pager(int signo)
 	(void)raise(signo);
 }
 
+bool app_may_draw(struct app *app)
+{
+	const char *term = getenv("TERM");
+	if (app->wide || term_capable())
+		return !app->wide;
+	if (!app->told_plain && (strcmp(app->prog, "perf") || app->verbose))
+		diag_note(&app->diag, "TERM is %s: plain text, no pager and no terminal UI",
+			  term && *term ? term : "not set");
+	app->told_plain = true;
+	return false;
+}
+
 static void start_pager(struct app *app)
 {
 	int fd;
 	pid_t pid;
 	const char *command = term_pager_command(app->pager ? app->pager : "SONDE_PAGER");
 	app->may_page = false;
-	if (!command || term_pager_open(command, &fd, &pid))
+	if (!command || !app_may_draw(app) || term_pager_open(command, &fd, &pid))
 		return;
 	app->out_fd = fd;
 	app->pager_pid = pid;

@@ -54,6 +54,7 @@ struct app {
 	int err_fd;
 	int pager_pid;
 	bool may_page;
+	bool told_plain; /* that the terminal is only written to */
 	bool painted; /* app_colours() said yes */
 	struct printable_stream out_screen, err_screen;
 };
@@ -79,6 +80,8 @@ int app_no_command(struct app *app, const struct command *cmd, const char *word)
 
 /* Whether the text that the command is about to write to out may have colours. */
 bool app_colours(struct app *app);
+/* For who would draw on the terminal, or page: false where $TERM says that it cannot, which is reported once. */
+bool app_may_draw(struct app *app);
 /* Output is wanted as it comes: no pager. To be called before the first text of a live view. */
 void app_live(struct app *app);
 /* Writes what is held: out, then err. 0 or negative errno of out. */

@@ -129,7 +129,8 @@ static void make_title(const struct flame_job *j, struct strbuf *to)
 	if (j->o->title)
 		strbuf_str(to, j->o->title);
 	else if (j->nr_paths > 1)
-		strbuf_printf(to, "%s → %s", j->paths[0], j->paths[1]);
+		strbuf_printf(to, "%s %s %s", j->paths[0],
+			      j->form != FORM_TERM || term_utf8() ? "→" : "->", j->paths[1]);
 	else if (f->sides[0].command)
 		strbuf_str(to, what_ran(flame_str(f, f->sides[0].command)));
 	else
@@ -158,7 +159,7 @@ static int render(struct flame_job *j, struct strbuf *to)
 							  .inverted = j->o->inverted },
 				to);
 	} else if (!err && j->form == FORM_TERM) {
-		err = tui_possible() && !strcmp(j->output, "-")
+		err = !strcmp(j->output, "-") && app_may_draw(j->app) && tui_possible()
 			      ? tui_flame(&j->flame, strbuf_cstr(&title), j->app->colour)
 			      : -ENOTTY;
 		if (err == -ENOTTY)

@@ -223,7 +223,7 @@ static bool wants_browser(const struct report *r)
 	const struct report_opts *o = r->opts;
 	bool plain = o->stdio || o->threads || o->separator || o->csv || o->header || o->quiet ||
 		     r->app->json || o->hierarchy || o->graph.form > TEXT_TREE_FRACTAL;
-	return !plain && tui_possible();
+	return !plain && app_may_draw(r->app) && tui_possible();
 }
 
 static int show(struct report *r)
@@ -381,22 +381,10 @@ static int check_trace(struct report *r)
 	return what ? recording_needs_perf(r->app, r->src, o->input, what) : 0;
 }
 
-static int report_run(struct app *app, void *opts, int argc, char **argv)
+/* One run over the recording; *again: the browser asks for another. */
+static int report_once(struct app *app, struct report_opts *o, bool *again)
 {
-	struct report_opts *o = opts;
 	struct report r = { .app = app, .opts = o };
-	int taken = report_take_sort(o, argc, argv);
-	if (taken < 0)
-		return app_fail(app, taken);
-	argc -= taken;
-	argv += taken;
-	if (argc > 1)
-		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
-	o->input = recording_input(&o->inputs, o->input);
-	if (argc == 1)
-		o->input = argv[0];
-	if (argc == 1 && o->inputs.items.nr > 1)
-		return app_usage(app, "files stand behind -i, or alone: '%s' is left over", argv[0]);
 	int status = report_check(&r);
 	if (status)
 		return status;
@@ -404,6 +392,8 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	strbuf_init(&sort);
 	choose_init(&r.choose);
 	int err = report_join_sort(&r, &sort);
+	if (o->by_thread)
+		r.sort = "tid,dso,sym";
 	if (!err)
 		err = recording_open_inputs(app, &o->inputs, o->input, RECORDING_TIME, &o->symbols,
 					    &r.src);
@@ -425,7 +415,32 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	vec_free(&r.elided);
 	vec_free(&r.socket_cpus.at);
 	strbuf_done(&sort);
+	*again = r.toggle_threads && !err;
 	return err ? app_fail(app, err) : status;
+}
+
+static int report_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct report_opts *o = opts;
+	int taken = report_take_sort(o, argc, argv);
+	if (taken < 0)
+		return app_fail(app, taken);
+	argc -= taken;
+	argv += taken;
+	if (argc > 1)
+		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+	o->input = recording_input(&o->inputs, o->input);
+	if (argc == 1)
+		o->input = argv[0];
+	if (argc == 1 && o->inputs.items.nr > 1)
+		return app_usage(app, "files stand behind -i, or alone: '%s' is left over", argv[0]);
+	bool again;
+	int status;
+	do {
+		status = report_once(app, o, &again);
+		o->by_thread = !o->by_thread;
+	} while (again);
+	return status;
 }
 
 const struct command command_report = {

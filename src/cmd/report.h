@@ -37,6 +37,7 @@ struct report_opts {
 	struct graph_opts graph;
 	bool stdio;
 	bool tui;
+	bool by_thread; /* of the browser: rows by thread instead of command */
 	bool children;
 	bool no_children;
 	bool show_count;
@@ -105,6 +106,7 @@ struct report {
 	const char *sort; /* all of --sort as one text */
 	struct json *json;
 	struct pages *pages; /* of the browser, while they are found */
+	bool toggle_threads; /* the browser was left to be opened again with rows by thread, or without */
 	double min_percent;
 	bool own_first; /* the first key is the function: a graph need not repeat it */
 };

@@ -43,13 +43,38 @@ static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *title, 
 {
 	struct pages *p = pages_of(ctx);
 	const struct name_func *f = profile_row_func(p->r->profile, row);
-	/* What came through a pipe is gone. */
-	if (!f || !f->name || !strcmp(p->r->opts->input, "-") || !replay_perf_file(p->r->src))
+	const char *why = !f || !f->name
+				  ? "this row is not a function: there is no code to annotate"
+			  : !strcmp(p->r->opts->input, "-")
+				  ? "the recording came through a pipe: annotate needs a file"
+			  : !replay_perf_file(p->r->src) ? "only a perf.data file can be annotated"
+							 : NULL;
+	if (why) {
+		strbuf_str(to, why);
 		return -ENOENT;
+	}
 	strbuf_printf(title, "%s in %s, by %s", f->name, p->r->src->catalog.images.at[f->image].path,
 		      p->r->src->catalog.events.at[p->shown.at[page].events[0]].name);
 	return annotate_function(p->r->app, p->r->opts->input, &p->r->opts->symbols, f,
 				 p->shown.at[page].events[0], to);
+}
+
+/* Samples are added up by other keys: the recording is read again. */
+static int page_threads(void *ctx, u32 page, size_t row, struct strbuf *title, struct strbuf *to)
+{
+	struct report *r = pages_of(ctx)->r;
+	const char *why =
+		r->opts->sort.items.nr || r->opts->fields
+			? "rows are as --sort or --fields asked: --sort tid,... has threads"
+		: !strcmp(r->opts->input, "-")
+			? "the recording came through a pipe: --sort tid,dso,sym has threads"
+			: NULL;
+	if (why) {
+		strbuf_str(to, why);
+		return -EINVAL;
+	}
+	r->toggle_threads = true;
+	return 1;
 }
 
 static int add_page(struct report *r, const struct shown *e)
@@ -65,6 +90,7 @@ int report_browse(struct report *r)
 {
 	static const struct tui_action actions[] = {
 		{ 'a', "annotate the function: instructions and source", page_annotate },
+		{ 'T', "rows by thread, by command again", page_threads },
 		{ 'i', "where, when and how it was recorded", page_header },
 		{ 0 },
 	};

@@ -37,6 +37,8 @@ struct browse {
 	struct arena arena; /* labels */
 	struct graph **graphs; /* [row]; NULL: never opened */
 	bool *open; /* [row] */
+	u32 *order; /* of rows */
+	size_t sorted; /* by which column */
 	struct zoom zooms[ZOOMS_MAX];
 	u32 nr_zooms;
 	char *text; /* searched for */
@@ -62,6 +64,7 @@ void browse_free(struct browse *b)
 		graph_free(b->graphs[i]);
 	free(b->graphs);
 	free(b->open);
+	free(b->order);
 	free(b->text);
 	vec_free(&b->lines);
 	arena_done(&b->arena);
@@ -151,7 +154,8 @@ static int remake(struct browse *b)
 	b->shown_percent = 0;
 	b->nr_rows = 0;
 	size_t self = self_column(b->t);
-	for (size_t row = 0; row < b->t->nr_rows; row++) {
+	for (size_t i = 0; i < b->t->nr_rows; i++) {
+		size_t row = b->order[i];
 		if (!row_shown(b, row))
 			continue;
 		if (self < b->t->columns.nr)
@@ -177,7 +181,11 @@ struct browse *browse_new(const struct table *t, bool fractal)
 	arena_init(&b->arena);
 	b->graphs = calloc(t->nr_rows + 1, sizeof(struct graph *));
 	b->open = calloc(t->nr_rows + 1, sizeof(*b->open));
-	if (!b->graphs || !b->open || t->nr_rows > UINT32_MAX || remake(b)) {
+	b->order = calloc(t->nr_rows + 1, sizeof(*b->order));
+	b->sorted = t->columns.nr;
+	for (size_t i = 0; b->order && i < t->nr_rows; i++)
+		b->order[i] = (u32)i;
+	if (!b->graphs || !b->open || !b->order || t->nr_rows > UINT32_MAX || remake(b)) {
 		browse_free(b);
 		return NULL;
 	}
@@ -360,6 +368,46 @@ int browse_open_all(struct browse *b, bool open)
 	}
 	int err = remake(b);
 	return err ? err : more;
+}
+
+/* ---- order ---- */
+
+/* Negative: l comes first. */
+static int compare_cells(const struct column *c, const union cell *l, const union cell *r)
+{
+	if (c->type == CELL_STR)
+		return strcmp(l->str ? l->str : "", r->str ? r->str : "");
+	if (c->type == CELL_PERCENT) {
+		double a = c->nr_values ? l->fs[0] : l->f, b = c->nr_values ? r->fs[0] : r->f;
+		return (a < b) - (a > b);
+	}
+	if (c->type == CELL_S64)
+		return (l->s < r->s) - (l->s > r->s);
+	u64 a = c->nr_values ? l->us[0] : l->u, b = c->nr_values ? r->us[0] : r->u;
+	return (a < b) - (a > b);
+}
+
+static int compare_rows(const void *l, const void *r, void *ctx)
+{
+	const struct browse *b = ctx;
+	u32 x = *(const u32 *)l, y = *(const u32 *)r;
+	int ret = b->sorted < b->t->columns.nr ? compare_cells(&b->t->columns.at[b->sorted],
+							       &table_cells(b->t, x)[b->sorted],
+							       &table_cells(b->t, y)[b->sorted])
+					       : 0;
+	return ret ? ret : (x > y) - (x < y);
+}
+
+int browse_sort(struct browse *b, size_t column)
+{
+	b->sorted = min(column, b->t->columns.nr);
+	qsort_r(b->order, b->t->nr_rows, sizeof(*b->order), compare_rows, b);
+	return remake(b);
+}
+
+size_t browse_sorted(const struct browse *b)
+{
+	return b->sorted;
 }
 
 /* ---- filters ---- */

@@ -42,6 +42,12 @@ int browse_open(struct browse *b, size_t line, bool open) must_check;
 /* All rows with everything below; rows that are opened are limited, so that this ends. 1: there were more. */
 int browse_open_all(struct browse *b, bool open) must_check;
 
+/*
+ * Rows in the order of a column: numbers from the largest, names by the alphabet, rows that are equal as the table has them. The table's
+ * own order: columns.nr. Graphs stay open.
+ */
+int browse_sort(struct browse *b, size_t column) must_check;
+size_t browse_sorted(const struct browse *b); /* by which; columns.nr: as the table is */
 /* Only rows whose column `key` ("dso", "comm") is what it is in this line. 0: there is no such column, or it is in force already. */
 int browse_zoom(struct browse *b, const char *key, size_t line) must_check;
 /* Only rows in which text occurs (any name, or a label of an open graph); "" or NULL: no such limit. */

@@ -138,6 +138,15 @@ static void add_summary(struct drawing *d)
 
 /* ---- jumps ---- */
 
+enum glyph { PIPE, DASH, BEGIN, END, RIGHT, LEFT, DOWN, UP };
+
+static const char *glyph(const struct drawing *d, enum glyph g)
+{
+	static const char *const utf8[] = { "│", "─", "┌", "└", "→", "←", "↓", "↑" },
+				 *const ascii[] = { "|", "-", "+", "+", ">", "<", "v", "^" };
+	return (d->o->ascii ? ascii : utf8)[g];
+}
+
 /* Short jumps get lanes near the code; a jump that finds no free lane is not drawn. */
 static void choose_lanes(struct drawing *d)
 {
@@ -177,7 +186,7 @@ static void add_arrows(struct drawing *d, u32 insn)
 	for (u32 l = 0; l < nr; l++)
 		cell[l] = " ";
 	u32 across = 0; /* lanes from which a line runs to the code */
-	const char *end = "  ";
+	const char *end = " ";
 	for (u32 i = 0; i < a->nr_insns; i++) {
 		if (!d->lanes.lane_of[i])
 			continue;
@@ -186,18 +195,20 @@ static void add_arrows(struct drawing *d, u32 insn)
 		if (insn < lo || insn > hi)
 			continue;
 		bool corner = insn == lo || insn == hi;
-		cell[lane] = !corner ? "│" : lo == hi ? "─" : insn == lo ? "┌" : "└";
+		cell[lane] = glyph(d, !corner ? PIPE : lo == hi ? DASH : insn == lo ? BEGIN : END);
 		if (corner) {
 			across = max(across, lane);
-			end = insn == to ? "→ " : memcmp(end, "→", 3) ? "─ " : end;
+			if (end != glyph(d, RIGHT))
+				end = glyph(d, insn == to ? RIGHT : DASH);
 			for (u32 l = 0; l < lane; l++)
 				if (!strcmp(cell[l], " "))
-					cell[l] = "─";
+					cell[l] = glyph(d, DASH);
 		}
 	}
 	for (u32 l = nr; l-- > 0;)
 		strbuf_str(d->to, cell[l]);
 	strbuf_str(d->to, end);
+	strbuf_char(d->to, ' ');
 }
 
 /* ---- lines ---- */
@@ -350,12 +361,12 @@ static void rel_text(struct drawing *d, const char *text, size_t len)
 	strbuf_char(d->to, '\n');
 }
 
-static const char *rel_arrow(const struct annotation_insn *in, u32 at)
+static const char *rel_arrow(const struct drawing *d, const struct annotation_insn *in, u32 at)
 {
 	switch (in->kind) {
-	case ANNOTATION_JUMP: return !in->jump ? "→" : in->jump - 1 > at ? "↓" : "↑";
-	case ANNOTATION_CALL: return "→";
-	case ANNOTATION_RETURN: return "←";
+	case ANNOTATION_JUMP: return glyph(d, !in->jump ? RIGHT : in->jump - 1 > at ? DOWN : UP);
+	case ANNOTATION_CALL: return glyph(d, RIGHT);
+	case ANNOTATION_RETURN: return glyph(d, LEFT);
 	default: return " ";
 	}
 }
@@ -385,7 +396,7 @@ static void rel_insn(struct drawing *d, u32 i, const u8 *targets, u32 name_width
 		strbuf_fill(d->to, ' ', d->addr_width + 2);
 	if (d->o->raw)
 		add_raw(d, in);
-	strbuf_printf(d->to, "%s %.*s", rel_arrow(in, i), (int)in->name_len, in->text);
+	strbuf_printf(d->to, "%s %.*s", rel_arrow(d, in, i), (int)in->name_len, in->text);
 	size_t operands = max((size_t)in->name_len, (size_t)6) + 1, len = strlen(in->text);
 	if (len > operands) {
 		strbuf_fill(d->to, ' ', name_width - in->name_len + 1);

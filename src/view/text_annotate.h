@@ -33,6 +33,7 @@ struct text_annotate_opts {
 	bool jumps; /* draw where jumps go */
 	bool relative; /* the layout of --stdio2 */
 	bool colour;
+	bool ascii; /* arrows of ASCII: the locale has no UTF-8 */
 	bool full_paths;
 	bool lines_first; /* -l: the heaviest lines before the code, and behind instructions with weight */
 	bool source;

@@ -1,6 +1,7 @@
 #include "view/text_flame.h"
 #include "base/printable.h"
 #include "base/str.h"
+#include "base/term.h"
 
 #include <errno.h>
 #include <string.h>
@@ -85,7 +86,7 @@ void text_flame_label(const char *name, u32 w, struct strbuf *to)
 		else if (bad || printable_obeyed(str_utf8_code(s, n)))
 			strbuf_char(to, '?');
 		else if (w == 1 && s + n < end)
-			strbuf_str(to, "…");
+			strbuf_str(to, term_utf8() ? "…" : "~");
 		else
 			strbuf_add(to, s, n);
 		s += n;

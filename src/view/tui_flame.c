@@ -12,6 +12,7 @@
  */
 #include "view/tui_flame.h"
 
+#include "base/term.h"
 #include "view/text_flame.h"
 #include "view/tui_screen.h"
 
@@ -114,7 +115,8 @@ static void say_keys(const struct tui *t, int rows, struct strbuf *to)
 		deepest = max(deepest, c->row);
 	strbuf_str(to, footer);
 	if (rows > 0 && deepest >= t->top + (u32)rows)
-		strbuf_printf(to, "  ↓ %u rows", deepest - t->top - (u32)rows + 1);
+		strbuf_printf(to, "  %s %u rows", term_utf8() ? "↓" : "+",
+			      deepest - t->top - (u32)rows + 1);
 }
 
 static int draw(void *ctx)

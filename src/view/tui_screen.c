@@ -76,25 +76,43 @@ int tui_screen(const struct tui_screen *s)
 
 /* ---- text ---- */
 
+/* The next character and how many columns it takes; what is no text, or would be obeyed, is a '?'. Returns its bytes. */
+static size_t next_char(const char *text, size_t left, mbstate_t *state, wchar_t *c, int *w)
+{
+	size_t n = mbrtowc(c, text, left, state);
+	if (n == 0 || n > left) {
+		n = 1;
+		*c = '?';
+		*state = (mbstate_t){ 0 };
+	}
+	*w = wcwidth(*c);
+	if (*w < 0 || printable_obeyed((u32)*c)) {
+		*c = '?';
+		*w = 1;
+	}
+	return n;
+}
+
+int tui_width(const char *text, size_t bytes)
+{
+	mbstate_t state = { 0 };
+	int width = 0, w;
+	for (size_t at = 0; at < bytes; width += w) {
+		wchar_t c;
+		at += next_char(text + at, bytes - at, &state, &c, &w);
+	}
+	return width;
+}
+
 int tui_put(int y, int x, int width, int skip, const char *text)
 {
 	wchar_t out[512];
-	int nr = 0, used = 0, column = 0;
+	int nr = 0, used = 0, column = 0, w;
 	mbstate_t state = { 0 };
 	size_t left = strlen(text);
 	while (left && nr < 511) {
 		wchar_t c;
-		size_t n = mbrtowc(&c, text, left, &state);
-		if (n == 0 || n > left) {
-			n = 1;
-			c = '?';
-			state = (mbstate_t){ 0 };
-		}
-		int w = wcwidth(c);
-		if (w < 0 || printable_obeyed((u32)c)) {
-			c = '?';
-			w = 1;
-		}
+		size_t n = next_char(text, left, &state, &c, &w);
 		text += n;
 		left -= n;
 		column += w;

@@ -26,6 +26,8 @@ int tui_screen(const struct tui_screen *s) must_check;
 
 /* At most `width` columns of text from its column `skip` on; returns the columns used. What is no text is drawn as '?'. */
 int tui_put(int y, int x, int width, int skip, const char *text);
+/* Columns that the first bytes of a text take. */
+int tui_width(const char *text, size_t bytes);
 /* A line from edge to edge; attr is curses'. */
 void tui_bar(int y, const char *text, unsigned attr);
 /* A window with text, to be scrolled, until a key leaves it. */

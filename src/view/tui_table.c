@@ -12,6 +12,7 @@
  */
 #include "view/tui_table.h"
 
+#include "base/printable.h"
 #include "view/browse.h"
 #include "view/text_flame.h"
 #include "view/text_table.h"
@@ -27,7 +28,7 @@ enum { NAME_LEAST = 10, LAST_LEAST = 32 }; /* columns */
 enum { PAIR_HOT = 1, PAIR_WARM, PAIR_MATCH };
 
 static const char footer[] =
-	"? help  Enter open/close  / search  d library  t command  Esc back  q quit";
+	"? help  Enter open  a annotate  / search  d library  t thread  s order  q quit";
 
 struct tui {
 	const struct tui_config *c;
@@ -100,9 +101,28 @@ static attr_t heat(const struct tui *t, double percent)
 				: A_NORMAL;
 }
 
-static double row_line(const struct tui *t, const struct browse_line *l, struct strbuf *s)
+/* A share in a line that is drawn: these are coloured, and nothing else. */
+struct share {
+	size_t at, len; /* bytes of the line */
+	double percent;
+};
+enum { SHARES_MAX = 8 };
+
+struct drawn {
+	struct strbuf text;
+	struct share shares[SHARES_MAX];
+	u32 nr;
+};
+
+static void add_share(struct drawn *d, size_t from, double percent)
 {
-	double percent = 0;
+	if (d->nr < SHARES_MAX)
+		d->shares[d->nr++] = (struct share){ from, d->text.len - from, percent };
+}
+
+static void row_line(const struct tui *t, const struct browse_line *l, struct drawn *d)
+{
+	struct strbuf *s = &d->text;
 	strbuf_char(s, l->sign);
 	strbuf_char(s, ' ');
 	for (size_t i = 0; i < t->table.columns.nr; i++) {
@@ -112,30 +132,34 @@ static double row_line(const struct tui *t, const struct browse_line *l, struct 
 		strbuf_init(&cell);
 		cell.screen = true;
 		text_cell(c, v, &cell);
-		if (!i && c->type == CELL_PERCENT)
-			percent = v->f;
 		if (i)
 			strbuf_str(s, "  ");
+		size_t from = s->len;
 		if (numeric(c))
 			strbuf_right(s, strbuf_cstr(&cell), t->fit[i]);
 		else if (c->last)
 			strbuf_str(s, strbuf_cstr(&cell));
 		else
 			text_flame_label(strbuf_cstr(&cell), t->fit[i], s);
+		if (c->type == CELL_PERCENT && !c->nr_values)
+			add_share(d, from, v->f);
 		strbuf_done(&cell);
 	}
-	return percent;
 }
 
-static double graph_line(const struct browse_line *l, struct strbuf *s)
+static void graph_line(const struct browse_line *l, struct drawn *d)
 {
+	struct strbuf *s = &d->text;
 	strbuf_fill(s, ' ', 3 * (size_t)l->depth);
 	strbuf_char(s, l->sign);
 	strbuf_char(s, ' ');
-	if (l->has_percent)
-		strbuf_printf(s, "%.2f%% ", l->percent);
-	strbuf_str(s, l->label);
-	return l->has_percent ? l->percent : 0;
+	size_t from = s->len;
+	if (l->has_percent) {
+		strbuf_printf(s, "%.2f%%", l->percent);
+		add_share(d, from, l->percent);
+		strbuf_char(s, ' ');
+	}
+	(void)printable_add(s, l->label, strlen(l->label), 0);
 }
 
 static bool matches(const struct tui *t, const char *line)
@@ -144,14 +168,33 @@ static bool matches(const struct tui *t, const char *line)
 	return *text && strcasestr(line, text);
 }
 
+static void put_shares(const struct tui *t, int y, struct drawn *d)
+{
+	for (u32 i = 0; i < d->nr; i++) {
+		const struct share *sh = &d->shares[i];
+		char text[64];
+		int x = tui_width(strbuf_cstr(&d->text), sh->at) - t->shift;
+		size_t len = min(sh->len, sizeof(text) - 1);
+		if (heat(t, sh->percent) == A_NORMAL)
+			continue;
+		memcpy(text, strbuf_cstr(&d->text) + sh->at, len);
+		text[len] = '\0';
+		attrset(heat(t, sh->percent));
+		tui_put(y, max(x, 0), COLS - max(x, 0), max(-x, 0), text);
+	}
+}
+
 static void put_line(const struct tui *t, int y, size_t line)
 {
 	struct browse_line l = browse_line(t->b, line);
-	struct strbuf s;
-	strbuf_init(&s);
-	double percent = l.node == TREE_NONE ? row_line(t, &l, &s) : graph_line(&l, &s);
-	const char *text = strbuf_cstr(&s);
-	attr_t attr = heat(t, percent) | (matches(t, text) ? A_UNDERLINE : 0);
+	struct drawn d = { .nr = 0 };
+	strbuf_init(&d.text);
+	if (l.node == TREE_NONE)
+		row_line(t, &l, &d);
+	else
+		graph_line(&l, &d);
+	const char *text = strbuf_cstr(&d.text);
+	attr_t attr = matches(t, text) ? A_UNDERLINE : A_NORMAL;
 	if (line == t->at) {
 		attr = A_REVERSE;
 		attrset(attr);
@@ -159,8 +202,10 @@ static void put_line(const struct tui *t, int y, size_t line)
 	}
 	attrset(attr);
 	tui_put(y, 0, COLS, t->shift, text);
+	if (line != t->at)
+		put_shares(t, y, &d);
 	attrset(A_NORMAL);
-	strbuf_done(&s);
+	strbuf_done(&d.text);
 }
 
 /* What is filtered stands first: the rest may be cut. */
@@ -176,6 +221,10 @@ static void put_title(struct tui *t)
 	else
 		strbuf_printf(&s, ": %s %.2f%% in all   ", browse_shown_column(t->b),
 			      browse_shown_percent(t->b));
+	if (browse_sorted(t->b) < t->table.columns.nr)
+		strbuf_printf(&s, "by %s   ",
+			      t->table.columns.at[browse_sorted(t->b)].name +
+				      strspn(t->table.columns.at[browse_sorted(t->b)].name, " "));
 	strbuf_str(&s, strbuf_cstr(&t->title));
 	tui_bar(TITLE_LINE, strbuf_cstr(&s), A_REVERSE);
 	strbuf_done(&s);
@@ -223,20 +272,24 @@ static void show_help(const struct tui *t)
 {
 	struct strbuf s;
 	strbuf_init(&s);
-	strbuf_str(&s, "\n"
-		       "  Up Down PgUp PgDn Home End   move\n"
-		       "  Enter, +                     open or close the line's call graph\n"
-		       "  e  c                         open, close it with everything below\n"
-		       "  E  C                         the same for all rows\n"
-		       "  /                            search: only rows in which the text occurs\n"
-		       "  n  N                         next, previous line in which it occurs\n"
-		       "  d                            zoom: only this row's library\n"
-		       "  t                            zoom: only this row's command or thread\n"
-		       "  Esc, Left                    back: undo the last zoom, then the search\n"
-		       "  Tab, Shift-Tab               next, previous event\n"
-		       "  <  >                         scroll sideways\n"
-		       "  ?, h                         this help\n"
-		       "  q                            quit\n");
+	strbuf_str(
+		&s,
+		"\n"
+		"  Up Down PgUp PgDn Home End   move\n"
+		"  Enter, +                     open or close the line's call graph\n"
+		"  e  c                         open, close it with everything below\n"
+		"  E  C                         the same for all rows\n"
+		"  /                            search: only rows in which the text occurs\n"
+		"  n  N                         next, previous line in which it occurs\n"
+		"  d                            zoom: only this row's library\n"
+		"  t                            zoom: only this row's command or thread\n"
+		"  s                            order: by Self, by Children again\n"
+		"  o                            order: by the next column; the table's own again\n"
+		"  Esc, Left                    back: undo the last zoom, then the search\n"
+		"  Tab, Shift-Tab               next, previous event\n"
+		"  <  >                         scroll sideways\n"
+		"  ?, h                         this help\n"
+		"  q                            quit\n");
 	for (const struct tui_action *a = t->c->actions; a && a->key; a++)
 		strbuf_printf(&s, "  %c                            %s\n", a->key, a->help);
 	strbuf_str(&s, "\n  Percentages stay those of the whole recording; with a zoom or a search "
@@ -346,6 +399,36 @@ static int zoom(struct tui *t, const char *const *keys)
 	return 0;
 }
 
+static int sort_by(struct tui *t, size_t column)
+{
+	size_t row = row_at(t);
+	int err = browse_sort(t->b, column);
+	if (!err && t->at)
+		follow(t, row);
+	return err;
+}
+
+static size_t find_column(const struct tui *t, const char *key)
+{
+	size_t i = 0;
+	while (i < t->table.columns.nr && strcmp(t->table.columns.at[i].key, key))
+		i++;
+	return i;
+}
+
+/* Rows come ordered by Children, where there is that column. */
+static int toggle_self(struct tui *t)
+{
+	size_t self = find_column(t, "self"), nr = t->table.columns.nr;
+	if (self == nr || find_column(t, "children") == nr) {
+		(void)snprintf(t->message, sizeof(t->message),
+			       "rows have no Children beside Self: they are ordered by what they "
+			       "have");
+		return 0;
+	}
+	return sort_by(t, browse_sorted(t->b) == self ? nr : self);
+}
+
 static int all_rows(struct tui *t, bool open)
 {
 	size_t row = row_at(t);
@@ -376,15 +459,15 @@ static int act(struct tui *t, int key)
 		strbuf_init(&s);
 		strbuf_init(&title);
 		int err = a->run(t->c->ctx, t->page, row_at(t), &title, &s);
-		if (err)
+		if (err < 0)
 			(void)snprintf(t->message, sizeof(t->message), "%s%s%s",
 				       s.len ? "" : a->help, s.len ? "" : ": ",
 				       s.len ? strbuf_cstr(&s) : strerror(-err));
-		else
+		else if (!err)
 			tui_text(strbuf_cstr(&title), strbuf_cstr(&s));
 		strbuf_done(&s);
 		strbuf_done(&title);
-		return 0;
+		return err == 1;
 	}
 	(void)snprintf(t->message, sizeof(t->message), "no such key: ? tells which there are");
 	return 0;
@@ -422,6 +505,8 @@ static int do_key(void *ctx, int k)
 	case 'N': t->at = browse_next_match(t->b, t->at, k == 'N'); break;
 	case 'd': err = zoom(t, libraries); break;
 	case 't': err = zoom(t, threads); break;
+	case 's': err = toggle_self(t); break;
+	case 'o': err = sort_by(t, (browse_sorted(t->b) + 1) % (t->table.columns.nr + 1)); break;
 	case TUI_ESC:
 	case KEY_LEFT: back(t); break;
 	case '\t': err = turn_page(t, 1); break;
@@ -432,7 +517,7 @@ static int do_key(void *ctx, int k)
 	case 'h':
 	case KEY_F(1): show_help(t); break;
 	case KEY_RESIZE: break;
-	default: err = act(t, k);
+	default: return act(t, k);
 	}
 	return min(err, 0);
 }

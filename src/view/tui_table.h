@@ -10,7 +10,10 @@
 struct tui_action {
 	char key;
 	const char *help; /* "annotate the function" */
-	/* Text to look at, about a row, and its title; what is returned as an error is said on the last line. */
+	/*
+	 * Text to look at, about a row, and its title; what is returned as an error is said on the last line. 1: leave the
+	 * browser; 2: there is nothing to look at, the action has drawn for itself.
+	 */
 	int (*run)(void *ctx, u32 page, size_t row, struct strbuf *title, struct strbuf *to);
 };
 

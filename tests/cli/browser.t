@@ -70,6 +70,22 @@ shows '^\+ ' "and back"
 keys '?'
 shows 'Enter, \+ +open or close' "help"
 keys q
+keys s
+shows '^ by Self ' "s orders by Self"
+keys s
+gone '^ by Self ' "and back"
+keys o o o
+shows '^ by Command ' "o orders by the next column"
+keys o o o
+gone '^ by ' "and comes back to the table's own order"
+keys a
+shows 'not a function: there is no code|no code to show|no sample fell' "a on a row without code says so"
+keys T
+shows '^ +Children +Self +Pid:Command +Shared Object' "T shows rows by thread"
+keys t
+shows 'only pid: +[0-9]+:' "of which t chooses one"
+keys T
+shows '^ +Children +Self +Command +Shared Object' "and by command again"
 keys Z
 shows 'no such key' "an unknown key says so"
 term resize-window -t b -x 60 -y 10

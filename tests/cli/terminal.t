@@ -93,4 +93,41 @@ unlike "$err" $'\e' "escaped too"
 exits 129 "a command that is not there" "$SONDE" $'no\e[2Jsuch'
 unlike "$err" $'\e' "escaped too"
 shown safe 'no\\x1b\[2Jsuch' "messages on a terminal" "$SONDE" report -i $'no\e[2Jsuch'
+
+# A terminal that can only print lines: no pager, no screen that is drawn, and that is said once.
+seq 0 99 | sed 's/.*/& many 7 7 1000 f&/' >stacks
+"$gen" long.data names3 <stacks
+cat >pager <<'EOF'
+#!/bin/sh
+echo paged
+cat
+EOF
+chmod +x pager
+export SONDE_PAGER=$SONDE_TMP/pager
+tty got "$SONDE" script -i long.data --kallsyms names3
+like "$(cat got)" paged "a long text is paged"
+for TERM in dumb ''; do
+	export TERM
+	tty got "$SONDE" script -i long.data --kallsyms names3
+	unlike "$(cat got)" paged "TERM='$TERM': no pager"
+	is "$(grep -c 'TERM is .*: plain text, no pager and no terminal UI' got)" 1 "one sentence says so"
+	is "$(obeys strict got)" "" "and nothing but lines"
+	tty got "$SONDE" report -i long.data --kallsyms names3
+	is "$(grep -c 'TERM is .*: plain text, no pager and no terminal UI' got)" 1 "report: no terminal UI, and one sentence"
+	is "$(obeys strict got)" "" "nothing but lines"
+	like "$(cat got)" '%.*many' "the rows are there"
+	tty got "$SONDE" flame --term long.data --kallsyms names3
+	is "$(grep -c 'TERM is .*: plain text, no pager and no terminal UI' got)" 1 "flame --term: the same"
+done
+"$SONDE" script -i long.data --kallsyms names3 >/dev/null 2>err
+is "$(cat err)" "" "nothing of it where there is no terminal"
+export TERM=xterm SONDE_PAGER=cat
+
+# A locale without UTF-8: ASCII instead of arrows and dots.
+printf '%s\n' "0 app 7 7 1000 main;a_function_with_a_long_name" "1 app 7 7 7000 main;b" >stacks
+"$gen" cut.data names4 <stacks
+LC_ALL=C "$SONDE" flame --term cut.data --kallsyms names4 >got
+is "$(LC_ALL=C tr -d '\000-\177' <got | wc -c)" 0 "flame --term is ASCII in the C locale"
+"$SONDE" flame --term cut.data --kallsyms names4 | LC_ALL=C grep -q $'\xe2\x80\xa6'
+ok $? "and has dots in one with UTF-8"
 done_testing

@@ -165,4 +165,30 @@ hottest bash bash --norc -c 'f() { local i; for i in {1..50}; do x=$((x + i)); y
 gcc -O2 -fno-omit-frame-pointer -o plain "$SONDE_SRC/tests/live/inline_loop.c"
 for i in 1 2 3 4 5; do perf record -q -F 999 -e cpu-clock:u -o plain.data ./plain 300000 >/dev/null 2>&1 && break; done
 like "$("$SONDE" annotate -i plain.data -s leaf 2>/dev/null)" '[0-9.]+ : +[0-9a-f]+: .*(shl|xor)' "without -g: assembly"
+# Arrows are ASCII in a locale that has nothing else; layout and numbers stay.
+for how in "" --stdio2; do
+	LC_ALL=C "$SONDE" annotate $how -i rec.data >plain.txt 2>/dev/null
+	"$SONDE" annotate $how -i rec.data >arrows.txt 2>/dev/null
+	is "$(LC_ALL=C tr -d '\000-\177' <plain.txt | wc -c)" 0 "annotate $how in the C locale is ASCII"
+	isnt "$(LC_ALL=C tr -d '\000-\177' <arrows.txt | wc -c)" 0 "annotate $how has arrows elsewhere"
+	sed 's/│/|/g; s/─/-/g; s/[┌└]/+/g; s/→/>/g; s/←/</g; s/↓/v/g; s/↑/^/g' arrows.txt | cmp -s - plain.txt
+	ok $? "the same otherwise"
+done
+
+# Many functions without code for one reason: one note.
+cat >many.c <<'EOF'
+#include <time.h>
+volatile unsigned long sum;
+#define F(n) __attribute__((noinline)) void n(void) { for (int i = 0; i < 20000; i++) sum += i; }
+F(one) F(two) F(three) F(four)
+int main(void) { while (clock() < CLOCKS_PER_SEC / 2) { one(); two(); three(); four(); } }
+EOF
+gcc -O1 -o many many.c && "$SONDE" record -q -e cpu-clock:u,task-clock:u -c 500000 -o many.data ./many 2>/dev/null
+cp many many.kept
+"$SONDE" annotate -i many.data --stdio >/dev/null 2>err
+is "$(grep -c 'no code to show' err)" 0 "nothing is missing while the program is there"
+gcc -O2 -DOTHER -o many -x c - <<<'int main(void) { return 0; }'
+"$SONDE" annotate -d many -i many.data --stdio --no-source >/dev/null 2>err
+is "$(grep -c 'no code to show: ' err)" 1 "functions of a program that changed: one note" || diag "$(cat err)"
+like "$(cat err)" '[4-9] functions in .*many \([a-z]+, [a-z]+, [a-z]+, \.\.\.\): no code to show: ' "with how many, and the first names"
 done_testing

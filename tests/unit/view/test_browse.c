@@ -104,6 +104,23 @@ static void test_open(const struct table *t, struct strbuf *s)
 	browse_free(b);
 }
 
+static void test_sort(const struct table *t, struct strbuf *s)
+{
+	struct browse *b = browse_new(t, false);
+	is_u64(browse_sorted(b), 4, "the table's own order");
+	ok(!browse_sort(b, 3), "by function");
+	is_str(lines(b, s), "+1 +2 +0", "names by the alphabet");
+	is_u64(browse_toggle(b, 2), 1, "opens the last");
+	ok(!browse_sort(b, 0), "by share");
+	is_str(lines(b, s), "-0 -0/1:_start=50 .0/2:main +0/2:parse=40 .0/2:read=10 +1 +2",
+	       "numbers from the largest, what was open stays so");
+	is_u64(browse_zoom(b, "dso", 0), 1, "with a filter");
+	ok(!browse_sort(b, 1), "by command");
+	is_u64(browse_nr_rows(b), 2, "which stays");
+	ok(!browse_sort(b, 9) && browse_sorted(b) == 4, "no such column: the table's order");
+	browse_free(b);
+}
+
 static void test_filters(const struct table *t, struct strbuf *s)
 {
 	struct browse *b = browse_new(t, false);
@@ -147,6 +164,7 @@ int main(void)
 	fill(&t);
 	strbuf_init(&s);
 	test_open(&t, &s);
+	test_sort(&t, &s);
 	test_filters(&t, &s);
 	table_done(&t);
 	strbuf_done(&s);
