@@ -10,6 +10,8 @@
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 #include "view/text_annotate.h"
+#include "view/tui_annotate.h"
+#include "view/tui_screen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -118,6 +120,23 @@ struct missing {
 	char *names; /* of the first */
 };
 
+/* What the browser turns over: an event or a group, and its functions, heaviest first. */
+struct look_page {
+	u32 *events;
+	u32 nr_events;
+	const char *group;
+	struct annotate_func *funcs;
+	u32 nr_funcs;
+};
+
+struct look {
+	VEC(struct look_page) pages;
+	struct arena arena; /* of the function that is shown */
+	struct annotation an;
+	bool open;
+	bool nested; /* inside another screen */
+};
+
 struct annotating {
 	struct app *app;
 	const struct annotate_opts *opts;
@@ -130,6 +149,7 @@ struct annotating {
 	struct source_text sources;
 	struct json json;
 	struct strbuf *out;
+	struct look *look; /* NULL: text */
 	const struct name_func
 		*only; /* one function of another run of the same recording; NULL: by the options */
 	u32 only_event;
@@ -199,24 +219,28 @@ static bool wanted(const struct annotating *a, const struct name_func *f)
 {
 	const struct annotate_opts *o = a->opts;
 	const struct image_info *info = &a->src->catalog.images.at[f->image];
-	if (a->only)
+	if (a->only && !a->look)
 		return f->name && f->image == a->only->image && f->start == a->only->start &&
 		       f->mode == a->only->mode;
-	if (!f->name || (o->symbol && strcmp(o->symbol, f->name)))
+	if (!f->name || (o->symbol && !a->look && strcmp(o->symbol, f->name)))
 		return false;
 	return !o->dsos || in_list(o->dsos, info->name) || in_list(o->dsos, info->path);
+}
+
+static const char *missing_reason(int err)
+{
+	return err == -ESTALE	 ? "the file changed since the recording"
+	       : err == -ENOTSUP ? "its machine cannot be disassembled here"
+	       : err == -ELIBACC
+		       ? "code is read by libcapstone, which is not here (Debian: libcapstone4)"
+	       : err == -ENODATA ? "the file holds no code for it"
+				 : strerror(-err);
 }
 
 /* One note for all functions of an image that have no code for the same reason. */
 static void note_missing(struct annotating *a, const struct missing *m)
 {
-	const char *why =
-		m->err == -ESTALE    ? "the file changed since the recording"
-		: m->err == -ENOTSUP ? "its machine cannot be disassembled here"
-		: m->err == -ELIBACC
-			? "code is read by libcapstone, which is not here (Debian: libcapstone4)"
-		: m->err == -ENODATA ? "the file holds no code for it"
-				     : strerror(-m->err);
+	const char *why = missing_reason(m->err);
 	if (m->nr == 1)
 		diag_note(&a->app->diag, "%s in %s: no code to show: %s", m->names, m->image->path,
 			  why);
@@ -267,41 +291,185 @@ static void add_missing(struct annotating *a, const struct name_func *f, int err
 	m->names = names;
 }
 
-/* One function with one event, or with the events of a group. */
-static int show(struct annotating *a, const struct annotate_func *func, const u32 *events,
-		u32 nr_events, const char *group)
+/* One function with one event, or with the events of a group; its code is open until annotate_code_close(). */
+static int make(struct annotating *a, const struct annotate_func *func, const u32 *events,
+		u32 nr_events, const char *group, struct arena *arena, struct annotation *an)
 {
 	const struct name_func *f = &a->named.funcs[func->func];
 	const struct image_info *info = &a->src->catalog.images.at[f->image];
-	struct arena arena;
-	arena_init(&arena);
-	struct annotation an = { .symbol = f->name, .image = info->name, .path = info->path };
-	an.nr_events = nr_events;
-	an.group = group;
-	an.events = arena_array(&arena, nr_events, sizeof(*an.events));
-	int err = an.events ? 0 : -ENOMEM;
-	for (u32 e = 0; e < nr_events && !err; e++) {
+	*an = (struct annotation){ .symbol = f->name, .image = info->name, .path = info->path };
+	an->nr_events = nr_events;
+	an->group = group;
+	an->events = arena_array(arena, nr_events, sizeof(*an->events));
+	if (!an->events)
+		return -ENOMEM;
+	for (u32 e = 0; e < nr_events; e++) {
 		const struct event_info *ev = &a->src->catalog.events.at[events[e]];
-		an.events[e].name = ev->name;
-		an.events[e].hz = ev->is_freq ? ev->period_or_freq : 0;
+		an->events[e].name = ev->name;
+		an->events[e].hz = ev->is_freq ? ev->period_or_freq : 0;
 	}
-	if (!err)
-		err = annotate_code_open(&a->code, info, f, &an, &arena);
+	int err = annotate_code_open(&a->code, info, f, an, arena);
+	if (err)
+		return err;
+	err = annotate_fill(a->hits, &a->run.frames, func->func, events, f->start, an, arena);
+	if (err)
+		annotate_code_close(&a->code);
+	return err;
+}
+
+static int show(struct annotating *a, const struct annotate_func *func, const u32 *events,
+		u32 nr_events, const char *group)
+{
+	struct arena arena;
+	struct annotation an;
+	arena_init(&arena);
+	int err = make(a, func, events, nr_events, group, &arena, &an);
 	if (err && err != -ENOMEM) {
-		add_missing(a, f, err);
-		arena_done(&arena);
-		return 0;
+		add_missing(a, &a->named.funcs[func->func], err);
+		err = 0;
+	} else if (!err) {
+		if (a->app->json)
+			json_annotate(&an, &a->style, &a->json);
+		else
+			text_annotate(&an, &a->style, a->out);
+		a->shown++;
+		annotate_code_close(&a->code);
 	}
-	if (!err)
-		err = annotate_fill(a->hits, &a->run.frames, func->func, events, f->start, &an,
-				    &arena);
-	if (!err && a->app->json)
-		json_annotate(&an, &a->style, &a->json);
-	else if (!err)
-		text_annotate(&an, &a->style, a->out);
-	a->shown++;
-	annotate_code_close(&a->code);
 	arena_done(&arena);
+	return err;
+}
+
+/* ---- on a terminal ---- */
+
+/* The functions are kept for the browser instead of shown. */
+static int add_page(struct annotating *a, const u32 *events, u32 nr_events, const char *group,
+		    struct annotate_func *funcs, u32 nr_funcs)
+{
+	struct look_page *p = nr_funcs ? vec_push(&a->look->pages) : NULL;
+	u32 *copy = p ? calloc(nr_events, sizeof(*copy)) : NULL;
+	if (!copy) {
+		free(funcs);
+		if (p)
+			a->look->pages.nr--;
+		return nr_funcs ? -ENOMEM : 0;
+	}
+	memcpy(copy, events, nr_events * sizeof(*copy));
+	*p = (struct look_page){ copy, nr_events, group, funcs, nr_funcs };
+	return 0;
+}
+
+static void look_close(struct annotating *a)
+{
+	struct look *l = a->look;
+	if (l->open)
+		annotate_code_close(&a->code);
+	arena_done(&l->arena);
+	arena_init(&l->arena);
+	l->open = false;
+}
+
+static int look_open(void *ctx, u32 page, u32 func, const struct annotation **ret,
+		     struct strbuf *why)
+{
+	struct annotating *a = ctx;
+	const struct look_page *p = &a->look->pages.at[page];
+	look_close(a);
+	int err = make(a, &p->funcs[func], p->events, p->nr_events, p->group, &a->look->arena,
+		       &a->look->an);
+	if (err) {
+		const struct name_func *f = &a->named.funcs[p->funcs[func].func];
+		strbuf_printf(why, "%s in %s: no code to show: %s", f->name,
+			      a->src->catalog.images.at[f->image].path, missing_reason(err));
+		return err;
+	}
+	a->look->open = true;
+	*ret = &a->look->an;
+	return 0;
+}
+
+/* "15e0 <memset@plt>" names it; one of the same file is meant before one of another. */
+static s64 look_called(void *ctx, u32 page, const struct annotation_insn *in, struct strbuf *why)
+{
+	struct annotating *a = ctx;
+	const struct look_page *p = &a->look->pages.at[page];
+	const char *name = in->target_at ? strchr(in->text + in->target_at, '<') : NULL;
+	size_t len = name ? strcspn(++name, "+@>") : 0;
+	s64 found = -ENOENT;
+	for (u32 i = p->nr_funcs; i-- > 0 && len;) {
+		const struct name_func *f = &a->named.funcs[p->funcs[i].func];
+		bool here = !strcmp(a->src->catalog.images.at[f->image].path, a->look->an.path);
+		if (strlen(f->name) == len && !memcmp(f->name, name, len) && (here || found < 0))
+			found = i;
+	}
+	if (found < 0 && len)
+		strbuf_printf(why, "no sample fell on %.*s: there is nothing to show", (int)len,
+			      name);
+	else if (found < 0)
+		strbuf_str(why, "where this goes is only known when it runs");
+	return found;
+}
+
+static u32 look_nr_funcs(void *ctx, u32 page)
+{
+	const struct annotating *a = ctx;
+	return a->look->pages.at[page].nr_funcs;
+}
+
+/* Where to begin: at the function that was asked for, else at the heaviest that has code. */
+static bool look_first(const struct annotating *a, struct tui_annotate *c)
+{
+	for (u32 page = 0; page < a->look->pages.nr; page++) {
+		const struct look_page *p = &a->look->pages.at[page];
+		if (a->only && p->events[0] != a->only_event)
+			continue;
+		for (u32 i = 0; i < p->nr_funcs; i++) {
+			const struct name_func *f = &a->named.funcs[p->funcs[i].func];
+			bool asked = a->only ? f->image == a->only->image &&
+						       f->start == a->only->start &&
+						       f->mode == a->only->mode
+					     : !a->opts->symbol || !strcmp(a->opts->symbol, f->name);
+			c->page = page;
+			c->func = i;
+			if (asked)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* 1: there is nothing to draw, or nothing to draw on: text says what there is. */
+static int look(struct annotating *a)
+{
+	struct tui_annotate c = {
+		.ctx = a,
+		.open = look_open,
+		.called = look_called,
+		.nr_funcs = look_nr_funcs,
+		.nr_pages = (u32)a->look->pages.nr,
+		.style = &a->style,
+		.colour = a->app->colour,
+	};
+	struct strbuf why;
+	bool any = look_first(a, &c);
+	strbuf_init(&why);
+	int err = !any		    ? 1
+		  : a->look->nested ? tui_annotate_window(&c, &why)
+				    : tui_annotate(&c, &why);
+	/* Without a function that was asked for, one that has code will do. */
+	while (err < 0 && err != -ENOTTY && err != -ENOMEM && !a->only && !a->opts->symbol &&
+	       ++c.func < look_nr_funcs(a, c.page)) {
+		strbuf_reset(&why);
+		err = tui_annotate(&c, &why);
+	}
+	if (err < 0 && why.len)
+		(void)diag_error(&a->app->diag, err, "%s", strbuf_cstr(&why));
+	look_close(a);
+	vec_for_each (&a->look->pages, p) {
+		free(p->events);
+		free(p->funcs);
+	}
+	vec_free(&a->look->pages);
+	strbuf_done(&why);
 	return err;
 }
 
@@ -321,10 +489,15 @@ static int show_events(struct annotating *a, const u32 *events, u32 nr_events, c
 				 &nr);
 	if (err)
 		return err;
-	for (u32 i = 0; i < nr && !err; i++)
+	u32 kept = 0;
+	for (u32 i = 0; i < nr; i++)
 		if (wanted(a, &a->named.funcs[funcs[i].func]) &&
 		    100.0 * (double)funcs[i].period >= a->min_percent * (double)total)
-			err = show(a, &funcs[i], events, nr_events, group);
+			funcs[kept++] = funcs[i];
+	if (a->look)
+		return add_page(a, events, nr_events, group, funcs, kept);
+	for (u32 i = 0; i < kept && !err; i++)
+		err = show(a, &funcs[i], events, nr_events, group);
 	free(funcs);
 	return err;
 }
@@ -397,6 +570,14 @@ static int annotate_source(struct annotating *a)
 	}
 	if (!err)
 		err = show_all(a);
+	int drawn = !err && a->look ? look(a) : -ENOTTY;
+	if (!err && a->look && (drawn == 1 || drawn == -ENOTTY) && !a->look->nested) {
+		a->look = NULL;
+		err = show_all(a);
+	} else if (!err && a->look && drawn <= 0) {
+		err = drawn;
+		a->shown++;
+	}
 	note_all_missing(a);
 	if (!err)
 		err = nothing(a);
@@ -431,6 +612,14 @@ static int annotate_opened(struct annotating *a)
 	return err;
 }
 
+static bool wants_browser(const struct annotating *a)
+{
+	const struct annotate_opts *o = a->opts;
+	bool plain = o->stdio || o->stdio2 || o->quiet || o->print_line || o->raw || o->counts ||
+		     o->periods || o->skip_missing || a->app->json || a->app->common.no_pager;
+	return !plain && app_may_draw(a->app) && tui_possible();
+}
+
 static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct annotate_opts *o = opts;
@@ -443,6 +632,10 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	if (usage)
 		return usage;
 	a.sources = (struct source_text){ .prefix = o->prefix, .strip = o->prefix_strip };
+	struct look look = { .open = false };
+	arena_init(&look.arena);
+	if (wants_browser(&a))
+		a.look = &look;
 	int err = replay_perf_open(o->input, &a.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -450,27 +643,30 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	return err ? app_fail(app, err) : APP_DONE;
 }
 
-int annotate_function(struct app *app, const char *input, const struct symbol_opts *symbols,
-		      const struct name_func *f, u32 event, struct strbuf *to)
+int annotate_browse(struct app *app, const char *input, const struct symbol_opts *symbols,
+		    const struct name_func *f, u32 event, struct strbuf *why)
 {
 	struct annotate_opts o = { .input = input,
 				   .symbol = f->name,
 				   .source = true,
 				   .jumps = true,
-				   .print_line = true,
+				   .group = true,
 				   .symbols = *symbols };
-	struct annotating a = { .app = app, .opts = &o, .out = to, .only = f, .only_event = event };
+	struct look look = { .nested = true };
+	struct annotating a = {
+		.app = app, .opts = &o, .out = why, .look = &look, .only = f, .only_event = event
+	};
 	if (!f->name)
 		return -ENOENT;
-	/* What is to be said is for the window, not for the end of the run. */
+	arena_init(&look.arena);
+	/* What is to be said is for the last line, not for the end of the run. */
 	struct diag outer = app->diag;
 	diag_init(&app->diag);
 	int err = parse_style(&a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
-	a.style.colour = false; /* the window draws it */
 	if (!err)
 		err = annotate_opened(&a);
 	if (err && app->diag.items.nr)
-		strbuf_str(to, app->diag.items.at[0].message);
+		strbuf_str(why, app->diag.items.at[0].message);
 	diag_done(&app->diag);
 	app->diag = outer;
 	return err;

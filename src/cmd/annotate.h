@@ -1,11 +1,11 @@
-/* One annotated function as text, for who shows it inside something else. */
+/* The browser of annotated functions, for who opens it inside another one. */
 #pragma once
 
 #include "cmd/symbols.h"
 
 /*
- * f: a function of a run over the same recording; event: of its catalogue. -ENOENT: nothing to show, and app->diag says why (which is
- * for the caller to show or to forget).
+ * Begins at f, a function of a run over the same recording, by an event of its catalogue (the first of its group). 0 when it is left;
+ * negative errno: nothing was drawn, and `why` says what is missing.
  */
-int annotate_function(struct app *app, const char *input, const struct symbol_opts *symbols,
-		      const struct name_func *f, u32 event, struct strbuf *to) must_check;
+int annotate_browse(struct app *app, const char *input, const struct symbol_opts *symbols,
+		    const struct name_func *f, u32 event, struct strbuf *why) must_check;

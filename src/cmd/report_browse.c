@@ -53,10 +53,9 @@ static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *title, 
 		strbuf_str(to, why);
 		return -ENOENT;
 	}
-	strbuf_printf(title, "%s in %s, by %s", f->name, p->r->src->catalog.images.at[f->image].path,
-		      p->r->src->catalog.events.at[p->shown.at[page].events[0]].name);
-	return annotate_function(p->r->app, p->r->opts->input, &p->r->opts->symbols, f,
-				 p->shown.at[page].events[0], to);
+	int err = annotate_browse(p->r->app, p->r->opts->input, &p->r->opts->symbols, f,
+				  p->shown.at[page].events[0], to);
+	return err ? err : 2;
 }
 
 /* Samples are added up by other keys: the recording is read again. */

@@ -35,8 +35,8 @@ static double share(u64 part, u64 whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static double percent_of(const struct text_annotate_opts *o, const struct annotation_event *e,
-			 const struct annotation_weight *w)
+double text_annotate_percent(const struct text_annotate_opts *o, const struct annotation_event *e,
+			     const struct annotation_weight *w)
 {
 	switch (o->percent) {
 	case ANNOTATE_GLOBAL_PERIOD: return share(w->period, e->all.period);
@@ -123,12 +123,13 @@ static void add_summary(struct drawing *d)
 		const struct annotation_line *l = &a->lines[i];
 		bool heavy = false;
 		for (u32 e = 0; e < a->nr_events; e++)
-			heavy |= percent_of(d->o, &a->events[e], &l->weights[e]) > d->o->min_percent;
+			heavy |= text_annotate_percent(d->o, &a->events[e], &l->weights[e]) >
+				 d->o->min_percent;
 		if (!heavy)
 			continue;
 		for (u32 e = 0; e < a->nr_events; e++)
 			strbuf_printf(d->to, " %7.2f",
-				      percent_of(d->o, &a->events[e], &l->weights[e]));
+				      text_annotate_percent(d->o, &a->events[e], &l->weights[e]));
 		add_line(d, " %s:%u\n", base_name(d, l->file), l->line);
 		shown++;
 	}
@@ -223,7 +224,7 @@ static void add_numbers(struct drawing *d, u32 insn)
 	const struct annotation *a = d->a;
 	const struct annotation_weight *w = annotation_weights(a, insn);
 	for (u32 e = 0; e < a->nr_events; e++) {
-		double p = percent_of(d->o, &a->events[e], &w[e]);
+		double p = text_annotate_percent(d->o, &a->events[e], &w[e]);
 		const char *colour = d->o->colour ? heat(p) : "";
 		strbuf_str(d->to, colour);
 		if (d->o->counts || d->o->periods)
@@ -332,7 +333,7 @@ static u32 hex_digits(u64 v)
 static void rel_numbers(struct drawing *d, const struct annotation_weight *w)
 {
 	for (u32 e = 0; e < d->a->nr_events; e++) {
-		double p = w ? percent_of(d->o, &d->a->events[e], &w[e]) : 0;
+		double p = w ? text_annotate_percent(d->o, &d->a->events[e], &w[e]) : 0;
 		const char *colour = d->o->colour && p > 0 ? heat(p) : "";
 		u64 number = w ? d->o->counts ? w[e].count : w[e].period : 0;
 		strbuf_str(d->to, colour);
@@ -498,7 +499,7 @@ static void json_weights(const struct annotation *a, const struct text_annotate_
 		json_object(j);
 		json_put_u64(j, "period", w[e].period);
 		json_put_u64(j, "samples", w[e].count);
-		json_put_double(j, "percent", percent_of(o, &a->events[e], &w[e]));
+		json_put_double(j, "percent", text_annotate_percent(o, &a->events[e], &w[e]));
 		json_object_end(j);
 	}
 	json_array_end(j);

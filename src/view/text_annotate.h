@@ -43,6 +43,9 @@ struct text_annotate_opts {
 	void *ctx;
 };
 
+/* An instruction's share of the function or the recording, as the options have it. */
+double text_annotate_percent(const struct text_annotate_opts *o, const struct annotation_event *e,
+			     const struct annotation_weight *w);
 void text_annotate(const struct annotation *a, const struct text_annotate_opts *o,
 		   struct strbuf *to);
 void json_annotate(const struct annotation *a, const struct text_annotate_opts *o, struct json *j);

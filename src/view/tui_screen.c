@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-enum { SHIFT = 8 }; /* columns, sideways */
+enum { SHIFT = 8, ASK_MAX = 256 }; /* columns, sideways */
 enum { ESC_DELAY_MS = 25 }; /* how long a lone Escape is waited for what may follow it */
 
 bool tui_possible(void)
@@ -29,6 +29,19 @@ bool tui_possible(void)
 	return can;
 }
 
+int tui_window(const struct tui_screen *s)
+{
+	int ret = 0;
+	if (s->colour && has_colors())
+		s->colours();
+	while (!ret) {
+		ret = s->draw(s->ctx);
+		int key = ret ? ERR : getch();
+		ret = ret ? ret : key == ERR ? 1 : s->key(s->ctx, key);
+	}
+	return min(ret, 0);
+}
+
 static int run(const struct tui_screen *s, FILE *out, FILE *in)
 {
 	setlocale(LC_CTYPE, ""); /* only characters: numbers keep their point */
@@ -36,21 +49,16 @@ static int run(const struct tui_screen *s, FILE *out, FILE *in)
 	SCREEN *screen = newterm(NULL, out, in);
 	if (!screen)
 		return -ENOTTY;
-	if (s->colour && start_color() == OK)
-		s->colours();
+	if (s->colour)
+		(void)start_color();
 	cbreak();
 	noecho();
 	keypad(stdscr, TRUE);
 	curs_set(0);
-	int ret = 0;
-	while (!ret) {
-		ret = s->draw(s->ctx);
-		int key = ret ? ERR : getch();
-		ret = ret ? ret : key == ERR ? 1 : s->key(s->ctx, key);
-	}
+	int ret = tui_window(s);
 	endwin();
 	delscreen(screen);
-	return min(ret, 0);
+	return ret;
 }
 
 /* Curses closes neither and may change their buffers: it gets streams of its own. */
@@ -193,6 +201,28 @@ void tui_text(const char *title, const char *text)
 		case KEY_LEFT: shift -= min(shift, (int)SHIFT); break;
 		case KEY_RESIZE: break;
 		default: return;
+		}
+	}
+}
+
+bool tui_ask(const char *what, char *text, size_t size)
+{
+	size_t len = strlen(text);
+	curs_set(1);
+	for (;;) {
+		char line[ASK_MAX];
+		(void)snprintf(line, sizeof(line), "%s%s", what, text);
+		tui_bar(LINES - 1, line, A_BOLD);
+		move(LINES - 1, min(COLS - 1, (int)strlen(line) + 1));
+		refresh();
+		int key = getch();
+		if (key == '\n' || key == KEY_ENTER || key == TUI_ESC)
+			return curs_set(0), key != TUI_ESC;
+		if (key == KEY_BACKSPACE || key == TUI_DEL || key == '\b')
+			text[len -= len > 0] = '\0';
+		else if (key >= ' ' && key < 256 && len + 1 < size) {
+			text[len++] = (char)key;
+			text[len] = '\0';
 		}
 	}
 }

@@ -302,29 +302,6 @@ static void show_help(const struct tui *t)
 	strbuf_done(&s);
 }
 
-/* A line of input at the bottom; false: given up. */
-static bool ask(const char *what, char *text, size_t size)
-{
-	size_t len = strlen(text);
-	curs_set(1);
-	for (;;) {
-		char line[TEXT_MAX + 32];
-		(void)snprintf(line, sizeof(line), "%s%s", what, text);
-		tui_bar(LINES - 1, line, A_BOLD);
-		move(LINES - 1, min(COLS - 1, (int)strlen(line) + 1));
-		refresh();
-		int key = getch();
-		if (key == '\n' || key == KEY_ENTER || key == TUI_ESC)
-			return curs_set(0), key != TUI_ESC;
-		if (key == KEY_BACKSPACE || key == TUI_DEL || key == '\b')
-			text[len -= len > 0] = '\0';
-		else if (key >= ' ' && key < 256 && len + 1 < size) {
-			text[len++] = (char)key;
-			text[len] = '\0';
-		}
-	}
-}
-
 /* ---- pages ---- */
 
 static void close_page(struct tui *t)
@@ -366,7 +343,7 @@ static int search(struct tui *t)
 {
 	char text[TEXT_MAX];
 	(void)snprintf(text, sizeof(text), "%s", browse_text(t->b));
-	if (!ask("search: ", text, sizeof(text)))
+	if (!tui_ask("search: ", text, sizeof(text)))
 		return 0;
 	t->at = 0;
 	return browse_search(t->b, text);

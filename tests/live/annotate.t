@@ -191,4 +191,76 @@ gcc -O2 -DOTHER -o many -x c - <<<'int main(void) { return 0; }'
 "$SONDE" annotate -d many -i many.data --stdio --no-source >/dev/null 2>err
 is "$(grep -c 'no code to show: ' err)" 1 "functions of a program that changed: one note" || diag "$(cat err)"
 like "$(cat err)" '[4-9] functions in .*many \([a-z]+, [a-z]+, [a-z]+, \.\.\.\): no code to show: ' "with how many, and the first names"
+
+# The browser: the hottest instruction first, jumps and calls followed, source, search.
+if ! command -v tmux >/dev/null; then
+	skip "tmux is not installed" "the browser"
+	done_testing
+	exit
+fi
+cat >calls.c <<'EOF'
+#include <time.h>
+volatile unsigned long sum;
+__attribute__((noinline)) void leaf(int n)
+{
+	for (int i = 0; i < n; i++)
+		sum += i; /* the loop */
+}
+__attribute__((noinline)) void outer(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		sum ^= i;
+		leaf(3);
+	}
+}
+int main(void) { while (clock() < CLOCKS_PER_SEC / 2) outer(); }
+EOF
+gcc -O1 -g -fno-inline -fno-optimize-sibling-calls -o calls calls.c && "$SONDE" record -q -e cpu-clock:u -c 250000 -o calls.data ./calls 2>/dev/null
+export TMUX_TMPDIR=$SONDE_TMP TERM=xterm
+unset TMUX
+term() { tmux -f /dev/null -L sonde "$@"; }
+trap 'term kill-server 2>/dev/null; rm -rf "$SONDE_TMP"' EXIT
+screen_has() { term capture-pane -t b -p 2>/dev/null | grep -qE -- "$1"; }
+screen_lacks() { ! screen_has "$1"; }
+shows() { wait_until screen_has "$1"; ok $? "$2" || diag "$(term capture-pane -t b -p)"; }
+gone() { wait_until screen_lacks "$1"; ok $? "$2" || diag "$(term capture-pane -t b -p)"; }
+keys() { term send-keys -t b "$@"; }
+selected() { term capture-pane -t b -e -p | sed -n '3,$p' | grep $'\e\[[0-9;]*7m' | sed 's/\x1b\[[0-9;]*m//g' | grep '|' | head -1; }
+term new-session -d -s b -x 110 -y 40 "'$SONDE' annotate -i calls.data outer 2>err; echo status \$?; sleep 1000"
+shows '^ outer  calls  cpu-clock:u: [0-9]+ samples, [0-9.]+% of the recording' "the browser begins with the function that was asked for"
+most=$(term capture-pane -t b -p | sed -n 's/^ *\([0-9.]*\)  |.*/\1/p' | sort -rn | head -1)
+like "$(selected)" "^ *$most  \|" "with its hottest instruction selected"
+shows 'sum \^= i;' "between the lines of source"
+keys s
+gone 'sum \^= i;' "s takes them away"
+keys s
+shows 'sum \^= i;' "and brings them back"
+keys / 'call ' Enter
+keys Enter
+shows '^ leaf  calls ' "Enter on a call shows what is called"
+keys Escape
+shows '^ outer  calls ' "Escape goes back"
+like "$(selected)" 'call' "to the call"
+keys End
+keys Home / j Enter
+shows '[┌└]→' "a jump that is selected has an arrow"
+keys / zzz Enter
+shows "'zzz' does not occur" "a search without a find says so"
+keys Tab
+gone '^ outer  calls ' "Tab shows another function"
+keys '?'
+shows 'the hottest instruction' "help"
+keys q
+keys q
+shows 'status 0' "q leaves"
+term kill-server
+term new-session -d -s b -x 110 -y 40 "'$SONDE' report -i calls.data --no-children 2>err; echo status \$?; sleep 1000"
+shows 'calls +\[\.\] (leaf|outer)' "the report's browser"
+keys a
+shows '^ (leaf|outer)  calls  cpu-clock:u: ' "opens this one with a"
+keys q
+shows '^ +Overhead|^ +Self' "and is back when it is left"
+keys q
+shows 'status 0' "q quits"
+term kill-server
 done_testing
