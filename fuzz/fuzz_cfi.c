@@ -48,6 +48,20 @@ static u64 use_table(const struct cfi_table *t, const struct arch *a, const stru
 	return sum;
 }
 
+/* Ranges lie in the file, in order, and do not overlap. */
+static u64 use_ranges(const struct elfimg *e)
+{
+	struct cfi_range *r;
+	size_t nr;
+	if (cfi_ranges(e, &r, &nr))
+		return 0;
+	for (size_t i = 0; i < nr; i++)
+		if (r[i].end <= r[i].start || r[i].end > e->size || (i && r[i].start < r[i - 1].end))
+			abort();
+	free(r);
+	return nr;
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct elfimg e;
@@ -56,6 +70,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	static const struct arch *const archs[] = { &arch_x86_64, &arch_arm64 };
 	if (!elfimg_open_memory(&e, data, size)) {
 		const struct arch *a = arch_of_elf(e.machine);
+		sum += use_ranges(&e);
 		if (a && !cfi_build(&t, a, &e, &e)) {
 			for (u32 i = 1; i < t.nr_rows; i++)
 				if (t.starts[i] <= t.starts[i - 1])

@@ -120,6 +120,7 @@ struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->no_vmlinux ? NULL : o->vmlinux,
 		.no_vmlinux = o->no_vmlinux,
+		.bounds = o->func_names || (!o->no_func_names && strcmp(app->prog, "perf") != 0),
 		.min_unnamed = o->min_unnamed,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
 		.kernel_text = kernel_text,

@@ -16,6 +16,7 @@ struct symbol_opts {
 	bool no_demangle;
 	bool no_inline;
 	bool no_vmlinux;
+	bool func_names, no_func_names;
 	u32 min_unnamed; /* addresses without a name in a stripped file that are worth a word; 0: none are */
 };
 
@@ -28,6 +29,11 @@ struct symbol_opts {
 			"kernel symbols from a copy of /proc/kallsyms"),                           \
 		OPT_FLAG(0, "ignore-vmlinux", T, f.no_vmlinux,                                     \
 			 "kernel symbols from lists only, not from an image of the kernel"),       \
+		OPT_FLAG(0, "func-names", T, f.func_names,                                         \
+			 "name functions of stripped files func_0xOFFSET (default, except as "     \
+			 "perf)"),                                                                 \
+		OPT_FLAG(0, "no-func-names", T, f.no_func_names,                                   \
+			 "leave code without symbols unnamed, as perf does"),                      \
 		OPT_FLAG(0, "no-demangle", T, f.no_demangle,                                       \
 			 "show C++ and Rust names as the linker sees them"),                       \
 		OPT_FLAG(0, "no-inline", T, f.no_inline,                                           \

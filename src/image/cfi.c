@@ -648,8 +648,6 @@ static void run_fde(struct builder *b, const struct fde *f, u64 start, u64 end)
 static void run_all(struct builder *b)
 {
 	u64 known = 0; /* where what we have written ends */
-	if (b->fdes.nr)
-		qsort(b->fdes.at, b->fdes.nr, sizeof(*b->fdes.at), by_start);
 	forget_cies(b);
 	for (size_t i = 0; i < b->fdes.nr && !b->err; i++) {
 		const struct fde *f = &b->fdes.at[i];
@@ -747,14 +745,26 @@ static int make_table(const struct builder *b, struct cfi_table *t)
 	return err;
 }
 
-int cfi_build(struct cfi_table *t, const struct arch *a, const struct elfimg *from,
-	      const struct elfimg *runtime)
+static void builder_free(struct builder *b)
 {
-	if (runtime->machine != a->elf_machine || from->machine != a->elf_machine)
-		return -ENOEXEC;
+	dict_done(&b->rule_of);
+	dict_done(&b->expr_of);
+	vec_free(&b->fdes);
+	vec_free(&b->starts);
+	vec_free(&b->rules);
+	vec_free(&b->units);
+	vec_free(&b->exprs);
+	free(b->expanded);
+	free(b);
+}
+
+/* With the entries of all sections, not run yet. NULL: no memory. */
+static struct builder *builder_new(const struct arch *a, const struct elfimg *from,
+				   const struct elfimg *runtime)
+{
 	struct builder *b = calloc(1, sizeof(*b));
 	if (!b)
-		return -ENOMEM;
+		return NULL;
 	b->arch = a;
 	b->from = from;
 	b->runtime = runtime;
@@ -765,16 +775,59 @@ int cfi_build(struct cfi_table *t, const struct arch *a, const struct elfimg *fr
 	find_sections(b);
 	for (u32 i = 0; i < b->nr_sections; i++)
 		note_section(b, i);
+	if (b->fdes.nr)
+		qsort(b->fdes.at, b->fdes.nr, sizeof(*b->fdes.at), by_start);
+	return b;
+}
+
+int cfi_build(struct cfi_table *t, const struct arch *a, const struct elfimg *from,
+	      const struct elfimg *runtime)
+{
+	if (runtime->machine != a->elf_machine || from->machine != a->elf_machine)
+		return -ENOEXEC;
+	struct builder *b = builder_new(a, from, runtime);
+	if (!b)
+		return -ENOMEM;
 	run_all(b);
 	int err = b->err ? b->err : b->starts.nr ? make_table(b, t) : -ENOENT;
-	dict_done(&b->rule_of);
-	dict_done(&b->expr_of);
-	vec_free(&b->fdes);
-	vec_free(&b->starts);
-	vec_free(&b->rules);
-	vec_free(&b->units);
-	vec_free(&b->exprs);
-	free(b->expanded);
-	free(b);
+	builder_free(b);
+	return err;
+}
+
+/* A function may be told twice, and damage makes ranges overlap: each ends where the next one starts. */
+static size_t fill_ranges(const struct builder *b, struct cfi_range *ranges)
+{
+	size_t nr = 0;
+	vec_for_each (&b->fdes, f) {
+		struct cfi_range r;
+		if (!elfimg_offset_of(b->runtime, f->start, &r.start) ||
+		    __builtin_add_overflow(r.start, f->size, &r.end) || r.end > b->runtime->size)
+			continue;
+		if (nr && ranges[nr - 1].start >= r.start)
+			continue;
+		if (nr)
+			ranges[nr - 1].end = min(ranges[nr - 1].end, r.start);
+		ranges[nr++] = r;
+	}
+	return nr;
+}
+
+int cfi_ranges(const struct elfimg *e, struct cfi_range **ret, size_t *nr)
+{
+	const struct arch *a = arch_of_elf(e->machine);
+	if (!a)
+		return -ENOENT;
+	struct builder *b = builder_new(a, e, e);
+	if (!b)
+		return -ENOMEM;
+	int err = b->err ? b->err : b->fdes.nr ? 0 : -ENOENT;
+	struct cfi_range *ranges = err ? NULL : calloc(b->fdes.nr, sizeof(*ranges));
+	if (!err && !ranges)
+		err = -ENOMEM;
+	if (!err) {
+		*nr = fill_ranges(b, ranges);
+		*ret = ranges;
+	}
+	builder_free(b);
 	return err;
 }

@@ -75,6 +75,17 @@ int cfi_build(struct cfi_table *t, const struct arch *a, const struct elfimg *fr
 	      const struct elfimg *runtime) must_check;
 void cfi_done(struct cfi_table *t);
 
+/* The code of one entry, in file offsets. */
+struct cfi_range {
+	u64 start, end;
+};
+/*
+ * What a stripped image still tells about where its functions begin and end: the ranges of its .eh_frame, ascending and without
+ * overlaps, without running any program. *ret is to be freed. -ENOENT: it has none, or it is of a machine that we do not know;
+ * -ENOMEM.
+ */
+int cfi_ranges(const struct elfimg *e, struct cfi_range **ret, size_t *nr) must_check;
+
 /* The rule for code at a file offset; NULL: nothing is known. */
 const struct cfi_rule *cfi_find(const struct cfi_table *t, u64 offset);
 /* An expression of a rule; NULL (and a length of 0): a damaged table. */

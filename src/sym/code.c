@@ -51,6 +51,7 @@ static int open_file(struct code *c, const struct name_func *f)
 	int err = dso_open(&c->dso, &c->where, c->info);
 	if (err)
 		return err;
+	c->dso.bounds = c->cfg->bounds;
 	c->offset = f->start;
 	c->debug = dso_debug(&c->dso, &c->where, c->info);
 	return take_bytes(c, f->start, f->end > f->start ? f->end : end_of_label(c, f->start));
@@ -217,8 +218,11 @@ int code_names(struct code *c, const u64 *addrs, u32 nr, struct arena *arena, st
 	for (u32 i = 0; i < asked && !err; i++) {
 		if (!syms[i].name || !syms[i].name[0])
 			continue;
-		_cleanup_free_ char *pretty = demangle(syms[i].name, c->cfg->demangle);
-		const char *name = pretty ? pretty : syms[i].name;
+		char room[SYMTAB_NAME_ROOM];
+		const char *name = symtab_name(&syms[i], room);
+		_cleanup_free_ char *pretty = demangle(name, c->cfg->demangle);
+		if (pretty)
+			name = pretty;
 		size_t len = min(strlen(name), (size_t)1024);
 		bool plt = syms[i].flags & SYMTAB_PLT;
 		char *kept = arena_alloc(arena, len + 5);

@@ -1,4 +1,5 @@
 #include "sym/dso.h"
+#include "image/cfi.h"
 #include "image/dwarf_info.h"
 #include "image/plt.h"
 
@@ -303,9 +304,42 @@ static int find_stubs(const struct dso *d, const u64 *at, u32 nr, struct symtab_
 	return err;
 }
 
+bool dso_has_all_symbols(const struct dso *d)
+{
+	struct elfimg_symtab t;
+	return elfimg_symtab(&d->image, SHT_SYMTAB, &t) ||
+	       (d->debug.data && elfimg_symtab(&d->debug, SHT_SYMTAB, &t));
+}
+
+/* What is left without a symbol, in a file that was stripped of them: its unwind tables tell one function from the next. */
+static int find_bounds(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
+{
+	struct cfi_range *ranges = NULL;
+	size_t nr_ranges = 0, r = 0;
+	u32 i = 0;
+	while (i < nr && ret[i].name)
+		i++;
+	if (i == nr || dso_has_all_symbols(d))
+		return 0;
+	int err = cfi_ranges(&d->image, &ranges, &nr_ranges);
+	for (; i < nr && !err; i++) {
+		while (r < nr_ranges && ranges[r].end <= at[i])
+			r++;
+		if (r < nr_ranges && ranges[r].start <= at[i] && !ret[i].name)
+			ret[i] = (struct symtab_sym){ .start = ranges[r].start,
+						      .end = ranges[r].end,
+						      .name = "func",
+						      .flags = SYMTAB_BOUNDS };
+	}
+	free(ranges);
+	return err == -ENOMEM ? err : 0;
+}
+
 int dso_find(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
 {
 	int err = find_plain(d, at, nr, ret);
+	if (!err && d->bounds)
+		err = find_bounds(d, at, nr, ret);
 	return err ? err : find_stubs(d, at, nr, ret);
 }
 

@@ -10,7 +10,8 @@ struct dso {
 	struct elfimg debug; /* nothing in it when there is none */
 	struct elfimg mini; /* the same */
 	struct elfimg lines; /* the same: opened by dso_debug() where none of the above has them */
-	bool objects; /* names of data are asked for, too: set behind dso_open() */
+	bool objects; /* names of data are asked for, too: set after dso_open() */
+	bool bounds; /* functions without a symbol are told by their bounds (SYMTAB_BOUNDS): set after dso_open() */
 };
 
 /*
@@ -31,6 +32,9 @@ bool dso_is_cut(const struct dso *d);
 /* The file that holds .debug_info: the program, its debug file, or one that is opened now. NULL: none. */
 const struct elfimg *dso_debug(struct dso *d, const struct debugfile_where *w,
 			       const struct image_info *info);
+
+/* Whether there is a full table of symbols, not only what the linker needs at run time. */
+bool dso_has_all_symbols(const struct dso *d);
 
 /*
  * Answers nr questions (ascending file offsets) in ret, with PLT stubs (flag SYMTAB_PLT: the name is the callee's).

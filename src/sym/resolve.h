@@ -46,6 +46,7 @@ struct sym_config {
 	int (*kernel_text)(void *ctx, enum sym_kernel_text what, struct sym_text *ret);
 	void *kernel_ctx;
 	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */
+	bool bounds; /* functions of stripped files are told apart by their unwind tables, and named by their place */
 	u32 min_unnamed; /* a stripped file with so many addresses without a name is noted; 0: none is */
 	struct diag *diag; /* notes about images without names; NULL: none wanted. Used during resolve() only. */
 	u32 max_notes; /* of those without a hint, the heaviest images first; the others are counted; 0: all */

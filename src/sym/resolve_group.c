@@ -70,10 +70,12 @@ static const char *final_name(const struct symtab_sym *s, enum demangle_style st
 {
 	size_t len = s->name_len ? s->name_len : strnlen(s->name, LONGEST_NAME);
 	const char *suffix = s->flags & SYMTAB_PLT ? "@plt" : "";
-	_cleanup_free_ char *pretty = s->name_len ? NULL : demangle(s->name, style);
-	const char *from = pretty ? pretty : s->name;
-	if (pretty)
-		len = strlen(pretty);
+	bool plain = s->name_len || s->flags & SYMTAB_BOUNDS;
+	char room[SYMTAB_NAME_ROOM];
+	_cleanup_free_ char *pretty = plain ? NULL : demangle(s->name, style);
+	const char *from = pretty ? pretty : symtab_name(s, room);
+	if (pretty || s->flags & SYMTAB_BOUNDS)
+		len = strlen(from);
 	len = min(len, (size_t)LONGEST_NAME);
 	size_t tail = strlen(suffix);
 	char *to = arena_alloc(arena, len + tail + 1);
@@ -106,7 +108,8 @@ static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_
 			continue;
 		*a = (struct answer){ .start = syms[i].start,
 				      .end = syms[i].end,
-				      .data = syms[i].data };
+				      .data = syms[i].data,
+				      .bounds = syms[i].flags & SYMTAB_BOUNDS };
 		if (arena->total_bytes - before > ALL_NAMES) {
 			group_note(g,
 				   "%s: the names of its functions are too long: some are left out",
@@ -211,20 +214,12 @@ static int take_kept(struct job *j, struct group *g, struct arena *arena)
 	return err;
 }
 
-/* Whether there is a full table of symbols, not only what the linker needs at run time. */
-static bool has_all_symbols(const struct dso *d)
-{
-	struct elfimg_symtab t;
-	return elfimg_symtab(&d->image, SHT_SYMTAB, &t) ||
-	       (d->debug.data && elfimg_symtab(&d->debug, SHT_SYMTAB, &t));
-}
-
 /* Rows of bare addresses want an explanation; a few of them among names (libc's static functions) do not. */
 static void note_stripped(struct group *g, u32 min_unnamed)
 {
 	u32 unnamed = 0;
 	for (u32 i = 0; i < g->nr_questions; i++)
-		unnamed += g->answers[i].name == NULL;
+		unnamed += !g->answers[i].name || g->answers[i].bounds;
 	if (!g->note && unnamed >= min_unnamed && unnamed > g->nr_questions / 2)
 		group_note(g,
 			   "%s is stripped: %u of the %u addresses in it have no name (a package "
@@ -240,7 +235,8 @@ static void keep(struct job *j, struct group *g, const struct dso *d)
 {
 	bool lines = j->want & (WANT_LINE | WANT_INLINE);
 	struct answers_key key = key_of(j, g);
-	if (!key.folder || !key.id.size || !has_all_symbols(d) || (lines && !g->spots) || g->note)
+	if (!key.folder || !key.id.size || !dso_has_all_symbols(d) || (lines && !g->spots) ||
+	    g->note)
 		return;
 	_cleanup_free_ struct answers_new *list = calloc(g->nr_questions, sizeof(*list));
 	for (u32 i = 0; list && i < g->nr_questions; i++)
@@ -294,6 +290,7 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 		return 0;
 	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
 	d.objects = j->want & WANT_DATA;
+	d.bounds = n->cfg.bounds;
 	err = syms ? dso_find(&d, g->questions, g->nr_questions, syms) : -ENOMEM;
 	if (!err)
 		err = answer(g, syms, n->cfg.demangle, arena);
@@ -303,7 +300,7 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 		drop_answers(g);
 	else if (!err)
 		keep(j, g, &d);
-	if (!err && n->cfg.min_unnamed && info->kind == IMAGE_KIND_FILE && !has_all_symbols(&d))
+	if (!err && n->cfg.min_unnamed && info->kind == IMAGE_KIND_FILE && !dso_has_all_symbols(&d))
 		note_stripped(g, n->cfg.min_unnamed);
 	dso_close(&d);
 	return err;

@@ -40,6 +40,7 @@ struct answer {
 	const char *name; /* NULL: none */
 	u64 start, end;
 	bool data;
+	bool bounds; /* the name is made of its place */
 };
 
 /* Frames that one source of symbols answers: an image, or the kernel and all its modules. */

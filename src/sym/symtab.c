@@ -2,6 +2,7 @@
 #include "image/demangle.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LAST_SYMBOL_ROOM = 4096 };
@@ -98,6 +99,14 @@ static bool label_beats(const struct symtab_sym *a, const struct symtab_sym *b,
 		return a->seq > b->seq;
 	sort_syms(pair, 2, policy, budget);
 	return pair[1].seq == a->seq;
+}
+
+const char *symtab_name(const struct symtab_sym *s, char room[SYMTAB_NAME_ROOM])
+{
+	if (!(s->flags & SYMTAB_BOUNDS))
+		return s->name;
+	(void)snprintf(room, SYMTAB_NAME_ROOM, "func_0x%llx", (unsigned long long)s->start);
+	return room;
 }
 
 int sweep_init(struct sweep *s, const u64 *at, u32 nr, enum symtab_policy policy)

@@ -23,6 +23,8 @@ enum symtab_flags {
 	SYMTAB_WEAK = 1 << 0,
 	SYMTAB_LOCAL = 1 << 1,
 	SYMTAB_PLT = 1 << 2, /* the name is that of the function behind the stub */
+	SYMTAB_BOUNDS =
+		1 << 3, /* no symbol: only where it begins and ends is known; see symtab_name() */
 };
 
 /* Which of several symbols at one address names it. */
@@ -41,6 +43,12 @@ struct symtab_sym {
 	u8 flags; /* enum symtab_flags */
 	bool data; /* an object, not a function */
 };
+
+/*
+ * What to call it, before demangling: its name, or one made of its place ("func_0x22a240": the offset in the image) in `room`.
+ */
+enum { SYMTAB_NAME_ROOM = 32 };
+const char *symtab_name(const struct symtab_sym *s, char room[SYMTAB_NAME_ROOM]);
 
 struct symtab_gap {
 	u64 first; /* smallest start in the gap */

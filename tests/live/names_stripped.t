@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Programs without symbols: their unwind tables tell where functions begin and end, and every view names them by that place; called as
+# perf they stay addresses unless asked. Offsets are compared with the symbols that were stripped.
+# where: host
+# needs: perf_events
+# timeout: 120
+. "${SONDE_SRC:-.}/tests/lib.sh"
+need sonde
+for t in gcc nm readelf strip; do
+	command -v $t >/dev/null || { skip "there is no $t" "stripped programs"; done_testing; exit; }
+done
+cd "$SONDE_TMP" || exit 1
+export HOME=$SONDE_TMP
+cat >two.c <<'END'
+#include <stdlib.h>
+static volatile unsigned sink;
+static __attribute__((noinline)) void alpha(unsigned n) { while (n--) sink += n; }
+static __attribute__((noinline)) void beta(unsigned n) { while (n--) sink ^= n; alpha(50000); sink++; }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < atoi(argv[1]); i++) { alpha(100000); beta(100000); }
+	return argc - 2;
+}
+END
+gcc -O1 -fno-optimize-sibling-calls -o whole two.c && strip -o stripped whole || { ok 1 "the program is built"; done_testing; exit; }
+
+# NAME -> func_0xOFFSET, as the linker laid it out
+delta=$(readelf -SW whole | awk '{ sub(/^ *\[ *[0-9]+\] */, "") } $1 == ".text" { print "0x" $3, "0x" $4 }')
+called() { printf 'func_0x%x' $((0x$(nm whole | awk -v n="$1" '$3 == n { print $1 }') - ${delta% *} + ${delta#* })); }
+alpha=$(called alpha) beta=$(called beta) main=$(called main)
+
+"$SONDE" record -q -F 999 -e cpu-clock:u --call-graph dwarf -o two.data -- ./stripped 300 2>/dev/null
+rows() { "$SONDE" report --stdio -g none --no-children --sort sym --dsos stripped -i two.data "$@" 2>/dev/null; }
+got=$(rows | sed -n 's/.*\[\.\] *\([^ ]*\) *$/\1/p' | sort | tr '\n' ' ')
+is "$got" "$(printf '%s\n' "$alpha" "$beta" | sort | tr '\n' ' ')" "report: one row for each function that was hit"
+like "$(rows --children)" "\\] $main" "report: callers, too"
+like "$("$SONDE" script -F ip,sym -i two.data 2>/dev/null)" "$alpha" "script"
+like "$("$SONDE" export --to folded -o - -i two.data 2>/dev/null)" "$main;$beta;$alpha " "export: frames are split by function"
+"$SONDE" flame -o two.html -i two.data >/dev/null 2>&1
+python3 "$SONDE_SRC/tests/golden/flame/read_page.py" two.html >page 2>&1
+like "$(cat page)" "$beta" "flame: frames are split by function"
+like "$("$SONDE" annotate --stdio -i two.data "$alpha" 2>/dev/null)" "<$alpha>:" "annotate shows the function by that name"
+like "$(rows --no-func-names)" '\] 0x0000' "--no-func-names: addresses"
+unlike "$(rows --no-func-names)" 'func_0x' "... and nothing else"
+
+ln -s "$SONDE" perf
+as_perf() { ./perf report --stdio -g none --no-children --sort sym --dsos stripped -i two.data "$@" 2>/dev/null; }
+unlike "$(as_perf)" 'func_0x' "called as perf: addresses, as perf prints them"
+like "$(as_perf --func-names)" "\\] $alpha" "called as perf, asked for them: the names"
+
+# With the symbols at hand nothing is made up.
+"$SONDE" record -q -F 999 -e cpu-clock:u --call-graph dwarf -o whole.data -- ./whole 300 2>/dev/null
+out=$("$SONDE" report --stdio -g none --sort sym --dsos whole -i whole.data 2>/dev/null)
+like "$out" '\] alpha' "a program with symbols keeps its names"
+unlike "$out" 'func_0x' "... and gets no others"
+done_testing
