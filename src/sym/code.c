@@ -182,9 +182,11 @@ int code_lines(struct code *c, const u64 *addrs, u32 nr, struct arena *arena,
 	       struct srcline_spot *ret)
 {
 	memset(ret, 0, 2 * (size_t)nr * sizeof(*ret));
-	if (!c->debug)
+	const struct elfimg *go = c->dso.image.data ? &c->dso.image : NULL;
+	if (!c->debug && !go)
 		return 0;
 	struct srcline_opts o = { .debug = c->debug,
+				  .go = go,
 				  .where = &c->where,
 				  .path = c->info->path,
 				  .demangle = c->cfg->demangle,

@@ -1,6 +1,7 @@
 #include "sym/dso.h"
 #include "image/cfi.h"
 #include "image/dwarf_info.h"
+#include "image/gopclntab.h"
 #include "image/plt.h"
 
 #include <elf.h>
@@ -153,6 +154,13 @@ const struct elfimg *dso_debug(struct dso *d, const struct debugfile_where *w,
 	return NULL;
 }
 
+bool dso_has_all_symbols(const struct dso *d)
+{
+	struct elfimg_symtab t;
+	return elfimg_symtab(&d->image, SHT_SYMTAB, &t) ||
+	       (d->debug.data && elfimg_symtab(&d->debug, SHT_SYMTAB, &t));
+}
+
 struct dso_tables {
 	const struct elfimg *files[2];
 	u32 types[2];
@@ -184,6 +192,36 @@ static struct symtab_sym sym_of(const struct elfimg_func *f)
 	};
 }
 
+/* A Go program has its names twice: what strip takes are only the symbols. */
+static bool has_go_names(const struct dso *d, struct gopclntab *t)
+{
+	return !dso_has_all_symbols(d) && !gopclntab_open(t, &d->image);
+}
+
+static bool go_sym(const struct dso *d, const struct gopclntab *t, u32 index, struct symtab_sym *ret)
+{
+	struct gopclntab_func f;
+	u64 start;
+	if (!gopclntab_func(t, index, &f) || !elfimg_offset_of(&d->image, f.start, &start))
+		return false;
+	*ret = (struct symtab_sym){ .start = start,
+				    .end = start + (f.end - f.start),
+				    .name = f.name,
+				    .flags = SYMTAB_LOCAL };
+	return ret->end > start;
+}
+
+static void sweep_go(const struct dso *d, struct sweep *s)
+{
+	struct gopclntab t;
+	struct symtab_sym sym;
+	if (!has_go_names(d, &t))
+		return;
+	for (u32 i = 0; i < t.nr; i++)
+		if (go_sym(d, &t, i, &sym))
+			sweep_add(s, &sym);
+}
+
 /* Tells all functions to the sweep, as file offsets of the image. Names are borrowed until dso_close. */
 static void dso_sweep(const struct dso *d, struct sweep *s)
 {
@@ -208,6 +246,7 @@ static int find_plain(const struct dso *d, const u64 *at, u32 nr, struct symtab_
 	if (err)
 		return err;
 	dso_sweep(d, &s);
+	sweep_go(d, &s);
 	err = sweep_finish(&s, ret);
 	sweep_done(&s);
 	return err;
@@ -304,13 +343,6 @@ static int find_stubs(const struct dso *d, const u64 *at, u32 nr, struct symtab_
 	return err;
 }
 
-bool dso_has_all_symbols(const struct dso *d)
-{
-	struct elfimg_symtab t;
-	return elfimg_symtab(&d->image, SHT_SYMTAB, &t) ||
-	       (d->debug.data && elfimg_symtab(&d->debug, SHT_SYMTAB, &t));
-}
-
 /* What is left without a symbol, in a file that was stripped of them: its unwind tables tell one function from the next. */
 static int find_bounds(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
 {
@@ -343,24 +375,43 @@ int dso_find(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
 	return err ? err : find_stubs(d, at, nr, ret);
 }
 
+struct sym_list {
+	VEC(struct symtab_sym) all;
+	bool failed;
+};
+
+static void list_add(struct sym_list *l, const struct symtab_sym *sym)
+{
+	struct symtab_sym *to = l->failed ? NULL : vec_push(&l->all);
+	l->failed |= !to;
+	if (!to)
+		return;
+	*to = *sym;
+	to->seq = (u32)l->all.nr;
+}
+
 int dso_table(const struct dso *d, struct symtab *ret)
 {
 	struct dso_tables t = tables_of(d);
-	VEC(struct symtab_sym) all = { 0 };
+	struct sym_list list = { 0 };
+	struct gopclntab go;
+	struct symtab_sym sym;
 	for (int i = 0; i < 2; i++) {
 		struct elfimg_funcs it;
 		struct elfimg_func f;
 		if (!t.files[i] || !elfimg_funcs_init(&it, t.files[i], &d->image, t.types[i]))
 			continue;
-		while (elfimg_funcs_next(&it, &f)) {
-			struct symtab_sym *sym = vec_push(&all);
-			if (!sym) {
-				free(all.at);
-				return -ENOMEM;
-			}
-			*sym = sym_of(&f);
-			sym->seq = (u32)all.nr;
+		while (!list.failed && elfimg_funcs_next(&it, &f)) {
+			sym = sym_of(&f);
+			list_add(&list, &sym);
 		}
 	}
-	return symtab_build(ret, all.at, all.nr, SYMTAB_BEST);
+	bool has_go = has_go_names(d, &go);
+	for (u32 i = 0; has_go && i < go.nr && !list.failed; i++)
+		if (go_sym(d, &go, i, &sym))
+			list_add(&list, &sym);
+	if (!list.failed)
+		return symtab_build(ret, list.all.at, list.all.nr, SYMTAB_BEST);
+	vec_free(&list.all);
+	return -ENOMEM;
 }

@@ -2,6 +2,7 @@
 #include "sym/resolve_impl.h"
 #include "base/guard.h"
 #include "base/strbuf.h"
+#include "image/gopclntab.h"
 #include "sym/dso.h"
 #include "sym/kernel.h"
 #include "sym/perfmap.h"
@@ -139,9 +140,12 @@ static bool is_no_file(const char *path)
 static int resolve_lines(struct job *j, struct group *g, const struct elfimg *debug,
 			 const struct elfimg *runtime, struct arena *arena)
 {
-	if (!debug || !(j->want & (WANT_LINE | WANT_INLINE)))
+	struct gopclntab unused;
+	if (!(j->want & (WANT_LINE | WANT_INLINE)) ||
+	    (!debug && (!runtime || gopclntab_open(&unused, runtime))))
 		return 0;
 	struct srcline_opts o = { .debug = debug,
+				  .go = runtime,
 				  .runtime = runtime,
 				  .where = &j->n->where,
 				  .path = g->info->path,
@@ -150,6 +154,7 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 				  .arena = arena };
 	struct srcline_told told;
 	g->spots = arena_array(arena, 2 * (size_t)g->nr_questions, sizeof(*g->spots));
+	g->go_lines = !debug;
 	int err = g->spots ? srcline_find(&o, g->questions, g->nr_questions, g->spots, &told)
 			   : -ENOMEM;
 	if (!err && told.broken && !g->note)

@@ -51,6 +51,7 @@ struct group {
 	u64 *questions;
 	struct answer *answers;
 	struct srcline_spot *spots; /* two a question (sym/srcline.h); NULL: nothing is known */
+	bool go_lines; /* the spots are of Go's own table, which has no inlined functions: DWARF would say more */
 	u32 nr_questions;
 	struct buildid id; /* of the file: as recorded, or as it says itself */
 	struct answers kept; /* what the answers are borrowed from, if they were known already */

@@ -2,6 +2,7 @@
 #include "base/dict.h"
 #include "base/vec.h"
 #include "image/dwarf_info.h"
+#include "image/gopclntab.h"
 
 #include <errno.h>
 #include <string.h>
@@ -90,9 +91,26 @@ static void take(struct copies *c, const struct dwinfo_answer *a, struct srcline
 	to->nr = a->nr_inlines;
 }
 
+/* What the answers come from: one of both. */
+struct origin {
+	struct dwinfo *dwarf;
+	const struct gopclntab *go;
+};
+
+static int find(const struct srcline_opts *o, const struct origin *from, const u64 *addrs, u32 nr,
+		struct dwinfo_answer *ret)
+{
+	unsigned want = (o->want & WANT_LINE ? DWINFO_LINE : 0) |
+			(o->want & WANT_INLINE ? DWINFO_INLINE : 0);
+	if (from->dwarf)
+		return dwinfo_find(from->dwarf, addrs, nr, want, ret);
+	gopclntab_find(from->go, addrs, nr, ret);
+	return 0;
+}
+
 /* One after the other; equal addresses share one answer. */
-static int answer(const struct srcline_opts *o, struct dwinfo *d, const struct asked *asked, u32 nr,
-		  struct srcline_spot *ret)
+static int answer(const struct srcline_opts *o, const struct origin *from,
+		  const struct asked *asked, u32 nr, struct srcline_spot *ret)
 {
 	_cleanup_free_ u64 *addrs = malloc(((size_t)nr + 1) * sizeof(*addrs));
 	_cleanup_free_ struct dwinfo_answer *found = calloc((size_t)nr + 1, sizeof(*found));
@@ -102,9 +120,7 @@ static int answer(const struct srcline_opts *o, struct dwinfo *d, const struct a
 	for (u32 i = 0; i < nr; i++)
 		if (!i || asked[i].addr != asked[i - 1].addr)
 			addrs[distinct++] = asked[i].addr;
-	unsigned want = (o->want & WANT_LINE ? DWINFO_LINE : 0) |
-			(o->want & WANT_INLINE ? DWINFO_INLINE : 0);
-	int err = dwinfo_find(d, addrs, distinct, want, found);
+	int err = find(o, from, addrs, distinct, found);
 	if (err)
 		return err;
 	struct copies c = { .o = o };
@@ -122,17 +138,28 @@ static int answer(const struct srcline_opts *o, struct dwinfo *d, const struct a
 	return c.failed ? -ENOMEM : 0;
 }
 
+static int answer_all(const struct srcline_opts *o, const struct origin *from, const u64 *at,
+		      u32 nr, struct srcline_spot *ret)
+{
+	_cleanup_free_ struct asked *asked = malloc((2 * (size_t)nr + 1) * sizeof(*asked));
+	return asked ? answer(o, from, asked, ask(o, at, nr, asked), ret) : -ENOMEM;
+}
+
 int srcline_find(const struct srcline_opts *o, const u64 *at, u32 nr, struct srcline_spot *ret,
 		 struct srcline_told *told)
 {
 	*told = (struct srcline_told){ 0 };
 	memset(ret, 0, 2 * (size_t)nr * sizeof(*ret));
+	struct gopclntab go;
+	if (!o->debug)
+		return o->go && !gopclntab_open(&go, o->go)
+			       ? answer_all(o, &(struct origin){ .go = &go }, at, nr, ret)
+			       : 0;
 	struct dwinfo *d;
 	int err = dwinfo_open(o->debug, o->where, o->path, &d);
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	_cleanup_free_ struct asked *asked = malloc((2 * (size_t)nr + 1) * sizeof(*asked));
-	err = asked ? answer(o, d, asked, ask(o, at, nr, asked), ret) : -ENOMEM;
+	err = answer_all(o, &(struct origin){ .dwarf = d }, at, nr, ret);
 	*told = (struct srcline_told){ dwinfo_nr_split(d), dwinfo_broken(d), NULL };
 	if (told->nr_split && dwinfo_missing(d))
 		told->missing = arena_strdup(o->arena, dwinfo_missing(d));

@@ -19,7 +19,9 @@ struct srcline_spot {
 };
 
 struct srcline_opts {
-	const struct elfimg *debug; /* holds .debug_info */
+	const struct elfimg *debug; /* holds .debug_info; NULL: nothing does, but `go` may have lines */
+	const struct elfimg *
+		go; /* the program: a Go program has lines in a table of its own; NULL: not looked at */
 	const struct elfimg *
 		runtime; /* whose segments turn file offsets into addresses; NULL: they are addresses */
 	const struct debugfile_where *where;
