@@ -10,6 +10,21 @@
 
 enum { ARCH_REGS_MAX = 33, ARCH_NO_REG = 0xff };
 
+/*
+ * How code that runs straight on to its return leaves its frame: where the return address will be by then, and where registers of
+ * the caller are, as offsets from what one register holds now.
+ */
+enum { ARCH_LEAVE_SAVED = 8 };
+struct arch_leave {
+	u8 base; /* sp or fp */
+	u8 nr_saved;
+	s32 ra_at;
+	struct {
+		u8 reg;
+		s32 at;
+	} saved[ARCH_LEAVE_SAVED];
+};
+
 struct arch {
 	const char *name; /* as uname -m says */
 	u16 elf_machine; /* EM_* */
@@ -27,6 +42,8 @@ struct arch {
 	const s16 *signal_slots; /* [our number] -> offset from sp in the frame of a signal handler, at its return; -1: not there */
 	/* Does the code that ends where a function returns to end with a call? nr: how many bytes before it are there. */
 	bool (*after_call)(const u8 *end, size_t nr);
+	/* Follows code to its return. false: it jumps, or does what is not understood. NULL: frame pointers are always kept here. */
+	bool (*leave)(const u8 *code, size_t nr, struct arch_leave *ret);
 	/* Is this the code that ends signal handlers? */
 	bool (*is_sigreturn)(const u8 *code, size_t nr);
 };

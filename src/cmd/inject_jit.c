@@ -5,6 +5,7 @@
 #include "cmd/inject.h"
 #include "base/guard.h"
 
+#include "arch/arch.h"
 #include "base/kept.h"
 #include "file/jitdump.h"
 #include "image/jit_image.h"
@@ -144,6 +145,14 @@ static void fit_lines(struct dump *d, const struct jitdump_record *r)
 		qsort(d->lines.at, nr, sizeof(*d->lines.at), by_offset);
 }
 
+/* CPython 3.13 leaves the machine out: it is the one that was recorded. */
+static u32 machine_of(const struct dump *d)
+{
+	const char *name = perfdata_string(d->j->file, FEAT_ARCH);
+	const struct arch *arch = name ? arch_of_name(name) : arch_host();
+	return d->file.machine || !arch ? d->file.machine : arch->elf_machine;
+}
+
 static u64 time_of(const struct dump *d, u64 time)
 {
 	const struct inject_jit *j = d->j;
@@ -170,7 +179,7 @@ static int take_load(struct dump *d, const struct jitdump_record *r)
 	fit_lines(d, r);
 	const struct jitdump_record *u = &d->unwinding;
 	struct jit_image image = {
-		.machine = d->file.machine,
+		.machine = machine_of(d),
 		.big = d->file.left.swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__),
 		.name = r->name,
 		.code = r->code,

@@ -127,11 +127,37 @@ static void say_json(struct record_session *s, const struct recorder_stats *st)
 	if (st->nr_stacks) {
 		json_put_u64(&j, "stacks", st->nr_stacks);
 		json_put_u64(&j, "stacks_cut_off", st->nr_cut);
+		json_key(&j, "stacks_truncated");
+		json_object(&j);
+		for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++)
+			if (st->nr_ends[i])
+				json_put_u64(&j, unwind_end_text((enum unwind_end)i),
+					     st->nr_ends[i]);
+		json_object_end(&j);
 	}
 	json_put_double(&j, "own_cpu_seconds", cpu_seconds());
 	json_object_end(&j);
 	(void)!json_end(&j);
 	(void)strbuf_flush(&s->app->out);
+}
+
+/* How many stacks are truncated, and why: the reasons add up. */
+static void add_stacks(struct strbuf *to, const struct recorder_stats *st)
+{
+	if (!st->nr_stacks)
+		return;
+	strbuf_printf(to, ", %llu of %llu stacks truncated", (unsigned long long)st->nr_cut,
+		      (unsigned long long)st->nr_stacks);
+	const char *before = " (";
+	for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++) {
+		if (!st->nr_ends[i])
+			continue;
+		strbuf_printf(to, "%s%llu: %s", before, (unsigned long long)st->nr_ends[i],
+			      unwind_end_text((enum unwind_end)i));
+		before = ", ";
+	}
+	if (st->nr_cut)
+		strbuf_str(to, ")");
 }
 
 /* failed: the file ends early, and how many of the samples it holds is not known. */
@@ -182,10 +208,7 @@ static void say_result(struct record_session *s, bool failed)
 		if (st.nr_throttled)
 			strbuf_printf(to, ", throttled %llu times",
 				      (unsigned long long)st.nr_throttled);
-		if (st.nr_stacks)
-			strbuf_printf(to, ", %llu of %llu stacks cut off",
-				      (unsigned long long)st.nr_cut,
-				      (unsigned long long)st.nr_stacks);
+		add_stacks(to, &st);
 		strbuf_printf(to, "; our own cost %.0f ms CPU\n", cpu_seconds() * 1e3);
 	}
 	(void)strbuf_flush(&s->app->err);

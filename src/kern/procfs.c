@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 enum { STAT_FLAG_KTHREAD = 0x00200000, PATH_ROOM = 64 };
 
@@ -308,4 +309,12 @@ int procfs_maps(struct procfs *p, s32 pid, int (*fn)(void *ctx, const struct pro
 		at = nl + 1;
 	}
 	return 0;
+}
+
+int procfs_read_memory(s32 pid, u64 addr, void *to, size_t nr)
+{
+	struct iovec here = { .iov_base = to, .iov_len = nr };
+	struct iovec there = { .iov_base = (void *)(uintptr_t)addr, .iov_len = nr };
+	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+	return got < 0 ? -errno : (size_t)got == nr ? 0 : -EFAULT;
 }

@@ -56,6 +56,9 @@ int procfs_outer_pid(struct procfs *p, s32 nspid, s32 *ret) must_check;
 int procfs_maps(struct procfs *p, s32 pid, int (*fn)(void *ctx, const struct proc_map *m),
 		void *ctx) must_check;
 
+/* Copies memory of a process whole; -ESRCH, -EPERM, -EFAULT. */
+int procfs_read_memory(s32 pid, u64 addr, void *to, size_t nr) must_check;
+
 /* One line of a maps file, which is changed (the path is terminated in place); false: not one. */
 bool procfs_parse_map(char *line, char *end, struct proc_map *ret);
 /* "PID (comm) S PPID ... flags"; false: not a stat line. */

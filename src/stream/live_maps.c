@@ -60,6 +60,11 @@ static enum image_kind kind_of(const char *name)
 	return file ? IMAGE_KIND_FILE : IMAGE_KIND_ANON;
 }
 
+bool live_maps_is_anon(const char *name)
+{
+	return kind_of(name) == IMAGE_KIND_ANON;
+}
+
 /* The image of a map record, or -ENOMEM. */
 static s64 image_of(struct live_maps *m, const struct perf_side *r)
 {

@@ -15,6 +15,9 @@ void live_maps_free(struct live_maps *m);
 /* -ENOMEM. */
 int live_maps_apply(struct live_maps *m, const struct perf_side *rec) must_check;
 
+/* Whether a map of that name has no file behind it. */
+bool live_maps_is_anon(const char *name);
+
 /* A process, as unwind_thread wants it: ctx for live_maps_find(), and what its answers hold for. */
 struct live_space {
 	struct live_maps *maps;

@@ -1,6 +1,7 @@
 #include "stream/live_unwind.h"
 #include "base/guard.h"
 #include "base/vec.h"
+#include "stream/live_code.h"
 #include "stream/live_maps.h"
 #include "wire/perf_sample.h"
 
@@ -8,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
 	ROUNDS_TO_WAIT = 2,
@@ -39,6 +41,7 @@ struct live_unwind {
 	struct unwind_tables *tables;
 	struct unwinder *unwinder;
 	struct live_maps *maps;
+	struct live_code *code;
 	struct perf_layout *layouts; /* by event */
 	struct dict event_of; /* id -> event */
 	u32 time_in_trailer; /* bytes from a side-band record's end to its time; 0: none */
@@ -150,31 +153,44 @@ static u32 kernel_part(const struct perf_sample_view *v, u64 *to, u32 max)
 	return nr;
 }
 
+/* A process to look into; live_maps_find() takes it for its first member. */
+struct looking {
+	struct live_space space;
+	struct live_code *code;
+	u32 pid;
+};
+
+static size_t read_code(void *ctx, u64 addr, u8 *to, size_t nr, bool again)
+{
+	const struct looking *l = ctx;
+	return live_code_read(l->code, l->pid, addr, to, nr, again);
+}
+
 static u32 unwind_user(struct live_unwind *u, const struct perf_sample_view *v, u64 *to, u32 max)
 {
 	const struct arch *a = unwind_tables_arch(u->tables);
 	struct cfi_regs regs;
-	struct live_space space;
-	enum unwind_end end = UNWIND_LOST;
+	struct looking l = { .code = u->code, .pid = v->pid };
+	enum unwind_end end = UNWIND_NO_MAPS;
 	u32 nr = 0;
 	if (!unwind_regs(a, v->user_regs.mask, v->user_regs.values, &regs))
 		return 0;
-	if (live_maps_space(u->maps, v->pid, &space)) {
+	if (live_maps_space(u->maps, v->pid, &l.space)) {
 		struct unwind_thread th = { .regs = &regs,
 					    .stack = v->stack,
 					    .stack_at = regs.value[a->sp],
 					    .stack_size = v->stack_size,
-					    .space = space.process,
-					    .time = space.time,
+					    .space = l.space.process,
+					    .time = l.space.time,
 					    .find = live_maps_find,
-					    .ctx = &space };
+					    .code = read_code,
+					    .ctx = &l };
 		nr = unwind(u->unwinder, &th, true, to, max, &end);
 	}
 	if (!nr)
 		to[nr++] = regs.value[a->pc];
 	u->stats.nr_stacks++;
-	u->stats.nr_cut += end != UNWIND_WHOLE;
-	u->stats.nr_short += end == UNWIND_SHORT_COPY;
+	u->stats.nr_ends[end]++;
 	return nr;
 }
 
@@ -436,7 +452,8 @@ struct live_unwind *live_unwind_open(const struct live_unwind_config *cfg)
 		.arch = arch, .cache = u->cache, .places = cfg->places, .opener = cfg->opener });
 	u->unwinder = u->tables ? unwinder_new(u->tables) : NULL;
 	u->maps = u->unwinder ? live_maps_new(u->tables) : NULL;
-	int err = u->maps ? set_up_events(u) : -ENOMEM;
+	u->code = live_code_new();
+	int err = u->maps && u->code ? set_up_events(u) : -ENOMEM;
 	if (!err)
 		err = start_thread(u);
 	if (!err)
@@ -467,6 +484,25 @@ void live_unwind_go(struct live_unwind *u)
 	pthread_mutex_unlock(&u->lock);
 }
 
+/* Memory that a process began to execute, with no file behind it: it may be gone before its stacks are unwound. */
+static void announce_code(struct live_unwind *u, const u8 *rec)
+{
+	struct perf_side side;
+	if (!perf_side_decode(rec, record_size(rec), false, u->side_type, u->side_type != 0, &side) &&
+	    side.prot & PROT_EXEC && live_maps_is_anon(side.name))
+		live_code_announce(u->code, side.pid, side.addr, side.len);
+}
+
+static void announce_all(struct live_unwind *u, const struct batch_of *b)
+{
+	for (size_t at = 0; at < b->size;) {
+		struct perf_event_header h = perf_head(b->data + at, false);
+		if (unlikely(h.type == PERF_RECORD_MMAP2))
+			announce_code(u, b->data + at);
+		at += h.size;
+	}
+}
+
 int live_unwind_take(struct live_unwind *u, const struct ring_span *spans, size_t nr,
 		     bool round_done)
 {
@@ -483,6 +519,7 @@ int live_unwind_take(struct live_unwind *u, const struct ring_span *spans, size_
 		if (spans[i].len[1])
 			to = mempcpy(to, spans[i].at[1], spans[i].len[1]);
 	}
+	announce_all(u, b);
 	pthread_mutex_lock(&u->lock);
 	b->round = u->round;
 	*u->last = b;
@@ -537,6 +574,7 @@ void live_unwind_close(struct live_unwind *u)
 	vec_free(&u->out);
 	perf_scratch_done(&u->scratch);
 	live_maps_free(u->maps);
+	live_code_free(u->code);
 	unwinder_free(u->unwinder);
 	unwind_tables_free(u->tables);
 	free(u->layouts);

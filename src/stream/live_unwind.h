@@ -9,7 +9,7 @@
 #pragma once
 
 #include "stream/live_perf.h"
-#include "sym/unwind_tables.h"
+#include "sym/unwind_cfi.h"
 
 struct live_unwind_config {
 	const struct live_event *events; /* as opened; until close */
@@ -24,8 +24,7 @@ struct live_unwind_config {
 
 struct live_unwind_stats {
 	u64 nr_stacks;
-	u64 nr_cut; /* of which some outermost callers are missing */
-	u64 nr_short; /* of those, whose stack goes on behind its copy */
+	u64 nr_ends[UNWIND_NR_ENDS]; /* by how they ended: all but UNWIND_WHOLE lack some outermost callers */
 	u64 nr_foreign; /* of programs of another kind (32 bit): chains by frame pointer */
 	u64 nr_hurried; /* unwound before all maps were surely known: there was too much waiting */
 };

@@ -629,8 +629,9 @@ void recorder_stats(struct recorder *r, struct recorder_stats *ret)
 		struct live_unwind_stats u;
 		live_unwind_stats(r->unwind, &u);
 		s.nr_stacks = u.nr_stacks;
-		s.nr_cut = u.nr_cut;
-		s.nr_short = u.nr_short;
+		s.nr_cut = u.nr_stacks - u.nr_ends[UNWIND_WHOLE];
+		s.nr_short = u.nr_ends[UNWIND_SHORT_COPY];
+		memcpy(s.nr_ends, u.nr_ends, sizeof(s.nr_ends));
 		s.nr_hurried = u.nr_hurried;
 	}
 	s.nr_held_files = opener_nr_timeouts(r->opener);

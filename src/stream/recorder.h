@@ -6,6 +6,7 @@
 
 #include "file/perfdata_write.h"
 #include "stream/live_perf.h"
+#include "sym/unwind_cfi.h"
 
 struct recorder_opts {
 	struct live_opts live;
@@ -37,6 +38,7 @@ struct recorder_stats {
 	u64 nr_stacks, nr_cut; /* unwound, and those of which some outermost callers are missing */
 	u64 nr_short; /* of those, whose stack was longer than what was copied of it */
 	u32 nr_held_files; /* not read: their filesystem did not answer in time */
+	u64 nr_ends[UNWIND_NR_ENDS]; /* all by how they ended: what was cut adds up to nr_cut */
 	u64 nr_hurried; /* unwound before all maps were known for sure */
 };
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { CACHE_SLOTS = 1 << 12, CALL_BYTES = 8, SIGRETURN_BYTES = 16 };
+enum { CACHE_SLOTS = 1 << 12, CALL_BYTES = 8, SIGRETURN_BYTES = 16, LEAVE_BYTES = 32 };
 
 /* address -> rule, valid for some time */
 struct slot {
@@ -35,10 +35,12 @@ const char *unwind_end_text(enum unwind_end e)
 {
 	static const char *const texts[UNWIND_NR_ENDS] = {
 		[UNWIND_WHOLE] = "whole",
-		[UNWIND_SHORT_COPY] = "the stack goes on behind its copy",
+		[UNWIND_SHORT_COPY] = "longer than the copy",
 		[UNWIND_NO_TABLE] = "code without unwind tables",
-		[UNWIND_LOST] = "a caller that is no code",
+		[UNWIND_BAD_FP] = "code without unwind tables or frame pointers",
+		[UNWIND_LOST] = "a return address that is not code",
 		[UNWIND_TOO_DEEP] = "too many frames",
+		[UNWIND_NO_MAPS] = "a process with unknown mappings",
 	};
 	return texts[e];
 }
@@ -221,12 +223,20 @@ static bool step_by_rule(struct walk *w, const struct unwind_found *f)
 
 /* ---- without a table -------------------------------------------------------------------------------------------- */
 
-static size_t code_at(struct walk *w, u64 addr, bool before, u8 *to, size_t nr)
+static size_t code_from(struct walk *w, u64 addr, bool before, u8 *to, size_t nr, bool again)
 {
 	struct unwind_place p;
 	if (!w->th->find(w->th->ctx, addr - before, &p))
 		return 0;
-	return unwind_tables_code(w->u->tables, p.image, p.info, p.offset + before, before, to, nr);
+	if (p.info->kind != IMAGE_KIND_ANON)
+		return unwind_tables_code(w->u->tables, p.image, p.info, p.offset + before, before,
+					  to, nr);
+	return w->th->code ? w->th->code(w->th->ctx, before ? addr - nr : addr, to, nr, again) : 0;
+}
+
+static size_t code_at(struct walk *w, u64 addr, bool before, u8 *to, size_t nr)
+{
+	return code_from(w, addr, before, to, nr, false);
 }
 
 /* A handler returns into a few instructions that end it; the kernel left all registers above. */
@@ -262,8 +272,13 @@ static bool follows_call(struct walk *w, u64 pc)
 	u8 code[CALL_BYTES];
 	if (!look_up(w, pc - 1)->mapped)
 		return false;
-	size_t nr = code_at(w, pc, true, code, sizeof(code));
-	return !nr || w->u->arch->after_call(code + nr, nr);
+	/* Code that is made at run time changes: a copy that says no is read once more. */
+	for (int again = 0; again < 2; again++) {
+		size_t nr = code_from(w, pc, true, code, sizeof(code), again);
+		if (!nr || w->u->arch->after_call(code + nr, nr))
+			return true;
+	}
+	return false;
 }
 
 /* A saved frame pointer leads up, or is 0 in the outermost frame, or belongs to code that has a table and uses it for something else. */
@@ -272,6 +287,32 @@ static bool may_be_saved(struct walk *w, u64 fp, u64 caller_fp, u64 pc)
 	const struct cfi_rule *r = look_up(w, pc - 1)->found.rule;
 	return !caller_fp || caller_fp > fp ||
 	       (r && (r->cfa == CFI_CFA_EXPR || r->cfa_reg != w->u->arch->fp));
+}
+
+/* Code that runs straight to its return says where that goes. false: it does not, or not to a place behind a call. */
+static bool step_by_code(struct walk *w)
+{
+	const struct arch *a = w->u->arch;
+	struct arch_leave l;
+	u8 code[LEAVE_BYTES];
+	u64 sp = w->regs.value[a->sp], pc;
+	size_t nr = a->leave ? code_at(w, w->regs.value[a->pc], false, code, sizeof(code)) : 0;
+	if (!nr || !a->leave(code, nr, &l) || !is_known(w, l.base))
+		return false;
+	u64 base = w->regs.value[l.base], at = base + (u64)(s64)l.ra_at;
+	if (at < sp || at % 8 || !read_stack(w->th, at, 8, &pc) || !pc || !follows_call(w, pc))
+		return false;
+	struct cfi_regs next = w->regs;
+	for (u32 i = 0; i < l.nr_saved; i++) {
+		u8 reg = l.saved[i].reg;
+		bool read = read_stack(w->th, base + (u64)(s64)l.saved[i].at, 8, &next.value[reg]);
+		next.known = read ? next.known | 1ull << reg : next.known & ~(1ull << reg);
+	}
+	next.value[a->pc] = pc;
+	next.value[a->sp] = at + 8;
+	w->regs = next;
+	w->exact = false;
+	return true;
 }
 
 static bool step_by_frame_pointer(struct walk *w)
@@ -288,7 +329,7 @@ static bool step_by_frame_pointer(struct walk *w)
 									: UNWIND_SHORT_COPY);
 	pc &= a->addr_mask;
 	if (!pc || !follows_call(w, pc) || !may_be_saved(w, fp, caller_fp, pc))
-		return stop(w, UNWIND_NO_TABLE);
+		return stop(w, UNWIND_BAD_FP);
 	w->regs.known = 1ull << a->pc | 1ull << a->sp | 1ull << a->fp;
 	w->regs.value[a->pc] = pc;
 	w->regs.value[a->sp] = fp + 16;
@@ -334,7 +375,7 @@ static bool step(struct walk *w, const struct slot *s)
 	}
 	return is_signal_return(w) ? step_by_signal(w)
 	       : is_stub(w)	   ? step_by_stub(w)
-				   : step_by_frame_pointer(w);
+				   : step_by_code(w) || step_by_frame_pointer(w);
 }
 
 u32 unwind(struct unwinder *u, const struct unwind_thread *th, bool callers_less, u64 *pcs, u32 max,

@@ -2,8 +2,8 @@
  * Stacks from registers and a copy of the stack, by tables of call frame information.
  *
  * The first address is looked up as it is, those of callers one byte before (a call may be the last instruction of its function),
- * unless a signal interrupted there. Code without a table is passed by its frame pointer, when that leads to a place that follows a
- * call. Where neither works the stack ends and is marked: no frame is ever made up.
+ * unless a signal interrupted there. Code without a table is followed to its return where it is short and straight (a run time's
+ * trampolines), or passed by its frame pointer, when that leads to a place that follows a call. Where neither works the stack ends and is marked: no frame is ever made up.
  */
 #pragma once
 
@@ -27,15 +27,22 @@ struct unwind_thread {
 	u64 time;
 	/* false: nothing that can be executed is mapped there. */
 	bool (*find)(void *ctx, u64 addr, struct unwind_place *ret);
+	/*
+	 * Code that no file holds, which was made at run time: how many bytes from addr on are known. again: not those that were
+	 * read before. NULL: nobody can look.
+	 */
+	size_t (*code)(void *ctx, u64 addr, u8 *to, size_t nr, bool again);
 	void *ctx;
 };
 
 enum unwind_end {
 	UNWIND_WHOLE, /* up to where the thread began */
 	UNWIND_SHORT_COPY, /* the stack goes on behind the copy */
-	UNWIND_NO_TABLE, /* code that neither a table nor a frame pointer leads out of */
+	UNWIND_NO_TABLE, /* code without a table, and no frame pointer either */
+	UNWIND_BAD_FP, /* code without a table, whose frame pointer does not lead to a call */
 	UNWIND_LOST, /* an address where no code is, or a stack that does not grow: damaged */
 	UNWIND_TOO_DEEP, /* more frames than asked for */
+	UNWIND_NO_MAPS, /* nothing is known of what the process has mapped: for those who do not even begin */
 	UNWIND_NR_ENDS,
 };
 const char *unwind_end_text(enum unwind_end e);

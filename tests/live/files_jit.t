@@ -61,8 +61,14 @@ like "$err" 'record -k mono' "and what helps"
 [ ! -e no.data ]
 ok $? "nothing is left behind"
 
-# A dump that is not whole, or not one at all.
+# CPython 3.13 says that its machine is 0.
 cp "$dump" kept.dump
+printf '\0\0\0\0' | dd of="$dump" bs=1 seek=12 conv=notrunc 2>/dev/null
+exits 0 "a dump that does not say its machine" "$SONDE" inject -j -i plain.data -o machine.data
+is "$(readelf -h "dumps/jitted-$pid-0.so" | sed -n 's/ *Machine: *//p')" "$(sed -n 's/ *Machine: *//p' <(readelf -h "$SONDE"))" "is of the machine that was recorded"
+like "$("$SONDE" annotate -i machine.data --stdio jit_loop 2>&1)" '<jit_loop>:' "and its code is disassembled"
+
+# A dump that is not whole, or not one at all.
 head -c -4 kept.dump >"$dump"
 exits 0 "a dump that is cut off" "$SONDE" inject -j -i plain.data -o cut.data
 like "$err" 'is cut off or damaged; its code is known up to there' "is said"

@@ -51,7 +51,7 @@ whole_stacks() {
 }
 
 exits 0 "records with call graphs by unwind tables" "$SONDE" record -F 999 --call-graph dwarf -o ours.data -- ./chain $rounds
-like "$err" '[0-9]+ of [0-9]+ stacks cut off; our own cost' "the closing line says how many stacks are cut off, and our cost"
+like "$err" '[0-9]+ of [0-9]+ stacks truncated( \(.*\))?; our own cost' "the closing line says how many stacks are truncated, and our cost"
 like "$err" ' 0 lost' "nothing is lost"
 read -r n whole < <("$SONDE" script -i ours.data 2>/dev/null | whole_stacks)
 [ "$n" -gt 20 ] && [ "$n" = "$whole" ]
@@ -133,7 +133,7 @@ done
 perf record -q -F 999 --call-graph dwarf,256 -o short.data -- ./chain $rounds
 exits 0 "stacks longer than their copy" "$SONDE" script -i short.data
 like "$err" '[0-9]+ of [0-9]+ stacks are cut off' "it is said"
-like "$err" 'goes on behind its copy; --call-graph dwarf,65528' "and what helps"
+like "$err" 'longer than the copy; --call-graph dwarf,65528' "and what helps"
 unlike "$out" '\[unknown\] \(\[unknown\]\)' "no frame is made up"
 
 # -p, threads, several events

@@ -15,7 +15,7 @@ whole() {
 }
 loop='for i in {1..6000}; do x=${x:0:20}$i; done'
 exits 0 "records" "$SONDE" record -F 499 --call-graph dwarf -o ours.data -- bash -c "$loop"
-like "$err" '[0-9]+ of [0-9]+ stacks cut off' "and says how many stacks are cut off"
+like "$err" '[0-9]+ of [0-9]+ stacks truncated' "and says how many stacks are truncated"
 got=$(whole ours.data)
 n=${got% *} w=${got#* }
 [ "$n" -gt 10 ] && [ "$w" = "$n" ]

@@ -35,6 +35,8 @@ static void make_program(struct program *p, const struct cfiwrite *cfi, enum how
 	memset(code, 0x90, sizeof(code));
 	if (cfi->arm) /* bl */
 		memcpy(code + 0x10c, (const u8[]){ 1, 0, 0, 0x94 }, 4);
+	else /* call */
+		memcpy(code + 0x110, (const u8[]){ 0xe8, 0, 0, 0, 0 }, 5);
 	u32 text = elfwrite_section(w, section, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code,
 				    sizeof(code));
 	elfwrite_load(w, text);
@@ -261,6 +263,112 @@ static bool walked(const struct world *w, enum unwind_end end, u32 nr, const u64
 
 enum { RBX = 3, RDI = 5, RBP = 6, RSP = 7, RIP = 16 };
 
+/* Code that no file holds, as a live recording can read it: the world's, from 0x20000 on. */
+static const u8 *made_code;
+static size_t made_size;
+static unsigned nr_reread;
+
+static size_t read_made(void *ctx, u64 addr, u8 *to, size_t nr, bool again)
+{
+	(void)ctx;
+	nr_reread += again;
+	if (addr - 0x20000 >= made_size)
+		return 0;
+	nr = min(nr, made_size - (size_t)(addr - 0x20000));
+	memcpy(to, made_code + (addr - 0x20000), nr);
+	return nr;
+}
+
+static void walk_made(struct world *w, const u8 *code, size_t size)
+{
+	made_code = code;
+	made_size = size;
+	struct unwind_thread th = { .regs = &w->regs,
+				    .stack = (const u8 *)w->stack,
+				    .stack_at = STACK_AT,
+				    .stack_size = sizeof(w->stack),
+				    .space = 1,
+				    .find = find,
+				    .code = read_made,
+				    .ctx = w };
+	w->nr = unwind(w->unwinder, &th, false, w->pcs, ARRAY_SIZE(w->pcs), &w->end);
+}
+
+/* Each is entered with its return address (0x15, behind a call) in stack[3], and stops at `pc` with sp at stack[3 - depth]. */
+static void test_trampolines(struct world *w)
+{
+	static const struct {
+		const char *what;
+		u8 pc, depth;
+		bool good;
+		u8 code[24];
+	} made[] = {
+		{ "Python's trampoline, at its call",
+		  6,
+		  1,
+		  true,
+		  { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3 } },
+		{ "... at its first instruction",
+		  0,
+		  0,
+		  true,
+		  { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3 } },
+		{ "... at its return",
+		  10,
+		  0,
+		  true,
+		  { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3 } },
+		{ "one that pushes, at its call", 3, 1, true, { 0x53, 0xff, 0xd1, 0x5b, 0xc3 } },
+		{ "... and allocates, from its start",
+		  0,
+		  0,
+		  true,
+		  { 0x41, 0x54, 0x48, 0x83, 0xec, 16, 0xff, 0xd1, 0x48, 0x83, 0xc4, 16, 0x41, 0x5c,
+		    0xc3 } },
+		{ "one with a frame, from its start",
+		  0,
+		  0,
+		  true,
+		  { 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd1, 0xc9, 0xc3 } },
+		{ "one that jumps is not understood", 0, 0, false, { 0xeb, 0xfe, 0xc3 } },
+		{ "one that pops what it did not push last",
+		  0,
+		  0,
+		  false,
+		  { 0x53, 0x55, 0x5b, 0x5d, 0xc3 } },
+		{ "one without an end",
+		  0,
+		  0,
+		  false,
+		  { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 } },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
+		set(w, RIP, 0x20000 + made[i].pc);
+		set(w, RSP, STACK_AT + 8 * (3 - made[i].depth));
+		set(w, RBP, 7); /* of something else */
+		w->stack[2] = 0x777;
+		w->stack[3] = at(w, 0x115);
+		w->stack[3 + 4] = at(w, 0x210);
+		walk_made(w, made[i].code, sizeof(made[i].code));
+		ok(made[i].good
+			   ? w->nr == 3 && w->pcs[1] == at(w, 0x115) && w->pcs[2] == at(w, 0x210)
+			   : w->nr == 1 && w->end == UNWIND_NO_TABLE,
+		   "%s", made[i].what);
+	}
+	/* A frame pointer to code that changed since it was read. */
+	nr_reread = 0;
+	set(w, RIP, 0x20001);
+	set(w, RSP, STACK_AT);
+	set(w, RBP, STACK_AT + 16);
+	w->stack[2] = 0;
+	w->stack[3] = 0x20010;
+	walk_made(w, (const u8[24]){ 0xeb, 0xfe }, 24);
+	ok(w->nr == 1 && w->end == UNWIND_BAD_FP && nr_reread == 1,
+	   "a copy of code that does not call is read once more, then the stack ends");
+	walk_made(w, (const u8[24]){ 0xeb, 0xfe, [11] = 0xe8 }, 24);
+	ok(w->nr == 2 && w->end == UNWIND_WHOLE, "code made at run time that does call is passed");
+}
+
 static void test_x86(void)
 {
 	struct cfiwrite cfi;
@@ -342,7 +450,7 @@ static void test_x86(void)
 	w.stack[50] = 0;
 	w.stack[51] = at(&w, 0x210);
 	walk(&w, sizeof(w.stack));
-	ok(w.nr == 2 && w.end == UNWIND_NO_TABLE,
+	ok(w.nr == 2 && w.end == UNWIND_BAD_FP,
 	   "no table: a frame pointer, but not to code that does not call");
 	w.stack[51] = 0x20200;
 	walk(&w, sizeof(w.stack));
@@ -350,7 +458,8 @@ static void test_x86(void)
 	   "no table: frame pointers to the end");
 	w.stack[2] = STACK_AT;
 	walk(&w, sizeof(w.stack));
-	ok(w.nr == 1 && w.end == UNWIND_NO_TABLE, "a frame pointer that goes down is none");
+	ok(w.nr == 1 && w.end == UNWIND_BAD_FP, "a frame pointer that goes down is none");
+	test_trampolines(&w);
 
 	/* A stack that calls itself for ever */
 	set(&w, RIP, at(&w, 0x110));
