@@ -1,6 +1,7 @@
 #include "cmd/symbols.h"
 #include "base/guard.h"
 
+#include "cmd/debug_package.h"
 #include "cmd/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
@@ -110,6 +111,21 @@ unsigned symbols_want(const struct symbol_opts *o)
 	return WANT_SYMBOL | (o->no_inline ? 0 : WANT_INLINE);
 }
 
+/* Without a package to name (another distribution, a program of one's own) it is what would help anywhere. */
+static char *stripped_hint(const char *const *paths, size_t nr)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_str(&s, "apt install ");
+	if (!debug_packages("", paths, nr, &s)) {
+		s.len = 0;
+		strbuf_str(&s, "install its debugging symbols, or set DEBUGINFOD_URLS");
+	} else if (strstr(strbuf_cstr(&s), "-dbgsym")) {
+		strbuf_str(&s, " (-dbgsym packages are in the debian-debug archive)");
+	}
+	return strbuf_steal(&s);
+}
+
 struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 {
 	static char dir[4096], cache[4096]; /* as long as the names */
@@ -122,6 +138,7 @@ struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 		.no_vmlinux = o->no_vmlinux,
 		.bounds = o->func_names || (!o->no_func_names && strcmp(app->prog, "perf") != 0),
 		.min_unnamed = o->min_unnamed,
+		.stripped_hint = o->symfs ? NULL : stripped_hint,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
 		.kernel_text = kernel_text,
 		.kernel_ctx = (void *)o,

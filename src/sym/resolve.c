@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MADE_UNNAMED_MIN = 2 };
+
 static int resolve_worker(void *ctx, unsigned index)
 {
 	struct job *j = ctx;
@@ -113,10 +115,21 @@ static int run_groups(struct job *j)
 	return par_run(workers, resolve_worker, j);
 }
 
+/* One command for all stripped files that were noted. */
+static void tell_packages(const struct sym_config *cfg, const char *const *paths, size_t nr)
+{
+	char *hint = nr && cfg->stripped_hint ? cfg->stripped_hint(paths, nr) : NULL;
+	if (hint)
+		diag_hint(cfg->diag, "%s", hint);
+	free(hint);
+}
+
 /* A recording from elsewhere can miss hundreds of files: the heaviest are named. */
 static void tell(const struct sym_config *cfg, const struct group *groups, u32 nr)
 {
 	u32 told = 0, more = 0;
+	const char *stripped[64];
+	size_t nr_stripped = 0;
 	for (u32 i = 0; i < nr; i++) {
 		const struct group *g = &groups[i];
 		if (!g->note)
@@ -129,9 +142,51 @@ static void tell(const struct sym_config *cfg, const struct group *groups, u32 n
 		diag_note(cfg->diag, "%s", g->note);
 		if (g->hint)
 			diag_hint(cfg->diag, "%s", g->hint);
+		if (g->stripped && nr_stripped < ARRAY_SIZE(stripped))
+			stripped[nr_stripped++] = g->info->path;
 	}
+	tell_packages(cfg, stripped, nr_stripped);
 	if (more)
 		diag_note(cfg->diag, "%u more files could not be used; -v names them all", more);
+}
+
+/* Programs that can say what code they make, and how they are asked to. */
+static const char *made_hint(const struct catalog *c)
+{
+	static const struct {
+		const char *file, *hint;
+	} makers[] = {
+		{ "node", "run node with --perf-basic-prof while recording" },
+		{ "libnode.so", "run node with --perf-basic-prof while recording" },
+		{ "libjvm.so",
+		  "run java with -XX:+DumpPerfMapAtExit (Java 17 and later) while recording" },
+		{ "python3.", "run python with -X perf (3.12 and later) while recording" },
+		{ "libpython3.", "run python with -X perf (3.12 and later) while recording" },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
+		vec_for_each (&c->images, image) {
+			const char *slash = image->path ? strrchr(image->path, '/') : NULL;
+			size_t len = strlen(makers[i].file);
+			bool whole = makers[i].file[len - 1] != '.' && len < 5;
+			if (slash && !strncmp(slash + 1, makers[i].file, len) &&
+			    (!whole || !slash[1 + len]))
+				return makers[i].hint;
+		}
+	return "the program has to write /tmp/perf-PID.map while recording (node: "
+	       "--perf-basic-prof, python: -X perf)";
+}
+
+static void tell_made(const struct sym_config *cfg, const struct catalog *c,
+		      const struct group *groups, u32 nr)
+{
+	u32 unnamed = 0;
+	for (u32 i = 0; i < nr; i++)
+		unnamed += groups[i].nr_unnamed_made;
+	/* Hot loops are few addresses, and all of the time. */
+	if (!cfg->diag || !cfg->min_unnamed || unnamed < MADE_UNNAMED_MIN)
+		return;
+	diag_note(cfg->diag, "%u addresses in code made at run time (JIT) have no name", unnamed);
+	diag_hint(cfg->diag, "%s", made_hint(c));
 }
 
 /* Who records without seeing the kernel's addresses cannot say where it lies: its frames are of no image. */
@@ -168,6 +223,7 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 	if (!err)
 		err = resolve_ids(&j);
 	tell(&n->cfg, j.groups, j.nr_groups);
+	tell_made(&n->cfg, c, j.groups, j.nr_groups);
 	tell_hidden(&n->cfg, c, frames);
 	for (u32 i = 0; i < j.nr_groups; i++) {
 		struct answers *kept = j.groups[i].kept.mapped ? vec_push(&n->kept) : NULL;

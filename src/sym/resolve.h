@@ -47,7 +47,9 @@ struct sym_config {
 	void *kernel_ctx;
 	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */
 	bool bounds; /* functions of stripped files are told apart by their unwind tables, and named by their place */
-	u32 min_unnamed; /* a stripped file with so many addresses without a name is noted; 0: none is */
+	u32 min_unnamed; /* a stripped file, or code made at run time, with so many addresses without a name is noted; 0: none is */
+	/* What to install for stripped files: a hint (to be freed) for all of them, or NULL. NULL: nobody knows. */
+	char *(*stripped_hint)(const char *const *paths, size_t nr);
 	struct diag *diag; /* notes about images without names; NULL: none wanted. Used during resolve() only. */
 	u32 max_notes; /* of those without a hint, the heaviest images first; the others are counted; 0: all */
 };

@@ -225,11 +225,11 @@ static void note_stripped(struct group *g, u32 min_unnamed)
 	u32 unnamed = 0;
 	for (u32 i = 0; i < g->nr_questions; i++)
 		unnamed += !g->answers[i].name || g->answers[i].bounds;
-	if (!g->note && unnamed >= min_unnamed && unnamed > g->nr_questions / 2)
-		group_note(g,
-			   "%s is stripped: %u of the %u addresses in it have no name (a package "
-			   "with its debugging information helps)",
-			   g->info->path, unnamed, g->nr_questions);
+	if (g->note || unnamed < min_unnamed || unnamed <= g->nr_questions / 2)
+		return;
+	group_note(g, "%s is stripped: %u of the %u addresses in it have no symbol", g->info->path,
+		   unnamed, g->nr_questions);
+	g->stripped = true;
 }
 
 /*
@@ -330,7 +330,7 @@ static int map_text(int fd, const char **data, size_t *len)
 	return 0;
 }
 
-static int resolve_anon(struct sym_names *n, struct group *g, struct arena *arena)
+static int resolve_anon_map(struct sym_names *n, struct group *g, struct arena *arena)
 {
 	char path[PATH_MAX];
 	const char *dir = n->cfg.map_dir ? n->cfg.map_dir : "/tmp";
@@ -359,6 +359,18 @@ static int resolve_anon(struct sym_names *n, struct group *g, struct arena *aren
 		sweep_done(&s);
 	}
 	guard_unmap(text, size);
+	return err;
+}
+
+/* Most of it nameless: whoever made the code did not say what it is. */
+static int resolve_anon(struct sym_names *n, struct group *g, struct arena *arena)
+{
+	int err = resolve_anon_map(n, g, arena);
+	u32 unnamed = 0;
+	for (u32 i = 0; i < g->nr_questions; i++)
+		unnamed += !g->answers[i].name;
+	if (unnamed > g->nr_questions / 2)
+		g->nr_unnamed_made = unnamed;
 	return err;
 }
 

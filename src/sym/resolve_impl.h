@@ -57,6 +57,8 @@ struct group {
 	struct answers kept; /* what the answers are borrowed from, if they were known already */
 	int err; /* of reading the image; what to say about it */
 	char *note, *hint;
+	bool stripped; /* that is what the note is about */
+	u32 nr_unnamed_made; /* addresses in code made at run time, which nobody named */
 };
 
 struct job {

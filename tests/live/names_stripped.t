@@ -48,6 +48,52 @@ as_perf() { ./perf report --stdio -g none --no-children --sort sym --dsos stripp
 unlike "$(as_perf)" 'func_0x' "called as perf: addresses, as perf prints them"
 like "$(as_perf --func-names)" "\\] $alpha" "called as perf, asked for them: the names"
 
+# What would have the symbols: of a program of ours nobody knows, of Debian's the package.
+cat >many.c <<'END'
+#include <stdlib.h>
+#define F(n) static __attribute__((noinline)) void f##n(void) { for (volatile int i = 0; i < 2000; i++) { } }
+#define TEN(m) m(0) m(1) m(2) m(3) m(4) m(5) m(6) m(7) m(8) m(9)
+#define CALL(n) f##n();
+TEN(F)
+int main(int argc, char **argv) { for (int i = atoi(argv[1]); i; i--) { TEN(CALL) } return argc - 2; }
+END
+gcc -O1 -o many many.c && strip many
+"$SONDE" record -q -F 1999 -e cpu-clock:u -o many.data -- ./many 20000 2>/dev/null
+err=$("$SONDE" report --stdio -g none -i many.data 2>&1 >/dev/null)
+like "$err" 'many is stripped: [0-9]+ of the [0-9]+ addresses in it have no symbol' "a stripped program is noted"
+like "$err" 'hint: install its debugging symbols, or set DEBUGINFOD_URLS' "... with what helps"
+python=$(readlink -f /usr/bin/python3)
+if [ -f "/var/lib/dpkg/info/${python##*/}-minimal.list" ] && [ ! -f "/var/lib/dpkg/info/${python##*/}-dbg.list" ]; then
+	"$SONDE" record -q -F 1999 -e cpu-clock:u -g -o python.data -- "$python" -S -c 'x = sum(len(repr({i: [i] * 9})) for i in range(300000))' 2>/dev/null
+	like "$("$SONDE" report --stdio -g none -i python.data 2>&1 >/dev/null)" "hint: apt install .*${python##*/}-dbg" "of Debian's Python: the package that has its symbols"
+else
+	skip "no Python of Debian's, or its symbols are installed" "the package that has its symbols"
+fi
+
+# Code made at run time, without a word about it.
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >jit.c <<'END'
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+	static const unsigned char loop[] = { 0x48, 0xff, 0xcf, 0x90, 0x90, 0x75, 0xf9, 0xc3 }; /* dec %rdi; nop; nop; jne; ret */
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED || !memcpy(page, loop, sizeof(loop)) || mprotect(page, 4096, PROT_READ | PROT_EXEC))
+		return 1;
+	((void (*)(unsigned long))page)(900000000);
+	return 0;
+}
+END
+	gcc -O1 -o jit jit.c
+	"$SONDE" record -q -F 1999 -e cpu-clock:u -o jit.data -- ./jit 2>/dev/null
+	err=$("$SONDE" report --stdio -g none -i jit.data 2>&1 >/dev/null)
+	like "$err" 'addresses in code made at run time \(JIT\) have no name' "nameless code of a JIT compiler is noted"
+	like "$err" 'perf-PID.map.*--perf-basic-prof.*-X perf' "... with the options that make it tell"
+else
+	skip "its machine code is x86_64's" "nameless code of a JIT compiler"
+fi
+
 # With the symbols at hand nothing is made up.
 "$SONDE" record -q -F 999 -e cpu-clock:u --call-graph dwarf -o whole.data -- ./whole 300 2>/dev/null
 out=$("$SONDE" report --stdio -g none --sort sym --dsos whole -i whole.data 2>/dev/null)
