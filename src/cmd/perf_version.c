@@ -20,7 +20,7 @@ static const struct feature {
 } features[] = {
 	{ "aio", "HAVE_AIO_SUPPORT", false, "recording writes from threads of its own" },
 	{ "bpf", "HAVE_LIBBPF_SUPPORT", false, NULL },
-	{ "debuginfod", "HAVE_DEBUGINFOD_SUPPORT", false, NULL },
+	{ "debuginfod", "HAVE_DEBUGINFOD_SUPPORT", true, NULL },
 	{ "dwarf", "HAVE_DWARF_SUPPORT", false, NULL },
 	{ "dwarf-unwind", "HAVE_DWARF_UNWIND_SUPPORT", true, NULL },
 	{ "glibc", "HAVE_GLIBC_SUPPORT", true, NULL },

@@ -2,6 +2,7 @@
 #include "base/guard.h"
 
 #include "cmd/debug_package.h"
+#include "cmd/debug_server.h"
 #include "cmd/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
@@ -131,6 +132,7 @@ struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 	static char dir[4096], cache[4096]; /* as long as the names */
 	return (struct sym_config){
 		.symfs = o->symfs,
+		.fetch = o->symfs ? NULL : debug_server(app),
 		.places = symbols_places(o->symfs),
 		.cache = cache_folder(cache, sizeof(cache)),
 		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),

@@ -152,12 +152,30 @@ static int open_link(const struct debugfile_where *w, const char *image_path,
 	return -ENOENT;
 }
 
+/* What a server gives has to prove itself, too. */
+static int fetch_by_id(struct debugfile_fetch *f, const struct buildid *id, struct elfimg *ret)
+{
+	struct elfimg dbg;
+	struct buildid got;
+	_cleanup_close_ int fd = f->open(f, id);
+	if (fd < 0 || elfimg_open_fd(&dbg, fd))
+		return -ENOENT;
+	if (buildid_of_image(&dbg, &got) || !buildid_equal(&got, id)) {
+		elfimg_close(&dbg);
+		return -ENOENT;
+	}
+	*ret = dbg;
+	return 0;
+}
+
 int debugfile_open(const struct debugfile_where *w, const char *path, const struct elfimg *e,
 		   const struct buildid *id, struct elfimg *ret)
 {
 	if (id->size && !debugfile_open_id(w, id, ret))
 		return 0;
-	return open_link(w, path, e, id, ret);
+	if (!open_link(w, path, e, id, ret))
+		return 0;
+	return w->fetch && id->size ? fetch_by_id(w->fetch, id, ret) : -ENOENT;
 }
 
 int debugfile_open_alt(const struct debugfile_where *w, const char *path, const struct buildid *id,

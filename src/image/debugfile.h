@@ -18,7 +18,14 @@ struct debugfile_places {
 	void *ctx;
 };
 
+/* Who gets debug files from elsewhere, by build id: a descriptor, or negative errno. From any thread. */
+struct debugfile_fetch {
+	int (*open)(struct debugfile_fetch *f, const struct buildid *id);
+	char note[160]; /* what went wrong, for the user; "": nothing */
+};
+
 struct debugfile_where {
+	struct debugfile_fetch *fetch; /* NULL: nobody; asked when nothing is found here */
 	const struct debugfile_places *places; /* NULL: none but here */
 	const char *root; /* put before every path below; NULL or "": none */
 	const char *const *dirs; /* NULL-terminated; NULL: /usr/lib/debug alone */

@@ -137,7 +137,8 @@ static void code_init(struct code *c, const struct sym_config *cfg, const struct
 	*c = (struct code){
 		.cfg = cfg,
 		.info = info,
-		.where = { .places = cfg->places,
+		.where = { .fetch = cfg->fetch,
+			   .places = cfg->places,
 			   .root = cfg->symfs,
 			   .dirs = cfg->debug_dirs,
 			   .cache = cfg->buildid_dir },

@@ -150,6 +150,14 @@ static void tell(const struct sym_config *cfg, const struct group *groups, u32 n
 		diag_note(cfg->diag, "%u more files could not be used; -v names them all", more);
 }
 
+static void tell_fetch(const struct sym_config *cfg)
+{
+	if (!cfg->fetch || !cfg->fetch->note[0])
+		return;
+	diag_note(cfg->diag, "%s", cfg->fetch->note);
+	cfg->fetch->note[0] = '\0';
+}
+
 /* Programs that can say what code they make, and how they are asked to. */
 static const char *made_hint(const struct catalog *c)
 {
@@ -223,6 +231,7 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 	if (!err)
 		err = resolve_ids(&j);
 	tell(&n->cfg, j.groups, j.nr_groups);
+	tell_fetch(&n->cfg);
 	tell_made(&n->cfg, c, j.groups, j.nr_groups);
 	tell_hidden(&n->cfg, c, frames);
 	for (u32 i = 0; i < j.nr_groups; i++) {
@@ -276,7 +285,8 @@ struct names *sym_names_new(const struct sym_config *cfg)
 		return NULL;
 	}
 	n->cfg.buildid_dir = n->buildid_dir;
-	n->where = (struct debugfile_where){ .places = cfg->places,
+	n->where = (struct debugfile_where){ .fetch = cfg->fetch,
+					     .places = cfg->places,
 					     .root = cfg->symfs,
 					     .dirs = cfg->debug_dirs,
 					     .cache = n->buildid_dir };
