@@ -481,3 +481,9 @@ int perf_header_text(const struct perfdata *p, const char *path, bool full, stru
 		print_features(p, full, to);
 	return to->err;
 }
+
+void perf_header_stream_text(const struct perfdata *p, struct strbuf *to)
+{
+	if (p->is_pipe)
+		print_features(p, true, to);
+}

@@ -10,3 +10,5 @@
  */
 int perf_header_text(const struct perfdata *p, const char *path, bool full,
 		     struct strbuf *to) must_check;
+/* What a stream says between its records, without the frame: `-I` alone. Nothing of a file. */
+void perf_header_stream_text(const struct perfdata *p, struct strbuf *to);

@@ -205,6 +205,20 @@ static int print_head_only(struct report *r)
 	return err ? err : report_head(r);
 }
 
+/* Every record, then how many there were of each kind. */
+static int print_dump(struct report *r)
+{
+	struct strbuf *to = &r->app->out;
+	struct dump_raw_opts o = { .file = replay_perf_file(r->src),
+				   .path = r->opts->input,
+				   .catalog = &r->src->catalog,
+				   .reads = replay_perf_has_reads(r->src) };
+	int err = report_head(r);
+	if (!err)
+		err = dump_raw_all(r->src, &o, to, &r->app->diag);
+	return err ? err : report_stats(r->src, to);
+}
+
 /* What needs no samples. */
 static int print_side(struct report *r)
 {
@@ -213,7 +227,7 @@ static int print_side(struct report *r)
 	if (err)
 		return err;
 	if (r->opts->dump)
-		return dump_raw(replay_perf_file(r->src), r->opts->input, &app->out);
+		return print_dump(r);
 	return r->opts->stats ? report_stats(r->src, &app->out)
 			      : report_tasks(r->src, r->opts->mmaps, &app->out);
 }

@@ -148,6 +148,8 @@ int report_head(struct report *r)
 	if (!r->opts->quiet && !r->opts->csv && replay_perf_file(r->src))
 		strbuf_str(&r->app->out, "# To display the perf.data header info, please use "
 					 "--header/--header-only options.\n#\n");
+	if (r->opts->header_full && replay_perf_file(r->src))
+		perf_header_stream_text(replay_perf_file(r->src), &r->app->out);
 	return 0;
 }
 

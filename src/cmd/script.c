@@ -4,6 +4,7 @@
 #include "cmd/commands.h"
 #include "cmd/dump_raw.h"
 #include "cmd/look.h"
+#include "cmd/script_counts.h"
 #include "cmd/script_dump.h"
 #include "cmd/script_fields.h"
 #include "cmd/script_side.h"
@@ -33,6 +34,7 @@ struct script_opts {
 	bool header_full;
 	bool deltatime;
 	bool dump;
+	bool dump_unsorted;
 	bool show_tasks;
 	bool show_mmaps;
 	bool show_lost;
@@ -68,7 +70,7 @@ static const struct opt script_rows[] = {
 		 "and -FIELD change the usual ones; hw:, sw:, trace:, raw: in front: only of such "
 		 "events"),
 	OPT_FLAG('D', "dump-raw-trace", struct script_opts, dump,
-		 "every record of the file as bytes and text, instead of samples"),
+		 "every record as bytes and text, between the samples"),
 	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
 	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
 	OPT_FLAG(0, "deltatime", struct script_opts, deltatime, "times from the sample before"),
@@ -87,8 +89,8 @@ static const struct opt script_rows[] = {
 		 .refused = true),
 	OPT_FLAG(0, "show-text-poke-events", struct script_opts, force,
 		 "Changes of the kernel's code are told by -D", .refused = true),
-	OPT_FLAG(0, "dump-unsorted-raw-trace", struct script_opts, dump,
-		 "the same as -D, which keeps the file's order", .hidden = true),
+	OPT_FLAG(0, "dump-unsorted-raw-trace", struct script_opts, dump_unsorted,
+		 "every record of the file as bytes and text, in the order of the file"),
 	OPT_FLAG(0, "per-event-dump", struct script_opts, per_event,
 		 "the lines of each event into a file of its own: INPUT.EVENT.dump"),
 	OPT_FLAG('G', "hide-call-graph", struct script_opts, hide_chains,
@@ -301,6 +303,66 @@ static void look_at_machine(const struct script *s, struct text_samples_opts *o)
 	}
 }
 
+static struct dump_raw_opts dump_opts(const struct script *s)
+{
+	return (struct dump_raw_opts){ .file = replay_perf_file(s->src),
+				       .path = s->opts->input,
+				       .catalog = &s->src->catalog,
+				       .reads = replay_perf_has_reads(s->src),
+				       .file_order = s->opts->dump_unsorted,
+				       .has_handlers = true };
+}
+
+/* What comes between the samples: records as bytes, lines about tasks and maps. Each may be NULL. */
+struct script_between {
+	struct dump_raw *dump;
+	struct script_side *side;
+	const struct catalog *catalog;
+	const struct frame_table *frames;
+};
+
+static void print_between(void *ctx, struct sink *k, const struct sample *s, struct strbuf *to)
+{
+	struct script_between *b = ctx;
+	if (b->dump) {
+		u32 frame = s->nr_places ? s->places[0].frame : FRAME_NONE;
+		dump_raw_sample(b->dump, s, &b->catalog->images.at[b->frames->frames[frame].image],
+				to);
+	}
+	if (b->side)
+		script_side_until(b->side, k, s->time_ns, to);
+}
+
+static int open_between(struct script *s, struct script_between *b)
+{
+	const struct script_opts *so = s->opts;
+	u32 show = (so->show_tasks ? SIDE_TASKS : 0) | (so->show_mmaps ? SIDE_MMAPS : 0) |
+		   (so->show_lost ? SIDE_LOST : 0) | (so->show_switches ? SIDE_SWITCHES : 0) |
+		   (so->show_namespaces ? SIDE_NAMESPACES : 0) |
+		   (so->show_cgroups ? SIDE_CGROUPS : 0) | (so->show_bpf ? SIDE_BPF : 0);
+	int err = 0;
+	if (show && !s->app->json)
+		err = script_side_new(&b->side, replay_perf_file(s->src), show, &s->choose.when);
+	if (b->side && s->round.after) /* in the first one also what has no time */
+		script_side_skip(b->side, s->round.after);
+	if (!err && so->dump) {
+		struct dump_raw_opts o = dump_opts(s);
+		err = dump_raw_new(&b->dump, &o);
+	}
+	return err;
+}
+
+static int close_between(struct script *s, struct script_between *b, struct sink *sink, int err)
+{
+	if (!err && b->side)
+		script_side_until(b->side, sink, s->round.until, &s->app->out);
+	if (!err && b->dump)
+		err = dump_raw_rest(b->dump, &s->app->out);
+	script_side_free(b->side);
+	dump_raw_free(b->dump);
+	return err;
+}
+
 static int print_all(struct script *s, const struct run_tables *run,
 		     const struct names_result *named)
 {
@@ -324,23 +386,15 @@ static int print_all(struct script *s, const struct run_tables *run,
 	};
 	look_at_machine(s, &o);
 	const struct script_opts *so = s->opts;
-	struct script_side *side = NULL;
-	struct sink *sink;
-	int err = 0;
-	u32 show = (so->show_tasks ? SIDE_TASKS : 0) | (so->show_mmaps ? SIDE_MMAPS : 0) |
-		   (so->show_lost ? SIDE_LOST : 0) | (so->show_switches ? SIDE_SWITCHES : 0) |
-		   (so->show_namespaces ? SIDE_NAMESPACES : 0) |
-		   (so->show_cgroups ? SIDE_CGROUPS : 0) | (so->show_bpf ? SIDE_BPF : 0);
+	struct script_between between = { .catalog = &s->src->catalog, .frames = &run->frames };
+	struct sink *sink = NULL;
+	int err = open_between(s, &between);
 	bool reads = replay_perf_has_reads(s->src);
-	if (show && !s->app->json)
-		err = script_side_new(&side, replay_perf_file(s->src), show, &s->choose.when);
-	if (side) {
-		if (s->round.after) /* in the first one also what has no time */
-			script_side_skip(side, s->round.after);
-		o.before = script_side_until;
-		o.before_ctx = side;
+	if (between.side || between.dump) {
+		o.before = print_between;
+		o.before_ctx = &between;
 	}
-	bool in_turn = side || reads || sample_gate_used(&s->so_far.gate) || so->reltime ||
+	bool in_turn = o.before || reads || sample_gate_used(&s->so_far.gate) || so->reltime ||
 		       so->deltatime || s->asked & TEXT_DATA_SRC;
 	struct script_dump *dump = NULL;
 	if (!err && so->per_event)
@@ -349,7 +403,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 	if (!err)
 		err = text_samples_new(&o, &s->app->out, &sink);
 	if (err) {
-		script_side_free(side);
+		(void)!close_between(s, &between, NULL, err);
 		return script_dump_close(dump, err, s->app->title, &s->app->out, &s->app->diag);
 	}
 	sink->needs |= (reads ? NEED_READ : 0) | more_needs(s);
@@ -357,9 +411,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 	s->listing = true;
 	err = stream_run_named(s->src, sink, in_turn ? 1 : (unsigned)so->workers, &run->frames,
 			       &s->app->diag);
-	if (!err && side)
-		script_side_until(side, sink, s->round.until, &s->app->out);
-	script_side_free(side);
+	err = close_between(s, &between, sink, err);
 	text_samples_free(sink);
 	return script_dump_close(dump, err, s->app->title, &s->app->out, &s->app->diag);
 }
@@ -434,17 +486,34 @@ static int script_source(struct script *s, struct diag *wrong)
 static int check_trace(struct script *s)
 {
 	const struct script_opts *o = s->opts;
-	const char *what = o->header || o->header_only ? "--header"
-			   : o->dump		       ? "--dump-raw-trace"
-			   : o->show_tasks	       ? "--show-task-events"
-			   : o->show_mmaps	       ? "--show-mmap-events"
-			   : o->show_lost	       ? "--show-lost-events"
-			   : o->show_switches	       ? "--show-switch-events"
-			   : o->show_namespaces	       ? "--show-namespace-events"
-			   : o->show_cgroups	       ? "--show-cgroup-events"
-			   : o->show_bpf	       ? "--show-bpf-events"
-						       : NULL;
+	const char *what = o->header || o->header_only	 ? "--header"
+			   : o->dump || o->dump_unsorted ? "--dump-raw-trace"
+			   : o->show_tasks		 ? "--show-task-events"
+			   : o->show_mmaps		 ? "--show-mmap-events"
+			   : o->show_lost		 ? "--show-lost-events"
+			   : o->show_switches		 ? "--show-switch-events"
+			   : o->show_namespaces		 ? "--show-namespace-events"
+			   : o->show_cgroups		 ? "--show-cgroup-events"
+			   : o->show_bpf		 ? "--show-bpf-events"
+							 : NULL;
 	return what ? recording_needs_perf(s->app, s->src, o->input, what) : 0;
+}
+
+/* Samples, counts, or nothing but records. */
+static int print_recording(struct script *s, struct diag *wrong)
+{
+	const struct perfdata *file = replay_perf_file(s->src);
+	bool counts = file && script_has_counts(file);
+	int err = 0;
+	if (file && (s->opts->dump_unsorted || (s->opts->dump && (counts || s->app->json)))) {
+		struct dump_raw_opts o = dump_opts(s);
+		err = dump_raw_all(s->src, &o, &s->app->out, wrong);
+		if (s->opts->dump_unsorted || !counts)
+			return err;
+	}
+	if (counts && !err)
+		return script_counts(file, &s->src->catalog, &s->app->out, wrong);
+	return err ? err : script_source(s, wrong);
 }
 
 /* Everything of one source. *status: of a word that cannot be. */
@@ -469,10 +538,11 @@ static int script_opened(struct script *s, struct diag *wrong, int *status)
 		*status = choose_gate(&o->gate, s->src, &s->so_far.gate, s->app);
 		s->gated = true;
 	}
-	if (!err && !*status && o->dump && !o->header_only)
-		err = dump_raw(replay_perf_file(s->src), o->input, &s->app->out);
-	else if (!err && !*status && !o->header_only)
-		err = script_source(s, wrong);
+	if (!err && !*status && !o->header_only) {
+		if (o->header_full && !o->header && replay_perf_file(s->src))
+			perf_header_stream_text(replay_perf_file(s->src), &s->app->out);
+		err = print_recording(s, wrong);
+	}
 	kernel_list_done(&kernel);
 	choose_done(&s->choose);
 	return err;
@@ -490,7 +560,7 @@ static bool is_stream(const char *input)
 /* What cannot be told before the end. */
 static bool needs_end(const struct script_opts *o)
 {
-	return o->header || o->header_only || o->dump ||
+	return o->header || o->header_only || o->header_full || o->dump || o->dump_unsorted ||
 	       (o->choose.time && strchr(o->choose.time, '%'));
 }
 

@@ -221,9 +221,8 @@ void script_side_skip(struct script_side *s, u64 time_ns)
 		take_comm(s, &s->sides.rows.at[s->next].side);
 }
 
-void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *to)
+void script_side_until(struct script_side *s, struct sink *k, u64 time_ns, struct strbuf *to)
 {
-	struct script_side *s = side;
 	for (; s->next < s->sides.rows.nr && s->sides.rows.at[s->next].time <= time_ns; s->next++) {
 		const struct perf_side *p = &s->sides.rows.at[s->next].side;
 		char buf[32];

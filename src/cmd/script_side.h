@@ -20,8 +20,8 @@ enum script_side_show {
 int script_side_new(struct script_side **ret, const struct perfdata *file, u32 show,
 		    const struct sample_choice *when) must_check;
 void script_side_free(struct script_side *s);
-/* Prints what happened up to this time and was not printed yet: for text_samples_opts.before. */
-void script_side_until(void *side, struct sink *k, u64 time_ns, struct strbuf *to);
+/* Prints what happened up to this time and was not printed yet. */
+void script_side_until(struct script_side *s, struct sink *k, u64 time_ns, struct strbuf *to);
 /* What happened up to this time was printed before. */
 void script_side_skip(struct script_side *s, u64 time_ns);
 /* The record as text, with the line's end: "PERF_RECORD_COMM: sh:17/17". swap: the file is of the other byte order. */

@@ -79,7 +79,7 @@ static void put_attrs(struct perfdata_copy *c)
 		if (ids.size >= sizeof(u64))
 			memcpy(&name[1], p->map + ids.offset, sizeof(u64));
 		const char *text = p->attrs.at[i].name;
-		if (text)
+		if (text && (name[1] || p->attrs.nr == 1))
 			put_record(c, REC_EVENT_UPDATE, name, sizeof(name), text, strlen(text) + 1);
 	}
 }

@@ -294,14 +294,15 @@ static void put_feature(struct strbuf *b, u64 feature, const void *data, size_t 
 	put_record(b, REC_HEADER_FEATURE, &feature, sizeof(feature), data, size);
 }
 
-/* Of an event: its attr with ids, and its name. */
-static void put_event(struct strbuf *b, const struct perfdata_event *e)
+/* Of an event: its attr with ids, and its name. Without an id the name would be taken for the first event's. */
+static void put_event(struct strbuf *b, const struct perfdata_event *e, bool only)
 {
 	struct {
 		u64 what, id;
 	} name = { .what = 2, .id = e->nr_ids ? e->ids[0] : 0 };
 	put_record(b, REC_HEADER_ATTR, &e->attr, sizeof(e->attr), e->ids, e->nr_ids * sizeof(u64));
-	put_record(b, REC_EVENT_UPDATE, &name, sizeof(name), e->name, strlen(e->name) + 1);
+	if (e->nr_ids || only)
+		put_record(b, REC_EVENT_UPDATE, &name, sizeof(name), e->name, strlen(e->name) + 1);
 }
 
 static void put_tracing_data(struct strbuf *b, const void *data, size_t size)
@@ -321,7 +322,7 @@ int perfdata_head_stream(const struct perfdata_head *h, struct strbuf *to)
 	put_u64(to, PERF_MAGIC2);
 	put_u64(to, 2 * sizeof(u64));
 	for (u32 i = 0; i < h->nr_events; i++)
-		put_event(to, &h->events[i]);
+		put_event(to, &h->events[i], h->nr_events == 1);
 	strbuf_init(&one);
 	for (unsigned f = 0; f < PERFDATA_NR_FEATURES; f++) {
 		strbuf_reset(&one);

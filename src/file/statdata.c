@@ -180,7 +180,7 @@ static int read_range(struct statdata *s, struct bytes *b)
 	return err;
 }
 
-static int read_cpu_map(struct statdata *s, struct bytes *b)
+int statdata_cpu_map(struct statdata *s, struct bytes *b)
 {
 	u16 type = bytes_u16(b);
 	int err = 0;
@@ -252,7 +252,7 @@ static int read_update(struct statdata *s, struct bytes *b)
 static int read_preface(struct statdata *s, const u8 *rec, const struct perf_event_header *h)
 {
 	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), s->file->swap);
-	int err = perfdata_pipe_record(s->file, rec, h);
+	int err = s->learns ? perfdata_pipe_record(s->learns, rec, h) : 0;
 	while (!err && s->events.nr < s->file->attrs.nr) {
 		struct statdata_event *e = vec_push(&s->events);
 		if (!e)
@@ -263,7 +263,7 @@ static int read_preface(struct statdata *s, const u8 *rec, const struct perf_eve
 		return err;
 	switch (h->type) {
 	case REC_THREAD_MAP: return read_thread_map(s, &b);
-	case REC_CPU_MAP: return read_cpu_map(s, &b);
+	case REC_CPU_MAP: return statdata_cpu_map(s, &b);
 	case REC_STAT_CONFIG: return read_config(s, &b);
 	case REC_EVENT_UPDATE: return read_update(s, &b);
 	default: return 0;
@@ -290,9 +290,12 @@ static int fill_places(struct statdata *s)
 	return err;
 }
 
-int statdata_open(struct statdata *s, struct perfdata *file, struct diag *d)
+static int open_counts(struct statdata *s, const struct perfdata *file, struct perfdata *learns,
+		       struct diag *d)
 {
-	*s = (struct statdata){ .file = file, .by = STAT_BY_ALL, .at = file->map + file->data_at };
+	*s = (struct statdata){
+		.file = file, .learns = learns, .by = STAT_BY_ALL, .at = file->map + file->data_at
+	};
 	const u8 *end = file->map + file->data_end, *rec;
 	struct perf_event_header h;
 	bool any = false;
@@ -319,6 +322,16 @@ int statdata_open(struct statdata *s, struct perfdata *file, struct diag *d)
 	if (err)
 		statdata_close(s);
 	return err;
+}
+
+int statdata_open(struct statdata *s, struct perfdata *file, struct diag *d)
+{
+	return open_counts(s, file, file, d);
+}
+
+int statdata_open_known(struct statdata *s, const struct perfdata *file, struct diag *d)
+{
+	return open_counts(s, file, NULL, d);
 }
 
 void statdata_close(struct statdata *s)

@@ -51,7 +51,8 @@ struct statdata_event {
 };
 
 struct statdata {
-	struct perfdata *file;
+	const struct perfdata *file;
+	struct perfdata *learns; /* the same, of a stream whose attrs come with its records; NULL: they are known */
 	enum stat_by by;
 	u64 interval_ms;
 	VEC(struct statdata_thread) threads;
@@ -65,6 +66,8 @@ struct statdata {
  * claims more than there can be; all with a diag.
  */
 int statdata_open(struct statdata *s, struct perfdata *file, struct diag *d) must_check;
+/* The same of a file that was read before: all its attrs are known. */
+int statdata_open_known(struct statdata *s, const struct perfdata *file, struct diag *d) must_check;
 void statdata_close(struct statdata *s);
 /* Places: each thread on each CPU, slot = index of the CPU * threads + index of the thread. */
 u32 statdata_nr_slots(const struct statdata *s);
@@ -73,6 +76,9 @@ u32 statdata_nr_slots(const struct statdata *s);
  * before. 1, 0 at the end, -EBADMSG when the file is cut off (to then has what was there).
  */
 int statdata_next_round(struct statdata *s, struct count *to, struct statdata_round *ret) must_check;
+
+/* Decodes the body of a CPU_MAP record into s->cpus. 0, -EBADMSG, -EFBIG or -ENOMEM. */
+int statdata_cpu_map(struct statdata *s, struct bytes *b) must_check;
 
 /* Core, socket, die of each CPU and the CPUs of each node, from the head of the file. 0 or -ENOMEM. */
 int statdata_topology(const struct perfdata *file, struct machine *to) must_check;

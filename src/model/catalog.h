@@ -24,7 +24,7 @@ enum { BUILD_ID_MAX = 20 };
 
 struct image_info {
 	enum image_kind kind;
-	const char *path; /* as recorded; display names are made from it */
+	const char *path; /* as recorded; of code without a file: /tmp/perf-PID.map, which may name it */
 	const char *name; /* what a person sees in a column: last path component, or "[kernel.kallsyms]" */
 	u8 build_id[BUILD_ID_MAX];
 	u8 build_id_size;
@@ -32,6 +32,13 @@ struct image_info {
 	u64 start, end; /* IMAGE_KIND_KERNEL, _MODULE, _BPF: address range; end 0: open */
 	u64 reloc; /* IMAGE_KIND_KERNEL: address that the reference symbol (_text, _stext) had when recorded */
 };
+
+/* Whether perf shows its path where it shows paths; others go by their names: "[kernel.kallsyms]", "[vdso]". */
+static inline bool image_has_path(const struct image_info *i)
+{
+	return i->kind == IMAGE_KIND_FILE || i->kind == IMAGE_KIND_MODULE ||
+	       i->kind == IMAGE_KIND_ANON;
+}
 
 struct event_info {
 	const char *name; /* as the user wrote it, or made from type and config */

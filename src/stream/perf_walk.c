@@ -97,6 +97,17 @@ int perf_walk_side(const struct perfdata *file, const u8 *rec, const struct perf
 	return err ? -EBADMSG : 0;
 }
 
+struct perf_id_trailer perf_walk_who(const struct perfdata *file, const u8 *rec,
+				     const struct perf_event_header *h)
+{
+	struct perf_id_trailer who = { 0 };
+	const struct perf_event_attr *a =
+		h->type < REC_KERNEL_MAX ? attr_of(file, rec, h->size) : NULL;
+	if (a && a->sample_id_all)
+		(void)!perf_trailer_decode(rec, h->size, file->swap, a->sample_type, &who);
+	return who;
+}
+
 int perf_walk_read(const struct perfdata *file, const u8 *rec, const struct perf_event_header *h,
 		   struct perf_read *ret)
 {

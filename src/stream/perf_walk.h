@@ -18,6 +18,10 @@ u64 perf_walk_time(const struct perfdata *file, const u8 *rec, const struct perf
 int perf_walk_side(const struct perfdata *file, const u8 *rec, const struct perf_event_header *h,
 		   struct perf_side *ret) must_check;
 
+/* Whose and when it was, of any kernel record but SAMPLE; all zero where records do not say. */
+struct perf_id_trailer perf_walk_who(const struct perfdata *file, const u8 *rec,
+				     const struct perf_event_header *h);
+
 /* The same of PERF_RECORD_READ. */
 int perf_walk_read(const struct perfdata *file, const u8 *rec, const struct perf_event_header *h,
 		   struct perf_read *ret) must_check;

@@ -172,6 +172,13 @@ static const char *jit_name(struct tasks *t, u32 pid)
 	return arena_strndup(&t->catalog->arena, name, (size_t)n);
 }
 
+static const char *jit_path(struct tasks *t, u32 pid)
+{
+	char path[32];
+	int n = snprintf(path, sizeof(path), "/tmp/perf-%d.map", (s32)pid);
+	return arena_strndup(&t->catalog->arena, path, (size_t)n);
+}
+
 /* What a column shows: the last path component; modules in brackets, as /proc/modules names them. */
 static const char *display_name(struct tasks *t, enum image_kind kind, const char *path)
 {
@@ -235,16 +242,17 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 		return -ENOMEM;
 	info->kind = kind;
 	info->path = strtab_str(&t->catalog->strings, (u32)path);
-	bool code = r->prot & PROT_EXEC;
-	info->name = kind == IMAGE_KIND_ANON && code ? jit_name(t, r->pid)
-						     : display_name(t, kind, info->path);
+	bool jit = kind == IMAGE_KIND_ANON && r->prot & PROT_EXEC;
+	info->name = jit ? jit_name(t, r->pid) : display_name(t, kind, info->path);
+	if (jit)
+		info->path = jit_path(t, r->pid);
 	info->pid = r->pid;
 	if (kind == IMAGE_KIND_KERNEL || kind == IMAGE_KIND_MODULE || kind == IMAGE_KIND_BPF) {
 		info->start = r->addr;
 		info->end = r->len > UINT64_MAX - r->addr ? UINT64_MAX : r->addr + r->len;
 		info->reloc = r->pgoff;
 	}
-	if (!info->name)
+	if (!info->name || !info->path)
 		return -ENOMEM;
 	err = note_path(t, (u32)path, image);
 	return err ? err : (s64)image;

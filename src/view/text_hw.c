@@ -30,9 +30,7 @@ static void add_branch_dso(const struct text_samples_opts *o, u32 frame, struct 
 	const struct frame *f = &o->frames->frames[frame];
 	const struct image_info *image = &o->catalog->images.at[f->image];
 	strbuf_char(to, '(');
-	strbuf_str(to, image->kind == IMAGE_KIND_FILE || image->kind == IMAGE_KIND_MODULE
-			       ? image->path
-			       : image->name);
+	strbuf_str(to, image_has_path(image) ? image->path : image->name);
 	strbuf_char(to, ')');
 }
 

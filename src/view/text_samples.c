@@ -79,9 +79,7 @@ static void add_line(struct text_samples *ts, u32 frame, u32 id, u32 fields)
 	if (fields & TEXT_DSO && !func->inlined) {
 		const struct image_info *image = &ts->o.catalog->images.at[f->image];
 		strbuf_str(to, " (");
-		printable_name(to, image->kind == IMAGE_KIND_FILE || image->kind == IMAGE_KIND_MODULE
-					   ? image->path
-					   : image->name);
+		printable_name(to, image_has_path(image) ? image->path : image->name);
 		strbuf_char(to, ')');
 	}
 	if (fields & TEXT_SRCLINE)
@@ -451,7 +449,7 @@ static void add_counted(const struct text_samples *ts, struct text_state *st, co
 static void add_in_turn(struct text_samples *ts, struct text_state *st, const struct sample *s)
 {
 	if (ts->o.before)
-		ts->o.before(ts->o.before_ctx, &ts->sink, s->time_ns, &st->text);
+		ts->o.before(ts->o.before_ctx, &ts->sink, s, &st->text);
 	struct sample_gate *gate = &ts->o.so_far->gate;
 	if (!wanted(ts, s) || (sample_gate_used(gate) && !sample_gate_passes(gate, s->event)))
 		return;

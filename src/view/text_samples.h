@@ -76,7 +76,7 @@ struct text_samples_opts {
 	bool deltatime;
 	struct sample_choice when, who; /* samples that both want */
 	/* Called before each sample that is fed, shown or not: what happened until then. May be NULL; needs one worker. */
-	void (*before)(void *ctx, struct sink *k, u64 time_ns, struct strbuf *to);
+	void (*before)(void *ctx, struct sink *k, const struct sample *s, struct strbuf *to);
 	void *before_ctx;
 	u32 max_stack; /* 0: all */
 	const bool *shown; /* [frame]: samples whose own place is one of these; NULL: all */

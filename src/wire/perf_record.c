@@ -97,6 +97,18 @@ static void trailer_decode(struct bytes b, u64 sample_type, struct perf_side *re
 		ret->who.id = bytes_u64(&b);
 }
 
+int perf_trailer_decode(const u8 *rec, u16 size, bool swap, u64 sample_type,
+			struct perf_id_trailer *ret)
+{
+	struct perf_side side = { 0 };
+	u32 tail = perf_trailer_size(sample_type);
+	if (size < sizeof(struct perf_event_header) + tail)
+		return -EBADMSG;
+	trailer_decode(bytes_of(rec + size - tail, tail, swap), sample_type, &side);
+	*ret = side.who;
+	return 0;
+}
+
 /*
  * Kernels up to 6.18 leave the build id's bit set in records of others once any recorder on the system has asked for ids: where
  * the size cannot be one, it is the device's number after all.

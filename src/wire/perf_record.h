@@ -159,5 +159,8 @@ struct perf_read {
 /* 0, or -EBADMSG when it is damaged. */
 int perf_read_decode(const u8 *rec, u16 size, bool swap, u64 sample_type, bool id_all,
 		     struct perf_read *ret) must_check;
+/* The trailer alone, of any kernel record but SAMPLE. 0, or -EBADMSG when the record is too short for it. */
+int perf_trailer_decode(const u8 *rec, u16 size, bool swap, u64 sample_type,
+			struct perf_id_trailer *ret) must_check;
 /* Bytes of the trailer. */
 u32 perf_trailer_size(u64 sample_type);

@@ -63,6 +63,11 @@ same events --reltime
 record many.data -a -F 499 -e cpu-clock --namespaces --switch-events --all-cgroups -- "$SONDE" workload forks 10
 record split.data -F 999 -g -e '{cpu-clock,page-faults,context-switches}:S' -- "$SONDE" workload forks 30
 record weight.data -F 999 -W -e cpu-clock -- "$SONDE" workload leaf 0.3
+# Code without a file goes by the file that may name it.
+record jit.data -F 999 -e cpu-clock -- "$SONDE" workload jit 0.2
+same jit -F comm,tid,ip,sym,dso
+like "$(cat mine)" '(/tmp/perf-[0-9]*\.map)' "code of a JIT compiler is there"
+rm -f "/tmp/perf-$(perf script -F tid -i jit.data 2>/dev/null | tr -d ' ' | sort -u | head -n 1).map"
 same flat --time 10%/2
 same flat --time 10%/2,10%/4 -F comm,time
 same flat --time 0%-30%
@@ -94,18 +99,55 @@ perf script -i lost.data --show-lost-events 2>/dev/null | grep PERF_RECORD >thei
 [ -s theirs ] && cmp -s theirs mine
 ok $? "the same losses ($(wc -l <theirs))" || diag "$(diff theirs mine | head -6)"
 
-# -D: perf shows bytes in the order of times, we in that of the file; each record's bytes are the same.
-records() { grep -aE '^(0x[0-9a-f]+@|\.( |$))' | awk '/^0x/ { if (r) print r; r = $0; next } { r = r "|" $0 } END { print r }' | sort; }
-for name in flat chains events; do
-	perf script -D -i $name.data 2>/dev/null | records >theirs
-	"$SONDE" script -D -i $name.data 2>/dev/null | records >mine
-	[ "$(wc -l <theirs)" -gt 50 ] && cmp -s theirs mine
-	ok $? "-D $name: the same bytes of $(wc -l <theirs) records" || diag "$(diff theirs mine | head -4 | cut -c1-200)"
+# -D: every record when its time has come, whose it is and in which library; report adds the counts of all kinds. perf's warning about
+# files without sample_id_all is on standard output.
+dump() { grep -av '^WARNING: No sample_id_all' | faults; }
+same_dump() {
+	local verb=$1 name=$2
+	shift 2
+	perf $verb -D --no-inline "$@" -i "$name.data" 2>/dev/null | dump >theirs
+	"$SONDE" $verb -D --no-inline "$@" -i "$name.data" 2>mine.err | dump >mine
+	[ "$(grep -c PERF_RECORD theirs)" -gt 3 ] && cmp -s theirs mine
+	ok $? "$verb -D $*: same bytes: $name ($(grep -c PERF_RECORD theirs) records)" || diag "$(diff theirs mine | head -6)" "$(cat mine.err)"
+}
+perf record -q -o - -F 999 -e cpu-clock -- "$SONDE" workload leaf 0.1 2>/dev/null >piped.data
+perf stat record -o counted.data -e task-clock,context-switches,page-faults -- "$SONDE" workload leaf 0.1 >/dev/null 2>&1
+perf stat record -a -I 50 -o rounds.data -e task-clock,context-switches -- "$SONDE" workload leaf 0.3 >/dev/null 2>&1
+perf stat record -o - -e task-clock,context-switches -- "$SONDE" workload leaf 0.1 2>/dev/null >stream.data
+for name in flat packed events many split weight piped counted rounds; do
+	same_dump report $name
 done
-perf script -D -i flat.data 2>/dev/null | grep -aE 'PERF_RECORD_(SAMPLE|MMAP|COMM|FORK|EXIT)' | sort >theirs
-"$SONDE" report -D -i flat.data 2>/dev/null | grep -aE 'PERF_RECORD_(SAMPLE|MMAP|COMM|FORK|EXIT)' | sort >mine
+for name in flat packed events split weight piped; do
+	same_dump script $name -G
+done
+sed '0,/dso: /s/dso: /dso: x/' mine | cmp -s - theirs
+isnt $? 0 "one wrong library is noticed"
+# The order of the file is the other option's.
+perf script --dump-unsorted-raw-trace -i flat.data 2>/dev/null | grep -a '^0x.*event:' >theirs
+"$SONDE" script --dump-unsorted-raw-trace -i flat.data 2>/dev/null | grep -a '^0x.*event:' >mine
 [ -s theirs ] && cmp -s theirs mine
-ok $? "report -D: and the same said of $(wc -l <theirs) of them" || diag "$(diff theirs mine | head -4)"
+ok $? "--dump-unsorted-raw-trace keeps the order of the file" || diag "$(diff theirs mine | head -4)"
+# perf's script -D leaves out the bodies of counts, and their table begins in the middle of a line: ours are whole.
+"$SONDE" script -D -i counted.data >mine 2>/dev/null
+is "$(grep -cE '^\.\.\. (value|time|aggr_mode) ' mine)" 5 "script -D prints the bodies of counts"
+like "$(cat mine)" '^CPU   THREAD ' "and the table begins a line"
+# Counts are a table, of a file, of rounds and of a stream.
+for name in counted rounds stream; do
+	perf script -i $name.data >theirs 2>/dev/null
+	"$SONDE" script -i $name.data >mine 2>/dev/null
+	[ "$(wc -l <theirs)" -gt 2 ] && cmp -s theirs mine
+	ok $? "script of a stat recording: same bytes: $name" || diag "$(diff theirs mine | head -4)"
+done
+"$SONDE" script -i - <stream.data >mine 2>/dev/null
+cmp -s theirs mine
+ok $? "and from standard input"
+# -I alone: a stream's features are printed, a file's are not.
+for name in piped flat; do
+	perf script -I -i $name.data 2>/dev/null | faults >theirs
+	"$SONDE" script -I -i $name.data 2>/dev/null | faults >mine
+	[ -s theirs ] && cmp -s theirs mine
+	ok $? "script -I: same bytes: $name ($(grep -c '^#' theirs) lines of features)" || diag "$(diff theirs mine | head -4)"
+done
 
 exits 129 "a time that is none" "$SONDE" script --time foo -i flat.data
 exits 129 "CPUs that are none" "$SONDE" script --cpu x -i flat.data

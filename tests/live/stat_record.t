@@ -75,6 +75,9 @@ is "$(cat rep.err)" "$(cat live.err)" "intervals are the same, too"
 "$SONDE" stat record -o s9 -C 0 -e cpu-clock -G / -- sleep 0.05 2>/dev/null
 if [ "$SONDE_GUEST" = host ] && ! needs_or_skip "perf reads our files" perf; then
 	same "perf reads ours: a command" s1
+	# What could not be opened has no id: a name for id 0 would be taken for the first event's.
+	"$SONDE" stat record -o - -e cycles,task-clock,instructions -- true 2>/dev/null | perf stat report 2>&1 | grep -oE ' (cycles|task-clock|instructions) ' | tr -d ' ' >names
+	is "$(tr '\n' ' ' <names)" "cycles task-clock instructions " "a stream names every event, counted or not"
 	same "as CSV, too" s1 -x,
 	same "as JSON, too" s1 -j
 	same "each CPU" s2
