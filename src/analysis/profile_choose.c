@@ -231,15 +231,18 @@ bool wants_lines(const struct profile *p)
 	       keys_has(p, PROFILE_KEY_SRCFILE);
 }
 
-static int source_texts(struct profile *p, u32 func, const struct name_line *line)
+static int source_texts(struct profile *p, const struct names_result *by,
+			const struct run_tables *run, u32 func, u32 id)
 {
+	const struct name_line *line = by->lines ? &by->lines[id] : NULL;
 	const char *file = line && line->file ? line->file : "??";
 	const char *slash = p->cfg.full_path ? NULL : strrchr(file, '/');
 	if (slash)
 		file = slash + 1;
 	struct strbuf s;
 	strbuf_init(&s);
-	strbuf_printf(&s, "%s:%u", file, line && line->file ? line->line : 0);
+	names_place(by, p->catalog, &run->frames, id,
+		    PLACE_BY_FUNCTION | (p->cfg.full_path ? PLACE_FULL_PATH : 0), &s);
 	s64 both = s.err ? -ENOMEM : strtab_add(&p->sources, s.data, s.len);
 	s64 alone = strtab_add(&p->sources, file, strlen(file));
 	strbuf_done(&s);
@@ -248,6 +251,18 @@ static int source_texts(struct profile *p, u32 func, const struct name_line *lin
 	p->srcline_of[func] = (u32)both;
 	p->srcfile_of[func] = (u32)alone;
 	return 0;
+}
+
+/* What tells one line of a function from another; without a line, places are told by their offsets where they are shown so. */
+static u64 line_word(const struct profile *p, const struct names_result *by,
+		     const struct run_tables *run, u32 id)
+{
+	const struct name_line *line = by->lines ? &by->lines[id] : NULL;
+	if (line && line->file)
+		return line->line;
+	if (!keys_has(p, PROFILE_KEY_SRCLINE))
+		return 0;
+	return run->frames.frames[by->frame_of ? by->frame_of[id] : id].offset;
 }
 
 int names_by_line(struct profile *p, const struct run_tables *run)
@@ -268,7 +283,7 @@ int names_by_line(struct profile *p, const struct run_tables *run)
 	for (u32 i = 1; i < nr && !err; i++) {
 		const struct name_line *line = by->lines ? &by->lines[i] : NULL;
 		u64 key[3] = { by->func_of[i], line ? (uintptr_t)line->file : 0,
-			       line ? line->line : 0 };
+			       line_word(p, by, run, i) };
 		u32 fresh = p->address_names.nr_funcs;
 		err = dict_add(&at, hash_bytes(key, sizeof(key)), fresh, &func_of[i]);
 		if (err || func_of[i] != fresh)
@@ -277,7 +292,7 @@ int names_by_line(struct profile *p, const struct run_tables *run)
 		funcs[fresh] = by->funcs[by->func_of[i]];
 		if (p->cfg.by_line && line && line->file)
 			funcs[fresh].label = address_label(p, by, run, i);
-		err = source_texts(p, fresh, line);
+		err = source_texts(p, by, run, fresh, i);
 	}
 	dict_done(&at);
 	p->names = &p->address_names;

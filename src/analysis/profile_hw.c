@@ -194,12 +194,10 @@ static s64 settle_text(struct settling *s, enum profile_key key, u64 word)
 
 static s64 settle_source(struct settling *s, u32 frame)
 {
-	const struct name_line *l = s->p->names->lines ? &s->p->names->lines[frame] : NULL;
-	const char *file = l && l->file ? l->file : "??";
-	const char *slash = s->p->cfg.full_path ? NULL : strrchr(file, '/');
 	struct strbuf text;
 	strbuf_init(&text);
-	strbuf_printf(&text, "%s:%u", slash ? slash + 1 : file, l && l->file ? l->line : 0);
+	names_place(s->p->names, s->p->catalog, s->frames, frame,
+		    PLACE_BY_FUNCTION | (s->p->cfg.full_path ? PLACE_FULL_PATH : 0), &text);
 	s64 id = text.err ? text.err : keys_text(s->p, strbuf_cstr(&text));
 	strbuf_done(&text);
 	return id;

@@ -5,6 +5,7 @@
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/source_text.h"
+#include "cmd/recording.h"
 #include "cmd/symbols.h"
 #include "image/kimage.h"
 #include "stream/replay_perf.h"
@@ -558,9 +559,12 @@ static int annotate_source(struct annotating *a)
 	struct app *app = a->app;
 	struct names *names = symbols_open(app, &a->opts->symbols);
 	a->hits = annotate_new();
-	int err = names && a->hits ? stream_run(a->src, annotate_sink(a->hits),
-						(unsigned)a->opts->workers, &a->run, &app->diag)
-				   : -ENOMEM;
+	int err = names && a->hits ? 0 : -ENOMEM;
+	if (!err)
+		err = stream_run(a->src, annotate_sink(a->hits),
+				 recording_split_reads(a->src, annotate_sink(a->hits),
+						       (unsigned)a->opts->workers),
+				 &a->run, &app->diag);
 	if (!err)
 		err = names->ops->resolve(names, &a->src->catalog, &a->run.frames, WANT_SYMBOL,
 					  &a->named);

@@ -9,6 +9,7 @@
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/look.h"
+#include "cmd/recording.h"
 #include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -170,7 +171,8 @@ static int put_samples(struct convert *c, const struct run_tables *run,
 	int err = json_samples_new(&o, &c->out, &sink);
 	if (err)
 		return err;
-	err = stream_run_named(c->src, sink, 0, &run->frames, &c->app->diag);
+	err = stream_run_named(c->src, sink, recording_split_reads(c->src, sink, 0), &run->frames,
+			       &c->app->diag);
 	c->nr = json_samples_nr(sink);
 	json_samples_free(sink);
 	return err;

@@ -1,6 +1,7 @@
 /* sonde diff: what became heavier and what lighter from one recording to the next. */
 #include "cmd/diff.h"
 #include "cmd/commands.h"
+#include "cmd/recording.h"
 #include "stream/replay_perf.h"
 #include "view/text_table.h"
 
@@ -200,7 +201,9 @@ static int load(struct diff *d, struct diff_input *in, int *status)
 	in->names = symbols_open(d->app, &d->opts->symbols);
 	if (!in->profile || !in->names)
 		return -ENOMEM;
-	err = stream_run(in->src, profile_sink(in->profile), 0, &in->run, diag);
+	err = stream_run(in->src, profile_sink(in->profile),
+			 recording_split_reads(in->src, profile_sink(in->profile), 0), &in->run,
+			 diag);
 	if (!err)
 		err = in->names->ops->resolve(in->names, &in->src->catalog, &in->run.frames,
 					      WANT_SYMBOL | (wants_lines(&cfg) ? WANT_LINE : 0),
@@ -403,13 +406,13 @@ static int compare_all(struct diff *d)
 	json_begin(&j, &d->app->out, JSON_PRETTY);
 	if (d->app->json)
 		json_array(&j);
-	for (u32 i = 0; i < c->events.nr && !err; i++) {
-		bool other = false;
+	bool common = false;
+	for (u32 i = 0; i < c->events.nr; i++)
 		for (u32 f = 1; f < d->nr; f++)
-			other |= find_event(&d->inputs[f], &c->events.at[i]) != UINT32_MAX;
-		if (other)
-			err = compare_event(d, &c->events.at[i], d->app->json ? &j : NULL);
-	}
+			common |= find_event(&d->inputs[f], &c->events.at[i]) != UINT32_MAX;
+	/* What only the first file has is shown as its baseline. */
+	for (u32 i = 0; i < c->events.nr && !err && common; i++)
+		err = compare_event(d, &c->events.at[i], d->app->json ? &j : NULL);
 	if (d->app->json) {
 		json_array_end(&j);
 		int end = json_end(&j);

@@ -190,3 +190,11 @@ int recording_needs_perf(struct app *app, const struct source *src, const char *
 	diag_hint(&app->diag, "sonde ftrace dump shows what a trace.dat holds besides its events");
 	return -ENOTSUP;
 }
+
+unsigned recording_split_reads(const struct source *src, struct sink *sink, unsigned workers)
+{
+	if (!replay_perf_has_reads(src))
+		return workers;
+	sink->needs |= NEED_READ;
+	return 1;
+}

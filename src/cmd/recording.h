@@ -30,3 +30,8 @@ struct names *recording_names(struct app *app, struct source *src, const struct 
 /* For what only perf.data has: 0, or -ENOTSUP with something said. */
 int recording_needs_perf(struct app *app, const struct source *src, const char *path,
 			 const char *what) must_check;
+/*
+ * Events of a group that were read together (`:S`) are samples of their own, weighed by what each counted since the last one, which
+ * takes one worker in the order of the file. Returns how many workers to run.
+ */
+unsigned recording_split_reads(const struct source *src, struct sink *sink, unsigned workers);

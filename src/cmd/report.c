@@ -315,13 +315,11 @@ static int profile_source(struct report *r)
 	struct run_tables run = { 0 };
 	struct names_result named;
 	int err = r->profile && names ? 0 : -ENOMEM;
-	bool reads = replay_perf_has_reads(r->src);
-	bool in_turn = reads || sample_gate_used(&r->gate);
-	if (!err && reads)
-		profile_sink(r->profile)->needs |= NEED_READ;
+	unsigned workers = sample_gate_used(&r->gate) ? 1 : (unsigned)r->opts->workers;
 	if (!err)
-		err = stream_run(r->src, profile_sink(r->profile),
-				 in_turn ? 1 : (unsigned)r->opts->workers, &run, &r->app->diag);
+		workers = recording_split_reads(r->src, profile_sink(r->profile), workers);
+	if (!err)
+		err = stream_run(r->src, profile_sink(r->profile), workers, &run, &r->app->diag);
 	if (!err)
 		err = names->ops->resolve(names, &r->src->catalog, &run.frames,
 					  symbols_want(&r->opts->symbols) | wanted_names(&r->cfg),

@@ -279,11 +279,22 @@ static int choose_fields(struct script *s)
 			     &s->app->diag);
 }
 
+/* Whether -F asks for addresses of data that have names. */
+static bool names_addresses(const struct script *s)
+{
+	if (!(s->asked & TEXT_ADDR))
+		return false;
+	vec_for_each (&s->src->catalog.events, e)
+		if (text_names_addr(e))
+			return true;
+	return false;
+}
+
 /* What else a source has to deliver. */
 static unsigned more_needs(const struct script *s)
 {
 	return (s->asked & TEXT_BRANCHES ? NEED_BRANCH : 0) |
-	       (s->asked & TEXT_EXTRA ? NEED_EXTRA : 0);
+	       (s->asked & TEXT_EXTRA ? NEED_EXTRA : 0) | (names_addresses(s) ? NEED_DATA : 0);
 }
 
 /* What the recording says of its clock and of its machine's registers. */
@@ -435,6 +446,7 @@ static unsigned wanted_names(const struct script *s)
 		if (s->fields[i] & TEXT_SRCLINE)
 			want |= WANT_LINE;
 	}
+	want |= names_addresses(s) ? WANT_DATA : 0;
 	return chains ? want : want & ~(unsigned)WANT_INLINE;
 }
 

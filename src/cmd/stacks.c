@@ -71,7 +71,9 @@ static int load_one(struct app *app, const struct stacks_opts *o, const char *pa
 	struct names *names = recording_names(app, src, o->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
-	err = sink && names ? stream_run(src, flame_sink(sink), o->workers, &run, &app->diag)
+	err = sink && names ? stream_run(src, flame_sink(sink),
+					 recording_split_reads(src, flame_sink(sink), o->workers),
+					 &run, &app->diag)
 			    : -ENOMEM;
 	if (!err)
 		err = names->ops->resolve(names, &src->catalog, &run.frames,

@@ -1,4 +1,5 @@
 #include "model/names.h"
+#include "base/printable.h"
 
 #include <errno.h>
 #include <string.h>
@@ -95,4 +96,31 @@ int names_expand(const struct names_result *n, const struct frame_table *frames,
 			expand(n, of, chains, c);
 	}
 	return err;
+}
+
+void names_place(const struct names_result *n, const struct catalog *c,
+		 const struct frame_table *frames, u32 id, unsigned how, struct strbuf *to)
+{
+	const struct name_line *l = n->lines ? &n->lines[id] : NULL;
+	const struct name_func *func = &n->funcs[n->func_of[id]];
+	if (l && l->file) {
+		const char *slash = how & PLACE_FULL_PATH ? NULL : strrchr(l->file, '/');
+		printable_name(to, slash ? slash + 1 : l->file);
+		strbuf_char(to, ':');
+		strbuf_u64(to, l->line);
+		return;
+	}
+	const struct frame *f = &frames->frames[n->frame_of ? n->frame_of[id] : id];
+	if (func->name && how & PLACE_BY_FUNCTION) {
+		printable_name(to, func->name);
+		strbuf_char(to, '+');
+		strbuf_u64(to, f->offset - func->start);
+	} else if (f->image == IMAGE_NONE) {
+		strbuf_str(to, "??:0");
+	} else {
+		printable_name(to, c->images.at[f->image].name);
+		strbuf_char(to, '[');
+		strbuf_hex(to, f->offset);
+		strbuf_char(to, ']');
+	}
 }

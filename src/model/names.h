@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "base/strbuf.h"
 #include "base/types.h"
 #include "model/catalog.h"
 #include "model/frame.h"
@@ -84,6 +85,16 @@ static inline const char *name_label(const struct name_func *f)
 	return f->label ? f->label : f->name;
 }
 
+/*
+ * Where it is in the source, of a frame or an id of a stack: "file.c:12", or where that is not known "function+OFFSET" (decimal, as perf
+ * has it; report) or "library[ADDRESS]" (script, and where there is no function).
+ */
+enum names_place_how {
+	PLACE_FULL_PATH = 1 << 0, /* not only the file's last component */
+	PLACE_BY_FUNCTION = 1 << 1,
+};
+void names_place(const struct names_result *n, const struct catalog *c,
+		 const struct frame_table *frames, u32 id, unsigned how, struct strbuf *to);
 /* What a frame stands for, `called` saying whether it has called the next one in its chain. nr is never 0. */
 struct name_stack names_stack(const struct names_result *n, u32 frame, bool called);
 /*

@@ -6,6 +6,7 @@
 #include "view/text_hw.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <string.h>
 #include <time.h>
 
@@ -51,13 +52,9 @@ static void add_addr(u64 addr, struct strbuf *to)
 static void add_source(struct text_samples *ts, u32 id)
 {
 	struct strbuf *to = &ts->lines_text;
-	const struct name_line *l = ts->o.names->lines ? &ts->o.names->lines[id] : NULL;
-	const char *file = l && l->file ? l->file : "??";
-	const char *slash = ts->o.full_path ? NULL : strrchr(file, '/');
 	strbuf_str(to, "\n  ");
-	printable_name(to, slash ? slash + 1 : file);
-	strbuf_char(to, ':');
-	strbuf_u64(to, l && l->file ? l->line : 0);
+	names_place(ts->o.names, ts->o.catalog, ts->o.frames, id,
+		    ts->o.full_path ? PLACE_FULL_PATH : 0, to);
 }
 
 /* In a chain, code of a file stands with its place in the file: the same in every process that maps it. */
@@ -268,6 +265,38 @@ static void add_tail(const struct text_samples *ts, const struct sample *s, u32 
 	strbuf_char(to, '\n');
 }
 
+bool text_names_addr(const struct event_info *e)
+{
+	if (e->type == PERF_TYPE_HARDWARE)
+		return e->config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS && !e->is_freq &&
+		       e->period_or_freq == 1;
+	return e->type == PERF_TYPE_SOFTWARE && (e->config == PERF_COUNT_SW_PAGE_FAULTS ||
+						 e->config == PERF_COUNT_SW_PAGE_FAULTS_MIN ||
+						 e->config == PERF_COUNT_SW_PAGE_FAULTS_MAJ);
+}
+
+/* What an address is of: " name+0x1c (library)". */
+static void add_address_place(const struct text_samples *ts, u32 frame, u32 fields,
+			      struct strbuf *to)
+{
+	const struct frame *f = &ts->o.frames->frames[frame];
+	const struct name_func *func = &ts->o.names->funcs[ts->o.names->func_of[frame]];
+	const struct image_info *image = &ts->o.catalog->images.at[f->image];
+	if (fields & TEXT_SYM) {
+		strbuf_char(to, ' ');
+		strbuf_str(to, func->name ? func->name : "[unknown]");
+		if (fields & TEXT_SYMOFF && func->name) {
+			strbuf_str(to, "+0x");
+			strbuf_hex(to, f->offset - func->start);
+		}
+	}
+	if (fields & TEXT_DSO) {
+		strbuf_str(to, " (");
+		strbuf_str(to, image_has_path(image) ? image->path : image->name);
+		strbuf_char(to, ')');
+	}
+}
+
 static void add_sample(const struct text_samples *ts, const struct sample *s, struct strbuf *to)
 {
 	u32 fields = ts->o.fields[s->event];
@@ -294,6 +323,8 @@ static void add_sample(const struct text_samples *ts, const struct sample *s, st
 		(void)s->schema->ops->print(s->schema, s->raw, s->raw_size, to);
 	if (fields & TEXT_ADDR)
 		add_addr(s->addr, to);
+	if (fields & TEXT_ADDR && text_names_addr(e))
+		add_address_place(ts, s->data, fields, to);
 	if (fields & TEXT_DATA_SRC)
 		text_hw_data_src(&ts->o, s->data_src, to);
 	if (fields & TEXT_WEIGHT)

@@ -93,6 +93,8 @@ struct text_samples_opts {
 	const struct names_result *names;
 };
 
+/* Whether addresses of such an event's samples are named with TEXT_ADDR (NEED_DATA): page faults and traced branches. */
+bool text_names_addr(const struct event_info *e);
 /* out must outlive the sink and may have a drain. The options are copied, what they point to is borrowed. */
 int text_samples_new(const struct text_samples_opts *o, struct strbuf *out,
 		     struct sink **ret) must_check;
