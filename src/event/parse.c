@@ -395,6 +395,18 @@ static bool is_raw(const char *s, u32 len, u64 *config)
 	return true;
 }
 
+/* ["/" terms "/"] [[":"] MODS] */
+static int take_terms_and_mods(struct event_parser *p, struct event_spec *e)
+{
+	int r = 0;
+	if (peek(p) == '/') {
+		p->at++;
+		e->has_terms = true;
+		r = take_terms(p, '/', &e->terms, &e->nr_terms);
+	}
+	return r < 0 ? r : take_mods(p, !e->has_terms, &e->mods);
+}
+
 static int take_after_colon(struct event_parser *p, struct event_spec *e)
 {
 	const char *rest = p->text + p->at + 1;
@@ -409,7 +421,7 @@ static int take_after_colon(struct event_parser *p, struct event_spec *e)
 	if (event_parser_number(p, e->name, &e->type) && event_parser_number(p, second, &e->number)) {
 		e->kind = EVENT_KIND_NUMERIC;
 		p->at += 1 + (u32)word;
-		return take_mods(p, true, &e->mods);
+		return take_terms_and_mods(p, e);
 	}
 	if (e->kind == EVENT_KIND_RAW ||
 	    (rest[word] != '/' && rest[word] != ':' && all_mod_letters(rest, (u32)word)))
@@ -440,17 +452,7 @@ static int take_event(struct event_parser *p, struct event_spec *e)
 	} else {
 		e->kind = is_raw(p->text + start, e->name.len, &e->number) ? EVENT_KIND_RAW
 									   : EVENT_KIND_NAME;
-		if (peek(p) == '/') {
-			p->at++;
-			e->has_terms = true;
-			r = take_terms(p, '/', &e->terms, &e->nr_terms);
-			if (r == 0)
-				r = take_mods(p, false, &e->mods);
-		} else if (peek(p) == ':') {
-			r = take_after_colon(p, e);
-		} else {
-			r = take_mods(p, true, &e->mods);
-		}
+		r = peek(p) == ':' ? take_after_colon(p, e) : take_terms_and_mods(p, e);
 	}
 	e->span = span_of(start, p->at);
 	return r;

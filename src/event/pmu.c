@@ -176,10 +176,10 @@ static int number_term(struct pmu_builder *b, const struct term_source *src,
 		       const struct event_term *t, enum number_term which)
 {
 	struct event_desc *desc = b->desc;
-	u64 v = 0;
+	u64 v = 1; /* of a bare word, as with perf */
 	if (which == TERM_METRIC_ID) /* for perf's own metrics; without meaning here */
 		return 1;
-	int err = need_number(b, src, t, &v);
+	int err = t->has_value ? need_number(b, src, t, &v) : 0;
 	if (err < 0)
 		return err;
 	u64 most = which == TERM_TIME					 ? 1

@@ -307,7 +307,7 @@ int resolve_numeric(struct event_resolver *r, const struct event_spec *e)
 		desc->cpus = p->cpus;
 		desc->is_uncore = p->cpus && !p->is_core;
 	}
-	return 0;
+	return resolve_static_terms(r, e, desc);
 }
 
 int resolve_breakpoint(struct event_resolver *r, const struct event_spec *e)

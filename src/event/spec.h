@@ -7,7 +7,7 @@
  *	event := NAME ["/" terms "/"] [[":"] MODS]    cycles:u  L1-dcache-loads  faults//u  duration_time  inst_retired.any_p
  *	       | PMU "/" terms "/" [MODS]             cpu/event=0x3c,umask=1,name=foo/u   PMU: name, stem or glob
  *	       | "r" HEX [":" MODS]                   r13c
- *	       | NUM ":" NUM [":" MODS]               1:0x2 (attr.type and config)
+ *	       | NUM ":" NUM ["/" terms "/"] [":" MODS]  1:0x2 (attr.type and config)
  *	       | SYSTEM ":" EVENT [tail]              both may be globs; tail: ["/" FILTER or terms "/"] [":" MODS]
  *	       | "mem:" ADDR ["/" LEN] [":" rwx] [":" MODS]
  *	       | [PMU "::"] NAME { ":" ATTR ["=" V] } libpfm's spelling, when it is none of the above
