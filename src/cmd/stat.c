@@ -183,6 +183,7 @@ static void stat_defaults(void *opts)
 static const struct opt stat_rows[] = {
 	OPT_HEADING("What to count"),
 	OPT_CALL('e', "event", "EVENT", "Events, separated by commas; {a,b} is a group; `sonde list` shows them", take_event),
+	OPT_CALL(0, "pfm-events", "EVENT", "The same as -e, which knows libpfm's names", take_event),
 	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", take_filter),
 	OPT_COUNT('d', "detailed", struct stat_opts, detailed, "Caches, too; twice and three times: more of them"),
 	OPT_LIST('M', "metrics", struct stat_opts, metrics, "LIST|FILE", "Ratios and the events they need; or a file of lines NAME = EXPRESSION [; UNIT [; ABOUT]]"),
@@ -234,6 +235,7 @@ static const struct opt stat_rows[] = {
 	OPT_FLAG(0, "metric-no-group", struct stat_opts, ignored, "Groups of -M are taken apart by themselves", .hidden = true),
 	OPT_FLAG(0, "metric-no-merge", struct stat_opts, ignored, "", .hidden = true),
 	OPT_FLAG(0, "hybrid-merge", struct stat_opts, ignored, "Rows of cpu_core and cpu_atom are one unless --no-merge", .hidden = true),
+	OPT_UINT(0, "td-level", struct stat_opts, repeat, "N", "Write the formulae into a file for -M: the events are sonde list 'topdown*'", .refused = true),
 	OPT_FLAG(0, "topdown", struct stat_opts, ignored, "Write the formulae into a file for -M: the events are sonde list 'topdown*'", .refused = true),
 	OPT_FLAG(0, "smi-cost", struct stat_opts, ignored, "Count -e msr/smi/,msr/aperf/,cycles", .refused = true),
 	OPT_FLAG(0, "iostat", struct stat_opts, ignored, "Count the uncore_iio PMUs by name: sonde list 'uncore_iio*'", .refused = true),

@@ -57,6 +57,7 @@ struct stat_cgroup {
 struct stat_plan {
 	struct arena arena;
 	const struct stat_opts *opts;
+	const struct sysroot *root; /* while it is made; NULL: of counts that lie in a file */
 	struct event_env env;
 	struct event_list list;
 	struct metric_set metric_set;
@@ -77,6 +78,13 @@ struct stat_plan {
 	bool of_command; /* the command is what is counted */
 	const char *target; /* "'true'", "process id '12'" */
 };
+
+/* What -M asks for: its formulae become progs, its events are counted. What cannot be computed here is a note. */
+int stat_metrics_add(struct stat_plan *p, struct diag *d) must_check;
+int stat_metrics_prog(struct stat_plan *p, const struct metric *m, struct metric_prog **ret,
+		      struct diag *d) must_check;
+/* metric_prog_next_event(), with duration_time for a formula that needs none. */
+const char *stat_metrics_event(const struct metric_prog *prog, u32 *at);
 
 int stat_plan_init(struct stat_plan *p, const struct stat_opts *o);
 void stat_plan_done(struct stat_plan *p);

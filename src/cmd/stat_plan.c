@@ -100,120 +100,6 @@ static void group_all(struct stat_plan *p)
 		p->list.events.at[0].nr_members = (u32)p->list.events.nr;
 }
 
-/* ---- metrics asked for ------------------------------------------------------------------------------------------ */
-
-static int read_metric_file(struct stat_plan *p, const char *path, struct diag *d)
-{
-	struct sysroot here = { .dir_fd = AT_FDCWD };
-	struct strbuf text;
-	strbuf_init(&text);
-	int err = sysroot_read(&here, path, &text);
-	if (err)
-		diag_error(d, err, "--metrics %s: %s", path, strerror(-err));
-	else
-		err = metric_set_parse(&p->metric_set, path, strbuf_cstr(&text), d);
-	strbuf_done(&text);
-	return err;
-}
-
-static bool is_listed(const struct stat_plan *p, const char *event)
-{
-	vec_for_each (&p->list.events, e)
-		if (metric_is_event(event, e))
-			return true;
-	return false;
-}
-
-static int add_prog(struct stat_plan *p, const struct metric *m, struct metric_prog **ret,
-		    struct diag *d)
-{
-	struct metric_prog *prog = calloc(1, sizeof(*prog));
-	struct metric_prog **slot = prog ? vec_push(&p->progs) : NULL;
-	int err = slot ? metric_prog_init(prog, m, d) : -ENOMEM;
-	if (err) {
-		if (slot)
-			p->progs.nr--;
-		free(prog);
-		return err;
-	}
-	*slot = *ret = prog;
-	return 0;
-}
-
-/* The events of a formula that are not counted yet, as one group that may be taken apart. */
-static int add_metric_events(struct stat_plan *p, const struct metric_prog *prog, struct diag *d)
-{
-	struct strbuf text;
-	unsigned nr = 0;
-	const char *name;
-	strbuf_init(&text);
-	strbuf_char(&text, '{');
-	for (u32 at = 0; (name = metric_prog_next_event(prog, &at));)
-		if (!is_listed(p, name))
-			strbuf_printf(&text, "%s%s", nr++ ? "," : "", name);
-	strbuf_str(&text, "}:W");
-	/* One event is no group. */
-	const char *whole = strbuf_cstr(&text);
-	char *alone = nr == 1 ? arena_strndup(&p->arena, whole + 1, text.len - 4) : NULL;
-	int err = nr ? event_list_add(&p->list, &p->env, alone ? alone : whole, EVENT_USE_COUNT, d)
-		     : 0;
-	strbuf_done(&text);
-	return err;
-}
-
-static int unknown_metric(struct stat_plan *p, const char *name, struct diag *d)
-{
-	struct strbuf names;
-	size_t nr;
-	const struct metric *built_in = metric_builtin(&nr);
-	strbuf_init(&names);
-	for (size_t i = 0; i < nr; i++)
-		if (!i || strcmp(built_in[i].name, built_in[i - 1].name))
-			strbuf_printf(&names, "%s%s", i ? ", " : "", built_in[i].name);
-	vec_for_each (&p->metric_set.items, m)
-		strbuf_printf(&names, ", %s", m->name);
-	diag_error(d, -EINVAL, "-M: there is no metric '%s'", name);
-	diag_hint(d, "there are %s", strbuf_cstr(&names));
-	diag_hint(d, "--metrics FILE brings more");
-	strbuf_done(&names);
-	return -EINVAL;
-}
-
-static int add_metric(struct stat_plan *p, const char *name, struct diag *d)
-{
-	const struct metric *m = metric_find(&p->metric_set, name);
-	struct metric_prog *prog;
-	if (!m)
-		return unknown_metric(p, name, d);
-	int err = add_prog(p, m, &prog, d);
-	return err ? err : add_metric_events(p, prog, d);
-}
-
-/* A word that is a file is read; the metrics of files are shown unless others are named. */
-static int add_metrics(struct stat_plan *p, struct diag *d)
-{
-	const struct opt_list *words = &p->opts->metrics;
-	bool named = false;
-	int err = 0;
-	for (size_t i = 0; i < words->items.nr && !err; i++) {
-		bool file = !access(words->items.at[i], R_OK);
-		err = file ? read_metric_file(p, words->items.at[i], d) : 0;
-		named |= !file;
-	}
-	for (size_t i = 0; i < words->items.nr && !err; i++) {
-		const char *text = words->items.at[i];
-		while (*text && !err && access(words->items.at[i], R_OK)) {
-			size_t len = strcspn(text, ",");
-			const char *name = arena_strndup(&p->arena, text, len);
-			err = name ? add_metric(p, name, d) : -ENOMEM;
-			text += len + (text[len] == ',');
-		}
-	}
-	for (size_t i = 0; i < p->metric_set.items.nr && !err && !named; i++)
-		err = add_metric(p, p->metric_set.items.at[i].name, d);
-	return err;
-}
-
 /* ---- counters: events, once for each cgroup ---------------------------------------------------------------------- */
 
 static int add_counter(struct stat_plan *p, const struct event_desc *e, u32 first_of_copy,
@@ -412,7 +298,20 @@ static bool find_input(const struct stat_plan *p, u32 beside, const char *name, 
 	return found;
 }
 
-static int add_formula(struct stat_plan *p, u32 beside, const struct metric_prog *prog)
+/* "%  tma_retiring": who asked for a metric by its name finds it by that. */
+static const char *asked_unit(struct stat_plan *p, const struct metric *m)
+{
+	struct strbuf s;
+	if (!m->unit || !*m->unit || m->event)
+		return m->name;
+	strbuf_init(&s);
+	strbuf_printf(&s, "%s  %s", m->unit, m->name);
+	const char *text = arena_strdup(&p->arena, strbuf_cstr(&s));
+	strbuf_done(&s);
+	return text;
+}
+
+static int add_formula(struct stat_plan *p, u32 beside, const struct metric_prog *prog, bool asked)
 {
 	const struct metric *m = prog->metric;
 	u32 nr = 0, max_inputs = (u32)prog->expr.idents.nr;
@@ -424,8 +323,11 @@ static int add_formula(struct stat_plan *p, u32 beside, const struct metric_prog
 	for (u32 at = 0; (name = metric_prog_next_event(prog, &at));)
 		if (find_input(p, beside, name, &inputs[nr].event))
 			inputs[nr++].name = name;
+	const char *unit = asked ? asked_unit(p, m) : m->unit ? m->unit : m->name;
+	if (!unit)
+		return -ENOMEM;
 	*f = (struct stat_formula){
-		.unit = m->unit ? m->unit : m->name,
+		.unit = unit,
 		.format = m->format ? m->format : "%8.2f",
 		.red = m->limits.red,
 		.magenta = m->limits.magenta,
@@ -441,14 +343,17 @@ static int add_formula(struct stat_plan *p, u32 beside, const struct metric_prog
 }
 
 /* What perf prints beside an event, whether asked for or not. */
-static int add_built_in(struct stat_plan *p, u32 counter, struct diag *d)
+static int add_built_in(struct stat_plan *p, u32 counter, size_t nr_asked, struct diag *d)
 {
 	const struct metric *m;
 	for (u32 at = 0; (m = metric_next_beside(p->counters.at[counter].desc, &at));) {
 		struct metric_prog *prog;
-		int err = add_prog(p, m, &prog, d);
+		bool asked = false;
+		for (size_t i = 0; i < nr_asked; i++)
+			asked |= !strcmp(p->progs.at[i]->metric->name, m->name);
+		int err = stat_metrics_prog(p, m, &prog, d);
 		if (!err)
-			err = add_formula(p, counter, prog);
+			err = add_formula(p, counter, prog, asked);
 		if (err)
 			return err;
 		p->events.at[counter].no_rate = true;
@@ -463,11 +368,11 @@ static int add_asked(struct stat_plan *p, const struct metric_prog *prog)
 	if (prog->metric->event)
 		return 0;
 	u32 at = 0;
-	name = metric_prog_next_event(prog, &at);
+	name = stat_metrics_event(prog, &at);
 	for (u32 i = 0; name && i < p->counters.nr; i++) {
 		if (!metric_is_event(name, p->counters.at[i].desc))
 			continue;
-		int err = add_formula(p, i, prog);
+		int err = add_formula(p, i, prog, true);
 		if (err)
 			return err;
 		if (!p->opts->each_cgroup)
@@ -481,7 +386,7 @@ static int add_formulae(struct stat_plan *p, struct diag *d)
 	size_t nr_asked = p->progs.nr;
 	int err = 0;
 	for (u32 i = 0; i < p->counters.nr && !err; i++)
-		err = add_built_in(p, i, d);
+		err = add_built_in(p, i, nr_asked, d);
 	for (size_t i = 0; i < nr_asked && !err; i++)
 		err = add_asked(p, p->progs.at[i]);
 	return err;
@@ -535,7 +440,7 @@ static int resolve_events(struct stat_plan *p, struct diag *d)
 		return 0;
 	int err = add_words(p, d);
 	if (!err)
-		err = add_metrics(p, d);
+		err = stat_metrics_add(p, d);
 	if (!err && p->opts->transaction)
 		err = add_transaction_events(p, d);
 	if (!err && !p->list.events.nr)
@@ -582,6 +487,7 @@ static int add_shown(struct stat_plan *p, struct diag *d)
 int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, char **argv,
 		   struct diag *d)
 {
+	p->root = root;
 	int err = stat_places_target(p, argc, argv, d);
 	bool by_cgroup = p->opts->each_cgroup;
 	vec_for_each (&p->opts->words.list, w)

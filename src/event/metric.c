@@ -1,4 +1,5 @@
 #include "event/metric.h"
+#include "event/metric_impl.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -158,11 +159,30 @@ const struct metric *metric_find(const struct metric_set *s, const char *name)
 
 /* ---- evaluation ---- */
 
-int metric_prog_init(struct metric_prog *p, const struct metric *m, struct diag *d)
+static const char *const functions[] = { "source_count", "has_event", "strcmp_cpuid_str", NULL };
+
+bool metric_needs_facts(const struct metric *m)
+{
+	if (strchr(m->expr, '#'))
+		return true;
+	for (size_t i = 0; functions[i]; i++)
+		if (strstr(m->expr, functions[i]))
+			return true;
+	return false;
+}
+
+int metric_prog_init(struct metric_prog *p, const struct metric *m,
+		     const struct metric_facts *facts, struct diag *d)
 {
 	p->metric = m;
 	/* A built-in one may be asked for by name (-M): "value" is then the event it stands beside. */
-	return expr_parse(&p->expr, m->expr, NULL, d);
+	int err = expr_parse(&p->expr, m->expr, functions, d);
+	if (err || !metric_needs_facts(m))
+		return err;
+	err = metric_fold_facts(&p->expr, facts, d);
+	if (err)
+		expr_done(&p->expr);
+	return err;
 }
 
 void metric_prog_done(struct metric_prog *p)
@@ -176,7 +196,8 @@ const char *metric_prog_next_event(const struct metric_prog *p, u32 *at)
 		const char *name = p->expr.idents.at[(*at)++];
 		if (!strcmp(name, "value") && p->metric->event)
 			return p->metric->event;
-		if (strcmp(name, "elapsed_ns") && strcmp(name, "value") && strcmp(name, "running_ns"))
+		if (name[0] != '#' && strcmp(name, "elapsed_ns") && strcmp(name, "value") &&
+		    strcmp(name, "running_ns"))
 			return name;
 	}
 	return NULL;
@@ -271,7 +292,7 @@ static int check_expr(const struct line *l, size_t start, const char *expr, stru
 	struct diag inner;
 	struct expr e;
 	diag_init(&inner);
-	int err = expr_parse(&e, expr, NULL, &inner);
+	int err = expr_parse(&e, expr, functions, &inner);
 	if (err == 0)
 		expr_done(&e);
 	else if (err == -EINVAL && inner.items.nr)

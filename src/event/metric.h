@@ -5,6 +5,10 @@
  * backslash: branch\-misses. Beside events there are elapsed_ns (wall time of the run), running_ns (task-clock or cpu-clock
  * of the run) and value (the count of the event the metric stands beside).
  *
+ * As in perf's own metrics, #num_cpus, #num_cpus_online, #num_cores, #num_dies, #num_packages, #smt_on and #core_wide are facts of
+ * the machine; source_count(EVENT) is how many counters an event means here, has_event(EVENT) whether there is one, and
+ * strcmp_cpuid_str(TEXT) whether the CPU's id fits a regular expression. All of them are replaced when the formula is parsed.
+ *
  * A metrics file has a line for each:
  *
  *	# comment
@@ -14,6 +18,7 @@
 
 #include "base/expr.h"
 #include "event/event.h"
+#include "model/machine.h"
 
 /* Above these values the number is shown in red, magenta, yellow; all 0: no colour. */
 struct metric_limits {
@@ -58,7 +63,20 @@ struct metric_prog {
 	struct expr expr;
 };
 
-int metric_prog_init(struct metric_prog *p, const struct metric *m, struct diag *d) must_check;
+/* What a formula may ask about the machine. */
+struct metric_facts {
+	const struct machine *machine;
+	bool core_wide; /* all threads of each core are counted */
+	/* How many events a name means on this machine; 0: it is not known. */
+	u32 (*count_events)(void *ctx, const char *name);
+	void *ctx;
+};
+
+/* Whether the formula asks about the machine, so that metric_prog_init() needs facts. */
+bool metric_needs_facts(const struct metric *m);
+/* facts: may be NULL when metric_needs_facts() says no. -EINVAL with a diag: not a formula, or an unknown fact. */
+int metric_prog_init(struct metric_prog *p, const struct metric *m,
+		     const struct metric_facts *facts, struct diag *d) must_check;
 void metric_prog_done(struct metric_prog *p);
 /* The events it needs (elapsed_ns, running_ns, value left out), one after the other; NULL at the end. Start with *at = 0. */
 const char *metric_prog_next_event(const struct metric_prog *p, u32 *at);

@@ -118,6 +118,26 @@ exits 0 "-j" "$SONDE" stat -j true
 is "$(grep -c '^{.*}$' <<<"$err")" 8 "an object for each event"
 exits 0 "-M with a file" bash -c "echo 'fpm = page\\-faults / elapsed_ns * 1e6 ; faults/ms' >m; \"$SONDE\" stat -M ./m true"
 like "$err" 'page-faults +# +[0-9.]+ faults/ms' "a ratio of one's own"
+# Facts of the machine and questions about events, as perf's own metrics have them; what cannot be computed is left out with a note.
+cat >facts <<'EOF'
+present = #num_cpus
+online = #num_cpus_online * task\-clock / task\-clock ; CPUs
+wide = #core_wide * 10 + #smt_on
+known = has_event(no_such_event) + 2 * has_event(task\-clock) + 4 * source_count(task\-clock)
+vendor = strcmp_cpuid_str(".*") + strcmp_cpuid_str("^NoSuchVendor-")
+broken = no_such_event / 2
+EOF
+exits 0 "-M with questions about the machine" "$SONDE" stat -a -M ./facts -- true
+like "$err" "# +$(getconf _NPROCESSORS_CONF)\.00 +present" "#num_cpus"
+like "$err" "# +$(getconf _NPROCESSORS_ONLN)\.00 CPUs +online" "#num_cpus_online, behind its unit and by the name that was asked for"
+like "$err" '# +1[01]\.00 +wide' "#core_wide of the whole machine"
+like "$err" '# +6\.00 +known' "has_event and source_count"
+like "$err" '# +1\.00 +vendor' "strcmp_cpuid_str takes a regular expression"
+like "$err" "note: -M broken cannot be computed here: .*no_such_event" "a metric without its event is left out, and reported"
+exits 129 "an unknown fact" bash -c "echo 'x = #no_such_fact' >m; \"$SONDE\" stat -M ./m true"
+like "$err" '#num_cpus_online' "the known ones are listed"
+exits 0 "--pfm-events takes events, too" "$SONDE" stat --pfm-events page-faults -- true
+like "$err" ' page-faults' "and counts them"
 
 # ---- control
 mkfifo ctl ack

@@ -26,7 +26,7 @@ static void check(const char *metric, const struct counts *counts, int err, doub
 	struct metric_prog p;
 	const struct metric *m = metric_find(NULL, metric);
 	double got = 0;
-	if (!ok(m && metric_prog_init(&p, m, NULL) == 0, "%s compiles", metric))
+	if (!ok(m && metric_prog_init(&p, m, NULL, NULL) == 0, "%s compiles", metric))
 		return;
 	int r = metric_prog_eval(&p, get, (void *)counts, &got);
 	if (!ok(r == err && (err || fabs(got - want) < 1e-9), "%s is %g", metric, want))
@@ -41,7 +41,7 @@ static void test_builtin(void)
 	bool good = true;
 	for (size_t i = 0; i < nr; i++) {
 		struct metric_prog p;
-		if (metric_prog_init(&p, &rows[i], NULL) < 0) {
+		if (metric_prog_init(&p, &rows[i], NULL, NULL) < 0) {
 			good = false;
 			continue;
 		}
@@ -74,7 +74,8 @@ static void test_builtin(void)
 
 	struct metric_prog p;
 	u32 at = 0;
-	ok(metric_prog_init(&p, metric_find(NULL, "insn_per_cycle"), NULL) == 0, "insn_per_cycle");
+	ok(metric_prog_init(&p, metric_find(NULL, "insn_per_cycle"), NULL, NULL) == 0,
+	   "insn_per_cycle");
 	is_str(metric_prog_next_event(&p, &at), "instructions", "needs its own event");
 	is_str(metric_prog_next_event(&p, &at), "cpu-cycles", "and cycles");
 	ok(!metric_prog_next_event(&p, &at), "and no more");
