@@ -53,6 +53,9 @@ static int on_timer(void *ctx, u64 what)
 		s->full = true;
 		return 1;
 	}
+	int end = ftrace_top_watch_poll(&s->top);
+	if (end)
+		return end;
 	if (s->sw.bytes && ftrace_run_bytes(s) - s->file_from >= s->sw.bytes)
 		return ftrace_run_next_file(s);
 	if (!s->s->quiet && term_progress_due(&s->progress)) {
@@ -277,8 +280,11 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 	term_progress_init(&s->progress, STDERR_FILENO);
 	if (!err)
 		err = ftrace_setup_switch(f, true);
-	if (!err)
+	if (!err) {
+		ftrace_top_watch_open(&s->top, f, &s->cpus, s->loop, argc > 0);
 		err = wait_for_end(s, argc ? argv : NULL);
+		ftrace_top_watch_close(&s->top);
+	}
 	int sampled = ftrace_sampler_stop(&s->sampler, &app->diag);
 	if (!err)
 		err = sampled;
@@ -474,7 +480,11 @@ const struct command command_ftrace_record = {
 		 "-e before "
 		 "them; what follows -B belongs to that instance. Recording ends with the command, "
 		 "or with "
-		 "Ctrl-C; the exit status is that of the command.",
+		 "Ctrl-C; the exit status is that of the command. Text that programs write to the "
+		 "top-level trace_marker is recorded where the kernel can copy it. Writing 0 to the "
+		 "top-level tracing_on ends a recording without a command; with one, nothing is "
+		 "recorded until the switch is 1 again (it is checked every 0.1 s; with --top the "
+		 "kernel itself obeys it).",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct record_opts),

@@ -6,6 +6,7 @@
 #include "cmd/ftrace_parts.h"
 #include "cmd/ftrace_record.h"
 #include "cmd/ftrace_samples.h"
+#include "cmd/ftrace_top_watch.h"
 #include "cmd/record_switch.h"
 #include "stream/ftrace_meta.h"
 #include "stream/live_ftrace.h"
@@ -58,6 +59,7 @@ struct ftrace_run {
 	u64 file_from; /* what was recorded before this file */
 	char output[PATH_MAX]; /* the file that is being made */
 	int switch_err;
+	struct ftrace_top_watch top;
 	struct term_progress progress;
 	u64 started_ns;
 	int wait_status;

@@ -356,8 +356,8 @@ static int apply_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 	return journal_set(s->journal, path, off ? "0" : "1", &s->app->diag);
 }
 
-static int set_flag_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const char *name,
-			   bool on)
+int ftrace_set_flag(struct ftrace_setup *s, const struct ftrace_buffer_opt *b, const char *name,
+		    bool on)
 {
 	const char *path = ftrace_path_in(s, b, "options/%s", name);
 	if (!s->dry_run && !tracing_has(&s->tracing, path))
@@ -423,79 +423,6 @@ static int apply_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b, 
 	return err;
 }
 
-static int apply_pids(struct ftrace_setup *s, struct ftrace_buffer_opt *b, int pid)
-{
-	struct strbuf list;
-	int err = 0;
-	strbuf_init(&list);
-	for (const char *p = s->pids; p && *p && !err;) {
-		size_t len = strcspn(p, ", ");
-		char word[16];
-		u64 id;
-		if (!len || len >= sizeof(word))
-			err = -EINVAL;
-		if (!err) {
-			memcpy(word, p, len);
-			word[len] = 0;
-			err = num_parse_u64(word, 10, &id);
-		}
-		if (err) {
-			diag_error(&s->app->diag, err, "-P '%s' is no list of process ids", s->pids);
-			diag_span(&s->app->diag, s->pids, (size_t)(p - s->pids), len);
-		} else {
-			strbuf_printf(&list, "%llu\n", (unsigned long long)id);
-			if (id > INT_MAX || (kill((pid_t)id, 0) && errno == ESRCH))
-				diag_warn(&s->app->diag, "-P: there is no process %llu",
-					  (unsigned long long)id);
-		}
-		p += len + (p[len] != 0);
-	}
-	if (!err && s->only_command && pid > 0)
-		strbuf_printf(&list, "%d\n", pid);
-	bool functions = b->tracer &&
-			 (!strcmp(b->tracer, "function") || !strcmp(b->tracer, "function_graph"));
-	if (!err && list.len) {
-		err = set_flag_option(s, b, "event-fork", s->children);
-		if (!err && functions)
-			err = set_flag_option(s, b, "function-fork", s->children);
-		if (!err)
-			err = journal_list(s->journal, ftrace_path_in(s, b, "set_event_pid"),
-					   strbuf_cstr(&list), &s->app->diag);
-		if (!err && functions)
-			err = journal_list(s->journal, ftrace_path_in(s, b, "set_ftrace_pid"),
-					   strbuf_cstr(&list), &s->app->diag);
-	}
-	strbuf_done(&list);
-	return err;
-}
-
-/* Ourselves, and with the fork options the threads that we make later: they read what is written. */
-static int leave_us_out(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
-{
-	static const struct {
-		const char *list, *option;
-		bool functions;
-	} kinds[] = {
-		{ "set_event_notrace_pid", "event-fork", false },
-		{ "set_ftrace_notrace_pid", "function-fork", true },
-	};
-	char pid[32];
-	int err = 0;
-	(void)snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
-	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
-		const char *path = ftrace_path_in(s, b, "%s", kinds[i].list);
-		if (s->no_filter || s->dry_run || s->pids || s->only_command ||
-		    !journal_owns(s->journal, path) || !tracing_has(&s->tracing, path) ||
-		    (kinds[i].functions && (!b->tracer || strcmp(b->tracer, "function"))))
-			continue;
-		err = set_flag_option(s, b, kinds[i].option, true);
-		/* A kernel that does not let us leave ourselves out traces us too. */
-		if (!err)
-			(void)!journal_list(s->journal, path, pid, NULL);
-	}
-	return err;
-}
-
 static const char *const latency_tracers[] = { "wakeup",  "wakeup_rt",	"wakeup_dl",
 					       "irqsoff", "preemptoff", "preemptirqsoff" };
 
@@ -536,7 +463,7 @@ static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	vec_for_each (&b->options, o)
 		asked |= !strcmp(*o, "function-trace");
 	if (!err && (s->no_function_trace || (ftrace_is_latency(b->tracer) && !asked)))
-		err = set_flag_option(s, b, "function-trace", false);
+		err = ftrace_set_flag(s, b, "function-trace", false);
 	if (!err && b->tracer)
 		err = journal_set(s->journal, ftrace_path_in(s, b, "current_tracer"), b->tracer, d);
 	if (err == -EPERM && b->tracer && str_starts(b->tracer, "function"))
@@ -548,12 +475,12 @@ static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 			return diag_error(d, -EINVAL,
 					  "--func-stack without -l would stop the machine: a stack "
 					  "for every function");
-		err = set_flag_option(s, b, "func_stack_trace", true);
+		err = ftrace_set_flag(s, b, "func_stack_trace", true);
 	}
 	return err;
 }
 
-static int apply_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b, int pid)
+static int apply_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 {
 	struct diag *d = &s->app->diag;
 	int err = journal_set(s->journal, ftrace_path_in(s, b, "tracing_on"), "0", d);
@@ -563,14 +490,15 @@ static int apply_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b, int
 		err = apply_size(s, b);
 	if (!err)
 		err = apply_cpumask(s, b);
+	/* Programs write their markers to the top-level file. */
+	if (!err && b->made && !b->name && tracing_has(&s->tracing, "options/copy_trace_marker"))
+		err = ftrace_set_flag(s, b, "copy_trace_marker", true);
 	for (size_t i = 0; i < b->options.nr && !err; i++)
 		err = apply_option(s, b, b->options.at[i]);
 	if (!err)
-		err = apply_pids(s, b, pid);
-	if (!err)
-		err = leave_us_out(s, b);
+		err = ftrace_apply_pids(s, b);
 	if (!err && b->stacks)
-		err = set_flag_option(s, b, "stacktrace", true);
+		err = ftrace_set_flag(s, b, "stacktrace", true);
 	if (!err)
 		err = ftrace_apply_events(s, b);
 	if (!err)
@@ -689,6 +617,8 @@ int ftrace_setup_apply(struct ftrace_setup *s, bool private, int pid)
 	if (s->cmdlines_size)
 		err = journal_knob(s->journal, "saved_cmdlines_size", s->cmdlines_size, d);
 	if (!err)
+		err = ftrace_find_pids(s, pid);
+	if (!err)
 		err = ftrace_define_probes(s, private);
 	for (size_t i = 0; i < s->buffers.nr && !err; i++) {
 		struct ftrace_buffer_opt *b = &s->buffers.at[i];
@@ -711,7 +641,7 @@ int ftrace_setup_apply(struct ftrace_setup *s, bool private, int pid)
 		if (*name)
 			(void)snprintf(b->folder, sizeof(b->folder), "instances/%s/", name);
 		if (!err)
-			err = apply_buffer(s, b, pid);
+			err = apply_buffer(s, b);
 	}
 	return err;
 }

@@ -65,6 +65,7 @@ struct ftrace_setup {
 	struct strbuf functions; /* available_filter_functions, read once */
 	bool has_functions;
 	int lock_fd;
+	s32 own_pid, command_pid; /* as the kernel knows them; 0: unknown, or none */
 	char *cmdline;
 };
 

@@ -29,3 +29,11 @@ int ftrace_apply_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b) mus
  * events of the list become theirs. Before any instance is made: those must be gone when probes are taken away.
  */
 int ftrace_define_probes(struct ftrace_setup *s, bool private) must_check;
+
+/* Sets a trace option of a buffer where the kernel has it. */
+int ftrace_set_flag(struct ftrace_setup *s, const struct ftrace_buffer_opt *b, const char *name,
+		    bool on) must_check;
+/* Our own PID and the command's as the kernel knows them; inside a PID namespace they are not those that fork() returns. */
+int ftrace_find_pids(struct ftrace_setup *s, int pid) must_check;
+/* -P, -F, and ourselves left out. */
+int ftrace_apply_pids(struct ftrace_setup *s, struct ftrace_buffer_opt *b) must_check;

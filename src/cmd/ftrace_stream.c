@@ -7,6 +7,7 @@
 #include "cmd/commands.h"
 #include "cmd/ftrace_out.h"
 #include "cmd/ftrace_setup.h"
+#include "cmd/ftrace_top_watch.h"
 #include "kern/cpu.h"
 #include "stream/ftrace_meta.h"
 #include "stream/live_ftrace.h"
@@ -38,6 +39,7 @@ struct streaming {
 	struct cpuset cpus;
 	u32 nr_cpus;
 	struct live_ftrace *live;
+	struct ftrace_top_watch top;
 	pthread_mutex_t lock;
 	struct strbuf *held; /* pages of each CPU, not printed yet */
 	struct strbuf *now; /* being printed */
@@ -166,7 +168,9 @@ static int on_timer(void *ctx, u64 what)
 	struct streaming *x = ctx;
 	(void)what;
 	int err = live_ftrace_error(x->live);
-	return err ? err : print_pages(x);
+	if (!err)
+		err = print_pages(x);
+	return err ? err : ftrace_top_watch_poll(&x->top);
 }
 
 static int on_signal(void *ctx, u64 what)
@@ -243,6 +247,8 @@ static int stream(struct streaming *x, int argc, char **argv)
 	if (!err)
 		err = ftrace_setup_switch(s, true);
 	if (!err)
+		ftrace_top_watch_open(&x->top, s, &x->cpus, x->loop, argc > 0);
+	if (!err)
 		err = loop_add_timer(x->loop, LOOK_NS, LOOK_NS, on_timer, x, NULL);
 	if (!err && argc) {
 		err = child_go(&x->child, argv[0], &app->diag);
@@ -252,6 +258,7 @@ static int stream(struct streaming *x, int argc, char **argv)
 	}
 	if (!err)
 		err = loop_run(x->loop);
+	ftrace_top_watch_close(&x->top);
 	int off = ftrace_setup_switch(s, false);
 	int got = x->live ? live_ftrace_stop(x->live) : 0;
 	err = err ? err : off ? off : got ? got : print_pages(x);
