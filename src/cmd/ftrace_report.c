@@ -252,6 +252,13 @@ static bool keep(void *ctx, const struct sample *s)
 	return event_filter_keep(((struct report *)ctx)->filter, s);
 }
 
+static bool keep_before(void *ctx, const struct sample *s)
+{
+	struct report *r = ctx;
+	struct sample before;
+	return replay_ftrace_before(r->src, s, &before) && event_filter_keep(r->filter, &before);
+}
+
 static void write_samples(void *ctx, u64 until_ns, struct strbuf *to)
 {
 	struct report *r = ctx;
@@ -494,6 +501,7 @@ static int print_events(struct report *r)
 		.symbol = symbol_in,
 		.has_comm = has_comm,
 		.keep = r->filter ? keep : NULL,
+		.keep_before = keep_before,
 		.between = r->samples ? write_samples : NULL,
 		.tail = r->wakeups ? add_wait : NULL,
 	};

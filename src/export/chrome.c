@@ -431,16 +431,30 @@ static int on_function(struct chrome_trace *t, const struct sample *s, const str
 
 /* ---- markers and counters ---- */
 
+/* What was written to trace_marker, or what trace_printk() printed. */
+static u32 mark_text(const struct sample *s, const struct event_use *u, char *line, size_t size)
+{
+	u32 len = 0;
+	struct strbuf printed;
+	strbuf_init(&printed);
+	const char *at = u->text ? text(s, u->text, &len) : NULL;
+	if (!u->text && !s->schema->ops->print(s->schema, s->raw, s->raw_size, &printed)) {
+		at = strbuf_cstr(&printed);
+		len = (u32)min(printed.len, size);
+	}
+	len = at ? (u32)min((size_t)len, size - 1) : 0;
+	if (len)
+		memcpy(line, at, len);
+	strbuf_done(&printed);
+	return len;
+}
+
 /* "B|1234|name", "E|1234", "C|1234|name|5": how programs (Android's among them) write slices and counters. */
 static int on_mark(struct chrome_trace *t, const struct sample *s, const struct event_use *u,
 		   struct task *n)
 {
 	char line[NAME_MAX_LEN];
-	u32 len = 0;
-	const char *at = text(s, u->text, &len);
-	len = (u32)min((size_t)len, sizeof(line) - 1);
-	if (at)
-		memcpy(line, at, len);
+	u32 len = mark_text(s, u, line, sizeof(line));
 	while (len && (line[len - 1] == '\n' || line[len - 1] == '\0'))
 		len--;
 	line[len] = '\0';
@@ -528,6 +542,8 @@ static const struct row rows[] = {
 	{ "irq_vectors", "call_function*_exit", MEANS_IRQ_EXIT, "vector call", "vector", NULL },
 	{ "ftrace", "funcgraph_*", MEANS_CALL, "", NULL, NULL },
 	{ "ftrace", "print", MEANS_MARK, "", NULL, "buf" },
+	{ "ftrace", "bprint", MEANS_MARK, "", NULL, NULL },
+	{ "ftrace", "bputs", MEANS_MARK, "", NULL, NULL },
 	{ "power", "cpu_frequency", MEANS_COUNTER, "frequency kHz", "state", "cpu_id" },
 	{ "power", "cpu_idle", MEANS_COUNTER, "idle state", "state", "cpu_id" },
 	{ "power", "clock_set_rate", MEANS_COUNTER, "clock", "state", "name" },

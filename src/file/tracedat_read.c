@@ -486,13 +486,24 @@ static int keep_option(struct tracedat *t, u16 id, struct bytes opt)
 	return 0;
 }
 
+/* Vendors use numbers that have got a meaning since: one whose size is not that of the meaning is theirs. */
+static bool option_fits(u16 id, size_t size)
+{
+	switch (id) {
+	case OPTION_CPUCOUNT: return size == 4;
+	case OPTION_TRACEID: return size == 8;
+	case OPTION_TSC2NSEC: return size == 16;
+	default: return true;
+	}
+}
+
 static int read_option(struct tracedat *t, u16 id, struct bytes opt)
 {
 	if (!budget_bytes(&t->budget, sizeof(struct tracedat_option), "the list of its options") ||
 	    !budget_steps(&t->budget, 1 + bytes_left(&opt) / BYTES_A_STEP, "reading its options"))
 		return -E2BIG;
 	int err = keep_option(t, id, opt);
-	if (err)
+	if (err || !option_fits(id, bytes_left(&opt)))
 		return err;
 	switch (id) {
 	case OPTION_DATE:

@@ -80,6 +80,7 @@ static struct event_def *make_def(struct part *p, u32 id)
 		return NULL;
 	def->schema->ops = r->samples ? &sample_ops : &event_ops;
 	def->schema->impl = def;
+	def->no_task = def->schema->common_pid < 0;
 	return def;
 }
 

@@ -72,6 +72,8 @@ struct tracedat_text replay_ftrace_text(struct source *s, u32 file, enum traceda
 struct tracedat_text replay_ftrace_latency_text(struct source *s, u32 file);
 /* The schema of an event, parsed on the first call; NULL: its format cannot be read. Thread-safe. */
 const struct schema *replay_ftrace_schema(struct source *s, u32 event);
+/* The event before a sample on its CPU, with the sample's time; false: unknown. While the sample is there. */
+bool replay_ftrace_before(struct source *src, const struct sample *s, struct sample *ret);
 
 /* The first and the last event of each CPU that has any, in the order of buffers and CPUs. Not while it runs. */
 struct replay_ftrace_ends {

@@ -51,6 +51,7 @@ struct event_def {
 	const struct print_prog *prog;
 	const struct part *part;
 	u32 event; /* index into the catalogue */
+	bool no_task; /* its format has no common_pid */
 };
 
 /* An event that carries addresses. */
@@ -198,8 +199,10 @@ static inline u32 load_type(const struct part *p, const u8 *data)
 static inline u32 load_common(const struct part *p, const struct ftrace_event *e, s32 *pid)
 {
 	*pid = -1;
-	if (unlikely(e->size < p->pid_offset + 4 || e->size < p->type_offset + p->type_size))
+	if (unlikely(e->size < p->type_offset + p->type_size))
 		return UINT32_MAX;
+	if (unlikely(e->size < p->pid_offset + 4))
+		return load_type(p, e->data);
 	memcpy(pid, e->data + p->pid_offset, 4);
 	if (p->swap)
 		*pid = (s32)__builtin_bswap32((u32)*pid);

@@ -379,6 +379,8 @@ static void fill_sample(struct replay *r, struct cursor *c, struct sample *s)
 	s32 pid;
 	u32 id = load_common(p, &c->cur->e, &pid);
 	const struct event_def *def = def_of(p, id);
+	if (unlikely(def->no_task))
+		pid = -1;
 	s->time_ns = c->cur->e.time;
 	s->id = id;
 	s->event = def->event;
@@ -395,6 +397,31 @@ static void fill_sample(struct replay *r, struct cursor *c, struct sample *s)
 	s->prev_size = c->prev_size;
 	s->next_raw = c->has_next ? c->next->e.data : NULL;
 	s->next_size = c->has_next ? c->next->e.size : 0;
+}
+
+bool replay_ftrace_before(struct source *src, const struct sample *s, struct sample *ret)
+{
+	struct replay *r = replay_of(src);
+	if (!s->prev_raw)
+		return false;
+	u32 i = r->nr_parts - 1;
+	while (i && r->parts[i].first_buffer > s->buffer)
+		i--;
+	struct part *p = &r->parts[i];
+	struct ftrace_event e = { .data = s->prev_raw, .size = s->prev_size };
+	*ret = *s;
+	s32 pid;
+	ret->id = load_common(p, &e, &pid);
+	const struct event_def *def = def_of(p, ret->id);
+	ret->event = def->event;
+	ret->schema = def->schema;
+	ret->pid = ret->tid = def->no_task ? -1 : pid;
+	u32 comm = ftrace_env_comm_index(&p->env, ret->tid);
+	ret->comm = comm == DICT_NONE ? COMM_UNNAMED(ret->tid) : p->comm_ids[comm];
+	ret->raw = s->prev_raw;
+	ret->raw_size = s->prev_size;
+	ret->prev_raw = NULL;
+	return true;
 }
 
 int replay_ftrace_next_batch(struct source *src, struct shard *sh, struct batch *ret)

@@ -80,6 +80,14 @@ static enum event_kind kind_of(const struct text_events *te, struct event_look *
 	return KIND_PRINT;
 }
 
+static bool has_twins(const struct schema *s)
+{
+	for (u32 i = 0; i < s->nr_fields; i++)
+		if (schema_find(s, s->fields[i].name) != &s->fields[i])
+			return true;
+	return false;
+}
+
 static struct event_look *make_look(struct text_shard *sh, const struct sample *s)
 {
 	struct event_look *look = calloc(1, sizeof(*look));
@@ -103,6 +111,7 @@ static struct event_look *make_look(struct text_shard *sh, const struct sample *
 	const struct text_events_opts *o = &sh->te->o;
 	look->copied = look->label_len <= LABEL_MAX && !o->between && !o->latency && !o->diff;
 	look->schema = s->schema;
+	look->has_twins = has_twins(s->schema);
 	look->raw = sh->te->o.raw_fields || (sh->te->o.raw_events && sh->te->o.raw_events[s->event]);
 	look->kind = kind_of(sh->te, look, s->event);
 	sh->looks[s->event] = look;
@@ -111,13 +120,33 @@ static struct event_look *make_look(struct text_shard *sh, const struct sample *
 
 /* ---- the sink ---- */
 
+static bool is_stack(const struct sample *s)
+{
+	return s->schema && !strcmp(s->schema->system, "ftrace") &&
+	       (!strcmp(s->schema->name, "kernel_stack") || !strcmp(s->schema->name, "user_stack"));
+}
+
+/* A stack belongs to the event before it on the same CPU, and follows it; so does a user's stack the kernel's. */
+static bool is_kept(struct text_shard *sh, const struct sample *s)
+{
+	const struct text_events_opts *o = &sh->te->o;
+	const void **last = &sh->kept_stacks[(u32)s->cpu % ARRAY_SIZE(sh->kept_stacks)];
+	if (!is_stack(s))
+		return o->keep(o->ctx, s);
+	bool kept = o->keep(o->ctx, s) || (s->prev_raw && s->prev_raw == *last) ||
+		    (o->keep_before && o->keep_before(o->ctx, s));
+	if (kept)
+		*last = s->raw;
+	return kept;
+}
+
 static int feed(struct sink *k, void *state, const struct batch *b)
 {
 	struct text_shard *sh = state;
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct sample *s = &b->samples[i];
 		struct event_look *look = NULL;
-		if (unlikely(sh->te->o.keep && !sh->te->o.keep(sh->te->o.ctx, s)))
+		if (unlikely(sh->te->o.keep && !is_kept(sh, s)))
 			continue;
 		if (likely(s->schema && s->event < sh->nr_looks)) {
 			look = sh->looks[s->event];

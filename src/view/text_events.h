@@ -45,6 +45,8 @@ struct text_events_opts {
 	const char *(*symbol)(void *ctx, u32 buffer, u64 addr, u64 *offset);
 	bool (*has_comm)(void *ctx, u32 buffer, s32 pid);
 	bool (*keep)(void *ctx, const struct sample *s); /* others are left out; NULL: all */
+	bool (*keep_before)(void *ctx,
+			    const struct sample *s); /* of the event before it on its CPU */
 	/* Writes what stands between the line before and one of this time; called in the order of lines; NULL: nothing. */
 	void (*between)(void *ctx, u64 until_ns, struct strbuf *to);
 	/* What else stands at the end of an event's line; for any thread; NULL: nothing. */

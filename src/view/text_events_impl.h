@@ -33,6 +33,7 @@ struct event_look {
 	const struct schema *schema;
 	enum event_kind kind;
 	bool raw;
+	bool has_twins; /* JSON: two fields of one name */
 	bool copied; /* what lines of it begin with is copied in one go */
 	char *label; /* "name:" and blanks */
 	u32 label_len;
@@ -98,6 +99,7 @@ struct text_shard {
 	char milli_text[NUM_DIGITS_MAX];
 	u32 milli_len; /* 0: none yet */
 	struct head heads[NR_HEADS];
+	const void *kept_stacks[NR_HEADS]; /* that passed the filter, the last of each CPU */
 };
 
 static inline u64 event_look_field(const struct event_look *look, unsigned i, const struct sample *s)

@@ -40,11 +40,16 @@ static void json_elements(struct strbuf *t, const struct schema *sc, const struc
 	strbuf_char(t, ']');
 }
 
+/* before: how many fields of this name came before it */
 static void json_field(struct strbuf *t, const struct schema *sc, const struct schema_field *f,
-		       const struct sample *s)
+		       unsigned before, const struct sample *s)
 {
 	u32 len;
 	json_text(t, f->name, strlen(f->name));
+	if (unlikely(before)) {
+		t->len--; /* the quote */
+		strbuf_printf(t, "#%u\"", before + 1);
+	}
 	strbuf_char(t, ':');
 	bool single = !(f->flags & (FIELD_STRING | FIELD_ARRAY | FIELD_DATA_LOC | FIELD_REL_LOC)) &&
 		      f->size <= 8;
@@ -65,6 +70,29 @@ static void json_field(struct strbuf *t, const struct schema *sc, const struct s
 		json_elements(t, sc, f, p, len);
 }
 
+/* trace_printk(): its fields are addresses and packed arguments, and only the text says what was meant. */
+static void add_printk(struct strbuf *t, const struct schema *sc, const struct sample *s)
+{
+	struct strbuf line;
+	if (strcmp(sc->system, "ftrace") ||
+	    (strcmp(sc->name, "bprint") && strcmp(sc->name, "bputs")))
+		return;
+	strbuf_init(&line);
+	(void)sc->ops->print(sc, s->raw, s->raw_size, &line);
+	strbuf_str(t, ",\"text\":");
+	json_text(t, strbuf_cstr(&line), line.len);
+	strbuf_done(&line);
+}
+
+/* An event may have two fields of one name; an object may not: the second is NAME#2. */
+static unsigned times_before(const struct schema *sc, u32 field)
+{
+	unsigned n = 0;
+	for (u32 i = 0; i < field; i++)
+		n += !strcmp(sc->fields[i].name, sc->fields[field].name);
+	return n;
+}
+
 void text_json_add(struct text_shard *sh, const struct event_look *look, const struct sample *s)
 {
 	struct strbuf *t = &sh->text;
@@ -76,7 +104,10 @@ void text_json_add(struct text_shard *sh, const struct event_look *look, const s
 	strbuf_str(t, ",\"cpu\":");
 	strbuf_s64(t, s->cpu);
 	strbuf_str(t, ",\"pid\":");
-	strbuf_s64(t, s->tid);
+	if (s->tid == -1)
+		strbuf_str(t, "null");
+	else
+		strbuf_s64(t, s->tid);
 	strbuf_str(t, ",\"comm\":");
 	const char *comm =
 		COMM_IS_UNNAMED(s->comm) ? NULL : strtab_str(&o->catalog->strings, s->comm);
@@ -109,8 +140,12 @@ void text_json_add(struct text_shard *sh, const struct event_look *look, const s
 	for (u32 i = 0; look && i < look->schema->nr_fields; i++) {
 		if (i)
 			strbuf_char(t, ',');
-		json_field(t, look->schema, &look->schema->fields[i], s);
+		unsigned before = look->has_twins ? times_before(look->schema, i) : 0;
+		json_field(t, look->schema, &look->schema->fields[i], before, s);
 	}
-	strbuf_str(t, "}}\n");
+	strbuf_char(t, '}');
+	if (look)
+		add_printk(t, look->schema, s);
+	strbuf_str(t, "}\n");
 	sh->nr_lines++;
 }

@@ -52,7 +52,11 @@ static void add_pid_cpu(struct text_shard *sh, const struct sample *s)
 	if (!start)
 		return;
 	*to++ = '-';
-	unsigned n = num_s64(to, s->tid);
+	unsigned n = 1;
+	if (unlikely(s->tid == -1)) /* the event has no task */
+		*to = '?';
+	else
+		n = num_s64(to, s->tid);
 	to += n;
 	for (; n < 5; n++)
 		*to++ = ' ';

@@ -300,6 +300,10 @@ static int parse_field(struct format_ctx *f, struct cut line, struct schema_fiel
 		return err;
 	if ((field->flags & (FIELD_DATA_LOC | FIELD_REL_LOC)) && field->size != 4)
 		return bad_line(f, line, "a data_loc field is not 4 bytes wide");
+	/* Old kernels write "char buf" with size 0 for "char buf[]". */
+	if (!field->size && !brackets.len && !(field->flags & FIELD_POINTER) &&
+	    has_word(type, "char"))
+		field->flags |= FIELD_STRING | FIELD_ARRAY;
 	set_array(f, field, type, brackets);
 	field->name = arena_strndup(f->arena, name.at, name.len);
 	field->type = type_normal(f->arena, type, brackets);

@@ -140,7 +140,7 @@ static const struct node *call_array(struct parser *p, u32 arg)
 
 static const struct node *dynamic_field(struct parser *p)
 {
-	const struct schema_field *f = parser_field_name(p);
+	const struct schema_field *f = parser_field_name(p, true);
 	if (f && !(f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC)))
 		return parser_fail(p, "the field is no data_loc");
 	return f ? node_field(p, f) : NULL;
@@ -199,10 +199,38 @@ static const struct node *call_constant_p(struct parser *p, u32 arg)
 	return a ? node_num(p, a->kind == NODE_NUM && !a->unknown, 4, true) : NULL;
 }
 
-static const struct node *call_zero(struct parser *p, u32 arg)
+/* The name of a type: words, or typeof() of a field. NULL: it cannot be told; p stands behind it. */
+static const char *type_text(struct parser *p, size_t *len)
 {
+	if (token_accept_word(p, "typeof") || token_accept_word(p, "__typeof__")) {
+		const char *type = NULL;
+		token_expect(p, '(');
+		if (token_accept_word(p, "REC") && token_accept(p, TOK_ARROW)) {
+			const struct schema_field *f = parser_field_name(p, false);
+			type = f && p->tok == ')' ? f->type : NULL;
+		}
+		token_skip_balanced(p);
+		token_expect(p, ')');
+		*len = type ? strlen(type) : 0;
+		return type;
+	}
+	const char *from = p->tok_at, *to = from;
+	while (p->tok == TOK_IDENT || p->tok == '*') {
+		to = p->tok == '*' ? p->at : p->tok_at + p->tok_len;
+		token_next(p);
+	}
+	*len = (size_t)(to - from);
+	return from;
+}
+
+/* Macros ask whether something is an array; arrays of the kernel are nobody's to know here, and it is one. */
+static const struct node *call_compatible(struct parser *p, u32 arg)
+{
+	size_t a_len, b_len = 0;
+	const char *a = type_text(p, &a_len);
+	const char *b = token_accept(p, ',') ? type_text(p, &b_len) : NULL;
 	token_skip_balanced(p);
-	return node_num(p, 0, 4, true);
+	return node_num(p, a && b && a_len == b_len && !memcmp(a, b, a_len), 4, true);
 }
 
 /* arg: bytes, and 16 when the value is little endian, 32 when the turn is unconditional */
@@ -379,11 +407,19 @@ static const struct node *call_sizeof(struct parser *p, u32 arg)
 	struct ctype t;
 	bool sure;
 	u64 size = 0;
+	/* sizeof(struct { int:(-!!(condition)); }): a check of the compiler, of no size. */
+	if (token_accept_word(p, "struct") && p->tok == '{') {
+		token_skip_balanced(p);
+		return node_num(p, 0, p->schema->long_size, false);
+	}
+	token_back(p, m);
 	if (ctype_parse(p, &t, &sure) && p->tok == ')') {
 		size = t.pointer ? p->schema->long_size : t.size;
 	} else {
 		token_back(p, m);
 		const struct node *n = parser_expr(p);
+		if (n && n->kind == NODE_NUM && n->unknown)
+			return n;
 		size = !n ? 0 : n->kind == NODE_BYTES && !n->loc ? n->len : n->size;
 	}
 	return size ? node_num(p, size, p->schema->long_size, false) : node_unknown(p);
@@ -426,7 +462,7 @@ static const struct {
 	{ "__builtin_expect", call_first, 0 },
 	{ "__builtin_expect_with_probability", call_first, 0 },
 	{ "__builtin_constant_p", call_constant_p, 0 },
-	{ "__builtin_types_compatible_p", call_zero, 0 },
+	{ "__builtin_types_compatible_p", call_compatible, 0 },
 	{ "__builtin_bswap16", call_swap, 32 | 2 },
 	{ "__builtin_bswap32", call_swap, 32 | 4 },
 	{ "__builtin_bswap64", call_swap, 32 | 8 },

@@ -80,12 +80,25 @@ static void packed_conversion(struct packed *p, struct spec *s)
 	}
 }
 
+/* printk_formats escapes line ends and tabs, as C does. */
+static void add_escaped(struct strbuf *to, const char *at, const char *end)
+{
+	for (; at < end; at++) {
+		char c = *at;
+		if (c == '\\' && at + 1 < end) {
+			at++;
+			c = *at == 'n' ? '\n' : *at == 't' ? '\t' : *at == 'r' ? '\r' : *at;
+		}
+		strbuf_char(to, c);
+	}
+}
+
 static void packed_format(struct packed *p, const char *at)
 {
 	const char *end = at + strlen(at);
 	while (at < end) {
 		const char *pct = memchr(at, '%', (size_t)(end - at));
-		strbuf_add(p->c->to, at, (size_t)((pct ? pct : end) - at));
+		add_escaped(p->c->to, at, pct ? pct : end);
 		if (!pct)
 			return;
 		struct spec s;

@@ -17,20 +17,27 @@ static const struct node *parse_unary(struct parser *p);
 
 /* ---- names ---- */
 
-static const struct schema_field *field_named(struct parser *p, const char *name, size_t len)
+static const struct schema_field *field_named(struct parser *p, const char *name, size_t len,
+					      bool dynamic)
 {
 	const struct schema *s = p->schema;
-	for (u32 i = 0; i < s->nr_fields; i++)
-		if (strlen(s->fields[i].name) == len && !memcmp(s->fields[i].name, name, len))
-			return &s->fields[i];
-	return parser_fail(p, "it names a field that the event does not have");
+	const struct schema_field *other = NULL;
+	for (u32 i = 0; i < s->nr_fields; i++) {
+		const struct schema_field *f = &s->fields[i];
+		if (strlen(f->name) != len || memcmp(f->name, name, len))
+			continue;
+		if (!(f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC)) == !dynamic)
+			return f;
+		other = other ? other : f;
+	}
+	return other ? other : parser_fail(p, "it names a field that the event does not have");
 }
 
-const struct schema_field *parser_field_name(struct parser *p)
+const struct schema_field *parser_field_name(struct parser *p, bool dynamic)
 {
 	if (p->tok != TOK_IDENT)
 		return parser_fail(p, "a field's name is missing");
-	const struct schema_field *f = field_named(p, p->tok_at, p->tok_len);
+	const struct schema_field *f = field_named(p, p->tok_at, p->tok_len, dynamic);
 	token_next(p);
 	return f;
 }
@@ -145,7 +152,7 @@ static const struct node *parse_name(struct parser *p)
 	size_t len = p->tok_len;
 	if (token_accept_word(p, "REC") || token_accept_word(p, "__entry")) {
 		token_expect(p, TOK_ARROW);
-		const struct schema_field *f = parser_field_name(p);
+		const struct schema_field *f = parser_field_name(p, false);
 		return f ? node_field(p, f) : NULL;
 	}
 	token_next(p);
@@ -181,7 +188,7 @@ static const struct node *parse_primary(struct parser *p)
 	if (p->tok == TOK_IDENT)
 		return parse_name(p);
 	if (p->tok == '(' && record_in_parens(p)) {
-		const struct schema_field *f = parser_field_name(p);
+		const struct schema_field *f = parser_field_name(p, false);
 		return f ? node_field(p, f) : NULL;
 	}
 	if (!token_accept(p, '('))
@@ -196,6 +203,8 @@ static const struct node *parse_primary(struct parser *p)
 static const struct node *index_node(struct parser *p, const struct node *a, const struct node *b)
 {
 	b = node_number(p, b);
+	if (a && a->kind == NODE_NUM && a->unknown) /* an array of the kernel */
+		return b ? a : NULL;
 	a = node_bytes_only(p, a);
 	struct node *n = a && b ? node_new(p, NODE_INDEX, a, b) : NULL;
 	if (!n)

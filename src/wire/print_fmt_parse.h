@@ -100,5 +100,8 @@ const struct node *parser_call(struct parser *p, const char *name, size_t len);
 /* ---- print_fmt_parse.c ---- */
 
 const struct node *parser_expr(struct parser *p);
-/* A name that the event has as a field; NULL with p->err. */
-const struct schema_field *parser_field_name(struct parser *p);
+/*
+ * A name that the event has as a field; NULL with p->err. An event may have two fields of one name, a data_loc and a plain one:
+ * dynamic says which is meant.
+ */
+const struct schema_field *parser_field_name(struct parser *p, bool dynamic);

@@ -99,6 +99,30 @@ struct type_words {
 	bool is_unsigned, is_signed, is_char, is_short, is_int, known, tagged;
 };
 
+/* typeof(...): of a type, or of an expression. Where it cannot be told, the cast changes nothing. */
+static bool type_of_something(struct parser *p, struct type_words *w)
+{
+	if (!token_accept_word(p, "typeof") && !token_accept_word(p, "__typeof__"))
+		return false;
+	bool sure;
+	token_expect(p, '(');
+	struct mark m = token_mark(p);
+	w->tagged = true;
+	if (++p->depth <= PRINT_DEPTH_MAX && ctype_parse(p, &w->typedefed, &sure) && sure &&
+	    p->tok == ')') {
+		w->known = !w->typedefed.pointer;
+	} else {
+		token_back(p, m);
+		const struct node *n = parser_expr(p);
+		w->known = n && node_is_number(n) && !n->unknown;
+		if (w->known)
+			w->typedefed = (struct ctype){ .size = n->size, .sign = n->sign };
+	}
+	p->depth--;
+	token_expect(p, ')');
+	return !p->err;
+}
+
 /* One word of a type; false when it is none. sure: the word can be nothing else. */
 static bool type_word(struct parser *p, struct type_words *w, bool *sure)
 {
@@ -116,6 +140,8 @@ static bool type_word(struct parser *p, struct type_words *w, bool *sure)
 			w->is_int |= i == 2;
 			return token_accept(p, TOK_IDENT);
 		}
+	if (token_is_word(p, "typeof") || token_is_word(p, "__typeof__"))
+		return type_of_something(p, w);
 	w->words++;
 	if (token_accept_word(p, "unsigned"))
 		return w->is_unsigned = true;

@@ -301,6 +301,16 @@ static void v6_data(struct out *o, const struct gen_buffer *b, size_t table)
 	}
 }
 
+/* Text where readers expect four bytes. */
+static void vendor_option(struct out *o)
+{
+	if (!o->t->vendor_option)
+		return;
+	out_num(o, 8, 2);
+	out_num(o, o->t->vendor_option, 4);
+	strbuf_fill(o->to, 'v', o->t->vendor_option);
+}
+
 static size_t v6_table(struct out *o)
 {
 	strbuf_add(o->to, "flyrecord\0", 10);
@@ -320,6 +330,7 @@ static void write_v6(struct out *o)
 	out_num(o, o->t->nr_cpus, 4);
 	strbuf_add(o->to, "options  \0", 10);
 	size_t where[16] = { 0 };
+	vendor_option(o);
 	for (u32 i = 1; i < o->t->nr_buffers; i++) {
 		const char *name = o->t->buffers[i].name;
 		out_num(o, 3, 2);
@@ -453,6 +464,7 @@ static void write_v7(struct out *o)
 	option_start(o, 8, &at);
 	out_num(o, o->t->nr_cpus, 4);
 	option_end(o, at);
+	vendor_option(o);
 	for (u32 i = 0; i < o->t->nr_buffers; i++) {
 		option_start(o, 3, &at);
 		out_num(o, sections[i], 8);

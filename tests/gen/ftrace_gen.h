@@ -60,6 +60,7 @@ struct gen_trace {
 	const char *kallsyms, *printk, *cmdlines;
 	struct gen_buffer *buffers; /* the top one first */
 	u32 nr_buffers;
+	u32 vendor_option; /* bytes of an option 8 that is not the number of CPUs; 0: none */
 };
 
 /* A record with the usual common fields (8 bytes), type id and pid, and one u32 field `value`. */

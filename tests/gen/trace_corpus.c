@@ -1,7 +1,7 @@
 /*
  * Writes a trace.dat that no recording happens to hold, for comparing with trace-cmd:
  *
- *	trace_corpus graph|function|tasks|flags|lost|stacks 6|7|zstd > FILE
+ *	trace_corpus graph|function|tasks|flags|lost|stacks|markers|nopid|twice|types|vendor 6|7|zstd > FILE
  */
 #include "gen/ftrace_gen.h"
 
@@ -54,6 +54,53 @@ static const char user_stack_format[] =
 	"(void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], "
 	"(void *)REC->caller[3], (void *)REC->caller[4], (void *)REC->caller[5]\n";
 
+/* As kernels before 4.x wrote it: a field of no size, and not an array. */
+static const char old_print_format[] =
+	"name: print\nID: 5\n" COMMON "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:char buf;\toffset:16;\tsize:0;\tsigned:1;\n\n"
+	"print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n";
+static const char bprint_format[] =
+	"name: bprint\nID: 6\n" COMMON "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:const char * fmt;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:u32 buf;\toffset:24;\tsize:0;\tsigned:0;\n\n"
+	"print fmt: \"%ps: %s\", (void *)REC->ip, REC->fmt\n";
+static const char bputs_format[] =
+	"name: bputs\nID: 15\n" COMMON "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:const char * str;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \"%ps: %s\", (void *)REC->ip, REC->str\n";
+/* An event of a hypervisor: it knows no task. */
+static const char no_pid_format[] =
+	"name: hyp_enter\nID: 103\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+	"\tfield:u32 vcpu;\toffset:4;\tsize:4;\tsigned:0;\n\n"
+	"print fmt: \"vcpu=%u\", REC->vcpu\n";
+static const char no_field_format[] =
+	"name: hyp_exit\nID: 104\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+	"print fmt: \"\"\n";
+/* A plain field and a string of one name, as drivers have them that keep both. */
+static const char twice_format[] =
+	"name: gk20a_twice\nID: 105\n" COMMON "\tfield:u32 name;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\tfield:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;\n\n"
+	"print fmt: \"name=%s number=%u\", __get_str(name), REC->name\n";
+/* Types that only a compiler knows: binder's and old kmem's. */
+static const char typeof_format[] =
+	"name: binder_like\nID: 106\n" COMMON
+	"\tfield:int debug_id;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned long ptr;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \"transaction=%d ptr=%llx same=%d\", REC->debug_id, "
+	"(unsigned long long)((typeof(REC->ptr))REC->ptr + 1), "
+	"__builtin_types_compatible_p(typeof(REC->ptr), unsigned long) ? 1 : 0\n";
+
+static const char array_format[] =
+	"name: binder_command\nID: 107\n" COMMON
+	"\tfield:uint32_t cmd;\toffset:8;\tsize:4;\tsigned:0;\n\n"
+	"print fmt: \"cmd=0x%x %s\", REC->cmd, (((REC->cmd) >> 0) & ((1 << 8)-1)) < "
+	"(sizeof(binder_command_strings) / sizeof((binder_command_strings)[0]) + "
+	"((int)(sizeof(struct { int:(-!!(__builtin_types_compatible_p("
+	"typeof((binder_command_strings)), typeof(&(binder_command_strings)[0])))); })))) ? "
+	"binder_command_strings[(((REC->cmd) >> 0) & ((1 << 8)-1))] : \"unknown\"\n";
+
 static const char symbols[] = "ffffffff81000000 T _text\n"
 			      "ffffffff81000000 T _stext\n"
 			      "ffffffff81000100 t alpha\n"
@@ -70,6 +117,17 @@ static const char symbols[] = "ffffffff81000000 T _text\n"
 static const char *const formats[] = { gen_format_value, wakeup_format, NULL };
 static const char *const stack_formats[] = { kernel_stack_format, user_stack_format, NULL };
 static const char *const graph_formats[] = { entry_format, exit_format, NULL };
+
+static const char *const marker_formats[] = { old_print_format, bprint_format, bputs_format, NULL };
+static const char *const no_pid_formats[] = { no_pid_format, no_field_format, NULL };
+static const char *const twice_formats[] = { twice_format, NULL };
+static const char *const type_formats[] = { typeof_format, array_format, NULL };
+
+/* What trace_printk() writes: formats of the kernel, by address. */
+static const char printk_formats[] = "0xffffffff82000000 : \"plain %d\\n\"\n"
+				     "0xffffffff82000010 : \"two\\nlines %d\\n\"\n"
+				     "0xffffffff82000020 : \"no end %s\"\n"
+				     "0xffffffff82000030 : \"put this\\n\"\n";
 
 static u32 seed = 7;
 
@@ -235,6 +293,66 @@ static void lost(struct gen_trace *t)
 	}
 }
 
+/* trace_marker and trace_printk: text with and without a line end, and with one inside. */
+static void markers(struct gen_trace *t)
+{
+	static const char *const texts[] = { "one\n", "two", "a\nb\n", "",
+					     "with \"quotes\" and \t\n" };
+	u64 time = 1000000;
+	for (u32 i = 0; i < 40; i++) {
+		u32 kind = i % 4;
+		struct gen_event *e;
+		const char *text = texts[i % ARRAY_SIZE(texts)];
+		time += 1000;
+		if (!kind) {
+			e = add(t, time, i % 2, 5, 7, 16 + (((u32)strlen(text) + 4) & ~3u));
+			strcpy((char *)e->data + 16, text);
+		} else if (kind == 3) {
+			e = add(t, time, i % 2, 15, 7, 24);
+			put64(e, 16, 0xffffffff82000030);
+		} else {
+			u32 which = i / 4 % 3;
+			e = add(t, time, i % 2, 6, 7, which == 2 ? 32 : 28);
+			put64(e, 16, 0xffffffff82000000 + 16 * which);
+			if (which == 2)
+				memcpy(e->data + 24, "word\0\0\0", 8);
+			else
+				put32(e, 24, i);
+		}
+		put64(e, 8, 0xffffffff81000310);
+	}
+}
+
+static void no_pid(struct gen_trace *t)
+{
+	for (u32 i = 0; i < 8; i++) {
+		struct gen_event *e =
+			add(t, 1000000 + i * 1000, i % 2, i % 3 ? 103 : 104, 7, i % 3 ? 8 : 4);
+		e->data[2] = e->data[3] = 0;
+		put32(e, 4, 4000 + i);
+	}
+}
+
+static void twice(struct gen_trace *t)
+{
+	for (u32 i = 0; i < 4; i++) {
+		struct gen_event *e = add(t, 1000000 + i * 1000, 0, 105, 7, 20);
+		put32(e, 8, 10 + i);
+		put32(e, 12, 4 << 16 | 16);
+		memcpy(e->data + 16, "gpu", 4);
+	}
+}
+
+static void types(struct gen_trace *t)
+{
+	for (u32 i = 0; i < 4; i++) {
+		struct gen_event *e = add(t, 1000000 + i * 1000, 0, 106, 7, 24);
+		put32(e, 8, i);
+		put64(e, 16, 0x1000 + i);
+	}
+	put32(add(t, 2000000, 0, 107, 7, 12), 8, 0x40406300);
+}
+
 int main(int argc, char **argv)
 {
 	struct gen_buffer buffers[1] = { { .name = "" } };
@@ -271,6 +389,26 @@ int main(int argc, char **argv)
 		t.system = "ftrace";
 		t.formats = stack_formats;
 		stacks(&t);
+	} else if (!strcmp(kind, "markers")) {
+		t.system = "ftrace";
+		t.formats = marker_formats;
+		t.printk = printk_formats;
+		markers(&t);
+	} else if (!strcmp(kind, "nopid")) {
+		t.system = "hyp";
+		t.formats = no_pid_formats;
+		no_pid(&t);
+	} else if (!strcmp(kind, "twice")) {
+		t.system = "gk20a";
+		t.formats = twice_formats;
+		twice(&t);
+	} else if (!strcmp(kind, "types")) {
+		t.system = "binder";
+		t.formats = type_formats;
+		types(&t);
+	} else if (!strcmp(kind, "vendor")) {
+		t.vendor_option = 1047;
+		flags(&t);
 	} else {
 		return 1;
 	}
