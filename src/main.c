@@ -6,6 +6,7 @@
 #include "cmd/help.h"
 
 #include <errno.h>
+#include <string.h>
 
 static int show_version(struct app *app)
 {
@@ -17,6 +18,10 @@ static int show_version(struct app *app)
 static int run_dialect(struct app *app, const struct dialect *dialect, int argc, char **argv)
 {
 	const struct command *cmd = app_find(commands, dialect->verb);
+	if (argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))) {
+		strbuf_printf(&app->out, "%s\n", dialect->version);
+		return APP_DONE;
+	}
 	if (!cmd)
 		return app_usage(app, "'%s' is not part of this build", dialect->verb);
 	return app_command(app, cmd, argc, argv);

@@ -206,9 +206,12 @@ static struct bound bind_name(const struct filter *x, u32 ident, const struct sc
 	return (struct bound){ .kind = kind, .field = field };
 }
 
-/* A name that none of the events has: where it stands, and what is like it. */
+/*
+ * A name that none of the events has: where it stands, and what is like it. Where another part of the expression can hold, this one
+ * is false, as in filters that are written for kernels of all ages; a filter that nothing can pass is an error.
+ */
 static int unknown_field(struct event_filter *f, struct filter *x, const char *text, u32 start,
-			 u32 ident, struct diag *d)
+			 u32 ident, bool others, struct diag *d)
 {
 	const char *name = x->expr.idents.at[ident], *names[256];
 	size_t nr = 0;
@@ -220,13 +223,16 @@ static int unknown_field(struct event_filter *f, struct filter *x, const char *t
 			names[nr++] = s->fields[k].name;
 	}
 	const char *at = strstr(text + start, name);
-	(void)diag_error(d, -EINVAL, "none of these events has a field '%s'", name);
+	if (others)
+		diag_warn(d, "none of these events has a field '%s': the comparison is false", name);
+	else
+		(void)diag_error(d, -EINVAL, "none of these events has a field '%s'", name);
 	if (at)
 		diag_span(d, text, (size_t)(at - text), strlen(name));
 	const char *near = str_closest(name, names, nr);
 	diag_hint(d, near ? "did you mean '%s'?" : "sonde ftrace report --events shows the fields%s",
 		  near ? near : "");
-	return -EINVAL;
+	return others ? 0 : -EINVAL;
 }
 
 static int bind(struct event_filter *f, struct filter *x, const char *text, u32 start,
@@ -252,9 +258,12 @@ static int bind(struct event_filter *f, struct filter *x, const char *text, u32 
 			known[k] |= x->bounds[i][k].kind != BOUND_NONE;
 		}
 	}
+	bool any = false;
+	for (u32 k = 0; k < nr && known; k++)
+		any |= known[k];
 	for (u32 k = 0; !err && k < nr; k++)
 		if (!known[k])
-			err = unknown_field(f, x, text, start, k, d);
+			err = unknown_field(f, x, text, start, k, any, d);
 	free(known);
 	return err;
 }

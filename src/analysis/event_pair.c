@@ -20,7 +20,7 @@ struct role {
 
 struct look {
 	bool known;
-	bool is_stack;
+	bool is_stack, is_function;
 	const struct schema_field *caller;
 	VEC(struct role) roles; /* ends first */
 };
@@ -111,6 +111,7 @@ static int make_look(struct event_pair *p, struct look *l, const struct schema *
 	int err = 0;
 	l->known = true;
 	l->is_stack = !strcmp(s->system, "ftrace") && !strcmp(s->name, "kernel_stack");
+	l->is_function = !strcmp(s->system, "ftrace") && !strcmp(s->name, "function");
 	l->caller = l->is_stack ? schema_find(s, "caller") : NULL;
 	for (u32 i = 0; i < p->o.nr_rules && !err; i++)
 		err = add_role(p, l, s, i, true);
@@ -191,7 +192,8 @@ static int feed(struct sink *k, void *state, const struct batch *b)
 			return -ENOMEM;
 		/* A stack belongs to the event before it: whether that one is wanted decides. */
 		bool wanted = !p->o.keep || l->is_stack || p->o.keep(p->o.ctx, s);
-		if (wanted ? add_item(st, s, l->roles.nr || l->caller) : add_unwanted(st, s))
+		if (wanted ? add_item(st, s, l->roles.nr || l->caller || l->is_function)
+			   : add_unwanted(st, s))
 			return -ENOMEM;
 	}
 	return 0;

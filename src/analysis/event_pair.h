@@ -54,7 +54,7 @@ struct event_pair_opts {
 	void *ctx;
 	/* In time order, one at a time. Nonzero ends the run. */
 	int (*match)(void *ctx, const struct event_pair_match *m);
-	/* Every event that begins or ends nothing, without raw; NULL: nobody asks. */
+	/* Every event that begins or ends nothing, without raw but for the function tracer's; NULL: nobody asks. */
 	int (*other)(void *ctx, const struct event_at *e);
 	/* Only these events; for any thread; NULL: all. */
 	bool (*keep)(void *ctx, const struct sample *s);

@@ -333,11 +333,17 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 static int on_other(void *ctx, const struct event_at *e)
 {
 	struct event_times *t = ctx;
+	u64 key = 0;
+	/* The function tracer's: a row for each function. */
+	bool function = !strcmp(e->schema->name, "function") &&
+			!strcmp(e->schema->system, "ftrace") && event_at_u64(e, "ip", &key);
 	struct event_time *r =
-		row_of(t, e->tid ? e->tid : EVENT_TIME_IDLE(e->cpu), COUNT_RULE, 0, e->schema);
+		row_of(t, e->tid ? e->tid : EVENT_TIME_IDLE(e->cpu), COUNT_RULE, key, e->schema);
 	if (!r)
 		return -ENOMEM;
 	r->kind = EVENT_TIME_COUNT;
+	if (function)
+		r->label = EVENT_TIME_FUNC;
 	r->t.nr++;
 	return 0;
 }

@@ -144,23 +144,44 @@ static void help_row(void *ctx, const struct opt_shown *s)
 	part_done(&right, h->to);
 }
 
+/*
+ * Called as a tool whose verbs are those of one of our commands ("trace-cmd record" for "sonde ftrace record"), lines lack that command's
+ * name.
+ */
+static const char *example_line(const struct command *cmd, const char *prog, const char *line)
+{
+	const char *verb = strchr(prog, ' '), *after = strchr(line, ' ');
+	if (!after)
+		return line;
+	if (!verb)
+		return !strncmp(line, cmd->name, (size_t)(after - line)) &&
+				       !cmd->name[after - line] && cmd->subs
+			       ? after + 1
+			       : line;
+	size_t len = strcspn(++verb, " ");
+	bool second = !strncmp(after + 1, verb, len) && (!after[1 + len] || after[1 + len] == ' ');
+	bool first = !strncmp(line, verb, len) && line[len] == ' ';
+	return second && !first ? after + 1 : line;
+}
+
 /* The column where what an example does is said: behind the longest line, within reason. */
-static unsigned example_column(const struct command *cmd, unsigned name)
+static unsigned example_column(const struct command *cmd, const char *prog, unsigned name)
 {
 	size_t longest = 0;
 	for (const struct opt_example *e = cmd->examples; e->line; e++)
-		longest = max(longest, strlen(e->line));
+		longest = max(longest, strlen(example_line(cmd, prog, e->line)));
 	return min(name + 3 + (unsigned)longest + 2, (unsigned)EXAMPLE_COLUMN_MAX);
 }
 
 static void help_examples(const struct command *cmd, const char *prog, const struct help *h)
 {
-	unsigned name = (unsigned)strcspn(prog, " "), column = example_column(cmd, name);
+	unsigned name = (unsigned)strcspn(prog, " "), column = example_column(cmd, prog, name);
 	paint(h->to, h->colour, "Examples");
 	strbuf_str(h->to, ":\n");
 	for (const struct opt_example *e = cmd->examples; e->line; e++) {
-		unsigned at = 3 + name + (unsigned)strlen(e->line);
-		strbuf_printf(h->to, "  %.*s %s", (int)name, prog, e->line);
+		const char *line = example_line(cmd, prog, e->line);
+		unsigned at = 3 + name + (unsigned)strlen(line);
+		strbuf_printf(h->to, "  %.*s %s", (int)name, prog, line);
 		if (at + 2 > column) {
 			strbuf_char(h->to, '\n');
 			at = 0;

@@ -17,10 +17,13 @@ static const char *const when_words[] = { "auto", "always", "never", NULL };
 static int verbose_level(void *opts, const char *value, bool negated, struct diag *d)
 {
 	static const char *const levels[] = { "none", "crit", "err", "warn", "info", "debug", "all" };
+	static const char *const long_names[] = { "none", "critical", "error", "warning",
+						  "info", "debug",    "all" };
 	enum { WARN = 3 };
 	(void)negated;
 	for (unsigned i = 0; i < ARRAY_SIZE(levels); i++)
-		if (!strcmp(value, levels[i]) || (value[0] == (char)('0' + i) && !value[1])) {
+		if (!strcmp(value, levels[i]) || !strcmp(value, long_names[i]) ||
+		    (value[0] == (char)('0' + i) && !value[1])) {
 			((struct app_common *)opts)->verbose = i > WARN ? i - WARN : 0;
 			return 0;
 		}

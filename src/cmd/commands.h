@@ -21,6 +21,7 @@ extern const struct command command_export;
 extern const struct command command_flame;
 extern const struct command command_ftrace;
 extern const struct command command_ftrace_convert;
+extern const struct command command_ftrace_mem;
 extern const struct command command_ftrace_latency;
 extern const struct command command_ftrace_options;
 extern const struct command command_ftrace_sqlhist;

@@ -26,6 +26,7 @@ static const struct command *const subs[] = {
 	&command_ftrace_profile,
 	&command_ftrace_latency,
 	&command_ftrace_hist,
+	&command_ftrace_mem,
 	&command_ftrace_sqlhist,
 	&command_ftrace_split,
 	&command_ftrace_convert,

@@ -47,12 +47,13 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	struct convert_opts *o = opts;
 	struct tracedat from;
 	struct tracedat_copy c;
-	if (argc > 2 || (argc && o->input) || (argc > 1 && o->output))
-		return app_usage(app, "one file to read and one to write");
+	/* The last word is the file to write, as for trace-cmd; one before it is the file to read. */
+	if (!o->output && argc)
+		o->output = argv[--argc];
+	if (argc && !o->input)
+		o->input = argv[--argc];
 	if (argc)
-		o->input = argv[0];
-	if (argc > 1)
-		o->output = argv[1];
+		return app_usage(app, "one file to read and one to write");
 	if (!o->input)
 		o->input = "trace.dat";
 	if (!o->output)
@@ -75,7 +76,7 @@ static const struct opt rows[] = {
 	OPT_STR('i', NULL, struct convert_opts, input, "FILE", "read FILE instead of trace.dat"),
 	OPT_STR('o', "output", struct convert_opts, output, "FILE", "write FILE"),
 	OPT_STR(0, "file-version", struct convert_opts, version, "N", "6 or 7 (7)"),
-	OPT_STR(0, "compression", struct convert_opts, compression, "HOW", "zstd, zlib or none"),
+	OPT_STR(0, "compression", struct convert_opts, compression, "HOW", "zstd, zlib, any or none"),
 	OPT_END(),
 };
 

@@ -52,6 +52,13 @@ static const char *symbol(const struct profile *p, u64 addr)
 	return ftrace_env_symbol(replay_ftrace_env(p->src, 0), addr, &offset);
 }
 
+/* Of the function or the function graph tracer. */
+static bool is_function(const struct event_time *r)
+{
+	return r->kind == EVENT_TIME_FUNCTION ||
+	       (r->kind == EVENT_TIME_COUNT && r->label == EVENT_TIME_FUNC);
+}
+
 static void put_label(const struct profile *p, const struct event_time *r, struct strbuf *to)
 {
 	const char *name;
@@ -73,7 +80,7 @@ static void put_label(const struct profile *p, const struct event_time *r, struc
 		break;
 	case EVENT_TIME_FUNC:
 		name = symbol(p, r->key);
-		if (r->kind != EVENT_TIME_FUNCTION)
+		if (!is_function(r))
 			strbuf_char(to, ':');
 		if (name)
 			strbuf_str(to, name);
@@ -86,7 +93,7 @@ static void put_label(const struct profile *p, const struct event_time *r, struc
 /* "sched_switch:S", "func: vfs_read()" */
 static void put_name(const struct profile *p, const struct event_time *r, struct strbuf *to)
 {
-	bool func = r->kind == EVENT_TIME_FUNCTION;
+	bool func = is_function(r);
 	strbuf_str(to, func ? "func: " : r->event->name);
 	put_label(p, r, to);
 	if (func)

@@ -188,6 +188,9 @@ static int wait_for_end(struct ftrace_run *s, char **argv)
 
 static int session_status(const struct ftrace_run *s, bool command)
 {
+	/* "Hit Ctrl^C to stop recording": for trace-cmd that is how it ends. */
+	if (s->signal == SIGINT && !command && !strcmp(s->app->prog, "trace-cmd"))
+		return APP_DONE;
 	if (s->signal && !(command && s->child_done)) {
 		s->app->die_of = s->signal;
 		return 128 + s->signal;
@@ -472,19 +475,20 @@ const struct command command_ftrace_record = {
 	.name = "record",
 	.summary = "trace a command or the system into a trace.dat",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "Recording happens in a tracing instance of our own, which is gone afterwards; "
-		 "tracers that "
-		 "the kernel has only one of use the top buffer, under a lock. Whatever else is "
-		 "changed is "
-		 "put back at the end, also when the recorder is killed. -f and -R belong to the "
-		 "-e before "
-		 "them; what follows -B belongs to that instance. Recording ends with the command, "
-		 "or with "
-		 "Ctrl-C; the exit status is that of the command. Text that programs write to the "
-		 "top-level trace_marker is recorded where the kernel can copy it. Writing 0 to the "
-		 "top-level tracing_on ends a recording without a command; with one, nothing is "
-		 "recorded until the switch is 1 again (it is checked every 0.1 s; with --top the "
-		 "kernel itself obeys it).",
+	.about =
+		"Recording happens in a tracing instance of our own, which is gone afterwards; "
+		"tracers that "
+		"the kernel has only one of use the top buffer, under a lock. Whatever else is "
+		"changed is "
+		"put back at the end, also when the recorder is killed. -f and -R belong to the "
+		"-e before "
+		"them; what follows -B belongs to that instance. Recording ends with the command, "
+		"or with "
+		"Ctrl-C; the exit status is that of the command. Text that programs write to the "
+		"top-level trace_marker is recorded where the kernel can copy it. Writing 0 to the "
+		"top-level tracing_on ends a recording without a command; with one, nothing is "
+		"recorded until the switch is 1 again (it is checked every 0.1 s; with --top the "
+		"kernel itself obeys it).",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct record_opts),

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <regex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ struct report_opts {
 	const char *cpus, *ignored;
 	const char *event;
 	const char *samples;
+	struct opt_list comms;
 	struct opt_list raw_events, plain_events;
 	bool raw, nanoseconds, latency, plain, quiet;
 	bool no_hardirq, no_softirq;
@@ -119,6 +121,8 @@ static const struct opt rows[] = {
 		 "only events that fit: 'sched/sched_switch : next_pid == 0'; any of several",
 		 filter_call),
 	OPT_CALL('v', NULL, NULL, "filters behind it say what is left out", negate_call),
+	OPT_LIST(0, "comm", struct report_opts, comms, "NAME",
+		 "only events of tasks of this name, and where they are woken or switched to"),
 	OPT_STR(0, "cpu", struct report_opts, cpus, "LIST", "only these CPUs: 0,2-5"),
 	OPT_FLAG('I', NULL, struct report_opts, no_hardirq, "leave out what ran in a hard interrupt"),
 	OPT_FLAG('S', NULL, struct report_opts, no_softirq, "leave out what ran in a soft interrupt"),
@@ -322,10 +326,27 @@ static bool plain_name(void *ctx, const char *system, const char *name)
 	return found;
 }
 
+/* What a task does, and what is done to it. A file may lack some of these events. */
+static int add_comm(struct report *r, const char *comm)
+{
+	static const char *const filters[] = { ".*: COMM", "sched/sched_switch: next_comm",
+					       "sched/.*: comm" };
+	if (!*comm || strpbrk(comm, "\"\\"))
+		return diag_error(&r->app->diag, -EINVAL, "--comm: invalid name '%s'", comm);
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		char text[256];
+		(void)snprintf(text, sizeof(text), "%s == \"%s\"", filters[i], comm);
+		int err = event_filter_add(r->filter, text, false, i ? NULL : &r->app->diag);
+		if (err && (!i || err == -ENOMEM))
+			return err;
+	}
+	return 0;
+}
+
 static int set_filters(struct report *r)
 {
 	const struct report_opts *o = r->opts;
-	if (!o->filters.nr && !o->no_hardirq && !o->no_softirq)
+	if (!o->filters.nr && !o->comms.items.nr && !o->no_hardirq && !o->no_softirq)
 		return 0;
 	r->filter = event_filter_new(&(struct event_filter_env){
 		.ctx = r,
@@ -344,7 +365,28 @@ static int set_filters(struct report *r)
 		if (err)
 			return err;
 	}
+	vec_for_each (&o->comms.items, comm) {
+		int err = add_comm(r, *comm);
+		if (err)
+			return err;
+	}
 	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Of one of several files: without its folder, unless another file has the same name. */
+static const char *file_title(const struct report_opts *o, u32 file)
+{
+	const char *name = base_name(o->inputs.at[file].path);
+	for (u32 i = 0; i < o->inputs.nr; i++)
+		if (i != file && !strcmp(base_name(o->inputs.at[i].path), name))
+			return o->inputs.at[file].path;
+	return name;
 }
 
 /* The names before lines: of files when there are several, of instances. */
@@ -359,7 +401,7 @@ static int name_buffers(struct report *r)
 		u32 own;
 		r->file_of[i] = replay_ftrace_file_of(r->src, i, &own);
 		const char *name = replay_ftrace_file(r->src, r->file_of[i])->buffers.at[own].name;
-		r->buffers[i] = *name || files == 1 ? name : r->opts->inputs.at[r->file_of[i]].path;
+		r->buffers[i] = *name || files == 1 ? name : file_title(r->opts, r->file_of[i]);
 	}
 	return 0;
 }
@@ -470,7 +512,7 @@ static void print_heads(struct report *r)
 		if (r->app->common.verbose || r->opts->ignored)
 			print_version(r, i);
 		if (files > 1) {
-			strbuf_right(&r->app->out, r->opts->inputs.at[i].path, width);
+			strbuf_right(&r->app->out, file_title(r->opts, i), width);
 			strbuf_str(&r->app->out, ": ");
 		}
 		strbuf_printf(&r->app->out, "cpus=%u\n", replay_ftrace_file(r->src, i)->nr_cpus);

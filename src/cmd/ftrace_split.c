@@ -19,7 +19,7 @@ enum { DELTA_BITS = 27, TYPE_EXTEND = 30, PIECES_MAX = 1 << 20 };
 struct split_opts {
 	const char *input, *output;
 	u64 sec, msec, usec, events, cpu;
-	bool repeat, one_cpu, beside;
+	bool repeat, one_cpu;
 	u64 unused;
 	bool unused_flag;
 };
@@ -261,10 +261,7 @@ static int split(struct splitting *s, u64 start, u64 end)
 		if (nr > PIECES_MAX)
 			return diag_error(&s->app->diag, -E2BIG, "that would be more than %d files",
 					  PIECES_MAX);
-		if (pieces || o->beside)
-			(void)snprintf(path, sizeof(path), "%s.%u", o->output, nr);
-		else
-			(void)snprintf(path, sizeof(path), "%s", o->output);
+		(void)snprintf(path, sizeof(path), "%s.%u", o->output, nr);
 		err = write_stretch(s, path, from, to);
 		from = to;
 		if (!o->repeat && pieces)
@@ -314,6 +311,26 @@ static int run_on(struct splitting *s, u64 start, u64 end)
 	return err;
 }
 
+/*
+ * A time as `ftrace report` prints it: the event that it was copied from belongs to the stretch, at either end. Times of microseconds
+ * are rounded there. The end is one beyond the last moment.
+ */
+static int parse_edge(const char *text, bool end, u64 *ret)
+{
+	enum { ROUNDED_NS = 500, MICRO_DIGITS = 6 };
+	const char *point = strchr(text, '.');
+	u64 t;
+	int err = clock_parse(text, &t);
+	if (err)
+		return err;
+	bool rounded = !point || strlen(point + 1) <= MICRO_DIGITS;
+	if (end)
+		*ret = t + (rounded ? ROUNDED_NS : 1);
+	else
+		*ret = !rounded || t < ROUNDED_NS ? t : t - ROUNDED_NS;
+	return 0;
+}
+
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct split_opts *o = opts;
@@ -322,12 +339,12 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	if (argc > 2)
 		return app_usage(app, "a time to start and a time to end");
 	for (int i = 0; i < argc; i++)
-		if (clock_parse(argv[i], &times[i]))
-			return app_usage(app, "'%s' is no time in seconds: 75678.923853", argv[i]);
+		if (parse_edge(argv[i], i == 1, &times[i]))
+			return app_usage(app, "invalid time '%s': expected seconds, as 75678.923853",
+					 argv[i]);
 	if (!o->input)
 		o->input = "trace.dat";
-	o->beside = !o->output;
-	if (o->beside)
+	if (!o->output)
 		o->output = o->input;
 	int err = tracedat_open(&s.from, o->input, &app->diag);
 	if (err)
@@ -346,7 +363,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 /* clang-format off */
 static const struct opt rows[] = {
 	OPT_STR('i', "input", struct split_opts, input, "FILE", "read FILE instead of trace.dat"),
-	OPT_STR('o', "output", struct split_opts, output, "FILE", "write FILE, or FILE.1, FILE.2 ... when it is cut up (the input's name and .1)"),
+	OPT_STR('o', "output", struct split_opts, output, "FILE", "write FILE.1, FILE.2 ... (default: the input's name)"),
 	OPT_UINT('s', "seconds", struct split_opts, sec, "N", "pieces of N seconds"),
 	OPT_UINT('m', "milliseconds", struct split_opts, msec, "N", "pieces of N milliseconds"),
 	OPT_UINT('u', "microseconds", struct split_opts, usec, "N", "pieces of N microseconds"),
@@ -360,7 +377,7 @@ static const struct opt rows[] = {
 /* clang-format on */
 
 static const struct opt_example examples[] = {
-	{ "ftrace split -o middle.dat 75678.9 75679.1", "a fifth of a second" },
+	{ "ftrace split -o middle 75678.9 75679.1", "a fifth of a second: middle.1" },
 	{ "ftrace split -r -s 10 -o part", "pieces of ten seconds: part.1, part.2 ..." },
 	{ 0 },
 };
@@ -369,8 +386,8 @@ const struct command command_ftrace_split = {
 	.name = "split",
 	.summary = "cut a stretch, or pieces, out of a trace.dat",
 	.usage = "[OPTIONS] -o FILE [START [END]]",
-	.about = "START and END are seconds as 'ftrace report' prints them; without them, the "
-		 "whole file. The files are "
+	.about = "START and END are seconds as 'ftrace report' prints them, and events at these "
+		 "times are included; without them, the whole file. The files are "
 		 "as complete as the one they come from.",
 	.examples = examples,
 	.opts = rows,

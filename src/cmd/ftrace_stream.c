@@ -262,6 +262,12 @@ static int stream(struct streaming *x, int argc, char **argv)
 	int off = ftrace_setup_switch(s, false);
 	int got = x->live ? live_ftrace_stop(x->live) : 0;
 	err = err ? err : off ? off : got ? got : print_pages(x);
+	struct live_ftrace_stats st;
+	live_ftrace_read_stats(&s->tracing, s->buffers.at[0].folder, &x->cpus, &st);
+	if (st.overrun + st.dropped)
+		diag_warn(&app->diag,
+			  "%llu events were lost: a larger buffer (-b) or fewer events would help",
+			  (unsigned long long)(st.overrun + st.dropped));
 	if (x->dropped)
 		diag_warn(&app->diag,
 			  "%llu bytes came faster than they could be printed and are missing",

@@ -89,6 +89,11 @@ static void add_latency_flags(struct text_shard *sh, const struct sample *s)
 	u32 flags = common_number(s, sc->common_flags),
 	    count = common_number(s, sc->common_preempt_count);
 	bool hard = flags & 8, soft = flags & 0x10;
+	if (sh->te->o.raw_fields) {
+		strbuf_str(&sh->text, "-0x");
+		strbuf_hex(&sh->text, flags);
+		return;
+	}
 	char *start = strbuf_room(&sh->text, 2 * NUM_DIGITS_MAX), *to = start;
 	if (!start)
 		return;

@@ -62,8 +62,8 @@ done
 f=$SONDE_SRC/tests/data/trace/6.1-events_v7_none.dat
 times=$(lines "$f" | sed 's/.*\] *\([0-9.]*\): .*/\1/')
 from=$(sed -n 100p <<<"$times") to=$(sed -n 200p <<<"$times")
-exits 0 "a stretch of time" "$SONDE" ftrace split -i "$f" -o mid.dat "$from" "$to"
-is "$(lines mid.dat | sed 's/^[^[]*//')" "$(lines "$f" | sed -n 100,199p | sed 's/^[^[]*//')" "has the events of that time and no others"
-exits 1 "a stretch without events" "$SONDE" ftrace split -i "$f" -o none.dat 1 2
-exits 129 "no time" "$SONDE" ftrace split -i "$f" -o none.dat xyz
+exits 0 "a stretch of time" "$SONDE" ftrace split -i "$f" -o mid "$from" "$to"
+is "$(lines mid.1 | sed 's/^[^[]*//')" "$(lines "$f" | sed -n 100,200p | sed 's/^[^[]*//')" "has the events of that time, both ends included, and no others"
+exits 1 "a stretch without events" "$SONDE" ftrace split -i "$f" -o none 1 2
+exits 129 "no time" "$SONDE" ftrace split -i "$f" -o none xyz
 done_testing

@@ -184,6 +184,26 @@ is $? 130 "Ctrl-C ends it as shells expect"
 [ "$("$SONDE" ftrace report int.dat | wc -l)" -gt 2 ]
 ok $? "and what was recorded is saved"
 
+ln -s "$SONDE" trace-cmd
+./trace-cmd record -o int.dat -e sched >int.out 2>int.err &
+pid=$!
+wait_until traced $pid
+kill -INT $pid
+wait $pid
+is $? 0 "called as trace-cmd, Ctrl-C is how a recording ends: status 0"
+
+# stream: the reader is stopped, so that a buffer of a page must run over.
+"$SONDE" ftrace stream -b 8 -e raw_syscalls:sys_enter -f "id == $nr" >stream.out 2>stream.err &
+pid=$!
+wait_until catches $pid INT
+wait_until sh -c '"$SONDE" workload syscalls 100; grep -q sys_enter stream.out'
+kill -STOP $pid
+"$SONDE" workload syscalls 20000
+kill -CONT $pid
+kill -INT $pid
+wait $pid
+like "$(cat stream.err)" 'warning: [0-9]+ events were lost' "stream reports what was lost"
+
 if reason=$(lacks tracer:function); then
 	exits 1 "functions cannot be chosen here" rec -p function -l vfs_read true
 	like "$err" 'lockdown|cannot filter' "and it says why"

@@ -63,10 +63,10 @@ done
 
 # What was never said in a usage text, and is done.
 data=$SONDE_SRC/tests/data/trace/6.1-events_v7_none.dat
-exits 0 "split -C" "$SONDE" ftrace split -i "$data" -C 1 -o one.dat
-is "$("$SONDE" ftrace report one.dat 2>/dev/null | grep -c '\[000\]')" 0 "split -C: nothing of another CPU"
-is "$("$SONDE" ftrace report one.dat 2>/dev/null | grep '\[001\]')" "$("$SONDE" ftrace report "$data" 2>/dev/null | grep '\[001\]')" "split -C: all of this one"
-is "$(command trace-cmd report -i one.dat 2>/dev/null | grep -c '\[001\]')" "$("$SONDE" ftrace report one.dat | grep -c '\[001\]')" "split -C: trace-cmd reads it"
+exits 0 "split -C" "$SONDE" ftrace split -i "$data" -C 1 -o one
+is "$("$SONDE" ftrace report one.1 2>/dev/null | grep -c '\[000\]')" 0 "split -C: nothing of another CPU"
+is "$("$SONDE" ftrace report one.1 2>/dev/null | grep '\[001\]')" "$("$SONDE" ftrace report "$data" 2>/dev/null | grep '\[001\]')" "split -C: all of this one"
+is "$(command trace-cmd report -i one.1 2>/dev/null | grep -c '\[001\]')" "$("$SONDE" ftrace report one.1 | grep -c '\[001\]')" "split -C: trace-cmd reads it"
 cp "$data" trace.dat
 exits 0 "split without -o" "$SONDE" ftrace split
 is "$("$SONDE" ftrace report trace.dat.1 2>/dev/null)" "$("$SONDE" ftrace report trace.dat 2>/dev/null)" "split without -o: trace.dat.1"

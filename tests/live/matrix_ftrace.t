@@ -43,7 +43,7 @@ for file in enable filter format id trigger; do
 	[ -e $tracefs/events/sched/sched_switch/$file ]
 	ok $? "S4-318: events/SYSTEM/EVENT/$file"
 done
-is "$(f list -e '^sched:')" "$(grep '^sched:' $tracefs/available_events)" "S3-033: list -e ^sched:, the scheduler's events"
+is "$(f list -e '^sched:' | sort)" "$(grep '^sched:' $tracefs/available_events | sort)" "S3-033: list -e ^sched:, the scheduler's events"
 exits 0 "S0-085: trace-cmd list" trace-cmd list
 for head in 'event systems:' 'events:' 'tracers:' 'options:'; do
 	like "$out" "^$head\$" "S0-085: section $head"

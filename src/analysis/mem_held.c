@@ -1,0 +1,202 @@
+#include "analysis/mem_held.h"
+
+#include "base/dict.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum meaning { MEANS_UNKNOWN, MEANS_NOTHING, MEANS_ALLOC, MEANS_FREE };
+
+struct event_use {
+	enum meaning means;
+	const struct schema_field *site, *ptr, *req, *alloc;
+};
+
+/* What a pointer stands for; forgotten only at the end, since the next allocation often has it again. */
+struct held {
+	u32 row;
+	u32 req, alloc;
+	bool live;
+};
+
+struct mem_held {
+	struct sink sink;
+	struct mem_held_env env;
+	VEC(struct event_use) uses;
+	VEC(struct mem_held_row) rows;
+	VEC(struct held) held;
+	struct dict row_of; /* function -> index */
+	struct dict held_at; /* pointer -> index */
+	u64 nr_events;
+};
+
+static void find_use(const struct schema *s, struct event_use *u)
+{
+	*u = (struct event_use){ .means = MEANS_NOTHING };
+	if (strcmp(s->system, "kmem"))
+		return;
+	u->ptr = schema_find(s, "ptr");
+	u->site = schema_find(s, "call_site");
+	u->req = schema_find(s, "bytes_req");
+	u->alloc = schema_find(s, "bytes_alloc");
+	if (u->ptr && u->site && u->req && u->alloc)
+		u->means = MEANS_ALLOC;
+	else if (u->ptr && (!strcmp(s->name, "kfree") || !strcmp(s->name, "kmem_cache_free")))
+		u->means = MEANS_FREE;
+}
+
+static struct mem_held_row *row_of(struct mem_held *m, u64 site, u32 *index)
+{
+	u64 offset = 0;
+	const char *name = m->env.symbol(m->env.ctx, site, &offset);
+	u64 key = name ? site - offset : site;
+	if (dict_add(&m->row_of, key, (u32)m->rows.nr, index) < 0)
+		return NULL;
+	if (*index == m->rows.nr) {
+		struct mem_held_row *r = vec_push(&m->rows);
+		if (!r)
+			return NULL;
+		*r = (struct mem_held_row){ .key = key, .name = name };
+	}
+	return &m->rows.at[*index];
+}
+
+static void give_back(struct mem_held *m, struct held *h)
+{
+	if (!h->live)
+		return;
+	m->rows.at[h->row].alloc -= h->alloc;
+	m->rows.at[h->row].req -= h->req;
+	h->live = false;
+}
+
+static struct held *held_of(struct mem_held *m, u64 ptr)
+{
+	u32 slot;
+	if (dict_add(&m->held_at, ptr, (u32)m->held.nr, &slot) < 0)
+		return NULL;
+	return slot < m->held.nr ? &m->held.at[slot] : vec_push(&m->held);
+}
+
+static int on_alloc(struct mem_held *m, const struct sample *s, const struct event_use *u)
+{
+	u64 ptr = schema_u64(s->schema, u->ptr, s->raw, s->raw_size);
+	u32 req = (u32)schema_u64(s->schema, u->req, s->raw, s->raw_size);
+	u32 alloc = (u32)schema_u64(s->schema, u->alloc, s->raw, s->raw_size);
+	u32 index;
+	struct mem_held_row *r =
+		row_of(m, schema_u64(s->schema, u->site, s->raw, s->raw_size), &index);
+	struct held *h = r ? held_of(m, ptr) : NULL;
+	if (!h)
+		return -ENOMEM;
+	give_back(m, h); /* where its free was not seen */
+	*h = (struct held){ .row = index, .req = req, .alloc = alloc, .live = true };
+	r->alloc += alloc;
+	r->req += req;
+	r->total_alloc += alloc;
+	r->total_req += req;
+	r->max_alloc = max(r->max_alloc, r->alloc);
+	r->max_req = max(r->max_req, r->req);
+	r->max_waste = max(r->max_waste, r->alloc - r->req);
+	return 0;
+}
+
+static void on_free(struct mem_held *m, const struct sample *s, const struct event_use *u)
+{
+	u32 slot = dict_get(&m->held_at, schema_u64(s->schema, u->ptr, s->raw, s->raw_size));
+	if (slot != DICT_NONE)
+		give_back(m, &m->held.at[slot]);
+}
+
+static int feed(struct sink *k, void *state, const struct batch *b)
+{
+	struct mem_held *m = state;
+	int err = 0;
+	for (size_t i = 0; i < b->nr && !err; i++) {
+		const struct sample *s = &b->samples[i];
+		if (!s->schema || !s->raw)
+			continue;
+		while (m->uses.nr <= s->event)
+			if (!vec_push(&m->uses))
+				return -ENOMEM;
+		struct event_use *u = &m->uses.at[s->event];
+		if (u->means == MEANS_UNKNOWN)
+			find_use(s->schema, u);
+		if (u->means == MEANS_NOTHING)
+			continue;
+		m->nr_events++;
+		if (u->means == MEANS_ALLOC)
+			err = on_alloc(m, s, u);
+		else
+			on_free(m, s, u);
+	}
+	return err;
+}
+
+static int shard_new(struct sink *k, unsigned index, const struct shard *shard, void **state)
+{
+	*state = container_of(k, struct mem_held, sink);
+	return index ? -EINVAL : 0;
+}
+
+static const struct sink_ops mem_held_ops = {
+	.needs = NEED_ORDER | NEED_RAW,
+	.shard_new = shard_new,
+	.feed = feed,
+};
+
+struct mem_held *mem_held_new(const struct mem_held_env *env)
+{
+	struct mem_held *m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->sink = (struct sink){ .ops = &mem_held_ops, .needs = mem_held_ops.needs };
+	m->env = *env;
+	dict_init(&m->row_of);
+	dict_init(&m->held_at);
+	return m;
+}
+
+void mem_held_free(struct mem_held *m)
+{
+	if (!m)
+		return;
+	vec_free(&m->uses);
+	vec_free(&m->rows);
+	vec_free(&m->held);
+	dict_done(&m->row_of);
+	dict_done(&m->held_at);
+	free(m);
+}
+
+struct sink *mem_held_sink(struct mem_held *m)
+{
+	return &m->sink;
+}
+
+/* Wasted bytes, then bytes held, then the function's place: every run prints the same. */
+static int by_waste(const void *pa, const void *pb)
+{
+	const struct mem_held_row *a = pa, *b = pb;
+	s64 x = a->alloc - a->req, y = b->alloc - b->req;
+	if (x != y)
+		return x < y ? 1 : -1;
+	if (a->alloc != b->alloc)
+		return a->alloc < b->alloc ? 1 : -1;
+	return (a->key > b->key) - (a->key < b->key);
+}
+
+const struct mem_held_row *mem_held_rows(struct mem_held *m, size_t *nr)
+{
+	*nr = m->rows.nr;
+	if (m->rows.nr)
+		qsort(m->rows.at, m->rows.nr, sizeof(*m->rows.at), by_waste);
+	return m->rows.at;
+}
+
+u64 mem_held_nr_events(const struct mem_held *m)
+{
+	return m->nr_events;
+}
