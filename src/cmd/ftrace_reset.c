@@ -189,6 +189,21 @@ static void undo_started(int run_dir, const struct tracing *t)
 	journal_list_done(&l);
 }
 
+/* Those of `ftrace start` whose instances are gone and whose settings nobody has any more. */
+static unsigned forget_ended(int run_dir, const struct tracing *t, bool dry)
+{
+	struct journal_list l;
+	unsigned nr = 0;
+	if (journal_list_all(run_dir, &l))
+		return 0;
+	vec_for_each (&l.items, info)
+		if (info->kept && !info->alive && journal_is_over(run_dir, t, info->name) &&
+		    (dry || !journal_forget(run_dir, info->name)))
+			nr++;
+	journal_list_done(&l);
+	return nr;
+}
+
 static int reset_all(struct app *app, const struct reset_opts *o, const struct tracing *t)
 {
 	struct journal_opts jo = { .title = "reset",
@@ -204,6 +219,8 @@ static int reset_all(struct app *app, const struct reset_opts *o, const struct t
 	err = ftrace_which_each(&o->which, t, reset_buffer, &r, &app->diag);
 	if (!err && top)
 		remove_probes(&r);
+	if (!o->dry_run)
+		(void)forget_ended(journal_run_dir(r.j), t, false);
 	journal_close(r.j, &app->diag);
 	return err;
 }
@@ -232,7 +249,11 @@ static int reset_stale(struct app *app, const struct reset_opts *o, const struct
 	}
 	if (!err && left)
 		err = diag_error(&app->diag, -EBUSY, "not everything could be put back");
-	if (!err && !nr)
+	unsigned ended = err ? 0 : forget_ended(run_dir, t, o->dry_run);
+	if (ended)
+		strbuf_printf(&app->err, "%s %u run%s of 'ftrace start' of which nothing is left\n",
+			      o->dry_run ? "would forget" : "forgot", ended, ended == 1 ? "" : "s");
+	if (!err && !nr && !ended)
 		strbuf_str(&app->err, "nothing is left over\n");
 	if (!err || l.items.nr)
 		journal_list_done(&l);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,12 +60,29 @@ static int start(struct app *app, struct start_opts *o, bool clears, int argc, c
 	return status;
 }
 
+static bool asks_for_nothing(const struct ftrace_buffer_opt *b)
+{
+	return !b->name && !b->tracer && !b->clock && !b->cpumask && !b->size && !b->events.nr &&
+	       !b->functions.nr && !b->no_functions.nr && !b->graph.nr && !b->no_graph.nr &&
+	       !b->options.nr && !b->stacks && !b->func_stack;
+}
+
+/* Everything is behind a -B: the top buffer stays as it is. */
+static void leave_top_alone(struct ftrace_setup *s)
+{
+	if (s->buffers.nr < 2 || s->top || !asks_for_nothing(&s->buffers.at[0]))
+		return;
+	s->buffers.nr--;
+	memmove(s->buffers.at, s->buffers.at + 1, s->buffers.nr * sizeof(*s->buffers.at));
+}
+
 static int run_setup(struct app *app, void *opts, bool clears, int argc, char **argv)
 {
 	struct ftrace_setup *s = &((struct start_opts *)opts)->setup;
 	if (s->only_command && !argc)
 		return app_usage(app, "-F is for a command, and there is none");
 	s->no_filter = true; /* we are gone before anything happens */
+	leave_top_alone(s);
 	int err = ftrace_setup_open(s, app);
 	int status = err ? app_fail(app, err) : start(app, opts, clears, argc, argv);
 	ftrace_setup_end(s);

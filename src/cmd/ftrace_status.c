@@ -259,6 +259,21 @@ static int as_json(struct app *app, const struct tracing *t, const struct journa
 	return json_end(&j);
 }
 
+/* What `ftrace start` set up and others have taken away since is nobody's. */
+static void drop_ended(struct journal_list *l, const struct tracing *t, int run_dir)
+{
+	size_t nr = 0;
+	vec_for_each (&l->items, i) {
+		if (i->kept && !i->alive && journal_is_over(run_dir, t, i->name)) {
+			vec_free(&i->instances);
+			vec_free(&i->files);
+		} else {
+			l->items.at[nr++] = *i;
+		}
+	}
+	l->items.nr = nr;
+}
+
 static int status(struct app *app, const struct tracing *t)
 {
 	struct journal_list l = { 0 };
@@ -267,6 +282,8 @@ static int status(struct app *app, const struct tracing *t)
 	char folder[PATH_MAX];
 	int run_dir = run_dir_open(RUN_DIR, NULL);
 	int err = run_dir < 0 ? 0 : journal_list_all(run_dir, &l);
+	if (!err && run_dir >= 0)
+		drop_ended(&l, t, run_dir);
 	if (!err)
 		err = ftrace_instances(t, &names);
 	if (err)

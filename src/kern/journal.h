@@ -105,5 +105,7 @@ void journal_list_done(struct journal_list *l);
  */
 int journal_undo_stale(int run_dir, const struct tracing *t, const char *name,
 		       void (*rescue)(const char *folder), struct diag *d) must_check;
+/* Nothing of what it noted is left to undo: the instance was removed, or the files have other values now. */
+bool journal_is_over(int run_dir, const struct tracing *t, const char *name);
 /* Forgets a kept journal. */
 int journal_forget(int run_dir, const char *name) must_check;

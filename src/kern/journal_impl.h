@@ -48,6 +48,8 @@ int journal_value(const struct tracing *t, const char *file, bool list,
 
 /* ---- journal_undo.c ---- */
 
+/* Whether undoing would change anything: an instance is still there, a file still holds a value of ours. */
+bool journal_has_effect(const struct tracing *t, const struct records *r);
 /* 0, 1 when something could not be undone (the journal then has only that), or negative errno. user: who raised knobs. */
 int journal_undo(const struct tracing *t, int run_dir, const char *user, int fd,
 		 void (*rescue)(const char *folder), struct diag *d) must_check;

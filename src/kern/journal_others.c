@@ -127,6 +127,17 @@ int journal_undo_stale(int run_dir, const struct tracing *t, const char *name,
 	return err;
 }
 
+bool journal_is_over(int run_dir, const struct tracing *t, const char *name)
+{
+	char file[96];
+	struct records r = { 0 };
+	records_file(name, file, sizeof(file));
+	_cleanup_close_ int fd = openat(run_dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool over = fd >= 0 && !records_load(fd, &r) && !journal_has_effect(t, &r);
+	records_done(&r);
+	return over;
+}
+
 int journal_forget(int run_dir, const char *name)
 {
 	char file[96];

@@ -98,6 +98,39 @@ static bool of_another_boot(const struct records *r)
 	return r->list.nr && *r->list.at[0][0] == 'H' && strcmp(r->list.at[0][2], boot);
 }
 
+static bool value_has_effect(const struct tracing *t, char ***lines, size_t nr, size_t first,
+			     bool list)
+{
+	struct strbuf now;
+	strbuf_init(&now);
+	bool effect = !journal_value(t, lines[first][1], list, &now) &&
+		      is_ours(lines, nr, first, strbuf_cstr(&now)) &&
+		      strcmp(strbuf_cstr(&now), lines[first][2]);
+	strbuf_done(&now);
+	return effect;
+}
+
+bool journal_has_effect(const struct tracing *t, const struct records *r)
+{
+	char path[PATH_MAX];
+	bool effect = false;
+	for (size_t i = 0; !of_another_boot(r) && i < r->list.nr && !effect; i++) {
+		char **f = r->list.at[i], kind = *f[0];
+		if (i + 1 < r->list.nr && *r->list.at[i + 1][0] == 'X')
+			continue;
+		(void)snprintf(path, sizeof(path), "instances/%s", f[1]);
+		if (kind == 'I')
+			effect = tracing_has(t, path);
+		else if (kind == 'S' || kind == 'L')
+			effect = value_has_effect(t, r->list.at, r->list.nr, i, kind == 'L');
+		else if (kind == 'A') /* its line may still be there, in the kernel's words */
+			effect = tracing_has(t, f[1]);
+		else if (kind == 'K' || kind == 'R')
+			effect = true;
+	}
+	return effect;
+}
+
 int journal_undo(const struct tracing *t, int run_dir, const char *user, int fd,
 		 void (*rescue)(const char *folder), struct diag *d)
 {

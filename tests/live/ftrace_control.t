@@ -79,7 +79,22 @@ exits 0 "and remove it" f reset -B "$b" -d --force
 ok $? "it is gone"
 exits 1 "an instance that is not there" f show -B "$b"
 like "$err" "no instance '$b'" "is said"
-for j in /run/sonde/ftrace/*.journal; do ! grep -qs -- "start -B $b\|set -B $b" "$j" || rm -f "$j"; done
+journals() { grep -ls -- "start -B $b\|set -B $b" /run/sonde/ftrace/*.journal; }
+is "$(journals)" "" "what was started there is forgotten with it"
+exits 0 "status" f status
+unlike "$out" "ftrace start -B $b" "has no entry of it"
+
+# ---- the same when somebody else removes the instance
+exits 0 "start" f start -B "$b" -e sched:sched_process_exec
+exits 0 "status" f status
+like "$out" "started +[0-9]+ +.*ftrace start -B $b" "has it while it is there"
+echo 0 >"$tracefs/instances/$b/tracing_on"
+rmdir "$tracefs/instances/$b"
+exits 0 "status" f status
+unlike "$out" "ftrace start -B $b" "and not when it is gone"
+exits 0 "reset --stale" f reset --stale
+like "$err" "forgot [1-9][0-9]* runs? of 'ftrace start'" "forgets it"
+is "$(journals)" "" "and the journal is gone"
 
 # ---- what a run leaves that is killed together with its watchdog
 # A condition: the run of this process has recorded more than a few events.
