@@ -89,7 +89,8 @@ ssize_t write(int fd, const void *data, size_t len)
 
 int mkdirat(int dir, const char *path, mode_t mode)
 {
-	int (*real)(int, const char *, mode_t) = (int (*)(int, const char *, mode_t))next("mkdirat");
+	int (*real)(int, const char *, mode_t) =
+		(int (*)(int, const char *, mode_t))next("mkdirat");
 	bool due = is_due();
 	int r = real(dir, path, mode);
 	if (due)
