@@ -1,6 +1,5 @@
 #include "base/kept.h"
 
-#include "base/clock.h"
 #include "base/guard.h"
 #include "base/strbuf.h"
 
@@ -13,53 +12,60 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int kept_begin(struct kept_file *k, const char *path, mode_t mode)
+/* The place is k's from here on. */
+static int begin(struct kept_file *k, mode_t mode)
 {
-	enum { TRIES = 64 };
-	memccpy(k->path, path, 0, sizeof(k->path));
-	k->path[sizeof(k->path) - 1] = 0;
-	for (u64 i = 0; i < TRIES; i++) {
-		u64 mix = (clock_monotonic_ns() + i) * 0x9e3779b97f4a7c15ull;
-		int n = snprintf(k->aside, sizeof(k->aside), "%s.%d-%06x", path, (int)getpid(),
-				 (unsigned)(mix >> 40));
-		if (n < 0 || (size_t)n >= sizeof(k->aside))
-			return -ENAMETOOLONG;
-		k->fd = open(k->aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-		if (k->fd >= 0 || errno != EEXIST)
-			break;
-	}
-	return k->fd < 0 ? -errno : 0;
+	const struct outplace *p = &k->place;
+	k->in_place = p->kind == OUTPLACE_SPECIAL;
+	k->aside[0] = '\0';
+	k->fd = p->kind == OUTPLACE_FOLDER ? -EISDIR
+		: k->in_place		   ? outplace_reopen(p, O_WRONLY)
+					   : outplace_create(p, mode, k->aside);
+	if (k->fd >= 0)
+		return 0;
+	outplace_close(&k->place);
+	return k->fd;
 }
 
-int kept_begin_output(struct kept_file *k, const char *path, mode_t mode)
+int kept_begin(struct kept_file *k, const char *path, mode_t mode)
 {
-	char real[PATH_MAX];
-	struct stat st;
-	if (!*path)
-		return -ENOENT;
-	if (stat(path, &st) || S_ISREG(st.st_mode))
-		return kept_begin(k, realpath(path, real) ? real : path, mode);
-	if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	memccpy(k->path, path, 0, sizeof(k->path));
-	k->path[sizeof(k->path) - 1] = 0;
-	k->aside[0] = 0;
-	k->fd = open(path, O_WRONLY | O_CLOEXEC);
-	return k->fd < 0 ? -errno : 0;
+	int err = outplace_open(&k->place, path, OUTPLACE_NO_FOLLOW, NULL);
+	return err ? err : begin(k, mode);
+}
+
+int kept_begin_output(struct kept_file *k, const char *path, mode_t mode, struct diag *d)
+{
+	int err = outplace_open(&k->place, path, 0, d);
+	if (err)
+		return err;
+	err = begin(k, mode);
+	return err ? diag_error(d, err, "cannot write %s: %s", path,
+				err == -EISDIR ? "it is a folder" : strerror(-err))
+		   : 0;
+}
+
+int kept_begin_at(struct kept_file *k, const struct outplace *p, mode_t mode)
+{
+	k->place = *p;
+	k->place.dir = fcntl(p->dir, F_DUPFD_CLOEXEC, 3);
+	if (k->place.dir < 0)
+		return -errno;
+	if (p->fd >= 0)
+		k->place.fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 3);
+	return begin(k, mode);
 }
 
 int kept_end(struct kept_file *k, int err)
 {
 	if (close(k->fd) && !err)
 		err = -errno;
-	if (!*k->aside)
-		return err;
-	if (!err && guard_inputs_cut())
+	if (!err && !k->in_place && guard_inputs_cut())
 		err = -EIO; /* made from a file that was truncated meanwhile */
-	if (!err && rename(k->aside, k->path))
-		err = -errno;
-	if (err)
-		(void)unlink(k->aside);
+	if (!k->in_place && err)
+		(void)unlinkat(k->place.dir, k->aside, 0);
+	else if (!k->in_place)
+		err = outplace_rename(&k->place, k->aside);
+	outplace_close(&k->place);
 	return err;
 }
 

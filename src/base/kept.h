@@ -4,9 +4,8 @@
  */
 #pragma once
 
-#include "base/types.h"
+#include "base/outplace.h"
 
-#include <limits.h>
 #include <sys/types.h>
 
 /* Replaces the file. make_folder: the one it lies in, if that is missing, not those above. 0 or negative errno. */
@@ -16,15 +15,20 @@ int kept_replace(const char *path, const void *data, size_t size, mode_t mode) m
 /* The same in pieces: what is written to fd becomes the file at the end. The mode is what open() makes of it, by the umask. */
 struct kept_file {
 	int fd;
-	char path[PATH_MAX], aside[PATH_MAX];
+	bool in_place; /* a device or a pipe */
+	struct outplace place;
+	char aside[NAME_MAX + 1];
 };
 
+/* A link that is there is replaced. */
 int kept_begin(struct kept_file *k, const char *path, mode_t mode) must_check;
 /*
- * The same for a file that the user names: a link stays a link, and what is no plain file (/dev/null, a pipe) is written as it stands,
- * never replaced. -EISDIR, or -ENOENT for an empty name.
+ * The same for a file that the user names (base/outplace says where that is): what is no plain file (/dev/null, a pipe) is written in
+ * place, never replaced. Negative errno with a diag.
  */
-int kept_begin_output(struct kept_file *k, const char *path, mode_t mode) must_check;
+int kept_begin_output(struct kept_file *k, const char *path, mode_t mode, struct diag *d) must_check;
+/* The same for a place that is known; it stays the caller's. */
+int kept_begin_at(struct kept_file *k, const struct outplace *p, mode_t mode) must_check;
 /*
  * err: why there is nothing to keep, which is returned; 0: it is whole. Either way nothing is left beside. -EIO: an input was truncated
  * while it was being read (base/guard.h), so that what was made of it is not kept.

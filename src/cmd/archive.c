@@ -1,6 +1,7 @@
 /* sonde archive: the binaries that a recording needs, packed so that it can be read on another machine. */
 #include "base/json.h"
 #include "base/foreign.h"
+#include "base/kept.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "cmd/recorded_ids.h"
@@ -277,17 +278,12 @@ static int end_packer(pid_t pid, const char *program, struct diag *d)
 		       : diag_error(d, -EIO, "%s failed or is not installed", program);
 }
 
-static int write_archive(struct archive *a, const char *path)
+static int pack(struct archive *a, int fd, bool bzip2)
 {
 	struct diag *d = &a->app->diag;
-	bool bzip2 = strlen(path) > 4 && !strcmp(path + strlen(path) - 4, ".bz2");
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return diag_error(d, -errno, "cannot create %s: %s", path, strerror(errno));
 	pid_t packer = 0;
-	int to = bzip2 ? start_packer("bzip2", fd, &packer) : fd;
-	if (bzip2)
-		close(fd);
+	int to = bzip2 ? start_packer("bzip2", fd, &packer) : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	to = to == -1 ? -errno : to;
 	a->tar = to < 0 ? NULL : tar_write_open(to, !bzip2);
 	int err = to < 0 ? to : a->tar ? fill(a) : -ENOMEM;
 	if (a->tar) {
@@ -298,10 +294,21 @@ static int write_archive(struct archive *a, const char *path)
 		int packed = end_packer(packer, "bzip2", d);
 		err = err ? err : packed;
 	}
-	if (!err)
-		return 0;
-	(void)unlink(path);
-	return d->nr_errors ? err : diag_error(d, err, "cannot write %s: %s", path, strerror(-err));
+	return err;
+}
+
+static int write_archive(struct archive *a, const char *path)
+{
+	struct diag *d = &a->app->diag;
+	struct kept_file k;
+	bool bzip2 = strlen(path) > 4 && !strcmp(path + strlen(path) - 4, ".bz2");
+	int err = kept_begin_output(&k, path, 0600, d);
+	if (err)
+		return err;
+	err = kept_end(&k, pack(a, k.fd, bzip2));
+	return !err || d->nr_errors
+		       ? err
+		       : diag_error(d, err, "cannot write %s: %s", path, strerror(-err));
 }
 
 static void say(struct archive *a, const char *path)

@@ -217,7 +217,7 @@ static int convert_to_file(struct convert *c, const char *path)
 		return -EEXIST;
 	}
 	struct kept_file k;
-	int err = kept_begin_output(&k, path, 0666);
+	int err = kept_begin_output(&k, path, 0666, d);
 	if (!err)
 		err = kept_end(&k, convert_to(c, k.fd));
 	if (err && !d->nr_errors)

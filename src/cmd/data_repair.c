@@ -1,5 +1,6 @@
 /* sonde data repair: completes a recording whose recorder was killed. */
 #include "base/json.h"
+#include "base/outplace.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
 #include "file/perfdata_read.h"
@@ -100,6 +101,28 @@ static void say(struct app *app, const char *path, const struct perfdata_repaire
 	strbuf_char(&app->out, '\n');
 }
 
+/* Through a link only where it could be written through it: what it leads to is changed. */
+static int open_in_place(const char *path, struct diag *d)
+{
+	struct outplace p;
+	int fd = outplace_open(&p, path, 0, d);
+	if (fd < 0)
+		return fd;
+	fd = p.kind == OUTPLACE_NEW    ? -ENOENT
+	     : p.kind == OUTPLACE_FILE ? outplace_reopen(&p, O_RDWR | O_NONBLOCK)
+	     : p.kind == OUTPLACE_LINK ? -ELOOP
+				       : -EINVAL;
+	outplace_close(&p);
+	if (fd == -ELOOP) {
+		diag_error(d, fd, "cannot repair '%s': it is a symbolic link", path);
+		diag_hint(d, "as root, name the file that it leads to");
+	} else if (fd < 0) {
+		diag_error(d, fd, "cannot open '%s': %s", path,
+			   fd == -EINVAL ? "not a regular file" : strerror(-fd));
+	}
+	return fd;
+}
+
 static int repair(struct app *app, const struct repair_opts *o, const char *path)
 {
 	struct diag *d = &app->diag;
@@ -110,9 +133,9 @@ static int repair(struct app *app, const struct repair_opts *o, const char *path
 	bool dir = !stat(path, &st) && S_ISDIR(st.st_mode);
 	if (dir && snprintf(inner, sizeof(inner), "%s/data", path) < (int)sizeof(inner))
 		file = inner;
-	_cleanup_close_ int fd = open(file, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_close_ int fd = open_in_place(file, d);
 	if (fd < 0)
-		return diag_error(d, -errno, "cannot open '%s': %s", file, strerror(errno));
+		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		diag_error(d, -EBUSY, "'%s' is being recorded", path);
 		diag_hint(d, "end the recorder first; what it writes is readable at any time");

@@ -181,7 +181,7 @@ static int run(struct injection *j, int fd, bool stream)
 static int run_to_file(struct injection *j, const char *path)
 {
 	struct kept_file k;
-	int err = kept_begin_output(&k, path, 0600);
+	int err = kept_begin_output(&k, path, 0600, &j->app->diag);
 	if (!err)
 		err = kept_end(&k, run(j, k.fd, false));
 	if (err && !j->app->diag.nr_errors)

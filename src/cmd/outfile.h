@@ -1,11 +1,15 @@
 /* Files that a command writes in one go. */
 #pragma once
 
-#include "base/diag.h"
+#include "base/outplace.h"
 
 /*
- * Whole or not at all; a link stays a link, and the file stays its owner's (or becomes its folder's, under sudo). durable: on the
- * disk when this returns. A pipe or a device is written as it stands.
+ * Whole or not at all; base/outplace says where. As root the new file gets the owner of the one it replaces, or of its folder. durable: on
+ * the disk when this returns. A pipe or a device is written in place.
  */
 int outfile_write(const char *path, const char *data, size_t len, bool durable,
 		  struct diag *d) must_check;
+/* fd, a new file of ours, gets owner and mode of the file that it is to replace; false: there is none that counts. */
+bool outfile_inherit(int fd, const struct outplace *p);
+/* Whether it could be written now, before the work that makes it: 0, or negative errno with a diag. "-" is fine. */
+int outfile_check(const char *path, struct diag *d) must_check;

@@ -306,7 +306,7 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 		if (err) {
 			(void)!recorder_finish(s->rec, NULL);
 			if (!s->pipe)
-				(void)unlink(s->output);
+				recorder_discard(s->rec);
 			return child_exec_status(err);
 		}
 	}

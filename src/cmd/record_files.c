@@ -1,5 +1,7 @@
 #include "cmd/record.h"
 
+#include "base/outplace.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -74,7 +76,7 @@ int record_switch_keep(struct record_switching *sw, const char *name, u64 max_fi
 	}
 	if (!max_files || sw->kept.nr <= max_files)
 		return 0;
-	(void)unlink(sw->kept.at[0]);
+	(void)!outplace_remove(sw->kept.at[0], false);
 	free(sw->kept.at[0]);
 	memmove(sw->kept.at, sw->kept.at + 1, --sw->kept.nr * sizeof(char *));
 	return 0;
@@ -114,8 +116,8 @@ int record_keep_last(struct record_session *s)
 {
 	char name[PATH_MAX];
 	int err = name_by_time(s, name);
-	if (!err && rename(s->output, name))
-		err = -errno;
+	if (!err)
+		err = recorder_rename(s->rec, name);
 	return err ? err : keep_name(s, name);
 }
 

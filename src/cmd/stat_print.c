@@ -1,5 +1,8 @@
 #include "cmd/stat.h"
 
+#include "cmd/outfile.h"
+#include "cmd/written.h"
+
 #include "view/csv_stat.h"
 #include "view/json_stat.h"
 #include "view/text_stat.h"
@@ -14,12 +17,45 @@
 
 enum { COLUMNS_EVERY = 25 }; /* intervals between lines of column names */
 
-static void give_to_sudo_user(int fd)
+/* A new file in its place at once: it can be read while we count. It stays whose it was, or is who called sudo's. */
+static int replace_output(const struct outplace *p)
 {
-	const char *uid = secure_getenv("SUDO_UID"), *gid = secure_getenv("SUDO_GID");
-	u64 u, g;
-	if (!geteuid() && uid && gid && !num_parse_u64(uid, 10, &u) && !num_parse_u64(gid, 10, &g))
-		(void)!fchown(fd, (uid_t)u, (gid_t)g);
+	char aside[NAME_MAX + 1];
+	s64 uid, gid;
+	int fd = outplace_create(p, 0666, aside);
+	if (fd < 0)
+		return fd;
+	written_owner(&uid, &gid);
+	if (!outfile_inherit(fd, p) && uid >= 0)
+		(void)!fchown(fd, (uid_t)uid, (gid_t)gid);
+	int err = outplace_rename(p, aside);
+	if (err)
+		(void)close(fd);
+	return err ? err : fd;
+}
+
+static int open_output(const struct stat_opts *o, struct diag *d)
+{
+	struct outplace p;
+	int fd = outplace_open(&p, o->output, 0, d);
+	if (fd < 0)
+		return fd;
+	bool there = p.kind == OUTPLACE_SPECIAL || (o->append && p.kind == OUTPLACE_FILE);
+	if (p.kind == OUTPLACE_FOLDER)
+		fd = -EISDIR;
+	else if (p.kind == OUTPLACE_LINK && o->append)
+		fd = -ELOOP; /* what it leads to is not for root to append to */
+	else
+		fd = there ? outplace_reopen(&p, O_WRONLY | (o->append ? O_APPEND : 0))
+			   : replace_output(&p);
+	outplace_close(&p);
+	if (fd == -ELOOP) {
+		diag_error(d, fd, "cannot append to '%s': it is a symbolic link", o->output);
+		diag_hint(d, "as root, name the file that it leads to");
+	} else if (fd < 0) {
+		diag_error(d, fd, "cannot write '%s': %s", o->output, strerror(-fd));
+	}
+	return fd;
 }
 
 static void copy_text(char *to, size_t size, const char *from)
@@ -68,14 +104,10 @@ int stat_print_open(struct stat_session *s, struct diag *d)
 	s->out_fd = STDERR_FILENO;
 	bool to_file = o->output && !o->record;
 	if (to_file) {
-		s->out_fd = open(o->output,
-				 O_WRONLY | O_CREAT | O_CLOEXEC | (o->append ? O_APPEND : O_TRUNC),
-				 0666);
+		s->out_fd = open_output(o, d);
 		if (s->out_fd < 0)
-			return diag_error(d, -errno, "cannot write '%s': %s", o->output,
-					  strerror(errno));
+			return s->out_fd;
 		s->close_out = true;
-		give_to_sudo_user(s->out_fd);
 	} else if (o->log_fd_given) {
 		s->out_fd = (int)o->log_fd;
 		if (o->log_fd < 0 || o->log_fd > INT32_MAX || fcntl(s->out_fd, F_GETFD) < 0)

@@ -114,8 +114,8 @@ static int write_map(const struct workload_args *a, const struct jit_function *f
 {
 	char path[64];
 	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	_cleanup_close_ int fd =
-		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	(void)unlink(path); /* of a process that had our number before */
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return diag_error(a->d, -errno, "cannot make %s: %s", path, strerror(errno));
 	struct strbuf s;
@@ -183,8 +183,8 @@ static int write_dump(const struct workload_args *a, const struct jit_function *
 	if (snprintf(path, sizeof(path), "%s/jit-%d.dump", dir && *dir ? dir : "/tmp",
 		     (int)getpid()) >= (int)sizeof(path))
 		return diag_error(a->d, -ENAMETOOLONG, "JITDUMPDIR is too long");
-	_cleanup_close_ int fd =
-		open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	(void)unlink(path);
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return diag_error(a->d, -errno, "cannot make %s: %s", path, strerror(errno));
 	if (mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) ==

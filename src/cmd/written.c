@@ -1,5 +1,6 @@
 #include "cmd/written.h"
 
+#include "base/kept.h"
 #include "base/term.h"
 #include "event/print.h"
 
@@ -81,12 +82,8 @@ void written_attr(void *dir, const struct perf_event_attr *attr, const struct pe
 			 (unsigned long long)attr->config, how->fd);
 	if (n < 0 || n >= (int)sizeof(path))
 		return;
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return;
 	strbuf_init(&text);
 	event_print_attr(attr, &opened, &text);
-	(void)strbuf_drain_fd(&fd, strbuf_cstr(&text), text.len);
+	(void)!kept_replace(path, strbuf_cstr(&text), text.len, 0644);
 	strbuf_done(&text);
-	(void)close(fd);
 }

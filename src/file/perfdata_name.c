@@ -4,120 +4,192 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether path is a recording in the form of a directory, as perf record --threads makes them. */
-static bool is_recording_dir(const char *path, const struct stat *st)
+void perfdata_name_init(struct perfdata_name *n)
 {
-	char inner[PATH_MAX];
-	return S_ISDIR(st->st_mode) &&
-	       snprintf(inner, sizeof(inner), "%s/data", path) < (int)sizeof(inner) &&
-	       !access(inner, F_OK);
+	*n = (struct perfdata_name){ .place = { .dir = -1, .fd = -1 } };
+}
+
+void perfdata_name_done(struct perfdata_name *n)
+{
+	outplace_close(&n->place);
+}
+
+/* Whether it is a recording in the form of a directory, as perf record --threads makes them: open, or negative errno. */
+static int open_recording_dir(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && !faccessat(fd, "data", F_OK, AT_SYMLINK_NOFOLLOW))
+		return fd;
+	int err = fd < 0 ? -errno : -ENOTDIR;
+	cleanup_close(&fd);
+	return err;
+}
+
+static bool is_recording_dir(int dir, const char *name)
+{
+	_cleanup_close_ int fd = open_recording_dir(dir, name);
+	return fd >= 0;
 }
 
 /* The older of two kept recordings goes. Of a directory only what belongs to a recording: with more in it, it stays. */
-static int remove_old(const char *path)
+static int remove_old(int dir, const char *name)
 {
 	struct stat st;
-	if (lstat(path, &st))
-		return 0;
-	if (!is_recording_dir(path, &st))
-		return S_ISDIR(st.st_mode) ? -ENOTEMPTY : 0; /* rename() replaces a file */
-	char inner[PATH_MAX];
-	for (int i = -1, gone = 1; gone; i++) {
-		if (snprintf(inner, sizeof(inner), i < 0 ? "%s/data" : "%s/data.%d", path, i) >=
-		    (int)sizeof(inner))
-			return -ENAMETOOLONG;
-		gone = !unlink(inner);
-	}
-	return rmdir(path) ? -errno : 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))
+		return 0; /* rename() replaces a file */
+	_cleanup_close_ int fd = open_recording_dir(dir, name);
+	if (fd < 0)
+		return -ENOTEMPTY;
+	char inner[32] = "data";
+	for (unsigned i = 0; !unlinkat(fd, inner, 0); i++)
+		(void)snprintf(inner, sizeof(inner), "data.%u", i);
+	return unlinkat(dir, name, AT_REMOVEDIR) ? -errno : 0;
+}
+
+/* What there is is worth keeping: a recording, or a link to something. */
+static bool is_kept(int dir, const char *name, bool *folder)
+{
+	struct stat st;
+	*folder = false;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return false;
+	if (S_ISLNK(st.st_mode) && fstatat(dir, name, &st, 0))
+		return false;
+	*folder = S_ISDIR(st.st_mode);
+	return *folder ? is_recording_dir(dir, name) : S_ISREG(st.st_mode) && st.st_size;
 }
 
 /* A recording that is there already becomes FILE.old, as people expect. */
-static int rotate(const char *path)
+static int rotate(const struct outplace *p)
 {
-	struct stat st;
-	if (lstat(path, &st) ||
-	    !(S_ISREG(st.st_mode) ? st.st_size != 0 : is_recording_dir(path, &st)))
+	char old[NAME_MAX + 8];
+	bool folder;
+	if (!is_kept(p->dir, p->name, &folder) ||
+	    (size_t)snprintf(old, sizeof(old), "%s.old", p->name) > NAME_MAX)
 		return 0;
-	char old[PATH_MAX];
-	if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old))
-		return 0;
-	int err = remove_old(old);
+	int err = remove_old(p->dir, old);
 	if (err)
 		return err;
-	if (S_ISDIR(st.st_mode))
-		(void)unlink(old);
-	return rename(path, old) ? -errno : 0;
+	if (folder)
+		(void)unlinkat(p->dir, old, 0);
+	return renameat(p->dir, p->name, p->dir, old) ? -errno : 0;
 }
 
-/* A file in path's folder that has no name yet; negative errno where that cannot be. */
-static int open_unnamed(const char *path)
+/* A file in its folder that has no name yet; negative errno where that cannot be. */
+static int open_unnamed(const struct outplace *p)
 {
-	struct stat st;
-	if (!lstat(path, &st) && !S_ISREG(st.st_mode) && !is_recording_dir(path, &st))
-		return -EEXIST; /* a device, a link: written in place */
-	const char *slash = strrchr(path, '/');
-	char dir[PATH_MAX];
-	size_t len = slash ? (size_t)(slash - path) + 1 : 0;
-	if (len + 2 > sizeof(dir))
-		return -ENAMETOOLONG;
-	memcpy(dir, path, len);
-	memcpy(dir + len, ".", 2);
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char self[32];
+	int fd = openat(p->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	char self[32];
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	if (!access(self, F_OK))
 		return fd;
 	close(fd);
-	return -ENOENT; /* without /proc it could not be named */
+	return -EOPNOTSUPP; /* without /proc it could not be named */
 }
 
-int perfdata_name_create(const char *path, const struct perfdata_meta *meta, char **ret_unnamed,
-			 struct diag *d)
+/* What is in the way is an empty file, or one that need not be kept. */
+static int open_named(const struct outplace *p, bool no_rotate)
 {
-	int fd = open_unnamed(path);
-	if (fd >= 0) {
-		*ret_unnamed = strdup(path);
-		if (!*ret_unnamed) {
-			close(fd);
-			return diag_error(d, -ENOMEM, "no memory");
-		}
-	} else {
-		int err = meta->no_rotate ? 0 : rotate(path);
-		if (err)
-			return diag_error(d, err, "cannot keep %s as %s.old: %s", path, path,
-					  strerror(-err));
-		fd = open(path, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
-	}
-	if (fd < 0) {
-		int err = diag_error(d, -errno, "cannot create %s: %s", path, strerror(errno));
-		diag_hint(d, "-o FILE writes elsewhere");
+	int err = no_rotate ? 0 : rotate(p);
+	if (err)
 		return err;
+	(void)unlinkat(p->dir, p->name, 0);
+	int fd = openat(p->dir, p->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_new(struct perfdata_name *n, bool no_rotate)
+{
+	const struct outplace *p = &n->place;
+	if (p->kind == OUTPLACE_FOLDER && !is_recording_dir(p->dir, p->name))
+		return -EISDIR;
+	int fd = open_unnamed(p);
+	n->unnamed = fd >= 0;
+	n->ours = fd < 0;
+	return fd == -EOPNOTSUPP || fd == -EISDIR || fd == -EINVAL ? open_named(p, no_rotate) : fd;
+}
+
+int perfdata_name_create(struct perfdata_name *n, const char *path,
+			 const struct perfdata_meta *meta, struct diag *d)
+{
+	int fd = outplace_open(&n->place, path, OUTPLACE_REPLACE_LINK, d);
+	if (fd < 0) {
+		diag_hint(d, "-o FILE writes elsewhere");
+		return fd;
 	}
-	struct stat st;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return fd; /* /dev/null and the like */
-	(void)!fchmod(fd, 0600);
-	(void)!flock(
-		fd,
-		LOCK_EX | LOCK_NB); /* says that it is being written, to those who would repair it */
+	if (n->place.kind == OUTPLACE_SPECIAL)
+		fd = outplace_reopen(&n->place, O_RDWR); /* /dev/null and the like */
+	else
+		fd = open_new(n, meta->no_rotate);
+	if (fd < 0) {
+		diag_error(d, fd, "cannot create %s: %s", path, strerror(-fd));
+		diag_hint(d, "-o FILE writes elsewhere");
+		return fd;
+	}
+	if (n->place.kind == OUTPLACE_SPECIAL)
+		return fd;
+	/* A lock says that it is being written, to those who would repair it. */
+	(void)!flock(fd, LOCK_EX | LOCK_NB);
 	if (meta->owner_uid >= 0 && fchown(fd, (uid_t)meta->owner_uid, (gid_t)meta->owner_gid))
 		diag_warn(d, "%s stays root's: %s", path, strerror(errno));
 	return fd;
 }
 
-int perfdata_name_publish(int fd, const char *path, bool no_rotate)
+/* The name beside it that the file has for a moment: it then replaces what is there. */
+static int link_over(const struct outplace *p, const char *self)
 {
-	int err = no_rotate ? 0 : rotate(path);
+	char aside[NAME_MAX + 1];
+	int fd = outplace_create(p, 0600, aside);
+	if (fd < 0)
+		return fd;
+	(void)close(fd);
+	(void)unlinkat(p->dir, aside, 0);
+	if (linkat(AT_FDCWD, self, p->dir, aside, AT_SYMLINK_FOLLOW))
+		return -errno;
+	return outplace_rename(p, aside);
+}
+
+int perfdata_name_publish(struct perfdata_name *n, int fd, bool no_rotate)
+{
+	const struct outplace *p = &n->place;
+	char self[32];
+	int err = no_rotate ? 0 : rotate(p);
 	if (err)
 		return err;
-	char self[32];
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	(void)unlink(path); /* an empty one, or one that need not be kept */
-	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+	if (linkat(AT_FDCWD, self, p->dir, p->name, AT_SYMLINK_FOLLOW))
+		err = errno == EEXIST ? link_over(p, self) : -errno;
+	n->unnamed = err;
+	n->ours = !err;
+	return err;
+}
+
+static bool is_ours(const struct perfdata_name *n, int fd)
+{
+	struct stat own, there;
+	return n->ours && !fstat(fd, &own) &&
+	       !fstatat(n->place.dir, n->place.name, &there, AT_SYMLINK_NOFOLLOW) &&
+	       own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+}
+
+int perfdata_name_change(struct perfdata_name *n, int fd, const char *name)
+{
+	if (!is_ours(n, fd))
+		return -ENOENT;
+	if (renameat(n->place.dir, n->place.name, n->place.dir, name))
+		return -errno;
+	n->ours = false;
+	return 0;
+}
+
+void perfdata_name_remove(struct perfdata_name *n, int fd)
+{
+	if (is_ours(n, fd))
+		(void)unlinkat(n->place.dir, n->place.name, 0);
 }

@@ -19,7 +19,7 @@ struct perfdata_writer {
 	int fd;
 	bool pipe;
 	u64 pipe_bytes;
-	char *unnamed; /* the name the file is to get; NULL: it has it */
+	struct perfdata_name name;
 	bool no_rotate;
 	bool no_build_ids;
 	pthread_mutex_t lock; /* the file; held while it is written to */
@@ -146,12 +146,7 @@ static int write_head(struct perfdata_writer *w)
 /* The file is whole from here on, and gets its name. */
 static int publish(struct perfdata_writer *w)
 {
-	int err = w->unnamed ? perfdata_name_publish(w->fd, w->unnamed, w->no_rotate) : 0;
-	if (!err) {
-		free(w->unnamed);
-		w->unnamed = NULL;
-	}
-	return err;
+	return w->name.unnamed ? perfdata_name_publish(&w->name, w->fd, w->no_rotate) : 0;
 }
 
 /* How many of the first `limit` bytes are whole records. A head never lies across two pieces; a body may. */
@@ -408,6 +403,7 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 	w->fd = meta->pipe ? meta->pipe_fd : -1;
 	w->pipe = meta->pipe;
 	w->no_rotate = meta->no_rotate;
+	perfdata_name_init(&w->name);
 	w->no_build_ids = meta->no_build_ids;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_mutex_init(&w->side_lock, NULL);
@@ -432,7 +428,7 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 	if (err)
 		diag_error(d, err, "no memory");
 	if (!err && !meta->pipe) {
-		w->fd = perfdata_name_create(path, meta, &w->unnamed, d);
+		w->fd = perfdata_name_create(&w->name, path, meta, d);
 		err = min(w->fd, 0);
 	}
 	if (!err) {
@@ -453,6 +449,16 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 	return w;
 }
 
+int perfdata_write_rename(struct perfdata_writer *w, const char *name)
+{
+	return perfdata_name_change(&w->name, w->fd, name);
+}
+
+void perfdata_write_remove(struct perfdata_writer *w)
+{
+	perfdata_name_remove(&w->name, w->fd);
+}
+
 void perfdata_write_close(struct perfdata_writer *w)
 {
 	if (!w)
@@ -463,6 +469,6 @@ void perfdata_write_close(struct perfdata_writer *w)
 	strbuf_done(&w->build_ids);
 	dict_done(&w->build_id_paths);
 	zstd_records_free(w->zstd);
-	free(w->unnamed);
+	perfdata_name_done(&w->name);
 	free(w);
 }

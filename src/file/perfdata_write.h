@@ -77,4 +77,7 @@ int perfdata_write_fd(const struct perfdata_writer *w); /* borrowed */
 u64 perfdata_write_file_bytes(struct perfdata_writer *w);
 /* Record bytes before compression. */
 u64 perfdata_write_data_bytes(struct perfdata_writer *w);
+/* Gives the file another name in its folder, or removes it: only where its name still leads to it. */
+int perfdata_write_rename(struct perfdata_writer *w, const char *name) must_check;
+void perfdata_write_remove(struct perfdata_writer *w);
 void perfdata_write_close(struct perfdata_writer *w);

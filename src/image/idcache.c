@@ -71,20 +71,10 @@ bool idcache_has(const char *dir, const struct buildid *id)
 	return false;
 }
 
-/* All folders of a path; the last component too when it ends with '/'. */
-static int make_folders(const char *path)
+/* A name in a folder that is made if it is missing. Links that somebody else may have put on the way are not followed. */
+static int open_place(struct outplace *p, const char *path)
 {
-	char part[IDCACHE_PATH];
-	for (const char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-		size_t len = (size_t)(at - path);
-		if (len >= sizeof(part))
-			return -ENAMETOOLONG;
-		memcpy(part, path, len);
-		part[len] = '\0';
-		if (mkdir(part, 0755) && errno != EEXIST)
-			return -errno;
-	}
-	return 0;
+	return outplace_open(p, path, OUTPLACE_NO_FOLLOW | OUTPLACE_MAKE_FOLDERS, NULL);
 }
 
 static int copy_bytes(int from, int to)
@@ -119,7 +109,7 @@ static int copy_text(int from, int to)
 }
 
 /* Whole or not at all. */
-static int copy_file(const char *from, const char *to)
+static int copy_file(const char *from, const struct outplace *to)
 {
 	struct stat st;
 	struct kept_file k;
@@ -128,7 +118,7 @@ static int copy_file(const char *from, const char *to)
 		return in;
 	if (fstat(in, &st))
 		return -errno;
-	int err = kept_begin(&k, to, 0600);
+	int err = kept_begin_at(&k, to, 0600);
 	if (err)
 		return err;
 	err = st.st_size ? copy_bytes(in, k.fd) : copy_text(in, k.fd);
@@ -139,14 +129,35 @@ static int copy_file(const char *from, const char *to)
 
 static int place(const char *from, const char *to)
 {
+	struct outplace p;
 	struct stat st;
-	if (!access(to, F_OK))
-		return -EEXIST;
-	if (stat(from, &st))
-		return -errno;
-	if (!st.st_size || link(from, to))
-		return copy_file(from, to);
-	return 0;
+	int err = open_place(&p, to);
+	if (err)
+		return err;
+	if (p.kind == OUTPLACE_FILE)
+		err = -EEXIST;
+	else if (stat(from, &st))
+		err = -errno;
+	else if (!st.st_size || linkat(AT_FDCWD, from, p.dir, p.name, 0))
+		err = copy_file(from, &p);
+	outplace_close(&p);
+	return err;
+}
+
+/* replace: what is there is a link whose folder is gone, or of the same program under another name before. The newest counts. */
+static int place_link(const char *target, const char *path, bool replace)
+{
+	struct outplace p;
+	int err = open_place(&p, path);
+	if (err)
+		return err;
+	if (symlinkat(target, p.dir, p.name))
+		err = errno != EEXIST ? -errno
+		      : replace && (unlinkat(p.dir, p.name, 0) || symlinkat(target, p.dir, p.name))
+			      ? -errno
+			      : 0;
+	outplace_close(&p);
+	return err;
 }
 
 int idcache_add(const char *dir, const char *from, const char *path, const struct buildid *id,
@@ -158,32 +169,28 @@ int idcache_add(const char *dir, const char *from, const char *path, const struc
 	    !idcache_target(path, id, target) || !below(dir, folder, full) ||
 	    !below(full, what, file))
 		return -EINVAL;
-	int err = make_folders(file);
-	int placed = err ? err : place(from, file);
+	int placed = place(from, file);
 	if (placed && placed != -EEXIST)
 		return placed;
 	if (!below(dir, link, full))
 		return -ENAMETOOLONG;
-	err = make_folders(full);
-	if (err)
-		return err;
-	if (symlink(target, full)) {
-		if (errno != EEXIST)
-			return -errno;
-		/* A link whose folder is gone, or the same program under another name before: the newest counts. */
-		if (placed != -EEXIST && (unlink(full) || symlink(target, full)))
-			return -errno;
-	}
-	return placed;
+	int err = place_link(target, full, placed != -EEXIST);
+	return err ? err : placed;
 }
 
 static int remove_folder(const char *folder)
 {
-	char file[IDCACHE_PATH];
-	for (const char *const *part = parts; *part; part++)
-		if (below(folder, *part, file))
-			(void)unlink(file);
-	return rmdir(folder) ? -errno : 0;
+	struct outplace p;
+	int err = outplace_open(&p, folder, OUTPLACE_NO_FOLLOW, NULL);
+	if (err)
+		return err;
+	_cleanup_close_ int fd =
+		openat(p.dir, p.name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (const char *const *part = parts; fd >= 0 && *part; part++)
+		(void)unlinkat(fd, *part, 0);
+	err = fd < 0 || unlinkat(p.dir, p.name, AT_REMOVEDIR) ? -errno : 0;
+	outplace_close(&p);
+	return err;
 }
 
 /* Where the link of an entry leads, below DIR: "usr/bin/ls/15df..."; false: it is none of perf's. */
@@ -215,7 +222,7 @@ int idcache_remove(const char *dir, const struct buildid *id)
 	int err = remove_folder(where);
 	if (err && err != -ENOENT)
 		return err;
-	return unlink(full) ? -errno : 0;
+	return outplace_remove(full, false);
 }
 
 struct hexes {

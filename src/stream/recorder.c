@@ -541,14 +541,25 @@ void recorder_toggle(struct recorder *r, bool on)
 	live_perf_toggle(r->live, on);
 }
 
+int recorder_rename(struct recorder *r, const char *keep_as)
+{
+	const char *slash = strrchr(keep_as, '/');
+	return perfdata_write_rename(r->file, slash ? slash + 1 : keep_as);
+}
+
+void recorder_discard(struct recorder *r)
+{
+	perfdata_write_remove(r->file);
+}
+
 /* With the file to itself. */
 static int change_file(struct recorder *r, const char *keep_as, struct diag *d)
 {
 	int err = write_queue_drain(r->queue);
 	if (!err)
 		err = perfdata_write_finish(r->file);
-	if (!err && rename(r->path, keep_as))
-		err = -errno;
+	if (!err)
+		err = recorder_rename(r, keep_as);
 	if (err)
 		return diag_error(d, err, "cannot keep %s as %s: %s", r->path, keep_as,
 				  strerror(-err));

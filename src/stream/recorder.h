@@ -58,6 +58,10 @@ void recorder_toggle(struct recorder *r, bool on);
  * Negative errno with a diag.
  */
 int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d) must_check;
+/* The file gets the last component of keep_as as its name, in the folder it is in. */
+int recorder_rename(struct recorder *r, const char *keep_as) must_check;
+/* Removes the file. */
+void recorder_discard(struct recorder *r);
 int recorder_full_fd(const struct recorder *r);
 /* Of the file that is being written; borrowed until the next switch. */
 int recorder_file_fd(const struct recorder *r);

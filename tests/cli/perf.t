@@ -139,8 +139,13 @@ exits 0 "set without PERF_CONFIG" "$ours" config stat.big-num=false
 is "$(cat "$HOME/.perfconfig")" "$(printf '[stat]\n\tbig-num = false')" "goes to ~/.perfconfig"
 ln -s "$HOME/.perfconfig" link
 exits 0 "through a link" env PERF_CONFIG="$SONDE_TMP/link" "$ours" config stat.big-num=true
-[ -L link ] && grep -q true "$HOME/.perfconfig"
-ok $? "the link stays one"
+if [ "$(id -u)" = 0 ]; then # whoever made it may have meant another file
+	[ ! -L link ] && grep -q true link && grep -q false "$HOME/.perfconfig"
+	ok $? "root replaces the link"
+else
+	[ -L link ] && grep -q true "$HOME/.perfconfig"
+	ok $? "the link stays one"
+fi
 ls "$HOME"/.perfconfig.* link.* >/dev/null 2>&1
 isnt $? 0 "no other file is left"
 printf '[report\nchildren = 1\n[stat]\nx = "open\ny = 1\n' >"$HOME/.perfconfig"
