@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	parts_init(&p);
 	if (!parts_load(&p, folder, &d)) {
 		/* What was accepted can be worked with. */
-		if (!p.output || p.nr_cpus > TRACEDAT_CPUS_MAX || (p.version != 6 && p.version != 7))
+		if (p.nr_cpus > TRACEDAT_CPUS_MAX || (p.version != 6 && p.version != 7))
 			abort();
 		vec_for_each (&p.buffers, b)
 			if (!b->name || !b->folder || !b->clock || !b->page_size)

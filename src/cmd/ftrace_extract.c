@@ -211,18 +211,18 @@ static int run_restore(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "one recording at a time");
 	const char *name = argc ? argv[0] : "trace.dat";
 	size_t len = strlen(name);
-	bool folder = len > 6 && !strcmp(name + len - 6, ".parts");
+	while (len > 1 && name[len - 1] == '/')
+		len--;
+	bool folder = len > 6 && !strncmp(name + len - 6, ".parts", 6);
 	if (*name != '/' && !getcwd(cwd, sizeof(cwd)))
 		return app_fail(app, -errno);
-	(void)snprintf(path, sizeof(path), "%.*s%s%s%s", PATH_MAX - 300, cwd, *cwd ? "/" : "", name,
-		       folder ? "" : ".parts");
+	if (snprintf(path, sizeof(path), "%s%s%.*s%s", cwd, *cwd ? "/" : "", (int)len, name,
+		     folder ? "" : ".parts") >= (int)sizeof(path))
+		return app_fail(app, -ENAMETOOLONG);
 	parts_init(&p);
 	int err = parts_load(&p, path, &app->diag);
-	char out[PATH_MAX];
-	if (!err && o->output) {
-		(void)snprintf(out, sizeof(out), "%s", o->output);
-		p.output = out;
-	}
+	if (!err)
+		err = parts_choose_output(&p, o->output, &app->diag);
 	if (!err)
 		err = parts_join(&p, NULL, 0, &sum, &app->diag);
 	if (!err)
@@ -233,7 +233,7 @@ static int run_restore(struct app *app, void *opts, int argc, char **argv)
 
 static const struct opt restore_rows[] = {
 	OPT_STR('o', "output", struct restore_opts, output, "FILE",
-		"Write FILE instead of the one it was for"),
+		"Write FILE (beside the folder, without .parts)"),
 	OPT_FLAG('c', NULL, struct restore_opts, unused,
 		 "FILE.parts holds the head of the file already: nothing is to be made ahead",
 		 .refused = true),

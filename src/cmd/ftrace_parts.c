@@ -13,77 +13,98 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HALVES = 2, PLAN_MAX = 1 << 20 };
+enum { HALVES = 2, NAME_SIZE = 64, PLAN_MAX = 1 << 20, TEXT_MAX = 1 << 30 };
 
 void parts_init(struct parts *p)
 {
-	*p = (struct parts){ 0 };
+	*p = (struct parts){ .dir = -1,
+			     .place = { .dir = -1, .fd = -1 },
+			     .to = { .dir = -1, .fd = -1 } };
 	arena_init(&p->arena);
 }
 
 void parts_done(struct parts *p)
 {
+	cleanup_close(&p->dir);
+	outplace_close(&p->place);
+	outplace_close(&p->to);
 	vec_free(&p->buffers);
 	arena_done(&p->arena);
-	*p = (struct parts){ 0 };
+	parts_init(p);
 }
 
-static int path_of(const struct parts *p, const char *name, char *to, size_t size)
+/* "/a/b" of "b" in /a. */
+static int make_absolute(char to[PATH_MAX], const char *path, struct diag *d)
 {
-	return snprintf(to, size, "%s/%s", p->folder, name) < (int)size ? 0 : -ENAMETOOLONG;
+	char cwd[PATH_MAX] = "";
+	if (*path != '/' && !getcwd(cwd, sizeof(cwd)))
+		return diag_error(d, -errno, "the current folder is gone");
+	return snprintf(to, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path) < PATH_MAX
+		       ? 0
+		       : diag_error(d, -ENAMETOOLONG, "%s: the path is too long", path);
 }
 
-/* Said before anything is recorded, not when it is to be joined. plain: it is a plain file, or will be one. */
-static int check_output(const char *output, bool *plain, struct diag *d)
+/* Found and tried before anything is recorded, not when it is to be joined. */
+static int find_output(struct parts *p, const char *output, struct diag *d)
 {
-	struct stat st;
-	size_t len = strlen(output);
-	*plain = true;
-	if (!len)
-		return diag_error(d, -EINVAL, "the file to be written has an empty name");
-	bool there = !stat(output, &st);
-	if (there ? S_ISDIR(st.st_mode) : output[len - 1] == '/')
-		return diag_error(d, -EISDIR, "cannot write %s: it is a folder", output);
-	*plain = !there || S_ISREG(st.st_mode);
-	return 0;
+	char path[PATH_MAX];
+	int err = *output ? outplace_check(output, 0, d)
+			  : diag_error(d, -EINVAL, "the file to be written has an empty name");
+	if (!err)
+		err = make_absolute(path, output, d);
+	if (!err)
+		err = outplace_open(&p->to, output, 0, d);
+	if (err)
+		return err;
+	p->output = arena_strdup(&p->arena, path);
+	return p->output ? 0 : -ENOMEM;
 }
 
 int parts_name(struct parts *p, const char *output, const char *dir, struct diag *d)
 {
-	char path[PATH_MAX], cwd[PATH_MAX] = "";
-	const char *tmp = getenv("TMPDIR");
-	bool plain;
-	int err = check_output(output, &plain, d);
+	char path[PATH_MAX], name[PATH_MAX], own[24] = "";
+	const char *tmp = getenv("TMPDIR"), *base = strrchr(output, '/');
+	int err = find_output(p, output, d);
 	if (err)
 		return err;
 	/* Beside a device there is no room for parts. */
-	if (!plain && !dir)
-		dir = tmp && *tmp ? tmp : "/tmp";
-	bool relative = *output != '/';
-	if ((relative || (dir && *dir != '/')) && !getcwd(cwd, sizeof(cwd)))
-		return diag_error(d, -errno, "the current folder is gone");
-	(void)snprintf(path, sizeof(path), "%s%s%s", relative ? cwd : "", relative ? "/" : "",
-		       output);
-	p->output = arena_strdup(&p->arena, path);
-	const char *base = strrchr(output, '/');
-	char own[24] = "";
-	if (!plain)
+	if (p->to.kind == OUTPLACE_SPECIAL) {
+		dir = dir ? dir : tmp && *tmp ? tmp : "/tmp";
 		(void)snprintf(own, sizeof(own), "-%d", (int)getpid());
-	if (dir)
-		(void)snprintf(path, sizeof(path), "%s%s%s/%s%s.parts", *dir == '/' ? "" : cwd,
-			       *dir == '/' ? "" : "/", dir, base ? base + 1 : output, own);
-	else
-		(void)snprintf(path, sizeof(path), "%s%s%s.parts", relative ? cwd : "",
-			       relative ? "/" : "", output);
+	}
+	int n = dir ? snprintf(name, sizeof(name), "%s/%s%s.parts", dir, base ? base + 1 : output,
+			       own)
+		    : snprintf(name, sizeof(name), "%s.parts", output);
+	err = n < (int)sizeof(name) ? make_absolute(path, name, d) : -ENAMETOOLONG;
+	if (err)
+		return err;
 	p->folder = arena_strdup(&p->arena, path);
-	return p->output && p->folder ? 0 : -ENOMEM;
+	return p->folder ? 0 : -ENOMEM;
 }
 
-int parts_make(const struct parts *p, struct diag *d)
+static int open_folder(struct parts *p)
 {
-	if (!mkdir(p->folder, 0755))
+	struct stat st;
+	p->dir = openat(p->place.dir, p->place.name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (p->dir < 0 || fstat(p->dir, &st))
+		return -errno;
+	p->owner = st.st_uid;
+	return 0;
+}
+
+int parts_make(struct parts *p, struct diag *d)
+{
+	int err = outplace_open(&p->place, p->folder, OUTPLACE_NO_FOLLOW, d);
+	if (err)
+		return err;
+	err = mkdirat(p->place.dir, p->place.name, 0755) ? -errno : open_folder(p);
+	/* Whoever owns the folder around it can put another in its place. */
+	if (!err && p->owner != geteuid())
+		err = -EPERM;
+	if (!err)
 		return 0;
-	int err = diag_error(d, -errno, "cannot make %s: %s", p->folder, strerror(errno));
+	diag_error(d, err, "cannot make %s: %s", p->folder, strerror(-err));
 	if (err == -EEXIST)
 		diag_hint(d,
 			  "a recording that was cut off, or one that is running; 'sonde ftrace "
@@ -111,14 +132,55 @@ int parts_add_buffer(struct parts *p, const char *name, const char *folder, cons
 	return b->name && b->folder && b->clock ? 0 : -ENOMEM;
 }
 
+static int read_exact(int fd, void *to, size_t len, u64 at)
+{
+	while (len) {
+		ssize_t n = pread(fd, to, len, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		to = (char *)to + n;
+		at += (u64)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* A file of the folder: not through a link, and nobody else's. */
+static int open_part(const struct parts *p, const char *name, int flags)
+{
+	struct stat st;
+	int fd = openat(p->dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == p->owner)
+		return fd;
+	(void)close(fd);
+	return -EPERM;
+}
+
 static int write_text(const struct parts *p, const char *name, const char *text, size_t len)
 {
-	char path[PATH_MAX];
-	int err = path_of(p, name, path, sizeof(path));
-	if (err)
-		return err;
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	return fd < 0 ? -errno : strbuf_drain_fd(&fd, text, len);
+	_cleanup_close_ int fd = open_part(p, name, O_WRONLY | O_CREAT | O_TRUNC);
+	return fd < 0 ? fd : strbuf_drain_fd(&fd, text, len);
+}
+
+/* Replaces what `to` holds. */
+static int read_part(const struct parts *p, const char *name, u64 max_bytes, struct strbuf *to)
+{
+	_cleanup_close_ int fd = open_part(p, name, O_RDONLY);
+	struct stat st;
+	strbuf_reset(to);
+	if (fd < 0 || fstat(fd, &st))
+		return fd < 0 ? fd : -errno;
+	if ((u64)st.st_size > max_bytes)
+		return -EFBIG;
+	char *room = strbuf_room(to, (size_t)st.st_size + 1);
+	int err = room ? read_exact(fd, room, (size_t)st.st_size, 0) : -ENOMEM;
+	if (!err)
+		strbuf_commit(to, (size_t)st.st_size);
+	return err;
 }
 
 int parts_write_names(const struct parts *p, const char *names, size_t len)
@@ -152,16 +214,13 @@ static void add_plan(const struct parts *p, struct strbuf *s)
 
 int parts_write(struct parts *p, const struct tracedat_out *head, struct diag *d)
 {
-	char path[PATH_MAX];
 	struct strbuf plan;
 	struct tracedat_out bare = *head;
-	int err = path_of(p, "head", path, sizeof(path));
-	if (err)
-		return err;
+	struct outplace to = { .dir = p->dir, .fd = -1, .name = "head" };
 	bare.version = 6;
 	bare.compression = COMPRESS_NONE;
 	bare.nr_buffers = 0;
-	err = ftrace_write_file(path, &bare, d);
+	int err = ftrace_write_at(&to, p->folder, &bare, d);
 	if (err)
 		return err;
 	strbuf_init(&plan);
@@ -171,19 +230,16 @@ int parts_write(struct parts *p, const struct tracedat_out *head, struct diag *d
 	return err ? diag_error(d, err, "cannot write %s/plan: %s", p->folder, strerror(-err)) : 0;
 }
 
-static int cpu_path(const struct parts *p, u32 buffer, u32 cpu, u32 half, char *to, size_t size)
+static void cpu_name(u32 buffer, u32 cpu, u32 half, char to[NAME_SIZE])
 {
-	char name[64];
-	(void)snprintf(name, sizeof(name), "%u.%u.%u", buffer, cpu, half);
-	return path_of(p, name, to, size);
+	(void)snprintf(to, NAME_SIZE, "%u.%u.%u", buffer, cpu, half);
 }
 
 int parts_open_cpu(const struct parts *p, u32 buffer, u32 cpu, u32 half)
 {
-	char path[PATH_MAX];
-	int err = cpu_path(p, buffer, cpu, half, path, sizeof(path));
-	int fd = err ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	return err ? err : fd < 0 ? -errno : fd;
+	char name[NAME_SIZE];
+	cpu_name(buffer, cpu, half, name);
+	return open_part(p, name, O_WRONLY | O_CREAT | O_APPEND);
 }
 
 /* ---- joining ------------------------------------------------------------------------------------------------------------- */
@@ -193,9 +249,7 @@ static int take_line(struct parts *p, char *line)
 	char *word = strsep(&line, "\t");
 	if (!line)
 		return 0;
-	if (!strcmp(word, "output"))
-		p->output = arena_strdup(&p->arena, line);
-	else if (!strcmp(word, "latency"))
+	if (!strcmp(word, "latency"))
 		p->latency = arena_strdup(&p->arena, line);
 	else if (!strcmp(word, "version"))
 		p->version = (u32)strtoul(line, NULL, 10);
@@ -213,26 +267,39 @@ static int take_line(struct parts *p, char *line)
 	return 0;
 }
 
+/* "" or "instances/NAME/": what comes before the names of tracefs's files. */
+static bool is_buffer_folder(const char *folder)
+{
+	static const char instances[] = "instances/";
+	size_t skip = sizeof(instances) - 1;
+	if (!*folder)
+		return true;
+	if (strncmp(folder, instances, skip) || folder[skip] == '.')
+		return false;
+	size_t len = strcspn(folder + skip, "/");
+	return len && !strcmp(folder + skip + len, "/");
+}
+
 static bool plan_is_sane(const struct parts *p)
 {
 	vec_for_each (&p->buffers, b)
-		if (b->page_size < 64 || b->page_size > TRACEDAT_PAGE_MAX)
+		if (b->page_size < 64 || b->page_size > TRACEDAT_PAGE_MAX ||
+		    !is_buffer_folder(b->folder))
 			return false;
-	return p->output && (p->version == 6 || p->version == 7) &&
-	       p->nr_cpus <= TRACEDAT_CPUS_MAX && (p->buffers.nr || p->latency);
+	return (p->version == 6 || p->version == 7) && p->nr_cpus <= TRACEDAT_CPUS_MAX &&
+	       (p->latency ? is_buffer_folder(p->latency) : p->buffers.nr > 0);
 }
 
 int parts_load(struct parts *p, const char *folder, struct diag *d)
 {
-	struct sysroot dir;
 	struct strbuf text;
 	strbuf_init(&text);
 	p->folder = arena_strdup(&p->arena, folder);
-	int err = sysroot_open(&dir, folder);
-	if (!err) {
-		err = sysroot_read(&dir, "plan", &text);
-		sysroot_close(&dir);
-	}
+	int err = p->folder ? outplace_open(&p->place, folder, OUTPLACE_NO_FOLLOW, NULL) : -ENOMEM;
+	if (!err)
+		err = open_folder(p);
+	if (!err)
+		err = read_part(p, "plan", PLAN_MAX, &text);
 	char *rest = err ? NULL : (char *)(uintptr_t)strbuf_cstr(&text);
 	for (char *line; !err && (line = strsep(&rest, "\n"));)
 		err = take_line(p, line);
@@ -244,6 +311,20 @@ int parts_load(struct parts *p, const char *folder, struct diag *d)
 		   : 0;
 }
 
+int parts_choose_output(struct parts *p, const char *output, struct diag *d)
+{
+	char beside[PATH_MAX];
+	size_t len = strlen(p->folder);
+	if (!output || !*output) {
+		if (len < 7 || len >= sizeof(beside) || strcmp(p->folder + len - 6, ".parts"))
+			return diag_error(d, -EINVAL, "%s: the name does not end in .parts",
+					  p->folder);
+		(void)snprintf(beside, sizeof(beside), "%.*s", (int)len - 6, p->folder);
+		output = beside;
+	}
+	return find_output(p, output, d);
+}
+
 struct part_file {
 	int fd[HALVES]; /* the older half first; -1: none */
 	u64 size[HALVES];
@@ -253,21 +334,6 @@ struct joining {
 	const struct parts *p;
 	struct part_file *files; /* buffer by buffer, CPU by CPU */
 };
-
-static int read_exact(int fd, void *to, size_t len, u64 at)
-{
-	while (len) {
-		ssize_t n = pread(fd, to, len, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		to = (char *)to + n;
-		at += (u64)n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
 
 static int read_pages(void *ctx, u32 buffer, u32 cpu, u64 offset, void *to, size_t len)
 {
@@ -297,7 +363,7 @@ static u64 first_time(int fd)
 static int open_parts(struct joining *j, struct tracedat_out_cpu *cpus)
 {
 	const struct parts *p = j->p;
-	char path[PATH_MAX];
+	char name[NAME_SIZE];
 	for (u32 b = 0; b < p->buffers.nr; b++)
 		for (u32 c = 0; c < p->nr_cpus; c++) {
 			struct part_file *f = &j->files[b * p->nr_cpus + c];
@@ -306,11 +372,10 @@ static int open_parts(struct joining *j, struct tracedat_out_cpu *cpus)
 			out->cpu = c;
 			for (u32 h = 0; h < HALVES; h++) {
 				struct stat st;
-				if (cpu_path(p, b, c, h, path, sizeof(path)))
-					return -ENAMETOOLONG;
-				f->fd[h] = open(path, O_RDONLY | O_CLOEXEC);
-				if (f->fd[h] < 0 && errno != ENOENT)
-					return -errno;
+				cpu_name(b, c, h, name);
+				f->fd[h] = open_part(p, name, O_RDONLY);
+				if (f->fd[h] < 0 && f->fd[h] != -ENOENT)
+					return f->fd[h];
 				/* A page that was being written when the end came is left out. */
 				if (f->fd[h] >= 0 && !fstat(f->fd[h], &st))
 					f->size[h] = (u64)st.st_size / page * page;
@@ -344,18 +409,13 @@ static int add_options(struct tracedat_out *o, const struct tracedat_option *mor
 /* Names of the end, and of the start for tasks that were gone by then. */
 static int join_names(const struct parts *p, struct tracedat_out *o, struct strbuf *to)
 {
-	struct sysroot dir;
 	struct strbuf late;
 	struct tracedat_text *part = &o->parts[TRACEDAT_CMDLINES];
 	char *early = strndup(part->data ? part->data : "", part->len);
-	int err = early ? sysroot_open(&dir, p->folder) : -ENOMEM;
 	strbuf_init(&late);
-	if (!err) {
-		if (sysroot_read(&dir, "names", &late))
-			strbuf_reset(&late);
-		sysroot_close(&dir);
-		err = ftrace_meta_merge_names(strbuf_cstr(&late), early, to);
-	}
+	if (read_part(p, "names", TEXT_MAX, &late))
+		strbuf_reset(&late);
+	int err = early ? ftrace_meta_merge_names(strbuf_cstr(&late), early, to) : -ENOMEM;
 	if (!err)
 		*part = (struct tracedat_text){ .data = strbuf_cstr(to), .len = to->len };
 	free(early);
@@ -403,7 +463,7 @@ static int join(const struct parts *p, struct tracedat *head, const struct trace
 		c.out.ctx = &j;
 		for (size_t i = 0; i + 1 < nr; i++)
 			sum->bytes += cpus[i].size;
-		err = ftrace_write_file(p->output, &c.out, d);
+		err = ftrace_write_at(&p->to, p->output, &c.out, d);
 	}
 	for (size_t i = 0; j.files && i < nr; i++)
 		for (int h = 0; h < HALVES; h++)
@@ -422,13 +482,8 @@ static int join_latency(const struct parts *p, struct tracedat *head, struct dia
 {
 	struct tracedat_copy c;
 	struct strbuf text;
-	struct sysroot dir;
 	strbuf_init(&text);
-	int err = sysroot_open(&dir, p->folder);
-	if (!err) {
-		err = sysroot_read(&dir, "text", &text);
-		sysroot_close(&dir);
-	}
+	int err = read_part(p, "text", TEXT_MAX, &text);
 	if (!err)
 		err = tracedat_copy_init(&c, head);
 	if (err) {
@@ -440,29 +495,38 @@ static int join_latency(const struct parts *p, struct tracedat *head, struct dia
 	c.out.nr_cpus = p->nr_cpus;
 	c.out.nr_buffers = 0;
 	c.out.latency = (struct tracedat_text){ .data = strbuf_cstr(&text), .len = text.len };
-	err = ftrace_write_file(p->output, &c.out, d);
+	err = ftrace_write_at(&p->to, p->output, &c.out, d);
 	tracedat_copy_done(&c);
 	strbuf_done(&text);
+	return err;
+}
+
+static int join_to(const struct parts *p, const struct tracedat_option *more, size_t nr_more,
+		   struct parts_summary *sum, struct diag *d)
+{
+	struct tracedat head;
+	struct strbuf bytes;
+	strbuf_init(&bytes);
+	int err = read_part(p, "head", TEXT_MAX, &bytes);
+	if (!err)
+		err = tracedat_open_memory(&head, p->folder, bytes.data, bytes.len, d);
+	if (!err) {
+		err = p->latency ? join_latency(p, &head, d) : join(p, &head, more, nr_more, sum, d);
+		tracedat_close(&head);
+	}
+	strbuf_done(&bytes);
 	return err;
 }
 
 int parts_join(const struct parts *p, const struct tracedat_option *more, size_t nr_more,
 	       struct parts_summary *ret, struct diag *d)
 {
-	char path[PATH_MAX];
-	struct tracedat head;
 	struct stat st;
 	struct parts_summary sum = { 0 };
-	int err = path_of(p, "head", path, sizeof(path));
-	if (!err)
-		err = tracedat_open(&head, path, d);
-	if (err)
-		return err;
-	err = p->latency ? join_latency(p, &head, d) : join(p, &head, more, nr_more, &sum, d);
-	tracedat_close(&head);
+	int err = join_to(p, more, nr_more, &sum, d);
 	if (err)
 		return diag_error(d, err, "%s could not be joined: %s", p->folder, strerror(-err));
-	if (!stat(p->output, &st))
+	if (!fstatat(p->to.dir, p->to.name, &st, AT_SYMLINK_NOFOLLOW))
 		sum.file_bytes = (u64)st.st_size;
 	parts_remove(p);
 	if (ret)
@@ -470,16 +534,32 @@ int parts_join(const struct parts *p, const struct tracedat_option *more, size_t
 	return 0;
 }
 
+/* What we write there. Anything else in a folder of that name is not ours to remove. */
+static bool is_part(const char *name)
+{
+	static const char *const texts[] = { "plan", "head", "names", "text" };
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (!strcmp(name, texts[i]))
+			return true;
+	/* "0.1.0", and a head that was being written: "head.17-abc123" */
+	return !name[strspn(name, "0123456789.")] || !strncmp(name, "head.", 5);
+}
+
 void parts_remove(const struct parts *p)
 {
-	DIR *d = opendir(p->folder);
+	struct stat own, there;
+	int fd = p->dir < 0 ? -1 : openat(p->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
 		return;
 	for (struct dirent *e; (e = readdir(d));)
-		if (e->d_name[0] != '.')
-			(void)unlinkat(dirfd(d), e->d_name, 0);
+		if (e->d_name[0] != '.' && is_part(e->d_name))
+			(void)unlinkat(fd, e->d_name, 0);
+	/* The name may lead to another folder by now. */
+	if (!fstat(fd, &own) && !fstatat(p->place.dir, p->place.name, &there, AT_SYMLINK_NOFOLLOW) &&
+	    own.st_ino == there.st_ino && own.st_dev == there.st_dev)
+		(void)unlinkat(p->place.dir, p->place.name, AT_REMOVEDIR);
 	(void)closedir(d);
-	(void)rmdir(p->folder);
 }
 
 /* ---- rescue --------------------------------------------------------------------------------------------------------------- */
@@ -494,10 +574,12 @@ static int rescue_pages(void *ctx, u32 cpu, const void *pages, size_t bytes)
 {
 	const struct rescue *r = ctx;
 	struct stat st[HALVES] = { 0 };
-	char path[PATH_MAX];
-	for (u32 h = 0; h < HALVES; h++)
-		if (cpu_path(r->p, r->buffer, cpu, h, path, sizeof(path)) || stat(path, &st[h]))
+	char name[NAME_SIZE];
+	for (u32 h = 0; h < HALVES; h++) {
+		cpu_name(r->buffer, cpu, h, name);
+		if (fstatat(r->p->dir, name, &st[h], AT_SYMLINK_NOFOLLOW))
 			st[h].st_mtim.tv_sec = 0;
+	}
 	bool second = st[1].st_mtim.tv_sec > st[0].st_mtim.tv_sec ||
 		      (st[1].st_mtim.tv_sec == st[0].st_mtim.tv_sec &&
 		       st[1].st_mtim.tv_nsec > st[0].st_mtim.tv_nsec);
@@ -538,37 +620,49 @@ static void rescue_buffer(const struct tracing *t, struct rescue *r)
 
 static bool has_ended(const struct parts *p)
 {
-	char path[PATH_MAX];
-	return !path_of(p, "names", path, sizeof(path)) && !access(path, F_OK);
+	return !faccessat(p->dir, "names", F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-void parts_rescue(const char *folder)
+/* Takes what is still in the buffers. */
+static void rescue_all(const struct parts *p)
 {
-	struct parts p;
 	struct tracing t;
 	struct sysroot root;
-	parts_init(&p);
-	if (parts_load(&p, folder, NULL)) {
-		/* It died before there was anything to save. */
-		parts_remove(&p);
-		parts_done(&p);
+	if (tracing_open(&t, ""))
 		return;
+	struct rescue r = { .p = p };
+	for (; r.buffer < p->buffers.nr; r.buffer++)
+		rescue_buffer(&t, &r);
+	if (!sysroot_open(&root, NULL)) {
+		struct strbuf names;
+		strbuf_init(&names);
+		if (!ftrace_meta_names(&t, &root, &names))
+			(void)!parts_write_names(p, names.data, names.len);
+		strbuf_done(&names);
+		sysroot_close(&root);
 	}
+	tracing_close(&t);
+}
+
+static void rescue_and_join(const struct parts *p)
+{
 	/* With names of the end it was over: what the buffers hold now belongs to the next file. */
-	if (!has_ended(&p) && !tracing_open(&t, "")) {
-		struct rescue r = { .p = &p };
-		for (; r.buffer < p.buffers.nr; r.buffer++)
-			rescue_buffer(&t, &r);
-		if (!sysroot_open(&root, NULL)) {
-			struct strbuf names;
-			strbuf_init(&names);
-			if (!ftrace_meta_names(&t, &root, &names))
-				(void)!parts_write_names(&p, names.data, names.len);
-			strbuf_done(&names);
-			sysroot_close(&root);
-		}
-		tracing_close(&t);
+	if (!has_ended(p))
+		rescue_all(p);
+	(void)!parts_join(p, NULL, 0, NULL, NULL);
+}
+
+void parts_rescue(const char *folder, const char *output)
+{
+	struct parts p;
+	parts_init(&p);
+	int err = parts_load(&p, folder, NULL);
+	/* The run made it: somebody else's is another one by now. */
+	if (p.dir >= 0 && p.owner == geteuid()) {
+		if (err)
+			parts_remove(&p); /* it died before there was anything to save */
+		else if (!parts_choose_output(&p, output, NULL))
+			rescue_and_join(&p);
 	}
-	(void)!parts_join(&p, NULL, 0, NULL, NULL);
 	parts_done(&p);
 }

@@ -3,8 +3,12 @@
  * what becomes of it, and the raw pages of each CPU. Joined, it is FILE. Who is killed leaves the folder to the watchdog, and if
  * that is killed too, to `ftrace restore`.
  *
+ * The folder may lie where other users write, or come from somebody else. So its path is walked like an output's (base/outplace) and it is
+ * held open; what is in it is opened relative to it, never through a link, and only if it belongs to the folder's owner. Where the file goes
+ * is not for the folder to say: the run knows, the watchdog learns it from the journal, and `restore` writes beside the folder.
+ *
  *	plan     text, a line each, fields separated by tabs:
- *	           output FILE | version N | compression NAME | cpus N | buffer NAME FOLDER CLOCK PAGE_SIZE | latency FOLDER
+ *	           output FILE (for people) | version N | compression NAME | cpus N | buffer NAME FOLDER CLOCK PAGE_SIZE | latency FOLDER
  *	head     formats, symbols, names
  *	names    names of tasks at the end, where there was an end
  *	B.C.H    pages of buffer B, CPU C; H is 0, or 0 and 1 in turns when the size is limited
@@ -25,6 +29,10 @@ struct parts {
 	struct arena arena;
 	const char *folder;
 	const char *output;
+	int dir; /* the folder, open; -1: not yet */
+	u32 owner; /* whose it is */
+	struct outplace place; /* of the folder */
+	struct outplace to; /* of the output */
 	u32 version;
 	enum compress_kind compression;
 	u32 nr_cpus;
@@ -42,7 +50,7 @@ void parts_done(struct parts *p);
 /* Makes the folder OUTPUT.parts (or in dir, when that is not NULL); -EEXIST with a diag that names `ftrace restore`. */
 /* Its two halves: where the folder is going to be, and the folder. */
 int parts_name(struct parts *p, const char *output, const char *dir, struct diag *d) must_check;
-int parts_make(const struct parts *p, struct diag *d) must_check;
+int parts_make(struct parts *p, struct diag *d) must_check;
 int parts_create(struct parts *p, const char *output, const char *dir, struct diag *d) must_check;
 int parts_add_buffer(struct parts *p, const char *name, const char *folder, const char *clock,
 		     u32 page_size) must_check;
@@ -54,11 +62,14 @@ int parts_open_cpu(const struct parts *p, u32 buffer, u32 cpu, u32 half) must_ch
 int parts_write_latency(const struct parts *p, const struct tracing *t) must_check;
 int parts_write_names(const struct parts *p, const char *names, size_t len) must_check;
 
+/* Opens a folder that was left and reads its plan. */
 int parts_load(struct parts *p, const char *folder, struct diag *d) must_check;
-/* Writes p->output and removes the folder. more: options to add. */
+/* Where the file goes. NULL or "": beside the folder. */
+int parts_choose_output(struct parts *p, const char *output, struct diag *d) must_check;
+/* Writes the output and removes the folder. more: options to add. */
 int parts_join(const struct parts *p, const struct tracedat_option *more, size_t nr_more,
 	       struct parts_summary *ret, struct diag *d) must_check;
 void parts_remove(const struct parts *p);
 
 /* In the watchdog: stops the buffers, takes what is still in them, and joins. */
-void parts_rescue(const char *folder);
+void parts_rescue(const char *folder, const char *output);

@@ -149,7 +149,7 @@ int ftrace_run_begin_file(struct ftrace_run *s)
 		journal_cancel(s->s->journal, &s->app->diag);
 		return err;
 	}
-	return journal_note_recording(s->s->journal, s->parts.folder);
+	return journal_note_recording(s->s->journal, s->parts.folder, s->parts.output);
 }
 
 /* From here on pages of every CPU go to the new file; those that are being written are in the old one. */

@@ -583,7 +583,7 @@ static int check_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	return err;
 }
 
-int ftrace_setup_begin(struct ftrace_setup *s, bool private, void (*rescue)(const char *folder))
+int ftrace_setup_begin(struct ftrace_setup *s, bool private, journal_rescue_fn *rescue)
 {
 	struct diag *d = &s->app->diag;
 	int err = 0;

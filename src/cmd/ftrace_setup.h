@@ -162,8 +162,7 @@ int ftrace_setup_note_tsc(const struct ftrace_setup *s, struct ftrace_meta *m) m
 /* One that keeps the worst case as text: wakeup and the like. NULL is none. */
 bool ftrace_is_latency(const char *tracer);
 /* Takes the lock if need be, and opens the journal. */
-int ftrace_setup_begin(struct ftrace_setup *s, bool private,
-		       void (*rescue)(const char *folder)) must_check;
+int ftrace_setup_begin(struct ftrace_setup *s, bool private, journal_rescue_fn *rescue) must_check;
 /* Chooses where each buffer is (instances are made), and sets everything up with tracing off. pid: the command's, or 0. */
 int ftrace_setup_apply(struct ftrace_setup *s, bool private, int pid) must_check;
 /* The formats of this system's events belong in the file. */

@@ -21,7 +21,7 @@ struct journal {
 	bool changed; /* there is something to undo */
 	struct strbuf *dry;
 	char name[64];
-	void (*rescue)(const char *folder);
+	journal_rescue_fn *rescue;
 	VEC(char *) instances; /* folders of ours: "instances/x/" */
 	VEC(char *) noted; /* files whose first value is in the journal */
 };
@@ -396,9 +396,9 @@ int journal_note_folder(struct journal *j, const char *folder)
 	return note(j, 'M', folder, NULL, NULL);
 }
 
-int journal_note_recording(struct journal *j, const char *folder)
+int journal_note_recording(struct journal *j, const char *folder, const char *output)
 {
-	return note(j, 'R', folder, NULL, NULL);
+	return note(j, 'R', folder, output, NULL);
 }
 
 int journal_keep(struct journal *j)

@@ -17,7 +17,7 @@
  *	X                                the instance or line before it was refused: it is not ours
  *	K  file                          a knob we are counted for (kern/lock)
  *	M  folder                        about to be made: removed where it is still empty
- *	R  folder                        where recorded data is collected
+ *	R  folder  output                where recorded data is collected, and the file it is for
  *	P                                meant to stay (ftrace start)
  * A run that dies between a write and the B behind it leaves S, L or W as the last word on a file: then whatever the kernel has made
  * of the value (a rounded size, the functions that fit a pattern) counts as ours.
@@ -30,16 +30,15 @@
 
 struct journal;
 
+/* Saves what the dead run recorded; both are what journal_note_recording() was told. output: "" in a journal of an older version. */
+typedef void journal_rescue_fn(const char *folder, const char *output);
+
 struct journal_opts {
 	const char *run_dir; /* NULL: RUN_DIR */
 	const char *title; /* the command line, for people */
 	bool no_watchdog;
 	struct strbuf *dry; /* not NULL: nothing is written, this gets the commands that would */
-	/*
-	 * Runs in the watchdog before it undoes: saves what the dead run recorded. folder: what journal_note_recording() said, or
-	 * NULL.
-	 */
-	void (*rescue)(const char *folder);
+	journal_rescue_fn *rescue; /* runs in the watchdog before it undoes */
 	int keep[4]; /* descriptors that the watchdog holds too (locks); ends with 0 */
 };
 
@@ -72,7 +71,8 @@ int journal_poke(struct journal *j, const char *file, const char *text, bool tru
 int journal_note_folder(struct journal *j, const char *folder) must_check;
 /* What was noted last did not happen. */
 void journal_cancel(struct journal *j, struct diag *d);
-int journal_note_recording(struct journal *j, const char *folder) must_check;
+/* Where recorded data is collected, and the file that it is for. The folder may lie where others write; the journal does not. */
+int journal_note_recording(struct journal *j, const char *folder, const char *output) must_check;
 /* What was changed stays, and the journal tells who did it. */
 int journal_keep(struct journal *j) must_check;
 /* Whether the file is in an instance of ours. */
@@ -104,7 +104,7 @@ void journal_list_done(struct journal_list *l);
  * journal stays, with only that in it.
  */
 int journal_undo_stale(int run_dir, const struct tracing *t, const char *name,
-		       void (*rescue)(const char *folder), struct diag *d) must_check;
+		       journal_rescue_fn *rescue, struct diag *d) must_check;
 /* Nothing of what it noted is left to undo: the instance was removed, or the files have other values now. */
 bool journal_is_over(int run_dir, const struct tracing *t, const char *name);
 /* Forgets a kept journal. */

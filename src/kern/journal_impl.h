@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "kern/journal.h"
 #include "kern/lock.h"
 
 /* ---- journal_records.c ---- */
@@ -52,4 +53,4 @@ int journal_value(const struct tracing *t, const char *file, bool list,
 bool journal_has_effect(const struct tracing *t, const struct records *r);
 /* 0, 1 when something could not be undone (the journal then has only that), or negative errno. user: who raised knobs. */
 int journal_undo(const struct tracing *t, int run_dir, const char *user, int fd,
-		 void (*rescue)(const char *folder), struct diag *d) must_check;
+		 journal_rescue_fn *rescue, struct diag *d) must_check;

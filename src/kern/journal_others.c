@@ -112,7 +112,7 @@ void journal_list_done(struct journal_list *l)
 }
 
 int journal_undo_stale(int run_dir, const struct tracing *t, const char *name,
-		       void (*rescue)(const char *folder), struct diag *d)
+		       journal_rescue_fn *rescue, struct diag *d)
 {
 	char file[96];
 	records_file(name, file, sizeof(file));

@@ -1,6 +1,8 @@
 /* Undoing: backwards through the records, each file only where it still holds what the run wrote. */
 #include "kern/journal_impl.h"
 
+#include "base/outplace.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -84,7 +86,7 @@ static int undo_record(const struct tracing *t, int run_dir, const char *user, c
 	case 'I': return undo_instance(t, f[1]);
 	case 'K': return knob_leave(run_dir, t, f[1], user);
 	case 'M': /* of no use to anyone while it is empty, and no longer ours to judge when it is not */
-		(void)rmdir(f[1]);
+		(void)!outplace_remove(f[1], true);
 		return 0;
 	default: return 0;
 	}
@@ -132,13 +134,13 @@ bool journal_has_effect(const struct tracing *t, const struct records *r)
 }
 
 int journal_undo(const struct tracing *t, int run_dir, const char *user, int fd,
-		 void (*rescue)(const char *folder), struct diag *d)
+		 journal_rescue_fn *rescue, struct diag *d)
 {
 	struct records r = { 0 };
 	int err = records_load(fd, &r);
 	for (size_t i = 0; !err && rescue && i < r.list.nr; i++)
 		if (*r.list.at[i][0] == 'R')
-			rescue(r.list.at[i][1]);
+			rescue(r.list.at[i][1], r.list.at[i][2]);
 	bool left = false, over = !err && of_another_boot(&r);
 	for (size_t i = r.list.nr; !err && !over && i-- > 0;) {
 		bool refused = i + 1 < r.list.nr && *r.list.at[i + 1][0] == 'X';
