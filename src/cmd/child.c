@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -75,7 +78,49 @@ static int give_up_privileges(void)
 		       : 0;
 }
 
-static _Noreturn void child_main(int go_fd, int exec_fd, char **argv, const sigset_t *signals)
+int child_user_find(struct child_user *u, const char *name, struct diag *d)
+{
+	const struct passwd *pw = getpwnam(name);
+	*u = (struct child_user){ 0 };
+	if (!pw)
+		return diag_error(d, -ENOENT, "--user %s: no such user", name);
+	u->uid = pw->pw_uid;
+	u->gid = pw->pw_gid;
+	u->name = strdup(pw->pw_name);
+	u->home = strdup(*pw->pw_dir ? pw->pw_dir : "/");
+	u->shell = strdup(*pw->pw_shell ? pw->pw_shell : "/bin/sh");
+	/* The first call says how many there are. */
+	if (u->name)
+		(void)getgrouplist(u->name, u->gid, NULL, &u->nr_groups);
+	u->groups = calloc((size_t)max(u->nr_groups, 1), sizeof(*u->groups));
+	if (u->name && u->home && u->shell && u->groups &&
+	    getgrouplist(u->name, u->gid, u->groups, &u->nr_groups) >= 0)
+		return 0;
+	child_user_done(u);
+	return diag_error(d, -ENOMEM, "--user %s: cannot read the user's groups", name);
+}
+
+void child_user_done(struct child_user *u)
+{
+	free(u->groups);
+	free(u->name);
+	free(u->home);
+	free(u->shell);
+	*u = (struct child_user){ 0 };
+}
+
+static int become_user(const struct child_user *u)
+{
+	return setgroups((size_t)u->nr_groups, u->groups) || setresgid(u->gid, u->gid, u->gid) ||
+			       setresuid(u->uid, u->uid, u->uid) || setenv("HOME", u->home, true) ||
+			       setenv("USER", u->name, true) || setenv("LOGNAME", u->name, true) ||
+			       setenv("SHELL", u->shell, true)
+		       ? -1
+		       : 0;
+}
+
+static _Noreturn void child_main(int go_fd, int exec_fd, char **argv, const sigset_t *signals,
+				 const struct child_user *user)
 {
 	char go;
 	ssize_t n;
@@ -88,7 +133,7 @@ static _Noreturn void child_main(int go_fd, int exec_fd, char **argv, const sigs
 		_exit(APP_CANNOT_RUN);
 	if (signals)
 		(void)sigprocmask(SIG_SETMASK, signals, NULL);
-	if (getauxval(AT_SECURE) && give_up_privileges()) {
+	if (user ? become_user(user) : getauxval(AT_SECURE) && give_up_privileges()) {
 		int err = errno;
 		(void)!write(exec_fd, &err, sizeof(err));
 		_exit(APP_CANNOT_RUN);
@@ -100,6 +145,12 @@ static _Noreturn void child_main(int go_fd, int exec_fd, char **argv, const sigs
 }
 
 int child_prepare(struct child *c, char **argv, const sigset_t *signals, struct diag *d)
+{
+	return child_prepare_as(c, argv, signals, NULL, d);
+}
+
+int child_prepare_as(struct child *c, char **argv, const sigset_t *signals,
+		     const struct child_user *user, struct diag *d)
 {
 	int go[2], exec[2];
 	*c = (struct child){ .go_fd = -1, .exec_fd = -1 };
@@ -115,7 +166,7 @@ int child_prepare(struct child *c, char **argv, const sigset_t *signals, struct 
 	if (!pid) {
 		close(go[1]);
 		close(exec[0]);
-		child_main(go[0], exec[1], argv, signals);
+		child_main(go[0], exec[1], argv, signals, user);
 	}
 	int err = pid < 0 ? diag_error(d, -errno, "cannot start a process: %s", strerror(errno)) : 0;
 	close(go[0]);

@@ -15,12 +15,26 @@ struct child {
 	int exec_fd; /* tells why exec failed */
 };
 
+struct child_user {
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups;
+	int nr_groups;
+	char *name, *home, *shell;
+};
+
 /* Whether the command can be found and run: 0, or -ENOENT, -EACCES with a diag. */
 int child_check(const char *command, struct diag *d) must_check;
 /* The file that would be run: 0, or -ENOENT, -EACCES. */
 int child_find(const char *command, char *to, size_t size) must_check;
 /* signals: the mask the command is given. */
 int child_prepare(struct child *c, char **argv, const sigset_t *signals, struct diag *d) must_check;
+/* The same as another user, with that user's groups, HOME, USER, LOGNAME and SHELL. */
+int child_prepare_as(struct child *c, char **argv, const sigset_t *signals,
+		     const struct child_user *user, struct diag *d) must_check;
+/* -ENOENT with a diag: there is no such user. */
+int child_user_find(struct child_user *u, const char *name, struct diag *d) must_check;
+void child_user_done(struct child_user *u);
 /* Lets it exec; waits until it did. Negative errno of exec with a diag; the child is reaped then. */
 int child_go(struct child *c, const char *command, struct diag *d) must_check;
 /* Ends one that was never let go, and closes what is open. */

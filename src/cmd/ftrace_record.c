@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -69,29 +68,6 @@ static int on_timer(void *ctx, u64 what)
 		term_progress_show(&s->progress, line);
 	}
 	return 0;
-}
-
-/* The command is run by setpriv, which changes to the user and then becomes it. */
-static char **as_user(struct ftrace_run *s, int argc, char **argv)
-{
-	struct passwd *pw = getpwnam(s->o->user_name);
-	char **words = calloc((size_t)argc + 5, sizeof(*words));
-	char ids[2][32];
-	if (!pw || !words) {
-		diag_error(&s->app->diag, -ENOENT, "--user %s: %s", s->o->user_name,
-			   pw ? "no memory" : "there is no such user");
-		free(words);
-		return NULL;
-	}
-	(void)snprintf(ids[0], sizeof(ids[0]), "--reuid=%u", (unsigned)pw->pw_uid);
-	(void)snprintf(ids[1], sizeof(ids[1]), "--regid=%u", (unsigned)pw->pw_gid);
-	static char setpriv[] = "setpriv", groups[] = "--init-groups";
-	words[0] = setpriv;
-	words[1] = arena_strdup(&s->s->arena, ids[0]);
-	words[2] = arena_strdup(&s->s->arena, ids[1]);
-	words[3] = groups;
-	memcpy(words + 4, argv, (size_t)argc * sizeof(*words));
-	return words;
 }
 
 static int watch(struct ftrace_run *s)
@@ -259,7 +235,8 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 		err = child_check(argv[0], &app->diag);
 		if (err)
 			return child_exec_status(err);
-		err = child_prepare(&s->child, argv, loop_old_signals(s->loop), &app->diag);
+		err = child_prepare_as(&s->child, argv, loop_old_signals(s->loop),
+				       s->user.name ? &s->user : NULL, &app->diag);
 	}
 	if (!err)
 		err = ftrace_run_begin_file(s);
@@ -331,10 +308,11 @@ static int record(struct app *app, struct record_opts *o, int argc, char **argv,
 		return app_usage(app, "what should be recorded? -e EVENT or -p TRACER");
 	}
 	int err = ftrace_setup_open(f, app);
-	char **words = !err && o->user_name && argc ? as_user(&s, argc, argv) : argv;
-	int status = err || !words ? app_fail(app, err)
-				   : session_run(&s, words == argv ? argc : argc + 4, words);
+	if (!err && o->user_name)
+		err = child_user_find(&s.user, o->user_name, &app->diag);
+	int status = err ? app_fail(app, err) : session_run(&s, argc, argv);
 	child_done(&s.child);
+	child_user_done(&s.user);
 	ftrace_run_close_buffers(&s);
 	if (s.has_parts)
 		parts_remove(&s.parts);
@@ -349,8 +327,6 @@ static int record(struct app *app, struct record_opts *o, int argc, char **argv,
 	parts_done(&s.parts);
 	loop_free(s.loop);
 	ftrace_setup_end(f);
-	if (words != argv)
-		free(words);
 	if (ret_whole)
 		*ret_whole = s.whole;
 	return status;

@@ -46,6 +46,7 @@ struct ftrace_run {
 	struct ftrace_setup *s;
 	struct loop *loop;
 	struct child child;
+	struct child_user user; /* --user */
 	struct cpuset cpus;
 	u32 nr_cpus;
 	struct parts parts;

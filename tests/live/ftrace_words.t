@@ -53,7 +53,7 @@ like "$(f report irq.dat)" ': irq_handler_exit: +irq=[0-9]+ ret=(un)?handled' "S
 exits 0 "--user" f record -q --user nobody -e sched:sched_process_exec -o user.dat -- sh -c 'id -un'
 is "$out" nobody "the command runs as that user"
 exits 1 "a user that is not there" f record --user no_such_user -e sched -o x.dat -- true
-like "$err" "there is no such user" "is said"
+like "$err" "no such user" "is said"
 [ ! -e x.dat ]
 ok $? "and nothing is written"
 exits 0 "-v leaves events out" f record -q -e sched -v -e 'sched_stat*' -e sched_waking -o v.dat -- sleep 0.1
