@@ -57,13 +57,15 @@ static const char *perf_clock(const char *clock)
 }
 
 /* In the child: becomes the recorder. */
-static void become_recorder(const struct ftrace_sampler_opts *o, int in, int ack)
+static void become_recorder(const struct ftrace_sampler_opts *o, pid_t parent, int in, int ack)
 {
 	char freq[32], control[48];
 	const char *argv[ARGS_MAX] = { "sonde", "record", "-q", "-g", "-D", "-1", "-o", o->output };
 	size_t n = 8;
 	/* Not longer than who asked for it: a recorder that is told to end saves what it has. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGINT);
+	if (getppid() != parent)
+		_exit(0); /* it died before that */
 	(void)snprintf(freq, sizeof(freq), "%llu", (unsigned long long)o->frequency);
 	(void)snprintf(control, sizeof(control), "fd:%d,%d", in, ack);
 	argv[n++] = "--control";
@@ -119,12 +121,12 @@ int ftrace_sampler_start(struct ftrace_sampler *s, const struct ftrace_sampler_o
 		return err;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 	if (!pid) {
 		(void)fcntl(to[0], F_SETFD, 0);
 		(void)fcntl(from[1], F_SETFD, 0);
 		(void)signal(SIGPIPE, SIG_DFL);
-		become_recorder(o, to[0], from[1]);
+		become_recorder(o, parent, to[0], from[1]);
 	}
 	int err = pid < 0 ? -errno : 0;
 	(void)close(to[0]);
