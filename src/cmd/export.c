@@ -212,10 +212,13 @@ static int export_run(struct app *app, void *opts, int argc, char **argv)
 	const char *path = o->output ? o->output : j.format->output;
 	if (!strcmp(path, "-") && j.format->binary && term_is_tty(STDOUT_FILENO))
 		return app_usage(app, "-o -: standard output is a terminal");
+	int err = outfile_check(path, &app->diag);
+	if (err)
+		return app_fail(app, err);
 	struct strbuf text, packed;
 	strbuf_init(&text);
 	strbuf_init(&packed);
-	int err = j.format->make(&j, &text);
+	err = j.format->make(&j, &text);
 	size_t len = strlen(path);
 	bool gz = !err && !j.format->binary && len > 3 && !strcmp(path + len - 3, ".gz");
 	if (gz)

@@ -399,6 +399,20 @@ static int check_opts(struct flame_job *j)
 	return 0;
 }
 
+/* What was recorded but could not be drawn is not thrown away. */
+static void end_temp(struct flame_job *j, int err)
+{
+	if (!j->temp)
+		return;
+	if (err && err != -ENODATA && j->recorded.nr_samples) {
+		diag_note(&j->app->diag, "the recording is kept as %s", j->temp);
+		diag_hint(&j->app->diag, "draw it with: sonde flame -o FILE %s", j->temp);
+	} else {
+		(void)unlink(j->temp);
+	}
+	free(j->temp);
+}
+
 static int flame_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct flame_opts *o = opts;
@@ -410,16 +424,17 @@ static int flame_run(struct app *app, void *opts, int argc, char **argv)
 		status = check_opts(&j);
 	if (status)
 		return status;
+	/* Before a command is run, or a large recording read, for nothing. */
+	int err = outfile_check(j.output, &app->diag);
+	if (err)
+		return app_fail(app, err);
 	flame_init(&j.flame);
-	int err = 0;
 	if (!j.nr_paths)
 		err = record_now(&j, argc, argv);
 	if (!err)
 		err = draw(&j);
 	flame_done(&j.flame);
-	if (j.temp)
-		(void)unlink(j.temp);
-	free(j.temp);
+	end_temp(&j, err);
 	if (err == -ECANCELED)
 		return j.status ? j.status : APP_FAILED;
 	if (err)

@@ -516,6 +516,10 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct profile_cmd_opts *o = opts;
 	struct looking l = { .app = app, .o = o };
+	if (o->output && outfile_check(o->output, &app->diag)) {
+		ftrace_setup_end(&o->setup);
+		return app_fail(app, -EACCES);
+	}
 	if (o->input) {
 		int err = argc ? 0 : look(&l, o->input);
 		ftrace_setup_end(&o->setup);

@@ -376,10 +376,12 @@ int ftrace_record_and(struct app *app, struct ftrace_setup *f, int argc, char **
 	int status = record(app, &o, argc, argv, &whole);
 	app->json = json;
 	*f = o.setup;
-	if (whole) {
-		int err = look(ctx, path);
-		if (err)
-			status = app_fail(app, err);
+	int err = whole ? look(ctx, path) : 0;
+	if (err)
+		status = app_fail(app, err);
+	if (err && err != -ENODATA) {
+		diag_note(&app->diag, "the recording is kept as %s", path);
+		return status;
 	}
 	(void)unlink(path);
 	(void)rmdir(folder);
