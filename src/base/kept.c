@@ -84,10 +84,15 @@ int kept_replace(const char *path, const void *data, size_t size, mode_t mode)
 int kept_save(const char *path, const void *data, size_t size, bool make_folder)
 {
 	char folder[PATH_MAX];
+	struct outplace p;
 	const char *slash = make_folder ? strrchr(path, '/') : NULL;
 	if (slash && slash > path &&
-	    snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path) < (int)sizeof(folder))
-		(void)mkdir(folder, 0700);
+	    snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path) <
+		    (int)sizeof(folder) &&
+	    !outplace_open(&p, folder, OUTPLACE_NO_FOLLOW, NULL)) {
+		(void)mkdirat(p.dir, p.name, 0700);
+		outplace_close(&p);
+	}
 	return kept_replace(path, data, size, 0600);
 }
 

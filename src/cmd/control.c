@@ -1,6 +1,7 @@
 #include "cmd/control.h"
 
 #include "base/num.h"
+#include "base/outplace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +31,18 @@ static int take_fd(const char *text, struct diag *d)
 /* Open for both, so that it neither waits for the other side nor ends with it. */
 static int take_fifo(const char *path, struct diag *d)
 {
-	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? diag_error(d, -errno, "--control: cannot open %s: %s", path, strerror(errno))
+	struct outplace p;
+	int fd = outplace_open(&p, path, OUTPLACE_REPLACE_LINK, d);
+	if (fd < 0)
+		return fd;
+	int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | (p.magic ? 0 : O_NOFOLLOW);
+	bool fifo = p.kind == OUTPLACE_SPECIAL && S_ISFIFO(p.st.st_mode);
+	fd = p.kind == OUTPLACE_NEW ? -ENOENT : fifo ? openat(p.dir, p.name, flags) : -EINVAL;
+	if (fd == -1)
+		fd = -errno;
+	outplace_close(&p);
+	return fd < 0 ? diag_error(d, fd, "--control: cannot open %s: %s", path,
+				   fd == -EINVAL ? "not a named pipe" : strerror(-fd))
 		      : fd;
 }
 

@@ -122,11 +122,16 @@ static int extract(struct extracting *x)
 	}
 	if (!err && x->parts.latency)
 		err = parts_write_latency(&x->parts, &x->t);
-	for (u32 i = 0; i < x->parts.buffers.nr && !err && !x->parts.latency; i++)
+	bool taken = false;
+	for (u32 i = 0; i < x->parts.buffers.nr && !err && !x->parts.latency; i++) {
+		taken = true;
 		err = drain(x, i);
+	}
 	if (!err)
 		err = parts_join(&x->parts, NULL, 0, &sum, &app->diag);
-	if (err)
+	if (err && taken)
+		parts_hint(&x->parts, &app->diag); /* the buffers do not have it any more */
+	else if (err)
 		parts_remove(&x->parts);
 	return err ? err : say_done(app, x->o->output, &sum);
 }

@@ -562,6 +562,15 @@ void parts_remove(const struct parts *p)
 	(void)closedir(d);
 }
 
+void parts_hint(const struct parts *p, struct diag *d)
+{
+	diag_hint(
+		d,
+		"what there is stays in %s: 'sonde ftrace restore -o FILE %s' makes a file of it, "
+		"where there is room",
+		p->folder, p->folder);
+}
+
 /* ---- rescue --------------------------------------------------------------------------------------------------------------- */
 
 struct rescue {

@@ -70,6 +70,8 @@ int parts_choose_output(struct parts *p, const char *output, struct diag *d) mus
 int parts_join(const struct parts *p, const struct tracedat_option *more, size_t nr_more,
 	       struct parts_summary *ret, struct diag *d) must_check;
 void parts_remove(const struct parts *p);
+/* Says that the folder stays, and how a file is made of it. */
+void parts_hint(const struct parts *p, struct diag *d);
 
 /* In the watchdog: stops the buffers, takes what is still in them, and joins. */
 void parts_rescue(const char *folder, const char *output);

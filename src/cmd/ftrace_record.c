@@ -195,11 +195,7 @@ static void keep_parts(struct ftrace_run *s)
 	if (!s->has_parts || !s->buffers_read)
 		return;
 	s->has_parts = false;
-	diag_hint(
-		&s->app->diag,
-		"what there is stays in %s: 'sonde ftrace restore -o FILE %s' makes a file of it, "
-		"where there is room",
-		s->parts.folder, s->parts.folder);
+	parts_hint(&s->parts, &s->app->diag);
 }
 
 static int session_run(struct ftrace_run *s, int argc, char **argv)

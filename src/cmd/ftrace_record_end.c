@@ -130,8 +130,10 @@ int ftrace_run_finish(struct ftrace_run *s)
 	ftrace_run_stats(s, &st);
 	if (!err)
 		err = ftrace_run_keep_names(s, &s->parts);
-	if (!err && s->latency)
+	if (!err && s->latency) {
 		err = parts_write_latency(&s->parts, &s->s->tracing);
+		s->buffers_read = !err;
+	}
 	if (!err && !s->latency)
 		err = keep_cpu_stats(s);
 	ftrace_run_close_buffers(s);

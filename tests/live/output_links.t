@@ -113,6 +113,12 @@ chmod 666 pub/kept
 exits 0 "somebody's file" run_verb flame pub/kept
 is "$(mode pub/kept)" "regular file:0:0:644" "is replaced, and the new one is not theirs"
 
+as_nobody ln -s "$SONDE_TMP/victim" nobody/ack
+mkfifo ctl
+exits 129 "--control with answers into somebody's link" "$SONDE" record -q -e cpu-clock --control fifo:ctl,nobody/ack -o c.data -- true
+like "$err" "nobody/ack: not a named pipe" "is refused"
+untouched "--control"
+
 # ---- an ordinary user's own links stay links
 (cd nobody && as_nobody ln -s target own)
 for verb in flame export inject convert ftrace_convert stat; do
@@ -235,6 +241,25 @@ isnt "$kept" "" "it is said where the recording is"
 exits 0 "which can be drawn" "$SONDE" flame -o late.html "$kept"
 rm -f "$kept"
 is "$(ls tmp)" "" "and nothing else is left"
+needs_or_skip "a full disk for a trace" tracefs || {
+	exits 1 "ftrace record onto a full disk" "$SONDE" ftrace record -q -e sched:sched_process_exec -o /dev/full -- true
+	like "$err" "ftrace restore -o FILE $TMPDIR/full-[0-9]+.parts" "says where the recording is"
+	exits 0 "which can be restored" "$SONDE" ftrace restore -o full.dat tmp/full-*.parts
+	instance=$tracefs/instances/outputs-$$
+	if mkdir "$instance"; then
+		echo 1 >"$instance/events/sched/sched_process_exec/enable"
+		true | cat
+		exits 1 "ftrace extract onto a full disk" "$SONDE" ftrace extract -B outputs-$$ -o /dev/full
+		echo 0 >"$instance/events/sched/sched_process_exec/enable"
+		rmdir "$instance"
+		like "$err" "ftrace restore -o FILE $TMPDIR/full-[0-9]+.parts" "says where the events are"
+		exits 0 "which can be restored" "$SONDE" ftrace restore -o full.dat tmp/full-*.parts
+		like "$("$SONDE" ftrace report full.dat)" "sched_process_exec" "and read"
+	else
+		skip "no instance can be made here" "ftrace extract onto a full disk"
+	fi
+	is "$(ls tmp)" "" "and nothing is left"
+}
 
 # ---- ftrace record --user
 needs_or_skip "--user" tracefs getent || {
