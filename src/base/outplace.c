@@ -1,6 +1,7 @@
 #include "base/outplace.h"
 
 #include "base/clock.h"
+#include "base/num.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -261,8 +262,37 @@ static int walk(struct walk *w)
 	return 0;
 }
 
+/* "/dev/stdout" and the like, by their usual names: ours whoever owns /dev, and without /proc. -1: another path. */
+static int usual_descriptor(const char *path)
+{
+	static const char *const names[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(path, names[i]))
+			return (int)i;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		size_t skip = strlen(folders[i]);
+		u64 n;
+		if (!strncmp(path, folders[i], skip) && !num_parse_u64(path + skip, 10, &n) &&
+		    n <= INT_MAX)
+			return (int)n;
+	}
+	return -1;
+}
+
+static int end_at_descriptor(struct walk *w, int fd)
+{
+	struct outplace *p = w->p;
+	if (fstat(fd, &p->st) || S_ISDIR(p->st.st_mode))
+		return cannot_write(w, S_ISDIR(p->st.st_mode) ? -EISDIR : -errno);
+	p->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	p->kind = OUTPLACE_SPECIAL;
+	return p->fd < 0 ? cannot_write(w, -errno) : 0;
+}
+
 int outplace_open(struct outplace *p, const char *path, unsigned flags, struct diag *d)
 {
+	int usual = flags & OUTPLACE_NO_FOLLOW ? -1 : usual_descriptor(path);
 	struct walk w = { .p = p, .path = path, .flags = flags, .d = d };
 	*p = (struct outplace){ .dir = -1, .fd = -1 };
 	if (!*path)
@@ -270,7 +300,7 @@ int outplace_open(struct outplace *p, const char *path, unsigned flags, struct d
 	if (snprintf(w.rest, sizeof(w.rest), "%s", path) >= PATH_MAX)
 		return cannot_write(&w, -ENAMETOOLONG);
 	int err = enter(p, open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-	err = err ? cannot_write(&w, err) : walk(&w);
+	err = err ? cannot_write(&w, err) : usual >= 0 ? end_at_descriptor(&w, usual) : walk(&w);
 	if (err)
 		outplace_close(p);
 	return err;

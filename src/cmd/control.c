@@ -37,7 +37,10 @@ static int take_fifo(const char *path, struct diag *d)
 		return fd;
 	int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | (p.magic ? 0 : O_NOFOLLOW);
 	bool fifo = p.kind == OUTPLACE_SPECIAL && S_ISFIFO(p.st.st_mode);
-	fd = p.kind == OUTPLACE_NEW ? -ENOENT : fifo ? openat(p.dir, p.name, flags) : -EINVAL;
+	fd = p.kind == OUTPLACE_NEW ? -ENOENT
+	     : !fifo		    ? -EINVAL
+	     : p.fd >= 0	    ? fcntl(p.fd, F_DUPFD_CLOEXEC, 3)
+				    : openat(p.dir, p.name, flags);
 	if (fd == -1)
 		fd = -errno;
 	outplace_close(&p);

@@ -136,22 +136,28 @@ static void test_devices(void)
 		   is_link("own/null"),
 	   "%s: a link to one", who);
 	ok(kind_of("sticky/null", 0) == -ELOOP, "%s: not in a sticky folder", who);
+	make_link("/dev/stdout", "own/out");
+	make_link("/dev/null", "sticky/out");
 	int file = open("own/stdout", O_RDWR | O_CREAT | O_TRUNC, 0644), saved = dup(STDOUT_FILENO);
 	(void)fflush(stdout);
 	if (file < 0 || saved < 0 || dup2(file, STDOUT_FILENO) < 0)
 		abort();
 	int kind = kind_of("/dev/stdout", 0), by_fd = kind_of("/dev/fd/1", 0);
+	int by_link = kind_of("own/out", 0), outside = kind_of("sticky/out", 0);
 	int err = write_output("/dev/stdout", "there");
 	(void)close(STDOUT_FILENO);
-	int closed = kind_of("/dev/stdout", 0);
+	int closed = kind_of("/dev/stdout", 0), link_closed = kind_of("own/out", 0);
 	if (dup2(saved, STDOUT_FILENO) < 0)
 		abort();
 	(void)close(saved);
 	(void)close(file);
 	ok(kind == OUTPLACE_SPECIAL && by_fd == OUTPLACE_SPECIAL,
 	   "%s: /dev/stdout is ours to write", who);
+	ok(by_link == OUTPLACE_SPECIAL && outside == -ELOOP, "%s: a link to it, by the same rule",
+	   who);
 	ok(!err && holds("own/stdout", "there"), "%s: also when it is a file", who);
-	ok(closed < 0, "%s: and when it is closed, the link is not replaced", who);
+	ok(closed < 0 && link_closed < 0, "%s: and when it is closed, the link is not replaced",
+	   who);
 }
 
 /* In a folder where anybody may have made it. */
