@@ -185,6 +185,15 @@ int foreign_open_in_root(int root, const char *path, unsigned flags)
 	return foreign_reopen(at);
 }
 
+int foreign_check_writer(int fd, s64 process_uid)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return -errno;
+	bool good = !st.st_uid || st.st_uid == geteuid() || (s64)st.st_uid == process_uid;
+	return good ? 0 : -EPERM;
+}
+
 /* Overlays are not among them: what lies below one may be anything. */
 bool foreign_is_local(int fd)
 {

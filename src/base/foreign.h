@@ -24,6 +24,14 @@ int foreign_open_in_root(int root, const char *path, unsigned flags) must_check;
 int foreign_reopen(int path_fd) must_check;
 
 /*
+ * Whether names in a file that a process is said to have written (perf-PID.map, a jitdump) may be believed. Such files lie where everyone
+ * can make one, under a name that is only a number. One of ours or of root's is believed: nobody else could have made it. So is one of
+ * the user the recorded process runs as (process_uid; -1: it has ended, or its number is somebody else's by now): it could fool us only
+ * about itself. 0, or -EPERM.
+ */
+int foreign_check_writer(int fd, s64 process_uid) must_check;
+
+/*
  * Whether reading the file waits for nobody but the machine's own disks, as far as its filesystem's type tells: not for a server, and
  * not for a program (FUSE).
  */

@@ -640,6 +640,7 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	arena_init(&look.arena);
 	if (wants_browser(&a))
 		a.look = &look;
+	symbols_recorded(o->input);
 	int err = replay_perf_open(o->input, &a.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -666,6 +667,7 @@ int annotate_browse(struct app *app, const char *input, const struct symbol_opts
 	/* What is to be said is for the last line, not for the end of the run. */
 	struct diag outer = app->diag;
 	diag_init(&app->diag);
+	symbols_recorded(input);
 	int err = parse_style(&a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
 	if (!err)
 		err = annotate_opened(&a);

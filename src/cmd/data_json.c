@@ -233,6 +233,7 @@ static int convert_run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "'%s' is left over: -i FILE names the recording", argv[0]);
 	if (!o->to_json)
 		return app_usage(app, "into what? --to-json FILE");
+	symbols_recorded(o->input);
 	int err = replay_perf_open(o->input, &c.src, &app->diag);
 	if (err)
 		return app_fail(app, err);

@@ -2,6 +2,7 @@
 #include "cmd/diff.h"
 #include "cmd/commands.h"
 #include "cmd/recording.h"
+#include "cmd/symbols.h"
 #include "stream/replay_perf.h"
 #include "view/text_table.h"
 
@@ -186,6 +187,7 @@ static int load(struct diff *d, struct diff_input *in, int *status)
 	struct profile_config cfg = d->cfg;
 	choose_init(&in->choose);
 	report_env_init(&in->env, NULL);
+	symbols_recorded(in->path);
 	int err = replay_perf_open(in->path, &in->src, diag);
 	if (!err)
 		err = symbols_unwind(in->src, &d->opts->symbols);

@@ -266,6 +266,7 @@ int ftrace_samples_open(struct ftrace_samples **ret, struct app *app, const char
 	if (!s)
 		return -ENOMEM;
 	s->sink = (struct sink){ .ops = &sample_ops, .needs = sample_ops.needs };
+	symbols_recorded(path);
 	int err = replay_perf_open(path, &s->src, &app->diag);
 	if (err) {
 		free(s);

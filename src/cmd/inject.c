@@ -1,5 +1,6 @@
 /* sonde inject: a recording with more in it: build ids, or sleeping times merged into the stacks of sleepers. */
 #include "cmd/inject.h"
+#include "cmd/symbols.h"
 
 #include "base/kept.h"
 #include "cmd/app.h"
@@ -200,6 +201,7 @@ static int inject_run(struct app *app, void *opts, int argc, char **argv)
 	bool to_stdout = !strcmp(o->output, "-");
 	if (to_stdout && term_is_tty(STDOUT_FILENO))
 		return app_usage(app, "standard output is a terminal: -o FILE");
+	symbols_recorded(o->input);
 	int err = replay_perf_open(o->input, &j.src, &app->diag);
 	if (err)
 		return app_fail(app, err);

@@ -3,10 +3,12 @@
  * in it becomes an ELF file beside it, and a map of that file from the time it was made. (perf inject -j)
  */
 #include "cmd/inject.h"
+#include "base/foreign.h"
 #include "base/guard.h"
 
 #include "arch/arch.h"
 #include "base/kept.h"
+#include "cmd/symbols.h"
 #include "file/jitdump.h"
 #include "image/jit_image.h"
 #include "stream/perf_walk.h"
@@ -24,7 +26,7 @@
 
 typedef unsigned long long ull;
 
-enum { LINES_MAX = 1 << 20 };
+enum { LINES_MAX = 1 << 20, DUMP_MAX = 1 << 30 };
 
 static const struct strbuf nothing;
 
@@ -251,23 +253,37 @@ static int take_records(struct dump *d)
 	return err;
 }
 
-static int open_dump(const char *path, const u8 **data, size_t *size)
+/* As with perf-PID.map: who wrote it decides whether it is believed. */
+static int open_dump(const char *path, u32 pid, struct diag *d, const u8 **data, size_t *size)
 {
 	struct stat st;
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st))
+	_cleanup_close_ int fd = foreign_open(path, FOREIGN_NOFOLLOW);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
 	if (!st.st_size)
 		return -EBADMSG;
-	const void *map;
-	int err = guard_map(fd, (size_t)st.st_size, false, NULL, &map);
+	int err = foreign_check_writer(fd, symbols_uid((s32)pid));
 	if (err)
 		return err;
-	*data = map;
-	*size = (size_t)st.st_size;
-	return 0;
+	if (st.st_size > DUMP_MAX)
+		diag_warn(d, "'%s' is larger than %u MB: what follows is not read", path,
+			  DUMP_MAX >> 20);
+	const void *map;
+	*size = (size_t)min((u64)st.st_size, (u64)DUMP_MAX);
+	err = guard_map(fd, *size, false, NULL, &map);
+	if (!err)
+		*data = map;
+	return err;
+}
+
+static const char *why_not(int err)
+{
+	return err == -EBADMSG ? "it is empty"
+	       : err == -EPERM ? "it belongs to another user than the process"
+	       : err == -ELOOP ? "it is a link"
+			       : strerror(-err);
 }
 
 /* What cannot be read is said, and stays without names. */
@@ -280,10 +296,11 @@ static int take_dump(struct inject_jit *j, const char *path, u32 pid, struct str
 			  .folder = (size_t)(strrchr(path, '/') + 1 - path),
 			  .pid = pid,
 			  .maps = maps };
-	int err = open_dump(path, &data, &size);
+	int err = open_dump(path, pid, j->diag, &data, &size);
 	if (err) {
-		diag_warn(j->diag, "cannot read '%s': %s", path,
-			  err == -EBADMSG ? "it is empty" : strerror(-err));
+		diag_warn(j->diag, "cannot read '%s': %s", path, why_not(err));
+		if (err == -EPERM)
+			diag_hint(j->diag, "if you trust what it says: chown it to yourself");
 		return 0;
 	}
 	if (jitdump_open(&d.file, data, size)) {

@@ -107,6 +107,7 @@ int recording_open(struct app *app, const char *path, enum recording_use use,
 		return -EBADMSG;
 	}
 	struct source *src;
+	symbols_recorded(path);
 	int err = replay_perf_open(path, &src, &app->diag);
 	if (err)
 		return err;

@@ -7,6 +7,7 @@
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
 #include "kern/mntroots.h"
+#include "kern/procfs.h"
 #include "stream/replay_perf.h"
 #include "sym/resolve.h"
 
@@ -96,6 +97,40 @@ static int open_place_map(void *ctx, s32 pid)
 	return mntroots_open_map(ctx, pid);
 }
 
+static s64 oldest_recording; /* in seconds of the wall clock; 0: none */
+
+void symbols_recorded(const char *path)
+{
+	struct stat st;
+	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode))
+		return;
+	oldest_recording = oldest_recording ? min(oldest_recording, (s64)st.st_mtime) : st.st_mtime;
+}
+
+/* The number may have gone to another process since: one that began after the recording was made is not the recorded one. */
+s64 symbols_uid(s32 pid)
+{
+	struct sysroot root;
+	struct procfs proc;
+	u32 uid = 0;
+	s64 began = 0;
+	if (pid <= 0 || sysroot_open(&root, NULL))
+		return -1;
+	procfs_init(&proc, &root);
+	int err = procfs_uid(&proc, pid, &uid);
+	if (!err && oldest_recording)
+		err = procfs_started(&proc, pid, &began);
+	procfs_done(&proc);
+	sysroot_close(&root);
+	return err || (oldest_recording && began > oldest_recording) ? -1 : (s64)uid;
+}
+
+static s64 uid_of_place(void *ctx, s32 pid)
+{
+	(void)ctx;
+	return symbols_uid(pid);
+}
+
 const struct debugfile_places *symbols_places(const char *symfs)
 {
 	static struct mntroots roots; /* as long as the program */
@@ -103,6 +138,7 @@ const struct debugfile_places *symbols_places(const char *symfs)
 	if (!places.open && !mntroots_init(&roots, NULL))
 		places = (struct debugfile_places){ .open = open_place,
 						    .open_map = open_place_map,
+						    .uid = uid_of_place,
 						    .ctx = &roots };
 	return symfs || !places.open ? NULL : &places;
 }

@@ -49,6 +49,10 @@ struct sym_config symbols_config(struct app *app, const struct symbol_opts *o);
  */
 const char *cache_folder(char *to, size_t size);
 
+/* A recording that is to be named: processes that began later were not recorded. */
+void symbols_recorded(const char *path);
+/* The user that a recorded process runs as, if it still runs, as foreign_check_writer() takes it; else -1. */
+s64 symbols_uid(s32 pid);
 /* Where files of containers are, while those live; NULL with symfs, which says where files are. */
 const struct debugfile_places *symbols_places(const char *symfs);
 

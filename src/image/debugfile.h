@@ -15,6 +15,7 @@
 struct debugfile_places {
 	int (*open)(void *ctx, s32 pid, const char *path, unsigned n, bool maps, struct opener *via);
 	int (*open_map)(void *ctx, s32 pid); /* its perf-PID.map: a descriptor, or -ENOENT */
+	s64 (*uid)(void *ctx, s32 pid); /* as foreign_check_writer() takes it */
 	void *ctx;
 };
 

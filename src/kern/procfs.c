@@ -1,8 +1,11 @@
 #include "kern/procfs.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { STAT_FLAG_KTHREAD = 0x00200000, PATH_ROOM = 64 };
 
@@ -199,6 +202,37 @@ static int status_last_number(struct procfs *p, s32 pid, const char *key, s32 *r
 int procfs_tgid(struct procfs *p, s32 tid, s32 *ret)
 {
 	return status_last_number(p, tid, "\nTgid:", ret);
+}
+
+int procfs_uid(struct procfs *p, s32 pid, u32 *ret)
+{
+	s32 uid;
+	int err = status_last_number(p, pid, "\nUid:", &uid);
+	if (!err)
+		*ret = (u32)uid;
+	return err == -ENOENT ? -ESRCH : err;
+}
+
+int procfs_started(struct procfs *p, s32 pid, s64 *ret)
+{
+	enum { FIELDS_BEFORE = 18 }; /* between the state letter and the start time */
+	char path[PATH_ROOM];
+	struct timespec boot, wall;
+	s64 ticks = 0, hz = sysconf(_SC_CLK_TCK);
+	int err = sysroot_read(p->root, task_path(path, pid, -1, "stat"), &p->buf);
+	if (err)
+		return read_error(err);
+	const char *end = p->buf.data + p->buf.len, *at = memrchr(p->buf.data, ')', p->buf.len);
+	if (!at || end - at < 4)
+		return -ESRCH;
+	at += 3;
+	for (int i = 0; i <= FIELDS_BEFORE; i++)
+		if (!take_s64(&at, end, &ticks))
+			return -ESRCH;
+	if (hz <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) || clock_gettime(CLOCK_REALTIME, &wall))
+		return -ESRCH;
+	*ret = wall.tv_sec - (boot.tv_sec - ticks / hz);
+	return 0;
 }
 
 int procfs_nspid(struct procfs *p, s32 pid, s32 *ret)

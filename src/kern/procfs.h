@@ -48,6 +48,10 @@ int procfs_tids(struct procfs *p, s32 pid, s32 **ids, size_t *nr) must_check;
 int procfs_task(struct procfs *p, s32 pid, s32 tid, struct proc_task *ret) must_check;
 /* The thread group a thread belongs to; -ESRCH. */
 int procfs_tgid(struct procfs *p, s32 tid, s32 *ret) must_check;
+/* The user whose files the process makes (fsuid); -ESRCH. */
+int procfs_uid(struct procfs *p, s32 pid, u32 *ret) must_check;
+/* When the process began, in seconds of the wall clock; -ESRCH. */
+int procfs_started(struct procfs *p, s32 pid, s64 *ret) must_check;
 /* The id that the process has in its own pid namespace (for /tmp/perf-PID.map); -ESRCH. */
 int procfs_nspid(struct procfs *p, s32 pid, s32 *ret) must_check;
 /* A process of a pid namespace below ours that has this id there: its id here, or -ESRCH. Looks at all processes. */

@@ -1,5 +1,6 @@
 /* Answers for the frames of one group: the name, and if asked for the line and inlined functions, of each distinct place in it. */
 #include "sym/resolve_impl.h"
+#include "base/foreign.h"
 #include "base/guard.h"
 #include "base/strbuf.h"
 #include "image/gopclntab.h"
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LONGEST_NAME = 16 << 10, ALL_NAMES = 256 << 20 };
+enum { LONGEST_NAME = 16 << 10, ALL_NAMES = 256 << 20, PERFMAP_MAX = 256 << 20 };
 
 /* Radix sort by place, eight bits a pass; passes in which all agree are left out. */
 static void sort_places(struct place *a, struct place *spare, u32 nr)
@@ -311,23 +312,23 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 	return err;
 }
 
-/* Others may write to /tmp: only a plain file of ours or root's is believed, unless we are root and believe everyone. */
-static int map_text(int fd, const char **data, size_t *len)
+/* What lies in /tmp may be anybody's: who wrote it decides. *cut: it is longer than what is looked at. */
+static int map_text(int fd, s64 process_uid, const char **data, size_t *len, bool *cut)
 {
 	struct stat st;
 	if (fstat(fd, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode) || !st.st_size)
+	if (!st.st_size)
 		return -ENOENT;
-	if (st.st_uid && st.st_uid != geteuid() && geteuid())
-		return -EPERM;
+	int err = foreign_check_writer(fd, process_uid);
 	const void *p;
-	int err = guard_map(fd, (size_t)st.st_size, false, NULL, &p);
-	if (err)
-		return err;
-	*data = p;
-	*len = (size_t)st.st_size;
-	return 0;
+	*cut = st.st_size > PERFMAP_MAX;
+	*len = (size_t)min((u64)st.st_size, (u64)PERFMAP_MAX);
+	if (!err)
+		err = guard_map(fd, *len, false, NULL, &p);
+	if (!err)
+		*data = p;
+	return err;
 }
 
 static int resolve_anon_map(struct sym_names *n, struct group *g, struct arena *arena)
@@ -339,15 +340,20 @@ static int resolve_anon_map(struct sym_names *n, struct group *g, struct arena *
 	size_t size = 0;
 	if (!g->info->pid || len < 0 || (size_t)len >= sizeof(path))
 		return 0;
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	_cleanup_close_ int fd = foreign_open(path, FOREIGN_NOFOLLOW);
 	const struct debugfile_places *p = n->cfg.places;
 	if (fd < 0 && p)
 		fd = p->open_map(p->ctx, (s32)g->info->pid);
-	int err = fd < 0 ? -ENOENT : map_text(fd, &text, &size);
+	bool cut = false;
+	s64 uid = p ? p->uid(p->ctx, (s32)g->info->pid) : -1;
+	int err = fd < 0 ? -ENOENT : map_text(fd, uid, &text, &size, &cut);
 	if (err == -EPERM)
-		group_note(g, "%s belongs to another user and is not used", path);
+		group_note(g, "%s is not used: it belongs to another user than the process", path);
 	if (err)
 		return 0;
+	if (cut)
+		group_note(g, "%s is larger than %u MB: the names after that are not read", path,
+			   PERFMAP_MAX >> 20);
 	struct sweep s;
 	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
 	err = syms ? sweep_init(&s, g->questions, g->nr_questions, SYMTAB_LAST) : -ENOMEM;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <time.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -191,9 +192,28 @@ static void test_kmap(void)
 	ok(!kmap_note_build_id(note, sizeof(note), id), "a note that claims more than there is");
 }
 
+static void test_owner(void)
+{
+	struct sysroot r;
+	struct procfs p;
+	u32 uid = 12345;
+	s64 began = 0, now = time(NULL);
+	ok(!sysroot_open(&r, NULL), "the running system");
+	procfs_init(&p, &r);
+	ok(!procfs_uid(&p, getpid(), &uid) && uid == geteuid(), "whose files we make");
+	ok(!procfs_started(&p, getpid(), &began) && began <= now + 1 && began > now - 86400,
+	   "when we began");
+	ok(procfs_uid(&p, 0x7ffffff0, &uid) == -ESRCH &&
+		   procfs_started(&p, 0x7ffffff0, &began) == -ESRCH,
+	   "a process that is not there");
+	procfs_done(&p);
+	sysroot_close(&r);
+}
+
 int main(void)
 {
 	test_procfs();
+	test_owner();
 	test_machine();
 	test_kmap();
 	return done_testing();
