@@ -8,6 +8,7 @@
 #include "cmd/child.h"
 #include "cmd/commands.h"
 #include "cmd/ftrace_calls.h"
+#include "cmd/ftrace_hist_count.h"
 #include "cmd/ftrace_latency.h"
 #include "cmd/ftrace_record.h"
 #include "cmd/ftrace_setup.h"
@@ -35,6 +36,8 @@ struct histing {
 	char *cmdline;
 	char folder[300], name[128];
 	char shown[600]; /* the file with the result */
+	const char *label; /* of a duration in it; NULL: none */
+	bool usecs; /* its unit, else nanoseconds */
 	int signal, wait_status;
 	bool child_done;
 };
@@ -209,6 +212,8 @@ static int print_result(struct histing *h)
 		err = json_end(&j);
 	} else {
 		strbuf_add(&h->app->out, strbuf_cstr(&text), text.len);
+		if (h->label)
+			ftrace_latency_of_text(strbuf_cstr(&text), h->label, h->usecs, &h->app->out);
 	}
 	strbuf_done(&text);
 	return err;
@@ -219,12 +224,8 @@ static int hist(struct histing *h, int argc, char **argv)
 	struct diag *d = &h->app->diag;
 	struct journal_opts jo = { .title = h->cmdline, .dry = h->o->dry_run ? &h->app->out : NULL };
 	char path[400];
-	if (!h->o->dry_run && !tracing_has(&h->t, "events/sched/sched_switch/hist")) {
-		int err = diag_error(d, -ENOTSUP, "this kernel makes no histograms");
-		diag_hint(d,
-			  "it was built without CONFIG_HIST_TRIGGERS; record the events instead");
-		return err;
-	}
+	h->label = h->o->latency && !h->o->keys ? "usecs" : NULL;
+	h->usecs = true;
 	int err = journal_open(&h->j, &h->t, &jo, d);
 	if (err)
 		return err;
@@ -290,6 +291,36 @@ static int from_recording(struct app *app, const struct hist_opts *o, int argc, 
 	return err ? app_fail(app, err) : status;
 }
 
+/* A kernel without histograms: the same from a recording. */
+static int without_triggers(struct histing *h, int argc, char **argv)
+{
+	struct app *app = h->app;
+	const struct hist_opts *o = h->o;
+	char system[128], event[128];
+	if (o->trigger) {
+		(void)diag_error(&app->diag, -ENOTSUP, "this kernel makes no histograms");
+		diag_hint(&app->diag, "-k KEY and --latency A,B work without: the events are "
+				      "recorded and counted here");
+		return app_fail(app, -ENOTSUP);
+	}
+	if (o->latency) {
+		diag_note(&app->diag, "this kernel makes no histograms: this one is made of a "
+				      "recording");
+		return from_recording(app, o, argc, argv);
+	}
+	int err = split_event(h, argv[0], system, event, sizeof(event));
+	if (err)
+		return app_fail(app, err);
+	diag_note(&app->diag, "this kernel makes no histograms: this one is made of a recording");
+	return ftrace_count_recorded(app,
+				     (struct event_hist_opts){ .system = system,
+							       .event = event,
+							       .keys = o->keys,
+							       .values = o->values,
+							       .sort = o->sort },
+				     o->filter, argc - 1, argv + 1);
+}
+
 /* As trace-cmd has it: without anything that the kernel would be asked for, a word is a file. */
 static int of_file(struct app *app, const struct hist_opts *o, int argc, char **argv)
 {
@@ -332,11 +363,10 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	int err = ftrace_open(&h.t, &app->diag);
 	if (err)
 		return app_fail(app, err);
-	if (o->latency && !o->dry_run && !tracing_has(&h.t, "events/sched/sched_switch/hist")) {
+	if (!o->dry_run && !tracing_has(&h.t, "events/sched/sched_switch/hist")) {
+		int status = without_triggers(&h, argc, argv);
 		tracing_close(&h.t);
-		diag_note(&app->diag,
-			  "this kernel makes no histograms: this one is made of a recording");
-		return from_recording(app, o, argc, argv);
+		return status;
 	}
 	h.cmdline = ftrace_own_cmdline();
 	err = hist(&h, argc, argv);
@@ -490,6 +520,11 @@ static int sql_run(struct histing *h, struct ftrace_sql *q, const struct sql_opt
 	char synth[64], path[400];
 	(void)snprintf(synth, sizeof(synth), "sonde_sql_%d", (int)getpid());
 	const char *name = o->name ? o->name : synth;
+	vec_for_each (&q->items, i)
+		if (!h->label && sql_is_delta(i)) {
+			h->label = i->label;
+			h->usecs = i->a.usecs;
+		}
 	int err = journal_open(&h->j, &h->t, &jo, d);
 	if (err)
 		return err;
@@ -534,6 +569,28 @@ static int sql_recorded(struct app *app, const struct ftrace_sql *q, int argc, c
 	return err ? app_fail(app, err) : status;
 }
 
+/* The same for a question about one event. */
+static int sql_counted(struct app *app, const struct ftrace_sql *q, int argc, char **argv)
+{
+	struct strbuf words[2];
+	strbuf_init(&words[0]);
+	strbuf_init(&words[1]);
+	vec_for_each (&q->items, i) {
+		struct strbuf *to = &words[i->counter];
+		strbuf_printf(to, "%s%s", to->len ? "," : "", i->a.field);
+	}
+	int status =
+		ftrace_count_recorded(app,
+				      (struct event_hist_opts){ .system = q->sides[0].system,
+								.event = q->sides[0].event,
+								.keys = strbuf_cstr(&words[0]),
+								.values = strbuf_cstr(&words[1]) },
+				      q->sides[0].filter, argc, argv);
+	strbuf_done(&words[0]);
+	strbuf_done(&words[1]);
+	return status;
+}
+
 static int run_sql(struct app *app, void *opts, int argc, char **argv)
 {
 	struct sql_opts *o = opts;
@@ -561,8 +618,9 @@ static int run_sql(struct app *app, void *opts, int argc, char **argv)
 			  "this kernel makes no histograms: this one is made of a recording");
 		status = sql_recorded(app, &q, argc - 1, argv + 1);
 	} else if (lacks) {
-		err = diag_error(&app->diag, -ENOTSUP, "this kernel makes no histograms");
-		diag_hint(&app->diag, "it was built without CONFIG_HIST_TRIGGERS");
+		diag_note(&app->diag,
+			  "this kernel makes no histograms: this one is made of a recording");
+		status = sql_counted(app, &q, argc - 1, argv + 1);
 	} else if (!err) {
 		h.cmdline = ftrace_own_cmdline();
 		err = sql_run(&h, &q, o, argc - 1, argv + 1);
@@ -603,9 +661,8 @@ const struct command command_ftrace_sqlhist = {
 	.about =
 		"Turns a question into triggers and a synthetic event, and prints them; with -e it "
 		"puts them into "
-		"an instance of our own, and prints the histogram at the end. A kernel without "
-		"histograms is "
-		"helped out: the events are recorded and met here.\n"
+		"an instance of our own, and prints the histogram at the end. On a kernel without "
+		"histograms the events are recorded and matched here.\n"
 		"Fields are EVENT.FIELD or ALIAS.FIELD, times EVENT.TIMESTAMP and "
 		"EVENT.TIMESTAMP_USECS, their "
 		"difference TIMESTAMP_DELTA and TIMESTAMP_DELTA_USECS, which is shown in powers of "
@@ -660,9 +717,9 @@ const struct command command_ftrace_hist = {
 		 "With -k or --trigger the kernel counts; nothing is recorded. The histogram is "
 		 "made in an instance of "
 		 "our own while "
-		 "the command runs, or until Ctrl-C, and printed as the kernel prints it. A kernel "
-		 "without histograms "
-		 "is helped out for --latency: the two events are recorded and added up.",
+		 "the command runs, or until Ctrl-C, and printed as the kernel prints it. On a "
+		 "kernel "
+		 "without histograms the events are recorded and counted here.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct hist_opts),

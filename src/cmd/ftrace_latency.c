@@ -5,6 +5,8 @@
 #include "stream/run.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BAR_WIDTH = 46 };
@@ -18,6 +20,84 @@ static void ftrace_latency_add(struct ftrace_latency *l, u64 ns)
 	l->min_ns = l->nr ? min(l->min_ns, ns) : ns;
 	l->total_ns += ns;
 	l->nr++;
+	percentiles_add(&l->times, ns);
+}
+
+/* ---- under a histogram ---- */
+
+static const struct {
+	const char *name;
+	double percent;
+} shown[] = { { "p50", 50 }, { "p90", 90 }, { "p99", 99 } };
+
+static void put_time(struct strbuf *to, u64 ns)
+{
+	if (ns < 10000)
+		strbuf_printf(to, "%llu ns", (unsigned long long)ns);
+	else if (ns < 10000000)
+		strbuf_printf(to, "%.1f us", (double)ns / 1e3);
+	else if (ns < 10000000000)
+		strbuf_printf(to, "%.1f ms", (double)ns / 1e6);
+	else
+		strbuf_printf(to, "%.1f s", (double)ns / 1e9);
+}
+
+void ftrace_latency_summary(struct strbuf *to, const char *label, const struct percentiles *p)
+{
+	if (!p->nr)
+		return;
+	strbuf_printf(to, "\n%s: ", label);
+	for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
+		strbuf_printf(to, "%s ", shown[i].name);
+		put_time(to, percentiles_at(p, shown[i].percent));
+		strbuf_str(to, ", ");
+	}
+	strbuf_str(to, "max ");
+	put_time(to, p->max);
+	strbuf_char(to, '\n');
+}
+
+/* The kernel rounds up: 2^10 is from 513 to 1024. */
+static void put_power(struct strbuf *to, unsigned power, const char *unit)
+{
+	strbuf_printf(to, "%llu-%llu %s", power ? (1ull << (power - 1)) + 1 : 0, 1ull << power,
+		      unit);
+}
+
+void ftrace_latency_of_text(const char *text, const char *label, bool usecs, struct strbuf *to)
+{
+	enum { POWERS = 63 };
+	u64 counts[POWERS] = { 0 }, nr = 0;
+	unsigned last = 0;
+	char word[160];
+	(void)snprintf(word, sizeof(word), "%s: ~ 2^", label);
+	for (const char *p = text; (p = strstr(p, word));) {
+		const char *end = strchrnul(p, '\n'), *hits = strstr(p, "hitcount:");
+		unsigned power = (unsigned)strtoul(p + strlen(word), NULL, 10);
+		if (power < POWERS && hits && hits < end) {
+			u64 n = strtoull(hits + strlen("hitcount:"), NULL, 10);
+			counts[power] += n;
+			nr += n;
+			last = n ? max(last, power) : last;
+		}
+		p = end;
+	}
+	if (!nr)
+		return;
+	strbuf_printf(to, "\n%s: ", label);
+	for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
+		u64 seen = 0;
+		unsigned power = 0;
+		while ((seen += counts[power]) < 1 ||
+		       (double)seen < (double)nr * shown[i].percent / 100)
+			power++;
+		strbuf_printf(to, "%s ", shown[i].name);
+		put_power(to, power, usecs ? "us" : "ns");
+		strbuf_str(to, ", ");
+	}
+	strbuf_str(to, "max ");
+	put_power(to, last, usecs ? "us" : "ns");
+	strbuf_char(to, '\n');
 }
 
 static u64 bucket_from(unsigned i)
@@ -58,6 +138,8 @@ int ftrace_latency_print(struct app *app, const struct ftrace_latency *l)
 			put_table(&app->out, l);
 		else
 			strbuf_str(&app->out, "No data found\n");
+		if (strcmp(app->prog, "perf")) /* whose output ends there */
+			ftrace_latency_summary(&app->out, "latency", &l->times);
 		return 0;
 	}
 	json_begin(&j, &app->out, JSON_PRETTY);
@@ -67,6 +149,11 @@ int ftrace_latency_print(struct app *app, const struct ftrace_latency *l)
 	json_put_u64(&j, "total_ns", l->total_ns);
 	json_put_u64(&j, "max_ns", l->max_ns);
 	json_put_u64(&j, "min_ns", l->min_ns);
+	for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
+		char key[16];
+		(void)snprintf(key, sizeof(key), "%s_ns", shown[i].name);
+		json_put_u64(&j, key, percentiles_at(&l->times, shown[i].percent));
+	}
 	json_key(&j, "buckets");
 	json_array(&j);
 	for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/event_pair.h"
+#include "analysis/percentiles.h"
 #include "cmd/app.h"
 
 enum { LATENCY_BUCKETS = 22 };
@@ -10,7 +11,16 @@ struct ftrace_latency {
 	u64 buckets[LATENCY_BUCKETS]; /* [0]: below 1 unit; [i]: from 2^(i-1) to below 2^i; the last: the rest */
 	u64 nr, total_ns, max_ns, min_ns;
 	bool in_ns; /* the unit: nanoseconds, else microseconds */
+	struct percentiles times; /* in nanoseconds */
 };
+
+/* "p50 12 us, p90 ..., p99 ..., max ...": a line under a histogram, of nanoseconds. Nothing where there was none. */
+void ftrace_latency_summary(struct strbuf *to, const char *label, const struct percentiles *p);
+/*
+ * The same for a histogram that the kernel made, whose lines have "LABEL: ~ 2^N": only the powers of two are known, and both ends are
+ * printed.
+ */
+void ftrace_latency_of_text(const char *text, const char *label, bool usecs, struct strbuf *to);
 
 /* perf's table, or JSON. */
 int ftrace_latency_print(struct app *app, const struct ftrace_latency *l) must_check;

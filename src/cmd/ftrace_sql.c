@@ -422,4 +422,9 @@ void ftrace_sql_shown(const struct ftrace_sql *q, struct strbuf *to)
 	for (size_t i = 0; i < q->items.nr; i++)
 		strbuf_printf(to, "%s%s%s", i ? "," : "", q->items.at[i].label,
 			      sql_is_delta(&q->items.at[i]) ? ".log2" : "");
+	vec_for_each (&q->items, i)
+		if (sql_is_delta(i)) {
+			strbuf_printf(to, ":sort=%s", i->label);
+			break;
+		}
 }

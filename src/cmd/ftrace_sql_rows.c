@@ -1,8 +1,10 @@
 #include "cmd/ftrace_sql_rows.h"
 
 #include "analysis/event_pair.h"
+#include "analysis/percentiles.h"
 #include "base/dict.h"
 #include "base/json.h"
+#include "cmd/ftrace_latency.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
 
@@ -13,6 +15,7 @@
 struct counted {
 	const char *text;
 	u64 nr;
+	u64 value; /* of the difference of times, where one was asked for */
 };
 
 struct sql_rows {
@@ -22,6 +25,8 @@ struct sql_rows {
 	VEC(struct counted) rows;
 	struct strbuf text; /* scratch */
 	u64 nr;
+	const struct sql_item *delta; /* the first difference of times; NULL: none */
+	struct percentiles times; /* of it, in nanoseconds */
 };
 
 struct sql_rows *sql_rows_new(const struct ftrace_sql *q)
@@ -30,6 +35,9 @@ struct sql_rows *sql_rows_new(const struct ftrace_sql *q)
 	if (!r)
 		return NULL;
 	r->q = q;
+	vec_for_each (&q->items, i)
+		if (!r->delta && sql_is_delta(i))
+			r->delta = i;
 	arena_init(&r->arena);
 	dict_init(&r->found);
 	strbuf_init(&r->text);
@@ -62,6 +70,12 @@ static u64 number(const struct event_pair_match *m, const struct sql_operand *o)
 	return v;
 }
 
+/* As the kernel's log2: rounded up. */
+static unsigned power_of(u64 v)
+{
+	return v > 1 ? 64 - (unsigned)__builtin_clzll(v - 1) : 0;
+}
+
 static void add_value(struct sql_rows *r, const struct event_pair_match *m, const struct sql_item *i)
 {
 	const struct event_at *e = i->a.side ? &m->end : &m->start;
@@ -69,10 +83,7 @@ static void add_value(struct sql_rows *r, const struct event_pair_match *m, cons
 	u32 len;
 	if (sql_is_delta(i)) {
 		u64 v = number(m, &i->a) - number(m, &i->b);
-		if (v < 2)
-			strbuf_printf(&r->text, "%llu", (unsigned long long)v);
-		else
-			strbuf_printf(&r->text, "~ 2^%d", 63 - __builtin_clzll(v));
+		strbuf_printf(&r->text, "~ 2^%-2u", power_of(v));
 	} else if (i->op) {
 		u64 a = number(m, &i->a), b = number(m, &i->b);
 		strbuf_s64(&r->text, (s64)(i->op == '-' ? a - b : a + b));
@@ -94,6 +105,12 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 	}
 	if (r->text.err)
 		return r->text.err;
+	u64 value = 0;
+	if (r->delta) {
+		u64 v = number(m, &r->delta->a) - number(m, &r->delta->b);
+		percentiles_add(&r->times, v * (r->delta->a.usecs ? 1000 : 1));
+		value = power_of(v);
+	}
 	r->nr++;
 	const char *text = strbuf_cstr(&r->text);
 	u64 hash = hash_bytes(text, r->text.len);
@@ -107,12 +124,15 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 	if (!c || !(c->text = arena_strdup(&r->arena, text)))
 		return -ENOMEM;
 	c->nr = 1;
+	c->value = value;
 	return dict_add(&r->found, hash, (u32)r->rows.nr - 1, &index);
 }
 
 static int compare(const void *pa, const void *pb)
 {
 	const struct counted *a = pa, *b = pb;
+	if (a->value != b->value)
+		return a->value < b->value ? -1 : 1;
 	if (a->nr != b->nr)
 		return a->nr < b->nr ? -1 : 1;
 	return strcmp(a->text, b->text);
@@ -144,6 +164,8 @@ static int print(struct app *app, struct sql_rows *r)
 			      (unsigned long long)c->nr);
 	strbuf_printf(&app->out, "\nTotals:\n    Hits: %llu\n    Entries: %zu\n",
 		      (unsigned long long)r->nr, r->rows.nr);
+	if (r->delta)
+		ftrace_latency_summary(&app->out, r->delta->label, &r->times);
 	return 0;
 }
 

@@ -12,5 +12,8 @@ exits 0 "a histogram" f hist -k common_pid.execname -s hitcount.descending sched
 like "$out" '^# trigger info: hist:keys=common_pid.execname:vals=hitcount:sort=hitcount.descending' "as the kernel prints it"
 like "$out" 'Hits: [1-9]' "and something was counted"
 exits 0 "time from waking to running" f hist --latency sched:sched_waking,sched:sched_switch --by pid=next_pid sleep 0.5
+like "$out" '^usecs: p50 [0-9]+-[0-9]+ us, p90 [0-9]+-[0-9]+ us, p99 [0-9]+-[0-9]+ us, max [0-9]+-[0-9]+ us$' "with percentiles, as far as the kernel's buckets tell"
+powers=$(sed -n 's/.*~ 2^\([0-9]*\).*/\1/p' <<<"$out")
+is "$powers" "$(sort -n <<<"$powers")" "buckets are sorted by value"
 is "$(cat $tracefs/synthetic_events)" "" "the synthetic event is gone"
 done_testing

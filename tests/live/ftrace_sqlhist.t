@@ -14,7 +14,7 @@ exits 0 "a question" f -n lat_test "SELECT start.pid, end.next_comm AS comm, (en
 like "$out" "^echo 'lat_test s32 pid; char comm\[16\]; u64 lat' >> .*/synthetic_events\$" "a synthetic event, with the types of the fields"
 like "$out" "^echo 'hist:keys=pid:__s0=pid:__s2=common_timestamp.usecs if prio<100' >> .*/sched_waking/trigger\$" "the beginning remembers"
 like "$out" "^echo 'hist:keys=next_pid:__e2=common_timestamp.usecs-\\\$__s2:onmatch\(sched.sched_waking\).trace\(lat_test,\\\$__s0,next_comm,\\\$__e2\) if next_prio<100' >> .*/sched_switch/trigger\$" "the end makes the event"
-like "$out" "^echo 'hist:keys=pid,comm,lat.log2' >> .*/synthetic/lat_test/trigger\$" "and that is counted"
+like "$out" "^echo 'hist:keys=pid,comm,lat.log2:sort=lat' >> .*/synthetic/lat_test/trigger\$" "and that is counted"
 want=$out
 exits 0 "the short form of a difference" f -n lat_test "select start.pid, end.next_comm as comm, TIMESTAMP_DELTA_USECS as lat $join where start.prio < 100 and end.next_prio < 100;"
 is "$(sed 's/sonde-[0-9]*-[0-9]*/X/g' <<<"$out")" "$(sed 's/sonde-[0-9]*-[0-9]*/X/g' <<<"$want")" "is the same"
