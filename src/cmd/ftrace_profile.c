@@ -14,6 +14,7 @@
 #include "analysis/event_times.h"
 #include "base/json.h"
 #include "cmd/commands.h"
+#include "cmd/ftrace_func_stat.h"
 #include "cmd/ftrace_record.h"
 #include "cmd/outfile.h"
 #include "cmd/recording.h"
@@ -480,7 +481,7 @@ struct profile_cmd_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
 	struct ftrace_profile_opts o;
 	const char *input, *output;
-	bool only_given, to_err;
+	bool only_given, to_err, functions;
 };
 
 struct looking {
@@ -520,6 +521,13 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		ftrace_setup_end(&o->setup);
 		return app_fail(app, -EACCES);
 	}
+	if (o->functions && o->input && !argc) {
+		ftrace_setup_end(&o->setup);
+		int err = ftrace_func_stat_file(app, o->input);
+		return err ? app_fail(app, err) : APP_DONE;
+	}
+	if (o->functions && !o->input)
+		return ftrace_func_stat_live(app, &o->setup, argc, argv);
 	if (o->input) {
 		int err = argc ? 0 : look(&l, o->input);
 		ftrace_setup_end(&o->setup);
@@ -567,6 +575,7 @@ static const struct opt rows[] = {
 	OPT_STR(0, "input", struct profile_cmd_opts, input, "FILE", "Of this trace.dat, instead of recording"),
 	OPT_STR('o', "output", struct profile_cmd_opts, output, "FILE", "Write it to FILE"),
 	OPT_FLAG(0, "stderr", struct profile_cmd_opts, to_err, "Write it to standard error"),
+	OPT_FLAG(0, "functions", struct profile_cmd_opts, functions, "Instead: hits, time, average and variance of each kernel function, by the kernel's profiler (trace_stat) or else from function_graph; choose some with -l"),
 	OPT_LIST('H', "hook", struct profile_cmd_opts, o.hooks, "HOOK", "Time between two events: [SYSTEM:]EVENT,FIELD[,PIDFIELD]/[SYSTEM:]EVENT,FIELD[,FLAGS]; p: on one CPU, s: with stack, g: not a task's"),
 	OPT_FLAG('S', "only-given", struct profile_cmd_opts, only_given, "Only events and tracers that are named here"),
 	OPT_FLAG('G', "global-irqs", struct profile_cmd_opts, o.irqs_by_cpu, "Interrupts by CPU, not by the task they met"),
@@ -587,6 +596,7 @@ static const struct opt_example examples[] = {
 	{ "ftrace profile -F -c -- make", "where a command and its children spend their time" },
 	{ "ftrace profile sleep 5", "and the whole system, for five seconds" },
 	{ "ftrace profile --input trace.dat", "of what was recorded before" },
+	{ "ftrace profile --functions -l 'vfs_*' -- ls", "how often and how long functions ran" },
 	{ "ftrace profile -S -H block:block_rq_issue,sector/block:block_rq_complete,sector,g sleep "
 	  "5",
 	  "how long the disk takes" },
