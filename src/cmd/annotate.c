@@ -691,7 +691,7 @@ const struct command command_annotate = {
 		 "source "
 		 "are there. Only samples in the function itself count: the sums are those of "
 		 "report's "
-		 "column Self.",
+		 "column Self. On a terminal it is a browser, unless an option asks for text.",
 	.examples = annotate_examples,
 	.opts = annotate_rows,
 	.opts_size = sizeof(struct annotate_opts),

@@ -19,7 +19,9 @@
 #include <curses.h>
 #include <string.h>
 
-enum { PAIR_FIRST = 1, PAIR_FOUND = PAIR_FIRST + FLAME_MARK + 1, QUERY_MAX = 128 };
+enum { SHADES = 4, MANY_COLOURS = 256, QUERY_MAX = 128 };
+/* Of a kind of frame: its shades one after the other; with few colours they are all the same. */
+enum { PAIR_FIRST = 1, PAIR_FOUND = PAIR_FIRST + (FLAME_MARK + 1) * SHADES };
 
 struct tui {
 	struct flame_boxes boxes;
@@ -73,6 +75,23 @@ static void put_line(int y, const char *text, int attr)
 	strbuf_done(&line);
 }
 
+/* Functions of one kind differ in shade, a function has the same one everywhere. */
+static int pair_of(const struct flame_box *b)
+{
+	u32 hash = 2166136261u;
+	for (const char *s = b->name; *s; s++)
+		hash = (hash ^ (u8)*s) * 16777619u;
+	return PAIR_FIRST + (int)b->kind * SHADES + (int)((hash >> 16) % SHADES);
+}
+
+/* Between neighbours. */
+static const char *edge(const struct tui *t, u32 width)
+{
+	if (t->colour && COLORS < MANY_COLOURS)
+		return " ";
+	return width < 2 && !t->colour ? " " : term_utf8() ? "▏" : "|";
+}
+
 static void draw_cell(struct tui *t, const struct text_flame_cell *c, int rows)
 {
 	int y = (int)c->row - (int)t->top + 1;
@@ -82,11 +101,11 @@ static void draw_cell(struct tui *t, const struct text_flame_cell *c, int rows)
 	struct strbuf text;
 	strbuf_init(&text);
 	if (c->x)
-		strbuf_char(&text, c->w > 1 && !t->colour ? '|' : ' ');
+		strbuf_str(&text, edge(t, c->w));
 	text_flame_label(b->name, c->w - (c->x ? 1 : 0), &text);
 	int attr = c->box == t->picked	 ? A_REVERSE | A_BOLD
 		   : is_found(t, c->box) ? COLOR_PAIR(PAIR_FOUND) | A_BOLD | A_UNDERLINE
-					 : COLOR_PAIR(PAIR_FIRST + (int)b->kind);
+					 : COLOR_PAIR(pair_of(b));
 	attron(attr);
 	mvaddstr(y, (int)c->x, strbuf_cstr(&text));
 	attroff(attr);
@@ -244,8 +263,17 @@ static void set_colours(void)
 		[FLAME_INLINED] = COLOR_GREEN, [FLAME_JIT] = COLOR_MAGENTA,
 		[FLAME_UNKNOWN] = COLOR_WHITE, [FLAME_MARK] = COLOR_WHITE,
 	};
+	static const short many[][SHADES] = {
+		[FLAME_USER] = { 116, 80, 152, 117 },	  [FLAME_KERNEL] = { 221, 179, 222, 186 },
+		[FLAME_INLINED] = { 114, 150, 115, 151 }, [FLAME_JIT] = { 176, 182, 177, 219 },
+		[FLAME_UNKNOWN] = { 250, 252, 248, 251 }, [FLAME_MARK] = { 254, 255, 253, 254 },
+	};
+	enum { BLACK = 16 }; /* of the colour cube: themes do not change it */
+	bool deep = COLORS >= MANY_COLOURS;
 	for (short i = 0; i < (short)ARRAY_SIZE(back); i++)
-		init_pair((short)(PAIR_FIRST + i), COLOR_BLACK, back[i]);
+		for (short k = 0; k < SHADES; k++)
+			init_pair((short)(PAIR_FIRST + i * SHADES + k), deep ? BLACK : COLOR_BLACK,
+				  deep ? many[i][k] : back[i]);
 	init_pair(PAIR_FOUND, COLOR_WHITE, COLOR_RED);
 }
 

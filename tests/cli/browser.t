@@ -125,6 +125,24 @@ keys q
 shows '^75\.00 % .* Other' "and back"
 keys q
 shows 'status 0' "q quits the flame graph"
+# Many colours: shades and edges; few: the plain ones.
+keys clear Enter
+keys "TERM=screen-256color '$SONDE' flame --term '$SONDE_TMP/f.data' --kallsyms '$SONDE_TMP/names'; echo status \$?" Enter
+shows '▏a_function_whose' "with 256 colours boxes have edges"
+like "$(term capture-pane -t b -e -p)" '48;5;' "and shades"
+keys q
+shows 'status 0' "q quits"
+keys clear Enter
+keys "TERM=screen-256color LC_ALL=C '$SONDE' flame --term '$SONDE_TMP/f.data' --kallsyms '$SONDE_TMP/names'; echo status \$?" Enter
+shows '\|a_function_whose' "of ASCII where the locale has nothing else"
+keys q
+shows 'status 0' "q quits"
+keys clear Enter
+keys "TERM=screen '$SONDE' flame --term '$SONDE_TMP/f.data' --kallsyms '$SONDE_TMP/names'; echo status \$?" Enter
+shows ' a_function_whose' "with eight colours"
+unlike "$(term capture-pane -t b -e -p)" '48;5;' "there are no shades"
+keys q
+shows 'status 0' "q quits"
 term kill-server
 exits 0 "--tui without a terminal" "$SONDE" report -i "$data" --tui -g none
 like "$err" "no terminal" "says that there is none"
