@@ -123,6 +123,63 @@ static const char *what_ran(const char *line)
 	return dashes && dashes[4] ? dashes + 4 : line;
 }
 
+/* Whether the word is -a, alone or among other options without a value: -ag. */
+static bool is_all_cpus(const char *word, size_t len)
+{
+	static const char name[] = "--all-cpus";
+	if (len == sizeof(name) - 1 && !memcmp(word, name, len))
+		return true;
+	return len > 1 && word[0] == '-' && strspn(word + 1, "agnqv") == len - 1 &&
+	       memchr(word + 1, 'a', len - 1);
+}
+
+/* Of the recorder's options, the words up to the command: the first that is neither an option nor an option's value. */
+static bool asked_for_all_cpus(const char *line)
+{
+	bool value = true; /* the first words are the program's and the verb's */
+	for (u32 i = 0; *line; i++) {
+		size_t len = strcspn(line, " ");
+		bool option = *line == '-';
+		if (i > 1 && (!strncmp(line, "-- ", 3) || (!option && !value)))
+			return false;
+		if (i > 1 && is_all_cpus(line, len))
+			return true;
+		/* Of options with one letter we know which take a value; of the others, what follows may be one. */
+		value = i < 1 || (option && len > 1 &&
+				  (line[1] == '-' ? !memchr(line, '=', len)
+						  : len == 2 && strchr("eFcopturCmDjGkz", line[1])));
+		line += len + strspn(line + len, " ");
+	}
+	return false;
+}
+
+/* More than one process has samples, or more than one command where processes are not told apart. */
+static bool has_processes(const struct flame *f)
+{
+	vec_for_each (&f->tasks, t)
+		if (t->pid != f->tasks.at[0].pid || t->comm != f->tasks.at[0].comm)
+			return true;
+	return false;
+}
+
+static void find_scope(struct flame *f)
+{
+	for (u32 i = 0; i < f->nr_sides; i++)
+		f->sides[i].whole_system = f->sides[i].command && has_processes(f) &&
+					   asked_for_all_cpus(flame_str(f, f->sides[i].command));
+}
+
+/* "whole system on build7, while sleep 5 ran" */
+static void system_title(const struct flame *f, struct strbuf *to)
+{
+	const struct flame_side *s = &f->sides[0];
+	const char *line = flame_str(f, s->command), *dashes = strstr(line, " -- ");
+	strbuf_printf(to, "whole system%s%s", s->host ? " on " : "",
+		      s->host ? flame_str(f, s->host) : "");
+	if (dashes && dashes[4])
+		strbuf_printf(to, ", while %s ran", dashes + 4);
+}
+
 static void make_title(const struct flame_job *j, struct strbuf *to)
 {
 	const struct flame *f = &j->flame;
@@ -131,6 +188,8 @@ static void make_title(const struct flame_job *j, struct strbuf *to)
 	else if (j->nr_paths > 1)
 		strbuf_printf(to, "%s %s %s", j->paths[0],
 			      j->form != FORM_TERM || term_utf8() ? "→" : "->", j->paths[1]);
+	else if (f->sides[0].whole_system)
+		system_title(f, to);
 	else if (f->sides[0].command)
 		strbuf_str(to, what_ran(flame_str(f, f->sides[0].command)));
 	else
@@ -141,6 +200,7 @@ static int render(struct flame_job *j, struct strbuf *to)
 {
 	struct strbuf title;
 	strbuf_init(&title);
+	find_scope(&j->flame);
 	make_title(j, &title);
 	int err = title.err;
 	if (!err && j->form == FORM_HTML) {

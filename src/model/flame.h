@@ -68,6 +68,7 @@ struct flame_side {
 	bool knows_truncated; /* that is all of them: the stacks were unwound by us, just now */
 	u64 nr_without; /* samples without a stack: their own place is all there is */
 	u64 cost_ns; /* CPU time the recorder took; 0: unknown */
+	bool whole_system; /* all CPUs were asked for, not a command or processes */
 };
 
 struct flame {

@@ -353,7 +353,7 @@ static void fact_u64(struct html *h, const char *key, u64 v)
 
 static void put_facts(struct html *h)
 {
-	enum { OF_ALL = 2, OF_SIDE = 12 };
+	enum { OF_ALL = 2, OF_SIDE = 13 };
 	const struct flame *f = h->flame;
 	put(h, OF_ALL + OF_SIDE * f->nr_sides);
 	fact_u64(h, "joined", h->nr_joined);
@@ -375,6 +375,7 @@ static void put_facts(struct html *h)
 			fact(h, "truncated", "");
 		fact_u64(h, "without", s->nr_without);
 		fact_u64(h, "cost_ns", s->cost_ns);
+		fact(h, "scope", s->whole_system ? "system" : "");
 	}
 }
 

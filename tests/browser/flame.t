@@ -12,6 +12,12 @@ for story in phases before after light crowd types; do
 	"$gen" $story.data names <$story.txt || status=1
 done
 "$gen" big.data big.names <big.txt || status=1
+"$gen" system.data names perf record -e cpu-clock -ag -- sleep 5 <system.txt || status=1
+"$gen" own.data names sonde record -g ls -a <system.txt || status=1
+"$gen" user.data names sonde record -g -- app <user.txt || status=1
+for story in system own user; do
+	"$SONDE" flame $story.data --kallsyms names -o $story.html 2>/dev/null || status=1
+done
 "$SONDE" flame phases.data --kallsyms names -o phases.html 2>/dev/null || status=1
 "$SONDE" flame light.data --kallsyms names -o light.html --title "A title" 2>/dev/null || status=1
 "$SONDE" flame types.data --kallsyms names -o types.html 2>/dev/null || status=1

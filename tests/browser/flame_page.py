@@ -151,7 +151,7 @@ def phases(browser):
     p.key("Escape")
     equal(p.total_ms(), 2000, "and left by Escape")
     order = p.js("[...document.querySelectorAll('button, input, select, [tabindex]')].filter(e => !e.disabled && e.offsetParent).map(e => e.id || e.dataset.view)")
-    equal((order[:4], order[-2:]), (["flame", "table", "sandwich", "query"], ["strip", "flames"]), "Tab goes from the views to the graph")
+    equal((order[:5], order[-2:]), (["flame", "table", "sandwich", "tree", "query"], ["strip", "flames"]), "Tab goes from the views to the graph")
     p.key("d")
     ok(p.js("document.documentElement.classList.contains('dark')"), "d makes it dark")
     pdf = p.page.send("Page.printToPDF", printBackground=True)["data"]
@@ -165,7 +165,7 @@ def phases(browser):
     bad.quiet("a broken address")
     light = Look(browser, "light.html#view=sandwich")
     light.settle()
-    equal(light.js("sonde.drawn"), 0, "before a function is chosen nothing is drawn behind the words that say so")
+    ok(light.js("sonde.drawn") > 0 and light.js("document.getElementById('empty').hidden"), "the sandwich begins with a function", light.text("status"))
     light.js("[...document.querySelectorAll('.row')].find(r => r.textContent.includes('target')).click()")
     light.settle()
     ok("paths below 1/100,000 of all are not followed" in light.js("sonde.notes()"), "callers too light to be followed are said", light.js("sonde.notes()"))
@@ -247,6 +247,66 @@ def crowd(browser):
     p.quiet("thousands of threads")
 
 
+def system(browser):
+    p = Look(browser, "system.html")
+    equal(p.js("document.title"), "whole system on testhost, while sleep 5 ran", "a recording of all CPUs is titled so")
+    equal(p.js("sonde.state.merge"), "comm", "and opens by command")
+    equal((p.find("server")["total"] / MS, p.find("shell")["total"] / MS), (400, 200), "commands are at the bottom")
+    equal(p.js("sonde.state.colour"), "kind", "with kernel code, colours are kinds")
+    ok("at 500 Hz" in p.text("facts"), "the rate is in Hz", p.text("facts"))
+    ok("merge" not in p.js("location.hash"), "the address does not repeat what is usual", p.js("location.hash"))
+
+    more = lambda: (p.js("document.getElementById('more').hidden"), p.text("more"))
+    ok(not more()[0] and "more rows above" in more()[1], "a stack that is higher than the window says so", more())
+    rows = int(more()[1].split()[1])
+    p.js("document.getElementById('more').click()")
+    p.page.wait(f"!document.getElementById('more').textContent.includes(' {rows} ')")
+    p.settle()
+    ok(more()[0] or int(more()[1].split()[1]) < rows, "a click goes there", more())
+    p.js("document.getElementById('scroll').scrollTop = 0")
+    p.page.wait("document.getElementById('more').hidden")
+    ok(True, "at the top there is nothing more")
+    p.key("i")
+    p.page.wait("document.getElementById('more').textContent.includes('more rows below')")
+    ok(not more()[0], "an icicle has it below", more())
+    p.key("i")
+
+    p.key("4")
+    equal(p.js("sonde.state.view"), "tree", "4 is the call tree")
+    rows = p.js("sonde.rows")
+    equal([r["name"] for r in rows[:3]], ["server", "main", "level_0"], "the heaviest path is open")
+    ok(rows[-1]["name"] == "shell" and not rows[-1]["open"] and rows[-1]["depth"] == 0, "the others are closed", rows[-1])
+    equal(rows[0]["total"] / MS, 400, "with their weights")
+    p.js("[...document.querySelectorAll('.row')][1].click()")
+    equal([r["name"] for r in p.js("sonde.rows")], ["server", "main", "shell"], "a click closes a row")
+    p.js("document.getElementById('list-scroll').focus()")
+    p.key("ArrowDown")
+    p.key("ArrowRight")
+    p.key("ArrowDown")
+    p.key("ArrowRight")
+    equal([(r["name"], r["depth"]) for r in p.js("sonde.rows")][2:], [("shell", 0), ("main", 1), ("wait", 2)], "arrows open")
+    p.key("ArrowLeft")
+    p.key("ArrowLeft")
+    p.key("ArrowLeft")
+    equal([r["name"] for r in p.js("sonde.rows")], ["server", "main", "shell"], "and close")
+    p.js("document.getElementById('invert').click()")
+    p.settle()
+    equal(sorted(r["name"] for r in p.js("sonde.rows") if r["depth"] == 0), ["server", "shell"], "turned around it is the tree of callers, of each command")
+    ok("view=tree" in p.js("location.hash"), "the address keeps the view", p.js("location.hash"))
+    p.quiet("a whole system")
+
+    p = Look(browser, "own.html")
+    equal((p.js("sonde.state.merge"), p.js("document.title")), ("all", "sonde record -g ls -a"), "a command's own -a is not the recorder's")
+    p.key("3")
+    equal(p.text("status").split(" — ")[0], "level_89", "the sandwich begins with the function that has most")
+    ok(p.js("sonde.around('level_88')"), "and shows its callers", p.text("status"))
+    p = Look(browser, "own.html#view=sandwich")
+    equal(p.text("status").split(" — ")[0], "level_89", "also when the address asks for it")
+    p = Look(browser, "user.html")
+    equal(p.js("sonde.state.colour"), "module", "user code alone is coloured by module")
+    p.quiet("user code")
+
+
 def big(browser):
     p = Look(browser, "big.html", width=1920, height=1080)
     ok(p.js("sonde.nodes") >= 200000, "200,000 frames and more", p.js("sonde.nodes"))
@@ -263,7 +323,7 @@ def big(browser):
 
 
 with Browser() as browser:
-    for part in (phases, difference, types, crowd, big):
+    for part in (phases, difference, types, crowd, system, big):
         try:
             part(browser)
         except Exception:

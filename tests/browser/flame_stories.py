@@ -29,6 +29,11 @@ after = usual + ["main;serve;render;escape"] * 40 + ["main;serve;new_check"] * 2
 write("before", [(i, "server", 20, 20, MS, s) for i, s in enumerate(before)])
 write("after", [(i, "server", 21, 21, MS, s) for i, s in enumerate(after)])
 
+# Several processes, one of them with a deep stack; and one of user code alone. A sample every two milliseconds.
+DEEP = ";".join(f"level_{i}" for i in range(90))
+write("system", [(2 * i, "server" if i % 3 else "shell", 30 + i % 3, 30 + i % 3, 2 * MS, f"main;{DEEP}" if i % 3 else "main;wait;poll") for i in range(300)])
+write("user", [(2 * i, "app", 40, 40, 2 * MS, "@;@") for i in range(100)])
+
 # Threads in such numbers that none of them is as wide as a pixel, beside one that is.
 write("crowd", [(i, "busy", 50, 50, 1000 * MS, "main;heavy") for i in range(4)] +
       [(i, "pool", 50, 1000 + i, MS, f"main;run;job{i % 7}") for i in range(4000)])

@@ -1,10 +1,11 @@
 /*
- * Writes a perf.data with the samples of a text, and a copy of /proc/kallsyms that names their frames: stacks_gen FILE KALLSYMS < TEXT
+ * Writes a perf.data with the samples of a text, and a copy of /proc/kallsyms that names their frames: stacks_gen FILE KALLSYMS [WORD...] < TEXT
  *
  *	MS COMM PID TID PERIOD outermost;...;innermost
  *
  * Frames are kernel functions of any name without blanks and semicolons; "@" is user code without a symbol. "-" for the stack: a
- * sample without one. Names that KALLSYMS has already keep their places, so that one list can serve several recordings.
+ * sample without one. Names that KALLSYMS has already keep their places, so that one list can serve several recordings. The words are
+ * the recorder's command line.
  */
 #include "base/strtab.h"
 #include "gen/perfwrite.h"
@@ -83,6 +84,22 @@ static void read_names(struct story *s, const char *path)
 		fclose(k);
 }
 
+/* FEAT_CMDLINE: how many, then each with its size. */
+static void command_line(struct perfwrite *w, int nr, char **words)
+{
+	struct strbuf b;
+	u32 count = (u32)nr;
+	strbuf_init(&b);
+	strbuf_add(&b, &count, sizeof(count));
+	for (int i = 0; i < nr; i++) {
+		u32 len = (u32)strlen(words[i]) + 1;
+		strbuf_add(&b, &len, sizeof(len));
+		strbuf_add(&b, words[i], len);
+	}
+	perfwrite_feature(w, FEAT_CMDLINE, b.data, b.len);
+	strbuf_done(&b);
+}
+
 int main(int argc, char **argv)
 {
 	static char line[1 << 16], stack[1 << 16];
@@ -91,7 +108,7 @@ int main(int argc, char **argv)
 	u32 pid, tid;
 	u64 period;
 	struct story s = { 0 };
-	if (argc != 3)
+	if (argc < 3)
 		return 129;
 	strtab_init(&s.names);
 	read_names(&s, argv[2]);
@@ -119,6 +136,8 @@ int main(int argc, char **argv)
 		sample(&s, ms, pid, tid, period, stack);
 	}
 	perfwrite_feature_str(&s.w, FEAT_HOSTNAME, "testhost");
+	if (argc > 3)
+		command_line(&s.w, argc - 3, argv + 3);
 	perfwrite_end(&s.w);
 	FILE *f = fopen(argv[1], "w"), *k = fopen(argv[2], "w");
 	if (!f || !k || fwrite(s.w.out.data, 1, s.w.out.len, f) != s.w.out.len)

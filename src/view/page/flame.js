@@ -426,8 +426,13 @@ function place(v, total) {
 
 /* ---- state ---- */
 
+const wholeSystem = !diff && P.side[0].scope === "system";
+const usualMerge = wholeSystem ? "comm" : "all";
+/* Where nothing but user code was sampled, kinds would be one colour. */
+const usualColour = diff ? "diff" : P.frames.kind.some((kind, f) => f > 0 && kind === KERNEL) ? "kind" : "module";
+
 const S = {
-	view: "flame", merge: "all", colour: diff ? "diff" : "kind", norm: "share", event: 0, query: "", invert: false, icicle: false,
+	view: "flame", merge: usualMerge, colour: usualColour, norm: "share", event: 0, query: "", invert: false, icicle: false,
 	from: 0, to: P.buckets, zoom: 0, focus: NONE, sort: "self", down: true, theme: "",
 };
 let T, V, W; /* merged tree; tree drawn; weights of the merged tree */
@@ -539,6 +544,14 @@ function el(tag, text, cls) {
 	return e;
 }
 
+/* How often there was a sample: of a clock that ticks evenly, its frequency (of each CPU); else the mean of all. */
+function rate() {
+	if (clock() && P.unit > 1)
+		return `${grouped.format(Math.round(1e9 / P.unit))} Hz`;
+	const second = P.bucket * P.buckets / 1e9, hz = +P.side[0].samples / second;
+	return `${hz < 10 ? hz.toFixed(1) : grouped.format(Math.round(hz))} Hz on average`;
+}
+
 function showHead() {
 	const a = P.side[0], b = P.side[diff ? 1 : 0], facts = [];
 	const fact = (value, word, cls, before) => value && facts.push({ value, word, cls, before });
@@ -569,7 +582,7 @@ function showHead() {
 			fact(duration(+s.cost_ns), `CPU taken by the recorder${of}`);
 	}
 	if (timed)
-		fact(duration(P.bucket * P.buckets), `at ${duration(P.bucket)}`);
+		fact(duration(P.bucket * P.buckets), `at ${rate()}`);
 	if (+P.facts.joined)
 		fact(grouped.format(+P.facts.joined), "light frames joined", "warn");
 	if (+b.recorded)
@@ -680,6 +693,7 @@ function showLegend() {
 
 const canvas = $("flames"), ctx = canvas.getContext("2d"), scroll = $("scroll");
 const view = { from: 0, to: 1, aimFrom: 0, aimTo: 1, start: 0, fromFrom: 0, fromTo: 1 };
+let deepest = 0; /* row of the tree with a frame that is wide enough, in sight or not */
 let width = 0, height = 0, ratio = 1, queued = false, printing = false, drawn = 0;
 const FONT = `12px ${getComputedStyle(document.body).fontFamily}`;
 const widths = new Map();
@@ -750,6 +764,7 @@ function paint(time) {
 	ctx.font = FONT;
 	ctx.textBaseline = "middle";
 	drawn = 0;
+	deepest = 0;
 	crowds = [];
 	for (const l of layers()) {
 		const whole = l.v === V ? [view.from, view.to] : [0, l.v.w.total[0] || 1];
@@ -761,8 +776,22 @@ function paint(time) {
 		ctx.fillText(`▲ who calls it${cutNote(pair.callers)}`, 2, y + 8);
 		ctx.fillText("▼ what it calls", 2, y + 22);
 	}
+	showMore();
 	showStatus();
 }
+
+/* Stacks that are deeper than the window is high: how much of them is out of sight. */
+function showMore() {
+	const more = $("more"), up = S.icicle === S.invert, y = V && S.view === "flame" && !printing ? layers()[0].y(deepest) : 0;
+	const hidden = S.view !== "flame" || printing ? 0 : up ? Math.ceil(-y / ROW) : Math.ceil((y + ROW - height) / ROW);
+	more.hidden = hidden < 1;
+	more.className = up ? "above" : "below";
+	more.textContent = up ? `▲ ${grouped.format(hidden)} more rows above` : `▼ ${grouped.format(hidden)} more rows below`;
+}
+$("more").addEventListener("click", () => {
+	const up = S.icicle === S.invert;
+	scroll.scrollTop += (up ? -1 : 1) * Math.max(ROW, height - 2 * ROW);
+});
 
 /* Neighbours that are too thin to be drawn one by one, as one block: what is there is seen, whatever it consists of. */
 let crowds = [];
@@ -812,6 +841,7 @@ function drawTree(l, from, to) {
 		if (crowd)
 			settleCrowd();
 		const y = l.y(v.depth[i]);
+		deepest = Math.max(deepest, v.depth[i]);
 		if (y > -ROW && y < bottom) {
 			drawn++;
 			drawFrame(v, i, Math.max(x, 0), Math.min(x + w, width) - Math.max(x, 0), y, v.depth[i] < zoomDepth, searching);
@@ -1064,7 +1094,9 @@ const hideTip = () => { $("tip").hidden = true; };
 
 function showStatus() {
 	const v = V, i = picked !== NONE ? picked : S.zoom, parts = [];
-	if (S.view === "table") {
+	if (S.view === "tree") {
+		parts.push(`${grouped.format(rowsShown.length)} rows`, S.invert ? "callers first" : "callees below their callers");
+	} else if (S.view === "table") {
 		parts.push(`${grouped.format(rowsShown.length)} functions`);
 	} else if (S.view === "sandwich") {
 		parts.push(S.focus === NONE ? "Choose a function in the list" : `${nameOf(S.focus)} — ${whereOf(S.focus)}`);
@@ -1080,7 +1112,7 @@ function showStatus() {
 	$("status").textContent = parts.filter(Boolean).join(" · ");
 	$("reset").disabled = !S.zoom && view.aimTo - view.aimFrom >= V.w.total[0] * (1 - 1e-9);
 	const w = V.w.total[0];
-	$("empty").hidden = S.view === "table" || (S.view === "sandwich" ? S.focus !== NONE && pair.callees.w.total[0] > 0 : w > 0);
+	$("empty").hidden = listOnly() || (S.view === "sandwich" ? S.focus !== NONE && pair.callees.w.total[0] > 0 : w > 0);
 	$("empty").textContent = S.view === "sandwich" && S.focus === NONE ? "Choose a function to see who calls it and what it calls." : "Nothing was sampled in this range of time.";
 }
 
@@ -1185,8 +1217,66 @@ function makeFunctions() {
 	}
 	return functions;
 }
+/*
+ * The call tree as rows: what is open shows its callees, heaviest first. At first that is the heaviest path, as long as there is one that has
+ * most of what is above it.
+ */
+function treeRows() {
+	const v = V, w = v.w, rows = [];
+	if (!v.open) {
+		v.open = new Set();
+		for (let i = 0, kids; (kids = childrenOf(v, i)).length && v.open.size < 200; i = kids[0]) {
+			if (i)
+				v.open.add(i);
+			if (w.total[kids[0]] * 2 < w.total[i])
+				break;
+		}
+	}
+	const visit = (i, depth) => {
+		for (const c of childrenOf(v, i)) {
+			rows.push({ f: v.frame[c], node: c, depth, self: w.self[c], total: w.total[c], name: nameOf(v.frame[c]), module: moduleOf(v.frame[c]),
+				a: diff ? w.a[c] : 0, b: diff ? w.b[c] : 0, delta: diff ? w.b[c] - w.a[c] : 0, selfDelta: diff ? w.selfB[c] - w.selfA[c] : 0,
+				kids: childrenOf(v, c).length > 0, open: v.open.has(c) });
+			if (v.open.has(c))
+				visit(c, depth + 1);
+		}
+	};
+	visit(0, 0);
+	return rows;
+}
+function childrenOf(v, i) {
+	const kids = [];
+	for (let c = i + 1; c < v.end[i]; c = v.end[c])
+		if (v.w.total[c])
+			kids.push(c);
+	return kids.sort((x, y) => v.w.total[y] - v.w.total[x]);
+}
+/* open: undefined turns it over. */
+function openRow(at, open) {
+	const r = rowsShown[at];
+	if (!r || !r.kids)
+		return;
+	if (open === undefined ? r.open : !open)
+		V.open.delete(r.node);
+	else
+		V.open.add(r.node);
+	rowAt = at;
+	showList();
+}
+/* Closes a row; one that is closed leads to its caller. */
+function closeRow(at) {
+	if (rowsShown[at].open)
+		return openRow(at, false);
+	const parent = V.parent[rowsShown[at].node], to = rowsShown.findIndex(r => r.node === parent);
+	if (to >= 0) {
+		rowAt = to;
+		moveRow("");
+	}
+}
 function columns() {
 	const split = S.view === "sandwich";
+	if (S.view === "tree" && !diff)
+		return [["total", "Total", "84px"], ["self", "Self", "84px"], ["name", "Function", "minmax(0, 4fr)"], ["module", "Module", "minmax(0, 1fr)"]];
 	if (diff)
 		return split ? [["delta", "Change", "84px"], ["name", "Function", "1fr"]]
 			: [["a", "Before", "84px"], ["b", "After", "84px"], ["delta", "Change", "92px"], ["selfDelta", "Self change", "92px"],
@@ -1202,14 +1292,17 @@ function showList() {
 	if (S.view === "flame")
 		return;
 	const cols = columns(), key = cols.some(c => sortKey(c[0]) === S.sort) ? S.sort : diff ? "delta" : "self";
-	const re = matches, rows = makeFunctions().filter(r => !re || re[r.f]);
+	const re = matches, tree = S.view === "tree", rows = tree ? treeRows() : makeFunctions().filter(r => !re || re[r.f]);
 	const text = key === "name" || key === "module", sign = S.down ? -1 : 1;
-	rows.sort((x, y) => (text ? (x[key] < y[key] ? -1 : x[key] > y[key] ? 1 : 0) * -1 : key === "delta" || key === "selfDelta" ? Math.abs(x[key]) - Math.abs(y[key])
-		: x[key] - y[key]) * sign || y.total - x.total || (x.name < y.name ? -1 : 1));
+	if (!tree)
+		rows.sort((x, y) => (text ? (x[key] < y[key] ? -1 : x[key] > y[key] ? 1 : 0) * -1 : key === "delta" || key === "selfDelta" ? Math.abs(x[key]) - Math.abs(y[key])
+			: x[key] - y[key]) * sign || y.total - x.total || (x.name < y.name ? -1 : 1));
 	rowsShown = rows;
 	rowAt = Math.max(0, Math.min(rowAt, rows.length - 1));
 	document.documentElement.style.setProperty("--columns", cols.map(c => c[2]).join(" "));
 	$("list-head").replaceChildren(...cols.map(([id, word]) => {
+		if (tree)
+			return el("span", word, id === "name" || id === "module" ? "name" : "");
 		const b = el("button", word + (sortKey(id) === key && id === (cols.find(c => sortKey(c[0]) === key) || [])[0] ? (S.down ? " ↓" : " ↑") : ""),
 			id === "name" || id === "module" ? "name" : "");
 		b.type = "button";
@@ -1226,7 +1319,7 @@ function showList() {
 let rowAt = 0;
 function moveRow(key) {
 	const box = $("list-scroll"), page = Math.max(1, Math.floor(box.clientHeight / 26) - 1);
-	const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[key];
+	const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[key] || 0;
 	rowAt = Math.max(0, Math.min(rowsShown.length - 1, rowAt + by));
 	const top = rowAt * 26;
 	box.scrollTop = Math.min(top, Math.max(box.scrollTop, top + 26 - box.clientHeight));
@@ -1258,7 +1351,15 @@ function showRows() {
 			} else if (id === "name") {
 				/* In short, unless it is the rest that was searched for. */
 				const short = r.name.length > 40 ? brief(r.name) : r.name;
-				line.append(marked(re && !re.test(short) ? r.name : short, re));
+				const cell = marked(re && !re.test(short) ? r.name : short, re);
+				if (S.view === "tree") {
+					cell.prepend(el("i", r.kids ? (r.open ? "▾" : "▸") : "", "twist"));
+					cell.style.paddingLeft = `${Math.min(r.depth, 60) * 14}px`;
+					if (r.kids)
+						line.setAttribute("aria-expanded", r.open);
+					line.setAttribute("aria-level", r.depth + 1);
+				}
+				line.append(cell);
 			} else {
 				line.append(el("span", r.module, "more"));
 			}
@@ -1465,8 +1566,18 @@ function sandwich(frame) {
 	S.focus = frame;
 	setView("sandwich");
 }
+/* The function with most weight of its own, to begin with. */
+function topFunction() {
+	let best = null;
+	for (const r of makeFunctions())
+		if (!best || r.self > best.self)
+			best = r;
+	return best ? best.f : NONE;
+}
 function setView(view_) {
 	S.view = view_;
+	if (view_ === "sandwich" && S.focus === NONE)
+		S.focus = topFunction();
 	applyView();
 	reweigh();
 	if (pair)
@@ -1478,14 +1589,16 @@ function applyView() {
 		b.setAttribute("aria-selected", b.dataset.view === S.view);
 	$("main").className = S.view === "sandwich" ? "split" : "";
 	$("list").hidden = S.view === "flame";
-	$("graph").hidden = S.view === "table";
-	for (const id of ["invert", "icicle"])
-		$(id).disabled = S.view !== "flame";
+	$("list-scroll").setAttribute("role", S.view === "tree" ? "treegrid" : "grid");
+	$("graph").hidden = listOnly();
+	$("invert").disabled = S.view !== "flame" && S.view !== "tree";
+	$("icicle").disabled = S.view !== "flame";
 	hideTip();
 	hovered = NONE;
-	if (S.view !== "table")
+	if (!listOnly())
 		resize();
 }
+const listOnly = () => S.view === "table" || S.view === "tree";
 function applyOptions() {
 	$("merge").value = S.merge;
 	$("colour").value = S.colour;
@@ -1522,7 +1635,7 @@ function change(what) {
 /* The roots come into view. */
 function settle() {
 	$("space").style.height = `${Math.max(0, contentHeight() - height)}px`;
-	scroll.scrollTop = S.view === "flame" && S.icicle === S.invert ? 1e9 : 0;
+	scroll.scrollTop = pair ? Math.max(0, pair.callers.height * ROW - height / 2) : S.view === "flame" && S.icicle === S.invert ? 1e9 : 0;
 	redraw();
 }
 
@@ -1533,8 +1646,8 @@ function remember() {
 	const q = new URLSearchParams();
 	const put = (key, value, usual) => value !== usual && q.set(key, value);
 	put("view", S.view, "flame");
-	put("merge", S.merge, "all");
-	put("colour", S.colour, diff ? "diff" : "kind");
+	put("merge", S.merge, usualMerge);
+	put("colour", S.colour, usualColour);
 	put("norm", S.norm, "share");
 	put("event", String(S.event), String(mainEvent));
 	put("q", S.query, "");
@@ -1556,9 +1669,9 @@ function remember() {
 function recall() {
 	const q = new URLSearchParams(location.hash.slice(1)), one = (key, among, usual) => among.includes(q.get(key)) ? q.get(key) : usual;
 	const whole = (key, most) => /^\d+$/.test(q.get(key) || "") && +q.get(key) < most ? +q.get(key) : NONE;
-	S.view = one("view", ["flame", "table", "sandwich"], "flame");
-	S.merge = one("merge", diff ? ["all", "comm"] : ["all", "comm", "pid", "tid"], "all");
-	S.colour = one("colour", diff ? ["kind", "module", "diff"] : ["kind", "module"], diff ? "diff" : "kind");
+	S.view = one("view", ["flame", "table", "sandwich", "tree"], "flame");
+	S.merge = one("merge", diff ? ["all", "comm"] : ["all", "comm", "pid", "tid"], usualMerge);
+	S.colour = one("colour", diff ? ["kind", "module", "diff"] : ["kind", "module"], usualColour);
 	S.norm = one("norm", ["share", "abs"], "share");
 	S.event = whole("event", P.events.length) === NONE ? mainEvent : whole("event", P.events.length);
 	S.query = (q.get("q") || "").slice(0, 1000);
@@ -1573,6 +1686,8 @@ function recall() {
 	rebuild();
 	const path = (q.get("zoom") || "").split(".").filter(x => /^\d+$/.test(x)).map(Number);
 	S.zoom = path.length ? follow(V, path) : 0;
+	if (S.view === "sandwich" && S.focus === NONE)
+		S.focus = topFunction();
 	applyOptions();
 	applyTheme();
 	applyView();
@@ -1752,12 +1867,21 @@ $("list-rows").addEventListener("click", e => {
 	if (!line)
 		return;
 	rowAt = +line.id.slice(3);
-	sandwich(+line.dataset.frame);
+	if (S.view === "tree" && !e.shiftKey)
+		openRow(rowAt);
+	else
+		sandwich(+line.dataset.frame);
 });
 $("list-scroll").addEventListener("keydown", e => {
 	if (e.altKey || e.ctrlKey || e.metaKey || !rowsShown.length)
 		return;
-	if (e.key === "Enter")
+	if (S.view === "tree" && (e.key === "Enter" || e.key === "ArrowRight"))
+		openRow(rowAt, e.key === "Enter" ? undefined : true);
+	else if (S.view === "tree" && e.key === "ArrowLeft")
+		closeRow(rowAt);
+	else if (S.view === "tree" && e.key === "s")
+		sandwich(rowsShown[rowAt].f);
+	else if (e.key === "Enter")
 		sandwich(rowsShown[rowAt].f);
 	else if (["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"].includes(e.key))
 		moveRow(e.key);
@@ -1779,7 +1903,7 @@ document.addEventListener("keydown", e => {
 		"/": () => $("query").focus(), "f": () => $("query").focus(), Escape: goBack, "0": () => $("reset").click(), "?": () => $("keys").showModal(),
 		n: () => stepMatch(1), N: () => stepMatch(-1), i: () => $("icicle").click(), v: () => change({ invert: !S.invert }),
 		m: () => change({ merge: cycle("merge") }), c: () => setColour(cycle("colour")), d: () => $("theme").click(),
-		"1": () => setView("flame"), "2": () => setView("table"), "3": () => setView("sandwich"),
+		"1": () => setView("flame"), "2": () => setView("table"), "3": () => setView("sandwich"), "4": () => setView("tree"),
 		Enter: () => picked !== NONE && zoomTo(picked), s: () => sandwich(V.frame[picked !== NONE ? picked : hovered !== NONE ? hovered : S.zoom]),
 		y: () => copy(nameOf(V.frame[picked !== NONE ? picked : hovered !== NONE ? hovered : S.zoom])),
 		",": () => ranged() && (choose(Math.max(0, S.from - span), Math.max(span, S.from)), remember()),
@@ -1809,7 +1933,7 @@ addEventListener("resize", () => {
 		showList();
 });
 new ResizeObserver(() => {
-	if (printing || S.view === "table")
+	if (printing || listOnly())
 		return;
 	const bottom = scroll.scrollHeight - scroll.scrollTop - height;
 	resize();
@@ -1825,7 +1949,7 @@ addEventListener("beforeprint", () => {
 	document.documentElement.classList.remove("dark");
 	recolour();
 	document.documentElement.classList.toggle("was-dark", night);
-	if (S.view !== "table") {
+	if (!listOnly()) {
 		const high = Math.min(contentHeight(), 12000);
 		sizeCanvas(high);
 		paint(performance.now());
@@ -1898,6 +2022,8 @@ window.sonde = {
 	},
 	get span() { return view.aimTo - view.aimFrom; },
 	get gutter() { return gutter; },
+	/* The rows of the list or the call tree, as they are. */
+	get rows() { return rowsShown.map(r => ({ name: r.name, depth: r.depth, self: r.self, total: r.total, open: r.open })); },
 	/* What is written beside the graph. */
 	notes: () => $("status").textContent + (pair ? cutNote(pair.callers) : ""),
 	/* In the sandwich: the weight of a caller or callee, null when it is none. */
