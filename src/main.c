@@ -63,5 +63,6 @@ int main(int argc, char **argv)
 	const struct dialect *dialect = argc ? dialect_find(argv[0]) : NULL;
 	app_init(&app, dialect ? dialect->called : "sonde");
 	app.pager = dialect ? dialect->pager : NULL;
+	app.quiet_notes = dialect && dialect->quiet_notes;
 	return app_finish(&app, run(&app, dialect, argc, argv));
 }

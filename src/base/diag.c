@@ -8,13 +8,28 @@ void diag_init(struct diag *d)
 	*d = (struct diag){ 0 };
 }
 
+static void item_done(struct diag_item *it)
+{
+	free(it->message);
+	free(it->hint);
+	free(it->text);
+}
+
+void diag_drop_notes(struct diag *d)
+{
+	size_t kept = 0;
+	vec_for_each (&d->items, it)
+		if (it->level == DIAG_NOTE)
+			item_done(it);
+		else
+			d->items.at[kept++] = *it;
+	d->items.nr = kept;
+}
+
 void diag_done(struct diag *d)
 {
-	vec_for_each (&d->items, it) {
-		free(it->message);
-		free(it->hint);
-		free(it->text);
-	}
+	vec_for_each (&d->items, it)
+		item_done(it);
 	vec_free(&d->items);
 	diag_init(d);
 }

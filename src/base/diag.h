@@ -37,5 +37,8 @@ void diag_span(struct diag *d, const char *text, size_t start, size_t len);
 /* Moves what `to` does not say yet; from is empty afterwards. */
 void diag_join(struct diag *to, struct diag *from);
 
+/* Forgets all notes; errors and warnings stay. */
+void diag_drop_notes(struct diag *d);
+
 /* prog: what stands before the first colon ("sonde record"). One item is a few lines. */
 void diag_render(const struct diag *d, const char *prog, bool colour, struct strbuf *to);

@@ -154,6 +154,8 @@ int app_flush(struct app *app)
 
 void app_say(struct app *app)
 {
+	if (app->quiet_notes && !app->verbose)
+		diag_drop_notes(&app->diag);
 	diag_render(&app->diag, app->title, app->colour_err, &app->err);
 	if (app->diag.nr_errors && !app->diag.items.nr)
 		strbuf_printf(&app->err, "%s: out of memory\n", app->title);

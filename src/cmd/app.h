@@ -35,6 +35,7 @@ struct app_common {
 struct app {
 	const char *prog; /* "sonde", or the name we were called by */
 	char title[64]; /* "sonde record": what messages start with */
+	bool quiet_notes; /* notes are shown with -v only */
 	const char *pager; /* variable that names the pager before $PAGER; NULL: SONDE_PAGER */
 	const struct command *cmd; /* being run */
 	struct app_common common;

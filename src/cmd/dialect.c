@@ -5,7 +5,11 @@
 #include <string.h>
 
 static const struct dialect dialects[] = {
-	{ .called = "perf", .run = perf_run, .version = perf_version_line, .pager = "PERF_PAGER" },
+	{ .called = "perf",
+	  .run = perf_run,
+	  .version = perf_version_line,
+	  .quiet_notes = true,
+	  .pager = "PERF_PAGER" },
 	{ .called = "trace-cmd",
 	  .verb = "ftrace",
 	  .version = "trace-cmd version " SONDE_VERSION " (sonde)" },

@@ -11,6 +11,7 @@ struct dialect {
 	const char *verb; /* our command that its whole command line belongs to; NULL: .run */
 	int (*run)(struct app *app, int argc, char **argv); /* returns the exit status */
 	const char *version; /* what --version answers: scripts look at it */
+	bool quiet_notes; /* notes, which the tool does not have, only with -v */
 	const char *pager; /* its own variable for $PAGER, or NULL */
 };
 

@@ -80,12 +80,29 @@ static int unknown_verb(struct app *app, const char *word)
 /* A setting as an option that stands before those on the command line. */
 static const struct {
 	const char *key, *verb, *option;
-	bool flag; /* --OPTION or --no-OPTION; else --OPTION=VALUE */
+	enum {
+		AS_VALUE, /* --OPTION=VALUE */
+		AS_FLAG, /* --OPTION or --no-OPTION */
+		AS_OPPOSITE, /* --no-OPTION when it is true */
+	} how;
 } defaults[] = {
-	{ "report.children", "report", "children", true },
-	{ "report.percent-limit", "report", "percent-limit", false },
-	{ "report.sort_order", "report", "sort", false },
-	{ "stat.big-num", "stat", "big-num", true },
+	{ "report.children", "report", "children", AS_FLAG },
+	{ "report.group", "report", "group", AS_FLAG },
+	{ "report.percent-limit", "report", "percent-limit", AS_VALUE },
+	{ "report.sort_order", "report", "sort", AS_VALUE },
+	{ "call-graph.print-type", "report", "call-graph-default", AS_VALUE },
+	{ "call-graph.threshold", "report", "call-graph-default", AS_VALUE },
+	{ "call-graph.order", "report", "call-graph-default", AS_VALUE },
+	{ "call-graph.sort-key", "report", "call-graph-default", AS_VALUE },
+	{ "hist.percentage", "report", "percentage", AS_VALUE },
+	{ "hist.percentage", "diff", "percentage", AS_VALUE },
+	{ "diff.order", "diff", "order", AS_VALUE },
+	{ "diff.compute", "diff", "compute", AS_VALUE },
+	{ "annotate.disassembler_style", "annotate", "disassembler-style", AS_VALUE },
+	{ "annotate.hide_src_code", "annotate", "source", AS_OPPOSITE },
+	{ "annotate.show_nr_samples", "annotate", "show-nr-samples", AS_FLAG },
+	{ "annotate.show_total_period", "annotate", "show-total-period", AS_FLAG },
+	{ "stat.big-num", "stat", "big-num", AS_FLAG },
 };
 
 static bool has_option(const struct command *cmd, const char *name)
@@ -108,9 +125,10 @@ static char *default_word(const struct perf_config *c, const struct command *cmd
 	char *word = NULL;
 	if (!value || strcmp(defaults[i].verb, cmd->name) || !has_option(cmd, defaults[i].option))
 		return NULL;
-	int n = defaults[i].flag
-			? asprintf(&word, "--%s%s", is_true(value) ? "" : "no-", defaults[i].option)
-			: asprintf(&word, "--%s=%s", defaults[i].option, value);
+	bool on = is_true(value) == (defaults[i].how == AS_FLAG);
+	int n = defaults[i].how == AS_VALUE
+			? asprintf(&word, "--%s=%s", defaults[i].option, value)
+			: asprintf(&word, "--%s%s", on ? "" : "no-", defaults[i].option);
 	return n < 0 ? NULL : word;
 }
 

@@ -19,6 +19,7 @@ struct graph_opts {
 	bool given;
 	bool order_given;
 	bool percent_given;
+	bool number_seen; /* in this -g: the first one is the percentage */
 	bool by_address;
 	bool by_line;
 	enum text_tree_form form;

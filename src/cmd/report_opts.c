@@ -18,9 +18,12 @@ static int parse_percent(const char *word, double *ret)
 /* A first number is the least percentage, a second one how many branches of a place are shown. */
 static int graph_number(struct graph_opts *g, const char *word)
 {
-	if (!g->percent_given) {
-		g->percent_given = !parse_percent(word, &g->min_percent);
-		return g->percent_given ? 0 : -EINVAL;
+	if (!g->number_seen) {
+		g->number_seen = true;
+		if (parse_percent(word, &g->min_percent))
+			return -EINVAL;
+		g->percent_given = true;
+		return 0;
 	}
 	char *end;
 	unsigned long limit = strtoul(word, &end, 10);
@@ -81,11 +84,12 @@ static int graph_word(struct graph_opts *g, const char *word, struct diag *d)
 }
 
 /* -g graph,0.5,caller: words in any order. */
-static int graph_call(void *opts, const char *value, bool negated, struct diag *d)
+/* What perf's settings say, which nobody asked for. */
+static int graph_default(void *opts, const char *value, bool negated, struct diag *d)
 {
 	struct graph_opts *g = &((struct report_opts *)opts)->graph;
-	g->given = true;
 	g->off = negated;
+	g->number_seen = false;
 	while (value && *value && !negated) {
 		char word[32];
 		size_t len = strcspn(value, ",");
@@ -100,6 +104,12 @@ static int graph_call(void *opts, const char *value, bool negated, struct diag *
 		value += len + (value[len] == ',');
 	}
 	return 0;
+}
+
+static int graph_call(void *opts, const char *value, bool negated, struct diag *d)
+{
+	((struct report_opts *)opts)->graph.given = true;
+	return graph_default(opts, value, negated, d);
 }
 
 const struct opt report_rows[] = {
@@ -124,6 +134,8 @@ const struct opt report_rows[] = {
 		 "function|address|srcline, "
 		 "percent|period|count, least percentage, most branches",
 		 graph_call, .optional = true, .greedy = true),
+	OPT_CALL(0, "call-graph-default", "HOW", "the same, where there are call chains",
+		 graph_default, .hidden = true),
 	OPT_FLAG('G', "inverted", struct report_opts, inverted, "the same as -g caller"),
 	OPT_FLAG(0, "children", struct report_opts, children,
 		 "count callers too (as perf does when there are call chains)"),
