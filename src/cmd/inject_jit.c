@@ -10,6 +10,7 @@
 #include "base/kept.h"
 #include "cmd/symbols.h"
 #include "file/jitdump.h"
+#include "file/perfdata_made.h"
 #include "image/jit_image.h"
 #include "stream/perf_walk.h"
 
@@ -26,7 +27,7 @@
 
 typedef unsigned long long ull;
 
-enum { LINES_MAX = 1 << 20, DUMP_MAX = 1 << 30 };
+enum { LINES_MAX = 1 << 20, DUMP_MAX = 1 << 30, KEPT_MAX = 4096 };
 
 static const struct strbuf nothing;
 
@@ -286,6 +287,20 @@ static const char *why_not(int err)
 			       : strerror(-err);
 }
 
+/* The recording has a copy of the dump as it was at its end. */
+static bool find_kept(const struct perfdata *p, u32 pid, const u8 **data, size_t *size)
+{
+	struct bytes cursor = perfdata_made_start(p);
+	struct perfdata_made m;
+	for (int i = 0; i < KEPT_MAX && perfdata_made_next(&cursor, &m); i++)
+		if (m.kind == PERFDATA_MADE_DUMP && m.pid == pid) {
+			*data = m.data;
+			*size = m.size;
+			return true;
+		}
+	return false;
+}
+
 /* What cannot be read is said, and stays without names. */
 static int take_dump(struct inject_jit *j, const char *path, u32 pid, struct strbuf *maps)
 {
@@ -297,6 +312,9 @@ static int take_dump(struct inject_jit *j, const char *path, u32 pid, struct str
 			  .pid = pid,
 			  .maps = maps };
 	int err = open_dump(path, pid, j->diag, &data, &size);
+	bool mapped = !err;
+	if (err && find_kept(j->file, pid, &data, &size))
+		err = 0;
 	if (err) {
 		diag_warn(j->diag, "cannot read '%s': %s", path, why_not(err));
 		if (err == -EPERM)
@@ -319,7 +337,8 @@ static int take_dump(struct inject_jit *j, const char *path, u32 pid, struct str
 		vec_free(&d.made);
 		vec_free(&d.lines);
 	}
-	guard_unmap(data, size);
+	if (mapped)
+		guard_unmap(data, size);
 	return err;
 }
 

@@ -1,6 +1,7 @@
 #include "file/perfdata_copy.h"
 
 #include "file/perfdata_build_id.h"
+#include "file/perfdata_made.h"
 
 #include <errno.h>
 #include <string.h>
@@ -215,6 +216,9 @@ static int put_table(struct perfdata_copy *c)
 	for (unsigned bit = 1; bit < FEAT_MAX; bit++)
 		if (h.features[bit / 64] >> (bit % 64) & 1 && all[bit].at)
 			(void)!put(c, all[bit].at, all[bit].size);
+	struct perfdata_feature made = perfdata_made_all(p);
+	if (made.size)
+		(void)!put(c, made.at, made.size);
 	h.data.size = c->data_size;
 	if (!flush(c) && pwrite(c->fd, &h, sizeof(h), 0) != sizeof(h))
 		c->err = errno ? -errno : -EIO;

@@ -3,6 +3,7 @@
 #include "base/dict.h"
 #include "file/perfdata_build_id.h"
 #include "file/perfdata_head.h"
+#include "file/perfdata_made.h"
 #include "file/perfdata_name.h"
 #include "file/perfdata_spare.h"
 #include "file/zstd_records.h"
@@ -31,6 +32,7 @@ struct perfdata_writer {
 	u64 times_ns[2];
 	u64 raw_bytes;
 	struct strbuf build_ids; /* payload of FEAT_BUILD_ID */
+	struct strbuf made; /* what programs told of their code (perfdata_made.h) */
 	struct dict build_id_paths;
 	struct zstd_records *zstd;
 	u32 comp_level;
@@ -293,6 +295,17 @@ int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool ke
 	return err;
 }
 
+int perfdata_write_made(struct perfdata_writer *w, u32 kind, u32 pid, const void *data, size_t size)
+{
+	if (w->pipe)
+		return 0;
+	pthread_mutex_lock(&w->side_lock);
+	perfdata_put_made(&w->made, kind, pid, data, size);
+	int err = w->made.err;
+	pthread_mutex_unlock(&w->side_lock);
+	return err;
+}
+
 static int finish(struct perfdata_writer *w)
 {
 	if (w->err)
@@ -300,7 +313,7 @@ static int finish(struct perfdata_writer *w)
 	if (w->pipe)
 		return append_stream(w, NULL, 0);
 	struct tail tail;
-	struct iovec iov[3];
+	struct iovec iov[4];
 	u64 end = w->head.data.offset + w->head.data.size, written;
 	int err = unseal(w);
 	if (err)
@@ -314,7 +327,11 @@ static int finish(struct perfdata_writer *w)
 	}
 	make_tail(w, end, &tail, iov);
 	iov[2] = (struct iovec){ .iov_base = w->build_ids.data, .iov_len = w->build_ids.len };
-	err = write_all(w->fd, iov, 3, end, &written);
+	if (w->made.len)
+		perfdata_put_made_end(&w->made);
+	iov[3] = (struct iovec){ .iov_base = w->made.data,
+				 .iov_len = w->made.err ? 0 : w->made.len };
+	err = write_all(w->fd, iov, 4, end, &written);
 	if (!err)
 		err = write_head(w);
 	return err ? err : publish(w);
@@ -408,6 +425,7 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_mutex_init(&w->side_lock, NULL);
 	strbuf_init(&w->build_ids);
+	strbuf_init(&w->made);
 	dict_init(&w->build_id_paths);
 	w->head = (struct perf_file_header){
 		.magic = PERF_MAGIC2,
@@ -467,6 +485,7 @@ void perfdata_write_close(struct perfdata_writer *w)
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->side_lock);
 	strbuf_done(&w->build_ids);
+	strbuf_done(&w->made);
 	dict_done(&w->build_id_paths);
 	zstd_records_free(w->zstd);
 	perfdata_name_done(&w->name);

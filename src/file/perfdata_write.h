@@ -71,6 +71,9 @@ void perfdata_write_times(struct perfdata_writer *w, u64 first_ns, u64 last_ns);
 /* For the BUILD_ID feature, which finish() writes. The same path is taken once. */
 int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool kernel, const u8 *id,
 			    size_t size) must_check;
+/* The same for a file that a process wrote about its code (perfdata_made.h); not into a pipe, where perf knows no such record. */
+int perfdata_write_made(struct perfdata_writer *w, u32 kind, u32 pid, const void *data,
+			size_t size) must_check;
 /* The last word: table, build ids, header. */
 int perfdata_write_finish(struct perfdata_writer *w) must_check;
 int perfdata_write_fd(const struct perfdata_writer *w); /* borrowed */

@@ -29,6 +29,8 @@ struct image_info {
 	u8 build_id[BUILD_ID_MAX];
 	u8 build_id_size;
 	u32 pid; /* IMAGE_KIND_ANON: whose map file to look in */
+	const char *made_map; /* IMAGE_KIND_ANON: the map file as the recording has it; NULL: it has none */
+	size_t made_map_size;
 	u64 start, end; /* IMAGE_KIND_KERNEL, _MODULE, _BPF: address range; end 0: open */
 	u64 reloc; /* IMAGE_KIND_KERNEL: address that the reference symbol (_text, _stext) had when recorded */
 };

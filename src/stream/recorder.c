@@ -4,6 +4,7 @@
 #include "kern/machine.h"
 #include "kern/tracing_data.h"
 #include "stream/live_unwind.h"
+#include "stream/made_code.h"
 #include "stream/write_queue.h"
 #include "wire/perf_sample.h"
 
@@ -42,6 +43,7 @@ struct recorder {
 	u32 time_slot; /* which u64 behind the head of a sample is its time; 0xff: none */
 	struct tally *tallies; /* one a reader, and one for what is synthesised */
 	unsigned nr_tallies;
+	struct made_code *made; /* who made code at run time */
 	u64 nr_lost_samples; /* as the kernel counted them per event, at the end */
 };
 
@@ -60,10 +62,15 @@ struct mmap2_head {
 	char name[];
 };
 
-/* Build ids that the kernel puts into map records go to the table at the end of the file. */
+/* Build ids that the kernel puts into map records go to the table at the end of the file, with what made its code itself. */
 static int note_build_id(struct recorder *r, const struct perf_event_header *h)
 {
 	const struct mmap2_head *m = (const struct mmap2_head *)h;
+	if (h->size > sizeof(*m) && m->prot & PROT_EXEC && memchr(m->name, 0, h->size - sizeof(*m))) {
+		int err = made_code_note(r->made, m->pid, m->name);
+		if (err)
+			return err;
+	}
 	if (!(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) || h->size <= sizeof(*m) ||
 	    m->id_size > sizeof(m->id))
 		return 0;
@@ -439,7 +446,8 @@ static int make_tallies(struct recorder *r)
 {
 	r->nr_tallies = live_perf_nr_readers(r->live) + 1;
 	r->tallies = aligned_alloc(64, r->nr_tallies * sizeof(*r->tallies));
-	if (!r->tallies)
+	r->made = made_code_new();
+	if (!r->tallies || !r->made)
 		return -ENOMEM;
 	memset(r->tallies, 0, r->nr_tallies * sizeof(*r->tallies));
 	for (unsigned i = 0; i < r->nr_tallies; i++) {
@@ -556,6 +564,7 @@ void recorder_discard(struct recorder *r)
 static int change_file(struct recorder *r, const char *keep_as, struct diag *d)
 {
 	int err = write_queue_drain(r->queue);
+	made_code_write(r->made, NULL, r->opts.places, r->file);
 	if (!err)
 		err = perfdata_write_finish(r->file);
 	if (!err)
@@ -704,6 +713,7 @@ int recorder_finish(struct recorder *r, struct diag *d)
 	int written = write_queue_drain(r->queue);
 	if (!err)
 		err = written;
+	made_code_write(r->made, NULL, r->opts.places, r->file);
 	int closing = perfdata_write_finish(r->file);
 	if (!err)
 		err = closing;
@@ -734,6 +744,7 @@ void recorder_close(struct recorder *r)
 	for (unsigned i = 0; i < r->nr_tallies && r->tallies; i++)
 		free(r->tallies[i].scratch);
 	free(r->tallies);
+	made_code_free(r->made);
 	if (r->has_machine)
 		machine_done(&r->machine);
 	cleanup_close(&r->full_fd);

@@ -12,6 +12,7 @@
  * handed out is void, the first pass goes on to the end, and everything starts anew.
  */
 #include "stream/replay_perf.h"
+#include "file/perfdata_made.h"
 #include "stream/replay_perf_impl.h"
 
 #include <errno.h>
@@ -152,12 +153,46 @@ static int seal(struct replay *r)
 	return err ? err : tasks_seal(r->tasks);
 }
 
+/* What the recording has about code made at run time: maps by process. */
+static int find_made(struct replay *r)
+{
+	struct catalog *c = &r->source.catalog;
+	struct bytes cursor = perfdata_made_start(&r->file);
+	struct perfdata_made m;
+	struct dict maps; /* pid -> index into `all` */
+	VEC(struct perfdata_made) all = { 0 };
+	int err = 0;
+	dict_init(&maps);
+	while (!err && perfdata_made_next(&cursor, &m)) {
+		u32 fresh = (u32)all.nr, at;
+		struct perfdata_made *kept = m.kind == PERFDATA_MADE_MAP ? vec_push(&all) : NULL;
+		if (m.kind != PERFDATA_MADE_MAP)
+			continue;
+		err = kept ? dict_add(&maps, m.pid, fresh, &at) : -ENOMEM;
+		if (kept)
+			*kept = m;
+	}
+	for (size_t i = 0; i < c->images.nr && all.nr && !err; i++) {
+		struct image_info *image = &c->images.at[i];
+		u32 at = image->kind == IMAGE_KIND_ANON ? dict_get(&maps, image->pid) : DICT_NONE;
+		if (at == DICT_NONE)
+			continue;
+		image->made_map = (const char *)all.at[at].data;
+		image->made_map_size = all.at[at].size;
+	}
+	vec_free(&all);
+	dict_done(&maps);
+	return err;
+}
+
 static int prepare_once(struct replay *r, unsigned needs, struct diag *d)
 {
 	replay_perf_find_times(r);
 	int err = replay_perf_first_pass(r, needs);
 	if (!err)
 		err = seal(r);
+	if (!err)
+		err = find_made(r);
 	if (!err)
 		err = fill_events(r);
 	if (!err)

@@ -331,39 +331,55 @@ static int map_text(int fd, s64 process_uid, const char **data, size_t *len, boo
 	return err;
 }
 
-static int resolve_anon_map(struct sym_names *n, struct group *g, struct arena *arena)
+/* The file of the process, opened and mapped; 0, or why not. */
+static int open_map_file(struct sym_names *n, struct group *g, const char **text, size_t *size)
 {
 	char path[PATH_MAX];
 	const char *dir = n->cfg.map_dir ? n->cfg.map_dir : "/tmp";
 	int len = snprintf(path, sizeof(path), "%s/perf-%u.map", dir, g->info->pid);
-	const char *text = NULL;
-	size_t size = 0;
 	if (!g->info->pid || len < 0 || (size_t)len >= sizeof(path))
-		return 0;
+		return -ENOENT;
 	_cleanup_close_ int fd = foreign_open(path, FOREIGN_NOFOLLOW);
 	const struct debugfile_places *p = n->cfg.places;
 	if (fd < 0 && p)
 		fd = p->open_map(p->ctx, (s32)g->info->pid);
 	bool cut = false;
 	s64 uid = p ? p->uid(p->ctx, (s32)g->info->pid) : -1;
-	int err = fd < 0 ? -ENOENT : map_text(fd, uid, &text, &size, &cut);
+	int err = fd < 0 ? -ENOENT : map_text(fd, uid, text, size, &cut);
 	if (err == -EPERM)
 		group_note(g, "%s is not used: it belongs to another user than the process", path);
-	if (err)
-		return 0;
-	if (cut)
+	if (!err && cut)
 		group_note(g, "%s is larger than %u MB: the names after that are not read", path,
 			   PERFMAP_MAX >> 20);
+	return err;
+}
+
+static int resolve_by_map(struct group *g, const char *text, size_t size, struct arena *arena)
+{
 	struct sweep s;
 	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
-	err = syms ? sweep_init(&s, g->questions, g->nr_questions, SYMTAB_LAST) : -ENOMEM;
-	if (!err) {
-		(void)perfmap_sweep(text, size, &s);
-		err = sweep_finish(&s, syms);
-		if (!err)
-			err = answer(g, syms, DEMANGLE_NO, arena);
-		sweep_done(&s);
-	}
+	int err = syms ? sweep_init(&s, g->questions, g->nr_questions, SYMTAB_LAST) : -ENOMEM;
+	if (err)
+		return err;
+	(void)perfmap_sweep(text, size, &s);
+	err = sweep_finish(&s, syms);
+	if (!err)
+		err = answer(g, syms, DEMANGLE_NO, arena);
+	sweep_done(&s);
+	return err;
+}
+
+/* What the recording has is of the process that was recorded; a file in /tmp may be of a later one with its number. */
+static int resolve_anon_map(struct sym_names *n, struct group *g, struct arena *arena)
+{
+	const struct image_info *info = g->info;
+	const char *text = NULL;
+	size_t size = 0;
+	if (info->made_map)
+		return resolve_by_map(g, info->made_map, info->made_map_size, arena);
+	if (open_map_file(n, g, &text, &size))
+		return 0;
+	int err = resolve_by_map(g, text, size, arena);
 	guard_unmap(text, size);
 	return err;
 }

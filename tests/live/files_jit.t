@@ -14,8 +14,8 @@ flat() { "$SONDE" report -i "$1" --stdio --no-children -g none --sort dso,sym 2>
 exits 0 "record -k mono" "$SONDE" record -q -k mono -g -e cpu-clock -F 2000 -o plain.data -- "$SONDE" workload jit 0.4
 dump=$(echo dumps/jit-*.dump)
 pid=$(tr -dc 0-9 <<<"$dump")
-rm -f "/tmp/perf-$pid.map" # the other way to names
-unlike "$(flat plain.data)" 'jit_loop' "without -j nothing has a name"
+rm -f "/tmp/perf-$pid.map" # what it said is in the recording
+like "$(flat plain.data)" '\[JIT\] tid [0-9]+ +\[\.\] jit_loop' "without -j there are names, but no files"
 
 # A link in the place of a file that is about to be written is replaced: nobody may lead us elsewhere.
 echo precious >precious
@@ -81,5 +81,10 @@ mkfifo "$dump"
 exits 0 "a pipe in its place" timeout 20 "$SONDE" inject -j -i plain.data -o cut.data
 rm "$dump"
 exits 0 "and nothing" "$SONDE" inject -j -i plain.data -o cut.data
-like "$err" "cannot read '.*/dumps/jit-$pid.dump': No such file" "is said"
+like "$(flat cut.data)" "jitted-$pid-0.so +\\[\\.\\] jit_loop" "is what the recording kept"
+# A stream keeps nothing.
+"$SONDE" record -q -k mono -e cpu-clock -F 2000 -o - -- "$SONDE" workload jit 0.2 2>/dev/null >gone.data
+rm -f dumps/*.dump /tmp/perf-"$("$SONDE" script -F pid -i gone.data | head -1 | tr -dc 0-9)".map
+exits 0 "of a stream there is no copy" "$SONDE" inject -j -i gone.data -o cut.data
+like "$err" "cannot read '.*/dumps/jit-[0-9]*.dump': No such file" "is said"
 done_testing

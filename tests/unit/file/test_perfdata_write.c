@@ -1,4 +1,5 @@
 /* What perfdata_write writes, perfdata_read reads: at the end, at every moment before, compressed, on a full disk. */
+#include "file/perfdata_made.h"
 #include "file/perfdata_read.h"
 #include "file/perfdata_repair.h"
 #include "file/perfdata_write.h"
@@ -423,6 +424,51 @@ static void test_rotate(const struct machine *m)
 	diag_done(&d);
 }
 
+/* The end of a file with what two programs told of their code, cut and changed at every byte. */
+static void test_made(void)
+{
+	struct strbuf b;
+	struct perfdata_made m;
+	bool good = true;
+	strbuf_init(&b);
+	strbuf_add(&b, "records.", 8);
+	struct strbuf made;
+	strbuf_init(&made);
+	perfdata_put_made(&made, PERFDATA_MADE_MAP, 17, "1000 10 one\n", 12);
+	perfdata_put_made(&made, PERFDATA_MADE_DUMP, 18, "dump", 4);
+	perfdata_put_made_end(&made);
+	strbuf_add(&b, made.data, made.len);
+	struct perfdata p = { .map = (const u8 *)b.data, .map_size = b.len, .data_end = 8 };
+	struct bytes at = perfdata_made_start(&p);
+	ok(perfdata_made_next(&at, &m) && m.kind == PERFDATA_MADE_MAP && m.pid == 17 &&
+		   m.size == 12 && !memcmp(m.data, "1000 10 one\n", 12),
+	   "a map that was kept");
+	ok(perfdata_made_next(&at, &m) && m.kind == PERFDATA_MADE_DUMP && m.pid == 18 &&
+		   m.size == 4 && !perfdata_made_next(&at, &m),
+	   "a dump, and no more");
+	p.unfinished = true;
+	ok(!perfdata_made_all(&p).size, "not in a recording that was never finished");
+	p.unfinished = false;
+	for (size_t i = 8; i <= b.len; i++) {
+		u8 *copy = malloc(b.len);
+		if (!copy)
+			abort();
+		memcpy(copy, b.data, b.len);
+		p.map = copy;
+		p.map_size = i;
+		good &= i == b.len || !perfdata_made_all(&p).size;
+		p.map_size = b.len;
+		copy[i < b.len ? i : 8] ^= 0xff;
+		at = perfdata_made_start(&p);
+		while (perfdata_made_next(&at, &m))
+			good &= m.data >= copy + 8 && m.data + m.size <= copy + b.len;
+		free(copy);
+	}
+	ok(good, "cut or changed anywhere, nothing is read outside");
+	strbuf_done(&made);
+	strbuf_done(&b);
+}
+
 int main(void)
 {
 	const char *dir = getenv("SONDE_TMP");
@@ -441,5 +487,6 @@ int main(void)
 	test_together(&m, 0);
 	test_together(&m, 1);
 	test_rotate(&m);
+	test_made();
 	return done_testing();
 }
