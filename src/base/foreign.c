@@ -194,13 +194,9 @@ int foreign_check_writer(int fd, s64 process_uid)
 	return good ? 0 : -EPERM;
 }
 
-/* Overlays are not among them: what lies below one may be anything. */
-bool foreign_is_local(int fd)
+static bool is_disk(const struct statfs *st)
 {
-	struct statfs st;
-	if (fstatfs(fd, &st))
-		return false;
-	switch ((int)st.f_type) {
+	switch ((int)st->f_type) {
 	case EXT4_SUPER_MAGIC:
 	case MAGIC_XFS:
 	case (int)BTRFS_SUPER_MAGIC:
@@ -215,4 +211,17 @@ bool foreign_is_local(int fd)
 	case MSDOS_SUPER_MAGIC: return true;
 	default: return false;
 	}
+}
+
+/* Overlays are not among them: what lies below one may be anything. */
+bool foreign_is_local(int fd)
+{
+	struct statfs st;
+	return !fstatfs(fd, &st) && is_disk(&st);
+}
+
+bool foreign_is_kernels(int fd)
+{
+	struct statfs st;
+	return !fstatfs(fd, &st) && (is_disk(&st) || (u32)st.f_type == OVERLAYFS_SUPER_MAGIC);
 }

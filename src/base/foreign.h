@@ -36,3 +36,8 @@ int foreign_check_writer(int fd, s64 process_uid) must_check;
  * not for a program (FUSE).
  */
 bool foreign_is_local(int fd);
+/*
+ * Whether inode and times of the file are what the kernel says, not what a server or a program wants them to be. Overlays are among them:
+ * in our own mount namespace only root mounts one.
+ */
+bool foreign_is_kernels(int fd);

@@ -81,11 +81,11 @@ int kept_replace(const char *path, const void *data, size_t size, mode_t mode)
 	return kept_end(&k, err);
 }
 
-int kept_save(const char *path, const void *data, size_t size, bool make_folder)
+static void make_folder_of(const char *path)
 {
 	char folder[PATH_MAX];
 	struct outplace p;
-	const char *slash = make_folder ? strrchr(path, '/') : NULL;
+	const char *slash = strrchr(path, '/');
 	if (slash && slash > path &&
 	    snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path) <
 		    (int)sizeof(folder) &&
@@ -93,7 +93,43 @@ int kept_save(const char *path, const void *data, size_t size, bool make_folder)
 		(void)mkdirat(p.dir, p.name, 0700);
 		outplace_close(&p);
 	}
+}
+
+int kept_save(const char *path, const void *data, size_t size, bool make_folder)
+{
+	if (make_folder)
+		make_folder_of(path);
 	return kept_replace(path, data, size, 0600);
+}
+
+int kept_save_keyed(const char *path, const void *data, size_t size, const void *key,
+		    size_t key_size)
+{
+	struct kept_file k;
+	make_folder_of(path);
+	int err = kept_begin(&k, path, 0600);
+	if (err)
+		return err;
+	err = strbuf_drain_fd(&k.fd, data, size);
+	if (!err)
+		err = strbuf_drain_fd(&k.fd, key, key_size);
+	return kept_end(&k, err);
+}
+
+int kept_map_keyed(const char *path, const void *key, size_t key_size, void **data, size_t *size)
+{
+	void *map;
+	size_t all;
+	int err = kept_map(path, &map, &all);
+	if (err)
+		return err;
+	if (all < key_size || memcmp((u8 *)map + all - key_size, key, key_size)) {
+		guard_unmap(map, all);
+		return -ESTALE;
+	}
+	*data = map;
+	*size = all - key_size;
+	return 0;
 }
 
 int kept_map(const char *path, void **data, size_t *size)

@@ -35,6 +35,14 @@ int kept_begin_at(struct kept_file *k, const struct outplace *p, mode_t mode) mu
  */
 int kept_end(struct kept_file *k, int err) must_check;
 /*
+ * The same with a key at its end, which says what it was made from: reading has to present it again.
+ */
+int kept_save_keyed(const char *path, const void *data, size_t size, const void *key,
+		    size_t key_size) must_check;
+/* As kept_map(); *size is without the key, whose bytes belong to the mapping. -ESTALE: another key. */
+int kept_map_keyed(const char *path, const void *key, size_t key_size, void **data,
+		   size_t *size) must_check;
+/*
  * Maps it: a plain file that is not empty, no link, and ours or root's. 0 and *data, *size (guard_unmap() them), -EPERM when it is
  * something else, or negative errno.
  */

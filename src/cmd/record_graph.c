@@ -158,7 +158,7 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 	l->stack_bytes = bytes;
 	l->kernel_chain = o->raw_stack;
 	l->settle = ro->unwind = !o->raw_stack;
-	ro->cache = cache_folder(s->cache, sizeof(s->cache));
+	ro->cache = cache_folder(s->app, s->cache, sizeof(s->cache));
 	ro->places = symbols_places(NULL);
 	/* Samples are large: rings too, where that much memory may be locked, and what waits in them is taken soon. */
 	if (!l->ring_bytes && !geteuid())

@@ -45,7 +45,57 @@ static int map_file(const char *path, struct sym_text *ret)
 	return 0;
 }
 
-const char *cache_folder(char *to, size_t size)
+/* NULL: it is ours alone, or not there (*exists); else why it is not used. */
+static const char *why_not_cache(const char *path, bool *exists)
+{
+	struct stat st;
+	*exists = !lstat(path, &st);
+	if (!*exists)
+		return NULL;
+	return S_ISLNK(st.st_mode)		  ? "it is a link"
+	       : !S_ISDIR(st.st_mode)		  ? "it is not a folder"
+	       : st.st_uid != geteuid()		  ? "it belongs to another user"
+	       : st.st_mode & (S_IWGRP | S_IWOTH) ? "others may write to it"
+						  : NULL;
+}
+
+/* Made only in a folder of ours: root leaves nothing in another user's home. */
+static void make_own(char *path)
+{
+	struct stat st;
+	char *last = strrchr(path, '/');
+	if (!last || last == path)
+		return;
+	*last = '\0';
+	bool ours = !stat(path, &st) && st.st_uid == geteuid();
+	*last = '/';
+	if (ours)
+		(void)mkdir(path, 0700);
+}
+
+static void make_cache(char *path)
+{
+	char *last = strrchr(path, '/');
+	*last = '\0';
+	make_own(path);
+	*last = '/';
+	make_own(path);
+}
+
+static const char *usable_cache(struct app *app, const char *path)
+{
+	static bool told;
+	bool exists;
+	const char *why = why_not_cache(path, &exists);
+	if (why && app && !told) {
+		told = true;
+		diag_note(&app->diag, "the cache folder %s is not used: %s", path, why);
+		diag_hint(&app->diag, "SONDE_CACHE names another one");
+	}
+	return exists && !why ? path : NULL;
+}
+
+const char *cache_folder(struct app *app, char *to, size_t size)
 {
 	if (getauxval(AT_SECURE))
 		return NULL;
@@ -58,15 +108,9 @@ const char *cache_folder(char *to, size_t size)
 	if (n < 0 || (size_t)n >= size)
 		return NULL;
 	/* Ours to make, not the folders above it (but ~/.cache, which a new account has not). */
-	char *last = own && *own ? NULL : strrchr(to, '/');
-	if (last) {
-		*last = '\0';
-		(void)mkdir(to, 0700);
-		*last = '/';
-		(void)mkdir(to, 0700);
-	}
-	struct stat st;
-	return !stat(to, &st) && S_ISDIR(st.st_mode) ? to : NULL;
+	if ((!own || !*own) && strchr(to, '/'))
+		make_cache(to);
+	return usable_cache(app, to);
 }
 
 static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *ret)
@@ -76,7 +120,8 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 		return map_file(o->kallsyms, ret);
 	struct kallsyms_text t = { 0 };
 	char cache[4096];
-	int err = what == SYM_KALLSYMS ? kallsyms_read(NULL, cache_folder(cache, sizeof(cache)), &t)
+	int err = what == SYM_KALLSYMS
+			  ? kallsyms_read(NULL, cache_folder(NULL, cache, sizeof(cache)), &t)
 		  : what == SYM_MODULES ? kallsyms_read_modules(NULL, &t)
 					: kallsyms_read_notes(NULL, &t);
 	if (!err)
@@ -170,7 +215,7 @@ struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
 		.symfs = o->symfs,
 		.fetch = o->symfs ? NULL : debug_server(app),
 		.places = symbols_places(o->symfs),
-		.cache = cache_folder(cache, sizeof(cache)),
+		.cache = cache_folder(app, cache, sizeof(cache)),
 		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
 		.vmlinux = o->no_vmlinux ? NULL : o->vmlinux,
 		.no_vmlinux = o->no_vmlinux,
@@ -198,7 +243,7 @@ int symbols_unwind(struct source *src, const struct symbol_opts *o)
 	return replay_perf_unwind(
 		src, &(struct unwind_config){ .symfs = o->symfs,
 					      .places = symbols_places(o->symfs),
-					      .cache = cache_folder(cache, sizeof(cache)) });
+					      .cache = cache_folder(NULL, cache, sizeof(cache)) });
 }
 
 static bool same_kernel(const struct catalog *c)

@@ -45,9 +45,10 @@ unsigned symbols_want(const struct symbol_opts *o);
 struct sym_config symbols_config(struct app *app, const struct symbol_opts *o);
 /*
  * Where things that are dear to make are kept: the user's cache folder, never the one of whoever lent us privileges. Its path in `to`,
- * or NULL.
+ * or NULL: there is none, or it is not ours alone: what lies in it is believed, so it must belong to us, be no link, and be writable
+ * by nobody else. app: told about that, once; NULL: nobody is.
  */
-const char *cache_folder(char *to, size_t size);
+const char *cache_folder(struct app *app, char *to, size_t size);
 
 /* A recording that is to be named: processes that began later were not recorded. */
 void symbols_recorded(const char *path);

@@ -92,12 +92,14 @@ const struct cfi_rule *cfi_find(const struct cfi_table *t, u64 offset);
 const u8 *cfi_expr(const struct cfi_table *t, s32 value, size_t *len);
 
 /*
- * Tables in files, named by build id below a folder. Loading checks what finding relies on, so that a damaged or hostile file may
+ * Tables in files, named by build id below a folder, and good only for the very file they were made from: a build id is what a file says
+ * of itself. -ESTALE: of another file; -ENOENT also for a file without an identity. Loading checks what finding relies on, so that a damaged or hostile file may
  * give wrong answers, but never harm; files of other users are not taken.
  */
-int cfi_save(const struct cfi_table *t, const char *folder, const struct buildid *id) must_check;
+int cfi_save(const struct cfi_table *t, const char *folder, const struct buildid *id,
+	     const struct elfimg_identity *file) must_check;
 int cfi_load(struct cfi_table *t, const struct arch *a, const char *folder,
-	     const struct buildid *id) must_check;
+	     const struct buildid *id, const struct elfimg_identity *file) must_check;
 /* The same from bytes (mapped: unmapped by cfi_done, else freed; on failure the caller's). -EBADMSG. */
 int cfi_open_bytes(struct cfi_table *t, const struct arch *a, void *data, size_t size,
 		   bool mapped) must_check;

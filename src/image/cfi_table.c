@@ -1,6 +1,7 @@
 /* Tables in use: finding, checking, keeping in files. */
 #include "image/cfi_impl.h"
 #include "base/bytes.h"
+#include "base/dict.h"
 #include "base/guard.h"
 #include "base/kept.h"
 
@@ -123,31 +124,41 @@ const u8 *cfi_expr(const struct cfi_table *t, s32 value, size_t *len)
 	return at;
 }
 
-static bool path_of(char to[PATH_MAX], const char *folder, const struct buildid *id)
+static bool path_of(char to[PATH_MAX], const char *folder, const struct buildid *id,
+		    const struct elfimg_identity *file)
 {
 	char hex[BUILDID_TEXT];
-	if (!folder || buildid_text(id, hex) < 4)
+	if (!folder || !file->ino || buildid_text(id, hex) < 4)
 		return false;
-	int n = snprintf(to, PATH_MAX, "%s/cfi/%s", folder, hex);
+	int n = snprintf(to, PATH_MAX, "%s/cfi/%s-%016llx", folder, hex,
+			 (unsigned long long)hash_bytes(file, sizeof(*file)));
 	return n > 0 && n < PATH_MAX;
 }
 
-int cfi_save(const struct cfi_table *t, const char *folder, const struct buildid *id)
+int cfi_save(const struct cfi_table *t, const char *folder, const struct buildid *id,
+	     const struct elfimg_identity *file)
 {
 	char path[PATH_MAX];
-	return path_of(path, folder, id) ? kept_save(path, t->block, t->block_size, true) : -ENOENT;
+	return path_of(path, folder, id, file)
+		       ? kept_save_keyed(path, t->block, t->block_size, file, sizeof(*file))
+		       : -ENOENT;
 }
 
-int cfi_load(struct cfi_table *t, const struct arch *a, const char *folder, const struct buildid *id)
+int cfi_load(struct cfi_table *t, const struct arch *a, const char *folder,
+	     const struct buildid *id, const struct elfimg_identity *file)
 {
 	char path[PATH_MAX];
 	void *data;
 	size_t size;
-	int err = path_of(path, folder, id) ? kept_map(path, &data, &size) : -ENOENT;
+	int err = path_of(path, folder, id, file)
+			  ? kept_map_keyed(path, file, sizeof(*file), &data, &size)
+			  : -ENOENT;
 	if (err)
 		return err;
 	err = cfi_open_bytes(t, a, data, size, true);
 	if (err)
-		guard_unmap(data, size);
+		guard_unmap(data, size + sizeof(*file));
+	else
+		t->block_size = size + sizeof(*file); /* the mapping's */
 	return err;
 }

@@ -35,7 +35,10 @@ int debugfile_open_elf(const struct debugfile_where *w, const char *path, struct
 	_cleanup_close_ int fd = opener_open_path(w->opener, path);
 	if (fd < 0)
 		return fd == -EINVAL || fd == -EISDIR ? -ENOEXEC : fd;
-	return elfimg_open_fd(ret, fd);
+	int err = elfimg_open_fd(ret, fd);
+	if (!err)
+		elfimg_identify(ret, fd);
+	return err;
 }
 
 static bool same_bytes(const struct elfimg *a, const struct elfimg *b)

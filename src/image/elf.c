@@ -132,7 +132,28 @@ int elfimg_open(struct elfimg *e, const char *path)
 	_cleanup_close_ int fd = foreign_open(path, 0);
 	if (fd < 0)
 		return fd == -EINVAL || fd == -EISDIR ? -ENOEXEC : fd;
-	return elfimg_open_fd(e, fd);
+	int err = elfimg_open_fd(e, fd);
+	if (!err)
+		elfimg_identify(e, fd);
+	return err;
+}
+
+static u64 ns_of(struct timespec t)
+{
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+void elfimg_identify(struct elfimg *e, int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) || !st.st_nlink || !foreign_is_kernels(fd))
+		return;
+	e->identity = (struct elfimg_identity){ .dev = st.st_dev,
+						.ino = st.st_ino,
+						.size = (u64)st.st_size,
+						.modified_ns = ns_of(st.st_mtim),
+						.changed_ns = ns_of(st.st_ctim),
+						.owner = st.st_uid };
 }
 
 int elfimg_open_fd(struct elfimg *e, int fd)

@@ -19,11 +19,22 @@ struct elfimg_load {
 	u64 size;
 };
 
+/*
+ * Which file it is, and in which state: what is kept about a file is kept for this. The user who owns a file can set its modification time,
+ * but not the time of its last change, its inode or its device. All zero: it cannot be told.
+ */
+struct elfimg_identity {
+	u64 dev, ino, size;
+	u64 modified_ns, changed_ns;
+	u64 owner; /* uid */
+};
+
 struct elfimg {
 	const u8 *data;
 	size_t size;
 	size_t mapped; /* bytes to unmap; 0: borrowed */
 	u8 *heap; /* to free, when the bytes were expanded into memory */
+	struct elfimg_identity identity; /* of what was opened by a path of ours */
 	bool is64;
 	bool swap;
 	u16 type; /* ET_* */
@@ -62,6 +73,11 @@ int elfimg_open_fd(struct elfimg *e, int fd) must_check;
 int elfimg_open_memory(struct elfimg *e, const void *data, size_t size) must_check;
 /* The same over malloc'ed bytes, which the image frees (also when this fails). */
 int elfimg_open_heap(struct elfimg *e, u8 *data, size_t size) must_check;
+/*
+ * Fills in the identity by the descriptor that the image was opened from. Nothing, where the filesystem says what its server or a program
+ * wants it to say, and for what has no name (a copy in memory).
+ */
+void elfimg_identify(struct elfimg *e, int fd);
 /* Whether the file was truncated while it was mapped: what is missing reads as zeros (base/guard.h). */
 bool elfimg_is_cut(const struct elfimg *e);
 void elfimg_close(struct elfimg *e);

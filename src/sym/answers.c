@@ -6,6 +6,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -40,10 +41,11 @@ void answers_sum(void *data, size_t size)
 static bool path_of(char to[PATH_MAX], const struct answers_key *k)
 {
 	char hex[BUILDID_TEXT];
-	if (!k->folder || buildid_text(&k->id, hex) < 4)
+	if (!k->folder || !k->files[0].ino || buildid_text(&k->id, hex) < 4)
 		return false;
-	int n = snprintf(to, PATH_MAX, "%s/names/%s-%u%u", k->folder, hex, (unsigned)k->style,
-			 k->want);
+	int n = snprintf(to, PATH_MAX, "%s/names/%s-%016llx-%u%u", k->folder, hex,
+			 (unsigned long long)hash_bytes(k->files, sizeof(k->files)),
+			 (unsigned)k->style, k->want);
 	return n > 0 && n < PATH_MAX;
 }
 
@@ -102,10 +104,41 @@ int answers_open(struct answers *a, const struct answers_key *k)
 	*a = (struct answers){ 0 };
 	void *data;
 	size_t size;
-	int err = path_of(path, k) ? kept_map(path, &data, &size) : -ENOENT;
+	int err = path_of(path, k) ? kept_map_keyed(path, k->files, sizeof(k->files), &data, &size)
+				   : -ENOENT;
 	if (err)
 		return err;
 	err = answers_open_bytes(a, data, size, k);
+	if (err) {
+		guard_unmap(data, size + sizeof(k->files));
+		return err;
+	}
+	a->mapped = data;
+	a->mapped_size = size + sizeof(k->files);
+	return 0;
+}
+
+static bool is_trusted(const struct elfimg_identity *f)
+{
+	return !f->ino || !f->owner || f->owner == geteuid();
+}
+
+/* The key at the end of a file says what it was made from. */
+static int open_if_trusted(struct answers *a, const struct answers_key *k, const char *path)
+{
+	struct elfimg_identity files[ARRAY_SIZE(k->files)];
+	void *data;
+	size_t size;
+	int err = kept_map(path, &data, &size);
+	if (err)
+		return err;
+	err = size < sizeof(files) ? -EBADMSG : 0;
+	if (!err)
+		memcpy(files, (u8 *)data + size - sizeof(files), sizeof(files));
+	for (size_t i = 0; i < ARRAY_SIZE(files) && !err; i++)
+		err = is_trusted(&files[i]) ? 0 : -EPERM;
+	if (!err)
+		err = answers_open_bytes(a, data, size - sizeof(files), k);
 	if (err) {
 		guard_unmap(data, size);
 		return err;
@@ -113,6 +146,31 @@ int answers_open(struct answers *a, const struct answers_key *k)
 	a->mapped = data;
 	a->mapped_size = size;
 	return 0;
+}
+
+int answers_open_trusted(struct answers *a, const struct answers_key *k, u32 n)
+{
+	char hex[BUILDID_TEXT], path[PATH_MAX];
+	*a = (struct answers){ 0 };
+	if (!k->folder || buildid_text(&k->id, hex) < 4 ||
+	    snprintf(path, sizeof(path), "%s/names", k->folder) >= (int)sizeof(path))
+		return -ENOENT;
+	DIR *d = opendir(path);
+	int err = -ENOENT;
+	for (struct dirent *e; d && err && (e = readdir(d));) {
+		size_t len = strlen(hex);
+		if (strncmp(e->d_name, hex, len) || e->d_name[len] != '-' ||
+		    snprintf(path, sizeof(path), "%s/names/%s", k->folder, e->d_name) >=
+			    (int)sizeof(path) ||
+		    open_if_trusted(a, k, path))
+			continue;
+		err = n ? -ENOENT : 0;
+		if (n--)
+			answers_close(a);
+	}
+	if (d)
+		closedir(d);
+	return err;
 }
 
 void answers_close(struct answers *a)
@@ -265,7 +323,8 @@ static void put_all(struct writer *w, const struct answers *before, const struct
 static int write_file(const struct answers_key *k, const void *data, size_t size)
 {
 	char path[PATH_MAX];
-	return path_of(path, k) ? kept_save(path, data, size, true) : -ENOENT;
+	return path_of(path, k) ? kept_save_keyed(path, data, size, k->files, sizeof(k->files))
+				: -ENOENT;
 }
 
 static int write_answers(const struct writer *w, const struct answers_key *k)

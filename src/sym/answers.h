@@ -1,15 +1,16 @@
 /*
- * What was found out about places of a file, kept by its build id: symbol, lines and inlined functions of every place that was ever asked
- * about. The next report of the same recording opens no program and no debug file.
+ * What was found out about places of a file, kept by its build id and by which files were read: symbol, lines and inlined functions of
+ * every place that was ever asked about. The next report of the same recording reads no symbols and no debugging information.
  *
- *	FOLDER/names/HEX-SW     S: how names were demangled, W: what was asked for
- *	head | entries, by place | inlined functions | strings
+ *	FOLDER/names/HEX-FILES-SW     S: how names were demangled, W: what was asked for
+ *	head | entries, by place | inlined functions | strings | identities of the files
  *
  * Files are written aside and renamed. What lies there may be anybody's: everything is checked before it is used.
  */
 #pragma once
 
 #include "image/buildid.h"
+#include "image/elf.h"
 #include "sym/srcline.h"
 
 struct answers_spot {
@@ -44,12 +45,19 @@ struct answers {
 struct answers_key {
 	const char *folder;
 	struct buildid id;
+	/* The very files that were read: a build id is what a file says of itself. Image, where its symbols are, where its lines are. */
+	struct elfimg_identity files[3];
 	enum demangle_style style;
 	unsigned want; /* enum names_want */
 };
 
-/* -ENOENT: there are none; -EBADMSG: not what we wrote; or the errno of opening. Nothing is held then. */
+/* -ENOENT: there are none, or the image has no identity; -ESTALE: of other files; -EBADMSG: not what we wrote; or the errno of opening. Nothing is held then. */
 int answers_open(struct answers *a, const struct answers_key *k) must_check;
+/*
+ * For an image that is gone, or was replaced: what was kept of files of that build id, where all of them were ours or root's: nobody else
+ * can have put them there. The n-th of such; -ENOENT: no more.
+ */
+int answers_open_trusted(struct answers *a, const struct answers_key *k, u32 n) must_check;
 /* The same over bytes. */
 int answers_open_bytes(struct answers *a, const void *data, size_t size,
 		       const struct answers_key *k) must_check;

@@ -172,27 +172,20 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 	return err;
 }
 
-static struct answers_key key_of(const struct job *j, const struct group *g)
+/* For what is known of the file: it is open, and what it is called by is its own build id where none was recorded. */
+static struct answers_key key_of(const struct job *j, struct group *g, const struct dso *d)
 {
+	g->id = buildid_make(g->info->build_id, g->info->build_id_size);
+	if (!g->id.size && (!d->image.data || buildid_of_image(&d->image, &g->id)))
+		g->id.size = 0;
 	return (struct answers_key){
 		/* What is kept does not say what is data. */
-		.folder = j->want & WANT_DATA ? NULL : j->n->cfg.cache,
+		.folder = j->want & WANT_DATA || !g->id.size ? NULL : j->n->cfg.cache,
 		.id = g->id,
+		.files = { d->image.identity, d->debug.identity, d->lines.identity },
 		.style = j->n->cfg.demangle,
 		.want = j->want,
 	};
-}
-
-/* A recording without build ids means the files that are there: their own will do. */
-static void find_id(const struct job *j, struct group *g)
-{
-	struct elfimg e;
-	g->id = buildid_make(g->info->build_id, g->info->build_id_size);
-	if (g->id.size || dso_open_image(&e, &j->n->where, g->info))
-		return;
-	if (buildid_of_image(&e, &g->id))
-		g->id.size = 0;
-	elfimg_close(&e);
 }
 
 /* Whether every question was answered before. */
@@ -233,16 +226,22 @@ static void note_stripped(struct group *g, u32 min_unnamed)
 	g->stripped = true;
 }
 
+/* Each file that was read, and not expanded from another one, can be told from others. */
+static bool all_identified(const struct dso *d)
+{
+	return d->image.identity.ino && (!d->debug.data || d->debug.identity.ino) &&
+	       (!d->lines.data || d->lines.identity.ino);
+}
+
 /*
  * Only what cannot become better is kept: with the full table of symbols, and debugging information if that was asked for. Others may
  * find more once a debug file is installed.
  */
-static void keep(struct job *j, struct group *g, const struct dso *d)
+static void keep(struct job *j, struct group *g, const struct answers_key *key, const struct dso *d)
 {
 	bool lines = j->want & (WANT_LINE | WANT_INLINE);
-	struct answers_key key = key_of(j, g);
-	if (!key.folder || !key.id.size || !dso_has_all_symbols(d) || (lines && !g->spots) ||
-	    g->note)
+	if (!key->folder || !dso_has_all_symbols(d) || (lines && !g->spots) || g->note ||
+	    !all_identified(d))
 		return;
 	_cleanup_free_ struct answers_new *list = calloc(g->nr_questions, sizeof(*list));
 	for (u32 i = 0; list && i < g->nr_questions; i++)
@@ -254,7 +253,7 @@ static void keep(struct job *j, struct group *g, const struct dso *d)
 					      .spots = g->spots ? &g->spots[2 * (size_t)i] : NULL };
 	/* A cache that cannot be written costs time, no more. */
 	if (list)
-		(void)!answers_save(&key, &g->kept, list, g->nr_questions);
+		(void)!answers_save(key, &g->kept, list, g->nr_questions);
 }
 
 static void drop_answers(struct group *g)
@@ -265,21 +264,44 @@ static void drop_answers(struct group *g)
 		   g->info->path);
 }
 
+/* The file is gone: whether everything was answered before, from files that nobody else can have put there. */
+static bool take_trusted(const struct job *j, struct group *g)
+{
+	struct dso none = { 0 };
+	struct answers_key key = key_of(j, g, &none);
+	for (u32 n = 0; key.folder && !answers_open_trusted(&g->kept, &key, n); n++) {
+		if (all_kept(g))
+			return true;
+		answers_close(&g->kept);
+	}
+	return false;
+}
+
+/* Names of the group's questions, out of the files. */
+static int look_up(struct job *j, struct group *g, struct dso *d, const struct elfimg *debug,
+		   struct arena *arena)
+{
+	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
+	d->objects = j->want & WANT_DATA;
+	d->bounds = j->n->cfg.bounds;
+	int err = syms ? dso_find(d, g->questions, g->nr_questions, syms) : -ENOMEM;
+	if (!err)
+		err = answer(g, syms, j->n->cfg.demangle, arena);
+	return err ? err : resolve_lines(j, g, debug, &d->image, arena);
+}
+
 static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 {
 	struct sym_names *n = j->n;
 	const struct image_info *info = g->info;
 	if (info->kind == IMAGE_KIND_FILE && is_no_file(info->path))
 		return 0;
-	if (n->cfg.cache)
-		find_id(j, g);
-	struct answers_key key = key_of(j, g);
-	if (key.folder && key.id.size && !answers_open(&g->kept, &key) && all_kept(g))
-		return take_kept(j, g, arena);
 	struct dso d;
 	int err = dso_open(&d, &n->where, info);
 	if (err == -ENOMEM)
 		return err;
+	if (err && take_trusted(j, g))
+		return take_kept(j, g, arena);
 	if (err == -ESTALE)
 		group_note(g,
 			   "%s: the file changed since the recording (its build id differs): its "
@@ -294,18 +316,18 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 			   strerror(-err));
 	if (err)
 		return 0;
-	_cleanup_free_ struct symtab_sym *syms = calloc(g->nr_questions, sizeof(*syms));
-	d.objects = j->want & WANT_DATA;
-	d.bounds = n->cfg.bounds;
-	err = syms ? dso_find(&d, g->questions, g->nr_questions, syms) : -ENOMEM;
-	if (!err)
-		err = answer(g, syms, n->cfg.demangle, arena);
-	if (!err && j->want & (WANT_LINE | WANT_INLINE))
-		err = resolve_lines(j, g, dso_debug(&d, &n->where, info), &d.image, arena);
+	bool lines = j->want & (WANT_LINE | WANT_INLINE);
+	const struct elfimg *debug = lines ? dso_debug(&d, &n->where, info) : NULL;
+	struct answers_key key = key_of(j, g, &d);
+	if (key.folder && !answers_open(&g->kept, &key) && all_kept(g)) {
+		dso_close(&d);
+		return take_kept(j, g, arena);
+	}
+	err = look_up(j, g, &d, debug, arena);
 	if (!err && dso_is_cut(&d))
 		drop_answers(g);
 	else if (!err)
-		keep(j, g, &d);
+		keep(j, g, &key, &d);
 	if (!err && n->cfg.min_unnamed && info->kind == IMAGE_KIND_FILE && !dso_has_all_symbols(&d))
 		note_stripped(g, n->cfg.min_unnamed);
 	dso_close(&d);

@@ -139,18 +139,18 @@ static void make_image_table(struct unwind_tables *t, struct unwind_image *im,
 {
 	struct buildid id = buildid_make(info->build_id, info->build_id_size);
 	struct cfi_table *to = &im->tables[EH_TABLE];
-	bool cached = id.size && t->cfg.cache;
-	if (cached && !cfi_load(to, t->cfg.arch, t->cfg.cache, &id)) {
+	const struct elfimg *e = open_code(t, im, info);
+	bool cached = e && id.size && t->cfg.cache;
+	if (cached && !cfi_load(to, t->cfg.arch, t->cfg.cache, &id, &e->identity)) {
 		im->has[EH_TABLE] = true;
 		return;
 	}
-	const struct elfimg *e = open_code(t, im, info);
 	im->has[EH_TABLE] = e && build_table(t, to, e, e);
 	if (!im->has[EH_TABLE])
 		return;
 	/* A cache that cannot be written costs time, no more. */
 	if (cached && to->nr_rows >= CACHED_MIN_ROWS)
-		(void)!cfi_save(to, t->cfg.cache, &id);
+		(void)!cfi_save(to, t->cfg.cache, &id, &e->identity);
 }
 
 static void make_debug_table(struct unwind_tables *t, struct unwind_image *im,

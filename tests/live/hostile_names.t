@@ -98,4 +98,71 @@ mv "$dump" dumps/real
 ln -s real "$dump"
 exits 0 "inject -j of a link" "$SONDE" inject -j -i ended.data -o names.data
 like "$err" "cannot read '.*$dump': it is a link" "a link: not followed"
+
+# ---- what is kept from one run for the next ----
+
+command -v gcc >/dev/null || { skip "no compiler here" "two programs with one build id"; done_testing; exit; }
+for name in honest hostile; do
+	cat >$name.c <<-END
+	static volatile unsigned sink;
+	__attribute__((noipa)) static void ${name}_work(void) { for (unsigned i = 0; i < 100000; i++) sink += i; }
+	int main(void) { for (int i = 0; i < 2000; i++) ${name}_work(); return 0; }
+	END
+	gcc -O1 -g -Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567 -o $name $name.c || exit 1
+	"$SONDE" record -q -e cpu-clock -F 2000 -o $name.data -- ./$name 2>err
+done
+export SONDE_CACHE=$SONDE_TMP/cache
+mkdir -m 700 cache
+names() { "$SONDE" report -i "$1" --stdio --no-children -g none --sort sym >out 2>err; }
+names hostile.data
+like "$(cat out)" hostile_work "a program with a copied build id: its own names"
+isnt "$(ls cache/names)" "" "they are kept"
+names honest.data
+like "$(cat out)" honest_work "the program whose id it is: its own names"
+unlike "$(cat out)" hostile_work "and not the other one's"
+names hostile.data
+like "$(cat out)" hostile_work "once more, the first one"
+is "$(find cache/names -name '0123456789abcdef*' | wc -l)" 2 "what is kept of both is kept apart"
+kept=$(stat -c %Y.%Z cache/names/* | sort)
+names honest.data
+is "$(stat -c %Y.%Z cache/names/* | sort)" "$kept" "what is kept is used: nothing is written again"
+# The program is gone: what is kept of one that was root's still names it, and what is kept of another user's does not.
+mkdir -m 700 other_cache
+cp -p honest gone
+"$SONDE" record -q -e cpu-clock -F 2000 -o gone.data -- ./gone 2>err
+for owner in 0 65534; do
+	cp honest gone
+	chown $owner gone
+	rm -rf other_cache/names
+	SONDE_CACHE=$SONDE_TMP/other_cache names gone.data
+	rm gone
+	SONDE_CACHE=$SONDE_TMP/other_cache names gone.data
+	[ $owner = 0 ] && like "$(cat out)" honest_work "root's program is gone: its names are kept"
+	[ $owner = 0 ] || unlike "$(cat out)" honest_work "another user's program is gone: so are its names"
+done
+# Changed in place, with the old time of modification: the same inode, size and build id.
+touch -r hostile before
+sed -i.orig 's/hostile_work/another_work/g' hostile.c
+gcc -O1 -g -Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567 -o another hostile.c || exit 1
+cat another >hostile
+touch -r before hostile
+names hostile.data
+unlike "$(cat out)" hostile_work "a program that was changed in place: not its old names"
+
+refused() { # NAME WHY
+	rm -rf cache/names
+	names honest.data
+	like "$(cat out)" honest_work "$1: names are found"
+	is "$(grep -c "the cache folder .*/cache is not used: $2" err)" 1 "$1: it is said, once" || diag "$(cat err)"
+	is "$(ls cache/names 2>/dev/null)" "" "$1: nothing is written there"
+}
+chmod 777 cache
+refused "a cache that others may write to" "others may write to it"
+chmod 700 cache
+chown 65534 cache
+refused "another user's cache" "it belongs to another user"
+chown 0 cache
+mv cache real_cache
+ln -s real_cache cache
+refused "a link" "it is a link"
 done_testing

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,16 +75,82 @@ static void round_trip(const struct answers_key *k)
 	answers_close(&a);
 }
 
+/* The one file that is kept. */
+static void path_of(char *to, size_t size, const char *folder)
+{
+	glob_t g;
+	snprintf(to, size, "%s/names/deadbeef01020304-*-15", folder);
+	if (glob(to, 0, NULL, &g))
+		return;
+	ok(g.gl_pathc == 1, "one file");
+	snprintf(to, size, "%s", g.gl_pathv[0]);
+	globfree(&g);
+}
+
+/* A program that says it is another one: the build id is the same, the file is not. */
+static void other_files(const struct answers_key *k)
+{
+	struct answers a;
+	for (size_t i = 0; i < sizeof(k->files); i++) {
+		struct answers_key other = *k;
+		((u8 *)other.files)[i] ^= 1;
+		if (!answers_open(&a, &other))
+			ok(false, "byte %zu of the files' identities does not matter", i);
+	}
+	struct answers_key none = *k;
+	none.files[0] = (struct elfimg_identity){ 0 };
+	ok(answers_open(&a, &none) == -ENOENT,
+	   "a file that cannot be told from others has no answers");
+	/* Should two identities have one hash: the file itself tells. */
+	char path[512], their[512], text[4096];
+	struct answers_key other = *k;
+	struct answers_new list[] = { { .at = 1, .start = 1, .end = 2, .name = "x" } };
+	path_of(path, sizeof(path), k->folder);
+	other.id = buildid_make(id_bytes, 6);
+	other.files[0].ino++;
+	ok(!answers_save(&other, &(struct answers){ 0 }, list, 1), "answers for another file");
+	snprintf(their, sizeof(their), "%s/names/deadbeef0102-*-15", k->folder);
+	snprintf(text, sizeof(text), "cp %s %s.copy && mv %s %s && mv %s.copy %s.kept", path, path,
+		 their, path, path, path);
+	ok(!system(text), "put in their place");
+	ok(answers_open(&a, k) == -ESTALE, "what was made from another file is refused");
+	snprintf(text, sizeof(text), "mv %s.kept %s", path, path);
+	ok(!system(text) && !answers_open(&a, k), "the right ones are there again");
+	answers_close(&a);
+}
+
+static void trusted(const struct answers_key *k)
+{
+	struct answers a;
+	struct answers_new list[] = { { .at = 1, .start = 1, .end = 2, .name = "x" } };
+	ok(!answers_open_trusted(&a, k, 0) && a.nr == 3,
+	   "files of ours and root's: known without them");
+	answers_close(&a);
+	ok(answers_open_trusted(&a, k, 1) == -ENOENT, "there are no others");
+	char path[512];
+	struct answers_key other = *k;
+	other.id = buildid_make(id_bytes, 5);
+	other.files[0].owner = 65533;
+	ok(!answers_save(&other, &(struct answers){ 0 }, list, 1), "another user's file");
+	ok(answers_open_trusted(&a, &other, 0) == -ENOENT, "another user's file: only with it");
+	ok(!answers_open(&a, &other), "and with it");
+	answers_close(&a);
+	glob_t g;
+	snprintf(path, sizeof(path), "%s/names/deadbeef01-*", k->folder);
+	ok(!glob(path, 0, NULL, &g) && !unlink(g.gl_pathv[0]), "removed");
+	globfree(&g);
+}
+
 /* Each byte changed, and each length cut: with the checksum left alone it is refused; with it put right it does no harm. */
 static void damage(const struct answers_key *k)
 {
 	char path[512];
-	snprintf(path, sizeof(path), "%s/names/deadbeef01020304-15", k->folder);
+	path_of(path, sizeof(path), k->folder);
 	int fd = open(path, O_RDONLY);
 	struct stat st;
 	ok(fd >= 0 && !fstat(fd, &st) && st.st_size > ANSWERS_HEAD,
 	   "the file is where it should be");
-	size_t size = (size_t)st.st_size;
+	size_t size = (size_t)st.st_size - sizeof(k->files); /* their identities follow */
 	u8 *whole = malloc(size), *hurt = malloc(size);
 	ok(whole && hurt && read(fd, whole, size) == (ssize_t)size, "it can be read");
 	close(fd);
@@ -118,13 +185,18 @@ int main(void)
 	char folder[] = "/tmp/sonde-answers.XXXXXX", text[600];
 	if (!mkdtemp(folder))
 		return 1;
-	struct answers_key k = { .folder = folder,
-				 .id = buildid_make(id_bytes, sizeof(id_bytes)),
-				 .style = DEMANGLE_SHORT,
-				 .want = WANT_SYMBOL | WANT_INLINE };
+	struct answers_key k = {
+		.folder = folder,
+		.id = buildid_make(id_bytes, sizeof(id_bytes)),
+		.files = { { 1, 2, 3, 4, 5, 0 }, { 0 }, { 6, 7, 8, 9, 10, geteuid() } },
+		.style = DEMANGLE_SHORT,
+		.want = WANT_SYMBOL | WANT_INLINE
+	};
 	round_trip(&k);
+	other_files(&k);
+	trusted(&k);
 	damage(&k);
-	snprintf(text, sizeof(text), "%s/names/deadbeef01020304-15", folder);
+	path_of(text, sizeof(text), folder);
 	unlink(text);
 	snprintf(text, sizeof(text), "%s/names", folder);
 	ok(!rmdir(text) && !rmdir(folder), "nothing else was left");

@@ -525,12 +525,23 @@ static void test_cache(void)
 	make_program(&p, &w, EH_FRAME);
 	printf("# files of tables\n");
 	ok(!cfi_build(&t, &arch_x86_64, &p.image, &p.image), "made");
-	ok(!cfi_save(&t, folder, &id), "kept");
-	ok(!cfi_load(&got, &arch_x86_64, folder, &id), "loaded");
-	ok(got.block_size == t.block_size && !memcmp(got.block, t.block, t.block_size), "the same");
+	struct elfimg_identity file = { 1, 2, 3, 4, 5, 6 }, none = { 0 };
+	ok(!cfi_save(&t, folder, &id, &file), "kept");
+	ok(!cfi_load(&got, &arch_x86_64, folder, &id, &file), "loaded");
+	ok(got.nr_rows == t.nr_rows && !memcmp(got.block, t.block, t.block_size), "the same");
 	cfi_done(&got);
-	ok(cfi_load(&got, &arch_arm64, folder, &id) == -EBADMSG, "another machine's");
-	ok(cfi_load(&got, &arch_x86_64, "/nowhere", &id) == -ENOENT, "no folder");
+	ok(cfi_load(&got, &arch_arm64, folder, &id, &file) == -EBADMSG, "another machine's");
+	ok(cfi_load(&got, &arch_x86_64, "/nowhere", &id, &file) == -ENOENT, "no folder");
+	u32 taken = 0;
+	for (size_t i = 0; i < sizeof(file); i++) {
+		struct elfimg_identity other = file;
+		((u8 *)&other)[i] ^= 1;
+		taken += !cfi_load(&got, &arch_x86_64, folder, &id, &other);
+	}
+	is_u64(taken, 0, "not for another file with the same build id");
+	ok(cfi_save(&t, folder, &id, &none) == -ENOENT &&
+		   cfi_load(&got, &arch_x86_64, folder, &id, &none) == -ENOENT,
+	   "not for a file that cannot be told from others");
 	/* Every byte changed, every length: an error or a table that can be asked; the sanitizers watch. */
 	u64 sum = 0, nr_cut = 0;
 	for (size_t i = 0; i < t.block_size; i++) {
