@@ -523,6 +523,29 @@ static int show_all(struct annotating *a)
 	return err;
 }
 
+/* Whether `word` is a whole part of a qualified name: partition of sort.partition, work of (anonymous namespace)::work(int). */
+static bool is_part(const char *name, const char *word)
+{
+	size_t len = strlen(word);
+	for (const char *at = name; len && (at = strstr(at, word)); at++) {
+		bool begins = at == name || strchr(".:)", at[-1]) != NULL;
+		bool ends = !at[len] || strchr("(<.[", at[len]) != NULL;
+		if (begins && ends)
+			return true;
+	}
+	return false;
+}
+
+/* What was meant: a name that the word is a part of (the shortest), else one that is spelled alike. */
+static const char *suggest(const char *word, const char *const *names, size_t nr)
+{
+	const char *best = NULL;
+	for (size_t i = 0; i < nr; i++)
+		if (is_part(names[i], word) && (!best || strlen(names[i]) < strlen(best)))
+			best = names[i];
+	return best ? best : nr ? str_closest(word, names, nr) : NULL;
+}
+
 static int nothing(struct annotating *a)
 {
 	struct diag *d = &a->app->diag;
@@ -545,7 +568,7 @@ static int nothing(struct annotating *a)
 	for (u32 i = 1; names && i < a->named.nr_funcs; i++)
 		if (a->named.funcs[i].name)
 			names[nr++] = a->named.funcs[i].name;
-	const char *near = nr ? str_closest(symbol, names, nr) : NULL;
+	const char *near = suggest(symbol, names, nr);
 	if (near)
 		diag_hint(d, "did you mean '%s'?", near);
 	else

@@ -165,6 +165,23 @@ hottest bash bash --norc -c 'f() { local i; for i in {1..50}; do x=$((x + i)); y
 gcc -O2 -fno-omit-frame-pointer -o plain "$SONDE_SRC/tests/live/inline_loop.c"
 for i in 1 2 3 4 5; do perf record -q -F 999 -e cpu-clock:u -o plain.data ./plain 300000 >/dev/null 2>&1 && break; done
 like "$("$SONDE" annotate -i plain.data -s leaf 2>/dev/null)" '[0-9.]+ : +[0-9a-f]+: .*(shl|xor)' "without -g: assembly"
+
+# The last part of a name is what people remember.
+cat >parts.cc <<'END'
+#include <cstdlib>
+static volatile unsigned sink;
+extern "C" __attribute__((noinline)) void part(unsigned n) __asm__("sort.partition");
+extern "C" void part(unsigned n) { while (n--) sink += n; }
+namespace { struct thing { __attribute__((noinline)) void worker(unsigned n) { while (n--) sink ^= n; } }; }
+int main(int argc, char **argv) { thing t; for (int i = atoi(argv[1]); i; i--) { part(100000); t.worker(100000); } return argc - 2; }
+END
+g++ -O1 -o parts parts.cc
+"$SONDE" record -q -F 999 -e cpu-clock:u -o parts.data -- ./parts 500 2>/dev/null
+exits 1 "part of a name is not a function" "$SONDE" annotate -i parts.data partition
+like "$err" "did you mean 'sort.partition'" "but which one it is part of is said"
+exits 1 "nor in C++" "$SONDE" annotate -i parts.data worker
+like "$err" "did you mean '.*thing::worker" "... where it is said, too"
+
 # Arrows are ASCII in a locale that has nothing else; layout and numbers stay.
 for how in "" --stdio2; do
 	LC_ALL=C "$SONDE" annotate $how -i rec.data >plain.txt 2>/dev/null
