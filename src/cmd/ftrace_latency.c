@@ -30,7 +30,7 @@ static const struct {
 	double percent;
 } shown[] = { { "p50", 50 }, { "p90", 90 }, { "p99", 99 } };
 
-static void put_time(struct strbuf *to, u64 ns)
+void ftrace_put_time(struct strbuf *to, u64 ns)
 {
 	if (ns < 10000)
 		strbuf_printf(to, "%llu ns", (unsigned long long)ns);
@@ -49,11 +49,11 @@ void ftrace_latency_summary(struct strbuf *to, const char *label, const struct p
 	strbuf_printf(to, "\n%s: ", label);
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
 		strbuf_printf(to, "%s ", shown[i].name);
-		put_time(to, percentiles_at(p, shown[i].percent));
+		ftrace_put_time(to, percentiles_at(p, shown[i].percent));
 		strbuf_str(to, ", ");
 	}
 	strbuf_str(to, "max ");
-	put_time(to, p->max);
+	ftrace_put_time(to, p->max);
 	strbuf_char(to, '\n');
 }
 

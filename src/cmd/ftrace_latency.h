@@ -14,6 +14,8 @@ struct ftrace_latency {
 	struct percentiles times; /* in nanoseconds */
 };
 
+/* "1234 ns", "12.3 us", "4.5 ms", "12.3 s" */
+void ftrace_put_time(struct strbuf *to, u64 ns);
 /* "p50 12 us, p90 ..., p99 ..., max ...": a line under a histogram, of nanoseconds. Nothing where there was none. */
 void ftrace_latency_summary(struct strbuf *to, const char *label, const struct percentiles *p);
 /*

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "cmd/commands.h"
 #include "cmd/ftrace_func_stat.h"
+#include "cmd/ftrace_latency.h"
 #include "cmd/ftrace_record.h"
 #include "cmd/outfile.h"
 #include "cmd/recording.h"
@@ -25,12 +26,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_STEP = 2, STACK_INDENT = 10, DEPTH_MAX = 128 };
+enum { DEPTH_STEP = 2, STACK_INDENT = 10, DEPTH_MAX = 128, TASKS_MAX = 256 };
 
 struct profile {
 	struct app *app;
 	struct source *src;
 	struct event_times *times;
+	const struct ftrace_profile_opts *o;
 	struct strbuf *to;
 };
 
@@ -70,7 +72,12 @@ static void put_label(const struct profile *p, const struct event_time *r, struc
 		event_times_state(r->key, state);
 		strbuf_printf(to, ":%s", state);
 		break;
-	case EVENT_TIME_HEX: strbuf_printf(to, ":0x%llx", (unsigned long long)r->key); break;
+	case EVENT_TIME_HEX:
+		if (p->o->human && !p->app->json && r->kind == EVENT_TIME_WAKE) /* a task's number */
+			strbuf_printf(to, ":%lld", (long long)r->key);
+		else
+			strbuf_printf(to, ":0x%llx", (unsigned long long)r->key);
+		break;
 	case EVENT_TIME_NUMBER: strbuf_printf(to, ":%lld", (long long)r->key); break;
 	case EVENT_TIME_SOFTIRQ:
 		name = event_times_softirq(r->key);
@@ -103,19 +110,29 @@ static void put_name(const struct profile *p, const struct event_time *r, struct
 
 /* ---- text ---- */
 
-static void put_at(struct strbuf *to, const char *name, u64 ns, u64 at_ns)
+static void put_ns(const struct profile *p, const char *name, u64 ns)
 {
-	strbuf_printf(to, "%s%llu(ts:%llu.%06llu)", name, (unsigned long long)ns,
+	strbuf_str(p->to, name);
+	if (p->o->human)
+		ftrace_put_time(p->to, ns);
+	else
+		strbuf_u64(p->to, ns);
+}
+
+static void put_at(const struct profile *p, const char *name, u64 ns, u64 at_ns)
+{
+	put_ns(p, name, ns);
+	strbuf_printf(p->to, p->o->human ? " (at %llu.%06llu)" : "(ts:%llu.%06llu)",
 		      (unsigned long long)((at_ns + 500) / 1000000000),
 		      (unsigned long long)((at_ns + 500) / 1000 % 1000000));
 }
 
-static void put_stats(struct strbuf *to, const struct event_time_stats *t)
+static void put_stats(const struct profile *p, const struct event_time_stats *t)
 {
-	strbuf_printf(to, " Total: %llu Avg: %llu", (unsigned long long)t->total_ns,
-		      (unsigned long long)(t->total_ns / t->nr));
-	put_at(to, " Max: ", t->max_ns, t->max_at_ns);
-	put_at(to, " Min:", t->min_ns, t->min_at_ns);
+	put_ns(p, " Total: ", t->total_ns);
+	put_ns(p, " Avg: ", t->total_ns / t->nr);
+	put_at(p, " Max: ", t->max_ns, t->max_at_ns);
+	put_at(p, p->o->human ? " Min: " : " Min:", t->min_ns, t->min_at_ns);
 }
 
 static void put_address(const struct profile *p, u64 addr)
@@ -185,13 +202,15 @@ static void put_stacks(const struct profile *p, const struct event_time_stack *s
 		margin[end + 1] = ' ';
 		margin[end + 2] = '\0';
 		put_margin(to, margin);
-		strbuf_printf(to, "  %llu%% (%llu) time:%llu",
+		strbuf_printf(to, "  %llu%% (%llu)",
 			      (unsigned long long)(whole ? (sum.total_ns * 100 + whole / 2) / whole
 							 : 100),
-			      (unsigned long long)sum.nr, (unsigned long long)sum.total_ns);
-		put_at(to, " max:", sum.max_ns, sum.max_at_ns);
-		put_at(to, " min:", sum.min_ns, sum.min_at_ns);
-		strbuf_printf(to, " avg:%llu\n", (unsigned long long)(sum.total_ns / sum.nr));
+			      (unsigned long long)sum.nr);
+		put_ns(p, " time:", sum.total_ns);
+		put_at(p, " max:", sum.max_ns, sum.max_at_ns);
+		put_at(p, " min:", sum.min_ns, sum.min_at_ns);
+		put_ns(p, " avg:", sum.total_ns / sum.nr);
+		strbuf_char(to, '\n');
 		for (u32 n = from + 1; n < len; n++) {
 			put_margin(to, margin);
 			strbuf_str(to, "   ");
@@ -205,16 +224,19 @@ static void put_stacks(const struct profile *p, const struct event_time_stack *s
 	}
 }
 
-/* What the task did as a whole. */
-static void put_summary(const struct profile *p, size_t from, size_t to)
+enum { NR_SUMS = 4 };
+
+static const char *const sum_names[NR_SUMS] = { "On CPU", "Blocked", "Preempted", "Woken" };
+
+struct time_sum {
+	u64 nr, ns;
+};
+
+/* What the task did as a whole; false: the scheduler tells nothing of it. */
+static bool sum_task(const struct profile *p, size_t from, size_t to, struct time_sum sums[NR_SUMS])
 {
-	struct {
-		const char *name;
-		u64 nr, ns;
-	} sums[] = {
-		{ "On CPU", 0, 0 }, { "Blocked", 0, 0 }, { "Preempted", 0, 0 }, { "Woken", 0, 0 }
-	};
 	bool any = false;
+	memset(sums, 0, NR_SUMS * sizeof(*sums));
 	for (size_t i = from; i < to; i++) {
 		const struct event_time *r = event_times_row(p->times, i);
 		unsigned which;
@@ -230,12 +252,20 @@ static void put_summary(const struct profile *p, size_t from, size_t to)
 		sums[which].nr += r->t.nr;
 		sums[which].ns += r->t.total_ns;
 	}
-	if (!any)
+	return any;
+}
+
+static void put_summary(const struct profile *p, size_t from, size_t to)
+{
+	struct time_sum sums[NR_SUMS];
+	if (!sum_task(p, from, to, sums))
 		return;
 	strbuf_char(p->to, ' ');
-	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
-		strbuf_printf(p->to, " %s: %llu (%llu)", sums[i].name,
-			      (unsigned long long)sums[i].ns, (unsigned long long)sums[i].nr);
+	for (size_t i = 0; i < NR_SUMS; i++) {
+		strbuf_printf(p->to, " %s: ", sum_names[i]);
+		put_ns(p, "", sums[i].ns);
+		strbuf_printf(p->to, " (%llu)", (unsigned long long)sums[i].nr);
+	}
 	strbuf_char(p->to, '\n');
 }
 
@@ -246,7 +276,7 @@ static void put_row(const struct profile *p, const struct event_time *r)
 	put_name(p, r, p->to);
 	strbuf_printf(p->to, " (%llu)", (unsigned long long)r->t.nr);
 	if (r->kind != EVENT_TIME_COUNT)
-		put_stats(p->to, &r->t);
+		put_stats(p, &r->t);
 	strbuf_char(p->to, '\n');
 	if (!r->stacks.nr)
 		return;
@@ -265,14 +295,79 @@ static void put_task(const struct profile *p, s64 task)
 			      (long long)max(task, (s64)0));
 }
 
+/* Where the rows of a task end that begin at `from`. */
+static size_t task_end(const struct profile *p, size_t from)
+{
+	size_t k = from;
+	s64 task = event_times_row(p->times, from)->task;
+	while (k < event_times_nr(p->times) && event_times_row(p->times, k)->task == task)
+		k++;
+	return k;
+}
+
+/*
+ * With -F or -P: the scheduler's events of a task also tell of those before and after it on the CPU, which were not asked for. A child
+ * that was followed has events that are its own: system calls, say.
+ */
+static bool is_wanted(const struct profile *p, size_t from, size_t to)
+{
+	if (!p->o->pids)
+		return true;
+	for (size_t i = 0; i < p->o->nr_pids; i++)
+		if (event_times_row(p->times, from)->task == p->o->pids[i])
+			return true;
+	for (size_t i = from; i < to && p->o->children; i++) {
+		const struct event_time *r = event_times_row(p->times, i);
+		if (r->task > 0 && r->task <= INT32_MAX && strcmp(r->event->system, "sched") &&
+		    strcmp(r->event->system, "irq"))
+			return true;
+	}
+	return false;
+}
+
+static void put_columns(const struct profile *p, const struct time_sum *sums)
+{
+	for (size_t i = 0; i < NR_SUMS; i++) {
+		struct strbuf cell;
+		strbuf_init(&cell);
+		ftrace_put_time(&cell, sums[i].ns);
+		strbuf_char(p->to, ' ');
+		strbuf_right(p->to, strbuf_cstr(&cell), 10);
+		strbuf_done(&cell);
+	}
+}
+
+/* A line for each task, before the details. */
+static void print_overview(const struct profile *p)
+{
+	strbuf_printf(p->to, "# %-16s %8s", "Task", "PID");
+	for (size_t i = 0; i < NR_SUMS; i++)
+		strbuf_printf(p->to, " %10s", sum_names[i]);
+	strbuf_char(p->to, '\n');
+	for (size_t i = 0, k; i < event_times_nr(p->times); i = k) {
+		struct time_sum sums[NR_SUMS];
+		s64 task = event_times_row(p->times, i)->task;
+		k = task_end(p, i);
+		if (task > INT32_MAX || !is_wanted(p, i, k) || !sum_task(p, i, k, sums))
+			continue;
+		strbuf_printf(p->to, "  %-16s %8lld", comm_of((void *)p, task),
+			      (long long)max(task, (s64)0));
+		put_columns(p, sums);
+		strbuf_char(p->to, '\n');
+	}
+}
+
 static void print_text(const struct profile *p)
 {
-	strbuf_printf(p->to, "cpus=%u\n", replay_ftrace_file(p->src, 0)->nr_cpus);
+	if (p->o->human)
+		print_overview(p);
+	else
+		strbuf_printf(p->to, "cpus=%u\n", replay_ftrace_file(p->src, 0)->nr_cpus);
 	for (size_t i = 0, k; i < event_times_nr(p->times); i = k) {
 		s64 task = event_times_row(p->times, i)->task;
-		for (k = i;
-		     k < event_times_nr(p->times) && event_times_row(p->times, k)->task == task;)
-			k++;
+		k = task_end(p, i);
+		if (!is_wanted(p, i, k))
+			continue;
 		put_task(p, task);
 		put_summary(p, i, k);
 		for (size_t n = i; n < k; n++)
@@ -340,6 +435,9 @@ static int print_json(const struct profile *p)
 	json_array(&j);
 	for (size_t i = 0, k; i < event_times_nr(p->times); i = k) {
 		s64 task = event_times_row(p->times, i)->task;
+		k = task_end(p, i);
+		if (!is_wanted(p, i, k))
+			continue;
 		json_object(&j);
 		if (task > INT32_MAX) {
 			json_put_u64(&j, "cpu", (u64)(INT64_MAX - task));
@@ -351,9 +449,8 @@ static int print_json(const struct profile *p)
 		}
 		json_key(&j, "times");
 		json_array(&j);
-		for (k = i;
-		     k < event_times_nr(p->times) && event_times_row(p->times, k)->task == task; k++)
-			json_row(p, &j, event_times_row(p->times, k));
+		for (size_t n = i; n < k; n++)
+			json_row(p, &j, event_times_row(p->times, n));
 		json_array_end(&j);
 		json_object_end(&j);
 	}
@@ -366,7 +463,7 @@ int ftrace_profile_print(struct app *app, struct source *src, const struct ftrac
 			 bool (*keep)(void *ctx, const struct sample *s), void *ctx,
 			 struct strbuf *to)
 {
-	struct profile p = { .app = app, .src = src, .to = to };
+	struct profile p = { .app = app, .src = src, .o = o, .to = to };
 	struct run_tables tables = { 0 };
 	int err = event_times_new(&(struct event_times_opts){ .hooks = o->hooks.items.at,
 							      .nr_hooks = (u32)o->hooks.items.nr,
@@ -396,85 +493,6 @@ int ftrace_profile_print(struct app *app, struct source *src, const struct ftrac
 	return err;
 }
 
-/* ---- recording ---- */
-
-static int add_event(struct ftrace_setup *f, const char *event, bool stack, struct diag *d)
-{
-	int err = ftrace_take_event(f, event, false, d);
-	if (!err && stack)
-		err = ftrace_take_trigger(f, "stacktrace", false, d);
-	return err;
-}
-
-static bool has_tracer(const struct tracing *t, const char *name)
-{
-	struct strbuf s;
-	size_t len = strlen(name);
-	bool found = false;
-	strbuf_init(&s);
-	if (!tracing_read(t, "available_tracers", &s))
-		for (const char *p = strbuf_cstr(&s); *p && !found;) {
-			size_t word = strcspn(p, " \n");
-			found = word == len && !strncmp(p, name, len);
-			p += word + (p[word] != '\0');
-		}
-	strbuf_done(&s);
-	return found;
-}
-
-static int add_default_events(struct ftrace_setup *f, const struct tracing *t, struct diag *d)
-{
-	static const struct {
-		const char *name;
-		bool stack;
-	} all[] = {
-		{ "sched:sched_switch", true },		 { "sched:sched_wakeup", true },
-		{ "sched:sched_wakeup_new", true },	 { "irq:irq_handler_entry", false },
-		{ "irq:irq_handler_exit", false },	 { "irq:softirq_raise", false },
-		{ "irq:softirq_entry", false },		 { "irq:softirq_exit", false },
-		{ "raw_syscalls:sys_enter", false },	 { "raw_syscalls:sys_exit", false },
-		{ "exceptions:page_fault_user", false },
-	};
-	int err = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(all) && !err; i++) {
-		char path[160];
-		const char *colon = strchr(all[i].name, ':');
-		(void)snprintf(path, sizeof(path), "events/%.*s/%s/enable",
-			       (int)(colon - all[i].name), all[i].name, colon + 1);
-		if (tracing_has(t, path))
-			err = add_event(f, all[i].name, all[i].stack, d);
-	}
-	if (!err && f->buffers.nr && !f->buffers.at[0].tracer && has_tracer(t, "function_graph")) {
-		f->buffers.at[0].tracer = "function_graph";
-		if (!f->max_depth)
-			f->max_depth = "1";
-	}
-	return err;
-}
-
-int ftrace_profile_events(struct ftrace_setup *f, const struct opt_list *hooks, bool only_given,
-			  struct arena *names, struct diag *d)
-{
-	struct tracing t;
-	int err = ftrace_open(&t, d);
-	if (err)
-		return err;
-	if (!only_given)
-		err = add_default_events(f, &t, d);
-	for (size_t i = 0; i < hooks->items.nr && !err; i++) {
-		struct event_times_hook h;
-		err = event_times_parse_hook(hooks->items.at[i], &h, d);
-		const char *start = err ? NULL : arena_strdup(names, h.start),
-			   *end = err ? NULL : arena_strdup(names, h.end);
-		if (!err)
-			err = start && end ? add_event(f, start, h.stack, d) : -ENOMEM;
-		if (!err)
-			err = add_event(f, end, false, d);
-	}
-	tracing_close(&t);
-	return err;
-}
-
 /* ---- the command ---- */
 
 struct profile_cmd_opts {
@@ -486,12 +504,32 @@ struct profile_cmd_opts {
 
 struct looking {
 	struct app *app;
-	const struct profile_cmd_opts *o;
+	struct profile_cmd_opts *o;
 };
+
+/* The tasks of -P and -F, as the events have them. */
+static int chosen_tasks(const struct ftrace_setup *f, s32 pids[TASKS_MAX])
+{
+	int nr = 0;
+	for (const char *p = f->pids; p && *p && nr < TASKS_MAX - 1;) {
+		pids[nr++] = (s32)strtol(p, NULL, 10);
+		p += strcspn(p, ", ");
+		p += *p != '\0';
+	}
+	if (f->only_command && f->command_pid > 0)
+		pids[nr++] = f->command_pid;
+	return nr;
+}
 
 static int look(void *ctx, const char *path)
 {
 	const struct looking *l = ctx;
+	s32 pids[TASKS_MAX];
+	int chosen = l->o->input ? 0 : chosen_tasks(&l->o->setup, pids);
+	l->o->o.human = strcmp(l->app->prog, "trace-cmd") != 0;
+	l->o->o.pids = chosen ? pids : NULL;
+	l->o->o.nr_pids = (size_t)chosen;
+	l->o->o.children = l->o->setup.children;
 	struct replay_ftrace_opts replay = { .style = PRINT_STYLE_KERNEL };
 	struct source *src;
 	struct strbuf text;
@@ -613,9 +651,9 @@ const struct command command_ftrace_profile = {
 		 "function graph "
 		 "tracer where the kernel has it, while the command runs or until Ctrl-C, and "
 		 "prints "
-		 "for each task how often and how long: count, sum, mean, longest and shortest, "
-		 "all in "
-		 "nanoseconds, with the kernel stacks where tasks left the CPU and were woken. "
+		 "a line for each task, then how often and how long: count, sum, mean, longest and "
+		 "shortest (called as trace-cmd, without the lines and in nanoseconds), with the "
+		 "kernel stacks where tasks left the CPU and were woken. "
 		 "sched_switch:S and the like is the time a task was away, by the state it left "
 		 "the CPU "
 		 "in (R+: preempted).",

@@ -9,6 +9,11 @@ struct ftrace_profile_opts {
 	struct opt_list hooks;
 	bool irqs_by_cpu, by_comm;
 	u64 workers;
+	bool human; /* a table first, times with units; else trace-cmd's text */
+	/* Only these tasks, and with children those that have events of their own; NULL: all. */
+	const s32 *pids;
+	size_t nr_pids;
+	bool children;
 };
 
 /* Prints to `to`. The source is at its end afterwards. keep: only these events; NULL: all. 0 or negative errno. */

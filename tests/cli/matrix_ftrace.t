@@ -126,7 +126,7 @@ for line in open(sys.argv[1], errors='replace'):
 print('irq_handler_entry:0x%x' % worst[1], worst[0])
 END
 )
-is "$(sonde ftrace profile -G --input "$data/6.12-events_v7_zstd.dat" | sed -n 's/^  Event: \(irq_handler_entry:[^ ]*\) .* Max: \([0-9]*\)(.*/\1 \2/p' | sort -k2nr | head -1)" "$longest" "S0-087: which interrupt took longest, and how long"
+is "$(sonde ftrace report --profile -G -i "$data/6.12-events_v7_zstd.dat" | sed -n 's/^  Event: \(irq_handler_entry:[^ ]*\) .* Max: \([0-9]*\)(.*/\1 \2/p' | sort -k2nr | head -1)" "$longest" "S0-087: which interrupt took longest, and how long"
 for f in 6.1-pid_F 6.1-instance_v6; do
 	sonde ftrace report --verbose "$data/$f.dat" 2>/dev/null | head -5 >head.txt
 	like "$(cat head.txt)" "^version = $([ $f = 6.1-pid_F ] && echo 7 || echo 6)\$" "S3-017: $f: its version"

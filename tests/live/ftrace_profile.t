@@ -14,7 +14,9 @@ busy=$!
 trap 'kill $busy 2>/dev/null' EXIT
 f() { timeout 100 taskset -c 0 "$SONDE" ftrace "$@"; }
 export TMPDIR=$SONDE_TMP # of the recording that is gone afterwards
-exits 3 "a command's status is ours" f profile -o text.txt sh -c 'sleep 0.3; exit 3'
+ln -s "$SONDE" trace-cmd
+# As trace-cmd: its text, in nanoseconds.
+exits 3 "a command's status is ours" timeout 100 taskset -c 0 ./trace-cmd profile -o text.txt sh -c 'sleep 0.3; exit 3'
 is "$out" "" "-o: nothing but the file"
 sleeper=$(awk '/^task: / { on = /^task: sleep-/ } on' text.txt)
 total=$(sed -n 's/^  Event: sched_switch:S ([0-9]*) Total: \([0-9]*\) .*/\1/p' <<<"$sleeper" | sort -n | tail -1)
@@ -28,6 +30,17 @@ if grep -qw function_graph $tracefs/available_tracers; then
 else
 	skip "this kernel has no function_graph" "functions, one level of them"
 fi
+# Under our own name: a table first, units, and with -F or -P only the tasks that were asked for.
+exits 0 "-F" f profile -F sh -c 'sleep 0.1 & wait'
+like "$(head -1 <<<"$out")" '^# Task +PID +On CPU +Blocked +Preempted +Woken$' "has a table first"
+like "$(sed -n 2p <<<"$out")" '^  sh +[0-9]+( +[0-9.]+ [num]?s){4}$' "with times that people can read"
+is "$(grep -c '^task: ' <<<"$out") $(grep -c '^task: sh-' <<<"$out")" "1 1" "the command, and nobody who ran before or after it"
+unlike "$out" 'sched_wakeup:0x' "a task's number is not in hex"
+like "$out" 'Total: [0-9.]+ [num]?s Avg: [0-9.]+ [num]?s Max: [0-9.]+ [num]?s \(at [0-9]+\.[0-9]{6}\)' "all times have units"
+exits 0 "-F -c" f profile -F -c sh -c 'sleep 0.1; exit 0'
+is "$(grep -o '^task: [a-z]*' <<<"$out" | sort | tr '\n' ' ')" "task: sh task: sleep " "the command and its children"
+exits 0 "-P" f profile -P $busy sleep 0.1
+is "$(grep '^task: ' <<<"$out" | grep -vc -- "-$busy\$")" 0 "one task, and nobody else"
 exits 0 "--json, only the given" f profile --json -S -e sched:sched_switch sleep 0.1
 python3 -c '
 import json, sys

@@ -102,7 +102,7 @@ def compare_with_trace_cmd():
     """Not: idle tasks (it has one for all CPUs), raised softirqs that another task ran, wake-ups of tasks it had not seen before and wake-ups
     of running ones, and functions (it takes the events' times, not the tracer's). It names the states I and R+ K and W."""
     text = subprocess.run(["trace-cmd", "report", "--profile", "-i", FILE], capture_output=True, text=True, check=True).stdout
-    want, got = rows(text.replace("sched_switch:K", "sched_switch:I").replace("sched_switch:W", "sched_switch:R+")), rows(sonde("profile", "--input"))
+    want, got = rows(text.replace("sched_switch:K", "sched_switch:I").replace("sched_switch:W", "sched_switch:R+")), rows(sonde("report", "--profile", "-i"))
     nr = 0
     for (task, name), value in want.items():
         if task.endswith("-0") or name.startswith(("softirq_raise", "sched_wakeup", "func:")):

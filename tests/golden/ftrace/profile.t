@@ -25,7 +25,7 @@ is "$(sed -n 's/^  Event: func: .*() (\([0-9]*\)) .*/\1/p' <<<"$out" | awk '{ n 
 f=6.12-stacks.dat
 exits 0 "a file with stacks" "$SONDE" ftrace profile --input $f
 like "$out" '^  Event: sched_switch:S .*Total:' "has times"
-like "$out" '^              100% \([0-9]+\) time:[0-9]+ max:' "and stacks, with times of their own"
+like "$out" '^              100% \([0-9]+\) time:[0-9.]+ [num]?s max:' "and stacks, with times of their own"
 like "$out" ' [a-z_]\w+ \(0x[0-9a-f]+\)$' "with names"
 "$SONDE" ftrace profile --json --input $f | python3 -c '
 import json, sys
@@ -40,7 +40,10 @@ assert seen > 3, seen'
 ok $? "stacks add up to no more than their event"
 # the same from report; by name; by CPU; hooks; filters
 f=6.12-events_v7_zstd.dat
-is "$("$SONDE" ftrace report --profile $f)" "$("$SONDE" ftrace profile --input $f)" "report --profile is the same"
+ln -s "$SONDE" "$SONDE_TMP/trace-cmd"
+is "$("$SONDE" ftrace report --profile $f)" "$("$SONDE_TMP/trace-cmd" profile --input $f)" "report --profile is what trace-cmd's name prints"
+is "$("$SONDE" ftrace profile --input $f | grep -c '^task: ')" "$("$SONDE" ftrace report --profile $f | grep -c '^task: ')" "under our own name, the same tasks"
+is "$("$SONDE" ftrace profile --input $f | grep -c '^# Task .*On CPU')" 1 "after a table of them"
 is "$("$SONDE" ftrace profile --threads 1 --input $f)" "$("$SONDE" ftrace profile --threads 7 --input $f)" "by one worker or seven"
 exits 129 "a recording for a command" "$SONDE" ftrace profile $f
 like "$err" "is a recording, not a command to run" "it says so"
