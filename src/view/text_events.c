@@ -80,12 +80,33 @@ static enum event_kind kind_of(const struct text_events *te, struct event_look *
 	return KIND_PRINT;
 }
 
-static bool has_twins(const struct schema *s)
+/* Counts names that come again. An event may have two fields of one name; a JSON object may not. */
+static int count_names(struct event_look *look)
 {
-	for (u32 i = 0; i < s->nr_fields; i++)
-		if (schema_find(s, s->fields[i].name) != &s->fields[i])
-			return true;
-	return false;
+	const struct schema *s = look->schema;
+	struct dict first;
+	bool again = false;
+	u32 index;
+	int err = 0;
+	look->before = calloc(s->nr_fields + 1, sizeof(*look->before));
+	if (!look->before)
+		return -ENOMEM;
+	dict_init(&first);
+	for (u32 i = 0; i < s->nr_fields && !err; i++) {
+		const char *name = s->fields[i].name;
+		/* The last one of this name so far; names that only share a hash count on, which harms nobody. */
+		err = min(dict_add(&first, hash_bytes(name, strlen(name)), i, &index), 0);
+		if (!err && index != i) {
+			look->before[i] = ++look->before[s->nr_fields];
+			again = true;
+		}
+	}
+	dict_done(&first);
+	if (!again) {
+		free(look->before);
+		look->before = NULL;
+	}
+	return err;
 }
 
 static struct event_look *make_look(struct text_shard *sh, const struct sample *s)
@@ -111,9 +132,13 @@ static struct event_look *make_look(struct text_shard *sh, const struct sample *
 	const struct text_events_opts *o = &sh->te->o;
 	look->copied = look->label_len <= LABEL_MAX && !o->between && !o->latency && !o->diff;
 	look->schema = s->schema;
-	look->has_twins = has_twins(s->schema);
 	look->raw = sh->te->o.raw_fields || (sh->te->o.raw_events && sh->te->o.raw_events[s->event]);
 	look->kind = kind_of(sh->te, look, s->event);
+	if (o->form == TEXT_EVENTS_JSON && count_names(look)) {
+		free(look->label);
+		free(look);
+		return NULL;
+	}
 	sh->looks[s->event] = look;
 	return look;
 }
@@ -201,8 +226,10 @@ static void shard_free(struct sink *k, void *state)
 {
 	struct text_shard *sh = state;
 	for (size_t i = 0; sh->looks && i < sh->nr_looks; i++) {
-		if (sh->looks[i])
+		if (sh->looks[i]) {
 			free(sh->looks[i]->label);
+			free(sh->looks[i]->before);
+		}
 		free(sh->looks[i]);
 	}
 	free(sh->looks);

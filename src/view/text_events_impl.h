@@ -33,7 +33,7 @@ struct event_look {
 	const struct schema *schema;
 	enum event_kind kind;
 	bool raw;
-	bool has_twins; /* JSON: two fields of one name */
+	u16 *before; /* JSON: fields of the same name before each; NULL: all names differ */
 	bool copied; /* what lines of it begin with is copied in one go */
 	char *label; /* "name:" and blanks */
 	u32 label_len;

@@ -40,7 +40,7 @@ static void json_elements(struct strbuf *t, const struct schema *sc, const struc
 	strbuf_char(t, ']');
 }
 
-/* before: how many fields of this name came before it */
+/* before: not 0 where a field of this name came before; the second is NAME#2 */
 static void json_field(struct strbuf *t, const struct schema *sc, const struct schema_field *f,
 		       unsigned before, const struct sample *s)
 {
@@ -82,15 +82,6 @@ static void add_printk(struct strbuf *t, const struct schema *sc, const struct s
 	strbuf_str(t, ",\"text\":");
 	json_text(t, strbuf_cstr(&line), line.len);
 	strbuf_done(&line);
-}
-
-/* An event may have two fields of one name; an object may not: the second is NAME#2. */
-static unsigned times_before(const struct schema *sc, u32 field)
-{
-	unsigned n = 0;
-	for (u32 i = 0; i < field; i++)
-		n += !strcmp(sc->fields[i].name, sc->fields[field].name);
-	return n;
 }
 
 void text_json_add(struct text_shard *sh, const struct event_look *look, const struct sample *s)
@@ -140,7 +131,7 @@ void text_json_add(struct text_shard *sh, const struct event_look *look, const s
 	for (u32 i = 0; look && i < look->schema->nr_fields; i++) {
 		if (i)
 			strbuf_char(t, ',');
-		unsigned before = look->has_twins ? times_before(look->schema, i) : 0;
+		unsigned before = look->before ? look->before[i] : 0;
 		json_field(t, look->schema, &look->schema->fields[i], before, s);
 	}
 	strbuf_char(t, '}');

@@ -99,20 +99,24 @@ struct type_words {
 	bool is_unsigned, is_signed, is_char, is_short, is_int, known, tagged;
 };
 
-/* typeof(...): of a type, or of an expression. Where it cannot be told, the cast changes nothing. */
+/*
+ * typeof(...): of a type, or of an expression. Which one its first word says, so that nothing is read twice. Where it cannot be told, the
+ * cast changes nothing.
+ */
 static bool type_of_something(struct parser *p, struct type_words *w)
 {
 	if (!token_accept_word(p, "typeof") && !token_accept_word(p, "__typeof__"))
 		return false;
-	bool sure;
 	token_expect(p, '(');
-	struct mark m = token_mark(p);
 	w->tagged = true;
-	if (++p->depth <= PRINT_DEPTH_MAX && ctype_parse(p, &w->typedefed, &sure) && sure &&
-	    p->tok == ')') {
-		w->known = !w->typedefed.pointer;
+	if (++p->depth > PRINT_DEPTH_MAX) {
+		parser_fail(p, "it is nested too deeply");
+	} else if (p->tok == TOK_IDENT && !token_is_word(p, "REC") && !token_is_word(p, "__entry")) {
+		bool sure;
+		w->known = ctype_parse(p, &w->typedefed, &sure) && sure && !w->typedefed.pointer &&
+			   p->tok == ')';
+		token_skip_balanced(p);
 	} else {
-		token_back(p, m);
 		const struct node *n = parser_expr(p);
 		w->known = n && node_is_number(n) && !n->unknown;
 		if (w->known)

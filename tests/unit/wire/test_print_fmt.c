@@ -95,6 +95,11 @@ static void test_conversions(void)
 		{ "\"%s|%d|%2d\", __get_str(d), REC->u, 1", "hello|65| 1" },
 		{ "\"%s|%d\", __get_rel_str(q), REC->u", "\1\2\3\4|65" },
 		{ "\"%#x %#o %#x\", 255, 8, 0", "0xff 010 0" },
+		{ "\"%llu %d\", (u64)(typeof(REC->h))REC->i, (typeof(int))REC->u",
+		  "18446744073709551614 65" },
+		{ "\"%d %d\", __builtin_types_compatible_p(typeof(REC->h), s16), "
+		  "__builtin_types_compatible_p(typeof(REC->h), int)",
+		  "1 0" },
 		{ "\"%*d|%-*d|\", 4, 7, 4, 7", "   7|7   |" },
 		{ "\"%c%c%c\", REC->u, 'B', '\\n'", "AB\n" },
 		{ "\"[%s|%10s|%-8s|%.3s|%.*s]\", REC->s, REC->s, REC->s, REC->s, 2, REC->s",
@@ -255,6 +260,16 @@ static void test_hostile(void)
 		strbuf_str(&b, ", 7)");
 	is_str(print(strbuf_cstr(&b), little, sizeof(little), false, 8, &err), by_field,
 	       "60 nested min(), 2^60 evaluations");
+	static const char *const nests[] = { "(typeof(", "(typeof((", "sizeof(typeof(",
+					     "(__typeof__(" };
+	for (unsigned n = 0; n < ARRAY_SIZE(nests); n++) {
+		strbuf_reset(&b);
+		strbuf_str(&b, "\"%d\", ");
+		for (unsigned i = 0; i < 5000; i++)
+			strbuf_str(&b, nests[n]);
+		is_str(print(strbuf_cstr(&b), little, sizeof(little), false, 8, &err), by_field,
+		       "5,000 nested typeof: nothing is read twice");
+	}
 	is_str(print("\"%2000000000d\", REC->u", little, sizeof(little), false, 8, &err) + 1020,
 	       "  65", "widths are bounded");
 	strbuf_done(&b);
