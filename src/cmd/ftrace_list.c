@@ -250,9 +250,9 @@ static int list_compression(struct listing *l)
 /* Layouts that differ from the kernel's print fmt are part of the program; there are no files to load. */
 static int list_plugins(struct listing *l)
 {
-	static const char *const names[] = { "function", "fgraph", "sched_switch",
-					     "hrtimer",	 "kmem",   "kvm",
-					     "scsi",	 "tlb",	   "futex" };
+	static const char *const names[] = { "function", "fgraph",  "sched_switch", "hrtimer",
+					     "kmem",	 "kvm",	    "scsi",	    "tlb",
+					     "futex",	 "mac80211" };
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char line[64];
 		int n = snprintf(line, sizeof(line), "  %s (built in)", names[i]);

@@ -278,7 +278,7 @@ void print_one_field(struct print_ctx *c, u32 index);
 
 /* ---- layouts written in C ---- */
 
-enum { LAYOUT_FIELDS_MAX = 10 };
+enum { LAYOUT_FIELDS_MAX = 14 };
 
 struct layout {
 	const char *system, *event;

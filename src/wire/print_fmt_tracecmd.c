@@ -371,7 +371,57 @@ static void print_raw_data(struct print_ctx *c, const struct op *op)
 		"gfn", "role", "root_count", "unsync", "?created"                                  \
 	}
 
+/* ---- mac80211 ---- */
+
+static void add_named(struct print_ctx *c, const char *name, unsigned field, bool hex)
+{
+	u64 v = layout_u64(c, field);
+	strbuf_str(c->to, name);
+	if (!hex) {
+		strbuf_s64(c->to, (s64)v);
+		return;
+	}
+	if (v)
+		strbuf_str(c->to, "0x");
+	strbuf_hex(c->to, v);
+}
+
+/* Four lines, below each other. */
+static void print_bss_info(struct print_ctx *c, const struct op *op)
+{
+	enum { INDENT = 65 };
+	layout_str(c, 0);
+	strbuf_str(c->to, " vif:");
+	layout_str(c, 1);
+	add_named(c, "(", 2, false);
+	strbuf_str(c->to, ")\n");
+	strbuf_fill(c->to, ' ', INDENT);
+	add_named(c, "assoc:", 3, false);
+	add_named(c, " aid:", 4, false);
+	add_named(c, " cts:", 5, false);
+	add_named(c, " shortpre:", 6, false);
+	add_named(c, " shortslot:", 7, false);
+	add_named(c, " dtimper:", 8, false);
+	strbuf_str(c->to, " \n");
+	strbuf_fill(c->to, ' ', INDENT);
+	add_named(c, "bcnint:", 9, false);
+	add_named(c, " assoc_cap:", 10, true);
+	add_named(c, " basic_rates:", 11, true);
+	add_named(c, " enable_beacon:", 12, false);
+	strbuf_char(c->to, '\n');
+	strbuf_fill(c->to, ' ', INDENT);
+	add_named(c, "ht_operation_mode:", 13, false);
+}
+
+#define BSS_FIELDS                                                                                 \
+	{                                                                                          \
+		"wiphy_name", "vif_name", "vif_type", "assoc", "aid", "cts", "shortpre",           \
+			"shortslot", "dtimper", "bcnint", "assoc_cap", "basic_rates",              \
+			"enable_beacon", "ht_operation_mode"                                       \
+	}
+
 static const struct layout layouts[] = {
+	{ "mac80211", "drv_bss_info_changed", print_bss_info, BSS_FIELDS },
 	{ "sched", "sched_switch", print_sched_switch, SWITCH_FIELDS, "prev_state=" },
 	{ "sched", "sched_wakeup", print_sched_wakeup, WAKEUP_FIELDS },
 	{ "sched", "sched_wakeup_new", print_sched_wakeup, WAKEUP_FIELDS },

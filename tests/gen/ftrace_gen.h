@@ -38,7 +38,7 @@ struct gen_event {
 	u32 cpu;
 	u32 size;
 	u64 missed; /* starts a new page that says so */
-	u8 data[64];
+	u8 data[96];
 };
 
 struct gen_buffer {

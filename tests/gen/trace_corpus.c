@@ -1,7 +1,7 @@
 /*
  * Writes a trace.dat that no recording happens to hold, for comparing with trace-cmd:
  *
- *	trace_corpus graph|function|tasks|flags|lost|stacks|markers|nopid|twice|types|vendor 6|7|zstd > FILE
+ *	trace_corpus graph|function|tasks|flags|lost|stacks|markers|nopid|twice|types|bss|vendor 6|7|zstd > FILE
  */
 #include "gen/ftrace_gen.h"
 
@@ -101,6 +101,26 @@ static const char array_format[] =
 	"typeof((binder_command_strings)), typeof(&(binder_command_strings)[0])))); })))) ? "
 	"binder_command_strings[(((REC->cmd) >> 0) & ((1 << 8)-1))] : \"unknown\"\n";
 
+/* A driver's event whose text trace-cmd's plug-in makes. */
+static const char bss_format[] =
+	"name: drv_bss_info_changed\nID: 108\n" COMMON
+	"\tfield:char wiphy_name[32];\toffset:8;\tsize:32;\tsigned:0;\n"
+	"\tfield:enum nl80211_iftype vif_type;\toffset:40;\tsize:4;\tsigned:0;\n"
+	"\tfield:__data_loc char[] vif_name;\toffset:44;\tsize:4;\tsigned:0;\n"
+	"\tfield:u32 changed;\toffset:48;\tsize:4;\tsigned:0;\n"
+	"\tfield:bool assoc;\toffset:52;\tsize:1;\tsigned:0;\n"
+	"\tfield:u16 aid;\toffset:54;\tsize:2;\tsigned:0;\n"
+	"\tfield:bool cts;\toffset:56;\tsize:1;\tsigned:0;\n"
+	"\tfield:bool shortpre;\toffset:57;\tsize:1;\tsigned:0;\n"
+	"\tfield:bool shortslot;\toffset:58;\tsize:1;\tsigned:0;\n"
+	"\tfield:u8 dtimper;\toffset:59;\tsize:1;\tsigned:0;\n"
+	"\tfield:u16 bcnint;\toffset:60;\tsize:2;\tsigned:0;\n"
+	"\tfield:u16 assoc_cap;\toffset:62;\tsize:2;\tsigned:0;\n"
+	"\tfield:u32 basic_rates;\toffset:64;\tsize:4;\tsigned:0;\n"
+	"\tfield:bool enable_beacon;\toffset:68;\tsize:1;\tsigned:0;\n"
+	"\tfield:u16 ht_operation_mode;\toffset:70;\tsize:2;\tsigned:0;\n\n"
+	"print fmt: \"%s changed:%#x\", REC->wiphy_name, REC->changed\n";
+
 static const char symbols[] = "ffffffff81000000 T _text\n"
 			      "ffffffff81000000 T _stext\n"
 			      "ffffffff81000100 t alpha\n"
@@ -121,6 +141,7 @@ static const char *const graph_formats[] = { entry_format, exit_format, NULL };
 static const char *const marker_formats[] = { old_print_format, bprint_format, bputs_format, NULL };
 static const char *const no_pid_formats[] = { no_pid_format, no_field_format, NULL };
 static const char *const twice_formats[] = { twice_format, NULL };
+static const char *const bss_formats[] = { bss_format, NULL };
 static const char *const type_formats[] = { typeof_format, array_format, NULL };
 
 /* What trace_printk() writes: formats of the kernel, by address. */
@@ -343,6 +364,20 @@ static void twice(struct gen_trace *t)
 	}
 }
 
+static void bss(struct gen_trace *t)
+{
+	for (u32 i = 0; i < 6; i++) {
+		struct gen_event *e = add(t, 1000000 + i * 1000, i % 2, 108, 7, 80);
+		snprintf((char *)e->data + 8, 32, "phy%u", i);
+		put32(e, 40, 2 + i);
+		put32(e, 44, 8 << 16 | 72);
+		put32(e, 48, i);
+		for (u32 k = 52; k < 72; k++)
+			e->data[k] = (u8)(i ? k * 7 + i : 0);
+		memcpy(e->data + 72, "wlan0\0\0", 8);
+	}
+}
+
 static void types(struct gen_trace *t)
 {
 	for (u32 i = 0; i < 4; i++) {
@@ -406,6 +441,10 @@ int main(int argc, char **argv)
 		t.system = "binder";
 		t.formats = type_formats;
 		types(&t);
+	} else if (!strcmp(kind, "bss")) {
+		t.system = "mac80211";
+		t.formats = bss_formats;
+		bss(&t);
 	} else if (!strcmp(kind, "vendor")) {
 		t.vendor_option = 1047;
 		flags(&t);

@@ -9,7 +9,7 @@ cd "$SONDE_TMP" || exit 1
 oracle=
 trace-cmd --help 2>&1 | grep -q 'version 3.1.6' && oracle=1
 [ -n "$oracle" ] || skip "trace-cmd 3.1.6 is not installed" "as trace-cmd says"
-for kind in markers nopid twice types vendor stacks; do
+for kind in markers bss nopid twice types vendor stacks; do
 	for version in 6 7 zstd; do "$corpus" $kind $version >$kind.$version; done
 done
 rep() { "$SONDE" ftrace report "$@" 2>&1; }
@@ -17,11 +17,14 @@ rep() { "$SONDE" ftrace report "$@" 2>&1; }
 for version in 6 7 zstd; do
 	for option in "" -R -t -l; do
 		[ -n "$oracle" ] || continue
-		trace-cmd report $option markers.$version >want 2>/dev/null
-		rep $option markers.$version >got
-		cmp -s want got
-		ok $? "markers, $version ${option:-without option}: as trace-cmd says" || diff got want | head -4 | sed 's/^/# /'
+		for kind in markers bss; do
+			trace-cmd report $option $kind.$version >want 2>/dev/null
+			rep $option $kind.$version >got
+			cmp -s want got
+			ok $? "$kind, $version ${option:-without option}: as trace-cmd says" || diff got want | head -4 | sed 's/^/# /'
+		done
 	done
+	like "$(rep bss.$version | sed -n 2p)" 'drv_bss_info_changed: phy0 vif:wlan0\(2\)$' "$version: the layout of mac80211's plug-in"
 	is "$(rep markers.$version | grep -c '^lines [0-9]')" "$(rep markers.$version | grep -c 'bprint: *gamma: two$')" "$version: a line end inside of trace_printk is one"
 	rep --json markers.$version >json
 	is "$(python3 -c '
