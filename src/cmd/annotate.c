@@ -1,17 +1,15 @@
 /* sonde annotate: the code of a function, instruction by instruction and line by line, with what fell on each. */
 #include "cmd/annotate.h"
 #include "analysis/annotate.h"
-#include "cmd/annotate_code.h"
+#include "cmd/annotate_impl.h"
 #include "cmd/app.h"
 #include "cmd/commands.h"
-#include "cmd/source_text.h"
 #include "cmd/recording.h"
 #include "cmd/symbols.h"
 #include "image/kimage.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 #include "view/text_annotate.h"
-#include "view/tui_annotate.h"
 #include "view/tui_screen.h"
 
 #include <errno.h>
@@ -111,55 +109,6 @@ static void annotate_defaults(void *opts)
 	o->group = true;
 }
 
-enum { MISSING_NAMED = 3 };
-
-/* Functions of one image without code, for one reason. */
-struct missing {
-	const struct image_info *image;
-	int err;
-	u32 nr;
-	char *names; /* of the first */
-};
-
-/* What the browser turns over: an event or a group, and its functions, heaviest first. */
-struct look_page {
-	u32 *events;
-	u32 nr_events;
-	const char *group;
-	struct annotate_func *funcs;
-	u32 nr_funcs;
-};
-
-struct look {
-	VEC(struct look_page) pages;
-	struct arena arena; /* of the function that is shown */
-	struct annotation an;
-	bool open;
-	bool nested; /* inside another screen */
-};
-
-struct annotating {
-	struct app *app;
-	const struct annotate_opts *opts;
-	struct source *src;
-	struct annotate *hits;
-	struct names_result named;
-	struct run_tables run;
-	struct annotate_code code;
-	struct text_annotate_opts style;
-	struct source_text sources;
-	struct json json;
-	struct strbuf *out;
-	struct look *look; /* NULL: text */
-	const struct name_func
-		*only; /* one function of another run of the same recording; NULL: by the options */
-	u32 only_event;
-	double min_percent;
-	u32 shown, nr_missing;
-	bool *counted; /* [func]: among the missing; several events may want the same */
-	VEC(struct missing) missing;
-};
-
 static int parse_style(struct annotating *a)
 {
 	const struct annotate_opts *o = a->opts;
@@ -228,7 +177,7 @@ static bool wanted(const struct annotating *a, const struct name_func *f)
 	return !o->dsos || in_list(o->dsos, info->name) || in_list(o->dsos, info->path);
 }
 
-static const char *missing_reason(int err)
+const char *annotate_missing_reason(int err)
 {
 	return err == -ESTALE	 ? "the file changed since the recording"
 	       : err == -ENOTSUP ? "its machine cannot be disassembled here"
@@ -238,10 +187,12 @@ static const char *missing_reason(int err)
 				 : strerror(-err);
 }
 
+enum { MISSING_NAMED = 3 };
+
 /* One note for all functions of an image that have no code for the same reason. */
 static void note_missing(struct annotating *a, const struct missing *m)
 {
-	const char *why = missing_reason(m->err);
+	const char *why = annotate_missing_reason(m->err);
 	if (m->nr == 1)
 		diag_note(&a->app->diag, "%s in %s: no code to show: %s", m->names, m->image->path,
 			  why);
@@ -292,9 +243,8 @@ static void add_missing(struct annotating *a, const struct name_func *f, int err
 	m->names = names;
 }
 
-/* One function with one event, or with the events of a group; its code is open until annotate_code_close(). */
-static int make(struct annotating *a, const struct annotate_func *func, const u32 *events,
-		u32 nr_events, const char *group, struct arena *arena, struct annotation *an)
+int annotate_make(struct annotating *a, const struct annotate_func *func, const u32 *events,
+		  u32 nr_events, const char *group, struct arena *arena, struct annotation *an)
 {
 	const struct name_func *f = &a->named.funcs[func->func];
 	const struct image_info *info = &a->src->catalog.images.at[f->image];
@@ -324,7 +274,7 @@ static int show(struct annotating *a, const struct annotate_func *func, const u3
 	struct arena arena;
 	struct annotation an;
 	arena_init(&arena);
-	int err = make(a, func, events, nr_events, group, &arena, &an);
+	int err = annotate_make(a, func, events, nr_events, group, &arena, &an);
 	if (err && err != -ENOMEM) {
 		add_missing(a, &a->named.funcs[func->func], err);
 		err = 0;
@@ -340,139 +290,7 @@ static int show(struct annotating *a, const struct annotate_func *func, const u3
 	return err;
 }
 
-/* ---- on a terminal ---- */
-
-/* The functions are kept for the browser instead of shown. */
-static int add_page(struct annotating *a, const u32 *events, u32 nr_events, const char *group,
-		    struct annotate_func *funcs, u32 nr_funcs)
-{
-	struct look_page *p = nr_funcs ? vec_push(&a->look->pages) : NULL;
-	u32 *copy = p ? calloc(nr_events, sizeof(*copy)) : NULL;
-	if (!copy) {
-		free(funcs);
-		if (p)
-			a->look->pages.nr--;
-		return nr_funcs ? -ENOMEM : 0;
-	}
-	memcpy(copy, events, nr_events * sizeof(*copy));
-	*p = (struct look_page){ copy, nr_events, group, funcs, nr_funcs };
-	return 0;
-}
-
-static void look_close(struct annotating *a)
-{
-	struct look *l = a->look;
-	if (l->open)
-		annotate_code_close(&a->code);
-	arena_done(&l->arena);
-	arena_init(&l->arena);
-	l->open = false;
-}
-
-static int look_open(void *ctx, u32 page, u32 func, const struct annotation **ret,
-		     struct strbuf *why)
-{
-	struct annotating *a = ctx;
-	const struct look_page *p = &a->look->pages.at[page];
-	look_close(a);
-	int err = make(a, &p->funcs[func], p->events, p->nr_events, p->group, &a->look->arena,
-		       &a->look->an);
-	if (err) {
-		const struct name_func *f = &a->named.funcs[p->funcs[func].func];
-		strbuf_printf(why, "%s in %s: no code to show: %s", f->name,
-			      a->src->catalog.images.at[f->image].path, missing_reason(err));
-		return err;
-	}
-	a->look->open = true;
-	*ret = &a->look->an;
-	return 0;
-}
-
-/* "15e0 <memset@plt>" names it; one of the same file is meant before one of another. */
-static s64 look_called(void *ctx, u32 page, const struct annotation_insn *in, struct strbuf *why)
-{
-	struct annotating *a = ctx;
-	const struct look_page *p = &a->look->pages.at[page];
-	const char *name = in->target_at ? strchr(in->text + in->target_at, '<') : NULL;
-	size_t len = name ? strcspn(++name, "+@>") : 0;
-	s64 found = -ENOENT;
-	for (u32 i = p->nr_funcs; i-- > 0 && len;) {
-		const struct name_func *f = &a->named.funcs[p->funcs[i].func];
-		bool here = !strcmp(a->src->catalog.images.at[f->image].path, a->look->an.path);
-		if (strlen(f->name) == len && !memcmp(f->name, name, len) && (here || found < 0))
-			found = i;
-	}
-	if (found < 0 && len)
-		strbuf_printf(why, "no sample fell on %.*s: there is nothing to show", (int)len,
-			      name);
-	else if (found < 0)
-		strbuf_str(why, "where this goes is only known when it runs");
-	return found;
-}
-
-static u32 look_nr_funcs(void *ctx, u32 page)
-{
-	const struct annotating *a = ctx;
-	return a->look->pages.at[page].nr_funcs;
-}
-
-/* Where to begin: at the function that was asked for, else at the heaviest that has code. */
-static bool look_first(const struct annotating *a, struct tui_annotate *c)
-{
-	for (u32 page = 0; page < a->look->pages.nr; page++) {
-		const struct look_page *p = &a->look->pages.at[page];
-		if (a->only && p->events[0] != a->only_event)
-			continue;
-		for (u32 i = 0; i < p->nr_funcs; i++) {
-			const struct name_func *f = &a->named.funcs[p->funcs[i].func];
-			bool asked = a->only ? f->image == a->only->image &&
-						       f->start == a->only->start &&
-						       f->mode == a->only->mode
-					     : !a->opts->symbol || !strcmp(a->opts->symbol, f->name);
-			c->page = page;
-			c->func = i;
-			if (asked)
-				return true;
-		}
-	}
-	return false;
-}
-
-/* 1: there is nothing to draw, or nothing to draw on: text says what there is. */
-static int look(struct annotating *a)
-{
-	struct tui_annotate c = {
-		.ctx = a,
-		.open = look_open,
-		.called = look_called,
-		.nr_funcs = look_nr_funcs,
-		.nr_pages = (u32)a->look->pages.nr,
-		.style = &a->style,
-		.colour = a->app->colour,
-	};
-	struct strbuf why;
-	bool any = look_first(a, &c);
-	strbuf_init(&why);
-	int err = !any		    ? 1
-		  : a->look->nested ? tui_annotate_window(&c, &why)
-				    : tui_annotate(&c, &why);
-	/* Without a function that was asked for, one that has code will do. */
-	while (err < 0 && err != -ENOTTY && err != -ENOMEM && !a->only && !a->opts->symbol &&
-	       ++c.func < look_nr_funcs(a, c.page)) {
-		strbuf_reset(&why);
-		err = tui_annotate(&c, &why);
-	}
-	if (err < 0 && why.len)
-		(void)diag_error(&a->app->diag, err, "%s", strbuf_cstr(&why));
-	look_close(a);
-	vec_for_each (&a->look->pages, p) {
-		free(p->events);
-		free(p->funcs);
-	}
-	vec_free(&a->look->pages);
-	strbuf_done(&why);
-	return err;
-}
+/* ---- all ---- */
 
 static int show_events(struct annotating *a, const u32 *events, u32 nr_events, const char *group)
 {
@@ -496,7 +314,7 @@ static int show_events(struct annotating *a, const u32 *events, u32 nr_events, c
 		    100.0 * (double)funcs[i].period >= a->min_percent * (double)total)
 			funcs[kept++] = funcs[i];
 	if (a->look)
-		return add_page(a, events, nr_events, group, funcs, kept);
+		return annotate_look_add(a, events, nr_events, group, funcs, kept);
 	for (u32 i = 0; i < kept && !err; i++)
 		err = show(a, &funcs[i], events, nr_events, group);
 	free(funcs);
@@ -591,13 +409,17 @@ static int annotate_source(struct annotating *a)
 	if (!err)
 		err = names->ops->resolve(names, &a->src->catalog, &a->run.frames, WANT_SYMBOL,
 					  &a->named);
-	if (!err && app->json) {
+	if (!err && app->json && !a->look) {
 		json_begin(&a->json, &app->out, JSON_PRETTY);
 		json_array(&a->json);
 	}
 	if (!err)
 		err = show_all(a);
-	int drawn = !err && a->look ? look(a) : -ENOTTY;
+	int drawn = -ENOTTY;
+	if (!err && a->look)
+		drawn = a->look->each ? annotate_look_each(a) : annotate_look(a);
+	if (a->look)
+		annotate_look_done(a);
 	if (!err && a->look && (drawn == 1 || drawn == -ENOTTY) && !a->look->nested) {
 		a->look = NULL;
 		err = show_all(a);
@@ -659,7 +481,7 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	if (usage)
 		return usage;
 	a.sources = (struct source_text){ .prefix = o->prefix, .strip = o->prefix_strip };
-	struct look look = { .open = false };
+	struct look look = { .symbol = o->symbol };
 	arena_init(&look.arena);
 	if (wants_browser(&a))
 		a.look = &look;
@@ -696,6 +518,28 @@ int annotate_browse(struct app *app, const char *input, const struct symbol_opts
 		err = annotate_opened(&a);
 	if (err && app->diag.items.nr)
 		strbuf_str(why, app->diag.items.at[0].message);
+	diag_done(&app->diag);
+	app->diag = outer;
+	return err;
+}
+
+int annotate_each(struct app *app, const char *input, const struct symbol_opts *symbols,
+		  u32 max_funcs, double min_percent,
+		  int (*fn)(void *ctx, const struct annotation *a,
+			    const struct text_annotate_opts *style),
+		  void *ctx)
+{
+	struct annotate_opts o = { .input = input, .source = true, .symbols = *symbols };
+	struct look look = { .nested = true, .each = fn, .ctx = ctx, .max_funcs = max_funcs };
+	struct annotating a = { .app = app, .opts = &o, .look = &look };
+	struct diag outer = app->diag;
+	arena_init(&look.arena);
+	diag_init(&app->diag);
+	int err = parse_style(&a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
+	a.min_percent = min_percent;
+	a.sources.for_sharing = true;
+	if (!err)
+		err = annotate_opened(&a);
 	diag_done(&app->diag);
 	app->diag = outer;
 	return err;

@@ -1,5 +1,6 @@
 /* sonde flame: a recording, or a command that is recorded now, as a flame graph. */
 #include "cmd/commands.h"
+#include "cmd/flame_code.h"
 #include "cmd/outfile.h"
 #include "cmd/record.h"
 #include "cmd/recording.h"
@@ -34,6 +35,7 @@ struct flame_opts {
 	bool inverted;
 	struct folded_opts fold;
 	bool open;
+	bool code;
 	u64 width;
 	u64 max_nodes;
 	u64 workers;
@@ -392,6 +394,8 @@ static int draw(struct flame_job *j)
 				  : "sonde record -g -- COMMAND");
 	}
 	err = check_sides(j);
+	if (!err && j->form == FORM_HTML && j->o->code && j->nr_paths == 1)
+		err = flame_code_add(app, j->paths[0], &j->o->symbols, &j->flame);
 	return err ? err : write_out(j);
 }
 
@@ -506,12 +510,14 @@ static void flame_defaults(void *opts)
 {
 	struct flame_opts *o = opts;
 	o->width = 1200;
+	o->code = true;
 }
 
 /* clang-format off */
 static const struct opt flame_rows[] = {
 	OPT_LIST('i', "input", struct flame_opts, inputs, "FILE", "recording to draw (perf.data), or a trace.dat (several are one graph); - is standard input"),
 	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html; NAME.svg is a picture); - is standard output"),
+	OPT_FLAG(0, "code", struct flame_opts, code, "the page has source and assembly of the heaviest functions (default, up to 32 MB of recording; --no-code)"),
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
 	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows walk, Enter zooms, / searches, q quits"),

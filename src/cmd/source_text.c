@@ -23,11 +23,27 @@ void source_text_done(struct source_text *s)
 }
 
 /* The path comes from debugging information: it may name anything. */
-static char *read_file(const char *path, size_t *size)
+static bool is_called_source(const char *path)
+{
+	static const char *const suffixes[] = { "c",   "h",   "cc",  "hh",   "cpp", "hpp",  "cxx",
+						"hxx", "inc", "inl", "tcc",  "ipp", "S",    "s",
+						"asm", "rs",  "go",  "zig",  "d",   "f",    "f90",
+						"m",   "mm",  "y",   "l",    "cu",  "java", "kt",
+						"py",  "js",  "ts",  "swift" };
+	const char *dot = strrchr(path, '.');
+	for (size_t i = 0; dot && i < ARRAY_SIZE(suffixes); i++)
+		if (!strcmp(dot + 1, suffixes[i]))
+			return true;
+	return false;
+}
+
+static char *read_file(const char *path, bool for_sharing, size_t *size)
 {
 	_cleanup_close_ int fd = foreign_open(path, 0);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) || st.st_size > FILE_MAX)
+		return NULL;
+	if (for_sharing && (!(st.st_mode & S_IROTH) || !is_called_source(path)))
 		return NULL;
 	char *data = malloc((size_t)st.st_size + 1);
 	ssize_t n = data ? pread(fd, data, (size_t)st.st_size, 0) : -1;
@@ -39,10 +55,10 @@ static char *read_file(const char *path, size_t *size)
 	return data;
 }
 
-static void load(struct source_file *f, const char *path)
+static void load(struct source_file *f, const char *path, bool for_sharing)
 {
 	size_t size;
-	f->data = read_file(path, &size);
+	f->data = read_file(path, for_sharing, &size);
 	if (!f->data)
 		return;
 	u32 lines = 1;
@@ -90,7 +106,7 @@ const char *source_text_line(void *ctx, const char *path, u32 line, u32 *len)
 			return NULL;
 		char here[PATH_MAX];
 		if (s->files.nr - 1 == (size_t)id && path_here(s, path, here, sizeof(here)))
-			load(f, here);
+			load(f, here, s->for_sharing);
 	}
 	const struct source_file *f = &s->files.at[id];
 	if (!line || line > f->nr)

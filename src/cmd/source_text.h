@@ -16,6 +16,7 @@ struct source_text {
 	VEC(struct source_file) files; /* [id of names] */
 	bool ready;
 	const char *prefix; /* folder that paths are looked for in; NULL: as they are */
+	bool for_sharing; /* only what anybody may read and is called like source: debugging information may name any file */
 	u64 strip; /* so many folders at the front of an absolute path are left out then */
 };
 

@@ -16,6 +16,8 @@ void flame_done(struct flame *f)
 	vec_free(&f->tasks);
 	vec_free(&f->events);
 	vec_free(&f->trees);
+	vec_free(&f->codes);
+	vec_free(&f->code_lines);
 	big_vec_free(&f->nodes);
 	big_vec_free(&f->points);
 }

@@ -71,6 +71,19 @@ struct flame_side {
 	bool whole_system; /* all CPUs were asked for, not a command or processes */
 };
 
+/* Source and instructions of a function, in the order of addresses. */
+struct flame_code_line {
+	u64 number; /* of the line; of an instruction, bytes from the function's start */
+	u64 weight; /* that fell on an instruction, of the heaviest event */
+	u32 text;
+	bool source;
+};
+
+struct flame_code {
+	u32 frame;
+	u32 first, nr; /* of flame.code_lines */
+};
+
 struct flame {
 	struct strtab strings;
 	VEC(struct flame_frame) frames; /* [0] is none */
@@ -79,6 +92,8 @@ struct flame {
 	VEC(struct flame_tree) trees;
 	VEC(struct flame_node) nodes; /* these two grow by base/big.h */
 	VEC(struct flame_point) points; /* in no order */
+	VEC(struct flame_code) codes; /* may be empty: only pages show them */
+	VEC(struct flame_code_line) code_lines;
 	struct flame_side sides[FLAME_SIDES];
 	u32 nr_sides;
 	u64 resolution_ns; /* times are right to this; 1: exact */

@@ -485,6 +485,23 @@ static u64 unit_of(const struct flame *f)
 	return 2 * with > f->points.nr ? max(unit, 1ull) : 1;
 }
 
+static void put_codes(struct html *h)
+{
+	const struct flame *f = h->flame;
+	put(h, f->codes.nr);
+	vec_for_each (&f->codes, c) {
+		put(h, c->frame);
+		put(h, c->nr);
+		for (u32 i = 0; i < c->nr; i++) {
+			const struct flame_code_line *l = &f->code_lines.at[c->first + i];
+			put(h, l->number * 2 + l->source);
+			if (!l->source)
+				put(h, l->weight);
+			put(h, l->text);
+		}
+	}
+}
+
 static int fill_blob(struct html *h, const struct html_flame_opts *o)
 {
 	int err = choose_nodes(h, o->max_nodes ? o->max_nodes : MAX_NODES);
@@ -502,6 +519,7 @@ static int fill_blob(struct html *h, const struct html_flame_opts *o)
 	put_names(h);
 	put_nodes(h);
 	put_points(h);
+	put_codes(h);
 	return h->blob.err;
 }
 

@@ -15,6 +15,8 @@
  *	for each node, for each side:
  *	nr      bucket count [weight]                 points: bucket less the one before; count * 2 + 1 if weight follows,
  *	                                              else it is count * weight_unit
+ *	nr      frame nr                              functions with code, each with so many lines:
+ *	        number*2+source weight text           source 1: a line of source, without weight
  */
 #pragma once
 

@@ -24,5 +24,19 @@ done
 "$SONDE" flame crowd.data --kallsyms names -o crowd.html 2>/dev/null || status=1
 "$SONDE" flame before.data after.data --kallsyms names -o diff.html 2>/dev/null || status=1
 "$SONDE" flame big.data --kallsyms big.names -o big.html 2>/dev/null || status=1
+# Code is only known of a real program.
+cat >code.c <<'EOF'
+#include <time.h>
+volatile unsigned long sum;
+__attribute__((noinline)) void spin(int n)
+{
+	for (int i = 0; i < n; i++)
+		sum += i; /* <b>the loop</b> */
+}
+int main(void) { while (clock() < CLOCKS_PER_SEC / 2) spin(10000); }
+EOF
+rm -f code.html
+gcc -O1 -g -fno-inline -o code code.c 2>/dev/null && "$SONDE" record -q -g -e cpu-clock:u -c 500000 -o code.data ./code >/dev/null 2>&1 &&
+	"$SONDE" flame code.data -o code.html 2>/dev/null && "$SONDE" flame --no-code code.data -o nocode.html 2>/dev/null
 ok $status "pages are made"
 tap_count=1 python3 "$SONDE_SRC/tests/browser/flame_page.py" "$SONDE_TMP" $status

@@ -1,5 +1,6 @@
 """Looks at the pages that flame.t made. Prints TAP, from test 2 on. usage: flame_page.py FOLDER FAILED"""
 
+import os
 import sys
 import traceback
 
@@ -307,6 +308,37 @@ def system(browser):
     p.quiet("user code")
 
 
+def code(browser):
+    global count
+    if not os.path.exists(f"{folder}/nocode.html"):
+        count += 1
+        print(f"ok {count} - source and assembly # SKIP nothing can be recorded or compiled here")
+        return
+    p = Look(browser, "code.html")
+    p.click_frame("spin")
+    ok(not p.js("document.getElementById('code-button').hidden"), "a function whose code is in the page offers it")
+    p.key("a")
+    ok(p.js("document.getElementById('code').open"), "a shows it")
+    rows = p.js("[...document.querySelectorAll('#code-lines tr')].map(r => [r.className, ...[...r.children].map(c => c.textContent)])")
+    ok(any(r[0] == "source" and "<b>the loop</b>" in r[3] for r in rows), "with source, as text", rows)
+    ok(any(r[0] == "" and "ret" in r[3] for r in rows), "and instructions", rows)
+    shares = [float(r[1].split()[0]) for r in rows if r[1]]
+    ok(abs(sum(shares) - 100) < 2, "whose shares are the function's", shares)
+    p.key("Escape")
+    p.page.wait("!document.getElementById('code').open")
+    p.key("Escape")
+    p.js("document.activeElement.blur()")
+    p.key("2")
+    p.key("a")
+    ok(p.js("document.getElementById('code').open") and p.text("code-title") == "spin", "from the table as well", p.text("code-title"))
+    p.key("Escape")
+    p.quiet("code")
+    p = Look(browser, "nocode.html")
+    p.click_frame("spin")
+    p.key("a")
+    ok(not p.js("document.getElementById('code').open") and "There is no code of spin" in p.text("status"), "--no-code leaves it out", p.text("status"))
+
+
 def big(browser):
     p = Look(browser, "big.html", width=1920, height=1080)
     ok(p.js("sonde.nodes") >= 200000, "200,000 frames and more", p.js("sonde.nodes"))
@@ -323,7 +355,7 @@ def big(browser):
 
 
 with Browser() as browser:
-    for part in (phases, difference, types, crowd, system, big):
+    for part in (phases, difference, types, crowd, system, code, big):
         try:
             part(browser)
         except Exception:

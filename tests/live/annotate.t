@@ -233,6 +233,29 @@ __attribute__((noinline)) void outer(void)
 int main(void) { while (clock() < CLOCKS_PER_SEC / 2) outer(); }
 EOF
 gcc -O1 -g -fno-inline -fno-optimize-sibling-calls -o calls calls.c && "$SONDE" record -q -e cpu-clock:u -c 250000 -o calls.data ./calls 2>/dev/null
+# The page of a flame graph has the code of the heaviest functions, with what annotate says fell on it.
+"$SONDE" record -q -g -e cpu-clock:u -c 250000 -o chains.data ./calls 2>/dev/null
+exits 0 "a flame graph" "$SONDE" flame chains.data -o code.html
+python3 "$SONDE_SRC/tests/golden/flame/read_page.py" --code code.html >code.txt
+like "$(cat code.txt)" '^leaf [0-9]+ source .*the loop' "its page has source"
+is "$(awk '$1 == "leaf" && $3 != "source" { s += $3 } END { print s }' code.txt)" \
+	"$("$SONDE" annotate --json -i chains.data leaf | python3 -c 'import json, sys; print(sum(i["weights"][0]["period"] for i in json.load(sys.stdin)[0]["instructions"]))')" "and instructions with the weights of annotate"
+exits 0 "without" "$SONDE" flame --no-code chains.data -o nocode.html
+is "$(python3 "$SONDE_SRC/tests/golden/flame/read_page.py" --code nocode.html)" "" "--no-code: none"
+# Debugging information may name any file; pages are shown around.
+printf 'one\ntwo\n' >secret.c
+printf 'one\ntwo\n' >passwords
+chmod 600 secret.c
+for file in secret.c passwords; do
+	sed "s|^\t\tsum += i;.*|#line 2 \"$PWD/$file\"\n\t\tsum += i;|" calls.c >other.c
+	gcc -O1 -g -fno-inline -o other other.c && "$SONDE" record -q -g -e cpu-clock:u -c 500000 -o other.data ./other 2>/dev/null
+	"$SONDE" flame other.data -o other.html 2>/dev/null
+	python3 "$SONDE_SRC/tests/golden/flame/read_page.py" --code other.html >other.txt
+	like "$(cat other.txt)" '^leaf [0-9]+ [0-9]+ ' "a program that says its source is $file: its instructions are in the page"
+	unlike "$(cat other.txt)" 'source (one|two)$' "the file is not"
+	like "$("$SONDE" annotate --stdio -i other.data leaf 2>/dev/null)" ' two$' "who annotates sees it, as far as they may read it"
+done
+
 export TMUX_TMPDIR=$SONDE_TMP TERM=xterm
 unset TMUX
 term() { tmux -f /dev/null -L sonde "$@"; }

@@ -93,6 +93,15 @@ function decode(text) {
 			}
 		}
 	}
+	p.code = new Map();
+	for (let k = num(); k > 0; k--) {
+		const frame = num(), lines = [];
+		for (let left = num(); left > 0; left--) {
+			const what = num(), source = what % 2 === 1, weight = source ? 0 : num();
+			lines.push({ source, number: Math.floor(what / 2), weight, text: p.strings[num()] });
+		}
+		p.code.set(frame, lines);
+	}
 	p.points = { nr: cap.nr, node: pn, bucket: pb, count: pc, weight: pw, side: ps };
 	return p;
 }
@@ -1055,7 +1064,7 @@ function describe(v, i) {
 		if (v !== T && v !== V)
 			rows.pop();
 	}
-	return { name: nameOf(f), where: whereOf(f), rows };
+	return { name: nameOf(f), where: whereOf(f), rows, note: P.code.has(f) ? "a: source and assembly" : "" };
 }
 function whereOf(f) {
 	if (f < 0 || f >= F)
@@ -1083,7 +1092,7 @@ function putTip(d, px, py) {
 	const short = d.name.length > 80 ? brief(d.name) : d.name, name = [el("div", middleOut(short, 400), "name")];
 	if (short !== d.name)
 		name.push(el("div", middleOut(d.name, 900), "full"));
-	tip.replaceChildren(...name, el("div", d.where, "where"), table);
+	tip.replaceChildren(...name, el("div", d.where, "where"), table, ...(d.note ? [el("div", d.note, "where")] : []));
 	tip.hidden = false;
 	const box = tip.getBoundingClientRect(), left = Math.min(px + 14, innerWidth - box.width - 8);
 	const topAt = py + 20 + box.height > innerHeight ? py - box.height - 12 : py + 20;
@@ -1109,11 +1118,48 @@ function showStatus() {
 	}
 	if (ranged())
 		parts.push(`time ${rangeText()}`);
+	$("code-button").hidden = !P.code.has(meant());
 	$("status").textContent = parts.filter(Boolean).join(" · ");
 	$("reset").disabled = !S.zoom && view.aimTo - view.aimFrom >= V.w.total[0] * (1 - 1e-9);
 	const w = V.w.total[0];
 	$("empty").hidden = listOnly() || (S.view === "sandwich" ? S.focus !== NONE && pair.callees.w.total[0] > 0 : w > 0);
 	$("empty").textContent = S.view === "sandwich" && S.focus === NONE ? "Choose a function to see who calls it and what it calls." : "Nothing was sampled in this range of time.";
+}
+
+/* ---- code ---- */
+
+/* Source and instructions of a function, the hottest in sight. */
+function showCode(frame) {
+	const lines = P.code.get(frame);
+	if (!lines) {
+		$("status").textContent = frame >= 0 && frame < F ? `There is no code of ${nameOf(frame)} in this page: it has that of the heaviest functions.` : "This is no function.";
+		return;
+	}
+	const all = lines.reduce((sum, l) => sum + l.weight, 0) || 1, most = lines.reduce((m, l) => Math.max(m, l.weight), 0);
+	let hottest = null;
+	$("code-title").textContent = nameOf(frame);
+	$("code-where").textContent = `${whereOf(frame)} · percentages are of the function's own ${amount(all)}`;
+	$("code-lines").replaceChildren(...lines.map(l => {
+		const tr = el("tr", undefined, l.source ? "source" : "");
+		const share = el("td", l.weight ? percent(l.weight, all) : "", "share");
+		if (l.weight)
+			share.style.background = `color-mix(in srgb, var(--accent) ${Math.round(60 * Math.sqrt(l.weight / all))}%, transparent)`;
+		tr.append(share, el("td", l.source ? String(l.number) : l.number.toString(16), "at"), el("td", l.text));
+		if (l.weight === most && !hottest)
+			hottest = tr;
+		return tr;
+	}));
+	$("code").showModal();
+	if (hottest)
+		hottest.scrollIntoView({ block: "center" });
+}
+/* The frame that is meant: in a list the row, in a graph what was picked, is under the pointer or zoomed. */
+function meant() {
+	if (S.view === "table" || S.view === "tree")
+		return rowsShown[rowAt] ? rowsShown[rowAt].f : NONE;
+	if (S.view === "sandwich")
+		return hovered !== NONE && hoveredIn ? hoveredIn.frame[hovered] : S.focus;
+	return V.frame[picked !== NONE ? picked : hovered !== NONE ? hovered : S.zoom];
 }
 
 /* ---- search ---- */
@@ -1510,8 +1556,9 @@ function zoomTo(i, remembered) {
 	remember();
 }
 function goBack() {
-	if ($("keys").open)
-		return $("keys").close();
+	for (const id of ["keys", "code"])
+		if ($(id).open)
+			return $(id).close();
 	/* Looked closer at by the wheel or a click on thin frames. */
 	if (view.aimFrom !== V.x[S.zoom] || Math.abs(view.aimTo - view.aimFrom - (V.w.total[S.zoom] || 1)) > 1e-9 * V.w.total[0])
 		return aim(false);
@@ -1850,6 +1897,7 @@ $("theme").addEventListener("click", () => {
 	applyTheme();
 	remember();
 });
+$("code-button").addEventListener("click", () => showCode(meant()));
 $("help").addEventListener("click", () => $("keys").showModal());
 for (const b of document.querySelectorAll("[data-view]"))
 	b.addEventListener("click", () => setView(b.dataset.view));
@@ -1892,6 +1940,11 @@ $("list-scroll").addEventListener("keydown", e => {
 });
 
 document.addEventListener("keydown", e => {
+	const dialog = document.querySelector("dialog[open]");
+	if (dialog && e.key === "Escape") {
+		e.preventDefault();
+		return dialog.close();
+	}
 	if (e.target.matches("input, select, dialog *") || e.altKey || ((e.ctrlKey || e.metaKey) && e.key !== "f"))
 		return;
 	const cycle = id => {
@@ -1903,7 +1956,7 @@ document.addEventListener("keydown", e => {
 		"/": () => $("query").focus(), "f": () => $("query").focus(), Escape: goBack, "0": () => $("reset").click(), "?": () => $("keys").showModal(),
 		n: () => stepMatch(1), N: () => stepMatch(-1), i: () => $("icicle").click(), v: () => change({ invert: !S.invert }),
 		m: () => change({ merge: cycle("merge") }), c: () => setColour(cycle("colour")), d: () => $("theme").click(),
-		"1": () => setView("flame"), "2": () => setView("table"), "3": () => setView("sandwich"), "4": () => setView("tree"),
+		"1": () => setView("flame"), "2": () => setView("table"), "3": () => setView("sandwich"), "4": () => setView("tree"), a: () => showCode(meant()),
 		Enter: () => picked !== NONE && zoomTo(picked), s: () => sandwich(V.frame[picked !== NONE ? picked : hovered !== NONE ? hovered : S.zoom]),
 		y: () => copy(nameOf(V.frame[picked !== NONE ? picked : hovered !== NONE ? hovered : S.zoom])),
 		",": () => ranged() && (choose(Math.max(0, S.from - span), Math.max(span, S.from)), remember()),

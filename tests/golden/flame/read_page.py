@@ -2,6 +2,7 @@
 
 usage: read_page.py PAGE            task;frame;frame side bucket count weight, a line for each point, sorted
        read_page.py --facts PAGE    key value, and the events as they stand
+       read_page.py --code PAGE     function, line or offset, weight or "source", text
 """
 
 import base64
@@ -62,11 +63,23 @@ for path in paths:
             weight = number() if count % 2 else count // 2 * unit
             assert bucket < buckets
             lines.append(f"{path} {side} {bucket} {count // 2} {weight}")
+codes = {}
+for _ in range(number()):
+    frame, nr = number(), number()
+    code = codes[strings[frames[frame][0]]] = []
+    for _ in range(nr):
+        what = number()
+        weight = None if what % 2 else number()
+        code.append((what // 2, weight, strings[number()]))
 assert at == len(data), "all bytes are read"
 if sys.argv[1] == "--facts":
     print(f"bucket_ns {bucket_ns}")
     print("events", *(strings[e] for e in events))
     for key, value in facts:
         print(key, value)
+elif sys.argv[1] == "--code":
+    for name, code in codes.items():
+        for place, weight, line in code:
+            print(name, place, "source" if weight is None else weight, line)
 else:
     print("\n".join(sorted(lines)))
