@@ -10,7 +10,7 @@
 
 static int show_version(struct app *app)
 {
-	strbuf_str(&app->out, "sonde version " SONDE_VERSION "\n");
+	strbuf_printf(&app->out, "%s\n", app->version);
 	return APP_DONE;
 }
 
@@ -63,6 +63,7 @@ int main(int argc, char **argv)
 	const struct dialect *dialect = argc ? dialect_find(argv[0]) : NULL;
 	app_init(&app, dialect ? dialect->called : "sonde");
 	app.pager = dialect ? dialect->pager : NULL;
+	app.version = dialect && dialect->version ? dialect->version : app.version;
 	app.quiet_notes = dialect && dialect->quiet_notes;
 	return app_finish(&app, run(&app, dialect, argc, argv));
 }

@@ -41,7 +41,11 @@ static int verbose_level(void *opts, const char *value, bool negated, struct dia
 		 .optional = true, .fallback = "always")
 /* clang-format on */
 
-const struct opt app_common_rows[] = { COMMON_ROWS, OPT_END() };
+const struct opt app_common_rows[] = {
+	COMMON_ROWS,
+	OPT_FLAG(0, "version", struct app_common, version, "Show the version", .hidden = true),
+	OPT_END(),
+};
 const struct opt app_global_rows[] = {
 	OPT_FLAG('V', "version", struct app_common, version, "Show the version"),
 	COMMON_ROWS,
@@ -112,7 +116,10 @@ static int err_drain(void *ctx, const char *data, size_t len)
 
 void app_init(struct app *app, const char *prog)
 {
-	*app = (struct app){ .prog = prog, .out_fd = STDOUT_FILENO, .err_fd = STDERR_FILENO };
+	*app = (struct app){ .prog = prog,
+			     .version = "sonde version " SONDE_VERSION,
+			     .out_fd = STDOUT_FILENO,
+			     .err_fd = STDERR_FILENO };
 	(void)snprintf(app->title, sizeof(app->title), "%s", prog);
 	strbuf_init_drain(&app->out, OUT_BUFFER, out_drain, app);
 	strbuf_init_drain(&app->err, ERR_BUFFER, err_drain, app);
@@ -322,6 +329,10 @@ static int parse_and_run(struct app *app, const struct command *cmd, void *opts,
 		return app_usage_said(app);
 	if (ret < 0)
 		return app_fail(app, ret);
+	if (ret == 0 && app->common.version) {
+		strbuf_printf(&app->out, "%s\n", app->version);
+		return APP_DONE;
+	}
 	if (ret == 0)
 		return run_words(app, cmd, opts, argc - first, argv + first);
 	opts_help(cmd, app_common_rows, app->title, app->width, app_colours(app), &app->out);

@@ -28,13 +28,14 @@ struct app_common {
 	unsigned verbose;
 	bool json;
 	bool no_pager;
-	bool version; /* before the verb only */
+	bool version; /* answered instead of running anything */
 	int colour; /* enum term_when */
 };
 
 struct app {
 	const char *prog; /* "sonde", or the name we were called by */
 	char title[64]; /* "sonde record": what messages start with */
+	const char *version; /* the line that --version answers */
 	bool quiet_notes; /* notes are shown with -v only */
 	const char *pager; /* variable that names the pager before $PAGER; NULL: SONDE_PAGER */
 	const struct command *cmd; /* being run */

@@ -37,7 +37,7 @@ static const struct opt convert_rows[] = {
 	OPT_STR('i', "input", struct convert_opts, input, "FILE", "Recording to read (perf.data)"),
 	OPT_STR(0, "to-json", struct convert_opts, to_json, "FILE", "Write JSON into FILE (-: standard output)"),
 	OPT_FLAG('f', "force", struct convert_opts, force, "Overwrite FILE"),
-	OPT_STR(0, "to-ctf", struct convert_opts, to_ctf, "DIR", "CTF is not written; --to-json is", .refused = true),
+	OPT_STR(0, "to-ctf", struct convert_opts, to_ctf, "DIR", "CTF is not written: --to-json is, and sonde export writes formats of other viewers", .refused = true),
 	OPT_FLAG(0, "all", struct convert_opts, all, "Of CTF only", .hidden = true),
 	OPT_FLAG(0, "tod", struct convert_opts, tod, "Of CTF only", .hidden = true),
 	SYMBOL_OPT_ROWS(struct convert_opts, symbols),

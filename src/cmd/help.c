@@ -192,3 +192,25 @@ const struct command command_help = {
 	.mixed_words = true,
 	.run = help_run,
 };
+
+static int version_run(struct app *app, void *opts, int argc, char **argv)
+{
+	if (argc)
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
+	strbuf_printf(&app->out, "%s\n", app->version);
+	return APP_DONE;
+}
+
+static const struct opt_example version_examples[] = {
+	{ "version", "the same as --version" },
+	{ 0 },
+};
+
+const struct command command_version = {
+	.name = "version",
+	.group = "About the machine and sonde",
+	.summary = "show the version",
+	.usage = "",
+	.examples = version_examples,
+	.run = version_run,
+};

@@ -25,6 +25,7 @@ struct list_opts {
 	bool raw_dump;
 	bool deprecated;
 	bool debug;
+	bool json;
 	const char *unit;
 	const char *metrics;
 	const char *root;
@@ -395,6 +396,19 @@ static int list_all(struct list_state *s, struct event_query *q, int argc, char 
 	return err;
 }
 
+/* The first word that is no kind of events; NULL: none. */
+static const char *first_pattern(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		size_t k = 0;
+		while (k < ARRAY_SIZE(kinds) && strcmp(kinds[k].word, argv[i]))
+			k++;
+		if (k == ARRAY_SIZE(kinds))
+			return argv[i];
+	}
+	return NULL;
+}
+
 static int list_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct list_opts *o = opts;
@@ -405,6 +419,7 @@ static int list_run(struct app *app, void *opts, int argc, char **argv)
 				 .metrics = &metrics,
 				 .all_vendors = o->all,
 				 .build_id_dir = recorded_cache_dir(home, sizeof(home)) };
+	app->json |= o->json;
 	metric_set_init(&metrics);
 	int err = event_env_open(&s.env, o->root ? o->root : "");
 	if (err == 0) {
@@ -431,11 +446,16 @@ static int list_run(struct app *app, void *opts, int argc, char **argv)
 	metric_set_done(&metrics);
 	if (err < 0)
 		return app_fail(app, err);
-	if (!s.nr && argc && !s.as_perf && !app->json)
-		diag_note(
-			&app->diag,
-			"nothing here is called so; --all also shows what this machine cannot do");
-	return APP_DONE;
+	if (s.nr || s.as_perf) /* perf's status is 0 whatever it finds */
+		return APP_DONE;
+	const char *pattern = first_pattern(argc, argv);
+	if (pattern)
+		diag_error(&app->diag, -ENOENT, "no event matches '%s'", pattern);
+	else if (argc)
+		diag_note(&app->diag, "this machine has no events of this kind");
+	if (argc)
+		diag_hint(&app->diag, "--all also shows what this machine cannot do");
+	return pattern ? APP_FAILED : APP_DONE;
 }
 
 static const struct opt list_rows[] = {
@@ -443,6 +463,7 @@ static const struct opt list_rows[] = {
 		 "Also what this machine cannot do, with the reason; libpfm: all CPUs"),
 	OPT_FLAG(0, "details", struct list_opts, details,
 		 "How names are encoded; libpfm's names with codes and umasks"),
+	OPT_FLAG('j', NULL, struct list_opts, json, "The same as --json"),
 	OPT_FLAG('d', "desc", struct list_opts, desc, "Descriptions (on)"),
 	OPT_FLAG(0, "no-desc", struct list_opts, no_desc, "No descriptions"),
 	OPT_FLAG(0, "long-desc", struct list_opts, long_desc,

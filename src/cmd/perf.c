@@ -19,13 +19,8 @@ static const char *const verbs[] = {
 };
 
 static const struct command *const own[] = {
-	&command_perf_check,
-	&command_perf_config,
-	&command_perf_ftrace,
-	&command_perf_help,
-	&command_perf_test,
-	&command_perf_version,
-	NULL,
+	&command_perf_check,	&command_perf_config, &command_perf_ftrace,  &command_perf_help,
+	&command_perf_kallsyms, &command_perf_test,   &command_perf_version, NULL,
 };
 
 /* perf's verbs before ours of the same name; then ours that perf has not (doctor, flame). */
@@ -68,6 +63,10 @@ static int unknown_verb(struct app *app, const char *word)
 		if (find(verbs[i]))
 			strbuf_printf(&app->err, " %s", verbs[i]);
 	strbuf_str(&app->err, "\n");
+	if (!strcmp(word, "daemon"))
+		strbuf_str(&app->err,
+			   "  hint: 'perf record -a --overwrite --switch-output' keeps the newest "
+			   "samples until SIGUSR2; systemd or a shell keeps it running\n");
 	/* In 2010 it printed a recording; since 2012 it prints system calls. */
 	if (!strcmp(word, "trace"))
 		strbuf_str(&app->err, "  hint: perf script prints a recording; perf record -e "
@@ -327,7 +326,13 @@ struct test_opts {
 };
 
 /* Workloads that perf calls otherwise. */
-static const char *const renamed[][2] = { { "leafloop", "leaf" } };
+static const char *const renamed[][2] = {
+	{ "leafloop", "leaf" },
+	{ "inlineloop", "inline" },
+	{ "context_switch_loop", "switches" },
+	{ "sqrtloop", "noploop" },
+	{ "brstack", "leaf" },
+};
 
 static int test_run(struct app *app, void *opts, int argc, char **argv)
 {

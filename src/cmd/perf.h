@@ -12,6 +12,7 @@ extern const struct command command_perf_check;
 extern const struct command command_perf_config;
 extern const struct command command_perf_ftrace;
 extern const struct command command_perf_help;
+extern const struct command command_perf_kallsyms;
 extern const struct command command_perf_test;
 extern const struct command command_perf_version;
 /* "perf version N (sonde M)": N is the release whose options and layouts we follow. */

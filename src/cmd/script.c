@@ -7,6 +7,7 @@
 #include "cmd/script_counts.h"
 #include "cmd/script_dump.h"
 #include "cmd/script_fields.h"
+#include "cmd/script_names.h"
 #include "cmd/script_side.h"
 #include "cmd/perf_header.h"
 #include "cmd/recording.h"
@@ -48,6 +49,7 @@ struct script_opts {
 	bool force;
 	const char *stop_at;
 	const char *language;
+	const char *itrace;
 	const char *script;
 	const char *dsos;
 	const char *only;
@@ -106,14 +108,15 @@ static const struct opt script_rows[] = {
 		 "with the topology of CPUs and memory"),
 	OPT_UINT(0, "workers", struct script_opts, workers, "N", "threads to use (all CPUs)"),
 	OPT_STR('s', "script", struct script_opts, script, "NAME",
-		"Scripts in Perl or Python are not run: sonde run takes programs in bpftrace's "
-		"language, --json gives every sample to a program of yours",
+		"There is no Perl or Python engine: sonde export writes other tools' formats, "
+		"script --json gives every sample to a program of yours, script -l lists what is "
+		"built in",
 		.refused = true),
 	OPT_STR('g', "gen-script", struct script_opts, language, "LANGUAGE",
-		"There are no scripts to generate: --json gives every sample to a program of yours",
+		"There is no Perl or Python engine to generate a script for: sonde export writes "
+		"other tools' formats, script --json gives every sample to a program of yours",
 		.refused = true),
-	OPT_FLAG('l', "list", struct script_opts, list,
-		 "There are no scripts to list: sonde help shows what is built in", .refused = true),
+	OPT_FLAG('l', "list", struct script_opts, list, "what is built in instead of perf's scripts"),
 	OPT_STR(0, "stop-bt", struct script_opts, stop_at, "LIST",
 		"call chains end at these functions"),
 	OPT_FLAG('f', "force", struct script_opts, force,
@@ -126,9 +129,10 @@ static const struct opt script_rows[] = {
 		 "It is of scripts that record: sonde record -a", .refused = true),
 	OPT_FLAG('L', "Latency", struct script_opts, force,
 		 "Use sonde ftrace report --latency, of a trace.dat", .refused = true),
-	OPT_STR(0, "itrace", struct script_opts, language, "OPTS",
-		"AUX traces (Intel PT and others) are not decoded", .optional = true,
-		.refused = true),
+	OPT_STR(0, "itrace", struct script_opts, itrace, "OPTS",
+		"accepted for recordings without AUX traces (Intel PT and others), which are not "
+		"decoded",
+		.optional = true, .fallback = "", .hidden = true),
 	OPT_STR(0, "insn-trace", struct script_opts, language, "HOW",
 		"AUX traces (Intel PT and others) are not decoded", .optional = true,
 		.refused = true),
@@ -515,6 +519,13 @@ static int check_trace(struct script *s)
 static int print_recording(struct script *s, struct diag *wrong)
 {
 	const struct perfdata *file = replay_perf_file(s->src);
+	if (s->opts->itrace && file && file->features[FEAT_AUXTRACE].at) {
+		(void)diag_error(&s->app->diag, -ENOTSUP,
+				 "--itrace: the AUX trace of this recording cannot be decoded");
+		diag_hint(&s->app->diag, "perf script --itrace does; 'sonde ftrace record -p "
+					 "function_graph' has calls of the kernel");
+		return -ENOTSUP;
+	}
 	bool counts = file && script_has_counts(file);
 	int err = 0;
 	if (file && (s->opts->dump_unsorted || (s->opts->dump && (counts || s->app->json)))) {
@@ -652,6 +663,12 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct script_opts *o = opts;
 	struct script s = { .app = app, .opts = o };
+	if (o->list)
+		return script_names_list(app);
+	const char *input = recording_input(&o->inputs, o->input);
+	int instead = script_names_run(app, input, argc, argv);
+	if (instead >= 0)
+		return instead;
 	if (argc > 1)
 		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
 	o->input = recording_input(&o->inputs, o->input);

@@ -14,6 +14,7 @@
 #include "cmd/control.h"
 #include "event/metric.h"
 #include "kern/procfs.h"
+#include "kern/watchdog.h"
 #include "model/machine.h"
 #include "stream/counters.h"
 #include "view/stat_view.h"
@@ -117,6 +118,7 @@ struct stat_session {
 	struct sysroot root;
 	struct loop *loop;
 	struct counters *counters;
+	struct watchdog detaching; /* keeps tracepoints attached until we are gone */
 	struct child child;
 	struct control control;
 	struct loop_source *control_source;

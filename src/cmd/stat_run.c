@@ -1,6 +1,8 @@
 /* The runs of `sonde stat`: counters are opened, the command is let go, and what happens until its end is answered. */
 #include "base/clock.h"
 #include "cmd/stat.h"
+
+#include "kern/watchdog.h"
 #include "cmd/written.h"
 
 #include <errno.h>
@@ -348,8 +350,34 @@ static int shell(struct stat_session *s, const char *command, const char *option
 	return 0;
 }
 
+static void on_orphaned(void *ctx)
+{
+	(void)ctx; /* its end closes what it keeps */
+}
+
+/*
+ * The kernel detaches tracepoints one at a time and waits for all CPUs after each (some 40 ms): several hundred take as long as 15 s,
+ * and threads do not help, as all of it is under one lock. A process of its own keeps one event of each until we are gone, so that
+ * the results need not wait. The events count nothing any more.
+ */
+static void leave_detaching(struct stat_session *s)
+{
+	enum { SEVERAL = 8 };
+	if (!s->counters || s->detaching.pid)
+		return;
+	_cleanup_free_ int *fds = calloc(s->plan.counters.nr + 1, sizeof(*fds));
+	u32 nr = fds ? counters_tracepoint_fds(s->counters, fds) : 0;
+	if (nr < SEVERAL || watchdog_start(&s->detaching, on_orphaned, NULL, fds, nr))
+		return;
+	diag_note(&s->app->diag,
+		  "%u tracepoints are detached in the background (process %d): the kernel takes "
+		  "its time for each",
+		  nr, (int)s->detaching.pid);
+}
+
 void stat_run_end(struct stat_session *s)
 {
+	leave_detaching(s);
 	counters_close(s->counters);
 	s->counters = NULL;
 	child_done(&s->child);

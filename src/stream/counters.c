@@ -29,6 +29,25 @@ static void close_at(struct counters *c, u32 counter, u32 slot)
 	*fd = -1;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+	return x < y ? -1 : x > y;
+}
+
+u32 counters_tracepoint_fds(const struct counters *c, int *to)
+{
+	u32 nr = 0;
+	for (u32 i = 0; i < c->opts.nr_counters; i++)
+		for (u32 s = 0; s < c->opts.nr_slots; s++)
+			if (c->attrs[i].type == PERF_TYPE_TRACEPOINT && *fd_at(c, i, s) >= 0) {
+				to[nr++] = *fd_at(c, i, s);
+				break;
+			}
+	qsort(to, nr, sizeof(*to), by_number);
+	return nr;
+}
+
 void counters_close(struct counters *c)
 {
 	if (!c)

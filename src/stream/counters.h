@@ -52,6 +52,11 @@ struct counters_clock {
 struct counters *counters_open(const struct sysroot *root, const struct counters_opts *opts,
 			       struct diag *d);
 void counters_close(struct counters *c);
+/*
+ * One descriptor of each tracepoint that is counted, sorted, into to[nr_counters]; returns how many. Whoever keeps them keeps the
+ * tracepoints attached: then it is not our close that waits for the kernel to detach them, one after the other.
+ */
+u32 counters_tracepoint_fds(const struct counters *c, int *to);
 /* name NULL: all. -ENOENT: no such event. */
 int counters_enable(struct counters *c, const char *name) must_check;
 int counters_disable(struct counters *c, const char *name) must_check;

@@ -34,9 +34,9 @@ like "$out" '^  \[ Tracepoints not available: tracefs is not mounted \]$' "is sa
 
 exits 0 "list WORD" "$SONDE" list faults --sysroot "$roots/amd"
 like "$out" '^  page-faults OR faults +\[Software event\]$' "part of a name"
-exits 0 "list of nothing" "$SONDE" list nosuchthing --sysroot "$roots/amd"
+exits 1 "list of nothing" "$SONDE" list nosuchthing --sysroot "$roots/amd"
 is "$out" "" "prints nothing"
-like "$err" "nothing here is called so" "and says so"
+like "$err" "no event matches 'nosuchthing'" "and says so"
 
 exits 0 "list metric --details" "$SONDE" list metric --details
 like "$out" '^       value / cpu.-cycles   \(value: instructions\)$' "the formula"

@@ -66,6 +66,38 @@ exits 129 "an option nobody knows" "$ours" --nosuch
 exits 0 "--no-pager before the verb" "$ours" --no-pager version
 exits 0 "doctor, which perf has not" "$ours" doctor 'software events'
 
+# ---- scripts, which perf runs by Perl or Python
+"$SONDE" record -q -o sampled.data -F 999 -e cpu-clock -- "$SONDE" workload leaf 0.1 2>/dev/null
+exits 0 "script -l" "$ours" script -l
+like "$out" '^  flamegraph +sonde flame' "says what there is for each"
+exits 129 "script -s" "$ours" script -s some.py
+like "$err" 'sonde export .*script --json' "says what there is instead"
+exits 129 "another script of perf's" "$ours" script rwtop
+like "$err" "perf's script 'rwtop' is not run" "is known by its name"
+if [ -s sampled.data ]; then
+	exits 0 "script flamegraph" "$ours" script -i sampled.data flamegraph
+	like "$(head -c 100 flamegraph.html)" '<!DOCTYPE html>' "writes the page"
+	exits 0 "--itrace of a recording without an AUX trace" "$ours" script --itrace=i -i sampled.data
+	like "$out" 'workload_leaf' "changes nothing"
+fi
+exits 1 "daemon" "$ours" daemon
+like "$err" 'hint: .*--switch-output' "says what comes near"
+exits 0 "sonde version" "$SONDE" version
+is "$out" "$("$SONDE" --version)" "is --version"
+exits 0 "--version after a verb" "$SONDE" record --version
+is "$out" "$("$SONDE" --version)" "likewise"
+exits 0 "as perf" "$ours" report --version
+is "$out" "$("$ours" --version)" "with perf's line"
+exits 0 "list -j" "$ours" list -j sw
+like "$out" '"EventName": "cpu-clock' "is JSON"
+for name in leafloop sqrtloop inlineloop context_switch_loop brstack; do
+	exits 0 "test -w $name" "$ours" test -w $name 0
+done
+if ! needs_or_skip "kallsyms" root perf; then
+	exits 0 "perf kallsyms" "$ours" kallsyms do_exit vfs_read no_such_symbol
+	is "$out" "$(perf kallsyms do_exit vfs_read no_such_symbol 2>/dev/null)" "as perf prints it"
+fi
+
 # ---- exit status
 exits 255 "report without a file" "$ours" report -i nosuch.data
 like "$err" 'nosuch.data' "names it"

@@ -138,6 +138,18 @@ exits 129 "an unknown fact" bash -c "echo 'x = #no_such_fact' >m; \"$SONDE\" sta
 like "$err" '#num_cpus_online' "the known ones are listed"
 exits 0 "--pfm-events takes events, too" "$SONDE" stat --pfm-events page-faults -- true
 like "$err" ' page-faults' "and counts them"
+# Hundreds of tracepoints: the kernel detaches them one by one, which the results do not wait for.
+if ! needs_or_skip "many tracepoints" root tracefs; then
+	exits 0 "many tracepoints at once" "$SONDE" stat -x, -e 'syscalls:sys_enter_*' -- true
+	like "$err" '^[0-9]+,,syscalls:sys_enter_execve' "are counted"
+	like "$err" 'note: [0-9]+ tracepoints are detached in the background \(process [0-9]+\)' "who detaches them is reported"
+	holder=$(grep -o '(process [0-9]*' <<<"$err" | tr -dc 0-9)
+	gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
+	wait_until gone "$holder"
+	ok $? "and ends by itself"
+	exits 0 "a few" "$SONDE" stat -e sched:sched_switch -- true
+	unlike "$err" 'background' "are detached at once"
+fi
 
 # ---- control
 mkfifo ctl ack
