@@ -2,7 +2,7 @@
  * A whole perf.data: opened, read, folded into a profile and drawn, with and without children, in file order and in time order.
  *
  * What may be taken: 64 bytes of memory for each byte of the file, and a constant. (Compressed files: for each byte of the records in
- * them, which are at most a thousand times the file and 64 MB; that is not checked here.) It is checked where a sanitizer counts.
+ * them, which are at most fifty times the file and 32 MB; that is not checked here.) It is checked where a sanitizer counts.
  */
 #include "analysis/profile.h"
 #include "base/par.h"

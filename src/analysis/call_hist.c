@@ -45,6 +45,7 @@ struct call_hist {
 	bool all_pids;
 	u32 buffer;
 	u64 total;
+	u64 seed;
 	VEC(struct call_hist_node) nodes;
 	VEC(u32) rows; /* in the order they were made; finished: sorted */
 	struct dict tasks; /* pid -> node */
@@ -89,15 +90,15 @@ static u32 add_node(struct call_hist *h, u32 parent, struct place p)
 	return index;
 }
 
-static u64 hash_of(u32 parent, u64 key)
+static u64 hash_of(const struct call_hist *h, u32 parent, u64 key)
 {
-	return hash_u64(key ^ hash_u64(parent + 1ull));
+	return hash_seeded(key ^ hash_u64(parent + 1ull), h->seed);
 }
 
 /* The node of a caller; two of one hash are told apart by looking at all. */
 static u32 find_below(const struct call_hist *h, u32 parent, u64 key)
 {
-	u32 i = dict_get(&h->found, hash_of(parent, key));
+	u32 i = dict_get(&h->found, hash_of(h, parent, key));
 	if (i == DICT_NONE)
 		return CALL_HIST_NONE;
 	if (h->nodes.at[i].parent == parent && h->nodes.at[i].key == key)
@@ -133,7 +134,7 @@ static int count_chain(struct call_hist *h, s32 pid, const struct stack *s, bool
 		if (below == CALL_HIST_NONE) {
 			below = add_node(h, at, s->at.at[i]);
 			if (below == CALL_HIST_NONE ||
-			    dict_add(&h->found, hash_of(at, s->at.at[i].key), below, &was))
+			    dict_add(&h->found, hash_of(h, at, s->at.at[i].key), below, &was))
 				return -ENOMEM;
 			u32 *slot = row ? vec_push(&h->rows) : NULL;
 			if (row && !slot)
@@ -492,6 +493,7 @@ struct call_hist *call_hist_new(const struct call_hist_env *env, bool all_pids, 
 	h->env = *env;
 	h->all_pids = all_pids;
 	h->buffer = buffer;
+	h->seed = hash_seed();
 	h->now.pid = h->pending.pid = NOBODY;
 	dict_init(&h->tasks);
 	dict_init(&h->found);

@@ -231,7 +231,7 @@ static void make_words(const struct event_pair *p, const struct role *r, const s
 /* The place of these words: found, or (when asked) made. */
 static struct open *find(struct event_pair *p, const u64 *words, bool make)
 {
-	for (u64 seed = 0;; seed++) {
+	for (u64 seed = hash_seed();; seed++) {
 		u64 hash = hash_words(words, WORDS, seed);
 		u32 index = dict_get(&p->found, hash);
 		if (index == DICT_NONE) {

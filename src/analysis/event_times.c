@@ -232,7 +232,7 @@ static void add_stats(struct event_time_stats *to, const struct event_time_stats
 static struct event_time *row_of(struct event_times *t, s64 task, u32 rule, u64 key,
 				 const struct schema *event)
 {
-	for (u64 seed = 0;; seed++) {
+	for (u64 seed = hash_seed();; seed++) {
 		u64 hash = hash_words((const u64[]){ (u64)task, rule, key, event->id }, 4, seed);
 		u32 index = dict_get(&t->row_of, hash);
 		if (index == DICT_NONE) {
@@ -253,7 +253,7 @@ static struct event_time *row_of(struct event_times *t, s64 task, u32 rule, u64 
 static struct event_time_stack *stack_of(struct event_times *t, struct event_time *r,
 					 const u64 *addrs, u32 nr)
 {
-	u64 hash = hash_words(addrs, nr, (u64)(r - t->rows.at));
+	u64 hash = hash_words(addrs, nr, hash_seed() + (u64)(r - t->rows.at));
 	u32 index;
 	for (; (index = dict_get(&t->stack_of, hash)) != DICT_NONE; hash = hash_u64(hash + 1)) {
 		struct event_time_stack *s = index < r->stacks.nr ? &r->stacks.at[index] : NULL;

@@ -24,11 +24,18 @@ static bool same_group(const u64 *l, const u64 *r, u32 stride)
 	return true;
 }
 
+static u64 tally_seed(struct tally *t)
+{
+	if (unlikely(!t->seed))
+		t->seed = hash_seed();
+	return t->seed;
+}
+
 s64 tally_group(struct tally *t, const u64 *words, u32 stride)
 {
 	if (likely(t->nr_groups && same_group(words, t->last_group, stride)))
 		return t->last;
-	u64 hash = hash_words(words, stride, 0);
+	u64 hash = hash_words(words, stride, tally_seed(t));
 	u32 fresh = t->nr_groups, got;
 	for (;; hash++) {
 		int err = dict_add(&t->group_of, hash, fresh, &got);
@@ -49,14 +56,14 @@ s64 tally_group(struct tally *t, const u64 *words, u32 stride)
 	return got;
 }
 
-static u32 entry_hash(u32 group, u32 leaf, u32 chain)
+static u32 entry_hash(const struct tally *t, u32 group, u32 leaf, u32 chain)
 {
-	return (u32)hash_u64(((u64)chain << 32 | leaf) ^ (u64)group << 17);
+	return (u32)hash_seeded(((u64)chain << 32 | leaf) ^ (u64)group << 17, t->seed);
 }
 
 static u32 *tally_slot(const struct tally *t, u32 group, u32 leaf, u32 chain)
 {
-	u32 at = entry_hash(group, leaf, chain) & t->mask;
+	u32 at = entry_hash(t, group, leaf, chain) & t->mask;
 	while (t->slots[at]) {
 		const struct entry *e = &t->entries[t->slots[at] - 1];
 		if (e->chain == chain && e->leaf == leaf && e->group == group)
@@ -69,6 +76,7 @@ static u32 *tally_slot(const struct tally *t, u32 group, u32 leaf, u32 chain)
 /* Slots first: more of them than needed do no harm if there is no memory for the rest. */
 static int tally_grow(struct tally *t)
 {
+	(void)tally_seed(t);
 	size_t cap = t->cap ? t->cap * 2 : 2048;
 	if (cap > (size_t)1 << 30)
 		return -ENOMEM;
@@ -252,7 +260,7 @@ static int profile_feed(struct sink *k, void *state, const struct batch *b)
 				return (int)group;
 			groups[i % AHEAD] = (u32)group;
 			hashes[i % AHEAD] =
-				entry_hash((u32)group, s->leaf, graph ? s->chain : CHAIN_NONE);
+				entry_hash(t, (u32)group, s->leaf, graph ? s->chain : CHAIN_NONE);
 			tally_fetch_slot(t, hashes[i % AHEAD]);
 		}
 		if (i >= NEAR && i - NEAR < b->nr)

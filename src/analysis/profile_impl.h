@@ -25,6 +25,7 @@ struct entry {
 /* Groups and (group, leaf, chain) entries, of a shard or of the run. */
 struct tally {
 	VEC(u64) groups; /* `stride` words each */
+	u64 seed; /* since the first group; 0: none yet */
 	u32 nr_groups;
 	struct dict group_of; /* hash of a group -> index; equal hashes are told apart by probing on */
 	u64 last_group[GROUP_WORDS_MAX];

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 void dict_init(struct dict *d)
 {
@@ -16,7 +17,7 @@ void dict_done(struct dict *d)
 
 static struct dict_slot *dict_find(const struct dict *d, u64 key)
 {
-	u32 at = (u32)hash_u64(key) & d->mask;
+	u32 at = (u32)hash_seeded(key, d->seed) & d->mask;
 	while (d->slots[at].value != DICT_NONE && d->slots[at].key != key)
 		at = (at + 1) & d->mask;
 	return &d->slots[at];
@@ -40,6 +41,7 @@ static bool dict_rehash(struct dict *d)
 		slots[i].value = DICT_NONE;
 	d->slots = slots;
 	d->mask = (u32)(nr - 1);
+	d->seed = hash_seed();
 	for (size_t i = 0; old.slots && i <= old.mask; i++)
 		if (old.slots[i].value != DICT_NONE)
 			*dict_find(d, old.slots[i].key) = old.slots[i];
@@ -73,6 +75,30 @@ u64 hash_bytes(const void *data, size_t len)
 	u64 tail = 0;
 	memcpy(&tail, p, len);
 	return hash_u64(h ^ tail);
+}
+
+u64 hash_text(const void *data, size_t len, u64 seed)
+{
+	const u8 *p = data;
+	u64 h = len;
+	for (; len >= 8; len -= 8, p += 8) {
+		u64 v;
+		memcpy(&v, p, 8);
+		h = hash_seeded(h ^ v, seed) + 0x632be59bd9b4e019ull;
+	}
+	u64 tail = 0;
+	memcpy(&tail, p, len);
+	return hash_seeded(h ^ tail, seed);
+}
+
+/* Sixteen bytes that the kernel gives to every process it starts. */
+u64 hash_seed(void)
+{
+	u64 words[2] = { 0x6a09e667f3bcc909ull, 0xbb67ae8584caa73bull };
+	const void *given = (const void *)(uintptr_t)getauxval(AT_RANDOM);
+	if (given)
+		memcpy(words, given, sizeof(words));
+	return hash_u64(words[0] ^ hash_u64(words[1]));
 }
 
 /* Both halves of the product of 128 bits. A factor of 0, which a file may choose, must not wipe out the other: both are in it again. */

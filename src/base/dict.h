@@ -16,6 +16,7 @@ struct dict_slot {
 
 struct dict {
 	struct dict_slot *slots;
+	u64 seed; /* since the first key */
 	u32 mask; /* number of slots - 1; 0 with slots == NULL */
 	u32 nr;
 };
@@ -31,12 +32,26 @@ u32 dict_get(const struct dict *d, u64 key);
  */
 int dict_add(struct dict *d, u64 key, u32 fresh, u32 *ret) must_check;
 
-/* A good 64-bit mixer, for those who build their own tables. */
+/*
+ * Keys come from files, which may choose them so that a known hash puts them all into one place. So tables add a number
+ * that is another one in every process, and the same in all of its tables. Nothing may come out in the order of a table.
+ */
+u64 hash_seed(void);
+static inline u64 hash_seeded(u64 v, u64 seed)
+{
+	unsigned __int128 product =
+		(unsigned __int128)(v ^ seed) * (seed * 0x9e3779b97f4a7c15ull | 1);
+	return (u64)product ^ (u64)(product >> 64);
+}
+
+/* A good 64-bit mixer, the same in every process: for keys that nobody chooses, and for what is kept in files. */
 static inline u64 hash_u64(u64 v)
 {
 	v *= 0x9e3779b97f4a7c15ull;
 	return v ^ (v >> 32);
 }
 u64 hash_bytes(const void *data, size_t len);
+/* For tables. */
+u64 hash_text(const void *data, size_t len, u64 seed);
 /* The same job for arrays of words: two at a time, in two lanes, so that the multiplications overlap. */
 u64 hash_words(const u64 *words, size_t nr, u64 seed);

@@ -20,7 +20,7 @@ void strtab_done(struct strtab *t)
 
 static u32 *strtab_slot(const struct strtab *t, const char *s, size_t len)
 {
-	u32 at = (u32)hash_bytes(s, len) & t->mask;
+	u32 at = (u32)hash_text(s, len, t->seed) & t->mask;
 	while (t->slots[at]) {
 		const char *have = t->strs[t->slots[at] - 1];
 		if (!strncmp(have, s, len) && !have[len])
@@ -40,6 +40,7 @@ static int strtab_grow(struct strtab *t)
 	u32 *slots = calloc((size_t)cap * 2, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
+	t->seed = hash_seed();
 	free(t->slots);
 	t->slots = slots;
 	t->mask = cap * 2 - 1;

@@ -7,6 +7,7 @@ struct strtab {
 	struct arena arena;
 	const char **strs;
 	u32 *slots; /* id + 1, 0 free */
+	u64 seed; /* since the first string */
 	u32 nr;
 	u32 cap;
 	u32 mask;

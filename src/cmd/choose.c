@@ -325,16 +325,17 @@ static void hint_comms(const struct catalog *c, const char *asked, struct diag *
 	const char *names[FEW];
 	size_t nr = 0;
 	bool more = false;
-	for (u32 i = 0; c->last_comm.slots && i <= c->last_comm.mask; i++) {
-		u32 id = c->last_comm.slots[i].value;
-		const char *name = id == DICT_NONE ? NULL : strtab_str(&c->strings, id);
-		bool known = !name || !*name;
-		for (size_t k = 0; k < nr && !known; k++)
-			known = !strcmp(names[k], name);
-		if (!known && nr < FEW)
+	/* Those of tasks, in the order in which the recording told them: a table has no order. */
+	_cleanup_free_ bool *of_task = calloc(c->strings.nr + 1, sizeof(*of_task));
+	for (u32 i = 0; of_task && c->last_comm.slots && i <= c->last_comm.mask; i++)
+		if (c->last_comm.slots[i].value < c->strings.nr)
+			of_task[c->last_comm.slots[i].value] = true;
+	for (u32 id = 0; of_task && id < c->strings.nr; id++) {
+		const char *name = of_task[id] ? strtab_str(&c->strings, id) : "";
+		if (*name && nr < FEW)
 			names[nr++] = name;
 		else
-			more |= !known;
+			more |= *name != 0;
 	}
 	struct strbuf s;
 	strbuf_init(&s);

@@ -113,7 +113,7 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 	}
 	r->nr++;
 	const char *text = strbuf_cstr(&r->text);
-	u64 hash = hash_bytes(text, r->text.len);
+	u64 hash = hash_text(text, r->text.len, hash_seed());
 	u32 index;
 	for (; (index = dict_get(&r->found, hash)) != DICT_NONE; hash = hash_u64(hash + 1))
 		if (!strcmp(r->rows.at[index].text, text)) {

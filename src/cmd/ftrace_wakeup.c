@@ -44,7 +44,7 @@ static u64 key_of(u64 time_ns, s32 cpu, u32 buffer, u64 seed)
 static const struct waited *find(const struct ftrace_wakeups *w, u64 time_ns, s32 cpu, u32 buffer,
 				 u64 *seed)
 {
-	for (*seed = 0;; ++*seed) {
+	for (*seed = hash_seed();; ++*seed) {
 		u32 index = dict_get(&w->found, key_of(time_ns, cpu, buffer, *seed));
 		if (index == DICT_NONE)
 			return NULL;

@@ -18,9 +18,12 @@ enum {
 	MAX_DIR_FILES = 1 << 16, /* one a CPU */
 	PIPE_HEAD = 16,
 	INFLATE_STEP = 1 << 18,
-	/* Records shrink to a tenth or a thirtieth; what grows a thousandfold was made to fill our memory or our time. */
-	INFLATE_RATIO = 1000,
-	INFLATE_FREE = 1 << 26,
+	/* Records shrink to a tenth or a thirtieth; what grows more was made to fill our memory or our time. */
+	INFLATE_RATIO = PERFDATA_EXPANDS_MAX,
+	INFLATE_FREE = 1 << 25,
+	/* Of a table: an id, its event and free places. */
+	ID_BYTES = 32,
+	ID_STEPS = 4,
 };
 
 static int open_fd(const char *path, struct diag *d)
@@ -41,6 +44,9 @@ static int read_ids(struct perfdata *p, struct perf_file_section s, u32 index)
 {
 	if (s.offset > p->map_size || s.size > p->map_size - s.offset || s.size / 8 > MAX_IDS)
 		return -EBADMSG;
+	if (!budget_bytes(&p->budget, s.size / 8 * ID_BYTES, "the ids of its events") ||
+	    !budget_steps(&p->budget, s.size / 8 * ID_STEPS, "the ids of its events"))
+		return -E2BIG;
 	struct bytes b = bytes_of(p->map + s.offset, s.size, p->swap);
 	p->attrs.at[index].nr_ids = s.size / 8;
 	for (u64 i = 0; i < s.size / 8; i++) {
@@ -167,15 +173,38 @@ bool perfdata_next_group(const struct perfdata *p, struct bytes *b, struct perfd
 
 bool perfdata_group_led_by(const struct perfdata *p, u32 event, struct perfdata_group *ret)
 {
+	u32 at = p->group_at && event < p->nr_group_at ? p->group_at[event] : 0;
+	struct bytes b = perfdata_groups(p);
+	if (!at)
+		return false;
+	bytes_skip(&b, at - 4);
+	return perfdata_next_group(p, &b, ret);
+}
+
+/*
+ * Where groups begin. They stand in the order of their leaders and share no event; the list ends where that is not so. Then all who
+ * go through it do no more than there are events.
+ */
+static int read_groups(struct perfdata *p)
+{
+	struct perfdata_feature *f = &p->features[FEAT_GROUP_DESC];
 	struct bytes b = perfdata_groups(p);
 	struct perfdata_group g;
-	while (perfdata_next_group(p, &b, &g)) {
-		if (g.leader != event || g.nr < 2)
-			continue;
-		*ret = g;
-		return true;
+	u32 end = 0;
+	p->nr_group_at = (u32)p->attrs.nr;
+	p->group_at = f->at ? arena_array(&p->arena, p->attrs.nr, sizeof(*p->group_at)) : NULL;
+	while (p->group_at) {
+		size_t at = (size_t)(b.at - f->at);
+		if (at > UINT32_MAX || !perfdata_next_group(p, &b, &g))
+			break;
+		if (g.leader < end) {
+			f->size = at;
+			break;
+		}
+		end = g.leader + g.nr;
+		p->group_at[g.leader] = g.nr > 1 ? (u32)at : 0;
 	}
-	return false;
+	return f->at && !p->group_at ? -ENOMEM : 0;
 }
 
 /* EVENT_DESC: number of events, size of an attr, then {attr, number of ids, name, ids}. */
@@ -223,6 +252,8 @@ static int open_file_form(struct perfdata *p, const char *name, struct diag *d)
 	if (err == -EBADMSG)
 		return diag_error(d, err, "'%s': the table of events in the header is damaged",
 				  name);
+	if (p->budget.stage)
+		return budget_refuse(&p->budget, name, d);
 	if (err)
 		return err;
 	if (h.data.offset > p->map_size)
@@ -240,7 +271,7 @@ static int open_file_form(struct perfdata *p, const char *name, struct diag *d)
 		p->truncated = true;
 	}
 	read_event_desc(p);
-	return 0;
+	return read_groups(p);
 }
 
 /* HEADER_ATTR: attr, then ids to the record's end; the attr's own size field says where they start. */
@@ -315,14 +346,17 @@ int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_ev
 				(struct perfdata_feature){ .at = b.at, .size = bytes_left(&b) };
 		if (feature == FEAT_EVENT_DESC)
 			read_event_desc(p);
+		if (feature == FEAT_GROUP_DESC)
+			return read_groups(p);
 	}
 	return 0;
 }
 
-int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const char *name,
-			struct diag *d)
+static int open_bytes(struct perfdata *p, const void *data, size_t size, u64 real_size,
+		      const char *name, struct diag *d)
 {
 	*p = (struct perfdata){ .map = data, .map_size = size };
+	budget_init(&p->budget, real_size);
 	arena_init(&p->arena);
 	dict_init(&p->ids);
 	u64 magic = 0, head = 0;
@@ -351,6 +385,19 @@ int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const
 				  "'%s': header of %llu bytes; version 1 files are not supported",
 				  name, (unsigned long long)head);
 	return open_file_form(p, name, d);
+}
+
+int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const char *name,
+			struct diag *d)
+{
+	return open_bytes(p, data, size, size, name, d);
+}
+
+/* Bytes that are really there. */
+static u64 real_size(int fd, size_t size)
+{
+	struct stat st;
+	return fstat(fd, &st) ? size : min(budget_real_size(&st), (u64)size);
 }
 
 static void forget(struct perfdata *p)
@@ -438,7 +485,7 @@ static int map_dir_files(struct perfdata *p, const struct dir_files *files, cons
 	if (!err && size > files->list.at[0].size)
 		size = files->list.at[0].size; /* it grew: what fits */
 	if (!err)
-		err = perfdata_open_bytes(p, room, size, path, d);
+		err = open_bytes(p, room, size, real_size(files->list.at[0].fd, size), path, d);
 	for (size_t i = 1; i < files->list.nr && !err; i++) {
 		const struct dir_file *f = &files->list.at[i];
 		struct perfdata_range *r = f->size ? vec_push(&p->more) : NULL;
@@ -543,7 +590,7 @@ static int open_one(struct perfdata *p, int fd, const char *name, struct diag *d
 	int err = map_fd(fd, name, NULL, &map, &size, d);
 	if (err)
 		return err;
-	err = perfdata_open_bytes(p, map, size, name, d);
+	err = open_bytes(p, map, size, real_size(fd, size), name, d);
 	if (err) {
 		forget(p);
 		guard_unmap(map, size);
@@ -697,6 +744,7 @@ struct perfdata_inflate {
 	VEC(u8) out;
 	size_t used;
 	u64 bytes_in, bytes_out;
+	bool too_much;
 };
 
 struct perfdata_inflate *perfdata_inflate_new(void)
@@ -758,10 +806,16 @@ int perfdata_inflate_step(struct perfdata_inflate *z)
 	size_t got = ZSTD_decompressStream(z->stream, &out, &z->in);
 	z->out.nr += out.pos;
 	z->bytes_out += out.pos;
-	if (ZSTD_isError(got) || z->bytes_out > INFLATE_FREE + INFLATE_RATIO * z->bytes_in)
+	z->too_much = z->bytes_out > INFLATE_FREE + INFLATE_RATIO * z->bytes_in;
+	if (ZSTD_isError(got) || z->too_much)
 		return -EBADMSG;
 	/* Only a full buffer means that there may be more without more input. */
 	return out.pos || z->in.pos < z->in.size;
+}
+
+bool perfdata_inflate_too_much(const struct perfdata_inflate *z)
+{
+	return z->too_much;
 }
 
 const u8 *perfdata_inflate_data(const struct perfdata_inflate *z, size_t *size)

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "base/diag.h"
 #include "base/dict.h"
 #include "base/vec.h"
@@ -33,6 +34,8 @@ struct perfdata_range {
 	size_t at, end;
 };
 
+enum { PERFDATA_EXPANDS_MAX = 50 }; /* times */
+
 struct perfdata {
 	const u8 *map;
 	size_t map_size;
@@ -51,6 +54,10 @@ struct perfdata {
 	struct perfdata_feature features[FEAT_MAX];
 	u64 feature_bits[FEAT_MAX / 64]; /* what the head says is there, empty ones too; files only */
 	u64 head_data_size; /* as the head says */
+	u32 *group_at; /* [event] -> where in GROUP_DESC the group that it leads begins, 0: it leads none; NULL: there are none */
+	u32 nr_group_at;
+	bool expands; /* compressed records become far more than they can be made of: what is behind them is not read */
+	struct budget budget;
 	struct arena arena;
 };
 
@@ -150,6 +157,8 @@ int perfdata_inflate_add(struct perfdata_inflate *z, const u8 *rec,
 			 const struct perf_event_header *h, bool swap) must_check;
 /* 1: something was added, 0: the record is used up; -EBADMSG: damaged, or too much for what it is made from; -ENOMEM. */
 int perfdata_inflate_step(struct perfdata_inflate *z) must_check;
+/* It ended because of that: what comes out is many times what was put in. */
+bool perfdata_inflate_too_much(const struct perfdata_inflate *z);
 /* What is there so far, and drop it from the front once used. */
 const u8 *perfdata_inflate_data(const struct perfdata_inflate *z, size_t *size);
 void perfdata_inflate_drop(struct perfdata_inflate *z, size_t size);

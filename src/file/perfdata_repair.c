@@ -112,6 +112,8 @@ static int find_end(struct repair *r, size_t vouched, size_t limit)
 			break;
 		bool packed = h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2;
 		int err = packed ? see_packed(r, rec, &h) : see_record(r, rec, &h);
+		if (err == -EBADMSG && r->inflate && perfdata_inflate_too_much(r->inflate))
+			return -E2BIG; /* which is no damage: nothing may be cut off there */
 		if (err == -EBADMSG)
 			break;
 		if (err)
@@ -345,6 +347,11 @@ static int repair_mapped(struct repair *r, const char *name, const struct perfda
 	int err = f->is_pipe ? repair_stream(r, &got) : repair_file(r, o, &got);
 	if (err && r->cut)
 		return diag_error(d, err, "'%s' became shorter while it was being read", name);
+	if (err == -E2BIG)
+		return diag_error(
+			d,
+			err, "cannot repair '%s': unpacking its records gives more than %d times their size",
+			name, PERFDATA_EXPANDS_MAX);
 	if (err)
 		return diag_error(d, err, "cannot repair '%s': %s", name, strerror(-err));
 	*ret = got;

@@ -9,14 +9,14 @@ enum { FIRST_SLOTS = 1024 };
 
 /* Both tables are the same thing: an array of what is kept plus a slot array of ids, at most half full. */
 
-static u64 frame_hash(const struct frame *f)
+static u64 frame_hash(const struct frame *f, u64 seed)
 {
-	return hash_u64(f->offset ^ hash_u64((u64)f->mode << 32 | f->image));
+	return hash_seeded(f->offset ^ hash_u64((u64)f->mode << 32 | f->image), seed);
 }
 
 static u32 *frame_slot(const struct frame_table *t, const struct frame *f)
 {
-	u32 at = (u32)frame_hash(f) & t->mask;
+	u32 at = (u32)frame_hash(f, t->seed) & t->mask;
 	while (t->slots[at]) {
 		const struct frame *have = &t->frames[t->slots[at]];
 		if (have->offset == f->offset && have->image == f->image && have->mode == f->mode)
@@ -28,7 +28,9 @@ static u32 *frame_slot(const struct frame_table *t, const struct frame *f)
 
 int frame_table_init(struct frame_table *t)
 {
-	*t = (struct frame_table){ .cap = FIRST_SLOTS / 2, .nr = 1, .mask = FIRST_SLOTS - 1 };
+	*t = (struct frame_table){
+		.seed = hash_seed(), .cap = FIRST_SLOTS / 2, .nr = 1, .mask = FIRST_SLOTS - 1
+	};
 	t->frames = calloc(t->cap, sizeof(*t->frames));
 	t->slots = calloc(FIRST_SLOTS, sizeof(*t->slots));
 	if (!t->frames || !t->slots) {

@@ -41,6 +41,7 @@ struct frame {
 struct frame_table {
 	struct frame *frames; /* [0] is no frame */
 	u32 *slots;
+	u64 seed;
 	u32 nr;
 	u32 cap;
 	u32 mask;

@@ -106,7 +106,7 @@ static int put_chain(struct replay *r, struct shard *sh, struct part *p, struct 
 	const struct ftrace_stack *k = &st->stack;
 	u64 whose = k->nr > k->nr_kernel ? (u32)k->tgid : 0;
 	u64 key = hash_words(k->addrs, k->nr,
-			     hash_u64(whose << 16 | k->nr_kernel) ^ (u64)(p - r->parts));
+			     hash_u64(whose << 16 | k->nr_kernel) ^ (u64)(p - r->parts) ^ r->seed);
 	s->chain = chain_table_find(&sh->chains, key);
 	if (s->chain)
 		return 0;
@@ -154,7 +154,7 @@ static int put_call_chain(struct replay *r, struct shard *sh, struct part *p,
 		return (int)leaf;
 	s->leaf = (u32)leaf;
 	/* Not the key of a stack with the same addresses: that begins at the other end. */
-	u64 key = hash_words(st->addrs, nr, hash_u64(1) ^ (u64)(p - r->parts));
+	u64 key = hash_words(st->addrs, nr, hash_u64(1) ^ (u64)(p - r->parts) ^ r->seed);
 	s->chain = chain_table_find(&sh->chains, key);
 	if (s->chain)
 		return 0;

@@ -421,6 +421,7 @@ int replay_ftrace_open_files(const struct replay_ftrace_input *in, u32 nr,
 	if (!r)
 		return -ENOMEM;
 	r->source.ops = &replay_ops;
+	r->seed = hash_seed();
 	r->style = o->style;
 	r->samples = o->samples;
 	r->calls = o->samples && o->calls;

@@ -104,6 +104,7 @@ struct replay {
 	u32 nr_lanes;
 	u32 lane_pages;
 	u64 zero_ns; /* taken from every time */
+	u64 seed; /* of the keys of chains */
 
 	bool samples, calls; /* as asked for */
 	bool prepared;

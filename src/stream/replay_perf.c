@@ -263,7 +263,12 @@ static void replay_finish(struct source *s, struct diag *d)
 	r->stats.nr_unknown_id = r->nr_unknown_id;
 	r->stats.nr_corrupt_chains = r->nr_corrupt;
 	r->stats.nr_deferred = r->nr_deferred;
-	if (r->file.unfinished)
+	if (r->file.expands)
+		diag_warn(d,
+			  "unpacking the recording's records gives more than %d times their size; "
+			  "read up to byte %zu of %zu",
+			  PERFDATA_EXPANDS_MAX, r->file.data_end, r->file.map_size);
+	else if (r->file.unfinished)
 		diag_warn(d, "the recording was never finished (its recorder was killed); read to "
 			     "the end of what is whole");
 	else if (r->file.truncated)

@@ -203,6 +203,7 @@ static int first_pass_range(struct replay *r, size_t index, size_t from, bool ea
 				err = inflate_all(r, rec, &h, *z, place);
 			if (err == -EBADMSG) {
 				/* What it holds before the damage is read. */
+				f->expands |= perfdata_inflate_too_much(*z);
 				perfdata_cut(f, index, (size_t)(at - f->map));
 				err = got = 0;
 				break;

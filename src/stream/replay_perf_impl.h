@@ -86,6 +86,7 @@ struct pending {
 };
 
 struct reader {
+	u64 seed; /* of the keys of chains */
 	size_t stamp, stamp_end; /* time order: what is left of the block */
 	VEC(struct sample_place) sample_places;
 	VEC(struct sample_branch) branches; /* of the batch */

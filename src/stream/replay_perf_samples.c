@@ -46,6 +46,7 @@ int replay_perf_shard_open(struct source *s, struct shard *sh)
 	if (!rd)
 		return -ENOMEM;
 	sh->impl = rd;
+	rd->seed = hash_seed();
 	rd->places = calloc(CACHE_SLOTS, sizeof(*rd->places));
 	rd->samples = calloc(BATCH, sizeof(*rd->samples));
 	rd->pending = calloc(BATCH, sizeof(*rd->pending));
@@ -309,7 +310,7 @@ static u64 meaning_of(const struct replay *r, struct reader *rd, const struct pe
 	u32 user = epoch_of(r, &rd->user, p->space, time),
 	    kernel = epoch_of(r, &rd->kernel, SPACE_KERNEL, time);
 	u64 mode = p->view.misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	return hash_u64((u64)user << 32 | kernel) ^ ((u64)p->space << 8 | mode);
+	return hash_u64((u64)user << 32 | kernel) ^ ((u64)p->space << 8 | mode) ^ rd->seed;
 }
 
 /* First step. -ENOENT: skip it. */

@@ -266,11 +266,16 @@ static void set_build_id(struct image_info *info, const u8 *id, u32 size)
 
 int tasks_build_id(struct tasks *t, const char *path, const u8 *id, u32 id_size)
 {
-	s64 known = strtab_find(&t->catalog->strings, path, strlen(path));
+	s64 known = id_size ? strtab_find(&t->catalog->strings, path, strlen(path)) : -ENOENT;
 	u32 image = known < 0 ? DICT_NONE : dict_get(&t->path_of, (u64)known);
-	for (; image != DICT_NONE && image; image = t->next_same.at[image])
+	while (image != DICT_NONE && image) {
+		u32 next = t->next_same.at[image];
 		if (!t->catalog->images.at[image].build_id_size)
 			set_build_id(&t->catalog->images.at[image], id, id_size);
+		/* It has one now: nobody needs to come by here again. */
+		t->next_same.at[image] = 0;
+		image = next;
+	}
 	return 0;
 }
 

@@ -14,6 +14,7 @@ struct func_table {
 	u32 nr;
 	u32 *slots;
 	u32 mask;
+	u64 seed;
 };
 
 static bool same_func(const struct name_func *a, const struct name_func *b)
@@ -24,9 +25,9 @@ static bool same_func(const struct name_func *a, const struct name_func *b)
 
 static u32 func_add(struct func_table *t, const struct name_func *f)
 {
-	u64 h = (f->start ^ (u64)f->image << 40 ^ (u64)f->mode << 61) * 0x9e3779b97f4a7c15ull;
+	u64 h = hash_seeded(f->start ^ (u64)f->image << 40 ^ (u64)f->mode << 61, t->seed);
 	if (f->inlined)
-		h += hash_bytes(f->name, strlen(f->name));
+		h += hash_text(f->name, strlen(f->name), t->seed);
 	u32 at = (u32)(h >> 32) & t->mask;
 	for (; t->slots[at]; at = (at + 1) & t->mask)
 		if (same_func(&t->funcs[t->slots[at]], f))
@@ -213,6 +214,7 @@ int resolve_ids(struct job *j)
 	while (cap < 2 * ids && cap < 1u << 31)
 		cap *= 2;
 	t.mask = cap - 1;
+	t.seed = hash_seed();
 	t.slots = calloc(cap, sizeof(*t.slots));
 	n->funcs = t.funcs = calloc((size_t)ids + 1, sizeof(*t.funcs));
 	n->func_of = calloc((size_t)ids + 1, sizeof(*n->func_of));

@@ -76,4 +76,34 @@ for command in "ftrace report" "script" "flame --term"; do
 done
 costs pages_allowed "" ftrace report -i pages_allowed
 
+for command in "report --stdio --group" "script" "evlist -g" "report --header-only" "buildid-list"; do
+	# shellcheck disable=SC2086
+	on() { costs "$1" "$2" $command -i "$1"; }
+	on ids_overlap "ids_overlap: the ids of its events $too_much"
+	on ids_collide ""
+	on frames_collide ""
+	on groups_many ""
+	on maps_of_one_path ""
+	on expands ""
+	on expands_allowed ""
+done
+costs expands "" script -i expands
+like "$(cat messages)" "unpacking the recording's records gives more than 50 times their size; read up to byte" "expands: says so"
+costs expands_allowed "" script -i expands_allowed
+is "$(cat messages)" "" "expands_allowed: says nothing"
+cp expands broken
+costs broken "cannot repair 'broken': unpacking its records gives more than 50 times their size" data repair broken
+cmp expands broken
+ok $? "expands: and is left as it is"
+# Tables are seeded anew in every process: nothing may come out in their order.
+for kind in frames_collide ids_collide wild_times; do
+	for command in "report --stdio --sort sym,comm" "script" "flame -o -"; do
+		for i in 1 2 3; do
+			# shellcheck disable=SC2086
+			"$SONDE" $command -i "$kind" 2>&1 | md5sum
+		done >sums
+		is "$(sort -u sums | wc -l)" 1 "$kind: $command: the same in every run"
+	done
+done
+
 done_testing

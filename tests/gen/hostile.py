@@ -16,7 +16,7 @@ SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_ADDR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 SAMPLE_CALLCHAIN, SAMPLE_ID, SAMPLE_CPU, SAMPLE_PERIOD = 1 << 5, 1 << 6, 1 << 7, 1 << 8
 SAMPLE_IDENTIFIER = 1 << 16
 REC_MMAP2, REC_MMAP, REC_COMM, REC_SAMPLE, REC_COMPRESSED = 10, 1, 3, 9, 81
-FEAT_BUILD_ID, FEAT_EVENT_DESC, FEAT_GROUP_DESC = 2, 12, 23
+FEAT_BUILD_ID, FEAT_EVENT_DESC, FEAT_GROUP_DESC = 2, 12, 17
 CONTEXT_USER = U64 - 512 + 1
 
 
@@ -77,6 +77,81 @@ def late_zero():
 def wild_periods():
     """Two tasks that weigh half a word each: together they weigh nothing."""
     return perf_file([attr(SIMPLE)], sample(0x1000, 7, 10, 1 << 63) + sample(0x2000, 8, 20, 1 << 63))
+
+
+def ids_overlap():
+    """10,000 events, each of which says that the same 87,000 ids are its own."""
+    ids = b"".join(struct.pack("<Q", i * 7919 + 1) for i in range(87000))
+    nr = 10000
+    return perf_file([attr(SIMPLE | SAMPLE_IDENTIFIER)] * nr, one_sample(1), ids=[(0, len(ids))] * nr, blob=ids)
+
+
+def one_sample(number):
+    return record(REC_SAMPLE, struct.pack("<QQIIQQ", number, 0x1000, 7, 7, 5, 1))
+
+
+GOLDEN = 0x9E3779B97F4A7C15
+USER = 2  # enum frame_mode
+UNGOLDEN = pow(GOLDEN, -1, 1 << 64)
+
+
+def colliding(nr):
+    """Numbers which the multiplication that tables once used puts into one place: both halves of the product are equal."""
+    return [(i << 32 | i) * UNGOLDEN & U64 for i in range(1, nr + 1)]
+
+
+def ids_collide():
+    """Two events with 120,000 ids that all had one place in a table."""
+    half = [struct.pack(f"<{len(part)}Q", *part) for part in (colliding(120000)[::2], colliding(120000)[1::2])]
+    size = len(half[0])
+    return perf_file([attr(SIMPLE | SAMPLE_IDENTIFIER)] * 2, one_sample(colliding(1)[0]), ids=[(0, size), (size, size)], blob=b"".join(half))
+
+
+def frames_collide():
+    """120,000 samples at places that all had one place in a table."""
+    mixed = (USER << 32) * GOLDEN & U64
+    mixed ^= mixed >> 32
+    return perf_file([attr(SIMPLE)], b"".join(sample(v ^ mixed, 7, 1000) for v in colliding(120000)))
+
+
+def groups_many():
+    """200,000 groups over 30,000 events."""
+    group = struct.pack("<I", 8) + b"g\0\0\0\0\0\0\0" + struct.pack("<II", 29998, 2)
+    groups = struct.pack("<I", 200000) + group * 200000
+    return perf_file([attr(SIMPLE | SAMPLE_IDENTIFIER)] * 30000, one_sample(0), [(FEAT_GROUP_DESC, groups)])
+
+
+def maps_of_one_path():
+    """60,000 maps of files that all have one path, and 60,000 build ids for it."""
+    data = b"".join(record(REC_MMAP2, struct.pack("<IIQQQIIQQII", 7, 7, 0x1000 * i, 0x1000, 0, 8, 1, i, 0, 5, 2) + b"/x\0\0\0\0\0\0")
+                    for i in range(60000))
+    data += sample(0x1000, 7, 5)
+    ids = b"".join(struct.pack("<IHHi", 67, 2, 48, -1) + struct.pack("<I", 0) * 6 + b"/x\0\0\0\0\0\0\0\0\0\0" for i in range(60000))
+    return perf_file([attr(SIMPLE)], data, [(FEAT_BUILD_ID, ids)])
+
+
+def zstd_block(unit, last):
+    """128 KB in 54 bytes: 40 bytes, and one match that says them again and again (RFC 8878: codes in RLE mode, so only extra bits)."""
+    assert len(unit) == 40
+    again = 131040 - 40
+    bits = 1 << 24 | (40 + 3 - 32) << 19 | (again - 65539) << 3
+    body = struct.pack("<H", 40 << 4 | 1 << 2) + unit + bytes([1, 0x54, 23, 5, 52]) + struct.pack("<I", bits)
+    return struct.pack("<I", len(body) << 3 | 2 << 1 | last)[:3] + body
+
+
+def expands(mb=3000):
+    """1.3 MB of compressed records that are 3 GB of samples."""
+    nr = (mb << 20) // 131040
+    unit = sample(0x1000, 7, 5)
+    stream = struct.pack("<IBB", 0xFD2FB528, 0, 0x58) + zstd_block(unit, False) * nr + zstd_block(unit, True)
+    pieces = [stream[i:i + 60000] for i in range(0, len(stream), 60000)]
+    data = b"".join(struct.pack("<IHH", REC_COMPRESSED, 0, 8 + len(p)) + p for p in pieces)
+    return perf_file([attr(SIMPLE)], data, [(27, struct.pack("<IIIII", 1, 1, 1, 1000, 1 << 20))])
+
+
+def expands_allowed():
+    """The same with 25 MB: as much as a file of this size may bring."""
+    return expands(25)
 
 
 # ---- trace.dat ----
@@ -246,7 +321,8 @@ def pages_allowed():
     return pages_again(100)
 
 
-KINDS = {f.__name__: f for f in (wild_times, late_zero, wild_periods, page_size_1, cpus_and_buffers, chunk_lists, chunks_of_cpus, chunks_held, chunks_allowed, section_again,
+KINDS = {f.__name__: f for f in (wild_times, late_zero, wild_periods, ids_overlap, ids_collide, frames_collide, groups_many,
+                                 maps_of_one_path, expands, expands_allowed, page_size_1, cpus_and_buffers, chunk_lists, chunks_of_cpus, chunks_held, chunks_allowed, section_again,
                                  formats_again, pages_again, pages_at_once, pages_allowed, pages_claimed)}
 
 
