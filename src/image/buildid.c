@@ -1,4 +1,5 @@
 #include "image/buildid.h"
+#include "base/budget.h"
 #include "base/elfnote.h"
 
 #include <elf.h>
@@ -18,15 +19,22 @@ int buildid_of_notes(const void *notes, size_t len, size_t align, bool swap, str
 int buildid_of_image(const struct elfimg *e, struct buildid *ret)
 {
 	struct elfimg_section sec;
+	struct budget left;
+	budget_init(&left, e->real);
 	for (u32 i = 1; elfimg_section(e, i, &sec); i++) {
 		const u8 *data = sec.type == SHT_NOTE ? elfimg_section_data(e, &sec) : NULL;
+		if (data && !budget_steps(&left, sec.size, "its notes"))
+			return -ENOENT;
 		if (data && !buildid_of_notes(data, sec.size, sec.align, e->swap, ret))
 			return 0;
 	}
 	struct elfimg_segment seg;
 	for (u32 i = 0; elfimg_segment(e, i, &seg); i++) {
-		if (seg.type != PT_NOTE || seg.offset > e->size || seg.filesz > e->size - seg.offset)
+		if (seg.type != PT_NOTE || seg.offset > e->size ||
+		    seg.filesz > e->size - seg.offset || seg.filesz > e->real)
 			continue;
+		if (!budget_steps(&left, seg.filesz, "its notes"))
+			return -ENOENT;
 		if (!buildid_of_notes(e->data + seg.offset, seg.filesz, seg.align, e->swap, ret))
 			return 0;
 	}

@@ -4,6 +4,7 @@
  * the row is written down.
  */
 #include "image/cfi.h"
+#include "base/budget.h"
 #include "base/bytes.h"
 #include "base/dict.h"
 #include "base/vec.h"
@@ -22,6 +23,8 @@ enum {
 	ROWS_MAX = 1 << 27,
 	EH_FRAME_TYPE = 0x70000001, /* SHT_X86_64_UNWIND */
 	DEBUG_FRAME_MAX = 1 << 30,
+	RULE_BYTES = 32, /* of a rule, beside its units: its place in a table */
+	FDE_BYTES = 64,
 	FRAMED_MIN = 32, /* bytes: shorter functions say little about how an image was built */
 };
 
@@ -114,6 +117,7 @@ struct builder {
 	u32 nr_framed, nr_functions;
 	struct cie cies[CIE_SLOTS];
 	struct row stack[REMEMBER_MAX];
+	struct budget budget;
 	int err;
 };
 
@@ -208,11 +212,18 @@ static u32 keep_rule(struct builder *b, const struct row *r, const struct cie *c
 				 .flags = flags,
 				 .cfa_value = r->cfa_value };
 	memcpy(units, &head, sizeof(units[0]));
+	if (!budget_steps(&b->budget, nr / 4 + 1, "the programs of its unwind tables"))
+		b->err = -E2BIG;
 	u64 hash = hash_bytes(units, nr * sizeof(*units));
 	u32 at = dict_get(&b->rule_of, hash);
 	if (at != DICT_NONE && at + nr <= b->units.nr &&
 	    !memcmp(b->units.at + at, units, nr * sizeof(*units)))
 		return at;
+	if (!budget_bytes(&b->budget, RULE_BYTES + nr * sizeof(*units),
+			  "the rules of its unwind tables")) {
+		b->err = -E2BIG;
+		return 0;
+	}
 	if (b->units.nr + nr > INT32_MAX || !vec_reserve(&b->units, b->units.nr + nr)) {
 		b->err = -ENOMEM;
 		return 0;
@@ -445,6 +456,8 @@ static void run_one(struct program *p)
 
 static bool run_program(struct program *p)
 {
+	if (!budget_steps(&p->b->budget, bytes_left(&p->code), "the programs of its unwind tables"))
+		p->b->err = -E2BIG;
 	while (bytes_left(&p->code) && !p->bad && !p->code.bad && !p->b->err)
 		run_one(p);
 	return !p->bad && !p->code.bad && !p->b->err;
@@ -583,9 +596,11 @@ static void note_fde(struct builder *b, u32 section, const struct entry *e)
 	/* Functions that the linker dropped are left with an address of 0. */
 	if (body.bad || !size || !start)
 		return;
-	struct fde *f = vec_push(&b->fdes);
+	struct fde *f = budget_bytes(&b->budget, FDE_BYTES, "the list of its functions")
+				? vec_push(&b->fdes)
+				: NULL;
 	if (!f) {
-		b->err = -ENOMEM;
+		b->err = b->budget.stage ? -E2BIG : -ENOMEM;
 		return;
 	}
 	*f = (struct fde){ .start = start,
@@ -681,7 +696,7 @@ static void find_by_segment(struct builder *b)
 	struct elfimg_segment seg;
 	for (u32 i = 0; elfimg_segment(e, i, &seg); i++) {
 		if (seg.type != PT_GNU_EH_FRAME || seg.offset > e->size ||
-		    seg.filesz > e->size - seg.offset)
+		    seg.filesz > e->size - seg.offset || seg.filesz > e->real)
 			continue;
 		struct section hdr = { .all = bytes_of(e->data + seg.offset, seg.filesz, e->swap),
 				       .addr = seg.vaddr };
@@ -711,7 +726,8 @@ static void find_sections(struct builder *b)
 	bool there = elfimg_section_by_name(b->from, ".debug_frame", &sec) ||
 		     elfimg_section_by_name(b->from, ".zdebug_frame", &sec);
 	if (there &&
-	    !elfimg_section_expand(b->from, &sec, DEBUG_FRAME_MAX, &data, &size, &b->expanded))
+	    !elfimg_section_expand(b->from, &sec, min((u64)DEBUG_FRAME_MAX, b->budget.bytes), &data,
+				   &size, &b->expanded))
 		add_section(b, data, size, 0, false);
 }
 
@@ -768,6 +784,7 @@ static struct builder *builder_new(const struct arch *a, const struct elfimg *fr
 	b->arch = a;
 	b->from = from;
 	b->runtime = runtime;
+	budget_init(&b->budget, max(from->real, runtime->real));
 	dict_init(&b->rule_of);
 	dict_init(&b->expr_of);
 	if (!vec_push(&b->units)) /* unit 0 is no rule */

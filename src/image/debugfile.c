@@ -121,7 +121,7 @@ static int open_by_link(const struct debugfile_where *w, const char *path, const
 	if (good && id->size && !buildid_of_image(&dbg, &got))
 		good = buildid_equal(&got, id);
 	else if (good)
-		good = crc32_z(0, dbg.data, dbg.size) == crc;
+		good = dbg.size <= dbg.real && crc32_z(0, dbg.data, dbg.size) == crc;
 	if (!good) {
 		elfimg_close(&dbg);
 		return -ENOENT;

@@ -212,6 +212,7 @@ struct dw_file {
 	struct dict abbrevs_at; /* offset and shape -> index */
 	struct dw_file *alt; /* NULL: none */
 	u64 *budget; /* steps left; 0: no more */
+	u64 expanded_left; /* bytes that compressed sections may still become, and one; 0: not known yet */
 	bool *broken;
 };
 

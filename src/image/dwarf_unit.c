@@ -1,4 +1,5 @@
 /* Sections, units, abbreviations, attributes and ranges (DWARF 5, chapters 2 and 7; the GNU forms of dwz and early split DWARF). */
+#include "base/budget.h"
 #include "image/dwarf_impl.h"
 
 #include <elf.h>
@@ -46,6 +47,14 @@ bool dwinfo_has(const struct elfimg *image)
 	return find_section(image, "info", "", &s) && elfimg_section_data(image, &s);
 }
 
+/* Bytes that all sections together may expand to: several may be one and the same stream. */
+static u64 expanded_room(const struct elfimg *e)
+{
+	struct budget room;
+	budget_init(&room, e->real);
+	return room.bytes;
+}
+
 const struct dw_bytes *dw_section(struct dw_file *f, enum dw_section which)
 {
 	struct dw_bytes *d = &f->sections[which];
@@ -55,8 +64,13 @@ const struct dw_bytes *dw_section(struct dw_file *f, enum dw_section which)
 	struct elfimg_section s;
 	const char *suffix = f->main && which != DWSEC_CU_INDEX ? ".dwo" : "";
 	u32 index = find_section(f->e, section_names[which], suffix, &s);
-	if (index && elfimg_section_expand(f->e, &s, EXPANDED_MAX, &d->data, &d->size, &d->heap))
+	if (!f->expanded_left)
+		f->expanded_left = expanded_room(f->e);
+	if (index && elfimg_section_expand(f->e, &s, min(f->expanded_left, (u64)EXPANDED_MAX),
+					   &d->data, &d->size, &d->heap))
 		*f->broken = true;
+	if (d->heap)
+		f->expanded_left -= min(d->size, f->expanded_left - 1);
 	if (d->data && f->e->type == ET_REL && !f->main && dw_relocate(f, index, d)) {
 		*f->broken = true;
 		d->data = NULL;

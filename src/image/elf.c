@@ -5,6 +5,7 @@
 #include "image/elf.h"
 #include "base/foreign.h"
 #include "base/arena.h"
+#include "base/budget.h"
 #include "base/bytes.h"
 #include "base/guard.h"
 
@@ -110,7 +111,7 @@ static int read_header(struct elfimg *e)
 
 int elfimg_open_memory(struct elfimg *e, const void *data, size_t size)
 {
-	*e = (struct elfimg){ .data = data, .size = size };
+	*e = (struct elfimg){ .data = data, .size = size, .real = size };
 	int err = read_header(e);
 	if (err)
 		*e = (struct elfimg){ 0 };
@@ -156,6 +157,14 @@ void elfimg_identify(struct elfimg *e, int fd)
 						.owner = st.st_uid };
 }
 
+/* Tables in a hole of the file are none: nobody should walk through terabytes of zeros. */
+static void know_real_size(struct elfimg *e, const struct stat *st)
+{
+	e->real = min(budget_real_size(st), (u64)e->size);
+	if (e->nr_sections)
+		e->nr_sections = (u32)min((u64)e->nr_sections, e->real / e->shentsize + 1);
+}
+
 int elfimg_open_fd(struct elfimg *e, int fd)
 {
 	struct stat st;
@@ -173,6 +182,8 @@ int elfimg_open_fd(struct elfimg *e, int fd)
 		guard_unmap(data, size);
 	else
 		e->mapped = size;
+	if (!err)
+		know_real_size(e, &st);
 	return err;
 }
 
@@ -238,7 +249,7 @@ static bool elfimg_section_by_type(const struct elfimg *e, u32 type, struct elfi
 
 const u8 *elfimg_section_data(const struct elfimg *e, const struct elfimg_section *s)
 {
-	if (s->type == SHT_NOBITS || s->type == SHT_NULL)
+	if (s->type == SHT_NOBITS || s->type == SHT_NULL || s->size > e->real)
 		return NULL;
 	struct bytes b = elfimg_at(e, s->offset, s->size);
 	return b.bad ? NULL : b.at;

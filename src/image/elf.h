@@ -33,6 +33,7 @@ struct elfimg {
 	const u8 *data;
 	size_t size;
 	size_t mapped; /* bytes to unmap; 0: borrowed */
+	u64 real; /* bytes that hold something: a sparse file claims more */
 	u8 *heap; /* to free, when the bytes were expanded into memory */
 	struct elfimg_identity identity; /* of what was opened by a path of ours */
 	bool is64;
@@ -85,7 +86,7 @@ void elfimg_close(struct elfimg *e);
 /* false: no such section. */
 bool elfimg_section(const struct elfimg *e, u32 index, struct elfimg_section *ret);
 bool elfimg_section_by_name(const struct elfimg *e, const char *name, struct elfimg_section *ret);
-/* The bytes of a section, or NULL when it has none in the file or they do not lie wholly inside it. */
+/* The bytes of a section, or NULL when it has none in the file, they do not lie wholly inside it, or it is longer than all that the file holds. */
 const u8 *elfimg_section_data(const struct elfimg *e, const struct elfimg_section *s);
 /*
  * The same of a section that may be compressed (SHF_COMPRESSED with zlib or zstd, or the older .zdebug_*): up to max bytes. *heap is

@@ -44,7 +44,7 @@ costs() {
 	[ -e "$kind" ] || make "$kind"
 	python3 "$SONDE_SRC/tests/gen/measure.py" cost "$SONDE" "$@" >out 2>messages
 	read -r status cpu mb <cost
-	size=$(du -m "$kind" | cut -f1)
+	size=$(du -cm "$kind" "$kind".elf* 2>/dev/null | tail -n 1 | cut -f1)
 	is "$status" "$([ "$want" ] && echo 1 || echo 0)" "$kind: $1: status" || diag "$(head -c 500 messages)"
 	[ -z "$want" ] || like "$(cat messages)" "$want" "$kind: $1: says what it was"
 	if [ -n "$sanitized" ]; then
@@ -95,6 +95,28 @@ cp expands broken
 costs broken "cannot repair 'broken': unpacking its records gives more than 50 times their size" data repair broken
 cmp expands broken
 ok $? "expands: and is left as it is"
+# Files that claim terabytes are sparse; where that cannot be, they cannot be made either.
+for kind in sparse_note sparse_symbols sparse_link notes_overlap dwarf_shared; do
+	if ! python3 "$SONDE_SRC/tests/gen/hostile.py" "$kind" "$kind" 2>messages; then
+		skip "no sparse file of 4 TB here: $(tail -n 1 messages)" "$kind"
+		continue
+	fi
+	costs "$kind" "" report --stdio -s sym,srcline -i "$kind"
+	costs "$kind" "" script -i "$kind"
+	like "$(cat out)" "$kind.elf" "$kind: and its samples are shown"
+	rm -f "$kind".elf*
+done
+dump=$(dirname "$SONDE")/tests/cfi_dump
+if [ -x "$dump" ] && [ -z "$sanitized" ]; then
+	make cfi_rules
+	python3 "$SONDE_SRC/tests/gen/measure.py" cost "$dump" cfi_rules.elf >out 2>messages
+	read -r status cpu mb <cost
+	is "$status $(cat messages)" "1 cfi_rules.elf: no table (-7)" "cfi_rules: an unwind table of too many rules is none (-E2BIG)"
+	[ "$mb" -le $((64 + 20 * 12)) ]
+	ok $? "cfi_rules: memory" || diag "$mb MB, $cpu s"
+else
+	skip "tests/cfi_dump is not built, or with a sanitizer" "cfi_rules"
+fi
 # Tables are seeded anew in every process: nothing may come out in their order.
 for kind in frames_collide ids_collide wild_times; do
 	for command in "report --stdio --sort sym,comm" "script" "flame -o -"; do

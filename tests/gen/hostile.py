@@ -4,6 +4,7 @@
 Each kind is one function; its comment says what the file pretends. tests/cli/hostile.t runs the program on all of them.
 """
 
+import os
 import struct
 import sys
 import zlib
@@ -321,16 +322,126 @@ def pages_allowed():
     return pages_again(100)
 
 
+# ---- ELF: FILE is a recording with samples in FILE.elf ----
+
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE, SHF_COMPRESSED = 1, 2, 3, 7, 1 << 11
+TB = 1 << 40
+
+
+def elf(path, sections, data, length=0, text=0x1000):
+    """sections: (name, type, flags, address, offset, size, link, entry size); data: (offset, bytes). One segment of code from 0 to `text`."""
+    names = b"\0" + b"".join(s[0] + b"\0" for s in sections) + b".shstrtab\0"
+    end = max(at + len(body) for at, body in data) if data else 0x1000
+    names_at = max(end, 0x1000)
+    table_at = names_at + len(names) + 8
+    rows = [struct.pack("<IIQQQQIIQQ", *([0] * 10))]
+    at = 1
+    for name, kind, flags, addr, offset, size, link, entry in sections + [(b".shstrtab", SHT_STRTAB, 0, 0, names_at, len(names), 0, 0)]:
+        rows.append(struct.pack("<IIQQQQIIQQ", at, kind, flags, addr, offset, size, link, 0, 4, entry))
+        at += len(name) + 1
+    head = b"\x7fELF\2\1\1".ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, table_at, 0, 64, 56, 1, 64, len(rows), len(rows) - 1)
+    head += struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, text, text, 0x1000)
+    with open(path, "wb") as f:
+        f.write(head)
+        for offset, body in data + [(names_at, names), (table_at, b"".join(rows))]:
+            f.seek(offset)
+            f.write(body)
+        if length:
+            f.truncate(length)
+
+
+def recording_of(path, text=0x1000, step=16):
+    """Samples all over the code of a file."""
+    name = path.encode() + b"\0"
+    name += b"\0" * (-len(name) % 8)
+    data = record(REC_MMAP2, struct.pack("<IIQQQIIQQII", 7, 7, 0x400000, text, 0, 8, 1, 5, 0, 5, 2) + name)
+    data += b"".join(sample(0x400000 + at, 7, 5) for at in range(0x200, min(text, 0x4000), step))
+    return perf_file([attr(SIMPLE)], data)
+
+
+def sparse_note(path):
+    """A note of 4 TB, all of it a hole."""
+    elf(path, [(b".note", SHT_NOTE, 0, 0, 0x10000, 4 * TB - 0x20000, 0, 0)], [(0x200, b"\xc3" * 16)], 4 * TB)
+    return recording_of(path)
+
+
+def sparse_symbols(path):
+    """A symbol table of 2 TB, all of it a hole."""
+    elf(path, [(b".symtab", SHT_SYMTAB, 0, 0, 0x10000, 2 * TB // 24 * 24, 2, 24), (b".strtab", SHT_STRTAB, 0, 0, 3 * TB, 4096, 0, 0)],
+        [(0x200, b"\xc3" * 16)], 4 * TB)
+    return recording_of(path)
+
+
+def sparse_link(path):
+    """A debug file of 4 TB whose checksum is asked for."""
+    debug = path + ".debug"
+    elf(debug, [(b".x", SHT_PROGBITS, 0, 0, 0x200, 16, 0, 0)], [(0x200, b"\xc3" * 16)], 4 * TB)
+    name = os.path.basename(debug).encode() + b"\0"
+    name += b"\0" * (-len(name) % 4)
+    link = name + struct.pack("<I", 0x12345678)
+    elf(path, [(b".gnu_debuglink", SHT_PROGBITS, 0, 0, 0x300, len(link), 0, 0)], [(0x300, link)])
+    return recording_of(path)
+
+
+def notes_overlap(path):
+    """20,000 sections that are the same 2 MB of notes."""
+    note = struct.pack("<III", 0, 0, 77) * 180000
+    elf(path, [(b"n", SHT_NOTE, 0, 0, 0x1000, len(note), 0, 0)] * 20000, [(0x1000, note)])
+    return recording_of(path)
+
+
+def dwarf_shared(path):
+    """All sections of debug information are one compressed stream of 1 GB."""
+    z = zlib.compressobj(9)
+    stream = b"".join([z.compress(b"\0" * (1 << 20)) for _ in range(1000)] + [z.flush()])
+    body = struct.pack("<IIQQ", 1, 0, 1000 << 20, 1) + stream
+    names = ["info", "abbrev", "line", "str", "line_str", "ranges", "rnglists", "addr", "str_offsets", "aranges"]
+    elf(path, [(f".debug_{n}".encode(), SHT_PROGBITS, SHF_COMPRESSED, 0, 0x1000, len(body), 0, 0) for n in names], [(0x1000, body)])
+    return recording_of(path)
+
+
+def eh_frame(entries, cie_program=b""):
+    """entries: (address, size, program), all of the first CIE."""
+    out = []
+    body = struct.pack("<IB", 0, 1) + b"zR\0" + bytes([1, 0x78, 16, 1, 0x00]) + cie_program
+    body += b"\0" * (-len(body) % 4)
+    cie = struct.pack("<I", len(body)) + body
+    out.append(cie)
+    at = len(cie)
+    for address, size, program in entries:
+        body = struct.pack("<QQB", address, size, 0) + program
+        body += b"\0" * (-(len(body) + 4) % 4)
+        fde = struct.pack("<II", len(body) + 4, at + 4) + body
+        out.append(fde)
+        at += len(fde)
+    return b"".join(out) + struct.pack("<I", 0)
+
+
+def cfi_rules(path):
+    """A rule of all registers for every byte of code, no two alike."""
+    saved = b"\x0c\x07\x08" + b"".join(bytes([0x80 | r, 1]) for r in range(16))
+    program, nr = saved, 2000000
+    step = b"".join(b"\x41" + bytes([0x0E, 0x80 | i & 0x7F, 0x80 | i >> 7 & 0x7F, i >> 14 & 0x7F]) for i in range(1, nr))
+    frame = eh_frame([(0x200, nr + 10, program + step)])
+    text = 0x200 + nr + 100
+    at = text + 0x1000
+    elf(path, [(b".eh_frame", SHT_PROGBITS, 2, at, at, len(frame), 0, 0)], [(at, frame)], text=text)
+    return recording_of(path)
+
+
+OF_ELF = {f.__name__: f for f in (sparse_note, sparse_symbols, sparse_link, notes_overlap, dwarf_shared, cfi_rules)}
 KINDS = {f.__name__: f for f in (wild_times, late_zero, wild_periods, ids_overlap, ids_collide, frames_collide, groups_many,
                                  maps_of_one_path, expands, expands_allowed, page_size_1, cpus_and_buffers, chunk_lists, chunks_of_cpus, chunks_held, chunks_allowed, section_again,
                                  formats_again, pages_again, pages_at_once, pages_allowed, pages_claimed)}
 
 
 def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in KINDS:
-        sys.exit(f"usage: hostile.py KIND FILE\nkinds: {' '.join(KINDS)}")
-    with open(sys.argv[2], "wb") as f:
-        f.write(KINDS[sys.argv[1]]())
+    if len(sys.argv) != 3 or sys.argv[1] not in {**KINDS, **OF_ELF}:
+        sys.exit(f"usage: hostile.py KIND FILE\nkinds: {' '.join([*KINDS, *OF_ELF])}")
+    kind, path = sys.argv[1], os.path.abspath(sys.argv[2])
+    body = OF_ELF[kind](path + ".elf") if kind in OF_ELF else KINDS[kind]()
+    with open(path, "wb") as f:
+        f.write(body)
 
 
 main()
