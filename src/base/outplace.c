@@ -166,6 +166,21 @@ static int end_at_magic(struct walk *w)
 	return p->fd < 0 && S_ISREG(p->st.st_mode) ? cannot_write(w, -EACCES) : 0;
 }
 
+/* Replaced if it leads to a file or to nothing, which is looked at by its text: through the link the kernel may refuse it. */
+static int end_at_shared_link(struct walk *w)
+{
+	struct outplace *p = w->p;
+	char target[PATH_MAX] = "";
+	struct stat st;
+	if (readlinkat(p->dir, p->name, target, sizeof(target) - 1) < 0)
+		return cannot_write(w, -errno);
+	if (fstatat(p->dir, target, &st, 0))
+		return errno == ENOENT || errno == ENOTDIR ? 0 : refuse_link(w, p->name, target);
+	return S_ISREG(st.st_mode)   ? 0
+	       : S_ISDIR(st.st_mode) ? cannot_write(w, -EISDIR)
+				     : refuse_link(w, p->name, target);
+}
+
 static int walk(struct walk *w);
 
 /*
@@ -175,13 +190,9 @@ static int walk(struct walk *w);
 static int end_at_link(struct walk *w)
 {
 	struct outplace *p = w->p, at = *p;
-	struct stat target;
-	bool there = !fstatat(p->dir, p->name, &target, 0);
 	p->kind = OUTPLACE_LINK;
-	if (p->shared && there && S_ISDIR(target.st_mode))
-		return cannot_write(w, -EISDIR);
 	if (p->shared)
-		return there && !S_ISREG(target.st_mode) ? follow(w, p->name) : 0;
+		return end_at_shared_link(w);
 	at.dir = fcntl(p->dir, F_DUPFD_CLOEXEC, 3);
 	if (at.dir < 0)
 		return cannot_write(w, -errno);
