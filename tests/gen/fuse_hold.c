@@ -2,13 +2,13 @@
  * A filesystem of one file that stops answering: mounted at DIR, it shows DIR/prog with the bytes of FILE until SIGUSR1 comes, and after
  * that takes requests and answers none:
  *	fuse_hold FILE DIR
- * Prints "ready" when it is mounted and "holding" when the first request is held. Its end unmounts it and frees everybody.
+ * Prints "ready" when it is mounted and "holding" for each request that is held. Its end frees everybody, and comes after a minute of
+ * holding: whoever else looks at the file meanwhile (other recorders) is held up as well.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +26,7 @@ static size_t size;
 static void on_usr1(int signo)
 {
 	hold = 1;
+	(void)alarm(60);
 }
 
 static struct fuse_attr attr_of(uint64_t node)
@@ -105,7 +106,7 @@ int main(int argc, char **argv)
 	    mount("sonde-test", argv[2], "fuse", MS_NOSUID | MS_NODEV, options))
 		return 77;
 	(void)!write(STDOUT_FILENO, "ready\n", 6);
-	for (bool told = false;;) {
+	for (;;) {
 		ssize_t n = read(fd, buf, sizeof(buf));
 		const struct fuse_in_header *in = (const void *)buf;
 		if (n < 0 && errno != EINTR && errno != ENOENT)
@@ -114,9 +115,7 @@ int main(int argc, char **argv)
 			continue;
 		if (!hold)
 			answer(fd, in, buf + sizeof(*in));
-		else if (!told && in->opcode != FUSE_FORGET && in->opcode != FUSE_INTERRUPT) {
+		else if (in->opcode != FUSE_FORGET && in->opcode != FUSE_INTERRUPT)
 			(void)!write(STDOUT_FILENO, "holding\n", 8);
-			told = true;
-		}
 	}
 }

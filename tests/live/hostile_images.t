@@ -103,9 +103,9 @@ hostile() { # FILE HOW [TARGET]: nobody maps trap/FILE
 	[ "$2" = keep ] || wait_until [ -e "trap/$1 (deleted)" ] || wait_until [ -L "trap/$1 (deleted)" ]
 }
 
-# records NAME: of all CPUs, until Ctrl-C, which has to end it
+# records NAME OPTION...: of all CPUs, until Ctrl-C, which has to end it
 records() {
-	timeout -s KILL 120 "$SONDE" record -a -e cpu-clock -F 99 -o "$1.data" 2>"$1.err" &
+	timeout -s KILL 120 "$SONDE" record -a -e cpu-clock -F 99 -o "$1.data" "${@:2}" 2>"$1.err" &
 	local guard=$! pid
 	wait_until pgrep -P $guard >/dev/null
 	pid=$(pgrep -P $guard)
@@ -139,7 +139,7 @@ unlike "$("$SONDE" buildid-list -i id.data 2>/dev/null)" "$fake.*trap/c" "the pr
 # ---- a filesystem that does not answer ----
 
 mkdir -m 755 held
-"$gen/fuse_hold" spin held >fuse.out 2>fuse.err &
+"$gen/fuse_hold" spin held >>fuse.out 2>fuse.err &
 fuse=$!
 pids+=("$fuse")
 mounted() { grep -qs ready fuse.out || is_gone $fuse; }
@@ -147,13 +147,32 @@ wait_until mounted
 if is_gone $fuse; then
 	skip "no FUSE here" "a filesystem that does not answer"
 else
-	./mapper "$PWD/held/prog" keep &
+	held/prog & # runs from there, on pages that are in memory
 	pids+=($!)
 	wait_until maps $! held/prog
+	burn 100 $!
 	kill -USR1 $fuse
-	records "a filesystem that does not answer"
-	like "$(cat fuse.out)" holding "a filesystem that does not answer: it was asked"
-	like "$(cat "a filesystem that does not answer.err")" 'could not be read: their filesystem did not answer' "a filesystem that does not answer: it is reported"
+	# No reader of ours may look at it meanwhile, and others are held up as well: nothing is done here but to record, twice.
+	for how in fp dwarf; do
+		: >fuse.out
+		timeout -s KILL 120 "$SONDE" record -a -e cpu-clock -F 99 --call-graph $how -o held.data 2>held.err &
+		guard=$!
+		wait_until pgrep -P $guard >/dev/null
+		pid=$(pgrep -P $guard)
+		pids+=("$pid")
+		if [ $how = dwarf ]; then # tables are made of what runs
+			WAIT_SECONDS=30 wait_until grep -qs holding fuse.out
+			ok $? "a filesystem that does not answer, $how: it was asked"
+		fi
+		wait_until catches "$pid" INT
+		kill -INT "$pid"
+		WAIT_SECONDS=30 wait_until is_gone "$pid"
+		is_gone "$pid" && ! is_gone $fuse
+		ok $? "a filesystem that does not answer, $how: the recorder ends on Ctrl-C" || { kill -9 "$pid"; diag "$(cat held.err)"; }
+		wait $guard
+		[ $how = fp ] || like "$(cat held.err)" 'could not be read: their filesystem did not answer' "a filesystem that does not answer, $how: it is reported"
+		like "$(cat held.err)" 'held.data: .* samples' "a filesystem that does not answer, $how: the recording is saved"
+	done
 	kill -9 $fuse
 	umount -l held
 fi
