@@ -177,9 +177,9 @@ static void serve(int socket, unsigned (*look)(int fd, u8 *note))
 	struct request q;
 	int dir;
 	while (!receive_one(socket, &q, sizeof(q), &dir)) {
-		_cleanup_close_ int at = dir;
 		struct answer a = { 0 };
 		_cleanup_close_ int fd = open_wanted(&q, q.has_dir ? dir : AT_FDCWD);
+		cleanup_close(&dir);
 		bool hand_over = fd >= 0 && q.want_fd, as_copy = hand_over && !foreign_is_local(fd);
 		if (fd >= 0 && look)
 			a.note_size = look(fd, a.note);
