@@ -149,7 +149,8 @@ static int add_cpu(struct statdata *s, s32 cpu)
 	if (!slot)
 		return s->cpus.nr < CPUS_MAX ? -ENOMEM : -EFBIG;
 	*slot = cpu;
-	return 0;
+	u32 first; /* of several that are equal */
+	return dict_add(&s->cpu_at, (u32)cpu, (u32)s->cpus.nr - 1, &first);
 }
 
 static int read_mask(struct statdata *s, struct bytes *b)
@@ -185,6 +186,7 @@ int statdata_cpu_map(struct statdata *s, struct bytes *b)
 	u16 type = bytes_u16(b);
 	int err = 0;
 	s->cpus.nr = 0;
+	dict_done(&s->cpu_at);
 	if (type == MAP_LIST) {
 		for (u32 nr = bytes_u16(b); nr && !b->bad && !err; nr--) {
 			u16 cpu = bytes_u16(b);
@@ -338,16 +340,15 @@ void statdata_close(struct statdata *s)
 {
 	vec_free(&s->threads);
 	vec_free(&s->cpus);
+	dict_done(&s->cpu_at);
 	vec_free(&s->events);
 	*s = (struct statdata){ 0 };
 }
 
 static s64 find_cpu(const struct statdata *s, s32 cpu)
 {
-	for (size_t i = 0; i < s->cpus.nr; i++)
-		if (s->cpus.at[i] == cpu)
-			return (s64)i;
-	return -1;
+	u32 index = dict_get(&s->cpu_at, (u32)cpu);
+	return index == DICT_NONE ? -1 : (s64)index;
 }
 
 static int read_count(const struct statdata *s, struct bytes *b, struct count *to)

@@ -57,6 +57,7 @@ struct statdata {
 	u64 interval_ms;
 	VEC(struct statdata_thread) threads;
 	VEC(s32) cpus; /* -1: any */
+	struct dict cpu_at; /* number of a CPU -> its index in cpus */
 	VEC(struct statdata_event) events; /* one an attr of the file */
 	const u8 *at; /* the next record */
 };

@@ -89,7 +89,7 @@ int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where,
 	for (int i = 0; i < DWSEC_NR; i++)
 		size += i == DWSEC_INFO || i == DWSEC_ABBREV ? dw_section(&d->file, i)->size : 0;
 	/* Every entry is read twice at most; ranges, names and lines take about as much again. */
-	d->budget = 4 * size + 8 * (u64)image->size + (1 << 20);
+	d->budget = 4 * size + 8 * image->real + (1 << 20);
 	int err = dw_units_read(&d->file);
 	if (!err && !open_alt(d, image, where)) {
 		d->alt_file.e = &d->alt_image;
@@ -462,25 +462,68 @@ static int find_inlines(struct search *s, u32 unit, const u32 *list, u32 nr)
 struct tell {
 	struct search *s;
 	struct dw_lines *lines;
-	u32 unit;
+	const u32 *list; /* the unit's questions, in order of address */
+	u32 nr;
 	u32 next; /* where the stretch before ended: stretches mostly follow each other */
+	u32 *open; /* [place in the list] -> itself while it has no answer, else one behind it that may have none */
 };
+
+/* The first from a place on that has no answer; the way there becomes shorter for who comes after. */
+static u32 first_open(const struct tell *t, u32 at)
+{
+	u32 found = at;
+	while (t->open[found] != found)
+		found = t->open[found];
+	while (t->open[at] != at) {
+		u32 next = t->open[at];
+		t->open[at] = found;
+		at = next;
+	}
+	return found;
+}
+
+static u32 first_of_list(const struct tell *t, u64 addr)
+{
+	u32 lo = 0, hi = t->nr;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (t->s->at[t->list[mid]] < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
 
 static void tell_line(void *ctx, u64 low, u64 high, u64 file, u32 line)
 {
 	struct tell *t = ctx;
 	struct search *s = t->s;
-	u32 q = t->next;
-	if (q >= s->nr || s->at[q] < low || (q && s->at[q - 1] >= low))
-		q = first_from(s, low);
-	for (; q < s->nr && s->at[q] < high; q++) {
-		struct dwinfo_answer *a = &s->ret[q];
-		if (s->questions[q].unit != t->unit || (a->file && a->line))
-			continue;
+	u32 i = t->next;
+	if (i >= t->nr || s->at[t->list[i]] < low || (i && s->at[t->list[i - 1]] >= low))
+		i = first_of_list(t, low);
+	for (i = first_open(t, i); i < t->nr && s->at[t->list[i]] < high; i = first_open(t, i + 1)) {
+		struct dwinfo_answer *a = &s->ret[t->list[i]];
+		if (!dw_step(&s->d->file, 1))
+			break;
 		a->file = dw_lines_path(t->lines, file);
 		a->line = line;
+		if (a->file && a->line)
+			t->open[i] = i + 1;
 	}
-	t->next = q;
+	t->next = i;
+}
+
+static int tell_lines(struct search *s, struct dw_lines *lines, const u32 *list, u32 nr)
+{
+	_cleanup_free_ u32 *open = malloc(((size_t)nr + 1) * sizeof(*open));
+	if (!open)
+		return -ENOMEM;
+	for (u32 i = 0; i <= nr; i++)
+		open[i] = i;
+	struct tell t = { .s = s, .lines = lines, .list = list, .nr = nr, .open = open };
+	dw_lines_run(lines, s->at[list[0]], s->at[list[nr - 1]] + 1, tell_line, &t);
+	return 0;
 }
 
 static const struct dwinfo_inline *unroll(struct search *s, u32 q, struct dw_lines *lines)
@@ -513,10 +556,8 @@ static int answer_unit(struct search *s, u32 unit, const u32 *list, u32 nr)
 		if (err != -ENOMEM)
 			err = 0;
 	}
-	if (have_lines) {
-		struct tell t = { .s = s, .lines = &lines, .unit = unit };
-		dw_lines_run(&lines, s->at[list[0]], s->at[list[nr - 1]] + 1, tell_line, &t);
-	}
+	if (have_lines)
+		err = tell_lines(s, &lines, list, nr);
 	for (u32 i = 0; i < nr && !err; i++) {
 		u32 q = list[i];
 		struct question *have = &s->questions[q];

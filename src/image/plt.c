@@ -160,10 +160,15 @@ static size_t first_with_slot(const struct plt_stubs *stubs, u64 slot)
 	return lo;
 }
 
+static bool is_named(const struct plt_stub *st)
+{
+	return st->hit.name || st->hit.target;
+}
+
 static void name_stub(const struct elfimg *e, const struct elfimg_symtab *t, u32 sym, u64 addend,
 		      struct plt_stub *st)
 {
-	if (st->hit.name || st->hit.target)
+	if (is_named(st))
 		return;
 	if (sym) {
 		struct elfimg_sym s;
@@ -207,8 +212,12 @@ static void name_stubs(const struct elfimg *e, const char *relocs, struct plt_st
 	while (bytes_left(&b) >= sizeof(Elf64_Rela)) {
 		u64 where = bytes_u64(&b), info = bytes_u64(&b), addend = bytes_u64(&b);
 		size_t i = first_with_slot(stubs, where);
-		for (; i < stubs->nr && stubs->at[i].slot == where; i++)
+		/* All stubs of a slot get their name together: where the first has one, or gets none, the others need no look. */
+		if (i >= stubs->nr || stubs->at[i].slot != where || is_named(&stubs->at[i]))
+			continue;
+		do
 			name_stub(e, &t, (u32)(info >> 32), addend, &stubs->at[i]);
+		while (is_named(&stubs->at[i]) && ++i < stubs->nr && stubs->at[i].slot == where);
 	}
 }
 

@@ -17,7 +17,7 @@ SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_ADDR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 SAMPLE_CALLCHAIN, SAMPLE_ID, SAMPLE_CPU, SAMPLE_PERIOD = 1 << 5, 1 << 6, 1 << 7, 1 << 8
 SAMPLE_IDENTIFIER = 1 << 16
 REC_MMAP2, REC_MMAP, REC_COMM, REC_SAMPLE, REC_COMPRESSED = 10, 1, 3, 9, 81
-FEAT_BUILD_ID, FEAT_EVENT_DESC, FEAT_GROUP_DESC = 2, 12, 17
+FEAT_BUILD_ID, FEAT_EVENT_DESC, FEAT_GROUP_DESC, FEAT_STAT = 2, 12, 17, 19
 CONTEXT_USER = U64 - 512 + 1
 
 
@@ -350,12 +350,12 @@ def elf(path, sections, data, length=0, text=0x1000):
             f.truncate(length)
 
 
-def recording_of(path, text=0x1000, step=16):
+def recording_of(path, text=0x1000, step=16, until=0x4000):
     """Samples all over the code of a file."""
     name = path.encode() + b"\0"
     name += b"\0" * (-len(name) % 8)
     data = record(REC_MMAP2, struct.pack("<IIQQQIIQQII", 7, 7, 0x400000, text, 0, 8, 1, 5, 0, 5, 2) + name)
-    data += b"".join(sample(0x400000 + at, 7, 5) for at in range(0x200, min(text, 0x4000), step))
+    data += b"".join(sample(0x400000 + at, 7, 5) for at in range(0x200, min(text, until), step))
     return perf_file([attr(SIMPLE)], data)
 
 
@@ -429,10 +429,54 @@ def cfi_rules(path):
     return recording_of(path)
 
 
-OF_ELF = {f.__name__: f for f in (sparse_note, sparse_symbols, sparse_link, notes_overlap, dwarf_shared, cfi_rules)}
+def lines_again(path):
+    """A line program that says of all the code, 100,000 times, that it is line 1; and 30,000 samples in it."""
+    text, nr = 0x80000, 100000
+    high = struct.pack("<Q", text)
+    abbrev = bytes([1, 0x11, 0, 0x10, 0x17, 0x11, 0x01, 0x12, 0x07, 0, 0, 0])
+    unit = struct.pack("<HIB", 4, 0, 8) + bytes([1]) + struct.pack("<IQ", 0, 0) + high
+    info = struct.pack("<I", len(unit)) + unit
+    sequence = b"\0\x09\x02" + struct.pack("<Q", 0) + b"\1" + b"\2\x80\x80\x20" + b"\0\1\1"
+    head = bytes([1, 1, 1, 0xFB, 14, 13]) + bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + b"\0" + b"x.c\0\0\0\0" + b"\0"
+    body = struct.pack("<HI", 4, len(head)) + head + sequence * nr
+    line = struct.pack("<I", len(body)) + body
+    at, sections, data = text + 0x1000, [], []
+    for name, part in ((b".debug_abbrev", abbrev), (b".debug_info", info), (b".debug_line", line)):
+        sections.append((name, SHT_PROGBITS, 0, 0, at, len(part), 0, 0))
+        data.append((at, part))
+        at += len(part) + 64
+    elf(path, sections, data, text=text)
+    return recording_of(path, text, 16, text)
+
+
+def stubs_of_one_slot(path):
+    """60,000 linkage stubs that all jump through one slot, and 60,000 relocations of it."""
+    nr, plt = 60000, 0x1000
+    text = plt + 16 * nr
+    stubs = b"".join(b"\xff\x25" + struct.pack("<i", text + 0x1000 - (plt + 16 * i + 6)) + b"\x68" + struct.pack("<I", i) + b"\xe9\0\0\0\0"
+                     for i in range(nr))
+    relocations = struct.pack("<QQQ", text + 0x1000, 0x25, 0x200) * nr
+    at = text + 0x2000
+    elf(path, [(b".plt", SHT_PROGBITS, 6, plt, plt, len(stubs), 0, 16), (b".rela.plt", 4, 2, at, at, len(relocations), 0, 24)],
+        [(plt, stubs), (at, relocations)], text=text)
+    return recording_of(path, text, 16, text)
+
+
+def counts_of_cpus():
+    """400,000 counts of the last of 32,000 CPUs."""
+    cpus = list(range(32000))
+    data = record(74, struct.pack("<HH", 0, len(cpus)) + struct.pack(f"<{len(cpus)}H", *cpus))
+    data += record(73, struct.pack("<QQ16s", 1, U64, b""))
+    data += record(76, struct.pack("<QIIQQQ", 5, cpus[-1], 0, 1, 1, 1)) * 400000
+    data += record(77, struct.pack("<QQ", 1, 1000))
+    return perf_file([attr(0)], data, [(FEAT_STAT, b"")], ids=[(0, 8)], blob=struct.pack("<Q", 5))
+
+
+OF_ELF = {f.__name__: f for f in (sparse_note, sparse_symbols, sparse_link, notes_overlap, dwarf_shared, cfi_rules, lines_again,
+                                  stubs_of_one_slot)}
 KINDS = {f.__name__: f for f in (wild_times, late_zero, wild_periods, ids_overlap, ids_collide, frames_collide, groups_many,
                                  maps_of_one_path, expands, expands_allowed, page_size_1, cpus_and_buffers, chunk_lists, chunks_of_cpus, chunks_held, chunks_allowed, section_again,
-                                 formats_again, pages_again, pages_at_once, pages_allowed, pages_claimed)}
+                                 formats_again, pages_again, pages_at_once, pages_allowed, pages_claimed, counts_of_cpus)}
 
 
 def main():
