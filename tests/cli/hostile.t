@@ -132,7 +132,7 @@ fi
 # Tables are seeded anew in every process: nothing may come out in their order.
 for kind in frames_collide ids_collide wild_times; do
 	for command in "report --stdio --sort sym,comm" "script" "flame -o -"; do
-		for i in 1 2 3; do
+		for _ in 1 2 3; do
 			# shellcheck disable=SC2086
 			"$SONDE" $command -i "$kind" 2>&1 | md5sum
 		done >sums
