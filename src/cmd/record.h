@@ -38,7 +38,9 @@ struct record_opts {
 	const char *ring;
 	const char *clock;
 	const char *zstd;
-	bool no_inherit;
+	s8 inherit, sample_period, sample_time; /* 1, -1: --no-...; 0: not said */
+	bool sample_cpu, raw_samples, sample_identifier, map_build_ids, all_cgroups, per_thread;
+	bool one_group, off_cpu, aux_snapshot, kcore;
 	bool overwrite;
 	bool code_page_size, data_page_size, phys_data, transaction;
 	bool user_chains, kernel_chains;
@@ -46,7 +48,7 @@ struct record_opts {
 	u64 realtime;
 	const char *ignored_text;
 	const char *regs_intr, *regs_user;
-	bool data_addr, period_too, only_user, only_kernel;
+	bool data_addr, only_user, only_kernel;
 	bool weight, per_thread_counts, no_samples, switches, namespaces;
 	bool any_branch;
 	const char *branches;
@@ -92,6 +94,7 @@ struct record_session {
 	struct event_env env;
 	struct event_list events;
 	bool has_env;
+	bool as_perf; /* called by that name: what it asks the kernel for, and no more */
 	char cache[4096]; /* the folder for unwind tables */
 	char *cmdline; /* ours, for the file's head */
 	const char *output;
@@ -110,6 +113,9 @@ struct record_session {
 int record_take_event(void *opts, const char *value, bool negated, struct diag *d);
 int record_take_filter(void *opts, const char *value, bool negated, struct diag *d);
 int record_take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d);
+int record_take_inherit(void *opts, const char *value, bool negated, struct diag *d);
+int record_take_period(void *opts, const char *value, bool negated, struct diag *d);
+int record_take_time(void *opts, const char *value, bool negated, struct diag *d);
 
 /* -I? and --user-regs=? ask which registers there are. false: nobody did. */
 bool record_list_regs(const struct record_opts *o, struct strbuf *to);

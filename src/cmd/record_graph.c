@@ -1,5 +1,6 @@
 /* --call-graph: how stacks are followed, as asked or as the programs need it. */
 #include "cmd/record.h"
+#include "event/branch.h"
 #include "sym/unwind_tables.h"
 
 #include <elf.h>
@@ -115,9 +116,7 @@ static int call_stack_by_branches(struct live_opts *l, struct diag *d)
 		diag_hint(d, "--call-graph fp or dwarf goes with them");
 		return -EINVAL;
 	}
-	l->branches = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
-		      PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_NO_FLAGS |
-		      PERF_SAMPLE_BRANCH_HW_INDEX;
+	l->branches = BRANCH_CALL_STACK;
 	return 0;
 }
 
@@ -156,8 +155,8 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 			return 0;
 	}
 	l->stack_bytes = bytes;
-	l->kernel_chain = o->raw_stack;
-	l->settle = ro->unwind = !o->raw_stack;
+	bool raw = o->raw_stack || s->as_perf; /* perf's readers unwind */
+	l->unwinds = l->settle = ro->unwind = !raw;
 	ro->cache = cache_folder(s->app, s->cache, sizeof(s->cache));
 	ro->places = symbols_places(NULL);
 	/* Samples are large: rings too, where that much memory may be locked, and what waits in them is taken soon. */

@@ -15,12 +15,15 @@
 
 enum { AT_ONCE_FLUSH_NS = 50000000 };
 
-/* "1,2,3"; what: "process", "thread". */
+/* "1,2,3", also with blanks and newlines, as pgrep prints them; what: "process", "thread". */
 static int parse_ids(const char *text, const char *what, struct record_ids *to, struct diag *d)
 {
-	const char *p = text;
+	static const char between[] = ", \t\n";
+	const char *p = text + strspn(text, between + 1);
+	if (!*p)
+		return diag_error(d, -EINVAL, "no %s ID in '%s'", what, text);
 	while (*p) {
-		size_t len = strcspn(p, ",");
+		size_t len = strcspn(p, between);
 		char word[16];
 		u64 id;
 		if (!len || len >= sizeof(word))
@@ -33,10 +36,13 @@ static int parse_ids(const char *text, const char *what, struct record_ids *to, 
 		if (!slot)
 			return -ENOMEM;
 		*slot = (s32)id;
-		p += len + (p[len] == ',');
+		p += len;
+		p += strspn(p, between + 1);
+		p += *p == ',';
+		p += strspn(p, between + 1);
 		continue;
 	bad:
-		diag_error(d, -EINVAL, "'%.*s' is no %s id", (int)len, p, what);
+		diag_error(d, -EINVAL, "invalid %s ID '%.*s'", what, (int)len, p);
 		diag_span(d, text, (size_t)(p - text), len);
 		return -EINVAL;
 	}
@@ -162,6 +168,35 @@ int record_take_filter(void *opts, const char *value, bool negated, struct diag 
 	return add_word(opts, value, WORD_FILTER);
 }
 
+/* Options with three answers: yes, no (--no-X), and by what is recorded. */
+static int take_choice(s8 *to, bool negated)
+{
+	*to = negated ? -1 : 1;
+	return 0;
+}
+
+int record_take_inherit(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)value;
+	(void)d;
+	return take_choice(&((struct record_opts *)opts)->inherit,
+			   !negated); /* the row is named no-inherit */
+}
+
+int record_take_period(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)value;
+	(void)d;
+	return take_choice(&((struct record_opts *)opts)->sample_period, negated);
+}
+
+int record_take_time(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)value;
+	(void)d;
+	return take_choice(&((struct record_opts *)opts)->sample_time, negated);
+}
+
 int record_take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d)
 {
 	struct record_opts *o = opts;
@@ -192,6 +227,16 @@ static int leave_us_out(struct record_session *s, u32 first)
 	return 0;
 }
 
+/* --group: all events are on at the same time, or none. */
+static void make_one_group(struct event_list *l)
+{
+	vec_for_each (&l->events, e) {
+		e->leader = 0;
+		e->nr_members = 1;
+	}
+	l->events.at[0].nr_members = (u32)l->events.nr;
+}
+
 static int resolve_events(struct record_session *s)
 {
 	struct diag *d = &s->app->diag;
@@ -216,6 +261,8 @@ static int resolve_events(struct record_session *s)
 	}
 	if (!s->events.events.nr)
 		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
+	if (!err && s->o->one_group)
+		make_one_group(&s->events);
 	return err;
 }
 
@@ -288,11 +335,36 @@ static int open_cgroups(struct record_session *s, const char *text)
 	return 0;
 }
 
+/*
+ * Who names tasks wants those: -p, -t and -u win over -a, as perf has it; perf lets them win over -C too, and we record them there.
+ * Nothing named at all is the whole system to perf. Rings of threads are of no use where CPUs are recorded.
+ */
+static void choose_target(struct record_session *s, const char *program, struct live_opts *l)
+{
+	const struct record_opts *o = s->o;
+	struct diag *d = &s->app->diag;
+	bool tasks = l->nr_pids || l->nr_tids;
+	if (tasks && o->all)
+		diag_warn(d, "%s: only those tasks are recorded, not the whole system (-a)",
+			  o->user   ? "-u"
+			  : o->pids ? "-p"
+				    : "-t");
+	if (tasks && s->as_perf && l->cpus) {
+		diag_warn(
+			d,
+			"-p, -t and -u: those tasks are recorded on all CPUs, not on those of -C");
+		l->cpus = NULL;
+	}
+	l->system_wide = !tasks && (o->all || o->cpus || (s->as_perf && !program));
+	l->per_thread = o->per_thread && !l->system_wide && !l->cpus;
+}
+
 int record_build_live(struct record_session *s, const char *program, struct recorder_opts *ro)
 {
 	const struct record_opts *o = s->o;
 	struct live_opts *l = &ro->live;
 	struct diag *d = &s->app->diag;
+	s->as_perf = !strcmp(s->app->prog, "perf");
 	int err = resolve_events(s);
 	if (!err && o->freq)
 		err = parse_freq(o->freq, &l->freq_hz, d);
@@ -331,7 +403,8 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	l->namespaces = o->namespaces;
 	l->events = &s->events;
 	l->period = o->period;
-	l->no_inherit = o->no_inherit;
+	/* One thread was named, not what it makes later. */
+	l->no_inherit = o->inherit < 0 || (o->inherit == 0 && o->tids);
 	l->overwrite = o->overwrite;
 	l->more = (o->code_page_size ? PERF_SAMPLE_CODE_PAGE_SIZE : 0) |
 		  (o->data_page_size ? PERF_SAMPLE_DATA_PAGE_SIZE : 0) |
@@ -343,7 +416,14 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	l->no_bpf_events = o->no_bpf_event;
 	l->strict_freq = o->strict_freq;
 	l->data_addr = o->data_addr;
-	l->period_too = o->period_too;
+	l->sample_period = o->sample_period;
+	l->sample_time = o->sample_time;
+	l->sample_cpu = o->sample_cpu;
+	l->raw_samples = o->raw_samples;
+	l->sample_identifier = o->sample_identifier;
+	l->map_build_ids = o->map_build_ids;
+	l->all_cgroups = o->all_cgroups;
+	l->as_perf = s->as_perf;
 	l->only_user = o->only_user;
 	l->only_kernel = o->only_kernel;
 	l->no_exec_start = o->delay_ms;
@@ -355,11 +435,7 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	l->nr_pids = s->pids.list.nr;
 	l->tids = s->tids.list.at;
 	l->nr_tids = s->tids.list.nr;
-	l->system_wide = o->all || (o->cpus && !l->nr_pids && !l->nr_tids);
-	if (!err && l->system_wide && (l->nr_pids || l->nr_tids)) {
-		diag_warn(d, "-a records everything: -p and -t are not needed");
-		l->nr_pids = l->nr_tids = 0;
-	}
+	choose_target(s, program, l);
 	/* Lists by event end before the one that carries tasks and maps. */
 	while (!err && s->not_us.nr && s->not_us.nr < s->events.events.nr) {
 		bool *slot = vec_push(&s->not_us);

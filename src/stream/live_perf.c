@@ -113,19 +113,24 @@ bool live_perf_sees_kernel(const struct live_perf *lp)
 	return false;
 }
 
-/* A count is {value, id, lost}; times stand once: behind a value, or behind the number of a group's. */
+/*
+ * A count is {value, times, id, lost}, and of a group {number, times, {value, id, lost} ...}; times and id are there where the
+ * format says so. Without an id there is one count, its own.
+ */
 static u64 read_lost(int fd, u64 format, u64 id)
 {
-	enum { WORDS = 3, TIMES = 2, MEMBERS_MAX = 64 };
-	u64 words[1 + TIMES + WORDS * MEMBERS_MAX];
-	bool group = format & PERF_FORMAT_GROUP;
+	enum { MEMBERS_MAX = 64, WORDS_MAX = 3 + 3 * MEMBERS_MAX };
+	u64 words[WORDS_MAX];
 	size_t times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
 		       !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	bool group = format & PERF_FORMAT_GROUP, has_id = format & PERF_FORMAT_ID;
 	ssize_t n = read(fd, words, sizeof(words));
 	size_t nr = n > 0 ? (size_t)n / sizeof(u64) : 0;
-	if (!group)
-		return nr >= WORDS + times && words[1 + times] == id ? words[2 + times] : 0;
-	for (size_t at = 1 + times; at + WORDS <= nr; at += WORDS)
+	if (!group) {
+		size_t at = 1 + times + has_id;
+		return at < nr && (!has_id || words[at - 1] == id) ? words[at] : 0;
+	}
+	for (size_t at = 1 + times; has_id && at + 3 <= nr; at += 3)
 		if (words[at + 1] == id)
 			return words[at + 2];
 	return 0;

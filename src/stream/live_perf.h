@@ -49,10 +49,17 @@ struct live_opts {
 	u64 period; /* both 0: 4000 Hz, and every tracepoint */
 	bool call_graph;
 	u32 stack_bytes; /* registers and this much of the user's stack in each sample; 0: none */
-	bool kernel_chain; /* the call chain of the kernel alone */
+	bool unwinds; /* the sink does it: as few registers as that takes, and chains of user space where it cannot */
 	bool settle; /* rounds end also while nothing happens, so that what came is settled soon */
 	bool data_addr; /* the address that was accessed, and maps of data */
-	bool period_too; /* in each sample, also where it is fixed */
+	s8 sample_period, sample_time; /* in each sample: 1 always, -1 never, 0 where it is of use */
+	bool sample_cpu; /* also where the samples are not of whole CPUs */
+	bool raw_samples; /* also of events that are not known to have raw data */
+	bool sample_identifier; /* also of a single event */
+	bool map_build_ids; /* records of maps have build ids instead of inodes */
+	bool all_cgroups; /* the cgroup of each sample, and records about new ones */
+	bool per_thread; /* a ring for each thread, which hands nothing on to its children */
+	bool as_perf; /* no more than perf asks for */
 	bool weight; /* what the hardware says an access cost */
 	bool per_thread_counts; /* a READ record for each thread that ends */
 	bool running_times; /* how long events were on, with every count */

@@ -1,5 +1,6 @@
 /* The events of a recording: which there are, and what the kernel is asked to put into their samples. */
 #include "arch/arch.h"
+#include "event/branch.h"
 #include "stream/live_perf_impl.h"
 
 #include <errno.h>
@@ -65,9 +66,10 @@ static void set_tracking(const struct live_opts *o, struct perf_event_attr *a)
 {
 	a->context_switch = o->switches;
 	a->namespaces = o->namespaces;
+	a->cgroup = o->all_cgroups;
 	a->mmap = 1;
 	a->mmap2 = 1;
-	a->build_id = 1;
+	a->build_id = o->map_build_ids;
 	a->comm = 1;
 	a->comm_exec = 1;
 	a->task = 1;
@@ -76,20 +78,34 @@ static void set_tracking(const struct live_opts *o, struct perf_event_attr *a)
 }
 
 /*
- * Records about tasks and maps come with the first event when that starts with the command's exec. Otherwise an event of
- * their own is needed: it counts from the start, while existing tasks are being listed, and on all CPUs.
+ * perf adds an event for the records about tasks and maps with -a, -C and -D, and lets the first event carry them otherwise. Two
+ * differences on purpose:
+ * - with --overwrite they have a ring of their own, because in perf's the newest samples overwrite them;
+ * - under our own name processes and threads that run already get one too: it counts while they are being listed, so that
+ *   no map goes unseen between the list and the first sample.
  */
+static bool needs_own_tracking(const struct live_perf *lp)
+{
+	const struct live_opts *o = &lp->opts;
+	bool overwrite = o->overwrite;
+	vec_for_each (&lp->events, e)
+		overwrite |= e->desc->terms.overwrite > 0;
+	return o->system_wide || o->cpus || o->no_exec_start || overwrite ||
+	       (!o->as_perf && !o->command_pid);
+}
+
 static int add_tracking(struct live_perf *lp)
 {
-	if (lp->opts.command_pid && !lp->opts.system_wide && !lp->opts.cpus &&
-	    !lp->opts.no_exec_start && !lp->opts.overwrite) {
-		set_tracking(&lp->opts, &lp->events.at[0].attr);
+	const struct live_opts *o = &lp->opts;
+	if (!needs_own_tracking(lp)) {
+		set_tracking(o, &lp->events.at[0].attr);
 		return 0;
 	}
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
 					.config = PERF_COUNT_SW_DUMMY,
+					.sample_period = 1,
 					.size = sizeof(attr) };
-	set_tracking(&lp->opts, &attr);
+	set_tracking(o, &attr);
 	struct live_event *e = add_event(lp, "dummy:HG", &attr);
 	if (!e)
 		return -ENOMEM;
@@ -126,20 +142,20 @@ static u64 usable_freq(const struct live_perf *lp, struct diag *d)
 static void set_pace(const struct live_perf *lp, struct live_event *e, u64 hz)
 {
 	struct perf_event_attr *a = &e->attr;
-	const struct event_terms *terms = &e->desc->terms;
-	bool asked = lp->opts.period || lp->opts.freq_hz;
-	if (lp->opts.no_samples) {
-		a->freq = 0;
-		a->sample_period = 0;
-	} else if (!terms->has_period && !terms->has_freq && (asked || !a->sample_period)) {
-		a->freq = !lp->opts.period;
-		if (lp->opts.period)
-			a->sample_period = lp->opts.period;
-		else
-			a->sample_freq = hz;
+	const struct live_opts *o = &lp->opts;
+	bool by_term = e->desc && (e->desc->terms.has_period || e->desc->terms.has_freq);
+	if (!by_term && (o->period || o->freq_hz || !a->sample_period)) {
+		a->freq = !o->period;
+		a->sample_period = o->period ? o->period : hz;
 	}
 	if (a->freq)
 		a->sample_type |= PERF_SAMPLE_PERIOD;
+	if (o->no_samples)
+		a->sample_period = 0;
+	if (o->sample_period > 0)
+		a->sample_type |= PERF_SAMPLE_PERIOD;
+	if (o->sample_period < 0)
+		a->sample_type &= ~(u64)PERF_SAMPLE_PERIOD;
 }
 
 /* :S: only the leader takes samples; each holds the counts of all. */
@@ -147,7 +163,7 @@ static void set_group_read(struct live_perf *lp, struct live_event *e)
 {
 	struct perf_event_attr *a = &e->attr;
 	const struct live_event *leader = &lp->events.at[e->leader];
-	a->sample_type |= PERF_SAMPLE_READ | PERF_SAMPLE_IDENTIFIER;
+	a->sample_type |= PERF_SAMPLE_READ | PERF_SAMPLE_ID;
 	if (leader->nr_members > 1) {
 		a->read_format |= PERF_FORMAT_GROUP;
 		a->inherit = 0; /* a count that is handed on has no values of a group */
@@ -157,27 +173,78 @@ static void set_group_read(struct live_perf *lp, struct live_event *e)
 	a->sample_type = leader->attr.sample_type;
 	a->freq = 0;
 	a->sample_period = 0;
+	a->write_backward = 0;
 }
 
 /* A group starts with its leader. */
 static void set_start(const struct live_perf *lp, struct live_event *e)
 {
 	const struct live_opts *o = &lp->opts;
+	bool by_exec = o->command_pid && !o->system_wide;
+	if (e->tracking) {
+		/* With -D the command's own records begin with its exec; all others at once. */
+		e->attr.disabled = e->attr.enable_on_exec = o->no_exec_start && by_exec;
+		return;
+	}
 	e->attr.disabled = e->leader == (u32)(e - lp->events.at);
-	e->attr.enable_on_exec =
-		e->attr.disabled && o->command_pid && !o->system_wide && !o->no_exec_start;
+	e->attr.enable_on_exec = e->attr.disabled && by_exec && !o->no_exec_start;
+}
+
+/* The function tracer's own event. */
+static bool is_function_event(const struct live_event *e)
+{
+	return e->attr.type == PERF_TYPE_TRACEPOINT && e->name &&
+	       !strcmp(e->name, "ftrace:function");
 }
 
 /* What unwinding needs later. */
-static void set_stack(const struct live_opts *o, struct perf_event_attr *a)
+static void set_stack(const struct live_opts *o, struct live_event *e, u32 bytes)
 {
 	const struct arch *arch = arch_host();
+	struct perf_event_attr *a = &e->attr;
+	if (e->tracking && o->unwinds)
+		return;
 	a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-	a->sample_regs_user = arch ? arch->perf_mask : 0;
-	a->sample_stack_user = o->stack_bytes;
-	a->exclude_callchain_user |= o->kernel_chain;
+	a->sample_stack_user = bytes;
+	if (o->unwinds) { /* by ourselves, while it is recorded: no more than that takes */
+		a->sample_regs_user |= arch ? arch->perf_mask : 0;
+		return;
+	}
 	/* perf reads unwind tables as memory of the process: it must know the maps that hold them. */
-	a->mmap_data |= a->mmap && o->kernel_chain;
+	a->sample_regs_user |= arch ? arch->perf_all : 0;
+	a->exclude_callchain_user = 1;
+	a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
+	a->mmap_data = a->mmap;
+}
+
+static void set_chain(const struct live_opts *o, struct live_event *e, u32 stack_bytes)
+{
+	struct perf_event_attr *a = &e->attr;
+	a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	a->exclude_callchain_user = o->no_user_chain;
+	a->exclude_callchain_kernel = o->no_kernel_chain;
+	/* Reading user memory may fault, and what handles faults may be traced: the kernel insists. */
+	if (is_function_event(e))
+		a->exclude_callchain_user = 1;
+	else if (stack_bytes)
+		set_stack(o, e, stack_bytes);
+}
+
+/* An event's own call-graph=, stack-size= and max-stack= take the place of -g and --call-graph. */
+static void set_chain_terms(const struct live_opts *o, struct live_event *e)
+{
+	enum { STACK_BYTES_DEFAULT = 8192 };
+	const struct event_terms *t = &e->desc->terms;
+	bool off = t->call_graph && !strcmp(t->call_graph, "no");
+	bool dwarf = t->call_graph ? !strcmp(t->call_graph, "dwarf")
+				   : o->stack_bytes && !t->max_stack;
+	u32 bytes = t->stack_size    ? (u32)min((t->stack_size + 7) & ~7ull, 65528ull)
+		    : o->stack_bytes ? o->stack_bytes
+				     : STACK_BYTES_DEFAULT;
+	if (!off && (t->call_graph || t->max_stack || o->call_graph))
+		set_chain(o, e, dwarf ? bytes : 0);
+	if (!off && t->max_stack)
+		e->attr.sample_max_stack = (u16)min(t->max_stack, (u32)UINT16_MAX);
 }
 
 static void set_regs(const struct live_opts *o, struct perf_event_attr *a)
@@ -190,82 +257,165 @@ static void set_regs(const struct live_opts *o, struct perf_event_attr *a)
 	a->sample_regs_user |= o->regs_user; /* beside those that unwinding needs */
 }
 
-/* The function tracer's own event. */
-static bool is_function_event(const struct live_event *e)
+/* No event that only carries records has branches, but perf writes down which were asked for. */
+static void set_branches(const struct live_event *e, u64 kinds, struct perf_event_attr *a)
 {
-	return e->attr.type == PERF_TYPE_TRACEPOINT && e->name &&
-	       !strcmp(e->name, "ftrace:function");
+	if (kinds && !e->tracking)
+		a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+	a->branch_sample_type = kinds;
+}
+
+/* An event's own branch_type= takes the place of -b and -j; call-graph=lbr is one as well. */
+static int set_branch_terms(struct live_event *e, struct diag *d)
+{
+	const struct event_terms *t = &e->desc->terms;
+	u64 kinds = 0;
+	if (t->call_graph && !strcmp(t->call_graph, "lbr"))
+		set_branches(e, BRANCH_CALL_STACK, &e->attr);
+	if (!t->branch_type)
+		return 0;
+	e->attr.sample_type &= ~(u64)PERF_SAMPLE_BRANCH_STACK;
+	int err = strcmp(t->branch_type, "no") ? branch_parse(t->branch_type, &kinds, d) : 0;
+	if (!err)
+		set_branches(e, kinds, &e->attr);
+	return err;
+}
+
+/*
+ * The time and the CPU of a sample. perf leaves the time out of threads that hand nothing on, each with its own ring: what happened
+ * to whom is then in the order of the rings. Under our own name it is always there, unless --no-timestamp says otherwise.
+ */
+static void set_time_and_cpu(const struct live_opts *o, struct perf_event_attr *a)
+{
+	if (o->sample_time > 0 || (!o->sample_time && !(o->as_perf && o->per_thread)))
+		a->sample_type |= PERF_SAMPLE_TIME;
+	if (o->system_wide || o->cpus || o->sample_cpu || o->raw_samples)
+		a->sample_type |= PERF_SAMPLE_CPU;
+	if (o->raw_samples)
+		a->sample_type |= PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
+}
+
+static bool has_raw_data(const struct perf_event_attr *a)
+{
+	return a->type == PERF_TYPE_TRACEPOINT ||
+	       (a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_BPF_OUTPUT);
+}
+
+/*
+ * The period of such events is how much they count: sched_stat_runtime counts nanoseconds. Without it in the sample the kernel
+ * repeats the event that many times instead.
+ */
+static void set_raw_data(struct perf_event_attr *a)
+{
+	a->sample_type |= PERF_SAMPLE_RAW | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+	if (!a->sample_period)
+		a->sample_period = 1;
+}
+
+static void set_read_format(const struct live_opts *o, struct perf_event_attr *a)
+{
+	a->read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
+	if (o->running_times || o->per_thread_counts)
+		a->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+}
+
+/* What every event has, tracking too: perf gives it the same sample type as far as it can. */
+static void set_common(const struct live_opts *o, struct live_event *e)
+{
+	struct perf_event_attr *a = &e->attr;
+	a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | o->more;
+	a->sample_id_all = 1;
+	a->inherit = !o->no_inherit && !o->per_thread;
+	a->inherit_stat = o->per_thread_counts;
+	a->wakeup_events = o->at_once;
+	if (has_raw_data(a))
+		set_raw_data(a);
+	set_read_format(o, a);
+	set_time_and_cpu(o, a);
+	if (o->data_addr) {
+		a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
+		a->mmap_data = a->mmap;
+	}
+	if (o->all_cgroups)
+		a->sample_type |= PERF_SAMPLE_CGROUP;
+	if (o->weight)
+		a->sample_type |= PERF_SAMPLE_WEIGHT_STRUCT;
+	if (o->has_clock) {
+		a->use_clockid = 1;
+		a->clockid = o->clock_id;
+	}
+	if (o->only_user || o->only_kernel) {
+		a->exclude_user = !o->only_user;
+		a->exclude_kernel = !o->only_kernel;
+	}
+}
+
+static int set_terms(const struct live_opts *o, struct live_event *e, struct diag *d)
+{
+	struct perf_event_attr *a = &e->attr;
+	const struct event_terms *t = &e->desc->terms;
+	if (t->inherit >= 0)
+		a->inherit = t->inherit;
+	if (t->overwrite >= 0)
+		a->write_backward = t->overwrite;
+	if (t->time > 0)
+		a->sample_type |= PERF_SAMPLE_TIME;
+	if (!t->time)
+		a->sample_type &= ~(u64)PERF_SAMPLE_TIME;
+	set_chain_terms(o, e);
+	return set_branch_terms(e, d);
+}
+
+static int configure_event(struct live_perf *lp, struct live_event *e, u64 hz, struct diag *d)
+{
+	const struct live_opts *o = &lp->opts;
+	int err = 0;
+	set_common(o, e);
+	set_branches(e, o->branches, &e->attr);
+	if (e->tracking) {
+		if (o->call_graph)
+			set_chain(o, e, o->stack_bytes);
+	} else {
+		e->attr.write_backward = o->overwrite;
+		set_regs(o, &e->attr);
+		err = set_terms(o, e, d);
+	}
+	set_pace(lp, e, hz);
+	set_start(lp, e);
+	return err;
+}
+
+/*
+ * With several events each record says whose it is. Where all samples have the same parts, at the place of any other part; else
+ * first, where it can be found before it is known what follows.
+ */
+static void set_ids(struct live_perf *lp)
+{
+	bool differ = lp->opts.sample_identifier;
+	vec_for_each (&lp->events, e)
+		differ |= e->attr.sample_type != lp->events.at[0].attr.sample_type;
+	if (!differ && lp->events.nr < 2)
+		return;
+	vec_for_each (&lp->events, e) {
+		e->attr.sample_type &= ~(u64)(PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER);
+		e->attr.sample_type |= differ ? PERF_SAMPLE_IDENTIFIER : PERF_SAMPLE_ID;
+	}
 }
 
 static int configure(struct live_perf *lp, struct diag *d)
 {
-	const struct live_opts *o = &lp->opts;
 	u64 hz = usable_freq(lp, d);
 	if (!hz)
 		return -EINVAL;
-	bool many = lp->events.nr > 1 || lp->events.at[0].group_read;
-	vec_for_each (&lp->events, e) {
-		struct perf_event_attr *a = &e->attr;
-		a->sample_type |=
-			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-		/* With several events each record must say whose it is, at a place that does not depend on that. */
-		if (many)
-			a->sample_type |= PERF_SAMPLE_IDENTIFIER;
-		a->read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
-		a->sample_id_all = 1;
-		a->inherit = !o->no_inherit && !o->system_wide;
-		a->mmap_data = a->mmap && o->data_addr;
-		a->wakeup_events = o->at_once;
-		if (o->has_clock) {
-			a->use_clockid = 1;
-			a->clockid = o->clock_id;
-		}
-		if (e->tracking) {
-			a->sample_period = 1;
-			continue;
-		}
-		if (e->desc->terms.inherit >= 0)
-			a->inherit = e->desc->terms.inherit && !o->system_wide;
-		if (e->desc->terms.max_stack)
-			a->sample_max_stack = (u16)min(e->desc->terms.max_stack, (u32)UINT16_MAX);
-		set_start(lp, e);
-		a->write_backward = o->overwrite;
-		a->inherit_stat = o->per_thread_counts && a->inherit;
-		if (o->only_user || o->only_kernel) {
-			a->exclude_user = !o->only_user;
-			a->exclude_kernel = !o->only_kernel;
-		}
-		if (o->data_addr)
-			a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
-		a->sample_type |= o->more;
-		if (o->running_times || o->per_thread_counts)
-			a->read_format |=
-				PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-		if (o->period_too)
-			a->sample_type |= PERF_SAMPLE_PERIOD;
-		if (o->call_graph) {
-			a->sample_type |= PERF_SAMPLE_CALLCHAIN;
-			a->exclude_callchain_user = o->no_user_chain;
-			a->exclude_callchain_kernel = o->no_kernel_chain;
-		}
-		if (o->stack_bytes)
-			set_stack(o, a);
-		set_regs(o, a);
-		if (a->type == PERF_TYPE_TRACEPOINT)
-			a->sample_type |= PERF_SAMPLE_RAW;
-		/* Reading user memory may fault, and what handles faults may be traced: the kernel insists. */
-		if (is_function_event(e))
-			a->exclude_callchain_user = 1;
-		if (o->weight)
-			a->sample_type |= PERF_SAMPLE_WEIGHT_STRUCT;
-		if (o->branches) {
-			a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
-			a->branch_sample_type = o->branches;
-		}
-		set_pace(lp, e, hz);
+	for (size_t i = 0; i < lp->events.nr; i++) {
+		int err = configure_event(lp, &lp->events.at[i], hz, d);
+		if (err)
+			return err;
+	}
+	vec_for_each (&lp->events, e)
 		if (e->group_read)
 			set_group_read(lp, e);
-	}
+	set_ids(lp);
 	return 0;
 }
 

@@ -15,7 +15,8 @@ struct live_fd {
 
 struct live_ring {
 	struct perf_ring ring;
-	u32 cpu;
+	u32 cpu; /* UINT32_MAX: all */
+	s32 tid; /* of a ring that belongs to a thread; 0: to all on that CPU */
 	int owner_fd;
 	u64 taken; /* overwritten ones: the head at the last snapshot */
 };

@@ -142,12 +142,13 @@ static int open_event(struct live_perf *lp, struct live_event *e, s32 tid, s32 c
 	return fd;
 }
 
-static struct live_ring *ring_of_cpu(struct live_perf *lp, u32 cpu, bool overwrite)
+/* tid: of a ring that belongs to a thread (--per-thread); 0: to all on that CPU. */
+static struct live_ring *find_ring(struct live_perf *lp, u32 cpu, s32 tid, bool overwrite)
 {
 	struct live_ring *at = overwrite ? lp->kept.at : lp->rings.at;
 	size_t nr = overwrite ? lp->kept.nr : lp->rings.nr;
 	for (size_t i = 0; i < nr; i++)
-		if (at[i].cpu == cpu)
+		if (at[i].cpu == cpu && at[i].tid == tid)
 			return &at[i];
 	return NULL;
 }
@@ -178,22 +179,23 @@ static int map_ring(struct live_perf *lp, struct live_ring *r, int fd, bool over
 	return 0;
 }
 
-/* fd gets a ring of its CPU, or shares it. */
-static int attach_ring(struct live_perf *lp, struct live_fd *f, u32 cpu, struct diag *d)
+/* fd gets a ring of its CPU or thread, or shares it. */
+static int attach_ring(struct live_perf *lp, struct live_fd *f, u32 cpu, s32 tid, struct diag *d)
 {
-	struct live_ring *r = ring_of_cpu(lp, cpu, f->overwrite);
+	s32 of = lp->opts.per_thread ? tid : 0;
+	struct live_ring *r = find_ring(lp, cpu, of, f->overwrite);
 	struct live_ring **first = f->overwrite ? &lp->kept.at : &lp->rings.at;
 	if (r) {
 		f->ring = (u32)(r - *first);
 		int err = perf_event_redirect(f->fd, r->owner_fd);
-		return err ? diag_error(d, err, "cannot share the ring of CPU %u: %s", cpu,
-					strerror(-err))
+		return err ? diag_error(d, err, "cannot share the ring of %s %d: %s",
+					of ? "thread" : "CPU", of ? of : (s32)cpu, strerror(-err))
 			   : 0;
 	}
 	r = f->overwrite ? vec_push(&lp->kept) : vec_push(&lp->rings);
 	if (!r)
 		return -ENOMEM;
-	*r = (struct live_ring){ .cpu = cpu, .owner_fd = f->fd };
+	*r = (struct live_ring){ .cpu = cpu, .tid = of, .owner_fd = f->fd };
 	f->ring = (u32)(r - *first);
 	int err = map_ring(lp, r, f->fd, f->overwrite, d);
 	if (err && f->overwrite)
@@ -232,7 +234,7 @@ static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *grou
 	group_fds[event] = fd;
 	struct live_fd opened = { .fd = fd, .event = event, .overwrite = e->attr.write_backward };
 	u64 id = 0;
-	int err = attach_ring(lp, &opened, cpu, d);
+	int err = attach_ring(lp, &opened, cpu, tid, d);
 	if (!err)
 		err = perf_event_id(fd, &id);
 	if (!err && e->desc && e->desc->filter) {
@@ -264,25 +266,30 @@ static bool wanted_on(const struct live_perf *lp, const struct live_event *e, u3
 	       (!e->cpus || cpuset_has(e->cpus, cpu));
 }
 
+/* cpu -1: wherever the thread runs. */
+static int open_events(struct live_perf *lp, s32 tid, s32 cpu, int *group_fds, struct diag *d)
+{
+	for (u32 i = 0; i < lp->events.nr; i++) {
+		if (cpu >= 0 && !wanted_on(lp, &lp->events.at[i], (u32)cpu))
+			continue;
+		int err = open_one(lp, i, tid, (u32)cpu, group_fds, d);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* Everything for one thread. A thread that ends in between is left half open: it will not run any more. */
 static int open_target(struct live_perf *lp, s32 tid, struct diag *d)
 {
 	_cleanup_free_ int *group_fds = calloc(lp->events.nr, sizeof(int));
 	if (!group_fds)
 		return -ENOMEM;
-	for (int cpu = cpuset_next(&lp->online, 0); cpu >= 0;
-	     cpu = cpuset_next(&lp->online, (u32)cpu + 1)) {
-		for (u32 i = 0; i < lp->events.nr; i++) {
-			if (!wanted_on(lp, &lp->events.at[i], (u32)cpu))
-				continue;
-			int err = open_one(lp, i, tid, (u32)cpu, group_fds, d);
-			if (err == -ESRCH && lp->tids.nr > 1)
-				return 0;
-			if (err)
-				return err;
-		}
-	}
-	return 0;
+	int err = lp->opts.per_thread ? open_events(lp, tid, -1, group_fds, d) : 0;
+	for (int cpu = lp->opts.per_thread ? -1 : cpuset_next(&lp->online, 0); cpu >= 0 && !err;
+	     cpu = cpuset_next(&lp->online, (u32)cpu + 1))
+		err = open_events(lp, tid, cpu, group_fds, d);
+	return err == -ESRCH && lp->tids.nr > 1 ? 0 : err;
 }
 
 static int open_targets(struct live_perf *lp, struct diag *d)

@@ -84,12 +84,26 @@ static u16 record_size(const u8 *rec)
 	return perf_head(rec, false).size;
 }
 
+/* How far from a record's end its time is; 0: it has none. */
+static u32 time_in_trailer(u64 sample_type)
+{
+	u32 tid = sample_type & PERF_SAMPLE_TID ? sizeof(u64) : 0;
+	return sample_type & PERF_SAMPLE_TIME ? perf_trailer_size(sample_type) - tid : 0;
+}
+
+/* Where events differ, the last word of a record says whose it is: losses and throttling are told by each event. */
 static u64 side_time(const struct live_unwind *u, const u8 *rec)
 {
-	u64 time = 0;
+	u64 time = 0, id;
 	u16 size = record_size(rec);
-	if (u->time_in_trailer && size >= sizeof(struct perf_event_header) + u->time_in_trailer)
-		memcpy(&time, rec + size - u->time_in_trailer, sizeof(time));
+	u32 back = u->time_in_trailer;
+	if (u->cfg.nr_events > 1 && u->side_type & PERF_SAMPLE_IDENTIFIER && size >= 16) {
+		memcpy(&id, rec + size - sizeof(id), sizeof(id));
+		u32 event = dict_get(&u->event_of, id);
+		back = event == DICT_NONE ? back : time_in_trailer(u->layouts[event].sample_type);
+	}
+	if (back && size >= sizeof(struct perf_event_header) + back)
+		memcpy(&time, rec + size - back, sizeof(time));
 	return time;
 }
 
@@ -417,9 +431,7 @@ static int set_up_events(struct live_unwind *u)
 	bool own = c->events[c->nr_events - 1].tracking;
 	const struct perf_event_attr *a = &c->events[own ? c->nr_events - 1 : 0].attr;
 	u->side_type = a->sample_id_all ? a->sample_type : 0;
-	u32 tid = u->side_type & PERF_SAMPLE_TID ? sizeof(u64) : 0;
-	if (u->side_type & PERF_SAMPLE_TIME)
-		u->time_in_trailer = perf_trailer_size(u->side_type) - tid;
+	u->time_in_trailer = time_in_trailer(u->side_type);
 	return 0;
 }
 

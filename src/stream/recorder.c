@@ -5,6 +5,7 @@
 #include "kern/tracing_data.h"
 #include "stream/live_unwind.h"
 #include "stream/made_code.h"
+#include "stream/map_ids.h"
 #include "stream/write_queue.h"
 #include "wire/perf_sample.h"
 
@@ -15,6 +16,8 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { NO_TIME = 0xff };
 
 /* Of one reader. Times are its own; counts grow when the queue has written what they stand for. */
 struct tally {
@@ -37,10 +40,11 @@ struct recorder {
 	bool described; /* what was there before is in the file */
 	char *path;
 	struct recorder_opts opts;
+	struct map_ids map_ids;
 	pthread_rwlock_t file_lock; /* readers write to the file; who changes it, writes this */
 	int full_fd;
 	bool full_told;
-	u32 time_slot; /* which u64 behind the head of a sample is its time; 0xff: none */
+	u32 time_slot; /* which u64 of a sample's body is its time, in all events; NO_TIME: not the same in all */
 	struct tally *tallies; /* one a reader, and one for what is synthesised */
 	unsigned nr_tallies;
 	struct made_code *made; /* who made code at run time */
@@ -62,19 +66,26 @@ struct mmap2_head {
 	char name[];
 };
 
-/* Build ids that the kernel puts into map records go to the table at the end of the file, with what made its code itself. */
-static int note_build_id(struct recorder *r, const struct perf_event_header *h)
+/*
+ * Build IDs of mapped files go to the table at the end of the file, with what made its code itself. Records that we made, and those of
+ * --buildid-mmap, have them.
+ */
+static int note_map(struct recorder *r, const struct perf_event_header *h)
 {
 	const struct mmap2_head *m = (const struct mmap2_head *)h;
-	if (h->size > sizeof(*m) && m->prot & PROT_EXEC && memchr(m->name, 0, h->size - sizeof(*m))) {
-		int err = made_code_note(r->made, m->pid, m->name);
-		if (err)
-			return err;
-	}
-	if (!(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) || h->size <= sizeof(*m) ||
-	    m->id_size > sizeof(m->id))
+	struct synth_build_id id;
+	const char *path;
+	if (h->size <= sizeof(*m) || !memchr(m->name, 0, h->size - sizeof(*m)))
 		return 0;
-	if (!memchr(m->name, 0, h->size - sizeof(*m)))
+	int err = m->prot & PROT_EXEC ? made_code_note(r->made, m->pid, m->name) : 0;
+	if (err || r->opts.no_build_ids)
+		return err;
+		return 0;
+	if (!(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
+		return map_ids_read(&r->map_ids, h, &path, &id)
+			       ? perfdata_write_build_id(r->file, path, false, id.id, id.size)
+			       : 0;
+	if (m->id_size > sizeof(m->id))
 		return 0;
 	return perfdata_write_build_id(r->file, m->name, false, m->id, m->id_size);
 }
@@ -82,6 +93,7 @@ static int note_build_id(struct recorder *r, const struct perf_event_header *h)
 /* Of one pass; counted when it has been written. */
 struct pass_counts {
 	u64 nr_samples, nr_lost, nr_lost_events, nr_throttled;
+	u64 nr_marked; /* records with a build ID's mark that nobody asked for */
 };
 
 static void count_pass(struct tally *t, const struct pass_counts *c)
@@ -124,7 +136,43 @@ static int put_bytes(struct recorder *r, const void *data, size_t size)
 	return put_records(r, &iov, 1, UINT32_MAX, &(struct pass_counts){ 0 });
 }
 
-static int count_span(struct recorder *r, struct tally *t, const struct ring_span *s,
+/*
+ * The mark of a build ID on a record of an event that did not ask for one is that of another recorder's event (map_ids.h): the record holds
+ * an inode, and readers would take its bytes for an ID.
+ */
+static bool has_foreign_mark(const struct recorder *r, const struct perf_event_header *h)
+{
+	return h->type == PERF_RECORD_MMAP2 && h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID &&
+	       !r->opts.live.map_build_ids;
+}
+
+/* Takes the marks off, in a copy: ring memory cannot be written. NULL: no memory. */
+static u8 *copy_unmarked(const struct recorder *r, const struct ring_span *spans, size_t nr,
+			 struct ring_span *ret)
+{
+	size_t size = 0, at = 0;
+	for (size_t i = 0; i < nr; i++)
+		size += ring_span_len(&spans[i]);
+	u8 *copy = malloc(size + 1);
+	if (!copy)
+		return NULL;
+	for (size_t i = 0; i < nr; i++) {
+		size_t len = ring_span_len(&spans[i]);
+		(void)ring_span_copy(&spans[i], 0, copy + at, len);
+		at += len;
+	}
+	*ret = (struct ring_span){ .at = { copy }, .len = { size } };
+	for (at = 0; at < size;) {
+		struct perf_event_header *h = (void *)(copy + at);
+		if (has_foreign_mark(r, h))
+			h->misc &= (u16)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+		at += h->size; /* count_span() has seen that they fit */
+	}
+	return copy;
+}
+
+/* ours: made by us, not by the kernel. */
+static int count_span(struct recorder *r, struct tally *t, const struct ring_span *s, bool ours,
 		      struct pass_counts *c)
 {
 	size_t pos = 0;
@@ -135,7 +183,7 @@ static int count_span(struct recorder *r, struct tally *t, const struct ring_spa
 			u64 when;
 			c->nr_samples++;
 			size_t time_at = at + sizeof(*h) + r->time_slot * sizeof(u64);
-			if (time_at + sizeof(when) <= pos &&
+			if (r->time_slot != NO_TIME && time_at + sizeof(when) <= pos &&
 			    ring_span_copy(s, time_at, &when, sizeof(when))) {
 				if (when < t->first_ns)
 					t->first_ns = when;
@@ -148,8 +196,12 @@ static int count_span(struct recorder *r, struct tally *t, const struct ring_spa
 		switch (h->type) {
 		case PERF_RECORD_MMAP2:
 			if (ring_span_copy(s, at, t->scratch, h->size)) {
-				int err = note_build_id(
-					r, (const struct perf_event_header *)t->scratch);
+				struct perf_event_header *copy = (void *)t->scratch;
+				if (!ours && has_foreign_mark(r, copy)) {
+					copy->misc &= (u16)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+					c->nr_marked++;
+				}
+				int err = note_map(r, copy);
 				if (err)
 					return err;
 			}
@@ -201,11 +253,13 @@ static int hand_over(struct recorder *r, unsigned reader, const struct ring_span
 	struct pass_counts c = { 0 };
 	int err = 0;
 	for (size_t i = 0; i < nr && !err; i++)
-		err = count_span(r, t, &spans[i], &c);
+		err = count_span(r, t, &spans[i], false, &c);
 	if (!err && t->last_ns)
 		perfdata_write_times(r->file, t->first_ns, t->last_ns);
+	struct ring_span clean;
+	_cleanup_free_ u8 *copy = !err && c.nr_marked ? copy_unmarked(r, spans, nr, &clean) : NULL;
 	if (!err)
-		err = live_unwind_take(r->unwind, spans, nr, round_done);
+		err = live_unwind_take(r->unwind, copy ? &clean : spans, copy ? 1 : nr, round_done);
 	if (!err)
 		count_pass(t, &c);
 	return err;
@@ -221,9 +275,17 @@ static int write_spans(struct recorder *r, unsigned reader, const struct ring_sp
 	struct pass_counts c = { 0 };
 	size_t n = 0;
 	for (size_t i = 0; i < nr; i++) {
-		int err = count_span(r, t, &spans[i], &c);
+		int err = count_span(r, t, &spans[i], false, &c);
 		if (err)
 			return err;
+	}
+	struct ring_span clean;
+	_cleanup_free_ u8 *copy = c.nr_marked ? copy_unmarked(r, spans, nr, &clean) : NULL;
+	if (copy) {
+		spans = &clean;
+		nr = 1;
+	}
+	for (size_t i = 0; i < nr; i++) {
 		for (int part = 0; part < 2; part++)
 			if (spans[i].len[part])
 				iov[n++] =
@@ -326,7 +388,7 @@ static int describe(struct recorder *r, bool later, struct diag *d)
 	struct synth s;
 	synth_init(&s, r->root,
 		   tracking->sample_id_all ? perf_trailer_size(tracking->sample_type) : 0,
-		   tracking->build_id, &buf);
+		   !r->opts.live.as_perf || tracking->build_id, &buf);
 	s.opener = r->opener;
 	s.data_maps = r->opts.live.stack_bytes && !r->opts.unwind;
 	size_t nr_ids, nr_tids;
@@ -342,7 +404,7 @@ static int describe(struct recorder *r, bool later, struct diag *d)
 	struct ring_span all = { .at = { (const u8 *)buf.data }, .len = { buf.len } };
 	if (!err)
 		err = buf.err ? buf.err
-			      : count_span(r, &r->tallies[r->nr_tallies - 1], &all,
+			      : count_span(r, &r->tallies[r->nr_tallies - 1], &all, true,
 					   &(struct pass_counts){ 0 });
 	if (!err)
 		err = write_buffer(r, &buf);
@@ -478,6 +540,21 @@ static int open_unwind(struct recorder *r, struct diag *d)
 	return err;
 }
 
+static u32 time_slot_of_all(const struct live_perf *live)
+{
+	size_t nr;
+	const struct live_event *events = live_perf_events(live, &nr);
+	struct perf_layout layout;
+	u32 slot = NO_TIME;
+	for (size_t i = 0; i < nr; i++) {
+		perf_layout_init(&layout, &events[i].attr);
+		if (i && layout.time_slot != slot)
+			return NO_TIME;
+		slot = layout.time_slot;
+	}
+	return slot;
+}
+
 struct recorder *recorder_open(const struct sysroot *root, const struct recorder_opts *opts,
 			       struct diag *d)
 {
@@ -492,6 +569,7 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 	r->full_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r->path = strdup(opts->path);
 	r->opener = opener_new(kmap_file_build_id);
+	map_ids_init(&r->map_ids, root, r->opener);
 	r->live = live_perf_open(root, &opts->live, d);
 	int err = r->live && r->path && r->opener ? make_tallies(r) : -ENOMEM;
 	if (!err)
@@ -507,11 +585,7 @@ struct recorder *recorder_open(const struct sysroot *root, const struct recorder
 	if (!err && opts->unwind)
 		err = open_unwind(r, d);
 	if (!err) {
-		size_t nr;
-		const struct live_event *events = live_perf_events(r->live, &nr);
-		struct perf_layout layout;
-		perf_layout_init(&layout, &events[0].attr);
-		r->time_slot = layout.time_slot;
+		r->time_slot = time_slot_of_all(r->live);
 		/* Listing thousands of tasks takes a while, in which others start: their records must not pile up. */
 		err = live_perf_start(
 			r->live, &(struct live_sink){
@@ -749,6 +823,7 @@ void recorder_close(struct recorder *r)
 		machine_done(&r->machine);
 	cleanup_close(&r->full_fd);
 	pthread_rwlock_destroy(&r->file_lock);
+	map_ids_done(&r->map_ids);
 	free(r->path);
 	free(r);
 }

@@ -149,8 +149,8 @@ int synth_modules(struct synth *s, const char *release)
  * What the map leads to, where we may look at that; else the file of that name as the process sees it (it may live in a container), if
  * it is the one that is mapped.
  */
-static void read_build_id(struct synth *s, s32 pid, const struct proc_map *m,
-			  struct synth_build_id *b)
+bool synth_read_build_id(struct synth *s, s32 pid, const struct proc_map *m,
+			 struct synth_build_id *b)
 {
 	char map[64], root[32];
 	struct opener_result got;
@@ -165,9 +165,10 @@ static void read_build_id(struct synth *s, s32 pid, const struct proc_map *m,
 	(void)snprintf(map, sizeof(map), "proc/%d/map_files/%llx-%llx", pid,
 		       (unsigned long long)m->start, (unsigned long long)m->end);
 	if (!s->opener || opener_open(s->opener, &job, &got))
-		return;
+		return false;
 	b->size = (u8)min(got.note_size, (u32)sizeof(b->id));
 	memcpy(b->id, got.note, sizeof(b->id));
+	return true;
 }
 
 /* Each file's notes are read once, however many processes map it. NULL: it has none, or cannot be read. */
@@ -183,7 +184,7 @@ static const struct synth_build_id *file_build_id(struct synth *s, s32 pid, cons
 		struct synth_build_id *b = vec_push(&s->known);
 		if (!b)
 			return NULL;
-		read_build_id(s, pid, m, b);
+		(void)synth_read_build_id(s, pid, m, b);
 	}
 	return s->known.at[index].size ? &s->known.at[index] : NULL;
 }

@@ -45,6 +45,9 @@ int synth_kernel(struct synth *s) must_check;
 int synth_modules(struct synth *s, const char *release) must_check;
 /* Leader, threads and maps; a process that is gone or not ours gives nothing. */
 int synth_process(struct synth *s, s32 pid) must_check;
+/* The build ID of a file that a process has mapped; its size is 0 if it has none. false: the file cannot be read. */
+bool synth_read_build_id(struct synth *s, s32 pid, const struct proc_map *m,
+			 struct synth_build_id *b);
 /* Only its name. */
 void synth_name(struct synth *s, s32 pid);
 int synth_all_processes(struct synth *s) must_check;

@@ -41,9 +41,9 @@ like "$("$SONDE" script -i chroot.data --show-mmap-events 2>/dev/null)" 'PERF_RE
 like "$(flat chroot.data)" '[0-9.]+%  program +\[\.\] workload_leaf' "its functions have names"
 like "$("$SONDE" annotate -i chroot.data --stdio workload_leaf 2>&1 | head -20)" 'workload_leaf' "annotate finds its code"
 kill "$pid"
-"$SONDE" record -q -B -e cpu-clock -F 999 -o plain.data -- bash -c "$in_box"
+"$SONDE" record -q -B --buildid-mmap -e cpu-clock -F 999 -o plain.data -- bash -c "$in_box"
 find_program
-like "$(flat plain.data)" '[0-9.]+%  program +\[\.\] workload_leaf' "without a table of build ids, too"
+like "$(flat plain.data)" '[0-9.]+%  program +\[\.\] workload_leaf' "with build ids in the map records instead of a table, too"
 kill "$pid"
 "$SONDE" record -q -e cpu-clock -F 999 --call-graph dwarf -o dwarf.data -- bash -c "$in_box"
 find_program
