@@ -87,10 +87,16 @@ static void say_as_perf(struct record_session *s, const struct recorder_stats *s
 	struct strbuf *to = &s->app->err;
 	strbuf_printf(to, "[ perf record: Woken up %llu times to write data ]\n",
 		      (unsigned long long)st->nr_passes);
+	bool compressed = s->o->zstd && st->file_bytes;
 	strbuf_printf(to, "[ perf record: Captured and wrote %.3f MB %s",
-		      (double)st->data_bytes / 1024 / 1024, s->output);
+		      (double)(compressed ? st->file_bytes : st->data_bytes) / 1024 / 1024,
+		      s->output);
 	if (st->nr_samples)
 		strbuf_printf(to, " (%llu samples)", (unsigned long long)st->nr_samples);
+	if (compressed)
+		strbuf_printf(to, ", compressed (original %.3f MB, ratio is %.3f)",
+			      (double)st->data_bytes / 1024 / 1024,
+			      (double)st->data_bytes / (double)st->file_bytes);
 	strbuf_str(to, " ]\n");
 }
 
@@ -205,6 +211,12 @@ static void say_result(struct record_session *s, bool failed)
 			strbuf_printf(to, ", %llu samples, %llu lost",
 				      (unsigned long long)st.nr_samples,
 				      (unsigned long long)st.nr_lost);
+		if (s->o->zstd && st.file_bytes) {
+			strbuf_str(to, ", compressed from ");
+			add_size(to, st.data_bytes);
+			strbuf_printf(to, " (%.1f:1)",
+				      (double)st.data_bytes / (double)st.file_bytes);
+		}
 		if (st.nr_throttled)
 			strbuf_printf(to, ", throttled %llu times",
 				      (unsigned long long)st.nr_throttled);
@@ -367,6 +379,11 @@ static int record(struct record_session *s, int argc, char **argv)
 		if (num_parse_u64(s->o->zstd, 10, &level) || level > 22)
 			return app_usage(app, "-z %s: a level from 1 to 22", s->o->zstd);
 		ro.zstd_level = (int)level;
+	}
+	if (s->o->off_cpu) {
+		diag_warn(&app->diag, "--off-cpu: time off the CPU is not recorded");
+		diag_hint(&app->diag,
+			  "-e sched:sched_switch -g records the stacks where tasks stop running");
 	}
 	if (!argc && !ro.live.system_wide && !ro.live.nr_pids && !ro.live.nr_tids)
 		return app_usage(
@@ -541,7 +558,7 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "switch-output-event", struct record_opts, ignored, "Use --switch-output and send SIGUSR2, or --control with 'snapshot'", .refused = true),
 	OPT_STR(0, "threads", struct record_opts, ignored_text, "SPEC", "There is a reader for every 16 CPUs already, and they write one file", .optional = true, .hidden = true),
 	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
-	OPT_FLAG(0, "off-cpu", struct record_opts, ignored, "Use -e sched:sched_switch -g: the stacks where tasks stop running", .refused = true),
+	OPT_FLAG(0, "off-cpu", struct record_opts, off_cpu, "Not recorded; -e sched:sched_switch -g has the stacks where tasks stop running", .hidden = true),
 	OPT_FLAG('S', "snapshot", struct record_opts, ignored, "AUX tracing (Intel PT, SPE) is not recorded", .refused = true),
 	OPT_FLAG(0, "no-bpf-event", struct record_opts, no_bpf_event, "BPF programs that are loaded meanwhile are not told", .hidden = true),
 	OPT_FLAG(0, "bpf-event", struct record_opts, ignored, "Always on", .hidden = true),

@@ -40,7 +40,7 @@ struct record_opts {
 	const char *zstd;
 	s8 inherit, sample_period, sample_time; /* 1, -1: --no-...; 0: not said */
 	bool sample_cpu, raw_samples, sample_identifier, map_build_ids, all_cgroups, per_thread;
-	bool one_group, off_cpu, aux_snapshot, kcore;
+	bool one_group, off_cpu;
 	bool overwrite;
 	bool code_page_size, data_page_size, phys_data, transaction;
 	bool user_chains, kernel_chains;

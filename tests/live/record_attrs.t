@@ -77,6 +77,14 @@ like "$err" "what should be recorded" "what"
 kill $user $other
 wait $user $other 2>/dev/null
 
+# ---- what is said
+exits 0 "-z" bin/perf record -z -e cpu-clock -F 999 -o z.data -- "$SONDE" workload leaf 0.3
+like "$err" 'Captured and wrote [0-9.]+ MB z\.data \([0-9]+ samples\), compressed \(original [0-9.]+ MB, ratio is [0-9.]+\)' "as perf says it"
+exits 0 "-z under our own name" "$SONDE" record -z -e cpu-clock -F 999 -o z.data -- "$SONDE" workload leaf 0.3
+like "$err" 'compressed from [0-9.]+ [KM]B \([0-9.]+:1\)' "the size before and the ratio"
+exits 0 "--off-cpu goes on" bin/perf record --off-cpu -e cpu-clock -o o.data -- "$SONDE" workload leaf 0.1
+like "$err" 'warning: --off-cpu' "with a warning"
+
 # ---- build IDs without asking the kernel, which would leave its mark on the records of every other recorder
 "$SONDE" record -q -a -e cpu-clock -o ids.data -- "$SONDE" workload leaf 0.2
 unlike "$("$SONDE" evlist -v -i ids.data)" 'build_id: 1' "record -a does not ask for build IDs in records of maps"
