@@ -20,6 +20,8 @@ struct tally {
 struct annotate {
 	struct sink sink;
 	struct tally all;
+	const struct sample_choice *chosen; /* NULL: all */
+	const struct catalog *catalog;
 	const struct names_result *names;
 };
 
@@ -56,9 +58,12 @@ static int shard_new(struct sink *k, unsigned index, const struct shard *sh, voi
 
 static int feed(struct sink *k, void *state, const struct batch *b)
 {
+	const struct annotate *a = container_of(k, struct annotate, sink);
 	int err = 0;
 	for (size_t i = 0; i < b->nr && !err; i++) {
 		const struct sample *s = &b->samples[i];
+		if (a->chosen && !sample_chosen(a->chosen, a->catalog, s))
+			continue;
 		err = tally_add(state, s->event, s->leaf,
 				(struct annotation_weight){ .period = s->period, .count = 1 });
 	}
@@ -92,11 +97,14 @@ static const struct sink_ops annotate_ops = {
 	.shard_free = shard_free,
 };
 
-struct annotate *annotate_new(void)
+struct annotate *annotate_new(const struct sample_choice *chosen, const struct catalog *c)
 {
 	struct annotate *a = calloc(1, sizeof(*a));
-	if (a)
-		a->sink = (struct sink){ .ops = &annotate_ops, .needs = annotate_ops.needs };
+	if (!a)
+		return NULL;
+	*a = (struct annotate){ .sink = { .ops = &annotate_ops, .needs = annotate_ops.needs },
+				.chosen = chosen,
+				.catalog = c };
 	return a;
 }
 

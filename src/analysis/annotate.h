@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "model/choice.h"
 #include "base/arena.h"
 #include "model/annotation.h"
 #include "model/names.h"
@@ -11,7 +12,8 @@
 
 struct annotate;
 
-struct annotate *annotate_new(void);
+/* NULL: no memory. chosen: only samples that it wants count; borrowed, NULL: all. */
+struct annotate *annotate_new(const struct sample_choice *chosen, const struct catalog *c);
 void annotate_free(struct annotate *a);
 struct sink *annotate_sink(struct annotate *a);
 

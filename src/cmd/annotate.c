@@ -3,7 +3,9 @@
 #include "analysis/annotate.h"
 #include "cmd/annotate_impl.h"
 #include "cmd/app.h"
+#include "cmd/choose.h"
 #include "cmd/commands.h"
+#include "cmd/dump_raw.h"
 #include "cmd/recording.h"
 #include "cmd/symbols.h"
 #include "image/kimage.h"
@@ -39,6 +41,11 @@ struct annotate_opts {
 	bool skip_missing;
 	bool quiet;
 	bool force;
+	bool dump;
+	bool tui;
+	const char *stdio_colour;
+	const char *objdump;
+	struct choose_opts choose;
 	u64 workers;
 	struct symbol_opts symbols;
 };
@@ -77,6 +84,20 @@ static const struct opt annotate_rows[] = {
 		"put behind it"),
 	OPT_UINT(0, "prefix-strip", struct annotate_opts, prefix_strip, "N",
 		 "with --prefix: leave out the first N folders of absolute paths"),
+	OPT_STR('C', "cpu", struct annotate_opts, choose.cpus, "LIST",
+		"only samples of these CPUs: 0,2-3"),
+	OPT_FLAG('D', "dump-raw-trace", struct annotate_opts, dump,
+		 "every record as bytes and text, before the functions"),
+	OPT_FLAG(0, "tui", struct annotate_opts, tui,
+		 "in the terminal's browser, where there is one"),
+	OPT_STR(0, "stdio-color", struct annotate_opts, stdio_colour, "WHEN",
+		"colours of plain text: always, never or auto"),
+	OPT_STR(0, "objdump", struct annotate_opts, objdump, "PATH",
+		"accepted; code is read without running another program", .hidden = true),
+	OPT_FLAG('m', "modules", struct annotate_opts, force,
+		 "accepted; symbols of modules are always read", .hidden = true),
+	OPT_FLAG(0, "demangle-kernel", struct annotate_opts, force,
+		 "accepted; the kernel's names need no demangling", .hidden = true),
 	OPT_FLAG('q', "quiet", struct annotate_opts, quiet, "no notes"),
 	OPT_FLAG('f', "force", struct annotate_opts, force,
 		 "accepted; whose file it is never matters", .hidden = true),
@@ -143,6 +164,16 @@ static int parse_style(struct annotating *a)
 	if (o->syntax && strcmp(o->syntax, "intel") && strcmp(o->syntax, "att"))
 		return app_usage(a->app, "-M: '%s' is neither att nor intel", o->syntax);
 	a->code.syntax = o->syntax && o->syntax[0] == 'i' ? DISASM_INTEL : DISASM_ATT;
+	if (o->stdio_colour) {
+		static const char *const whens[] = { "auto", "always", "never" };
+		size_t i = 0;
+		while (i < ARRAY_SIZE(whens) && strcmp(whens[i], o->stdio_colour))
+			i++;
+		if (i == ARRAY_SIZE(whens))
+			return app_usage(a->app, "--stdio-color: invalid mode '%s'",
+					 o->stdio_colour);
+		a->style.colour = term_colour((enum term_when)i, STDOUT_FILENO);
+	}
 	if (o->percent_limit) {
 		char *end;
 		a->min_percent = strtod(o->percent_limit, &end);
@@ -399,7 +430,8 @@ static int annotate_source(struct annotating *a)
 {
 	struct app *app = a->app;
 	struct names *names = symbols_open(app, &a->opts->symbols);
-	a->hits = annotate_new();
+	a->hits = annotate_new(sample_choice_empty(&a->choose.when) ? NULL : &a->choose.when,
+			       &a->src->catalog);
 	int err = names && a->hits ? 0 : -ENOMEM;
 	if (!err)
 		err = stream_run(a->src, annotate_sink(a->hits),
@@ -464,9 +496,24 @@ static int annotate_opened(struct annotating *a)
 static bool wants_browser(const struct annotating *a)
 {
 	const struct annotate_opts *o = a->opts;
-	bool plain = o->stdio || o->stdio2 || o->quiet || o->print_line || o->raw || o->counts ||
-		     o->periods || o->skip_missing || a->app->json || a->app->common.no_pager;
+	bool plain = o->stdio || o->stdio2 || o->quiet || o->dump || o->print_line || o->raw ||
+		     o->counts || o->periods || o->skip_missing || a->app->json ||
+		     a->app->common.no_pager;
 	return !plain && app_may_draw(a->app) && tui_possible();
+}
+
+/* What has to be known of the samples before they are counted: which CPUs, and -D. A usage status, or *err. */
+static int prepare_samples(struct annotating *a, int *err)
+{
+	*err = a->src->ops->prepare(a->src, 0, &a->app->diag);
+	if (!*err && a->opts->dump) {
+		struct dump_raw_opts o = { .file = replay_perf_file(a->src),
+					   .path = a->opts->input,
+					   .catalog = &a->src->catalog,
+					   .reads = replay_perf_has_reads(a->src) };
+		*err = dump_raw_all(a->src, &o, a->out, &a->app->diag);
+	}
+	return *err ? 0 : choose_parse(&a->choose, &a->opts->choose, a->src, a->app);
 }
 
 static int annotate_run(struct app *app, void *opts, int argc, char **argv)
@@ -480,7 +527,12 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	int usage = parse_style(&a);
 	if (usage)
 		return usage;
+	if (o->tui && !tui_possible())
+		diag_warn(&app->diag, "there is no terminal to draw the browser on: plain text");
 	a.sources = (struct source_text){ .prefix = o->prefix, .strip = o->prefix_strip };
+	usage = choose_check(&o->choose, app);
+	if (usage)
+		return usage;
 	struct look look = { .symbol = o->symbol };
 	arena_init(&look.arena);
 	if (wants_browser(&a))
@@ -489,8 +541,14 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	int err = replay_perf_open(o->input, &a.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
-	err = annotate_opened(&a);
-	return err ? app_fail(app, err) : APP_DONE;
+	choose_init(&a.choose);
+	usage = o->choose.cpus || o->dump ? prepare_samples(&a, &err) : 0;
+	if (!err && !usage)
+		err = annotate_opened(&a);
+	else
+		a.src->ops->close(a.src);
+	choose_done(&a.choose);
+	return err ? app_fail(app, err) : usage;
 }
 
 int annotate_browse(struct app *app, const char *input, const struct symbol_opts *symbols,

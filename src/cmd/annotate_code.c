@@ -2,6 +2,8 @@
 #include "kern/kcore.h"
 #include "sym/kallsyms.h"
 
+#include <stdlib.h>
+#include <ctype.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -101,8 +103,41 @@ struct targets {
 	u32 nr;
 };
 
-static int find_targets(struct annotate_code *c, const insn_list *insns, struct arena *arena,
-			struct targets *t)
+/* Where an operand relative to the instruction pointer points: "0x2edc(%rip)", "[rip - 0x10]". */
+static bool rip_target(const struct disasm_insn *in, u64 *ret)
+{
+	const char *att = strstr(in->operands, "(%rip)"), *intel = strstr(in->operands, "[rip ");
+	const char *number = att;
+	bool minus;
+	if (att) {
+		while (number > in->operands && (isxdigit((unsigned char)number[-1]) ||
+						 number[-1] == 'x' || number[-1] == '-'))
+			number--;
+		minus = *number == '-';
+		number += minus;
+	} else if (intel && (intel[5] == '+' || intel[5] == '-') && intel[6] == ' ') {
+		minus = intel[5] == '-';
+		number = intel + 7;
+	} else {
+		return false;
+	}
+	u64 offset = strtoull(number, NULL, 0);
+	*ret = in->addr + in->size + (minus ? -offset : offset);
+	return true;
+}
+
+typedef bool (*target_fn)(const struct disasm_insn *in, u64 *ret);
+typedef int (*names_fn)(struct code *c, const u64 *addrs, u32 nr, struct arena *arena,
+			struct code_name *ret);
+
+static bool branch_target(const struct disasm_insn *in, u64 *ret)
+{
+	*ret = in->target;
+	return in->kind == DISASM_JUMP || in->kind == DISASM_CALL;
+}
+
+static int find_targets(struct annotate_code *c, const insn_list *insns, target_fn target_of,
+			names_fn names, struct arena *arena, struct targets *t)
 {
 	t->addrs = arena_array(arena, insns->nr + 1, sizeof(*t->addrs));
 	t->names = arena_array(arena, insns->nr + 1, sizeof(*t->names));
@@ -110,13 +145,12 @@ static int find_targets(struct annotate_code *c, const insn_list *insns, struct 
 		return -ENOMEM;
 	u32 all = 0;
 	vec_for_each (insns, in)
-		if (in->kind == DISASM_JUMP || in->kind == DISASM_CALL)
-			t->addrs[all++] = in->target;
+		all += target_of(in, &t->addrs[all]);
 	qsort(t->addrs, all, sizeof(*t->addrs), by_value);
 	for (u32 i = 0; i < all; i++)
 		if (!i || t->addrs[i] != t->addrs[t->nr - 1])
 			t->addrs[t->nr++] = t->addrs[i];
-	return code_names(&c->code, t->addrs, t->nr, arena, t->names);
+	return names(&c->code, t->addrs, t->nr, arena, t->names);
 }
 
 /* "15e0 <work+0x50>" */
@@ -138,10 +172,11 @@ static void target_text(const struct annotate_code *c, const struct annotation *
 }
 
 static void insn_text(const struct annotate_code *c, const struct annotation *a,
-		      const struct targets *t, const struct disasm_insn *in, struct arena *arena,
-		      struct annotation_insn *to)
+		      const struct targets *t, const struct targets *data,
+		      const struct disasm_insn *in, struct arena *arena, struct annotation_insn *to)
 {
 	char target[1200] = "", text[1500];
+	u64 at;
 	int n = 0;
 	if (in->kind == DISASM_JUMP || in->kind == DISASM_CALL)
 		target_text(c, a, t, in->target, target, sizeof(target));
@@ -152,6 +187,10 @@ static void insn_text(const struct annotate_code *c, const struct annotation *a,
 	if (n > 0 && target[0]) {
 		(void)snprintf(text + n, sizeof(text) - (size_t)n, "%s", target);
 		to->target_at = (u16)n;
+	}
+	if (n > 0 && !target[0] && rip_target(in, &at)) { /* as objdump does */
+		target_text(c, a, data, at, target, sizeof(target));
+		(void)snprintf(text + n, sizeof(text) - (size_t)n, "        # %s", target);
 	}
 	to->name_len = (u8)strlen(in->mnemonic);
 	to->text = arena_strdup(arena, text);
@@ -184,8 +223,10 @@ static u32 insn_index(const insn_list *insns, u64 addr)
 static int fill(struct annotate_code *c, const insn_list *insns, struct annotation *a,
 		struct arena *arena)
 {
-	struct targets t = { 0 };
-	int err = find_targets(c, insns, arena, &t);
+	struct targets t = { 0 }, data = { 0 };
+	int err = find_targets(c, insns, branch_target, code_names, arena, &t);
+	if (!err)
+		err = find_targets(c, insns, rip_target, code_data_names, arena, &data);
 	struct annotation_insn *to = arena_array(arena, insns->nr + 1, sizeof(*to));
 	struct srcline_spot *spots = arena_array(arena, 2 * insns->nr + 2, sizeof(*spots));
 	u64 *addrs = arena_array(arena, insns->nr + 1, sizeof(*addrs));
@@ -207,7 +248,7 @@ static int fill(struct annotate_code *c, const insn_list *insns, struct annotati
 			.jump = in->kind == DISASM_JUMP ? insn_index(insns, in->target) : 0,
 			.kind = kind_of(in->kind),
 		};
-		insn_text(c, a, &t, in, arena, &to[i]);
+		insn_text(c, a, &t, &data, in, arena, &to[i]);
 		if (!to[i].text)
 			err = -ENOMEM;
 	}

@@ -8,6 +8,7 @@
 #include "cmd/annotate.h"
 #include "cmd/annotate_code.h"
 #include "cmd/app.h"
+#include "cmd/choose.h"
 #include "cmd/source_text.h"
 #include "stream/run.h"
 #include "view/text_annotate.h"
@@ -60,6 +61,7 @@ struct annotating {
 	const struct name_func
 		*only; /* one function of another run of the same recording; NULL: by the options */
 	u32 only_event;
+	struct choose choose;
 	double min_percent;
 	u32 shown, nr_missing;
 	bool *counted; /* [func]: among the missing; several events may want the same */

@@ -238,3 +238,55 @@ int code_names(struct code *c, const u64 *addrs, u32 nr, struct arena *arena, st
 	}
 	return err;
 }
+
+/* The first of the ascending addresses that is not below. */
+static u32 lower_bound(const u64 *addrs, u32 nr, u64 at)
+{
+	u32 lo = 0, hi = nr;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (addrs[mid] < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* A file has few thousand symbols, and a function refers to few of them: one walk for all. */
+static int name_data(struct code *c, const struct elfimg *e, u32 type, const u64 *addrs, u32 nr,
+		     struct arena *arena, struct code_name *ret)
+{
+	struct elfimg_funcs it;
+	struct elfimg_func f;
+	if (!e->data || !elfimg_funcs_init(&it, e, &c->dso.image, type))
+		return 0;
+	it.addresses = it.objects = true;
+	while (elfimg_funcs_next(&it, &f)) {
+		for (u32 i = lower_bound(addrs, nr, f.start);
+		     i < nr && addrs[i] - f.start < max(f.size, (u64)1); i++) {
+			if (ret[i].name || !f.name[0])
+				continue;
+			_cleanup_free_ char *pretty = demangle(f.name, c->cfg->demangle);
+			const char *name = pretty ? pretty : f.name;
+			ret[i].name = arena_strndup(arena, name, min(strlen(name), (size_t)1024));
+			ret[i].start = f.start;
+			if (!ret[i].name)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int code_data_names(struct code *c, const u64 *addrs, u32 nr, struct arena *arena,
+		    struct code_name *ret)
+{
+	static const u32 tables[] = { SHT_SYMTAB, SHT_DYNSYM };
+	const struct elfimg *files[] = { &c->dso.image, &c->dso.debug };
+	int err = 0;
+	memset(ret, 0, nr * sizeof(*ret));
+	for (size_t f = 0; f < ARRAY_SIZE(files) && nr; f++)
+		for (size_t t = 0; t < ARRAY_SIZE(tables) && !err; t++)
+			err = name_data(c, files[f], tables[t], addrs, nr, arena, ret);
+	return err;
+}

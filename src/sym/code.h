@@ -45,3 +45,6 @@ struct code_name {
 };
 int code_names(struct code *c, const u64 *addrs, u32 nr, struct arena *arena,
 	       struct code_name *ret) must_check;
+/* The same for data, .bss included: objects, and functions whose address is taken. */
+int code_data_names(struct code *c, const u64 *addrs, u32 nr, struct arena *arena,
+		    struct code_name *ret) must_check;

@@ -80,4 +80,37 @@ for fields in comm,tid,time,event,addr,ip,sym,dso addr,ip,sym,symoff addr; do
 done
 "$SONDE" script -F addr,ip,sym,dso -i faults.data >mine 2>/dev/null
 like "$(cat mine)" ' [0-9a-f]+ [^ ]+ \([^)]*\) +[0-9a-f]+ ' "an address has a name and a library"
+# ---- annotate: where operands relative to the instruction pointer point, and perf's other options
+code() { awk -F: '/^ +[0-9.]+ +:/ && /rip\)/ { sub(/^ +/, "", $3); print $2 $3 }'; }
+perf annotate --stdio -i named.data inner 2>/dev/null | code >theirs
+"$SONDE" annotate --stdio -i named.data inner 2>/dev/null | code >mine
+[ -s theirs ] && grep -q '# [0-9a-f]* <x>$' theirs && cmp -s theirs mine
+ok $? "annotate: same text of such instructions ($(wc -l <theirs))" || diag "$(diff theirs mine | head -6)"
+"$SONDE" annotate -M intel --stdio -i named.data inner >mine 2>/dev/null
+like "$(cat mine)" 'rip \+ 0x[0-9a-f]+\].* # [0-9a-f]+ <x>' "in Intel's syntax, too"
+record wide.data --sample-cpu -F 999 -e cpu-clock -- taskset -c 0 ./prog
+shares() { awk '/^ +[0-9.]+ +: +[0-9a-f]+:/ { print $1, $3 }'; }
+for option in "-C 0" "-m" "--demangle-kernel" "--objdump /usr/bin/objdump" "--stdio-color never"; do
+	perf annotate --stdio $option -i wide.data inner 2>/dev/null | shares >theirs
+	"$SONDE" annotate --stdio $option -i wide.data inner 2>mine.err | shares >mine
+	[ -s theirs ] && cmp -s theirs mine
+	ok $? "annotate $option" || diag "$(diff theirs mine | head -6)" "$(cat mine.err)"
+done
+exits 129 "CPUs that are none" "$SONDE" annotate -C x -i wide.data inner
+like "$("$SONDE" annotate --stdio --stdio-color always -i named.data inner 2>/dev/null)" $'\033' "--stdio-color always"
+exits 129 "--stdio-color with another word" "$SONDE" annotate --stdio-color often -i named.data inner
+exits 0 "-D" "$SONDE" annotate -D --stdio -i named.data inner
+like "$out" 'PERF_RECORD_SAMPLE' "the records"
+like "$out" 'Disassembly of section' "and then the code"
+exits 0 "--tui without a terminal" "$SONDE" annotate --tui -i named.data inner
+like "$err" 'no terminal' "is plain text, and a warning"
+cat >parts.cc <<'EOS'
+static volatile long x;
+namespace sort { __attribute__((noinline)) void partition() { for (long i = 0; i < 300000000; i++) x += i; } }
+int main() { sort::partition(); return 0; }
+EOS
+g++ -O1 -o parts parts.cc
+record parts.data -F 999 -e cpu-clock:u -- ./parts
+exits 1 "annotate partition" "$SONDE" annotate --stdio -i parts.data partition
+like "$err" "did you mean 'sort::partition" "the function that ends so is named"
 done_testing
