@@ -122,12 +122,52 @@ static int show_json(struct app *app, const struct command *cmd)
 	return err ? app_fail(app, err) : APP_DONE;
 }
 
+/* What only the program's own page has: variables, files, and the pages of all commands. */
+static void man_sections(struct strbuf *to)
+{
+	static const struct {
+		const char *name, *what;
+	} variables[] = {
+		{ "SONDE_PAGER, PAGER", "what long text on a terminal is shown with (less); empty: nothing. "
+					"PERF_PAGER when called as perf" },
+		{ "NO_COLOR", "no colours, whatever its value; \\-\\-color=always overrides it" },
+		{ "COLUMNS, LINES", "size of the terminal where it cannot be asked" },
+		{ "SONDE_CACHE, XDG_CACHE_HOME, HOME", "below which names, unwinding tables and build ids are kept" },
+		{ "TMPDIR", "where files that are only needed for a while go (/tmp)" },
+		{ "PERF_BUILDID_DIR", "where binaries are kept by build id (~/.debug)" },
+		{ "PERF_CONFIG", "settings when called as perf, instead of ~/.perfconfig" },
+		{ "JITDUMPDIR", "below which JIT compilers leave their dumps" },
+	}, files[] = {
+		{ "perf.data", "what record writes and all other commands read, unless named" },
+		{ "trace.dat", "what ftrace record writes" },
+		{ "~/.debug", "binaries by build id, in perf's layout" },
+		{ "~/.cache/sonde", "names of functions and unwinding tables; may be deleted" },
+		{ "~/.perfconfig", "settings when called as perf" },
+		{ "/run/sonde", "journals of what was changed in the kernel, until it is undone" },
+		{ "/tmp/perf-PID.map", "names of generated code, written by its compiler" },
+	};
+	strbuf_str(to, ".SH ENVIRONMENT\n");
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		strbuf_printf(to, ".TP\n\\fB%s\\fR\n%s\n", variables[i].name, variables[i].what);
+	strbuf_str(to, ".SH FILES\n");
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		strbuf_printf(to, ".TP\n\\fI%s\\fR\n%s\n", files[i].name, files[i].what);
+	strbuf_str(to, ".SH SEE ALSO\n");
+	for (size_t i = 0; commands[i]; i++)
+		strbuf_printf(to, "%s\\fBsonde\\-%s\\fR(1)", i ? ",\n" : "", commands[i]->name);
+	strbuf_char(to, '\n');
+}
+
 static int show(struct app *app, const struct command *cmd, const char *title, bool man)
 {
 	if (app->json)
 		return show_json(app, cmd);
 	if (man)
 		opts_man(cmd, cmd == &program ? NULL : app_common_rows, title, &app->out);
+	if (man && cmd == &program)
+		man_sections(&app->out);
+	else if (man)
+		;
 	else if (cmd == &program)
 		help_overview(app);
 	else

@@ -77,6 +77,15 @@ like "$err" "hint: not yet: 'record -a" "says what helps meanwhile"
 exits 129 "help of an unknown command" "$SONDE" help wrokload
 exits 129 "an unknown global option" "$SONDE" --jsno help
 like "$err" "did you mean '--json'" "and what is close"
+page=$("$SONDE" help --man)
+for section in ENVIRONMENT FILES "SEE ALSO"; do
+	like "$page" "^\.SH $section\$" "sonde(1) has a section $section"
+done
+missing=
+for verb in $("$SONDE" help --json | python3 -c 'import json, sys; print(*(c["name"] for c in json.load(sys.stdin)["commands"]))'); do
+	grep -q "sonde.-$verb" <<<"$page" || missing+=" $verb"
+done
+is "$missing" "" "and names the pages of all commands"
 exits 0 "common options may stand before the verb" "$SONDE" --json workload -l
 like "$out" '^\[' "and mean the same"
 
