@@ -44,6 +44,7 @@ struct opt {
 	const char *help;
 	const char *fallback; /* OPT_TYPE_STR etc. with .optional: the value when none is given */
 	const char *const *choices; /* OPT_TYPE_ENUM, NULL-terminated */
+	const char *words; /* what a value may be, with blanks, for completion alone; NULL: by the word of arg */
 	/* OPT_TYPE_CALL; OPT_TYPE_COUNT: what "--opt=value" does, where it does something */
 	int (*call)(void *opts, const char *value, bool negated,
 		    struct diag *d); /* 0, or negative with a diag */

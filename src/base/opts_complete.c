@@ -17,22 +17,26 @@ static void part_done(struct strbuf *part, struct strbuf *whole)
 }
 
 /* What a value is, by the word that --help has for it. */
-enum value_kind { VALUE_ANY, VALUE_FILE, VALUE_FOLDER, VALUE_PID };
+enum value_kind { VALUE_ANY, VALUE_FILE, VALUE_FOLDER, VALUE_PID, VALUE_EVENT, VALUE_TRACER };
 
 static enum value_kind value_kind(const struct opt *row)
 {
 	static const struct {
 		const char *word;
 		enum value_kind kind;
-	} words[] = { { "FILE", VALUE_FILE },
-		      { "DIR", VALUE_FOLDER },
-		      { "PID", VALUE_PID },
-		      { "TID", VALUE_PID } };
+	} words[] = { { "FILE", VALUE_FILE }, { "DIR", VALUE_FOLDER },	{ "PID", VALUE_PID },
+		      { "TID", VALUE_PID },   { "EVENT", VALUE_EVENT }, { "TRACER", VALUE_TRACER } };
 	for (size_t i = 0; row->arg && i < ARRAY_SIZE(words); i++)
 		if (!strcmp(row->arg, words[i].word))
 			return words[i].kind;
 	return VALUE_ANY;
 }
+
+/* What lists the values of a kind, as words. */
+static const char *const asks[] = {
+	[VALUE_EVENT] = "list --raw-dump",
+	[VALUE_TRACER] = "ftrace list -t",
+};
 
 /* ---- bash ------------------------------------------------------------------------------------------------------- */
 
@@ -48,13 +52,21 @@ static void complete_choices(void *ctx, const struct opt_shown *s)
 {
 	struct strbuf *to = ctx;
 	const struct opt *row = s->row;
-	if (!row->choices || row->type != OPT_TYPE_ENUM || !s->long_name)
+	enum value_kind kind = opt_takes_value(row) ? value_kind(row) : VALUE_ANY;
+	bool choices = row->choices && row->type == OPT_TYPE_ENUM;
+	if ((!choices && !row->words && kind < VALUE_EVENT) || !s->long_name)
 		return;
 	strbuf_printf(to, "\t\t--%s", s->long_name);
 	if (s->short_name && !row->optional)
 		strbuf_printf(to, "|-%c", s->short_name);
-	strbuf_str(to, ") words='");
-	for (size_t i = 0; row->choices[i]; i++)
+	strbuf_str(to, ") words=");
+	if (!choices && !row->words) { /* asked of the program when it is needed */
+		strbuf_printf(to, "$(\"${COMP_WORDS[0]}\" %s 2>/dev/null) ;;\n", asks[kind]);
+		return;
+	}
+	strbuf_char(to, '\'');
+	strbuf_str(to, row->words ? row->words : "");
+	for (size_t i = 0; choices && row->choices[i]; i++)
 		strbuf_printf(to, "%s%s", i ? " " : "", row->choices[i]);
 	strbuf_str(to, "' ;;\n");
 }
@@ -169,12 +181,18 @@ static void zsh_value(struct strbuf *to, const struct opt *row)
 		[VALUE_FILE] = "_files",
 		[VALUE_FOLDER] = "_files -/",
 		[VALUE_PID] = "_pids",
+		[VALUE_EVENT] = "{compadd -- $(sonde list --raw-dump 2>/dev/null)}",
+		[VALUE_TRACER] = "{compadd -- $(sonde ftrace list -t 2>/dev/null)}",
 	};
 	if (!opt_takes_value(row))
 		return;
 	strbuf_str(to, row->optional ? "::" : ":");
 	zsh_text(to, row->arg ? row->arg : "VALUE");
 	strbuf_char(to, ':');
+	if (row->words) {
+		strbuf_printf(to, "(%s)", row->words);
+		return;
+	}
 	if (!row->choices) {
 		strbuf_str(to, actions[value_kind(row)]);
 		return;
@@ -314,6 +332,8 @@ static void fish_row(void *ctx, const struct opt_shown *s)
 		[VALUE_FILE] = " -r -F",
 		[VALUE_FOLDER] = " -x -a '(__fish_complete_directories)'",
 		[VALUE_PID] = " -x -a '(__fish_complete_pids)'",
+		[VALUE_EVENT] = " -x -a '(sonde list --raw-dump 2>/dev/null | string split \" \")'",
+		[VALUE_TRACER] = " -x -a '(sonde ftrace list -t 2>/dev/null | string split \" \")'",
 	};
 	const struct fish *f = ctx;
 	const struct opt *row = s->row;
@@ -324,7 +344,9 @@ static void fish_row(void *ctx, const struct opt_shown *s)
 		strbuf_printf(f->to, " -s %c", s->short_name);
 	if (s->long_name)
 		strbuf_printf(f->to, " -l %s", s->long_name);
-	if (row->choices) {
+	if (row->words) {
+		strbuf_printf(f->to, " -x -a '%s'", row->words);
+	} else if (row->choices) {
 		strbuf_str(f->to, row->optional ? " -f -a '" : " -x -a '");
 		for (size_t i = 0; row->choices[i]; i++)
 			strbuf_printf(f->to, "%s%s", i ? " " : "", row->choices[i]);

@@ -238,7 +238,7 @@ static void export_defaults(void *opts)
 
 /* clang-format off */
 static const struct opt export_rows[] = {
-	OPT_STR(0, "to", struct export_cmd_opts, to, "FORMAT", "pprof, speedscope, firefox, perfetto (or chrome), folded"),
+	OPT_STR(0, "to", struct export_cmd_opts, to, "FORMAT", "pprof, speedscope, firefox, perfetto (or chrome), folded", .words = "pprof speedscope firefox perfetto chrome folded"),
 	OPT_STR('i', "input", struct export_cmd_opts, input, "FILE", "recording to read (perf.data), or a trace.dat; - is standard input"),
 	OPT_STR('o', "output", struct export_cmd_opts, output, "FILE", "write FILE, compressed if it ends in .gz; - is standard output"),
 	OPT_FLAG(0, "samples", struct export_cmd_opts, fold.samples, "folded: numbers of samples, not weighted by period"),

@@ -112,6 +112,16 @@ static int graph_call(void *opts, const char *value, bool negated, struct diag *
 	return graph_default(opts, value, negated, d);
 }
 
+/* For completion. */
+static const char report_key_words[] =
+	"comm pid tgid cpu socket time cgroup dso sym parent trace weight local_weight "
+	"symbol_size dso_size srcline srcfile overhead overhead_children overhead_sys "
+	"overhead_us sample period dso_from dso_to symbol_from symbol_to srcline_from "
+	"srcline_to addr_from addr_to mispredict in_tx abort cycles mem snoop tlb locked "
+	"blocked symbol_daddr dso_daddr dcacheline symbol_iaddr phys_daddr data_page_size "
+	"addr code_page_size transaction ins_lat local_ins_lat p_stage_cyc "
+	"local_p_stage_cyc";
+
 const struct opt report_rows[] = {
 	OPT_LIST('i', "input", struct report_opts, inputs, "FILE",
 		 "recording to read (perf.data), or a trace.dat (several are merged by time); - is "
@@ -126,9 +136,11 @@ const struct opt report_rows[] = {
 		 "snoop tlb locked blocked symbol_daddr dso_daddr dcacheline symbol_iaddr "
 		 "phys_daddr data_page_size; of hardware: addr code_page_size transaction ins_lat "
 		 "local_ins_lat p_stage_cyc local_p_stage_cyc; +KEY: besides the usual "
-		 "comm,dso,sym"),
+		 "comm,dso,sym",
+		 .words = report_key_words),
 	OPT_STR('F', "fields", struct report_opts, fields,
-		"KEYS", "columns, in this order; rows are then sorted by them; +KEY: besides the usual ones"),
+		"KEYS", "columns, in this order; rows are then sorted by them; +KEY: besides the usual ones",
+		.words = report_key_words),
 	OPT_CALL('g', "call-graph", "HOW",
 		 "call graphs: graph|fractal|flat|folded|none, caller|callee, "
 		 "function|address|srcline, "

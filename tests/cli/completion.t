@@ -39,6 +39,22 @@ END
 is "$(cat missing)" "" "every verb and option is in both"
 like "$(head -1 _sonde)" '^#compdef sonde$' "zsh finds it by its first line"
 
+# bash: values, too. Events are asked of the program when they are needed.
+"$SONDE" help --bash-completion >sonde.bash
+mkdir -p bin && ln -sf "$SONDE" bin/sonde
+offers() {
+	PATH=$PWD/bin:$PATH bash -c '. ./sonde.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sonde; printf "%s\n" "${COMPREPLY[@]}"' bash sonde "$@"
+}
+like "$(offers record -e cpu-c)" '^cpu-clock$' "record -e offers events"
+like "$(offers stat -e page-f)" '^page-faults$' "stat -e does"
+like "$(offers report -s dso)" '^dso_from$' "report -s offers keys"
+like "$(offers export --to spe)" '^speedscope$' "export --to offers formats"
+is "$(offers record -e nosuchevent)" "" "nothing where nothing fits"
+for word in 'list --raw-dump' 'pprof speedscope'; do
+	grep -q -- "$word" _sonde && grep -q -- "$word" sonde.fish
+	ok $? "zsh and fish offer values, too: $word"
+done
+
 if ! needs_or_skip "zsh reads it" zsh; then
 	zsh -n _sonde
 	ok $? "zsh reads it"
