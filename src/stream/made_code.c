@@ -1,10 +1,10 @@
 #include "stream/made_code.h"
 #include "base/dict.h"
+#include "base/foreign.h"
 #include "base/vec.h"
 #include "file/perfdata_made.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,8 +17,7 @@ enum { FILE_MAX_BYTES = 32 << 20, ALL_MAX_BYTES = 128 << 20, FILES_MAX = 2048 };
 
 struct maker {
 	u32 pid;
-	bool has_uid;
-	uid_t uid; /* of the process when it was first seen */
+	s64 uid; /* of the process when it was first seen; -1: it was gone too soon */
 	char *dump; /* path of its jit-PID.dump; NULL: none */
 };
 
@@ -82,7 +81,7 @@ static struct maker *maker_of(struct made_code *m, u32 pid)
 	struct maker *k = &m->makers.at[m->makers.nr++];
 	(void)snprintf(path, sizeof(path), "/proc/%u", pid);
 	bool there = !stat(path, &st);
-	*k = (struct maker){ .pid = pid, .has_uid = there, .uid = there ? st.st_uid : 0 };
+	*k = (struct maker){ .pid = pid, .uid = there ? (s64)st.st_uid : -1 };
 	return k;
 }
 
@@ -101,26 +100,13 @@ int made_code_note(struct made_code *m, u32 pid, const char *name)
 
 /* ---- the end ---------------------------------------------------------------------------------------------------- */
 
-/* Whatever the path is, nothing but a plain file is opened, and no link followed as its last part. */
-static int open_plain(const char *path)
+/* A map may be root's, written for the process. A dump lies where the process says, so it has to be of its own user (gone too soon: ours). */
+static bool is_makers(const struct maker *k, enum perfdata_made_kind kind, int fd)
 {
-	char again[64];
 	struct stat st;
-	_cleanup_close_ int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	(void)snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
-	int file = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return file < 0 ? -errno : file;
-}
-
-/* Written by the process, or by root for it; of a process that was gone too soon, by us. */
-static bool is_makers(const struct maker *k, const struct stat *st, bool root_too)
-{
-	uid_t uid = k->has_uid ? k->uid : geteuid();
-	return st->st_uid == uid || (root_too && !st->st_uid);
+	if (kind == PERFDATA_MADE_MAP)
+		return !foreign_check_writer(fd, k->uid);
+	return !fstat(fd, &st) && st.st_uid == (k->uid >= 0 ? (uid_t)k->uid : geteuid());
 }
 
 /* The first bytes, whole lines where it is text; NULL: not to be had. */
@@ -154,11 +140,9 @@ struct writing {
 
 static void keep_file(struct writing *w, const struct maker *k, enum perfdata_made_kind kind, int fd)
 {
-	struct stat st;
 	size_t size = 0;
 	bool map = kind == PERFDATA_MADE_MAP;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !is_makers(k, &st, map) ||
-	    w->nr++ >= FILES_MAX)
+	if (!is_makers(k, kind, fd) || w->nr++ >= FILES_MAX)
 		return;
 	_cleanup_free_ char *data = read_some(fd, map, min(w->left, (size_t)FILE_MAX_BYTES), &size);
 	if (!data || !size)
@@ -175,12 +159,14 @@ void made_code_write(struct made_code *m, const char *dir, const struct debugfil
 	vec_for_each (&m->makers, k) {
 		char path[PATH_MAX];
 		int n = snprintf(path, sizeof(path), "%s/perf-%u.map", dir ? dir : "/tmp", k->pid);
-		_cleanup_close_ int map = n < (int)sizeof(path) ? open_plain(path) : -ENAMETOOLONG;
+		_cleanup_close_ int map =
+			n < (int)sizeof(path) ? foreign_open(path, FOREIGN_NOFOLLOW) : -ENAMETOOLONG;
 		if (map < 0 && places)
 			map = places->open_map(places->ctx, (s32)k->pid);
 		if (map >= 0)
 			keep_file(&w, k, PERFDATA_MADE_MAP, map);
-		_cleanup_close_ int dump = k->dump ? open_plain(k->dump) : -ENOENT;
+		_cleanup_close_ int dump =
+			k->dump ? foreign_open(k->dump, FOREIGN_NOFOLLOW) : -ENOENT;
 		if (dump >= 0)
 			keep_file(&w, k, PERFDATA_MADE_DUMP, dump);
 	}

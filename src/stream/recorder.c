@@ -80,7 +80,6 @@ static int note_map(struct recorder *r, const struct perf_event_header *h)
 	int err = m->prot & PROT_EXEC ? made_code_note(r->made, m->pid, m->name) : 0;
 	if (err || r->opts.no_build_ids)
 		return err;
-		return 0;
 	if (!(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
 		return map_ids_read(&r->map_ids, h, &path, &id)
 			       ? perfdata_write_build_id(r->file, path, false, id.id, id.size)
