@@ -289,8 +289,11 @@ static bool may_be_saved(struct walk *w, u64 fp, u64 caller_fp, u64 pc)
 	       (r && (r->cfa == CFI_CFA_EXPR || r->cfa_reg != w->u->arch->fp));
 }
 
-/* Code that runs straight to its return says where that goes. false: it does not, or not to a place behind a call. */
-static bool step_by_code(struct walk *w)
+/*
+ * Code that runs straight to its return says where that goes. 1: there; 0: it does not, or not to a place behind a call; -1: the return
+ * address is not in the copy any more.
+ */
+static int step_by_code(struct walk *w)
 {
 	const struct arch *a = w->u->arch;
 	struct arch_leave l;
@@ -298,10 +301,17 @@ static bool step_by_code(struct walk *w)
 	u64 sp = w->regs.value[a->sp], pc;
 	size_t nr = a->leave ? code_at(w, w->regs.value[a->pc], false, code, sizeof(code)) : 0;
 	if (!nr || !a->leave(code, nr, &l) || !is_known(w, l.base))
-		return false;
+		return 0;
 	u64 base = w->regs.value[l.base], at = base + (u64)(s64)l.ra_at;
-	if (at < sp || at % 8 || !read_stack(w->th, at, 8, &pc) || !pc || !follows_call(w, pc))
-		return false;
+	if (at < sp || at % 8)
+		return 0;
+	if (!read_stack(w->th, at, 8, &pc)) {
+		/* By the stack pointer it is near, whatever the copy has; a frame pointer may be anything. */
+		bool near = l.base == a->sp;
+		return near && !stop(w, UNWIND_SHORT_COPY) ? -1 : 0;
+	}
+	if (!pc || !follows_call(w, pc))
+		return 0;
 	struct cfi_regs next = w->regs;
 	for (u32 i = 0; i < l.nr_saved; i++) {
 		u8 reg = l.saved[i].reg;
@@ -312,7 +322,7 @@ static bool step_by_code(struct walk *w)
 	next.value[a->sp] = at + 8;
 	w->regs = next;
 	w->exact = false;
-	return true;
+	return 1;
 }
 
 static bool step_by_frame_pointer(struct walk *w)
@@ -373,9 +383,12 @@ static bool step(struct walk *w, const struct slot *s)
 		struct unwind_found f = s->found; /* the slot may be reused on the way */
 		return step_by_rule(w, &f);
 	}
-	return is_signal_return(w) ? step_by_signal(w)
-	       : is_stub(w)	   ? step_by_stub(w)
-				   : step_by_code(w) || step_by_frame_pointer(w);
+	if (is_signal_return(w))
+		return step_by_signal(w);
+	if (is_stub(w))
+		return step_by_stub(w);
+	int by_code = step_by_code(w);
+	return by_code ? by_code > 0 : step_by_frame_pointer(w);
 }
 
 u32 unwind(struct unwinder *u, const struct unwind_thread *th, bool callers_less, u64 *pcs, u32 max,
