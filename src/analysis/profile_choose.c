@@ -232,7 +232,7 @@ bool wants_lines(const struct profile *p)
 }
 
 static int source_texts(struct profile *p, const struct names_result *by,
-			const struct run_tables *run, u32 func, u32 id)
+			const struct run_tables *run, const bool *lined, u32 func, u32 id)
 {
 	const struct name_line *line = by->lines ? &by->lines[id] : NULL;
 	const char *file = line && line->file ? line->file : "??";
@@ -241,7 +241,7 @@ static int source_texts(struct profile *p, const struct names_result *by,
 		file = slash + 1;
 	struct strbuf s;
 	strbuf_init(&s);
-	names_place(by, p->catalog, &run->frames, id,
+	names_place(by, p->catalog, &run->frames, id, lined,
 		    PLACE_BY_FUNCTION | (p->cfg.full_path ? PLACE_FULL_PATH : 0), &s);
 	s64 both = s.err ? -ENOMEM : strtab_add(&p->sources, s.data, s.len);
 	s64 alone = strtab_add(&p->sources, file, strlen(file));
@@ -279,7 +279,8 @@ int names_by_line(struct profile *p, const struct run_tables *run)
 	p->srcfile_of = calloc((size_t)nr + 1, sizeof(*p->srcfile_of));
 	struct dict at;
 	dict_init(&at);
-	int err = func_of && funcs && p->srcline_of && p->srcfile_of ? 0 : -ENOMEM;
+	_cleanup_free_ bool *lined = names_lined_images(by, p->catalog, &run->frames);
+	int err = func_of && funcs && p->srcline_of && p->srcfile_of && lined ? 0 : -ENOMEM;
 	for (u32 i = 1; i < nr && !err; i++) {
 		const struct name_line *line = by->lines ? &by->lines[i] : NULL;
 		u64 key[3] = { by->func_of[i], line ? (uintptr_t)line->file : 0,
@@ -292,7 +293,7 @@ int names_by_line(struct profile *p, const struct run_tables *run)
 		funcs[fresh] = by->funcs[by->func_of[i]];
 		if (p->cfg.by_line && line && line->file)
 			funcs[fresh].label = address_label(p, by, run, i);
-		err = source_texts(p, by, run, fresh, i);
+		err = source_texts(p, by, run, lined, fresh, i);
 	}
 	dict_done(&at);
 	p->names = &p->address_names;

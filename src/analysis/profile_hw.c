@@ -196,7 +196,7 @@ static s64 settle_source(struct settling *s, u32 frame)
 {
 	struct strbuf text;
 	strbuf_init(&text);
-	names_place(s->p->names, s->p->catalog, s->frames, frame,
+	names_place(s->p->names, s->p->catalog, s->frames, frame, NULL,
 		    PLACE_BY_FUNCTION | (s->p->cfg.full_path ? PLACE_FULL_PATH : 0), &text);
 	s64 id = text.err ? text.err : keys_text(s->p, strbuf_cstr(&text));
 	strbuf_done(&text);

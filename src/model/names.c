@@ -2,6 +2,7 @@
 #include "base/printable.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct name_stack names_stack(const struct names_result *n, u32 frame, bool called)
@@ -99,7 +100,8 @@ int names_expand(const struct names_result *n, const struct frame_table *frames,
 }
 
 void names_place(const struct names_result *n, const struct catalog *c,
-		 const struct frame_table *frames, u32 id, unsigned how, struct strbuf *to)
+		 const struct frame_table *frames, u32 id, const bool *has_lines, unsigned how,
+		 struct strbuf *to)
 {
 	const struct name_line *l = n->lines ? &n->lines[id] : NULL;
 	const struct name_func *func = &n->funcs[n->func_of[id]];
@@ -111,7 +113,9 @@ void names_place(const struct names_result *n, const struct catalog *c,
 		return;
 	}
 	const struct frame *f = &frames->frames[n->frame_of ? n->frame_of[id] : id];
-	if (func->name && how & PLACE_BY_FUNCTION) {
+	if (has_lines && has_lines[f->image]) {
+		strbuf_str(to, "??:0");
+	} else if (func->name && how & PLACE_BY_FUNCTION) {
 		printable_name(to, func->name);
 		strbuf_char(to, '+');
 		strbuf_u64(to, f->offset - func->start);
@@ -123,4 +127,14 @@ void names_place(const struct names_result *n, const struct catalog *c,
 		strbuf_hex(to, f->offset);
 		strbuf_char(to, ']');
 	}
+}
+
+bool *names_lined_images(const struct names_result *n, const struct catalog *c,
+			 const struct frame_table *frames)
+{
+	bool *lined = calloc(c->images.nr + 1, sizeof(*lined));
+	for (u32 i = 1; lined && n->lines && i < n->nr_frames; i++)
+		if (n->lines[i].file)
+			lined[frames->frames[i].image] = true;
+	return lined;
 }

@@ -94,7 +94,14 @@ enum names_place_how {
 	PLACE_BY_FUNCTION = 1 << 1,
 };
 void names_place(const struct names_result *n, const struct catalog *c,
-		 const struct frame_table *frames, u32 id, unsigned how, struct strbuf *to);
+		 const struct frame_table *frames, u32 id, const bool *has_lines, unsigned how,
+		 struct strbuf *to);
+/*
+ * [image]: whether any frame of it has a line. A place without one in such an image is "??:0", as with perf. The caller's to free; NULL: no
+ * memory.
+ */
+bool *names_lined_images(const struct names_result *n, const struct catalog *c,
+			 const struct frame_table *frames);
 /* What a frame stands for, `called` saying whether it has called the next one in its chain. nr is never 0. */
 struct name_stack names_stack(const struct names_result *n, u32 frame, bool called);
 /*

@@ -22,6 +22,7 @@ struct text_samples {
 	struct text_samples_opts o;
 	struct strbuf *out;
 	struct turns turns;
+	bool *lined; /* [image] */
 	struct strbuf lines_text;
 	struct line *lines; /* [frame]: alone */
 	struct line *inner; /* in a chain, with what is inlined: where the code ran */
@@ -53,7 +54,7 @@ static void add_source(struct text_samples *ts, u32 id)
 {
 	struct strbuf *to = &ts->lines_text;
 	strbuf_str(to, "\n  ");
-	names_place(ts->o.names, ts->o.catalog, ts->o.frames, id,
+	names_place(ts->o.names, ts->o.catalog, ts->o.frames, id, ts->lined,
 		    ts->o.full_path ? PLACE_FULL_PATH : 0, to);
 }
 
@@ -610,7 +611,8 @@ int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, stru
 	turns_init(&ts->turns);
 	vec_for_each (&o->catalog->events, e)
 		ts->name_width = max(ts->name_width, (u32)strlen(e->name));
-	int err = make_lines(ts);
+	ts->lined = names_lined_images(o->names, o->catalog, o->frames);
+	int err = ts->lined ? make_lines(ts) : -ENOMEM;
 	if (err) {
 		text_samples_free(&ts->sink);
 		return err;
@@ -624,6 +626,7 @@ void text_samples_free(struct sink *k)
 	struct text_samples *ts = ts_of(k);
 	turns_done(&ts->turns);
 	strbuf_done(&ts->lines_text);
+	free(ts->lined);
 	if (ts->inner != ts->lines)
 		free(ts->inner);
 	if (ts->callers != ts->lines)
