@@ -13,11 +13,13 @@ trap 'kill -9 "${pids[@]}" 2>/dev/null; rm -f "${maps[@]}"; rm -rf "$SONDE_TMP"'
 flat() { "$SONDE" report -i "$1" --stdio --no-children -g none --sort sym >out 2>err; }
 fake() { sed 's/jit_[a-z]*/evil_name/' real.map; }
 
+# Recordings go through a pipe, which has no room for copies of maps and dumps: names come from /tmp alone.
+
 # ---- a process that has ended ----
 
 export JITDUMPDIR=$SONDE_TMP/dumps
 mkdir dumps
-"$SONDE" record -q -k mono -g -e cpu-clock -F 2000 -o ended.data -- "$SONDE" workload jit 0.4 2>err
+"$SONDE" record -q -k mono -g -e cpu-clock -F 2000 -o - -- "$SONDE" workload jit 0.4 2>err >ended.data
 ok $? "root records a JIT compiler" || diag "$(cat err)"
 pid=$(echo dumps/jit-*.dump | tr -dc 0-9)
 map=/tmp/perf-$pid.map
@@ -60,7 +62,7 @@ map=/tmp/perf-$pid.map
 maps+=("$map")
 wait_until [ -s "$map" ]
 is "$(stat -c %u "$map")" 65534 "another user's process writes its map"
-"$SONDE" record -q -g -e cpu-clock -F 2000 -o runs.data -p $pid -- bash -c "burn 200 $pid" 2>err
+"$SONDE" record -q -g -e cpu-clock -F 2000 -o - -p $pid -- bash -c "burn 200 $pid" 2>err >runs.data
 flat runs.data
 like "$(cat out)" jit_loop "its own user's map, while it runs: believed"
 cp -p "$map" its.map
