@@ -307,7 +307,7 @@ static size_t task_end(const struct profile *p, size_t from)
 
 /*
  * With -F or -P: the scheduler's events of a task also tell of those before and after it on the CPU, which were not asked for. A child
- * that was followed has events that are its own: system calls, say.
+ * that was followed has events that are its own: system calls, say. (The graph tracer of some kernels tells of others, too.)
  */
 static bool is_wanted(const struct profile *p, size_t from, size_t to)
 {
@@ -319,7 +319,7 @@ static bool is_wanted(const struct profile *p, size_t from, size_t to)
 	for (size_t i = from; i < to && p->o->children; i++) {
 		const struct event_time *r = event_times_row(p->times, i);
 		if (r->task > 0 && r->task <= INT32_MAX && strcmp(r->event->system, "sched") &&
-		    strcmp(r->event->system, "irq"))
+		    strcmp(r->event->system, "irq") && strcmp(r->event->system, "ftrace"))
 			return true;
 	}
 	return false;
