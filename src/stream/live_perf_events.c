@@ -236,8 +236,8 @@ static void set_chain_terms(const struct live_opts *o, struct live_event *e)
 	enum { STACK_BYTES_DEFAULT = 8192 };
 	const struct event_terms *t = &e->desc->terms;
 	bool off = t->call_graph && !strcmp(t->call_graph, "no");
-	bool dwarf = t->call_graph ? !strcmp(t->call_graph, "dwarf")
-				   : o->stack_bytes && !t->max_stack;
+	bool dwarf =
+		t->call_graph ? !strcmp(t->call_graph, "dwarf") : o->stack_bytes && !t->max_stack;
 	u32 bytes = t->stack_size    ? (u32)min((t->stack_size + 7) & ~7ull, 65528ull)
 		    : o->stack_bytes ? o->stack_bytes
 				     : STACK_BYTES_DEFAULT;
