@@ -233,6 +233,8 @@ static int convert_run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "'%s' is left over: -i FILE names the recording", argv[0]);
 	if (!o->to_json)
 		return app_usage(app, "into what? --to-json FILE");
+	/* The format is perf's, and so are its names. */
+	o->symbols.no_func_names = !o->symbols.func_names;
 	symbols_recorded(o->input);
 	int err = replay_perf_open(o->input, &c.src, &app->diag);
 	if (err)

@@ -60,8 +60,9 @@ static const char *perf_clock(const char *clock)
 static void become_recorder(const struct ftrace_sampler_opts *o, pid_t parent, int in, int ack)
 {
 	char freq[32], control[48];
-	const char *argv[ARGS_MAX] = { "sonde", "record", "-q", "-g", "-D", "-1", "-o", o->output };
-	size_t n = 8;
+	const char *argv[ARGS_MAX] = { "sonde", "record", "-q", "-g",	  "--sample-cpu",
+				       "-D",	"-1",	  "-o", o->output };
+	size_t n = 9;
 	/* Not longer than who asked for it: a recorder that is told to end saves what it has. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGINT);
 	if (getppid() != parent)

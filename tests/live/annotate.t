@@ -258,7 +258,8 @@ done
 
 export TMUX_TMPDIR=$SONDE_TMP TERM=xterm
 unset TMUX
-term() { tmux -f /dev/null -L sonde "$@"; }
+server=annotate # a server that was told to end may still answer: each has a name of its own
+term() { tmux -f /dev/null -L "$server" "$@"; }
 trap 'term kill-server 2>/dev/null; rm -rf "$SONDE_TMP"' EXIT
 screen_has() { term capture-pane -t b -p 2>/dev/null | grep -qE -- "$1"; }
 screen_lacks() { ! screen_has "$1"; }
@@ -294,6 +295,7 @@ keys q
 keys q
 shows 'status 0' "q leaves"
 term kill-server
+server=report
 term new-session -d -s b -x 110 -y 40 "'$SONDE' report -i calls.data --no-children 2>err; echo status \$?; sleep 1000"
 shows 'calls +\[\.\] (leaf|outer)' "the report's browser"
 keys a

@@ -32,7 +32,7 @@ same() {
 	local name=$1
 	shift
 	perf script --no-inline -i "$name.data" "$@" 2>/dev/null | faults >theirs
-	"$SONDE" script --no-inline -i "$name.data" "$@" 2>mine.err | faults >mine
+	"$SONDE" script --no-inline --no-func-names -i "$name.data" "$@" 2>mine.err | faults >mine
 	[ -s theirs ] && cmp -s theirs mine
 	ok $? "same bytes: $name $* ($(wc -l <theirs) lines)" || diag "$(diff theirs mine | head -6)"
 }
@@ -106,7 +106,7 @@ same_dump() {
 	local verb=$1 name=$2
 	shift 2
 	perf $verb -D --no-inline "$@" -i "$name.data" 2>/dev/null | dump >theirs
-	"$SONDE" $verb -D --no-inline "$@" -i "$name.data" 2>mine.err | dump >mine
+	"$SONDE" $verb -D --no-inline --no-func-names "$@" -i "$name.data" 2>mine.err | dump >mine
 	[ "$(grep -c PERF_RECORD theirs)" -gt 3 ] && cmp -s theirs mine
 	ok $? "$verb -D $*: same bytes: $name ($(grep -c PERF_RECORD theirs) records)" || diag "$(diff theirs mine | head -6)" "$(cat mine.err)"
 }
@@ -134,7 +134,7 @@ like "$(cat mine)" '^CPU   THREAD ' "and the table begins a line"
 # Counts are a table, of a file, of rounds and of a stream.
 for name in counted rounds stream; do
 	perf script -i $name.data >theirs 2>/dev/null
-	"$SONDE" script -i $name.data >mine 2>/dev/null
+	"$SONDE" script --no-func-names -i $name.data >mine 2>/dev/null
 	[ "$(wc -l <theirs)" -gt 2 ] && cmp -s theirs mine
 	ok $? "script of a stat recording: same bytes: $name" || diag "$(diff theirs mine | head -4)"
 done
@@ -144,7 +144,7 @@ ok $? "and from standard input"
 # -I alone: a stream's features are printed, a file's are not.
 for name in piped flat; do
 	perf script -I -i $name.data 2>/dev/null | faults >theirs
-	"$SONDE" script -I -i $name.data 2>/dev/null | faults >mine
+	"$SONDE" script --no-func-names -I -i $name.data 2>/dev/null | faults >mine
 	[ -s theirs ] && cmp -s theirs mine
 	ok $? "script -I: same bytes: $name ($(grep -c '^#' theirs) lines of features)" || diag "$(diff theirs mine | head -4)"
 done
