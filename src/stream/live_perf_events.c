@@ -223,10 +223,7 @@ static void set_chain(const struct live_opts *o, struct live_event *e, u32 stack
 	a->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	a->exclude_callchain_user = o->no_user_chain;
 	a->exclude_callchain_kernel = o->no_kernel_chain;
-	/* Reading user memory may fault, and what handles faults may be traced: the kernel insists. */
-	if (is_function_event(e))
-		a->exclude_callchain_user = 1;
-	else if (stack_bytes)
+	if (stack_bytes && !is_function_event(e))
 		set_stack(o, e, stack_bytes);
 }
 
@@ -380,6 +377,9 @@ static int configure_event(struct live_perf *lp, struct live_event *e, u64 hz, s
 		set_regs(o, &e->attr);
 		err = set_terms(o, e, d);
 	}
+	/* Reading user memory may fault, and what handles faults may be traced: the kernel insists, with call chains and without. */
+	if (is_function_event(e))
+		e->attr.exclude_callchain_user = 1;
 	set_pace(lp, e, hz);
 	set_start(lp, e);
 	return err;

@@ -75,7 +75,7 @@ def mask_graph(line):
 
 def bare(row):
     """A bare address in an object that has a name, or a stub: see FAULTS."""
-    return "[unknown]" not in row and re.search(r" (?:0x)?[0-9a-f]{16} *$", row)
+    return "[unknown]" not in row and re.search(r" (?:0x)?[0-9a-f]{16} *$|\[[k.]\] 0x[0-9a-f]{16}  ", row)
 
 
 def strip(text):
