@@ -14,7 +14,6 @@ typedef int progress_fn(struct client *c, long a, long b);
 
 struct library {
 	struct client *(*begin)(void);
-	void (*end)(struct client *c);
 	int (*find)(struct client *c, const unsigned char *id, int size, char **path);
 	void (*set_progress)(struct client *c, progress_fn *fn);
 	void (*set_data)(struct client *c, void *data);
@@ -36,8 +35,9 @@ struct debuginfod {
 static bool load(struct library *l)
 {
 	static const char *const names[] = {
-		"debuginfod_begin",	     "debuginfod_end",
-		"debuginfod_find_debuginfo", "debuginfod_set_progressfn",
+		"debuginfod_begin",
+		"debuginfod_find_debuginfo",
+		"debuginfod_set_progressfn",
 		"debuginfod_set_user_data",
 	};
 	void *at[ARRAY_SIZE(names)];
@@ -135,15 +135,4 @@ struct debugfile_fetch *debuginfod_new(const struct debuginfod_config *cfg)
 	d->cfg = *cfg;
 	pthread_mutex_init(&d->lock, NULL);
 	return &d->fetch;
-}
-
-void debuginfod_free(struct debugfile_fetch *f)
-{
-	if (!f)
-		return;
-	struct debuginfod *d = container_of(f, struct debuginfod, fetch);
-	if (d->client)
-		d->lib.end(d->client);
-	pthread_mutex_destroy(&d->lock);
-	free(d);
 }

@@ -14,6 +14,5 @@ struct debuginfod_config {
 	void *ctx;
 };
 
-/* What debugfile_where wants. NULL: no memory. */
+/* What debugfile_where wants, for the life of the process: a request may still run when it ends. NULL: no memory. */
 struct debugfile_fetch *debuginfod_new(const struct debuginfod_config *cfg);
-void debuginfod_free(struct debugfile_fetch *f);
