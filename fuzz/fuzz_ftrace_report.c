@@ -1,7 +1,7 @@
 /* A whole trace.dat as lines of text, as samples, as call chains, and its options one by one: the first byte chooses the form, the rest is the file. */
 #include "analysis/call_hist.h"
 #include "analysis/flame.h"
-#include "cmd/ftrace_dump.h"
+#include "cmd/ftrace/dump.h"
 #include "export/chrome.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"

@@ -1,9 +1,9 @@
 /* Finds the command by its name, or by the name we were called, and runs it. */
 #include "base/guard.h"
-#include "cmd/app.h"
-#include "cmd/commands.h"
-#include "cmd/dialect.h"
-#include "cmd/help.h"
+#include "cmd/app/app.h"
+#include "cmd/app/commands.h"
+#include "cmd/app/dialect.h"
+#include "cmd/app/help.h"
 
 #include <errno.h>
 #include <string.h>

@@ -123,7 +123,7 @@ struct app;
 /* One command of the program: a file in cmd/ exports one of these. */
 struct command {
 	const char *name;
-	const char *group; /* heading in `sonde help`: one of those in cmd/help.c; NULL for sub-commands */
+	const char *group; /* heading in `sonde help`: one of those in cmd/app/help.c; NULL for sub-commands */
 	const char *summary; /* one line, no full stop */
 	const char *usage; /* "[OPTIONS] [--] COMMAND [ARGS]" */
 	const char *about; /* lines for --help and the man page, or NULL; each is wrapped, one that starts with a blank is kept */

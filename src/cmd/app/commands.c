@@ -1,0 +1,45 @@
+#include "cmd/app/commands.h"
+#include "cmd/app/app.h"
+
+const struct command *const commands[] = {
+	&command_list,	  &command_record,	 &command_report,
+	&command_stat,	  &command_script,	 &command_annotate,
+	&command_flame,	  &command_export,	 &command_diff,
+	&command_evlist,  &command_buildid_list, &command_buildid_cache,
+	&command_archive, &command_inject,	 &command_data,
+	&command_ftrace,  &command_doctor,	 &command_workload,
+	&command_version, &command_help,	 NULL,
+};
+
+static const struct opt_example examples[] = {
+	{ "record --call-graph auto -- make", "sample a command with its call stacks" },
+	{ "report", "where its time went" },
+	{ "flame -- make", "the same as a page to look at" },
+	{ "ftrace record -e sched -- make", "events of the kernel while it runs" },
+	{ "doctor", "what this machine allows, and what helps" },
+	{ 0 },
+};
+
+/* Of perf, to come. */
+static const struct opt_example elsewhere[] = {
+	{ "top", "not yet: 'record -a -g -- sleep 5', then 'report'" },
+	{ "trace", "not yet: 'record -e raw_syscalls:sys_enter -- COMMAND', then 'script'" },
+	{ "sched", "not yet: 'ftrace profile -- COMMAND' says where tasks spend their time" },
+	{ "lock", "not yet: 'record -g -e lock:contention_begin -a -- sleep 5', then 'report'" },
+	{ "mem", "not yet: 'record -d -W -e cpu/mem-loads/P' where the CPU has it, then 'report "
+		 "--mem-mode'" },
+	{ "probe",
+	  "not yet: 'ftrace record -e kprobe:FUNCTION' defines one for the time of a run" },
+	{ 0 },
+};
+
+const struct command program = {
+	.name = "sonde",
+	.summary = "one instrument for a running Linux system",
+	.usage = "[OPTIONS] COMMAND [ARGS]",
+	.examples = examples,
+	.opts = app_global_rows,
+	.opts_size = sizeof(struct app_common),
+	.subs = commands,
+	.elsewhere = elsewhere,
+};

@@ -1,0 +1,56 @@
+#include "cmd/app/outfile.h"
+
+#include "base/kept.h"
+#include "base/strbuf.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * Under sudo the file stays its owner's, or becomes its folder's. Where anybody may have put it there, it says nothing about whose the new
+ * one should be.
+ */
+static const struct stat *model_of(const struct outplace *p)
+{
+	return p->kind == OUTPLACE_FILE && !(p->folder.st_mode & (S_ISVTX | S_IWOTH)) ? &p->st
+										      : NULL;
+}
+
+bool outfile_inherit(int fd, const struct outplace *p)
+{
+	const struct stat *model = model_of(p);
+	if (!model)
+		return false;
+	if (!geteuid())
+		(void)!fchown(fd, model->st_uid, model->st_gid);
+	(void)!fchmod(fd, model->st_mode & 0777);
+	return true;
+}
+
+static void give_away(const struct kept_file *k)
+{
+	const struct stat *folder = &k->place.folder;
+	if (!k->in_place && !outfile_inherit(k->fd, &k->place) && !geteuid())
+		(void)!fchown(k->fd, folder->st_uid, folder->st_gid);
+}
+
+int outfile_write(const char *path, const char *data, size_t len, bool durable, struct diag *d)
+{
+	struct kept_file k;
+	int err = kept_begin_output(&k, path, 0644, d);
+	if (err)
+		return err;
+	give_away(&k);
+	err = strbuf_drain_fd(&k.fd, data, len);
+	if (!err && !k.in_place && durable && fsync(k.fd))
+		err = -errno;
+	err = kept_end(&k, err);
+	return err ? diag_error(d, err, "cannot write %s: %s", path, strerror(-err)) : 0;
+}
+
+int outfile_check(const char *path, struct diag *d)
+{
+	return strcmp(path, "-") ? outplace_check(path, 0, d) : 0;
+}

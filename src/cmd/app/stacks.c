@@ -1,0 +1,113 @@
+#include "cmd/app/stacks.h"
+#include "cmd/app/recording.h"
+#include "stream/replay_perf.h"
+#include "stream/run.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The id of a string that may be missing; 0 then. */
+static u32 keep(struct flame *f, const char *s)
+{
+	s64 id = s ? strtab_add(&f->strings, s, strlen(s)) : 0;
+	return id > 0 ? (u32)id : 0;
+}
+
+/* The recorder's command line, a word quoted where a shell would need it. */
+static u32 keep_command(struct flame *f, const struct perfdata *p)
+{
+	struct strbuf line;
+	const struct perfdata_feature *from = &p->features[FEAT_CMDLINE];
+	struct bytes in = bytes_of(from->at, from->at ? from->size : 0, p->swap);
+	strbuf_init(&line);
+	for (u32 nr = bytes_u32(&in); nr && !in.bad; nr--) {
+		const char *word = perfdata_take_string(&in);
+		if (!word)
+			break;
+		bool plain = *word && !word[strcspn(word, " \t\n\"'\\$`*?[]{}()<>|&;#~")];
+		strbuf_printf(&line, line.len ? " %s%s%s" : "%s%s%s", plain ? "" : "'", word,
+			      plain ? "" : "'");
+	}
+	u32 id = keep(f, strbuf_cstr(&line));
+	strbuf_done(&line);
+	return id;
+}
+
+static void describe(struct flame *f, struct flame_side *s, const struct perfdata *p,
+		     const char *path)
+{
+	struct stat st;
+	s->path = keep(f, path);
+	if (strcmp(path, "-") && !stat(path, &st))
+		s->recorded_s = (u64)st.st_mtime;
+	if (!p)
+		return;
+	s->host = keep(f, perfdata_string(p, FEAT_HOSTNAME));
+	s->release = keep(f, perfdata_string(p, FEAT_OSRELEASE));
+	s->arch = keep(f, perfdata_string(p, FEAT_ARCH));
+	s->cpu = keep(f, perfdata_string(p, FEAT_CPUDESC));
+	s->command = keep_command(f, p);
+}
+
+static void take_cut(const struct source *src, struct flame_side *s)
+{
+	u64 nr;
+	s->knows_truncated = replay_perf_cut(src, &nr);
+	if (s->knows_truncated)
+		s->nr_truncated = max(s->nr_truncated, nr);
+}
+
+static int load_one(struct app *app, const struct stacks_opts *o, const char *path,
+		    struct flame_build *b)
+{
+	struct source *src;
+	int err = o->inputs ? recording_open_inputs(app, o->inputs, path, RECORDING_TIME,
+						    o->symbols, &src)
+			    : recording_open(app, path, RECORDING_TIME, o->symbols, &src);
+	if (err)
+		return err;
+	struct flame_sink *sink = flame_sink_new();
+	struct names *names = recording_names(app, src, o->symbols);
+	struct run_tables run = { 0 };
+	struct names_result named;
+	err = sink && names ? stream_run(src, flame_sink(sink),
+					 recording_split_reads(src, flame_sink(sink), o->workers),
+					 &run, &app->diag)
+			    : -ENOMEM;
+	if (!err)
+		err = names->ops->resolve(names, &src->catalog, &run.frames,
+					  symbols_want(o->symbols) | WANT_LINE, &named);
+	if (!err)
+		err = flame_build_add(b, sink, &src->catalog, &run, &named);
+	if (!err) {
+		struct flame_side *side = &b->flame->sides[b->flame->nr_sides - 1];
+		describe(b->flame, side, replay_perf_file(src), path);
+		take_cut(src, side);
+	}
+	flame_sink_free(sink);
+	run_tables_done(&run);
+	if (names)
+		names->ops->free(names);
+	src->ops->close(src);
+	return err;
+}
+
+int stacks_load(struct app *app, const struct stacks_opts *o, struct flame *f)
+{
+	struct flame_build b = { .flame = f, .by_comm = o->by_comm || o->nr_paths > 1 };
+	int err = 0;
+	for (u32 i = 0; i < o->nr_paths && !err; i++)
+		err = load_one(app, o, o->paths[i], &b);
+	if (!err)
+		err = flame_build_finish(&b);
+	/* Events of a perf.data stand as they were asked for; those of a trace.dat as the kernel numbers them, which says nothing. */
+	if (!err && recording_kind(o->paths[0]) == LOOKS_TRACEDAT)
+		err = flame_sort_events(f);
+	flame_build_done(&b);
+	for (u32 i = 0; i < f->nr_sides && !err; i++)
+		if (f->sides[i].nr_lost)
+			diag_warn(&app->diag, "%s: %llu samples were lost while recording",
+				  o->paths[i], (unsigned long long)f->sides[i].nr_lost);
+	return err;
+}

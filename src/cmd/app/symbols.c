@@ -1,0 +1,285 @@
+#include "cmd/app/symbols.h"
+#include "base/guard.h"
+
+#include "cmd/app/debug_package.h"
+#include "cmd/app/debug_server.h"
+#include "cmd/app/recorded_ids.h"
+#include "image/buildid.h"
+#include "kern/kallsyms.h"
+#include "kern/mntroots.h"
+#include "kern/procfs.h"
+#include "stream/replay_perf.h"
+#include "sym/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void release(struct sym_text *t)
+{
+	struct kallsyms_text k = { .data = t->data, .len = t->len, .mapped = t->mapped };
+	kallsyms_text_done(&k);
+}
+
+static int map_file(const char *path, struct sym_text *ret)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!st.st_size)
+		return -ENODATA;
+	const void *map;
+	int err = guard_map_input(fd, (size_t)st.st_size, false, NULL, path, &map);
+	if (err)
+		return err;
+	*ret = (struct sym_text){ .data = map,
+				  .len = (size_t)st.st_size,
+				  .mapped = (size_t)st.st_size,
+				  .release = release };
+	return 0;
+}
+
+/* NULL: it is ours alone, or not there (*exists); else why it is not used. */
+static const char *why_not_cache(const char *path, bool *exists)
+{
+	struct stat st;
+	*exists = !lstat(path, &st);
+	if (!*exists)
+		return NULL;
+	return S_ISLNK(st.st_mode)		  ? "it is a link"
+	       : !S_ISDIR(st.st_mode)		  ? "it is not a folder"
+	       : st.st_uid != geteuid()		  ? "it belongs to another user"
+	       : st.st_mode & (S_IWGRP | S_IWOTH) ? "others may write to it"
+						  : NULL;
+}
+
+/* Made only in a folder of ours: root leaves nothing in another user's home. */
+static void make_own(char *path)
+{
+	struct stat st;
+	char *last = strrchr(path, '/');
+	if (!last || last == path)
+		return;
+	*last = '\0';
+	bool ours = !stat(path, &st) && st.st_uid == geteuid();
+	*last = '/';
+	if (ours)
+		(void)mkdir(path, 0700);
+}
+
+static void make_cache(char *path)
+{
+	char *last = strrchr(path, '/');
+	*last = '\0';
+	make_own(path);
+	*last = '/';
+	make_own(path);
+}
+
+static const char *usable_cache(struct app *app, const char *path)
+{
+	static bool told;
+	bool exists;
+	const char *why = why_not_cache(path, &exists);
+	if (why && app && !told) {
+		told = true;
+		diag_note(&app->diag, "the cache folder %s is not used: %s", path, why);
+		diag_hint(&app->diag, "SONDE_CACHE names another one");
+	}
+	return exists && !why ? path : NULL;
+}
+
+const char *cache_folder(struct app *app, char *to, size_t size)
+{
+	if (getauxval(AT_SECURE))
+		return NULL;
+	const char *own = getenv("SONDE_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
+		   *home = getenv("HOME");
+	int n = own && *own	? snprintf(to, size, "%s", own)
+		: xdg && *xdg	? snprintf(to, size, "%s/sonde", xdg)
+		: home && *home ? snprintf(to, size, "%s/.cache/sonde", home)
+				: -1;
+	if (n < 0 || (size_t)n >= size)
+		return NULL;
+	/* Ours to make, not the folders above it (but ~/.cache, which a new account has not). */
+	if ((!own || !*own) && strchr(to, '/'))
+		make_cache(to);
+	return usable_cache(app, to);
+}
+
+static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *ret)
+{
+	const struct symbol_opts *o = ctx;
+	if (what == SYM_KALLSYMS && o->kallsyms)
+		return map_file(o->kallsyms, ret);
+	struct kallsyms_text t = { 0 };
+	char cache[4096];
+	int err = what == SYM_KALLSYMS
+			  ? kallsyms_read(NULL, cache_folder(NULL, cache, sizeof(cache)), &t)
+		  : what == SYM_MODULES ? kallsyms_read_modules(NULL, &t)
+					: kallsyms_read_notes(NULL, &t);
+	if (!err)
+		*ret = (struct sym_text){
+			.data = t.data, .len = t.len, .mapped = t.mapped, .release = release
+		};
+	return err;
+}
+
+static int open_place(void *ctx, s32 pid, const char *path, unsigned n, bool maps,
+		      struct opener *via)
+{
+	return mntroots_open(ctx, pid, path, n, maps, via);
+}
+
+static int open_place_map(void *ctx, s32 pid)
+{
+	return mntroots_open_map(ctx, pid);
+}
+
+static s64 oldest_recording; /* in seconds of the wall clock; 0: none */
+
+void symbols_recorded(const char *path)
+{
+	struct stat st;
+	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode))
+		return;
+	oldest_recording = oldest_recording ? min(oldest_recording, (s64)st.st_mtime) : st.st_mtime;
+}
+
+/* The number may have gone to another process since: one that began after the recording was made is not the recorded one. */
+s64 symbols_uid(s32 pid)
+{
+	struct sysroot root;
+	struct procfs proc;
+	u32 uid = 0;
+	s64 began = 0;
+	if (pid <= 0 || sysroot_open(&root, NULL))
+		return -1;
+	procfs_init(&proc, &root);
+	int err = procfs_uid(&proc, pid, &uid);
+	if (!err && oldest_recording)
+		err = procfs_started(&proc, pid, &began);
+	procfs_done(&proc);
+	sysroot_close(&root);
+	return err || (oldest_recording && began > oldest_recording) ? -1 : (s64)uid;
+}
+
+static s64 uid_of_place(void *ctx, s32 pid)
+{
+	(void)ctx;
+	return symbols_uid(pid);
+}
+
+const struct debugfile_places *symbols_places(const char *symfs)
+{
+	static struct mntroots roots; /* as long as the program */
+	static struct debugfile_places places;
+	if (!places.open && !mntroots_init(&roots, NULL))
+		places = (struct debugfile_places){ .open = open_place,
+						    .open_map = open_place_map,
+						    .uid = uid_of_place,
+						    .ctx = &roots };
+	return symfs || !places.open ? NULL : &places;
+}
+
+unsigned symbols_want(const struct symbol_opts *o)
+{
+	return WANT_SYMBOL | (o->no_inline ? 0 : WANT_INLINE);
+}
+
+/* Without a package to name (another distribution, a program of one's own) it is what would help anywhere. */
+static char *stripped_hint(const char *const *paths, size_t nr)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_str(&s, "apt install ");
+	if (!debug_packages("", paths, nr, &s)) {
+		s.len = 0;
+		strbuf_str(&s, "install its debugging symbols, or set DEBUGINFOD_URLS");
+	} else if (strstr(strbuf_cstr(&s), "-dbgsym")) {
+		strbuf_str(&s, " (-dbgsym packages are in the debian-debug archive)");
+	}
+	return strbuf_steal(&s);
+}
+
+struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
+{
+	static char dir[4096], cache[4096]; /* as long as the names */
+	return (struct sym_config){
+		.symfs = o->symfs,
+		.fetch = o->symfs ? NULL : debug_server(app),
+		.places = symbols_places(o->symfs),
+		.cache = cache_folder(app, cache, sizeof(cache)),
+		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
+		.vmlinux = o->no_vmlinux ? NULL : o->vmlinux,
+		.no_vmlinux = o->no_vmlinux,
+		.bounds = o->func_names || (!o->no_func_names && strcmp(app->prog, "perf") != 0),
+		.min_unnamed = o->min_unnamed,
+		.stripped_hint = o->symfs ? NULL : stripped_hint,
+		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
+		.kernel_text = kernel_text,
+		.kernel_ctx = (void *)o,
+		.kallsyms_given = o->kallsyms != NULL,
+		.diag = &app->diag,
+		.max_notes = app->verbose ? 0 : 5,
+	};
+}
+
+struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+{
+	struct sym_config cfg = symbols_config(app, o);
+	return sym_names_new(&cfg);
+}
+
+int symbols_unwind(struct source *src, const struct symbol_opts *o)
+{
+	char cache[4096];
+	return replay_perf_unwind(
+		src, &(struct unwind_config){ .symfs = o->symfs,
+					      .places = symbols_places(o->symfs),
+					      .cache = cache_folder(NULL, cache, sizeof(cache)) });
+}
+
+static bool same_kernel(const struct catalog *c)
+{
+	struct kallsyms_text notes;
+	struct buildid running;
+	bool same = false;
+	if (kallsyms_read_notes(NULL, &notes))
+		return false;
+	if (!buildid_of_notes(notes.data, notes.len, 4, false, &running))
+		vec_for_each (&c->images, i) {
+			struct buildid recorded = buildid_make(i->build_id, i->build_id_size);
+			same |= i->kind == IMAGE_KIND_KERNEL && buildid_equal(&running, &recorded);
+		}
+	kallsyms_text_done(&notes);
+	return same;
+}
+
+const char *kernel_list_text(void *list, size_t *len)
+{
+	struct kernel_list *l = list;
+	struct sym_text t = { 0 };
+	*len = 0;
+	if (!l->data && (l->opts->kallsyms || same_kernel(l->catalog)) &&
+	    !kernel_text((void *)l->opts, SYM_KALLSYMS, &t)) {
+		l->data = t.data;
+		l->len = t.len;
+		l->mapped = t.mapped;
+	}
+	*len = l->len;
+	return l->data;
+}
+
+void kernel_list_done(struct kernel_list *l)
+{
+	struct sym_text t = { .data = l->data, .len = l->len, .mapped = l->mapped };
+	if (l->data)
+		release(&t);
+}

@@ -1,0 +1,311 @@
+/* sonde buildid-cache: the files that perf (and we) keep by build id, so that a recording finds the very binaries it saw. */
+#include "base/json.h"
+#include "cmd/app/app.h"
+#include "cmd/app/commands.h"
+#include "cmd/app/recorded_ids.h"
+#include "image/idcache.h"
+#include "stream/replay_perf.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cache_opts {
+	struct opt_list add, remove, purge, update;
+	bool purge_all;
+	bool list;
+	const char *missing;
+	bool ignored;
+	const char *refused;
+};
+
+/* clang-format off */
+static const struct opt cache_rows[] = {
+	OPT_LIST('a', "add", struct cache_opts, add, "FILES", "Keep these files, separated by commas"),
+	OPT_LIST('r', "remove", struct cache_opts, remove, "FILES", "Remove what is kept of these files as they are now"),
+	OPT_LIST('p', "purge", struct cache_opts, purge, "FILES", "Remove all that is kept under these paths, older builds too"),
+	OPT_FLAG('P', "purge-all", struct cache_opts, purge_all, "Remove everything"),
+	OPT_LIST('u', "update", struct cache_opts, update, "FILES", "Keep these files anew"),
+	OPT_FLAG('l', "list", struct cache_opts, list, "What is kept: build id and path"),
+	OPT_STR('M', "missing", struct cache_opts, missing, "FILE", "What a recording names and is not kept"),
+	OPT_FLAG('f', "force", struct cache_opts, ignored, "Accepted; nothing is asked", .hidden = true),
+	OPT_STR('k', "kcore", struct cache_opts, refused, "FILE", "The kernel's names are taken from the running system; there is nothing to copy", .refused = true),
+	OPT_STR(0, "debuginfod", struct cache_opts, refused, "URLS", "Nothing is fetched from the network: debuginfod-find does, and --add keeps it", .optional = true, .refused = true),
+	OPT_STR(0, "target-ns", struct cache_opts, refused, "PID", "Give the path as seen from here: /proc/PID/root/...", .refused = true),
+	OPT_END(),
+};
+/* clang-format on */
+
+static const struct opt_example cache_examples[] = {
+	{ "buildid-cache -a /usr/bin/app", "before an update: old recordings stay readable" },
+	{ "buildid-cache -l", "what is there" },
+	{ "buildid-cache -M perf.data", "which binaries of a recording are not" },
+	{ "buildid-cache -p /usr/bin/app", "remove all builds of a program" },
+	{ 0 },
+};
+
+struct cache {
+	struct app *app;
+	const char *dir;
+	struct json json;
+	const char *purge; /* path: entries to be removed; NULL: all */
+	u64 nr_purged;
+	bool failed;
+};
+
+static bool as_perf(const struct cache *c)
+{
+	return !strcmp(c->app->prog, "perf");
+}
+
+/* What -v says. */
+static void said(struct cache *c, const char *did, const struct buildid *id, const char *path,
+		 int err)
+{
+	char hex[BUILDID_TEXT] = "";
+	if (id)
+		(void)buildid_text(id, hex);
+	if (c->app->verbose)
+		strbuf_printf(&c->app->err, "%s %s%s%s: %s\n", did, hex, id ? " " : "", path,
+			      err ? "FAIL" : "Ok");
+}
+
+static void fail(struct cache *c, const char *what, const char *path, const char *why)
+{
+	if (as_perf(c)) {
+		strbuf_printf(&c->app->err, "Couldn't %s %s: %s\n", what, path, why);
+		return;
+	}
+	diag_error(&c->app->diag, -EIO, "cannot %s %s: %s", what, path, why);
+	c->failed = true;
+}
+
+/* The file's own id and its path without links. */
+static int identify(const char *file, char path[PATH_MAX], struct buildid *id)
+{
+	struct elfimg e;
+	if (!realpath(file, path))
+		return -errno;
+	int err = elfimg_open(&e, path);
+	if (err)
+		return err;
+	err = buildid_of_image(&e, id);
+	elfimg_close(&e);
+	return err ? -ENODATA : 0;
+}
+
+static const char *reason(int err)
+{
+	return err == -ENODATA	 ? "it has no build id"
+	       : err == -ENOEXEC ? "it is no program or library (ELF)"
+				 : strerror(-err);
+}
+
+static void add(struct cache *c, const char *file)
+{
+	char path[PATH_MAX];
+	struct buildid id;
+	int err = identify(file, path, &id);
+	if (!err) {
+		err = idcache_add(c->dir, path, path, &id, "elf");
+		err = err == -EEXIST ? 0 : err;
+		said(c, "Adding", &id, file, err);
+	}
+	if (err)
+		fail(c, "add", file, reason(err));
+}
+
+static void remove_one(struct cache *c, const char *file)
+{
+	char path[PATH_MAX];
+	struct buildid id;
+	int err = identify(file, path, &id);
+	if (!err) {
+		err = idcache_remove(c->dir, &id);
+		said(c, "Removing", &id, file, err);
+	}
+	if (err == -ENOENT && as_perf(c))
+		strbuf_printf(&c->app->err, "%s wasn't in the cache\n", file);
+	else if (err)
+		fail(c, "remove", file, err == -ENOENT ? "it is not in the cache" : reason(err));
+}
+
+static void update(struct cache *c, const char *file)
+{
+	char path[PATH_MAX];
+	struct buildid id;
+	int err = identify(file, path, &id);
+	if (!err) {
+		err = idcache_remove(c->dir, &id);
+		if (!err || err == -ENOENT)
+			err = idcache_add(c->dir, path, path, &id, "elf");
+		said(c, "Updating", &id, file, err);
+	}
+	if (err)
+		fail(c, "update", file, reason(err));
+}
+
+static int hex_digit(char ch)
+{
+	return ch <= '9' ? ch - '0' : ch - 'a' + 10;
+}
+
+static struct buildid id_of_hex(const char *hex)
+{
+	u8 bytes[BUILDID_MAX];
+	size_t n = 0;
+	for (; n < BUILDID_MAX && hex[2 * n] && hex[2 * n + 1]; n++)
+		bytes[n] = (u8)(hex_digit(hex[2 * n]) << 4 | hex_digit(hex[2 * n + 1]));
+	return buildid_make(bytes, n);
+}
+
+static int purge_entry(void *ctx, const char *path, const char *hex)
+{
+	struct cache *c = ctx;
+	if (c->purge && strcmp(c->purge, path))
+		return 0;
+	struct buildid id = id_of_hex(hex);
+	int err = idcache_remove(c->dir, &id);
+	said(c, "Removing", &id, path, err);
+	c->nr_purged += !err;
+	if (err)
+		fail(c, "remove", path, reason(err));
+	return 0;
+}
+
+/* file NULL: everything. A file that is gone may still be named by the path it had. */
+static void purge(struct cache *c, const char *file)
+{
+	char path[PATH_MAX];
+	c->purge = file && file[0] != '[' && realpath(file, path) ? path : file;
+	c->nr_purged = 0;
+	int err = idcache_each(c->dir, purge_entry, c);
+	err = err == -ENOENT ? 0 : err;
+	if (c->app->verbose && !err)
+		strbuf_printf(&c->app->err, file ? "Purging %s: Ok\n" : "Purged all: Ok\n", file);
+	if (err)
+		fail(c, "purge", file ? file : c->dir, reason(err));
+	else if (file && !c->nr_purged && !as_perf(c))
+		fail(c, "remove", file, "it is not in the cache");
+}
+
+static void print_row(struct cache *c, const char *hex, const char *path)
+{
+	if (!c->app->json) {
+		strbuf_printf(&c->app->out, "%s %s\n", hex, path);
+		return;
+	}
+	json_object(&c->json);
+	json_put_str(&c->json, "build_id", hex);
+	json_put_str(&c->json, "path", path);
+	json_object_end(&c->json);
+}
+
+static int list_entry(void *ctx, const char *path, const char *hex)
+{
+	print_row(ctx, hex, path);
+	return 0;
+}
+
+static int print_missing(void *ctx, const struct recorded_id *r)
+{
+	struct cache *c = ctx;
+	struct buildid id = buildid_make(r->id, r->size);
+	char hex[BUILDID_TEXT];
+	if (!r->size || idcache_has(c->dir, &id))
+		return 0;
+	(void)buildid_text(&id, hex);
+	print_row(c, hex, r->path);
+	return 0;
+}
+
+static int missing(struct cache *c, const char *input)
+{
+	struct source *src;
+	int err = replay_perf_open(input, &src, &c->app->diag);
+	if (err)
+		return err;
+	err = recorded_ids(src, RECORDED_ALL, print_missing, c, &c->app->diag);
+	src->ops->close(src);
+	return err;
+}
+
+/* Files of an option, each of which may be a list. */
+static void each(struct cache *c, const struct opt_list *files,
+		 void (*fn)(struct cache *, const char *))
+{
+	vec_for_each (&files->items, item) {
+		const char *at = *item;
+		while (*at) {
+			char file[PATH_MAX];
+			size_t len = strcspn(at, ",");
+			if (len && len < sizeof(file)) {
+				memcpy(file, at, len);
+				file[len] = '\0';
+				fn(c, file);
+			}
+			at += len + (at[len] == ',');
+		}
+	}
+}
+
+static int show(struct cache *c, const struct cache_opts *o)
+{
+	json_begin(&c->json, &c->app->out, JSON_PRETTY);
+	if (c->app->json)
+		json_array(&c->json);
+	int err = o->list ? idcache_each(c->dir, list_entry, c) : 0;
+	err = err == -ENOENT ? 0 : err; /* nothing is kept */
+	if (!err && o->missing)
+		err = missing(c, o->missing);
+	if (c->app->json)
+		json_array_end(&c->json);
+	int end = c->app->json ? json_end(&c->json) : 0;
+	return err ? err : end;
+}
+
+static int cache_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct cache_opts *o = opts;
+	char buf[PATH_MAX];
+	struct cache c = { .app = app, .dir = recorded_cache_dir(buf, sizeof(buf)) };
+	bool any = o->add.items.nr || o->remove.items.nr || o->purge.items.nr ||
+		   o->update.items.nr || o->purge_all || o->list || o->missing;
+	if (argc || !any)
+		return app_usage(app,
+				 argc ? "'%s': with which option? -a adds a file"
+				      : "what should be done? -a adds, -r removes, -l lists",
+				 argc ? argv[0] : NULL);
+	if (!c.dir) {
+		diag_error(&app->diag, -ENOENT, "there is no place for the cache");
+		diag_hint(&app->diag, "set HOME or PERF_BUILDID_DIR");
+		return APP_FAILED;
+	}
+	int err = o->list || o->missing ? show(&c, o) : 0;
+	if (err)
+		return app_fail(app, err);
+	each(&c, &o->add, add);
+	each(&c, &o->remove, remove_one);
+	each(&c, &o->purge, purge);
+	if (o->purge_all)
+		purge(&c, NULL);
+	each(&c, &o->update, update);
+	return c.failed ? APP_FAILED : APP_DONE;
+}
+
+const struct command command_buildid_cache = {
+	.name = "buildid-cache",
+	.group = "Why",
+	.summary = "keep binaries by build id, for recordings made with them",
+	.usage = "[OPTIONS]",
+	.about =
+		"perf's cache, ~/.debug or $PERF_BUILDID_DIR: what one of us adds, the other "
+		"finds. A "
+		"recording names its binaries by build id; with them kept here, its functions have "
+		"names also after an update.",
+	.examples = cache_examples,
+	.opts = cache_rows,
+	.opts_size = sizeof(struct cache_opts),
+	.run = cache_run,
+};

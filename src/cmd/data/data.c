@@ -1,0 +1,23 @@
+/* `sonde data`: recordings as files: repairing and converting them. */
+#include "cmd/app/commands.h"
+
+static const struct command *const subs[] = {
+	&command_data_convert,
+	&command_data_repair,
+	NULL,
+};
+
+static const struct opt_example examples[] = {
+	{ "data repair perf.data", "make readable what a killed recorder left" },
+	{ "data convert --to-json out.json", "./perf.data as one JSON file" },
+	{ 0 },
+};
+
+const struct command command_data = {
+	.name = "data",
+	.group = "Why",
+	.summary = "repair or convert a recording",
+	.usage = "COMMAND [OPTIONS]",
+	.examples = examples,
+	.subs = subs,
+};

@@ -1,0 +1,580 @@
+/* sonde flame: a recording, or a command that is recorded now, as a flame graph. */
+#include "cmd/app/commands.h"
+#include "cmd/flame/flame_code.h"
+#include "cmd/app/outfile.h"
+#include "cmd/record/record.h"
+#include "cmd/app/recording.h"
+#include "cmd/app/stacks.h"
+#include "base/json.h"
+#include "export/folded.h"
+#include "view/html_flame.h"
+#include "view/svg_flame.h"
+#include "view/text_flame.h"
+#include "view/tui_flame.h"
+#include "view/tui_screen.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TEXT_WIDTH = 120 }; /* where there is no terminal */
+enum flame_form { FORM_HTML, FORM_SVG, FORM_FOLDED, FORM_TERM };
+
+struct flame_opts {
+	struct record_opts record; /* first: its option calls get this struct */
+	struct opt_list inputs; /* several: one recording of several trace.dat */
+	const char *output;
+	const char *title;
+	bool svg;
+	bool folded;
+	bool term;
+	bool inverted;
+	struct folded_opts fold;
+	bool open;
+	bool code;
+	u64 width;
+	u64 max_nodes;
+	u64 workers;
+	struct symbol_opts symbols;
+};
+
+struct flame_job {
+	struct app *app;
+	struct flame_opts *o;
+	enum flame_form form;
+	const char *paths[FLAME_SIDES];
+	u32 nr_paths;
+	char *temp; /* the recording made now */
+	const char *output;
+	u64 cost_ns; /* of recording */
+	struct recorder_stats recorded;
+	int status; /* of the command we ran */
+	u64 nr_nodes, nr_joined;
+	struct flame flame;
+};
+
+static u64 own_cpu_ns(void)
+{
+	struct rusage ru;
+	getrusage(RUSAGE_SELF, &ru);
+	return (u64)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000000000 +
+	       (u64)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000;
+}
+
+/* ---- recording ---- */
+
+static int make_temp(struct flame_job *j)
+{
+	const char *folder = secure_getenv("TMPDIR");
+	if (asprintf(&j->temp, "%s/sonde-flame.XXXXXX", folder && *folder ? folder : "/tmp") < 0) {
+		j->temp = NULL;
+		return -ENOMEM;
+	}
+	int fd = mkstemp(j->temp);
+	if (fd < 0) {
+		int err = -errno;
+		(void)diag_error(&j->app->diag, err, "cannot make %s: %s", j->temp, strerror(-err));
+		free(j->temp);
+		j->temp = NULL;
+		return err;
+	}
+	(void)close(fd);
+	return 0;
+}
+
+/* 0 when there is something to draw; then the command's status is in j->status. */
+static int record_now(struct flame_job *j, int argc, char **argv)
+{
+	struct record_opts *r = &j->o->record;
+	int err = make_temp(j);
+	if (err)
+		return err;
+	r->output = j->temp;
+	r->result = &j->recorded;
+	if (!r->call_graph)
+		r->call_graph = "auto";
+	if (!r->freq && !r->period)
+		r->freq = "999";
+	j->status = command_record.run(j->app, r, argc, argv);
+	j->cost_ns = own_cpu_ns();
+	if (j->status == APP_NOT_FOUND && j->app->diag.nr_errors)
+		diag_hint(&j->app->diag, "words that are no recordings are a command to run");
+	j->paths[0] = j->temp;
+	j->nr_paths = 1;
+	struct stat st;
+	if (j->app->diag.nr_errors || stat(j->temp, &st) || !st.st_size)
+		return -ECANCELED;
+	return 0;
+}
+
+/* ---- what comes out ---- */
+
+static const char *form_suffix(enum flame_form form)
+{
+	return form == FORM_SVG ? "flame.svg" : form == FORM_HTML ? "flame.html" : "-";
+}
+
+/* Of the recorder's command line: the command behind "--", or all of it. */
+static const char *what_ran(const char *line)
+{
+	const char *dashes = strstr(line, " -- ");
+	return dashes && dashes[4] ? dashes + 4 : line;
+}
+
+/* Whether the word is -a, alone or among other options without a value: -ag. */
+static bool is_all_cpus(const char *word, size_t len)
+{
+	static const char name[] = "--all-cpus";
+	if (len == sizeof(name) - 1 && !memcmp(word, name, len))
+		return true;
+	return len > 1 && word[0] == '-' && strspn(word + 1, "agnqv") == len - 1 &&
+	       memchr(word + 1, 'a', len - 1);
+}
+
+/* Of the recorder's options, the words up to the command: the first that is neither an option nor an option's value. */
+static bool asked_for_all_cpus(const char *line)
+{
+	bool value = true; /* the first words are the program's and the verb's */
+	for (u32 i = 0; *line; i++) {
+		size_t len = strcspn(line, " ");
+		bool option = *line == '-';
+		if (i > 1 && (!strncmp(line, "-- ", 3) || (!option && !value)))
+			return false;
+		if (i > 1 && is_all_cpus(line, len))
+			return true;
+		/* Of options with one letter we know which take a value; of the others, what follows may be one. */
+		value = i < 1 || (option && len > 1 &&
+				  (line[1] == '-' ? !memchr(line, '=', len)
+						  : len == 2 && strchr("eFcopturCmDjGkz", line[1])));
+		line += len + strspn(line + len, " ");
+	}
+	return false;
+}
+
+/* More than one process has samples, or more than one command where processes are not told apart. */
+static bool has_processes(const struct flame *f)
+{
+	vec_for_each (&f->tasks, t)
+		if (t->pid != f->tasks.at[0].pid || t->comm != f->tasks.at[0].comm)
+			return true;
+	return false;
+}
+
+static void find_scope(struct flame *f)
+{
+	for (u32 i = 0; i < f->nr_sides; i++)
+		f->sides[i].whole_system = f->sides[i].command && has_processes(f) &&
+					   asked_for_all_cpus(flame_str(f, f->sides[i].command));
+}
+
+/* "whole system on build7, while sleep 5 ran" */
+static void system_title(const struct flame *f, struct strbuf *to)
+{
+	const struct flame_side *s = &f->sides[0];
+	const char *line = flame_str(f, s->command), *dashes = strstr(line, " -- ");
+	strbuf_printf(to, "whole system%s%s", s->host ? " on " : "",
+		      s->host ? flame_str(f, s->host) : "");
+	if (dashes && dashes[4])
+		strbuf_printf(to, ", while %s ran", dashes + 4);
+}
+
+static void make_title(const struct flame_job *j, struct strbuf *to)
+{
+	const struct flame *f = &j->flame;
+	if (j->o->title)
+		strbuf_str(to, j->o->title);
+	else if (j->nr_paths > 1)
+		strbuf_printf(to, "%s %s %s", j->paths[0],
+			      j->form != FORM_TERM || term_utf8() ? "→" : "->", j->paths[1]);
+	else if (f->sides[0].whole_system)
+		system_title(f, to);
+	else if (f->sides[0].command)
+		strbuf_str(to, what_ran(flame_str(f, f->sides[0].command)));
+	else
+		strbuf_str(to, j->paths[0]);
+}
+
+static int render(struct flame_job *j, struct strbuf *to)
+{
+	struct strbuf title;
+	strbuf_init(&title);
+	find_scope(&j->flame);
+	make_title(j, &title);
+	int err = title.err;
+	if (!err && j->form == FORM_HTML) {
+		struct html_flame_stats st;
+		err = html_flame(&j->flame,
+				 &(struct html_flame_opts){
+					 .title = strbuf_cstr(&title),
+					 .max_nodes = (u32)min(j->o->max_nodes, (u64)1 << 30) },
+				 to, &st);
+		j->nr_nodes = st.nr_nodes;
+		j->nr_joined = st.nr_joined;
+	} else if (!err && j->form == FORM_SVG) {
+		err = svg_flame(&j->flame,
+				&(struct svg_flame_opts){ .title = strbuf_cstr(&title),
+							  .width = (u32)j->o->width,
+							  .inverted = j->o->inverted },
+				to);
+	} else if (!err && j->form == FORM_TERM) {
+		err = !strcmp(j->output, "-") && app_may_draw(j->app) && tui_possible()
+			      ? tui_flame(&j->flame, strbuf_cstr(&title), j->app->colour)
+			      : -ENOTTY;
+		if (err == -ENOTTY)
+			err = text_flame(&j->flame, j->app->wide ? (u32)TEXT_WIDTH : j->app->width,
+					 to);
+	} else if (!err) {
+		err = export_folded(&j->flame, &j->o->fold, to);
+	}
+	strbuf_done(&title);
+	return err;
+}
+
+static void say_json(struct flame_job *j)
+{
+	struct json js;
+	const struct flame_side *s = &j->flame.sides[j->flame.nr_sides - 1];
+	json_begin(&js, &j->app->out, JSON_PRETTY);
+	json_object(&js);
+	json_put_str(&js, "file", j->output);
+	json_put_u64(&js, "samples", s->nr_samples);
+	json_put_u64(&js, "lost", s->nr_lost);
+	if (s->nr_truncated || s->knows_truncated)
+		json_put_u64(&js, "truncated_stacks", s->nr_truncated);
+	json_put_u64(&js, "frames", j->flame.nodes.nr);
+	json_put_u64(&js, "frames_joined", j->nr_joined);
+	json_put_u64(&js, "recorder_cpu_ns", s->cost_ns);
+	json_object_end(&js);
+	(void)!json_end(&js);
+}
+
+static void say_result(struct flame_job *j)
+{
+	const struct flame_side *s = &j->flame.sides[j->flame.nr_sides - 1];
+	struct strbuf *to = &j->app->err;
+	char full[4096];
+	app_say(j->app);
+	strbuf_printf(to, "%s: %s: %llu samples, %llu lost, %zu frames", j->app->title,
+		      realpath(j->output, full) ? full : j->output,
+		      (unsigned long long)s->nr_samples, (unsigned long long)s->nr_lost,
+		      j->flame.nodes.nr - j->flame.trees.nr);
+	if (j->nr_joined)
+		strbuf_printf(to, " (%llu light ones joined)", (unsigned long long)j->nr_joined);
+	if (s->cost_ns)
+		strbuf_printf(to, "; recording cost %.0f ms CPU", (double)s->cost_ns / 1e6);
+	strbuf_char(to, '\n');
+	(void)strbuf_flush(to);
+}
+
+/* A browser on this screen, and only if there is one and it is ours. */
+static void open_page(struct flame_job *j)
+{
+	struct diag *d = &j->app->diag;
+	const char *why = getenv("SSH_CONNECTION") || getenv("SSH_TTY") ? "this is an ssh session"
+			  : !getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY") ? "there is no display"
+			  : !geteuid() ? "a browser should not run as root"
+				       : NULL;
+	if (why) {
+		diag_note(d, "--open: %s; the page is %s", why, j->output);
+		return;
+	}
+	pid_t pid = fork();
+	if (!pid) {
+		if (fork())
+			_exit(0);
+		(void)setsid();
+		(void)!freopen("/dev/null", "r+", stdin);
+		(void)!freopen("/dev/null", "w", stdout);
+		(void)!freopen("/dev/null", "w", stderr);
+		(void)execlp("xdg-open", "xdg-open", j->output, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		(void)!waitpid(pid, NULL, 0);
+}
+
+static int write_out(struct flame_job *j)
+{
+	struct app *app = j->app;
+	if (!strcmp(j->output, "-")) {
+		int err = render(j, &app->out);
+		return err;
+	}
+	struct strbuf text;
+	strbuf_init(&text);
+	int err = render(j, &text);
+	if (!err)
+		err = outfile_write(j->output, text.data, text.len, false, &app->diag);
+	strbuf_done(&text);
+	if (!err && app->json)
+		say_json(j);
+	else if (!err)
+		say_result(j);
+	if (!err && j->o->open && j->form == FORM_HTML)
+		open_page(j);
+	return err;
+}
+
+/* "cycles, faults": what is on one side. */
+static void list_events(const struct flame *f, const u64 *weights, struct strbuf *to)
+{
+	u32 nr = 0;
+	for (u32 e = 0; e < f->events.nr; e++)
+		if (weights[e] && nr++ < 3)
+			strbuf_printf(to, nr > 1 ? ", %s" : "%s", flame_str(f, f->events.at[e]));
+	if (nr > 3)
+		strbuf_printf(to, " and %u more", nr - 3);
+}
+
+/* A difference is one of an event: of what only one side has, everything is new or gone. */
+static int check_sides(struct flame_job *j)
+{
+	const struct flame *f = &j->flame;
+	if (f->nr_sides < 2)
+		return 0;
+	_cleanup_free_ u64 *before = flame_event_weights(f, 0), *after = flame_event_weights(f, 1);
+	if (!before || !after)
+		return -ENOMEM;
+	for (u32 e = 0; e < f->events.nr; e++)
+		if (before[e] && after[e])
+			return 0;
+	struct strbuf a, b;
+	strbuf_init(&a);
+	strbuf_init(&b);
+	list_events(f, before, &a);
+	list_events(f, after, &b);
+	diag_warn(&j->app->diag,
+		  "the recordings have no event in common: there is nothing to compare");
+	diag_hint(&j->app->diag, "%s has %s, %s has %s: record the same -e twice", j->paths[0],
+		  strbuf_cstr(&a), j->paths[1], strbuf_cstr(&b));
+	strbuf_done(&a);
+	strbuf_done(&b);
+	return 0;
+}
+
+static int draw(struct flame_job *j)
+{
+	struct app *app = j->app;
+	int err = stacks_load(app,
+			      &(struct stacks_opts){ .paths = j->paths,
+						     .nr_paths = j->nr_paths,
+						     .inputs = &j->o->inputs,
+						     .by_comm = j->form != FORM_HTML,
+						     .workers = (unsigned)j->o->workers,
+						     .symbols = &j->o->symbols },
+			      &j->flame);
+	if (err)
+		return err;
+	struct flame_side *s = &j->flame.sides[0];
+	if (j->temp) {
+		s->path = 0;
+		s->cost_ns = j->cost_ns;
+		s->nr_truncated = max(s->nr_truncated, j->recorded.nr_cut);
+		s->knows_truncated |= j->recorded.nr_stacks > 0;
+	}
+	if (!j->flame.points.nr) {
+		(void)diag_error(&app->diag, -ENODATA, "there are no samples in %s",
+				 j->temp ? "what was recorded" : j->paths[0]);
+		if (j->temp)
+			diag_hint(&app->diag, "a command that sleeps or is over at once uses no "
+					      "CPU to sample; -F "
+					      "max samples more often");
+		return -ENODATA;
+	}
+	if (s->nr_without == s->nr_samples) {
+		diag_warn(&app->diag, "the recording has no call chains: functions are shown "
+				      "without their callers");
+		diag_hint(&app->diag, "record them: %s",
+			  recording_kind(j->paths[0]) == LOOKS_TRACEDAT
+				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
+				  : "sonde record -g -- COMMAND");
+	}
+	err = check_sides(j);
+	if (!err && j->form == FORM_HTML && j->o->code && j->nr_paths == 1)
+		err = flame_code_add(app, j->paths[0], &j->o->symbols, &j->flame);
+	return err ? err : write_out(j);
+}
+
+/* A recording comes first: what follows are options and the other recording. */
+static int take_recordings(struct flame_job *j, int argc, char **argv)
+{
+	struct app *app = j->app;
+	struct opt_set sets[] = { { command_flame.opts, j->o }, { app_common_rows, &app->common } };
+	int first;
+	int ret = opts_parse_sets(sets, ARRAY_SIZE(sets), true, argc, argv, &first, &app->diag);
+	app_decide(app);
+	if (ret)
+		return ret == -EINVAL || ret > 0 ? app_usage_said(app) : app_fail(app, ret);
+	j->paths[j->nr_paths++] = argv[0];
+	for (int i = first; i < argc; i++) {
+		if (j->nr_paths == FLAME_SIDES)
+			return app_usage(app, "two recordings at most: '%s' is left over", argv[i]);
+		j->paths[j->nr_paths++] = argv[i];
+	}
+	return 0;
+}
+
+/* A file that nobody can run: whoever names it means a recording. */
+static bool is_no_program(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISREG(st.st_mode) && access(path, X_OK);
+}
+
+/* Recordings in argv, or a command: no paths then. 0, or the exit status. */
+static int find_input(struct flame_job *j, int argc, char **argv)
+{
+	const struct record_opts *r = &j->o->record;
+	bool live = r->all || r->pids || r->tids || r->cpus;
+	if (j->o->inputs.items.nr)
+		j->paths[j->nr_paths++] = recording_input(&j->o->inputs, NULL);
+	else if (argc && !live && (recording_kind(argv[0]) || is_no_program(argv[0])))
+		return take_recordings(j, argc, argv);
+	else if (!argc && !live)
+		j->paths[j->nr_paths++] = "perf.data";
+	return 0;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t len = strlen(s), tail = strlen(end);
+	return len > tail && !strcmp(s + len - tail, end);
+}
+
+static int check_opts(struct flame_job *j)
+{
+	const struct flame_opts *o = j->o;
+	if (o->svg + o->folded + o->term > 1)
+		return app_usage(j->app,
+				 "--svg, --folded and --term are different things: one at a time");
+	if (o->width < 200 || o->width > 20000)
+		return app_usage(j->app, "--width: from 200 to 20000");
+	j->form = o->folded						  ? FORM_FOLDED
+		  : o->term						  ? FORM_TERM
+		  : o->svg || (o->output && ends_with(o->output, ".svg")) ? FORM_SVG
+									  : FORM_HTML;
+	j->output = o->output ? o->output : form_suffix(j->form);
+	if (!strcmp(j->output, "-") && j->form == FORM_HTML && term_is_tty(STDOUT_FILENO))
+		return app_usage(j->app, "-o -: standard output is a terminal");
+	return 0;
+}
+
+/* What was recorded but could not be drawn is not thrown away. */
+static void end_temp(struct flame_job *j, int err)
+{
+	if (!j->temp)
+		return;
+	if (err && err != -ENODATA && j->recorded.nr_samples) {
+		diag_note(&j->app->diag, "the recording is kept as %s", j->temp);
+		diag_hint(&j->app->diag, "draw it with: sonde flame -o FILE %s", j->temp);
+	} else {
+		(void)unlink(j->temp);
+	}
+	free(j->temp);
+}
+
+static int flame_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct flame_opts *o = opts;
+	struct flame_job j = { .app = app, .o = o };
+	if (o->inputs.items.nr && argc)
+		return app_usage(app, "-i names the recording: '%s' is left over", argv[0]);
+	int status = find_input(&j, argc, argv);
+	if (!status)
+		status = check_opts(&j);
+	if (status)
+		return status;
+	/* Before a command is run, or a large recording read, for nothing. */
+	int err = outfile_check(j.output, &app->diag);
+	if (err)
+		return app_fail(app, err);
+	flame_init(&j.flame);
+	if (!j.nr_paths)
+		err = record_now(&j, argc, argv);
+	if (!err)
+		err = draw(&j);
+	flame_done(&j.flame);
+	end_temp(&j, err);
+	if (err == -ECANCELED)
+		return j.status ? j.status : APP_FAILED;
+	if (err)
+		return app_fail(app, err);
+	return j.status;
+}
+
+static void flame_defaults(void *opts)
+{
+	struct flame_opts *o = opts;
+	o->width = 1200;
+	o->code = true;
+}
+
+/* clang-format off */
+static const struct opt flame_rows[] = {
+	OPT_LIST('i', "input", struct flame_opts, inputs, "FILE", "recording to draw (perf.data), or a trace.dat (several are one graph); - is standard input"),
+	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html; NAME.svg is a picture); - is standard output"),
+	OPT_FLAG(0, "code", struct flame_opts, code, "the page has source and assembly of the heaviest functions (default, up to 32 MB of recording; --no-code)"),
+	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
+	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
+	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows walk, Enter zooms, / searches, q quits"),
+	OPT_FLAG(0, "samples", struct flame_opts, fold.samples, "--folded: numbers of samples, not weighted by period"),
+	OPT_FLAG(0, "kinds", struct flame_opts, fold.kinds, "--folded: _[k] behind kernel functions, _[i] inlined, _[j] code made at run time"),
+	OPT_FLAG(0, "lines", struct flame_opts, fold.lines, "--folded: file and hottest line behind names"),
+	OPT_FLAG(0, "inverted", struct flame_opts, inverted, "--svg: roots at the top"),
+	OPT_UINT(0, "width", struct flame_opts, width, "PIXELS", "--svg: this wide (1200)"),
+	OPT_STR(0, "title", struct flame_opts, title, "TEXT", "the title (the recorded command)"),
+	OPT_FLAG(0, "open", struct flame_opts, open, "show the page in a browser, where there is a display"),
+	OPT_UINT(0, "max-frames", struct flame_opts, max_nodes, "N", "join the lightest branches beyond N frames (400000)"),
+	OPT_UINT(0, "workers", struct flame_opts, workers, "N", "threads to use (all CPUs)"),
+	OPT_HEADING("Recording"),
+	OPT_CALL('e', "event", "EVENT", "events, separated by commas (cycles, else cpu-clock)", record_take_event),
+	OPT_CALL(0, "filter", "FILTER", "only tracepoints of the -e before where this holds", record_take_filter),
+	OPT_STR('F', "freq", struct flame_opts, record.freq, "HZ", "samples a second and CPU, or 'max' (999)"),
+	OPT_UINT('c', "count", struct flame_opts, record.period, "N", "a sample every N events instead"),
+	OPT_FLAG('g', NULL, struct flame_opts, record.graph, "call chains are always recorded", .hidden = true),
+	OPT_STR(0, "call-graph", struct flame_opts, record.call_graph, "HOW", "how call chains are found: fp, dwarf, auto (auto)"),
+	OPT_FLAG('a', "all-cpus", struct flame_opts, record.all, "the whole system"),
+	OPT_STR('C', "cpu", struct flame_opts, record.cpus, "LIST", "these CPUs only (0-3,8)"),
+	OPT_STR('p', "pid", struct flame_opts, record.pids, "PID", "running processes with all their threads"),
+	OPT_STR('t', "tid", struct flame_opts, record.tids, "TID", "running threads"),
+	OPT_STR('m', "mmap-pages", struct flame_opts, record.ring, "PAGES", "ring memory a CPU: pages, or a size like 4M (512K)"),
+	SYMBOL_OPT_ROWS(struct flame_opts, symbols),
+	OPT_END(),
+};
+/* clang-format on */
+
+static const struct opt_example flame_examples[] = {
+	{ "flame -- make", "where a command and its children spend their time: flame.html" },
+	{ "flame -a -F 99 -- sleep 10", "the whole system for ten seconds" },
+	{ "flame perf.data -o page.html", "a recording, ours or perf's" },
+	{ "flame before.data after.data", "what became slower, what faster" },
+	{ "flame trace.dat", "calls of kernel functions by their time, or stacks of events" },
+	{ "flame --term perf.data", "in this terminal, by keyboard" },
+	{ "flame --folded perf.data", "stacks as text, for other tools" },
+	{ 0 },
+};
+
+const struct command command_flame = {
+	.name = "flame",
+	.group = "Why",
+	.summary = "draw a recording or a command as a flame graph",
+	.usage = "[OPTIONS] [RECORDING [RECORDING] | [--] COMMAND [ARGS]]",
+	.about = "Makes one HTML page that needs no network and no other file: a flame graph to "
+		 "zoom "
+		 "and search, over any range of time, by thread, process or command, with callers "
+		 "and callees of a function, a table, and the difference of two recordings. Widths "
+		 "are weighted by period.\n"
+		 "Words that are files of recordings are drawn; other words are a command that is "
+		 "recorded first, with call chains, at 999 samples a second.\n"
+		 "Of a trace.dat, calls of the function graph tracer weigh the time they took "
+		 "themselves; other events weigh 1, with the stacks recorded with them.",
+	.examples = flame_examples,
+	.opts = flame_rows,
+	.opts_size = sizeof(struct flame_opts),
+	.defaults = flame_defaults,
+	.run = flame_run,
+};

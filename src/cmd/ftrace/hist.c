@@ -1,0 +1,727 @@
+/*
+ * `sonde ftrace hist`: histograms that the kernel makes (hist triggers), in an instance of our own while a command runs or until
+ * Ctrl-C; and the time between two events by a key, with a synthetic event.
+ */
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "cmd/app/child.h"
+#include "cmd/app/commands.h"
+#include "cmd/ftrace/calls.h"
+#include "cmd/ftrace/hist_count.h"
+#include "cmd/ftrace/latency.h"
+#include "cmd/ftrace/record.h"
+#include "cmd/ftrace/setup.h"
+#include "cmd/ftrace/sql.h"
+#include "cmd/ftrace/sql_rows.h"
+#include "wire/format.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct hist_opts {
+	const char *keys, *values, *sort, *filter, *size, *latency, *by, *trigger, *input;
+	bool dry_run, all_pids;
+};
+
+struct histing {
+	struct app *app;
+	const struct hist_opts *o;
+	struct tracing t;
+	struct journal *j;
+	char *cmdline;
+	char folder[300], name[128];
+	char shown[600]; /* the file with the result */
+	const char *label; /* of a duration in it; NULL: none */
+	bool usecs; /* its unit, else nanoseconds */
+	int signal, wait_status;
+	bool child_done;
+};
+
+static int split_event(struct histing *h, const char *text, char *system, char *event, size_t size)
+{
+	const char *colon = strchr(text, ':');
+	struct tracing_events list;
+	char glob[128];
+	(void)snprintf(glob, sizeof(glob), "%.*s", colon ? (int)(colon - text) : 0, text);
+	int err = tracing_list_events(&h->t, colon ? glob : NULL, colon ? colon + 1 : text, &list);
+	if (!err && list.items.nr == 1) {
+		(void)snprintf(system, size, "%s", list.items.at[0].system);
+		(void)snprintf(event, size, "%s", list.items.at[0].name);
+	} else {
+		err = diag_error(&h->app->diag, -ENOENT, "'%s' is not one event", text);
+		diag_hint(&h->app->diag, "'sonde ftrace list -e' shows all events");
+	}
+	if (list.items.nr)
+		tracing_events_done(&list);
+	return err;
+}
+
+static int add_trigger(struct histing *h, const char *system, const char *event, const char *line)
+{
+	char path[700], undo[1200];
+	(void)snprintf(path, sizeof(path), "%sevents/%s/%s/trigger", h->folder, system, event);
+	(void)snprintf(undo, sizeof(undo), "!%s", line);
+	return journal_add(h->j, path, line, undo, &h->app->diag);
+}
+
+/* keys=...:vals=...:sort=...:size=... if FILTER */
+static int plain_hist(struct histing *h, const char *text)
+{
+	const struct hist_opts *o = h->o;
+	char system[128], event[128];
+	struct strbuf line;
+	int err = split_event(h, text, system, event, sizeof(event));
+	if (err)
+		return err;
+	strbuf_init(&line);
+	if (o->trigger)
+		strbuf_str(&line, o->trigger);
+	else
+		strbuf_printf(&line, "hist:keys=%s", o->keys);
+	if (!o->trigger && o->values)
+		strbuf_printf(&line, ":vals=%s", o->values);
+	if (!o->trigger && o->sort)
+		strbuf_printf(&line, ":sort=%s", o->sort);
+	if (!o->trigger && o->size)
+		strbuf_printf(&line, ":size=%s", o->size);
+	if (o->filter)
+		strbuf_printf(&line, " if %s", o->filter);
+	err = line.err ? line.err : add_trigger(h, system, event, strbuf_cstr(&line));
+	strbuf_done(&line);
+	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/%s/%s/hist", h->folder, system, event);
+	return err;
+}
+
+static void synth_name(char *to, size_t size)
+{
+	(void)snprintf(to, size, "sonde_lat_%d", (int)getpid());
+}
+
+/* Made before the instance that uses it, so that it is removed after it. */
+static int make_synth(struct histing *h)
+{
+	char name[64], line[128], undo[96];
+	synth_name(name, sizeof(name));
+	(void)snprintf(line, sizeof(line), "%s u64 usecs", name);
+	(void)snprintf(undo, sizeof(undo), "!%s", name);
+	return journal_add(h->j, "synthetic_events", line, undo, &h->app->diag);
+}
+
+/*
+ * A notes its time under the key, B finds it and makes an event of the difference, whose histogram is the answer. A key may have
+ * two names: pid=next_pid.
+ */
+static int latency_hist(struct histing *h)
+{
+	char first[256], sa[128], ea[128], sb[128], eb[128], ka[64], kb[64], line[1024], synth[64];
+	const char *comma = strchr(h->o->latency, ','), *by = h->o->by ? h->o->by : "common_pid";
+	const char *equal = strchr(by, '=');
+	if (!comma || comma - h->o->latency >= (long)sizeof(first))
+		return diag_error(&h->app->diag, -EINVAL, "--latency A,B: two events");
+	(void)snprintf(first, sizeof(first), "%.*s", (int)(comma - h->o->latency), h->o->latency);
+	(void)snprintf(ka, sizeof(ka), "%.*s", equal ? (int)(equal - by) : (int)strlen(by), by);
+	(void)snprintf(kb, sizeof(kb), "%s", equal ? equal + 1 : by);
+	int err = split_event(h, first, sa, ea, sizeof(ea));
+	if (!err)
+		err = split_event(h, comma + 1, sb, eb, sizeof(eb));
+	if (err)
+		return err;
+	synth_name(synth, sizeof(synth));
+	(void)snprintf(line, sizeof(line), "hist:keys=%s:ts0=common_timestamp.usecs%s%s", ka,
+		       h->o->filter ? " if " : "", h->o->filter ? h->o->filter : "");
+	if (!err)
+		err = add_trigger(h, sa, ea, line);
+	(void)snprintf(line, sizeof(line),
+		       "hist:keys=%s:lat=common_timestamp.usecs-$ts0:onmatch(%s.%s).%s($lat)", kb,
+		       sa, ea, synth);
+	if (!err)
+		err = add_trigger(h, sb, eb, line);
+	if (!err)
+		err = add_trigger(h, "synthetic", synth,
+				  h->o->keys && strcmp(h->o->keys, "usecs")
+					  ? h->o->keys
+					  : "hist:keys=usecs.log2:sort=usecs");
+	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/synthetic/%s/hist", h->folder, synth);
+	return err;
+}
+
+static int on_signal(void *ctx, u64 what)
+{
+	((struct histing *)ctx)->signal = (int)what;
+	return 1;
+}
+
+static int on_child(void *ctx, u64 what)
+{
+	struct histing *h = ctx;
+	h->wait_status = (int)what;
+	h->child_done = true;
+	return 1;
+}
+
+/* A loop ends by itself when nobody is waited for: a clock that never matters keeps it. */
+static int tick(void *ctx, u64 what)
+{
+	(void)ctx;
+	(void)what;
+	return 0;
+}
+
+static int wait_for_end(struct histing *h, int argc, char **argv)
+{
+	struct child c = { .go_fd = -1, .exec_fd = -1 };
+	struct loop *l = loop_new();
+	int err = l ? loop_add_signal(l, SIGINT, on_signal, h) : -errno;
+	if (!err)
+		err = loop_add_signal(l, SIGTERM, on_signal, h);
+	if (!err && argc)
+		err = child_prepare(&c, argv, loop_old_signals(l), &h->app->diag);
+	if (!err && argc)
+		err = child_go(&c, argv[0], &h->app->diag);
+	if (!err)
+		err = argc ? loop_add_child(l, c.pid, on_child, h)
+			   : loop_add_timer(l, NS_PER_SEC, NS_PER_SEC, tick, h, NULL);
+	if (!err)
+		err = loop_run(l);
+	if (h->signal && c.pid > 0 && !h->child_done)
+		(void)kill(c.pid, h->signal);
+	child_done(&c);
+	loop_free(l);
+	return err;
+}
+
+static int print_result(struct histing *h)
+{
+	struct strbuf text;
+	struct json j;
+	strbuf_init(&text);
+	int err = tracing_read(&h->t, h->shown, &text);
+	if (err) {
+		diag_error(&h->app->diag, err, "cannot read %s: %s", h->shown, strerror(-err));
+	} else if (h->app->json) {
+		json_begin(&j, &h->app->out, JSON_PRETTY);
+		json_object(&j);
+		json_key(&j, "hist");
+		json_strn(&j, strbuf_cstr(&text), text.len);
+		json_object_end(&j);
+		err = json_end(&j);
+	} else {
+		strbuf_add(&h->app->out, strbuf_cstr(&text), text.len);
+		if (h->label)
+			ftrace_latency_of_text(strbuf_cstr(&text), h->label, h->usecs, &h->app->out);
+	}
+	strbuf_done(&text);
+	return err;
+}
+
+static int hist(struct histing *h, int argc, char **argv)
+{
+	struct diag *d = &h->app->diag;
+	struct journal_opts jo = { .title = h->cmdline, .dry = h->o->dry_run ? &h->app->out : NULL };
+	char path[400];
+	h->label = h->o->latency && !h->o->keys ? "usecs" : NULL;
+	h->usecs = true;
+	int err = journal_open(&h->j, &h->t, &jo, d);
+	if (err)
+		return err;
+	(void)snprintf(h->name, sizeof(h->name), "sonde-%s", journal_name(h->j));
+	(void)snprintf(h->folder, sizeof(h->folder), "instances/%s/", h->name);
+	err = h->o->latency ? make_synth(h) : 0;
+	if (!err)
+		err = journal_instance(h->j, h->name, d);
+	if (!err)
+		err = h->o->latency ? latency_hist(h) : plain_hist(h, argv[0]);
+	if (err || h->o->dry_run)
+		return err;
+	int skip = h->o->latency ? 0 : 1;
+	err = wait_for_end(h, argc - skip, argv + skip);
+	(void)snprintf(path, sizeof(path), "%stracing_on", h->folder);
+	if (!err)
+		err = journal_set(h->j, path, "0", d);
+	return err ? err : print_result(h);
+}
+
+/* ---- from a recording ---- */
+
+struct recorded {
+	struct app *app;
+	struct event_pair_rule rule;
+};
+
+static int look(void *ctx, const char *path)
+{
+	const struct recorded *r = ctx;
+	struct ftrace_latency l = { 0 };
+	int err = ftrace_latency_read(r->app, path, &r->rule, &l);
+	return err ? err : ftrace_latency_print(r->app, &l);
+}
+
+/* The kernel cannot do it, or it is over: the same from events that were recorded. */
+static int from_recording(struct app *app, const struct hist_opts *o, int argc, char **argv)
+{
+	struct recorded r = { .app = app };
+	struct ftrace_setup f = { 0 };
+	struct arena a;
+	int status = APP_DONE;
+	arena_init(&a);
+	int err = ftrace_latency_rule(o->latency, o->by, &a, &r.rule, &app->diag);
+	if (!err && o->input) {
+		err = look(&r, o->input);
+	} else if (!err) {
+		const char *comma = strchr(o->latency, ',');
+		ftrace_setup_defaults(&f);
+		err = ftrace_take_event(&f,
+					arena_strndup(&a, o->latency, (size_t)(comma - o->latency)),
+					false, &app->diag);
+		if (!err && o->filter)
+			err = ftrace_take_filter(&f, o->filter, false, &app->diag);
+		if (!err)
+			err = ftrace_take_event(&f, comma + 1, false, &app->diag);
+		if (!err)
+			status = ftrace_record_and(app, &f, argc, argv, look, &r);
+		else
+			ftrace_setup_end(&f);
+	}
+	arena_done(&a);
+	return err ? app_fail(app, err) : status;
+}
+
+/* A kernel without histograms: the same from a recording. */
+static int without_triggers(struct histing *h, int argc, char **argv)
+{
+	struct app *app = h->app;
+	const struct hist_opts *o = h->o;
+	char system[128], event[128];
+	if (o->trigger) {
+		(void)diag_error(&app->diag, -ENOTSUP, "this kernel makes no histograms");
+		diag_hint(&app->diag, "-k KEY and --latency A,B work without: the events are "
+				      "recorded and counted here");
+		return app_fail(app, -ENOTSUP);
+	}
+	if (o->latency) {
+		diag_note(&app->diag, "this kernel makes no histograms: this one is made of a "
+				      "recording");
+		return from_recording(app, o, argc, argv);
+	}
+	int err = split_event(h, argv[0], system, event, sizeof(event));
+	if (err)
+		return app_fail(app, err);
+	diag_note(&app->diag, "this kernel makes no histograms: this one is made of a recording");
+	return ftrace_count_recorded(app,
+				     (struct event_hist_opts){ .system = system,
+							       .event = event,
+							       .keys = o->keys,
+							       .values = o->values,
+							       .sort = o->sort },
+				     o->filter, argc - 1, argv + 1);
+}
+
+/* As trace-cmd has it: without anything that the kernel would be asked for, a word is a file. */
+static int of_file(struct app *app, const struct hist_opts *o, int argc, char **argv)
+{
+	const char *path = o->input ? o->input : argc ? argv[0] : "trace.dat";
+	if (argc > 1 || (argc && o->input))
+		return app_usage(app, "one file at a time: '%s' is too much", argv[argc - 1]);
+	if (o->filter || o->by)
+		return app_usage(app,
+				 "-f and --by are for histograms of events: -k KEY, --latency A,B");
+	if (argc && access(path, F_OK) &&
+	    strspn(path, "abcdefghijklmnopqrstuvwxyz_0123456789:*") == strlen(path)) {
+		(void)diag_error(&app->diag, -ENOENT, "there is no file '%s'", path);
+		diag_hint(&app->diag, "for an event of the kernel, say by which field: -k KEY");
+		return app_fail(app, -ENOENT);
+	}
+	return ftrace_calls_print(app, path, o->all_pids);
+}
+
+static int run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct hist_opts *o = opts;
+	struct histing h = { .app = app, .o = o };
+	bool live = o->keys || o->trigger || o->values || o->sort || o->size || o->dry_run;
+	if (!o->latency && !live)
+		return of_file(app, o, argc, argv);
+	if (o->all_pids)
+		return app_usage(app, "-P is for the call chains of a file");
+	if (o->input && !o->latency)
+		return app_usage(app,
+				 "the kernel makes these histograms while it runs: -i FILE goes "
+				 "with --latency, or alone");
+	if (o->input && argc)
+		return app_usage(app, "-i reads a file: there is no command to run");
+	if (o->input)
+		return from_recording(app, o, 0, NULL);
+	if (!o->latency && !argc)
+		return app_usage(app, "which event?");
+	if (!o->latency && !o->keys && !o->trigger)
+		return app_usage(app, "by which field? -k KEY");
+	int err = ftrace_open(&h.t, &app->diag);
+	if (err)
+		return app_fail(app, err);
+	if (!o->dry_run && !tracing_has(&h.t, "events/sched/sched_switch/hist")) {
+		int status = without_triggers(&h, argc, argv);
+		tracing_close(&h.t);
+		return status;
+	}
+	h.cmdline = ftrace_own_cmdline();
+	err = hist(&h, argc, argv);
+	journal_close(h.j, &app->diag);
+	tracing_close(&h.t);
+	free(h.cmdline);
+	if (err)
+		return app_fail(app, err);
+	return h.child_done ? child_exit_status(h.wait_status) : APP_DONE;
+}
+
+/* ---- sqlhist ---- */
+
+struct sql_opts {
+	const char *name;
+	bool execute;
+};
+
+/* As the synthetic event has it: the kernel compares sizes and signs. */
+static int add_type(struct histing *h, const struct ftrace_sql *q, const struct sql_item *i,
+		    struct strbuf *to)
+{
+	const struct sql_side *side = &q->sides[i->a.side];
+	struct arena a;
+	struct strbuf text;
+	struct schema *schema;
+	char path[400];
+	if (!i->a.field) {
+		strbuf_printf(to, " u64 %s;", i->label);
+		return 0;
+	}
+	arena_init(&a);
+	strbuf_init(&text);
+	(void)snprintf(path, sizeof(path), "events/%s/%s/format", side->system, side->event);
+	int err = tracing_read(&h->t, path, &text);
+	if (!err)
+		err = format_parse(&a, side->system, strbuf_cstr(&text), text.len, false,
+				   sizeof(long), &schema, NULL);
+	const struct schema_field *f = err ? NULL : schema_find(schema, i->a.field);
+	if (!err && !f) {
+		err = diag_error(&h->app->diag, -ENOENT, "%s has no field '%s'", side->event,
+				 i->a.field);
+		diag_hint(&h->app->diag, "'sonde ftrace list -e %s -F' shows those it has",
+			  side->event);
+	} else if (!err && (f->flags & FIELD_STRING)) {
+		strbuf_printf(to,
+			      f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC) ? " char[] %s;"
+									  : " char %s[%u];",
+			      i->label, f->size);
+	} else if (!err) {
+		strbuf_printf(to, " %c%u %s;", f->flags & FIELD_SIGNED ? 's' : 'u', f->size * 8,
+			      i->label);
+	}
+	strbuf_done(&text);
+	arena_done(&a);
+	return err;
+}
+
+static int add_synth(struct histing *h, const struct ftrace_sql *q, const char *name)
+{
+	struct strbuf line;
+	char undo[160];
+	int err = 0;
+	strbuf_init(&line);
+	strbuf_str(&line, name);
+	vec_for_each (&q->items, i)
+		if (!err)
+			err = add_type(h, q, i, &line);
+	if (line.len && line.data[line.len - 1] == ';')
+		line.len--;
+	(void)snprintf(undo, sizeof(undo), "!%s", name);
+	if (!err)
+		err = journal_add(h->j, "synthetic_events", strbuf_cstr(&line), undo, &h->app->diag);
+	strbuf_done(&line);
+	return err;
+}
+
+static int find_sides(struct histing *h, struct ftrace_sql *q)
+{
+	int err = 0;
+	for (int i = 0; i < 1 + q->join && !err; i++) {
+		char text[256], system[128], event[128];
+		struct sql_side *s = &q->sides[i];
+		(void)snprintf(text, sizeof(text), "%s%s%s", s->system ? s->system : "",
+			       s->system ? ":" : "", s->event);
+		err = split_event(h, text, system, event, sizeof(event));
+		if (err)
+			return err;
+		s->system = arena_strdup(&q->arena, system);
+		s->event = arena_strdup(&q->arena, event);
+		err = s->system && s->event ? 0 : -ENOMEM;
+	}
+	return err;
+}
+
+/* Names are checked before anything is written, or recorded. */
+static int check_fields(struct histing *h, const struct ftrace_sql *q)
+{
+	struct strbuf scratch;
+	int err = 0;
+	strbuf_init(&scratch);
+	vec_for_each (&q->items, i) {
+		struct sql_item other = { .a = i->b, .label = "" };
+		if (!err)
+			err = add_type(h, q, i, &scratch);
+		if (!err && i->op)
+			err = add_type(h, q, &other, &scratch);
+	}
+	for (int side = 0; side < 2; side++)
+		vec_for_each (&q->keys[side], key) {
+			struct sql_item i = { .a = { .side = side, .field = *key }, .label = "" };
+			if (!err)
+				err = add_type(h, q, &i, &scratch);
+		}
+	strbuf_done(&scratch);
+	return err;
+}
+
+static int sql_triggers(struct histing *h, const struct ftrace_sql *q, const char *name)
+{
+	const struct sql_side *a = &q->sides[0], *b = &q->sides[1];
+	struct strbuf line[3];
+	for (int i = 0; i < 3; i++)
+		strbuf_init(&line[i]);
+	int err;
+	if (q->join) {
+		ftrace_sql_start(q, &line[0]);
+		ftrace_sql_end(q, name, &line[1]);
+		ftrace_sql_shown(q, &line[2]);
+		err = add_trigger(h, a->system, a->event, strbuf_cstr(&line[0]));
+		if (!err)
+			err = add_trigger(h, b->system, b->event, strbuf_cstr(&line[1]));
+		if (!err)
+			err = add_trigger(h, "synthetic", name, strbuf_cstr(&line[2]));
+	} else {
+		ftrace_sql_plain(q, &line[0]);
+		err = add_trigger(h, a->system, a->event, strbuf_cstr(&line[0]));
+	}
+	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/%s/%s/hist", h->folder,
+		       q->join ? "synthetic" : a->system, q->join ? name : a->event);
+	for (int i = 0; i < 3; i++)
+		strbuf_done(&line[i]);
+	return err;
+}
+
+static int sql_run(struct histing *h, struct ftrace_sql *q, const struct sql_opts *o, int argc,
+		   char **argv)
+{
+	struct diag *d = &h->app->diag;
+	struct journal_opts jo = { .title = h->cmdline, .dry = o->execute ? NULL : &h->app->out };
+	char synth[64], path[400];
+	(void)snprintf(synth, sizeof(synth), "sonde_sql_%d", (int)getpid());
+	const char *name = o->name ? o->name : synth;
+	vec_for_each (&q->items, i)
+		if (!h->label && sql_is_delta(i)) {
+			h->label = i->label;
+			h->usecs = i->a.usecs;
+		}
+	int err = journal_open(&h->j, &h->t, &jo, d);
+	if (err)
+		return err;
+	(void)snprintf(h->name, sizeof(h->name), "sonde-%s", journal_name(h->j));
+	(void)snprintf(h->folder, sizeof(h->folder), "instances/%s/", h->name);
+	err = q->join ? add_synth(h, q, name) : 0;
+	if (!err)
+		err = journal_instance(h->j, h->name, d);
+	if (!err)
+		err = sql_triggers(h, q, name);
+	if (err || !o->execute)
+		return err;
+	err = wait_for_end(h, argc, argv);
+	(void)snprintf(path, sizeof(path), "%stracing_on", h->folder);
+	if (!err)
+		err = journal_set(h->j, path, "0", d);
+	return err ? err : print_result(h);
+}
+
+/* Where the kernel makes no histograms: the events are recorded, with their filters, and met here. */
+static int sql_recorded(struct app *app, const struct ftrace_sql *q, int argc, char **argv)
+{
+	struct sql_rows *rows = sql_rows_new(q);
+	struct ftrace_setup f = { 0 };
+	ftrace_setup_defaults(&f);
+	int err = rows ? 0 : -ENOMEM;
+	for (int i = 0; i < 2 && !err; i++) {
+		char text[300];
+		(void)snprintf(text, sizeof(text), "%s:%s", q->sides[i].system, q->sides[i].event);
+		const char *event = arena_strdup(sql_rows_arena(rows), text);
+		err = event ? ftrace_take_event(&f, event, false, &app->diag) : -ENOMEM;
+		if (!err && q->sides[i].filter)
+			err = ftrace_take_filter(&f, q->sides[i].filter, false, &app->diag);
+	}
+	int status = 0;
+	if (err)
+		ftrace_setup_end(&f);
+	else
+		status = ftrace_record_and(app, &f, argc, argv, sql_rows_look,
+					   &(struct sql_looking){ .app = app, .rows = rows });
+	sql_rows_free(rows);
+	return err ? app_fail(app, err) : status;
+}
+
+/* The same for a question about one event. */
+static int sql_counted(struct app *app, const struct ftrace_sql *q, int argc, char **argv)
+{
+	struct strbuf words[2];
+	strbuf_init(&words[0]);
+	strbuf_init(&words[1]);
+	vec_for_each (&q->items, i) {
+		struct strbuf *to = &words[i->counter];
+		strbuf_printf(to, "%s%s", to->len ? "," : "", i->a.field);
+	}
+	int status =
+		ftrace_count_recorded(app,
+				      (struct event_hist_opts){ .system = q->sides[0].system,
+								.event = q->sides[0].event,
+								.keys = strbuf_cstr(&words[0]),
+								.values = strbuf_cstr(&words[1]) },
+				      q->sides[0].filter, argc, argv);
+	strbuf_done(&words[0]);
+	strbuf_done(&words[1]);
+	return status;
+}
+
+static int run_sql(struct app *app, void *opts, int argc, char **argv)
+{
+	struct sql_opts *o = opts;
+	struct histing h = { .app = app };
+	struct ftrace_sql q;
+	if (!argc)
+		return app_usage(app, "which question? 'SELECT ... FROM ...'");
+	if (argc > 1 && !o->execute)
+		return app_usage(app,
+				 "a command is run with -e; the question is one word, in quotes");
+	if (ftrace_sql_parse(&q, argv[0], &app->diag))
+		return app_usage_said(app);
+	int err = ftrace_open(&h.t, &app->diag);
+	if (err) {
+		ftrace_sql_done(&q);
+		return app_fail(app, err);
+	}
+	int status = APP_DONE;
+	err = find_sides(&h, &q);
+	if (!err)
+		err = check_fields(&h, &q);
+	bool lacks = !err && o->execute && !tracing_has(&h.t, "events/sched/sched_switch/hist");
+	if (lacks && q.join) {
+		diag_note(&app->diag,
+			  "this kernel makes no histograms: this one is made of a recording");
+		status = sql_recorded(app, &q, argc - 1, argv + 1);
+	} else if (lacks) {
+		diag_note(&app->diag,
+			  "this kernel makes no histograms: this one is made of a recording");
+		status = sql_counted(app, &q, argc - 1, argv + 1);
+	} else if (!err) {
+		h.cmdline = ftrace_own_cmdline();
+		err = sql_run(&h, &q, o, argc - 1, argv + 1);
+		journal_close(h.j, &app->diag);
+		free(h.cmdline);
+	}
+	tracing_close(&h.t);
+	ftrace_sql_done(&q);
+	if (err)
+		return app_fail(app, err);
+	return h.child_done ? child_exit_status(h.wait_status) : status;
+}
+
+static const struct opt sql_opt_rows[] = {
+	OPT_FLAG('e', "execute", struct sql_opts, execute,
+		 "Do it while the command runs, or until Ctrl-C, and print the histogram"),
+	OPT_STR('n', "name", struct sql_opts, name, "NAME", "Name of the synthetic event"),
+	OPT_END(),
+};
+
+static const struct opt_example sql_examples[] = {
+	{ "ftrace sqlhist 'SELECT start.pid, TIMESTAMP_DELTA_USECS AS lat FROM sched_waking AS "
+	  "start JOIN sched_switch AS end ON start.pid = end.next_pid'",
+	  "what to write to tracefs for the wake-up latency of each task" },
+	{ "ftrace sqlhist -e 'SELECT TIMESTAMP_DELTA_USECS AS lat FROM sched_waking AS start JOIN "
+	  "sched_switch AS end ON start.pid = end.next_pid WHERE start.prio < 100' sleep 5",
+	  "the histogram, of real-time tasks" },
+	{ "ftrace sqlhist -e 'SELECT next_comm, next_prio FROM sched_switch' sleep 5",
+	  "how often each task was switched to" },
+	{ 0 },
+};
+
+const struct command command_ftrace_sqlhist = {
+	.name = "sqlhist",
+	.summary = "histograms over one event or two, asked for in SQL",
+	.usage = "[OPTIONS] 'SELECT ... FROM EVENT [JOIN EVENT ON ...] [WHERE ...]' [COMMAND "
+		 "[ARGS]]",
+	.about =
+		"Turns a question into triggers and a synthetic event, and prints them; with -e it "
+		"puts them into "
+		"an instance of our own, and prints the histogram at the end. On a kernel without "
+		"histograms the events are recorded and matched here.\n"
+		"Fields are EVENT.FIELD or ALIAS.FIELD, times EVENT.TIMESTAMP and "
+		"EVENT.TIMESTAMP_USECS, their "
+		"difference TIMESTAMP_DELTA and TIMESTAMP_DELTA_USECS, which is shown in powers of "
+		"two. CAST(FIELD AS _COUNTER_) adds a field of a single event up.",
+	.examples = sql_examples,
+	.opts = sql_opt_rows,
+	.opts_size = sizeof(struct sql_opts),
+	.run = run_sql,
+};
+
+/* ---- hist ---- */
+
+/* clang-format off */
+static const struct opt rows[] = {
+	OPT_STR('k', "key", struct hist_opts, keys, "KEYS", "Count by these fields: pid, next_comm, common_pid.execname, len.log2, stacktrace"),
+	OPT_STR('w', "values", struct hist_opts, values, "FIELDS", "Add up these fields"),
+	OPT_STR('s', "sort", struct hist_opts, sort, "FIELD", "Sort by: hitcount, a key or a value; FIELD.descending"),
+	OPT_STR(0, "size", struct hist_opts, size, "N", "Entries of the table (2048)"),
+	OPT_STR('f', "filter", struct hist_opts, filter, "FILTER", "Only events where this holds"),
+	OPT_STR(0, "trigger", struct hist_opts, trigger, "HIST", "The whole trigger: hist:keys=...:onmax($x).save(comm)"),
+	OPT_STR(0, "latency", struct hist_opts, latency, "A,B", "The time from event A to event B, in powers of two of microseconds"),
+	OPT_STR(0, "by", struct hist_opts, by, "KEY", "The field that both have in common (common_pid); pid=next_pid where the names differ"),
+	OPT_STR('i', "input", struct hist_opts, input, "FILE", "Call chains of this file instead of trace.dat; with --latency: that of the file's events"),
+	OPT_FLAG('P', NULL, struct hist_opts, all_pids, "Call chains of all tasks together"),
+	OPT_FLAG(0, "dry-run", struct hist_opts, dry_run, "Only print what would be written to tracefs"),
+	OPT_END(),
+};
+/* clang-format on */
+
+static const struct opt_example examples[] = {
+	{ "ftrace hist -k next_comm sched:sched_switch sleep 5",
+	  "how often each task was switched to" },
+	{ "ftrace hist -k common_pid.execname -w bytes_req kmem:kmalloc",
+	  "kernel memory by task, until Ctrl-C" },
+	{ "ftrace hist --latency sched:sched_waking,sched:sched_switch --by pid=next_pid sleep 5",
+	  "how long tasks wait until they run" },
+	{ "ftrace hist -i trace.dat --latency irq:softirq_raise,irq:softirq_entry --by vec",
+	  "the same kind of answer from a file" },
+	{ "ftrace hist -P trace.dat",
+	  "which functions and events were most frequent, and who called them" },
+	{ 0 },
+};
+
+const struct command command_ftrace_hist = {
+	.name = "hist",
+	.summary =
+		"histograms: call chains of a file, events counted by the kernel, time between two",
+	.usage = "[-P] [FILE] | -k KEY [OPTIONS] EVENT [COMMAND [ARGS]]",
+	.about = "Of a file (trace.dat): every call chain that its functions, stacks and events "
+		 "tell, most "
+		 "frequent first, with the share of each caller, as trace-cmd prints it.\n"
+		 "With -k or --trigger the kernel counts; nothing is recorded. The histogram is "
+		 "made in an instance of "
+		 "our own while "
+		 "the command runs, or until Ctrl-C, and printed as the kernel prints it. On a "
+		 "kernel "
+		 "without histograms the events are recorded and counted here.",
+	.examples = examples,
+	.opts = rows,
+	.opts_size = sizeof(struct hist_opts),
+	.run = run,
+};

@@ -1,0 +1,126 @@
+/* `sonde ftrace mem`: kernel memory that functions hold, from the events of kmem. */
+#include "analysis/mem_held.h"
+#include "base/json.h"
+#include "cmd/app/app.h"
+#include "cmd/app/commands.h"
+#include "stream/replay_ftrace.h"
+#include "stream/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+struct mem_opts {
+	const char *input;
+};
+
+static const char *symbol(void *ctx, u64 addr, u64 *offset)
+{
+	return ftrace_env_symbol(replay_ftrace_env(ctx, 0), addr, offset);
+}
+
+static const char *name_of(const struct mem_held_row *r, char *to, size_t size)
+{
+	(void)snprintf(to, size, "0x%llx", (unsigned long long)r->key);
+	return r->name ? r->name : to;
+}
+
+static void print_text(struct strbuf *to, const struct mem_held_row *r, size_t nr)
+{
+	char hex[32];
+	strbuf_str(to, "                Function            \tWaste\tAlloc\treq\t\tTotAlloc     "
+		       "TotReq\t\tMaxAlloc     MaxReq\tMaxWaste\n");
+	strbuf_str(to, "                --------            \t-----\t-----\t---\t\t--------     "
+		       "------\t\t--------     ------\t--------\n");
+	for (; nr; nr--, r++)
+		strbuf_printf(to, "%32s\t%lld\t%lld\t%lld\t\t%8lld   %8lld\t\t%8lld   %8lld\t%lld\n",
+			      name_of(r, hex, sizeof(hex)), (long long)(r->alloc - r->req),
+			      (long long)r->alloc, (long long)r->req, (long long)r->total_alloc,
+			      (long long)r->total_req, (long long)r->max_alloc,
+			      (long long)r->max_req, (long long)r->max_waste);
+}
+
+static int print_json(struct strbuf *to, const struct mem_held_row *r, size_t nr)
+{
+	struct json j;
+	char hex[32];
+	json_begin(&j, to, JSON_PRETTY);
+	json_array(&j);
+	for (; nr; nr--, r++) {
+		json_object(&j);
+		json_put_str(&j, "function", name_of(r, hex, sizeof(hex)));
+		json_put_s64(&j, "wasted", r->alloc - r->req);
+		json_put_s64(&j, "allocated", r->alloc);
+		json_put_s64(&j, "requested", r->req);
+		json_put_s64(&j, "total_allocated", r->total_alloc);
+		json_put_s64(&j, "total_requested", r->total_req);
+		json_put_s64(&j, "max_allocated", r->max_alloc);
+		json_put_s64(&j, "max_requested", r->max_req);
+		json_put_s64(&j, "max_wasted", r->max_waste);
+		json_object_end(&j);
+	}
+	json_array_end(&j);
+	return json_end(&j);
+}
+
+static int print(struct app *app, struct source *src, struct mem_held *m)
+{
+	struct run_tables tables = { 0 };
+	size_t nr;
+	int err = stream_run(src, mem_held_sink(m), 1, &tables, &app->diag);
+	run_tables_done(&tables);
+	if (err)
+		return err;
+	const struct mem_held_row *rows = mem_held_rows(m, &nr);
+	if (!mem_held_nr_events(m)) {
+		diag_warn(&app->diag, "there are no events of kmem in it");
+		diag_hint(&app->diag, "'ftrace record -e kmem' records them");
+	}
+	if (app->json)
+		return print_json(&app->out, rows, nr);
+	print_text(&app->out, rows, nr);
+	return 0;
+}
+
+static int run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct mem_opts *o = opts;
+	struct source *src;
+	if (argc > 1 || (argc && o->input))
+		return app_usage(app, "unexpected argument '%s'", argv[argc - 1]);
+	const char *path = argc ? argv[0] : o->input ? o->input : "trace.dat";
+	struct replay_ftrace_opts ro = { .style = PRINT_STYLE_KERNEL };
+	int err = replay_ftrace_open(path, &ro, &src, &app->diag);
+	if (err)
+		return app_fail(app, err);
+	struct mem_held *m = mem_held_new(&(struct mem_held_env){ .ctx = src, .symbol = symbol });
+	err = m ? print(app, src, m) : -ENOMEM;
+	mem_held_free(m);
+	src->ops->close(src);
+	return err ? app_fail(app, err) : APP_DONE;
+}
+
+static const struct opt rows[] = {
+	OPT_STR('i', "input", struct mem_opts, input, "FILE", "Read FILE (trace.dat)"),
+	OPT_END(),
+};
+
+static const struct opt_example examples[] = {
+	{ "ftrace record -e kmem -- ls", "record what the kernel allocates and frees" },
+	{ "ftrace mem", "which functions hold memory at the end, and what is wasted" },
+	{ 0 },
+};
+
+const struct command command_ftrace_mem = {
+	.name = "mem",
+	.summary = "kernel memory by the function that asked for it",
+	.usage = "[OPTIONS] [FILE]",
+	.about = "Reads the events of kmem (kmalloc, kmem_cache_alloc, kfree ...): bytes that each "
+		 "function holds at the end, what it asked for and got altogether, and the most it "
+		 "held at once. Waste is what was handed out beyond the request; the most wasteful "
+		 "come first.",
+	.examples = examples,
+	.opts = rows,
+	.opts_size = sizeof(struct mem_opts),
+	.mixed_words = true,
+	.run = run,
+};

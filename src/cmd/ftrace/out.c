@@ -1,0 +1,66 @@
+#include "cmd/ftrace/out.h"
+
+#include "base/kept.h"
+
+#include <errno.h>
+#include <string.h>
+
+int ftrace_write_file(const char *path, const struct tracedat_out *o, struct diag *d)
+{
+	struct outplace to;
+	int err = outplace_open(&to, path, 0, d);
+	if (err)
+		return err;
+	err = ftrace_write_at(&to, path, o, d);
+	outplace_close(&to);
+	return err;
+}
+
+int ftrace_write_at(const struct outplace *to, const char *path, const struct tracedat_out *o,
+		    struct diag *d)
+{
+	struct kept_file k;
+	int err = kept_begin_at(&k, to, 0644);
+	if (!err)
+		err = kept_end(&k, tracedat_write(k.fd, path, o, d));
+	if (err && (!d || !d->nr_errors))
+		diag_error(d, err, "cannot write %s: %s", path,
+			   err == -EISDIR ? "it is a folder" : strerror(-err));
+	return err;
+}
+
+/* "6", "7"; "zstd", "zlib", "none", "any" (zstd). Negative with a diag. */
+static int ftrace_parse_version(const char *text, u32 *ret, struct diag *d)
+{
+	if (strcmp(text, "6") && strcmp(text, "7"))
+		return diag_error(d, -EINVAL, "--file-version %s: there are 6 and 7", text);
+	*ret = (u32)(*text - '0');
+	return 0;
+}
+
+static int ftrace_parse_compression(const char *text, enum compress_kind *ret, struct diag *d)
+{
+	int kind = strcmp(text, "any") ? compress_kind_of(text) : COMPRESS_ZSTD;
+	if (kind < 0)
+		return diag_error(d, -EINVAL, "--compression %s: there are zstd, zlib and none",
+				  text);
+	*ret = (enum compress_kind)kind;
+	return 0;
+}
+
+int ftrace_choose_format(const char *version, const char *compression, struct tracedat_out *o,
+			 struct diag *d)
+{
+	int err = version ? ftrace_parse_version(version, &o->version, d) : 0;
+	if (!err && compression)
+		err = ftrace_parse_compression(compression, &o->compression, d);
+	if (err)
+		return err;
+	if (!version && compression && o->compression != COMPRESS_NONE)
+		o->version = 7;
+	if (o->version == 6 && compression && o->compression != COMPRESS_NONE)
+		return diag_error(d, -EINVAL, "version 6 of trace.dat has no compression: use 7");
+	if (o->version == 6)
+		o->compression = COMPRESS_NONE;
+	return 0;
+}

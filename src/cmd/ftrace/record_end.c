@@ -1,0 +1,150 @@
+/* The end of a recording. */
+#include "base/json.h"
+#include "cmd/ftrace/record_impl.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+void ftrace_run_stats(const struct ftrace_run *s, struct live_ftrace_stats *sum)
+{
+	*sum = (struct live_ftrace_stats){ 0 };
+	for (size_t i = 0; i < s->s->buffers.nr; i++) {
+		struct live_ftrace_stats one;
+		live_ftrace_read_stats(&s->s->tracing, s->s->buffers.at[i].folder, &s->cpus, &one);
+		sum->read += one.read;
+		sum->overrun += one.overrun;
+		sum->dropped += one.dropped;
+		sum->entries += one.entries;
+	}
+}
+
+static int keep_cpu_stats(struct ftrace_run *s)
+{
+	const char *folder = s->s->buffers.at[0].folder;
+	char path[PATH_MAX];
+	for (int cpu = cpuset_next(&s->cpus, 0); cpu >= 0;
+	     cpu = cpuset_next(&s->cpus, (unsigned)cpu + 1)) {
+		struct strbuf t, all;
+		strbuf_init(&t);
+		strbuf_init(&all);
+		(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%d/stats", folder, cpu);
+		int err = tracing_read(&s->s->tracing, path, &t);
+		strbuf_printf(&all, "CPU: %d\n%s", cpu, strbuf_cstr(&t));
+		const char *copy = arena_strdup(&s->s->arena, strbuf_cstr(&all));
+		size_t len = all.len + 1;
+		strbuf_done(&t);
+		strbuf_done(&all);
+		struct tracedat_option *o = err || !copy ? NULL : vec_push(&s->more);
+		if (!o)
+			return err ? 0 : -ENOMEM;
+		o->id = OPTION_CPUSTAT;
+		o->body = (struct tracedat_text){ .data = copy, .len = len };
+	}
+	return 0;
+}
+
+/* What trace-cmd tells on standard output, for scripts that look at it. */
+static void say_as_trace_cmd(struct ftrace_run *s)
+{
+	struct tracedat t;
+	struct strbuf *to = s->o->to_err ? &s->app->err : &s->app->out;
+	if (tracedat_open(&t, s->output, NULL))
+		return;
+	vec_for_each (&t.buffers, b) {
+		if (*b->name)
+			strbuf_printf(to, "\nBuffer: %s\n\n", b->name);
+		for (u32 i = 0; i < b->nr_cpus; i++) {
+			const struct tracedat_cpu *c = &b->cpus[i];
+			const u8 *at = c->pages	      ? c->pages
+				       : c->nr_chunks ? c->chunks[0].data - 12
+						      : NULL;
+			strbuf_printf(
+				to, "CPU%u data recorded at offset=0x%llx\n    %llu bytes in size\n",
+				c->cpu, at ? (unsigned long long)(at - t.map) : 0,
+				(unsigned long long)c->nr_pages * b->page_size);
+		}
+	}
+	tracedat_close(&t);
+}
+
+static void say_end(struct ftrace_run *s, const struct live_ftrace_stats *st,
+		    const struct parts_summary *sum)
+{
+	struct rusage ru;
+	const char *file = s->output;
+	u64 lost = st->overrun + st->dropped;
+	(void)getrusage(RUSAGE_SELF, &ru);
+	double cpu = (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
+		     (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6;
+	if (s->app->json) {
+		struct json j;
+		json_begin(&j, &s->app->out, JSON_PRETTY);
+		json_object(&j);
+		json_put_str(&j, "file", file);
+		if (s->sw.on) {
+			json_key(&j, "files");
+			json_array(&j);
+			vec_for_each (&s->sw.kept, name)
+				json_str(&j, *name);
+			json_array_end(&j);
+		}
+		json_put_u64(&j, "events", st->read);
+		json_put_u64(&j, "lost", lost);
+		json_put_u64(&j, "page_bytes", sum->bytes);
+		json_put_u64(&j, "bytes", sum->file_bytes);
+		json_put_double(&j, "recorder_cpu_seconds", cpu);
+		json_object_end(&j);
+		(void)!json_end(&j);
+		return;
+	}
+	if (s->s->quiet)
+		return;
+	if (!strcmp(s->app->prog, "trace-cmd"))
+		say_as_trace_cmd(s);
+	strbuf_printf(&s->app->err, "[ %s: ", file);
+	if (s->latency)
+		strbuf_str(&s->app->err, "the text of a latency tracer");
+	else
+		strbuf_printf(&s->app->err, "%llu events, %llu lost", (unsigned long long)st->read,
+			      (unsigned long long)lost);
+	strbuf_printf(&s->app->err, ", %.1f MB%s; the recorder used %.2f s of CPU ]\n",
+		      (double)sum->file_bytes / 1e6, s->full ? " (--max-size)" : "", cpu);
+	if (s->o->samples)
+		strbuf_printf(
+			&s->app->err, "[ samples: %s.perf; 'sonde ftrace report --samples %s.perf %s' shows both ]\n",
+			file, file, file);
+	if (lost)
+		diag_warn(&s->app->diag,
+			  "%llu events were lost: a larger buffer (-b) or fewer events would help",
+			  (unsigned long long)lost);
+}
+
+int ftrace_run_finish(struct ftrace_run *s)
+{
+	struct live_ftrace_stats st;
+	struct parts_summary sum = { 0 };
+	int err = s->latency ? ftrace_setup_switch(s->s, false) : ftrace_run_stop_reading(s);
+	ftrace_run_stats(s, &st);
+	if (!err)
+		err = ftrace_run_keep_names(s, &s->parts);
+	if (!err && s->latency) {
+		err = parts_write_latency(&s->parts, &s->s->tracing);
+		s->buffers_read = !err;
+	}
+	if (!err && !s->latency)
+		err = keep_cpu_stats(s);
+	ftrace_run_close_buffers(s);
+	if (!err)
+		err = parts_join(&s->parts, s->more.at, s->more.nr, &sum, &s->app->diag);
+	if (!err) {
+		s->has_parts = false;
+		s->whole = true;
+		if (s->sw.on)
+			err = ftrace_run_keep_file(s, s->parts.output, sum.file_bytes);
+		say_end(s, &st, &sum);
+	}
+	return err ? err : s->switch_err;
+}

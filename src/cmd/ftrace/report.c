@@ -1,0 +1,709 @@
+/* `sonde ftrace report`: the events of one or several trace.dat as text or JSON. */
+#include "analysis/event_filter.h"
+#include "base/cpuset.h"
+#include "base/json.h"
+#include "base/num.h"
+#include "cmd/app/app.h"
+#include "cmd/app/commands.h"
+#include "cmd/ftrace/ask.h"
+#include "cmd/ftrace/options.h"
+#include "cmd/ftrace/profile.h"
+#include "cmd/ftrace/samples.h"
+#include "cmd/ftrace/wakeup.h"
+#include "stream/replay_ftrace.h"
+#include "stream/run.h"
+#include "view/text_events.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLAG_HARDIRQ = 8, FLAG_SOFTIRQ = 16, FILES_MAX = 64 };
+
+struct filter_opt {
+	const char *text;
+	bool out;
+};
+
+struct report_opts {
+	VEC(struct replay_ftrace_input) inputs;
+	VEC(struct filter_opt) filters;
+	bool negate; /* -v was seen: filters from here on */
+	s64 ts_offset; /* given before any file */
+	u64 ts_hz;
+	const char *cpus, *ignored;
+	const char *event;
+	const char *samples;
+	struct opt_list comms;
+	struct opt_list raw_events, plain_events;
+	bool raw, nanoseconds, latency, plain, quiet;
+	bool no_hardirq, no_softirq;
+	bool test_filters;
+	bool wakeups, profile;
+	struct ftrace_profile_opts profiling;
+	struct text_events_functions layout;
+	bool diff, align, raw_ts, no_date, check_ts;
+	bool endian, functions, printk, names, formats, check, stat, uname, version;
+	bool list_cpus, first, last, page_size;
+	u64 workers;
+};
+
+static int input_call(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct report_opts *o = opts;
+	struct replay_ftrace_input *in = o->inputs.nr < FILES_MAX ? vec_push(&o->inputs) : NULL;
+	if (!in)
+		return o->inputs.nr < FILES_MAX
+			       ? -ENOMEM
+			       : diag_error(d, -E2BIG, "more than %d files", FILES_MAX);
+	*in = (struct replay_ftrace_input){ .path = value,
+					    .ts_offset = o->ts_offset,
+					    .ts_hz = o->ts_hz };
+	return 0;
+}
+
+static int filter_call(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct report_opts *o = opts;
+	struct filter_opt *f = vec_push(&o->filters);
+	if (!f)
+		return -ENOMEM;
+	*f = (struct filter_opt){ .text = value, .out = o->negate };
+	return 0;
+}
+
+static int negate_call(void *opts, const char *value, bool negated, struct diag *d)
+{
+	((struct report_opts *)opts)->negate = true;
+	return 0;
+}
+
+/* These two are about the file before them; before any file, about all. */
+static int offset_call(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct report_opts *o = opts;
+	char *end;
+	errno = 0;
+	s64 v = strtoll(value, &end, 0);
+	if (end == value || *end || errno)
+		return diag_error(d, -EINVAL, "--ts-offset: '%s' is not a number", value);
+	*(o->inputs.nr ? &o->inputs.at[o->inputs.nr - 1].ts_offset : &o->ts_offset) = v;
+	return 0;
+}
+
+static int hz_call(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct report_opts *o = opts;
+	char *end;
+	errno = 0;
+	u64 v = strtoull(value, &end, 0);
+	if (end == value || *end || errno || !v)
+		return diag_error(d, -EINVAL, "--ts2secs: '%s' is not a frequency", value);
+	*(o->inputs.nr ? &o->inputs.at[o->inputs.nr - 1].ts_hz : &o->ts_hz) = v;
+	return 0;
+}
+
+static int option_call(void *opts, const char *value, bool negated, struct diag *d)
+{
+	return ftrace_options_set(&((struct report_opts *)opts)->layout, value, d);
+}
+
+static const struct opt rows[] = {
+	OPT_CALL('i', "input", "FILE", "read FILE instead of trace.dat; several are merged by time",
+		 input_call),
+	OPT_STR(0, "samples", struct report_opts, samples, "FILE",
+		"put the samples of a perf.data between the events, by time: one of `record "
+		"--with-samples`"),
+	OPT_HEADING("Which events"),
+	OPT_CALL('F', "filter", "FILTER",
+		 "only events that fit: 'sched/sched_switch : next_pid == 0'; any of several",
+		 filter_call),
+	OPT_CALL('v', NULL, NULL, "filters behind it say what is left out", negate_call),
+	OPT_LIST(0, "comm", struct report_opts, comms, "NAME",
+		 "only events of tasks of this name, and where they are woken or switched to"),
+	OPT_STR(0, "cpu", struct report_opts, cpus, "LIST", "only these CPUs: 0,2-5"),
+	OPT_FLAG('I', NULL, struct report_opts, no_hardirq, "leave out what ran in a hard interrupt"),
+	OPT_FLAG('S', NULL, struct report_opts, no_softirq, "leave out what ran in a soft interrupt"),
+	OPT_FLAG('T', "test-filters", struct report_opts, test_filters,
+		 "show which events the filters apply to, and no events"),
+	OPT_FLAG(0, "filter-test", struct report_opts, test_filters, "the same", .hidden = true),
+	OPT_HEADING("How they look"),
+	OPT_FLAG('R', "raw", struct report_opts, raw, "print fields as name=value"),
+	OPT_LIST('r', NULL, struct report_opts, raw_events, "REGEX", "the same for these events"),
+	OPT_FLAG('t', "nanoseconds", struct report_opts, nanoseconds, "print full nanoseconds"),
+	OPT_FLAG('l', "latency", struct report_opts, latency,
+		 "print the flags of each event: interrupts, resched, context, depth"),
+	OPT_FLAG('w', "wakeups", struct report_opts, wakeups,
+		 "behind each sched_switch, how long the task had waited since it was woken"),
+	OPT_FLAG('N', "plain", struct report_opts, plain,
+		 "use the kernel's print format only, no layouts of our own"),
+	OPT_LIST('n', NULL, struct report_opts, plain_events, "REGEX", "the same for these events"),
+	OPT_CALL('O', "option", "OPTION",
+		 "an option of a layout (`ftrace options`): parent, indent=0, fgraph:tailprint",
+		 option_call),
+	OPT_STR('V', NULL, struct report_opts, ignored, "LEVEL",
+		"how much is said: -v before the verb", .hidden = true, .optional = true,
+		.fallback = ""),
+	OPT_FLAG('L', NULL, struct report_opts, plain,
+		 "only plug-ins in the user's folder: there are none, so as -N", .hidden = true),
+	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no warnings"),
+	OPT_HEADING("Times"),
+	OPT_FLAG(0, "ts-diff", struct report_opts, diff,
+		 "behind each time, how long after the event before"),
+	OPT_FLAG(0, "align-ts", struct report_opts, align, "count from the first event"),
+	OPT_FLAG(0, "raw-ts", struct report_opts, raw_ts, "the clock's own numbers"),
+	OPT_FLAG(0, "nodate", struct report_opts, no_date,
+		 "not as time of day, also if recorded with --date"),
+	OPT_CALL(0, "ts-offset", "N",
+		 "add to the times of the file before it, in the clock's units", offset_call),
+	OPT_CALL(0, "ts2secs", "HZ", "the clock of the file before it ticks so often a second",
+		 hz_call),
+	OPT_FLAG(0, "ts-check", struct report_opts, check_ts,
+		 "accepted; times that go backwards are always said", .hidden = true),
+	OPT_HEADING("Where tasks spend their time"),
+	OPT_FLAG(0, "profile", struct report_opts, profile, "instead of events, as `ftrace profile`"),
+	OPT_LIST('H', NULL, struct report_opts, profiling.hooks, "HOOK",
+		 "with --profile: time between two events, EVENT,FIELD/EVENT,FIELD"),
+	OPT_FLAG('G', NULL, struct report_opts, profiling.irqs_by_cpu,
+		 "with --profile: interrupts by CPU, not by task"),
+	OPT_FLAG(0, "by-comm", struct report_opts, profiling.by_comm,
+		 "with --profile: tasks of one name as one"),
+	OPT_HEADING("Questions instead of events"),
+	OPT_FLAG('E', NULL, struct report_opts, names, "names of the events that the file knows"),
+	OPT_FLAG(0, "events", struct report_opts, formats, "their formats"),
+	OPT_STR(0, "event", struct report_opts, event, "REGEX", "formats of these events"),
+	OPT_FLAG(0, "check-events", struct report_opts, check, "whether all formats can be read"),
+	OPT_FLAG(0, "cpus", struct report_opts, list_cpus, "CPUs that have events"),
+	OPT_FLAG(0, "first-event", struct report_opts, first, "the time of each CPU's first event"),
+	OPT_FLAG(0, "last-event", struct report_opts, last, "and of its last one"),
+	OPT_FLAG(0, "stat", struct report_opts, stat, "what the kernel counted: events, lost, read"),
+	OPT_FLAG(0, "uname", struct report_opts, uname, "the kernel it was recorded on"),
+	OPT_FLAG(0, "version", struct report_opts, version, "the program that recorded it"),
+	OPT_FLAG('e', NULL, struct report_opts, endian, "its byte order"),
+	OPT_FLAG('p', NULL, struct report_opts, page_size,
+		 "sizes of pages, of the file and of this machine"),
+	OPT_FLAG('f', NULL, struct report_opts, functions, "the functions it can name"),
+	OPT_FLAG('P', NULL, struct report_opts, printk, "the strings of the kernel that it holds"),
+	OPT_UINT(0, "threads", struct report_opts, workers, "N",
+		 "worker threads (default: one for each CPU)", .hidden = true),
+	OPT_END(),
+};
+
+static const struct opt_example examples[] = {
+	{ "ftrace report", "print the events of trace.dat" },
+	{ "ftrace report -l boot.dat", "another file, with latency columns" },
+	{ "ftrace report -F 'sched/sched_switch : next_pid == 0'", "only switches to idle" },
+	{ "ftrace report -v -F function -F 'irq.*'", "everything but functions and interrupts" },
+	{ "ftrace report -i host.dat -i guest.dat", "two files, merged by time" },
+	{ "ftrace report --samples trace.dat.perf", "with the samples of the same run" },
+	{ "ftrace report -w -F sched", "how long tasks waited from being woken to running" },
+	{ "ftrace report --cpu 0,2-5 -t", "some CPUs, times in nanoseconds" },
+	{ "ftrace report --stat", "what was recorded and what was lost" },
+	{ "ftrace report --json | jq .event", "one JSON object a line" },
+	{ 0 },
+};
+
+/* Clocks whose numbers are nanoseconds; the others (counter, x86-tsc) are shown as they are. */
+static bool counts_ns(const struct tracedat *t)
+{
+	static const char *const names[] = { "local", "global", "uptime",  "perf",
+					     "tai",   "boot",	"tsc2nsec" };
+	if (!t->clock || t->has_tsc2nsec || !strncmp(t->clock, "mono", 4))
+		return true;
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(t->clock, names[i]))
+			return true;
+	return false;
+}
+
+struct report {
+	struct app *app;
+	const struct report_opts *opts;
+	struct source *src;
+	const struct replay_ftrace_opts *replay;
+	struct event_filter *filter;
+	struct ftrace_samples *samples; /* NULL: none */
+	struct ftrace_wakeups *wakeups;
+	const char **buffers; /* what stands before a line */
+	u32 *file_of; /* [buffer] */
+	bool *raw_events, *plain_events;
+};
+
+/* ---- what the lines and filters ask ---- */
+
+static const struct schema *schema_of(void *ctx, u32 event)
+{
+	return replay_ftrace_schema(((struct report *)ctx)->src, event);
+}
+
+static const char *symbol_in(void *ctx, u32 buffer, u64 addr, u64 *offset)
+{
+	struct report *r = ctx;
+	return ftrace_env_symbol(replay_ftrace_env(r->src, r->file_of[buffer]), addr, offset);
+}
+
+static bool has_comm(void *ctx, u32 buffer, s32 pid)
+{
+	struct report *r = ctx;
+	return ftrace_env_comm_index(replay_ftrace_env(r->src, r->file_of[buffer]), pid) !=
+	       DICT_NONE;
+}
+
+static bool keep(void *ctx, const struct sample *s)
+{
+	return event_filter_keep(((struct report *)ctx)->filter, s);
+}
+
+static bool keep_before(void *ctx, const struct sample *s)
+{
+	struct report *r = ctx;
+	struct sample before;
+	return replay_ftrace_before(r->src, s, &before) && event_filter_keep(r->filter, &before);
+}
+
+static void write_samples(void *ctx, u64 until_ns, struct strbuf *to)
+{
+	struct report *r = ctx;
+	ftrace_samples_write(r->samples, until_ns, r->opts->nanoseconds, r->app->json, to);
+}
+
+static void name_of(void *ctx, u32 event, const char **system, const char **name)
+{
+	const struct tracedat_format *f = replay_ftrace_format(((struct report *)ctx)->src, event);
+	*system = f->system;
+	*name = f->name;
+}
+
+static const char *comm_of(void *ctx, const struct sample *s)
+{
+	struct report *r = ctx;
+	return COMM_IS_UNNAMED(s->comm) ? "<...>" : strtab_str(&r->src->catalog.strings, s->comm);
+}
+
+static const char *symbol_first(void *ctx, u64 addr, u64 *offset)
+{
+	return ftrace_env_symbol(replay_ftrace_env(((struct report *)ctx)->src, 0), addr, offset);
+}
+
+/* ---- setting up ---- */
+
+/* Events whose name or system one of the patterns fits. */
+static int mark_events(struct report *r, const struct opt_list *patterns, bool **ret)
+{
+	if (!patterns->items.nr)
+		return 0;
+	u32 nr = replay_ftrace_nr_events(r->src);
+	*ret = calloc(nr + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	vec_for_each (&patterns->items, p) {
+		regex_t re;
+		if (regcomp(&re, *p, REG_EXTENDED | REG_ICASE | REG_NOSUB))
+			return diag_error(&r->app->diag, -EINVAL,
+					  "'%s' is not a regular expression for events", *p);
+		for (u32 i = 0; i < nr; i++) {
+			const struct tracedat_format *f = replay_ftrace_format(r->src, i);
+			(*ret)[i] |= !regexec(&re, f->name, 0, NULL, 0);
+		}
+		regfree(&re);
+	}
+	return 0;
+}
+
+static bool plain_name(void *ctx, const char *system, const char *name)
+{
+	const struct report_opts *o = ctx;
+	bool found = false;
+	vec_for_each (&o->plain_events.items, p) {
+		regex_t re;
+		if (regcomp(&re, *p, REG_EXTENDED | REG_ICASE | REG_NOSUB))
+			continue;
+		found |= !regexec(&re, name, 0, NULL, 0);
+		regfree(&re);
+	}
+	return found;
+}
+
+/* What a task does, and what is done to it. A file may lack some of these events. */
+static int add_comm(struct report *r, const char *comm)
+{
+	static const char *const filters[] = { ".*: COMM", "sched/sched_switch: next_comm",
+					       "sched/.*: comm" };
+	if (!*comm || strpbrk(comm, "\"\\"))
+		return diag_error(&r->app->diag, -EINVAL, "--comm: invalid name '%s'", comm);
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		char text[256];
+		(void)snprintf(text, sizeof(text), "%s == \"%s\"", filters[i], comm);
+		int err = event_filter_add(r->filter, text, false, i ? NULL : &r->app->diag);
+		if (err && (!i || err == -ENOMEM))
+			return err;
+	}
+	return 0;
+}
+
+static int set_filters(struct report *r)
+{
+	const struct report_opts *o = r->opts;
+	if (!o->filters.nr && !o->comms.items.nr && !o->no_hardirq && !o->no_softirq)
+		return 0;
+	r->filter = event_filter_new(&(struct event_filter_env){
+		.ctx = r,
+		.nr_events = replay_ftrace_nr_events(r->src),
+		.name_of = name_of,
+		.schema_of = schema_of,
+		.comm_of = comm_of,
+		.symbol = symbol_first,
+	});
+	if (!r->filter)
+		return -ENOMEM;
+	event_filter_drop_flags(r->filter, (o->no_hardirq ? FLAG_HARDIRQ : 0) |
+						   (o->no_softirq ? FLAG_SOFTIRQ : 0));
+	vec_for_each (&o->filters, f) {
+		int err = event_filter_add(r->filter, f->text, f->out, &r->app->diag);
+		if (err)
+			return err;
+	}
+	vec_for_each (&o->comms.items, comm) {
+		int err = add_comm(r, *comm);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Of one of several files: without its folder, unless another file has the same name. */
+static const char *file_title(const struct report_opts *o, u32 file)
+{
+	const char *name = base_name(o->inputs.at[file].path);
+	for (u32 i = 0; i < o->inputs.nr; i++)
+		if (i != file && !strcmp(base_name(o->inputs.at[i].path), name))
+			return o->inputs.at[file].path;
+	return name;
+}
+
+/* The names before lines: of files when there are several, of instances. */
+static int name_buffers(struct report *r)
+{
+	u32 nr = replay_ftrace_nr_buffers(r->src), files = replay_ftrace_nr_files(r->src);
+	r->buffers = calloc(nr + 1, sizeof(*r->buffers));
+	r->file_of = calloc(nr + 1, sizeof(*r->file_of));
+	if (!r->buffers || !r->file_of)
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++) {
+		u32 own;
+		r->file_of[i] = replay_ftrace_file_of(r->src, i, &own);
+		const char *name = replay_ftrace_file(r->src, r->file_of[i])->buffers.at[own].name;
+		r->buffers[i] = *name || files == 1 ? name : file_title(r->opts, r->file_of[i]);
+	}
+	return 0;
+}
+
+/* Merging what different clocks say is only sensible if the user knows how they relate. */
+static void compare_clocks(struct report *r)
+{
+	const char *first = replay_ftrace_file(r->src, 0)->clock;
+	for (u32 i = 1; i < replay_ftrace_nr_files(r->src); i++) {
+		const char *clock = replay_ftrace_file(r->src, i)->clock;
+		if (!strcmp(clock ? clock : "local", first ? first : "local"))
+			continue;
+		diag_warn(
+			&r->app->diag, "'%s' was recorded with the clock '%s', '%s' with '%s': their order means little",
+			r->opts->inputs.at[0].path, first ? first : "local",
+			r->opts->inputs.at[i].path, clock ? clock : "local");
+		diag_hint(&r->app->diag, "--ts-offset and --ts2secs behind a file turn its times");
+	}
+}
+
+static int earliest(void *ctx, const struct replay_ftrace_ends *e)
+{
+	u64 *first = ctx;
+	*first = min(*first, e->first_ns);
+	return 0;
+}
+
+static int align(struct report *r)
+{
+	u64 first = UINT64_MAX;
+	int err = r->opts->align ? replay_ftrace_ends(r->src, earliest, &first) : 0;
+	if (!err && first != UINT64_MAX)
+		replay_ftrace_align(r->src, first);
+	return err;
+}
+
+/* ---- wake-ups ---- */
+
+/* Lines are made in parallel: what they owe to wake-ups long before is found in a first pass. */
+static int find_wakeups(struct report *r)
+{
+	const struct report_opts *o = r->opts;
+	struct source *again, *first = r->src;
+	int err = replay_ftrace_open_files(o->inputs.at, (u32)o->inputs.nr, r->replay, &again,
+					   &r->app->diag);
+	if (err)
+		return err;
+	r->src = again;
+	err = align(r);
+	if (!err)
+		err = ftrace_wakeups_find(again, r->filter ? keep : NULL, r, (unsigned)o->workers,
+					  &r->wakeups, &r->app->diag);
+	r->src = first;
+	again->ops->close(again);
+	return err;
+}
+
+static void add_wait(void *ctx, const struct sample *s, struct strbuf *to)
+{
+	u64 ns;
+	if (ftrace_wakeups_waited(((struct report *)ctx)->wakeups, s, &ns))
+		strbuf_printf(to, " Latency: %llu.%03llu usecs", (unsigned long long)(ns / 1000),
+			      (unsigned long long)(ns % 1000));
+}
+
+/* ---- printing ---- */
+
+/* A latency tracer's file holds finished text. */
+static void print_latency(struct report *r, u32 file)
+{
+	struct app *app = r->app;
+	struct tracedat_text text = replay_ftrace_latency_text(r->src, file);
+	if (!text.data)
+		return;
+	if (app->json) {
+		struct json j;
+		json_begin(&j, &app->out, JSON_COMPACT);
+		json_object(&j);
+		json_key(&j, "latency_text");
+		json_strn(&j, text.data, text.len);
+		json_object_end(&j);
+		if (json_end(&j))
+			diag_note(&app->diag, "the text could not be written as JSON");
+		return;
+	}
+	strbuf_add(&app->out, text.data, text.len);
+	strbuf_char(&app->out, '\n');
+}
+
+/* What trace-cmd told of every file before 3.0, and tells since when asked to say more. */
+static void print_version(struct report *r, u32 file)
+{
+	const struct tracedat *t = replay_ftrace_file(r->src, file);
+	strbuf_printf(&r->app->out, "version = %u\n", t->version);
+	for (u32 i = 0; t->buffers.nr && i < t->buffers.at[0].nr_cpus; i++)
+		if (!t->buffers.at[0].cpus[i].nr_pages)
+			strbuf_printf(&r->app->out, "CPU %u is empty\n",
+				      t->buffers.at[0].cpus[i].cpu);
+}
+
+static void print_heads(struct report *r)
+{
+	u32 files = replay_ftrace_nr_files(r->src);
+	size_t width = 0;
+	for (u32 i = 0; i < replay_ftrace_nr_buffers(r->src); i++)
+		width = max(width, strlen(r->buffers[i]));
+	for (u32 i = 0; i < files && !r->app->json; i++) {
+		if (r->app->common.verbose || r->opts->ignored)
+			print_version(r, i);
+		if (files > 1) {
+			strbuf_right(&r->app->out, file_title(r->opts, i), width);
+			strbuf_str(&r->app->out, ": ");
+		}
+		strbuf_printf(&r->app->out, "cpus=%u\n", replay_ftrace_file(r->src, i)->nr_cpus);
+	}
+	for (u32 i = 0; i < files; i++)
+		print_latency(r, i);
+}
+
+static int print_events(struct report *r)
+{
+	const struct report_opts *o = r->opts;
+	struct text_events_opts view = {
+		.form = r->app->json ? TEXT_EVENTS_JSON : TEXT_EVENTS_LINES,
+		.raw_fields = o->raw,
+		.nanoseconds = o->nanoseconds,
+		.latency = o->latency,
+		.plain = o->plain,
+		.functions = o->layout,
+		.diff = o->diff,
+		.raw_time = o->raw_ts ||
+			    (!counts_ns(replay_ftrace_file(r->src, 0)) && !o->inputs.at[0].ts_hz),
+		.raw_events = r->raw_events,
+		.plain_events = r->plain_events,
+		.file_of = r->file_of,
+		.ctx = r,
+		.catalog = &r->src->catalog,
+		.schema_of = schema_of,
+		.symbol = symbol_in,
+		.has_comm = has_comm,
+		.keep = r->filter ? keep : NULL,
+		.keep_before = keep_before,
+		.between = r->samples ? write_samples : NULL,
+		.tail = r->wakeups ? add_wait : NULL,
+	};
+	if (replay_ftrace_nr_buffers(r->src) > 1) {
+		view.buffers = r->buffers;
+		view.nr_buffers = replay_ftrace_nr_buffers(r->src);
+	}
+	struct sink *sink;
+	struct run_tables result = { 0 };
+	int err = text_events_new(&view, &r->app->out, &sink);
+	if (err)
+		return err;
+	print_heads(r);
+	err = stream_run(r->src, sink, (unsigned)o->workers, &result, &r->app->diag);
+	if (!err && r->samples)
+		write_samples(r, UINT64_MAX, &r->app->out);
+	text_events_free(sink);
+	run_tables_done(&result);
+	if (!err && r->wakeups && !r->app->json)
+		ftrace_wakeups_text(r->wakeups, &r->app->out);
+	return err;
+}
+
+static u32 questions(const struct report_opts *o)
+{
+	const struct {
+		bool asked;
+		u32 question;
+	} all[] = {
+		{ o->endian, ASK_ENDIAN },
+		{ o->functions, ASK_FUNCTIONS },
+		{ o->printk, ASK_PRINTK },
+		{ o->names, ASK_EVENT_NAMES },
+		{ o->formats || o->event, ASK_FORMATS },
+		{ o->check, ASK_CHECK },
+		{ o->stat, ASK_STAT },
+		{ o->uname, ASK_UNAME },
+		{ o->version, ASK_VERSION },
+		{ o->list_cpus, ASK_CPUS },
+		{ o->first, ASK_FIRST },
+		{ o->last, ASK_LAST },
+		{ o->page_size, ASK_PAGES },
+	};
+	u32 asked = 0;
+	for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+		asked |= all[i].asked ? all[i].question : 0;
+	return asked;
+}
+
+static int answer(struct report *r, u32 asked)
+{
+	int err = 0;
+	for (u32 i = 0; i < replay_ftrace_nr_files(r->src) && !err; i++)
+		err = ftrace_ask(r->app, r->src,
+				 &(struct ftrace_asked){ .questions = asked,
+							 .path = r->opts->inputs.at[i].path,
+							 .file = i,
+							 .events = r->opts->event,
+							 .nanoseconds = r->opts->nanoseconds });
+	return err;
+}
+
+static int report(struct report *r)
+{
+	u32 asked = questions(r->opts);
+	if (asked)
+		return answer(r, asked);
+	int err = name_buffers(r);
+	if (!err)
+		err = set_filters(r);
+	if (!err)
+		err = mark_events(r, &r->opts->raw_events, &r->raw_events);
+	if (!err)
+		err = mark_events(r, &r->opts->plain_events, &r->plain_events);
+	if (err)
+		return err;
+	if (r->opts->test_filters) {
+		if (r->filter)
+			event_filter_text(r->filter, &r->app->out);
+		return 0;
+	}
+	compare_clocks(r);
+	err = r->opts->wakeups ? find_wakeups(r) : 0;
+	if (!err)
+		err = align(r);
+	if (!err && r->opts->profile)
+		return ftrace_profile_print(r->app, r->src, &r->opts->profiling,
+					    r->filter ? keep : NULL, r, &r->app->out);
+	if (!err && r->opts->samples)
+		err = ftrace_samples_open(&r->samples, r->app, r->opts->samples,
+					  r->opts->inputs.at[0].path,
+					  replay_ftrace_file(r->src, 0)->clock);
+	return err ? err : print_events(r);
+}
+
+static int run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct report_opts *o = opts;
+	struct report r = { .app = app, .opts = o };
+	struct cpuset cpus;
+	if (argc > 1)
+		return app_usage(app, "one file at a time: '%s' is too much; several with -i",
+				 argv[1]);
+	if (argc == 1 && o->inputs.nr)
+		return app_usage(app, "two files: '%s' and -i '%s'", argv[0], o->inputs.at[0].path);
+	if (o->samples && (o->align || o->raw_ts))
+		return app_usage(app, "--samples needs the times as they are: not with %s",
+				 o->align ? "--align-ts" : "--raw-ts");
+	if (o->cpus && cpuset_parse_list(o->cpus, &cpus, &app->diag))
+		return app_usage_said(app);
+	if (!o->profile &&
+	    (o->profiling.hooks.items.nr || o->profiling.irqs_by_cpu || o->profiling.by_comm))
+		return app_usage(app, "-H, -G and --by-comm are for --profile");
+	o->profiling.workers = o->workers;
+	int err = o->inputs.nr ? 0 : input_call(o, argc ? argv[0] : "trace.dat", false, &app->diag);
+	struct replay_ftrace_opts replay = {
+		.style = o->plain ? PRINT_STYLE_KERNEL : PRINT_STYLE_TRACE_CMD,
+		.cpus = o->cpus ? &cpus : NULL,
+		.no_date = o->no_date || o->samples,
+		.raw_times = o->raw_ts,
+		.plain = o->plain_events.items.nr ? plain_name : NULL,
+		.ctx = o,
+	};
+	r.replay = &replay;
+	if (!err)
+		err = replay_ftrace_open_files(o->inputs.at, (u32)o->inputs.nr, &replay, &r.src,
+					       &app->diag);
+	if (!err) {
+		err = report(&r);
+		event_filter_free(r.filter);
+		ftrace_samples_close(r.samples);
+		ftrace_wakeups_free(r.wakeups);
+		free(r.buffers);
+		free(r.file_of);
+		free(r.raw_events);
+		free(r.plain_events);
+		r.src->ops->close(r.src);
+	}
+	vec_free(&o->inputs);
+	vec_free(&o->filters);
+	return err ? app_fail(app, err) : APP_DONE;
+}
+
+const struct command command_ftrace_report = {
+	.name = "report",
+	.summary = "print the events of a trace.dat",
+	.usage = "[OPTIONS] [FILE]",
+	.about = "Prints the events of a file that trace-cmd or sonde recorded (versions 6 and 7, "
+		 "plain or compressed), in time order over all "
+		 "CPUs and buffers, with the text that trace-cmd prints.\n"
+		 "A filter names events before the colon (SYSTEM/EVENT, or either; regular "
+		 "expressions) and "
+		 "behind it compares fields, COMM, CPU or TIMESTAMP with numbers, strings and "
+		 "patterns: "
+		 "== != < <= > >= & | ^ + - * / % =~ !~ && || ! ( ). A comparison with a field "
+		 "that an event "
+		 "does not have is false.",
+	.examples = examples,
+	.opts = rows,
+	.opts_size = sizeof(struct report_opts),
+	.mixed_words = true,
+	.run = run,
+};

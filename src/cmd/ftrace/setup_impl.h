@@ -1,0 +1,39 @@
+/* What the parts of cmd/ftrace_setup share: ftrace_names, ftrace_events, ftrace_probes. */
+#pragma once
+
+#include "cmd/ftrace/setup.h"
+
+/* list: a VEC(const char *). */
+int ftrace_add_word(void *list, const char *value) must_check;
+/* A file of a buffer, in tracefs; "" when memory is out. */
+const char *ftrace_path_in(struct ftrace_setup *s, const struct ftrace_buffer_opt *b,
+			   const char *fmt, ...) printf_like(3, 4);
+
+/* A word of a list like available_tracers; -ENOENT with a diag that names those there are. */
+int ftrace_check_word(struct ftrace_setup *s, const char *file, const char *word,
+		      const char *what) must_check;
+/* Fills s->functions. */
+int ftrace_load_functions(struct ftrace_setup *s) must_check;
+/*
+ * GLOB[:mod:MODULE][:COMMAND...]: something must fit, for the kernel takes a filter that fits nothing as no filter at all and
+ * traces everything.
+ */
+int ftrace_check_function(struct ftrace_setup *s, const char *text) must_check;
+
+/* "-e function:GLOB" and "-e graph:GLOB" are -p and -l or -g in another dress. */
+int ftrace_take_tracer_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b) must_check;
+int ftrace_apply_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b) must_check;
+
+/*
+ * "-e kprobe:FUNC", kretprobe:, fprobe:, fretprobe:, call:: probes are defined, with the arguments that BTF knows of, and the
+ * events of the list become theirs. Before any instance is made: those must be gone when probes are taken away.
+ */
+int ftrace_define_probes(struct ftrace_setup *s, bool private) must_check;
+
+/* Sets a trace option of a buffer where the kernel has it. */
+int ftrace_set_flag(struct ftrace_setup *s, const struct ftrace_buffer_opt *b, const char *name,
+		    bool on) must_check;
+/* Our own PID and the command's as the kernel knows them; inside a PID namespace they are not those that fork() returns. */
+int ftrace_find_pids(struct ftrace_setup *s, int pid) must_check;
+/* -P, -F, and ourselves left out. */
+int ftrace_apply_pids(struct ftrace_setup *s, struct ftrace_buffer_opt *b) must_check;

@@ -1,0 +1,201 @@
+#include "cmd/ftrace/sql_rows.h"
+
+#include "analysis/event_pair.h"
+#include "analysis/percentiles.h"
+#include "base/dict.h"
+#include "base/json.h"
+#include "cmd/ftrace/latency.h"
+#include "stream/replay_ftrace.h"
+#include "stream/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct counted {
+	const char *text;
+	u64 nr;
+	u64 value; /* of the difference of times, where one was asked for */
+};
+
+struct sql_rows {
+	const struct ftrace_sql *q;
+	struct arena arena;
+	struct dict found; /* hash of the text -> index */
+	VEC(struct counted) rows;
+	struct strbuf text; /* scratch */
+	u64 nr;
+	const struct sql_item *delta; /* the first difference of times; NULL: none */
+	struct percentiles times; /* of it, in nanoseconds */
+};
+
+struct sql_rows *sql_rows_new(const struct ftrace_sql *q)
+{
+	struct sql_rows *r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->q = q;
+	vec_for_each (&q->items, i)
+		if (!r->delta && sql_is_delta(i))
+			r->delta = i;
+	arena_init(&r->arena);
+	dict_init(&r->found);
+	strbuf_init(&r->text);
+	return r;
+}
+
+void sql_rows_free(struct sql_rows *r)
+{
+	if (!r)
+		return;
+	vec_free(&r->rows);
+	dict_done(&r->found);
+	strbuf_done(&r->text);
+	arena_done(&r->arena);
+	free(r);
+}
+
+struct arena *sql_rows_arena(struct sql_rows *r)
+{
+	return &r->arena;
+}
+
+static u64 number(const struct event_pair_match *m, const struct sql_operand *o)
+{
+	const struct event_at *e = o->side ? &m->end : &m->start;
+	u64 v = 0;
+	if (!o->field)
+		return o->usecs ? e->time_ns / 1000 : e->time_ns;
+	(void)event_at_u64(e, o->field, &v);
+	return v;
+}
+
+/* As the kernel's log2: rounded up. */
+static unsigned power_of(u64 v)
+{
+	return v > 1 ? 64 - (unsigned)__builtin_clzll(v - 1) : 0;
+}
+
+static void add_value(struct sql_rows *r, const struct event_pair_match *m, const struct sql_item *i)
+{
+	const struct event_at *e = i->a.side ? &m->end : &m->start;
+	const struct schema_field *f = i->a.field ? schema_find(e->schema, i->a.field) : NULL;
+	u32 len;
+	if (sql_is_delta(i)) {
+		u64 v = number(m, &i->a) - number(m, &i->b);
+		strbuf_printf(&r->text, "~ 2^%-2u", power_of(v));
+	} else if (i->op) {
+		u64 a = number(m, &i->a), b = number(m, &i->b);
+		strbuf_s64(&r->text, (s64)(i->op == '-' ? a - b : a + b));
+	} else if (f && (f->flags & FIELD_STRING)) {
+		const char *text = schema_bytes(e->schema, f, e->raw, e->size, &len);
+		strbuf_add(&r->text, text ? text : "", text ? len : 0);
+	} else {
+		strbuf_s64(&r->text, (s64)number(m, &i->a));
+	}
+}
+
+static int on_match(void *ctx, const struct event_pair_match *m)
+{
+	struct sql_rows *r = ctx;
+	strbuf_reset(&r->text);
+	for (size_t i = 0; i < r->q->items.nr; i++) {
+		strbuf_printf(&r->text, "%s%s: ", i ? ", " : "", r->q->items.at[i].label);
+		add_value(r, m, &r->q->items.at[i]);
+	}
+	if (r->text.err)
+		return r->text.err;
+	u64 value = 0;
+	if (r->delta) {
+		u64 v = number(m, &r->delta->a) - number(m, &r->delta->b);
+		percentiles_add(&r->times, v * (r->delta->a.usecs ? 1000 : 1));
+		value = power_of(v);
+	}
+	r->nr++;
+	const char *text = strbuf_cstr(&r->text);
+	u64 hash = hash_text(text, r->text.len, hash_seed());
+	u32 index;
+	for (; (index = dict_get(&r->found, hash)) != DICT_NONE; hash = hash_u64(hash + 1))
+		if (!strcmp(r->rows.at[index].text, text)) {
+			r->rows.at[index].nr++;
+			return 0;
+		}
+	struct counted *c = r->rows.nr < DICT_NONE ? vec_push(&r->rows) : NULL;
+	if (!c || !(c->text = arena_strdup(&r->arena, text)))
+		return -ENOMEM;
+	c->nr = 1;
+	c->value = value;
+	return dict_add(&r->found, hash, (u32)r->rows.nr - 1, &index);
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct counted *a = pa, *b = pb;
+	if (a->value != b->value)
+		return a->value < b->value ? -1 : 1;
+	if (a->nr != b->nr)
+		return a->nr < b->nr ? -1 : 1;
+	return strcmp(a->text, b->text);
+}
+
+static int print(struct app *app, struct sql_rows *r)
+{
+	struct json j;
+	if (r->rows.nr)
+		qsort(r->rows.at, r->rows.nr, sizeof(*r->rows.at), compare);
+	if (app->json) {
+		json_begin(&j, &app->out, JSON_PRETTY);
+		json_object(&j);
+		json_put_u64(&j, "hits", r->nr);
+		json_key(&j, "rows");
+		json_array(&j);
+		vec_for_each (&r->rows, c) {
+			json_object(&j);
+			json_put_str(&j, "key", c->text);
+			json_put_u64(&j, "hitcount", c->nr);
+			json_object_end(&j);
+		}
+		json_array_end(&j);
+		json_object_end(&j);
+		return json_end(&j);
+	}
+	vec_for_each (&r->rows, c)
+		strbuf_printf(&app->out, "{ %s } hitcount: %10llu\n", c->text,
+			      (unsigned long long)c->nr);
+	strbuf_printf(&app->out, "\nTotals:\n    Hits: %llu\n    Entries: %zu\n",
+		      (unsigned long long)r->nr, r->rows.nr);
+	if (r->delta)
+		ftrace_latency_summary(&app->out, r->delta->label, &r->times);
+	return 0;
+}
+
+int sql_rows_look(void *ctx, const char *path)
+{
+	const struct sql_looking *l = ctx;
+	const struct ftrace_sql *q = l->rows->q;
+	struct replay_ftrace_opts replay = { .style = PRINT_STYLE_KERNEL };
+	struct run_tables tables = { 0 };
+	struct source *src;
+	struct event_pair_rule rule = { .start_system = q->sides[0].system,
+					.start_event = q->sides[0].event,
+					.end_system = q->sides[1].system,
+					.end_event = q->sides[1].event };
+	for (size_t i = 0; i < min(q->keys[0].nr, (size_t)EVENT_PAIR_KEYS_MAX); i++) {
+		rule.start_keys[i] = q->keys[0].at[i];
+		rule.end_keys[i] = q->keys[1].at[i];
+	}
+	int err = replay_ftrace_open(path, &replay, &src, &l->app->diag);
+	if (err)
+		return err;
+	struct event_pair *p = event_pair_new(&(struct event_pair_opts){
+		.rules = &rule, .nr_rules = 1, .ctx = l->rows, .match = on_match });
+	err = p ? stream_run(src, event_pair_sink(p), 0, &tables, &l->app->diag) : -ENOMEM;
+	run_tables_done(&tables);
+	if (!err && event_pair_nr_gaps(p))
+		diag_warn(&l->app->diag,
+			  "events were lost %llu times: what had begun before a gap does not count",
+			  (unsigned long long)event_pair_nr_gaps(p));
+	event_pair_free(p);
+	src->ops->close(src);
+	return err ? err : print(l->app, l->rows);
+}

@@ -1,0 +1,18 @@
+/* The answer to a question about two events (cmd/ftrace/sql) from a recording: rows of what was selected, counted, as the kernel prints them. */
+#pragma once
+
+#include "cmd/app/app.h"
+#include "cmd/ftrace/sql.h"
+
+struct sql_rows;
+
+struct sql_rows *sql_rows_new(const struct ftrace_sql *q); /* borrowed until free; NULL: no memory */
+void sql_rows_free(struct sql_rows *r);
+struct arena *sql_rows_arena(struct sql_rows *r); /* lives as long */
+
+/* For ftrace_record_and(): reads a trace.dat and prints; ctx is a struct sql_looking. */
+struct sql_looking {
+	struct app *app;
+	struct sql_rows *rows;
+};
+int sql_rows_look(void *ctx, const char *path) must_check;

@@ -1,7 +1,0 @@
-/* `sonde help`, and what is shown without a command. */
-#pragma once
-
-#include "cmd/app.h"
-
-/* All commands, by the question they answer. */
-void help_overview(struct app *app);

@@ -1,0 +1,101 @@
+/* perf kallsyms NAME...: where the running kernel has these symbols. */
+#include "cmd/app/app.h"
+#include "cmd/perf/perf.h"
+#include "kern/kallsyms.h"
+
+#include <errno.h>
+#include <string.h>
+
+typedef unsigned long long ull;
+
+struct found {
+	u64 start, end; /* end: of the next symbol behind it */
+	char module[64]; /* "" of the kernel itself */
+};
+
+/* "ADDRESS TYPE NAME[\tMODULE]"; false: not such a line. */
+static bool read_line(const char *line, size_t len, u64 *addr, const char **name, size_t *name_len,
+		      const char **module, size_t *module_len)
+{
+	char *end;
+	*addr = strtoull(line, &end, 16);
+	if (end == line || (size_t)(end - line) + 3 >= len)
+		return false;
+	*name = end + 3;
+	*name_len = strcspn(*name, " \t\n");
+	const char *bracket =
+		memchr(*name + *name_len, '[', len - (size_t)(*name + *name_len - line));
+	*module = bracket ? bracket + 1 : "";
+	*module_len = bracket ? strcspn(*module, "]\n") : 0;
+	return true;
+}
+
+static bool find_symbol(const struct kallsyms_text *t, const char *symbol, struct found *ret)
+{
+	bool found = false;
+	*ret = (struct found){ .end = UINT64_MAX };
+	/* Once for its address, once for the next one. */
+	for (int pass = 0; pass < 2; pass++) {
+		for (const char *at = t->data, *end = t->data + t->len; at < end;) {
+			const char *stop = memchr(at, '\n', (size_t)(end - at)), *name, *module;
+			size_t name_len, module_len;
+			u64 addr;
+			if (!stop)
+				break;
+			if (read_line(at, (size_t)(stop - at), &addr, &name, &name_len, &module,
+				      &module_len)) {
+				if (pass && addr > ret->start && addr < ret->end)
+					ret->end = addr;
+				if (!pass && !found && strlen(symbol) == name_len &&
+				    !strncmp(name, symbol, name_len)) {
+					found = true;
+					ret->start = addr;
+					module_len = min(module_len, sizeof(ret->module) - 1);
+					memcpy(ret->module, module, module_len);
+				}
+			}
+			at = stop + 1;
+		}
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+static int kallsyms_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct kallsyms_text t;
+	(void)opts;
+	if (!argc)
+		return app_usage(app, "which symbol?");
+	int err = kallsyms_read(NULL, NULL, &t);
+	if (err)
+		return app_fail(app, err);
+	for (int i = 0; i < argc; i++) {
+		struct found f;
+		if (!find_symbol(&t, argv[i], &f)) {
+			strbuf_printf(&app->out, "%s: not found\n", argv[i]);
+			continue;
+		}
+		const char *of = f.module[0] ? f.module : "kernel";
+		strbuf_printf(&app->out, "%s: [%s] [%s] 0x%llx-0x%llx (0x%llx-0x%llx)\n", argv[i],
+			      of, f.module[0] ? f.module : "kernel.kallsyms", (ull)f.start,
+			      (ull)f.end, (ull)f.start, (ull)f.end);
+	}
+	kallsyms_text_done(&t);
+	return APP_DONE;
+}
+
+static const struct opt_example kallsyms_examples[] = {
+	{ "kallsyms do_exit", "where the running kernel has it" },
+	{ 0 },
+};
+
+const struct command command_perf_kallsyms = {
+	.name = "kallsyms",
+	.summary = "find symbols of the running kernel",
+	.usage = "NAME...",
+	.examples = kallsyms_examples,
+	.mixed_words = true,
+	.run = kallsyms_run,
+};

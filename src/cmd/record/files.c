@@ -1,0 +1,212 @@
+#include "cmd/record/record.h"
+
+#include "base/outplace.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- several files ---------------------------------------------------------------------------------------------- */
+
+/* --switch-output: "signal", a size with its unit, or a time with its. */
+int record_parse_switch(struct record_switching *sw, const char *text, struct diag *d)
+{
+	static const struct {
+		char unit;
+		u64 seconds;
+	} times[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	size_t digits = strspn(text, "0123456789");
+	char number[24];
+	u64 n;
+	sw->on = true;
+	if (!strcmp(text, "signal"))
+		return 0;
+	if (digits && digits < sizeof(number) && text[digits] && !text[digits + 1]) {
+		memcpy(number, text, digits);
+		number[digits] = 0;
+		for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+			if (times[i].unit == text[digits] && !num_parse_u64(number, 10, &n) && n &&
+			    n < UINT32_MAX) {
+				sw->every_ns = n * times[i].seconds * 1000000000ull;
+				return 0;
+			}
+	}
+	if (text[digits] && !num_parse_size(text, &sw->bytes) && sw->bytes)
+		return 0;
+	diag_error(d, -EINVAL, "--switch-output=%s: when?", text);
+	diag_hint(d, "signal (SIGUSR2), a size like 100M, or a time like 30s, 5m, 1h");
+	return -EINVAL;
+}
+
+/* FILE.YYYYMMDDhhmmsscc, as perf names them; a name that is taken gets the next hundredth. */
+static int name_by_time(const struct record_session *s, char to[PATH_MAX])
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (int tries = 0; tries < 100; tries++) {
+		struct tm tm;
+		char stamp[32];
+		localtime_r(&now.tv_sec, &tm);
+		(void)strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &tm);
+		if (snprintf(to, PATH_MAX, "%s.%s%02ld", s->output, stamp,
+			     now.tv_nsec / 10000000) >= PATH_MAX)
+			return -ENAMETOOLONG;
+		if (access(to, F_OK))
+			return 0;
+		now.tv_nsec += 10000000;
+		now.tv_sec += now.tv_nsec / 1000000000;
+		now.tv_nsec %= 1000000000;
+	}
+	return -EEXIST;
+}
+
+int record_switch_keep(struct record_switching *sw, const char *name, u64 max_files)
+{
+	char **slot = vec_push(&sw->kept);
+	if (!slot)
+		return -ENOMEM;
+	*slot = strdup(name);
+	if (!*slot) {
+		sw->kept.nr--;
+		return -ENOMEM;
+	}
+	if (!max_files || sw->kept.nr <= max_files)
+		return 0;
+	(void)!outplace_remove(sw->kept.at[0], false);
+	free(sw->kept.at[0]);
+	memmove(sw->kept.at, sw->kept.at + 1, --sw->kept.nr * sizeof(char *));
+	return 0;
+}
+
+/* A file is done: it is said. */
+static int keep_name(struct record_session *s, const char *name)
+{
+	struct stat st;
+	int err = record_switch_keep(&s->sw, name, s->o->switch_max_files);
+	if (err)
+		return err;
+	s->sw.kept_bytes += stat(name, &st) ? 0 : (u64)st.st_size;
+	if (!s->o->quiet) {
+		if (!strcmp(s->app->prog, "perf"))
+			strbuf_printf(&s->app->err, "[ perf record: Dump %s ]\n", name);
+		else
+			strbuf_printf(&s->app->err, "%s: %s is done\n", s->app->title, name);
+		(void)strbuf_flush(&s->app->err);
+	}
+	return 0;
+}
+
+static int switch_file(struct record_session *s)
+{
+	char name[PATH_MAX];
+	int err = name_by_time(s, name);
+	if (!err)
+		err = recorder_switch(s->rec, name, &s->app->diag);
+	if (!err)
+		record_watch_file(s);
+	return err ? err : keep_name(s, name);
+}
+
+/* The last file gets a name like the others. */
+int record_keep_last(struct record_session *s)
+{
+	char name[PATH_MAX];
+	int err = name_by_time(s, name);
+	if (!err)
+		err = recorder_rename(s->rec, name);
+	return err ? err : keep_name(s, name);
+}
+
+int record_on_usr2(void *ctx, u64 signo)
+{
+	struct record_session *s = ctx;
+	(void)signo;
+	return s->sw.on && s->rec ? switch_file(s) : 0;
+}
+
+static int on_switch_time(void *ctx, u64 expired)
+{
+	(void)expired;
+	return switch_file(ctx);
+}
+
+/* The file has the size of --max-size or --switch-output. */
+static int on_full(void *ctx, u64 events)
+{
+	struct record_session *s = ctx;
+	struct recorder_stats st;
+	(void)events;
+	recorder_stats(s->rec, &st);
+	if (s->o->max_size && s->sw.kept_bytes + st.file_bytes >= s->o->max_size) {
+		diag_note(&s->app->diag, "stopped at %llu KB, by --max-size",
+			  (unsigned long long)(s->sw.kept_bytes + st.file_bytes) >> 10);
+		s->full = true;
+		return 1;
+	}
+	return switch_file(s);
+}
+
+int record_watch_files(struct record_session *s)
+{
+	int err = loop_add_fd(s->loop, recorder_full_fd(s->rec), EPOLLIN, on_full, s, NULL);
+	if (!err && s->sw.every_ns)
+		err = loop_add_timer(s->loop, s->sw.every_ns, s->sw.every_ns, on_switch_time, s,
+				     NULL);
+	return err;
+}
+
+/* ---- commands from outside -------------------------------------------------------------------------------------- */
+
+static void say_events(struct record_session *s)
+{
+	size_t nr;
+	const struct live_event *events = recorder_events(s->rec, &nr);
+	for (size_t i = 0; i < nr; i++)
+		strbuf_printf(&s->app->err, "%s\n", events[i].name);
+	(void)strbuf_flush(&s->app->err);
+}
+
+/* 0 go on, 1 end. */
+static int obey(struct record_session *s, enum control_command command)
+{
+	int err = 0;
+	switch (command) {
+	case CONTROL_ENABLE: recorder_toggle(s->rec, true); break;
+	case CONTROL_DISABLE: recorder_toggle(s->rec, false); break;
+	case CONTROL_SNAPSHOT: err = s->sw.on ? switch_file(s) : 0; break;
+	case CONTROL_EVLIST: say_events(s); break;
+	case CONTROL_PING: break;
+	case CONTROL_STOP: err = 1; break;
+	case CONTROL_NONE:
+	case CONTROL_UNKNOWN:
+		diag_warn(&s->app->diag, "--control: '%s' is no command", s->control.word);
+		app_say(s->app);
+		return 0;
+	}
+	s->told_to_stop = err == 1;
+	if (err >= 0)
+		control_ack(&s->control);
+	return err;
+}
+
+int record_on_control(void *ctx, u64 events)
+{
+	struct record_session *s = ctx;
+	(void)events;
+	enum control_command command;
+	int err = control_read(&s->control);
+	if (err <= 0) { /* nobody will say anything any more */
+		loop_remove(s->loop, s->control_source);
+		return 0;
+	}
+	while ((command = control_next(&s->control)) != CONTROL_NONE) {
+		err = obey(s, command);
+		if (err)
+			return err;
+	}
+	return 0;
+}

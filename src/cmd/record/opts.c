@@ -1,0 +1,460 @@
+#include "cmd/record/record.h"
+
+#include "arch/arch.h"
+#include "event/branch.h"
+#include "kern/cgroup.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { AT_ONCE_FLUSH_NS = 50000000 };
+
+/* "1,2,3", also with blanks and newlines, as pgrep prints them; what: "process", "thread". */
+static int parse_ids(const char *text, const char *what, struct record_ids *to, struct diag *d)
+{
+	static const char between[] = ", \t\n";
+	const char *p = text + strspn(text, between + 1);
+	if (!*p)
+		return diag_error(d, -EINVAL, "no %s ID in '%s'", what, text);
+	while (*p) {
+		size_t len = strcspn(p, between);
+		char word[16];
+		u64 id;
+		if (!len || len >= sizeof(word))
+			goto bad;
+		memcpy(word, p, len);
+		word[len] = 0;
+		if (num_parse_u64(word, 10, &id) || !id || id > INT32_MAX)
+			goto bad;
+		s32 *slot = vec_push(&to->list);
+		if (!slot)
+			return -ENOMEM;
+		*slot = (s32)id;
+		p += len;
+		p += strspn(p, between + 1);
+		p += *p == ',';
+		p += strspn(p, between + 1);
+		continue;
+	bad:
+		diag_error(d, -EINVAL, "invalid %s ID '%.*s'", what, (int)len, p);
+		diag_span(d, text, (size_t)(p - text), len);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* -m: pages, or bytes with a unit. */
+static int parse_ring(const char *text, u64 *bytes, struct diag *d)
+{
+	u64 v;
+	char rings[32];
+	size_t len =
+		strcspn(text, ","); /* behind it: pages for AUX tracing, which is not recorded */
+	if (len >= sizeof(rings))
+		return diag_error(d, -EINVAL, "-m %s: a number of pages, or a size", text);
+	memcpy(rings, text, len);
+	rings[len] = '\0';
+	int err = num_parse_size(rings, &v);
+	if (!err && rings[strspn(rings, "0123456789")] == 0)
+		err = __builtin_mul_overflow(v, (u64)sysconf(_SC_PAGESIZE), &v) ? -ERANGE : 0;
+	if (err || !v || v > 1ull << 32)
+		return diag_error(d, -EINVAL,
+				  "-m %s: a number of pages, or a size like 512K or 8M, up to 4G",
+				  text);
+	*bytes = v;
+	return 0;
+}
+
+/* ---- registers ---- */
+
+static void list_regs(const struct arch *arch, struct strbuf *to)
+{
+	for (u32 i = 0; arch && i < arch->nr_perf_names && i < 64; i++)
+		if (arch->perf_all >> i & 1)
+			strbuf_printf(to, "%s ", arch->perf_names[i]);
+}
+
+bool record_list_regs(const struct record_opts *o, struct strbuf *to)
+{
+	if ((!o->regs_intr || strcmp(o->regs_intr, "?") != 0) &&
+	    (!o->regs_user || strcmp(o->regs_user, "?") != 0))
+		return false;
+	strbuf_str(to, "available registers: ");
+	list_regs(arch_host(), to);
+	strbuf_char(to, '\n');
+	return true;
+}
+
+static u64 reg_named(const struct arch *arch, const char *name, size_t len)
+{
+	for (u32 i = 0; arch && i < arch->nr_perf_names && i < 64; i++)
+		if (arch->perf_all >> i & 1 && strlen(arch->perf_names[i]) == len &&
+		    !strncasecmp(arch->perf_names[i], name, len))
+			return 1ull << i;
+	return 0;
+}
+
+/* "ax,bx", or "all". */
+static int parse_regs(const char *option, const char *text, u64 *ret, struct diag *d)
+{
+	const struct arch *arch = arch_host();
+	u64 mask = 0;
+	if (!strcmp(text, "all") && arch) {
+		*ret = arch->perf_all;
+		return 0;
+	}
+	for (const char *at = text;; at++) {
+		size_t len = strcspn(at, ",");
+		u64 reg = reg_named(arch, at, len);
+		if (!reg) {
+			struct strbuf names;
+			strbuf_init(&names);
+			list_regs(arch, &names);
+			diag_error(d, -EINVAL, "%s: there is no register '%.*s'", option, (int)len,
+				   at);
+			diag_span(d, text, (size_t)(at - text), len);
+			diag_hint(d, "there are: %s", strbuf_cstr(&names));
+			strbuf_done(&names);
+			return -EINVAL;
+		}
+		mask |= reg;
+		at += len;
+		if (!*at)
+			break;
+	}
+	*ret = mask;
+	return 0;
+}
+
+static int parse_freq(const char *text, u64 *hz, struct diag *d)
+{
+	if (!strcmp(text, "max")) {
+		*hz = UINT64_MAX;
+		return 0;
+	}
+	if (num_parse_u64(text, 10, hz) || !*hz)
+		return diag_error(d, -EINVAL, "-F %s: samples a second, or 'max'", text);
+	return 0;
+}
+
+static int add_word(struct record_opts *o, const char *text, int kind)
+{
+	struct record_word *w = vec_push(&o->words.list);
+	if (!w)
+		return -ENOMEM;
+	*w = (struct record_word){ .text = text, .kind = kind };
+	return 0;
+}
+
+int record_take_event(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)negated;
+	(void)d;
+	return add_word(opts, value, WORD_EVENT);
+}
+
+int record_take_filter(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct record_opts *o = opts;
+	(void)negated;
+	if (!o->words.list.nr)
+		return diag_error(d, -EINVAL, "--filter belongs behind the -e it is for");
+	return add_word(opts, value, WORD_FILTER);
+}
+
+/* Options with three answers: yes, no (--no-X), and by what is recorded. */
+static int take_choice(s8 *to, bool negated)
+{
+	*to = negated ? -1 : 1;
+	return 0;
+}
+
+int record_take_inherit(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)value;
+	(void)d;
+	return take_choice(&((struct record_opts *)opts)->inherit,
+			   !negated); /* the row is named no-inherit */
+}
+
+int record_take_period(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)value;
+	(void)d;
+	return take_choice(&((struct record_opts *)opts)->sample_period, negated);
+}
+
+int record_take_time(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)value;
+	(void)d;
+	return take_choice(&((struct record_opts *)opts)->sample_time, negated);
+}
+
+int record_take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct record_opts *o = opts;
+	(void)value;
+	(void)negated;
+	if (!o->words.list.nr)
+		return diag_error(d, -EINVAL, "--exclude-perf belongs behind the -e it is for");
+	return add_word(opts, NULL, WORD_NOT_US);
+}
+
+/* Tracepoints from `first` on: not those of our own threads. */
+static int leave_us_out(struct record_session *s, u32 first)
+{
+	while (s->not_us.nr < s->events.events.nr) {
+		bool *slot = vec_push(&s->not_us);
+		if (!slot)
+			return -ENOMEM;
+		*slot = false;
+	}
+	for (size_t i = first; i < s->events.events.nr; i++) {
+		const struct event_desc *e = &s->events.events.at[i];
+		if (e->attr.type != PERF_TYPE_TRACEPOINT)
+			return diag_error(&s->app->diag, -EINVAL,
+					  "--exclude-perf is for tracepoints, and %s is none",
+					  e->name);
+		s->not_us.at[i] = true;
+	}
+	return 0;
+}
+
+/* --group: all events are on at the same time, or none. */
+static void make_one_group(struct event_list *l)
+{
+	vec_for_each (&l->events, e) {
+		e->leader = 0;
+		e->nr_members = 1;
+	}
+	l->events.at[0].nr_members = (u32)l->events.nr;
+}
+
+static int resolve_events(struct record_session *s)
+{
+	struct diag *d = &s->app->diag;
+	int err = event_env_open(&s->env, "");
+	if (err)
+		return err;
+	s->has_env = true;
+	event_list_init(&s->events);
+	u32 first = 0;
+	vec_for_each (&s->o->words.list, w) {
+		u32 before = (u32)s->events.events.nr;
+		if (w->kind == WORD_EVENT)
+			err = event_list_add(&s->events, &s->env, w->text, EVENT_USE_SAMPLE, d);
+		else if (w->kind == WORD_FILTER)
+			err = event_list_filter(&s->events, &s->env, first, w->text, d);
+		else
+			err = leave_us_out(s, first);
+		if (err)
+			return err;
+		if (w->kind == WORD_EVENT)
+			first = before;
+	}
+	if (!s->events.events.nr)
+		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
+	if (!err && s->o->one_group)
+		make_one_group(&s->events);
+	return err;
+}
+
+static int user_id(const char *text, u64 *uid, struct diag *d)
+{
+	const struct passwd *pw = getpwnam(text);
+	if (pw) {
+		*uid = pw->pw_uid;
+		return 0;
+	}
+	if (!num_parse_u64(text, 10, uid) && *uid <= UINT32_MAX)
+		return 0;
+	return diag_error(d, -EINVAL, "-u %s: there is no such user", text);
+}
+
+/* -u: what runs for that user now becomes -p. */
+static int list_user(struct record_session *s, const char *text)
+{
+	struct diag *d = &s->app->diag;
+	u64 uid;
+	int err = user_id(text, &uid, d);
+	if (err)
+		return err;
+	struct procfs proc;
+	s32 *pids;
+	size_t nr;
+	procfs_init(&proc, &s->root);
+	err = procfs_pids(&proc, &pids, &nr);
+	for (size_t i = 0; i < nr && !err; i++) {
+		char path[32];
+		struct stat st;
+		(void)snprintf(path, sizeof(path), "proc/%d", pids[i]);
+		if (pids[i] == getpid() || fstatat(s->root.dir_fd, path, &st, 0) || st.st_uid != uid)
+			continue;
+		s32 *slot = vec_push(&s->pids.list);
+		err = slot ? 0 : -ENOMEM;
+		if (slot)
+			*slot = pids[i];
+	}
+	procfs_done(&proc);
+	if (!err && !s->pids.list.nr)
+		err = diag_error(d, -ESRCH, "-u %s: nothing runs for that user", text);
+	return err;
+}
+
+/* -G a,b: the n-th group is for the n-th event; one alone for all. An empty name is none. */
+static int open_cgroups(struct record_session *s, const char *text)
+{
+	struct diag *d = &s->app->diag;
+	size_t nr = s->events.events.nr;
+	bool one = !strchr(text, ',');
+	for (size_t i = 0; i < nr; i++) {
+		char name[PATH_MAX];
+		size_t len = strcspn(text, ",");
+		if (len >= sizeof(name))
+			return diag_error(d, -EINVAL, "-G: a name is too long");
+		memcpy(name, text, len);
+		name[len] = 0;
+		int *slot = vec_push(&s->cgroups);
+		if (!slot)
+			return -ENOMEM;
+		*slot = len ? cgroup_open(&s->root, name, d) : -1;
+		if (len && *slot < 0)
+			return *slot;
+		if (!one)
+			text += len + (text[len] == ',');
+	}
+	if (!one && *text)
+		return diag_error(d, -EINVAL, "-G: more groups than events; -e comes before");
+	return 0;
+}
+
+/*
+ * Who names tasks wants those: -p, -t and -u win over -a, as perf has it; perf lets them win over -C too, and we record them there.
+ * Nothing named at all is the whole system to perf. Rings of threads are of no use where CPUs are recorded.
+ */
+static void choose_target(struct record_session *s, const char *program, struct live_opts *l)
+{
+	const struct record_opts *o = s->o;
+	struct diag *d = &s->app->diag;
+	bool tasks = l->nr_pids || l->nr_tids;
+	if (tasks && o->all)
+		diag_warn(d, "%s: only those tasks are recorded, not the whole system (-a)",
+			  o->user   ? "-u"
+			  : o->pids ? "-p"
+				    : "-t");
+	if (tasks && s->as_perf && l->cpus) {
+		diag_warn(
+			d,
+			"-p, -t and -u: those tasks are recorded on all CPUs, not on those of -C");
+		l->cpus = NULL;
+	}
+	l->system_wide = !tasks && (o->all || o->cpus || (s->as_perf && !program));
+	l->per_thread = o->per_thread && !l->system_wide && !l->cpus;
+}
+
+int record_build_live(struct record_session *s, const char *program, struct recorder_opts *ro)
+{
+	const struct record_opts *o = s->o;
+	struct live_opts *l = &ro->live;
+	struct diag *d = &s->app->diag;
+	s->as_perf = !strcmp(s->app->prog, "perf");
+	int err = resolve_events(s);
+	if (!err && o->freq)
+		err = parse_freq(o->freq, &l->freq_hz, d);
+	if (!err && o->ring)
+		err = parse_ring(o->ring, &l->ring_bytes, d);
+	if (!err && o->regs_intr)
+		err = parse_regs("--intr-regs", o->regs_intr, &l->regs_intr, d);
+	if (!err && o->regs_user)
+		err = parse_regs("--user-regs", o->regs_user, &l->regs_user, d);
+	if (!err && o->cpus)
+		err = cpuset_parse_list(o->cpus, &s->cpus, d);
+	if (!err && o->pids)
+		err = parse_ids(o->pids, "process", &s->pids, d);
+	if (!err && o->tids)
+		err = parse_ids(o->tids, "thread", &s->tids, d);
+	if (!err && o->clock) {
+		err = recorder_parse_clock(o->clock, &l->clock_id);
+		if (err) {
+			diag_error(d, err, "-k %s: there is no such clock", o->clock);
+			diag_hint(d, "mono, raw, real, boot, tai");
+		}
+		l->has_clock = true;
+	}
+	if (!err && o->any_branch)
+		l->branches = PERF_SAMPLE_BRANCH_ANY;
+	if (!err && o->branches)
+		err = branch_parse(o->branches, &l->branches, d);
+	if (!err && o->user)
+		err = list_user(s, o->user);
+	if (!err && o->cgroups)
+		err = open_cgroups(s, o->cgroups);
+	l->weight = o->weight;
+	l->per_thread_counts = o->per_thread_counts;
+	l->no_samples = o->no_samples;
+	l->switches = o->switches;
+	l->namespaces = o->namespaces;
+	l->events = &s->events;
+	l->period = o->period;
+	/* One thread was named, not what it makes later. */
+	l->no_inherit = o->inherit < 0 || (o->inherit == 0 && o->tids);
+	l->overwrite = o->overwrite;
+	l->more = (o->code_page_size ? PERF_SAMPLE_CODE_PAGE_SIZE : 0) |
+		  (o->data_page_size ? PERF_SAMPLE_DATA_PAGE_SIZE : 0) |
+		  (o->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0) |
+		  (o->transaction ? PERF_SAMPLE_TRANSACTION : 0);
+	l->no_user_chain = o->kernel_chains && !o->user_chains;
+	l->no_kernel_chain = o->user_chains && !o->kernel_chains;
+	l->running_times = o->running_time;
+	l->no_bpf_events = o->no_bpf_event;
+	l->strict_freq = o->strict_freq;
+	l->data_addr = o->data_addr;
+	l->sample_period = o->sample_period;
+	l->sample_time = o->sample_time;
+	l->sample_cpu = o->sample_cpu;
+	l->raw_samples = o->raw_samples;
+	l->sample_identifier = o->sample_identifier;
+	l->map_build_ids = o->map_build_ids;
+	l->all_cgroups = o->all_cgroups;
+	l->as_perf = s->as_perf;
+	l->only_user = o->only_user;
+	l->only_kernel = o->only_kernel;
+	l->no_exec_start = o->delay_ms;
+	l->at_once = o->no_buffering;
+	l->flush_ns = o->no_buffering ? AT_ONCE_FLUSH_NS : 0;
+	l->min_bytes = o->min_bytes;
+	l->cpus = o->cpus ? &s->cpus : NULL;
+	l->pids = s->pids.list.at;
+	l->nr_pids = s->pids.list.nr;
+	l->tids = s->tids.list.at;
+	l->nr_tids = s->tids.list.nr;
+	choose_target(s, program, l);
+	/* Lists by event end before the one that carries tasks and maps. */
+	while (!err && s->not_us.nr && s->not_us.nr < s->events.events.nr) {
+		bool *slot = vec_push(&s->not_us);
+		if (!slot)
+			return -ENOMEM;
+		*slot = false;
+	}
+	l->not_us = s->not_us.at;
+	l->cgroups = s->cgroups.at;
+	if (!err && l->cgroups && !l->system_wide)
+		err = diag_error(d, -EINVAL, "-G: groups are recorded on whole CPUs: it needs -a");
+	if (!err)
+		err = record_call_graph(s, program, ro);
+	if (!err && ro->unwind && l->regs_user) {
+		diag_error(d, -EINVAL,
+			   "--user-regs: stacks are unwound while they are recorded, "
+			   "and the registers go with them");
+		diag_hint(d, "--raw-stack keeps both");
+		err = -EINVAL;
+	}
+	return err;
+}

@@ -1,0 +1,616 @@
+/* sonde record: samples of a command, of processes or of the whole system into perf.data. */
+#include "cmd/record/record.h"
+
+#include "base/json.h"
+#include "cmd/app/commands.h"
+#include "cmd/app/written.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Somebody waits at the other end of a pipe, and what is read in one round is settled by the end of the next. */
+enum { PIPE_FLUSH_NS = 400000000 };
+
+/* ---- the run ---------------------------------------------------------------------------------------------------- */
+
+static int on_signal(void *ctx, u64 signo)
+{
+	struct record_session *s = ctx;
+	s->stop_signal = (int)signo;
+	return 1;
+}
+
+static int on_child(void *ctx, u64 status)
+{
+	struct record_session *s = ctx;
+	s->child_ended = true;
+	s->child_status = (int)status;
+	return 1;
+}
+
+/* All targets have ended, or nothing can be written any more. A command of ours then is about to tell its status. */
+static int on_gone(void *ctx, u64 events)
+{
+	struct record_session *s = ctx;
+	(void)events;
+	if (!s->child.pid || recorder_failed(s->rec))
+		return 1;
+	loop_remove(s->loop, s->gone_source);
+	return 0;
+}
+
+static void add_size(struct strbuf *to, u64 bytes)
+{
+	if (bytes < 1 << 20)
+		strbuf_printf(to, "%.1f KB", (double)bytes / 1024);
+	else
+		strbuf_printf(to, "%.1f MB", (double)bytes / (1 << 20));
+}
+
+static int on_progress(void *ctx, u64 expired)
+{
+	struct record_session *s = ctx;
+	struct recorder_stats st;
+	(void)expired;
+	if (!term_progress_due(&s->progress))
+		return 0;
+	struct strbuf line;
+	strbuf_init(&line);
+	recorder_stats(s->rec, &st);
+	strbuf_printf(&line, "%s: %llu samples, ", s->app->title, (unsigned long long)st.nr_samples);
+	add_size(&line, st.file_bytes);
+	if (st.nr_lost)
+		strbuf_printf(&line, ", %llu lost", (unsigned long long)st.nr_lost);
+	term_progress_show(&s->progress, strbuf_cstr(&line));
+	strbuf_done(&line);
+	return 0;
+}
+
+static double cpu_seconds(void)
+{
+	struct rusage ru;
+	getrusage(RUSAGE_SELF, &ru);
+	return (double)ru.ru_utime.tv_sec + (double)ru.ru_stime.tv_sec +
+	       (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6;
+}
+
+/* perf's two lines, for those who parse them. */
+static void say_as_perf(struct record_session *s, const struct recorder_stats *st)
+{
+	struct strbuf *to = &s->app->err;
+	strbuf_printf(to, "[ perf record: Woken up %llu times to write data ]\n",
+		      (unsigned long long)st->nr_passes);
+	bool compressed = s->o->zstd && st->file_bytes;
+	strbuf_printf(to, "[ perf record: Captured and wrote %.3f MB %s",
+		      (double)(compressed ? st->file_bytes : st->data_bytes) / 1024 / 1024,
+		      s->output);
+	if (st->nr_samples)
+		strbuf_printf(to, " (%llu samples)", (unsigned long long)st->nr_samples);
+	if (compressed)
+		strbuf_printf(to, ", compressed (original %.3f MB, ratio is %.3f)",
+			      (double)st->data_bytes / 1024 / 1024,
+			      (double)st->data_bytes / (double)st->file_bytes);
+	strbuf_str(to, " ]\n");
+}
+
+/* With --json standard output holds one line, ours: what the command prints goes where messages go, as it does with -o -. */
+static int take_stdout(struct record_session *s)
+{
+	s->json_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (s->json_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return diag_error(&s->app->diag, -errno, "--json: standard output: %s",
+				  strerror(errno));
+	return 0;
+}
+
+static void give_stdout_back(struct record_session *s)
+{
+	if (s->json_fd < 0)
+		return;
+	(void)!dup2(s->json_fd, STDOUT_FILENO);
+	cleanup_close(&s->json_fd);
+	s->json_fd = -1;
+}
+
+static void say_json(struct record_session *s, const struct recorder_stats *st)
+{
+	struct json j;
+	give_stdout_back(s);
+	json_begin(&j, &s->app->out, JSON_COMPACT);
+	json_object(&j);
+	json_put_str(&j, "file", s->output);
+	json_put_u64(&j, "bytes", st->file_bytes);
+	json_put_u64(&j, "samples", st->nr_samples);
+	json_put_u64(&j, "lost", st->nr_lost);
+	json_put_u64(&j, "throttled", st->nr_throttled);
+	if (st->nr_stacks) {
+		json_put_u64(&j, "stacks", st->nr_stacks);
+		json_put_u64(&j, "stacks_cut_off", st->nr_cut);
+		json_key(&j, "stacks_truncated");
+		json_object(&j);
+		for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++)
+			if (st->nr_ends[i])
+				json_put_u64(&j, unwind_end_text((enum unwind_end)i),
+					     st->nr_ends[i]);
+		json_object_end(&j);
+	}
+	json_put_double(&j, "own_cpu_seconds", cpu_seconds());
+	json_object_end(&j);
+	(void)!json_end(&j);
+	(void)strbuf_flush(&s->app->out);
+}
+
+/* How many stacks are truncated, and why: the reasons add up. */
+static void add_stacks(struct strbuf *to, const struct recorder_stats *st)
+{
+	if (!st->nr_stacks)
+		return;
+	strbuf_printf(to, ", %llu of %llu stacks truncated", (unsigned long long)st->nr_cut,
+		      (unsigned long long)st->nr_stacks);
+	const char *before = " (";
+	for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++) {
+		if (!st->nr_ends[i])
+			continue;
+		strbuf_printf(to, "%s%llu: %s", before, (unsigned long long)st->nr_ends[i],
+			      unwind_end_text((enum unwind_end)i));
+		before = ", ";
+	}
+	if (st->nr_cut)
+		strbuf_str(to, ")");
+}
+
+/* failed: the file ends early, and how many of the samples it holds is not known. */
+static void say_result(struct record_session *s, bool failed)
+{
+	struct recorder_stats st;
+	recorder_stats(s->rec, &st);
+	if (st.nr_lost) {
+		diag_warn(&s->app->diag, "%llu records were lost: the rings were full",
+			  (unsigned long long)st.nr_lost);
+		diag_hint(&s->app->diag, "a larger -m, a lower -F, or no -g");
+	}
+	if (st.nr_held_files)
+		diag_note(&s->app->diag,
+			  "%u programs or libraries could not be read: their filesystem did not "
+			  "answer in time",
+			  st.nr_held_files);
+	if (st.nr_short * 20 > st.nr_stacks) {
+		diag_note(&s->app->diag,
+			  "%llu stacks were longer than what was copied of them: their outermost "
+			  "callers are missing",
+			  (unsigned long long)st.nr_short);
+		diag_hint(&s->app->diag, "--call-graph dwarf,65528 copies as much as is possible");
+	}
+	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet &&
+	    strcmp(s->app->prog, "perf"))
+		record_look_at_chains(s, st.file_bytes);
+	app_say(s->app);
+	if (s->o->result)
+		*s->o->result = st;
+	if (s->o->quiet || s->o->result)
+		return;
+	if (s->app->json) {
+		say_json(s, &st);
+	} else if (!strcmp(s->app->prog, "perf")) {
+		say_as_perf(s, &st);
+	} else {
+		struct strbuf *to = &s->app->err;
+		const char *last = s->sw.kept.nr ? s->sw.kept.at[s->sw.kept.nr - 1] : s->output;
+		strbuf_printf(to, "%s: %s: ", s->app->title, s->pipe ? "standard output" : last);
+		add_size(to, st.file_bytes);
+		if (failed)
+			strbuf_str(to, ", ends early");
+		else
+			strbuf_printf(to, ", %llu samples, %llu lost",
+				      (unsigned long long)st.nr_samples,
+				      (unsigned long long)st.nr_lost);
+		if (s->o->zstd && st.file_bytes) {
+			strbuf_str(to, ", compressed from ");
+			add_size(to, st.data_bytes);
+			strbuf_printf(to, " (%.1f:1)",
+				      (double)st.data_bytes / (double)st.file_bytes);
+		}
+		if (st.nr_throttled)
+			strbuf_printf(to, ", throttled %llu times",
+				      (unsigned long long)st.nr_throttled);
+		add_stacks(to, &st);
+		strbuf_printf(to, "; our own cost %.0f ms CPU\n", cpu_seconds() * 1e3);
+	}
+	(void)strbuf_flush(&s->app->err);
+}
+
+static int watch(struct record_session *s)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	int err = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
+		err = loop_add_signal(s->loop, signals[i], on_signal, s);
+	return err ? err : loop_add_signal(s->loop, SIGUSR2, record_on_usr2, s);
+}
+
+/* With the child let go: until it ends, a signal comes, the targets are gone, or writing fails. */
+static int wait_for_end(struct record_session *s)
+{
+	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s) : 0;
+	if (!err)
+		err = loop_add_fd(s->loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s,
+				  &s->gone_source);
+	if (!err)
+		err = record_watch_files(s);
+	if (!err && s->control.fd >= 0)
+		err = loop_add_fd(s->loop, s->control.fd, EPOLLIN, record_on_control, s,
+				  &s->control_source);
+	if (!err && !s->o->quiet && s->progress.on)
+		err = loop_add_timer(s->loop, 500000000, 500000000, on_progress, s, NULL);
+	return err ? err : loop_run(s->loop);
+}
+
+/* The command that is still running when we are told to stop. */
+static void end_child(struct record_session *s)
+{
+	if (!s->child.pid || s->child_ended)
+		return;
+	if (s->stop_signal || s->full || s->told_to_stop)
+		kill(s->child.pid, SIGTERM); /* else it is not its fault: let it end by itself */
+	while (waitpid(s->child.pid, &s->child_status, 0) < 0 && errno == EINTR)
+		;
+	s->child_ended = true;
+}
+
+static int on_delay(void *ctx, u64 expired)
+{
+	struct record_session *s = ctx;
+	(void)expired;
+	return recorder_start(s->rec, &s->app->diag);
+}
+
+static int delay_start(struct record_session *s)
+{
+	return loop_add_timer(s->loop, (u64)s->o->delay_ms * 1000000, 0, on_delay, s, NULL);
+}
+
+/* As if by SIGPIPE, but a command's status comes first. */
+static int reader_gone(struct record_session *s)
+{
+	diag_done(&s->app->diag);
+	if (s->child_ended && !s->stop_signal)
+		return child_exit_status(s->child_status);
+	s->app->die_of = s->stop_signal ? s->stop_signal : SIGPIPE;
+	return APP_DONE;
+}
+
+/* The reader left before anything began: the command was asked for all the same. */
+static int run_unseen(struct record_session *s, char **argv)
+{
+	if (s->child.pid) {
+		int err = child_go(&s->child, argv[0], &s->app->diag);
+		if (err)
+			return child_exec_status(err);
+		end_child(s);
+	}
+	return reader_gone(s);
+}
+
+static int session_run(struct record_session *s, const struct recorder_opts *ro, char **argv)
+{
+	struct app *app = s->app;
+	s->rec = recorder_open(&s->root, ro, &app->diag);
+	if (!s->rec)
+		return errno == EPIPE ? run_unseen(s, argv) : app_fail(app, -EIO);
+	record_watch_file(s);
+	app_say(app); /* what we settled for, before the command says anything */
+	int err = 0;
+	if (s->o->delay_ms > 0)
+		err = delay_start(s);
+	else if (!s->o->delay_ms)
+		err = recorder_start(s->rec, &app->diag);
+	if (err)
+		return app_fail(app, err);
+	if (s->child.pid) {
+		err = child_go(&s->child, argv[0], &app->diag);
+		if (err) {
+			(void)!recorder_finish(s->rec, NULL);
+			if (!s->pipe)
+				recorder_discard(s->rec);
+			return child_exec_status(err);
+		}
+	}
+	term_progress_init(&s->progress, STDERR_FILENO);
+	err = wait_for_end(s);
+	term_progress_clear(&s->progress);
+	int finish = recorder_finish(s->rec, &app->diag);
+	if (!finish && s->sw.on)
+		finish = record_keep_last(s);
+	if (finish != -EPIPE)
+		say_result(s, finish);
+	loop_free(s->loop); /* a second Ctrl-C ends us at once */
+	s->loop = NULL;
+	end_child(s);
+	if (finish == -EPIPE)
+		return reader_gone(s);
+	if (finish)
+		return APP_FAILED; /* said with the result */
+	if (err)
+		return app_fail(app, err);
+	app->die_of = s->stop_signal;
+	bool cut = s->stop_signal || s->full || s->told_to_stop;
+	return s->child.pid && !cut ? child_exit_status(s->child_status) : APP_DONE;
+}
+
+/* -r: when the command is made and before our threads are, which are like us. */
+static int run_first(struct record_session *s)
+{
+	struct sched_param p = { .sched_priority = (int)min(s->o->realtime, (u64)INT_MAX) };
+	if (!sched_setscheduler(0, SCHED_FIFO, &p))
+		return 0;
+	diag_error(&s->app->diag, -errno, "-r %llu: %s", (unsigned long long)s->o->realtime,
+		   strerror(errno));
+	diag_hint(&s->app->diag, "a priority from 1 to 99, as root");
+	return -EPERM;
+}
+
+static int record(struct record_session *s, int argc, char **argv)
+{
+	struct app *app = s->app;
+	if (record_list_regs(s->o, &app->out))
+		return APP_DONE;
+	const char *words[1024];
+	struct recorder_opts ro = { .version = SONDE_VERSION, .argv = words };
+	int err = sysroot_open(&s->root, NULL);
+	if (err)
+		return app_fail(app, err);
+	err = record_build_live(s, argc ? argv[0] : NULL, &ro);
+	/* An event that is not there is wrong usage to perf. */
+	bool usage = err == -EINVAL || (err == -ENOENT && !strcmp(app->prog, "perf"));
+	if (err)
+		return usage ? app_usage_said(app) : app_fail(app, err);
+	ro.tracing = &s->env.tracing;
+	ro.live.opened = written_attr_dir() ? written_attr : NULL;
+	ro.live.opened_ctx = (void *)(uintptr_t)written_attr_dir();
+	if (s->o->zstd) {
+		u64 level;
+		if (num_parse_u64(s->o->zstd, 10, &level) || level > 22)
+			return app_usage(app, "-z %s: a level from 1 to 22", s->o->zstd);
+		ro.zstd_level = (int)level;
+	}
+	if (s->o->off_cpu) {
+		diag_warn(&app->diag, "--off-cpu: time off the CPU is not recorded");
+		diag_hint(&app->diag,
+			  "-e sched:sched_switch -g records the stacks where tasks stop running");
+	}
+	if (!argc && !ro.live.system_wide && !ro.live.nr_pids && !ro.live.nr_tids)
+		return app_usage(
+			app,
+			"what should be recorded? A command, -p PID, or -a for the whole system");
+	written_owner(&ro.owner_uid, &ro.owner_gid);
+	/* A pipe is a place for the recording; with --json it is one for the closing line, unless -o - says otherwise. */
+	err = written_take_stdout(s->o->output || !app->json ? s->o->output : "perf.data",
+				  &s->output, &s->pipe_fd,
+				  "sonde record -o - ... | sonde script -i -", &app->diag);
+	if (err)
+		return app_usage_said(app);
+	s->pipe = s->pipe_fd >= 0;
+	ro.path = s->output;
+	ro.pipe = s->pipe;
+	ro.pipe_fd = s->pipe_fd;
+	if (s->pipe && !ro.live.flush_ns)
+		ro.live.flush_ns = PIPE_FLUSH_NS;
+	ro.no_build_ids = s->o->no_build_ids;
+	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
+		return app_usage_said(app);
+	s->sw.on |= s->o->timestamp_filename;
+	if (s->sw.on && s->pipe)
+		return app_usage(app, "--switch-output makes files: it needs -o FILE");
+	ro.full_bytes = s->sw.bytes && s->o->max_size ? min(s->sw.bytes, s->o->max_size)
+						      : s->sw.bytes | s->o->max_size;
+	if (s->o->delay_ms < 0 && !s->o->control)
+		return app_usage(app, "-D %lld waits for ever: it needs --control",
+				 (long long)s->o->delay_ms);
+	if (s->o->control) {
+		err = control_open(&s->control, s->o->control, &app->diag);
+		if (err)
+			return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
+	}
+	if (s->o->dry_run)
+		return APP_DONE;
+	err = app->json && !s->pipe ? take_stdout(s) : 0;
+	if (!err)
+		err = record_watch_start(s);
+	s->loop = err ? NULL : loop_new();
+	if (!err)
+		err = s->loop ? watch(s) : -errno;
+	if (!err && argc) {
+		err = child_check(argv[0], &app->diag);
+		if (err)
+			return child_exec_status(err);
+		err = child_prepare(&s->child, argv, loop_old_signals(s->loop), &app->diag);
+		/* With -p or -t the command only says for how long. */
+		if (!ro.live.nr_pids && !ro.live.nr_tids)
+			ro.live.command_pid = s->child.pid;
+	}
+	if (!err && s->o->realtime)
+		err = run_first(s);
+	if (err)
+		return app_fail(app, err);
+	if (s->pipe) /* from here on: the command has its own */
+		(void)signal(SIGPIPE, SIG_IGN);
+	s->cmdline = written_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
+	return session_run(s, &ro, argv);
+}
+
+static int record_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct record_session s = { .app = app,
+				    .o = opts,
+				    .root = { .dir_fd = -1 },
+				    .pipe_fd = -1,
+				    .json_fd = -1,
+				    .control = { .fd = -1, .ack_fd = -1 },
+				    .child = { .go_fd = -1, .exec_fd = -1 } };
+	app_live(app);
+	int status = record(&s, argc, argv);
+	recorder_close(s.rec);
+	record_watch_end(&s);
+	give_stdout_back(&s);
+	control_close(&s.control);
+	vec_for_each (&s.sw.kept, name)
+		free(*name);
+	vec_free(&s.sw.kept);
+	child_done(&s.child);
+	loop_free(s.loop);
+	sysroot_close(&s.root);
+	vec_free(&s.pids.list);
+	vec_free(&s.tids.list);
+	vec_free(&s.not_us);
+	vec_for_each (&s.cgroups, fd)
+		cleanup_close(fd);
+	vec_free(&s.cgroups);
+	if (s.has_env) {
+		event_list_done(&s.events);
+		event_env_close(&s.env);
+	}
+	vec_free(&((struct record_opts *)opts)->words.list);
+	free(s.cmdline);
+	return status;
+}
+
+static void record_defaults(void *opts)
+{
+	*(struct record_opts *)opts = (struct record_opts){ 0 };
+}
+
+/* clang-format off */
+static const struct opt record_rows[] = {
+	OPT_HEADING("What to record"),
+	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, else cpu-clock); `sonde list` shows them", record_take_event),
+	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", record_take_filter),
+	OPT_CALL(0, "exclude-perf", NULL, "Tracepoints of the -e before: not those of the recorder itself", record_take_exclude_perf),
+	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
+	OPT_UINT('c', "count", struct record_opts, period, "N", "A sample every N events instead"),
+	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains by frame pointer"),
+	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp (frame pointers), dwarf[,BYTES] (unwind tables, from this much of the stack: 8192), auto (what the programs need), lbr (what the CPU keeps of its calls)"),
+	OPT_FLAG(0, "raw-stack", struct record_opts, raw_stack, "With dwarf: keep the stacks themselves, as perf does, to be unwound by readers"),
+	OPT_HEADING("Of what"),
+	OPT_FLAG('a', "all-cpus", struct record_opts, all, "The whole system"),
+	OPT_STR('C', "cpu", struct record_opts, cpus, "LIST", "These CPUs only (0-3,8)"),
+	OPT_STR('p', "pid", struct record_opts, pids, "PID", "Running processes with all their threads"),
+	OPT_STR('t', "tid", struct record_opts, tids, "TID", "Running threads"),
+	OPT_STR('u', "uid", struct record_opts, user, "USER", "What runs for this user now, by name or number"),
+	OPT_STR('G', "cgroup", struct record_opts, cgroups, "NAME", "Only in this cgroup; with commas: one for each event (needs -a)"),
+	OPT_CALL('i', "no-inherit", NULL, "Not the children and threads made later", record_take_inherit),
+	OPT_FLAG(0, "per-thread", struct record_opts, per_thread, "A ring for each thread instead of each CPU; not the children and threads made later"),
+	OPT_FLAG(0, "all-user", struct record_opts, only_user, "User space only"),
+	OPT_FLAG(0, "all-kernel", struct record_opts, only_kernel, "The kernel only"),
+	OPT_HEADING("How"),
+	OPT_UINT('r', "realtime", struct record_opts, realtime, "PRIORITY", "Run the recorder itself as real-time (FIFO) task"),
+	OPT_FLAG(0, "strict-freq", struct record_opts, strict_freq, "Fail if -F is more than the system allows"),
+	OPT_FLAG(0, "dry-run", struct record_opts, dry_run, "Only check the command line"),
+	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later; -1: when --control says so"),
+	OPT_STR(0, "control", struct record_opts, control, "HOW", "Take commands (enable, disable, snapshot, evlist, ping, stop): fd:IN[,ACK] or fifo:IN[,ACK]"),
+	OPT_FLAG('d', "data", struct record_opts, data_addr, "Also the addresses that were accessed"),
+	OPT_FLAG('W', "weight", struct record_opts, weight, "Also what an access cost, where the hardware knows"),
+	OPT_FLAG('b', "branch-any", struct record_opts, any_branch, "Also the last branches, where the hardware keeps them"),
+	OPT_STR('j', "branch-filter", struct record_opts, branches, "KINDS", "Also the last branches of these kinds (any_call,u)"),
+	OPT_FLAG('s', "stat", struct record_opts, per_thread_counts, "Also the counts of each thread, when it ends (report -T)"),
+	OPT_FLAG('n', "no-samples", struct record_opts, no_samples, "No samples, only tasks and maps"),
+	OPT_FLAG(0, "user-callchains", struct record_opts, user_chains, "Of call chains only the user's part"),
+	OPT_FLAG(0, "kernel-callchains", struct record_opts, kernel_chains, "Of call chains only the kernel's part"),
+	OPT_FLAG(0, "phys-data", struct record_opts, phys_data, "Also the physical addresses that were accessed"),
+	OPT_FLAG(0, "data-page-size", struct record_opts, data_page_size, "Also the size of the pages they lie in"),
+	OPT_FLAG(0, "code-page-size", struct record_opts, code_page_size, "Also the size of the page of the code"),
+	OPT_FLAG(0, "transaction", struct record_opts, transaction, "Also why transactions were given up, where the hardware knows"),
+	OPT_STR('I', "intr-regs", struct record_opts, regs_intr, "REGS", "Also the registers where it was interrupted: all, or these (ax,ip); ? lists them",
+		.optional = true, .fallback = "all"),
+	OPT_STR(0, "user-regs", struct record_opts, regs_user, "REGS", "Also the registers of the user's code, the same way", .optional = true, .fallback = "all"),
+	OPT_FLAG(0, "running-time", struct record_opts, running_time, "How long events were on, with every count that is read"),
+	OPT_FLAG(0, "switch-events", struct record_opts, switches, "Context switches as records"),
+	OPT_FLAG(0, "namespaces", struct record_opts, namespaces, "Namespaces of tasks as records"),
+	OPT_CALL('P', "period", NULL, "The period in every sample, also where it is fixed", record_take_period),
+	OPT_CALL('T', "timestamp", NULL, "The time in every sample (the default)", record_take_time),
+	OPT_FLAG(0, "sample-cpu", struct record_opts, sample_cpu, "The CPU in every sample, also without -a or -C (report -s cpu)"),
+	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (perf.data, or standard output if that is a pipe), or - for standard output"),
+	OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "Stop when this much is written"),
+	OPT_STR(0, "switch-output", struct record_opts, switch_output, "WHEN", "Go on in a new file at SIGUSR2 (signal), by size (100M) or time (30s); each is FILE.TIME",
+		.optional = true, .fallback = "signal"),
+	OPT_FLAG(0, "timestamp-filename", struct record_opts, timestamp_filename, "The file is FILE.TIME"),
+	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
+	OPT_FLAG(0, "overwrite", struct record_opts, overwrite, "Keep only the newest samples that fit into the rings; written at the end, or with --switch-output whenever it says so"),
+	OPT_FLAG(0, "tail-synthesize", struct record_opts, ignored, "Tasks and maps are followed all the time", .hidden = true),
+	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
+	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),
+	OPT_STR('z', "compression-level", struct record_opts, zstd, "LEVEL", "Compress with zstd (level 1)",
+		.optional = true, .fallback = "1"),
+	OPT_FLAG(0, "no-buffering", struct record_opts, no_buffering, "Every sample reaches the output at once"),
+	OPT_SIZE(0, "mmap-flush", struct record_opts, min_bytes, "SIZE", "Woken, leave a ring alone that holds less (1)"),
+	OPT_FLAG('B', "no-buildid", struct record_opts, no_build_ids, "No table of build ids in the file"),
+	OPT_FLAG('N', "no-buildid-cache", struct record_opts, ignored, "Build ids are never copied to ~/.debug", .hidden = true),
+	OPT_FLAG(0, "buildid-all", struct record_opts, ignored, "Build ids of all maps are always recorded", .hidden = true),
+	OPT_FLAG(0, "buildid-mmap", struct record_opts, map_build_ids, "Build IDs in the records of maps, read by the kernel when a file is mapped"),
+	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
+	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
+	OPT_FLAG(0, "switch-output-event", struct record_opts, ignored, "Use --switch-output and send SIGUSR2, or --control with 'snapshot'", .refused = true),
+	OPT_STR(0, "threads", struct record_opts, ignored_text, "SPEC", "There is a reader for every 16 CPUs already, and they write one file", .optional = true, .hidden = true),
+	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
+	OPT_FLAG(0, "off-cpu", struct record_opts, off_cpu, "Not recorded; -e sched:sched_switch -g has the stacks where tasks stop running", .hidden = true),
+	OPT_FLAG('S', "snapshot", struct record_opts, ignored, "AUX tracing (Intel PT, SPE) is not recorded", .refused = true),
+	OPT_FLAG(0, "no-bpf-event", struct record_opts, no_bpf_event, "BPF programs that are loaded meanwhile are not told", .hidden = true),
+	OPT_FLAG(0, "bpf-event", struct record_opts, ignored, "Always on", .hidden = true),
+	OPT_FLAG(0, "sample-identifier", struct record_opts, sample_identifier, "The event's ID in every sample, also of a single event", .hidden = true),
+	OPT_STR(0, "affinity", struct record_opts, ignored_text, "HOW", "Not needed", .hidden = true),
+	OPT_STR(0, "aio", struct record_opts, ignored_text, "N", "Not needed", .optional = true, .hidden = true),
+	OPT_STR(0, "num-thread-synthesize", struct record_opts, ignored_text, "N", "Not needed", .hidden = true),
+	OPT_STR(0, "proc-map-timeout", struct record_opts, ignored_text, "MS", "Not needed", .hidden = true),
+	OPT_STR(0, "synth", struct record_opts, ignored_text, "WHAT", "All is described", .hidden = true),
+	OPT_STR(0, "vmlinux", struct record_opts, ignored_text, "FILE", "Not needed", .hidden = true),
+	OPT_STR(0, "debuginfod", struct record_opts, ignored_text, "URLS", "Nothing is fetched", .optional = true, .hidden = true),
+	OPT_FLAG(0, "group", struct record_opts, one_group, "All events in one group, as -e '{a,b}'"),
+	OPT_FLAG(0, "all-cgroups", struct record_opts, all_cgroups, "The cgroup of every sample, and records of cgroups (report -s cgroup)"),
+	OPT_STR(0, "aux-sample", struct record_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not recorded", .optional = true, .refused = true),
+	OPT_STR(0, "clang-opt", struct record_opts, ignored_text, "OPTS", "Programs in C are not compiled", .refused = true),
+	OPT_STR(0, "clang-path", struct record_opts, ignored_text, "PATH", "Programs in C are not compiled", .refused = true),
+	OPT_FLAG('R', "raw-samples", struct record_opts, raw_samples, "Raw data also of events that are not tracepoints", .hidden = true),
+	OPT_FLAG('f', "force", struct record_opts, ignored, "Obsolete", .hidden = true),
+	OPT_END(),
+};
+/* clang-format on */
+
+static const struct opt_example record_examples[] = {
+	{ "record -g -- make", "where a command and its children spend their time" },
+	{ "record -F 99 -a -g -- sleep 10", "the whole system for ten seconds" },
+	{ "record -p 1234", "a running process, until Ctrl-C" },
+	{ "record --call-graph dwarf -- make",
+	  "whole stacks also where programs keep no frame pointers" },
+	{ "record -e cpu-clock --user-regs=ip,sp -- ls",
+	  "where code was, and its stack pointer (script -F +uregs)" },
+	{ "record -e page-faults -c 1 -- ls", "every page fault" },
+	{ "record -e sched:sched_switch -a -- sleep 1", "every context switch, with its data" },
+	{ "record -a -g --overwrite --switch-output",
+	  "wait; kill -USR2 writes what happened just before" },
+	{ 0 },
+};
+
+const struct command command_record = {
+	.name = "record",
+	.group = "Why",
+	.summary = "sample a command, a process or the system into perf.data",
+	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
+	.about = "The file is an ordinary perf.data: perf, hotspot and others read it. It is whole "
+		 "at any moment, "
+		 "also when the recorder is killed. Recording ends with the command, with Ctrl-C, "
+		 "or when all "
+		 "processes of -p have ended; the exit status is that of the command.\n"
+		 "With --json standard output gets one line about the recording and nothing else: "
+		 "what the command prints goes to standard error.",
+	.examples = record_examples,
+	.opts = record_rows,
+	.opts_size = sizeof(struct record_opts),
+	.defaults = record_defaults,
+	.run = record_run,
+};

@@ -1,0 +1,152 @@
+/*
+ * `sonde record` in a few files: what was asked (record_opts.c, record_graph.c), the files it is written to and commands from
+ * outside (record_files.c), who completes them when we are killed (record_watch.c), whether the call chains are any good
+ * (record_chains.c), and the run with its option rows (record.c).
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "cmd/app/app.h"
+#include "cmd/app/child.h"
+#include "cmd/app/control.h"
+#include "cmd/record/switch.h"
+#include "cmd/app/symbols.h"
+#include "kern/watchdog.h"
+#include "stream/recorder.h"
+
+/* -e and --filter in the order they were given: a filter belongs to the events before it. */
+struct record_word {
+	const char *text;
+	enum { WORD_EVENT, WORD_FILTER, WORD_NOT_US } kind;
+};
+
+/* What the rows fill. */
+struct record_opts {
+	struct record_words {
+		VEC(struct record_word) list;
+	} words;
+	const char *freq;
+	u64 period;
+	bool graph;
+	const char *call_graph;
+	bool raw_stack;
+	bool all;
+	const char *cpus;
+	const char *pids;
+	const char *tids;
+	const char *output;
+	const char *ring;
+	const char *clock;
+	const char *zstd;
+	s8 inherit, sample_period, sample_time; /* 1, -1: --no-...; 0: not said */
+	bool sample_cpu, raw_samples, sample_identifier, map_build_ids, all_cgroups, per_thread;
+	bool one_group, off_cpu;
+	bool overwrite;
+	bool code_page_size, data_page_size, phys_data, transaction;
+	bool user_chains, kernel_chains;
+	bool running_time, strict_freq, no_bpf_event, dry_run;
+	u64 realtime;
+	const char *ignored_text;
+	const char *regs_intr, *regs_user;
+	bool data_addr, only_user, only_kernel;
+	bool weight, per_thread_counts, no_samples, switches, namespaces;
+	bool any_branch;
+	const char *branches;
+	const char *user;
+	const char *cgroups;
+	const char *control;
+	const char *switch_output;
+	u64 switch_max_files;
+	bool timestamp_filename;
+	u64 max_size;
+	s64 delay_ms;
+	bool quiet;
+	struct recorder_stats *result; /* for those who say it themselves; NULL: a closing line does */
+	bool no_buffering;
+	u64 min_bytes;
+	bool no_build_ids;
+	bool ignored;
+};
+
+struct record_ids {
+	VEC(s32) list;
+};
+
+/* One recording: what was asked, and what is under way. */
+struct record_session {
+	struct app *app;
+	const struct record_opts *o;
+	struct sysroot root;
+	struct loop *loop;
+	struct recorder *rec;
+	struct child child;
+	struct control control;
+	struct record_switching sw;
+	struct {
+		struct watchdog dog;
+		struct watch_page *page; /* NULL: none */
+	} watch;
+	struct term_progress progress;
+	struct cpuset cpus;
+	struct record_ids pids, tids;
+	VEC(bool) not_us; /* by event */
+	VEC(int) cgroups; /* by event: descriptors */
+	struct event_env env;
+	struct event_list events;
+	bool has_env;
+	bool as_perf; /* called by that name: what it asks the kernel for, and no more */
+	char cache[4096]; /* the folder for unwind tables */
+	char *cmdline; /* ours, for the file's head */
+	const char *output;
+	int pipe_fd; /* what standard output was, when the recording goes there; -1: into a file */
+	bool pipe;
+	int json_fd; /* what standard output was, when --json has it; -1: nobody */
+	bool by_frame_pointer; /* call chains, because it was asked for */
+	struct loop_source *gone_source, *control_source;
+	bool full, told_to_stop;
+	int stop_signal;
+	bool child_ended;
+	int child_status;
+};
+
+/* For the option rows. */
+int record_take_event(void *opts, const char *value, bool negated, struct diag *d);
+int record_take_filter(void *opts, const char *value, bool negated, struct diag *d);
+int record_take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d);
+int record_take_inherit(void *opts, const char *value, bool negated, struct diag *d);
+int record_take_period(void *opts, const char *value, bool negated, struct diag *d);
+int record_take_time(void *opts, const char *value, bool negated, struct diag *d);
+
+/* -I? and --user-regs=? ask which registers there are. false: nobody did. */
+bool record_list_regs(const struct record_opts *o, struct strbuf *to);
+/*
+ * From what was asked to what is opened; its lists are the session's. program: of the command, NULL: none. -EINVAL: it was asked in
+ * a wrong way; with a diag.
+ */
+int record_build_live(struct record_session *s, const char *program,
+		      struct recorder_opts *ro) must_check;
+
+/* --call-graph, with all the rest known. */
+int record_call_graph(struct record_session *s, const char *program,
+		      struct recorder_opts *ro) must_check;
+
+/* Whether the functions of a program or library set up frame pointers: 1, 0, or negative errno; dynamic: whether it needs a linker. */
+int record_keeps_frames(const char *path, bool *dynamic) must_check;
+/* Says so when call chains by frame pointer found none to follow. Behind the end, of a file. */
+void record_look_at_chains(struct record_session *s, u64 file_bytes);
+
+/* --switch-output's value. */
+/* Sizes and times that end a file. */
+int record_watch_files(struct record_session *s) must_check;
+/* The last file gets a name like the others. */
+int record_keep_last(struct record_session *s) must_check;
+/* Handlers of the loop. */
+int record_on_usr2(void *ctx, u64 signo);
+int record_on_control(void *ctx, u64 events);
+
+/* Before there are threads and events. 0 or negative errno. */
+int record_watch_start(struct record_session *s) must_check;
+/* The file that is being written now. */
+void record_watch_file(struct record_session *s);
+/* It is complete. */
+void record_watch_end(struct record_session *s);

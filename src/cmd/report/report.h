@@ -1,0 +1,147 @@
+/*
+ * `sonde report` in a few files: what was asked (report_opts.c), which columns and order that means (report_keys.c), the tables as text or
+ * JSON (report_print.c), the same on a terminal (report_browse.c), and the run (report.c).
+ */
+#pragma once
+
+#include "analysis/profile.h"
+#include "cmd/app/app.h"
+#include "cmd/app/choose.h"
+#include "cmd/report/env.h"
+#include "cmd/app/symbols.h"
+#include "view/text_table.h"
+
+enum { EVENTS_MAX = 64 };
+
+/* What -g asks for. */
+struct graph_opts {
+	bool off;
+	bool given;
+	bool order_given;
+	bool percent_given;
+	bool number_seen; /* in this -g: the first one is the percentage */
+	bool by_address;
+	bool by_line;
+	enum text_tree_form form;
+	enum text_tree_value value;
+	enum profile_order order;
+	double min_percent;
+	u32 limit;
+};
+
+/* What the rows fill. */
+struct report_opts {
+	const char *input;
+	struct opt_list inputs; /* -i, all of them */
+	struct opt_list sort;
+	const char *fields;
+	struct graph_opts graph;
+	bool stdio;
+	bool tui;
+	bool by_thread; /* of the browser: rows by thread instead of command */
+	bool children;
+	bool no_children;
+	bool show_count;
+	bool show_period;
+	bool by_level;
+	bool header;
+	bool header_only;
+	bool header_full;
+	bool quiet;
+	bool full_path;
+	bool nanoseconds;
+	bool stats;
+	bool dump;
+	bool tasks;
+	bool mmaps;
+	bool csv;
+	bool inverted;
+	bool hide_unresolved;
+	bool exclude_other;
+	bool hierarchy;
+	bool branches; /* usual, where there are some */
+	bool mem_mode;
+	bool group;
+	bool force;
+	bool raw_trace;
+	const char *separator;
+	const char *percent_limit;
+	const char *percentage;
+	const char *widths;
+	const char *dsos;
+	const char *symbols_only;
+	const char *symbol_part;
+	const char *parent;
+	const char *quantum;
+	const char *ignored;
+	const char *ignore_callees;
+	const char *socket;
+	const char *pretty;
+	u64 group_sort;
+	bool threads;
+	struct gate_opts gate;
+	u64 ignored_number;
+	u64 max_stack;
+	u64 workers;
+	struct choose_opts choose;
+	struct symbol_opts symbols;
+};
+
+/* A column in which every row says the same is a line above the table. */
+struct elided {
+	const char *what, *word;
+};
+
+struct report {
+	struct app *app;
+	const struct report_opts *opts;
+	struct source *src;
+	struct profile *profile;
+	struct profile_config cfg;
+	struct report_env env;
+	struct choose choose;
+	struct word_list dsos, symbols;
+	struct sample_gate gate;
+	struct number_list socket_cpus;
+	VEC(struct elided) elided;
+	const char *sort; /* all of --sort as one text */
+	struct json *json;
+	struct pages *pages; /* of the browser, while they are found */
+	bool toggle_threads; /* the browser was left to be opened again with rows by thread, or without */
+	double min_percent;
+	bool own_first; /* the first key is the function: a graph need not repeat it */
+};
+
+/* An event or the events of a group, and what is to be shown of them. */
+struct shown {
+	u32 events[EVENTS_MAX];
+	u32 nr;
+	const char *group; /* its name; NULL: none, or none was given */
+};
+
+extern const struct opt report_rows[];
+extern const struct opt_example report_examples[];
+void report_defaults(void *opts);
+/* Words behind "--sort comm," that belong to it: how many, or -ENOMEM. */
+int report_take_sort(struct report_opts *o, int argc, char **argv) must_check;
+/* All of --sort as one text, in `to` and as r->sort. */
+int report_join_sort(struct report *r, struct strbuf *to) must_check;
+/* Mistakes that can be told before the recording is opened. 0, or a usage status. */
+int report_check(struct report *r) must_check;
+
+/* Keys of --mem-mode when none are asked for. */
+extern const char report_mem_keys[];
+
+/* Calls back for each event, or each group of them, that has samples. */
+int report_each(struct report *r, int (*fn)(struct report *r, const struct shown *e)) must_check;
+/* "Samples: 240  of event 'cycles', event count (approx.): 1234". */
+void report_title(const struct report *r, const struct shown *e, struct strbuf *to);
+/* Into an initialised table. */
+int report_table(struct report *r, const struct shown *e, struct table *t) must_check;
+/* Where, when and how it was recorded, as asked for. */
+int report_head(struct report *r) must_check;
+int report_text(struct report *r) must_check;
+int report_json(struct report *r) must_check;
+
+/* On a terminal, until the person leaves; -ENOTTY: there is none, or nothing to show. */
+int report_browse(struct report *r) must_check;

@@ -1,0 +1,469 @@
+/* The runs of `sonde stat`: counters are opened, the command is let go, and what happens until its end is answered. */
+#include "base/clock.h"
+#include "cmd/stat/stat.h"
+
+#include "kern/watchdog.h"
+#include "cmd/app/written.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	TERM_WAIT_MS = 2000, /* for a command that is told to end */
+	ALIVE_NS = 100000000, /* how often threads of -t are looked for */
+};
+
+static u64 timeval_ns(const struct timeval *t)
+{
+	return (u64)t->tv_sec * 1000000000 + (u64)t->tv_usec * 1000;
+}
+
+static void read_usage(struct stat_session *s)
+{
+	struct rusage now;
+	getrusage(RUSAGE_CHILDREN, &now);
+	s->user_ns = timeval_ns(&now.ru_utime) - timeval_ns(&s->usage_before.ru_utime);
+	s->system_ns = timeval_ns(&now.ru_stime) - timeval_ns(&s->usage_before.ru_stime);
+}
+
+static void read_counts(struct stat_session *s, u64 now_ns)
+{
+	const struct counters_clock clock = { .elapsed_ns = now_ns - s->start_ns,
+					      .user_ns = s->user_ns,
+					      .system_ns = s->system_ns };
+	if (s->counters)
+		counters_read(s->counters, &clock, s->now);
+}
+
+/* -v: what the kernel said, as perf shows it. */
+static void say_counts(struct stat_session *s)
+{
+	const struct stat_spec *spec = &s->plan.spec;
+	for (size_t e = 0; s->app->verbose && e < spec->nr_events; e++) {
+		u64 sum[3] = { 0 };
+		for (size_t slot = 0; slot < spec->nr_slots; slot++) {
+			const struct count *c = &s->now[e * spec->nr_slots + slot];
+			sum[0] += c->value;
+			sum[1] += c->enabled_ns;
+			sum[2] += c->running_ns;
+		}
+		if (spec->events[e].supported)
+			strbuf_printf(&s->app->err, "%s: %llu %llu %llu\n", spec->events[e].name,
+				      (unsigned long long)sum[0], (unsigned long long)sum[1],
+				      (unsigned long long)sum[2]);
+	}
+}
+
+/*
+ * v2 gives a group the implicit perf_event controller only once its parent has handed down any other; until then the kernel
+ * answers ENOENT, which looks like a missing event.
+ */
+static void say_no_controller(const struct counter *c, struct diag *d)
+{
+	diag_warn(d, "cgroup %s: the kernel does not count events by this group yet", c->cgroup);
+	diag_hint(d, "v2 does when the parent has a controller enabled: echo +pids "
+		     ">/sys/fs/cgroup/cgroup.subtree_control");
+}
+
+/* -v: why rows say <not supported>. */
+static void say_unsupported(struct stat_session *s)
+{
+	struct diag *d = &s->app->diag;
+	const char *said = NULL;
+	vec_for_each (&s->plan.counters, c) {
+		bool soft = c->desc->attr.type == PERF_TYPE_SOFTWARE;
+		if (c->cgroup && c->why_not == -ENOENT && soft && said != c->cgroup) {
+			say_no_controller(c, d);
+			said = c->cgroup;
+		}
+		if (c->supported)
+			continue;
+		const struct event_desc *e = c->desc;
+		if (e->is_uncore && !s->plan.system_wide)
+			diag_warn(d, "%s counts what a whole package does: only with -a or -C",
+				  e->name);
+		else if (s->app->verbose)
+			diag_note(d, "%s is not supported here: %s", e->name,
+				  e->why_not ? e->why_not : strerror(-c->why_not));
+	}
+}
+
+static int take_interval(struct stat_session *s, u64 now_ns)
+{
+	const struct stat_spec *spec = &s->plan.spec;
+	size_t nr = (size_t)spec->nr_events * spec->nr_slots;
+	read_counts(s, now_ns);
+	say_counts(s);
+	stat_delta(spec, s->now, s->before, s->delta);
+	memcpy(s->before, s->now, nr * sizeof(*s->now));
+	stat_reset(&s->acc);
+	stat_add(&s->acc, s->delta);
+	int err = stat_record_round(s, now_ns - s->start_ns, false);
+	if (!err)
+		err = stat_print_interval(s, now_ns);
+	s->last_ns = now_ns;
+	s->nr_intervals++;
+	return err;
+}
+
+static int on_interval(void *ctx, u64 expired)
+{
+	struct stat_session *s = ctx;
+	(void)expired;
+	int err = take_interval(s, clock_monotonic_ns());
+	if (err)
+		return err;
+	if (s->o->interval_count && s->nr_intervals >= s->o->interval_count)
+		s->over = true;
+	return 0;
+}
+
+static int on_timeout(void *ctx, u64 expired)
+{
+	(void)expired;
+	((struct stat_session *)ctx)->over = true;
+	return 0;
+}
+
+static bool owns_terminal(void)
+{
+	return isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+/*
+ * The first signal is the command's, too: it may end in its own way, and is counted to its end. A terminal has sent Ctrl-C to
+ * it already. The second one ends the counting.
+ */
+static int on_signal(void *ctx, u64 signo)
+{
+	struct stat_session *s = ctx;
+	bool again = s->stop_signal;
+	s->stop_signal = (int)signo;
+	if (!s->child.pid || s->child_ended || again) {
+		s->over = true;
+		return 0;
+	}
+	if (signo != SIGINT || !owns_terminal())
+		(void)kill(s->child.pid, (int)signo);
+	return 0;
+}
+
+static int on_child(void *ctx, u64 status)
+{
+	struct stat_session *s = ctx;
+	s->end_ns = clock_monotonic_ns();
+	s->child_ended = s->over = true;
+	s->child_status = (int)status;
+	return 0;
+}
+
+/* -t: threads have no descriptor to wait for on older kernels. */
+static int on_look(void *ctx, u64 expired)
+{
+	struct stat_session *s = ctx;
+	(void)expired;
+	bool alive = false;
+	for (size_t i = 0; i < s->plan.slots.nr && !alive; i++)
+		alive = s->plan.slots.at[i].tid > 0 &&
+			(!syscall(SYS_tkill, s->plan.slots.at[i].tid, 0) || errno != ESRCH);
+	s->over |= !alive;
+	return 0;
+}
+
+static int switch_events(struct stat_session *s, bool on)
+{
+	int err = !s->counters ? 0
+		  : on	       ? counters_enable(s->counters, NULL)
+			       : counters_disable(s->counters, NULL);
+	if (err)
+		return diag_error(&s->app->diag, err, "cannot switch the counters: %s",
+				  strerror(-err));
+	return 0;
+}
+
+static int on_delay(void *ctx, u64 expired)
+{
+	struct stat_session *s = ctx;
+	(void)expired;
+	int err = switch_events(s, true);
+	s->start_ns = s->last_ns = clock_monotonic_ns();
+	stat_say_switched(s, true);
+	return err;
+}
+
+/* What ends a run, or happens during it. */
+struct watches {
+	struct loop_source *list[4];
+	size_t nr;
+};
+
+static int watch_timer(struct stat_session *s, struct watches *w, u64 first_ns, u64 every_ns,
+		       loop_fn fn)
+{
+	int err = loop_add_timer(s->loop, first_ns, every_ns, fn, s, &w->list[w->nr]);
+	w->nr += !err;
+	return err;
+}
+
+static int watch_targets(struct stat_session *s, struct watches *w)
+{
+	if (s->plan.tids.nr || s->plan.pids.nr)
+		return watch_timer(s, w, ALIVE_NS, ALIVE_NS, on_look);
+	return 0;
+}
+
+static int watch(struct stat_session *s, struct watches *w)
+{
+	const struct stat_opts *o = s->o;
+	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s)
+			       : watch_targets(s, w);
+	if (!err && o->delay_ms > 0)
+		err = watch_timer(s, w, (u64)o->delay_ms * 1000000, 0, on_delay);
+	if (!err && o->interval_ms)
+		err = watch_timer(s, w, o->interval_ms * 1000000, o->interval_ms * 1000000,
+				  on_interval);
+	else if (!err && o->timeout_ms)
+		err = watch_timer(s, w, o->timeout_ms * 1000000, 0, on_timeout);
+	return err;
+}
+
+static void unwatch(struct stat_session *s, struct watches *w)
+{
+	while (w->nr)
+		loop_remove(s->loop, w->list[--w->nr]);
+}
+
+/* A command that is still there when the counting is over is told to end. */
+static void end_child(struct stat_session *s)
+{
+	if (!s->child.pid || s->child_ended)
+		return;
+	u64 end_ns = s->end_ns, limit = clock_monotonic_ns() + TERM_WAIT_MS * 1000000ull;
+	s->child_was_ended = true;
+	(void)kill(s->child.pid, SIGTERM);
+	while (!s->child_ended && clock_monotonic_ns() < limit)
+		if (loop_step(s->loop, 100) < 0)
+			break;
+	if (!s->child_ended) {
+		(void)kill(s->child.pid, SIGKILL);
+		while (waitpid(s->child.pid, &s->child_status, 0) < 0 && errno == EINTR)
+			;
+		s->child_ended = true;
+	}
+	s->end_ns = end_ns;
+}
+
+static int start(struct stat_session *s)
+{
+	const struct stat_opts *o = s->o;
+	int err = 0;
+	bool on_exec = s->plan.of_command && !o->delay_ms;
+	getrusage(RUSAGE_CHILDREN, &s->usage_before);
+	if (o->delay_ms)
+		stat_say_switched(s, false);
+	else if (!on_exec)
+		err = switch_events(s, true);
+	s->start_ns = s->last_ns = clock_monotonic_ns();
+	if (!err && s->child.pid)
+		err = child_go(&s->child, s->argv[0], &s->app->diag);
+	return err;
+}
+
+static int wait_for_end(struct stat_session *s)
+{
+	struct watches w = { .nr = 0 };
+	int err = watch(s, &w);
+	while (!err && !s->over)
+		err = min(loop_step(s->loop, -1), 0);
+	if (!s->end_ns)
+		s->end_ns = clock_monotonic_ns();
+	unwatch(s, &w);
+	end_child(s);
+	return err;
+}
+
+static int open_counters(struct stat_session *s)
+{
+	const struct stat_opts *o = s->o;
+	struct stat_plan *p = &s->plan;
+	if (!p->counters.nr)
+		return 0;
+	const struct counters_opts co = {
+		.counters = p->counters.at,
+		.nr_counters = (u32)p->counters.nr,
+		.slots = p->slots.at,
+		.nr_slots = (u32)p->slots.nr,
+		.on_exec = p->of_command && !o->delay_ms,
+		.no_inherit = o->no_inherit,
+		.only_user = o->only_user,
+		.only_kernel = o->only_kernel,
+		.opened = written_attr_dir() ? written_attr : NULL,
+		.opened_ctx = (void *)(uintptr_t)written_attr_dir(),
+	};
+	s->counters = counters_open(&s->root, &co, &s->app->diag);
+	return s->counters ? stat_plan_opened(p) : -EIO;
+}
+
+static void say_death(struct stat_session *s)
+{
+	if (s->child_ended && WIFSIGNALED(s->child_status))
+		strbuf_printf(&s->app->err, "%s: %s\n", s->argv[0],
+			      strsignal(WTERMSIG(s->child_status)));
+}
+
+/* Sums up a run whose command has ended; in interval mode the last piece is printed. */
+static int finish_run(struct stat_session *s)
+{
+	double *elapsed = vec_push(&s->elapsed.list);
+	if (!elapsed)
+		return -ENOMEM;
+	*elapsed = (double)(s->end_ns - s->start_ns) / 1e9;
+	stat_mean_add(&s->elapsed_mean, *elapsed);
+	read_usage(s);
+	say_death(s);
+	bool counted_out = s->o->interval_count && s->nr_intervals >= s->o->interval_count;
+	int err = 0;
+	if (s->o->interval_ms && !counted_out)
+		err = take_interval(s, s->end_ns);
+	else {
+		read_counts(s, s->end_ns);
+		say_counts(s);
+	}
+	if (!s->o->interval_ms)
+		err = stat_record_round(s, s->end_ns - s->start_ns, true);
+	if (!s->o->interval_ms)
+		stat_add(&s->acc, s->now);
+	else
+		stat_add(&s->total, s->now);
+	return err;
+}
+
+static int shell(struct stat_session *s, const char *command, const char *option)
+{
+	(void)strbuf_flush(&s->app->err);
+	int status = system(command);
+	if (status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
+		return diag_error(&s->app->diag, -EIO, "%s: cannot run '%s'", option, command);
+	return 0;
+}
+
+static void on_orphaned(void *ctx)
+{
+	(void)ctx; /* its end closes what it keeps */
+}
+
+/*
+ * The kernel detaches tracepoints one at a time and waits for all CPUs after each (some 40 ms): several hundred take as long as 15 s,
+ * and threads do not help, as all of it is under one lock. A process of its own keeps one event of each until we are gone, so that
+ * the results need not wait. The events count nothing any more.
+ */
+static void leave_detaching(struct stat_session *s)
+{
+	enum { SEVERAL = 8 };
+	if (!s->counters || s->detaching.pid)
+		return;
+	_cleanup_free_ int *fds = calloc(s->plan.counters.nr + 1, sizeof(*fds));
+	u32 nr = fds ? counters_tracepoint_fds(s->counters, fds) : 0;
+	if (nr < SEVERAL || watchdog_start(&s->detaching, on_orphaned, NULL, fds, nr))
+		return;
+	diag_note(&s->app->diag,
+		  "%u tracepoints are detached in the background (process %d): the kernel takes "
+		  "its time for each",
+		  nr, (int)s->detaching.pid);
+}
+
+void stat_run_end(struct stat_session *s)
+{
+	leave_detaching(s);
+	counters_close(s->counters);
+	s->counters = NULL;
+	child_done(&s->child);
+	s->child = (struct child){ .go_fd = -1, .exec_fd = -1 };
+}
+
+/* 0, negative errno, or a positive exit status. */
+static int run_once(struct stat_session *s, bool first)
+{
+	struct app *app = s->app;
+	size_t nr = s->plan.counters.nr * s->plan.slots.nr;
+	int err = s->o->pre ? shell(s, s->o->pre, "--pre") : 0;
+	if (s->o->sync_first)
+		sync();
+	s->over = s->child_ended = false;
+	s->end_ns = s->user_ns = s->system_ns = 0;
+	memset(s->before, 0, nr * sizeof(*s->before));
+	if (!err && s->argc) {
+		err = child_prepare(&s->child, s->argv, loop_old_signals(s->loop), &app->diag);
+		if (!err)
+			stat_plan_set_command(&s->plan, s->child.pid);
+	}
+	if (!err)
+		err = open_counters(s);
+	if (!err && s->o->record)
+		err = stat_record_open(s);
+	if (err)
+		return err;
+	if (first)
+		say_unsupported(s);
+	app_say(app);
+	err = start(s);
+	if (err && s->argc && !s->child.pid)
+		return child_exec_status(err);
+	if (!err)
+		err = wait_for_end(s);
+	if (!err && s->counters && !s->plan.of_command)
+		err = switch_events(s, false);
+	if (!err)
+		err = finish_run(s);
+	if (!err)
+		err = stat_record_finish(s);
+	if (!err && s->o->post)
+		err = shell(s, s->o->post, "--post");
+	return err;
+}
+
+static void forget_runs(struct stat_session *s)
+{
+	stat_reset(&s->acc);
+	s->elapsed.list.nr = 0;
+	s->elapsed_mean = (struct stat_mean){ 0 };
+}
+
+int stat_run_all(struct stat_session *s)
+{
+	int err = 0;
+	for (u64 i = 0; !err && (!s->o->repeat || i < s->o->repeat) && !s->stop_signal; i++) {
+		if (s->o->repeat > 1 && s->app->verbose)
+			strbuf_printf(&s->app->err, "[ %s: run %llu of %llu ]\n", s->app->title,
+				      (unsigned long long)i + 1, (unsigned long long)s->o->repeat);
+		err = run_once(s, !i);
+		stat_run_end(s);
+		if (!err && !s->o->repeat) {
+			err = stat_print_whole(s, &s->acc);
+			forget_runs(s);
+		}
+	}
+	if (err || !s->o->repeat)
+		return err;
+	if (!s->o->interval_ms)
+		return stat_print_whole(s, &s->acc);
+	return s->o->summary ? stat_print_whole(s, &s->total) : 0;
+}
+
+int stat_run_watch(struct stat_session *s)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	int err = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
+		err = loop_add_signal(s->loop, signals[i], on_signal, s);
+	if (!err && s->o->control) {
+		err = control_open(&s->control, s->o->control, &s->app->diag);
+		if (!err)
+			err = loop_add_fd(s->loop, s->control.fd, EPOLLIN, stat_on_control, s,
+					  &s->control_source);
+	}
+	return err;
+}

@@ -1,0 +1,308 @@
+/* sonde stat: counts events of a command, of processes, of CPUs or cgroups, as perf stat does. */
+#include "cmd/stat/stat.h"
+
+#include "cmd/app/commands.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SHORT_MS = 10 }; /* below it our own work shows in the counts */
+
+/* ---- options ---------------------------------------------------------------------------------------------------- */
+
+static int add_word(void *opts, enum stat_word_kind kind, const char *text)
+{
+	struct stat_word *w = vec_push(&((struct stat_opts *)opts)->words.list);
+	if (!w)
+		return -ENOMEM;
+	*w = (struct stat_word){ .kind = kind, .text = text };
+	return 0;
+}
+
+static int take_event(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)negated;
+	(void)d;
+	return add_word(opts, STAT_WORD_EVENT, value);
+}
+
+static bool has_events(const struct stat_opts *o)
+{
+	vec_for_each (&o->words.list, w)
+		if (w->kind == STAT_WORD_EVENT)
+			return true;
+	return false;
+}
+
+static int take_filter(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)negated;
+	if (!has_events(opts))
+		return diag_error(d, -EINVAL, "--filter belongs behind the -e it is for");
+	return add_word(opts, STAT_WORD_FILTER, value);
+}
+
+static int take_cgroup(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)negated;
+	(void)d;
+	return add_word(opts, STAT_WORD_CGROUP, value);
+}
+
+static int check_options(const struct stat_opts *o, int argc, struct diag *d)
+{
+	bool repeats = o->repeat != 1;
+	if (o->separator && o->json)
+		return diag_error(d, -EINVAL, "-x and -j are two formats: choose one");
+	if (o->table && !repeats)
+		return diag_error(d, -EINVAL, "--table shows the runs of -r N");
+	if (o->metric_only && repeats)
+		return diag_error(d, -EINVAL, "--metric-only does not go with -r");
+	if (o->interval_count && !o->interval_ms)
+		return diag_error(d, -EINVAL, "--interval-count counts the intervals of -I MS");
+	if (o->timeout_ms && o->interval_ms)
+		return diag_error(d, -EINVAL, "--timeout does not go with -I: use --interval-count");
+	if (repeats && !argc)
+		return diag_error(d, -EINVAL, "-r repeats a command: which one?");
+	if (o->record && repeats)
+		return diag_error(d, -EINVAL, "-r does not go with 'stat record': it keeps one run");
+	if (o->record && (o->append || o->log_fd_given))
+		return diag_error(d, -EINVAL, "%s does not go with 'stat record': -o is its file",
+				  o->append ? "--append" : "--log-fd");
+	if (o->append && !o->output)
+		return diag_error(d, -EINVAL, "--append belongs to -o FILE");
+	if (o->output && o->log_fd_given)
+		return diag_error(d, -EINVAL, "-o and --log-fd are two places: choose one");
+	if (o->interval_ms && o->interval_ms < SHORT_MS)
+		diag_warn(d, "-I %llu: below 10 ms the reading itself shows in the counts",
+			  (unsigned long long)o->interval_ms);
+	return 0;
+}
+
+static int make_room(struct stat_session *s)
+{
+	size_t nr = max(s->plan.counters.nr * s->plan.slots.nr, (size_t)1);
+	s->now = calloc(nr, sizeof(*s->now));
+	s->before = calloc(nr, sizeof(*s->before));
+	s->delta = calloc(nr, sizeof(*s->delta));
+	if (!s->now || !s->before || !s->delta)
+		return -ENOMEM;
+	int err = stat_open(&s->acc, &s->plan.spec);
+	return err ? err : stat_open(&s->total, &s->plan.spec);
+}
+
+static int stat_session(struct stat_session *s)
+{
+	struct app *app = s->app;
+	struct diag *d = &app->diag;
+	int err = check_options(s->o, s->argc, d);
+	if (err)
+		return app_usage_said(app);
+	err = sysroot_open(&s->root, NULL);
+	if (!err)
+		err = stat_plan_init(&s->plan, s->o);
+	if (!err)
+		err = stat_plan_make(&s->plan, &s->root, s->argc, s->argv, d);
+	if (err == -EINVAL)
+		return app_usage_said(app);
+	if (!err && s->argc) {
+		err = child_check(s->argv[0], d);
+		if (err)
+			return child_exec_status(err);
+	}
+	if (!err)
+		err = stat_print_open(s, d);
+	if (!err)
+		err = make_room(s);
+	if (!err) {
+		s->loop = loop_new();
+		err = s->loop ? stat_run_watch(s) : -errno;
+	}
+	if (!err)
+		err = stat_run_all(s);
+	if (err > 0)
+		return err;
+	if (err)
+		return app_fail(app, err);
+	app->die_of = s->stop_signal;
+	bool own = s->argc && !s->stop_signal && !s->child_was_ended;
+	return own ? child_exit_status(s->child_status) : APP_DONE;
+}
+
+static int stat_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct stat_opts *o = opts;
+	struct stat_session s = { .app = app,
+				  .o = o,
+				  .argc = argc,
+				  .argv = argv,
+				  .root = { .dir_fd = -1 },
+				  .control = { .fd = -1, .ack_fd = -1 },
+				  .child = { .go_fd = -1, .exec_fd = -1 } };
+	o->json |= app->json;
+	strbuf_init(&s.out);
+	app_live(app);
+	int status = stat_session(&s);
+	stat_run_end(&s);
+	stat_record_close(&s);
+	loop_free(s.loop);
+	control_close(&s.control);
+	stat_close(&s.acc);
+	stat_close(&s.total);
+	free(s.now);
+	free(s.before);
+	free(s.delta);
+	vec_free(&s.elapsed.list);
+	strbuf_done(&s.out);
+	(void)!printable_end(&s.screen, s.out_fd, 0);
+	if (s.close_out && close(s.out_fd) && !status) {
+		diag_error(&app->diag, -errno, "cannot write '%s': %s", o->output, strerror(errno));
+		status = APP_FAILED;
+	}
+	if (s.plan.opts)
+		stat_plan_done(&s.plan);
+	sysroot_close(&s.root);
+	vec_free(&o->words.list);
+	return status;
+}
+
+static int stat_run_recording(struct app *app, void *opts, int argc, char **argv)
+{
+	((struct stat_opts *)opts)->record = true;
+	return stat_run(app, opts, argc, argv);
+}
+
+static void stat_defaults(void *opts)
+{
+	*(struct stat_opts *)opts =
+		(struct stat_opts){ .repeat = 1, .big_num = true, .scale = true };
+}
+
+/* clang-format off */
+static const struct opt stat_rows[] = {
+	OPT_HEADING("What to count"),
+	OPT_CALL('e', "event", "EVENT", "Events, separated by commas; {a,b} is a group; `sonde list` shows them", take_event),
+	OPT_CALL(0, "pfm-events", "EVENT", "The same as -e, which knows libpfm's names", take_event),
+	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", take_filter),
+	OPT_COUNT('d', "detailed", struct stat_opts, detailed, "Caches, too; twice and three times: more of them"),
+	OPT_LIST('M', "metrics", struct stat_opts, metrics, "LIST|FILE", "Ratios and the events they need; or a file of lines NAME = EXPRESSION [; UNIT [; ABOUT]]"),
+	OPT_FLAG('T', "transaction", struct stat_opts, transaction, "Transactions of Intel's TSX: cycles inside of them, aborted ones"),
+	OPT_FLAG('n', "null", struct stat_opts, null_run, "Nothing: only the time"),
+	OPT_FLAG(0, "all-user", struct stat_opts, only_user, "User space only"),
+	OPT_FLAG(0, "all-kernel", struct stat_opts, only_kernel, "The kernel only"),
+	OPT_FLAG('g', "group", struct stat_opts, group_all, "All events as one group"),
+	OPT_HEADING("Of what"),
+	OPT_FLAG('a', "all-cpus", struct stat_opts, all, "The whole system; with a command: while it runs"),
+	OPT_STR('C', "cpu", struct stat_opts, cpus, "LIST", "These CPUs only (0-3,8)"),
+	OPT_STR('p', "pid", struct stat_opts, pids, "PID", "Running processes with all their threads"),
+	OPT_STR('t', "tid", struct stat_opts, tids, "TID", "Running threads"),
+	OPT_FLAG('i', "no-inherit", struct stat_opts, no_inherit, "Not the children and threads made later"),
+	OPT_CALL('G', "cgroup", "NAMES", "Each event before it in its cgroup; a single name is for all of them", take_cgroup),
+	OPT_STR(0, "for-each-cgroup", struct stat_opts, each_cgroup, "NAMES", "All events once for each of these cgroups (names or patterns)"),
+	OPT_HEADING("When"),
+	OPT_UINT('I', "interval-print", struct stat_opts, interval_ms, "MS", "Print what was counted since the last time, every MS milliseconds"),
+	OPT_UINT(0, "interval-count", struct stat_opts, interval_count, "N", "End after N intervals"),
+	OPT_FLAG(0, "interval-clear", struct stat_opts, interval_clear, "Clear the screen before each interval"),
+	OPT_UINT(0, "timeout", struct stat_opts, timeout_ms, "MS", "End after MS milliseconds"),
+	OPT_INT('D', "delay", struct stat_opts, delay_ms, "MS", "Begin MS later; -1: when --control says so"),
+	OPT_UINT('r', "repeat", struct stat_opts, repeat, "N", "Run the command N times and show mean and spread; 0: until Ctrl-C"),
+	OPT_STR(0, "pre", struct stat_opts, pre, "COMMAND", "Run this before each run"),
+	OPT_STR(0, "post", struct stat_opts, post, "COMMAND", "Run this after each run"),
+	OPT_FLAG('S', "sync", struct stat_opts, sync_first, "sync() before each run"),
+	OPT_STR(0, "control", struct stat_opts, control, "fd:CTL[,ACK]", "Obey 'enable', 'disable', 'ping', 'stop' from a descriptor or fifo:PATH"),
+	OPT_HEADING("How counts are added up"),
+	OPT_FLAG('A', "no-aggr", struct stat_opts, no_aggr, "Not at all: a row for each CPU"),
+	OPT_FLAG(0, "per-core", struct stat_opts, per_core, "By core"),
+	OPT_FLAG(0, "per-die", struct stat_opts, per_die, "By die"),
+	OPT_FLAG(0, "per-socket", struct stat_opts, per_socket, "By socket"),
+	OPT_FLAG(0, "per-node", struct stat_opts, per_node, "By NUMA node"),
+	OPT_FLAG(0, "per-thread", struct stat_opts, per_thread, "By thread, with -p, -t or for all there are"),
+	OPT_FLAG(0, "no-merge", struct stat_opts, no_merge, "A row for each instance of a PMU (uncore_imc_0, uncore_imc_1)"),
+	OPT_HEADING("Output"),
+	OPT_STR('x', "field-separator", struct stat_opts, separator, "SEP", "Rows with this between the fields, for programs; '\\t' is a tab"),
+	OPT_FLAG('j', "json-output", struct stat_opts, json, "A JSON object a row"),
+	OPT_STR('o', "output", struct stat_opts, output, "FILE", "Write FILE instead of standard error"),
+	OPT_FLAG(0, "append", struct stat_opts, append, "Add to the FILE of -o"),
+	OPT_INT(0, "log-fd", struct stat_opts, log_fd, "N", "Write to this open descriptor", OPT_SEEN(struct stat_opts, log_fd_given)),
+	OPT_FLAG(0, "summary", struct stat_opts, summary, "After the intervals of -I: the whole"),
+	OPT_FLAG(0, "no-csv-summary", struct stat_opts, no_csv_summary, "Rows of --summary do not begin with 'summary'"),
+	OPT_FLAG(0, "metric-only", struct stat_opts, metric_only, "Only the ratios, as columns"),
+	OPT_FLAG(0, "table", struct stat_opts, table, "The time of each run of -r"),
+	OPT_FLAG('B', "big-num", struct stat_opts, big_num, "Groups of digits as the locale has them (the default); --no-big-num: none"),
+	OPT_FLAG(0, "quiet", struct stat_opts, quiet, "No counts at all"),
+	OPT_FLAG('c', "scale", struct stat_opts, scale, "Scale multiplexed counts to the whole time (the default); --no-scale: as they are"),
+	OPT_FLAG(0, "metric-no-group", struct stat_opts, ignored, "Groups of -M are taken apart by themselves", .hidden = true),
+	OPT_FLAG(0, "metric-no-merge", struct stat_opts, ignored, "", .hidden = true),
+	OPT_FLAG(0, "hybrid-merge", struct stat_opts, ignored, "Rows of cpu_core and cpu_atom are one unless --no-merge", .hidden = true),
+	OPT_UINT(0, "td-level", struct stat_opts, repeat, "N", "Write the formulae into a file for -M: the events are sonde list 'topdown*'", .refused = true),
+	OPT_FLAG(0, "topdown", struct stat_opts, ignored, "Write the formulae into a file for -M: the events are sonde list 'topdown*'", .refused = true),
+	OPT_FLAG(0, "smi-cost", struct stat_opts, ignored, "Count -e msr/smi/,msr/aperf/,cycles", .refused = true),
+	OPT_FLAG(0, "iostat", struct stat_opts, ignored, "Count the uncore_iio PMUs by name: sonde list 'uncore_iio*'", .refused = true),
+	OPT_STR(0, "cputype", struct stat_opts, separator, "TYPE", "Name the PMU in the event: -e cpu_core/cycles/", .refused = true),
+	OPT_FLAG(0, "percore-show-thread", struct stat_opts, ignored, "Use -A, or --per-core for the sum", .refused = true),
+	OPT_END(),
+};
+/* clang-format on */
+
+static const struct opt_example stat_examples[] = {
+	{ "stat -- make", "what a command and its children cost" },
+	{ "stat -e cycles,instructions,cache-misses -r 5 -- ./job",
+	  "these events, mean and spread of five runs" },
+	{ "stat -a -- sleep 5", "the whole system for five seconds" },
+	{ "stat -C 0-3 -A -e context-switches,page-faults -- sleep 1",
+	  "a row for each of four CPUs" },
+	{ "stat -p 1234", "a running process, until Ctrl-C" },
+	{ "stat -a -e kmem:kmalloc -I 1000", "a tracepoint, second by second" },
+	{ "stat -e '{cycles,instructions}:u' -x, -o counts.csv -- ./job",
+	  "a group, as CSV in a file" },
+	{ "stat -a -e task-clock,faults --for-each-cgroup 'system.slice/*' -- sleep 1",
+	  "by cgroup" },
+	{ 0 },
+};
+
+static const struct opt_example record_examples[] = {
+	{ "stat record -- make", "count, show, and keep the counts in perf.data" },
+	{ "stat record -a -A -I 1000 -o day.data", "every second, by CPU, into a file of its own" },
+	{ 0 },
+};
+
+const struct command command_stat_record = {
+	.name = "record",
+	.summary = "count, and keep the counts in a file",
+	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
+	.about = "All options are those of `sonde stat`, but -o names the file that keeps the "
+		 "counts "
+		 "(perf.data without it; '-' is a pipe). "
+		 "`sonde stat report` and `perf stat report` show it.",
+	.examples = record_examples,
+	.opts = stat_rows,
+	.opts_size = sizeof(struct stat_opts),
+	.defaults = stat_defaults,
+	.same_opts = true,
+	.run = stat_run_recording,
+};
+
+static const struct command *const stat_subs[] = { &command_stat_record, &command_stat_report,
+						   NULL };
+
+const struct command command_stat = {
+	.name = "stat",
+	.group = "What is happening",
+	.summary = "count events of a command, a process or the system",
+	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
+	.about = "Counts go to standard error, so that standard output stays the command's; "
+		 "options and layouts are those of perf "
+		 "stat. Without a command it counts until Ctrl-C. A counter that shared the "
+		 "hardware with others is scaled "
+		 "to the whole time, and the share of time it really ran stands at the end of its "
+		 "row.\n"
+		 "<not supported> means that this machine has no such counter, <not counted> that "
+		 "it never ran.",
+	.examples = stat_examples,
+	.opts = stat_rows,
+	.opts_size = sizeof(struct stat_opts),
+	.defaults = stat_defaults,
+	.subs = stat_subs,
+	.run = stat_run,
+};

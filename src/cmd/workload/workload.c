@@ -1,0 +1,193 @@
+#include "cmd/workload/workload.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/num.h"
+#include "cmd/app/app.h"
+#include "cmd/app/commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const struct workload workloads[] = {
+	{ "noploop", WORKLOAD_SECONDS, "1", 0, "one thread in workload_spin", workload_noploop },
+	{ "thloop", WORKLOAD_SECONDS, "1", 0, "threads in workload_spin, below workload_thread",
+	  workload_thloop },
+	{ "leaf", WORKLOAD_SECONDS, "1", 0,
+	  "workload_parent calls workload_middle calls workload_leaf, which spins", workload_parent },
+	{ "deep", WORKLOAD_COUNT, "100", 50000, "workload_recurse N deep, then workload_spin",
+	  workload_deep },
+	{ "inline", WORKLOAD_SECONDS, "1", 0,
+	  "workload_inline_caller with inline_middle and inline_inner inside", workload_inline },
+	{ "mutex", WORKLOAD_COUNT, "100", 0,
+	  "each thread takes one mutex N times and sleeps 100 us in it", workload_mutex },
+	{ "malloc", WORKLOAD_COUNT, "100000", 0, "N malloc and free of 1 to 4096 bytes",
+	  workload_malloc },
+	{ "faults", WORKLOAD_COUNT, "10000", 1 << 22, "N minor page faults", workload_faults },
+	{ "syscalls", WORKLOAD_COUNT, "100000", 0, "N getppid", workload_syscalls },
+	{ "switches", WORKLOAD_COUNT, "10000", 0,
+	  "N round trips between two threads on one CPU: 2N context switches", workload_switches },
+	{ "io", WORKLOAD_COUNT, "10000", 0,
+	  "N pwrite64 and N pread64 of 4096 bytes on a temporary file", workload_io },
+	{ "forks", WORKLOAD_COUNT, "100", 0, "N children that exit at once", workload_forks },
+	{ "usdt", WORKLOAD_COUNT, "1000", 0,
+	  "USDT probes sonde:begin(n), N times sonde:step(i, i*i, text), sonde:end(sum)",
+	  workload_usdt },
+	{ "jit", WORKLOAD_SECONDS, "1", 0,
+	  "generated code jit_outer and jit_loop, named in /tmp/perf-PID.map and jit-PID.dump",
+	  workload_jit },
+};
+
+volatile sig_atomic_t workload_over;
+
+static void time_is_over(int signo)
+{
+	workload_over = 1;
+}
+
+int workload_start_timer(const struct workload_args *a, u64 ns)
+{
+	struct sigaction act = { .sa_handler = time_is_over, .sa_flags = SA_RESTART };
+	struct sigevent tell = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF };
+	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(ns / NS_PER_SEC),
+						 .tv_nsec = (long)(ns % NS_PER_SEC) } };
+	timer_t timer;
+	workload_over = !ns;
+	if (!ns)
+		return 0;
+	if (sigaction(SIGPROF, &act, NULL) || timer_create(CLOCK_PROCESS_CPUTIME_ID, &tell, &timer) ||
+	    timer_settime(timer, 0, &when, NULL))
+		return diag_error(a->d, -errno, "cannot start a timer: %s", strerror(errno));
+	return 0;
+}
+
+struct workload_opts {
+	bool list;
+	u64 threads;
+	const char *seconds;
+};
+
+static void workload_defaults(void *opts)
+{
+	*(struct workload_opts *)opts = (struct workload_opts){ .threads = 2, .seconds = "1" };
+}
+
+static const char *unit_word(const struct workload *w)
+{
+	return w->unit == WORKLOAD_SECONDS ? "[SECONDS]" : "[N]";
+}
+
+static int list_json(struct app *app)
+{
+	struct json j;
+	json_begin(&j, &app->out, JSON_PRETTY);
+	json_array(&j);
+	for (size_t i = 0; i < ARRAY_SIZE(workloads); i++) {
+		const struct workload *w = &workloads[i];
+		json_object(&j);
+		json_put_str(&j, "name", w->name);
+		json_put_str(&j, "argument", w->unit == WORKLOAD_SECONDS ? "seconds" : "count");
+		json_put_str(&j, "default", w->fallback);
+		json_put_str(&j, "about", w->about);
+		json_object_end(&j);
+	}
+	json_array_end(&j);
+	int err = json_end(&j);
+	return err ? app_fail(app, err) : APP_DONE;
+}
+
+static int list(struct app *app)
+{
+	if (app->json)
+		return list_json(app);
+	for (size_t i = 0; i < ARRAY_SIZE(workloads); i++) {
+		const struct workload *w = &workloads[i];
+		strbuf_printf(&app->out, "%-9s %-10s %7s  %s\n", w->name, unit_word(w), w->fallback,
+			      w->about);
+	}
+	return APP_DONE;
+}
+
+static const struct workload *find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(workloads); i++)
+		if (!strcmp(workloads[i].name, name))
+			return &workloads[i];
+	return NULL;
+}
+
+static int unknown(struct app *app, const char *name)
+{
+	const char *names[ARRAY_SIZE(workloads)];
+	for (size_t i = 0; i < ARRAY_SIZE(workloads); i++)
+		names[i] = workloads[i].name;
+	const char *close = str_closest(name, names, ARRAY_SIZE(names));
+	diag_error(&app->diag, -EINVAL, "there is no workload '%s'", name);
+	if (close)
+		diag_hint(&app->diag, "did you mean '%s'?", close);
+	diag_hint(&app->diag, "'%s --list' shows them all", app->title);
+	return APP_USAGE;
+}
+
+static int workload_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct workload_opts *o = opts;
+	struct workload_args a = { .threads = (unsigned)o->threads, .d = &app->diag };
+	if (o->list)
+		return list(app);
+	if (!argc)
+		return app_usage(app, "which workload?");
+	const struct workload *w = find(argv[0]);
+	if (!w)
+		return unknown(app, argv[0]);
+	if (argc > 2)
+		return app_usage(app, "%s takes one argument, not '%s'", w->name, argv[2]);
+	const char *arg = argc > 1 ? argv[1] : w->fallback;
+	const char *seconds = w->unit == WORKLOAD_SECONDS ? arg : o->seconds;
+	if (clock_parse(seconds, &a.ns))
+		return app_usage(app, "%s: '%s' is no time in seconds", w->name, seconds);
+	if (w->unit == WORKLOAD_COUNT && num_parse_u64(arg, 10, &a.n))
+		return app_usage(app, "%s: '%s' is no number", w->name, arg);
+	if (w->max && a.n > w->max)
+		return app_usage(app, "%s: %s is too many; at most %llu", w->name, arg,
+				 (unsigned long long)w->max);
+	if (!o->threads || o->threads > 1024)
+		return app_usage(app, "1 to 1024 threads");
+	int err = w->run(&a);
+	return err ? app_fail(app, err) : APP_DONE;
+}
+
+static const struct opt workload_rows[] = {
+	OPT_FLAG('l', "list", struct workload_opts, list, "List the workloads"),
+	OPT_UINT('t', "threads", struct workload_opts, threads, "N",
+		 "Threads of thloop and mutex (2)"),
+	OPT_STR('s', "seconds", struct workload_opts, seconds, "S",
+		"How long deep spins at its deepest (1)"),
+	OPT_END(),
+};
+
+static const struct opt_example workload_examples[] = {
+	{ "workload --list", "what there is" },
+	{ "workload leaf 0.5", "half a second of a known call chain" },
+	{ "workload syscalls 1000", "exactly 1000 getppid more than with 0" },
+	{ "workload thloop -t 4", "four threads that spin for a second" },
+	{ 0 },
+};
+
+const struct command command_workload = {
+	.name = "workload",
+	.group = "About the machine and sonde",
+	.summary = "run a small program whose behaviour is known, to look at",
+	.usage = "[OPTIONS] NAME [N|SECONDS]",
+	.about = "What a workload does N times, it does exactly N times more often than with 0: "
+		 "counts can be checked as a "
+		 "difference. SECONDS are of CPU time, for each thread: on a busy machine it takes "
+		 "longer, and does as much.",
+	.examples = workload_examples,
+	.opts = workload_rows,
+	.opts_size = sizeof(struct workload_opts),
+	.defaults = workload_defaults,
+	.mixed_words = true,
+	.run = workload_run,
+};
