@@ -153,6 +153,12 @@ void json_str(struct json *j, const char *s)
 		json_null(j);
 }
 
+void json_value(struct json *j, const char *text, size_t len)
+{
+	if (value_begins(j))
+		strbuf_add(j->to, text, len);
+}
+
 void json_u64(struct json *j, u64 v)
 {
 	if (value_begins(j))

@@ -48,6 +48,8 @@ void json_double(struct json *j, double v);
 void json_decimal(struct json *j, u64 whole, u64 part, unsigned digits);
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
+/* A value that is JSON already, and is not looked at. */
+void json_value(struct json *j, const char *text, size_t len);
 
 /* Key and value in one. */
 void json_put_str(struct json *j, const char *key, const char *s);

@@ -5,6 +5,16 @@
 #include <errno.h>
 #include <string.h>
 
+const char *frame_mode_word(unsigned mode)
+{
+	static const char *const words[] = {
+		[FRAME_KERNEL] = "kernel",	   [FRAME_USER] = "user",
+		[FRAME_HYPERVISOR] = "hypervisor", [FRAME_GUEST_KERNEL] = "guest-kernel",
+		[FRAME_GUEST_USER] = "guest-user",
+	};
+	return mode < ARRAY_SIZE(words) ? words[mode] : NULL;
+}
+
 enum { FIRST_SLOTS = 1024 };
 
 /* Both tables are the same thing: an array of what is kept plus a slot array of ids, at most half full. */

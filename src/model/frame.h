@@ -23,6 +23,9 @@ enum frame_mode {
 	FRAME_MARK, /* not code: offset is an enum frame_mark */
 };
 
+/* "kernel", "user", "hypervisor", "guest-kernel", "guest-user"; NULL: neither is known, or it is a mark. */
+const char *frame_mode_word(unsigned mode);
+
 /* Said inside a chain, at its root end. */
 enum frame_mark { MARK_TRUNCATED = 1, MARK_DEFERRED, MARK_CORRUPT };
 

@@ -1,5 +1,6 @@
 #include "view/text_events.h"
 
+#include "view/json_fields.h"
 #include "view/text_events_impl.h"
 
 #include <errno.h>
@@ -80,35 +81,6 @@ static enum event_kind kind_of(const struct text_events *te, struct event_look *
 	return KIND_PRINT;
 }
 
-/* Counts names that come again. An event may have two fields of one name; a JSON object may not. */
-static int count_names(struct event_look *look)
-{
-	const struct schema *s = look->schema;
-	struct dict first;
-	bool again = false;
-	u32 index;
-	int err = 0;
-	look->before = calloc(s->nr_fields + 1, sizeof(*look->before));
-	if (!look->before)
-		return -ENOMEM;
-	dict_init(&first);
-	for (u32 i = 0; i < s->nr_fields && !err; i++) {
-		const char *name = s->fields[i].name;
-		/* The last one of this name so far; names that only share a hash count on, which harms nobody. */
-		err = min(dict_add(&first, hash_bytes(name, strlen(name)), i, &index), 0);
-		if (!err && index != i) {
-			look->before[i] = ++look->before[s->nr_fields];
-			again = true;
-		}
-	}
-	dict_done(&first);
-	if (!again) {
-		free(look->before);
-		look->before = NULL;
-	}
-	return err;
-}
-
 static struct event_look *make_look(struct text_shard *sh, const struct sample *s)
 {
 	struct event_look *look = calloc(1, sizeof(*look));
@@ -134,7 +106,7 @@ static struct event_look *make_look(struct text_shard *sh, const struct sample *
 	look->schema = s->schema;
 	look->raw = sh->te->o.raw_fields || (sh->te->o.raw_events && sh->te->o.raw_events[s->event]);
 	look->kind = kind_of(sh->te, look, s->event);
-	if (o->form == TEXT_EVENTS_JSON && count_names(look)) {
+	if (o->form == TEXT_EVENTS_JSON && json_fields_before(look->schema, &look->before)) {
 		free(look->label);
 		free(look);
 		return NULL;

@@ -3,6 +3,7 @@
 #include "base/printable.h"
 #include "base/turns.h"
 #include "model/data_src.h"
+#include "view/json_fields.h"
 #include "view/text_hw.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ struct text_samples {
 	struct line *inner; /* in a chain, with what is inlined: where the code ran */
 	struct line *callers; /* and where it called the next one */
 	u32 name_width;
+	u16 **before; /* JSON: [event], as json_fields() takes it; each may be NULL */
 };
 
 struct text_state {
@@ -356,6 +358,8 @@ static void json_place(const struct text_samples *ts, const struct sample_place 
 	}
 	if (fields & TEXT_DSO)
 		json_put_str(j, "dso", ts->o.catalog->images.at[f->image].name);
+	if (frame_mode_word(f->mode))
+		json_put_str(j, "mode", frame_mode_word(f->mode));
 	json_object_end(j);
 }
 
@@ -436,6 +440,10 @@ static void add_json(const struct text_samples *ts, const struct sample *s, stru
 		strbuf_init(&text);
 		(void)s->schema->ops->print(s->schema, s->raw, s->raw_size, &text);
 		json_put_str(&j, "trace", strbuf_cstr(&text));
+		strbuf_reset(&text);
+		json_fields(&text, s->schema, ts->before[s->event], s);
+		json_key(&j, "fields");
+		json_value(&j, strbuf_cstr(&text), text.len);
 		strbuf_done(&text);
 	}
 	if (fields & TEXT_IP)
@@ -599,6 +607,17 @@ static const struct sink_ops text_samples_ops = {
 	.cancel = cancel,
 };
 
+static int count_names(struct text_samples *ts)
+{
+	const struct catalog *c = ts->o.catalog;
+	ts->before = calloc(c->events.nr + 1, sizeof(*ts->before));
+	int err = ts->before ? 0 : -ENOMEM;
+	for (size_t i = 0; i < c->events.nr && !err; i++)
+		if (c->events.at[i].schema)
+			err = json_fields_before(c->events.at[i].schema, &ts->before[i]);
+	return err;
+}
+
 int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, struct sink **ret)
 {
 	struct text_samples *ts = calloc(1, sizeof(*ts));
@@ -613,6 +632,8 @@ int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, stru
 		ts->name_width = max(ts->name_width, (u32)strlen(e->name));
 	ts->lined = names_lined_images(o->names, o->catalog, o->frames);
 	int err = ts->lined ? make_lines(ts) : -ENOMEM;
+	if (!err && o->json)
+		err = count_names(ts);
 	if (err) {
 		text_samples_free(&ts->sink);
 		return err;
@@ -626,6 +647,9 @@ void text_samples_free(struct sink *k)
 	struct text_samples *ts = ts_of(k);
 	turns_done(&ts->turns);
 	strbuf_done(&ts->lines_text);
+	for (size_t i = 0; ts->before && i < ts->o.catalog->events.nr; i++)
+		free(ts->before[i]);
+	free(ts->before);
 	free(ts->lined);
 	if (ts->inner != ts->lines)
 		free(ts->inner);
