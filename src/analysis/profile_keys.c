@@ -15,13 +15,14 @@ struct key_info {
 	bool left; /* numbers that stand on the left */
 	bool loose; /* no blanks behind it when it stands last */
 	bool fixed; /* as wide as its name, whatever stands in it */
+	enum cell_text text;
 };
 
 /* In perf's order: a beginning of a word means the first one that fits. */
 static const struct key_info infos[] = {
 	[PROFILE_KEY_COMM] = { "comm", "Command", "comm", CELL_STR },
-	[PROFILE_KEY_PID] = { "pid", "    Pid:Command", "pid", CELL_STR },
-	[PROFILE_KEY_TGID] = { "tgid", "   Tgid:Command", "tgid", CELL_STR },
+	[PROFILE_KEY_PID] = { "pid", "    Pid:Command", "pid", CELL_STR, .text = TEXT_TASK },
+	[PROFILE_KEY_TGID] = { "tgid", "   Tgid:Command", "tgid", CELL_STR, .text = TEXT_TASK },
 	[PROFILE_KEY_CPU] = { "cpu", "CPU", "cpu", CELL_S64, .digits = 3, .fixed = true },
 	[PROFILE_KEY_SOCKET] = { "socket", "Socket", "socket", CELL_S64, .digits = 3, .fixed = true },
 	[PROFILE_KEY_TIME] = { "time", "Time", "time", CELL_TIME, .min_width = 12, .left = true },
@@ -33,10 +34,12 @@ static const struct key_info infos[] = {
 	[PROFILE_KEY_MISPREDICT] = { "mispredict", "Branch Mispredicted", "mispredict", CELL_STR },
 	[PROFILE_KEY_ABORT] = { "abort", "Transaction abort", "abort", CELL_STR },
 	[PROFILE_KEY_IN_TX] = { "in_tx", "Branch in transaction", "in_tx", CELL_STR },
-	[PROFILE_KEY_CYCLES] = { "cycles", "Basic Block Cycles", "cycles", CELL_STR },
+	[PROFILE_KEY_CYCLES] = { "cycles", "Basic Block Cycles", "cycles", CELL_STR,
+				 .text = TEXT_NUMBER },
 	[PROFILE_KEY_ADDR_FROM] = { "addr_from", "Source Address", "addr_from", CELL_STR,
-				    .loose = true },
-	[PROFILE_KEY_ADDR_TO] = { "addr_to", "Target Address", "addr_to", CELL_STR, .loose = true },
+				    .loose = true, .text = TEXT_SYMBOL },
+	[PROFILE_KEY_ADDR_TO] = { "addr_to", "Target Address", "addr_to", CELL_STR, .loose = true,
+				  .text = TEXT_SYMBOL },
 	[PROFILE_KEY_SRCLINE_FROM] = { "srcline_from", "From Source:Line", "srcline_from", CELL_STR,
 				       .loose = true },
 	[PROFILE_KEY_SRCLINE_TO] = { "srcline_to", "To Source:Line", "srcline_to", CELL_STR,
@@ -44,16 +47,17 @@ static const struct key_info infos[] = {
 	[PROFILE_KEY_DSO_FROM] = { "dso_from", "Source Shared Object", "dso_from", CELL_STR },
 	[PROFILE_KEY_DSO_TO] = { "dso_to", "Target Shared Object", "dso_to", CELL_STR },
 	[PROFILE_KEY_SYM_FROM] = { "symbol_from", "Source Symbol", "symbol_from", CELL_STR,
-				   .loose = true },
-	[PROFILE_KEY_SYM_TO] = { "symbol_to", "Target Symbol", "symbol_to", CELL_STR, .loose = true },
+				   .loose = true, .text = TEXT_SYMBOL },
+	[PROFILE_KEY_SYM_TO] = { "symbol_to", "Target Symbol", "symbol_to", CELL_STR, .loose = true,
+				 .text = TEXT_SYMBOL },
 	[PROFILE_KEY_DSO_DADDR] = { "dso_daddr", "Data Object", "dso_daddr", CELL_STR },
 	[PROFILE_KEY_PLACE] = { NULL, NULL, NULL, CELL_STR },
 	[PROFILE_KEY_SYM_DADDR] = { "symbol_daddr", "Data Symbol", "symbol_daddr", CELL_STR,
-				    .loose = true },
+				    .loose = true, .text = TEXT_SYMBOL },
 	[PROFILE_KEY_SYM_IADDR] = { "symbol_iaddr", "Code Symbol", "symbol_iaddr", CELL_STR,
-				    .loose = true },
+				    .loose = true, .text = TEXT_SYMBOL },
 	[PROFILE_KEY_DCACHELINE] = { "dcacheline", "Data Cacheline", "dcacheline", CELL_STR,
-				     .loose = true },
+				     .loose = true, .text = TEXT_SYMBOL },
 	[PROFILE_KEY_MEM] = { "mem", "Memory access", "mem", CELL_STR, .min_width = 24 },
 	[PROFILE_KEY_SNOOP] = { "snoop", "Snoop", "snoop", CELL_STR, .min_width = 12 },
 	[PROFILE_KEY_TLB] = { "tlb", "TLB access", "tlb", CELL_STR, .min_width = 22 },
@@ -75,10 +79,11 @@ static const struct key_info infos[] = {
 					     "local_p_stage_cyc", CELL_NUMBER, .left = true },
 	[PROFILE_KEY_ADDR] = { "addr", "Address", "addr", CELL_STR, .min_width = 18 },
 	[PROFILE_KEY_TRACE] = { "trace", "Trace output", "trace", CELL_STR, .loose = true },
-	[PROFILE_KEY_FIELD] = { NULL, NULL, NULL, CELL_STR },
+	[PROFILE_KEY_FIELD] = { NULL, NULL, NULL, CELL_STR, .text = TEXT_NUMBER },
 	[PROFILE_KEY_PARENT] = { "parent", "Parent symbol", "parent", CELL_STR },
 	[PROFILE_KEY_DSO] = { "dso", "Shared Object", "dso", CELL_STR },
-	[PROFILE_KEY_SYM] = { "symbol", "Symbol", "symbol", CELL_STR, .loose = true },
+	[PROFILE_KEY_SYM] = { "symbol", "Symbol", "symbol", CELL_STR, .loose = true,
+			      .text = TEXT_SYMBOL },
 	[PROFILE_KEY_SYM_SIZE] = { "symbol_size", "Symbol size", "symbol_size", CELL_NUMBER },
 	[PROFILE_KEY_DSO_SIZE] = { "dso_size", "DSO size", "dso_size", CELL_NUMBER },
 	[PROFILE_KEY_SRCLINE] = { "srcline", "Source:Line", "srcline", CELL_STR, .loose = true },
@@ -602,6 +607,7 @@ struct column *keys_column(const struct profile *p, const struct profile_field *
 	c->left = i->left;
 	c->right = f->field != NULL;
 	c->loose = i->loose;
+	c->text = f->field && f->field->flags & FIELD_STRING ? TEXT_PLAIN : i->text;
 	return c;
 }
 

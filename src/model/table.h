@@ -19,10 +19,19 @@ enum cell_type {
 	CELL_TIME, /* u64 nanoseconds, shown as seconds with six digits, or column.digits 9 */
 };
 
+/* What the text of a CELL_STR is made of, for views whose readers want the parts. */
+enum cell_text {
+	TEXT_PLAIN,
+	TEXT_SYMBOL, /* "[k] vfs_read": the level the code runs at, and its name */
+	TEXT_TASK, /* "  1234:bash" */
+	TEXT_NUMBER, /* decimal, or a word where there is no number */
+};
+
 struct column {
 	const char *name; /* "Overhead" */
 	const char *key; /* "overhead": JSON and CSV */
 	enum cell_type type;
+	enum cell_text text; /* of CELL_STR */
 	u32 min_width;
 	u32 fixed_width; /* cells are cut to it; 0: as wide as the widest */
 	u8 digits; /* of CELL_S64: padded with zeros to so many */

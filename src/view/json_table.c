@@ -1,28 +1,111 @@
 #include "view/json_table.h"
+#include "base/num.h"
+#include "model/frame.h"
 
-static void cell(const struct column *c, const union cell *v, struct json *j)
+#include <stdio.h>
+#include <string.h>
+
+static const char *mode_word(char letter)
+{
+	switch (letter) {
+	case 'k': return frame_mode_word(FRAME_KERNEL);
+	case '.': return frame_mode_word(FRAME_USER);
+	case 'g': return frame_mode_word(FRAME_GUEST_KERNEL);
+	case 'u': return frame_mode_word(FRAME_GUEST_USER);
+	case 'H': return frame_mode_word(FRAME_HYPERVISOR);
+	default: return NULL; /* a mark between frames, or data */
+	}
+}
+
+static void symbol_cell(const char *key, const char *text, struct json *j)
+{
+	bool marked = text[0] == '[' && text[1] && text[2] == ']' && text[3] == ' ';
+	json_put_str(j, key, marked ? text + 4 : text);
+	char mode_key[48];
+	snprintf(mode_key, sizeof(mode_key), "%.40s_mode", key);
+	json_put_str(j, strcmp(key, "symbol") ? mode_key : "mode",
+		     marked ? mode_word(text[1]) : NULL);
+}
+
+static void task_cell(const char *key, const char *text, struct json *j)
+{
+	const char *colon = strchr(text, ':');
+	s64 id;
+	char digits[NUM_DIGITS_MAX + 1];
+	char comm_key[48];
+	while (*text == ' ')
+		text++;
+	if (!colon || (size_t)(colon - text) >= sizeof(digits)) {
+		json_put_str(j, key, text);
+		return;
+	}
+	memcpy(digits, text, (size_t)(colon - text));
+	digits[colon - text] = 0;
+	if (num_parse_s64(digits, 10, &id)) {
+		json_put_str(j, key, text);
+		return;
+	}
+	json_put_s64(j, key, id);
+	snprintf(comm_key, sizeof(comm_key), "%.40s_comm", key);
+	json_put_str(j, comm_key, colon + 1);
+}
+
+static void number_cell(const char *key, const char *text, struct json *j)
+{
+	u64 u;
+	s64 s;
+	while (*text == ' ')
+		text++;
+	if (!num_parse_u64(text, 10, &u))
+		json_put_u64(j, key, u);
+	else if (!num_parse_s64(text, 10, &s))
+		json_put_s64(j, key, s);
+	else
+		json_put_str(j, key, text);
+}
+
+static void text_cell(const struct column *c, const char *text, struct json *j)
+{
+	if (!text)
+		json_put_str(j, c->key, NULL);
+	else if (c->text == TEXT_SYMBOL)
+		symbol_cell(c->key, text, j);
+	else if (c->text == TEXT_TASK)
+		task_cell(c->key, text, j);
+	else if (c->text == TEXT_NUMBER)
+		number_cell(c->key, text, j);
+	else
+		json_put_str(j, c->key, text);
+}
+
+static void group_cell(const struct column *c, const union cell *v, struct json *j)
 {
 	json_key(j, c->key);
+	json_array(j);
+	for (u32 i = 0; i < c->nr_values; i++) {
+		if (c->type == CELL_PERCENT)
+			json_double(j, v->fs[i]);
+		else
+			json_u64(j, v->us[i]);
+	}
+	json_array_end(j);
+}
+
+void json_cell(const struct column *c, const union cell *v, struct json *j)
+{
 	if (c->nr_values) {
-		json_array(j);
-		for (u32 i = 0; i < c->nr_values; i++) {
-			if (c->type == CELL_PERCENT)
-				json_double(j, v->fs[i]);
-			else
-				json_u64(j, v->us[i]);
-		}
-		json_array_end(j);
+		group_cell(c, v, j);
 		return;
 	}
 	switch (c->type) {
-	case CELL_STR: json_str(j, v->str); break;
+	case CELL_STR: text_cell(c, v->str, j); break;
 	case CELL_U64:
 	case CELL_NUMBER:
 	case CELL_TIME:
 	case CELL_NS:
-	case CELL_HEX: json_u64(j, v->u); break;
-	case CELL_S64: json_s64(j, v->s); break;
-	case CELL_PERCENT: json_double(j, v->f); break;
+	case CELL_HEX: json_put_u64(j, c->key, v->u); break;
+	case CELL_S64: json_put_s64(j, c->key, v->s); break;
+	case CELL_PERCENT: json_put_double(j, c->key, v->f); break;
 	}
 }
 
@@ -70,7 +153,7 @@ int json_table(const struct table *t, double min_percent, struct json *j)
 			json_put_u64(j, "level", t->depths.at[row]);
 		for (size_t i = 0; i < t->columns.nr; i++)
 			if (in_level(t, row, i))
-				cell(&t->columns.at[i], &table_cells(t, row)[i], j);
+				json_cell(&t->columns.at[i], &table_cells(t, row)[i], j);
 		if (t->tree_of) {
 			err = t->tree_of(t->ctx, row, &graph);
 			json_key(j, "graph");

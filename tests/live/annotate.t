@@ -85,8 +85,8 @@ import json
 report = {}
 for e in json.load(open("report.json"))["events"]:
     for r in e["rows"]:
-        if " 0x" not in r["symbol"]:
-            report[e["event"], r["symbol"].split("] ")[1]] = r["samples"]
+        if not r["symbol"].startswith("0x"):
+            report[e["event"], r["symbol"]] = r["samples"]
 checked = 0
 for a in json.load(open("all.json")):
     event = a["events"][0]

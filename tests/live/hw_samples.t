@@ -171,8 +171,8 @@ for line in open("accesses"):
     addr = int(addr, 16)
     at = addr - addr % 64 - base - table
     inside = base + table <= addr < base + table + 200
-    name = "[.] table%s0x%x" % ("-" if at < 0 else "+", abs(at)) if inside else \
-        "[X] " + ("0x%016x" % (addr - addr % 64) if addr >= 64 else "0" * 16)
+    name = "table%s0x%x" % ("-" if at < 0 else "+", abs(at)) if inside else \
+        "" + ("0x%016x" % (addr - addr % 64) if addr >= 64 else "0" * 16)
     sum[name] += int(weight)
 rows = {r["dcacheline"]: r["overhead"] for r in json.load(open("ours.json"))["events"][0]["rows"]}
 total = float(builtins.sum(sum.values()))

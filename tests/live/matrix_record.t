@@ -172,7 +172,7 @@ fi
 # ---- what profiling costs: CPU time that the recorder itself used for a second of CPU time that was profiled, beyond its start
 own_and_profiled() { # SECONDS: both, in seconds of CPU
 	"$SONDE" record --json -F 99 -g -e cpu-clock -o light.data -- "$SONDE" workload leaf "$1" >light.json 2>/dev/null || return 1
-	python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["own_cpu_seconds"], d["samples"] / 99)' <light.json
+	python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["recorder_cpu_seconds"], d["samples"] / 99)' <light.json
 }
 cheap() { awk -v a="$short" -v b="$long" 'BEGIN { split(a, s); split(b, l); exit !(l[2] > s[2] && l[1] - s[1] < 0.03 * (l[2] - s[2])) }'; }
 for _ in 1 2 3 4; do # what else runs can make a single start dear

@@ -128,9 +128,10 @@ ok $? "-t ,: the same cells" || diag "$(diff theirs ours | head -5)"
 python3 - <<'END'
 import csv, json, sys
 rows = json.load(open("json"))["events"][0]["rows"]
+marks = {"kernel": "[k] ", "user": "[.] "}
 table = list(csv.DictReader(open("csv")))
 sys.exit(len(rows) != len(table) or any(
-    (r["comm"], r["dso"], r["symbol"], "%.2f" % r["overhead"]) != (t["comm"], t["dso"], t["symbol"], t["overhead"])
+    (r["comm"], r["dso"], marks[r["mode"]] + r["symbol"], "%.2f" % r["overhead"]) != (t["comm"], t["dso"], t["symbol"], t["overhead"])
     for r, t in zip(rows, table)))
 END
 ok $? "--csv and --json say the same"

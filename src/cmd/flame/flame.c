@@ -247,7 +247,7 @@ static void say_json(struct flame_job *j)
 		json_put_u64(&js, "truncated_stacks", s->nr_truncated);
 	json_put_u64(&js, "frames", j->flame.nodes.nr);
 	json_put_u64(&js, "frames_joined", j->nr_joined);
-	json_put_u64(&js, "recorder_cpu_ns", s->cost_ns);
+	json_put_double(&js, "recorder_cpu_seconds", (double)s->cost_ns / 1e9);
 	json_object_end(&js);
 	(void)!json_end(&js);
 }

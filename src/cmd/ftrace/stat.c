@@ -1,6 +1,7 @@
 /* `sonde ftrace stat`: how a buffer is set up, in trace-cmd's words. */
 #include "base/cpuset.h"
 #include "base/json.h"
+#include "base/num.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/which.h"
 
@@ -259,15 +260,37 @@ static int stat_text(void *ctx, const char *folder, const char *name)
 	return 0;
 }
 
+/* Files that hold a number: "1410", also "7 (expanded: 1408)"; anything else stays text. */
+static void put_number(struct json *j, const char *key, const char *text)
+{
+	char digits[24];
+	u64 v;
+	size_t len = text ? strspn(text, "0123456789") : 0;
+	if (len && len < sizeof(digits)) {
+		memcpy(digits, text, len);
+		digits[len] = 0;
+		if (!num_parse_u64(digits, 10, &v)) {
+			json_put_u64(j, key, v);
+			return;
+		}
+	}
+	json_put_str(j, key, text && *text ? text : NULL);
+}
+
 static int stat_json(void *ctx, const char *folder, const char *name)
 {
-	static const char *const files[] = { "current_tracer",	   "set_event",
-					     "buffer_size_kb",	   "buffer_total_size_kb",
-					     "trace_clock",	   "tracing_cpumask",
-					     "set_ftrace_filter",  "set_ftrace_notrace",
-					     "set_graph_function", "set_event_pid",
-					     "set_ftrace_pid",	   "tracing_thresh",
-					     "tracing_on" };
+	static const struct {
+		const char *name;
+		bool number;
+	} files[] = {
+		{ "current_tracer" },	    { "set_event" },
+		{ "buffer_size_kb", true }, { "buffer_total_size_kb", true },
+		{ "trace_clock" },	    { "tracing_cpumask" },
+		{ "set_ftrace_filter" },    { "set_ftrace_notrace" },
+		{ "set_graph_function" },   { "set_event_pid" },
+		{ "set_ftrace_pid" },	    { "tracing_thresh", true },
+		{ "tracing_on", true },
+	};
 	struct stating *s = ctx;
 	struct strbuf b;
 	struct json j;
@@ -276,8 +299,13 @@ static int stat_json(void *ctx, const char *folder, const char *name)
 	json_begin(&j, &s->app->out, JSON_COMPACT);
 	json_object(&j);
 	json_put_str(&j, "buffer", name);
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		json_put_str(&j, files[i], get(s, files[i], &b));
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		const char *text = get(s, files[i].name, &b);
+		if (files[i].number)
+			put_number(&j, files[i].name, text);
+		else
+			json_put_str(&j, files[i].name, text);
+	}
 	json_object_end(&j);
 	strbuf_done(&b);
 	return json_end(&j);

@@ -141,7 +141,7 @@ static void say_json(struct record_session *s, const struct recorder_stats *st)
 					     st->nr_ends[i]);
 		json_object_end(&j);
 	}
-	json_put_double(&j, "own_cpu_seconds", cpu_seconds());
+	json_put_double(&j, "recorder_cpu_seconds", cpu_seconds());
 	json_object_end(&j);
 	(void)!json_end(&j);
 	(void)strbuf_flush(&s->app->out);

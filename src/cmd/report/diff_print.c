@@ -1,6 +1,7 @@
 /* What `sonde diff` has compared, as perf's table and as JSON. */
 #include "cmd/report/diff.h"
 #include "base/num.h"
+#include "view/json_table.h"
 #include "view/text_table.h"
 
 #include <errno.h>
@@ -244,10 +245,7 @@ static void json_row(const struct diff *d, const struct diff_row *r, struct json
 	for (size_t c = DIFF_KEY_CELL; c < r->table->columns.nr; c++) {
 		const struct column *col = &r->table->columns.at[c];
 		union cell v = table_cells(r->table, r->index)[c];
-		if (col->type == CELL_STR)
-			json_put_str(j, col->key, v.str);
-		else
-			json_put_s64(j, col->key, v.s);
+		json_cell(col, &v, j);
 	}
 	json_key(j, "periods");
 	json_array(j);

@@ -1,0 +1,144 @@
+"""Runs commands with --json and holds what they print to the schemas under doc/json: usage: json_schemas.py SONDE SOURCE. Prints TAP lines."""
+import copy
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import jsonschema
+
+SONDE, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
+SCHEMAS = SOURCE / "doc" / "json"
+DATA = SOURCE / "tests" / "data" / "trace"
+
+# Schema, what is read (a value, or a value a line; from standard error where a command leaves standard output to the one it runs), arguments.
+CASES = [
+    ("record", "value", "record -o one.data -F 999 -g -- SONDE workload leaf 0.1"),
+    ("record", "value", "record -o two.data -F 999 -g -- SONDE workload leaf 0.1"),
+    ("record", "value", "record -o group.data -d -F 999 -g -e {cpu-clock,page-faults} -- SONDE workload leaf 0.1"),
+    ("record", "value", "record -o threads.data -s -F 999 -- SONDE workload thloop 0.1"),
+    ("record", "value", "record -o switches.data -c 1 -e sched:sched_switch -a -- sleep 0.1"),
+    ("report", "value", "report -i one.data"),
+    ("report", "value", "report -i one.data --no-children -g caller -s comm,dso,sym,pid,tgid,cpu"),
+    ("report", "value", "report -i one.data --hierarchy -s comm,dso,sym"),
+    ("report", "value", "report -i one.data -g none -n --show-total-period -s srcline,srcfile"),
+    ("report", "value", "report -i group.data --group"),
+    ("report", "value", "report -i threads.data -T"),
+    ("report", "value", "report -i switches.data -s prev_comm,next_pid"),
+    ("report", "value", "report -i DATA/6.12-stacks.dat"),
+    ("script", "value", "script -i one.data"),
+    ("script", "value", "script -i group.data -F +cpu,+addr,+srcline"),
+    ("script", "value", "script -i switches.data"),
+    ("annotate", "value", "annotate -i one.data -s workload_leaf"),
+    ("annotate", "value", "annotate -i group.data --group -s workload_leaf"),
+    ("diff", "value", "diff one.data two.data"),
+    ("evlist", "value", "evlist -i one.data"),
+    ("evlist", "value", "evlist -i switches.data"),
+    ("buildid-list", "value", "buildid-list -i one.data"),
+    ("archive", "value", "archive one.data"),
+    ("data-repair", "value", "data repair one.data"),
+    ("stat", "lines of stderr", "stat -e task-clock,page-faults,cycles -- true"),
+    ("stat", "lines of stderr", "stat -a -A -I 50 -e cpu-clock -- sleep 0.12"),
+    ("stat", "lines of stderr", "stat -r 2 -e {cpu-clock,page-faults} -- true"),
+    ("list", "value", "list sched:*"),
+    ("list", "value", "list sw"),
+    ("list", "value", "list hw"),
+    ("doctor", "value", "doctor"),
+    ("flame", "value", "flame -o flame.html one.data"),
+    ("export", "value", "export -i one.data --to pprof -o one.pb"),
+    ("help", "value", "help"),
+    ("help", "value", "help record"),
+    ("help", "value", "help ftrace"),
+    ("workload", "value", "workload --list"),
+    ("version", "value", "version"),
+    ("ftrace-report", "lines", "ftrace report DATA/6.1-events_v6.dat"),
+    ("ftrace-report", "lines", "ftrace report DATA/6.1-graph_events.dat"),
+    ("ftrace-report", "lines", "ftrace report DATA/6.12-stacks.dat"),
+    ("ftrace-report", "lines", "ftrace report DATA/6.1-lost.dat"),
+    ("ftrace-report", "lines", "ftrace report DATA/6.1-instance_and_top.dat"),
+    ("ftrace-report", "lines", "ftrace report DATA/6.1-marker.dat"),
+    ("ftrace-questions", "value", "ftrace report --stat -i DATA/6.1-events_v6.dat"),
+    ("ftrace-questions", "value", "ftrace report --first-event --last-event --cpus --uname -i DATA/6.1-events_v6.dat"),
+    ("ftrace-questions", "value", "ftrace report -E -i DATA/6.1-events_v6.dat"),
+    ("ftrace-graph", "value", "ftrace graph DATA/6.1-graph.dat"),
+    ("ftrace-graph", "value", "ftrace graph --tree DATA/6.1-graph.dat"),
+    ("ftrace-profile", "value", "ftrace report --profile -i DATA/6.1-events_v6.dat"),
+    ("ftrace-profile", "value", "ftrace report --profile -i DATA/6.1-graph_events.dat"),
+    ("ftrace-dump", "value", "ftrace dump DATA/6.1-events_v7_none.dat"),
+    ("ftrace-dump", "value", "ftrace dump DATA/6.1-events_v6.dat"),
+    ("ftrace-mem", "value", "ftrace mem DATA/6.1-systems.dat"),
+    ("ftrace-split", "value", "ftrace split -i DATA/6.1-events_v6.dat -o split.dat"),
+    ("ftrace-convert", "value", "ftrace convert -i DATA/6.1-events_v6.dat -o converted.dat"),
+    ("ftrace-latency", "value", "ftrace hist -i DATA/6.1-events_v6.dat --latency irq:softirq_raise,irq:softirq_entry --by vec"),
+    ("ftrace-options", "value", "ftrace options"),
+    ("ftrace-list", "value", "ftrace list"),
+    ("ftrace-list", "value", "ftrace list -e sched"),
+    ("ftrace-status", "value", "ftrace status"),
+    ("ftrace-stat", "lines", "ftrace stat"),
+    ("ftrace-show", "value", "ftrace show"),
+    ("ftrace-record", "value", "ftrace record -o trace.dat -e sched -- true"),
+    ("ftrace-latency", "value", "ftrace latency -e sched:sched_wakeup,sched:sched_switch -- sleep 0.1"),
+    ("ftrace-extract", "value", "ftrace extract -o extracted.dat"),
+    ("ftrace-stream", "lines", "ftrace stream -e sched:sched_switch -- true"),
+    ("ftrace-check-events", "value", "ftrace check-events"),
+]
+# Lists that must not be empty, so that a schema is not kept by printing nothing.
+FULL = {"report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
+
+count = 0
+
+
+def tap(passed, name, why=""):
+    global count
+    count += 1
+    print(f"{'ok' if passed else 'not ok'} {count} - {name}")
+    if not passed:
+        print("\n".join("# " + line for line in str(why).splitlines()[:12]))
+
+
+def read(form, words):
+    at = words.index("--") if "--" in words else len(words)
+    done = subprocess.run([SONDE, *words[:at], "--json", *words[at:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    text = (done.stderr if form.endswith("stderr") else done.stdout).decode()
+    if form.startswith("lines"):
+        return [json.loads(line) for line in text.splitlines() if line.startswith("{")], done
+    return [json.loads(text)], done
+
+
+schemas = {p.name.removesuffix(".schema.json"): json.loads(p.read_text()) for p in SCHEMAS.glob("*.schema.json")}
+for name, schema in sorted(schemas.items()):
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+        tap(any(case[0] == name for case in CASES), f"{name}: a valid schema that a command here is held to", "no case")
+    except jsonschema.SchemaError as e:
+        tap(False, f"{name}: a valid schema", e)
+for name, form, line in CASES:
+    words = [w.replace("SONDE", SONDE).replace("DATA", str(DATA)) for w in line.split()]
+    try:
+        values, done = read(form, words)
+        check = jsonschema.Draft202012Validator(schemas[name])
+        faults = [e for v in values for e in check.iter_errors(v)]
+        if not values:
+            faults.append(f"nothing was printed; {done.stderr.decode()}")
+        if name in FULL and not FULL[name](values[0]):
+            faults.append("an empty list")
+        tap(not faults, line, "\n".join(f"{list(getattr(e, 'absolute_path', []))}: {getattr(e, 'message', e)}"[:300] for e in faults))
+    except (ValueError, LookupError, subprocess.TimeoutExpired) as e:
+        tap(False, line, e)
+# The schemas can tell: what is wrong is refused.
+good = read("value", ["report", "-i", "one.data"])[0][0]
+check = jsonschema.Draft202012Validator(schemas["report"])
+for what, spoil in {
+    "a number as text": lambda v: v.update(lost="0"),
+    "a member nobody knows": lambda v: v.update(surprise=1),
+    "a mode that does not exist": lambda v: v["events"][0]["rows"][0].update(mode="[.]"),
+    "a missing member": lambda v: v["events"][0].pop("samples"),
+}.items():
+    bad = copy.deepcopy(good)
+    spoil(bad)
+    tap(check.is_valid(good) and not check.is_valid(bad), f"report's schema refuses {what}")
+marks = [r["symbol"] for e in good["events"] for r in e["rows"] if r["symbol"][:1] == "[" and r["symbol"][2:4] == "] "]
+tap(not marks, "no mark of the level inside a symbol", marks)
+print(f"1..{count}")
+os._exit(0)
