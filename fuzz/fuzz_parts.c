@@ -1,5 +1,5 @@
 /* The plan of a recording that was cut off, as `ftrace restore` reads it. */
-#include "cmd/ftrace/parts.h"
+#include "tracing/parts.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
 /* `sonde ftrace convert`: a trace.dat in another version or packing. */
 #include "base/json.h"
+#include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/out.h"
+#include "cmd/ftrace/format.h"
+#include "file/tracedat_out.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +21,7 @@ static int convert(struct app *app, const struct convert_opts *o, struct traceda
 		c->out.compression = COMPRESS_ZSTD;
 	if (ftrace_choose_format(o->version, o->compression, &c->out, &app->diag))
 		return app_usage_said(app);
-	int err = ftrace_write_file(o->output, &c->out, &app->diag);
+	int err = tracedat_write_file(o->output, &c->out, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	struct stat st = { 0 };

@@ -6,7 +6,7 @@
 #include "base/loop.h"
 #include "cmd/app/child.h"
 #include "cmd/ftrace/record.h"
-#include "cmd/ftrace/setup_impl.h"
+#include "tracing/setup_impl.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
 
@@ -178,8 +178,7 @@ static int filter_functions(struct ftrace_setup *f)
 		strbuf_printf(&list, "%s\n", *name);
 	}
 	if (!err && list.len)
-		err = journal_list(f->journal, "set_ftrace_filter", strbuf_cstr(&list),
-				   &f->app->diag);
+		err = journal_list(f->journal, "set_ftrace_filter", strbuf_cstr(&list), f->diag);
 	strbuf_done(&list);
 	return err;
 }
@@ -238,7 +237,7 @@ int ftrace_func_stat_live(struct app *app, struct ftrace_setup *f, int argc, cha
 	if (!err && !profiler)
 		return ftrace_record_and(app, f, argc, argv, look, app);
 	if (!err)
-		err = ftrace_setup_open(f, app);
+		err = ftrace_setup_open(f, &app->diag, &app->out);
 	status = err ? app_fail(app, err) : with_profiler(app, f, argc, argv);
 	ftrace_setup_end(f);
 	return status;

@@ -1,7 +1,7 @@
 /* `ftrace profile --functions`: the table of the kernel's function profiler, from it or from the function graph tracer. */
 #pragma once
 
-#include "cmd/ftrace/setup.h"
+#include "cmd/ftrace/setup_opts.h"
 
 /* Of a trace.dat. 0 or negative errno with a diag. */
 int ftrace_func_stat_file(struct app *app, const char *path) must_check;

@@ -11,8 +11,8 @@
 #include "cmd/ftrace/hist_count.h"
 #include "cmd/ftrace/latency.h"
 #include "cmd/ftrace/record.h"
-#include "cmd/ftrace/setup.h"
-#include "cmd/ftrace/sql.h"
+#include "cmd/ftrace/setup_opts.h"
+#include "tracing/sql.h"
 #include "cmd/ftrace/sql_rows.h"
 #include "wire/format.h"
 

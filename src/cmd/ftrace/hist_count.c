@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "cmd/ftrace/record.h"
-#include "cmd/ftrace/setup.h"
+#include "cmd/ftrace/setup_opts.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
 

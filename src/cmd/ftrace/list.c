@@ -1,8 +1,9 @@
 /* `sonde ftrace list`: what can be traced here, as trace-cmd lists it; `options`; `check-events`. */
 #include "base/json.h"
+#include "cmd/app/app.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/options.h"
-#include "cmd/ftrace/which.h"
+#include "tracing/which.h"
 #include "file/compress.h"
 #include "kern/perf_tsc.h"
 #include "wire/format.h"

@@ -497,6 +497,7 @@ int ftrace_profile_print(struct app *app, struct source *src, const struct ftrac
 
 struct profile_cmd_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
+	struct ftrace_refused refused;
 	struct ftrace_profile_opts o;
 	const char *input, *output;
 	bool only_given, to_err, functions;
@@ -620,12 +621,12 @@ static const struct opt rows[] = {
 	OPT_FLAG(0, "by-comm", struct profile_cmd_opts, o.by_comm, "Tasks of one name as one"),
 	OPT_UINT(0, "threads", struct profile_cmd_opts, o.workers, "N", "Worker threads (default: one for each CPU)", .hidden = true),
 	FTRACE_SETUP_ROWS,
-	OPT_FLAG('k', NULL, struct ftrace_setup, unused, "'ftrace start' leaves everything set up", .refused = true),
-	OPT_FLAG(0, "fork", struct ftrace_setup, unused, "'ftrace start --fork' leaves the command alone", .refused = true),
-	OPT_FLAG('q', "quiet", struct ftrace_setup, quiet, "No closing line", .hidden = true),
-	OPT_FLAG(0, "profile", struct ftrace_setup, unused, "It is one", .hidden = true),
-	FTRACE_NEVER_ROWS,
-	FTRACE_NO_FILE_ROWS,
+	OPT_FLAG('k', NULL, struct profile_cmd_opts, refused.flag, "'ftrace start' leaves everything set up", .refused = true),
+	OPT_FLAG(0, "fork", struct profile_cmd_opts, refused.flag, "'ftrace start --fork' leaves the command alone", .refused = true),
+	OPT_FLAG('q', "quiet", struct profile_cmd_opts, refused.flag, "No closing line", .hidden = true),
+	OPT_FLAG(0, "profile", struct profile_cmd_opts, refused.flag, "It is one", .hidden = true),
+	FTRACE_NEVER_ROWS(struct profile_cmd_opts),
+	FTRACE_NO_FILE_ROWS(struct profile_cmd_opts),
 	OPT_END(),
 };
 /* clang-format on */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cmd/app/app.h"
-#include "cmd/ftrace/setup.h"
+#include "cmd/ftrace/setup_opts.h"
 #include "stream/replay_ftrace.h"
 
 struct ftrace_profile_opts {

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/profile.h"
+#include "cmd/ftrace/format.h"
 #include "cmd/ftrace/record_impl.h"
-#include "kern/cpu.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ static int on_signal(void *ctx, u64 what)
 static int on_switch(void *ctx, u64 what)
 {
 	(void)what;
-	return ftrace_run_next_file(ctx);
+	return ftrace_recording_next_file(&((struct ftrace_run *)ctx)->rec);
 }
 
 static int on_child(void *ctx, u64 what)
@@ -42,28 +42,26 @@ static int on_timer(void *ctx, u64 what)
 {
 	struct ftrace_run *s = ctx;
 	(void)what;
-	for (size_t i = 0; !s->latency && i < s->s->buffers.nr; i++) {
-		int err = live_ftrace_error(s->buffers[i].live);
-		if (err)
-			return diag_error(&s->app->diag, err, "reading the buffer failed: %s",
-					  strerror(-err));
-	}
-	if (s->o->max_size && ftrace_run_bytes(s) >= s->o->max_size) {
+	int err = ftrace_recording_error(&s->rec);
+	if (err)
+		return diag_error(&s->app->diag, err, "reading the buffer failed: %s",
+				  strerror(-err));
+	if (s->o->max_size && ftrace_recording_bytes(&s->rec) >= s->o->max_size) {
 		s->full = true;
 		return 1;
 	}
 	int end = ftrace_top_watch_poll(&s->top);
 	if (end)
 		return end;
-	if (s->sw.bytes && ftrace_run_bytes(s) - s->file_from >= s->sw.bytes)
-		return ftrace_run_next_file(s);
-	if (!s->s->quiet && term_progress_due(&s->progress)) {
+	if (s->sw.bytes && ftrace_recording_bytes(&s->rec) - s->rec.file_from >= s->sw.bytes)
+		return ftrace_recording_next_file(&s->rec);
+	if (!s->o->quiet && term_progress_due(&s->progress)) {
 		char line[160];
 		struct live_ftrace_stats st;
-		ftrace_run_stats(s, &st);
+		ftrace_recording_stats(&s->rec, &st);
 		(void)snprintf(line, sizeof(line), "%.1f s: %.1f MB, %llu events lost",
 			       (double)(clock_monotonic_ns() - s->started_ns) / 1e9,
-			       (double)ftrace_run_bytes(s) / 1e6,
+			       (double)ftrace_recording_bytes(&s->rec) / 1e6,
 			       (unsigned long long)(st.overrun + st.dropped));
 		term_progress_show(&s->progress, line);
 	}
@@ -147,7 +145,7 @@ static int wait_for_end(struct ftrace_run *s, char **argv)
 			return err;
 		err = loop_add_child(s->loop, s->child.pid, on_child, s);
 	}
-	if (!err && !argv && !s->s->quiet) {
+	if (!err && !argv && !s->o->quiet) {
 		bool theirs = !strcmp(s->app->prog, "trace-cmd");
 		strbuf_str(theirs && !s->o->to_err ? &s->app->out : &s->app->err,
 			   theirs ? "Hit Ctrl^C to stop recording\n"
@@ -176,26 +174,29 @@ static int session_status(const struct ftrace_run *s, bool command)
 
 static int prepare(struct ftrace_run *s)
 {
-	struct ftrace_setup *f = s->s;
-	struct app *app = s->app;
+	const struct record_opts *o = s->o;
 	struct tracedat_out format = { .version = 7, .compression = COMPRESS_ZSTD };
-	if (ftrace_choose_format(s->o->version, s->o->compression, &format, &app->diag))
+	if (ftrace_choose_format(o->version, o->compression, &format, &s->app->diag))
 		return -EINVAL;
-	parts_init(&s->parts);
-	s->parts.version = format.version;
-	s->parts.compression = format.compression;
-	int err = cpu_online(&f->root, &s->cpus);
-	s->nr_cpus = cpu_nr_present(&f->root);
-	return err;
-}
-
-/* A disk that is full, say: what was recorded until then is not thrown away. */
-static void keep_parts(struct ftrace_run *s)
-{
-	if (!s->has_parts || !s->buffers_read)
-		return;
-	s->has_parts = false;
-	parts_hint(&s->parts, &s->app->diag);
+	struct ftrace_recording_opts r = {
+		.output = o->output,
+		.temp = o->temp,
+		.version = format.version,
+		.compression = format.compression,
+		.max_kb = o->max_kb,
+		.sleep_us = o->sleep_us,
+		.priority = o->priority,
+		.poll = o->poll,
+		.all_formats = o->all_formats,
+		.date = o->date,
+		.proc_map = o->proc_map,
+		.has_ts_offset = o->has_ts_offset,
+		.ts_offset = o->ts_offset,
+		.numbered = o->switch_output != NULL,
+		.file_done = ftrace_run_file_done,
+		.ctx = s,
+	};
+	return ftrace_recording_init(&s->rec, s->s, &r);
 }
 
 static int session_run(struct ftrace_run *s, int argc, char **argv)
@@ -205,18 +206,16 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 	int err = prepare(s);
 	if (err)
 		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
-	s->latency = ftrace_is_latency(f->buffers.at[0].tracer);
 	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
 		return app_usage_said(app);
-	if (s->sw.on && (s->latency || s->o->max_kb))
+	if (s->sw.on && (s->rec.latency || s->o->max_kb))
 		return app_usage(app, "--switch-output and %s exclude each other",
-				 s->latency ? "a latency tracer" : "-m");
-	if (s->o->samples && (s->sw.on || s->latency))
+				 s->rec.latency ? "a latency tracer" : "-m");
+	if (s->o->samples && (s->sw.on || s->rec.latency))
 		return app_usage(app, "--with-samples and %s exclude each other",
-				 s->latency ? "a latency tracer" : "--switch-output");
+				 s->rec.latency ? "a latency tracer" : "--switch-output");
 	if (s->o->samples && choose_clock(s))
 		return app_usage_said(app);
-	s->file_nr = 1;
 	err = ftrace_setup_begin(f, true, parts_rescue);
 	if (!err && f->dry_run) {
 		err = ftrace_setup_apply(f, true, 0);
@@ -235,7 +234,7 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 				       s->user.name ? &s->user : NULL, &app->diag);
 	}
 	if (!err)
-		err = ftrace_run_begin_file(s);
+		err = ftrace_recording_begin_file(&s->rec);
 	if (!err)
 		err = ftrace_setup_apply(f, true, s->child.pid);
 	/* What lay in a buffer before is not ours. */
@@ -246,10 +245,9 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 			err = journal_poke(f->journal, path, "", true, &app->diag);
 		}
 	if (!err)
-		err = ftrace_run_write_head(s);
-	if (!err && !s->latency)
-		err = ftrace_run_start_reading(s);
-	s->buffers_read = !err && !s->latency;
+		err = ftrace_recording_write_head(&s->rec);
+	if (!err)
+		err = ftrace_recording_start(&s->rec);
 	if (!err && s->o->samples)
 		err = start_sampler(s);
 	s->started_ns = clock_monotonic_ns();
@@ -257,7 +255,7 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 	if (!err)
 		err = ftrace_setup_switch(f, true);
 	if (!err) {
-		ftrace_top_watch_open(&s->top, f, &s->cpus, s->loop, argc > 0);
+		ftrace_top_watch_open(&s->top, f, &s->rec.cpus, s->loop, argc > 0);
 		err = wait_for_end(s, argc ? argv : NULL);
 		ftrace_top_watch_close(&s->top);
 	}
@@ -265,16 +263,15 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 	if (!err)
 		err = sampled;
 	if (err) {
-		if (s->buffers)
-			(void)!ftrace_run_stop_reading(s);
+		ftrace_recording_stop(&s->rec);
 		if (!s->exec_failed)
-			keep_parts(s);
+			ftrace_recording_keep(&s->rec);
 		(void)app_fail(app, err);
 		return s->exec_failed ? child_exec_status(err) : APP_FAILED;
 	}
 	err = ftrace_run_finish(s);
 	if (err)
-		keep_parts(s);
+		ftrace_recording_keep(&s->rec);
 	return err ? app_fail(app, err) : session_status(s, argc > 0);
 }
 
@@ -303,28 +300,22 @@ static int record(struct app *app, struct record_opts *o, int argc, char **argv,
 		ftrace_setup_end(f);
 		return app_usage(app, "what should be recorded? -e EVENT or -p TRACER");
 	}
-	int err = ftrace_setup_open(f, app);
+	int err = ftrace_setup_open(f, &app->diag, &app->out);
 	if (!err && o->user_name)
 		err = child_user_find(&s.user, o->user_name, &app->diag);
 	int status = err ? app_fail(app, err) : session_run(&s, argc, argv);
 	child_done(&s.child);
 	child_user_done(&s.user);
-	ftrace_run_close_buffers(&s);
-	if (s.has_parts)
-		parts_remove(&s.parts);
+	ftrace_recording_done(&s.rec);
 	if (o->keep && !err && status != APP_FAILED && f->journal)
 		(void)!journal_keep(f->journal);
-	if (s.has_meta)
-		ftrace_meta_done(&s.meta);
-	vec_free(&s.more);
 	vec_for_each (&s.sw.kept, name)
 		free(*name);
 	vec_free(&s.sw.kept);
-	parts_done(&s.parts);
 	loop_free(s.loop);
 	ftrace_setup_end(f);
 	if (ret_whole)
-		*ret_whole = s.whole;
+		*ret_whole = s.rec.whole;
 	return status;
 }
 
@@ -367,7 +358,7 @@ int ftrace_record_and(struct app *app, struct ftrace_setup *f, int argc, char **
 	}
 	(void)snprintf(path, sizeof(path), "%s/trace.dat", folder);
 	struct record_opts o = { .setup = *f, .output = path };
-	o.setup.quiet = true;
+	o.quiet = true;
 	app->json = false; /* of the answer, not of the recording */
 	int status = record(app, &o, argc, argv, &whole);
 	app->json = json;
@@ -413,11 +404,11 @@ static const struct opt rows[] = {
 	OPT_FLAG(0, "poll", struct record_opts, poll, "Read without pause"),
 	OPT_UINT('r', "priority", struct record_opts, priority, "PRIO", "Real-time priority of the readers"),
 	OPT_FLAG('k', "keep", struct record_opts, keep, "Leave everything set up when it is over"),
-	OPT_FLAG('q', "quiet", struct record_opts, setup.quiet, "No closing line, no progress"),
+	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
 	OPT_STR(0, "user", struct record_opts, user_name, "USER", "Run the command as this user"),
 	OPT_FLAG(0, "stderr", struct record_opts, to_err, "Called as trace-cmd: what goes to standard output goes to standard error", .hidden = true),
 	OPT_FLAG(0, "fork", struct record_opts, unused, "A recorder stays with what it records: 'ftrace start --fork' leaves the command alone", .refused = true),
-	FTRACE_NEVER_ROWS,
+	FTRACE_NEVER_ROWS(struct record_opts),
 	OPT_END(),
 };
 /* clang-format on */

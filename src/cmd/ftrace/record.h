@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cmd/app/app.h"
-#include "cmd/ftrace/setup.h"
+#include "cmd/ftrace/setup_opts.h"
 
 /*
  * Traces by f (which is used up: ftrace_setup_end() was called) while the command runs, or until Ctrl-C, into a file that is gone

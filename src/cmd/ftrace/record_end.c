@@ -1,47 +1,20 @@
-/* The end of a recording. */
+/* What is said at the end of a recording. */
 #include "base/json.h"
 #include "cmd/ftrace/record_impl.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-void ftrace_run_stats(const struct ftrace_run *s, struct live_ftrace_stats *sum)
+int ftrace_run_file_done(void *ctx, const char *name, u64 bytes)
 {
-	*sum = (struct live_ftrace_stats){ 0 };
-	for (size_t i = 0; i < s->s->buffers.nr; i++) {
-		struct live_ftrace_stats one;
-		live_ftrace_read_stats(&s->s->tracing, s->s->buffers.at[i].folder, &s->cpus, &one);
-		sum->read += one.read;
-		sum->overrun += one.overrun;
-		sum->dropped += one.dropped;
-		sum->entries += one.entries;
-	}
-}
-
-static int keep_cpu_stats(struct ftrace_run *s)
-{
-	const char *folder = s->s->buffers.at[0].folder;
-	char path[PATH_MAX];
-	for (int cpu = cpuset_next(&s->cpus, 0); cpu >= 0;
-	     cpu = cpuset_next(&s->cpus, (unsigned)cpu + 1)) {
-		struct strbuf t, all;
-		strbuf_init(&t);
-		strbuf_init(&all);
-		(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%d/stats", folder, cpu);
-		int err = tracing_read(&s->s->tracing, path, &t);
-		strbuf_printf(&all, "CPU: %d\n%s", cpu, strbuf_cstr(&t));
-		const char *copy = arena_strdup(&s->s->arena, strbuf_cstr(&all));
-		size_t len = all.len + 1;
-		strbuf_done(&t);
-		strbuf_done(&all);
-		struct tracedat_option *o = err || !copy ? NULL : vec_push(&s->more);
-		if (!o)
-			return err ? 0 : -ENOMEM;
-		o->id = OPTION_CPUSTAT;
-		o->body = (struct tracedat_text){ .data = copy, .len = len };
+	struct ftrace_run *s = ctx;
+	int err = record_switch_keep(&s->sw, name, s->o->switch_max_files);
+	if (err)
+		return err;
+	if (!s->o->quiet && !s->app->json) {
+		strbuf_printf(&s->app->err, "[ %s: %.1f MB ]\n", name, (double)bytes / 1e6);
+		(void)app_flush(s->app);
 	}
 	return 0;
 }
@@ -51,7 +24,7 @@ static void say_as_trace_cmd(struct ftrace_run *s)
 {
 	struct tracedat t;
 	struct strbuf *to = s->o->to_err ? &s->app->err : &s->app->out;
-	if (tracedat_open(&t, s->output, NULL))
+	if (tracedat_open(&t, s->rec.output, NULL))
 		return;
 	vec_for_each (&t.buffers, b) {
 		if (*b->name)
@@ -74,7 +47,7 @@ static void say_end(struct ftrace_run *s, const struct live_ftrace_stats *st,
 		    const struct parts_summary *sum)
 {
 	struct rusage ru;
-	const char *file = s->output;
+	const char *file = s->rec.output;
 	u64 lost = st->overrun + st->dropped;
 	(void)getrusage(RUSAGE_SELF, &ru);
 	double cpu = (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
@@ -100,12 +73,12 @@ static void say_end(struct ftrace_run *s, const struct live_ftrace_stats *st,
 		(void)!json_end(&j);
 		return;
 	}
-	if (s->s->quiet)
+	if (s->o->quiet)
 		return;
 	if (!strcmp(s->app->prog, "trace-cmd"))
 		say_as_trace_cmd(s);
 	strbuf_printf(&s->app->err, "[ %s: ", file);
-	if (s->latency)
+	if (s->rec.latency)
 		strbuf_str(&s->app->err, "the text of a latency tracer");
 	else
 		strbuf_printf(&s->app->err, "%llu events, %llu lost", (unsigned long long)st->read,
@@ -125,26 +98,9 @@ static void say_end(struct ftrace_run *s, const struct live_ftrace_stats *st,
 int ftrace_run_finish(struct ftrace_run *s)
 {
 	struct live_ftrace_stats st;
-	struct parts_summary sum = { 0 };
-	int err = s->latency ? ftrace_setup_switch(s->s, false) : ftrace_run_stop_reading(s);
-	ftrace_run_stats(s, &st);
-	if (!err)
-		err = ftrace_run_keep_names(s, &s->parts);
-	if (!err && s->latency) {
-		err = parts_write_latency(&s->parts, &s->s->tracing);
-		s->buffers_read = !err;
-	}
-	if (!err && !s->latency)
-		err = keep_cpu_stats(s);
-	ftrace_run_close_buffers(s);
-	if (!err)
-		err = parts_join(&s->parts, s->more.at, s->more.nr, &sum, &s->app->diag);
-	if (!err) {
-		s->has_parts = false;
-		s->whole = true;
-		if (s->sw.on)
-			err = ftrace_run_keep_file(s, s->parts.output, sum.file_bytes);
+	struct parts_summary sum;
+	int err = ftrace_recording_finish(&s->rec, &st, &sum);
+	if (s->rec.whole)
 		say_end(s, &st, &sum);
-	}
-	return err ? err : s->switch_err;
+	return err ? err : s->rec.switch_err;
 }

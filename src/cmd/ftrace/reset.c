@@ -1,8 +1,9 @@
 /* `sonde ftrace reset`: leftovers of dead runs undone, or everything back to defaults. */
 #include "base/cpuset.h"
+#include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/parts.h"
-#include "cmd/ftrace/which.h"
+#include "tracing/parts.h"
+#include "cmd/ftrace/which_opts.h"
 
 #include <errno.h>
 #include <fcntl.h>

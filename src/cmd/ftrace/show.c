@@ -1,7 +1,8 @@
 /* `sonde ftrace show`, `snapshot`, `stack`, `mark`: what tracefs has to say, as text. */
 #include "base/json.h"
+#include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/which.h"
+#include "tracing/which.h"
 
 #include <errno.h>
 #include <fcntl.h>

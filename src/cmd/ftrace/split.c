@@ -4,8 +4,10 @@
  */
 #include "base/clock.h"
 #include "base/json.h"
+#include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/out.h"
+#include "cmd/ftrace/format.h"
+#include "file/tracedat_out.h"
 #include "wire/ftrace_page.h"
 
 #include <errno.h>
@@ -214,7 +216,7 @@ static int write_stretch(struct splitting *s, const char *path, u64 from, u64 to
 	for (size_t i = 0; i < s->nr_lanes; i++)
 		s->copy.cpus[i].size = s->pages[i].len;
 	s->nr_files++;
-	return err ? err : ftrace_write_file(path, &s->copy.out, &s->app->diag);
+	return err ? err : tracedat_write_file(path, &s->copy.out, &s->app->diag);
 }
 
 static int by_time(const void *a, const void *b)

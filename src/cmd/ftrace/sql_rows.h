@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cmd/app/app.h"
-#include "cmd/ftrace/sql.h"
+#include "tracing/sql.h"
 
 struct sql_rows;
 

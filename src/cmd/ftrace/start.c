@@ -1,8 +1,10 @@
 /* `sonde ftrace start`, `set`: settings that stay; `stop`, `restart`, `clear`: switches. */
 #include "base/json.h"
 #include "cmd/app/child.h"
+#include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/which.h"
+#include "cmd/ftrace/setup_opts.h"
+#include "cmd/ftrace/which_opts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 
 struct start_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
+	struct ftrace_refused refused;
 	bool fork;
 };
 
@@ -83,7 +86,7 @@ static int run_setup(struct app *app, void *opts, bool clears, int argc, char **
 		return app_usage(app, "-F is for a command, and there is none");
 	s->no_filter = true; /* we are gone before anything happens */
 	leave_top_alone(s);
-	int err = ftrace_setup_open(s, app);
+	int err = ftrace_setup_open(s, &app->diag, &app->out);
 	int status = err ? app_fail(app, err) : start(app, opts, clears, argc, argv);
 	ftrace_setup_end(s);
 	return status;
@@ -107,11 +110,11 @@ static void defaults(void *opts)
 static const struct opt start_rows[] = {
 	FTRACE_SETUP_ROWS,
 	OPT_FLAG(0, "fork", struct start_opts, fork, "Do not wait for the command"),
-	OPT_FLAG('k', NULL, struct ftrace_setup, unused, "Everything stays set up in any case",
+	OPT_FLAG('k', NULL, struct start_opts, refused.flag, "Everything stays set up in any case",
 		 .hidden = true),
-	FTRACE_NEVER_ROWS,
-	FTRACE_NO_FILE_ROWS,
-	FTRACE_NO_PROFILE_ROWS,
+	FTRACE_NEVER_ROWS(struct start_opts),
+	FTRACE_NO_FILE_ROWS(struct start_opts),
+	FTRACE_NO_PROFILE_ROWS(struct start_opts),
 	OPT_END(),
 };
 

@@ -2,8 +2,9 @@
 #include "base/cpuset.h"
 #include "base/json.h"
 #include "base/num.h"
+#include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/which.h"
+#include "cmd/ftrace/which_opts.h"
 
 #include <ctype.h>
 #include <dirent.h>

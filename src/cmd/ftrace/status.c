@@ -1,7 +1,8 @@
 /* `sonde ftrace status`: who traces what, and what dead runs have left. */
 #include "base/json.h"
+#include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/which.h"
+#include "tracing/which.h"
 
 #include <errno.h>
 #include <limits.h>

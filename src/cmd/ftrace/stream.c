@@ -5,9 +5,8 @@
 #include "base/loop.h"
 #include "cmd/app/child.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/out.h"
-#include "cmd/ftrace/setup.h"
-#include "cmd/ftrace/top_watch.h"
+#include "cmd/ftrace/setup_opts.h"
+#include "tracing/top_watch.h"
 #include "kern/cpu.h"
 #include "stream/ftrace_meta.h"
 #include "stream/live_ftrace.h"
@@ -27,6 +26,7 @@ enum { LOOK_NS = 200000000, HELD_MAX = 256 << 20 };
 
 struct stream_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
+	struct ftrace_refused refused;
 };
 
 struct streaming {
@@ -289,7 +289,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 			       .lock = PTHREAD_MUTEX_INITIALIZER,
 			       .child = { .go_fd = -1, .exec_fd = -1 } };
 	app_live(app);
-	int err = ftrace_setup_open(x.s, app);
+	int err = ftrace_setup_open(x.s, &app->diag, &app->out);
 	int status = err ? app_fail(app, err) : stream(&x, argc, argv);
 	child_done(&x.child);
 	live_ftrace_close(x.live);
@@ -315,13 +315,13 @@ static void defaults(void *opts)
 
 static const struct opt rows[] = {
 	FTRACE_SETUP_ROWS,
-	OPT_FLAG('k', NULL, struct ftrace_setup, unused, "'ftrace start' leaves everything set up",
-		 .refused = true),
-	OPT_FLAG(0, "fork", struct ftrace_setup, unused,
+	OPT_FLAG('k', NULL, struct stream_opts, refused.flag,
+		 "'ftrace start' leaves everything set up", .refused = true),
+	OPT_FLAG(0, "fork", struct stream_opts, refused.flag,
 		 "'ftrace start --fork' leaves the command alone", .refused = true),
-	FTRACE_NEVER_ROWS,
-	FTRACE_NO_FILE_ROWS,
-	FTRACE_NO_PROFILE_ROWS,
+	FTRACE_NEVER_ROWS(struct stream_opts),
+	FTRACE_NO_FILE_ROWS(struct stream_opts),
+	FTRACE_NO_PROFILE_ROWS(struct stream_opts),
 	OPT_END(),
 };
 

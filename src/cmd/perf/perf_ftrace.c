@@ -15,7 +15,7 @@
 #include "cmd/ftrace/graph.h"
 #include "cmd/ftrace/latency.h"
 #include "cmd/ftrace/record.h"
-#include "cmd/ftrace/setup.h"
+#include "cmd/ftrace/setup_opts.h"
 #include "cmd/perf/perf.h"
 
 #include <errno.h>
@@ -344,7 +344,7 @@ static int run_trace(struct app *app, void *opts, int argc, char **argv)
 	if (err) {
 		status = not_begun(app, o, err);
 	} else {
-		err = ftrace_setup_open(&o->setup, app);
+		err = ftrace_setup_open(&o->setup, &app->diag, &app->out);
 		status = err ? app_fail(app, err) : trace(&r, argc, argv);
 		child_done(&r.child);
 		cleanup_close(&r.fd);

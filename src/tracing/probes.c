@@ -4,7 +4,7 @@
  * event names the fields and every reader prints them.
  */
 #include "base/glob.h"
-#include "cmd/ftrace/setup_impl.h"
+#include "tracing/setup_impl.h"
 #include "event/probe_kernel.h"
 #include "image/btf.h"
 
@@ -70,7 +70,7 @@ static int open_types(struct probes *p)
 		return err;
 	p->has_btf = !err;
 	if (err)
-		diag_warn(&s->app->diag,
+		diag_warn(s->diag,
 			  "this kernel does not describe its types (/sys/kernel/btf/vmlinux): "
 			  "probes are without arguments and results");
 	return 0;
@@ -89,9 +89,8 @@ static int probes_open(struct probes *p, struct ftrace_setup *s)
 		*dash = '_';
 	if (!tracing_has(&s->tracing, "dynamic_events") ||
 	    !tracing_has(&s->tracing, "kprobe_events")) {
-		int err = diag_error(&s->app->diag, -EOPNOTSUPP,
-				     "this kernel has no probes on functions");
-		diag_hint(&s->app->diag, "CONFIG_KPROBE_EVENTS=y is what it lacks");
+		int err = diag_error(s->diag, -EOPNOTSUPP, "this kernel has no probes on functions");
+		diag_hint(s->diag, "CONFIG_KPROBE_EVENTS=y is what it lacks");
 		return err;
 	}
 	strbuf_init(&readme);
@@ -195,7 +194,7 @@ static int define(struct probes *p, const char *module, const char *function, bo
 		if (strcmp(*have + 1, name + 1))
 			continue;
 		if (**have != kind)
-			return diag_error(&s->app->diag, -EINVAL,
+			return diag_error(s->diag, -EINVAL,
 					  "a kprobe and an fprobe of '%s' in one run", function);
 		*event = *have + 1;
 		return 0;
@@ -214,13 +213,13 @@ static int define(struct probes *p, const char *module, const char *function, bo
 	if (!err)
 		add_values(&line, &f, result);
 	else if (err == -ENOENT && p->has_btf)
-		diag_warn(&s->app->diag, "nothing is known of the arguments and the result of '%s'",
+		diag_warn(s->diag, "nothing is known of the arguments and the result of '%s'",
 			  function);
 	(void)snprintf(undo, sizeof(undo), "-:%s/%s", p->group, copy + 1);
 	if (!err || err == -ENOENT)
 		err = line.err ? line.err
 			       : journal_add(s->journal, "dynamic_events", strbuf_cstr(&line), undo,
-					     &s->app->diag);
+					     s->diag);
 	strbuf_done(&line);
 	*event = copy + 1;
 	return err ? err : ftrace_add_word(&p->defined.v, copy);
@@ -268,7 +267,7 @@ static int add_function(struct probes *p, const struct chosen *c, const char *fu
 
 static int check_kernel(struct probes *p, const struct chosen *c, const char *function)
 {
-	struct diag *d = &p->s->app->diag;
+	struct diag *d = p->s->diag;
 	struct probe_kernel look;
 	probe_kernel_look("", c->module, function, &look);
 	if (look.unknown || (look.there && !look.refused))
@@ -319,7 +318,7 @@ static int find_functions(struct probes *p, const struct chosen *c, const char *
 /* Every function that fits; names that several functions have are left out: the kernel would not know which is meant. */
 static int add_pattern(struct probes *p, const struct chosen *c, const char *glob)
 {
-	struct diag *d = &p->s->app->diag;
+	struct diag *d = p->s->diag;
 	struct names all = { 0 };
 	int err = find_functions(p, c, glob, &all);
 	if (!err && !all.list.nr)
@@ -364,11 +363,10 @@ static int add_probe(struct probes *p, struct ftrace_buffer_opt *to,
 		function = colon + 1;
 	}
 	if (!*function)
-		return diag_error(&s->app->diag, -EINVAL, "'-e %s': which function?", e->text);
+		return diag_error(s->diag, -EINVAL, "'-e %s': which function?", e->text);
 	if (c.fprobe && !p->has_fprobes) {
-		int err = diag_error(&s->app->diag, -EOPNOTSUPP, "this kernel has no fprobe events");
-		diag_hint(&s->app->diag, "they came with 6.5; kprobe:%s does nearly the same",
-			  function);
+		int err = diag_error(s->diag, -EOPNOTSUPP, "this kernel has no fprobe events");
+		diag_hint(s->diag, "they came with 6.5; kprobe:%s does nearly the same", function);
 		return err;
 	}
 	if (strpbrk(function, "*?["))
@@ -412,7 +410,7 @@ int ftrace_define_probes(struct ftrace_setup *s, bool private)
 	if (!any)
 		return 0;
 	if (!private)
-		return diag_error(&s->app->diag, -EINVAL,
+		return diag_error(s->diag, -EINVAL,
 				  "probes on functions live as long as a run: only record and "
 				  "stream have them");
 	int err = probes_open(&p, s);

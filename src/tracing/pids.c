@@ -1,5 +1,5 @@
 /* Which tasks are traced: -P, -F, and everybody but ourselves. */
-#include "cmd/ftrace/setup_impl.h"
+#include "tracing/setup_impl.h"
 #include "kern/trace_pid.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 static int translate(struct ftrace_setup *s, const char *name)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->diag;
 	char folder[300];
 	int err = journal_instance(s->journal, name, d);
 	if (err)
@@ -45,12 +45,12 @@ int ftrace_find_pids(struct ftrace_setup *s, int pid)
 		return 0;
 	if (s->pids) {
 		int err =
-			diag_error(&s->app->diag, -EOPNOTSUPP,
+			diag_error(s->diag, -EOPNOTSUPP,
 				   "-P %s inside a PID namespace: the kernel's list takes PIDs of "
 				   "the host, which cannot be found from here",
 				   s->pids);
-		diag_hint(&s->app->diag, "run it outside of the container with the host's PIDs, or "
-					 "start the program with -F");
+		diag_hint(s->diag, "run it outside of the container with the host's PIDs, or "
+				   "start the program with -F");
 		return err;
 	}
 	(void)snprintf(name, sizeof(name), "sonde-%s-pids", journal_name(s->journal));
@@ -76,12 +76,12 @@ static int apply_chosen(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 			err = num_parse_u64(word, 10, &id);
 		}
 		if (err) {
-			diag_error(&s->app->diag, err, "-P '%s' is no list of process ids", s->pids);
-			diag_span(&s->app->diag, s->pids, (size_t)(p - s->pids), len);
+			diag_error(s->diag, err, "-P '%s' is no list of process ids", s->pids);
+			diag_span(s->diag, s->pids, (size_t)(p - s->pids), len);
 		} else {
 			strbuf_printf(&list, "%llu\n", (unsigned long long)id);
 			if (id > INT_MAX || (kill((pid_t)id, 0) && errno == ESRCH))
-				diag_warn(&s->app->diag, "-P: there is no process %llu",
+				diag_warn(s->diag, "-P: there is no process %llu",
 					  (unsigned long long)id);
 		}
 		p += len + (p[len] != 0);
@@ -96,10 +96,10 @@ static int apply_chosen(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 			err = ftrace_set_flag(s, b, "function-fork", s->children);
 		if (!err)
 			err = journal_list(s->journal, ftrace_path_in(s, b, "set_event_pid"),
-					   strbuf_cstr(&list), &s->app->diag);
+					   strbuf_cstr(&list), s->diag);
 		if (!err && functions)
 			err = journal_list(s->journal, ftrace_path_in(s, b, "set_ftrace_pid"),
-					   strbuf_cstr(&list), &s->app->diag);
+					   strbuf_cstr(&list), s->diag);
 	}
 	strbuf_done(&list);
 	return err;

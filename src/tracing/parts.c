@@ -1,4 +1,4 @@
-#include "cmd/ftrace/parts.h"
+#include "tracing/parts.h"
 
 #include "kern/sysroot.h"
 #include "stream/ftrace_meta.h"
@@ -220,7 +220,7 @@ int parts_write(struct parts *p, const struct tracedat_out *head, struct diag *d
 	bare.version = 6;
 	bare.compression = COMPRESS_NONE;
 	bare.nr_buffers = 0;
-	int err = ftrace_write_at(&to, p->folder, &bare, d);
+	int err = tracedat_write_at(&to, p->folder, &bare, d);
 	if (err)
 		return err;
 	strbuf_init(&plan);
@@ -463,7 +463,7 @@ static int join(const struct parts *p, struct tracedat *head, const struct trace
 		c.out.ctx = &j;
 		for (size_t i = 0; i + 1 < nr; i++)
 			sum->bytes += cpus[i].size;
-		err = ftrace_write_at(&p->to, p->output, &c.out, d);
+		err = tracedat_write_at(&p->to, p->output, &c.out, d);
 	}
 	for (size_t i = 0; j.files && i < nr; i++)
 		for (int h = 0; h < HALVES; h++)
@@ -495,7 +495,7 @@ static int join_latency(const struct parts *p, struct tracedat *head, struct dia
 	c.out.nr_cpus = p->nr_cpus;
 	c.out.nr_buffers = 0;
 	c.out.latency = (struct tracedat_text){ .data = strbuf_cstr(&text), .len = text.len };
-	err = ftrace_write_at(&p->to, p->output, &c.out, d);
+	err = tracedat_write_at(&p->to, p->output, &c.out, d);
 	tracedat_copy_done(&c);
 	strbuf_done(&text);
 	return err;

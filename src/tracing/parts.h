@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "cmd/ftrace/out.h"
+#include "file/tracedat_out.h"
 #include "kern/tracefs.h"
 
 struct part_buffer {

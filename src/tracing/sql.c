@@ -1,4 +1,4 @@
-#include "cmd/ftrace/sql.h"
+#include "tracing/sql.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "cmd/ftrace/which.h"
+#include "tracing/which.h"
 
 #include <dirent.h>
 #include <errno.h>

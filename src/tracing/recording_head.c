@@ -1,20 +1,20 @@
 /* The head of a trace.dat that is being recorded. */
 #include "base/clock.h"
-#include "cmd/ftrace/record_impl.h"
 #include "kern/procfs.h"
+#include "tracing/recording_impl.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-static int clock_of(struct ftrace_run *s, const char *folder, char *to, size_t size)
+static int clock_of(struct ftrace_recording *r, const char *folder, char *to, size_t size)
 {
 	struct strbuf t;
 	char path[PATH_MAX];
 	strbuf_init(&t);
 	(void)snprintf(path, sizeof(path), "%strace_clock", folder);
-	const char *open = strchr(tracing_line(&s->s->tracing, path, &t), '[');
+	const char *open = strchr(tracing_line(&r->s->tracing, path, &t), '[');
 	(void)snprintf(to, size, "%.*s", open ? (int)strcspn(open + 1, "]") : 5,
 		       open ? open + 1 : "local");
 	strbuf_done(&t);
@@ -25,15 +25,15 @@ static int clock_of(struct ftrace_run *s, const char *folder, char *to, size_t s
  * The difference between the wall clock and the buffer's clock: "now ts" of a CPU's stats between two looks at the wall clock.
  * trace-cmd keeps it as microseconds in hex.
  */
-static int add_date(struct ftrace_run *s, const char *folder)
+static int add_date(struct ftrace_recording *r, const char *folder)
 {
 	struct strbuf t;
 	char path[PATH_MAX], text[64];
 	(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%d/stats", folder,
-		       cpuset_next(&s->cpus, 0));
+		       cpuset_next(&r->cpus, 0));
 	strbuf_init(&t);
 	u64 before = clock_ns(CLOCK_REALTIME);
-	int err = tracing_read(&s->s->tracing, path, &t);
+	int err = tracing_read(&r->s->tracing, path, &t);
 	u64 after = clock_ns(CLOCK_REALTIME);
 	unsigned long long sec, usec;
 	const char *now = err ? NULL : strstr(strbuf_cstr(&t), "now ts: ");
@@ -41,9 +41,9 @@ static int add_date(struct ftrace_run *s, const char *folder)
 		u64 wall_us = (before + (after - before) / 2) / 1000;
 		int n = snprintf(text, sizeof(text), "0x%llx",
 				 (unsigned long long)(wall_us - (sec * 1000000 + usec)));
-		err = ftrace_meta_option(&s->meta, OPTION_DATE, text, (size_t)n + 1);
+		err = ftrace_meta_option(&r->meta, OPTION_DATE, text, (size_t)n + 1);
 	} else {
-		diag_warn(&s->app->diag, "--date: this clock's time cannot be compared");
+		diag_warn(r->diag, "--date: this clock's time cannot be compared");
 	}
 	strbuf_done(&t);
 	return err;
@@ -66,12 +66,12 @@ static int add_map(void *ctx, const struct proc_map *m)
 }
 
 /* "PID NUMBER COMMAND" and a line for each mapping. */
-static int add_proc_map(struct ftrace_run *s, s32 pid)
+static int add_proc_map(struct ftrace_recording *r, s32 pid)
 {
 	struct procfs p;
 	struct proc_task task;
 	struct strbuf body, all;
-	procfs_init(&p, &s->s->root);
+	procfs_init(&p, &r->s->root);
 	strbuf_init(&body);
 	strbuf_init(&all);
 	struct maps_text t = { .to = &body };
@@ -82,7 +82,7 @@ static int add_proc_map(struct ftrace_run *s, s32 pid)
 		strbuf_printf(&all, "%x %x %s\n%s", (unsigned)pid, t.nr, task.comm,
 			      strbuf_cstr(&body));
 		err = all.err ? all.err
-			      : ftrace_meta_option(&s->meta, OPTION_PROCMAPS, strbuf_cstr(&all),
+			      : ftrace_meta_option(&r->meta, OPTION_PROCMAPS, strbuf_cstr(&all),
 						   all.len + 1);
 	} else {
 		err = 0; /* gone already */
@@ -93,50 +93,50 @@ static int add_proc_map(struct ftrace_run *s, s32 pid)
 	return err;
 }
 
-static int note_others(struct ftrace_run *s, struct ftrace_buffer_opt *b)
+static int note_others(struct ftrace_recording *r, struct ftrace_buffer_opt *b)
 {
 	struct strbuf text;
 	char path[PATH_MAX];
 	int err = 0;
 	strbuf_init(&text);
 	(void)snprintf(path, sizeof(path), "%sset_event", b->folder);
-	if (tracing_read(&s->s->tracing, path, &text))
+	if (tracing_read(&r->s->tracing, path, &text))
 		strbuf_reset(&text);
 	for (const char *p = strbuf_cstr(&text); *p && !err;) {
 		size_t len = strcspn(p, "\n"), word = strcspn(p, ":\n");
-		const char *name = arena_strndup(&s->s->arena, p, word);
-		err = name ? ftrace_setup_note_system(s->s, b, name) : -ENOMEM;
+		const char *name = arena_strndup(&r->s->arena, p, word);
+		err = name ? ftrace_setup_note_system(r->s, b, name) : -ENOMEM;
 		p += len + (p[len] == '\n');
 	}
 	strbuf_done(&text);
 	return err;
 }
 
-int ftrace_run_write_plan(struct ftrace_run *s)
+int recording_write_plan(struct ftrace_recording *r)
 {
 	int err = 0;
-	s->parts.nr_cpus = s->nr_cpus;
-	for (size_t i = 0; i < s->s->buffers.nr && !err && !s->latency; i++) {
+	r->parts.nr_cpus = r->nr_cpus;
+	for (size_t i = 0; i < r->s->buffers.nr && !err && !r->latency; i++) {
 		char clock[64];
-		const struct ftrace_buffer_opt *b = &s->s->buffers.at[i];
-		err = clock_of(s, b->folder, clock, sizeof(clock));
+		const struct ftrace_buffer_opt *b = &r->s->buffers.at[i];
+		err = clock_of(r, b->folder, clock, sizeof(clock));
 		if (!err)
-			err = parts_add_buffer(&s->parts, b->name ? b->name : "", b->folder, clock,
-					       live_ftrace_subbuf_bytes(&s->s->tracing, b->folder));
+			err = parts_add_buffer(&r->parts, b->name ? b->name : "", b->folder, clock,
+					       live_ftrace_subbuf_bytes(&r->s->tracing, b->folder));
 	}
-	if (s->latency)
-		s->parts.latency = "";
-	return err ? err : parts_write(&s->parts, &s->meta.out, &s->app->diag);
+	if (r->latency)
+		r->parts.latency = "";
+	return err ? err : parts_write(&r->parts, &r->meta.out, r->diag);
 }
 
-int ftrace_run_write_head(struct ftrace_run *s)
+int ftrace_recording_write_head(struct ftrace_recording *r)
 {
-	struct ftrace_buffer_opt *main = &s->s->buffers.at[0];
-	struct ftrace_meta_opts mo = { .root = &s->s->root, .folder = main->folder };
+	struct ftrace_buffer_opt *main = &r->s->buffers.at[0];
+	struct ftrace_meta_opts mo = { .root = &r->s->root, .folder = main->folder };
 	VEC(const char *) systems = { 0 };
-	vec_for_each (&s->s->buffers, b) {
+	vec_for_each (&r->s->buffers, b) {
 		/* In a buffer that is not ours alone others have events on too. */
-		if (!b->made && note_others(s, b))
+		if (!b->made && note_others(r, b))
 			return -ENOMEM;
 		vec_for_each (&b->systems, name) {
 			const char **slot = vec_push(&systems);
@@ -146,26 +146,26 @@ int ftrace_run_write_head(struct ftrace_run *s)
 		}
 	}
 	static const char *const none[] = { "" };
-	mo.systems = s->o->all_formats ? NULL : systems.nr ? systems.at : none;
-	mo.nr_systems = s->o->all_formats ? 0 : systems.nr ? systems.nr : 1;
-	int err = ftrace_meta_read(&s->meta, &s->s->tracing, &mo, &s->app->diag);
+	mo.systems = r->opts.all_formats ? NULL : systems.nr ? systems.at : none;
+	mo.nr_systems = r->opts.all_formats ? 0 : systems.nr ? systems.nr : 1;
+	int err = ftrace_meta_read(&r->meta, &r->s->tracing, &mo, r->diag);
 	vec_free(&systems);
 	if (err)
 		return err;
-	s->has_meta = true;
-	if (s->o->date)
-		err = add_date(s, main->folder);
+	r->has_meta = true;
+	if (r->opts.date)
+		err = add_date(r, main->folder);
 	if (!err)
-		err = ftrace_setup_note_tsc(s->s, &s->meta);
-	if (!err && s->o->has_ts_offset) {
+		err = ftrace_setup_note_tsc(r->s, &r->meta);
+	if (!err && r->opts.has_ts_offset) {
 		char text[32];
-		int n = snprintf(text, sizeof(text), "%lld", (long long)s->o->ts_offset);
-		err = ftrace_meta_option(&s->meta, OPTION_OFFSET, text, (size_t)n + 1);
+		int n = snprintf(text, sizeof(text), "%lld", (long long)r->opts.ts_offset);
+		err = ftrace_meta_option(&r->meta, OPTION_OFFSET, text, (size_t)n + 1);
 	}
-	for (const char *p = s->o->proc_map ? s->s->pids : NULL; p && *p && !err;) {
-		err = add_proc_map(s, (s32)strtol(p, NULL, 10));
+	for (const char *p = r->opts.proc_map ? r->s->pids : NULL; p && *p && !err;) {
+		err = add_proc_map(r, (s32)strtol(p, NULL, 10));
 		p += strcspn(p, ",");
 		p += *p == ',';
 	}
-	return err ? err : ftrace_run_write_plan(s);
+	return err ? err : recording_write_plan(r);
 }

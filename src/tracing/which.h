@@ -1,17 +1,13 @@
-/* Which tracing buffers a command is about: the top one, or those of -B, or all (-a); -t adds the top one to those. */
+/* Which tracing buffers are meant: the top one, or those named, or all; the top one may be added to those. */
 #pragma once
 
-#include "cmd/ftrace/setup.h"
+#include "base/opts.h"
+#include "tracing/setup.h"
 
 struct ftrace_which {
 	struct opt_list names;
 	bool all, top;
 };
-
-#define FTRACE_WHICH_ROWS(T, f)                                                                    \
-	OPT_LIST('B', "buffer", T, f.names, "NAME", "An instance, instead of the top buffer"),     \
-		OPT_FLAG('a', "all", T, f.all, "All instances, but not the top buffer"),           \
-		OPT_FLAG('t', "top", T, f.top, "The top buffer too (with -B or -a)")
 
 /* fn(ctx, folder, name) for each; folder is "" or "instances/NAME/", name "" for the top one. Stops at a negative result. */
 int ftrace_which_each(const struct ftrace_which *w, const struct tracing *t,

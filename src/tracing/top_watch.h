@@ -7,7 +7,7 @@
 
 #include "base/cpuset.h"
 #include "base/loop.h"
-#include "cmd/ftrace/setup.h"
+#include "tracing/setup.h"
 
 struct ftrace_top_watch {
 	struct ftrace_setup *s; /* borrowed; NULL: not opened */

@@ -1,7 +1,7 @@
-#include "cmd/ftrace/setup.h"
+#include "tracing/setup.h"
 
 #include "base/cpuset.h"
-#include "cmd/ftrace/setup_impl.h"
+#include "tracing/setup_impl.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,18 +13,26 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-/* ---- options whose order counts ----------------------------------------------------------------------------------------- */
+/* ---- what is asked for --------------------------------------------------------------------------------------------------- */
 
-/* The buffer that options belong to now; the first is made when it is needed. NULL: no memory. */
-static struct ftrace_buffer_opt *current(void *opts)
+struct ftrace_buffer_opt *ftrace_setup_buffer(struct ftrace_setup *s)
 {
-	struct ftrace_setup *s = opts;
 	return s->buffers.nr ? &s->buffers.at[s->buffers.nr - 1] : vec_push(&s->buffers);
 }
 
-void ftrace_setup_defaults(void *opts)
+struct ftrace_event_opt *ftrace_setup_event(struct ftrace_setup *s, const char *text)
 {
-	struct ftrace_setup *s = opts;
+	struct ftrace_buffer_opt *b = ftrace_setup_buffer(s);
+	struct ftrace_event_opt *e = b ? vec_push(&b->events) : NULL;
+	if (e) {
+		e->text = text;
+		e->off = b->negate;
+	}
+	return e;
+}
+
+void ftrace_setup_init(struct ftrace_setup *s)
+{
 	*s = (struct ftrace_setup){ .lock_fd = -1, .root = { .dir_fd = -1 } };
 	s->tracing.dir = -1;
 }
@@ -40,114 +48,6 @@ int ftrace_add_word(void *list, const char *value)
 	*slot = value;
 	return 0;
 }
-
-int ftrace_take_event(void *opts, const char *value, bool negated, struct diag *d)
-{
-	(void)negated;
-	/* An unset variable of a script is not "everything". */
-	if (!value[strspn(value, ":")])
-		return diag_error(d, -EINVAL, "-e '%s' names no event; all of them are '-e all'",
-				  value);
-	struct ftrace_buffer_opt *b = current(opts);
-	struct ftrace_event_opt *e = b ? vec_push(&b->events) : NULL;
-	if (!e)
-		return -ENOMEM;
-	e->text = value;
-	e->off = b->negate;
-	return 0;
-}
-
-int ftrace_take_filter(void *opts, const char *value, bool negated, struct diag *d)
-{
-	(void)negated;
-	struct ftrace_buffer_opt *b = current(opts);
-	if (!b)
-		return -ENOMEM;
-	if (!b->events.nr)
-		return diag_error(d, -EINVAL, "-f belongs behind the -e it is for");
-	struct ftrace_event_opt *e = &b->events.at[b->events.nr - 1];
-	if (e->filter)
-		return diag_error(d, -EINVAL, "'-e %s' has a filter already", e->text);
-	e->filter = value;
-	return 0;
-}
-
-int ftrace_take_trigger(void *opts, const char *value, bool negated, struct diag *d)
-{
-	(void)negated;
-	struct ftrace_buffer_opt *b = current(opts);
-	if (!b)
-		return -ENOMEM;
-	if (!b->events.nr)
-		return diag_error(d, -EINVAL, "-R belongs behind the -e it is for");
-	return ftrace_add_word(&b->events.at[b->events.nr - 1].triggers, value);
-}
-
-int ftrace_take_negate(void *opts, const char *value, bool negated, struct diag *d)
-{
-	(void)value;
-	(void)d;
-	struct ftrace_buffer_opt *b = current(opts);
-	if (!b)
-		return -ENOMEM;
-	b->negate = !negated;
-	return 0;
-}
-
-int ftrace_take_buffer(void *opts, const char *value, bool negated, struct diag *d)
-{
-	struct ftrace_setup *s = opts;
-	(void)negated;
-	if (!*value || *value == '.' || strchr(value, '/'))
-		return diag_error(d, -EINVAL, "-B '%s' is no name for an instance", value);
-	if (!current(opts)) /* the unnamed one comes first */
-		return -ENOMEM;
-	struct ftrace_buffer_opt *b = vec_push(&s->buffers);
-	if (!b)
-		return -ENOMEM;
-	b->name = value;
-	return 0;
-}
-
-#define TAKE_WORD(fn, field)                                                                       \
-	int fn(void *opts, const char *value, bool negated, struct diag *d)                        \
-	{                                                                                          \
-		(void)negated;                                                                     \
-		(void)d;                                                                           \
-		struct ftrace_buffer_opt *b = current(opts);                                       \
-		if (b)                                                                             \
-			b->field = value;                                                          \
-		return b ? 0 : -ENOMEM;                                                            \
-	}
-#define TAKE_LIST(fn, field)                                                                       \
-	int fn(void *opts, const char *value, bool negated, struct diag *d)                        \
-	{                                                                                          \
-		(void)negated;                                                                     \
-		(void)d;                                                                           \
-		struct ftrace_buffer_opt *b = current(opts);                                       \
-		return b ? ftrace_add_word(&b->field, value) : -ENOMEM;                            \
-	}
-#define TAKE_FLAG(fn, field)                                                                       \
-	int fn(void *opts, const char *value, bool negated, struct diag *d)                        \
-	{                                                                                          \
-		(void)value;                                                                       \
-		(void)d;                                                                           \
-		struct ftrace_buffer_opt *b = current(opts);                                       \
-		if (b)                                                                             \
-			b->field = !negated;                                                       \
-		return b ? 0 : -ENOMEM;                                                            \
-	}
-TAKE_WORD(ftrace_take_tracer, tracer)
-TAKE_WORD(ftrace_take_clock, clock)
-TAKE_WORD(ftrace_take_cpumask, cpumask)
-TAKE_WORD(ftrace_take_size, size)
-TAKE_LIST(ftrace_take_function, functions)
-TAKE_LIST(ftrace_take_no_function, no_functions)
-TAKE_LIST(ftrace_take_graph, graph)
-TAKE_LIST(ftrace_take_no_graph, no_graph)
-TAKE_LIST(ftrace_take_option, options)
-TAKE_FLAG(ftrace_take_stacks, stacks)
-TAKE_FLAG(ftrace_take_func_stack, func_stack)
 
 /* ---- opening -------------------------------------------------------------------------------------------------------------- */
 
@@ -217,23 +117,24 @@ char *ftrace_own_cmdline(void)
 	return strbuf_steal(&s);
 }
 
-int ftrace_setup_open(struct ftrace_setup *s, struct app *app)
+int ftrace_setup_open(struct ftrace_setup *s, struct diag *d, struct strbuf *dry)
 {
-	s->app = app;
+	s->diag = d;
+	s->dry = dry;
 	arena_init(&s->arena);
 	strbuf_init(&s->functions);
-	int err = ftrace_open(&s->tracing, &app->diag);
+	int err = ftrace_open(&s->tracing, d);
 	if (!err)
 		err = sysroot_open(&s->root, NULL);
 	s->cmdline = ftrace_own_cmdline();
-	return err ? err : current(s) ? 0 : -ENOMEM;
+	return err ? err : ftrace_setup_buffer(s) ? 0 : -ENOMEM;
 }
 
 void ftrace_setup_end(struct ftrace_setup *s)
 {
-	if (!s->app) /* never opened */
+	if (!s->diag) /* never opened */
 		goto lists;
-	journal_close(s->journal, &s->app->diag);
+	journal_close(s->journal, s->diag);
 	s->journal = NULL;
 	cleanup_close(&s->lock_fd);
 	tracing_close(&s->tracing);
@@ -270,31 +171,29 @@ static int apply_size(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	bool total = str_starts(text, "total:");
 	text += total ? 6 : 0;
 	if (num_parse_size(text, &v) || !v)
-		return diag_error(&s->app->diag, -EINVAL, "-b %s: kilobytes, or a size like 64M",
-				  b->size);
+		return diag_error(s->diag, -EINVAL, "-b %s: kilobytes, or a size like 64M", b->size);
 	if (text[strspn(text, "0123456789")])
 		v = (v + 1023) / 1024;
 	if (total)
 		v = max(v / max((u64)sysconf(_SC_NPROCESSORS_ONLN), (u64)1), (u64)1);
 	if (v > 1ull << 40)
-		return diag_error(&s->app->diag, -ERANGE, "-b %s is more than a machine has",
-				  b->size);
+		return diag_error(s->diag, -ERANGE, "-b %s is more than a machine has", b->size);
 	(void)snprintf(kb, sizeof(kb), "%llu", (unsigned long long)v);
 	const char *path = ftrace_path_in(s, b, "buffer_size_kb");
 	struct strbuf t;
 	strbuf_init(&t);
 	bool mixed = *tracing_line(&s->tracing, path, &t) == 'X';
 	strbuf_done(&t);
-	int err = mixed ? 0 : journal_set(s->journal, path, kb, &s->app->diag);
+	int err = mixed ? 0 : journal_set(s->journal, path, kb, s->diag);
 	for (int cpu = 0; mixed && !err; cpu++) {
 		path = ftrace_path_in(s, b, "per_cpu/cpu%d/buffer_size_kb", cpu);
 		if (!tracing_has(&s->tracing, path))
 			break;
-		err = journal_set(s->journal, path, kb, &s->app->diag);
+		err = journal_set(s->journal, path, kb, s->diag);
 	}
 	if (err == -ENOMEM)
 		diag_hint(
-			&s->app->diag, "-b %s is for each CPU, of which there are %ld; total:SIZE is for all together",
+			s->diag, "-b %s is for each CPU, of which there are %ld; total:SIZE is for all together",
 			b->size, sysconf(_SC_NPROCESSORS_ONLN));
 	return err;
 }
@@ -312,19 +211,18 @@ static int apply_cpumask(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 		for (long i = 0; i < sysconf(_SC_NPROCESSORS_CONF); i++)
 			cpuset_add(&set, (unsigned)i);
 	else
-		err = cpuset_parse_mask(b->cpumask, &set, &s->app->diag);
+		err = cpuset_parse_mask(b->cpumask, &set, s->diag);
 	int beyond = cpuset_next(&set, (unsigned)sysconf(_SC_NPROCESSORS_CONF));
 	if (!err && beyond >= 0)
-		err = diag_error(&s->app->diag, -EINVAL,
-				 "-M %s: there is no CPU %d, the last one is %ld", b->cpumask,
-				 beyond, sysconf(_SC_NPROCESSORS_CONF) - 1);
+		err = diag_error(s->diag, -EINVAL, "-M %s: there is no CPU %d, the last one is %ld",
+				 b->cpumask, beyond, sysconf(_SC_NPROCESSORS_CONF) - 1);
 	else if (!err && !cpuset_count(&set))
-		err = diag_error(&s->app->diag, -EINVAL,
-				 "-M %s: nothing would be traced, on no CPU", b->cpumask);
+		err = diag_error(s->diag, -EINVAL, "-M %s: nothing would be traced, on no CPU",
+				 b->cpumask);
 	if (!err) {
 		cpuset_add_mask(&set, &mask);
 		err = journal_set(s->journal, ftrace_path_in(s, b, "tracing_cpumask"),
-				  strbuf_cstr(&mask), &s->app->diag);
+				  strbuf_cstr(&mask), s->diag);
 	}
 	strbuf_done(&mask);
 	return err;
@@ -335,7 +233,7 @@ static int apply_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 	const char *name = word;
 	bool off = false;
 	if (!*name)
-		return diag_error(&s->app->diag, -EINVAL, "-O: an option without a name");
+		return diag_error(s->diag, -EINVAL, "-O: an option without a name");
 	const char *path = ftrace_path_in(s, b, "options/%s", name);
 	if (!tracing_has(&s->tracing, path) && str_starts(word, "no")) {
 		name = word + 2;
@@ -347,13 +245,13 @@ static int apply_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 		/* In a dry run the instance does not exist: the end of the path is the top buffer's. */
 		const char *top = path + strlen(path) - strlen(name) - strlen("options/");
 		if (!plain || !s->dry_run || !tracing_has(&s->tracing, top)) {
-			int err = diag_error(&s->app->diag, -ENOENT,
-					     "there is no trace option '%s'", word);
-			diag_hint(&s->app->diag, "'sonde ftrace list -o' shows them");
+			int err =
+				diag_error(s->diag, -ENOENT, "there is no trace option '%s'", word);
+			diag_hint(s->diag, "'sonde ftrace list -o' shows them");
 			return err;
 		}
 	}
-	return journal_set(s->journal, path, off ? "0" : "1", &s->app->diag);
+	return journal_set(s->journal, path, off ? "0" : "1", s->diag);
 }
 
 int ftrace_set_flag(struct ftrace_setup *s, const struct ftrace_buffer_opt *b, const char *name,
@@ -362,7 +260,7 @@ int ftrace_set_flag(struct ftrace_setup *s, const struct ftrace_buffer_opt *b, c
 	const char *path = ftrace_path_in(s, b, "options/%s", name);
 	if (!s->dry_run && !tracing_has(&s->tracing, path))
 		return 0;
-	return journal_set(s->journal, path, on ? "1" : "0", &s->app->diag);
+	return journal_set(s->journal, path, on ? "1" : "0", s->diag);
 }
 
 /* "vfs_read:traceoff:1": what is to happen at a call, not a name. */
@@ -386,7 +284,7 @@ static int apply_commands(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 		const char *undo =
 			ftrace_path_in(s, &(struct ftrace_buffer_opt){ .folder = "" }, "!%s", text);
 		err = journal_add(s->journal, ftrace_path_in(s, b, "set_ftrace_filter"), text, undo,
-				  &s->app->diag);
+				  s->diag);
 	}
 	return err;
 }
@@ -411,14 +309,14 @@ static int apply_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b, 
 		bool module = with_module && s->module && !strchr(text, ':');
 		err = ftrace_check_function(s, text);
 		if (!err && is_command(text) && !with_module)
-			err = diag_error(&s->app->diag, -EINVAL,
+			err = diag_error(s->diag, -EINVAL,
 					 "'%s': what is to happen at a call belongs to -l", text);
 		if (!err && !is_command(text))
 			strbuf_printf(&list, "%s%s%s\n", text, module ? ":mod:" : "",
 				      module ? s->module : "");
 	}
 	if (!err && list.len)
-		err = journal_list(s->journal, path, strbuf_cstr(&list), &s->app->diag);
+		err = journal_list(s->journal, path, strbuf_cstr(&list), s->diag);
 	strbuf_done(&list);
 	return err;
 }
@@ -436,7 +334,7 @@ bool ftrace_is_latency(const char *tracer)
 
 static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->diag;
 	int err = 0;
 	bool graph = b->tracer && !strcmp(b->tracer, "function_graph");
 	if ((b->graph.nr || b->no_graph.nr) && !graph)
@@ -482,7 +380,7 @@ static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 
 static int apply_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->diag;
 	int err = journal_set(s->journal, ftrace_path_in(s, b, "tracing_on"), "0", d);
 	if (!err && b->clock)
 		err = journal_set(s->journal, ftrace_path_in(s, b, "trace_clock"), b->clock, d);
@@ -546,11 +444,11 @@ static int check_tsc(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	}
 	int err = s->tsc2nsec ? perf_tsc_read(&s->tsc) : 0;
 	if (err) {
-		diag_error(&s->app->diag, err,
+		diag_error(s->diag, err,
 			   "tsc2nsec: the kernel does not tell how this machine's counter becomes "
 			   "nanoseconds");
 		diag_hint(
-			&s->app->diag,
+			s->diag,
 			"-C mono counts nanoseconds; -C x86-tsc and 'ftrace report --ts2secs HZ', "
 			"if its frequency is known");
 	}
@@ -576,16 +474,16 @@ static int check_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	if (!err && b->clock)
 		err = ftrace_check_word(s, "trace_clock", b->clock, "clock");
 	if (!err && b->tracer && !strcmp(b->tracer, "mmiotrace") && !s->force) {
-		err = diag_error(&s->app->diag, -EPERM,
+		err = diag_error(s->diag, -EPERM,
 				 "mmiotrace takes all CPUs but one offline and can hang a machine");
-		diag_hint(&s->app->diag, "--force, if that is what you want");
+		diag_hint(s->diag, "--force, if that is what you want");
 	}
 	return err;
 }
 
 int ftrace_setup_begin(struct ftrace_setup *s, bool private, journal_rescue_fn *rescue)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->diag;
 	int err = 0;
 	for (size_t i = 0; i < s->buffers.nr && !err; i++)
 		err = check_buffer(s, &s->buffers.at[i]);
@@ -593,7 +491,7 @@ int ftrace_setup_begin(struct ftrace_setup *s, bool private, journal_rescue_fn *
 		return err;
 	struct journal_opts o = { .title = s->cmdline,
 				  .rescue = rescue,
-				  .dry = s->dry_run ? &s->app->out : NULL };
+				  .dry = s->dry_run ? s->dry : NULL };
 	if (!s->dry_run && (!private || ftrace_setup_needs_top(s))) {
 		char holder[400];
 		(void)snprintf(holder, sizeof(holder), "process %d (%s)", (int)getpid(),
@@ -612,7 +510,7 @@ int ftrace_setup_begin(struct ftrace_setup *s, bool private, journal_rescue_fn *
 
 int ftrace_setup_apply(struct ftrace_setup *s, bool private, int pid)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->diag;
 	int err = 0;
 	if (s->cmdlines_size)
 		err = journal_knob(s->journal, "saved_cmdlines_size", s->cmdlines_size, d);
@@ -651,7 +549,7 @@ int ftrace_setup_switch(struct ftrace_setup *s, bool on)
 	int err = 0;
 	for (size_t i = 0; i < s->buffers.nr && !err; i++)
 		err = journal_set(s->journal, ftrace_path_in(s, &s->buffers.at[i], "tracing_on"),
-				  on ? "1" : "0", &s->app->diag);
+				  on ? "1" : "0", s->diag);
 	for (size_t i = 0; i < s->buffers.nr && on && !err; i++)
 		err = apply_commands(s, &s->buffers.at[i]);
 	return err;

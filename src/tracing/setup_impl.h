@@ -1,10 +1,8 @@
-/* What the parts of cmd/ftrace_setup share: ftrace_names, ftrace_events, ftrace_probes. */
+/* What the parts of tracing/setup share: names, events, probes, pids. */
 #pragma once
 
-#include "cmd/ftrace/setup.h"
+#include "tracing/setup.h"
 
-/* list: a VEC(const char *). */
-int ftrace_add_word(void *list, const char *value) must_check;
 /* A file of a buffer, in tracefs; "" when memory is out. */
 const char *ftrace_path_in(struct ftrace_setup *s, const struct ftrace_buffer_opt *b,
 			   const char *fmt, ...) printf_like(3, 4);

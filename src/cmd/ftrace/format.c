@@ -1,33 +1,7 @@
-#include "cmd/ftrace/out.h"
-
-#include "base/kept.h"
+#include "cmd/ftrace/format.h"
 
 #include <errno.h>
 #include <string.h>
-
-int ftrace_write_file(const char *path, const struct tracedat_out *o, struct diag *d)
-{
-	struct outplace to;
-	int err = outplace_open(&to, path, 0, d);
-	if (err)
-		return err;
-	err = ftrace_write_at(&to, path, o, d);
-	outplace_close(&to);
-	return err;
-}
-
-int ftrace_write_at(const struct outplace *to, const char *path, const struct tracedat_out *o,
-		    struct diag *d)
-{
-	struct kept_file k;
-	int err = kept_begin_at(&k, to, 0644);
-	if (!err)
-		err = kept_end(&k, tracedat_write(k.fd, path, o, d));
-	if (err && (!d || !d->nr_errors))
-		diag_error(d, err, "cannot write %s: %s", path,
-			   err == -EISDIR ? "it is a folder" : strerror(-err));
-	return err;
-}
 
 /* "6", "7"; "zstd", "zlib", "none", "any" (zstd). Negative with a diag. */
 static int ftrace_parse_version(const char *text, u32 *ret, struct diag *d)

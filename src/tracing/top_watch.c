@@ -1,4 +1,4 @@
-#include "cmd/ftrace/top_watch.h"
+#include "tracing/top_watch.h"
 
 #include "stream/live_ftrace.h"
 
@@ -74,7 +74,7 @@ static int switch_ours(struct ftrace_top_watch *w, bool on)
 	if (!b) /* it is the switch itself */
 		return 0;
 	(void)snprintf(path, sizeof(path), "%stracing_on", b->folder);
-	return journal_set(w->s->journal, path, on ? "1" : "0", &w->s->app->diag);
+	return journal_set(w->s->journal, path, on ? "1" : "0", w->s->diag);
 }
 
 static int on_timer(void *ctx, u64 what)
@@ -123,7 +123,7 @@ static bool top_is_idle(const struct tracing *t)
 
 static void warn_of_markers(const struct ftrace_top_watch *w)
 {
-	struct diag *d = &w->s->app->diag;
+	struct diag *d = w->s->diag;
 	u64 now = entries_written(w);
 	if (now <= w->written)
 		return;
@@ -143,7 +143,7 @@ void ftrace_top_watch_close(struct ftrace_top_watch *w)
 	if (!w->s)
 		return;
 	if (w->stopped)
-		diag_note(&w->s->app->diag,
+		diag_note(w->s->diag,
 			  w->has_command
 				  ? "nothing was recorded while the top-level tracing_on was 0"
 				  : "tracing_on was set to 0: the recording ended");

@@ -1,5 +1,5 @@
 /* -e: which events are meant, their filters and triggers, and the writes that follow. */
-#include "cmd/ftrace/setup_impl.h"
+#include "tracing/setup_impl.h"
 #include "event/closest.h"
 #include "event/filter.h"
 
@@ -27,16 +27,15 @@ static int split_spec(struct ftrace_setup *s, const struct ftrace_event_opt *e, 
 	if (slash) {
 		char *end = strrchr(text, '/');
 		if (end == slash) {
-			diag_error(&s->app->diag, -EINVAL,
-				   "the filter of '%s' has no end: EVENT/FILTER/", e->text);
-			diag_span(&s->app->diag, e->text, (size_t)(slash - text), 1);
+			diag_error(s->diag, -EINVAL, "the filter of '%s' has no end: EVENT/FILTER/",
+				   e->text);
+			diag_span(s->diag, e->text, (size_t)(slash - text), 1);
 			return -EINVAL;
 		}
 		plus = end[1] == '+' ? end + 1 : NULL;
 		*slash = *end = 0;
 		if (ret->filter)
-			return diag_error(&s->app->diag, -EINVAL, "'-e %s' has two filters",
-					  e->text);
+			return diag_error(s->diag, -EINVAL, "'-e %s' has two filters", e->text);
 		ret->filter = slash + 1;
 	}
 	while (plus) {
@@ -79,10 +78,10 @@ static void hint_event(struct ftrace_setup *s, const char *text)
 	}
 	tracing_events_done(&all);
 	if (*best)
-		diag_hint(&s->app->diag, "did you mean %s?", best);
+		diag_hint(s->diag, "did you mean %s?", best);
 	if (strchr(text, ','))
-		diag_hint(&s->app->diag, "each event has an -e of its own: -e A -e B");
-	diag_hint(&s->app->diag, "'sonde ftrace list -e' shows all events");
+		diag_hint(s->diag, "each event has an -e of its own: -e A -e B");
+	diag_hint(s->diag, "'sonde ftrace list -e' shows all events");
 }
 
 /* A word alone is a system or an event of any system. */
@@ -123,10 +122,10 @@ static int check_filter(struct ftrace_setup *s, const struct tracing_event *e, c
 	int err = filter_check(&s->tracing, e->system, e->name, filter, &f);
 	if (err >= 0 || err == -ENOMEM)
 		return err;
-	diag_error(&s->app->diag, err, "%s:%s: %s", e->system, e->name, f.message);
-	diag_span(&s->app->diag, filter, f.at.start, f.at.len);
+	diag_error(s->diag, err, "%s:%s: %s", e->system, e->name, f.message);
+	diag_span(s->diag, filter, f.at.start, f.at.len);
 	if (f.meant[0])
-		diag_hint(&s->app->diag, "did you mean %s?", f.meant);
+		diag_hint(s->diag, "did you mean %s?", f.meant);
 	return -EINVAL;
 }
 
@@ -164,7 +163,7 @@ static void hint_triggers(struct ftrace_setup *s, const char *trigger)
 		size_t all = strcspn(words, "\n");
 		const char *at = memmem(words, all, trigger, len);
 		if (!len || !at || (at[-1] != ' ' || !strchr(" \n", at[len])))
-			diag_hint(&s->app->diag, "this kernel has:%.*s", (int)all, words);
+			diag_hint(s->diag, "this kernel has:%.*s", (int)all, words);
 		break;
 	}
 	strbuf_done(&t);
@@ -174,7 +173,7 @@ static void hint_triggers(struct ftrace_setup *s, const char *trigger)
 static int set_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b, const struct spec *spec,
 		     const struct tracing_event *e, bool off, bool enable)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->diag;
 	int err = 0;
 	if (spec->filter && !off) {
 		err = check_filter(s, e, spec->filter);
@@ -228,9 +227,9 @@ static int set_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b,
 		return err;
 	if (!list.items.nr) {
 		if (s->ignore_missing) {
-			diag_warn(&s->app->diag, "no event '%s'", e->text);
+			diag_warn(s->diag, "no event '%s'", e->text);
 		} else {
-			err = diag_error(&s->app->diag, -ENOENT, "there is no event '%s'", e->text);
+			err = diag_error(s->diag, -ENOENT, "there is no event '%s'", e->text);
 			hint_event(s, e->text);
 		}
 	}
@@ -245,7 +244,7 @@ static int set_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b,
 			const char *path = ftrace_path_in(s, b, "events/%s/enable", system);
 			together = whole && !e->off && whole_is_off(s, b, path);
 			if (together)
-				err = journal_set(s->journal, path, "1", &s->app->diag);
+				err = journal_set(s->journal, path, "1", s->diag);
 		}
 		if (!err)
 			err = set_event(s, b, spec, ev, e->off, !together);
@@ -281,9 +280,9 @@ static int take_command(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 	const char *copy = arena_strdup(&s->arena, strbuf_cstr(&line));
 	strbuf_done(&line);
 	if (strstr(command, " if ")) {
-		int err = diag_error(&s->app->diag, -EINVAL,
+		int err = diag_error(s->diag, -EINVAL,
 				     "'%s': what a function does has no condition", command);
-		diag_hint(&s->app->diag, "-e kprobe:%s -R '%s' has", glob, command);
+		diag_hint(s->diag, "-e kprobe:%s -R '%s' has", glob, command);
 		return err;
 	}
 	return copy ? ftrace_add_word(&b->functions, copy) : -ENOMEM;
@@ -300,10 +299,10 @@ static int take_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b,
 	if (!glob || !rest)
 		return -ENOMEM;
 	if (e->filter || *rest == '/') {
-		int err = diag_error(&s->app->diag, -EINVAL,
+		int err = diag_error(s->diag, -EINVAL,
 				     "'%s': tracers of functions have no filter by field", e->text);
-		diag_hint(&s->app->diag,
-			  "-P PID and -F choose tasks; -e 'kprobe:%s/FILTER/' has one", glob);
+		diag_hint(s->diag, "-P PID and -F choose tasks; -e 'kprobe:%s/FILTER/' has one",
+			  glob);
 		return err;
 	}
 	int err = 0;
@@ -328,7 +327,7 @@ int ftrace_take_tracer_events(struct ftrace_setup *s, struct ftrace_buffer_opt *
 			continue;
 		if (b->tracer && strcmp(b->tracer, tracer))
 			return diag_error(
-				&s->app->diag,
+				s->diag,
 				-EINVAL, "'-e %s' needs the tracer %s, but there is one tracer at a time: %s",
 				e->text, tracer, b->tracer);
 		b->tracer = tracer;

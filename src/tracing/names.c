@@ -1,6 +1,6 @@
 /* Names that people give for functions, tracers and clocks, checked against what the kernel has. */
 #include "base/glob.h"
-#include "cmd/ftrace/setup_impl.h"
+#include "tracing/setup_impl.h"
 #include "event/closest.h"
 
 #include <ctype.h>
@@ -60,8 +60,8 @@ int ftrace_check_word(struct ftrace_setup *s, const char *file, const char *word
 	const char *line = tracing_line(&s->tracing, file, &text);
 	int err = 0;
 	if (*line && !has_word(line, word)) {
-		err = diag_error(&s->app->diag, -ENOENT, "this kernel has no %s '%s'", what, word);
-		hint_word(&s->app->diag, line, word);
+		err = diag_error(s->diag, -ENOENT, "this kernel has no %s '%s'", what, word);
+		hint_word(s->diag, line, word);
 	}
 	strbuf_done(&text);
 	return err;
@@ -73,12 +73,11 @@ int ftrace_load_functions(struct ftrace_setup *s)
 		return 0;
 	int err = tracing_read(&s->tracing, "available_filter_functions", &s->functions);
 	if (err == -EPERM || err == -EACCES) {
-		diag_error(&s->app->diag, err,
+		diag_error(s->diag, err,
 			   "this kernel does not let anybody choose functions to trace");
-		diag_hint(&s->app->diag, "its lockdown refuses available_filter_functions");
+		diag_hint(s->diag, "its lockdown refuses available_filter_functions");
 	} else if (err) {
-		diag_error(&s->app->diag, err, "this kernel cannot filter functions: %s",
-			   strerror(-err));
+		diag_error(s->diag, err, "this kernel cannot filter functions: %s", strerror(-err));
 	}
 	(void)strbuf_cstr(&s->functions);
 	s->has_functions = !err;
@@ -105,11 +104,11 @@ static void warn_module(struct ftrace_setup *s, const char *module)
 		}
 		q += line + (q[line] == '\n');
 	}
-	diag_warn(&s->app->diag,
+	diag_warn(s->diag,
 		  "there is no module '%s' with functions to trace: nothing is, until it is loaded",
 		  module);
 	if (*best)
-		diag_hint(&s->app->diag, "did you mean %s?", best);
+		diag_hint(s->diag, "did you mean %s?", best);
 }
 
 /*
@@ -125,7 +124,7 @@ int ftrace_check_function(struct ftrace_setup *s, const char *text)
 	if (err)
 		return err;
 	if (len >= sizeof(glob))
-		return diag_error(&s->app->diag, -EINVAL, "'%s' is no function", text);
+		return diag_error(s->diag, -EINVAL, "'%s' is no function", text);
 	memcpy(glob, p, len);
 	glob[len] = 0;
 	if (str_starts(p + len, ":mod:"))
@@ -162,15 +161,15 @@ int ftrace_check_function(struct ftrace_setup *s, const char *text)
 	}
 	if (found)
 		return 0;
-	diag_error(&s->app->diag, -ENOENT, "no function '%s' can be traced here%s%s", glob,
+	diag_error(s->diag, -ENOENT, "no function '%s' can be traced here%s%s", glob,
 		   *module ? " in module " : "", module);
 	if (*module && !any_module && !in_module)
-		diag_hint(&s->app->diag,
+		diag_hint(s->diag,
 			  "module '%s' has no functions that can be traced, or is not "
 			  "loaded",
 			  module);
 	else if (*best)
-		diag_hint(&s->app->diag, "did you mean %s?", best);
-	diag_hint(&s->app->diag, "'sonde ftrace list -f PATTERN' shows those that can");
+		diag_hint(s->diag, "did you mean %s?", best);
+	diag_hint(s->diag, "'sonde ftrace list -f PATTERN' shows those that can");
 	return -ENOENT;
 }
