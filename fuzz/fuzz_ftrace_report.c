@@ -1,7 +1,7 @@
 /* A whole trace.dat as lines of text, as samples, as call chains, and its options one by one: the first byte chooses the form, the rest is the file. */
 #include "analysis/call_hist.h"
 #include "analysis/flame.h"
-#include "cmd/ftrace/dump.h"
+#include "file/tracedat_dump.h"
 #include "export/chrome.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
@@ -140,7 +140,7 @@ static void as_dump(const u8 *data, size_t size)
 	if (tracedat_open_memory(&t, "input", data + 1, size - 1, NULL))
 		return;
 	strbuf_init_drain(&out, 4096, swallow, NULL);
-	struct dump d = { .out = &out, .what = UINT32_MAX, .t = &t };
+	struct tracedat_dump d = { .out = &out, .what = UINT32_MAX, .t = &t };
 	strbuf_init(&d.strings);
 	if (t.version == 6)
 		dump_rest_v6(&d);

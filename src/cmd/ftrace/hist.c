@@ -213,7 +213,7 @@ static int print_result(struct histing *h)
 	} else {
 		strbuf_add(&h->app->out, strbuf_cstr(&text), text.len);
 		if (h->label)
-			ftrace_latency_of_text(strbuf_cstr(&text), h->label, h->usecs, &h->app->out);
+			latency_of_text(strbuf_cstr(&text), h->label, h->usecs, &h->app->out);
 	}
 	strbuf_done(&text);
 	return err;
@@ -256,7 +256,7 @@ struct recorded {
 static int look(void *ctx, const char *path)
 {
 	const struct recorded *r = ctx;
-	struct ftrace_latency l = { 0 };
+	struct latency_hist l = { 0 };
 	int err = ftrace_latency_read(r->app, path, &r->rule, &l);
 	return err ? err : ftrace_latency_print(r->app, &l);
 }

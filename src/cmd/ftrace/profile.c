@@ -12,10 +12,10 @@
 #include "cmd/ftrace/profile.h"
 
 #include "analysis/event_times.h"
+#include "analysis/latency.h"
 #include "base/json.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/func_stat.h"
-#include "cmd/ftrace/latency.h"
 #include "cmd/ftrace/record.h"
 #include "cmd/app/outfile.h"
 #include "cmd/app/recording.h"
@@ -114,7 +114,7 @@ static void put_ns(const struct profile *p, const char *name, u64 ns)
 {
 	strbuf_str(p->to, name);
 	if (p->o->human)
-		ftrace_put_time(p->to, ns);
+		latency_put_time(p->to, ns);
 	else
 		strbuf_u64(p->to, ns);
 }
@@ -330,7 +330,7 @@ static void put_columns(const struct profile *p, const struct time_sum *sums)
 	for (size_t i = 0; i < NR_SUMS; i++) {
 		struct strbuf cell;
 		strbuf_init(&cell);
-		ftrace_put_time(&cell, sums[i].ns);
+		latency_put_time(&cell, sums[i].ns);
 		strbuf_char(p->to, ' ');
 		strbuf_right(p->to, strbuf_cstr(&cell), 10);
 		strbuf_done(&cell);

@@ -1,5 +1,6 @@
 /* `sonde ftrace report`: the events of one or several trace.dat as text or JSON. */
 #include "analysis/event_filter.h"
+#include "analysis/wakeups.h"
 #include "base/cpuset.h"
 #include "base/json.h"
 #include "base/num.h"
@@ -9,7 +10,6 @@
 #include "cmd/ftrace/options.h"
 #include "cmd/ftrace/profile.h"
 #include "cmd/ftrace/samples.h"
-#include "cmd/ftrace/wakeup.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
 #include "view/text_events.h"
@@ -225,7 +225,7 @@ struct report {
 	const struct replay_ftrace_opts *replay;
 	struct event_filter *filter;
 	struct ftrace_samples *samples; /* NULL: none */
-	struct ftrace_wakeups *wakeups;
+	struct wakeups *wakeups;
 	const char **buffers; /* what stands before a line */
 	u32 *file_of; /* [buffer] */
 	bool *raw_events, *plain_events;
@@ -445,6 +445,7 @@ static int find_wakeups(struct report *r)
 {
 	const struct report_opts *o = r->opts;
 	struct source *again, *first = r->src;
+	struct run_tables tables = { 0 };
 	int err = replay_ftrace_open_files(o->inputs.at, (u32)o->inputs.nr, r->replay, &again,
 					   &r->app->diag);
 	if (err)
@@ -452,8 +453,12 @@ static int find_wakeups(struct report *r)
 	r->src = again;
 	err = align(r);
 	if (!err)
-		err = ftrace_wakeups_find(again, r->filter ? keep : NULL, r, (unsigned)o->workers,
-					  &r->wakeups, &r->app->diag);
+		r->wakeups = wakeups_new(r->filter ? keep : NULL, r);
+	if (!err)
+		err = r->wakeups ? stream_run(again, wakeups_sink(r->wakeups), (unsigned)o->workers,
+					      &tables, &r->app->diag)
+				 : -ENOMEM;
+	run_tables_done(&tables);
 	r->src = first;
 	again->ops->close(again);
 	return err;
@@ -462,7 +467,7 @@ static int find_wakeups(struct report *r)
 static void add_wait(void *ctx, const struct sample *s, struct strbuf *to)
 {
 	u64 ns;
-	if (ftrace_wakeups_waited(((struct report *)ctx)->wakeups, s, &ns))
+	if (wakeups_waited(((struct report *)ctx)->wakeups, s, &ns))
 		strbuf_printf(to, " Latency: %llu.%03llu usecs", (unsigned long long)(ns / 1000),
 			      (unsigned long long)(ns % 1000));
 }
@@ -563,7 +568,7 @@ static int print_events(struct report *r)
 	text_events_free(sink);
 	run_tables_done(&result);
 	if (!err && r->wakeups && !r->app->json)
-		ftrace_wakeups_text(r->wakeups, &r->app->out);
+		wakeups_text(r->wakeups, &r->app->out);
 	return err;
 }
 
@@ -675,7 +680,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		err = report(&r);
 		event_filter_free(r.filter);
 		ftrace_samples_close(r.samples);
-		ftrace_wakeups_free(r.wakeups);
+		wakeups_free(r.wakeups);
 		free(r.buffers);
 		free(r.file_of);
 		free(r.raw_events);

@@ -2,9 +2,9 @@
 
 #include "analysis/event_pair.h"
 #include "analysis/percentiles.h"
+#include "analysis/latency.h"
 #include "base/dict.h"
 #include "base/json.h"
-#include "cmd/ftrace/latency.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
 
@@ -165,7 +165,7 @@ static int print(struct app *app, struct sql_rows *r)
 	strbuf_printf(&app->out, "\nTotals:\n    Hits: %llu\n    Entries: %zu\n",
 		      (unsigned long long)r->nr, r->rows.nr);
 	if (r->delta)
-		ftrace_latency_summary(&app->out, r->delta->label, &r->times);
+		latency_summary(&app->out, r->delta->label, &r->times);
 	return 0;
 }
 

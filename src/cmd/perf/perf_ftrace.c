@@ -367,7 +367,7 @@ struct looking {
 static int look_latency(void *ctx, const char *path)
 {
 	const struct looking *l = ctx;
-	struct ftrace_latency sum = { .in_ns = l->o->in_ns };
+	struct latency_hist sum = { .in_ns = l->o->in_ns };
 	int err = ftrace_latency_read(l->app, path, &l->rule, &sum);
 	return err ? err : ftrace_latency_print(l->app, &sum);
 }

@@ -2,19 +2,19 @@
  * Options and sections of a trace.dat one by one, in the order and with the words of trace-cmd 3.1.6's `dump`. The reader has
  * looked at them before (tracedat_read); here they are shown as they stand, whatever they say.
  */
-#include "cmd/ftrace/dump.h"
+#include "file/tracedat_dump.h"
 
 enum { CHAIN_MAX = 4096, TAG = 10, STRINGS_MAX = 1 << 20 };
 
 /* ---- single options ---- */
 
-static void put_title(const struct dump *d, const char *name, size_t size)
+static void put_title(const struct tracedat_dump *d, const char *name, size_t size)
 {
 	if (dump_wants(d, DUMP_OPTIONS))
 		strbuf_printf(d->out, "\t\t[Option %s, %zu bytes]\n", name, size);
 }
 
-static void put_number(const struct dump *d, struct bytes opt)
+static void put_number(const struct tracedat_dump *d, struct bytes opt)
 {
 	size_t size = bytes_left(&opt);
 	u64 v = size == 8   ? bytes_u64(&opt)
@@ -26,7 +26,7 @@ static void put_number(const struct dump *d, struct bytes opt)
 }
 
 /* How a guest's clock and ours differ: for each of its CPUs a table of times. */
-static void put_time_shift(const struct dump *d, struct bytes opt)
+static void put_time_shift(const struct tracedat_dump *d, struct bytes opt)
 {
 	struct strbuf rows;
 	bool whole = true;
@@ -65,7 +65,7 @@ static void put_time_shift(const struct dump *d, struct bytes opt)
 	strbuf_done(&rows);
 }
 
-static void put_guest(const struct dump *d, struct bytes opt)
+static void put_guest(const struct tracedat_dump *d, struct bytes opt)
 {
 	const char *name = bytes_cstr(&opt);
 	u64 id = bytes_u64(&opt);
@@ -80,7 +80,7 @@ static void put_guest(const struct dump *d, struct bytes opt)
 	}
 }
 
-static void put_tsc(const struct dump *d, struct bytes opt)
+static void put_tsc(const struct tracedat_dump *d, struct bytes opt)
 {
 	u32 mult = bytes_u32(&opt), shift = bytes_u32(&opt);
 	u64 offset = bytes_u64(&opt);
@@ -92,7 +92,7 @@ static void put_tsc(const struct dump *d, struct bytes opt)
 /* ---- strings and heads of sections ---- */
 
 /* The strings of all their sections, one behind the other; what is not of this world is left out. */
-static void gather_strings(struct dump *d)
+static void gather_strings(struct tracedat_dump *d)
 {
 	struct tracedat_head h;
 	for (u64 at = d->t->rest_at; !tracedat_head_at(d->t, at, &h) && h.size <= d->t->size;
@@ -118,14 +118,14 @@ static void gather_strings(struct dump *d)
 	}
 }
 
-static const char *string_at(const struct dump *d, u32 offset)
+static const char *string_at(const struct tracedat_dump *d, u32 offset)
 {
 	bool whole = offset < d->strings.len &&
 		     memchr(d->strings.data + offset, 0, d->strings.len - offset);
 	return whole ? d->strings.data + offset : "Unknown";
 }
 
-static void put_head(const struct dump *d, u32 any, u64 offset)
+static void put_head(const struct tracedat_dump *d, u32 any, u64 offset)
 {
 	struct tracedat_head h;
 	if (!dump_wants(d, any) || tracedat_head_at(d->t, offset, &h))
@@ -135,7 +135,7 @@ static void put_head(const struct dump *d, u32 any, u64 offset)
 		      (unsigned long long)h.size);
 }
 
-static void put_buffer(const struct dump *d, u16 id, struct bytes opt)
+static void put_buffer(const struct tracedat_dump *d, u16 id, struct bytes opt)
 {
 	size_t size = bytes_left(&opt);
 	u64 offset = bytes_u64(&opt), total = 0;
@@ -211,7 +211,7 @@ struct found {
 	VEC(struct found_section) list;
 };
 
-static void put_known(const struct dump *d, u16 id, struct bytes opt, struct found *f)
+static void put_known(const struct tracedat_dump *d, u16 id, struct bytes opt, struct found *f)
 {
 	size_t size = bytes_left(&opt);
 	struct found_section *s;
@@ -242,7 +242,7 @@ static void put_known(const struct dump *d, u16 id, struct bytes opt, struct fou
 	}
 }
 
-static void put_option(const struct dump *d, u16 id, struct bytes opt, struct found *f)
+static void put_option(const struct tracedat_dump *d, u16 id, struct bytes opt, struct found *f)
 {
 	size_t size = bytes_left(&opt);
 	switch (id) {
@@ -269,7 +269,7 @@ static void put_option(const struct dump *d, u16 id, struct bytes opt, struct fo
 		strbuf_printf(d->out, " %u %zu\t[Unknown option, size - skipping]\n", id, size);
 }
 
-static void put_count(const struct dump *d, u32 nr)
+static void put_count(const struct tracedat_dump *d, u32 nr)
 {
 	if (dump_wants(d, DUMP_SUMMARY | DUMP_OPTIONS))
 		strbuf_printf(d->out, "\t[%u options]\n", nr);
@@ -277,7 +277,7 @@ static void put_count(const struct dump *d, u32 nr)
 
 /* ---- version 6 ---- */
 
-static void put_clock(const struct dump *d, struct bytes *b)
+static void put_clock(const struct tracedat_dump *d, struct bytes *b)
 {
 	bool saved = false;
 	vec_for_each (&d->t->options, o)
@@ -293,7 +293,7 @@ static void put_clock(const struct dump *d, struct bytes *b)
 		strbuf_str(d->out, "\t\t No tracing clock saved in the file\n");
 }
 
-static void put_flyrecord(const struct dump *d, struct bytes *b)
+static void put_flyrecord(const struct tracedat_dump *d, struct bytes *b)
 {
 	if (dump_wants(d, DUMP_SUMMARY | DUMP_FLYRECORD))
 		strbuf_str(d->out, "\t[Flyrecord tracing data]\n");
@@ -306,7 +306,7 @@ static void put_flyrecord(const struct dump *d, struct bytes *b)
 	put_clock(d, b);
 }
 
-void dump_rest_v6(struct dump *d)
+void dump_rest_v6(struct tracedat_dump *d)
 {
 	struct bytes b = bytes_of(d->t->map + d->t->rest_at, d->t->size - d->t->rest_at, d->t->swap);
 	for (const char *tag; (tag = bytes_take(&b, TAG));) {
@@ -333,7 +333,7 @@ void dump_rest_v6(struct dump *d)
 /* ---- version 7 ---- */
 
 /* One line for each section in the order of the file; returns their number. */
-static u32 put_sections(const struct dump *d)
+static u32 put_sections(const struct tracedat_dump *d)
 {
 	struct tracedat_head h;
 	u32 nr = 0;
@@ -360,7 +360,7 @@ static u32 put_sections(const struct dump *d)
 }
 
 /* Sections of options lead to each other. */
-static u32 put_options(const struct dump *d, struct found *f)
+static u32 put_options(const struct tracedat_dump *d, struct found *f)
 {
 	u64 offset = d->t->options_at;
 	u32 nr = 0;
@@ -393,7 +393,7 @@ static u32 put_options(const struct dump *d, struct found *f)
 	return nr;
 }
 
-void dump_rest_v7(struct dump *d)
+void dump_rest_v7(struct tracedat_dump *d)
 {
 	struct found f = { 0 };
 	gather_strings(d);

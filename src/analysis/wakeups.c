@@ -1,8 +1,7 @@
-#include "cmd/ftrace/wakeup.h"
+#include "analysis/wakeups.h"
 
 #include "analysis/event_pair.h"
 #include "base/dict.h"
-#include "stream/run.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,12 +20,13 @@ struct waited {
 	u32 buffer;
 };
 
-struct ftrace_wakeups {
+struct wakeups {
 	struct latency all, rt;
 	struct dict found; /* hash of time, CPU and buffer -> index */
 	VEC(struct waited) waits;
 	bool (*keep)(void *ctx, const struct sample *s);
 	void *ctx;
+	struct event_pair *pairs;
 };
 
 /* clang-format off */
@@ -41,7 +41,7 @@ static u64 key_of(u64 time_ns, s32 cpu, u32 buffer, u64 seed)
 	return hash_words((const u64[]){ time_ns, (u64)(u32)cpu << 32 | buffer }, 2, seed);
 }
 
-static const struct waited *find(const struct ftrace_wakeups *w, u64 time_ns, s32 cpu, u32 buffer,
+static const struct waited *find(const struct wakeups *w, u64 time_ns, s32 cpu, u32 buffer,
 				 u64 *seed)
 {
 	for (*seed = hash_seed();; ++*seed) {
@@ -70,7 +70,7 @@ static void add(struct latency *l, u64 ns, u64 at_ns)
 
 static int on_match(void *ctx, const struct event_pair_match *m)
 {
-	struct ftrace_wakeups *w = ctx;
+	struct wakeups *w = ctx;
 	const struct event_at *e = &m->end;
 	u64 ns = u64_less(e->time_ns, m->start.time_ns), seed, prio;
 	u32 index;
@@ -90,21 +90,19 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 
 static bool wanted(void *ctx, const struct sample *s)
 {
-	const struct ftrace_wakeups *w = ctx;
+	const struct wakeups *w = ctx;
 	return w->keep(w->ctx, s);
 }
 
-int ftrace_wakeups_find(struct source *src, bool (*keep)(void *ctx, const struct sample *s),
-			void *ctx, unsigned workers, struct ftrace_wakeups **ret, struct diag *d)
+struct wakeups *wakeups_new(bool (*keep)(void *ctx, const struct sample *s), void *ctx)
 {
-	struct run_tables tables = { 0 };
-	struct ftrace_wakeups *w = calloc(1, sizeof(*w));
+	struct wakeups *w = calloc(1, sizeof(*w));
 	if (!w)
-		return -ENOMEM;
+		return NULL;
 	dict_init(&w->found);
 	w->keep = keep;
 	w->ctx = ctx;
-	struct event_pair *p = event_pair_new(&(struct event_pair_opts){
+	w->pairs = event_pair_new(&(struct event_pair_opts){
 		.rules = rules,
 		.nr_rules = ARRAY_SIZE(rules),
 		.over_gaps = true,
@@ -112,26 +110,28 @@ int ftrace_wakeups_find(struct source *src, bool (*keep)(void *ctx, const struct
 		.match = on_match,
 		.keep = keep ? wanted : NULL,
 	});
-	int err = p ? stream_run(src, event_pair_sink(p), workers, &tables, d) : -ENOMEM;
-	run_tables_done(&tables);
-	event_pair_free(p);
-	if (err)
-		ftrace_wakeups_free(w);
-	else
-		*ret = w;
-	return err;
+	if (w->pairs)
+		return w;
+	wakeups_free(w);
+	return NULL;
 }
 
-void ftrace_wakeups_free(struct ftrace_wakeups *w)
+struct sink *wakeups_sink(struct wakeups *w)
+{
+	return event_pair_sink(w->pairs);
+}
+
+void wakeups_free(struct wakeups *w)
 {
 	if (!w)
 		return;
+	event_pair_free(w->pairs);
 	dict_done(&w->found);
 	vec_free(&w->waits);
 	free(w);
 }
 
-bool ftrace_wakeups_waited(const struct ftrace_wakeups *w, const struct sample *s, u64 *ret_ns)
+bool wakeups_waited(const struct wakeups *w, const struct sample *s, u64 *ret_ns)
 {
 	u64 seed;
 	const struct waited *at = find(w, s->time_ns, s->cpu, s->buffer, &seed);
@@ -158,7 +158,7 @@ static void text(const struct latency *l, struct strbuf *to)
 	strbuf_char(to, '\n');
 }
 
-void ftrace_wakeups_text(const struct ftrace_wakeups *w, struct strbuf *to)
+void wakeups_text(const struct wakeups *w, struct strbuf *to)
 {
 	if (w->all.nr)
 		text(&w->all, to);

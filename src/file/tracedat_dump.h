@@ -1,4 +1,4 @@
-/* What `sonde ftrace dump` is asked for, and the two orders in which a file has it. */
+/* What a trace.dat holds beside its events, as text in trace-cmd's words, in the order of the file. */
 #pragma once
 
 #include "base/strbuf.h"
@@ -21,23 +21,28 @@ enum dump_part {
 	DUMP_STRINGS = 1 << 13,
 };
 
-struct dump {
+/* what: enum dump_part. path: for the head. */
+void tracedat_dump(struct tracedat *t, u32 what, const char *path, struct strbuf *out);
+
+/* ---- what its parts share ---- */
+
+struct tracedat_dump {
 	struct strbuf *out;
 	u32 what; /* enum dump_part */
 	struct tracedat *t;
 	struct strbuf strings; /* of a version 7 file */
 };
 
-static inline bool dump_wants(const struct dump *d, u32 any)
+static inline bool dump_wants(const struct tracedat_dump *d, u32 any)
 {
 	return d->what & any;
 }
 
 /* A text of the file behind a part's title, and the end of its line. */
-void dump_text(const struct dump *d, u32 any, const char *data, size_t len);
+void dump_text(const struct tracedat_dump *d, u32 any, const char *data, size_t len);
 /* The body of a section, by the number of the option that leads to it. */
-void dump_section(const struct dump *d, u16 id);
+void dump_section(const struct tracedat_dump *d, u16 id);
 
 /* Version 6, from the number of CPUs on; version 7, everything behind the head. */
-void dump_rest_v6(struct dump *d);
-void dump_rest_v7(struct dump *d);
+void dump_rest_v6(struct tracedat_dump *d);
+void dump_rest_v7(struct tracedat_dump *d);
