@@ -1,13 +1,15 @@
 /* sonde annotate: the code of a function, instruction by instruction and line by line, with what fell on each. */
 #include "cmd/annotate/annotate.h"
+#include "cmd/app/choose_opts.h"
+#include "cmd/app/opt_rows.h"
 #include "analysis/annotate.h"
 #include "cmd/annotate/impl.h"
 #include "cmd/app/app.h"
-#include "cmd/app/choose.h"
+#include "session/choose.h"
 #include "cmd/app/commands.h"
 #include "cmd/script/dump_raw.h"
-#include "cmd/app/recording.h"
-#include "cmd/app/symbols.h"
+#include "session/recording.h"
+#include "session/symbols.h"
 #include "image/kimage.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -429,7 +431,7 @@ static int nothing(struct annotating *a)
 static int annotate_source(struct annotating *a)
 {
 	struct app *app = a->app;
-	struct names *names = symbols_open(app, &a->opts->symbols);
+	struct names *names = symbols_open(app_symbols(app), &a->opts->symbols);
 	a->hits = annotate_new(sample_choice_empty(&a->choose.when) ? NULL : &a->choose.when,
 			       &a->src->catalog);
 	int err = names && a->hits ? 0 : -ENOMEM;
@@ -478,7 +480,7 @@ static int annotate_source(struct annotating *a)
 static int annotate_opened(struct annotating *a)
 {
 	struct kernel_list kernel = { .opts = &a->opts->symbols, .catalog = &a->src->catalog };
-	struct sym_config cfg = symbols_config(a->app, &a->opts->symbols);
+	struct sym_config cfg = symbols_config(app_symbols(a->app), &a->opts->symbols);
 	struct elfimg image = { 0 };
 	/* Unpacked once for all functions. If that fails, naming them says why. */
 	if (cfg.vmlinux && !kimage_open(&image, cfg.vmlinux))
@@ -537,7 +539,7 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	arena_init(&look.arena);
 	if (wants_browser(&a))
 		a.look = &look;
-	symbols_recorded(o->input);
+	symbols_recorded(app_symbols(app), o->input);
 	int err = replay_perf_open(o->input, &a.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -570,7 +572,7 @@ int annotate_browse(struct app *app, const char *input, const struct symbol_opts
 	/* What is to be said is for the last line, not for the end of the run. */
 	struct diag outer = app->diag;
 	diag_init(&app->diag);
-	symbols_recorded(input);
+	symbols_recorded(app_symbols(app), input);
 	int err = parse_style(&a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
 	if (!err)
 		err = annotate_opened(&a);

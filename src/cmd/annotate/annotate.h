@@ -1,7 +1,8 @@
 /* The browser of annotated functions, for who opens it inside another one. */
 #pragma once
 
-#include "cmd/app/symbols.h"
+#include "cmd/app/app.h"
+#include "session/symbols.h"
 #include "view/text_annotate.h"
 
 /*

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "cmd/app/symbols.h"
+#include "session/symbols.h"
 #include "image/disasm.h"
 #include "model/annotation.h"
 #include "sym/code.h"

@@ -8,8 +8,8 @@
 #include "cmd/annotate/annotate.h"
 #include "cmd/annotate/code.h"
 #include "cmd/app/app.h"
-#include "cmd/app/choose.h"
-#include "cmd/app/source_text.h"
+#include "session/choose.h"
+#include "session/source_text.h"
 #include "stream/run.h"
 #include "view/text_annotate.h"
 

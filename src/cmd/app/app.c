@@ -1,6 +1,7 @@
 #include "cmd/app/app.h"
 #include "base/guard.h"
 #include "base/opts_doc.h"
+#include "session/symbols.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -93,6 +94,46 @@ static void start_pager(struct app *app)
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		(void)sigaction(signals[i], &act, NULL);
 }
+
+/* ---- names -------------------------------------------------------------------------------------------------------- */
+
+static void show_progress(void *ctx, const char *hex, size_t done, size_t total)
+{
+	struct term_progress *p = ctx;
+	char line[160];
+	if (done == SIZE_MAX) {
+		term_progress_clear(p);
+		return;
+	}
+	if (!term_progress_due(p))
+		return;
+	if (total)
+		(void)snprintf(line, sizeof(line),
+			       "debug symbols of %.12s: %.1f of %.1f MB (Ctrl-C ends)", hex,
+			       (double)done / 1e6, (double)total / 1e6);
+	else
+		(void)snprintf(line, sizeof(line),
+			       "debug symbols of %.12s: asking the servers (Ctrl-C ends)", hex);
+	term_progress_show(p, line);
+}
+
+struct symbols *app_symbols(struct app *app)
+{
+	/* A request may still run when the process ends. */
+	static struct term_progress progress;
+	static struct symbols symbols;
+	struct symbols *s = app->symbols = &symbols;
+	if (!s->diag)
+		term_progress_init(&progress, STDERR_FILENO);
+	s->diag = &app->diag;
+	s->bounds = strcmp(app->prog, "perf") != 0;
+	s->all_notes = app->verbose;
+	s->server.progress = show_progress;
+	s->server.ctx = &progress;
+	return s;
+}
+
+/* ---- output ------------------------------------------------------------------------------------------------------- */
 
 static int out_drain(void *ctx, const char *data, size_t len)
 {
@@ -254,6 +295,8 @@ int app_finish(struct app *app, int status)
 		status = status ? status : APP_FAILED;
 	}
 	app_say(app);
+	if (app->symbols)
+		symbols_done(app->symbols);
 	strbuf_done(&app->out);
 	strbuf_done(&app->err);
 	(void)!printable_end(&app->err_screen, app->err_fd, term_printable(app->colour_err));

@@ -49,6 +49,7 @@ struct app {
 	bool wide; /* out is a file or a pipe: lines are not cut */
 	unsigned width; /* columns of the terminal; 80 when there is none */
 	unsigned verbose;
+	struct symbols *symbols; /* see app_symbols() */
 	int die_of; /* a signal to die of when all is written, as shells expect; 0: none */
 
 	/* Of app.c. */
@@ -90,6 +91,9 @@ void app_live(struct app *app);
 int app_flush(struct app *app);
 /* Shows the messages collected so far. */
 void app_say(struct app *app);
+
+/* Where names come from, as the options of all commands and the dialect want it. One for the process. */
+struct symbols *app_symbols(struct app *app);
 
 /* For `return app_fail(app, err)`: 1; says what err (negative errno) means if nobody has said anything yet. */
 int app_fail(struct app *app, int err);

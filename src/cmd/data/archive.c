@@ -4,7 +4,7 @@
 #include "base/kept.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/app/recorded_ids.h"
+#include "session/recorded_ids.h"
 #include "file/tar_write.h"
 #include "image/debugfile.h"
 #include "image/idcache.h"

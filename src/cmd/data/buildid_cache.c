@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/app/recorded_ids.h"
+#include "session/recorded_ids.h"
 #include "image/idcache.h"
 #include "stream/replay_perf.h"
 

@@ -5,12 +5,13 @@
  * "-" writes to standard output.
  */
 #include "base/json.h"
+#include "cmd/app/opt_rows.h"
 #include "base/kept.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/app/look.h"
-#include "cmd/app/recording.h"
-#include "cmd/app/symbols.h"
+#include "session/look.h"
+#include "session/recording.h"
+#include "session/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 #include "view/json_samples.h"
@@ -181,7 +182,7 @@ static int put_samples(struct convert *c, const struct run_tables *run,
 static int convert(struct convert *c)
 {
 	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN);
-	struct names *names = symbols_open(c->app, &c->o->symbols);
+	struct names *names = symbols_open(app_symbols(c->app), &c->o->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
 	int err = names ? stream_run(c->src, &look, 0, &run, &c->app->diag) : -ENOMEM;
@@ -235,7 +236,7 @@ static int convert_run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "into what? --to-json FILE");
 	/* The format is perf's, and so are its names. */
 	o->symbols.no_func_names = !o->symbols.func_names;
-	symbols_recorded(o->input);
+	symbols_recorded(app_symbols(app), o->input);
 	int err = replay_perf_open(o->input, &c.src, &app->diag);
 	if (err)
 		return app_fail(app, err);

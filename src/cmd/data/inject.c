@@ -1,11 +1,11 @@
 /* sonde inject: a recording with more in it: build ids, or sleeping times merged into the stacks of sleepers. */
 #include "cmd/data/inject.h"
-#include "cmd/app/symbols.h"
+#include "session/symbols.h"
 
 #include "base/kept.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/app/recorded_ids.h"
+#include "session/recorded_ids.h"
 #include "file/perfdata_copy.h"
 #include "image/buildid.h"
 #include "kern/kmap.h"
@@ -165,7 +165,7 @@ static int run(struct injection *j, int fd, bool stream)
 		j->merging = !err;
 	}
 	if (!err && j->o->jit)
-		err = inject_jit_read(&j->jit, j->src, &j->app->diag);
+		err = inject_jit_read(&j->jit, j->src, app_symbols(j->app));
 	if (!err)
 		err = perf_walk(replay_perf_file(j->src), pass, j);
 	if (!err)
@@ -201,7 +201,7 @@ static int inject_run(struct app *app, void *opts, int argc, char **argv)
 	bool to_stdout = !strcmp(o->output, "-");
 	if (to_stdout && term_is_tty(STDOUT_FILENO))
 		return app_usage(app, "standard output is a terminal: -o FILE");
-	symbols_recorded(o->input);
+	symbols_recorded(app_symbols(app), o->input);
 	int err = replay_perf_open(o->input, &j.src, &app->diag);
 	if (err)
 		return app_fail(app, err);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/dict.h"
+#include "session/symbols.h"
 #include "stream/replay_perf.h"
 
 /* What becomes of samples, by their place in the recording. */
@@ -27,6 +28,7 @@ const struct perf_event_header *inject_merge_find(const struct inject_merge *m, 
 
 struct inject_jit {
 	const struct perfdata *file;
+	const struct symbols *symbols;
 	struct diag *diag;
 	struct dict places; /* of records that announce a dump -> index into `maps` */
 	VEC(struct strbuf) maps; /* records to write in its place */
@@ -37,8 +39,9 @@ struct inject_jit {
 	u32 nr_images;
 };
 
-/* src: prepared. Writes jitted-PID-N.so beside every dump that is announced. 0 or negative errno with a diag. */
-int inject_jit_read(struct inject_jit *j, const struct source *src, struct diag *d) must_check;
+/* src: prepared. Writes jitted-PID-N.so beside every dump that is announced. 0 or negative errno with something in the symbols' diag. */
+int inject_jit_read(struct inject_jit *j, const struct source *src,
+		    const struct symbols *s) must_check;
 void inject_jit_done(struct inject_jit *j);
 /* Records to write instead of this one (perhaps none); NULL: the record as it is. */
 const struct strbuf *inject_jit_find(const struct inject_jit *j, const u8 *rec,

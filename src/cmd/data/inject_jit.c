@@ -8,7 +8,7 @@
 
 #include "arch/arch.h"
 #include "base/kept.h"
-#include "cmd/app/symbols.h"
+#include "session/symbols.h"
 #include "file/jitdump.h"
 #include "file/perfdata_made.h"
 #include "image/jit_image.h"
@@ -255,7 +255,8 @@ static int take_records(struct dump *d)
 }
 
 /* As with perf-PID.map: who wrote it decides whether it is believed. */
-static int open_dump(const char *path, u32 pid, struct diag *d, const u8 **data, size_t *size)
+static int open_dump(const struct inject_jit *j, const char *path, u32 pid, const u8 **data,
+		     size_t *size)
 {
 	struct stat st;
 	_cleanup_close_ int fd = foreign_open(path, FOREIGN_NOFOLLOW);
@@ -265,11 +266,11 @@ static int open_dump(const char *path, u32 pid, struct diag *d, const u8 **data,
 		return -errno;
 	if (!st.st_size)
 		return -EBADMSG;
-	int err = foreign_check_writer(fd, symbols_uid((s32)pid));
+	int err = foreign_check_writer(fd, symbols_uid(j->symbols, (s32)pid));
 	if (err)
 		return err;
 	if (st.st_size > DUMP_MAX)
-		diag_warn(d, "'%s' is larger than %u MB: what follows is not read", path,
+		diag_warn(j->diag, "'%s' is larger than %u MB: what follows is not read", path,
 			  DUMP_MAX >> 20);
 	const void *map;
 	*size = (size_t)min((u64)st.st_size, (u64)DUMP_MAX);
@@ -311,7 +312,7 @@ static int take_dump(struct inject_jit *j, const char *path, u32 pid, struct str
 			  .folder = (size_t)(strrchr(path, '/') + 1 - path),
 			  .pid = pid,
 			  .maps = maps };
-	int err = open_dump(path, pid, j->diag, &data, &size);
+	int err = open_dump(j, path, pid, &data, &size);
 	bool mapped = !err;
 	if (err && find_kept(j->file, pid, &data, &size))
 		err = 0;
@@ -394,9 +395,9 @@ static int check_clock(const struct inject_jit *j)
 	return 0;
 }
 
-int inject_jit_read(struct inject_jit *j, const struct source *src, struct diag *d)
+int inject_jit_read(struct inject_jit *j, const struct source *src, const struct symbols *s)
 {
-	*j = (struct inject_jit){ .file = replay_perf_file(src), .diag = d };
+	*j = (struct inject_jit){ .file = replay_perf_file(src), .symbols = s, .diag = s->diag };
 	dict_init(&j->places);
 	dict_init(&j->paths);
 	dict_init(&j->pids);
@@ -404,7 +405,7 @@ int inject_jit_read(struct inject_jit *j, const struct source *src, struct diag 
 	if (!err)
 		err = perf_walk(j->file, see, j);
 	if (!err && !j->maps.nr)
-		diag_warn(d, "-j: nothing in the recording has mapped a jit-PID.dump");
+		diag_warn(s->diag, "-j: nothing in the recording has mapped a jit-PID.dump");
 	if (err)
 		inject_jit_done(j);
 	return err;

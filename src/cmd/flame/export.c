@@ -1,9 +1,10 @@
 /* sonde export: a recording in another tool's format. */
 #include "export/chrome.h"
+#include "cmd/app/opt_rows.h"
 #include "cmd/app/commands.h"
-#include "cmd/app/outfile.h"
-#include "cmd/app/recording.h"
-#include "cmd/app/stacks.h"
+#include "session/outfile.h"
+#include "session/recording.h"
+#include "session/stacks.h"
 #include "base/json.h"
 #include "export/folded.h"
 #include "export/gzip.h"
@@ -42,7 +43,7 @@ struct export_cmd_opts {
 static int load(struct export_job *j, struct flame *f)
 {
 	const char *paths[] = { j->o->input };
-	int err = stacks_load(j->app,
+	int err = stacks_load(app_symbols(j->app),
 			      &(struct stacks_opts){ .paths = paths,
 						     .nr_paths = 1,
 						     .by_comm = j->format->by_comm,
@@ -112,7 +113,8 @@ static int make_chrome(struct export_job *j, struct strbuf *to)
 {
 	struct app *app = j->app;
 	struct source *src;
-	int err = recording_open(app, j->o->input, RECORDING_EVENTS, &j->o->symbols, &src);
+	int err = recording_open(app_symbols(app), j->o->input, RECORDING_EVENTS, &j->o->symbols,
+				 &src);
 	if (err)
 		return err;
 	struct run_tables run = { 0 };

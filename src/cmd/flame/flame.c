@@ -1,10 +1,11 @@
 /* sonde flame: a recording, or a command that is recorded now, as a flame graph. */
 #include "cmd/app/commands.h"
+#include "cmd/app/opt_rows.h"
 #include "cmd/flame/flame_code.h"
-#include "cmd/app/outfile.h"
+#include "session/outfile.h"
 #include "cmd/record/record.h"
-#include "cmd/app/recording.h"
-#include "cmd/app/stacks.h"
+#include "session/recording.h"
+#include "session/stacks.h"
 #include "base/json.h"
 #include "export/folded.h"
 #include "view/html_flame.h"
@@ -359,7 +360,7 @@ static int check_sides(struct flame_job *j)
 static int draw(struct flame_job *j)
 {
 	struct app *app = j->app;
-	int err = stacks_load(app,
+	int err = stacks_load(app_symbols(app),
 			      &(struct stacks_opts){ .paths = j->paths,
 						     .nr_paths = j->nr_paths,
 						     .inputs = &j->o->inputs,

@@ -1,7 +1,7 @@
 #include "cmd/flame/flame_code.h"
 
 #include "cmd/annotate/annotate.h"
-#include "cmd/app/recording.h"
+#include "session/recording.h"
 
 #include <errno.h>
 #include <string.h>

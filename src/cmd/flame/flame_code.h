@@ -1,7 +1,8 @@
 /* Source and assembly of the functions of a flame graph that have most weight of their own, for its page. */
 #pragma once
 
-#include "cmd/app/symbols.h"
+#include "cmd/app/app.h"
+#include "session/symbols.h"
 #include "model/flame.h"
 
 /*

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/loop.h"
-#include "cmd/app/child.h"
+#include "session/child.h"
 #include "cmd/ftrace/record.h"
 #include "tracing/setup_impl.h"
 #include "stream/replay_ftrace.h"

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/loop.h"
-#include "cmd/app/child.h"
+#include "session/child.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/calls.h"
 #include "cmd/ftrace/hist_count.h"

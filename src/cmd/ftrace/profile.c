@@ -17,8 +17,8 @@
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/func_stat.h"
 #include "cmd/ftrace/record.h"
-#include "cmd/app/outfile.h"
-#include "cmd/app/recording.h"
+#include "session/outfile.h"
+#include "session/recording.h"
 #include "stream/run.h"
 
 #include <errno.h>

@@ -302,7 +302,7 @@ static int record(struct app *app, struct record_opts *o, int argc, char **argv,
 	}
 	int err = ftrace_setup_open(f, &app->diag, &app->out);
 	if (!err && o->user_name)
-		err = child_user_find(&s.user, o->user_name, &app->diag);
+		err = child_user_find(&s.user, "--user", o->user_name, &app->diag);
 	int status = err ? app_fail(app, err) : session_run(&s, argc, argv);
 	child_done(&s.child);
 	child_user_done(&s.user);

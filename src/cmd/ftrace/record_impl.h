@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/loop.h"
-#include "cmd/app/child.h"
+#include "session/child.h"
 #include "cmd/ftrace/record.h"
 #include "cmd/ftrace/samples.h"
 #include "cmd/record/switch.h"

@@ -1,7 +1,7 @@
 #include "cmd/ftrace/samples.h"
 
 #include "base/json.h"
-#include "cmd/app/symbols.h"
+#include "session/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 
@@ -251,8 +251,8 @@ static const char *clock_of(const struct perfdata *f)
 static int load(struct ftrace_samples *s, struct app *app)
 {
 	replay_perf_kallsyms(s->src, kernel_list_text, &s->kernel);
-	int err = symbols_unwind(s->src, &s->symbols);
-	s->names = err ? NULL : symbols_open(app, &s->symbols);
+	int err = symbols_unwind(app_symbols(app), s->src, &s->symbols);
+	s->names = err ? NULL : symbols_open(app_symbols(app), &s->symbols);
 	if (!err)
 		err = s->names ? stream_run(s->src, &s->sink, 1, &s->run, &app->diag) : -ENOMEM;
 	return err ? err
@@ -267,7 +267,7 @@ int ftrace_samples_open(struct ftrace_samples **ret, struct app *app, const char
 	if (!s)
 		return -ENOMEM;
 	s->sink = (struct sink){ .ops = &sample_ops, .needs = sample_ops.needs };
-	symbols_recorded(path);
+	symbols_recorded(app_symbols(app), path);
 	int err = replay_perf_open(path, &s->src, &app->diag);
 	if (err) {
 		free(s);

@@ -1,7 +1,7 @@
 /* `sonde ftrace start`, `set`: settings that stay; `stop`, `restart`, `clear`: switches. */
 #include "base/json.h"
-#include "cmd/app/child.h"
 #include "cmd/app/app.h"
+#include "session/child.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/setup_opts.h"
 #include "cmd/ftrace/which_opts.h"

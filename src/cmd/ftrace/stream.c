@@ -3,7 +3,7 @@
  * memory, which is printed the way `report` prints files.
  */
 #include "base/loop.h"
-#include "cmd/app/child.h"
+#include "session/child.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/setup_opts.h"
 #include "tracing/top_watch.h"

@@ -2,7 +2,7 @@
  * perf config: settings in ini files of git's kind. perf itself rewrites the whole file when one key is set and loses
  * comments and whatever stands behind a line it does not understand; here only the one line changes.
  */
-#include "cmd/app/outfile.h"
+#include "session/outfile.h"
 #include "cmd/perf/perf.h"
 
 #include <ctype.h>

@@ -10,7 +10,7 @@
 #include "base/cpuset.h"
 #include "base/json.h"
 #include "base/loop.h"
-#include "cmd/app/child.h"
+#include "session/child.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/graph.h"
 #include "cmd/ftrace/latency.h"

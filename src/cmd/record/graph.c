@@ -157,8 +157,8 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 	l->stack_bytes = bytes;
 	bool raw = o->raw_stack || s->as_perf; /* perf's readers unwind */
 	l->unwinds = l->settle = ro->unwind = !raw;
-	ro->cache = cache_folder(s->app, s->cache, sizeof(s->cache));
-	ro->places = symbols_places(NULL);
+	ro->cache = cache_folder(app_symbols(s->app), s->cache, sizeof(s->cache));
+	ro->places = symbols_places(app_symbols(s->app), NULL);
 	/* Samples are large: rings too, where that much memory may be locked, and what waits in them is taken soon. */
 	if (!l->ring_bytes && !geteuid())
 		l->ring_bytes = DWARF_RING_BYTES;

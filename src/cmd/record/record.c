@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "cmd/app/commands.h"
-#include "cmd/app/written.h"
+#include "session/written.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -414,7 +414,7 @@ static int record(struct record_session *s, int argc, char **argv)
 		return app_usage(app, "-D %lld waits for ever: it needs --control",
 				 (long long)s->o->delay_ms);
 	if (s->o->control) {
-		err = control_open(&s->control, s->o->control, &app->diag);
+		err = control_open(&s->control, "--control", s->o->control, &app->diag);
 		if (err)
 			return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
 	}

@@ -7,10 +7,10 @@
 
 #include "base/loop.h"
 #include "cmd/app/app.h"
-#include "cmd/app/child.h"
-#include "cmd/app/control.h"
+#include "session/child.h"
+#include "session/control.h"
 #include "cmd/record/switch.h"
-#include "cmd/app/symbols.h"
+#include "session/symbols.h"
 #include "kern/watchdog.h"
 #include "stream/recorder.h"
 

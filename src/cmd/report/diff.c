@@ -1,8 +1,10 @@
 /* sonde diff: what became heavier and what lighter from one recording to the next. */
 #include "cmd/report/diff.h"
+#include "cmd/app/choose_opts.h"
+#include "cmd/app/opt_rows.h"
 #include "cmd/app/commands.h"
-#include "cmd/app/recording.h"
-#include "cmd/app/symbols.h"
+#include "session/recording.h"
+#include "session/symbols.h"
 #include "stream/replay_perf.h"
 #include "view/text_table.h"
 
@@ -187,10 +189,10 @@ static int load(struct diff *d, struct diff_input *in, int *status)
 	struct profile_config cfg = d->cfg;
 	choose_init(&in->choose);
 	report_env_init(&in->env, NULL);
-	symbols_recorded(in->path);
+	symbols_recorded(app_symbols(d->app), in->path);
 	int err = replay_perf_open(in->path, &in->src, diag);
 	if (!err)
-		err = symbols_unwind(in->src, &d->opts->symbols);
+		err = symbols_unwind(app_symbols(d->app), in->src, &d->opts->symbols);
 	if (!err)
 		err = choose_samples(d, in, &cfg, status);
 	if (err)
@@ -200,7 +202,7 @@ static int load(struct diff *d, struct diff_input *in, int *status)
 	if (err)
 		return err;
 	in->profile = profile_new(&cfg);
-	in->names = symbols_open(d->app, &d->opts->symbols);
+	in->names = symbols_open(app_symbols(d->app), &d->opts->symbols);
 	if (!in->profile || !in->names)
 		return -ENOMEM;
 	err = stream_run(in->src, profile_sink(in->profile),

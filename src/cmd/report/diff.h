@@ -4,9 +4,9 @@
 #include "analysis/profile.h"
 #include "base/json.h"
 #include "cmd/app/app.h"
-#include "cmd/app/choose.h"
+#include "session/choose.h"
 #include "cmd/report/env.h"
-#include "cmd/app/symbols.h"
+#include "session/symbols.h"
 #include "stream/run.h"
 
 enum diff_compute { DIFF_DELTA, DIFF_DELTA_ABS, DIFF_RATIO, DIFF_WDIFF };

@@ -1,4 +1,6 @@
 #include "cmd/report/report.h"
+#include "cmd/app/choose_opts.h"
+#include "cmd/app/opt_rows.h"
 
 #include <errno.h>
 #include <regex.h>

@@ -1,9 +1,10 @@
 /* sonde report: a recording as a table of who spent how much where, with call graphs. */
 #include "cmd/report/report.h"
+#include "cmd/app/choose_opts.h"
 
 #include "cmd/app/commands.h"
 #include "cmd/script/dump_raw.h"
-#include "cmd/app/recording.h"
+#include "session/recording.h"
 #include "cmd/report/keys.h"
 #include "cmd/report/side.h"
 #include "stream/replay_ftrace.h"
@@ -311,7 +312,7 @@ static const char *narrows(const struct report_opts *o)
 static int profile_source(struct report *r)
 {
 	r->profile = profile_new(&r->cfg);
-	struct names *names = recording_names(r->app, r->src, &r->opts->symbols);
+	struct names *names = recording_names(app_symbols(r->app), r->src, &r->opts->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
 	int err = r->profile && names ? 0 : -ENOMEM;
@@ -390,7 +391,7 @@ static int check_trace(struct report *r)
 			   : o->tasks		       ? "--tasks"
 			   : o->mmaps		       ? "--mmaps"
 						       : NULL;
-	return what ? recording_needs_perf(r->app, r->src, o->input, what) : 0;
+	return what ? recording_needs_perf(r->src, o->input, what, &r->app->diag) : 0;
 }
 
 /* One run over the recording; *again: the browser asks for another. */
@@ -407,8 +408,8 @@ static int report_once(struct app *app, struct report_opts *o, bool *again)
 	if (o->by_thread)
 		r.sort = "tid,dso,sym";
 	if (!err)
-		err = recording_open_inputs(app, &o->inputs, o->input, RECORDING_TIME, &o->symbols,
-					    &r.src);
+		err = recording_open_inputs(app_symbols(app), &o->inputs, o->input, RECORDING_TIME,
+					    &o->symbols, &r.src);
 	if (!err)
 		err = check_trace(&r);
 	if (err)

@@ -6,9 +6,9 @@
 
 #include "analysis/profile.h"
 #include "cmd/app/app.h"
-#include "cmd/app/choose.h"
+#include "session/choose.h"
 #include "cmd/report/env.h"
-#include "cmd/app/symbols.h"
+#include "session/symbols.h"
 #include "view/text_table.h"
 
 enum { EVENTS_MAX = 64 };

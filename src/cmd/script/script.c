@@ -1,17 +1,19 @@
 /* sonde script: every sample of a recording as text, in time order. */
 #include "cmd/app/app.h"
-#include "cmd/app/choose.h"
+#include "cmd/app/choose_opts.h"
+#include "cmd/app/opt_rows.h"
+#include "session/choose.h"
 #include "cmd/app/commands.h"
 #include "cmd/script/dump_raw.h"
-#include "cmd/app/look.h"
+#include "session/look.h"
 #include "cmd/script/counts.h"
 #include "cmd/script/dump.h"
 #include "cmd/script/fields.h"
 #include "cmd/script/names.h"
 #include "cmd/script/side.h"
 #include "cmd/report/perf_header.h"
-#include "cmd/app/recording.h"
-#include "cmd/app/symbols.h"
+#include "session/recording.h"
+#include "session/symbols.h"
 #include "arch/arch.h"
 #include "stream/replay_perf.h"
 #include "stream/rounds.h"
@@ -512,7 +514,7 @@ static int check_trace(struct script *s)
 			   : o->show_cgroups		 ? "--show-cgroup-events"
 			   : o->show_bpf		 ? "--show-bpf-events"
 							 : NULL;
-	return what ? recording_needs_perf(s->app, s->src, o->input, what) : 0;
+	return what ? recording_needs_perf(s->src, o->input, what, &s->app->diag) : 0;
 }
 
 /* Samples, counts, or nothing but records. */
@@ -594,7 +596,7 @@ static int script_round(struct script *s, struct replay_perf_stats *before, stru
 	if (err)
 		return err;
 	replay_perf_count_on(s->src, before);
-	err = symbols_unwind(s->src, &s->opts->symbols);
+	err = symbols_unwind(app_symbols(s->app), s->src, &s->opts->symbols);
 	if (!err)
 		err = script_opened(s, wrong, status);
 	*before = *replay_perf_stats(s->src);
@@ -622,7 +624,7 @@ static int script_stream(struct script *s, int *status)
 	struct diag said = { 0 };
 	struct rounds *rounds =
 		rounds_open(STDIN_FILENO, &(struct rounds_opts){ .whole = needs_end(s->opts) });
-	s->names = symbols_open(s->app, &s->opts->symbols);
+	s->names = symbols_open(app_symbols(s->app), &s->opts->symbols);
 	int err = rounds && s->names ? 0 : -ENOMEM;
 	outlive_recorder();
 	app_live(s->app);
@@ -647,11 +649,11 @@ static int script_file(struct script *s, int *status)
 {
 	s->round = (struct round){ .until = UINT64_MAX, .last = true };
 	const struct script_opts *o = s->opts;
-	int err = recording_open_inputs(s->app, &o->inputs, o->input, RECORDING_EVENTS, &o->symbols,
-					&s->src);
+	int err = recording_open_inputs(app_symbols(s->app), &o->inputs, o->input, RECORDING_EVENTS,
+					&o->symbols, &s->src);
 	if (err)
 		return err;
-	s->names = recording_names(s->app, s->src, &o->symbols);
+	s->names = recording_names(app_symbols(s->app), s->src, &o->symbols);
 	err = s->names ? script_opened(s, &s->app->diag, status) : -ENOMEM;
 	if (s->names)
 		s->names->ops->free(s->names);

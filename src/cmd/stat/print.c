@@ -1,7 +1,7 @@
 #include "cmd/stat/stat.h"
 
-#include "cmd/app/outfile.h"
-#include "cmd/app/written.h"
+#include "session/outfile.h"
+#include "session/written.h"
 
 #include "view/csv_stat.h"
 #include "view/json_stat.h"

@@ -1,7 +1,7 @@
 /* `stat record`: the counts of each round go to a perf.data file while they are shown. */
 #include "cmd/stat/stat.h"
 
-#include "cmd/app/written.h"
+#include "session/written.h"
 #include "file/perfdata_write.h"
 #include "file/statdata.h"
 #include "kern/machine.h"

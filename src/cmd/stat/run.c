@@ -3,7 +3,7 @@
 #include "cmd/stat/stat.h"
 
 #include "kern/watchdog.h"
-#include "cmd/app/written.h"
+#include "session/written.h"
 
 #include <errno.h>
 #include <string.h>
@@ -460,7 +460,7 @@ int stat_run_watch(struct stat_session *s)
 	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
 		err = loop_add_signal(s->loop, signals[i], on_signal, s);
 	if (!err && s->o->control) {
-		err = control_open(&s->control, s->o->control, &s->app->diag);
+		err = control_open(&s->control, "--control", s->o->control, &s->app->diag);
 		if (!err)
 			err = loop_add_fd(s->loop, s->control.fd, EPOLLIN, stat_on_control, s,
 					  &s->control_source);

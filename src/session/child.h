@@ -9,6 +9,9 @@
 #include <signal.h>
 #include <sys/types.h>
 
+/* What a shell returns for a command that it cannot run, or cannot find. */
+enum { CHILD_CANNOT_RUN = 126, CHILD_NOT_FOUND = 127 };
+
 struct child {
 	pid_t pid; /* 0: none */
 	int go_fd;
@@ -32,8 +35,9 @@ int child_prepare(struct child *c, char **argv, const sigset_t *signals, struct 
 /* The same as another user, with that user's groups, HOME, USER, LOGNAME and SHELL. */
 int child_prepare_as(struct child *c, char **argv, const sigset_t *signals,
 		     const struct child_user *user, struct diag *d) must_check;
-/* -ENOENT with a diag: there is no such user. */
-int child_user_find(struct child_user *u, const char *name, struct diag *d) must_check;
+/* -ENOENT with a diag: there is no such user. option: what messages call the option that named the user. */
+int child_user_find(struct child_user *u, const char *option, const char *name,
+		    struct diag *d) must_check;
 void child_user_done(struct child_user *u);
 /* Lets it exec; waits until it did. Negative errno of exec with a diag; the child is reaped then. */
 int child_go(struct child *c, const char *command, struct diag *d) must_check;

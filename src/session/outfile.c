@@ -1,4 +1,4 @@
-#include "cmd/app/outfile.h"
+#include "session/outfile.h"
 
 #include "base/kept.h"
 #include "base/strbuf.h"

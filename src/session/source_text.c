@@ -1,4 +1,4 @@
-#include "cmd/app/source_text.h"
+#include "session/source_text.h"
 #include "base/foreign.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "cmd/app/debug_package.h"
+#include "session/debug_package.h"
 
 #include <ctype.h>
 #include <dirent.h>

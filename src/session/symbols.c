@@ -1,9 +1,9 @@
-#include "cmd/app/symbols.h"
+#include "session/symbols.h"
 #include "base/guard.h"
 
-#include "cmd/app/debug_package.h"
-#include "cmd/app/debug_server.h"
-#include "cmd/app/recorded_ids.h"
+#include "session/debug_package.h"
+#include "session/debug_server.h"
+#include "session/recorded_ids.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
 #include "kern/mntroots.h"
@@ -82,20 +82,19 @@ static void make_cache(char *path)
 	make_own(path);
 }
 
-static const char *usable_cache(struct app *app, const char *path)
+static const char *usable_cache(struct symbols *s, const char *path)
 {
-	static bool told;
 	bool exists;
 	const char *why = why_not_cache(path, &exists);
-	if (why && app && !told) {
-		told = true;
-		diag_note(&app->diag, "the cache folder %s is not used: %s", path, why);
-		diag_hint(&app->diag, "SONDE_CACHE names another one");
+	if (why && s && !s->told_cache) {
+		s->told_cache = true;
+		diag_note(s->diag, "the cache folder %s is not used: %s", path, why);
+		diag_hint(s->diag, "SONDE_CACHE names another one");
 	}
 	return exists && !why ? path : NULL;
 }
 
-const char *cache_folder(struct app *app, char *to, size_t size)
+const char *cache_folder(struct symbols *s, char *to, size_t size)
 {
 	if (getauxval(AT_SECURE))
 		return NULL;
@@ -110,7 +109,7 @@ const char *cache_folder(struct app *app, char *to, size_t size)
 	/* Ours to make, not the folders above it (but ~/.cache, which a new account has not). */
 	if ((!own || !*own) && strchr(to, '/'))
 		make_cache(to);
-	return usable_cache(app, to);
+	return usable_cache(s, to);
 }
 
 static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *ret)
@@ -134,26 +133,27 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 static int open_place(void *ctx, s32 pid, const char *path, unsigned n, bool maps,
 		      struct opener *via)
 {
-	return mntroots_open(ctx, pid, path, n, maps, via);
+	struct symbols *s = ctx;
+	return mntroots_open(&s->roots, pid, path, n, maps, via);
 }
 
 static int open_place_map(void *ctx, s32 pid)
 {
-	return mntroots_open_map(ctx, pid);
+	const struct symbols *s = ctx;
+	return mntroots_open_map(&s->roots, pid);
 }
 
-static s64 oldest_recording; /* in seconds of the wall clock; 0: none */
-
-void symbols_recorded(const char *path)
+void symbols_recorded(struct symbols *s, const char *path)
 {
 	struct stat st;
 	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode))
 		return;
-	oldest_recording = oldest_recording ? min(oldest_recording, (s64)st.st_mtime) : st.st_mtime;
+	s->oldest_recording =
+		s->oldest_recording ? min(s->oldest_recording, (s64)st.st_mtime) : st.st_mtime;
 }
 
 /* The number may have gone to another process since: one that began after the recording was made is not the recorded one. */
-s64 symbols_uid(s32 pid)
+s64 symbols_uid(const struct symbols *s, s32 pid)
 {
 	struct sysroot root;
 	struct procfs proc;
@@ -163,29 +163,32 @@ s64 symbols_uid(s32 pid)
 		return -1;
 	procfs_init(&proc, &root);
 	int err = procfs_uid(&proc, pid, &uid);
-	if (!err && oldest_recording)
+	if (!err && s->oldest_recording)
 		err = procfs_started(&proc, pid, &began);
 	procfs_done(&proc);
 	sysroot_close(&root);
-	return err || (oldest_recording && began > oldest_recording) ? -1 : (s64)uid;
+	return err || (s->oldest_recording && began > s->oldest_recording) ? -1 : (s64)uid;
 }
 
 static s64 uid_of_place(void *ctx, s32 pid)
 {
-	(void)ctx;
-	return symbols_uid(pid);
+	return symbols_uid(ctx, pid);
 }
 
-const struct debugfile_places *symbols_places(const char *symfs)
+const struct debugfile_places *symbols_places(struct symbols *s, const char *symfs)
 {
-	static struct mntroots roots; /* as long as the program */
-	static struct debugfile_places places;
-	if (!places.open && !mntroots_init(&roots, NULL))
-		places = (struct debugfile_places){ .open = open_place,
-						    .open_map = open_place_map,
-						    .uid = uid_of_place,
-						    .ctx = &roots };
-	return symfs || !places.open ? NULL : &places;
+	if (!s->places.open && !mntroots_init(&s->roots, NULL))
+		s->places = (struct debugfile_places){
+			.open = open_place, .open_map = open_place_map, .uid = uid_of_place, .ctx = s
+		};
+	return symfs || !s->places.open ? NULL : &s->places;
+}
+
+void symbols_done(struct symbols *s)
+{
+	if (s->places.open)
+		mntroots_done(&s->roots);
+	s->places = (struct debugfile_places){ 0 };
 }
 
 unsigned symbols_want(const struct symbol_opts *o)
@@ -208,41 +211,41 @@ static char *stripped_hint(const char *const *paths, size_t nr)
 	return strbuf_steal(&s);
 }
 
-struct sym_config symbols_config(struct app *app, const struct symbol_opts *o)
+struct sym_config symbols_config(struct symbols *s, const struct symbol_opts *o)
 {
-	static char dir[4096], cache[4096]; /* as long as the names */
 	return (struct sym_config){
 		.symfs = o->symfs,
-		.fetch = o->symfs ? NULL : debug_server(app),
-		.places = symbols_places(o->symfs),
-		.cache = cache_folder(app, cache, sizeof(cache)),
-		.buildid_dir = o->symfs ? NULL : recorded_cache_dir(dir, sizeof(dir)),
+		.fetch = o->symfs ? NULL : debug_server(&s->server, s->diag),
+		.places = symbols_places(s, o->symfs),
+		.cache = cache_folder(s, s->cache, sizeof(s->cache)),
+		.buildid_dir =
+			o->symfs ? NULL : recorded_cache_dir(s->buildid_dir, sizeof(s->buildid_dir)),
 		.vmlinux = o->no_vmlinux ? NULL : o->vmlinux,
 		.no_vmlinux = o->no_vmlinux,
-		.bounds = o->func_names || (!o->no_func_names && strcmp(app->prog, "perf") != 0),
+		.bounds = o->func_names || (!o->no_func_names && s->bounds),
 		.min_unnamed = o->min_unnamed,
 		.stripped_hint = o->symfs ? NULL : stripped_hint,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,
 		.kernel_text = kernel_text,
 		.kernel_ctx = (void *)o,
 		.kallsyms_given = o->kallsyms != NULL,
-		.diag = &app->diag,
-		.max_notes = app->verbose ? 0 : 5,
+		.diag = s->diag,
+		.max_notes = s->all_notes ? 0 : 5,
 	};
 }
 
-struct names *symbols_open(struct app *app, const struct symbol_opts *o)
+struct names *symbols_open(struct symbols *s, const struct symbol_opts *o)
 {
-	struct sym_config cfg = symbols_config(app, o);
+	struct sym_config cfg = symbols_config(s, o);
 	return sym_names_new(&cfg);
 }
 
-int symbols_unwind(struct source *src, const struct symbol_opts *o)
+int symbols_unwind(struct symbols *s, struct source *src, const struct symbol_opts *o)
 {
 	char cache[4096];
 	return replay_perf_unwind(
 		src, &(struct unwind_config){ .symfs = o->symfs,
-					      .places = symbols_places(o->symfs),
+					      .places = symbols_places(s, o->symfs),
 					      .cache = cache_folder(NULL, cache, sizeof(cache)) });
 }
 

@@ -1,6 +1,4 @@
-#include "cmd/app/debug_server.h"
-
-#include "image/debuginfod.h"
+#include "session/debug_server.h"
 
 #include <limits.h>
 #include <pwd.h>
@@ -90,26 +88,6 @@ static bool choose_urls(const char *urls, char to[URLS_MAX])
 	return to[0] != '\0';
 }
 
-static void show_progress(void *ctx, const char *hex, size_t done, size_t total)
-{
-	struct term_progress *p = ctx;
-	char line[160];
-	if (done == SIZE_MAX) {
-		term_progress_clear(p);
-		return;
-	}
-	if (!term_progress_due(p))
-		return;
-	if (total)
-		(void)snprintf(line, sizeof(line),
-			       "debug symbols of %.12s: %.1f of %.1f MB (Ctrl-C ends)", hex,
-			       (double)done / 1e6, (double)total / 1e6);
-	else
-		(void)snprintf(line, sizeof(line),
-			       "debug symbols of %.12s: asking the servers (Ctrl-C ends)", hex);
-	term_progress_show(p, line);
-}
-
 static u64 stall_ns(void)
 {
 	const char *text = secure_getenv("DEBUGINFOD_TIMEOUT");
@@ -118,33 +96,30 @@ static u64 stall_ns(void)
 	return (seconds && seconds < STALL_SECONDS * 100 ? seconds : STALL_SECONDS) * 1000000000ull;
 }
 
-struct debugfile_fetch *debug_server(struct app *app)
+struct debugfile_fetch *debug_server(struct debug_server *s, struct diag *d)
 {
-	static struct debugfile_fetch *fetch; /* as long as the program */
-	static struct term_progress progress;
-	static bool asked;
-	static char folder[PATH_MAX], urls[URLS_MAX];
+	char folder[PATH_MAX], urls[URLS_MAX];
 	const char *told = secure_getenv("DEBUGINFOD_URLS");
-	if (asked || !told || !*told)
-		return fetch;
-	asked = true;
+	if (s->asked || !told || !*told)
+		return s->fetch;
+	s->asked = true;
 	bool root = !geteuid();
 	if (root && !choose_urls(told, urls))
 		return NULL;
 	if (root && !choose_folder(folder)) {
-		diag_note(&app->diag, "DEBUGINFOD_URLS is not used: others can write to the folder "
-				      "that its files "
-				      "would be kept in");
-		diag_hint(&app->diag, "DEBUGINFOD_CACHE_PATH names another");
+		diag_note(d, "DEBUGINFOD_URLS is not used: others can write to the folder that its "
+			     "files "
+			     "would be kept in");
+		diag_hint(d, "DEBUGINFOD_CACHE_PATH names another");
 		return NULL;
 	}
 	if (root &&
 	    (setenv("DEBUGINFOD_URLS", urls, 1) || setenv("DEBUGINFOD_CACHE_PATH", folder, 1)))
 		return NULL;
-	term_progress_init(&progress, STDERR_FILENO);
-	fetch = debuginfod_new(&(struct debuginfod_config){ .stall_ns = stall_ns(),
-							    .total_ns = TOTAL_SECONDS * 1000000000ull,
-							    .progress = show_progress,
-							    .ctx = &progress });
-	return fetch;
+	s->fetch = debuginfod_new(
+		&(struct debuginfod_config){ .stall_ns = stall_ns(),
+					     .total_ns = TOTAL_SECONDS * 1000000000ull,
+					     .progress = s->progress,
+					     .ctx = s->ctx });
+	return s->fetch;
 }

@@ -1,4 +1,4 @@
-#include "cmd/app/look.h"
+#include "session/look.h"
 
 static int look_feed(struct sink *k, void *state, const struct batch *b)
 {

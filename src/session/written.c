@@ -1,4 +1,4 @@
-#include "cmd/app/written.h"
+#include "session/written.h"
 
 #include "base/kept.h"
 #include "base/term.h"

@@ -1,5 +1,5 @@
-#include "cmd/app/stacks.h"
-#include "cmd/app/recording.h"
+#include "session/stacks.h"
+#include "session/recording.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 
@@ -58,22 +58,22 @@ static void take_cut(const struct source *src, struct flame_side *s)
 		s->nr_truncated = max(s->nr_truncated, nr);
 }
 
-static int load_one(struct app *app, const struct stacks_opts *o, const char *path,
+static int load_one(struct symbols *sy, const struct stacks_opts *o, const char *path,
 		    struct flame_build *b)
 {
 	struct source *src;
-	int err = o->inputs ? recording_open_inputs(app, o->inputs, path, RECORDING_TIME,
-						    o->symbols, &src)
-			    : recording_open(app, path, RECORDING_TIME, o->symbols, &src);
+	int err = o->inputs ? recording_open_inputs(sy, o->inputs, path, RECORDING_TIME, o->symbols,
+						    &src)
+			    : recording_open(sy, path, RECORDING_TIME, o->symbols, &src);
 	if (err)
 		return err;
 	struct flame_sink *sink = flame_sink_new();
-	struct names *names = recording_names(app, src, o->symbols);
+	struct names *names = recording_names(sy, src, o->symbols);
 	struct run_tables run = { 0 };
 	struct names_result named;
 	err = sink && names ? stream_run(src, flame_sink(sink),
 					 recording_split_reads(src, flame_sink(sink), o->workers),
-					 &run, &app->diag)
+					 &run, sy->diag)
 			    : -ENOMEM;
 	if (!err)
 		err = names->ops->resolve(names, &src->catalog, &run.frames,
@@ -93,12 +93,12 @@ static int load_one(struct app *app, const struct stacks_opts *o, const char *pa
 	return err;
 }
 
-int stacks_load(struct app *app, const struct stacks_opts *o, struct flame *f)
+int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f)
 {
 	struct flame_build b = { .flame = f, .by_comm = o->by_comm || o->nr_paths > 1 };
 	int err = 0;
 	for (u32 i = 0; i < o->nr_paths && !err; i++)
-		err = load_one(app, o, o->paths[i], &b);
+		err = load_one(sy, o, o->paths[i], &b);
 	if (!err)
 		err = flame_build_finish(&b);
 	/* Events of a perf.data stand as they were asked for; those of a trace.dat as the kernel numbers them, which says nothing. */
@@ -107,7 +107,7 @@ int stacks_load(struct app *app, const struct stacks_opts *o, struct flame *f)
 	flame_build_done(&b);
 	for (u32 i = 0; i < f->nr_sides && !err; i++)
 		if (f->sides[i].nr_lost)
-			diag_warn(&app->diag, "%s: %llu samples were lost while recording",
+			diag_warn(sy->diag, "%s: %llu samples were lost while recording",
 				  o->paths[i], (unsigned long long)f->sides[i].nr_lost);
 	return err;
 }

@@ -1,7 +1,7 @@
 /* Packages with the symbols of stripped files, out of a made-up database of installed packages. */
 #include "tap.h"
 
-#include "cmd/app/debug_package.h"
+#include "session/debug_package.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

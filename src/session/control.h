@@ -1,5 +1,5 @@
 /*
- * --control: another program tells us what to do while we run, one command a line, over a descriptor or a named pipe:
+ * Another program tells us what to do while we run, one command a line, over a descriptor or a named pipe:
  * enable, disable, snapshot, evlist, ping, stop. Each is answered with "ack" where a second descriptor or pipe is given.
  */
 #pragma once
@@ -27,8 +27,9 @@ struct control {
 	char word[CONTROL_LINE];
 };
 
-/* "fd:3", "fd:3,4", "fifo:PATH", "fifo:PATH,PATH"; negative errno with a diag. */
-int control_open(struct control *c, const char *text, struct diag *d) must_check;
+/* "fd:3", "fd:3,4", "fifo:PATH", "fifo:PATH,PATH"; negative errno with a diag, where the option that said so is
+ * called `option`. */
+int control_open(struct control *c, const char *option, const char *text, struct diag *d) must_check;
 /* Reads what is there, once: 1 go on with control_next(), 0 the other side closed it, or negative errno. */
 int control_read(struct control *c) must_check;
 enum control_command control_next(struct control *c);

@@ -1,6 +1,4 @@
-#include "cmd/app/child.h"
-
-#include "cmd/app/app.h"
+#include "session/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +16,7 @@
 
 int child_exec_status(int err)
 {
-	return err == -ENOENT ? APP_NOT_FOUND : APP_CANNOT_RUN;
+	return err == -ENOENT ? CHILD_NOT_FOUND : CHILD_CANNOT_RUN;
 }
 
 int child_exit_status(int wait_status)
@@ -78,12 +76,12 @@ static int give_up_privileges(void)
 		       : 0;
 }
 
-int child_user_find(struct child_user *u, const char *name, struct diag *d)
+int child_user_find(struct child_user *u, const char *option, const char *name, struct diag *d)
 {
 	const struct passwd *pw = getpwnam(name);
 	*u = (struct child_user){ 0 };
 	if (!pw)
-		return diag_error(d, -ENOENT, "--user %s: no such user", name);
+		return diag_error(d, -ENOENT, "%s %s: no such user", option, name);
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	u->name = strdup(pw->pw_name);
@@ -97,7 +95,7 @@ int child_user_find(struct child_user *u, const char *name, struct diag *d)
 	    getgrouplist(u->name, u->gid, u->groups, &u->nr_groups) >= 0)
 		return 0;
 	child_user_done(u);
-	return diag_error(d, -ENOMEM, "--user %s: cannot read the user's groups", name);
+	return diag_error(d, -ENOMEM, "%s %s: cannot read the user's groups", option, name);
 }
 
 void child_user_done(struct child_user *u)
@@ -130,18 +128,18 @@ static _Noreturn void child_main(int go_fd, int exec_fd, char **argv, const sigs
 	while ((n = read(go_fd, &go, 1)) < 0 && errno == EINTR)
 		;
 	if (n != 1) /* the recorder is gone, or thought better of it */
-		_exit(APP_CANNOT_RUN);
+		_exit(CHILD_CANNOT_RUN);
 	if (signals)
 		(void)sigprocmask(SIG_SETMASK, signals, NULL);
 	if (user ? become_user(user) : getauxval(AT_SECURE) && give_up_privileges()) {
 		int err = errno;
 		(void)!write(exec_fd, &err, sizeof(err));
-		_exit(APP_CANNOT_RUN);
+		_exit(CHILD_CANNOT_RUN);
 	}
 	execvp(argv[0], argv);
 	int err = errno;
 	(void)!write(exec_fd, &err, sizeof(err));
-	_exit(APP_NOT_FOUND);
+	_exit(CHILD_NOT_FOUND);
 }
 
 int child_prepare(struct child *c, char **argv, const sigset_t *signals, struct diag *d)

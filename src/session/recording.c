@@ -1,4 +1,4 @@
-#include "cmd/app/recording.h"
+#include "session/recording.h"
 #include "stream/replay_ftrace.h"
 #include "stream/replay_perf.h"
 
@@ -38,7 +38,8 @@ static u64 kernel_start(struct source *src, u32 file)
 }
 
 /* One list of symbols names the functions of all: it has to be the same kernel, at the same place. */
-static int check_kernels(struct app *app, struct source *src, const struct replay_ftrace_input *in)
+static int check_kernels(struct symbols *sy, struct source *src,
+			 const struct replay_ftrace_input *in)
 {
 	const struct tracedat *first = replay_ftrace_file(src, 0);
 	for (u32 i = 1; i < replay_ftrace_nr_files(src); i++) {
@@ -48,16 +49,15 @@ static int check_kernels(struct app *app, struct source *src, const struct repla
 					  first->clock ? first->clock : "local");
 		if (!same_name || kernel_start(src, i) != kernel_start(src, 0)) {
 			(void)diag_error(
-				&app->diag, -ENOTSUP,
+				sy->diag, -ENOTSUP,
 				"%s and %s are of different kernels, or of different boots",
 				in[0].path, in[i].path);
-			diag_hint(&app->diag,
-				  "'sonde ftrace report -i A -i B' prints the events of "
-				  "both, each with its own names");
+			diag_hint(sy->diag, "'sonde ftrace report -i A -i B' prints the events of "
+					    "both, each with its own names");
 			return -ENOTSUP;
 		}
 		if (!same_clock)
-			diag_warn(&app->diag,
+			diag_warn(sy->diag,
 				  "%s was recorded with the clock '%s', %s with '%s': their order "
 				  "means little",
 				  in[0].path, first->clock ? first->clock : "local", in[i].path,
@@ -66,25 +66,25 @@ static int check_kernels(struct app *app, struct source *src, const struct repla
 	return 0;
 }
 
-static int open_traces(struct app *app, const struct replay_ftrace_input *in, u32 nr,
+static int open_traces(struct symbols *sy, const struct replay_ftrace_input *in, u32 nr,
 		       enum recording_use use, struct source **ret)
 {
 	struct replay_ftrace_opts o = { .style = PRINT_STYLE_KERNEL,
 					.samples = true,
 					.calls = use == RECORDING_TIME };
 	struct source *src;
-	int err = replay_ftrace_open_files(in, nr, &o, &src, &app->diag);
+	int err = replay_ftrace_open_files(in, nr, &o, &src, sy->diag);
 	if (err)
 		return err;
 	for (u32 i = 0; i < nr && !err; i++)
 		if (replay_ftrace_file(src, i)->latency) {
-			err = diag_error(&app->diag, -ENODATA,
+			err = diag_error(sy->diag, -ENODATA,
 					 "%s holds the text of a latency tracer, and no events",
 					 in[i].path);
-			diag_hint(&app->diag, "sonde ftrace report shows it");
+			diag_hint(sy->diag, "sonde ftrace report shows it");
 		}
 	if (!err)
-		err = check_kernels(app, src, in);
+		err = check_kernels(sy, src, in);
 	if (err)
 		src->ops->close(src);
 	else
@@ -92,26 +92,26 @@ static int open_traces(struct app *app, const struct replay_ftrace_input *in, u3
 	return err;
 }
 
-int recording_open(struct app *app, const char *path, enum recording_use use,
+int recording_open(struct symbols *sy, const char *path, enum recording_use use,
 		   const struct symbol_opts *o, struct source **ret)
 {
 	char bytes[LOOKS_BYTES];
 	size_t size = first_bytes(path, bytes, sizeof(bytes));
 	enum looks kind = looks_like(bytes, size);
 	if (kind == LOOKS_TRACEDAT)
-		return open_traces(app, &(struct replay_ftrace_input){ .path = path }, 1, use, ret);
+		return open_traces(sy, &(struct replay_ftrace_input){ .path = path }, 1, use, ret);
 	if (kind == LOOKS_OTHER && size) {
-		(void)diag_error(&app->diag, -EBADMSG,
+		(void)diag_error(sy->diag, -EBADMSG,
 				 "'%s' is neither a perf.data nor a trace.dat file", path);
-		looks_hint(&app->diag, bytes, size);
+		looks_hint(sy->diag, bytes, size);
 		return -EBADMSG;
 	}
 	struct source *src;
-	symbols_recorded(path);
-	int err = replay_perf_open(path, &src, &app->diag);
+	symbols_recorded(sy, path);
+	int err = replay_perf_open(path, &src, sy->diag);
 	if (err)
 		return err;
-	err = symbols_unwind(src, o);
+	err = symbols_unwind(sy, src, o);
 	if (err)
 		src->ops->close(src);
 	else
@@ -124,7 +124,7 @@ const char *recording_input(const struct opt_list *inputs, const char *otherwise
 	return inputs->items.nr ? inputs->items.at[inputs->items.nr - 1] : otherwise;
 }
 
-int recording_open_inputs(struct app *app, const struct opt_list *inputs, const char *path,
+int recording_open_inputs(struct symbols *sy, const struct opt_list *inputs, const char *path,
 			  enum recording_use use, const struct symbol_opts *o, struct source **ret)
 {
 	VEC(struct replay_ftrace_input) files = { 0 };
@@ -144,15 +144,15 @@ int recording_open_inputs(struct app *app, const struct opt_list *inputs, const 
 	if (err) {
 		;
 	} else if (files.nr + (other != NULL) < 2 || !files.nr) {
-		err = recording_open(app, path, use, o, ret);
+		err = recording_open(sy, path, use, o, ret);
 	} else if (other) {
-		err = diag_error(&app->diag, -EINVAL,
+		err = diag_error(sy->diag, -EINVAL,
 				 "%s is a trace.dat and %s is none: they cannot be one recording",
 				 files.at[0].path, other);
-		diag_hint(&app->diag, "'sonde ftrace report --samples PERF.DATA TRACE.DAT' prints "
-				      "both by time");
+		diag_hint(sy->diag, "'sonde ftrace report --samples PERF.DATA TRACE.DAT' prints "
+				    "both by time");
 	} else {
-		err = open_traces(app, files.at, (u32)files.nr, use, ret);
+		err = open_traces(sy, files.at, (u32)files.nr, use, ret);
 	}
 	vec_free(&files);
 	return err;
@@ -170,9 +170,9 @@ static int file_symbols(void *ctx, enum sym_kernel_text what, struct sym_text *r
 	return 0;
 }
 
-struct names *recording_names(struct app *app, struct source *src, const struct symbol_opts *o)
+struct names *recording_names(struct symbols *sy, struct source *src, const struct symbol_opts *o)
 {
-	struct sym_config cfg = symbols_config(app, o);
+	struct sym_config cfg = symbols_config(sy, o);
 	if (replay_ftrace_is(src) && !o->kallsyms && !o->vmlinux) {
 		cfg.kernel_text = file_symbols;
 		cfg.kernel_ctx = src;
@@ -181,14 +181,13 @@ struct names *recording_names(struct app *app, struct source *src, const struct 
 	return sym_names_new(&cfg);
 }
 
-int recording_needs_perf(struct app *app, const struct source *src, const char *path,
-			 const char *what)
+int recording_needs_perf(const struct source *src, const char *path, const char *what,
+			 struct diag *d)
 {
 	if (!replay_ftrace_is(src))
 		return 0;
-	(void)diag_error(&app->diag, -ENOTSUP, "%s: %s is of perf.data, and this is a trace.dat",
-			 path, what);
-	diag_hint(&app->diag, "sonde ftrace dump shows what a trace.dat holds besides its events");
+	(void)diag_error(d, -ENOTSUP, "%s: %s is of perf.data, and this is a trace.dat", path, what);
+	diag_hint(d, "sonde ftrace dump shows what a trace.dat holds besides its events");
 	return -ENOTSUP;
 }
 

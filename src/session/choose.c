@@ -1,4 +1,4 @@
-#include "cmd/app/choose.h"
+#include "session/choose.h"
 #include "base/bytes.h"
 #include "base/str.h"
 #include "stream/perf_walk.h"
@@ -158,16 +158,12 @@ static int parse_slice(const char *text, const char **end, double *from, double 
 		       : 0;
 }
 
-struct whole {
-	u64 first, last;
-};
-
 /* Where a share of the whole ends. The whole may be all that a word holds, which is more than a double counts exactly. */
-static u64 time_at(const struct whole *w, double share)
+static u64 time_at(const struct time_range *w, double share)
 {
-	u64 whole = u64_less(w->last, w->first);
+	u64 whole = u64_less(w->until_ns, w->from_ns);
 	double ns = round(share * (double)whole);
-	return w->first + (ns < (double)whole ? (u64)ns : whole);
+	return w->from_ns + (ns < (double)whole ? (u64)ns : whole);
 }
 
 static int add_range(struct choose *c, struct time_range r)
@@ -180,7 +176,7 @@ static int add_range(struct choose *c, struct time_range r)
 }
 
 /* c == NULL: only looks. */
-static int parse_times(struct choose *c, const char *text, const struct whole *w)
+static int parse_times(struct choose *c, const char *text, const struct time_range *w)
 {
 	bool parts = strchr(text, '%') != NULL;
 	for (const char *at = text; *at;) {
@@ -207,7 +203,7 @@ static int parse_times(struct choose *c, const char *text, const struct whole *w
 
 struct time_walk {
 	const struct perfdata *file;
-	struct whole whole;
+	struct time_range whole;
 };
 
 static int take_time(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 place)
@@ -218,26 +214,25 @@ static int take_time(void *ctx, const u8 *rec, const struct perf_event_header *h
 	u64 time = perf_walk_time(t->file, rec, h);
 	if (!time)
 		return 0;
-	if (!t->whole.first || time < t->whole.first)
-		t->whole.first = time;
-	t->whole.last = max(t->whole.last, time);
+	if (!t->whole.from_ns || time < t->whole.from_ns)
+		t->whole.from_ns = time;
+	t->whole.until_ns = max(t->whole.until_ns, time);
 	return 0;
 }
 
-/* First and last sample: as the recorder noted them, else by looking. */
-static int find_whole(const struct source *src, struct whole *ret)
+int choose_whole(const struct source *src, struct time_range *ret)
 {
 	const struct perfdata *file = replay_perf_file(src);
 	if (!file) {
-		*ret = (struct whole){ src->catalog.first_time_ns, src->catalog.last_time_ns };
+		*ret = (struct time_range){ src->catalog.first_time_ns, src->catalog.last_time_ns };
 		return 0;
 	}
 	struct perfdata_feature f = file->features[FEAT_SAMPLE_TIME];
 	if (f.at && f.size >= 16) {
 		struct bytes b = bytes_of(f.at, f.size, file->swap);
-		ret->first = bytes_u64(&b);
-		ret->last = bytes_u64(&b);
-		if (ret->last > ret->first)
+		ret->from_ns = bytes_u64(&b);
+		ret->until_ns = bytes_u64(&b);
+		if (ret->until_ns > ret->from_ns)
 			return 0;
 	}
 	struct time_walk t = { .file = file };
@@ -248,49 +243,32 @@ static int find_whole(const struct source *src, struct whole *ret)
 
 /* ---- all ---- */
 
-int choose_check(const struct choose_opts *o, struct app *app)
+bool choose_times_valid(const char *text)
 {
-	if (o->time && parse_times(NULL, o->time, NULL)) {
-		(void)diag_error(&app->diag, -EINVAL, "--time: '%s' is no range of times", o->time);
-		diag_hint(&app->diag, "12.5,13 or ,13 or 12.5, in seconds; 10%%/2 is the second "
-				      "tenth, 20%%-30%% the third");
-		return app_usage_said(app);
-	}
-	if (parse_numbers(o->cpus, true, NULL))
-		return app_usage(app, "--cpu: '%s' is not a list of CPUs", o->cpus);
-	if (parse_numbers(o->pids, false, NULL))
-		return app_usage(app, "--pid: '%s' is not a list of processes", o->pids);
-	if (parse_numbers(o->tids, false, NULL))
-		return app_usage(app, "--tid: '%s' is not a list of threads", o->tids);
-	return 0;
+	return !parse_times(NULL, text, NULL);
 }
 
-/* What samples do not say cannot choose them: all of them would be gone. */
-static int check_carried(const struct choose_opts *o, const struct source *src, struct diag *d)
+bool choose_numbers_valid(const char *text, bool ranges)
+{
+	return !parse_numbers(text, ranges, NULL);
+}
+
+enum choose_unsaid choose_unsaid(const struct choose_opts *o, const struct source *src)
 {
 	u64 types = 0;
 	vec_for_each (&src->catalog.events, e)
 		types |= e->sample_type;
-	const char *what = o->cpus && !(types & PERF_SAMPLE_CPU)    ? "--cpu"
-			   : o->time && !(types & PERF_SAMPLE_TIME) ? "--time"
-								    : NULL;
-	if (!what || !src->catalog.events.nr || !replay_perf_file(src))
-		return 0;
-	(void)diag_error(d, -ENODATA, "%s: the samples do not say %s", what,
-			 what[2] == 'c' ? "on which CPU they were taken" : "when they were taken");
-	diag_hint(d, "sonde record notes it, and perf record %s",
-		  what[2] == 'c' ? "--sample-cpu" : "-T");
-	return -ENODATA;
+	if (!src->catalog.events.nr || !replay_perf_file(src))
+		return CHOOSE_ALL_SAID;
+	return o->cpus && !(types & PERF_SAMPLE_CPU)	? CHOOSE_CPU_UNSAID
+	       : o->time && !(types & PERF_SAMPLE_TIME) ? CHOOSE_TIME_UNSAID
+							: CHOOSE_ALL_SAID;
 }
 
-int choose_parse(struct choose *c, const struct choose_opts *o, const struct source *src,
-		 struct app *app)
+int choose_read(struct choose *c, const struct choose_opts *o, const struct source *src)
 {
-	struct whole whole = { 0 };
-	int err = check_carried(o, src, &app->diag);
-	if (err)
-		return app_fail(app, err);
-	err = o->time && strchr(o->time, '%') ? find_whole(src, &whole) : 0;
+	struct time_range whole = { 0 };
+	int err = o->time && strchr(o->time, '%') ? choose_whole(src, &whole) : 0;
 	if (!err && o->time)
 		err = parse_times(c, o->time, &whole);
 	if (!err)
@@ -302,7 +280,7 @@ int choose_parse(struct choose *c, const struct choose_opts *o, const struct sou
 	if (!err)
 		err = choose_words(c, o->comms, &c->comms);
 	if (err)
-		return app_fail(app, err);
+		return err;
 	c->when = (struct sample_choice){ .ranges = c->ranges.at,
 					  .nr_ranges = c->ranges.nr,
 					  .cpus = c->cpus.at.at,
@@ -316,64 +294,6 @@ int choose_parse(struct choose *c, const struct choose_opts *o, const struct sou
 	return 0;
 }
 
-/* ---- nothing is left ---- */
-
-/* The names of tasks, each once, as many as one reads. */
-static void hint_comms(const struct catalog *c, const char *asked, struct diag *d)
-{
-	enum { FEW = 12 };
-	const char *names[FEW];
-	size_t nr = 0;
-	bool more = false;
-	/* Those of tasks, in the order in which the recording told them: a table has no order. */
-	_cleanup_free_ bool *of_task = calloc(c->strings.nr + 1, sizeof(*of_task));
-	for (u32 i = 0; of_task && c->last_comm.slots && i <= c->last_comm.mask; i++)
-		if (c->last_comm.slots[i].value < c->strings.nr)
-			of_task[c->last_comm.slots[i].value] = true;
-	for (u32 id = 0; of_task && id < c->strings.nr; id++) {
-		const char *name = of_task[id] ? strtab_str(&c->strings, id) : "";
-		if (*name && nr < FEW)
-			names[nr++] = name;
-		else
-			more |= *name != 0;
-	}
-	struct strbuf s;
-	strbuf_init(&s);
-	for (size_t i = 0; i < nr; i++)
-		strbuf_printf(&s, "%s %s", i ? "," : "", names[i]);
-	if (nr)
-		diag_hint(d, "--comms %s: there are%s%s", asked, strbuf_cstr(&s),
-			  more ? " and others (report --sort comm)" : "");
-	strbuf_done(&s);
-}
-
-static void hint_times(const struct source *src, const char *asked, struct diag *d)
-{
-	struct whole w = { 0 };
-	if (find_whole(src, &w) || !w.last)
-		return;
-	diag_hint(d, "--time %s: samples are from %.6f to %.6f", asked, (double)w.first / 1e9,
-		  (double)w.last / 1e9);
-}
-
-void choose_say_none(const struct choose_opts *o, const char *only, const struct source *src,
-		     struct diag *d)
-{
-	if (!o->time && !o->comms && !o->pids && !o->tids && !o->cpus && !only)
-		return;
-	diag_warn(d, "no sample fits what was asked for");
-	if (o->time)
-		hint_times(src, o->time, d);
-	if (o->comms)
-		hint_comms(&src->catalog, o->comms, d);
-	if (o->pids || o->tids)
-		diag_hint(d, "report --sort pid shows which processes and threads there are");
-	if (o->cpus)
-		diag_hint(d, "report --sort cpu shows which CPUs there are");
-	if (only)
-		diag_hint(d, "%s: the same without it shows what there is", only);
-}
-
 /* ---- from one event to another ---- */
 
 /* The event of this name + 1; 0 where none is asked for or there is none. */
@@ -385,43 +305,17 @@ static u32 event_named(const struct catalog *c, const char *name)
 	return 0;
 }
 
-/* The names there are: few enough to say them all, else where to look. */
-static void hint_events(const struct catalog *c, const char *name, struct diag *d)
-{
-	enum { FEW = 12 };
-	struct strbuf s;
-	strbuf_init(&s);
-	const char *names[FEW];
-	size_t nr = 0;
-	for (size_t i = 0; i < c->events.nr && nr < FEW; i++) {
-		names[nr++] = c->events.at[i].name;
-		strbuf_printf(&s, "%s %s", i ? "," : "", c->events.at[i].name);
-	}
-	const char *near = str_closest(name, names, nr);
-	if (near)
-		diag_hint(d, "did you mean '%s'?", near);
-	else if (c->events.nr <= FEW)
-		diag_hint(d, "there are:%s", strbuf_cstr(&s));
-	else
-		diag_hint(d, "sonde evlist lists them");
-	strbuf_done(&s);
-}
-
-int choose_gate(const struct gate_opts *o, const struct source *src, struct sample_gate *ret,
-		struct app *app)
+int choose_gate_events(const struct gate_opts *o, const struct source *src, struct sample_gate *ret,
+		       const char **missing)
 {
 	const struct catalog *c = &src->catalog;
 	struct sample_gate g = { .on = event_named(c, o->on),
 				 .off = event_named(c, o->off),
 				 .shows = o->shows,
 				 .shut = o->on != NULL };
-	const char *missing = o->on && !g.on ? o->on : o->off && !g.off ? o->off : NULL;
-	if (missing) {
-		(void)diag_error(&app->diag, -EINVAL, "--switch-%s: the recording has no event '%s'",
-				 missing == o->on ? "on" : "off", missing);
-		hint_events(c, missing, &app->diag);
-		return app_usage_said(app);
-	}
+	*missing = o->on && !g.on ? o->on : o->off && !g.off ? o->off : NULL;
+	if (*missing)
+		return -ENOENT;
 	*ret = g;
 	return 0;
 }

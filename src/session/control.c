@@ -1,4 +1,4 @@
-#include "cmd/app/control.h"
+#include "session/control.h"
 
 #include "base/num.h"
 #include "base/outplace.h"
@@ -9,27 +9,27 @@
 #include <string.h>
 #include <unistd.h>
 
-static int bad_form(const char *text, struct diag *d)
+static int bad_form(const char *option, const char *text, struct diag *d)
 {
-	diag_error(d, -EINVAL, "--control %s: where should commands come from?", text);
+	diag_error(d, -EINVAL, "%s %s: where should commands come from?", option, text);
 	diag_hint(d, "fd:N or fd:N,N for descriptors, fifo:PATH or fifo:PATH,PATH for named pipes; "
 		     "the second is for the answers");
 	return -EINVAL;
 }
 
 /* "3": a descriptor that we were started with. One that closes at exec is no such one, but our own under the same number. */
-static int take_fd(const char *text, struct diag *d)
+static int take_fd(const char *option, const char *text, struct diag *d)
 {
 	u64 fd;
 	int flags = num_parse_u64(text, 10, &fd) || fd > INT_MAX ? -1 : fcntl((int)fd, F_GETFD);
 	if (flags < 0 || flags & FD_CLOEXEC)
-		return diag_error(d, -EINVAL, "--control: %s is no open descriptor", text);
+		return diag_error(d, -EINVAL, "%s: %s is no open descriptor", option, text);
 	int copy = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
-	return copy < 0 ? diag_error(d, -errno, "--control: %s", strerror(errno)) : copy;
+	return copy < 0 ? diag_error(d, -errno, "%s: %s", option, strerror(errno)) : copy;
 }
 
 /* Open for both, so that it neither waits for the other side nor ends with it. */
-static int take_fifo(const char *path, struct diag *d)
+static int take_fifo(const char *option, const char *path, struct diag *d)
 {
 	struct outplace p;
 	int fd = outplace_open(&p, path, OUTPLACE_REPLACE_LINK, d);
@@ -44,28 +44,28 @@ static int take_fifo(const char *path, struct diag *d)
 	if (fd == -1)
 		fd = -errno;
 	outplace_close(&p);
-	return fd < 0 ? diag_error(d, fd, "--control: cannot open %s: %s", path,
+	return fd < 0 ? diag_error(d, fd, "%s: cannot open %s: %s", option, path,
 				   fd == -EINVAL ? "not a named pipe" : strerror(-fd))
 		      : fd;
 }
 
-int control_open(struct control *c, const char *text, struct diag *d)
+int control_open(struct control *c, const char *option, const char *text, struct diag *d)
 {
 	*c = (struct control){ .fd = -1, .ack_fd = -1 };
 	bool fifo = !strncmp(text, "fifo:", 5);
 	if (!fifo && strncmp(text, "fd:", 3))
-		return bad_form(text, d);
+		return bad_form(option, text, d);
 	char first[PATH_MAX];
 	const char *at = text + (fifo ? 5 : 3), *comma = strchrnul(at, ',');
 	if (comma == at || (size_t)(comma - at) >= sizeof(first) || (*comma && !comma[1]))
-		return bad_form(text, d);
+		return bad_form(option, text, d);
 	memcpy(first, at, (size_t)(comma - at));
 	first[comma - at] = 0;
-	c->fd = fifo ? take_fifo(first, d) : take_fd(first, d);
+	c->fd = fifo ? take_fifo(option, first, d) : take_fd(option, first, d);
 	if (c->fd < 0)
 		return c->fd;
 	if (*comma)
-		c->ack_fd = fifo ? take_fifo(comma + 1, d) : take_fd(comma + 1, d);
+		c->ack_fd = fifo ? take_fifo(option, comma + 1, d) : take_fd(option, comma + 1, d);
 	return *comma ? min(c->ack_fd, 0) : 0;
 }
 

@@ -1,6 +1,6 @@
-#include "cmd/app/recorded_ids.h"
+#include "session/recorded_ids.h"
 
-#include "cmd/app/look.h"
+#include "session/look.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 

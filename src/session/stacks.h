@@ -2,7 +2,8 @@
 #pragma once
 
 #include "analysis/flame.h"
-#include "cmd/app/symbols.h"
+#include "base/opts.h"
+#include "session/symbols.h"
 
 struct stacks_opts {
 	const char *const *paths; /* one, or two: before and after */
@@ -13,5 +14,5 @@ struct stacks_opts {
 	const struct symbol_opts *symbols;
 };
 
-/* Into an initialised flame. 0, or negative errno with something said in app->diag. */
-int stacks_load(struct app *app, const struct stacks_opts *o, struct flame *f) must_check;
+/* Into an initialised flame. 0, or negative errno with something said in the symbols' diag. */
+int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f) must_check;

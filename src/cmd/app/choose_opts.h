@@ -1,0 +1,17 @@
+/* What a user is told about the options that choose samples: --time, --cpu, --comms, --pid, --tid, --switch-on, --switch-off. */
+#pragma once
+
+#include "cmd/app/app.h"
+#include "session/choose.h"
+
+/* What needs no recording, so that a mistake is told before one is opened. 0, or a usage status. */
+int choose_check(const struct choose_opts *o, struct app *app) must_check;
+/* The source is opened, and prepared if it is a stream. 0, or the status of a failure. */
+int choose_parse(struct choose *c, const struct choose_opts *o, const struct source *src,
+		 struct app *app) must_check;
+/* Nothing fits: says so, and what there would have been. only: further options that choose, NULL: none were given. */
+void choose_say_none(const struct choose_opts *o, const char *only, const struct source *src,
+		     struct diag *d);
+/* The source is prepared. 0, or a usage status. */
+int choose_gate(const struct gate_opts *o, const struct source *src, struct sample_gate *ret,
+		struct app *app) must_check;
