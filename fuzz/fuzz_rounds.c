@@ -1,6 +1,7 @@
-/* Any bytes as a stream that is cut into rounds, each replayed: no more samples come out than went in. */
+/* Any bytes as a stream that comes in rounds: they follow each other, and no more samples come out than went in. */
 #include "stream/replay_perf.h"
 #include "stream/rounds.h"
+#include "stream/run.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,43 +10,64 @@ enum { ROUNDS_MAX = 200 };
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-static u64 samples_of(const struct round *r)
+struct watch {
+	struct sink sink;
+	u64 until, nr, nr_samples;
+	bool whole;
+};
+
+static int watch_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
 {
-	struct source *src;
-	struct diag d;
-	u64 nr = 0;
-	diag_init(&d);
-	if (!replay_perf_open_bytes(r->data, r->size, &src, &d)) {
-		if (!src->ops->prepare(src, NEED_ORDER, &d))
-			nr = replay_perf_stats(src)->nr_samples;
-		src->ops->close(src);
-	} else if (!d.nr_errors) {
-		abort(); /* refused without a word */
-	}
-	diag_done(&d);
-	return nr;
+	*state = NULL;
+	return 0;
+}
+
+static int watch_feed(struct sink *k, void *state, const struct batch *b)
+{
+	container_of(k, struct watch, sink)->nr_samples += b->nr;
+	return 0;
+}
+
+static int watch_round(struct sink *k, const struct run_tables *t, const struct round *r)
+{
+	struct watch *w = container_of(k, struct watch, sink);
+	if (r->number != w->nr || r->after != w->until || r->until < w->until ||
+	    (w->whole && !r->last))
+		abort();
+	w->until = r->until;
+	return ++w->nr == ROUNDS_MAX;
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
+	static const struct sink_ops ops = { .shard_new = watch_new,
+					     .feed = watch_feed,
+					     .round_done = watch_round };
 	if (!size || size > 1 << 16)
 		return 0;
-	int fd = memfd_create("rounds", MFD_CLOEXEC), got = 0;
+	int fd = memfd_create("rounds", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET))
 		abort();
-	struct rounds_opts o = { .whole = data[size - 1] & 1, .ready_bytes = 1 };
-	struct rounds *r = rounds_open(fd, &o);
-	struct round round;
+	u8 last = data[size - 1];
+	struct watch w = {
+		.sink = { .ops = &ops,
+			  .needs = NEED_ORDER | NEED_CHAIN | NEED_COMM | (last & 2 ? KEEP_IDS : 0) },
+		.whole = last & 1,
+	};
+	struct rounds_opts o = { .fd = fd, .whole = w.whole, .ready_bytes = 1 };
+	struct source *src;
+	struct run_tables run;
 	struct diag d;
-	u64 until = 0;
 	diag_init(&d);
-	for (unsigned i = 0; r && i < ROUNDS_MAX && (got = rounds_next(r, &round, &d)) > 0; i++) {
-		if (round.after != until || round.until < until || (o.whole && !round.last))
-			abort();
-		until = round.until;
-		(void)samples_of(&round);
-	}
-	rounds_close(r);
+	if (rounds_open(&o, &src))
+		abort();
+	int err = stream_run(src, &w.sink, 1, &run, &d);
+	if (err && !d.nr_errors)
+		abort(); /* refused without a word */
+	if (w.nr_samples > replay_perf_stats(src)->nr_samples)
+		abort();
+	run_tables_done(&run);
+	src->ops->close(src);
 	diag_done(&d);
 	close(fd);
 	return 0;

@@ -63,6 +63,40 @@ int dict_add(struct dict *d, u64 key, u32 fresh, u32 *ret)
 	return 0;
 }
 
+int dict_put(struct dict *d, u64 key, u32 value)
+{
+	u32 have;
+	int err = dict_add(d, key, value, &have);
+	if (!err && have != value)
+		dict_find(d, key)->value = value;
+	return err;
+}
+
+/* What stands behind a gap moves into it, unless it would stand before its own place then. */
+static void close_gap(struct dict *d, u32 gap)
+{
+	for (u32 at = (gap + 1) & d->mask; d->slots[at].value != DICT_NONE; at = (at + 1) & d->mask) {
+		u32 home = (u32)hash_seeded(d->slots[at].key, d->seed) & d->mask;
+		if (((at - home) & d->mask) < ((at - gap) & d->mask))
+			continue;
+		d->slots[gap] = d->slots[at];
+		d->slots[at].value = DICT_NONE;
+		gap = at;
+	}
+}
+
+u32 dict_remove(struct dict *d, u64 key)
+{
+	struct dict_slot *slot = d->slots ? dict_find(d, key) : NULL;
+	u32 value = slot ? slot->value : DICT_NONE;
+	if (value == DICT_NONE)
+		return value;
+	slot->value = DICT_NONE;
+	d->nr--;
+	close_gap(d, (u32)(slot - d->slots));
+	return value;
+}
+
 u64 hash_bytes(const void *data, size_t len)
 {
 	const u8 *p = data;

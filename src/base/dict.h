@@ -1,5 +1,5 @@
 /*
- * A hash table from a 64-bit key to a 32-bit value, open addressing, power-of-two sizes, no deletion.
+ * A hash table from a 64-bit key to a 32-bit value, open addressing, power-of-two sizes.
  * The engines key it with packed ids; strings go through strtab.
  */
 #pragma once
@@ -31,6 +31,10 @@ u32 dict_get(const struct dict *d, u64 key);
  * 0 or -ENOMEM.
  */
 int dict_add(struct dict *d, u64 key, u32 fresh, u32 *ret) must_check;
+/* Sets the value, whether the key is new or not. 0 or -ENOMEM. */
+int dict_put(struct dict *d, u64 key, u32 value) must_check;
+/* Its value, or DICT_NONE when it was not there. */
+u32 dict_remove(struct dict *d, u64 key);
 
 /*
  * Keys come from files, which may choose them so that a known hash puts them all into one place. So tables add a number

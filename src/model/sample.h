@@ -24,6 +24,8 @@ enum sample_needs {
 	MAY_START_EARLY = 1 << 9,
 	NEED_DATA = 1 << 10, /* the frame of addr */
 	NEED_EXTRA = 1 << 11, /* what only some hardware tells */
+	/* Not of samples: ids of frames and chains are to mean the same in all rounds. */
+	KEEP_IDS = 1 << 12,
 };
 
 /* A task whose name was never recorded: perf shows ":TID". */

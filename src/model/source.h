@@ -10,6 +10,17 @@
  *
  * stream_run() (stream/run.h) joins the two over all cores. Frames and chains in a sample are ids of the shard's own
  * tables; merge() receives the translation to the tables of the whole run.
+ *
+ * Live data comes in rounds. A round holds all samples up to a point in time, the watermark; the catalogue is constant while it is
+ * processed, and grows between rounds. A recording is one round.
+ *
+ *	prepare ─► next_round ─► prepare ─► blocks ─► merge ─► round_done ─► next_round ...
+ *
+ * A run ends when the source has no more rounds, when round_done() says that it has seen enough, or after source->ops->stop().
+ *
+ * Tables do not grow for ever. Ids are valid until round_done() returns; then tables start anew. A sink that keeps ids from round to
+ * round asks for KEEP_IDS, and has carry(): when the tables have become too large, a new generation begins with what the sink
+ * still refers to.
  */
 #pragma once
 
@@ -25,8 +36,23 @@ struct shard {
 
 struct source;
 
+/* Its samples are of after < time <= until. */
+struct round {
+	u64 number; /* from 0 */
+	u64 after, until; /* watermarks; until of the last round: UINT64_MAX */
+	bool last;
+};
+
 struct source_ops {
+	/* With rounds: waits for the first one; later, gets the blocks of the current round ready to be taken (again). */
 	int (*prepare)(struct source *s, unsigned needs, struct diag *d);
+	/*
+	 * May be NULL: everything is one round. Waits until the next round is complete: 1, or 0 when the last one is over, or negative
+	 * errno. The round before is gone then, with all that samples of it have borrowed.
+	 */
+	int (*next_round)(struct source *s, struct round *ret, struct diag *d);
+	/* NULL where next_round is. From any thread or a signal handler: the round that comes next is the last, with what is there. */
+	void (*stop)(struct source *s);
 	/* Several shards are opened before any is used; each is then used by one thread. */
 	int (*shard_open)(struct source *s, struct shard *sh);
 	void (*shard_close)(struct source *s, struct shard *sh);
@@ -49,6 +75,16 @@ struct source {
 
 struct sink;
 
+/* From one generation of tables to the next. */
+struct carry {
+	const struct run_tables *old;
+	struct run_tables *fresh;
+	u32 *frames, *chains; /* [old id] -> new id, 0: not carried over so far */
+};
+/* The new id of a frame or chain that is still wanted, or -ENOMEM. */
+s64 carry_frame(struct carry *c, u32 id) must_check;
+s64 carry_chain(struct carry *c, u32 id) must_check;
+
 struct sink_ops {
 	unsigned needs;
 	int (*shard_new)(struct sink *k, unsigned index, const struct shard *sh, void **state);
@@ -60,6 +96,13 @@ struct sink_ops {
 	 */
 	int (*merge)(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain);
 	void (*shard_free)(struct sink *k, void *state); /* may be NULL: states own nothing */
+	/*
+	 * A round was merged: print, redraw, decay. Of a recording, too. 0: go on, 1: enough, the run ends well, or negative errno. The
+	 * round can be run again meanwhile, with stream_run_named(). May be NULL.
+	 */
+	int (*round_done)(struct sink *k, const struct run_tables *tables, const struct round *r);
+	/* With KEEP_IDS: replaces the ids that are kept by those of carry_frame() and carry_chain(). May be NULL: tables only grow. */
+	int (*carry)(struct sink *k, struct carry *c);
 	/* A worker failed and its block will not be done: wakes who waits for it. From any thread; may be NULL. */
 	void (*cancel)(struct sink *k);
 };

@@ -14,6 +14,7 @@
 #include "stream/replay_perf.h"
 #include "file/perfdata_made.h"
 #include "stream/replay_perf_impl.h"
+#include "stream/rounds_impl.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,15 +22,6 @@
 const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 {
 	return &replay_of(s)->stats;
-}
-
-void replay_perf_count_on(struct source *s, const struct replay_perf_stats *before)
-{
-	struct replay *r = replay_of(s);
-	r->nr_bad = before->nr_bad_samples;
-	r->nr_unknown_id = before->nr_unknown_id;
-	r->nr_corrupt = before->nr_corrupt_chains;
-	r->nr_deferred = before->nr_deferred;
 }
 
 void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
@@ -97,16 +89,19 @@ static void open_formats(struct replay *r)
 	bool wanted = false;
 	vec_for_each (&r->file.attrs, a)
 		wanted |= a->attr.type == PERF_TYPE_TRACEPOINT;
-	if (wanted && f.at && perf_formats_open(&r->formats, f.at, f.size))
+	if (wanted && f.at && !r->has_formats && perf_formats_open(&r->formats, f.at, f.size))
 		r->stats.nr_bad++;
+	r->has_formats |= wanted && f.at;
 }
 
+/* A stream may tell more of them later, and names of those that are known. */
 static int fill_events(struct replay *r)
 {
 	struct catalog *c = &r->source.catalog;
 	open_formats(r);
-	vec_for_each (&r->file.attrs, a) {
-		struct event_info *e = vec_push(&c->events);
+	for (size_t i = 0; i < r->file.attrs.nr; i++) {
+		const struct perfdata_attr *a = &r->file.attrs.at[i];
+		struct event_info *e = i < c->events.nr ? &c->events.at[i] : vec_push(&c->events);
 		if (!e)
 			return -ENOMEM;
 		*e = (struct event_info){
@@ -142,7 +137,7 @@ static int prepare_unwind(struct replay *r, struct diag *d)
 	return replay_unwind_init(&r->unwind, &r->unwind_config, r->tasks, &r->source.catalog);
 }
 
-static int seal(struct replay *r)
+static int tell_build_ids(struct replay *r)
 {
 	int err = perfdata_build_ids(&r->file, take_build_id, r->tasks);
 	for (size_t i = 0; i < r->build_ids.nr && !err; i++) {
@@ -150,6 +145,12 @@ static int seal(struct replay *r)
 		err = perfdata_build_id_record(&r->file, r->build_ids.at[i], &h, take_build_id,
 					       r->tasks);
 	}
+	return err;
+}
+
+static int seal(struct replay *r)
+{
+	int err = tell_build_ids(r);
 	return err ? err : tasks_seal(r->tasks);
 }
 
@@ -185,6 +186,29 @@ static int find_made(struct replay *r)
 	return err;
 }
 
+static int no_events(struct diag *d)
+{
+	return diag_error(d, -EBADMSG,
+			  "the recording describes no event: it was cut off at its very beginning");
+}
+
+int replay_perf_learn(struct replay *r, struct diag *d)
+{
+	size_t nr_images = r->source.catalog.images.nr;
+	int err = 0;
+	if (r->nr_told_images != nr_images || r->nr_told_ids != r->build_ids.nr)
+		err = tell_build_ids(r);
+	r->nr_told_images = nr_images;
+	r->nr_told_ids = r->build_ids.nr;
+	if (!err)
+		err = fill_events(r);
+	if (!err)
+		err = r->unwind.tables ? unwind_tables_reserve(r->unwind.tables, (u32)nr_images)
+				       : prepare_unwind(r, d);
+	r->stats.nr_samples = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
+	return err || r->file.attrs.nr || !r->round.last ? err : no_events(d);
+}
+
 static int prepare_once(struct replay *r, unsigned needs, struct diag *d)
 {
 	replay_perf_find_times(r);
@@ -198,9 +222,7 @@ static int prepare_once(struct replay *r, unsigned needs, struct diag *d)
 	if (!err)
 		err = prepare_unwind(r, d);
 	if (!err && !r->file.attrs.nr)
-		err = diag_error(
-			d, -EBADMSG,
-			"the recording describes no event: it was cut off at its very beginning");
+		err = no_events(d);
 	r->stats.nr_samples = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
 	r->prepared = !err;
 	return err;
@@ -217,7 +239,7 @@ static int prepare_rest(struct replay *r)
 	return err;
 }
 
-static int replay_prepare(struct source *s, unsigned needs, struct diag *d)
+int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 {
 	struct replay *r = replay_of(s);
 	int err = r->prepared ? 0 : prepare_once(r, needs, d);
@@ -254,7 +276,7 @@ static void tell_corrupt(const struct replay *r, struct diag *d)
 		     "dwarf to see them");
 }
 
-static void replay_finish(struct source *s, struct diag *d)
+void replay_perf_finish(struct source *s, struct diag *d)
 {
 	struct replay *r = replay_of(s);
 	r->stats.nr_bad_samples = r->nr_bad;
@@ -292,11 +314,12 @@ static void replay_finish(struct source *s, struct diag *d)
 			  (unsigned long long)r->nr_deferred);
 }
 
-static void replay_close(struct source *s)
+void replay_perf_close(struct source *s)
 {
 	struct replay *r = replay_of(s);
 	if (!r->own_map)
 		r->file.map_size = 0;
+	rounds_free(r->rounds);
 	perfdata_inflate_free(r->inflate);
 	replay_unwind_done(&r->unwind);
 	free((char *)(uintptr_t)r->unwind_config.cache);
@@ -313,18 +336,18 @@ static void replay_close(struct source *s)
 }
 
 static const struct source_ops replay_ops = {
-	.prepare = replay_prepare,
+	.prepare = replay_perf_prepare,
 	.shard_open = replay_perf_shard_open,
 	.shard_close = replay_perf_shard_close,
 	.next_block = replay_perf_next_block,
 	.next_batch = replay_perf_next_batch,
-	.finish = replay_finish,
-	.close = replay_close,
+	.finish = replay_perf_finish,
+	.close = replay_perf_close,
 };
 
 const struct perfdata *replay_perf_file(const struct source *s)
 {
-	return s->ops == &replay_ops ? &replay_of(s)->file : NULL;
+	return s->ops->close == replay_perf_close ? &replay_of(s)->file : NULL;
 }
 
 bool replay_perf_has_reads(const struct source *s)
@@ -333,12 +356,12 @@ bool replay_perf_has_reads(const struct source *s)
 	return file && perfdata_has_sample_type(file, PERF_SAMPLE_READ);
 }
 
-static struct replay *replay_new(void)
+struct replay *replay_perf_new(const struct source_ops *ops)
 {
 	struct replay *r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
-	r->source.ops = &replay_ops;
+	r->source.ops = ops;
 	pthread_mutex_init(&r->lock, NULL);
 	if (catalog_init(&r->source.catalog)) {
 		free(r);
@@ -355,13 +378,13 @@ static struct replay *replay_new(void)
 
 int replay_perf_open(const char *path, struct source **ret, struct diag *d)
 {
-	struct replay *r = replay_new();
+	struct replay *r = replay_perf_new(&replay_ops);
 	if (!r)
 		return -ENOMEM;
 	r->own_map = true;
 	int err = perfdata_open(&r->file, path, d);
 	if (err) {
-		replay_close(&r->source);
+		replay_perf_close(&r->source);
 		return err;
 	}
 	*ret = &r->source;
@@ -370,12 +393,12 @@ int replay_perf_open(const char *path, struct source **ret, struct diag *d)
 
 int replay_perf_open_bytes(const void *data, size_t size, struct source **ret, struct diag *d)
 {
-	struct replay *r = replay_new();
+	struct replay *r = replay_perf_new(&replay_ops);
 	if (!r)
 		return -ENOMEM;
 	int err = perfdata_open_bytes(&r->file, data, size, "input", d);
 	if (err) {
-		replay_close(&r->source);
+		replay_perf_close(&r->source);
 		return err;
 	}
 	*ret = &r->source;

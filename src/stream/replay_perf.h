@@ -40,9 +40,6 @@ bool replay_perf_has_reads(const struct source *s);
  */
 int replay_perf_unwind(struct source *s, const struct unwind_config *cfg) must_check;
 
-/* What was wrong with samples is counted on from an earlier part of the same stream (stream/rounds.h). Before prepare(). */
-void replay_perf_count_on(struct source *s, const struct replay_perf_stats *before);
-
 /* After the run: whether stacks were unwound here, and then how many of them lack their outermost callers. Any source may be asked. */
 bool replay_perf_cut(const struct source *s, u64 *nr);
 

@@ -40,6 +40,7 @@ struct replay {
 	struct perf_formats formats;
 	unsigned needs;
 	bool own_map;
+	bool has_formats; /* they were opened */
 	bool has_times; /* else the place in the file is the time */
 	bool prepared;
 	bool whole; /* the first pass went to the end */
@@ -57,6 +58,14 @@ struct replay {
 	struct replay_unwind unwind;
 	atomic_ullong nr_bad, nr_unknown_id, nr_corrupt, nr_deferred;
 	VEC(const u8 *) build_ids; /* BUILD_ID records: told by path, so they wait for the maps */
+	/* a stream that comes in rounds (rounds_source.c) */
+	struct rounds *rounds; /* NULL: a recording */
+	struct round round; /* the current one */
+	bool round_loaded, round_handed;
+	bool round_whole; /* the stream is one round after all */
+	size_t nr_told_images, nr_told_ids; /* build ids were looked for among so many */
+	struct replay_perf_stats before,
+		most; /* of wrong samples: in the rounds before, and with this one */
 	/* compressed files */
 	pthread_mutex_t lock;
 	struct perfdata_inflate *inflate;
@@ -117,6 +126,16 @@ static inline const u8 *replay_perf_at(const struct replay *r, u64 place)
 	return place < r->file.map_size ? r->file.map + place
 					: r->spool.at + (place - r->file.map_size);
 }
+
+/* ---- the source ---- */
+
+/* NULL: no memory. */
+struct replay *replay_perf_new(const struct source_ops *ops);
+int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d) must_check;
+void replay_perf_finish(struct source *s, struct diag *d);
+void replay_perf_close(struct source *s);
+/* Of a stream: events, build ids and unwinding, as far as they are known by now. */
+int replay_perf_learn(struct replay *r, struct diag *d) must_check;
 
 /* ---- the first pass ---- */
 

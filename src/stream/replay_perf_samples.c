@@ -296,21 +296,21 @@ static u64 time_of(const struct replay *r, const struct pending *p)
 	return r->has_times ? p->view.time : p->place;
 }
 
-static u32 epoch_of(const struct replay *r, struct tasks_epoch *last, u32 space, u64 time)
+static u64 epoch_of(const struct replay *r, struct tasks_epoch *last, u32 space, u64 time)
 {
 	if (unlikely(last->space != space || time < last->from || time >= last->until))
 		tasks_epoch(r->tasks, space, time, last);
-	return last->number;
+	return last->meaning;
 }
 
 /* What addresses of this sample mean: whose they are, and what was mapped at the time. Part of the key of its chain. */
 static u64 meaning_of(const struct replay *r, struct reader *rd, const struct pending *p)
 {
 	u64 time = time_of(r, p);
-	u32 user = epoch_of(r, &rd->user, p->space, time),
+	u64 user = epoch_of(r, &rd->user, p->space, time),
 	    kernel = epoch_of(r, &rd->kernel, SPACE_KERNEL, time);
 	u64 mode = p->view.misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	return hash_u64((u64)user << 32 | kernel) ^ ((u64)p->space << 8 | mode) ^ rd->seed;
+	return hash_u64(user ^ hash_u64(kernel + 1)) ^ mode ^ rd->seed;
 }
 
 /* First step. -ENOENT: skip it. */

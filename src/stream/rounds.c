@@ -1,20 +1,25 @@
+/* A stream of records, cut into rounds: what is complete is told from what may still have older records behind it. */
 #include "stream/rounds.h"
 #include "base/clock.h"
 #include "stream/perf_walk.h"
+#include "stream/rounds_impl.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum {
 	READ_BYTES = 1 << 18,
 	PIPE_HEAD = 16,
 	EXTRA_MAX = 1 << 30, /* formats of all tracepoints are a few megabytes */
-	/* While more is coming, a round is not handed out at once: each costs a look at all that is known. */
+	/* While more is coming, a round is not handed out at once: each has its price. */
 	READY_BYTES = 8 << 20,
 	READY_NS = 200000000,
+	FED_MAX = 64 << 20, /* who puts more waits */
 };
 
 struct held {
@@ -23,22 +28,37 @@ struct held {
 	u32 size;
 };
 
+/* What was put in and not read yet. */
+struct feed {
+	pthread_mutex_t lock;
+	pthread_cond_t taken;
+	VEC(u8) bytes;
+	bool ended; /* nothing more will be put in */
+	bool closed; /* nobody will read any more */
+};
+
 struct rounds {
+	struct rounds_config cfg;
 	int fd;
+	int more_fd; /* readable: something was put in; -1: a pipe */
+	int stop_fd;
+	struct feed feed;
 	size_t ready_bytes;
 	bool whole; /* all in the order it came, one round */
 	bool raw; /* ... byte for byte: not a stream, or nobody wants to know */
-	bool ended, over;
-	struct perfdata file; /* what its events look like */
-	bool opened;
+	bool ended, over, opened;
+	bool stopped; /* before the stream has ended */
+	struct perfdata *file;
 	VEC(u8) in; /* read, not taken yet */
 	size_t taken; /* of in */
 	u64 passed; /* bytes of the stream before in */
 	u64 skip; /* of what comes, nobody wants this much */
-	VEC(u8) out; /* head and what is not a sample; then the samples of the round */
-	size_t kept; /* of out */
-	VEC(struct held) held; /* samples that may have older ones before them */
+	VEC(u8) out; /* a whole stream: its head and what describes it, then all the rest */
+	VEC(u8) round; /* records of the round */
+	struct arena kept; /* what describes the stream */
+	VEC(struct held) held; /* records that may have older ones behind them */
 	VEC(u8) held_bytes;
+	u64 number;
 	u64 newest; /* time seen */
 	u64 settled; /* the newest at the last end of a round but one */
 	u64 pending; /* the newest at the last one */
@@ -48,53 +68,136 @@ struct rounds {
 	const char *damage; /* what is wrong with the stream from here on */
 };
 
-struct rounds *rounds_open(int fd, const struct rounds_opts *o)
+struct rounds *rounds_new(const struct rounds_config *cfg)
 {
 	struct rounds *r = calloc(1, sizeof(*r));
-	if (r)
-		*r = (struct rounds){ .fd = fd,
-				      .whole = o->whole,
-				      .ready_bytes = o->ready_bytes ? o->ready_bytes : READY_BYTES };
-	return r;
+	if (!r)
+		return NULL;
+	const struct rounds_opts *o = &cfg->opts;
+	*r = (struct rounds){ .cfg = *cfg,
+			      .fd = o->fd,
+			      .file = cfg->file,
+			      .whole = o->whole,
+			      .ready_bytes = o->ready_bytes ? o->ready_bytes : READY_BYTES };
+	arena_init(&r->kept);
+	pthread_mutex_init(&r->feed.lock, NULL);
+	pthread_cond_init(&r->feed.taken, NULL);
+	r->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r->more_fd = o->fd < 0 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+	if (r->stop_fd >= 0 && (o->fd >= 0 || r->more_fd >= 0))
+		return r;
+	rounds_free(r);
+	return NULL;
 }
 
-void rounds_close(struct rounds *r)
+void rounds_free(struct rounds *r)
 {
 	if (!r)
 		return;
-	r->file.map_size = 0; /* not a mapping */
-	if (r->opened)
-		perfdata_close(&r->file);
 	perfdata_inflate_free(r->inflate);
 	vec_free(&r->in);
 	vec_free(&r->out);
+	vec_free(&r->round);
 	vec_free(&r->held);
 	vec_free(&r->held_bytes);
+	vec_free(&r->feed.bytes);
+	arena_done(&r->kept);
+	cleanup_close(&r->stop_fd);
+	cleanup_close(&r->more_fd);
+	pthread_cond_destroy(&r->feed.taken);
+	pthread_mutex_destroy(&r->feed.lock);
 	free(r);
+}
+
+void rounds_stop(struct rounds *r)
+{
+	u64 one = 1;
+	(void)!write(r->stop_fd, &one, sizeof(one));
+}
+
+/* ---- what is put in ---- */
+
+static int feed_one(struct feed *f, const struct iovec *iov)
+{
+	while (f->bytes.nr && f->bytes.nr + iov->iov_len > FED_MAX && !f->closed)
+		pthread_cond_wait(&f->taken, &f->lock);
+	if (f->closed)
+		return -EPIPE;
+	if (!vec_reserve(&f->bytes, f->bytes.nr + iov->iov_len))
+		return -ENOMEM;
+	if (iov->iov_len)
+		memcpy(f->bytes.at + f->bytes.nr, iov->iov_base, iov->iov_len);
+	f->bytes.nr += iov->iov_len;
+	return 0;
+}
+
+static void say_more(struct rounds *r)
+{
+	u64 one = 1;
+	(void)!write(r->more_fd, &one, sizeof(one));
+}
+
+int rounds_feed(struct rounds *r, const struct iovec *iov, size_t nr)
+{
+	int err = 0;
+	pthread_mutex_lock(&r->feed.lock);
+	for (size_t i = 0; i < nr && !err; i++)
+		err = feed_one(&r->feed, &iov[i]);
+	pthread_mutex_unlock(&r->feed.lock);
+	say_more(r);
+	return err;
+}
+
+void rounds_feed_end(struct rounds *r)
+{
+	pthread_mutex_lock(&r->feed.lock);
+	r->feed.ended = true;
+	pthread_mutex_unlock(&r->feed.lock);
+	say_more(r);
+}
+
+/* Who puts more in would wait for ever. */
+static void close_feed(struct rounds *r)
+{
+	pthread_mutex_lock(&r->feed.lock);
+	r->feed.closed = true;
+	pthread_cond_broadcast(&r->feed.taken);
+	pthread_mutex_unlock(&r->feed.lock);
+}
+
+static int take_fed(struct rounds *r)
+{
+	struct feed *f = &r->feed;
+	u64 times;
+	(void)!read(r->more_fd, &times, sizeof(times));
+	pthread_mutex_lock(&f->lock);
+	int err = vec_reserve(&r->in, r->in.nr + f->bytes.nr) ? 0 : -ENOMEM;
+	if (!err && f->bytes.nr) {
+		memcpy(r->in.at + r->in.nr, f->bytes.at, f->bytes.nr);
+		r->in.nr += f->bytes.nr;
+		f->bytes.nr = 0;
+	}
+	r->ended |= f->ended;
+	pthread_cond_broadcast(&f->taken);
+	pthread_mutex_unlock(&f->lock);
+	return err;
 }
 
 /* ---- records ---- */
 
-static int keep(struct rounds *r, const u8 *data, size_t size)
-{
-	if (!vec_reserve(&r->out, r->out.nr + size))
-		return -ENOMEM;
-	if (size)
-		memcpy(r->out.at + r->out.nr, data, size);
-	r->out.nr += size;
-	r->kept = r->out.nr;
-	return 0;
-}
+#define add_bytes(to, data, size)                                                                  \
+	(vec_reserve(to, (to)->nr + (size)) ? (add_reserved(to, data, size), 0) : -ENOMEM)
+#define add_reserved(to, data, size)                                                               \
+	((size) ? (void)memcpy((to)->at + (to)->nr, data, size) : (void)0, (to)->nr += (size))
 
 static int hold(struct rounds *r, const u8 *rec, u32 size, u64 time)
 {
 	struct held *h = vec_push(&r->held);
-	if (!h || !vec_reserve(&r->held_bytes, r->held_bytes.nr + size))
+	if (!h)
 		return -ENOMEM;
 	*h = (struct held){ .time = time, .at = r->held_bytes.nr, .size = size };
-	memcpy(r->held_bytes.at + r->held_bytes.nr, rec, size);
-	r->held_bytes.nr += size;
-	return 0;
+	r->newest = max(r->newest, time);
+	return add_bytes(&r->held_bytes, rec, size);
 }
 
 /* Without times there is no order but theirs; counts are differences to the sample before. */
@@ -103,58 +206,67 @@ static bool needs_whole(const struct perfdata *f)
 	return !perf_file_has_times(f) || perfdata_has_sample_type(f, PERF_SAMPLE_READ);
 }
 
-static int take_attr(struct rounds *r, const u8 *rec, const struct perf_event_header *h)
+static bool describes(u32 type)
 {
-	int err = perfdata_pipe_record(&r->file, rec, h);
-	r->whole |= !err && needs_whole(&r->file);
-	return err == -ENOMEM ? err : 0;
+	return type == REC_HEADER_ATTR || type == REC_EVENT_UPDATE || type == REC_HEADER_FEATURE ||
+	       type == REC_TRACING_DATA || type == REC_BUILD_ID;
+}
+
+/* bytes: of the record with what belongs to it. */
+static int describe(struct rounds *r, const u8 *rec, const struct perf_event_header *h, size_t bytes)
+{
+	u8 *kept = arena_alloc(&r->kept, bytes);
+	if (!kept || add_bytes(&r->out, rec, bytes))
+		return -ENOMEM;
+	memcpy(kept, rec, bytes);
+	budget_init(&r->file->budget, r->passed + r->in.nr);
+	int err = r->cfg.describe(r->cfg.ctx, kept, h);
+	if (!err && h->type == REC_HEADER_ATTR && !r->number)
+		r->whole |= needs_whole(r->file);
+	return err;
 }
 
 static void round_ended(struct rounds *r)
 {
 	r->settled = r->pending;
 	r->pending = r->newest;
-	for (size_t i = 0; i < r->held.nr && !r->ready_ns; i++)
+	for (size_t i = 0; i < r->held.nr && !r->ready_ns && r->settled > r->handed; i++)
 		if (r->held.at[i].time <= r->settled)
 			r->ready_ns = clock_monotonic_ns();
 }
 
-/* bytes: of the record with what belongs to it. */
 static int take_record(struct rounds *r, const u8 *rec, const struct perf_event_header *h,
 		       size_t bytes)
 {
 	struct perf_side side;
-	int err = 0;
 	if (h->type == REC_FINISHED_ROUND) {
 		round_ended(r);
 		return 0;
 	}
-	if (h->type == REC_HEADER_ATTR)
-		err = take_attr(r, rec, h);
-	if (h->type == PERF_RECORD_SAMPLE && !r->whole) {
-		u64 time = perf_walk_time(&r->file, rec, h);
-		r->newest = max(r->newest, time);
-		return hold(r, rec, h->size, time);
-	}
-	if (!err && !perf_walk_side(&r->file, rec, h, &side))
-		r->newest = max(r->newest, side.who.time);
-	return err ? err : keep(r, rec, bytes);
+	if (describes(h->type))
+		return describe(r, rec, h, bytes);
+	u64 time = 0;
+	if (h->type == PERF_RECORD_SAMPLE)
+		time = perf_walk_time(r->file, rec, h);
+	else if (!perf_walk_side(r->file, rec, h, &side))
+		time = side.who.time;
+	return hold(r, rec, (u32)bytes, time);
 }
 
 static int take_packed(struct rounds *r, const u8 *rec, const struct perf_event_header *h)
 {
 	if (!r->inflate && !(r->inflate = perfdata_inflate_new()))
 		return -ENOMEM;
-	int err = perfdata_inflate_add(r->inflate, rec, h, r->file.swap), more = 1;
+	int err = perfdata_inflate_add(r->inflate, rec, h, r->file->swap), more = 1;
 	while (!err && (more = perfdata_inflate_step(r->inflate)) > 0) {
 		size_t size;
 		const u8 *data = perfdata_inflate_data(r->inflate, &size), *at = data, *in;
 		struct perf_event_header head;
-		while (!err && perfdata_record(&r->file, &at, data + size, &in, &head) > 0)
+		while (!err && perfdata_record(r->file, &at, data + size, &in, &head) > 0)
 			err = take_record(r, in, &head, (size_t)(at - in));
 		size_t left = size - (size_t)(at - data);
 		if (!err && (left >= 1 << 16 || (left >= sizeof(head) &&
-						 perf_head(at, r->file.swap).size < sizeof(head))))
+						 perf_head(at, r->file->swap).size < sizeof(head))))
 			err = -EBADMSG;
 		perfdata_inflate_drop(r->inflate, (size_t)(at - data));
 	}
@@ -164,7 +276,7 @@ static int take_packed(struct rounds *r, const u8 *rec, const struct perf_event_
 /* Traces of hardware (AUX) are not decoded, and may be large. */
 static bool skips(struct rounds *r, const u8 *rec, const struct perf_event_header *h)
 {
-	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), r->file.swap);
+	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), r->file->swap);
 	if (h->type != REC_AUXTRACE)
 		return false;
 	u64 extra = bytes_u64(&b);
@@ -175,7 +287,7 @@ static bool skips(struct rounds *r, const u8 *rec, const struct perf_event_heade
 
 static bool too_much(const struct rounds *r, const u8 *rec, const struct perf_event_header *h)
 {
-	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), r->file.swap);
+	struct bytes b = bytes_of(rec + sizeof(*h), h->size - sizeof(*h), r->file->swap);
 	return h->type == REC_TRACING_DATA && bytes_u32(&b) > EXTRA_MAX;
 }
 
@@ -189,14 +301,14 @@ static int take_next(struct rounds *r)
 	rec = at = rec + skipped;
 	if ((size_t)(end - rec) < sizeof(struct perf_event_header))
 		return 0;
-	struct perf_event_header h = perf_head(rec, r->file.swap);
+	struct perf_event_header h = perf_head(rec, r->file->swap);
 	if (h.size < sizeof(h) || ((size_t)(end - rec) >= h.size && too_much(r, rec, &h)))
 		return -EBADMSG;
 	if ((size_t)(end - rec) < h.size)
 		return 0;
 	if (skips(r, rec, &h))
 		return 1;
-	if (perfdata_record(&r->file, &at, end, &rec, &h) <= 0)
+	if (perfdata_record(r->file, &at, end, &rec, &h) <= 0)
 		return 0;
 	size_t bytes = (size_t)(at - rec);
 	int err = h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2
@@ -211,16 +323,16 @@ static int take_head(struct rounds *r)
 	if (r->in.nr < PIPE_HEAD && !r->ended)
 		return 0;
 	r->opened = true;
-	int err = perfdata_open_bytes(&r->file, r->in.at, r->in.nr, "standard input", NULL);
-	r->raw = err || !r->file.is_pipe || r->whole;
+	int err = perfdata_open_bytes(r->file, r->in.at, r->in.nr, "standard input", NULL);
+	r->raw = err || !r->file->is_pipe || r->whole;
 	r->whole |= r->raw;
 	if (r->raw)
 		return 0;
 	/* Of what was read, only the heads of events are looked at: this memory will not stay. */
-	r->file.map = NULL;
-	r->file.map_size = r->file.data_at = r->file.data_end = 0;
+	r->file->map = NULL;
+	r->file->map_size = r->file->data_at = r->file->data_end = 0;
 	r->taken = PIPE_HEAD;
-	return keep(r, r->in.at, PIPE_HEAD);
+	return add_bytes(&r->out, r->in.at, PIPE_HEAD);
 }
 
 static bool much_is_ready(const struct rounds *r)
@@ -235,7 +347,7 @@ static int take_all(struct rounds *r)
 	if (err || !r->opened)
 		return err;
 	if (r->raw) {
-		err = keep(r, r->in.at + r->taken, r->in.nr - r->taken);
+		err = add_bytes(&r->out, r->in.at + r->taken, r->in.nr - r->taken);
 		r->taken = r->in.nr;
 		return err;
 	}
@@ -246,7 +358,7 @@ static int take_all(struct rounds *r)
 		r->ended = true;
 		return 0;
 	}
-	if (!got && r->ended && (r->taken < r->in.nr || r->skip))
+	if (!got && r->ended && !r->stopped && (r->taken < r->in.nr || r->skip))
 		r->damage = "is cut off inside of a record";
 	return min(got, 0);
 }
@@ -260,6 +372,8 @@ static int read_more(struct rounds *r, struct diag *d)
 	r->in.nr -= r->taken;
 	r->passed += r->taken;
 	r->taken = 0;
+	if (r->more_fd >= 0)
+		return take_fed(r);
 	if (!vec_reserve(&r->in, r->in.nr + READ_BYTES))
 		return -ENOMEM;
 	ssize_t n = read(r->fd, r->in.at + r->in.nr, READ_BYTES);
@@ -267,24 +381,30 @@ static int read_more(struct rounds *r, struct diag *d)
 		return diag_error(d, -errno, "reading standard input: %s", strerror(errno));
 	if (n > 0)
 		r->in.nr += (size_t)n;
-	r->ended = !n;
+	r->ended |= !n;
 	return 0;
 }
 
-static bool more_waits(const struct rounds *r)
+/* Whether there is more to read; waits for it, or to be stopped. */
+static bool more_waits(struct rounds *r, int timeout_ms)
 {
-	struct pollfd p = { .fd = r->fd, .events = POLLIN };
-	return poll(&p, 1, 0) > 0;
+	struct pollfd p[2] = { { .fd = r->more_fd >= 0 ? r->more_fd : r->fd, .events = POLLIN },
+			       { .fd = r->stop_fd, .events = POLLIN } };
+	while (poll(p, 2, timeout_ms) < 0 && errno == EINTR)
+		;
+	r->stopped = p[1].revents != 0;
+	r->ended |= r->stopped;
+	return p[0].revents != 0;
 }
 
-static bool is_due(const struct rounds *r)
+static bool is_due(struct rounds *r)
 {
 	return r->ready_ns && !r->whole &&
 	       (much_is_ready(r) || clock_monotonic_ns() - r->ready_ns >= READY_NS ||
-		(!r->ended && !more_waits(r)));
+		(!r->ended && !more_waits(r, 0)));
 }
 
-/* Moves what is settled behind what is kept. */
+/* Moves what is settled to the round; what is not moves up. */
 static int make_round(struct rounds *r, u64 until)
 {
 	size_t nr = 0, bytes = 0;
@@ -295,17 +415,23 @@ static int make_round(struct rounds *r, u64 until)
 			h.at = bytes;
 			bytes += h.size;
 			r->held.at[nr++] = h;
-			continue;
-		}
-		if (!vec_reserve(&r->out, r->out.nr + h.size))
+		} else if (add_bytes(&r->round, r->held_bytes.at + h.at, h.size)) {
 			return -ENOMEM;
-		memcpy(r->out.at + r->out.nr, r->held_bytes.at + h.at, h.size);
-		r->out.nr += h.size;
+		}
 	}
 	r->held.nr = nr;
 	r->held_bytes.nr = bytes;
 	r->ready_ns = 0;
 	return 0;
+}
+
+/* Not a stream, or one whose order only its end can tell. */
+static int make_whole(struct rounds *r)
+{
+	int err = add_bytes(&r->out, r->held_bytes.at, r->held_bytes.nr);
+	vec_free(&r->held_bytes);
+	vec_free(&r->held);
+	return err;
 }
 
 static void tell(const struct rounds *r, struct diag *d)
@@ -315,33 +441,41 @@ static void tell(const struct rounds *r, struct diag *d)
 			  (unsigned long long)(r->passed + r->taken));
 }
 
-int rounds_next(struct rounds *r, struct round *ret, struct diag *d)
+static int wait_for_round(struct rounds *r, struct diag *d)
 {
-	if (r->over)
-		return 0;
-	r->out.nr = r->kept;
 	int err = take_all(r);
 	while (!err && !r->ended && !is_due(r)) {
-		err = read_more(r, d);
+		if (!r->ended && more_waits(r, -1))
+			err = read_more(r, d);
 		if (!err)
 			err = take_all(r);
 	}
+	return err;
+}
+
+int rounds_next(struct rounds *r, struct round_bytes *ret, struct diag *d)
+{
+	if (r->over)
+		return 0;
+	r->round.nr = 0;
+	int err = wait_for_round(r, d);
 	bool last = r->ended && !much_is_ready(r);
 	u64 until = last ? UINT64_MAX : r->settled;
 	if (!err)
-		err = make_round(r, until);
+		err = r->whole ? make_whole(r) : make_round(r, until);
 	if (err)
 		return err;
-	*ret = (struct round){
-		.data = r->out.at,
-		.size = r->out.nr,
-		.after = r->handed,
-		.until = until,
-		.last = last,
+	*ret = (struct round_bytes){
+		.data = r->whole ? r->out.at : r->round.at,
+		.size = r->whole ? r->out.nr : r->round.nr,
+		.facts = { .number = r->number++, .after = r->handed, .until = until, .last = last },
+		.whole = r->whole,
 	};
 	r->handed = until;
 	r->over = last;
-	if (r->over)
-		tell(r, d);
+	if (!r->over)
+		return 1;
+	tell(r, d);
+	close_feed(r);
 	return 1;
 }

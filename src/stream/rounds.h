@@ -1,38 +1,40 @@
 /*
- * A recording that is still being made, read from a pipe, as a row of small recordings, each to be replayed by itself:
+ * A recording that is still being made, as a source with rounds (model/source.h): a stream of records that comes through a pipe, or that
+ * somebody in this process puts in.
  *
- *	pipe     maps  A1 B1  ROUND  A2 B2  ROUND  fork A3  ROUND ...
- *	round    [maps A1 B1]  [maps A2 B2] ...
+ *	stream   maps  A1 B1  ROUND  A2 B2  ROUND  fork A3  ROUND ...
+ *	round    [maps A1 B1]  [A2 B2]  [fork A3] ...
  *
  * The recorder reads one ring after the other, and says when it has been at all of them. What is older than the newest record at
- * one such end is complete at the next one, as nothing older can come any more: those samples make a round. Everything that is not
- * a sample is kept and stands in front of every round, so that names and maps are known; samples are forgotten.
+ * one such end is complete at the next one, as nothing older can come any more: those records make a round. What they say of tasks and
+ * maps is taken once (stream/tasks); samples are decoded as those of any recording (stream/replay_perf) and forgotten.
  */
 #pragma once
 
-#include "base/diag.h"
-#include "base/types.h"
+#include "model/source.h"
+#include "stream/tasks.h"
 
-struct rounds;
-
-struct round {
-	const void *data; /* a stream for replay_perf_open_bytes(); until the next call */
-	size_t size;
-	u64 after, until; /* its records are of after < time <= until; the last: UINT64_MAX */
-	bool last;
-};
+#include <sys/uio.h>
 
 struct rounds_opts {
+	int fd; /* a pipe; the caller's, and stays open until after close. -1: rounds_put() */
 	bool whole; /* one round, at the end */
 	size_t ready_bytes; /* while more is coming, a round is handed out when this much is held; 0: some megabytes */
 };
 
-/* fd is the caller's, and stays open until after close. NULL: no memory. */
-struct rounds *rounds_open(int fd, const struct rounds_opts *o);
 /*
- * Waits for a round: 1, or 0 when there was the last one, or negative errno. A stream that is damaged, or cut off inside of a
- * record, has its last round there, with a warning. A file that comes through a pipe, and a stream whose records have no times or
- * carry counts (each needs the one before), is one round.
+ * A stream that is damaged, or cut off inside of a record, has its last round there, with a warning. A file that comes through a pipe, and a
+ * stream whose records have no times or carry counts (each needs the one before), is one round. replay_perf_file() and the others
+ * of replay_perf.h work on it; the records of the file are those of the current round. 0 or -ENOMEM.
  */
-int rounds_next(struct rounds *r, struct round *ret, struct diag *d) must_check;
-void rounds_close(struct rounds *r);
+int rounds_open(const struct rounds_opts *o, struct source **ret) must_check;
+
+/*
+ * From any thread: more of the stream, which may be cut anywhere. Waits while too much is waiting already; -EPIPE: nobody reads any more.
+ */
+int rounds_put(struct source *s, const struct iovec *iov, size_t nr) must_check;
+/* That was all of it. */
+void rounds_end(struct source *s);
+
+/* How much is kept from round to round: what has to stay small. */
+struct tasks_size rounds_size(const struct source *s);

@@ -5,6 +5,12 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+/*
+ * Tables of a run with rounds that exceed this are too large: a new generation begins. About half a gigabyte, and more than any
+ * recording that was seen so far has distinct chains of.
+ */
+enum { CHAINS_MAX = 4 << 20, POOL_MAX = 64 << 20, FRAMES_MAX = 8 << 20 };
+
 struct worker {
 	struct shard shard;
 	void *state;
@@ -18,6 +24,7 @@ struct run {
 	struct worker *workers;
 	unsigned nr;
 	const struct frame_table *known; /* NULL: every shard starts empty */
+	struct run_tables *seed; /* of the rounds before: the first shard goes on with them; NULL: none */
 	atomic_bool stop; /* somebody failed: do not start another block */
 };
 
@@ -59,14 +66,30 @@ static int run_worker(void *ctx, unsigned index)
 	return got < 0 ? got : 0;
 }
 
+static int open_tables(const struct run *r, struct shard *sh)
+{
+	int err = r->known ? frame_table_copy(&sh->frames, r->known) : frame_table_init(&sh->frames);
+	return err ? err : chain_table_init(&sh->chains);
+}
+
+static void take_seed(struct run *r, struct shard *sh)
+{
+	sh->frames = r->seed->frames;
+	sh->chains = r->seed->chains;
+	*r->seed = (struct run_tables){ 0 };
+}
+
 static int open_workers(struct run *r)
 {
 	for (unsigned i = 0; i < r->nr; i++) {
 		struct worker *w = &r->workers[i];
-		int err = r->known ? frame_table_copy(&w->shard.frames, r->known)
-				   : frame_table_init(&w->shard.frames);
-		if (err || chain_table_init(&w->shard.chains))
-			return -ENOMEM;
+		int err = 0;
+		if (!i && r->seed && r->seed->frames.nr)
+			take_seed(r, &w->shard);
+		else
+			err = open_tables(r, &w->shard);
+		if (err)
+			return err;
 		err = r->src->ops->shard_open(r->src, &w->shard);
 		if (err)
 			return err;
@@ -125,16 +148,19 @@ static void close_workers(struct run *r)
 	free(r->workers);
 }
 
-static int run_all(struct run *r, struct diag *d)
+static int run_blocks(struct run *r)
 {
-	int err = r->src->ops->prepare(r->src, r->sink->needs, d);
-	if (err)
-		return err;
 	r->workers = calloc(r->nr, sizeof(*r->workers));
 	if (!r->workers)
 		return -ENOMEM;
-	err = open_workers(r);
+	int err = open_workers(r);
 	return err ? err : par_run(r->nr, run_worker, r);
+}
+
+static int run_all(struct run *r, struct diag *d)
+{
+	int err = r->src->ops->prepare(r->src, r->sink->needs, d);
+	return err ? err : run_blocks(r);
 }
 
 /* A source that started early may find that it was too early: the second time it will not. */
@@ -146,22 +172,116 @@ static int run_again(struct run *r, struct diag *d)
 	return run_all(r, d);
 }
 
+static void end_workers(struct run *r)
+{
+	close_workers(r);
+	r->workers = NULL;
+}
+
+static void finish(struct run *r, int err, struct diag *d)
+{
+	if ((!err || err == -E2BIG) && r->src->ops->finish)
+		r->src->ops->finish(r->src, d);
+}
+
+static int round_done(struct run *r, const struct run_tables *tables, const struct round *round)
+{
+	const struct sink_ops *ops = r->sink->ops;
+	return ops->round_done ? ops->round_done(r->sink, tables, round) : 0;
+}
+
+/* A source that is one round. */
+static int run_once(struct run *r, struct run_tables *ret, struct diag *d)
+{
+	int err = run_all(r, d);
+	if (err == -EAGAIN && r->sink->needs & MAY_START_EARLY)
+		err = run_again(r, d);
+	if (!err && guard_inputs_cut())
+		err = -EIO;
+	if (!err)
+		err = merge_workers(r, ret);
+	finish(r, err, d);
+	end_workers(r);
+	return err ? err : round_done(r, ret, &(struct round){ .until = UINT64_MAX, .last = true });
+}
+
+static bool too_large(const struct run_tables *t)
+{
+	return t->chains.nr > CHAINS_MAX || t->chains.nr_pool > POOL_MAX ||
+	       t->frames.nr > FRAMES_MAX;
+}
+
+int run_tables_recycle(struct run_tables *t, struct sink *sink)
+{
+	struct run_tables fresh = { 0 };
+	struct carry c = { .old = t, .fresh = &fresh };
+	c.frames = calloc(t->frames.nr + 1ull, sizeof(*c.frames));
+	c.chains = calloc(t->chains.nr + 1ull, sizeof(*c.chains));
+	int err = c.frames && c.chains ? frame_table_init(&fresh.frames) : -ENOMEM;
+	if (!err)
+		err = chain_table_init(&fresh.chains);
+	if (!err)
+		err = sink->ops->carry(sink, &c);
+	free(c.frames);
+	free(c.chains);
+	run_tables_done(err ? &fresh : t);
+	if (!err)
+		*t = fresh;
+	return err;
+}
+
+/* What the tables of a round become before the next one. */
+static int end_tables(struct run *r, struct run_tables *t, const struct round *round)
+{
+	if (round->last)
+		return 0;
+	if (!(r->sink->needs & KEEP_IDS)) {
+		run_tables_done(t);
+		return 0;
+	}
+	return r->sink->ops->carry && too_large(t) ? run_tables_recycle(t, r->sink) : 0;
+}
+
+static int run_round(struct run *r, struct run_tables *ret, const struct round *round,
+		     struct diag *d)
+{
+	r->seed = ret;
+	int err = run_all(r, d);
+	if (!err)
+		err = merge_workers(r, ret);
+	end_workers(r);
+	int enough = err ? err : round_done(r, ret, round);
+	return enough ? enough : end_tables(r, ret, round);
+}
+
+static int run_rounds(struct run *r, struct run_tables *ret, struct diag *d)
+{
+	struct round round;
+	int err = r->src->ops->prepare(r->src, r->sink->needs, d), got = 1;
+	while (!err && (got = r->src->ops->next_round(r->src, &round, d)) > 0)
+		err = run_round(r, ret, &round, d);
+	if (!err)
+		err = min(got, 0);
+	finish(r, min(err, 0), d);
+	return err;
+}
+
+/* The caller asks them for names, also when no round came. */
+static int have_tables(struct run_tables *t)
+{
+	int err = t->frames.nr ? 0 : frame_table_init(&t->frames);
+	return err || t->chains.nr ? err : chain_table_init(&t->chains);
+}
+
 int stream_run(struct source *src, struct sink *sink, unsigned workers, struct run_tables *ret,
 	       struct diag *d)
 {
 	*ret = (struct run_tables){ 0 };
 	struct run r = { .src = src, .sink = sink, .nr = workers ? workers : par_cpus() };
-	int err = run_all(&r, d);
-	if (err == -EAGAIN && sink->needs & MAY_START_EARLY)
-		err = run_again(&r, d);
-	if (!err && guard_inputs_cut())
-		err = -EIO;
-	if (!err)
-		err = merge_workers(&r, ret);
-	if ((!err || err == -E2BIG) && src->ops->finish)
-		src->ops->finish(src, d);
-	close_workers(&r);
-	return err;
+	int err = src->ops->next_round ? run_rounds(&r, ret, d) : run_once(&r, ret, d);
+	end_workers(&r);
+	err = min(err, 0); /* 1: the sink has seen enough */
+	return err ? err : have_tables(ret);
 }
 
 int stream_run_named(struct source *src, struct sink *sink, unsigned workers,

@@ -3,13 +3,21 @@
 
 #include "model/source.h"
 
-/* workers 0: one for each CPU. The result is the caller's (run_tables_done), also after an error. */
+/*
+ * All rounds of a source, one after the other; of a recording there is one. A sink that asks for KEEP_IDS has the tables of all rounds
+ * at the end, others those of the last one.
+ *
+ * workers 0: one for each CPU. The result is the caller's (run_tables_done), also after an error.
+ */
 int stream_run(struct source *src, struct sink *sink, unsigned workers, struct run_tables *ret,
 	       struct diag *d) must_check;
 
 /*
  * A second run over a source whose frames are known (and named) from a first one: frames keep their ids, also in the shards, so a
- * sink can use names while it is fed. Nothing is merged.
+ * sink can use names while it is fed. Nothing is merged. Of a source with rounds, the current round (from round_done()).
  */
 int stream_run_named(struct source *src, struct sink *sink, unsigned workers,
 		     const struct frame_table *frames, struct diag *d) must_check;
+
+/* Begins a new generation of tables, with what the sink's carry() wants of them. stream_run() does so when they are too large. */
+int run_tables_recycle(struct run_tables *t, struct sink *sink) must_check;

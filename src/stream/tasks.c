@@ -1,5 +1,5 @@
 #include "stream/tasks.h"
-#include "base/dict.h"
+#include "stream/tasks_impl.h"
 #include "model/sample.h"
 
 #include <errno.h>
@@ -7,86 +7,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/*
- * Generations of forks without exec, each with maps of its own, that a look-up goes up. A child of a process that mapped nothing
- * itself hangs below that one's parent, so real systems stay far below this.
- */
-enum { MAX_DEPTH = 512 };
-
-struct map {
-	u64 start, end;
-	u64 from;
-	u64 pgoff;
-	u32 image;
-	u32 seq; /* of equal times the later record wins */
-};
-
-/*
- * For maps that lie over each other: a segment tree. The ends of all maps cut the addresses into segments, the leaves of a
- * binary tree; a map is noted at the few nodes that together make up its range. All maps over an address are then noted on the way
- * from its leaf to the root, and each node's notes are in time order: the newest one at a time costs a binary search a level.
- *
- *	node 1 is the root, 2n and 2n + 1 are below n, leaves are nr_segments ... 2 * nr_segments - 1
- */
-struct stab {
-	u64 *cuts; /* segment i is [cuts[i], cuts[i + 1]) */
-	u32 nr_segments;
-	u32 *first; /* [node] -> where its notes begin; one more for the end */
-	u32 *notes; /* indices of maps */
-};
-
-struct space {
-	VEC(struct map) maps; /* sealed: sorted by start, or by time when there is a stab */
-	struct stab stab; /* cuts NULL: no two maps overlap */
-	u64 *moments; /* times at which something was mapped, ascending, each once */
-	u32 nr_moments;
-	u32 parent;
-	u64 forked;
-};
-
-struct change {
-	u64 from;
-	u32 value; /* a comm of a task, a space of a process */
-	u32 seq;
-};
-
-struct timeline {
-	VEC(struct change) changes;
-};
-
-/* A side-band record, kept until all are there and can be taken in time order. */
-struct event {
-	u64 time;
-	u32 seq;
-	u32 type;
-	u16 misc;
-	u16 ksym_flags;
-	u32 pid, tid, ppid, ptid;
-	u32 name; /* string id */
-	u32 image;
-	u64 addr, len, pgoff;
-};
-
-struct tasks {
-	struct catalog *catalog;
-	VEC(struct event) events;
-	VEC(struct space) spaces;
-	VEC(struct timeline) comms;
-	VEC(struct timeline) procs;
-	struct dict comm_of; /* tid -> comms */
-	struct dict proc_of; /* pid -> procs */
-	struct dict image_of; /* hash of (path, kind, device, inode) -> image */
-	struct dict path_of; /* string id of a path -> its first image */
-	VEC(u32) next_same; /* [image] -> another one of the same path, 0: none */
-	bool sealed;
-};
-
 struct tasks *tasks_new(struct catalog *c)
 {
 	struct tasks *t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
 	t->catalog = c;
+	t->until = UINT64_MAX;
 	dict_init(&t->comm_of);
 	dict_init(&t->proc_of);
 	dict_init(&t->image_of);
@@ -100,13 +27,8 @@ struct tasks *tasks_new(struct catalog *c)
 
 static void free_answers(struct tasks *t)
 {
-	vec_for_each (&t->spaces, s) {
-		vec_free(&s->maps);
-		free(s->moments);
-		free(s->stab.cuts);
-		free(s->stab.first);
-		free(s->stab.notes);
-	}
+	vec_for_each (&t->spaces, s)
+		tasks_space_done(s);
 	vec_for_each (&t->comms, l)
 		vec_free(&l->changes);
 	vec_for_each (&t->procs, l)
@@ -138,6 +60,11 @@ void tasks_free(struct tasks *t)
 	dict_done(&t->image_of);
 	dict_done(&t->path_of);
 	vec_free(&t->next_same);
+	vec_free(&t->dirty);
+	vec_free(&t->ended);
+	vec_free(&t->free_comms);
+	vec_free(&t->free_procs);
+	vec_free(&t->free_spaces);
 	free(t);
 }
 
@@ -293,7 +220,7 @@ int tasks_add(struct tasks *t, const struct perf_side *r, u64 time)
 		name = strtab_add(&t->catalog->strings, r->name, strlen(r->name));
 		if (name < 0)
 			return (int)name;
-	} else if (r->type != PERF_RECORD_FORK) {
+	} else if (r->type != PERF_RECORD_FORK && (r->type != PERF_RECORD_EXIT || !t->rounds)) {
 		return 0;
 	}
 	struct event *e = vec_push(&t->events);
@@ -301,7 +228,7 @@ int tasks_add(struct tasks *t, const struct perf_side *r, u64 time)
 		return -ENOMEM;
 	*e = (struct event){
 		.time = time,
-		.seq = (u32)t->events.nr,
+		.seq = t->seq++,
 		.type = r->type,
 		.misc = r->misc,
 		.ksym_flags = r->ksym_flags,
@@ -341,9 +268,9 @@ static void timeline_at(const struct timeline *l, u64 time, struct tasks_span *r
 }
 
 static void dict_timeline(const struct dict *d, const struct timeline *at, u32 id, u64 time,
-			  u32 none, struct tasks_span *ret)
+			  u32 none, u64 known, struct tasks_span *ret)
 {
-	*ret = (struct tasks_span){ .id = id, .value = none, .until = UINT64_MAX };
+	*ret = (struct tasks_span){ .id = id, .value = none, .until = known };
 	u32 index = dict_get(d, id);
 	if (index != DICT_NONE)
 		timeline_at(&at[index], time, ret);
@@ -351,12 +278,12 @@ static void dict_timeline(const struct dict *d, const struct timeline *at, u32 i
 
 void tasks_comm_span(const struct tasks *t, u32 tid, u64 time, struct tasks_span *ret)
 {
-	dict_timeline(&t->comm_of, t->comms.at, tid, time, COMM_UNNAMED(tid), ret);
+	dict_timeline(&t->comm_of, t->comms.at, tid, time, COMM_UNNAMED(tid), t->until, ret);
 }
 
 void tasks_space_span(const struct tasks *t, u32 pid, u64 time, struct tasks_span *ret)
 {
-	dict_timeline(&t->proc_of, t->procs.at, pid, time, SPACE_NONE, ret);
+	dict_timeline(&t->proc_of, t->procs.at, pid, time, SPACE_NONE, t->until, ret);
 }
 
 u32 tasks_comm(const struct tasks *t, u32 tid, u64 time)
@@ -373,18 +300,57 @@ u32 tasks_space(const struct tasks *t, u32 pid, u64 time)
 	return s.value;
 }
 
-/* first: what it also was called before, if nothing else is known of that. */
-static int set_comm(struct tasks *t, u32 tid, u64 time, u32 comm, bool first)
+/* A place in comms or procs, one that was given back first. */
+#define timeline_new(list, spare)                                                                  \
+	((spare)->nr ? &(list)->at[(spare)->at[--(spare)->nr]] : vec_push(list))
+
+static struct timeline *proc_at(struct tasks *t, u32 pid)
 {
-	u32 index, fresh = (u32)t->comms.nr;
-	int err = dict_add(&t->comm_of, tid, fresh, &index);
-	if (err)
-		return err;
-	if (index == fresh && !vec_push(&t->comms))
-		return -ENOMEM;
-	struct timeline *l = &t->comms.at[index];
-	if (l->changes.nr && l->changes.at[l->changes.nr - 1].value == comm)
+	u32 index = dict_get(&t->proc_of, pid);
+	if (index != DICT_NONE)
+		return &t->procs.at[index];
+	struct timeline *l = timeline_new(&t->procs, &t->free_procs);
+	return l && !dict_put(&t->proc_of, pid, (u32)(l - t->procs.at)) ? l : NULL;
+}
+
+static struct timeline *comm_at(struct tasks *t, u32 tid)
+{
+	u32 index = dict_get(&t->comm_of, tid);
+	if (index != DICT_NONE)
+		return &t->comms.at[index];
+	struct timeline *l = timeline_new(&t->comms, &t->free_comms);
+	if (!l || dict_put(&t->comm_of, tid, (u32)(l - t->comms.at)))
+		return NULL;
+	l->pid = NO_PID;
+	return l;
+}
+
+/* The task is one of this process, and alive: a process is over when all of its tasks are. */
+static int join_process(struct tasks *t, struct timeline *task, u32 pid)
+{
+	if (!t->rounds || (task->pid == pid && !task->gone))
 		return 0;
+	struct timeline *proc = proc_at(t, pid);
+	if (!proc)
+		return -ENOMEM;
+	u32 before = task->pid == NO_PID ? DICT_NONE : dict_get(&t->proc_of, task->pid);
+	if (before != DICT_NONE && t->procs.at[before].nr_tasks)
+		t->procs.at[before].nr_tasks--;
+	proc->nr_tasks++;
+	proc->gone = task->gone = false;
+	task->pid = pid;
+	return 0;
+}
+
+/* first: what it also was called before, if nothing else is known of that. */
+static int set_comm(struct tasks *t, u32 pid, u32 tid, u64 time, u32 comm, bool first)
+{
+	struct timeline *l = comm_at(t, tid);
+	int err = l ? join_process(t, l, pid) : -ENOMEM;
+	if (!err && t->rounds)
+		err = dict_put(&t->catalog->last_comm, tid, comm);
+	if (err || (l->changes.nr && l->changes.at[l->changes.nr - 1].value == comm))
+		return err;
 	struct change *c = vec_push(&l->changes);
 	if (!c)
 		return -ENOMEM;
@@ -394,45 +360,14 @@ static int set_comm(struct tasks *t, u32 tid, u64 time, u32 comm, bool first)
 
 static s64 new_space(struct tasks *t, u32 pid, u64 time)
 {
-	u32 index, fresh = (u32)t->procs.nr;
-	int err = dict_add(&t->proc_of, pid, fresh, &index);
-	if (err)
-		return err;
-	if (index == fresh && !vec_push(&t->procs))
+	struct timeline *proc = proc_at(t, pid);
+	struct change *c = proc ? vec_push(&proc->changes) : NULL;
+	struct space *s = c ? timeline_new(&t->spaces, &t->free_spaces) : NULL;
+	if (!s)
 		return -ENOMEM;
-	struct change *c = vec_push(&t->procs.at[index].changes);
-	if (!c || !vec_push(&t->spaces))
-		return -ENOMEM;
-	*c = (struct change){ .from = time, .value = (u32)t->spaces.nr - 1 };
+	s->serial = ++t->serial;
+	*c = (struct change){ .from = time, .value = (u32)(s - t->spaces.at) };
 	return c->value;
-}
-
-/*
- * The record of the kernel ends at the end of its code proper; code that ran while booting lies behind it, and the addresses of
- * modules have records of their own, which are newer.
- */
-static u64 map_end(const struct tasks *t, const struct event *e)
-{
-	bool open = t->catalog->images.at[e->image].kind == IMAGE_KIND_KERNEL;
-	return open || e->len > UINT64_MAX - e->addr ? UINT64_MAX : e->addr + e->len;
-}
-
-static int add_map(struct tasks *t, u32 space, const struct event *e)
-{
-	if (!e->len)
-		return 0;
-	struct map *m = vec_push(&t->spaces.at[space].maps);
-	if (!m)
-		return -ENOMEM;
-	*m = (struct map){
-		.start = e->addr,
-		.end = map_end(t, e),
-		.from = e->time,
-		.pgoff = e->pgoff,
-		.image = e->image,
-		.seq = e->seq,
-	};
-	return 0;
 }
 
 static int apply_map(struct tasks *t, const struct event *e)
@@ -443,12 +378,12 @@ static int apply_map(struct tasks *t, const struct event *e)
 		if (e->type == PERF_RECORD_KSYMBOL &&
 		    e->ksym_flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
 			gone.image = IMAGE_NONE;
-		return add_map(t, SPACE_KERNEL, &gone);
+		return tasks_add_map(t, SPACE_KERNEL, &gone);
 	}
 	s64 space = tasks_space(t, e->pid, e->time);
 	if (space == SPACE_NONE)
 		space = new_space(t, e->pid, 0);
-	return space < 0 ? (int)space : add_map(t, (u32)space, e);
+	return space < 0 ? (int)space : tasks_add_map(t, (u32)space, e);
 }
 
 /* What `space` does not map itself is as `parent` had it at that time. */
@@ -461,6 +396,8 @@ static void hang_below(struct tasks *t, u32 space, u32 parent, u64 time)
 	bool skip = !from->maps.nr;
 	s->parent = skip ? from->parent : parent;
 	s->forked = skip ? from->forked : time;
+	if (s->parent)
+		t->spaces.at[s->parent].nr_children++;
 }
 
 /*
@@ -480,7 +417,7 @@ static int apply_exec(struct tasks *t, const struct event *e)
 static int apply_fork(struct tasks *t, const struct event *e)
 {
 	u32 comm = tasks_comm(t, e->ptid, e->time);
-	int err = COMM_IS_UNNAMED(comm) ? 0 : set_comm(t, e->tid, e->time, comm, false);
+	int err = COMM_IS_UNNAMED(comm) ? 0 : set_comm(t, e->pid, e->tid, e->time, comm, false);
 	if (err || e->pid == e->ppid)
 		return err;
 	s64 space = new_space(t, e->pid, e->time);
@@ -493,7 +430,7 @@ static int apply_fork(struct tasks *t, const struct event *e)
 	return 0;
 }
 
-static int apply(struct tasks *t, const struct event *e)
+int tasks_apply(struct tasks *t, const struct event *e)
 {
 	switch (e->type) {
 	case PERF_RECORD_COMM:
@@ -502,8 +439,9 @@ static int apply(struct tasks *t, const struct event *e)
 			if (err)
 				return err;
 		}
-		return set_comm(t, e->tid, e->time, e->name, true);
+		return set_comm(t, e->pid, e->tid, e->time, e->name, true);
 	case PERF_RECORD_FORK: return apply_fork(t, e);
+	case PERF_RECORD_EXIT: return tasks_note_end(t, e);
 	default: return apply_map(t, e);
 	}
 }
@@ -514,140 +452,6 @@ static int by_time(const void *a, const void *b)
 	if (l->time != r->time)
 		return l->time < r->time ? -1 : 1;
 	return l->seq < r->seq ? -1 : l->seq > r->seq;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct map *l = a, *r = b;
-	if (l->start != r->start)
-		return l->start < r->start ? -1 : 1;
-	return l->seq < r->seq ? -1 : l->seq > r->seq;
-}
-
-static int by_moment(const void *a, const void *b)
-{
-	const struct map *l = a, *r = b;
-	if (l->from != r->from)
-		return l->from < r->from ? -1 : 1;
-	return l->seq < r->seq ? -1 : l->seq > r->seq;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	u64 l = *(const u64 *)a, r = *(const u64 *)b;
-	return l < r ? -1 : l > r;
-}
-
-/* The segment that holds an address; nr_segments and above: none. */
-static u32 segment_of(const struct stab *s, u64 addr)
-{
-	u32 lo = 0, hi = s->nr_segments + 1;
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-		if (s->cuts[mid] <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo - 1; /* before the first: wraps to a large number */
-}
-
-/* Calls each node that makes up the map's range: counts notes (fill false), then writes them. */
-static void note_map(struct stab *s, const struct map *m, u32 index, u32 *at, bool fill)
-{
-	u32 l = segment_of(s, m->start) + s->nr_segments, r = segment_of(s, m->end) + s->nr_segments;
-	for (; l < r; l /= 2, r /= 2) {
-		u32 nodes[2], nr = 0;
-		if (l & 1)
-			nodes[nr++] = l++;
-		if (r & 1)
-			nodes[nr++] = --r;
-		for (u32 i = 0; i < nr; i++) {
-			if (fill)
-				s->notes[at[nodes[i]]] = index;
-			at[nodes[i]]++;
-		}
-	}
-}
-
-static int build_stab(struct space *sp)
-{
-	struct stab *s = &sp->stab;
-	size_t nr = sp->maps.nr, cuts = 0;
-	if (nr > UINT32_MAX / 128)
-		return -ENOMEM;
-	s->cuts = malloc(2 * nr * sizeof(*s->cuts));
-	if (!s->cuts)
-		return -ENOMEM;
-	vec_for_each (&sp->maps, m) {
-		s->cuts[cuts++] = m->start;
-		s->cuts[cuts++] = m->end;
-	}
-	qsort(s->cuts, cuts, sizeof(*s->cuts), by_value);
-	size_t kept = 1;
-	for (size_t i = 1; i < cuts; i++)
-		if (s->cuts[i] != s->cuts[kept - 1])
-			s->cuts[kept++] = s->cuts[i];
-	s->nr_segments = (u32)kept - 1;
-
-	s->first = calloc(2 * (size_t)s->nr_segments + 2, sizeof(*s->first));
-	if (!s->first)
-		return -ENOMEM;
-	u32 *count = s->first +
-		     1; /* so that the sums end up one place further: where each node begins */
-	for (size_t i = 0; i < nr; i++)
-		note_map(s, &sp->maps.at[i], (u32)i, count, false);
-	for (u32 n = 0; n < 2 * s->nr_segments; n++)
-		count[n] += n ? count[n - 1] : 0;
-	u32 total = count[2 * s->nr_segments - 1];
-	s->notes = malloc((total + 1ull) * sizeof(*s->notes));
-	u32 *at = malloc((2ull * s->nr_segments + 1) * sizeof(*at));
-	if (!s->notes || !at) {
-		free(at);
-		return -ENOMEM;
-	}
-	memcpy(at, s->first, 2ull * s->nr_segments * sizeof(*at));
-	for (size_t i = 0; i < nr; i++)
-		note_map(s, &sp->maps.at[i], (u32)i, at, true);
-	free(at);
-	return 0;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	u64 l = *(const u64 *)a, r = *(const u64 *)b;
-	return (l > r) - (l < r);
-}
-
-static int note_moments(struct space *s)
-{
-	s->moments = malloc(s->maps.nr * sizeof(*s->moments));
-	if (!s->moments)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->maps.nr; i++)
-		s->moments[i] = s->maps.at[i].from;
-	qsort(s->moments, s->maps.nr, sizeof(*s->moments), by_number);
-	for (size_t i = 0; i < s->maps.nr; i++)
-		if (!s->nr_moments || s->moments[s->nr_moments - 1] != s->moments[i])
-			s->moments[s->nr_moments++] = s->moments[i];
-	return 0;
-}
-
-static int seal_space(struct space *s)
-{
-	if (!s->maps.nr)
-		return 0;
-	int err = note_moments(s);
-	if (err)
-		return err;
-	bool overlap = false;
-	qsort(s->maps.at, s->maps.nr, sizeof(*s->maps.at), by_start);
-	for (size_t i = 1; i < s->maps.nr && !overlap; i++)
-		overlap = s->maps.at[i].start < s->maps.at[i - 1].end;
-	if (!overlap)
-		return 0;
-	qsort(s->maps.at, s->maps.nr, sizeof(*s->maps.at), by_moment);
-	return build_stab(s);
 }
 
 static int tell_last_comms(struct tasks *t)
@@ -666,120 +470,33 @@ static int tell_last_comms(struct tasks *t)
 	return err;
 }
 
-int tasks_seal(struct tasks *t)
+void tasks_sort(struct tasks *t)
 {
-	if (t->sealed)
-		return 0;
 	bool sorted = true;
 	for (size_t i = 1; i < t->events.nr && sorted; i++)
 		sorted = t->events.at[i - 1].time <= t->events.at[i].time;
 	if (!sorted)
 		qsort(t->events.at, t->events.nr, sizeof(*t->events.at), by_time);
+}
+
+int tasks_name_idle(struct tasks *t)
+{
 	s64 idle = strtab_add(&t->catalog->strings, "swapper", 7);
-	int err = idle < 0 ? (int)idle : set_comm(t, 0, 0, (u32)idle, true);
+	return idle < 0 ? (int)idle : set_comm(t, 0, 0, 0, (u32)idle, true);
+}
+
+int tasks_seal(struct tasks *t)
+{
+	if (t->sealed)
+		return 0;
+	tasks_sort(t);
+	int err = tasks_name_idle(t);
 	for (size_t i = 0; i < t->events.nr && !err; i++)
-		err = apply(t, &t->events.at[i]);
+		err = tasks_apply(t, &t->events.at[i]);
 	if (!err)
 		err = tell_last_comms(t);
-	for (size_t i = 0; i < t->spaces.nr && !err; i++)
-		err = seal_space(&t->spaces.at[i]);
+	if (!err)
+		err = tasks_seal_spaces(t);
 	t->sealed = !err;
 	return err;
-}
-
-/* The newest note of a node, at a time: index + 1 of a map, 0: none. *until: when the next one comes. */
-static u32 newest_note(const struct space *s, u32 node, u64 time, u64 *until)
-{
-	u32 lo = s->stab.first[node], end = s->stab.first[node + 1], hi = end, start = lo;
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-		if (s->maps.at[s->stab.notes[mid]].from <= time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < end)
-		*until = min(*until, s->maps.at[s->stab.notes[lo]].from);
-	return lo > start ? s->stab.notes[lo - 1] + 1 : 0;
-}
-
-static const struct map *stab_find(const struct space *s, u64 addr, u64 time, u64 *until)
-{
-	u32 segment = segment_of(&s->stab, addr), best = 0;
-	if (segment >= s->stab.nr_segments)
-		return NULL;
-	for (u32 node = segment + s->stab.nr_segments; node; node /= 2) {
-		u32 found = newest_note(s, node, time, until);
-		best = max(best, found); /* maps are in time order */
-	}
-	return best ? &s->maps.at[best - 1] : NULL;
-}
-
-static const struct map *plain_find(const struct space *s, u64 addr, u64 time, u64 *until)
-{
-	size_t lo = 0, hi = s->maps.nr;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s->maps.at[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	const struct map *m = lo ? &s->maps.at[lo - 1] : NULL;
-	if (!m || m->end <= addr)
-		return NULL;
-	if (m->from <= time)
-		return m;
-	*until = min(*until, m->from);
-	return NULL;
-}
-
-/* The newest map that covers addr at that time; *until is narrowed to when another one comes. */
-static const struct map *space_find(const struct space *s, u64 addr, u64 time, u64 *until)
-{
-	return s->stab.cuts ? stab_find(s, addr, time, until) : plain_find(s, addr, time, until);
-}
-
-void tasks_epoch(const struct tasks *t, u32 space, u64 time, struct tasks_epoch *ret)
-{
-	const struct space *s = &t->spaces.at[space];
-	u32 lo = 0, hi = s->nr_moments;
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-		if (s->moments[mid] <= time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	*ret = (struct tasks_epoch){
-		.space = space,
-		.number = lo,
-		.from = lo ? s->moments[lo - 1] : 0,
-		.until = lo < s->nr_moments ? s->moments[lo] : UINT64_MAX,
-	};
-}
-
-void tasks_find(const struct tasks *t, u32 space, u64 addr, u64 time, struct tasks_place *ret)
-{
-	*ret = (struct tasks_place){ .image = IMAGE_NONE, .offset = addr, .until = UINT64_MAX };
-	if (space == SPACE_NONE)
-		return;
-	const struct map *m = space_find(&t->spaces.at[space], addr, time, &ret->until);
-	/* What a parent maps after the fork is not ours, so that the answer holds for all times to come. */
-	u64 at = t->spaces.at[space].forked, later;
-	unsigned depth = 0;
-	for (u32 s = t->spaces.at[space].parent; s && !m && depth < MAX_DEPTH;
-	     s = t->spaces.at[s].parent, depth++) {
-		m = space_find(&t->spaces.at[s], addr, min(at, time), &later);
-		at = min(at, t->spaces.at[s].forked);
-	}
-	if (!m)
-		return;
-	ret->from = m->from;
-	if (m->image == IMAGE_NONE)
-		return;
-	ret->image = m->image;
-	if (t->catalog->images.at[m->image].kind == IMAGE_KIND_FILE ||
-	    t->catalog->images.at[m->image].kind == IMAGE_KIND_VDSO)
-		ret->offset = addr - m->start + m->pgoff;
 }

@@ -29,6 +29,20 @@ int tasks_seal(struct tasks *t) must_check;
 /* Forgets the answers, not the records: more can be added before it is sealed again. Spaces get other numbers. */
 int tasks_reopen(struct tasks *t) must_check;
 
+/*
+ * For live data: records are taken once, round by round, and answers hold up to the watermark of the round. What nobody can ask about
+ * any more is forgotten when the next round begins: tasks that have ended, spaces that no task and no child has, maps that were
+ * replaced. tasks_rounds() comes first, instead of sealing; between two calls of tasks_advance() it is constant.
+ */
+void tasks_rounds(struct tasks *t);
+/* Takes the records up to this time. One that comes too late holds from now on. */
+int tasks_advance(struct tasks *t, u64 until) must_check;
+/* How much is kept: what has to stay small. */
+struct tasks_size {
+	size_t nr_tasks, nr_processes, nr_spaces, nr_maps, nr_waiting;
+};
+struct tasks_size tasks_size(const struct tasks *t);
+
 /* An answer about a task that holds for some time: from <= time < until. */
 struct tasks_span {
 	u32 id; /* who was asked about */
@@ -51,7 +65,7 @@ u32 tasks_space(const struct tasks *t, u32 pid, u64 time);
 /* A stretch of time in which nothing changes in a space: from <= time < until. In it, equal addresses lead to equal places. */
 struct tasks_epoch {
 	u32 space;
-	u32 number;
+	u64 meaning; /* no other stretch of time of any space has it */
 	u64 from, until;
 };
 void tasks_epoch(const struct tasks *t, u32 space, u64 time, struct tasks_epoch *ret);

@@ -218,9 +218,9 @@ struct script {
 	bool *shown; /* [frame]; NULL: all */
 	bool *ends; /* [frame]: of a chain (--stop-bt); NULL: none */
 	struct names *names;
-	struct round round; /* of a stream; of a file: all of it */
+	struct round round;
+	struct script_side *side; /* lines about tasks and maps; NULL: none are wanted */
 	struct text_samples_so_far so_far;
-	bool gated; /* the gate of so_far was set up */
 	bool listing; /* JSON: the bracket is open */
 	u32 asked; /* of -F, of any event */
 };
@@ -358,10 +358,11 @@ static int open_between(struct script *s, struct script_between *b)
 		   (so->show_namespaces ? SIDE_NAMESPACES : 0) |
 		   (so->show_cgroups ? SIDE_CGROUPS : 0) | (so->show_bpf ? SIDE_BPF : 0);
 	int err = 0;
-	if (show && !s->app->json)
-		err = script_side_new(&b->side, replay_perf_file(s->src), show, &s->choose.when);
-	if (b->side && s->round.after) /* in the first one also what has no time */
-		script_side_skip(b->side, s->round.after);
+	if (show && !s->app->json && !s->side)
+		err = script_side_new(&s->side, show);
+	if (!err && s->side)
+		err = script_side_read(s->side, replay_perf_file(s->src), &s->choose.when);
+	b->side = s->side;
 	if (!err && so->dump) {
 		struct dump_raw_opts o = dump_opts(s);
 		err = dump_raw_new(&b->dump, &o);
@@ -375,7 +376,6 @@ static int close_between(struct script *s, struct script_between *b, struct sink
 		script_side_until(b->side, sink, s->round.until, &s->app->out);
 	if (!err && b->dump)
 		err = dump_raw_rest(b->dump, &s->app->out);
-	script_side_free(b->side);
 	dump_raw_free(b->dump);
 	return err;
 }
@@ -435,8 +435,8 @@ static int print_all(struct script *s, const struct run_tables *run,
 
 static int print_head(struct script *s)
 {
-	int err = replay_perf_file(s->src)->is_pipe ? s->src->ops->prepare(s->src, 0, &s->app->diag)
-						    : 0;
+	bool later = s->src->ops->next_round || replay_perf_file(s->src)->is_pipe;
+	int err = later ? s->src->ops->prepare(s->src, 0, &s->app->diag) : 0;
 	if (err)
 		return err;
 	return perf_header_text(replay_perf_file(s->src), s->opts->input, s->opts->header_full,
@@ -456,36 +456,8 @@ static unsigned wanted_names(const struct script *s)
 	return chains ? want : want & ~(unsigned)WANT_INLINE;
 }
 
-/* What was found wrong is told once, when all is read. */
-static int script_source(struct script *s, struct diag *wrong)
+static void round_free(struct script *s)
 {
-	/* a first look, only to learn which frames there are */
-	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN | more_needs(s));
-	struct run_tables run = { 0 };
-	struct names_result named;
-	int err = stream_run(s->src, &look, (unsigned)s->opts->workers, &run, wrong);
-	if (!err)
-		err = choose_fields(s);
-	if (!err)
-		err = s->names->ops->resolve(s->names, &s->src->catalog, &run.frames,
-					     wanted_names(s), &named);
-	if (!err)
-		err = choose_frames(s, &run.frames, &named);
-	if (!err)
-		err = choose_ends(s, &run.frames, &named);
-	if (!err)
-		err = print_all(s, &run, &named);
-	if (!err && s->round.last && !s->so_far.any && !s->opts->per_event)
-		choose_say_none(&s->opts->choose,
-				s->opts->dsos	   ? "--dsos"
-				: s->opts->only	   ? "--symbols"
-				: s->opts->gate.on ? "--switch-on"
-						   : NULL,
-				s->src, wrong);
-	if (!err && s->src->catalog.nr_lost)
-		diag_warn(wrong, "%llu samples were lost while recording",
-			  (unsigned long long)s->src->catalog.nr_lost);
-	run_tables_done(&run);
 	free(s->fields);
 	free(s->chains);
 	free(s->shown);
@@ -497,6 +469,68 @@ static int script_source(struct script *s, struct diag *wrong)
 	vec_free(&s->dsos.at);
 	vec_free(&s->symbols.at);
 	vec_free(&s->stops.at);
+}
+
+/* A look at the samples first, only to learn which frames there are; then they are printed, with names. */
+struct script_look {
+	struct sink sink;
+	struct script *script;
+	int status; /* of a word that cannot be */
+};
+
+/* Tasks that came with this round may fit, too. */
+static int choose_again(struct script *s, int *status)
+{
+	choose_done(&s->choose);
+	choose_init(&s->choose);
+	*status = choose_parse(&s->choose, &s->opts->choose, s->src, s->app);
+	return *status;
+}
+
+static int print_round(struct sink *k, const struct run_tables *run, const struct round *round)
+{
+	struct script_look *look = container_of(k, struct script_look, sink);
+	struct script *s = look->script;
+	struct names_result named;
+	s->round = *round;
+	if (round->number && choose_again(s, &look->status))
+		return 1;
+	int err = choose_fields(s);
+	if (!err)
+		err = s->names->ops->resolve(s->names, &s->src->catalog, &run->frames,
+					     wanted_names(s), &named);
+	if (!err)
+		err = choose_frames(s, &run->frames, &named);
+	if (!err)
+		err = choose_ends(s, &run->frames, &named);
+	if (!err)
+		err = print_all(s, run, &named);
+	round_free(s);
+	return err || round->last ? err : strbuf_flush(&s->app->out);
+}
+
+static int script_source(struct script *s, int *status)
+{
+	struct diag *d = &s->app->diag;
+	struct sink base = look_sink(NEED_LEAF | NEED_CHAIN | more_needs(s));
+	struct sink_ops ops = *base.ops;
+	ops.round_done = print_round;
+	struct script_look look = { .sink = { .ops = &ops, .needs = base.needs }, .script = s };
+	struct run_tables run = { 0 };
+	int err = stream_run(s->src, &look.sink, (unsigned)s->opts->workers, &run, d);
+	*status = look.status;
+	if (!err && !*status && !s->so_far.any && !s->opts->per_event)
+		choose_say_none(&s->opts->choose,
+				s->opts->dsos	   ? "--dsos"
+				: s->opts->only	   ? "--symbols"
+				: s->opts->gate.on ? "--switch-on"
+						   : NULL,
+				s->src, d);
+	if (!err && s->src->catalog.nr_lost)
+		diag_warn(d, "%llu samples were lost while recording",
+			  (unsigned long long)s->src->catalog.nr_lost);
+	run_tables_done(&run);
+	script_side_free(s->side);
 	return err;
 }
 
@@ -518,7 +552,7 @@ static int check_trace(struct script *s)
 }
 
 /* Samples, counts, or nothing but records. */
-static int print_recording(struct script *s, struct diag *wrong)
+static int print_recording(struct script *s, int *status)
 {
 	const struct perfdata *file = replay_perf_file(s->src);
 	if (s->opts->itrace && file && file->features[FEAT_AUXTRACE].at) {
@@ -532,17 +566,17 @@ static int print_recording(struct script *s, struct diag *wrong)
 	int err = 0;
 	if (file && (s->opts->dump_unsorted || (s->opts->dump && (counts || s->app->json)))) {
 		struct dump_raw_opts o = dump_opts(s);
-		err = dump_raw_all(s->src, &o, &s->app->out, wrong);
+		err = dump_raw_all(s->src, &o, &s->app->out, &s->app->diag);
 		if (s->opts->dump_unsorted || !counts)
 			return err;
 	}
 	if (counts && !err)
-		return script_counts(file, &s->src->catalog, &s->app->out, wrong);
-	return err ? err : script_source(s, wrong);
+		return script_counts(file, &s->src->catalog, &s->app->out, &s->app->diag);
+	return err ? err : script_source(s, status);
 }
 
 /* Everything of one source. *status: of a word that cannot be. */
-static int script_opened(struct script *s, struct diag *wrong, int *status)
+static int script_opened(struct script *s, int *status)
 {
 	const struct script_opts *o = s->opts;
 	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s->src->catalog };
@@ -558,15 +592,12 @@ static int script_opened(struct script *s, struct diag *wrong, int *status)
 		err = s->src->ops->prepare(s->src, 0, &s->app->diag);
 	if (!err && !o->header_only)
 		*status = choose_parse(&s->choose, &o->choose, s->src, s->app);
-	/* Once: a stream comes in parts, and the gate stays as the part before has left it. */
-	if (!err && !o->header_only && !*status && !s->gated) {
+	if (!err && !o->header_only && !*status)
 		*status = choose_gate(&o->gate, s->src, &s->so_far.gate, s->app);
-		s->gated = true;
-	}
 	if (!err && !*status && !o->header_only) {
 		if (o->header_full && !o->header && replay_perf_file(s->src))
 			perf_header_stream_text(replay_perf_file(s->src), &s->app->out);
-		err = print_recording(s, wrong);
+		err = print_recording(s, status);
 	}
 	kernel_list_done(&kernel);
 	choose_done(&s->choose);
@@ -589,21 +620,6 @@ static bool needs_end(const struct script_opts *o)
 	       (o->choose.time && strchr(o->choose.time, '%'));
 }
 
-static int script_round(struct script *s, struct replay_perf_stats *before, struct diag *wrong,
-			int *status)
-{
-	int err = replay_perf_open_bytes(s->round.data, s->round.size, &s->src, &s->app->diag);
-	if (err)
-		return err;
-	replay_perf_count_on(s->src, before);
-	err = symbols_unwind(app_symbols(s->app), s->src, &s->opts->symbols);
-	if (!err)
-		err = script_opened(s, wrong, status);
-	*before = *replay_perf_stats(s->src);
-	s->src->ops->close(s->src);
-	return err ? err : strbuf_flush(&s->app->out);
-}
-
 static void leave_to_recorder(int sig)
 {
 }
@@ -620,41 +636,31 @@ static void outlive_recorder(void)
 
 static int script_stream(struct script *s, int *status)
 {
-	struct replay_perf_stats before = { 0 };
-	struct diag said = { 0 };
-	struct rounds *rounds =
-		rounds_open(STDIN_FILENO, &(struct rounds_opts){ .whole = needs_end(s->opts) });
+	struct rounds_opts o = { .fd = STDIN_FILENO, .whole = needs_end(s->opts) };
+	int err = rounds_open(&o, &s->src);
+	if (err)
+		return err;
 	s->names = symbols_open(app_symbols(s->app), &s->opts->symbols);
-	int err = rounds && s->names ? 0 : -ENOMEM;
 	outlive_recorder();
 	app_live(s->app);
-	while (!err && !*status && (err = rounds_next(rounds, &s->round, &s->app->diag)) > 0) {
-		struct diag wrong;
-		diag_init(&wrong);
-		err = script_round(s, &before, &wrong, status);
-		if (s->round.last || err)
-			diag_join(&s->app->diag, &wrong);
-		diag_done(&wrong);
-		diag_join(&said, &s->app->diag);
-	}
-	diag_join(&said, &s->app->diag);
-	diag_join(&s->app->diag, &said);
-	rounds_close(rounds);
+	err = s->names ? symbols_unwind(app_symbols(s->app), s->src, &s->opts->symbols) : -ENOMEM;
+	if (!err)
+		err = script_opened(s, status);
 	if (s->names)
 		s->names->ops->free(s->names);
+	s->src->ops->close(s->src);
 	return err;
 }
 
 static int script_file(struct script *s, int *status)
 {
-	s->round = (struct round){ .until = UINT64_MAX, .last = true };
 	const struct script_opts *o = s->opts;
 	int err = recording_open_inputs(app_symbols(s->app), &o->inputs, o->input, RECORDING_EVENTS,
 					&o->symbols, &s->src);
 	if (err)
 		return err;
 	s->names = recording_names(app_symbols(s->app), s->src, &o->symbols);
-	err = s->names ? script_opened(s, &s->app->diag, status) : -ENOMEM;
+	err = s->names ? script_opened(s, status) : -ENOMEM;
 	if (s->names)
 		s->names->ops->free(s->names);
 	s->src->ops->close(s->src);

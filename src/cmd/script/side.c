@@ -14,40 +14,43 @@ struct script_side {
 	struct sample_choice where; /* CPUs */
 	const struct perfdata *file;
 	struct dict by_tid; /* tid -> index into comms */
-	VEC(const char *) comms; /* names as of now */
+	VEC(u32) comms; /* names as of now */
+	struct strtab names; /* they outlive the round that told them */
 };
 
 /* Out of memory, a name is missing in a line: not worth stopping for. */
 static void set_comm(struct script_side *s, u32 tid, const char *name)
 {
 	u32 at;
-	if (dict_add(&s->by_tid, tid, (u32)s->comms.nr, &at))
+	s64 id = strtab_add(&s->names, name, strlen(name));
+	if (id < 0 || dict_add(&s->by_tid, tid, (u32)s->comms.nr, &at))
 		return;
 	if (at == s->comms.nr && !vec_push(&s->comms))
 		return;
-	s->comms.at[at] = name;
+	s->comms.at[at] = (u32)id;
 }
 
-int script_side_new(struct script_side **ret, const struct perfdata *file, u32 show,
-		    const struct sample_choice *when)
+int script_side_new(struct script_side **ret, u32 show)
 {
 	struct script_side *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	*s = (struct script_side){
-		.file = file,
-		.show = show,
-		.where = { .cpus = when->cpus, .nr_cpus = when->nr_cpus },
-	};
-	int err = perf_sides_read(&s->sides, file);
-	if (err) {
-		free(s);
-		return err;
-	}
+	s->show = show;
 	dict_init(&s->by_tid);
+	strtab_init(&s->names);
 	set_comm(s, 0, "swapper");
 	*ret = s;
 	return 0;
+}
+
+int script_side_read(struct script_side *s, const struct perfdata *file,
+		     const struct sample_choice *when)
+{
+	s->file = file;
+	s->where = (struct sample_choice){ .cpus = when->cpus, .nr_cpus = when->nr_cpus };
+	s->next = 0;
+	perf_sides_done(&s->sides);
+	return perf_sides_read(&s->sides, file);
 }
 
 void script_side_free(struct script_side *s)
@@ -57,6 +60,7 @@ void script_side_free(struct script_side *s)
 	perf_sides_done(&s->sides);
 	dict_done(&s->by_tid);
 	vec_free(&s->comms);
+	strtab_done(&s->names);
 	free(s);
 }
 
@@ -64,7 +68,7 @@ static const char *comm_of(const struct script_side *s, u32 tid, char buf[32])
 {
 	u32 at = dict_get(&s->by_tid, tid);
 	if (at != DICT_NONE)
-		return s->comms.at[at];
+		return strtab_str(&s->names, s->comms.at[at]);
 	buf[0] = ':';
 	buf[1 + num_s64(buf + 1, (s32)tid)] = '\0';
 	return buf;
@@ -75,7 +79,8 @@ static void take_comm(struct script_side *s, const struct perf_side *p)
 	if (p->type == PERF_RECORD_COMM)
 		set_comm(s, p->tid, p->name);
 	else if (p->type == PERF_RECORD_FORK && dict_get(&s->by_tid, p->ptid) != DICT_NONE)
-		set_comm(s, p->tid, s->comms.at[dict_get(&s->by_tid, p->ptid)]);
+		set_comm(s, p->tid,
+			 strtab_str(&s->names, s->comms.at[dict_get(&s->by_tid, p->ptid)]));
 }
 
 static bool wanted(const struct script_side *s, u32 type)
@@ -213,12 +218,6 @@ static u32 task_of(const struct perf_side *p)
 	case PERF_RECORD_CGROUP: return p->who.tid;
 	default: return p->tid;
 	}
-}
-
-void script_side_skip(struct script_side *s, u64 time_ns)
-{
-	for (; s->next < s->sides.rows.nr && s->sides.rows.at[s->next].time <= time_ns; s->next++)
-		take_comm(s, &s->sides.rows.at[s->next].side);
 }
 
 void script_side_until(struct script_side *s, struct sink *k, u64 time_ns, struct strbuf *to)

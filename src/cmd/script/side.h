@@ -16,13 +16,13 @@ enum script_side_show {
 	SIDE_BPF = 1 << 6,
 };
 
-/* show: of enum script_side_show; when: of which only the CPUs choose among them, and borrowed */
-int script_side_new(struct script_side **ret, const struct perfdata *file, u32 show,
-		    const struct sample_choice *when) must_check;
+/* show: of enum script_side_show. */
+int script_side_new(struct script_side **ret, u32 show) must_check;
+/* The records there are now: of a file, or of the current round of a stream. when: of which only the CPUs choose among them, and borrowed */
+int script_side_read(struct script_side *s, const struct perfdata *file,
+		     const struct sample_choice *when) must_check;
 void script_side_free(struct script_side *s);
 /* Prints what happened up to this time and was not printed yet. */
 void script_side_until(struct script_side *s, struct sink *k, u64 time_ns, struct strbuf *to);
-/* What happened up to this time was printed before. */
-void script_side_skip(struct script_side *s, u64 time_ns);
 /* The record as text, with the line's end: "PERF_RECORD_COMM: sh:17/17". swap: the file is of the other byte order. */
 void script_side_line(const struct perf_side *p, bool swap, struct strbuf *to);

@@ -113,6 +113,16 @@ static void test_tables(void)
 		good = good && dict_get(&d, (u64)i << 32) == i;
 	ok(good, "dict keeps 100000 keys that differ in their high half only");
 	ok(dict_get(&d, 7) == DICT_NONE, "absent key");
+	ok(dict_remove(&d, 7) == DICT_NONE && d.nr == 100000, "which cannot be removed");
+	for (u32 i = 0; i < 100000; i += 3)
+		good = good && dict_remove(&d, (u64)i << 32) == i;
+	for (u32 i = 1; i < 100000; i += 3)
+		good = good && !dict_put(&d, (u64)i << 32, i + 5);
+	for (u32 i = 0; i < 100000; i++)
+		good = good && dict_get(&d, (u64)i << 32) == (i % 3 == 0   ? DICT_NONE
+							      : i % 3 == 1 ? i + 5
+									   : i);
+	ok(good && d.nr == 66666, "keys that are removed are gone, all others are found");
 	dict_done(&d);
 
 	struct strtab t;

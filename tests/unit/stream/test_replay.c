@@ -9,6 +9,7 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -777,32 +778,64 @@ static void test_bombs(void)
 
 /* ---- a stream that is still being written ---- */
 
-/* The lines of a round, behind those that there are. -1: it could not be read. */
-static int add_round(const struct round *r, struct lines *to)
-{
-	struct lines one = { .sink = { .ops = &lines_ops, .needs = lines_ops.needs | NEED_ORDER } };
-	struct run_tables run;
-	struct diag d;
-	diag_init(&d);
-	u8 *copy = tight(r->data, r->size);
-	int err = replay_perf_open_bytes(copy, r->size, &one.src, &d);
-	if (!err) {
-		err = stream_run(one.src, &one.sink, 1, &run, &d);
-		run_tables_done(&run);
-		one.src->ops->close(one.src);
-	}
-	vec_for_each (&one.all, line)
-		*vec_push(&to->all) = *line;
-	vec_free(&one.all);
-	diag_done(&d);
-	free(copy);
-	return err;
-}
-
 static void whole_in_order(const struct perfwrite *w, struct lines *to)
 {
-	struct round all = { .data = w->out.data, .size = w->out.len };
-	ok(!add_round(&all, to), "the whole");
+	struct run_tables run = { 0 };
+	struct diag d;
+	diag_init(&d);
+	*to = (struct lines){ .sink = { .ops = &lines_ops, .needs = lines_ops.needs | NEED_ORDER } };
+	u8 *copy = tight(w->out.data, w->out.len);
+	int err = replay_perf_open_bytes(copy, w->out.len, &to->src, &d);
+	if (!err) {
+		err = stream_run(to->src, &to->sink, 1, &run, &d);
+		run_tables_done(&run);
+		to->src->ops->close(to->src);
+	}
+	ok(!err, "the whole");
+	diag_done(&d);
+	free(copy);
+}
+
+/* What a sink sees of rounds. */
+struct round_lines {
+	struct lines lines;
+	unsigned nr, nr_last;
+	u64 until;
+	bool follow;
+	size_t early; /* lines of the first one */
+	unsigned enough; /* so many rounds; 0: all */
+};
+
+static struct sink_ops round_ops;
+
+static int round_seen(struct sink *k, const struct run_tables *t, const struct round *r)
+{
+	struct round_lines *to = container_of(k, struct round_lines, lines.sink);
+	to->follow &= r->number == to->nr && r->after == to->until && r->until > to->until &&
+		      r->last == (r->until == UINT64_MAX);
+	to->until = r->until;
+	to->nr_last += r->last;
+	if (!to->nr++)
+		to->early = to->lines.all.nr;
+	return to->nr == to->enough;
+}
+
+static int run_in_rounds(const struct rounds_opts *o, struct round_lines *to, unsigned enough,
+			 unsigned needs, struct diag *d)
+{
+	struct run_tables run = { 0 };
+	*to = (struct round_lines){ .follow = true, .enough = enough };
+	round_ops = lines_ops;
+	round_ops.round_done = round_seen;
+	to->lines.sink =
+		(struct sink){ .ops = &round_ops, .needs = lines_ops.needs | NEED_ORDER | needs };
+	int err = rounds_open(o, &to->lines.src);
+	if (err)
+		return err;
+	err = stream_run(to->lines.src, &to->lines.sink, 1, &run, d);
+	run_tables_done(&run);
+	to->lines.src->ops->close(to->lines.src);
+	return err;
 }
 
 static size_t first_difference(const struct lines *a, const struct lines *b)
@@ -815,16 +848,13 @@ static size_t first_difference(const struct lines *a, const struct lines *b)
 	return a->all.nr == b->all.nr ? SIZE_MAX : min(a->all.nr, b->all.nr);
 }
 
-static void test_rounds(unsigned form, size_t ready, bool whole, const char *name)
+static void test_rounds(unsigned form, size_t ready, bool whole, unsigned needs, const char *name)
 {
 	struct perfwrite w;
-	struct lines all = { 0 }, parts = { 0 };
-	struct round round;
+	struct lines all;
+	struct round_lines parts;
 	struct diag d;
-	int pipes[2], got = -1;
-	unsigned nr = 0, nr_last = 0;
-	u64 until = 0;
-	bool follow = true;
+	int pipes[2];
 	perfwrite_story(&w, PERFWRITE_PIPE | form, 0, 20);
 	whole_in_order(&w, &all);
 	diag_init(&d);
@@ -832,34 +862,27 @@ static void test_rounds(unsigned form, size_t ready, bool whole, const char *nam
 		"%s: a pipe holds it", name))
 		return;
 	close(pipes[1]);
-	struct rounds_opts o = { .ready_bytes = ready, .whole = !ready };
-	struct rounds *r = rounds_open(pipes[0], &o);
-	while (r && (got = rounds_next(r, &round, &d)) > 0 && !add_round(&round, &parts)) {
-		nr++;
-		nr_last += round.last;
-		follow &= round.after == until && round.until > until;
-		until = round.until;
-	}
-	rounds_close(r);
+	struct rounds_opts o = { .fd = pipes[0], .ready_bytes = ready, .whole = !ready };
+	ok(!run_in_rounds(&o, &parts, 0, needs, &d), "%s: it runs", name);
 	close(pipes[0]);
-	ok(!got && nr_last == 1 && follow, "%s: rounds follow each other, the last one is told",
+	ok(parts.nr_last == 1 && parts.follow, "%s: rounds follow each other, the last one is told",
 	   name);
-	ok(whole ? nr == 1 : nr > 10, "%s: %u rounds", name, nr);
-	ok(first_difference(&all, &parts) == SIZE_MAX, "%s: the same samples in the same order",
-	   name);
+	ok(whole ? parts.nr == 1 : parts.nr > 10, "%s: %u rounds", name, parts.nr);
+	ok(first_difference(&all, &parts.lines) == SIZE_MAX,
+	   "%s: the same samples in the same order", name);
 	ok(!d.items.nr, "%s: nothing is wrong with it", name);
 	lines_done(&all);
-	lines_done(&parts);
+	lines_done(&parts.lines);
 	diag_done(&d);
 	perfwrite_done(&w);
 }
 
-/* The first rounds are there while the recorder has not written the others. */
+/* The first rounds are there while the recorder has not written the others; who has seen enough of them ends the run. */
 static void test_rounds_live(void)
 {
 	struct perfwrite w;
-	struct lines all = { 0 }, parts = { 0 };
-	struct round round = { 0 };
+	struct lines all;
+	struct round_lines parts;
 	struct diag d;
 	int pipes[2];
 	perfwrite_story(&w, PERFWRITE_PIPE, 0, 20);
@@ -868,24 +891,86 @@ static void test_rounds_live(void)
 	size_t half = w.out.len / 2;
 	if (!ok(!pipe(pipes) && write(pipes[1], w.out.data, half) == (ssize_t)half, "half of it"))
 		return;
-	struct rounds *r = rounds_open(pipes[0], &(struct rounds_opts){ 0 });
-	ok(rounds_next(r, &round, &d) == 1 && !round.last && !add_round(&round, &parts),
-	   "a round comes from that");
-	size_t early = parts.all.nr;
-	ok(early > all.all.nr / 4 && early < all.all.nr, "with %zu of %zu samples", early,
-	   all.all.nr);
-	size_t rest = w.out.len - half - 5;
-	ok(write(pipes[1], w.out.data + half, rest) == (ssize_t)rest, "the rest, but for its end");
+	struct rounds_opts o = { .fd = pipes[0] };
+	ok(!run_in_rounds(&o, &parts, 1, 0, &d) && parts.nr == 1 && !parts.nr_last,
+	   "a round comes from that, and is enough");
+	ok(parts.early > all.all.nr / 4 && parts.early < all.all.nr, "with %zu of %zu samples",
+	   parts.early, all.all.nr);
+	ok(!d.items.nr, "nothing is said about the rest");
+	close(pipes[0]);
 	close(pipes[1]);
-	while (rounds_next(r, &round, &d) > 0)
-		ok(!add_round(&round, &parts), "a round");
-	ok(first_difference(&all, &parts) == SIZE_MAX, "nothing is missing");
+	lines_done(&parts.lines);
+	if (!ok(!pipe(pipes) && write(pipes[1], w.out.data, w.out.len - 5) == (ssize_t)w.out.len - 5,
+		"all of it, but for its end"))
+		return;
+	close(pipes[1]);
+	o.fd = pipes[0];
+	ok(!run_in_rounds(&o, &parts, 0, 0, &d), "it runs");
+	ok(first_difference(&all, &parts.lines) == SIZE_MAX, "nothing is missing");
 	ok(d.items.nr == 1 && strstr(d.items.at[0].message, "cut off inside of a record"),
 	   "the end is: that is said");
-	rounds_close(r);
 	close(pipes[0]);
 	lines_done(&all);
-	lines_done(&parts);
+	lines_done(&parts.lines);
+	diag_done(&d);
+	perfwrite_done(&w);
+}
+
+struct putting {
+	struct source *src;
+	const struct perfwrite *w;
+	bool stop; /* instead of telling that it ends */
+	int err;
+};
+
+/* In pieces that end anywhere. */
+static void *put_all(void *arg)
+{
+	struct putting *p = arg;
+	for (size_t at = 0, step = 1; at < p->w->out.len && !p->err; at += step) {
+		step = min(step * 3 % 4099 + 1, p->w->out.len - at);
+		struct iovec iov = { .iov_base = (u8 *)p->w->out.data + at, .iov_len = step };
+		p->err = rounds_put(p->src, &iov, 1);
+	}
+	if (p->stop)
+		p->src->ops->stop(p->src);
+	else
+		rounds_end(p->src);
+	return NULL;
+}
+
+/* The same without a pipe: another thread puts the bytes in. */
+static void test_rounds_put(bool stop)
+{
+	struct perfwrite w;
+	struct lines all;
+	struct round_lines parts = { .follow = true };
+	struct run_tables run = { 0 };
+	struct diag d;
+	pthread_t thread;
+	const char *name = stop ? "stopped" : "put in";
+	perfwrite_story(&w, PERFWRITE_PIPE, 0, 20);
+	whole_in_order(&w, &all);
+	diag_init(&d);
+	round_ops = lines_ops;
+	round_ops.round_done = round_seen;
+	parts.lines.sink = (struct sink){ .ops = &round_ops, .needs = lines_ops.needs | NEED_ORDER };
+	struct putting p = { .w = &w, .stop = stop };
+	ok(!rounds_open(&(struct rounds_opts){ .fd = -1, .ready_bytes = 1 }, &p.src), "%s", name);
+	parts.lines.src = p.src;
+	ok(!pthread_create(&thread, NULL, put_all, &p), "%s: by another thread", name);
+	ok(!stream_run(p.src, &parts.lines.sink, 1, &run, &d), "%s: it runs", name);
+	pthread_join(thread, NULL);
+	run_tables_done(&run);
+	p.src->ops->close(p.src);
+	ok(!p.err || (stop && p.err == -EPIPE), "%s: all was taken", name);
+	ok(parts.nr_last == 1 && parts.follow, "%s: %u rounds follow each other", name, parts.nr);
+	if (!stop)
+		ok(first_difference(&all, &parts.lines) == SIZE_MAX,
+		   "%s: the same samples in the same order", name);
+	ok(!d.items.nr, "%s: nothing is wrong with it", name);
+	lines_done(&all);
+	lines_done(&parts.lines);
 	diag_done(&d);
 	perfwrite_done(&w);
 }
@@ -913,11 +998,14 @@ int main(void)
 	test_hostile(PERFWRITE_ZSTD2, 0, "compressed");
 	test_hostile(PERFWRITE_ZSTD, NEED_ORDER, "compressed, in order");
 	test_bombs();
-	test_rounds(0, 1, false, "rounds");
-	test_rounds(PERFWRITE_SWAP, 1, false, "rounds, swapped");
-	test_rounds(PERFWRITE_ZSTD, 1, false, "rounds, compressed");
-	test_rounds(0, 0, true, "all at once");
-	test_rounds(PERFWRITE_NO_TIMES, 1, true, "without times");
+	test_rounds(0, 1, false, 0, "rounds");
+	test_rounds(0, 1, false, KEEP_IDS, "rounds with the same ids");
+	test_rounds(PERFWRITE_SWAP, 1, false, 0, "rounds, swapped");
+	test_rounds(PERFWRITE_ZSTD, 1, false, 0, "rounds, compressed");
+	test_rounds(0, 0, true, 0, "all at once");
+	test_rounds(PERFWRITE_NO_TIMES, 1, true, 0, "without times");
+	test_rounds_put(false);
+	test_rounds_put(true);
 	test_rounds_live();
 	return done_testing();
 }

@@ -543,6 +543,102 @@ static void test_large(void)
 	printf("# %.2f s CPU\n", took);
 }
 
+/* ---- rounds ---- */
+
+static void exit_(u32 pid, u32 tid, u64 time)
+{
+	add(&(struct perf_side){ .type = PERF_RECORD_EXIT, .pid = pid, .tid = tid }, time);
+}
+
+static void advance(u64 until)
+{
+	if (tasks_advance(t, until))
+		abort();
+}
+
+static u64 offset_at(u32 pid, u64 addr, u64 time)
+{
+	struct tasks_place p;
+	tasks_find(t, tasks_space(t, pid, time), addr, time, &p);
+	return p.image ? p.offset : UINT64_MAX;
+}
+
+static void test_rounds(void)
+{
+	begin();
+	tasks_rounds(t);
+	comm(10, 10, "server", true, 0);
+	map(10, 0x1000, 0x1000, 0x5000, "/bin/server", 0);
+	advance(100);
+	struct tasks_place p;
+	tasks_find(t, tasks_space(t, 10, 50), 0x1000, 50, &p);
+	ok(p.image && p.offset == 0x5000 && p.until == 101, "an answer holds up to the watermark");
+	struct tasks_epoch before, after;
+	tasks_epoch(t, tasks_space(t, 10, 50), 50, &before);
+
+	map(10, 0x1000, 0x1000, 0x9000, "/bin/other", 250);
+	advance(200);
+	ok(offset_at(10, 0x1000, 150) == 0x5000, "what is newer than the round waits");
+	ok(tasks_size(t).nr_waiting == 1, "one record does");
+	advance(300);
+	ok(offset_at(10, 0x1000, 220) == 0x5000 && offset_at(10, 0x1000, 260) == 0x9000,
+	   "and holds from its own time on");
+	tasks_epoch(t, tasks_space(t, 10, 220), 220, &after);
+	ok(before.meaning == after.meaning, "a stretch of time has the same meaning in all rounds");
+	tasks_epoch(t, tasks_space(t, 10, 260), 260, &after);
+	ok(before.meaning != after.meaning, "the next one has another");
+
+	comm(10, 10, "late", false, 120);
+	advance(400);
+	ok(tasks_comm(t, 10, 250) != tasks_comm(t, 10, 350),
+	   "a record that comes too late holds from now on");
+	end();
+}
+
+/* A server forks a child for each request, which forks a helper and ends before it; it also maps its plugin again and again. */
+static void test_forgets(void)
+{
+	enum { ROUNDS = 5000 };
+	struct tasks_size early = { 0 };
+	bool right = true;
+	begin();
+	tasks_rounds(t);
+	comm(1, 1, "server", true, 0);
+	map(1, 0x1000, 0x1000, 0x5000, "/bin/server", 0);
+	for (u32 i = 1; i <= ROUNDS; i++) {
+		u64 at = i * 1000ull;
+		u32 child = 100 + i * 3, helper = child + 1;
+		map(1, 0x8000, 0x1000, at, "/lib/plugin", at);
+		fork_(child, 1, child, 1, at + 1);
+		map(child, 0x4000, 0x1000, at, "/lib/own", at + 2);
+		fork_(child, child, child + 2, child, at + 3);
+		fork_(helper, child, helper, child, at + 4);
+		exit_(child, child, at + 5);
+		exit_(child, child + 2, at + 600);
+		exit_(helper, helper, at + 1500);
+		advance(at + 500);
+		right &= offset_at(1, 0x8000, at + 400) == at &&
+			 offset_at(child, 0x8000, at + 400) == at;
+		right &= offset_at(helper, 0x4000, at + 400) == at;
+		right &= offset_at(child, 0x4000, at + 400) == at;
+		right &= !COMM_IS_UNNAMED(tasks_comm(t, helper, at + 400));
+		if (i > 1) {
+			right &= offset_at(helper - 3, 0x4000, at + 400) == at - 1000;
+			right &= offset_at(helper - 3, 0x8000, at + 400) == at - 1000;
+		}
+		if (i == ROUNDS / 10)
+			early = tasks_size(t);
+	}
+	struct tasks_size late = tasks_size(t);
+	ok(right, "all answers are right while tasks come and go");
+	printf("# %zu tasks, %zu processes, %zu spaces, %zu maps\n", late.nr_tasks,
+	       late.nr_processes, late.nr_spaces, late.nr_maps);
+	ok(late.nr_tasks <= 10 && late.nr_processes <= 10, "tasks that have ended are forgotten");
+	ok(late.nr_spaces <= 12 && late.nr_spaces <= early.nr_spaces + 2, "and their spaces");
+	ok(late.nr_maps <= early.nr_maps + 200, "and maps that were replaced");
+	end();
+}
+
 int main(void)
 {
 	test_comm();
@@ -555,5 +651,7 @@ int main(void)
 	test_random(true, 300);
 	test_validity();
 	test_large();
+	test_rounds();
+	test_forgets();
 	return done_testing();
 }
