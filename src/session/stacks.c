@@ -1,7 +1,7 @@
 #include "session/stacks.h"
 #include "session/recording.h"
+#include "session/named_run.h"
 #include "stream/replay_perf.h"
-#include "stream/run.h"
 
 #include <errno.h>
 #include <string.h>
@@ -68,27 +68,23 @@ static int load_one(struct symbols *sy, const struct stacks_opts *o, const char 
 	if (err)
 		return err;
 	struct flame_sink *sink = flame_sink_new();
-	struct names *names = recording_names(sy, src, o->symbols);
-	struct run_tables run = { 0 };
-	struct names_result named;
-	err = sink && names ? stream_run(src, flame_sink(sink),
-					 recording_split_reads(src, flame_sink(sink), o->workers),
-					 &run, sy->diag)
-			    : -ENOMEM;
+	struct named_run run = { 0 };
+	err = sink ? named_run(&run, src, flame_sink(sink),
+			       &(struct named_run_opts){ .symbols = sy,
+							 .names = o->symbols,
+							 .want = symbols_want(o->symbols) | WANT_LINE,
+							 .workers = o->workers,
+							 .split_reads = true })
+		   : -ENOMEM;
 	if (!err)
-		err = names->ops->resolve(names, &src->catalog, &run.frames,
-					  symbols_want(o->symbols) | WANT_LINE, &named);
-	if (!err)
-		err = flame_build_add(b, sink, &src->catalog, &run, &named);
+		err = flame_build_add(b, sink, &src->catalog, &run.tables, &run.named);
 	if (!err) {
 		struct flame_side *side = &b->flame->sides[b->flame->nr_sides - 1];
 		describe(b->flame, side, replay_perf_file(src), path);
 		take_cut(src, side);
 	}
 	flame_sink_free(sink);
-	run_tables_done(&run);
-	if (names)
-		names->ops->free(names);
+	named_run_done(&run);
 	src->ops->close(src);
 	return err;
 }

@@ -12,7 +12,6 @@
 #include "session/symbols.h"
 #include "image/kimage.h"
 #include "stream/replay_perf.h"
-#include "stream/run.h"
 #include "view/text_annotate.h"
 #include "view/tui_screen.h"
 
@@ -258,10 +257,10 @@ static void add_missing(struct annotating *a, const struct name_func *f, int err
 	struct missing *m = NULL;
 	a->nr_missing++;
 	if (!a->counted)
-		a->counted = calloc(a->named.nr_funcs + 1, sizeof(*a->counted));
-	if (!a->counted || a->counted[f - a->named.funcs])
+		a->counted = calloc(a->run.named.nr_funcs + 1, sizeof(*a->counted));
+	if (!a->counted || a->counted[f - a->run.named.funcs])
 		return;
-	a->counted[f - a->named.funcs] = true;
+	a->counted[f - a->run.named.funcs] = true;
 	vec_for_each (&a->missing, other)
 		if (other->image == image && other->err == err)
 			m = other;
@@ -279,7 +278,7 @@ static void add_missing(struct annotating *a, const struct name_func *f, int err
 int annotate_make(struct annotating *a, const struct annotate_func *func, const u32 *events,
 		  u32 nr_events, const char *group, struct arena *arena, struct annotation *an)
 {
-	const struct name_func *f = &a->named.funcs[func->func];
+	const struct name_func *f = &a->run.named.funcs[func->func];
 	const struct image_info *info = &a->src->catalog.images.at[f->image];
 	*an = (struct annotation){ .symbol = f->name, .image = info->name, .path = info->path };
 	an->nr_events = nr_events;
@@ -295,7 +294,7 @@ int annotate_make(struct annotating *a, const struct annotate_func *func, const 
 	int err = annotate_code_open(&a->code, info, f, an, arena);
 	if (err)
 		return err;
-	err = annotate_fill(a->hits, &a->run.frames, func->func, events, f->start, an, arena);
+	err = annotate_fill(a->hits, &a->run.tables.frames, func->func, events, f->start, an, arena);
 	if (err)
 		annotate_code_close(&a->code);
 	return err;
@@ -309,7 +308,7 @@ static int show(struct annotating *a, const struct annotate_func *func, const u3
 	arena_init(&arena);
 	int err = annotate_make(a, func, events, nr_events, group, &arena, &an);
 	if (err && err != -ENOMEM) {
-		add_missing(a, &a->named.funcs[func->func], err);
+		add_missing(a, &a->run.named.funcs[func->func], err);
 		err = 0;
 	} else if (!err) {
 		if (a->app->json)
@@ -337,13 +336,13 @@ static int show_events(struct annotating *a, const u32 *events, u32 nr_events, c
 		marks[events[e]] = true;
 		total += annotate_total(a->hits, events[e]).period;
 	}
-	int err = annotate_funcs(a->hits, &a->named, marks, (u32)a->src->catalog.events.nr, &funcs,
-				 &nr);
+	int err = annotate_funcs(a->hits, &a->run.named, marks, (u32)a->src->catalog.events.nr,
+				 &funcs, &nr);
 	if (err)
 		return err;
 	u32 kept = 0;
 	for (u32 i = 0; i < nr; i++)
-		if (wanted(a, &a->named.funcs[funcs[i].func]) &&
+		if (wanted(a, &a->run.named.funcs[funcs[i].func]) &&
 		    100.0 * (double)funcs[i].period >= a->min_percent * (double)total)
 			funcs[kept++] = funcs[i];
 	if (a->look)
@@ -414,11 +413,11 @@ static int nothing(struct annotating *a)
 			 a->only ? "no sample fell on '%s' itself, only on what it calls"
 				 : "no sample fell on a function '%s'",
 			 symbol);
-	_cleanup_free_ const char **names = calloc(a->named.nr_funcs + 1, sizeof(*names));
+	_cleanup_free_ const char **names = calloc(a->run.named.nr_funcs + 1, sizeof(*names));
 	size_t nr = 0;
-	for (u32 i = 1; names && i < a->named.nr_funcs; i++)
-		if (a->named.funcs[i].name)
-			names[nr++] = a->named.funcs[i].name;
+	for (u32 i = 1; names && i < a->run.named.nr_funcs; i++)
+		if (a->run.named.funcs[i].name)
+			names[nr++] = a->run.named.funcs[i].name;
 	const char *near = suggest(symbol, names, nr);
 	if (near)
 		diag_hint(d, "did you mean '%s'?", near);
@@ -431,18 +430,16 @@ static int nothing(struct annotating *a)
 static int annotate_source(struct annotating *a)
 {
 	struct app *app = a->app;
-	struct names *names = symbols_open(app_symbols(app), &a->opts->symbols);
 	a->hits = annotate_new(sample_choice_empty(&a->choose.when) ? NULL : &a->choose.when,
 			       &a->src->catalog);
-	int err = names && a->hits ? 0 : -ENOMEM;
-	if (!err)
-		err = stream_run(a->src, annotate_sink(a->hits),
-				 recording_split_reads(a->src, annotate_sink(a->hits),
-						       (unsigned)a->opts->workers),
-				 &a->run, &app->diag);
-	if (!err)
-		err = names->ops->resolve(names, &a->src->catalog, &a->run.frames, WANT_SYMBOL,
-					  &a->named);
+	int err =
+		a->hits ? named_run(&a->run, a->src, annotate_sink(a->hits),
+				    &(struct named_run_opts){ .symbols = app_symbols(app),
+							      .names = &a->opts->symbols,
+							      .want = WANT_SYMBOL,
+							      .workers = (unsigned)a->opts->workers,
+							      .split_reads = true })
+			: -ENOMEM;
 	if (!err && app->json && !a->look) {
 		json_begin(&a->json, &app->out, JSON_PRETTY);
 		json_array(&a->json);
@@ -469,10 +466,8 @@ static int annotate_source(struct annotating *a)
 		int end = json_end(&a->json);
 		err = err ? err : end;
 	}
-	run_tables_done(&a->run);
+	named_run_done(&a->run);
 	annotate_free(a->hits);
-	if (names)
-		names->ops->free(names);
 	return err;
 }
 

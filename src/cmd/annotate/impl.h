@@ -9,8 +9,8 @@
 #include "cmd/annotate/code.h"
 #include "cmd/app/app.h"
 #include "session/choose.h"
+#include "session/named_run.h"
 #include "session/source_text.h"
-#include "stream/run.h"
 #include "view/text_annotate.h"
 
 struct annotate_opts;
@@ -50,8 +50,7 @@ struct annotating {
 	const struct annotate_opts *opts;
 	struct source *src;
 	struct annotate *hits;
-	struct names_result named;
-	struct run_tables run;
+	struct named_run run;
 	struct annotate_code code;
 	struct text_annotate_opts style;
 	struct source_text sources;

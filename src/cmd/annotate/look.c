@@ -40,7 +40,7 @@ static int look_open(void *ctx, u32 page, u32 func, const struct annotation **re
 	int err = annotate_make(a, &p->funcs[func], p->events, p->nr_events, p->group,
 				&a->look->arena, &a->look->an);
 	if (err) {
-		const struct name_func *f = &a->named.funcs[p->funcs[func].func];
+		const struct name_func *f = &a->run.named.funcs[p->funcs[func].func];
 		strbuf_printf(why, "%s in %s: no code to show: %s", f->name,
 			      a->src->catalog.images.at[f->image].path,
 			      annotate_missing_reason(err));
@@ -60,7 +60,7 @@ static s64 look_called(void *ctx, u32 page, const struct annotation_insn *in, st
 	size_t len = name ? strcspn(++name, "+@>") : 0;
 	s64 found = -ENOENT;
 	for (u32 i = p->nr_funcs; i-- > 0 && len;) {
-		const struct name_func *f = &a->named.funcs[p->funcs[i].func];
+		const struct name_func *f = &a->run.named.funcs[p->funcs[i].func];
 		bool here = !strcmp(a->src->catalog.images.at[f->image].path, a->look->an.path);
 		if (strlen(f->name) == len && !memcmp(f->name, name, len) && (here || found < 0))
 			found = i;
@@ -87,7 +87,7 @@ static bool look_first(const struct annotating *a, struct tui_annotate *c)
 		if (a->only && p->events[0] != a->only_event)
 			continue;
 		for (u32 i = 0; i < p->nr_funcs; i++) {
-			const struct name_func *f = &a->named.funcs[p->funcs[i].func];
+			const struct name_func *f = &a->run.named.funcs[p->funcs[i].func];
 			bool asked = a->only ? f->image == a->only->image &&
 						       f->start == a->only->start &&
 						       f->mode == a->only->mode

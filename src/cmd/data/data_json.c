@@ -10,6 +10,7 @@
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
 #include "session/look.h"
+#include "session/named_run.h"
 #include "session/recording.h"
 #include "session/symbols.h"
 #include "stream/replay_perf.h"
@@ -182,22 +183,19 @@ static int put_samples(struct convert *c, const struct run_tables *run,
 static int convert(struct convert *c)
 {
 	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN);
-	struct names *names = symbols_open(app_symbols(c->app), &c->o->symbols);
-	struct run_tables run = { 0 };
-	struct names_result named;
-	int err = names ? stream_run(c->src, &look, 0, &run, &c->app->diag) : -ENOMEM;
-	if (!err)
-		err = names->ops->resolve(names, &c->src->catalog, &run.frames, WANT_SYMBOL, &named);
+	struct named_run run;
+	int err = named_run(&run, c->src, &look,
+			    &(struct named_run_opts){ .symbols = app_symbols(c->app),
+						      .names = &c->o->symbols,
+						      .want = WANT_SYMBOL });
 	if (!err)
 		err = put_head(c);
 	if (!err)
-		err = put_samples(c, &run, &named);
+		err = put_samples(c, &run.tables, &run.named);
 	strbuf_str(&c->out, "\n\t]\n}\n");
 	if (!err)
 		err = strbuf_flush(&c->out);
-	run_tables_done(&run);
-	if (names)
-		names->ops->free(names);
+	named_run_done(&run);
 	return err;
 }
 

@@ -202,25 +202,22 @@ static int load(struct diff *d, struct diff_input *in, int *status)
 	if (err)
 		return err;
 	in->profile = profile_new(&cfg);
-	in->names = symbols_open(app_symbols(d->app), &d->opts->symbols);
-	if (!in->profile || !in->names)
+	if (!in->profile)
 		return -ENOMEM;
-	err = stream_run(in->src, profile_sink(in->profile),
-			 recording_split_reads(in->src, profile_sink(in->profile), 0), &in->run,
-			 diag);
-	if (!err)
-		err = in->names->ops->resolve(in->names, &in->src->catalog, &in->run.frames,
-					      WANT_SYMBOL | (wants_lines(&cfg) ? WANT_LINE : 0),
-					      &in->named);
-	return err ? err : profile_fold(in->profile, &in->src->catalog, &in->run, &in->named);
+	err = named_run(
+		&in->run, in->src, profile_sink(in->profile),
+		&(struct named_run_opts){ .symbols = app_symbols(d->app),
+					  .names = &d->opts->symbols,
+					  .want = WANT_SYMBOL | (wants_lines(&cfg) ? WANT_LINE : 0),
+					  .split_reads = true });
+	return err ? err
+		   : profile_fold(in->profile, &in->src->catalog, &in->run.tables, &in->run.named);
 }
 
 static void unload(struct diff_input *in)
 {
 	profile_free(in->profile);
-	run_tables_done(&in->run);
-	if (in->names)
-		in->names->ops->free(in->names);
+	named_run_done(&in->run);
 	report_env_done(&in->env);
 	if (in->src)
 		in->src->ops->close(in->src);

@@ -5,9 +5,9 @@
 #include "base/json.h"
 #include "cmd/app/app.h"
 #include "session/choose.h"
+#include "session/named_run.h"
 #include "cmd/report/env.h"
 #include "session/symbols.h"
-#include "stream/run.h"
 
 enum diff_compute { DIFF_DELTA, DIFF_DELTA_ABS, DIFF_RATIO, DIFF_WDIFF };
 
@@ -40,9 +40,7 @@ struct diff_input {
 	const char *path;
 	struct source *src;
 	struct profile *profile;
-	struct names *names;
-	struct names_result named;
-	struct run_tables run;
+	struct named_run run;
 	struct report_env env;
 	struct choose choose;
 	struct word_list dsos, symbols;

@@ -5,11 +5,11 @@
 #include "cmd/app/commands.h"
 #include "cmd/script/dump_raw.h"
 #include "session/recording.h"
+#include "session/named_run.h"
 #include "cmd/report/keys.h"
 #include "cmd/report/side.h"
 #include "stream/replay_ftrace.h"
 #include "stream/replay_perf.h"
-#include "stream/run.h"
 #include "view/tui_screen.h"
 
 #include <errno.h>
@@ -312,23 +312,18 @@ static const char *narrows(const struct report_opts *o)
 static int profile_source(struct report *r)
 {
 	r->profile = profile_new(&r->cfg);
-	struct names *names = recording_names(app_symbols(r->app), r->src, &r->opts->symbols);
-	struct run_tables run = { 0 };
-	struct names_result named;
-	int err = r->profile && names ? 0 : -ENOMEM;
-	unsigned workers = sample_gate_used(&r->gate) ? 1 : (unsigned)r->opts->workers;
+	struct named_run run = { 0 };
+	const struct named_run_opts how = {
+		.symbols = app_symbols(r->app),
+		.names = &r->opts->symbols,
+		.want = symbols_want(&r->opts->symbols) | wanted_names(&r->cfg),
+		.workers = sample_gate_used(&r->gate) ? 1 : (unsigned)r->opts->workers,
+		.split_reads = true,
+		.expand = true,
+	};
+	int err = r->profile ? named_run(&run, r->src, profile_sink(r->profile), &how) : -ENOMEM;
 	if (!err)
-		workers = recording_split_reads(r->src, profile_sink(r->profile), workers);
-	if (!err)
-		err = stream_run(r->src, profile_sink(r->profile), workers, &run, &r->app->diag);
-	if (!err)
-		err = names->ops->resolve(names, &r->src->catalog, &run.frames,
-					  symbols_want(&r->opts->symbols) | wanted_names(&r->cfg),
-					  &named);
-	if (!err)
-		err = names_expand(&named, &run.frames, &run.chains);
-	if (!err)
-		err = profile_fold(r->profile, &r->src->catalog, &run, &named);
+		err = profile_fold(r->profile, &r->src->catalog, &run.tables, &run.named);
 	if (!err && profile_is_empty(r->profile))
 		choose_say_none(&r->opts->choose, narrows(r->opts), r->src, &r->app->diag);
 	if (!err)
@@ -337,9 +332,7 @@ static int profile_source(struct report *r)
 		diag_warn(&r->app->diag, "%llu samples were lost while recording",
 			  (unsigned long long)r->src->catalog.nr_lost);
 	profile_free(r->profile);
-	run_tables_done(&run);
-	if (names)
-		names->ops->free(names);
+	named_run_done(&run);
 	return err;
 }
 
