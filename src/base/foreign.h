@@ -11,6 +11,8 @@
 
 enum foreign_flags {
 	FOREIGN_NOFOLLOW = 1 << 0, /* -ELOOP where the last part of the path is a link */
+	FOREIGN_OWNED =
+		1 << 2, /* foreign_check_writer() follows; base/opener.h: -EPERM where its owner cannot be told */
 	FOREIGN_WALK =
 		1 << 1, /* of foreign_open_in_root(): as on kernels without openat2() (tests) */
 };

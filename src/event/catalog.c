@@ -291,7 +291,7 @@ static bool sdt_file_of(int dir, const char *entry, char *buf, size_t size)
 	(void)snprintf(buf, size, "/%s", start);
 	struct elfimg e;
 	struct buildid have;
-	if (elfimg_open(&e, buf) < 0)
+	if (elfimg_open(&e, buf, NULL) < 0)
 		return false;
 	bool same = buildid_of_image(&e, &have) == 0 && buildid_text(&have, id) &&
 		    !strcmp(id, slash + 1);

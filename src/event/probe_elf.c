@@ -63,7 +63,7 @@ static bool find_symbol(const struct elfimg *const *images, size_t nr, const cha
 int probe_elf_symbol(const char *path, const char *symbol, u64 *offset)
 {
 	struct elfimg e, debug, mini;
-	int err = elfimg_open(&e, path);
+	int err = elfimg_open(&e, path, NULL);
 	if (err < 0)
 		return err;
 	const struct elfimg *images[3] = { &e };
@@ -93,7 +93,7 @@ bool probe_elf_close(const char *path, const char *symbol, char *close, size_t s
 	struct elfimg_funcs it;
 	struct elfimg_func f;
 	struct closest c;
-	if (elfimg_open(&e, path) < 0)
+	if (elfimg_open(&e, path, NULL) < 0)
 		return false;
 	closest_init(&c, symbol, strlen(symbol));
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
@@ -122,7 +122,7 @@ static int probe_elf_each_usdt(const char *path,
 			       int (*fn)(void *, const char *, const char *, u64, u64), void *ctx)
 {
 	struct elfimg e;
-	int err = elfimg_open(&e, path);
+	int err = elfimg_open(&e, path, NULL);
 	if (err < 0)
 		return err;
 	struct elfimg_section notes, base_section;

@@ -30,15 +30,7 @@ bool debugfile_path(const struct debugfile_where *w, const char *path, char *to,
 
 int debugfile_open_elf(const struct debugfile_where *w, const char *path, struct elfimg *ret)
 {
-	if (!w->opener)
-		return elfimg_open(ret, path);
-	_cleanup_close_ int fd = opener_open_path(w->opener, path);
-	if (fd < 0)
-		return fd == -EINVAL || fd == -EISDIR ? -ENOEXEC : fd;
-	int err = elfimg_open_fd(ret, fd);
-	if (!err)
-		elfimg_identify(ret, fd);
-	return err;
+	return elfimg_open(ret, path, w->opener);
 }
 
 static bool same_bytes(const struct elfimg *a, const struct elfimg *b)

@@ -14,7 +14,8 @@
  */
 struct debugfile_places {
 	int (*open)(void *ctx, s32 pid, const char *path, unsigned n, bool maps, struct opener *via);
-	int (*open_map)(void *ctx, s32 pid); /* its perf-PID.map: a descriptor, or -ENOENT */
+	int (*open_map)(void *ctx, s32 pid,
+			struct opener *via); /* its perf-PID.map: a descriptor, or -ENOENT */
 	s64 (*uid)(void *ctx, s32 pid); /* as foreign_check_writer() takes it */
 	void *ctx;
 };
@@ -37,7 +38,7 @@ struct debugfile_where {
 /* root + path into a buffer; false: too long. */
 bool debugfile_path(const struct debugfile_where *w, const char *path, char *to, size_t size);
 
-/* elfimg_open() of a path of this machine, by the opener if there is one. */
+/* elfimg_open() of a path of this machine. */
 int debugfile_open_elf(const struct debugfile_where *w, const char *path,
 		       struct elfimg *ret) must_check;
 

@@ -82,7 +82,8 @@ static struct dw_dwo *make_dwo(struct dw_split *s, struct elfimg *image)
 static struct dw_dwo *open_dwo(struct dw_split *s, const char *path)
 {
 	struct elfimg image;
-	if (s->nr_opened >= FILES_MAX || elfimg_open(&image, path))
+	if (s->nr_opened >= FILES_MAX ||
+	    elfimg_open(&image, path, s->where ? s->where->opener : NULL))
 		return NULL;
 	return make_dwo(s, &image);
 }

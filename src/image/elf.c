@@ -128,9 +128,9 @@ int elfimg_open_heap(struct elfimg *e, u8 *data, size_t size)
 	return err;
 }
 
-int elfimg_open(struct elfimg *e, const char *path)
+int elfimg_open(struct elfimg *e, const char *path, struct opener *opener)
 {
-	_cleanup_close_ int fd = foreign_open(path, 0);
+	_cleanup_close_ int fd = opener_open_path(opener, path, 0);
 	if (fd < 0)
 		return fd == -EINVAL || fd == -EISDIR ? -ENOEXEC : fd;
 	int err = elfimg_open_fd(e, fd);

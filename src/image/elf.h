@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/opener.h"
 #include "base/types.h"
 
 enum { ELFIMG_LOADS_MAX = 64 };
@@ -64,10 +65,10 @@ struct elfimg_segment {
 };
 
 /*
- * Maps a regular file. -ENOEXEC: not an ELF file (or one we cannot make sense of); or the errno of opening it. On failure
- * nothing is held.
+ * Maps a regular file. opener: who opens it (base/opener.h); NULL: we do, without a time limit. -ENOEXEC: not an ELF file (or one we
+ * cannot make sense of); or the errno of opening it. On failure nothing is held.
  */
-int elfimg_open(struct elfimg *e, const char *path) must_check;
+int elfimg_open(struct elfimg *e, const char *path, struct opener *opener) must_check;
 /* The same over a file that is open; the descriptor stays the caller's. */
 int elfimg_open_fd(struct elfimg *e, int fd) must_check;
 /* The same over bytes that the caller keeps. */

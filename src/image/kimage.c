@@ -117,7 +117,7 @@ int kimage_unpack(struct elfimg *e, const void *data, size_t size)
 
 int kimage_open(struct elfimg *e, const char *path)
 {
-	int err = elfimg_open(e, path);
+	int err = elfimg_open(e, path, NULL);
 	if (err != -ENOEXEC)
 		return err;
 	_cleanup_close_ int fd = foreign_open(path, 0);

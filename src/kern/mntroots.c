@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { PLACES_MAX = 256 };
@@ -37,16 +38,19 @@ void mntroots_done(struct mntroots *m)
 static int place_of(const struct mntroots *m, const char *who, struct place *ret)
 {
 	char path[64];
-	struct stat ns, root;
+	struct stat ns;
+	struct statx root;
 	(void)snprintf(path, sizeof(path), "proc/%s/ns/mnt", who);
 	if (fstatat(m->root.dir_fd, path, &ns, 0))
 		return -errno;
 	(void)snprintf(path, sizeof(path), "proc/%s/root/", who);
-	if (fstatat(m->root.dir_fd, path, &root, 0))
+	/* As the kernel knows it, without asking a filesystem that may not answer. */
+	if (statx(m->root.dir_fd, path, AT_STATX_DONT_SYNC, STATX_INO, &root))
 		return -errno;
-	*ret = (struct place){
-		.ns_dev = ns.st_dev, .ns = ns.st_ino, .root_dev = root.st_dev, .root = root.st_ino
-	};
+	*ret = (struct place){ .ns_dev = ns.st_dev,
+			       .ns = ns.st_ino,
+			       .root_dev = makedev(root.stx_dev_major, root.stx_dev_minor),
+			       .root = root.stx_ino };
 	return 0;
 }
 
@@ -101,21 +105,24 @@ static s32 other_pid(struct mntroots *m, unsigned n)
 	return pid;
 }
 
-static int open_below(const struct mntroots *m, s32 pid, const char *path, struct opener *via)
+static int open_below(const struct mntroots *m, s32 pid, const char *path, unsigned flags,
+		      struct opener *via)
 {
 	char root[32];
 	struct opener_result got;
 	(void)snprintf(root, sizeof(root), "proc/%d/root", pid);
 	if (via) {
-		struct opener_job job = {
-			.dir = m->root.dir_fd, .root = root, .path = path, .want_fd = true
-		};
+		struct opener_job job = { .dir = m->root.dir_fd,
+					  .root = root,
+					  .path = path,
+					  .want_fd = true,
+					  .flags = flags };
 		return opener_open(via, &job, &got) ? -ENOENT : got.fd;
 	}
 	_cleanup_close_ int dir = openat(m->root.dir_fd, root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -ENOENT;
-	int fd = foreign_open_in_root(dir, path, 0);
+	int fd = foreign_open_in_root(dir, path, flags);
 	return fd < 0 ? -ENOENT : fd;
 }
 
@@ -139,14 +146,14 @@ int mntroots_open(struct mntroots *m, s32 pid, const char *path, unsigned n, boo
 	struct place own, its;
 	if (n) {
 		pid = maps ? 0 : other_pid(m, n - 1);
-		return pid ? open_below(m, pid, path, via) : -ERANGE;
+		return pid ? open_below(m, pid, path, 0, via) : -ERANGE;
 	}
 	if (pid <= 0 || place_of(m, "self", &own) || place_of_pid(m, pid, &its) || same(&own, &its))
 		return -ENOENT;
-	return maps && !still_maps(m, pid, path) ? -ENOENT : open_below(m, pid, path, via);
+	return maps && !still_maps(m, pid, path) ? -ENOENT : open_below(m, pid, path, 0, via);
 }
 
-int mntroots_open_map(const struct mntroots *m, s32 pid)
+int mntroots_open_map(const struct mntroots *m, s32 pid, struct opener *via)
 {
 	struct place own, its;
 	struct procfs proc;
@@ -159,5 +166,5 @@ int mntroots_open_map(const struct mntroots *m, s32 pid)
 	    (same(&own, &its) && inner == pid))
 		return -ENOENT;
 	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner);
-	return open_below(m, pid, path, NULL);
+	return open_below(m, pid, path, FOREIGN_OWNED, via);
 }

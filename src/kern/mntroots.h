@@ -30,4 +30,4 @@ void mntroots_done(struct mntroots *m);
 int mntroots_open(struct mntroots *m, s32 pid, const char *path, unsigned n, bool maps,
 		  struct opener *via) must_check;
 /* /tmp/perf-PID.map of a process elsewhere, by the number that it has there. A descriptor or -ENOENT. */
-int mntroots_open_map(const struct mntroots *m, s32 pid) must_check;
+int mntroots_open_map(const struct mntroots *m, s32 pid, struct opener *via) must_check;

@@ -37,13 +37,13 @@ static bool is_called_source(const char *path)
 	return false;
 }
 
-static char *read_file(const char *path, bool for_sharing, size_t *size)
+static char *read_file(const struct source_text *s, const char *path, size_t *size)
 {
-	_cleanup_close_ int fd = foreign_open(path, 0);
+	_cleanup_close_ int fd = opener_open_path(s->opener, path, 0);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) || st.st_size > FILE_MAX)
 		return NULL;
-	if (for_sharing && (!(st.st_mode & S_IROTH) || !is_called_source(path)))
+	if (s->for_sharing && (!(st.st_mode & S_IROTH) || !is_called_source(path)))
 		return NULL;
 	char *data = malloc((size_t)st.st_size + 1);
 	ssize_t n = data ? pread(fd, data, (size_t)st.st_size, 0) : -1;
@@ -55,10 +55,10 @@ static char *read_file(const char *path, bool for_sharing, size_t *size)
 	return data;
 }
 
-static void load(struct source_file *f, const char *path, bool for_sharing)
+static void load(const struct source_text *s, struct source_file *f, const char *path)
 {
 	size_t size;
-	f->data = read_file(path, for_sharing, &size);
+	f->data = read_file(s, path, &size);
 	if (!f->data)
 		return;
 	u32 lines = 1;
@@ -106,7 +106,7 @@ const char *source_text_line(void *ctx, const char *path, u32 line, u32 *len)
 			return NULL;
 		char here[PATH_MAX];
 		if (s->files.nr - 1 == (size_t)id && path_here(s, path, here, sizeof(here)))
-			load(f, here, s->for_sharing);
+			load(s, f, here);
 	}
 	const struct source_file *f = &s->files.at[id];
 	if (!line || line > f->nr)

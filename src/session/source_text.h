@@ -1,6 +1,7 @@
 /* Lines of source files, each file read once. What cannot be read has no lines. */
 #pragma once
 
+#include "base/opener.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 
@@ -15,6 +16,7 @@ struct source_text {
 	struct strtab names;
 	VEC(struct source_file) files; /* [id of names] */
 	bool ready;
+	struct opener *opener; /* NULL: files are opened without a time limit */
 	const char *prefix; /* folder that paths are looked for in; NULL: as they are */
 	bool for_sharing; /* only what anybody may read and is called like source: debugging information may name any file */
 	u64 strip; /* so many folders at the front of an absolute path are left out then */

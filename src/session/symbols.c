@@ -137,10 +137,10 @@ static int open_place(void *ctx, s32 pid, const char *path, unsigned n, bool map
 	return mntroots_open(&s->roots, pid, path, n, maps, via);
 }
 
-static int open_place_map(void *ctx, s32 pid)
+static int open_place_map(void *ctx, s32 pid, struct opener *via)
 {
 	const struct symbols *s = ctx;
-	return mntroots_open_map(&s->roots, pid);
+	return mntroots_open_map(&s->roots, pid, via);
 }
 
 void symbols_recorded(struct symbols *s, const char *path)
@@ -216,6 +216,7 @@ struct sym_config symbols_config(struct symbols *s, const struct symbol_opts *o)
 	return (struct sym_config){
 		.symfs = o->symfs,
 		.fetch = o->symfs ? NULL : debug_server(&s->server, s->diag),
+		.opener = s->opener,
 		.places = symbols_places(s, o->symfs),
 		.cache = cache_folder(s, s->cache, sizeof(s->cache)),
 		.buildid_dir =
@@ -245,6 +246,7 @@ int symbols_unwind(struct symbols *s, struct source *src, const struct symbol_op
 	char cache[4096];
 	return replay_perf_unwind(
 		src, &(struct unwind_config){ .symfs = o->symfs,
+					      .opener = s->opener,
 					      .places = symbols_places(s, o->symfs),
 					      .cache = cache_folder(NULL, cache, sizeof(cache)) });
 }

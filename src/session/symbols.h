@@ -30,6 +30,7 @@ struct symbol_opts {
  */
 struct symbols {
 	struct diag *diag;
+	struct opener *opener; /* of files that recordings name; NULL: they are opened without a time limit */
 	bool bounds; /* functions of stripped files get names of their own, unless the options say otherwise */
 	bool all_notes; /* about everything that has no name, not only the first few */
 

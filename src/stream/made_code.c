@@ -152,21 +152,23 @@ static void keep_file(struct writing *w, const struct maker *k, enum perfdata_ma
 }
 
 void made_code_write(struct made_code *m, const char *dir, const struct debugfile_places *places,
-		     struct perfdata_writer *to)
+		     struct opener *opener, struct perfdata_writer *to)
 {
+	const unsigned flags = FOREIGN_NOFOLLOW | FOREIGN_OWNED;
 	struct writing w = { .to = to, .left = ALL_MAX_BYTES };
 	pthread_mutex_lock(&m->lock);
 	vec_for_each (&m->makers, k) {
 		char path[PATH_MAX];
 		int n = snprintf(path, sizeof(path), "%s/perf-%u.map", dir ? dir : "/tmp", k->pid);
-		_cleanup_close_ int map =
-			n < (int)sizeof(path) ? foreign_open(path, FOREIGN_NOFOLLOW) : -ENAMETOOLONG;
+		_cleanup_close_ int map = n < (int)sizeof(path)
+						  ? opener_open_path(opener, path, flags)
+						  : -ENAMETOOLONG;
 		if (map < 0 && places)
-			map = places->open_map(places->ctx, (s32)k->pid);
+			map = places->open_map(places->ctx, (s32)k->pid, opener);
 		if (map >= 0)
 			keep_file(&w, k, PERFDATA_MADE_MAP, map);
 		_cleanup_close_ int dump =
-			k->dump ? foreign_open(k->dump, FOREIGN_NOFOLLOW) : -ENOENT;
+			k->dump ? opener_open_path(opener, k->dump, flags) : -ENOENT;
 		if (dump >= 0)
 			keep_file(&w, k, PERFDATA_MADE_DUMP, dump);
 	}

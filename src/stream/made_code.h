@@ -16,4 +16,4 @@ void made_code_free(struct made_code *m);
 int made_code_note(struct made_code *m, u32 pid, const char *name) must_check;
 /* Puts what they told into the file. dir: where maps are, NULL: /tmp; places: those of containers; NULL: not looked for. */
 void made_code_write(struct made_code *m, const char *dir, const struct debugfile_places *places,
-		     struct perfdata_writer *to);
+		     struct opener *opener, struct perfdata_writer *to);

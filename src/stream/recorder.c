@@ -637,7 +637,7 @@ void recorder_discard(struct recorder *r)
 static int change_file(struct recorder *r, const char *keep_as, struct diag *d)
 {
 	int err = write_queue_drain(r->queue);
-	made_code_write(r->made, NULL, r->opts.places, r->file);
+	made_code_write(r->made, NULL, r->opts.places, r->opener, r->file);
 	if (!err)
 		err = perfdata_write_finish(r->file);
 	if (!err)
@@ -786,7 +786,7 @@ int recorder_finish(struct recorder *r, struct diag *d)
 	int written = write_queue_drain(r->queue);
 	if (!err)
 		err = written;
-	made_code_write(r->made, NULL, r->opts.places, r->file);
+	made_code_write(r->made, NULL, r->opts.places, r->opener, r->file);
 	int closing = perfdata_write_finish(r->file);
 	if (!err)
 		err = closing;

@@ -138,6 +138,7 @@ static void code_init(struct code *c, const struct sym_config *cfg, const struct
 		.cfg = cfg,
 		.info = info,
 		.where = { .fetch = cfg->fetch,
+			   .opener = cfg->opener,
 			   .places = cfg->places,
 			   .root = cfg->symfs,
 			   .dirs = cfg->debug_dirs,

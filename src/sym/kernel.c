@@ -40,9 +40,9 @@ static void text_unmap(struct sym_text *t)
 	guard_unmap(t->data, t->len);
 }
 
-static int text_open(const char *path, struct sym_text *ret)
+static int text_open(struct opener *opener, const char *path, struct sym_text *ret)
 {
-	_cleanup_close_ int fd = foreign_open(path, 0);
+	_cleanup_close_ int fd = opener_open_path(opener, path, 0);
 	struct stat st;
 	if (fd < 0)
 		return fd;
@@ -205,7 +205,7 @@ static int try_kept_list(struct kernel_syms *k, const struct debugfile_where *w,
 {
 	char path[PATH_MAX];
 	if (!id->size || debugfile_cached(w, id, "kallsyms", path, sizeof(path)) ||
-	    text_open(path, &k->kallsyms))
+	    text_open(w->opener, path, &k->kallsyms))
 		return -ENOENT;
 	if (!kallsyms_hidden(k->kallsyms.data, k->kallsyms.len) &&
 	    kallsyms_shift(&k->kallsyms, recorded, &k->shift))

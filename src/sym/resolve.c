@@ -286,6 +286,7 @@ struct names *sym_names_new(const struct sym_config *cfg)
 	}
 	n->cfg.buildid_dir = n->buildid_dir;
 	n->where = (struct debugfile_where){ .fetch = cfg->fetch,
+					     .opener = cfg->opener,
 					     .places = cfg->places,
 					     .root = cfg->symfs,
 					     .dirs = cfg->debug_dirs,

@@ -28,6 +28,7 @@ struct sym_text {
 
 struct sym_config {
 	const struct debugfile_places *places; /* where files of containers are; NULL: nobody looks there */
+	struct opener *opener; /* as in debugfile_where */
 	struct debugfile_fetch *fetch; /* who gets debug files from servers; NULL: nobody */
 	const char *symfs; /* put before the path of every image and debug directory; NULL: none */
 	const char *const *debug_dirs; /* NULL-terminated; NULL: /usr/lib/debug */

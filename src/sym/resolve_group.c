@@ -361,10 +361,11 @@ static int open_map_file(struct sym_names *n, struct group *g, const char **text
 	int len = snprintf(path, sizeof(path), "%s/perf-%u.map", dir, g->info->pid);
 	if (!g->info->pid || len < 0 || (size_t)len >= sizeof(path))
 		return -ENOENT;
-	_cleanup_close_ int fd = foreign_open(path, FOREIGN_NOFOLLOW);
+	_cleanup_close_ int fd =
+		opener_open_path(n->cfg.opener, path, FOREIGN_NOFOLLOW | FOREIGN_OWNED);
 	const struct debugfile_places *p = n->cfg.places;
 	if (fd < 0 && p)
-		fd = p->open_map(p->ctx, (s32)g->info->pid);
+		fd = p->open_map(p->ctx, (s32)g->info->pid, n->cfg.opener);
 	bool cut = false;
 	s64 uid = p ? p->uid(p->ctx, (s32)g->info->pid) : -1;
 	int err = fd < 0 ? -ENOENT : map_text(fd, uid, text, size, &cut);

@@ -1,9 +1,9 @@
 /*
  * A filesystem of one file that stops answering: mounted at DIR, it shows DIR/prog with the bytes of FILE until SIGUSR1 comes, and after
- * that takes requests and answers none:
- *	fuse_hold FILE DIR
- * Prints "ready" when it is mounted and "holding" for each request that is held. Its end frees everybody, and comes after a minute of
- * holding: whoever else looks at the file meanwhile (other recorders) is held up as well.
+ * that takes requests and answers none; SIGUSR2: it answers all but reads; SIGCONT: it answers again:
+ *	fuse_hold FILE DIR [SECONDS]
+ * Prints "ready" when it is mounted and "holding" for each request that is held. Its end frees everybody, and comes after a minute (or
+ * SECONDS) of holding: whoever else looks at the file meanwhile (other recorders) is held up as well.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,14 +19,16 @@
 
 enum { NODE = 2, ROOM = 1 << 18 };
 
-static volatile sig_atomic_t hold;
+static volatile sig_atomic_t hold, hold_reads;
+static unsigned hold_seconds = 60;
 static const char *data;
 static size_t size;
 
-static void on_usr1(int signo)
+static void on_signal(int signo)
 {
-	hold = 1;
-	(void)alarm(60);
+	hold = signo == SIGUSR1;
+	hold_reads = signo == SIGUSR2;
+	(void)alarm(signo == SIGCONT ? 0 : hold_seconds);
 }
 
 static struct fuse_attr attr_of(uint64_t node)
@@ -92,14 +94,18 @@ int main(int argc, char **argv)
 	static char buf[ROOM] __attribute__((aligned(8)));
 	char options[128];
 	struct stat st;
-	int file = argc == 3 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
+	int file = argc >= 3 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (file < 0 || fd < 0 || fstat(file, &st))
 		return 77;
 	size = (size_t)st.st_size;
 	data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
-	struct sigaction sa = { .sa_handler = on_usr1, .sa_flags = SA_RESTART };
+	if (argc > 3)
+		hold_seconds = (unsigned)atoi(argv[3]);
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	(void)sigaction(SIGUSR1, &sa, NULL);
+	(void)sigaction(SIGUSR2, &sa, NULL);
+	(void)sigaction(SIGCONT, &sa, NULL);
 	(void)snprintf(options, sizeof(options),
 		       "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);
 	if (data == MAP_FAILED ||
@@ -113,7 +119,7 @@ int main(int argc, char **argv)
 			return 0; /* unmounted */
 		if (n < (ssize_t)sizeof(*in))
 			continue;
-		if (!hold)
+		if (!hold && !(hold_reads && in->opcode == FUSE_READ))
 			answer(fd, in, buf + sizeof(*in));
 		else if (in->opcode != FUSE_FORGET && in->opcode != FUSE_INTERRUPT)
 			(void)!write(STDOUT_FILENO, "holding\n", 8);

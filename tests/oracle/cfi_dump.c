@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 {
 	struct elfimg e;
 	struct cfi_table t;
-	if (argc != 2 || elfimg_open(&e, argv[1])) {
+	if (argc != 2 || elfimg_open(&e, argv[1], NULL)) {
 		fprintf(stderr, "usage: cfi_dump FILE\n");
 		return 2;
 	}

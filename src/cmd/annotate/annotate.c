@@ -7,6 +7,7 @@
 #include "cmd/app/app.h"
 #include "session/choose.h"
 #include "cmd/app/commands.h"
+#include "cmd/app/files.h"
 #include "cmd/script/dump_raw.h"
 #include "session/recording.h"
 #include "session/symbols.h"
@@ -526,7 +527,9 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 		return usage;
 	if (o->tui && !tui_possible())
 		diag_warn(&app->diag, "there is no terminal to draw the browser on: plain text");
-	a.sources = (struct source_text){ .prefix = o->prefix, .strip = o->prefix_strip };
+	a.sources = (struct source_text){ .prefix = o->prefix,
+					  .strip = o->prefix_strip,
+					  .opener = files_opener() };
 	usage = choose_check(&o->choose, app);
 	if (usage)
 		return usage;
@@ -593,6 +596,7 @@ int annotate_each(struct app *app, const char *input, const struct symbol_opts *
 	int err = parse_style(&a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
 	a.min_percent = min_percent;
 	a.sources.for_sharing = true;
+	a.sources.opener = files_opener();
 	if (!err)
 		err = annotate_opened(&a);
 	diag_done(&app->diag);

@@ -1,4 +1,5 @@
 #include "cmd/app/app.h"
+#include "cmd/app/files.h"
 #include "base/guard.h"
 #include "base/opts_doc.h"
 #include "session/symbols.h"
@@ -126,6 +127,7 @@ struct symbols *app_symbols(struct app *app)
 	if (!s->diag)
 		term_progress_init(&progress, STDERR_FILENO);
 	s->diag = &app->diag;
+	s->opener = files_opener();
 	s->bounds = strcmp(app->prog, "perf") != 0;
 	s->all_notes = app->verbose;
 	s->server.progress = show_progress;
@@ -286,6 +288,7 @@ int app_finish(struct app *app, int status)
 	if (app->may_page && fits_screen(app))
 		app->may_page = false;
 	int err = close_out(app);
+	files_report(app);
 	if (report_cut_inputs(app) && !status)
 		status = APP_FAILED;
 	if (err == -EPIPE) { /* the reader has seen enough */

@@ -3,8 +3,10 @@
 #include "base/foreign.h"
 #include "base/kept.h"
 #include "cmd/app/app.h"
+#include "cmd/app/files.h"
 #include "cmd/app/commands.h"
 #include "session/recorded_ids.h"
+#include "session/symbols.h"
 #include "file/tar_write.h"
 #include "image/debugfile.h"
 #include "image/idcache.h"
@@ -56,7 +58,7 @@ static bool is_build(const char *path, const struct buildid *id)
 {
 	struct elfimg e;
 	struct buildid got;
-	if (elfimg_open(&e, path))
+	if (elfimg_open(&e, path, files_opener()))
 		return false;
 	bool same = !buildid_of_image(&e, &got) && buildid_equal(&got, id);
 	elfimg_close(&e);
@@ -123,7 +125,7 @@ static int add_entry(struct archive *a, const char *path, const struct buildid *
 	    !idcache_target(path, id, target) ||
 	    snprintf(name, sizeof(name), "%s/%s", folder, what) >= (int)sizeof(name))
 		return 0;
-	_cleanup_close_ int fd = foreign_open(from, 0);
+	_cleanup_close_ int fd = opener_open_path(files_opener(), from, 0);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st))
@@ -234,7 +236,9 @@ static int fill(struct archive *a)
 	int err = replay_perf_open(a->o->input, &src, &a->app->diag);
 	if (err)
 		return err;
-	err = recorded_ids(src, RECORDED_CHAINS, add_binary, a, &a->app->diag);
+	err = symbols_unwind(app_symbols(a->app), src, &(struct symbol_opts){ 0 });
+	if (!err)
+		err = recorded_ids(src, RECORDED_CHAINS, add_binary, a, &a->app->diag);
 	src->ops->close(src);
 	if (!err && a->o->all)
 		err = add_recording(a);

@@ -87,7 +87,7 @@ static int identify(const char *file, char path[PATH_MAX], struct buildid *id)
 	struct elfimg e;
 	if (!realpath(file, path))
 		return -errno;
-	int err = elfimg_open(&e, path);
+	int err = elfimg_open(&e, path, NULL);
 	if (err)
 		return err;
 	err = buildid_of_image(&e, id);

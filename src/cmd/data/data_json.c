@@ -239,8 +239,10 @@ static int convert_run(struct app *app, void *opts, int argc, char **argv)
 	if (err)
 		return app_fail(app, err);
 	app_live(app);
-	err = strcmp(o->to_json, "-") ? convert_to_file(&c, o->to_json)
-				      : convert_to(&c, STDOUT_FILENO);
+	err = symbols_unwind(app_symbols(app), c.src, &o->symbols);
+	if (!err)
+		err = strcmp(o->to_json, "-") ? convert_to_file(&c, o->to_json)
+					      : convert_to(&c, STDOUT_FILENO);
 	c.src->ops->close(c.src);
 	if (err)
 		return app_fail(app, err);

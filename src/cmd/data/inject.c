@@ -4,6 +4,7 @@
 
 #include "base/kept.h"
 #include "cmd/app/app.h"
+#include "cmd/app/files.h"
 #include "cmd/app/commands.h"
 #include "session/recorded_ids.h"
 #include "file/perfdata_copy.h"
@@ -74,7 +75,7 @@ struct injection {
 static bool id_of_file(const char *path, struct buildid *id)
 {
 	struct elfimg e;
-	if (elfimg_open(&e, path))
+	if (elfimg_open(&e, path, files_opener()))
 		return false;
 	bool has = !buildid_of_image(&e, id);
 	elfimg_close(&e);

@@ -8,6 +8,7 @@
 
 #include "arch/arch.h"
 #include "base/kept.h"
+#include "cmd/app/files.h"
 #include "session/symbols.h"
 #include "file/jitdump.h"
 #include "file/perfdata_made.h"
@@ -259,7 +260,8 @@ static int open_dump(const struct inject_jit *j, const char *path, u32 pid, cons
 		     size_t *size)
 {
 	struct stat st;
-	_cleanup_close_ int fd = foreign_open(path, FOREIGN_NOFOLLOW);
+	_cleanup_close_ int fd =
+		opener_open_path(files_opener(), path, FOREIGN_NOFOLLOW | FOREIGN_OWNED);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st))

@@ -1,5 +1,6 @@
 /* --call-graph: how stacks are followed, as asked or as the programs need it. */
 #include "cmd/record/record.h"
+#include "cmd/app/files.h"
 #include "event/branch.h"
 #include "sym/unwind_tables.h"
 
@@ -24,7 +25,7 @@ int record_keeps_frames(const char *path, bool *dynamic)
 	struct cfi_table t;
 	struct elfimg_segment seg;
 	const struct arch *arch = arch_host();
-	int err = arch ? elfimg_open(&e, path) : -ENOTSUP;
+	int err = arch ? elfimg_open(&e, path, files_opener()) : -ENOTSUP;
 	if (err)
 		return err;
 	*dynamic = false;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/foreign.h"
+#include "base/mounts.h"
 #include "base/opener.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char dir[] = "/tmp/test_foreign.XXXXXX";
@@ -123,9 +125,9 @@ static void test_opener(void)
 	holds(r.fd, "plain", "and the file");
 	job.want_fd = false;
 	ok(!opener_open(o, &job, &r) && r.fd == -1 && r.note_size == 4, "a note alone");
-	holds(opener_open_path(o, "plain"), "plain", "a path");
-	holds(opener_open_path(NULL, "plain"), "plain", "a path without an opener");
-	is_err(opener_open_path(o, "fifo"), -EINVAL, "a pipe");
+	holds(opener_open_path(o, "plain", 0), "plain", "a path");
+	holds(opener_open_path(NULL, "plain", 0), "plain", "a path without an opener");
+	is_err(opener_open_path(o, "fifo", 0), -EINVAL, "a pipe");
 	job = (struct opener_job){ .dir = AT_FDCWD, .root = "root", .path = "/absolute" };
 	ok(!opener_open(o, &job, &r) && !memcmp(r.note, "insi", 4), "a file in a root");
 	job.path = "/escape";
@@ -173,7 +175,7 @@ static void test_time(void)
 	u64 began = clock_monotonic_ns();
 	is_err(opener_open(o, &job, &r), -ETIMEDOUT, "a file that holds whoever reads it");
 	ok(clock_monotonic_ns() - began >= 300000000ull, "it got its time");
-	holds(opener_open_path(o, "plain"), "plain", "others are opened after it");
+	holds(opener_open_path(o, "plain", 0), "plain", "others are opened after it");
 	is_u64(opener_nr_timeouts(o), 1, "one was given up");
 	int given_up = 0;
 	began = clock_monotonic_ns();
@@ -183,6 +185,67 @@ static void test_time(void)
 	/* 200 ms of patience, then 50 ms for each of 30: a limit, not a measurement. */
 	ok(clock_monotonic_ns() - began < 60000000000ull, "the waiting has an end");
 	ok(opener_nr_timeouts(o) < 40, "after which nothing is tried");
+	opener_free(o);
+}
+
+/* A table of its own: nothing of it is mounted, only what is said of filesystems counts. */
+static void test_mounts(void)
+{
+	char info[PATH_MAX * 2], path[PATH_MAX];
+	(void)snprintf(info, sizeof(info),
+		       "1 0 8:0 / / rw - ext4 /dev/sda rw\n"
+		       "2 1 0:40 / %s/root rw shared:1 - fuse.sshfs host: rw\n"
+		       "3 1 0:41 / %s/a\\040b rw - nfs4 host:/ rw\n"
+		       "broken\n"
+		       "4 1 8:0 / %s/bind rw - 9p root rw\n",
+		       dir, dir, dir);
+	put("info", info);
+	struct mounts *m = mounts_new("info");
+	(void)snprintf(path, sizeof(path), "%s/root/lib/a.so", dir);
+	is_err(mounts_open(m, path, 0), -EXDEV, "a file on FUSE is not gone to");
+	(void)snprintf(path, sizeof(path), "%s/a b/x", dir);
+	is_err(mounts_open(m, path, 0), -EXDEV, "nor one on NFS, below a name with a blank");
+	mounts_free(m);
+	m = mounts_new("nothing");
+	(void)snprintf(path, sizeof(path), "%s/plain", dir);
+	is_err(mounts_open(m, path, 0), -EXDEV, "nor any without a table");
+	mounts_free(m);
+	m = mounts_new(NULL);
+	int fd = mounts_open(m, path, 0);
+	ok(fd >= 0 && mounts_is_local(m, fd), "a file on a disk is");
+	close(fd);
+	fd = mounts_open(m, "plain", 0);
+	ok(fd >= 0, "also by a path from here");
+	close(fd);
+	ok(!symlink("/proc/self/maps", "to_proc"), "a link to another filesystem");
+	is_err(mounts_open(m, "to_proc", 0), -EXDEV, "is not followed");
+	is_err(mounts_open(m, "nothing", 0), -ENOENT, "nothing");
+	fd = mounts_open(m, "/proc/self/maps", 0);
+	ok(fd >= 0, "which is reached by its own path");
+	close(fd);
+	mounts_free(m);
+}
+
+static bool has_child(void)
+{
+	return waitpid(-1, NULL, WNOHANG) >= 0;
+}
+
+static void test_reader(void)
+{
+	struct opener *o = opener_new_reader();
+	char path[PATH_MAX], text[64] = "";
+	(void)snprintf(path, sizeof(path), "%s/plain", dir);
+	holds(opener_open_path(o, path, 0), "plain", "a reader opens a file");
+	is_err(opener_open_path(o, "fifo", 0), -EINVAL, "but no pipe");
+	is_err(opener_open_path(o, "to_plain", FOREIGN_NOFOLLOW), -ELOOP, "nor a link, if asked");
+	is_err(opener_open_path(o, "nothing", 0), -ENOENT, "nor nothing");
+	ok(!has_child(), "and needs no other process for these");
+	int fd = opener_open_path(o, "to_proc", 0);
+	ok(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0, "what may be anywhere is opened");
+	close(fd);
+	ok(has_child(), "by another process");
+	ok(!opener_take_timeout(o), "nothing was given up");
 	opener_free(o);
 }
 
@@ -204,6 +267,8 @@ int main(void)
 	test_opener();
 	test_wanted();
 	test_time();
+	test_mounts();
+	test_reader();
 	is_u64((u64)count_fds(), (u64)before, "no descriptor is left open");
 	char command[PATH_MAX];
 	(void)snprintf(command, sizeof(command), "rm -rf %s", dir);

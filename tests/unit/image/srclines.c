@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 			at[distinct++] = at[i];
 	struct elfimg e;
 	struct dwinfo *d;
-	int err = argc > 1 ? elfimg_open(&e, argv[1]) : -EINVAL;
+	int err = argc > 1 ? elfimg_open(&e, argv[1], NULL) : -EINVAL;
 	struct debugfile_where where = { 0 };
 	if (!err)
 		err = dwinfo_open(&e, &where, argv[1], &d);

@@ -129,9 +129,9 @@ static void test_hostile(void)
 	elfwrite_done(&w);
 	ok(true, "cut and bent files are read or refused (sum %llu)", (unsigned long long)sum);
 	struct elfimg e;
-	ok(elfimg_open(&e, "/dev/null") == -ENOEXEC, "a device is no ELF file");
-	ok(elfimg_open(&e, "/nonexistent") == -ENOENT, "nor is nothing");
-	ok(elfimg_open(&e, "/proc") < 0, "nor is a folder");
+	ok(elfimg_open(&e, "/dev/null", NULL) == -ENOEXEC, "a device is no ELF file");
+	ok(elfimg_open(&e, "/nonexistent", NULL) == -ENOENT, "nor is nothing");
+	ok(elfimg_open(&e, "/proc", NULL) < 0, "nor is a folder");
 	ok(elfimg_open_memory(&e, "\177ELF\7\1", 6) == -ENOEXEC, "nor a few bytes");
 }
 
@@ -210,7 +210,7 @@ static char *output_of(const char *before, const char *path, const char *after)
 static void test_readelf(const char *path)
 {
 	struct elfimg e;
-	if (elfimg_open(&e, path)) {
+	if (elfimg_open(&e, path, NULL)) {
 		skip(path, "not here");
 		return;
 	}
