@@ -50,7 +50,7 @@ for head in 'event systems:' 'events:' 'tracers:' 'options:'; do
 done
 is "$(sed -n '/^events:$/,/^$/p' <<<"$out" | sed '1d;$d')" "$events" "S0-085: with all events"
 
-# Each event of the scheduler: listed, can be recorded and printed.
+# Events of the scheduler: listed, can be recorded and printed. Those that must be forced have a file of their own, matrix_sched.t.
 exits 0 "all of them at once" f record -q -o sched.dat -e 'sched:*' -- sh -c 'sleep 0.05 & wait; taskset -c 0 true; /bin/true'
 report=$(f report sched.dat)
 while read -r id name; do
@@ -58,30 +58,20 @@ while read -r id name; do
 	exits 0 "$id: can be recorded" f record -q -o one.dat -e "sched:$name" -- /bin/true
 	like "$(f dump --events one.dat)" "^name: $name\$" "$id: its format is in the file"
 	case $name in
-	sched_switch | sched_wakeup* | sched_waking | sched_process_exec | sched_process_fork | sched_process_exit | sched_process_wait)
+	sched_switch | sched_wakeup* | sched_waking | sched_process_exec | sched_process_fork | sched_process_exit | sched_process_wait | sched_stat_runtime)
 		like "$report" " $name: +[^ ]" "$id: is printed" ;;
 	esac
 done <<END
-S3-034 sched_wake_idle_without_ipi
-S3-035 sched_swap_numa
-S3-036 sched_stick_numa
-S3-037 sched_move_numa
-S3-038 sched_process_hang
-S3-039 sched_pi_setprio
 S3-040 sched_stat_runtime
 S3-045 sched_process_exec
 S3-046 sched_process_fork
 S3-047 sched_process_wait
-S3-048 sched_wait_task
 S3-049 sched_process_exit
-S3-050 sched_process_free
 S3-051 sched_migrate_task
 S3-052 sched_switch
 S3-053 sched_wakeup_new
 S3-054 sched_wakeup
 S3-055 sched_waking
-S3-056 sched_kthread_stop_ret
-S3-057 sched_kthread_stop
 END
 like "$(f report one.dat)" '^cpus=' "S3-031: events are recorded where no function can be traced"
 
