@@ -104,9 +104,15 @@ is "$(cat "$SONDE_TMP/stderr")" "" "a reader that went away is no error to talk 
 if ! needs_or_skip "pager" script; then
 	page() { TERM=xterm SONDE_PAGER="$1" script -qec "stty rows $2 cols 100; $SONDE help workload $3" /dev/null; }
 	like "$(page 'sed s/^/PAGED:/' 5 '')" "^PAGED:sonde workload" "long text on a terminal goes through the pager"
-	unlike "$(page 'sed s/^/PAGED:/' 200 '')" "PAGED" "short text does not"
-	unlike "$(page 'sed s/^/PAGED:/' 5 --no-pager)" "PAGED" "nor with --no-pager"
-	unlike "$(page '' 5 '')" "PAGED" "nor without one"
+	unpaged() { # NAME PAGER ROWS OPTION
+		local text
+		text=$(page "$2" "$3" "$4")
+		like "$text" "sonde workload" "$1: the text is there"
+		unlike "$text" "PAGED" "$1"
+	}
+	unpaged "short text does not" 'sed s/^/PAGED:/' 200 ''
+	unpaged "nor with --no-pager" 'sed s/^/PAGED:/' 5 --no-pager
+	unpaged "nor without one" '' 5 ''
 	like "$(page 'no-such-pager-anywhere' 5 '')" "^sonde workload" "a missing pager loses nothing"
 	like "$(page cat 200 '')" $'\033\\[1mExamples' "colour on a terminal"
 	unlike "$(NO_COLOR=1 page cat 200 '')" $'\033\\[1m' "NO_COLOR"

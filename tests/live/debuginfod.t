@@ -35,7 +35,9 @@ server() { # [silent]: one on a port of its own
 }
 
 unlike "$(rows)" 'known_by_server' "without the variable: no name"
-unlike "$(LD_DEBUG=libs "$SONDE" report --stdio -i prog.data 2>&1)" 'libdebuginfod' "... and the library is not loaded"
+loaded=$(LD_DEBUG=libs "$SONDE" report --stdio -i prog.data 2>&1)
+like "$loaded" 'find library=libc\.' "the loader tells what it loads"
+unlike "$loaded" 'libdebuginfod' "... and the library is not loaded"
 server
 export DEBUGINFOD_URLS="http://127.0.0.1:$(cat port)"
 like "$(rows)" '\] known_by_server' "the name comes from the server"
@@ -87,6 +89,7 @@ if [ "$(id -u)" = 0 ]; then
 	[ -n "$had" ] || rm -rf "$own"
 	fresh
 	DEBUGINFOD_URLS="file://$PWD/files" rows >rows.txt
+	like "$(cat rows.txt)" '[0-9]%' "root: a folder as server: the rows are there"
 	unlike "$(cat rows.txt)" 'known_by_server' "root: servers only, no files"
 else
 	skip "not root" "what root has from a user's environment"

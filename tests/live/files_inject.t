@@ -44,7 +44,10 @@ is "$(command perf script -i filed.data 2>/dev/null | grep -c clock)" "$wanted" 
 "$SONDE" record -q -z -F 2000 -e cpu-clock -o z.data -- "$SONDE" workload leaf 0.3 2>/dev/null
 "$SONDE" inject -i z.data -o unz.data
 is "$(command perf script -i unz.data 2>&1)" "$(command perf script -i z.data 2>/dev/null)" "a compressed one comes out plain"
-unlike "$(command perf report --header-only -i unz.data)" 'compressed :' "and does not claim otherwise"
+like "$(command perf report --header-only -i z.data)" 'compressed :' "the header of a compressed one says so"
+header=$(command perf report --header-only -i unz.data)
+like "$header" '^# cmdline : ' "that of the plain one is there"
+unlike "$header" 'compressed :' "and does not claim otherwise"
 for _ in 1 2 3 4 5 6; do
 	command perf record -q --threads -F 2000 -e cpu-clock -o dir.data -- "$SONDE" workload leaf 0.3 >/dev/null 2>&1
 	command perf script -i dir.data >dir.txt 2>/dev/null && break

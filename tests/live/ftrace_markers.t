@@ -22,6 +22,7 @@ if [ -e $tracefs/options/copy_trace_marker ]; then
 	is "$(rep | grep -oE 'print:.*: (first|second)$' | grep -oE '[a-z]+$' | tr '\n' ' ')" "first second " "are in the file"
 	unlike "$err" 'trace_marker' "and there is nothing to warn of"
 	exits 0 "the user may not want them" rec -O nocopy_trace_marker -e sched:sched_process_exit sh -c "$mark"
+	like "$(rep)" ' sched_process_exit: +comm=sh ' "-O nocopy_trace_marker: the events are there"
 	unlike "$(rep)" 'first' "-O nocopy_trace_marker leaves them out"
 	exits 0 "stream" "$SONDE" ftrace stream -e sched:sched_process_exit sh -c "$mark"
 	like "$out" ': second$' "prints them"

@@ -14,6 +14,7 @@ echo 1000 >$t/buffer_size_kb # before its first use the kernel shows two sizes
 was="$(cat $t/options/sym-offset) $(cat $t/buffer_size_kb | tr -d ' ')"
 exits 0 "start with an option and a size" f start -O sym-offset -b 3000 -e sched:sched_process_exec
 isnt "$(cat $t/options/sym-offset) $(cat $t/buffer_size_kb | tr -d ' ')" "$was" "they are set"
+like "$(f status)" "started" "status tells of it"
 f reset --force
 is "$(cat $t/options/sym-offset) $(cat $t/buffer_size_kb | tr -d ' ')" "$was" "until reset, which puts back what start found"
 unlike "$(f status)" "started" "and forgets it"

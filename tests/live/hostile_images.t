@@ -134,7 +134,9 @@ isnt "$real" "$fake" "two programs with build ids"
 "$SONDE" record -a -e cpu-clock -F 99 -o id.data -- sleep 0.1 2>err
 "$SONDE" script -i id.data --show-mmap-events 2>/dev/null | grep -F 'trap/c (deleted)' >map.txt
 like "$(cat map.txt)" 'trap/c' "the map of the deleted program is recorded"
-unlike "$("$SONDE" buildid-list -i id.data 2>/dev/null)" "$fake.*trap/c" "the program that lies under its name now is not taken for it"
+ids=$("$SONDE" buildid-list -i id.data 2>/dev/null)
+like "$ids" '^[0-9a-f]{16,} ' "other programs have their build ids"
+unlike "$ids" "$fake.*trap/c" "the program that lies under its name now is not taken for it"
 
 # ---- a filesystem that does not answer ----
 

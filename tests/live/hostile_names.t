@@ -40,6 +40,7 @@ rm "$map"
 fake >elsewhere.map
 ln -s "$PWD/elsewhere.map" "$map"
 flat ended.data
+like "$(cat out)" '[0-9]%' "a link in its place: the report has rows"
 unlike "$(cat out)" 'evil_name' "a link is not followed"
 rm "$map"
 mkfifo "$map"
@@ -74,11 +75,13 @@ chown 65534 "$map"
 cp runs.data old.data
 touch -d '2001-01-01' old.data
 flat old.data
+like "$(cat out)" '[0-9]%' "an older recording: the report has rows"
 unlike "$(cat out)" jit_loop "a process that began after the recording was made is not the recorded one"
 kill -9 $pid
 wait $pid 2>/dev/null
 cp -p its.map "$map"
 flat runs.data
+like "$(cat out)" '[0-9]%' "when it has ended: the report has rows"
 unlike "$(cat out)" jit_loop "when it has ended, its user's map is anybody's"
 rm -f "$map"
 

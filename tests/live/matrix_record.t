@@ -55,7 +55,9 @@ is "$(cut -d' ' -f3 stacks | sort -u)" whole "S0-011: each with the stack up to 
 exits 0 "S4-243: -g" sonde record -F 499 -g -o g.data -- sonde workload leaf 0.3
 exits 0 "S4-243: without -g" sonde record -F 499 -o flat.data -- sonde workload leaf 0.3
 like "$(perf evlist -v -i g.data 2>/dev/null)" 'sample_type: [A-Z|]*CALLCHAIN' "S4-243: -g records call chains"
-unlike "$(perf evlist -v -i flat.data 2>/dev/null)" CALLCHAIN "S4-243: and no other way"
+flat=$(perf evlist -v -i flat.data 2>/dev/null)
+like "$flat" 'sample_type: [A-Z|]*IP' "S4-243: without it, samples"
+unlike "$flat" CALLCHAIN "S4-243: and no chains"
 exits 0 "S4-249: a recursion 20 deep" sonde record -F 1999 -g -o deep.data -- sonde workload deep 20
 perf_fields deep.data ip,sym | awk 'BEGIN { RS = "" } /workload_spin/ { print gsub(/workload_recurse/, ""), (/main/ ? "main" : "") }' | sort | uniq -c | sort -rn >depth
 like "$(head -1 depth)" '^ *[0-9]+ (20|21) main$' "S4-249: frame pointers give all of it, up to main"

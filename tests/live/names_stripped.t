@@ -45,7 +45,8 @@ unlike "$(rows --no-func-names)" 'func_0x' "... and nothing else"
 
 ln -s "$SONDE" perf
 as_perf() { ./perf report --stdio -g none --no-children --sort sym --dsos stripped -i two.data "$@" 2>/dev/null; }
-unlike "$(as_perf)" 'func_0x' "called as perf: addresses, as perf prints them"
+like "$(as_perf)" '\] 0x0000' "called as perf: addresses, as perf prints them"
+unlike "$(as_perf)" 'func_0x' "called as perf: no made-up names"
 like "$(as_perf --func-names)" "\\] $alpha" "called as perf, asked for them: the names"
 
 # What would have the symbols: of a program of ours nobody knows, of Debian's the package.

@@ -61,7 +61,8 @@ read -r pn pwhole < <(whole_stacks <perf.txt)
 [ "$pn" = "$n" ] && [ "$pwhole" = "$n" ] && [ ! -s perf.err ]
 ok $? "perf reads the file without a word and shows the same" || diag "$pwhole of $pn: $(cat perf.err)"
 out=$(perf evlist -v -i ours.data 2>&1)
-unlike "$out" 'STACK_USER|REGS_USER' "the file holds chains, no stacks"
+like "$out" 'sample_type: [A-Z|]*CALLCHAIN' "the file holds chains"
+unlike "$out" 'STACK_USER|REGS_USER' "and no stacks"
 
 exits 0 "fp on the same program" "$SONDE" record -q -F 999 --call-graph fp -o fp.data -- ./chain $rounds
 read -r fn fwhole < <("$SONDE" script -i fp.data 2>/dev/null | whole_stacks)
