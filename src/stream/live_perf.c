@@ -51,6 +51,7 @@ struct live_perf *live_perf_open(const struct sysroot *root, const struct live_o
 	if (!lp->opts.flush_ns)
 		lp->opts.flush_ns = 1000000000ull;
 	pthread_mutex_init(&lp->lock, NULL);
+	pthread_mutex_init(&lp->switch_lock, NULL);
 	pthread_cond_init(&lp->begun, NULL);
 	perf_opener_init(&lp->opener, root);
 	lp->opener.opened = opts->opened;
@@ -180,5 +181,6 @@ void live_perf_close(struct live_perf *lp)
 	cleanup_close(&lp->poke_fd);
 	pthread_cond_destroy(&lp->begun);
 	pthread_mutex_destroy(&lp->lock);
+	pthread_mutex_destroy(&lp->switch_lock);
 	free(lp);
 }

@@ -9,6 +9,9 @@
  * With `overwrite` the events of interest have rings of their own, in which the newest records take the place of the oldest and
  * which nobody reads: live_perf_snapshot() hands out what they hold. Tasks and maps go the usual way.
  *
+ * With `larger_stacks` each event that copies stacks is opened once more for every larger size. Those stay off until
+ * live_perf_copy_stacks() chooses one: the kernel can switch events of whole trees of tasks, children included, but cannot change an attr.
+ *
  * Rounds: round_done marks the end of one, in the order in which the sink is entered. No record that comes after two such
  * marks is older than any that came before the first: in between, every reader has made a whole pass.
  */
@@ -42,6 +45,7 @@ struct live_sink {
 };
 
 enum { LIVE_RINGS_PER_READER = 16, LIVE_SPANS_MAX = LIVE_RINGS_PER_READER };
+enum { LIVE_STACK_SIZES = 3 }; /* the first is live_opts.stack_bytes */
 
 struct live_opts {
 	const struct event_list *events; /* kept by the caller until live_perf_close() */
@@ -49,6 +53,7 @@ struct live_opts {
 	u64 period; /* both 0: 4000 Hz, and every tracepoint */
 	bool call_graph;
 	u32 stack_bytes; /* registers and this much of the user's stack in each sample; 0: none */
+	bool larger_stacks; /* more may be copied later; not of events in groups, nor of those with a size of their own */
 	bool unwinds; /* the sink does it: as few registers as that takes, and chains of user space where it cannot */
 	bool settle; /* rounds end also while nothing happens, so that what came is settled soon */
 	bool data_addr; /* the address that was accessed, and maps of data */
@@ -114,6 +119,10 @@ int live_perf_start(struct live_perf *lp, const struct live_sink *sink) must_che
 int live_perf_enable(struct live_perf *lp) must_check;
 /* At any time after: lets all events count, or stops them. Those of a command too. */
 void live_perf_toggle(struct live_perf *lp, bool on);
+/* Bytes of stack that are copied at a step; 0: there is no such step. */
+u32 live_perf_stack_bytes(const struct live_perf *lp, u32 step);
+/* From any thread: from now on that much is copied. Nothing happens once the recording has been stopped. */
+void live_perf_copy_stacks(struct live_perf *lp, u32 step);
 /* Becomes readable when all targets have ended, or the sink failed. */
 int live_perf_gone_fd(const struct live_perf *lp);
 bool live_perf_failed(const struct live_perf *lp);

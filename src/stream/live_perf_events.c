@@ -363,6 +363,14 @@ static int set_terms(const struct live_opts *o, struct live_event *e, struct dia
 	return set_branch_terms(e, d);
 }
 
+/* A ring holds few of the largest samples: half full, as is the rule, may be too late for a reader to wake. */
+static void set_early_wakeup(const struct live_perf *lp, struct perf_event_attr *a)
+{
+	enum { WAKEUP_PART = 8 };
+	a->watermark = 1;
+	a->wakeup_watermark = (u32)(lp->ring_bytes / WAKEUP_PART);
+}
+
 static int configure_event(struct live_perf *lp, struct live_event *e, u64 hz, struct diag *d)
 {
 	const struct live_opts *o = &lp->opts;
@@ -380,6 +388,8 @@ static int configure_event(struct live_perf *lp, struct live_event *e, u64 hz, s
 	/* Reading user memory may fault, and what handles faults may be traced: the kernel insists, with call chains and without. */
 	if (is_function_event(e))
 		e->attr.exclude_callchain_user = 1;
+	if (o->larger_stacks && !o->at_once)
+		set_early_wakeup(lp, &e->attr);
 	set_pace(lp, e, hz);
 	set_start(lp, e);
 	return err;
@@ -444,4 +454,52 @@ void live_perf_break_group(struct live_perf *lp, struct diag *d)
 		set_start(lp, e);
 		set_pace(lp, e, hz);
 	}
+}
+
+/*
+ * The largest copy is what the kernel can put into a record, or such that a ring still holds the samples of an eighth of a second: on a
+ * busy machine readers get their turn that late. The one between is half of it.
+ */
+static u32 stack_bytes(const struct live_perf *lp, u32 step)
+{
+	enum { STACK_BYTES_MAX = 65528, SAMPLES_MIN = 16, RING_PART_OF_SECOND = 8 };
+	u32 first = lp->opts.stack_bytes;
+	if (!step)
+		return first;
+	if (!lp->opts.larger_stacks || step >= LIVE_STACK_SIZES)
+		return 0;
+	u64 hz = lp->opts.freq_hz && !lp->opts.period ? lp->opts.freq_hz : FREQ_DEFAULT_HZ;
+	if (lp->opener.rights.max_rate_hz)
+		hz = min(hz, lp->opener.rights.max_rate_hz);
+	u64 samples = max(hz / RING_PART_OF_SECOND, (u64)SAMPLES_MIN);
+	u32 most = (u32)min(lp->ring_bytes / samples, (u64)STACK_BYTES_MAX) & ~7u;
+	u32 half = (u32)min((u64)STACK_BYTES_MAX / 2 + 4, (u64)most / 2) & ~7u;
+	if (most < first + first / 2)
+		return 0;
+	if (half < first + first / 2)
+		return step == 1 ? most : 0;
+	return step == 1 ? half : most;
+}
+
+u32 live_perf_stack_bytes(const struct live_perf *lp, u32 step)
+{
+	for (size_t i = 0; i < lp->fds.nr; i++)
+		if (lp->fds.at[i].step == step)
+			return stack_bytes(lp, step);
+	return 0;
+}
+
+bool live_perf_larger_attr(const struct live_perf *lp, const struct live_event *e, u32 step,
+			   struct perf_event_attr *ret)
+{
+	u32 bytes = stack_bytes(lp, step);
+	bool alone = e->leader == (u32)(e - lp->events.at) && e->nr_members == 1;
+	if (!bytes || !alone || e->tracking || !(e->attr.sample_type & PERF_SAMPLE_STACK_USER) ||
+	    e->attr.sample_stack_user != lp->opts.stack_bytes || e->desc->terms.stack_size)
+		return false;
+	*ret = e->attr;
+	ret->sample_stack_user = bytes;
+	ret->disabled = 1;
+	ret->enable_on_exec = 0;
+	return true;
 }

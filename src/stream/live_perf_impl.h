@@ -9,6 +9,7 @@ struct live_fd {
 	int fd;
 	u32 event;
 	u32 ring; /* of `rings`, or of `kept` */
+	u8 step; /* which size of stack copies it is for */
 	bool overwrite;
 	bool gone;
 };
@@ -58,16 +59,22 @@ struct live_perf {
 	u64 round; /* from 1 */
 	u64 claimed; /* the round whose end is being written */
 	u32 rounds_owed; /* that end without data */
+	u32 step; /* whose fds are on */
+	bool on; /* they are, or will be with the command's exec */
 	bool stopping;
 	bool failed;
 	pthread_cond_t begun; /* a reader has its tid, or has followed a poke */
 	pthread_mutex_t lock; /* tid of readers, poke, poked, nr_gone, round, claimed, done_round, rounds_owed */
+	pthread_mutex_t switch_lock; /* step, on, stopping: held while events are switched, which may take a while */
 };
 
 /* ---- live_perf_events: what is opened ---- */
 
 /* Fills lp->events by lp->opts. */
 int live_perf_add_events(struct live_perf *lp, struct diag *d) must_check;
+/* What is opened of e for a size of stack copies beside the first; false: nothing. */
+bool live_perf_larger_attr(const struct live_perf *lp, const struct live_event *e, u32 step,
+			   struct perf_event_attr *ret);
 /* weak_group becomes single events, each with its own pace. */
 void live_perf_break_group(struct live_perf *lp, struct diag *d);
 

@@ -205,6 +205,62 @@ static int attach_ring(struct live_perf *lp, struct live_fd *f, u32 cpu, s32 tid
 	return err;
 }
 
+/* It gets its ring and its place in the lists, or is closed. */
+static int add_fd(struct live_perf *lp, u32 event, u32 step, int fd, s32 tid, u32 cpu,
+		  struct diag *d)
+{
+	struct live_event *e = &lp->events.at[event];
+	struct live_fd opened = {
+		.fd = fd, .event = event, .step = (u8)step, .overwrite = e->attr.write_backward
+	};
+	u64 id = 0;
+	int err = attach_ring(lp, &opened, cpu, tid, d);
+	if (!err)
+		err = perf_event_id(fd, &id);
+	if (!err && e->desc && e->desc->filter) {
+		err = perf_event_set_filter(fd, e->desc->filter);
+		if (err)
+			diag_error(d, err, "%s: the kernel refuses the filter '%s'", e->name,
+				   e->desc->filter);
+	}
+	struct live_fd *f = err ? NULL : vec_push(&lp->fds);
+	struct synth_id *ix = f ? vec_push(&lp->ids) : NULL;
+	u64 *slot = ix ? vec_push(&e->ids) : NULL;
+	if (!slot) {
+		if (f)
+			lp->fds.nr--;
+		close(fd);
+		return err ? err : -ENOMEM;
+	}
+	*f = opened;
+	*ix = (struct synth_id){ .id = id, .event = event, .cpu = cpu, .tid = (u64)(s64)tid };
+	*slot = id;
+	return 0;
+}
+
+/* Once more for each larger size of stack copies. With no more files to be had, copies stay as they are. pid: the task's or a cgroup's. */
+static int open_larger(struct live_perf *lp, u32 event, s32 pid, s32 tid, u32 cpu, struct diag *d)
+{
+	for (u32 step = 1; step < LIVE_STACK_SIZES; step++) {
+		struct live_event *e = &lp->events.at[event];
+		struct perf_event_attr attr;
+		if (!live_perf_larger_attr(lp, e, step, &attr))
+			return 0;
+		lp->opener.may_drop_kernel = false;
+		int fd = perf_opener_open(&lp->opener, &attr, pid, (s32)cpu, -1);
+		if (fd == -EMFILE || fd == -ENFILE) {
+			lp->opts.larger_stacks = false;
+			return 0;
+		}
+		if (fd < 0 && fd != -ESRCH)
+			perf_opener_explain(&lp->opener, fd, &attr, e->name, tid, (s32)cpu, d);
+		int err = fd < 0 ? fd : add_fd(lp, event, step, fd, tid, cpu, d);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* One event on one thread (-1: all) and CPU. group_fds: by event, of this thread and CPU. -ESRCH: the thread is gone. */
 static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *group_fds,
 		    struct diag *d)
@@ -232,30 +288,8 @@ static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *grou
 		return fd;
 	}
 	group_fds[event] = fd;
-	struct live_fd opened = { .fd = fd, .event = event, .overwrite = e->attr.write_backward };
-	u64 id = 0;
-	int err = attach_ring(lp, &opened, cpu, tid, d);
-	if (!err)
-		err = perf_event_id(fd, &id);
-	if (!err && e->desc && e->desc->filter) {
-		err = perf_event_set_filter(fd, e->desc->filter);
-		if (err)
-			diag_error(d, err, "%s: the kernel refuses the filter '%s'", e->name,
-				   e->desc->filter);
-	}
-	struct live_fd *f = err ? NULL : vec_push(&lp->fds);
-	struct synth_id *ix = f ? vec_push(&lp->ids) : NULL;
-	u64 *slot = ix ? vec_push(&e->ids) : NULL;
-	if (!slot) {
-		if (f)
-			lp->fds.nr--;
-		close(fd);
-		return err ? err : -ENOMEM;
-	}
-	*f = opened;
-	*ix = (struct synth_id){ .id = id, .event = event, .cpu = cpu, .tid = (u64)(s64)tid };
-	*slot = id;
-	return 0;
+	int err = add_fd(lp, event, 0, fd, tid, cpu, d);
+	return err ? err : open_larger(lp, event, cgroup >= 0 ? cgroup : tid, tid, cpu, d);
 }
 
 static bool wanted_on(const struct live_perf *lp, const struct live_event *e, u32 cpu)

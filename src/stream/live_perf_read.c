@@ -250,23 +250,65 @@ int live_perf_enable(struct live_perf *lp)
 {
 	for (size_t i = 0; i < lp->fds.nr; i++) {
 		const struct live_event *e = &lp->events.at[lp->fds.at[i].event];
-		if (!e->attr.disabled || e->attr.enable_on_exec)
+		if (!e->attr.disabled || e->attr.enable_on_exec || lp->fds.at[i].step)
 			continue;
 		int err = perf_event_enable(lp->fds.at[i].fd);
 		if (err)
 			return err;
 	}
+	pthread_mutex_lock(&lp->switch_lock);
+	lp->on = true;
+	pthread_mutex_unlock(&lp->switch_lock);
 	return 0;
+}
+
+/* An event without larger copies stays as it is. */
+static bool has_larger(const struct live_perf *lp, u32 event)
+{
+	struct perf_event_attr attr;
+	return live_perf_larger_attr(lp, &lp->events.at[event], 1, &attr);
 }
 
 void live_perf_toggle(struct live_perf *lp, bool on)
 {
+	pthread_mutex_lock(&lp->switch_lock);
+	lp->on = on;
 	vec_for_each (&lp->fds, f) {
-		if (lp->events.at[f->event].tracking)
+		if (lp->events.at[f->event].tracking ||
+		    f->step != (has_larger(lp, f->event) ? lp->step : 0))
 			continue;
 		/* A thread that is gone has nothing to count. */
 		(void)!(on ? perf_event_enable(f->fd) : perf_event_disable(f->fd));
 	}
+	pthread_mutex_unlock(&lp->switch_lock);
+}
+
+/* The fds of an event on one thread and CPU follow each other. NULL: the thread ended before all were opened. */
+static const struct live_fd *fd_of_step(const struct live_perf *lp, size_t first, u32 step)
+{
+	const struct live_fd *f = first + step < lp->fds.nr ? &lp->fds.at[first + step] : NULL;
+	return f && f->step == step && f->event == lp->fds.at[first].event ? f : NULL;
+}
+
+/* One is off only until the other is on. */
+void live_perf_copy_stacks(struct live_perf *lp, u32 step)
+{
+	pthread_mutex_lock(&lp->switch_lock);
+	bool change = live_perf_stack_bytes(lp, step) && step != lp->step && !lp->stopping;
+	for (size_t i = 0; i < lp->fds.nr && change && lp->on; i++) {
+		const struct live_fd *f = &lp->fds.at[i];
+		if (f->step || !has_larger(lp, f->event))
+			continue;
+		const struct live_fd *off = fd_of_step(lp, i, lp->step);
+		const struct live_fd *on = fd_of_step(lp, i, step);
+		if (!off || !on)
+			continue;
+		(void)!perf_event_disable(off->fd);
+		(void)!perf_event_enable(on->fd);
+	}
+	if (change)
+		lp->step = step;
+	pthread_mutex_unlock(&lp->switch_lock);
 }
 
 int live_perf_gone_fd(const struct live_perf *lp)
@@ -281,9 +323,12 @@ bool live_perf_failed(const struct live_perf *lp)
 
 int live_perf_stop(struct live_perf *lp)
 {
-	if (lp->stopping)
-		return 0;
+	pthread_mutex_lock(&lp->switch_lock);
+	bool before = lp->stopping;
 	lp->stopping = true;
+	pthread_mutex_unlock(&lp->switch_lock);
+	if (before)
+		return 0;
 	vec_for_each (&lp->fds, f)
 		(void)!perf_event_disable(f->fd);
 	u64 one = 1;

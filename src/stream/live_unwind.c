@@ -406,6 +406,8 @@ static void *thread_main(void *arg)
 			u->err = now;
 			pthread_mutex_unlock(&u->lock);
 		}
+		if (u->cfg.unwound && !last)
+			u->cfg.unwound(u->cfg.ctx, &u->stats);
 	}
 	return NULL;
 }
@@ -515,6 +517,31 @@ static void announce_all(struct live_unwind *u, const struct batch_of *b)
 	}
 }
 
+/*
+ * The kernel reserves the whole size of a stack's copy in every sample and fills what the stack holds. Only that is taken along, so that
+ * large copies cost as much as stacks are deep. Returns how much was written.
+ */
+static size_t copy_span(const struct live_unwind *u, const struct ring_span *span, u8 *to)
+{
+	u8 pieced[RECORD_MAX];
+	struct perf_scratch scratch = { 0 };
+	const struct perf_event_header *h;
+	size_t pos = 0;
+	u8 *at = to;
+	while ((h = ring_span_next(span, &pos, true, pieced))) {
+		const u8 *rec = (const u8 *)h;
+		struct perf_sample_view v;
+		const struct perf_layout *l =
+			h->type == PERF_RECORD_SAMPLE ? layout_of(u, rec) : NULL;
+		bool stack = l && l->sample_type & PERF_SAMPLE_STACK_USER &&
+			     !perf_sample_decode(l, rec, h->size, false, &scratch, &v) && v.stack;
+		at += stack ? perf_sample_trim_stack(rec, &v, at)
+			    : (size_t)((u8 *)mempcpy(at, rec, h->size) - at);
+	}
+	perf_scratch_done(&scratch);
+	return (size_t)(at - to);
+}
+
 int live_unwind_take(struct live_unwind *u, const struct ring_span *spans, size_t nr,
 		     bool round_done)
 {
@@ -524,13 +551,14 @@ int live_unwind_take(struct live_unwind *u, const struct ring_span *spans, size_
 	struct batch_of *b = malloc(sizeof(*b) + size);
 	if (!b)
 		return -ENOMEM;
-	*b = (struct batch_of){ .size = size };
-	u8 *to = b->data;
-	for (size_t i = 0; i < nr; i++) {
-		to = mempcpy(to, spans[i].at[0], spans[i].len[0]);
-		if (spans[i].len[1])
-			to = mempcpy(to, spans[i].at[1], spans[i].len[1]);
+	*b = (struct batch_of){ .size = 0 };
+	for (size_t i = 0; i < nr; i++)
+		b->size += copy_span(u, &spans[i], b->data + b->size);
+	if (b->size < size) {
+		struct batch_of *smaller = realloc(b, sizeof(*b) + b->size);
+		b = smaller ? smaller : b;
 	}
+	size = b->size;
 	announce_all(u, b);
 	pthread_mutex_lock(&u->lock);
 	b->round = u->round;

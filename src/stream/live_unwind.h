@@ -11,6 +11,13 @@
 #include "stream/live_perf.h"
 #include "sym/unwind_cfi.h"
 
+struct live_unwind_stats {
+	u64 nr_stacks;
+	u64 nr_ends[UNWIND_NR_ENDS]; /* by how they ended: all but UNWIND_WHOLE lack some outermost callers */
+	u64 nr_foreign; /* of programs of another kind (32 bit): chains by frame pointer */
+	u64 nr_hurried; /* unwound before all maps were surely known: there was too much waiting */
+};
+
 struct live_unwind_config {
 	const struct live_event *events; /* as opened; until close */
 	size_t nr_events;
@@ -19,14 +26,9 @@ struct live_unwind_config {
 	struct opener *opener; /* opens images; until close */
 	/* Takes whole records; from the thread of this object or the caller's of _finish(). Negative errno: no more. */
 	int (*emit)(void *ctx, const void *data, size_t size);
+	/* Called by the thread after each round, but the last; may be NULL. */
+	void (*unwound)(void *ctx, const struct live_unwind_stats *so_far);
 	void *ctx;
-};
-
-struct live_unwind_stats {
-	u64 nr_stacks;
-	u64 nr_ends[UNWIND_NR_ENDS]; /* by how they ended: all but UNWIND_WHOLE lack some outermost callers */
-	u64 nr_foreign; /* of programs of another kind (32 bit): chains by frame pointer */
-	u64 nr_hurried; /* unwound before all maps were surely known: there was too much waiting */
 };
 
 struct live_unwind;

@@ -1,11 +1,13 @@
 #include "stream/recorder.h"
 
+#include "base/clock.h"
 #include "kern/kmap.h"
 #include "kern/machine.h"
 #include "kern/tracing_data.h"
 #include "stream/live_unwind.h"
 #include "stream/made_code.h"
 #include "stream/map_ids.h"
+#include "stream/stack_growth.h"
 #include "stream/write_queue.h"
 #include "wire/perf_sample.h"
 
@@ -47,6 +49,8 @@ struct recorder {
 	u32 time_slot; /* which u64 of a sample's body is its time, in all events; NO_TIME: not the same in all */
 	struct tally *tallies; /* one a reader, and one for what is synthesised */
 	unsigned nr_tallies;
+	struct stack_growth growth; /* of the unwinding thread; others read its step */
+	u64 start_ns, grown_ns; /* CLOCK_MONOTONIC */
 	struct made_code *made; /* who made code at run time */
 	u64 nr_lost_samples; /* as the kernel counted them per event, at the end */
 };
@@ -242,6 +246,22 @@ static int write_unwound(void *ctx, const void *data, size_t size)
 	check_full(r);
 	pthread_rwlock_unlock(&r->file_lock);
 	return err;
+}
+
+/* Larger copies where stacks turn out to be longer, from the unwinding thread. */
+static void adapt_stacks(void *ctx, const struct live_unwind_stats *so_far)
+{
+	struct recorder *r = ctx;
+	struct stack_growth_counts now = { .nr_stacks = so_far->nr_stacks,
+					   .nr_short = so_far->nr_ends[UNWIND_SHORT_COPY] };
+	for (unsigned i = 0; i < r->nr_tallies; i++)
+		now.nr_lost += __atomic_load_n(&r->tallies[i].nr_lost, __ATOMIC_RELAXED);
+	u32 before = r->growth.step, step = stack_growth_look(&r->growth, &now);
+	if (step == before)
+		return;
+	if (!r->grown_ns)
+		__atomic_store_n(&r->grown_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	live_perf_copy_stacks(r->live, step);
 }
 
 /* Counted here, written when it has been unwound. */
@@ -526,8 +546,11 @@ static int open_unwind(struct recorder *r, struct diag *d)
 					  .places = r->opts.places,
 					  .opener = r->opener,
 					  .emit = write_unwound,
+					  .unwound = adapt_stacks,
 					  .ctx = r };
 	cfg.events = live_perf_events(r->live, &cfg.nr_events);
+	for (u32 i = 0; i < min((u32)LIVE_STACK_SIZES, (u32)STACK_GROWTH_SIZES); i++)
+		r->growth.bytes[i] = live_perf_stack_bytes(r->live, i);
 	r->unwind = live_unwind_open(&cfg);
 	if (r->unwind)
 		return 0;
@@ -612,6 +635,7 @@ static void go_on(struct recorder *r)
 int recorder_start(struct recorder *r, struct diag *d)
 {
 	go_on(r);
+	r->start_ns = clock_monotonic_ns();
 	int err = live_perf_enable(r->live);
 	return err ? diag_error(d, err, "cannot start recording: %s", strerror(-err)) : 0;
 }
@@ -619,6 +643,8 @@ int recorder_start(struct recorder *r, struct diag *d)
 void recorder_toggle(struct recorder *r, bool on)
 {
 	go_on(r);
+	if (!r->start_ns)
+		r->start_ns = clock_monotonic_ns();
 	live_perf_toggle(r->live, on);
 }
 
@@ -726,6 +752,10 @@ void recorder_stats(struct recorder *r, struct recorder_stats *ret)
 		s.nr_short = u.nr_ends[UNWIND_SHORT_COPY];
 		memcpy(s.nr_ends, u.nr_ends, sizeof(s.nr_ends));
 		s.nr_hurried = u.nr_hurried;
+		u64 grown = __atomic_load_n(&r->grown_ns, __ATOMIC_RELAXED);
+		s.first_stack_bytes = r->growth.bytes[0];
+		s.stack_bytes = r->growth.bytes[__atomic_load_n(&r->growth.step, __ATOMIC_RELAXED)];
+		s.grown_after_ns = grown ? grown - r->start_ns : 0;
 	}
 	s.nr_held_files = opener_nr_timeouts(r->opener);
 	*ret = s;

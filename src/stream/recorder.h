@@ -36,6 +36,9 @@ struct recorder_stats {
 	u64 data_bytes; /* of records, before compression */
 	u64 file_bytes;
 	u64 nr_stacks, nr_cut; /* unwound, and those of which some outermost callers are missing */
+	u32 stack_bytes; /* that were copied of each stack at the end ... */
+	u32 first_stack_bytes; /* ... and at the start; 0: no copies were unwound */
+	u64 grown_after_ns; /* from the start of the recording until the copies grew first */
 	u64 nr_short; /* of those, whose stack was longer than what was copied of it */
 	u32 nr_held_files; /* not read: their filesystem did not answer in time */
 	u64 nr_ends[UNWIND_NR_ENDS]; /* all by how they ended: what was cut adds up to nr_cut */

@@ -290,3 +290,22 @@ size_t perf_sample_rechain(const u8 *rec, const struct perf_sample_view *v, cons
 	memcpy(to, &h, sizeof(h));
 	return h.size;
 }
+
+/* {size, bytes, filled}: the size becomes that of what is filled. {0} is all there is of an empty one. */
+size_t perf_sample_trim_stack(const u8 *rec, const struct perf_sample_view *v, u8 *to)
+{
+	struct perf_event_header h = perf_head(rec, false);
+	u64 size = (v->stack_size + 7) & ~7ull;
+	if (size > (u64)(rec + v->stack_end - v->stack) - sizeof(u64))
+		return (size_t)((u8 *)mempcpy(to, rec, h.size) - to);
+	u8 *at = mempcpy(to, rec, (size_t)(v->stack - sizeof(size) - rec));
+	at = mempcpy(at, &size, sizeof(size));
+	if (size) {
+		at = mempcpy(at, v->stack, size);
+		at = mempcpy(at, &v->stack_size, sizeof(v->stack_size));
+	}
+	at = mempcpy(at, rec + v->stack_end, h.size - v->stack_end);
+	h.size = (u16)(at - to);
+	memcpy(to, &h, sizeof(h));
+	return h.size;
+}

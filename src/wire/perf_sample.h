@@ -75,3 +75,6 @@ u64 perf_sample_time(const struct perf_layout *l, const u8 *rec, u16 size, bool 
  */
 size_t perf_sample_rechain(const u8 *rec, const struct perf_sample_view *v, const u64 *chain,
 			   u32 nr_chain, u8 *to, size_t max);
+
+/* The record without the part of the stack's copy that the kernel could not fill. v: of this record, with a stack. Returns its size, never more than before. */
+size_t perf_sample_trim_stack(const u8 *rec, const struct perf_sample_view *v, u8 *to);

@@ -31,15 +31,17 @@ END
 cc -O1 -fno-optimize-sibling-calls -fomit-frame-pointer -o none deep.c && cc -O1 -fno-optimize-sibling-calls -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -o kept deep.c
 ok $? "two programs" || { done_testing; exit; }
 says='[0-9]+ % of the stacks end after a frame or two: none keeps no frame pointers'
-exits 0 "-g of a program without frame pointers" "$SONDE" record -g -e cpu-clock -F 999 -o c.data -- ./none
+exits 0 "fp of a program without frame pointers" "$SONDE" record --call-graph fp -e cpu-clock -F 999 -o c.data -- ./none
 like "$err" "$says" "says that there are none"
-like "$err" "hint: --call-graph auto" "and what helps"
-exits 0 "-g of a program with them" "$SONDE" record -g -e cpu-clock -F 999 -o c.data -- ./kept
+like "$err" "hint: --call-graph dwarf" "and what helps"
+exits 0 "fp of a program with them" "$SONDE" record --call-graph fp -e cpu-clock -F 999 -o c.data -- ./kept
 unlike "$err" "frame pointers" "says nothing"
+exits 0 "-g" "$SONDE" record -g -e cpu-clock -F 999 -o c.data -- ./none
+unlike "$err" "frame pointers" "finds out that there are none and says nothing"
 exits 0 "--call-graph dwarf" "$SONDE" record --call-graph dwarf -e cpu-clock -F 999 -o c.data -- ./none
 unlike "$err" "frame pointers" "needs none and says nothing"
 exits 0 "no call chains" "$SONDE" record -e cpu-clock -F 999 -o c.data -- ./none
 unlike "$err" "frame pointers" "there is nothing to say"
-exits 0 "-q" "$SONDE" record -q -g -e cpu-clock -F 999 -o c.data -- ./none
+exits 0 "-q" "$SONDE" record -q --call-graph fp -e cpu-clock -F 999 -o c.data -- ./none
 is "$err" "" "says nothing at all"
 done_testing

@@ -12,7 +12,7 @@ const struct command *const commands[] = {
 };
 
 static const struct opt_example examples[] = {
-	{ "record --call-graph auto -- make", "sample a command with its call stacks" },
+	{ "record -g -- make", "sample a command with its call stacks" },
 	{ "report", "where its time went" },
 	{ "flame -- make", "the same as a page to look at" },
 	{ "ftrace record -e sched -- make", "events of the kernel while it runs" },

@@ -116,7 +116,7 @@ void record_look_at_chains(struct record_session *s, u64 file_bytes)
 		diag_note(
 			&s->app->diag, "%.0f %% of the stacks end after a frame or two: %s keeps no frame pointers",
 			100 * (double)l.nr_short / (double)l.nr_user, worst);
-		diag_hint(&s->app->diag, "--call-graph auto (or dwarf) finds their callers");
+		diag_hint(&s->app->diag, "--call-graph dwarf finds their callers");
 	}
 	vec_free(&l.short_in);
 	run_tables_done(&run);

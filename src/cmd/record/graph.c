@@ -16,6 +16,8 @@ enum {
 	STACK_BYTES_DEFAULT = 8192,
 	STACK_BYTES_MAX = UINT16_MAX & ~7, /* a record is no longer than 64 KB */
 	DWARF_RING_BYTES = 4 << 20,
+	AUTO_RINGS_BYTES = 128 << 20, /* of all CPUs, where stack copies may grow */
+	AUTO_RING_MAX_BYTES = 32 << 20,
 	DWARF_FLUSH_NS = 200000000,
 };
 
@@ -68,9 +70,9 @@ static bool process_keeps_frames(const struct sysroot *root, s32 pid, bool only_
 }
 
 /*
- * The rule of `auto`: by frame pointer when everything that is known to run keeps them in at least nine of ten functions: the files that
- * processes of -p have mapped, or the command's program and (for a dynamic one) the C library of this system. Else, and for whatever
- * cannot be known before (-a, -t, scripts) or looked at, by table.
+ * Whether everything that is known to run keeps frame pointers in at least nine of ten functions: the files that processes of -p have
+ * mapped, or the command's program and (for a dynamic one) the C library of this system. Whatever cannot be known before (-a, -t,
+ * scripts) or looked at does not.
  */
 static bool frames_suffice(const struct record_session *s, const struct live_opts *l,
 			   const char *program)
@@ -87,6 +89,38 @@ static bool frames_suffice(const struct record_session *s, const struct live_opt
 	return program && !child_find(program, path, sizeof(path)) &&
 	       record_keeps_frames(path, &dynamic) > 0 &&
 	       (!dynamic || process_keeps_frames(&s->root, getpid(), true));
+}
+
+/* Events that bring a sample each time they occur: how many, nobody knows. */
+static bool has_unpaced_event(const struct record_session *s, const struct live_opts *l)
+{
+	bool unpaced = l->period;
+	vec_for_each (&s->events.events, e)
+		unpaced |= e->attr.type == PERF_TYPE_TRACEPOINT || e->terms.has_period;
+	return unpaced;
+}
+
+/*
+ * The rule of `auto`: by frame pointer when the programs keep them, and where copies of stacks cannot be afforded or unwound: in rings that
+ * are overwritten, for every occurrence of an event on the whole system, beside the registers of --user-regs, on machines whose stacks we
+ * cannot follow. Else by table. *why: for the note.
+ */
+static bool choose_frames(const struct record_session *s, const struct live_opts *l,
+			  const char *program, const char **why)
+{
+	if (!arch_host())
+		*why = "stacks cannot be unwound on this kind of machine";
+	else if (l->overwrite)
+		*why = "with --overwrite the rings would hold few copies of stacks";
+	else if (l->regs_user)
+		*why = "--user-regs keeps the registers";
+	else if (l->system_wide && has_unpaced_event(s, l))
+		*why = "a copy of the stack with every event of the whole system costs too much";
+	else if (frames_suffice(s, l, program))
+		*why = "the programs keep frame pointers";
+	else
+		*why = "not all programs keep frame pointers";
+	return strcmp(*why, "not all programs keep frame pointers") != 0;
 }
 
 static int parse_dwarf(const char *text, u32 *bytes, struct diag *d)
@@ -121,12 +155,26 @@ static int call_stack_by_branches(struct live_opts *l, struct diag *d)
 	return 0;
 }
 
+/* A power of two. */
+static u64 auto_ring_bytes(void)
+{
+	long nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	u64 bytes = AUTO_RING_MAX_BYTES;
+	while (bytes > DWARF_RING_BYTES && bytes * (u64)max(nr_cpus, 1L) > AUTO_RINGS_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
 int record_call_graph(struct record_session *s, const char *program, struct recorder_opts *ro)
 {
 	const struct record_opts *o = s->o;
 	struct live_opts *l = &ro->live;
 	struct diag *d = &s->app->diag;
-	const char *how = o->call_graph ? o->call_graph : o->graph ? "fp" : "no";
+	/* What -g means to perf is fp. Under our own name it is what gives whole stacks (DESIGN.md, principle 3). */
+	const char *how = o->call_graph ? o->call_graph
+			  : !o->graph	? "no"
+			  : s->as_perf	? "fp"
+					: "auto";
 	l->call_graph = strcmp(how, "no") && strcmp(how, "none");
 	bool dwarf = is_word(how, "dwarf") || !strcmp(how, "auto");
 	if (o->raw_stack && !is_word(how, "dwarf"))
@@ -147,22 +195,25 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 	int err = parse_dwarf(how, &bytes, d);
 	if (err)
 		return err;
-	if (!strcmp(how, "auto")) {
-		bool fp = frames_suffice(s, l, program);
-		diag_note(d, "--call-graph auto: %s",
-			  fp ? "fp, the programs keep frame pointers"
-			     : "dwarf, not all programs keep frame pointers");
+	bool is_auto = !strcmp(how, "auto");
+	if (is_auto) {
+		const char *why;
+		bool fp = choose_frames(s, l, program, &why);
+		if (o->call_graph)
+			diag_note(d, "--call-graph auto: %s, %s", fp ? "fp" : "dwarf", why);
+		s->by_frame_pointer = fp;
 		if (fp)
 			return 0;
 	}
 	l->stack_bytes = bytes;
 	bool raw = o->raw_stack || s->as_perf; /* perf's readers unwind */
+	l->larger_stacks = is_auto && !raw;
 	l->unwinds = l->settle = ro->unwind = !raw;
 	ro->cache = cache_folder(app_symbols(s->app), s->cache, sizeof(s->cache));
 	ro->places = symbols_places(app_symbols(s->app), NULL);
 	/* Samples are large: rings too, where that much memory may be locked, and what waits in them is taken soon. */
 	if (!l->ring_bytes && !geteuid())
-		l->ring_bytes = DWARF_RING_BYTES;
+		l->ring_bytes = l->larger_stacks ? auto_ring_bytes() : DWARF_RING_BYTES;
 	if (!l->flush_ns)
 		l->flush_ns = DWARF_FLUSH_NS;
 	return 0;

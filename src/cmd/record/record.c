@@ -133,6 +133,8 @@ static void say_json(struct record_session *s, const struct recorder_stats *st)
 	if (st->nr_stacks) {
 		json_put_u64(&j, "stacks", st->nr_stacks);
 		json_put_u64(&j, "stacks_cut_off", st->nr_cut);
+		json_put_u64(&j, "stack_bytes", st->stack_bytes);
+		json_put_u64(&j, "first_stack_bytes", st->first_stack_bytes);
 		json_key(&j, "stacks_truncated");
 		json_object(&j);
 		for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++)
@@ -166,6 +168,32 @@ static void add_stacks(struct strbuf *to, const struct recorder_stats *st)
 		strbuf_str(to, ")");
 }
 
+/* Copies of stacks that grew meanwhile, and stacks that were longer all the same. */
+static void report_stack_copies(struct record_session *s, const struct recorder_stats *st)
+{
+	struct diag *d = &s->app->diag;
+	unsigned long long nr_short = st->nr_short;
+	if (st->grown_after_ns && st->stack_bytes > st->first_stack_bytes)
+		diag_note(d,
+			  "many stacks were longer than the %u bytes copied of them: from %.1f s "
+			  "on up to %u bytes were copied; %llu stacks lack their outermost callers",
+			  st->first_stack_bytes, (double)st->grown_after_ns / 1e9, st->stack_bytes,
+			  nr_short);
+	else if (st->grown_after_ns)
+		diag_note(d,
+			  "larger copies of stacks lost records: back at %u bytes, %llu stacks "
+			  "lack their outermost callers",
+			  st->stack_bytes, nr_short);
+	else if (st->nr_short * 20 > st->nr_stacks)
+		diag_note(d,
+			  "%llu stacks were longer than what was copied of them: their outermost "
+			  "callers are missing",
+			  nr_short);
+	if (st->nr_short * 20 > st->nr_stacks)
+		diag_hint(d, "--call-graph dwarf,65528 copies as much as is possible%s",
+			  st->grown_after_ns ? " from the start" : "");
+}
+
 /* failed: the file ends early, and how many of the samples it holds is not known. */
 static void say_result(struct record_session *s, bool failed)
 {
@@ -174,20 +202,15 @@ static void say_result(struct record_session *s, bool failed)
 	if (st.nr_lost) {
 		diag_warn(&s->app->diag, "%llu records were lost: the rings were full",
 			  (unsigned long long)st.nr_lost);
-		diag_hint(&s->app->diag, "a larger -m, a lower -F, or no -g");
+		diag_hint(&s->app->diag,
+			  "a larger -m, a lower -F, --call-graph fp, or no call chains");
 	}
 	if (st.nr_held_files)
 		diag_note(&s->app->diag,
 			  "%u programs or libraries could not be read: their filesystem did not "
 			  "answer in time",
 			  st.nr_held_files);
-	if (st.nr_short * 20 > st.nr_stacks) {
-		diag_note(&s->app->diag,
-			  "%llu stacks were longer than what was copied of them: their outermost "
-			  "callers are missing",
-			  (unsigned long long)st.nr_short);
-		diag_hint(&s->app->diag, "--call-graph dwarf,65528 copies as much as is possible");
-	}
+	report_stack_copies(s, &st);
 	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet &&
 	    strcmp(s->app->prog, "perf"))
 		record_look_at_chains(s, st.file_bytes);
@@ -494,8 +517,8 @@ static const struct opt record_rows[] = {
 	OPT_CALL(0, "exclude-perf", NULL, "Tracepoints of the -e before: not those of the recorder itself", record_take_exclude_perf),
 	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
 	OPT_UINT('c', "count", struct record_opts, period, "N", "A sample every N events instead"),
-	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains by frame pointer"),
-	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp (frame pointers), dwarf[,BYTES] (unwind tables, from this much of the stack: 8192), auto (what the programs need), lbr (what the CPU keeps of its calls)"),
+	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains: --call-graph auto (called as perf: fp)"),
+	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp (frame pointers), dwarf[,BYTES] (unwind tables, from this much of the stack: 8192), auto (whichever the programs need; copies grow up to 65528 bytes where stacks are longer), lbr (what the CPU keeps of its calls)"),
 	OPT_FLAG(0, "raw-stack", struct record_opts, raw_stack, "With dwarf: keep the stacks themselves, as perf does, to be unwound by readers"),
 	OPT_HEADING("Of what"),
 	OPT_FLAG('a', "all-cpus", struct record_opts, all, "The whole system"),
@@ -585,8 +608,8 @@ static const struct opt_example record_examples[] = {
 	{ "record -g -- make", "where a command and its children spend their time" },
 	{ "record -F 99 -a -g -- sleep 10", "the whole system for ten seconds" },
 	{ "record -p 1234", "a running process, until Ctrl-C" },
-	{ "record --call-graph dwarf -- make",
-	  "whole stacks also where programs keep no frame pointers" },
+	{ "record --call-graph fp -- make",
+	  "call chains by frame pointer, as perf's -g: cheapest, where programs keep them" },
 	{ "record -e cpu-clock --user-regs=ip,sp -- ls",
 	  "where code was, and its stack pointer (script -F +uregs)" },
 	{ "record -e page-faults -c 1 -- ls", "every page fault" },
