@@ -473,7 +473,7 @@ static u32 stack_bytes(const struct live_perf *lp, u32 step)
 		hz = min(hz, lp->opener.rights.max_rate_hz);
 	u64 samples = max(hz / RING_PART_OF_SECOND, (u64)SAMPLES_MIN);
 	u32 most = (u32)min(lp->ring_bytes / samples, (u64)STACK_BYTES_MAX) & ~7u;
-	u32 half = (u32)min((u64)STACK_BYTES_MAX / 2 + 4, (u64)most / 2) & ~7u;
+	u32 half = (most / 2 + 7) & ~7u;
 	if (most < first + first / 2)
 		return 0;
 	if (half < first + first / 2)
