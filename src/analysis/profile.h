@@ -22,6 +22,7 @@ enum profile_key {
 	PROFILE_KEY_WEIGHT,
 	PROFILE_KEY_LOCAL_WEIGHT,
 	PROFILE_KEY_CGROUP,
+	PROFILE_KEY_CGROUP_ID,
 	/* of a branch (profile_hw.c) */
 	PROFILE_KEY_MISPREDICT,
 	PROFILE_KEY_ABORT,
@@ -100,6 +101,9 @@ struct profile_env {
 	const s32 *socket_of; /* [cpu] */
 	u32 nr_cpus;
 	const char *(*cgroup_name)(void *ctx, u64 id);
+	/* The cgroup namespace a task was in: a number, in the order of namespaces, 0 where none was recorded; and its text. */
+	u64 (*cgroup_ns)(void *ctx, u32 tid, u64 time_ns);
+	const char *(*cgroup_ns_name)(void *ctx, u64 number, struct arena *a);
 	u64 (*image_size)(void *ctx, u32 image);
 	void *ctx;
 };

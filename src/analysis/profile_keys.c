@@ -31,6 +31,8 @@ static const struct key_info infos[] = {
 	[PROFILE_KEY_LOCAL_WEIGHT] = { "local_weight", "Local Weight", "local_weight", CELL_NUMBER,
 				       .min_width = 12, .left = true },
 	[PROFILE_KEY_CGROUP] = { "cgroup", "Cgroup", "cgroup", CELL_STR, .loose = true },
+	[PROFILE_KEY_CGROUP_ID] = { "cgroup_id", "cgroup id (dev/inode)", "cgroup_id", CELL_STR,
+				    .loose = true },
 	[PROFILE_KEY_MISPREDICT] = { "mispredict", "Branch Mispredicted", "mispredict", CELL_STR },
 	[PROFILE_KEY_ABORT] = { "abort", "Transaction abort", "abort", CELL_STR },
 	[PROFILE_KEY_IN_TX] = { "in_tx", "Branch in transaction", "in_tx", CELL_STR },
@@ -118,6 +120,7 @@ static const u8 search_order[] = {
 	PROFILE_KEY_SYM_SIZE,
 	PROFILE_KEY_DSO_SIZE,
 	PROFILE_KEY_CGROUP,
+	PROFILE_KEY_CGROUP_ID,
 	PROFILE_KEY_TIME,
 	PROFILE_KEY_CODE_PAGE,
 	PROFILE_KEY_LOCAL_INS_LAT,
@@ -372,6 +375,12 @@ static s64 text_value(const struct profile *p, u32 slot, struct texts *t, const 
 	return field_value(t, slot, f, s);
 }
 
+static u64 cgroup_ns(const struct profile *p, const struct sample *s)
+{
+	const struct profile_env *e = &p->cfg.env;
+	return e->cgroup_ns ? e->cgroup_ns(e->ctx, (u32)s->tid, s->time_ns) : 0;
+}
+
 int keys_values(const struct profile *p, struct texts *t, const struct sample *s, u64 *words)
 {
 	for (u32 i = 0; i < p->nr_values; i++) {
@@ -390,6 +399,7 @@ int keys_values(const struct profile *p, struct texts *t, const struct sample *s
 		case PROFILE_KEY_WEIGHT:
 		case PROFILE_KEY_LOCAL_WEIGHT: v = s->weight; break;
 		case PROFILE_KEY_CGROUP: v = s->cgroup; break;
+		case PROFILE_KEY_CGROUP_ID: v = cgroup_ns(p, s); break;
 		case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_ADDR:
 			v = hw_value(&p->values[i], s);
 			break;
@@ -569,6 +579,7 @@ int keys_compare(const struct profile *p, const struct profile_field *f, const s
 	case PROFILE_KEY_TGID:
 	case PROFILE_KEY_CPU:
 	case PROFILE_KEY_SOCKET: return order_signed((s32)x, (s32)y);
+	case PROFILE_KEY_CGROUP_ID: /* the largest first, as in perf */
 	case PROFILE_KEY_WEIGHT:
 	case PROFILE_KEY_LOCAL_WEIGHT: return order(y, x);
 	case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_ADDR: return hw_compare(p, f->key, x, y);
@@ -660,6 +671,12 @@ static const char *cgroup_cell(const struct profile *p, u64 id, struct arena *a)
 	return text;
 }
 
+static const char *cgroup_ns_cell(const struct profile *p, u64 number, struct arena *a)
+{
+	const struct profile_env *e = &p->cfg.env;
+	return e->cgroup_ns_name ? e->cgroup_ns_name(e->ctx, number, a) : "N/A";
+}
+
 static const char *string_cell(const struct profile *p, const struct profile_field *f,
 			       const struct row *r, struct arena *a)
 {
@@ -669,6 +686,7 @@ static const char *string_cell(const struct profile *p, const struct profile_fie
 	case PROFILE_KEY_PID:
 	case PROFILE_KEY_TGID: return task_cell(p, (s32)word, a);
 	case PROFILE_KEY_CGROUP: return cgroup_cell(p, word, a);
+	case PROFILE_KEY_CGROUP_ID: return cgroup_ns_cell(p, word, a);
 	case PROFILE_KEY_TRACE:
 	case PROFILE_KEY_FIELD: return texts_shown(&p->texts, word);
 	case PROFILE_KEY_PARENT: return word ? texts_shown(&p->texts, word) : "[other]";

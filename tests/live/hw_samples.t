@@ -204,7 +204,7 @@ ours = dict(l.replace(":", "").split() for l in open("ours"))
 assert all > 500 and ours == wanted, (ours, wanted)
 EOS
 ok $? "kinds of branches, below the table"
-for key in ipc_lbr ipc_null cgroup_id; do
+for key in ipc_lbr ipc_null; do
 	exits 129 "--sort $key" "$SONDE" report -i branch.data --sort $key --stdio
 	like "$err" "there is no '$key': " "is refused, and why"
 done

@@ -3,9 +3,14 @@
 #include "stream/replay_perf.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { CPUS_MAX = 1 << 16 };
+enum {
+	CPUS_MAX = 1 << 16,
+	NS_CGROUP = 6, /* its index among the pairs of a NAMESPACES record */
+};
 
 void report_env_init(struct report_env *e, const struct source *src)
 {
@@ -19,6 +24,8 @@ void report_env_done(struct report_env *e)
 	vec_free(&e->sockets);
 	dict_done(&e->cgroup_of);
 	vec_free(&e->cgroups);
+	vec_free(&e->namespaces);
+	vec_free(&e->ns_changes);
 	vec_free(&e->sizes);
 	arena_done(&e->arena);
 }
@@ -79,6 +86,119 @@ static const char *cgroup_name(void *ctx, u64 id)
 	const struct report_env *e = ctx;
 	u32 at = dict_get(&e->cgroup_of, id);
 	return at == DICT_NONE ? NULL : e->cgroups.at[at];
+}
+
+/* ---- cgroup namespaces ---- */
+
+static int compare_ns(const void *a, const void *b)
+{
+	const struct cgroup_ns *x = a, *y = b;
+	return x->dev != y->dev ? (x->dev > y->dev ? 1 : -1) : (x->ino > y->ino) - (x->ino < y->ino);
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+	const struct cgroup_ns_change *x = a, *y = b;
+	if (x->tid != y->tid)
+		return x->tid > y->tid ? 1 : -1;
+	if (x->time != y->time)
+		return x->time > y->time ? 1 : -1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+/* The namespace of a NAMESPACES record; none where the record has too few. */
+static struct cgroup_ns ns_of(const struct perf_side *side, bool swap)
+{
+	struct cgroup_ns ns = { 0 };
+	if (side->nr_namespaces <= NS_CGROUP)
+		return ns;
+	struct bytes b = bytes_of(side->namespaces + 16 * NS_CGROUP, 16, swap);
+	ns.dev = bytes_u64(&b);
+	ns.ino = bytes_u64(&b);
+	return ns;
+}
+
+static int add_namespaces(struct report_env *e, const struct perf_sides *sides, bool swap)
+{
+	if (!vec_push(&e->namespaces)) /* none */
+		return -ENOMEM;
+	vec_for_each (&sides->rows, r) {
+		if (r->side.type != PERF_RECORD_NAMESPACES)
+			continue;
+		struct cgroup_ns *ns = vec_push(&e->namespaces);
+		if (!ns)
+			return -ENOMEM;
+		*ns = ns_of(&r->side, swap);
+	}
+	qsort(e->namespaces.at, e->namespaces.nr, sizeof(*e->namespaces.at), compare_ns);
+	size_t nr = 1;
+	for (size_t i = 1; i < e->namespaces.nr; i++)
+		if (compare_ns(&e->namespaces.at[nr - 1], &e->namespaces.at[i]))
+			e->namespaces.at[nr++] = e->namespaces.at[i];
+	e->namespaces.nr = nr;
+	return 0;
+}
+
+static int add_changes(struct report_env *e, const struct perf_sides *sides, bool swap)
+{
+	vec_for_each (&sides->rows, r) {
+		if (r->side.type != PERF_RECORD_NAMESPACES)
+			continue;
+		struct cgroup_ns ns = ns_of(&r->side, swap);
+		const struct cgroup_ns *at =
+			bsearch(&ns, e->namespaces.at, e->namespaces.nr, sizeof(ns), compare_ns);
+		struct cgroup_ns_change *c = vec_push(&e->ns_changes);
+		if (!c)
+			return -ENOMEM;
+		*c = (struct cgroup_ns_change){ .tid = r->side.tid,
+						.ns = (u32)(at - e->namespaces.at),
+						.time = r->time,
+						.place = r->place };
+	}
+	if (e->ns_changes.nr)
+		qsort(e->ns_changes.at, e->ns_changes.nr, sizeof(*e->ns_changes.at),
+		      compare_changes);
+	return 0;
+}
+
+static int read_namespaces(struct report_env *e)
+{
+	const struct perfdata *file = replay_perf_file(e->src);
+	struct perf_sides sides;
+	int err = perf_sides_read(&sides, file);
+	if (err)
+		return err;
+	err = add_namespaces(e, &sides, file->swap);
+	if (!err)
+		err = add_changes(e, &sides, file->swap);
+	perf_sides_done(&sides);
+	return err;
+}
+
+static u64 cgroup_ns(void *ctx, u32 tid, u64 time_ns)
+{
+	const struct report_env *e = ctx;
+	size_t low = 0, high = e->ns_changes.nr; /* the first one after it is in between */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct cgroup_ns_change *c = &e->ns_changes.at[middle];
+		if (c->tid < tid || (c->tid == tid && c->time <= time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && e->ns_changes.at[low - 1].tid == tid ? e->ns_changes.at[low - 1].ns : 0;
+}
+
+static const char *cgroup_ns_name(void *ctx, u64 number, struct arena *a)
+{
+	const struct report_env *e = ctx;
+	static const struct cgroup_ns none;
+	const struct cgroup_ns *ns = number < e->namespaces.nr ? &e->namespaces.at[number] : &none;
+	char text[48];
+	snprintf(text, sizeof(text), "%llu/%#llx", (unsigned long long)ns->dev,
+		 (unsigned long long)ns->ino);
+	return arena_strdup(a, ns->ino ? text : "0/0x0");
 }
 
 /* An image is as large as the stretch of it that was mapped to run. */
@@ -145,12 +265,16 @@ int report_env_read(struct report_env *e, struct profile_config *cfg, bool socke
 	int err = perf && (sockets || wants(cfg, PROFILE_KEY_SOCKET)) ? read_sockets(e) : 0;
 	if (!err && perf && wants(cfg, PROFILE_KEY_CGROUP))
 		err = perf_walk(replay_perf_file(e->src), take_cgroup, e);
+	if (!err && perf && wants(cfg, PROFILE_KEY_CGROUP_ID))
+		err = read_namespaces(e);
 	if (!err && perf && wants(cfg, PROFILE_KEY_DSO_SIZE))
 		err = read_sizes(e);
 	cfg->env = (struct profile_env){ .catalog = &e->src->catalog,
 					 .socket_of = e->sockets.at,
 					 .nr_cpus = (u32)e->sockets.nr,
 					 .cgroup_name = cgroup_name,
+					 .cgroup_ns = cgroup_ns,
+					 .cgroup_ns_name = cgroup_ns_name,
 					 .image_size = image_size,
 					 .ctx = e };
 	return err;

@@ -99,8 +99,6 @@ static const struct {
 	{ "ipc_null", "it is the empty column that perf shows where there are no branches", NULL },
 	{ "ipc_lbr", "instructions of each function are not counted here",
 	  "--sort symbol_from,symbol_to,cycles has the cycles of branches" },
-	{ "cgroup_id", "it is the number of a cgroup namespace, not of a cgroup",
-	  "--sort cgroup, of a recording with --all-cgroups" },
 	{ "simd", "no kernel tells it with samples yet", NULL },
 };
 

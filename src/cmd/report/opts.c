@@ -116,7 +116,7 @@ static int graph_call(void *opts, const char *value, bool negated, struct diag *
 
 /* For completion. */
 static const char report_key_words[] =
-	"comm pid tgid cpu socket time cgroup dso sym parent trace weight local_weight "
+	"comm pid tgid cpu socket time cgroup cgroup_id dso sym parent trace weight local_weight "
 	"symbol_size dso_size srcline srcfile overhead overhead_children overhead_sys "
 	"overhead_us sample period dso_from dso_to symbol_from symbol_to srcline_from "
 	"srcline_to addr_from addr_to mispredict in_tx abort cycles mem snoop tlb locked "
@@ -129,7 +129,8 @@ const struct opt report_rows[] = {
 		 "recording to read (perf.data), or a trace.dat (several are merged by time); - is "
 		 "standard input"),
 	OPT_LIST('s', "sort", struct report_opts, sort, "KEYS",
-		 "rows by these: comm pid tgid cpu socket time cgroup dso sym parent trace weight "
+		 "rows by these: comm pid tgid cpu socket time cgroup cgroup_id dso sym parent "
+		 "trace weight "
 		 "local_weight symbol_size dso_size srcline srcfile overhead overhead_children "
 		 "overhead_sys "
 		 "overhead_us overhead_guest_sys overhead_guest_us sample period, or [EVENT.]FIELD "
