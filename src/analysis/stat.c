@@ -186,11 +186,12 @@ static int cell_value(const struct stat_acc *st, u32 event, u32 key, double *ret
 	const struct stat_cell *c = cell_at(st, event, key);
 	if (!c->counted)
 		return -ENOENT;
-	*ret = c->value.mean / st->spec->events[event].scale;
+	const struct stat_event *e = &st->spec->events[event];
+	*ret = e->is_clock ? c->value.mean / e->scale : c->value.mean;
 	return 0;
 }
 
-/* Counts by name, unscaled by units: formulae are about events and nanoseconds. */
+/* Counts by name, in their units as in perf; clocks in nanoseconds. */
 static int get_count(void *ctx, const char *name, double *ret)
 {
 	struct get_ctx *g = ctx;

@@ -7,42 +7,77 @@
 #include <string.h>
 
 /* A share of misses in percent, yellow, magenta and red as perf has them for caches and branches. */
-#define MISSES(n, ev, of, text)                                                                    \
+#define MISSES(n, ev, of, group, text)                                                             \
 	{                                                                                          \
 		.name = n, .event = ev, .expr = "100 * value / " of, .format = "%7.2f%%",          \
-		.unit = text, .about = "misses per access, percent", .limits = {                   \
+		.unit = text, .about = "misses per access, percent", .groups = group, .limits = {  \
 			20,                                                                        \
 			10,                                                                        \
 			5                                                                          \
 		}                                                                                  \
 	}
 
+/* Top-down analysis: what became of the slots of the pipeline. First with Intel's metric events, whose sum is all slots ... */
+#define TD_SLOTS                                                                                   \
+	"(topdown\\-retiring + topdown\\-bad\\-spec + topdown\\-fe\\-bound + "                     \
+	"topdown\\-be\\-bound)"
+#define TOPDOWN(n, ev, slots, text, what, limit, lvl)                                              \
+	{                                                                                          \
+		.name = n, .event = ev, .expr = "100 * (" slots ") / " TD_SLOTS,                   \
+		.format = "%8.1f%%", .unit = text, .about = what,                                  \
+		.groups = (lvl) > 1 ? "TopdownL2" : "TopdownL1", .limits = {                       \
+			limit,                                                                     \
+			limit,                                                                     \
+			limit                                                                      \
+		}                                                                                  \
+	}
+
+/* ... then with counts of slots, as CPUs before them have. perf shows a share just below zero as 0. */
+#define TD_TOTAL "topdown\\-total\\-slots"
+#define TD_BAD(bubbles)                                                                            \
+	"(topdown\\-slots\\-issued - topdown\\-slots\\-retired + " bubbles ") / " TD_TOTAL
+#define TD_REST(bad)                                                                               \
+	"1 - (" bad " + (topdown\\-slots\\-retired + topdown\\-fetch\\-bubbles) / " TD_TOTAL ")"
+#define TD_SANE(x) "100 * (0 if " x " < 0 && " x " >= -0.02 else " x ")"
+#define TD_BUBBLES "topdown\\-recovery\\-bubbles"
+#define SLOTS(n, ev, value, text, what, limit, ...)                                                \
+	{                                                                                          \
+		.name = n, .event = ev, .expr = value, .format = "%8.1f%%", .unit = text,          \
+		.about = what, .limits = { limit, limit, limit }, .groups = "TopdownSlots",        \
+		__VA_ARGS__                                                                        \
+	}
+
 static const struct metric builtin[] = {
 	{ .name = "cpus_utilized",
+	  .groups = "cpu",
 	  .event = "task-clock",
 	  .expr = "value / elapsed_ns",
 	  .format = "%8.3f",
 	  .unit = "CPUs utilized",
 	  .about = "CPUs kept busy on average" },
 	{ .name = "cpus_utilized",
+	  .groups = "cpu",
 	  .event = "cpu-clock",
 	  .expr = "value / elapsed_ns",
 	  .format = "%8.3f",
 	  .unit = "CPUs utilized",
 	  .about = "CPUs kept busy on average" },
 	{ .name = "cycles_ghz",
+	  .groups = "cpu",
 	  .event = "cpu-cycles",
 	  .expr = "value / running_ns",
 	  .format = "%8.3f",
 	  .unit = "GHz",
 	  .about = "cycles per nanosecond on the CPU" },
 	{ .name = "insn_per_cycle",
+	  .groups = "pipeline",
 	  .event = "instructions",
 	  .expr = "value / cpu\\-cycles",
 	  .format = "%7.2f ",
 	  .unit = "insn per cycle",
 	  .about = "instructions retired per cycle" },
 	{ .name = "stalled_cycles_per_insn",
+	  .groups = "pipeline",
 	  .event = "instructions",
 	  .expr = "max(stalled\\-cycles\\-frontend, stalled\\-cycles\\-backend) / value",
 	  .format = "%7.2f ",
@@ -50,6 +85,7 @@ static const struct metric builtin[] = {
 	  .about = "cycles lost per instruction",
 	  .new_line = true },
 	{ .name = "frontend_cycles_idle",
+	  .groups = "pipeline",
 	  .event = "stalled-cycles-frontend",
 	  .expr = "100 * value / cpu\\-cycles",
 	  .format = "%7.2f%%",
@@ -57,21 +93,27 @@ static const struct metric builtin[] = {
 	  .about = "cycles without an instruction to issue, percent",
 	  .limits = { 50, 30, 10 } },
 	{ .name = "backend_cycles_idle",
+	  .groups = "pipeline",
 	  .event = "stalled-cycles-backend",
 	  .expr = "100 * value / cpu\\-cycles",
 	  .format = "%7.2f%%",
 	  .unit = "backend cycles idle",
 	  .about = "cycles without an instruction to retire, percent",
 	  .limits = { 75, 50, 20 } },
-	MISSES("branch_miss_rate", "branch-misses", "branch\\-instructions", "of all branches"),
-	MISSES("l1_dcache_miss_rate", "L1-dcache-load-misses", "L1\\-dcache\\-loads",
+	MISSES("branch_miss_rate", "branch-misses", "branch\\-instructions", "branch_prediction",
+	       "of all branches"),
+	MISSES("l1_dcache_miss_rate", "L1-dcache-load-misses", "L1\\-dcache\\-loads", "cache",
 	       "of all L1-dcache accesses"),
-	MISSES("l1_icache_miss_rate", "L1-icache-load-misses", "L1\\-icache\\-loads",
+	MISSES("l1_icache_miss_rate", "L1-icache-load-misses", "L1\\-icache\\-loads", "cache",
 	       "of all L1-icache accesses"),
-	MISSES("llc_miss_rate", "LLC-load-misses", "LLC\\-loads", "of all LL-cache accesses"),
-	MISSES("dtlb_miss_rate", "dTLB-load-misses", "dTLB\\-loads", "of all dTLB cache accesses"),
-	MISSES("itlb_miss_rate", "iTLB-load-misses", "iTLB\\-loads", "of all iTLB cache accesses"),
+	MISSES("llc_miss_rate", "LLC-load-misses", "LLC\\-loads", "cache",
+	       "of all LL-cache accesses"),
+	MISSES("dtlb_miss_rate", "dTLB-load-misses", "dTLB\\-loads", "tlb",
+	       "of all dTLB cache accesses"),
+	MISSES("itlb_miss_rate", "iTLB-load-misses", "iTLB\\-loads", "tlb",
+	       "of all iTLB cache accesses"),
 	{ .name = "cache_miss_rate",
+	  .groups = "cache",
 	  .event = "cache-misses",
 	  .expr = "100 * value / cache\\-references",
 	  .format = "%8.3f %%",
@@ -79,29 +121,69 @@ static const struct metric builtin[] = {
 	  .about = "misses per reference of the last-level cache, percent",
 	  .limits = { 20, 10, 5 } },
 	{ .name = "transactional_cycles",
+	  .groups = "transaction",
 	  .event = "cpu/cycles-t/",
 	  .expr = "100 * value / cpu\\-cycles",
 	  .format = "%7.2f%%",
 	  .unit = "transactional cycles",
 	  .about = "cycles inside of transactions, percent" },
 	{ .name = "aborted_cycles",
+	  .groups = "transaction",
 	  .event = "cpu/cycles-ct/",
 	  .expr = "100 * (cpu\\/cycles\\-t\\/ - min(value, cpu\\/cycles\\-t\\/)) / cpu\\-cycles",
 	  .format = "%7.2f%%",
 	  .unit = "aborted cycles",
 	  .about = "cycles of transactions that were thrown away, percent" },
 	{ .name = "cycles_per_transaction",
+	  .groups = "transaction",
 	  .event = "cpu/tx-start/",
 	  .expr = "cpu\\/cycles\\-t\\/ / value",
 	  .format = "%8.0f",
 	  .unit = "cycles / transaction",
 	  .about = "length of a transaction" },
 	{ .name = "cycles_per_elision",
+	  .groups = "transaction",
 	  .event = "cpu/el-start/",
 	  .expr = "cpu\\/cycles\\-t\\/ / value",
 	  .format = "%8.0f",
 	  .unit = "cycles / elision",
 	  .about = "length of an elided lock" },
+	TOPDOWN("topdown_retiring", "topdown-retiring", "value", "Retiring",
+		"slots whose work was of use, percent", 0, 1),
+	TOPDOWN("topdown_bad_speculation", "topdown-bad-spec", "value", "Bad Speculation",
+		"slots whose work was thrown away, percent", 10, 1),
+	TOPDOWN("topdown_frontend_bound", "topdown-fe-bound", "value", "Frontend Bound",
+		"slots that no instruction reached in time, percent", 20, 1),
+	TOPDOWN("topdown_backend_bound", "topdown-be-bound", "value", "Backend Bound",
+		"slots lost to memory and execution units, percent", 20, 1),
+	TOPDOWN("topdown_heavy_operations", "topdown-heavy-ops", "value", "Heavy Operations",
+		"retired slots of instructions of several operations, percent", 0, 2),
+	TOPDOWN("topdown_light_operations", "topdown-heavy-ops", "topdown\\-retiring - value",
+		"Light Operations", "retired slots of simple instructions, percent", 0, 2),
+	TOPDOWN("topdown_branch_mispredict", "topdown-br-mispredict", "value", "Branch Mispredict",
+		"slots lost to mispredicted branches, percent", 5, 2),
+	TOPDOWN("topdown_machine_clears", "topdown-br-mispredict", "topdown\\-bad\\-spec - value",
+		"Machine Clears", "slots lost to machine clears, percent", 5, 2),
+	TOPDOWN("topdown_fetch_latency", "topdown-fetch-lat", "value", "Fetch Latency",
+		"slots without any instruction to issue, percent", 15, 2),
+	TOPDOWN("topdown_fetch_bandwidth", "topdown-fetch-lat", "topdown\\-fe\\-bound - value",
+		"Fetch Bandwidth", "slots with too few instructions to issue, percent", 10, 2),
+	TOPDOWN("topdown_memory_bound", "topdown-mem-bound", "value", "Memory Bound",
+		"slots that waited for memory, percent", 20, 2),
+	TOPDOWN("topdown_core_bound", "topdown-mem-bound", "topdown\\-be\\-bound - value",
+		"Core Bound", "slots that waited for execution units, percent", 10, 2),
+	SLOTS("slots_retiring", "topdown-slots-retired", "100 * value / " TD_TOTAL, "retiring",
+	      "slots whose work was of use, percent", 0),
+	SLOTS("slots_bad_speculation", "topdown-recovery-bubbles", TD_SANE(TD_BAD("value")),
+	      "bad speculation", "slots whose work was thrown away, percent", 10),
+	SLOTS("slots_frontend_bound", "topdown-fetch-bubbles", "100 * value / " TD_TOTAL,
+	      "frontend bound", "slots that no instruction reached in time, percent", 20),
+	SLOTS("slots_backend_bound", "topdown-slots-issued", TD_SANE(TD_REST(TD_BAD(TD_BUBBLES))),
+	      "backend bound", "slots lost to memory and execution units, percent", 20,
+	      .needs = "topdown-recovery-bubbles"),
+	SLOTS("slots_backend_or_bad", "topdown-slots-issued", TD_SANE(TD_REST(TD_BAD("0"))),
+	      "backend bound/bad spec", "slots lost to the back end or to speculation, percent", 20,
+	      .unless = "topdown-recovery-bubbles"),
 };
 
 const struct metric *metric_builtin(size_t *nr)
@@ -133,7 +215,23 @@ bool metric_is_event(const char *name, const struct event_desc *e)
 	}
 	/* As written, modifiers aside. */
 	size_t len = strlen(name);
-	return !strncmp(e->name, name, len) && (!e->name[len] || e->name[len] == ':');
+	if (!strncmp(e->name, name, len) && (!e->name[len] || e->name[len] == ':'))
+		return true;
+	/* An event of the core's PMU may be written in full: cpu_core/topdown-retiring/. */
+	const char *slash = e->pmu && !strncmp(e->pmu, "cpu", 3) ? strchr(e->name, '/') : NULL;
+	return slash && !strncmp(slash + 1, name, len) && slash[1 + len] == '/';
+}
+
+bool metric_in_group(const struct metric *m, const char *group)
+{
+	size_t len = strlen(group);
+	for (const char *at = m->groups; at && *at; at += *at == ';') {
+		size_t word = strcspn(at, ";");
+		if (word == len && !strncmp(at, group, len))
+			return true;
+		at += word;
+	}
+	return false;
 }
 
 const struct metric *metric_next_beside(const struct event_desc *e, u32 *at)

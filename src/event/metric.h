@@ -34,6 +34,9 @@ struct metric {
 	const char *about;
 	struct metric_limits limits;
 	bool new_line; /* a row of its own below the event's */
+	const char *needs,
+		*unless; /* shown only where this event is counted, too; where this one is not */
+	const char *groups; /* names separated by ';', or NULL */
 };
 
 const struct metric *metric_builtin(size_t *nr);
@@ -53,6 +56,9 @@ int metric_set_parse(struct metric_set *s, const char *path, const char *text,
 		     struct diag *d) must_check;
 /* By name: the set first (s may be NULL), then the built-in ones. NULL: not there. */
 const struct metric *metric_find(const struct metric_set *s, const char *name);
+
+/* Whether the metric is in this group. */
+bool metric_in_group(const struct metric *m, const char *group);
 
 /* The next built-in metric that stands beside this event, or NULL. Start with *at = 0. */
 const struct metric *metric_next_beside(const struct event_desc *e, u32 *at);

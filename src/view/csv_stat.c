@@ -76,7 +76,7 @@ static void add_row(const struct stat_view *v, const struct stat_head *h,
 	struct strbuf *to = v->to;
 	add_prefix(v, h, row);
 	if (row->state == STAT_COUNTED)
-		strbuf_printf(to, "%.*f", e->scale == 1 ? 0 : 2, row->value);
+		strbuf_printf(to, "%.*f", stat_view_decimals(e), row->value);
 	else
 		strbuf_str(to,
 			   row->state == STAT_NOT_SUPPORTED ? "<not supported>" : "<not counted>");

@@ -3,6 +3,7 @@
 #include "base/printable.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 
 bool stat_view_is_column(const struct stat_ratio *r)
@@ -18,6 +19,11 @@ void stat_view_column(const struct stat_head *h, const struct stat_row *row,
 		strbuf_char(to, ' ');
 	}
 	strbuf_str(to, r->unit);
+}
+
+int stat_view_decimals(const struct stat_event *e)
+{
+	return floor(e->scale) < e->scale ? 2 : 0;
 }
 
 double stat_view_share(const struct stat_row *row)

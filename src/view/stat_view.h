@@ -23,6 +23,8 @@ bool stat_view_is_column(const struct stat_ratio *r);
 /* "GHz", or with the event's name where the unit does not say it: "branch-misses of all branches". */
 void stat_view_column(const struct stat_head *h, const struct stat_row *row,
 		      const struct stat_ratio *r, struct strbuf *to);
+/* Decimals of a count: two where its scale is no whole number, as perf has them. */
+int stat_view_decimals(const struct stat_event *e);
 /* The share of time in which a row's counters had the hardware, percent. */
 double stat_view_share(const struct stat_row *row);
 /* The number of a ratio without blanks and signs: "12.34". */

@@ -203,7 +203,7 @@ static void add_row(const struct stat_view *v, const struct stat_head *h,
 	add_time(v, h);
 	add_key(v, h, row);
 	if (counted)
-		add_value(v, row->value, e->scale == 1 ? 0 : 2);
+		add_value(v, row->value, stat_view_decimals(e));
 	else
 		strbuf_right(to,
 			     row->state == STAT_NOT_SUPPORTED ? "<not supported>" : "<not counted>",

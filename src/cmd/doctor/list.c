@@ -38,6 +38,9 @@ struct list_state {
 	struct json json;
 	enum event_section section; /* of the entry before; 0: none yet */
 	bool as_perf;
+	bool groups_only;
+	VEC(const char *) groups; /* of metrics, each once */
+	struct arena arena;
 	size_t nr;
 };
 
@@ -55,6 +58,7 @@ enum {
 static const struct {
 	const char *word;
 	u32 sections;
+	bool groups; /* of metrics, not the metrics */
 } kinds[] = {
 	{ "hw", EVENT_SECTION_HARDWARE },
 	{ "hardware", EVENT_SECTION_HARDWARE },
@@ -72,18 +76,21 @@ static const struct {
 	{ "tracer", EVENT_SECTION_TRACER },
 	{ "metric", EVENT_SECTION_METRIC },
 	{ "metrics", EVENT_SECTION_METRIC },
-	{ "metricgroup", EVENT_SECTION_METRIC },
-	{ "metricgroups", EVENT_SECTION_METRIC },
+	{ "metricgroup", EVENT_SECTION_METRIC, .groups = true },
+	{ "metricgroups", EVENT_SECTION_METRIC, .groups = true },
 	{ "pfm", EVENT_SECTION_VENDOR },
 	{ "function", EVENT_SECTION_FUNCTION },
 	{ "functions", EVENT_SECTION_FUNCTION },
 };
 
-static u32 sections_of(const char *word)
+static u32 sections_of(const char *word, bool *groups)
 {
+	*groups = false;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (!strcmp(kinds[i].word, word))
+		if (!strcmp(kinds[i].word, word)) {
+			*groups = kinds[i].groups;
 			return kinds[i].sections;
+		}
 	return 0;
 }
 
@@ -235,6 +242,48 @@ static int text_entry(struct list_state *s, const struct event_entry *e)
 	return 0;
 }
 
+/* ---- groups of metrics ---- */
+
+static int add_group(struct list_state *s, const char *name, size_t len)
+{
+	vec_for_each (&s->groups, g)
+		if (strlen(*g) == len && !strncmp(*g, name, len))
+			return 0;
+	const char **g = vec_push(&s->groups);
+	if (!g)
+		return -ENOMEM;
+	*g = arena_strndup(&s->arena, name, len);
+	return *g ? 0 : -ENOMEM;
+}
+
+static int add_groups(struct list_state *s, const struct metric *m)
+{
+	int err = 0;
+	for (const char *at = m->groups; at && *at && !err; at += *at == ';') {
+		size_t len = strcspn(at, ";");
+		err = len ? add_group(s, at, len) : 0;
+		at += len;
+	}
+	return err;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void print_groups(struct list_state *s)
+{
+	if (!s->groups.nr)
+		return;
+	qsort(s->groups.at, s->groups.nr, sizeof(*s->groups.at), compare_names);
+	if (!s->o->raw_dump)
+		strbuf_str(&s->app->out, "\nMetric Groups:\n\n");
+	vec_for_each (&s->groups, g)
+		strbuf_printf(&s->app->out, s->o->raw_dump ? "%s " : "%s\n", *g);
+	s->groups.nr = 0;
+}
+
 /* ---- JSON, with the keys of newer perf's list -j ---- */
 
 static int json_entry(struct list_state *s, const struct event_entry *e)
@@ -245,6 +294,8 @@ static int json_entry(struct list_state *s, const struct event_entry *e)
 		json_put_str(j, "Unit", e->pmu->name);
 	if (e->vendor)
 		json_put_str(j, "Unit", e->vendor->pmu);
+	if (e->metric && e->metric->groups)
+		json_put_str(j, "MetricGroup", e->metric->groups);
 	json_put_str(j, e->metric ? "MetricName" : "EventName", e->name ? e->name : "");
 	if (e->alias)
 		json_put_str(j, "EventAlias", e->alias);
@@ -297,6 +348,8 @@ static int on_entry(void *ctx, const struct event_entry *e)
 	s->nr++;
 	if (s->app->json)
 		return json_entry(s, e);
+	if (s->groups_only)
+		return add_groups(s, e->metric);
 	if (s->o->raw_dump) {
 		if (e->name && e->section != EVENT_SECTION_RAW &&
 		    e->section != EVENT_SECTION_BREAKPOINT)
@@ -354,9 +407,12 @@ static int read_metrics(struct list_state *s, const char *path, struct metric_se
 static int list_word(struct list_state *s, struct event_query *q, const char *word)
 {
 	q->glob = q->system_glob = q->event_glob = NULL;
-	q->sections = sections_of(word);
-	if (q->sections)
-		return event_catalog(&s->env, q, on_entry, s);
+	q->sections = sections_of(word, &s->groups_only);
+	if (q->sections) {
+		int err = event_catalog(&s->env, q, on_entry, s);
+		print_groups(s);
+		return err;
+	}
 	/* SYSTEM:EVENT, or a part of any name. */
 	struct strbuf buf;
 	strbuf_init(&buf);
@@ -421,6 +477,7 @@ static int list_run(struct app *app, void *opts, int argc, char **argv)
 				 .build_id_dir = recorded_cache_dir(home, sizeof(home)) };
 	app->json |= o->json;
 	metric_set_init(&metrics);
+	arena_init(&s.arena);
 	int err = event_env_open(&s.env, o->root ? o->root : "");
 	if (err == 0) {
 		err = o->metrics ? read_metrics(&s, o->metrics, &metrics) : 0;
@@ -444,6 +501,8 @@ static int list_run(struct app *app, void *opts, int argc, char **argv)
 		event_env_close(&s.env);
 	}
 	metric_set_done(&metrics);
+	vec_free(&s.groups);
+	arena_done(&s.arena);
 	if (err < 0)
 		return app_fail(app, err);
 	if (s.nr || s.as_perf) /* perf's status is 0 whatever it finds */
@@ -496,7 +555,8 @@ const struct command command_list = {
 	.group = "About the machine and sonde",
 	.summary = "list what can be observed here",
 	.usage = "[OPTIONS] "
-		 "[hw|sw|cache|tool|pmu|raw|tracepoint|sdt|probe|tracer|metric|pfm|function|GLOB].."
+		 "[hw|sw|cache|tool|pmu|raw|tracepoint|sdt|probe|tracer|metric|metricgroup|pfm|"
+		 "function|GLOB].."
 		 ".",
 	.about = "A word that is not a kind is looked for in all names; SYSTEM:EVENT in "
 		 "tracepoints only.",

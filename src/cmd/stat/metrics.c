@@ -90,6 +90,23 @@ const char *stat_metrics_event(const struct metric_prog *prog, u32 *at)
 	return "duration_time";
 }
 
+/* Whether a formula has named an event already, before the one that ends at `at`. */
+static bool comes_before(const struct metric_prog *prog, const char *name, u32 at)
+{
+	const char *other;
+	for (u32 i = 0; (other = stat_metrics_event(prog, &i)) && i < at;)
+		if (!strcmp(other, name))
+			return true;
+	return false;
+}
+
+/* Intel's metric events count only in a group that `slots` leads. */
+static bool led_by_slots(struct stat_plan *p, const char *name)
+{
+	return !strncmp(name, "topdown-", 8) && count_events(p, "slots") &&
+	       count_events(p, "topdown-retiring");
+}
+
 /* The events of a formula that are not counted yet, as one group that may be taken apart. */
 static int add_metric_events(struct stat_plan *p, const struct metric_prog *prog, struct diag *d)
 {
@@ -98,9 +115,15 @@ static int add_metric_events(struct stat_plan *p, const struct metric_prog *prog
 	const char *name;
 	strbuf_init(&text);
 	strbuf_char(&text, '{');
-	for (u32 at = 0; (name = stat_metrics_event(prog, &at));)
-		if (!is_listed(p, name))
-			strbuf_printf(&text, "%s%s", nr++ ? "," : "", name);
+	for (u32 at = 0; (name = stat_metrics_event(prog, &at));) {
+		if (is_listed(p, name) || comes_before(prog, name, at))
+			continue;
+		if (!nr && led_by_slots(p, name)) {
+			strbuf_str(&text, "slots");
+			nr++;
+		}
+		strbuf_printf(&text, "%s%s", nr++ ? "," : "", name);
+	}
 	strbuf_str(&text, "}:W");
 	/* One event is no group. */
 	const char *whole = strbuf_cstr(&text);
@@ -108,6 +131,26 @@ static int add_metric_events(struct stat_plan *p, const struct metric_prog *prog
 	int err = nr ? event_list_add(&p->list, &p->env, alone ? alone : whole, EVENT_USE_COUNT, d)
 		     : 0;
 	strbuf_done(&text);
+	return err;
+}
+
+static int add_named(struct stat_plan *p, const struct metric *m, struct diag *d);
+
+/* All metrics of a group; 0 metrics: there is no such group. */
+static int add_group(struct stat_plan *p, const char *group, u32 *nr_added, struct diag *d)
+{
+	size_t nr;
+	const struct metric *all = metric_builtin(&nr), *before = NULL;
+	int err = 0;
+	*nr_added = 0;
+	for (size_t i = 0; i < nr && !err; i++) {
+		if (!metric_in_group(&all[i], group) ||
+		    (before && !strcmp(before->name, all[i].name)))
+			continue;
+		before = &all[i];
+		err = add_named(p, before, d);
+		++*nr_added;
+	}
 	return err;
 }
 
@@ -122,9 +165,9 @@ static int unknown_metric(struct stat_plan *p, const char *name, struct diag *d)
 			strbuf_printf(&names, "%s%s", i ? ", " : "", built_in[i].name);
 	vec_for_each (&p->metric_set.items, m)
 		strbuf_printf(&names, ", %s", m->name);
-	diag_error(d, -EINVAL, "-M: there is no metric '%s'", name);
+	diag_error(d, -EINVAL, "-M: there is no metric or metric group '%s'", name);
 	diag_hint(d, "there are %s", strbuf_cstr(&names));
-	diag_hint(d, "--metrics FILE brings more");
+	diag_hint(d, "--metrics FILE brings more; sonde list metricgroups shows the groups");
 	strbuf_done(&names);
 	return -EINVAL;
 }
@@ -132,9 +175,16 @@ static int unknown_metric(struct stat_plan *p, const char *name, struct diag *d)
 static int add_metric(struct stat_plan *p, const char *name, struct diag *d)
 {
 	const struct metric *m = metric_find(&p->metric_set, name);
+	if (m)
+		return add_named(p, m, d);
+	u32 nr;
+	int err = add_group(p, name, &nr, d);
+	return err || nr ? err : unknown_metric(p, name, d);
+}
+
+static int add_named(struct stat_plan *p, const struct metric *m, struct diag *d)
+{
 	struct metric_prog *prog;
-	if (!m)
-		return unknown_metric(p, name, d);
 	int err = stat_metrics_prog(p, m, &prog, d);
 	if (err)
 		return err;
@@ -143,7 +193,7 @@ static int add_metric(struct stat_plan *p, const char *name, struct diag *d)
 	err = add_metric_events(p, prog, &why);
 	if (err == -EINVAL || err == -ENOENT ||
 	    err == -EOPNOTSUPP) { /* the others are still worth having */
-		diag_note(d, "-M %s cannot be computed here: %s", name,
+		diag_note(d, "-M %s cannot be computed here: %s", m->name,
 			  why.items.nr ? why.items.at[0].message : "an event of it is not known");
 		p->progs.nr--;
 		metric_prog_done(prog);

@@ -342,6 +342,20 @@ static int add_formula(struct stat_plan *p, u32 beside, const struct metric_prog
 	return 0;
 }
 
+static bool is_counted(const struct stat_plan *p, const char *event)
+{
+	vec_for_each (&p->counters, c)
+		if (metric_is_event(event, c->desc))
+			return true;
+	return false;
+}
+
+/* Of two metrics that stand for each other, the one whose events are counted. */
+static bool is_meant(const struct stat_plan *p, const struct metric *m)
+{
+	return (!m->needs || is_counted(p, m->needs)) && !(m->unless && is_counted(p, m->unless));
+}
+
 /* What perf prints beside an event, whether asked for or not. */
 static int add_built_in(struct stat_plan *p, u32 counter, size_t nr_asked, struct diag *d)
 {
@@ -351,6 +365,8 @@ static int add_built_in(struct stat_plan *p, u32 counter, size_t nr_asked, struc
 		bool asked = false;
 		for (size_t i = 0; i < nr_asked; i++)
 			asked |= !strcmp(p->progs.at[i]->metric->name, m->name);
+		if (!is_meant(p, m))
+			continue;
 		int err = stat_metrics_prog(p, m, &prog, d);
 		if (!err)
 			err = add_formula(p, counter, prog, asked);
@@ -443,6 +459,8 @@ static int resolve_events(struct stat_plan *p, struct diag *d)
 		err = stat_metrics_add(p, d);
 	if (!err && p->opts->transaction)
 		err = add_transaction_events(p, d);
+	if (!err && p->opts->topdown)
+		err = stat_topdown_add(p, d);
 	if (!err && !p->list.events.nr)
 		err = add_default_events(p, d);
 	if (!err)

@@ -50,6 +50,17 @@ static int take_cgroup(void *opts, const char *value, bool negated, struct diag 
 	return add_word(opts, STAT_WORD_CGROUP, value);
 }
 
+/* --no-metric-only is for --topdown, which shows nothing else by itself. */
+static int take_metric_only(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct stat_opts *o = opts;
+	(void)value;
+	(void)d;
+	o->metric_only = !negated;
+	o->metric_only_given = true;
+	return 0;
+}
+
 static int check_options(const struct stat_opts *o, int argc, struct diag *d)
 {
 	bool repeats = o->repeat != 1;
@@ -141,6 +152,7 @@ static int stat_run(struct app *app, void *opts, int argc, char **argv)
 				  .control = { .fd = -1, .ack_fd = -1 },
 				  .child = { .go_fd = -1, .exec_fd = -1 } };
 	o->json |= app->json;
+	o->metric_only |= o->topdown && !o->metric_only_given;
 	strbuf_init(&s.out);
 	app_live(app);
 	int status = stat_session(&s);
@@ -188,6 +200,8 @@ static const struct opt stat_rows[] = {
 	OPT_COUNT('d', "detailed", struct stat_opts, detailed, "Caches, too; twice and three times: more of them"),
 	OPT_LIST('M', "metrics", struct stat_opts, metrics, "LIST|FILE", "Ratios and the events they need; or a file of lines NAME = EXPRESSION [; UNIT [; ABOUT]]"),
 	OPT_FLAG('T', "transaction", struct stat_opts, transaction, "Transactions of Intel's TSX: cycles inside of them, aborted ones"),
+	OPT_FLAG(0, "topdown", struct stat_opts, topdown, "What became of the pipeline's slots: retiring, bad speculation, frontend bound, backend bound (Intel)"),
+	OPT_UINT(0, "td-level", struct stat_opts, td_level, "N", "Level of detail of --topdown (default: the deepest one that the CPU has)"),
 	OPT_FLAG('n', "null", struct stat_opts, null_run, "Nothing: only the time"),
 	OPT_FLAG(0, "all-user", struct stat_opts, only_user, "User space only"),
 	OPT_FLAG(0, "all-kernel", struct stat_opts, only_kernel, "The kernel only"),
@@ -227,7 +241,7 @@ static const struct opt stat_rows[] = {
 	OPT_INT(0, "log-fd", struct stat_opts, log_fd, "N", "Write to this open descriptor", OPT_SEEN(struct stat_opts, log_fd_given)),
 	OPT_FLAG(0, "summary", struct stat_opts, summary, "After the intervals of -I: the whole"),
 	OPT_FLAG(0, "no-csv-summary", struct stat_opts, no_csv_summary, "Rows of --summary do not begin with 'summary'"),
-	OPT_FLAG(0, "metric-only", struct stat_opts, metric_only, "Only the ratios, as columns"),
+	OPT_CALL(0, "metric-only", NULL, "Only the ratios, as columns", take_metric_only),
 	OPT_FLAG(0, "table", struct stat_opts, table, "The time of each run of -r"),
 	OPT_FLAG('B', "big-num", struct stat_opts, big_num, "Groups of digits as the locale has them (the default); --no-big-num: none"),
 	OPT_FLAG(0, "quiet", struct stat_opts, quiet, "No counts at all"),
@@ -235,8 +249,6 @@ static const struct opt stat_rows[] = {
 	OPT_FLAG(0, "metric-no-group", struct stat_opts, ignored, "Groups of -M are taken apart by themselves", .hidden = true),
 	OPT_FLAG(0, "metric-no-merge", struct stat_opts, ignored, "", .hidden = true),
 	OPT_FLAG(0, "hybrid-merge", struct stat_opts, ignored, "Rows of cpu_core and cpu_atom are one unless --no-merge", .hidden = true),
-	OPT_UINT(0, "td-level", struct stat_opts, repeat, "N", "Write the formulae into a file for -M: the events are sonde list 'topdown*'", .refused = true),
-	OPT_FLAG(0, "topdown", struct stat_opts, ignored, "Write the formulae into a file for -M: the events are sonde list 'topdown*'", .refused = true),
 	OPT_FLAG(0, "smi-cost", struct stat_opts, ignored, "Count -e msr/smi/,msr/aperf/,cycles", .refused = true),
 	OPT_FLAG(0, "iostat", struct stat_opts, ignored, "Count the uncore_iio PMUs by name: sonde list 'uncore_iio*'", .refused = true),
 	OPT_STR(0, "cputype", struct stat_opts, separator, "TYPE", "Name the PMU in the event: -e cpu_core/cycles/", .refused = true),

@@ -43,8 +43,10 @@ struct stat_opts {
 	bool all, no_aggr, no_inherit, null_run, json, append, table, summary, no_csv_summary;
 	bool per_thread, per_core, per_die, per_socket, per_node;
 	bool metric_only, no_merge, big_num, quiet, sync_first, only_user, only_kernel;
-	bool scale, transaction, group_all, interval_clear, log_fd_given, ignored;
+	bool scale, transaction, topdown, metric_only_given, group_all, interval_clear,
+		log_fd_given, ignored;
 	s64 log_fd, delay_ms;
+	u64 td_level; /* 0: the deepest there is */
 	u64 repeat, interval_ms, interval_count, timeout_ms;
 };
 
@@ -86,6 +88,9 @@ int stat_metrics_prog(struct stat_plan *p, const struct metric *m, struct metric
 		      struct diag *d) must_check;
 /* metric_prog_next_event(), with duration_time for a formula that needs none. */
 const char *stat_metrics_event(const struct metric_prog *prog, u32 *at);
+
+/* --topdown: its events. -EOPNOTSUPP: this machine has none. */
+int stat_topdown_add(struct stat_plan *p, struct diag *d) must_check;
 
 int stat_plan_init(struct stat_plan *p, const struct stat_opts *o);
 void stat_plan_done(struct stat_plan *p);
