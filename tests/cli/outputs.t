@@ -55,4 +55,14 @@ cmp -s got want
 ok $? "and what was written has gone through"
 is "$("$SONDE" export --to speedscope -i one.data --kallsyms names -o /dev/stdout 2>/dev/null | md5sum)" "$(md5sum <want)" "/dev/stdout is the output"
 is "$(ls | grep -E '[0-9]+-[0-9a-f]{6}$')" "" "nothing lies beside"
+# The output is tried before the input is read: there may be hours in it, and a pipe is gone afterwards.
+first() { # CMD...
+	exits 1 "$*: an output that cannot be" "$SONDE" "$@"
+	like "$err" "cannot write '?/nosuch/x" "$*: is told before the input is opened"
+}
+first ftrace split -i nosuch.dat -o /nosuch/x
+first ftrace convert -i nosuch.dat -o /nosuch/x
+first inject -i nosuch.data -o /nosuch/x
+first data convert -i nosuch.data --to-json /nosuch/x
+first archive -i nosuch.data /nosuch/x
 done_testing

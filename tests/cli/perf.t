@@ -108,6 +108,10 @@ exits 1 "our own name: 1" "$SONDE" report -i nosuch.data
 # ---- workloads
 exits 0 "perf test -w" "$ours" test -w noploop 0.01
 exits 0 "perf's name for a workload" "$ours" test -w leafloop 0.01
+# perf's own workloads of these names: a child that computes, and functions that its test of branch stacks looks for.
+like "$("$ours" test --list-workloads)" '^sqrtloop' "sqrtloop is one of its own"
+exits 0 "sqrtloop" bash -c 'times=$( { "$0" test -w sqrtloop 0.1; times; } | sed -n 2p); [ "${times%% *}" != 0m0.000s ]' "$ours"
+exits 0 "brstack" "$ours" test -w brstack 1000
 exits 129 "a workload nobody has" "$ours" test -w nosuch
 like "$err" "no workload 'nosuch'" "is named"
 exits 0 "perf test --list-workloads" "$ours" test --list-workloads

@@ -85,6 +85,8 @@ chain() {
 chain leaf "workload_leaf workload_middle workload_parent" 0.5
 chain deep "workload_spin workload_recurse workload_recurse workload_recurse workload_deep" 3 -s 0.5
 chain thloop "workload_spin workload_thread" 0.5
+chain sqrtloop "workload_sqrt workload_sqrtloop" 0.5
+chain brstack "(brstack_bar (brstack_foo )?)?(brstack_foo )?brstack_bench workload_brstack" 99999999
 JITDUMPDIR=$SONDE_TMP chain jit "jit_loop jit_outer workload_jit" 0.5
 clean_jit
 
@@ -107,25 +109,25 @@ fi
 if ! needs_or_skip "symbols" nm; then
 	symbols=$(nm "$SONDE" | awk '$2 == "T" { print $3 }')
 	for f in workload_spin workload_leaf workload_middle workload_parent workload_recurse workload_inline_caller \
-		workload_thread workload_locked workload_allocate workload_touch workload_syscalls; do
+		workload_thread workload_sqrt workload_locked workload_allocate workload_touch workload_syscalls; do
 		like "$symbols" "^$f\$" "$f is a symbol"
 	done
 fi
 
-for w in noploop thloop leaf inline; do
+for w in noploop thloop leaf inline sqrtloop; do
 	exits 0 "$w 0 ends at once" "$SONDE" workload $w 0
 done
-for w in deep malloc faults syscalls switches io forks usdt mutex; do
+for w in deep brstack malloc faults syscalls switches io forks usdt mutex; do
 	exits 0 "$w 0 ends at once" "$SONDE" workload $w 0
 	exits 0 "$w 10" "$SONDE" workload $w 10 -s 0
 	is "$out$err" "" "and says nothing"
 done
 
 exits 0 "--list" "$SONDE" workload --list
-is "$(printf '%s\n' "$out" | wc -l)" 14 "lists 14 workloads"
+is "$(printf '%s\n' "$out" | wc -l)" 16 "lists 16 workloads"
 exits 0 "--list --json" "$SONDE" workload --list --json
 if ! needs_or_skip "the list is JSON" python3; then
-	is "$(printf '%s' "$out" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" 14 "the list is JSON"
+	is "$(printf '%s' "$out" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" 16 "the list is JSON"
 fi
 exits 129 "without a name" "$SONDE" workload
 exits 129 "an unknown name" "$SONDE" workload lef

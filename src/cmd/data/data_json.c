@@ -10,9 +10,10 @@
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
 #include "session/look.h"
-#include "session/named_run.h"
+#include "session/outfile.h"
 #include "session/recording.h"
 #include "session/symbols.h"
+#include "session/named_run.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 #include "view/json_samples.h"
@@ -235,7 +236,9 @@ static int convert_run(struct app *app, void *opts, int argc, char **argv)
 	/* The format is perf's, and so are its names. */
 	o->symbols.no_func_names = !o->symbols.func_names;
 	symbols_recorded(app_symbols(app), o->input);
-	int err = replay_perf_open(o->input, &c.src, &app->diag);
+	int err = outfile_check(o->to_json, &app->diag);
+	if (!err)
+		err = replay_perf_open(o->input, &c.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	app_live(app);

@@ -6,6 +6,7 @@
 #include "cmd/app/app.h"
 #include "cmd/app/files.h"
 #include "cmd/app/commands.h"
+#include "session/outfile.h"
 #include "session/recorded_ids.h"
 #include "file/perfdata_copy.h"
 #include "image/buildid.h"
@@ -203,7 +204,9 @@ static int inject_run(struct app *app, void *opts, int argc, char **argv)
 	if (to_stdout && term_is_tty(STDOUT_FILENO))
 		return app_usage(app, "standard output is a terminal: -o FILE");
 	symbols_recorded(app_symbols(app), o->input);
-	int err = replay_perf_open(o->input, &j.src, &app->diag);
+	int err = outfile_check(o->output, &app->diag);
+	if (!err)
+		err = replay_perf_open(o->input, &j.src, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	app_live(app); /* no pager between us and standard output */

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
+#include "session/outfile.h"
 #include "cmd/ftrace/format.h"
 #include "file/tracedat_out.h"
 
@@ -60,7 +61,9 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		o->input = "trace.dat";
 	if (!o->output)
 		return app_usage(app, "where to? -o FILE");
-	int err = tracedat_open(&from, o->input, &app->diag);
+	int err = outfile_check(o->output, &app->diag);
+	if (!err)
+		err = tracedat_open(&from, o->input, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	int status = APP_FAILED;

@@ -3,8 +3,13 @@
 #include "base/json.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
+#include "session/outfile.h"
+#include "file/tracedat_out.h"
 #include "file/tracedat_split.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 struct split_opts {
@@ -52,6 +57,15 @@ static int parse_edge(const char *text, bool end, u64 *ret)
 	return 0;
 }
 
+/* The first piece shows whether there is room for pieces, before a large input is read. */
+static int check_output(const char *output, struct diag *d)
+{
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof(path), "%s.1", output) >= (int)sizeof(path))
+		return diag_error(d, -ENAMETOOLONG, "%s.1: %s", output, strerror(ENAMETOOLONG));
+	return outfile_check(path, d);
+}
+
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct split_opts *o = opts;
@@ -68,7 +82,9 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		o->input = "trace.dat";
 	if (!o->output)
 		o->output = o->input;
-	int err = tracedat_open(&from, o->input, &app->diag);
+	int err = check_output(o->output, &app->diag);
+	if (!err)
+		err = tracedat_open(&from, o->input, &app->diag);
 	if (err)
 		return app_fail(app, err);
 	struct tracedat_split how = {

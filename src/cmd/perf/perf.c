@@ -330,8 +330,6 @@ static const char *const renamed[][2] = {
 	{ "leafloop", "leaf" },
 	{ "inlineloop", "inline" },
 	{ "context_switch_loop", "switches" },
-	{ "sqrtloop", "noploop" },
-	{ "brstack", "leaf" },
 };
 
 static int test_run(struct app *app, void *opts, int argc, char **argv)

@@ -2,8 +2,10 @@
 #include "cmd/workload/workload.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 WORKLOAD_FN void workload_spin(void)
@@ -91,6 +93,63 @@ WORKLOAD_FN int workload_inline(const struct workload_args *a)
 	while (!err && !workload_over)
 		x = workload_inline_caller(x);
 	return err ? err : x ? 0 : -EIO;
+}
+
+/* A branch of each kind, under the names that perf's test of branch stacks looks for. */
+WORKLOAD_FN static void brstack_bar(void)
+{
+	WORKLOAD_KEEP_FRAME();
+}
+
+WORKLOAD_FN static void brstack_foo(void)
+{
+	brstack_bar();
+	WORKLOAD_NO_TAIL_CALL();
+}
+
+WORKLOAD_FN static void brstack_bench(u64 i)
+{
+	void (*volatile indirect)(void) = brstack_foo;
+	if (i % 3)
+		brstack_foo();
+	brstack_bar();
+	indirect();
+	WORKLOAD_NO_TAIL_CALL();
+}
+
+WORKLOAD_FN int workload_brstack(const struct workload_args *a)
+{
+	for (u64 i = 0; i < a->n; i++)
+		brstack_bench(i);
+	return 0;
+}
+
+WORKLOAD_FN double workload_sqrt(double x)
+{
+	double root;
+	WORKLOAD_KEEP_FRAME();
+	root = sqrt(x);
+	WORKLOAD_NO_TAIL_CALL();
+	return root;
+}
+
+/* As in perf, a child computes, and the parent sleeps until it is done. */
+WORKLOAD_FN int workload_sqrtloop(const struct workload_args *a)
+{
+	volatile double sum = 0;
+	int status = 0;
+	pid_t child = fork();
+	if (child < 0)
+		return diag_error(a->d, -errno, "cannot fork: %s", strerror(errno));
+	if (!child) {
+		int err = workload_start_timer(a, a->ns);
+		for (double x = 1; !err && !workload_over; x += 1)
+			sum += workload_sqrt(x);
+		_exit(err ? 1 : 0);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return status ? -EIO : 0;
 }
 
 WORKLOAD_FN void *workload_thread(void *arg)
