@@ -90,4 +90,35 @@ is "$(readlink -f there/.build-id/*/* | grep -c 'long-name')" 1 "and links to th
 exits 1 "no recording" "$SONDE" archive nothing.data
 [ ! -e nothing.data.tar.gz ]
 ok $? "no archive either"
+# ---- files of another mount namespace, by the path that they have there
+mkdir hidden
+if needs_or_skip "--target-ns" unshare gcc || ! unshare -m true 2>/dev/null; then
+	:
+else
+	echo 'int main(void) { return 0; }' >own.c
+	gcc -Wl,--build-id -o own own.c
+	unshare -m bash -c 'mount -t tmpfs t hidden && cp own hidden/program && ln -s /etc/passwd hidden/link && touch ready && exec sleep 600' &
+	contained=$!
+	wait_until test -e ready
+	exits 1 "a file of a container is not here" "$SONDE" buildid-cache -a "$PWD/hidden/program"
+	exits 0 "--target-ns" "$SONDE" buildid-cache --target-ns $contained -a "$PWD/hidden/program"
+	id=$("$SONDE" buildid-list -i own)
+	cmp -s "$PERF_BUILDID_DIR$PWD/hidden/program/$id/elf" own
+	ok $? "is kept under the path it has there"
+	like "$("$SONDE" buildid-cache -l)" "^$id $PWD/hidden/program\$" "and listed"
+	ours=$(find "$PERF_BUILDID_DIR" -path '*hidden*' -name elf)
+	exits 0 "-r" "$SONDE" buildid-cache --target-ns $contained -r "$PWD/hidden/program"
+	perf_in buildid-cache --target-ns $contained -a "$PWD/hidden/program"
+	is "$(find "$PERF_BUILDID_DIR" -path '*hidden*' -name elf)" "$ours" "perf keeps it in the same place"
+	exits 0 "-p" "$SONDE" buildid-cache --target-ns $contained -p "$PWD/hidden/program"
+	is "$("$SONDE" buildid-cache -l | grep -c hidden)" 0 "removes what is kept under the path"
+	exits 1 "a relative path" "$SONDE" buildid-cache --target-ns $contained -a hidden/program
+	exits 1 "what is no program" "$SONDE" buildid-cache --target-ns $contained -a "$PWD/hidden/link"
+	like "$err" "no program or library" "is refused"
+	kill $contained
+	wait $contained 2>/dev/null
+	exits 1 "a process that is gone" "$SONDE" buildid-cache --target-ns $contained -a /bin/true
+	like "$err" "there is no such process" "is told"
+fi
+
 done_testing

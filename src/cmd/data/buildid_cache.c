@@ -1,4 +1,5 @@
 /* sonde buildid-cache: the files that perf (and we) keep by build id, so that a recording finds the very binaries it saw. */
+#include "base/foreign.h"
 #include "base/json.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
@@ -7,15 +8,19 @@
 #include "stream/replay_perf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct cache_opts {
 	struct opt_list add, remove, purge, update;
 	bool purge_all;
 	bool list;
 	const char *missing;
+	u64 target_pid;
 	bool ignored;
 	const char *refused;
 };
@@ -32,7 +37,7 @@ static const struct opt cache_rows[] = {
 	OPT_FLAG('f', "force", struct cache_opts, ignored, "Accepted; nothing is asked", .hidden = true),
 	OPT_STR('k', "kcore", struct cache_opts, refused, "FILE", "The kernel's names are taken from the running system; there is nothing to copy", .refused = true),
 	OPT_STR(0, "debuginfod", struct cache_opts, refused, "URLS", "Nothing is fetched from the network: debuginfod-find does, and --add keeps it", .optional = true, .refused = true),
-	OPT_STR(0, "target-ns", struct cache_opts, refused, "PID", "Give the path as seen from here: /proc/PID/root/...", .refused = true),
+	OPT_UINT(0, "target-ns", struct cache_opts, target_pid, "PID", "Files are those that this process sees (of a container)"),
 	OPT_END(),
 };
 /* clang-format on */
@@ -51,6 +56,7 @@ struct cache {
 	struct json json;
 	const char *purge; /* path: entries to be removed; NULL: all */
 	u64 nr_purged;
+	int root_fd; /* of the process of --target-ns; -1: our own */
 	bool failed;
 };
 
@@ -81,69 +87,105 @@ static void fail(struct cache *c, const char *what, const char *path, const char
 	c->failed = true;
 }
 
-/* The file's own id and its path without links. */
-static int identify(const char *file, char path[PATH_MAX], struct buildid *id)
+/* A file of the user's: its own id, its path without links, and where it can be read. */
+struct named {
+	struct buildid id;
+	char path[PATH_MAX]; /* in the namespace of --target-ns, where there is one */
+	char from[PATH_MAX];
+	int fd;
+};
+
+static int open_image(const struct cache *c, const char *file, struct named *n)
+{
+	if (c->root_fd < 0) {
+		if (!realpath(file, n->path))
+			return -errno;
+		memcpy(n->from, n->path, sizeof(n->from));
+		n->fd = foreign_open(n->path, 0);
+		return n->fd < 0 ? n->fd : 0;
+	}
+	size_t len = strlen(file);
+	if (*file != '/' || len >= sizeof(n->path))
+		return *file != '/' ? -EINVAL : -ENAMETOOLONG;
+	n->fd = foreign_open_in_root(c->root_fd, file, 0);
+	if (n->fd < 0)
+		return n->fd;
+	memcpy(n->path, file, len + 1);
+	(void)snprintf(n->from, sizeof(n->from), "/proc/self/fd/%d", n->fd);
+	return 0;
+}
+
+static int identify(const struct cache *c, const char *file, struct named *n)
 {
 	struct elfimg e;
-	if (!realpath(file, path))
-		return -errno;
-	int err = elfimg_open(&e, path, NULL);
+	n->fd = -1;
+	int err = open_image(c, file, n);
 	if (err)
 		return err;
-	err = buildid_of_image(&e, id);
+	err = elfimg_open_fd(&e, n->fd);
+	if (err)
+		return err;
+	err = buildid_of_image(&e, &n->id);
 	elfimg_close(&e);
 	return err ? -ENODATA : 0;
+}
+
+static void named_done(struct named *n)
+{
+	if (n->fd >= 0)
+		(void)close(n->fd);
 }
 
 static const char *reason(int err)
 {
 	return err == -ENODATA	 ? "it has no build id"
+	       : err == -EINVAL	 ? "it is no regular file, or with --target-ns not a whole path"
 	       : err == -ENOEXEC ? "it is no program or library (ELF)"
 				 : strerror(-err);
 }
 
 static void add(struct cache *c, const char *file)
 {
-	char path[PATH_MAX];
-	struct buildid id;
-	int err = identify(file, path, &id);
+	struct named n;
+	int err = identify(c, file, &n);
 	if (!err) {
-		err = idcache_add(c->dir, path, path, &id, "elf");
+		err = idcache_add(c->dir, n.from, n.path, &n.id, "elf");
 		err = err == -EEXIST ? 0 : err;
-		said(c, "Adding", &id, file, err);
+		said(c, "Adding", &n.id, file, err);
 	}
 	if (err)
 		fail(c, "add", file, reason(err));
+	named_done(&n);
 }
 
 static void remove_one(struct cache *c, const char *file)
 {
-	char path[PATH_MAX];
-	struct buildid id;
-	int err = identify(file, path, &id);
+	struct named n;
+	int err = identify(c, file, &n);
 	if (!err) {
-		err = idcache_remove(c->dir, &id);
-		said(c, "Removing", &id, file, err);
+		err = idcache_remove(c->dir, &n.id);
+		said(c, "Removing", &n.id, file, err);
 	}
 	if (err == -ENOENT && as_perf(c))
 		strbuf_printf(&c->app->err, "%s wasn't in the cache\n", file);
 	else if (err)
 		fail(c, "remove", file, err == -ENOENT ? "it is not in the cache" : reason(err));
+	named_done(&n);
 }
 
 static void update(struct cache *c, const char *file)
 {
-	char path[PATH_MAX];
-	struct buildid id;
-	int err = identify(file, path, &id);
+	struct named n;
+	int err = identify(c, file, &n);
 	if (!err) {
-		err = idcache_remove(c->dir, &id);
+		err = idcache_remove(c->dir, &n.id);
 		if (!err || err == -ENOENT)
-			err = idcache_add(c->dir, path, path, &id, "elf");
-		said(c, "Updating", &id, file, err);
+			err = idcache_add(c->dir, n.from, n.path, &n.id, "elf");
+		said(c, "Updating", &n.id, file, err);
 	}
 	if (err)
 		fail(c, "update", file, reason(err));
+	named_done(&n);
 }
 
 static int hex_digit(char ch)
@@ -178,7 +220,8 @@ static int purge_entry(void *ctx, const char *path, const char *hex)
 static void purge(struct cache *c, const char *file)
 {
 	char path[PATH_MAX];
-	c->purge = file && file[0] != '[' && realpath(file, path) ? path : file;
+	bool here = file && file[0] != '[' && c->root_fd < 0;
+	c->purge = here && realpath(file, path) ? path : file;
 	c->nr_purged = 0;
 	int err = idcache_each(c->dir, purge_entry, c);
 	err = err == -ENOENT ? 0 : err;
@@ -265,11 +308,26 @@ static int show(struct cache *c, const struct cache_opts *o)
 	return err ? err : end;
 }
 
+static int enter(struct cache *c, u64 pid)
+{
+	char path[64];
+	if (!pid)
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/%llu/root", (unsigned long long)pid);
+	c->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return c->root_fd >= 0	 ? 0
+	       : errno == ENOENT ? diag_error(&c->app->diag, -ESRCH,
+					      "--target-ns %llu: there is no such process",
+					      (unsigned long long)pid)
+				 : diag_error(&c->app->diag, -errno, "--target-ns %llu: %s: %s",
+					      (unsigned long long)pid, path, strerror(errno));
+}
+
 static int cache_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct cache_opts *o = opts;
 	char buf[PATH_MAX];
-	struct cache c = { .app = app, .dir = recorded_cache_dir(buf, sizeof(buf)) };
+	struct cache c = { .app = app, .dir = recorded_cache_dir(buf, sizeof(buf)), .root_fd = -1 };
 	bool any = o->add.items.nr || o->remove.items.nr || o->purge.items.nr ||
 		   o->update.items.nr || o->purge_all || o->list || o->missing;
 	if (argc || !any)
@@ -283,6 +341,8 @@ static int cache_run(struct app *app, void *opts, int argc, char **argv)
 		return APP_FAILED;
 	}
 	int err = o->list || o->missing ? show(&c, o) : 0;
+	if (!err)
+		err = enter(&c, o->target_pid);
 	if (err)
 		return app_fail(app, err);
 	each(&c, &o->add, add);
@@ -291,6 +351,8 @@ static int cache_run(struct app *app, void *opts, int argc, char **argv)
 	if (o->purge_all)
 		purge(&c, NULL);
 	each(&c, &o->update, update);
+	if (c.root_fd >= 0)
+		(void)close(c.root_fd);
 	return c.failed ? APP_FAILED : APP_DONE;
 }
 
