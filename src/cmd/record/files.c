@@ -152,9 +152,9 @@ static int on_full(void *ctx, u64 events)
 
 int record_watch_files(struct record_session *s)
 {
-	int err = loop_add_fd(s->loop, recorder_full_fd(s->rec), EPOLLIN, on_full, s, NULL);
+	int err = loop_add_fd(s->run.loop, recorder_full_fd(s->rec), EPOLLIN, on_full, s, NULL);
 	if (!err && s->sw.every_ns)
-		err = loop_add_timer(s->loop, s->sw.every_ns, s->sw.every_ns, on_switch_time, s,
+		err = loop_add_timer(s->run.loop, s->sw.every_ns, s->sw.every_ns, on_switch_time, s,
 				     NULL);
 	return err;
 }
@@ -170,43 +170,20 @@ static void say_events(struct record_session *s)
 	(void)strbuf_flush(&s->app->err);
 }
 
-/* 0 go on, 1 end. */
-static int obey(struct record_session *s, enum control_command command)
-{
-	int err = 0;
-	switch (command) {
-	case CONTROL_ENABLE: recorder_toggle(s->rec, true); break;
-	case CONTROL_DISABLE: recorder_toggle(s->rec, false); break;
-	case CONTROL_SNAPSHOT: err = s->sw.on ? switch_file(s) : 0; break;
-	case CONTROL_EVLIST: say_events(s); break;
-	case CONTROL_PING: break;
-	case CONTROL_STOP: err = 1; break;
-	case CONTROL_NONE:
-	case CONTROL_UNKNOWN:
-		diag_warn(&s->app->diag, "--control: '%s' is no command", s->control.word);
-		app_say(s->app);
-		return 0;
-	}
-	s->told_to_stop = err == 1;
-	if (err >= 0)
-		control_ack(&s->control);
-	return err;
-}
-
-int record_on_control(void *ctx, u64 events)
+int record_obey(void *ctx, enum control_command command)
 {
 	struct record_session *s = ctx;
-	(void)events;
-	enum control_command command;
-	int err = control_read(&s->control);
-	if (err <= 0) { /* nobody will say anything any more */
-		loop_remove(s->loop, s->control_source);
-		return 0;
+	switch (command) {
+	case CONTROL_ENABLE: recorder_toggle(s->rec, true); return 0;
+	case CONTROL_DISABLE: recorder_toggle(s->rec, false); return 0;
+	case CONTROL_SNAPSHOT: return s->sw.on ? switch_file(s) : 0;
+	case CONTROL_EVLIST: say_events(s); return 0;
+	case CONTROL_PING: return 0;
+	case CONTROL_STOP: return 1;
+	case CONTROL_NONE:
+	case CONTROL_UNKNOWN: break;
 	}
-	while ((command = control_next(&s->control)) != CONTROL_NONE) {
-		err = obey(s, command);
-		if (err)
-			return err;
-	}
-	return 0;
+	diag_warn(&s->app->diag, "--control: '%s' is no command", s->run.control.word);
+	app_say(s->app);
+	return -ENOTSUP;
 }

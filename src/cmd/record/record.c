@@ -20,29 +20,14 @@ enum { PIPE_FLUSH_NS = 400000000 };
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
-static int on_signal(void *ctx, u64 signo)
-{
-	struct record_session *s = ctx;
-	s->stop_signal = (int)signo;
-	return 1;
-}
-
-static int on_child(void *ctx, u64 status)
-{
-	struct record_session *s = ctx;
-	s->child_ended = true;
-	s->child_status = (int)status;
-	return 1;
-}
-
 /* All targets have ended, or nothing can be written any more. A command of ours then is about to tell its status. */
 static int on_gone(void *ctx, u64 events)
 {
 	struct record_session *s = ctx;
 	(void)events;
-	if (!s->child.pid || recorder_failed(s->rec))
+	if (!s->run.child.pid || recorder_failed(s->rec))
 		return 1;
-	loop_remove(s->loop, s->gone_source);
+	loop_remove(s->run.loop, s->gone_source);
 	return 0;
 }
 
@@ -249,42 +234,24 @@ static void say_result(struct record_session *s, bool failed)
 	(void)strbuf_flush(&s->app->err);
 }
 
-static int watch(struct record_session *s)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	int err = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
-		err = loop_add_signal(s->loop, signals[i], on_signal, s);
-	return err ? err : loop_add_signal(s->loop, SIGUSR2, record_on_usr2, s);
-}
-
-/* With the child let go: until it ends, a signal comes, the targets are gone, or writing fails. */
+/* Until the command ends, a signal comes, the targets are gone, or writing fails. */
 static int wait_for_end(struct record_session *s)
 {
-	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s) : 0;
-	if (!err)
-		err = loop_add_fd(s->loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s,
-				  &s->gone_source);
+	struct loop *loop = s->run.loop;
+	int err = loop_add_fd(loop, recorder_gone_fd(s->rec), EPOLLIN, on_gone, s, &s->gone_source);
 	if (!err)
 		err = record_watch_files(s);
-	if (!err && s->control.fd >= 0)
-		err = loop_add_fd(s->loop, s->control.fd, EPOLLIN, record_on_control, s,
-				  &s->control_source);
+	if (!err)
+		err = command_run_listen(&s->run, record_obey, s);
 	if (!err && !s->o->quiet && s->progress.on)
-		err = loop_add_timer(s->loop, 500000000, 500000000, on_progress, s, NULL);
-	return err ? err : loop_run(s->loop);
+		err = loop_add_timer(loop, 500000000, 500000000, on_progress, s, NULL);
+	return err ? err : command_run_wait(&s->run);
 }
 
-/* The command that is still running when we are told to stop. */
-static void end_child(struct record_session *s)
+/* Its status is not of its own making. */
+static bool was_cut(const struct record_session *s)
 {
-	if (!s->child.pid || s->child_ended)
-		return;
-	if (s->stop_signal || s->full || s->told_to_stop)
-		kill(s->child.pid, SIGTERM); /* else it is not its fault: let it end by itself */
-	while (waitpid(s->child.pid, &s->child_status, 0) < 0 && errno == EINTR)
-		;
-	s->child_ended = true;
+	return s->run.signal || s->full || s->run.told_to_stop;
 }
 
 static int on_delay(void *ctx, u64 expired)
@@ -296,27 +263,27 @@ static int on_delay(void *ctx, u64 expired)
 
 static int delay_start(struct record_session *s)
 {
-	return loop_add_timer(s->loop, (u64)s->o->delay_ms * 1000000, 0, on_delay, s, NULL);
+	return loop_add_timer(s->run.loop, (u64)s->o->delay_ms * 1000000, 0, on_delay, s, NULL);
 }
 
 /* As if by SIGPIPE, but a command's status comes first. */
 static int reader_gone(struct record_session *s)
 {
 	diag_done(&s->app->diag);
-	if (s->child_ended && !s->stop_signal)
-		return child_exit_status(s->child_status);
-	s->app->die_of = s->stop_signal ? s->stop_signal : SIGPIPE;
+	if (s->run.ended && !s->run.signal)
+		return child_exit_status(s->run.wait_status);
+	s->app->die_of = s->run.signal ? s->run.signal : SIGPIPE;
 	return APP_DONE;
 }
 
 /* The reader left before anything began: the command was asked for all the same. */
 static int run_unseen(struct record_session *s, char **argv)
 {
-	if (s->child.pid) {
-		int err = child_go(&s->child, argv[0], &s->app->diag);
+	if (s->run.child.pid) {
+		int err = command_run_go(&s->run, argv[0], &s->app->diag);
 		if (err)
 			return child_exec_status(err);
-		end_child(s);
+		command_run_reap(&s->run, was_cut(s) ? SIGTERM : 0);
 	}
 	return reader_gone(s);
 }
@@ -336,14 +303,12 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 		err = recorder_start(s->rec, &app->diag);
 	if (err)
 		return app_fail(app, err);
-	if (s->child.pid) {
-		err = child_go(&s->child, argv[0], &app->diag);
-		if (err) {
-			(void)!recorder_finish(s->rec, NULL);
-			if (!s->pipe)
-				recorder_discard(s->rec);
-			return child_exec_status(err);
-		}
+	err = command_run_go(&s->run, argv[0], &app->diag);
+	if (err) {
+		(void)!recorder_finish(s->rec, NULL);
+		if (!s->pipe)
+			recorder_discard(s->rec);
+		return s->run.exec_failed ? child_exec_status(err) : app_fail(app, err);
 	}
 	term_progress_init(&s->progress, STDERR_FILENO);
 	err = wait_for_end(s);
@@ -353,18 +318,17 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 		finish = record_keep_last(s);
 	if (finish != -EPIPE)
 		say_result(s, finish);
-	loop_free(s->loop); /* a second Ctrl-C ends us at once */
-	s->loop = NULL;
-	end_child(s);
+	command_run_unwatch(&s->run);
+	/* Where nobody asked for its end it is not its fault: it may end by itself. */
+	command_run_reap(&s->run, was_cut(s) ? SIGTERM : 0);
 	if (finish == -EPIPE)
 		return reader_gone(s);
 	if (finish)
 		return APP_FAILED; /* said with the result */
 	if (err)
 		return app_fail(app, err);
-	app->die_of = s->stop_signal;
-	bool cut = s->stop_signal || s->full || s->told_to_stop;
-	return s->child.pid && !cut ? child_exit_status(s->child_status) : APP_DONE;
+	app->die_of = s->run.signal;
+	return s->run.child.pid && !was_cut(s) ? child_exit_status(s->run.wait_status) : APP_DONE;
 }
 
 /* -r: when the command is made and before our threads are, which are like us. */
@@ -437,7 +401,7 @@ static int record(struct record_session *s, int argc, char **argv)
 		return app_usage(app, "-D %lld waits for ever: it needs --control",
 				 (long long)s->o->delay_ms);
 	if (s->o->control) {
-		err = control_open(&s->control, "--control", s->o->control, &app->diag);
+		err = command_run_control(&s->run, "--control", s->o->control, &app->diag);
 		if (err)
 			return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
 	}
@@ -446,17 +410,18 @@ static int record(struct record_session *s, int argc, char **argv)
 	err = app->json && !s->pipe ? take_stdout(s) : 0;
 	if (!err)
 		err = record_watch_start(s);
-	s->loop = err ? NULL : loop_new();
 	if (!err)
-		err = s->loop ? watch(s) : -errno;
+		err = command_run_open(&s->run, &(struct command_run_opts){ .hangup = true });
+	if (!err)
+		err = loop_add_signal(s->run.loop, SIGUSR2, record_on_usr2, s);
 	if (!err && argc) {
 		err = child_check(argv[0], &app->diag);
 		if (err)
 			return child_exec_status(err);
-		err = child_prepare(&s->child, argv, loop_old_signals(s->loop), &app->diag);
+		err = command_run_prepare(&s->run, argv, NULL, &app->diag);
 		/* With -p or -t the command only says for how long. */
 		if (!ro.live.nr_pids && !ro.live.nr_tids)
-			ro.live.command_pid = s->child.pid;
+			ro.live.command_pid = s->run.child.pid;
 	}
 	if (!err && s->o->realtime)
 		err = run_first(s);
@@ -475,19 +440,16 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 				    .root = { .dir_fd = -1 },
 				    .pipe_fd = -1,
 				    .json_fd = -1,
-				    .control = { .fd = -1, .ack_fd = -1 },
-				    .child = { .go_fd = -1, .exec_fd = -1 } };
+				    .run = COMMAND_RUN_NONE };
 	app_live(app);
 	int status = record(&s, argc, argv);
 	recorder_close(s.rec);
 	record_watch_end(&s);
 	give_stdout_back(&s);
-	control_close(&s.control);
 	vec_for_each (&s.sw.kept, name)
 		free(*name);
 	vec_free(&s.sw.kept);
-	child_done(&s.child);
-	loop_free(s.loop);
+	command_run_close(&s.run);
 	sysroot_close(&s.root);
 	vec_free(&s.pids.list);
 	vec_free(&s.tids.list);

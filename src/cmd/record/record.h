@@ -5,10 +5,8 @@
  */
 #pragma once
 
-#include "base/loop.h"
 #include "cmd/app/app.h"
-#include "session/child.h"
-#include "session/control.h"
+#include "session/command_run.h"
 #include "cmd/record/switch.h"
 #include "session/symbols.h"
 #include "kern/watchdog.h"
@@ -77,10 +75,8 @@ struct record_session {
 	struct app *app;
 	const struct record_opts *o;
 	struct sysroot root;
-	struct loop *loop;
+	struct command_run run;
 	struct recorder *rec;
-	struct child child;
-	struct control control;
 	struct record_switching sw;
 	struct {
 		struct watchdog dog;
@@ -102,11 +98,8 @@ struct record_session {
 	bool pipe;
 	int json_fd; /* what standard output was, when --json has it; -1: nobody */
 	bool by_frame_pointer; /* call chains, because it was asked for */
-	struct loop_source *gone_source, *control_source;
-	bool full, told_to_stop;
-	int stop_signal;
-	bool child_ended;
-	int child_status;
+	struct loop_source *gone_source;
+	bool full;
 };
 
 /* For the option rows. */
@@ -140,9 +133,10 @@ void record_look_at_chains(struct record_session *s, u64 file_bytes);
 int record_watch_files(struct record_session *s) must_check;
 /* The last file gets a name like the others. */
 int record_keep_last(struct record_session *s) must_check;
-/* Handlers of the loop. */
+/* A handler of the loop. */
 int record_on_usr2(void *ctx, u64 signo);
-int record_on_control(void *ctx, u64 events);
+/* What came over --control. */
+int record_obey(void *ctx, enum control_command command);
 
 /* Before there are threads and events. 0 or negative errno. */
 int record_watch_start(struct record_session *s) must_check;

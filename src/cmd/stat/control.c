@@ -1,4 +1,4 @@
-/* What another program may ask for over --control (cmd/app/control.h) while events are counted. */
+/* What another program may ask for over --control (session/control.h) while events are counted. */
 #include "cmd/stat/stat.h"
 
 #include <errno.h>
@@ -31,31 +31,17 @@ static void say_events(struct stat_session *s)
 	(void)strbuf_flush(&s->app->err);
 }
 
-/* Whether it was carried out. */
-static bool obey(struct stat_session *s, enum control_command command)
-{
-	const char *blank = strchr(s->control.word, ' ');
-	const char *name = blank ? blank + 1 : NULL;
-	switch (command) {
-	case CONTROL_ENABLE: return !toggle(s, name, true);
-	case CONTROL_DISABLE: return !toggle(s, name, false);
-	case CONTROL_EVLIST: say_events(s); return true;
-	case CONTROL_PING: return true;
-	case CONTROL_STOP: s->over = true; return true;
-	default: return false;
-	}
-}
-
-int stat_on_control(void *ctx, u64 events)
+int stat_obey(void *ctx, enum control_command command)
 {
 	struct stat_session *s = ctx;
-	(void)events;
-	if (control_read(&s->control) <= 0) { /* nobody will say anything any more */
-		loop_remove(s->loop, s->control_source);
-		return 0;
+	const char *blank = strchr(s->run.control.word, ' ');
+	const char *name = blank ? blank + 1 : NULL;
+	switch (command) {
+	case CONTROL_ENABLE: return toggle(s, name, true) ? -ENOTSUP : 0;
+	case CONTROL_DISABLE: return toggle(s, name, false) ? -ENOTSUP : 0;
+	case CONTROL_EVLIST: say_events(s); return 0;
+	case CONTROL_PING: return 0;
+	case CONTROL_STOP: return 1;
+	default: return -ENOTSUP;
 	}
-	for (enum control_command c; (c = control_next(&s->control)) != CONTROL_NONE;)
-		if (obey(s, c))
-			control_ack(&s->control);
-	return 0;
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-	TERM_WAIT_MS = 2000, /* for a command that is told to end */
+	TERM_WAIT_NS = 2000000000, /* for a command that is told to end */
 	ALIVE_NS = 100000000, /* how often threads of -t are looked for */
 };
 
@@ -117,46 +117,7 @@ static int on_interval(void *ctx, u64 expired)
 	if (err)
 		return err;
 	if (s->o->interval_count && s->nr_intervals >= s->o->interval_count)
-		s->over = true;
-	return 0;
-}
-
-static int on_timeout(void *ctx, u64 expired)
-{
-	(void)expired;
-	((struct stat_session *)ctx)->over = true;
-	return 0;
-}
-
-static bool owns_terminal(void)
-{
-	return isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
-}
-
-/*
- * The first signal is the command's, too: it may end in its own way, and is counted to its end. A terminal has sent Ctrl-C to
- * it already. The second one ends the counting.
- */
-static int on_signal(void *ctx, u64 signo)
-{
-	struct stat_session *s = ctx;
-	bool again = s->stop_signal;
-	s->stop_signal = (int)signo;
-	if (!s->child.pid || s->child_ended || again) {
-		s->over = true;
-		return 0;
-	}
-	if (signo != SIGINT || !owns_terminal())
-		(void)kill(s->child.pid, (int)signo);
-	return 0;
-}
-
-static int on_child(void *ctx, u64 status)
-{
-	struct stat_session *s = ctx;
-	s->end_ns = clock_monotonic_ns();
-	s->child_ended = s->over = true;
-	s->child_status = (int)status;
+		s->run.over = true;
 	return 0;
 }
 
@@ -169,7 +130,7 @@ static int on_look(void *ctx, u64 expired)
 	for (size_t i = 0; i < s->plan.slots.nr && !alive; i++)
 		alive = s->plan.slots.at[i].tid > 0 &&
 			(!syscall(SYS_tkill, s->plan.slots.at[i].tid, 0) || errno != ESRCH);
-	s->over |= !alive;
+	s->run.over |= !alive;
 	return 0;
 }
 
@@ -203,7 +164,7 @@ struct watches {
 static int watch_timer(struct stat_session *s, struct watches *w, u64 first_ns, u64 every_ns,
 		       loop_fn fn)
 {
-	int err = loop_add_timer(s->loop, first_ns, every_ns, fn, s, &w->list[w->nr]);
+	int err = loop_add_timer(s->run.loop, first_ns, every_ns, fn, s, &w->list[w->nr]);
 	w->nr += !err;
 	return err;
 }
@@ -218,42 +179,23 @@ static int watch_targets(struct stat_session *s, struct watches *w)
 static int watch(struct stat_session *s, struct watches *w)
 {
 	const struct stat_opts *o = s->o;
-	int err = s->child.pid ? loop_add_child(s->loop, s->child.pid, on_child, s)
-			       : watch_targets(s, w);
+	int err = s->run.child.pid ? 0 : watch_targets(s, w);
 	if (!err && o->delay_ms > 0)
 		err = watch_timer(s, w, (u64)o->delay_ms * 1000000, 0, on_delay);
 	if (!err && o->interval_ms)
 		err = watch_timer(s, w, o->interval_ms * 1000000, o->interval_ms * 1000000,
 				  on_interval);
-	else if (!err && o->timeout_ms)
-		err = watch_timer(s, w, o->timeout_ms * 1000000, 0, on_timeout);
+	else if (!err && o->timeout_ms) {
+		err = command_run_deadline(&s->run, o->timeout_ms * 1000000, &w->list[w->nr]);
+		w->nr += !err;
+	}
 	return err;
 }
 
 static void unwatch(struct stat_session *s, struct watches *w)
 {
 	while (w->nr)
-		loop_remove(s->loop, w->list[--w->nr]);
-}
-
-/* A command that is still there when the counting is over is told to end. */
-static void end_child(struct stat_session *s)
-{
-	if (!s->child.pid || s->child_ended)
-		return;
-	u64 end_ns = s->end_ns, limit = clock_monotonic_ns() + TERM_WAIT_MS * 1000000ull;
-	s->child_was_ended = true;
-	(void)kill(s->child.pid, SIGTERM);
-	while (!s->child_ended && clock_monotonic_ns() < limit)
-		if (loop_step(s->loop, 100) < 0)
-			break;
-	if (!s->child_ended) {
-		(void)kill(s->child.pid, SIGKILL);
-		while (waitpid(s->child.pid, &s->child_status, 0) < 0 && errno == EINTR)
-			;
-		s->child_ended = true;
-	}
-	s->end_ns = end_ns;
+		loop_remove(s->run.loop, w->list[--w->nr]);
 }
 
 static int start(struct stat_session *s)
@@ -267,21 +209,18 @@ static int start(struct stat_session *s)
 	else if (!on_exec)
 		err = switch_events(s, true);
 	s->start_ns = s->last_ns = clock_monotonic_ns();
-	if (!err && s->child.pid)
-		err = child_go(&s->child, s->argv[0], &s->app->diag);
-	return err;
+	return err ? err : command_run_go(&s->run, s->argc ? s->argv[0] : NULL, &s->app->diag);
 }
 
 static int wait_for_end(struct stat_session *s)
 {
 	struct watches w = { .nr = 0 };
 	int err = watch(s, &w);
-	while (!err && !s->over)
-		err = min(loop_step(s->loop, -1), 0);
-	if (!s->end_ns)
-		s->end_ns = clock_monotonic_ns();
+	if (!err)
+		err = command_run_wait(&s->run);
+	s->end_ns = s->run.ended ? s->run.ended_ns : clock_monotonic_ns();
 	unwatch(s, &w);
-	end_child(s);
+	command_run_stop(&s->run, SIGTERM, TERM_WAIT_NS);
 	return err;
 }
 
@@ -309,9 +248,9 @@ static int open_counters(struct stat_session *s)
 
 static void say_death(struct stat_session *s)
 {
-	if (s->child_ended && WIFSIGNALED(s->child_status))
+	if (s->run.ended && WIFSIGNALED(s->run.wait_status))
 		strbuf_printf(&s->app->err, "%s: %s\n", s->argv[0],
-			      strsignal(WTERMSIG(s->child_status)));
+			      strsignal(WTERMSIG(s->run.wait_status)));
 }
 
 /* Sums up a run whose command has ended; in interval mode the last piece is printed. */
@@ -380,8 +319,7 @@ void stat_run_end(struct stat_session *s)
 	leave_detaching(s);
 	counters_close(s->counters);
 	s->counters = NULL;
-	child_done(&s->child);
-	s->child = (struct child){ .go_fd = -1, .exec_fd = -1 };
+	command_run_forget(&s->run);
 }
 
 /* 0, negative errno, or a positive exit status. */
@@ -392,13 +330,12 @@ static int run_once(struct stat_session *s, bool first)
 	int err = s->o->pre ? shell(s, s->o->pre, "--pre") : 0;
 	if (s->o->sync_first)
 		sync();
-	s->over = s->child_ended = false;
 	s->end_ns = s->user_ns = s->system_ns = 0;
 	memset(s->before, 0, nr * sizeof(*s->before));
 	if (!err && s->argc) {
-		err = child_prepare(&s->child, s->argv, loop_old_signals(s->loop), &app->diag);
+		err = command_run_prepare(&s->run, s->argv, NULL, &app->diag);
 		if (!err)
-			stat_plan_set_command(&s->plan, s->child.pid);
+			stat_plan_set_command(&s->plan, s->run.child.pid);
 	}
 	if (!err)
 		err = open_counters(s);
@@ -410,7 +347,7 @@ static int run_once(struct stat_session *s, bool first)
 		say_unsupported(s);
 	app_say(app);
 	err = start(s);
-	if (err && s->argc && !s->child.pid)
+	if (err && s->run.exec_failed)
 		return child_exec_status(err);
 	if (!err)
 		err = wait_for_end(s);
@@ -435,7 +372,7 @@ static void forget_runs(struct stat_session *s)
 int stat_run_all(struct stat_session *s)
 {
 	int err = 0;
-	for (u64 i = 0; !err && (!s->o->repeat || i < s->o->repeat) && !s->stop_signal; i++) {
+	for (u64 i = 0; !err && (!s->o->repeat || i < s->o->repeat) && !s->run.signal; i++) {
 		if (s->o->repeat > 1 && s->app->verbose)
 			strbuf_printf(&s->app->err, "[ %s: run %llu of %llu ]\n", s->app->title,
 				      (unsigned long long)i + 1, (unsigned long long)s->o->repeat);
@@ -453,17 +390,12 @@ int stat_run_all(struct stat_session *s)
 	return s->o->summary ? stat_print_whole(s, &s->total) : 0;
 }
 
+/* The command may end in its own way and is counted to its end, unless it is asked for twice. */
 int stat_run_watch(struct stat_session *s)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	int err = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
-		err = loop_add_signal(s->loop, signals[i], on_signal, s);
-	if (!err && s->o->control) {
-		err = control_open(&s->control, "--control", s->o->control, &s->app->diag);
-		if (!err)
-			err = loop_add_fd(s->loop, s->control.fd, EPOLLIN, stat_on_control, s,
-					  &s->control_source);
-	}
-	return err;
+	int err = command_run_open(&s->run,
+				   &(struct command_run_opts){ .hangup = true, .forward = true });
+	if (!err && s->o->control)
+		err = command_run_control(&s->run, "--control", s->o->control, &s->app->diag);
+	return err ? err : command_run_listen(&s->run, stat_obey, s);
 }

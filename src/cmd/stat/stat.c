@@ -126,19 +126,17 @@ static int stat_session(struct stat_session *s)
 		err = stat_print_open(s, d);
 	if (!err)
 		err = make_room(s);
-	if (!err) {
-		s->loop = loop_new();
-		err = s->loop ? stat_run_watch(s) : -errno;
-	}
+	if (!err)
+		err = stat_run_watch(s);
 	if (!err)
 		err = stat_run_all(s);
 	if (err > 0)
 		return err;
 	if (err)
 		return app_fail(app, err);
-	app->die_of = s->stop_signal;
-	bool own = s->argc && !s->stop_signal && !s->child_was_ended;
-	return own ? child_exit_status(s->child_status) : APP_DONE;
+	app->die_of = s->run.signal;
+	bool own = s->argc && !s->run.signal && !s->run.was_ended;
+	return own ? child_exit_status(s->run.wait_status) : APP_DONE;
 }
 
 static int stat_run(struct app *app, void *opts, int argc, char **argv)
@@ -149,8 +147,7 @@ static int stat_run(struct app *app, void *opts, int argc, char **argv)
 				  .argc = argc,
 				  .argv = argv,
 				  .root = { .dir_fd = -1 },
-				  .control = { .fd = -1, .ack_fd = -1 },
-				  .child = { .go_fd = -1, .exec_fd = -1 } };
+				  .run = COMMAND_RUN_NONE };
 	o->json |= app->json;
 	o->metric_only |= o->topdown && !o->metric_only_given;
 	strbuf_init(&s.out);
@@ -158,8 +155,7 @@ static int stat_run(struct app *app, void *opts, int argc, char **argv)
 	int status = stat_session(&s);
 	stat_run_end(&s);
 	stat_record_close(&s);
-	loop_free(s.loop);
-	control_close(&s.control);
+	command_run_close(&s.run);
 	stat_close(&s.acc);
 	stat_close(&s.total);
 	free(s.now);

@@ -8,10 +8,8 @@
 #include "analysis/stat.h"
 #include "base/arena.h"
 #include "base/cpuset.h"
-#include "base/loop.h"
 #include "cmd/app/app.h"
-#include "session/child.h"
-#include "session/control.h"
+#include "session/command_run.h"
 #include "event/metric.h"
 #include "kern/procfs.h"
 #include "kern/watchdog.h"
@@ -121,12 +119,9 @@ struct stat_session {
 	const struct stat_opts *o;
 	struct stat_plan plan;
 	struct sysroot root;
-	struct loop *loop;
+	struct command_run run;
 	struct counters *counters;
 	struct watchdog detaching; /* keeps tracepoints attached until we are gone */
-	struct child child;
-	struct control control;
-	struct loop_source *control_source;
 	struct stat_recording *recording; /* `stat record` */
 	struct stat_acc acc, total; /* total: over intervals, for --summary */
 	struct count *now, *before, *delta;
@@ -146,11 +141,6 @@ struct stat_session {
 	struct rusage usage_before;
 	u64 user_ns, system_ns; /* of the last run */
 	u64 nr_intervals;
-	bool over; /* of this run */
-	bool child_ended;
-	bool child_was_ended; /* by us: its status means nothing */
-	int child_status;
-	int stop_signal;
 };
 
 /* Signals and --control, for all runs. */
@@ -159,8 +149,8 @@ int stat_run_watch(struct stat_session *s) must_check;
 int stat_run_all(struct stat_session *s) must_check;
 /* Closes what a run opened, also one that failed. */
 void stat_run_end(struct stat_session *s);
-/* A loop_fn: obeys what has come. */
-int stat_on_control(void *ctx, u64 events);
+/* A command_run_obey: what came over --control. */
+int stat_obey(void *ctx, enum control_command command);
 /* Only where somebody waits for it: -D and --control. */
 void stat_say_switched(struct stat_session *s, bool on);
 
