@@ -2,7 +2,6 @@
 #include "base/guard.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/app/dialect.h"
 #include "cmd/app/help.h"
 
 #include <errno.h>
@@ -10,30 +9,28 @@
 
 static int show_version(struct app *app)
 {
-	strbuf_printf(&app->out, "%s\n", app->version);
+	strbuf_printf(&app->out, "%s\n", app->dialect->version);
 	return APP_DONE;
 }
 
 /* The whole command line belongs to one verb: "trace-cmd record" is "ftrace record". */
-static int run_dialect(struct app *app, const struct dialect *dialect, int argc, char **argv)
+static int run_verb(struct app *app, int argc, char **argv)
 {
-	const struct command *cmd = app_find(commands, dialect->verb);
-	if (argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))) {
-		strbuf_printf(&app->out, "%s\n", dialect->version);
-		return APP_DONE;
-	}
+	const struct command *cmd = app_find(commands, app->dialect->verb);
+	if (argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")))
+		return show_version(app);
 	if (!cmd)
-		return app_usage(app, "'%s' is not part of this build", dialect->verb);
+		return app_usage(app, "'%s' is not part of this build", app->dialect->verb);
 	return app_command(app, cmd, argc, argv);
 }
 
-static int run(struct app *app, const struct dialect *dialect, int argc, char **argv)
+static int run(struct app *app, int argc, char **argv)
 {
 	int first;
-	if (dialect && dialect->run)
-		return dialect->run(app, argc, argv);
-	if (dialect)
-		return run_dialect(app, dialect, argc, argv);
+	if (app->dialect->run)
+		return app->dialect->run(app, argc, argv);
+	if (app->dialect->verb)
+		return run_verb(app, argc, argv);
 	int ret = opts_parse(app_global_rows, false, &app->common, argc, argv, &first, &app->diag);
 	app_decide(app);
 	if (ret == -EINVAL)
@@ -60,10 +57,6 @@ int main(int argc, char **argv)
 {
 	guard_install();
 	struct app app;
-	const struct dialect *dialect = argc ? dialect_find(argv[0]) : NULL;
-	app_init(&app, dialect ? dialect->called : "sonde");
-	app.pager = dialect ? dialect->pager : NULL;
-	app.version = dialect && dialect->version ? dialect->version : app.version;
-	app.quiet_notes = dialect && dialect->quiet_notes;
-	return app_finish(&app, run(&app, dialect, argc, argv));
+	app_init(&app, dialect_find(argc ? argv[0] : ""));
+	return app_finish(&app, run(&app, argc, argv));
 }

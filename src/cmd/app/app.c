@@ -71,7 +71,7 @@ bool app_may_draw(struct app *app)
 	const char *term = getenv("TERM");
 	if (app->wide || term_capable())
 		return !app->wide;
-	if (!app->told_plain && (strcmp(app->prog, "perf") || app->verbose))
+	if (!app->told_plain && (!app->dialect->quiet_notes || app->verbose))
 		diag_note(&app->diag, "TERM is %s: plain text, no pager and no terminal UI",
 			  term && *term ? term : "not set");
 	app->told_plain = true;
@@ -82,7 +82,7 @@ static void start_pager(struct app *app)
 {
 	int fd;
 	pid_t pid;
-	const char *command = term_pager_command(app->pager ? app->pager : "SONDE_PAGER");
+	const char *command = term_pager_command(app->dialect->pager);
 	app->may_page = false;
 	if (!command || !app_may_draw(app) || term_pager_open(command, &fd, &pid))
 		return;
@@ -128,7 +128,7 @@ struct symbols *app_symbols(struct app *app)
 		term_progress_init(&progress, STDERR_FILENO);
 	s->diag = &app->diag;
 	s->opener = files_opener();
-	s->bounds = strcmp(app->prog, "perf") != 0;
+	s->bounds = !app->dialect->plain_names;
 	s->all_notes = app->verbose;
 	s->server.progress = show_progress;
 	s->server.ctx = &progress;
@@ -157,13 +157,13 @@ static int err_drain(void *ctx, const char *data, size_t len)
 			       term_printable(app->colour_err));
 }
 
-void app_init(struct app *app, const char *prog)
+void app_init(struct app *app, const struct dialect *dialect)
 {
-	*app = (struct app){ .prog = prog,
-			     .version = "sonde version " SONDE_VERSION,
+	*app = (struct app){ .dialect = dialect,
+			     .prog = dialect->called,
 			     .out_fd = STDOUT_FILENO,
 			     .err_fd = STDERR_FILENO };
-	(void)snprintf(app->title, sizeof(app->title), "%s", prog);
+	(void)snprintf(app->title, sizeof(app->title), "%s", app->prog);
 	strbuf_init_drain(&app->out, OUT_BUFFER, out_drain, app);
 	strbuf_init_drain(&app->err, ERR_BUFFER, err_drain, app);
 	diag_init(&app->diag);
@@ -204,7 +204,7 @@ int app_flush(struct app *app)
 
 void app_say(struct app *app)
 {
-	if (app->quiet_notes && !app->verbose)
+	if (app->dialect->quiet_notes && !app->verbose)
 		diag_drop_notes(&app->diag);
 	diag_render(&app->diag, app->title, app->colour_err, &app->err);
 	if (app->diag.nr_errors && !app->diag.items.nr)
@@ -376,7 +376,7 @@ static int parse_and_run(struct app *app, const struct command *cmd, void *opts,
 	if (ret < 0)
 		return app_fail(app, ret);
 	if (ret == 0 && app->common.version) {
-		strbuf_printf(&app->out, "%s\n", app->version);
+		strbuf_printf(&app->out, "%s\n", app->dialect->version);
 		return APP_DONE;
 	}
 	if (ret == 0)

@@ -14,6 +14,7 @@
 #include "base/opts.h"
 #include "base/printable.h"
 #include "base/term.h"
+#include "cmd/app/dialect.h"
 
 enum app_status {
 	APP_DONE = 0,
@@ -33,11 +34,9 @@ struct app_common {
 };
 
 struct app {
+	const struct dialect *dialect; /* whose command line this is */
 	const char *prog; /* "sonde", or the name we were called by */
 	char title[64]; /* "sonde record": what messages start with */
-	const char *version; /* the line that --version answers */
-	bool quiet_notes; /* notes are shown with -v only */
-	const char *pager; /* variable that names the pager before $PAGER; NULL: SONDE_PAGER */
 	const struct command *cmd; /* being run */
 	struct app_common common;
 	struct strbuf out;
@@ -65,7 +64,7 @@ struct app {
 extern const struct opt app_common_rows[]; /* of every command */
 extern const struct opt app_global_rows[]; /* before the verb: the common ones and --version */
 
-void app_init(struct app *app, const char *prog);
+void app_init(struct app *app, const struct dialect *dialect);
 /* Writes what is left, shows messages, ends the pager. Returns the exit status, or dies of app->die_of. */
 int app_finish(struct app *app, int status);
 

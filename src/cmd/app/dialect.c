@@ -4,16 +4,34 @@
 
 #include <string.h>
 
+static const struct dialect own = {
+	.called = "sonde",
+	.version = "sonde version " SONDE_VERSION,
+	.pager = "SONDE_PAGER",
+};
+
 static const struct dialect dialects[] = {
 	{ .called = "perf",
 	  .run = perf_run,
 	  .version = perf_version_line,
+	  .pager = "PERF_PAGER",
 	  .quiet_notes = true,
-	  .pager = "PERF_PAGER" },
+	  .plain_names = true,
+	  .plain_code = true,
+	  .records_as_perf = true,
+	  .record_lines = true,
+	  .missing_event_is_usage = true,
+	  .lists_as_perf = true,
+	  .archives_as_perf = true,
+	  .cache_lines = true },
 	{ .called = "trace-cmd",
 	  .verb = "ftrace",
-	  .version = "trace-cmd version " SONDE_VERSION " (sonde)" },
-	{ .called = "bpftrace", .verb = "run", .version = "bpftrace v" SONDE_VERSION " (sonde)" },
+	  .version = "trace-cmd version " SONDE_VERSION " (sonde)",
+	  .pager = "SONDE_PAGER" },
+	{ .called = "bpftrace",
+	  .verb = "run",
+	  .version = "bpftrace v" SONDE_VERSION " (sonde)",
+	  .pager = "SONDE_PAGER" },
 };
 
 const struct dialect *dialect_find(const char *argv0)
@@ -23,5 +41,5 @@ const struct dialect *dialect_find(const char *argv0)
 	for (size_t i = 0; i < ARRAY_SIZE(dialects); i++)
 		if (!strcmp(dialects[i].called, called))
 			return &dialects[i];
-	return NULL;
+	return &own;
 }

@@ -1,19 +1,36 @@
 /*
- * Called by another tool's name (a link to the binary), we are that tool's command line. One row a tool: either its whole
- * command line is one of our commands (.verb), or it has verbs, options and settings of its own (.run).
+ * Called by another tool's name (a link to the binary), we are that tool's command line. One row a tool, and one for our own name: either
+ * its whole command line is one of our commands (.verb), or it has verbs, options and settings of its own (.run); and wherever a command
+ * does something else for who expects that tool, a field says so. Commands ask app->dialect, never for a name.
  */
 #pragma once
 
-#include "cmd/app/app.h"
+#include "base/types.h"
+
+struct app;
 
 struct dialect {
 	const char *called; /* last component of argv[0] */
-	const char *verb; /* our command that its whole command line belongs to; NULL: .run */
+	const char *verb; /* our command that its whole command line belongs to; NULL: .run, or our own */
 	int (*run)(struct app *app, int argc, char **argv); /* returns the exit status */
 	const char *version; /* what --version answers: scripts look at it */
+	const char *pager; /* the variable that names the pager before $PAGER */
 	bool quiet_notes; /* notes, which the tool does not have, only with -v */
-	const char *pager; /* its own variable for $PAGER, or NULL */
+
+	/* Names and code. */
+	bool plain_names; /* code without symbols stays without a name, unless --func-names */
+	bool plain_code; /* annotate draws no arrows of jumps, and its lines in any character set */
+
+	/* Recording. */
+	bool records_as_perf; /* asks the kernel for what perf asks for, and no more; stacks are unwound by readers */
+	bool record_lines; /* closing lines are perf's, without advice of ours */
+	bool missing_event_is_usage; /* an event that is not there is wrong usage */
+
+	/* Files. */
+	bool lists_as_perf; /* list: its sections, its way of matching, and status 0 whatever was found */
+	bool archives_as_perf; /* archive: the name and the closing lines of perf-archive */
+	bool cache_lines; /* buildid-cache says what perf's does */
 };
 
-/* NULL: our own name, or one that means nothing. */
+/* Our own row for a name that means nothing. */
 const struct dialect *dialect_find(const char *argv0);

@@ -238,14 +238,14 @@ static int version_run(struct app *app, void *opts, int argc, char **argv)
 	if (argc)
 		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	if (!app->json) {
-		strbuf_printf(&app->out, "%s\n", app->version);
+		strbuf_printf(&app->out, "%s\n", app->dialect->version);
 		return APP_DONE;
 	}
 	struct json j;
 	json_begin(&j, &app->out, JSON_PRETTY);
 	json_object(&j);
 	json_put_str(&j, "version", SONDE_VERSION);
-	json_put_str(&j, "text", app->version);
+	json_put_str(&j, "text", app->dialect->version);
 	json_object_end(&j);
 	int err = json_end(&j);
 	return err ? app_fail(app, err) : APP_DONE;

@@ -330,7 +330,7 @@ static void say(struct archive *a, const char *path)
 		(void)!json_end(&j);
 		return;
 	}
-	if (!strcmp(app->prog, "perf")) {
+	if (app->dialect->archives_as_perf) {
 		strbuf_printf(
 			to, "Now please run:\n\n$ tar xvf %s -C ~/.debug\n\nwherever you need to run 'perf report' on.\n",
 			path);
@@ -359,7 +359,7 @@ static int archive_run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
 	if (argc)
 		o->input = argv[0];
-	const char *suffix = !strcmp(app->prog, "perf") ? "tar.bz2" : "tar.gz";
+	const char *suffix = app->dialect->archives_as_perf ? "tar.bz2" : "tar.gz";
 	if (snprintf(path, sizeof(path), "%s.%s", o->input, suffix) >= (int)sizeof(path))
 		return app_fail(app, -ENAMETOOLONG);
 	strbuf_init(&a.missing);

@@ -62,7 +62,7 @@ struct cache {
 
 static bool as_perf(const struct cache *c)
 {
-	return !strcmp(c->app->prog, "perf");
+	return c->app->dialect->cache_lines;
 }
 
 /* What -v says. */

@@ -468,7 +468,7 @@ static const char *first_pattern(int argc, char **argv)
 static int list_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct list_opts *o = opts;
-	struct list_state s = { .app = app, .o = o, .as_perf = !strcmp(app->prog, "perf") };
+	struct list_state s = { .app = app, .o = o, .as_perf = app->dialect->lists_as_perf };
 	struct metric_set metrics;
 	char home[4096];
 	struct event_query q = { .try_open = o->root ? NULL : try_open,

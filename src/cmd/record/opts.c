@@ -364,7 +364,7 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	const struct record_opts *o = s->o;
 	struct live_opts *l = &ro->live;
 	struct diag *d = &s->app->diag;
-	s->as_perf = !strcmp(s->app->prog, "perf");
+	s->as_perf = s->app->dialect->records_as_perf;
 	int err = resolve_events(s);
 	if (!err && o->freq)
 		err = parse_freq(o->freq, &l->freq_hz, d);

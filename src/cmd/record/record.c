@@ -197,7 +197,7 @@ static void say_result(struct record_session *s, bool failed)
 			  st.nr_held_files);
 	report_stack_copies(s, &st);
 	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet &&
-	    strcmp(s->app->prog, "perf"))
+	    !s->app->dialect->record_lines)
 		record_look_at_chains(s, st.file_bytes);
 	app_say(s->app);
 	if (s->o->result)
@@ -206,7 +206,7 @@ static void say_result(struct record_session *s, bool failed)
 		return;
 	if (s->app->json) {
 		say_json(s, &st);
-	} else if (!strcmp(s->app->prog, "perf")) {
+	} else if (s->app->dialect->record_lines) {
 		say_as_perf(s, &st);
 	} else {
 		struct strbuf *to = &s->app->err;
@@ -355,7 +355,7 @@ static int record(struct record_session *s, int argc, char **argv)
 		return app_fail(app, err);
 	err = record_build_live(s, argc ? argv[0] : NULL, &ro);
 	/* An event that is not there is wrong usage to perf. */
-	bool usage = err == -EINVAL || (err == -ENOENT && !strcmp(app->prog, "perf"));
+	bool usage = err == -EINVAL || (err == -ENOENT && app->dialect->missing_event_is_usage);
 	if (err)
 		return usage ? app_usage_said(app) : app_fail(app, err);
 	ro.tracing = &s->env.tracing;
