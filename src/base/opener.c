@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/foreign.h"
 #include "base/mounts.h"
+#include "base/par.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -267,6 +268,8 @@ static int start_helper(struct opener *o)
 	if (!pid) {
 		close_others(ends[1]);
 		(void)prctl(PR_SET_NAME, "sonde-open");
+		if (!o->mounts)
+			par_hurry(); /* who reads rings waits for it */
 		serve(&(struct helper){ .look = o->look, .mounts = o->mounts });
 		_exit(0);
 	}

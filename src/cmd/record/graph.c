@@ -155,13 +155,16 @@ static int call_stack_by_branches(struct live_opts *l, struct diag *d)
 	return 0;
 }
 
-/* A power of two. */
-static u64 auto_ring_bytes(void)
+/* An eighth of a second of the largest samples, as far as that can be afforded on all CPUs; a power of two. */
+static u64 auto_ring_bytes(const struct live_opts *l)
 {
+	enum { HZ_DEFAULT = 4000 };
 	long nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	u64 bytes = AUTO_RING_MAX_BYTES;
-	while (bytes > DWARF_RING_BYTES && bytes * (u64)max(nr_cpus, 1L) > AUTO_RINGS_BYTES)
-		bytes /= 2;
+	u64 hz = l->freq_hz && !l->period ? l->freq_hz : HZ_DEFAULT;
+	u64 bytes = DWARF_RING_BYTES;
+	while (bytes < AUTO_RING_MAX_BYTES && bytes / STACK_BYTES_MAX < hz / 8 &&
+	       2 * bytes * (u64)max(nr_cpus, 1L) <= AUTO_RINGS_BYTES)
+		bytes *= 2;
 	return bytes;
 }
 
@@ -213,7 +216,7 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 	ro->places = symbols_places(app_symbols(s->app), NULL);
 	/* Samples are large: rings too, where that much memory may be locked, and what waits in them is taken soon. */
 	if (!l->ring_bytes && !geteuid())
-		l->ring_bytes = l->larger_stacks ? auto_ring_bytes() : DWARF_RING_BYTES;
+		l->ring_bytes = l->larger_stacks ? auto_ring_bytes(l) : DWARF_RING_BYTES;
 	if (!l->flush_ns)
 		l->flush_ns = DWARF_FLUSH_NS;
 	return 0;
