@@ -38,7 +38,7 @@ if [ -z "${SONDE_TMP:-}" ]; then
 fi
 
 # What we keep from one run for the next (names, unwind tables) must not reach another test.
-export XDG_CACHE_HOME=$SONDE_TMP/.cache
+export XDG_CACHE_HOME=$SONDE_TMP/.cache PERF_BUILDID_DIR=$SONDE_TMP/.debug
 unset SONDE_CACHE
 
 tap_count=0

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -109,37 +111,44 @@ static int copy_text(int from, int to)
 }
 
 /* Whole or not at all. */
-static int copy_file(const char *from, const struct outplace *to)
+static int copy_file(const struct idcache_file *f, const struct outplace *to)
 {
 	struct stat st;
 	struct kept_file k;
-	_cleanup_close_ int in = foreign_open(from, 0);
-	if (in < 0)
-		return in;
-	if (fstat(in, &st))
+	if (fstat(f->from, &st))
 		return -errno;
 	int err = kept_begin_at(&k, to, 0600);
 	if (err)
 		return err;
-	err = st.st_size ? copy_bytes(in, k.fd) : copy_text(in, k.fd);
-	if (!err && fchmod(k.fd, st.st_mode & 0755))
+	if (st.st_size && ioctl(k.fd, FICLONE, f->from)) {
+		(void)lseek(f->from, 0, SEEK_SET);
+		err = copy_bytes(f->from, k.fd);
+	} else if (!st.st_size) {
+		err = copy_text(f->from, k.fd);
+	}
+	if (!err && fchmod(k.fd, f->mode))
 		err = -errno;
 	return kept_end(&k, err);
 }
 
-static int place(const char *from, const char *to)
+/* The very file that is open, whatever its path leads to by now. */
+static bool link_file(const struct idcache_file *f, const struct outplace *p)
+{
+	char self[64];
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", f->from);
+	return f->link && !linkat(AT_FDCWD, self, p->dir, p->name, AT_SYMLINK_FOLLOW);
+}
+
+static int place(const struct idcache_file *f, const char *to)
 {
 	struct outplace p;
-	struct stat st;
 	int err = open_place(&p, to);
 	if (err)
 		return err;
 	if (p.kind == OUTPLACE_FILE)
 		err = -EEXIST;
-	else if (stat(from, &st))
-		err = -errno;
-	else if (!st.st_size || linkat(AT_FDCWD, from, p.dir, p.name, 0))
-		err = copy_file(from, &p);
+	else if (!link_file(f, &p))
+		err = copy_file(f, &p);
 	outplace_close(&p);
 	return err;
 }
@@ -160,8 +169,8 @@ static int place_link(const char *target, const char *path, bool replace)
 	return err;
 }
 
-int idcache_add(const char *dir, const char *from, const char *path, const struct buildid *id,
-		const char *what)
+int idcache_add_fd(const char *dir, const struct idcache_file *f, const char *path,
+		   const struct buildid *id, const char *what)
 {
 	char folder[IDCACHE_PATH], link[IDCACHE_PATH], target[IDCACHE_PATH], full[IDCACHE_PATH],
 		file[IDCACHE_PATH];
@@ -169,13 +178,28 @@ int idcache_add(const char *dir, const char *from, const char *path, const struc
 	    !idcache_target(path, id, target) || !below(dir, folder, full) ||
 	    !below(full, what, file))
 		return -EINVAL;
-	int placed = place(from, file);
+	int placed = place(f, file);
 	if (placed && placed != -EEXIST)
 		return placed;
 	if (!below(dir, link, full))
 		return -ENAMETOOLONG;
 	int err = place_link(target, full, placed != -EEXIST);
 	return err ? err : placed;
+}
+
+int idcache_add(const char *dir, const char *from, const char *path, const struct buildid *id,
+		const char *what)
+{
+	struct stat st;
+	_cleanup_close_ int fd = foreign_open(from, 0);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	struct idcache_file f = { .from = fd,
+				  .link = st.st_size != 0, /* not of /proc */
+				  .mode = st.st_mode & 0755 };
+	return idcache_add_fd(dir, &f, path, id, what);
 }
 
 static int remove_folder(const char *folder)

@@ -10,6 +10,8 @@
 
 #include "image/buildid.h"
 
+#include <sys/types.h>
+
 /* A file of an entry besides the symbols: what perf and we write there. */
 enum { IDCACHE_PATH = 4096 };
 
@@ -22,7 +24,18 @@ bool idcache_target(const char *path, const struct buildid *id,
 
 /* Whether there is an entry with something in it. */
 bool idcache_has(const char *dir, const struct buildid *id);
-/* from becomes DIR/path/ID/what: a hard link where that can be, else a copy. -EEXIST: it is there already. */
+/*
+ * from, a file that is open, becomes DIR/path/ID/what; it stays the caller's. link: by a hard link where that can be, for files that are
+ * replaced and never written to. Else as a clone (reflink) or a copy. mode: of a copy. -EEXIST: it is there already.
+ */
+struct idcache_file {
+	int from;
+	bool link;
+	mode_t mode;
+};
+int idcache_add_fd(const char *dir, const struct idcache_file *f, const char *path,
+		   const struct buildid *id, const char *what) must_check;
+/* The same of a path, by a hard link where that can be. */
 int idcache_add(const char *dir, const char *from, const char *path, const struct buildid *id,
 		const char *what) must_check;
 /* -ENOENT: it is not there. Only what belongs to an entry is removed. */

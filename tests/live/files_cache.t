@@ -55,7 +55,7 @@ rm -r "$PERF_BUILDID_DIR"
 
 # ---- a program that is gone after it was recorded
 cp "$SONDE" prog
-"$SONDE" record -q -F 999 -g -e cpu-clock -o gone.data -- ./prog workload leaf 0.3 2>/dev/null
+"$SONDE" record -N -q -F 999 -g -e cpu-clock -o gone.data -- ./prog workload leaf 0.3 2>/dev/null
 like "$("$SONDE" buildid-cache -M gone.data)" "^[0-9a-f]{40} $PWD/prog$" "-M names it"
 "$SONDE" buildid-cache -a prog
 unlike "$("$SONDE" buildid-cache -M gone.data)" "$PWD/prog" "not when it is kept"
@@ -82,7 +82,7 @@ like "$(PERF_BUILDID_DIR=$PWD/case "$SONDE" report --stdio --no-children -g none
 is "$(PERF_BUILDID_DIR=$PWD/there "$SONDE" buildid-cache -l | cut -d' ' -f2 | grep -c "^$PWD/prog$")" 1 "and it is a cache like any other"
 long=$SONDE_TMP/$(printf 'folder-of-a-long-name-%d/' 1 2 3 4 5 6)
 mkdir -p "$long" && cp "$SONDE" "$long/prog"
-"$SONDE" record -q -F 999 -e cpu-clock -o long.data -- "$long/prog" workload leaf 0.1 2>/dev/null
+"$SONDE" record -N -q -F 999 -e cpu-clock -o long.data -- "$long/prog" workload leaf 0.1 2>/dev/null
 "$SONDE" archive long.data >/dev/null
 is "$(tar tzf long.data.tar.gz 2>&1 | grep -c "^${long#/}prog/[0-9a-f]*/elf$\|^$(realpath -m "$long/prog" | cut -c2-)/[0-9a-f]*/elf$")" 1 "names longer than tar's hundred bytes"
 tar xzf long.data.tar.gz -C there

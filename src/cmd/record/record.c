@@ -199,6 +199,17 @@ static void say_result(struct record_session *s, bool failed)
 	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet &&
 	    !s->app->dialect->record_lines)
 		record_look_at_chains(s, st.file_bytes);
+	struct record_kept kept = { 0 };
+	if (!failed)
+		record_keep_images(s, st.file_bytes, &kept);
+	if (kept.err)
+		diag_warn(&s->app->diag, "cannot keep programs in %s: %s", kept.dir,
+			  strerror(-kept.err));
+	if (kept.nr_large)
+		diag_note(&s->app->diag,
+			  "%u large programs or libraries are not kept: `sonde buildid-cache -a` "
+			  "or `sonde archive` does",
+			  kept.nr_large);
 	app_say(s->app);
 	if (s->o->result)
 		*s->o->result = st;
@@ -229,6 +240,9 @@ static void say_result(struct record_session *s, bool failed)
 			strbuf_printf(to, ", throttled %llu times",
 				      (unsigned long long)st.nr_throttled);
 		add_stacks(to, &st);
+		if (kept.nr_files)
+			strbuf_printf(to, "; %u file%s kept in %s", kept.nr_files,
+				      kept.nr_files == 1 ? "" : "s", kept.dir);
 		strbuf_printf(to, "; our own cost %.0f ms CPU\n", cpu_seconds() * 1e3);
 	}
 	(void)strbuf_flush(&s->app->err);
@@ -535,8 +549,8 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "no-buffering", struct record_opts, no_buffering, "Every sample reaches the output at once"),
 	OPT_SIZE(0, "mmap-flush", struct record_opts, min_bytes, "SIZE", "Woken, leave a ring alone that holds less (1)"),
 	OPT_FLAG('B', "no-buildid", struct record_opts, no_build_ids, "No table of build ids in the file"),
-	OPT_FLAG('N', "no-buildid-cache", struct record_opts, ignored, "Build ids are never copied to ~/.debug", .hidden = true),
-	OPT_FLAG(0, "buildid-all", struct record_opts, ignored, "Build ids of all maps are always recorded", .hidden = true),
+	OPT_FLAG('N', "no-buildid-cache", struct record_opts, no_build_id_cache, "Do not keep the programs and libraries that were hit (in $PERF_BUILDID_DIR or ~/.debug)"),
+	OPT_FLAG(0, "buildid-all", struct record_opts, all_build_ids, "Keep all programs and libraries that were mapped, not only those that were hit"),
 	OPT_FLAG(0, "buildid-mmap", struct record_opts, map_build_ids, "Build IDs in the records of maps, read by the kernel when a file is mapped"),
 	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
 	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
@@ -591,6 +605,10 @@ const struct command command_record = {
 		 "also when the recorder is killed. Recording ends with the command, with Ctrl-C, "
 		 "or when all "
 		 "processes of -p have ended; the exit status is that of the command.\n"
+		 "Programs and libraries in which samples lie are kept by build ID in "
+		 "$PERF_BUILDID_DIR or ~/.debug, so that the recording has its names also after a "
+		 "program was built anew (-N: not; `sonde buildid-cache` lists and removes them). "
+		 "Installed files are hard links there where that is possible.\n"
 		 "With --json standard output gets one line about the recording and nothing else: "
 		 "what the command prints goes to standard error.",
 	.examples = record_examples,

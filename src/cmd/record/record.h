@@ -62,7 +62,7 @@ struct record_opts {
 	struct recorder_stats *result; /* for those who say it themselves; NULL: a closing line does */
 	bool no_buffering;
 	u64 min_bytes;
-	bool no_build_ids;
+	bool no_build_ids, no_build_id_cache, all_build_ids;
 	bool ignored;
 };
 
@@ -127,6 +127,17 @@ int record_call_graph(struct record_session *s, const char *program,
 int record_keeps_frames(const char *path, bool *dynamic) must_check;
 /* Says so when call chains by frame pointer found none to follow. Behind the end, of a file. */
 void record_look_at_chains(struct record_session *s, u64 file_bytes);
+
+/* What was kept of a recording's programs and libraries by record_keep_images(). */
+struct record_kept {
+	const char *dir; /* where; NULL: nowhere */
+	u32 nr_files; /* that were not there yet */
+	u32 nr_large; /* that were too large */
+	int err; /* why the last one that failed could not be kept; 0: all could */
+	char buf[4096];
+};
+/* After the end, of a file: so that names survive a new build. */
+void record_keep_images(struct record_session *s, u64 file_bytes, struct record_kept *ret);
 
 /* --switch-output's value. */
 /* Sizes and times that end a file. */
