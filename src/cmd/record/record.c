@@ -382,7 +382,8 @@ static int record(struct record_session *s, int argc, char **argv)
 		ro.zstd_level = (int)level;
 	}
 	if (s->o->off_cpu) {
-		diag_warn(&app->diag, "--off-cpu: time off the CPU is not recorded");
+		diag_warn(&app->diag, "--off-cpu: time off the CPU is not recorded (as by a perf "
+				      "without BUILD_BPF_SKEL=1)");
 		diag_hint(&app->diag,
 			  "-e sched:sched_switch -g records the stacks where tasks stop running");
 	}

@@ -185,7 +185,7 @@ int stat_print_interval(struct stat_session *s, u64 now_ns)
 	h.nr_runs = 1;
 	h.time_ns = now_ns - s->start_ns;
 	int err = stat_finish(&s->acc, (double)(now_ns - s->last_ns), &rows);
-	if (!err && !s->o->quiet) {
+	if (!err && !s->o->quiet && !s->silent) {
 		if (s->o->interval_clear && s->out.screen)
 			err = clear_screen(s);
 		print_rows(s, &h, &rows,
@@ -217,7 +217,7 @@ int stat_print_whole(struct stat_session *s, struct stat_acc *acc)
 	bool text = !s->o->json && !s->o->separator;
 	h.summary = s->o->summary && s->o->interval_ms && !s->o->no_csv_summary;
 	int err = stat_finish(acc, s->elapsed_mean.mean * 1e9, &rows);
-	if (!err && !s->o->quiet) {
+	if (!err && !s->o->quiet && !s->silent) {
 		if (text)
 			text_stat_title(&s->view, s->plan.target, h.nr_runs);
 		print_rows(s, &h, &rows, h.ratios_only);

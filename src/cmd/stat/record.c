@@ -256,6 +256,7 @@ int stat_record_open(struct stat_session *s)
 		return err;
 	if (pipe_fd >= 0)
 		(void)signal(SIGPIPE, SIG_IGN);
+	s->silent = pipe_fd >= 0;
 	err = open_file(s, r, pipe_fd);
 	if (err)
 		return err;

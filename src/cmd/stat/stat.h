@@ -141,6 +141,7 @@ struct stat_session {
 	struct rusage usage_before;
 	u64 user_ns, system_ns; /* of the last run */
 	u64 nr_intervals;
+	bool silent; /* the counts go into a pipe: whoever reads it shows them */
 };
 
 /* Signals and --control, for all runs. */
