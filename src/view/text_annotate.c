@@ -482,6 +482,8 @@ void text_annotate(const struct annotation *a, const struct text_annotate_opts *
 	add_blank(&d);
 	add_line(&d, " %-*u %016llx <%s>:\n", (int)d.addr_width, 5, (unsigned long long)a->start,
 		 a->symbol);
+	add_blank(&d);
+	add_line(&d, " %-*u %s():\n", (int)d.addr_width, 6, a->symbol); /* as objdump -l has it */
 	d.func = a->symbol;
 	for (u32 i = 0; i < a->nr_insns; i++)
 		add_insn(&d, i);

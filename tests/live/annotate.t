@@ -305,4 +305,20 @@ shows '^ +Overhead|^ +Self' "and is back when it is left"
 keys q
 shows 'status 0' "q quits"
 term kill-server
+# ---- a program without lines: the whole text is perf's, for a group with both columns
+cat >plain.c <<'EOS'
+volatile int sum;
+__attribute__((noinline)) int leaf(int n) { for (int i = 0; i < n; i++) sum += i; return sum; }
+int main(void) { for (int i = 0; i < 2000; i++) leaf(100000); return 0; }
+EOS
+gcc -O1 -o plain plain.c
+perf record -q -B -F 2000 -e '{cpu-clock,page-faults}:S' -o plain.data ./plain 2>/dev/null
+for options in "" "-n" "--show-total-period" "--no-source" "-M att"; do
+	# shellcheck disable=SC2086
+	perf annotate --stdio -i plain.data -s leaf $options >theirs 2>/dev/null
+	# shellcheck disable=SC2086
+	"$SONDE" annotate --stdio -i plain.data -s leaf $options >ours 2>ours.err
+	cmp -s ours theirs && [ "$(grep -c ' : ' ours)" -gt 10 ]
+	ok $? "without lines, annotate $options: perf's bytes" || diag "$(diff theirs ours | head -6)" "$(cat ours.err)"
+done
 done_testing
