@@ -73,6 +73,33 @@ static void fuzz_list(const char *text, unsigned which)
 	diag_done(&d);
 }
 
+/* The words of tracefs, probes and triggers. */
+static void fuzz_traced(const char *text)
+{
+	static struct event_env env;
+	static bool open;
+	struct event_list l;
+	struct diag d;
+	if (!open && event_env_open(&env, FUZZ_DATA "/sysroot/vm-no-pmu") < 0)
+		return;
+	open = true;
+	diag_init(&d);
+	event_list_init(&l);
+	int err = event_list_add(&l, &env, text, EVENT_USE_FTRACE, &d);
+	if (err < 0 && !d.nr_errors)
+		abort();
+	for (size_t i = 0; err == 0 && i < l.events.nr; i++) {
+		const struct event_desc *e = &l.events.at[i];
+		if (e->open == EVENT_OPEN_TRACEFS ? !e->system || !e->event : !e->probe.symbol)
+			abort();
+		for (u32 k = 0; k < e->nr_triggers; k++)
+			if (!e->triggers[k])
+				abort();
+	}
+	event_list_done(&l);
+	diag_done(&d);
+}
+
 static void fuzz_metrics(const char *text)
 {
 	struct metric_set set;
@@ -107,6 +134,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	case 'f': (void)!pmu_format_parse(text, &word, &mask); break;
 	case 'm': fuzz_metrics(text); break;
 	case 't': fuzz_terms(text); break;
+	case 'e': fuzz_traced(text); break;
 	default: fuzz_list(text, data[0]); break;
 	}
 	free(text);

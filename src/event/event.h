@@ -25,6 +25,8 @@ enum event_open {
 	EVENT_OPEN_PERF, /* perf_event_open(&attr) as it is */
 	EVENT_OPEN_TOOL, /* not opened: .tool says what to measure */
 	EVENT_OPEN_FTRACE, /* a tracer with a function filter: .probe.symbol is the pattern */
+	EVENT_OPEN_TRACEFS, /* switched on in tracefs: .system, .event */
+	EVENT_OPEN_DEFINE, /* defined first, by .probe */
 };
 
 /* Terms between slashes that concern the way an event is recorded. -1, 0 or NULL: not written. */
@@ -47,7 +49,7 @@ struct event_terms {
 struct event_probe {
 	const char *binary;
 	const char *module; /* kprobes: or NULL */
-	const char *symbol; /* function; glob of function: and graph: */
+	const char *symbol; /* function; glob of function: and graph:, in tracefs of kprobe: and its relatives too */
 	const char *provider; /* USDT */
 	u64 offset; /* kprobe: behind the symbol; uprobe: in the file */
 	u64 ref_ctr_offset; /* USDT semaphore in the file, 0: none */
@@ -82,6 +84,11 @@ struct event_desc {
 	enum event_tool tool;
 	const char *filter; /* tracepoint or probe: for PERF_EVENT_IOC_SET_FILTER or tracefs; or NULL */
 	const char *system, *event; /* tracepoints */
+	/* In tracefs. */
+	const char **triggers; /* "stacktrace", "hist:keys=pid" */
+	u32 nr_triggers;
+	bool off; /* not to be traced */
+	bool whole; /* all events of its system are meant */
 	struct event_terms terms;
 	struct event_probe probe;
 	const char *why_not; /* why this machine cannot, when that is known without trying; NULL: it may */

@@ -176,9 +176,14 @@ static int take_mods(struct event_parser *p, bool colon_needed, struct event_mod
 		colon_needed = false;
 	}
 	struct event_span s = event_parser_until(p, "", false);
-	if (colon_needed)
-		return event_parser_error(p, s, "'%.*s' after the event is not understood",
-					  (int)s.len, p->text + s.start);
+	if (colon_needed) {
+		int err = event_parser_error(p, s, "'%.*s' after the event is not understood",
+					     (int)s.len, p->text + s.start);
+		if (p->text[s.start] == '+')
+			diag_hint(p->diag, "what happens at an event (+TRIGGER) is for: sonde "
+					   "ftrace record");
+		return err;
+	}
 	if (!s.len) {
 		s.len = 1;
 		return event_parser_error(p, s, "a colon without modifiers after it");
@@ -430,6 +435,75 @@ static int take_after_colon(struct event_parser *p, struct event_spec *e)
 	return take_tracepoint(p, e);
 }
 
+/* ---- events of tracefs ---- */
+
+/* { "+" TRIGGER }; one with a colon takes all that follows. */
+static void take_triggers(struct event_parser *p, struct event_spec *e)
+{
+	bool colon = false;
+	if (peek(p) != '+')
+		return;
+	u32 start = p->at + 1;
+	for (p->at++; peek(p) && (colon || peek(p) != ','); p->at++)
+		colon |= peek(p) == ':';
+	e->triggers = span_of(start, p->at);
+}
+
+/* Behind the name: nothing of perf's. */
+static int take_traced_end(struct event_parser *p, struct event_spec *e)
+{
+	take_triggers(p, e);
+	if (ends_event(peek(p)))
+		return 0;
+	u32 start = p->at;
+	(void)event_parser_until(p, "", false);
+	struct event_span s = span_of(start, p->at);
+	int err = event_parser_error(p, s, "'%.*s' after the event is not understood", (int)s.len,
+				     p->text + s.start);
+	if (p->text[s.start] == ':')
+		diag_hint(p->diag, "modifiers are for counters: sonde stat or record");
+	return err;
+}
+
+/* WORD | [SYSTEM] ":" [EVENT], and a filter. */
+static int take_words(struct event_parser *p, struct event_spec *e)
+{
+	e->kind = EVENT_KIND_NAME;
+	if (peek(p) == ':') {
+		e->kind = EVENT_KIND_TRACEPOINT;
+		p->at++;
+		e->event = take_name(p);
+	}
+	return event_parser_filter(p, e);
+}
+
+static int take_traced(struct event_parser *p, struct event_spec *e)
+{
+	const struct event_provider *row;
+	e->off = peek(p) == '!';
+	p->at += e->off;
+	u32 start = p->at;
+	e->name = take_name(p);
+	struct event_span at = { .start = p->at, .len = 1 };
+	if (!e->name.len && peek(p) != ':')
+		return peek(p) && !ends_event(peek(p))
+			       ? event_parser_error(p, at, "'%c' cannot start an event", peek(p))
+			       : event_parser_error(p, at, "an event is missing here");
+	int r;
+	if (peek(p) == ':' && (row = event_provider_find(p->text + start, e->name.len)) &&
+	    row->parse) {
+		e->kind = (enum event_kind)(row - event_providers());
+		p->at++;
+		r = row->parse(p, e);
+	} else {
+		r = take_words(p, e);
+	}
+	if (r == 0)
+		r = take_traced_end(p, e);
+	e->span = span_of(start, p->at);
+	return r;
+}
+
 static int take_event(struct event_parser *p, struct event_spec *e)
 {
 	u32 start = p->at;
@@ -468,7 +542,7 @@ struct lists {
 static int push_event(struct event_parser *p, struct lists *l, s32 group)
 {
 	struct event_spec e = { .group = group };
-	int r = take_event(p, &e);
+	int r = p->traced ? take_traced(p, &e) : take_event(p, &e);
 	if (r < 0)
 		return r;
 	struct event_spec *to = l->items.nr < ITEMS_MAX ? vec_push(&l->items) : NULL;
@@ -522,6 +596,12 @@ static int take_group(struct event_parser *p, struct lists *l, struct event_span
 
 static int take_item(struct event_parser *p, struct lists *l)
 {
+	struct event_span here = { .start = p->at, .len = 1 };
+	if (p->traced)
+		return peek(p) == '{'
+			       ? event_parser_error(p, here,
+						    "groups are for counters: sonde stat or record")
+			       : push_event(p, l, -1);
 	if (peek(p) == '{')
 		return take_group(p, l, (struct event_span){ 0 });
 	u32 start = p->at;
@@ -565,7 +645,7 @@ static int to_arena(struct arena *a, const struct lists *l, struct event_specs *
 	return 0;
 }
 
-int event_parse(struct arena *a, const char *text, struct event_specs *ret, struct diag *d)
+int event_parse(struct arena *a, const char *text, u32 use, struct event_specs *ret, struct diag *d)
 {
 	size_t len = strlen(text);
 	if (len > TEXT_MAX)
@@ -573,7 +653,9 @@ int event_parse(struct arena *a, const char *text, struct event_specs *ret, stru
 	struct event_specs specs = { .text = arena_strndup(a, text, len) };
 	if (!specs.text)
 		return -ENOMEM;
-	struct event_parser p = { .arena = a, .text = specs.text, .diag = d };
+	struct event_parser p = {
+		.arena = a, .text = specs.text, .traced = use & EVENT_USE_TRACEFS, .diag = d
+	};
 	struct lists l = { 0 };
 	int r = take_list(&p, &l);
 	if (r == 0)

@@ -5,8 +5,11 @@
 #include "base/diag.h"
 #include "event/spec.h"
 
-/* Everything in *ret lives in the arena. 0, -EINVAL with a diag that points into text, -E2BIG, -ENOMEM. */
-int event_parse(struct arena *a, const char *text, struct event_specs *ret,
+/*
+ * use: enum event_use (provider.h); tracefs has words of its own. Everything in *ret lives in the arena. 0, -EINVAL with a diag that
+ * points into text, -E2BIG, -ENOMEM.
+ */
+int event_parse(struct arena *a, const char *text, u32 use, struct event_specs *ret,
 		struct diag *d) must_check;
 
 /*
@@ -28,6 +31,7 @@ struct event_parser {
 	struct arena *arena;
 	const char *text;
 	u32 at;
+	bool traced; /* for tracefs: triggers may follow */
 	struct diag *diag;
 };
 

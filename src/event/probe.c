@@ -39,9 +39,8 @@ static struct pmu *probe_pmu(struct event_resolver *r, const struct event_spec *
 	return p;
 }
 
-/* Is there such a function? Where the kernel does not tell, opening the event will. */
-static int check_kernel(struct event_resolver *r, const struct event_probe *p,
-			struct event_span symbol)
+int resolve_check_kernel(struct event_resolver *r, const struct event_probe *p,
+			 struct event_span symbol)
 {
 	struct probe_kernel look;
 	probe_kernel_look(r->env->root, p->module, p->symbol, &look);
@@ -64,29 +63,41 @@ static int check_kernel(struct event_resolver *r, const struct event_probe *p,
 	return -ENOENT;
 }
 
-int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
+int resolve_kernel_symbol(struct event_resolver *r, const struct event_spec *e,
+			  struct event_desc *desc, struct event_span *at)
 {
-	struct event_desc *desc = resolve_push(r, e, e->kind);
-	if (!desc)
-		return -ENOMEM;
-	struct event_span symbol = e->name;
 	const char *s = resolve_at(r, e->name);
 	const char *colon = memchr(s, ':', e->name.len);
+	*at = e->name;
 	if (colon) {
 		struct event_span module = { .start = e->name.start, .len = (u32)(colon - s) };
-		symbol.start += module.len + 1;
-		symbol.len -= module.len + 1;
+		at->start += module.len + 1;
+		at->len -= module.len + 1;
 		desc->probe.module = resolve_str(r, module);
 		if (!desc->probe.module)
 			return -ENOMEM;
 	}
-	desc->probe.symbol = resolve_str(r, symbol);
+	if (!at->len) {
+		at->len = 1;
+		return resolve_error(r, -EINVAL, *at, "the function's name is missing here");
+	}
+	desc->probe.symbol = resolve_str(r, *at);
 	desc->probe.offset = e->number;
-	desc->probe.is_return = e->kind == EVENT_KIND_KRETPROBE;
 	if (e->has_filter && !(desc->filter = resolve_str(r, e->filter)))
 		return -ENOMEM;
-	if (!desc->probe.symbol)
+	return desc->probe.symbol ? 0 : -ENOMEM;
+}
+
+int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
+{
+	struct event_desc *desc = resolve_push(r, e, e->kind);
+	struct event_span symbol;
+	if (!desc)
 		return -ENOMEM;
+	int err = resolve_kernel_symbol(r, e, desc, &symbol);
+	if (err < 0)
+		return err;
+	desc->probe.is_return = e->kind == EVENT_KIND_KRETPROBE;
 	desc->attr.sample_period = 1;
 	u64 ret_bit;
 	if (!probe_pmu(r, e, "kprobe", &ret_bit, desc))
@@ -95,7 +106,7 @@ int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
 	u64 addr;
 	bool by_address =
 		num_parse_u64(desc->probe.symbol, 0, &addr) == 0 && desc->probe.symbol[0] == '0';
-	int err = by_address ? 0 : check_kernel(r, &desc->probe, symbol);
+	err = by_address ? 0 : resolve_check_kernel(r, &desc->probe, symbol);
 	if (err < 0)
 		return err;
 	if (by_address) {
@@ -180,11 +191,8 @@ static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
 	return 0;
 }
 
-int resolve_uprobe(struct event_resolver *r, const struct event_spec *e)
+int resolve_binary(struct event_resolver *r, const struct event_spec *e, struct event_desc *desc)
 {
-	struct event_desc *desc = resolve_push(r, e, e->kind);
-	if (!desc)
-		return -ENOMEM;
 	desc->probe.binary = resolve_str(r, e->name);
 	desc->probe.symbol = resolve_str(r, e->event);
 	desc->probe.is_return = e->kind == EVENT_KIND_URETPROBE;
@@ -194,7 +202,15 @@ int resolve_uprobe(struct event_resolver *r, const struct event_spec *e)
 		return -ENOMEM;
 	if (!desc->probe.binary || !desc->probe.symbol)
 		return -ENOMEM;
-	int err = find_in_binary(r, e, desc);
+	return find_in_binary(r, e, desc);
+}
+
+int resolve_uprobe(struct event_resolver *r, const struct event_spec *e)
+{
+	struct event_desc *desc = resolve_push(r, e, e->kind);
+	if (!desc)
+		return -ENOMEM;
+	int err = resolve_binary(r, e, desc);
 	if (err < 0)
 		return err;
 	desc->attr.sample_period = 1;

@@ -1,7 +1,9 @@
 #include "event/provider.h"
 
+#include "base/str.h"
 #include "event/resolve_impl.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -36,9 +38,21 @@ static int split_offset(struct event_parser *p, struct event_span *symbol, u64 *
 	return 0;
 }
 
+/* A symbol, up to a filter. In tracefs "+WORD" is a trigger, and "+" before anything else part of the symbol: an offset, operator+. */
+static struct event_span take_symbol(struct event_parser *p, bool nested)
+{
+	struct event_span s = event_parser_until(p, p->traced ? "/+" : "/", nested);
+	while (p->traced && p->text[p->at] == '+' && !isalpha((unsigned char)p->text[p->at + 1])) {
+		p->at++;
+		(void)event_parser_until(p, "/+", nested);
+		s.len = p->at - s.start;
+	}
+	return s;
+}
+
 static int parse_kprobe(struct event_parser *p, struct event_spec *e)
 {
-	e->name = event_parser_until(p, "/", false);
+	e->name = take_symbol(p, false);
 	if (!e->name.len)
 		return missing(p, e->kind, "the function's name");
 	int r = split_offset(p, &e->name, &e->number);
@@ -47,6 +61,8 @@ static int parse_kprobe(struct event_parser *p, struct event_spec *e)
 	if (e->kind == EVENT_KIND_KRETPROBE && e->number)
 		return event_parser_error(
 			p, e->name, "a return probe stands at the function's entry: no offset");
+	if (e->kind != EVENT_KIND_KPROBE && e->number)
+		return event_parser_error(p, e->name, "only kprobe: takes an offset");
 	return event_parser_filter(p, e);
 }
 
@@ -67,7 +83,7 @@ static int parse_uprobe(struct event_parser *p, struct event_spec *e)
 	int r = parse_binary(p, e);
 	if (r < 0)
 		return r;
-	e->event = event_parser_until(p, "/", true);
+	e->event = take_symbol(p, true);
 	if (!e->event.len)
 		return missing(p, e->kind, "the function's name or an offset");
 	r = split_offset(p, &e->event, &e->number);
@@ -79,11 +95,11 @@ static int parse_usdt(struct event_parser *p, struct event_spec *e)
 	int r = parse_binary(p, e);
 	if (r < 0)
 		return r;
-	struct event_span first = event_parser_until(p, ":/", false);
+	struct event_span first = event_parser_until(p, p->traced ? ":/+" : ":/", false);
 	if (p->text[p->at] == ':') {
 		p->at++;
 		e->provider = first;
-		e->event = event_parser_until(p, "/", false);
+		e->event = take_symbol(p, false);
 	} else {
 		e->event = first; /* any provider */
 	}
@@ -94,13 +110,15 @@ static int parse_usdt(struct event_parser *p, struct event_spec *e)
 
 static int parse_glob(struct event_parser *p, struct event_spec *e)
 {
-	e->name = event_parser_until(p, "", true);
-	return e->name.len ? 0 : missing(p, e->kind, "a function or a pattern");
+	e->name = event_parser_until(p, p->traced ? "/+" : "", true);
+	if (!e->name.len)
+		return missing(p, e->kind, "a function or a pattern");
+	return p->traced ? event_parser_filter(p, e) : 0;
 }
 
 static int parse_syscall(struct event_parser *p, struct event_spec *e)
 {
-	e->name = event_parser_until(p, "/:", true);
+	e->name = event_parser_until(p, p->traced ? "/:+" : "/:", true);
 	return e->name.len ? event_parser_filter(p, e)
 			   : missing(p, e->kind, "the system call's name");
 }
@@ -200,102 +218,196 @@ static int parse_breakpoint(struct event_parser *p, struct event_spec *e)
 /* ---- the table ---- */
 
 #define PERF_USES (EVENT_USE_COUNT | EVENT_USE_SAMPLE | EVENT_USE_TRACE | EVENT_USE_PROGRAM)
+/* Where a probe lasts as long as the run. */
+#define PROBE_USES (PERF_USES | EVENT_USE_FTRACE)
+#define ALL_USES   (PERF_USES | EVENT_USE_TRACEFS)
+#define DEFINED	   (EVENT_NEED_DEFINITION | EVENT_NEED_TRACEFS)
 
 static const struct event_provider rows[EVENT_KIND_NR] = {
 	[EVENT_KIND_NAME] = { .form = "NAME[:MODIFIERS]",
 			      .about = "an event by its name",
-			      .uses = EVENT_USE_ANY,
-			      .resolve = resolve_name },
+			      .example = "cycles:u",
+			      .uses = ALL_USES,
+			      .needs = EVENT_NEED_PERF,
+			      .traced_needs = EVENT_NEED_TRACEFS,
+			      .resolve = resolve_name,
+			      .trace = trace_words },
 	[EVENT_KIND_HARDWARE] = { .form = "cycles",
 				  .about = "generic hardware event",
-				  .uses = PERF_USES },
+				  .example = "instructions:k",
+				  .uses = PERF_USES,
+				  .needs = EVENT_NEED_PERF },
 	[EVENT_KIND_SOFTWARE] = { .form = "page-faults",
 				  .about = "event counted by the kernel",
-				  .uses = PERF_USES },
+				  .example = "context-switches",
+				  .uses = PERF_USES,
+				  .needs = EVENT_NEED_PERF },
 	[EVENT_KIND_CACHE] = { .form = "L1-dcache-load-misses",
 			       .about = "generic cache event",
-			       .uses = PERF_USES },
+			       .example = "LLC-load-misses",
+			       .uses = PERF_USES,
+			       .needs = EVENT_NEED_PERF },
 	[EVENT_KIND_TOOL] = { .form = "duration_time",
 			      .about = "measured by the tool itself",
+			      .example = "duration_time",
 			      .uses = EVENT_USE_COUNT },
 	[EVENT_KIND_RAW] = { .form = "rNNN",
 			     .about = "the CPU's own event number, hexadecimal",
+			     .example = "r13c",
 			     .uses = PERF_USES,
+			     .needs = EVENT_NEED_PERF,
 			     .resolve = resolve_raw },
 	[EVENT_KIND_NUMERIC] = { .form = "TYPE:CONFIG",
 				 .about = "numbers for perf_event_open",
+				 .example = "1:0x2",
 				 .uses = PERF_USES,
+				 .needs = EVENT_NEED_PERF,
 				 .resolve = resolve_numeric },
 	[EVENT_KIND_PMU] = { .form = "PMU/TERM[=VALUE],.../MODIFIERS",
 			     .about = "event of a PMU",
-			     .uses = PERF_USES },
+			     .example = "cpu/event=0x3c,umask=1/u",
+			     .uses = PERF_USES,
+			     .needs = EVENT_NEED_PERF },
 	[EVENT_KIND_PFM] = { .form = "[PMU::]EVENT[:UMASK][:ATTR=N]",
 			     .about = "vendor's event name (libpfm4)",
+			     .example = "INST_RETIRED:ANY_P:c=1",
 			     .uses = PERF_USES,
+			     .needs = EVENT_NEED_PERF,
 			     .resolve = resolve_vendor },
 	[EVENT_KIND_TRACEPOINT] = { .form = "SYSTEM:EVENT[/FILTER/]",
 				    .about = "tracepoint of the kernel",
-				    .uses = EVENT_USE_ANY,
-				    .resolve = resolve_tracepoint },
+				    .example = "sched:sched_switch/next_pid == 0/",
+				    .uses = ALL_USES,
+				    .needs = EVENT_NEED_PERF | EVENT_NEED_TRACEFS,
+				    .traced_needs = EVENT_NEED_TRACEFS,
+				    .filter = true,
+				    .resolve = resolve_tracepoint,
+				    .trace = trace_words },
 	[EVENT_KIND_BREAKPOINT] = { .prefix = "mem",
 				    .form = "mem:ADDRESS[/LENGTH][:rwx]",
 				    .about = "hardware breakpoint: reads, writes, execution of an "
 					     "address",
+				    .example = "mem:0x601040/8:w",
 				    .uses = PERF_USES,
+				    .needs = EVENT_NEED_PERF,
 				    .parse = parse_breakpoint,
 				    .resolve = resolve_breakpoint },
 	[EVENT_KIND_KPROBE] = { .prefix = "kprobe",
 				.form = "kprobe:[MODULE:]FUNCTION[+OFFSET][/FILTER/]",
 				.about = "entry of a kernel function",
-				.uses = EVENT_USE_ANY,
+				.example = "kprobe:vfs_read/count > 4096/",
+				.uses = PROBE_USES,
+				.needs = EVENT_NEED_PERF,
+				.traced_needs = DEFINED,
+				.filter = true,
 				.parse = parse_kprobe,
-				.resolve = resolve_kprobe },
+				.resolve = resolve_kprobe,
+				.trace = trace_probe },
 	[EVENT_KIND_KRETPROBE] = { .prefix = "kretprobe",
 				   .form = "kretprobe:[MODULE:]FUNCTION[/FILTER/]",
 				   .about = "return of a kernel function",
-				   .uses = EVENT_USE_ANY,
+				   .example = "kretprobe:vfs_read/ret < 0/",
+				   .uses = PROBE_USES,
+				   .needs = EVENT_NEED_PERF,
+				   .traced_needs = DEFINED,
+				   .filter = true,
 				   .parse = parse_kprobe,
-				   .resolve = resolve_kprobe },
+				   .resolve = resolve_kprobe,
+				   .trace = trace_probe },
+	[EVENT_KIND_FPROBE] = { .prefix = "fprobe",
+				.form = "fprobe:[MODULE:]FUNCTION[/FILTER/]",
+				.about = "entry of a kernel function, by ftrace (since Linux 6.5)",
+				.example = "fprobe:vfs_write",
+				.uses = EVENT_USE_FTRACE,
+				.traced_needs = DEFINED,
+				.filter = true,
+				.parse = parse_kprobe,
+				.trace = trace_probe },
+	[EVENT_KIND_FRETPROBE] = { .prefix = "fretprobe",
+				   .form = "fretprobe:[MODULE:]FUNCTION[/FILTER/]",
+				   .about = "return of a kernel function, by ftrace (since Linux "
+					    "6.5)",
+				   .example = "fretprobe:vfs_write",
+				   .uses = EVENT_USE_FTRACE,
+				   .traced_needs = DEFINED,
+				   .filter = true,
+				   .parse = parse_kprobe,
+				   .trace = trace_probe },
+	[EVENT_KIND_CALL] = { .prefix = "call",
+			      .form = "call:[MODULE:]FUNCTION[/FILTER/]",
+			      .about = "entry and return of a kernel function, with arguments and "
+				       "result",
+			      .example = "call:vfs_read/count == 4096/",
+			      .uses = EVENT_USE_FTRACE,
+			      .traced_needs = DEFINED,
+			      .filter = true,
+			      .parse = parse_kprobe,
+			      .trace = trace_probe },
 	[EVENT_KIND_UPROBE] = { .prefix = "uprobe",
 				.form = "uprobe:BINARY:SYMBOL[+OFFSET][/FILTER/]",
 				.about = "function of a program or library",
-				.uses = EVENT_USE_ANY,
+				.example = "uprobe:/bin/bash:readline",
+				.uses = PROBE_USES,
+				.needs = EVENT_NEED_PERF,
+				.traced_needs = DEFINED,
+				.filter = true,
 				.parse = parse_uprobe,
-				.resolve = resolve_uprobe },
+				.resolve = resolve_uprobe,
+				.trace = trace_uprobe },
 	[EVENT_KIND_URETPROBE] = { .prefix = "uretprobe",
 				   .form = "uretprobe:BINARY:SYMBOL[/FILTER/]",
 				   .about = "return of a function of a program or library",
-				   .uses = EVENT_USE_ANY,
+				   .example = "uretprobe:/bin/bash:readline",
+				   .uses = PROBE_USES,
+				   .needs = EVENT_NEED_PERF,
+				   .traced_needs = DEFINED,
+				   .filter = true,
 				   .parse = parse_uprobe,
-				   .resolve = resolve_uprobe },
+				   .resolve = resolve_uprobe,
+				   .trace = trace_uprobe },
 	[EVENT_KIND_USDT] = { .prefix = "usdt",
 			      .form = "usdt:BINARY:[PROVIDER:]NAME[/FILTER/]",
 			      .about = "static probe that a program brings along",
-			      .uses = EVENT_USE_ANY,
+			      .example = "usdt:/usr/bin/python3:python:function__entry",
+			      .uses = PROBE_USES,
+			      .needs = EVENT_NEED_PERF,
+			      .traced_needs = DEFINED,
+			      .filter = true,
 			      .parse = parse_usdt,
-			      .resolve = resolve_uprobe },
+			      .resolve = resolve_uprobe,
+			      .trace = trace_uprobe },
 	[EVENT_KIND_FUNCTION] = { .prefix = "function",
 				  .form = "function:GLOB",
 				  .about = "calls of kernel functions (ftrace)",
-				  .uses = EVENT_USE_FTRACE | EVENT_USE_PROGRAM,
+				  .example = "function:vfs_*",
+				  .uses = EVENT_USE_FTRACE | EVENT_USE_START | EVENT_USE_PROGRAM,
+				  .traced_needs = EVENT_NEED_FUNCTIONS,
 				  .parse = parse_glob,
 				  .resolve = resolve_function },
 	[EVENT_KIND_GRAPH] = { .prefix = "graph",
 			       .form = "graph:GLOB",
 			       .about = "call graph of kernel functions (ftrace)",
-			       .uses = EVENT_USE_FTRACE,
+			       .example = "graph:do_sys_openat2",
+			       .uses = EVENT_USE_FTRACE | EVENT_USE_START,
+			       .traced_needs = EVENT_NEED_FUNCTIONS,
 			       .parse = parse_glob,
 			       .resolve = resolve_function },
 	[EVENT_KIND_PROFILE] = { .prefix = "profile",
 				 .form = "profile:HZ",
 				 .about = "samples at a rate, on every CPU",
+				 .example = "profile:99",
 				 .uses = EVENT_USE_SAMPLE | EVENT_USE_PROGRAM,
+				 .needs = EVENT_NEED_PERF,
 				 .parse = parse_profile,
 				 .resolve = resolve_profile },
 	[EVENT_KIND_SYSCALL] = { .prefix = "syscall",
 				 .form = "syscall:NAME[/FILTER/]",
 				 .about = "entry of a system call",
-				 .uses = EVENT_USE_ANY,
+				 .example = "syscall:openat",
+				 .uses = ALL_USES,
+				 .needs = EVENT_NEED_PERF | EVENT_NEED_TRACEFS,
+				 .traced_needs = EVENT_NEED_TRACEFS,
+				 .filter = true,
 				 .parse = parse_syscall,
 				 .resolve = resolve_syscall },
 };
@@ -321,13 +433,36 @@ const struct event_provider *event_provider_find(const char *prefix, size_t len)
 
 void event_use_verbs(u32 uses, struct strbuf *to)
 {
-	static const char *const verbs[] = { "stat", "record", "trace", "ftrace record", "run" };
-	size_t nr = (size_t)__builtin_popcount(uses & EVENT_USE_ANY), at = 0;
+	/* Uses without a verb yet are not in it. */
+	static const struct {
+		u32 use;
+		const char *verb;
+	} verbs[] = {
+		{ EVENT_USE_COUNT, "stat" },	       { EVENT_USE_SAMPLE, "record" },
+		{ EVENT_USE_FTRACE, "ftrace record" }, { EVENT_USE_START, "ftrace start" },
+		{ EVENT_USE_HIST, "ftrace hist" },
+	};
+	size_t nr = 0, at = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		nr += (uses & verbs[i].use) != 0;
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (!(uses & 1u << i))
+		if (!(uses & verbs[i].use))
 			continue;
 		strbuf_str(to, at == 0 ? "" : at + 1 == nr ? " or " : ", ");
-		strbuf_str(to, verbs[i]);
+		strbuf_str(to, verbs[i].verb);
 		at++;
 	}
+}
+
+void event_function_split(const char *text, struct event_function *ret)
+{
+	static const char mod[] = ":mod:";
+	const char *rest = text + strcspn(text, ":");
+	*ret = (struct event_function){ .glob_len = (size_t)(rest - text) };
+	if (str_starts(rest, mod)) {
+		ret->module = rest + strlen(mod);
+		ret->module_len = strcspn(ret->module, ":");
+		rest = ret->module + ret->module_len;
+	}
+	ret->command = *rest == ':' ? rest + 1 : NULL;
 }

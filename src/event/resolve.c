@@ -344,6 +344,14 @@ int resolve_profile(struct event_resolver *r, const struct event_spec *e)
 
 int resolve_function(struct event_resolver *r, const struct event_spec *e)
 {
+	if (e->has_filter) {
+		(void)resolve_error(r, -EINVAL, e->filter,
+				    "tracers of functions have no filter by field");
+		diag_hint(r->diag, "%s:%.*s/FILTER/ has one",
+			  event_provider_of(EVENT_KIND_KPROBE)->prefix, (int)e->name.len,
+			  resolve_at(r, e->name));
+		return -EINVAL;
+	}
 	struct event_desc *desc = resolve_push(r, e, e->kind);
 	if (!desc)
 		return -ENOMEM;
@@ -527,11 +535,12 @@ static int finish_group(struct event_resolver *r, const struct event_group_spec 
 
 /* ---- the whole ---- */
 
-static int check_use(struct event_resolver *r, const struct event_spec *e, enum event_kind kind)
+int resolve_check_use(struct event_resolver *r, const struct event_spec *e, enum event_kind kind)
 {
 	const struct event_provider *row = event_provider_of(kind);
 	u32 cannot = r->use & ~row->uses;
-	if (!cannot)
+	bool nobody = !(r->use & EVENT_USE_TRACEFS) && row->trace && !row->resolve;
+	if (!cannot && !nobody)
 		return 0;
 	struct strbuf wants, has;
 	strbuf_init(&wants);
@@ -550,15 +559,19 @@ static int resolve_one(struct event_resolver *r, const struct event_spec *e)
 {
 	static const struct event_mods none = { 0 };
 	u32 first = (u32)r->list->events.nr;
-	int err = check_use(r, e, e->kind);
+	int err = resolve_check_use(r, e, e->kind);
 	if (err < 0)
 		return err;
-	err = event_provider_of(e->kind)->resolve(r, e);
+	const struct event_provider *row = event_provider_of(e->kind);
+	bool traced = r->use & EVENT_USE_TRACEFS;
+	err = traced && row->trace ? row->trace(r, e) : row->resolve(r, e);
+	if (err == 0 && traced)
+		err = trace_finish(r, e, first);
 	if (err < 0)
 		return err;
 	const struct event_mods *group = e->group >= 0 ? &r->specs->groups[e->group].mods : &none;
 	for (u32 i = first; i < r->list->events.nr; i++) {
-		err = check_use(r, e, r->list->events.at[i].kind);
+		err = resolve_check_use(r, e, r->list->events.at[i].kind);
 		if (err < 0)
 			return err;
 		apply_mods(&r->list->events.at[i], &e->mods, group);
@@ -588,7 +601,7 @@ int event_list_add(struct event_list *l, struct event_env *env, const char *text
 		   struct diag *d)
 {
 	struct event_specs specs;
-	int err = event_parse(&l->arena, text, &specs, d);
+	int err = event_parse(&l->arena, text, use, &specs, d);
 	if (err < 0)
 		return err;
 	struct event_resolver r = { .list = l, .env = env, .specs = &specs, .use = use, .diag = d };
@@ -602,12 +615,6 @@ int event_list_add(struct event_list *l, struct event_env *env, const char *text
 		l->nr_merges = merges;
 	}
 	return err;
-}
-
-static bool takes_filter(enum event_kind kind)
-{
-	return kind == EVENT_KIND_TRACEPOINT ||
-	       (kind >= EVENT_KIND_KPROBE && kind <= EVENT_KIND_USDT) || kind == EVENT_KIND_SYSCALL;
 }
 
 static int check_filter(struct event_env *env, const struct event_desc *desc, const char *filter,
@@ -634,7 +641,7 @@ int event_list_filter(struct event_list *l, struct event_env *env, u32 first, co
 			d, -EINVAL,
 			"--filter stands before any event: put it behind the -e it is for");
 	for (size_t i = first; i < l->events.nr; i++) {
-		if (!takes_filter(l->events.at[i].kind))
+		if (!event_provider_of(l->events.at[i].kind)->filter)
 			return diag_error(d, -EINVAL,
 					  "--filter is for tracepoints and probes; '%s' is neither",
 					  l->events.at[i].name);

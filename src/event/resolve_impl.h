@@ -38,6 +38,24 @@ int resolve_function(struct event_resolver *r, const struct event_spec *e);
 int resolve_profile(struct event_resolver *r, const struct event_spec *e);
 int resolve_syscall(struct event_resolver *r, const struct event_spec *e);
 
+/* traced.c: the same for tracefs. */
+int trace_words(struct event_resolver *r, const struct event_spec *e);
+int trace_probe(struct event_resolver *r, const struct event_spec *e);
+int trace_uprobe(struct event_resolver *r, const struct event_spec *e);
+/* What all descriptors of e, from index first on, have in tracefs. */
+int trace_finish(struct event_resolver *r, const struct event_spec *e, u32 first);
+
+/* -EOPNOTSUPP with a diag that names the verbs which can use this kind; 0: this one can. */
+int resolve_check_use(struct event_resolver *r, const struct event_spec *e, enum event_kind kind);
+/* "[MODULE:]FUNCTION" into desc->probe. at: where the function's name stands. */
+int resolve_kernel_symbol(struct event_resolver *r, const struct event_spec *e,
+			  struct event_desc *desc, struct event_span *at);
+/* Is there such a function? Where the kernel does not tell, opening the event will. */
+int resolve_check_kernel(struct event_resolver *r, const struct event_probe *p,
+			 struct event_span symbol);
+/* Fills desc->probe from e and the file that it names. */
+int resolve_binary(struct event_resolver *r, const struct event_spec *e, struct event_desc *desc);
+
 /* pmu.c: PMU/terms/ and bare aliases. -ENOENT without a diag: no PMU of this name, no alias of this name. */
 int resolve_pmu(struct event_resolver *r, const struct event_spec *e);
 int resolve_alias(struct event_resolver *r, const struct event_spec *e);

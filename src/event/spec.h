@@ -12,7 +12,11 @@
  *	       | "mem:" ADDR ["/" LEN] [":" rwx] [":" MODS]
  *	       | [PMU "::"] NAME { ":" ATTR ["=" V] } libpfm's spelling, when it is none of the above
  *	       | PREFIX ":" ...                       a row of the provider table (provider.h)
+ *	       | ["!"] WORD | ["!"] [SYSTEM] ":" [EVENT]   in tracefs (ftrace): an event, a system, globs, all; then ["/" FILTER "/"]
  *	terms := term { "," term }                    term := NAME ["=" VALUE] | "r" HEX | "@" NAME ["=" VALUE]
+ *
+ * In tracefs any event may end in { "+" TRIGGER }: +stacktrace, +traceoff:1. One with a colon in it takes the rest of the text, commas
+ * and blanks included; another ends at a comma.
  */
 #pragma once
 
@@ -32,6 +36,9 @@ enum event_kind {
 	EVENT_KIND_BREAKPOINT,
 	EVENT_KIND_KPROBE,
 	EVENT_KIND_KRETPROBE,
+	EVENT_KIND_FPROBE,
+	EVENT_KIND_FRETPROBE,
+	EVENT_KIND_CALL, /* entry and return, with arguments and result */
 	EVENT_KIND_UPROBE,
 	EVENT_KIND_URETPROBE,
 	EVENT_KIND_USDT,
@@ -83,10 +90,12 @@ struct event_spec {
 	struct event_span event; /* EVENT of a tracepoint; symbol in a binary; NAME of a USDT probe */
 	struct event_span provider; /* of a USDT probe */
 	struct event_span filter; /* between the slashes; has_filter */
+	struct event_span triggers; /* "stacktrace+traceoff:1"; len 0: none */
 	struct event_term *terms; /* in the arena */
 	u32 nr_terms;
 	bool has_terms; /* slashes were written, perhaps with nothing between */
 	bool has_filter;
+	bool off; /* "!": not to be traced */
 	struct event_mods mods;
 	u64 number; /* RAW, NUMERIC: config; BREAKPOINT: address; KPROBE, UPROBE: offset behind the symbol; PROFILE: Hz or ns */
 	u64 type; /* NUMERIC; BREAKPOINT: length, 0 when not written */

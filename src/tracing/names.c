@@ -118,18 +118,20 @@ static void warn_module(struct ftrace_setup *s, const char *module)
 int ftrace_check_function(struct ftrace_setup *s, const char *text)
 {
 	char glob[256], module[128] = "";
+	struct event_function f;
 	const char *p = *text == '!' ? text + 1 : text;
-	size_t len = strcspn(p, ":");
 	int err = ftrace_load_functions(s);
 	if (err)
 		return err;
-	if (len >= sizeof(glob))
+	event_function_split(p, &f);
+	if (f.glob_len >= sizeof(glob) || f.module_len >= sizeof(module))
 		return diag_error(s->diag, -EINVAL, "'%s' is no function", text);
-	memcpy(glob, p, len);
-	glob[len] = 0;
-	if (str_starts(p + len, ":mod:"))
-		(void)snprintf(module, sizeof(module), "%.*s", (int)strcspn(p + len + 5, ":"),
-			       p + len + 5);
+	memcpy(glob, p, f.glob_len);
+	glob[f.glob_len] = 0;
+	if (f.module) {
+		memcpy(module, f.module, f.module_len);
+		module[f.module_len] = 0;
+	}
 	bool any_module = !strcmp(module, "*") || !*module;
 	if (!*glob && !any_module)
 		warn_module(s, module);

@@ -1,11 +1,10 @@
 /*
- * -e kprobe:FUNC and its relatives: probes that live as long as the run. What arguments and results are called and how wide they
+ * Probes that live as long as the run. What arguments and results are called and how wide they
  * are comes from the kernel's BTF; the definition says it in the kernel's own words ("count=$arg3:u64"), so that the format of the
  * event names the fields and every reader prints them.
  */
 #include "base/glob.h"
 #include "tracing/setup_impl.h"
-#include "event/probe_kernel.h"
 #include "image/btf.h"
 
 #include <ctype.h>
@@ -22,22 +21,10 @@ enum {
 	REGISTERS = 6, /* arguments that are in registers on every machine */
 };
 
-static const struct probe_kind {
-	const char *prefix;
-	bool entry, result;
-	bool fprobe; /* where the kernel has them */
-	bool either; /* else a kprobe */
-} kinds[] = {
-	{ .prefix = "kprobe:", .entry = true },
-	{ .prefix = "kretprobe:", .result = true },
-	{ .prefix = "fprobe:", .entry = true, .fprobe = true },
-	{ .prefix = "fretprobe:", .result = true, .fprobe = true },
-	{ .prefix = "call:", .entry = true, .result = true, .fprobe = true, .either = true },
-};
-
 struct probes {
 	struct ftrace_setup *s;
 	char group[80];
+	const char *group_name; /* the same, as long as the session */
 	struct strbuf types; /* the bytes of BTF */
 	struct btf btf;
 	bool has_btf;
@@ -50,12 +37,9 @@ struct probes {
 	} defined; /* events, with the letter of their kind before them: "pvfs_read" */
 };
 
-static const struct probe_kind *kind_of(const char *text)
+static bool is_fprobe(enum event_kind kind)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (str_starts(text, kinds[i].prefix))
-			return &kinds[i];
-	return NULL;
+	return kind == EVENT_KIND_FPROBE || kind == EVENT_KIND_FRETPROBE;
 }
 
 /* ---- what the kernel has ------------------------------------------------------------------------------------------------- */
@@ -76,7 +60,16 @@ static int open_types(struct probes *p)
 	return 0;
 }
 
-static int probes_open(struct probes *p, struct ftrace_setup *s)
+static int need_file(struct ftrace_setup *s, const char *file, const char *what, const char *option)
+{
+	if (tracing_has(&s->tracing, "dynamic_events") && tracing_has(&s->tracing, file))
+		return 0;
+	int err = diag_error(s->diag, -EOPNOTSUPP, "this kernel has no %s", what);
+	diag_hint(s->diag, "CONFIG_%s_EVENTS=y is what it lacks", option);
+	return err;
+}
+
+static int probes_open(struct probes *p, struct ftrace_setup *s, bool kernel, bool user)
 {
 	struct strbuf readme;
 	char *dash;
@@ -87,12 +80,14 @@ static int probes_open(struct probes *p, struct ftrace_setup *s)
 		       s->dry_run ? "RUN" : journal_name(s->journal));
 	while ((dash = strchr(p->group, '-')))
 		*dash = '_';
-	if (!tracing_has(&s->tracing, "dynamic_events") ||
-	    !tracing_has(&s->tracing, "kprobe_events")) {
-		int err = diag_error(s->diag, -EOPNOTSUPP, "this kernel has no probes on functions");
-		diag_hint(s->diag, "CONFIG_KPROBE_EVENTS=y is what it lacks");
+	p->group_name = arena_strdup(&s->arena, p->group);
+	if (!p->group_name)
+		return -ENOMEM;
+	int err = kernel ? need_file(s, "kprobe_events", "probes on functions", "KPROBE") : 0;
+	if (!err && user)
+		err = need_file(s, "uprobe_events", "probes on programs", "UPROBE");
+	if (err || !kernel)
 		return err;
-	}
 	strbuf_init(&readme);
 	p->has_fprobes = !tracing_read(&s->tracing, "README", &readme) &&
 			 strstr(strbuf_cstr(&readme), "<func-name>[%return]");
@@ -177,108 +172,133 @@ static void add_values(struct strbuf *to, const struct btf_function *f, bool res
 	}
 }
 
-/* "p:GROUP/EVENT FUNC args". *event: its name. */
-static int define(struct probes *p, const char *module, const char *function, bool fprobe,
-		  bool result, const char **event)
+/* The name of an event that nobody of this run has taken yet. *taken: it is the same probe's already. */
+static int name_event(struct probes *p, char kind, const char *function, bool result,
+		      const char **ret, bool *taken)
 {
-	struct ftrace_setup *s = p->s;
-	struct btf_function f;
-	struct strbuf line;
-	char name[96], undo[200], kind = fprobe ? 'f' : 'p';
+	char name[96];
 	(void)snprintf(name, sizeof(name), "%c%.*s%s", kind, EVENT_NAME_MAX, function,
 		       result ? "__return" : "");
 	for (char *c = name; *c; c++)
 		*c = isalnum((unsigned char)*c) ? *c : '_';
-	*event = NULL;
+	*taken = false;
 	vec_for_each (&p->defined.v, have) {
 		if (strcmp(*have + 1, name + 1))
 			continue;
 		if (**have != kind)
-			return diag_error(s->diag, -EINVAL,
-					  "a kprobe and an fprobe of '%s' in one run", function);
-		*event = *have + 1;
+			return diag_error(p->s->diag, -EINVAL,
+					  "two kinds of probes of '%s' in one run", function);
+		*taken = true;
+		*ret = *have + 1;
 		return 0;
 	}
-	const char *copy = arena_strdup(&s->arena, name);
-	if (!copy)
-		return -ENOMEM;
+	const char *copy = arena_strdup(&p->s->arena, name);
+	*ret = copy ? copy + 1 : NULL;
+	return copy ? ftrace_add_word(&p->defined.v, copy) : -ENOMEM;
+}
+
+static int write_definition(struct probes *p, const char *event, const struct strbuf *line)
+{
+	char undo[200];
+	(void)snprintf(undo, sizeof(undo), "-:%s/%s", p->group, event);
+	return line->err
+		       ? line->err
+		       : journal_add(p->s->journal, "dynamic_events", line->data, undo, p->s->diag);
+}
+
+/* "p:GROUP/EVENT FUNC args". *event: its name. */
+static int define(struct probes *p, const struct event_probe *at, const char *function, bool fprobe,
+		  bool result, const char **event)
+{
+	struct btf_function f;
+	struct strbuf line;
+	bool taken;
+	int err = name_event(p, fprobe ? 'f' : 'p', function, result, event, &taken);
+	if (err || taken)
+		return err;
 	strbuf_init(&line);
 	strbuf_printf(&line, "%c:%s/%s %s%s%s%s",
 		      fprobe   ? 'f'
 		      : result ? 'r'
 			       : 'p',
-		      p->group, copy + 1, module && !fprobe ? module : "",
-		      module && !fprobe ? ":" : "", function, fprobe && result ? "%return" : "");
-	int err = describe(p, module, function, &f);
-	if (!err)
+		      p->group, *event, at->module && !fprobe ? at->module : "",
+		      at->module && !fprobe ? ":" : "", function, fprobe && result ? "%return" : "");
+	if (at->offset) /* in the middle nobody knows where arguments are */
+		strbuf_printf(&line, "+%llu", (unsigned long long)at->offset);
+	else
+		err = describe(p, at->module, function, &f);
+	if (!err && !at->offset)
 		add_values(&line, &f, result);
 	else if (err == -ENOENT && p->has_btf)
-		diag_warn(s->diag, "nothing is known of the arguments and the result of '%s'",
+		diag_warn(p->s->diag, "nothing is known of the arguments and the result of '%s'",
 			  function);
-	(void)snprintf(undo, sizeof(undo), "-:%s/%s", p->group, copy + 1);
+	(void)strbuf_cstr(&line);
 	if (!err || err == -ENOENT)
-		err = line.err ? line.err
-			       : journal_add(s->journal, "dynamic_events", strbuf_cstr(&line), undo,
-					     s->diag);
+		err = write_definition(p, *event, &line);
 	strbuf_done(&line);
-	*event = copy + 1;
-	return err ? err : ftrace_add_word(&p->defined.v, copy);
+	return err;
+}
+
+/* "p:GROUP/EVENT FILE:0xOFFSET(0xCOUNTER)" */
+static int define_user(struct probes *p, const struct event_probe *at, const char **event)
+{
+	struct strbuf line;
+	bool taken;
+	char *path = realpath(at->binary, NULL);
+	int err = path ? name_event(p, 'u', at->symbol, at->is_return, event, &taken) : -errno;
+	if (err && !path)
+		err = diag_error(p->s->diag, err, "cannot probe %s: %s", at->binary, strerror(-err));
+	strbuf_init(&line);
+	strbuf_printf(&line, "%c:%s/%s %s:0x%llx", at->is_return ? 'r' : 'p', p->group,
+		      err ? "" : *event, path ? path : "", (unsigned long long)at->offset);
+	if (at->ref_ctr_offset)
+		strbuf_printf(&line, "(0x%llx)", (unsigned long long)at->ref_ctr_offset);
+	(void)strbuf_cstr(&line);
+	if (!err && !taken)
+		err = write_definition(p, *event, &line);
+	strbuf_done(&line);
+	free(path);
+	return err;
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------------------------- */
 
 struct chosen {
-	const struct probe_kind *kind;
-	const struct ftrace_event_opt *from;
+	const struct ftrace_traced *from;
 	struct ftrace_buffer_opt *to; /* gets the events */
-	const char *module;
-	const char *behind; /* "/FILTER/+TRIGGER", or "" */
-	bool fprobe;
+	bool entry, result, fprobe;
 };
+
+static int push_event(struct probes *p, const struct chosen *c, const char *event, bool bare)
+{
+	struct ftrace_traced *e = vec_push(&c->to->traced);
+	if (!e)
+		return -ENOMEM;
+	*e = (struct ftrace_traced){ .from = c->from->from,
+				     .kind = c->from->kind,
+				     .system = p->group_name,
+				     .name = event,
+				     .filter = bare ? NULL : c->from->filter,
+				     .off = c->from->off,
+				     .defined = true };
+	int err = 0;
+	for (size_t i = 0; i < c->from->triggers.nr && !bare && !err; i++)
+		err = ftrace_add_word(&e->triggers, c->from->triggers.at[i]);
+	return err;
+}
 
 static int add_event(struct probes *p, const struct chosen *c, const char *function, bool result)
 {
 	const char *event;
-	int err = define(p, c->module, function, c->fprobe, result, &event);
-	struct ftrace_event_opt *e = err ? NULL : vec_push(&c->to->events);
-	if (!e)
-		return err ? err : -ENOMEM;
-	struct strbuf text;
-	strbuf_init(&text);
-	/* Filters and triggers of call: are about arguments. */
-	bool bare = result && c->kind->entry;
-	strbuf_printf(&text, "%s:%s%s", p->group, event, bare ? "" : c->behind);
-	*e = (struct ftrace_event_opt){ .text = arena_strdup(&p->s->arena, strbuf_cstr(&text)),
-					.filter = bare ? NULL : c->from->filter,
-					.off = c->from->off,
-					.probe = true };
-	strbuf_done(&text);
-	for (size_t i = 0; i < c->from->triggers.nr && !bare; i++)
-		if (ftrace_add_word(&e->triggers, c->from->triggers.at[i]))
-			return -ENOMEM;
-	return e->text ? 0 : -ENOMEM;
+	int err = define(p, &c->from->probe, function, c->fprobe, result, &event);
+	/* Filters and triggers of both are about arguments. */
+	return err ? err : push_event(p, c, event, result && c->entry);
 }
 
 static int add_function(struct probes *p, const struct chosen *c, const char *function)
 {
-	int err = c->kind->entry ? add_event(p, c, function, false) : 0;
-	return err || !c->kind->result ? err : add_event(p, c, function, true);
-}
-
-static int check_kernel(struct probes *p, const struct chosen *c, const char *function)
-{
-	struct diag *d = p->s->diag;
-	struct probe_kernel look;
-	probe_kernel_look("", c->module, function, &look);
-	if (look.unknown || (look.there && !look.refused))
-		return 0;
-	if (look.refused)
-		return diag_error(d, -EOPNOTSUPP, "the kernel lets nobody probe '%s'", function);
-	int err = diag_error(d, -ENOENT, "this kernel has no function '%s'%s%s", function,
-			     c->module ? " in module " : "", c->module ? c->module : "");
-	if (look.close[0])
-		diag_hint(d, "did you mean %s?", look.close);
-	return err;
+	int err = c->entry ? add_event(p, c, function, false) : 0;
+	return err || !c->result ? err : add_event(p, c, function, true);
 }
 
 static int by_text(const void *a, const void *b)
@@ -303,8 +323,8 @@ static int find_functions(struct probes *p, const struct chosen *c, const char *
 			       bracket ? (int)strcspn(bracket + 1, "]\n") : 0,
 			       bracket ? bracket + 1 : "");
 		(void)snprintf(name, sizeof(name), "%.*s", (int)min(word, sizeof(name) - 1), q);
-		if (!strcmp(module, c->module ? c->module : "") && glob_match(glob, name) &&
-		    !str_starts(name, "__ftrace_invalid_address_")) {
+		if (!strcmp(module, c->from->probe.module ? c->from->probe.module : "") &&
+		    glob_match(glob, name) && !str_starts(name, "__ftrace_invalid_address_")) {
 			const char *copy = arena_strdup(&s->arena, name);
 			err = copy ? ftrace_add_word(&ret->list, copy) : -ENOMEM;
 		}
@@ -323,7 +343,8 @@ static int add_pattern(struct probes *p, const struct chosen *c, const char *glo
 	int err = find_functions(p, c, glob, &all);
 	if (!err && !all.list.nr)
 		err = diag_error(d, -ENOENT, "no function '%s' can be probed here%s%s", glob,
-				 c->module ? " in module " : "", c->module ? c->module : "");
+				 c->from->probe.module ? " in module " : "",
+				 c->from->probe.module ? c->from->probe.module : "");
 	if (!err && all.list.nr > PROBES_MAX)
 		err = diag_error(d, -E2BIG, "'%s' fits %zu functions, more than %d", glob,
 				 all.list.nr, PROBES_MAX);
@@ -341,79 +362,72 @@ static int add_pattern(struct probes *p, const struct chosen *c, const char *glo
 	return err;
 }
 
-/* "kprobe:[MODULE:]FUNC[/FILTER/][+TRIGGER]" */
-static int add_probe(struct probes *p, struct ftrace_buffer_opt *to,
-		     const struct ftrace_event_opt *e, const struct probe_kind *kind)
+static int add_kernel(struct probes *p, struct ftrace_buffer_opt *to, const struct ftrace_traced *e)
 {
-	struct ftrace_setup *s = p->s;
-	const char *text = e->text + strlen(kind->prefix);
-	size_t len = strcspn(text, "/+");
-	char *function = arena_strndup(&s->arena, text, len);
-	if (!function)
-		return -ENOMEM;
-	struct chosen c = { .kind = kind,
-			    .from = e,
+	struct diag *d = p->s->diag;
+	const char *function = e->probe.symbol;
+	struct chosen c = { .from = e,
 			    .to = to,
-			    .behind = text + len,
-			    .fprobe = kind->fprobe && (p->has_fprobes || !kind->either) };
-	char *colon = strchr(function, ':');
-	if (colon) {
-		*colon = 0;
-		c.module = function;
-		function = colon + 1;
-	}
-	if (!*function)
-		return diag_error(s->diag, -EINVAL, "'-e %s': which function?", e->text);
+			    .entry = !e->probe.is_return,
+			    .result = e->probe.is_return || e->kind == EVENT_KIND_CALL,
+			    .fprobe = is_fprobe(e->kind) ||
+				      (e->kind == EVENT_KIND_CALL && p->has_fprobes) };
 	if (c.fprobe && !p->has_fprobes) {
-		int err = diag_error(s->diag, -EOPNOTSUPP, "this kernel has no fprobe events");
-		diag_hint(s->diag, "they came with 6.5; kprobe:%s does nearly the same", function);
+		int err = diag_error(d, -EOPNOTSUPP, "this kernel has no fprobe events");
+		diag_hint(d, "they came with 6.5; %s:%s does nearly the same",
+			  event_provider_of(EVENT_KIND_KPROBE)->prefix, function);
 		return err;
 	}
-	if (strpbrk(function, "*?["))
-		return add_pattern(p, &c, function);
-	int err = check_kernel(p, &c, function);
-	return err ? err : add_function(p, &c, function);
+	return glob_is_pattern(function) ? add_pattern(p, &c, function)
+					 : add_function(p, &c, function);
+}
+
+static int add_user(struct probes *p, struct ftrace_buffer_opt *to, const struct ftrace_traced *e)
+{
+	const char *event;
+	int err = define_user(p, &e->probe, &event);
+	return err ? err : push_event(p, &(struct chosen){ .from = e, .to = to }, event, false);
 }
 
 static int define_for(struct probes *p, struct ftrace_buffer_opt *b)
 {
 	struct ftrace_buffer_opt with = { 0 };
 	int err = 0;
-	for (size_t i = 0; i < b->events.nr && !err; i++) {
-		struct ftrace_event_opt *e = &b->events.at[i];
-		const struct probe_kind *kind = kind_of(e->text);
-		if (kind) {
-			err = add_probe(p, &with, e, kind);
-			vec_free(&e->triggers);
+	for (size_t i = 0; i < b->traced.nr && !err; i++) {
+		struct ftrace_traced *e = &b->traced.at[i];
+		if (!e->system) {
+			err = e->probe.binary ? add_user(p, &with, e) : add_kernel(p, &with, e);
 			continue;
 		}
-		struct ftrace_event_opt *same = vec_push(&with.events);
-		if (!same)
-			return -ENOMEM;
+		struct ftrace_traced *same = vec_push(&with.traced);
+		if (!same) {
+			err = -ENOMEM;
+			break;
+		}
 		*same = *e;
 		e->triggers = (typeof(e->triggers)){ 0 };
 	}
-	vec_free(&b->events);
-	b->events = (typeof(b->events)){ .at = with.events.at,
-					 .nr = with.events.nr,
-					 .cap = with.events.cap };
+	vec_for_each (&b->traced, e)
+		vec_free(&e->triggers);
+	vec_free(&b->traced);
+	b->traced = (typeof(b->traced)){ .at = with.traced.at,
+					 .nr = with.traced.nr,
+					 .cap = with.traced.cap };
 	return err;
 }
 
-int ftrace_define_probes(struct ftrace_setup *s, bool private)
+int ftrace_define_probes(struct ftrace_setup *s)
 {
 	struct probes p;
-	bool any = false;
+	bool kernel = false, user = false;
 	vec_for_each (&s->buffers, b)
-		vec_for_each (&b->events, e)
-			any |= kind_of(e->text) != NULL;
-	if (!any)
+		vec_for_each (&b->traced, e) {
+			kernel |= !e->system && !e->probe.binary;
+			user |= !e->system && e->probe.binary;
+		}
+	if (!kernel && !user)
 		return 0;
-	if (!private)
-		return diag_error(s->diag, -EINVAL,
-				  "probes on functions live as long as a run: only record and "
-				  "stream have them");
-	int err = probes_open(&p, s);
+	int err = probes_open(&p, s, kernel, user);
 	for (size_t i = 0; i < s->buffers.nr && !err; i++)
 		err = define_for(&p, &s->buffers.at[i]);
 	probes_close(&p);

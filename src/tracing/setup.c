@@ -33,7 +33,7 @@ struct ftrace_event_opt *ftrace_setup_event(struct ftrace_setup *s, const char *
 
 void ftrace_setup_init(struct ftrace_setup *s)
 {
-	*s = (struct ftrace_setup){ .lock_fd = -1, .root = { .dir_fd = -1 } };
+	*s = (struct ftrace_setup){ .root_path = "", .lock_fd = -1, .root = { .dir_fd = -1 } };
 	s->tracing.dir = -1;
 }
 
@@ -122,6 +122,7 @@ int ftrace_setup_open(struct ftrace_setup *s, struct diag *d, struct strbuf *dry
 	s->diag = d;
 	s->dry = dry;
 	arena_init(&s->arena);
+	event_list_init(&s->events);
 	strbuf_init(&s->functions);
 	int err = ftrace_open(&s->tracing, d);
 	if (!err)
@@ -140,6 +141,7 @@ void ftrace_setup_end(struct ftrace_setup *s)
 	tracing_close(&s->tracing);
 	sysroot_close(&s->root);
 	arena_done(&s->arena);
+	event_list_done(&s->events);
 	strbuf_done(&s->functions);
 	free(s->cmdline);
 lists:
@@ -147,6 +149,9 @@ lists:
 		vec_for_each (&b->events, e)
 			vec_free(&e->triggers);
 		vec_free(&b->events);
+		vec_for_each (&b->traced, e)
+			vec_free(&e->triggers);
+		vec_free(&b->traced);
 		vec_free(&b->functions);
 		vec_free(&b->no_functions);
 		vec_free(&b->graph);
@@ -266,8 +271,9 @@ int ftrace_set_flag(struct ftrace_setup *s, const struct ftrace_buffer_opt *b, c
 /* "vfs_read:traceoff:1": what is to happen at a call, not a name. */
 static bool is_command(const char *text)
 {
-	const char *colon = strchr(text, ':');
-	return colon && !str_starts(colon, ":mod:");
+	struct event_function f;
+	event_function_split(text, &f);
+	return f.command && !f.module;
 }
 
 /*
@@ -429,9 +435,6 @@ static bool ftrace_setup_needs_top(const struct ftrace_setup *s)
 	if (s->top || s->thresh || s->max_depth)
 		return true;
 	const struct ftrace_buffer_opt *b = &s->buffers.at[0];
-	vec_for_each (&b->events, e)
-		if (str_starts(e->text, "graph:"))
-			return true;
 	return (b->tracer && tracer_needs_top(s, b->tracer)) || b->graph.nr || b->no_graph.nr;
 }
 
@@ -464,9 +467,9 @@ int ftrace_setup_note_tsc(const struct ftrace_setup *s, struct ftrace_meta *m)
 	return s->tsc2nsec ? ftrace_meta_option(m, OPTION_TSC2NSEC, &tsc, sizeof(tsc)) : 0;
 }
 
-static int check_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
+static int check_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b, u32 use)
 {
-	int err = ftrace_take_tracer_events(s, b);
+	int err = ftrace_resolve_events(s, b, use);
 	if (!err)
 		err = check_tsc(s, b);
 	if (!err && b->tracer)
@@ -486,7 +489,8 @@ int ftrace_setup_begin(struct ftrace_setup *s, bool private, journal_rescue_fn *
 	struct diag *d = s->diag;
 	int err = 0;
 	for (size_t i = 0; i < s->buffers.nr && !err; i++)
-		err = check_buffer(s, &s->buffers.at[i]);
+		err = check_buffer(s, &s->buffers.at[i],
+				   private ? EVENT_USE_FTRACE : EVENT_USE_START);
 	if (err)
 		return err;
 	struct journal_opts o = { .title = s->cmdline,
@@ -517,7 +521,7 @@ int ftrace_setup_apply(struct ftrace_setup *s, bool private, int pid)
 	if (!err)
 		err = ftrace_find_pids(s, pid);
 	if (!err)
-		err = ftrace_define_probes(s, private);
+		err = ftrace_define_probes(s);
 	for (size_t i = 0; i < s->buffers.nr && !err; i++) {
 		struct ftrace_buffer_opt *b = &s->buffers.at[i];
 		char name[128];

@@ -17,17 +17,31 @@
 #include "base/str.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "event/event.h"
 #include "kern/journal.h"
 #include "kern/perf_tsc.h"
 #include "kern/sysroot.h"
 #include "stream/ftrace_meta.h"
 
+/* As it was asked for. */
 struct ftrace_event_opt {
-	const char *text; /* "sched:sched_switch", "sched", "sched_wak*", "all", "sched:sched_switch/next_pid==0/+stacktrace" */
+	const char *text; /* in the event language (event/spec.h): "sched:sched_switch", "sched", "kprobe:vfs_read/count>1/+stacktrace" */
 	const char *filter;
 	VEC(const char *) triggers;
 	bool off; /* not to be traced */
-	bool probe; /* of a probe that this run has defined */
+};
+
+/* What it means: an event of tracefs, or a probe that is to become one. */
+struct ftrace_traced {
+	u32 from; /* number of the ftrace_event_opt */
+	enum event_kind kind;
+	const char *system, *name; /* NULL: not defined yet */
+	const char *filter;
+	VEC(const char *) triggers;
+	struct event_probe probe;
+	bool off;
+	bool whole; /* with all others of its system */
+	bool defined; /* by this run */
 };
 
 struct ftrace_buffer_opt {
@@ -39,6 +53,7 @@ struct ftrace_buffer_opt {
 	bool stacks, func_stack;
 
 	/* Found out. */
+	VEC(struct ftrace_traced) traced;
 	char folder[300]; /* in tracefs: "" or "instances/x/" */
 	bool made; /* by this run */
 	VEC(const char *) systems; /* with events that are on */
@@ -62,12 +77,14 @@ struct ftrace_setup {
 	u64 cmdlines_size;
 
 	/* Of the session. */
+	const char *root_path; /* "", or a folder that a test takes for the root */
 	struct diag *diag;
 	struct strbuf *dry; /* takes what would be written, with dry_run */
 	struct tracing tracing;
 	struct sysroot root;
 	struct journal *journal;
 	struct arena arena;
+	struct event_list events; /* of all buffers, resolved */
 	struct strbuf functions; /* available_filter_functions, read once */
 	bool has_functions;
 	int lock_fd;

@@ -18,15 +18,18 @@ int ftrace_load_functions(struct ftrace_setup *s) must_check;
  */
 int ftrace_check_function(struct ftrace_setup *s, const char *text) must_check;
 
-/* "-e function:GLOB" and "-e graph:GLOB" are -p and -l or -g in another dress. */
-int ftrace_take_tracer_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b) must_check;
+/*
+ * Finds out what the events of a buffer are (event/): those of tracefs and probes go to b->traced, function: and graph: become the
+ * buffer's tracer with its functions. use: EVENT_USE_FTRACE or EVENT_USE_START.
+ */
+int ftrace_resolve_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b, u32 use) must_check;
 int ftrace_apply_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b) must_check;
 
 /*
- * "-e kprobe:FUNC", kretprobe:, fprobe:, fretprobe:, call:: probes are defined, with the arguments that BTF knows of, and the
- * events of the list become theirs. Before any instance is made: those must be gone when probes are taken away.
+ * Probes among b->traced are defined, those on kernel functions with the arguments that BTF knows of, and become events. Before any
+ * instance is made: those must be gone when probes are taken away.
  */
-int ftrace_define_probes(struct ftrace_setup *s, bool private) must_check;
+int ftrace_define_probes(struct ftrace_setup *s) must_check;
 
 /* Sets a trace option of a buffer where the kernel has it. */
 int ftrace_set_flag(struct ftrace_setup *s, const struct ftrace_buffer_opt *b, const char *name,

@@ -14,6 +14,7 @@
 #include "cmd/ftrace/setup_opts.h"
 #include "tracing/sql.h"
 #include "cmd/ftrace/sql_rows.h"
+#include "event/event.h"
 #include "wire/format.h"
 
 #include <errno.h>
@@ -44,20 +45,20 @@ struct histing {
 
 static int split_event(struct histing *h, const char *text, char *system, char *event, size_t size)
 {
-	const char *colon = strchr(text, ':');
-	struct tracing_events list;
-	char glob[128];
-	(void)snprintf(glob, sizeof(glob), "%.*s", colon ? (int)(colon - text) : 0, text);
-	int err = tracing_list_events(&h->t, colon ? glob : NULL, colon ? colon + 1 : text, &list);
-	if (!err && list.items.nr == 1) {
-		(void)snprintf(system, size, "%s", list.items.at[0].system);
-		(void)snprintf(event, size, "%s", list.items.at[0].name);
-	} else {
+	struct event_env env = { .tracing = h->t, .root = "" };
+	struct event_list l;
+	event_list_init(&l);
+	int err = event_list_add(&l, &env, text, EVENT_USE_HIST, &h->app->diag);
+	const struct event_desc *e = l.events.nr == 1 ? l.events.at : NULL;
+	if (!err && e && !e->filter && !e->nr_triggers && !e->off) {
+		(void)snprintf(system, size, "%s", e->system);
+		(void)snprintf(event, size, "%s", e->event);
+	} else if (!err) {
 		err = diag_error(&h->app->diag, -ENOENT, "'%s' is not one event", text);
-		diag_hint(&h->app->diag, "'sonde ftrace list -e' shows all events");
+		diag_hint(&h->app->diag, e ? "-f FILTER chooses, -k and -R say what is counted"
+					   : "'sonde ftrace list -e' shows all events");
 	}
-	if (list.items.nr)
-		tracing_events_done(&list);
+	event_list_done(&l);
 	return err;
 }
 

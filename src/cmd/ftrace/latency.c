@@ -1,5 +1,6 @@
 #include "cmd/ftrace/latency.h"
 
+#include "event/provider.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
 
@@ -73,32 +74,46 @@ int ftrace_latency_read(struct app *app, const char *path, const struct event_pa
 	return err;
 }
 
-static void split_name(char *text, const char **system, const char **event)
+static int split_name(struct arena *a, const struct event_specs *specs, const struct event_spec *e,
+		      const char **system, const char **event)
 {
-	char *colon = strchr(text, ':');
-	*system = colon ? text : NULL;
-	*event = colon ? colon + 1 : text;
-	if (colon)
-		*colon = '\0';
+	bool two = e->kind == EVENT_KIND_TRACEPOINT;
+	struct event_span name = two ? e->event : e->name;
+	*system = two ? arena_strndup(a, specs->text + e->name.start, e->name.len) : NULL;
+	*event = arena_strndup(a, specs->text + name.start, name.len);
+	return *event && (*system || !two) ? 0 : -ENOMEM;
+}
+
+/* Words of a file, which this kernel need not have. */
+static bool are_words(const struct event_specs *specs)
+{
+	for (u32 i = 0; i < specs->nr_items; i++) {
+		const struct event_spec *e = &specs->items[i];
+		bool two = e->kind == EVENT_KIND_TRACEPOINT;
+		if ((!two && e->kind != EVENT_KIND_NAME) || !e->name.len ||
+		    (two && !e->event.len) || e->has_filter || e->triggers.len || e->off)
+			return false;
+	}
+	return true;
 }
 
 int ftrace_latency_rule(const char *events, const char *by, struct arena *a,
 			struct event_pair_rule *ret, struct diag *d)
 {
-	const char *comma = strchr(events, ',');
-	if (!comma || comma == events || !comma[1] || strchr(comma + 1, ','))
+	struct event_specs specs;
+	int err = event_parse(a, events, EVENT_USE_HIST, &specs, d);
+	if (err)
+		return err;
+	if (specs.nr_items != 2 || !are_words(&specs))
 		return diag_error(d, -EINVAL, "'%s' are not two events: A,B", events);
 	if (!by)
 		by = "common_pid";
 	const char *equal = strchr(by, '=');
-	char *first = arena_strndup(a, events, (size_t)(comma - events)),
-	     *second = arena_strdup(a, comma + 1),
-	     *key = arena_strndup(a, by, equal ? (size_t)(equal - by) : strlen(by)),
+	char *key = arena_strndup(a, by, equal ? (size_t)(equal - by) : strlen(by)),
 	     *end_key = arena_strdup(a, equal ? equal + 1 : by);
-	if (!first || !second || !key || !end_key)
+	if (!key || !end_key)
 		return -ENOMEM;
 	*ret = (struct event_pair_rule){ .start_keys = { key }, .end_keys = { end_key } };
-	split_name(first, &ret->start_system, &ret->start_event);
-	split_name(second, &ret->end_system, &ret->end_event);
-	return 0;
+	err = split_name(a, &specs, &specs.items[0], &ret->start_system, &ret->start_event);
+	return err ? err : split_name(a, &specs, &specs.items[1], &ret->end_system, &ret->end_event);
 }

@@ -27,7 +27,7 @@ ftrace_take ftrace_take_buffer, ftrace_take_clock, ftrace_take_cpumask, ftrace_t
 /* clang-format off */
 #define FTRACE_SETUP_ROWS \
 	OPT_HEADING("What to trace"), \
-	OPT_CALL('e', "event", "EVENT", "Events: SYSTEM:NAME, SYSTEM, NAME, patterns, all; function:GLOB and graph:GLOB are tracers; kprobe:FUNC, kretprobe:FUNC, fprobe:FUNC, fretprobe:FUNC and call:FUNC (entry and return) are probes with arguments and results; EVENT/FILTER/+TRIGGER in one", ftrace_take_event), \
+	OPT_CALL('e', "event", "EVENT", "Events, in the language of sonde-events(7): SYSTEM:NAME, SYSTEM, NAME, patterns, all, !EVENT; functions and probes by their prefix; EVENT/FILTER/+TRIGGER in one", ftrace_take_event), \
 	OPT_CALL('f', "filter", "FILTER", "Only where this holds, for the -e before", ftrace_take_filter), \
 	OPT_CALL('R', "trigger", "TRIGGER", "A trigger of the -e before: stacktrace, traceoff:1, hist:keys=..., with 'if FILTER'", ftrace_take_trigger), \
 	OPT_CALL('v', "exclude", NULL, "From here on, -e names events that are not to be traced", ftrace_take_negate), \

@@ -19,8 +19,8 @@ static void test_parse(void)
 	struct diag d;
 	arena_init(&a);
 	diag_init(&d);
-	ok(event_parse(&a, " cycles:u , g1{faults,cs:k}:S,cpu/event=0x3c,name='a,b/c'/pp", &s,
-		       &d) == 0,
+	ok(event_parse(&a, " cycles:u , g1{faults,cs:k}:S,cpu/event=0x3c,name='a,b/c'/pp",
+		       EVENT_USE_COUNT, &s, &d) == 0,
 	   "a list");
 	ok(s.nr_items == 4 && s.nr_groups == 1, "four events, one group");
 	ok(s.items[0].kind == EVENT_KIND_NAME && s.items[0].name.start == 1 &&
@@ -37,37 +37,189 @@ static void test_parse(void)
 	ok(e->terms[1].value.len == 5 && !strncmp(s.text + e->terms[1].value.start, "a,b/c", 5),
 	   "a quoted value");
 
-	ok(event_parse(&a, "sched:sched_switch/next_pid==0 && comm ~ \"a/b,c\"/:u", &s, &d) == 0 &&
+	ok(event_parse(&a, "sched:sched_switch/next_pid==0 && comm ~ \"a/b,c\"/:u", EVENT_USE_COUNT,
+		       &s, &d) == 0 &&
 		   s.nr_items == 1,
 	   "a filter");
 	e = &s.items[0];
 	ok(e->kind == EVENT_KIND_TRACEPOINT && e->has_filter && e->filter.len == 29 &&
 		   e->mods.bits == EVENT_MOD_USER,
 	   "its span and the modifier behind it");
-	ok(event_parse(&a, "sched:sched_switch/name=x,period=5/", &s, &d) == 0 &&
+	ok(event_parse(&a, "sched:sched_switch/name=x,period=5/", EVENT_USE_COUNT, &s, &d) == 0 &&
 		   s.items[0].nr_terms == 2 && !s.items[0].has_filter,
 	   "terms, not a filter");
-	ok(event_parse(&a, "uprobe:/bin/a:std::f<int, char>(int, char)+0x10", &s, &d) == 0 &&
+	ok(event_parse(&a, "uprobe:/bin/a:std::f<int, char>(int, char)+0x10", EVENT_USE_COUNT, &s,
+		       &d) == 0 &&
 		   s.nr_items == 1 && s.items[0].number == 0x10 && s.items[0].event.len == 28,
 	   "commas in a C++ name do not split");
-	ok(event_parse(&a, "usdt:/bin/a:prov:name,usdt:/bin/a:name", &s, &d) == 0 &&
+	ok(event_parse(&a, "usdt:/bin/a:prov:name,usdt:/bin/a:name", EVENT_USE_COUNT, &s, &d) == 0 &&
 		   s.nr_items == 2 && s.items[0].provider.len == 4 && !s.items[1].provider.len,
 	   "usdt with and without provider");
-	ok(event_parse(&a, "kprobe:nfs:nfs_open+8/x==1/", &s, &d) == 0 && s.items[0].number == 8 &&
-		   s.items[0].has_filter,
+	ok(event_parse(&a, "kprobe:nfs:nfs_open+8/x==1/", EVENT_USE_COUNT, &s, &d) == 0 &&
+		   s.items[0].number == 8 && s.items[0].has_filter,
 	   "kprobe in a module");
-	ok(event_parse(&a, "profile:99,profile:ms:10", &s, &d) == 0 && s.items[0].number == 99 &&
-		   !s.items[0].period_ns && s.items[1].number == 10000000 && s.items[1].period_ns,
+	ok(event_parse(&a, "profile:99,profile:ms:10", EVENT_USE_COUNT, &s, &d) == 0 &&
+		   s.items[0].number == 99 && !s.items[0].period_ns &&
+		   s.items[1].number == 10000000 && s.items[1].period_ns,
 	   "profile by rate and by period");
-	ok(event_parse(&a, "function:tcp_*:mod:tcp,graph:do_sys_open*", &s, &d) == 0 &&
+	ok(event_parse(&a, "function:tcp_*:mod:tcp,graph:do_sys_open*", EVENT_USE_COUNT, &s, &d) ==
+			   0 &&
 		   s.items[0].name.len == 13,
 	   "functions");
-	ok(event_parse(&a, "ix86arch::INSTRUCTION_RETIRED:u,INST_RETIRED:ANY_P:c=1", &s, &d) == 0 &&
+	ok(event_parse(&a, "ix86arch::INSTRUCTION_RETIRED:u,INST_RETIRED:ANY_P:c=1",
+		       EVENT_USE_COUNT, &s, &d) == 0 &&
 		   s.items[0].kind == EVENT_KIND_PFM && s.items[1].kind == EVENT_KIND_PFM,
 	   "libpfm's spellings");
 	ok(d.items.nr == 0, "nothing was said");
 	diag_done(&d);
 	arena_done(&a);
+}
+
+/* ---- tracefs: words, probes, tracers, triggers ---- */
+
+static const struct {
+	const char *text;
+	u32 use;
+	const char *want; /* [!]system:event[*][/filter/][+trigger], or kind=module:symbol+offset, separated by commas */
+} traced[] = {
+	{ "sched:sched_switch", EVENT_USE_FTRACE, "sched:sched_switch" },
+	{ "sched_switch", EVENT_USE_FTRACE, "sched:sched_switch" },
+	{ "kmem", EVENT_USE_FTRACE, "kmem:kfree*,kmem:kmalloc*" },
+	{ "kmem:", EVENT_USE_START, "kmem:kfree*,kmem:kmalloc*" },
+	{ "km*", EVENT_USE_FTRACE, "kmem:kfree*,kmem:kmalloc*" },
+	{ "kmall*", EVENT_USE_FTRACE, "kmem:kmalloc" },
+	{ "kmem:*", EVENT_USE_FTRACE, "kmem:kfree*,kmem:kmalloc*" },
+	{ "kmem:kf*", EVENT_USE_FTRACE, "kmem:kfree" },
+	{ ":kfree", EVENT_USE_FTRACE, "kmem:kfree" },
+	{ "*:kfree", EVENT_USE_FTRACE, "kmem:kfree" },
+	{ "kfree,sched_switch", EVENT_USE_FTRACE, "kmem:kfree,sched:sched_switch" },
+	{ "!kfree", EVENT_USE_FTRACE, "!kmem:kfree" },
+	{ "kfree/ptr == 0/", EVENT_USE_FTRACE, "kmem:kfree/ptr == 0/" },
+	{ "sched_switch/next_comm == \"a/b,c\"/+stack+traceoff:1", EVENT_USE_FTRACE,
+	  "sched:sched_switch/next_comm == \"a/b,c\"/+stacktrace+traceoff:1" },
+	{ "kfree+stacktrace,kmalloc", EVENT_USE_FTRACE, "kmem:kfree+stacktrace,kmem:kmalloc" },
+	{ "kfree+hist:keys=a,b if x == 1", EVENT_USE_FTRACE, "kmem:kfree+hist:keys=a,b if x == 1" },
+	{ "syscall:openat", EVENT_USE_HIST, "syscalls:sys_enter_openat" },
+	{ "syscall:openat+stack", EVENT_USE_FTRACE, "syscalls:sys_enter_openat+stacktrace" },
+	{ "function:vfs_*:mod:ext4+traceoff:1", EVENT_USE_START,
+	  "function=vfs_*:mod:ext4+traceoff:1" },
+	{ "graph:do_sys_open", EVENT_USE_FTRACE, "graph=do_sys_open" },
+	{ "kprobe:vfs_*", EVENT_USE_FTRACE, "kprobe=vfs_*" },
+	{ "kprobe:nfs:nfs_*/count > 1/+stack", EVENT_USE_FTRACE,
+	  "kprobe=nfs:nfs_*/count > 1/+stacktrace" },
+	{ "kprobe:0xffffffff81000000+0x10", EVENT_USE_FTRACE, "kprobe=0xffffffff81000000@16" },
+	{ "kretprobe:vfs_r*,fprobe:a*,fretprobe:b*,call:c*", EVENT_USE_FTRACE,
+	  "kretprobe=vfs_r*,fprobe=a*,fretprobe=b*,call=c*" },
+	{ "uprobe:/proc/self/exe:0x10+0x2+stack", EVENT_USE_FTRACE, "uprobe=0x10@18+stacktrace" },
+};
+
+static void put_traced(const struct event_desc *e, struct strbuf *to)
+{
+	strbuf_printf(to, "%s%s", to->len ? "," : "", e->off ? "!" : "");
+	if (e->open == EVENT_OPEN_TRACEFS)
+		strbuf_printf(to, "%s:%s%s", e->system, e->event, e->whole ? "*" : "");
+	else
+		strbuf_printf(to, "%s=%s%s%s", event_provider_of(e->kind)->prefix,
+			      e->probe.module ? e->probe.module : "", e->probe.module ? ":" : "",
+			      e->probe.symbol);
+	if (e->probe.offset)
+		strbuf_printf(to, "@%llu", (unsigned long long)e->probe.offset);
+	if (e->filter)
+		strbuf_printf(to, "/%s/", e->filter);
+	for (u32 i = 0; i < e->nr_triggers; i++)
+		strbuf_printf(to, "+%s", e->triggers[i]);
+}
+
+static void test_traced(void)
+{
+	struct event_env env;
+	if (event_env_open(&env, ROOT "vm-no-pmu") < 0)
+		abort();
+	for (size_t i = 0; i < ARRAY_SIZE(traced); i++) {
+		struct event_list l;
+		struct diag d;
+		struct strbuf got;
+		diag_init(&d);
+		event_list_init(&l);
+		strbuf_init(&got);
+		int err = event_list_add(&l, &env, traced[i].text, traced[i].use, &d);
+		vec_for_each (&l.events, e)
+			put_traced(e, &got);
+		if (!ok(!err && !strcmp(strbuf_cstr(&got), traced[i].want), "tracefs: '%s'",
+			traced[i].text)) {
+			strbuf_char(&got, '\n');
+			diag_render(&d, "#   ", false, &got);
+			printf("# err %d: %s\n", err, strbuf_cstr(&got));
+		}
+		strbuf_done(&got);
+		event_list_done(&l);
+		diag_done(&d);
+	}
+	event_env_close(&env);
+}
+
+/* Every row is understood in every use that it declares, and refused in all others by the same words. */
+static void test_rows(void)
+{
+	static const u32 uses[] = { EVENT_USE_COUNT, EVENT_USE_SAMPLE, EVENT_USE_FTRACE,
+				    EVENT_USE_START, EVENT_USE_HIST };
+	const struct event_provider *rows = event_providers();
+	for (size_t k = 0; k < EVENT_KIND_NR; k++) {
+		const struct event_provider *row = &rows[k];
+		bool perf = row->uses & (EVENT_USE_COUNT | EVENT_USE_SAMPLE);
+		ok(row->form && row->about && row->example && row->uses,
+		   "row %zu says what it is, with an example", k);
+		ok((k == EVENT_KIND_TOOL || perf == (row->needs != 0)) &&
+			   !(row->uses & EVENT_USE_TRACEFS) == !row->traced_needs,
+		   "row %zu says what it needs from the kernel", k);
+		ok(!row->prefix || event_provider_find(row->prefix, strlen(row->prefix)) == row,
+		   "row %zu is found by its prefix", k);
+		for (size_t u = 0; u < ARRAY_SIZE(uses); u++) {
+			struct arena a;
+			struct event_specs s;
+			struct diag d;
+			struct event_list l;
+			struct event_env env;
+			arena_init(&a);
+			diag_init(&d);
+			event_list_init(&l);
+			if (row->uses & uses[u] && k != EVENT_KIND_NAME) {
+				ok(!event_parse(&a, row->example, uses[u], &s, &d) && s.nr_items == 1,
+				   "'%s' is understood in use %u", row->example, uses[u]);
+			} else if (row->prefix) {
+				if (event_env_open(&env, ROOT "vm-no-pmu") < 0)
+					abort();
+				struct strbuf verbs;
+				strbuf_init(&verbs);
+				event_use_verbs(row->uses, &verbs);
+				int err = event_list_add(&l, &env, row->example, uses[u], &d);
+				ok(err == -EOPNOTSUPP && d.items.nr == 1 && d.items.at[0].hint &&
+					   strstr(d.items.at[0].hint, strbuf_cstr(&verbs)),
+				   "'%s' is refused in use %u, by what can use it", row->example,
+				   uses[u]);
+				strbuf_done(&verbs);
+				event_env_close(&env);
+			}
+			event_list_done(&l);
+			diag_done(&d);
+			arena_done(&a);
+		}
+	}
+}
+
+static void test_function_words(void)
+{
+	struct event_function f;
+	event_function_split("vfs_*", &f);
+	ok(f.glob_len == 5 && !f.module && !f.command, "functions by a pattern");
+	event_function_split("vfs_*:mod:ext4", &f);
+	ok(f.glob_len == 5 && f.module_len == 4 && !strncmp(f.module, "ext4", 4) && !f.command,
+	   "of a module");
+	event_function_split("vfs_read:traceoff:1", &f);
+	ok(f.glob_len == 8 && !f.module && !strcmp(f.command, "traceoff:1"), "with a command");
+	event_function_split(":mod:ext4:stacktrace", &f);
+	ok(f.glob_len == 0 && f.module_len == 4 && !strcmp(f.command, "stacktrace"),
+	   "all of a module, with a command");
 }
 
 /* ---- refusals: the message, the place ---- */
@@ -131,7 +283,33 @@ static const struct {
 	{ "vm-no-pmu", EVENT_USE_SAMPLE, "cycles,graph:do_sys_open*", -EOPNOTSUPP,
 	  "'record' cannot use this event", 7, 18, "use it with: sonde ftrace record" },
 	{ "vm-no-pmu", EVENT_USE_COUNT, "function:tcp_*", -EOPNOTSUPP,
-	  "'stat' cannot use this event", 0, 14, "use it with: sonde ftrace record or run" },
+	  "'stat' cannot use this event", 0, 14, "use it with: sonde ftrace record or ftrace start" },
+	{ "vm-no-pmu", EVENT_USE_FTRACE, "cycles", -EOPNOTSUPP,
+	  "'ftrace record' cannot use this event (generic hardware event)", 0, 6,
+	  "use it with: sonde stat or record" },
+	{ "vm-no-pmu", EVENT_USE_START, "kprobe:vfs_read", -EOPNOTSUPP,
+	  "'ftrace start' cannot use this event", 0, 15,
+	  "use it with: sonde stat, record or ftrace record" },
+	{ "vm-no-pmu", EVENT_USE_FTRACE, "sched:sched_swich", -ENOENT,
+	  "there is no event 'sched:sched_swich'", 0, 17, "did you mean sched:sched_switch?" },
+	{ "vm-no-pmu", EVENT_USE_FTRACE, "kfree,nosuch*", -ENOENT, "there is no event 'nosuch*'", 6,
+	  7, NULL },
+	{ "vm-no-pmu", EVENT_USE_FTRACE, "sched:sched_switch:u", -EINVAL,
+	  "':u' after the event is not understood", 18, 2, "modifiers are for counters" },
+	{ "vm-no-pmu", EVENT_USE_FTRACE, "{kfree,kmalloc}", -EINVAL, "groups are for counters", 0,
+	  1, NULL },
+	{ "vm-no-pmu", EVENT_USE_FTRACE, "kfree/ptr", -EINVAL,
+	  "the closing slash after the filter is missing", 5, 4, NULL },
+	{ "vm-no-pmu", EVENT_USE_FTRACE, "graph:vfs_read/pid==1/", -EINVAL,
+	  "tracers of functions have no filter by field", 15, 6, "kprobe:vfs_read/FILTER/" },
+	{ "vm-no-pmu", EVENT_USE_FTRACE, "call:", -EINVAL, "the function's name is missing here", 5,
+	  1, "the form is call:" },
+	{ "vm-no-pmu", EVENT_USE_FTRACE, "call:vfs_read+8", -EINVAL, "only kprobe: takes an offset",
+	  5, 8, NULL },
+	{ "amd", EVENT_USE_FTRACE, "fprobe:jiffies", -ENOENT,
+	  "this kernel has no function 'jiffies'", 7, 7, NULL },
+	{ "vm-no-pmu", EVENT_USE_COUNT, "sched:sched_switch+stack", -EINVAL,
+	  "'+stack' after the event is not understood", 18, 6, "what happens at an event" },
 	{ "vm-no-pmu", EVENT_USE_SAMPLE, "duration_time", -EOPNOTSUPP,
 	  "'record' cannot use this event", 0, 13, "use it with: sonde stat" },
 	{ "vm-no-pmu", EVENT_USE_COUNT, "faults/freq=99/", -EOPNOTSUPP, "'freq' says how to record",
@@ -441,6 +619,9 @@ int main(void)
 	/* Tables of CPUs that are not here. */
 	setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
 	test_parse();
+	test_traced();
+	test_rows();
+	test_function_words();
 	test_refusals();
 	test_meanings();
 	test_filter();
