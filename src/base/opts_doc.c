@@ -240,7 +240,7 @@ void opts_help(const struct command *cmd, const struct opt *common, const char *
 }
 
 /* man(7): a leading dot or quote is a request, a hyphen is not a minus, a backslash escapes. */
-static void man_text(struct strbuf *to, const char *text)
+void opts_man_text(const char *text, struct strbuf *to)
 {
 	bool start = true;
 	for (; *text; text++) {
@@ -265,7 +265,7 @@ static void man_paragraphs(struct strbuf *to, const char *text)
 		strbuf_init(&line);
 		strbuf_add(&line, text, len);
 		strbuf_str(to, kept ? ".br\n\\&" : ".PP\n");
-		man_text(to, strbuf_cstr(&line));
+		opts_man_text(strbuf_cstr(&line), to);
 		strbuf_char(to, '\n');
 		part_done(&line, to);
 		text += len + (text[len] == '\n');
@@ -286,9 +286,9 @@ static void man_row(void *ctx, const struct opt_shown *s)
 	strbuf_str(&help, s->row->help ? s->row->help : "");
 	add_choices(s->row, &help);
 	strbuf_str(to, ".TP\n\\fB");
-	man_text(to, strbuf_cstr(&names));
+	opts_man_text(strbuf_cstr(&names), to);
 	strbuf_str(to, "\\fR\n");
-	man_text(to, strbuf_cstr(&help));
+	opts_man_text(strbuf_cstr(&help), to);
 	strbuf_char(to, '\n');
 	part_done(&names, to);
 	part_done(&help, to);
@@ -309,9 +309,9 @@ static void man_examples(const struct command *cmd, const char *prog, struct str
 	strbuf_str(to, ".SH EXAMPLES\n");
 	for (const struct opt_example *e = cmd->examples; e->line; e++) {
 		strbuf_printf(to, ".TP\n\\fB%.*s ", name, prog);
-		man_text(to, e->line);
+		opts_man_text(e->line, to);
 		strbuf_str(to, "\\fR\n");
-		man_text(to, e->what);
+		opts_man_text(e->what, to);
 		strbuf_char(to, '\n');
 	}
 }
@@ -321,9 +321,9 @@ static void man_subs(const struct command *cmd, struct strbuf *to)
 	strbuf_str(to, ".SH COMMANDS\n");
 	for (size_t i = 0; cmd->subs[i]; i++) {
 		strbuf_str(to, ".TP\n\\fB");
-		man_text(to, cmd->subs[i]->name);
+		opts_man_text(cmd->subs[i]->name, to);
 		strbuf_str(to, "\\fR\n");
-		man_text(to, cmd->subs[i]->summary);
+		opts_man_text(cmd->subs[i]->summary, to);
 		strbuf_char(to, '\n');
 	}
 }
@@ -336,9 +336,9 @@ void opts_man(const struct command *cmd, const struct opt *common, const char *p
 	strbuf_str(to, " 1 \"\" \"sonde " SONDE_VERSION "\" \"sonde manual\"\n.SH NAME\n");
 	man_title(to, prog, false);
 	strbuf_str(to, " \\- ");
-	man_text(to, cmd->summary);
+	opts_man_text(cmd->summary, to);
 	strbuf_printf(to, "\n.SH SYNOPSIS\n\\fB%s\\fR ", prog);
-	man_text(to, cmd->usage ? cmd->usage : "[OPTIONS]");
+	opts_man_text(cmd->usage ? cmd->usage : "[OPTIONS]", to);
 	strbuf_char(to, '\n');
 	if (cmd->examples)
 		man_examples(cmd, prog, to);

@@ -12,6 +12,8 @@ void opts_help(const struct command *cmd, const struct opt *common, const char *
 /* A man page in man(7) macros, section 1. */
 void opts_man(const struct command *cmd, const struct opt *common, const char *prog,
 	      struct strbuf *to);
+/* Plain text inside such a page. */
+void opts_man_text(const char *text, struct strbuf *to);
 /* Completion scripts for a NULL-terminated list of commands (opts_complete.c). */
 void opts_bash_completion(const struct command *const *cmds, const struct opt *common,
 			  const char *prog, struct strbuf *to);

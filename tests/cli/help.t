@@ -86,6 +86,35 @@ for verb in $("$SONDE" help --json | python3 -c 'import json, sys; print(*(c["na
 	grep -q "sonde.-$verb" <<<"$page" || missing+=" $verb"
 done
 is "$missing" "" "and names the pages of all commands"
+# Events have a page of their own, made from the table of kinds.
+exits 0 "help events" "$SONDE" help events
+like "$out" '^  kprobe:\[MODULE:\]FUNCTION' "has the kinds"
+exits 0 "as JSON" "$SONDE" help --json events
+forms=$(python3 -c 'import json, sys; print("\n".join(r["form"] for r in json.load(sys.stdin)))' <<<"$out")
+exits 0 "as a man page" "$SONDE" help --man events
+like "$out" '^\.TH SONDE-EVENTS 7' "is one"
+for section in DESCRIPTION "KINDS OF EVENTS" MODIFIERS GROUPS "OPTIONS OF ONE EVENT" FILTERS "GLOBS AND WORDS" TRIGGERS; do
+	like "$out" "^\.SH $section\$" "it has a section $section"
+done
+if ! needs_or_skip "the page about events renders" man; then
+	printf '%s\n' "$out" >"$SONDE_TMP/page.7"
+	text=$(MANWIDTH=200 man --warnings -E UTF-8 -l "$SONDE_TMP/page.7" 2>"$SONDE_TMP/stderr" | col -bx)
+	is "$(cat "$SONDE_TMP/stderr")" "" "without a warning"
+	lost=
+	while read -r form; do grep -qF -- "$form" <<<"$text" || lost+=" $form"; done <<<"$forms"
+	is "$lost" "" "with every kind"
+fi
+# Every example of the page is understood: the events, not what this machine has.
+bad=
+while read -r line; do
+	event=$(sed -nE "s/.* -e '?([^' ]+|[^']+)'? .*/\1/p" <<<"$line ")
+	verb=$(sed -E 's/^sonde (ftrace )?([a-z]+) .*/\1\2/' <<<"$line")
+	case $verb in ftrace*) verb+=' --dry-run' ;; esac
+	# shellcheck disable=SC2086
+	(cd "$SONDE_TMP" && "$SONDE" $verb -e "$event" -- true >/dev/null 2>"$SONDE_TMP/stderr")
+	! grep -qE "not understood|is missing here|cannot start|unknown modifier|not closed" "$SONDE_TMP/stderr" || bad+=" [$line]"
+done < <(sed -nE 's/^\\fB(sonde (stat|record|ftrace record) .*)\\fR$/\1/p' <<<"$out" | sed 's/\\-/-/g; s/\\e/\\/g')
+is "$bad" "" "its examples are in the language"
 exits 0 "common options may stand before the verb" "$SONDE" --json workload -l
 like "$out" '^\[' "and mean the same"
 

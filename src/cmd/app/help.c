@@ -2,6 +2,9 @@
 #include "base/json.h"
 #include "base/opts_doc.h"
 #include "cmd/app/commands.h"
+#include "event/manual.h"
+
+#include <string.h>
 
 /* Headings of the overview, in its order; each command names one of them. */
 static const char *const groups[] = {
@@ -155,7 +158,7 @@ static void man_sections(struct strbuf *to)
 	strbuf_str(to, ".SH SEE ALSO\n");
 	for (size_t i = 0; commands[i]; i++)
 		strbuf_printf(to, "%s\\fBsonde\\-%s\\fR(1)", i ? ",\n" : "", commands[i]->name);
-	strbuf_char(to, '\n');
+	strbuf_str(to, ",\n\\fBsonde\\-events\\fR(7)\n");
 }
 
 static int show(struct app *app, const struct command *cmd, const char *title, bool man)
@@ -175,6 +178,20 @@ static int show(struct app *app, const struct command *cmd, const char *title, b
 	return APP_DONE;
 }
 
+/* A page that belongs to no command. */
+static int show_events(struct app *app, bool man)
+{
+	if (app->json) {
+		int err = event_manual_json(&app->out);
+		return err ? app_fail(app, err) : APP_DONE;
+	}
+	if (man)
+		event_manual(&app->out);
+	else
+		event_manual_text(app->width, &app->out);
+	return APP_DONE;
+}
+
 /* The words lead from the program down to a sub-command: "ftrace record". */
 static int help_run(struct app *app, void *opts, int argc, char **argv)
 {
@@ -189,6 +206,8 @@ static int help_run(struct app *app, void *opts, int argc, char **argv)
 		opts_fish_completion(commands, app_common_rows, program.name, &app->out);
 	if (o->bash || o->zsh || o->fish)
 		return APP_DONE;
+	if (argc == 1 && !strcmp(argv[0], "events"))
+		return show_events(app, o->man);
 	strbuf_init(&title);
 	strbuf_str(&title, app->prog);
 	for (int i = 0; i < argc; i++) {
@@ -217,6 +236,7 @@ static const struct opt_example help_examples[] = {
 	{ "help", "all commands" },
 	{ "help workload", "one of them" },
 	{ "help --man workload | man -l -", "its man page" },
+	{ "help events", "how events are written, and which commands take them" },
 	{ "help --json", "all commands and options, for programs" },
 	{ 0 },
 };
@@ -225,7 +245,7 @@ const struct command command_help = {
 	.name = "help",
 	.group = "About the machine and sonde",
 	.summary = "show what commands there are and how to use them",
-	.usage = "[OPTIONS] [COMMAND...]",
+	.usage = "[OPTIONS] [COMMAND... | events]",
 	.examples = help_examples,
 	.opts = help_rows,
 	.opts_size = sizeof(struct help_opts),
