@@ -219,6 +219,7 @@ struct script {
 	bool *ends; /* [frame]: of a chain (--stop-bt); NULL: none */
 	struct names *names;
 	struct round round;
+	struct diag said; /* in the rounds before */
 	struct script_side *side; /* lines about tasks and maps; NULL: none are wanted */
 	struct text_samples_so_far so_far;
 	bool listing; /* JSON: the bracket is open */
@@ -506,6 +507,7 @@ static int print_round(struct sink *k, const struct run_tables *run, const struc
 	if (!err)
 		err = print_all(s, run, &named);
 	round_free(s);
+	diag_join(&s->said, &s->app->diag); /* once, whatever many rounds found wrong */
 	return err || round->last ? err : strbuf_flush(&s->app->out);
 }
 
@@ -519,6 +521,8 @@ static int script_source(struct script *s, int *status)
 	struct run_tables run = { 0 };
 	int err = stream_run(s->src, &look.sink, (unsigned)s->opts->workers, &run, d);
 	*status = look.status;
+	diag_join(&s->said, d);
+	diag_join(d, &s->said);
 	if (!err && !*status && !s->so_far.any && !s->opts->per_event)
 		choose_say_none(&s->opts->choose,
 				s->opts->dsos	   ? "--dsos"
