@@ -26,6 +26,13 @@ struct dialect {
 	bool record_lines; /* closing lines are perf's, without advice of ours */
 	bool missing_event_is_usage; /* an event that is not there is wrong usage */
 
+	/* Tracing. */
+	bool traces_until_ctrl_c; /* ftrace record: lines as trace-cmd's, and Ctrl-C is how it ends */
+	bool resets_unasked; /* ftrace reset: whatever others have set up */
+	bool checks_in_vain; /* ftrace check-events: status 0, whatever was not understood */
+	bool plain_times; /* ftrace profile: times without units */
+	bool ends_with_table; /* perf ftrace latency: no summary below it */
+
 	/* Files. */
 	bool lists_as_perf; /* list: its sections, its way of matching, and status 0 whatever was found */
 	bool archives_as_perf; /* archive: the name and the closing lines of perf-archive */

@@ -12,7 +12,7 @@ int ftrace_latency_print(struct app *app, const struct latency_hist *l)
 	if (app->json)
 		return latency_hist_json(l, &app->out);
 	latency_hist_text(l, &app->out);
-	if (strcmp(app->prog, "perf")) /* whose output ends there */
+	if (!app->dialect->ends_with_table)
 		latency_summary(&app->out, "latency", &l->times);
 	return 0;
 }

@@ -527,7 +527,7 @@ static int look(void *ctx, const char *path)
 	const struct looking *l = ctx;
 	s32 pids[TASKS_MAX];
 	int chosen = l->o->input ? 0 : chosen_tasks(&l->o->setup, pids);
-	l->o->o.human = strcmp(l->app->prog, "trace-cmd") != 0;
+	l->o->o.human = !l->app->dialect->plain_times;
 	l->o->o.pids = chosen ? pids : NULL;
 	l->o->o.nr_pids = (size_t)chosen;
 	l->o->o.children = l->o->setup.children;

@@ -146,7 +146,7 @@ static int wait_for_end(struct ftrace_run *s, char **argv)
 		err = loop_add_child(s->loop, s->child.pid, on_child, s);
 	}
 	if (!err && !argv && !s->o->quiet) {
-		bool theirs = !strcmp(s->app->prog, "trace-cmd");
+		bool theirs = s->app->dialect->traces_until_ctrl_c;
 		strbuf_str(theirs && !s->o->to_err ? &s->app->out : &s->app->err,
 			   theirs ? "Hit Ctrl^C to stop recording\n"
 				  : "[ recording until Ctrl-C ]\n");
@@ -163,7 +163,7 @@ static int wait_for_end(struct ftrace_run *s, char **argv)
 static int session_status(const struct ftrace_run *s, bool command)
 {
 	/* "Hit Ctrl^C to stop recording": for trace-cmd that is how it ends. */
-	if (s->signal == SIGINT && !command && !strcmp(s->app->prog, "trace-cmd"))
+	if (s->signal == SIGINT && !command && s->app->dialect->traces_until_ctrl_c)
 		return APP_DONE;
 	if (s->signal && !(command && s->child_done)) {
 		s->app->die_of = s->signal;

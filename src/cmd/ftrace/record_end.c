@@ -75,7 +75,7 @@ static void say_end(struct ftrace_run *s, const struct live_ftrace_stats *st,
 	}
 	if (s->o->quiet)
 		return;
-	if (!strcmp(s->app->prog, "trace-cmd"))
+	if (s->app->dialect->traces_until_ctrl_c)
 		say_as_trace_cmd(s);
 	strbuf_printf(&s->app->err, "[ %s: ", file);
 	if (s->rec.latency)

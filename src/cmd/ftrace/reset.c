@@ -266,7 +266,7 @@ static int reset_stale(struct app *app, const struct reset_opts *o, const struct
 static bool may_reset(struct app *app, const struct reset_opts *o)
 {
 	char line[16];
-	if (o->force || o->dry_run || !strcmp(app->prog, "trace-cmd"))
+	if (o->force || o->dry_run || app->dialect->resets_unasked)
 		return true;
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
 		diag_error(&app->diag, -EPERM,
