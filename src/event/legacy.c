@@ -8,14 +8,14 @@
 
 static const struct legacy_event hardware[] = {
 	{ "cpu-cycles", "cycles", PERF_COUNT_HW_CPU_CYCLES,
-	  "core cycles; they follow the clock frequency" },
+	  "core cycles; they follow the clock frequency", "cycles" },
 	{ "instructions", NULL, PERF_COUNT_HW_INSTRUCTIONS, "retired instructions" },
 	{ "cache-references", NULL, PERF_COUNT_HW_CACHE_REFERENCES,
 	  "accesses of the last-level cache, mostly" },
 	{ "cache-misses", NULL, PERF_COUNT_HW_CACHE_MISSES,
 	  "misses of the last-level cache, mostly" },
 	{ "branch-instructions", "branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
-	  "retired branch instructions" },
+	  "retired branch instructions", "branches" },
 	{ "branch-misses", NULL, PERF_COUNT_HW_BRANCH_MISSES, "mispredicted branch instructions" },
 	{ "bus-cycles", NULL, PERF_COUNT_HW_BUS_CYCLES, "bus cycles" },
 	{ "stalled-cycles-frontend", "idle-cycles-frontend", PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
@@ -76,6 +76,18 @@ const struct legacy_event *legacy_find(const struct legacy_event *rows, size_t n
 		if ((!strncmp(rows[i].name, s, len) && !rows[i].name[len]) ||
 		    (rows[i].alias && !strncmp(rows[i].alias, s, len) && !rows[i].alias[len]))
 			return &rows[i];
+	return NULL;
+}
+
+const char *legacy_shown(u32 type, u64 config)
+{
+	size_t nr = 0;
+	const struct legacy_event *rows = type == PERF_TYPE_HARDWARE   ? legacy_hardware(&nr)
+					  : type == PERF_TYPE_SOFTWARE ? legacy_software(&nr)
+								       : NULL;
+	for (size_t i = 0; i < nr; i++)
+		if (rows[i].config == config)
+			return rows[i].shown ? rows[i].shown : rows[i].name;
 	return NULL;
 }
 

@@ -10,6 +10,7 @@ struct legacy_event {
 	const char *alias; /* or NULL */
 	u64 config;
 	const char *about;
+	const char *shown; /* what perf calls it in reports; NULL: name */
 };
 
 /* Tables in perf's order; *nr gets their length. */
@@ -19,6 +20,9 @@ const struct legacy_event *legacy_tool(size_t *nr); /* config: enum event_tool *
 /* By name or alias, case matters; NULL: not in the table. */
 const struct legacy_event *legacy_find(const struct legacy_event *rows, size_t nr, const char *s,
 				       size_t len);
+
+/* What perf calls the generic event of this type (PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE) and config; NULL: it is none. */
+const char *legacy_shown(u32 type, u64 config);
 
 /*
  * "L1-dcache-load-misses", in any of perf's spellings (l1d-read-miss, LLC-misses-loads, dTLB), case free. 0: a cache event;

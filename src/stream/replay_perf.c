@@ -12,6 +12,7 @@
  * handed out is void, the first pass goes on to the end, and everything starts anew.
  */
 #include "stream/replay_perf.h"
+#include "event/legacy.h"
 #include "file/perfdata_made.h"
 #include "stream/replay_perf_impl.h"
 #include "stream/rounds_impl.h"
@@ -60,26 +61,8 @@ static int take_build_id(void *ctx, const char *path, const u8 *id, u32 size, u1
 
 static const char *plain_event_name(const struct perf_event_attr *a)
 {
-	static const char *const hw[] = { "cycles",
-					  "instructions",
-					  "cache-references",
-					  "cache-misses",
-					  "branches",
-					  "branch-misses",
-					  "bus-cycles",
-					  "stalled-cycles-frontend",
-					  "stalled-cycles-backend",
-					  "ref-cycles" };
-	static const char *const sw[] = {
-		"cpu-clock",	    "task-clock",   "page-faults",  "context-switches",
-		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
-		"emulation-faults", "dummy",	    "bpf-output",   "cgroup-switches"
-	};
-	if (a->type == PERF_TYPE_HARDWARE && a->config < ARRAY_SIZE(hw))
-		return hw[a->config];
-	if (a->type == PERF_TYPE_SOFTWARE && a->config < ARRAY_SIZE(sw))
-		return sw[a->config];
-	return "unknown";
+	const char *name = legacy_shown(a->type, a->config);
+	return name ? name : "unknown";
 }
 
 /* Tracepoints print by the formats that were recorded with them. A file without has its samples still, only no text for them. */

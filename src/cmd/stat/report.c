@@ -61,14 +61,11 @@ static u32 merge_of(const struct stat_reading *r, u32 event)
 static const char *name_of(struct stat_plan *p, const struct perfdata_attr *a)
 {
 	const struct event_desc e = { .kind = kind_of(&a->attr), .attr = a->attr };
+	const char *generic =
+		e.kind == EVENT_KIND_HARDWARE ? legacy_shown(a->attr.type, a->attr.config) : NULL;
 	struct strbuf name;
-	size_t nr;
-	const struct legacy_event *rows = legacy_hardware(&nr);
-	if (a->name)
-		return a->name;
-	for (size_t i = 0; e.kind == EVENT_KIND_HARDWARE && i < nr; i++)
-		if (rows[i].config == a->attr.config)
-			return rows[i].alias ? rows[i].alias : rows[i].name;
+	if (a->name || generic)
+		return a->name ? a->name : generic;
 	strbuf_init(&name);
 	event_print(&e, &name);
 	const char *kept = arena_strdup(&p->arena, strbuf_cstr(&name));

@@ -207,6 +207,23 @@ static void test_rows(void)
 	}
 }
 
+/* Files without names: what perf calls them. */
+static void test_shown(void)
+{
+	const char *cycles = legacy_shown(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	const char *branches = legacy_shown(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+	const char *front = legacy_shown(PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND);
+	const char *faults = legacy_shown(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	const char *cgroup = legacy_shown(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES);
+	ok(cycles && !strcmp(cycles, "cycles") && branches && !strcmp(branches, "branches") &&
+		   front && !strcmp(front, "stalled-cycles-frontend"),
+	   "names of hardware events in reports");
+	ok(faults && !strcmp(faults, "page-faults") && cgroup && !strcmp(cgroup, "cgroup-switches"),
+	   "of software events");
+	ok(!legacy_shown(PERF_TYPE_SOFTWARE, 99) && !legacy_shown(PERF_TYPE_RAW, 0),
+	   "of others none");
+}
+
 static void test_function_words(void)
 {
 	struct event_function f;
@@ -621,6 +638,7 @@ int main(void)
 	test_parse();
 	test_traced();
 	test_rows();
+	test_shown();
 	test_function_words();
 	test_refusals();
 	test_meanings();
