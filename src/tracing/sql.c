@@ -5,12 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
-enum { ITEMS_MAX = 16, KEYS_MAX = 3 };
+enum { ITEMS_MAX = 16, KEYS_MAX = 3, DEPTH_MAX = 32 };
 
 struct parser {
 	struct ftrace_sql *q;
 	const char *text, *at; /* at: the token that comes next */
 	size_t len; /* of it */
+	unsigned depth; /* of parentheses around an expression */
 	struct diag *d;
 };
 
@@ -115,8 +116,12 @@ static int expression(struct parser *p, struct sql_item *i)
 		i->b = (struct sql_operand){ .side = 0, .usecs = usecs };
 		return 0;
 	}
-	if (skip(p, "(")) {
+	if (is(p, "(")) {
+		if (++p->depth > DEPTH_MAX)
+			return wrong(p, "too many parentheses");
+		next(p);
 		int err = expression(p, i);
+		p->depth--;
 		return err ? err : need(p, ")");
 	}
 	if (skip(p, "CAST")) {

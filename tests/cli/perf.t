@@ -157,6 +157,12 @@ is "$(grep -c children config)" 1 "it is there once"
 exits 0 "a new one in a section" "$ours" config report.queue-size=5
 exits 0 "a new one in a new section" "$ours" config ui.show-headers=no
 exits 0 "a new one in a part of a section" "$ours" config pager.y.cmd='most # x'
+exits 255 "a key with an empty part" "$ours" config ui..x=1
+like "$err" 'does not contain a variable name: ui\.\.x' "no file could hold it"
+exits 255 "a name with a space" "$ours" config 'ui.a b=1'
+exits 0 "a section in capitals" "$ours" config UI.show-headers=no
+exits 0 "is the same section" "$ours" config Ui.show-headers
+is "$out" "ui.show-headers=no" "and its name is lower case"
 exits 0 "all of it" "$ours" config -l
 is "$out" 'report.children=true
 report.percent-limit=2.5

@@ -118,9 +118,9 @@ static bool is_true(const char *value)
 	       !strcasecmp(value, "on") || !strcmp(value, "1");
 }
 
-static char *default_word(const struct perf_config *c, const struct command *cmd, size_t i)
+static char *default_word(const struct ini *c, const struct command *cmd, size_t i)
 {
-	const char *value = perf_config_get(c, defaults[i].key);
+	const char *value = ini_get(c, defaults[i].key);
 	char *word = NULL;
 	if (!value || strcmp(defaults[i].verb, cmd->name) || !has_option(cmd, defaults[i].option))
 		return NULL;
@@ -142,11 +142,11 @@ static void set_buildid_dir(const char *dir)
 	(void)setenv("PERF_BUILDID_DIR", dir, 0);
 }
 
-static void set_pager(struct app *app, const struct perf_config *c, const char *verb)
+static void set_pager(struct app *app, const struct ini *c, const char *verb)
 {
 	char key[96];
 	(void)snprintf(key, sizeof(key), "pager.%s", verb);
-	const char *value = perf_config_get(c, key);
+	const char *value = ini_get(c, key);
 	if (!value)
 		return;
 	if (!strcasecmp(value, "false") || !strcasecmp(value, "no") || !strcasecmp(value, "off") ||
@@ -158,13 +158,13 @@ static void set_pager(struct app *app, const struct perf_config *c, const char *
 
 static int run_verb(struct app *app, const struct command *cmd, int argc, char **argv)
 {
-	struct perf_config c;
+	struct ini c;
 	char *words[ARRAY_SIZE(defaults)],
 		**full = calloc((size_t)argc + ARRAY_SIZE(defaults) + 1, sizeof(*full));
 	int nr = 0;
 	if (!full)
 		return app_fail(app, -ENOMEM);
-	perf_config_init(&c);
+	ini_init(&c);
 	/* `perf config` says itself what is wrong with the files. */
 	int err =
 		cmd == &command_perf_config ? 0 : perf_config_load(&c, PERF_CONFIG_ALL, &app->diag);
@@ -172,7 +172,7 @@ static int run_verb(struct app *app, const struct command *cmd, int argc, char *
 		words[nr] = default_word(&c, cmd, i);
 		nr += words[nr] != NULL;
 	}
-	const char *dir = perf_config_get(&c, "buildid.dir");
+	const char *dir = ini_get(&c, "buildid.dir");
 	if (dir)
 		set_buildid_dir(dir);
 	set_pager(app, &c, cmd->name);
@@ -183,7 +183,7 @@ static int run_verb(struct app *app, const struct command *cmd, int argc, char *
 	for (int i = 0; i < nr; i++)
 		free(words[i]);
 	free(full);
-	perf_config_done(&c);
+	ini_done(&c);
 	/* Where we failed, not the command that we ran. */
 	bool failed = app->diag.nr_errors &&
 		      (status == APP_FAILED || status == APP_CANNOT_RUN || status == APP_NOT_FOUND);
