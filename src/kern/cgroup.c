@@ -104,11 +104,12 @@ static int add_name(struct cgroup_names *to, const char *name)
 	return -ENOMEM;
 }
 
+/* glob NULL: all. */
 static int walk(const struct sysroot *r, struct strbuf *path, size_t root_len, unsigned depth,
 		const char *glob, struct cgroup_names *to)
 {
 	const char *name = path->len > root_len ? strbuf_cstr(path) + root_len + 1 : "";
-	int err = *name && glob_match(glob, name) ? add_name(to, name) : 0;
+	int err = *name && (!glob || glob_match(glob, name)) ? add_name(to, name) : 0;
 	DIR *dir = err || depth >= DEPTH_MAX ? NULL : sysroot_dir(r, strbuf_cstr(path));
 	if (!dir)
 		return err;
@@ -145,4 +146,51 @@ void cgroup_names_done(struct cgroup_names *n)
 	vec_for_each (&n->list, name)
 		free(*name);
 	vec_free(&n->list);
+}
+
+/* The number is what a handle to the folder consists of. */
+static int read_id(int fd, u64 *ret)
+{
+	union {
+		struct file_handle h;
+		u8 room[sizeof(struct file_handle) + sizeof(u64)];
+	} u = { .h = { .handle_bytes = sizeof(u64) } };
+	int mount_id;
+	if (name_to_handle_at(fd, "", &u.h, &mount_id, AT_EMPTY_PATH))
+		return -errno;
+	memcpy(ret, u.room + sizeof(u.h), sizeof(*ret));
+	return u.h.handle_bytes == sizeof(*ret) ? 0 : -ENOTSUP;
+}
+
+static int tell_group(const struct sysroot *r, const char *folder, const char *path,
+		      int (*fn)(void *ctx, u64 id, const char *path), void *ctx)
+{
+	u64 id = 0;
+	_cleanup_close_ int fd = sysroot_fd(r, folder);
+	if (fd < 0 || read_id(fd, &id))
+		return 0; /* gone meanwhile */
+	return fn(ctx, id, path);
+}
+
+int cgroup_each(const struct sysroot *r, int (*fn)(void *ctx, u64 id, const char *path), void *ctx)
+{
+	struct strbuf path;
+	struct cgroup_names all = { 0 };
+	strbuf_init(&path);
+	int err = cgroup_root(r, &path, NULL);
+	size_t root_len = path.len;
+	if (!err)
+		err = walk(r, &path, root_len, 0, NULL, &all);
+	if (!err)
+		err = tell_group(r, strbuf_cstr(&path), "/", fn, ctx);
+	for (size_t i = 0; i < all.list.nr && !err; i++) {
+		strbuf_printf(&path, "/%s", all.list.at[i]);
+		err = path.err ? path.err
+			       : tell_group(r, strbuf_cstr(&path), strbuf_cstr(&path) + root_len,
+					    fn, ctx);
+		path.len = root_len;
+	}
+	cgroup_names_done(&all);
+	strbuf_done(&path);
+	return err;
 }

@@ -20,3 +20,6 @@ struct cgroup_names {
 int cgroup_match(const struct sysroot *r, const char *glob, struct cgroup_names *to,
 		 struct diag *d) must_check;
 void cgroup_names_done(struct cgroup_names *n);
+/* All groups, parents first: the number that samples have, and the path ("/" for the root). 0, fn's result, or negative errno. */
+int cgroup_each(const struct sysroot *r, int (*fn)(void *ctx, u64 id, const char *path),
+		void *ctx) must_check;

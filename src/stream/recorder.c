@@ -415,6 +415,8 @@ static int describe(struct recorder *r, bool later, struct diag *d)
 	const s32 *tids = live_perf_tids(r->live, &nr_tids);
 	synth_id_index(&s, ids, nr_ids);
 	int err = describe_kernel(r, &s, d);
+	if (!err && r->opts.live.all_cgroups)
+		err = synth_cgroups(&s);
 	synth_thread_map(&s, tids, nr_tids);
 	synth_cpu_map(&s, live_perf_cpus(r->live));
 	if (!err)

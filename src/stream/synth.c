@@ -1,5 +1,6 @@
 #include "stream/synth.h"
 
+#include "kern/cgroup.h"
 #include "kern/kmap.h"
 #include "wire/perf_record.h"
 
@@ -313,4 +314,17 @@ int synth_all_processes(struct synth *s)
 	for (size_t i = 0; i < nr && !err; i++)
 		err = synth_process(s, pids[i]);
 	return err;
+}
+
+static int put_cgroup(void *ctx, u64 id, const char *path)
+{
+	struct synth *s = ctx;
+	put_record(s, PERF_RECORD_CGROUP, 0, &id, sizeof(id), path);
+	return s->to->err;
+}
+
+int synth_cgroups(struct synth *s)
+{
+	int err = cgroup_each(s->root, put_cgroup, s);
+	return err == -ENOMEM || s->to->err ? -ENOMEM : 0;
 }

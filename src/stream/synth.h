@@ -42,6 +42,8 @@ void synth_thread_map(struct synth *s, const s32 *tids, size_t nr); /* nr 0: all
 void synth_cpu_map(struct synth *s, const struct cpuset *cpus);
 /* -ENOENT: addresses are hidden. */
 int synth_kernel(struct synth *s) must_check;
+/* The control groups there are; none is no error. */
+int synth_cgroups(struct synth *s) must_check;
 int synth_modules(struct synth *s, const char *release) must_check;
 /* Leader, threads and maps; a process that is gone or not ours gives nothing. */
 int synth_process(struct synth *s, s32 pid) must_check;

@@ -134,7 +134,7 @@ is "$(stat -c %Y.%Z cache/names/* | sort)" "$kept" "what is kept is used: nothin
 # The program is gone: what is kept of one that was root's still names it, and what is kept of another user's does not.
 mkdir -m 700 other_cache
 cp -p honest gone
-"$SONDE" record -q -e cpu-clock -F 2000 -o gone.data -- ./gone 2>err
+"$SONDE" record -N -q -e cpu-clock -F 2000 -o gone.data -- ./gone 2>err # the program itself must not be kept
 for owner in 0 65534; do
 	cp honest gone
 	chown $owner gone

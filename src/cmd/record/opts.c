@@ -263,7 +263,7 @@ static int resolve_events(struct record_session *s)
 		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
 	if (!err && s->o->one_group)
 		make_one_group(&s->events);
-	return err;
+	return err ? err : record_resolve_triggers(s);
 }
 
 static int user_id(const char *text, u64 *uid, struct diag *d)

@@ -315,6 +315,8 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 		err = delay_start(s);
 	else if (!s->o->delay_ms)
 		err = recorder_start(s->rec, &app->diag);
+	if (!err)
+		err = record_trigger_start(s, &ro->live);
 	if (err)
 		return app_fail(app, err);
 	err = command_run_go(&s->run, argv[0], &app->diag);
@@ -327,6 +329,7 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 	term_progress_init(&s->progress, STDERR_FILENO);
 	err = wait_for_end(s);
 	term_progress_clear(&s->progress);
+	record_trigger_end(s);
 	int finish = recorder_finish(s->rec, &app->diag);
 	if (!finish && s->sw.on)
 		finish = record_keep_last(s);
@@ -357,11 +360,27 @@ static int run_first(struct record_session *s)
 	return -EPERM;
 }
 
+/* -S is about AUX tracing, of which there is none without its hardware. */
+static int no_aux_snapshot(struct record_session *s)
+{
+	enum { PERF_EINVAL_STATUS = 256 - EINVAL };
+	if (!strcmp(s->app->prog, "perf")) {
+		strbuf_str(&s->app->err, "No AUX area tracing to snapshot\n");
+		return PERF_EINVAL_STATUS;
+	}
+	diag_error(&s->app->diag, -EINVAL, "-S: no AUX area tracing (Intel PT, SPE) to snapshot");
+	diag_hint(&s->app->diag,
+		  "--overwrite keeps the newest samples, --switch-output writes them");
+	return app_usage_said(s->app);
+}
+
 static int record(struct record_session *s, int argc, char **argv)
 {
 	struct app *app = s->app;
 	if (record_list_regs(s->o, &app->out))
 		return APP_DONE;
+	if (s->o->snapshot)
+		return no_aux_snapshot(s);
 	const char *words[1024];
 	struct recorder_opts ro = { .version = SONDE_VERSION, .argv = words };
 	int err = sysroot_open(&s->root, NULL);
@@ -407,7 +426,7 @@ static int record(struct record_session *s, int argc, char **argv)
 	ro.no_build_ids = s->o->no_build_ids;
 	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
 		return app_usage_said(app);
-	s->sw.on |= s->o->timestamp_filename;
+	s->sw.on |= s->o->timestamp_filename || s->o->triggers.list.nr;
 	if (s->sw.on && s->pipe)
 		return app_usage(app, "--switch-output makes files: it needs -o FILE");
 	ro.full_bytes = s->sw.bytes && s->o->max_size ? min(s->sw.bytes, s->o->max_size)
@@ -455,9 +474,11 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 				    .root = { .dir_fd = -1 },
 				    .pipe_fd = -1,
 				    .json_fd = -1,
+				    .trigger = { .fd = -1 },
 				    .run = COMMAND_RUN_NONE };
 	app_live(app);
 	int status = record(&s, argc, argv);
+	record_trigger_end(&s);
 	recorder_close(s.rec);
 	record_watch_end(&s);
 	give_stdout_back(&s);
@@ -477,6 +498,7 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 		event_env_close(&s.env);
 	}
 	vec_free(&((struct record_opts *)opts)->words.list);
+	vec_free(&((struct record_opts *)opts)->triggers.list);
 	free(s.cmdline);
 	return status;
 }
@@ -555,11 +577,11 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "buildid-mmap", struct record_opts, map_build_ids, "Build IDs in the records of maps, read by the kernel when a file is mapped"),
 	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
 	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
-	OPT_FLAG(0, "switch-output-event", struct record_opts, ignored, "Use --switch-output and send SIGUSR2, or --control with 'snapshot'", .refused = true),
+	OPT_CALL(0, "switch-output-event", "EVENT", "Go on in a new file when EVENT occurs, as with --switch-output at SIGUSR2; it is not recorded", record_take_trigger),
 	OPT_STR(0, "threads", struct record_opts, ignored_text, "SPEC", "There is a reader for every 16 CPUs already, and they write one file", .optional = true, .hidden = true),
 	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
 	OPT_FLAG(0, "off-cpu", struct record_opts, off_cpu, "Not recorded; -e sched:sched_switch -g has the stacks where tasks stop running", .hidden = true),
-	OPT_FLAG('S', "snapshot", struct record_opts, ignored, "AUX tracing (Intel PT, SPE) is not recorded", .refused = true),
+	OPT_STR('S', "snapshot", struct record_opts, snapshot, "OPTS", "Of AUX tracing (Intel PT, SPE), which is not recorded", .optional = true, .fallback = "", .hidden = true),
 	OPT_FLAG(0, "no-bpf-event", struct record_opts, no_bpf_event, "BPF programs that are loaded meanwhile are not told", .hidden = true),
 	OPT_FLAG(0, "bpf-event", struct record_opts, ignored, "Always on", .hidden = true),
 	OPT_FLAG(0, "sample-identifier", struct record_opts, sample_identifier, "The event's ID in every sample, also of a single event", .hidden = true),

@@ -23,6 +23,10 @@ struct record_opts {
 	struct record_words {
 		VEC(struct record_word) list;
 	} words;
+	struct record_triggers {
+		VEC(const char *) list;
+	} triggers; /* --switch-output-event */
+	const char *snapshot;
 	const char *freq;
 	u64 period;
 	bool graph;
@@ -87,6 +91,11 @@ struct record_session {
 	struct record_ids pids, tids;
 	VEC(bool) not_us; /* by event */
 	VEC(int) cgroups; /* by event: descriptors */
+	struct {
+		struct event_list events; /* none: nothing of it is on */
+		struct live_perf *live;
+		int fd; /* readable when one occurred */
+	} trigger;
 	struct event_env env;
 	struct event_list events;
 	bool has_env;
@@ -148,6 +157,12 @@ int record_keep_last(struct record_session *s) must_check;
 int record_on_usr2(void *ctx, u64 signo);
 /* What came over --control. */
 int record_obey(void *ctx, enum control_command command);
+
+/* --switch-output-event: for the option row; its events; from when the recording's own are open; and their end. */
+int record_take_trigger(void *opts, const char *value, bool negated, struct diag *d);
+int record_resolve_triggers(struct record_session *s) must_check;
+int record_trigger_start(struct record_session *s, const struct live_opts *recorded) must_check;
+void record_trigger_end(struct record_session *s);
 
 /* Before there are threads and events. 0 or negative errno. */
 int record_watch_start(struct record_session *s) must_check;
