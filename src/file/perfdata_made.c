@@ -22,17 +22,34 @@ void perfdata_put_made_end(struct strbuf *to)
 	strbuf_add(to, magic, sizeof(magic));
 }
 
+void perfdata_put_made_records(struct strbuf *to, u64 event_id, const struct strbuf *made)
+{
+	struct {
+		struct perf_event_header h;
+		u64 what, id;
+	} rec = { .h.type = REC_EVENT_UPDATE, .what = PERFDATA_MADE_UPDATE, .id = event_id };
+	enum { PIECE = (UINT16_MAX & ~7) - sizeof(rec) }; /* all lengths are multiples of 8 */
+	for (size_t at = 0; at < made->len; at += PIECE) {
+		size_t size = min(made->len - at, (size_t)PIECE);
+		rec.h.size = (u16)(sizeof(rec) + size);
+		strbuf_add(to, &rec, sizeof(rec));
+		strbuf_add(to, made->data + at, size);
+	}
+}
+
 /* Only behind a whole recording's records: those of one that was never finished may end with any bytes. */
 struct perfdata_feature perfdata_made_all(const struct perfdata *p)
 {
 	struct perfdata_feature none = { 0 };
-	if (p->is_pipe || p->unfinished || p->truncated || p->map_size < p->data_end ||
-	    p->map_size - p->data_end < END_BYTES)
+	size_t room = p->is_pipe		   ? p->made.len
+		      : p->map_size >= p->data_end ? p->map_size - p->data_end
+						   : 0;
+	if (p->unfinished || p->truncated || room < END_BYTES)
 		return none;
-	const u8 *end = p->map + p->map_size;
+	const u8 *end = p->is_pipe ? (const u8 *)p->made.data + room : p->map + p->map_size;
 	struct bytes b = bytes_of(end - END_BYTES, END_BYTES, p->swap);
 	u64 size = bytes_u64(&b);
-	if (memcmp(b.at, magic, sizeof(magic)) != 0 || size > p->map_size - p->data_end - END_BYTES)
+	if (memcmp(b.at, magic, sizeof(magic)) != 0 || size > room - END_BYTES)
 		return none;
 	return (struct perfdata_feature){ .at = end - END_BYTES - size, .size = END_BYTES + size };
 }

@@ -3,6 +3,8 @@
  * end. It is the last thing in the file and nothing in the header leads to it: perf never sees it. (A feature of our own would be the
  * place for it, but perf inject 6.1 does not survive a feature that it does not know.)
  *
+ * A stream has it in its last records: EVENT_UPDATE of a kind that perf does not know and passes over, each with a piece of it.
+ *
  *	for each file: kind u32, pid u32, size u64, bytes, padding to 8
  *	at the end: size of all that u64, magic
  */
@@ -18,6 +20,11 @@ void perfdata_put_made(struct strbuf *to, enum perfdata_made_kind kind, u32 pid,
 		       size_t size);
 /* When all are told. */
 void perfdata_put_made_end(struct strbuf *to);
+
+/* What such a record is about, instead of a unit, a scale or a name. */
+#define PERFDATA_MADE_UPDATE 0x74696a65646e6f73ull /* "sondejit" */
+/* The records of a stream. made: all files, with the end. event_id: of one that the stream has described. */
+void perfdata_put_made_records(struct strbuf *to, u64 event_id, const struct strbuf *made);
 
 /* One of those files; the bytes are borrowed from the recording. */
 struct perfdata_made {

@@ -1,4 +1,6 @@
 #include "file/perfdata_read.h"
+
+#include "file/perfdata_made.h"
 #include "base/foreign.h"
 #include "file/looks.h"
 #include "base/guard.h"
@@ -336,6 +338,11 @@ int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_ev
 		u64 id = bytes_u64(&b);
 		const char *name = bytes_cstr(&b);
 		u32 index = dict_get(&p->ids, id);
+		if (what == PERFDATA_MADE_UPDATE && p->is_pipe) {
+			const size_t head = sizeof(*h) + 2 * sizeof(u64);
+			strbuf_add(&p->made, rec + head, h->size - min((size_t)h->size, head));
+			return p->made.err;
+		}
 		if (what == EVENT_UPDATE_NAME && name && index < p->attrs.nr)
 			p->attrs.at[index].name = name;
 	}
@@ -404,6 +411,7 @@ static void forget(struct perfdata *p)
 {
 	vec_free(&p->attrs);
 	vec_free(&p->more);
+	strbuf_done(&p->made);
 	dict_done(&p->ids);
 	arena_done(&p->arena);
 	*p = (struct perfdata){ 0 };

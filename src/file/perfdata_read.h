@@ -13,6 +13,7 @@
 #include "base/budget.h"
 #include "base/diag.h"
 #include "base/dict.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "wire/perf_record.h"
 #include "wire/perf_sample.h"
@@ -56,6 +57,7 @@ struct perfdata {
 	u64 head_data_size; /* as the head says */
 	u32 *group_at; /* [event] -> where in GROUP_DESC the group that it leads begins, 0: it leads none; NULL: there are none */
 	u32 nr_group_at;
+	struct strbuf made; /* of a stream, by perfdata_pipe_record(): see perfdata_made.h */
 	bool expands; /* compressed records become far more than they can be made of: what is behind them is not read */
 	struct budget budget;
 	struct arena arena;

@@ -20,6 +20,7 @@ struct perfdata_writer {
 	int fd;
 	bool pipe;
 	u64 pipe_bytes;
+	u64 event_id; /* of the first event */
 	struct perfdata_name name;
 	bool no_rotate;
 	bool no_build_ids;
@@ -297,12 +298,25 @@ int perfdata_write_build_id(struct perfdata_writer *w, const char *path, bool ke
 
 int perfdata_write_made(struct perfdata_writer *w, u32 kind, u32 pid, const void *data, size_t size)
 {
-	if (w->pipe)
-		return 0;
 	pthread_mutex_lock(&w->side_lock);
 	perfdata_put_made(&w->made, kind, pid, data, size);
 	int err = w->made.err;
 	pthread_mutex_unlock(&w->side_lock);
+	return err;
+}
+
+static int finish_stream(struct perfdata_writer *w)
+{
+	struct strbuf records;
+	strbuf_init(&records);
+	if (w->made.len) {
+		perfdata_put_made_end(&w->made);
+		if (!w->made.err)
+			perfdata_put_made_records(&records, w->event_id, &w->made);
+	}
+	struct iovec iov = { .iov_base = records.data, .iov_len = records.err ? 0 : records.len };
+	int err = append_stream(w, &iov, 1);
+	strbuf_done(&records);
 	return err;
 }
 
@@ -311,7 +325,7 @@ static int finish(struct perfdata_writer *w)
 	if (w->err)
 		return w->err; /* what could be saved is sealed already */
 	if (w->pipe)
-		return append_stream(w, NULL, 0);
+		return finish_stream(w);
 	struct tail tail;
 	struct iovec iov[4];
 	u64 end = w->head.data.offset + w->head.data.size, written;
@@ -419,6 +433,7 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 	}
 	w->fd = meta->pipe ? meta->pipe_fd : -1;
 	w->pipe = meta->pipe;
+	w->event_id = nr_events && events[0].nr_ids ? events[0].ids[0] : 0;
 	w->no_rotate = meta->no_rotate;
 	perfdata_name_init(&w->name);
 	w->no_build_ids = meta->no_build_ids;

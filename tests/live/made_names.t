@@ -42,6 +42,25 @@ needs_or_skip "perf reads it" perf || {
 	is $? 0 "... and rewrites it" || diag "$(cat perf.err)"
 }
 
+# A stream has them in its last records.
+rm -f dumps/jit-*.dump
+"$SONDE" record -q -k mono -g -e cpu-clock:u -F 1999 -o - -- "$SONDE" workload jit 0.4 2>/dev/null >stream.data
+pid=$(basename dumps/jit-*.dump | tr -dc 0-9)
+rm -f "/tmp/perf-$pid.map" dumps/jit-*.dump
+like "$(rows stream.data)" '\[JIT\] tid [0-9]+ +\[\.\] jit_loop' "-o -: the stream has its names"
+like "$(rows - <stream.data)" 'jit_loop' "also when it comes through a pipe"
+"$SONDE" inject -b -i stream.data -o copy.data 2>/dev/null
+like "$(rows copy.data)" 'jit_loop' "a file made of it has them, too"
+head -c -8 stream.data >short.data
+unlike "$(rows short.data)" 'jit_loop' "one that ends early has none"
+needs_or_skip "perf reads the stream" perf || {
+	command perf script --no-inline -F ip -i - <stream.data >theirs 2>perf.err
+	is $? 0 "perf reads the stream" || diag "$(cat perf.err)"
+	"$SONDE" script --no-inline -F ip -i stream.data >ours 2>/dev/null
+	awk '{ print $1 }' theirs | cmp -s - <(awk '{ print $1 }' ours) && [ -s ours ] # of a stream perf 6.1 prints names as well
+	ok $? "... all of it"
+}
+
 # Each file of a recording in parts has them.
 "$SONDE" record -q --switch-output=1s -e cpu-clock:u -F 1999 -o parts.data -- "$SONDE" workload jit 2.5 >/dev/null 2>&1
 rm -f /tmp/perf-"$("$SONDE" script -F pid -i "$(ls parts.data.* | head -1)" 2>/dev/null | head -1 | tr -dc 0-9)".map
