@@ -47,6 +47,7 @@ struct event_info {
 	u32 type; /* PERF_TYPE_* */
 	u64 config;
 	u64 sample_type;
+	u64 branch_type; /* PERF_SAMPLE_BRANCH_* */
 	u64 period_or_freq;
 	bool is_freq;
 	const struct schema *schema; /* tracepoints */

@@ -25,6 +25,7 @@
 #pragma once
 
 #include "base/diag.h"
+#include "base/strbuf.h"
 #include "model/catalog.h"
 #include "model/sample.h"
 
@@ -41,6 +42,31 @@ struct round {
 	u64 number; /* from 0 */
 	u64 after, until; /* watermarks; until of the last round: UINT64_MAX */
 	bool last;
+};
+
+/* What a recording says about itself. Strings are the source's, NULL: not known. */
+enum source_kind {
+	SOURCE_OTHER,
+	SOURCE_PERF, /* of perf events: perf.data, or such a stream */
+	SOURCE_TRACE, /* of ftrace: trace.dat */
+};
+struct source_facts {
+	enum source_kind kind;
+	bool head_grows; /* a stream: what stands at the head of a file is known after prepare() */
+	bool has_reads; /* samples carry counts, of their own event or of a group (NEED_READ; one worker only) */
+	bool has_aux; /* there is an AUX trace, whose events no source delivers */
+	bool has_chains; /* samples have call chains; known after prepare() */
+	const char *host, *release, *arch, *cpu;
+	bool knows_wall; /* the time of day, and of the samples' clock, at one moment: */
+	u64 wall_ns, clock_ns;
+	bool was_unwound; /* stacks were unwound here; after the run: */
+	u64 nr_cut; /* so many of them lack their outermost callers */
+};
+
+/* Events of the catalogue that were opened as one: [leader, leader + nr). */
+struct source_group {
+	const char *name; /* NULL: none was given */
+	u32 leader, nr;
 };
 
 struct source_ops {
@@ -66,12 +92,47 @@ struct source_ops {
 	/* After the last block, or when a budget ended it (-E2BIG): what was found wrong on the way goes to the diag. */
 	void (*finish)(struct source *s, struct diag *d);
 	void (*close)(struct source *s);
+
+	/* What may be asked of any source by the functions below; each may be NULL: nothing is known. */
+	void (*describe)(const struct source *s, struct source_facts *ret);
+	bool (*group)(const struct source *s, u32 event, struct source_group *ret);
+	int (*span)(const struct source *s, u64 *first_ns, u64 *last_ns);
+	void (*command)(const struct source *s, struct strbuf *to);
 };
 
 struct source {
 	const struct source_ops *ops;
 	struct catalog catalog;
 };
+
+static inline struct source_facts source_facts(const struct source *s)
+{
+	struct source_facts f = { 0 };
+	if (s->ops->describe)
+		s->ops->describe(s, &f);
+	return f;
+}
+
+/* The group of two events and more that an event leads. false: none. */
+static inline bool source_group(const struct source *s, u32 event, struct source_group *ret)
+{
+	return s->ops->group && s->ops->group(s, event, ret);
+}
+
+/* Times of the first and the last sample: as the recorder noted them, else by looking. 0 or negative errno. */
+static inline int source_span(const struct source *s, u64 *first_ns, u64 *last_ns)
+{
+	*first_ns = s->catalog.first_time_ns;
+	*last_ns = s->catalog.last_time_ns;
+	return s->ops->span ? s->ops->span(s, first_ns, last_ns) : 0;
+}
+
+/* Appends the command line of the recorder, as a shell would take it; nothing where it is not known. */
+static inline void source_command(const struct source *s, struct strbuf *to)
+{
+	if (s->ops->command)
+		s->ops->command(s, to);
+}
 
 struct sink;
 

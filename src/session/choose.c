@@ -1,8 +1,6 @@
 #include "session/choose.h"
-#include "base/bytes.h"
 #include "base/str.h"
-#include "stream/perf_walk.h"
-#include "stream/replay_perf.h"
+#include "wire/perf_record.h"
 
 #include <errno.h>
 #include <math.h>
@@ -201,44 +199,9 @@ static int parse_times(struct choose *c, const char *text, const struct time_ran
 	return 0;
 }
 
-struct time_walk {
-	const struct perfdata *file;
-	struct time_range whole;
-};
-
-static int take_time(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 place)
-{
-	struct time_walk *t = ctx;
-	if (h->type != PERF_RECORD_SAMPLE)
-		return 0;
-	u64 time = perf_walk_time(t->file, rec, h);
-	if (!time)
-		return 0;
-	if (!t->whole.from_ns || time < t->whole.from_ns)
-		t->whole.from_ns = time;
-	t->whole.until_ns = max(t->whole.until_ns, time);
-	return 0;
-}
-
 int choose_whole(const struct source *src, struct time_range *ret)
 {
-	const struct perfdata *file = replay_perf_file(src);
-	if (!file) {
-		*ret = (struct time_range){ src->catalog.first_time_ns, src->catalog.last_time_ns };
-		return 0;
-	}
-	struct perfdata_feature f = file->features[FEAT_SAMPLE_TIME];
-	if (f.at && f.size >= 16) {
-		struct bytes b = bytes_of(f.at, f.size, file->swap);
-		ret->from_ns = bytes_u64(&b);
-		ret->until_ns = bytes_u64(&b);
-		if (ret->until_ns > ret->from_ns)
-			return 0;
-	}
-	struct time_walk t = { .file = file };
-	int err = perf_walk(file, take_time, &t);
-	*ret = t.whole;
-	return err;
+	return source_span(src, &ret->from_ns, &ret->until_ns);
 }
 
 /* ---- all ---- */
@@ -258,7 +221,7 @@ enum choose_unsaid choose_unsaid(const struct choose_opts *o, const struct sourc
 	u64 types = 0;
 	vec_for_each (&src->catalog.events, e)
 		types |= e->sample_type;
-	if (!src->catalog.events.nr || !replay_perf_file(src))
+	if (!src->catalog.events.nr || source_facts(src).kind != SOURCE_PERF)
 		return CHOOSE_ALL_SAID;
 	return o->cpus && !(types & PERF_SAMPLE_CPU)	? CHOOSE_CPU_UNSAID
 	       : o->time && !(types & PERF_SAMPLE_TIME) ? CHOOSE_TIME_UNSAID

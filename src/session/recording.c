@@ -173,7 +173,7 @@ static int file_symbols(void *ctx, enum sym_kernel_text what, struct sym_text *r
 struct names *recording_names(struct symbols *sy, struct source *src, const struct symbol_opts *o)
 {
 	struct sym_config cfg = symbols_config(sy, o);
-	if (replay_ftrace_is(src) && !o->kallsyms && !o->vmlinux) {
+	if (source_facts(src).kind == SOURCE_TRACE && !o->kallsyms && !o->vmlinux) {
 		cfg.kernel_text = file_symbols;
 		cfg.kernel_ctx = src;
 		cfg.kallsyms_given = true;
@@ -184,7 +184,7 @@ struct names *recording_names(struct symbols *sy, struct source *src, const stru
 int recording_needs_perf(const struct source *src, const char *path, const char *what,
 			 struct diag *d)
 {
-	if (!replay_ftrace_is(src))
+	if (source_facts(src).kind == SOURCE_PERF)
 		return 0;
 	(void)diag_error(d, -ENOTSUP, "%s: %s is of perf.data, and this is a trace.dat", path, what);
 	diag_hint(d, "sonde ftrace dump shows what a trace.dat holds besides its events");
@@ -193,7 +193,7 @@ int recording_needs_perf(const struct source *src, const char *path, const char 
 
 unsigned recording_split_reads(const struct source *src, struct sink *sink, unsigned workers)
 {
-	if (!replay_perf_has_reads(src))
+	if (!source_facts(src).has_reads)
 		return workers;
 	sink->needs |= NEED_READ;
 	return 1;

@@ -1,7 +1,6 @@
 #include "session/stacks.h"
 #include "session/recording.h"
 #include "session/named_run.h"
-#include "stream/replay_perf.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,48 +13,28 @@ static u32 keep(struct flame *f, const char *s)
 	return id > 0 ? (u32)id : 0;
 }
 
-/* The recorder's command line, a word quoted where a shell would need it. */
-static u32 keep_command(struct flame *f, const struct perfdata *p)
-{
-	struct strbuf line;
-	const struct perfdata_feature *from = &p->features[FEAT_CMDLINE];
-	struct bytes in = bytes_of(from->at, from->at ? from->size : 0, p->swap);
-	strbuf_init(&line);
-	for (u32 nr = bytes_u32(&in); nr && !in.bad; nr--) {
-		const char *word = perfdata_take_string(&in);
-		if (!word)
-			break;
-		bool plain = *word && !word[strcspn(word, " \t\n\"'\\$`*?[]{}()<>|&;#~")];
-		strbuf_printf(&line, line.len ? " %s%s%s" : "%s%s%s", plain ? "" : "'", word,
-			      plain ? "" : "'");
-	}
-	u32 id = keep(f, strbuf_cstr(&line));
-	strbuf_done(&line);
-	return id;
-}
-
-static void describe(struct flame *f, struct flame_side *s, const struct perfdata *p,
+static void describe(struct flame *f, struct flame_side *s, const struct source *src,
 		     const char *path)
 {
 	struct stat st;
+	struct source_facts facts = source_facts(src);
+	struct strbuf command;
 	s->path = keep(f, path);
 	if (strcmp(path, "-") && !stat(path, &st))
 		s->recorded_s = (u64)st.st_mtime;
-	if (!p)
+	s->knows_truncated = facts.was_unwound;
+	if (facts.was_unwound)
+		s->nr_truncated = max(s->nr_truncated, facts.nr_cut);
+	if (facts.kind != SOURCE_PERF)
 		return;
-	s->host = keep(f, perfdata_string(p, FEAT_HOSTNAME));
-	s->release = keep(f, perfdata_string(p, FEAT_OSRELEASE));
-	s->arch = keep(f, perfdata_string(p, FEAT_ARCH));
-	s->cpu = keep(f, perfdata_string(p, FEAT_CPUDESC));
-	s->command = keep_command(f, p);
-}
-
-static void take_cut(const struct source *src, struct flame_side *s)
-{
-	u64 nr;
-	s->knows_truncated = replay_perf_cut(src, &nr);
-	if (s->knows_truncated)
-		s->nr_truncated = max(s->nr_truncated, nr);
+	strbuf_init(&command);
+	source_command(src, &command);
+	s->host = keep(f, facts.host);
+	s->release = keep(f, facts.release);
+	s->arch = keep(f, facts.arch);
+	s->cpu = keep(f, facts.cpu);
+	s->command = keep(f, strbuf_cstr(&command));
+	strbuf_done(&command);
 }
 
 static int load_one(struct symbols *sy, const struct stacks_opts *o, const char *path,
@@ -80,8 +59,7 @@ static int load_one(struct symbols *sy, const struct stacks_opts *o, const char 
 		err = flame_build_add(b, sink, &src->catalog, &run.tables, &run.named);
 	if (!err) {
 		struct flame_side *side = &b->flame->sides[b->flame->nr_sides - 1];
-		describe(b->flame, side, replay_perf_file(src), path);
-		take_cut(src, side);
+		describe(b->flame, side, src, path);
 	}
 	flame_sink_free(sink);
 	named_run_done(&run);

@@ -250,6 +250,11 @@ static void close_source(struct source *src)
 	free(r);
 }
 
+static void describe(const struct source *s, struct source_facts *ret)
+{
+	*ret = (struct source_facts){ .kind = SOURCE_TRACE, .has_chains = replay_of(s)->has_chains };
+}
+
 static const struct source_ops replay_ops = {
 	.prepare = prepare,
 	.shard_open = replay_ftrace_shard_open,
@@ -258,6 +263,7 @@ static const struct source_ops replay_ops = {
 	.next_batch = replay_ftrace_next_batch,
 	.finish = finish,
 	.close = close_source,
+	.describe = describe,
 };
 
 /* ---- opening ---- */

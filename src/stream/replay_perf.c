@@ -92,6 +92,7 @@ static int fill_events(struct replay *r)
 			.type = a->attr.type,
 			.config = a->attr.config,
 			.sample_type = a->attr.sample_type,
+			.branch_type = a->attr.branch_sample_type,
 			.period_or_freq = a->attr.sample_period,
 			.is_freq = a->attr.freq,
 		};
@@ -326,6 +327,10 @@ static const struct source_ops replay_ops = {
 	.next_batch = replay_perf_next_batch,
 	.finish = replay_perf_finish,
 	.close = replay_perf_close,
+	.describe = replay_perf_describe,
+	.group = replay_perf_group,
+	.span = replay_perf_span,
+	.command = replay_perf_command,
 };
 
 const struct perfdata *replay_perf_file(const struct source *s)

@@ -165,6 +165,12 @@ int replay_perf_stamp(struct replay *r) must_check;
 /* Room for the blocks that workers will add behind an early end of the first pass. */
 int replay_perf_expect_pieces(struct replay *r) must_check;
 int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq) must_check;
+/* replay_perf_facts.c */
+void replay_perf_describe(const struct source *s, struct source_facts *ret);
+bool replay_perf_group(const struct source *s, u32 event, struct source_group *ret);
+int replay_perf_span(const struct source *s, u64 *first_ns, u64 *last_ns) must_check;
+void replay_perf_command(const struct source *s, struct strbuf *to);
+
 int replay_perf_shard_open(struct source *s, struct shard *sh) must_check;
 void replay_perf_shard_close(struct source *s, struct shard *sh);
 int replay_perf_next_batch(struct source *s, struct shard *sh, struct batch *ret) must_check;

@@ -118,6 +118,10 @@ static const struct source_ops rounds_ops = {
 	.next_batch = replay_perf_next_batch,
 	.finish = rounds_finish,
 	.close = replay_perf_close,
+	.describe = replay_perf_describe,
+	.group = replay_perf_group,
+	.span = replay_perf_span,
+	.command = replay_perf_command,
 };
 
 int rounds_open(const struct rounds_opts *o, struct source **ret)

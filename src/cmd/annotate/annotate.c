@@ -357,14 +357,13 @@ static int show_events(struct annotating *a, const u32 *events, u32 nr_events, c
 /* Every event by itself, or each group behind its leader. */
 static int show_all(struct annotating *a)
 {
-	const struct perfdata *file = replay_perf_file(a->src);
 	u32 nr = (u32)a->src->catalog.events.nr;
 	_cleanup_free_ u32 *list = calloc(nr + 1, sizeof(*list));
 	int err = list ? 0 : -ENOMEM;
 	for (u32 e = 0; e < nr && !err;) {
-		struct perfdata_group g = { .nr = 1 };
-		if (file && a->opts->group && !a->only)
-			(void)perfdata_group_led_by(file, e, &g);
+		struct source_group g = { .nr = 1 };
+		if (a->opts->group && !a->only)
+			(void)source_group(a->src, e, &g);
 		for (u32 k = 0; k < g.nr; k++)
 			list[k] = e + k;
 		if (!a->only || e == a->only_event)
@@ -505,11 +504,8 @@ static int prepare_samples(struct annotating *a, int *err)
 {
 	*err = a->src->ops->prepare(a->src, 0, &a->app->diag);
 	if (!*err && a->opts->dump) {
-		struct dump_raw_opts o = { .file = replay_perf_file(a->src),
-					   .path = a->opts->input,
-					   .catalog = &a->src->catalog,
-					   .reads = replay_perf_has_reads(a->src) };
-		*err = dump_raw_all(a->src, &o, a->out, &a->app->diag);
+		struct dump_raw_opts o = { .src = a->src, .path = a->opts->input };
+		*err = dump_raw_all(&o, a->out, &a->app->diag);
 	}
 	return *err ? 0 : choose_parse(&a->choose, &a->opts->choose, a->src, a->app);
 }

@@ -33,10 +33,10 @@ static int open_page(void *ctx, u32 page, struct table *ret, struct strbuf *titl
 static int page_header(void *ctx, u32 page, size_t row, struct strbuf *title, struct strbuf *to)
 {
 	struct report *r = pages_of(ctx)->r;
-	if (!replay_perf_file(r->src))
+	if (source_facts(r->src).kind != SOURCE_PERF)
 		return -ENOENT;
 	strbuf_printf(title, "%s: where, when and how it was recorded", r->opts->input);
-	return perf_header_text(replay_perf_file(r->src), r->opts->input, true, to);
+	return perf_header_text(r->src, r->opts->input, true, to);
 }
 
 static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *title, struct strbuf *to)
@@ -47,8 +47,9 @@ static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *title, 
 				  ? "this row is not a function: there is no code to annotate"
 			  : !strcmp(p->r->opts->input, "-")
 				  ? "the recording came through a pipe: annotate needs a file"
-			  : !replay_perf_file(p->r->src) ? "only a perf.data file can be annotated"
-							 : NULL;
+			  : source_facts(p->r->src).kind != SOURCE_PERF
+				  ? "only a perf.data file can be annotated"
+				  : NULL;
 	if (why) {
 		strbuf_str(to, why);
 		return -ENOENT;

@@ -1,5 +1,6 @@
 #include "cmd/report/perf_header.h"
 #include "event/attr_text.h"
+#include "stream/replay_perf.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -457,8 +458,9 @@ static int print_captured(const char *path, struct strbuf *to)
 	return 0;
 }
 
-int perf_header_text(const struct perfdata *p, const char *path, bool full, struct strbuf *to)
+int perf_header_text(const struct source *src, const char *path, bool full, struct strbuf *to)
 {
+	const struct perfdata *p = replay_perf_file(src);
 	ull at = p->is_pipe ? 0 : p->data_at, size = p->head_data_size;
 	strbuf_str(to, "# ========\n");
 	int err = print_captured(path, to);
@@ -482,8 +484,9 @@ int perf_header_text(const struct perfdata *p, const char *path, bool full, stru
 	return to->err;
 }
 
-void perf_header_stream_text(const struct perfdata *p, struct strbuf *to)
+void perf_header_stream_text(const struct source *src, struct strbuf *to)
 {
+	const struct perfdata *p = replay_perf_file(src);
 	if (p->is_pipe)
 		print_features(p, true, to);
 }

@@ -119,13 +119,12 @@ static int print_event(struct report *r, const struct shown *e)
 /* Calls back for each event, or each group of them. */
 int report_each(struct report *r, int (*fn)(struct report *r, const struct shown *e))
 {
-	const struct perfdata *file = replay_perf_file(r->src);
 	u32 nr = (u32)r->src->catalog.events.nr;
 	int err = 0;
 	for (u32 i = 0; i < nr && !err;) {
 		struct shown e = { .events = { i }, .nr = 1 };
-		struct perfdata_group g;
-		if (r->opts->group && file && perfdata_group_led_by(file, i, &g)) {
+		struct source_group g;
+		if (r->opts->group && source_group(r->src, i, &g)) {
 			e.group = g.name;
 			for (e.nr = 0; e.nr < min(g.nr, (u32)EVENTS_MAX); e.nr++)
 				e.events[e.nr] = i + e.nr;
@@ -142,14 +141,14 @@ int report_each(struct report *r, int (*fn)(struct report *r, const struct shown
 
 int report_head(struct report *r)
 {
+	bool perf = source_facts(r->src).kind == SOURCE_PERF;
 	if (r->opts->header || r->opts->header_only)
-		return perf_header_text(replay_perf_file(r->src), r->opts->input,
-					r->opts->header_full, &r->app->out);
-	if (!r->opts->quiet && !r->opts->csv && replay_perf_file(r->src))
+		return perf_header_text(r->src, r->opts->input, r->opts->header_full, &r->app->out);
+	if (!r->opts->quiet && !r->opts->csv && perf)
 		strbuf_str(&r->app->out, "# To display the perf.data header info, please use "
 					 "--header/--header-only options.\n#\n");
-	if (r->opts->header_full && replay_perf_file(r->src))
-		perf_header_stream_text(replay_perf_file(r->src), &r->app->out);
+	if (r->opts->header_full && perf)
+		perf_header_stream_text(r->src, &r->app->out);
 	return 0;
 }
 

@@ -22,8 +22,7 @@ static bool has_branches(const struct report *r)
 	const struct catalog *c = &r->src->catalog;
 	for (size_t i = 0; i < c->events.nr; i++)
 		if (c->events.at[i].sample_type & PERF_SAMPLE_BRANCH_STACK &&
-		    !(replay_perf_file(r->src)->attrs.at[i].attr.branch_sample_type &
-		      PERF_SAMPLE_BRANCH_CALL_STACK))
+		    !(c->events.at[i].branch_type & PERF_SAMPLE_BRANCH_CALL_STACK))
 			return true;
 	return false;
 }
@@ -42,7 +41,7 @@ static void configure(struct report *r)
 		diag_warn(&r->app->diag,
 			  "the recording has no call chains: there are no call graphs to draw");
 		diag_hint(&r->app->diag, "record them: %s",
-			  replay_ftrace_is(r->src)
+			  source_facts(r->src).kind == SOURCE_TRACE
 				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
 				  : "sonde record -g -- COMMAND");
 	}
@@ -148,8 +147,7 @@ static bool has_key(const struct profile_config *cfg, enum profile_key key)
 /* Only POWER counts cycles of a pipeline's stages: elsewhere that column would be empty. */
 static bool counts_stages(const struct report *r)
 {
-	const struct perfdata *file = replay_perf_file(r->src);
-	const char *arch = file ? perfdata_string(file, FEAT_ARCH) : NULL;
+	const char *arch = source_facts(r->src).arch;
 	return arch && !strncmp(arch, "ppc", 3);
 }
 
@@ -201,8 +199,8 @@ static int set_keys(struct report *r)
 
 static int print_head_only(struct report *r)
 {
-	int err = replay_perf_file(r->src)->is_pipe ? r->src->ops->prepare(r->src, 0, &r->app->diag)
-						    : 0;
+	int err = source_facts(r->src).head_grows ? r->src->ops->prepare(r->src, 0, &r->app->diag)
+						  : 0;
 	return err ? err : report_head(r);
 }
 
@@ -210,13 +208,10 @@ static int print_head_only(struct report *r)
 static int print_dump(struct report *r)
 {
 	struct strbuf *to = &r->app->out;
-	struct dump_raw_opts o = { .file = replay_perf_file(r->src),
-				   .path = r->opts->input,
-				   .catalog = &r->src->catalog,
-				   .reads = replay_perf_has_reads(r->src) };
+	struct dump_raw_opts o = { .src = r->src, .path = r->opts->input };
 	int err = report_head(r);
 	if (!err)
-		err = dump_raw_all(r->src, &o, to, &r->app->diag);
+		err = dump_raw_all(&o, to, &r->app->diag);
 	return err ? err : report_stats(r->src, to);
 }
 
@@ -358,7 +353,8 @@ static int report_source(struct report *r, int *err)
 		return 0;
 	configure(r);
 	/* Events without a stack have no place: rows by it would be one row. */
-	if (!r->sort && !o->fields && replay_ftrace_is(r->src) && !replay_ftrace_has_chains(r->src))
+	struct source_facts facts = source_facts(r->src);
+	if (!r->sort && !o->fields && facts.kind == SOURCE_TRACE && !facts.has_chains)
 		r->sort = "comm,trace";
 	if (set_keys(r))
 		return app_usage_said(r->app);

@@ -2,6 +2,7 @@
 
 #include "file/statdata.h"
 #include "stream/perf_walk.h"
+#include "stream/replay_perf.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +15,9 @@ static int find_round(void *ctx, const u8 *rec, const struct perf_event_header *
 }
 
 /* The head says so, of a file; a stream has to be looked through, which ends at its first sample of the kind. */
-bool script_has_counts(const struct perfdata *file)
+bool script_has_counts(const struct source *src)
 {
+	const struct perfdata *file = replay_perf_file(src);
 	if (!file->is_pipe)
 		return file->feature_bits[0] >> FEAT_STAT & 1;
 	return perf_walk(file, find_round, NULL) == -EEXIST;
@@ -36,12 +38,12 @@ static void print_round(const struct statdata *s, const struct catalog *c,
 			}
 }
 
-int script_counts(const struct perfdata *file, const struct catalog *c, struct strbuf *to,
-		  struct diag *d)
+int script_counts(const struct source *src, struct strbuf *to, struct diag *d)
 {
+	const struct catalog *c = &src->catalog;
 	struct statdata s;
 	struct statdata_round round;
-	int err = statdata_open_known(&s, file, d), more = 0;
+	int err = statdata_open_known(&s, replay_perf_file(src), d), more = 0;
 	if (err)
 		return err;
 	struct count *counts =

@@ -3,10 +3,8 @@
 
 #include "base/diag.h"
 #include "base/strbuf.h"
-#include "file/perfdata_read.h"
-#include "model/catalog.h"
+#include "model/source.h"
 
-/* Whether the file holds counts instead of samples. */
-bool script_has_counts(const struct perfdata *file);
-int script_counts(const struct perfdata *file, const struct catalog *c, struct strbuf *to,
-		  struct diag *d) must_check;
+/* src: of perf events. Whether it holds counts instead of samples. */
+bool script_has_counts(const struct source *src);
+int script_counts(const struct source *src, struct strbuf *to, struct diag *d) must_check;

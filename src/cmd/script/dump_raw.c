@@ -16,6 +16,7 @@
 #include "cmd/report/side.h"
 #include "cmd/script/side.h"
 #include "stream/perf_walk.h"
+#include "stream/replay_perf.h"
 #include "stream/run.h"
 #include "wire/perf_sample.h"
 
@@ -36,6 +37,8 @@ struct entry {
 
 struct dump_raw {
 	struct dump_raw_opts o;
+	const struct perfdata *file; /* prepared: a stream's attrs are known */
+	bool reads; /* groups are read together: a record is a sample of each event */
 	VEC(struct entry) list;
 	size_t next;
 	struct arena arena; /* what was unpacked */
@@ -60,8 +63,8 @@ static u64 time_of(const struct dump_raw *d, const u8 *rec, const struct perf_ev
 	if (!d->times || h->type >= REC_KERNEL_MAX)
 		return 0;
 	if (h->type == PERF_RECORD_SAMPLE)
-		return perf_walk_time(d->o.file, rec, h);
-	return perf_walk_who(d->o.file, rec, h).time;
+		return perf_walk_time(d->file, rec, h);
+	return perf_walk_who(d->file, rec, h).time;
 }
 
 /*
@@ -75,7 +78,7 @@ static int add_entry(void *ctx, const u8 *rec, const struct perf_event_header *h
 		d->packed_at = place;
 		return 0;
 	}
-	if (place >= d->o.file->map_size) {
+	if (place >= d->file->map_size) {
 		u8 *copy = arena_alloc(&d->arena, h->size);
 		if (!copy)
 			return -ENOMEM;
@@ -114,13 +117,15 @@ int dump_raw_new(struct dump_raw **ret, const struct dump_raw_opts *o)
 	if (!d)
 		return -ENOMEM;
 	d->o = *o;
-	vec_for_each (&o->file->attrs, a) {
+	d->file = replay_perf_file(o->src);
+	d->reads = source_facts(o->src).has_reads;
+	vec_for_each (&d->file->attrs, a) {
 		d->sample_type |= a->attr.sample_type;
 		d->id_all |= a->attr.sample_id_all;
 	}
-	d->times = !o->file_order && perf_file_has_times(o->file);
-	d->attrs_known = !o->file->is_pipe;
-	int err = perf_walk(o->file, add_entry, d);
+	d->times = !o->file_order && perf_file_has_times(d->file);
+	d->attrs_known = !d->file->is_pipe;
+	int err = perf_walk(d->file, add_entry, d);
 	if (err) {
 		dump_raw_free(d);
 		return err;
@@ -166,7 +171,7 @@ static void print_number(struct strbuf *to, const char *before, u64 v)
 /* perf counts the offsets of a stream from its first record. */
 static u64 shown_place(const struct dump_raw *d, u64 place)
 {
-	return d->o.file->is_pipe && place >= PIPE_HEAD ? place - PIPE_HEAD : place;
+	return d->file->is_pipe && place >= PIPE_HEAD ? place - PIPE_HEAD : place;
 }
 
 static void print_bytes(struct dump_raw *d, const u8 *rec, const struct perf_event_header *h,
@@ -174,7 +179,7 @@ static void print_bytes(struct dump_raw *d, const u8 *rec, const struct perf_eve
 {
 	print_number(to, "\n", shown_place(d, place));
 	strbuf_printf(to, "@%s [0x%x]: event: %u\n.\n. ... raw event: size %u bytes\n",
-		      d->o.file->is_pipe ? "pipe" : d->o.path, h->size, h->type, h->size);
+		      d->file->is_pipe ? "pipe" : d->o.path, h->size, h->type, h->size);
 	for (u32 at = 0; at < h->size; at += WIDTH)
 		hex_line(to, rec + at, at, min((u32)h->size - at, (u32)WIDTH));
 	strbuf_char(to, '\n');
@@ -199,7 +204,7 @@ static void print_place(struct dump_raw *d, u32 cpu, u64 time, const struct perf
 static int print_sample(struct dump_raw *d, const u8 *rec, const struct perf_event_header *h,
 			u64 place, struct strbuf *to)
 {
-	const struct perfdata *f = d->o.file;
+	const struct perfdata *f = d->file;
 	u64 id = f->attrs.nr > 1 ? perf_sample_id(&f->attrs.at[0].layout, rec, h->size, f->swap) : 0;
 	const struct perfdata_attr *a = f->attrs.nr ? perfdata_attr_of(f, id) : NULL;
 	struct perf_sample_view v;
@@ -247,18 +252,18 @@ static bool has_text(u32 type)
 
 static int print_record(struct dump_raw *d, const struct entry *e, struct strbuf *to)
 {
-	struct perf_event_header h = perf_head(e->rec, d->o.file->swap);
+	struct perf_event_header h = perf_head(e->rec, d->file->swap);
 	struct perf_side side;
 	print_bytes(d, e->rec, &h, e->place, to);
 	if (h.type == PERF_RECORD_SAMPLE)
 		return print_sample(d, e->rec, &h, e->place, to);
-	struct perf_id_trailer who = perf_walk_who(d->o.file, e->rec, &h);
+	struct perf_id_trailer who = perf_walk_who(d->file, e->rec, &h);
 	print_place(d, who.cpu, who.time, &h, e->place, to);
-	if (has_text(h.type) && !perf_walk_side(d->o.file, e->rec, &h, &side)) {
-		script_side_line(&side, d->o.file->swap, to);
+	if (has_text(h.type) && !perf_walk_side(d->file, e->rec, &h, &side)) {
+		script_side_line(&side, d->file->swap, to);
 	} else {
 		strbuf_printf(to, "PERF_RECORD_%s", report_record_name(h.type));
-		dump_record_body(d->o.file, e->rec, &h, d->o.has_handlers, to);
+		dump_record_body(d->file, e->rec, &h, d->o.has_handlers, to);
 	}
 	d->attrs_known |= h.type == REC_HEADER_ATTR;
 	return to->err;
@@ -268,25 +273,25 @@ static int print_record(struct dump_raw *d, const struct entry *e, struct strbuf
 
 static bool is_sample(const struct dump_raw *d, const struct entry *e)
 {
-	return perf_head(e->rec, d->o.file->swap).type == PERF_RECORD_SAMPLE;
+	return perf_head(e->rec, d->file->swap).type == PERF_RECORD_SAMPLE;
 }
 
 /* Several events of a group that were read together are one record. */
 static bool is_printed(const struct dump_raw *d, const struct sample *s)
 {
 	return d->next && is_sample(d, &d->list.at[d->next - 1]) && s->time_ns == d->last_time &&
-	       s->ip == d->last_ip && s->tid == d->last_tid && d->o.reads;
+	       s->ip == d->last_ip && s->tid == d->last_tid && d->reads;
 }
 
 static u64 sample_time(const struct dump_raw *d, const struct entry *e)
 {
-	struct perf_event_header h = perf_head(e->rec, d->o.file->swap);
-	return perf_walk_time(d->o.file, e->rec, &h);
+	struct perf_event_header h = perf_head(e->rec, d->file->swap);
+	return perf_walk_time(d->file, e->rec, &h);
 }
 
 static bool is_of(struct dump_raw *d, const struct entry *e, const struct sample *s)
 {
-	const struct perfdata *f = d->o.file;
+	const struct perfdata *f = d->file;
 	struct perf_event_header h = perf_head(e->rec, f->swap);
 	u64 id = f->attrs.nr > 1 ? perf_sample_id(&f->attrs.at[0].layout, e->rec, h.size, f->swap)
 				 : 0;
@@ -332,7 +337,8 @@ void dump_raw_sample(struct dump_raw *d, const struct sample *s, const struct im
 	char own[COMM_TEXT];
 	if (!is_printed(d, s))
 		print_until(d, s, to);
-	strbuf_printf(to, " ... thread: %s:%d\n", comm_text(d->o.catalog, s->comm, own), s->tid);
+	strbuf_printf(to, " ... thread: %s:%d\n", comm_text(&d->o.src->catalog, s->comm, own),
+		      s->tid);
 	strbuf_printf(to, " ...... dso: %s\n",
 		      image && image->kind != IMAGE_KIND_NONE ? image->path : "<not found>");
 }
@@ -362,7 +368,7 @@ static int sink_feed(struct sink *k, void *state, const struct batch *b)
 {
 	struct dump_sink *ds = container_of(k, struct dump_sink, sink);
 	const struct shard *sh = state;
-	const struct catalog *c = ds->dump->o.catalog;
+	const struct catalog *c = &ds->dump->o.src->catalog;
 	for (size_t i = 0; i < b->nr; i++) {
 		u32 image = sh->frames.frames[b->samples[i].leaf].image;
 		dump_raw_sample(ds->dump, &b->samples[i], &c->images.at[image], ds->to);
@@ -376,15 +382,14 @@ static const struct sink_ops dump_ops = {
 	.feed = sink_feed,
 };
 
-int dump_raw_all(struct source *src, const struct dump_raw_opts *o, struct strbuf *to,
-		 struct diag *diag)
+int dump_raw_all(const struct dump_raw_opts *o, struct strbuf *to, struct diag *diag)
 {
 	struct dump_sink ds = { .sink = { .ops = &dump_ops, .needs = dump_ops.needs }, .to = to };
 	struct run_tables run = { 0 };
-	ds.sink.needs |= o->reads ? NEED_READ : 0;
+	ds.sink.needs |= source_facts(o->src).has_reads ? NEED_READ : 0;
 	int err = dump_raw_new(&ds.dump, o);
 	if (!err && !o->file_order)
-		err = stream_run(src, &ds.sink, 1, &run, diag);
+		err = stream_run(o->src, &ds.sink, 1, &run, diag);
 	if (!err)
 		err = dump_raw_rest(ds.dump, to);
 	dump_raw_free(ds.dump);

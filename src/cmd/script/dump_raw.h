@@ -13,10 +13,8 @@
 struct dump_raw;
 
 struct dump_raw_opts {
-	const struct perfdata *file; /* prepared: a stream's attrs are known */
+	struct source *src; /* of perf events, prepared */
 	const char *path; /* of the file, as lines name it */
-	const struct catalog *catalog;
-	bool reads; /* groups are read together: a record is a sample of each event */
 	bool file_order; /* --dump-unsorted-raw-trace */
 	bool has_handlers; /* script processes maps of threads and CPUs, report says that it does not */
 };
@@ -31,8 +29,7 @@ int dump_raw_rest(struct dump_raw *d, struct strbuf *to) must_check;
 void dump_raw_free(struct dump_raw *d);
 
 /* All of a file without script's lines: runs the source. */
-int dump_raw_all(struct source *src, const struct dump_raw_opts *o, struct strbuf *to,
-		 struct diag *diag) must_check;
+int dump_raw_all(const struct dump_raw_opts *o, struct strbuf *to, struct diag *diag) must_check;
 
 /* What the body of a record from user space (type 64 on) says, after its name; nothing for types without a text. */
 void dump_record_body(const struct perfdata *file, const u8 *rec, const struct perf_event_header *h,

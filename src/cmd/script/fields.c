@@ -1,4 +1,5 @@
 #include "cmd/script/fields.h"
+#include "wire/perf_record.h"
 
 #include "base/opts.h"
 
@@ -176,9 +177,9 @@ static const char *word_of(u32 field)
 }
 
 /* What was asked for and is in no event's samples is an error; where only some have it, the others go without. */
-static int check_fields(const struct catalog *c, const struct perfdata *file, u32 asked,
-			u32 *fields, struct diag *d)
+static int check_fields(const struct source *src, u32 asked, u32 *fields, struct diag *d)
 {
+	const struct catalog *c = &src->catalog;
 	u32 found = 0;
 	for (size_t e = 0; e < c->events.nr; e++) {
 		for (size_t i = 0; i < ARRAY_SIZE(carried); i++) {
@@ -197,8 +198,7 @@ static int check_fields(const struct catalog *c, const struct perfdata *file, u3
 			diag_hint(d, "sonde record %s records it", carried[i].record);
 		return -ENODATA;
 	}
-	struct perfdata_clock clock;
-	if (asked & TEXT_TOD && !perfdata_clock(file, &clock)) {
+	if (asked & TEXT_TOD && !source_facts(src).knows_wall) {
 		(void)diag_error(d, -ENODATA, "-F tod: the recording does not say what time it was");
 		diag_hint(d, "record with a clock of the kernel's: sonde record -k mono");
 		return -ENODATA;
@@ -219,9 +219,9 @@ int script_fields_asked(const struct opt_list *lists, u32 *ret, struct diag *d)
 	return 0;
 }
 
-int script_fields(const struct opt_list *lists, const struct catalog *c,
-		  const struct perfdata *file, u32 *ret, struct diag *d)
+int script_fields(const struct opt_list *lists, const struct source *src, u32 *ret, struct diag *d)
 {
+	const struct catalog *c = &src->catalog;
 	for (size_t i = 0; i < c->events.nr; i++) {
 		ret[i] = usual_fields(&c->events.at[i]);
 		vec_for_each (&lists->items, item) {
@@ -236,5 +236,5 @@ int script_fields(const struct opt_list *lists, const struct catalog *c,
 	}
 	u32 asked;
 	int err = script_fields_asked(lists, &asked, NULL);
-	return err || !file ? err : check_fields(c, file, asked, ret, d);
+	return err || source_facts(src).kind != SOURCE_PERF ? err : check_fields(src, asked, ret, d);
 }

@@ -3,15 +3,14 @@
 
 #include "base/diag.h"
 #include "base/opts.h"
-#include "file/perfdata_read.h"
-#include "model/catalog.h"
+#include "model/source.h"
 #include "view/text_samples.h"
 
 /* All that the lists name (enum text_field), of any event. -EINVAL with a diag: there is no such field. */
 int script_fields_asked(const struct opt_list *lists, u32 *ret, struct diag *d) must_check;
 /*
- * ret[event]: what is shown of its samples. file: NULL of a trace.dat. -ENODATA with a diag: a field was asked for that no event's
+ * ret[event]: what is shown of its samples. The source is prepared. -ENODATA with a diag: a field was asked for that no event's
  * samples carry.
  */
-int script_fields(const struct opt_list *lists, const struct catalog *c,
-		  const struct perfdata *file, u32 *ret, struct diag *d) must_check;
+int script_fields(const struct opt_list *lists, const struct source *src, u32 *ret,
+		  struct diag *d) must_check;

@@ -282,8 +282,7 @@ static int choose_fields(struct script *s)
 	for (size_t i = 0; i < c->events.nr; i++)
 		s->chains[i] = !s->opts->hide_chains &&
 			       c->events.at[i].sample_type & PERF_SAMPLE_CALLCHAIN;
-	return script_fields(&s->opts->fields, c, replay_perf_file(s->src), s->fields,
-			     &s->app->diag);
+	return script_fields(&s->opts->fields, s->src, s->fields, &s->app->diag);
 }
 
 /* Whether -F asks for addresses of data that have names. */
@@ -307,26 +306,20 @@ static unsigned more_needs(const struct script *s)
 /* What the recording says of its clock and of its machine's registers. */
 static void look_at_machine(const struct script *s, struct text_samples_opts *o)
 {
-	const struct perfdata *file = replay_perf_file(s->src);
-	const char *name = file ? perfdata_string(file, FEAT_ARCH) : NULL;
-	const struct arch *arch = name ? arch_of_name(name) : arch_host();
+	struct source_facts facts = source_facts(s->src);
+	const struct arch *arch = facts.arch ? arch_of_name(facts.arch) : arch_host();
 	if (arch) {
 		o->reg_names = arch->perf_names;
 		o->nr_reg_names = arch->nr_perf_names;
 	}
-	struct perfdata_clock clock;
-	if (file && perfdata_clock(file, &clock)) {
-		o->wall_ref_ns = clock.wall_ns;
-		o->ref_ns = clock.clock_ns;
-	}
+	o->wall_ref_ns = facts.wall_ns;
+	o->ref_ns = facts.clock_ns;
 }
 
 static struct dump_raw_opts dump_opts(const struct script *s)
 {
-	return (struct dump_raw_opts){ .file = replay_perf_file(s->src),
+	return (struct dump_raw_opts){ .src = s->src,
 				       .path = s->opts->input,
-				       .catalog = &s->src->catalog,
-				       .reads = replay_perf_has_reads(s->src),
 				       .file_order = s->opts->dump_unsorted,
 				       .has_handlers = true };
 }
@@ -362,7 +355,7 @@ static int open_between(struct script *s, struct script_between *b)
 	if (show && !s->app->json && !s->side)
 		err = script_side_new(&s->side, show);
 	if (!err && s->side)
-		err = script_side_read(s->side, replay_perf_file(s->src), &s->choose.when);
+		err = script_side_read(s->side, s->src, &s->choose.when);
 	b->side = s->side;
 	if (!err && so->dump) {
 		struct dump_raw_opts o = dump_opts(s);
@@ -407,7 +400,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 	struct script_between between = { .catalog = &s->src->catalog, .frames = &run->frames };
 	struct sink *sink = NULL;
 	int err = open_between(s, &between);
-	bool reads = replay_perf_has_reads(s->src);
+	bool reads = source_facts(s->src).has_reads;
 	if (between.side || between.dump) {
 		o.before = print_between;
 		o.before_ctx = &between;
@@ -436,12 +429,11 @@ static int print_all(struct script *s, const struct run_tables *run,
 
 static int print_head(struct script *s)
 {
-	bool later = s->src->ops->next_round || replay_perf_file(s->src)->is_pipe;
+	bool later = s->src->ops->next_round || source_facts(s->src).head_grows;
 	int err = later ? s->src->ops->prepare(s->src, 0, &s->app->diag) : 0;
 	if (err)
 		return err;
-	return perf_header_text(replay_perf_file(s->src), s->opts->input, s->opts->header_full,
-				&s->app->out);
+	return perf_header_text(s->src, s->opts->input, s->opts->header_full, &s->app->out);
 }
 
 static unsigned wanted_names(const struct script *s)
@@ -558,24 +550,25 @@ static int check_trace(struct script *s)
 /* Samples, counts, or nothing but records. */
 static int print_recording(struct script *s, int *status)
 {
-	const struct perfdata *file = replay_perf_file(s->src);
-	if (s->opts->itrace && file && file->features[FEAT_AUXTRACE].at) {
+	struct source_facts facts = source_facts(s->src);
+	bool perf = facts.kind == SOURCE_PERF;
+	if (s->opts->itrace && facts.has_aux) {
 		(void)diag_error(&s->app->diag, -ENOTSUP,
 				 "--itrace: the AUX trace of this recording cannot be decoded");
 		diag_hint(&s->app->diag, "perf script --itrace does; 'sonde ftrace record -p "
 					 "function_graph' has calls of the kernel");
 		return -ENOTSUP;
 	}
-	bool counts = file && script_has_counts(file);
+	bool counts = perf && script_has_counts(s->src);
 	int err = 0;
-	if (file && (s->opts->dump_unsorted || (s->opts->dump && (counts || s->app->json)))) {
+	if (perf && (s->opts->dump_unsorted || (s->opts->dump && (counts || s->app->json)))) {
 		struct dump_raw_opts o = dump_opts(s);
-		err = dump_raw_all(s->src, &o, &s->app->out, &s->app->diag);
+		err = dump_raw_all(&o, &s->app->out, &s->app->diag);
 		if (s->opts->dump_unsorted || !counts)
 			return err;
 	}
 	if (counts && !err)
-		return script_counts(file, &s->src->catalog, &s->app->out, &s->app->diag);
+		return script_counts(s->src, &s->app->out, &s->app->diag);
 	return err ? err : script_source(s, status);
 }
 
@@ -586,7 +579,7 @@ static int script_opened(struct script *s, int *status)
 	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s->src->catalog };
 	int err = 0;
 	choose_init(&s->choose);
-	if (replay_perf_file(s->src))
+	if (source_facts(s->src).kind == SOURCE_PERF)
 		replay_perf_kallsyms(s->src, kernel_list_text, &kernel);
 	else
 		err = check_trace(s);
@@ -599,8 +592,8 @@ static int script_opened(struct script *s, int *status)
 	if (!err && !o->header_only && !*status)
 		*status = choose_gate(&o->gate, s->src, &s->so_far.gate, s->app);
 	if (!err && !*status && !o->header_only) {
-		if (o->header_full && !o->header && replay_perf_file(s->src))
-			perf_header_stream_text(replay_perf_file(s->src), &s->app->out);
+		if (o->header_full && !o->header && source_facts(s->src).kind == SOURCE_PERF)
+			perf_header_stream_text(s->src, &s->app->out);
 		err = print_recording(s, status);
 	}
 	kernel_list_done(&kernel);

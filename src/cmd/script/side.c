@@ -1,5 +1,6 @@
 #include "cmd/script/side.h"
 #include "stream/perf_walk.h"
+#include "stream/replay_perf.h"
 
 #include <errno.h>
 #include <string.h>
@@ -43,14 +44,14 @@ int script_side_new(struct script_side **ret, u32 show)
 	return 0;
 }
 
-int script_side_read(struct script_side *s, const struct perfdata *file,
+int script_side_read(struct script_side *s, const struct source *src,
 		     const struct sample_choice *when)
 {
-	s->file = file;
+	s->file = replay_perf_file(src);
 	s->where = (struct sample_choice){ .cpus = when->cpus, .nr_cpus = when->nr_cpus };
 	s->next = 0;
 	perf_sides_done(&s->sides);
-	return perf_sides_read(&s->sides, file);
+	return perf_sides_read(&s->sides, s->file);
 }
 
 void script_side_free(struct script_side *s)

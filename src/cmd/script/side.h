@@ -2,6 +2,7 @@
 #pragma once
 
 #include "file/perfdata_read.h"
+#include "model/source.h"
 #include "view/text_samples.h"
 
 struct script_side;
@@ -19,7 +20,7 @@ enum script_side_show {
 /* show: of enum script_side_show. */
 int script_side_new(struct script_side **ret, u32 show) must_check;
 /* The records there are now: of a file, or of the current round of a stream. when: of which only the CPUs choose among them, and borrowed */
-int script_side_read(struct script_side *s, const struct perfdata *file,
+int script_side_read(struct script_side *s, const struct source *src,
 		     const struct sample_choice *when) must_check;
 void script_side_free(struct script_side *s);
 /* Prints what happened up to this time and was not printed yet. */
