@@ -8,7 +8,7 @@
 #include "session/choose.h"
 #include "cmd/app/commands.h"
 #include "cmd/app/files.h"
-#include "cmd/script/dump_raw.h"
+#include "session/dump_raw.h"
 #include "session/recording.h"
 #include "session/symbols.h"
 #include "image/kimage.h"

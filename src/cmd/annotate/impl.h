@@ -6,7 +6,7 @@
 
 #include "analysis/annotate.h"
 #include "cmd/annotate/annotate.h"
-#include "cmd/annotate/code.h"
+#include "session/annotate_code.h"
 #include "cmd/app/app.h"
 #include "session/choose.h"
 #include "session/named_run.h"

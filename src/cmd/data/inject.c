@@ -1,5 +1,6 @@
 /* sonde inject: a recording with more in it: build ids, or sleeping times merged into the stacks of sleepers. */
-#include "cmd/data/inject.h"
+#include "session/inject_jit.h"
+#include "stream/inject_merge.h"
 #include "session/symbols.h"
 
 #include "base/kept.h"
@@ -152,6 +153,29 @@ static int pass(void *ctx, const u8 *rec, const struct perf_event_header *h, u64
 	return same ? perfdata_copy_record(j->to, rec, h) : 0;
 }
 
+static void say_no_sched_stat(struct diag *d)
+{
+	diag_error(d, -ENOENT, "-s: the recording has no sched:sched_stat_* events");
+	diag_hint(d, "sonde record -e sched:sched_stat_sleep -e sched:sched_switch -e "
+		     "sched:sched_process_exit -g ...");
+}
+
+static int read_jit(struct injection *j)
+{
+	struct diag *d = &j->app->diag;
+	int err = inject_jit_read(&j->jit, j->src, app_symbols(j->app));
+	if (err == -EDOM) {
+		err = diag_error(
+			d, -EINVAL,
+			"-j: the recording's times are not of the clock that JIT compilers "
+			"use (CLOCK_MONOTONIC): when code was made cannot be told");
+		diag_hint(d, "sonde record -k mono ...");
+	} else if (!err && !j->jit.maps.nr) {
+		diag_warn(d, "-j: nothing in the recording has mapped a jit-PID.dump");
+	}
+	return err;
+}
+
 static int run(struct injection *j, int fd, bool stream)
 {
 	int err = j->src->ops->prepare(j->src, 0, &j->app->diag);
@@ -163,11 +187,13 @@ static int run(struct injection *j, int fd, bool stream)
 	if (j->o->build_ids || j->o->all)
 		err = add_ids(j);
 	if (!err && j->o->sched_stat) {
-		err = inject_merge_read(&j->merge, j->src, &j->app->diag);
+		err = inject_merge_read(&j->merge, j->src);
 		j->merging = !err;
+		if (err == -ENOENT)
+			say_no_sched_stat(&j->app->diag);
 	}
 	if (!err && j->o->jit)
-		err = inject_jit_read(&j->jit, j->src, app_symbols(j->app));
+		err = read_jit(j);
 	if (!err)
 		err = perf_walk(replay_perf_file(j->src), pass, j);
 	if (!err)

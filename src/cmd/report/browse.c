@@ -1,7 +1,7 @@
 #include "cmd/report/report.h"
 
 #include "cmd/annotate/annotate.h"
-#include "cmd/report/perf_header.h"
+#include "session/perf_header.h"
 #include "stream/replay_perf.h"
 #include "view/tui_table.h"
 

@@ -188,7 +188,7 @@ static int load(struct diff *d, struct diff_input *in, int *status)
 	struct diag *diag = &d->app->diag;
 	struct profile_config cfg = d->cfg;
 	choose_init(&in->choose);
-	report_env_init(&in->env, NULL);
+	machine_env_init(&in->env, NULL);
 	symbols_recorded(app_symbols(d->app), in->path);
 	int err = replay_perf_open(in->path, &in->src, diag);
 	if (!err)
@@ -197,8 +197,8 @@ static int load(struct diff *d, struct diff_input *in, int *status)
 		err = choose_samples(d, in, &cfg, status);
 	if (err)
 		return err;
-	report_env_init(&in->env, in->src);
-	err = report_env_read(&in->env, &cfg, false);
+	machine_env_init(&in->env, in->src);
+	err = machine_env_read(&in->env, &cfg, false);
 	if (err)
 		return err;
 	in->profile = profile_new(&cfg);
@@ -218,7 +218,7 @@ static void unload(struct diff_input *in)
 {
 	profile_free(in->profile);
 	named_run_done(&in->run);
-	report_env_done(&in->env);
+	machine_env_done(&in->env);
 	if (in->src)
 		in->src->ops->close(in->src);
 	choose_done(&in->choose);

@@ -6,7 +6,7 @@
 #include "cmd/app/app.h"
 #include "session/choose.h"
 #include "session/named_run.h"
-#include "cmd/report/env.h"
+#include "session/machine_env.h"
 #include "session/symbols.h"
 
 enum diff_compute { DIFF_DELTA, DIFF_DELTA_ABS, DIFF_RATIO, DIFF_WDIFF };
@@ -41,7 +41,7 @@ struct diff_input {
 	struct source *src;
 	struct profile *profile;
 	struct named_run run;
-	struct report_env env;
+	struct machine_env env;
 	struct choose choose;
 	struct word_list dsos, symbols;
 	struct table table; /* of the event being compared */

@@ -1,7 +1,7 @@
 #include "cmd/report/report.h"
 
-#include "cmd/report/perf_header.h"
-#include "cmd/report/threads.h"
+#include "session/perf_header.h"
+#include "session/thread_counts.h"
 #include "stream/replay_perf.h"
 #include "view/csv_table.h"
 #include "view/json_table.h"
@@ -188,7 +188,7 @@ static void add_branch_kinds(struct report *r)
 static int add_threads(struct report *r)
 {
 	size_t nr;
-	int err = report_threads_text(r->src, !strcmp(r->opts->pretty, "raw"), &r->app->out, &nr);
+	int err = thread_counts_text(r->src, !strcmp(r->opts->pretty, "raw"), &r->app->out, &nr);
 	if (!err && !nr) {
 		diag_warn(&r->app->diag, "no thread has told its counts");
 		diag_hint(&r->app->diag, "record them: sonde record -s; threads tell them when "
@@ -252,7 +252,7 @@ int report_json(struct report *r)
 	if (r->opts->threads)
 		json_key(&j, "threads");
 	if (r->opts->threads && !err)
-		err = report_threads_json(r->src, &j);
+		err = thread_counts_json(r->src, &j);
 	json_object_end(&j);
 	int end = json_end(&j);
 	return err ? err : end;

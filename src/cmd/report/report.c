@@ -3,11 +3,11 @@
 #include "cmd/app/choose_opts.h"
 
 #include "cmd/app/commands.h"
-#include "cmd/script/dump_raw.h"
+#include "session/dump_raw.h"
 #include "session/recording.h"
 #include "session/named_run.h"
 #include "cmd/report/keys.h"
-#include "cmd/report/side.h"
+#include "session/side_tables.h"
 #include "stream/replay_ftrace.h"
 #include "stream/replay_perf.h"
 #include "view/tui_screen.h"
@@ -212,7 +212,7 @@ static int print_dump(struct report *r)
 	int err = report_head(r);
 	if (!err)
 		err = dump_raw_all(&o, to, &r->app->diag);
-	return err ? err : report_stats(r->src, to);
+	return err ? err : side_tables_stats(r->src, to);
 }
 
 /* What needs no samples. */
@@ -224,8 +224,8 @@ static int print_side(struct report *r)
 		return err;
 	if (r->opts->dump)
 		return print_dump(r);
-	return r->opts->stats ? report_stats(r->src, &app->out)
-			      : report_tasks(r->src, r->opts->mmaps, &app->out);
+	return r->opts->stats ? side_tables_stats(r->src, &app->out)
+			      : side_tables_tasks(r->src, r->opts->mmaps, &app->out);
 }
 
 static bool wants_browser(const struct report *r)
@@ -358,15 +358,15 @@ static int report_source(struct report *r, int *err)
 		r->sort = "comm,trace";
 	if (set_keys(r))
 		return app_usage_said(r->app);
-	report_env_init(&r->env, r->src);
-	*err = report_env_read(&r->env, &r->cfg, o->socket != NULL);
+	machine_env_init(&r->env, r->src);
+	*err = machine_env_read(&r->env, &r->cfg, o->socket != NULL);
 	if (!*err && o->socket)
 		*err = choose_socket(r);
 	if (!*err)
 		*err = elide_columns(r);
 	if (!*err)
 		*err = profile_source(r);
-	report_env_done(&r->env);
+	machine_env_done(&r->env);
 	return 0;
 }
 

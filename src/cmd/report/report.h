@@ -7,7 +7,7 @@
 #include "analysis/profile.h"
 #include "cmd/app/app.h"
 #include "session/choose.h"
-#include "cmd/report/env.h"
+#include "session/machine_env.h"
 #include "session/symbols.h"
 #include "view/text_table.h"
 
@@ -98,7 +98,7 @@ struct report {
 	struct source *src;
 	struct profile *profile;
 	struct profile_config cfg;
-	struct report_env env;
+	struct machine_env env;
 	struct choose choose;
 	struct word_list dsos, symbols;
 	struct sample_gate gate;

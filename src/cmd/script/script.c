@@ -4,14 +4,14 @@
 #include "cmd/app/opt_rows.h"
 #include "session/choose.h"
 #include "cmd/app/commands.h"
-#include "cmd/script/dump_raw.h"
+#include "session/dump_raw.h"
 #include "session/look.h"
-#include "cmd/script/counts.h"
-#include "cmd/script/dump.h"
+#include "session/count_lines.h"
+#include "session/event_files.h"
 #include "cmd/script/fields.h"
 #include "cmd/script/names.h"
-#include "cmd/script/side.h"
-#include "cmd/report/perf_header.h"
+#include "session/side_lines.h"
+#include "session/perf_header.h"
 #include "session/recording.h"
 #include "session/symbols.h"
 #include "arch/arch.h"
@@ -220,7 +220,7 @@ struct script {
 	struct names *names;
 	struct round round;
 	struct diag said; /* in the rounds before */
-	struct script_side *side; /* lines about tasks and maps; NULL: none are wanted */
+	struct side_lines *side; /* lines about tasks and maps; NULL: none are wanted */
 	struct text_samples_so_far so_far;
 	bool listing; /* JSON: the bracket is open */
 	u32 asked; /* of -F, of any event */
@@ -327,7 +327,7 @@ static struct dump_raw_opts dump_opts(const struct script *s)
 /* What comes between the samples: records as bytes, lines about tasks and maps. Each may be NULL. */
 struct script_between {
 	struct dump_raw *dump;
-	struct script_side *side;
+	struct side_lines *side;
 	const struct catalog *catalog;
 	const struct frame_table *frames;
 };
@@ -341,7 +341,7 @@ static void print_between(void *ctx, struct sink *k, const struct sample *s, str
 				to);
 	}
 	if (b->side)
-		script_side_until(b->side, k, s->time_ns, to);
+		side_lines_until(b->side, k, s->time_ns, to);
 }
 
 static int open_between(struct script *s, struct script_between *b)
@@ -353,9 +353,9 @@ static int open_between(struct script *s, struct script_between *b)
 		   (so->show_cgroups ? SIDE_CGROUPS : 0) | (so->show_bpf ? SIDE_BPF : 0);
 	int err = 0;
 	if (show && !s->app->json && !s->side)
-		err = script_side_new(&s->side, show);
+		err = side_lines_new(&s->side, show);
 	if (!err && s->side)
-		err = script_side_read(s->side, s->src, &s->choose.when);
+		err = side_lines_read(s->side, s->src, &s->choose.when);
 	b->side = s->side;
 	if (!err && so->dump) {
 		struct dump_raw_opts o = dump_opts(s);
@@ -367,7 +367,7 @@ static int open_between(struct script *s, struct script_between *b)
 static int close_between(struct script *s, struct script_between *b, struct sink *sink, int err)
 {
 	if (!err && b->side)
-		script_side_until(b->side, sink, s->round.until, &s->app->out);
+		side_lines_until(b->side, sink, s->round.until, &s->app->out);
 	if (!err && b->dump)
 		err = dump_raw_rest(b->dump, &s->app->out);
 	dump_raw_free(b->dump);
@@ -407,15 +407,15 @@ static int print_all(struct script *s, const struct run_tables *run,
 	}
 	bool in_turn = o.before || reads || sample_gate_used(&s->so_far.gate) || so->reltime ||
 		       so->deltatime || s->asked & TEXT_DATA_SRC;
-	struct script_dump *dump = NULL;
+	struct event_files *dump = NULL;
 	if (!err && so->per_event)
-		err = script_dump_open(&dump, &s->src->catalog, so->input, &s->app->diag);
-	o.outs = script_dump_outs(dump);
+		err = event_files_open(&dump, &s->src->catalog, so->input, &s->app->diag);
+	o.outs = event_files_outs(dump);
 	if (!err)
 		err = text_samples_new(&o, &s->app->out, &sink);
 	if (err) {
 		(void)!close_between(s, &between, NULL, err);
-		return script_dump_close(dump, err, s->app->title, &s->app->out, &s->app->diag);
+		return event_files_close(dump, err, s->app->title, &s->app->out, &s->app->diag);
 	}
 	sink->needs |= (reads ? NEED_READ : 0) | more_needs(s);
 	strbuf_str(&s->app->out, s->app->json && !s->listing ? "[\n" : "");
@@ -424,7 +424,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 			       &s->app->diag);
 	err = close_between(s, &between, sink, err);
 	text_samples_free(sink);
-	return script_dump_close(dump, err, s->app->title, &s->app->out, &s->app->diag);
+	return event_files_close(dump, err, s->app->title, &s->app->out, &s->app->diag);
 }
 
 static int print_head(struct script *s)
@@ -526,7 +526,7 @@ static int script_source(struct script *s, int *status)
 		diag_warn(d, "%llu samples were lost while recording",
 			  (unsigned long long)s->src->catalog.nr_lost);
 	run_tables_done(&run);
-	script_side_free(s->side);
+	side_lines_free(s->side);
 	return err;
 }
 
@@ -559,7 +559,7 @@ static int print_recording(struct script *s, int *status)
 					 "function_graph' has calls of the kernel");
 		return -ENOTSUP;
 	}
-	bool counts = perf && script_has_counts(s->src);
+	bool counts = perf && count_lines_any(s->src);
 	int err = 0;
 	if (perf && (s->opts->dump_unsorted || (s->opts->dump && (counts || s->app->json)))) {
 		struct dump_raw_opts o = dump_opts(s);
@@ -568,7 +568,7 @@ static int print_recording(struct script *s, int *status)
 			return err;
 	}
 	if (counts && !err)
-		return script_counts(s->src, &s->app->out, &s->app->diag);
+		return count_lines(s->src, &s->app->out, &s->app->diag);
 	return err ? err : script_source(s, status);
 }
 

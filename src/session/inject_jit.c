@@ -2,13 +2,12 @@
  * A JIT compiler that wants to be seen writes jit-PID.dump and maps its first page executable, which is in the recording. Every function
  * in it becomes an ELF file beside it, and a map of that file from the time it was made. (perf inject -j)
  */
-#include "cmd/data/inject.h"
+#include "session/inject_jit.h"
 #include "base/foreign.h"
 #include "base/guard.h"
 
 #include "arch/arch.h"
 #include "base/kept.h"
-#include "cmd/app/files.h"
 #include "session/symbols.h"
 #include "file/jitdump.h"
 #include "file/perfdata_made.h"
@@ -261,7 +260,7 @@ static int open_dump(const struct inject_jit *j, const char *path, u32 pid, cons
 {
 	struct stat st;
 	_cleanup_close_ int fd =
-		opener_open_path(files_opener(), path, FOREIGN_NOFOLLOW | FOREIGN_OWNED);
+		opener_open_path(j->symbols->opener, path, FOREIGN_NOFOLLOW | FOREIGN_OWNED);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st))
@@ -387,12 +386,7 @@ static int check_clock(const struct inject_jit *j)
 	vec_for_each (&j->file->attrs, a) {
 		if (a->attr.use_clockid && a->attr.clockid == CLOCK_MONOTONIC)
 			continue;
-		(void)diag_error(
-			j->diag, -EINVAL,
-			"-j: the recording's times are not of the clock that JIT compilers "
-			"use (CLOCK_MONOTONIC): when code was made cannot be told");
-		diag_hint(j->diag, "sonde record -k mono ...");
-		return -EINVAL;
+		return -EDOM;
 	}
 	return 0;
 }
@@ -406,8 +400,6 @@ int inject_jit_read(struct inject_jit *j, const struct source *src, const struct
 	int err = check_clock(j);
 	if (!err)
 		err = perf_walk(j->file, see, j);
-	if (!err && !j->maps.nr)
-		diag_warn(s->diag, "-j: nothing in the recording has mapped a jit-PID.dump");
 	if (err)
 		inject_jit_done(j);
 	return err;

@@ -1,4 +1,4 @@
-#include "cmd/report/perf_header.h"
+#include "session/perf_header.h"
 #include "event/attr_text.h"
 #include "stream/replay_perf.h"
 

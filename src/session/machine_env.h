@@ -18,7 +18,7 @@ struct cgroup_ns_change {
 	u64 place; /* among changes of one time */
 };
 
-struct report_env {
+struct machine_env {
 	const struct source *src;
 	VEC(s32) sockets;
 	struct dict cgroup_of; /* id -> index into cgroups */
@@ -29,7 +29,7 @@ struct report_env {
 	struct arena arena;
 };
 
-void report_env_init(struct report_env *e, const struct source *src);
-void report_env_done(struct report_env *e);
+void machine_env_init(struct machine_env *e, const struct source *src);
+void machine_env_done(struct machine_env *e);
 /* Reads what the keys need (sockets: these in any case), and nothing for others. The source is prepared. */
-int report_env_read(struct report_env *e, struct profile_config *cfg, bool sockets) must_check;
+int machine_env_read(struct machine_env *e, struct profile_config *cfg, bool sockets) must_check;

@@ -5,9 +5,9 @@
 #include "model/source.h"
 #include "view/text_samples.h"
 
-struct script_side;
+struct side_lines;
 
-enum script_side_show {
+enum side_lines_show {
 	SIDE_TASKS = 1 << 0,
 	SIDE_MMAPS = 1 << 1,
 	SIDE_LOST = 1 << 2,
@@ -17,13 +17,13 @@ enum script_side_show {
 	SIDE_BPF = 1 << 6,
 };
 
-/* show: of enum script_side_show. */
-int script_side_new(struct script_side **ret, u32 show) must_check;
+/* show: of enum side_lines_show. */
+int side_lines_new(struct side_lines **ret, u32 show) must_check;
 /* The records there are now: of a file, or of the current round of a stream. when: of which only the CPUs choose among them, and borrowed */
-int script_side_read(struct script_side *s, const struct source *src,
-		     const struct sample_choice *when) must_check;
-void script_side_free(struct script_side *s);
+int side_lines_read(struct side_lines *s, const struct source *src,
+		    const struct sample_choice *when) must_check;
+void side_lines_free(struct side_lines *s);
 /* Prints what happened up to this time and was not printed yet. */
-void script_side_until(struct script_side *s, struct sink *k, u64 time_ns, struct strbuf *to);
+void side_lines_until(struct side_lines *s, struct sink *k, u64 time_ns, struct strbuf *to);
 /* The record as text, with the line's end: "PERF_RECORD_COMM: sh:17/17". swap: the file is of the other byte order. */
-void script_side_line(const struct perf_side *p, bool swap, struct strbuf *to);
+void side_lines_line(const struct perf_side *p, bool swap, struct strbuf *to);

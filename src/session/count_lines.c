@@ -1,4 +1,4 @@
-#include "cmd/script/counts.h"
+#include "session/count_lines.h"
 
 #include "file/statdata.h"
 #include "stream/perf_walk.h"
@@ -15,7 +15,7 @@ static int find_round(void *ctx, const u8 *rec, const struct perf_event_header *
 }
 
 /* The head says so, of a file; a stream has to be looked through, which ends at its first sample of the kind. */
-bool script_has_counts(const struct source *src)
+bool count_lines_any(const struct source *src)
 {
 	const struct perfdata *file = replay_perf_file(src);
 	if (!file->is_pipe)
@@ -38,7 +38,7 @@ static void print_round(const struct statdata *s, const struct catalog *c,
 			}
 }
 
-int script_counts(const struct source *src, struct strbuf *to, struct diag *d)
+int count_lines(const struct source *src, struct strbuf *to, struct diag *d)
 {
 	const struct catalog *c = &src->catalog;
 	struct statdata s;

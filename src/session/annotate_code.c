@@ -1,4 +1,4 @@
-#include "cmd/annotate/code.h"
+#include "session/annotate_code.h"
 #include "kern/kcore.h"
 #include "sym/kallsyms.h"
 

@@ -1,4 +1,4 @@
-#include "cmd/script/dump.h"
+#include "session/event_files.h"
 #include "base/kept.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct dump_file {
 	u32 event; /* the first one that goes here */
 };
 
-struct script_dump {
+struct event_files {
 	struct text_samples_outs outs;
 	struct dump_file *files;
 	u32 *of;
@@ -34,7 +34,7 @@ static int dump_path(char path[PATH_MAX], const char *input, const char *event)
 	return 0;
 }
 
-static void dump_free(struct script_dump *s)
+static void dump_free(struct event_files *s)
 {
 	for (u32 i = 0; s->outs.at && i < s->outs.nr; i++)
 		strbuf_done(&s->outs.at[i]);
@@ -46,7 +46,7 @@ static void dump_free(struct script_dump *s)
 }
 
 /* Events of one name share a file. */
-static u32 file_of(const struct script_dump *s, const struct catalog *c, u32 event)
+static u32 file_of(const struct event_files *s, const struct catalog *c, u32 event)
 {
 	for (u32 i = 0; i < s->outs.nr; i++)
 		if (!strcmp(c->events.at[s->files[i].event].name, c->events.at[event].name))
@@ -54,7 +54,7 @@ static u32 file_of(const struct script_dump *s, const struct catalog *c, u32 eve
 	return s->outs.nr;
 }
 
-static int open_file(struct script_dump *s, const struct catalog *c, u32 event, const char *input,
+static int open_file(struct event_files *s, const struct catalog *c, u32 event, const char *input,
 		     struct diag *d)
 {
 	u32 at = s->of[event] = file_of(s, c, event);
@@ -72,10 +72,10 @@ static int open_file(struct script_dump *s, const struct catalog *c, u32 event, 
 	return 0;
 }
 
-int script_dump_open(struct script_dump **ret, const struct catalog *c, const char *input,
+int event_files_open(struct event_files **ret, const struct catalog *c, const char *input,
 		     struct diag *d)
 {
-	struct script_dump *s = calloc(1, sizeof(*s));
+	struct event_files *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	size_t nr = c->events.nr + 1;
@@ -97,12 +97,12 @@ int script_dump_open(struct script_dump **ret, const struct catalog *c, const ch
 	return 0;
 }
 
-const struct text_samples_outs *script_dump_outs(const struct script_dump *s)
+const struct text_samples_outs *event_files_outs(const struct event_files *s)
 {
 	return s ? &s->outs : NULL;
 }
 
-static int close_file(struct script_dump *s, u32 i, int err, const char *title, struct strbuf *to)
+static int close_file(struct event_files *s, u32 i, int err, const char *title, struct strbuf *to)
 {
 	struct dump_file *f = &s->files[i];
 	int own = strbuf_flush(&s->outs.at[i]);
@@ -115,7 +115,7 @@ static int close_file(struct script_dump *s, u32 i, int err, const char *title, 
 	return own;
 }
 
-int script_dump_close(struct script_dump *s, int err, const char *title, struct strbuf *to,
+int event_files_close(struct event_files *s, int err, const char *title, struct strbuf *to,
 		      struct diag *d)
 {
 	int first = err;

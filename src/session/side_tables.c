@@ -1,4 +1,4 @@
-#include "cmd/report/side.h"
+#include "session/side_tables.h"
 #include "stream/perf_walk.h"
 #include "stream/replay_perf.h"
 
@@ -57,7 +57,7 @@ static const char *const type_names[] = {
 	[REC_COMPRESSED2] = "COMPRESSED2",
 };
 
-const char *report_record_name(u32 type)
+const char *side_tables_type(u32 type)
 {
 	return type < ARRAY_SIZE(type_names) && type_names[type] ? type_names[type] : "UNKNOWN";
 }
@@ -141,7 +141,7 @@ static void print_counts(const struct source *src, const struct counting *c, str
 		total += c->by_type[i];
 	strbuf_printf(to, "\nAggregated stats:\n%16s events: %10llu\n", "TOTAL", (ull)total);
 	for (size_t i = 0; i < ARRAY_SIZE(c->by_type); i++) {
-		const char *name = report_record_name((u32)i);
+		const char *name = side_tables_type((u32)i);
 		if (c->by_type[i])
 			strbuf_printf(to, "%16s events: %10llu  (%4.1f%%)\n", name,
 				      (ull)c->by_type[i],
@@ -158,7 +158,7 @@ static void print_counts(const struct source *src, const struct counting *c, str
 	}
 }
 
-int report_stats(const struct source *src, struct strbuf *to)
+int side_tables_stats(const struct source *src, struct strbuf *to)
 {
 	struct counting c = { .file = replay_perf_file(src) };
 	size_t nr = c.file->attrs.nr + 1;
@@ -504,7 +504,7 @@ static int print_tasks(struct model *m, struct strbuf *to)
 	return err;
 }
 
-int report_tasks(const struct source *src, bool maps, struct strbuf *to)
+int side_tables_tasks(const struct source *src, bool maps, struct strbuf *to)
 {
 	struct model m = { .maps = maps };
 	struct perf_sides sides;

@@ -2,7 +2,7 @@
  * A task's sched_switch has the stack where it went to sleep; the sched_stat event when it wakes knows for how long it slept. Of
  * both one sample is made: the stack of the first, with time and period of the second. (perf inject -s)
  */
-#include "cmd/data/inject.h"
+#include "stream/inject_merge.h"
 
 #include "stream/perf_walk.h"
 
@@ -175,7 +175,7 @@ static int decide(struct merging *g)
 	return err;
 }
 
-int inject_merge_read(struct inject_merge *m, const struct source *src, struct diag *d)
+int inject_merge_read(struct inject_merge *m, const struct source *src)
 {
 	struct merging g = { .m = m, .src = src, .file = replay_perf_file(src) };
 	strbuf_init(&g.switches);
@@ -186,11 +186,8 @@ int inject_merge_read(struct inject_merge *m, const struct source *src, struct d
 	bool any = false;
 	vec_for_each (&g.kinds, kind)
 		any |= *kind == PART_STAT;
-	if (!err && !any) {
-		err = diag_error(d, -ENOENT, "-s: the recording has no sched:sched_stat_* events");
-		diag_hint(d, "sonde record -e sched:sched_stat_sleep -e sched:sched_switch -e "
-			     "sched:sched_process_exit -g ...");
-	}
+	if (!err && !any)
+		err = -ENOENT;
 	if (!err)
 		err = perf_walk(g.file, see, &g);
 	if (!err && g.parts.nr)

@@ -1,4 +1,4 @@
-#include "cmd/report/threads.h"
+#include "session/thread_counts.h"
 #include "base/dict.h"
 #include "stream/perf_walk.h"
 #include "stream/replay_perf.h"
@@ -203,7 +203,7 @@ static void put_raw(struct counts *c, struct strbuf *to)
 				      (ull)value_of(c, t, i));
 }
 
-int report_threads_text(const struct source *src, bool raw, struct strbuf *to, size_t *nr)
+int thread_counts_text(const struct source *src, bool raw, struct strbuf *to, size_t *nr)
 {
 	struct counts c;
 	int err = counts_read(&c, src);
@@ -218,7 +218,7 @@ int report_threads_text(const struct source *src, bool raw, struct strbuf *to, s
 
 /* ---- JSON ---- */
 
-int report_threads_json(const struct source *src, struct json *j)
+int thread_counts_json(const struct source *src, struct json *j)
 {
 	struct counts c;
 	int err = counts_read(&c, src);

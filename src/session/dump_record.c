@@ -1,5 +1,5 @@
 /* Bodies of records that perf itself writes into a file, and the parts of samples, as `report -D` prints them. */
-#include "cmd/script/dump_raw.h"
+#include "session/dump_raw.h"
 
 #include "arch/arch.h"
 #include "file/statdata.h"

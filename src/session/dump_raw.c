@@ -11,10 +11,10 @@
  * A first walk lists all records and puts the list into the order of processing. Samples are then matched with what the source
  * delivers, which knows the task and the library.
  */
-#include "cmd/script/dump_raw.h"
+#include "session/dump_raw.h"
 
-#include "cmd/report/side.h"
-#include "cmd/script/side.h"
+#include "session/side_tables.h"
+#include "session/side_lines.h"
 #include "stream/perf_walk.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -260,9 +260,9 @@ static int print_record(struct dump_raw *d, const struct entry *e, struct strbuf
 	struct perf_id_trailer who = perf_walk_who(d->file, e->rec, &h);
 	print_place(d, who.cpu, who.time, &h, e->place, to);
 	if (has_text(h.type) && !perf_walk_side(d->file, e->rec, &h, &side)) {
-		script_side_line(&side, d->file->swap, to);
+		side_lines_line(&side, d->file->swap, to);
 	} else {
-		strbuf_printf(to, "PERF_RECORD_%s", report_record_name(h.type));
+		strbuf_printf(to, "PERF_RECORD_%s", side_tables_type(h.type));
 		dump_record_body(d->file, e->rec, &h, d->o.has_handlers, to);
 	}
 	d->attrs_known |= h.type == REC_HEADER_ATTR;

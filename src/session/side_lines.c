@@ -1,4 +1,4 @@
-#include "cmd/script/side.h"
+#include "session/side_lines.h"
 #include "stream/perf_walk.h"
 #include "stream/replay_perf.h"
 
@@ -8,7 +8,7 @@
 
 typedef unsigned long long ull;
 
-struct script_side {
+struct side_lines {
 	struct perf_sides sides;
 	size_t next;
 	u32 show;
@@ -20,7 +20,7 @@ struct script_side {
 };
 
 /* Out of memory, a name is missing in a line: not worth stopping for. */
-static void set_comm(struct script_side *s, u32 tid, const char *name)
+static void set_comm(struct side_lines *s, u32 tid, const char *name)
 {
 	u32 at;
 	s64 id = strtab_add(&s->names, name, strlen(name));
@@ -31,9 +31,9 @@ static void set_comm(struct script_side *s, u32 tid, const char *name)
 	s->comms.at[at] = (u32)id;
 }
 
-int script_side_new(struct script_side **ret, u32 show)
+int side_lines_new(struct side_lines **ret, u32 show)
 {
-	struct script_side *s = calloc(1, sizeof(*s));
+	struct side_lines *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->show = show;
@@ -44,8 +44,7 @@ int script_side_new(struct script_side **ret, u32 show)
 	return 0;
 }
 
-int script_side_read(struct script_side *s, const struct source *src,
-		     const struct sample_choice *when)
+int side_lines_read(struct side_lines *s, const struct source *src, const struct sample_choice *when)
 {
 	s->file = replay_perf_file(src);
 	s->where = (struct sample_choice){ .cpus = when->cpus, .nr_cpus = when->nr_cpus };
@@ -54,7 +53,7 @@ int script_side_read(struct script_side *s, const struct source *src,
 	return perf_sides_read(&s->sides, s->file);
 }
 
-void script_side_free(struct script_side *s)
+void side_lines_free(struct side_lines *s)
 {
 	if (!s)
 		return;
@@ -65,7 +64,7 @@ void script_side_free(struct script_side *s)
 	free(s);
 }
 
-static const char *comm_of(const struct script_side *s, u32 tid, char buf[32])
+static const char *comm_of(const struct side_lines *s, u32 tid, char buf[32])
 {
 	u32 at = dict_get(&s->by_tid, tid);
 	if (at != DICT_NONE)
@@ -75,7 +74,7 @@ static const char *comm_of(const struct script_side *s, u32 tid, char buf[32])
 	return buf;
 }
 
-static void take_comm(struct script_side *s, const struct perf_side *p)
+static void take_comm(struct side_lines *s, const struct perf_side *p)
 {
 	if (p->type == PERF_RECORD_COMM)
 		set_comm(s, p->tid, p->name);
@@ -84,7 +83,7 @@ static void take_comm(struct script_side *s, const struct perf_side *p)
 			 strtab_str(&s->names, s->comms.at[dict_get(&s->by_tid, p->ptid)]));
 }
 
-static bool wanted(const struct script_side *s, u32 type)
+static bool wanted(const struct side_lines *s, u32 type)
 {
 	switch (type) {
 	case PERF_RECORD_COMM:
@@ -170,7 +169,7 @@ static void print_namespaces(const struct perf_side *p, bool swap, struct strbuf
 		strbuf_str(to, "]\n");
 }
 
-void script_side_line(const struct perf_side *p, bool swap, struct strbuf *to)
+void side_lines_line(const struct perf_side *p, bool swap, struct strbuf *to)
 {
 	switch (p->type) {
 	case PERF_RECORD_SWITCH:
@@ -221,7 +220,7 @@ static u32 task_of(const struct perf_side *p)
 	}
 }
 
-void script_side_until(struct script_side *s, struct sink *k, u64 time_ns, struct strbuf *to)
+void side_lines_until(struct side_lines *s, struct sink *k, u64 time_ns, struct strbuf *to)
 {
 	for (; s->next < s->sides.rows.nr && s->sides.rows.at[s->next].time <= time_ns; s->next++) {
 		const struct perf_side *p = &s->sides.rows.at[s->next].side;
@@ -240,6 +239,6 @@ void script_side_until(struct script_side *s, struct sink *k, u64 time_ns, struc
 		if (!sample_chosen(&s->where, NULL, &who))
 			continue;
 		text_samples_head(k, &who, comm_of(s, task_of(p), buf), to);
-		script_side_line(p, s->file->swap, to);
+		side_lines_line(p, s->file->swap, to);
 	}
 }

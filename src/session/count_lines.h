@@ -6,5 +6,5 @@
 #include "model/source.h"
 
 /* src: of perf events. Whether it holds counts instead of samples. */
-bool script_has_counts(const struct source *src);
-int script_counts(const struct source *src, struct strbuf *to, struct diag *d) must_check;
+bool count_lines_any(const struct source *src);
+int count_lines(const struct source *src, struct strbuf *to, struct diag *d) must_check;

@@ -1,4 +1,4 @@
-#include "cmd/report/env.h"
+#include "session/machine_env.h"
 #include "stream/perf_walk.h"
 #include "stream/replay_perf.h"
 
@@ -12,14 +12,14 @@ enum {
 	NS_CGROUP = 6, /* its index among the pairs of a NAMESPACES record */
 };
 
-void report_env_init(struct report_env *e, const struct source *src)
+void machine_env_init(struct machine_env *e, const struct source *src)
 {
-	*e = (struct report_env){ .src = src };
+	*e = (struct machine_env){ .src = src };
 	dict_init(&e->cgroup_of);
 	arena_init(&e->arena);
 }
 
-void report_env_done(struct report_env *e)
+void machine_env_done(struct machine_env *e)
 {
 	vec_free(&e->sockets);
 	dict_done(&e->cgroup_of);
@@ -37,7 +37,7 @@ static void skip_strings(struct bytes *b)
 		bytes_skip(b, bytes_u32(b));
 }
 
-static int read_sockets(struct report_env *e)
+static int read_sockets(struct machine_env *e)
 {
 	const struct perfdata *file = replay_perf_file(e->src);
 	struct perfdata_feature cpus = file->features[FEAT_NRCPUS],
@@ -63,7 +63,7 @@ static int read_sockets(struct report_env *e)
 
 static int take_cgroup(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 place)
 {
-	struct report_env *e = ctx;
+	struct machine_env *e = ctx;
 	if (h->type != PERF_RECORD_CGROUP || h->size < sizeof(*h) + 9)
 		return 0;
 	struct bytes b =
@@ -83,7 +83,7 @@ static int take_cgroup(void *ctx, const u8 *rec, const struct perf_event_header 
 
 static const char *cgroup_name(void *ctx, u64 id)
 {
-	const struct report_env *e = ctx;
+	const struct machine_env *e = ctx;
 	u32 at = dict_get(&e->cgroup_of, id);
 	return at == DICT_NONE ? NULL : e->cgroups.at[at];
 }
@@ -118,7 +118,7 @@ static struct cgroup_ns ns_of(const struct perf_side *side, bool swap)
 	return ns;
 }
 
-static int add_namespaces(struct report_env *e, const struct perf_sides *sides, bool swap)
+static int add_namespaces(struct machine_env *e, const struct perf_sides *sides, bool swap)
 {
 	if (!vec_push(&e->namespaces)) /* none */
 		return -ENOMEM;
@@ -139,7 +139,7 @@ static int add_namespaces(struct report_env *e, const struct perf_sides *sides, 
 	return 0;
 }
 
-static int add_changes(struct report_env *e, const struct perf_sides *sides, bool swap)
+static int add_changes(struct machine_env *e, const struct perf_sides *sides, bool swap)
 {
 	vec_for_each (&sides->rows, r) {
 		if (r->side.type != PERF_RECORD_NAMESPACES)
@@ -161,7 +161,7 @@ static int add_changes(struct report_env *e, const struct perf_sides *sides, boo
 	return 0;
 }
 
-static int read_namespaces(struct report_env *e)
+static int read_namespaces(struct machine_env *e)
 {
 	const struct perfdata *file = replay_perf_file(e->src);
 	struct perf_sides sides;
@@ -177,7 +177,7 @@ static int read_namespaces(struct report_env *e)
 
 static u64 cgroup_ns(void *ctx, u32 tid, u64 time_ns)
 {
-	const struct report_env *e = ctx;
+	const struct machine_env *e = ctx;
 	size_t low = 0, high = e->ns_changes.nr; /* the first one after it is in between */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -192,7 +192,7 @@ static u64 cgroup_ns(void *ctx, u32 tid, u64 time_ns)
 
 static const char *cgroup_ns_name(void *ctx, u64 number, struct arena *a)
 {
-	const struct report_env *e = ctx;
+	const struct machine_env *e = ctx;
 	static const struct cgroup_ns none;
 	const struct cgroup_ns *ns = number < e->namespaces.nr ? &e->namespaces.at[number] : &none;
 	char text[48];
@@ -202,7 +202,7 @@ static const char *cgroup_ns_name(void *ctx, u64 number, struct arena *a)
 }
 
 /* An image is as large as the stretch of it that was mapped to run. */
-static int read_sizes(struct report_env *e)
+static int read_sizes(struct machine_env *e)
 {
 	struct perf_sides sides;
 	int err = perf_sides_read(&sides, replay_perf_file(e->src));
@@ -244,7 +244,7 @@ static int read_sizes(struct report_env *e)
 
 static u64 image_size(void *ctx, u32 image)
 {
-	const struct report_env *e = ctx;
+	const struct machine_env *e = ctx;
 	return image < e->sizes.nr ? e->sizes.at[image] : 0;
 }
 
@@ -259,7 +259,7 @@ static bool wants(const struct profile_config *cfg, enum profile_key key)
 	return false;
 }
 
-int report_env_read(struct report_env *e, struct profile_config *cfg, bool sockets)
+int machine_env_read(struct machine_env *e, struct profile_config *cfg, bool sockets)
 {
 	bool perf = replay_perf_file(e->src);
 	int err = perf && (sockets || wants(cfg, PROFILE_KEY_SOCKET)) ? read_sockets(e) : 0;
