@@ -21,6 +21,11 @@ enum {
 	REGISTERS = 6, /* arguments that are in registers on every machine */
 };
 
+struct defined {
+	const char *event;
+	const char *at; /* "p vfs_read": the letter of the kind, and where it is */
+};
+
 struct probes {
 	struct ftrace_setup *s;
 	char group[80];
@@ -32,9 +37,7 @@ struct probes {
 	struct strbuf module_types;
 	struct btf module_btf;
 	const char *module; /* whose BTF module_btf is; NULL: none */
-	struct {
-		VEC(const char *) v;
-	} defined; /* events, with the letter of their kind before them: "pvfs_read" */
+	VEC(struct defined) defined;
 };
 
 static bool is_fprobe(enum event_kind kind)
@@ -101,7 +104,7 @@ static void probes_close(struct probes *p)
 	btf_close(&p->btf);
 	strbuf_done(&p->types);
 	strbuf_done(&p->module_types);
-	vec_free(&p->defined.v);
+	vec_free(&p->defined);
 }
 
 /* -ENOENT: nothing is known of it. */
@@ -172,29 +175,42 @@ static void add_values(struct strbuf *to, const struct btf_function *f, bool res
 	}
 }
 
-/* The name of an event that nobody of this run has taken yet. *taken: it is the same probe's already. */
-static int name_event(struct probes *p, char kind, const char *function, bool result,
+static const struct defined *find_defined(const struct probes *p, const char *event, const char *at)
+{
+	vec_for_each (&p->defined, d)
+		if ((event && !strcmp(d->event, event)) || (at && !strcmp(d->at, at)))
+			return d;
+	return NULL;
+}
+
+/* The name of the event of a probe at this place. *taken: there is one already. */
+static int name_event(struct probes *p, const char *function, bool result, const char *at,
 		      const char **ret, bool *taken)
 {
 	char name[96];
-	(void)snprintf(name, sizeof(name), "%c%.*s%s", kind, EVENT_NAME_MAX, function,
-		       result ? "__return" : "");
-	for (char *c = name; *c; c++)
-		*c = isalnum((unsigned char)*c) ? *c : '_';
-	*taken = false;
-	vec_for_each (&p->defined.v, have) {
-		if (strcmp(*have + 1, name + 1))
-			continue;
-		if (**have != kind)
-			return diag_error(p->s->diag, -EINVAL,
-					  "two kinds of probes of '%s' in one run", function);
-		*taken = true;
-		*ret = *have + 1;
+	const struct defined *same = find_defined(p, NULL, at);
+	*taken = same != NULL;
+	if (same) {
+		*ret = same->event;
 		return 0;
 	}
-	const char *copy = arena_strdup(&p->s->arena, name);
-	*ret = copy ? copy + 1 : NULL;
-	return copy ? ftrace_add_word(&p->defined.v, copy) : -ENOMEM;
+	/* A name does not begin with a digit, as an address does. Others of the name get a number. */
+	for (unsigned n = 1; n == 1 || find_defined(p, name, NULL); n++) {
+		int len = snprintf(name, sizeof(name), "%s%.*s%s",
+				   isdigit((unsigned char)*function) ? "at_" : "", EVENT_NAME_MAX,
+				   function, result ? "__return" : "");
+		if (n > 1)
+			(void)snprintf(name + len, sizeof(name) - (size_t)len, "_%u", n);
+		for (char *c = name; *c; c++)
+			*c = isalnum((unsigned char)*c) ? *c : '_';
+	}
+	struct defined *slot = vec_push(&p->defined);
+	if (!slot)
+		return -ENOMEM;
+	slot->event = arena_strdup(&p->s->arena, name);
+	slot->at = arena_strdup(&p->s->arena, at);
+	*ret = slot->event;
+	return slot->event && slot->at ? 0 : -ENOMEM;
 }
 
 static int write_definition(struct probes *p, const char *event, const struct strbuf *line)
@@ -206,57 +222,79 @@ static int write_definition(struct probes *p, const char *event, const struct st
 		       : journal_add(p->s->journal, "dynamic_events", line->data, undo, p->s->diag);
 }
 
-/* "p:GROUP/EVENT FUNC args". *event: its name. */
-static int define(struct probes *p, const struct event_probe *at, const char *function, bool fprobe,
-		  bool result, const char **event)
+/* "p:GROUP/EVENT FUNC args": letter and place are at[0] and at + 2. */
+static void begin_line(const struct probes *p, const char *event, const char *at,
+		       struct strbuf *line)
+{
+	strbuf_init(line);
+	strbuf_printf(line, "%c:%s/%s %s", *at, p->group, event, at + 2);
+}
+
+static int define_kernel(struct probes *p, const struct event_probe *at, const char *function,
+			 bool result, const char *event, struct strbuf *line)
 {
 	struct btf_function f;
-	struct strbuf line;
-	bool taken;
-	int err = name_event(p, fprobe ? 'f' : 'p', function, result, event, &taken);
-	if (err || taken)
-		return err;
-	strbuf_init(&line);
-	strbuf_printf(&line, "%c:%s/%s %s%s%s%s",
-		      fprobe   ? 'f'
-		      : result ? 'r'
-			       : 'p',
-		      p->group, *event, at->module && !fprobe ? at->module : "",
-		      at->module && !fprobe ? ":" : "", function, fprobe && result ? "%return" : "");
-	if (at->offset) /* in the middle nobody knows where arguments are */
-		strbuf_printf(&line, "+%llu", (unsigned long long)at->offset);
-	else
-		err = describe(p, at->module, function, &f);
+	/* In the middle nobody knows where arguments are. */
+	int err = at->offset ? 0 : describe(p, at->module, function, &f);
 	if (!err && !at->offset)
-		add_values(&line, &f, result);
+		add_values(line, &f, result);
 	else if (err == -ENOENT && p->has_btf)
 		diag_warn(p->s->diag, "nothing is known of the arguments and the result of '%s'",
 			  function);
-	(void)strbuf_cstr(&line);
-	if (!err || err == -ENOENT)
-		err = write_definition(p, *event, &line);
-	strbuf_done(&line);
+	(void)strbuf_cstr(line);
+	return err && err != -ENOENT ? err : write_definition(p, event, line);
+}
+
+/* *event: its name. */
+static int define(struct probes *p, const struct event_probe *at, const char *function, bool fprobe,
+		  bool result, const char **event)
+{
+	struct strbuf place, line;
+	bool taken;
+	strbuf_init(&place);
+	strbuf_printf(&place, "%c %s%s%s",
+		      fprobe   ? 'f'
+		      : result ? 'r'
+			       : 'p',
+		      at->module && !fprobe ? at->module : "", at->module && !fprobe ? ":" : "",
+		      function);
+	if (at->offset)
+		strbuf_printf(&place, "+%llu", (unsigned long long)at->offset);
+	strbuf_str(&place, fprobe && result ? "%return" : "");
+	int err = name_event(p, function, result, strbuf_cstr(&place), event, &taken);
+	if (!err && !taken) {
+		begin_line(p, *event, strbuf_cstr(&place), &line);
+		err = define_kernel(p, at, function, result, *event, &line);
+		strbuf_done(&line);
+	}
+	strbuf_done(&place);
 	return err;
 }
 
 /* "p:GROUP/EVENT FILE:0xOFFSET(0xCOUNTER)" */
 static int define_user(struct probes *p, const struct event_probe *at, const char **event)
 {
-	struct strbuf line;
+	struct strbuf place, line;
 	bool taken;
 	char *path = realpath(at->binary, NULL);
-	int err = path ? name_event(p, 'u', at->symbol, at->is_return, event, &taken) : -errno;
-	if (err && !path)
-		err = diag_error(p->s->diag, err, "cannot probe %s: %s", at->binary, strerror(-err));
-	strbuf_init(&line);
-	strbuf_printf(&line, "%c:%s/%s %s:0x%llx", at->is_return ? 'r' : 'p', p->group,
-		      err ? "" : *event, path ? path : "", (unsigned long long)at->offset);
+	if (!path) {
+		int err = -errno;
+		return diag_error(p->s->diag, err, "cannot probe %s: %s", at->binary,
+				  strerror(-err));
+	}
+	strbuf_init(&place);
+	strbuf_printf(&place, "%c %s:0x%llx", at->is_return ? 'r' : 'p', path,
+		      (unsigned long long)at->offset);
 	if (at->ref_ctr_offset)
-		strbuf_printf(&line, "(0x%llx)", (unsigned long long)at->ref_ctr_offset);
-	(void)strbuf_cstr(&line);
-	if (!err && !taken)
+		strbuf_printf(&place, "(0x%llx)", (unsigned long long)at->ref_ctr_offset);
+	int err = name_event(p, at->symbol, at->is_return, strbuf_cstr(&place), event, &taken);
+	if (!err && !taken) {
+		begin_line(p, *event, strbuf_cstr(&place), &line);
+		(void)strbuf_cstr(&line);
 		err = write_definition(p, *event, &line);
-	strbuf_done(&line);
+		strbuf_done(&line);
+	}
+	strbuf_done(&place);
 	free(path);
 	return err;
 }

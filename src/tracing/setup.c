@@ -51,13 +51,13 @@ int ftrace_add_word(void *list, const char *value)
 
 /* ---- opening -------------------------------------------------------------------------------------------------------------- */
 
-int ftrace_open(struct tracing *t, struct diag *d)
+static int open_below(struct tracing *t, const char *root, struct diag *d)
 {
-	int err = tracing_open(t, "");
+	int err = tracing_open(t, root);
 	if (err)
 		return err;
 	/* Not mounted: where we may, we do. */
-	if (t->err == -ENOENT && !geteuid() &&
+	if (t->err == -ENOENT && !*root && !geteuid() &&
 	    !mount("nodev", "/sys/kernel/tracing", "tracefs", 0, NULL)) {
 		tracing_close(t);
 		err = tracing_open(t, "");
@@ -71,6 +71,11 @@ int ftrace_open(struct tracing *t, struct diag *d)
 		return err;
 	}
 	return 0;
+}
+
+int ftrace_open(struct tracing *t, struct diag *d)
+{
+	return open_below(t, "", d);
 }
 
 int ftrace_folder(const struct tracing *t, const char *name, char *to, size_t size, struct diag *d)
@@ -124,9 +129,9 @@ int ftrace_setup_open(struct ftrace_setup *s, struct diag *d, struct strbuf *dry
 	arena_init(&s->arena);
 	event_list_init(&s->events);
 	strbuf_init(&s->functions);
-	int err = ftrace_open(&s->tracing, d);
+	int err = open_below(&s->tracing, s->root_path, d);
 	if (!err)
-		err = sysroot_open(&s->root, NULL);
+		err = sysroot_open(&s->root, *s->root_path ? s->root_path : NULL);
 	s->cmdline = ftrace_own_cmdline();
 	return err ? err : ftrace_setup_buffer(s) ? 0 : -ENOMEM;
 }
@@ -493,14 +498,15 @@ int ftrace_setup_begin(struct ftrace_setup *s, bool private, journal_rescue_fn *
 				   private ? EVENT_USE_FTRACE : EVENT_USE_START);
 	if (err)
 		return err;
-	struct journal_opts o = { .title = s->cmdline,
+	struct journal_opts o = { .run_dir = s->run_dir,
+				  .title = s->cmdline,
 				  .rescue = rescue,
 				  .dry = s->dry_run ? s->dry : NULL };
 	if (!s->dry_run && (!private || ftrace_setup_needs_top(s))) {
 		char holder[400];
 		(void)snprintf(holder, sizeof(holder), "process %d (%s)", (int)getpid(),
 			       s->cmdline ? s->cmdline : "");
-		int run_dir = run_dir_open(RUN_DIR, d);
+		int run_dir = run_dir_open(s->run_dir ? s->run_dir : RUN_DIR, d);
 		if (run_dir < 0)
 			return run_dir;
 		s->lock_fd = lock_take(run_dir, "top buffer", holder, false, d);

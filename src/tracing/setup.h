@@ -78,6 +78,7 @@ struct ftrace_setup {
 
 	/* Of the session. */
 	const char *root_path; /* "", or a folder that a test takes for the root */
+	const char *run_dir; /* NULL: RUN_DIR */
 	struct diag *diag;
 	struct strbuf *dry; /* takes what would be written, with dry_run */
 	struct tracing tracing;

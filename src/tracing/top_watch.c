@@ -57,7 +57,7 @@ static bool is_switched_by_another_run(const struct ftrace_top_watch *w)
 	struct strbuf holder;
 	if (w->s->lock_fd >= 0)
 		return false;
-	int run_dir = run_dir_open(RUN_DIR, NULL);
+	int run_dir = run_dir_open(w->s->run_dir ? w->s->run_dir : RUN_DIR, NULL);
 	if (run_dir < 0)
 		return false;
 	strbuf_init(&holder);
