@@ -1,4 +1,4 @@
-/* Which tasks are traced: -P, -F, and everybody but ourselves. */
+/* Which tasks are traced: those named, the command, or everybody but ourselves. */
 #include "tracing/setup_impl.h"
 #include "kern/trace_pid.h"
 
@@ -28,9 +28,9 @@ static int translate(struct ftrace_setup *s, const char *name)
 	(void)unlinkat(s->tracing.dir, folder, AT_REMOVEDIR);
 	if (err) {
 		diag_error(d, err,
-			   "-F inside a PID namespace: cannot find the kernel's PID of the "
+			   "%s inside a PID namespace: cannot find the kernel's PID of the "
 			   "command: %s",
-			   strerror(-err));
+			   s->names->command, strerror(-err));
 		diag_hint(d, "run it outside of the container");
 	}
 	return err;
@@ -46,11 +46,13 @@ int ftrace_find_pids(struct ftrace_setup *s, int pid)
 	if (s->pids) {
 		int err =
 			diag_error(s->diag, -EOPNOTSUPP,
-				   "-P %s inside a PID namespace: the kernel's list takes PIDs of "
+				   "%s %s inside a PID namespace: the kernel's list takes PIDs of "
 				   "the host, which cannot be found from here",
-				   s->pids);
-		diag_hint(s->diag, "run it outside of the container with the host's PIDs, or "
-				   "start the program with -F");
+				   s->names->tasks, s->pids);
+		diag_hint(s->diag,
+			  "run it outside of the container with the host's PIDs, or start the "
+			  "program with %s",
+			  s->names->command);
 		return err;
 	}
 	(void)snprintf(name, sizeof(name), "sonde-%s-pids", journal_name(s->journal));
@@ -76,12 +78,13 @@ static int apply_chosen(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 			err = num_parse_u64(word, 10, &id);
 		}
 		if (err) {
-			diag_error(s->diag, err, "-P '%s' is no list of process ids", s->pids);
+			diag_error(s->diag, err, "%s '%s' is no list of process ids",
+				   s->names->tasks, s->pids);
 			diag_span(s->diag, s->pids, (size_t)(p - s->pids), len);
 		} else {
 			strbuf_printf(&list, "%llu\n", (unsigned long long)id);
 			if (id > INT_MAX || (kill((pid_t)id, 0) && errno == ESRCH))
-				diag_warn(s->diag, "-P: there is no process %llu",
+				diag_warn(s->diag, "%s: there is no process %llu", s->names->tasks,
 					  (unsigned long long)id);
 		}
 		p += len + (p[len] != 0);

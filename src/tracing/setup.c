@@ -31,9 +31,27 @@ struct ftrace_event_opt *ftrace_setup_event(struct ftrace_setup *s, const char *
 	return e;
 }
 
+static const struct ftrace_option_names plain_names = {
+	.tasks = "tasks",
+	.command = "the command alone",
+	.size = "buffer size",
+	.cpus = "CPUs",
+	.option = "trace option",
+	.functions = "the list of functions",
+	.graph = "a list of graph functions",
+	.tracer = "tracer",
+	.clock = "clock",
+	.func_stack = "function stacks",
+	.force = "force",
+	.top = "the top buffer",
+	.date = "date",
+};
+
 void ftrace_setup_init(struct ftrace_setup *s)
 {
-	*s = (struct ftrace_setup){ .root_path = "", .lock_fd = -1, .root = { .dir_fd = -1 } };
+	*s = (struct ftrace_setup){
+		.names = &plain_names, .root_path = "", .lock_fd = -1, .root = { .dir_fd = -1 }
+	};
 	s->tracing.dir = -1;
 }
 
@@ -170,7 +188,7 @@ lists:
 
 /* ---- the rest of a buffer -------------------------------------------------------------------------------------------------- */
 
-/* -b: kilobytes, or bytes with a unit; total: is for all CPUs together. */
+/* Kilobytes, or bytes with a unit; total: is for all CPUs together. */
 static int apply_size(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 {
 	const char *text = b->size;
@@ -181,13 +199,15 @@ static int apply_size(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	bool total = str_starts(text, "total:");
 	text += total ? 6 : 0;
 	if (num_parse_size(text, &v) || !v)
-		return diag_error(s->diag, -EINVAL, "-b %s: kilobytes, or a size like 64M", b->size);
+		return diag_error(s->diag, -EINVAL, "%s %s: kilobytes, or a size like 64M",
+				  s->names->size, b->size);
 	if (text[strspn(text, "0123456789")])
 		v = (v + 1023) / 1024;
 	if (total)
 		v = max(v / max((u64)sysconf(_SC_NPROCESSORS_ONLN), (u64)1), (u64)1);
 	if (v > 1ull << 40)
-		return diag_error(s->diag, -ERANGE, "-b %s is more than a machine has", b->size);
+		return diag_error(s->diag, -ERANGE, "%s %s is more than a machine has",
+				  s->names->size, b->size);
 	(void)snprintf(kb, sizeof(kb), "%llu", (unsigned long long)v);
 	const char *path = ftrace_path_in(s, b, "buffer_size_kb");
 	struct strbuf t;
@@ -203,8 +223,8 @@ static int apply_size(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	}
 	if (err == -ENOMEM)
 		diag_hint(
-			s->diag, "-b %s is for each CPU, of which there are %ld; total:SIZE is for all together",
-			b->size, sysconf(_SC_NPROCESSORS_ONLN));
+			s->diag, "%s %s is for each CPU, of which there are %ld; total:SIZE is for all together",
+			s->names->size, b->size, sysconf(_SC_NPROCESSORS_ONLN));
 	return err;
 }
 
@@ -224,11 +244,12 @@ static int apply_cpumask(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 		err = cpuset_parse_mask(b->cpumask, &set, s->diag);
 	int beyond = cpuset_next(&set, (unsigned)sysconf(_SC_NPROCESSORS_CONF));
 	if (!err && beyond >= 0)
-		err = diag_error(s->diag, -EINVAL, "-M %s: there is no CPU %d, the last one is %ld",
-				 b->cpumask, beyond, sysconf(_SC_NPROCESSORS_CONF) - 1);
+		err = diag_error(s->diag, -EINVAL, "%s %s: there is no CPU %d, the last one is %ld",
+				 s->names->cpus, b->cpumask, beyond,
+				 sysconf(_SC_NPROCESSORS_CONF) - 1);
 	else if (!err && !cpuset_count(&set))
-		err = diag_error(s->diag, -EINVAL, "-M %s: nothing would be traced, on no CPU",
-				 b->cpumask);
+		err = diag_error(s->diag, -EINVAL, "%s %s: nothing would be traced, on no CPU",
+				 s->names->cpus, b->cpumask);
 	if (!err) {
 		cpuset_add_mask(&set, &mask);
 		err = journal_set(s->journal, ftrace_path_in(s, b, "tracing_cpumask"),
@@ -243,7 +264,8 @@ static int apply_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 	const char *name = word;
 	bool off = false;
 	if (!*name)
-		return diag_error(s->diag, -EINVAL, "-O: an option without a name");
+		return diag_error(s->diag, -EINVAL, "%s: an option without a name",
+				  s->names->option);
 	const char *path = ftrace_path_in(s, b, "options/%s", name);
 	if (!tracing_has(&s->tracing, path) && str_starts(word, "no")) {
 		name = word + 2;
@@ -321,7 +343,8 @@ static int apply_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b, 
 		err = ftrace_check_function(s, text);
 		if (!err && is_command(text) && !with_module)
 			err = diag_error(s->diag, -EINVAL,
-					 "'%s': what is to happen at a call belongs to -l", text);
+					 "'%s': what is to happen at a call belongs to %s", text,
+					 s->names->functions);
 		if (!err && !is_command(text))
 			strbuf_printf(&list, "%s%s%s\n", text, module ? ":mod:" : "",
 				      module ? s->module : "");
@@ -350,7 +373,8 @@ static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	bool graph = b->tracer && !strcmp(b->tracer, "function_graph");
 	if ((b->graph.nr || b->no_graph.nr) && !graph)
 		return diag_error(d, -EINVAL,
-				  "-g is for the tracer function_graph: add -p function_graph");
+				  "%s is for the tracer function_graph: add %s function_graph",
+				  s->names->graph, s->names->tracer);
 	/* One list for the whole kernel; its users have the lock. */
 	struct ftrace_buffer_opt all = { .folder = "" };
 	err = apply_functions(s, &all, "set_graph_function", b->graph.at, b->graph.nr, false);
@@ -381,9 +405,10 @@ static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 			  "'sonde doctor' tells more");
 	if (!err && b->func_stack) {
 		if (!b->functions.nr)
-			return diag_error(d, -EINVAL,
-					  "--func-stack without -l would stop the machine: a stack "
-					  "for every function");
+			return diag_error(
+				d, -EINVAL,
+				"%s without %s would stop the machine: a stack for every function",
+				s->names->func_stack, s->names->functions);
 		err = ftrace_set_flag(s, b, "func_stack_trace", true);
 	}
 	return err;
@@ -434,7 +459,7 @@ static bool tracer_needs_top(const struct ftrace_setup *s, const char *tracer)
 	return true;
 }
 
-/* The top buffer is needed: --top, or a tracer that works nowhere else. */
+/* The top buffer is needed: it was asked for, or a tracer that works nowhere else. */
 static bool ftrace_setup_needs_top(const struct ftrace_setup *s)
 {
 	if (s->top || s->thresh || s->max_depth)
@@ -457,8 +482,9 @@ static int check_tsc(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 			   "nanoseconds");
 		diag_hint(
 			s->diag,
-			"-C mono counts nanoseconds; -C x86-tsc and 'ftrace report --ts2secs HZ', "
-			"if its frequency is known");
+			"%s mono counts nanoseconds; %s x86-tsc and 'ftrace report --ts2secs HZ', "
+			"if its frequency is known",
+			s->names->clock, s->names->clock);
 	}
 	return err;
 }
@@ -484,7 +510,7 @@ static int check_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b, u32
 	if (!err && b->tracer && !strcmp(b->tracer, "mmiotrace") && !s->force) {
 		err = diag_error(s->diag, -EPERM,
 				 "mmiotrace takes all CPUs but one offline and can hang a machine");
-		diag_hint(s->diag, "--force, if that is what you want");
+		diag_hint(s->diag, "%s, if that is what you want", s->names->force);
 	}
 	return err;
 }

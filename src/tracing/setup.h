@@ -59,7 +59,14 @@ struct ftrace_buffer_opt {
 	VEC(const char *) systems; /* with events that are on */
 };
 
+/* What the person who started it calls these settings: for messages. */
+struct ftrace_option_names {
+	const char *tasks, *command, *size, *cpus, *option, *functions, *graph, *tracer, *clock;
+	const char *func_stack, *force, *top, *date;
+};
+
 struct ftrace_setup {
+	const struct ftrace_option_names *names;
 	VEC(struct ftrace_buffer_opt) buffers; /* the first is the unnamed one */
 	const char *pids; /* comma separated */
 	VEC(const char *) pid_list;

@@ -36,5 +36,5 @@ int ftrace_set_flag(struct ftrace_setup *s, const struct ftrace_buffer_opt *b, c
 		    bool on) must_check;
 /* Our own PID and the command's as the kernel knows them; inside a PID namespace they are not those that fork() returns. */
 int ftrace_find_pids(struct ftrace_setup *s, int pid) must_check;
-/* -P, -F, and ourselves left out. */
+/* Those named, the command, and ourselves left out. */
 int ftrace_apply_pids(struct ftrace_setup *s, struct ftrace_buffer_opt *b) must_check;

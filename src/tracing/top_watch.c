@@ -135,7 +135,8 @@ static void warn_of_markers(const struct ftrace_top_watch *w)
 	else
 		diag_warn(d, "text written to the top-level trace_marker is not recorded: this "
 			     "kernel has no option copy_trace_marker");
-	diag_hint(d, "--top records in the top-level buffer itself, markers included");
+	diag_hint(d, "%s records in the top-level buffer itself, markers included",
+		  w->s->names->top);
 }
 
 void ftrace_top_watch_close(struct ftrace_top_watch *w)

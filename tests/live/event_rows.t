@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # where: host 6.1 6.12
 # needs: root tracefs
-# timeout: 300
+# timeout: 600
+# smp: 1
 # Every kind of event (a row of the provider table, `help --json events`) in every verb that the row names: the event happens, and is
 # counted, sampled or traced; and the verbs that it does not name refuse it with those that can.
 . "${SONDE_SRC:-.}/tests/lib.sh"
@@ -100,7 +101,8 @@ while IFS=$'\t' read -r form prefix takes example; do
 				ok $? "$verb -e $event" || { sed 's/^/# /' out.log | head -5; }
 			fi ;;
 		*)
-			[ "$prefix" != - ] || continue
+			# Refusals are the same on every kernel (and slow in a guest).
+			[ "$prefix" != - ] && [ "$SONDE_GUEST" = host ] || continue
 			case $verb in
 			"ftrace hist") "$SONDE" ftrace hist -k common_pid "$example" true >out.txt 2>out.log ;;
 			# shellcheck disable=SC2086

@@ -3,9 +3,27 @@
 #include <errno.h>
 #include <string.h>
 
+static const struct ftrace_option_names names = {
+	.tasks = "-P",
+	.command = "-F",
+	.size = "-b",
+	.cpus = "-M",
+	.option = "-O",
+	.functions = "-l",
+	.graph = "-g",
+	.tracer = "-p",
+	.clock = "-C",
+	.func_stack = "--func-stack",
+	.force = "--force",
+	.top = "--top",
+	.date = "--date",
+};
+
 void ftrace_setup_defaults(void *opts)
 {
-	ftrace_setup_init(opts);
+	struct ftrace_setup *s = opts;
+	ftrace_setup_init(s);
+	s->names = &names;
 }
 
 int ftrace_take_event(void *opts, const char *value, bool negated, struct diag *d)

@@ -471,7 +471,24 @@ static int run_profile(struct app *app, void *opts, int argc, char **argv)
 
 static void defaults(void *opts)
 {
-	ftrace_setup_defaults(&((struct perf_ftrace_opts *)opts)->setup);
+	static const struct ftrace_option_names names = {
+		.tasks = "-p",
+		.command = "a command",
+		.size = "-m",
+		.cpus = "-C",
+		.option = "--func-opts",
+		.functions = "-T",
+		.graph = "-G",
+		.tracer = "-t",
+		.clock = "clock",
+		.func_stack = "--func-opts call-graph",
+		.force = "force",
+		.top = "the top buffer",
+		.date = "date",
+	};
+	struct ftrace_setup *s = &((struct perf_ftrace_opts *)opts)->setup;
+	ftrace_setup_defaults(s);
+	s->names = &names;
 }
 
 /* clang-format off */
