@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <string.h>
+#include <strings.h>
 
 u64 clock_ns(clockid_t id)
 {
@@ -81,4 +83,51 @@ int clock_parse(const char *s, u64 *ret_ns)
 		return -ERANGE;
 	*ret_ns = ns;
 	return 0;
+}
+
+/* ---- names ---- */
+
+static const struct clock_kind kinds[] = {
+	{ CLOCK_MONOTONIC, "monotonic", "mono", "mono" },
+	{ CLOCK_MONOTONIC_RAW, "monotonic_raw", "raw", "mono_raw" },
+	{ CLOCK_REALTIME, "realtime", "real", NULL },
+	{ CLOCK_BOOTTIME, "boottime", "boot", "boot" },
+	{ CLOCK_TAI, "tai", NULL, "tai" },
+	{ CLOCK_NONE, NULL, NULL, "perf" },
+	{ CLOCK_NONE, NULL, NULL, "local" },
+	{ CLOCK_NONE, NULL, NULL, "global" },
+	{ CLOCK_NONE, NULL, NULL, "uptime" },
+	{ CLOCK_NONE, NULL, NULL, "tsc2nsec" },
+};
+
+const struct clock_kind *clock_by_name(const char *name)
+{
+	if (!strncasecmp(name, "CLOCK_", 6))
+		name += 6;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if ((kinds[i].name && !strcasecmp(kinds[i].name, name)) ||
+		    (kinds[i].alias && !strcasecmp(kinds[i].alias, name)))
+			return &kinds[i];
+	return NULL;
+}
+
+const struct clock_kind *clock_by_traced(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].traced && !strcmp(kinds[i].traced, name))
+			return &kinds[i];
+	return NULL;
+}
+
+const struct clock_kind *clock_by_id(clockid_t id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].id == id && kinds[i].name)
+			return &kinds[i];
+	return NULL;
+}
+
+bool clock_traced_is_ns(const char *name)
+{
+	return !strncmp(name, "mono", 4) || clock_by_traced(name);
 }

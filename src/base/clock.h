@@ -19,3 +19,20 @@ void clock_add_sec(struct strbuf *to, u64 ns, unsigned digits);
 void clock_add_human(struct strbuf *to, u64 ns);
 /* "1.5s", "200ms", "3" (seconds by default) to nanoseconds: 0, -EINVAL or -ERANGE. */
 int clock_parse(const char *s, u64 *ret_ns) must_check;
+
+/* A clock of the kernel under the names of its interfaces. */
+struct clock_kind {
+	clockid_t id; /* CLOCK_NONE: one that programs cannot read */
+	const char *name; /* clock_gettime's and perf's, in small letters: "monotonic_raw"; NULL: perf's own */
+	const char *alias; /* "raw"; NULL: none */
+	const char *traced; /* tracefs': "mono_raw"; NULL: it has none */
+};
+
+enum { CLOCK_NONE = -1 };
+
+/* By name or alias, also with CLOCK_ before it, in any case; NULL: none. */
+const struct clock_kind *clock_by_name(const char *name);
+const struct clock_kind *clock_by_traced(const char *name);
+const struct clock_kind *clock_by_id(clockid_t id);
+/* Whether the numbers of this clock of tracefs are nanoseconds; those of others (counter, x86-tsc) mean something else. */
+bool clock_traced_is_ns(const char *name);

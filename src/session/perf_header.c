@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "session/perf_header.h"
 #include "event/attr_text.h"
 #include "stream/replay_perf.h"
@@ -289,14 +290,8 @@ static void print_clockid(struct feature *f)
 
 static const char *clock_name(u32 id)
 {
-	switch (id) {
-	case CLOCK_REALTIME: return "realtime";
-	case CLOCK_MONOTONIC: return "monotonic";
-	case CLOCK_MONOTONIC_RAW: return "monotonic_raw";
-	case CLOCK_BOOTTIME: return "boottime";
-	case CLOCK_TAI: return "tai";
-	default: return "(not found)";
-	}
+	const struct clock_kind *kind = clock_by_id((clockid_t)id);
+	return kind ? kind->name : "(not found)";
 }
 
 static void print_clock_data(struct feature *f)

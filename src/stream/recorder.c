@@ -861,29 +861,14 @@ void recorder_close(struct recorder *r)
 
 int recorder_parse_clock(const char *name, s32 *ret)
 {
-	static const struct {
-		const char *name;
-		s32 id;
-	} clocks[] = {
-		{ "monotonic", CLOCK_MONOTONIC },
-		{ "mono", CLOCK_MONOTONIC },
-		{ "monotonic_raw", CLOCK_MONOTONIC_RAW },
-		{ "raw", CLOCK_MONOTONIC_RAW },
-		{ "realtime", CLOCK_REALTIME },
-		{ "real", CLOCK_REALTIME },
-		{ "boottime", CLOCK_BOOTTIME },
-		{ "boot", CLOCK_BOOTTIME },
-		{ "tai", CLOCK_TAI },
-	};
+	const struct clock_kind *kind = clock_by_name(name);
 	u64 id;
+	if (kind) {
+		*ret = kind->id;
+		return 0;
+	}
 	if (!strncasecmp(name, "CLOCK_", 6))
 		name += 6;
-	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
-		if (!strcasecmp(name, clocks[i].name)) {
-			*ret = clocks[i].id;
-			return 0;
-		}
-	}
 	if (num_parse_u64(name, 10, &id) || id > CLOCK_TAI)
 		return -EINVAL;
 	*ret = (s32)id;

@@ -1,6 +1,7 @@
 /* `sonde ftrace report`: the events of one or several trace.dat as text or JSON. */
 #include "analysis/event_filter.h"
 #include "analysis/wakeups.h"
+#include "base/clock.h"
 #include "base/cpuset.h"
 #include "base/json.h"
 #include "base/num.h"
@@ -205,17 +206,10 @@ static const struct opt_example examples[] = {
 	{ 0 },
 };
 
-/* Clocks whose numbers are nanoseconds; the others (counter, x86-tsc) are shown as they are. */
+/* The others (counter, x86-tsc) are shown as they are. */
 static bool counts_ns(const struct tracedat *t)
 {
-	static const char *const names[] = { "local", "global", "uptime",  "perf",
-					     "tai",   "boot",	"tsc2nsec" };
-	if (!t->clock || t->has_tsc2nsec || !strncmp(t->clock, "mono", 4))
-		return true;
-	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(t->clock, names[i]))
-			return true;
-	return false;
+	return !t->clock || t->has_tsc2nsec || clock_traced_is_ns(t->clock);
 }
 
 struct report {

@@ -1,5 +1,6 @@
 #include "cmd/ftrace/samples.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "session/symbols.h"
 #include "stream/replay_perf.h"
@@ -19,19 +20,6 @@
 
 enum { ANSWER_MS = 60000, ARGS_MAX = 20, END_STATUS_MAX = 128 };
 
-/* One clock under the names of both interfaces. */
-static const struct {
-	const char *trace,
-		*perf; /* perf: what `record -k` takes; NULL: the clock that it has by itself */
-	s32 id;
-} clocks[] = {
-	{ "mono", "mono", CLOCK_MONOTONIC },
-	{ "mono_raw", "raw", CLOCK_MONOTONIC_RAW },
-	{ "boot", "boot", CLOCK_BOOTTIME },
-	{ "tai", "tai", CLOCK_TAI },
-	{ "perf", NULL, -1 },
-};
-
 /* ---- recording ------------------------------------------------------------------------------------------------------------ */
 
 int ftrace_sampler_clock(const char *clock, const char **ret, struct diag *d)
@@ -50,10 +38,8 @@ int ftrace_sampler_clock(const char *clock, const char **ret, struct diag *d)
 
 static const char *perf_clock(const char *clock)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
-		if (!strcmp(clocks[i].trace, clock))
-			return clocks[i].perf;
-	return NULL;
+	const struct clock_kind *kind = clock_by_traced(clock);
+	return kind ? kind->name : NULL;
 }
 
 /* In the child: becomes the recorder. */
@@ -242,10 +228,8 @@ static const char *clock_of(const struct perfdata *f)
 {
 	if (!f->attrs.nr || !f->attrs.at[0].attr.use_clockid)
 		return "perf";
-	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
-		if (clocks[i].id == f->attrs.at[0].attr.clockid)
-			return clocks[i].trace;
-	return "?";
+	const struct clock_kind *kind = clock_by_id(f->attrs.at[0].attr.clockid);
+	return kind && kind->traced ? kind->traced : "?";
 }
 
 static int load(struct ftrace_samples *s, struct app *app)

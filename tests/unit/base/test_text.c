@@ -137,6 +137,25 @@ static void test_cpuset(void)
 	ok(cpuset_parse_mask(wide, &s, NULL) == -ERANGE, "a mask that is too wide");
 }
 
+static void test_clock_names(void)
+{
+	const struct clock_kind *k = clock_by_name("CLOCK_MONOTONIC_RAW");
+	ok(k && k->id == CLOCK_MONOTONIC_RAW && k == clock_by_name("raw") &&
+		   k == clock_by_traced("mono_raw") && k == clock_by_id(CLOCK_MONOTONIC_RAW),
+	   "a clock by every name it has");
+	ok(!clock_by_name("mono_raw") && !clock_by_traced("raw") && !clock_by_name("perf") &&
+		   !clock_by_name(""),
+	   "each interface has its own names");
+	k = clock_by_name("realtime");
+	ok(k && !k->traced && clock_by_traced("perf") && clock_by_traced("perf")->id == CLOCK_NONE,
+	   "some have only one");
+	ok(!clock_by_id(CLOCK_NONE) && !clock_by_id(99), "no clock is none");
+	ok(clock_traced_is_ns("local") && clock_traced_is_ns("mono_raw") &&
+		   clock_traced_is_ns("boot") && !clock_traced_is_ns("x86-tsc") &&
+		   !clock_traced_is_ns("counter"),
+	   "which count nanoseconds");
+}
+
 static void test_clock(void)
 {
 	struct strbuf s;
@@ -358,5 +377,6 @@ int main(void)
 	test_json_doubles();
 	test_json_nesting();
 	test_json_misuse();
+	test_clock_names();
 	return done_testing();
 }
