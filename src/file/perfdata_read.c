@@ -3,6 +3,7 @@
 #include "file/perfdata_made.h"
 #include "base/foreign.h"
 #include "file/looks.h"
+#include "file/perfdata_spool.h"
 #include "base/guard.h"
 
 #include <errno.h>
@@ -543,27 +544,6 @@ static s64 read_head(int fd, u8 *to, size_t size)
 	return (s64)got;
 }
 
-static int spool_rest(int fd, int to, const char *name, struct diag *d)
-{
-	for (;;) {
-		ssize_t n = splice(fd, NULL, to, NULL, 1 << 20, SPLICE_F_MOVE);
-		if (n == 0)
-			return 0;
-		if (n < 0 && errno == EINVAL)
-			break; /* not a pipe: copy */
-		if (n < 0 && errno != EINTR)
-			return diag_error(d, -errno, "cannot read '%s': %s", name, strerror(errno));
-	}
-	char buf[1 << 16];
-	for (;;) {
-		ssize_t n = read(fd, buf, sizeof(buf));
-		if (n == 0)
-			return 0;
-		if ((n < 0 && errno != EINTR) || (n > 0 && write(to, buf, (size_t)n) != n))
-			return diag_error(d, -errno, "cannot read '%s': %s", name, strerror(errno));
-	}
-}
-
 /*
  * A pipe can be read once only: keep it in an unnamed file, then go on as with any file. It may have no end (/dev/zero), so it is looked
  * at first: what is not a recording is not kept.
@@ -579,16 +559,7 @@ static int spool(struct perfdata *p, int fd, const char *name, struct diag *d)
 		forget(p);
 		return err ? err : -EBADMSG;
 	}
-	int to = memfd_create("sonde-stdin", MFD_CLOEXEC);
-	if (to < 0)
-		return diag_error(d, -errno, "cannot keep '%s': %s", name, strerror(errno));
-	int err = write(to, head, (size_t)n) == n ? spool_rest(fd, to, name, d)
-						  : diag_error(d, -EIO, "cannot keep '%s'", name);
-	if (err) {
-		close(to);
-		return err;
-	}
-	return to;
+	return perfdata_spool(fd, head, (size_t)n, name, perfdata_spool_most(), d);
 }
 
 static int open_one(struct perfdata *p, int fd, const char *name, struct diag *d)

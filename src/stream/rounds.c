@@ -1,6 +1,7 @@
 /* A stream of records, cut into rounds: what is complete is told from what may still have older records behind it. */
 #include "stream/rounds.h"
 #include "base/clock.h"
+#include "file/perfdata_spool.h"
 #include "stream/perf_walk.h"
 #include "stream/rounds_impl.h"
 
@@ -66,6 +67,7 @@ struct rounds {
 	u64 ready_ns; /* since when; 0: nothing is */
 	struct perfdata_inflate *inflate;
 	const char *damage; /* what is wrong with the stream from here on */
+	unsigned nr_unknown; /* records of no known type, one after the other */
 };
 
 struct rounds *rounds_new(const struct rounds_config *cfg)
@@ -302,7 +304,8 @@ static int take_next(struct rounds *r)
 	if ((size_t)(end - rec) < sizeof(struct perf_event_header))
 		return 0;
 	struct perf_event_header h = perf_head(rec, r->file->swap);
-	if (h.size < sizeof(h) || ((size_t)(end - rec) >= h.size && too_much(r, rec, &h)))
+	if (h.size < sizeof(h) || r->nr_unknown > PERFDATA_UNKNOWN_MAX ||
+	    ((size_t)(end - rec) >= h.size && too_much(r, rec, &h)))
 		return -EBADMSG;
 	if ((size_t)(end - rec) < h.size)
 		return 0;
@@ -311,6 +314,7 @@ static int take_next(struct rounds *r)
 	if (perfdata_record(r->file, &at, end, &rec, &h) <= 0)
 		return 0;
 	size_t bytes = (size_t)(at - rec);
+	r->nr_unknown = h.type && h.type < REC_USER_MAX ? 0 : r->nr_unknown + 1;
 	int err = h.type == REC_COMPRESSED || h.type == REC_COMPRESSED2
 			  ? take_packed(r, rec, &h)
 			  : take_record(r, rec, &h, bytes);
@@ -349,6 +353,10 @@ static int take_all(struct rounds *r)
 	if (r->raw) {
 		err = add_bytes(&r->out, r->in.at + r->taken, r->in.nr - r->taken);
 		r->taken = r->in.nr;
+		if (r->out.nr > perfdata_spool_most() && r->in.nr) {
+			r->damage = "is a file that is too long for a pipe (name it with -i)";
+			r->ended = true;
+		}
 		return err;
 	}
 	while (got > 0 && !r->damage && !much_is_ready(r))
