@@ -313,6 +313,14 @@ static int add_label(struct rowtree *t, struct tree *ret, u32 func)
 
 static int draw_branches(struct rowtree *t, u32 base, struct tree *ret, u32 parent);
 
+/* The places of the only branch, from where those of its caller were: a long straight way holds two of its steps at a time, not all. */
+static void move_places(struct rowtree *t, struct rowtree_branch *b, u32 to)
+{
+	memmove(&t->places.at[to], &t->places.at[b->start], b->nr * sizeof(*t->places.at));
+	b->start = to;
+	t->places.nr = to + b->nr;
+}
+
 /* One node: straight on while nothing ends and nothing else branches off; then its branches. */
 static int draw(struct rowtree *t, struct rowtree_branch b, struct tree *ret)
 {
@@ -325,7 +333,7 @@ static int draw(struct rowtree *t, struct rowtree_branch b, struct tree *ret)
 				 .next = TREE_NONE,
 				 .total = b.weight,
 				 .count = count_branch(t, &b, false) };
-	u32 base = (u32)t->branches.nr;
+	u32 base = (u32)t->branches.nr, room = (u32)t->places.nr;
 	for (;;) {
 		int err = add_label(t, ret, b.func);
 		s64 distinct = err ? err : expand(t, b.start, b.nr);
@@ -337,6 +345,7 @@ static int draw(struct rowtree *t, struct rowtree_branch b, struct tree *ret)
 			break;
 		b = t->branches.at[base];
 		t->branches.nr = base;
+		move_places(t, &b, room);
 	}
 	ret->nodes.at[made].self = b.weight - t->below;
 	ret->nodes.at[made].self_count = count_branch(t, &b, true);

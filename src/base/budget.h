@@ -54,5 +54,8 @@ static inline void budget_give_back(struct budget *b, u64 bytes)
 	b->bytes += bytes;
 }
 
+/* Bytes of memory that this process has for itself now, as the kernel counts; 0: not known. */
+u64 budget_memory_used(void);
+
 /* -E2BIG, with a message that says which stage of which file wanted too much of what. Only after one was refused. */
 int budget_refuse(const struct budget *b, const char *name, struct diag *d);

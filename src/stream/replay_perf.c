@@ -223,6 +223,14 @@ static int prepare_rest(struct replay *r)
 	return err;
 }
 
+static int tell_too_much(const struct replay *r, struct diag *d)
+{
+	int err = diag_error(d, -E2BIG, "%s would take too much memory for a file of %llu bytes",
+			     r->file.budget.stage, (unsigned long long)r->file.budget.size);
+	diag_hint(d, "if you trust the recording, unpack it first: sonde inject -i FILE -o COPY");
+	return err;
+}
+
 int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 {
 	struct replay *r = replay_of(s);
@@ -237,8 +245,12 @@ int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 	r->nr_cut = r->blocks.nr;
 	r->nr_bad = r->nr_unknown_id = r->nr_corrupt = r->nr_deferred = 0;
 	atomic_store(&r->next, 0);
-	if (needs & NEED_ORDER)
-		return r->stamps.nr ? 0 : replay_perf_stamp(r);
+	if (r->file.compressed)
+		replay_perf_limit_memory(r);
+	if (needs & NEED_ORDER) {
+		err = r->stamps.nr ? 0 : replay_perf_stamp(r);
+		return err == -E2BIG ? tell_too_much(r, d) : err;
+	}
 	if (!r->file.compressed)
 		return 0;
 	perfdata_inflate_free(r->inflate);
@@ -269,6 +281,8 @@ void replay_perf_finish(struct source *s, struct diag *d)
 	r->stats.nr_unknown_id = r->nr_unknown_id;
 	r->stats.nr_corrupt_chains = r->nr_corrupt;
 	r->stats.nr_deferred = r->nr_deferred;
+	if (r->file.budget.stage)
+		(void)tell_too_much(r, d);
 	if (r->file.expands)
 		diag_warn(d,
 			  "unpacking the recording's records gives more than %d times their size; "
@@ -313,7 +327,7 @@ void replay_perf_close(struct source *s)
 	vec_free(&r->blocks);
 	vec_free(&r->build_ids);
 	vec_free(&r->stamps);
-	vec_free(&r->spool);
+	replay_perf_drop_spool(r);
 	catalog_done(&s->catalog);
 	pthread_mutex_destroy(&r->lock);
 	free(r);

@@ -143,11 +143,40 @@ static int take_piece(struct replay *r, struct reader *rd, u64 *seq)
 	return 1;
 }
 
+enum { MEMORY_ALWAYS = 24 << 20, MEMORY_A_BYTE = 6 };
+
+/*
+ * What samples leave in tables (stacks that are all different) can be as much as they are unpacked, and naming and adding them up takes
+ * some two times that again: together this stays within what a file of this size may cost.
+ */
+void replay_perf_limit_memory(struct replay *r)
+{
+	u64 used = budget_memory_used();
+	r->memory_most =
+		used ? used + MEMORY_ALWAYS + min(r->file.budget.size, (u64)1 << 50) * MEMORY_A_BYTE
+		     : 0;
+}
+
+static int check_memory(struct replay *r)
+{
+	if (!r->memory_most || budget_memory_used() <= r->memory_most)
+		return 0;
+	pthread_mutex_lock(&r->lock);
+	(void)budget_bytes(&r->file.budget, UINT64_MAX, "what the recording unpacks to");
+	pthread_mutex_unlock(&r->lock);
+	return -E2BIG;
+}
+
 int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq)
 {
 	struct replay *r = replay_of(s);
 	struct reader *rd = sh->impl;
 	size_t index = atomic_fetch_add(&r->next, 1);
+	int err = r->file.compressed ? check_memory(r) : 0;
+	if (err)
+		return err;
+	if (r->spool_mapped && index % SPOOL_BLOCKS == 0)
+		replay_perf_rest_spool(r);
 	if (r->needs & NEED_ORDER) {
 		rd->stamp = min(index * STAMPS_A_BLOCK, r->stamps.nr);
 		rd->stamp_end = min(rd->stamp + STAMPS_A_BLOCK, r->stamps.nr);

@@ -244,6 +244,7 @@ int replay_perf_first_pass(struct replay *r, unsigned needs)
 	r->whole = true;
 	for (size_t i = 0; i < perfdata_nr_ranges(&r->file) && !err; i++)
 		err = first_pass_range(r, i, perfdata_range(&r->file, i).at, early, &z, &place);
+	r->unpacked = place - r->file.map_size;
 	perfdata_inflate_free(z);
 	return err;
 }

@@ -18,6 +18,7 @@ enum {
 	PIECE_BYTES =
 		1 << 18, /* copied at a time: stays in the second cache with what its samples lead to */
 	STAMPS_A_BLOCK = 1024,
+	SPOOL_BLOCKS = 4, /* of them: after these, pages of the spool leave our memory */
 	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
 	RECORD_MAX = 1 << 16,
 };
@@ -51,6 +52,9 @@ struct replay {
 	VEC(struct stamp) stamps; /* all samples in time order, when that was asked for */
 	VEC(u8)
 	spool; /* ... of a compressed file: its records, decompressed; places behind the file's end lead here */
+	size_t spool_mapped; /* they are in an unnamed file, mapped with this size; 0: in memory */
+	u64 unpacked; /* bytes that all compressed records are */
+	u64 memory_most; /* what this process may have before such a file costs too much; 0: any */
 	VEC(struct block) blocks;
 	atomic_size_t next;
 	struct replay_perf_stats stats;
@@ -159,6 +163,11 @@ bool replay_perf_stuck(const struct replay *r, const u8 *at, size_t left);
 /* ---- time order ---- */
 
 int replay_perf_stamp(struct replay *r) must_check;
+void replay_perf_drop_spool(struct replay *r);
+/* Its pages are no longer in our memory, until somebody looks at them again. */
+void replay_perf_rest_spool(const struct replay *r);
+/* A compressed file may cost memory by its own size, not by what it unpacks to. */
+void replay_perf_limit_memory(struct replay *r);
 
 /* ---- workers ---- */
 

@@ -1,13 +1,16 @@
 /*
- * Samples in the order of time: where each stands in the file, sorted. A compressed file is decompressed for it.
+ * Samples in the order of time: where each stands in the file, sorted. A compressed file is decompressed for it, to a disk if it is large.
  */
 #include "stream/perf_walk.h"
 #include "stream/replay_perf_impl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-enum { RADIX_BITS = 11 };
+enum { RADIX_BITS = 11, SPOOL_IN_MEMORY = 16 << 20 };
 
 /* By time, equal times in the order of the file: a radix sort over the digits that differ at all. */
 static int sort_stamps(struct replay *r)
@@ -59,6 +62,70 @@ static int add_stamp(struct replay *r, const u8 *rec, const struct perf_event_he
 	return 0;
 }
 
+/* ---- what a compressed file unpacks to ---- */
+
+/* A disk holds it, not memory: no name, nobody else's. */
+static int open_spool(void)
+{
+	static const char *const dirs[] = { "/var/tmp", "/tmp" };
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		int fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			return fd;
+	}
+	return -errno;
+}
+
+static int map_spool(struct replay *r)
+{
+	_cleanup_close_ int fd = open_spool();
+	if (fd < 0 || fallocate(fd, 0, 0, (off_t)r->unpacked))
+		return -errno;
+	void *p = mmap(NULL, r->unpacked, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	r->spool.at = p;
+	r->spool.cap = r->spool_mapped = r->unpacked;
+	return 0;
+}
+
+/* In memory if it is small, or if there is no place else and the file's size allows it. */
+static int make_spool(struct replay *r)
+{
+	static const char stage[] = "sorting what the recording unpacks to by time";
+	if (r->unpacked > SPOOL_IN_MEMORY && !map_spool(r))
+		return 0;
+	if (!budget_bytes(&r->file.budget, r->unpacked, stage))
+		return -E2BIG;
+	return vec_reserve(&r->spool, r->unpacked) ? 0 : -ENOMEM;
+}
+
+void replay_perf_drop_spool(struct replay *r)
+{
+	if (!r->spool_mapped) {
+		vec_free(&r->spool);
+		return;
+	}
+	(void)munmap(r->spool.at, r->spool_mapped);
+	r->spool.at = NULL;
+	r->spool_mapped = r->spool.nr = r->spool.cap = 0;
+}
+
+void replay_perf_rest_spool(const struct replay *r)
+{
+	(void)madvise(r->spool.at, r->spool_mapped, MADV_DONTNEED);
+}
+
+static int stamp_range(struct replay *r, const u8 *at, const u8 *end, u64 place)
+{
+	const u8 *rec, *start = at;
+	struct perf_event_header h;
+	int err = 0;
+	while (!err && perfdata_record(&r->file, &at, end, &rec, &h) > 0)
+		err = add_stamp(r, rec, &h, place + (u64)(rec - start));
+	return err;
+}
+
 static int spool_records(struct replay *r, struct perfdata_inflate *z)
 {
 	int more = perfdata_inflate_step(z);
@@ -67,10 +134,15 @@ static int spool_records(struct replay *r, struct perfdata_inflate *z)
 	size_t size;
 	const u8 *data = perfdata_inflate_data(z, &size);
 	size = replay_perf_whole(r, data, size);
-	if (!vec_reserve(&r->spool, r->spool.nr + size))
-		return -ENOMEM;
+	if (size > r->spool.cap - r->spool.nr)
+		return -EBADMSG; /* more than the first pass saw: somebody writes to the file */
+	int err = stamp_range(r, data, data + size, r->file.map_size + r->spool.nr);
+	if (err)
+		return err;
 	if (size)
 		memcpy(r->spool.at + r->spool.nr, data, size);
+	if (r->spool_mapped && (r->spool.nr + size) / SPOOL_IN_MEMORY > r->spool.nr / SPOOL_IN_MEMORY)
+		replay_perf_rest_spool(r);
 	r->spool.nr += size;
 	perfdata_inflate_drop(z, size);
 	(void)perfdata_inflate_data(z, &size);
@@ -97,7 +169,7 @@ static int spool_range(struct replay *r, struct perfdata_range range, struct per
 static int spool_file(struct replay *r)
 {
 	struct perfdata_inflate *z = perfdata_inflate_new();
-	int err = z ? 0 : -ENOMEM;
+	int err = z ? make_spool(r) : -ENOMEM;
 	for (size_t i = 0; i < perfdata_nr_ranges(&r->file) && !err; i++) {
 		perfdata_inflate_reset(z);
 		err = spool_range(r, perfdata_range(&r->file, i), z);
@@ -106,25 +178,26 @@ static int spool_file(struct replay *r)
 	return err;
 }
 
-static int stamp_range(struct replay *r, const u8 *at, const u8 *end, u64 place)
+/* Where each sample is takes memory as well; how many there are is known. */
+static int make_stamps(struct replay *r)
 {
-	const u8 *rec, *start = at;
-	struct perf_event_header h;
-	int err = 0;
-	while (!err && perfdata_record(&r->file, &at, end, &rec, &h) > 0)
-		err = add_stamp(r, rec, &h, place + (u64)(rec - start));
-	return err;
+	u64 nr = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
+	if (r->file.compressed &&
+	    !budget_bytes(&r->file.budget, nr * 2 * sizeof(struct stamp),
+			  "sorting the samples that the recording unpacks to by time"))
+		return -E2BIG;
+	return vec_reserve(&r->stamps, nr) ? 0 : -ENOMEM;
 }
 
 int replay_perf_stamp(struct replay *r)
 {
 	const struct perfdata *f = &r->file;
-	int err = f->compressed ? spool_file(r) : 0;
+	int err = make_stamps(r);
 	for (size_t i = 0; i < perfdata_nr_ranges(f) && !err; i++) {
 		struct perfdata_range range = perfdata_range(f, i);
 		err = stamp_range(r, f->map + range.at, f->map + range.end, range.at);
 	}
-	if (!err && r->spool.nr)
-		err = stamp_range(r, r->spool.at, r->spool.at + r->spool.nr, f->map_size);
+	if (!err && f->compressed)
+		err = spool_file(r);
 	return err || !r->has_times ? err : sort_stamps(r);
 }
