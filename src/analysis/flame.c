@@ -4,10 +4,11 @@
 #include "base/strbuf.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_POINTS = 2 << 20 };
+enum { MAX_POINTS = 2 << 20, LEAST_TO_JOIN = MAX_POINTS / 16 };
 /* The kernel writes no more frames of a chain unless it is told to (sysctl kernel.perf_event_max_stack): PERF_MAX_STACK_DEPTH. */
 enum { KERNEL_CHAIN_MAX = 127 };
 
@@ -40,6 +41,7 @@ struct stacks {
 
 struct flame_sink {
 	struct sink sink;
+	atomic_size_t nr_points; /* of all shards */
 	struct stacks all;
 };
 
@@ -117,10 +119,36 @@ static int by_entry(const void *l, const void *r)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-/* Joins points of one stack that are close in time, more and more coarsely, until half of the room is free. */
+static void sift_down(struct flame_point *at, size_t from, size_t nr)
+{
+	struct flame_point p = at[from];
+	for (size_t child; (child = from * 2 + 1) < nr; from = child) {
+		child += child + 1 < nr && by_entry(&at[child], &at[child + 1]) < 0;
+		if (by_entry(&p, &at[child]) >= 0)
+			break;
+		at[from] = at[child];
+	}
+	at[from] = p;
+}
+
+/* In place: qsort() takes as much memory again. */
+static void sort_points(struct flame_point *at, size_t nr)
+{
+	for (size_t i = nr / 2; i--;)
+		sift_down(at, i, nr);
+	for (size_t i = nr; i-- > 1;) {
+		struct flame_point last = at[i];
+		at[i] = at[0];
+		at[0] = last;
+		sift_down(at, 0, i);
+	}
+}
+
+/* Joins points of one stack that are close in time, more and more coarsely, until half of them are gone. */
 static void join_points(struct stacks *s)
 {
-	qsort(s->points.at, s->points.nr, sizeof(*s->points.at), by_entry);
+	size_t most = s->points.nr / 2;
+	sort_points(s->points.at, s->points.nr);
 	for (s->shift = max(s->shift, 16u); s->shift < 63; s->shift++) {
 		size_t to = 0;
 		for (size_t i = 0; i < s->points.nr; i++) {
@@ -134,15 +162,13 @@ static void join_points(struct stacks *s)
 			}
 		}
 		s->points.nr = to;
-		if (to <= MAX_POINTS / 2)
+		if (to <= most)
 			return;
 	}
 }
 
 static int add_point(struct stacks *s, struct flame_point p)
 {
-	if (unlikely(s->points.nr >= MAX_POINTS))
-		join_points(s);
 	if (!big_vec_reserve(&s->points, s->points.nr + 1))
 		return -ENOMEM;
 	s->points.at[s->points.nr++] = p;
@@ -168,11 +194,24 @@ static void fetch_entry(const struct stacks *s, u32 chain)
 		__builtin_prefetch(&s->entries.at[s->by_chain.list.at[chain] - 1]);
 }
 
+/* Memory is that of all shards, however many there are. */
+static void limit_points(struct flame_sink *f, struct stacks *s, size_t before)
+{
+	size_t added = s->points.nr - before;
+	size_t all = atomic_fetch_add_explicit(&f->nr_points, added, memory_order_relaxed) + added;
+	if (likely(all < MAX_POINTS) || s->points.nr < LEAST_TO_JOIN)
+		return;
+	before = s->points.nr;
+	join_points(s);
+	atomic_fetch_sub_explicit(&f->nr_points, before - s->points.nr, memory_order_relaxed);
+}
+
 static int flame_feed(struct sink *k, void *state, const struct batch *b)
 {
 	struct stacks *s = state;
 	s32 last_tid = -2;
 	u32 last_comm = 0, task = 0;
+	size_t before = s->points.nr;
 	for (size_t i = 0; i < b->nr; i++)
 		fetch_head(s, b->samples[i].chain);
 	for (size_t i = 0; i < b->nr; i++)
@@ -197,6 +236,7 @@ static int flame_feed(struct sink *k, void *state, const struct batch *b)
 		if (err)
 			return err;
 	}
+	limit_points(container_of(k, struct flame_sink, sink), s, before);
 	return 0;
 }
 
@@ -230,6 +270,7 @@ static int flame_merge(struct sink *k, void *state, const u32 *map_frame, const 
 		p->node = entry_map[p->node];
 		to->points.at[to->points.nr++] = *p;
 	}
+	big_vec_free(&from->points);
 	to->shift = max(to->shift, from->shift);
 	return 0;
 }

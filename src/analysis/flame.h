@@ -2,7 +2,7 @@
  * Samples to stacks over time (model/flame.h). A sink keeps where, when and how much of each sample as ids; afterwards the stacks
  * of one or two runs are named and folded into trees of functions, one for each event and task.
  *
- * A sample costs a look into an array and 24 bytes. Beyond MAX_POINTS a shard joins samples of one stack that lie close
+ * A sample costs a look into an array and 24 bytes. Beyond MAX_POINTS in all, shards join samples of one stack that lie close
  * together in time, as coarsely as it must; flame.resolution_ns tells.
  */
 #pragma once

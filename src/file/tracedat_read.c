@@ -391,6 +391,21 @@ static int read_buffer_v6(struct tracedat *t, struct bytes opt)
 	return read_flyrecord(t, &b, name);
 }
 
+static bool takes_pages(struct tracedat *t, u32 size)
+{
+	if (size >= TRACEDAT_PAGE_MIN && size <= TRACEDAT_PAGE_MAX)
+		return true;
+	t->bad_page_size = true;
+	t->page_size = size;
+	return false;
+}
+
+static int refuse_pages(const struct tracedat *t, const char *name, struct diag *d)
+{
+	return diag_error(d, -EINVAL, "%s: invalid page size %u (%u to %u bytes are possible)",
+			  name, t->page_size, TRACEDAT_PAGE_MIN, TRACEDAT_PAGE_MAX);
+}
+
 static int read_buffer_v7(struct tracedat *t, struct bytes opt)
 {
 	u64 offset = bytes_u64(&opt);
@@ -398,7 +413,7 @@ static int read_buffer_v7(struct tracedat *t, struct bytes opt)
 	u32 page_size = bytes_u32(&opt), nr = bytes_u32(&opt);
 	if (opt.bad || nr > bytes_left(&opt) / 20)
 		return -EBADMSG;
-	if (page_size < TRACEDAT_PAGE_MIN || page_size > TRACEDAT_PAGE_MAX)
+	if (!takes_pages(t, page_size))
 		return -EINVAL;
 	struct tracedat_section data;
 	int err = section_at(t, offset, &data);
@@ -694,12 +709,15 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 	t->swap = b.swap = t->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	t->long_size = bytes_u8(&b);
 	t->page_size = bytes_u32(&b);
-	if (b.bad || (t->long_size != 4 && t->long_size != 8) || t->page_size < TRACEDAT_PAGE_MIN ||
-	    t->page_size > TRACEDAT_PAGE_MAX)
+	if (b.bad || (t->long_size != 4 && t->long_size != 8))
 		return diag_error(d, -EINVAL, "%s: the file's header is broken or cut", name);
+	if (!takes_pages(t, t->page_size))
+		return refuse_pages(t, name, d);
 	int err = format_parse_header_page(NULL, 0, t->long_size, &t->layout);
 	if (!err)
 		err = t->version == 6 ? read_v6(t, &b) : read_v7(t, &b, name, d);
+	if (err && t->bad_page_size)
+		return refuse_pages(t, name, d);
 	if (err == -EBADMSG || err == -EINVAL)
 		return diag_error(d, -EINVAL, "%s: broken or cut before the recorded events", name);
 	if (t->budget.stage)

@@ -115,6 +115,7 @@ struct tracedat {
 	bool swap;
 	u8 long_size;
 	u32 page_size;
+	bool bad_page_size; /* that is what is wrong with the file */
 	enum compress_kind compression;
 	const char *packer_version; /* version 7: of the library that packed; borrowed from the map */
 	u64 rest_at; /* version 6: behind the number of CPUs; version 7: where sections begin */

@@ -34,6 +34,17 @@ like "$("$SONDE" flame -i wild_periods --term 2>messages)" '^\|:7 +\|:8$' "wild_
 "$SONDE" report --stdio -i wild_times --time 50%-100% >out 2>messages
 like "$(cat out)" "Samples: 2 " "wild_times: the second half of all time has its samples"
 
+# Times that go backwards, or that span all there are: what lies between them is nothing, not centuries.
+make wild_trace
+"$SONDE" export --to perfetto -i wild_trace -o out.json 2>messages
+is "$(grep -o '"ts":[0-9]*' out.json | sort -u | tr '\n' ' ')" '"ts":0 "ts":9007199254740991 ' "wild_trace: exported times do not wrap around"
+make backwards_wakeup
+like "$("$SONDE" ftrace report -w -i backwards_wakeup 2>messages)" 'Latency: 0\.000 usecs' "backwards_wakeup: no latency"
+like "$("$SONDE" ftrace report --profile -i backwards_wakeup 2>messages)" 'sched_wakeup:0x9 \(1\) Total: 0 Avg: 0 Max: 0\(' \
+	"backwards_wakeup: no time between the two events"
+make backwards_calls
+like "$("$SONDE" ftrace graph -i backwards_calls 2>messages)" '^ +1 +0 +0 +0 +0 +0xffffffff81000000$' "backwards_calls: a call that took no time"
+
 # ---- small files that want much ----
 
 # KIND WANT COMMAND...: the command's cost is within bounds, and it answers (WANT empty) or refuses with a message that fits WANT.
@@ -62,7 +73,7 @@ too_much='would take too much (time|memory) for a file of [0-9]+ bytes'
 for command in "ftrace report" "script" "flame --term"; do
 	# shellcheck disable=SC2086
 	on() { costs "$1" "$2" $command -i "$1"; }
-	on page_size_1 'page_size_1: broken or cut before the recorded events'
+	on page_size_1 'page_size_1: invalid page size 1 \(64 to'
 	on pages_claimed "pages_claimed: unpacking its pages $too_much"
 	on cpus_and_buffers "cpus_and_buffers: the list of CPUs of its buffers $too_much"
 	on chunk_lists "chunk_lists: the lists of its packed pages $too_much"
@@ -75,6 +86,8 @@ for command in "ftrace report" "script" "flame --term"; do
 	on pages_again "pages_again: reading its pages $too_much"
 done
 costs pages_allowed "" ftrace report -i pages_allowed
+costs pages_allowed "" script -i pages_allowed
+costs pages_allowed "" flame --term -i pages_allowed
 
 for command in "report --stdio --group" "script" "evlist -g" "report --header-only" "buildid-list"; do
 	# shellcheck disable=SC2086
@@ -91,6 +104,19 @@ costs expands "" script -i expands
 like "$(cat messages)" "unpacking the recording's records gives more than 50 times their size; read up to byte" "expands: says so"
 costs expands_allowed "" script -i expands_allowed
 is "$(cat messages)" "" "expands_allowed: says nothing"
+# What it unpacks to stays in memory only in proportion to the file: sorted on a disk, or refused where it is all different.
+if [ -z "$sanitized" ]; then
+	for command in "report --stdio" "script" "flame --term" "export --to folded -o out.folded"; do
+		# shellcheck disable=SC2086
+		costs expands_chains "what the recording unpacks to would take too much memory for a file of [0-9]+ bytes" $command -i expands_chains
+	done
+else
+	skip "memory is not measured under a sanitizer" "expands_chains"
+fi
+for command in "report --stdio" "script" "flame --term" "export --to folded -o out.folded" "evlist"; do
+	# shellcheck disable=SC2086
+	costs expands_maps "" $command -i expands_maps
+done
 cp expands broken
 costs broken "cannot repair 'broken': unpacking its records gives more than 50 times their size" data repair broken
 cmp expands broken
@@ -107,6 +133,22 @@ quick lines_again report --stdio -s sym,srcline
 like "$(cat out)" 'x\.c:1$' "lines_again: the lines are told"
 quick stubs_of_one_slot report --stdio -s sym
 quick counts_of_cpus stat report
+# Pipes that begin like a recording and never end.
+endless() { printf 'PERFILE2\020\0\0\0\0\0\0\0'; exec "$@"; }
+for command in "report --stdio" "script" "flame --term" "evlist" "buildid-list"; do
+	# shellcheck disable=SC2086
+	python3 "$SONDE_SRC/tests/gen/measure.py" cost "$SONDE" $command -i - < <(endless cat /dev/zero 2>/dev/null) >out 2>messages
+	read -r status cpu mb <cost
+	isnt "$status" late "an endless pipe of zeros: $command ends"
+	[ -n "$sanitized" ] || [ "$mb" -le 84 ]
+	ok $? "an endless pipe of zeros: $command: memory" || diag "$mb MB, $cpu s"
+	# shellcheck disable=SC2086
+	python3 "$SONDE_SRC/tests/gen/measure.py" cost "$SONDE" $command -i - < <(endless cat /dev/urandom 2>/dev/null) >out 2>messages
+	read -r status cpu mb <cost
+	isnt "$status" late "an endless pipe of anything: $command ends"
+	[ -n "$sanitized" ] || [ "$mb" -le 84 ]
+	ok $? "an endless pipe of anything: $command: memory" || diag "$mb MB, $cpu s"
+done
 # Files that claim terabytes are sparse; where that cannot be, they cannot be made either.
 for kind in sparse_note sparse_symbols sparse_link notes_overlap dwarf_shared; do
 	if ! python3 "$SONDE_SRC/tests/gen/hostile.py" "$kind" "$kind" 2>messages; then

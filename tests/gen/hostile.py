@@ -155,6 +155,55 @@ def expands_allowed():
     return expands(25)
 
 
+def zstd_variants(unit, values):
+    """512 bytes again and again, of which the first 8 are new each time: 8 literals and one match, 11 bytes."""
+    assert len(unit) == 512
+    blocks = []
+    per = 255
+    for i in range(0, len(values), per):
+        some = values[i:i + per]
+        bits, width = 1, 0
+        for _ in some:
+            # Read backwards: the first sequence's offset comes first, then its match length.
+            bits = bits << 9 | 3
+            bits = bits << 8 | (504 - 259)
+            width += 17
+        stream = bits.to_bytes((width + 8) // 8, "little")
+        literals = b"".join(struct.pack("<Q", v) for v in some)
+        head = struct.pack("<I", len(literals) << 4 | 3 << 2)[:3]
+        count = bytes([len(some)]) if len(some) < 128 else bytes([(len(some) >> 8) + 128, len(some) & 255])
+        body = head + literals + count + bytes([0x54, 8, 9, 44]) + stream
+        blocks.append(struct.pack("<I", len(body) << 3 | 2 << 1)[:3] + body)
+    return b"".join(blocks)
+
+
+def variants(sample_type, unit, at, nr, seed=b""):
+    """A compressed recording of nr records like `unit` that differ in the word at `at`."""
+    turned = unit[at:] + unit[:at]
+    raw = seed + unit[:at] + turned
+    stream = struct.pack("<IBB", 0xFD2FB528, 0, 0x58) + struct.pack("<I", len(raw) << 3)[:3] + raw
+    stream += zstd_variants(turned, [0x400000 + i * 64 for i in range(nr)])
+    stream += struct.pack("<I", len(unit) - at << 3 | 1)[:3] + unit[at:]
+    pieces = [stream[i:i + 60000] for i in range(0, len(stream), 60000)]
+    data = b"".join(struct.pack("<IHH", REC_COMPRESSED, 0, 8 + len(p)) + p for p in pieces)
+    return perf_file([attr(sample_type)], data, [(27, struct.pack("<IIIII", 1, 1, 1, 1000, 1 << 20))])
+
+
+def expands_chains(nr=300000):
+    """3.4 MB of samples with call chains of 58 addresses, each unlike all others: 150 MB."""
+    chain = [CONTEXT_USER] + [0x10000 + i * 16 for i in range(57)]
+    body = struct.pack("<QIIQQQ", 0x1000, 7, 7, 5, 1, len(chain)) + struct.pack("<58Q", *chain)
+    unit = record(REC_SAMPLE, body)
+    return variants(SIMPLE | SAMPLE_CALLCHAIN, unit, len(unit) - 8, nr)
+
+
+def expands_maps(nr=300000):
+    """3.4 MB of maps of files with long names, each at another address: 150 MB."""
+    body = struct.pack("<IIQQQ", 7, 7, 0x400000, 64, 0) + (b"/" + b"x" * 460).ljust(472, b"\0")
+    unit = record(REC_MMAP, body)
+    return variants(SIMPLE, unit, 16, nr, sample(0x1000, 7, 5))
+
+
 # ---- trace.dat ----
 
 HEADER_PAGE = b"""\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
@@ -322,6 +371,58 @@ def pages_allowed():
     return pages_again(100)
 
 
+COMMON = FORMAT[FORMAT.index(b"format:"):FORMAT.index(b"\nprint fmt")]
+
+
+def trace_format(name, number, fields):
+    """fields: (C type and name, size); they follow the common ones."""
+    text, at = b"", 8
+    for declared, size in fields:
+        text += b"\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:0;\n" % (declared, at, size)
+        at += size
+    return b"name: %s\nID: %d\n%s\n%s\nprint fmt: \"\"\n" % (name, number, COMMON, text)
+
+
+def one_event(time, number, body=b"", size=4096, pid=7):
+    """A page with one event."""
+    event = struct.pack("<HBBi", number, 0, 0, pid) + body
+    event = struct.pack("<I", len(event) // 4) + event
+    return (struct.pack("<QQ", time, len(event)) + event).ljust(size, b"\0")
+
+
+def trace_of(system, formats, pages):
+    """Version 6, one CPU."""
+    head = trace_start(b"6") + header_info() + struct.pack("<I", 0)
+    head += struct.pack("<I", 1) + system + b"\0" + struct.pack("<I", len(formats))
+    head += b"".join(struct.pack("<Q", len(f)) + f for f in formats) + struct.pack("<IIQ", 0, 0, 0)
+    data = b"".join(pages)
+    head += struct.pack("<I", 1) + b"flyrecord\0"
+    return head + struct.pack("<QQ", len(head) + 16, len(data)) + data
+
+
+def wild_trace():
+    """Events in the first microsecond there is, and in the last."""
+    return trace_of(b"test", [FORMAT], [one_event(1000, 300), one_event(U64 - 5000, 300), one_event(U64 - 1, 300)])
+
+
+def backwards_wakeup():
+    """A task that runs 4 us before it is woken up."""
+    wakeup = trace_format(b"sched_wakeup", 301, [(b"char comm[16]", 16), (b"pid_t pid", 4), (b"int prio", 4), (b"int target_cpu", 4)])
+    switch = trace_format(b"sched_switch", 302, [(b"char prev_comm[16]", 16), (b"pid_t prev_pid", 4), (b"int prev_prio", 4), (b"long prev_state", 8),
+                                                 (b"char next_comm[16]", 16), (b"pid_t next_pid", 4), (b"int next_prio", 4)])
+    woken = struct.pack("<16siii", b"late", 9, 120, 0)
+    runs = struct.pack("<16siiq16sii", b"idle", 0, 120, 0, b"late", 9, 120)
+    return trace_of(b"sched", [wakeup, switch], [one_event(9000, 301, woken), one_event(5000, 302, runs)])
+
+
+def backwards_calls():
+    """A function that returns 4 us before it is called, and tells nothing of how long it took."""
+    entry = trace_format(b"funcgraph_entry", 11, [(b"unsigned long func", 8), (b"int depth", 4)])
+    leave = trace_format(b"funcgraph_exit", 10, [(b"unsigned long func", 8), (b"int depth", 4)])
+    body = struct.pack("<Qi", 0xffffffff81000000, 0)
+    return trace_of(b"ftrace", [entry, leave], [one_event(9000, 11, body), one_event(5000, 10, body)])
+
+
 # ---- ELF: FILE is a recording with samples in FILE.elf ----
 
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE, SHF_COMPRESSED = 1, 2, 3, 7, 1 << 11
@@ -475,8 +576,8 @@ def counts_of_cpus():
 OF_ELF = {f.__name__: f for f in (sparse_note, sparse_symbols, sparse_link, notes_overlap, dwarf_shared, cfi_rules, lines_again,
                                   stubs_of_one_slot)}
 KINDS = {f.__name__: f for f in (wild_times, late_zero, wild_periods, ids_overlap, ids_collide, frames_collide, groups_many,
-                                 maps_of_one_path, expands, expands_allowed, page_size_1, cpus_and_buffers, chunk_lists, chunks_of_cpus, chunks_held, chunks_allowed, section_again,
-                                 formats_again, pages_again, pages_at_once, pages_allowed, pages_claimed, counts_of_cpus)}
+                                 maps_of_one_path, expands, expands_allowed, expands_chains, expands_maps, page_size_1, cpus_and_buffers, chunk_lists, chunks_of_cpus, chunks_held, chunks_allowed, section_again,
+                                 formats_again, pages_again, pages_at_once, pages_allowed, pages_claimed, counts_of_cpus, wild_trace, backwards_wakeup, backwards_calls)}
 
 
 def main():
