@@ -13,6 +13,8 @@
 
 #include <limits.h>
 
+enum { SYMBOLS_MIN_UNNAMED = 20 }; /* rows of bare addresses that fill a screen */
+
 struct symbol_opts {
 	const char *symfs;
 	const char *vmlinux;

@@ -125,7 +125,7 @@ static void tell_packages(const struct sym_config *cfg, const char *const *paths
 }
 
 /* A recording from elsewhere can miss hundreds of files: the heaviest are named. */
-static void tell(const struct sym_config *cfg, const struct group *groups, u32 nr)
+static void tell(struct sym_config *cfg, const struct group *groups, u32 nr)
 {
 	u32 told = 0, more = 0;
 	const char *stripped[64];
@@ -146,6 +146,8 @@ static void tell(const struct sym_config *cfg, const struct group *groups, u32 n
 			stripped[nr_stripped++] = g->info->path;
 	}
 	tell_packages(cfg, stripped, nr_stripped);
+	if (nr_stripped)
+		cfg->min_unnamed = 0; /* once: a stream is resolved round by round */
 	if (more)
 		diag_note(cfg->diag, "%u more files could not be used; -v names them all", more);
 }
@@ -184,8 +186,8 @@ static const char *made_hint(const struct catalog *c)
 	       "--perf-basic-prof, python: -X perf)";
 }
 
-static void tell_made(const struct sym_config *cfg, const struct catalog *c,
-		      const struct group *groups, u32 nr)
+static void tell_made(struct sym_config *cfg, const struct catalog *c, const struct group *groups,
+		      u32 nr)
 {
 	u32 unnamed = 0;
 	for (u32 i = 0; i < nr; i++)
@@ -195,6 +197,7 @@ static void tell_made(const struct sym_config *cfg, const struct catalog *c,
 		return;
 	diag_note(cfg->diag, "%u addresses in code made at run time (JIT) have no name", unnamed);
 	diag_hint(cfg->diag, "%s", made_hint(c));
+	cfg->min_unnamed = 0;
 }
 
 /* Who records without seeing the kernel's addresses cannot say where it lies: its frames are of no image. */
@@ -230,9 +233,9 @@ static int sym_resolve(struct names *names, const struct catalog *c,
 		err = run_groups(&j);
 	if (!err)
 		err = resolve_ids(&j);
-	tell(&n->cfg, j.groups, j.nr_groups);
 	tell_fetch(&n->cfg);
 	tell_made(&n->cfg, c, j.groups, j.nr_groups);
+	tell(&n->cfg, j.groups, j.nr_groups);
 	tell_hidden(&n->cfg, c, frames);
 	for (u32 i = 0; i < j.nr_groups; i++) {
 		struct answers *kept = j.groups[i].kept.mapped ? vec_push(&n->kept) : NULL;

@@ -63,6 +63,13 @@ gcc -O1 -o many many.c && strip many
 err=$("$SONDE" report --stdio -g none -i many.data 2>&1 >/dev/null)
 like "$err" 'many is stripped: [0-9]+ of the [0-9]+ addresses in it have no symbol' "a stripped program is noted"
 like "$err" 'hint: install its debugging symbols, or set DEBUGINFOD_URLS' "... with what helps"
+for verb in "script" "annotate --stdio" "flame -o many.html"; do # once, and not for each sample or round
+	# shellcheck disable=SC2086
+	err=$("$SONDE" $verb -i many.data 2>&1 >/dev/null)
+	is "$(grep -c 'many is stripped: .* have no symbol' <<<"$err")" 1 "$verb: noted, too" || diag "$err"
+done
+"$SONDE" record -q -F 1999 -e cpu-clock:u -o - -- ./many 20000 2>/dev/null | "$SONDE" script -i - 2>err >/dev/null
+is "$(grep -c 'many is stripped' err)" 1 "script of a stream: noted once"
 python=$(readlink -f /usr/bin/python3)
 if [ -f "/var/lib/dpkg/info/${python##*/}-minimal.list" ] && [ ! -f "/var/lib/dpkg/info/${python##*/}-dbg.list" ]; then
 	"$SONDE" record -q -F 1999 -e cpu-clock:u -g -o python.data -- "$python" -S -c 'x = sum(len(repr({i: [i] * 9})) for i in range(300000))' 2>/dev/null

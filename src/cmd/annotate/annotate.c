@@ -130,6 +130,7 @@ static void annotate_defaults(void *opts)
 	o->source = true;
 	o->jumps = true;
 	o->group = true;
+	o->symbols.min_unnamed = SYMBOLS_MIN_UNNAMED;
 }
 
 static int parse_style(struct annotating *a)

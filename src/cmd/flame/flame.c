@@ -511,6 +511,7 @@ static void flame_defaults(void *opts)
 {
 	struct flame_opts *o = opts;
 	o->width = 1200;
+	o->symbols.min_unnamed = SYMBOLS_MIN_UNNAMED;
 	o->code = true;
 }
 

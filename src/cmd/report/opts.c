@@ -305,7 +305,7 @@ void report_defaults(void *opts)
 	o->group = true;
 	o->pretty = "normal";
 	o->graph.min_percent = 0.5;
-	o->symbols.min_unnamed = 20; /* rows of bare addresses fill a screen */
+	o->symbols.min_unnamed = SYMBOLS_MIN_UNNAMED;
 }
 
 /* "--sort comm, dso, symbol" of old texts: a list that ends in a comma goes on in the next word. */

@@ -204,7 +204,9 @@ static const struct opt_example script_examples[] = {
 
 static void script_defaults(void *opts)
 {
-	((struct script_opts *)opts)->input = "perf.data";
+	struct script_opts *o = opts;
+	o->input = "perf.data";
+	o->symbols.min_unnamed = SYMBOLS_MIN_UNNAMED;
 }
 
 struct script {
