@@ -1,5 +1,8 @@
 #include "session/debug_package.h"
 
+#include "base/opener.h"
+#include "image/buildid.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -11,12 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LIST_MAX = 32 << 20, PACKAGE_MAX = 128, PATHS_MAX = 64 };
+enum { LIST_MAX = 256 << 20, PACKAGE_MAX = 128, PATHS_MAX = 64 };
 
 /* A file on its way: as lists may spell it (Debian 12 still has /lib where files are in /usr/lib), and whose it is. */
 struct asked {
 	char lines[2][PATH_MAX + 2]; /* "\nPATH\n"; "": none */
 	char owner[PACKAGE_MAX];
+	char id[BUILDID_TEXT]; /* build ID; "": not known */
+	char symbols[PACKAGE_MAX]; /* the package that has its symbols, by build ID; "": not found */
 };
 
 static void spell(struct asked *a, const char *path)
@@ -117,6 +122,69 @@ static bool is_installed(int dir, const char *package)
 	return there;
 }
 
+/* ---- by build ID ------------------------------------------------------------------------------------------------ */
+
+static void read_id(struct asked *a, const char *root, const char *path, struct opener *opener)
+{
+	char full[PATH_MAX];
+	struct elfimg e;
+	struct buildid id;
+	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full) ||
+	    elfimg_open(&e, full, opener))
+		return;
+	if (!buildid_of_image(&e, &id))
+		(void)buildid_text(&id, a->id);
+	elfimg_close(&e);
+}
+
+/* What Debian calls packages; it goes into a command line. */
+static bool is_package(const char *name, size_t len)
+{
+	bool good = len > 1 && len < PACKAGE_MAX && isalnum((unsigned char)name[0]);
+	for (size_t i = 0; i < len && good; i++)
+		good = islower((unsigned char)name[i]) || isdigit((unsigned char)name[i]) ||
+		       strchr("+-.", name[i]);
+	return good;
+}
+
+/* A list of packages that apt has fetched: "Package: NAME" begins an entry, "Build-Ids: ID ID ..." is one of its lines. */
+static void find_id(struct asked *a, const char *text, size_t size)
+{
+	static const char head[] = "\nPackage: ", ids[] = "\nBuild-Ids: ";
+	const char *at = a->id[0] ? memmem(text, size, a->id, strlen(a->id)) : NULL;
+	const char *line = at ? memrchr(text, '\n', (size_t)(at - text)) : NULL;
+	if (!line || strncmp(line, ids, sizeof(ids) - 1))
+		return;
+	const char *entry = line;
+	while (entry && strncmp(entry, head, sizeof(head) - 1) && entry[1] != '\n')
+		entry = memrchr(text, '\n', (size_t)(entry - text));
+	if (!entry || strncmp(entry, head, sizeof(head) - 1))
+		return;
+	const char *name = entry + sizeof(head) - 1;
+	size_t len = strcspn(name, "\n");
+	if (is_package(name, len))
+		(void)snprintf(a->symbols, sizeof(a->symbols), "%.*s", (int)len, name);
+}
+
+/* Only lists of archives with debugging symbols; those that apt keeps packed are passed over. */
+static void find_ids(struct asked *asked, size_t nr, const char *root)
+{
+	char folder[PATH_MAX];
+	(void)snprintf(folder, sizeof(folder), "%s/var/lib/apt/lists", root);
+	DIR *dir = opendir(folder);
+	for (const struct dirent *e; dir && (e = readdir(dir));) {
+		size_t len = strlen(e->d_name), size = 0;
+		if (!strstr(e->d_name, "debug") || len < 9 ||
+		    strcmp(e->d_name + len - 9, "_Packages"))
+			continue;
+		_cleanup_free_ char *text = read_list(dirfd(dir), e->d_name, &size);
+		for (size_t i = 0; text && i < nr; i++)
+			find_id(&asked[i], text, size);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 /* Whether `word` is one of the words there. */
 static bool has_word(struct strbuf *s, size_t from, const char *word)
 {
@@ -137,16 +205,25 @@ size_t debug_packages(const char *root, const char *const *paths, size_t nr, str
 	DIR *dir = nr && asked ? opendir(folder) : NULL;
 	if (!dir)
 		return 0;
-	for (size_t i = 0; i < nr; i++)
+	struct opener *opener = opener_new(NULL);
+	for (size_t i = 0; i < nr; i++) {
 		spell(&asked[i], paths[i]);
+		if (opener)
+			read_id(&asked[i], root, paths[i], opener);
+	}
+	opener_free(opener);
+	find_ids(asked, nr, root);
 	for (const struct dirent *e; (e = readdir(dir));)
 		if (package_of_list(e->d_name, package))
 			find_in_list(asked, nr, dirfd(dir), e->d_name, package);
 	size_t from = to->len, found = 0;
 	for (size_t i = 0; i < nr; i++) {
-		if (!asked[i].owner[0])
+		if (asked[i].symbols[0])
+			(void)snprintf(name, sizeof(name), "%s", asked[i].symbols);
+		else if (asked[i].owner[0])
+			debug_name(asked[i].owner, name);
+		else
 			continue;
-		debug_name(asked[i].owner, name);
 		if (is_installed(dirfd(dir), name) || has_word(to, from, name))
 			continue;
 		strbuf_printf(to, "%s%s", found++ ? " " : "", name);

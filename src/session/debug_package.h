@@ -1,6 +1,7 @@
 /*
  * Which Debian package has what was stripped from a program. The database of installed packages (lists of files, plain text) says which
- * package a file belongs to, and Debian's naming where its symbols are. Files are read, nothing is executed.
+ * package a file belongs to, and Debian's naming where its symbols are. Where apt has the list of an archive with debugging symbols, that
+ * says it by build ID. Files are read, nothing is executed.
  */
 #pragma once
 

@@ -3,22 +3,67 @@
 
 #include "session/debug_package.h"
 
+#include <elf.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static char root[] = "/tmp/sonde-dpkg.XXXXXX";
 
-static void list(const char *name, const char *text)
+static void text_file(const char *folder, const char *name, const char *text)
 {
 	char path[256];
-	snprintf(path, sizeof(path), "%s/var/lib/dpkg/info/%s", root, name);
+	snprintf(path, sizeof(path), "%s%s/%s", root, folder, name);
 	FILE *f = fopen(path, "w");
 	if (!f || fputs(text, f) < 0)
 		printf("# cannot write %s\n", path);
 	if (f)
 		fclose(f);
 }
+
+static void list(const char *name, const char *text)
+{
+	text_file("/var/lib/dpkg/info", name, text);
+}
+
+/* A program that is nothing but its build ID: 20 times the byte. */
+static void program(const char *name, u8 byte)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segment;
+		Elf64_Nhdr note;
+		char owner[4];
+		u8 id[20];
+	} elf = {
+		.head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			  .e_type = ET_DYN,
+			  .e_machine = EM_X86_64,
+			  .e_version = EV_CURRENT,
+			  .e_phoff = sizeof(Elf64_Ehdr),
+			  .e_ehsize = sizeof(Elf64_Ehdr),
+			  .e_phentsize = sizeof(Elf64_Phdr),
+			  .e_phnum = 1 },
+		.segment = { .p_type = PT_NOTE,
+			     .p_offset = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+			     .p_filesz = sizeof(Elf64_Nhdr) + 24,
+			     .p_memsz = sizeof(Elf64_Nhdr) + 24,
+			     .p_align = 4 },
+		.note = { .n_namesz = 4, .n_descsz = 20, .n_type = NT_GNU_BUILD_ID },
+		.owner = "GNU",
+	};
+	char path[256];
+	memset(elf.id, byte, sizeof(elf.id));
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	FILE *f = fopen(path, "w");
+	if (!f || fwrite(&elf, sizeof(elf), 1, f) != 1)
+		printf("# cannot write %s\n", path);
+	if (f)
+		fclose(f);
+}
+
+#define ID(b) b b b b b b b b b b b b b b b b b b b b
 
 static void named(const char *const *paths, size_t nr, const char *want, const char *what)
 {
@@ -34,14 +79,41 @@ static void named(const char *const *paths, size_t nr, const char *want, const c
 	named((const char *const[]){ __VA_ARGS__ },                                                \
 	      sizeof((const char *const[]){ __VA_ARGS__ }) / 8, want, what)
 
+/* An archive with debugging symbols that apt knows. */
+static void by_build_id(void)
+{
+	static const char lists[] = "/var/lib/apt/lists";
+	program("tool", 0xab);
+	program("other", 0xcd);
+	program("evil", 0xef);
+	list("tools.list", "/tool\n/other\n/evil\n");
+	NAMED("tools-dbgsym", "without a list by build ID: by name", "/tool");
+	text_file(
+		lists, "deb.debian.org_debian-debug_dists_x-debug_main_binary-amd64_Packages",
+		"Package: first-dbgsym\nBuild-Ids: 1111\nSize: 1\n\n"
+		"Package: tools-bin-dbgsym\nArchitecture: amd64\nBuild-Ids: 0123 " ID(
+			"ab") "\nSize: 2\n\nPackage: words\nDescription: " ID("cd") "\n\n"
+										    "Package: "
+										    "evil;"
+										    "reboot\nBuild-"
+										    "Ids: " ID(
+											    "ef") "\n");
+	text_file(lists, "deb.debian.org_debian_dists_x_main_binary-amd64_Packages",
+		  "Package: wrong\nBuild-Ids: " ID("cd") "\n");
+	NAMED("tools-bin-dbgsym", "the package that has the build ID", "/tool");
+	NAMED("tools-dbgsym", "an ID elsewhere in an entry does not count", "/other");
+	NAMED("tools-dbgsym", "nor does a name that is none", "/evil");
+}
+
 int main(void)
 {
 	char path[256] = "";
 	if (!mkdtemp(root))
 		return 1;
-	static const char *const folders[] = { "/var", "/var/lib", "/var/lib/dpkg",
-					       "/var/lib/dpkg/info" };
-	for (size_t i = 0; i < 4; i++) {
+	static const char *const folders[] = { "/var",		"/var/lib",
+					       "/var/lib/dpkg", "/var/lib/dpkg/info",
+					       "/var/lib/apt",	"/var/lib/apt/lists" };
+	for (size_t i = 0; i < 6; i++) {
 		snprintf(path, sizeof(path), "%s%s", root, folders[i]);
 		(void)mkdir(path, 0700);
 	}
@@ -69,6 +141,7 @@ int main(void)
 	NAMED("", "a package's name that is none is not handed on", "/usr/bin/evil");
 	NAMED("", "not a list", "/usr/bin/other");
 	NAMED("", "a path with a line end", "/bin\n/bin/ls");
+	by_build_id();
 	snprintf(path, sizeof(path), "rm -r %s", root);
 	if (system(path))
 		printf("# %s is left\n", root);
