@@ -200,7 +200,7 @@ volatile unsigned long sum;
 F(one) F(two) F(three) F(four)
 int main(void) { while (clock() < CLOCKS_PER_SEC / 2) { one(); two(); three(); four(); } }
 EOF
-gcc -O1 -o many many.c && "$SONDE" record -q -e cpu-clock:u,task-clock:u -c 500000 -o many.data ./many 2>/dev/null
+gcc -O1 -o many many.c && "$SONDE" record -N -q -e cpu-clock:u,task-clock:u -c 500000 -o many.data ./many 2>/dev/null
 cp many many.kept
 "$SONDE" annotate -i many.data --stdio >/dev/null 2>err
 is "$(grep -c 'no code to show' err)" 0 "nothing is missing while the program is there"

@@ -26,7 +26,7 @@ program first
 ok $? "a program" || { done_testing; exit; }
 old=$(id prog)
 exits 0 "record" "$SONDE" record -g -e cpu-clock -F 999 -o own.data -- ./prog
-like "$err" "; [0-9]+ files? kept in $PWD/kept; our own cost" "says where it kept something"
+like "$err" "ms CPU; [0-9]+ files? kept in $PWD/kept$" "says where it kept something"
 is "$(readlink "kept/.build-id/${old:0:2}/${old:2}")" "../..$PWD/prog/$old" "the link is perf's"
 cmp -s prog "kept/.build-id/${old:0:2}/${old:2}/elf"
 ok $? "the program is kept"

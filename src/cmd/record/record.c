@@ -240,10 +240,11 @@ static void say_result(struct record_session *s, bool failed)
 			strbuf_printf(to, ", throttled %llu times",
 				      (unsigned long long)st.nr_throttled);
 		add_stacks(to, &st);
+		strbuf_printf(to, "; our own cost %.0f ms CPU", cpu_seconds() * 1e3);
 		if (kept.nr_files)
 			strbuf_printf(to, "; %u file%s kept in %s", kept.nr_files,
 				      kept.nr_files == 1 ? "" : "s", kept.dir);
-		strbuf_printf(to, "; our own cost %.0f ms CPU\n", cpu_seconds() * 1e3);
+		strbuf_char(to, '\n');
 	}
 	(void)strbuf_flush(&s->app->err);
 }
