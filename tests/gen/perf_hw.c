@@ -1,5 +1,5 @@
 /*
- * Recordings of hardware that is not here: perf_hw branch|lbr|mem|real|wide|group PROGRAM ADDR FILE [swap] [data=ADDR]. Samples lie in a function
+ * Recordings of hardware that is not here: perf_hw branch|walk|lbr|mem|real|wide|group PROGRAM ADDR FILE [swap] [data=ADDR]. Samples lie in a function
  * of PROGRAM at the file offset ADDR (hexadecimal); with branch stacks of every kind of entry, or with call stacks of branches (lbr), or with data addresses and where the data
  * came from: any bits at all (mem), or as a CPU sets them (real), or with everything else that a sample can carry (wide), of accesses to
  * an object at the offset data=. group: three events with call chains, of two sockets, and what threads have counted.
@@ -92,6 +92,27 @@ static void add_branches(struct perfwrite *w, u64 at, u32 i)
 	struct perfwrite_sample s = sample(at, i);
 	s.branches = words;
 	s.nr_branches = nr;
+	perfwrite_sample(w, 0, &s);
+}
+
+/* A walk through small functions one behind the other: blocks that a branch enters at one end and another one leaves at the other. */
+static void add_walk(struct perfwrite *w, u64 at, u32 i)
+{
+	enum { STEPS = 8 };
+	u64 words[3 * STEPS], to = BASE + at + 4 * dice(10);
+	struct perfwrite_sample s = sample(at, i);
+	for (u64 k = 0; k < STEPS; k++) { /* the newest branch comes first in a stack */
+		u64 *entry = &words[3 * (STEPS - 1 - k)];
+		u64 cycles = dice(12) ? 1 + dice(40) : 0;
+		entry[0] = to + dice(3) * 4;
+		to = dice(20) ? BASE + at + 4 * dice(10) : 0xffffffff81000000ull;
+		entry[1] = to;
+		entry[2] = 1ull << dice(2) | cycles << 4 | 1ull << 20;
+		if (w->form & PERFWRITE_SWAP)
+			entry[2] = other_end(entry[2]);
+	}
+	s.branches = words;
+	s.nr_branches = STEPS;
 	perfwrite_sample(w, 0, &s);
 }
 
@@ -308,6 +329,7 @@ int main(int argc, char **argv)
 		return 1;
 	bool branch = !strcmp(argv[1], "branch");
 	bool wide = !strcmp(argv[1], "wide"), calls = !strcmp(argv[1], "lbr");
+	bool walk = !strcmp(argv[1], "walk");
 	u64 at = strtoull(argv[3], NULL, 16), data = 0;
 	unsigned form = 0;
 	for (int i = 5; i < argc; i++) {
@@ -320,8 +342,8 @@ int main(int argc, char **argv)
 		begin_group(&w, argv[2], form);
 	else
 		begin(&w, argv[2],
-		      calls    ? PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_CALLCHAIN
-		      : branch ? PERF_SAMPLE_BRANCH_STACK
+		      calls	       ? PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_CALLCHAIN
+		      : branch || walk ? PERF_SAMPLE_BRANCH_STACK
 		      : wide ? PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
 				       PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_TRANSACTION |
 				       PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
@@ -334,6 +356,7 @@ int main(int argc, char **argv)
 		: calls	 ? add_calls(&w, at, i)
 		: wide	 ? add_wide(&w, at, data, i)
 		: branch ? add_branches(&w, at, i)
+		: walk	 ? add_walk(&w, at, i)
 			 : add_access(&w, at, i, *argv[1] == 'r');
 	for (u32 i = 0; group && i < THREADS; i++)
 		add_counts(&w, (i * 3 + 1) % THREADS);
@@ -342,7 +365,7 @@ int main(int argc, char **argv)
 	perfwrite_feature_str(&w, FEAT_ARCH, "x86_64");
 	if (group)
 		end_group(&w, form);
-	if (branch)
+	if (branch || walk)
 		perfwrite_feature(&w, FEAT_BRANCH_STACK, NULL, 0);
 	perfwrite_end(&w);
 	FILE *f = fopen(argv[4], "w");

@@ -144,6 +144,8 @@ const struct opt report_rows[] = {
 	OPT_STR('F', "fields", struct report_opts, fields,
 		"KEYS", "columns, in this order; rows are then sorted by them; +KEY: besides the usual ones",
 		.words = report_key_words),
+	OPT_FLAG(0, "total-cycles", struct report_opts, total_cycles,
+		 "of branch stacks: basic blocks by the cycles sampled in them"),
 	OPT_CALL('g', "call-graph", "HOW",
 		 "call graphs: graph|fractal|flat|folded|none, caller|callee, "
 		 "function|address|srcline, "
@@ -234,10 +236,6 @@ const struct opt report_rows[] = {
 	OPT_FLAG(0, "branch-history", struct report_opts, force,
 		 "Branches are not drawn as call graphs: rows by --sort symbol_from,symbol_to are "
 		 "here, script -F brstacksym has each stack of them",
-		 .refused = true),
-	OPT_FLAG(0, "total-cycles", struct report_opts, force,
-		 "Cycles of basic blocks are not summed up: --sort symbol_from,symbol_to,cycles "
-		 "has those of branches",
 		 .refused = true),
 	OPT_STR(0, "itrace", struct report_opts, ignored, "OPTS",
 		"AUX traces (Intel PT and others) are not decoded", .optional = true,

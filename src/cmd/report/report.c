@@ -356,6 +356,15 @@ static int report_source(struct report *r, int *err)
 	struct source_facts facts = source_facts(r->src);
 	if (!r->sort && !o->fields && facts.kind == SOURCE_TRACE && !facts.has_chains)
 		r->sort = "comm,trace";
+	if (o->total_cycles && r->cfg.branches) {
+		*err = report_blocks(r);
+		return 0;
+	}
+	if (o->total_cycles) {
+		diag_warn(&r->app->diag,
+			  "--total-cycles: the recording has no branch stacks: rows as without it");
+		diag_hint(&r->app->diag, "record them where the CPU can: sonde record -b");
+	}
 	if (set_keys(r))
 		return app_usage_said(r->app);
 	machine_env_init(&r->env, r->src);

@@ -79,6 +79,7 @@ struct report_opts {
 	const char *pretty;
 	u64 group_sort;
 	bool threads;
+	bool total_cycles;
 	struct gate_opts gate;
 	u64 ignored_number;
 	u64 max_stack;
@@ -142,6 +143,8 @@ int report_table(struct report *r, const struct shown *e, struct table *t) must_
 int report_head(struct report *r) must_check;
 int report_text(struct report *r) must_check;
 int report_json(struct report *r) must_check;
+/* --total-cycles, of a prepared recording with branches. */
+int report_blocks(struct report *r) must_check;
 
 /* On a terminal, until the person leaves; -ENOTTY: there is none, or nothing to show. */
 int report_browse(struct report *r) must_check;
