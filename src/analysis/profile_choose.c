@@ -258,9 +258,9 @@ static u64 line_word(const struct profile *p, const struct names_result *by,
 		     const struct run_tables *run, u32 id)
 {
 	const struct name_line *line = by->lines ? &by->lines[id] : NULL;
-	if (line && line->file)
+	if (line && line->file && !p->cfg.by_address)
 		return line->line;
-	if (!keys_has(p, PROFILE_KEY_SRCLINE))
+	if (!keys_has(p, PROFILE_KEY_SRCLINE) && !p->cfg.by_address)
 		return 0;
 	return run->frames.frames[by->frame_of ? by->frame_of[id] : id].offset;
 }
@@ -291,7 +291,7 @@ int names_by_line(struct profile *p, const struct run_tables *run)
 			continue;
 		p->address_names.nr_funcs++;
 		funcs[fresh] = by->funcs[by->func_of[i]];
-		if (p->cfg.by_line && line && line->file)
+		if ((p->cfg.by_line || p->cfg.by_address) && line && line->file)
 			funcs[fresh].label = address_label(p, by, run, i);
 		err = source_texts(p, by, run, lined, fresh, i);
 	}

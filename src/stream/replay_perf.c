@@ -25,6 +25,11 @@ const struct replay_perf_stats *replay_perf_stats(const struct source *s)
 	return &replay_of(s)->stats;
 }
 
+void replay_perf_branch_history(struct source *s)
+{
+	replay_of(s)->branch_history = true;
+}
+
 void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *), void *ctx)
 {
 	replay_of(s)->formats.kallsyms = text;

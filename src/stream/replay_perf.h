@@ -40,6 +40,9 @@ bool replay_perf_has_reads(const struct source *s);
  */
 int replay_perf_unwind(struct source *s, const struct unwind_config *cfg) must_check;
 
+/* Chains are the branches that led to a sample, and then its callers (replay_history_of_branches). Before prepare(). */
+void replay_perf_branch_history(struct source *s);
+
 /* After the run: whether stacks were unwound here, and then how many of them lack their outermost callers. Any source may be asked. */
 bool replay_perf_cut(const struct source *s, u64 *nr);
 

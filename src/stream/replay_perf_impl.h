@@ -42,6 +42,7 @@ struct replay {
 	unsigned needs;
 	bool own_map;
 	bool has_formats; /* they were opened */
+	bool branch_history; /* chains are made of branches */
 	bool has_times; /* else the place in the file is the time */
 	bool prepared;
 	bool whole; /* the first pass went to the end */

@@ -52,7 +52,8 @@ int replay_perf_shard_open(struct source *s, struct shard *sh)
 	rd->pending = calloc(BATCH, sizeof(*rd->pending));
 	struct replay *r = replay_of(s);
 	if (rd->places && rd->samples && rd->pending &&
-	    !replay_chains_init(&rd->chains, &r->unwind, has_call_stacks(&r->file)))
+	    !replay_chains_init(&rd->chains, &r->unwind,
+				r->branch_history || has_call_stacks(&r->file)))
 		return 0;
 	replay_perf_shard_close(s, sh);
 	sh->impl = NULL;
@@ -341,6 +342,8 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 	if (unlikely(p->attr->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) &&
 	    r->needs & (NEED_CHAIN | NEED_PLACES))
 		replay_chain_of_branches(&rd->chains, &p->view, f->swap);
+	else if (unlikely(r->branch_history) && r->needs & (NEED_CHAIN | NEED_PLACES))
+		replay_history_of_branches(&rd->chains, &p->view, f->swap);
 	if (r->needs & NEED_CHAIN) {
 		p->hash = hash_words(v->chain, v->nr_chain, meaning_of(r, rd, p));
 		chain_table_prefetch(&sh->chains, p->hash);

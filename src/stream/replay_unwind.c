@@ -142,6 +142,95 @@ void replay_chain_of_branches(struct replay_chains *c, struct perf_sample_view *
 	v->nr_chain = nr;
 }
 
+/* Addresses of a chain follow the context that they belong to; the kernel's are in the upper half. */
+struct history {
+	u64 *words;
+	u32 nr, max;
+	u64 context;
+};
+
+static void history_add(struct history *h, u64 addr)
+{
+	u64 context = (s64)addr < 0 ? (u64)PERF_CONTEXT_KERNEL : (u64)PERF_CONTEXT_USER;
+	if (h->nr + 2 > h->max)
+		return;
+	if (context != h->context)
+		h->words[h->nr++] = h->context = context;
+	h->words[h->nr++] = addr;
+}
+
+enum { HISTORY_MAX = 127 }; /* branches; perf shows no more of them */
+
+struct jump {
+	u64 from, to;
+};
+
+/* Whether the branches from `at` on are once more those from `before` on; how many. */
+static u32 repeats(const struct jump *j, u32 nr, u32 before, u32 at)
+{
+	u32 n = 0;
+	for (; before + n < at && at + n < nr; n++)
+		if (j[before + n].from != j[at + n].from)
+			return 0;
+	return n;
+}
+
+/*
+ * A loop is shown once, however often it went round: each turn would make another path. As in perf, what follows a turn that was
+ * dropped does not begin another loop.
+ */
+static u32 drop_loops(struct jump *j, u32 nr)
+{
+	bool begins[HISTORY_MAX] = { false };
+	for (u32 at = 0; at < nr; at++) {
+		u32 before = 0;
+		while (before < at && !(begins[before] && j[before].from == j[at].from))
+			before++;
+		u32 turn = before < at ? repeats(j, nr, before, at) : 0;
+		begins[at] = !turn;
+		if (!turn)
+			continue;
+		memmove(j + at, j + at + turn, (nr - at - turn) * sizeof(*j));
+		nr -= turn;
+	}
+	return nr;
+}
+
+void replay_history_of_branches(struct replay_chains *c, struct perf_sample_view *v, bool swap)
+{
+	enum { BRANCH_BYTES = 24, CALL_BYTES = 8 };
+	if (!c->words || !v->nr_branches)
+		return;
+	struct history h = { .words = c->words + c->nr, .max = STACK_FRAMES_MAX };
+	struct bytes b = bytes_of(v->branches, v->nr_branches * BRANCH_BYTES, swap);
+	struct jump jumps[HISTORY_MAX];
+	u32 nr = (u32)min(v->nr_branches, (u64)HISTORY_MAX);
+	u64 call = 0; /* of the chain: those before it are among the branches */
+	for (u32 i = 0; i < nr; i++) {
+		jumps[i].from = bytes_u64(&b);
+		jumps[i].to = bytes_u64(&b);
+		bytes_skip(&b, 8);
+		while (call < v->nr_chain &&
+		       (v->chain[call] >= (u64)PERF_CONTEXT_MAX || v->chain[call] == v->ip))
+			call++;
+		/* A return address lies behind the call that the branch was. */
+		if (call < v->nr_chain && jumps[i].from < v->chain[call] &&
+		    jumps[i].from + CALL_BYTES >= v->chain[call])
+			call++;
+	}
+	nr = drop_loops(jumps, nr);
+	for (u32 i = 0; i < nr; i++) {
+		history_add(&h, jumps[i].to);
+		history_add(&h, jumps[i].from);
+	}
+	for (; call < v->nr_chain; call++)
+		if (v->chain[call] < (u64)PERF_CONTEXT_MAX)
+			history_add(&h, v->chain[call]);
+	c->nr += h.nr;
+	v->chain = h.words;
+	v->nr_chain = h.nr;
+}
+
 u64 replay_unwind_cut(const struct replay_unwind *u)
 {
 	u64 cut = 0;

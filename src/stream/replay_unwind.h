@@ -46,6 +46,11 @@ void replay_unwind_sample(struct replay_unwind *u, struct replay_chains *c,
  * the file is of the other byte order.
  */
 void replay_chain_of_branches(struct replay_chains *c, struct perf_sample_view *v, bool swap);
+/*
+ * For a look at the path that led to a sample (report --branch-history): where each branch led to and came from, the newest first,
+ * and then what the call chain has beyond them. The sample's own address is not among them, as with perf.
+ */
+void replay_history_of_branches(struct replay_chains *c, struct perf_sample_view *v, bool swap);
 /* How many stacks were not followed to their end. */
 u64 replay_unwind_cut(const struct replay_unwind *u);
 /* Says which. */

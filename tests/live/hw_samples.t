@@ -281,4 +281,23 @@ unlike "$out" % "holds"
 like "$err" "nobody" "and is named"
 exits 0 "--total-cycles without branches" "$SONDE" report --stdio --total-cycles -i mem.data
 like "$err" "no branch stacks" "says so, and shows the usual rows"
+
+# ---- report --branch-history: the paths that led to samples. perf adds what is known of their branches to places, in parentheses, and by itself
+# begins with the oldest branch but shows where it led before where it came from: newest first, the paths are the same.
+plain() { grep -v '^#' | sed 's/ ([A-Za-z][^();]*)\?//g; s/ *-  *- *$//; s/ *$//' | grep .; }
+for form in "" swap; do
+	command perf report --stdio --branch-history -g folded,0,callee,count -i walk$form.data 2>/dev/null | plain | sort >theirs
+	"$SONDE" report --stdio --branch-history -g folded,0,callee,count -i walk$form.data 2>ours.err | plain | sort >ours
+	cmp -s ours theirs && [ "$(grep -c ';' ours)" -gt 200 ]
+	ok $? "report --branch-history: paths $form" || diag "$(diff theirs ours | head -6)" "$(cat ours.err)"
+	command perf report --stdio --branch-history -g callee,2 -i walk$form.data 2>/dev/null | plain >theirs
+	"$SONDE" report --stdio --branch-history -g callee,2 -i walk$form.data 2>/dev/null | plain >ours
+	is "$(sort ours)" "$(sort theirs)" "the tree $form"
+done
+is "$("$SONDE" report --stdio --branch-history -i walk.data 2>/dev/null | grep -c '^ .*prog.c:2 *\[\.\] first *prog *$')" 1 "rows by line, function and object"
+for workers in 1 2 5; do "$SONDE" report --stdio --branch-history -i walk.data --workers $workers >ours.$workers 2>&1; done
+cmp ours.1 ours.2 && cmp ours.1 ours.5
+ok $? "the same, however many work"
+exits 0 "--branch-history without branches" "$SONDE" report --stdio --branch-history -i mem.data
+like "$err" "no branch stacks" "says so, and shows the usual rows"
 done_testing

@@ -30,7 +30,7 @@ for option in -m --modules --skip-empty --disable-order "--samples 3" --demangle
 done
 is "$("$SONDE" report --stdio -i rec.data --show-cpu-utilization 2>&1)" "$("$SONDE" report --stdio -i rec.data --showcpuutilization 2>&1)" \
 	"--show-cpu-utilization by both names"
-for option in --branch-history --itrace -M --source; do
+for option in --itrace -M --source; do
 	exits 129 "report $option" "$SONDE" report --stdio -i rec.data $option
 	like "$err" "is not supported" "is refused"
 	like "$err" "hint: [A-Z-].{12}" "with what to use instead"

@@ -34,9 +34,10 @@ static void configure(struct report *r)
 	bool chains = false;
 	vec_for_each (&r->src->catalog.events, e)
 		chains |= (e->sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
-	cfg->branches = o->branches && !o->mem_mode && has_branches(r);
+	bool history = o->branch_history && has_branches(r);
+	cfg->branches = o->branches && !history && !o->mem_mode && has_branches(r);
 	cfg->by_weight = o->mem_mode;
-	chains = chains && !cfg->branches;
+	chains = (chains && !cfg->branches) || history;
 	if (!chains && o->graph.given && !o->graph.off) {
 		diag_warn(&r->app->diag,
 			  "the recording has no call chains: there are no call graphs to draw");
@@ -45,22 +46,22 @@ static void configure(struct report *r)
 				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
 				  : "sonde record -g -- COMMAND");
 	}
-	cfg->children = chains && o->children && !o->no_children && !o->hierarchy;
+	cfg->children = chains && o->children && !o->no_children && !o->hierarchy && !history;
 	cfg->graph = chains && !o->graph.off && !o->separator && !o->csv;
 	cfg->min_percent =
 		o->percent_limit && !o->graph.percent_given ? r->min_percent : o->graph.min_percent;
 	cfg->fractal = o->graph.form == TEXT_TREE_FRACTAL;
 	cfg->count = o->graph.value == TEXT_TREE_COUNT;
-	cfg->by_address = o->graph.by_address;
+	cfg->by_address = o->graph.by_address || history;
 	cfg->by_line = o->graph.by_line;
 	cfg->full_path = o->full_path;
 	cfg->nanoseconds = o->nanoseconds;
 	cfg->max_stack = (u32)o->max_stack;
 	cfg->group_sort = (u32)min(o->group_sort, (u64)UINT32_MAX);
-	cfg->order = o->graph.order_given			  ? o->graph.order
-		     : o->inverted				  ? PROFILE_CALLER
-		     : (chains && o->children && !o->no_children) ? PROFILE_CALLER
-								  : PROFILE_CALLEE;
+	cfg->order = o->graph.order_given				      ? o->graph.order
+		     : o->inverted					      ? PROFILE_CALLER
+		     : (chains && o->children && !o->no_children && !history) ? PROFILE_CALLER
+									      : PROFILE_CALLEE;
 	cfg->filter = (struct profile_filter){
 		.choice = r->choose.when,
 		.rows = r->choose.who,
@@ -165,7 +166,8 @@ static int set_keys(struct report *r)
 	const struct report_opts *o = r->opts;
 	struct report_keys k = {
 		.sort = r->sort,
-		.usual = o->mem_mode	   ? report_mem_keys
+		.usual = o->mem_mode				  ? report_mem_keys
+			 : o->branch_history && r->cfg.by_address ? "srcline,symbol,dso"
 			 : r->cfg.branches ? "comm,dso_from,symbol_from,symbol_to,cycles"
 					   : NULL,
 		.branches = r->cfg.branches,
@@ -337,6 +339,8 @@ static int report_source(struct report *r, int *err)
 	const struct report_opts *o = r->opts;
 	/* Keys may ask about all that was mapped, and times about all of the recording. */
 	bool plain = !r->sort && !o->fields && !o->choose.time && !o->gate.on && !o->gate.off;
+	if (o->branch_history && replay_perf_file(r->src))
+		replay_perf_branch_history(r->src);
 	*err = r->src->ops->prepare(r->src, plain ? MAY_START_EARLY : 0, &r->app->diag);
 	if (*err)
 		return 0;
@@ -359,6 +363,12 @@ static int report_source(struct report *r, int *err)
 	if (o->total_cycles && r->cfg.branches) {
 		*err = report_blocks(r);
 		return 0;
+	}
+	if (o->branch_history && !has_branches(r)) {
+		diag_warn(
+			&r->app->diag,
+			"--branch-history: the recording has no branch stacks: rows as without it");
+		diag_hint(&r->app->diag, "record them where the CPU can: sonde record -b -g");
 	}
 	if (o->total_cycles) {
 		diag_warn(&r->app->diag,

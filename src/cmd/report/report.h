@@ -80,6 +80,7 @@ struct report_opts {
 	u64 group_sort;
 	bool threads;
 	bool total_cycles;
+	bool branch_history;
 	struct gate_opts gate;
 	u64 ignored_number;
 	u64 max_stack;
