@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1 6.12 arm64
+# where: host 6.1
 # needs: root
 # timeout: 300
 # Where outputs go when other users have a say in the path: links, device nodes, pipes, folders that are swapped. Root must not be led
