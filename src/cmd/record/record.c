@@ -179,6 +179,47 @@ static void report_stack_copies(struct record_session *s, const struct recorder_
 			  st->grown_after_ns ? " from the start" : "");
 }
 
+/* One line: file, samples, lost, stacks, cost, what was kept. */
+static void say_ours(struct record_session *s, const struct recorder_stats *st,
+		     const struct record_kept *kept, bool failed)
+{
+	struct strbuf *to = &s->app->err;
+	const char *last = s->sw.kept.nr ? s->sw.kept.at[s->sw.kept.nr - 1] : s->output;
+	strbuf_printf(to, "%s: %s: ", s->app->title, s->pipe ? "standard output" : last);
+	add_size(to, st->file_bytes);
+	if (failed)
+		strbuf_str(to, ", ends early");
+	else
+		strbuf_printf(to, ", %llu samples, %llu lost", (unsigned long long)st->nr_samples,
+			      (unsigned long long)st->nr_lost);
+	if (s->o->zstd && st->file_bytes) {
+		strbuf_str(to, ", compressed from ");
+		add_size(to, st->data_bytes);
+		strbuf_printf(to, " (%.1f:1)", (double)st->data_bytes / (double)st->file_bytes);
+	}
+	if (st->nr_throttled)
+		strbuf_printf(to, ", throttled %llu times", (unsigned long long)st->nr_throttled);
+	add_stacks(to, st);
+	strbuf_printf(to, "; our own cost %.0f ms CPU", cpu_seconds() * 1e3);
+	if (kept->nr_files)
+		strbuf_printf(to, "; %u file%s kept in %s", kept->nr_files,
+			      kept->nr_files == 1 ? "" : "s", kept->dir);
+	strbuf_char(to, '\n');
+}
+
+static void keep_images(struct record_session *s, u64 file_bytes, struct record_kept *kept)
+{
+	struct diag *d = &s->app->diag;
+	record_keep_images(s, file_bytes, kept);
+	if (kept->err)
+		diag_warn(d, "cannot keep programs in %s: %s", kept->dir, strerror(-kept->err));
+	if (kept->nr_large)
+		diag_note(d,
+			  "%u large programs or libraries are not kept: `sonde buildid-cache -a` "
+			  "or `sonde archive` does",
+			  kept->nr_large);
+}
+
 /* failed: the file ends early, and how many of the samples it holds is not known. */
 static void say_result(struct record_session *s, bool failed)
 {
@@ -201,15 +242,7 @@ static void say_result(struct record_session *s, bool failed)
 		record_look_at_chains(s, st.file_bytes);
 	struct record_kept kept = { 0 };
 	if (!failed)
-		record_keep_images(s, st.file_bytes, &kept);
-	if (kept.err)
-		diag_warn(&s->app->diag, "cannot keep programs in %s: %s", kept.dir,
-			  strerror(-kept.err));
-	if (kept.nr_large)
-		diag_note(&s->app->diag,
-			  "%u large programs or libraries are not kept: `sonde buildid-cache -a` "
-			  "or `sonde archive` does",
-			  kept.nr_large);
+		keep_images(s, st.file_bytes, &kept);
 	app_say(s->app);
 	if (s->o->result)
 		*s->o->result = st;
@@ -220,31 +253,7 @@ static void say_result(struct record_session *s, bool failed)
 	} else if (s->app->dialect->record_lines) {
 		say_as_perf(s, &st);
 	} else {
-		struct strbuf *to = &s->app->err;
-		const char *last = s->sw.kept.nr ? s->sw.kept.at[s->sw.kept.nr - 1] : s->output;
-		strbuf_printf(to, "%s: %s: ", s->app->title, s->pipe ? "standard output" : last);
-		add_size(to, st.file_bytes);
-		if (failed)
-			strbuf_str(to, ", ends early");
-		else
-			strbuf_printf(to, ", %llu samples, %llu lost",
-				      (unsigned long long)st.nr_samples,
-				      (unsigned long long)st.nr_lost);
-		if (s->o->zstd && st.file_bytes) {
-			strbuf_str(to, ", compressed from ");
-			add_size(to, st.data_bytes);
-			strbuf_printf(to, " (%.1f:1)",
-				      (double)st.data_bytes / (double)st.file_bytes);
-		}
-		if (st.nr_throttled)
-			strbuf_printf(to, ", throttled %llu times",
-				      (unsigned long long)st.nr_throttled);
-		add_stacks(to, &st);
-		strbuf_printf(to, "; our own cost %.0f ms CPU", cpu_seconds() * 1e3);
-		if (kept.nr_files)
-			strbuf_printf(to, "; %u file%s kept in %s", kept.nr_files,
-				      kept.nr_files == 1 ? "" : "s", kept.dir);
-		strbuf_char(to, '\n');
+		say_ours(s, &st, &kept, failed);
 	}
 	(void)strbuf_flush(&s->app->err);
 }

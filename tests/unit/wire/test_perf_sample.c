@@ -428,9 +428,53 @@ static void test_read(void)
 	is_u64(decoded, 2, "and whole ones are understood");
 }
 
+/* A sample of an IP, registers and a stack's copy of 64 bytes of which `filled` are, and what an access met. Returns its size. */
+static u16 stack_record(u64 *rec, u64 filled)
+{
+	u64 *at = rec + 1;
+	*at++ = 0x1000; /* ip */
+	*at++ = PERF_SAMPLE_REGS_ABI_64;
+	*at++ = 0x2000; /* the only register */
+	*at++ = 64;
+	for (int i = 0; i < 8; i++)
+		*at++ = (u64)i + 1;
+	*at++ = filled;
+	*at++ = 0x77; /* data_src */
+	struct perf_event_header h = { .type = PERF_RECORD_SAMPLE, .size = (u16)((at - rec) * 8) };
+	memcpy(rec, &h, sizeof(h));
+	return h.size;
+}
+
+static void test_trim(void)
+{
+	struct perf_event_attr attr = { .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER |
+						       PERF_SAMPLE_STACK_USER | PERF_SAMPLE_DATA_SRC,
+					.sample_regs_user = 1 };
+	static const u64 fills[] = { 0, 8, 13, 40, 64 };
+	struct perf_layout l;
+	struct perf_scratch scratch = { 0 };
+	perf_layout_init(&l, &attr);
+	for (size_t i = 0; i < ARRAY_SIZE(fills); i++) {
+		u64 rec[32], to[32];
+		struct perf_sample_view v, t;
+		u16 size = stack_record(rec, fills[i]);
+		bool good = !perf_sample_decode(&l, (const u8 *)rec, size, false, &scratch, &v);
+		u16 less = good ? (u16)perf_sample_trim_stack((const u8 *)rec, &v, (u8 *)to) : 0;
+		u64 kept = (fills[i] + 7) & ~7ull;
+		ok(less == size - (64 - kept) - (kept ? 0 : 8),
+		   "%llu bytes of 64: the rest is gone", (unsigned long long)fills[i]);
+		good = good && !perf_sample_decode(&l, (const u8 *)to, less, false, &scratch, &t) &&
+		       t.ip == 0x1000 && t.data_src == 0x77 && t.stack_size == v.stack_size &&
+		       (!t.stack_size || !memcmp(t.stack, v.stack, t.stack_size));
+		ok(good, "... and all else is as it was");
+	}
+	perf_scratch_done(&scratch);
+}
+
 int main(void)
 {
 	test_each();
+	test_trim();
 	test_random();
 	test_hostile();
 	test_attr();
