@@ -75,7 +75,7 @@ static volatile long x;
 int main(void) { for (long i = 0; i < 300000000; i++) x += i; return 0; }
 EOS
 gcc -O1 -o prog prog.c
-"$SONDE" record -q -o gone.data -F 999 -e cpu-clock -- ./prog
+"$SONDE" record -N -q -o gone.data -F 999 -e cpu-clock -- ./prog
 rm -f prog
 exits 0 "a recording of a program that is gone" "$SONDE" report --stdio -i gone.data
 like "$err" 'note: ' "under our own name there is a note"
