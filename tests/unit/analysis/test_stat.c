@@ -239,6 +239,15 @@ static void test_by_cpu_and_merge(void)
 	is_u64(rows.rows.nr, 7, "--no-merge: each instance has its rows");
 	stat_rows_done(&rows);
 	stat_close(&st);
+	spec.no_merge = false;
+	e[1].cgroup = "other";
+	rows = (struct stat_rows){ 0 };
+	ok(!stat_open(&st, &spec), "opened");
+	stat_add(&st, counts);
+	ok(!stat_finish(&st, 1e6, &rows), "finished");
+	is_u64(rows.rows.nr, 7, "instances of two cgroups are not merged");
+	stat_rows_done(&rows);
+	stat_close(&st);
 }
 
 static void test_threads(void)

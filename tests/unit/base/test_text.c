@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "base/cpuset.h"
+#include "base/bytes.h"
 #include "base/glob.h"
+#include "base/ini.h"
 #include "base/json.h"
 #include "base/printable.h"
 
@@ -38,6 +40,8 @@ static void test_glob(void)
 		{ "[\\]]", "]", true },
 		{ "sched:*", "sched:x", true },
 		{ "**", "abc", true },
+		{ "a**", "a", true },
+		{ "[a-c]x", "cx", true },
 		{ "vfs_*", "vfs_read", true },
 		{ "vfs_*", "xvfs_r", false },
 		{ "[!]a]", "b", true },
@@ -91,6 +95,7 @@ static void test_cpuset(void)
 		{ "31-32", "31-32", "1,80000000" },
 		{ "64", "64", "1,00000000,00000000" },
 		{ "0-10:2/4", "0-1,4-5,8-9", "333" },
+		{ "2-8:1/3", "2,5,8", "124" },
 		{ "1,1,1-1", "1", "2" },
 	};
 	struct cpuset s, t;
@@ -366,11 +371,51 @@ static void test_printable_stream(void)
 	ok(same == sizeof(text) - 1, "cut into pieces of any size");
 }
 
+static void test_leb(void)
+{
+	static const u8 large[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 },
+			beyond[] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02 },
+			minus[] = { 0x40 }, plus[] = { 0xc0, 0x00 };
+	struct bytes b = bytes_of(large, sizeof(large), false);
+	ok(bytes_uleb(&b) == UINT64_MAX && !b.bad, "the largest LEB128 number");
+	b = bytes_of(beyond, sizeof(beyond), false);
+	ok((bytes_uleb(&b), b.bad), "one that has a 65th bit");
+	b = bytes_of(minus, sizeof(minus), false);
+	ok(bytes_sleb(&b) == -64 && !b.bad, "a negative one");
+	b = bytes_of(plus, sizeof(plus), false);
+	ok(bytes_sleb(&b) == 64 && !b.bad, "the same bits, positive");
+}
+
+static void test_ini(void)
+{
+	struct ini c;
+	struct diag d;
+	struct strbuf s;
+	diag_init(&d);
+	strbuf_init(&s);
+	ini_init(&c);
+	int err = ini_parse(&c, "[A]\nx = 1 ; one\ny = \"2 ; # two\" # more\nz\n[a \"B\"]\nx = 3\n",
+			    "f", &d);
+	ok(!err && !d.items.nr, "settings without a fault");
+	is_str(ini_get(&c, "a.x"), "1", "a comment behind a semicolon");
+	is_str(ini_get(&c, "a.y"), "2 ; # two", "none inside of quotes");
+	is_str(ini_get(&c, "a.z"), "true", "a name alone");
+	is_str(ini_get(&c, "a.B.x"), "3", "a part of a section");
+	ok(!ini_get(&c, "a.w"), "what is not there");
+	ini_edit("[a]\n\tx = 1\n# c\n", "a.x", "2", &s);
+	is_str(strbuf_cstr(&s), "[a]\n\tx = 2\n# c\n", "one line changes");
+	ini_done(&c);
+	strbuf_done(&s);
+	diag_done(&d);
+}
+
 int main(void)
 {
 	test_printable();
 	test_printable_stream();
 	test_glob();
+	test_leb();
+	test_ini();
 	test_cpuset();
 	test_clock();
 	test_json_strings();

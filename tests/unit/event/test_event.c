@@ -37,6 +37,9 @@ static void test_parse(void)
 	ok(e->terms[1].value.len == 5 && !strncmp(s.text + e->terms[1].value.start, "a,b/c", 5),
 	   "a quoted value");
 
+	ok(event_parse(&a, "cpu/event=0x3c , name = x /", EVENT_USE_COUNT, &s, &d) == 0 &&
+		   s.items[0].nr_terms == 2 && s.items[0].terms[0].value.len == 4,
+	   "blanks behind a value do not belong to it");
 	ok(event_parse(&a, "sched:sched_switch/next_pid==0 && comm ~ \"a/b,c\"/:u", EVENT_USE_COUNT,
 		       &s, &d) == 0 &&
 		   s.nr_items == 1,

@@ -68,6 +68,8 @@ static void test_forward(void)
 	ok(ring_span_copy(&s, 24, body, 32) && body[0] == 2 + 8 && body[31] == 2 + 39,
 	   "a copy across the wrap");
 	ok(!ring_span_copy(&s, 40, body, 32), "not beyond the end");
+	ok(ring_span_copy(&s, 32, body, 8) && body[0] == 2 + 16 && body[7] == 2 + 23,
+	   "a copy from behind the wrap");
 	perf_ring_consume(&f->ring, s.head);
 	ok(f->page.data_tail == at + 64 && !perf_ring_peek(&f->ring, &s), "given back");
 
@@ -111,6 +113,12 @@ static void test_backward(void)
 	   "three records, nothing behind them");
 	const struct perf_event_header *h = ring_span_next(&s, &pos, false, NULL);
 	ok(h && h->type == 3, "the newest comes first");
+	u64 seen = head;
+	head -= 24;
+	put(f, head, 9, 24, 9);
+	f->page.data_head = head;
+	ok(perf_ring_snapshot(&f->ring, seen, &s) && ring_span_len(&s) == 24,
+	   "only what came since the last time");
 	/* Written over several times: the oldest is cut and left out. */
 	for (unsigned i = 4; i <= 40; i++) {
 		head -= 24;
