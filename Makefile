@@ -11,7 +11,7 @@ GUEST_SHELL := 1
 endif
 VM_BUILD = $(BUILD)$(if $(filter arm64,$(KERNEL)),-arm64)
 
-.PHONY: all help demo check quick vm bench fuzz flake unwind-truth install clean format
+.PHONY: all help demo check quick vm bench fuzz flake mutants unwind-truth install clean format
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -26,6 +26,7 @@ help:
 	@echo "make unwind-truth  stacks of some 40 stopped programs against gdb's backtraces: STACKS=300 each"
 	@echo "make fuzz       fuzz every parser for a while: FUZZ_SECONDS=60"
 	@echo "make flake      live tests of this host again and again beside a load, with failure rates: N=20 LOAD=8"
+	@echo "make mutants    seeded faults, one at a time: does a test notice each? MUTANTS='wire-*' ROUNDS=3"
 	@echo "make install    PREFIX=/usr/local DESTDIR="
 
 $(BUILD)/build.ninja:
@@ -70,6 +71,12 @@ LOAD ?= 8
 flake: all
 	@tools/deps check
 	@LOAD=$(LOAD) tools/flake $(BUILD) $(N)
+
+MUTANTS ?=
+ROUNDS ?= 3
+mutants:
+	@tools/deps check
+	@tools/mutants --rounds $(ROUNDS) $(foreach m,$(MUTANTS),'$(m)')
 
 install: all
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
