@@ -25,6 +25,8 @@ exits 0 "--to firefox, compressed" "$SONDE" export --to firefox one.data --kalls
 is "$(gzip -dc out.json.gz | cmp - out.firefox && echo same)" same "a name that ends in .gz is compressed"
 exits 0 "--to folded" "$SONDE" export --to folded one.data --kallsyms names
 is "$(grep -c . <<<"$out")" 4 "folded goes to standard output"
+like "$out" '^app;main;parse;lex 2500$' "a stack with its weight"
+unlike "$out" '_\[' "and no marks that nobody asked for"
 if type -P go >/dev/null; then
 	like "$(go tool pprof -top out.pprof 2>&1)" "lex" "go tool pprof reads it"
 else

@@ -57,9 +57,11 @@ def pprof(path):
     strings = [v.decode() for n, v in top if n == 6]
     assert strings[0] == ""
     types = [tuple(strings[v] for _, v in fields(m)) for n, m in top if n == 1]
-    assert types[0] == ("samples", "count") and len(types) == 2, types
+    assert types[0] == ("samples", "count") and len(types) == 2 and types[1][1] == "nanoseconds", types
     functions = {dict(fields(m))[1]: dict(fields(m)) for n, m in top if n == 5}
     mappings = {dict(fields(m))[1] for n, m in top if n == 3}
+    modules = {strings[dict(fields(m))[5]] for n, m in top if n == 3}
+    assert modules and not any(strings[f.get(4, 0)] in modules for f in functions.values()), "a module for a source file"
     places = {}
     for n, m in top:
         if n == 4:
@@ -89,7 +91,7 @@ def speedscope(path):
     assert top["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     names = [f["name"] for f in top["shared"]["frames"]]
     lines.update(f"{f['name']} {f['file']}:{f['line']}" for f in top["shared"]["frames"] if "line" in f)
-    assert 0 <= top["activeProfileIndex"] < len(top["profiles"])
+    assert len(top["profiles"][top["activeProfileIndex"]]["samples"]) == max(len(p["samples"]) for p in top["profiles"])
     for p in top["profiles"]:
         assert p["type"] == "sampled" and len(p["samples"]) == len(p["weights"])
         assert p["unit"] == "nanoseconds" and p["endValue"] - p["startValue"] == sum(p["weights"])
