@@ -24,7 +24,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -215,30 +215,25 @@ static int make_hang(const char *path)
 
 /* --- NUMA ---------------------------------------------------------------------------------------- */
 
-/*
- * Memory of the node of this CPU that stays there: pages in a pipe cannot be moved. Shared, because the kernel does not look who uses private pages
- * that are in use elsewhere, too.
- */
-static char *make_memory(int cpu)
+/* Memory of one node that stays there, though the kernel looks who uses it. */
+static char *make_memory(int node)
 {
+	enum { BIND = 2, NUMA_BALANCING = 1 << 13 }; /* of linux/mempolicy.h */
+	unsigned long nodes = 1ul << node;
 	char *memory = mmap(NULL, NR_PAGES * PAGE, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct iovec all = { memory, NR_PAGES * PAGE };
-	int fds[2];
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (memory == MAP_FAILED || pipe(fds) || fcntl(fds[1], F_SETPIPE_SZ, NR_PAGES * PAGE) < 0)
-		die("memory");
+	if (memory == MAP_FAILED || syscall(SYS_mbind, memory, NR_PAGES * PAGE,
+					    BIND | NUMA_BALANCING, &nodes, 8 * sizeof(nodes), 0))
+		die("memory of a node");
 	madvise(memory, NR_PAGES * PAGE, MADV_NOHUGEPAGE);
-	run_on(cpu);
 	memset(memory, 1, NR_PAGES * PAGE);
-	if (vmsplice(fds[1], &all, 1, SPLICE_F_NONBLOCK) != NR_PAGES * PAGE)
-		die("vmsplice");
 	return memory;
 }
 
 /*
  * Uses memory of the other CPU's node until it is killed. It is free to go there, and is brought back now and then: the kernel may have moved it for
- * another reason, or before its memory was known.
+ * another reason, or before it knew of the memory.
  */
 static void use_memory(int cpu)
 {

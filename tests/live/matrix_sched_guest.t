@@ -28,11 +28,13 @@ asleep() { grep -q '^State:.*D' "/proc/$hung/status"; }
 wait_until asleep
 ok $? "S3-038: a task is in state D"
 
+# seen REGEX: until such an event comes; whoever looks again and again would keep the CPU busy that must be idle
+seen() { timeout 100 grep -Eqm1 -- "$1" "$sched_instance/trace_pipe"; }
 # until_seen WHAT [REGEX]: a program runs until the event of that name has happened, with these values
 until_seen() {
 	local status
 	"$sched_events" "$1" >"numa.$1" &
-	wait_until sched_seen " sched_${1}_numa: .*${2:-}"
+	seen " sched_${1}_numa: .*${2:-}"
 	status=$?
 	kill $!
 	wait $! 2>/dev/null
@@ -46,9 +48,9 @@ force() {
 	echo 20 >/sys/kernel/debug/sched/numa_balancing/scan_delay_ms
 	echo 20 >/sys/kernel/debug/sched/numa_balancing/scan_period_min_ms
 	echo 40 >/sys/kernel/debug/sched/numa_balancing/scan_period_max_ms
-	until_seen move "dst_nid=1" && until_seen stick && until_seen swap && wait_until sched_seen " sched_process_hang: "
+	until_seen move "dst_nid=1" && until_seen stick && until_seen swap && seen " sched_process_hang: "
 }
-export -f wait_until sched_seen until_seen force
+export -f seen until_seen force
 export sched_events sched_instance
 observe "$events" bash -c force
 ok $? "S3-035 S3-036 S3-037 S3-038 S3-056 S3-057: all of them, by stat, record and ftrace record at once"

@@ -78,6 +78,7 @@ enum { /* instructions of programs */
        ADVANCE = 0x40,
        OFFSET = 0x80,
        RESTORE = 0xc0,
+       SET_LOC = 0x01,
        UNDEFINED = 0x07,
        SAME = 0x08,
        REGISTER = 0x09,
@@ -88,6 +89,7 @@ enum { /* instructions of programs */
        DEF_CFA_OFFSET = 0x0e,
        DEF_CFA_EXPR = 0x0f,
        EXPR = 0x10,
+       DEF_CFA_OFFSET_SF = 0x13,
        VAL_OFFSET = 0x14,
        VAL_EXPR = 0x16,
 };
@@ -117,6 +119,18 @@ static void write_x86(struct cfiwrite *w, bool is_eh)
 	cfiwrite_fde(w, TEXT + 0x500, 0x20, PROGRAM(ADVANCE | 4, 0x3e));
 	/* 0x700: a function's end, where rbp is back but its rule stays */
 	cfiwrite_fde(w, TEXT + 0x700, 0x20, PROGRAM(OFFSET | 6, 2));
+	/* 0x800: rows remembered inside of each other */
+	cfiwrite_fde(w, TEXT + 0x800, 0x20,
+		     PROGRAM(ADVANCE | 4, DEF_CFA_OFFSET, 16, REMEMBER, ADVANCE | 4, DEF_CFA_OFFSET,
+			     32, REMEMBER, ADVANCE | 4, DEF_CFA_OFFSET, 48, ADVANCE | 4, RECALL,
+			     ADVANCE | 4, RECALL));
+	/* 0x900: an offset in units of the CIE: -3 times -8 */
+	cfiwrite_fde(w, TEXT + 0x900, 0x20, PROGRAM(ADVANCE | 4, DEF_CFA_OFFSET_SF, 0x7d));
+	/* 0xa00: a place by its address */
+	if (!is_eh)
+		cfiwrite_fde(w, TEXT + 0xa00, 0x20,
+			     PROGRAM(ADVANCE | 4, DEF_CFA_OFFSET, 16, SET_LOC, 0x10, 0x4a, 0, 0, 0,
+				     0, 0, 0, DEF_CFA_OFFSET, 32));
 	if (is_eh)
 		cfiwrite_cie(w, "zRS");
 	/* 0x600: a signal's frame: rip at rsp + 168, rsp at rsp + 160 */
@@ -160,6 +174,21 @@ static void test_rows(enum how how, const char *name)
 	ok(r && r->cfa_value == 8, "a row in between");
 	r = cfi_find(&t, text + 0x10d);
 	ok(r && r->cfa_value == 32, "the remembered row is back");
+	static const s32 nested[] = { 8, 16, 32, 48, 32, 16 };
+	bool good = true;
+	for (u32 i = 0; i < ARRAY_SIZE(nested); i++) {
+		r = cfi_find(&t, text + 0x800 + 4 * i);
+		good = good && r && r->cfa_value == nested[i];
+	}
+	ok(good, "rows remembered inside of each other come back one by one");
+	r = cfi_find(&t, text + 0x904);
+	ok(r && r->cfa_value == 24, "an offset in units of the CIE");
+	if (how != EH_FRAME) {
+		const struct cfi_rule *before = cfi_find(&t, text + 0xa0f);
+		r = cfi_find(&t, text + 0xa10);
+		ok(before && before->cfa_value == 16 && r && r->cfa_value == 32,
+		   "a place by its address");
+	}
 	ok(cfi_find(&t, text + 0x500) && !cfi_find(&t, text + 0x504),
 	   "a damaged program holds up to its damage");
 	r = cfi_find(&t, text + 0x601);
