@@ -30,11 +30,14 @@ ok $? "S3-038: a task is in state D"
 
 # seen REGEX: until such an event comes; whoever looks again and again would keep the CPU busy that must be idle
 seen() { timeout 100 grep -Eqm1 -- "$1" "$sched_instance/trace_pipe"; }
-# until_seen WHAT [REGEX]: a program runs until the event of that name has happened, with these values
+# until_seen WHAT REGEX: a program runs until its tasks, FIRST and SECOND, have caused the event of that name; other tasks may do so, too
 until_seen() {
-	local status
+	local status first second regex
 	"$sched_events" "$1" >"numa.$1" &
-	seen " sched_${1}_numa: .*${2:-}"
+	until grep -q '^second=' "numa.$1"; do sleep 0.1; done
+	first=$(sed -n 's/^first=//p' "numa.$1") second=$(sed -n 's/^second=//p' "numa.$1")
+	regex=${2//FIRST/$first}
+	seen " sched_${1}_numa: ${regex//SECOND/$second}"
 	status=$?
 	kill $!
 	wait $! 2>/dev/null
@@ -48,7 +51,10 @@ force() {
 	echo 20 >/sys/kernel/debug/sched/numa_balancing/scan_delay_ms
 	echo 20 >/sys/kernel/debug/sched/numa_balancing/scan_period_min_ms
 	echo 40 >/sys/kernel/debug/sched/numa_balancing/scan_period_max_ms
-	until_seen move "dst_nid=1" && until_seen stick && until_seen swap && seen " sched_process_hang: "
+	until_seen move "pid=FIRST .*dst_nid=1" &&
+		until_seen stick "src_pid=FIRST .* src_cpu=0 .* dst_pid=(0|SECOND) " &&
+		until_seen swap "(src_pid=FIRST .* dst_pid=SECOND |src_pid=SECOND .* dst_pid=FIRST )" &&
+		seen " sched_process_hang: "
 }
 export -f seen until_seen force
 export sched_events sched_instance

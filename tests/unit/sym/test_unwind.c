@@ -131,6 +131,8 @@ static void write_x86(struct cfiwrite *w, bool is_eh)
 		cfiwrite_fde(w, TEXT + 0xa00, 0x20,
 			     PROGRAM(ADVANCE | 4, DEF_CFA_OFFSET, 16, SET_LOC, 0x10, 0x4a, 0, 0, 0,
 				     0, 0, 0, DEF_CFA_OFFSET, 32));
+	/* 0xb00: rbp on top of the stack */
+	cfiwrite_fde(w, TEXT + 0xb00, 0x20, PROGRAM(DEF_CFA_OFFSET, 16, OFFSET | 6, 2));
 	if (is_eh)
 		cfiwrite_cie(w, "zRS");
 	/* 0x600: a signal's frame: rip at rsp + 168, rsp at rsp + 160 */
@@ -441,6 +443,14 @@ static void test_x86(void)
 	w.stack[0] = at(&w, 0x15);
 	walk(&w, sizeof(w.stack));
 	ok(WALKED(&w, UNWIND_WHOLE, 0x710, 0x15, 0x210), "a register that was popped already");
+
+	/* Just before the pop its slot is the top of the stack: what is there counts, not the register. */
+	set(&w, RIP, at(&w, 0xb10));
+	set(&w, RBP, STACK_AT + 8 * 100);
+	w.stack[0] = STACK_AT + 8 * 10;
+	w.stack[1] = at(&w, 0x15);
+	walk(&w, sizeof(w.stack));
+	ok(WALKED(&w, UNWIND_WHOLE, 0xb10, 0x15, 0x210), "a register that is about to be popped");
 
 	set(&w, RIP, at(&w, 0x110));
 	w.stack[3] = 0x1;
