@@ -422,6 +422,33 @@ static void test_refusals(void)
 	}
 }
 
+/* ---- terms that say how to record ---- */
+
+static void test_terms(void)
+{
+	static const char text[] = "cpu-clock/freq=99/,cpu-clock/period=7/,cpu-clock/overwrite/"
+				   ",cpu-clock/overwrite=0/,cpu-clock/no-overwrite/";
+	struct event_env env;
+	struct event_list l;
+	struct diag d;
+	diag_init(&d);
+	event_list_init(&l);
+	if (event_env_open(&env, ROOT "vm-no-pmu") < 0 ||
+	    event_list_add(&l, &env, text, EVENT_USE_SAMPLE, &d) || l.events.nr != 5)
+		abort();
+	const struct event_desc *e = l.events.at;
+	ok(e[0].attr.freq && e[0].attr.sample_period == 99 && e[0].terms.has_freq,
+	   "freq= is a frequency");
+	ok(!e[1].attr.freq && e[1].attr.sample_period == 7 && e[1].terms.has_period,
+	   "period= is a period");
+	ok(e[2].terms.overwrite == 1, "overwrite switches on");
+	ok(e[3].terms.overwrite == 0 && e[4].terms.overwrite == 0,
+	   "overwrite=0 and no-overwrite switch off");
+	event_list_done(&l);
+	event_env_close(&env);
+	diag_done(&d);
+}
+
 /* ---- meanings: each descriptor as one line ---- */
 
 static const struct {
@@ -644,6 +671,7 @@ int main(void)
 	test_shown();
 	test_function_words();
 	test_refusals();
+	test_terms();
 	test_meanings();
 	test_filter();
 	test_cache_names();

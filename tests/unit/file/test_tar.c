@@ -1,4 +1,4 @@
-/* Names in tar archives, up to the longest that a head holds and beyond; ids of events in a pipe's records. */
+/* Names in tar archives, up to the longest that a head holds and beyond; files of perf without features, and pipes. */
 #include "file/perfdata_read.h"
 #include "file/tar_write.h"
 #include "tap.h"
@@ -61,9 +61,38 @@ static void test_pipe_ids(void)
 	perfdata_close(&p);
 }
 
+static void test_to_end(void)
+{
+	struct {
+		struct perf_file_header head;
+		u8 attr[64];
+		struct perf_file_section ids;
+		struct perf_event_header record;
+	} file = { .head = { .magic = PERF_MAGIC2,
+			     .size = sizeof(struct perf_file_header),
+			     .attr_size = 64 + sizeof(struct perf_file_section),
+			     .attrs = { sizeof(struct perf_file_header),
+					64 + sizeof(struct perf_file_section) } },
+		   .record = { .type = REC_FINISHED_ROUND, .size = 8 } };
+	struct perf_event_attr attr = { .type = 1, .size = 64 };
+	struct perfdata p;
+	memcpy(file.attr, &attr, sizeof(file.attr));
+	file.head.data = (struct perf_file_section){ sizeof(file) - sizeof(file.record),
+						     sizeof(file.record) };
+	ok(!perfdata_open_bytes(&p, &file, sizeof(file), "file", NULL),
+	   "a file that ends with its data");
+	ok(!p.truncated && !p.unfinished && p.data_end == sizeof(file), "is whole");
+	perfdata_close(&p);
+	file.head.data.size += 8;
+	ok(!perfdata_open_bytes(&p, &file, sizeof(file), "file", NULL) && p.truncated,
+	   "one that ends before is cut off");
+	perfdata_close(&p);
+}
+
 int main(void)
 {
 	test_names();
 	test_pipe_ids();
+	test_to_end();
 	return done_testing();
 }

@@ -92,6 +92,14 @@ static void test_text(void)
 	       "no ratio, no groups of digits without a locale");
 
 	out_init(&o);
+	add_row(&o.rows, 1, -1234);
+	text_stat_rows(&o.view, &h, &o.rows);
+	out_is(&o,
+	       "             -1234      instructions                                               "
+	       "        \n",
+	       "a difference that is negative");
+
+	out_init(&o);
 	o.view.digits = (struct stat_digits){ ",", "\3\3", "." };
 	add_row(&o.rows, 1, 1234567);
 	add_row(&o.rows, 1, 999);
