@@ -25,6 +25,8 @@ for f in "$data"/*.dat marked.dat; do
 done
 "$SONDE" export --to chrome -i marked.dat -o - | grep -o '"name":"working1","ph":"X","pid":[0-9]*' >got
 is "$(cat got)" '"name":"working1","ph":"X","pid":1073741828' "B and E make a slice"
+"$SONDE" export --to perfetto -i "$data/6.1-systems.dat" -o - 2>err | grep -o '"node":-*[0-9]*' | sort | uniq -c >got
+is "$(awk '{ print $1, $2 }' got)" '210 "node":-1' "negative fields keep their sign"
 # Planted faults must be seen.
 "$SONDE" export --to perfetto -i "$data/6.1-graph.dat" -o trace.json 2>err
 sed '0,/"dur":[0-9.]*/s//"dur":9999999.000/' trace.json >bad.json
