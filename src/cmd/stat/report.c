@@ -297,6 +297,7 @@ static int show_file(struct stat_reading *r, const struct stat_opts *o, struct d
 static int report_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct stat_opts *o = opts;
+	o->labels = &stat_option_names;
 	struct stat_reading *r = calloc(1, sizeof(*r));
 	if (!r)
 		return app_fail(app, -ENOMEM);

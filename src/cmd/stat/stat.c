@@ -181,10 +181,30 @@ static int stat_run_recording(struct app *app, void *opts, int argc, char **argv
 	return stat_run(app, opts, argc, argv);
 }
 
+const struct stat_labels stat_option_names = {
+	.by = { [STAT_BY_CPU] = "-A",
+		[STAT_BY_CORE] = "--per-core",
+		[STAT_BY_DIE] = "--per-die",
+		[STAT_BY_SOCKET] = "--per-socket",
+		[STAT_BY_NODE] = "--per-node",
+		[STAT_BY_THREAD] = "--per-thread" },
+	.all = "-a",
+	.cpus = "-C",
+	.pids = "-p",
+	.tids = "-t",
+	.metric = "-M",
+	.metric_file = "--metrics",
+	.metric_only = "--metric-only",
+	.transaction = "-T",
+	.topdown = "--topdown",
+	.td_level = "--td-level",
+};
+
 static void stat_defaults(void *opts)
 {
-	*(struct stat_opts *)opts =
-		(struct stat_opts){ .repeat = 1, .big_num = true, .scale = true };
+	*(struct stat_opts *)opts = (struct stat_opts){
+		.labels = &stat_option_names, .repeat = 1, .big_num = true, .scale = true
+	};
 }
 
 /* clang-format off */

@@ -1,5 +1,5 @@
 /* Where to count: the slots (CPUs, threads), and the keys by which they are added up. */
-#include "cmd/stat/stat.h"
+#include "session/stat_plan.h"
 
 #include "kern/cpu.h"
 #include "kern/machine.h"
@@ -36,33 +36,32 @@ static int parse_list(const char *text, const char *what, s32 **ids, size_t *nr,
 int stat_places_by(struct stat_plan *p, struct diag *d)
 {
 	const struct stat_opts *o = p->opts;
+	const struct stat_labels *l = o->labels;
 	const struct {
 		bool on;
 		enum stat_by by;
-		const char *name;
 	} ways[] = {
-		{ o->no_aggr, STAT_BY_CPU, "-A" },
-		{ o->per_core, STAT_BY_CORE, "--per-core" },
-		{ o->per_die, STAT_BY_DIE, "--per-die" },
-		{ o->per_socket, STAT_BY_SOCKET, "--per-socket" },
-		{ o->per_node, STAT_BY_NODE, "--per-node" },
+		{ o->no_aggr, STAT_BY_CPU },   { o->per_core, STAT_BY_CORE },
+		{ o->per_die, STAT_BY_DIE },   { o->per_socket, STAT_BY_SOCKET },
+		{ o->per_node, STAT_BY_NODE },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		if (!ways[i].on)
 			continue;
 		if (!p->system_wide && !o->cpus)
-			return diag_error(d, -EINVAL, "%s needs whole CPUs: -a or -C LIST",
-					  ways[i].name);
+			return diag_error(d, -EINVAL, "%s needs whole CPUs: %s or %s LIST",
+					  l->by[ways[i].by], l->all, l->cpus);
 		p->by = ways[i].by;
 	}
 	if (!o->per_thread)
 		return 0;
 	p->by = STAT_BY_THREAD;
 	if (o->metric_only)
-		return diag_error(d, -EINVAL, "--metric-only does not go with --per-thread");
-	return p->of_command
-		       ? diag_error(d, -EINVAL, "--per-thread is for -p, -t, or the whole system")
-		       : 0;
+		return diag_error(d, -EINVAL, "%s does not go with %s", l->metric_only,
+				  l->by[STAT_BY_THREAD]);
+	return p->of_command ? diag_error(d, -EINVAL, "%s is for %s, %s, or the whole system",
+					  l->by[STAT_BY_THREAD], l->pids, l->tids)
+			     : 0;
 }
 
 int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *d)
@@ -78,7 +77,8 @@ int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *
 		return err;
 	bool tasks = p->pids.nr || p->tids.nr;
 	if (tasks && o->all)
-		diag_warn(d, "-p and -t are what is counted: -a is ignored");
+		diag_warn(d, "%s and %s are what is counted: %s is ignored", o->labels->pids,
+			  o->labels->tids, o->labels->all);
 	p->system_wide = !tasks && (o->all || o->cpus || !argc);
 	p->of_command = !tasks && !p->system_wide;
 	strbuf_init(&text);

@@ -1,5 +1,5 @@
 /* Metrics that were asked for (-M): which formulae they are, what they need to know, and the events they need. */
-#include "cmd/stat/stat.h"
+#include "session/stat_plan.h"
 
 #include "kern/machine.h"
 
@@ -15,7 +15,7 @@ static int read_metric_file(struct stat_plan *p, const char *path, struct diag *
 	strbuf_init(&text);
 	int err = sysroot_read(&here, path, &text);
 	if (err)
-		diag_error(d, err, "--metrics %s: %s", path, strerror(-err));
+		diag_error(d, err, "%s %s: %s", p->opts->labels->metric_file, path, strerror(-err));
 	else
 		err = metric_set_parse(&p->metric_set, path, strbuf_cstr(&text), d);
 	strbuf_done(&text);
@@ -165,9 +165,11 @@ static int unknown_metric(struct stat_plan *p, const char *name, struct diag *d)
 			strbuf_printf(&names, "%s%s", i ? ", " : "", built_in[i].name);
 	vec_for_each (&p->metric_set.items, m)
 		strbuf_printf(&names, ", %s", m->name);
-	diag_error(d, -EINVAL, "-M: there is no metric or metric group '%s'", name);
+	diag_error(d, -EINVAL, "%s: there is no metric or metric group '%s'",
+		   p->opts->labels->metric, name);
 	diag_hint(d, "there are %s", strbuf_cstr(&names));
-	diag_hint(d, "--metrics FILE brings more; sonde list metricgroups shows the groups");
+	diag_hint(d, "%s FILE brings more; sonde list metricgroups shows the groups",
+		  p->opts->labels->metric_file);
 	strbuf_done(&names);
 	return -EINVAL;
 }
@@ -193,7 +195,7 @@ static int add_named(struct stat_plan *p, const struct metric *m, struct diag *d
 	err = add_metric_events(p, prog, &why);
 	if (err == -EINVAL || err == -ENOENT ||
 	    err == -EOPNOTSUPP) { /* the others are still worth having */
-		diag_note(d, "-M %s cannot be computed here: %s", m->name,
+		diag_note(d, "%s %s cannot be computed here: %s", p->opts->labels->metric, m->name,
 			  why.items.nr ? why.items.at[0].message : "an event of it is not known");
 		p->progs.nr--;
 		metric_prog_done(prog);

@@ -1,4 +1,4 @@
-#include "cmd/stat/stat.h"
+#include "session/stat_plan.h"
 
 #include "base/glob.h"
 #include "kern/cgroup.h"
@@ -39,7 +39,8 @@ static int add_default_events(struct stat_plan *p, struct diag *d)
 static int add_transaction_events(struct stat_plan *p, struct diag *d)
 {
 	if (!cpu_pmu_has(&p->env, "cycles-t") || !cpu_pmu_has(&p->env, "tx-start")) {
-		diag_error(d, -EOPNOTSUPP, "-T: this machine cannot count transactions");
+		diag_error(d, -EOPNOTSUPP, "%s: this machine cannot count transactions",
+			   p->opts->labels->transaction);
 		diag_hint(d,
 			  "the CPU's PMU must have the events cycles-t and tx-start (Intel TSX): "
 			  "sonde list 'cpu/*'");
@@ -511,8 +512,8 @@ int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, ch
 	vec_for_each (&p->opts->words.list, w)
 		by_cgroup |= w->kind == STAT_WORD_CGROUP;
 	if (!err && by_cgroup && !p->system_wide)
-		return diag_error(d, -EINVAL,
-				  "cgroups are counted on whole CPUs: add -a or -C LIST");
+		return diag_error(d, -EINVAL, "cgroups are counted on whole CPUs: add %s or %s LIST",
+				  p->opts->labels->all, p->opts->labels->cpus);
 	if (!err)
 		err = resolve_events(p, d);
 	if (!err)

@@ -3,7 +3,7 @@
  * second level on some; older ones count slots, which belong to both threads of a core, so that they are counted on whole CPUs and
  * added up by core. The ratios stand in event/metric.
  */
-#include "cmd/stat/stat.h"
+#include "session/stat_plan.h"
 
 #include <errno.h>
 #include <string.h>
@@ -96,9 +96,9 @@ static int add_slots(struct stat_plan *p, const struct pmu *pmu, struct diag *d)
 	return add_events(p, pmu, slot_events, ARRAY_SIZE(slot_events), !watchdog, d);
 }
 
-static int unsupported(struct diag *d)
+static int unsupported(const struct stat_plan *p, struct diag *d)
 {
-	diag_error(d, -EOPNOTSUPP, "--topdown: system does not support topdown");
+	diag_error(d, -EOPNOTSUPP, "%s: system does not support topdown", p->opts->labels->topdown);
 	diag_hint(d, "the CPU's PMU must have the events topdown-retiring or topdown-slots-retired "
 		     "(Intel): sonde list 'topdown'");
 	return -EOPNOTSUPP;
@@ -111,12 +111,12 @@ int stat_topdown_add(struct stat_plan *p, struct diag *d)
 	u64 max_level = metrics && has(pmu, metric_events[FIRST_LEVEL]) ? 2 : 1;
 	u64 level = p->opts->td_level ? p->opts->td_level : max_level;
 	if (!metrics && !has(pmu, "topdown-slots-retired"))
-		return unsupported(d);
+		return unsupported(p, d);
 	if (level > max_level)
-		return diag_error(
-			d, -EINVAL,
-			"--td-level %llu: invalid top-down metrics level. The max level is %llu.",
-			(unsigned long long)level, (unsigned long long)max_level);
+		return diag_error(d, -EINVAL,
+				  "%s %llu: invalid top-down metrics level. The max level is %llu.",
+				  p->opts->labels->td_level, (unsigned long long)level,
+				  (unsigned long long)max_level);
 	if (!metrics)
 		return add_slots(p, pmu, d);
 	return add_events(p, pmu, metric_events,
