@@ -98,7 +98,7 @@ static int record_now(struct flame_job *j, int argc, char **argv)
 	r->result = &j->recorded;
 	if (!r->call_graph)
 		r->call_graph = "auto";
-	if (!r->freq && !r->period)
+	if (!r->freq && !r->live.period)
 		r->freq = "999";
 	j->status = command_record.run(j->app, r, argc, argv);
 	j->cost_ns = own_cpu_ns();
@@ -536,7 +536,7 @@ static const struct opt flame_rows[] = {
 	OPT_CALL('e', "event", "EVENT", "events, separated by commas (cycles, else cpu-clock)", record_take_event),
 	OPT_CALL(0, "filter", "FILTER", "only tracepoints of the -e before where this holds", record_take_filter),
 	OPT_STR('F', "freq", struct flame_opts, record.freq, "HZ", "samples a second and CPU, or 'max' (999)"),
-	OPT_UINT('c', "count", struct flame_opts, record.period, "N", "a sample every N events instead"),
+	OPT_UINT('c', "count", struct flame_opts, record.live.period, "N", "a sample every N events instead"),
 	OPT_FLAG('g', NULL, struct flame_opts, record.graph, "call chains are always recorded", .hidden = true),
 	OPT_STR(0, "call-graph", struct flame_opts, record.call_graph, "HOW", "how call chains are found: fp, dwarf, auto (auto)"),
 	OPT_FLAG('a', "all-cpus", struct flame_opts, record.all, "the whole system"),

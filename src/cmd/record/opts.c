@@ -187,14 +187,14 @@ int record_take_period(void *opts, const char *value, bool negated, struct diag 
 {
 	(void)value;
 	(void)d;
-	return take_choice(&((struct record_opts *)opts)->sample_period, negated);
+	return take_choice(&((struct record_opts *)opts)->live.sample_period, negated);
 }
 
 int record_take_time(void *opts, const char *value, bool negated, struct diag *d)
 {
 	(void)value;
 	(void)d;
-	return take_choice(&((struct record_opts *)opts)->sample_time, negated);
+	return take_choice(&((struct record_opts *)opts)->live.sample_time, negated);
 }
 
 int record_take_exclude_perf(void *opts, const char *value, bool negated, struct diag *d)
@@ -364,6 +364,7 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	const struct record_opts *o = s->o;
 	struct live_opts *l = &ro->live;
 	struct diag *d = &s->app->diag;
+	*l = o->live;
 	s->as_perf = s->app->dialect->records_as_perf;
 	int err = resolve_events(s);
 	if (!err && o->freq)
@@ -396,40 +397,18 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 		err = list_user(s, o->user);
 	if (!err && o->cgroups)
 		err = open_cgroups(s, o->cgroups);
-	l->weight = o->weight;
-	l->per_thread_counts = o->per_thread_counts;
-	l->no_samples = o->no_samples;
-	l->switches = o->switches;
-	l->namespaces = o->namespaces;
 	l->events = &s->events;
-	l->period = o->period;
 	/* One thread was named, not what it makes later. */
 	l->no_inherit = o->inherit < 0 || (o->inherit == 0 && o->tids);
-	l->overwrite = o->overwrite;
 	l->more = (o->code_page_size ? PERF_SAMPLE_CODE_PAGE_SIZE : 0) |
 		  (o->data_page_size ? PERF_SAMPLE_DATA_PAGE_SIZE : 0) |
 		  (o->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0) |
 		  (o->transaction ? PERF_SAMPLE_TRANSACTION : 0);
 	l->no_user_chain = o->kernel_chains && !o->user_chains;
 	l->no_kernel_chain = o->user_chains && !o->kernel_chains;
-	l->running_times = o->running_time;
-	l->no_bpf_events = o->no_bpf_event;
-	l->strict_freq = o->strict_freq;
-	l->data_addr = o->data_addr;
-	l->sample_period = o->sample_period;
-	l->sample_time = o->sample_time;
-	l->sample_cpu = o->sample_cpu;
-	l->raw_samples = o->raw_samples;
-	l->sample_identifier = o->sample_identifier;
-	l->map_build_ids = o->map_build_ids;
-	l->all_cgroups = o->all_cgroups;
 	l->as_perf = s->as_perf;
-	l->only_user = o->only_user;
-	l->only_kernel = o->only_kernel;
 	l->no_exec_start = o->delay_ms;
-	l->at_once = o->no_buffering;
-	l->flush_ns = o->no_buffering ? AT_ONCE_FLUSH_NS : 0;
-	l->min_bytes = o->min_bytes;
+	l->flush_ns = l->at_once ? AT_ONCE_FLUSH_NS : 0;
 	l->cpus = o->cpus ? &s->cpus : NULL;
 	l->pids = s->pids.list.at;
 	l->nr_pids = s->pids.list.nr;

@@ -26,9 +26,9 @@ struct record_opts {
 	struct record_triggers {
 		VEC(const char *) list;
 	} triggers; /* --switch-output-event */
+	struct live_opts live; /* what is taken as it was asked for */
 	const char *snapshot;
 	const char *freq;
-	u64 period;
 	bool graph;
 	const char *call_graph;
 	bool raw_stack;
@@ -40,18 +40,14 @@ struct record_opts {
 	const char *ring;
 	const char *clock;
 	const char *zstd;
-	s8 inherit, sample_period, sample_time; /* 1, -1: --no-...; 0: not said */
-	bool sample_cpu, raw_samples, sample_identifier, map_build_ids, all_cgroups, per_thread;
-	bool one_group, off_cpu;
-	bool overwrite;
+	s8 inherit; /* 1, -1: --no-...; 0: not said */
+	bool per_thread, one_group, off_cpu;
 	bool code_page_size, data_page_size, phys_data, transaction;
 	bool user_chains, kernel_chains;
-	bool running_time, strict_freq, no_bpf_event, dry_run;
+	bool dry_run;
 	u64 realtime;
 	const char *ignored_text;
 	const char *regs_intr, *regs_user;
-	bool data_addr, only_user, only_kernel;
-	bool weight, per_thread_counts, no_samples, switches, namespaces;
 	bool any_branch;
 	const char *branches;
 	const char *user;
@@ -64,8 +60,6 @@ struct record_opts {
 	s64 delay_ms;
 	bool quiet;
 	struct recorder_stats *result; /* for those who say it themselves; NULL: a closing line does */
-	bool no_buffering;
-	u64 min_bytes;
 	bool no_build_ids, no_build_id_cache, all_build_ids;
 	bool ignored;
 };
