@@ -322,7 +322,6 @@ void stat_run_end(struct stat_session *s)
 	command_run_forget(&s->run);
 }
 
-/* 0, negative errno, or a positive exit status. */
 static int run_once(struct stat_session *s, bool first)
 {
 	struct app *app = s->app;
@@ -347,8 +346,6 @@ static int run_once(struct stat_session *s, bool first)
 		say_unsupported(s);
 	app_say(app);
 	err = start(s);
-	if (err && s->run.exec_failed)
-		return child_exec_status(err);
 	if (!err)
 		err = wait_for_end(s);
 	if (!err && s->counters && !s->plan.of_command)

@@ -130,10 +130,8 @@ static int stat_session(struct stat_session *s)
 		err = stat_run_watch(s);
 	if (!err)
 		err = stat_run_all(s);
-	if (err > 0)
-		return err;
 	if (err)
-		return app_fail(app, err);
+		return s->run.exec_failed ? child_exec_status(err) : app_fail(app, err);
 	app->die_of = s->run.signal;
 	bool own = s->argc && !s->run.signal && !s->run.was_ended;
 	return own ? child_exit_status(s->run.wait_status) : APP_DONE;

@@ -46,7 +46,7 @@ struct stat_session {
 
 /* Signals and --control, for all runs. */
 int stat_run_watch(struct stat_session *s) must_check;
-/* All runs, and what they print. 0, negative errno, or a positive exit status. */
+/* All runs, and what they print. 0 or negative errno; run.exec_failed: of the command that could not be executed. */
 int stat_run_all(struct stat_session *s) must_check;
 /* Closes what a run opened, also one that failed. */
 void stat_run_end(struct stat_session *s);
