@@ -1,5 +1,22 @@
 #include "base/str.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int str_path(char *to, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(to, size, fmt, ap);
+	va_end(ap);
+	if (n >= 0 && (size_t)n < size)
+		return 0;
+	if (size)
+		to[0] = '\0';
+	return -ENAMETOOLONG;
+}
+
 /* Three rows of the classical table are enough: a swap looks back two rows. */
 unsigned str_distance(const char *a, const char *b)
 {

@@ -1,9 +1,12 @@
-/* What strings need beyond <string.h>: closeness for "did you mean", UTF-8. */
+/* What strings need beyond <string.h>: paths that fit, closeness for "did you mean", UTF-8. */
 #pragma once
 
 #include "base/types.h"
 
 #include <string.h>
+
+/* A path that is made of parts: 0, or -ENAMETOOLONG: it does not fit, and `to` is empty. Never a part of it. */
+int str_path(char *to, size_t size, const char *fmt, ...) printf_like(3, 4) must_check;
 
 /*
  * How many letters to insert, remove, replace or swap with their neighbour to turn a into b. Words longer than

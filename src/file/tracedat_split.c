@@ -1,4 +1,5 @@
 #include "file/tracedat_split.h"
+#include "base/str.h"
 
 #include "base/vec.h"
 #include "file/tracedat_out.h"
@@ -247,8 +248,9 @@ static int cut_all(struct splitting *s)
 		if (nr > PIECES_MAX)
 			return diag_error(s->diag, -E2BIG, "that would be more than %d files",
 					  PIECES_MAX);
-		(void)snprintf(path, sizeof(path), "%s.%u", o->output, nr);
-		err = write_stretch(s, path, from, to);
+		err = str_path(path, sizeof(path), "%s.%u", o->output, nr);
+		if (!err)
+			err = write_stretch(s, path, from, to);
 		from = to;
 		if (!o->repeat && pieces)
 			break;

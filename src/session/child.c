@@ -1,4 +1,5 @@
 #include "session/child.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,16 +41,17 @@ static int can_run(const char *path)
 int child_find(const char *command, char *to, size_t size)
 {
 	if (strchr(command, '/')) {
-		int n = snprintf(to, size, "%s", command);
-		return n < (int)size ? can_run(to) : -ENAMETOOLONG;
+		int err = str_path(to, size, "%s", command);
+		return err ? err : can_run(to);
 	}
 	const char *path = getenv("PATH");
 	int err = -ENOENT;
 	for (const char *dir = path ? path : "/bin:/usr/bin"; dir;) {
 		const char *colon = strchrnul(dir, ':');
-		int n = snprintf(to, size, "%.*s%s%s", (int)(colon - dir), dir,
-				 colon > dir ? "/" : "", command);
-		int got = n < (int)size ? can_run(to) : -ENAMETOOLONG;
+		int got = str_path(to, size, "%.*s%s%s", (int)(colon - dir), dir,
+				   colon > dir ? "/" : "", command);
+		if (!got)
+			got = can_run(to);
 		if (!got)
 			return 0;
 		if (got == -EACCES)

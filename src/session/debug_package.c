@@ -1,4 +1,5 @@
 #include "session/debug_package.h"
+#include "base/str.h"
 
 #include "base/opener.h"
 #include "image/buildid.h"
@@ -200,9 +201,9 @@ size_t debug_packages(const char *root, const char *const *paths, size_t nr, str
 {
 	char folder[PATH_MAX], package[PACKAGE_MAX], name[PACKAGE_MAX + 16];
 	nr = min(nr, (size_t)PATHS_MAX);
-	(void)snprintf(folder, sizeof(folder), "%s/var/lib/dpkg/info", root);
 	_cleanup_free_ struct asked *asked = calloc(nr + 1, sizeof(*asked));
-	DIR *dir = nr && asked ? opendir(folder) : NULL;
+	bool fits = !str_path(folder, sizeof(folder), "%s/var/lib/dpkg/info", root);
+	DIR *dir = nr && asked && fits ? opendir(folder) : NULL;
 	if (!dir)
 		return 0;
 	struct opener *opener = opener_new(NULL);

@@ -1,4 +1,5 @@
 #include "session/debug_server.h"
+#include "base/str.h"
 
 #include <limits.h>
 #include <pwd.h>
@@ -49,7 +50,7 @@ static bool ensure(char *path, size_t base)
 
 static bool make_folder(const char *base, const char *below, char to[PATH_MAX])
 {
-	return base && base[0] == '/' && snprintf(to, PATH_MAX, "%s%s", base, below) < PATH_MAX &&
+	return base && base[0] == '/' && !str_path(to, PATH_MAX, "%s%s", base, below) &&
 	       ensure(to, strlen(base));
 }
 

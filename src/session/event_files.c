@@ -1,4 +1,5 @@
 #include "session/event_files.h"
+#include "base/str.h"
 #include "base/kept.h"
 
 #include <errno.h>
@@ -25,9 +26,9 @@ struct event_files {
 /* An event's name may hold what has a meaning in a path. */
 static int dump_path(char path[PATH_MAX], const char *input, const char *event)
 {
-	int len = snprintf(path, PATH_MAX, "%s.%s.dump", input, event);
-	if (len < 0 || len >= PATH_MAX)
-		return -ENAMETOOLONG;
+	int err = str_path(path, PATH_MAX, "%s.%s.dump", input, event);
+	if (err)
+		return err;
 	for (char *at = path + strlen(input); *at; at++)
 		if (*at == '/')
 			*at = '_';

@@ -3,6 +3,7 @@
  * in it becomes an ELF file beside it, and a map of that file from the time it was made. (perf inject -j)
  */
 #include "session/inject_jit.h"
+#include "base/str.h"
 #include "base/foreign.h"
 #include "base/guard.h"
 
@@ -123,9 +124,8 @@ static int put_map(struct dump *d, const char *path, u64 addr, u64 len, u64 time
 
 static int image_path(const struct dump *d, u64 index, char path[PATH_MAX])
 {
-	int n = snprintf(path, PATH_MAX, "%.*sjitted-%u-%llu.so", (int)d->folder, d->path,
-			 d->file.pid, (ull)index);
-	return n >= PATH_MAX ? -ENAMETOOLONG : 0;
+	return str_path(path, PATH_MAX, "%.*sjitted-%u-%llu.so", (int)d->folder, d->path,
+			d->file.pid, (ull)index);
 }
 
 static int by_offset(const void *a, const void *b)

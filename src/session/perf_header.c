@@ -1,5 +1,6 @@
-#include "base/clock.h"
 #include "session/perf_header.h"
+#include "base/str.h"
+#include "base/clock.h"
 #include "event/attr_text.h"
 #include "stream/replay_perf.h"
 
@@ -444,8 +445,8 @@ static int print_captured(const char *path, struct strbuf *to)
 	if (strcmp(path, "-") ? stat(path, &st) : fstat(STDIN_FILENO, &st))
 		return -errno;
 	char inner[PATH_MAX];
-	if (S_ISDIR(st.st_mode) &&
-	    snprintf(inner, sizeof(inner), "%s/data", path) < (int)sizeof(inner) && stat(inner, &st))
+	if (S_ISDIR(st.st_mode) && !str_path(inner, sizeof(inner), "%s/data", path) &&
+	    stat(inner, &st))
 		return -errno;
 	if (!localtime_r(&st.st_mtime, &tm) || !strftime(date, sizeof(date), "%a %b %e %T %Y", &tm))
 		return -EINVAL;

@@ -1,4 +1,5 @@
 #include "session/recorded_ids.h"
+#include "base/str.h"
 
 #include "session/look.h"
 #include "stream/replay_perf.h"
@@ -122,5 +123,5 @@ const char *recorded_cache_dir(char *buf, size_t size)
 	const char *dir = getenv("PERF_BUILDID_DIR"), *home = getenv("HOME");
 	if (dir && *dir)
 		return dir;
-	return home && snprintf(buf, size, "%s/.debug", home) < (int)size ? buf : NULL;
+	return home && !str_path(buf, size, "%s/.debug", home) ? buf : NULL;
 }

@@ -1,4 +1,5 @@
 #include "session/source_text.h"
+#include "base/str.h"
 #include "base/foreign.h"
 
 #include <fcntl.h>
@@ -81,14 +82,14 @@ static void load(const struct source_text *s, struct source_file *f, const char 
 static bool path_here(const struct source_text *s, const char *path, char *to, size_t size)
 {
 	if (!s->prefix)
-		return (size_t)snprintf(to, size, "%s", path) < size;
+		return !str_path(to, size, "%s", path);
 	for (u64 n = s->strip; *path == '/' && n; n--) {
 		const char *next = strchr(path + 1, '/');
 		if (!next)
 			break;
 		path = next;
 	}
-	return (size_t)snprintf(to, size, "%s/%s", s->prefix, path) < size;
+	return !str_path(to, size, "%s/%s", s->prefix, path);
 }
 
 const char *source_text_line(void *ctx, const char *path, u32 line, u32 *len)

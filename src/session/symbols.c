@@ -1,4 +1,5 @@
 #include "session/symbols.h"
+#include "base/str.h"
 #include "base/guard.h"
 
 #include "session/debug_package.h"
@@ -100,11 +101,11 @@ const char *cache_folder(struct symbols *s, char *to, size_t size)
 		return NULL;
 	const char *own = getenv("SONDE_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
 		   *home = getenv("HOME");
-	int n = own && *own	? snprintf(to, size, "%s", own)
-		: xdg && *xdg	? snprintf(to, size, "%s/sonde", xdg)
-		: home && *home ? snprintf(to, size, "%s/.cache/sonde", home)
-				: -1;
-	if (n < 0 || (size_t)n >= size)
+	int err = own && *own	  ? str_path(to, size, "%s", own)
+		  : xdg && *xdg	  ? str_path(to, size, "%s/sonde", xdg)
+		  : home && *home ? str_path(to, size, "%s/.cache/sonde", home)
+				  : -ENOENT;
+	if (err)
 		return NULL;
 	/* Ours to make, not the folders above it (but ~/.cache, which a new account has not). */
 	if ((!own || !*own) && strchr(to, '/'))

@@ -1,4 +1,5 @@
 #include "session/written.h"
+#include "base/str.h"
 
 #include "base/kept.h"
 #include "base/term.h"
@@ -78,9 +79,8 @@ void written_attr(void *dir, const struct perf_event_attr *attr, const struct pe
 					     .flags = how->flags };
 	struct strbuf text;
 	char path[4096];
-	int n = snprintf(path, sizeof(path), "%s/event-%u-%llu-%d", (const char *)dir, attr->type,
-			 (unsigned long long)attr->config, how->fd);
-	if (n < 0 || n >= (int)sizeof(path))
+	if (str_path(path, sizeof(path), "%s/event-%u-%llu-%d", (const char *)dir, attr->type,
+		     (unsigned long long)attr->config, how->fd))
 		return;
 	strbuf_init(&text);
 	event_print_attr(attr, &opened, &text);

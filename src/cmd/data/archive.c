@@ -1,5 +1,6 @@
 /* sonde archive: the binaries that a recording needs, packed so that it can be read on another machine. */
 #include "base/json.h"
+#include "base/str.h"
 #include "base/foreign.h"
 #include "base/kept.h"
 #include "cmd/app/app.h"
@@ -360,7 +361,7 @@ static int archive_run(struct app *app, void *opts, int argc, char **argv)
 	if (argc)
 		o->input = argv[0];
 	const char *suffix = app->dialect->archives_as_perf ? "tar.bz2" : "tar.gz";
-	if (snprintf(path, sizeof(path), "%s.%s", o->input, suffix) >= (int)sizeof(path))
+	if (str_path(path, sizeof(path), "%s.%s", o->input, suffix))
 		return app_fail(app, -ENAMETOOLONG);
 	strbuf_init(&a.missing);
 	const char *to = o->output ? o->output : path;

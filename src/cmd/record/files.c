@@ -1,4 +1,5 @@
 #include "cmd/record/record.h"
+#include "base/str.h"
 
 #include "base/outplace.h"
 
@@ -52,9 +53,10 @@ static int name_by_time(const struct record_session *s, char to[PATH_MAX])
 		char stamp[32];
 		localtime_r(&now.tv_sec, &tm);
 		(void)strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &tm);
-		if (snprintf(to, PATH_MAX, "%s.%s%02ld", s->output, stamp,
-			     now.tv_nsec / 10000000) >= PATH_MAX)
-			return -ENAMETOOLONG;
+		int err = str_path(to, PATH_MAX, "%s.%s%02ld", s->output, stamp,
+				   now.tv_nsec / 10000000);
+		if (err)
+			return err;
 		if (access(to, F_OK))
 			return 0;
 		now.tv_nsec += 10000000;

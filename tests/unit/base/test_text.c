@@ -1,6 +1,8 @@
 /* base: glob, cpuset, clock, json, printable text. */
 #include "tap.h"
 
+#include "base/str.h"
+
 #include "base/clock.h"
 #include "base/cpuset.h"
 #include "base/bytes.h"
@@ -409,8 +411,18 @@ static void test_ini(void)
 	diag_done(&d);
 }
 
+static void test_path(void)
+{
+	char to[8] = "before";
+	ok(!str_path(to, sizeof(to), "%s/%d", "abcd", 12), "a path that just fits");
+	is_str(to, "abcd/12", "is whole");
+	ok(str_path(to, sizeof(to), "%s/%d", "abcde", 12) == -ENAMETOOLONG, "one that does not");
+	is_str(to, "", "is not there in part");
+}
+
 int main(void)
 {
+	test_path();
 	test_printable();
 	test_printable_stream();
 	test_glob();
