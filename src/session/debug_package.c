@@ -18,14 +18,14 @@
 enum { LIST_MAX = 256 << 20, PACKAGE_MAX = 128, PATHS_MAX = 64 };
 
 /* A file on its way: as lists may spell it (Debian 12 still has /lib where files are in /usr/lib), and whose it is. */
-struct asked {
+struct package_asked {
 	char lines[2][PATH_MAX + 2]; /* "\nPATH\n"; "": none */
 	char owner[PACKAGE_MAX];
 	char id[BUILDID_TEXT]; /* build ID; "": not known */
 	char symbols[PACKAGE_MAX]; /* the package that has its symbols, by build ID; "": not found */
 };
 
-static void spell(struct asked *a, const char *path)
+static void spell(struct package_asked *a, const char *path)
 {
 	static const char *const merged[] = { "/bin/", "/sbin/", "/lib" };
 	bool below = !strncmp(path, "/usr/", 5);
@@ -85,7 +85,7 @@ static bool package_of_list(const char *name, char to[PACKAGE_MAX])
 	return true;
 }
 
-static void find_in_list(struct asked *asked, size_t nr, int dir, const char *name,
+static void find_in_list(struct package_asked *asked, size_t nr, int dir, const char *name,
 			 const char *package)
 {
 	size_t size = 0;
@@ -125,7 +125,8 @@ static bool is_installed(int dir, const char *package)
 
 /* ---- by build ID ------------------------------------------------------------------------------------------------ */
 
-static void read_id(struct asked *a, const char *root, const char *path, struct opener *opener)
+static void read_id(struct package_asked *a, const char *root, const char *path,
+		    struct opener *opener)
 {
 	char full[PATH_MAX];
 	struct elfimg e;
@@ -149,7 +150,7 @@ static bool is_package(const char *name, size_t len)
 }
 
 /* A list of packages that apt has fetched: "Package: NAME" begins an entry, "Build-Ids: ID ID ..." is one of its lines. */
-static void find_id(struct asked *a, const char *text, size_t size)
+static void find_id(struct package_asked *a, const char *text, size_t size)
 {
 	static const char head[] = "\nPackage: ", ids[] = "\nBuild-Ids: ";
 	const char *at = a->id[0] ? memmem(text, size, a->id, strlen(a->id)) : NULL;
@@ -168,7 +169,7 @@ static void find_id(struct asked *a, const char *text, size_t size)
 }
 
 /* Only lists of archives with debugging symbols; those that apt keeps packed are passed over. */
-static void find_ids(struct asked *asked, size_t nr, const char *root)
+static void find_ids(struct package_asked *asked, size_t nr, const char *root)
 {
 	char folder[PATH_MAX];
 	(void)snprintf(folder, sizeof(folder), "%s/var/lib/apt/lists", root);
@@ -201,7 +202,7 @@ size_t debug_packages(const char *root, const char *const *paths, size_t nr, str
 {
 	char folder[PATH_MAX], package[PACKAGE_MAX], name[PACKAGE_MAX + 16];
 	nr = min(nr, (size_t)PATHS_MAX);
-	_cleanup_free_ struct asked *asked = calloc(nr + 1, sizeof(*asked));
+	_cleanup_free_ struct package_asked *asked = calloc(nr + 1, sizeof(*asked));
 	bool fits = !str_path(folder, sizeof(folder), "%s/var/lib/dpkg/info", root);
 	DIR *dir = nr && asked && fits ? opendir(folder) : NULL;
 	if (!dir)

@@ -28,7 +28,7 @@ enum { WIDTH = 16, PIPE_HEAD = 16 };
 
 typedef unsigned long long ull;
 
-struct entry {
+struct dump_entry {
 	u64 time; /* when it is processed: of user space's records, that of the kernel's record before */
 	u64 place;
 	const u8 *rec;
@@ -39,7 +39,7 @@ struct dump_raw {
 	struct dump_raw_opts o;
 	const struct perfdata *file; /* prepared: a stream's attrs are known */
 	bool reads; /* groups are read together: a record is a sample of each event */
-	VEC(struct entry) list;
+	VEC(struct dump_entry) list;
 	size_t next;
 	struct arena arena; /* what was unpacked */
 	u64 sample_type; /* of all events together */
@@ -85,15 +85,15 @@ static int add_entry(void *ctx, const u8 *rec, const struct perf_event_header *h
 		rec = memcpy(copy, rec, h->size);
 		place = d->packed_at;
 	}
-	struct entry *e = vec_push(&d->list);
+	struct dump_entry *e = vec_push(&d->list);
 	if (!e)
 		return -ENOMEM;
 	u64 time = time_of(d, rec, h);
 	bool at_once = !time || time == UINT64_MAX || h->type >= REC_KERNEL_MAX;
-	*e = (struct entry){ .time = at_once ? d->flushed_time : time,
-			     .place = place,
-			     .rec = rec,
-			     .nr = d->list.nr };
+	*e = (struct dump_entry){ .time = at_once ? d->flushed_time : time,
+				  .place = place,
+				  .rec = rec,
+				  .nr = d->list.nr };
 	if (!at_once)
 		d->max_time = max(d->max_time, time);
 	if (h->type == REC_FINISHED_ROUND) {
@@ -105,7 +105,7 @@ static int add_entry(void *ctx, const u8 *rec, const struct perf_event_header *h
 
 static int by_processing(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct dump_entry *x = a, *y = b;
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
 	return x->nr < y->nr ? -1 : x->nr > y->nr;
@@ -250,7 +250,7 @@ static bool has_text(u32 type)
 	}
 }
 
-static int print_record(struct dump_raw *d, const struct entry *e, struct strbuf *to)
+static int print_record(struct dump_raw *d, const struct dump_entry *e, struct strbuf *to)
 {
 	struct perf_event_header h = perf_head(e->rec, d->file->swap);
 	struct perf_side side;
@@ -271,7 +271,7 @@ static int print_record(struct dump_raw *d, const struct entry *e, struct strbuf
 
 /* ---- with the samples ---- */
 
-static bool is_sample(const struct dump_raw *d, const struct entry *e)
+static bool is_sample(const struct dump_raw *d, const struct dump_entry *e)
 {
 	return perf_head(e->rec, d->file->swap).type == PERF_RECORD_SAMPLE;
 }
@@ -283,13 +283,13 @@ static bool is_printed(const struct dump_raw *d, const struct sample *s)
 	       s->ip == d->last_ip && s->tid == d->last_tid && d->reads;
 }
 
-static u64 sample_time(const struct dump_raw *d, const struct entry *e)
+static u64 sample_time(const struct dump_raw *d, const struct dump_entry *e)
 {
 	struct perf_event_header h = perf_head(e->rec, d->file->swap);
 	return perf_walk_time(d->file, e->rec, &h);
 }
 
-static bool is_of(struct dump_raw *d, const struct entry *e, const struct sample *s)
+static bool is_of(struct dump_raw *d, const struct dump_entry *e, const struct sample *s)
 {
 	const struct perfdata *f = d->file;
 	struct perf_event_header h = perf_head(e->rec, f->swap);
@@ -304,9 +304,9 @@ static bool is_of(struct dump_raw *d, const struct entry *e, const struct sample
 /* Samples of the same moment come from the source in an order of its own: the one that is meant is put first. */
 static void put_first(struct dump_raw *d, const struct sample *s)
 {
-	struct entry *first = &d->list.at[d->next];
+	struct dump_entry *first = &d->list.at[d->next];
 	for (size_t i = d->next; i < d->list.nr && d->list.at[i].time == first->time; i++) {
-		struct entry *e = &d->list.at[i], found = *e;
+		struct dump_entry *e = &d->list.at[i], found = *e;
 		if (!is_sample(d, e) || !is_of(d, e, s))
 			continue;
 		memmove(first + 1, first, (size_t)(e - first) * sizeof(*e));

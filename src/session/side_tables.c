@@ -178,17 +178,17 @@ int side_tables_stats(const struct source *src, struct strbuf *to)
 
 /* ---- tasks ---- */
 
-struct map {
+struct side_map {
 	u64 start, end, pgoff, ino;
 	u32 prot, flags;
 	const char *name;
 };
 
-typedef VEC(struct map) map_list;
+typedef VEC(struct side_map) map_list;
 
 enum { NO_TASK = 0xffffffffu, LISTED_MODULO = 256 }; /* NO_TASK is DICT_NONE */
 
-struct task {
+struct side_task {
 	s32 pid, tid, ptid; /* ptid -1: nobody was seen to fork it */
 	bool gone; /* its number was given to another one */
 	bool named;
@@ -200,7 +200,7 @@ struct task {
 
 struct model {
 	bool maps;
-	VEC(struct task) tasks;
+	VEC(struct side_task) tasks;
 	struct dict by_tid;
 	VEC(map_list) spaces;
 	struct arena arena;
@@ -241,10 +241,10 @@ static s64 new_task(struct model *m, u32 pid, u32 tid)
 	} else if (!vec_push(&m->spaces)) {
 		return -ENOMEM;
 	}
-	struct task *t = vec_push(&m->tasks);
+	struct side_task *t = vec_push(&m->tasks);
 	if (!t)
 		return -ENOMEM;
-	*t = (struct task){ .pid = (s32)pid, .tid = (s32)tid, .ptid = -1, .space = space };
+	*t = (struct side_task){ .pid = (s32)pid, .tid = (s32)tid, .ptid = -1, .space = space };
 	t->first_child = t->last_child = t->next = NO_TASK;
 	t->comm[0] = ':';
 	t->comm[1 + num_s64(t->comm + 1, (s32)tid)] = '\0';
@@ -252,7 +252,7 @@ static s64 new_task(struct model *m, u32 pid, u32 tid)
 	return err ? err : (s64)dict_get(&m->by_tid, tid);
 }
 
-static void set_comm(struct task *t, const char *name)
+static void set_comm(struct side_task *t, const char *name)
 {
 	size_t len = strnlen(name, sizeof(t->comm) - 1);
 	memcpy(t->comm, name, len);
@@ -277,7 +277,7 @@ static int take_fork(struct model *m, const struct perf_side *s)
 	s64 child = task_of(m, s->pid, s->tid);
 	if (child < 0)
 		return (int)child;
-	struct task *c = &m->tasks.at[child], *p = &m->tasks.at[parent];
+	struct side_task *c = &m->tasks.at[child], *p = &m->tasks.at[parent];
 	c->ptid = p->tid;
 	if (p->named)
 		set_comm(c, p->comm);
@@ -292,7 +292,7 @@ static int take_fork(struct model *m, const struct perf_side *s)
 	return 0;
 }
 
-static int insert_map(map_list *l, size_t at, const struct map *map)
+static int insert_map(map_list *l, size_t at, const struct side_map *map)
 {
 	if (!vec_push(l))
 		return -ENOMEM;
@@ -302,24 +302,24 @@ static int insert_map(map_list *l, size_t at, const struct map *map)
 }
 
 /* A new map covers what was there: what sticks out before and behind it stays. */
-static int add_map(map_list *l, const struct map *map)
+static int add_map(map_list *l, const struct side_map *map)
 {
 	size_t at = 0;
 	while (at < l->nr && l->at[at].end <= map->start)
 		at++;
 	while (at < l->nr && l->at[at].start < map->end) {
-		struct map old = l->at[at];
+		struct side_map old = l->at[at];
 		memmove(l->at + at, l->at + at + 1, (l->nr - 1 - at) * sizeof(*l->at));
 		l->nr--;
 		if (old.start < map->start) {
-			struct map before = old;
+			struct side_map before = old;
 			before.end = map->start;
 			int err = insert_map(l, at++, &before);
 			if (err)
 				return err;
 		}
 		if (old.end > map->end) {
-			struct map after = old;
+			struct side_map after = old;
 			after.pgoff += map->end - old.start;
 			after.start = map->end;
 			int err = insert_map(l, at, &after);
@@ -356,7 +356,7 @@ static int take_map(struct model *m, const struct perf_side *s)
 	s64 task = task_of(m, s->pid, s->tid);
 	if (task < 0)
 		return (int)task;
-	struct map map = {
+	struct side_map map = {
 		.start = s->addr,
 		.end = s->addr + s->len,
 		.pgoff = s->pgoff,
@@ -387,12 +387,12 @@ static int take_side(struct model *m, const struct perf_side *s)
 	}
 }
 
-static void print_maps(const struct model *m, const struct task *t, unsigned indent,
+static void print_maps(const struct model *m, const struct side_task *t, unsigned indent,
 		       struct strbuf *to)
 {
 	const map_list *l = &m->spaces.at[t->space];
 	for (size_t i = 0; i < l->nr; i++) {
-		const struct map *p = &l->at[i];
+		const struct side_map *p = &l->at[i];
 		strbuf_fill(to, ' ', indent);
 		strbuf_printf(to, "  %llx-%llx %c%c%c%c %08llx %llu ", (ull)p->start, (ull)p->end,
 			      p->prot & PROT_READ ? 'r' : '-', p->prot & PROT_WRITE ? 'w' : '-',
@@ -409,7 +409,7 @@ static int print_tree(const struct model *m, u32 root, struct strbuf *to)
 	VEC(u32) path = { 0 };
 	u32 at = root;
 	for (;;) {
-		const struct task *t = &m->tasks.at[at];
+		const struct side_task *t = &m->tasks.at[at];
 		char ids[64];
 		int len = snprintf(ids, sizeof(ids), "  %8d %8d %8d |", t->pid, t->tid, t->ptid);
 		strbuf_str(to, ids);
@@ -470,7 +470,7 @@ static void link_task(struct model *m, u32 at, u32 *roots, size_t *nr_roots)
 			roots[(*nr_roots)++] = at;
 			return;
 		}
-		struct task *p = &m->tasks.at[parent];
+		struct side_task *p = &m->tasks.at[parent];
 		if (p->first_child == NO_TASK)
 			p->first_child = at;
 		else

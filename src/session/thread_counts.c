@@ -10,7 +10,7 @@
 
 typedef unsigned long long ull;
 
-struct thread {
+struct counted_thread {
 	s32 pid, tid;
 };
 
@@ -26,7 +26,7 @@ struct counts {
 	const struct source *src;
 	const struct perfdata *file;
 	VEC(struct seen) seen;
-	VEC(struct thread) threads;
+	VEC(struct counted_thread) threads;
 	VEC(u32) events; /* of the catalogue */
 	u64 *values; /* [thread * events.nr + event] */
 	int *widths; /* [event] */
@@ -75,10 +75,10 @@ static int find_places(struct counts *c, struct dict *threads, struct dict *even
 		if (err)
 			return err;
 		if (thread == c->threads.nr) {
-			struct thread *t = vec_push(&c->threads);
+			struct counted_thread *t = vec_push(&c->threads);
 			if (!t)
 				return -ENOMEM;
-			*t = (struct thread){ s->pid, s->tid };
+			*t = (struct counted_thread){ s->pid, s->tid };
 		}
 		if (event == c->events.nr) {
 			u32 *e = vec_push(&c->events);

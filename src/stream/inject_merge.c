@@ -13,7 +13,7 @@
 enum part_kind { PART_SWITCH, PART_EXIT, PART_STAT };
 
 /* A sample that takes part, in time order later. */
-struct part {
+struct inject_part {
 	u64 time, place, period;
 	u32 kind;
 	u32 task; /* whose it is; of a stat: whom it is about */
@@ -26,7 +26,7 @@ struct merging {
 	const struct source *src;
 	const struct perfdata *file;
 	struct perf_scratch scratch;
-	VEC(struct part) parts;
+	VEC(struct inject_part) parts;
 	struct strbuf switches; /* copies of the records */
 	VEC(s8) kinds; /* by event; -1: takes no part */
 	VEC(const struct schema_field *) pid; /* by event: of stats */
@@ -71,15 +71,15 @@ static int see(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 
 	if (!a || g->kinds.at[event] < 0 ||
 	    perf_sample_decode(&a->layout, rec, h->size, f->swap, &g->scratch, &v))
 		return 0;
-	struct part *p = vec_push(&g->parts);
+	struct inject_part *p = vec_push(&g->parts);
 	if (!p)
 		return -ENOMEM;
-	*p = (struct part){ .time = v.time,
-			    .place = place,
-			    .period = v.period,
-			    .kind = (u32)g->kinds.at[event],
-			    .task = v.tid,
-			    .event = event };
+	*p = (struct inject_part){ .time = v.time,
+				   .place = place,
+				   .period = v.period,
+				   .kind = (u32)g->kinds.at[event],
+				   .task = v.tid,
+				   .event = event };
 	if (p->kind == PART_STAT)
 		p->task = (u32)schema_u64(g->src->catalog.events.at[event].schema, g->pid.at[event],
 					  v.raw, v.raw_size);
@@ -92,7 +92,7 @@ static int see(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 
 
 static int by_time(const void *a, const void *b)
 {
-	const struct part *x = a, *y = b;
+	const struct inject_part *x = a, *y = b;
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
 	return x->place < y->place ? -1 : x->place > y->place;
@@ -121,7 +121,7 @@ static size_t offset_of(u64 sample_type, u64 bit)
 }
 
 /* The sleeper's record with the stat's time and period. */
-static int merge(struct merging *g, const struct part *stat, const struct part *sleep)
+static int merge(struct merging *g, const struct inject_part *stat, const struct inject_part *sleep)
 {
 	struct strbuf *to = &g->m->bytes;
 	struct perf_event_header h;
@@ -151,7 +151,7 @@ static int decide(struct merging *g)
 	int err = 0;
 	dict_init(&tasks);
 	for (size_t i = 0; i < g->parts.nr && !err; i++) {
-		const struct part *p = &g->parts.at[i];
+		const struct inject_part *p = &g->parts.at[i];
 		u32 slot, fresh = (u32)last.nr;
 		err = dict_add(&tasks, p->task, fresh, &slot);
 		if (!err && slot == fresh) {

@@ -88,14 +88,14 @@ static void fail(struct cache *c, const char *what, const char *path, const char
 }
 
 /* A file of the user's: its own id, its path without links, and where it can be read. */
-struct named {
+struct named_file {
 	struct buildid id;
 	char path[PATH_MAX]; /* in the namespace of --target-ns, where there is one */
 	char from[PATH_MAX];
 	int fd;
 };
 
-static int open_image(const struct cache *c, const char *file, struct named *n)
+static int open_image(const struct cache *c, const char *file, struct named_file *n)
 {
 	if (c->root_fd < 0) {
 		if (!realpath(file, n->path))
@@ -115,7 +115,7 @@ static int open_image(const struct cache *c, const char *file, struct named *n)
 	return 0;
 }
 
-static int identify(const struct cache *c, const char *file, struct named *n)
+static int identify(const struct cache *c, const char *file, struct named_file *n)
 {
 	struct elfimg e;
 	n->fd = -1;
@@ -130,7 +130,7 @@ static int identify(const struct cache *c, const char *file, struct named *n)
 	return err ? -ENODATA : 0;
 }
 
-static void named_done(struct named *n)
+static void named_done(struct named_file *n)
 {
 	if (n->fd >= 0)
 		(void)close(n->fd);
@@ -146,7 +146,7 @@ static const char *reason(int err)
 
 static void add(struct cache *c, const char *file)
 {
-	struct named n;
+	struct named_file n;
 	int err = identify(c, file, &n);
 	if (!err) {
 		err = idcache_add(c->dir, n.from, n.path, &n.id, "elf");
@@ -160,7 +160,7 @@ static void add(struct cache *c, const char *file)
 
 static void remove_one(struct cache *c, const char *file)
 {
-	struct named n;
+	struct named_file n;
 	int err = identify(c, file, &n);
 	if (!err) {
 		err = idcache_remove(c->dir, &n.id);
@@ -175,7 +175,7 @@ static void remove_one(struct cache *c, const char *file)
 
 static void update(struct cache *c, const char *file)
 {
-	struct named n;
+	struct named_file n;
 	int err = identify(c, file, &n);
 	if (!err) {
 		err = idcache_remove(c->dir, &n.id);

@@ -48,13 +48,13 @@ static void buildid_defaults(void *opts)
 	((struct buildid_opts *)opts)->input = "perf.data";
 }
 
-struct listing {
+struct id_listing {
 	struct app *app;
 	struct json json;
 };
 
 /* end 0: no addresses. */
-static void print_row(struct listing *l, const u8 *id, size_t size, u64 start, u64 end,
+static void print_row(struct id_listing *l, const u8 *id, size_t size, u64 start, u64 end,
 		      const char *name)
 {
 	struct buildid b = buildid_make(id, size);
@@ -109,7 +109,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* In the order of their addresses; /proc/modules has the last loaded first. */
-static int list_modules(struct listing *l, const struct sysroot *root)
+static int list_modules(struct id_listing *l, const struct sysroot *root)
 {
 	struct module_list list = { 0 };
 	struct utsname name;
@@ -127,7 +127,7 @@ static int list_modules(struct listing *l, const struct sysroot *root)
 	return err == -ENOENT ? 0 : err;
 }
 
-static int list_kernel_of(struct listing *l, const struct sysroot *root, bool modules)
+static int list_kernel_of(struct id_listing *l, const struct sysroot *root, bool modules)
 {
 	u8 id[KMAP_BUILD_ID_MAX];
 	unsigned size = kmap_kernel_build_id(root, id);
@@ -152,7 +152,7 @@ static int list_kernel_of(struct listing *l, const struct sysroot *root, bool mo
 	return list_modules(l, root);
 }
 
-static int list_kernel(struct listing *l, bool modules)
+static int list_kernel(struct id_listing *l, bool modules)
 {
 	struct sysroot root;
 	int err = sysroot_open(&root, NULL);
@@ -171,7 +171,7 @@ static int print_recorded(void *ctx, const struct recorded_id *r)
 	return 0;
 }
 
-static int list_recording(struct listing *l, const struct buildid_opts *o)
+static int list_recording(struct id_listing *l, const struct buildid_opts *o)
 {
 	struct source *src;
 	int err = replay_perf_open(o->input, &src, &l->app->diag);
@@ -184,7 +184,7 @@ static int list_recording(struct listing *l, const struct buildid_opts *o)
 }
 
 /* -i may name a binary. 1: it was one. */
-static int list_binary(struct listing *l, const char *path)
+static int list_binary(struct id_listing *l, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -213,7 +213,7 @@ static int list_binary(struct listing *l, const char *path)
 static int buildid_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct buildid_opts *o = opts;
-	struct listing l = { .app = app };
+	struct id_listing l = { .app = app };
 	if (argc > 1)
 		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
 	if (argc == 1)

@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct convert_opts {
+struct data_convert_opts {
 	const char *input;
 	const char *to_json;
 	const char *to_ctf;
@@ -37,13 +37,13 @@ struct convert_opts {
 
 /* clang-format off */
 static const struct opt convert_rows[] = {
-	OPT_STR('i', "input", struct convert_opts, input, "FILE", "Recording to read (perf.data)"),
-	OPT_STR(0, "to-json", struct convert_opts, to_json, "FILE", "Write JSON into FILE (-: standard output)"),
-	OPT_FLAG('f', "force", struct convert_opts, force, "Overwrite FILE"),
-	OPT_STR(0, "to-ctf", struct convert_opts, to_ctf, "DIR", "CTF is not written: --to-json is, and sonde export writes formats of other viewers", .refused = true),
-	OPT_FLAG(0, "all", struct convert_opts, all, "Of CTF only", .hidden = true),
-	OPT_FLAG(0, "tod", struct convert_opts, tod, "Of CTF only", .hidden = true),
-	SYMBOL_OPT_ROWS(struct convert_opts, symbols),
+	OPT_STR('i', "input", struct data_convert_opts, input, "FILE", "Recording to read (perf.data)"),
+	OPT_STR(0, "to-json", struct data_convert_opts, to_json, "FILE", "Write JSON into FILE (-: standard output)"),
+	OPT_FLAG('f', "force", struct data_convert_opts, force, "Overwrite FILE"),
+	OPT_STR(0, "to-ctf", struct data_convert_opts, to_ctf, "DIR", "CTF is not written: --to-json is, and sonde export writes formats of other viewers", .refused = true),
+	OPT_FLAG(0, "all", struct data_convert_opts, all, "Of CTF only", .hidden = true),
+	OPT_FLAG(0, "tod", struct data_convert_opts, tod, "Of CTF only", .hidden = true),
+	SYMBOL_OPT_ROWS(struct data_convert_opts, symbols),
 	OPT_END(),
 };
 /* clang-format on */
@@ -56,7 +56,7 @@ static const struct opt_example convert_examples[] = {
 
 struct convert {
 	struct app *app;
-	const struct convert_opts *o;
+	const struct data_convert_opts *o;
 	struct source *src;
 	struct strbuf out;
 	u64 bytes, nr;
@@ -227,7 +227,7 @@ static int convert_to_file(struct convert *c, const char *path)
 
 static int convert_run(struct app *app, void *opts, int argc, char **argv)
 {
-	struct convert_opts *o = opts;
+	struct data_convert_opts *o = opts;
 	struct convert c = { .app = app, .o = o };
 	if (argc)
 		return app_usage(app, "'%s' is left over: -i FILE names the recording", argv[0]);
@@ -258,7 +258,7 @@ static int convert_run(struct app *app, void *opts, int argc, char **argv)
 
 static void convert_defaults(void *opts)
 {
-	((struct convert_opts *)opts)->input = "perf.data";
+	((struct data_convert_opts *)opts)->input = "perf.data";
 }
 
 const struct command command_data_convert = {
@@ -270,7 +270,7 @@ const struct command command_data_convert = {
 		 "call chain, in the form of perf 6.1's converter.",
 	.examples = convert_examples,
 	.opts = convert_rows,
-	.opts_size = sizeof(struct convert_opts),
+	.opts_size = sizeof(struct data_convert_opts),
 	.defaults = convert_defaults,
 	.run = convert_run,
 };

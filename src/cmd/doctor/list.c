@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct list_opts {
+struct event_list_opts {
 	bool all;
 	bool no_desc;
 	bool desc;
@@ -33,7 +33,7 @@ struct list_opts {
 
 struct list_state {
 	struct app *app;
-	const struct list_opts *o;
+	const struct event_list_opts *o;
 	struct event_env env;
 	struct json json;
 	enum event_section section; /* of the entry before; 0: none yet */
@@ -467,7 +467,7 @@ static const char *first_pattern(int argc, char **argv)
 
 static int list_run(struct app *app, void *opts, int argc, char **argv)
 {
-	struct list_opts *o = opts;
+	struct event_list_opts *o = opts;
 	struct list_state s = { .app = app, .o = o, .as_perf = app->dialect->lists_as_perf };
 	struct metric_set metrics;
 	char home[4096];
@@ -518,24 +518,24 @@ static int list_run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt list_rows[] = {
-	OPT_FLAG('a', "all", struct list_opts, all,
+	OPT_FLAG('a', "all", struct event_list_opts, all,
 		 "Also what this machine cannot do, with the reason; libpfm: all CPUs"),
-	OPT_FLAG(0, "details", struct list_opts, details,
+	OPT_FLAG(0, "details", struct event_list_opts, details,
 		 "How names are encoded; libpfm's names with codes and umasks"),
-	OPT_FLAG('j', NULL, struct list_opts, json, "The same as --json"),
-	OPT_FLAG('d', "desc", struct list_opts, desc, "Descriptions (on)"),
-	OPT_FLAG(0, "no-desc", struct list_opts, no_desc, "No descriptions"),
-	OPT_FLAG(0, "long-desc", struct list_opts, long_desc,
+	OPT_FLAG('j', NULL, struct event_list_opts, json, "The same as --json"),
+	OPT_FLAG('d', "desc", struct event_list_opts, desc, "Descriptions (on)"),
+	OPT_FLAG(0, "no-desc", struct event_list_opts, no_desc, "No descriptions"),
+	OPT_FLAG(0, "long-desc", struct event_list_opts, long_desc,
 		 "Same as -v: fields of tracepoints, terms of PMUs"),
-	OPT_STR(0, "unit", struct list_opts, unit, "PMU", "Only events of this PMU"),
-	OPT_STR(0, "metrics", struct list_opts, metrics, "FILE",
+	OPT_STR(0, "unit", struct event_list_opts, unit, "PMU", "Only events of this PMU"),
+	OPT_STR(0, "metrics", struct event_list_opts, metrics, "FILE",
 		"Also the metrics of this file (NAME = EXPRESSION)"),
-	OPT_STR(0, "cputype", struct list_opts, unit, "PMU", "Same as --unit", .hidden = true),
-	OPT_FLAG(0, "raw-dump", struct list_opts, raw_dump, "Names only, in one line",
+	OPT_STR(0, "cputype", struct event_list_opts, unit, "PMU", "Same as --unit", .hidden = true),
+	OPT_FLAG(0, "raw-dump", struct event_list_opts, raw_dump, "Names only, in one line",
 		 .hidden = true),
-	OPT_FLAG(0, "deprecated", struct list_opts, deprecated, "Accepted", .hidden = true),
-	OPT_FLAG(0, "debug", struct list_opts, debug, "Accepted", .hidden = true),
-	OPT_STR(0, "sysroot", struct list_opts, root, "DIR",
+	OPT_FLAG(0, "deprecated", struct event_list_opts, deprecated, "Accepted", .hidden = true),
+	OPT_FLAG(0, "debug", struct event_list_opts, debug, "Accepted", .hidden = true),
+	OPT_STR(0, "sysroot", struct event_list_opts, root, "DIR",
 		"Look at another machine's sysfs and tracefs below DIR", .hidden = true),
 	OPT_END(),
 };
@@ -562,7 +562,7 @@ const struct command command_list = {
 		 "tracepoints only.",
 	.examples = list_examples,
 	.opts = list_rows,
-	.opts_size = sizeof(struct list_opts),
+	.opts_size = sizeof(struct event_list_opts),
 	.mixed_words = true,
 	.run = list_run,
 };

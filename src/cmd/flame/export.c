@@ -19,11 +19,11 @@
 struct export_job {
 	struct app *app;
 	const struct export_cmd_opts *o;
-	const struct format *format;
+	const struct export_format *format;
 	u64 nr; /* samples or events */
 };
 
-struct format {
+struct export_format {
 	const char *name;
 	const char *output; /* where it goes unless -o says */
 	bool by_comm;
@@ -141,7 +141,7 @@ static int make_chrome(struct export_job *j, struct strbuf *to)
 	return err;
 }
 
-static const struct format formats[] = {
+static const struct export_format formats[] = {
 	{ "pprof", "profile.pb.gz", .binary = true, .make = make_pprof },
 	{ "speedscope", "profile.speedscope.json", .make = make_speedscope },
 	{ "firefox", "profile.firefox.json", .make = make_firefox },

@@ -8,7 +8,7 @@
 
 typedef unsigned long long ull;
 
-struct found {
+struct found_symbol {
 	u64 start, end; /* end: of the next symbol behind it */
 	char module[64]; /* "" of the kernel itself */
 };
@@ -30,10 +30,10 @@ static bool read_line(const char *line, size_t len, u64 *addr, const char **name
 	return true;
 }
 
-static bool find_symbol(const struct kallsyms_text *t, const char *symbol, struct found *ret)
+static bool find_symbol(const struct kallsyms_text *t, const char *symbol, struct found_symbol *ret)
 {
 	bool found = false;
-	*ret = (struct found){ .end = UINT64_MAX };
+	*ret = (struct found_symbol){ .end = UINT64_MAX };
 	/* Once for its address, once for the next one. */
 	for (int pass = 0; pass < 2; pass++) {
 		for (const char *at = t->data, *end = t->data + t->len; at < end;) {
@@ -72,7 +72,7 @@ static int kallsyms_run(struct app *app, void *opts, int argc, char **argv)
 	if (err)
 		return app_fail(app, err);
 	for (int i = 0; i < argc; i++) {
-		struct found f;
+		struct found_symbol f;
 		if (!find_symbol(&t, argv[i], &f)) {
 			strbuf_printf(&app->out, "%s: not found\n", argv[i]);
 			continue;

@@ -93,7 +93,7 @@ const struct command command_perf_version = {
 
 /* ---- check ------------------------------------------------------------------------------------------------------ */
 
-struct check_opts {
+struct perf_check_opts {
 	bool quiet;
 };
 
@@ -109,7 +109,7 @@ static const struct feature *find_feature(const char *name, size_t len)
 /* check feature NAME[,NAME...]: 0 when all are there, 1 when not. */
 static int feature_run(struct app *app, void *opts, int argc, char **argv)
 {
-	const struct check_opts *o = opts;
+	const struct perf_check_opts *o = opts;
 	bool all = true;
 	if (!argc)
 		return app_usage(app, "which feature?");
@@ -132,7 +132,7 @@ static int feature_run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt check_rows[] = {
-	OPT_FLAG('q', "quiet", struct check_opts, quiet, "Only the exit status"),
+	OPT_FLAG('q', "quiet", struct perf_check_opts, quiet, "Only the exit status"),
 	OPT_END(),
 };
 
@@ -158,7 +158,7 @@ const struct command command_perf_check = {
 	.usage = "[-q] feature NAME[,NAME...]",
 	.examples = check_examples,
 	.opts = check_rows,
-	.opts_size = sizeof(struct check_opts),
+	.opts_size = sizeof(struct perf_check_opts),
 	.mixed_words = true,
 	.run = check_run,
 };

@@ -11,7 +11,7 @@
 
 enum { PERCENT_COLUMNS = 8, VALUE_COLUMNS = 14, FORMULA_COLUMNS = 70 };
 
-struct layout {
+struct diff_layout {
 	u32 baseline, value, period, base_period;
 	u32 *keys;
 	char suffix[DIFF_FILES_MAX][NUM_DIGITS_MAX + 2]; /* "/1" when there are more than two files */
@@ -52,8 +52,8 @@ static const char *between(const struct diff *d)
 	return d->opts->separator ? d->opts->separator : "  ";
 }
 
-static void add_title(const struct diff *d, const struct layout *y, bool dots, const char *name,
-		      u32 file, u32 width, struct strbuf *to)
+static void add_title(const struct diff *d, const struct diff_layout *y, bool dots,
+		      const char *name, u32 file, u32 width, struct strbuf *to)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -70,7 +70,8 @@ static void add_title(const struct diff *d, const struct layout *y, bool dots, c
 	strbuf_done(&s);
 }
 
-static void add_heading(const struct diff *d, const struct layout *y, bool dots, struct strbuf *to)
+static void add_heading(const struct diff *d, const struct diff_layout *y, bool dots,
+			struct strbuf *to)
 {
 	const struct table *t = &d->inputs[0].table;
 	const struct diff_opts *o = d->opts;
@@ -138,7 +139,7 @@ static void add_number(const struct diff *d, u64 v, bool there, u32 width, struc
 	add_cell(d, between(d), there ? text : "", width, false, to);
 }
 
-static void add_file(const struct diff *d, const struct layout *y, const struct diff_row *r,
+static void add_file(const struct diff *d, const struct diff_layout *y, const struct diff_row *r,
 		     u32 file, struct strbuf *s, struct strbuf *to)
 {
 	strbuf_reset(s);
@@ -153,7 +154,7 @@ static void add_file(const struct diff *d, const struct layout *y, const struct 
 		add_number(d, r->of[file].period, r->of[file].there, y->period, to);
 }
 
-static void add_row(const struct diff *d, const struct layout *y, const struct diff_row *r,
+static void add_row(const struct diff *d, const struct diff_layout *y, const struct diff_row *r,
 		    struct strbuf *to)
 {
 	struct strbuf s;
@@ -180,7 +181,7 @@ static void add_row(const struct diff *d, const struct layout *y, const struct d
 	strbuf_done(&s);
 }
 
-static int measure(const struct diff *d, struct layout *y)
+static int measure(const struct diff *d, struct diff_layout *y)
 {
 	const struct table *t = &d->inputs[0].table;
 	struct strbuf s;
@@ -214,7 +215,7 @@ static int measure(const struct diff *d, struct layout *y)
 int diff_print_text(struct diff *d, const char *event)
 {
 	struct strbuf *to = &d->app->out;
-	struct layout y = { 0 };
+	struct diff_layout y = { 0 };
 	int err = measure(d, &y);
 	if (d->any && !d->opts->quiet)
 		strbuf_char(to, '\n');

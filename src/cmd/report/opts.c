@@ -18,7 +18,7 @@ static int parse_percent(const char *word, double *ret)
 }
 
 /* A first number is the least percentage, a second one how many branches of a place are shown. */
-static int graph_number(struct graph_opts *g, const char *word)
+static int graph_number(struct report_graph_opts *g, const char *word)
 {
 	if (!g->number_seen) {
 		g->number_seen = true;
@@ -35,7 +35,7 @@ static int graph_number(struct graph_opts *g, const char *word)
 	return 0;
 }
 
-static int graph_word(struct graph_opts *g, const char *word, struct diag *d)
+static int graph_word(struct report_graph_opts *g, const char *word, struct diag *d)
 {
 	static const struct {
 		const char *word;
@@ -89,7 +89,7 @@ static int graph_word(struct graph_opts *g, const char *word, struct diag *d)
 /* What perf's settings say, which nobody asked for. */
 static int graph_default(void *opts, const char *value, bool negated, struct diag *d)
 {
-	struct graph_opts *g = &((struct report_opts *)opts)->graph;
+	struct report_graph_opts *g = &((struct report_opts *)opts)->graph;
 	g->off = negated;
 	g->number_seen = false;
 	while (value && *value && !negated) {

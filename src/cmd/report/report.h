@@ -14,7 +14,7 @@
 enum { EVENTS_MAX = 64 };
 
 /* What -g asks for. */
-struct graph_opts {
+struct report_graph_opts {
 	bool off;
 	bool given;
 	bool order_given;
@@ -35,7 +35,7 @@ struct report_opts {
 	struct opt_list inputs; /* -i, all of them */
 	struct opt_list sort;
 	const char *fields;
-	struct graph_opts graph;
+	struct report_graph_opts graph;
 	bool stdio;
 	bool tui;
 	bool by_thread; /* of the browser: rows by thread instead of command */
