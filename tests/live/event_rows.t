@@ -55,7 +55,8 @@ event() {
 	uprobe:*) event=uprobe:$SONDE:main; why=$(lacks uprobes) ;;
 	uretprobe:*) event=uretprobe:$SONDE:workload_middle; why=$(lacks uprobes) ;;
 	usdt:*) event=usdt:$SONDE:sonde:step; why=$(lacks uprobes) ;;
-	function:*) event='function:vfs_rea[d]'; why=$(lacks $functions) ;;
+	# Not what reading the buffer calls: it would never end.
+	function:*) event='function:do_sys_openat[2]'; why=$(lacks $functions) ;;
 	graph:*) event=graph:vfs_read; why=$(lacks $graph) ;;
 	profile:*) event=profile:999 ;;
 	syscall:*) event=syscall:openat; [ -e $tracefs/events/syscalls/sys_enter_openat ] || why="kernel without events of system calls" ;;

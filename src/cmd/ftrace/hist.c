@@ -5,15 +5,15 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/loop.h"
+#include "session/call_chains.h"
+#include "session/sql_rows.h"
 #include "session/child.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/calls.h"
 #include "cmd/ftrace/hist_count.h"
 #include "cmd/ftrace/latency.h"
 #include "cmd/ftrace/record.h"
 #include "cmd/ftrace/setup_opts.h"
 #include "tracing/sql.h"
-#include "cmd/ftrace/sql_rows.h"
 #include "event/event.h"
 #include "wire/format.h"
 
@@ -337,7 +337,9 @@ static int of_file(struct app *app, const struct hist_opts *o, int argc, char **
 		diag_hint(&app->diag, "for an event of the kernel, say by which field: -k KEY");
 		return app_fail(app, -ENOENT);
 	}
-	return ftrace_calls_print(app, path, o->all_pids);
+	int err = call_chains_print(&(struct tell){ &app->out, &app->diag, app->json }, path,
+				    o->all_pids);
+	return err ? app_fail(app, err) : APP_DONE;
 }
 
 static int run(struct app *app, void *opts, int argc, char **argv)
@@ -564,8 +566,10 @@ static int sql_recorded(struct app *app, const struct ftrace_sql *q, int argc, c
 	if (err)
 		ftrace_setup_end(&f);
 	else
-		status = ftrace_record_and(app, &f, argc, argv, sql_rows_look,
-					   &(struct sql_looking){ .app = app, .rows = rows });
+		status = ftrace_record_and(
+			app, &f, argc, argv, sql_rows_look,
+			&(struct sql_looking){ .to = { &app->out, &app->diag, app->json },
+					       .rows = rows });
 	sql_rows_free(rows);
 	return err ? app_fail(app, err) : status;
 }

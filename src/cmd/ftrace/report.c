@@ -7,10 +7,10 @@
 #include "base/num.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/ask.h"
 #include "cmd/ftrace/options.h"
 #include "cmd/ftrace/profile.h"
 #include "cmd/ftrace/samples.h"
+#include "session/tracedat_answers.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
 #include "view/text_events.h"
@@ -596,12 +596,13 @@ static int answer(struct report *r, u32 asked)
 {
 	int err = 0;
 	for (u32 i = 0; i < replay_ftrace_nr_files(r->src) && !err; i++)
-		err = ftrace_ask(r->app, r->src,
-				 &(struct ftrace_asked){ .questions = asked,
-							 .path = r->opts->inputs.at[i].path,
-							 .file = i,
-							 .events = r->opts->event,
-							 .nanoseconds = r->opts->nanoseconds });
+		err = tracedat_answer(
+			&(struct tell){ &r->app->out, &r->app->diag, r->app->json }, r->src,
+			&(struct tracedat_asked){ .questions = asked,
+						  .path = r->opts->inputs.at[i].path,
+						  .file = i,
+						  .events = r->opts->event,
+						  .nanoseconds = r->opts->nanoseconds });
 	return err;
 }
 

@@ -1,4 +1,4 @@
-#include "cmd/ftrace/sql_rows.h"
+#include "session/sql_rows.h"
 
 #include "analysis/event_pair.h"
 #include "analysis/percentiles.h"
@@ -138,13 +138,13 @@ static int compare(const void *pa, const void *pb)
 	return strcmp(a->text, b->text);
 }
 
-static int print(struct app *app, struct sql_rows *r)
+static int print(const struct tell *to, struct sql_rows *r)
 {
 	struct json j;
 	if (r->rows.nr)
 		qsort(r->rows.at, r->rows.nr, sizeof(*r->rows.at), compare);
-	if (app->json) {
-		json_begin(&j, &app->out, JSON_PRETTY);
+	if (to->json) {
+		json_begin(&j, to->out, JSON_PRETTY);
 		json_object(&j);
 		json_put_u64(&j, "hits", r->nr);
 		json_key(&j, "rows");
@@ -160,12 +160,12 @@ static int print(struct app *app, struct sql_rows *r)
 		return json_end(&j);
 	}
 	vec_for_each (&r->rows, c)
-		strbuf_printf(&app->out, "{ %s } hitcount: %10llu\n", c->text,
+		strbuf_printf(to->out, "{ %s } hitcount: %10llu\n", c->text,
 			      (unsigned long long)c->nr);
-	strbuf_printf(&app->out, "\nTotals:\n    Hits: %llu\n    Entries: %zu\n",
+	strbuf_printf(to->out, "\nTotals:\n    Hits: %llu\n    Entries: %zu\n",
 		      (unsigned long long)r->nr, r->rows.nr);
 	if (r->delta)
-		latency_summary(&app->out, r->delta->label, &r->times);
+		latency_summary(to->out, r->delta->label, &r->times);
 	return 0;
 }
 
@@ -184,18 +184,18 @@ int sql_rows_look(void *ctx, const char *path)
 		rule.start_keys[i] = q->keys[0].at[i];
 		rule.end_keys[i] = q->keys[1].at[i];
 	}
-	int err = replay_ftrace_open(path, &replay, &src, &l->app->diag);
+	int err = replay_ftrace_open(path, &replay, &src, l->to.diag);
 	if (err)
 		return err;
 	struct event_pair *p = event_pair_new(&(struct event_pair_opts){
 		.rules = &rule, .nr_rules = 1, .ctx = l->rows, .match = on_match });
-	err = p ? stream_run(src, event_pair_sink(p), 0, &tables, &l->app->diag) : -ENOMEM;
+	err = p ? stream_run(src, event_pair_sink(p), 0, &tables, l->to.diag) : -ENOMEM;
 	run_tables_done(&tables);
 	if (!err && event_pair_nr_gaps(p))
-		diag_warn(&l->app->diag,
+		diag_warn(l->to.diag,
 			  "events were lost %llu times: what had begun before a gap does not count",
 			  (unsigned long long)event_pair_nr_gaps(p));
 	event_pair_free(p);
 	src->ops->close(src);
-	return err ? err : print(l->app, l->rows);
+	return err ? err : print(&l->to, l->rows);
 }

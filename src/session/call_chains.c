@@ -1,4 +1,4 @@
-#include "cmd/ftrace/calls.h"
+#include "session/call_chains.h"
 
 #include "analysis/call_hist.h"
 #include "base/json.h"
@@ -10,7 +10,7 @@
 enum { COLUMN = 13, LEVELS_MAX = 64 };
 
 struct calls {
-	struct app *app;
+	const struct tell *to;
 	const char *path;
 	bool all_pids;
 	struct source *names; /* open all the time: the names are its */
@@ -50,15 +50,15 @@ static void put_name(struct strbuf *to, const struct call_hist_node *n)
 static void put_indent(const struct calls *c, unsigned levels)
 {
 	for (unsigned i = 0; i < levels; i++)
-		strbuf_right(&c->app->out, i < LEVELS_MAX && (c->lines >> i & 1) ? "|" : "", COLUMN);
+		strbuf_right(c->to->out, i < LEVELS_MAX && (c->lines >> i & 1) ? "|" : "", COLUMN);
 }
 
 static void put_caller(const struct calls *c, const struct call_hist_node *n, unsigned levels)
 {
 	put_indent(c, levels);
-	strbuf_fill(&c->app->out, ' ', 10);
-	put_name(&c->app->out, n);
-	strbuf_char(&c->app->out, '\n');
+	strbuf_fill(c->to->out, ' ', 10);
+	put_name(c->to->out, n);
+	strbuf_char(c->to->out, '\n');
 }
 
 static const struct call_hist_node *first_of(const struct calls *c, const struct call_hist_node *n)
@@ -75,7 +75,7 @@ static bool is_single(const struct calls *c, const struct call_hist_node *n)
 
 static void put_tree(struct calls *c, const struct call_hist_node *n, unsigned levels)
 {
-	struct strbuf *o = &c->app->out;
+	struct strbuf *o = c->to->out;
 	if (is_single(c, n)) {
 		for (n = first_of(c, n); n; n = first_of(c, n))
 			put_caller(c, n, levels);
@@ -106,7 +106,7 @@ static void put_tree(struct calls *c, const struct call_hist_node *n, unsigned l
 
 static void put_row(struct calls *c, const struct call_hist_node *n)
 {
-	struct strbuf *o = &c->app->out, name;
+	struct strbuf *o = c->to->out, name;
 	double share = 100.0 * (double)n->count / (double)call_hist_total(c->hist);
 	strbuf_init(&name);
 	put_name(&name, n);
@@ -148,7 +148,7 @@ static void json_callers(struct calls *c, struct json *j, const struct call_hist
 static int json_buffer(struct calls *c, const char *name)
 {
 	struct json j;
-	json_begin(&j, &c->app->out, JSON_COMPACT);
+	json_begin(&j, c->to->out, JSON_COMPACT);
 	json_object(&j);
 	json_put_str(&j, "buffer", name);
 	json_put_u64(&j, "total", call_hist_total(c->hist));
@@ -186,10 +186,10 @@ static int read_cpu(struct calls *c, u32 cpu)
 	cpuset_zero(&only);
 	cpuset_add(&only, cpu);
 	struct replay_ftrace_opts o = { .style = PRINT_STYLE_KERNEL, .cpus = &only };
-	int err = replay_ftrace_open(c->path, &o, &src, &c->app->diag);
+	int err = replay_ftrace_open(c->path, &o, &src, c->to->diag);
 	if (err)
 		return err;
-	err = stream_run(src, call_hist_sink(c->hist), 1, &tables, &c->app->diag);
+	err = stream_run(src, call_hist_sink(c->hist), 1, &tables, c->to->diag);
 	run_tables_done(&tables);
 	src->ops->close(src);
 	return err;
@@ -207,15 +207,15 @@ static int print_buffer(struct calls *c, const struct tracedat_buffer *b, bool t
 			err = read_cpu(c, b->cpus[i].cpu);
 	if (!err)
 		err = call_hist_finish(c->hist);
-	if (!err && c->app->json) {
+	if (!err && c->to->json) {
 		err = json_buffer(c, b->name);
 	} else if (!err && call_hist_nr_rows(c->hist)) {
 		if (title)
-			strbuf_printf(&c->app->out, "%s%s:\n", c->buffer ? "\n" : "",
+			strbuf_printf(c->to->out, "%s%s:\n", c->buffer ? "\n" : "",
 				      *b->name ? b->name : "top buffer");
 		for (size_t i = 0; i < call_hist_nr_rows(c->hist); i++) {
 			if (i)
-				strbuf_char(&c->app->out, '\n');
+				strbuf_char(c->to->out, '\n');
 			put_row(c, call_hist_row(c->hist, i));
 		}
 	}
@@ -238,29 +238,29 @@ static int print_file(struct calls *c)
 	u32 full = 0;
 	int err = 0;
 	if (t->latency) {
-		diag_error(&c->app->diag, -ENODATA,
+		diag_error(c->to->diag, -ENODATA,
 			   "%s holds the text of a latency tracer, and no events", c->path);
-		diag_hint(&c->app->diag, "'sonde ftrace report' shows it");
+		diag_hint(c->to->diag, "'sonde ftrace report' shows it");
 		return -ENODATA;
 	}
 	vec_for_each (&t->buffers, b)
 		full += has_pages(b);
 	if (!full)
-		return diag_error(&c->app->diag, -ENODATA, "%s has no events", c->path);
+		return diag_error(c->to->diag, -ENODATA, "%s has no events", c->path);
 	for (; c->buffer < t->buffers.nr && !err; c->buffer++)
 		if (has_pages(&t->buffers.at[c->buffer]))
 			err = print_buffer(c, &t->buffers.at[c->buffer], full > 1);
 	return err;
 }
 
-int ftrace_calls_print(struct app *app, const char *path, bool all_pids)
+int call_chains_print(const struct tell *to, const char *path, bool all_pids)
 {
-	struct calls c = { .app = app, .path = path, .all_pids = all_pids };
+	struct calls c = { .to = to, .path = path, .all_pids = all_pids };
 	struct replay_ftrace_opts o = { .style = PRINT_STYLE_KERNEL };
-	int err = replay_ftrace_open(path, &o, &c.names, &app->diag);
+	int err = replay_ftrace_open(path, &o, &c.names, to->diag);
 	if (err)
-		return app_fail(app, err);
+		return err;
 	err = print_file(&c);
 	c.names->ops->close(c.names);
-	return err ? app_fail(app, err) : APP_DONE;
+	return err;
 }

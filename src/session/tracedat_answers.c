@@ -1,5 +1,5 @@
 /* The answers have trace-cmd's layouts: scripts read them. */
-#include "cmd/ftrace/ask.h"
+#include "session/tracedat_answers.h"
 
 #include "base/json.h"
 #include "stream/replay_ftrace.h"
@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static void endian(struct app *app, const struct tracedat *f)
+static void endian(const struct tell *to, const struct tracedat *f)
 {
 	static const char *const words[] = { "little", "big" };
 	bool host_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	strbuf_printf(&app->out, "file is %s endian and host is %s endian\n", words[f->big_endian],
+	strbuf_printf(to->out, "file is %s endian and host is %s endian\n", words[f->big_endian],
 		      words[host_big]);
 }
 
@@ -126,13 +126,13 @@ static const struct tracedat_format **sorted(const struct tracedat *f)
 	return all;
 }
 
-static int event_names(struct app *app, const struct tracedat *f)
+static int event_names(const struct tell *to, const struct tracedat *f)
 {
 	const struct tracedat_format **all = sorted(f);
 	if (!all)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->formats.nr; i++)
-		strbuf_printf(&app->out, "%s:%s\n", all[i]->system, all[i]->name);
+		strbuf_printf(to->out, "%s:%s\n", all[i]->system, all[i]->name);
 	free(all);
 	return 0;
 }
@@ -184,56 +184,56 @@ static void choice_close(struct event_choice *c)
 }
 
 /* System after system, each event's format as the kernel wrote it. ftrace's own are not among them, as in trace-cmd. */
-static int formats(struct app *app, const struct tracedat *f, const char *events)
+static int formats(const struct tell *to, const struct tracedat *f, const char *events)
 {
 	struct event_choice c;
 	const char *system = "ftrace";
-	int err = choice_open(&c, events, &app->diag);
+	int err = choice_open(&c, events, to->diag);
 	if (err)
 		return err;
 	vec_for_each (&f->formats, e) {
 		if (!strcmp(e->system, "ftrace") || !choice_has(&c, e))
 			continue;
 		if (strcmp(e->system, system))
-			strbuf_printf(&app->out, "\nsystem: %s\n", e->system);
+			strbuf_printf(to->out, "\nsystem: %s\n", e->system);
 		system = e->system;
-		strbuf_add(&app->out, e->text.data, e->text.len);
-		strbuf_char(&app->out, '\n');
+		strbuf_add(to->out, e->text.data, e->text.len);
+		strbuf_char(to->out, '\n');
 	}
 	choice_close(&c);
 	return 0;
 }
 
-static int check(struct app *app, struct source *src)
+static int check(const struct tell *to, struct source *src)
 {
 	u32 bad = 0;
 	for (u32 i = 0; i < replay_ftrace_nr_events(src); i++) {
 		const struct tracedat_format *f = replay_ftrace_format(src, i);
 		if (replay_ftrace_schema(src, i))
 			continue;
-		diag_warn(&app->diag, "the format of %s:%s cannot be read", f->system, f->name);
+		diag_warn(to->diag, "the format of %s:%s cannot be read", f->system, f->name);
 		bad++;
 	}
-	return bad ? diag_error(&app->diag, -EBADMSG, "%u formats cannot be read", bad) : 0;
+	return bad ? diag_error(to->diag, -EBADMSG, "%u formats cannot be read", bad) : 0;
 }
 
-static void stat(struct app *app, const struct tracedat *f)
+static void stat(const struct tell *to, const struct tracedat *f)
 {
 	strbuf_str(
-		&app->out,
+		to->out,
 		"\nKernel buffer statistics:\n"
 		"  Note: \"entries\" are the entries left in the kernel ring buffer and are not\n"
 		"        recorded in the trace data. They should all be zero.\n\n");
 	vec_for_each (&f->cpu_stats, text) {
-		strbuf_str(&app->out, *text);
-		strbuf_char(&app->out, '\n');
+		strbuf_str(to->out, *text);
+		strbuf_char(to->out, '\n');
 	}
-	strbuf_char(&app->out, '\n');
+	strbuf_char(to->out, '\n');
 	const struct tracedat_buffer *top = f->buffers.nr ? &f->buffers.at[0] : NULL;
 	for (u32 i = 0; top && i < top->nr_cpus; i++) {
 		const struct tracedat_cpu *c = &top->cpus[i];
 		const u8 *at = c->pages ? c->pages : c->nr_chunks ? c->chunks[0].data : NULL;
-		strbuf_printf(&app->out,
+		strbuf_printf(to->out,
 			      "CPU%u data recorded at offset=0x%llx\n    %llu bytes in size\n",
 			      c->cpu, (unsigned long long)(at ? at - f->map : 0),
 			      (unsigned long long)c->nr_pages * top->page_size);
@@ -241,8 +241,8 @@ static void stat(struct app *app, const struct tracedat *f)
 }
 
 struct ends {
-	struct app *app;
-	const struct ftrace_asked *asked;
+	const struct tell *to;
+	const struct tracedat_asked *asked;
 	struct source *src;
 };
 
@@ -265,7 +265,7 @@ static int print_ends(void *ctx, const struct replay_ftrace_ends *e)
 	u32 buffer;
 	if (replay_ftrace_file_of(x->src, e->buffer, &buffer) != x->asked->file || buffer)
 		return 0;
-	struct strbuf *to = &x->app->out;
+	struct strbuf *to = x->to->out;
 	strbuf_printf(to, "  %u", e->cpu);
 	if (x->asked->questions & ASK_FIRST)
 		put_time(to, "First", e->first_ns, x->asked->nanoseconds);
@@ -275,19 +275,19 @@ static int print_ends(void *ctx, const struct replay_ftrace_ends *e)
 	return 0;
 }
 
-static int cpus(struct app *app, struct source *src, const struct ftrace_asked *a)
+static int cpus(const struct tell *to, struct source *src, const struct tracedat_asked *a)
 {
-	strbuf_printf(&app->out, "List of CPUs in %s with data:\n", a->path);
+	strbuf_printf(to->out, "List of CPUs in %s with data:\n", a->path);
 	return replay_ftrace_ends(src, print_ends,
-				  &(struct ends){ .app = app, .asked = a, .src = src });
+				  &(struct ends){ .to = to, .asked = a, .src = src });
 }
 
-static void text_part(struct app *app, const char *what, const char *text)
+static void text_part(const struct tell *to, const char *what, const char *text)
 {
 	if (text)
-		strbuf_printf(&app->out, "%s\n", text);
+		strbuf_printf(to->out, "%s\n", text);
 	else
-		diag_note(&app->diag, "the file does not say %s", what);
+		diag_note(to->diag, "the file does not say %s", what);
 }
 
 /* ---- JSON ---- */
@@ -331,12 +331,12 @@ static int json_formats(struct json *j, const struct tracedat *f, const char *ev
 	return 0;
 }
 
-static int ask_json(struct app *app, struct source *src, const struct ftrace_asked *a)
+static int ask_json(const struct tell *to, struct source *src, const struct tracedat_asked *a)
 {
 	const struct tracedat *f = replay_ftrace_file(src, a->file);
 	struct json j;
 	int err = 0;
-	json_begin(&j, &app->out, JSON_COMPACT);
+	json_begin(&j, to->out, JSON_COMPACT);
 	json_object(&j);
 	json_put_str(&j, "file", a->path);
 	json_put_u64(&j, "cpus", f->nr_cpus);
@@ -356,7 +356,7 @@ static int ask_json(struct app *app, struct source *src, const struct ftrace_ask
 		json_array_end(&j);
 	}
 	if (a->questions & (ASK_EVENT_NAMES | ASK_FORMATS))
-		err = json_formats(&j, f, a->events, a->questions & ASK_FORMATS, &app->diag);
+		err = json_formats(&j, f, a->events, a->questions & ASK_FORMATS, to->diag);
 	if (!err && (a->questions & (ASK_CPUS | ASK_FIRST | ASK_LAST))) {
 		json_key(&j, "ends");
 		json_array(&j);
@@ -377,45 +377,45 @@ static int ask_json(struct app *app, struct source *src, const struct ftrace_ask
 		json_strn(&j, text.data ? text.data : "", text.len);
 	}
 	if (!err && (a->questions & ASK_CHECK)) {
-		err = check(app, src);
+		err = check(to, src);
 		json_put_bool(&j, "formats_ok", !err);
 	}
 	json_object_end(&j);
 	int end = json_end(&j);
-	strbuf_char(&app->out, '\n');
+	strbuf_char(to->out, '\n');
 	return err ? err : end;
 }
 
-int ftrace_ask(struct app *app, struct source *src, const struct ftrace_asked *a)
+int tracedat_answer(const struct tell *to, struct source *src, const struct tracedat_asked *a)
 {
 	const struct tracedat *f = replay_ftrace_file(src, a->file);
 	int err = 0;
-	if (app->json)
-		return ask_json(app, src, a);
+	if (to->json)
+		return ask_json(to, src, a);
 	if (a->questions & (ASK_CPUS | ASK_FIRST | ASK_LAST))
-		return cpus(app, src, a);
+		return cpus(to, src, a);
 	if (a->questions & ASK_PAGES)
-		strbuf_printf(&app->out, "file page size is %u, and host page size is %ld\n",
+		strbuf_printf(to->out, "file page size is %u, and host page size is %ld\n",
 			      f->page_size, sysconf(_SC_PAGESIZE));
 	if (a->questions & ASK_ENDIAN)
-		endian(app, f);
+		endian(to, f);
 	if (a->questions & ASK_FUNCTIONS)
-		err = functions(&app->out, replay_ftrace_text(src, a->file, TRACEDAT_KALLSYMS));
+		err = functions(to->out, replay_ftrace_text(src, a->file, TRACEDAT_KALLSYMS));
 	if (!err && (a->questions & ASK_PRINTK))
-		err = printks(&app->out, replay_ftrace_text(src, a->file, TRACEDAT_PRINTK));
+		err = printks(to->out, replay_ftrace_text(src, a->file, TRACEDAT_PRINTK));
 	if (!err && (a->questions & ASK_EVENT_NAMES))
-		err = event_names(app, f);
+		err = event_names(to, f);
 	if (!err && (a->questions & ASK_FORMATS))
-		err = formats(app, f, a->events);
+		err = formats(to, f, a->events);
 	if (!err && (a->questions & ASK_CHECK))
-		err = check(app, src);
+		err = check(to, src);
 	if (a->questions & (ASK_STAT | ASK_UNAME | ASK_VERSION))
-		strbuf_printf(&app->out, "cpus=%u\n", f->nr_cpus);
+		strbuf_printf(to->out, "cpus=%u\n", f->nr_cpus);
 	if (a->questions & ASK_STAT)
-		stat(app, f);
+		stat(to, f);
 	if (a->questions & ASK_UNAME)
-		text_part(app, "which kernel it was recorded on", f->uname);
+		text_part(to, "which kernel it was recorded on", f->uname);
 	if (a->questions & ASK_VERSION)
-		text_part(app, "which program recorded it", f->tracer_version);
+		text_part(to, "which program recorded it", f->tracer_version);
 	return err;
 }

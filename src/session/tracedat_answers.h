@@ -1,10 +1,10 @@
 /* Questions about a trace.dat that its events are not needed for: what `ftrace report -e`, `--stat`, `--events` and the like answer. */
 #pragma once
 
-#include "cmd/app/app.h"
 #include "model/source.h"
+#include "session/tell.h"
 
-enum ftrace_question {
+enum tracedat_question {
 	ASK_ENDIAN = 1 << 0,
 	ASK_FUNCTIONS = 1 << 1,
 	ASK_PRINTK = 1 << 2,
@@ -20,7 +20,7 @@ enum ftrace_question {
 	ASK_PAGES = 1 << 12,
 };
 
-struct ftrace_asked {
+struct tracedat_asked {
 	u32 questions;
 	const char *path; /* for messages */
 	u32 file;
@@ -29,4 +29,4 @@ struct ftrace_asked {
 };
 
 /* 0, negative errno; with ASK_CHECK -EBADMSG when a format cannot be read. */
-int ftrace_ask(struct app *app, struct source *src, const struct ftrace_asked *a);
+int tracedat_answer(const struct tell *to, struct source *src, const struct tracedat_asked *a);
