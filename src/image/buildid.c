@@ -24,7 +24,7 @@ int buildid_of_image(const struct elfimg *e, struct buildid *ret)
 	for (u32 i = 1; elfimg_section(e, i, &sec); i++) {
 		const u8 *data = sec.type == SHT_NOTE ? elfimg_section_data(e, &sec) : NULL;
 		if (data && !budget_steps(&left, sec.size, "its notes"))
-			return -ENOENT;
+			return -E2BIG;
 		if (data && !buildid_of_notes(data, sec.size, sec.align, e->swap, ret))
 			return 0;
 	}
@@ -34,7 +34,7 @@ int buildid_of_image(const struct elfimg *e, struct buildid *ret)
 		    seg.filesz > e->size - seg.offset || seg.filesz > e->real)
 			continue;
 		if (!budget_steps(&left, seg.filesz, "its notes"))
-			return -ENOENT;
+			return -E2BIG;
 		if (!buildid_of_notes(e->data + seg.offset, seg.filesz, seg.align, e->swap, ret))
 			return 0;
 	}

@@ -214,6 +214,7 @@ struct dw_file {
 	u64 *budget; /* steps left; 0: no more */
 	u64 expanded_left; /* bytes that compressed sections may still become, and one; 0: not known yet */
 	bool *broken;
+	const char **spent; /* what would have taken too much; NULL: nothing */
 };
 
 struct dw_entry {
@@ -226,6 +227,7 @@ static inline bool dw_step(const struct dw_file *f, u64 n)
 	if (unlikely(*f->budget < n)) {
 		*f->budget = 0;
 		*f->broken = true;
+		*f->spent = "reading its debugging information";
 		return false;
 	}
 	*f->budget -= n;

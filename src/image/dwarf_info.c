@@ -31,6 +31,7 @@ struct dwinfo {
 	struct dw_split split;
 	u64 budget;
 	bool broken;
+	const char *spent;
 	u32 nr_split;
 	struct strtab paths;
 	struct arena arena; /* of the last answers */
@@ -84,6 +85,7 @@ int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where,
 	dw_split_init(&d->split, &d->file, where, path);
 	d->file.budget = d->alt_file.budget = &d->budget;
 	d->file.broken = d->alt_file.broken = &d->broken;
+	d->file.spent = d->alt_file.spent = &d->spent;
 	d->budget = UINT64_MAX;
 	u64 size = 0;
 	for (int i = 0; i < DWSEC_NR; i++)
@@ -98,7 +100,7 @@ int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where,
 		err = dw_units_read(&d->alt_file);
 	}
 	if (!err && !d->file.units.nr)
-		err = -EBADMSG;
+		err = d->spent ? -E2BIG : -EBADMSG;
 	if (err) {
 		dwinfo_close(d);
 		return err;
@@ -130,6 +132,11 @@ u32 dwinfo_nr_split(const struct dwinfo *d)
 const char *dwinfo_missing(const struct dwinfo *d)
 {
 	return d->split.missing;
+}
+
+const char *dwinfo_spent(const struct dwinfo *d)
+{
+	return d->spent;
 }
 
 bool dwinfo_broken(const struct dwinfo *d)

@@ -61,5 +61,7 @@ u32 dwinfo_nr_split(const struct dwinfo *d);
 const char *dwinfo_missing(const struct dwinfo *d);
 /* The file was broken, or asked for more work than a file of its size may. */
 bool dwinfo_broken(const struct dwinfo *d);
+/* What that work was, as budget.stage; NULL: it was not that. */
+const char *dwinfo_spent(const struct dwinfo *d);
 /* Whether the image has .debug_info at all. */
 bool dwinfo_has(const struct elfimg *image);

@@ -64,7 +64,8 @@ static struct dw_dwo *make_dwo(struct dw_split *s, struct elfimg *image)
 				    .main = s->main,
 				    .number = FIRST_NUMBER + s->nr_opened,
 				    .budget = s->main->budget,
-				    .broken = s->main->broken };
+				    .broken = s->main->broken,
+				    .spent = s->main->spent };
 	dict_init(&o->file.abbrevs_at);
 	const struct dw_bytes *info = dw_section(&o->file, DWSEC_INFO);
 	if (!info->data) {

@@ -66,9 +66,12 @@ const struct dw_bytes *dw_section(struct dw_file *f, enum dw_section which)
 	u32 index = find_section(f->e, section_names[which], suffix, &s);
 	if (!f->expanded_left)
 		f->expanded_left = expanded_room(f->e);
-	if (index && elfimg_section_expand(f->e, &s, min(f->expanded_left, (u64)EXPANDED_MAX),
-					   &d->data, &d->size, &d->heap))
-		*f->broken = true;
+	int err = index ? elfimg_section_expand(f->e, &s, min(f->expanded_left, (u64)EXPANDED_MAX),
+						&d->data, &d->size, &d->heap)
+			: 0;
+	*f->broken |= err != 0;
+	if (err == -E2BIG)
+		*f->spent = "unpacking its debugging information";
 	if (d->heap)
 		f->expanded_left -= min(d->size, f->expanded_left - 1);
 	if (d->data && f->e->type == ET_REL && !f->main && dw_relocate(f, index, d)) {

@@ -294,8 +294,10 @@ int elfimg_section_expand(const struct elfimg *e, const struct elfimg_section *s
 		return 0;
 	}
 	/* zlib makes at most 1,032 bytes of one; more is no honest size. */
-	if (b.bad || !full || full > max || full / 1100 > bytes_left(&b) + 1)
+	if (b.bad || !full || full / 1100 > bytes_left(&b) + 1)
 		return -EBADMSG;
+	if (full > max)
+		return -E2BIG;
 	u8 *to = big_alloc(full);
 	if (!to)
 		return -ENOMEM;

@@ -252,6 +252,11 @@ void replay_unwind_report(const struct replay_unwind *u, struct diag *d)
 				  i == UNWIND_SHORT_COPY
 					  ? "; --call-graph dwarf,65528 records more of it"
 					  : "");
+	for (char *path; u->tables && (path = unwind_tables_take_refused(u->tables)); free(path))
+		diag_warn(d,
+			  "%s: its unwind tables would take too much time or memory for a file of "
+			  "its size: stacks end there",
+			  path);
 	if (u->nr_foreign)
 		diag_warn(d, "%llu stacks are of 32-bit programs, which are not unwound",
 			  (unsigned long long)u->nr_foreign);

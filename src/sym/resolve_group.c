@@ -137,6 +137,13 @@ static bool is_no_file(const char *path)
 	return path[0] != '/';
 }
 
+/* A budget of the file ended it (base/budget.h). */
+static void note_spent(struct group *g, const char *stage, const char *result)
+{
+	group_note(g, "%s: %s would take too much time or memory for a file of its size: %s",
+		   g->info->path, stage, result);
+}
+
 /* Lines and inlined functions of the group's questions. runtime NULL: they are addresses. */
 static int resolve_lines(struct job *j, struct group *g, const struct elfimg *debug,
 			 const struct elfimg *runtime, struct arena *arena)
@@ -158,7 +165,9 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 	g->go_lines = !debug;
 	int err = g->spots ? srcline_find(&o, g->questions, g->nr_questions, g->spots, &told)
 			   : -ENOMEM;
-	if (!err && told.broken && !g->note)
+	if (!err && told.spent && !g->note)
+		note_spent(g, told.spent, "lines and inlined functions may be missing");
+	else if (!err && told.broken && !g->note)
 		group_note(g,
 			   "%s: its debugging information is damaged: lines and inlined functions "
 			   "may be missing",
@@ -176,8 +185,11 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 static struct answers_key key_of(const struct job *j, struct group *g, const struct dso *d)
 {
 	g->id = buildid_make(g->info->build_id, g->info->build_id_size);
-	if (!g->id.size && (!d->image.data || buildid_of_image(&d->image, &g->id)))
+	int err = g->id.size ? 0 : d->image.data ? buildid_of_image(&d->image, &g->id) : -ENOENT;
+	if (err)
 		g->id.size = 0;
+	if (err == -E2BIG && !g->note)
+		note_spent(g, "reading its notes", "its build id is not known");
 	return (struct answers_key){
 		/* What is kept does not say what is data. */
 		.folder = j->want & WANT_DATA || !g->id.size ? NULL : j->n->cfg.cache,

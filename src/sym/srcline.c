@@ -157,10 +157,14 @@ int srcline_find(const struct srcline_opts *o, const u64 *at, u32 nr, struct src
 			       : 0;
 	struct dwinfo *d;
 	int err = dwinfo_open(o->debug, o->where, o->path, &d);
+	if (err == -E2BIG)
+		told->spent = "reading its debugging information";
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	err = answer_all(o, &(struct origin){ .dwarf = d }, at, nr, ret);
-	*told = (struct srcline_told){ dwinfo_nr_split(d), dwinfo_broken(d), NULL };
+	*told = (struct srcline_told){ .nr_split = dwinfo_nr_split(d),
+				       .broken = dwinfo_broken(d),
+				       .spent = dwinfo_spent(d) };
 	if (told->nr_split && dwinfo_missing(d))
 		told->missing = arena_strdup(o->arena, dwinfo_missing(d));
 	dwinfo_close(d);

@@ -34,6 +34,7 @@ struct srcline_opts {
 struct srcline_told {
 	u32 nr_split; /* units whose inlined functions are in other files (.dwo), which are not there */
 	bool broken;
+	const char *spent; /* what would have taken too much, as budget.stage; NULL: nothing */
 	const char *missing; /* the first of those files; NULL: not told. The arena's */
 };
 

@@ -25,6 +25,7 @@ struct unwind_image {
 struct unwind_tables {
 	struct unwind_config cfg;
 	struct debugfile_where where;
+	VEC(char *) refused; /* paths of files whose tables would take too much */
 	pthread_mutex_t lock; /* who makes a table */
 	struct unwind_image **images; /* [image]; NULL: never asked for */
 	u32 nr;
@@ -59,6 +60,9 @@ void unwind_tables_free(struct unwind_tables *t)
 		free(im);
 	}
 	free(t->images);
+	vec_for_each (&t->refused, path)
+		free(*path);
+	vec_free(&t->refused);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
@@ -122,11 +126,30 @@ static const struct elfimg *open_code(struct unwind_tables *t, struct unwind_ima
 	return im->code.data ? &im->code : NULL;
 }
 
-/* A file that is truncated meanwhile gives a table with holes: none is better. */
-static bool build_table(struct unwind_tables *t, struct cfi_table *to, const struct elfimg *from,
-			const struct elfimg *runtime)
+/* The lock is held. */
+static void note_refused(struct unwind_tables *t, const char *path)
 {
-	if (cfi_build(to, t->cfg.arch, from, runtime))
+	char **to = vec_push(&t->refused);
+	if (to && !(*to = strdup(path)))
+		t->refused.nr--;
+}
+
+char *unwind_tables_take_refused(struct unwind_tables *t)
+{
+	pthread_mutex_lock(&t->lock);
+	char *path = t->refused.nr ? t->refused.at[--t->refused.nr] : NULL;
+	pthread_mutex_unlock(&t->lock);
+	return path;
+}
+
+/* A file that is truncated meanwhile gives a table with holes: none is better. */
+static bool build_table(struct unwind_tables *t, struct cfi_table *to, const char *path,
+			const struct elfimg *from, const struct elfimg *runtime)
+{
+	int err = cfi_build(to, t->cfg.arch, from, runtime);
+	if (err == -E2BIG)
+		note_refused(t, path);
+	if (err)
 		return false;
 	bool good = !elfimg_is_cut(from) && !elfimg_is_cut(runtime);
 	if (!good)
@@ -145,7 +168,7 @@ static void make_image_table(struct unwind_tables *t, struct unwind_image *im,
 		im->has[EH_TABLE] = true;
 		return;
 	}
-	im->has[EH_TABLE] = e && build_table(t, to, e, e);
+	im->has[EH_TABLE] = e && build_table(t, to, info->path, e, e);
 	if (!im->has[EH_TABLE])
 		return;
 	/* A cache that cannot be written costs time, no more. */
@@ -165,7 +188,7 @@ static void make_debug_table(struct unwind_tables *t, struct unwind_image *im,
 		id.size = 0;
 	if (debugfile_open(&t->where, info->path, e, &id, &debug))
 		return;
-	im->has[DEBUG_TABLE] = build_table(t, &im->tables[DEBUG_TABLE], &debug, e);
+	im->has[DEBUG_TABLE] = build_table(t, &im->tables[DEBUG_TABLE], info->path, &debug, e);
 	elfimg_close(&debug);
 }
 

@@ -158,6 +158,15 @@ for kind in sparse_note sparse_symbols sparse_link notes_overlap dwarf_shared; d
 	costs "$kind" "" report --stdio -s sym,srcline -i "$kind"
 	costs "$kind" "" script -i "$kind"
 	like "$(cat out)" "$kind.elf" "$kind: and its samples are shown"
+	case $kind in
+	notes_overlap) stage='reading its notes' ;;
+	dwarf_shared) stage='reading its debugging information' ;;
+	*) stage= ;;
+	esac
+	if [ "$stage" ]; then
+		"$SONDE" report --stdio -s sym,srcline -i "$kind" >out 2>messages
+		is "$(grep -c "$kind.elf: $stage would take too much time or memory for a file of its size" messages)" 1 "$kind: says what ended it, once"
+	fi
 	rm -f "$kind".elf*
 done
 dump=$(dirname "$SONDE")/tests/cfi_dump
@@ -168,9 +177,17 @@ if [ -x "$dump" ] && [ -z "$sanitized" ]; then
 	is "$status $(cat messages)" "1 cfi_rules.elf: no table (-7)" "cfi_rules: an unwind table of too many rules is none (-E2BIG)"
 	[ "$mb" -le $((64 + 20 * 12)) ]
 	ok $? "cfi_rules: memory" || diag "$mb MB, $cpu s"
+	make cfi_cie
+	python3 "$SONDE_SRC/tests/gen/measure.py" cost "$dump" cfi_cie.elf >out 2>messages
+	read -r status cpu mb <cost
+	is "$status $(cat messages)" "1 cfi_cie.elf: no table (-7)" "cfi_cie: programs that are read again for every function end it (-E2BIG)"
+	awk -v cpu="$cpu" 'BEGIN { exit cpu > 2 * (5 + 3 / 2) }'
+	ok $? "cfi_cie: time" || diag "$cpu s, $mb MB"
 else
-	skip "tests/cfi_dump is not built, or with a sanitizer" "cfi_rules"
+	skip "tests/cfi_dump is not built, or with a sanitizer" "cfi_rules, cfi_cie"
 fi
+SONDE_CACHE=$SONDE_TMP/none costs cfi_cie "" script -i cfi_cie
+is "$(grep -c 'cfi_cie.elf: its unwind tables would take too much time or memory for a file of its size' messages)" 1 "cfi_cie: the file is named, once"
 # Tables are seeded anew in every process: nothing may come out in their order.
 for kind in frames_collide ids_collide wild_times; do
 	for command in "report --stdio --sort sym,comm" "script" "flame -o -"; do

@@ -530,6 +530,43 @@ def cfi_rules(path):
     return recording_of(path)
 
 
+def cfi_cie(path):
+    """200 long programs that 60,000 functions begin with in turn: each function reads another one again."""
+    nr_cies, nr = 200, 60000
+    out, at, cies = [], 0, []
+    for _ in range(nr_cies):
+        body = struct.pack("<IB", 0, 1) + b"zR\0" + bytes([1, 0x78, 16, 1, 0x00]) + b"\x0c\x07\x08" + b"\0" * 3900
+        body += b"\0" * (-len(body) % 4)
+        cies.append(at)
+        out.append(struct.pack("<I", len(body)) + body)
+        at += len(out[-1])
+    for i in range(nr):
+        body = struct.pack("<QQB", 0x200 + i * 4, 4, 0) + b"\0\0\0"
+        out.append(struct.pack("<II", len(body) + 4, at + 4 - cies[i % nr_cies]) + body)
+        at += len(out[-1])
+    frame = b"".join(out) + struct.pack("<I", 0)
+    text = 0x200 + nr * 4 + 100
+    at = text + 0x1000
+    elf(path, [(b".eh_frame", SHT_PROGBITS, 2, at, at, len(frame), 0, 0)], [(at, frame)], text=text)
+    return stacks_of(path, text)
+
+
+def stacks_of(path, text):
+    """A recording of the file with registers and a copy of the stack, to be unwound."""
+    regs = 0xff0fff
+    one = bytearray(attr(SIMPLE | 1 << 12 | 1 << 13, size=112))
+    struct.pack_into("<QI", one, 80, regs, 64)
+    name = path.encode() + b"\0"
+    name += b"\0" * (-len(name) % 8)
+    data = record(REC_MMAP2, struct.pack("<IIQQQIIQQII", 7, 7, 0x400000, text, 0, 8, 1, 5, 0, 5, 2) + name)
+    values = [0] * 20
+    values[7], values[8] = 0x7ffe0000, 0x400400
+    body = struct.pack("<QIIQQ", 0x400400, 7, 7, 5, 1) + struct.pack("<Q20Q", 2, *values)
+    body += struct.pack("<Q", 64) + struct.pack("<8Q", *([0x400500] * 8)) + struct.pack("<Q", 64)
+    data += record(REC_SAMPLE, body) * 3
+    return perf_file([bytes(one)], data)
+
+
 def lines_again(path):
     """A line program that says of all the code, 100,000 times, that it is line 1; and 30,000 samples in it."""
     text, nr = 0x80000, 100000
@@ -573,7 +610,7 @@ def counts_of_cpus():
     return perf_file([attr(0)], data, [(FEAT_STAT, b"")], ids=[(0, 8)], blob=struct.pack("<Q", 5))
 
 
-OF_ELF = {f.__name__: f for f in (sparse_note, sparse_symbols, sparse_link, notes_overlap, dwarf_shared, cfi_rules, lines_again,
+OF_ELF = {f.__name__: f for f in (sparse_note, sparse_symbols, sparse_link, notes_overlap, dwarf_shared, cfi_rules, cfi_cie, lines_again,
                                   stubs_of_one_slot)}
 KINDS = {f.__name__: f for f in (wild_times, late_zero, wild_periods, ids_overlap, ids_collide, frames_collide, groups_many,
                                  maps_of_one_path, expands, expands_allowed, expands_chains, expands_maps, page_size_1, cpus_and_buffers, chunk_lists, chunks_of_cpus, chunks_held, chunks_allowed, section_again,
