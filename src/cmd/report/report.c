@@ -166,8 +166,8 @@ static int set_keys(struct report *r)
 	const struct report_opts *o = r->opts;
 	struct report_keys k = {
 		.sort = r->sort,
-		.usual = o->mem_mode				  ? report_mem_keys
-			 : o->branch_history && r->cfg.by_address ? "srcline,symbol,dso"
+		.usual = o->mem_mode				? report_mem_keys
+			 : o->branch_history && has_branches(r) ? "srcline,symbol,dso"
 			 : r->cfg.branches ? "comm,dso_from,symbol_from,symbol_to,cycles"
 					   : NULL,
 		.branches = r->cfg.branches,
