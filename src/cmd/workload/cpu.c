@@ -136,7 +136,7 @@ WORKLOAD_FN double workload_sqrt(double x)
 /* As in perf, a child computes, and the parent sleeps until it is done. */
 WORKLOAD_FN int workload_sqrtloop(const struct workload_args *a)
 {
-	volatile double sum = 0;
+	double sum = 0;
 	int status = 0;
 	pid_t child = fork();
 	if (child < 0)
@@ -145,7 +145,7 @@ WORKLOAD_FN int workload_sqrtloop(const struct workload_args *a)
 		int err = workload_start_timer(a, a->ns);
 		for (double x = 1; !err && !workload_over; x += 1)
 			sum += workload_sqrt(x);
-		_exit(err ? 1 : 0);
+		_exit(err || sum < 0 ? 1 : 0);
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
