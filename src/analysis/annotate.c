@@ -89,12 +89,30 @@ static void shard_free(struct sink *k, void *state)
 	free(state);
 }
 
+/* All places that were hit are wanted: there are no more of them than code has instructions. */
+static int carry_hits(struct sink *k, struct carry *c)
+{
+	struct annotate *a = container_of(k, struct annotate, sink);
+	struct tally old = a->all;
+	int err = 0;
+	a->all = (struct tally){ 0 };
+	for (size_t i = 0; i < old.hits.nr && !err; i++) {
+		s64 frame = carry_frame(c, old.hits.at[i].frame);
+		err = frame < 0 ? (int)frame
+				: tally_add(&a->all, old.hits.at[i].event, (u32)frame,
+					    old.hits.at[i].weight);
+	}
+	tally_done(&old);
+	return err;
+}
+
 static const struct sink_ops annotate_ops = {
-	.needs = NEED_LEAF,
+	.needs = NEED_LEAF | KEEP_IDS,
 	.shard_new = shard_new,
 	.feed = feed,
 	.merge = merge,
 	.shard_free = shard_free,
+	.carry = carry_hits,
 };
 
 struct annotate *annotate_new(const struct sample_choice *chosen, const struct catalog *c)

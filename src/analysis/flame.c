@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { MAX_POINTS = 2 << 20, LEAST_TO_JOIN = MAX_POINTS / 16 };
+enum { KEPT_STACKS = 2 << 20 }; /* at most, from one generation of ids to the next */
 /* The kernel writes no more frames of a chain unless it is told to (sysctl kernel.perf_event_max_stack): PERF_MAX_STACK_DEPTH. */
 enum { KERNEL_CHAIN_MAX = 127 };
 
@@ -37,6 +38,7 @@ struct stacks {
 	struct heads by_chain, by_leaf; /* those without a chain go by their leaf */
 	VEC(struct flame_point) points; /* node: the entry */
 	u32 shift; /* times are right to 1 << shift */
+	size_t join_at; /* so many points, over many rounds: join them */
 };
 
 struct flame_sink {
@@ -245,6 +247,7 @@ static int flame_merge(struct sink *k, void *state, const u32 *map_frame, const 
 	struct flame_sink *f = container_of(k, struct flame_sink, sink);
 	struct stacks *from = state, *to = &f->all;
 	if (!to->entries.nr && !map_frame) {
+		stacks_done(to);
 		*to = *from;
 		*from = (struct stacks){ 0 };
 		return 0;
@@ -281,12 +284,94 @@ static void flame_shard_free(struct sink *k, void *state)
 	free(state);
 }
 
+/* Shards have a bound of their own; over many rounds, all of them together need one. */
+static int flame_round_done(struct sink *k, const struct run_tables *t, const struct round *r)
+{
+	struct stacks *s = &container_of(k, struct flame_sink, sink)->all;
+	if (r->last || s->points.nr < max(s->join_at, 2 * (size_t)MAX_POINTS))
+		return 0;
+	join_points(s);
+	s->join_at = 2 * s->points.nr; /* no fewer than stacks: these have a bound of their own */
+	return 0;
+}
+
+/* ---- a new generation of ids ---- */
+
+struct weighed {
+	u64 weight;
+	u32 entry;
+};
+
+static int by_weight(const void *l, const void *r)
+{
+	const struct weighed *a = l, *b = r;
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+/* Entries by what fell on them, heaviest first. */
+static struct weighed *weigh(const struct stacks *s)
+{
+	struct weighed *w = malloc((s->entries.nr + 1) * sizeof(*w));
+	for (size_t i = 0; w && i < s->entries.nr; i++)
+		w[i] = (struct weighed){ .entry = (u32)i };
+	for (size_t i = 0; w && i < s->points.nr; i++)
+		w[s->points.at[i].node].weight += s->points.at[i].period;
+	if (w && s->entries.nr)
+		qsort(w, s->entries.nr, sizeof(*w), by_weight);
+	return w;
+}
+
+/* Light stacks are no longer told apart: a frame says so. */
+static s64 carry_entry(struct stacks *to, const struct entry *e, bool light, struct carry *c)
+{
+	static const struct frame joined = { .mode = FRAME_MARK, .offset = MARK_JOINED };
+	s64 chain = light ? CHAIN_NONE : carry_chain(c, e->chain);
+	s64 leaf = light ? frame_table_add(&c->fresh->frames, joined) : carry_frame(c, e->leaf);
+	if (chain < 0 || leaf < 0)
+		return -ENOMEM;
+	return entry_at(to, e->event, e->task, (u32)leaf, (u32)chain);
+}
+
+/*
+ * The heaviest stacks stay, as many as leave room for new ones; of the others their weight does, by event and task. Tasks and points are
+ * as they were.
+ */
+static int flame_carry(struct sink *k, struct carry *c)
+{
+	struct stacks *s = &container_of(k, struct flame_sink, sink)->all, fresh = { 0 };
+	_cleanup_free_ struct weighed *w = weigh(s);
+	_cleanup_free_ u32 *entry_map = malloc((s->entries.nr + 1) * sizeof(*entry_map));
+	int err = w && entry_map ? 0 : -ENOMEM;
+	for (size_t i = 0; i < s->entries.nr && !err; i++) {
+		s64 entry = carry_entry(&fresh, &s->entries.at[w[i].entry], i >= KEPT_STACKS, c);
+		err = (int)min(entry, (s64)0);
+		entry_map[w[i].entry] = (u32)entry;
+	}
+	for (size_t i = 0; i < s->points.nr && !err; i++)
+		s->points.at[i].node = entry_map[s->points.at[i].node];
+	if (err) {
+		stacks_done(&fresh);
+		return err;
+	}
+	big_vec_free(&s->entries);
+	big_vec_free(&s->by_chain.list);
+	big_vec_free(&s->by_leaf.list);
+	memcpy(&s->entries, &fresh.entries, sizeof(s->entries));
+	s->by_chain = fresh.by_chain;
+	s->by_leaf = fresh.by_leaf;
+	return 0;
+}
+
 static const struct sink_ops flame_ops = {
-	.needs = NEED_CHAIN | NEED_LEAF | NEED_COMM | MAY_START_EARLY,
+	.needs = NEED_CHAIN | NEED_LEAF | NEED_COMM | MAY_START_EARLY | KEEP_IDS,
 	.shard_new = flame_shard_new,
 	.feed = flame_feed,
 	.merge = flame_merge,
 	.shard_free = flame_shard_free,
+	.round_done = flame_round_done,
+	.carry = flame_carry,
 };
 
 struct flame_sink *flame_sink_new(void)
@@ -357,6 +442,7 @@ static const char *mark_text(u64 mark)
 	switch (mark) {
 	case MARK_TRUNCATED: return "[truncated stack]";
 	case MARK_DEFERRED: return "[deferred stack]";
+	case MARK_JOINED: return "[light stacks]";
 	default: return "[broken stack]";
 	}
 }

@@ -19,6 +19,8 @@
 struct perfdata_writer {
 	int fd;
 	bool pipe;
+	perfdata_put_fn *put; /* NULL: into fd */
+	void *put_ctx;
 	u64 pipe_bytes;
 	u64 event_id; /* of the first event */
 	struct perfdata_name name;
@@ -183,6 +185,14 @@ static void save_prefix(struct perfdata_writer *w, const struct iovec *iov, size
 		(void)!publish(w);
 }
 
+static int put_all(struct perfdata_writer *w, const struct iovec *iov, size_t nr, u64 *written)
+{
+	*written = 0;
+	for (size_t i = 0; i < nr; i++)
+		*written += iov[i].iov_len;
+	return w->put(w->put_ctx, iov, nr);
+}
+
 /* Records, and before them the build ids that became known since. */
 static int append_stream(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
 {
@@ -192,7 +202,8 @@ static int append_stream(struct perfdata_writer *w, const struct iovec *iov, siz
 	all[0] = (struct iovec){ .iov_base = w->build_ids.data, .iov_len = w->build_ids.len };
 	if (nr)
 		memcpy(all + 1, iov, nr * sizeof(*iov));
-	int err = write_all(w->fd, all, nr + 1, STREAM, &written);
+	int err = w->put ? put_all(w, all, nr + 1, &written)
+			 : write_all(w->fd, all, nr + 1, STREAM, &written);
 	w->pipe_bytes += written;
 	strbuf_reset(&w->build_ids);
 	pthread_mutex_unlock(&w->side_lock);
@@ -431,9 +442,11 @@ struct perfdata_writer *perfdata_write_open(const char *path, const struct perfd
 		diag_error(d, -ENOMEM, "no memory");
 		return NULL;
 	}
-	w->fd = meta->pipe ? meta->pipe_fd : -1;
+	w->fd = meta->pipe && !meta->put ? meta->pipe_fd : -1;
 	w->pipe = meta->pipe;
 	w->event_id = nr_events && events[0].nr_ids ? events[0].ids[0] : 0;
+	w->put = meta->put;
+	w->put_ctx = meta->put_ctx;
 	w->no_rotate = meta->no_rotate;
 	perfdata_name_init(&w->name);
 	w->no_build_ids = meta->no_build_ids;

@@ -29,6 +29,9 @@ struct perfdata_event {
 	u32 nr_members; /* of the group, on its leader; 0 or 1: alone */
 };
 
+/* Takes a piece of a stream: 0 or negative errno. */
+typedef int perfdata_put_fn(void *ctx, const struct iovec *iov, size_t nr);
+
 /* What the head says. Everything is copied into the file at once; nothing is kept. */
 struct perfdata_meta {
 	const struct machine *machine;
@@ -50,6 +53,8 @@ struct perfdata_meta {
 	bool counts; /* no samples: what `stat record` counted (file/statdata) */
 	bool pipe; /* a stream into pipe_fd, which becomes the writer's */
 	int pipe_fd;
+	perfdata_put_fn *put; /* with pipe: a stream to this function instead; NULL: into pipe_fd */
+	void *put_ctx;
 };
 
 enum { PERFDATA_WRITE_IOV_MAX = 256 }; /* pieces of one append */

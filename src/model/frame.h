@@ -27,7 +27,7 @@ enum frame_mode {
 const char *frame_mode_word(unsigned mode);
 
 /* Said inside a chain, at its root end. */
-enum frame_mark { MARK_TRUNCATED = 1, MARK_DEFERRED, MARK_CORRUPT };
+enum frame_mark { MARK_TRUNCATED = 1, MARK_DEFERRED, MARK_CORRUPT, MARK_JOINED };
 
 enum {
 	FRAME_NONE = 0, /* id of no frame */

@@ -141,6 +141,7 @@ struct carry {
 	const struct run_tables *old;
 	struct run_tables *fresh;
 	u32 *frames, *chains; /* [old id] -> new id, 0: not carried over so far */
+	struct dict rows; /* what a chain consists of -> new id: those of many short processes are alike */
 };
 /* The new id of a frame or chain that is still wanted, or -ENOMEM. */
 s64 carry_frame(struct carry *c, u32 id) must_check;
@@ -171,4 +172,5 @@ struct sink_ops {
 struct sink {
 	const struct sink_ops *ops;
 	unsigned needs; /* ops->needs plus what this use of it asks for */
+	u32 max_chains; /* so many distinct chains make a new generation, with carry(); 0: some millions */
 };

@@ -1,10 +1,16 @@
 #include "session/stacks.h"
 #include "session/recording.h"
 #include "session/named_run.h"
+#include "base/guard.h"
+#include "model/fan.h"
+#include "stream/rounds.h"
 
 #include <errno.h>
 #include <string.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* The id of a string that may be missing; 0 then. */
 static u32 keep(struct flame *f, const char *s)
@@ -20,7 +26,9 @@ static void describe(struct flame *f, struct flame_side *s, const struct source 
 	struct source_facts facts = source_facts(src);
 	struct strbuf command;
 	s->path = keep(f, path);
-	if (strcmp(path, "-") && !stat(path, &st))
+	if (!path)
+		s->recorded_s = (u64)time(NULL);
+	else if (strcmp(path, "-") && !stat(path, &st))
 		s->recorded_s = (u64)st.st_mtime;
 	s->knows_truncated = facts.was_unwound;
 	if (facts.was_unwound)
@@ -35,6 +43,17 @@ static void describe(struct flame *f, struct flame_side *s, const struct source 
 	s->cpu = keep(f, facts.cpu);
 	s->command = keep(f, strbuf_cstr(&command));
 	strbuf_done(&command);
+}
+
+static int add_side(struct flame_build *b, struct flame_sink *sink, struct named_run *run,
+		    const char *path)
+{
+	int err = flame_build_add(b, sink, &run->src->catalog, &run->tables, &run->named);
+	if (err)
+		return err;
+	struct flame_side *side = &b->flame->sides[b->flame->nr_sides - 1];
+	describe(b->flame, side, run->src, path);
+	return 0;
 }
 
 static int load_one(struct symbols *sy, const struct stacks_opts *o, const char *path,
@@ -56,11 +75,7 @@ static int load_one(struct symbols *sy, const struct stacks_opts *o, const char 
 							 .split_reads = true })
 		   : -ENOMEM;
 	if (!err)
-		err = flame_build_add(b, sink, &src->catalog, &run.tables, &run.named);
-	if (!err) {
-		struct flame_side *side = &b->flame->sides[b->flame->nr_sides - 1];
-		describe(b->flame, side, src, path);
-	}
+		err = add_side(b, sink, &run, path);
 	flame_sink_free(sink);
 	named_run_done(&run);
 	src->ops->close(src);
@@ -84,4 +99,122 @@ int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f
 			diag_warn(sy->diag, "%s: %llu samples were lost while recording",
 				  o->paths[i], (unsigned long long)f->sides[i].nr_lost);
 	return err;
+}
+
+/* ---- live ---- */
+
+struct stacks_live {
+	struct source *src;
+	struct flame_sink *stacks;
+	struct annotate *hits; /* NULL: not wanted */
+	struct sink_fan fan;
+	struct named_run run;
+	struct diag diag; /* of the thread */
+	pthread_t thread;
+	bool started, joined;
+	int err;
+	u64 cost_ns;
+};
+
+struct stacks_live *stacks_live_new(bool hits)
+{
+	struct stacks_live *l = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	diag_init(&l->diag);
+	if (!rounds_open(&(struct rounds_opts){ .fd = -1 }, &l->src)) {
+		l->stacks = flame_sink_new();
+		l->hits = hits ? annotate_new(NULL, &l->src->catalog) : NULL;
+	}
+	if (!l->src || !l->stacks || (hits && !l->hits)) {
+		stacks_live_free(l);
+		return NULL;
+	}
+	struct sink *parts[] = { flame_sink(l->stacks), hits ? annotate_sink(l->hits) : NULL };
+	sink_fan_init(&l->fan, parts, ARRAY_SIZE(parts));
+	return l;
+}
+
+struct source *stacks_live_source(struct stacks_live *l)
+{
+	return l->src;
+}
+
+/* One worker: the others would each find every chain anew in every round, and the recorder's subject needs its CPUs. */
+static void *live_main(void *arg)
+{
+	struct stacks_live *l = arg;
+	struct timespec ts;
+	named_run_begin(&l->run, l->src, NULL);
+	l->err = named_run_feed(&l->run, &l->fan.sink, 1, &l->diag);
+	rounds_refuse(l->src);
+	if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts))
+		l->cost_ns = (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
+	return NULL;
+}
+
+int stacks_live_start(struct stacks_live *l)
+{
+	sigset_t all, old;
+	guard_sigmask(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the one who owns the loop */
+	int err = -pthread_create(&l->thread, NULL, live_main, l);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	l->started = !err;
+	return err;
+}
+
+static void join(struct stacks_live *l)
+{
+	if (!l->started || l->joined)
+		return;
+	rounds_end(l->src);
+	pthread_join(l->thread, NULL);
+	l->joined = true;
+}
+
+int stacks_live_end(struct stacks_live *l, struct symbols *sy, const struct stacks_opts *o,
+		    struct flame *f)
+{
+	struct flame_build b = { .flame = f, .by_comm = o->by_comm };
+	join(l);
+	diag_join(sy->diag, &l->diag);
+	int err = l->started ? l->err : -ESRCH;
+	if (err)
+		return err;
+	l->run.names = recording_names(sy, l->src, o->symbols);
+	l->run.own_names = true;
+	err = l->run.names ? named_run_resolve(&l->run, symbols_want(o->symbols) | WANT_LINE)
+			   : -ENOMEM;
+	if (!err)
+		err = add_side(&b, l->stacks, &l->run, NULL);
+	if (!err)
+		err = flame_build_finish(&b);
+	flame_build_done(&b);
+	return err;
+}
+
+u64 stacks_live_cost_ns(const struct stacks_live *l)
+{
+	return l->cost_ns;
+}
+
+struct annotate *stacks_live_hits(struct stacks_live *l, const struct frame_table **frames)
+{
+	*frames = &l->run.tables.frames;
+	return l->hits;
+}
+
+void stacks_live_free(struct stacks_live *l)
+{
+	if (!l)
+		return;
+	join(l);
+	named_run_done(&l->run);
+	flame_sink_free(l->stacks);
+	annotate_free(l->hits);
+	if (l->src)
+		l->src->ops->close(l->src);
+	diag_done(&l->diag);
+	free(l);
 }

@@ -1,6 +1,7 @@
 /* A recording as stacks over time: how flame and export read one, or two to compare. */
 #pragma once
 
+#include "analysis/annotate.h"
 #include "analysis/flame.h"
 #include "base/opts.h"
 #include "session/symbols.h"
@@ -16,3 +17,27 @@ struct stacks_opts {
 
 /* Into an initialised flame. 0, or negative errno with something said in the symbols' diag. */
 int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f) must_check;
+
+/*
+ * The same from events that are recorded now: what the recorder puts into the source becomes stacks while it runs, on a thread of its
+ * own, and nothing is kept of it but those.
+ */
+struct stacks_live;
+
+/* hits: what fell on single instructions is counted, too. NULL: no memory. */
+struct stacks_live *stacks_live_new(bool hits);
+/* For rounds_put(). */
+struct source *stacks_live_source(struct stacks_live *l);
+/* Starts the thread. 0 or negative errno. */
+int stacks_live_start(struct stacks_live *l) must_check;
+/*
+ * Waits until all that was put in is read; nothing more may be put in. Then as stacks_load(), of which by_comm and symbols count.
+ * -ESRCH: it was never started.
+ */
+int stacks_live_end(struct stacks_live *l, struct symbols *sy, const struct stacks_opts *o,
+		    struct flame *f) must_check;
+/* CPU time of the thread. */
+u64 stacks_live_cost_ns(const struct stacks_live *l);
+/* After the end, with hits: those, and the frames they are on. */
+struct annotate *stacks_live_hits(struct stacks_live *l, const struct frame_table **frames);
+void stacks_live_free(struct stacks_live *l);

@@ -7,6 +7,7 @@
 #include "stream/live_unwind.h"
 #include "stream/made_code.h"
 #include "stream/map_ids.h"
+#include "stream/rounds.h"
 #include "stream/stack_growth.h"
 #include "stream/write_queue.h"
 #include "wire/perf_sample.h"
@@ -35,6 +36,8 @@ struct recorder {
 	struct opener *opener; /* images of others are opened by it */
 	struct live_unwind *unwind; /* NULL: what the rings hold is written as it is */
 	struct perfdata_writer *file;
+	struct perfdata_writer
+		*tee; /* the stream to the source, beside the file; NULL: none, or it is `file` */
 	struct write_queue *queue; /* all records go to the file through it */
 	struct machine machine;
 	bool has_machine;
@@ -70,6 +73,12 @@ struct mmap2_head {
 	char name[];
 };
 
+static int add_build_id(struct recorder *r, const char *path, bool kernel, const u8 *id, size_t size)
+{
+	int err = perfdata_write_build_id(r->file, path, kernel, id, size);
+	return err || !r->tee ? err : perfdata_write_build_id(r->tee, path, kernel, id, size);
+}
+
 /*
  * Build IDs of mapped files go to the table at the end of the file, with what made its code itself. Records that we made, and those of
  * --buildid-mmap, have them.
@@ -86,11 +95,11 @@ static int note_map(struct recorder *r, const struct perf_event_header *h)
 		return err;
 	if (!(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
 		return map_ids_read(&r->map_ids, h, &path, &id)
-			       ? perfdata_write_build_id(r->file, path, false, id.id, id.size)
+			       ? add_build_id(r, path, false, id.id, id.size)
 			       : 0;
 	if (m->id_size > sizeof(m->id))
 		return 0;
-	return perfdata_write_build_id(r->file, m->name, false, m->id, m->id_size);
+	return add_build_id(r, m->name, false, m->id, m->id_size);
 }
 
 /* Of one pass; counted when it has been written. */
@@ -111,7 +120,8 @@ static void count_pass(struct tally *t, const struct pass_counts *c)
 static int write_queued(void *ctx, const struct iovec *iov, size_t nr)
 {
 	struct recorder *r = ctx;
-	return perfdata_write_records(r->file, iov, nr);
+	int err = perfdata_write_records(r->file, iov, nr);
+	return err || !r->tee ? err : perfdata_write_records(r->tee, iov, nr);
 }
 
 static void count_written(void *ctx, const struct write_note *note)
@@ -347,8 +357,7 @@ static int note_module_build_id(void *ctx, const struct kernel_module *m)
 {
 	char name[80];
 	snprintf(name, sizeof(name), "[%s]", m->name);
-	return perfdata_write_build_id(ctx, m->path ? m->path : name, true, m->build_id,
-				       m->build_id_size);
+	return add_build_id(ctx, m->path ? m->path : name, true, m->build_id, m->build_id_size);
 }
 
 static int describe_kernel(struct recorder *r, struct synth *s, struct diag *d)
@@ -365,10 +374,10 @@ static int describe_kernel(struct recorder *r, struct synth *s, struct diag *d)
 		err = synth_modules(s, r->machine.release);
 	const struct machine *m = &r->machine;
 	if (!err)
-		err = perfdata_write_build_id(r->file, "[kernel.kallsyms]", true,
-					      m->kernel_build_id, m->kernel_build_id_size);
+		err = add_build_id(r, "[kernel.kallsyms]", true, m->kernel_build_id,
+				   m->kernel_build_id_size);
 	if (!err)
-		err = kmap_modules(r->root, m->release, note_module_build_id, r->file);
+		err = kmap_modules(r->root, m->release, note_module_build_id, r);
 	return err == -ENOENT ? 0 : err;
 }
 
@@ -481,6 +490,27 @@ static int read_formats(const struct live_event *events, size_t nr, const struct
 	return n && tracing ? tracing_data_build(tracing, points, n, to, d) : 0;
 }
 
+static int put_in(void *ctx, const struct iovec *iov, size_t nr)
+{
+	return rounds_put(ctx, iov, nr);
+}
+
+/* The file, and with `tee` the stream to the source beside it. */
+static int open_writers(struct recorder *r, const struct perfdata_event *events, u32 nr,
+			struct perfdata_meta *meta, bool tee, struct diag *d)
+{
+	struct perfdata_meta stream = *meta;
+	stream.pipe = true;
+	stream.put = put_in;
+	stream.put_ctx = r->opts.source;
+	stream.zstd_level = 0;
+	r->file = perfdata_write_open(r->opts.path, events, nr, r->opts.no_file ? &stream : meta, d);
+	if (!r->file || !tee)
+		return r->file ? 0 : -errno;
+	r->tee = perfdata_write_open(r->opts.path, events, nr, &stream, d);
+	return r->tee ? 0 : -errno;
+}
+
 static int open_file(struct recorder *r, const struct recorder_opts *o, struct diag *d)
 {
 	size_t nr;
@@ -520,9 +550,10 @@ static int open_file(struct recorder *r, const struct recorder_opts *o, struct d
 	if (o->live.has_clock)
 		read_clocks(&meta, o->live.clock_id);
 	if (!err)
-		r->file = perfdata_write_open(o->path, events, (u32)nr, &meta, d);
+		err = open_writers(r, events, (u32)nr, &meta, o->source && !o->no_file && !r->tee,
+				   d);
 	strbuf_done(&formats);
-	return err ? err : r->file ? 0 : -errno;
+	return err;
 }
 
 static int make_tallies(struct recorder *r)
@@ -685,8 +716,8 @@ static int change_file(struct recorder *r, const char *keep_as, struct diag *d)
 int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d)
 {
 	u64 times;
-	if (r->opts.pipe)
-		return diag_error(d, -EINVAL, "a pipe cannot be switched");
+	if (r->opts.pipe || r->opts.source)
+		return diag_error(d, -EINVAL, "a stream cannot be switched");
 	__atomic_store_n(&r->described, false, __ATOMIC_RELEASE);
 	int err = live_perf_snapshot(r->live);
 	if (err)
@@ -799,6 +830,14 @@ static void put_lost(void *ctx, const struct synth_id *id, u64 lost)
 	strbuf_add(&c->buf, body, n * sizeof(u64));
 }
 
+static int end_source(struct recorder *r)
+{
+	int err = r->tee ? perfdata_write_finish(r->tee) : 0;
+	if (r->opts.source)
+		rounds_end(r->opts.source);
+	return err;
+}
+
 int recorder_finish(struct recorder *r, struct diag *d)
 {
 	if (r->finished)
@@ -819,7 +858,12 @@ int recorder_finish(struct recorder *r, struct diag *d)
 	if (!err)
 		err = written;
 	made_code_write(r->made, NULL, r->opts.places, r->opener, r->file);
+	if (r->tee)
+		made_code_write(r->made, NULL, r->opts.places, r->opener, r->tee);
 	int closing = perfdata_write_finish(r->file);
+	if (!err)
+		err = closing;
+	closing = end_source(r);
 	if (!err)
 		err = closing;
 	if (err == -EPIPE)
@@ -846,6 +890,7 @@ void recorder_close(struct recorder *r)
 	live_perf_close(r->live);
 	write_queue_free(r->queue);
 	perfdata_write_close(r->file);
+	perfdata_write_close(r->tee);
 	for (unsigned i = 0; i < r->nr_tallies && r->tallies; i++)
 		free(r->tallies[i].scratch);
 	free(r->tallies);

@@ -1,6 +1,11 @@
 /*
  * From events to a perf.data file: joins live_perf (rings), synth (what was there before) and perfdata_write (the file), and
  * keeps count of what went through.
+ *
+ * The same can go to a source in this process (stream/rounds.h), instead of a file or beside it:
+ *
+ *	rings ─► recorder ─┬─► perf.data
+ *	                   └─► rounds_put() ─► a source with rounds
  */
 #pragma once
 
@@ -17,6 +22,8 @@ struct recorder_opts {
 	const char *path;
 	bool pipe; /* a stream into pipe_fd, which becomes the recorder's; path is what messages call it */
 	int pipe_fd;
+	struct source *source; /* of rounds_open(), which gets all of it, and its end; NULL: nobody */
+	bool no_file; /* only the source; path is what messages call it */
 	bool no_build_ids; /* no table of them in the file */
 	const char *version;
 	const char *const *argv; /* for the file's head */

@@ -144,10 +144,9 @@ static int seal(struct replay *r)
 }
 
 /* What the recording has about code made at run time: maps by process. */
-static int find_made(struct replay *r)
+int replay_perf_find_made(struct replay *r, struct bytes cursor)
 {
 	struct catalog *c = &r->source.catalog;
-	struct bytes cursor = perfdata_made_start(&r->file);
 	struct perfdata_made m;
 	struct dict maps; /* pid -> index into `all` */
 	VEC(struct perfdata_made) all = { 0 };
@@ -205,7 +204,7 @@ static int prepare_once(struct replay *r, unsigned needs, struct diag *d)
 	if (!err)
 		err = seal(r);
 	if (!err)
-		err = find_made(r);
+		err = replay_perf_find_made(r, perfdata_made_start(&r->file));
 	if (!err)
 		err = fill_events(r);
 	if (!err)

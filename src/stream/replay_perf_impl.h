@@ -142,6 +142,9 @@ void replay_perf_close(struct source *s);
 /* Of a stream: events, build ids and unwinding, as far as they are known by now. */
 int replay_perf_learn(struct replay *r, struct diag *d) must_check;
 
+/* Maps of code made at run time, for the images that are known by now. */
+int replay_perf_find_made(struct replay *r, struct bytes cursor) must_check;
+
 /* ---- the first pass ---- */
 
 int replay_perf_first_pass(struct replay *r, unsigned needs) must_check;

@@ -20,7 +20,7 @@ enum {
 	/* While more is coming, a round is not handed out at once: each has its price. */
 	READY_BYTES = 8 << 20,
 	READY_NS = 200000000,
-	FED_MAX = 64 << 20, /* who puts more waits */
+	FED_BYTES = 64 << 20,
 };
 
 struct held {
@@ -44,7 +44,7 @@ struct rounds {
 	int more_fd; /* readable: something was put in; -1: a pipe */
 	int stop_fd;
 	struct feed feed;
-	size_t ready_bytes;
+	size_t ready_bytes, fed_bytes;
 	bool whole; /* all in the order it came, one round */
 	bool raw; /* ... byte for byte: not a stream, or nobody wants to know */
 	bool ended, over, opened;
@@ -80,6 +80,7 @@ struct rounds *rounds_new(const struct rounds_config *cfg)
 			      .fd = o->fd,
 			      .file = cfg->file,
 			      .whole = o->whole,
+			      .fed_bytes = o->fed_bytes ? o->fed_bytes : FED_BYTES,
 			      .ready_bytes = o->ready_bytes ? o->ready_bytes : READY_BYTES };
 	arena_init(&r->kept);
 	pthread_mutex_init(&r->feed.lock, NULL);
@@ -119,9 +120,9 @@ void rounds_stop(struct rounds *r)
 
 /* ---- what is put in ---- */
 
-static int feed_one(struct feed *f, const struct iovec *iov)
+static int feed_one(struct feed *f, const struct iovec *iov, size_t max_bytes)
 {
-	while (f->bytes.nr && f->bytes.nr + iov->iov_len > FED_MAX && !f->closed)
+	while (f->bytes.nr && f->bytes.nr + iov->iov_len > max_bytes && !f->closed)
 		pthread_cond_wait(&f->taken, &f->lock);
 	if (f->closed)
 		return -EPIPE;
@@ -144,7 +145,7 @@ int rounds_feed(struct rounds *r, const struct iovec *iov, size_t nr)
 	int err = 0;
 	pthread_mutex_lock(&r->feed.lock);
 	for (size_t i = 0; i < nr && !err; i++)
-		err = feed_one(&r->feed, &iov[i]);
+		err = feed_one(&r->feed, &iov[i], r->fed_bytes);
 	pthread_mutex_unlock(&r->feed.lock);
 	say_more(r);
 	return err;
@@ -159,7 +160,7 @@ void rounds_feed_end(struct rounds *r)
 }
 
 /* Who puts more in would wait for ever. */
-static void close_feed(struct rounds *r)
+void rounds_close_feed(struct rounds *r)
 {
 	pthread_mutex_lock(&r->feed.lock);
 	r->feed.closed = true;
@@ -484,6 +485,6 @@ int rounds_next(struct rounds *r, struct round_bytes *ret, struct diag *d)
 	if (!r->over)
 		return 1;
 	tell(r, d);
-	close_feed(r);
+	rounds_close_feed(r);
 	return 1;
 }

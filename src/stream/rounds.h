@@ -19,6 +19,7 @@
 struct rounds_opts {
 	int fd; /* a pipe; the caller's, and stays open until after close. -1: rounds_put() */
 	bool whole; /* one round, at the end */
+	size_t fed_bytes; /* who puts in more than this, before it is read, waits; 0: some megabytes */
 	size_t ready_bytes; /* while more is coming, a round is handed out when this much is held; 0: some megabytes */
 };
 
@@ -35,6 +36,9 @@ int rounds_open(const struct rounds_opts *o, struct source **ret) must_check;
 int rounds_put(struct source *s, const struct iovec *iov, size_t nr) must_check;
 /* That was all of it. */
 void rounds_end(struct source *s);
+
+/* By who reads: nothing more will be taken, whoever puts it in. */
+void rounds_refuse(struct source *s);
 
 /* How much is kept from round to round: what has to stay small. */
 struct tasks_size rounds_size(const struct source *s);

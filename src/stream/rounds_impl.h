@@ -29,3 +29,4 @@ int rounds_next(struct rounds *r, struct round_bytes *ret, struct diag *d) must_
 void rounds_stop(struct rounds *r);
 int rounds_feed(struct rounds *r, const struct iovec *iov, size_t nr) must_check;
 void rounds_feed_end(struct rounds *r);
+void rounds_close_feed(struct rounds *r);

@@ -1,4 +1,5 @@
 /* Rounds of a stream as a source: each is replayed like a small recording, with the tasks and maps of all rounds before. */
+#include "file/perfdata_made.h"
 #include "stream/replay_perf_impl.h"
 #include "stream/rounds_impl.h"
 
@@ -51,6 +52,8 @@ static int load_part(struct replay *r, const struct round_bytes *b, struct diag 
 	int err = replay_perf_first_pass(r, 0);
 	if (!err)
 		err = tasks_advance(r->tasks, b->facts.until);
+	if (!err && b->facts.last)
+		err = replay_perf_find_made(r, perfdata_made_start(&r->file));
 	return err ? err : replay_perf_learn(r, d);
 }
 
@@ -147,6 +150,11 @@ int rounds_put(struct source *s, const struct iovec *iov, size_t nr)
 void rounds_end(struct source *s)
 {
 	rounds_feed_end(replay_of(s)->rounds);
+}
+
+void rounds_refuse(struct source *s)
+{
+	rounds_close_feed(replay_of(s)->rounds);
 }
 
 struct tasks_size rounds_size(const struct source *s)

@@ -6,10 +6,10 @@
 #include <stdatomic.h>
 
 /*
- * Tables of a run with rounds that exceed this are too large: a new generation begins. About half a gigabyte, and more than any
- * recording that was seen so far has distinct chains of.
+ * Tables of a run with rounds that exceed this are too large: a new generation begins. Some hundred megabytes, with room for a round
+ * before tables double.
  */
-enum { CHAINS_MAX = 4 << 20, POOL_MAX = 64 << 20, FRAMES_MAX = 8 << 20 };
+enum { CHAINS_MAX = 3 << 20, POOL_MAX = 48 << 20, FRAMES_MAX = 6 << 20 };
 
 struct worker {
 	struct shard shard;
@@ -205,10 +205,10 @@ static int run_once(struct run *r, struct run_tables *ret, struct diag *d)
 	return err ? err : round_done(r, ret, &(struct round){ .until = UINT64_MAX, .last = true });
 }
 
-static bool too_large(const struct run_tables *t)
+static bool too_large(const struct run_tables *t, const struct sink *k)
 {
-	return t->chains.nr > CHAINS_MAX || t->chains.nr_pool > POOL_MAX ||
-	       t->frames.nr > FRAMES_MAX;
+	return t->chains.nr > (k->max_chains ? k->max_chains : (u32)CHAINS_MAX) ||
+	       t->chains.nr_pool > POOL_MAX || t->frames.nr > FRAMES_MAX;
 }
 
 int run_tables_recycle(struct run_tables *t, struct sink *sink)
@@ -224,6 +224,7 @@ int run_tables_recycle(struct run_tables *t, struct sink *sink)
 		err = sink->ops->carry(sink, &c);
 	free(c.frames);
 	free(c.chains);
+	dict_done(&c.rows);
 	run_tables_done(err ? &fresh : t);
 	if (!err)
 		*t = fresh;
@@ -239,7 +240,7 @@ static int end_tables(struct run *r, struct run_tables *t, const struct round *r
 		run_tables_done(t);
 		return 0;
 	}
-	return r->sink->ops->carry && too_large(t) ? run_tables_recycle(t, r->sink) : 0;
+	return r->sink->ops->carry && too_large(t, r->sink) ? run_tables_recycle(t, r->sink) : 0;
 }
 
 static int run_round(struct run *r, struct run_tables *ret, const struct round *round,

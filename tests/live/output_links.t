@@ -242,9 +242,11 @@ ok $? "none of them ran"
 mkdir later
 # shellcheck disable=SC2016
 exits 1 "an output that becomes impossible meanwhile" "$SONDE" flame -e cpu-clock -o later/x.html -- sh -c 'rmdir later; "$SONDE" workload leaf 0.3'
-kept=$(sed -n 's/.*the recording is kept as //p' <<<"$err")
-isnt "$kept" "" "it is said where the recording is"
-exits 0 "which can be drawn" "$SONDE" flame -o late.html "$kept"
+kept=$(sed -n 's/.*the flame graph is kept as //p' <<<"$err")
+isnt "$kept" "" "it is said where the flame graph is"
+grep -q "<html" "$kept" && grep -q workload_leaf "$kept" || [ "$(wc -c <"$kept")" -gt 50000 ]
+ok $? "which is whole"
+is "$(stat -c %a "$kept")" 600 "and ours alone"
 rm -f "$kept"
 is "$(ls tmp)" "" "and nothing else is left"
 needs_or_skip "a full disk for a trace" tracefs || {

@@ -427,20 +427,45 @@ static int nothing(struct annotating *a)
 	return -ENOENT;
 }
 
-/* Everything of an open recording. */
-static int annotate_source(struct annotating *a)
+static int count_hits(struct annotating *a)
 {
 	struct app *app = a->app;
 	a->hits = annotate_new(sample_choice_empty(&a->choose.when) ? NULL : &a->choose.when,
 			       &a->src->catalog);
-	int err =
-		a->hits ? named_run(&a->run, a->src, annotate_sink(a->hits),
-				    &(struct named_run_opts){ .symbols = app_symbols(app),
-							      .names = &a->opts->symbols,
-							      .want = WANT_SYMBOL,
-							      .workers = (unsigned)a->opts->workers,
-							      .split_reads = true })
-			: -ENOMEM;
+	return a->hits ? named_run(&a->run, a->src, annotate_sink(a->hits),
+				   &(struct named_run_opts){ .symbols = app_symbols(app),
+							     .names = &a->opts->symbols,
+							     .want = WANT_SYMBOL,
+							     .workers = (unsigned)a->opts->workers,
+							     .split_reads = true })
+		       : -ENOMEM;
+}
+
+/* Names for what was counted before. */
+static int take_hits(struct annotating *a)
+{
+	a->hits = a->given->hits;
+	named_run_begin(&a->run, a->src,
+			recording_names(app_symbols(a->app), a->src, &a->opts->symbols));
+	a->run.own_names = true;
+	a->run.tables.frames = *a->given->frames;
+	return a->run.names ? named_run_resolve(&a->run, WANT_SYMBOL) : -ENOMEM;
+}
+
+static void hits_done(struct annotating *a)
+{
+	if (a->given)
+		a->run.tables = (struct run_tables){ 0 }; /* not ours */
+	else
+		annotate_free(a->hits);
+	named_run_done(&a->run);
+}
+
+/* Everything of an open recording. */
+static int annotate_source(struct annotating *a)
+{
+	struct app *app = a->app;
+	int err = a->given ? take_hits(a) : count_hits(a);
 	if (!err && app->json && !a->look) {
 		json_begin(&a->json, &app->out, JSON_PRETTY);
 		json_array(&a->json);
@@ -467,8 +492,7 @@ static int annotate_source(struct annotating *a)
 		int end = json_end(&a->json);
 		err = err ? err : end;
 	}
-	named_run_done(&a->run);
-	annotate_free(a->hits);
+	hits_done(a);
 	return err;
 }
 
@@ -484,7 +508,8 @@ static int annotate_opened(struct annotating *a)
 	a->code.cfg = &cfg;
 	a->code.kernel = &kernel;
 	int err = annotate_source(a);
-	a->src->ops->close(a->src);
+	if (!a->given)
+		a->src->ops->close(a->src);
 	kernel_list_done(&kernel);
 	elfimg_close(&image);
 	source_text_done(&a->sources);
@@ -578,19 +603,23 @@ int annotate_browse(struct app *app, const char *input, const struct symbol_opts
 	return err;
 }
 
-int annotate_each(struct app *app, const char *input, const struct symbol_opts *symbols,
-		  u32 max_funcs, double min_percent,
+int annotate_each(struct app *app, const char *input, const struct annotate_given *given,
+		  const struct symbol_opts *symbols, u32 max_funcs, double min_percent,
 		  int (*fn)(void *ctx, const struct annotation *a,
 			    const struct text_annotate_opts *style),
 		  void *ctx)
 {
 	struct annotate_opts o = { .input = input, .source = true, .symbols = *symbols };
 	struct look look = { .nested = true, .each = fn, .ctx = ctx, .max_funcs = max_funcs };
-	struct annotating a = { .app = app, .opts = &o, .look = &look };
+	struct annotating a = {
+		.app = app, .opts = &o, .look = &look, .given = given, .src = given ? given->src : NULL
+	};
 	struct diag outer = app->diag;
 	arena_init(&look.arena);
 	diag_init(&app->diag);
-	int err = parse_style(&a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
+	int err = parse_style(&a) ? -EINVAL : 0;
+	if (!err && !given)
+		err = replay_perf_open(input, &a.src, &app->diag);
 	a.min_percent = min_percent;
 	a.sources.for_sharing = true;
 	a.sources.opener = files_opener();

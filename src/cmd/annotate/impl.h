@@ -49,6 +49,7 @@ struct annotating {
 	struct app *app;
 	const struct annotate_opts *opts;
 	struct source *src;
+	const struct annotate_given *given; /* what was counted already; NULL: the source is run */
 	struct annotate *hits;
 	struct named_run run;
 	struct annotate_code code;

@@ -49,7 +49,7 @@ struct flame_job {
 	enum flame_form form;
 	const char *paths[FLAME_SIDES];
 	u32 nr_paths;
-	char *temp; /* the recording made now */
+	struct stacks_live *live; /* what is recorded now; NULL: recordings */
 	const char *output;
 	u64 cost_ns; /* of recording */
 	struct recorder_stats recorded;
@@ -68,33 +68,21 @@ static u64 own_cpu_ns(void)
 
 /* ---- recording ---- */
 
-static int make_temp(struct flame_job *j)
+static int begin_stacks(void *ctx)
 {
-	const char *folder = secure_getenv("TMPDIR");
-	if (asprintf(&j->temp, "%s/sonde-flame.XXXXXX", folder && *folder ? folder : "/tmp") < 0) {
-		j->temp = NULL;
-		return -ENOMEM;
-	}
-	int fd = mkstemp(j->temp);
-	if (fd < 0) {
-		int err = -errno;
-		(void)diag_error(&j->app->diag, err, "cannot make %s: %s", j->temp, strerror(-err));
-		free(j->temp);
-		j->temp = NULL;
-		return err;
-	}
-	(void)close(fd);
-	return 0;
+	return stacks_live_start(ctx);
 }
 
 /* 0 when there is something to draw; then the command's status is in j->status. */
 static int record_now(struct flame_job *j, int argc, char **argv)
 {
 	struct record_opts *r = &j->o->record;
-	int err = make_temp(j);
-	if (err)
-		return err;
-	r->output = j->temp;
+	j->live = stacks_live_new(j->form == FORM_HTML && j->o->code);
+	if (!j->live)
+		return -ENOMEM;
+	r->source = stacks_live_source(j->live);
+	r->begin = begin_stacks;
+	r->begin_ctx = j->live;
 	r->result = &j->recorded;
 	if (!r->call_graph)
 		r->call_graph = "auto";
@@ -104,12 +92,7 @@ static int record_now(struct flame_job *j, int argc, char **argv)
 	j->cost_ns = own_cpu_ns();
 	if (j->status == APP_NOT_FOUND && j->app->diag.nr_errors)
 		diag_hint(&j->app->diag, "words that are no recordings are a command to run");
-	j->paths[0] = j->temp;
-	j->nr_paths = 1;
-	struct stat st;
-	if (j->app->diag.nr_errors || stat(j->temp, &st) || !st.st_size)
-		return -ECANCELED;
-	return 0;
+	return j->app->diag.nr_errors ? -ECANCELED : 0;
 }
 
 /* ---- what comes out ---- */
@@ -196,7 +179,7 @@ static void make_title(const struct flame_job *j, struct strbuf *to)
 	else if (f->sides[0].command)
 		strbuf_str(to, what_ran(flame_str(f, f->sides[0].command)));
 	else
-		strbuf_str(to, j->paths[0]);
+		strbuf_str(to, j->live ? "flame graph" : j->paths[0]);
 }
 
 static int render(struct flame_job *j, struct strbuf *to)
@@ -298,6 +281,24 @@ static void open_page(struct flame_job *j)
 		(void)!waitpid(pid, NULL, 0);
 }
 
+/* What was recorded just now but could not be written where it should is not thrown away. */
+static void keep_aside(struct flame_job *j, const struct strbuf *text)
+{
+	const char *folder = secure_getenv("TMPDIR");
+	const char *suffix = j->form == FORM_HTML ? ".html" : j->form == FORM_SVG ? ".svg" : ".txt";
+	struct strbuf path;
+	strbuf_init(&path);
+	strbuf_printf(&path, "%s/sonde-flame.XXXXXX%s", folder && *folder ? folder : "/tmp", suffix);
+	int fd = path.err ? -1 : mkstemps(path.data, (int)strlen(suffix));
+	if (fd >= 0 && write(fd, text->data, text->len) == (ssize_t)text->len)
+		diag_note(&j->app->diag, "the flame graph is kept as %s", path.data);
+	else if (fd >= 0)
+		(void)unlink(path.data);
+	if (fd >= 0)
+		(void)close(fd);
+	strbuf_done(&path);
+}
+
 static int write_out(struct flame_job *j)
 {
 	struct app *app = j->app;
@@ -308,8 +309,11 @@ static int write_out(struct flame_job *j)
 	struct strbuf text;
 	strbuf_init(&text);
 	int err = render(j, &text);
-	if (!err)
+	if (!err) {
 		err = outfile_write(j->output, text.data, text.len, false, &app->diag);
+		if (err && j->live)
+			keep_aside(j, &text);
+	}
 	strbuf_done(&text);
 	if (!err && app->json)
 		say_json(j);
@@ -357,46 +361,69 @@ static int check_sides(struct flame_job *j)
 	return 0;
 }
 
+/* Recordings, or what was recorded just now. */
+static int load(struct flame_job *j)
+{
+	struct symbols *sy = app_symbols(j->app);
+	struct stacks_opts o = { .paths = j->paths,
+				 .nr_paths = j->nr_paths,
+				 .inputs = &j->o->inputs,
+				 .by_comm = j->form != FORM_HTML,
+				 .workers = (unsigned)j->o->workers,
+				 .symbols = &j->o->symbols };
+	if (!j->live)
+		return stacks_load(sy, &o, &j->flame);
+	int err = stacks_live_end(j->live, sy, &o, &j->flame);
+	if (err)
+		return err == -ESRCH ? -ECANCELED : err;
+	struct flame_side *s = &j->flame.sides[0];
+	s->cost_ns = j->cost_ns - min(j->cost_ns, stacks_live_cost_ns(j->live));
+	s->nr_truncated = max(s->nr_truncated, j->recorded.nr_cut);
+	s->knows_truncated |= j->recorded.nr_stacks > 0;
+	return 0;
+}
+
+static int say_empty(struct flame_job *j)
+{
+	struct diag *d = &j->app->diag;
+	(void)diag_error(d, -ENODATA, "there are no samples in %s",
+			 j->live ? "what was recorded" : j->paths[0]);
+	if (j->live)
+		diag_hint(d, "a command that sleeps or is over at once uses no CPU to sample; -F "
+			     "max samples more often");
+	return -ENODATA;
+}
+
+static int add_code(struct flame_job *j)
+{
+	if (j->form != FORM_HTML || !j->o->code || j->nr_paths > 1)
+		return 0;
+	if (!j->live)
+		return flame_code_add(j->app, j->paths[0], &j->o->symbols, &j->flame);
+	struct annotate_given given = { .src = stacks_live_source(j->live) };
+	given.hits = stacks_live_hits(j->live, &given.frames);
+	return flame_code_add_live(j->app, &given, &j->o->symbols, &j->flame);
+}
+
 static int draw(struct flame_job *j)
 {
-	struct app *app = j->app;
-	int err = stacks_load(app_symbols(app),
-			      &(struct stacks_opts){ .paths = j->paths,
-						     .nr_paths = j->nr_paths,
-						     .inputs = &j->o->inputs,
-						     .by_comm = j->form != FORM_HTML,
-						     .workers = (unsigned)j->o->workers,
-						     .symbols = &j->o->symbols },
-			      &j->flame);
+	int err = load(j);
 	if (err)
 		return err;
-	struct flame_side *s = &j->flame.sides[0];
-	if (j->temp) {
-		s->path = 0;
-		s->cost_ns = j->cost_ns;
-		s->nr_truncated = max(s->nr_truncated, j->recorded.nr_cut);
-		s->knows_truncated |= j->recorded.nr_stacks > 0;
-	}
-	if (!j->flame.points.nr) {
-		(void)diag_error(&app->diag, -ENODATA, "there are no samples in %s",
-				 j->temp ? "what was recorded" : j->paths[0]);
-		if (j->temp)
-			diag_hint(&app->diag, "a command that sleeps or is over at once uses no "
-					      "CPU to sample; -F "
-					      "max samples more often");
-		return -ENODATA;
-	}
+	if (!j->flame.points.nr)
+		return say_empty(j);
+	const struct flame_side *s = &j->flame.sides[0];
 	if (s->nr_without == s->nr_samples) {
-		diag_warn(&app->diag, "the recording has no call chains: functions are shown "
-				      "without their callers");
-		diag_hint(&app->diag, "record them: %s",
-			  recording_kind(j->paths[0]) == LOOKS_TRACEDAT
-				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
-				  : "sonde record -g -- COMMAND");
+		bool trace = !j->live && recording_kind(j->paths[0]) == LOOKS_TRACEDAT;
+		diag_warn(&j->app->diag, "the recording has no call chains: functions are shown "
+					 "without their callers");
+		diag_hint(&j->app->diag, "record them: %s",
+			  trace ? "sonde ftrace record -T -e EVENT, or -p function_graph"
+				: "sonde record -g -- COMMAND");
 	}
 	err = check_sides(j);
-	if (!err && j->form == FORM_HTML && j->o->code && j->nr_paths == 1)
-		err = flame_code_add(app, j->paths[0], &j->o->symbols, &j->flame);
+	if (!err)
+		err = add_code(j);
 	return err ? err : write_out(j);
 }
 
@@ -464,20 +491,6 @@ static int check_opts(struct flame_job *j)
 	return 0;
 }
 
-/* What was recorded but could not be drawn is not thrown away. */
-static void end_temp(struct flame_job *j, int err)
-{
-	if (!j->temp)
-		return;
-	if (err && err != -ENODATA && j->recorded.nr_samples) {
-		diag_note(&j->app->diag, "the recording is kept as %s", j->temp);
-		diag_hint(&j->app->diag, "draw it with: sonde flame -o FILE %s", j->temp);
-	} else {
-		(void)unlink(j->temp);
-	}
-	free(j->temp);
-}
-
 static int flame_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct flame_opts *o = opts;
@@ -499,7 +512,7 @@ static int flame_run(struct app *app, void *opts, int argc, char **argv)
 	if (!err)
 		err = draw(&j);
 	flame_done(&j.flame);
-	end_temp(&j, err);
+	stacks_live_free(j.live);
 	if (err == -ECANCELED)
 		return j.status ? j.status : APP_FAILED;
 	if (err)

@@ -92,6 +92,14 @@ int flame_code_add(struct app *app, const char *path, const struct symbol_opts *
 	if (!strcmp(path, "-") || recording_kind(path) != LOOKS_PERFDATA || stat(path, &st) ||
 	    st.st_size > FILE_MAX)
 		return 0;
-	int err = annotate_each(app, path, symbols, FUNCS_MAX, least_percent, add_code, &to);
+	int err = annotate_each(app, path, NULL, symbols, FUNCS_MAX, least_percent, add_code, &to);
+	return err == -ENOMEM ? err : 0;
+}
+
+int flame_code_add_live(struct app *app, const struct annotate_given *given,
+			const struct symbol_opts *symbols, struct flame *flame)
+{
+	struct adding to = { .flame = flame };
+	int err = annotate_each(app, "-", given, symbols, FUNCS_MAX, least_percent, add_code, &to);
 	return err == -ENOMEM ? err : 0;
 }

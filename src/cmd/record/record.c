@@ -293,6 +293,8 @@ static int delay_start(struct record_session *s)
 /* As if by SIGPIPE, but a command's status comes first. */
 static int reader_gone(struct record_session *s)
 {
+	if (s->o->source)
+		return APP_FAILED; /* it knows why */
 	diag_done(&s->app->diag);
 	if (s->run.ended && !s->run.signal)
 		return child_exit_status(s->run.wait_status);
@@ -315,6 +317,9 @@ static int run_unseen(struct record_session *s, char **argv)
 static int session_run(struct record_session *s, const struct recorder_opts *ro, char **argv)
 {
 	struct app *app = s->app;
+	int begun = s->o->begin ? s->o->begin(s->o->begin_ctx) : 0;
+	if (begun)
+		return app_fail(app, begun);
 	s->rec = recorder_open(&s->root, ro, &app->diag);
 	if (!s->rec)
 		return errno == EPIPE ? run_unseen(s, argv) : app_fail(app, -EIO);
@@ -422,14 +427,19 @@ static int record(struct record_session *s, int argc, char **argv)
 			"what should be recorded? A command, -p PID, or -a for the whole system");
 	written_owner(&ro.owner_uid, &ro.owner_gid);
 	/* A pipe is a place for the recording; with --json it is one for the closing line, unless -o - says otherwise. */
-	err = written_take_stdout(s->o->output || !app->json ? s->o->output : "perf.data",
-				  &s->output, &s->pipe_fd,
-				  "sonde record -o - ... | sonde script -i -", &app->diag);
+	if (s->o->source)
+		s->output = "memory";
+	else
+		err = written_take_stdout(s->o->output || !app->json ? s->o->output : "perf.data",
+					  &s->output, &s->pipe_fd,
+					  "sonde record -o - ... | sonde script -i -", &app->diag);
 	if (err)
 		return app_usage_said(app);
-	s->pipe = s->pipe_fd >= 0;
+	s->pipe = s->pipe_fd >= 0 || s->o->source;
+	ro.source = s->o->source;
+	ro.no_file = s->o->source;
 	ro.path = s->output;
-	ro.pipe = s->pipe;
+	ro.pipe = s->pipe_fd >= 0;
 	ro.pipe_fd = s->pipe_fd;
 	if (s->pipe && !ro.live.flush_ns)
 		ro.live.flush_ns = PIPE_FLUSH_NS;
@@ -451,7 +461,7 @@ static int record(struct record_session *s, int argc, char **argv)
 	}
 	if (s->o->dry_run)
 		return APP_DONE;
-	err = app->json && !s->pipe ? take_stdout(s) : 0;
+	err = app->json && s->pipe_fd < 0 ? take_stdout(s) : 0;
 	if (!err)
 		err = record_watch_start(s);
 	if (!err)
@@ -471,7 +481,7 @@ static int record(struct record_session *s, int argc, char **argv)
 		err = run_first(s);
 	if (err)
 		return app_fail(app, err);
-	if (s->pipe) /* from here on: the command has its own */
+	if (s->pipe_fd >= 0) /* from here on: the command has its own */
 		(void)signal(SIGPIPE, SIG_IGN);
 	s->cmdline = written_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
 	return session_run(s, &ro, argv);

@@ -1,0 +1,530 @@
+/*
+ * Live data in rounds: a run that is teed gives the same samples live and from its recording, and many rounds need no more memory than a
+ * few.
+ */
+#include "analysis/flame.h"
+#include "event/event.h"
+#include "stream/recorder.h"
+#include "stream/replay_perf.h"
+#include "stream/rounds.h"
+#include "stream/run.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- one run, seen twice ---- */
+
+/* All that a sample says, as text. */
+struct told {
+	struct sink sink;
+	struct source *src;
+	const struct shard *sh;
+	struct strbuf text;
+	VEC(size_t) lines; /* where each begins */
+	u64 nr_rounds;
+};
+
+static int told_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	struct told *t = container_of(k, struct told, sink);
+	t->sh = sh;
+	*state = t;
+	return 0;
+}
+
+static void tell_frame(struct told *t, u32 id)
+{
+	const struct frame *f = &t->sh->frames.frames[id];
+	strbuf_printf(&t->text, ";%s+%llx/%u", t->src->catalog.images.at[f->image].path,
+		      (unsigned long long)f->offset, f->mode);
+}
+
+static void tell(struct told *t, const struct sample *s)
+{
+	struct catalog *c = &t->src->catalog;
+	strbuf_printf(&t->text, "%llu %u %d/%d %s %llu", (unsigned long long)s->time_ns, s->event,
+		      s->pid, s->tid,
+		      COMM_IS_UNNAMED(s->comm) ? "?" : strtab_str(&c->strings, s->comm),
+		      (unsigned long long)s->period);
+	u32 nr;
+	const u32 *row = chain_frames(&t->sh->chains, s->chain, &nr);
+	tell_frame(t, s->leaf);
+	for (u32 i = 0; i < nr; i++)
+		tell_frame(t, row[i]);
+	strbuf_char(&t->text, 0);
+}
+
+static int told_feed(struct sink *k, void *state, const struct batch *b)
+{
+	struct told *t = state;
+	for (size_t i = 0; i < b->nr; i++) {
+		size_t *at = vec_push(&t->lines);
+		if (!at)
+			return -ENOMEM;
+		*at = t->text.len;
+		tell(t, &b->samples[i]);
+	}
+	return t->text.err;
+}
+
+static int told_round(struct sink *k, const struct run_tables *tables, const struct round *r)
+{
+	container_of(k, struct told, sink)->nr_rounds++;
+	return 0;
+}
+
+static const struct sink_ops told_ops = {
+	.needs = NEED_CHAIN | NEED_LEAF | NEED_COMM,
+	.shard_new = told_new,
+	.feed = told_feed,
+	.round_done = told_round,
+};
+
+static const char *sorted_text;
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(sorted_text + *(const size_t *)a, sorted_text + *(const size_t *)b);
+}
+
+struct live_thread {
+	struct told told;
+	struct diag d;
+	int err;
+};
+
+static void run_told(struct told *t, struct source *src, unsigned more, int *err, struct diag *d)
+{
+	struct run_tables run = { 0 };
+	*t = (struct told){ .src = src,
+			    .sink = { .ops = &told_ops, .needs = told_ops.needs | more } };
+	strbuf_init(&t->text);
+	*err = stream_run(src, &t->sink, 1, &run, d);
+	run_tables_done(&run);
+	sorted_text = t->text.data;
+	if (t->lines.nr)
+		qsort(t->lines.at, t->lines.nr, sizeof(*t->lines.at), by_text);
+}
+
+static unsigned live_more;
+
+static void *live_main(void *arg)
+{
+	struct live_thread *l = arg;
+	run_told(&l->told, l->told.src, live_more, &l->err, &l->d);
+	return NULL;
+}
+
+__attribute__((noinline)) static void touch(unsigned pages)
+{
+	size_t len = (size_t)pages << 12;
+	char *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (size_t i = 0; i < len; i += 4096)
+		*(volatile char *)(p + i) = 1;
+	munmap(p, len);
+}
+
+/* What is recorded: faults of our own, and programs that start, map libraries and end. */
+static void work(void)
+{
+	for (unsigned i = 0; i < 20; i++) {
+		char name[] = "true", *argv[] = { name, NULL };
+		pid_t pid;
+		for (unsigned k = 0; k < 10; k++)
+			touch(20 + k);
+		if (!posix_spawnp(&pid, "true", NULL, NULL, argv, environ))
+			(void)waitpid(pid, NULL, 0);
+		usleep(10000);
+	}
+}
+
+static size_t first_difference(const struct told *a, const struct told *b)
+{
+	for (size_t i = 0; i < a->lines.nr && i < b->lines.nr; i++) {
+		const char *x = a->text.data + a->lines.at[i], *y = b->text.data + b->lines.at[i];
+		if (strcmp(x, y)) {
+			printf("# %s\n# %s\n", x, y);
+			return i;
+		}
+	}
+	return a->lines.nr == b->lines.nr ? SIZE_MAX : min(a->lines.nr, b->lines.nr);
+}
+
+static void compare_with_file(struct live_thread *l, const char *path, const char *name)
+{
+	struct told file;
+	struct source *src;
+	struct diag d;
+	int err;
+	diag_init(&d);
+	if (!ok(!replay_perf_open(path, &src, &d), "%s: the recording opens", name))
+		return;
+	run_told(&file, src, 0, &err, &d);
+	ok(!err && !l->err, "%s: both run", name);
+	printf("# %zu samples live in %llu rounds, %zu in the recording\n", l->told.lines.nr,
+	       (unsigned long long)l->told.nr_rounds, file.lines.nr);
+	ok(l->told.nr_rounds > 3 && file.nr_rounds == 1, "%s: in rounds, and as one", name);
+	ok(file.lines.nr > 1000, "%s: there are samples", name);
+	ok(first_difference(&l->told, &file) == SIZE_MAX,
+	   "%s: live and from the recording, samples say the same", name);
+	strbuf_done(&file.text);
+	vec_free(&file.lines);
+	src->ops->close(src);
+	diag_done(&d);
+}
+
+static void test_tee(const struct sysroot *root, const struct event_list *events, unsigned more,
+		     const char *name)
+{
+	char path[] = "/tmp/sonde-test-rounds.XXXXXX";
+	int fd = mkstemp(path);
+	s32 self = (s32)getpid();
+	struct live_thread l = { 0 };
+	pthread_t thread;
+	struct diag d;
+	diag_init(&d);
+	diag_init(&l.d);
+	live_more = more;
+	struct recorder_opts o = {
+		.live = { .events = events,
+			  .period = 1,
+			  .call_graph = true,
+			  .pids = &self,
+			  .nr_pids = 1,
+			  .flush_ns = 20000000 },
+		.path = path,
+		.version = "test",
+		.owner_uid = -1,
+		.owner_gid = -1,
+	};
+	if (!ok(fd >= 0 && !rounds_open(&(struct rounds_opts){ .fd = -1 }, &o.source),
+		"%s: a source", name))
+		return;
+	l.told.src = o.source;
+	struct recorder *r = recorder_open(root, &o, &d);
+	if (!r && (errno == EACCES || errno == EPERM)) {
+		ok(true, "%s: recording is not allowed here # SKIP", name);
+		return;
+	}
+	if (!ok(r != NULL, "%s: a recorder with a file and a source", name))
+		return;
+	/* Not recorded itself: only threads that are there before are. */
+	ok(!pthread_create(&thread, NULL, live_main, &l) && !recorder_start(r, &d),
+	   "%s: both start", name);
+	work();
+	ok(!recorder_finish(r, &d), "%s: it ends", name);
+	recorder_close(r);
+	pthread_join(thread, NULL);
+	compare_with_file(&l, path, name);
+	strbuf_done(&l.told.text);
+	vec_free(&l.told.lines);
+	o.source->ops->close(o.source);
+	close(fd);
+	(void)unlink(path);
+	diag_done(&d);
+	diag_done(&l.d);
+}
+
+/* ---- many rounds ---- */
+
+enum {
+	ROUND_SAMPLES = 10000, /* 200 ms at 50,000 a second */
+	ROUNDS = 240 * 5, /* four minutes */
+	DEPTH = 8,
+	TASKS = 20, /* that start and end in a round */
+};
+
+struct sample_record {
+	struct perf_event_header h;
+	u64 ip;
+	u32 pid, tid;
+	u64 time;
+	u64 period;
+	u64 nr;
+	u64 chain[DEPTH + 1];
+};
+
+struct trailer {
+	u32 pid, tid;
+	u64 time;
+};
+
+static void put_head(struct strbuf *to)
+{
+	static const u64 head[2] = { PERF_MAGIC2, 16 };
+	struct {
+		struct perf_event_header h;
+		struct perf_event_attr attr;
+		u64 id;
+	} rec = {
+		.h = { .type = REC_HEADER_ATTR, .size = sizeof(rec) },
+		.attr = { .type = PERF_TYPE_SOFTWARE,
+			  .size = sizeof(rec.attr),
+			  .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+					 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN,
+			  .sample_id_all = 1 },
+		.id = 1,
+	};
+	strbuf_add(to, head, sizeof(head));
+	strbuf_add(to, &rec, sizeof(rec));
+}
+
+static void put_task(struct strbuf *to, u32 type, u32 pid, u32 parent, u64 time)
+{
+	struct {
+		struct perf_event_header h;
+		u32 pid, ppid, tid, ptid;
+		u64 time;
+		struct trailer t;
+	} rec = { .h = { .type = type, .size = sizeof(rec) },
+		  .pid = pid,
+		  .ppid = parent,
+		  .tid = pid,
+		  .ptid = parent,
+		  .time = time,
+		  .t = { pid, pid, time } };
+	strbuf_add(to, &rec, sizeof(rec));
+}
+
+static void put_comm(struct strbuf *to, u32 pid, u64 time)
+{
+	struct {
+		struct perf_event_header h;
+		u32 pid, tid;
+		char name[16];
+		struct trailer t;
+	} rec = { .h = { .type = PERF_RECORD_COMM,
+			 .misc = PERF_RECORD_MISC_COMM_EXEC,
+			 .size = sizeof(rec) },
+		  .pid = pid,
+		  .tid = pid,
+		  .name = "worker",
+		  .t = { pid, pid, time } };
+	strbuf_add(to, &rec, sizeof(rec));
+}
+
+static void put_map(struct strbuf *to, u32 pid, u64 addr, u64 time)
+{
+	struct {
+		struct perf_event_header h;
+		u32 pid, tid;
+		u64 addr, len, pgoff;
+		char name[16];
+		struct trailer t;
+	} rec = { .h = { .type = PERF_RECORD_MMAP,
+			 .misc = PERF_RECORD_MISC_USER,
+			 .size = sizeof(rec) },
+		  .pid = pid,
+		  .tid = pid,
+		  .addr = addr,
+		  .len = 1 << 20,
+		  .name = "/bin/worker",
+		  .t = { pid, pid, time } };
+	strbuf_add(to, &rec, sizeof(rec));
+}
+
+/* A round of samples: of a server, which maps its plugin anew, and of the tasks that it starts, which end. */
+static void put_round(struct strbuf *to, u64 round, struct sample_record *rec)
+{
+	static const struct perf_event_header end = { .type = REC_FINISHED_ROUND,
+						      .size = sizeof(end) };
+	u64 start = (round + 1) * 200000000;
+	put_map(to, 1, 0x40000000, start);
+	for (u32 i = 0; i < TASKS; i++) {
+		u32 pid = 1000 + (u32)(round * TASKS + i) % 1000000;
+		put_task(to, PERF_RECORD_FORK, pid, 1, start + 1);
+		put_comm(to, pid, start + 2);
+		put_map(to, pid, 0x10000000, start + 3);
+		put_task(to, PERF_RECORD_EXIT, pid, 1, start + 199000000);
+	}
+	for (u64 i = 0; i < ROUND_SAMPLES; i++) {
+		u64 n = i % 50;
+		rec->pid = rec->tid = n < TASKS ? 1000 + (u32)(round * TASKS + n) % 1000000 : 1;
+		rec->time = start + 1000 + i * 19000;
+		/* Short tasks are at one place each, the server in many. */
+		u64 where = n < TASKS ? n : i;
+		rec->ip = 0x10000000 + where * 16 % 0x10000;
+		rec->chain[1] = rec->ip;
+		for (u64 k = 2; k <= DEPTH; k++)
+			rec->chain[k] = 0x10000000 + k * 0x10000 + where / 64 * 64 % 0x8000;
+		strbuf_add(to, rec, sizeof(*rec));
+	}
+	strbuf_add(to, &end, sizeof(end));
+}
+
+struct putting {
+	struct source *src;
+	int err;
+};
+
+static void *put_rounds(void *arg)
+{
+	struct putting *p = arg;
+	struct strbuf b;
+	struct sample_record rec = { .h = { .type = PERF_RECORD_SAMPLE,
+					    .misc = PERF_RECORD_MISC_USER,
+					    .size = sizeof(rec) },
+				     .period = 1,
+				     .nr = DEPTH + 1,
+				     .chain = { (u64)PERF_CONTEXT_USER } };
+	strbuf_init(&b);
+	put_head(&b);
+	put_comm(&b, 1, 0);
+	put_map(&b, 1, 0x10000000, 0);
+	for (u64 i = 0; i < ROUNDS && !p->err; i++) {
+		put_round(&b, i, &rec);
+		struct iovec iov = { .iov_base = b.data, .iov_len = b.len };
+		p->err = b.err ? b.err : rounds_put(p->src, &iov, 1);
+		strbuf_reset(&b);
+	}
+	rounds_end(p->src);
+	strbuf_done(&b);
+	return NULL;
+}
+
+static u64 rss_bytes(void)
+{
+	unsigned long long all, resident = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+	if (!f || fscanf(f, "%llu %llu", &all, &resident) != 2)
+		resident = 0;
+	if (f)
+		fclose(f);
+	return resident * (u64)sysconf(_SC_PAGESIZE);
+}
+
+/* In front of a sink: watches the memory from round to round. */
+struct watching {
+	struct sink sink;
+	struct sink *inner; /* NULL: none */
+	struct sink_ops ops;
+	struct source *src;
+	u64 nr_samples, nr_rounds, nr_generations;
+	u64 early, late; /* the most, in the second quarter and in the last */
+	struct tasks_size size; /* the largest */
+};
+
+static int watch_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	struct watching *w = container_of(k, struct watching, sink);
+	*state = NULL;
+	return w->inner ? w->inner->ops->shard_new(w->inner, index, sh, state) : 0;
+}
+
+static int watch_feed(struct sink *k, void *state, const struct batch *b)
+{
+	struct watching *w = container_of(k, struct watching, sink);
+	w->nr_samples += b->nr;
+	return w->inner ? w->inner->ops->feed(w->inner, state, b) : 0;
+}
+
+static int watch_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
+{
+	struct watching *w = container_of(k, struct watching, sink);
+	return w->inner ? w->inner->ops->merge(w->inner, state, map_frame, map_chain) : 0;
+}
+
+static void watch_free(struct sink *k, void *state)
+{
+	struct watching *w = container_of(k, struct watching, sink);
+	if (w->inner)
+		w->inner->ops->shard_free(w->inner, state);
+}
+
+static int watch_round(struct sink *k, const struct run_tables *t, const struct round *r)
+{
+	struct watching *w = container_of(k, struct watching, sink);
+	struct tasks_size size = rounds_size(w->src);
+	u64 now = rss_bytes();
+	u64 part = w->nr_samples * 4 / ((u64)ROUNDS * ROUND_SAMPLES);
+	w->nr_rounds++;
+	if (part == 1)
+		w->early = max(w->early, now);
+	if (part >= 3)
+		w->late = max(w->late, now);
+	w->size.nr_tasks = max(w->size.nr_tasks, size.nr_tasks);
+	w->size.nr_spaces = max(w->size.nr_spaces, size.nr_spaces);
+	w->size.nr_maps = max(w->size.nr_maps, size.nr_maps);
+	return w->inner && w->inner->ops->round_done ? w->inner->ops->round_done(w->inner, t, r) : 0;
+}
+
+static int watch_carry(struct sink *k, struct carry *c)
+{
+	struct watching *w = container_of(k, struct watching, sink);
+	w->nr_generations++;
+	return w->inner->ops->carry(w->inner, c);
+}
+
+static void test_memory(struct sink *inner, const char *name)
+{
+	struct watching w = { .inner = inner };
+	struct run_tables run = { 0 };
+	struct diag d;
+	pthread_t thread;
+	diag_init(&d);
+	w.ops = (struct sink_ops){ .shard_new = watch_new,
+				   .feed = watch_feed,
+				   .merge = watch_merge,
+				   .shard_free = watch_free,
+				   .round_done = watch_round,
+				   .carry = inner ? watch_carry : NULL };
+	w.sink = (struct sink){ .ops = &w.ops,
+				.needs = inner ? inner->needs
+					       : NEED_CHAIN | NEED_COMM | NEED_LEAF | NEED_ORDER };
+	w.sink.max_chains = 500000;
+	struct putting p = { 0 };
+	struct rounds_opts o = { .fd = -1, .ready_bytes = 1, .fed_bytes = 4 << 20 };
+	if (!ok(!rounds_open(&o, &p.src), "%s: a source", name))
+		return;
+	w.src = p.src;
+	pthread_create(&thread, NULL, put_rounds, &p);
+	ok(!stream_run(p.src, &w.sink, 1, &run, &d), "%s: it runs", name);
+	pthread_join(thread, NULL);
+	ok(!p.err && w.nr_samples == (u64)ROUNDS * ROUND_SAMPLES,
+	   "%s: all of %llu samples came, in %llu rounds", name, (unsigned long long)w.nr_samples,
+	   (unsigned long long)w.nr_rounds);
+	printf("# %.1f MB early, %.1f MB late; %zu tasks, %zu spaces, %zu maps at most\n",
+	       (double)w.early / 1e6, (double)w.late / 1e6, w.size.nr_tasks, w.size.nr_spaces,
+	       w.size.nr_maps);
+	ok(w.size.nr_tasks < 100000 && w.size.nr_maps < 100000,
+	   "%s: tasks that ended are forgotten", name);
+	ok(!inner == !w.nr_generations, "%s: %llu times a new generation of ids", name,
+	   (unsigned long long)w.nr_generations);
+	ok(w.early && w.late <= w.early + w.early / 10 + (16 << 20), "%s: memory is flat", name);
+	run_tables_done(&run);
+	p.src->ops->close(p.src);
+	diag_done(&d);
+}
+
+int main(void)
+{
+	struct sysroot root;
+	struct event_env env;
+	struct event_list events;
+	struct diag d;
+	diag_init(&d);
+	event_list_init(&events);
+	test_memory(NULL, "lines");
+	struct flame_sink *flame = flame_sink_new();
+	test_memory(flame_sink(flame), "flame");
+	flame_sink_free(flame);
+	if (!ok(!sysroot_open(&root, NULL) && !event_env_open(&env, "") &&
+			!event_list_add(&events, &env, "page-faults:u", EVENT_USE_SAMPLE, &d),
+		"the event is known"))
+		return done_testing();
+	test_tee(&root, &events, 0, "tee");
+	test_tee(&root, &events, KEEP_IDS, "tee, with the same ids");
+	event_list_done(&events);
+	event_env_close(&env);
+	sysroot_close(&root);
+	diag_done(&d);
+	return done_testing();
+}
