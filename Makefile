@@ -11,7 +11,7 @@ GUEST_SHELL := 1
 endif
 VM_BUILD = $(BUILD)$(if $(filter arm64,$(KERNEL)),-arm64)
 
-.PHONY: all help demo check quick vm bench fuzz flake mutants unwind-truth install clean format
+.PHONY: all help demo check quick vm bench fuzz flake mutants tsan unwind-truth install clean format
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -25,6 +25,7 @@ help:
 	@echo "make bench      side by side with perf and trace-cmd"
 	@echo "make unwind-truth  stacks of some 40 stopped programs against gdb's backtraces: STACKS=300 each"
 	@echo "make fuzz       fuzz every parser for a while: FUZZ_SECONDS=60"
+	@echo "make tsan       threaded paths under ThreadSanitizer (doc/tsan.md)"
 	@echo "make flake      live tests of this host again and again beside a load, with failure rates: N=20 LOAD=8"
 	@echo "make mutants    seeded faults, one at a time: does a test notice each? MUTANTS='wire-*' ROUNDS=3"
 	@echo "make install    PREFIX=/usr/local DESTDIR="
@@ -77,6 +78,15 @@ ROUNDS ?= 3
 mutants:
 	@tools/deps check
 	@tools/mutants --rounds $(ROUNDS) $(foreach m,$(MUTANTS),'$(m)')
+
+# The programs that tools/tsan runs, and no others.
+TSAN_TESTS = base_test_base base_test_foreign base_test_guard file_test_perfdata_write stream_test_live_perf \
+	stream_test_write_queue sym_test_resolve
+tsan:
+	@tools/deps build
+	@[ -e $(BUILD)-tsan/build.ninja ] || meson setup $(BUILD)-tsan -Doptimization=1 -Ddebug=false -Dc_args=-g1 -Db_sanitize=thread -Db_lundef=false >/dev/null
+	@ninja -C $(BUILD)-tsan sonde $(addprefix tests/,$(TSAN_TESTS))
+	@tools/tsan $(BUILD)-tsan
 
 install: all
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
