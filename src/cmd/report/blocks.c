@@ -3,8 +3,7 @@
 
 #include "analysis/blocks.h"
 #include "cmd/app/choose_opts.h"
-#include "session/recording.h"
-#include "stream/run.h"
+#include "session/named_run.h"
 #include "view/csv_table.h"
 #include "view/json_table.h"
 
@@ -15,8 +14,7 @@
 struct block_report {
 	struct report *r;
 	struct blocks *blocks;
-	struct run_tables run;
-	struct names_result named;
+	struct named_run run;
 	bool *has_lines; /* [image] */
 	bool any; /* branches that count */
 };
@@ -44,10 +42,11 @@ static const char *range_text(const struct block_report *b, const struct block *
 	if (block->start == FRAME_NONE)
 		strbuf_str(&to, "unknown");
 	else
-		names_place(&b->named, c, &b->run.frames, block->start, b->has_lines,
+		names_place(&b->run.named, c, &b->run.tables.frames, block->start, b->has_lines,
 			    PLACE_BY_FUNCTION, &to);
 	strbuf_str(&to, " -> ");
-	names_place(&b->named, c, &b->run.frames, block->end, b->has_lines, PLACE_BY_FUNCTION, &to);
+	names_place(&b->run.named, c, &b->run.tables.frames, block->end, b->has_lines,
+		    PLACE_BY_FUNCTION, &to);
 	strbuf_char(&to, ']');
 	const char *text = to.err ? NULL : arena_strdup(a, strbuf_cstr(&to));
 	strbuf_done(&to);
@@ -57,7 +56,7 @@ static const char *range_text(const struct block_report *b, const struct block *
 static const char *dso_text(const struct block_report *b, const struct block *block)
 {
 	const struct catalog *c = &b->r->src->catalog;
-	const struct image_info *i = &c->images.at[b->named.funcs[block->func].image];
+	const struct image_info *i = &c->images.at[b->run.named.funcs[block->func].image];
 	const char *name = i->path ? i->path : "[unknown]", *slash = strrchr(name, '/');
 	return slash && slash[1] && !b->r->opts->full_path ? slash + 1 : name;
 }
@@ -110,7 +109,8 @@ static int add_row(const struct block_report *b, const struct block_list *l,
 static int make_table(const struct block_report *b, u32 event, struct table *t, struct block_list *l)
 {
 	bool numbers = b->r->app->json || b->r->opts->csv;
-	int err = blocks_of_event(b->blocks, &b->run.frames, &b->named, event, &t->arena, l);
+	int err = blocks_of_event(b->blocks, &b->run.tables.frames, &b->run.named, event, &t->arena,
+				  l);
 	if (!err)
 		err = add_columns(t, numbers);
 	for (u32 i = 0; i < l->nr && !err; i++)
@@ -197,24 +197,20 @@ int report_blocks(struct report *r)
 	struct block_report b = {
 		.r = r, .blocks = blocks_new(&r->choose.when, &r->choose.who, &r->src->catalog)
 	};
-	struct names *names = recording_names(app_symbols(r->app), r->src, &r->opts->symbols);
-	int err = b.blocks && names ? 0 : -ENOMEM;
-	if (!err)
-		err = stream_run(r->src, blocks_sink(b.blocks), (unsigned)r->opts->workers, &b.run,
-				 &r->app->diag);
-	if (!err)
-		err = names->ops->resolve(names, &r->src->catalog, &b.run.frames,
-					  WANT_SYMBOL | WANT_LINE, &b.named);
+	const struct named_run_opts how = { .symbols = app_symbols(r->app),
+					    .names = &r->opts->symbols,
+					    .want = WANT_SYMBOL | WANT_LINE,
+					    .workers = (unsigned)r->opts->workers };
+	int err = b.blocks ? named_run(&b.run, r->src, blocks_sink(b.blocks), &how) : -ENOMEM;
 	if (!err) {
-		b.has_lines = names_lined_images(&b.named, &r->src->catalog, &b.run.frames);
+		b.has_lines =
+			names_lined_images(&b.run.named, &r->src->catalog, &b.run.tables.frames);
 		err = b.has_lines ? show_all(&b) : -ENOMEM;
 	}
 	if (!err && !b.any)
 		choose_say_none(&r->opts->choose, NULL, r->src, &r->app->diag);
 	free(b.has_lines);
 	blocks_free(b.blocks);
-	run_tables_done(&b.run);
-	if (names)
-		names->ops->free(names);
+	named_run_done(&b.run);
 	return err;
 }
