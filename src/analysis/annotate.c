@@ -70,16 +70,23 @@ static int feed(struct sink *k, void *state, const struct batch *b)
 	return err;
 }
 
-static int merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
+static int merge_hits(struct annotate *a, const struct sink_part *part)
 {
-	struct annotate *a = container_of(k, struct annotate, sink);
-	struct tally *t = state;
+	const struct tally *t = part->state;
 	int err = 0;
 	for (size_t i = 0; i < t->hits.nr && !err; i++) {
 		const struct hit *h = &t->hits.at[i];
-		err = tally_add(&a->all, h->event, map_frame ? map_frame[h->frame] : h->frame,
-				h->weight);
+		err = tally_add(&a->all, h->event,
+				part->map_frame ? part->map_frame[h->frame] : h->frame, h->weight);
 	}
+	return err;
+}
+
+static int merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers)
+{
+	int err = 0;
+	for (u32 i = 0; i < nr && !err; i++)
+		err = merge_hits(container_of(k, struct annotate, sink), &parts[i]);
 	return err;
 }
 

@@ -107,10 +107,10 @@ static int feed(struct sink *k, void *state, const struct batch *batch)
 	return err;
 }
 
-static int merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
+static int merge_part(struct blocks *b, const struct sink_part *part)
 {
-	struct blocks *b = container_of(k, struct blocks, sink);
-	struct tallies *from = state;
+	struct tallies *from = part->state;
+	const u32 *map_frame = part->map_frame;
 	int err = 0;
 	for (u32 e = 0; e < from->events.nr && !err; e++) {
 		const struct tally *t = &from->events.at[e];
@@ -125,6 +125,14 @@ static int merge(struct sink *k, void *state, const u32 *map_frame, const u32 *m
 				       map_frame ? map_frame[p->end] : p->end, p->cycles, p->count);
 		}
 	}
+	return err;
+}
+
+static int merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers)
+{
+	int err = 0;
+	for (u32 i = 0; i < nr && !err; i++)
+		err = merge_part(container_of(k, struct blocks, sink), &parts[i]);
 	return err;
 }
 

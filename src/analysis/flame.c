@@ -1,399 +1,15 @@
 #include "analysis/flame.h"
 #include "analysis/flame_impl.h"
 #include "base/big.h"
+#include "base/par.h"
 #include "base/strbuf.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_POINTS = 2 << 20, LEAST_TO_JOIN = MAX_POINTS / 16 };
-enum { KEPT_STACKS = 2 << 20 }; /* at most, from one generation of ids to the next */
 /* The kernel writes no more frames of a chain unless it is told to (sysctl kernel.perf_event_max_stack): PERF_MAX_STACK_DEPTH. */
 enum { KERNEL_CHAIN_MAX = 127 };
-
-/* Samples that share event, task, stack. */
-struct entry {
-	u32 event, task;
-	u32 leaf, chain;
-	u32 next; /* of the same chain (or leaf), index + 1 */
-};
-
-struct task {
-	s32 pid, tid;
-	u32 comm;
-};
-
-/* [id] -> first entry of a list, index + 1. */
-struct heads {
-	VEC(u32) list;
-};
-
-/* Of a shard, or of the run. */
-struct stacks {
-	VEC(struct task) tasks;
-	struct dict task_of; /* tid, comm -> task */
-	VEC(struct entry) entries;
-	struct heads by_chain, by_leaf; /* those without a chain go by their leaf */
-	VEC(struct flame_point) points; /* node: the entry */
-	u32 shift; /* times are right to 1 << shift */
-	size_t join_at; /* so many points, over many rounds: join them */
-};
-
-struct flame_sink {
-	struct sink sink;
-	atomic_size_t nr_points; /* of all shards */
-	struct stacks all;
-};
-
-/* ---- collecting ---- */
-
-static void stacks_done(struct stacks *s)
-{
-	vec_free(&s->tasks);
-	dict_done(&s->task_of);
-	big_vec_free(&s->entries);
-	big_vec_free(&s->by_chain.list);
-	big_vec_free(&s->by_leaf.list);
-	big_vec_free(&s->points);
-}
-
-static s64 task_at(struct stacks *s, s32 pid, s32 tid, u32 comm)
-{
-	u32 fresh = (u32)s->tasks.nr, got;
-	int err = dict_add(&s->task_of, (u64)(u32)tid << 32 | comm, fresh, &got);
-	if (err)
-		return err;
-	if (got == fresh) {
-		struct task *t = vec_push(&s->tasks);
-		if (!t)
-			return -ENOMEM;
-		*t = (struct task){ .pid = pid, .tid = tid, .comm = comm };
-	}
-	return got;
-}
-
-/* The head of the list of entries, made to reach that far. */
-static u32 *head_of(struct stacks *s, u32 leaf, u32 chain)
-{
-	struct heads *h = chain ? &s->by_chain : &s->by_leaf;
-	size_t id = chain ? chain : leaf;
-	if (unlikely(id >= h->list.nr)) {
-		if (!big_vec_reserve(&h->list, id + 1))
-			return NULL;
-		memset(h->list.at + h->list.nr, 0, (h->list.cap - h->list.nr) * sizeof(*h->list.at));
-		h->list.nr = h->list.cap;
-	}
-	return &h->list.at[id];
-}
-
-static s64 entry_at(struct stacks *s, u32 event, u32 task, u32 leaf, u32 chain)
-{
-	u32 *head = head_of(s, leaf, chain);
-	if (!head)
-		return -ENOMEM;
-	for (u32 at = *head, *link = head; at; link = &s->entries.at[at - 1].next, at = *link) {
-		struct entry *e = &s->entries.at[at - 1];
-		if (e->task != task || e->event != event)
-			continue;
-		/* To the front: events without a place are one list, in which few are asked for at a time. */
-		*link = e->next;
-		e->next = *head;
-		*head = at;
-		return at - 1;
-	}
-	struct entry *e = big_vec_push(&s->entries);
-	if (!e || s->entries.nr >= UINT32_MAX)
-		return -ENOMEM;
-	*e = (struct entry){
-		.event = event, .task = task, .leaf = leaf, .chain = chain, .next = *head
-	};
-	*head = (u32)s->entries.nr;
-	return (s64)s->entries.nr - 1;
-}
-
-static int by_entry(const void *l, const void *r)
-{
-	const struct flame_point *a = l, *b = r;
-	if (a->node != b->node)
-		return a->node < b->node ? -1 : 1;
-	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
-
-static void sift_down(struct flame_point *at, size_t from, size_t nr)
-{
-	struct flame_point p = at[from];
-	for (size_t child; (child = from * 2 + 1) < nr; from = child) {
-		child += child + 1 < nr && by_entry(&at[child], &at[child + 1]) < 0;
-		if (by_entry(&p, &at[child]) >= 0)
-			break;
-		at[from] = at[child];
-	}
-	at[from] = p;
-}
-
-/* In place: qsort() takes as much memory again. */
-static void sort_points(struct flame_point *at, size_t nr)
-{
-	for (size_t i = nr / 2; i--;)
-		sift_down(at, i, nr);
-	for (size_t i = nr; i-- > 1;) {
-		struct flame_point last = at[i];
-		at[i] = at[0];
-		at[0] = last;
-		sift_down(at, 0, i);
-	}
-}
-
-/* Joins points of one stack that are close in time, more and more coarsely, until half of them are gone. */
-static void join_points(struct stacks *s)
-{
-	size_t most = s->points.nr / 2;
-	sort_points(s->points.at, s->points.nr);
-	for (s->shift = max(s->shift, 16u); s->shift < 63; s->shift++) {
-		size_t to = 0;
-		for (size_t i = 0; i < s->points.nr; i++) {
-			struct flame_point p = s->points.at[i], *last = &s->points.at[to - !!to];
-			p.time_ns = p.time_ns >> s->shift << s->shift;
-			if (to && last->node == p.node && last->time_ns == p.time_ns) {
-				last->period += p.period;
-				last->count += p.count;
-			} else {
-				s->points.at[to++] = p;
-			}
-		}
-		s->points.nr = to;
-		if (to <= most)
-			return;
-	}
-}
-
-static int add_point(struct stacks *s, struct flame_point p)
-{
-	if (!big_vec_reserve(&s->points, s->points.nr + 1))
-		return -ENOMEM;
-	s->points.at[s->points.nr++] = p;
-	return 0;
-}
-
-static int flame_shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
-{
-	*state = calloc(1, sizeof(struct stacks));
-	return *state ? 0 : -ENOMEM;
-}
-
-/* Brings on its way what entry_at() will look at: first the head of the list, later the first entry. */
-static void fetch_head(const struct stacks *s, u32 chain)
-{
-	if (chain && chain < s->by_chain.list.nr)
-		__builtin_prefetch(&s->by_chain.list.at[chain]);
-}
-
-static void fetch_entry(const struct stacks *s, u32 chain)
-{
-	if (chain && chain < s->by_chain.list.nr && s->by_chain.list.at[chain])
-		__builtin_prefetch(&s->entries.at[s->by_chain.list.at[chain] - 1]);
-}
-
-/* Memory is that of all shards, however many there are. */
-static void limit_points(struct flame_sink *f, struct stacks *s, size_t before)
-{
-	size_t added = s->points.nr - before;
-	size_t all = atomic_fetch_add_explicit(&f->nr_points, added, memory_order_relaxed) + added;
-	if (likely(all < MAX_POINTS) || s->points.nr < LEAST_TO_JOIN)
-		return;
-	before = s->points.nr;
-	join_points(s);
-	atomic_fetch_sub_explicit(&f->nr_points, before - s->points.nr, memory_order_relaxed);
-}
-
-static int flame_feed(struct sink *k, void *state, const struct batch *b)
-{
-	struct stacks *s = state;
-	s32 last_tid = -2;
-	u32 last_comm = 0, task = 0;
-	size_t before = s->points.nr;
-	for (size_t i = 0; i < b->nr; i++)
-		fetch_head(s, b->samples[i].chain);
-	for (size_t i = 0; i < b->nr; i++)
-		fetch_entry(s, b->samples[i].chain);
-	for (size_t i = 0; i < b->nr; i++) {
-		const struct sample *from = &b->samples[i];
-		if (from->tid != last_tid || from->comm != last_comm) {
-			s64 got = task_at(s, from->pid, from->tid, from->comm);
-			if (got < 0)
-				return (int)got;
-			task = (u32)got;
-			last_tid = from->tid;
-			last_comm = from->comm;
-		}
-		s64 entry = entry_at(s, from->event, task, from->chain ? FRAME_NONE : from->leaf,
-				     from->chain);
-		int err = entry < 0 ? (int)entry
-				    : add_point(s, (struct flame_point){ .time_ns = from->time_ns,
-									 .period = from->period,
-									 .node = (u32)entry,
-									 .count = 1 });
-		if (err)
-			return err;
-	}
-	limit_points(container_of(k, struct flame_sink, sink), s, before);
-	return 0;
-}
-
-static int flame_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
-{
-	struct flame_sink *f = container_of(k, struct flame_sink, sink);
-	struct stacks *from = state, *to = &f->all;
-	if (!to->entries.nr && !map_frame) {
-		stacks_done(to);
-		*to = *from;
-		*from = (struct stacks){ 0 };
-		return 0;
-	}
-	_cleanup_free_ u32 *entry_map = malloc((from->entries.nr + 1) * sizeof(*entry_map));
-	if (!entry_map)
-		return -ENOMEM;
-	for (size_t i = 0; i < from->entries.nr; i++) {
-		const struct entry *e = &from->entries.at[i];
-		const struct task *t = &from->tasks.at[e->task];
-		s64 task = task_at(to, t->pid, t->tid, t->comm);
-		s64 entry = task < 0 ? task
-				     : entry_at(to, e->event, (u32)task,
-						map_frame ? map_frame[e->leaf] : e->leaf,
-						map_chain ? map_chain[e->chain] : e->chain);
-		if (entry < 0)
-			return (int)entry;
-		entry_map[i] = (u32)entry;
-	}
-	if (!big_vec_reserve(&to->points, to->points.nr + from->points.nr))
-		return -ENOMEM;
-	vec_for_each (&from->points, p) {
-		p->node = entry_map[p->node];
-		to->points.at[to->points.nr++] = *p;
-	}
-	big_vec_free(&from->points);
-	to->shift = max(to->shift, from->shift);
-	return 0;
-}
-
-static void flame_shard_free(struct sink *k, void *state)
-{
-	stacks_done(state);
-	free(state);
-}
-
-/* Shards have a bound of their own; over many rounds, all of them together need one. */
-static int flame_round_done(struct sink *k, const struct run_tables *t, const struct round *r)
-{
-	struct stacks *s = &container_of(k, struct flame_sink, sink)->all;
-	if (r->last || s->points.nr < max(s->join_at, 2 * (size_t)MAX_POINTS))
-		return 0;
-	join_points(s);
-	s->join_at = 2 * s->points.nr; /* no fewer than stacks: these have a bound of their own */
-	return 0;
-}
-
-/* ---- a new generation of ids ---- */
-
-struct weighed {
-	u64 weight;
-	u32 entry;
-};
-
-static int by_weight(const void *l, const void *r)
-{
-	const struct weighed *a = l, *b = r;
-	if (a->weight != b->weight)
-		return a->weight > b->weight ? -1 : 1;
-	return (a->entry > b->entry) - (a->entry < b->entry);
-}
-
-/* Entries by what fell on them, heaviest first. */
-static struct weighed *weigh(const struct stacks *s)
-{
-	struct weighed *w = malloc((s->entries.nr + 1) * sizeof(*w));
-	for (size_t i = 0; w && i < s->entries.nr; i++)
-		w[i] = (struct weighed){ .entry = (u32)i };
-	for (size_t i = 0; w && i < s->points.nr; i++)
-		w[s->points.at[i].node].weight += s->points.at[i].period;
-	if (w && s->entries.nr)
-		qsort(w, s->entries.nr, sizeof(*w), by_weight);
-	return w;
-}
-
-/* Light stacks are no longer told apart: a frame says so. */
-static s64 carry_entry(struct stacks *to, const struct entry *e, bool light, struct carry *c)
-{
-	static const struct frame joined = { .mode = FRAME_MARK, .offset = MARK_JOINED };
-	s64 chain = light ? CHAIN_NONE : carry_chain(c, e->chain);
-	s64 leaf = light ? frame_table_add(&c->fresh->frames, joined) : carry_frame(c, e->leaf);
-	if (chain < 0 || leaf < 0)
-		return -ENOMEM;
-	return entry_at(to, e->event, e->task, (u32)leaf, (u32)chain);
-}
-
-/*
- * The heaviest stacks stay, as many as leave room for new ones; of the others their weight does, by event and task. Tasks and points are
- * as they were.
- */
-static int flame_carry(struct sink *k, struct carry *c)
-{
-	struct stacks *s = &container_of(k, struct flame_sink, sink)->all, fresh = { 0 };
-	_cleanup_free_ struct weighed *w = weigh(s);
-	_cleanup_free_ u32 *entry_map = malloc((s->entries.nr + 1) * sizeof(*entry_map));
-	int err = w && entry_map ? 0 : -ENOMEM;
-	for (size_t i = 0; i < s->entries.nr && !err; i++) {
-		s64 entry = carry_entry(&fresh, &s->entries.at[w[i].entry], i >= KEPT_STACKS, c);
-		err = (int)min(entry, (s64)0);
-		entry_map[w[i].entry] = (u32)entry;
-	}
-	for (size_t i = 0; i < s->points.nr && !err; i++)
-		s->points.at[i].node = entry_map[s->points.at[i].node];
-	if (err) {
-		stacks_done(&fresh);
-		return err;
-	}
-	big_vec_free(&s->entries);
-	big_vec_free(&s->by_chain.list);
-	big_vec_free(&s->by_leaf.list);
-	memcpy(&s->entries, &fresh.entries, sizeof(s->entries));
-	s->by_chain = fresh.by_chain;
-	s->by_leaf = fresh.by_leaf;
-	return 0;
-}
-
-static const struct sink_ops flame_ops = {
-	.needs = NEED_CHAIN | NEED_LEAF | NEED_COMM | MAY_START_EARLY | KEEP_IDS,
-	.shard_new = flame_shard_new,
-	.feed = flame_feed,
-	.merge = flame_merge,
-	.shard_free = flame_shard_free,
-	.round_done = flame_round_done,
-	.carry = flame_carry,
-};
-
-struct flame_sink *flame_sink_new(void)
-{
-	struct flame_sink *s = calloc(1, sizeof(*s));
-	if (s)
-		s->sink = (struct sink){ .ops = &flame_ops, .needs = flame_ops.needs };
-	return s;
-}
-
-void flame_sink_free(struct flame_sink *s)
-{
-	if (!s)
-		return;
-	stacks_done(&s->all);
-	free(s);
-}
-
-struct sink *flame_sink(struct flame_sink *s)
-{
-	return &s->sink;
-}
 
 /* ---- naming and folding ---- */
 
@@ -401,7 +17,7 @@ struct sink *flame_sink(struct flame_sink *s)
 struct side {
 	struct flame_build *build;
 	struct flame *flame;
-	struct stacks *stacks;
+	struct flame_stacks *stacks;
 	const struct catalog *catalog;
 	struct run_tables *run;
 	const struct names_result *names;
@@ -414,6 +30,12 @@ struct side {
 	u64 *entry_weight; /* [entry] */
 	u64 *id_weight; /* [id of names]: which line of a function is the hottest */
 };
+
+static unsigned build_workers(const struct flame_build *b, u64 nr)
+{
+	enum { LEAST = 1 << 14 };
+	return par_workers(b->workers, nr, b->worker_least ? b->worker_least : LEAST);
+}
 
 static s64 add_string(struct flame *f, const char *s)
 {
@@ -522,7 +144,7 @@ static void find_truncated(struct side *s)
 	for (u32 i = 0; i < t->nr && !marks; i++)
 		marks = t->frames[i].mode == FRAME_MARK;
 	for (size_t i = 0; i < s->stacks->entries.nr; i++) {
-		const struct entry *e = &s->stacks->entries.at[i];
+		const struct flame_entry *e = &s->stacks->entries.at[i];
 		u32 nr = 1;
 		const u32 *row = &e->leaf;
 		if (e->chain)
@@ -553,7 +175,7 @@ static int add_ids(struct flame_build *b, const u32 *ids, u32 first, u32 nr, u32
 }
 
 /* An entry's stack as a row of ids: where it stands already, or behind the others. base: what this side's ids begin with. */
-static int add_row(struct side *s, const struct entry *e, u32 base, u64 weight, struct fold_item *it)
+static int add_row(struct side *s, const struct flame_entry *e, u32 base, struct fold_item *it)
 {
 	struct flame_build *b = s->build;
 	const struct chain *c = &s->run->chains.chains[e->chain];
@@ -569,11 +191,56 @@ static int add_row(struct side *s, const struct entry *e, u32 base, u64 weight, 
 		err = e->chain ? add_ids(b, s->run->chains.pool + c->start, 0, c->nr, base)
 			       : add_ids(b, NULL, leaf.first, leaf.nr, base);
 	}
-	for (u32 i = 0; i < it->nr && !err; i++) {
-		u32 id = b->pool.at[it->start + i] - base;
-		s->used[id] = true;
-		s->id_weight[id] += weight;
+	return err;
+}
+
+/* What items say about ids, each worker for itself. */
+struct id_weights {
+	struct side *s;
+	u32 base;
+	size_t first; /* item */
+	u32 parts;
+	u64 *of; /* [worker][id] */
+	bool *used;
+};
+
+static int weigh_ids(void *ctx, unsigned worker, u32 part)
+{
+	const struct id_weights *w = ctx;
+	const struct flame_build *b = w->s->build;
+	size_t nr_ids = w->s->names->nr_ids;
+	u64 *of = w->of + worker * nr_ids;
+	bool *used = w->used + worker * nr_ids;
+	struct par_span span = par_span(b->items.nr - w->first, w->parts, part);
+	for (u64 i = w->first + span.lo; i < w->first + span.hi; i++) {
+		const struct fold_item *it = &b->items.at[i];
+		for (u32 k = 0; k < it->nr; k++) {
+			u32 id = b->pool.at[it->start + k] - w->base;
+			used[id] = true;
+			of[id] += it->period;
+		}
 	}
+	return 0;
+}
+
+/* Which ids are in this side's stacks, and their weights. */
+static int find_weights(struct side *s, u32 base, size_t first)
+{
+	size_t nr_ids = s->names->nr_ids;
+	unsigned workers = build_workers(s->build, s->build->items.nr - first);
+	struct id_weights w = { .s = s,
+				.base = base,
+				.first = first,
+				.parts = workers,
+				.of = calloc(workers * nr_ids + 1, sizeof(*w.of)),
+				.used = calloc(workers * nr_ids + 1, sizeof(*w.used)) };
+	int err = w.of && w.used ? par_each(workers, w.parts, weigh_ids, &w) : -ENOMEM;
+	for (size_t i = 0; i < workers * nr_ids && !err; i++) {
+		s->id_weight[i % nr_ids] += w.of[i];
+		s->used[i % nr_ids] |= w.used[i];
+	}
+	free(w.of);
+	free(w.used);
 	return err;
 }
 
@@ -640,7 +307,7 @@ static int make_events(struct side *s)
 static int make_tasks(struct side *s)
 {
 	for (size_t i = 0; i < s->stacks->tasks.nr; i++) {
-		const struct task *t = &s->stacks->tasks.at[i];
+		const struct flame_seen_task *t = &s->stacks->tasks.at[i];
 		char unnamed[16];
 		const char *text = strtab_str(&s->catalog->strings, t->comm);
 		if (COMM_IS_UNNAMED(t->comm)) {
@@ -671,6 +338,10 @@ static int make_tasks(struct side *s)
 
 static s64 tree_at(struct flame_build *b, u32 event, u32 task)
 {
+	const struct flame_tree *last =
+		b->last_tree < b->flame->trees.nr ? &b->flame->trees.at[b->last_tree] : NULL;
+	if (last && last->event == event && last->task == task)
+		return b->last_tree;
 	u32 fresh = (u32)b->flame->trees.nr, got;
 	int err = dict_add(&b->tree_ids, (u64)event << 32 | task, fresh, &got);
 	if (err)
@@ -681,6 +352,7 @@ static s64 tree_at(struct flame_build *b, u32 event, u32 task)
 			return -ENOMEM;
 		*made = (struct flame_tree){ .event = event, .task = task };
 	}
+	b->last_tree = got;
 	return got;
 }
 
@@ -697,17 +369,20 @@ static int make_items(struct side *s)
 		take_pool(s);
 	vec_for_each (&s->stacks->points, p)
 		s->entry_weight[p->node] += p->period;
+	size_t first = b->items.nr;
 	for (size_t i = 0; i < s->stacks->entries.nr && !err; i++) {
-		const struct entry *e = &s->stacks->entries.at[i];
+		const struct flame_entry *e = &s->stacks->entries.at[i];
 		s64 tree = tree_at(b, s->event_of[e->event], s->task_of[e->task]);
 		struct fold_item *it = tree < 0 ? NULL : big_vec_push(&b->items);
 		if (!it)
 			return -ENOMEM;
 		*it = (struct fold_item){ .tree = (u32)tree, .period = s->entry_weight[i] };
-		err = add_row(s, e, (u32)base, s->entry_weight[i], it);
+		err = add_row(s, e, (u32)base, it);
 		if (b->pool.nr >= UINT32_MAX)
 			return -ENOMEM;
 	}
+	if (!err)
+		err = find_weights(s, (u32)base, first);
 	return err ? err : add_frames(s, (u32)base);
 }
 
@@ -717,7 +392,7 @@ static int make_points(struct side *s, u32 first_item)
 	struct flame *f = s->flame;
 	struct flame_side *info = &f->sides[s->number];
 	vec_for_each (&s->stacks->points, p) {
-		const struct entry *e = &s->stacks->entries.at[p->node];
+		const struct flame_entry *e = &s->stacks->entries.at[p->node];
 		info->nr_samples += p->count;
 		info->nr_without += e->chain ? 0 : p->count;
 		info->nr_truncated += s->truncated[p->node] ? p->count : 0;
@@ -794,27 +469,61 @@ int flame_build_add(struct flame_build *b, struct flame_sink *k, const struct ca
 	return err;
 }
 
-/* A node of the fold is a run of functions; here each is a node. starts[i]: where the i-th one's run begins. */
-static void take_run(struct flame *f, const struct fold *fold, const u32 *starts, u32 i)
+/* Nodes of the fold on their way into the flame. */
+struct taking {
+	struct flame *f;
+	const struct fold *fold;
+	u32 *starts; /* [node of the fold, from its first one on]: where its run begins */
+	u32 parts;
+};
+
+/* A node of the fold is a run of functions; here each is a node. */
+static void take_run(const struct taking *t, u32 i)
 {
+	const struct fold *fold = t->fold;
 	u32 base = fold->room - fold->nr_nodes;
 	const struct fold_node *n = &fold->nodes[base + i];
 	bool root = n->parent == base + i;
-	u32 above = root ? starts[i] : starts[n->parent - base + 1] - 1; /* the last of its run */
+	/* The last of its parent's run. */
+	u32 above = root ? t->starts[i] : t->starts[n->parent - base + 1] - 1;
 	for (u32 k = 0; k < (root ? 1 : n->nr); k++) {
-		f->nodes.at[f->nodes.nr] = (struct flame_node){
+		u32 at = t->starts[i] + k;
+		t->f->nodes.at[at] = (struct flame_node){
 			.parent = above,
 			.frame = root ? 0 : fold->funcs[n->at + k],
-			.end = starts[n->end - base],
+			.end = t->starts[n->end - base],
 		};
-		above = (u32)f->nodes.nr++;
+		above = at;
 	}
 }
 
-static int take_nodes(struct flame *f, const struct fold *fold)
+static int take_part(void *ctx, unsigned worker, u32 part)
+{
+	const struct taking *t = ctx;
+	struct par_span span = par_span(t->fold->nr_nodes, t->parts, part);
+	for (u64 i = span.lo; i < span.hi; i++)
+		take_run(t, (u32)i);
+	return 0;
+}
+
+/* A point is where the run of its node ends. */
+static int move_points(void *ctx, unsigned worker, u32 part)
+{
+	const struct taking *t = ctx;
+	u32 base = t->fold->room - t->fold->nr_nodes;
+	struct par_span span = par_span(t->f->points.nr, t->parts, part);
+	for (u64 i = span.lo; i < span.hi; i++) {
+		struct flame_point *p = &t->f->points.at[i];
+		p->node = t->starts[t->fold->node_of[p->node] - base + 1] - 1;
+	}
+	return 0;
+}
+
+static int take_nodes(struct flame *f, const struct fold *fold, unsigned workers)
 {
 	u32 base = fold->room - fold->nr_nodes;
 	_cleanup_free_ u32 *starts = malloc(((size_t)fold->nr_nodes + 1) * sizeof(*starts));
+	struct taking t = { .f = f, .fold = fold, .starts = starts, .parts = workers * 4 };
 	if (!starts)
 		return -ENOMEM;
 	u64 nr = 0;
@@ -825,13 +534,11 @@ static int take_nodes(struct flame *f, const struct fold *fold)
 	starts[fold->nr_nodes] = (u32)nr;
 	if (nr >= UINT32_MAX / 2 || !big_vec_reserve(&f->nodes, nr))
 		return -ENOMEM;
-	for (u32 i = 0; i < fold->nr_nodes; i++)
-		take_run(f, fold, starts, i);
+	f->nodes.nr = nr;
+	int err = par_each(workers, t.parts, take_part, &t);
 	for (u32 i = 0; i < fold->nr_trees; i++)
 		f->trees.at[i].root = starts[fold->root_of[i] - base];
-	vec_for_each (&f->points, p) /* where the run of its node ends */
-		p->node = starts[fold->node_of[p->node] - base + 1] - 1;
-	return 0;
+	return err ? err : par_each(workers, t.parts, move_points, &t);
 }
 
 int flame_build_finish(struct flame_build *b)
@@ -843,9 +550,14 @@ int flame_build_finish(struct flame_build *b)
 	struct names_result names = { .func_of = b->frame_of.at, .nr_funcs = (u32)f->frames.nr };
 	struct chain_table chains = { .pool = b->pool.at };
 	struct fold fold;
-	err = fold_build(&fold, b->items.at, b->items.nr, (u32)f->trees.nr, false, &chains, &names);
+	err = fold_build(&fold, &(struct fold_input){ .items = b->items.at,
+						      .nr = b->items.nr,
+						      .nr_trees = (u32)f->trees.nr,
+						      .chains = &chains,
+						      .names = &names,
+						      .workers = build_workers(b, b->items.nr) });
 	if (!err)
-		err = take_nodes(f, &fold);
+		err = take_nodes(f, &fold, build_workers(b, fold.nr_nodes));
 	fold_done(&fold);
 	return err;
 }

@@ -22,15 +22,18 @@ struct sink *flame_sink(struct flame_sink *s);
 struct flame_build {
 	struct flame *flame;
 	bool by_comm; /* tasks of one name are one: what two recordings have in common */
+	unsigned workers; /* 0: one for each CPU */
+	u32 worker_least; /* items or nodes that a worker is worth starting for; 0: the usual number */
 	VEC(struct fold_item) items;
 	VEC(u32)
 	pool; /* rows of ids, outermost first: those of the first side's names, behind them the second's */
 	VEC(u32) frame_of; /* [id] -> frame of the flame; 0: not in any stack */
 	struct dict frame_ids, task_ids, tree_ids;
+	u32 last_tree; /* that was asked for */
 };
 
 /*
- * Zero but for flame and by_comm. After stream_run(): takes what the sink has as the next side. The flame is an initialised one. What is
+ * Zero but for flame, by_comm and workers. After stream_run(): takes what the sink has as the next side. The flame is an initialised one. What is
  * large is not copied: the sink's points and the run's chains may be gone afterwards.
  */
 int flame_build_add(struct flame_build *b, struct flame_sink *s, const struct catalog *c,

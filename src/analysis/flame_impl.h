@@ -3,5 +3,41 @@
 
 #include "analysis/flame.h"
 
+#include <stdatomic.h>
+
+/* Samples that share event, task, stack. */
+struct flame_entry {
+	u32 event, task;
+	u32 leaf, chain;
+	u32 next; /* of the same chain (or leaf), index + 1 */
+};
+
+struct flame_seen_task {
+	s32 pid, tid;
+	u32 comm;
+};
+
+/* [id] -> first entry of a list, index + 1. */
+struct flame_heads {
+	VEC(u32) list;
+};
+
+/* Of a shard, or of the run. */
+struct flame_stacks {
+	VEC(struct flame_seen_task) tasks;
+	struct dict task_of; /* tid, comm -> task */
+	VEC(struct flame_entry) entries;
+	struct flame_heads by_chain, by_leaf; /* those without a chain go by their leaf */
+	VEC(struct flame_point) points; /* node: the entry */
+	u32 shift; /* times are right to 1 << shift */
+	size_t join_at; /* so many points, over many rounds: join them */
+};
+
+struct flame_sink {
+	struct sink sink;
+	atomic_size_t nr_points; /* of all shards */
+	struct flame_stacks all;
+};
+
 /* Numbers frames, tasks, trees and strings anew, by what they are. */
 int flame_order(struct flame_build *b) must_check;

@@ -1,25 +1,18 @@
 #include "analysis/fold.h"
+#include "analysis/fold_impl.h"
 #include "base/big.h"
+#include "base/par.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { DIGIT_BITS = 8, DIGITS = 64 / DIGIT_BITS, DIGIT_VALUES = 1 << DIGIT_BITS, FEW = 48 };
+/*
+ * Nodes grow from the last chain to the first, so that they come out children first and stand parents first. Several workers each take a run
+ * of chains. Where one begins, some nodes are open that belong to the run behind it, too; how deep they are is found out by going over
+ * the lengths alone, before anybody starts. What the runs say about a node that they share is added up in the end, run by run.
+ */
 
-/* An item on its way through the sort. */
-struct part {
-	u64 word; /* the functions that are being compared, outermost in the highest bits; behind the chain's end: 0 */
-	u32 item;
-	u32 start, nr;
-};
-
-/* Parts that are alike in their first `words` words. */
-struct range {
-	u32 lo, hi;
-	u32 words;
-};
-
-/* A node that is not finished: its sub-tree is still growing, from the last chain to the first. */
+/* A node that is not finished: its sub-tree is still growing. */
 struct open_node {
 	u32 depth; /* functions from the root to its end */
 	u32 end; /* as in fold_node */
@@ -28,156 +21,32 @@ struct open_node {
 	u64 incl;
 };
 
-struct builder {
-	struct fold *fold;
-	const struct fold_item *items;
-	const u32 *pool;
-	const u32 *func_of;
-	bool reverse;
-	u32 bits, per_word; /* of a function; functions in a word */
-	struct part *parts, *spare;
-	u32 *common; /* [part] functions that it shares with the next one */
-	u32 count[DIGITS][DIGIT_VALUES];
-	VEC(struct range) ranges; /* still to be sorted */
+/* A node was closed that the runs behind this one have a share in. */
+struct closing {
+	u32 node;
+	bool stays; /* another one is open in its place: the part of it that is nearer to the root */
+};
+
+struct grower {
+	struct builder *b;
+	u32 lo, hi; /* parts */
+	u32 tree; /* of the next part, or one that has none */
 	VEC(struct open_node) path; /* from the root on */
 	u32 next_node;
 	u64 next_func; /* both count down */
+	u32 shared; /* so many of the path, from the root on, belong to the runs behind this one, too */
+	VEC(struct closing) closings; /* of those */
+	bool dry; /* only counts */
 };
 
-static u32 func_at(const struct builder *b, const struct part *p, u32 depth)
+static struct open_node *top_of(struct grower *g)
 {
-	return b->func_of[b->pool[p->start + (b->reverse ? p->nr - 1 - depth : depth)]];
+	return &g->path.at[g->path.nr - 1];
 }
 
-/* Brings on its way what func_at() will look at. */
-static void fetch_func(const struct builder *b, const struct part *p, u32 depth)
+static int open_node(struct grower *g, u32 depth, u32 end)
 {
-	if (likely(depth < p->nr))
-		__builtin_prefetch(&b->pool[p->start + (b->reverse ? p->nr - 1 - depth : depth)]);
-}
-
-/* ---- sorting ---- */
-
-static u64 word_at(const struct builder *b, const struct part *p, u32 words)
-{
-	u32 depth = words * b->per_word, end = min(p->nr, depth + b->per_word);
-	u32 shift = 64;
-	u64 word = 0;
-	for (; depth < end; depth++) {
-		shift -= b->bits;
-		word |= (u64)(func_at(b, p, depth) + 1) << shift;
-	}
-	return word;
-}
-
-static void sort_few(struct part *p, u32 nr)
-{
-	for (u32 i = 1; i < nr; i++) {
-		struct part x = p[i];
-		u32 at = i;
-		for (; at > 0 && p[at - 1].word > x.word; at--)
-			p[at] = p[at - 1];
-		p[at] = x;
-	}
-}
-
-/* Digit by digit from the lowest; digits in which all are alike are left out. */
-static void sort_many(struct builder *b, u32 lo, u32 nr)
-{
-	struct part *from = b->parts + lo, *to = b->spare + lo;
-	u64 differ = 0;
-	memset(b->count, 0, sizeof(b->count));
-	for (u32 i = 0; i < nr; i++) {
-		u64 word = from[i].word;
-		differ |= word ^ from[0].word;
-		for (u32 d = 0; d < DIGITS; d++, word >>= DIGIT_BITS)
-			b->count[d][word % DIGIT_VALUES]++;
-	}
-	for (u32 d = 0; d < DIGITS; d++) {
-		u32 shift = d * DIGIT_BITS, *count = b->count[d];
-		if (!(differ >> shift & (DIGIT_VALUES - 1)))
-			continue;
-		for (u32 v = 0, at = 0; v < DIGIT_VALUES; v++) {
-			u32 here = count[v];
-			count[v] = at;
-			at += here;
-		}
-		for (u32 i = 0; i < nr; i++)
-			to[count[from[i].word >> shift & (DIGIT_VALUES - 1)]++] = from[i];
-		struct part *swap = from;
-		from = to;
-		to = swap;
-	}
-	if (from != b->parts + lo)
-		memcpy(b->parts + lo, from, nr * sizeof(*from));
-}
-
-/* Sorts by one word, says what neighbours that differ in it have in common, and leaves those that do not for the next word. */
-static int sort_range(struct builder *b, struct range r)
-{
-	enum { AHEAD = 8 };
-	for (u32 i = r.lo; i < r.hi; i++) {
-		if (i + AHEAD < r.hi)
-			fetch_func(b, &b->parts[i + AHEAD], r.words * b->per_word);
-		b->parts[i].word = word_at(b, &b->parts[i], r.words);
-	}
-	if (r.hi - r.lo <= FEW)
-		sort_few(b->parts + r.lo, r.hi - r.lo);
-	else
-		sort_many(b, r.lo, r.hi - r.lo);
-	for (u32 lo = r.lo, hi; lo < r.hi; lo = hi) {
-		const struct part *first = &b->parts[lo];
-		for (hi = lo + 1; hi < r.hi && b->parts[hi].word == first->word; hi++)
-			b->common[hi - 1] = first->nr; /* if they end in this word */
-		if (hi < r.hi)
-			b->common[hi - 1] =
-				r.words * b->per_word +
-				(u32)__builtin_clzll(first->word ^ b->parts[hi].word) / b->bits;
-		if (hi - lo == 1 || first->nr < (r.words + 1) * b->per_word)
-			continue;
-		struct range *more = vec_push(&b->ranges);
-		if (!more)
-			return -ENOMEM;
-		*more = (struct range){ .lo = lo, .hi = hi, .words = r.words + 1 };
-	}
-	return 0;
-}
-
-static int sort_parts(struct builder *b, u32 lo, u32 hi)
-{
-	int err = hi - lo > 1 ? sort_range(b, (struct range){ .lo = lo, .hi = hi }) : 0;
-	while (b->ranges.nr && !err)
-		err = sort_range(b, b->ranges.at[--b->ranges.nr]);
-	return err;
-}
-
-/* Items by tree; starts[t] is where a tree's items begin. */
-static void sort_by_tree(struct builder *b, size_t nr, u32 *starts)
-{
-	for (size_t i = 0; i < nr; i++)
-		starts[b->items[i].tree + 1]++;
-	for (u32 t = 0; t < b->fold->nr_trees; t++)
-		starts[t + 1] += starts[t];
-	for (size_t i = 0; i < nr; i++) {
-		const struct fold_item *it = &b->items[i];
-		b->parts[starts[it->tree]++] =
-			(struct part){ .item = (u32)i, .start = it->start, .nr = it->nr };
-	}
-	for (u32 t = b->fold->nr_trees; t > 0; t--)
-		starts[t] = starts[t - 1];
-	starts[0] = 0;
-}
-
-/* ---- growing: from the last chain to the first, so that nodes come out children first and stand parents first ---- */
-
-static struct open_node *top_of(struct builder *b)
-{
-	return &b->path.at[b->path.nr - 1];
-}
-
-static int open_node(struct builder *b, u32 depth, u32 end)
-{
-	struct open_node *o = vec_push(&b->path);
+	struct open_node *o = vec_push(&g->path);
 	if (!o)
 		return -ENOMEM;
 	o->depth = depth;
@@ -185,160 +54,326 @@ static int open_node(struct builder *b, u32 depth, u32 end)
 	return 0;
 }
 
-/* The innermost open node is whole: its functions are those of p's chain that lie between `from` and its depth. */
-static void close_node(struct builder *b, const struct part *p, u32 from)
+static void adopt_children(struct fold *f, u32 node)
 {
-	struct fold *f = b->fold;
-	struct open_node o = *top_of(b);
-	u32 at = --b->next_node, nr = o.depth - from;
-	for (u32 depth = o.depth; depth > from;)
-		f->funcs[--b->next_func] = func_at(b, p, --depth);
-	f->nodes[at] = (struct fold_node){
-		.parent = at, .end = o.end, .at = (u32)b->next_func, .nr = nr, .incl = o.incl
-	};
-	f->heights[at] = nr + o.below;
-	for (u32 c = at + 1; c < o.end; c = f->nodes[c].end)
-		f->nodes[c].parent = at;
-	for (u32 item = o.ended, next; item; item = next) {
-		next = f->node_of[item - 1];
-		f->node_of[item - 1] = at;
-	}
-	b->path.nr--;
+	for (u32 c = node + 1; c < f->nodes[node].end; c = f->nodes[c].end)
+		f->nodes[c].parent = node;
 }
 
-static void join_parent(struct builder *b, struct open_node child, u32 from)
+static void end_items(struct fold *f, u32 ended, u32 node)
 {
-	struct open_node *o = top_of(b);
+	for (u32 item = ended, next; item; item = next) {
+		next = f->node_of[item - 1];
+		f->node_of[item - 1] = node;
+	}
+}
+
+/* The innermost open node is whole: its functions are those of p's chain that lie between `from` and its depth. */
+static void write_node(struct grower *g, const struct part *p, u32 from)
+{
+	struct fold *f = g->b->fold;
+	struct open_node o = *top_of(g);
+	u32 at = g->next_node, nr = o.depth - from;
+	for (u32 i = nr; i-- > 0;)
+		f->funcs[g->next_func + i] = func_at(g->b, p, from + i);
+	f->nodes[at] = (struct fold_node){
+		.parent = at, .end = o.end, .at = (u32)g->next_func, .nr = nr, .incl = o.incl
+	};
+	f->heights[at] = nr + o.below;
+	end_items(f, o.ended, at);
+}
+
+/* stays: a node will be opened in its place. */
+static int close_node(struct grower *g, const struct part *p, u32 from, bool stays)
+{
+	bool shared = g->path.nr <= g->shared;
+	g->next_node--;
+	g->next_func -= top_of(g)->depth - from;
+	if (!g->dry) {
+		write_node(g, p, from);
+		struct closing *c = shared ? vec_push(&g->closings) : NULL;
+		if (shared && !c)
+			return -ENOMEM;
+		if (c)
+			*c = (struct closing){ .node = g->next_node, .stays = stays };
+		else
+			adopt_children(g->b->fold, g->next_node);
+	}
+	g->path.nr--;
+	if (shared && !stays)
+		g->shared = (u32)g->path.nr;
+	return 0;
+}
+
+static void join_parent(struct grower *g, struct open_node child, u32 from)
+{
+	struct open_node *o = top_of(g);
 	o->incl += child.incl;
 	o->below = max(o->below, child.depth - from + child.below);
 }
 
 /* Closes all that is deeper; leaves an open node at exactly this depth. */
-static int close_to(struct builder *b, const struct part *p, u32 depth)
+static int close_to(struct grower *g, const struct part *p, u32 depth)
 {
-	while (top_of(b)->depth > depth) {
-		struct open_node child = *top_of(b);
-		u32 before = b->path.at[b->path.nr - 2].depth, from = max(before, depth);
-		close_node(b, p, from);
-		int err = before < depth ? open_node(b, depth, child.end) : 0;
+	while (top_of(g)->depth > depth) {
+		struct open_node child = *top_of(g);
+		u32 before = g->path.at[g->path.nr - 2].depth, from = max(before, depth);
+		int err = close_node(g, p, from, before < depth);
+		if (!err && before < depth)
+			err = open_node(g, depth, child.end);
 		if (err)
 			return err;
-		join_parent(b, child, from);
+		join_parent(g, child, from);
 	}
 	return 0;
 }
 
-static int add_chain(struct builder *b, const struct part *p)
+static int add_chain(struct grower *g, const struct part *p)
 {
-	int err = p->nr > top_of(b)->depth ? open_node(b, p->nr, b->next_node) : 0;
-	if (err)
+	int err = p->nr > top_of(g)->depth ? open_node(g, p->nr, g->next_node) : 0;
+	if (err || g->dry)
 		return err;
-	struct open_node *o = top_of(b);
-	o->incl += b->items[p->item].period;
-	b->fold->node_of[p->item] = o->ended;
+	struct open_node *o = top_of(g);
+	o->incl += g->b->items[p->item].period;
+	g->b->fold->node_of[p->item] = o->ended;
 	o->ended = p->item + 1;
 	return 0;
 }
 
-static int grow_tree(struct builder *b, u32 lo, u32 hi)
+/* Parts [lo, hi), of a tree that begins with part `first`. */
+static int grow_tree(struct grower *g, u32 first, u32 lo, u32 hi)
 {
 	enum { AHEAD = 8 };
-	b->path.nr = 0;
-	int err = open_node(b, 0, b->next_node);
+	const struct builder *b = g->b;
+	int err = 0;
 	for (u32 i = hi; i-- > lo && !err;) {
-		if (i >= lo + AHEAD + 1) {
+		if (!g->dry && i >= lo + AHEAD + 1) {
 			const struct part *p = &b->parts[i - AHEAD];
 			fetch_func(b, p, b->common[i - AHEAD - 1]);
 			fetch_func(b, p, p->nr - 1);
 			__builtin_prefetch(&b->items[p->item]);
 		}
-		err = add_chain(b, &b->parts[i]);
+		err = add_chain(g, &b->parts[i]);
 		if (!err)
-			err = close_to(b, &b->parts[i], i > lo ? b->common[i - 1] : 0);
+			err = close_to(g, &b->parts[i], i > first ? b->common[i - 1] : 0);
 	}
+	return err;
+}
+
+/* All of the run: trees from the last one on, those without parts as well. */
+static int grow_run(struct grower *g)
+{
+	struct builder *b = g->b;
+	int err = 0;
+	for (u32 at = g->hi;; g->tree--) {
+		u32 first = b->starts[g->tree], lo = max(first, g->lo);
+		if (at == g->lo && at > first)
+			return 0; /* the next run's */
+		if (at == b->starts[g->tree + 1])
+			err = open_node(g, 0, g->next_node);
+		if (!err)
+			err = grow_tree(g, first, lo, at);
+		if (err || lo > first)
+			return err;
+		err = close_node(g, NULL, 0, false);
+		if (err)
+			return err;
+		b->fold->root_of[g->tree] = g->next_node;
+		at = lo;
+		if (!g->tree)
+			return 0;
+	}
+}
+
+/* ---- several runs ---- */
+
+struct growing {
+	struct builder *b;
+	struct grower *runs; /* the first one has the last parts */
+	VEC(struct open_node)
+	carry; /* what the runs so far say about the nodes that are open where they end */
+};
+
+/* How a run begins: with what `dry` has open now. */
+static int begin_run(struct grower *g, const struct grower *dry)
+{
+	*g = (struct grower){ .b = dry->b,
+			      .lo = dry->lo,
+			      .hi = dry->hi,
+			      .tree = dry->tree,
+			      .next_node = dry->next_node,
+			      .next_func = dry->next_func };
+	for (size_t i = 0; i < dry->path.nr; i++) {
+		int err = open_node(g, dry->path.at[i].depth, dry->path.at[i].end);
+		if (err)
+			return err;
+	}
+	g->shared = (u32)g->path.nr;
+	return 0;
+}
+
+/* Goes over the lengths: where runs begin, and how many nodes and functions there will be. */
+static int begin_runs(struct growing *w)
+{
+	struct builder *b = w->b;
+	struct fold *f = b->fold;
+	struct grower dry = { .b = b, .tree = f->nr_trees - 1, .next_node = f->room, .dry = true };
+	int err = 0;
+	for (unsigned i = 0; i < b->workers && !err; i++) {
+		struct par_span s = par_span(b->nr, b->workers, b->workers - 1 - i);
+		dry.lo = (u32)s.lo;
+		dry.hi = (u32)s.hi;
+		err = begin_run(&w->runs[i], &dry);
+		if (!err)
+			err = grow_run(&dry);
+	}
+	f->nr_nodes = f->room - dry.next_node;
+	f->nr_funcs = 0 - dry.next_func;
+	for (unsigned i = 0; i < b->workers; i++)
+		w->runs[i].next_func += f->nr_funcs;
+	vec_free(&dry.path);
+	return err;
+}
+
+static int grow_one(void *ctx, unsigned worker, u32 index)
+{
+	return grow_run(&((struct growing *)ctx)->runs[index]);
+}
+
+/* What the runs behind it say about a node. */
+static void add_carry(struct growing *w, struct closing closing)
+{
+	struct fold *f = w->b->fold;
+	struct open_node *c = &w->carry.at[w->carry.nr - 1];
+	struct fold_node *n = &f->nodes[closing.node];
+	u32 height = n->nr + c->below;
+	n->incl += c->incl;
+	f->heights[closing.node] = max(f->heights[closing.node], height);
+	end_items(f, c->ended, closing.node);
+	adopt_children(f, closing.node);
+	c->ended = 0;
+	c->below = height;
+	if (closing.stays)
+		return;
+	struct open_node *parent = w->carry.nr > 1 ? c - 1 : NULL;
+	if (parent) {
+		parent->incl += c->incl;
+		parent->below = max(parent->below, height);
+	}
+	w->carry.nr--;
+}
+
+static void join_items(struct fold *f, struct open_node *to, u32 ended)
+{
+	u32 *link = &to->ended;
+	while (*link)
+		link = &f->node_of[*link - 1];
+	*link = ended;
+}
+
+/* The run's own share joins what it had from those behind it. */
+static int carry_on(struct growing *w, const struct grower *g)
+{
+	for (size_t i = 0; i < g->path.nr; i++) {
+		const struct open_node *own = &g->path.at[i];
+		if (i >= w->carry.nr) {
+			struct open_node *c = vec_push(&w->carry);
+			if (!c)
+				return -ENOMEM;
+			*c = *own;
+			continue;
+		}
+		struct open_node *c = &w->carry.at[i];
+		c->incl += own->incl;
+		c->below = max(c->below, own->below);
+		join_items(w->b->fold, c, own->ended);
+	}
+	return 0;
+}
+
+static int join_runs(struct growing *w)
+{
+	int err = 0;
+	for (unsigned i = 0; i < w->b->workers && !err; i++) {
+		vec_for_each (&w->runs[i].closings, c)
+			add_carry(w, *c);
+		err = carry_on(w, &w->runs[i]);
+	}
+	return err;
+}
+
+static int get_funcs(struct fold *f)
+{
+	if (f->nr_funcs <= UINT32_MAX)
+		f->funcs = big_grow(NULL, 0, f->nr_funcs * sizeof(*f->funcs));
+	return f->funcs ? 0 : -ENOMEM;
+}
+
+static int grow_all(struct builder *b)
+{
+	struct growing w = { .b = b, .runs = calloc(b->workers, sizeof(*w.runs)) };
+	if (!w.runs)
+		return -ENOMEM;
+	int err = begin_runs(&w);
 	if (!err)
-		close_node(b, NULL, 0);
+		err = get_funcs(b->fold);
+	if (!err)
+		err = par_each(b->workers, b->workers, grow_one, &w);
+	if (!err)
+		err = join_runs(&w);
+	for (unsigned i = 0; i < b->workers; i++) {
+		vec_free(&w.runs[i].path);
+		vec_free(&w.runs[i].closings);
+	}
+	vec_free(&w.carry);
+	free(w.runs);
 	return err;
 }
 
 /* ---- */
 
-static int get_memory(struct builder *b, size_t nr, u32 nr_trees)
+static int get_memory(struct builder *b, u32 nr_trees)
 {
 	struct fold *f = b->fold;
-	f->nr_items = nr;
-	f->room = (u32)(2 * nr + nr_trees);
+	f->nr_items = b->nr;
+	f->room = (u32)(2 * b->nr + nr_trees);
 	f->nodes = big_grow(NULL, 0, f->room * sizeof(*f->nodes));
 	f->heights = big_grow(NULL, 0, f->room * sizeof(*f->heights));
 	f->root_of = calloc((size_t)nr_trees + 1, sizeof(*f->root_of));
-	f->node_of = big_zalloc(nr * sizeof(*f->node_of));
-	b->parts = big_grow(NULL, 0, nr * sizeof(*b->parts));
-	b->spare = big_grow(NULL, 0, nr * sizeof(*b->spare));
-	b->common = big_grow(NULL, 0, nr * sizeof(*b->common));
-	return f->nodes && f->heights && f->root_of && f->node_of && b->parts && b->spare && b->common
+	f->node_of = big_zalloc(b->nr * sizeof(*f->node_of));
+	b->parts = big_grow(NULL, 0, b->nr * sizeof(*b->parts));
+	b->spare = big_grow(NULL, 0, b->nr * sizeof(*b->spare));
+	b->common = big_grow(NULL, 0, b->nr * sizeof(*b->common));
+	b->starts = calloc((size_t)nr_trees + 2, sizeof(*b->starts));
+	return f->nodes && f->heights && f->root_of && f->node_of && b->parts && b->spare &&
+			       b->common && b->starts
 		       ? 0
 		       : -ENOMEM;
 }
 
-/* How many functions all nodes will have: what each chain does not share with the next one. */
-static int get_funcs(struct builder *b, const u32 *starts)
+int fold_build(struct fold *f, const struct fold_input *in)
 {
-	struct fold *f = b->fold;
-	for (u32 t = 0; t < f->nr_trees; t++)
-		for (u32 i = starts[t]; i < starts[t + 1]; i++)
-			f->nr_funcs += b->parts[i].nr - (i + 1 < starts[t + 1] ? b->common[i] : 0);
-	if (f->nr_funcs <= UINT32_MAX)
-		f->funcs = big_grow(NULL, 0, f->nr_funcs * sizeof(*f->funcs));
-	b->next_func = f->nr_funcs;
-	return f->funcs ? 0 : -ENOMEM;
-}
-
-static int sort_and_grow(struct builder *b, size_t nr, u32 *starts)
-{
-	struct fold *f = b->fold;
-	int err = 0;
-	sort_by_tree(b, nr, starts);
-	for (u32 t = 0; t < f->nr_trees && !err; t++)
-		err = sort_parts(b, starts[t], starts[t + 1]);
-	if (!err)
-		err = get_funcs(b, starts);
-	b->next_node = f->room;
-	for (u32 t = f->nr_trees; t-- > 0 && !err;) {
-		err = grow_tree(b, starts[t], starts[t + 1]);
-		f->root_of[t] = b->next_node;
-	}
-	f->nr_nodes = f->room - b->next_node;
-	return err;
-}
-
-int fold_build(struct fold *f, const struct fold_item *items, size_t nr, u32 nr_trees, bool reverse,
-	       const struct chain_table *chains, const struct names_result *names)
-{
-	*f = (struct fold){ .nr_trees = nr_trees };
-	if (nr + nr_trees > UINT32_MAX / 2)
+	*f = (struct fold){ .nr_trees = in->nr_trees };
+	if (in->nr + in->nr_trees > UINT32_MAX / 2)
 		return -ENOMEM;
-	struct builder *b = calloc(1, sizeof(*b));
-	u32 *starts = calloc((size_t)nr_trees + 2, sizeof(*starts));
-	int err = b && starts ? 0 : -ENOMEM;
-	if (!err) {
-		b->fold = f;
-		b->items = items;
-		b->pool = chains->pool;
-		b->func_of = names->func_of;
-		b->reverse = reverse;
-		b->bits = 64 - (u32)__builtin_clzll((u64)names->nr_funcs + 1);
-		b->per_word = 64 / b->bits;
-		err = get_memory(b, nr, nr_trees);
-		if (!err)
-			err = sort_and_grow(b, nr, starts);
-		big_free(b->parts, nr * sizeof(*b->parts));
-		big_free(b->spare, nr * sizeof(*b->spare));
-		big_free(b->common, nr * sizeof(*b->common));
-		vec_free(&b->ranges);
-		vec_free(&b->path);
-	}
-	free(b);
-	free(starts);
+	struct builder b = { .fold = f,
+			     .items = in->items,
+			     .nr = in->nr,
+			     .pool = in->chains->pool,
+			     .func_of = in->names->func_of,
+			     .reverse = in->reverse,
+			     .bits = 64 - (u32)__builtin_clzll((u64)in->names->nr_funcs + 1),
+			     .workers = (unsigned)max(min((size_t)in->workers, in->nr), (size_t)1) };
+	b.per_word = 64 / b.bits;
+	int err = get_memory(&b, in->nr_trees);
+	if (!err)
+		err = fold_sort(&b);
+	if (!err && in->nr_trees)
+		err = grow_all(&b);
+	big_free(b.parts, b.nr * sizeof(*b.parts));
+	big_free(b.spare, b.nr * sizeof(*b.spare));
+	big_free(b.common, b.nr * sizeof(*b.common));
+	free(b.starts);
 	return err;
 }
 

@@ -28,7 +28,6 @@ struct fold_node {
 	u32 end; /* behind the last node of the sub-tree */
 	u32 at, nr; /* its functions: fold.funcs[at ... at + nr); roots have none */
 	u64 incl; /* weight of the sub-tree */
-	u64 ending; /* scratch of whoever draws: beside the rest, because it is read together with it */
 };
 
 struct fold {
@@ -44,7 +43,16 @@ struct fold {
 	size_t nr_items;
 };
 
-/* reverse: trees grow from the innermost function to its callers. */
-int fold_build(struct fold *f, const struct fold_item *items, size_t nr, u32 nr_trees, bool reverse,
-	       const struct chain_table *chains, const struct names_result *names) must_check;
+struct fold_input {
+	const struct fold_item *items;
+	size_t nr;
+	u32 nr_trees;
+	bool reverse; /* trees grow from the innermost function to its callers */
+	const struct chain_table *chains;
+	const struct names_result *names;
+	unsigned workers; /* 0: one */
+};
+
+/* The same for any number of workers. */
+int fold_build(struct fold *f, const struct fold_input *in) must_check;
 void fold_done(struct fold *f);

@@ -1,6 +1,7 @@
 #include "analysis/profile.h"
 #include "analysis/profile_impl.h"
 #include "base/big.h"
+#include "base/par.h"
 
 #include <errno.h>
 #include <string.h>
@@ -102,7 +103,7 @@ static int tally_grow(struct tally *t)
 	return 0;
 }
 
-static int tally_add(struct tally *t, u32 group, u32 leaf, u32 chain, u64 period, u64 count)
+int tally_add(struct tally *t, u32 group, u32 leaf, u32 chain, u64 period, u64 count)
 {
 	if (unlikely(t->nr == t->cap)) {
 		int err = tally_grow(t);
@@ -134,18 +135,9 @@ static void tally_fetch_entry(const struct tally *t, u32 hash)
 		__builtin_prefetch(&t->entries[slot - 1], 1);
 }
 
-/* Of one worker. */
-struct shard_state {
-	struct tally tally;
-	struct texts texts;
-	VEC(struct profile_totals) skipped; /* [event]: filtered out, but part of 100 % */
-	struct profile_branches branches;
-	struct sample_gate gate;
-};
-
 static int profile_shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
 {
-	struct shard_state *st = calloc(1, sizeof(*st));
+	struct profile_shard *st = calloc(1, sizeof(*st));
 	if (!st)
 		return -ENOMEM;
 	texts_init(&st->texts);
@@ -154,7 +146,7 @@ static int profile_shard_new(struct sink *k, unsigned index, const struct shard 
 	return 0;
 }
 
-static inline s64 group_of(const struct profile *p, struct shard_state *st, const struct sample *s)
+static inline s64 group_of(const struct profile *p, struct profile_shard *st, const struct sample *s)
 {
 	u64 words[GROUP_WORDS_MAX];
 	words[0] = s->event;
@@ -162,7 +154,7 @@ static inline s64 group_of(const struct profile *p, struct shard_state *st, cons
 	return err ? err : tally_group(&st->tally, words, p->stride);
 }
 
-static int skip(struct shard_state *st, const struct sample *s)
+static int skip(struct profile_shard *st, const struct sample *s)
 {
 	while (st->skipped.nr <= s->event)
 		if (!vec_push(&st->skipped))
@@ -172,7 +164,7 @@ static int skip(struct shard_state *st, const struct sample *s)
 	return 0;
 }
 
-static int add_one(const struct profile *p, struct shard_state *st, const struct sample *s,
+static int add_one(const struct profile *p, struct profile_shard *st, const struct sample *s,
 		   bool graph)
 {
 	s64 group = group_of(p, st, s);
@@ -182,7 +174,7 @@ static int add_one(const struct profile *p, struct shard_state *st, const struct
 }
 
 /* Each branch counts once, where it led to. */
-static int add_branches(const struct profile *p, struct shard_state *st, const struct sample *s)
+static int add_branches(const struct profile *p, struct profile_shard *st, const struct sample *s)
 {
 	struct sample one = *s;
 	int err = 0;
@@ -198,7 +190,7 @@ static int add_branches(const struct profile *p, struct shard_state *st, const s
 	return err;
 }
 
-static int add_access(const struct profile *p, struct shard_state *st, const struct sample *s,
+static int add_access(const struct profile *p, struct profile_shard *st, const struct sample *s,
 		      bool graph)
 {
 	struct sample one = *s;
@@ -206,7 +198,7 @@ static int add_access(const struct profile *p, struct shard_state *st, const str
 	return add_one(p, st, &one, graph);
 }
 
-static int feed_chosen(const struct profile *p, struct shard_state *st, const struct batch *b,
+static int feed_chosen(const struct profile *p, struct profile_shard *st, const struct batch *b,
 		       bool graph)
 {
 	const struct profile_filter *f = &p->cfg.filter;
@@ -239,7 +231,7 @@ static int profile_feed(struct sink *k, void *state, const struct batch *b)
 {
 	enum { AHEAD = 16, NEAR = 8 };
 	struct profile *p = container_of(k, struct profile, sink);
-	struct shard_state *st = state;
+	struct profile_shard *st = state;
 	struct tally *t = &st->tally;
 	bool graph = k->needs & NEED_CHAIN;
 	u32 groups[AHEAD], hashes[AHEAD];
@@ -269,50 +261,9 @@ static int profile_feed(struct sink *k, void *state, const struct batch *b)
 	return 0;
 }
 
-static int merge_skipped(struct profile *p, const struct shard_state *st)
-{
-	for (size_t i = 0; i < st->skipped.nr; i++) {
-		while (p->totals.nr <= i)
-			if (!vec_push(&p->totals))
-				return -ENOMEM;
-		p->totals.at[i].period += st->skipped.at[i].period;
-		p->totals.at[i].nr_samples += st->skipped.at[i].nr_samples;
-	}
-	return 0;
-}
-
-static int profile_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
-{
-	struct profile *p = container_of(k, struct profile, sink);
-	struct shard_state *st = state;
-	struct tally *t = &st->tally;
-	int err = merge_skipped(p, st);
-	hw_add_branches(&p->branches, &st->branches);
-	if (!err && !p->all.nr && !map_frame) {
-		p->all = *t;
-		*t = (struct tally){ 0 };
-		texts_done(&p->texts);
-		p->texts = st->texts;
-		texts_init(&st->texts);
-		return 0;
-	}
-	for (size_t i = 0; i < t->nr && !err; i++) {
-		const struct entry *e = &t->entries[i];
-		u64 words[GROUP_WORDS_MAX];
-		err = keys_translate(p, &st->texts, map_frame,
-				     &t->groups.at[(size_t)e->group * p->stride], words);
-		s64 group = err ? err : tally_group(&p->all, words, p->stride);
-		if (group < 0)
-			return (int)group;
-		err = tally_add(&p->all, (u32)group, map_frame ? map_frame[e->leaf] : e->leaf,
-				map_chain ? map_chain[e->chain] : e->chain, e->period, e->count);
-	}
-	return err;
-}
-
 static void profile_shard_free(struct sink *k, void *state)
 {
-	struct shard_state *st = state;
+	struct profile_shard *st = state;
 	tally_done(&st->tally);
 	texts_done(&st->texts);
 	vec_free(&st->skipped);
@@ -366,8 +317,8 @@ void profile_free(struct profile *p)
 		return;
 	tally_done(&p->all);
 	texts_done(&p->texts);
+	rowtree_done(&p->drawer.graph);
 	fold_done(&p->fold);
-	rowtree_done(&p->graph);
 	strtab_done(&p->dsos);
 	chains_done(p);
 	free(p->dso_of);
@@ -375,6 +326,7 @@ void profile_free(struct profile *p)
 	big_vec_free(&p->items);
 	vec_free(&p->item_counts);
 	free(p->next_item);
+	free(p->entry_row);
 	big_free(p->places, p->nr_places * sizeof(*p->places));
 	vec_free(&p->rows);
 	vec_free(&p->measures);
@@ -438,60 +390,6 @@ static int make_keys(struct profile *p)
 	return err;
 }
 
-static s64 row_at(struct profile *p, u32 group, u32 func)
-{
-	u32 key = p->key_of[func], got, fresh = (u32)p->rows.nr;
-	int err = dict_add(&p->row_of, (u64)group << 32 | key, fresh, &got);
-	if (err || got != fresh)
-		return err ? err : (s64)got;
-	struct row *r = vec_push(&p->rows);
-	if (!r)
-		return -ENOMEM;
-	*r = (struct row){ .group = group, .func = func, .key = key };
-	return fresh;
-}
-
-/* Where a row's time was spent, by the level of its leaves. */
-static int split_up(struct profile *p, struct row *r, u32 mode, u64 period)
-{
-	if (!r->measures) {
-		if (!vec_push(&p->measures))
-			return -ENOMEM;
-		r->measures = (u32)p->measures.nr;
-	}
-	struct measures *m = &p->measures.at[r->measures - 1];
-	switch (mode) {
-	case FRAME_KERNEL: m->sys += period; break;
-	case FRAME_USER: m->us += period; break;
-	case FRAME_GUEST_KERNEL: m->guest_sys += period; break;
-	case FRAME_GUEST_USER: m->guest_us += period; break;
-	default: break;
-	}
-	return 0;
-}
-
-static int self_rows(struct profile *p)
-{
-	p->next_item = calloc(p->all.nr + 1, sizeof(*p->next_item));
-	if (!p->next_item)
-		return -ENOMEM;
-	for (size_t i = p->all.nr; i-- > 0;) { /* backwards, so that each row's list runs forward */
-		struct entry *e = &p->all.entries[i];
-		e->leaf = p->names->func_of[e->leaf];
-		s64 row = row_at(p, e->group, e->leaf);
-		if (row < 0)
-			return (int)row;
-		struct row *r = &p->rows.at[row];
-		r->self += e->period;
-		r->count += e->count;
-		p->next_item[i] = r->first_item;
-		r->first_item = (u32)i + 1;
-		if (p->with_measures && split_up(p, r, p->names->funcs[e->leaf].mode, e->period))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 static int add_item(struct profile *p, const struct entry *e, u32 tree, u32 start, u32 nr)
 {
 	struct fold_item *it = big_vec_push(&p->items);
@@ -504,11 +402,46 @@ static int add_item(struct profile *p, const struct entry *e, u32 tree, u32 star
 	return 0;
 }
 
-static int entry_item(struct profile *p, const struct entry *e, const struct chain_table *chains)
+/* The entries' own chains: item for entry. */
+struct own_items {
+	struct profile *p;
+	const struct chain_table *chains;
+	u32 parts;
+};
+
+static int entry_items(void *ctx, unsigned worker, u32 part)
 {
-	s64 tree = own_trees(p) ? row_at(p, e->group, e->leaf) : e->group;
-	struct chain c = chains->chains[e->chain];
-	return tree < 0 ? (int)tree : add_item(p, e, (u32)tree, c.start, c.nr);
+	enum { AHEAD = 16 };
+	const struct own_items *o = ctx;
+	struct profile *p = o->p;
+	struct par_span span = par_span(p->all.nr, o->parts, part);
+	for (u64 i = span.lo; i < span.hi; i++) {
+		const struct entry *e = &p->all.entries[i];
+		if (i + AHEAD < span.hi)
+			__builtin_prefetch(&o->chains->chains[e[AHEAD].chain]);
+		struct chain c = o->chains->chains[e->chain];
+		p->items.at[i] =
+			(struct fold_item){ .tree = own_trees(p) ? p->entry_row[i] : e->group,
+					    .start = c.start,
+					    .nr = c.nr,
+					    .period = e->period };
+		if (p->cfg.count)
+			p->item_counts.at[i] = e->count;
+	}
+	return 0;
+}
+
+static int add_own_items(struct profile *p, const struct chain_table *chains)
+{
+	struct own_items o = { .p = p, .chains = chains };
+	unsigned workers = profile_workers(p, p->all.nr);
+	o.parts = workers;
+	if (!big_vec_reserve(&p->items, p->all.nr) ||
+	    (p->cfg.count && !vec_reserve(&p->item_counts, p->all.nr)))
+		return -ENOMEM;
+	p->items.nr = p->all.nr;
+	p->item_counts.nr = p->cfg.count ? p->all.nr : 0;
+	return par_each(workers, o.parts, entry_items, &o);
 }
 
 /* Every function on the way gets a row, with what led to it: the chain from its innermost place outwards. */
@@ -517,7 +450,7 @@ static int caller_items(struct profile *p, const struct entry *e, const struct c
 {
 	struct chain c = chains->chains[e->chain];
 	seen[p->key_of[e->leaf]] = stamp;
-	s64 row = row_at(p, e->group, e->leaf); /* made by self_rows() */
+	s64 row = profile_row_at(p, e->group, e->leaf); /* made by rows_by_leaf() */
 	p->rows.at[row].total += e->period;
 	p->rows.at[row].depth = max(p->rows.at[row].depth, c.nr);
 	for (u32 nr = c.nr; nr > 0; nr--) {
@@ -525,7 +458,7 @@ static int caller_items(struct profile *p, const struct entry *e, const struct c
 		if (seen[p->key_of[func]] == stamp)
 			continue;
 		seen[p->key_of[func]] = stamp;
-		row = row_at(p, e->group, func);
+		row = profile_row_at(p, e->group, func);
 		int err = row < 0 ? (int)row : add_item(p, e, (u32)row, c.start, nr);
 		if (err)
 			return err;
@@ -537,9 +470,7 @@ static int caller_items(struct profile *p, const struct entry *e, const struct c
 
 static int fold_chains(struct profile *p, const struct chain_table *chains)
 {
-	int err = big_vec_reserve(&p->items, p->all.nr) ? 0 : -ENOMEM;
-	for (size_t i = 0; i < p->all.nr && !err; i++)
-		err = entry_item(p, &p->all.entries[i], chains);
+	int err = add_own_items(p, chains);
 	if (p->cfg.children && own_trees(p)) {
 		u32 *seen = calloc((size_t)p->names->nr_funcs + 1, sizeof(*seen));
 		for (size_t i = 0; i < p->all.nr && !err; i++)
@@ -550,132 +481,14 @@ static int fold_chains(struct profile *p, const struct chain_table *chains)
 	if (err)
 		return err;
 	u32 nr_trees = own_trees(p) ? (u32)p->rows.nr : p->all.nr_groups;
-	return fold_build(&p->fold, p->items.at, p->items.nr, nr_trees,
-			  p->cfg.order == PROFILE_CALLEE, chains, p->names);
-}
-
-static bool on_path(const struct profile *p, u32 node, u32 key)
-{
-	const struct fold *f = &p->fold;
-	for (; f->nodes[node].nr; node = f->nodes[node].parent)
-		for (u32 i = f->nodes[node].nr; i-- > 0;)
-			if (p->key_of[f->funcs[f->nodes[node].at + i]] == key)
-				return true;
-	return false;
-}
-
-/* Where a row's function is met on a walk over its group's tree, outside of itself. */
-struct meeting {
-	struct profile *p;
-	u32 group;
-	u32 *depth_of; /* [key] how often it is on the path */
-	u32 *row_of; /* [key] -> row + 1 */
-	int (*meet)(struct profile *p, u32 row, struct rowtree_start at);
-};
-
-static int meet_func(struct meeting *m, struct rowtree_start at, u32 func)
-{
-	u32 key = m->p->key_of[func];
-	if (m->depth_of[key]++)
-		return 0;
-	if (!m->row_of[key]) {
-		s64 row = row_at(m->p, m->group, func);
-		if (row < 0)
-			return (int)row;
-		m->row_of[key] = (u32)row + 1;
-	}
-	return m->meet(m->p, m->row_of[key] - 1, at);
-}
-
-static void leave_node(struct meeting *m, u32 node)
-{
-	const struct fold *f = &m->p->fold;
-	for (u32 i = 0; i < f->nodes[node].nr; i++)
-		m->depth_of[m->p->key_of[f->funcs[f->nodes[node].at + i]]]--;
-}
-
-/* Nodes stand in the order of the walk. */
-static int walk_tree(struct meeting *m)
-{
-	const struct fold *f = &m->p->fold;
-	u32 root = f->root_of[m->group], path = root; /* the node that the walk is in */
-	int err = 0;
-	for (u32 at = root + 1; at < f->nodes[root].end && !err; at++) {
-		for (; at >= f->nodes[path].end; path = f->nodes[path].parent)
-			leave_node(m, path);
-		path = at;
-		for (u32 i = 0; i < f->nodes[at].nr && !err; i++)
-			err = meet_func(m, (struct rowtree_start){ .node = at, .skip = i },
-					f->funcs[f->nodes[at].at + i]);
-	}
-	for (; path != root && !err; path = f->nodes[path].parent)
-		leave_node(m, path);
-	return err;
-}
-
-static int walk_trees(struct profile *p,
-		      int (*meet)(struct profile *p, u32 row, struct rowtree_start at))
-{
-	size_t nr = (size_t)p->names->nr_funcs + 1;
-	struct meeting m = { .p = p,
-			     .depth_of = calloc(nr, sizeof(*m.depth_of)),
-			     .row_of = calloc(nr, sizeof(*m.row_of)),
-			     .meet = meet };
-	int err = m.depth_of && m.row_of ? 0 : -ENOMEM;
-	for (m.group = 0; m.group < p->fold.nr_trees && !err; m.group++) {
-		memset(m.row_of, 0, nr * sizeof(*m.row_of));
-		err = walk_tree(&m);
-	}
-	free(m.depth_of);
-	free(m.row_of);
-	return err;
-}
-
-/* A sample counts once for each row on its path: at the place nearest to the root. */
-static int count_meeting(struct profile *p, u32 row, struct rowtree_start at)
-{
-	struct row *r = &p->rows.at[row];
-	r->total += p->fold.nodes[at.node].incl;
-	r->depth = max(r->depth, p->fold.heights[at.node] - at.skip);
-	r->nr_places++;
-	return 0;
-}
-
-static int keep_meeting(struct profile *p, u32 row, struct rowtree_start at)
-{
-	struct row *r = &p->rows.at[row];
-	p->places[r->first_place + r->nr_places++] = at;
-	return 0;
-}
-
-/* Where each row's function is found, row by row. */
-static int find_places(struct profile *p)
-{
-	u32 at = 0;
-	vec_for_each (&p->rows, r) {
-		r->first_place = at;
-		at += r->nr_places;
-		r->nr_places = 0;
-	}
-	p->nr_places = at;
-	p->places = big_grow(NULL, 0, p->nr_places * sizeof(*p->places));
-	return p->places ? walk_trees(p, keep_meeting) : -ENOMEM;
-}
-
-static int children_rows(struct profile *p)
-{
-	int err = walk_trees(p, count_meeting);
-	if (!err && p->cfg.graph)
-		err = find_places(p);
-	/* A leaf that its own chain does not show (no chain at all, or another address on top) counts as well. */
-	for (size_t i = 0; i < p->all.nr && !err; i++) {
-		const struct entry *e = &p->all.entries[i];
-		s64 row = row_at(p, e->group, e->leaf); /* made by self_rows() */
-		if (!on_path(p, p->fold.node_of[i], p->key_of[e->leaf]))
-			p->rows.at[row].total += e->period;
-		p->rows.at[row].depth = max(p->rows.at[row].depth, p->items.at[i].nr);
-	}
-	return err;
+	return fold_build(&p->fold,
+			  &(struct fold_input){ .items = p->items.at,
+						.nr = p->items.nr,
+						.nr_trees = nr_trees,
+						.reverse = p->cfg.order == PROFILE_CALLEE,
+						.chains = chains,
+						.names = p->names,
+						.workers = profile_workers(p, p->items.nr) });
 }
 
 /* Everything counts for 100 %, also what a filter leaves out. */
@@ -691,6 +504,17 @@ static int sum_up(struct profile *p)
 		t->nr_samples += e->count;
 	}
 	return 0;
+}
+
+int drawer_init(struct drawer *d, struct profile *p)
+{
+	d->profile = p;
+	int err = rowtree_init(&d->graph, &p->fold, p->items.at, p->names);
+	if (!err && p->cfg.count && p->fold.nr_nodes)
+		err = rowtree_count(&d->graph, p->item_counts.at, p->items.nr);
+	if (err)
+		rowtree_done(&d->graph);
+	return err;
 }
 
 int profile_fold(struct profile *p, const struct catalog *c, const struct run_tables *run,
@@ -721,14 +545,10 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 	if (!err)
 		err = make_keys(p);
 	if (!err)
-		err = self_rows(p);
+		err = rows_by_leaf(p);
 	if (!err && (p->cfg.graph || p->cfg.children))
 		err = fold_chains(p, chains);
 	if (!err && !own_trees(p))
-		err = children_rows(p);
-	if (!err)
-		err = rowtree_init(&p->graph, &p->fold, p->items.at, p->names);
-	if (!err && p->cfg.count && p->fold.nr_nodes)
-		err = rowtree_count(&p->graph, p->item_counts.at, p->items.nr);
-	return err;
+		err = rows_by_caller(p);
+	return err ? err : drawer_init(&p->drawer, p);
 }

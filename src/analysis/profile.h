@@ -149,6 +149,8 @@ struct profile_config {
 	bool by_weight; /* rows weigh what accesses cost */
 	u32 group_sort; /* which event of a group its rows are ordered by; beyond the last one: the leader's alone counts */
 	u64 quantum_ns; /* PROFILE_KEY_TIME: width of a slice */
+	unsigned workers; /* for folding and drawing; 0: one for each CPU */
+	u32 worker_least; /* entries or nodes that a worker is worth starting for; 0: the usual number */
 	struct profile_filter filter;
 	struct profile_env env;
 };

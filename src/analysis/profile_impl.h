@@ -1,4 +1,4 @@
-/* What the parts of a profile share: collecting and folding (profile.c), keys (profile_keys.c), tables (profile_table.c). */
+/* What the parts of a profile share: collecting and folding (profile.c), shards into one (profile_merge.c), rows (profile_rows.c), keys (profile_keys.c), tables (profile_table.c). */
 #pragma once
 
 #include "analysis/fold.h"
@@ -43,6 +43,15 @@ struct texts {
 	struct arena arena;
 };
 
+/* Of one worker. */
+struct profile_shard {
+	struct tally tally;
+	struct texts texts;
+	VEC(struct profile_totals) skipped; /* [event]: filtered out, but part of 100 % */
+	struct profile_branches branches;
+	struct sample_gate gate;
+};
+
 struct row {
 	u32 group;
 	u32 func; /* one of its functions: names the row */
@@ -60,6 +69,12 @@ struct row {
 /* self by level; kept only where a column asks for it. */
 struct measures {
 	u64 sys, us, guest_sys, guest_us;
+};
+
+/* table.ctx: what draws the call graphs of rows. */
+struct drawer {
+	struct profile *profile;
+	struct rowtree graph;
 };
 
 struct profile {
@@ -80,7 +95,7 @@ struct profile {
 	struct chain_table own_chains; /* where chains are shortened: a pool of their own */
 	struct chain_table cut_chains; /* without callees that are ignored: in the pool of the others */
 	struct fold fold;
-	struct rowtree graph;
+	struct drawer drawer;
 	struct strtab dsos;
 	u32 *dso_of; /* [image] -> dsos id: images of one name are one object to a person */
 	u32 *key_of; /* [func] -> row key */
@@ -88,6 +103,7 @@ struct profile {
 	items; /* [entry]; more behind them where callers have trees of their own */
 	VEC(u64) item_counts; /* [item]; only where graphs show them */
 	u32 *next_item; /* [entry] -> the next one of its row, index + 1 */
+	u32 *entry_row; /* [entry] -> the row of its leaf */
 	struct rowtree_start *places; /* where a row's function is outermost on its path, row by row */
 	size_t nr_places;
 	VEC(struct row) rows;
@@ -164,8 +180,27 @@ const char *hw_cell(const struct profile *p, enum profile_key key, const struct 
 
 /* ---- profile.c ---- */
 
+int drawer_init(struct drawer *d, struct profile *p) must_check;
 /* The group with these words, made when it is not there; its index or -ENOMEM. */
 s64 tally_group(struct tally *t, const u64 *words, u32 stride) must_check;
+int tally_add(struct tally *t, u32 group, u32 leaf, u32 chain, u64 period, u64 count) must_check;
+
+/* ---- profile_merge.c ---- */
+
+/* sink_ops.merge */
+int profile_merge(struct sink *k, const struct sink_part *parts, u32 nr,
+		  unsigned workers) must_check;
+
+/* ---- profile_rows.c ---- */
+
+/* How many workers pay for so many entries or nodes. */
+unsigned profile_workers(const struct profile *p, u64 nr);
+/* The row of a function in a group, made when it is not there; its index or -ENOMEM. */
+s64 profile_row_at(struct profile *p, u32 group, u32 func) must_check;
+/* A row for each function that samples ended in. From here on an entry's leaf is a function. */
+int rows_by_leaf(struct profile *p) must_check;
+/* Rows for all functions on the way, by a walk over the fold; and where in the fold each row's function is. */
+int rows_by_caller(struct profile *p) must_check;
 
 /* ---- profile_table.c ---- */
 
@@ -174,8 +209,8 @@ enum { ROW_NONE = 0xffffffffu }; /* in profile.shown: a line that has no graph *
 /* Fields of other tracepoints have no column in this one's table. */
 bool fields_has_column(const struct profile_field *f, u32 event);
 bool profile_row_hidden(const struct profile *p, const struct row *r);
-/* table.tree_of */
-int profile_row_tree(void *ctx, size_t index, struct tree *ret) must_check;
+/* Gives rows their call graphs. */
+void profile_draw(struct profile *p, struct table *t);
 
 /* ---- profile_choose.c ---- */
 

@@ -327,10 +327,8 @@ static int make_table(struct lines *l, struct table *t)
 	for (size_t i = 0; i < l->at.nr && !err; i++)
 		err = fill_line(l, order[i], t);
 	free(order);
-	if (p->cfg.graph) {
-		t->tree_of = profile_row_tree;
-		t->ctx = p;
-	}
+	if (p->cfg.graph)
+		profile_draw(p, t);
 	return err;
 }
 

@@ -61,9 +61,11 @@ static int fill_row(const struct profile *p, u32 event, const struct row *r, str
 	return err;
 }
 
-int profile_row_tree(void *ctx, size_t index, struct tree *ret)
+/* table.tree_of */
+static int row_tree(void *ctx, size_t index, struct tree *ret)
 {
-	struct profile *p = ctx;
+	struct drawer *d = ctx;
+	struct profile *p = d->profile;
 	tree_clear(ret);
 	if (p->shown.at[index] == ROW_NONE)
 		return 0;
@@ -81,12 +83,37 @@ int profile_row_tree(void *ctx, size_t index, struct tree *ret)
 		row.share = p->cfg.min_percent / 100;
 	else
 		row.min = (u64)((double)p->shown_total * (p->cfg.min_percent / 100));
-	int err = rowtree_build(&p->graph, &row, ret);
+	int err = rowtree_build(&d->graph, &row, ret);
 	if (err)
 		return err;
 	ret->min = row.min;
-	ret->own_first = ret->first_root != TREE_NONE && p->graph.first_func == r->func;
+	ret->own_first = ret->first_root != TREE_NONE && d->graph.first_func == r->func;
 	return 0;
+}
+
+static void *drawer_new(void *ctx)
+{
+	struct drawer *d = calloc(1, sizeof(*d));
+	if (d && drawer_init(d, ((struct drawer *)ctx)->profile)) {
+		free(d);
+		d = NULL;
+	}
+	return d;
+}
+
+static void drawer_free(void *ctx)
+{
+	rowtree_done(&((struct drawer *)ctx)->graph);
+	free(ctx);
+}
+
+void profile_draw(struct profile *p, struct table *t)
+{
+	t->tree_of = row_tree;
+	t->ctx = &p->drawer;
+	t->ctx_new = drawer_new;
+	t->ctx_free = drawer_free;
+	t->workers = profile_workers(p, p->fold.nr_nodes);
 }
 
 bool profile_row_hidden(const struct profile *p, const struct row *r)
@@ -123,10 +150,8 @@ int profile_table(struct profile *p, u32 event, struct table *t)
 	for (size_t i = 0; i < p->shown.nr && !err; i++)
 		err = fill_row(p, event, &p->rows.at[p->shown.at[i]], t);
 	t->total = p->shown_total;
-	if (p->cfg.graph) {
-		t->tree_of = profile_row_tree;
-		t->ctx = p;
-	}
+	if (p->cfg.graph)
+		profile_draw(p, t);
 	return err;
 }
 

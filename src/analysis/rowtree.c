@@ -1,4 +1,5 @@
 #include "analysis/rowtree.h"
+#include "base/big.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +8,7 @@
 
 enum { AHEAD = 16 };
 
-int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items,
+int rowtree_init(struct rowtree *t, const struct fold *f, const struct fold_item *items,
 		 const struct names_result *names)
 {
 	*t = (struct rowtree){ .fold = f, .items = items, .names = names };
@@ -27,14 +28,16 @@ void rowtree_done(struct rowtree *t)
 	drop_labels(t);
 	vec_free(&t->own_labels);
 	vec_free(&t->touched);
-	vec_free(&t->places);
+	big_vec_free(&t->places);
 	vec_free(&t->branches);
-	vec_free(&t->candidates);
+	big_vec_free(&t->candidates);
 	free(t->sums);
+	big_free(t->ending, t->fold ? t->fold->room * sizeof(*t->ending) : 0);
 	free(t->counts.own);
 	free(t->counts.incl);
 	free(t->counts.own_ending);
 	free(t->counts.incl_ending);
+	*t = (struct rowtree){ 0 };
 }
 
 /* ---- numbers of samples ---- */
@@ -85,10 +88,10 @@ static u64 count_branch(const struct rowtree *t, const struct rowtree_branch *b,
 	u64 sum = 0;
 	for (u32 i = b->start; i < b->start + b->nr && c->of_item; i++) {
 		const struct rowtree_place *p = &t->places.at[i];
-		u32 n = p->at.node;
+		u32 n = p->node;
 		if (!own)
 			sum += count_part(c->incl[n], c->incl_ending[n], p->part);
-		else if (p->at.skip + 1 == t->fold->nodes[n].nr)
+		else if (p->skip + 1 == t->fold->nodes[n].nr)
 			sum += count_part(c->own[n], c->own_ending[n], p->part);
 	}
 	return sum;
@@ -107,74 +110,78 @@ static bool few_items(const struct rowtree *t, const struct rowtree_row *row)
 
 static void climb(struct rowtree *t, const struct rowtree_row *row, bool add)
 {
-	struct fold_node *nodes = t->fold->nodes;
+	const struct fold_node *nodes = t->fold->nodes;
 	for (u32 i = row->first_item; i; i = row->next_item[i - 1]) {
 		for (u32 n = t->fold->node_of[i - 1]; n != row->root; n = nodes[n].parent)
-			nodes[n].ending = add ? nodes[n].ending + t->items[i - 1].period : 0;
+			t->ending[n] = add ? t->ending[n] + t->items[i - 1].period : 0;
 	}
 }
 
 static void scan(struct rowtree *t, const struct rowtree_row *row)
 {
-	struct fold_node *nodes = t->fold->nodes;
+	const struct fold_node *nodes = t->fold->nodes;
 	for (u32 i = row->first_item; i; i = row->next_item[i - 1])
-		nodes[t->fold->node_of[i - 1]].ending += t->items[i - 1].period;
+		t->ending[t->fold->node_of[i - 1]] += t->items[i - 1].period;
 	for (u32 n = nodes[row->root].end; n-- > row->root + 1;)
-		nodes[nodes[n].parent].ending += nodes[n].ending;
+		t->ending[nodes[n].parent] += t->ending[n];
 }
 
-static void mark_ending(struct rowtree *t, const struct rowtree_row *row, bool few)
+static int mark_ending(struct rowtree *t, const struct rowtree_row *row, bool few)
 {
+	if (!t->ending)
+		t->ending = big_zalloc(t->fold->room * sizeof(*t->ending));
+	if (!t->ending)
+		return -ENOMEM;
 	if (few)
 		climb(t, row, true);
 	else
 		scan(t, row);
+	return 0;
 }
 
 static void unmark_ending(struct rowtree *t, const struct rowtree_row *row, bool few)
 {
-	struct fold_node *nodes = t->fold->nodes;
+	u32 end = t->fold->nodes[row->root].end;
 	if (few)
 		climb(t, row, false);
-	for (u32 n = row->root; !few && n < nodes[row->root].end; n++)
-		nodes[n].ending = 0;
+	else
+		memset(t->ending + row->root, 0, (end - row->root) * sizeof(*t->ending));
 }
 
 /* ---- steps ---- */
 
 static u64 weight_at(const struct rowtree *t, u32 node, u32 part)
 {
-	const struct fold_node *n = &t->fold->nodes[node];
-	return part == ROWTREE_ALL	? n->incl
-	       : part == ROWTREE_ENDING ? n->ending
-					: n->incl - n->ending;
+	u64 incl = t->fold->nodes[node].incl;
+	return part == ROWTREE_ALL	? incl
+	       : part == ROWTREE_ENDING ? t->ending[node]
+					: incl - t->ending[node];
 }
 
 /* A place that may be drawn: kept until the weight of its function is known. */
-static int count_place(struct rowtree *t, struct rowtree_place p)
+static int count_place(struct rowtree *t, struct rowtree_place p, u32 func, u64 weight)
 {
-	struct rowtree_sum *s = &t->sums[p.func];
+	struct rowtree_sum *s = &t->sums[func];
 	if (!s->nr++) {
 		u32 *f = vec_push(&t->touched);
 		if (!f)
 			return -ENOMEM;
-		*f = p.func;
+		*f = func;
 	}
-	s->weight += p.weight;
-	if (unlikely(!vec_reserve(&t->candidates, t->candidates.nr + 1)))
+	s->weight += weight;
+	if (unlikely(!big_vec_reserve(&t->candidates, t->candidates.nr + 1)))
 		return -ENOMEM;
-	t->candidates.at[t->candidates.nr++] = p;
+	t->candidates.at[t->candidates.nr++] =
+		(struct rowtree_candidate){ .place = p, .func = func };
 	return 0;
 }
 
-/* The first function of a node. */
-static int count_node(struct rowtree *t, u32 node, u32 part)
+/* A function of a node, if its samples count. */
+static int count_node(struct rowtree *t, struct rowtree_place p)
 {
-	struct rowtree_place p = { .at = { .node = node },
-				   .part = part,
-				   .func = t->fold->funcs[t->fold->nodes[node].at],
-				   .weight = weight_at(t, node, part) };
-	return p.weight ? count_place(t, p) : 0;
+	u64 weight = weight_at(t, p.node, p.part);
+	return weight ? count_place(t, p, t->fold->funcs[t->fold->nodes[p.node].at + p.skip], weight)
+		      : 0;
 }
 
 static int count_children(struct rowtree *t, u32 node, u32 part)
@@ -182,18 +189,17 @@ static int count_children(struct rowtree *t, u32 node, u32 part)
 	const struct fold_node *nodes = t->fold->nodes;
 	int err = 0;
 	for (u32 c = node + 1, end = nodes[node].end; c < end && !err; c = nodes[c].end)
-		err = count_node(t, c, part);
+		err = count_node(t, (struct rowtree_place){ .node = c, .part = part });
 	return err;
 }
 
 /* What follows: the next function of the node, or the nodes below it. */
 static int count_next(struct rowtree *t, struct rowtree_place p)
 {
-	const struct fold_node *n = &t->fold->nodes[p.at.node];
-	if (p.at.skip + 1 == n->nr)
-		return count_children(t, p.at.node, p.part);
-	p.func = t->fold->funcs[n->at + ++p.at.skip];
-	return count_place(t, p);
+	if (p.skip + 1 == t->fold->nodes[p.node].nr)
+		return count_children(t, p.node, p.part);
+	p.skip++;
+	return count_node(t, p);
 }
 
 /* Heaviest first; of equal weight, by place in memory, so that the same recording always looks the same. */
@@ -230,7 +236,7 @@ static s64 open_branches(struct rowtree *t)
 		if (s->weight < min_weight)
 			continue;
 		struct rowtree_branch *b = vec_push(&t->branches);
-		if (!b || !vec_reserve(&t->places, t->places.nr + s->nr))
+		if (!b || !big_vec_reserve(&t->places, t->places.nr + s->nr))
 			return -ENOMEM;
 		*b = (struct rowtree_branch){ .func = *func,
 					      .start = (u32)t->places.nr,
@@ -262,7 +268,7 @@ static s64 take_candidates(struct rowtree *t)
 		if (!at || distinct < 0)
 			continue;
 		struct rowtree_branch *br = &t->branches.at[base + at - 1];
-		t->places.at[br->start + br->nr++] = *c;
+		t->places.at[br->start + br->nr++] = c->place;
 	}
 	t->candidates.nr = 0;
 	close_sums(t);
@@ -275,6 +281,8 @@ static s64 take_candidates(struct rowtree *t)
 static void fetch_node(const struct rowtree *t, u32 node)
 {
 	__builtin_prefetch(&t->fold->nodes[node]);
+	if (t->ending)
+		__builtin_prefetch(&t->ending[node]);
 }
 
 /* All that follows places [start, start + nr). */
@@ -282,7 +290,7 @@ static s64 expand(struct rowtree *t, u32 start, u32 nr)
 {
 	for (u32 i = start; i < start + nr; i++) {
 		if (i + AHEAD < start + nr)
-			fetch_node(t, t->places.at[i + AHEAD].at.node);
+			fetch_node(t, t->places.at[i + AHEAD].node);
 		int err = count_next(t, t->places.at[i]);
 		if (err)
 			return err;
@@ -379,14 +387,9 @@ static int first_places(struct rowtree *t, const struct rowtree_row *row)
 		if (i + AHEAD < row->nr_places)
 			fetch_node(t, row->places[i + AHEAD].node);
 		struct rowtree_start at = row->places[i];
-		struct rowtree_place p = {
-			.at = at,
-			.part = ROWTREE_OTHER,
-			.func = t->fold->funcs[t->fold->nodes[at.node].at + at.skip],
-			.weight = weight_at(t, at.node, ROWTREE_OTHER)
-		};
-		if (p.weight)
-			err = count_place(t, p);
+		err = count_node(t, (struct rowtree_place){ .node = at.node,
+							    .skip = at.skip,
+							    .part = ROWTREE_OTHER });
 	}
 	return err ? err : (int)min(take_candidates(t), (s64)0);
 }
@@ -404,11 +407,12 @@ int rowtree_build(struct rowtree *t, const struct rowtree_row *row, struct tree 
 	if (row->total < row->min)
 		return 0; /* no branch can be heavier than the row */
 	bool few = few_items(t, row);
-	if (!row->own) {
-		mark_ending(t, row, few);
+	int err = row->own ? 0 : mark_ending(t, row, few);
+	if (err)
+		return err;
+	if (!row->own)
 		count_ending(t, row, true);
-	}
-	int err = first_places(t, row);
+	err = first_places(t, row);
 	t->first_func = !err && t->branches.nr ? t->branches.at[0].func : 0;
 	if (!err)
 		err = draw_branches(t, 0, ret, TREE_NONE);

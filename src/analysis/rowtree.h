@@ -22,11 +22,17 @@ struct rowtree_start {
 	u32 skip;
 };
 
+/* The same, and which of its samples count. Small: a row may have as many as there are nodes. */
 struct rowtree_place {
-	struct rowtree_start at;
-	u32 part; /* enum rowtree_part */
+	u32 node;
+	u32 skip : 30;
+	u32 part : 2; /* enum rowtree_part */
+};
+
+/* A place that may be drawn. */
+struct rowtree_candidate {
+	struct rowtree_place place;
 	u32 func;
-	u64 weight;
 };
 
 /* What the places that follow have in common: a sum for each function. */
@@ -49,16 +55,17 @@ struct rowtree_counts {
 	u64 *own_ending, *incl_ending; /* of those that end in the row's function */
 };
 
-/* Kept between rows: memory is reused. */
+/* Kept between rows: memory is reused. Each worker that draws has its own. */
 struct rowtree {
 	const struct fold_item *items;
-	struct fold *fold; /* its nodes' `ending`: weight of samples below that end in the row's function */
+	const struct fold *fold;
+	u64 *ending; /* [node] weight of samples below that end in the row's function; zero between rows */
 	const struct names_result *names;
 	struct rowtree_sum *sums; /* [func] */
 	VEC(u32) touched; /* funcs with a sum */
 	VEC(struct rowtree_place) places; /* a stack */
 	VEC(struct rowtree_branch) branches; /* a stack */
-	VEC(struct rowtree_place) candidates;
+	VEC(struct rowtree_candidate) candidates;
 	VEC(char *) own_labels;
 	double share; /* of the row that is drawn */
 	u64 min;
@@ -67,7 +74,7 @@ struct rowtree {
 	struct rowtree_counts counts; /* of_item NULL: not asked for */
 };
 
-int rowtree_init(struct rowtree *t, struct fold *f, const struct fold_item *items,
+int rowtree_init(struct rowtree *t, const struct fold *f, const struct fold_item *items,
 		 const struct names_result *names) must_check;
 /* Branches will say how many samples they are of: counts[item], borrowed. */
 int rowtree_count(struct rowtree *t, const u64 *counts, size_t nr_items) must_check;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -71,6 +72,41 @@ int par_run(unsigned nr, int (*fn)(void *, unsigned), void *ctx)
 	}
 	free(jobs);
 	return ret;
+}
+
+unsigned par_workers(unsigned asked, u64 nr, u64 least)
+{
+	u64 most = max(nr / max(least, (u64)1), (u64)1);
+	return (unsigned)min(most, (u64)min(asked ? asked : par_cpus(), (unsigned)PAR_MAX));
+}
+
+struct par_items {
+	int (*fn)(void *, unsigned, u32);
+	void *ctx;
+	u32 nr;
+	atomic_uint next;
+	atomic_bool stop;
+};
+
+static int par_take(void *ctx, unsigned worker)
+{
+	struct par_items *p = ctx;
+	u32 index;
+	while (!atomic_load(&p->stop) && (index = atomic_fetch_add(&p->next, 1)) < p->nr) {
+		int err = p->fn(p->ctx, worker, index);
+		if (err < 0) {
+			atomic_store(&p->stop, true);
+			return err;
+		}
+	}
+	return 0;
+}
+
+int par_each(unsigned workers, u32 nr, int (*fn)(void *, unsigned, u32), void *ctx)
+{
+	struct par_items p = { .fn = fn, .ctx = ctx, .nr = nr };
+	workers = max(min(workers, nr), 1u);
+	return workers == 1 ? par_take(&p, 0) : par_run(workers, par_take, &p);
 }
 
 void par_hurry(void)

@@ -50,6 +50,14 @@ int strbuf_flush(struct strbuf *s)
 	return s->err;
 }
 
+void strbuf_pass(struct strbuf *s, const char *data, size_t len)
+{
+	if (!s->drain || len < s->cap / 2)
+		strbuf_add(s, data, len);
+	else if (!strbuf_flush(s))
+		s->err = s->drain(s->ctx, data, len);
+}
+
 void strbuf_reset(struct strbuf *s)
 {
 	s->len = 0;

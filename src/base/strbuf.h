@@ -57,6 +57,8 @@ static inline void strbuf_add(struct strbuf *s, const void *data, size_t len)
 		memcpy(to, data, len);
 	s->len += len;
 }
+/* The same for long texts: what is too long for the buffer of a writer goes to the drain without a copy. */
+void strbuf_pass(struct strbuf *s, const char *data, size_t len);
 static inline void strbuf_str(struct strbuf *s, const char *str)
 {
 	strbuf_add(s, str, strlen(str));

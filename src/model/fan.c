@@ -56,14 +56,20 @@ static int fan_block_done(struct sink *k, void *state, u64 seq)
 	return err;
 }
 
-static int fan_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
+static int fan_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers)
 {
 	const struct sink_fan *f = fan_of(k);
-	struct fan_state *st = state;
-	int err = 0;
-	for (unsigned i = 0; i < f->nr && !err; i++)
-		if (f->parts[i]->ops->merge)
-			err = f->parts[i]->ops->merge(f->parts[i], st->of[i], map_frame, map_chain);
+	_cleanup_free_ struct sink_part *own = calloc(nr, sizeof(*own));
+	int err = own ? 0 : -ENOMEM;
+	for (unsigned i = 0; i < f->nr && !err; i++) {
+		if (!f->parts[i]->ops->merge)
+			continue;
+		for (u32 n = 0; n < nr; n++) {
+			own[n] = parts[n];
+			own[n].state = ((struct fan_state *)parts[n].state)->of[i];
+		}
+		err = f->parts[i]->ops->merge(f->parts[i], own, nr, workers);
+	}
 	return err;
 }
 

@@ -114,6 +114,8 @@ void flame_add_self(const struct flame *f, u32 side, u64 *to);
 u64 *flame_counts(const struct flame *f);
 /* Adds each node's weight to its parent's: from self to total, in place. */
 void flame_sum(const struct flame *f, u64 *weights);
+/* The same on several threads. */
+int flame_sum_on(const struct flame *f, u64 *weights, unsigned workers) must_check;
 /* The weight of each event on one side (as above), in an array of events.nr that the caller frees. */
 u64 *flame_event_weights(const struct flame *f, u32 side);
 /* Events by their weight, heaviest first, in place; those of equal weight keep their order. 0 or -ENOMEM. */

@@ -1,6 +1,7 @@
 #include "model/frame.h"
 #include "base/big.h"
 #include "base/dict.h"
+#include "model/merge.h"
 
 #include <errno.h>
 #include <string.h>
@@ -59,10 +60,18 @@ void frame_table_done(struct frame_table *t)
 
 int frame_table_copy(struct frame_table *t, const struct frame_table *from)
 {
-	int err = frame_table_init(t);
-	for (u32 i = 1; i < from->nr && !err; i++)
-		err = (int)min(frame_table_add(t, from->frames[i]), (s64)0);
-	return err;
+	size_t frames = from->cap * sizeof(*t->frames);
+	size_t slots = ((size_t)from->mask + 1) * sizeof(*t->slots);
+	*t = *from;
+	t->frames = big_grow(NULL, 0, frames);
+	t->slots = big_grow(NULL, 0, slots);
+	if (!t->frames || !t->slots) {
+		frame_table_done(t);
+		return -ENOMEM;
+	}
+	memcpy(t->frames, from->frames, from->nr * sizeof(*t->frames));
+	memcpy(t->slots, from->slots, slots);
+	return 0;
 }
 
 static int frame_table_grow(struct frame_table *t)
@@ -121,7 +130,8 @@ int chain_table_init(struct chain_table *t)
 void chain_table_done(struct chain_table *t)
 {
 	big_free(t->chains, t->cap * sizeof(*t->chains));
-	big_free(t->slots, ((size_t)t->mask + 1) * sizeof(*t->slots));
+	if (t->slots)
+		big_free(t->slots, ((size_t)t->mask + 1) * sizeof(*t->slots));
 	big_free(t->pool, t->cap_pool * sizeof(*t->pool));
 	*t = (struct chain_table){ 0 };
 }
@@ -251,6 +261,93 @@ int chain_table_merge(struct chain_table *into, const struct chain_table *from,
 	}
 	*map_chain = map;
 	return 0;
+}
+
+/* ---- chains of several shards; a chain's number in merge_shards() is its id less 1 ---- */
+
+struct chain_merge {
+	struct chain_table *into;
+	struct chain_part *parts;
+};
+
+static u64 merge_key(void *ctx, u32 shard, u32 item)
+{
+	const struct chain_merge *c = ctx;
+	return c->parts[shard].from->chains[item + 1].key;
+}
+
+static u32 merge_size(void *ctx, u32 shard, u32 item)
+{
+	const struct chain_merge *c = ctx;
+	return c->parts[shard].from->chains[item + 1].nr;
+}
+
+static int merge_room(void *ctx, u32 nr, u64 size)
+{
+	struct chain_table *t = ((struct chain_merge *)ctx)->into;
+	if (size > UINT32_MAX)
+		return -ENOMEM;
+	t->chains = big_grow(NULL, 0, ((size_t)nr + 1) * sizeof(*t->chains));
+	t->cap = t->chains ? nr + 1 : 0;
+	t->pool = big_grow(NULL, 0, max(size, (u64)1) * sizeof(*t->pool));
+	t->cap_pool = t->pool ? max(size, (u64)1) : 0;
+	if (!t->chains || !t->pool)
+		return -ENOMEM;
+	t->chains[0] = (struct chain){ 0 };
+	t->nr = nr + 1;
+	t->nr_pool = size;
+	return 0;
+}
+
+static void merge_fetch(void *ctx, u32 shard, u32 item)
+{
+	const struct chain_merge *c = ctx;
+	u32 nr;
+	const u32 *row = chain_frames(c->parts[shard].from, item + 1, &nr);
+	__builtin_prefetch(row);
+	if (nr)
+		__builtin_prefetch(row + nr - 1);
+}
+
+static void merge_put(void *ctx, u32 shard, u32 item, u32 to, u64 at, bool fresh)
+{
+	const struct chain_merge *c = ctx;
+	const struct chain_part *p = &c->parts[shard];
+	p->map_chain[item + 1] = to;
+	if (!fresh)
+		return;
+	u32 nr, *pool = c->into->pool + at;
+	const u32 *old = chain_frames(p->from, item + 1, &nr);
+	for (u32 i = 0; i < nr; i++)
+		pool[i] = p->map_frame ? p->map_frame[old[i]] : old[i];
+	c->into->chains[to] =
+		(struct chain){ .key = p->from->chains[item + 1].key, .start = (u32)at, .nr = nr };
+}
+
+int chain_tables_merge(struct chain_table *into, struct chain_part *parts, u32 nr, unsigned workers)
+{
+	struct chain_merge c = { .into = into, .parts = parts };
+	*into = (struct chain_table){ 0 };
+	_cleanup_free_ u32 *sizes = calloc((size_t)nr + 1, sizeof(*sizes));
+	if (!sizes)
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++) {
+		sizes[i] = parts[i].from->nr - 1;
+		parts[i].map_chain = malloc(parts[i].from->nr * sizeof(u32));
+		if (!parts[i].map_chain)
+			return -ENOMEM;
+		parts[i].map_chain[0] = CHAIN_NONE;
+	}
+	return merge_shards(&(struct merge){ .workers = workers,
+					     .nr_shards = nr,
+					     .nr = sizes,
+					     .first = 1,
+					     .ctx = &c,
+					     .key = merge_key,
+					     .size = merge_size,
+					     .room = merge_room,
+					     .fetch = merge_fetch,
+					     .put = merge_put });
 }
 
 void run_tables_done(struct run_tables *r)

@@ -7,7 +7,7 @@
  *	frames   1 main   2 read_all   3 vfs_read   4 parse
  *	chains   1: [1 2 3]   2: [1 4]          pool: 1 2 3 1 4
  *
- * Memory grows with distinct chains, not with samples. Each worker owns its tables; *_merge() joins them.
+ * Memory grows with distinct chains, not with samples. Each worker owns its tables; frame_table_merge() and chain_tables_merge() join them.
  */
 #pragma once
 
@@ -114,6 +114,17 @@ int frame_table_merge(struct frame_table *into, const struct frame_table *from,
 		      u32 **map_frame) must_check;
 int chain_table_merge(struct chain_table *into, const struct chain_table *from,
 		      const u32 *map_frame, u32 **map_chain) must_check;
+
+/* A shard's chains on their way into the table of the run. */
+struct chain_part {
+	const struct chain_table *from;
+	const u32 *map_frame; /* NULL: frames keep their ids */
+	u32 *map_chain; /* out: translates ids; the caller's, to be freed */
+};
+/* All of them, on several threads, into a table that is not initialised. It is not for looking up: nothing can be found in it or added. Also after an error, the
+ * maps and `into` are the caller's. */
+int chain_tables_merge(struct chain_table *into, struct chain_part *parts, u32 nr,
+		       unsigned workers) must_check;
 
 /* The tables of a whole run, after the shards were merged. */
 struct run_tables {

@@ -103,6 +103,7 @@ struct source_ops {
 struct source {
 	const struct source_ops *ops;
 	struct catalog catalog;
+	unsigned workers; /* for what prepare() does; 0: one for each CPU */
 };
 
 static inline struct source_facts source_facts(const struct source *s)
@@ -147,16 +148,23 @@ struct carry {
 s64 carry_frame(struct carry *c, u32 id) must_check;
 s64 carry_chain(struct carry *c, u32 id) must_check;
 
+/* A shard's state when all is read. The maps translate its ids to those of the run; NULL: they are the same. */
+struct sink_part {
+	void *state;
+	const u32 *map_frame, *map_chain;
+};
+
 struct sink_ops {
 	unsigned needs;
 	int (*shard_new)(struct sink *k, unsigned index, const struct shard *sh, void **state);
 	int (*feed)(struct sink *k, void *state, const struct batch *b);
 	int (*block_done)(struct sink *k, void *state, u64 seq); /* may be NULL */
 	/*
-	 * map_frame, map_chain: shard ids to ids of the run; NULL: the same. Called once per shard, one after the other. May be
-	 * NULL: the sink has brought everything together in block_done().
+	 * Brings the states of shards that have seen a block together, on so many threads: all of them at once, or, of a source with rounds, one
+	 * after the other. May be NULL: the sink has brought everything together in block_done(); then there is no table of chains for the
+	 * whole run.
 	 */
-	int (*merge)(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain);
+	int (*merge)(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers);
 	void (*shard_free)(struct sink *k, void *state); /* may be NULL: states own nothing */
 	/*
 	 * A round was merged: print, redraw, decay. Of a recording, too. 0: go on, 1: enough, the run ends well, or negative errno. The

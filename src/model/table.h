@@ -63,6 +63,10 @@ struct table {
 	/* The tree under a row, made when asked for and valid until the next call; NULL: tables without trees. */
 	int (*tree_of)(void *ctx, size_t row, struct tree *ret);
 	void *ctx;
+	/* Another ctx, for tree_of on another thread; NULL: trees are made by one thread only. */
+	void *(*ctx_new)(void *ctx);
+	void (*ctx_free)(void *ctx);
+	unsigned workers; /* that are worth starting for all rows; 0: one */
 	u64 total; /* what 100 % is, for trees */
 };
 

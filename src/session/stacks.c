@@ -84,7 +84,9 @@ static int load_one(struct symbols *sy, const struct stacks_opts *o, const char 
 
 int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f)
 {
-	struct flame_build b = { .flame = f, .by_comm = o->by_comm || o->nr_paths > 1 };
+	struct flame_build b = { .flame = f,
+				 .by_comm = o->by_comm || o->nr_paths > 1,
+				 .workers = o->workers };
 	int err = 0;
 	for (u32 i = 0; i < o->nr_paths && !err; i++)
 		err = load_one(sy, o, o->paths[i], &b);

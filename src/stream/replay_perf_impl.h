@@ -34,6 +34,12 @@ struct stamp {
 	u64 place;
 };
 
+/* VEC(struct stamp) */
+struct stamps {
+	struct stamp *at;
+	size_t nr, cap;
+};
+
 struct replay {
 	struct source source;
 	struct perfdata file;
@@ -50,7 +56,7 @@ struct replay {
 	size_t walked; /* how far it went: an offset in the file */
 	size_t nr_cut; /* blocks there were when the run began */
 	u64 lost[2]; /* by LOST, by LOST_SAMPLES */
-	VEC(struct stamp) stamps; /* all samples in time order, when that was asked for */
+	struct stamps stamps; /* all samples in time order, when that was asked for */
 	VEC(u8)
 	spool; /* ... of a compressed file: its records, decompressed; places behind the file's end lead here */
 	size_t spool_mapped; /* they are in an unnamed file, mapped with this size; 0: in memory */

@@ -1,6 +1,7 @@
 /*
  * Samples in the order of time: where each stands in the file, sorted. A compressed file is decompressed for it, to a disk if it is large.
  */
+#include "base/par.h"
 #include "stream/perf_walk.h"
 #include "stream/replay_perf_impl.h"
 
@@ -51,15 +52,27 @@ static int sort_stamps(struct replay *r)
 	return 0;
 }
 
-static int add_stamp(struct replay *r, const u8 *rec, const struct perf_event_header *h, u64 place)
+static int add_stamp(struct stamps *to, const struct perfdata *f, const u8 *rec,
+		     const struct perf_event_header *h, u64 place)
 {
 	if (h->type != PERF_RECORD_SAMPLE)
 		return 0;
-	struct stamp *st = vec_push(&r->stamps);
+	struct stamp *st = vec_push(to);
 	if (!st)
 		return -ENOMEM;
-	*st = (struct stamp){ .place = place, .time = perf_walk_time(&r->file, rec, h) };
+	*st = (struct stamp){ .place = place, .time = perf_walk_time(f, rec, h) };
 	return 0;
+}
+
+static int stamp_range(const struct perfdata *f, const u8 *at, const u8 *end, u64 place,
+		       struct stamps *to)
+{
+	const u8 *rec, *start = at;
+	struct perf_event_header h;
+	int err = 0;
+	while (!err && perfdata_record(f, &at, end, &rec, &h) > 0)
+		err = add_stamp(to, f, rec, &h, place + (u64)(rec - start));
+	return err;
 }
 
 /* ---- what a compressed file unpacks to ---- */
@@ -116,16 +129,6 @@ void replay_perf_rest_spool(const struct replay *r)
 	(void)madvise(r->spool.at, r->spool_mapped, MADV_DONTNEED);
 }
 
-static int stamp_range(struct replay *r, const u8 *at, const u8 *end, u64 place)
-{
-	const u8 *rec, *start = at;
-	struct perf_event_header h;
-	int err = 0;
-	while (!err && perfdata_record(&r->file, &at, end, &rec, &h) > 0)
-		err = add_stamp(r, rec, &h, place + (u64)(rec - start));
-	return err;
-}
-
 static int spool_records(struct replay *r, struct perfdata_inflate *z)
 {
 	int more = perfdata_inflate_step(z);
@@ -136,7 +139,8 @@ static int spool_records(struct replay *r, struct perfdata_inflate *z)
 	size = replay_perf_whole(r, data, size);
 	if (size > r->spool.cap - r->spool.nr)
 		return -EBADMSG; /* more than the first pass saw: somebody writes to the file */
-	int err = stamp_range(r, data, data + size, r->file.map_size + r->spool.nr);
+	int err = stamp_range(&r->file, data, data + size, r->file.map_size + r->spool.nr,
+			      &r->stamps);
 	if (err)
 		return err;
 	if (size)
@@ -189,15 +193,58 @@ static int make_stamps(struct replay *r)
 	return vec_reserve(&r->stamps, nr) ? 0 : -ENOMEM;
 }
 
+/* Blocks that the first pass cut, each for itself. */
+struct stamping {
+	struct replay *r;
+	struct stamps *of; /* [block] */
+	size_t *first; /* [block] */
+};
+
+static int stamp_block(void *ctx, unsigned worker, u32 index)
+{
+	struct stamping *s = ctx;
+	const struct block *b = &s->r->blocks.at[index];
+	return stamp_range(&s->r->file, b->at, b->end, (u64)(b->at - s->r->file.map), &s->of[index]);
+}
+
+static int copy_block(void *ctx, unsigned worker, u32 index)
+{
+	struct stamping *s = ctx;
+	const struct stamps *from = &s->of[index];
+	if (from->nr)
+		memcpy(s->r->stamps.at + s->first[index], from->at, from->nr * sizeof(*from->at));
+	return 0;
+}
+
+static int stamp_blocks(struct replay *r)
+{
+	u32 nr = (u32)r->blocks.nr;
+	unsigned workers = par_workers(r->source.workers, nr, 4);
+	struct stamping s = { .r = r,
+			      .of = calloc((size_t)nr + 1, sizeof(*s.of)),
+			      .first = calloc((size_t)nr + 1, sizeof(*s.first)) };
+	size_t sum = 0;
+	int err = s.of && s.first ? par_each(workers, nr, stamp_block, &s) : -ENOMEM;
+	for (u32 i = 0; i < nr && !err; i++) {
+		s.first[i] = sum;
+		sum += s.of[i].nr;
+	}
+	if (!err)
+		err = vec_reserve(&r->stamps, sum) ? par_each(workers, nr, copy_block, &s) : -ENOMEM;
+	r->stamps.nr = err ? 0 : sum;
+	for (u32 i = 0; s.of && i < nr; i++)
+		vec_free(&s.of[i]);
+	free(s.of);
+	free(s.first);
+	return err;
+}
+
 int replay_perf_stamp(struct replay *r)
 {
-	const struct perfdata *f = &r->file;
 	int err = make_stamps(r);
-	for (size_t i = 0; i < perfdata_nr_ranges(f) && !err; i++) {
-		struct perfdata_range range = perfdata_range(f, i);
-		err = stamp_range(r, f->map + range.at, f->map + range.end, range.at);
-	}
-	if (!err && f->compressed)
+	if (!err)
+		err = stamp_blocks(r);
+	if (!err && r->file.compressed)
 		err = spool_file(r);
 	return err || !r->has_times ? err : sort_stamps(r);
 }

@@ -101,20 +101,80 @@ static int open_workers(struct run *r)
 	return 0;
 }
 
-static int merge_state(struct run *r, struct worker *w, const u32 *map_frame, const u32 *map_chain)
+/* Shards that have seen something: their tables and states become one. */
+struct merging {
+	struct run *r;
+	struct worker **from;
+	struct chain_part *chains;
+	struct sink_part *parts;
+	u32 **map_frame;
+	u32 nr;
+};
+
+/* The only shard's tables become the run's. */
+static int take_tables(struct run *r, struct worker *w, struct run_tables *ret)
 {
 	const struct sink_ops *ops = r->sink->ops;
-	return ops->merge ? ops->merge(r->sink, w->state, map_frame, map_chain) : 0;
+	ret->frames = w->shard.frames;
+	ret->chains = w->shard.chains;
+	w->shard.frames = (struct frame_table){ 0 };
+	w->shard.chains = (struct chain_table){ 0 };
+	struct sink_part part = { .state = w->state };
+	return ops->merge ? ops->merge(r->sink, &part, 1, r->nr) : 0;
 }
 
-/* The first shard's tables become the run's; the others are translated into them. */
-static int merge_workers(struct run *r, struct run_tables *ret)
+/* The first shard's frames become the run's; the others are translated into them. */
+static int merge_frames(struct merging *m, struct frame_table *ret)
 {
-	ret->frames = r->workers[0].shard.frames;
-	ret->chains = r->workers[0].shard.chains;
-	r->workers[0].shard.frames = (struct frame_table){ 0 };
-	r->workers[0].shard.chains = (struct chain_table){ 0 };
-	int err = merge_state(r, &r->workers[0], NULL, NULL);
+	int err = 0;
+	*ret = m->from[0]->shard.frames;
+	m->from[0]->shard.frames = (struct frame_table){ 0 };
+	for (u32 i = 1; i < m->nr && !err; i++) {
+		err = frame_table_merge(ret, &m->from[i]->shard.frames, &m->map_frame[i]);
+		frame_table_done(&m->from[i]->shard.frames);
+	}
+	return err;
+}
+
+static int merge_chains(struct merging *m, struct chain_table *ret)
+{
+	for (u32 i = 0; i < m->nr; i++) {
+		m->chains[i].from = &m->from[i]->shard.chains;
+		m->chains[i].map_frame = m->map_frame[i];
+	}
+	int err = chain_tables_merge(ret, m->chains, m->nr, m->r->nr);
+	for (u32 i = 0; i < m->nr; i++)
+		chain_table_done(&m->from[i]->shard.chains);
+	return err;
+}
+
+static int merge_states(struct merging *m)
+{
+	for (u32 i = 0; i < m->nr; i++)
+		m->parts[i] = (struct sink_part){ .state = m->from[i]->state,
+						  .map_frame = m->map_frame[i],
+						  .map_chain = m->chains[i].map_chain };
+	return m->r->sink->ops->merge(m->r->sink, m->parts, m->nr, m->r->nr);
+}
+
+static int merge_all(struct merging *m, struct run_tables *ret)
+{
+	int err = merge_frames(m, &ret->frames);
+	if (!m->r->sink->ops->merge)
+		return err;
+	if (!err)
+		err = merge_chains(m, &ret->chains);
+	return err ? err : merge_states(m);
+}
+
+/*
+ * Of a source with rounds: ids of the rounds before must stay as they are, and chains be found again in the next. So the first shard, which
+ * has them, takes in the others.
+ */
+static int merge_round(struct run *r, struct run_tables *ret)
+{
+	const struct sink_ops *ops = r->sink->ops;
+	int err = take_tables(r, &r->workers[0], ret);
 	for (unsigned i = 1; i < r->nr && !err; i++) {
 		struct worker *w = &r->workers[i];
 		u32 *map_frame = NULL, *map_chain = NULL;
@@ -124,13 +184,39 @@ static int merge_workers(struct run *r, struct run_tables *ret)
 		if (!err)
 			err = chain_table_merge(&ret->chains, &w->shard.chains, map_frame,
 						&map_chain);
-		if (!err)
-			err = merge_state(r, w, map_frame, map_chain);
+		struct sink_part part = { w->state, map_frame, map_chain };
+		if (!err && ops->merge)
+			err = ops->merge(r->sink, &part, 1, r->nr);
 		free(map_frame);
 		free(map_chain);
-		frame_table_done(&w->shard.frames);
-		chain_table_done(&w->shard.chains);
 	}
+	return err;
+}
+
+static int merge_workers(struct run *r, struct run_tables *ret)
+{
+	if (r->seed)
+		return merge_round(r, ret);
+	struct merging m = { .r = r,
+			     .from = calloc(r->nr, sizeof(*m.from)),
+			     .chains = calloc(r->nr, sizeof(*m.chains)),
+			     .parts = calloc(r->nr, sizeof(*m.parts)),
+			     .map_frame = calloc(r->nr, sizeof(*m.map_frame)) };
+	int err = m.from && m.chains && m.parts && m.map_frame ? 0 : -ENOMEM;
+	for (unsigned i = 0; i < r->nr && !err; i++)
+		if (r->workers[i].nr_blocks)
+			m.from[m.nr++] = &r->workers[i];
+	if (!err)
+		err = m.nr > 1 ? merge_all(&m, ret)
+			       : take_tables(r, m.nr ? m.from[0] : &r->workers[0], ret);
+	for (u32 i = 0; i < m.nr; i++) {
+		free(m.map_frame[i]);
+		free(m.chains[i].map_chain);
+	}
+	free(m.from);
+	free(m.chains);
+	free(m.parts);
+	free(m.map_frame);
 	return err;
 }
 
@@ -159,6 +245,7 @@ static int run_blocks(struct run *r)
 
 static int run_all(struct run *r, struct diag *d)
 {
+	r->src->workers = r->nr;
 	int err = r->src->ops->prepare(r->src, r->sink->needs, d);
 	return err ? err : run_blocks(r);
 }

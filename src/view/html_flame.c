@@ -1,5 +1,6 @@
 #include "view/html_flame.h"
 #include "base/big.h"
+#include "base/par.h"
 #include "view/markup.h"
 #include "view/page.h"
 
@@ -25,6 +26,12 @@ struct out_point {
 	u32 bucket;
 };
 
+/* Nodes of the flame that are one node of the page. */
+struct left_out {
+	u32 lo, hi;
+	u32 node;
+};
+
 struct html {
 	const struct flame *flame;
 	struct strbuf blob;
@@ -39,6 +46,8 @@ struct html {
 	u64 unit; /* of weights */
 	u64 nr_joined;
 	u64 joined_weight;
+	unsigned workers;
+	VEC(struct left_out) left_out;
 };
 
 /* ---- bytes ---- */
@@ -100,25 +109,42 @@ static u64 class_start(u32 class)
 	return (1ull << top) | (u64)(class % STEPS) << (top - 6);
 }
 
-/* The weight that a node must have more of, so that no more than max_nodes have it: counted by class, not sorted. */
-static int weight_limit(const struct flame *f, const u64 *total, u32 max_nodes, u64 *ret)
+/* Numbers of nodes by class of weight, for each worker. */
+struct classes {
+	const struct flame *f;
+	const u64 *total;
+	u32 (*of)[NR_CLASSES];
+	u32 parts;
+};
+
+static int count_classes(void *ctx, unsigned worker, u32 part)
 {
+	const struct classes *c = ctx;
+	struct par_span span = par_span(c->f->nodes.nr, c->parts, part);
+	for (u64 i = span.lo; i < span.hi; i++)
+		c->of[worker][class_of(c->total[i])]++;
+	return 0;
+}
+
+/* The weight that a node must have more of, so that no more than max_nodes have it: counted by class, not sorted. */
+static int weight_limit(const struct html *h, const u64 *total, u32 max_nodes, u64 *ret)
+{
+	struct classes c = { .f = h->flame, .total = total, .parts = h->workers * 4 };
+	u32 class = NR_CLASSES;
 	*ret = 0;
-	if (f->nodes.nr <= max_nodes)
+	if (c.f->nodes.nr <= max_nodes)
 		return 0;
-	u32 *of = calloc(NR_CLASSES, sizeof(*of)), class = NR_CLASSES;
-	if (!of)
-		return -ENOMEM;
-	for (size_t i = 0; i < f->nodes.nr; i++)
-		of[class_of(total[i])]++;
-	for (u64 kept = 0; class > 1; class --) {
-		kept += of[class - 1];
+	c.of = calloc(h->workers, sizeof(*c.of));
+	int err = c.of ? par_each(h->workers, c.parts, count_classes, &c) : -ENOMEM;
+	for (u64 kept = 0; class > 1 && !err; class --) {
+		for (unsigned i = 0; i < h->workers; i++)
+			kept += c.of[i][class - 1];
 		if (kept > max_nodes)
 			break;
 	}
 	*ret = class < NR_CLASSES ? class_start(class) - 1 : UINT64_MAX;
-	free(of);
-	return 0;
+	free(c.of);
+	return err;
 }
 
 static int put_node(struct html *h, u32 depth, u32 frame)
@@ -141,8 +167,10 @@ static int close_node(struct html *h, u32 node, u32 depth, u64 limit, const u64 
 		if (!made && put_node(h, depth + 1, LEFT_OUT))
 			return -ENOMEM;
 		made = true;
-		for (u32 i = c; i < nodes[c].end; i++)
-			h->node_of[i] = (u32)h->nodes.nr - 1;
+		struct left_out *l = big_vec_push(&h->left_out);
+		if (!l)
+			return -ENOMEM;
+		*l = (struct left_out){ c, nodes[c].end, (u32)h->nodes.nr - 1 };
 		h->nr_joined += nodes[c].end - c;
 		h->joined_weight += total[c];
 	}
@@ -190,6 +218,18 @@ static int walk_nodes(struct html *h, const u64 *total, u64 limit)
 	return err;
 }
 
+static int send_left_out(void *ctx, unsigned worker, u32 part)
+{
+	struct html *h = ctx;
+	struct par_span span = par_span(h->left_out.nr, h->workers * 16, part);
+	for (u64 k = span.lo; k < span.hi; k++) {
+		struct left_out l = h->left_out.at[k];
+		for (u32 i = l.lo; i < l.hi; i++)
+			h->node_of[i] = l.node;
+	}
+	return 0;
+}
+
 static int choose_nodes(struct html *h, u32 max_nodes)
 {
 	const struct flame *f = h->flame;
@@ -199,11 +239,14 @@ static int choose_nodes(struct html *h, u32 max_nodes)
 	int err = total && h->node_of ? 0 : -ENOMEM;
 	if (!err) {
 		flame_add_self(f, UINT32_MAX, total);
-		flame_sum(f, total);
-		err = weight_limit(f, total, max_nodes, &limit);
+		err = flame_sum_on(f, total, h->workers);
 	}
 	if (!err)
+		err = weight_limit(h, total, max_nodes, &limit);
+	if (!err)
 		err = walk_nodes(h, total, limit);
+	if (!err)
+		err = par_each(h->workers, h->workers * 16, send_left_out, h);
 	big_free(total, size);
 	return err;
 }
@@ -230,13 +273,38 @@ static size_t order_size(const struct flame *f)
 	return (f->points.nr + 1) * sizeof(struct out_point);
 }
 
+static bool is_timed(const struct flame *f)
+{
+	return f->nr_sides == 1 && f->sides[0].last_ns > f->sides[0].first_ns;
+}
+
+static int keys_of_part(void *ctx, unsigned worker, u32 part)
+{
+	enum { AHEAD = 16 };
+	struct html *h = ctx;
+	const struct flame *f = h->flame;
+	const struct flame_side *side = &f->sides[0];
+	u64 span = side->last_ns - side->first_ns;
+	struct par_span points = par_span(f->points.nr, h->workers, part);
+	for (u64 i = points.lo; i < points.hi; i++) {
+		const struct flame_point *p = &f->points.at[i];
+		/* A sample without a time, among others that have one, is as old as the first of these. */
+		u64 since = p->time_ns > side->first_ns ? p->time_ns - side->first_ns : 0;
+		since = min(since, span);
+		if (i + AHEAD < points.hi)
+			__builtin_prefetch(&h->node_of[p[AHEAD].node]);
+		h->keys[i].node = h->node_of[p->node];
+		h->keys[i].bucket = h->bucket_ns ? (u32)(since / h->bucket_ns) : p->side;
+	}
+	return 0;
+}
+
 /* Two sides have no time in common: all of it is one bucket, which is the side's. */
 static int find_keys(struct html *h)
 {
-	enum { AHEAD = 16 };
 	const struct flame *f = h->flame;
 	const struct flame_side *side = &f->sides[0];
-	bool timed = f->nr_sides == 1 && side->last_ns > side->first_ns;
+	bool timed = is_timed(f);
 	/* From the first to the last, which may be all that a word holds: one more would be none. */
 	u64 span = timed ? side->last_ns - side->first_ns : 0;
 	h->bucket_ns = timed ? max(round_up(span / MAX_BUCKETS + 1), f->resolution_ns) : 0;
@@ -244,17 +312,7 @@ static int find_keys(struct html *h)
 	h->keys = big_grow(NULL, 0, keys_size(f));
 	if (!h->keys || f->points.nr >= UINT32_MAX)
 		return -ENOMEM;
-	for (size_t i = 0; i < f->points.nr; i++) {
-		const struct flame_point *p = &f->points.at[i];
-		/* A sample without a time, among others that have one, is as old as the first of these. */
-		u64 since = p->time_ns > side->first_ns ? p->time_ns - side->first_ns : 0;
-		since = min(since, span);
-		if (i + AHEAD < f->points.nr)
-			__builtin_prefetch(&h->node_of[p[AHEAD].node]);
-		h->keys[i].node = h->node_of[p->node];
-		h->keys[i].bucket = timed ? (u32)(since / h->bucket_ns) : p->side;
-	}
-	return 0;
+	return par_each(h->workers, h->workers, keys_of_part, h);
 }
 
 /* From numbers of keys, each two places behind its own, to where each one's first goes, one place behind. */
@@ -531,7 +589,8 @@ static void put_part(const struct page_part *p, struct strbuf *to)
 int html_flame(const struct flame *f, const struct html_flame_opts *o, struct strbuf *to,
 	       struct html_flame_stats *stats)
 {
-	struct html h = { .flame = f };
+	enum { LEAST_NODES = 1 << 16 };
+	struct html h = { .flame = f, .workers = par_workers(o->workers, f->nodes.nr, LEAST_NODES) };
 	strbuf_init(&h.blob);
 	int err = fill_blob(&h, o);
 	if (!err) {
@@ -552,5 +611,6 @@ int html_flame(const struct flame *f, const struct html_flame_opts *o, struct st
 	big_free(h.order, order_size(f));
 	big_free(h.starts, (h.nodes.nr + 3) * sizeof(*h.starts));
 	big_vec_free(&h.nodes);
+	big_vec_free(&h.left_out);
 	return err;
 }

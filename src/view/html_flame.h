@@ -27,6 +27,7 @@ struct html_flame_opts {
 	const char *title;
 	u32 max_nodes; /* 0: as many as a browser draws without effort; the lightest branches are joined beyond */
 	u32 max_points; /* 0: the same; times become coarser beyond */
+	unsigned workers; /* 0: one for each CPU */
 };
 
 struct html_flame_stats {

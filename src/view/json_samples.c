@@ -144,7 +144,7 @@ static int block_done(struct sink *k, void *state, u64 seq)
 	int err = st->text.err;
 	if (!err && st->text.len) {
 		size_t skip = js->nr ? 0 : 1; /* no comma before the first */
-		strbuf_add(js->out, st->text.data + skip, st->text.len - skip);
+		strbuf_pass(js->out, st->text.data + skip, st->text.len - skip);
 		err = js->out->err;
 	}
 	js->nr += st->nr;

@@ -150,17 +150,17 @@ int text_open_write(struct text_events *te, struct text_shard *sh)
 			err = indent_of(te, f, &depth);
 			if (err || !depth)
 				break;
-			strbuf_add(te->out, sh->text.data + done, f->at - done);
+			strbuf_pass(te->out, sh->text.data + done, f->at - done);
 			strbuf_fill(te->out, ' ', depth * FUNCTION_INDENT);
 			done = f->at;
 			break;
 		case FIX_BETWEEN:
-			strbuf_add(te->out, sh->text.data + done, f->at - done);
+			strbuf_pass(te->out, sh->text.data + done, f->at - done);
 			te->o.between(te->o.ctx, f->time, te->out);
 			done = f->at;
 			break;
 		case FIX_DIFF:
-			strbuf_add(te->out, sh->text.data + done, f->at - done);
+			strbuf_pass(te->out, sh->text.data + done, f->at - done);
 			if (te->has_last)
 				text_line_add_diff(&te->o, f->time, te->last_time, te->out);
 			else

@@ -536,7 +536,7 @@ static int hand_out(const struct text_samples_outs *outs, struct text_state *st)
 		struct strbuf *text = &st->texts[i];
 		err = text->err;
 		if (!err)
-			strbuf_add(&outs->at[i], text->data, text->len);
+			strbuf_pass(&outs->at[i], text->data, text->len);
 		if (!err)
 			err = outs->at[i].err;
 		outs->counts[i] += st->counts[i];
@@ -555,7 +555,7 @@ static int block_done(struct sink *k, void *state, u64 seq)
 	int err = st->text.err;
 	if (!err && st->text.len) {
 		size_t skip = ts->o.json && !ts->o.so_far->any ? 2 : 0;
-		strbuf_add(ts->out, st->text.data + skip, st->text.len - skip);
+		strbuf_pass(ts->out, st->text.data + skip, st->text.len - skip);
 		ts->o.so_far->any = true;
 		err = ts->out->err;
 	}

@@ -1,8 +1,10 @@
 #include "view/text_table.h"
+#include "base/par.h"
 #include "base/printable.h"
 #include "view/text_tree.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -311,12 +313,35 @@ static int separated(const struct table *t, const struct text_table_style *style
 
 /* ---- all ---- */
 
+/* What a worker needs for itself. */
+struct pen {
+	struct strbuf cell;
+	struct tree tree;
+	void *ctx; /* of table.tree_of */
+};
+
+/* Rows become texts on several threads; the texts are added in the order of the rows. */
+struct rows {
+	const struct table *t;
+	const struct text_table_style *style;
+	struct strbuf *to;
+	u32 *widths;
+	u32 *shown; /* numbers of the rows that are not hidden */
+	u32 nr;
+	struct pen *pens;
+	unsigned workers;
+	struct strbuf *texts; /* [shown], of rows that are ready before their turn */
+	bool *ready;
+	u32 next; /* whose turn it is */
+	pthread_mutex_t lock; /* of texts, ready, next and to */
+};
+
 static int row_graph(const struct table *t, size_t row, const struct text_table_style *style,
-		     struct tree *tree, struct strbuf *to)
+		     struct pen *pen, struct strbuf *to)
 {
-	int err = t->tree_of ? t->tree_of(t->ctx, row, tree) : 0;
+	int err = t->tree_of ? t->tree_of(pen->ctx, row, &pen->tree) : 0;
 	if (!err && t->tree_of)
-		text_tree(tree, t->total,
+		text_tree(&pen->tree, t->total,
 			  &(struct text_tree_style){ .indent = TREE_INDENT,
 						     .form = style->graph,
 						     .value = style->value,
@@ -326,31 +351,113 @@ static int row_graph(const struct table *t, size_t row, const struct text_table_
 	return err;
 }
 
+static int add_row(const struct rows *r, size_t row, struct pen *pen, struct strbuf *to)
+{
+	const struct table *t = r->t;
+	(t->nr_levels ? level_row : aligned_row)(t, row, r->widths, &pen->cell, to);
+	if (t->nr_levels && all_hidden_below(t, row, r->style))
+		say_hidden(t, row, r->widths, r->style, to);
+	int err = row_graph(t, row, r->style, pen, to);
+	return err ? err : to->err ? to->err : pen->cell.err;
+}
+
+/* Adds this text, and those behind it that have waited for it. */
+static int take_turn(struct rows *r, u32 index, const struct strbuf *text)
+{
+	pthread_mutex_lock(&r->lock);
+	r->texts[index] = *text;
+	r->ready[index] = true;
+	for (; r->next < r->nr && r->ready[r->next]; r->next++) {
+		struct strbuf *s = &r->texts[r->next];
+		strbuf_add(r->to, s->data, s->len);
+		strbuf_done(s);
+	}
+	int err = r->to->err;
+	pthread_mutex_unlock(&r->lock);
+	return err;
+}
+
+static int write_row(void *ctx, unsigned worker, u32 index)
+{
+	struct rows *r = ctx;
+	struct pen *pen = &r->pens[worker];
+	if (r->workers == 1)
+		return add_row(r, r->shown[index], pen, r->to);
+	struct strbuf text;
+	strbuf_init(&text);
+	text.screen = r->to->screen;
+	int err = add_row(r, r->shown[index], pen, &text);
+	if (!err)
+		return take_turn(r, index, &text);
+	strbuf_done(&text);
+	return err;
+}
+
+static int get_pens(struct rows *r)
+{
+	const struct table *t = r->t;
+	r->pens = calloc(r->workers, sizeof(*r->pens));
+	for (unsigned i = 0; r->pens && i < r->workers; i++) {
+		struct pen *pen = &r->pens[i];
+		strbuf_init(&pen->cell);
+		pen->cell.screen = r->to->screen;
+		tree_init(&pen->tree);
+		pen->ctx = i ? t->ctx_new(t->ctx) : t->ctx;
+		if (i && !pen->ctx)
+			return -ENOMEM;
+	}
+	return r->pens ? 0 : -ENOMEM;
+}
+
+static int get_rows(struct rows *r)
+{
+	const struct table *t = r->t;
+	r->widths = calloc(t->columns.nr + 1, sizeof(*r->widths));
+	r->shown = calloc(t->nr_rows + 1, sizeof(*r->shown));
+	if (!r->widths || !r->shown)
+		return -ENOMEM;
+	for (size_t row = 0; row < t->nr_rows; row++)
+		if (!hidden(t, row, r->style))
+			r->shown[r->nr++] = (u32)row;
+	r->workers = t->tree_of && t->ctx_new ? max(min(t->workers, r->nr), 1u) : 1;
+	r->texts = calloc((size_t)r->nr + 1, sizeof(*r->texts));
+	r->ready = calloc((size_t)r->nr + 1, sizeof(*r->ready));
+	if (!r->texts || !r->ready)
+		return -ENOMEM;
+	return get_pens(r);
+}
+
+static void drop_rows(struct rows *r)
+{
+	for (unsigned i = 0; r->pens && i < r->workers; i++) {
+		struct pen *pen = &r->pens[i];
+		if (i && pen->ctx)
+			r->t->ctx_free(pen->ctx);
+		strbuf_done(&pen->cell);
+		tree_done(&pen->tree);
+	}
+	for (u32 i = r->next; i < r->nr && r->ready; i++)
+		if (r->ready[i])
+			strbuf_done(&r->texts[i]);
+	free(r->pens);
+	free(r->widths);
+	free(r->shown);
+	free(r->texts);
+	free(r->ready);
+}
+
 int text_table(const struct table *t, const struct text_table_style *style, struct strbuf *to)
 {
 	if (style->separator)
 		return separated(t, style, to);
-	u32 *widths = calloc(t->columns.nr + 1, sizeof(*widths));
-	struct strbuf cell;
-	struct tree tree;
-	strbuf_init(&cell);
-	cell.screen = to->screen;
-	tree_init(&tree);
-	int err = widths ? text_table_widths(t, to->screen, widths) : -ENOMEM;
+	struct rows r = { .t = t, .style = style, .to = to, .lock = PTHREAD_MUTEX_INITIALIZER };
+	int err = get_rows(&r);
+	if (!err)
+		err = text_table_widths(t, to->screen, r.widths);
 	if (!err && style->header)
-		(t->nr_levels ? level_header : header)(t, widths, to);
-	for (size_t row = 0; row < t->nr_rows && !err; row++) {
-		if (hidden(t, row, style))
-			continue;
-		(t->nr_levels ? level_row : aligned_row)(t, row, widths, &cell, to);
-		if (t->nr_levels && all_hidden_below(t, row, style))
-			say_hidden(t, row, widths, style, to);
-		err = row_graph(t, row, style, &tree, to);
-		if (!err)
-			err = to->err ? to->err : cell.err;
-	}
-	free(widths);
-	strbuf_done(&cell);
-	tree_done(&tree);
+		(t->nr_levels ? level_header : header)(t, r.widths, to);
+	if (!err)
+		err = par_each(r.workers, r.nr, write_row, &r);
+	drop_rows(&r);
 	return err;
 }

@@ -18,7 +18,7 @@ struct text_table_style {
 	bool hide_own;
 };
 
-/* 0 or the sticky error of `to`. Rows are rendered one by one: trees never lie in memory together. */
+/* 0 or the sticky error of `to`. A row's tree is dropped when its text is there, and the text when all before it were added. */
 int text_table(const struct table *t, const struct text_table_style *style,
 	       struct strbuf *to) must_check;
 

@@ -194,6 +194,7 @@ static int render(struct flame_job *j, struct strbuf *to)
 		err = html_flame(&j->flame,
 				 &(struct html_flame_opts){
 					 .title = strbuf_cstr(&title),
+					 .workers = (unsigned)j->o->workers,
 					 .max_nodes = (u32)min(j->o->max_nodes, (u64)1 << 30) },
 				 to, &st);
 		j->nr_nodes = st.nr_nodes;

@@ -199,13 +199,15 @@ static int sample_feed(struct sink *k, void *state, const struct batch *b)
 	return 0;
 }
 
-static int sample_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
+static int sample_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers)
 {
-	struct ftrace_samples *s = state;
 	(void)k;
-	(void)map_chain;
-	for (size_t i = 0; map_frame && i < s->all.nr; i++)
-		s->all.at[i].leaf = map_frame[s->all.at[i].leaf];
+	(void)workers;
+	for (u32 i = 0; i < nr; i++) {
+		struct ftrace_samples *s = parts[i].state;
+		for (size_t at = 0; parts[i].map_frame && at < s->all.nr; at++)
+			s->all.at[at].leaf = parts[i].map_frame[s->all.at[at].leaf];
+	}
 	return 0;
 }
 

@@ -37,6 +37,7 @@ static void configure(struct report *r)
 	bool history = o->branch_history && has_branches(r);
 	cfg->branches = o->branches && !history && !o->mem_mode && has_branches(r);
 	cfg->by_weight = o->mem_mode;
+	cfg->workers = (unsigned)o->workers;
 	chains = (chains && !cfg->branches) || history;
 	if (!chains && o->graph.given && !o->graph.off) {
 		diag_warn(&r->app->diag,

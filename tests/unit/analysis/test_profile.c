@@ -8,6 +8,8 @@
  *  - sorted by task, a task is one row however often it was renamed, under its last name;
  *  - a graph joins chains function by function; a node runs on while nothing ends and nothing branches off; branches under the
  *    limit are left out.
+ *
+ * However many workers fold them.
  */
 #include "analysis/profile.h"
 #include "base/dict.h"
@@ -425,6 +427,10 @@ static void make_config(struct profile_config *c)
 				      .min_percent = limits[rnd() % 4] };
 	memcpy(c->keys, sets[set], sizeof(sets[set]));
 	c->order = rnd() % 2 ? PROFILE_CALLER : PROFILE_CALLEE;
+	/* Mostly one: threads take longer to start than these profiles to make. */
+	static const unsigned workers[] = { 1, 1, 1, 1, 1, 2, 3, 7 };
+	c->workers = workers[rnd() % ARRAY_SIZE(workers)];
+	c->worker_least = 1;
 }
 
 static u32 frame_in(struct shard *sh, const struct world *w, u32 func)
@@ -470,20 +476,30 @@ static void feed(struct profile *p, const struct world *w, struct run_tables *ru
 		if (k->ops->feed(k, state[at], &(struct batch){ .samples = &s, .nr = 1 }))
 			abort();
 	}
+	struct sink_part parts[SHARDS] = { 0 };
+	struct chain_part chains[SHARDS] = { 0 };
+	u32 *map_frame[SHARDS] = { 0 };
 	run->frames = shards[0].frames;
-	run->chains = shards[0].chains;
-	if (k->ops->merge(k, state[0], NULL, NULL))
-		abort();
-	for (u32 i = 1; i < SHARDS; i++) {
-		u32 *map_frame, *map_chain;
-		if (frame_table_merge(&run->frames, &shards[i].frames, &map_frame) ||
-		    chain_table_merge(&run->chains, &shards[i].chains, map_frame, &map_chain) ||
-		    k->ops->merge(k, state[i], map_frame, map_chain))
+	for (u32 i = 1; i < SHARDS; i++)
+		if (frame_table_merge(&run->frames, &shards[i].frames, &map_frame[i]))
 			abort();
-		free(map_frame);
-		free(map_chain);
-		frame_table_done(&shards[i].frames);
+	for (u32 i = 0; i < SHARDS; i++)
+		chains[i] =
+			(struct chain_part){ .from = &shards[i].chains, .map_frame = map_frame[i] };
+	if (chain_tables_merge(&run->chains, chains, SHARDS, w->cfg.workers))
+		abort();
+	for (u32 i = 0; i < SHARDS; i++)
+		parts[i] = (struct sink_part){ .state = state[i],
+					       .map_frame = map_frame[i],
+					       .map_chain = chains[i].map_chain };
+	if (k->ops->merge(k, parts, SHARDS, w->cfg.workers))
+		abort();
+	for (u32 i = 0; i < SHARDS; i++) {
+		free(map_frame[i]);
+		free(chains[i].map_chain);
 		chain_table_done(&shards[i].chains);
+		if (i)
+			frame_table_done(&shards[i].frames);
 	}
 	for (u32 i = 0; i < SHARDS; i++)
 		k->ops->shard_free(k, state[i]);
@@ -496,8 +512,9 @@ static void make_config_text(const struct world *w)
 	printf("# keys");
 	for (u32 i = 0; i < w->cfg.nr_keys; i++)
 		printf(" %d", w->cfg.keys[i]);
-	printf(", children %d, graph %d, order %d, limit %g, %u samples\n", w->cfg.children,
-	       w->cfg.graph, w->cfg.order, w->cfg.min_percent, w->nr);
+	printf(", children %d, graph %d, order %d, limit %g, %u samples, %u workers\n",
+	       w->cfg.children, w->cfg.graph, w->cfg.order, w->cfg.min_percent, w->nr,
+	       w->cfg.workers);
 }
 
 static bool one_round(struct world *w)

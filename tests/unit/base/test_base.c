@@ -224,6 +224,58 @@ static void test_par(void)
 	ok(par_cpus() >= 1, "at least one CPU");
 }
 
+struct visits {
+	atomic_uint *seen; /* [index] */
+	atomic_bool busy[16]; /* [worker] */
+	atomic_uint wrong;
+	unsigned workers;
+	u32 fails; /* at this index */
+};
+
+static int visit(void *ctx, unsigned worker, u32 index)
+{
+	struct visits *v = ctx;
+	if (worker >= v->workers || atomic_exchange(&v->busy[worker], true))
+		atomic_fetch_add(&v->wrong, 1);
+	atomic_fetch_add(&v->seen[index], 1);
+	atomic_store(&v->busy[worker], false);
+	return index == v->fails ? -EIO : 0;
+}
+
+static void test_par_each(void)
+{
+	enum { NR = 1000 };
+	static const unsigned workers[] = { 1, 2, 3, 16 };
+	for (size_t i = 0; i < ARRAY_SIZE(workers); i++) {
+		atomic_uint seen[NR] = { 0 };
+		struct visits v = { .seen = seen, .workers = workers[i], .fails = NR };
+		u32 once = 0;
+		ok(!par_each(workers[i], NR, visit, &v), "%u workers take all", workers[i]);
+		for (u32 k = 0; k < NR; k++)
+			once += seen[k] == 1;
+		is_u64(once, NR, "each once");
+		is_u64(v.wrong, 0, "one at a time for each worker");
+		v.fails = 7;
+		ok(par_each(workers[i], NR, visit, &v) == -EIO, "an error comes back");
+		ok(seen[NR - 1] == 1, "and ends it");
+	}
+	ok(!par_each(4, 0, visit, NULL), "nothing to do");
+	is_u64(par_workers(16, 1000, 100), 10, "as many as have enough to do");
+	is_u64(par_workers(4, 1000, 100), 4, "no more than asked for");
+	is_u64(par_workers(4, 0, 100), 1, "but one");
+	bool good = true;
+	for (u32 nr = 0; nr < 40; nr++) {
+		u64 at = 0;
+		for (u32 part = 0; part < 7; part++) {
+			struct par_span s = par_span(nr, 7, part);
+			good &= s.lo == at && s.hi - s.lo <= nr / 7 + 1;
+			at = s.hi;
+		}
+		good &= at == nr;
+	}
+	ok(good, "spans follow each other and are all of it");
+}
+
 int main(void)
 {
 	test_num();
@@ -234,5 +286,6 @@ int main(void)
 	test_bytes();
 	test_diag();
 	test_par();
+	test_par_each();
 	return done_testing();
 }

@@ -103,12 +103,17 @@ static int fill_frames(struct frame_table *f, struct chain_table *c, u32 seed)
 
 static int merge(struct frame_table f[2], struct chain_table c[2])
 {
-	u32 *map_frame = NULL, *map_chain = NULL;
+	u32 *map_frame = NULL;
+	struct chain_part parts[2] = { { .from = &c[0] }, { .from = &c[1] } };
+	struct chain_table all = { 0 };
 	int err = frame_table_merge(&f[0], &f[1], &map_frame);
+	parts[1].map_frame = map_frame;
 	if (!err)
-		err = chain_table_merge(&c[0], &c[1], map_frame, &map_chain);
+		err = chain_tables_merge(&all, parts, 2, 1);
+	chain_table_done(&all);
+	free(parts[0].map_chain);
+	free(parts[1].map_chain);
 	free(map_frame);
-	free(map_chain);
 	return err;
 }
 

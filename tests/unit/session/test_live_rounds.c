@@ -426,10 +426,10 @@ static int watch_feed(struct sink *k, void *state, const struct batch *b)
 	return w->inner ? w->inner->ops->feed(w->inner, state, b) : 0;
 }
 
-static int watch_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
+static int watch_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers)
 {
 	struct watching *w = container_of(k, struct watching, sink);
-	return w->inner ? w->inner->ops->merge(w->inner, state, map_frame, map_chain) : 0;
+	return w->inner ? w->inner->ops->merge(w->inner, parts, nr, workers) : 0;
 }
 
 static void watch_free(struct sink *k, void *state)

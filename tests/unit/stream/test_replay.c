@@ -84,13 +84,15 @@ static int lines_feed(struct sink *k, void *state, const struct batch *b)
 	return 0;
 }
 
-static int lines_merge(struct sink *k, void *state, const u32 *map_frame, const u32 *map_chain)
+static int lines_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers)
 {
 	struct lines *l = container_of(k, struct lines, sink);
-	struct lines_shard *own = state;
-	vec_for_each (&own->own, line)
-		*vec_push(&l->all) = *line;
-	own->own.nr = 0;
+	for (u32 i = 0; i < nr; i++) {
+		struct lines_shard *own = parts[i].state;
+		vec_for_each (&own->own, line)
+			*vec_push(&l->all) = *line;
+		own->own.nr = 0;
+	}
 	return 0;
 }
 

@@ -1,0 +1,511 @@
+#include "analysis/flame_impl.h"
+#include "base/big.h"
+#include "base/par.h"
+#include "model/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_POINTS = 2 << 20, LEAST_TO_JOIN = MAX_POINTS / 16 };
+enum { KEPT_STACKS = 2 << 20 }; /* at most, from one generation of ids to the next */
+
+static void stacks_done(struct flame_stacks *s)
+{
+	vec_free(&s->tasks);
+	dict_done(&s->task_of);
+	big_vec_free(&s->entries);
+	big_vec_free(&s->by_chain.list);
+	big_vec_free(&s->by_leaf.list);
+	big_vec_free(&s->points);
+}
+
+static s64 task_at(struct flame_stacks *s, s32 pid, s32 tid, u32 comm)
+{
+	u32 fresh = (u32)s->tasks.nr, got;
+	int err = dict_add(&s->task_of, (u64)(u32)tid << 32 | comm, fresh, &got);
+	if (err)
+		return err;
+	if (got == fresh) {
+		struct flame_seen_task *t = vec_push(&s->tasks);
+		if (!t)
+			return -ENOMEM;
+		*t = (struct flame_seen_task){ .pid = pid, .tid = tid, .comm = comm };
+	}
+	return got;
+}
+
+/* The head of the list of entries, made to reach that far. */
+static u32 *head_of(struct flame_stacks *s, u32 leaf, u32 chain)
+{
+	struct flame_heads *h = chain ? &s->by_chain : &s->by_leaf;
+	size_t id = chain ? chain : leaf;
+	if (unlikely(id >= h->list.nr)) {
+		if (!big_vec_reserve(&h->list, id + 1))
+			return NULL;
+		memset(h->list.at + h->list.nr, 0, (h->list.cap - h->list.nr) * sizeof(*h->list.at));
+		h->list.nr = h->list.cap;
+	}
+	return &h->list.at[id];
+}
+
+static s64 entry_at(struct flame_stacks *s, u32 event, u32 task, u32 leaf, u32 chain)
+{
+	u32 *head = head_of(s, leaf, chain);
+	if (!head)
+		return -ENOMEM;
+	for (u32 at = *head, *link = head; at; link = &s->entries.at[at - 1].next, at = *link) {
+		struct flame_entry *e = &s->entries.at[at - 1];
+		if (e->task != task || e->event != event)
+			continue;
+		/* To the front: events without a place are one list, in which few are asked for at a time. */
+		*link = e->next;
+		e->next = *head;
+		*head = at;
+		return at - 1;
+	}
+	struct flame_entry *e = big_vec_push(&s->entries);
+	if (!e || s->entries.nr >= UINT32_MAX)
+		return -ENOMEM;
+	*e = (struct flame_entry){
+		.event = event, .task = task, .leaf = leaf, .chain = chain, .next = *head
+	};
+	*head = (u32)s->entries.nr;
+	return (s64)s->entries.nr - 1;
+}
+
+static int by_entry(const void *l, const void *r)
+{
+	const struct flame_point *a = l, *b = r;
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static void sift_down(struct flame_point *at, size_t from, size_t nr)
+{
+	struct flame_point p = at[from];
+	for (size_t child; (child = from * 2 + 1) < nr; from = child) {
+		child += child + 1 < nr && by_entry(&at[child], &at[child + 1]) < 0;
+		if (by_entry(&p, &at[child]) >= 0)
+			break;
+		at[from] = at[child];
+	}
+	at[from] = p;
+}
+
+/* In place: qsort() takes as much memory again. */
+static void sort_points(struct flame_point *at, size_t nr)
+{
+	for (size_t i = nr / 2; i--;)
+		sift_down(at, i, nr);
+	for (size_t i = nr; i-- > 1;) {
+		struct flame_point last = at[i];
+		at[i] = at[0];
+		at[0] = last;
+		sift_down(at, 0, i);
+	}
+}
+
+/* Joins points of one stack that are close in time, more and more coarsely, until half of them are gone. */
+static void join_points(struct flame_stacks *s)
+{
+	size_t most = s->points.nr / 2;
+	sort_points(s->points.at, s->points.nr);
+	for (s->shift = max(s->shift, 16u); s->shift < 63; s->shift++) {
+		size_t to = 0;
+		for (size_t i = 0; i < s->points.nr; i++) {
+			struct flame_point p = s->points.at[i], *last = &s->points.at[to - !!to];
+			p.time_ns = p.time_ns >> s->shift << s->shift;
+			if (to && last->node == p.node && last->time_ns == p.time_ns) {
+				last->period += p.period;
+				last->count += p.count;
+			} else {
+				s->points.at[to++] = p;
+			}
+		}
+		s->points.nr = to;
+		if (to <= most)
+			return;
+	}
+}
+
+static int add_point(struct flame_stacks *s, struct flame_point p)
+{
+	if (!big_vec_reserve(&s->points, s->points.nr + 1))
+		return -ENOMEM;
+	s->points.at[s->points.nr++] = p;
+	return 0;
+}
+
+static int flame_shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	*state = calloc(1, sizeof(struct flame_stacks));
+	return *state ? 0 : -ENOMEM;
+}
+
+/* Brings on its way what entry_at() will look at: first the head of the list, later the first entry. */
+static void fetch_head(const struct flame_stacks *s, u32 chain)
+{
+	if (chain && chain < s->by_chain.list.nr)
+		__builtin_prefetch(&s->by_chain.list.at[chain]);
+}
+
+static void fetch_entry(const struct flame_stacks *s, u32 chain)
+{
+	if (chain && chain < s->by_chain.list.nr && s->by_chain.list.at[chain])
+		__builtin_prefetch(&s->entries.at[s->by_chain.list.at[chain] - 1]);
+}
+
+/* Memory is that of all shards, however many there are. */
+static void limit_points(struct flame_sink *f, struct flame_stacks *s, size_t before)
+{
+	size_t added = s->points.nr - before;
+	size_t all = atomic_fetch_add_explicit(&f->nr_points, added, memory_order_relaxed) + added;
+	if (likely(all < MAX_POINTS) || s->points.nr < LEAST_TO_JOIN)
+		return;
+	before = s->points.nr;
+	join_points(s);
+	atomic_fetch_sub_explicit(&f->nr_points, before - s->points.nr, memory_order_relaxed);
+}
+
+static int flame_feed(struct sink *k, void *state, const struct batch *b)
+{
+	struct flame_stacks *s = state;
+	s32 last_tid = -2;
+	u32 last_comm = 0, task = 0;
+	size_t before = s->points.nr;
+	for (size_t i = 0; i < b->nr; i++)
+		fetch_head(s, b->samples[i].chain);
+	for (size_t i = 0; i < b->nr; i++)
+		fetch_entry(s, b->samples[i].chain);
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct sample *from = &b->samples[i];
+		if (from->tid != last_tid || from->comm != last_comm) {
+			s64 got = task_at(s, from->pid, from->tid, from->comm);
+			if (got < 0)
+				return (int)got;
+			task = (u32)got;
+			last_tid = from->tid;
+			last_comm = from->comm;
+		}
+		s64 entry = entry_at(s, from->event, task, from->chain ? FRAME_NONE : from->leaf,
+				     from->chain);
+		int err = entry < 0 ? (int)entry
+				    : add_point(s, (struct flame_point){ .time_ns = from->time_ns,
+									 .period = from->period,
+									 .node = (u32)entry,
+									 .count = 1 });
+		if (err)
+			return err;
+	}
+	limit_points(container_of(k, struct flame_sink, sink), s, before);
+	return 0;
+}
+
+/* Stacks of all shards, on their way into one. */
+struct merging {
+	struct flame_stacks *to;
+	const struct sink_part *parts;
+	u32 **task_map, **entry_map; /* [shard] */
+	u32 *nr_entries; /* [shard] */
+	size_t *first_point; /* [shard] */
+};
+
+static int merge_tasks(struct merging *m, u32 shard)
+{
+	const struct flame_stacks *from = m->parts[shard].state;
+	u32 *map = m->task_map[shard] = calloc(from->tasks.nr + 1, sizeof(*map));
+	if (!map)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->tasks.nr; i++) {
+		const struct flame_seen_task *t = &from->tasks.at[i];
+		s64 task = task_at(m->to, t->pid, t->tid, t->comm);
+		if (task < 0)
+			return (int)task;
+		map[i] = (u32)task;
+	}
+	return 0;
+}
+
+/* An entry's numbers become those of the run. */
+static int translate_entries(void *ctx, unsigned worker, u32 shard)
+{
+	struct merging *m = ctx;
+	const struct sink_part *part = &m->parts[shard];
+	struct flame_stacks *from = part->state;
+	vec_for_each (&from->entries, e) {
+		e->task = m->task_map[shard][e->task];
+		e->leaf = part->map_frame ? part->map_frame[e->leaf] : e->leaf;
+		e->chain = part->map_chain ? part->map_chain[e->chain] : e->chain;
+	}
+	return 0;
+}
+
+static const struct flame_entry *entry_of(const struct merging *m, u32 shard, u32 item)
+{
+	return &((const struct flame_stacks *)m->parts[shard].state)->entries.at[item];
+}
+
+static u64 entry_key(void *ctx, u32 shard, u32 item)
+{
+	const struct flame_entry *e = entry_of(ctx, shard, item);
+	return hash_seeded(((u64)e->chain << 32 | e->leaf) ^ ((u64)e->task << 17 | e->event),
+			   hash_seed());
+}
+
+static bool same_entry(void *ctx, u32 shard, u32 item, u32 other_shard, u32 other)
+{
+	const struct flame_entry *a = entry_of(ctx, shard, item),
+				 *b = entry_of(ctx, other_shard, other);
+	return a->chain == b->chain && a->leaf == b->leaf && a->task == b->task &&
+	       a->event == b->event;
+}
+
+static int entry_room(void *ctx, u32 nr, u64 size)
+{
+	struct merging *m = ctx;
+	if (!big_vec_reserve(&m->to->entries, nr))
+		return -ENOMEM;
+	m->to->entries.nr = nr;
+	return 0;
+}
+
+static void put_entry(void *ctx, u32 shard, u32 item, u32 to, u64 at, bool fresh)
+{
+	const struct merging *m = ctx;
+	m->entry_map[shard][item] = to;
+	if (fresh)
+		m->to->entries.at[to] = *entry_of(m, shard, item);
+}
+
+static int copy_points(void *ctx, unsigned worker, u32 shard)
+{
+	struct merging *m = ctx;
+	struct flame_stacks *from = m->parts[shard].state;
+	struct flame_point *to = m->to->points.at + m->first_point[shard];
+	for (size_t i = 0; i < from->points.nr; i++) {
+		to[i] = from->points.at[i];
+		to[i].node = m->entry_map[shard][to[i].node];
+	}
+	big_vec_free(&from->points);
+	return 0;
+}
+
+static int merge_points(struct merging *m, u32 nr, unsigned workers)
+{
+	size_t sum = 0;
+	for (u32 i = 0; i < nr; i++) {
+		const struct flame_stacks *from = m->parts[i].state;
+		m->first_point[i] = sum;
+		sum += from->points.nr;
+		m->to->shift = max(m->to->shift, from->shift);
+	}
+	if (!big_vec_reserve(&m->to->points, sum))
+		return -ENOMEM;
+	m->to->points.nr = sum;
+	return par_each(workers, nr, copy_points, m);
+}
+
+static int merge_stacks(struct merging *m, u32 nr, unsigned workers)
+{
+	int err = 0;
+	for (u32 i = 0; i < nr && !err; i++) {
+		m->nr_entries[i] = (u32)((const struct flame_stacks *)m->parts[i].state)->entries.nr;
+		m->entry_map[i] = calloc((size_t)m->nr_entries[i] + 1, sizeof(u32));
+		err = m->entry_map[i] ? merge_tasks(m, i) : -ENOMEM;
+	}
+	if (!err)
+		err = par_each(workers, nr, translate_entries, m);
+	if (!err)
+		err = merge_shards(&(struct merge){ .workers = workers,
+						    .nr_shards = nr,
+						    .nr = m->nr_entries,
+						    .ctx = m,
+						    .key = entry_key,
+						    .same = same_entry,
+						    .room = entry_room,
+						    .put = put_entry });
+	return err ? err : merge_points(m, nr, workers);
+}
+
+/* One shard, beside what is there of rounds before. */
+static int add_stacks(struct flame_stacks *to, const struct sink_part *part)
+{
+	struct flame_stacks *from = part->state;
+	_cleanup_free_ u32 *entry_map = malloc((from->entries.nr + 1) * sizeof(*entry_map));
+	if (!entry_map)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->entries.nr; i++) {
+		const struct flame_entry *e = &from->entries.at[i];
+		const struct flame_seen_task *t = &from->tasks.at[e->task];
+		s64 task = task_at(to, t->pid, t->tid, t->comm);
+		s64 entry =
+			task < 0 ? task
+				 : entry_at(to, e->event, (u32)task,
+					    part->map_frame ? part->map_frame[e->leaf] : e->leaf,
+					    part->map_chain ? part->map_chain[e->chain] : e->chain);
+		if (entry < 0)
+			return (int)entry;
+		entry_map[i] = (u32)entry;
+	}
+	if (!big_vec_reserve(&to->points, to->points.nr + from->points.nr))
+		return -ENOMEM;
+	vec_for_each (&from->points, p) {
+		p->node = entry_map[p->node];
+		to->points.at[to->points.nr++] = *p;
+	}
+	big_vec_free(&from->points);
+	to->shift = max(to->shift, from->shift);
+	return 0;
+}
+
+static int flame_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers)
+{
+	struct flame_sink *f = container_of(k, struct flame_sink, sink);
+	if (nr == 1 && (f->all.entries.nr || parts[0].map_frame))
+		return add_stacks(&f->all, &parts[0]);
+	if (nr == 1) {
+		struct flame_stacks *from = parts[0].state;
+		stacks_done(&f->all);
+		f->all = *from;
+		*from = (struct flame_stacks){ 0 };
+		return 0;
+	}
+	struct merging m = { .to = &f->all,
+			     .parts = parts,
+			     .task_map = calloc(nr, sizeof(*m.task_map)),
+			     .entry_map = calloc(nr, sizeof(*m.entry_map)),
+			     .nr_entries = calloc(nr, sizeof(*m.nr_entries)),
+			     .first_point = calloc(nr, sizeof(*m.first_point)) };
+	int err = m.task_map && m.entry_map && m.nr_entries && m.first_point
+			  ? merge_stacks(&m, nr, workers)
+			  : -ENOMEM;
+	for (u32 i = 0; i < nr; i++) {
+		free(m.task_map ? m.task_map[i] : NULL);
+		free(m.entry_map ? m.entry_map[i] : NULL);
+	}
+	free(m.task_map);
+	free(m.entry_map);
+	free(m.nr_entries);
+	free(m.first_point);
+	return err;
+}
+
+static void flame_shard_free(struct sink *k, void *state)
+{
+	stacks_done(state);
+	free(state);
+}
+
+/* Shards have a bound of their own; over many rounds, all of them together need one. */
+static int flame_round_done(struct sink *k, const struct run_tables *t, const struct round *r)
+{
+	struct flame_stacks *s = &container_of(k, struct flame_sink, sink)->all;
+	if (r->last || s->points.nr < max(s->join_at, 2 * (size_t)MAX_POINTS))
+		return 0;
+	join_points(s);
+	s->join_at = 2 * s->points.nr; /* no fewer than stacks: these have a bound of their own */
+	return 0;
+}
+
+/* ---- a new generation of ids ---- */
+
+struct weighed {
+	u64 weight;
+	u32 entry;
+};
+
+static int by_weight(const void *l, const void *r)
+{
+	const struct weighed *a = l, *b = r;
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+/* Entries by what fell on them, heaviest first. */
+static struct weighed *weigh(const struct flame_stacks *s)
+{
+	struct weighed *w = malloc((s->entries.nr + 1) * sizeof(*w));
+	for (size_t i = 0; w && i < s->entries.nr; i++)
+		w[i] = (struct weighed){ .entry = (u32)i };
+	for (size_t i = 0; w && i < s->points.nr; i++)
+		w[s->points.at[i].node].weight += s->points.at[i].period;
+	if (w && s->entries.nr)
+		qsort(w, s->entries.nr, sizeof(*w), by_weight);
+	return w;
+}
+
+/* Light stacks are no longer told apart: a frame says so. */
+static s64 carry_entry(struct flame_stacks *to, const struct flame_entry *e, bool light,
+		       struct carry *c)
+{
+	static const struct frame joined = { .mode = FRAME_MARK, .offset = MARK_JOINED };
+	s64 chain = light ? CHAIN_NONE : carry_chain(c, e->chain);
+	s64 leaf = light ? frame_table_add(&c->fresh->frames, joined) : carry_frame(c, e->leaf);
+	if (chain < 0 || leaf < 0)
+		return -ENOMEM;
+	return entry_at(to, e->event, e->task, (u32)leaf, (u32)chain);
+}
+
+/*
+ * The heaviest stacks stay, as many as leave room for new ones; of the others their weight does, by event and task. Tasks and points are
+ * as they were.
+ */
+static int flame_carry(struct sink *k, struct carry *c)
+{
+	struct flame_stacks *s = &container_of(k, struct flame_sink, sink)->all, fresh = { 0 };
+	_cleanup_free_ struct weighed *w = weigh(s);
+	_cleanup_free_ u32 *entry_map = malloc((s->entries.nr + 1) * sizeof(*entry_map));
+	int err = w && entry_map ? 0 : -ENOMEM;
+	for (size_t i = 0; i < s->entries.nr && !err; i++) {
+		s64 entry = carry_entry(&fresh, &s->entries.at[w[i].entry], i >= KEPT_STACKS, c);
+		err = (int)min(entry, (s64)0);
+		entry_map[w[i].entry] = (u32)entry;
+	}
+	for (size_t i = 0; i < s->points.nr && !err; i++)
+		s->points.at[i].node = entry_map[s->points.at[i].node];
+	if (err) {
+		stacks_done(&fresh);
+		return err;
+	}
+	big_vec_free(&s->entries);
+	big_vec_free(&s->by_chain.list);
+	big_vec_free(&s->by_leaf.list);
+	memcpy(&s->entries, &fresh.entries, sizeof(s->entries));
+	s->by_chain = fresh.by_chain;
+	s->by_leaf = fresh.by_leaf;
+	return 0;
+}
+
+static const struct sink_ops flame_ops = {
+	.needs = NEED_CHAIN | NEED_LEAF | NEED_COMM | MAY_START_EARLY | KEEP_IDS,
+	.shard_new = flame_shard_new,
+	.feed = flame_feed,
+	.merge = flame_merge,
+	.shard_free = flame_shard_free,
+	.round_done = flame_round_done,
+	.carry = flame_carry,
+};
+
+struct flame_sink *flame_sink_new(void)
+{
+	struct flame_sink *s = calloc(1, sizeof(*s));
+	if (s)
+		s->sink = (struct sink){ .ops = &flame_ops, .needs = flame_ops.needs };
+	return s;
+}
+
+void flame_sink_free(struct flame_sink *s)
+{
+	if (!s)
+		return;
+	stacks_done(&s->all);
+	free(s);
+}
+
+struct sink *flame_sink(struct flame_sink *s)
+{
+	return &s->sink;
+}

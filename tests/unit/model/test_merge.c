@@ -1,0 +1,166 @@
+/* Shards into one, on several threads: chains and weights of flames, beside the plain way. */
+#include "base/big.h"
+#include "base/dict.h"
+#include "model/flame.h"
+#include "model/frame.h"
+#include "tap.h"
+
+enum { SHARDS = 5, CHAINS = 30000, FRAMES = 50 };
+
+static const unsigned workers[] = { 1, 2, 3, 16 };
+
+static u64 seed = 88172645463325252ull;
+static u64 rnd(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+/* ---- chains ---- */
+
+/* A chain is its number: so long, and of these offsets. */
+static u32 chain_length(u32 number)
+{
+	return 1 + number % 7;
+}
+
+static u64 chain_offset(u32 number, u32 depth)
+{
+	return hash_u64(number * 8 + depth) % FRAMES;
+}
+
+static void add_chain(struct frame_table *f, struct chain_table *c, u32 number)
+{
+	u32 frames[8];
+	if (chain_table_find(c, hash_u64(number)))
+		return;
+	for (u32 i = 0; i < chain_length(number); i++)
+		frames[i] =
+			(u32)frame_table_add(f, (struct frame){ .offset = chain_offset(number, i) });
+	if (chain_table_put(c, hash_u64(number), frames, chain_length(number)) < 0)
+		abort();
+}
+
+static bool is_chain(const struct run_tables *run, u32 id, u32 number)
+{
+	u32 nr;
+	const u32 *row = chain_frames(&run->chains, id, &nr);
+	bool good = nr == chain_length(number) && run->chains.chains[id].key == hash_u64(number);
+	for (u32 i = 0; i < nr && good; i++)
+		good = run->frames.frames[row[i]].offset == chain_offset(number, i);
+	return good;
+}
+
+struct shards {
+	struct frame_table frames[SHARDS];
+	struct chain_table chains[SHARDS];
+	u32 numbers[SHARDS][CHAINS]; /* what was added, in this order, again and again too */
+	bool *there; /* [number] */
+	u32 distinct;
+};
+
+static void fill(struct shards *s)
+{
+	s->there = calloc(2 * CHAINS, sizeof(*s->there));
+	for (u32 i = 0; i < SHARDS; i++) {
+		if (!s->there || frame_table_init(&s->frames[i]) || chain_table_init(&s->chains[i]))
+			abort();
+		/* One shard saw nothing, one little. */
+		for (u32 k = 0; k < (i == 1 ? 0 : i == 2 ? 3 : CHAINS); k++) {
+			u32 number = s->numbers[i][k] = (u32)(rnd() % (2 * CHAINS));
+			add_chain(&s->frames[i], &s->chains[i], number);
+			s->distinct += !s->there[number];
+			s->there[number] = true;
+		}
+	}
+}
+
+static bool maps_are_right(const struct shards *s, const struct chain_part *parts,
+			   const struct run_tables *run)
+{
+	for (u32 i = 0; i < SHARDS; i++) {
+		for (u32 k = 0; k < (i == 1 ? 0 : i == 2 ? 3 : CHAINS); k++) {
+			u32 number = s->numbers[i][k];
+			u32 id = chain_table_find(&s->chains[i], hash_u64(number));
+			if (!is_chain(run, parts[i].map_chain[id], number))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void test_chains(unsigned nr_workers)
+{
+	static struct shards s;
+	s.distinct = 0;
+	fill(&s);
+	struct run_tables run = { 0 };
+	struct chain_part parts[SHARDS] = { 0 };
+	u32 *map_frame[SHARDS] = { 0 };
+	run.frames = s.frames[0];
+	for (u32 i = 0; i < SHARDS; i++) {
+		if (i && frame_table_merge(&run.frames, &s.frames[i], &map_frame[i]))
+			abort();
+		parts[i] = (struct chain_part){ .from = &s.chains[i], .map_frame = map_frame[i] };
+	}
+	ok(!chain_tables_merge(&run.chains, parts, SHARDS, nr_workers), "%u workers merge",
+	   nr_workers);
+	is_u64(run.chains.nr - 1, s.distinct, "each chain is there once");
+	ok(maps_are_right(&s, parts, &run), "and found by its old number");
+	for (u32 i = 0; i < SHARDS; i++) {
+		free(map_frame[i]);
+		free(parts[i].map_chain);
+		chain_table_done(&s.chains[i]);
+		if (i)
+			frame_table_done(&s.frames[i]);
+	}
+	free(s.there);
+	run_tables_done(&run);
+}
+
+/* ---- weights ---- */
+
+/* Trees in the order of a walk: each node hangs below the one before it or below one above that. */
+static void make_nodes(struct flame *f, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++) {
+		struct flame_node *n = big_vec_push(&f->nodes);
+		if (!n)
+			abort();
+		u32 parent = i ? i - 1 : 0;
+		for (u64 up = rnd() % 4; up > 0 && i; up--)
+			parent = f->nodes.at[parent].parent;
+		*n = (struct flame_node){ .parent = rnd() % 2000 && i ? parent : i };
+	}
+}
+
+static void test_sums(unsigned nr_workers)
+{
+	enum { NODES = 20000 };
+	struct flame f;
+	flame_init(&f);
+	make_nodes(&f, NODES);
+	u64 *want = calloc(NODES, sizeof(*want)), *have = calloc(NODES, sizeof(*have));
+	if (!want || !have)
+		abort();
+	for (u32 i = 0; i < NODES; i++)
+		want[i] = have[i] =
+			i % 1000 ? rnd() % 100 : UINT64_MAX / 3; /* some sums are too large */
+	flame_sum(&f, want);
+	ok(!flame_sum_on(&f, have, nr_workers), "%u workers add up", nr_workers);
+	ok(!memcmp(want, have, NODES * sizeof(*want)), "to the same weights");
+	free(want);
+	free(have);
+	flame_done(&f);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(workers); i++) {
+		test_chains(workers[i]);
+		test_sums(workers[i]);
+	}
+	return done_testing();
+}
