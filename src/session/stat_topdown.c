@@ -79,8 +79,8 @@ static int add_slots(struct stat_plan *p, const struct pmu *pmu, struct diag *d)
 {
 	const struct stat_opts *o = p->opts;
 	if (o->no_aggr || o->per_die || o->per_socket || o->per_node || o->per_thread)
-		return diag_error(d, -EINVAL,
-				  "top down event configuration requires --per-core mode");
+		return diag_error(d, -EINVAL, "top down event configuration requires %s mode",
+				  p->opts->labels->by[STAT_BY_CORE]);
 	bool by_cgroup = o->each_cgroup;
 	vec_for_each (&o->words.list, w)
 		by_cgroup |= w->kind == STAT_WORD_CGROUP;
