@@ -40,6 +40,7 @@ static void print_cpu_list(struct bytes *b, struct strbuf *to)
 	if (statdata_cpu_map(&s, b)) {
 		strbuf_str(to, "(damaged)\n");
 		vec_free(&s.cpus);
+		dict_done(&s.cpu_at);
 		return;
 	}
 	for (size_t i = 0; i < s.cpus.nr; i++) {
@@ -52,6 +53,7 @@ static void print_cpu_list(struct bytes *b, struct strbuf *to)
 	}
 	strbuf_char(to, '\n');
 	vec_free(&s.cpus);
+	dict_done(&s.cpu_at);
 }
 
 static void print_event_update(struct bytes *b, struct strbuf *to)
