@@ -125,13 +125,13 @@ static void test_header_page(void)
 
 static void test_pointers(struct arena *a)
 {
-	static const char text[] = "name: x\nID: 1\nformat:\n" COMMON
-				   "\tfield:__data_loc void *[] ips;\toffset:8;\tsize:4;\tsigned:0;\n"
-				   "\nprint fmt: \"\"\n";
+	static const char text[] =
+		"name: x\nID: 1\nformat:\n" COMMON
+		"\tfield:__data_loc void *[] ips;\toffset:8;\tsize:4;\tsigned:0;\n"
+		"\nprint fmt: \"\"\n";
 	struct schema *s = parse(a, text, 4, false);
 	const struct schema_field *f = s ? schema_find(s, "ips") : NULL;
-	ok(f && f->elem_size == 4,
-	   "pointers of a 32-bit machine have four bytes");
+	ok(f && f->elem_size == 4, "pointers of a 32-bit machine have four bytes");
 }
 
 int main(void)
