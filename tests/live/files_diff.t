@@ -65,7 +65,7 @@ same
 out=$("$SONDE" diff --json one.data two.data | python3 -c '
 import json, sys
 rows = json.load(sys.stdin)[0]["rows"]
-row = [r for r in rows if r["symbol"] == "[.] leaf_work"][0]
+row = [r for r in rows if r["symbol"] == "leaf_work"][0]
 print(row["dso"], row["periods"][0] > 0, abs(row["values"][0]) < 100)')
 is "$out" "deep True True" "--json has the periods and the difference"
 exits 129 "a way to compare that there is not" "$SONDE" diff -c foo one.data two.data
