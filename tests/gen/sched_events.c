@@ -64,7 +64,7 @@ static void *take_mutex(void *unused)
 /* As /proc has it: 20 at nice 0, negative while a real-time priority is lent. */
 static int own_priority(void)
 {
-	char text[512] = "", *at;
+	char text[512] = "", *at = NULL;
 	int prio = 0, fd = open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || !(at = strrchr(text, ')')))

@@ -82,9 +82,13 @@ exits 0 "a pipe in its place" timeout 20 "$SONDE" inject -j -i plain.data -o cut
 rm "$dump"
 exits 0 "and nothing" "$SONDE" inject -j -i plain.data -o cut.data
 like "$(flat cut.data)" "jitted-$pid-0.so +\\[\\.\\] jit_loop" "is what the recording kept"
-# A stream keeps nothing.
 "$SONDE" record -q -k mono -e cpu-clock -F 2000 -o - -- "$SONDE" workload jit 0.2 2>/dev/null >gone.data
 rm -f dumps/*.dump /tmp/perf-"$("$SONDE" script -F pid -i gone.data | head -1 | tr -dc 0-9)".map
-exits 0 "of a stream there is no copy" "$SONDE" inject -j -i gone.data -o cut.data
+exits 0 "a stream keeps it, too" "$SONDE" inject -j -i gone.data -o cut.data
+like "$(flat cut.data)" '\[\.\] jit_loop' "with its names"
+# perf keeps nothing.
+perf record -q -k mono -e cpu-clock -F 2000 -o gone.data -- "$SONDE" workload jit 0.2 >/dev/null 2>&1
+rm -f dumps/*.dump /tmp/perf-"$("$SONDE" script -F pid -i gone.data | head -1 | tr -dc 0-9)".map
+exits 0 "of perf's recording there is no copy" "$SONDE" inject -j -i gone.data -o cut.data
 like "$err" "cannot read '.*/dumps/jit-[0-9]*.dump': No such file" "is said"
 done_testing
