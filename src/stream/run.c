@@ -11,6 +11,9 @@
  */
 enum { CHAINS_MAX = 3 << 20, POOL_MAX = 48 << 20, FRAMES_MAX = 6 << 20 };
 
+/* With fewer workers than this, taking the others into the first costs less than dealing all of them to piles. */
+enum { MERGE_MIN = 4 };
+
 struct worker {
 	struct shard shard;
 	void *state;
@@ -168,8 +171,8 @@ static int merge_all(struct merging *m, struct run_tables *ret)
 }
 
 /*
- * Of a source with rounds: ids of the rounds before must stay as they are, and chains be found again in the next. So the first shard, which
- * has them, takes in the others.
+ * The first shard takes in the others, one by one. Of a source with rounds, ids of the rounds before must stay as they are, and chains be
+ * found again in the next: that shard has them.
  */
 static int merge_round(struct run *r, struct run_tables *ret)
 {
@@ -181,7 +184,7 @@ static int merge_round(struct run *r, struct run_tables *ret)
 		if (!w->nr_blocks)
 			continue;
 		err = frame_table_merge(&ret->frames, &w->shard.frames, &map_frame);
-		if (!err)
+		if (!err && ops->merge)
 			err = chain_table_merge(&ret->chains, &w->shard.chains, map_frame,
 						&map_chain);
 		struct sink_part part = { w->state, map_frame, map_chain };
@@ -195,7 +198,7 @@ static int merge_round(struct run *r, struct run_tables *ret)
 
 static int merge_workers(struct run *r, struct run_tables *ret)
 {
-	if (r->seed)
+	if (r->seed || r->nr < MERGE_MIN)
 		return merge_round(r, ret);
 	struct merging m = { .r = r,
 			     .from = calloc(r->nr, sizeof(*m.from)),
