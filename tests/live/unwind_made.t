@@ -76,5 +76,5 @@ run short 512 python 40000 60
 like "$(cat short.err)" '[0-9]+: longer than the copy' "a copy that is too short is another reason"
 is "$(classes short)" "$(total short)" "the reasons add up again"
 "$SONDE" record --json -F 999 -e cpu-clock:u --call-graph dwarf,512 -o json.data -- ./tramp python 3000 60 >json.out 2>/dev/null
-like "$(cat json.out)" '"stacks_truncated":\{.*"longer than the copy":[0-9]+' "--json has the reasons, too"
+like "$(cat json.out)" '"truncated_because":\{.*"longer than the copy":[0-9]+' "--json has the reasons, too"
 done_testing

@@ -117,10 +117,10 @@ static void say_json(struct record_session *s, const struct recorder_stats *st)
 	json_put_u64(&j, "throttled", st->nr_throttled);
 	if (st->nr_stacks) {
 		json_put_u64(&j, "stacks", st->nr_stacks);
-		json_put_u64(&j, "stacks_cut_off", st->nr_cut);
+		json_put_u64(&j, "stacks_truncated", st->nr_cut);
 		json_put_u64(&j, "stack_bytes", st->stack_bytes);
 		json_put_u64(&j, "first_stack_bytes", st->first_stack_bytes);
-		json_key(&j, "stacks_truncated");
+		json_key(&j, "truncated_because");
 		json_object(&j);
 		for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++)
 			if (st->nr_ends[i])
