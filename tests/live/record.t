@@ -49,7 +49,7 @@ said_samples() { sed -n 's/.*, \([0-9]*\) samples, .*/\1/p' <<<"$err"; }
 
 # ---- a command, with call chains
 exits 0 "records a command" "$SONDE" record -F 499 -g -o leaf.data -- "$SONDE" workload leaf 2
-like "$err" 'leaf.data: .*, [0-9]+ samples, 0 lost(, 0 of [0-9]+ stacks truncated)?; our own cost [0-9]+ ms CPU' "ends with file, samples, lost, cost"
+like "$err" 'leaf.data: .*, [0-9]+ samples, 0 lost(, [0-9]+ of [0-9]+ stacks truncated( \([^)]*\))?)?; our own cost [0-9]+ ms CPU' "ends with file, samples, lost, cost"
 said=$(said_samples)
 is "$(stat -c %a leaf.data)" 600 "the file is its owner's alone"
 is "$(head -c 8 leaf.data)" PERFILE2 "the file is perf.data"
