@@ -1,4 +1,5 @@
 #include "image/debugfile.h"
+#include "image/idcache.h"
 #include "image/xz.h"
 #include "base/bytes.h"
 
@@ -69,12 +70,15 @@ int debugfile_open_id(const struct debugfile_where *w, const struct buildid *id,
 	return -ENOENT;
 }
 
-int debugfile_cached(const struct debugfile_where *w, const struct buildid *id, const char *what,
-		     char *to, size_t size)
+int debugfile_cached(const struct debugfile_where *w, const char *path, const struct buildid *id,
+		     const char *what, char *to, size_t size)
 {
-	char hex[BUILDID_TEXT];
+	char hex[BUILDID_TEXT], folder[IDCACHE_PATH];
 	if (!w->cache || buildid_text(id, hex) < 4)
 		return -ENOENT;
+	if (path && idcache_folder(path, id, folder) &&
+	    fits(snprintf(to, size, "%s/%s/%s", w->cache, folder, what), size) && !access(to, R_OK))
+		return 0;
 	if (!fits(snprintf(to, size, "%s/.build-id/%.2s/%s/%s", w->cache, hex, hex + 2, what), size))
 		return -ENOENT;
 	return access(to, R_OK) ? -ENOENT : 0;

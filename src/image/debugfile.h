@@ -51,10 +51,11 @@ int debugfile_open(const struct debugfile_where *w, const char *path, const stru
 /* The ELF file inside .gnu_debugdata. -ENOENT: there is none; -EBADMSG: it is broken or too large. */
 int debugfile_open_mini(const struct elfimg *e, struct elfimg *ret) must_check;
 /*
- * A file kept by build id in perf's cache: what is "elf", "vdso" or "kallsyms". Writes its path; -ENOENT: none.
+ * A file kept by build id in perf's cache: what is "elf", "vdso" or "kallsyms". Anybody can make a program with a given build id, so the
+ * one that was kept from the same path comes first (path NULL: none does). Writes its path; -ENOENT: none.
  */
-int debugfile_cached(const struct debugfile_where *w, const struct buildid *id, const char *what,
-		     char *to, size_t size) must_check;
+int debugfile_cached(const struct debugfile_where *w, const char *path, const struct buildid *id,
+		     const char *what, char *to, size_t size) must_check;
 /* The debug file (or unstripped image) of that build id alone, under the debug directories. */
 int debugfile_open_id(const struct debugfile_where *w, const struct buildid *id,
 		      struct elfimg *ret) must_check;

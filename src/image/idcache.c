@@ -62,10 +62,11 @@ static bool below(const char *dir, const char *path, char to[IDCACHE_PATH])
 	return fits(snprintf(to, IDCACHE_PATH, "%s/%s", dir, path));
 }
 
-bool idcache_has(const char *dir, const struct buildid *id)
+bool idcache_has(const char *dir, const char *path, const struct buildid *id)
 {
-	char link[IDCACHE_PATH], full[IDCACHE_PATH], file[IDCACHE_PATH];
-	if (!idcache_link(id, link) || !below(dir, link, full))
+	char entry[IDCACHE_PATH], full[IDCACHE_PATH], file[IDCACHE_PATH];
+	if (!(path ? idcache_folder(path, id, entry) : idcache_link(id, entry)) ||
+	    !below(dir, entry, full))
 		return false;
 	for (int i = 0; i < 3; i++)
 		if (below(full, parts[i], file) && !access(file, F_OK))
@@ -180,6 +181,8 @@ int idcache_add_fd(const char *dir, const struct idcache_file *f, const char *pa
 		return -EINVAL;
 	int placed = place(f, file);
 	if (placed && placed != -EEXIST)
+		return placed;
+	if (f->path_only)
 		return placed;
 	if (!below(dir, link, full))
 		return -ENAMETOOLONG;

@@ -22,8 +22,8 @@ bool idcache_link(const struct buildid *id, char to[IDCACHE_PATH]); /* below DIR
 bool idcache_target(const char *path, const struct buildid *id,
 		    char to[IDCACHE_PATH]); /* of the link */
 
-/* Whether there is an entry with something in it. */
-bool idcache_has(const char *dir, const struct buildid *id);
+/* Whether there is an entry with something in it; path: of that path, NULL: of any. */
+bool idcache_has(const char *dir, const char *path, const struct buildid *id);
 /*
  * from, a file that is open, becomes DIR/path/ID/what; it stays the caller's. link: by a hard link where that can be, for files that are
  * replaced and never written to. Else as a clone (reflink) or a copy. mode: of a copy. -EEXIST: it is there already.
@@ -32,6 +32,7 @@ struct idcache_file {
 	int from;
 	bool link;
 	mode_t mode;
+	bool path_only; /* no link by its id: another user's program, which may have any */
 };
 int idcache_add_fd(const char *dir, const struct idcache_file *f, const char *path,
 		   const struct buildid *id, const char *what) must_check;

@@ -83,9 +83,13 @@ static int open_image(struct elfimg *e, const struct debugfile_where *w,
 		err = -ESTALE;
 	}
 	const char *what = info->kind == IMAGE_KIND_VDSO ? "vdso" : "elf";
-	if (!debugfile_cached(w, want, what, path, sizeof(path)) && !debugfile_open_elf(w, path, e)) {
-		if (is_recorded(e, want))
+	if (!debugfile_cached(w, info->path, want, what, path, sizeof(path)) &&
+	    !debugfile_open_elf(w, path, e)) {
+		if (is_recorded(e, want)) {
+			/* A copy is ours whosever program it is of: what it says must not name others that are gone. */
+			e->identity.owner = UINT64_MAX;
 			return 0;
+		}
 		elfimg_close(e);
 	}
 	return want->size && !open_elsewhere(e, w, info, want) ? 0 : err;

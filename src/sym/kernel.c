@@ -204,7 +204,7 @@ static int try_kept_list(struct kernel_syms *k, const struct debugfile_where *w,
 			 const struct buildid *id, u64 recorded)
 {
 	char path[PATH_MAX];
-	if (!id->size || debugfile_cached(w, id, "kallsyms", path, sizeof(path)) ||
+	if (!id->size || debugfile_cached(w, NULL, id, "kallsyms", path, sizeof(path)) ||
 	    text_open(w->opener, path, &k->kallsyms))
 		return -ENOENT;
 	if (!kallsyms_hidden(k->kallsyms.data, k->kallsyms.len) &&

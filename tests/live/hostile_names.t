@@ -4,7 +4,7 @@
 # timeout: 300
 # /tmp/perf-PID.map and jit-PID.dump: whose they are decides whether root believes them.
 . "${SONDE_SRC:-.}/tests/lib.sh"
-need sonde root perf_events
+need sonde root perf_events perf
 cd "$SONDE_TMP" || exit 1
 chmod 755 .
 cp "$SONDE" program # where everybody may run it
@@ -13,13 +13,13 @@ trap 'kill -9 "${pids[@]}" 2>/dev/null; rm -f "${maps[@]}"; rm -rf "$SONDE_TMP"'
 flat() { "$SONDE" report -i "$1" --stdio --no-children -g none --sort sym >out 2>err; }
 fake() { sed 's/jit_[a-z]*/evil_name/' real.map; }
 
-# Recordings go through a pipe, which has no room for copies of maps and dumps: names come from /tmp alone.
+# perf records: it keeps no copies of maps and dumps, so that names come from /tmp alone.
 
 # ---- a process that has ended ----
 
 export JITDUMPDIR=$SONDE_TMP/dumps
 mkdir dumps
-"$SONDE" record -q -k mono -g -e cpu-clock -F 2000 -o - -- "$SONDE" workload jit 0.4 2>err >ended.data
+perf record -q -k mono -g -e cpu-clock -F 2000 -o ended.data -- "$SONDE" workload jit 0.4 >/dev/null 2>err
 ok $? "root records a JIT compiler" || diag "$(cat err)"
 pid=$(echo dumps/jit-*.dump | tr -dc 0-9)
 map=/tmp/perf-$pid.map
@@ -63,7 +63,7 @@ map=/tmp/perf-$pid.map
 maps+=("$map")
 wait_until [ -s "$map" ]
 is "$(stat -c %u "$map")" 65534 "another user's process writes its map"
-"$SONDE" record -q -g -e cpu-clock -F 2000 -o - -p $pid -- bash -c "burn 200 $pid" 2>err >runs.data
+perf record -q -g -e cpu-clock -F 2000 -o runs.data -p $pid -- bash -c "burn 200 $pid" >/dev/null 2>err
 flat runs.data
 like "$(cat out)" jit_loop "its own user's map, while it runs: believed"
 cp -p "$map" its.map
@@ -114,7 +114,7 @@ for name in honest hostile; do
 	int main(void) { for (int i = 0; i < 2000; i++) ${name}_work(); return 0; }
 	END
 	gcc -O1 -g -Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567 -o $name $name.c || exit 1
-	"$SONDE" record -q -e cpu-clock -F 2000 -o $name.data -- ./$name 2>err
+	"$SONDE" record -N -q -e cpu-clock -F 2000 -o $name.data -- ./$name 2>err
 done
 export SONDE_CACHE=$SONDE_TMP/cache
 mkdir -m 700 cache
@@ -145,6 +145,31 @@ for owner in 0 65534; do
 	[ $owner = 0 ] && like "$(cat out)" honest_work "root's program is gone: its names are kept"
 	[ $owner = 0 ] || unlike "$(cat out)" honest_work "another user's program is gone: so are its names"
 done
+# Programs are kept by build id, too, and anybody's may have any: what is kept of another user's names no other program.
+export PERF_BUILDID_DIR=$SONDE_TMP/kept
+mkdir -m 700 kept
+cp hostile theirs/evil
+chown 65534 theirs/evil
+cp honest sold
+mkdir -m 700 third_cache
+SONDE_CACHE=$SONDE_TMP/third_cache
+"$SONDE" record -q -e cpu-clock -F 2000 -o evil.data -- theirs/evil 2>err
+isnt "$(find kept -name elf)" "" "another user's program is kept"
+rm theirs/evil
+names evil.data
+like "$(cat out)" hostile_work "and names its own recording"
+"$SONDE" record -N -q -e cpu-clock -F 2000 -o sold.data -- ./sold 2>err
+mv sold sold.away
+names sold.data
+like "$(cat out)" '[0-9]%' "a program of the same id that is gone: the report has rows"
+unlike "$(cat out)" hostile_work "none by the other's names"
+mv sold.away sold
+"$SONDE" record -q -e cpu-clock -F 2000 -o sold.data -- ./sold 2>err
+rm sold
+names sold.data
+like "$(cat out)" honest_work "it is kept beside the other, and found"
+unset PERF_BUILDID_DIR
+SONDE_CACHE=$SONDE_TMP/cache
 # Changed in place, with the old time of modification: the same inode, size and build id.
 touch -r hostile before
 sed -i.orig 's/hostile_work/another_work/g' hostile.c

@@ -88,7 +88,7 @@ static bool find_binary(const struct archive *a, const char *path, const struct 
 	struct debugfile_where w = { .cache = a->cache };
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
 		*what = kept[i];
-		if (!debugfile_cached(&w, id, kept[i], to, IDCACHE_PATH))
+		if (!debugfile_cached(&w, path, id, kept[i], to, IDCACHE_PATH))
 			return true;
 	}
 	if (!strncmp(path, "[kernel.kallsyms]", 17)) {

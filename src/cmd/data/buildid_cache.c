@@ -256,7 +256,7 @@ static int print_missing(void *ctx, const struct recorded_id *r)
 	struct cache *c = ctx;
 	struct buildid id = buildid_make(r->id, r->size);
 	char hex[BUILDID_TEXT];
-	if (!r->size || idcache_has(c->dir, &id))
+	if (!r->size || idcache_has(c->dir, NULL, &id))
 		return 0;
 	(void)buildid_text(&id, hex);
 	print_row(c, hex, r->path);

@@ -55,10 +55,15 @@ static bool may_copy(const struct keeping *k, const struct stat *st)
 	       (st->st_size <= COPY_MAX && k->copied_bytes + (u64)st->st_size <= COPIES_MAX);
 }
 
+static bool is_others(const struct stat *st)
+{
+	return st->st_uid && st->st_uid != geteuid();
+}
+
 /* Files of others may lie where nobody else can read: copies are for us alone. */
 static mode_t copy_mode(const struct stat *st)
 {
-	return st->st_uid && st->st_uid != geteuid() ? 0600 : st->st_mode & 0755;
+	return is_others(st) ? 0600 : st->st_mode & 0755;
 }
 
 static void keep_file(struct keeping *k, const char *path, const struct buildid *id)
@@ -69,7 +74,8 @@ static void keep_file(struct keeping *k, const char *path, const struct buildid 
 		return;
 	struct idcache_file f = { .from = fd,
 				  .link = is_installed(path, &st),
-				  .mode = copy_mode(&st) };
+				  .mode = copy_mode(&st),
+				  .path_only = is_others(&st) };
 	if (!f.link && !may_copy(k, &st)) {
 		k->kept->nr_large++;
 		return;
@@ -110,7 +116,7 @@ static int keep_one(void *ctx, const struct recorded_id *r)
 {
 	struct keep_ctx *c = ctx;
 	struct buildid id = buildid_make(r->id, r->size);
-	if (!id.size || idcache_has(c->k->dir, &id))
+	if (!id.size || idcache_has(c->k->dir, r->path, &id))
 		return 0;
 	if (!strcmp(r->path, "[kernel.kallsyms]"))
 		keep_kallsyms(c->k, c->s, &id);
