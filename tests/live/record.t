@@ -185,8 +185,8 @@ exits 0 "sudo" env SUDO_UID=65534 SUDO_GID=65534 "$SONDE" record -q -o sudo.data
 is "$(stat -c %u sudo.data)" 65534 "with sudo the file belongs to who asked"
 
 # ---- a full disk
-mkdir full && mount -t tmpfs -o size=64k none full
-exits 1 "a full disk ends it" "$SONDE" record -F 4000 -g -o full/x.data -- "$SONDE" workload leaf 3
+mkdir full && mount -t tmpfs -o size=160k none full
+exits 1 "a full disk ends it" "$SONDE" record -F 4000 --call-graph fp -o full/x.data -- "$SONDE" workload leaf 3
 like "$err" 'cannot write full/x.data: No space left' "says so"
 if ! needs_or_skip "the full disk's file as perf sees it" perf; then
 	reader_says report -i full/x.data --stdio
