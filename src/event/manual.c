@@ -53,7 +53,7 @@ static const struct {
 	    "  record -e sched:sched_switch -a -- sleep 1\tstacks at every context switch",
 	    "  ftrace record -e sched -e irq -- make\tall events of two systems" } },
 	{ "MODIFIERS",
-	  { "Counters and samples (stat, record) may have letters behind a colon: u user mode, k "
+	  { "Counters and samples (stat, record) may have letters after a colon: u user mode, k "
 	    "kernel, h hypervisor, G in guests, H on the host, I not while idle; p, pp, ppp ask "
 	    "for "
 	    "more precise addresses and P for the most precise there is; S lets samples of a "
@@ -65,7 +65,7 @@ static const struct {
 	{ "GROUPS",
 	  { "Events in braces are counted together, so that their numbers can be compared. A name "
 	    "may "
-	    "stand before the brace, modifiers behind it.",
+	    "come before the brace, modifiers after it.",
 	    "  stat -e '{cycles,instructions}:u' -- make\tcounted together, in user mode",
 	    "  record -e '{cycles,cache-misses}:S' -- make\tsamples of cycles with both counts" } },
 	{ "OPTIONS OF ONE EVENT",
@@ -92,8 +92,8 @@ static const struct {
 	  { "*, ? and [abc] stand for names of tracepoints (SYSTEM and EVENT alike) and of "
 	    "functions. In "
 	    "tracefs (ftrace record, stream, start) a word alone is a system, else an event of any "
-	    "system; SYSTEM: is all of a system and all is everything; an event behind ! is left "
-	    "out, as are those of -e behind -v.",
+	    "system; SYSTEM: is all of a system and all is everything; an event after ! is left "
+	    "out, as are those of each -e after -v.",
 	    "  record -e 'sched:sched_wak*' -a -- sleep 1\twake-ups",
 	    "  ftrace record -e sched -e '!sched_stat_*' -- make\ta system without some of its "
 	    "events",

@@ -23,7 +23,7 @@ static int take_fd(const char *option, const char *text, struct diag *d)
 	u64 fd;
 	int flags = num_parse_u64(text, 10, &fd) || fd > INT_MAX ? -1 : fcntl((int)fd, F_GETFD);
 	if (flags < 0 || flags & FD_CLOEXEC)
-		return diag_error(d, -EINVAL, "%s: %s is no open descriptor", option, text);
+		return diag_error(d, -EINVAL, "%s: %s is not an open file descriptor", option, text);
 	int copy = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
 	return copy < 0 ? diag_error(d, -errno, "%s: %s", option, strerror(errno)) : copy;
 }

@@ -78,7 +78,7 @@ static int apply_chosen(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 			err = num_parse_u64(word, 10, &id);
 		}
 		if (err) {
-			diag_error(s->diag, err, "%s '%s' is no list of process ids",
+			diag_error(s->diag, err, "%s: invalid list of process IDs '%s'",
 				   s->names->tasks, s->pids);
 			diag_span(s->diag, s->pids, (size_t)(p - s->pids), len);
 		} else {

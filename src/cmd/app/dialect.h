@@ -23,20 +23,20 @@ struct dialect {
 
 	/* Recording. */
 	bool records_as_perf; /* asks the kernel for what perf asks for, and no more; stacks are unwound by readers */
-	bool record_lines; /* closing lines are perf's, without advice of ours */
+	bool perf_closing_lines; /* closing lines are perf's, without advice of ours */
 	bool missing_event_is_usage; /* an event that is not there is wrong usage */
 
 	/* Tracing. */
 	bool traces_until_ctrl_c; /* ftrace record: lines as trace-cmd's, and Ctrl-C is how it ends */
-	bool resets_unasked; /* ftrace reset: whatever others have set up */
-	bool checks_in_vain; /* ftrace check-events: status 0, whatever was not understood */
+	bool reset_needs_no_force; /* ftrace reset: whatever others have set up */
+	bool check_always_succeeds; /* ftrace check-events: status 0, whatever was not understood */
 	bool plain_times; /* ftrace profile: times without units */
 	bool ends_with_table; /* perf ftrace latency: no summary below it */
 
 	/* Files. */
 	bool lists_as_perf; /* list: its sections, its way of matching, and status 0 whatever was found */
 	bool archives_as_perf; /* archive: the name and the closing lines of perf-archive */
-	bool cache_lines; /* buildid-cache says what perf's does */
+	bool perf_cache_messages; /* buildid-cache says what perf's does */
 };
 
 /* Our own row for a name that means nothing. */

@@ -37,7 +37,7 @@ static const struct opt cache_rows[] = {
 	OPT_FLAG('f', "force", struct cache_opts, ignored, "Accepted; nothing is asked", .hidden = true),
 	OPT_STR('k', "kcore", struct cache_opts, refused, "FILE", "The kernel's names are taken from the running system; there is nothing to copy", .refused = true),
 	OPT_STR(0, "debuginfod", struct cache_opts, refused, "URLS", "Nothing is fetched from the network: debuginfod-find does, and --add keeps it", .optional = true, .refused = true),
-	OPT_UINT(0, "target-ns", struct cache_opts, target_pid, "PID", "Files are those that this process sees (of a container)"),
+	OPT_UINT(0, "target-ns", struct cache_opts, target_pid, "PID", "Look up files as process PID sees them (in a container)"),
 	OPT_END(),
 };
 /* clang-format on */
@@ -62,7 +62,7 @@ struct cache {
 
 static bool as_perf(const struct cache *c)
 {
-	return c->app->dialect->cache_lines;
+	return c->app->dialect->perf_cache_messages;
 }
 
 /* What -v says. */
@@ -138,8 +138,9 @@ static void named_done(struct named_file *n)
 
 static const char *reason(int err)
 {
-	return err == -ENODATA	 ? "it has no build id"
-	       : err == -EINVAL	 ? "it is no regular file, or with --target-ns not a whole path"
+	return err == -ENODATA ? "it has no build id"
+	       : err == -EINVAL
+		       ? "it is not a regular file or, with --target-ns, not an absolute path"
 	       : err == -ENOEXEC ? "it is no program or library (ELF)"
 				 : strerror(-err);
 }

@@ -266,7 +266,7 @@ static int reset_stale(struct app *app, const struct reset_opts *o, const struct
 static bool may_reset(struct app *app, const struct reset_opts *o)
 {
 	char line[16];
-	if (o->force || o->dry_run || app->dialect->resets_unasked)
+	if (o->force || o->dry_run || app->dialect->reset_needs_no_force)
 		return true;
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
 		diag_error(&app->diag, -EPERM,

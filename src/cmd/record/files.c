@@ -93,7 +93,7 @@ static int keep_name(struct record_session *s, const char *name)
 		return err;
 	s->sw.kept_bytes += stat(name, &st) ? 0 : (u64)st.st_size;
 	if (!s->o->quiet) {
-		if (s->app->dialect->record_lines)
+		if (s->app->dialect->perf_closing_lines)
 			strbuf_printf(&s->app->err, "[ perf record: Dump %s ]\n", name);
 		else
 			strbuf_printf(&s->app->err, "%s: %s is done\n", s->app->title, name);

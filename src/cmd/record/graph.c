@@ -188,7 +188,7 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 	if (!strcmp(how, "lbr"))
 		return call_stack_by_branches(l, d);
 	if (!dwarf) {
-		diag_error(d, -EINVAL, "--call-graph %s: there is no such way", how);
+		diag_error(d, -EINVAL, "unknown call-graph mode '%s'", how);
 		diag_hint(d,
 			  "fp follows frame pointers, dwarf[,BYTES] unwind tables, auto decides, "
 			  "lbr asks the CPU");

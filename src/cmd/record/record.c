@@ -238,7 +238,7 @@ static void say_result(struct record_session *s, bool failed)
 			  st.nr_held_files);
 	report_stack_copies(s, &st);
 	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet &&
-	    !s->app->dialect->record_lines)
+	    !s->app->dialect->perf_closing_lines)
 		record_look_at_chains(s, st.file_bytes);
 	struct record_kept kept = { 0 };
 	if (!failed)
@@ -250,7 +250,7 @@ static void say_result(struct record_session *s, bool failed)
 		return;
 	if (s->app->json) {
 		say_json(s, &st);
-	} else if (s->app->dialect->record_lines) {
+	} else if (s->app->dialect->perf_closing_lines) {
 		say_as_perf(s, &st);
 	} else {
 		say_ours(s, &st, &kept, failed);
@@ -597,7 +597,7 @@ static const struct opt record_rows[] = {
 	OPT_FLAG(0, "buildid-mmap", struct record_opts, live.map_build_ids, "Build IDs in the records of maps, read by the kernel when a file is mapped"),
 	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
 	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
-	OPT_CALL(0, "switch-output-event", "EVENT", "Go on in a new file when EVENT occurs, as with --switch-output at SIGUSR2; it is not recorded", record_take_trigger),
+	OPT_CALL(0, "switch-output-event", "EVENT", "Start a new file when EVENT occurs, as SIGUSR2 does with --switch-output; EVENT itself is not recorded", record_take_trigger),
 	OPT_STR(0, "threads", struct record_opts, ignored_text, "SPEC", "There is a reader for every 16 CPUs already, and they write one file", .optional = true, .hidden = true),
 	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
 	OPT_FLAG(0, "off-cpu", struct record_opts, off_cpu, "Not recorded; -e sched:sched_switch -g has the stacks where tasks stop running", .hidden = true),
@@ -648,10 +648,10 @@ const struct command command_record = {
 		 "also when the recorder is killed. Recording ends with the command, with Ctrl-C, "
 		 "or when all "
 		 "processes of -p have ended; the exit status is that of the command.\n"
-		 "Programs and libraries in which samples lie are kept by build ID in "
-		 "$PERF_BUILDID_DIR or ~/.debug, so that the recording has its names also after a "
-		 "program was built anew (-N: not; `sonde buildid-cache` lists and removes them). "
-		 "Installed files are hard links there where that is possible.\n"
+		 "Programs and libraries with samples are kept by build ID in $PERF_BUILDID_DIR or "
+		 "~/.debug, so that the recording keeps its names even after a program is rebuilt "
+		 "(-N turns this off; `sonde buildid-cache` lists and removes them). Installed "
+		 "files become hard links where possible.\n"
 		 "With --json standard output gets one line about the recording and nothing else: "
 		 "what the command prints goes to standard error.",
 	.examples = record_examples,
