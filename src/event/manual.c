@@ -50,7 +50,7 @@ static const struct {
 	    "An -e may be given several times, and one -e may hold several events, separated by "
 	    "commas. Quote events for the shell: globs, braces and blanks mean something to it.",
 	    "  stat -e cycles,instructions -- make\ttwo counters",
-	    "  record -e sched:sched_switch -a -- sleep 1\tstacks at every context switch",
+	    "  record -e sched:sched_switch -a -- sleep 1\ta sample at every context switch",
 	    "  ftrace record -e sched -e irq -- make\tall events of two systems" } },
 	{ "MODIFIERS",
 	  { "Counters and samples (stat, record) may have letters after a colon: u user mode, k "
