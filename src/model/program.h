@@ -1,0 +1,191 @@
+/*
+ * A program: what lang/ makes of a script and bpf/ brings to life. Plain data; making one needs no kernel, and nothing in it knows the
+ * language.
+ *
+ *	maps      kernel memory that the code refers to by number
+ *	codes     eBPF, with places where the address of a map goes
+ *	probes    where code is to run: one for each attach point that was written, wildcards not expanded
+ *	actions   what user space does when code sends a record through the ring: a record is a struct program_record followed by the
+ *	          fields of its action
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+#include <linux/bpf.h>
+
+/* How a value is stored, and printed. */
+enum program_type_kind {
+	PROGRAM_VOID,
+	PROGRAM_INT, /* size, is_signed */
+	PROGRAM_BOOL,
+	PROGRAM_STRING, /* size: with the NUL; text ends at the first NUL */
+	PROGRAM_BUFFER, /* u32 length, then size - 4 bytes */
+	PROGRAM_POINTER,
+	PROGRAM_TUPLE, /* fields */
+	PROGRAM_RECORD, /* fields with names: a struct, a named tuple */
+	PROGRAM_ARRAY, /* nr of element */
+	PROGRAM_ENUM,
+	PROGRAM_KSTACK, /* struct program_stack */
+	PROGRAM_USTACK,
+	PROGRAM_KSYM, /* u64 address */
+	PROGRAM_USYM, /* u64 address, u32 pid, u32 probe number */
+	PROGRAM_INET, /* u32 family, 16 bytes */
+	PROGRAM_MAC, /* 6 bytes */
+	PROGRAM_TIMESTAMP, /* u64 ns; format: of strftime */
+	PROGRAM_USERNAME, /* u32 uid */
+	PROGRAM_CGROUP_PATH, /* u64 id */
+	PROGRAM_COUNT, /* aggregates, one for each CPU: u64 */
+	PROGRAM_SUM, /* u64 or s64 */
+	PROGRAM_MIN,
+	PROGRAM_MAX, /* u64 value, u64 whether it is set */
+	PROGRAM_AVG,
+	PROGRAM_STATS, /* u64 total, u64 count */
+	PROGRAM_HIST, /* u64 buckets, see program_type.hist */
+	PROGRAM_LHIST,
+	PROGRAM_TSERIES,
+	PROGRAM_QUANTILE, /* log-linear buckets */
+};
+
+struct program_field;
+
+struct program_type {
+	enum program_type_kind kind;
+	u32 size; /* bytes in memory */
+	bool is_signed;
+	const char *name; /* of a struct or enum; NULL: none */
+	const struct program_field
+		*fields; /* TUPLE, RECORD; ARRAY: one, the element; ENUM: values, in offset */
+	u32 nr; /* fields, elements or values */
+	struct {
+		s64 min, max, step;
+		u32 bits;
+	} hist; /* LHIST: min, max, step; HIST, QUANTILE: bits; TSERIES: step, nr of intervals in bits */
+	const u8 *quantiles; /* QUANTILE: percent values, nr of them */
+	const char *format; /* TIMESTAMP */
+	u32 stack_mode, stack_limit; /* KSTACK, USTACK */
+};
+
+struct program_field {
+	const char *name; /* NULL: of a plain tuple */
+	const struct program_type *type;
+	s64 offset; /* bytes; ENUM: the value */
+	u8 bit_offset, bit_size; /* bit_size 0: no bitfield */
+};
+
+enum program_map_role {
+	PROGRAM_MAP_USER, /* @name of the script: printed at the end */
+	PROGRAM_MAP_SCRATCH, /* working memory of the code */
+	PROGRAM_MAP_RING, /* records */
+	PROGRAM_MAP_CONTROL, /* the small ring: exit, clear, print */
+	PROGRAM_MAP_DROPS, /* u64 per probe: records that found the ring full */
+	PROGRAM_MAP_FULL, /* u64 per user map: keys that found it full */
+	PROGRAM_MAP_DATA, /* read-only: strings, tables */
+	PROGRAM_MAP_STACKS, /* of bpf_get_stackid, where that is used */
+};
+
+struct program_map {
+	const char *name; /* "@bytes"; of the kernel's for others */
+	enum program_map_role role;
+	u32 type; /* BPF_MAP_TYPE_* */
+	u32 key_size, value_size, max_entries, flags;
+	const struct program_type *key, *value; /* USER */
+	bool is_scalar; /* USER: no key was written */
+	const void *init; /* DATA: value_size bytes */
+};
+
+/* The two words of an instruction at insn become the address of a map, or of its value at offset. */
+struct program_reloc {
+	u32 insn;
+	u32 map;
+	bool value;
+	u32 offset;
+};
+
+struct program_code {
+	struct bpf_insn *insns;
+	u32 nr;
+	const u32 *spans; /* [insn]: start in the script of what it does; UINT32_MAX: nothing */
+	const struct program_reloc *relocs;
+	u32 nr_relocs;
+	/* bpf_loop() and others take functions: calls with BPF_PSEUDO_FUNC are relative already. */
+	const char *name; /* for the kernel: 15 characters of [A-Za-z0-9_] */
+};
+
+enum program_provider {
+	PROGRAM_BEGIN,
+	PROGRAM_END,
+	PROGRAM_TRACEPOINT, /* target: system, name: event */
+	PROGRAM_RAW_TRACEPOINT, /* name */
+	PROGRAM_KPROBE, /* target: module or NULL, name: function, offset */
+	PROGRAM_KRETPROBE,
+	PROGRAM_FENTRY, /* target: module or NULL, name */
+	PROGRAM_FEXIT,
+	PROGRAM_UPROBE, /* target: binary, name: function or NULL, offset: behind it, or the address */
+	PROGRAM_URETPROBE,
+	PROGRAM_USDT, /* target: binary, space: provider or NULL, name */
+	PROGRAM_INTERVAL, /* number: ns */
+	PROGRAM_PROFILE, /* number: ns or hz, per_second */
+	PROGRAM_SOFTWARE, /* name: event, number: period */
+	PROGRAM_HARDWARE,
+	PROGRAM_ITER, /* name: task, task_file, task_vma */
+	PROGRAM_WATCHPOINT, /* address in number, offset: length, access in name */
+	PROGRAM_SIGNAL, /* name: SIGUSR1 */
+};
+
+struct program_probe {
+	enum program_provider provider;
+	const char *text; /* as written, with aliases expanded: what the builtin `probe` is without wildcards */
+	const char *target, *space, *name;
+	u64 offset, number;
+	bool per_second;
+	bool is_glob;
+	u32 code;
+	u32 btf_id; /* FENTRY, FEXIT, ITER: resolved by lang where the types were at hand; 0: by name */
+	u32 span_start, span_len; /* in the script */
+};
+
+enum program_action_kind {
+	PROGRAM_PRINTF, /* fields are the arguments; errorf and warnf: .stream */
+	PROGRAM_PRINT, /* a value: one field */
+	PROGRAM_PRINT_MAP, /* map; fields: top, div */
+	PROGRAM_CLEAR,
+	PROGRAM_ZERO,
+	PROGRAM_EXIT, /* one field: status */
+	PROGRAM_JOIN, /* field: array of strings; format: the delimiter */
+	PROGRAM_TIME, /* format of strftime; field: ns where it was taken */
+	PROGRAM_CAT, /* printf of a path */
+	PROGRAM_SYSTEM, /* printf of a shell command */
+	PROGRAM_RUNTIME_ERROR, /* a helper failed: fields: error, number of the code's place */
+};
+
+struct program_action {
+	enum program_action_kind kind;
+	u8 stream; /* 0: stdout, 1: stderr, 2: stderr as an error */
+	const char *format;
+	u32 map;
+	struct program_type record; /* a RECORD of the fields behind struct program_record */
+	u32 span_start, span_len;
+};
+
+struct program_record {
+	u32 action;
+	u32 probe;
+};
+
+/* What builtins that user space evaluates need: kept once in the program. */
+struct program {
+	struct arena arena; /* of everything below */
+	VEC(struct program_map) maps;
+	VEC(struct program_code) codes;
+	VEC(struct program_probe) probes;
+	VEC(struct program_action) actions;
+	struct { /* config block and environment */
+		u32 max_strlen, max_map_keys, max_probes, max_cat_bytes, ring_pages;
+		u8 missing_probes; /* 0: error, 1: warn, 2: ignore */
+		bool no_final_maps, no_demangle;
+	} config;
+	const char *license; /* "GPL" */
+	bool unsafe; /* system(), signal(), override(): only with --unsafe */
+};
