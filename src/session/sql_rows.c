@@ -1,12 +1,11 @@
 #include "session/sql_rows.h"
 
 #include "analysis/event_pair.h"
-#include "analysis/percentiles.h"
-#include "analysis/latency.h"
 #include "base/dict.h"
 #include "base/json.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
+#include "view/latency.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@ struct sql_rows {
 	struct strbuf text; /* scratch */
 	u64 nr;
 	const struct sql_item *delta; /* the first difference of times; NULL: none */
-	struct percentiles times; /* of it, in nanoseconds */
+	struct histogram times; /* of it, in nanoseconds */
 };
 
 struct sql_rows *sql_rows_new(const struct ftrace_sql *q)
@@ -34,6 +33,10 @@ struct sql_rows *sql_rows_new(const struct ftrace_sql *q)
 	struct sql_rows *r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
+	if (histogram_init(&r->times, &(struct histogram_opts){ .kind = HISTOGRAM_LOGLINEAR })) {
+		free(r);
+		return NULL;
+	}
 	r->q = q;
 	vec_for_each (&q->items, i)
 		if (!r->delta && sql_is_delta(i))
@@ -48,6 +51,7 @@ void sql_rows_free(struct sql_rows *r)
 {
 	if (!r)
 		return;
+	histogram_done(&r->times);
 	vec_free(&r->rows);
 	dict_done(&r->found);
 	strbuf_done(&r->text);
@@ -108,7 +112,8 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 	u64 value = 0;
 	if (r->delta) {
 		u64 v = number(m, &r->delta->a) - number(m, &r->delta->b);
-		percentiles_add(&r->times, v * (r->delta->a.usecs ? 1000 : 1));
+		u64 ns = v * (r->delta->a.usecs ? 1000 : 1);
+		histogram_add(&r->times, (s64)min(ns, (u64)INT64_MAX), 1);
 		value = power_of(v);
 	}
 	r->nr++;

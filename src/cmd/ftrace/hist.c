@@ -15,6 +15,7 @@
 #include "cmd/ftrace/setup_opts.h"
 #include "tracing/sql.h"
 #include "event/event.h"
+#include "view/latency.h"
 #include "wire/format.h"
 
 #include <errno.h>
@@ -257,9 +258,15 @@ struct recorded {
 static int look(void *ctx, const char *path)
 {
 	const struct recorded *r = ctx;
-	struct latency_hist l = { 0 };
-	int err = ftrace_latency_read(r->app, path, &r->rule, &l);
-	return err ? err : ftrace_latency_print(r->app, &l);
+	struct latency_hist l;
+	int err = latency_hist_init(&l, false);
+	if (err)
+		return err;
+	err = ftrace_latency_read(r->app, path, &r->rule, &l);
+	if (!err)
+		err = ftrace_latency_print(r->app, &l);
+	latency_hist_done(&l);
+	return err;
 }
 
 /* The kernel cannot do it, or it is over: the same from events that were recorded. */

@@ -3,15 +3,16 @@
 #include "event/provider.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
+#include "view/latency.h"
 
 #include <errno.h>
 #include <string.h>
 
-int ftrace_latency_print(struct app *app, const struct latency_hist *l)
+int ftrace_latency_print(struct app *app, struct latency_hist *l)
 {
 	if (app->json)
-		return latency_hist_json(l, &app->out);
-	latency_hist_text(l, &app->out);
+		return latency_json(&l->units, &l->times, &app->out);
+	latency_text(&l->units, &app->out);
 	if (!app->dialect->ends_with_table)
 		latency_summary(&app->out, "latency", &l->times);
 	return 0;

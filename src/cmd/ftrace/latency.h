@@ -6,7 +6,7 @@
 #include "cmd/app/app.h"
 
 /* perf's table, or JSON. */
-int ftrace_latency_print(struct app *app, const struct latency_hist *l) must_check;
+int ftrace_latency_print(struct app *app, struct latency_hist *l) must_check;
 
 /*
  * Adds up what a file has: from the event `rule` begins with to the one it ends with. -ENOENT with a diag when one of the two, or its field, is

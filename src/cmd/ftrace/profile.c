@@ -12,7 +12,7 @@
 #include "cmd/ftrace/profile.h"
 
 #include "analysis/event_times.h"
-#include "analysis/latency.h"
+#include "view/latency.h"
 #include "base/json.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/func_stat.h"

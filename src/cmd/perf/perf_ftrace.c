@@ -367,9 +367,15 @@ struct looking {
 static int look_latency(void *ctx, const char *path)
 {
 	const struct looking *l = ctx;
-	struct latency_hist sum = { .in_ns = l->o->in_ns };
-	int err = ftrace_latency_read(l->app, path, &l->rule, &sum);
-	return err ? err : ftrace_latency_print(l->app, &sum);
+	struct latency_hist sum;
+	int err = latency_hist_init(&sum, l->o->in_ns);
+	if (err)
+		return err;
+	err = ftrace_latency_read(l->app, path, &l->rule, &sum);
+	if (!err)
+		err = ftrace_latency_print(l->app, &sum);
+	latency_hist_done(&sum);
+	return err;
 }
 
 static const struct event_pair_rule function_rule = {
