@@ -8,9 +8,11 @@
 
 #include <pthread.h>
 
+struct turns_waiter;
+
 struct turns {
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	struct turns_waiter *waiters;
 	u64 next;
 	bool cancelled;
 };

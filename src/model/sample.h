@@ -26,6 +26,8 @@ enum sample_needs {
 	NEED_EXTRA = 1 << 11, /* what only some hardware tells */
 	/* Not of samples: ids of frames and chains are to mean the same in all rounds. */
 	KEEP_IDS = 1 << 12,
+	/* Not of samples: the table of frames has every frame of their chains, for sinks that need no chain. */
+	NEED_FRAMES = 1 << 13,
 };
 
 /* A task whose name was never recorded: perf shows ":TID". */

@@ -3,5 +3,5 @@
 
 #include "model/source.h"
 
-/* needs: NEED_LEAF, NEED_CHAIN. */
+/* needs: NEED_LEAF, NEED_FRAMES. */
 struct sink look_sink(unsigned needs);

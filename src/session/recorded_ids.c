@@ -107,7 +107,7 @@ int recorded_ids(struct source *src, enum recorded_which which, recorded_fn fn, 
 	/* Without a table there is nothing to say about what was not hit. */
 	if (!err && (which != RECORDED_ALL || !table.at.nr))
 		err = give_hits(src, &table,
-				which == RECORDED_CHAINS ? NEED_LEAF | NEED_CHAIN : NEED_LEAF, fn,
+				which == RECORDED_CHAINS ? NEED_LEAF | NEED_FRAMES : NEED_LEAF, fn,
 				ctx, d);
 	else
 		for (size_t i = 0; i < table.at.nr && !err; i++)

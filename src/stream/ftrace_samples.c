@@ -135,7 +135,7 @@ static int put_place(struct replay *r, struct shard *sh, struct part *p, const s
 	if (leaf < 0)
 		return (int)leaf;
 	s->leaf = (u32)leaf;
-	int err = r->needs & NEED_CHAIN ? put_chain(r, sh, p, s) : 0;
+	int err = r->needs & (NEED_CHAIN | NEED_FRAMES) ? put_chain(r, sh, p, s) : 0;
 	return !err && r->needs & NEED_PLACES ? put_places(r, sh, p, s) : err;
 }
 
@@ -188,7 +188,9 @@ static int take_call(struct replay *r, struct shard *sh, struct part *p, struct 
 	s->ip = e.func;
 	s->period = done.self_ns;
 	s->weight = done.ns;
-	err = r->needs & (NEED_LEAF | NEED_CHAIN) ? put_call_chain(r, sh, p, stack, e.func, s) : 0;
+	err = r->needs & (NEED_LEAF | NEED_CHAIN | NEED_FRAMES)
+		      ? put_call_chain(r, sh, p, stack, e.func, s)
+		      : 0;
 	return err ? err : 1;
 }
 
@@ -217,7 +219,7 @@ static int complete_sample(struct replay *r, struct shard *sh, const struct curs
 		atomic_fetch_add(&r->nr_unknown, 1);
 		return 0;
 	}
-	int err = p->has_frames && r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES)
+	int err = p->has_frames && r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES | NEED_FRAMES)
 			  ? put_place(r, sh, p, c, s)
 			  : 0;
 	return err ? err : 1;

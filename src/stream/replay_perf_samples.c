@@ -10,6 +10,7 @@
 enum {
 	BATCH = 32, /* samples on their way: more would not stay in the first cache */
 	CACHE_SLOTS = 1 << 13,
+	NEEDS_STACK = NEED_CHAIN | NEED_PLACES | NEED_FRAMES,
 };
 
 void replay_perf_shard_close(struct source *s, struct shard *sh)
@@ -330,19 +331,19 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 		atomic_fetch_add(&r->nr_bad, 1);
 		return err == -EBADMSG ? -ENOENT : err;
 	}
-	if (!(r->needs & (NEED_LEAF | NEED_CHAIN | NEED_PLACES | NEED_BRANCH | NEED_DATA)))
+	if (!(r->needs & (NEED_LEAF | NEEDS_STACK | NEED_BRANCH | NEED_DATA)))
 		return 0;
 	const struct perf_sample_view *v = &p->view;
 	u64 time = time_of(r, p);
 	if (unlikely(!tasks_span_holds(&rd->space, v->pid, time)))
 		tasks_space_span(r->tasks, v->pid, time, &rd->space);
 	p->space = rd->space.value;
-	if (unlikely(v->stack && rd->chains.unwinder) && r->needs & (NEED_CHAIN | NEED_PLACES))
+	if (unlikely(v->stack && rd->chains.unwinder) && r->needs & NEEDS_STACK)
 		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time);
 	if (unlikely(p->attr->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) &&
-	    r->needs & (NEED_CHAIN | NEED_PLACES))
+	    r->needs & NEEDS_STACK)
 		replay_chain_of_branches(&rd->chains, &p->view, f->swap);
-	else if (unlikely(r->branch_history) && r->needs & (NEED_CHAIN | NEED_PLACES))
+	else if (unlikely(r->branch_history) && r->needs & NEEDS_STACK)
 		replay_history_of_branches(&rd->chains, &p->view, f->swap);
 	if (r->needs & NEED_CHAIN) {
 		p->hash = hash_words(v->chain, v->nr_chain, meaning_of(r, rd, p));
@@ -399,7 +400,10 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 			return (int)chain;
 		s->chain = (u32)chain;
 	}
-	int err = r->needs & NEED_PLACES ? places_of(r, sh, &w, v, s) : 0;
+	u32 first;
+	int err = r->needs & NEED_FRAMES ? chain_slow(r, sh, &w, v, &first) : 0;
+	if (!err && r->needs & NEED_PLACES)
+		err = places_of(r, sh, &w, v, s);
 	if (!err && unlikely(r->needs & NEED_EXTRA))
 		err = extra_of(r, sh->impl, v);
 	return err || !(r->needs & NEED_BRANCH) ? err : branches_of(r, sh, &w, v, s);

@@ -183,7 +183,7 @@ static int put_samples(struct convert *c, const struct run_tables *run,
 
 static int convert(struct convert *c)
 {
-	struct sink look = look_sink(NEED_LEAF | NEED_CHAIN);
+	struct sink look = look_sink(NEED_LEAF | NEED_FRAMES);
 	struct named_run run;
 	int err = named_run(&run, c->src, &look,
 			    &(struct named_run_opts){ .symbols = app_symbols(c->app),

@@ -508,7 +508,7 @@ static int print_round(struct sink *k, const struct run_tables *run, const struc
 static int script_source(struct script *s, int *status)
 {
 	struct diag *d = &s->app->diag;
-	struct sink base = look_sink(NEED_LEAF | NEED_CHAIN | more_needs(s));
+	struct sink base = look_sink(NEED_LEAF | NEED_FRAMES | more_needs(s));
 	struct sink_ops ops = *base.ops;
 	ops.round_done = print_round;
 	struct script_look look = { .sink = { .ops = &ops, .needs = base.needs }, .script = s };

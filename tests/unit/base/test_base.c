@@ -1,4 +1,4 @@
-/* base: arena, big, strbuf, vec, dict, strtab, bytes, num, diag, par. */
+/* base: arena, big, strbuf, vec, dict, strtab, bytes, num, diag, par, turns. */
 #include "tap.h"
 
 #include "base/arena.h"
@@ -10,8 +10,10 @@
 #include "base/par.h"
 #include "base/strbuf.h"
 #include "base/strtab.h"
+#include "base/turns.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 static void test_num(void)
@@ -276,6 +278,47 @@ static void test_par_each(void)
 	ok(good, "spans follow each other and are all of it");
 }
 
+/* Blocks that are done out of order. */
+struct in_turn {
+	struct turns turns;
+	atomic_uint next;
+	u32 nr, written, wrong;
+	u32 stops; /* the block that fails */
+};
+
+static int take_turns(void *ctx, unsigned worker)
+{
+	struct in_turn *t = ctx;
+	for (u32 seq; (seq = atomic_fetch_add(&t->next, 1)) < t->nr;) {
+		if (seq == t->stops) {
+			turns_cancel(&t->turns);
+			return -EIO;
+		}
+		if (seq % 5 == 0)
+			sched_yield();
+		if (!turns_wait(&t->turns, seq))
+			return -ECANCELED;
+		t->wrong += t->written++ != seq;
+		turns_end(&t->turns, false);
+	}
+	return 0;
+}
+
+static void test_turns(void)
+{
+	enum { NR = 5000 };
+	struct in_turn t = { .nr = NR, .stops = NR };
+	turns_init(&t.turns);
+	ok(!par_run(16, take_turns, &t), "16 workers write in turn");
+	ok(t.written == NR && !t.wrong, "all blocks, in their order");
+	turns_done(&t.turns);
+	t = (struct in_turn){ .nr = NR, .stops = NR / 2 };
+	turns_init(&t.turns);
+	ok(par_run(16, take_turns, &t) < 0, "a worker that fails ends it for all who wait");
+	ok(t.written <= NR / 2 && !t.wrong, "nothing is written after it");
+	turns_done(&t.turns);
+}
+
 int main(void)
 {
 	test_num();
@@ -287,5 +330,6 @@ int main(void)
 	test_diag();
 	test_par();
 	test_par_each();
+	test_turns();
 	return done_testing();
 }

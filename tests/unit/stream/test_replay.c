@@ -679,6 +679,17 @@ static void test_longest(void)
 	perfwrite_done(&w);
 }
 
+static int no_state(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	*state = NULL;
+	return 0;
+}
+
+static int no_feed(struct sink *k, void *state, const struct batch *b)
+{
+	return 0;
+}
+
 /* User chains that come later, by themselves (kernel 6.19 on): the kernel's part is kept. */
 static void test_deferred(void)
 {
@@ -698,6 +709,45 @@ static void test_deferred(void)
 	   "deferred user chains: the kernel's part stays");
 	ok(said(&o, "user part"), "and what is missing is said");
 	outcome_done(&o);
+	perfwrite_done(&w);
+}
+
+static int frames_run(const struct perfwrite *w, unsigned needs, struct run_tables *run,
+		      struct diag *d)
+{
+	static const struct sink_ops ops = { .shard_new = no_state, .feed = no_feed };
+	struct sink sink = { .ops = &ops, .needs = needs };
+	struct source *src;
+	diag_init(d);
+	int err = replay_perf_open_bytes(w->out.data, w->out.len, &src, d);
+	if (err)
+		return err;
+	err = stream_run(src, &sink, 1, run, d);
+	src->ops->close(src);
+	return err;
+}
+
+/* NEED_FRAMES: the frames of all chains, and what is wrong with them, without a table of chains. */
+static void test_frames(void)
+{
+	struct perfwrite w;
+	struct run_tables with, without;
+	struct diag d, also;
+	perfwrite_story(&w, 0, 0, 300);
+	ok(!frames_run(&w, NEED_LEAF | NEED_CHAIN, &with, &d) &&
+		   !frames_run(&w, NEED_LEAF | NEED_FRAMES, &without, &also),
+	   "a run for the chains, another for the frames");
+	ok(with.chains.nr > 1 && with.frames.nr > 2, "there are chains");
+	is_u64(without.frames.nr, with.frames.nr, "as many frames");
+	ok(!memcmp(without.frames.frames, with.frames.frames,
+		   with.frames.nr * sizeof(*with.frames.frames)),
+	   "the same ones");
+	is_u64(without.chains.nr, 1, "and no chain");
+	is_u64(also.items.nr, d.items.nr, "what is wrong is told either way");
+	diag_done(&d);
+	diag_done(&also);
+	run_tables_done(&with);
+	run_tables_done(&without);
 	perfwrite_done(&w);
 }
 
@@ -995,6 +1045,7 @@ int main(void)
 	test_unaligned();
 	test_longest();
 	test_deferred();
+	test_frames();
 	test_hostile(0, 0, "file");
 	test_hostile(PERFWRITE_PIPE, NEED_ORDER | NEED_PLACES, "pipe, in order");
 	test_hostile(PERFWRITE_ZSTD2, 0, "compressed");
