@@ -1,11 +1,11 @@
-/* BTF: every function that it names is described. Odd sizes are taken as a module's, on top of the first half as the kernel's. */
+/* BTF: every function that it names is described, and every type with its parts, name and size. Odd sizes are taken as a module's, on top of the first half as the kernel's. */
 #include "image/btf.h"
 
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-static void ask(const struct btf *b)
+static void ask_functions(struct btf *b)
 {
 	struct btf_function f;
 	volatile size_t sum = 0;
@@ -20,6 +20,30 @@ static void ask(const struct btf *b)
 			sum += strlen(f.args[i].name) + f.args[i].bytes;
 		sum += (size_t)f.result.shape;
 	}
+	(void)sum;
+}
+
+static void ask(struct btf *b)
+{
+	struct strbuf text;
+	struct btf_desc d;
+	struct btf_part p;
+	volatile u64 sum = 0;
+	ask_functions(b);
+	strbuf_init(&text);
+	for (u32 id = 0; id < b->first + b->nr && id < 512; id++) {
+		if (!btf_describe(b, id, &d))
+			continue;
+		for (u32 i = 0; i < 64 && btf_part(b, &d, i, &p); i++)
+			sum += strlen(p.name) + p.bit_offset;
+		strbuf_reset(&text);
+		btf_name_type(b, id, &text);
+		sum += btf_size(b, id) + text.len;
+		if (id < 16)
+			sum += (u64)btf_find_member(b, id, "flags", &p) +
+			       btf_find(b, d.name, ~0u, NULL);
+	}
+	strbuf_done(&text);
 	(void)sum;
 }
 

@@ -5,7 +5,24 @@
 
 #include <errno.h>
 
-enum { INT = 1, PTR, ENUM = 6, TYPEDEF = 8, CONST = 10, STRUCT = 4, FUNC = 12, PROTO = 13 };
+enum {
+	INT = 1,
+	PTR,
+	ARRAY,
+	STRUCT,
+	UNION,
+	ENUM,
+	TYPEDEF = 8,
+	CONST = 10,
+	FUNC = 12,
+	PROTO = 13,
+	VAR = 14,
+	DATASEC = 15,
+	DECL_TAG = 17,
+	TYPE_TAG = 18,
+	ENUM64 = 19,
+	FLAG = 1 << 7, /* of the kind's byte */
+};
 
 struct writer {
 	u8 types[2048], strings[1024], all[4096];
@@ -176,8 +193,111 @@ static void check_module(void)
 	btf_close(&b);
 }
 
+static void part(struct writer *w, const char *s, u32 second, u32 third)
+{
+	word(w, *s ? name(w, s) : 0);
+	word(w, second);
+	word(w, third);
+}
+
+/*
+ * struct inner { int a:5; unsigned b:7; };
+ * struct outer { struct inner in; union { int u; char text[16]; }; const struct outer *next; };
+ */
+static void check_members(void)
+{
+	static struct writer w;
+	struct btf b;
+	struct btf_part p;
+	struct btf_desc d;
+	struct strbuf text;
+	const char *close;
+	w = (struct writer){ .id = 1 };
+	(void)name(&w, "");
+	u32 sint = type(&w, "int", INT, 0, 4);
+	word(&w, 1u << 24 | 32);
+	u32 chr = type(&w, "char", INT, 0, 1);
+	word(&w, 1u << 24 | 8);
+	u32 array = type(&w, "", ARRAY, 0, 0);
+	word(&w, chr);
+	word(&w, sint);
+	word(&w, 16);
+	u32 inner = type(&w, "inner", STRUCT | FLAG, 2, 4);
+	part(&w, "a", sint, 5u << 24);
+	part(&w, "b", sint, 7u << 24 | 5);
+	u32 both = type(&w, "", UNION, 2, 16);
+	part(&w, "u", sint, 0);
+	part(&w, "text", array, 0);
+	u32 outer = w.id, constant = outer + 1, pointer = outer + 2;
+	(void)type(&w, "outer", STRUCT, 3, 32);
+	part(&w, "in", inner, 0);
+	part(&w, "", both, 64);
+	part(&w, "next", pointer, 192);
+	(void)type(&w, "", CONST, 0, outer);
+	(void)type(&w, "", PTR, 0, constant);
+	u32 big = type(&w, "big", ENUM64, 1, 8);
+	part(&w, "HIGH", 1, 0x80000000);
+	u32 low = type(&w, "low", ENUM | FLAG, 1, 4);
+	word(&w, name(&w, "LOW"));
+	word(&w, (u32)-2);
+	u32 var = type(&w, "jiffies", VAR, 0, sint);
+	word(&w, 1);
+	u32 section = type(&w, ".data", DATASEC, 1, 64);
+	word(&w, var);
+	word(&w, 24);
+	word(&w, 4);
+	u32 tag = type(&w, "user", TYPE_TAG, 0, sint);
+	u32 decl = type(&w, "tag", DECL_TAG, 0, outer);
+	word(&w, (u32)-1);
+	/* struct circle { struct { ... itself ... }; }; */
+	u32 circle = w.id;
+	(void)type(&w, "circle", STRUCT, 1, 8);
+	part(&w, "", circle, 0);
+	for (u32 i = 0; i < 40; i++) /* one name, many times */
+		(void)type(&w, "same", TYPEDEF, 0, sint);
+	finish(&w);
+	ok(!btf_open_memory(&b, w.all, w.size, NULL), "structs, unions, sections, tags open");
+	ok(btf_find(&b, "outer", BTF_BIT(BTF_OF_STRUCT), NULL) == outer &&
+		   !btf_find(&b, "outer", BTF_BIT(BTF_OF_UNION), NULL) &&
+		   !btf_find(&b, "oute", ~0u, NULL),
+	   "a struct is found by name and kind");
+	ok(btf_find(&b, "same", ~0u, NULL) == circle + 1,
+	   "of one name and kind the first is found");
+	ok(!btf_find_member(&b, inner, "b", &p) && p.bit_offset == 5 && p.bits == 7 && p.type == sint,
+	   "a bitfield has place and width");
+	ok(!btf_find_member(&b, outer, "text", &p) && p.bit_offset == 64 && p.type == array,
+	   "a member of an anonymous union");
+	ok(btf_find_member(&b, outer, "tex", &p) == -ENOENT &&
+		   btf_closest_member(&b, outer, "tetx", &close) && !strcmp(close, "text"),
+	   "another name is not found, and the closest is told");
+	ok(btf_find_member(&b, circle, "x", &p) == -ENOENT, "a struct inside of itself ends");
+	ok(btf_size(&b, array) == 16 && btf_size(&b, var) == 4 && btf_size(&b, pointer) == 8 &&
+		   !btf_size(&b, 0),
+	   "sizes of arrays, variables, pointers, void");
+	ok(btf_describe(&b, big, &d) && btf_part(&b, &d, 0, &p) &&
+		   p.value == (s64)0x8000000000000001ull && !btf_part(&b, &d, 1, &p),
+	   "a value of 64 bits");
+	ok(btf_describe(&b, low, &d) && btf_part(&b, &d, 0, &p) && p.value == -2,
+	   "a negative value");
+	ok(btf_describe(&b, section, &d) && btf_part(&b, &d, 0, &p) && p.bit_offset == 24 * 8 &&
+		   p.size == 4 && !strcmp(p.name, "jiffies"),
+	   "a variable in its section");
+	ok(btf_resolve(&b, tag, &d) && d.id == sint, "a tag is passed");
+	ok(btf_describe(&b, decl, &d) && d.component == -1 && d.ref == outer,
+	   "what a declaration's tag is about");
+	strbuf_init(&text);
+	btf_name_type(&b, pointer, &text);
+	strbuf_str(&text, ", ");
+	btf_name_type(&b, array, &text);
+	ok(!strcmp(strbuf_cstr(&text), "const struct outer *, char [16]"), "types by name: %s",
+	   strbuf_cstr(&text));
+	strbuf_done(&text);
+	btf_close(&b);
+}
+
 int main(void)
 {
+	check_members();
 	check_sample(false);
 	check_sample(true);
 	check_module();
