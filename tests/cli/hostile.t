@@ -101,12 +101,13 @@ for command in "report --stdio --group" "script" "evlist -g" "report --header-on
 	on expands_allowed ""
 done
 costs expands "" script -i expands
-like "$(cat messages)" "unpacking the recording's records gives more than 50 times their size; read up to byte" "expands: says so"
+like "$(cat messages)" "the recording decompresses to more than 50 times its size; read up to byte" "expands: says so"
 costs expands_allowed "" script -i expands_allowed
 is "$(cat messages)" "" "expands_allowed: says nothing"
 # What it unpacks to stays in memory only in proportion to the file: sorted on a disk, or refused where it is all different.
 if [ -z "$sanitized" ]; then
-	for command in "report --stdio" "script" "flame --term" "export --to folded -o out.folded"; do
+	costs expands_chains "" script -i expands_chains # keeps no chains
+	for command in "report --stdio" "flame --term" "export --to folded -o out.folded"; do
 		# shellcheck disable=SC2086
 		costs expands_chains "what the recording unpacks to would take too much memory for a file of [0-9]+ bytes" $command -i expands_chains
 	done
@@ -118,7 +119,7 @@ for command in "report --stdio" "script" "flame --term" "export --to folded -o o
 	costs expands_maps "" $command -i expands_maps
 done
 cp expands broken
-costs broken "cannot repair 'broken': unpacking its records gives more than 50 times their size" data repair broken
+costs broken "cannot repair 'broken': its records decompress to more than 50 times their size" data repair broken
 cmp expands broken
 ok $? "expands: and is left as it is"
 # What once took time by the square of its size: 4 to 9 s then, 0.2 s now.
@@ -160,7 +161,7 @@ for kind in sparse_note sparse_symbols sparse_link notes_overlap dwarf_shared; d
 	like "$(cat out)" "$kind.elf" "$kind: and its samples are shown"
 	case $kind in
 	notes_overlap) stage='reading its notes' ;;
-	dwarf_shared) stage='reading its debugging information' ;;
+	dwarf_shared) stage='reading its debug information' ;;
 	*) stage= ;;
 	esac
 	if [ "$stage" ]; then
