@@ -20,7 +20,7 @@ static int run_verb(struct app *app, int argc, char **argv)
 	if (argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")))
 		return show_version(app);
 	if (!cmd)
-		return app_usage(app, "'%s' is not part of this build", app->dialect->verb);
+		return app_usage(app, "'%s' is not included in this build", app->dialect->verb);
 	return app_command(app, cmd, argc, argv);
 }
 

@@ -90,13 +90,13 @@ static int compile_name(const char *name, size_t len, regex_t *re, const char *t
 {
 	char anchored[256];
 	if (len + 5 > sizeof(anchored))
-		return fault(d, text, name, len, "this name is too long");
+		return fault(d, text, name, len, "name too long");
 	anchored[0] = '^';
 	anchored[1] = '(';
 	memcpy(anchored + 2, name, len);
 	memcpy(anchored + 2 + len, ")$", 3);
 	if (regcomp(re, anchored, REG_EXTENDED | REG_ICASE | REG_NOSUB))
-		return fault(d, text, name, len, "this is not a name or a regular expression");
+		return fault(d, text, name, len, "expected a name or a regular expression");
 	return 0;
 }
 
@@ -143,7 +143,7 @@ static int choose_word(struct event_filter *f, struct filter *x, const char *wor
 	if (slash)
 		regfree(&system_re);
 	if (!err && !found) {
-		err = fault(d, text, word, len, "the trace has no such event");
+		err = fault(d, text, word, len, "no such event in the trace");
 		diag_hint(d,
 			  "a system (sched), an event (sched_switch) or both (sched/sched_switch); "
 			  "sonde ftrace report -E lists what the file knows");
@@ -162,7 +162,7 @@ static int choose(struct event_filter *f, struct filter *x, const char *text, si
 		at += word_len + 1;
 		trim(&word, &word_len);
 		if (!word_len)
-			return fault(d, text, word, 1, "the name of an event is missing here");
+			return fault(d, text, word, 1, "expected an event name");
 		int err = choose_word(f, x, word, word_len, text, d);
 		if (err)
 			return err;
@@ -230,7 +230,8 @@ static int unknown_field(struct event_filter *f, struct filter *x, const char *t
 	if (at)
 		diag_span(d, text, (size_t)(at - text), strlen(name));
 	const char *near = str_closest(name, names, nr);
-	diag_hint(d, near ? "did you mean '%s'?" : "sonde ftrace report --events shows the fields%s",
+	diag_hint(d,
+		  near ? "did you mean '%s'?" : "'sonde ftrace report --events' shows the fields%s",
 		  near ? near : "");
 	return others ? 0 : -EINVAL;
 }
@@ -276,7 +277,7 @@ int event_filter_add(struct event_filter *f, const char *text, bool out, struct 
 	const char *colon = strchr(text, ':');
 	struct filter x = { .out = out, .all = !colon };
 	if (colon && strspn(colon + 1, " \t\n") == strlen(colon + 1))
-		return fault(d, text, colon, 1, "behind the colon an expression is missing");
+		return fault(d, text, colon, 1, "expected an expression after the colon");
 	x.bounds = calloc(f->env.nr_events + 1, sizeof(*x.bounds));
 	x.chosen = calloc(f->env.nr_events + 1, sizeof(*x.chosen));
 	int err = x.bounds && x.chosen ? 0 : -ENOMEM;

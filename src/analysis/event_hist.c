@@ -74,8 +74,8 @@ static int parse_modifier(struct key *k, const char *word, struct diag *d)
 		return 0;
 	}
 	int err = diag_error(d, -EINVAL, "'.%s' cannot be computed from recorded events", word);
-	diag_hint(d,
-		  "without the kernel there are .hex .sym .sym-offset .execname .log2 .buckets=N");
+	diag_hint(d, "available without kernel support: .hex .sym .sym-offset .execname .log2 "
+		     ".buckets=N");
 	return err;
 }
 
@@ -96,7 +96,7 @@ static int parse_keys(struct event_hist *h, struct diag *d)
 		k->cpu = !strcmp(word, "cpu") || !strcmp(word, "common_cpu");
 		if (!strcmp(word, "stacktrace") || !strcmp(word, "common_stacktrace"))
 			return diag_error(d, -EOPNOTSUPP,
-					  "histograms by stack need a kernel that makes them");
+					  "histograms keyed by stack need kernel support");
 		int err = dot ? parse_modifier(k, dot + 1, d) : 0;
 		if (err)
 			return err;

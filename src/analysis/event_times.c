@@ -67,7 +67,7 @@ static const struct thing things[] = {
 
 enum { NR_THINGS = ARRAY_SIZE(things), COUNT_RULE = 2 * NR_MAX };
 _Static_assert(NR_THINGS + HOOKS_MAX <= NR_MAX && (int)NR_MAX < (int)EVENT_PAIR_RULES_MAX,
-	       "rules and groups have a bit each");
+	       "each rule and group needs its own bit");
 
 /* A hook taken apart: its words lie in the arena. */
 struct hook {
@@ -124,8 +124,7 @@ static int split_hook(struct arena *a, const char *text, struct hook *h, struct 
 	*h = (struct hook){ 0 };
 	const char *slash = strchr(text, '/');
 	if (!slash)
-		return bad_hook(text, strlen(text),
-				"the event that ends it is missing, behind a '/'", d);
+		return bad_hook(text, strlen(text), "expected the end event after '/'", d);
 	char *first = arena_strndup(a, text, (size_t)(slash - text)),
 	     *second = arena_strdup(a, slash + 1);
 	if (!first || !second)
@@ -137,15 +136,15 @@ static int split_hook(struct arena *a, const char *text, struct hook *h, struct 
 	h->end_match = next_word(&second, ",");
 	h->flags = next_word(&second, ",");
 	if (!*h->start_event || !h->start_match || !*h->start_match)
-		return bad_hook(text, 0, "the event that begins it needs a name and a field", d);
+		return bad_hook(text, 0, "the start event needs a name and a field", d);
 	if (!*h->end_event || !h->end_match || !*h->end_match)
 		return bad_hook(text, (size_t)(slash - text) + 1,
-				"the event that ends it needs a name and a field", d);
+				"the end event needs a name and a field", d);
 	if (first || second)
-		return bad_hook(text, strlen(text), "too many words", d);
+		return bad_hook(text, strlen(text), "too many fields", d);
 	if (h->flags && strspn(h->flags, "psgPSG") != strlen(h->flags))
 		return bad_hook(text, (size_t)(strrchr(text, ',') - text) + 1,
-				"flags are p, s and g", d);
+				"valid flags are p, s and g", d);
 	return 0;
 }
 

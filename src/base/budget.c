@@ -51,6 +51,6 @@ int budget_refuse(const struct budget *b, const char *name, struct diag *d)
 	int err = diag_error(d, -E2BIG, "%s: %s would take too much %s for a file of %llu bytes",
 			     name, b->stage, b->memory ? "memory" : "time",
 			     (unsigned long long)b->size);
-	diag_hint(d, "the file is damaged, or was made to exhaust a machine");
+	diag_hint(d, "the file is damaged or was crafted to exhaust resources");
 	return err;
 }

@@ -44,7 +44,7 @@ struct list_parser {
 static int list_error(const struct list_parser *p, const char *from, int err, const char *why)
 {
 	size_t len = (size_t)(p->at - from);
-	diag_error(p->d, err, "'%s' is no list of CPUs: %s", p->text, why);
+	diag_error(p->d, err, "invalid CPU list '%s': %s", p->text, why);
 	diag_span(p->d, p->text, (size_t)(from - p->text), max(len, (size_t)1));
 	return err;
 }
@@ -54,11 +54,11 @@ static int list_number(struct list_parser *p, unsigned *ret)
 	const char *from = p->at;
 	unsigned v = 0;
 	if (!isdigit((unsigned char)*p->at))
-		return list_error(p, from, -EINVAL, "here should be a number");
+		return list_error(p, from, -EINVAL, "expected a number");
 	for (; isdigit((unsigned char)*p->at); p->at++)
 		v = min(v * 10 + (unsigned)(*p->at - '0'), (unsigned)CPUSET_MAX);
 	if (v >= CPUSET_MAX)
-		return list_error(p, from, -ERANGE, "numbers go up to 4095");
+		return list_error(p, from, -ERANGE, "CPU numbers go up to 4095");
 	*ret = v;
 	return 0;
 }
@@ -77,7 +77,7 @@ static int list_range(struct list_parser *p, struct cpuset *set)
 			p->at++;
 			err = list_number(p, &used);
 			if (!err && *p->at != '/')
-				err = list_error(p, p->at, -EINVAL, "here should be '/'");
+				err = list_error(p, p->at, -EINVAL, "expected '/'");
 			p->at += !err;
 			err = err ? err : list_number(p, &stride);
 		}
@@ -85,7 +85,7 @@ static int list_range(struct list_parser *p, struct cpuset *set)
 	if (err)
 		return err;
 	if (last < first || !stride || !used || used > stride)
-		return list_error(p, from, -EINVAL, "this range has nothing in it");
+		return list_error(p, from, -EINVAL, "empty range");
 	for (unsigned cpu = first; cpu <= last; cpu++)
 		if ((cpu - first) % stride < used)
 			cpuset_add(set, cpu);
@@ -105,17 +105,17 @@ int cpuset_parse_list(const char *text, struct cpuset *ret, struct diag *d)
 			break;
 		p.at++;
 		if (!*p.at)
-			return list_error(&p, p.at, -EINVAL, "something is missing at the end");
+			return list_error(&p, p.at, -EINVAL, "unexpected end");
 	}
 	if (p.at[strspn(p.at, " \t\n")])
-		return list_error(&p, p.at, -EINVAL, "this does not belong here");
+		return list_error(&p, p.at, -EINVAL, "unexpected character");
 	*ret = set;
 	return 0;
 }
 
 static int mask_error(const char *text, const char *at, int err, const char *why, struct diag *d)
 {
-	diag_error(d, err, "'%s' is no mask of CPUs: %s", text, why);
+	diag_error(d, err, "invalid CPU mask '%s': %s", text, why);
 	diag_span(d, text, (size_t)(at - text), 1);
 	return err;
 }
@@ -128,7 +128,7 @@ int cpuset_parse_mask(const char *text, struct cpuset *ret, struct diag *d)
 	const char *start = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? text + 2 : text;
 	const char *end = start + strcspn(start, " \t\n");
 	if (end == start || end[strspn(end, " \t\n")])
-		return mask_error(text, end, -EINVAL, "here should be a hexadecimal number", d);
+		return mask_error(text, end, -EINVAL, "expected a hexadecimal number", d);
 	unsigned bit = 0;
 	for (const char *p = end; p-- > start;) {
 		if (*p == ',') {
@@ -141,7 +141,7 @@ int cpuset_parse_mask(const char *text, struct cpuset *ret, struct diag *d)
 					 ? (unsigned)(*p - '0')
 					 : (unsigned)(tolower((unsigned char)*p) - 'a' + 10);
 		if (digit && bit + 3 >= CPUSET_MAX)
-			return mask_error(text, p, -ERANGE, "numbers go up to 4095", d);
+			return mask_error(text, p, -ERANGE, "CPU numbers go up to 4095", d);
 		if (digit)
 			set.bits[bit / 64] |= (u64)digit << (bit % 64);
 		bit += 4;

@@ -115,7 +115,7 @@ static int lex_string(struct parser *p, const char *s)
 	p->token = T_STRING;
 	p->end = at + (s[at] != '\0');
 	if (!s[at])
-		return fail_here(p, "this string has no end");
+		return fail_here(p, "unterminated string");
 	return lex_copy(p, p->start + 1, at, true);
 }
 
@@ -138,9 +138,9 @@ static int lex_number(struct parser *p, const char *s)
 	while (name_char(s[p->end]) && s[p->end] != ':')
 		p->end++;
 	if (errno == ERANGE && p->value.type == EXPR_INT)
-		return fail_here(p, "this number is too large");
+		return fail_here(p, "number too large");
 	if (s + p->end != end)
-		return fail_here(p, "this is no number");
+		return fail_here(p, "invalid number");
 	return 0;
 }
 
@@ -157,9 +157,9 @@ static int lex_op(struct parser *p, const char *s)
 	p->op[p->end - p->start] = '\0';
 	if (p->op[1] || strchr("|^&<>~+-*/%!?:,()", p->op[0]))
 		return 0;
-	fail_here(p, "this does not belong in an expression");
+	fail_here(p, "unexpected token in expression");
 	if (p->op[0] == '=')
-		diag_hint(p->d, "equality is written '=='");
+		diag_hint(p->d, "use '==' to test for equality");
 	return -EINVAL;
 }
 
@@ -198,10 +198,10 @@ static int expect(struct parser *p, const char *op)
 	if (at_op(p, op))
 		return next_token(p);
 	char why[40];
-	(void)snprintf(why, sizeof(why), "here should be '%s'", op);
+	(void)snprintf(why, sizeof(why), "expected '%s'", op);
 	fail_here(p, why);
 	if (*op == ':')
-		diag_hint(p->d, "blanks around ':' keep it from being part of a name");
+		diag_hint(p->d, "put spaces around ':' so that it is not taken as part of a name");
 	return -EINVAL;
 }
 
@@ -225,7 +225,7 @@ static int adopt(struct parser *p, struct expr_node *n, unsigned slot, struct ex
 	n->depth = max(n->depth, kid->depth + 1);
 	if (n->depth > EXPR_DEPTH_MAX)
 		return expr_fail(p->d, p->e->text, n->start, n->start + n->len, -E2BIG,
-				 "this is too long or too deep");
+				 "expression too long or nested too deeply");
 	return 0;
 }
 
@@ -257,7 +257,7 @@ static int unknown_function(struct parser *p, const struct expr_node *call)
 	for (size_t i = 0; p->funcs && p->funcs[i] && nr < ARRAY_SIZE(names); i++)
 		names[nr++] = p->funcs[i];
 	expr_fail(p->d, p->e->text, call->start, call->start + strlen(call->func), -EINVAL,
-		  "there is no such function");
+		  "unknown function");
 	const char *close = str_closest(call->func, names, nr);
 	if (close)
 		diag_hint(p->d, "did you mean '%s'?", close);
@@ -273,10 +273,10 @@ static int check_call(struct parser *p, struct expr_node *call)
 			continue;
 		if (call->nr_args < builtins[i].least)
 			return expr_fail(p->d, p->e->text, call->start, end, -EINVAL,
-					 "this function needs more arguments");
+					 "not enough arguments to this function");
 		if (call->nr_args > builtins[i].most)
 			return expr_fail(p->d, p->e->text, call->start, end, -EINVAL,
-					 "these are too many arguments");
+					 "too many arguments");
 		call->builtin = (u32)i;
 		return 0;
 	}
@@ -308,7 +308,7 @@ static int parse_call(struct parser *p, const char *name, size_t start, struct e
 	call->len = (u32)(p->end - start);
 	if (call->depth > EXPR_DEPTH_MAX || call->nr_args > EXPR_ARGS_MAX)
 		return expr_fail(p->d, p->e->text, start, p->end, -E2BIG,
-				 "this is too long or too deep");
+				 "expression too long or nested too deeply");
 	if ((err = next_token(p)) || (err = check_call(p, call)))
 		return err;
 	*ret = call;
@@ -321,7 +321,7 @@ static int parse_name(struct parser *p, struct expr_node **ret)
 	size_t start = p->start, end = p->end;
 	struct expr_node *n;
 	if (at_word(p, "if") || at_word(p, "else"))
-		return fail_here(p, "here should be a value");
+		return fail_here(p, "expected a value");
 	int err = next_token(p);
 	if (err)
 		return err;
@@ -357,8 +357,7 @@ static int parse_primary(struct parser *p, struct expr_node **ret)
 		return expect(p, ")");
 	default: break;
 	}
-	return fail_here(p, p->token == T_END ? "something is missing at the end"
-					      : "here should be a value");
+	return fail_here(p, p->token == T_END ? "unexpected end" : "expected a value");
 }
 
 /* Every recursion of the parser comes through here or through parse_expr. */
@@ -366,7 +365,7 @@ static int enter(struct parser *p)
 {
 	if (++p->nesting <= EXPR_DEPTH_MAX)
 		return 0;
-	return expr_fail(p->d, p->e->text, p->start, p->end, -E2BIG, "this is nested too deeply");
+	return expr_fail(p->d, p->e->text, p->start, p->end, -E2BIG, "nested too deeply");
 }
 
 static int parse_unary(struct parser *p, struct expr_node **ret)
@@ -450,10 +449,10 @@ static int compile_regex(struct parser *p, struct expr_node *n)
 	size_t start = pattern->start, end = start + pattern->len;
 	if (pattern->op != EXPR_VALUE || pattern->value.type != EXPR_STR)
 		return expr_fail(p->d, p->e->text, start, end, -EINVAL,
-				 "here should be a quoted regular expression");
+				 "expected a quoted regular expression");
 	if (!regex_is_bearable(pattern->value.s))
 		return expr_fail(p->d, p->e->text, start, end, -EINVAL,
-				 "this pattern repeats too much");
+				 "pattern has too many repetitions");
 	regex_t **slot = vec_push(&p->e->regexes), *regex = malloc(sizeof(*regex));
 	if (!slot || !regex) {
 		if (slot)
@@ -510,7 +509,7 @@ static int parse_condition(struct parser *p, struct expr_node *first, struct exp
 	if (err || (err = parse_expr(p, &second)))
 		return err;
 	if (python)
-		err = at_word(p, "else") ? next_token(p) : fail_here(p, "here should be 'else'");
+		err = at_word(p, "else") ? next_token(p) : fail_here(p, "expected 'else'");
 	else
 		err = expect(p, ":");
 	if (err || (err = parse_expr(p, &third)) ||
@@ -547,7 +546,7 @@ int expr_parse(struct expr *e, const char *text, const char *const *funcs, struc
 	if (!err)
 		err = parse_expr(&p, &root);
 	if (!err && p.token != T_END)
-		err = fail_here(&p, "here should be an operator");
+		err = fail_here(&p, "expected an operator");
 	e->root = root;
 	if (err)
 		expr_done(e);

@@ -107,7 +107,7 @@ static int bit_op(const struct eval *v, const struct expr_node *n, const struct 
 {
 	if (a->type != EXPR_INT || b->type != EXPR_INT)
 		return eval_fail(v, a->type != EXPR_INT ? n->kids[0] : n->kids[1], -EINVAL,
-				 "this must be a whole number");
+				 "expected an integer");
 	switch (n->op) {
 	case EXPR_BIT_AND: *ret = expr_int(a->i & b->i); break;
 	case EXPR_BIT_OR: *ret = expr_int(a->i | b->i); break;
@@ -143,7 +143,7 @@ static int match_op(const struct eval *v, const struct expr_node *n, const struc
 {
 	if (a->type != EXPR_STR || b->type != EXPR_STR)
 		return eval_fail(v, a->type != EXPR_STR ? n->kids[0] : n->kids[1], -EINVAL,
-				 "this must be a string");
+				 "expected a string");
 	if (n->op == EXPR_GLOB)
 		*ret = expr_int(glob_match(b->s, a->s));
 	else
@@ -161,9 +161,9 @@ static int eval_binary(const struct eval *v, const struct expr_node *n, struct e
 		return match_op(v, n, &a, &b, ret);
 	bool compares = n->op >= EXPR_EQ && n->op <= EXPR_GE;
 	if ((a.type == EXPR_STR) != (b.type == EXPR_STR))
-		return eval_fail(v, n, -EINVAL, "a string and a number do not go together");
+		return eval_fail(v, n, -EINVAL, "cannot mix a string and a number");
 	if (a.type == EXPR_STR && !compares)
-		return eval_fail(v, n, -EINVAL, "one cannot calculate with strings");
+		return eval_fail(v, n, -EINVAL, "cannot do arithmetic on strings");
 	if (!compares)
 		return arithmetic(v, n, &a, &b, ret);
 	*ret = expr_int(compare_op(n->op, &a, &b));
@@ -194,8 +194,7 @@ static int eval_unary(const struct eval *v, const struct expr_node *n, struct ex
 	}
 	if (a.type == EXPR_STR || (a.type == EXPR_FLOAT && n->op == EXPR_BIT_NOT))
 		return eval_fail(v, n->kids[0], -EINVAL,
-				 n->op == EXPR_NEG ? "this must be a number"
-						   : "this must be a whole number");
+				 n->op == EXPR_NEG ? "expected a number" : "expected an integer");
 	if (n->op == EXPR_BIT_NOT)
 		*ret = expr_int(~a.i);
 	else
@@ -218,7 +217,7 @@ static int eval_builtin(const struct eval *v, const struct expr_node *n,
 	double divisor;
 	for (u32 i = 0; i < n->nr_args; i++)
 		if (args[i].type == EXPR_STR)
-			return eval_fail(v, n, -EINVAL, "this function takes numbers");
+			return eval_fail(v, n, -EINVAL, "this function takes numbers only");
 	switch (n->builtin) {
 	case BUILTIN_MIN: *ret = extreme(args, n->nr_args, EXPR_LT); break;
 	case BUILTIN_MAX: *ret = extreme(args, n->nr_args, EXPR_GT); break;
@@ -242,7 +241,7 @@ static int eval_call(const struct eval *v, const struct expr_node *n, struct exp
 	if (n->builtin != BUILTIN_NONE)
 		return eval_builtin(v, n, args, ret);
 	if (!v->env || !v->env->call)
-		return eval_fail(v, n, -ENOENT, "this function means nothing here");
+		return eval_fail(v, n, -ENOENT, "unknown function in this context");
 	return v->env->call(v->env->ctx, n->func, args, nr, ret);
 }
 
@@ -252,9 +251,7 @@ static int eval_ident(const struct eval *v, const struct expr_node *n, struct ex
 	size_t said = v->d ? v->d->nr_errors : 0;
 	int err = v->env && v->env->get ? v->env->get(v->env->ctx, n->ident, name, ret) : -ENOENT;
 	if (err && v->d && v->d->nr_errors == said)
-		return eval_fail(v, n, err,
-				 err == -ENOENT ? "this name means nothing here"
-						: "this has no value");
+		return eval_fail(v, n, err, err == -ENOENT ? "unknown name" : "this has no value");
 	return err;
 }
 

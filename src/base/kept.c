@@ -40,7 +40,7 @@ int kept_begin_output(struct kept_file *k, const char *path, mode_t mode, struct
 		return err;
 	err = begin(k, mode);
 	return err ? diag_error(d, err, "cannot write %s: %s", path,
-				err == -EISDIR ? "it is a folder" : strerror(-err))
+				err == -EISDIR ? "it is a directory" : strerror(-err))
 		   : 0;
 }
 

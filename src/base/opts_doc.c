@@ -350,7 +350,6 @@ void opts_man(const struct command *cmd, const struct opt *common, const char *p
 		man_subs(cmd, to);
 	strbuf_str(to, ".SH OPTIONS\n");
 	opts_each_shown(cmd, common, man_row, to);
-	strbuf_str(to, ".SH EXIT STATUS\n0 done, 1 failed, 129 wrong usage; the status of the "
-		       "command where one was run.\n"
-		       ".SH SEE ALSO\n.BR sonde (1)\n");
+	strbuf_str(to, ".SH EXIT STATUS\n0 on success, 1 on failure, 129 on wrong usage; if a "
+		       "command was run, its own exit status.\n.SH SEE ALSO\n.BR sonde (1)\n");
 }

@@ -26,7 +26,7 @@ struct walk {
 static int say_why(const char *path, int err, struct diag *d)
 {
 	return diag_error(d, err, "cannot write %s: %s", path,
-			  err == -EISDIR ? "it is a folder" : strerror(-err));
+			  err == -EISDIR ? "it is a directory" : strerror(-err));
 }
 
 static int cannot_write(const struct walk *w, int err)
@@ -52,11 +52,11 @@ static bool in_procfs(int dir)
 
 static int refuse_link(const struct walk *w, const char *name, const char *target)
 {
-	diag_error(w->d, -ELOOP,
-		   "cannot write %s: '%s' is a symbolic link in a directory that other users may "
-		   "write to",
-		   w->path, name);
-	diag_hint(w->d, "it leads to '%s'; if that is meant, name it without the link", target);
+	diag_error(
+		w->d,
+		-ELOOP, "cannot write %s: '%s' is a symbolic link in a directory that other users can write to",
+		w->path, name);
+	diag_hint(w->d, "it points to '%s'; if you meant that file, name it directly", target);
 	return -ELOOP;
 }
 

@@ -49,7 +49,7 @@ int branch_parse(const char *text, u64 *ret, struct diag *d)
 		size_t len = strcspn(at, ",");
 		u64 bit = word_bit(at, len);
 		if (!bit) {
-			diag_error(d, -EINVAL, "-j: '%.*s' is no kind of branch", (int)len, at);
+			diag_error(d, -EINVAL, "-j: unknown branch type '%.*s'", (int)len, at);
 			diag_span(d, text, (size_t)(at - text), len);
 			diag_hint(d, "any any_call any_ret ind_call ind_jmp call cond stack in_tx "
 				     "no_tx abort_tx, with u k hv, save_type no_flags no_cycles "

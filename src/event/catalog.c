@@ -47,7 +47,7 @@ static const char *why_of(int err)
 	case -EOPNOTSUPP:
 	case -ENODEV: return "not on this machine";
 	case -ENOSYS: return "this kernel has no perf events";
-	case -EINVAL: return "this kernel refuses it";
+	case -EINVAL: return "refused by this kernel";
 	default: return "cannot be opened";
 	}
 }

@@ -102,14 +102,14 @@ static int take_value(struct checker *c)
 		for (c->at++; c->text[c->at] && c->text[c->at] != q; c->at++)
 			;
 		if (!c->text[c->at])
-			return fault(c, -EINVAL, start, c->at - start, "the quote is not closed");
+			return fault(c, -EINVAL, start, c->at - start, "missing closing quote");
 		c->at++;
 		return 0;
 	}
 	while (c->text[c->at] && !isspace((unsigned char)c->text[c->at]) &&
 	       !strchr("()&|", c->text[c->at]))
 		c->at++;
-	return c->at > start ? 0 : fault(c, -EINVAL, start, 1, "a value is missing here");
+	return c->at > start ? 0 : fault(c, -EINVAL, start, 1, "expected a value");
 }
 
 /* FIELD[.ustring|.function] OP VALUE */
@@ -121,8 +121,7 @@ static int take_comparison(struct checker *c)
 		c->at++;
 	if (c->at == start)
 		return fault(c, -EINVAL, start, 1,
-			     c->text[start] ? "a field's name is missing here"
-					    : "a comparison is missing here");
+			     c->text[start] ? "expected a field name" : "expected a comparison");
 	int err = check_field(c, start, c->at - start);
 	if (err < 0)
 		return err;
@@ -141,8 +140,8 @@ static int take_comparison(struct checker *c)
 	}
 	bool single = c->text[c->at] == '=';
 	return fault(c, -EINVAL, c->at, 1,
-		     single ? "equality is written =="
-			    : "an operator (== != < <= > >= & ~) is missing here");
+		     single ? "use '==' to test for equality"
+			    : "expected an operator (== != < <= > >= & ~)");
 }
 
 static int take_all(struct checker *c)
@@ -159,16 +158,15 @@ static int take_all(struct checker *c)
 		blanks(c);
 		for (; c->text[c->at] == ')'; blanks(c)) {
 			if (--c->depth < 0)
-				return fault(c, -EINVAL, c->at, 1,
-					     "this parenthesis was not opened");
+				return fault(c, -EINVAL, c->at, 1, "unmatched closing parenthesis");
 			c->at++;
 		}
 		if (!c->text[c->at])
 			return c->depth ? fault(c, -EINVAL, c->at ? c->at - 1 : 0, 1,
-						"a parenthesis is not closed")
+						"missing closing parenthesis")
 					: 0;
 		if (strncmp(c->text + c->at, "&&", 2) && strncmp(c->text + c->at, "||", 2))
-			return fault(c, -EINVAL, c->at, 1, "&& or || is missing here");
+			return fault(c, -EINVAL, c->at, 1, "expected && or ||");
 		c->at += 2;
 	}
 }

@@ -43,72 +43,62 @@ static const struct {
 } sections[] = {
 	{ "DESCRIPTION",
 	  { "Wherever an option takes an EVENT, it is written in the language described here. "
-	    "Every "
-	    "kind of event has one spelling, for all commands; a command that cannot use a kind "
-	    "says "
-	    "which commands can. 'sonde list' shows the events of this machine.",
-	    "An -e may be given several times, and one -e may hold several events, separated by "
-	    "commas. Quote events for the shell: globs, braces and blanks mean something to it.",
+	    "Every kind of event has one spelling for all commands; a command that cannot use a "
+	    "kind names the commands that can. 'sonde list' shows the events of this machine.",
+	    "-e may be given several times, and one -e may hold several events, separated by "
+	    "commas. Quote events for the shell: globs, braces and spaces are special to it.",
 	    "  stat -e cycles,instructions -- make\ttwo counters",
 	    "  record -e sched:sched_switch -a -- sleep 1\ta sample at every context switch",
 	    "  ftrace record -e sched -e irq -- make\tall events of two systems" } },
 	{ "MODIFIERS",
 	  { "Counters and samples (stat, record) may have letters after a colon: u user mode, k "
 	    "kernel, h hypervisor, G in guests, H on the host, I not while idle; p, pp, ppp ask "
-	    "for "
-	    "more precise addresses and P for the most precise there is; S lets samples of a "
-	    "group's "
-	    "leader carry the counts of all members, D pins the event to the PMU, W lets a group "
-	    "that does not fit be split, e keeps the PMU for this group alone.",
+	    "for more precise addresses and P for the most precise available; S makes samples of a "
+	    "group leader carry the counts of all members, D pins the event to the PMU, W allows a "
+	    "group that does not fit to be split, e reserves the PMU for this group.",
 	    "  stat -e cycles:u,cycles:k -- make\tthe same counter in user mode and in the kernel",
 	    "  record -e cycles:P -- make\tthe most precise addresses" } },
 	{ "GROUPS",
-	  { "Events in braces are counted together, so that their numbers can be compared. A name "
-	    "may "
-	    "come before the brace, modifiers after it.",
+	  { "Events in braces are counted together, so that their numbers are comparable. A name "
+	    "may precede the brace, modifiers may follow it.",
 	    "  stat -e '{cycles,instructions}:u' -- make\tcounted together, in user mode",
 	    "  record -e '{cycles,cache-misses}:S' -- make\tsamples of cycles with both counts" } },
 	{ "OPTIONS OF ONE EVENT",
-	  { "Between slashes an event of stat or record may have terms: period=N or freq=HZ, "
+	  { "Between slashes, an event of stat or record may have terms: period=N or freq=HZ, "
 	    "call-graph=fp|dwarf|no, stack-size=BYTES, max-stack=N, time=0|1, name=NAME, percore, "
 	    "inherit and no-inherit, overwrite and no-overwrite, branch_type=KIND, nr=N. A PMU's "
-	    "own "
-	    "terms are listed by 'sonde list -v pmu'.",
+	    "own terms are listed by 'sonde list -v pmu'.",
 	    "  record -e cycles/freq=99,call-graph=fp/ -- make\ta rate and stacks for one event",
 	    "  stat -e cpu/event=0x3c,umask=1,name=ref/ -- make\ta PMU's event by its numbers" } },
 	{ "FILTERS",
-	  { "Tracepoints and probes take a condition between slashes, in the kernel's words: "
-	    "fields of "
-	    "the event compared by ==, !=, <, <=, >, >=, & and, for text, ~ with a glob; joined by "
-	    "&&, "
-	    "|| and !. Names of fields are checked before anything is written. --filter (stat, "
-	    "record) "
-	    "and -f (ftrace) do the same for the event before them.",
-	    "  record -e 'sched:sched_switch/prev_state != 0/' -a -- sleep 1\tonly those who go to "
-	    "sleep",
+	  { "Tracepoints and probes take a condition between slashes, in the kernel's syntax: "
+	    "event fields compared by ==, !=, <, <=, >, >=, & and, for text, ~ with a glob; joined "
+	    "by &&, || and !. Field names are checked before anything is written. --filter (stat, "
+	    "record) and -f (ftrace) do the same for the preceding event.",
+	    "  record -e 'sched:sched_switch/prev_state != 0/' -a -- sleep 1\tonly tasks that go "
+	    "to sleep",
 	    "  ftrace record -e 'kprobe:vfs_read/count > 65536/' -- make\tby an argument of a "
 	    "function" } },
 	{ "GLOBS AND WORDS",
-	  { "*, ? and [abc] stand for names of tracepoints (SYSTEM and EVENT alike) and of "
-	    "functions. In "
-	    "tracefs (ftrace record, stream, start) a word alone is a system, else an event of any "
-	    "system; SYSTEM: is all of a system and all is everything; an event after ! is left "
-	    "out, as are those of each -e after -v.",
+	  { "*, ? and [abc] match names of tracepoints (SYSTEM and EVENT alike) and functions. In "
+	    "tracefs (ftrace record, stream, start) a single word is a system, otherwise an event "
+	    "of any system; SYSTEM: is a whole system and all is everything; an event after ! is "
+	    "excluded, as are those of each -e after -v.",
 	    "  record -e 'sched:sched_wak*' -a -- sleep 1\twake-ups",
 	    "  ftrace record -e sched -e '!sched_stat_*' -- make\ta system without some of its "
 	    "events",
 	    "  ftrace record -e 'call:tcp_*' -- curl example.org\tcalls with arguments and "
 	    "results" } },
 	{ "TRIGGERS",
-	  { "In tracefs an event may end in +TRIGGER, something that happens with it: stack (or "
+	  { "In tracefs an event may end in +TRIGGER, an action that goes with it: stack (or "
 	    "stacktrace), traceoff, traceon, snapshot, enable_event:SYSTEM:EVENT, hist:keys=FIELD, "
-	    "with "
-	    ":COUNT and 'if FILTER'. Several are joined by +. One that has a colon takes all that "
-	    "follows, commas included. With function: they happen when the function is called.",
-	    "  ftrace record -e sched:sched_process_exec+stack -- make\tthe kernel's stack at each "
+	    "with :COUNT and 'if FILTER'. Several are joined by +. One that contains a colon takes "
+	    "everything that follows, commas included. With function: they run when the function "
+	    "is called.",
+	    "  ftrace record -e sched:sched_process_exec+stack -- make\tthe kernel stack at each "
 	    "exec",
 	    "  ftrace record -e sched -e 'sched_process_exit/comm == \"make\"/+traceoff:1'\tuntil "
-	    "make ends" } },
+	    "make exits" } },
 };
 
 static void put_example(const char *text, struct strbuf *to)

@@ -126,14 +126,14 @@ static const struct metric builtin[] = {
 	  .expr = "100 * value / cpu\\-cycles",
 	  .format = "%7.2f%%",
 	  .unit = "transactional cycles",
-	  .about = "cycles inside of transactions, percent" },
+	  .about = "cycles in transactions, percent" },
 	{ .name = "aborted_cycles",
 	  .groups = "transaction",
 	  .event = "cpu/cycles-ct/",
 	  .expr = "100 * (cpu\\/cycles\\-t\\/ - min(value, cpu\\/cycles\\-t\\/)) / cpu\\-cycles",
 	  .format = "%7.2f%%",
 	  .unit = "aborted cycles",
-	  .about = "cycles of transactions that were thrown away, percent" },
+	  .about = "cycles of aborted transactions, percent" },
 	{ .name = "cycles_per_transaction",
 	  .groups = "transaction",
 	  .event = "cpu/tx-start/",
@@ -149,15 +149,15 @@ static const struct metric builtin[] = {
 	  .unit = "cycles / elision",
 	  .about = "length of an elided lock" },
 	TOPDOWN("topdown_retiring", "topdown-retiring", "value", "Retiring",
-		"slots whose work was of use, percent", 0, 1),
+		"slots with useful work, percent", 0, 1),
 	TOPDOWN("topdown_bad_speculation", "topdown-bad-spec", "value", "Bad Speculation",
-		"slots whose work was thrown away, percent", 10, 1),
+		"slots with discarded work, percent", 10, 1),
 	TOPDOWN("topdown_frontend_bound", "topdown-fe-bound", "value", "Frontend Bound",
-		"slots that no instruction reached in time, percent", 20, 1),
+		"slots that received no instruction in time, percent", 20, 1),
 	TOPDOWN("topdown_backend_bound", "topdown-be-bound", "value", "Backend Bound",
 		"slots lost to memory and execution units, percent", 20, 1),
 	TOPDOWN("topdown_heavy_operations", "topdown-heavy-ops", "value", "Heavy Operations",
-		"retired slots of instructions of several operations, percent", 0, 2),
+		"retired slots of multi-operation instructions, percent", 0, 2),
 	TOPDOWN("topdown_light_operations", "topdown-heavy-ops", "topdown\\-retiring - value",
 		"Light Operations", "retired slots of simple instructions, percent", 0, 2),
 	TOPDOWN("topdown_branch_mispredict", "topdown-br-mispredict", "value", "Branch Mispredict",
@@ -173,11 +173,11 @@ static const struct metric builtin[] = {
 	TOPDOWN("topdown_core_bound", "topdown-mem-bound", "topdown\\-be\\-bound - value",
 		"Core Bound", "slots that waited for execution units, percent", 10, 2),
 	SLOTS("slots_retiring", "topdown-slots-retired", "100 * value / " TD_TOTAL, "retiring",
-	      "slots whose work was of use, percent", 0),
+	      "slots with useful work, percent", 0),
 	SLOTS("slots_bad_speculation", "topdown-recovery-bubbles", TD_SANE(TD_BAD("value")),
-	      "bad speculation", "slots whose work was thrown away, percent", 10),
+	      "bad speculation", "slots with discarded work, percent", 10),
 	SLOTS("slots_frontend_bound", "topdown-fetch-bubbles", "100 * value / " TD_TOTAL,
-	      "frontend bound", "slots that no instruction reached in time, percent", 20),
+	      "frontend bound", "slots that received no instruction in time, percent", 20),
 	SLOTS("slots_backend_bound", "topdown-slots-issued", TD_SANE(TD_REST(TD_BAD(TD_BUBBLES))),
 	      "backend bound", "slots lost to memory and execution units, percent", 20,
 	      .needs = "topdown-recovery-bubbles"),
@@ -396,7 +396,7 @@ static int check_expr(const struct line *l, size_t start, const char *expr, stru
 	else if (err == -EINVAL && inner.items.nr)
 		err = line_error(l, d, start + inner.items.at[0].start, inner.items.at[0].len,
 				 inner.items.at[0].message ? inner.items.at[0].message
-							   : "not an expression");
+							   : "invalid expression");
 	diag_done(&inner);
 	return err;
 }
@@ -416,13 +416,13 @@ static int parse_line(struct metric_set *s, const struct line *l, struct diag *d
 	size_t assign = find_assign(text), start = 0, end = assign;
 	trim(text, &start, &end);
 	if (!text[assign])
-		return line_error(l, d, start, end - start, "a metric is NAME = EXPRESSION");
+		return line_error(l, d, start, end - start, "expected NAME = EXPRESSION");
 	if (start == end)
-		return line_error(l, d, assign, 1, "the metric's name is missing");
+		return line_error(l, d, assign, 1, "expected a metric name");
 	for (size_t i = start; i < end; i++)
 		if (!isalnum((unsigned char)text[i]) && !strchr("_.-", text[i]))
 			return line_error(l, d, i, 1,
-					  "a metric's name has letters, digits, _ . and -");
+					  "metric names consist of letters, digits, _ . and -");
 	struct metric m = { .name = arena_strndup(&s->arena, text + start, end - start) };
 	const char **fields[] = { &m.expr, &m.unit, &m.about };
 	size_t at = assign + 1, expr_start = 0;
@@ -432,7 +432,7 @@ static int parse_line(struct metric_set *s, const struct line *l, struct diag *d
 		size_t from = at, to = stop;
 		trim(text, &from, &to);
 		if (i == 0 && from == to)
-			return line_error(l, d, assign, 1, "the expression is missing");
+			return line_error(l, d, assign, 1, "expected an expression");
 		if (i == 0)
 			expr_start = from;
 		*fields[i] = arena_strndup(&s->arena, text + from, to - from);

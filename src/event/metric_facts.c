@@ -88,7 +88,7 @@ static int fold_call(struct fold *f, struct expr_node *n)
 {
 	const char *text = argument(f, n);
 	if (!text)
-		return fail_at(f, n, "this function takes the name of an event, or a text");
+		return fail_at(f, n, "this function takes an event name or a string");
 	if (!strcmp(n->func, "strcmp_cpuid_str")) {
 		set_value(n, cpu_fits(f->facts->machine, text));
 		return 0;
@@ -126,7 +126,7 @@ static int fold_node(struct fold *f, struct expr_node *n)
 			set_value(n, value);
 			return 0;
 		}
-		err = fail_at(f, n, "unknown fact of the machine");
+		err = fail_at(f, n, "unknown property of the machine");
 		diag_hint(f->d, "known: #num_cpus, #num_cpus_online, #num_cores, #num_dies, "
 				"#num_packages, #smt_on, #core_wide");
 		return err;
@@ -140,7 +140,7 @@ int metric_fold_facts(struct expr *e, const struct metric_facts *facts, struct d
 {
 	struct fold f = { .e = e, .facts = facts, .d = d };
 	if (!facts || !facts->machine)
-		return diag_error(d, -EINVAL, "nothing is known about the machine: '%s'", e->text);
+		return diag_error(d, -EINVAL, "unknown property of the machine: '%s'", e->text);
 	f.used = arena_zalloc(&e->arena, e->idents.nr + 1);
 	if (!f.used)
 		return -ENOMEM;

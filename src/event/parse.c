@@ -113,7 +113,7 @@ static const struct {
 	{ 'R', 0,
 	  "retirement latency (:R) is not supported: it needs a second recording in the "
 	  "background" },
-	{ 'X', 0, "groups are never rearranged here, so :X has nothing to switch off: leave it out" },
+	{ 'X', 0, "groups are never rearranged, so :X has no effect: leave it out" },
 };
 
 static int mod_index(char c)
@@ -146,11 +146,12 @@ int event_parse_mods(const char *text, struct event_span span, struct event_mods
 		if (c == 'p') {
 			if (++m.precise > 3)
 				return event_parser_error(
-					&p, at, "more than three p: the highest precision is ppp");
+					&p, at,
+					"too many p modifiers: the highest precision is ppp");
 			continue;
 		}
 		if (seen & 1u << row)
-			return event_parser_error(&p, at, "modifier '%c' is there twice", c);
+			return event_parser_error(&p, at, "duplicate modifier '%c'", c);
 		seen |= 1u << row;
 		m.bits |= mod_rows[row].bit;
 	}
@@ -177,16 +178,16 @@ static int take_mods(struct event_parser *p, bool colon_needed, struct event_mod
 	}
 	struct event_span s = event_parser_until(p, "", false);
 	if (colon_needed) {
-		int err = event_parser_error(p, s, "'%.*s' after the event is not understood",
+		int err = event_parser_error(p, s, "unexpected text '%.*s' after the event",
 					     (int)s.len, p->text + s.start);
 		if (p->text[s.start] == '+')
-			diag_hint(p->diag, "what happens at an event (+TRIGGER) is for: sonde "
-					   "ftrace record");
+			diag_hint(p->diag,
+				  "triggers (+TRIGGER) are only supported by: sonde ftrace record");
 		return err;
 	}
 	if (!s.len) {
 		s.len = 1;
-		return event_parser_error(p, s, "a colon without modifiers after it");
+		return event_parser_error(p, s, "expected modifiers after the colon");
 	}
 	return event_parse_mods(p->text, s, ret, p->diag);
 }
@@ -228,7 +229,7 @@ static int take_term(struct event_parser *p, struct event_term *t)
 	t->name = span_of(start, p->at);
 	if (!t->name.len) {
 		t->name.len = 1;
-		return event_parser_error(p, t->name, "a term (NAME or NAME=VALUE) is missing here");
+		return event_parser_error(p, t->name, "expected a term (NAME or NAME=VALUE)");
 	}
 	skip_blanks(p);
 	if (peek(p) != '=')
@@ -239,7 +240,7 @@ static int take_term(struct event_parser *p, struct event_term *t)
 	t->value = take_value(p, &open_quote);
 	t->has_value = true;
 	if (open_quote)
-		return event_parser_error(p, t->value, "the quote is not closed");
+		return event_parser_error(p, t->value, "missing closing quote");
 	if (!t->value.len)
 		return event_parser_error(p, t->name, "term '%.*s=' has no value", (int)t->name.len,
 					  p->text + t->name.start);
@@ -265,10 +266,9 @@ static int take_terms(struct event_parser *p, char end, struct event_term **ret,
 			skip_blanks(p);
 		} else if (r == 0 && peek(p) != end) {
 			struct event_span at = { .start = p->at, .len = 1 };
-			r = peek(p) ? event_parser_error(p, at, "'%c' cannot stand in a term",
-							 peek(p))
-				    : event_parser_error(
-					      p, at, "the closing slash after the terms is missing");
+			r = peek(p) ? event_parser_error(p, at, "unexpected '%c' in a term", peek(p))
+				    : event_parser_error(p, at,
+							 "missing closing slash after the terms");
 		}
 	}
 	if (r == 0 && end)
@@ -308,8 +308,8 @@ int event_parser_filter(struct event_parser *p, struct event_spec *e)
 	}
 	if (!peek(p))
 		return event_parser_error(p, span_of(open, p->at),
-					  quote ? "a quote in the filter is not closed"
-						: "the closing slash after the filter is missing");
+					  quote ? "missing closing quote in the filter"
+						: "missing closing slash after the filter");
 	e->filter = span_of(open + 1, p->at++);
 	e->has_filter = true;
 	return 0;
@@ -361,7 +361,7 @@ static int take_tracepoint(struct event_parser *p, struct event_spec *e)
 	e->event = take_name(p);
 	if (!e->event.len) {
 		struct event_span at = { .start = p->at, .len = 1 };
-		return event_parser_error(p, at, "the event's name is missing after '%.*s:'",
+		return event_parser_error(p, at, "expected an event name after '%.*s:'",
 					  (int)e->name.len, p->text + e->name.start);
 	}
 	if (peek(p) == '=' || (peek(p) == ':' && has_upper(p->text + e->name.start, e->name.len) &&
@@ -458,10 +458,10 @@ static int take_traced_end(struct event_parser *p, struct event_spec *e)
 	u32 start = p->at;
 	(void)event_parser_until(p, "", false);
 	struct event_span s = span_of(start, p->at);
-	int err = event_parser_error(p, s, "'%.*s' after the event is not understood", (int)s.len,
+	int err = event_parser_error(p, s, "unexpected text '%.*s' after the event", (int)s.len,
 				     p->text + s.start);
 	if (p->text[s.start] == ':')
-		diag_hint(p->diag, "modifiers are for counters: sonde stat or record");
+		diag_hint(p->diag, "modifiers are only supported by sonde stat and record");
 	return err;
 }
 
@@ -487,8 +487,9 @@ static int take_traced(struct event_parser *p, struct event_spec *e)
 	struct event_span at = { .start = p->at, .len = 1 };
 	if (!e->name.len && peek(p) != ':')
 		return peek(p) && !ends_event(peek(p))
-			       ? event_parser_error(p, at, "'%c' cannot start an event", peek(p))
-			       : event_parser_error(p, at, "an event is missing here");
+			       ? event_parser_error(p, at, "an event cannot start with '%c'",
+						    peek(p))
+			       : event_parser_error(p, at, "expected an event");
 	int r;
 	if (peek(p) == ':' && (row = event_provider_find(p->text + start, e->name.len)) &&
 	    row->parse) {
@@ -513,8 +514,9 @@ static int take_event(struct event_parser *p, struct event_spec *e)
 	if (!e->name.len) {
 		struct event_span at = { .start = p->at, .len = 1 };
 		return ends_event(peek(p))
-			       ? event_parser_error(p, at, "an event is missing here")
-			       : event_parser_error(p, at, "'%c' cannot start an event", peek(p));
+			       ? event_parser_error(p, at, "expected an event")
+			       : event_parser_error(p, at, "an event cannot start with '%c'",
+						    peek(p));
 	}
 	if (peek(p) == ':' && (row = event_provider_find(p->text + e->name.start, e->name.len)) &&
 	    row->parse) {
@@ -562,7 +564,7 @@ static int take_group(struct event_parser *p, struct lists *l, struct event_span
 		skip_blanks(p);
 		struct event_span at = { .start = p->at, .len = 1 };
 		if (peek(p) == '{')
-			return event_parser_error(p, at, "a group cannot stand inside a group");
+			return event_parser_error(p, at, "groups cannot be nested");
 		if (!peek(p))
 			break;
 		int r = push_event(p, l, (s32)l->groups.nr);
@@ -573,13 +575,12 @@ static int take_group(struct event_parser *p, struct lists *l, struct event_span
 			break;
 		at.start = p->at;
 		if (peek(p) && peek(p) != ',')
-			return event_parser_error(p, at,
-						  "a comma or the closing brace is missing here");
+			return event_parser_error(p, at, "expected a comma or closing brace");
 		if (peek(p))
 			p->at++;
 	}
 	if (!peek(p))
-		return event_parser_error(p, span_of(open, open + 1), "this group is not closed");
+		return event_parser_error(p, span_of(open, open + 1), "missing closing brace");
 	p->at++;
 	int r = take_mods(p, true, &g.mods);
 	if (r < 0)
@@ -599,8 +600,9 @@ static int take_item(struct event_parser *p, struct lists *l)
 	struct event_span here = { .start = p->at, .len = 1 };
 	if (p->traced)
 		return peek(p) == '{'
-			       ? event_parser_error(p, here,
-						    "groups are for counters: sonde stat or record")
+			       ? event_parser_error(
+					 p, here,
+					 "groups are only supported by sonde stat and record")
 			       : push_event(p, l, -1);
 	if (peek(p) == '{')
 		return take_group(p, l, (struct event_span){ 0 });
@@ -624,7 +626,7 @@ static int take_list(struct event_parser *p, struct lists *l)
 			return 0;
 		if (peek(p) != ',') {
 			struct event_span at = { .start = p->at, .len = 1 };
-			return event_parser_error(p, at, "a comma is missing between the events");
+			return event_parser_error(p, at, "expected a comma between events");
 		}
 		p->at++;
 	}

@@ -54,7 +54,7 @@ static int need_number(struct pmu_builder *b, const struct term_source *src,
 	if (t->has_value && parse_number(src->text + t->value.start, t->value.len, ret))
 		return 0;
 	return resolve_error(b->r, -EINVAL, shown(src, t->has_value ? t->value : t->name),
-			     "'%.*s' takes a number", (int)t->name.len, src->text + t->name.start);
+			     "'%.*s' needs a number", (int)t->name.len, src->text + t->name.start);
 }
 
 /* Terms that say how samples are taken mean nothing to a counter. */
@@ -71,7 +71,7 @@ static int check_recording(struct pmu_builder *b, const struct term_source *src,
 		if (word_is(s, t->name.len, counting[i]))
 			return 0;
 	(void)resolve_error(b->r, -EOPNOTSUPP, shown(src, t->name),
-			    "'%.*s' says how to record: it has no meaning for counting",
+			    "'%.*s' is an option for recording: it has no meaning for counting",
 			    (int)t->name.len, s);
 	diag_hint(b->r->diag, "use it with: sonde record");
 	return -EOPNOTSUPP;
@@ -107,7 +107,7 @@ static int text_term(struct pmu_builder *b, const struct term_source *src,
 		     const struct event_term *t, const char **to)
 {
 	if (!t->has_value)
-		return resolve_error(b->r, -EINVAL, shown(src, t->name), "'%.*s' takes a value",
+		return resolve_error(b->r, -EINVAL, shown(src, t->name), "'%.*s' needs a value",
 				     (int)t->name.len, src->text + t->name.start);
 	*to = arena_strndup(&b->r->list->arena, src->text + t->value.start, t->value.len);
 	return *to ? 1 : -ENOMEM;
@@ -187,7 +187,7 @@ static int number_term(struct pmu_builder *b, const struct term_source *src,
 									 : UINT64_MAX;
 	if (v > most)
 		return resolve_error(b->r, -EINVAL, shown(src, t->value),
-				     "this value is too large for '%.*s'", (int)t->name.len,
+				     "value too large for '%.*s'", (int)t->name.len,
 				     src->text + t->name.start);
 	switch (which) {
 	case TERM_PERIOD:
@@ -242,8 +242,8 @@ static int format_term(struct pmu_builder *b, const struct term_source *src,
 	u64 bits = pmu_scatter(f->mask, v, &over);
 	if (over) {
 		(void)resolve_error(b->r, -EINVAL, shown(src, t->has_value ? t->value : t->name),
-				    "this value is too large for '%s', which has %d bit%s (%s)",
-				    f->name, __builtin_popcountll(f->mask),
+				    "value too large for '%s', which has %d bit%s (%s)", f->name,
+				    __builtin_popcountll(f->mask),
 				    f->mask & (f->mask - 1) ? "s" : "", f->text);
 		return -EINVAL;
 	}
@@ -269,7 +269,7 @@ static int alias_term(struct pmu_builder *b, const struct term_source *src,
 	diag_done(&quiet);
 	if (err < 0)
 		return resolve_error(b->r, err, at,
-				     "the kernel's text for %s/%s/ is not understood: '%s'",
+				     "cannot parse the kernel's definition of %s/%s/: '%s'",
 				     b->pmu->name, al->name, al->terms);
 	struct term_source inner = { .text = al->terms, .shown = at };
 	err = add_terms(b, &inner, terms, nr);
@@ -315,7 +315,7 @@ static int unknown_term(struct pmu_builder *b, const struct term_source *src,
 	int len = (int)t->name.len;
 	struct event_span at = shown(src, t->name);
 	if (!b->pmu) {
-		(void)resolve_error(b->r, -EINVAL, at, "'%.*s' is not a term of this event", len, s);
+		(void)resolve_error(b->r, -EINVAL, at, "unknown term '%.*s'", len, s);
 		diag_hint(
 			b->r->diag,
 			"terms: name= period= freq= time= call-graph= stack-size= max-stack= nr= "

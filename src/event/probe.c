@@ -24,8 +24,9 @@ static struct pmu *probe_pmu(struct event_resolver *r, const struct event_spec *
 		(void)resolve_error(r, -EOPNOTSUPP, prefix,
 				    "this kernel has no %ss (CONFIG_%s_EVENTS)", name,
 				    kernel ? "KPROBE" : "UPROBE");
-		diag_hint(r->diag, kernel ? "tracepoints may do: sonde list tracepoint"
-					  : "a kernel with CONFIG_UPROBE_EVENTS=y has them");
+		diag_hint(r->diag,
+			  kernel ? "tracepoints may be an alternative: sonde list tracepoint"
+				 : "it needs a kernel with CONFIG_UPROBE_EVENTS=y");
 		return NULL;
 	}
 	*ret_bit = 1;
@@ -47,15 +48,15 @@ int resolve_check_kernel(struct event_resolver *r, const struct event_probe *p,
 	if (look.unknown || (look.there && !look.refused))
 		return 0;
 	if (look.refused) {
-		(void)resolve_error(r, -EOPNOTSUPP, symbol, "the kernel lets nobody probe '%s'",
-				    p->symbol);
-		diag_hint(r->diag, "it is on its list: /sys/kernel/debug/kprobes/blacklist");
+		(void)resolve_error(r, -EOPNOTSUPP, symbol,
+				    "the kernel does not allow probes on '%s'", p->symbol);
+		diag_hint(r->diag, "it is blacklisted: /sys/kernel/debug/kprobes/blacklist");
 		return -EOPNOTSUPP;
 	}
 	(void)resolve_error(r, -ENOENT, symbol, "this kernel has no function '%s'%s%s", p->symbol,
 			    p->module ? " in module " : "", p->module ? p->module : "");
 	if (look.in_module)
-		diag_hint(r->diag, "it is elsewhere: leave out the module");
+		diag_hint(r->diag, "it exists elsewhere: leave out the module");
 	else if (look.close[0])
 		diag_hint(r->diag, "did you mean %s?", look.close);
 	else
@@ -79,7 +80,7 @@ int resolve_kernel_symbol(struct event_resolver *r, const struct event_spec *e,
 	}
 	if (!at->len) {
 		at->len = 1;
-		return resolve_error(r, -EINVAL, *at, "the function's name is missing here");
+		return resolve_error(r, -EINVAL, *at, "expected a function name");
 	}
 	desc->probe.symbol = resolve_str(r, *at);
 	desc->probe.offset = e->number;
@@ -180,8 +181,8 @@ static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
 				    p->symbol);
 		if (probe_elf_close(p->binary, p->symbol, close, sizeof(close)))
 			diag_hint(r->diag, "did you mean %s?", close);
-		diag_hint(r->diag, "a stripped file shows only what it exports; an offset in the "
-				   "file works too: 0x...");
+		diag_hint(r->diag, "a stripped file only has its exported symbols; a file offset "
+				   "works too: 0x...");
 		return err;
 	}
 	if (err < 0)

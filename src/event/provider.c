@@ -12,8 +12,8 @@
 static int missing(struct event_parser *p, enum event_kind kind, const char *what)
 {
 	struct event_span at = { .start = p->at, .len = 1 };
-	(void)event_parser_error(p, at, "%s is missing here", what);
-	diag_hint(p->diag, "the form is %s", event_provider_of(kind)->form);
+	(void)event_parser_error(p, at, "expected %s", what);
+	diag_hint(p->diag, "the syntax is %s", event_provider_of(kind)->form);
 	return -EINVAL;
 }
 
@@ -30,7 +30,7 @@ static int split_offset(struct event_parser *p, struct event_span *symbol, u64 *
 	if (!event_parser_number(p, number, offset)) {
 		if (!number.len || (s[plus] >= '0' && s[plus] <= '9')) {
 			number.len += !number.len;
-			return event_parser_error(p, number, "this offset is not a number");
+			return event_parser_error(p, number, "invalid offset");
 		}
 		return 0; /* operator+ */
 	}
@@ -54,13 +54,13 @@ static int parse_kprobe(struct event_parser *p, struct event_spec *e)
 {
 	e->name = take_symbol(p, false);
 	if (!e->name.len)
-		return missing(p, e->kind, "the function's name");
+		return missing(p, e->kind, "a function name");
 	int r = split_offset(p, &e->name, &e->number);
 	if (r < 0)
 		return r;
 	if (e->kind == EVENT_KIND_KRETPROBE && e->number)
 		return event_parser_error(
-			p, e->name, "a return probe stands at the function's entry: no offset");
+			p, e->name, "return probes are placed at function entry: no offset allowed");
 	if (e->kind != EVENT_KIND_KPROBE && e->number)
 		return event_parser_error(p, e->name, "only kprobe: takes an offset");
 	return event_parser_filter(p, e);
@@ -71,9 +71,9 @@ static int parse_binary(struct event_parser *p, struct event_spec *e)
 {
 	e->name = event_parser_until(p, ":", false);
 	if (!e->name.len)
-		return missing(p, e->kind, "the program or library");
+		return missing(p, e->kind, "a program or library");
 	if (p->text[p->at] != ':')
-		return missing(p, e->kind, "a colon and what to probe in the file");
+		return missing(p, e->kind, "a colon and a place in the file");
 	p->at++;
 	return 0;
 }
@@ -85,7 +85,7 @@ static int parse_uprobe(struct event_parser *p, struct event_spec *e)
 		return r;
 	e->event = take_symbol(p, true);
 	if (!e->event.len)
-		return missing(p, e->kind, "the function's name or an offset");
+		return missing(p, e->kind, "a function name or offset");
 	r = split_offset(p, &e->event, &e->number);
 	return r < 0 ? r : event_parser_filter(p, e);
 }
@@ -104,7 +104,7 @@ static int parse_usdt(struct event_parser *p, struct event_spec *e)
 		e->event = first; /* any provider */
 	}
 	if (!e->event.len)
-		return missing(p, e->kind, "the probe's name");
+		return missing(p, e->kind, "a probe name");
 	return event_parser_filter(p, e);
 }
 
@@ -119,8 +119,7 @@ static int parse_glob(struct event_parser *p, struct event_spec *e)
 static int parse_syscall(struct event_parser *p, struct event_spec *e)
 {
 	e->name = event_parser_until(p, p->traced ? "/:+" : "/:", true);
-	return e->name.len ? event_parser_filter(p, e)
-			   : missing(p, e->kind, "the system call's name");
+	return e->name.len ? event_parser_filter(p, e) : missing(p, e->kind, "a system call name");
 }
 
 /* 99 | hz:99 | s:1 | ms:10 | us:100 */
@@ -142,19 +141,19 @@ static int parse_profile(struct event_parser *p, struct event_spec *e)
 			strncmp(units[i].word, p->text + first.start, first.len)))
 			i++;
 		if (i == ARRAY_SIZE(units))
-			return event_parser_error(p, first, "unknown unit: hz, s, ms, us or ns");
+			return event_parser_error(p, first, "unknown unit: use hz, s, ms, us or ns");
 		unit_ns = units[i].ns;
 		p->at++;
 		first = event_parser_until(p, ":", false);
 	}
 	e->name = first;
 	if (!first.len)
-		return missing(p, e->kind, "how often");
+		return missing(p, e->kind, "a rate");
 	u64 v;
 	if (!event_parser_number(p, first, &v) || !v)
-		return event_parser_error(p, first, "this is not a number above 0");
+		return event_parser_error(p, first, "expected a number greater than 0");
 	if (unit_ns && __builtin_mul_overflow(v, unit_ns, &v))
-		return event_parser_error(p, first, "this period is too long");
+		return event_parser_error(p, first, "period too long");
 	e->number = v;
 	e->period_ns = unit_ns != 0;
 	return 0;
@@ -169,10 +168,10 @@ static int parse_access(struct event_parser *p, struct event_spec *e, struct eve
 		u32 bit = at ? 1u << (at - letters) : 0;
 		struct event_span here = { .start = s.start + i, .len = 1 };
 		if (!at)
-			return event_parser_error(p, here, "unknown kind of access '%c': r, w or x",
-						  c);
+			return event_parser_error(p, here,
+						  "unknown access type '%c': use r, w or x", c);
 		if (e->access & bit)
-			return event_parser_error(p, here, "'%c' is there twice", c);
+			return event_parser_error(p, here, "duplicate '%c'", c);
 		e->access |= bit;
 	}
 	return 0;
@@ -187,16 +186,15 @@ static int parse_breakpoint(struct event_parser *p, struct event_spec *e)
 {
 	e->name = event_parser_until(p, "/:", false);
 	if (!e->name.len)
-		return missing(p, e->kind, "the address");
+		return missing(p, e->kind, "an address");
 	if (!event_parser_number(p, e->name, &e->number))
-		return event_parser_error(p, e->name,
-					  "the address is not a number (0x... or decimal)");
+		return event_parser_error(p, e->name, "invalid address (expected 0x... or decimal)");
 	if (p->text[p->at] == '/') {
 		p->at++;
 		struct event_span len = event_parser_until(p, ":/", false);
 		if (!event_parser_number(p, len, &e->type) || !e->type || e->type > 8) {
 			len.len += !len.len;
-			return event_parser_error(p, len, "the length is a number of bytes, 1 to 8");
+			return event_parser_error(p, len, "invalid length: expected 1 to 8 bytes");
 		}
 	}
 	if (p->text[p->at] != ':')
@@ -367,7 +365,7 @@ static const struct event_provider rows[EVENT_KIND_NR] = {
 				   .trace = trace_uprobe },
 	[EVENT_KIND_USDT] = { .prefix = "usdt",
 			      .form = "usdt:BINARY:[PROVIDER:]NAME[/FILTER/]",
-			      .about = "static probe that a program brings along",
+			      .about = "static probe built into a program",
 			      .example = "usdt:/usr/bin/python3:python:function__entry",
 			      .uses = PROBE_USES,
 			      .needs = EVENT_NEED_PERF,
@@ -394,7 +392,7 @@ static const struct event_provider rows[EVENT_KIND_NR] = {
 			       .resolve = resolve_function },
 	[EVENT_KIND_PROFILE] = { .prefix = "profile",
 				 .form = "profile:HZ",
-				 .about = "samples at a rate, on every CPU",
+				 .about = "samples at a fixed rate, on every CPU",
 				 .example = "profile:99",
 				 .uses = EVENT_USE_SAMPLE | EVENT_USE_PROGRAM,
 				 .needs = EVENT_NEED_PERF,

@@ -158,7 +158,7 @@ static int resolve_legacy(struct event_resolver *r, const struct event_spec *e)
 	int err = cache_event_parse(word, e->name.len, &config);
 	if (err == -EINVAL)
 		return resolve_error(r, -EINVAL, e->name,
-				     "no cache event '%.*s': this cache has no such operation",
+				     "no cache event '%.*s': unsupported operation for this cache",
 				     (int)e->name.len, word);
 	return err < 0 ? err : push_generic(r, e, EVENT_KIND_CACHE, PERF_TYPE_HW_CACHE, config);
 }
@@ -208,18 +208,18 @@ static int unknown_name(struct event_resolver *r, const struct event_spec *e)
 			(void)closest_offer(&c, al->name);
 	}
 	if (e->has_terms) {
-		(void)resolve_error(r, -ENOENT, e->name,
-				    "no PMU and no event is called '%.*s' here", len, word);
+		(void)resolve_error(r, -ENOENT, e->name, "no PMU or event is called '%.*s'", len,
+				    word);
 		if (!strncmp(word, "cpu", (size_t)len) && len == 3)
 			diag_hint(r->diag, "%s", no_core_pmu);
 	} else if (event_provider_find(word, e->name.len)) {
 		(void)resolve_error(r, -EINVAL, e->name, "'%.*s' is not an event by itself", len,
 				    word);
-		diag_hint(r->diag, "the form is %s", event_provider_find(word, e->name.len)->form);
+		diag_hint(r->diag, "the syntax is %s", event_provider_find(word, e->name.len)->form);
 		return -EINVAL;
 	} else if (pmu_find(&r->env->pmus, word, e->name.len)) {
 		(void)resolve_error(r, -EINVAL, e->name,
-				    "'%.*s' is a PMU: say which of its events, as in %.*s/EVENT/",
+				    "'%.*s' is a PMU: name one of its events, as in %.*s/EVENT/",
 				    len, word, len, word);
 		return -EINVAL;
 	} else {
@@ -230,7 +230,7 @@ static int unknown_name(struct event_resolver *r, const struct event_spec *e)
 	if (!told)
 		hint_meant(r, &c, "");
 	if (!told && !c.best)
-		diag_hint(r->diag, "sonde list shows what is known here");
+		diag_hint(r->diag, "'sonde list' shows the known events");
 	return -ENOENT;
 }
 
@@ -295,7 +295,7 @@ int resolve_raw(struct event_resolver *r, const struct event_spec *e)
 int resolve_numeric(struct event_resolver *r, const struct event_spec *e)
 {
 	if (e->type > UINT32_MAX)
-		return resolve_error(r, -EINVAL, e->name, "the type has 32 bits");
+		return resolve_error(r, -EINVAL, e->name, "the type is limited to 32 bits");
 	struct event_desc *desc = resolve_push(r, e, EVENT_KIND_NUMERIC);
 	if (!desc)
 		return -ENOMEM;
@@ -346,8 +346,8 @@ int resolve_function(struct event_resolver *r, const struct event_spec *e)
 {
 	if (e->has_filter) {
 		(void)resolve_error(r, -EINVAL, e->filter,
-				    "tracers of functions have no filter by field");
-		diag_hint(r->diag, "%s:%.*s/FILTER/ has one",
+				    "function tracers cannot filter by field");
+		diag_hint(r->diag, "use %s:%.*s/FILTER/ instead",
 			  event_provider_of(EVENT_KIND_KPROBE)->prefix, (int)e->name.len,
 			  resolve_at(r, e->name));
 		return -EINVAL;
@@ -364,7 +364,7 @@ int resolve_function(struct event_resolver *r, const struct event_spec *e)
 static int refuse_vendor(struct event_resolver *r, struct event_span at, const char *name,
 			 const char *why)
 {
-	(void)resolve_error(r, -EINVAL, at, "libpfm refuses '%s': %s", name, why);
+	(void)resolve_error(r, -EINVAL, at, "libpfm rejected '%s': %s", name, why);
 	diag_hint(r->diag, "sonde list '%.*s' --details shows its umasks and modifiers",
 		  (int)strcspn(name, ".:"), name);
 	return -EINVAL;
@@ -389,7 +389,7 @@ int resolve_vendor(struct event_resolver *r, const struct event_spec *e)
 	if (err != -ENOENT)
 		return err;
 	(void)resolve_error(r, -ENOENT, e->name, "libpfm does not know '%s' on this CPU", name);
-	diag_hint(r->diag, "sonde list pfm shows the vendor's names that it knows");
+	diag_hint(r->diag, "'sonde list pfm' shows the vendor names it knows");
 	return -ENOENT;
 }
 
@@ -637,14 +637,13 @@ int event_list_filter(struct event_list *l, struct event_env *env, u32 first, co
 		      struct diag *d)
 {
 	if (first >= l->events.nr)
-		return diag_error(
-			d, -EINVAL,
-			"--filter stands before any event: put it behind the -e it is for");
+		return diag_error(d, -EINVAL, "--filter must follow the -e it applies to");
 	for (size_t i = first; i < l->events.nr; i++) {
 		if (!event_provider_of(l->events.at[i].kind)->filter)
-			return diag_error(d, -EINVAL,
-					  "--filter is for tracepoints and probes; '%s' is neither",
-					  l->events.at[i].name);
+			return diag_error(
+				d, -EINVAL,
+				"--filter only applies to tracepoints and probes, not to '%s'",
+				l->events.at[i].name);
 		int err = check_filter(env, &l->events.at[i], filter, d);
 		if (err < 0)
 			return err;

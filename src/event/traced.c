@@ -97,7 +97,7 @@ static int no_event(struct event_resolver *r, const struct event_spec *e, const 
 	int err = refuse_counter(r, e);
 	if (err < 0)
 		return err;
-	(void)resolve_error(r, -ENOENT, at, "there is no event '%s'", text);
+	(void)resolve_error(r, -ENOENT, at, "unknown event '%s'", text);
 	if (tracing_list_events(&r->env->tracing, NULL, NULL, &all))
 		return -ENOENT;
 	closest_init(&c, text, strlen(text));

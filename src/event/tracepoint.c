@@ -21,7 +21,7 @@ static int check_filter(struct event_resolver *r, const struct event_spec *e,
 	if (f.meant[0])
 		diag_hint(r->diag, "did you mean %s?", f.meant);
 	else if (err == -ENOENT)
-		diag_hint(r->diag, "sonde list -v %s:%s shows its fields", desc->system,
+		diag_hint(r->diag, "'sonde list -v %s:%s' shows its fields", desc->system,
 			  desc->event);
 	return -EINVAL;
 }
@@ -88,7 +88,7 @@ static bool hint_system(struct event_resolver *r, const char *word)
 	vec_for_each (&systems.items, s)
 		found |= !strcmp(s->system, word);
 	if (found)
-		diag_hint(r->diag, "'%s:*' are the tracepoints of that system", word);
+		diag_hint(r->diag, "use '%s:*' for all tracepoints of that system", word);
 	tracing_events_done(&systems);
 	return found;
 }
@@ -100,7 +100,8 @@ bool resolve_hint_tracepoint(struct event_resolver *r, const char *event)
 		return false;
 	bool found = all.items.nr;
 	for (size_t i = 0; i < all.items.nr && i < 3; i++)
-		diag_hint(r->diag, "there is %s:%s", all.items.at[i].system, all.items.at[i].name);
+		diag_hint(r->diag, "did you mean %s:%s?", all.items.at[i].system,
+			  all.items.at[i].name);
 	tracing_events_done(&all);
 	return found || hint_system(r, event);
 }
@@ -139,8 +140,8 @@ static int unknown_tracepoint(struct event_resolver *r, const struct event_spec 
 			if (c.best)
 				diag_hint(r->diag, "did you mean %s:%s?", system, c.best);
 			else
-				diag_hint(r->diag, "sonde list '%s:*' shows the %zu that are there",
-					  system, events.items.nr);
+				diag_hint(r->diag, "'sonde list '%s:*'' shows all %zu", system,
+					  events.items.nr);
 			tracing_events_done(&events);
 		}
 		(void)resolve_hint_tracepoint(r, event);
@@ -213,7 +214,7 @@ int resolve_tracepoint(struct event_resolver *r, const struct event_spec *e)
 		return no_tracefs(r, e);
 	if (err == -EACCES) {
 		(void)resolve_error(r, err, e->span,
-				    "tracepoint '%s:%s' may not be read by this user", system,
+				    "tracepoint '%s:%s' is not readable by this user", system,
 				    event);
 		diag_hint(r->diag, "run it as root, or: sudo mount -o remount,mode=750,gid=$(id "
 				   "-g) /sys/kernel/tracing");
@@ -228,7 +229,7 @@ int resolve_syscall(struct event_resolver *r, const struct event_spec *e)
 	int n = snprintf(event, sizeof(event), "sys_enter_%.*s", (int)e->name.len,
 			 resolve_at(r, e->name));
 	if (n >= (int)sizeof(event))
-		return resolve_error(r, -ENOENT, e->name, "no system call has so long a name");
+		return resolve_error(r, -ENOENT, e->name, "system call name too long");
 	int err = add_matching(r, e, EVENT_KIND_SYSCALL, "syscalls", event);
 	if (err != -ENOENT && err != -EACCES)
 		return err;
@@ -244,7 +245,7 @@ int resolve_syscall(struct event_resolver *r, const struct event_spec *e)
 		(void)resolve_error(r, -EOPNOTSUPP, e->span,
 				    "this kernel has no tracepoints for single system calls "
 				    "(CONFIG_FTRACE_SYSCALLS)");
-		diag_hint(r->diag, "raw_syscalls:sys_enter/id == N/ has all of them, by number");
+		diag_hint(r->diag, "use raw_syscalls:sys_enter/id == N/ instead");
 		return -EOPNOTSUPP;
 	}
 	(void)resolve_error(r, -ENOENT, e->name, "no system call '%.*s' in this kernel",

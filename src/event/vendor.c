@@ -30,7 +30,7 @@ static bool library_ready(struct library *l)
 		"pfm_get_event_attr_info",
 	};
 	void *at[ARRAY_SIZE(names)];
-	_Static_assert(sizeof(*l) == sizeof(at), "a name for each function, in their order");
+	_Static_assert(sizeof(*l) == sizeof(at), "one name per function, in the same order");
 	void *lib = dlopen("libpfm.so.4", RTLD_LAZY | RTLD_LOCAL);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		at[i] = lib ? dlsym(lib, names[i]) : NULL;

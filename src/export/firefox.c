@@ -8,7 +8,7 @@ static const struct {
 	const char *name, *colour;
 } categories[] = {
 	[FLAME_USER] = { "User", "blue" },	  [FLAME_KERNEL] = { "Kernel", "orange" },
-	[FLAME_INLINED] = { "Inlined", "green" }, [FLAME_JIT] = { "Run-time code", "purple" },
+	[FLAME_INLINED] = { "Inlined", "green" }, [FLAME_JIT] = { "JIT code", "purple" },
 	[FLAME_UNKNOWN] = { "Unknown", "grey" },  [FLAME_MARK] = { "Mark", "lightred" },
 };
 

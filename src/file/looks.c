@@ -12,20 +12,20 @@ static const struct {
 	{ TRACEDAT_MAGIC, TRACEDAT_MAGIC_BYTES, "it is a trace.dat: sonde ftrace report -i FILE",
 	  LOOKS_TRACEDAT },
 	{ "PERFILE2", 8, "it is a perf.data: sonde report -i FILE", LOOKS_PERFDATA },
-	{ "2ELIFREP", 8, "it is a perf.data of the other byte order: sonde report -i FILE",
+	{ "2ELIFREP", 8, "it is a perf.data of the opposite byte order: sonde report -i FILE",
 	  LOOKS_PERFDATA },
 	{ "\x7f"
 	  "ELF",
-	  4, "it is an ELF file, a program or a library: sonde record -- FILE records it" },
-	{ "\x1f\x8b", 2, "it is compressed by gzip: unpack it first (gzip -d)" },
-	{ "\x28\xb5\x2f\xfd", 4, "it is compressed by zstd: unpack it first (zstd -d)" },
+	  4, "it is an ELF program or library: use sonde record -- FILE to record it" },
+	{ "\x1f\x8b", 2, "it is compressed with gzip: decompress it first (gzip -d)" },
+	{ "\x28\xb5\x2f\xfd", 4, "it is compressed with zstd: decompress it first (zstd -d)" },
 	{ "\xfd"
 	  "7zXZ",
-	  5, "it is compressed by xz: unpack it first (xz -d)" },
-	{ "BZh", 3, "it is compressed by bzip2: unpack it first (bzip2 -d)" },
-	{ "PK\x03\x04", 4, "it is a zip archive: unpack it first" },
-	{ "DTiJ", 4, "it is a jitdump: sonde inject --jit adds it to a recording" },
-	{ "JiTD", 4, "it is a jitdump: sonde inject --jit adds it to a recording" },
+	  5, "it is compressed with xz: decompress it first (xz -d)" },
+	{ "BZh", 3, "it is compressed with bzip2: decompress it first (bzip2 -d)" },
+	{ "PK\x03\x04", 4, "it is a zip archive: extract it first" },
+	{ "DTiJ", 4, "it is a jitdump: use sonde inject --jit to add it to a recording" },
+	{ "JiTD", 4, "it is a jitdump: use sonde inject --jit to add it to a recording" },
 };
 
 /* The row whose magic the bytes begin with; ARRAY_SIZE(kinds): none. */
@@ -66,5 +66,5 @@ void looks_hint(struct diag *d, const void *data, size_t size)
 	int len = 0;
 	while ((size_t)len < min(size, (size_t)40) && text[len] >= ' ' && (u8)text[len] < 0x80)
 		len++;
-	diag_hint(d, len ? "it is text and begins: %.*s" : "it is text%.*s", len, text);
+	diag_hint(d, len ? "it is text starting with: %.*s" : "it is text%.*s", len, text);
 }

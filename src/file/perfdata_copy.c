@@ -246,9 +246,8 @@ struct perfdata_copy *perfdata_copy_open(const struct perfdata *from, int fd, bo
 {
 	if (from->swap) {
 		diag_error(d, -ENOTSUP,
-			   "the recording is of a machine of the other byte order: it can be read, "
-			   "not "
-			   "rewritten");
+			   "the recording is from a machine of the opposite byte order: it can be "
+			   "read, but not rewritten");
 		return NULL;
 	}
 	struct perfdata_copy *c = calloc(1, sizeof(*c));

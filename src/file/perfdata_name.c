@@ -120,7 +120,7 @@ int perfdata_name_create(struct perfdata_name *n, const char *path,
 {
 	int fd = outplace_open(&n->place, path, OUTPLACE_REPLACE_LINK, d);
 	if (fd < 0) {
-		diag_hint(d, "-o FILE writes elsewhere");
+		diag_hint(d, "use -o FILE to write elsewhere");
 		return fd;
 	}
 	if (n->place.kind == OUTPLACE_SPECIAL)
@@ -129,7 +129,7 @@ int perfdata_name_create(struct perfdata_name *n, const char *path,
 		fd = open_new(n, meta->no_rotate);
 	if (fd < 0) {
 		diag_error(d, fd, "cannot create %s: %s", path, strerror(-fd));
-		diag_hint(d, "-o FILE writes elsewhere");
+		diag_hint(d, "use -o FILE to write elsewhere");
 		return fd;
 	}
 	if (n->place.kind == OUTPLACE_SPECIAL)
@@ -137,7 +137,7 @@ int perfdata_name_create(struct perfdata_name *n, const char *path,
 	/* A lock says that it is being written, to those who would repair it. */
 	(void)!flock(fd, LOCK_EX | LOCK_NB);
 	if (meta->owner_uid >= 0 && fchown(fd, (uid_t)meta->owner_uid, (gid_t)meta->owner_gid))
-		diag_warn(d, "%s stays root's: %s", path, strerror(errno));
+		diag_warn(d, "%s remains owned by root: %s", path, strerror(errno));
 	return fd;
 }
 

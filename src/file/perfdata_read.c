@@ -39,7 +39,9 @@ static int open_fd(const char *path, struct diag *d)
 	if (err == -ENOENT)
 		diag_hint(d, "record one first: sonde record -g -- COMMAND");
 	else if (err == -EACCES)
-		diag_hint(d, "recordings belong to whoever made them; try sudo, or chown the file");
+		diag_hint(
+			d,
+			"recordings belong to the user who made them; try sudo, or chown the file");
 	return err;
 }
 
@@ -250,17 +252,16 @@ static int open_file_form(struct perfdata *p, const char *name, struct diag *d)
 	for (unsigned i = 0; i < ARRAY_SIZE(h.features); i++)
 		h.features[i] = bytes_u64(&b);
 	if (b.bad)
-		return diag_error(d, -EBADMSG, "'%s' is cut off inside of its header", name);
+		return diag_error(d, -EBADMSG, "'%s' is truncated in its header", name);
 	int err = read_attrs(p, &h);
 	if (err == -EBADMSG)
-		return diag_error(d, err, "'%s': the table of events in the header is damaged",
-				  name);
+		return diag_error(d, err, "'%s': the event table in the header is damaged", name);
 	if (p->budget.stage)
 		return budget_refuse(&p->budget, name, d);
 	if (err)
 		return err;
 	if (h.data.offset > p->map_size)
-		return diag_error(d, -EBADMSG, "'%s' ends before its data begins", name);
+		return diag_error(d, -EBADMSG, "'%s' is truncated before its data", name);
 	p->data_at = h.data.offset;
 	p->head_data_size = h.data.size;
 	memcpy(p->feature_bits, h.features, sizeof(p->feature_bits));
@@ -462,8 +463,7 @@ static int open_dir_files(int dir, const char *path, struct dir_files *to, struc
 {
 	int err = open_dir_file(dir, "data", to);
 	if (err)
-		return diag_error(d, err,
-				  "'%s' is a directory without a recording in it ('data': %s)",
+		return diag_error(d, err, "'%s' is a directory without a recording ('data': %s)",
 				  path, strerror(-err));
 	for (u32 i = 0; i < MAX_DIR_FILES; i++) {
 		char name[24];

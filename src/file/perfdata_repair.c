@@ -340,17 +340,17 @@ static int repair_mapped(struct repair *r, const char *name, const struct perfda
 	if (f->swap)
 		return diag_error(
 			d, -ENOTSUP,
-			"'%s' was made on a machine of the other byte order: repair it there", name);
+			"'%s' is from a machine of the opposite byte order: repair it there", name);
 	struct perfdata_repaired got = { 0 };
 	if (!f->is_pipe)
 		memcpy(&r->head, f->map, sizeof(r->head)); /* it is that long: it was opened */
 	int err = f->is_pipe ? repair_stream(r, &got) : repair_file(r, o, &got);
 	if (err && r->cut)
-		return diag_error(d, err, "'%s' became shorter while it was being read", name);
+		return diag_error(d, err, "'%s' was truncated while it was being read", name);
 	if (err == -E2BIG)
 		return diag_error(
 			d,
-			err, "cannot repair '%s': unpacking its records gives more than %d times their size",
+			err, "cannot repair '%s': its records decompress to more than %d times their size",
 			name, PERFDATA_EXPANDS_MAX);
 	if (err)
 		return diag_error(d, err, "cannot repair '%s': %s", name, strerror(-err));
@@ -379,7 +379,7 @@ int perfdata_repair(int fd, const char *name, const struct perfdata_repair_opts 
 	if (!err)
 		err = repair_mapped(&r, name, o, ret, d);
 	else if (guard_is_cut(map, (size_t)st.st_size))
-		err = diag_error(d, -EIO, "'%s' became shorter while it was being read", name);
+		err = diag_error(d, -EIO, "'%s' was truncated while it was being read", name);
 	perfdata_inflate_free(r.inflate);
 	strbuf_done(&r.build_ids);
 	dict_done(&r.build_id_paths);

@@ -120,9 +120,9 @@ u64 perfdata_spool_most(void)
 
 static int refuse(const char *name, u64 most, struct diag *d)
 {
-	int err = diag_error(d, -EFBIG, "cannot keep '%s': it is longer than %llu MB", name,
+	int err = diag_error(d, -EFBIG, "cannot buffer '%s': it is longer than %llu MB", name,
 			     (unsigned long long)(most >> 20));
-	diag_hint(d, "write the recording to a file, and name it with -i");
+	diag_hint(d, "write the recording to a file and name it with -i");
 	return err;
 }
 
@@ -137,7 +137,7 @@ static int keep_all(struct walk *w, int fd, int to, const char *name, u64 most, 
 			return diag_error(d, -errno, "cannot read '%s': %s", name, strerror(errno));
 		size_t good = walk_bytes(w, buf, (size_t)n);
 		if (good && write(to, buf, good) != (ssize_t)good)
-			return diag_error(d, -EIO, "cannot keep '%s'", name);
+			return diag_error(d, -EIO, "cannot buffer '%s'", name);
 		if (!n || good < (size_t)n)
 			return 0;
 		if (w->at > most)
@@ -150,10 +150,10 @@ int perfdata_spool(int fd, const void *head, size_t size, const char *name, u64 
 	struct walk w = { .want = PIPE_HEAD, .end = UINT64_MAX };
 	_cleanup_close_ int to = memfd_create("sonde-stdin", MFD_CLOEXEC);
 	if (to < 0)
-		return diag_error(d, -errno, "cannot keep '%s': %s", name, strerror(errno));
+		return diag_error(d, -errno, "cannot buffer '%s': %s", name, strerror(errno));
 	size_t good = walk_bytes(&w, head, size);
 	if (write(to, head, good) != (ssize_t)good)
-		return diag_error(d, -EIO, "cannot keep '%s'", name);
+		return diag_error(d, -EIO, "cannot buffer '%s'", name);
 	int err = good < size ? 0 : keep_all(&w, fd, to, name, most, d);
 	if (err)
 		return err;

@@ -314,13 +314,12 @@ static int open_counts(struct statdata *s, const struct perfdata *file, struct p
 	if (!err)
 		err = fill_places(s);
 	if (err == -ENODATA)
-		diag_error(d, err, "there are no counts in this file: 'stat record' makes such");
+		diag_error(d, err, "the file has no counts: create one with 'stat record'");
 	else if (err == -EFBIG)
-		diag_error(d, err, "the file claims more CPUs and threads than there can be");
+		diag_error(d, err, "the file claims an impossible number of CPUs or threads");
 	else if (err)
 		diag_error(d, err, "the file is damaged: %s",
-			   err == -EBADMSG ? "a map of CPUs or threads cannot be read"
-					   : "no memory");
+			   err == -EBADMSG ? "cannot read a CPU or thread map" : "no memory");
 	if (err)
 		statdata_close(s);
 	return err;

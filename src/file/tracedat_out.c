@@ -25,6 +25,6 @@ int tracedat_write_at(const struct outplace *to, const char *path, const struct 
 		err = kept_end(&k, tracedat_write(k.fd, path, o, d));
 	if (err && (!d || !d->nr_errors))
 		diag_error(d, err, "cannot write %s: %s", path,
-			   err == -EISDIR ? "it is a folder" : strerror(-err));
+			   err == -EISDIR ? "it is a directory" : strerror(-err));
 	return err;
 }

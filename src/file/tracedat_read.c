@@ -658,9 +658,8 @@ static int read_v7(struct tracedat *t, struct bytes *b, const char *name, struct
 		return -EBADMSG;
 	int kind = compress_kind_of(packer);
 	if (kind < 0)
-		return diag_error(d, kind,
-				  "%s: packed with '%.32s', which this program cannot unpack", name,
-				  packer);
+		return diag_error(d, kind, "%s: compressed with '%.32s', which is not supported",
+				  name, packer);
 	t->compression = (enum compress_kind)kind;
 	for (unsigned nr = 0; offset; nr++) {
 		int err = nr < OPTION_SECTIONS_MAX ? read_option_section(t, offset, &offset)
@@ -703,14 +702,14 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 		t->version = 6; /* the head that perf.data carries */
 	if (version && t->version != 6 && t->version != 7)
 		return diag_error(d, -ENOTSUP,
-				  "%s: trace.dat version '%.16s' is not known (6 and 7 are)", name,
-				  version);
+				  "%s: unsupported trace.dat version '%.16s' (expected 6 or 7)",
+				  name, version);
 	t->big_endian = bytes_u8(&b);
 	t->swap = b.swap = t->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	t->long_size = bytes_u8(&b);
 	t->page_size = bytes_u32(&b);
 	if (b.bad || (t->long_size != 4 && t->long_size != 8))
-		return diag_error(d, -EINVAL, "%s: the file's header is broken or cut", name);
+		return diag_error(d, -EINVAL, "%s: the file header is damaged or truncated", name);
 	if (!takes_pages(t, t->page_size))
 		return refuse_pages(t, name, d);
 	int err = format_parse_header_page(NULL, 0, t->long_size, &t->layout);
@@ -719,17 +718,17 @@ static int read_all(struct tracedat *t, const char *name, struct diag *d)
 	if (err && t->bad_page_size)
 		return refuse_pages(t, name, d);
 	if (err == -EBADMSG || err == -EINVAL)
-		return diag_error(d, -EINVAL, "%s: broken or cut before the recorded events", name);
+		return diag_error(d, -EINVAL, "%s: damaged or truncated before the recorded events",
+				  name);
 	if (t->budget.stage)
 		return budget_refuse(&t->budget, name, d);
 	if (err)
 		return err;
 	put_top_first(t);
 	if (t->cut)
-		diag_warn(d, "%s: the file is cut; what is whole is shown", name);
+		diag_warn(d, "%s: the file is truncated; showing what is intact", name);
 	if (t->cut && !t->buffers.nr)
-		diag_hint(d,
-			  "the table that tells where the events are lies behind them and is lost");
+		diag_hint(d, "the table of event locations is at the end of the file and was lost");
 	return 0;
 }
 

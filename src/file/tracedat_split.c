@@ -234,19 +234,19 @@ static int cut_all(struct splitting *s)
 	if (err)
 		return err;
 	if (s->first == UINT64_MAX)
-		return diag_error(s->diag, -ENODATA, "%s: there are no events in it", o->input);
+		return diag_error(s->diag, -ENODATA, "%s: no events", o->input);
 	if (s->times.nr)
 		qsort(s->times.at, s->times.nr, sizeof(*s->times.at), by_time);
 	u64 from = max(o->start, s->first), stop = o->end ? min(o->end, s->last + 1) : s->last + 1;
 	if (from >= stop)
-		return diag_error(s->diag, -ERANGE, "there is nothing between these times");
+		return diag_error(s->diag, -ERANGE, "no events in this time range");
 	for (u32 nr = 1; from < stop && !err; nr++) {
 		char path[PATH_MAX];
 		u64 to = stretch_end(s, from, stop);
 		if (to <= from) /* more events at one moment than a piece may have */
 			to = from + 1;
 		if (nr > PIECES_MAX)
-			return diag_error(s->diag, -E2BIG, "that would be more than %d files",
+			return diag_error(s->diag, -E2BIG, "this would create more than %d files",
 					  PIECES_MAX);
 		err = str_path(path, sizeof(path), "%s.%u", o->output, nr);
 		if (!err)

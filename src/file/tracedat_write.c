@@ -593,7 +593,7 @@ int tracedat_write(int fd, const char *path, const struct tracedat_out *o, struc
 	struct writer w = { .o = o, .fd = fd };
 	for (size_t i = 0; i < TRACEDAT_NR_PARTS; i++)
 		if (o->parts[i].len > TRACEDAT_TEXT_MAX)
-			return diag_error(d, -EFBIG, "%s: a text of %zu bytes is too long", path,
+			return diag_error(d, -EFBIG, "%s: text too long (%zu bytes)", path,
 					  o->parts[i].len);
 	strbuf_init(&w.options);
 	int err = o->version == 7 ? write_v7(&w) : write_v6(&w);

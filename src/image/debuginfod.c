@@ -41,7 +41,7 @@ static bool load(struct library *l)
 		"debuginfod_set_user_data",
 	};
 	void *at[ARRAY_SIZE(names)];
-	_Static_assert(sizeof(*l) == sizeof(at), "a name for each function, in their order");
+	_Static_assert(sizeof(*l) == sizeof(at), "one name per function, in the same order");
 	void *lib = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		at[i] = lib ? dlsym(lib, names[i]) : NULL;
@@ -117,9 +117,8 @@ static int fetch_open(struct debugfile_fetch *f, const struct buildid *id)
 			d->cfg.progress(d->cfg.ctx, d->hex, SIZE_MAX, 0);
 		if (fd < 0 && d->given_up)
 			(void)snprintf(d->fetch.note, sizeof(d->fetch.note),
-				       "DEBUGINFOD_URLS: gave up after %.0f s without an answer: "
-				       "names and "
-				       "lines may be missing",
+				       "DEBUGINFOD_URLS: no response after %.0f s: names and lines "
+				       "may be missing",
 				       (double)d->spent_ns / 1e9);
 	}
 	pthread_mutex_unlock(&d->lock);

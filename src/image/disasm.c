@@ -39,7 +39,7 @@ static bool library_ready(struct library *l)
 		"cs_free", "cs_insn_name", "cs_insn_group", "cs_disasm_iter",
 	};
 	void *at[ARRAY_SIZE(names)];
-	_Static_assert(sizeof(*l) == sizeof(at), "a name for each function, in their order");
+	_Static_assert(sizeof(*l) == sizeof(at), "one name per function, in the same order");
 	void *lib = dlopen("libcapstone.so.4", RTLD_LAZY | RTLD_LOCAL);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		at[i] = lib ? dlsym(lib, names[i]) : NULL;

@@ -227,7 +227,7 @@ static inline bool dw_step(const struct dw_file *f, u64 n)
 	if (unlikely(*f->budget < n)) {
 		*f->budget = 0;
 		*f->broken = true;
-		*f->spent = "reading its debugging information";
+		*f->spent = "reading its debug information";
 		return false;
 	}
 	*f->budget -= n;

@@ -71,7 +71,7 @@ const struct dw_bytes *dw_section(struct dw_file *f, enum dw_section which)
 			: 0;
 	*f->broken |= err != 0;
 	if (err == -E2BIG)
-		*f->spent = "unpacking its debugging information";
+		*f->spent = "decompressing its debug information";
 	if (d->heap)
 		f->expanded_left -= min(d->size, f->expanded_left - 1);
 	if (d->data && f->e->type == ET_REL && !f->main && dw_relocate(f, index, d)) {

@@ -5,14 +5,14 @@
 
 const struct cap_name cap_names[] = {
 	{ CAP_PERFMON, "CAP_PERFMON",
-	  "counting and sampling everything, whatever perf_event_paranoid says" },
+	  "counting and sampling everything, regardless of perf_event_paranoid" },
 	{ CAP_BPF, "CAP_BPF", "loading BPF programs" },
 	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "tracefs, mounts, attaching BPF to cgroups" },
 	{ CAP_SYSLOG, "CAP_SYSLOG", "kernel addresses in /proc/kallsyms" },
 	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "memory maps of other users' processes" },
 	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
 	  "reading other users' programs and their symbols" },
-	{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "ring memory without a limit" },
+	{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "unlimited ring buffer memory" },
 	{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", "more open files than the hard limit" },
 	{ 0 },
 };

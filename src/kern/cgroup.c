@@ -65,7 +65,7 @@ int cgroup_root(const struct sysroot *r, struct strbuf *to, struct diag *d)
 	strbuf_done(&mounts);
 	if (best)
 		return to->err;
-	diag_error(d, -ENOENT, "no cgroup file system is mounted that events can be counted by");
+	diag_error(d, -ENOENT, "no cgroup file system that supports events is mounted");
 	diag_hint(d, "mount -t cgroup2 none /sys/fs/cgroup");
 	return -ENOENT;
 }
@@ -135,7 +135,7 @@ int cgroup_match(const struct sysroot *r, const char *glob, struct cgroup_names 
 		err = walk(r, &path, path.len, 0, glob, to);
 	strbuf_done(&path);
 	if (!err && to->list.nr == before) {
-		diag_error(d, -ENOENT, "no cgroup fits '%s'", glob);
+		diag_error(d, -ENOENT, "no cgroup matches '%s'", glob);
 		err = -ENOENT;
 	}
 	return err;

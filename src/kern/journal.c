@@ -144,7 +144,7 @@ void journal_close(struct journal *j, struct diag *d)
 	if (!j->dry && !j->kept) {
 		int left = j->changed ? journal_undo(j->t, j->run_dir, j->name, j->fd, NULL, d) : 0;
 		if (left < 0)
-			diag_warn(d, "the journal could not be read back: %s", strerror(-left));
+			diag_warn(d, "cannot read back the journal: %s", strerror(-left));
 		if (left)
 			diag_hint(d,
 				  "'sonde ftrace status' shows what is left, 'sonde ftrace reset "
@@ -345,7 +345,7 @@ int journal_instance(struct journal *j, const char *name, struct diag *d)
 	char path[NAME_MAX + 16];
 	if (snprintf(path, sizeof(path), "instances/%s/", name) >= (int)sizeof(path) ||
 	    strchr(name, '/') || !*name || *name == '.')
-		return diag_error(d, -EINVAL, "'%s' is no name for an instance", name);
+		return diag_error(d, -EINVAL, "invalid instance name '%s'", name);
 	char *copy = strdup(path);
 	char **slot = copy ? vec_push(&j->instances) : NULL;
 	if (!slot) {
@@ -361,7 +361,7 @@ int journal_instance(struct journal *j, const char *name, struct diag *d)
 	if (tracing_has(j->t, path)) {
 		(void)j->instances.nr--;
 		free(copy);
-		return diag_error(d, -EEXIST, "the instance '%s' exists already", name);
+		return diag_error(d, -EEXIST, "instance '%s' already exists", name);
 	}
 	int err = note(j, 'I', name, NULL, NULL);
 	if (!err && mkdirat(j->t->dir, path, 0750)) {
@@ -371,7 +371,7 @@ int journal_instance(struct journal *j, const char *name, struct diag *d)
 		free(copy);
 		journal_cancel(j, d);
 	}
-	return err ? diag_error(d, err, "cannot make the instance %s/%s: %s", j->t->path, path,
+	return err ? diag_error(d, err, "cannot create instance %s/%s: %s", j->t->path, path,
 				strerror(-err))
 		   : 0;
 }

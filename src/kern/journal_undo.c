@@ -146,8 +146,7 @@ int journal_undo(const struct tracing *t, int run_dir, const char *user, int fd,
 		bool refused = i + 1 < r.list.nr && *r.list.at[i + 1][0] == 'X';
 		int got = refused ? 0 : undo_record(t, run_dir, user, r.list.at, r.list.nr, i);
 		if (got)
-			diag_warn(d, "%s could not be put back: %s", r.list.at[i][1],
-				  strerror(-got));
+			diag_warn(d, "cannot restore %s: %s", r.list.at[i][1], strerror(-got));
 		else if (strchr("SLAIKM", *r.list.at[i][0]))
 			*r.list.at[i][0] = '-';
 		left |= got != 0;

@@ -40,8 +40,8 @@ int run_dir_open(const char *path, struct diag *d)
 	/* What is written there is later obeyed with our rights. */
 	if (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 022)) {
 		(void)close(fd);
-		return diag_error(d, -EPERM,
-				  "%s belongs to somebody else, or others may write there", path);
+		return diag_error(d, -EPERM, "%s is owned by somebody else, or writable by others",
+				  path);
 	}
 	return fd;
 }
@@ -86,9 +86,9 @@ int lock_take(int run_dir, const char *name, const char *holder, bool wait, stru
 		char who[HOLDER_MAX];
 		(void)read_all(fd, who, sizeof(who));
 		(void)close(fd);
-		diag_error(d, -EBUSY, "the kernel has one of '%s', and it is in use by %s", name,
-			   *who ? who : "another run");
-		diag_hint(d, "'sonde ftrace status' shows who traces what");
+		diag_error(d, -EBUSY, "'%s' exists only once in the kernel and is in use by %s",
+			   name, *who ? who : "another run");
+		diag_hint(d, "'sonde ftrace status' shows who is tracing what");
 		return -EBUSY;
 	}
 	(void)replace(fd, holder); /* only a name for others to read */

@@ -226,27 +226,28 @@ static int explain_denied(const struct perf_opener *o, int err, const char *name
 {
 	int paranoid = o->rights.paranoid;
 	if (pid == -1 && (paranoid < 3 || !o->rights.perfmon)) {
-		diag_error(d, err,
-			   "not allowed to measure %s on a whole CPU%s (perf_event_paranoid is %d)",
-			   name, cpu >= 0 ? "" : " set", paranoid);
+		diag_error(
+			d, err,
+			"not permitted to measure %s on a whole CPU%s (perf_event_paranoid is %d)",
+			name, cpu >= 0 ? "" : " set", paranoid);
 		if (paranoid < 3)
-			diag_hint(d, "a command or one's own process (-p) can be measured without "
-				     "rights");
+			diag_hint(d, "a command or one of your own processes (-p) can be measured "
+				     "without privileges");
 		if (!o->rights.perfmon)
 			diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=0, or give the "
 				     "program CAP_PERFMON");
 	} else if (paranoid >= 3) {
 		diag_error(
-			d, err,
-			"not allowed to use performance events at all (perf_event_paranoid is %d)",
+			d,
+			err, "not permitted to use performance events at all (perf_event_paranoid is %d)",
 			paranoid);
 		/* Debian's level 3 asks for CAP_SYS_ADMIN. */
 		diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=2%s",
 			  o->rights.perfmon ? " (CAP_PERFMON is not enough in this kernel)"
 					    : ", or give the program CAP_PERFMON");
 	} else {
-		diag_error(d, err, "not allowed to measure %s of process %d", name, pid);
-		diag_hint(d, "it runs as another user or with more rights: measure it as root");
+		diag_error(d, err, "not permitted to measure %s of process %d", name, pid);
+		diag_hint(d, "it runs as another user or with more privileges: measure it as root");
 	}
 	return err;
 }
@@ -256,10 +257,9 @@ int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_
 {
 	bool branches = attr->sample_type & PERF_SAMPLE_BRANCH_STACK;
 	if (branches && (err == -EOPNOTSUPP || err == -EINVAL || err == -ENOENT || err == -ENODEV)) {
-		diag_error(d, err, "%s: no branches can be recorded with it here", name);
-		diag_hint(d,
-			  "branch stacks come from hardware (LBR, BRBE, AMD's BRS), and with its "
-			  "counters only; virtual machines seldom have it");
+		diag_error(d, err, "%s: cannot record branches", name);
+		diag_hint(d, "branch stacks need hardware support (LBR, BRBE, AMD BRS) and a "
+			     "hardware event; virtual machines rarely have it");
 		return err;
 	}
 	switch (err) {
@@ -268,14 +268,14 @@ int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_
 	case -ENOENT:
 	case -ENODEV:
 	case -ENXIO:
-		diag_error(d, err, "%s: this machine has no such event", name);
+		diag_error(d, err, "%s: not supported on this machine", name);
 		if (attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
 		    attr->type == PERF_TYPE_RAW)
-			diag_hint(d, "there is no hardware counter here (a virtual machine?); "
+			diag_hint(d, "there are no hardware counters (a virtual machine?); "
 				     "cpu-clock samples by timer");
 		return err;
 	case -EOPNOTSUPP:
-		diag_error(d, err, "%s: the PMU cannot do this%s", name,
+		diag_error(d, err, "%s: not supported by the PMU%s", name,
 			   attr->precise_ip ? " precisely" : "");
 		if (attr->sample_period)
 			diag_hint(d,
@@ -284,30 +284,29 @@ int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_
 				  name);
 		return err;
 	case -EMFILE:
-		diag_error(d, err, "too many open files: an event takes one per thread and CPU");
-		diag_hint(d, "ulimit -n HIGHER, or -a instead of many threads");
+		diag_error(d, err, "too many open files: each event needs one per thread and CPU");
+		diag_hint(d, "raise the limit with ulimit -n, or use -a instead of many threads");
 		return err;
-	case -ENFILE:
-		return diag_error(d, err, "the system has no more file handles (fs.file-max)");
+	case -ENFILE: return diag_error(d, err, "the system is out of file handles (fs.file-max)");
 	case -EBUSY: diag_error(d, err, "%s: the PMU is in use by somebody else", name); return err;
 	case -ENOSPC:
 		return diag_error(d, err,
 				  "%s: no free hardware slot (breakpoints, AUX, pinned counters)",
 				  name);
-	case -ESRCH: return diag_error(d, err, "there is no process %d", pid);
+	case -ESRCH: return diag_error(d, err, "no such process: %d", pid);
 	case -ENOSYS:
 		diag_error(d, err,
 			   "this kernel has no performance events (CONFIG_PERF_EVENTS), or a "
 			   "seccomp filter denies them");
 		return err;
 	case -EINVAL:
-		diag_error(d, err, "%s: the kernel does not accept this combination", name);
+		diag_error(d, err, "%s: combination not supported by the kernel", name);
 		if (attr->freq && o->rights.max_rate_hz && attr->sample_freq > o->rights.max_rate_hz)
-			diag_hint(d, "-F %llu is above kernel.perf_event_max_sample_rate, %llu",
+			diag_hint(d, "-F %llu exceeds kernel.perf_event_max_sample_rate, %llu",
 				  (unsigned long long)attr->sample_freq,
 				  (unsigned long long)o->rights.max_rate_hz);
 		if (attr->use_clockid)
-			diag_hint(d, "the clock of -k may not be usable here; try -k mono");
+			diag_hint(d, "the clock of -k may not be supported; try -k mono");
 		return err;
 	default: return diag_error(d, err, "%s: %s", name, strerror(-err));
 	}

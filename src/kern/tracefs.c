@@ -73,7 +73,7 @@ int tracing_explain(const struct tracing *t, struct diag *d)
 	if (!t->err)
 		return 0;
 	if (t->err == -EACCES) {
-		(void)diag_error(d, t->err, "tracefs may not be read by this user: no tracepoints");
+		(void)diag_error(d, t->err, "tracefs is not readable by this user: no tracepoints");
 		diag_hint(d, "run it as root, or: sudo mount -o remount,mode=750,gid=$(id -g) "
 			     "/sys/kernel/tracing");
 	} else {
@@ -189,7 +189,7 @@ bool tracing_error(const struct tracing *t, const char *folder, const char *text
 		if (len && (memmem(command, len, text, ours) || memmem(text, ours, command, len))) {
 			char *copy = strndup(command, len);
 			what = what && what < last ? what + 2 : head;
-			(void)diag_error(d, -EINVAL, "the kernel says: %.*s", (int)(last - what),
+			(void)diag_error(d, -EINVAL, "the kernel reports: %.*s", (int)(last - what),
 					 what);
 			if (copy && caret[column] == '^' && column >= sizeof(word) - 2)
 				diag_span(d, copy, column - (sizeof(word) - 2), 1);

@@ -212,7 +212,7 @@ static int print_buffer(struct calls *c, const struct tracedat_buffer *b, bool t
 	} else if (!err && call_hist_nr_rows(c->hist)) {
 		if (title)
 			strbuf_printf(c->to->out, "%s%s:\n", c->buffer ? "\n" : "",
-				      *b->name ? b->name : "top buffer");
+				      *b->name ? b->name : "top-level buffer");
 		for (size_t i = 0; i < call_hist_nr_rows(c->hist); i++) {
 			if (i)
 				strbuf_char(c->to->out, '\n');

@@ -155,9 +155,9 @@ int child_prepare_as(struct child *c, char **argv, const sigset_t *signals,
 	int go[2], exec[2];
 	*c = (struct child){ .go_fd = -1, .exec_fd = -1 };
 	if (pipe2(go, O_CLOEXEC))
-		return diag_error(d, -errno, "cannot make a pipe: %s", strerror(errno));
+		return diag_error(d, -errno, "cannot create a pipe: %s", strerror(errno));
 	if (pipe2(exec, O_CLOEXEC)) {
-		int err = diag_error(d, -errno, "cannot make a pipe: %s", strerror(errno));
+		int err = diag_error(d, -errno, "cannot create a pipe: %s", strerror(errno));
 		close(go[0]);
 		close(go[1]);
 		return err;

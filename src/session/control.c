@@ -11,9 +11,9 @@
 
 static int bad_form(const char *option, const char *text, struct diag *d)
 {
-	diag_error(d, -EINVAL, "%s %s: where should commands come from?", option, text);
-	diag_hint(d, "fd:N or fd:N,N for descriptors, fifo:PATH or fifo:PATH,PATH for named pipes; "
-		     "the second is for the answers");
+	diag_error(d, -EINVAL, "%s %s: invalid source of commands", option, text);
+	diag_hint(d, "use fd:N or fd:N,N for descriptors, fifo:PATH or fifo:PATH,PATH for named "
+		     "pipes; the second one is for replies");
 	return -EINVAL;
 }
 

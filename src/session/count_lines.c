@@ -57,7 +57,7 @@ int count_lines(const struct source *src, struct strbuf *to, struct diag *d)
 	while (!err && (more = statdata_next_round(&s, counts, &round)) > 0)
 		print_round(&s, c, counts, round.time_ns, to);
 	if (!err && more < 0)
-		diag_warn(d, "the recording was truncated: counts after the last whole round are "
+		diag_warn(d, "the recording is truncated: counts after the last complete round are "
 			     "missing");
 	free(counts);
 	statdata_close(&s);

@@ -108,10 +108,9 @@ struct debugfile_fetch *debug_server(struct debug_server *s, struct diag *d)
 	if (root && !choose_urls(told, urls))
 		return NULL;
 	if (root && !choose_folder(folder)) {
-		diag_note(d, "DEBUGINFOD_URLS is not used: others can write to the folder that its "
-			     "files "
-			     "would be kept in");
-		diag_hint(d, "DEBUGINFOD_CACHE_PATH names another");
+		diag_note(d, "DEBUGINFOD_URLS is ignored: the directory for its files is writable "
+			     "by others");
+		diag_hint(d, "set DEBUGINFOD_CACHE_PATH to another one");
 		return NULL;
 	}
 	if (root &&

@@ -212,8 +212,8 @@ static int print_sample(struct dump_raw *d, const u8 *rec, const struct perf_eve
 		    : -EBADMSG;
 	if (err) {
 		print_place(d, 0, 0, h, place, to);
-		strbuf_str(to, a ? "PERF_RECORD_SAMPLE: shorter than it says\n"
-				 : "PERF_RECORD_SAMPLE: of an event that the file does not know\n");
+		strbuf_str(to, a ? "PERF_RECORD_SAMPLE: shorter than its header says\n"
+				 : "PERF_RECORD_SAMPLE: of an unknown event\n");
 		return err == -ENOMEM ? err : 0;
 	}
 	d->last_time = v.time;

@@ -203,7 +203,7 @@ static int take_load(struct dump *d, const struct jitdump_record *r)
 		err = kept_replace(path, d->image.data, d->image.len, 0644);
 	if (err)
 		return diag_error(d->j->diag, err,
-				  "cannot write the code of '%.64s' beside '%s': %s", r->name,
+				  "cannot write the code of '%.64s' next to '%s': %s", r->name,
 				  d->path, strerror(-err));
 	d->lines.nr = 0;
 	d->unwinding = (struct jitdump_record){ 0 };
@@ -249,7 +249,7 @@ static int take_records(struct dump *d)
 		}
 	}
 	if (!err && got < 0)
-		diag_warn(d->j->diag, "'%s' is cut off or damaged; its code is known up to there",
+		diag_warn(d->j->diag, "'%s' is truncated or damaged; using its code up to there",
 			  d->path);
 	return err;
 }
@@ -271,7 +271,7 @@ static int open_dump(const struct inject_jit *j, const char *path, u32 pid, cons
 	if (err)
 		return err;
 	if (st.st_size > DUMP_MAX)
-		diag_warn(j->diag, "'%s' is larger than %u MB: what follows is not read", path,
+		diag_warn(j->diag, "'%s' is larger than %u MB: the rest is ignored", path,
 			  DUMP_MAX >> 20);
 	const void *map;
 	*size = (size_t)min((u64)st.st_size, (u64)DUMP_MAX);
@@ -284,8 +284,8 @@ static int open_dump(const struct inject_jit *j, const char *path, u32 pid, cons
 static const char *why_not(int err)
 {
 	return err == -EBADMSG ? "it is empty"
-	       : err == -EPERM ? "it belongs to another user than the process"
-	       : err == -ELOOP ? "it is a link"
+	       : err == -EPERM ? "it is owned by another user than the process"
+	       : err == -ELOOP ? "it is a symbolic link"
 			       : strerror(-err);
 }
 
@@ -320,16 +320,16 @@ static int take_dump(struct inject_jit *j, const char *path, u32 pid, struct str
 	if (err) {
 		diag_warn(j->diag, "cannot read '%s': %s", path, why_not(err));
 		if (err == -EPERM)
-			diag_hint(j->diag, "if you trust what it says: chown it to yourself");
+			diag_hint(j->diag, "if you trust its contents: chown it to yourself");
 		return 0;
 	}
 	if (jitdump_open(&d.file, data, size)) {
 		diag_warn(j->diag, "'%s' is not a jitdump of version 1", path);
 	} else if (d.file.arch_times && !j->has_conv) {
-		diag_warn(j->diag,
-			  "the times in '%s' are of the CPU's counter, and the recording does not "
-			  "tell how to convert them",
-			  path);
+		diag_warn(
+			j->diag,
+			"'%s' uses CPU counter times, and the recording has no conversion for them",
+			path);
 	} else {
 		strbuf_init(&d.image);
 		dict_init(&d.sizes);

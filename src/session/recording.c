@@ -48,20 +48,18 @@ static int check_kernels(struct symbols *sy, struct source *src,
 		bool same_clock = !strcmp(t->clock ? t->clock : "local",
 					  first->clock ? first->clock : "local");
 		if (!same_name || kernel_start(src, i) != kernel_start(src, 0)) {
-			(void)diag_error(
-				sy->diag, -ENOTSUP,
-				"%s and %s are of different kernels, or of different boots",
-				in[0].path, in[i].path);
+			(void)diag_error(sy->diag, -ENOTSUP,
+					 "%s and %s are from different kernels or boots",
+					 in[0].path, in[i].path);
 			diag_hint(sy->diag, "'sonde ftrace report -i A -i B' prints the events of "
 					    "both, each with its own names");
 			return -ENOTSUP;
 		}
 		if (!same_clock)
-			diag_warn(sy->diag,
-				  "%s was recorded with the clock '%s', %s with '%s': their order "
-				  "means little",
-				  in[0].path, first->clock ? first->clock : "local", in[i].path,
-				  t->clock ? t->clock : "local");
+			diag_warn(
+				sy->diag, "%s was recorded with clock '%s', %s with '%s': their order is unreliable",
+				in[0].path, first->clock ? first->clock : "local", in[i].path,
+				t->clock ? t->clock : "local");
 	}
 	return 0;
 }
@@ -81,7 +79,7 @@ static int open_traces(struct symbols *sy, const struct replay_ftrace_input *in,
 			err = diag_error(sy->diag, -ENODATA,
 					 "%s holds the text of a latency tracer, and no events",
 					 in[i].path);
-			diag_hint(sy->diag, "sonde ftrace report shows it");
+			diag_hint(sy->diag, "'sonde ftrace report' shows it");
 		}
 	if (!err)
 		err = check_kernels(sy, src, in);
@@ -147,7 +145,7 @@ int recording_open_inputs(struct symbols *sy, const struct opt_list *inputs, con
 		err = recording_open(sy, path, use, o, ret);
 	} else if (other) {
 		err = diag_error(sy->diag, -EINVAL,
-				 "%s is a trace.dat and %s is none: they cannot be one recording",
+				 "%s is a trace.dat and %s is not: they cannot be merged",
 				 files.at[0].path, other);
 		diag_hint(sy->diag, "'sonde ftrace report --samples PERF.DATA TRACE.DAT' prints "
 				    "both by time");
@@ -186,8 +184,9 @@ int recording_needs_perf(const struct source *src, const char *path, const char 
 {
 	if (source_facts(src).kind == SOURCE_PERF)
 		return 0;
-	(void)diag_error(d, -ENOTSUP, "%s: %s is of perf.data, and this is a trace.dat", path, what);
-	diag_hint(d, "sonde ftrace dump shows what a trace.dat holds besides its events");
+	(void)diag_error(d, -ENOTSUP, "%s: %s is only for perf.data, and this is a trace.dat", path,
+			 what);
+	diag_hint(d, "'sonde ftrace dump' shows what a trace.dat holds besides its events");
 	return -ENOTSUP;
 }
 

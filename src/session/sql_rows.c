@@ -197,9 +197,9 @@ int sql_rows_look(void *ctx, const char *path)
 	err = p ? stream_run(src, event_pair_sink(p), 0, &tables, l->to.diag) : -ENOMEM;
 	run_tables_done(&tables);
 	if (!err && event_pair_nr_gaps(p))
-		diag_warn(l->to.diag,
-			  "events were lost %llu times: what had begun before a gap does not count",
-			  (unsigned long long)event_pair_nr_gaps(p));
+		diag_warn(
+			l->to.diag, "events were lost %llu times: intervals that began before a gap are not counted",
+			(unsigned long long)event_pair_nr_gaps(p));
 	event_pair_free(p);
 	src->ops->close(src);
 	return err ? err : print(&l->to, l->rows);

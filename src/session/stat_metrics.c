@@ -165,10 +165,10 @@ static int unknown_metric(struct stat_plan *p, const char *name, struct diag *d)
 			strbuf_printf(&names, "%s%s", i ? ", " : "", built_in[i].name);
 	vec_for_each (&p->metric_set.items, m)
 		strbuf_printf(&names, ", %s", m->name);
-	diag_error(d, -EINVAL, "%s: there is no metric or metric group '%s'",
-		   p->opts->labels->metric, name);
-	diag_hint(d, "there are %s", strbuf_cstr(&names));
-	diag_hint(d, "%s FILE brings more; sonde list metricgroups shows the groups",
+	diag_error(d, -EINVAL, "%s: unknown metric or metric group '%s'", p->opts->labels->metric,
+		   name);
+	diag_hint(d, "available: %s", strbuf_cstr(&names));
+	diag_hint(d, "%s FILE adds more; 'sonde list metricgroups' shows the groups",
 		  p->opts->labels->metric_file);
 	strbuf_done(&names);
 	return -EINVAL;
@@ -196,7 +196,7 @@ static int add_named(struct stat_plan *p, const struct metric *m, struct diag *d
 	if (err == -EINVAL || err == -ENOENT ||
 	    err == -EOPNOTSUPP) { /* the others are still worth having */
 		diag_note(d, "%s %s cannot be computed here: %s", p->opts->labels->metric, m->name,
-			  why.items.nr ? why.items.at[0].message : "an event of it is not known");
+			  why.items.nr ? why.items.at[0].message : "one of its events is unknown");
 		p->progs.nr--;
 		metric_prog_done(prog);
 		free(prog);

@@ -19,7 +19,7 @@ static int parse_list(const char *text, const char *what, s32 **ids, size_t *nr,
 		memcpy(word, p, min(len, sizeof(word) - 1));
 		word[min(len, sizeof(word) - 1)] = 0;
 		if (num_parse_u64(word, 10, &id) || !id || id > INT32_MAX) {
-			diag_error(d, -EINVAL, "'%.*s' is no %s id", (int)len, p, what);
+			diag_error(d, -EINVAL, "'%.*s' is not a valid %s ID", (int)len, p, what);
 			diag_span(d, text, (size_t)(p - text), len);
 			return -EINVAL;
 		}
@@ -57,9 +57,9 @@ int stat_places_by(struct stat_plan *p, struct diag *d)
 		return 0;
 	p->by = STAT_BY_THREAD;
 	if (o->metric_only)
-		return diag_error(d, -EINVAL, "%s does not go with %s", l->metric_only,
+		return diag_error(d, -EINVAL, "%s cannot be combined with %s", l->metric_only,
 				  l->by[STAT_BY_THREAD]);
-	return p->of_command ? diag_error(d, -EINVAL, "%s is for %s, %s, or the whole system",
+	return p->of_command ? diag_error(d, -EINVAL, "%s needs %s, %s, or the whole system",
 					  l->by[STAT_BY_THREAD], l->pids, l->tids)
 			     : 0;
 }
@@ -77,7 +77,7 @@ int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *
 		return err;
 	bool tasks = p->pids.nr || p->tids.nr;
 	if (tasks && o->all)
-		diag_warn(d, "%s and %s are what is counted: %s is ignored", o->labels->pids,
+		diag_warn(d, "%s and %s select what is counted: %s is ignored", o->labels->pids,
 			  o->labels->tids, o->labels->all);
 	p->system_wide = !tasks && (o->all || o->cpus || !argc);
 	p->of_command = !tasks && !p->system_wide;
@@ -125,9 +125,9 @@ static int add_thread(struct stat_plan *p, s32 tid)
 static int no_process(struct procfs *proc, s32 pid, struct diag *d)
 {
 	s32 here;
-	diag_error(d, -ESRCH, "there is no process %d", pid);
+	diag_error(d, -ESRCH, "no such process: %d", pid);
 	if (!procfs_outer_pid(proc, pid, &here))
-		diag_hint(d, "a container has a process %d: here it is %d", pid, here);
+		diag_hint(d, "process %d exists in a container: outside it is %d", pid, here);
 	return -ESRCH;
 }
 
@@ -179,7 +179,7 @@ static void say_missing_cpus(struct stat_plan *p, const struct cpuset *online, s
 	cpuset_add_list(&missing, &list);
 	cpuset_add_list(online, &have);
 	bool one = cpuset_count(&missing) == 1;
-	diag_warn(d, "CPU%s %s: not there or offline, nothing is counted on %s (online: %s)",
+	diag_warn(d, "CPU%s %s: missing or offline, nothing is counted on %s (online: %s)",
 		  one ? "" : "s", strbuf_cstr(&list), one ? "it" : "them", strbuf_cstr(&have));
 	strbuf_done(&list);
 	strbuf_done(&have);
@@ -199,7 +199,7 @@ static int find_cpus(struct stat_plan *p, const struct sysroot *root, struct dia
 	struct cpuset online;
 	int err = cpu_online(root, &online);
 	if (err)
-		return diag_error(d, err, "cannot find out which CPUs are online: %s",
+		return diag_error(d, err, "cannot determine which CPUs are online: %s",
 				  strerror(-err));
 	p->cpus = online;
 	if (!p->opts->cpus)

@@ -53,10 +53,10 @@ static const char *why_not_cache(const char *path, bool *exists)
 	*exists = !lstat(path, &st);
 	if (!*exists)
 		return NULL;
-	return S_ISLNK(st.st_mode)		  ? "it is a link"
-	       : !S_ISDIR(st.st_mode)		  ? "it is not a folder"
-	       : st.st_uid != geteuid()		  ? "it belongs to another user"
-	       : st.st_mode & (S_IWGRP | S_IWOTH) ? "others may write to it"
+	return S_ISLNK(st.st_mode)		  ? "it is a symbolic link"
+	       : !S_ISDIR(st.st_mode)		  ? "it is not a directory"
+	       : st.st_uid != geteuid()		  ? "it is owned by another user"
+	       : st.st_mode & (S_IWGRP | S_IWOTH) ? "it is writable by others"
 						  : NULL;
 }
 
@@ -89,8 +89,8 @@ static const char *usable_cache(struct symbols *s, const char *path)
 	const char *why = why_not_cache(path, &exists);
 	if (why && s && !s->told_cache) {
 		s->told_cache = true;
-		diag_note(s->diag, "the cache folder %s is not used: %s", path, why);
-		diag_hint(s->diag, "SONDE_CACHE names another one");
+		diag_note(s->diag, "ignoring the cache directory %s: %s", path, why);
+		diag_hint(s->diag, "set SONDE_CACHE to use another one");
 	}
 	return exists && !why ? path : NULL;
 }
@@ -205,7 +205,7 @@ static char *stripped_hint(const char *const *paths, size_t nr)
 	strbuf_str(&s, "apt install ");
 	if (!debug_packages("", paths, nr, &s)) {
 		s.len = 0;
-		strbuf_str(&s, "install its debugging symbols, or set DEBUGINFOD_URLS");
+		strbuf_str(&s, "install its debug symbols, or set DEBUGINFOD_URLS");
 	} else if (strstr(strbuf_cstr(&s), "-dbgsym")) {
 		strbuf_str(&s, " (-dbgsym packages are in the debian-debug archive)");
 	}

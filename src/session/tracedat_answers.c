@@ -150,17 +150,17 @@ static int choice_open(struct event_choice *c, const char *text, struct diag *d)
 	const char *colon = strchr(text, ':');
 	char system[256];
 	if (colon && (size_t)(colon - text) >= sizeof(system))
-		return diag_error(d, -EINVAL, "--event: '%s' is too long", text);
+		return diag_error(d, -EINVAL, "--event: name too long: '%s'", text);
 	c->split = colon;
 	if (colon) {
 		memcpy(system, text, (size_t)(colon - text));
 		system[colon - text] = '\0';
 	}
 	if (regcomp(&c->name, colon ? colon + 1 : text, REG_EXTENDED | REG_ICASE | REG_NOSUB))
-		return diag_error(d, -EINVAL, "--event: '%s' is not a regular expression", text);
+		return diag_error(d, -EINVAL, "--event: invalid regular expression '%s'", text);
 	if (colon && regcomp(&c->system, system, REG_EXTENDED | REG_ICASE | REG_NOSUB)) {
 		regfree(&c->name);
-		return diag_error(d, -EINVAL, "--event: '%s' is not a regular expression", text);
+		return diag_error(d, -EINVAL, "--event: invalid regular expression '%s'", text);
 	}
 	return 0;
 }
@@ -211,10 +211,10 @@ static int check(const struct tell *to, struct source *src)
 		const struct tracedat_format *f = replay_ftrace_format(src, i);
 		if (replay_ftrace_schema(src, i))
 			continue;
-		diag_warn(to->diag, "the format of %s:%s cannot be read", f->system, f->name);
+		diag_warn(to->diag, "cannot parse the format of %s:%s", f->system, f->name);
 		bad++;
 	}
-	return bad ? diag_error(to->diag, -EBADMSG, "%u formats cannot be read", bad) : 0;
+	return bad ? diag_error(to->diag, -EBADMSG, "cannot parse %u formats", bad) : 0;
 }
 
 static void stat(const struct tell *to, const struct tracedat *f)
@@ -287,7 +287,7 @@ static void text_part(const struct tell *to, const char *what, const char *text)
 	if (text)
 		strbuf_printf(to->out, "%s\n", text);
 	else
-		diag_note(to->diag, "the file does not say %s", what);
+		diag_note(to->diag, "the file does not record %s", what);
 }
 
 /* ---- JSON ---- */

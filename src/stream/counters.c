@@ -114,7 +114,7 @@ static int filter_counter(const struct counter *c, int fd, struct diag *d)
 {
 	int err = c->desc->filter ? perf_event_set_filter(fd, c->desc->filter) : 0;
 	if (err)
-		return diag_error(d, err, "%s: the kernel does not take the filter '%s': %s",
+		return diag_error(d, err, "%s: the kernel rejected the filter '%s': %s",
 				  c->desc->name, c->desc->filter, strerror(-err));
 	return 0;
 }
@@ -246,8 +246,8 @@ static int open_all(struct counters *c, struct diag *d)
 			return err;
 	}
 	if (c->nr_gone && c->nr_gone == o->nr_slots)
-		return diag_error(d, -ESRCH, "there is nothing left to count: %s",
-				  o->nr_slots > 1 ? "all threads have ended" : "it has ended");
+		return diag_error(d, -ESRCH, "nothing left to count: %s",
+				  o->nr_slots > 1 ? "all threads have exited" : "it has exited");
 	return 0;
 }
 

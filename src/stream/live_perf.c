@@ -21,7 +21,7 @@ static int check_cpus(struct live_perf *lp, struct diag *d)
 		struct strbuf have;
 		strbuf_init(&have);
 		cpuset_add_list(&lp->online, &have);
-		diag_error(d, -ENODEV, "CPU %d is not online; %s are", cpu, strbuf_cstr(&have));
+		diag_error(d, -ENODEV, "CPU %d is not online (online: %s)", cpu, strbuf_cstr(&have));
 		strbuf_done(&have);
 		return -ENODEV;
 	}

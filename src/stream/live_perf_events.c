@@ -25,9 +25,10 @@ static int check_event(const struct live_perf *lp, const struct event_desc *desc
 {
 	int err = 0;
 	if (desc->open != EVENT_OPEN_PERF)
-		err = diag_error(d, -EINVAL, "%s cannot be sampled", desc->name);
+		err = diag_error(d, -EINVAL, "%s does not support sampling", desc->name);
 	else if (desc->is_uncore && !lp->opts.system_wide)
-		err = diag_error(d, -EINVAL, "%s belongs to no process: it needs -a", desc->name);
+		err = diag_error(d, -EINVAL, "%s is not bound to a process: it needs -a",
+				 desc->name);
 	if (err)
 		diag_span(d, desc->text, desc->span.start, desc->span.len);
 	return err;
@@ -121,16 +122,16 @@ static u64 usable_freq(const struct live_perf *lp, struct diag *d)
 	if (lp->opts.period || !most || hz <= most)
 		return hz;
 	if (asked && asked != UINT64_MAX && lp->opts.strict_freq) {
-		diag_error(d, -EINVAL, "-F %llu: the system allows %llu", (unsigned long long)hz,
+		diag_error(d, -EINVAL, "-F %llu: the system limit is %llu", (unsigned long long)hz,
 			   (unsigned long long)most);
 		diag_hint(d,
-			  "without --strict-freq that is taken; as root: sysctl "
+			  "without --strict-freq the limit is used; as root: sysctl "
 			  "kernel.perf_event_max_sample_rate=%llu",
 			  (unsigned long long)hz);
 		return 0;
 	}
 	if (asked && asked != UINT64_MAX) {
-		diag_warn(d, "sampling at %llu Hz, not %llu: that is the system's limit",
+		diag_warn(d, "sampling at %llu Hz instead of %llu: this is the system limit",
 			  (unsigned long long)most, (unsigned long long)hz);
 		diag_hint(d, "as root: sysctl kernel.perf_event_max_sample_rate=%llu",
 			  (unsigned long long)hz);
@@ -441,8 +442,8 @@ void live_perf_break_group(struct live_perf *lp, struct diag *d)
 {
 	u64 hz = usable_freq(lp, NULL);
 	diag_note(d,
-		  "%s and the others of its weak group (W) cannot be measured together; each is "
-		  "by itself now",
+		  "%s and the other events of its weak group (W) cannot be measured together; they "
+		  "are measured separately",
 		  lp->events.at[lp->weak_group].name);
 	vec_for_each (&lp->events, e) {
 		if (e->tracking || e->leader != lp->weak_group)

@@ -39,7 +39,7 @@ static int list_threads(struct live_perf *lp, struct procfs *proc, struct diag *
 		if (err == -ESRCH && lp->tids.nr)
 			continue; /* it ended while we were at it */
 		if (err)
-			return diag_error(d, err, "there is no process %d", lp->opts.pids[i]);
+			return diag_error(d, err, "no such process: %d", lp->opts.pids[i]);
 		size_t known = lp->tids.nr;
 		for (size_t k = 0; k < nr; k++) {
 			if (known && has_tid(lp, tids[k]))
@@ -83,7 +83,7 @@ static bool fall_back_to_clock(struct live_event *e, struct diag *d)
 	const char *name = asked->exclude_kernel ? "cpu-clock:u"
 			   : asked->exclude_user ? "cpu-clock:k"
 						 : "cpu-clock";
-	diag_note(d, "%s: there is no hardware counter here; sampling by timer (%s)", e->name, name);
+	diag_note(d, "%s: no hardware counters; sampling by timer (%s)", e->name, name);
 	char *copy = strdup(name);
 	if (!copy)
 		return false;
@@ -103,11 +103,9 @@ static const char *modifiers(const struct live_event *e)
 static int note_user_only(struct live_perf *lp, struct live_event *e, struct diag *d)
 {
 	if (!e->tracking) {
-		diag_note(d, "%s: only user space (:u), because perf_event_paranoid is %d", e->name,
+		diag_note(d, "%s: user space only (:u), because perf_event_paranoid is %d", e->name,
 			  lp->opener.rights.paranoid);
-		diag_hint(
-			d,
-			"as root: sysctl kernel.perf_event_paranoid=1 shows the kernel's part too");
+		diag_hint(d, "as root: sysctl kernel.perf_event_paranoid=1 includes the kernel");
 	}
 	const char *mods = modifiers(e);
 	if (mods && strchr(mods, 'u'))
@@ -164,17 +162,17 @@ static int map_ring(struct live_perf *lp, struct live_ring *r, int fd, bool over
 	       lp->ring_bytes > page)
 		lp->ring_bytes /= 2;
 	if (err) {
-		diag_error(d, err, "cannot map %llu KiB of ring memory a CPU: %s",
+		diag_error(d, err, "cannot map %llu KiB of ring buffer per CPU: %s",
 			   (unsigned long long)wanted >> 10, strerror(-err));
-		diag_hint(d, "a smaller -m, `ulimit -l`, or as root: sysctl "
+		diag_hint(d, "use a smaller -m, `ulimit -l`, or as root: sysctl "
 			     "kernel.perf_event_mlock_kb=HIGHER");
 		return err;
 	}
 	if (lp->ring_bytes != wanted) {
 		diag_warn(
-			d, "rings are %llu KiB instead of %llu: more memory may not be locked here",
+			d, "ring buffers are %llu KiB instead of %llu: the limit for locked memory is reached",
 			(unsigned long long)lp->ring_bytes >> 10, (unsigned long long)wanted >> 10);
-		diag_hint(d, "ulimit -l, or as root: sysctl kernel.perf_event_mlock_kb=HIGHER");
+		diag_hint(d, "use ulimit -l, or as root: sysctl kernel.perf_event_mlock_kb=HIGHER");
 	}
 	return 0;
 }
@@ -188,7 +186,7 @@ static int attach_ring(struct live_perf *lp, struct live_fd *f, u32 cpu, s32 tid
 	if (r) {
 		f->ring = (u32)(r - *first);
 		int err = perf_event_redirect(f->fd, r->owner_fd);
-		return err ? diag_error(d, err, "cannot share the ring of %s %d: %s",
+		return err ? diag_error(d, err, "cannot share the ring buffer of %s %d: %s",
 					of ? "thread" : "CPU", of ? of : (s32)cpu, strerror(-err))
 			   : 0;
 	}
@@ -220,7 +218,7 @@ static int add_fd(struct live_perf *lp, u32 event, u32 step, int fd, s32 tid, u3
 	if (!err && e->desc && e->desc->filter) {
 		err = perf_event_set_filter(fd, e->desc->filter);
 		if (err)
-			diag_error(d, err, "%s: the kernel refuses the filter '%s'", e->name,
+			diag_error(d, err, "%s: the kernel rejected the filter '%s'", e->name,
 				   e->desc->filter);
 	}
 	struct live_fd *f = err ? NULL : vec_push(&lp->fds);
@@ -279,9 +277,8 @@ static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *grou
 	if (fd < 0) {
 		if (cgroup >= 0 && fd == -ENOENT && e->attr.type == PERF_TYPE_SOFTWARE)
 			return diag_error(
-				d, fd,
-				"-G: the cgroups mounted here are not those that events can "
-				"be bound to (no perf_event controller)");
+				d,
+				fd, "-G: the mounted cgroups do not support events (no perf_event controller)");
 		if (is_missing_pmu(fd) && e->desc && e->desc->why_not && !lp->opts.branches)
 			return diag_error(d, fd, "%s: %s", e->name, e->desc->why_not);
 		perf_opener_explain(&lp->opener, fd, &e->attr, e->name, tid, (s32)cpu, d);
@@ -343,7 +340,7 @@ static int open_targets(struct live_perf *lp, struct diag *d)
 	}
 	procfs_done(&proc);
 	if (!err && !lp->fds.nr)
-		err = diag_error(d, -ESRCH, "the process ended before it could be measured");
+		err = diag_error(d, -ESRCH, "the process exited before it could be measured");
 	return err;
 }
 

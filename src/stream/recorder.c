@@ -366,7 +366,7 @@ static int describe_kernel(struct recorder *r, struct synth *s, struct diag *d)
 		return 0;
 	int err = synth_kernel(s);
 	if (err == -ENOENT) {
-		diag_warn(d, "kernel addresses are hidden, so kernel functions will have no names");
+		diag_warn(d, "kernel addresses are hidden: kernel functions will have no names");
 		diag_hint(d, "as root: sysctl kernel.kptr_restrict=0");
 		return 0;
 	}
@@ -589,8 +589,8 @@ static int open_unwind(struct recorder *r, struct diag *d)
 		return 0;
 	int err = -errno;
 	if (err == -ENOTSUP) {
-		diag_error(d, err, "stacks cannot be unwound on this kind of machine");
-		diag_hint(d, "--raw-stack records them as they are; --call-graph fp");
+		diag_error(d, err, "stacks cannot be unwound on this architecture");
+		diag_hint(d, "use --raw-stack to record them as they are, or --call-graph fp");
 	}
 	return err;
 }
@@ -702,7 +702,7 @@ static int change_file(struct recorder *r, const char *keep_as, struct diag *d)
 	if (!err)
 		err = recorder_rename(r, keep_as);
 	if (err)
-		return diag_error(d, err, "cannot keep %s as %s: %s", r->path, keep_as,
+		return diag_error(d, err, "cannot rename %s to %s: %s", r->path, keep_as,
 				  strerror(-err));
 	struct perfdata_writer *old = r->file;
 	err = open_file(r, &r->opts, d);
@@ -869,12 +869,12 @@ int recorder_finish(struct recorder *r, struct diag *d)
 	if (err == -EPIPE)
 		return err; /* the reader has seen enough */
 	if (err == -EBADMSG)
-		return diag_error(d, err,
-				  "the kernel's ring holds a record that makes no sense; what came "
-				  "before it is kept");
+		return diag_error(
+			d,
+			err, "the kernel's ring buffer holds an invalid record; everything before it was saved");
 	if (err) {
 		diag_error(d, err, "cannot write %s: %s", r->path, strerror(-err));
-		diag_hint(d, "what was written before is whole and readable");
+		diag_hint(d, "everything written so far is complete and readable");
 	}
 	return err;
 }

@@ -200,20 +200,20 @@ static void finish(struct source *src, struct diag *d)
 		if (r->parts[i].file.budget.stage)
 			(void)budget_refuse(&r->parts[i].file.budget, r->parts[i].file.name, d);
 	if (r->nr_bad_pages)
-		diag_warn(d, "%llu pages end in something that is no event; their rest is left out",
+		diag_warn(d, "%llu pages end with invalid data; the rest of them was skipped",
 			  (unsigned long long)r->nr_bad_pages);
 	if (r->nr_stray)
-		diag_note(d, "%llu stacks do not follow an event of their task and are left out",
+		diag_note(d, "%llu stacks do not follow an event of their task and were skipped",
 			  (unsigned long long)r->nr_stray);
 	if (r->nr_unknown)
-		diag_warn(d, "%llu events have no format in the file and are left out",
+		diag_warn(d, "%llu events have no format in the file and were skipped",
 			  (unsigned long long)r->nr_unknown);
 	if (r->samples && r->source.catalog.nr_lost_events)
 		diag_warn(d, "events were lost %llu times while recording%s",
 			  (unsigned long long)r->source.catalog.nr_lost_events,
 			  r->serial ? ": calls across a gap are not counted" : "");
 	if (r->nr_bad_chunks)
-		diag_warn(d, "%llu packed pieces could not be unpacked; their events are missing",
+		diag_warn(d, "cannot decompress %llu chunks; their events are missing",
 			  (unsigned long long)r->nr_bad_chunks);
 }
 

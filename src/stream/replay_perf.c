@@ -119,7 +119,7 @@ static int prepare_unwind(struct replay *r, struct diag *d)
 	const char *name = perfdata_string(&r->file, FEAT_ARCH);
 	const struct arch *arch = name ? arch_of_name(name) : arch_host();
 	if (!arch || r->file.swap) {
-		diag_warn(d, "stacks of a machine '%s' cannot be unwound", name ? name : "unknown");
+		diag_warn(d, "cannot unwind stacks of architecture '%s'", name ? name : "unknown");
 		return 0;
 	}
 	r->unwind_config.arch = arch;
@@ -176,8 +176,9 @@ int replay_perf_find_made(struct replay *r, struct bytes cursor)
 
 static int no_events(struct diag *d)
 {
-	return diag_error(d, -EBADMSG,
-			  "the recording describes no event: it was cut off at its very beginning");
+	return diag_error(
+		d, -EBADMSG,
+		"the recording has no event description: it is truncated at the very beginning");
 }
 
 int replay_perf_learn(struct replay *r, struct diag *d)
@@ -231,7 +232,8 @@ static int tell_too_much(const struct replay *r, struct diag *d)
 {
 	int err = diag_error(d, -E2BIG, "%s would take too much memory for a file of %llu bytes",
 			     r->file.budget.stage, (unsigned long long)r->file.budget.size);
-	diag_hint(d, "if you trust the recording, unpack it first: sonde inject -i FILE -o COPY");
+	diag_hint(d,
+		  "if you trust the recording, decompress it first: sonde inject -i FILE -o COPY");
 	return err;
 }
 
@@ -270,10 +272,10 @@ int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 /* A frame pointer that is none leads to words that are no addresses; -72 looks like a marker, but there is no such marker. */
 static void tell_corrupt(const struct replay *r, struct diag *d)
 {
-	diag_warn(d, "%llu call chains went astray and are left out, as perf leaves them out",
+	diag_warn(d, "%llu corrupt call chains were dropped, as perf does",
 		  (unsigned long long)r->stats.nr_corrupt_chains);
-	diag_hint(d, "they run through code built without frame pointers: record with --call-graph "
-		     "dwarf to see them");
+	diag_hint(d, "they run through code without frame pointers: record with --call-graph dwarf "
+		     "to see them");
 }
 
 void replay_perf_finish(struct source *s, struct diag *d)
@@ -288,31 +290,31 @@ void replay_perf_finish(struct source *s, struct diag *d)
 	if (r->file.budget.stage)
 		(void)tell_too_much(r, d);
 	if (r->file.expands)
-		diag_warn(d,
-			  "unpacking the recording's records gives more than %d times their size; "
-			  "read up to byte %zu of %zu",
-			  PERFDATA_EXPANDS_MAX, r->file.data_end, r->file.map_size);
+		diag_warn(
+			d, "the recording decompresses to more than %d times its size; read up to byte %zu of %zu",
+			PERFDATA_EXPANDS_MAX, r->file.data_end, r->file.map_size);
 	else if (r->file.unfinished)
-		diag_warn(d, "the recording was never finished (its recorder was killed); read to "
-			     "the end of what is whole");
+		diag_warn(d, "the recording was not finished (its recorder was killed); read up to "
+			     "the last complete record");
 	else if (r->file.truncated)
 		diag_warn(
-			d,
-			"the recording is cut off or damaged at byte %zu of %zu; read up to there",
+			d, "the recording is truncated or damaged at byte %zu of %zu; read up to there",
 			r->file.data_end, r->file.map_size);
 	if (r->stats.nr_bad)
 		diag_warn(d, "%llu damaged records were skipped",
 			  (unsigned long long)r->stats.nr_bad);
 	if (r->stats.nr_unknown_id)
-		diag_warn(d, "%llu samples belong to no event of the recording and were skipped",
-			  (unsigned long long)r->stats.nr_unknown_id);
+		diag_warn(
+			d,
+			"%llu samples do not belong to any event of the recording and were skipped",
+			(unsigned long long)r->stats.nr_unknown_id);
 	if (r->stats.nr_corrupt_chains)
 		tell_corrupt(r, d);
 	replay_unwind_report(&r->unwind, d);
 	if (r->nr_deferred)
 		diag_warn(d,
-			  "the user part of %llu call chains was recorded apart (deferred) and is "
-			  "not joined yet: it is missing",
+			  "the user part of %llu call chains was recorded separately (deferred) "
+			  "and is missing: joining it is not supported yet",
 			  (unsigned long long)r->nr_deferred);
 }
 

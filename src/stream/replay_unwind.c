@@ -243,14 +243,15 @@ void replay_unwind_report(const struct replay_unwind *u, struct diag *d)
 {
 	u64 cut = replay_unwind_cut(u);
 	if (cut)
-		diag_warn(d, "%llu of %llu stacks are cut off: their outermost callers are missing",
+		diag_warn(d,
+			  "%llu of %llu stacks are truncated: their outermost callers are missing",
 			  (unsigned long long)cut, (unsigned long long)u->nr_stacks);
 	for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++)
 		if (u->nr_ends[i])
 			diag_hint(d, "%llu: %s%s", (unsigned long long)u->nr_ends[i],
 				  unwind_end_text((enum unwind_end)i),
 				  i == UNWIND_SHORT_COPY
-					  ? "; --call-graph dwarf,65528 records more of it"
+					  ? "; --call-graph dwarf,65528 records more of the stack"
 					  : "");
 	for (char *path; u->tables && (path = unwind_tables_take_refused(u->tables)); free(path))
 		diag_warn(d,
@@ -258,6 +259,6 @@ void replay_unwind_report(const struct replay_unwind *u, struct diag *d)
 			  "its size: stacks end there",
 			  path);
 	if (u->nr_foreign)
-		diag_warn(d, "%llu stacks are of 32-bit programs, which are not unwound",
+		diag_warn(d, "%llu stacks belong to 32-bit programs, which cannot be unwound",
 			  (unsigned long long)u->nr_foreign);
 }

@@ -368,7 +368,7 @@ static int take_all(struct rounds *r)
 		return 0;
 	}
 	if (!got && r->ended && !r->stopped && (r->taken < r->in.nr || r->skip))
-		r->damage = "is cut off inside of a record";
+		r->damage = "is truncated in a record";
 	return min(got, 0);
 }
 
@@ -387,7 +387,7 @@ static int read_more(struct rounds *r, struct diag *d)
 		return -ENOMEM;
 	ssize_t n = read(r->fd, r->in.at + r->in.nr, READ_BYTES);
 	if (n < 0 && errno != EINTR)
-		return diag_error(d, -errno, "reading standard input: %s", strerror(errno));
+		return diag_error(d, -errno, "cannot read standard input: %s", strerror(errno));
 	if (n > 0)
 		r->in.nr += (size_t)n;
 	r->ended |= !n;

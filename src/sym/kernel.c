@@ -122,18 +122,15 @@ static int try_given_vmlinux(struct kernel_syms *k, const struct sym_config *cfg
 	int err = kimage_open(&e, cfg->vmlinux);
 	if (err) {
 		say(k,
-		    err == -ENOTSUP
-			    ? "the kernel image given is packed in a way that is not known "
-			      "here (gzip, xz, zstd and LZ4 are): it is not used"
-			    : "the kernel image given can be read neither as an ELF file nor "
-			      "as a bzImage: it is not used",
+		    err == -ENOTSUP ? "the given kernel image uses an unsupported compression (not "
+				      "gzip, xz, zstd or LZ4): ignored"
+				    : "the given kernel image is neither an ELF file nor a "
+				      "bzImage: ignored",
 		    NULL);
 		return err;
 	}
 	if (id->size && !buildid_of_image(&e, &got) && !buildid_equal(&got, id)) {
-		say(k,
-		    "the kernel image given has another build id than the kernel that was "
-		    "recorded: it is not used",
+		say(k, "the given kernel image has a different build ID than the recorded kernel: ignored",
 		    NULL);
 		elfimg_close(&e);
 		return -ESTALE;
@@ -161,24 +158,18 @@ static int try_running(struct kernel_syms *k, const struct sym_config *cfg,
 		return -ENOENT;
 	enum same same = cfg->kallsyms_given ? SAME_YES : is_running(cfg, id);
 	if (same == SAME_NO) {
-		say(k,
-		    "another kernel was recorded than the one running here: its functions stay "
-		    "without names",
-		    "-k VMLINUX or --kallsyms FILE of that kernel names them");
+		say(k, "the recording is from a different kernel than the running one: kernel functions are not named",
+		    "use -k VMLINUX or --kallsyms FILE of that kernel");
 		return -ENOENT;
 	}
 	int err = cfg->kernel_text(cfg->kernel_ctx, SYM_KALLSYMS, &k->kallsyms);
 	if (err) {
-		say(k,
-		    "the kernel's symbol list cannot be read: kernel functions stay without names",
-		    NULL);
+		say(k, "cannot read the kernel's symbol list: kernel functions are not named", NULL);
 		return err == -ENOMEM ? err : -ENOENT;
 	}
 	bool hidden = kallsyms_hidden(k->kallsyms.data, k->kallsyms.len);
 	if (hidden)
-		say(k,
-		    "the kernel hides its addresses from this user: kernel functions stay without "
-		    "names",
+		say(k, "kernel addresses are hidden from this user: kernel functions are not named",
 		    "as root, or after: sudo sysctl kernel.kptr_restrict=0 "
 		    "kernel.perf_event_paranoid=1");
 	if (hidden || !kallsyms_shift(&k->kallsyms, recorded, &k->shift)) {
@@ -187,10 +178,10 @@ static int try_running(struct kernel_syms *k, const struct sym_config *cfg,
 	}
 	if (k->shift && same == SAME_UNKNOWN) {
 		say(k,
-		    "the kernel lies elsewhere than when this was recorded, and no build id says "
-		    "that it is the same one: "
-		    "its functions stay without names",
-		    "-k VMLINUX or --kallsyms FILE of the recorded kernel names them");
+		    "the kernel was loaded at a different address when this was recorded, and "
+		    "there is no build ID to prove that it is the same one: kernel functions are "
+		    "not named",
+		    "use -k VMLINUX or --kallsyms FILE of the recorded kernel");
 		text_release(&k->kallsyms);
 		return -ENOENT;
 	}

@@ -149,7 +149,7 @@ static void tell(struct sym_config *cfg, const struct group *groups, u32 nr)
 	if (nr_stripped)
 		cfg->min_unnamed = 0; /* once: a stream is resolved round by round */
 	if (more)
-		diag_note(cfg->diag, "%u more files could not be used; -v names them all", more);
+		diag_note(cfg->diag, "%u more files could not be used; -v lists all of them", more);
 }
 
 static void tell_fetch(const struct sym_config *cfg)
@@ -195,7 +195,7 @@ static void tell_made(struct sym_config *cfg, const struct catalog *c, const str
 	/* Hot loops are few addresses, and all of the time. */
 	if (!cfg->diag || !cfg->min_unnamed || unnamed < MADE_UNNAMED_MIN)
 		return;
-	diag_note(cfg->diag, "%u addresses in code made at run time (JIT) have no name", unnamed);
+	diag_note(cfg->diag, "%u addresses in JIT-compiled code have no name", unnamed);
 	diag_hint(cfg->diag, "%s", made_hint(c));
 	cfg->min_unnamed = 0;
 }
@@ -212,9 +212,9 @@ static void tell_hidden(const struct sym_config *cfg, const struct catalog *c,
 		any = any && image->kind != IMAGE_KIND_KERNEL;
 	if (!any || !cfg->diag || cfg->kallsyms_given)
 		return;
-	diag_note(cfg->diag, "the recording does not say where the kernel was: its functions stay "
-			     "without names");
-	diag_hint(cfg->diag, "kptr_restrict hides that from whoever records: sudo sysctl "
+	diag_note(cfg->diag,
+		  "the recording has no kernel load address: kernel functions are not named");
+	diag_hint(cfg->diag, "kptr_restrict hides it from the recorder: sudo sysctl "
 			     "kernel.kptr_restrict=0, and record again");
 }
 

@@ -113,8 +113,7 @@ static int answer(struct group *g, const struct symtab_sym *syms, enum demangle_
 				      .data = syms[i].data,
 				      .bounds = syms[i].flags & SYMTAB_BOUNDS };
 		if (arena->total_bytes - before > ALL_NAMES) {
-			group_note(g,
-				   "%s: the names of its functions are too long: some are left out",
+			group_note(g, "%s: its function names are too long: some were skipped",
 				   g->info->path);
 			return 0;
 		}
@@ -168,16 +167,15 @@ static int resolve_lines(struct job *j, struct group *g, const struct elfimg *de
 	if (!err && told.spent && !g->note)
 		note_spent(g, told.spent, "lines and inlined functions may be missing");
 	else if (!err && told.broken && !g->note)
-		group_note(g,
-			   "%s: its debugging information is damaged: lines and inlined functions "
-			   "may be missing",
-			   g->info->path);
-	else if (!err && told.nr_split && j->want & WANT_INLINE && !g->note)
 		group_note(
-			g,
-			"%s keeps its debugging information in other files (split DWARF): %s was "
-			"not found, nor %s.dwp: inlined functions are missing",
-			g->info->path, told.missing ? told.missing : "one of them", g->info->path);
+			g, "%s: its debug information is damaged: lines and inlined functions may be missing",
+			g->info->path);
+	else if (!err && told.nr_split && j->want & WANT_INLINE && !g->note)
+		group_note(g,
+			   "%s keeps its debug information in other files (split DWARF): %s was "
+			   "not found, nor %s.dwp: inlined functions are missing",
+			   g->info->path, told.missing ? told.missing : "one of them",
+			   g->info->path);
 	return err;
 }
 
@@ -189,7 +187,7 @@ static struct answers_key key_of(const struct job *j, struct group *g, const str
 	if (err)
 		g->id.size = 0;
 	if (err == -E2BIG && !g->note)
-		note_spent(g, "reading its notes", "its build id is not known");
+		note_spent(g, "reading its notes", "its build ID is unknown");
 	return (struct answers_key){
 		/* What is kept does not say what is data. */
 		.folder = j->want & WANT_DATA || !g->id.size ? NULL : j->n->cfg.cache,
@@ -272,7 +270,7 @@ static void drop_answers(struct group *g)
 {
 	memset(g->answers, 0, g->nr_questions * sizeof(*g->answers));
 	g->spots = NULL;
-	group_note(g, "%s became shorter while it was being read: its functions stay without names",
+	group_note(g, "%s was truncated while it was being read: its functions are not named",
 		   g->info->path);
 }
 
@@ -316,16 +314,14 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 		return take_kept(j, g, arena);
 	if (err == -ESTALE)
 		group_note(g,
-			   "%s: the file changed since the recording (its build id differs): its "
-			   "functions stay without names",
+			   "%s: the file has changed since the recording (its build ID differs): "
+			   "its functions are not named",
 			   info->path);
 	else if (err == -ENOEXEC)
-		group_note(g,
-			   "%s is not a program that can be read: its functions stay without names",
+		group_note(g, "%s is not a readable program: its functions are not named",
 			   info->path);
 	else if (err)
-		group_note(g, "%s: %s: its functions stay without names", info->path,
-			   strerror(-err));
+		group_note(g, "%s: %s: its functions are not named", info->path, strerror(-err));
 	if (err)
 		return 0;
 	bool lines = j->want & (WANT_LINE | WANT_INLINE);
@@ -382,9 +378,9 @@ static int open_map_file(struct sym_names *n, struct group *g, const char **text
 	s64 uid = p ? p->uid(p->ctx, (s32)g->info->pid) : -1;
 	int err = fd < 0 ? -ENOENT : map_text(fd, uid, text, size, &cut);
 	if (err == -EPERM)
-		group_note(g, "%s is not used: it belongs to another user than the process", path);
+		group_note(g, "%s is ignored: it is owned by another user than the process", path);
 	if (!err && cut)
-		group_note(g, "%s is larger than %u MB: the names after that are not read", path,
+		group_note(g, "%s is larger than %u MB: the remaining names are ignored", path,
 			   PERFMAP_MAX >> 20);
 	return err;
 }

@@ -158,7 +158,7 @@ int srcline_find(const struct srcline_opts *o, const u64 *at, u32 nr, struct src
 	struct dwinfo *d;
 	int err = dwinfo_open(o->debug, o->where, o->path, &d);
 	if (err == -E2BIG)
-		told->spent = "reading its debugging information";
+		told->spent = "reading its debug information";
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	err = answer_all(o, &(struct origin){ .dwarf = d }, at, nr, ret);

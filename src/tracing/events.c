@@ -19,7 +19,7 @@ static int take_command(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 	strbuf_done(&line);
 	if (strstr(command, " if ")) {
 		int err = diag_error(s->diag, -EINVAL,
-				     "'%s': what a function does has no condition", command);
+				     "'%s': function commands cannot have a condition", command);
 		diag_hint(s->diag, "'%s:%s+%s' has", event_provider_of(EVENT_KIND_KPROBE)->prefix,
 			  glob, command);
 		return err;
@@ -36,12 +36,12 @@ static int take_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b,
 	const char *glob = e->probe.symbol;
 	if (b->tracer && strcmp(b->tracer, tracer))
 		return diag_error(s->diag, -EINVAL,
-				  "'%s' needs the tracer %s, but there is one tracer at a time: %s",
+				  "'%s' needs the %s tracer, but only one tracer can be active: %s",
 				  e->name, tracer, b->tracer);
 	if (o->filter) {
 		int err = diag_error(s->diag, -EINVAL,
-				     "'%s': tracers of functions have no filter by field", e->name);
-		diag_hint(s->diag, "'%s:%s/FILTER/' has one",
+				     "'%s': function tracers cannot filter by field", e->name);
+		diag_hint(s->diag, "use '%s:%s/FILTER/' instead",
 			  event_provider_of(EVENT_KIND_KPROBE)->prefix, glob);
 		return err;
 	}
@@ -91,7 +91,7 @@ static int resolve(struct ftrace_setup *s, const char *text, u32 use)
 	int err = event_list_add(&s->events, &env, text, use, &quiet);
 	diag_done(&quiet);
 	if (err == -ENOENT) {
-		diag_warn(s->diag, "no event '%s'", text);
+		diag_warn(s->diag, "no event matches '%s'", text);
 		return 1;
 	}
 	return err ? event_list_add(&s->events, &env, text, use, s->diag) : 0;

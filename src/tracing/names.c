@@ -50,7 +50,7 @@ static void hint_word(struct diag *d, const char *text, const char *word)
 	}
 	if (*best)
 		diag_hint(d, "did you mean %s?", best);
-	diag_hint(d, "there are: %.*s", (int)strcspn(text, "\n"), text);
+	diag_hint(d, "available: %.*s", (int)strcspn(text, "\n"), text);
 }
 
 int ftrace_check_word(struct ftrace_setup *s, const char *file, const char *word, const char *what)
@@ -73,9 +73,8 @@ int ftrace_load_functions(struct ftrace_setup *s)
 		return 0;
 	int err = tracing_read(&s->tracing, "available_filter_functions", &s->functions);
 	if (err == -EPERM || err == -EACCES) {
-		diag_error(s->diag, err,
-			   "this kernel does not let anybody choose functions to trace");
-		diag_hint(s->diag, "its lockdown refuses available_filter_functions");
+		diag_error(s->diag, err, "this kernel does not allow selecting functions to trace");
+		diag_hint(s->diag, "lockdown denies access to available_filter_functions");
 	} else if (err) {
 		diag_error(s->diag, err, "this kernel cannot filter functions: %s", strerror(-err));
 	}
@@ -105,7 +104,7 @@ static void warn_module(struct ftrace_setup *s, const char *module)
 		q += line + (q[line] == '\n');
 	}
 	diag_warn(s->diag,
-		  "there is no module '%s' with functions to trace: nothing is, until it is loaded",
+		  "no module '%s' with traceable functions: nothing is traced until it is loaded",
 		  module);
 	if (*best)
 		diag_hint(s->diag, "did you mean %s?", best);
@@ -125,7 +124,7 @@ int ftrace_check_function(struct ftrace_setup *s, const char *text)
 		return err;
 	event_function_split(p, &f);
 	if (f.glob_len >= sizeof(glob) || f.module_len >= sizeof(module))
-		return diag_error(s->diag, -EINVAL, "'%s' is no function", text);
+		return diag_error(s->diag, -EINVAL, "'%s' is not a function", text);
 	memcpy(glob, p, f.glob_len);
 	glob[f.glob_len] = 0;
 	if (f.module) {
@@ -163,12 +162,10 @@ int ftrace_check_function(struct ftrace_setup *s, const char *text)
 	}
 	if (found)
 		return 0;
-	diag_error(s->diag, -ENOENT, "no function '%s' can be traced here%s%s", glob,
+	diag_error(s->diag, -ENOENT, "function '%s' cannot be traced%s%s", glob,
 		   *module ? " in module " : "", module);
 	if (*module && !any_module && !in_module)
-		diag_hint(s->diag,
-			  "module '%s' has no functions that can be traced, or is not "
-			  "loaded",
+		diag_hint(s->diag, "module '%s' has no traceable functions, or is not loaded",
 			  module);
 	else if (*best)
 		diag_hint(s->diag, "did you mean %s?", best);

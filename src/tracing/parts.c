@@ -38,10 +38,10 @@ static int make_absolute(char to[PATH_MAX], const char *path, struct diag *d)
 {
 	char cwd[PATH_MAX] = "";
 	if (*path != '/' && !getcwd(cwd, sizeof(cwd)))
-		return diag_error(d, -errno, "the current folder is gone");
+		return diag_error(d, -errno, "the current directory no longer exists");
 	return snprintf(to, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path) < PATH_MAX
 		       ? 0
-		       : diag_error(d, -ENAMETOOLONG, "%s: the path is too long", path);
+		       : diag_error(d, -ENAMETOOLONG, "%s: path too long", path);
 }
 
 /* Found and tried before anything is recorded, not when it is to be joined. */
@@ -49,7 +49,7 @@ static int find_output(struct parts *p, const char *output, struct diag *d)
 {
 	char path[PATH_MAX];
 	int err = *output ? outplace_check(output, 0, d)
-			  : diag_error(d, -EINVAL, "the file to be written has an empty name");
+			  : diag_error(d, -EINVAL, "empty output file name");
 	if (!err)
 		err = make_absolute(path, output, d);
 	if (!err)
@@ -104,12 +104,11 @@ int parts_make(struct parts *p, struct diag *d)
 		err = -EPERM;
 	if (!err)
 		return 0;
-	diag_error(d, err, "cannot make %s: %s", p->folder, strerror(-err));
+	diag_error(d, err, "cannot create %s: %s", p->folder, strerror(-err));
 	if (err == -EEXIST)
-		diag_hint(d,
-			  "a recording that was cut off, or one that is running; 'sonde ftrace "
-			  "restore %s' makes a file of it",
-			  p->folder);
+		diag_hint(
+			d, "an interrupted recording, or one in progress; 'sonde ftrace restore %s' turns it into a file",
+			p->folder);
 	return err;
 }
 
@@ -306,8 +305,8 @@ int parts_load(struct parts *p, const char *folder, struct diag *d)
 	if (!err && !plan_is_sane(p))
 		err = -EBADMSG;
 	strbuf_done(&text);
-	return err ? diag_error(d, err, "%s: no recording to be joined: %s", folder,
-				err == -EBADMSG ? "its plan is broken" : strerror(-err))
+	return err ? diag_error(d, err, "%s: no recording to join: %s", folder,
+				err == -EBADMSG ? "its plan is damaged" : strerror(-err))
 		   : 0;
 }
 
@@ -525,7 +524,7 @@ int parts_join(const struct parts *p, const struct tracedat_option *more, size_t
 	struct parts_summary sum = { 0 };
 	int err = join_to(p, more, nr_more, &sum, d);
 	if (err)
-		return diag_error(d, err, "%s could not be joined: %s", p->folder, strerror(-err));
+		return diag_error(d, err, "cannot join %s: %s", p->folder, strerror(-err));
 	if (!fstatat(p->to.dir, p->to.name, &st, AT_SYMLINK_NOFOLLOW))
 		sum.file_bytes = (u64)st.st_size;
 	parts_remove(p);
@@ -565,9 +564,7 @@ void parts_remove(const struct parts *p)
 void parts_hint(const struct parts *p, struct diag *d)
 {
 	diag_hint(
-		d,
-		"what there is stays in %s: 'sonde ftrace restore -o FILE %s' makes a file of it, "
-		"where there is room",
+		d, "the data is still in %s: 'sonde ftrace restore -o FILE %s' writes it where there is room",
 		p->folder, p->folder);
 }
 

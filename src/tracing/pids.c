@@ -44,11 +44,10 @@ int ftrace_find_pids(struct ftrace_setup *s, int pid)
 	if (s->dry_run || !trace_pid_translates(&s->root))
 		return 0;
 	if (s->pids) {
-		int err =
-			diag_error(s->diag, -EOPNOTSUPP,
-				   "%s %s inside a PID namespace: the kernel's list takes PIDs of "
-				   "the host, which cannot be found from here",
-				   s->names->tasks, s->pids);
+		int err = diag_error(s->diag, -EOPNOTSUPP,
+				     "%s %s inside a PID namespace: the kernel expects PIDs of the "
+				     "host, which cannot be found from here",
+				     s->names->tasks, s->pids);
 		diag_hint(s->diag,
 			  "run it outside of the container with the host's PIDs, or start the "
 			  "program with %s",
@@ -84,7 +83,7 @@ static int apply_chosen(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 		} else {
 			strbuf_printf(&list, "%llu\n", (unsigned long long)id);
 			if (id > INT_MAX || (kill((pid_t)id, 0) && errno == ESRCH))
-				diag_warn(s->diag, "%s: there is no process %llu", s->names->tasks,
+				diag_warn(s->diag, "%s: no such process: %llu", s->names->tasks,
 					  (unsigned long long)id);
 		}
 		p += len + (p[len] != 0);

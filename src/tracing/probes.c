@@ -58,8 +58,8 @@ static int open_types(struct probes *p)
 	p->has_btf = !err;
 	if (err)
 		diag_warn(s->diag,
-			  "this kernel does not describe its types (/sys/kernel/btf/vmlinux): "
-			  "probes are without arguments and results");
+			  "this kernel has no BTF type information (/sys/kernel/btf/vmlinux): "
+			  "probes have no arguments or return values");
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static int need_file(struct ftrace_setup *s, const char *file, const char *what,
 	if (tracing_has(&s->tracing, "dynamic_events") && tracing_has(&s->tracing, file))
 		return 0;
 	int err = diag_error(s->diag, -EOPNOTSUPP, "this kernel has no %s", what);
-	diag_hint(s->diag, "CONFIG_%s_EVENTS=y is what it lacks", option);
+	diag_hint(s->diag, "it was built without CONFIG_%s_EVENTS=y", option);
 	return err;
 }
 
@@ -239,8 +239,7 @@ static int define_kernel(struct probes *p, const struct event_probe *at, const c
 	if (!err && !at->offset)
 		add_values(line, &f, result);
 	else if (err == -ENOENT && p->has_btf)
-		diag_warn(p->s->diag, "nothing is known of the arguments and the result of '%s'",
-			  function);
+		diag_warn(p->s->diag, "arguments and return value of '%s' are unknown", function);
 	(void)strbuf_cstr(line);
 	return err && err != -ENOENT ? err : write_definition(p, event, line);
 }
@@ -380,11 +379,11 @@ static int add_pattern(struct probes *p, const struct chosen *c, const char *glo
 	struct names all = { 0 };
 	int err = find_functions(p, c, glob, &all);
 	if (!err && !all.list.nr)
-		err = diag_error(d, -ENOENT, "no function '%s' can be probed here%s%s", glob,
+		err = diag_error(d, -ENOENT, "function '%s' cannot be probed%s%s", glob,
 				 c->from->probe.module ? " in module " : "",
 				 c->from->probe.module ? c->from->probe.module : "");
 	if (!err && all.list.nr > PROBES_MAX)
-		err = diag_error(d, -E2BIG, "'%s' fits %zu functions, more than %d", glob,
+		err = diag_error(d, -E2BIG, "'%s' matches %zu functions, more than %d", glob,
 				 all.list.nr, PROBES_MAX);
 	for (size_t i = 0, same; i < all.list.nr && !err; i += same) {
 		for (same = 1;
@@ -393,7 +392,7 @@ static int add_pattern(struct probes *p, const struct chosen *c, const char *glo
 		if (same == 1)
 			err = add_function(p, c, all.list.at[i]);
 		else
-			diag_warn(d, "there are %zu functions '%s': they are left out", same,
+			diag_warn(d, "there are %zu functions called '%s': skipped", same,
 				  all.list.at[i]);
 	}
 	vec_free(&all.list);
@@ -412,7 +411,7 @@ static int add_kernel(struct probes *p, struct ftrace_buffer_opt *to, const stru
 				      (e->kind == EVENT_KIND_CALL && p->has_fprobes) };
 	if (c.fprobe && !p->has_fprobes) {
 		int err = diag_error(d, -EOPNOTSUPP, "this kernel has no fprobe events");
-		diag_hint(d, "they came with 6.5; %s:%s does nearly the same",
+		diag_hint(d, "they need Linux 6.5; %s:%s is nearly the same",
 			  event_provider_of(EVENT_KIND_KPROBE)->prefix, function);
 		return err;
 	}

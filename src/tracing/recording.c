@@ -119,7 +119,7 @@ static int stop_reading(struct ftrace_recording *r)
 		struct recording_buffer *b = &r->buffers[i];
 		int got = b->live ? live_ftrace_stop(b->live) : 0;
 		if (got && !err)
-			err = diag_error(r->diag, got, "cannot keep what was recorded: %s",
+			err = diag_error(r->diag, got, "cannot save the recording: %s",
 					 strerror(-got));
 	}
 	return err;
@@ -270,7 +270,7 @@ int ftrace_recording_next_file(struct ftrace_recording *r)
 	}
 	err = move_lanes(r);
 	if (err)
-		diag_error(r->diag, err, "cannot go on in %s: %s; what came before is in %s",
+		diag_error(r->diag, err, "cannot continue in %s: %s; everything before is in %s",
 			   r->output, strerror(-err), old.folder);
 	r->file_from = ftrace_recording_bytes(r);
 	if (!err)

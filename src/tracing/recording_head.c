@@ -43,7 +43,7 @@ static int add_date(struct ftrace_recording *r, const char *folder)
 				 (unsigned long long)(wall_us - (sec * 1000000 + usec)));
 		err = ftrace_meta_option(&r->meta, OPTION_DATE, text, (size_t)n + 1);
 	} else {
-		diag_warn(r->diag, "%s: this clock's time cannot be compared", r->s->names->date);
+		diag_warn(r->diag, "%s: cannot compare with this clock", r->s->names->date);
 	}
 	strbuf_done(&t);
 	return err;

@@ -43,7 +43,7 @@ static const struct ftrace_option_names plain_names = {
 	.clock = "clock",
 	.func_stack = "function stacks",
 	.force = "force",
-	.top = "the top buffer",
+	.top = "the top-level buffer",
 	.date = "date",
 };
 
@@ -81,7 +81,7 @@ static int open_below(struct tracing *t, const char *root, struct diag *d)
 		err = tracing_open(t, "");
 		if (err)
 			return err;
-		diag_note(d, "tracefs was not mounted: it is now, at /sys/kernel/tracing");
+		diag_note(d, "tracefs was not mounted: mounted it at /sys/kernel/tracing");
 	}
 	if (t->err) {
 		err = tracing_explain(t, d);
@@ -113,8 +113,8 @@ int ftrace_folder(const struct tracing *t, const char *name, char *to, size_t si
 			strbuf_printf(&s, "%s%s", s.len ? ", " : "", e->d_name);
 	if (all)
 		(void)closedir(all);
-	diag_error(d, -ENOENT, "there is no instance '%s'", name);
-	diag_hint(d, s.len ? "there are: %s" : "there is none%s", strbuf_cstr(&s));
+	diag_error(d, -ENOENT, "no instance '%s'", name);
+	diag_hint(d, s.len ? "available: %s" : "there are none%s", strbuf_cstr(&s));
 	strbuf_done(&s);
 	return -ENOENT;
 }
@@ -199,14 +199,14 @@ static int apply_size(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	bool total = str_starts(text, "total:");
 	text += total ? 6 : 0;
 	if (num_parse_size(text, &v) || !v)
-		return diag_error(s->diag, -EINVAL, "%s %s: kilobytes, or a size like 64M",
+		return diag_error(s->diag, -EINVAL, "%s %s: expected kilobytes, or a size like 64M",
 				  s->names->size, b->size);
 	if (text[strspn(text, "0123456789")])
 		v = (v + 1023) / 1024;
 	if (total)
 		v = max(v / max((u64)sysconf(_SC_NPROCESSORS_ONLN), (u64)1), (u64)1);
 	if (v > 1ull << 40)
-		return diag_error(s->diag, -ERANGE, "%s %s is more than a machine has",
+		return diag_error(s->diag, -ERANGE, "%s %s exceeds the memory of any machine",
 				  s->names->size, b->size);
 	(void)snprintf(kb, sizeof(kb), "%llu", (unsigned long long)v);
 	const char *path = ftrace_path_in(s, b, "buffer_size_kb");
@@ -223,7 +223,8 @@ static int apply_size(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	}
 	if (err == -ENOMEM)
 		diag_hint(
-			s->diag, "%s %s is for each CPU, of which there are %ld; total:SIZE is for all together",
+			s->diag,
+			"%s %s is per CPU, and there are %ld; use total:SIZE for all CPUs together",
 			s->names->size, b->size, sysconf(_SC_NPROCESSORS_ONLN));
 	return err;
 }
@@ -244,12 +245,13 @@ static int apply_cpumask(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 		err = cpuset_parse_mask(b->cpumask, &set, s->diag);
 	int beyond = cpuset_next(&set, (unsigned)sysconf(_SC_NPROCESSORS_CONF));
 	if (!err && beyond >= 0)
-		err = diag_error(s->diag, -EINVAL, "%s %s: there is no CPU %d, the last one is %ld",
+		err = diag_error(s->diag, -EINVAL, "%s %s: no CPU %d, the last one is %ld",
 				 s->names->cpus, b->cpumask, beyond,
 				 sysconf(_SC_NPROCESSORS_CONF) - 1);
 	else if (!err && !cpuset_count(&set))
-		err = diag_error(s->diag, -EINVAL, "%s %s: nothing would be traced, on no CPU",
-				 s->names->cpus, b->cpumask);
+		err = diag_error(s->diag, -EINVAL,
+				 "%s %s: no CPUs selected, nothing would be traced", s->names->cpus,
+				 b->cpumask);
 	if (!err) {
 		cpuset_add_mask(&set, &mask);
 		err = journal_set(s->journal, ftrace_path_in(s, b, "tracing_cpumask"),
@@ -264,8 +266,7 @@ static int apply_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 	const char *name = word;
 	bool off = false;
 	if (!*name)
-		return diag_error(s->diag, -EINVAL, "%s: an option without a name",
-				  s->names->option);
+		return diag_error(s->diag, -EINVAL, "%s: empty option name", s->names->option);
 	const char *path = ftrace_path_in(s, b, "options/%s", name);
 	if (!tracing_has(&s->tracing, path) && str_starts(word, "no")) {
 		name = word + 2;
@@ -277,8 +278,7 @@ static int apply_option(struct ftrace_setup *s, struct ftrace_buffer_opt *b, con
 		/* In a dry run the instance does not exist: the end of the path is the top buffer's. */
 		const char *top = path + strlen(path) - strlen(name) - strlen("options/");
 		if (!plain || !s->dry_run || !tracing_has(&s->tracing, top)) {
-			int err =
-				diag_error(s->diag, -ENOENT, "there is no trace option '%s'", word);
+			int err = diag_error(s->diag, -ENOENT, "unknown trace option '%s'", word);
 			diag_hint(s->diag, "'sonde ftrace list -o' shows them");
 			return err;
 		}
@@ -343,7 +343,7 @@ static int apply_functions(struct ftrace_setup *s, struct ftrace_buffer_opt *b, 
 		err = ftrace_check_function(s, text);
 		if (!err && is_command(text) && !with_module)
 			err = diag_error(s->diag, -EINVAL,
-					 "'%s': what is to happen at a call belongs to %s", text,
+					 "'%s': use %s for actions on a function call", text,
 					 s->names->functions);
 		if (!err && !is_command(text))
 			strbuf_printf(&list, "%s%s%s\n", text, module ? ":mod:" : "",
@@ -373,7 +373,7 @@ static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	bool graph = b->tracer && !strcmp(b->tracer, "function_graph");
 	if ((b->graph.nr || b->no_graph.nr) && !graph)
 		return diag_error(d, -EINVAL,
-				  "%s is for the tracer function_graph: add %s function_graph",
+				  "%s needs the function_graph tracer: add %s function_graph",
 				  s->names->graph, s->names->tracer);
 	/* One list for the whole kernel; its users have the lock. */
 	struct ftrace_buffer_opt all = { .folder = "" };
@@ -400,14 +400,13 @@ static int apply_tracer(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	if (!err && b->tracer)
 		err = journal_set(s->journal, ftrace_path_in(s, b, "current_tracer"), b->tracer, d);
 	if (err == -EPERM && b->tracer && str_starts(b->tracer, "function"))
-		diag_hint(d,
-			  "this kernel lets nobody trace its functions, not even root (lockdown); "
-			  "'sonde doctor' tells more");
+		diag_hint(d, "this kernel does not allow function tracing, even for root "
+			     "(lockdown); see 'sonde doctor'");
 	if (!err && b->func_stack) {
 		if (!b->functions.nr)
 			return diag_error(
-				d, -EINVAL,
-				"%s without %s would stop the machine: a stack for every function",
+				d,
+				-EINVAL, "%s without %s would bring down the machine: a stack for every function",
 				s->names->func_stack, s->names->functions);
 		err = ftrace_set_flag(s, b, "func_stack_trace", true);
 	}
@@ -477,14 +476,13 @@ static int check_tsc(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	}
 	int err = s->tsc2nsec ? perf_tsc_read(&s->tsc) : 0;
 	if (err) {
-		diag_error(s->diag, err,
-			   "tsc2nsec: the kernel does not tell how this machine's counter becomes "
-			   "nanoseconds");
-		diag_hint(
+		diag_error(
 			s->diag,
-			"%s mono counts nanoseconds; %s x86-tsc and 'ftrace report --ts2secs HZ', "
-			"if its frequency is known",
-			s->names->clock, s->names->clock);
+			err, "tsc2nsec: the kernel does not provide a conversion from CPU counter to nanoseconds");
+		diag_hint(s->diag,
+			  "use %s mono for nanoseconds; or %s x86-tsc and 'ftrace report --ts2secs "
+			  "HZ' if you know its frequency",
+			  s->names->clock, s->names->clock);
 	}
 	return err;
 }
@@ -509,8 +507,8 @@ static int check_buffer(struct ftrace_setup *s, struct ftrace_buffer_opt *b, u32
 		err = ftrace_check_word(s, "trace_clock", b->clock, "clock");
 	if (!err && b->tracer && !strcmp(b->tracer, "mmiotrace") && !s->force) {
 		err = diag_error(s->diag, -EPERM,
-				 "mmiotrace takes all CPUs but one offline and can hang a machine");
-		diag_hint(s->diag, "%s, if that is what you want", s->names->force);
+				 "mmiotrace takes all but one CPU offline and can hang a machine");
+		diag_hint(s->diag, "use %s if that is what you want", s->names->force);
 	}
 	return err;
 }
@@ -535,7 +533,7 @@ int ftrace_setup_begin(struct ftrace_setup *s, bool private, journal_rescue_fn *
 		int run_dir = run_dir_open(s->run_dir ? s->run_dir : RUN_DIR, d);
 		if (run_dir < 0)
 			return run_dir;
-		s->lock_fd = lock_take(run_dir, "top buffer", holder, false, d);
+		s->lock_fd = lock_take(run_dir, "top-level buffer", holder, false, d);
 		(void)close(run_dir);
 		if (s->lock_fd < 0)
 			return s->lock_fd;

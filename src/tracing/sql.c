@@ -59,7 +59,7 @@ static int need(struct parser *p, const char *word)
 	char text[64];
 	if (skip(p, word))
 		return 0;
-	strcpy(text, "here should be ");
+	strcpy(text, "expected ");
 	strncat(text, word, sizeof(text) - strlen(text) - 1);
 	return wrong(p, text);
 }
@@ -91,13 +91,13 @@ static int operand(struct parser *p, struct sql_operand *ret)
 	const char *dot = memchr(p->at, '.', p->len);
 	int side = dot ? side_of(p->q, p->at, (size_t)(dot - p->at)) : -1;
 	if (side < 0 && p->q->join)
-		return wrong(p, dot ? "neither of the two events has this name"
-				    : "of which event? write EVENT.FIELD");
+		return wrong(p, dot ? "neither event has this name"
+				    : "ambiguous field: use EVENT.FIELD");
 	const char *from = side >= 0 ? dot + 1 : p->at;
 	size_t len = (size_t)(p->at + p->len - from);
 	*ret = (struct sql_operand){ .side = max(side, 0) };
 	if (!p->len || !word_char(*p->at) || !len)
-		return wrong(p, "here should be a field");
+		return wrong(p, "expected a field");
 	bool time = len == 9 && !strncasecmp(from, "TIMESTAMP", len);
 	ret->usecs = len == 15 && !strncasecmp(from, "TIMESTAMP_USECS", len);
 	if (!time && !ret->usecs && !(ret->field = arena_strndup(&p->q->arena, from, len)))
@@ -142,9 +142,9 @@ static int expression(struct parser *p, struct sql_item *i)
 	next(p);
 	err = operand(p, &i->b);
 	if (!err && (!i->a.field != !i->b.field || i->a.usecs != i->b.usecs))
-		return wrong(p, "a time and something else: both sides of it must be alike");
+		return wrong(p, "cannot combine a time with something else");
 	if (!err && i->a.side == i->b.side)
-		return wrong(p, "a difference is of the two events");
+		return wrong(p, "a difference must be between the two events");
 	return err;
 }
 
@@ -154,16 +154,16 @@ static int select_items(struct parser *p)
 	do {
 		struct sql_item *i = p->q->items.nr < ITEMS_MAX ? vec_push(&p->q->items) : NULL;
 		if (!i)
-			return p->q->items.nr < ITEMS_MAX ? -ENOMEM : wrong(p, "too many things");
+			return p->q->items.nr < ITEMS_MAX ? -ENOMEM : wrong(p, "too many items");
 		err = expression(p, i);
 		if (!err && skip(p, "AS"))
-			err = word(p, &i->label, "here should be a name");
+			err = word(p, &i->label, "expected a name");
 		else if (!err && i->op)
 			i->label = sql_is_delta(i) ? "delta" : "value";
 		else if (!err)
 			i->label = i->a.field ? i->a.field : "time";
 		if (!err && !i->op && !i->a.field)
-			err = wrong(p, "a time alone makes no histogram: take a difference");
+			err = wrong(p, "a time alone cannot be a key: use a difference");
 	} while (!err && skip(p, ","));
 	return err;
 }
@@ -171,7 +171,7 @@ static int select_items(struct parser *p)
 static int event_name(struct parser *p, struct sql_side *s)
 {
 	const char *name = NULL;
-	int err = word(p, &name, "here should be an event");
+	int err = word(p, &name, "expected an event");
 	if (err)
 		return err;
 	char *dot = strpbrk((char *)name, ".:");
@@ -182,7 +182,7 @@ static int event_name(struct parser *p, struct sql_side *s)
 		s->event = dot + 1;
 	}
 	s->alias = s->event;
-	return skip(p, "AS") ? word(p, &s->alias, "here should be a name") : 0;
+	return skip(p, "AS") ? word(p, &s->alias, "expected a name") : 0;
 }
 
 static int join_keys(struct parser *p)
@@ -197,7 +197,9 @@ static int join_keys(struct parser *p)
 		if (!err)
 			err = operand(p, &b);
 		if (!err && (a.side == b.side || !a.field || !b.field))
-			err = wrong(p, "ON compares a field of one event with one of the other");
+			err = wrong(
+				p,
+				"ON must compare a field of one event with a field of the other");
 		if (!err && p->q->keys[0].nr == KEYS_MAX)
 			err = wrong(p, "too many fields");
 		const char **first = err ? NULL : vec_push(&p->q->keys[0]),
@@ -220,7 +222,7 @@ static int condition(struct parser *p, struct strbuf *to, int *ret_side)
 		if (*p->at == '"' || *p->at == '\'') {
 			const char *end = strchr(p->at + 1, *p->at);
 			if (!end)
-				return wrong(p, "the quote has no end");
+				return wrong(p, "unterminated quote");
 			p->len = (size_t)(end - p->at) + 1;
 			strbuf_add(to, p->at, p->len);
 		} else if (isalpha((unsigned char)*p->at) || *p->at == '_') {
@@ -233,8 +235,8 @@ static int condition(struct parser *p, struct strbuf *to, int *ret_side)
 			if (!err && !o.field)
 				err = wrong(p, "times cannot be compared here");
 			if (!err && side >= 0 && side != o.side)
-				err = wrong(p,
-					    "one condition is about one event; join them with AND");
+				err = wrong(p, "a condition applies to one event; join conditions "
+					       "with AND");
 			if (err)
 				return err;
 			side = o.side;
@@ -252,7 +254,7 @@ static int condition(struct parser *p, struct strbuf *to, int *ret_side)
 		next(p);
 	}
 	if (side < 0)
-		return wrong(p, "here should be a condition");
+		return wrong(p, "expected a condition");
 	*ret_side = side;
 	return 0;
 }
@@ -308,10 +310,10 @@ static int parse(struct parser *p)
 		err = where(p);
 	(void)skip(p, ";");
 	if (!err && p->len)
-		err = wrong(p, "this is too much");
+		err = wrong(p, "unexpected text");
 	if (!err)
 		err = select_items(&items);
-	return err ? err : is(&items, "FROM") ? 0 : wrong(&items, "here should be , or FROM");
+	return err ? err : is(&items, "FROM") ? 0 : wrong(&items, "expected , or FROM");
 }
 
 int ftrace_sql_parse(struct ftrace_sql *q, const char *text, struct diag *d)

@@ -61,7 +61,7 @@ static bool is_switched_by_another_run(const struct ftrace_top_watch *w)
 	if (run_dir < 0)
 		return false;
 	strbuf_init(&holder);
-	bool held = lock_holder(run_dir, "top buffer", &holder);
+	bool held = lock_holder(run_dir, "top-level buffer", &holder);
 	strbuf_done(&holder);
 	(void)close(run_dir);
 	return held;
@@ -129,13 +129,13 @@ static void warn_of_markers(const struct ftrace_top_watch *w)
 		return;
 	if (top_is_idle(&w->s->tracing))
 		diag_warn(d,
-			  "%llu entries written to the top-level trace_marker meanwhile are not "
-			  "recorded: this kernel has no option copy_trace_marker",
+			  "%llu entries written to the top-level trace_marker were not recorded: "
+			  "this kernel has no copy_trace_marker option",
 			  (unsigned long long)(now - w->written));
 	else
 		diag_warn(d, "text written to the top-level trace_marker is not recorded: this "
-			     "kernel has no option copy_trace_marker");
-	diag_hint(d, "%s records in the top-level buffer itself, markers included",
+			     "kernel has no copy_trace_marker option");
+	diag_hint(d, "use %s to record in the top-level buffer itself, including markers",
 		  w->s->names->top);
 }
 
@@ -147,7 +147,7 @@ void ftrace_top_watch_close(struct ftrace_top_watch *w)
 		diag_note(w->s->diag,
 			  w->has_command
 				  ? "nothing was recorded while the top-level tracing_on was 0"
-				  : "tracing_on was set to 0: the recording ended");
+				  : "tracing_on was set to 0: recording ended");
 	if (w->counts)
 		warn_of_markers(w);
 	if (w->timer)

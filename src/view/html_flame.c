@@ -440,7 +440,7 @@ static void put_facts(struct html *h)
 static void put_names(struct html *h)
 {
 	const struct flame *f = h->flame;
-	static const char left_out[] = "[small branches, joined]";
+	static const char left_out[] = "[small branches, merged]";
 	put(h, f->strings.nr + 1);
 	for (u32 i = 0; i < f->strings.nr; i++)
 		put_text(h, f->strings.strs[i]);

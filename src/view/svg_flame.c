@@ -21,7 +21,7 @@ static const struct {
 	const char *word, *fill;
 } kinds[] = {
 	[FLAME_USER] = { "user", "#8fb8de" },	    [FLAME_KERNEL] = { "kernel", "#f0a868" },
-	[FLAME_INLINED] = { "inlined", "#a8d5c2" }, [FLAME_JIT] = { "run-time code", "#c9a7d8" },
+	[FLAME_INLINED] = { "inlined", "#a8d5c2" }, [FLAME_JIT] = { "JIT code", "#c9a7d8" },
 	[FLAME_UNKNOWN] = { "unknown", "#c4c8cc" }, [FLAME_MARK] = { "mark", "#d6dce2" },
 };
 

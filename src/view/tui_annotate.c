@@ -423,7 +423,7 @@ static int follow(struct tui *t)
 	if (in->kind == ANNOTATION_CALL || in->kind == ANNOTATION_JUMP)
 		return follow_call(t, insn);
 	(void)snprintf(t->message, sizeof(t->message),
-		       "Enter follows jumps and calls: this instruction is neither");
+		       "this instruction is neither a jump nor a call");
 	return 0;
 }
 
@@ -465,8 +465,7 @@ static int toggle_source(struct tui *t)
 	if (!err)
 		go_to(t, insn == NO_INSN ? 0 : insn);
 	if (!err && t->source && t->rows.nr == t->a->nr_insns)
-		(void)snprintf(t->message, sizeof(t->message),
-			       "there is no source of this function");
+		(void)snprintf(t->message, sizeof(t->message), "no source for this function");
 	return err;
 }
 
@@ -495,8 +494,7 @@ static void find_next(struct tui *t, bool backwards)
 		t->at = at;
 		return;
 	}
-	(void)snprintf(t->message, sizeof(t->message), "'%s' does not occur in this function",
-		       t->query);
+	(void)snprintf(t->message, sizeof(t->message), "'%s' not found in this function", t->query);
 }
 
 /* 1 to leave, 0, or negative errno. */
@@ -541,7 +539,7 @@ static int do_key(void *ctx, int k)
 	case '?':
 	case KEY_F(1): tui_text("Keys", help); break;
 	case KEY_RESIZE: break;
-	default: (void)snprintf(t->message, sizeof(t->message), "no such key: ? lists them");
+	default: (void)snprintf(t->message, sizeof(t->message), "unknown key: ? for help");
 	}
 	return 0;
 }

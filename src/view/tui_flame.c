@@ -121,9 +121,9 @@ static void say_query(const struct tui *t, struct strbuf *to)
 	if (found.nr)
 		strbuf_printf(to, "   %.2f %% in %u frame%s%s", found.percent, found.nr,
 			      found.nr == 1 ? "" : "s",
-			      t->typing ? "" : "   n next  N previous  Esc forget");
+			      t->typing ? "" : "   n next  N previous  Esc clear");
 	else
-		strbuf_printf(to, "   is in no name%s", t->typing ? "" : "   Esc forget");
+		strbuf_printf(to, "   not found%s", t->typing ? "" : "   Esc clear");
 }
 
 /* What the keys do, and how much is below the screen. */

@@ -372,7 +372,7 @@ static int zoom(struct tui *t, const char *const *keys)
 		if (ret)
 			return ret;
 	}
-	(void)snprintf(t->message, sizeof(t->message), "nothing to zoom into by that key here");
+	(void)snprintf(t->message, sizeof(t->message), "nothing to zoom into here");
 	return 0;
 }
 
@@ -399,8 +399,7 @@ static int toggle_self(struct tui *t)
 	size_t self = find_column(t, "self"), nr = t->table.columns.nr;
 	if (self == nr || find_column(t, "children") == nr) {
 		(void)snprintf(t->message, sizeof(t->message),
-			       "rows have no Children beside Self: they are ordered by what they "
-			       "have");
+			       "there is no Children column: rows keep their order");
 		return 0;
 	}
 	return sort_by(t, browse_sorted(t->b) == self ? nr : self);
@@ -414,7 +413,7 @@ static int all_rows(struct tui *t, bool open)
 		follow(t, row);
 	if (ret == 1)
 		(void)snprintf(t->message, sizeof(t->message),
-			       "only the first rows were opened: there are too many");
+			       "too many rows: only the first ones were opened");
 	return ret;
 }
 
@@ -424,7 +423,7 @@ static void back(struct tui *t)
 	if (browse_back(t->b))
 		follow(t, row);
 	else
-		(void)snprintf(t->message, sizeof(t->message), "nothing to go back from: q quits");
+		(void)snprintf(t->message, sizeof(t->message), "nothing to go back to: q quits");
 }
 
 static int act(struct tui *t, int key)
@@ -446,7 +445,7 @@ static int act(struct tui *t, int key)
 		strbuf_done(&title);
 		return err == 1;
 	}
-	(void)snprintf(t->message, sizeof(t->message), "no such key: ? tells which there are");
+	(void)snprintf(t->message, sizeof(t->message), "unknown key: ? for help");
 	return 0;
 }
 

@@ -279,9 +279,9 @@ static int set_numbers(struct format_ctx *f, struct cut line, struct cut rest, s
 		}
 	}
 	if (!has_offset || !has_size)
-		return bad_line(f, line, "a field without offset or size");
+		return bad_line(f, line, "field without offset or size");
 	if (field->offset > FORMAT_RECORD_MAX || field->size > FORMAT_RECORD_MAX)
-		return bad_line(f, line, "a field lies beyond any record");
+		return bad_line(f, line, "field beyond the end of any record");
 	if (!has_sign && type_is_signed(type))
 		field->flags |= FIELD_SIGNED;
 	return 0;
@@ -293,7 +293,7 @@ static int parse_field(struct format_ctx *f, struct cut line, struct schema_fiel
 	(void)cut_until(&rest, ':');
 	struct cut decl = cut_until(&rest, ';'), type, name, brackets;
 	if (split_decl(decl, &type, &name, &brackets))
-		return bad_line(f, line, "a field without type or name");
+		return bad_line(f, line, "field without type or name");
 	field->flags = type_flags(type, brackets.len > 0);
 	int err = set_numbers(f, line, rest, type, field);
 	if (err)
@@ -363,7 +363,7 @@ static int parse_name(struct format_ctx *f, struct schema *s, struct cut line, s
 {
 	value = cut_trim(value);
 	if (!value.len || value.len > FORMAT_NAME_MAX)
-		return bad_line(f, line, "an event needs a name");
+		return bad_line(f, line, "expected an event name");
 	s->name = arena_strndup(f->arena, value.at, value.len);
 	return s->name ? 0 : -ENOMEM;
 }
@@ -398,7 +398,7 @@ static int parse_lines(struct format_ctx *f, struct schema *s, struct schema_fie
 		} else if (cut_skip(&value, "ID:")) {
 			has_id = true;
 			if (cut_number(value, &s->id))
-				err = bad_line(f, line, "the ID is not a number");
+				err = bad_line(f, line, "invalid ID");
 		} else if (cut_skip(&value, "print fmt:")) {
 			err = take_print_fmt(
 				f, s, cut_of(value.at, (size_t)(here.at + here.len - value.at)));
@@ -408,7 +408,7 @@ static int parse_lines(struct format_ctx *f, struct schema *s, struct schema_fie
 	if (err)
 		return err;
 	if (!s->name || !has_id)
-		return diag_error(f->diag, -EINVAL, "this is not an event format: it has no %s line",
+		return diag_error(f->diag, -EINVAL, "not an event format: it has no %s line",
 				  s->name ? "ID:" : "name:");
 	if (!s->nr_common || s->nr_common == s->nr_fields)
 		s->nr_common = count_common(s);

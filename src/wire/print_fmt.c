@@ -180,7 +180,7 @@ static bool is_fixed_element(const struct node *n)
 static void finish_number(struct parser *p, struct op *op)
 {
 	if (op->arg->kind >= NODE_BYTES) {
-		parser_fail(p, "a text where a number is needed");
+		parser_fail(p, "a string where a number is expected");
 		return;
 	}
 	op->kind = op->spec.conv == 'c' ? OP_CHAR : OP_NUMBER;
@@ -216,13 +216,13 @@ static void finish_text(struct parser *p, struct op *op)
 static const struct node *next_argument(struct parser *p)
 {
 	const struct node *n = parser_argument(p);
-	return n ? n : parser_fail(p, "there are fewer arguments than conversions");
+	return n ? n : parser_fail(p, "fewer arguments than conversions");
 }
 
 static const struct node *number_argument(struct parser *p)
 {
 	const struct node *n = next_argument(p);
-	return n && n->kind >= NODE_BYTES ? parser_fail(p, "a width that is no number") : n;
+	return n && n->kind >= NODE_BYTES ? parser_fail(p, "invalid width") : n;
 }
 
 static void add_conversion(struct parser *p, struct ops *ops, const struct spec *s)
@@ -265,7 +265,7 @@ static void cut_format(struct parser *p, struct ops *ops, const char *at, const 
 		struct spec s;
 		at = pct + 1;
 		if (!print_scan_spec(&at, end, p->schema->long_size, &s))
-			parser_fail(p, "it has a conversion that is not known");
+			parser_fail(p, "unknown conversion");
 		else if (s.conv == '%')
 			add_literal(ops, "%", 1);
 		else
@@ -294,7 +294,7 @@ static int print_compile_text(struct parser *p, const char *fmt, size_t len, con
 	struct ops ops = { 0 };
 	cut_format(p, &ops, fmt, fmt + len);
 	if (!p->err && !parser_at_argument(p))
-		parser_fail(p, "arguments are not divided by commas");
+		parser_fail(p, "expected a comma between arguments");
 	return keep_ops(p, &ops, ret);
 }
 
@@ -471,7 +471,7 @@ int print_prog_compile(struct arena *a, const struct schema *s, const struct pri
 	if (err < 0)
 		return err;
 	if (!*whole)
-		diag_note(d, "%s:%s prints by field: %s", s->system, s->name, what);
+		diag_note(d, "%s:%s is printed field by field: %s", s->system, s->name, what);
 	*ret = prog;
 	return 0;
 }

@@ -27,7 +27,7 @@ static bool parse_row(struct parser *p, struct row_list **list, u32 *nr)
 	if (p->err)
 		return false;
 	if (!value->unknown && value->kind != NODE_NUM)
-		return parser_fail(p, "a row of a table is not constant");
+		return parser_fail(p, "a table row is not constant");
 	if (value->unknown || name->kind != NODE_TEXT)
 		return true;
 	struct row_list *r = arena_zalloc(p->arena, sizeof(*r));
@@ -142,7 +142,7 @@ static const struct node *dynamic_field(struct parser *p)
 {
 	const struct schema_field *f = parser_field_name(p, true);
 	if (f && !(f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC)))
-		return parser_fail(p, "the field is no data_loc");
+		return parser_fail(p, "the field is not a data_loc");
 	return f ? node_field(p, f) : NULL;
 }
 
@@ -508,7 +508,7 @@ const struct node *parser_call(struct parser *p, const char *name, size_t len)
 		return p->err ? NULL : n;
 	}
 	if (len < 3 || memcmp(name, "__", 2))
-		return parser_fail(p, "it calls a function of the kernel");
+		return parser_fail(p, "it calls a kernel function");
 	/* arithmetic that macros left behind: __builtin_clzll, __ilog2_u64 */
 	token_skip_balanced(p);
 	token_expect(p, ')');

@@ -96,7 +96,7 @@ const struct node *node_number(struct parser *p, const struct node *a)
 	if (!a || node_is_number(a))
 		return a;
 	if (!node_is_bytes(a))
-		return parser_fail(p, "a text where a number is needed");
+		return parser_fail(p, "a string where a number is expected");
 	struct node *n = node_new(p, NODE_BYTES_SET, a, NULL);
 	if (n)
 		n->size = 4, n->sign = true;
@@ -190,7 +190,7 @@ const struct node *node_cond(struct parser *p, const struct node *a, const struc
 const struct node *node_bytes_only(struct parser *p, const struct node *a)
 {
 	if (a && !node_is_bytes(a))
-		return parser_fail(p, "an array is needed");
+		return parser_fail(p, "expected an array");
 	return a;
 }
 

@@ -30,13 +30,13 @@ static const struct schema_field *field_named(struct parser *p, const char *name
 			return f;
 		other = other ? other : f;
 	}
-	return other ? other : parser_fail(p, "it names a field that the event does not have");
+	return other ? other : parser_fail(p, "unknown field");
 }
 
 const struct schema_field *parser_field_name(struct parser *p, bool dynamic)
 {
 	if (p->tok != TOK_IDENT)
-		return parser_fail(p, "a field's name is missing");
+		return parser_fail(p, "expected a field name");
 	const struct schema_field *f = field_named(p, p->tok_at, p->tok_len, dynamic);
 	token_next(p);
 	return f;
@@ -103,7 +103,7 @@ static const struct node *parse_statements(struct parser *p)
 	token_expect(p, '}');
 	token_expect(p, ')');
 	p->locals = outer;
-	return n ? n : parser_fail(p, "a statement without a value");
+	return n ? n : parser_fail(p, "statement without a value");
 }
 
 /* ---- expressions ---- */
@@ -192,7 +192,7 @@ static const struct node *parse_primary(struct parser *p)
 		return f ? node_field(p, f) : NULL;
 	}
 	if (!token_accept(p, '('))
-		return parser_fail(p, "an expression is missing");
+		return parser_fail(p, "expected an expression");
 	if (token_accept(p, '{'))
 		return parse_statements(p);
 	const struct node *n = parser_expr(p);
@@ -283,7 +283,7 @@ static const struct node *address_of(struct parser *p, const struct node *a)
 		return n;
 	}
 	if (a->kind != NODE_LOAD)
-		return parser_fail(p, "the address of something that has none");
+		return parser_fail(p, "address of something that has none");
 	struct node *n = node_new(p, NODE_BYTES, NULL, NULL);
 	if (!n)
 		return NULL;
@@ -431,7 +431,7 @@ const struct node *parser_argument(struct parser *p)
 	if (p->tok == TOK_END)
 		return NULL;
 	if (!token_accept(p, ','))
-		return parser_fail(p, "arguments are not divided by commas");
+		return parser_fail(p, "expected a comma between arguments");
 	const struct node *n = parser_expr(p);
 	p->cost += n ? n->cost : 0;
 	return p->cost > PRINT_COST_MAX ? parser_fail(p, "it is too long") : n;

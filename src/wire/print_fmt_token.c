@@ -65,7 +65,7 @@ static void lex_number(struct parser *p)
 		else if ((*at | 32) == 'l')
 			longs++;
 		else
-			parser_fail(p, "a malformed number");
+			parser_fail(p, "malformed number");
 	}
 	u8 size = longs > 1 ? 8 : longs ? p->schema->long_size : 4;
 	if (size == 4 && v > UINT32_MAX)
@@ -88,7 +88,7 @@ static void lex_quoted(struct parser *p, char quote)
 	while (at < p->end && *at != quote)
 		at += *at == '\\' && p->end - at > 1 ? 2 : 1;
 	if (at >= p->end) {
-		parser_fail(p, "an open quote");
+		parser_fail(p, "unterminated quote");
 		return;
 	}
 	p->tok_at = p->at + 1;
@@ -98,7 +98,7 @@ static void lex_quoted(struct parser *p, char quote)
 	if (quote == '"')
 		return;
 	if (!p->tok_len) {
-		parser_fail(p, "an empty character");
+		parser_fail(p, "empty character constant");
 		return;
 	}
 	const char *c = p->tok_at;
@@ -165,7 +165,7 @@ bool token_accept(struct parser *p, int tok)
 void token_expect(struct parser *p, int tok)
 {
 	if (!token_accept(p, tok))
-		parser_fail(p, "something stands where it does not belong");
+		parser_fail(p, "unexpected token");
 }
 
 bool token_is_word(const struct parser *p, const char *word)
@@ -216,7 +216,7 @@ char *token_strings(struct parser *p, size_t *len)
 	size_t room = 0, n = 0;
 	struct mark m = token_mark(p);
 	if (p->tok != TOK_STR)
-		return parser_fail(p, "a string is missing");
+		return parser_fail(p, "expected a string");
 	for (; p->tok == TOK_STR; token_next(p))
 		room += p->tok_len;
 	if (p->err)

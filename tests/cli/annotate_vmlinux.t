@@ -13,10 +13,10 @@ done
 # Without an image: what helps, and of /proc/kcore only if it is there and not ours to read.
 printf '0 app 7 7 1000 @;lex\n' | "$gen" no.data no.names
 exits 1 "kernel code that is nowhere" "$SONDE" annotate -i no.data --kallsyms no.names -s lex
-like "$err" 'hint: -k VMLINUX names an image' "says what helps"
-like "$err" '^sonde annotate: there is no code to show' "and that nothing came of it"
+like "$err" 'hint: use -k VMLINUX to give an image' "says what helps"
+like "$err" '^sonde annotate: no code to show' "and that nothing came of it"
 if [ -e /proc/kcore ] && [ "$(id -u)" != 0 ]; then
-	like "$err" 'root may read the running one' "root could have read the running kernel"
+	like "$err" 'as root the running kernel can be read' "root could have read the running kernel"
 else
 	unlike "$err" 'kcore' "nothing about what root is or this kernel has not"
 fi
@@ -128,14 +128,14 @@ open("bzip", "wb").write(open("vmlinuz-xz", "rb").read().replace(b"\xfd7zXZ", b"
 END
 for bad in hurt short kernel.c; do
 	exits 1 "annotate -k $bad" "$SONDE" annotate --stdio -i k.data -k $bad --kallsyms names -s do_work
-	like "$err" "neither as an ELF file nor as a bzImage" "$bad is not used"
+	like "$err" "neither an ELF file nor a bzImage" "$bad is not used"
 done
 exits 1 "annotate -k bzip" "$SONDE" annotate --stdio -i k.data -k bzip --kallsyms names -s do_work
-like "$err" "packed in a way that is not known here" "nor one packed by something else"
+like "$err" "uses an unsupported compression" "nor one packed by something else"
 
 # The source may be elsewhere.
 mkdir -p moved/src && mv kernel.c moved/src/
 depth=$(tr -cd / <<<"$PWD" | wc -c)
-unlike "$("$SONDE" annotate -i k.data -k vmlinux -s do_work)" 'sum \+= checksum' "without its source there is none"
+unlike "$("$SONDE" annotate -i k.data -k vmlinux -s do_work)" 'sum \+= checksum' "without its source there are none"
 like "$("$SONDE" annotate -i k.data -k vmlinux -s do_work --prefix "$PWD/moved/src" --prefix-strip "$depth")" 'sum \+= checksum' "--prefix --prefix-strip says where it is now"
 done_testing

@@ -37,7 +37,7 @@ gone() { # REGEX NAME
 term new-session -d -s b -x 100 -y 24 sh
 keys "exec 2>'$SONDE_TMP/err'; '$SONDE' report -i '$data' --symfs '$SONDE_TMP'; echo status \$?" Enter
 shows "Samples: [0-9]+ +of event 'cycles" "opens on a terminal, with the event"
-shows '^ +Children +Self +Command +Shared Object +Symbol' "names of columns"
+shows '^ +Children +Self +Command +Shared Object +Symbol' "a header line"
 shows '^\+ +[0-9.]+% +[0-9.]+% ' "rows are closed"
 shows '\? help .*q quit' "says what the keys do"
 keys Enter
@@ -79,7 +79,7 @@ shows '^ by Command ' "o orders by the next column"
 keys o o o
 gone '^ by ' "and comes back to the table's own order"
 keys a
-shows 'not a function: there is no code|no code to show|no sample fell' "a on a row without code says so"
+shows 'not a function: no code|no code to show|no samples in' "a on a row without code says so"
 keys T
 shows '^ +Children +Self +Pid:Command +Shared Object' "T shows rows by thread"
 keys t
@@ -87,7 +87,7 @@ shows 'only pid: +[0-9]+:' "of which t chooses one"
 keys T
 shows '^ +Children +Self +Command +Shared Object' "and by command again"
 keys Z
-shows 'no such key' "an unknown key says so"
+shows 'unknown key' "an unknown key says so"
 term resize-window -t b -x 60 -y 10
 shows '^ +Children.* Command +Shared Ob… +Symbol' "a smaller window is drawn anew, with other names cut before the function's"
 keys q
@@ -116,7 +116,7 @@ shows '^/other_   75\.00 % in 1 frame' "what is searched for is counted while it
 keys Enter
 shows '^75\.00 % .* Other' "and found"
 keys / zzz Enter
-shows '^/zzz   is in no name' "a search without a find says so"
+shows '^/zzz   not found' "a search without a find says so"
 keys Escape
 gone '^/zzz' "and is forgotten"
 keys '?'
@@ -145,6 +145,6 @@ keys q
 shows 'status 0' "q quits"
 term kill-server
 exits 0 "--tui without a terminal" "$SONDE" report -i "$data" --tui -g none
-like "$err" "no terminal" "says that there is none"
+like "$err" "no terminal" "says that there are none"
 like "$out" "Children" "and prints text"
 done_testing

@@ -20,11 +20,11 @@ is "$(times 50%/1)" "1.000000 1.000500 1.001000" "the first half"
 is "$(times 50%/2)" "1.002500" "the second half has nothing of the first"
 is "$(times 10%-50%)" "1.000500 1.001000" "from one share to another"
 exits 129 "neither start nor end" "$SONDE" script -i one.data --time ,
-like "$err" "',' is no range of times" "is no range"
+like "$err" "invalid time range ','" "invalid time range"
 
 fields() { "$SONDE" script -i one.data --kallsyms names --time 1.001,1.001 -F "$1" 2>/dev/null | head -n 1 | xargs; }
 is "$(fields comm,period)" "app 1000" "a list of fields"
 like "$(fields +pid)" ' 7/7 .* 1000 ' "one more than usual"
 exits 129 "a sign in the middle of a list" "$SONDE" script -i one.data -F comm,+pid
-like "$err" "no field '\+pid'" "is pointed at"
+like "$err" "unknown field '\+pid'" "is pointed at"
 done_testing

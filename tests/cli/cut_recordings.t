@@ -15,7 +15,7 @@ cut() { # SIZE NAME COMMAND... (the recording is called in.data)
 	"$gen/cut_when_mapped" in.data "$size" "$@" >out 2>err
 	status=$?
 	is $status 1 "$name: status 1" || diag "$(cat err)"
-	is "$(grep -c "'in.data' became shorter while it was being read" err)" 1 "$name: a message, once" || diag "$(cat err)"
+	is "$(grep -c "'in.data' was truncated while it was being read" err)" 1 "$name: a message, once" || diag "$(cat err)"
 }
 
 for size in 0 8192 1000000; do
@@ -46,5 +46,5 @@ mkdir dir
 cp part.data dir/data
 "$gen/cut_when_mapped" dir/data 4096 "$SONDE" report -i dir -g none >out 2>err
 is $? 1 "a directory: status 1"
-is "$(grep -c "'dir' became shorter while it was being read" err)" 1 "a directory: a message, once" || diag "$(cat err)"
+is "$(grep -c "'dir' was truncated while it was being read" err)" 1 "a directory: a message, once" || diag "$(cat err)"
 done_testing

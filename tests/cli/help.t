@@ -70,7 +70,7 @@ done <"$SONDE_TMP/verbs"
 exits 0 "--version" "$SONDE" --version
 like "$out" '^sonde version [0-9]+\.[0-9]+' "has a number"
 exits 129 "an unknown command" "$SONDE" wrokload
-like "$err" "there is no command 'wrokload'" "is named"
+like "$err" "unknown command 'wrokload'" "is named"
 like "$err" "did you mean 'workload'" "and what is close"
 exits 129 "a command of perf's that is not there" "$SONDE" top
 like "$err" "hint: not yet: 'record -a" "says what helps meanwhile"

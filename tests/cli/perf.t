@@ -73,7 +73,7 @@ like "$out" '^  flamegraph +sonde flame' "says what there is for each"
 exits 129 "script -s" "$ours" script -s some.py
 like "$err" 'sonde export .*script --json' "says what there is instead"
 exits 129 "another script of perf's" "$ours" script rwtop
-like "$err" "perf's script 'rwtop' is not run" "is known by its name"
+like "$err" "perf's script 'rwtop' is not supported" "is known by its name"
 if [ -s sampled.data ]; then
 	exits 0 "script flamegraph" "$ours" script -i sampled.data flamegraph
 	like "$(head -c 100 flamegraph.html)" '<!DOCTYPE html>' "writes the page"
@@ -113,7 +113,7 @@ like "$("$ours" test --list-workloads)" '^sqrtloop' "sqrtloop is one of its own"
 exits 0 "sqrtloop" bash -c 'times=$( { "$0" test -w sqrtloop 0.1; times; } | sed -n 2p); [ "${times%% *}" != 0m0.000s ]' "$ours"
 exits 0 "brstack" "$ours" test -w brstack 1000
 exits 129 "a workload nobody has" "$ours" test -w nosuch
-like "$err" "no workload 'nosuch'" "is named"
+like "$err" "unknown workload 'nosuch'" "is named"
 exits 0 "perf test --list-workloads" "$ours" test --list-workloads
 like "$out" '^noploop' "lists them"
 exits 255 "perf test alone" "$ours" test
@@ -201,7 +201,7 @@ if [ "$(id -u)" = 0 ]; then
 	chown 65534 "$HOME/.perfconfig"
 	exits 0 "somebody else's file" "$ours" config -l
 	is "$out" "" "is not read"
-	like "$err" "neither yours nor root's" "and that is said"
+	like "$err" "owned by neither you nor root" "and that is said"
 else
 	skip "not root" "somebody else's file"
 fi
@@ -210,7 +210,7 @@ rm -f "$HOME/.perfconfig"
 # Settings that change what we do: an option that only report takes shows that it arrived.
 printf '[report]\n\tpercent-limit = 101\n' >"$HOME/.perfconfig"
 exits 129 "report.percent-limit is report's option" "$ours" report -i nosuch.data
-like "$err" "percent-limit: '101' is not a percentage" "with its value"
+like "$err" "percent-limit: invalid percentage '101'" "with its value"
 exits 255 "the command line comes last" "$ours" report --percent-limit 5 -i nosuch.data
 exits 1 "our own name does not read it" "$SONDE" report -i nosuch.data
 rm -f "$HOME/.perfconfig"

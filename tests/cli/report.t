@@ -24,21 +24,21 @@ head -c 100000 /dev/zero >zeroes
 refused zeroes "'zeroes' is neither a perf.data nor a trace.dat file" "zeroes"
 # What it is instead, where the first bytes say.
 cp "$SONDE" program.elf
-refused program.elf "it is an ELF file" "a program"
+refused program.elf "it is an ELF program" "a program"
 gzip -c zeroes >zeroes.gz
-refused zeroes.gz "compressed by gzip: unpack it first" "a packed file"
+refused zeroes.gz "compressed with gzip: decompress it first" "a packed file"
 echo "# Samples: 12" >text
-refused text "it is text and begins: # Samples: 12" "text"
+refused text "it is text starting with: # Samples: 12" "text"
 exits 1 "export of neither" "$SONDE" export --to folded -i text
 like "$err" "'text' is neither a perf.data nor a trace.dat file" "export says so, too"
 exits 1 "a command that reads perf.data only" "$SONDE" evlist -i zeroes.gz
 like "$err" "'zeroes.gz' is not a perf.data file" "says so"
-like "$err" "compressed by gzip" "and what it is"
+like "$err" "compressed with gzip" "and what it is"
 exits 1 "a command that reads trace.dat only" "$SONDE" ftrace report -i text
 like "$err" "not a trace.dat file" "says so"
-like "$err" "it is text and begins: # Samples: 12" "and what it is"
+like "$err" "it is text starting with: # Samples: 12" "and what it is"
 printf '\027\010\104tracing7\0' >trace.dat
-refused trace.dat "trace.dat: the file's header is broken or cut" "the head of a trace.dat alone"
+refused trace.dat "trace.dat: the file header is damaged or truncated" "the head of a trace.dat alone"
 exits 1 "an empty pipe" "$SONDE" report -i - </dev/null
 like "$err" "'standard input' is empty|standard input is empty" "an empty pipe: says what it is"
 if [ "$(id -u)" = 0 ]; then
@@ -72,15 +72,15 @@ python3 -c 'import json, sys; e = json.load(sys.stdin)["events"]; sys.exit(not a
 ok $? "--json with levels: it is JSON, and every row has its level"
 exits 0 "a whole file" "$SONDE" report -i whole -g none
 whole=$out
-unlike "$err" 'warning|error|cut off' "a whole file: nothing to warn of"
+unlike "$err" 'warning|error|truncated' "a whole file: nothing to warn of"
 is "$(grep -c 'No such file' <<<"$err")" 5 "a whole file: the first five libraries that are not here are named"
-like "$err" '[0-9]+ more files could not be used; -v names them all' "a whole file: the others are counted"
+like "$err" '[0-9]+ more files could not be used; -v lists all of them' "a whole file: the others are counted"
 head -c 200000 whole >cut
-exits 0 "a file that is cut off" "$SONDE" report -i cut -g none
-like "$err" 'cut off' "a file that is cut off: it is said"
-like "$out" '# Samples: 1K of event' "a file that is cut off: what is whole is shown"
+exits 0 "a file that is truncated" "$SONDE" report -i cut -g none
+like "$err" 'truncated' "a file that is truncated: it is said"
+like "$out" '# Samples: 1K of event' "a file that is truncated: what is whole is shown"
 head -c 60 whole >head
-refused head "'head' is cut off inside of its header" "a cut header"
+refused head "'head' is truncated in its header" "a cut header"
 exits 0 "as JSON" "$SONDE" report -i whole -g none --json
 like "$out" '"samples": 2000' "as JSON: all samples"
 
@@ -104,10 +104,10 @@ truncate -s 8192 shrinks
 wait $pid
 status=$?
 if [ $status = 0 ]; then
-	like "$(cat err)" "cut off|damaged" "a file that shrinks: read as far as it is whole"
+	like "$(cat err)" "truncated|damaged" "a file that shrinks: read as far as it is whole"
 else
 	is $status 1 "a file that shrinks: status 1"
-	like "$(cat err)" "'shrinks' (became shorter|is cut off|ends before|is not)" "a file that shrinks: it is said"
+	like "$(cat err)" "'shrinks' (was truncated|is truncated|ends before|is not)" "a file that shrinks: it is said"
 fi
 
 # Large in one way: nothing grows with the square.
@@ -124,5 +124,5 @@ limit 20 "50,000 build ids" ids 50000
 # What diff takes for the other side is not there.
 mkdir -p "$SONDE_TMP/alone" && cd "$SONDE_TMP/alone" || exit 1
 exits 129 "diff of one recording" "$SONDE" diff new.data
-like "$err" "a second recording is missing: there is no ./perf.data.old" "says which is missing"
+like "$err" "no second recording: there is no ./perf.data.old" "says which is missing"
 done_testing

@@ -83,7 +83,7 @@ if [ -n "$peer" ]; then
 	ok $? "mem: as trace-cmd" || diff got want | head -4 | sed 's/^/# /'
 fi
 exits 0 "a file without such events" $tc mem function.dat
-like "$err" "no events of kmem" "is reported"
+like "$err" "no kmem events" "is reported"
 like "$("$SONDE" ftrace mem --json systems.dat)" '"function": "mm_alloc"' "JSON"
 
 # Under its name.

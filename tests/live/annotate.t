@@ -120,16 +120,16 @@ is "$("$SONDE" annotate --stdio --no-group -i group.data -s leaf 2>/dev/null | g
 out=$("$SONDE" annotate -i rec.data -n -s leaf 2>/dev/null)
 like "$out" '^ Samples' "-n: numbers of samples"
 exits 1 "a function that nothing fell on" "$SONDE" annotate -i rec.data -s laef
-like "$err" "no sample fell on a function 'laef'" "it says so"
+like "$err" "no samples in function 'laef'" "it says so"
 like "$err" "did you mean 'leaf'" "and what is near"
 mkdir none && : >none/libcapstone.so.4
 LD_LIBRARY_PATH=$PWD/none exits 1 "without the library that reads code" "$SONDE" annotate -i rec.data -s leaf
-like "$err" "libcapstone, which is not here" "says what is missing"
+like "$err" "libcapstone is not installed" "says what is missing"
 exits 129 "an unknown syntax" "$SONDE" annotate -i rec.data -M arm
 mv loop gone
 rm -rf .debug # perf record keeps a copy
 exits 1 "without the program" "$SONDE" annotate -i rec.data -s leaf
-like "$err" 'no code to show|without names|no sample' "it says what is missing"
+like "$err" 'no code to show|not named|no sample' "it says what is missing"
 mv gone loop
 
 # Programs that were not made for this: the hottest functions of two of Debian's, instruction by instruction.

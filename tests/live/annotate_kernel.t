@@ -68,7 +68,7 @@ while (at := data.find(mark, at + 1)) >= 0:
 open("other", "wb").write(data)
 END
 exits 0 "annotate -k of another build" "$SONDE" annotate --stdio -i k.data -k other -s "$hot"
-like "$err" "has another build id than the kernel that was recorded" "S4-252: the build id must match"
+like "$err" "has a different build ID than the recorded kernel" "S4-252: the build id must match"
 rm -f other vmlinux
 
 # ---- a module that was built with debugging information: source between the instructions

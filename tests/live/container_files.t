@@ -54,7 +54,7 @@ kill "$pid"
 for ((i = 0; i < 100; i++)); do [ -e "/proc/$pid" ] || break; sleep 0.1; done
 export XDG_CACHE_HOME=$PWD/empty
 text=$(flat chroot.data)
-like "$text" '/program: No such file or directory: its functions stay without names' "when it is gone, so are the names"
+like "$text" '/program: No such file or directory: its functions are not named' "when it is gone, so are the names"
 unlike "$text" 'workload_leaf' "and none are invented"
 "$SONDE" buildid-cache --add box/program >/dev/null 2>&1
 like "$(flat chroot.data)" '[0-9.]+%  program +\[\.\] workload_leaf' "a copy that is kept by build id has them"
@@ -76,7 +76,7 @@ kill $outer
 wait $outer 2>/dev/null
 export XDG_CACHE_HOME=$PWD/empty3
 text=$(flat over.data)
-like "$text" 'the file changed since the recording' "afterwards the one here is not taken for it"
+like "$text" 'the file has changed since the recording' "afterwards the one here is not taken for it"
 
 # ---- perf-PID.map, written under the number that the process has there
 # The checkout may lie below /tmp, which the mount hides: the program is opened before.

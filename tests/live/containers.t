@@ -33,8 +33,8 @@ exits 0 "stat -p --per-thread" "$SONDE" stat -p "$pid" --per-thread -e task-cloc
 like "$err" "[a-z]+-$pid +[0-9.]+ msec task-clock" "names it by that number"
 if [ ! -e "/proc/$inside" ]; then
 	exits 1 "stat -p: by the number that it has there" "$SONDE" stat -p "$inside" -e cs -- true
-	like "$err" "there is no process $inside" "is said"
-	like "$err" "a container has a process $inside: here it is [0-9]+" "with the number that is meant"
+	like "$err" "no such process: $inside" "is said"
+	like "$err" "process $inside exists in a container: outside it is [0-9]+" "with the number that is meant"
 else
 	skip "process $inside is there by accident" "stat -p: by the number that it has there"
 fi
@@ -56,7 +56,7 @@ like "$out" 'status 0' "stat -p works there, too"
 like "$(cat counts)" '^[0-9.]+,msec,task-clock,' "and counts"
 if [ "$pid" -gt 300 ]; then
 	like "$out" 'outside 1' "a process of the host is not there"
-	like "$(cat outside)" "there is no process $pid" "which is said"
+	like "$(cat outside)" "no such process: $pid" "which is said"
 fi
 like "$(cat doctor.out)" 'container +(yes|pid namespace|a )' "doctor knows where it is" || diag "$(grep container doctor.out)"
 

@@ -68,7 +68,7 @@ began=$SECONDS
 like "$(rows)" 'func_0x' "a server that does not answer: the report comes"
 [ $((SECONDS - began)) -lt 60 ]
 ok $? "... in time"
-like "$(cat err)" 'DEBUGINFOD_URLS: gave up after [0-9]+ s' "... and says so"
+like "$(cat err)" 'DEBUGINFOD_URLS: no response after [0-9]+ s' "... and says so"
 
 if [ "$(id -u)" = 0 ]; then
 	# What root has from a user's environment: a folder of the user's, and files instead of servers.

@@ -84,17 +84,17 @@ ok $? "and that was compared in $(wc -l <before) lines"
 exits 0 "names select" "$SONDE" doctor 'software events' tracefs
 is "$(grep -c '  ok  ' <<<"$out")" 2 "two were asked for"
 exits 1 "a name that means nothing" "$SONDE" doctor kprobez
-like "$err" "nothing here is called 'kprobez'" "is said"
+like "$err" "unknown check 'kprobez'" "is said"
 like "$err" "did you mean 'kprobes'" "with the closest"
 
 config=${SONDE_MODULES%/*}/config
 [ -r /proc/config.gz ] && config=/proc/config.gz
 if [ -r "$config" ]; then
-	exits 0 "the kernel's configuration" "$SONDE" doctor --kernel-config "$config" CONFIG_FTRACE 'CONFIG_*TRACER' CONFIG_HZ
+	exits 0 "the kernel configuration" "$SONDE" doctor --kernel-config "$config" CONFIG_FTRACE 'CONFIG_*TRACER' CONFIG_HZ
 	like "$out" 'ok +CONFIG_FTRACE +y' "CONFIG_FTRACE is y"
 	like "$out" 'CONFIG_NOP_TRACER +y' "a glob finds the tracers"
 	like "$out" 'CONFIG_HZ +[0-9]+' "an option that is not in the table is looked up too"
 else
-	skip "no configuration of this kernel" "the kernel's configuration"
+	skip "no configuration of this kernel" "the kernel configuration"
 fi
 done_testing

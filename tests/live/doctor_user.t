@@ -19,7 +19,7 @@ case $paranoid in
 	like "$out" 'limited  perf_event_paranoid +2: user space only' "user space only"
 	like "$out" 'ok +software events' "software events of our own work"
 	like "$out" 'ok +sampling' "sampling works"
-	like "$out" 'missing  kernel side +refused at perf_event_paranoid 2' "the kernel is not seen"
+	like "$out" 'missing  kernel side +refused at perf_event_paranoid 2' "kernel time is invisible"
 	like "$out" 'sudo sysctl kernel.perf_event_paranoid=0' "what helps against a refused -a" ;;
 3)
 	like "$out" 'missing  perf_event_paranoid +3: nothing' "nothing at all"

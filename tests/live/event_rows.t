@@ -31,7 +31,7 @@ EOF
 chmod +x work
 nm=$(awk '$3 == "jiffies" { print $1; exit }' /proc/kallsyms)
 
-# event FORM VERB: one of this kind that happens when ./work runs. why: what is missing here.
+# event FORM VERB: one of this kind that happens when ./work runs. why: whatexpected .
 event() {
 	why=
 	local kernel=kprobes functions=tracer:function graph=tracer:function_graph
@@ -64,7 +64,7 @@ event() {
 	esac
 }
 
-# Another run may have the top buffer for a moment: that is the one refusal to wait for.
+# Another run may have the top-level buffer for a moment: that is the one refusal to wait for.
 start() {
 	"$SONDE" ftrace start -B "$inst" -e "$1" >out.log 2>&1 || ! grep -q "is in use by process" out.log
 }
@@ -93,7 +93,7 @@ while IFS=$'\t' read -r form prefix takes example; do
 		event "$form" "$verb"
 		case ";$takes;" in
 		*";$verb;"*)
-			# Tracers that the kernel has only one of use the top buffer, which start leaves set up: record has shown them.
+			# Tracers that the kernel has only one of use the top-level buffer, which start leaves set up: record has shown them.
 			[ "$verb:$prefix" != "ftrace start:graph" ] || why="the graph tracer exists once"
 			if [ -n "$why" ]; then
 				skip "$why" "$verb -e $event"

@@ -31,7 +31,7 @@ for what in instants order calls durations fields switches names; do
 done
 # A live flame graph: the command's own status, and its stacks.
 exits 3 "flame of a command ends with its status" "$SONDE" flame -F 999 -o page.html -- sh -c "$SONDE workload leaf 0.5; exit 3"
-like "$err" "page.html: [0-9]+ samples, [0-9]+ lost, [0-9]+ frames.*recording cost" "says file, samples, lost, cost"
+like "$err" "page.html: [0-9]+ samples, [0-9]+ lost, [0-9]+ frames.*recorder used" "says file, samples, lost, cost"
 "$SONDE" flame --folded -F 999 -- "$SONDE" workload leaf 0.5 >folded 2>/dev/null
 like "$(cat folded)" "workload_parent;workload_middle;workload_leaf [0-9]+" "the stacks of the workload, outermost first"
 exits 127 "a command that is not there" "$SONDE" flame -o none.html -- /nonexistent/command

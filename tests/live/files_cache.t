@@ -114,11 +114,11 @@ else
 	is "$("$SONDE" buildid-cache -l | grep -c hidden)" 0 "removes what is kept under the path"
 	exits 1 "a relative path" "$SONDE" buildid-cache --target-ns $contained -a hidden/program
 	exits 1 "what is no program" "$SONDE" buildid-cache --target-ns $contained -a "$PWD/hidden/link"
-	like "$err" "no program or library" "is refused"
+	like "$err" "not an ELF program or library" "is refused"
 	kill $contained
 	wait $contained 2>/dev/null
 	exits 1 "a process that is gone" "$SONDE" buildid-cache --target-ns $contained -a /bin/true
-	like "$err" "there is no such process" "is told"
+	like "$err" "no such process" "is told"
 fi
 
 done_testing

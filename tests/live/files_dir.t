@@ -43,7 +43,7 @@ all=$("$SONDE" script -i cut.dir -F ip,sym 2>/dev/null | grep -c .)
 half=$(ls -S cut.dir/data.* | head -1) # samples may all be of one CPU
 truncate -s $(($(stat -c %s "$half") / 2 + 3)) "$half"
 exits 0 "one of its files is cut off" "$SONDE" script -i cut.dir -F ip,sym
-like "$err" 'cut off or damaged' "is said"
+like "$err" 'truncated or damaged' "is said"
 left=$(grep -c . <<<"$out")
 [ "$left" -gt 0 ] && [ "$left" -lt "$all" ]
 ok $? "and the rest is read ($left of $all lines)"
@@ -51,7 +51,7 @@ cp -r packed.dir cutz.dir
 half=$(ls -S cutz.dir/data.* | head -1)
 truncate -s $(($(stat -c %s "$half") / 2 + 3)) "$half"
 exits 0 "of a compressed one too" "$SONDE" script -i cutz.dir -F ip,sym
-like "$err" 'cut off or damaged' "is said"
+like "$err" 'truncated or damaged' "is said"
 : >"$(ls -S cut.dir/data.* | tail -1)"
 exits 0 "one of its files is empty" "$SONDE" script -i cut.dir -F ip,sym
 : >cut.dir/data

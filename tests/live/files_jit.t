@@ -43,7 +43,7 @@ is "$(addr2line -f -e "dumps/jitted-$pid-0.so" 0xc0 0xc4 | tr '\n' ' ')" "jit_lo
 "$SONDE" inject -j -i plain.data -o - >stream.data
 is "$(cat stream.data | "$SONDE" script -i - | grep -c jit_loop)" "$("$SONDE" script -i ours.data | grep -c jit_loop)" "a stream says the same"
 exits 0 "what has it already" "$SONDE" inject -j -i ours.data -o again.data
-like "$err" 'nothing in the recording has mapped a jit-PID.dump' "has no more"
+like "$err" 'no process in the recording mapped a jit-PID.dump' "has no more"
 
 needs_or_skip "perf reads it" perf || {
 	is "$(command perf report -i ours.data --stdio --no-children -g none --sort dso,sym 2>perf.err | rows)" "$(flat ours.data | rows)" "perf's rows are ours"
@@ -71,7 +71,7 @@ like "$("$SONDE" annotate -i machine.data --stdio jit_loop 2>&1)" '<jit_loop>:' 
 # A dump that is not whole, or not one at all.
 head -c -4 kept.dump >"$dump"
 exits 0 "a dump that is cut off" "$SONDE" inject -j -i plain.data -o cut.data
-like "$err" 'is cut off or damaged; its code is known up to there' "is said"
+like "$err" 'is truncated or damaged; using its code up to there' "is said"
 like "$(flat cut.data)" 'jit_loop' "what is whole has names"
 echo nonsense >"$dump"
 exits 0 "not a dump" "$SONDE" inject -j -i plain.data -o cut.data

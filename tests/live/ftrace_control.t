@@ -117,7 +117,7 @@ ok $? "instance and journal are gone"
 [ -d "$tracefs/instances/sonde-c-$$-other" ]
 ok $? "another instance is not"
 [ "$(f report dead.dat | wc -l)" -gt 10 ]
-ok $? "and what was recorded is a file"
+ok $? "and the recording is a file"
 
 # ---- restore
 "$SONDE" ftrace record -q -o cut.dat -e sched -- sleep 300 >/dev/null 2>&1 &

@@ -12,7 +12,7 @@ export TMPDIR=$SONDE_TMP
 f() { timeout 200 "$SONDE" ftrace profile --functions "$@"; }
 if ! grep -qw function_graph $tracefs/available_tracers && [ ! -e $tracefs/function_profile_enabled ]; then
 	exits 1 "neither profiler nor function_graph" f -l 'vfs_*' true
-	like "$err" 'neither a function profiler nor the tracer function_graph' "is said"
+	like "$err" 'neither the function profiler nor the function_graph tracer' "is said"
 	like "$err" 'hint: .*--input FILE' "and what helps"
 	done_testing
 	exit

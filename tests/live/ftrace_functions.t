@@ -3,7 +3,7 @@
 # needs: root tracefs
 # timeout: 300
 # smp: 1
-# `ftrace record` with the function tracers and what only guests have: names checked, the lock of the top buffer, the
+# `ftrace record` with the function tracers and what only guests have: names checked, the lock of the top-level buffer, the
 # kernel's own error messages; tracefs afterwards as before.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 . "$SONDE_SRC/tests/ftrace_lib.sh"
@@ -49,7 +49,7 @@ exits 1 "a command among the functions to be left out" rec -p function -l vfs_op
 like "$err" "belongs to -l" "says where it belongs"
 exits 0 "a function trigger" rec -p function -l vfs_open -l 'vfs_statx:stacktrace:1' -F cat /proc/version
 exits 1 "a hist trigger with a mistake" rec -e sched:sched_switch -R 'hist:keys=nosuch' true
-like "$err" 'the kernel says: .*' "the kernel's own message"
+like "$err" 'the kernel reports: .*' "the kernel's own message"
 like "$err" '\^' "with its caret"
 
 tracing_state >after

@@ -15,7 +15,7 @@ f() { timeout 100 "$SONDE" ftrace "$@"; }
 work=("$SONDE" workload syscalls 500)
 
 exits 0 "a histogram by a field" f hist -k id -f 'id == 110 || id == 231' raw_syscalls:sys_enter "${work[@]}"
-like "$err" 'note: this kernel makes no histograms: this one is made of a recording' "the way is told"
+like "$err" 'note: this kernel does not support histograms: counting from a recording instead' "the way is told"
 n=$(sed -n 's/^{ id: *110 } hitcount: *\([0-9]*\)$/\1/p' <<<"$out")
 [ "${n:-0}" -ge 500 ]
 ok $? "counts every event ($n)"

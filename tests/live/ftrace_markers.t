@@ -44,7 +44,7 @@ echo 0 >$tracefs/tracing_on
 wait_until test ! -e /proc/$pid/fd
 wait $pid
 is $? 0 "echo 0 > tracing_on ends a recording"
-like "$(cat stop.err)" 'tracing_on was set to 0: the recording ended' "and it says why"
+like "$(cat stop.err)" 'tracing_on was set to 0: recording ended' "and it says why"
 "$SONDE" ftrace report stop.dat >/dev/null
 ok $? "its file is whole"
 echo 1 >$tracefs/tracing_on

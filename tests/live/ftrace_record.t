@@ -16,7 +16,7 @@ traced() { cat "$tracefs"/instances/sonde-"$1"-*/per_cpu/*/stats 2>/dev/null | a
 nr=110
 exits 0 "a system call that is made 3000 times" rec -F -e raw_syscalls:sys_enter -f "id == $nr" "$SONDE" workload syscalls 3000
 is "$(events sys_enter)" 3000 "is recorded 3000 times"
-like "$err" '^\[ t\.dat: 3[0-9]{3} events, 0 lost, .* s of CPU \]$' "and told in the closing line"
+like "$err" '^\[ t\.dat: 3[0-9]{3} events, 0 lost, .* s CPU \]$' "and told in the closing line"
 is "$(rep | grep ': sys_enter:' | grep -cv "NR $nr ")" 0 "the filter holds for all"
 exits 0 "with a buffer of one page each and a reader" rec -F -b 8 -e raw_syscalls:sys_enter -f "id == $nr" "$SONDE" workload syscalls 20000
 lost=$(sed -n 's/.* \([0-9]*\) lost,.*/\1/p' <<<"$err")
@@ -68,7 +68,7 @@ for how in "6 none" "7 none" "7 zlib" "7 zstd"; do
 		is "$(trace-cmd report -i t.dat 2>/dev/null)" "$(rep)" "and trace-cmd prints the same"
 	fi
 done
-exits 0 "the newest of each CPU" rec -m 64 --compression none -F -e raw_syscalls "$SONDE" workload syscalls 60000
+exits 0 "the newest data of each CPU" rec -m 64 --compression none -F -e raw_syscalls "$SONDE" workload syscalls 60000
 [ "$("$SONDE" ftrace report t.dat | wc -l)" -gt 100 ] && [ "$(stat -c %s t.dat)" -lt 8000000 ]
 ok $? "is kept, and no more"
 like "$(rep | tail -3)" 'exit' "the last events are there"
@@ -135,7 +135,7 @@ exits 1 "a trigger that is none" rec -e sched:sched_switch -R nonsense true
 like "$err" 'this kernel has:.* traceoff ' "tells which there are"
 exits 129 "a priority beyond 99" rec -r 200 -e sched true
 exits 0 "a process that is not there" rec -P 4999999 -e sched:sched_switch true
-like "$err" 'warning: -P: there is no process 4999999' "is warned of"
+like "$err" 'warning: -P: no such process: 4999999' "is warned of"
 mkdir folder
 exits 1 "a folder as file" "$SONDE" ftrace record -o folder -e sched true
 like "$err" 'folder' "is said before anything is recorded"
@@ -182,7 +182,7 @@ kill -INT $pid
 wait $pid
 is $? 130 "Ctrl-C ends it as shells expect"
 [ "$("$SONDE" ftrace report int.dat | wc -l)" -gt 2 ]
-ok $? "and what was recorded is saved"
+ok $? "and the recording is saved"
 
 ln -s "$SONDE" trace-cmd
 ./trace-cmd record -o int.dat -e sched >int.out 2>int.err &

@@ -27,11 +27,11 @@ like "$out" ' if \(next_pid>1 \|\| next_prio!=7\)' "and of the end"
 exits 129 "no question" f
 exits 129 "no FROM" f 'SELECT pid'
 exits 129 "a name of neither event" f "SELECT other.pid $join"
-like "$err" 'neither of the two events has this name' "is pointed at"
+like "$err" 'neither event has this name' "is pointed at"
 exits 129 "a hundred thousand parentheses" f "SELECT $(printf '%100000s' | tr ' ' '(') FROM sched_waking"
-like "$err" 'too many parentheses' "are too many"
+like "$err" 'too many parentheses' "too many"
 exits 129 "a difference of one event" f "SELECT (end.next_pid - end.prev_pid) AS x $join"
-like "$err" 'a difference is of the two events' "is refused"
+like "$err" 'a difference must be between the two events' "is refused"
 exits 129 "a condition about both" f "SELECT start.pid $join WHERE start.pid < end.next_pid"
 exits 129 "a command without -e" f "SELECT start.pid $join" true
 exits 1 "a field that is not there" f "SELECT start.pidd $join"

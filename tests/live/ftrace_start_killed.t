@@ -2,7 +2,7 @@
 # where: host 6.1 6.12
 # needs: root tracefs
 # timeout: 900
-# `ftrace start` killed with SIGKILL at every step of its set-up (a write to tracefs or to the journal, the making of an instance), before and
+# `ftrace start` killed with SIGKILL at every step of its set-up (a write to tracefs or to the journal, the making for an instance), before and
 # after the step, with its watchdog alive and killed too: everything is as before, at once or after `reset --stale`.
 # SONDE_KILLS: at most so many steps are tried (all on the host, about 12 in a guest).
 . "${SONDE_SRC:-.}/tests/lib.sh"

@@ -14,7 +14,7 @@ has() { # FILE PATTERN: lines of the report that fit
 	f report "$1" | grep -Ec -- "$2"
 }
 
-# ---- stat and list, beside trace-cmd. It looks for a stack tracer where there is none.
+# ---- stat and list, beside trace-cmd. It looks for a stack tracer where there are none.
 theirs() { trace-cmd "$@" 2>/dev/null | sed '/^Error reading stack tracer status$/,$d'; }
 echo 'stacktrace:3' >$t/events/sched/sched_switch/trigger
 echo 'pid != 1' >$t/events/sched/sched_process_exec/filter
@@ -74,7 +74,7 @@ is "$(ls $t/instances)" "" "it is gone"
 exits 0 "--func-stack" f record -q --func-stack -p function -l vfs_open -F -o fs.dat -- cat /proc/version
 isnt "$(has fs.dat '^=> do_sys_openat2')" 0 "a stack behind each function"
 exits 1 "of all functions" f record --func-stack -p function -o x.dat -- true
-like "$err" "would stop the machine" "is refused"
+like "$err" "would bring down the machine" "is refused"
 exits 0 "a module that is not there" f record -q --module no_such_module -p function -o m.dat -- true
 like "$err" "no module 'no_such_module'" "is said"
 is "$(has m.dat ': function: ')" 0 "and nothing else is traced instead"
@@ -85,7 +85,7 @@ is "$(grep -c vfs_read $t/set_ftrace_filter)" 0 "the command is gone afterwards"
 exits 1 "a filter by field" f record -e 'graph:vfs_read/pid==1/' -o x.dat -- true
 like "$err" "kprobe:vfs_read/FILTER/" "is what probes have"
 exits 1 "a condition" f record -e function:vfs_read -R 'traceoff if pid==1' -o x.dat -- true
-like "$err" "has no condition" "is said"
+like "$err" "cannot have a condition" "is said"
 exits 0 "perf ftrace -G FUNC -a" timeout 100 bin/perf ftrace -G vfs_read -a --graph-opts depth=2 -- cat /proc/version
 like "$out" '^ 0\) .*\|  vfs_read\(\) \{' "the graph of that function on every CPU"
 like "$out" 'Linux version' "and what the command prints"

@@ -51,7 +51,7 @@ for size in 0 4096; do
 	is $? 0 "a library truncated to $size bytes: the recording goes on" || diag "$(cat err)"
 	has_samples cut.data 10
 	ok $? "a library truncated to $size bytes: its samples are saved"
-	unlike "$(cat err)" 'became shorter' "a library truncated to $size bytes: it is not an input of ours"
+	unlike "$(cat err)" 'was truncated' "a library truncated to $size bytes: it is not an input of ours"
 	kill -9 "$spin" 2>/dev/null
 	wait "$spin" 2>/dev/null
 	rm -f libspin.so
@@ -172,7 +172,7 @@ else
 		is_gone "$pid" && ! is_gone $fuse
 		ok $? "a filesystem that does not answer, $how: the recorder ends on Ctrl-C" || { kill -9 "$pid"; diag "$(cat held.err)"; }
 		wait $guard
-		[ $how = fp ] || like "$(cat held.err)" 'could not be read: their filesystem did not answer' "a filesystem that does not answer, $how: it is reported"
+		[ $how = fp ] || like "$(cat held.err)" 'could not be read: their file system did not respond' "a filesystem that does not answer, $how: it is reported"
 		like "$(cat held.err)" 'held.data: .* samples' "a filesystem that does not answer, $how: the recording is saved"
 	done
 	kill -9 $fuse

@@ -34,7 +34,7 @@ fake >"$map"
 chown 65534 "$map"
 flat ended.data
 unlike "$(cat out)" 'jit_loop|evil_name' "another user's: not believed"
-like "$(cat err)" "$map is not used: it belongs to another user than the process" "another user's: it is said"
+like "$(cat err)" "$map is ignored: it is owned by another user than the process" "another user's: it is said"
 
 rm "$map"
 fake >elsewhere.map
@@ -50,7 +50,7 @@ rm "$map"
 { cat real.map; truncate -s 257M zeros; cat zeros; } >"$map"
 flat ended.data
 like "$(cat out)" jit_loop "a map that is too large: its beginning is read"
-like "$(cat err)" "$map is larger than 256 MB: the names after that are not read" "a map that is too large: it is said"
+like "$(cat err)" "$map is larger than 256 MB: the remaining names are ignored" "a map that is too large: it is said"
 rm -f "$map" zeros
 
 # ---- a process of another user that still runs ----
@@ -95,14 +95,14 @@ like "$(cat out)" jit_loop "root's dump: believed"
 rm -f dumps/jitted*
 chown 65534 "$dump"
 exits 0 "inject -j of another user's dump" "$SONDE" inject -j -i ended.data -o names.data
-like "$err" "cannot read '.*$dump': it belongs to another user than the process" "another user's dump: it is said"
+like "$err" "cannot read '.*$dump': it is owned by another user than the process" "another user's dump: it is said"
 flat names.data
 unlike "$(cat out)" jit_loop "another user's dump: not believed"
 chown 0 "$dump"
 mv "$dump" dumps/real
 ln -s real "$dump"
 exits 0 "inject -j of a link" "$SONDE" inject -j -i ended.data -o names.data
-like "$err" "cannot read '.*$dump': it is a link" "a link: not followed"
+like "$err" "cannot read '.*$dump': it is a symbolic link" "a link: not followed"
 
 # ---- what is kept from one run for the next ----
 
@@ -183,16 +183,16 @@ refused() { # NAME WHY
 	rm -rf cache/names
 	names honest.data
 	like "$(cat out)" honest_work "$1: names are found"
-	is "$(grep -c "the cache folder .*/cache is not used: $2" err)" 1 "$1: it is said, once" || diag "$(cat err)"
+	is "$(grep -c "ignoring the cache directory .*/cache: $2" err)" 1 "$1: it is said, once" || diag "$(cat err)"
 	is "$(ls cache/names 2>/dev/null)" "" "$1: nothing is written there"
 }
 chmod 777 cache
-refused "a cache that others may write to" "others may write to it"
+refused "a cache that others may write to" "it is writable by others"
 chmod 700 cache
 chown 65534 cache
-refused "another user's cache" "it belongs to another user"
+refused "another user's cache" "it is owned by another user"
 chown 0 cache
 mv cache real_cache
 ln -s real_cache cache
-refused "a link" "it is a link"
+refused "a link" "it is a symbolic link"
 done_testing

@@ -60,7 +60,7 @@ ok $? "a program on FUSE is recorded, without build ids" || diag "$(cat record.e
 export SONDE_CACHE="$SONDE_TMP/none"
 "$SONDE" report -i plain.data --stdio >out 2>err
 like "$(cat out)" 'spin_on_fuse' "while the filesystem answers, report names its functions"
-unlike "$(cat err)" 'did not answer' "and warns of nothing"
+unlike "$(cat err)" 'did not respond' "and warns of nothing"
 "$SONDE" annotate -i plain.data --stdio spin_on_fuse >out 2>err
 like "$(cat out)" 'prog.c|sink' "annotate shows its code"
 
@@ -75,7 +75,7 @@ reads() {
 	is_gone $guard || for pid in $guard $(pgrep -P $guard); do kill -9 "$pid"; done
 	wait $guard
 	isnt $? 137 "$name was not killed"
-	like "$(cat err)" "'[^']*held/prog[^']*' was not read: its filesystem did not answer" "$name names the file" || diag "$(cat err)"
+	like "$(cat err)" "'[^']*held/prog[^']*' was not read: its file system did not respond" "$name names the file" || diag "$(cat err)"
 }
 
 how="a filesystem that opens files and does not read them"

@@ -40,7 +40,7 @@ is "$(wc -w <<<"$verbs")" 26 "trace-cmd tells of its verbs"
 for verb in $verbs attach; do
 	# Two words that are no option: the second is met although the first became a value. So nothing is ever begun.
 	exits 129 "$verb" "$ours" "$verb" --nonsense --nonsense
-	if grep -q "is not one of our commands" <<<"$err"; then
+	if grep -q "unknown command" <<<"$err"; then
 		like "$err" "hint: [a-z].{20}" "$verb: with what to use"
 		continue
 	fi

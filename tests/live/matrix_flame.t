@@ -16,13 +16,13 @@ sonde stat -e cpu-clock -- sonde workload leaf 0.2 >/dev/null 2>stat
 like "$(cat stat)" '[0-9].* cpu-clock' "S0-029: stat counts it"
 sonde record -q -e cpu-clock -F 999 -g -- sonde workload leaf 1 2>/dev/null
 ok $? "S0-029: record samples by it"
-exits 0 "S0-029: report of what was recorded" sonde report --no-children -g none
+exits 0 "S0-029: report of the recording" sonde report --no-children -g none
 like "$out" 'workload_leaf' "S0-029: report names the function to look at"
-exits 0 "S0-029: script of what was recorded" sonde script
+exits 0 "S0-029: script of the recording" sonde script
 like "$out" 'workload_leaf' "S0-029: script has its samples"
 exits 0 "S0-029: annotate that function" sonde annotate --stdio -s workload_leaf
 like "$out" '[0-9]+\.[0-9]+' "S0-029: annotate gives its instructions percentages"
-exits 0 "S0-029: flame of what was recorded" sonde flame -o page.html
+exits 0 "S0-029: flame of the recording" sonde flame -o page.html
 like "$err" 'page.html: [0-9]+ samples' "S0-029: and ends with a flame graph"
 
 # ---- folded stacks: the same as collapsing what perf script prints

@@ -3,7 +3,7 @@
 # needs: root tracefs
 # timeout: 300
 # Rows of the acceptance matrix: events, buffers, clocks and control files of ftrace that any kernel has. Everything happens in
-# an instance of our own; the top buffer belongs to all.
+# an instance of our own; the top-level buffer belongs to all.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root tracefs
 cd "$SONDE_TMP" || exit 1

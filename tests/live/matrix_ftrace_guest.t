@@ -3,7 +3,7 @@
 # needs: root tracefs
 # timeout: 300
 # smp: 1
-# Rows of the acceptance matrix that need function tracers, snapshots or the stack tracer: in a guest, on the top buffer.
+# Rows of the acceptance matrix that need function tracers, snapshots or the stack tracer: in a guest, on the top-level buffer.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root tracefs guest tracer:function_graph
 cd "$SONDE_TMP" || exit 1

@@ -110,7 +110,7 @@ branches -b 8 ANY
 branches "-j any_call,u" 17 "USER\\|ANY_CALL"
 branches "--call-graph lbr" 182273 "USER\\|CALL_STACK\\|NO_FLAGS\\|NO_CYCLES\\|HW_INDEX"
 exits 129 "S4-100: both at once" on intel-snbep sonde record -b --call-graph lbr -o no.data -- true
-like "$err" "takes the place of branch stacks" "S4-100: are refused"
+like "$err" "cannot be combined with branch stacks" "S4-100: are refused"
 
 # ---- terms of the core's PMU
 counts intel-snbep S4-095 cpu/event=0x3c,any=1/ "4 20003c 0"

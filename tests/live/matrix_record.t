@@ -2,7 +2,7 @@
 # where: host
 # needs: root
 # timeout: 300
-# Rows of the acceptance matrix: `record`. perf reads what was recorded.
+# Rows of the acceptance matrix: `record`. perf reads the recording.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 . "$SONDE_SRC/tests/matrix/probes.sh"
 need sonde root perf_events perf
@@ -29,7 +29,7 @@ isnt "$(perf_fields perf.data ip,sym | awk 'BEGIN { RS = "" } NF > 4' | head -1)
 # In the time from the first sample to the last, on each CPU.
 perf_fields perf.data cpu,time | tr -d '][:' | awk '{ if (!($1 in first)) first[$1] = $2; last[$1] = $2; n[$1]++ }
 	END { for (c in n) if (n[c] > (last[c] - first[c]) * 99 * 1.05 + 2) bad = 1; exit !(NR && !bad) }'
-ok $? "S0-026: at most 99 samples a second and CPU" || diag "$said samples"
+ok $? "S0-026: at most 99 samples per second and CPU" || diag "$said samples"
 exits 0 "S0-026: by our own name" sonde record -F 99 -a -g -o own.data -- sleep 1
 
 # ---- periodic sampling; an independent measure of the CPU time: what the shell saw
@@ -39,7 +39,7 @@ for _ in 1 2 3 4; do
 	wanted=$(awk '{ print ($1 + $2) * 99 }' cpu-times)
 	[ "$(perf_fields freq.data period | wc -l)" -ge "$(awk -v w="$wanted" 'BEGIN { print int(w * 0.9) }')" ] && break
 done
-near "$(perf_fields freq.data period | wc -l)" "$wanted" 12 "S0-022 S0-010: -F 99: 99 samples a second of CPU time"
+near "$(perf_fields freq.data period | wc -l)" "$wanted" 12 "S0-022 S0-010: -F 99: 99 samples per second of CPU time"
 total=$(perf_fields freq.data period | awk '{ s += $1 } END { printf "%.0f", s }')
 like "$(sonde report -i freq.data --stdio)" "^# Event count \(approx.\): $total\$" "S0-022: the report's event count is the sum of the periods"
 # By CPU, not by task: a task that waits for its CPU is not sampled meanwhile.

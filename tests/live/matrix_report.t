@@ -73,7 +73,7 @@ like "$out" '^ +---workload_leaf$' "S4-242: begun with a line to the row"
 
 # ---- without symbols
 if ! needs_or_skip "S4-244: a program without symbols" strip; then
-	# A copy with symbols may be kept under the same build id: looked for where there is none.
+	# A copy with symbols may be kept under the same build id: looked for where there are none.
 	export PERF_BUILDID_DIR=$SONDE_TMP/none XDG_CACHE_HOME=$SONDE_TMP/none
 	strip -o stripped "$SONDE"
 	sonde record -F 999 -o stripped.data -- ./stripped workload noploop 0.5 2>/dev/null
@@ -84,7 +84,7 @@ fi
 
 # ---- the kernel
 if [ "$(awk '$3 == "_text" { print $1; exit }' /proc/kallsyms | tr -d 0)" = "" ]; then
-	skip "the kernel hides its addresses" "S4-245: kernel functions by name"
+	skip "kernel addresses are hidden" "S4-245: kernel functions by name"
 else
 	sonde record -F 1999 -g -o kernel.data -- sonde workload syscalls 1000000 2>/dev/null
 	exits 0 "S4-245: report of a program that calls the kernel" sonde report -i kernel.data --no-children -g caller

@@ -223,7 +223,7 @@ fi
 
 # ---- perf's other faces
 exits 0 "S4-113: version --build-options" perf version --build-options
-like "$out" 'libpfm4: \[ (on |OFF) *\]' "S4-113: says what is built in"
+like "$out" 'libpfm4: \[ (on |OFF) *\]' "S4-113: says build options"
 like "$out" 'zstd: \[ on' "S4-113: and what is there"
 exits 0 "S4-295: test -w" perf test -w noploop 0.1
 exits 0 "S4-295: workloads by name" sonde workload --list

@@ -50,7 +50,7 @@ like "$out" 'sonde_test_loop\+0x[0-9a-f]+ \(\[sonde_test\]\)' "and the module's 
 exits 0 "report" "$SONDE" report --stdio -i own.data --sort sym,dso -g none
 like "$out" '\[sonde_test\]' "and in reports"
 
-# ---- trace_printk(): in the top buffer, between the events where it happened
+# ---- trace_printk(): in the top-level buffer, between the events where it happened
 "$SONDE" ftrace reset --force >/dev/null 2>&1
 exits 0 "start" "$SONDE" ftrace start -e sonde_test
 do_it print

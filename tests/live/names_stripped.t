@@ -62,7 +62,7 @@ gcc -O1 -o many many.c && strip many
 "$SONDE" record -q -F 1999 -e cpu-clock:u -o many.data -- ./many 20000 2>/dev/null
 err=$("$SONDE" report --stdio -g none -i many.data 2>&1 >/dev/null)
 like "$err" 'many is stripped: [0-9]+ of the [0-9]+ addresses in it have no symbol' "a stripped program is noted"
-like "$err" 'hint: install its debugging symbols, or set DEBUGINFOD_URLS' "... with what helps"
+like "$err" 'hint: install its debug symbols, or set DEBUGINFOD_URLS' "... with what helps"
 for verb in "script" "annotate --stdio" "flame -o many.html"; do # once, and not for each sample or round
 	# shellcheck disable=SC2086
 	err=$("$SONDE" $verb -i many.data 2>&1 >/dev/null)
@@ -96,7 +96,7 @@ END
 	gcc -O1 -o jit jit.c
 	"$SONDE" record -q -F 1999 -e cpu-clock:u -o jit.data -- ./jit 2>/dev/null
 	err=$("$SONDE" report --stdio -g none -i jit.data 2>&1 >/dev/null)
-	like "$err" 'addresses in code made at run time \(JIT\) have no name' "nameless code of a JIT compiler is noted"
+	like "$err" 'addresses in JIT-compiled code \(JIT\) have no name' "nameless code of a JIT compiler is noted"
 	like "$err" 'perf-PID.map.*--perf-basic-prof.*-X perf' "... with the options that make it tell"
 else
 	skip "its machine code is x86_64's" "nameless code of a JIT compiler"

@@ -137,7 +137,7 @@ link_before=$(readlink /dev/stdout) # a guest has none
 is "$(md5sum <to.txt)" "$("$SONDE" export --to folded -i in.data 2>/dev/null | md5sum)" "/dev/stdout is a file"
 is "$(readlink /dev/stdout)" "$link_before" "and stays what it was"
 
-# ---- the build-id cache in a home that is somebody else's
+# ---- the build ID cache in a home that is somebody else's
 mkdir -p nobody/.debug/.build-id
 chown -R 65534:65534 nobody/.debug
 as_nobody ln -s "$SONDE_TMP/precious" "nobody/.debug/${SONDE_TMP#/}" 2>/dev/null || as_nobody ln -s "$SONDE_TMP/precious" "nobody/.debug/$(cut -d/ -f2 <<<"$SONDE_TMP")"
@@ -238,7 +238,7 @@ needs_or_skip "ftrace record of a command" tracefs || {
 [ ! -e nobody/ran ]
 ok $? "none of them ran"
 
-# ---- what was recorded is never thrown away
+# ---- the recording is never thrown away
 mkdir later
 # shellcheck disable=SC2016
 exits 1 "an output that becomes impossible meanwhile" "$SONDE" flame -e cpu-clock -o later/x.html -- sh -c 'rmdir later; "$SONDE" workload leaf 0.3'

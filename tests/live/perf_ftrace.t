@@ -15,9 +15,9 @@ ours() { timeout 100 bin/perf ftrace "$@"; }
 exits 129 "latency of nothing" ours latency -a true
 like "$err" "-T FUNCTION or -e EVENT,EVENT" "says what is missing"
 exits 129 "one event" ours latency -e sched:sched_switch true
-like "$err" "are not two events" "is too few"
+like "$err" "expected two events" "is too few"
 exits 129 "a tracer that is none of these" ours -t blk true
-exits 129 "of whom?" ours trace
+exits 129 "nothing to trace?" ours trace
 exits 129 "a word that --graph-opts does not know" ours --graph-opts depth=2,foo true
 like "$err" "'foo' is not one of its words" "is named"
 exits 129 "a key that profile does not know" ours profile -s bogus true

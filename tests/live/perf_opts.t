@@ -43,7 +43,7 @@ is "$(rows "${some[@]}" -g caller --ignore-callees second)" "$(rows "${some[@]}"
 is "$(rows "${some[@]}" -g none --ignore-callees second)" "$(rows "${some[@]}" -g callee --ignore-callees second)" "nor whether there are any"
 isnt "$(rows "${some[@]}" -g none --ignore-callees second)" "$(rows "${some[@]}" -g none)" "rows are others than without"
 exits 129 "an expression that is none" "$SONDE" report -i group.data --ignore-callees '['
-like "$err" "not a regular expression" "is told"
+like "$err" "invalid regular expression" "is told"
 
 # ---- what is between two events ----
 on=instructions off=branch-misses
@@ -144,7 +144,7 @@ exits 129 "another way to look" "$SONDE" report --stdio -T --pretty ugly -i grou
 
 # ---- what fits nothing, and what cannot be written ----
 exits 0 "a time that ends before it begins" "$SONDE" report --stdio -i group.data --time 5,3
-like "$err" "no sample fits" "is told"
+like "$err" "no samples match" "is told"
 like "$err" "samples are from 0.001000 to 0.001299" "with the times there are"
 for verb in report script; do
 	exits 0 "$verb of a command that was not there" "$SONDE" $verb -i group.data --comms nothing
@@ -154,7 +154,7 @@ for verb in report script; do
 	like "$(cat full.err)" "No space left" "and as what it is"
 done
 exits 0 "a function that was not there" "$SONDE" report --stdio -i group.data -S nothing
-like "$err" "no sample fits" "is told"
+like "$err" "no samples match" "is told"
 exits 0 "where all is there" "$SONDE" report --stdio -i group.data --comms program
 is "$err" "" "nothing is said"
 exits 129 "half a key" "$SONDE" report -i group.data --sort symm

@@ -80,7 +80,7 @@ rm -f prog
 exits 0 "a recording of a program that is gone" "$SONDE" report --stdio -i gone.data
 like "$err" 'note: ' "under our own name there is a note"
 exits 0 "as perf" "$ours" report --stdio -i gone.data
-is "$err" "" "there is none"
+is "$err" "" "there are none"
 exits 0 "as perf, with -v" "$ours" report -v --stdio -i gone.data
 like "$err" 'note: ' "there it is"
 exits 255 "errors remain" "$ours" report -i nosuch.data

@@ -54,11 +54,11 @@ elif ! needs_or_skip "file capabilities" setcap; then
 		fi
 		exits 0 "nobody with cap_perfmon records the whole system" as_nobody "$lent/sonde" record -a -F 99 -o a.data -- \
 			sh -c 'grep CapEff /proc/self/status'
-		unlike "$err" 'only user space' "with the kernel (paranoid $paranoid)"
+		unlike "$err" 'user space only' "with the kernel (paranoid $paranoid)"
 		like "$out" 'CapEff:.0000000000000000' "the command has no capability"
 		is "$(owner a.data)" 65534:65534 "the file is the user's"
 		exits 0 "doctor sees it" as_nobody "$lent/sonde" doctor perf_event_paranoid 'whole CPUs' 'BPF programs'
-		like "$out" 'ok +perf_event_paranoid +-?[0-9]+, which does not bind CAP_PERFMON' "paranoid does not bind"
+		like "$out" 'ok +perf_event_paranoid +-?[0-9]+, which does not restrict CAP_PERFMON' "paranoid does not bind"
 		like "$out" 'ok +whole CPUs' "whole CPUs work"
 		like "$out" 'missing +BPF programs' "BPF still needs CAP_BPF"
 
@@ -118,13 +118,13 @@ if ! needs_or_skip "a pid namespace" unshare; then
 		exits 0 "and reports" "$SONDE" report -i n.data --no-children -g none
 		like "$out" 'workload_leaf' "with names"
 		exits 0 "doctor knows" unshare --pid --fork --mount-proc "$SONDE" doctor container
-		like "$out" 'limited +container +yes, with process ids of its own' "that ids are not the machine's"
+		like "$out" 'limited +container +yes, own PID namespace' "that ids are not the machine's"
 	else
 		skip "pid namespaces are not allowed" "records inside a pid namespace"
 	fi
 	if as_nobody unshare --user --map-root-user true 2>/dev/null; then
 		exits 0 "root of a user namespace" as_nobody unshare --user --map-root-user "$SONDE" doctor container 'kernel side'
-		like "$out" 'user namespace of its own' "is told from root"
+		like "$out" 'own user namespace' "is told from root"
 		[ "$paranoid" -lt 2 ] || like "$out" 'missing +kernel side' "and is refused what root may"
 	else
 		skip "user namespaces are not allowed" "root of a user namespace"

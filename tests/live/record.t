@@ -49,7 +49,7 @@ said_samples() { sed -n 's/.*, \([0-9]*\) samples, .*/\1/p' <<<"$err"; }
 
 # ---- a command, with call chains
 exits 0 "records a command" "$SONDE" record -F 499 -g -o leaf.data -- "$SONDE" workload leaf 2
-like "$err" 'leaf.data: .*, [0-9]+ samples, 0 lost(, [0-9]+ of [0-9]+ stacks truncated( \([^)]*\))?)?; our own cost [0-9]+ ms CPU' "ends with file, samples, lost, cost"
+like "$err" 'leaf.data: .*, [0-9]+ samples, 0 lost(, [0-9]+ of [0-9]+ stacks truncated( \([^)]*\))?)?; recorder used [0-9]+ ms CPU' "ends with file, samples, lost, cost"
 said=$(said_samples)
 is "$(stat -c %a leaf.data)" 600 "the file is its owner's alone"
 is "$(head -c 8 leaf.data)" PERFILE2 "the file is perf.data"
@@ -200,18 +200,18 @@ paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
 mkdir user && chmod 777 user . && cd user || exit 1
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 exits 0 "paranoid 2: nobody records a command" setpriv --reuid 65534 --regid 65534 --clear-groups "$SONDE" record -F 499 -g -o u.data -- "$SONDE" workload leaf 0.3
-like "$err" 'only user space \(:u\), because perf_event_paranoid is 2' "paranoid 2: says that the kernel is left out"
+like "$err" 'user space only \(:u\), because perf_event_paranoid is 2' "paranoid 2: says that the kernel is left out"
 if [ "$paranoid" -gt 2 ]; then
 	echo 3 >/proc/sys/kernel/perf_event_paranoid
 	exits 1 "paranoid 3: nobody is refused" setpriv --reuid 65534 --regid 65534 --clear-groups "$SONDE" record -o v.data -- true
-	like "$err" 'not allowed to use performance events at all \(perf_event_paranoid is 3\)' "paranoid 3: says why"
+	like "$err" 'not permitted to use performance events at all \(perf_event_paranoid is 3\)' "paranoid 3: says why"
 fi
 echo "$paranoid" >/proc/sys/kernel/perf_event_paranoid
 cd ..
 
 # ---- mistakes
 exits 1 "no such process" "$SONDE" record -o x.data -p 4194304
-like "$err" 'there is no process 4194304' "says so"
+like "$err" 'no such process: 4194304' "says so"
 exits 1 "no such event" "$SONDE" record -o x.data -e no-such-event -- true
 exits 129 "nothing to record" "$SONDE" record -o x.data
 exits 129 "a number that is none" "$SONDE" record -F often -- true

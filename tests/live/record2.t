@@ -43,7 +43,7 @@ needs_or_skip "perf reads the group" perf || {
 many=page-faults$(printf ',page-faults%.0s' $(seq 700))
 exits 1 "a group that cannot be one" "$SONDE" record -e "{$many}:S" -o w.data -- true
 exits 0 "a weak group that cannot be one" "$SONDE" record -e "{$many}:SW" -o w.data -- true
-like "$err" 'weak group \(W\) cannot be measured together; each is by itself' "says so"
+like "$err" 'weak group \(W\) cannot be measured together; they are measured separately' "says so"
 exits 0 "-W" "$SONDE" record -W -o weight.data -- "$SONDE" workload leaf 0.2
 reads weight.data once
 ok $? "weights: readable"
@@ -68,7 +68,7 @@ needs_or_skip "build ids as perf sees them" perf || {
 }
 if lacks pmu >/dev/null; then
 	exits 1 "-b where no hardware keeps branches" "$SONDE" record -b -o x.data -- true
-	like "$err" 'no branches can be recorded' "says why"
+	like "$err" 'cannot record branches' "says why"
 	exits 1 "-j" "$SONDE" record -j any_call,u -o x.data -- true
 fi
 exits 129 "-j with a word that is none" "$SONDE" record -j any,sideways -o x.data -- true
@@ -119,7 +119,7 @@ needs_or_skip "--exclude-perf" tracefs || {
 	is "$(own_writes --exclude-perf -o without.data; echo $recorded)" "0
 0" "with --exclude-perf not, nor any of our threads"
 }
-exits 129 "--exclude-perf is for tracepoints" "$SONDE" record -e cpu-clock --exclude-perf -o x.data -- true
+exits 129 "--exclude-perf only applies to tracepoints" "$SONDE" record -e cpu-clock --exclude-perf -o x.data -- true
 
 # ---- the newest samples only
 # On one CPU: there is a ring for each.

@@ -73,7 +73,7 @@ ok $? "perf record by itself records the whole system"
 kill $bare
 wait $bare
 exits 129 "under our own name it asks" "$SONDE" record -o none.data
-like "$err" "what should be recorded" "what"
+like "$err" "nothing to record" "what"
 kill $user $other
 wait $user $other 2>/dev/null
 

@@ -82,7 +82,7 @@ set -- u.data.*
 is $# 2 "makes a second file"
 exits 129 "--switch-output by nonsense" "$SONDE" record --switch-output=often -o x.data -- true
 exits 0 "--max-size" "$SONDE" record --max-size 100K -F 4000 -g -o max.data -- "$SONDE" workload leaf 20
-like "$err" 'stopped at [0-9]+ KB, by --max-size' "says that it stopped"
+like "$err" 'stopped at [0-9]+ KB because of --max-size' "says that it stopped"
 between "$(stat -c %s max.data)" 100000 1500000 "near that size"
 reads max.data
 ok $? "--max-size: readable"

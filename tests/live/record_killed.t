@@ -2,7 +2,7 @@
 # where: host 6.12
 # needs: root
 # timeout: 600
-# A recorder that is killed, and a disk that is full: what was recorded stays, whole and readable by us and by perf.
+# A recorder that is killed, and a disk that is full: the recording stays, whole and readable by us and by perf.
 # In the guest, where a start takes long enough to be hit anywhere, only our own recorder is killed, and perf reads the last file of it; what we
 # make of perf's files and of a full disk has nothing to do with the kernel.
 . "${SONDE_SRC:-.}/tests/lib.sh"
@@ -160,7 +160,7 @@ else
 	"$SONDE" record -F 20000 -g -e $event -o small/f.data -- "$SONDE" workload leaf 4 >full.out 2>full.err
 	is $? 1 "a disk that becomes full fails the recording"
 	like "$(cat full.err)" 'small/f.data: No space left on device' "is said"
-	like "$(cat full.err)" 'what was written before is whole and readable' "and what is kept"
+	like "$(cat full.err)" 'everything written so far is complete and readable' "and what is kept"
 	reads small/f.data
 	ok $? "what was written is readable" || diag "$(cat ours.err perfs.err)"
 	[ "$(grep -c clock: ours.txt)" -gt 300 ]

@@ -73,7 +73,7 @@ is "$("$SONDE" record --user-regs='?')" "$("$SONDE" record '-I?')" "and the user
 exits 129 "a register that is none" "$SONDE" record -Iax,foo -o x.data -- true
 like "$err" "no register 'foo'" "is told"
 exits 129 "registers of stacks that are unwound" "$SONDE" record --user-regs --call-graph dwarf -o x.data -- true
-like "$err" "raw-stack keeps both" "and how to have them"
+like "$err" "use --raw-stack to keep both" "and how to have them"
 exits 0 "where they are not recorded" "$SONDE" record -q -e page-faults -c 1 -o none.data -- true
 exits 1 "script does not show them" "$SONDE" script -i none.data -F +uregs
 like "$err" "record --user-regs" "and says how"

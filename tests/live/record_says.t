@@ -30,7 +30,7 @@ int main(void) { while (clock() < CLOCKS_PER_SEC / 2) n += deep(6); return 0; }
 END
 cc -O1 -fno-optimize-sibling-calls -fomit-frame-pointer -o none deep.c && cc -O1 -fno-optimize-sibling-calls -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -o kept deep.c
 ok $? "two programs" || { done_testing; exit; }
-says='[0-9]+ % of the stacks end after a frame or two: none keeps no frame pointers'
+says='[0-9]+ % of the stacks end after a frame or two: none has no frame pointers'
 exits 0 "fp of a program without frame pointers" "$SONDE" record --call-graph fp -e cpu-clock -F 999 -o c.data -- ./none
 like "$err" "$says" "says that there are none"
 like "$err" "hint: --call-graph dwarf" "and what helps"

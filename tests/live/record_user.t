@@ -12,9 +12,9 @@ cd "$SONDE_TMP" || exit 1
 isnt "$(id -u)" 0 "not root"
 exits 0 "records a command" "$SONDE" record -F 499 -g -o u.data -- "$SONDE" workload leaf 1
 if [ "$paranoid" = 2 ]; then
-	like "$err" 'only user space \(:u\), because perf_event_paranoid is 2' "says that the kernel is left out"
+	like "$err" 'user space only \(:u\), because perf_event_paranoid is 2' "says that the kernel is left out"
 	exits 1 "the whole system is refused" "$SONDE" record -a -o a.data -- true
-	like "$err" 'not allowed to measure .* on a whole CPU \(perf_event_paranoid is 2\)' "says why"
+	like "$err" 'not permitted to measure .* on a whole CPU \(perf_event_paranoid is 2\)' "says why"
 	like "$err" 'sysctl kernel.perf_event_paranoid=0' "says what would help"
 fi
 exits 1 "init is refused" "$SONDE" record -p 1 -o a.data

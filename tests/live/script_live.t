@@ -61,7 +61,7 @@ cmp live.txt file.txt
 ok $? "a file through a pipe"
 head -c $(($(stat -c %s stream.data) - 3)) stream.data | "$SONDE" script -i - >live.txt 2>live.err
 is $? 0 "cut off: not an error"
-like "$(cat live.err)" 'the stream is cut off inside of a record, at byte [0-9]+' "but said"
+like "$(cat live.err)" 'the stream is truncated in a record, at byte [0-9]+' "but said"
 printf 'nothing of the kind' | "$SONDE" script -i - >live.txt 2>live.err
 is $? 1 "no recording"
 like "$(cat live.err)" 'not a perf.data file' "is said"

@@ -142,7 +142,7 @@ like "$err" ' page-faults' "and counts them"
 if ! needs_or_skip "many tracepoints" root tracefs; then
 	exits 0 "many tracepoints at once" "$SONDE" stat -x, -e 'syscalls:sys_enter_*' -- true
 	like "$err" '^[0-9]+,,syscalls:sys_enter_execve' "are counted"
-	like "$err" 'note: [0-9]+ tracepoints are detached in the background \(process [0-9]+\)' "who detaches them is reported"
+	like "$err" 'note: [0-9]+ tracepoints are being detached in the background \(process [0-9]+\)' "who detaches them is reported"
 	holder=$(grep -o '(process [0-9]*' <<<"$err" | tr -dc 0-9)
 	gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
 	wait_until gone "$holder"

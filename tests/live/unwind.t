@@ -51,7 +51,7 @@ whole_stacks() {
 }
 
 exits 0 "records with call graphs by unwind tables" "$SONDE" record -F 999 --call-graph dwarf -o ours.data -- ./chain $rounds
-like "$err" '[0-9]+ of [0-9]+ stacks truncated( \(.*\))?; our own cost' "the closing line says how many stacks are truncated, and our cost"
+like "$err" '[0-9]+ of [0-9]+ stacks truncated( \(.*\))?; recorder used' "the closing line says how many stacks are truncated, and our cost"
 like "$err" ' 0 lost' "nothing is lost"
 read -r n whole < <("$SONDE" script -i ours.data 2>/dev/null | whole_stacks)
 [ "$n" -gt 20 ] && [ "$n" = "$whole" ]
@@ -133,7 +133,7 @@ done
 # What is short is said.
 perf record -q -F 999 --call-graph dwarf,256 -o short.data -- ./chain $rounds
 exits 0 "stacks longer than their copy" "$SONDE" script -i short.data
-like "$err" '[0-9]+ of [0-9]+ stacks are cut off' "it is said"
+like "$err" '[0-9]+ of [0-9]+ stacks are truncated' "it is said"
 like "$err" 'longer than the copy; --call-graph dwarf,65528' "and what helps"
 unlike "$out" '\[unknown\] \(\[unknown\]\)' "no frame is made up"
 
@@ -150,7 +150,7 @@ n=$(awk 'BEGIN { RS = "" } { gsub(/\n/, " ") } / workload_spin\+/ { n++ } / work
 is "$n" yes "threads up to where they began"
 
 exits 0 "auto" "$SONDE" record -F 499 --call-graph auto -o auto.data -- ./chain 5
-like "$err" 'auto: dwarf, not all programs keep frame pointers' "auto says what it chose"
+like "$err" 'auto: dwarf, not all programs have frame pointers' "auto says what it chose"
 
 exits 129 "a size that is none" "$SONDE" record --call-graph dwarf,70000 -o no.data -- true
 like "$err" 'from 8 to 65528' "says what is possible"

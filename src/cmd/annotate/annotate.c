@@ -54,72 +54,68 @@ struct annotate_opts {
 
 static const struct opt annotate_rows[] = {
 	OPT_STR('i', "input", struct annotate_opts, input, "FILE",
-		"recording to read (perf.data); - is standard input"),
+		"recording to read (perf.data); - for standard input"),
 	OPT_STR('s', "symbol", struct annotate_opts, symbol, "FUNCTION",
-		"only this function (all that have samples)"),
-	OPT_STR('d', "dsos", struct annotate_opts, dsos, "LIST", "only functions of these files"),
+		"only this function (default: all functions with samples)"),
+	OPT_STR('d', "dsos", struct annotate_opts, dsos, "LIST", "only functions in these files"),
 	OPT_FLAG('l', "print-line", struct annotate_opts, print_line,
-		 "the heaviest lines first, and the line behind each instruction with samples"),
-	OPT_FLAG('P', "full-paths", struct annotate_opts, full_paths, "whole paths of files"),
+		 "hottest lines first, with the source line of each sampled instruction"),
+	OPT_FLAG('P', "full-paths", struct annotate_opts, full_paths, "show full file paths"),
 	OPT_STR('M', "disassembler-style", struct annotate_opts, syntax, "SYNTAX", "att or intel"),
-	OPT_FLAG(0, "asm-raw", struct annotate_opts, raw, "the bytes of each instruction"),
+	OPT_FLAG(0, "asm-raw", struct annotate_opts, raw, "show the raw bytes of each instruction"),
 	OPT_FLAG(0, "source", struct annotate_opts, source,
-		 "source lines between the instructions (unless --no-source)"),
+		 "interleave source lines (default; --no-source)"),
 	OPT_FLAG(0, "jumps", struct annotate_opts, jumps,
-		 "draw where jumps go (unless --no-jumps or --stdio)"),
-	OPT_FLAG(
-		0, "group", struct annotate_opts, group,
-		"events of a group beside each other, a column each (usual); --no-group: one after "
-		"the other"),
+		 "draw jump arrows (default; --no-jumps, off with --stdio)"),
+	OPT_FLAG(0, "group", struct annotate_opts, group,
+		 "show events of a group side by side (default); --no-group: one after the other"),
 	OPT_FLAG('n', "show-nr-samples", struct annotate_opts, counts,
-		 "numbers of samples instead of percentages"),
+		 "sample counts instead of percentages"),
 	OPT_FLAG(0, "show-total-period", struct annotate_opts, periods,
 		 "periods instead of percentages"),
-	OPT_STR(0, "percent-type", struct annotate_opts, percent_type,
-		"TYPE", "100 % is the function or all: local-period, global-period, local-hits, global-hits"),
+	OPT_STR(0, "percent-type", struct annotate_opts, percent_type, "TYPE",
+		"what 100% means: local-period, global-period, local-hits, global-hits"),
 	OPT_STR(0, "percent-limit", struct annotate_opts, percent_limit, "PERCENT",
-		"leave out functions below that share of the recording"),
+		"hide functions below this percentage of the recording"),
 	OPT_FLAG(0, "skip-missing", struct annotate_opts, skip_missing,
-		 "say nothing of functions whose code is not there"),
-	OPT_STR(0, "prefix", struct annotate_opts, prefix, "DIR",
-		"look for source files in this folder: their paths, as the compiler was told, are "
-		"put behind it"),
+		 "no messages about functions whose code is unavailable"),
+	OPT_STR(0, "prefix", struct annotate_opts, prefix,
+		"DIR", "look for source files in this directory, prepended to the paths recorded by the compiler"),
 	OPT_UINT(0, "prefix-strip", struct annotate_opts, prefix_strip, "N",
-		 "with --prefix: leave out the first N folders of absolute paths"),
+		 "with --prefix: strip N leading directories from absolute paths"),
 	OPT_STR('C', "cpu", struct annotate_opts, choose.cpus, "LIST",
-		"only samples of these CPUs: 0,2-3"),
+		"only samples from these CPUs: 0,2-3"),
 	OPT_FLAG('D', "dump-raw-trace", struct annotate_opts, dump,
-		 "every record as bytes and text, before the functions"),
-	OPT_FLAG(0, "tui", struct annotate_opts, tui,
-		 "in the terminal's browser, where there is one"),
+		 "dump every record as hex and text before the functions"),
+	OPT_FLAG(0, "tui", struct annotate_opts, tui, "use the terminal browser if available"),
 	OPT_STR(0, "stdio-color", struct annotate_opts, stdio_colour, "WHEN",
-		"colours of plain text: always, never or auto"),
+		"colour plain text: always, never or auto"),
 	OPT_STR(0, "objdump", struct annotate_opts, objdump, "PATH",
-		"accepted; code is read without running another program", .hidden = true),
+		"accepted; code is disassembled without an external program", .hidden = true),
 	OPT_FLAG('m', "modules", struct annotate_opts, force,
-		 "accepted; symbols of modules are always read", .hidden = true),
+		 "accepted; module symbols are always read", .hidden = true),
 	OPT_FLAG(0, "demangle-kernel", struct annotate_opts, force,
-		 "accepted; the kernel's names need no demangling", .hidden = true),
+		 "accepted; kernel names need no demangling", .hidden = true),
 	OPT_FLAG('q', "quiet", struct annotate_opts, quiet, "no notes"),
 	OPT_FLAG('f', "force", struct annotate_opts, force,
-		 "accepted; whose file it is never matters", .hidden = true),
+		 "accepted; file ownership is never checked", .hidden = true),
 	OPT_FLAG(0, "stdio", struct annotate_opts, stdio, "plain text as perf prints it"),
-	OPT_FLAG(0, "stdio2", struct annotate_opts, stdio2,
-		 "plain text as perf's browser shows it: labels where jumps go, arrows at jumps, "
-		 "calls and returns"),
-	OPT_UINT(0, "workers", struct annotate_opts, workers, "N", "threads to use (all CPUs)"),
+	OPT_FLAG(0, "stdio2", struct annotate_opts,
+		 stdio2, "plain text as in perf's browser: jump labels, and arrows at jumps, calls and returns"),
+	OPT_UINT(0, "workers", struct annotate_opts, workers, "N",
+		 "number of threads (default: one per CPU)"),
 	SYMBOL_OPT_ROWS(struct annotate_opts, symbols),
 	OPT_END(),
 };
 
 static const struct opt_example annotate_examples[] = {
-	{ "annotate -s main", "one function of ./perf.data: source, assembly, percentages" },
-	{ "annotate -l", "every function with samples, the heaviest lines first" },
-	{ "annotate -M intel --asm-raw -s memcpy", "Intel's syntax, with bytes" },
-	{ "annotate -k /boot/vmlinuz -s vfs_read", "kernel code from an image of the kernel" },
+	{ "annotate -s main", "one function from ./perf.data: source, assembly, percentages" },
+	{ "annotate -l", "every function with samples, hottest lines first" },
+	{ "annotate -M intel --asm-raw -s memcpy", "Intel syntax, with instruction bytes" },
+	{ "annotate -k /boot/vmlinuz -s vfs_read", "kernel code from a kernel image" },
 	{ "annotate --prefix /usr/src/glibc-2.36 -s qsort",
 	  "source of a library that was built elsewhere" },
-	{ "annotate --json -s main", "for programs" },
+	{ "annotate --json -s main", "machine-readable output" },
 	{ 0 },
 };
 
@@ -159,13 +155,13 @@ static int parse_style(struct annotating *a)
 			i++;
 		if (i == ARRAY_SIZE(types))
 			return app_usage(a->app,
-					 "--percent-type: '%s' is none of local-period, "
-					 "global-period, local-hits, global-hits",
+					 "--percent-type: invalid type '%s' (local-period, "
+					 "global-period, local-hits, global-hits)",
 					 o->percent_type);
 		a->style.percent = (enum annotate_percent)i;
 	}
 	if (o->syntax && strcmp(o->syntax, "intel") && strcmp(o->syntax, "att"))
-		return app_usage(a->app, "-M: '%s' is neither att nor intel", o->syntax);
+		return app_usage(a->app, "-M: invalid syntax '%s' (att or intel)", o->syntax);
 	a->code.syntax = o->syntax && o->syntax[0] == 'i' ? DISASM_INTEL : DISASM_ATT;
 	if (o->stdio_colour) {
 		static const char *const whens[] = { "auto", "always", "never" };
@@ -181,7 +177,7 @@ static int parse_style(struct annotating *a)
 		char *end;
 		a->min_percent = strtod(o->percent_limit, &end);
 		if (end == o->percent_limit || *end || a->min_percent < 0 || a->min_percent > 100)
-			return app_usage(a->app, "--percent-limit: '%s' is not a percentage",
+			return app_usage(a->app, "--percent-limit: invalid percentage '%s'",
 					 o->percent_limit);
 	}
 	return 0;
@@ -213,11 +209,10 @@ static bool wanted(const struct annotating *a, const struct name_func *f)
 
 const char *annotate_missing_reason(int err)
 {
-	return err == -ESTALE	 ? "the file changed since the recording"
-	       : err == -ENOTSUP ? "its machine cannot be disassembled here"
-	       : err == -ELIBACC
-		       ? "code is read by libcapstone, which is not here (Debian: libcapstone4)"
-	       : err == -ENODATA ? "the file holds no code for it"
+	return err == -ESTALE	 ? "the file has changed since the recording"
+	       : err == -ENOTSUP ? "no disassembler for its architecture"
+	       : err == -ELIBACC ? "libcapstone is not installed (Debian: libcapstone4)"
+	       : err == -ENODATA ? "the file contains no code for it"
 				 : strerror(-err);
 }
 
@@ -235,9 +230,9 @@ static void note_missing(struct annotating *a, const struct missing *m)
 			  m->image->path, m->names, m->nr > MISSING_NAMED ? ", ..." : "", why);
 	if (m->image->kind != IMAGE_KIND_KERNEL || a->opts->symbols.vmlinux)
 		return;
-	diag_hint(&a->app->diag, "-k VMLINUX names an image of that kernel%s",
+	diag_hint(&a->app->diag, "use -k VMLINUX to give an image of that kernel%s",
 		  geteuid() && !access("/proc/kcore", F_OK)
-			  ? "; root may read the running one (/proc/kcore)"
+			  ? "; as root the running kernel can be read (/proc/kcore)"
 			  : "");
 }
 
@@ -404,15 +399,14 @@ static int nothing(struct annotating *a)
 	if (a->shown)
 		return 0;
 	if (a->nr_missing)
-		return diag_error(d, -ENOENT, "there is no code to show");
+		return diag_error(d, -ENOENT, "no code to show");
 	if (!symbol) {
-		diag_note(d,
-			  "no sample fell on a function with a name: there is nothing to annotate");
+		diag_note(d, "no samples in functions with a name: nothing to annotate");
 		return 0;
 	}
 	(void)diag_error(d, -ENOENT,
-			 a->only ? "no sample fell on '%s' itself, only on what it calls"
-				 : "no sample fell on a function '%s'",
+			 a->only ? "no samples in '%s' itself, only in functions it calls"
+				 : "no samples in function '%s'",
 			 symbol);
 	_cleanup_free_ const char **names = calloc(a->run.named.nr_funcs + 1, sizeof(*names));
 	size_t nr = 0;
@@ -423,7 +417,7 @@ static int nothing(struct annotating *a)
 	if (near)
 		diag_hint(d, "did you mean '%s'?", near);
 	else
-		diag_hint(d, "sonde report --no-children lists those that were sampled");
+		diag_hint(d, "'sonde report --no-children' lists the functions with samples");
 	return -ENOENT;
 }
 
@@ -541,14 +535,15 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	struct annotate_opts *o = opts;
 	struct annotating a = { .app = app, .opts = o, .out = &app->out };
 	if (argc > 1)
-		return app_usage(app, "one function at a time: '%s' is left over", argv[1]);
+		return app_usage(app, "unexpected argument '%s': only one function at a time",
+				 argv[1]);
 	if (argc == 1)
 		o->symbol = argv[0];
 	int usage = parse_style(&a);
 	if (usage)
 		return usage;
 	if (o->tui && !tui_possible())
-		diag_warn(&app->diag, "there is no terminal to draw the browser on: plain text");
+		diag_warn(&app->diag, "no terminal to draw the browser on; printing plain text");
 	a.sources = (struct source_text){ .prefix = o->prefix,
 					  .strip = o->prefix_strip,
 					  .opener = files_opener() };
@@ -633,17 +628,14 @@ int annotate_each(struct app *app, const char *input, const struct annotate_give
 const struct command command_annotate = {
 	.name = "annotate",
 	.group = "Why",
-	.summary = "show functions instruction by instruction, with what fell on each",
+	.summary = "show source and assembly of functions, with samples per line",
 	.usage = "[OPTIONS] [FUNCTION]",
-	.about = "Reads a perf.data file (ours or perf's) and prints the code of the functions "
-		 "that were "
-		 "sampled, heaviest first, each instruction with its share of the function's "
-		 "samples, "
-		 "between the lines of source that it comes from where debugging information and "
-		 "source "
-		 "are there. Only samples in the function itself count: the sums are those of "
-		 "report's "
-		 "column Self. On a terminal it is a browser, unless an option asks for text.",
+	.about = "Reads a perf.data file (ours or perf's) and prints the code of the sampled "
+		 "functions, hottest first: each instruction with its share of the function's "
+		 "samples, interleaved with source lines if debug information and source are "
+		 "available. Only samples in the function itself count, so the totals match the "
+		 "Self column of report. On a terminal it opens a browser unless an option asks "
+		 "for text.",
 	.examples = annotate_examples,
 	.opts = annotate_rows,
 	.opts_size = sizeof(struct annotate_opts),

@@ -66,10 +66,9 @@ static s64 look_called(void *ctx, u32 page, const struct annotation_insn *in, st
 			found = i;
 	}
 	if (found < 0 && len)
-		strbuf_printf(why, "no sample fell on %.*s: there is nothing to show", (int)len,
-			      name);
+		strbuf_printf(why, "no samples in %.*s: nothing to show", (int)len, name);
 	else if (found < 0)
-		strbuf_str(why, "where this goes is only known when it runs");
+		strbuf_str(why, "the target is only known at run time");
 	return found;
 }
 

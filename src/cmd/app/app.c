@@ -29,16 +29,17 @@ static int verbose_level(void *opts, const char *value, bool negated, struct dia
 			((struct app_common *)opts)->verbose = i > WARN ? i - WARN : 0;
 			return 0;
 		}
-	return diag_error(d, -EINVAL,
-			  "--verbose=%s: none, crit, err, warn, info, debug or all, or 0 to 6",
-			  value);
+	return diag_error(
+		d, -EINVAL,
+		"--verbose=%s: expected none, crit, err, warn, info, debug or all, or 0 to 6",
+		value);
 }
 
 /* clang-format off */
 #define COMMON_ROWS                                                                                                  \
-	OPT_COUNT('v', "verbose", struct app_common, verbose, "Say more; twice, even more", .call = verbose_level), \
-	OPT_FLAG(0, "json", struct app_common, json, "Write the data as JSON"),                                      \
-	OPT_FLAG(0, "no-pager", struct app_common, no_pager, "Write straight to the terminal, however long it is"),  \
+	OPT_COUNT('v', "verbose", struct app_common, verbose, "Be more verbose; repeat for more", .call = verbose_level), \
+	OPT_FLAG(0, "json", struct app_common, json, "Print JSON"),                                      \
+	OPT_FLAG(0, "no-pager", struct app_common, no_pager, "Do not use a pager"),  \
 	OPT_ENUM(0, "color", struct app_common, colour, "WHEN", "When to use colours", when_words,                   \
 		 .optional = true, .fallback = "always")
 /* clang-format on */
@@ -110,11 +111,11 @@ static void show_progress(void *ctx, const char *hex, size_t done, size_t total)
 		return;
 	if (total)
 		(void)snprintf(line, sizeof(line),
-			       "debug symbols of %.12s: %.1f of %.1f MB (Ctrl-C ends)", hex,
+			       "debug symbols of %.12s: %.1f of %.1f MB (Ctrl-C to skip)", hex,
 			       (double)done / 1e6, (double)total / 1e6);
 	else
 		(void)snprintf(line, sizeof(line),
-			       "debug symbols of %.12s: asking the servers (Ctrl-C ends)", hex);
+			       "debug symbols of %.12s: asking the servers (Ctrl-C to skip)", hex);
 	term_progress_show(p, line);
 }
 
@@ -218,7 +219,7 @@ static bool report_cut_inputs(struct app *app)
 {
 	bool any = false;
 	for (char *name; (name = guard_take_cut()); free(name), any = true)
-		diag_error(&app->diag, -EIO, "'%s' became shorter while it was being read", name);
+		diag_error(&app->diag, -EIO, "'%s' was truncated while it was being read", name);
 	return any;
 }
 
@@ -323,14 +324,14 @@ int app_no_command(struct app *app, const struct command *cmd, const char *word)
 	size_t nr = 0;
 	for (const struct opt_example *e = cmd->elsewhere; e && e->line; e++)
 		if (!strcmp(e->line, word)) {
-			diag_error(&app->diag, -ENOTSUP, "'%s' is not one of our commands", word);
+			diag_error(&app->diag, -ENOTSUP, "unknown command '%s'", word);
 			diag_hint(&app->diag, "%s", e->what);
 			return app_usage_said(app);
 		}
 	for (; cmds && cmds[nr] && nr < NAMES_MAX; nr++)
 		names[nr] = cmds[nr]->name;
 	const char *close = str_closest(word, names, nr);
-	diag_error(&app->diag, -EINVAL, "there is no command '%s'", word);
+	diag_error(&app->diag, -EINVAL, "unknown command '%s'", word);
 	if (close)
 		diag_hint(&app->diag, "did you mean '%s'?", close);
 	return app_usage_said(app);
@@ -360,7 +361,7 @@ static int run_words(struct app *app, const struct command *cmd, void *opts, int
 		return cmd->run(app, opts, argc, argv);
 	if (argc)
 		return app_no_command(app, cmd, argv[0]);
-	return app_usage(app, "which command?");
+	return app_usage(app, "no command given");
 }
 
 static int parse_and_run(struct app *app, const struct command *cmd, void *opts, int argc,

@@ -8,17 +8,17 @@
 int choose_check(const struct choose_opts *o, struct app *app)
 {
 	if (o->time && !choose_times_valid(o->time)) {
-		(void)diag_error(&app->diag, -EINVAL, "--time: '%s' is no range of times", o->time);
+		(void)diag_error(&app->diag, -EINVAL, "--time: invalid time range '%s'", o->time);
 		diag_hint(&app->diag, "12.5,13 or ,13 or 12.5, in seconds; 10%%/2 is the second "
 				      "tenth, 20%%-30%% the third");
 		return app_usage_said(app);
 	}
 	if (!choose_numbers_valid(o->cpus, true))
-		return app_usage(app, "--cpu: '%s' is not a list of CPUs", o->cpus);
+		return app_usage(app, "--cpu: invalid CPU list '%s'", o->cpus);
 	if (!choose_numbers_valid(o->pids, false))
-		return app_usage(app, "--pid: '%s' is not a list of processes", o->pids);
+		return app_usage(app, "--pid: invalid process ID list '%s'", o->pids);
 	if (!choose_numbers_valid(o->tids, false))
-		return app_usage(app, "--tid: '%s' is not a list of threads", o->tids);
+		return app_usage(app, "--tid: invalid thread ID list '%s'", o->tids);
 	return 0;
 }
 
@@ -29,9 +29,10 @@ static int check_said(const struct choose_opts *o, const struct source *src, str
 	bool cpu = unsaid == CHOOSE_CPU_UNSAID;
 	if (unsaid == CHOOSE_ALL_SAID)
 		return 0;
-	(void)diag_error(d, -ENODATA, "%s: the samples do not say %s", cpu ? "--cpu" : "--time",
+	(void)diag_error(d, -ENODATA, "%s: the samples do not record %s", cpu ? "--cpu" : "--time",
 			 cpu ? "on which CPU they were taken" : "when they were taken");
-	diag_hint(d, "sonde record notes it, and perf record %s", cpu ? "--sample-cpu" : "-T");
+	diag_hint(d, "sonde record stores it, and so does perf record %s",
+		  cpu ? "--sample-cpu" : "-T");
 	return -ENODATA;
 }
 
@@ -70,7 +71,7 @@ static void hint_comms(const struct catalog *c, const char *asked, struct diag *
 	for (size_t i = 0; i < nr; i++)
 		strbuf_printf(&s, "%s %s", i ? "," : "", names[i]);
 	if (nr)
-		diag_hint(d, "--comms %s: there are%s%s", asked, strbuf_cstr(&s),
+		diag_hint(d, "--comms %s: the recording has%s%s", asked, strbuf_cstr(&s),
 			  more ? " and others (report --sort comm)" : "");
 	strbuf_done(&s);
 }
@@ -80,7 +81,7 @@ static void hint_times(const struct source *src, const char *asked, struct diag 
 	struct time_range w = { 0 };
 	if (choose_whole(src, &w) || !w.until_ns)
 		return;
-	diag_hint(d, "--time %s: samples are from %.6f to %.6f", asked, (double)w.from_ns / 1e9,
+	diag_hint(d, "--time %s: samples range from %.6f to %.6f", asked, (double)w.from_ns / 1e9,
 		  (double)w.until_ns / 1e9);
 }
 
@@ -89,17 +90,18 @@ void choose_say_none(const struct choose_opts *o, const char *only, const struct
 {
 	if (!o->time && !o->comms && !o->pids && !o->tids && !o->cpus && !only)
 		return;
-	diag_warn(d, "no sample fits what was asked for");
+	diag_warn(d, "no samples match the filters");
 	if (o->time)
 		hint_times(src, o->time, d);
 	if (o->comms)
 		hint_comms(&src->catalog, o->comms, d);
 	if (o->pids || o->tids)
-		diag_hint(d, "report --sort pid shows which processes and threads there are");
+		diag_hint(d,
+			  "'report --sort pid' shows the processes and threads in the recording");
 	if (o->cpus)
-		diag_hint(d, "report --sort cpu shows which CPUs there are");
+		diag_hint(d, "'report --sort cpu' shows the CPUs in the recording");
 	if (only)
-		diag_hint(d, "%s: the same without it shows what there is", only);
+		diag_hint(d, "%s: run without it to see what there is", only);
 }
 
 /* ---- from one event to another ---- */
@@ -120,7 +122,7 @@ static void hint_events(const struct catalog *c, const char *name, struct diag *
 	if (near)
 		diag_hint(d, "did you mean '%s'?", near);
 	else if (c->events.nr <= FEW)
-		diag_hint(d, "there are:%s", strbuf_cstr(&s));
+		diag_hint(d, "available:%s", strbuf_cstr(&s));
 	else
 		diag_hint(d, "sonde evlist lists them");
 	strbuf_done(&s);

@@ -14,9 +14,9 @@ const struct command *const commands[] = {
 static const struct opt_example examples[] = {
 	{ "record -g -- make", "sample a command with its call stacks" },
 	{ "report", "where its time went" },
-	{ "flame -- make", "the same as a page to look at" },
-	{ "ftrace record -e sched -- make", "events of the kernel while it runs" },
-	{ "doctor", "what this machine allows, and what helps" },
+	{ "flame -- make", "the same as a web page" },
+	{ "ftrace record -e sched -- make", "kernel events while it runs" },
+	{ "doctor", "what this machine allows, what is missing, and how to fix it" },
 	{ 0 },
 };
 
@@ -24,12 +24,12 @@ static const struct opt_example examples[] = {
 static const struct opt_example elsewhere[] = {
 	{ "top", "not yet: 'record -a -g -- sleep 5', then 'report'" },
 	{ "trace", "not yet: 'record -e raw_syscalls:sys_enter -- COMMAND', then 'script'" },
-	{ "sched", "not yet: 'ftrace profile -- COMMAND' says where tasks spend their time" },
+	{ "sched", "not yet: 'ftrace profile -- COMMAND' shows where tasks spend their time" },
 	{ "lock", "not yet: 'record -g -e lock:contention_begin -a -- sleep 5', then 'report'" },
 	{ "mem", "not yet: 'record -d -W -e cpu/mem-loads/P' where the CPU has it, then 'report "
 		 "--mem-mode'" },
 	{ "probe",
-	  "not yet: 'ftrace record -e kprobe:FUNCTION' defines one for the time of a run" },
+	  "not yet: 'ftrace record -e kprobe:FUNCTION' defines one for the duration of a run" },
 	{ 0 },
 };
 

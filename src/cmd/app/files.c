@@ -28,13 +28,12 @@ void files_report(struct app *app)
 			continue;
 		}
 		named[nr++] = path;
-		diag_warn(&app->diag, "'%s' was not read: its filesystem did not answer in time",
+		diag_warn(&app->diag, "'%s' was not read: its file system did not respond in time",
 			  path);
 	}
 	if (others)
 		diag_warn(&app->diag,
-			  "%zu more attempts to open files on such filesystems were given up",
-			  others);
+			  "gave up on %zu more attempts to open files on such file systems", others);
 	while (nr)
 		free(named[--nr]);
 }

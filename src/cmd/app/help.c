@@ -131,23 +131,22 @@ static void man_sections(struct strbuf *to)
 	static const struct {
 		const char *name, *what;
 	} variables[] = {
-		{ "SONDE_PAGER, PAGER", "what long text on a terminal is shown with (less); empty: nothing. "
-					"PERF_PAGER when called as perf" },
-		{ "NO_COLOR", "no colours, whatever its value; \\-\\-color=always overrides it" },
-		{ "COLUMNS, LINES", "size of the terminal where it cannot be asked" },
-		{ "SONDE_CACHE, XDG_CACHE_HOME, HOME", "below which names, unwinding tables and build ids are kept" },
-		{ "TMPDIR", "where files that are only needed for a while go (/tmp)" },
-		{ "PERF_BUILDID_DIR", "where binaries are kept by build id (~/.debug)" },
+		{ "SONDE_PAGER, PAGER", "pager for long output on a terminal (less); empty: none. PERF_PAGER when called as perf" },
+		{ "NO_COLOR", "disables colours, whatever its value; \\-\\-color=always overrides it" },
+		{ "COLUMNS, LINES", "terminal size where it cannot be queried" },
+		{ "SONDE_CACHE, XDG_CACHE_HOME, HOME", "directory for cached symbol names, unwind tables and build IDs" },
+		{ "TMPDIR", "directory for temporary files (/tmp)" },
+		{ "PERF_BUILDID_DIR", "directory of the build ID cache (~/.debug)" },
 		{ "PERF_CONFIG", "settings when called as perf, instead of ~/.perfconfig" },
-		{ "JITDUMPDIR", "below which JIT compilers leave their dumps" },
+		{ "JITDUMPDIR", "directory where JIT compilers leave their dumps" },
 	}, files[] = {
-		{ "perf.data", "what record writes and all other commands read, unless named" },
-		{ "trace.dat", "what ftrace record writes" },
-		{ "~/.debug", "binaries by build id, in perf's layout" },
-		{ "~/.cache/sonde", "names of functions and unwinding tables; may be deleted" },
+		{ "perf.data", "written by record and read by all other commands by default" },
+		{ "trace.dat", "written by ftrace record" },
+		{ "~/.debug", "binaries by build ID, in perf's layout" },
+		{ "~/.cache/sonde", "function names and unwind tables; may be deleted" },
 		{ "~/.perfconfig", "settings when called as perf" },
-		{ "/run/sonde", "journals of what was changed in the kernel, until it is undone" },
-		{ "/tmp/perf-PID.map", "names of generated code, written by its compiler" },
+		{ "/run/sonde", "journals of kernel settings that were changed, until they are restored" },
+		{ "/tmp/perf-PID.map", "names of JIT-compiled code, written by the compiler" },
 	};
 	strbuf_str(to, ".SH ENVIRONMENT\n");
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
@@ -225,10 +224,10 @@ static int help_run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt help_rows[] = {
-	OPT_FLAG(0, "man", struct help_opts, man, "As a man page"),
-	OPT_FLAG(0, "bash-completion", struct help_opts, bash, "The completion script for bash"),
-	OPT_FLAG(0, "zsh-completion", struct help_opts, zsh, "The completion script for zsh"),
-	OPT_FLAG(0, "fish-completion", struct help_opts, fish, "The completion script for fish"),
+	OPT_FLAG(0, "man", struct help_opts, man, "Print a man page"),
+	OPT_FLAG(0, "bash-completion", struct help_opts, bash, "Print the bash completion script"),
+	OPT_FLAG(0, "zsh-completion", struct help_opts, zsh, "Print the zsh completion script"),
+	OPT_FLAG(0, "fish-completion", struct help_opts, fish, "Print the fish completion script"),
 	OPT_END(),
 };
 
@@ -236,15 +235,15 @@ static const struct opt_example help_examples[] = {
 	{ "help", "all commands" },
 	{ "help workload", "one of them" },
 	{ "help --man workload | man -l -", "its man page" },
-	{ "help events", "how events are written, and which commands take them" },
-	{ "help --json", "all commands and options, for programs" },
+	{ "help events", "how events are written, and which commands accept them" },
+	{ "help --json", "all commands and options as JSON" },
 	{ 0 },
 };
 
 const struct command command_help = {
 	.name = "help",
 	.group = "About the machine and sonde",
-	.summary = "show what commands there are and how to use them",
+	.summary = "list the commands and show how to use them",
 	.usage = "[OPTIONS] [COMMAND... | events]",
 	.examples = help_examples,
 	.opts = help_rows,

@@ -33,7 +33,8 @@ struct archive_opts {
 static const struct opt archive_rows[] = {
 	OPT_STR('i', "input", struct archive_opts, input, "FILE", "Recording to read (perf.data)"),
 	OPT_STR('o', "output", struct archive_opts, output, "FILE", "Write FILE (RECORDING.tar.gz)"),
-	OPT_FLAG(0, "all", struct archive_opts, all, "The recording too, at the top of the archive"),
+	OPT_FLAG(0, "all", struct archive_opts, all,
+		 "Include the recording itself, at the top of the archive"),
 	OPT_END(),
 };
 
@@ -167,7 +168,7 @@ static int add_vdso(struct archive *a, const struct buildid *id)
 	if (!same || !idcache_folder("[vdso]", id, folder) || !idcache_link(id, link) ||
 	    !idcache_target("[vdso]", id, target) ||
 	    snprintf(name, sizeof(name), "%s/vdso", folder) >= (int)sizeof(name)) {
-		note_missing(a, "[vdso]", "of another kernel");
+		note_missing(a, "[vdso]", "from another kernel");
 		return 0;
 	}
 	int err = tar_write_link(a->tar, link, target);
@@ -185,14 +186,14 @@ static int add_binary(void *ctx, const struct recorded_id *r)
 	const char *what;
 	if (!r->size) {
 		if (r->path[0] == '/' && strncmp(r->path, "/tmp/perf-", 10))
-			note_missing(a, r->path, "no build id");
+			note_missing(a, r->path, "no build ID");
 		return 0;
 	}
 	if (find_binary(a, r->path, &id, from, &what))
 		return add_entry(a, r->path, &id, from, what);
 	if (!strcmp(r->path, "[vdso]"))
 		return add_vdso(a, &id);
-	note_missing(a, r->path, "not here any more");
+	note_missing(a, r->path, "no longer available");
 	return 0;
 }
 
@@ -245,7 +246,7 @@ static int fill(struct archive *a)
 		err = add_recording(a);
 	if (!err && !a->nr)
 		err = diag_error(&a->app->diag, -ENOENT,
-				 "no binary of %s was found by its build id", a->o->input);
+				 "no binary of %s was found by its build ID", a->o->input);
 	return err;
 }
 
@@ -340,14 +341,12 @@ static void say(struct archive *a, const char *path)
 	strbuf_printf(to, "%s: %u binaries\n", path, a->nr);
 	if (a->o->all)
 		strbuf_printf(to,
-			      "There: mkdir case && tar xf %s -C case && PERF_BUILDID_DIR=case "
-			      "sonde report "
-			      "-i case/%s\n",
+			      "On the other machine: mkdir case && tar xf %s -C case && "
+			      "PERF_BUILDID_DIR=case sonde report -i case/%s\n",
 			      base_of(path), base_of(a->o->input));
 	else
 		strbuf_printf(
-			to,
-			"There: mkdir -p ~/.debug && tar xf %s -C ~/.debug && sonde report -i %s\n",
+			to, "On the other machine: mkdir -p ~/.debug && tar xf %s -C ~/.debug && sonde report -i %s\n",
 			base_of(path), base_of(a->o->input));
 }
 
@@ -357,7 +356,8 @@ static int archive_run(struct app *app, void *opts, int argc, char **argv)
 	char dir[PATH_MAX], path[PATH_MAX];
 	struct archive a = { .app = app, .o = o, .cache = recorded_cache_dir(dir, sizeof(dir)) };
 	if (argc > 1)
-		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+		return app_usage(app, "unexpected argument '%s': only one recording at a time",
+				 argv[1]);
 	if (argc)
 		o->input = argv[0];
 	const char *suffix = app->dialect->archives_as_perf ? "tar.bz2" : "tar.gz";
@@ -367,9 +367,9 @@ static int archive_run(struct app *app, void *opts, int argc, char **argv)
 	const char *to = o->output ? o->output : path;
 	int err = write_archive(&a, to);
 	if (!err && a.nr_missing) {
-		diag_warn(&app->diag, "%u binaries are not in it: %s", a.nr_missing,
+		diag_warn(&app->diag, "%u binaries are missing from it: %s", a.nr_missing,
 			  strbuf_cstr(&a.missing));
-		diag_hint(&app->diag, "sonde buildid-cache -a FILE keeps a binary for later");
+		diag_hint(&app->diag, "'sonde buildid-cache -a FILE' keeps a binary for later");
 	}
 	if (!err)
 		say(&a, to);
@@ -385,15 +385,12 @@ static void archive_defaults(void *opts)
 const struct command command_archive = {
 	.name = "archive",
 	.group = "Why",
-	.summary = "pack the binaries that a recording needs, to read it elsewhere",
+	.summary = "pack the binaries that a recording needs, to analyse it elsewhere",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "The archive has the layout of perf's: unpacked in ~/.debug of the other machine, "
-		 "perf and "
-		 "sonde find the binaries there by build id. Taken are those in which samples or "
-		 "their "
-		 "callers lie, from the cache of buildid-cache or from where they were, if they "
-		 "are still "
-		 "the same build; the kernel's names too.",
+	.about = "The archive has the same layout as perf's: unpacked in ~/.debug on the other "
+		 "machine, perf and sonde find the binaries by build ID. It holds the binaries "
+		 "that samples or their callers are in, taken from the build ID cache or from "
+		 "their original place if they are still the same build, and the kernel's symbols.",
 	.examples = archive_examples,
 	.opts = archive_rows,
 	.opts_size = sizeof(struct archive_opts),

@@ -27,25 +27,26 @@ struct cache_opts {
 
 /* clang-format off */
 static const struct opt cache_rows[] = {
-	OPT_LIST('a', "add", struct cache_opts, add, "FILES", "Keep these files, separated by commas"),
-	OPT_LIST('r', "remove", struct cache_opts, remove, "FILES", "Remove what is kept of these files as they are now"),
-	OPT_LIST('p', "purge", struct cache_opts, purge, "FILES", "Remove all that is kept under these paths, older builds too"),
+	OPT_LIST('a', "add", struct cache_opts, add, "FILES", "Add these files, separated by commas"),
+	OPT_LIST('r', "remove", struct cache_opts, remove, "FILES", "Remove the current builds of these files"),
+	OPT_LIST('p', "purge", struct cache_opts, purge, "FILES", "Remove every build kept under these paths"),
 	OPT_FLAG('P', "purge-all", struct cache_opts, purge_all, "Remove everything"),
-	OPT_LIST('u', "update", struct cache_opts, update, "FILES", "Keep these files anew"),
-	OPT_FLAG('l', "list", struct cache_opts, list, "What is kept: build id and path"),
-	OPT_STR('M', "missing", struct cache_opts, missing, "FILE", "What a recording names and is not kept"),
-	OPT_FLAG('f', "force", struct cache_opts, ignored, "Accepted; nothing is asked", .hidden = true),
+	OPT_LIST('u', "update", struct cache_opts, update, "FILES", "Replace the kept copies of these files"),
+	OPT_FLAG('l', "list", struct cache_opts, list, "List build IDs and paths"),
+	OPT_STR('M', "missing", struct cache_opts, missing, "FILE", "List binaries of a recording that are not in the cache"),
+	OPT_FLAG('f', "force", struct cache_opts, ignored, "Accepted; there are no questions to answer", .hidden = true),
 	OPT_STR('k', "kcore", struct cache_opts, refused, "FILE", "The kernel's names are taken from the running system; there is nothing to copy", .refused = true),
-	OPT_STR(0, "debuginfod", struct cache_opts, refused, "URLS", "Nothing is fetched from the network: debuginfod-find does, and --add keeps it", .optional = true, .refused = true),
-	OPT_UINT(0, "target-ns", struct cache_opts, target_pid, "PID", "Look up files as process PID sees them (in a container)"),
+	OPT_STR(0, "debuginfod", struct cache_opts, refused, "URLS", "Nothing is downloaded: fetch with debuginfod-find, then use --add", .optional = true, .refused = true),
+	OPT_UINT(0, "target-ns", struct cache_opts, target_pid, "PID", "Resolve paths as process PID sees them (in a container)"),
 	OPT_END(),
 };
 /* clang-format on */
 
 static const struct opt_example cache_examples[] = {
-	{ "buildid-cache -a /usr/bin/app", "before an update: old recordings stay readable" },
-	{ "buildid-cache -l", "what is there" },
-	{ "buildid-cache -M perf.data", "which binaries of a recording are not" },
+	{ "buildid-cache -a /usr/bin/app",
+	  "before an update, so that old recordings stay readable" },
+	{ "buildid-cache -l", "what is in the cache" },
+	{ "buildid-cache -M perf.data", "which binaries of a recording are missing" },
 	{ "buildid-cache -p /usr/bin/app", "remove all builds of a program" },
 	{ 0 },
 };
@@ -138,10 +139,10 @@ static void named_done(struct named_file *n)
 
 static const char *reason(int err)
 {
-	return err == -ENODATA ? "it has no build id"
+	return err == -ENODATA ? "it has no build ID"
 	       : err == -EINVAL
 		       ? "it is not a regular file or, with --target-ns, not an absolute path"
-	       : err == -ENOEXEC ? "it is no program or library (ELF)"
+	       : err == -ENOEXEC ? "it is not an ELF program or library"
 				 : strerror(-err);
 }
 
@@ -316,12 +317,12 @@ static int enter(struct cache *c, u64 pid)
 		return 0;
 	(void)snprintf(path, sizeof(path), "/proc/%llu/root", (unsigned long long)pid);
 	c->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return c->root_fd >= 0	 ? 0
-	       : errno == ENOENT ? diag_error(&c->app->diag, -ESRCH,
-					      "--target-ns %llu: there is no such process",
-					      (unsigned long long)pid)
-				 : diag_error(&c->app->diag, -errno, "--target-ns %llu: %s: %s",
-					      (unsigned long long)pid, path, strerror(errno));
+	return c->root_fd >= 0 ? 0
+	       : errno == ENOENT
+		       ? diag_error(&c->app->diag, -ESRCH, "--target-ns %llu: no such process",
+				    (unsigned long long)pid)
+		       : diag_error(&c->app->diag, -errno, "--target-ns %llu: %s: %s",
+				    (unsigned long long)pid, path, strerror(errno));
 }
 
 static int cache_run(struct app *app, void *opts, int argc, char **argv)
@@ -333,11 +334,11 @@ static int cache_run(struct app *app, void *opts, int argc, char **argv)
 		   o->update.items.nr || o->purge_all || o->list || o->missing;
 	if (argc || !any)
 		return app_usage(app,
-				 argc ? "'%s': with which option? -a adds a file"
-				      : "what should be done? -a adds, -r removes, -l lists",
+				 argc ? "'%s': no operation given; -a adds a file"
+				      : "no operation given: -a adds, -r removes, -l lists",
 				 argc ? argv[0] : NULL);
 	if (!c.dir) {
-		diag_error(&app->diag, -ENOENT, "there is no place for the cache");
+		diag_error(&app->diag, -ENOENT, "no directory for the cache");
 		diag_hint(&app->diag, "set HOME or PERF_BUILDID_DIR");
 		return APP_FAILED;
 	}
@@ -360,13 +361,11 @@ static int cache_run(struct app *app, void *opts, int argc, char **argv)
 const struct command command_buildid_cache = {
 	.name = "buildid-cache",
 	.group = "Why",
-	.summary = "keep binaries by build id, for recordings made with them",
+	.summary = "keep binaries by build ID, for recordings made with them",
 	.usage = "[OPTIONS]",
-	.about =
-		"perf's cache, ~/.debug or $PERF_BUILDID_DIR: what one of us adds, the other "
-		"finds. A "
-		"recording names its binaries by build id; with them kept here, its functions have "
-		"names also after an update.",
+	.about = "perf's cache, ~/.debug or $PERF_BUILDID_DIR: each tool finds what the other "
+		 "added. A recording names its binaries by build ID; if they are kept here, its "
+		 "functions can still be named after an update.",
 	.examples = cache_examples,
 	.opts = cache_rows,
 	.opts_size = sizeof(struct cache_opts),

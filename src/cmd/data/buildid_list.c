@@ -26,19 +26,20 @@ struct buildid_opts {
 static const struct opt buildid_rows[] = {
 	OPT_STR('i', "input", struct buildid_opts, input, "FILE",
 		"recording to read (perf.data), or a binary"),
-	OPT_FLAG('H', "with-hits", struct buildid_opts, hits, "only those in which samples lie"),
-	OPT_FLAG('k', "kernel", struct buildid_opts, kernel, "the running kernel's id instead"),
+	OPT_FLAG('H', "with-hits", struct buildid_opts, hits, "only binaries with samples"),
+	OPT_FLAG('k', "kernel", struct buildid_opts, kernel,
+		 "print the running kernel's build ID instead"),
 	OPT_FLAG('m', "kernel-maps", struct buildid_opts, modules,
 		 "the running kernel and its modules, with their addresses"),
 	OPT_FLAG('f', "force", struct buildid_opts, force,
-		 "accepted; whose file it is never matters", .hidden = true),
+		 "accepted; file ownership is never checked", .hidden = true),
 	OPT_END(),
 };
 
 static const struct opt_example buildid_examples[] = {
-	{ "buildid-list", "the binaries that ./perf.data has seen" },
-	{ "buildid-list -H -i FILE", "only those in which samples lie" },
-	{ "buildid-list -i /bin/ls", "the id of one binary" },
+	{ "buildid-list", "the binaries that ./perf.data mentions" },
+	{ "buildid-list -H -i FILE", "only binaries with samples" },
+	{ "buildid-list -i /bin/ls", "the build ID of one binary" },
 	{ "buildid-list -k", "the running kernel's" },
 	{ 0 },
 };
@@ -134,7 +135,7 @@ static int list_kernel_of(struct id_listing *l, const struct sysroot *root, bool
 	if (!size)
 		return diag_error(
 			&l->app->diag, -ENOENT,
-			"the running kernel does not tell its build id (/sys/kernel/notes)");
+			"the running kernel does not expose its build ID (/sys/kernel/notes)");
 	if (!modules) {
 		struct buildid b = buildid_make(id, size);
 		char text[BUILDID_TEXT];
@@ -198,7 +199,7 @@ static int list_binary(struct id_listing *l, const char *path)
 	if (!elf)
 		return 0;
 	if (!size)
-		return diag_error(&l->app->diag, -ENOENT, "'%s' has no build id", path);
+		return diag_error(&l->app->diag, -ENOENT, "'%s' has no build ID", path);
 	if (l->app->json) {
 		print_row(l, id, size, 0, 0, path);
 		return 1;
@@ -215,7 +216,8 @@ static int buildid_run(struct app *app, void *opts, int argc, char **argv)
 	struct buildid_opts *o = opts;
 	struct id_listing l = { .app = app };
 	if (argc > 1)
-		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+		return app_usage(app, "unexpected argument '%s': only one recording at a time",
+				 argv[1]);
 	if (argc == 1)
 		o->input = argv[0];
 	json_begin(&l.json, &app->out, JSON_PRETTY);
@@ -239,11 +241,11 @@ static int buildid_run(struct app *app, void *opts, int argc, char **argv)
 const struct command command_buildid_list = {
 	.name = "buildid-list",
 	.group = "Why",
-	.summary = "list the build ids of the binaries in a recording",
+	.summary = "list the build IDs of the binaries in a recording",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Prints the id and path of every binary that a perf.data file (ours or perf's) "
-		 "lists. A recording without such a list "
-		 "shows those in which samples lie.",
+	.about =
+		"Prints the build ID and path of every binary listed in a perf.data file (ours or "
+		"perf's). For a recording without such a list, it shows the binaries with samples.",
 	.examples = buildid_examples,
 	.opts = buildid_rows,
 	.opts_size = sizeof(struct buildid_opts),

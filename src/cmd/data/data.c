@@ -8,7 +8,7 @@ static const struct command *const subs[] = {
 };
 
 static const struct opt_example examples[] = {
-	{ "data repair perf.data", "make readable what a killed recorder left" },
+	{ "data repair perf.data", "repair the file of a recorder that was killed" },
 	{ "data convert --to-json out.json", "./perf.data as one JSON file" },
 	{ 0 },
 };

@@ -38,11 +38,11 @@ struct data_convert_opts {
 /* clang-format off */
 static const struct opt convert_rows[] = {
 	OPT_STR('i', "input", struct data_convert_opts, input, "FILE", "Recording to read (perf.data)"),
-	OPT_STR(0, "to-json", struct data_convert_opts, to_json, "FILE", "Write JSON into FILE (-: standard output)"),
+	OPT_STR(0, "to-json", struct data_convert_opts, to_json, "FILE", "Write JSON to FILE (-: standard output)"),
 	OPT_FLAG('f', "force", struct data_convert_opts, force, "Overwrite FILE"),
-	OPT_STR(0, "to-ctf", struct data_convert_opts, to_ctf, "DIR", "CTF is not written: --to-json is, and sonde export writes formats of other viewers", .refused = true),
-	OPT_FLAG(0, "all", struct data_convert_opts, all, "Of CTF only", .hidden = true),
-	OPT_FLAG(0, "tod", struct data_convert_opts, tod, "Of CTF only", .hidden = true),
+	OPT_STR(0, "to-ctf", struct data_convert_opts, to_ctf, "DIR", "CTF is not supported: use --to-json, or sonde export for other viewers", .refused = true),
+	OPT_FLAG(0, "all", struct data_convert_opts, all, "For CTF only", .hidden = true),
+	OPT_FLAG(0, "tod", struct data_convert_opts, tod, "For CTF only", .hidden = true),
 	SYMBOL_OPT_ROWS(struct data_convert_opts, symbols),
 	OPT_END(),
 };
@@ -230,9 +230,10 @@ static int convert_run(struct app *app, void *opts, int argc, char **argv)
 	struct data_convert_opts *o = opts;
 	struct convert c = { .app = app, .o = o };
 	if (argc)
-		return app_usage(app, "'%s' is left over: -i FILE names the recording", argv[0]);
+		return app_usage(app, "unexpected argument '%s': use -i FILE to name the recording",
+				 argv[0]);
 	if (!o->to_json)
-		return app_usage(app, "into what? --to-json FILE");
+		return app_usage(app, "no output format given: --to-json FILE");
 	/* The format is perf's, and so are its names. */
 	o->symbols.no_func_names = !o->symbols.func_names;
 	symbols_recorded(app_symbols(app), o->input);
@@ -263,11 +264,10 @@ static void convert_defaults(void *opts)
 
 const struct command command_data_convert = {
 	.name = "convert",
-	.summary = "a recording as JSON",
+	.summary = "convert a recording to JSON",
 	.usage = "--to-json FILE [OPTIONS]",
-	.about = "Writes the head of a perf.data file and every sample in time order, with the "
-		 "names of its "
-		 "call chain, in the form of perf 6.1's converter.",
+	.about = "Writes the header of a perf.data file and every sample in time order, with its "
+		 "call chain, in the format of perf 6.1's converter.",
 	.examples = convert_examples,
 	.opts = convert_rows,
 	.opts_size = sizeof(struct data_convert_opts),

@@ -22,16 +22,15 @@ struct repair_opts {
 
 static const struct opt repair_rows[] = {
 	OPT_FLAG(0, "formats", struct repair_opts, formats,
-		 "It was recorded here, since this boot: take the formats of its tracepoints from "
-		 "the "
-		 "running kernel"),
+		 "Take tracepoint formats from the running kernel (if it was recorded here since "
+		 "the last boot)"),
 	OPT_END(),
 };
 
 static const struct opt_example repair_examples[] = {
 	{ "data repair", "complete ./perf.data" },
 	{ "data repair --formats trace.data",
-	  "a killed perf had recorded tracepoints of this system" },
+	  "a killed perf was recording tracepoints on this system" },
 	{ 0 },
 };
 
@@ -51,7 +50,7 @@ static int find_points(const struct perfdata *file, const struct tracing *t,
 			all->items.at[nr++] = all->items.at[i];
 	}
 	return nr ? tracing_data_build(t, all->items.at, nr, to, d)
-		  : diag_error(d, -ENOENT, "none of its tracepoints is known to this kernel");
+		  : diag_error(d, -ENOENT, "this kernel knows none of its tracepoints");
 }
 
 static int read_formats(const char *path, struct strbuf *to, struct diag *d)
@@ -93,10 +92,10 @@ static void say(struct app *app, const char *path, const struct perfdata_repaire
 		return;
 	}
 	strbuf_printf(&app->out, "%s: %s, %llu samples in %llu records", path,
-		      r->was_whole ? "was whole" : "repaired", (unsigned long long)r->nr_samples,
+		      r->was_whole ? "was intact" : "repaired", (unsigned long long)r->nr_samples,
 		      (unsigned long long)r->nr_records);
 	if (r->dropped_bytes)
-		strbuf_printf(&app->out, ", %llu bytes behind the last whole one are gone",
+		strbuf_printf(&app->out, ", %llu bytes after the last complete record were dropped",
 			      (unsigned long long)r->dropped_bytes);
 	strbuf_char(&app->out, '\n');
 }
@@ -115,7 +114,7 @@ static int open_in_place(const char *path, struct diag *d)
 	outplace_close(&p);
 	if (fd == -ELOOP) {
 		diag_error(d, fd, "cannot repair '%s': it is a symbolic link", path);
-		diag_hint(d, "as root, name the file that it leads to");
+		diag_hint(d, "as root, name the file it points to");
 	} else if (fd < 0) {
 		diag_error(d, fd, "cannot open '%s': %s", path,
 			   fd == -EINVAL ? "not a regular file" : strerror(-fd));
@@ -138,7 +137,7 @@ static int repair(struct app *app, const struct repair_opts *o, const char *path
 		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		diag_error(d, -EBUSY, "'%s' is being recorded", path);
-		diag_hint(d, "end the recorder first; what it writes is readable at any time");
+		diag_hint(d, "stop the recorder first; its file is readable at any time");
 		return -EBUSY;
 	}
 	struct strbuf formats;
@@ -154,14 +153,14 @@ static int repair(struct app *app, const struct repair_opts *o, const char *path
 		return err;
 	say(app, path, &done);
 	if (done.lost_features)
-		diag_note(d,
-			  "host, command line and the like were never written: they are not known");
+		diag_note(
+			d,
+			"host, command line and similar facts were never written and are unknown");
 	if (done.lost_formats) {
 		diag_warn(d, "the formats of its tracepoints were never written");
-		diag_hint(d,
-			  "on the machine where it was recorded, before the next boot: sonde data "
-			  "repair --formats %s",
-			  path);
+		diag_hint(
+			d, "on the machine where it was recorded, before the next reboot: sonde data repair --formats %s",
+			path);
 	}
 	return 0;
 }
@@ -181,13 +180,11 @@ const struct command command_data_repair = {
 	.name = "repair",
 	.summary = "complete a recording whose recorder was killed",
 	.usage = "[OPTIONS] [FILE ...]",
-	.about =
-		"Works in place on perf.data files, ours and perf's, whose recorder was killed or "
-		"whose "
-		"end is missing: everything up to the last whole record is kept, and perf reads it "
-		"again. A file that is whole is left alone. Ours are completed by a watchdog as "
-		"soon "
-		"as the recorder dies; this is for when that was killed too.",
+	.about = "Repairs perf.data files (ours and perf's) in place when the recorder was killed "
+		 "or the end is missing: everything up to the last complete record is kept, and "
+		 "perf can read it again. Intact files are not touched. For our own recordings a "
+		 "watchdog does this as soon as the recorder dies; this command is for when the "
+		 "watchdog was killed too.",
 	.examples = repair_examples,
 	.opts = repair_rows,
 	.opts_size = sizeof(struct repair_opts),

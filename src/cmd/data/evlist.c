@@ -18,21 +18,19 @@ struct evlist_opts {
 
 static const struct opt evlist_rows[] = {
 	OPT_STR('i', "input", struct evlist_opts, input, "FILE",
-		"recording to read (perf.data); - is standard input"),
-	OPT_FLAG('F', "freq", struct evlist_opts, freq,
-		 "with the frequency or period it was sampled with"),
-	OPT_FLAG('g', "group", struct evlist_opts, groups,
-		 "events of a group in one line, in braces"),
+		"recording to read (perf.data); - for standard input"),
+	OPT_FLAG('F', "freq", struct evlist_opts, freq, "show the sampling frequency or period"),
+	OPT_FLAG('g', "group", struct evlist_opts, groups, "show each group on one line, in braces"),
 	OPT_FLAG(0, "trace-fields", struct evlist_opts, trace_fields,
-		 "with the names of a tracepoint's fields"),
+		 "show the names of tracepoint fields"),
 	OPT_FLAG('f', "force", struct evlist_opts, force,
-		 "accepted; whose file it is never matters", .hidden = true),
+		 "accepted; file ownership is never checked", .hidden = true),
 	OPT_END(),
 };
 
 static const struct opt_example evlist_examples[] = {
 	{ "evlist", "which events are in ./perf.data" },
-	{ "evlist -v -i FILE", "with everything the kernel was asked for" },
+	{ "evlist -v -i FILE", "with every attribute passed to the kernel" },
 	{ "evlist --trace-fields", "which fields its tracepoints have" },
 	{ 0 },
 };
@@ -165,7 +163,8 @@ static int evlist_run(struct app *app, void *opts, int argc, char **argv)
 	struct evlist_opts *o = opts;
 	struct source *src;
 	if (argc > 1)
-		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+		return app_usage(app, "unexpected argument '%s': only one recording at a time",
+				 argv[1]);
 	if (argc == 1)
 		o->input = argv[0];
 	int err = replay_perf_open(o->input, &src, &app->diag);
@@ -187,9 +186,8 @@ const struct command command_evlist = {
 	.group = "Why",
 	.summary = "list the events of a recording",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Reads the head of a perf.data file (ours or perf's) and prints its events, one a "
-		 "line. -v adds what the kernel was "
-		 "asked for.",
+	.about = "Reads the header of a perf.data file (ours or perf's) and prints its events, one "
+		 "per line. -v adds the attributes passed to the kernel.",
 	.examples = evlist_examples,
 	.opts = evlist_rows,
 	.opts_size = sizeof(struct evlist_opts),

@@ -35,18 +35,18 @@ struct inject_opts {
 static const struct opt inject_rows[] = {
 	OPT_STR('i', "input", struct inject_opts, input, "FILE", "Recording to read (-: standard input)"),
 	OPT_STR('o', "output", struct inject_opts, output, "FILE", "Write FILE (-: standard output)"),
-	OPT_FLAG('b', "build-ids", struct inject_opts, build_ids, "Add the build ids of binaries in which samples lie"),
-	OPT_FLAG(0, "buildid-all", struct inject_opts, all, "Add the build ids of all binaries"),
+	OPT_FLAG('b', "build-ids", struct inject_opts, build_ids, "Add the build IDs of binaries with samples"),
+	OPT_FLAG(0, "buildid-all", struct inject_opts, all, "Add the build IDs of all binaries"),
 	OPT_FLAG('s', "sched-stat", struct inject_opts, sched_stat, "Join sched_stat_* with sched_switch: where tasks slept, and for how long"),
-	OPT_FLAG('f', "force", struct inject_opts, ignored, "Accepted; whose file it is never matters", .hidden = true),
+	OPT_FLAG('f', "force", struct inject_opts, ignored, "Accepted; file ownership is never checked", .hidden = true),
 	OPT_STR('k', "vmlinux", struct inject_opts, ignored_text, "FILE", "Not needed", .hidden = true),
 	OPT_STR(0, "kallsyms", struct inject_opts, ignored_text, "FILE", "Not needed", .hidden = true),
 	OPT_FLAG(0, "ignore-vmlinux", struct inject_opts, ignored, "Not needed", .hidden = true),
-	OPT_FLAG('j', "jit", struct inject_opts, jit, "Code made at run time and told in jit-PID.dump: as files (jitted-PID-N.so) with names, lines and code"),
+	OPT_FLAG('j', "jit", struct inject_opts, jit, "Add JIT-compiled code from jit-PID.dump: as files (jitted-PID-N.so) with names, lines and code"),
 	OPT_STR(0, "itrace", struct inject_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not decoded", .refused = true),
-	OPT_STR(0, "known-build-ids", struct inject_opts, ignored_text, "LIST", "Build ids are read from the files: -b", .refused = true),
-	OPT_STR(0, "guest-data", struct inject_opts, ignored_text, "FILE", "Recordings of guests are not joined", .refused = true),
-	OPT_STR(0, "guestmount", struct inject_opts, ignored_text, "DIR", "Recordings of guests are not joined", .refused = true),
+	OPT_STR(0, "known-build-ids", struct inject_opts, ignored_text, "LIST", "Build IDs are read from the files: use -b", .refused = true),
+	OPT_STR(0, "guest-data", struct inject_opts, ignored_text, "FILE", "Guest recordings cannot be merged", .refused = true),
+	OPT_STR(0, "guestmount", struct inject_opts, ignored_text, "DIR", "Guest recordings cannot be merged", .refused = true),
 	OPT_STR(0, "vm-time-correlation", struct inject_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not decoded", .optional = true, .refused = true),
 	OPT_FLAG(0, "strip", struct inject_opts, ignored, "It requires --itrace, and AUX tracing (Intel PT, SPE) is not decoded", .refused = true),
 	OPT_END(),
@@ -54,11 +54,11 @@ static const struct opt inject_rows[] = {
 /* clang-format on */
 
 static const struct opt_example inject_examples[] = {
-	{ "inject -b -i perf.data -o with-ids.data", "build ids for a recording made with -B" },
+	{ "inject -b -i perf.data -o with-ids.data", "build IDs for a recording made with -B" },
 	{ "inject -s -i sleep.data -o slept.data",
 	  "where tasks slept and for how long: then report" },
 	{ "inject -j -i perf.data -o jitted.data",
-	  "names for what a JIT compiler made, of record -k mono" },
+	  "names for JIT-compiled code, recorded with -k mono" },
 	{ 0 },
 };
 
@@ -165,13 +165,12 @@ static int read_jit(struct injection *j)
 	struct diag *d = &j->app->diag;
 	int err = inject_jit_read(&j->jit, j->src, app_symbols(j->app));
 	if (err == -EDOM) {
-		err = diag_error(
-			d, -EINVAL,
-			"-j: the recording's times are not of the clock that JIT compilers "
-			"use (CLOCK_MONOTONIC): when code was made cannot be told");
+		err = diag_error(d, -EINVAL,
+				 "-j: the recording does not use the clock of JIT dumps "
+				 "(CLOCK_MONOTONIC), so code cannot be matched to samples");
 		diag_hint(d, "sonde record -k mono ...");
 	} else if (!err && !j->jit.maps.nr) {
-		diag_warn(d, "-j: nothing in the recording has mapped a jit-PID.dump");
+		diag_warn(d, "-j: no process in the recording mapped a jit-PID.dump");
 	}
 	return err;
 }
@@ -223,12 +222,13 @@ static int inject_run(struct app *app, void *opts, int argc, char **argv)
 	struct inject_opts *o = opts;
 	struct injection j = { .app = app, .o = o };
 	if (argc > 1)
-		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+		return app_usage(app, "unexpected argument '%s': only one recording at a time",
+				 argv[1]);
 	if (argc)
 		o->input = argv[0];
 	bool to_stdout = !strcmp(o->output, "-");
 	if (to_stdout && term_is_tty(STDOUT_FILENO))
-		return app_usage(app, "standard output is a terminal: -o FILE");
+		return app_usage(app, "standard output is a terminal: use -o FILE");
 	symbols_recorded(app_symbols(app), o->input);
 	int err = outfile_check(o->output, &app->diag);
 	if (!err)
@@ -249,11 +249,10 @@ static void inject_defaults(void *opts)
 const struct command command_inject = {
 	.name = "inject",
 	.group = "Why",
-	.summary = "add build ids, sleeping times or JIT code to a recording",
+	.summary = "add build IDs, sleep times or JIT code to a recording",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Reads a recording (a file, a directory or a stream) and writes another one with "
-		 "more in it. "
-		 "Compressed recordings come out plain. Into standard output it is a stream.",
+	.about = "Reads a recording (a file, directory or stream) and writes an augmented copy. "
+		 "Compressed recordings are decompressed. Standard output is written as a stream.",
 	.examples = inject_examples,
 	.opts = inject_rows,
 	.opts_size = sizeof(struct inject_opts),

@@ -120,9 +120,9 @@ static int check_words(struct app *app, const struct doctor *d, int argc, char *
 		}
 		if (fits)
 			continue;
-		diag_error(&app->diag, -ENOENT, "nothing here is called '%s'%s", argv[i],
+		diag_error(&app->diag, -ENOENT, "unknown check '%s'%s", argv[i],
 			   str_starts(argv[i], "CONFIG_") && !d->config.text
-				   ? ": the kernel's configuration is not known"
+				   ? ": the kernel configuration is not available"
 				   : "");
 		if (near && str_is_close(argv[i], best))
 			diag_hint(&app->diag, "did you mean '%s'?", near);
@@ -274,8 +274,7 @@ static int examine(struct app *app, struct doctor *d, const struct doctor_opts *
 				   : o->root			? o->root
 								: "/";
 		return diag_error(&app->diag, err, "cannot read %s: %s", what,
-				  err == -EBADMSG ? "this is no kernel configuration"
-						  : strerror(-err));
+				  err == -EBADMSG ? "not a kernel configuration" : strerror(-err));
 	}
 	doctor_try(d);
 	doctor_look_rights(d);
@@ -305,34 +304,33 @@ static int doctor_run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt doctor_rows[] = {
-	OPT_FLAG('p', "problems", struct doctor_opts, problems, "Only what is limited or missing"),
+	OPT_FLAG('p', "problems", struct doctor_opts, problems,
+		 "Show only what is limited or missing"),
 	OPT_STR(0, "kernel-config", struct doctor_opts, config, "FILE",
 		"Judge this kernel configuration (plain or gzip) instead of the running kernel's"),
 	OPT_STR(0, "root", struct doctor_opts, root, "DIR",
-		"Look at /proc, /sys and /boot below DIR; nothing is tried then", .hidden = true),
+		"Inspect /proc, /sys and /boot below DIR; nothing is tried", .hidden = true),
 	OPT_END(),
 };
 
 static const struct opt_example doctor_examples[] = {
 	{ "doctor", "everything" },
-	{ "doctor -p", "only what is limited or missing, with what helps" },
-	{ "doctor kprobes uprobes", "these alone" },
+	{ "doctor -p", "only what is limited or missing, with remedies" },
+	{ "doctor kprobes uprobes", "only these" },
 	{ "doctor 'CONFIG_*TRACER'", "what the kernel was built with" },
-	{ "doctor --json", "for programs" },
+	{ "doctor --json", "machine-readable output" },
 	{ 0 },
 };
 
 const struct command command_doctor = {
 	.name = "doctor",
 	.group = "About the machine and sonde",
-	.summary = "say what this machine allows, what is missing, and what helps",
+	.summary = "show what this machine allows, what is missing, and how to fix it",
 	.usage = "[OPTIONS] [NAME|GLOB...]",
-	.about = "Each line is ok, limited or missing; below it stand what that costs you and the "
-		 "one command that helps "
-		 "(or what it would take, where no command does). Providers are tried for real, on "
-		 "this process only: no "
-		 "file of the kernel is written, and nothing is left behind. The exit status is 0 "
-		 "whatever is found.",
+	.about = "Each line is ok, limited or missing, followed by what that costs you and the one "
+		 "command that helps (or what it would take, if no command does). Providers are "
+		 "actually tried, on this process only: no kernel setting is written, and nothing "
+		 "is left behind. The exit status is 0 whatever is found.",
 	.examples = doctor_examples,
 	.opts = doctor_rows,
 	.opts_size = sizeof(struct doctor_opts),

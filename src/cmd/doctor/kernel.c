@@ -32,9 +32,9 @@ static const struct {
 	const char *name;
 	const char *costs; /* NULL: what it stands for is judged elsewhere */
 } options[] = {
-	{ "PERF_EVENTS", "everything that counts or samples" },
+	{ "PERF_EVENTS", "all counting and sampling" },
 	{ "FTRACE", "all tracers and their files" },
-	{ "DYNAMIC_FTRACE", "function tracing without a cost while it is off" },
+	{ "DYNAMIC_FTRACE", "function tracing at no cost while it is off" },
 	{ "NOP_TRACER", NULL },
 	{ "HAVE_FUNCTION_TRACER", NULL },
 	{ "HAVE_FUNCTION_GRAPH_TRACER", NULL },
@@ -58,18 +58,18 @@ static const struct {
 	{ "KPROBES", "kprobe: events, arguments of kernel functions" },
 	{ "KPROBE_EVENTS", "kprobe: events, arguments of kernel functions" },
 	{ "UPROBE_EVENTS", "uprobe: and usdt: events" },
-	{ "FPROBE", "many kernel functions at once from BPF (kprobe_multi)" },
-	{ "USER_EVENTS", "events that programs write themselves" },
-	{ "BPF_SYSCALL", "programs of tracers in the kernel (BPF)" },
-	{ "BPF_JIT", "BPF programs run interpreted, several times slower" },
+	{ "FPROBE", "BPF on many kernel functions at once (kprobe_multi)" },
+	{ "USER_EVENTS", "events written by programs themselves" },
+	{ "BPF_SYSCALL", "BPF programs" },
+	{ "BPF_JIT", "BPF programs are interpreted, several times slower" },
 	{ "BPF_EVENTS", "BPF programs on events" },
-	{ "DEBUG_INFO_BTF", "types of the kernel without debug files" },
-	{ "DEBUG_INFO", "a debug package for source lines of the kernel" },
-	{ "KALLSYMS_ALL", "names of the kernel's data" },
+	{ "DEBUG_INFO_BTF", "kernel types without debug files" },
+	{ "DEBUG_INFO", "a debug package for kernel source lines" },
+	{ "KALLSYMS_ALL", "names of kernel data" },
 	{ "HAVE_HW_BREAKPOINT", "mem: events" },
 	{ "CGROUP_PERF", "stat -G and record -G" },
 	{ "PSI", "pressure (who, what)" },
-	{ "SCHEDSTATS", "waiting times of tasks" },
+	{ "SCHEDSTATS", "wait times of tasks" },
 	{ "TASKSTATS", "I/O and delays by process" },
 	{ "STACKTRACE", "kernel call chains" },
 };
@@ -126,11 +126,11 @@ static void look_config(struct doctor *d)
 	}
 	doctor_add(d, KERNEL, "configuration", FINDING_LIMITED,
 		   "unknown: no /proc/config.gz, no /boot/config-%s", d->release);
-	doctor_costs(d, "why something is missing cannot be told; what works is tried below");
+	doctor_costs(d, "the reason for missing features is unknown; what works is tried below");
 	if (kconfig_has_module(&d->root, d->release))
 		doctor_fix(d, "sudo modprobe configs");
 	else
-		doctor_needs(d, "--kernel-config FILE, if you have it elsewhere");
+		doctor_needs(d, "--kernel-config FILE, if you have a copy elsewhere");
 }
 
 static u64 file_bytes(const struct doctor *d, const char *path)
@@ -182,7 +182,7 @@ static void look_cgroup(struct doctor *d)
 	find_mount(d, "cgroup", "perf_event", perf, sizeof(perf));
 	if (v2[0]) {
 		doctor_add(d, KERNEL, "cgroups", FINDING_OK, "v2 at %s%s%s", v2,
-			   v1[0] ? ", v1 beside it" : "", perf[0] ? " (perf_event is v1's)" : "");
+			   v1[0] ? ", v1 alongside" : "", perf[0] ? " (perf_event is v1's)" : "");
 	} else if (perf[0]) {
 		doctor_add(d, KERNEL, "cgroups", FINDING_OK, "v1, perf_event at %s", perf);
 	} else {
@@ -206,7 +206,8 @@ static void look_psi(struct doctor *d)
 	}
 	doctor_add(d, KERNEL, "PSI", FINDING_MISSING, "%s",
 		   err == -EOPNOTSUPP ? "switched off" : "no /proc/pressure");
-	doctor_costs(d, "who and what show no pressure (time lost waiting for CPU, memory, I/O)");
+	doctor_costs(d, "who and what show no pressure stall information (time lost waiting for "
+			"CPU, memory, I/O)");
 	doctor_needs(d, "%s",
 		     err == -EOPNOTSUPP ? "psi=1 on the kernel's command line"
 					: "a kernel with CONFIG_PSI=y");
@@ -249,9 +250,7 @@ static void look_debugfs(struct doctor *d)
 		return;
 	}
 	doctor_add(d, TRACING, "debugfs", FINDING_LIMITED, "not mounted");
-	doctor_costs(
-		d,
-		"the list of functions that kprobes may not have; clocks and the like of drivers");
+	doctor_costs(d, "the kprobe blacklist; clocks and other driver state");
 	if (kconfig_get(&d->config, "DEBUG_FS", value, sizeof(value)) && value[0] == 'n')
 		doctor_needs(d, "a kernel with CONFIG_DEBUG_FS=y");
 	else
@@ -265,12 +264,12 @@ static bool look_tracefs(struct doctor *d)
 	if (!t->err) {
 		const char *shown = t->path + strlen(d->root_path);
 		doctor_add(d, TRACING, "tracefs", FINDING_OK, "%s%s", shown,
-			   strstr(shown, "debug") ? " (the old place)" : "");
+			   strstr(shown, "debug") ? " (the old location)" : "");
 		return true;
 	}
 	bool denied = t->err == -EACCES || t->err == -EPERM;
 	doctor_add(d, TRACING, "tracefs", FINDING_MISSING, "%s",
-		   denied ? "not for this user" : "not mounted");
+		   denied ? "not readable by this user" : "not mounted");
 	doctor_costs(d, "tracepoints, probes, all of ftrace");
 	if (denied && !d->root_user)
 		doctor_fix(d, "sudo mount -o remount,mode=755 /sys/kernel/tracing");
@@ -288,7 +287,7 @@ static void look_tracers(struct doctor *d)
 	strbuf_reset(&d->buf);
 	int err = tracing_read(&d->tracing, "available_tracers", &d->buf);
 	if (err) {
-		doctor_add(d, TRACING, "tracers", FINDING_MISSING, "the list may not be read: %s",
+		doctor_add(d, TRACING, "tracers", FINDING_MISSING, "the list cannot be read: %s",
 			   strerror(-err));
 		doctor_costs(d, "all of ftrace");
 		if (!d->root_user)
@@ -312,21 +311,21 @@ static void look_functions(struct doctor *d)
 	_cleanup_close_ int fd =
 		openat(d->tracing.dir, "available_filter_functions", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		doctor_add(d, TRACING, "kernel functions", FINDING_OK, "may be traced by name");
+		doctor_add(d, TRACING, "kernel functions", FINDING_OK, "can be traced by name");
 		return;
 	}
 	int err = errno;
 	doctor_add(d, TRACING, "kernel functions", FINDING_MISSING, "%s",
 		   err == ENOENT  ? "cannot be traced in this kernel"
-		   : d->root_user ? "refused, also to root"
-				  : "not for this user");
+		   : d->root_user ? "refused, even for root"
+				  : "not readable by this user");
 	doctor_costs(d, "function: and graph: events, ftrace record -p function -l NAME");
 	if (err == ENOENT)
 		doctor_needs(d,
 			     "a kernel with CONFIG_DYNAMIC_FTRACE=y and CONFIG_FUNCTION_TRACER=y");
 	else if (d->root_user)
-		doctor_needs(d,
-			     "a kernel that allows it: lockdown or a rule like it forbids it here");
+		doctor_needs(
+			d, "a kernel that allows it: lockdown or a similar policy forbids it here");
 	else
 		doctor_fix(d, "sudo sonde ftrace ...");
 }
@@ -339,7 +338,7 @@ static void look_tracing_file(struct doctor *d, const char *name, const char *fi
 		return;
 	}
 	bool denied = errno == EACCES;
-	doctor_add(d, TRACING, name, FINDING_MISSING, "%s %s", denied ? "may not look at" : "no",
+	doctor_add(d, TRACING, name, FINDING_MISSING, "%s %s", denied ? "cannot look at" : "no",
 		   file);
 	doctor_costs(d, "%s", costs);
 	if (denied)
@@ -355,15 +354,15 @@ static void look_tracing(struct doctor *d)
 	} files[] = {
 		{ "kprobe events", "kprobe_events",
 		  "arguments of kernel functions (-e kprobe:FUNCTION)", "KPROBE_EVENTS" },
-		{ "uprobe events", "uprobe_events", "uprobe: events of programs and libraries",
+		{ "uprobe events", "uprobe_events", "uprobe: events in programs and libraries",
 		  "UPROBE_EVENTS" },
 		{ "instances", "instances", "recordings that do not disturb each other", "TRACING" },
 		{ "histograms", "events/sched/sched_switch/hist", "ftrace hist", "HIST_TRIGGERS" },
 		{ "synthetic events", "synthetic_events",
-		  "latencies between two events in the kernel", "SYNTH_EVENTS" },
+		  "latencies between two events, in the kernel", "SYNTH_EVENTS" },
 		{ "snapshots", "snapshot", "ftrace snapshot", "TRACER_SNAPSHOT" },
 		{ "stack tracer", "stack_trace", "ftrace stack", "STACK_TRACER" },
-		{ "user events", "user_events_data", "events that programs write themselves",
+		{ "user events", "user_events_data", "events written by programs themselves",
 		  "USER_EVENTS" },
 	};
 	bool usable = look_tracefs(d);
@@ -395,19 +394,20 @@ static void look_pmus(struct doctor *d)
 	doctor_add(d, HARDWARE, "PMUs", core ? FINDING_OK : FINDING_LIMITED, "%s",
 		   names.len ? strbuf_cstr(&names) : "none");
 	if (!core) {
-		doctor_costs(d, "no counters of the CPU: cycles, instructions, cache misses; "
-				"record samples by cpu-clock");
+		doctor_costs(d, "no CPU counters: cycles, instructions, cache misses; record falls "
+				"back to cpu-clock");
 		doctor_needs(d, "%s",
 			     d->vm ? "a virtual machine with a vPMU (qemu -cpu host,pmu=on), or "
-				     "the bare machine"
-				   : "a CPU with counters that this kernel knows");
+				     "bare metal"
+				   : "a CPU whose counters this kernel supports");
 	}
 	strbuf_done(&names);
 	pmu_set_close(&set);
 	s64 v;
 	if (core && !sysroot_s64(&d->root, "proc/sys/kernel/nmi_watchdog", &v) && v) {
 		doctor_add(d, HARDWARE, "nmi_watchdog", FINDING_LIMITED, "on");
-		doctor_costs(d, "one hardware counter a CPU is taken: sooner multiplexed");
+		doctor_costs(d,
+			     "one hardware counter per CPU is in use: multiplexing starts sooner");
 		doctor_fix(d, "sudo sysctl kernel.nmi_watchdog=0");
 	}
 }
@@ -430,8 +430,8 @@ static void look_clock(struct doctor *d)
 		return;
 	(void)snprintf(file, sizeof(file), "%savailable_clocksource", path);
 	text = line(d, file);
-	doctor_costs(d, "every time stamp that programs take goes through the kernel, up to a "
-			"microsecond each");
+	doctor_costs(
+		d, "every timestamp that programs take is a system call, up to a microsecond each");
 	if (text && strstr(text, "tsc"))
 		doctor_fix(d, "echo tsc | sudo tee /%scurrent_clocksource", path);
 	else
@@ -445,7 +445,7 @@ static void debug_package(struct doctor *d)
 	char modules[160];
 	(void)snprintf(modules, sizeof(modules), "lib/modules/%s", d->release);
 	if (!sysroot_exists(&d->root, modules)) /* a kernel from elsewhere: no package fits */
-		doctor_needs(d, "the vmlinux of this very build at /usr/lib/debug/boot/vmlinux-%s",
+		doctor_needs(d, "the vmlinux of this exact build at /usr/lib/debug/boot/vmlinux-%s",
 			     d->release);
 	else if (!strcmp(d->distro, "debian"))
 		doctor_fix(d, "sudo apt install linux-image-%s-dbg", d->release);
@@ -457,7 +457,7 @@ static void debug_package(struct doctor *d)
 	else if (str_starts(d->distro, "opensuse") || !strcmp(d->distro, "sles"))
 		doctor_fix(d, "sudo zypper install kernel-default-debuginfo");
 	else
-		doctor_needs(d, "the vmlinux of this very build at /usr/lib/debug/boot/vmlinux-%s",
+		doctor_needs(d, "the vmlinux of this exact build at /usr/lib/debug/boot/vmlinux-%s",
 			     d->release);
 }
 
@@ -514,7 +514,7 @@ static void look_user_debug(struct doctor *d)
 		else if (!strcmp(d->distro, "fedora") || !strcmp(d->distro, "rhel"))
 			doctor_fix(d, "sudo dnf debuginfo-install glibc");
 		else
-			doctor_needs(d, "the debug packages of what you look at");
+			doctor_needs(d, "the debug packages of the programs you examine");
 	}
 	const char *dir = d->live ? secure_getenv("PERF_BUILDID_DIR") : NULL,
 		   *home = secure_getenv("HOME");
@@ -526,7 +526,7 @@ static void look_user_debug(struct doctor *d)
 		return;
 	(void)snprintf(ids, sizeof(ids), "%s/.build-id", path);
 	nr = count_entries(opendir(ids));
-	doctor_add(d, DEBUG, "build-id cache", FINDING_OK, "%s%s", path, nr ? "" : " (empty)");
+	doctor_add(d, DEBUG, "build ID cache", FINDING_OK, "%s%s", path, nr ? "" : " (empty)");
 }
 
 void doctor_look_kernel(struct doctor *d)

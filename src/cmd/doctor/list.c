@@ -513,30 +513,31 @@ static int list_run(struct app *app, void *opts, int argc, char **argv)
 	else if (argc)
 		diag_note(&app->diag, "this machine has no events of this kind");
 	if (argc)
-		diag_hint(&app->diag, "--all also shows what this machine cannot do");
+		diag_hint(&app->diag, "--all also shows what is unavailable on this machine");
 	return pattern ? APP_FAILED : APP_DONE;
 }
 
 static const struct opt list_rows[] = {
-	OPT_FLAG('a', "all", struct event_list_opts, all,
-		 "Also what this machine cannot do, with the reason; libpfm: all CPUs"),
+	OPT_FLAG(
+		'a', "all", struct event_list_opts, all,
+		"Also show what is unavailable on this machine, with the reason; libpfm: all CPUs"),
 	OPT_FLAG(0, "details", struct event_list_opts, details,
-		 "How names are encoded; libpfm's names with codes and umasks"),
-	OPT_FLAG('j', NULL, struct event_list_opts, json, "The same as --json"),
+		 "Show how names are encoded; libpfm names with codes and umasks"),
+	OPT_FLAG('j', NULL, struct event_list_opts, json, "Same as --json"),
 	OPT_FLAG('d', "desc", struct event_list_opts, desc, "Descriptions (on)"),
 	OPT_FLAG(0, "no-desc", struct event_list_opts, no_desc, "No descriptions"),
 	OPT_FLAG(0, "long-desc", struct event_list_opts, long_desc,
-		 "Same as -v: fields of tracepoints, terms of PMUs"),
+		 "Same as -v: tracepoint fields, PMU terms"),
 	OPT_STR(0, "unit", struct event_list_opts, unit, "PMU", "Only events of this PMU"),
 	OPT_STR(0, "metrics", struct event_list_opts, metrics, "FILE",
 		"Also the metrics of this file (NAME = EXPRESSION)"),
 	OPT_STR(0, "cputype", struct event_list_opts, unit, "PMU", "Same as --unit", .hidden = true),
-	OPT_FLAG(0, "raw-dump", struct event_list_opts, raw_dump, "Names only, in one line",
+	OPT_FLAG(0, "raw-dump", struct event_list_opts, raw_dump, "Names only, on one line",
 		 .hidden = true),
 	OPT_FLAG(0, "deprecated", struct event_list_opts, deprecated, "Accepted", .hidden = true),
 	OPT_FLAG(0, "debug", struct event_list_opts, debug, "Accepted", .hidden = true),
 	OPT_STR(0, "sysroot", struct event_list_opts, root, "DIR",
-		"Look at another machine's sysfs and tracefs below DIR", .hidden = true),
+		"Use another machine's sysfs and tracefs below DIR", .hidden = true),
 	OPT_END(),
 };
 
@@ -544,7 +545,7 @@ static const struct opt_example list_examples[] = {
 	{ "list", "everything that can be observed here" },
 	{ "list 'sched:*switch*' -v", "tracepoints by pattern, with their fields" },
 	{ "list hw cache --all",
-	  "generic hardware events, also those this machine has not, and why" },
+	  "generic hardware events, including unavailable ones with the reason" },
 	{ "list pfm --details", "the CPU vendor's event names, with codes and umasks" },
 	{ "list -v pmu", "events of PMUs and the terms they take" },
 	{ 0 },
@@ -558,7 +559,7 @@ const struct command command_list = {
 		 "[hw|sw|cache|tool|pmu|raw|tracepoint|sdt|probe|tracer|metric|metricgroup|pfm|"
 		 "function|GLOB].."
 		 ".",
-	.about = "A word that is not a kind is looked for in all names; SYSTEM:EVENT in "
+	.about = "A word that is not a kind is matched against all names, SYSTEM:EVENT against "
 		 "tracepoints only.",
 	.examples = list_examples,
 	.opts = list_rows,

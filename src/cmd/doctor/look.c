@@ -128,20 +128,19 @@ static void look_system(struct doctor *d)
 	struct cpuset online = { { 0 } };
 	unsigned cpus = cpu_online(&d->root, &online) ? 0 : cpuset_count(&online);
 	doctor_add(d, SYSTEM, "kernel", FINDING_OK, "Linux %s on %s, %u CPU%s%s", d->release,
-		   d->arch, cpus, cpus == 1 ? "" : "s", d->vm ? ", a virtual machine" : "");
+		   d->arch, cpus, cpus == 1 ? "" : "s", d->vm ? ", virtual machine" : "");
 	if (!d->container) {
-		doctor_add(d, SYSTEM, "container", FINDING_OK, "no: the first pid namespace%s%s",
+		doctor_add(d, SYSTEM, "container", FINDING_OK, "no: initial PID namespace%s%s",
 			   d->container_mark ? ", though there is /" : "",
 			   d->container_mark ? d->container_mark : "");
 		return;
 	}
 	doctor_add(d, SYSTEM, "container", FINDING_LIMITED, "yes%s%s",
-		   d->pid_ns ? ", with process ids of its own" : "",
-		   d->user_ns ? ", in a user namespace of its own" : "");
+		   d->pid_ns ? ", own PID namespace" : "", d->user_ns ? ", own user namespace" : "");
 	doctor_costs(d, "%s",
-		     d->user_ns ? "capabilities do not count outside of it: your own processes "
-				  "and user space only"
-				: "processes outside are not seen, and their files cannot be read "
+		     d->user_ns ? "capabilities do not apply outside of it: own processes and user "
+				  "space only"
+				: "processes outside are invisible, and their files cannot be read "
 				  "for symbols");
 	doctor_fix(d, "docker run --pid=host --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt "
 		      "seccomp=unconfined ...");
@@ -205,21 +204,21 @@ static void look_paranoid(struct doctor *d)
 	int level = d->rights.paranoid;
 	if (!sysroot_exists(&d->root, path)) {
 		doctor_add(d, RIGHTS, name, FINDING_MISSING, "this kernel has no perf events");
-		doctor_costs(d, "stat, record, top and everything else that counts or samples");
+		doctor_costs(d, "stat, record, top and all other counting and sampling");
 		doctor_needs(d, "a kernel with CONFIG_PERF_EVENTS=y");
 		return;
 	}
 	if (doctor_perfmon_is_bound(d)) {
 		doctor_add(d, RIGHTS, name, FINDING_MISSING,
-			   "%d, which binds CAP_PERFMON too in this kernel", level);
-		doctor_costs(d, "stat and record are refused to all but CAP_SYS_ADMIN");
+			   "%d, which restricts CAP_PERFMON too in this kernel", level);
+		doctor_costs(d, "stat and record are refused to everyone but CAP_SYS_ADMIN");
 		doctor_fix(d, "sudo sysctl kernel.perf_event_paranoid=2");
 		return;
 	}
 	if (d->rights.perfmon || level < 0) {
 		doctor_add(d, RIGHTS, name, FINDING_OK, "%d%s", level,
-			   d->rights.perfmon ? ", which does not bind CAP_PERFMON"
-					     : ": everybody may do everything");
+			   d->rights.perfmon ? ", which does not restrict CAP_PERFMON"
+					     : ": everything is allowed for everyone");
 		return;
 	}
 	static const struct {
@@ -227,11 +226,10 @@ static void look_paranoid(struct doctor *d)
 		const char *what, *costs;
 		int better;
 	} levels[] = {
-		{ FINDING_LIMITED, "no raw tracepoints", "data of tracepoints of the whole system",
-		  -1 },
+		{ FINDING_LIMITED, "no raw tracepoints", "tracepoint data of the whole system", -1 },
 		{ FINDING_LIMITED, "no whole CPUs", "-a, -C, per-CPU events; tracepoints", 0 },
 		{ FINDING_LIMITED, "user space only",
-		  "time in the kernel is not seen (events get :u); -a; tracepoints", 1 },
+		  "kernel time is invisible (events get :u); no -a; no tracepoints", 1 },
 		{ FINDING_MISSING, "nothing without privileges",
 		  "stat and record are refused (by Debian's kernels to CAP_PERFMON too)", 1 },
 	};
@@ -264,8 +262,8 @@ static void look_kallsyms(struct doctor *d)
 {
 	int shown = kallsyms_shown(d), restricted = d->rights.kptr_restrict;
 	if (shown < 0) {
-		doctor_add(d, RIGHTS, "kptr_restrict", FINDING_MISSING,
-			   "%d; there is no /proc/kallsyms", restricted);
+		doctor_add(d, RIGHTS, "kptr_restrict", FINDING_MISSING, "%d; no /proc/kallsyms",
+			   restricted);
 		doctor_costs(d, "names of kernel functions");
 		doctor_needs(d, "a kernel with CONFIG_KALLSYMS=y");
 		return;
@@ -294,7 +292,7 @@ static void infer_lockdown(struct doctor *d)
 		doctor_add(d, RIGHTS, name, FINDING_LIMITED,
 			   "confidentiality (inferred: kernel registers are refused)");
 		doctor_costs(d,
-			     "tracefs, kprobes and reading kernel memory from BPF, also for root");
+			     "tracefs, kprobes and reading kernel memory from BPF, even for root");
 		doctor_needs(d,
 			     "a boot without lockdown=confidentiality (usually: Secure Boot off)");
 		return;
@@ -303,8 +301,8 @@ static void infer_lockdown(struct doctor *d)
 	    value[0] == 'y') {
 		doctor_add(d, RIGHTS, name, FINDING_LIMITED, "confidentiality (built in)");
 		doctor_costs(d,
-			     "tracefs, kprobes and reading kernel memory from BPF, also for root");
-		doctor_needs(d, "another kernel: this one cannot be told otherwise");
+			     "tracefs, kprobes and reading kernel memory from BPF, even for root");
+		doctor_needs(d, "another kernel: this cannot be changed in this one");
 		return;
 	}
 	bool forced =
@@ -315,14 +313,14 @@ static void infer_lockdown(struct doctor *d)
 	if (refused) {
 		doctor_add(d, RIGHTS, name, FINDING_LIMITED,
 			   "%s (inferred: kernel functions are refused to root)",
-			   forced ? "integrity" : "integrity or a rule like it");
-		doctor_costs(d, "the function tracers, fentry and fexit, also for root");
+			   forced ? "integrity" : "integrity or a similar policy");
+		doctor_costs(d, "the function tracers, fentry and fexit, even for root");
 		doctor_needs(d, "another kernel or boot: it can only be raised while running");
 		return;
 	}
 	doctor_add(d, RIGHTS, name, FINDING_OK,
 		   forced    ? "integrity (built in)"
-		   : d->live ? "nothing points to it; /sys/kernel/security is not mounted"
+		   : d->live ? "no sign of it; /sys/kernel/security is not mounted"
 			     : "unknown: no securityfs");
 }
 
@@ -339,7 +337,7 @@ static void look_lockdown(struct doctor *d)
 		   lockdown_word(level));
 	if (hard) {
 		doctor_costs(d,
-			     "tracefs, kprobes and reading kernel memory from BPF, also for root");
+			     "tracefs, kprobes and reading kernel memory from BPF, even for root");
 		doctor_needs(d,
 			     "a boot without lockdown=confidentiality (usually: Secure Boot off)");
 	}
@@ -352,10 +350,12 @@ static void look_rings(struct doctor *d)
 	u64 kb = d->rights.mlock_kb;
 	bool ok = d->rights.ipc_lock || kb >= 516 || l.soft >= 64 << 20;
 	doctor_add(d, RIGHTS, "perf_event_mlock_kb", ok ? FINDING_OK : FINDING_LIMITED,
-		   "%llu KB a CPU%s", (unsigned long long)kb,
-		   d->rights.ipc_lock ? ", which does not bind CAP_IPC_LOCK" : "");
+		   "%llu KB per CPU%s", (unsigned long long)kb,
+		   d->rights.ipc_lock ? ", which does not restrict CAP_IPC_LOCK" : "");
 	if (!ok) {
-		doctor_costs(d, "smaller rings than record's 516 KB: more is lost under load");
+		doctor_costs(
+			d,
+			"rings are smaller than record's 516 KB: more samples are lost under load");
 		doctor_fix(d, "sudo sysctl kernel.perf_event_mlock_kb=2048");
 	}
 	if (!known)
@@ -365,7 +365,7 @@ static void look_rings(struct doctor *d)
 	else
 		doctor_add(d, RIGHTS, "locked memory", FINDING_OK, "%llu KB (RLIMIT_MEMLOCK)%s",
 			   (unsigned long long)l.soft >> 10,
-			   d->rights.ipc_lock ? ", not binding" : ", on top of the above");
+			   d->rights.ipc_lock ? ", not restricting" : ", in addition to the above");
 }
 
 static void look_files(struct doctor *d)
@@ -381,7 +381,7 @@ static void look_files(struct doctor *d)
 		   "%llu, can be raised to %llu (RLIMIT_NOFILE)", (unsigned long long)l.soft,
 		   (unsigned long long)l.hard);
 	if (!ok) {
-		doctor_costs(d, "-a with more than about %llu events: each takes a file a CPU",
+		doctor_costs(d, "-a with more than about %llu events: each needs one file per CPU",
 			     (unsigned long long)events);
 		doctor_fix(d, "sudo prlimit --pid $$ --nofile=65536");
 	}
@@ -397,13 +397,12 @@ static void look_rate(struct doctor *d)
 		percent = 0;
 	bool ok = hz >= 4000;
 	doctor_add(d, RIGHTS, "perf_event_max_sample_rate", ok ? FINDING_OK : FINDING_LIMITED,
-		   "%llu samples a second", (unsigned long long)hz);
+		   "%llu samples per second", (unsigned long long)hz);
 	if (ok)
 		return;
 	doctor_costs(d,
-		     "record's usual 4000 a second are lowered to this; the kernel lowers it by "
-		     "itself when "
-		     "samples take more than %lld%% of a CPU",
+		     "record's default of 4000 per second is lowered to this; the kernel lowers it "
+		     "further when sampling takes more than %lld%% of a CPU",
 		     (long long)percent);
 	doctor_fix(d, "sudo sysctl kernel.perf_event_max_sample_rate=100000");
 }

@@ -18,35 +18,35 @@ static const struct trial_row {
 } rows[] = {
 	{ TRIAL_SOFTWARE, "software events", "counted task-clock",
 	  "stat and record: nothing can be counted or sampled", 2, "PERF_EVENTS" },
-	{ TRIAL_KERNEL, "kernel side", "events count in the kernel too",
-	  "time in the kernel is not seen: events get :u, call chains end at the system call", 1,
+	{ TRIAL_KERNEL, "kernel side", "events are counted in the kernel too",
+	  "kernel time is invisible: events get :u, call chains end at the system call", 1,
 	  "PERF_EVENTS" },
 	{ TRIAL_SYSTEM_WIDE, "whole CPUs", "-a and -C",
 	  "-a and -C are refused: only your own processes", 0, "PERF_EVENTS" },
 	{ TRIAL_SAMPLING, "sampling", "cpu-clock samples arrive",
-	  "record, top and flame have no samples", 2, "PERF_EVENTS" },
+	  "record, top and flame get no samples", 2, "PERF_EVENTS" },
 	{ TRIAL_RING, "ring buffers", NULL, "samples are lost under load", 2, "PERF_EVENTS" },
 	{ TRIAL_CYCLES, "hardware events", "counted cycles",
 	  "cycles, instructions, cache events: stat prints <not supported>, record uses cpu-clock",
 	  2, NULL },
 	{ TRIAL_PRECISE, "precise samples", NULL,
-	  "samples land some instructions late (skid); no :p", 2, NULL },
-	{ TRIAL_BRANCHES, "branch stacks", "record -b", "record -b, and call chains from it", 2,
-	  NULL },
+	  "samples land a few instructions late (skid); no :p", 2, NULL },
+	{ TRIAL_BRANCHES, "branch stacks", "record -b",
+	  "record -b, and call chains derived from it", 2, NULL },
 	{ TRIAL_TRACEPOINT, "tracepoints", "counted a system call",
 	  "sched:, block:, syscalls: and all other tracepoints", -1, "FTRACE" },
-	{ TRIAL_BREAKPOINT, "breakpoints", "saw a write to memory", "mem:ADDRESS events", 2,
+	{ TRIAL_BREAKPOINT, "breakpoints", "detected a memory write", "mem:ADDRESS events", 2,
 	  "HAVE_HW_BREAKPOINT" },
-	{ TRIAL_UPROBE, "uprobes", "counted a call of our own", "uprobe: and usdt: events",
+	{ TRIAL_UPROBE, "uprobes", "counted a call in this program", "uprobe: and usdt: events",
 	  NEEDS_CAPS, "UPROBE_EVENTS" },
 	{ TRIAL_KPROBE, "kprobes", "counted a call of vfs_read",
 	  "kprobe: events, arguments of kernel functions", NEEDS_CAPS, "KPROBE_EVENTS" },
 	{ TRIAL_BPF_PROG, "BPF programs", "loaded one", "programs of tracers in the kernel",
 	  NEEDS_CAPS, "BPF_SYSCALL" },
 	{ TRIAL_BPF_RING, "BPF ring buffers", "made one",
-	  "what BPF programs see comes through slower buffers", NEEDS_CAPS, "BPF_SYSCALL" },
+	  "output of BPF programs takes slower buffers", NEEDS_CAPS, "BPF_SYSCALL" },
 	{ TRIAL_FENTRY, "fentry", "loaded a program for vfs_read",
-	  "fentry: and fexit: probes, the cheapest on kernel functions", NEEDS_CAPS,
+	  "fentry: and fexit: probes, the cheapest kernel function probes", NEEDS_CAPS,
 	  "DEBUG_INFO_BTF" },
 };
 
@@ -63,14 +63,14 @@ static void refused(struct doctor *d, const struct trial_row *r, int err)
 	bool bound = doctor_perfmon_is_bound(d) && !bpf;
 	bool may = d->rights.perfmon && !bound && (!bpf || d->root_user || caps_has(d->caps, 39));
 	if (r->kind == TRIAL_TRACEPOINT && d->tracing.err)
-		doctor_add(d, TRIED, r->name, FINDING_MISSING, "tracefs may not be read");
+		doctor_add(d, TRIED, r->name, FINDING_MISSING, "tracefs is not readable");
 	else if (may)
 		doctor_add(d, TRIED, r->name, FINDING_MISSING,
-			   "refused in spite of all capabilities (%s)",
+			   "refused despite all capabilities (%s)",
 			   err == -EPERM ? "EPERM" : "EACCES");
 	else if (bound)
 		doctor_add(d, TRIED, r->name, FINDING_MISSING,
-			   "refused at perf_event_paranoid %d, in this kernel to CAP_PERFMON too",
+			   "refused at perf_event_paranoid %d, in this kernel even to CAP_PERFMON",
 			   d->rights.paranoid);
 	else if (r->paranoid == NEEDS_CAPS)
 		doctor_add(d, TRIED, r->name, FINDING_MISSING, "only with %s",
@@ -85,8 +85,8 @@ static void refused(struct doctor *d, const struct trial_row *r, int err)
 	if (bound)
 		doctor_fix(d, "sudo sysctl kernel.perf_event_paranoid=2");
 	else if (may && r->kind == TRIAL_FENTRY)
-		doctor_needs(d,
-			     "a kernel that allows it: lockdown or a rule like it forbids it here");
+		doctor_needs(
+			d, "a kernel that allows it: lockdown or a similar policy forbids it here");
 	else if (may || seccomp || (d->user_ns && r->paranoid == NEEDS_CAPS))
 		doctor_needs(d, "%s",
 			     d->container || d->container_mark
@@ -128,8 +128,8 @@ static void absent(struct doctor *d, const struct trial_row *r, int err)
 		doctor_needs(d, "%s",
 			     r->kind != TRIAL_CYCLES ? "another CPU"
 			     : d->vm ? "a virtual machine with a vPMU (qemu -cpu host,pmu=on), or "
-				       "the bare machine"
-				     : "a CPU with counters that this kernel knows");
+				       "bare metal"
+				     : "a CPU whose counters this kernel supports");
 	else if (r->option)
 		doctor_needs(d, "a kernel with CONFIG_%s=y%s", r->option,
 			     option_off(d, r->option) ? " (this one says n)" : "");
@@ -138,7 +138,7 @@ static void absent(struct doctor *d, const struct trial_row *r, int err)
 static void limited_ring(struct doctor *d, const struct trial_row *r, const struct trial *t)
 {
 	if (t->value >= 512 << 10) {
-		doctor_add(d, TRIED, r->name, FINDING_OK, "512 KB a CPU");
+		doctor_add(d, TRIED, r->name, FINDING_OK, "512 KB per CPU");
 		return;
 	}
 	doctor_add(d, TRIED, r->name, t->value ? FINDING_LIMITED : FINDING_MISSING,
@@ -157,7 +157,7 @@ static void judge(struct doctor *d, const struct trial_row *r, const struct tria
 		absent(d, r, t->err);
 	} else if (t->unseen) {
 		doctor_add(d, TRIED, r->name, FINDING_LIMITED,
-			   "opens, but what was made to happen was not counted");
+			   "opens, but did not count a known event");
 		doctor_costs(d, "%s", r->costs);
 	} else if (r->kind == TRIAL_PRECISE) {
 		doctor_add(d, TRIED, r->name, FINDING_OK, "precise_ip up to %llu (:%.*s)",

@@ -51,8 +51,7 @@ static int load(struct export_job *j, struct flame *f)
 						     .symbols = &j->o->symbols },
 			      f);
 	if (!err && !f->points.nr)
-		err = diag_error(&j->app->diag, -ENODATA, "%s: there are no samples in it",
-				 j->o->input);
+		err = diag_error(&j->app->diag, -ENODATA, "%s: no samples", j->o->input);
 	j->nr = f->sides[0].nr_samples;
 	return err;
 }
@@ -128,12 +127,9 @@ static int make_chrome(struct export_job *j, struct strbuf *to)
 	if (!err)
 		err = chrome_trace_finish(t, &j->nr);
 	if (!err && !j->nr) {
-		err = diag_error(&app->diag, -ENODATA, "%s: there are no tracepoints in it",
-				 j->o->input);
-		diag_hint(
-			&app->diag,
-			"a profile goes --to firefox, speedscope or pprof; events are recorded by "
-			"sonde record -e sched:sched_switch");
+		err = diag_error(&app->diag, -ENODATA, "%s: no tracepoints", j->o->input);
+		diag_hint(&app->diag, "export profiles --to firefox, speedscope or pprof; record "
+				      "events with sonde record -e sched:sched_switch");
 	}
 	chrome_trace_free(t);
 	run_tables_done(&run);
@@ -163,9 +159,9 @@ static int find_format(struct export_job *j)
 	struct diag *d = &j->app->diag;
 	const char *near = j->o->to ? str_closest(j->o->to, names, ARRAY_SIZE(names)) : NULL;
 	if (j->o->to)
-		(void)diag_error(d, -EINVAL, "--to %s: there is no such format", j->o->to);
+		(void)diag_error(d, -EINVAL, "--to %s: unknown format", j->o->to);
 	else
-		(void)diag_error(d, -EINVAL, "--to: which format?");
+		(void)diag_error(d, -EINVAL, "--to: no format given");
 	diag_hint(d, near ? "did you mean '%s'?" : "pprof, speedscope, firefox, perfetto, folded%s",
 		  near ? near : "");
 	return app_usage_said(j->app);
@@ -205,7 +201,8 @@ static int export_run(struct app *app, void *opts, int argc, char **argv)
 	struct export_cmd_opts *o = opts;
 	struct export_job j = { .app = app, .o = o };
 	if (argc > 1)
-		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+		return app_usage(app, "unexpected argument '%s': only one recording at a time",
+				 argv[1]);
 	if (argc == 1)
 		o->input = argv[0];
 	int status = find_format(&j);
@@ -241,12 +238,12 @@ static void export_defaults(void *opts)
 /* clang-format off */
 static const struct opt export_rows[] = {
 	OPT_STR(0, "to", struct export_cmd_opts, to, "FORMAT", "pprof, speedscope, firefox, perfetto (or chrome), folded", .words = "pprof speedscope firefox perfetto chrome folded"),
-	OPT_STR('i', "input", struct export_cmd_opts, input, "FILE", "recording to read (perf.data), or a trace.dat; - is standard input"),
-	OPT_STR('o', "output", struct export_cmd_opts, output, "FILE", "write FILE, compressed if it ends in .gz; - is standard output"),
-	OPT_FLAG(0, "samples", struct export_cmd_opts, fold.samples, "folded: numbers of samples, not weighted by period"),
-	OPT_FLAG(0, "kinds", struct export_cmd_opts, fold.kinds, "folded: _[k] behind kernel functions, _[i] inlined, _[j] code made at run time"),
-	OPT_FLAG(0, "lines", struct export_cmd_opts, fold.lines, "folded: file and hottest line behind names"),
-	OPT_UINT(0, "workers", struct export_cmd_opts, workers, "N", "threads to use (all CPUs)"),
+	OPT_STR('i', "input", struct export_cmd_opts, input, "FILE", "recording to read (perf.data), or a trace.dat; - for standard input"),
+	OPT_STR('o', "output", struct export_cmd_opts, output, "FILE", "write FILE, compressed if it ends in .gz; - for standard output"),
+	OPT_FLAG(0, "samples", struct export_cmd_opts, fold.samples, "folded: sample counts, not weighted by period"),
+	OPT_FLAG(0, "kinds", struct export_cmd_opts, fold.kinds, "folded: append _[k] to kernel functions, _[i] to inlined ones, _[j] to JIT-compiled code"),
+	OPT_FLAG(0, "lines", struct export_cmd_opts, fold.lines, "folded: append file and hottest line to names"),
+	OPT_UINT(0, "workers", struct export_cmd_opts, workers, "N", "number of threads (default: one per CPU)"),
 	SYMBOL_OPT_ROWS(struct export_cmd_opts, symbols),
 	OPT_END(),
 };
@@ -254,13 +251,13 @@ static const struct opt export_rows[] = {
 
 static const struct opt_example export_examples[] = {
 	{ "export --to pprof", "./perf.data as profile.pb.gz, for go tool pprof" },
-	{ "export --to speedscope -i FILE", "for speedscope.app, threads in the order of time" },
+	{ "export --to speedscope -i FILE", "for speedscope.app, threads in time order" },
 	{ "export --to firefox -o profile.json.gz",
 	  "for profiler.firefox.com (speedscope does not read it)" },
 	{ "export --to perfetto -i FILE",
 	  "tracepoints as slices and instants, for ui.perfetto.dev" },
 	{ "export --to perfetto -i trace.dat -o trace.json.gz", "the same from ftrace" },
-	{ "export --to folded", "a stack and its weight a line" },
+	{ "export --to folded", "one stack and its weight per line" },
 	{ 0 },
 };
 
@@ -269,11 +266,10 @@ const struct command command_export = {
 	.group = "Why",
 	.summary = "write a recording in another tool's format",
 	.usage = "--to FORMAT [OPTIONS] [FILE]",
-	.about = "Profiles go to pprof, speedscope, the Firefox Profiler or folded text, with "
-		 "names, lines "
-		 "and inlined functions resolved; tracepoints go to Perfetto or Chrome as trace "
-		 "events: who ran on which CPU, wake-ups, interrupts, system calls, calls of "
-		 "functions, markers, counters, and gaps where events were lost.",
+	.about = "Profiles can be exported to pprof, speedscope, the Firefox Profiler or folded "
+		 "text, with names, lines and inlined functions resolved; tracepoints to Perfetto "
+		 "or Chrome as trace events: who ran on which CPU, wake-ups, interrupts, system "
+		 "calls, function calls, markers, counters, and gaps where events were lost.",
 	.examples = export_examples,
 	.opts = export_rows,
 	.opts_size = sizeof(struct export_cmd_opts),

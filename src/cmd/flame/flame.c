@@ -91,7 +91,8 @@ static int record_now(struct flame_job *j, int argc, char **argv)
 	j->status = command_record.run(j->app, r, argc, argv);
 	j->cost_ns = own_cpu_ns();
 	if (j->status == APP_NOT_FOUND && j->app->diag.nr_errors)
-		diag_hint(&j->app->diag, "words that are no recordings are a command to run");
+		diag_hint(&j->app->diag,
+			  "arguments that are not recordings are taken as a command to run");
 	return j->app->diag.nr_errors ? -ECANCELED : 0;
 }
 
@@ -248,9 +249,9 @@ static void say_result(struct flame_job *j)
 		      (unsigned long long)s->nr_samples, (unsigned long long)s->nr_lost,
 		      j->flame.nodes.nr - j->flame.trees.nr);
 	if (j->nr_joined)
-		strbuf_printf(to, " (%llu light ones joined)", (unsigned long long)j->nr_joined);
+		strbuf_printf(to, " (%llu small ones merged)", (unsigned long long)j->nr_joined);
 	if (s->cost_ns)
-		strbuf_printf(to, "; recording cost %.0f ms CPU", (double)s->cost_ns / 1e6);
+		strbuf_printf(to, "; recorder used %.0f ms CPU", (double)s->cost_ns / 1e6);
 	strbuf_char(to, '\n');
 	(void)strbuf_flush(to);
 }
@@ -260,7 +261,7 @@ static void open_page(struct flame_job *j)
 {
 	struct diag *d = &j->app->diag;
 	const char *why = getenv("SSH_CONNECTION") || getenv("SSH_TTY") ? "this is an ssh session"
-			  : !getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY") ? "there is no display"
+			  : !getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY") ? "no display"
 			  : !geteuid() ? "a browser should not run as root"
 				       : NULL;
 	if (why) {
@@ -353,9 +354,8 @@ static int check_sides(struct flame_job *j)
 	strbuf_init(&b);
 	list_events(f, before, &a);
 	list_events(f, after, &b);
-	diag_warn(&j->app->diag,
-		  "the recordings have no event in common: there is nothing to compare");
-	diag_hint(&j->app->diag, "%s has %s, %s has %s: record the same -e twice", j->paths[0],
+	diag_warn(&j->app->diag, "the recordings have no event in common: nothing to compare");
+	diag_hint(&j->app->diag, "%s has %s, %s has %s: record both with the same -e", j->paths[0],
 		  strbuf_cstr(&a), j->paths[1], strbuf_cstr(&b));
 	strbuf_done(&a);
 	strbuf_done(&b);
@@ -387,11 +387,10 @@ static int load(struct flame_job *j)
 static int say_empty(struct flame_job *j)
 {
 	struct diag *d = &j->app->diag;
-	(void)diag_error(d, -ENODATA, "there are no samples in %s",
-			 j->live ? "what was recorded" : j->paths[0]);
+	(void)diag_error(d, -ENODATA, "no samples in %s", j->live ? "the recording" : j->paths[0]);
 	if (j->live)
-		diag_hint(d, "a command that sleeps or is over at once uses no CPU to sample; -F "
-			     "max samples more often");
+		diag_hint(d, "a command that sleeps or exits at once uses no CPU time to sample; "
+			     "-F max samples more often");
 	return -ENODATA;
 }
 
@@ -441,7 +440,8 @@ static int take_recordings(struct flame_job *j, int argc, char **argv)
 	j->paths[j->nr_paths++] = argv[0];
 	for (int i = first; i < argc; i++) {
 		if (j->nr_paths == FLAME_SIDES)
-			return app_usage(app, "two recordings at most: '%s' is left over", argv[i]);
+			return app_usage(app, "unexpected argument '%s': at most two recordings",
+					 argv[i]);
 		j->paths[j->nr_paths++] = argv[i];
 	}
 	return 0;
@@ -478,8 +478,7 @@ static int check_opts(struct flame_job *j)
 {
 	const struct flame_opts *o = j->o;
 	if (o->svg + o->folded + o->term > 1)
-		return app_usage(j->app,
-				 "--svg, --folded and --term are different things: one at a time");
+		return app_usage(j->app, "--svg, --folded and --term are mutually exclusive");
 	if (o->width < 200 || o->width > 20000)
 		return app_usage(j->app, "--width: from 200 to 20000");
 	j->form = o->folded						  ? FORM_FOLDED
@@ -497,7 +496,8 @@ static int flame_run(struct app *app, void *opts, int argc, char **argv)
 	struct flame_opts *o = opts;
 	struct flame_job j = { .app = app, .o = o };
 	if (o->inputs.items.nr && argc)
-		return app_usage(app, "-i names the recording: '%s' is left over", argv[0]);
+		return app_usage(app, "unexpected argument '%s': -i already names the recording",
+				 argv[0]);
 	int status = find_input(&j, argc, argv);
 	if (!status)
 		status = check_opts(&j);
@@ -531,33 +531,33 @@ static void flame_defaults(void *opts)
 
 /* clang-format off */
 static const struct opt flame_rows[] = {
-	OPT_LIST('i', "input", struct flame_opts, inputs, "FILE", "recording to draw (perf.data), or a trace.dat (several are one graph); - is standard input"),
-	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html; NAME.svg is a picture); - is standard output"),
-	OPT_FLAG(0, "code", struct flame_opts, code, "the page has source and assembly of the heaviest functions (default, up to 32 MB of recording; --no-code)"),
+	OPT_LIST('i', "input", struct flame_opts, inputs, "FILE", "recording to draw (perf.data), or a trace.dat (several become one graph); - for standard input"),
+	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html; NAME.svg for a picture); - for standard output"),
+	OPT_FLAG(0, "code", struct flame_opts, code, "include source and assembly of the hottest functions (default for recordings up to 32 MB; --no-code)"),
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
-	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text instead: a stack and its weight a line, to standard output"),
-	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows walk, Enter zooms, / searches, q quits"),
-	OPT_FLAG(0, "samples", struct flame_opts, fold.samples, "--folded: numbers of samples, not weighted by period"),
-	OPT_FLAG(0, "kinds", struct flame_opts, fold.kinds, "--folded: _[k] behind kernel functions, _[i] inlined, _[j] code made at run time"),
-	OPT_FLAG(0, "lines", struct flame_opts, fold.lines, "--folded: file and hottest line behind names"),
+	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text to standard output: one stack and its weight per line"),
+	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows move, Enter zooms, / searches, q quits"),
+	OPT_FLAG(0, "samples", struct flame_opts, fold.samples, "--folded: sample counts, not weighted by period"),
+	OPT_FLAG(0, "kinds", struct flame_opts, fold.kinds, "--folded: append _[k] to kernel functions, _[i] to inlined ones, _[j] to JIT-compiled code"),
+	OPT_FLAG(0, "lines", struct flame_opts, fold.lines, "--folded: append file and hottest line to names"),
 	OPT_FLAG(0, "inverted", struct flame_opts, inverted, "--svg: roots at the top"),
-	OPT_UINT(0, "width", struct flame_opts, width, "PIXELS", "--svg: this wide (1200)"),
-	OPT_STR(0, "title", struct flame_opts, title, "TEXT", "the title (the recorded command)"),
-	OPT_FLAG(0, "open", struct flame_opts, open, "show the page in a browser, where there is a display"),
-	OPT_UINT(0, "max-frames", struct flame_opts, max_nodes, "N", "join the lightest branches beyond N frames (400000)"),
-	OPT_UINT(0, "workers", struct flame_opts, workers, "N", "threads to use (all CPUs)"),
+	OPT_UINT(0, "width", struct flame_opts, width, "PIXELS", "--svg: width in pixels (1200)"),
+	OPT_STR(0, "title", struct flame_opts, title, "TEXT", "title (default: the recorded command)"),
+	OPT_FLAG(0, "open", struct flame_opts, open, "open the page in a browser if there is a display"),
+	OPT_UINT(0, "max-frames", struct flame_opts, max_nodes, "N", "merge the smallest branches beyond N frames (400000)"),
+	OPT_UINT(0, "workers", struct flame_opts, workers, "N", "number of threads (default: one per CPU)"),
 	OPT_HEADING("Recording"),
 	OPT_CALL('e', "event", "EVENT", "events, separated by commas (cycles, else cpu-clock)", record_take_event),
-	OPT_CALL(0, "filter", "FILTER", "only tracepoints of the -e before where this holds", record_take_filter),
-	OPT_STR('F', "freq", struct flame_opts, record.freq, "HZ", "samples a second and CPU, or 'max' (999)"),
-	OPT_UINT('c', "count", struct flame_opts, record.live.period, "N", "a sample every N events instead"),
+	OPT_CALL(0, "filter", "FILTER", "filter for tracepoints of the preceding -e", record_take_filter),
+	OPT_STR('F', "freq", struct flame_opts, record.freq, "HZ", "samples per second per CPU, or 'max' (999)"),
+	OPT_UINT('c', "count", struct flame_opts, record.live.period, "N", "take one sample every N events instead"),
 	OPT_FLAG('g', NULL, struct flame_opts, record.graph, "call chains are always recorded", .hidden = true),
-	OPT_STR(0, "call-graph", struct flame_opts, record.call_graph, "HOW", "how call chains are found: fp, dwarf, auto (auto)"),
+	OPT_STR(0, "call-graph", struct flame_opts, record.call_graph, "HOW", "how to collect call chains: fp, dwarf, auto (auto)"),
 	OPT_FLAG('a', "all-cpus", struct flame_opts, record.all, "the whole system"),
 	OPT_STR('C', "cpu", struct flame_opts, record.cpus, "LIST", "these CPUs only (0-3,8)"),
 	OPT_STR('p', "pid", struct flame_opts, record.pids, "PID", "running processes with all their threads"),
 	OPT_STR('t', "tid", struct flame_opts, record.tids, "TID", "running threads"),
-	OPT_STR('m', "mmap-pages", struct flame_opts, record.ring, "PAGES", "ring memory a CPU: pages, or a size like 4M (512K)"),
+	OPT_STR('m', "mmap-pages", struct flame_opts, record.ring, "PAGES", "ring buffer size per CPU: pages, or a size like 4M (512K)"),
 	SYMBOL_OPT_ROWS(struct flame_opts, symbols),
 	OPT_END(),
 };
@@ -567,8 +567,8 @@ static const struct opt_example flame_examples[] = {
 	{ "flame -- make", "where a command and its children spend their time: flame.html" },
 	{ "flame -a -F 99 -- sleep 10", "the whole system for ten seconds" },
 	{ "flame perf.data -o page.html", "a recording, ours or perf's" },
-	{ "flame before.data after.data", "what became slower, what faster" },
-	{ "flame trace.dat", "calls of kernel functions by their time, or stacks of events" },
+	{ "flame before.data after.data", "what got slower, what got faster" },
+	{ "flame trace.dat", "kernel function calls by duration, or stacks of events" },
 	{ "flame --term perf.data", "in this terminal, by keyboard" },
 	{ "flame --folded perf.data", "stacks as text, for other tools" },
 	{ 0 },
@@ -579,15 +579,14 @@ const struct command command_flame = {
 	.group = "Why",
 	.summary = "draw a recording or a command as a flame graph",
 	.usage = "[OPTIONS] [RECORDING [RECORDING] | [--] COMMAND [ARGS]]",
-	.about = "Makes one HTML page that needs no network and no other file: a flame graph to "
-		 "zoom "
-		 "and search, over any range of time, by thread, process or command, with callers "
-		 "and callees of a function, a table, and the difference of two recordings. Widths "
-		 "are weighted by period.\n"
-		 "Words that are files of recordings are drawn; other words are a command that is "
-		 "recorded first, with call chains, at 999 samples a second.\n"
-		 "Of a trace.dat, calls of the function graph tracer weigh the time they took "
-		 "themselves; other events weigh 1, with the stacks recorded with them.",
+	.about = "Makes one self-contained HTML page that needs no network: a flame graph to zoom "
+		 "and search, over any time range, by thread, process or command, with callers and "
+		 "callees of a function, a table, and the difference between two recordings. "
+		 "Widths are weighted by period.\nArguments that are recordings are drawn; "
+		 "otherwise they are a command that is recorded first, with call chains, at 999 "
+		 "samples per second.\nFor a trace.dat, calls of the function graph tracer are "
+		 "weighted by their own duration; other events count 1 each, with the stacks "
+		 "recorded with them.",
 	.examples = flame_examples,
 	.opts = flame_rows,
 	.opts_size = sizeof(struct flame_opts),

@@ -39,7 +39,7 @@ static int convert(struct app *app, const struct convert_opts *o, struct traceda
 		json_object_end(&j);
 		return json_end(&j) ? APP_FAILED : APP_DONE;
 	}
-	strbuf_printf(&app->err, "[ %s: version %u, compression %s, %llu bytes; it was %llu ]\n",
+	strbuf_printf(&app->err, "[ %s: version %u, compression %s, %llu bytes; was %llu ]\n",
 		      o->output, c->out.version, compress_name(c->out.compression),
 		      (unsigned long long)st.st_size, (unsigned long long)from->size);
 	return APP_DONE;
@@ -56,11 +56,11 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	if (argc && !o->input)
 		o->input = argv[--argc];
 	if (argc)
-		return app_usage(app, "one file to read and one to write");
+		return app_usage(app, "expected one input and one output file");
 	if (!o->input)
 		o->input = "trace.dat";
 	if (!o->output)
-		return app_usage(app, "where to? -o FILE");
+		return app_usage(app, "no output file given: -o FILE");
 	int err = outfile_check(o->output, &app->diag);
 	if (!err)
 		err = tracedat_open(&from, o->input, &app->diag);
@@ -93,10 +93,9 @@ static const struct opt_example examples[] = {
 
 const struct command command_ftrace_convert = {
 	.name = "convert",
-	.summary = "write a trace.dat in another version or packing",
+	.summary = "convert a trace.dat to another version or compression",
 	.usage = "[OPTIONS] [FILE] [-o] FILE",
-	.about = "Events, buffers, options and texts stay as they are; only the file around them "
-		 "changes.",
+	.about = "Events, buffers, options and texts stay as they are; only the container changes.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct convert_opts),

@@ -97,36 +97,36 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 /* clang-format off */
 static const struct opt rows[] = {
 	OPT_STR('i', "input", struct dump_opts, input, "FILE", "read FILE instead of trace.dat"),
-	OPT_FLAG('v', "validate", struct dump_opts, validate, "whether it is whole"),
-	OPT_FLAG(0, "summary", struct dump_opts, summary, "what is in it (also when nothing is asked for)"),
+	OPT_FLAG('v', "validate", struct dump_opts, validate, "check whether it is intact"),
+	OPT_FLAG(0, "summary", struct dump_opts, summary, "what is in it (default)"),
 	OPT_FLAG(0, "all", struct dump_opts, all, "everything"),
-	OPT_FLAG(0, "head-page", struct dump_opts, head_page, "layout of a page"),
-	OPT_FLAG(0, "head-event", struct dump_opts, head_event, "layout of an event's head"),
+	OPT_FLAG(0, "head-page", struct dump_opts, head_page, "page layout"),
+	OPT_FLAG(0, "head-event", struct dump_opts, head_event, "event header layout"),
 	OPT_FLAG(0, "ftrace-events", struct dump_opts, ftrace_events, "formats of the tracers"),
-	OPT_FLAG(0, "systems", struct dump_opts, systems, "systems whose formats it has"),
+	OPT_FLAG(0, "systems", struct dump_opts, systems, "event systems with formats"),
 	OPT_FLAG(0, "events", struct dump_opts, events, "formats of events"),
 	OPT_FLAG(0, "kallsyms", struct dump_opts, kallsyms, "kernel symbols"),
 	OPT_FLAG(0, "printk", struct dump_opts, printk, "format strings of trace_printk()"),
 	OPT_FLAG(0, "cmd-lines", struct dump_opts, cmd_lines, "names of tasks"),
 	OPT_FLAG(0, "options", struct dump_opts, options, "options"),
-	OPT_FLAG(0, "flyrecord", struct dump_opts, flyrecord, "where each CPU's data is"),
+	OPT_FLAG(0, "flyrecord", struct dump_opts, flyrecord, "location of each CPU's data"),
 	OPT_FLAG(0, "clock", struct dump_opts, clock, "the clock"),
-	OPT_FLAG(0, "sections", struct dump_opts, sections, "version 7: where each section is"),
-	OPT_FLAG(0, "strings", struct dump_opts, strings, "version 7: the names of sections"),
+	OPT_FLAG(0, "sections", struct dump_opts, sections, "version 7: location of each section"),
+	OPT_FLAG(0, "strings", struct dump_opts, strings, "version 7: names of sections"),
 	OPT_END(),
 };
 /* clang-format on */
 
 static const struct opt_example examples[] = {
 	{ "ftrace dump", "what is in trace.dat" },
-	{ "ftrace dump -v -i old.dat", "whether it is whole" },
+	{ "ftrace dump -v -i old.dat", "check whether it is intact" },
 	{ "ftrace dump --cmd-lines old.dat", "one part of it" },
 	{ 0 },
 };
 
 const struct command command_ftrace_dump = {
 	.name = "dump",
-	.summary = "what a trace.dat holds beside its events",
+	.summary = "show what a trace.dat holds besides its events",
 	.usage = "[OPTIONS] [FILE]",
 	.examples = examples,
 	.opts = rows,

@@ -143,7 +143,7 @@ static int run_extract(struct app *app, void *opts, int argc, char **argv)
 	struct extract_opts *o = opts;
 	struct extracting x = { .app = app, .o = o, .root = { .dir_fd = -1 } };
 	if (argc)
-		return app_usage(app, "what is '%s'?", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	if (!o->output)
 		o->output = "trace.dat";
 	int err = ftrace_open(&x.t, &app->diag);
@@ -162,14 +162,14 @@ static int run_extract(struct app *app, void *opts, int argc, char **argv)
 static const struct opt extract_rows[] = {
 	OPT_STR('o', "output", struct extract_opts, output, "FILE", "Write FILE (trace.dat)"),
 	OPT_FLAG('s', "snapshot", struct extract_opts, snapshot,
-		 "The snapshot instead of the buffer"),
+		 "Extract the snapshot instead of the buffer"),
 	FTRACE_WHICH_ROWS(struct extract_opts, which),
 	OPT_STR('p', "tracer", struct extract_opts, tracer, "TRACER",
-		"wakeup, irqsoff and the like: the text of its worst case"),
+		"wakeup, irqsoff and similar: the text of the worst case"),
 	OPT_STR('O', NULL, struct extract_opts, ignored, "OPTION",
-		"'ftrace set -O OPTION' before it", .refused = true),
+		"use 'ftrace set -O OPTION' first", .refused = true),
 	OPT_FLAG(0, "date", struct extract_opts, unused,
-		 "The clocks would have to be compared while it is traced: 'ftrace record --date'",
+		 "Clocks have to be compared during tracing: use 'ftrace record --date'",
 		 .refused = true),
 	OPT_STR(0, "compression", struct extract_opts, compression, "HOW",
 		"zstd, zlib or none (zstd)"),
@@ -179,15 +179,16 @@ static const struct opt extract_rows[] = {
 
 static const struct opt_example extract_examples[] = {
 	{ "ftrace extract", "after 'ftrace start' and 'ftrace stop'" },
-	{ "ftrace extract -B mine -o mine.dat", "an instance; it stays" },
+	{ "ftrace extract -B mine -o mine.dat", "an instance, which is kept" },
 	{ 0 },
 };
 
 const struct command command_ftrace_extract = {
 	.name = "extract",
-	.summary = "make a trace.dat of what is in the kernel's buffer",
+	.summary = "write the kernel's trace buffer to a trace.dat",
 	.usage = "[OPTIONS]",
-	.about = "The events are taken out of the buffer. Instances stay, whoever made them.",
+	.about =
+		"The events are removed from the buffer. Instances are kept, whoever created them.",
 	.examples = extract_examples,
 	.opts = extract_rows,
 	.opts_size = sizeof(struct extract_opts),
@@ -209,13 +210,12 @@ static int run_restore(struct app *app, void *opts, int argc, char **argv)
 	char path[PATH_MAX], cwd[PATH_MAX] = "";
 	const char *cpu = argc ? strstr(argv[0], ".cpu") : NULL;
 	if (cpu && cpu[4] && !cpu[4 + strspn(cpu + 4, "0123456789")]) {
-		diag_error(&app->diag, -EINVAL, "'%s' was left by trace-cmd itself", argv[0]);
-		diag_hint(&app->diag,
-			  "its own 'restore' makes a file of it; ours keeps FILE.parts");
+		diag_error(&app->diag, -EINVAL, "'%s' is a leftover of trace-cmd itself", argv[0]);
+		diag_hint(&app->diag, "use trace-cmd restore for it; ours are called FILE.parts");
 		return app_usage_said(app);
 	}
 	if (argc > 1)
-		return app_usage(app, "one recording at a time");
+		return app_usage(app, "only one recording at a time");
 	const char *name = argc ? argv[0] : "trace.dat";
 	size_t len = strlen(name);
 	while (len > 1 && name[len - 1] == '/')
@@ -240,31 +240,31 @@ static int run_restore(struct app *app, void *opts, int argc, char **argv)
 
 static const struct opt restore_rows[] = {
 	OPT_STR('o', "output", struct restore_opts, output, "FILE",
-		"Write FILE (beside the folder, without .parts)"),
+		"Write FILE (next to the directory, without .parts)"),
 	OPT_FLAG('c', NULL, struct restore_opts, unused,
-		 "FILE.parts holds the head of the file already: nothing is to be made ahead",
+		 "FILE.parts already holds the file header; nothing to create in advance",
 		 .refused = true),
 	OPT_STR('i', NULL, struct restore_opts, ignored, "FILE",
-		"FILE.parts holds the head of the file already", .refused = true),
+		"FILE.parts already holds the file header", .refused = true),
 	OPT_STR('t', NULL, struct restore_opts, ignored, "DIR",
-		"FILE.parts holds the formats already", .refused = true),
+		"FILE.parts already holds the formats", .refused = true),
 	OPT_STR('k', NULL, struct restore_opts, ignored, "FILE",
-		"FILE.parts holds the kernel's symbols already", .refused = true),
+		"FILE.parts already holds the kernel symbols", .refused = true),
 	OPT_END(),
 };
 
 static const struct opt_example restore_examples[] = {
-	{ "ftrace restore trace.dat.parts", "what a killed recorder and its watchdog left" },
+	{ "ftrace restore trace.dat.parts", "what a killed recorder and its watchdog left behind" },
 	{ 0 },
 };
 
 const struct command command_ftrace_restore = {
 	.name = "restore",
-	.summary = "make a file of a recording that was cut off",
+	.summary = "turn the parts of an interrupted recording into a file",
 	.usage = "[OPTIONS] [FILE.parts]",
-	.about = "While 'ftrace record' runs, its data is in FILE.parts. When the recorder is "
-		 "killed, its watchdog "
-		 "joins them; this does so when the watchdog was killed too.",
+	.about = "While 'ftrace record' runs, its data is in FILE.parts. If the recorder is "
+		 "killed, its watchdog joins the parts; this command does it when the watchdog was "
+		 "killed too.",
 	.examples = restore_examples,
 	.opts = restore_rows,
 	.opts_size = sizeof(struct restore_opts),

@@ -7,7 +7,7 @@
 static int ftrace_parse_version(const char *text, u32 *ret, struct diag *d)
 {
 	if (strcmp(text, "6") && strcmp(text, "7"))
-		return diag_error(d, -EINVAL, "--file-version %s: there are 6 and 7", text);
+		return diag_error(d, -EINVAL, "--file-version %s: use 6 or 7", text);
 	*ret = (u32)(*text - '0');
 	return 0;
 }
@@ -16,8 +16,7 @@ static int ftrace_parse_compression(const char *text, enum compress_kind *ret, s
 {
 	int kind = strcmp(text, "any") ? compress_kind_of(text) : COMPRESS_ZSTD;
 	if (kind < 0)
-		return diag_error(d, -EINVAL, "--compression %s: there are zstd, zlib and none",
-				  text);
+		return diag_error(d, -EINVAL, "--compression %s: use zstd, zlib or none", text);
 	*ret = (enum compress_kind)kind;
 	return 0;
 }
@@ -33,7 +32,8 @@ int ftrace_choose_format(const char *version, const char *compression, struct tr
 	if (!version && compression && o->compression != COMPRESS_NONE)
 		o->version = 7;
 	if (o->version == 6 && compression && o->compression != COMPRESS_NONE)
-		return diag_error(d, -EINVAL, "version 6 of trace.dat has no compression: use 7");
+		return diag_error(d, -EINVAL,
+				  "version 6 of trace.dat does not support compression: use 7");
 	if (o->version == 6)
 		o->compression = COMPRESS_NONE;
 	return 0;

@@ -44,15 +44,14 @@ static const struct opt_example examples[] = {
 
 /* Of trace-cmd: nothing here opens a socket. */
 static const struct opt_example elsewhere[] = {
-	{ "listen",
-	  "nothing is sent over a network: record there, copy the file, 'ftrace report' it" },
-	{ "agent", "guests are not reached from here: 'ftrace record' in the guest, copy the file, "
-		   "'ftrace report -i HOST.dat -i GUEST.dat' merges both by time" },
+	{ "listen", "network recording is not supported: record there, copy the file, run 'ftrace "
+		    "report' on it" },
+	{ "agent", "guests are not supported: run 'ftrace record' in the guest, copy the file, and "
+		   "merge both with 'ftrace report -i HOST.dat -i GUEST.dat'" },
 	{ "setup-guest",
-	  "guests are not reached from here: 'ftrace record' in the guest, and copy the "
-	  "file" },
-	{ "attach", "files of host and guest are merged by time: 'ftrace report -i HOST.dat -i "
-		    "GUEST.dat', with --ts-offset if their clocks differ" },
+	  "guests are not supported: run 'ftrace record' in the guest and copy the file" },
+	{ "attach", "merge host and guest files by time with 'ftrace report -i HOST.dat -i "
+		    "GUEST.dat', and --ts-offset if their clocks differ" },
 	{ 0 },
 };
 

@@ -51,9 +51,9 @@ static int print(struct app *app, struct func_stat *f)
 	size_t nr;
 	const struct func_stat_row *rows = func_stat_rows(f, &nr);
 	if (func_stat_nr_gaps(f))
-		diag_warn(&app->diag,
-			  "events were lost %llu times: calls that were open then do not count",
-			  (unsigned long long)func_stat_nr_gaps(f));
+		diag_warn(
+			&app->diag, "events were lost %llu times: calls in progress at those times are not counted",
+			(unsigned long long)func_stat_nr_gaps(f));
 	if (!nr)
 		diag_note(&app->diag, "no function was called, or none was recorded");
 	if (app->json)
@@ -214,9 +214,9 @@ static bool has_graph_tracer(const struct tracing *t)
 
 static int no_way(struct app *app)
 {
-	int err = diag_error(&app->diag, -EOPNOTSUPP,
-			     "this kernel has neither a function profiler nor the tracer "
-			     "function_graph");
+	int err = diag_error(
+		&app->diag, -EOPNOTSUPP,
+		"this kernel has neither the function profiler nor the function_graph tracer");
 	diag_hint(&app->diag, "'sonde ftrace profile --functions --input FILE' reads what was "
 			      "recorded elsewhere with -p function_graph");
 	return err;

@@ -33,23 +33,22 @@ struct graph_opts {
 static const struct opt rows[] = {
 	OPT_STR('i', "input", struct graph_opts, input, "FILE", "read FILE instead of trace.dat"),
 	OPT_ENUM('s', "sort", struct graph_opts, sort, "KEY",
-		 "order of the rows: total, self, calls, avg, max, name", sort_words),
-	OPT_FLAG('T', "tree", struct graph_opts, tree,
-		 "who called whom, with the time along each way"),
+		 "sort rows by: total, self, calls, avg, max, name", sort_words),
+	OPT_FLAG('T', "tree", struct graph_opts, tree, "call tree with the time spent on each path"),
 	OPT_STR(0, "percent-limit", struct graph_opts, percent, "PERCENT",
-		"leave out branches of the tree below this share (0.5)"),
+		"hide branches of the tree below this percentage (0.5)"),
 	OPT_FLAG(0, "csv", struct graph_opts, csv, "comma-separated values"),
 	OPT_STR(0, "cpu", struct graph_opts, cpus, "LIST", "only these CPUs: 0,2-5"),
 	OPT_UINT(0, "threads", struct graph_opts, workers, "N",
-		 "worker threads (default: one for each CPU)", .hidden = true),
+		 "number of threads (default: one per CPU)", .hidden = true),
 	OPT_END(),
 };
 
 static const struct opt_example examples[] = {
-	{ "ftrace graph", "which functions took how long, in trace.dat" },
-	{ "ftrace graph -s self boot.dat", "by the time in the function itself" },
-	{ "ftrace graph --tree", "the tree of calls" },
-	{ "ftrace graph --json | jq '.functions[0]'", "for programs" },
+	{ "ftrace graph", "how long each function in trace.dat took" },
+	{ "ftrace graph -s self boot.dat", "by time in the function itself" },
+	{ "ftrace graph --tree", "the call tree" },
+	{ "ftrace graph --json | jq '.functions[0]'", "machine-readable output" },
 	{ 0 },
 };
 
@@ -327,7 +326,7 @@ static void say_missing(struct graph *g)
 {
 	struct diag *d = &g->app->diag;
 	if (!graph_time_nr_funcs(g->times)) {
-		diag_warn(d, "the file has no events of the function graph tracer");
+		diag_warn(d, "the file has no function graph events");
 		diag_hint(d, "record them: sonde ftrace record -p function_graph COMMAND");
 	}
 	if (graph_time_nr_gaps(g->times))
@@ -335,10 +334,10 @@ static void say_missing(struct graph *g)
 			  (unsigned long long)graph_time_nr_gaps(g->times));
 	if (graph_time_nr_headless(g->times))
 		diag_note(
-			d, "%llu calls began before the recording: they count, but the tree lacks them",
+			d, "%llu calls began before the recording: they are counted, but are not in the tree",
 			(unsigned long long)graph_time_nr_headless(g->times));
 	if (graph_time_nr_open(g->times))
-		diag_note(d, "%llu calls had not ended: they do not count",
+		diag_note(d, "%llu calls did not end during the recording: they are not counted",
 			  (unsigned long long)graph_time_nr_open(g->times));
 }
 
@@ -401,12 +400,13 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	double limit = 0.5;
 	char *end = NULL;
 	if (argc > 1 || (argc && o->input))
-		return app_usage(app, "one file at a time: '%s' is too much", argv[argc - 1]);
+		return app_usage(app, "unexpected argument '%s': only one file at a time",
+				 argv[argc - 1]);
 	if (o->cpus && cpuset_parse_list(o->cpus, &cpus, &app->diag))
 		return app_usage_said(app);
 	if (o->percent &&
 	    ((limit = strtod(o->percent, &end)) < 0 || limit > 100 || *end || end == o->percent))
-		return app_usage(app, "--percent-limit: '%s' is not a percentage", o->percent);
+		return app_usage(app, "--percent-limit: invalid percentage '%s'", o->percent);
 	const char *path = o->input ? o->input : argc ? argv[0] : "trace.dat";
 	struct replay_ftrace_opts replay = { .style = PRINT_STYLE_KERNEL,
 					     .cpus = o->cpus ? &cpus : NULL };
@@ -422,12 +422,11 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 
 const struct command command_ftrace_graph = {
 	.name = "graph",
-	.summary = "how long functions took, from the function graph tracer",
+	.summary = "show how long functions took, from the function graph tracer",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "Adds up what the function graph tracer recorded: calls, time with and without "
-		 "the functions "
-		 "called, average and longest call. Of a function that calls itself, total counts "
-		 "the outermost call.",
+		 "callees, average and longest call. For recursive functions, total counts the "
+		 "outermost call.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct graph_opts),

@@ -55,8 +55,8 @@ static int split_event(struct histing *h, const char *text, char *system, char *
 		(void)snprintf(system, size, "%s", e->system);
 		(void)snprintf(event, size, "%s", e->event);
 	} else if (!err) {
-		err = diag_error(&h->app->diag, -ENOENT, "'%s' is not one event", text);
-		diag_hint(&h->app->diag, e ? "-f FILTER chooses, -k and -R say what is counted"
+		err = diag_error(&h->app->diag, -ENOENT, "'%s' is more than one event", text);
+		diag_hint(&h->app->diag, e ? "-f FILTER selects events, -k and -R what is counted"
 					   : "'sonde ftrace list -e' shows all events");
 	}
 	event_list_done(&l);
@@ -124,7 +124,7 @@ static int latency_hist(struct histing *h)
 	const char *comma = strchr(h->o->latency, ','), *by = h->o->by ? h->o->by : "common_pid";
 	const char *equal = strchr(by, '=');
 	if (!comma || comma - h->o->latency >= (long)sizeof(first))
-		return diag_error(&h->app->diag, -EINVAL, "--latency A,B: two events");
+		return diag_error(&h->app->diag, -EINVAL, "--latency A,B: expected two events");
 	(void)snprintf(first, sizeof(first), "%.*s", (int)(comma - h->o->latency), h->o->latency);
 	(void)snprintf(ka, sizeof(ka), "%.*s", equal ? (int)(equal - by) : (int)strlen(by), by);
 	(void)snprintf(kb, sizeof(kb), "%s", equal ? equal + 1 : by);
@@ -306,20 +306,21 @@ static int without_triggers(struct histing *h, int argc, char **argv)
 	const struct hist_opts *o = h->o;
 	char system[128], event[128];
 	if (o->trigger) {
-		(void)diag_error(&app->diag, -ENOTSUP, "this kernel makes no histograms");
-		diag_hint(&app->diag, "-k KEY and --latency A,B work without: the events are "
-				      "recorded and counted here");
+		(void)diag_error(&app->diag, -ENOTSUP, "this kernel does not support histograms");
+		diag_hint(&app->diag, "-k KEY and --latency A,B work anyway: events are recorded "
+				      "and counted in user space");
 		return app_fail(app, -ENOTSUP);
 	}
 	if (o->latency) {
-		diag_note(&app->diag, "this kernel makes no histograms: this one is made of a "
-				      "recording");
+		diag_note(&app->diag, "this kernel does not support histograms: counting from a "
+				      "recording instead");
 		return from_recording(app, o, argc, argv);
 	}
 	int err = split_event(h, argv[0], system, event, sizeof(event));
 	if (err)
 		return app_fail(app, err);
-	diag_note(&app->diag, "this kernel makes no histograms: this one is made of a recording");
+	diag_note(&app->diag,
+		  "this kernel does not support histograms: counting from a recording instead");
 	return ftrace_count_recorded(app,
 				     (struct event_hist_opts){ .system = system,
 							       .event = event,
@@ -334,14 +335,15 @@ static int of_file(struct app *app, const struct hist_opts *o, int argc, char **
 {
 	const char *path = o->input ? o->input : argc ? argv[0] : "trace.dat";
 	if (argc > 1 || (argc && o->input))
-		return app_usage(app, "one file at a time: '%s' is too much", argv[argc - 1]);
+		return app_usage(app, "unexpected argument '%s': only one file at a time",
+				 argv[argc - 1]);
 	if (o->filter || o->by)
 		return app_usage(app,
-				 "-f and --by are for histograms of events: -k KEY, --latency A,B");
+				 "-f and --by need an event histogram: -k KEY or --latency A,B");
 	if (argc && access(path, F_OK) &&
 	    strspn(path, "abcdefghijklmnopqrstuvwxyz_0123456789:*") == strlen(path)) {
-		(void)diag_error(&app->diag, -ENOENT, "there is no file '%s'", path);
-		diag_hint(&app->diag, "for an event of the kernel, say by which field: -k KEY");
+		(void)diag_error(&app->diag, -ENOENT, "no such file: '%s'", path);
+		diag_hint(&app->diag, "for a kernel event, give a field with -k KEY");
 		return app_fail(app, -ENOENT);
 	}
 	int err = call_chains_print(&(struct tell){ &app->out, &app->diag, app->json }, path,
@@ -357,19 +359,18 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	if (!o->latency && !live)
 		return of_file(app, o, argc, argv);
 	if (o->all_pids)
-		return app_usage(app, "-P is for the call chains of a file");
+		return app_usage(app, "-P is only for call chains of a file");
 	if (o->input && !o->latency)
-		return app_usage(app,
-				 "the kernel makes these histograms while it runs: -i FILE goes "
-				 "with --latency, or alone");
+		return app_usage(app, "these histograms are made by the running kernel: use -i "
+				      "FILE with --latency, or alone");
 	if (o->input && argc)
-		return app_usage(app, "-i reads a file: there is no command to run");
+		return app_usage(app, "-i reads a file: unexpected command");
 	if (o->input)
 		return from_recording(app, o, 0, NULL);
 	if (!o->latency && !argc)
-		return app_usage(app, "which event?");
+		return app_usage(app, "no event given");
 	if (!o->latency && !o->keys && !o->trigger)
-		return app_usage(app, "by which field? -k KEY");
+		return app_usage(app, "no key field given: -k KEY");
 	int err = ftrace_open(&h.t, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -419,7 +420,7 @@ static int add_type(struct histing *h, const struct ftrace_sql *q, const struct 
 	if (!err && !f) {
 		err = diag_error(&h->app->diag, -ENOENT, "%s has no field '%s'", side->event,
 				 i->a.field);
-		diag_hint(&h->app->diag, "'sonde ftrace list -e %s -F' shows those it has",
+		diag_hint(&h->app->diag, "'sonde ftrace list -e %s -F' shows its fields",
 			  side->event);
 	} else if (!err && (f->flags & FIELD_STRING)) {
 		strbuf_printf(to,
@@ -609,10 +610,9 @@ static int run_sql(struct app *app, void *opts, int argc, char **argv)
 	struct histing h = { .app = app };
 	struct ftrace_sql q;
 	if (!argc)
-		return app_usage(app, "which question? 'SELECT ... FROM ...'");
+		return app_usage(app, "no query given: 'SELECT ... FROM ...'");
 	if (argc > 1 && !o->execute)
-		return app_usage(app,
-				 "a command is run with -e; the question is one word, in quotes");
+		return app_usage(app, "use -e to run a command; quote the query as one argument");
 	if (ftrace_sql_parse(&q, argv[0], &app->diag))
 		return app_usage_said(app);
 	int err = ftrace_open(&h.t, &app->diag);
@@ -626,12 +626,12 @@ static int run_sql(struct app *app, void *opts, int argc, char **argv)
 		err = check_fields(&h, &q);
 	bool lacks = !err && o->execute && !tracing_has(&h.t, "events/sched/sched_switch/hist");
 	if (lacks && q.join) {
-		diag_note(&app->diag,
-			  "this kernel makes no histograms: this one is made of a recording");
+		diag_note(&app->diag, "this kernel does not support histograms: counting from a "
+				      "recording instead");
 		status = sql_recorded(app, &q, argc - 1, argv + 1);
 	} else if (lacks) {
-		diag_note(&app->diag,
-			  "this kernel makes no histograms: this one is made of a recording");
+		diag_note(&app->diag, "this kernel does not support histograms: counting from a "
+				      "recording instead");
 		status = sql_counted(app, &q, argc - 1, argv + 1);
 	} else if (!err) {
 		h.cmdline = ftrace_own_cmdline();
@@ -648,7 +648,7 @@ static int run_sql(struct app *app, void *opts, int argc, char **argv)
 
 static const struct opt sql_opt_rows[] = {
 	OPT_FLAG('e', "execute", struct sql_opts, execute,
-		 "Do it while the command runs, or until Ctrl-C, and print the histogram"),
+		 "Run it during the command, or until Ctrl-C, and print the histogram"),
 	OPT_STR('n', "name", struct sql_opts, name, "NAME", "Name of the synthetic event"),
 	OPT_END(),
 };
@@ -659,7 +659,7 @@ static const struct opt_example sql_examples[] = {
 	  "what to write to tracefs for the wake-up latency of each task" },
 	{ "ftrace sqlhist -e 'SELECT TIMESTAMP_DELTA_USECS AS lat FROM sched_waking AS start JOIN "
 	  "sched_switch AS end ON start.pid = end.next_pid WHERE start.prio < 100' sleep 5",
-	  "the histogram, of real-time tasks" },
+	  "the histogram of real-time tasks" },
 	{ "ftrace sqlhist -e 'SELECT next_comm, next_prio FROM sched_switch' sleep 5",
 	  "how often each task was switched to" },
 	{ 0 },
@@ -667,18 +667,16 @@ static const struct opt_example sql_examples[] = {
 
 const struct command command_ftrace_sqlhist = {
 	.name = "sqlhist",
-	.summary = "histograms over one event or two, asked for in SQL",
+	.summary = "histograms of one or two events, as an SQL query",
 	.usage = "[OPTIONS] 'SELECT ... FROM EVENT [JOIN EVENT ON ...] [WHERE ...]' [COMMAND "
 		 "[ARGS]]",
-	.about =
-		"Turns a question into triggers and a synthetic event, and prints them; with -e it "
-		"puts them into "
-		"an instance of our own, and prints the histogram at the end. On a kernel without "
-		"histograms the events are recorded and matched here.\n"
-		"Fields are EVENT.FIELD or ALIAS.FIELD, times EVENT.TIMESTAMP and "
-		"EVENT.TIMESTAMP_USECS, their "
-		"difference TIMESTAMP_DELTA and TIMESTAMP_DELTA_USECS, which is shown in powers of "
-		"two. CAST(FIELD AS _COUNTER_) adds a field of a single event up.",
+	.about = "Turns a query into triggers and a synthetic event, and prints them; with -e it "
+		 "sets them up in a private instance and prints the histogram at the end. On a "
+		 "kernel without histograms the events are recorded and matched in user "
+		 "space.\nFields are EVENT.FIELD or ALIAS.FIELD, times EVENT.TIMESTAMP and "
+		 "EVENT.TIMESTAMP_USECS, their difference TIMESTAMP_DELTA and "
+		 "TIMESTAMP_DELTA_USECS, which is shown in powers of two. CAST(FIELD AS _COUNTER_) "
+		 "sums a field of a single event.",
 	.examples = sql_examples,
 	.opts = sql_opt_rows,
 	.opts_size = sizeof(struct sql_opts),
@@ -690,15 +688,15 @@ const struct command command_ftrace_sqlhist = {
 /* clang-format off */
 static const struct opt rows[] = {
 	OPT_STR('k', "key", struct hist_opts, keys, "KEYS", "Count by these fields: pid, next_comm, common_pid.execname, len.log2, stacktrace"),
-	OPT_STR('w', "values", struct hist_opts, values, "FIELDS", "Add up these fields"),
+	OPT_STR('w', "values", struct hist_opts, values, "FIELDS", "Sum these fields"),
 	OPT_STR('s', "sort", struct hist_opts, sort, "FIELD", "Sort by: hitcount, a key or a value; FIELD.descending"),
-	OPT_STR(0, "size", struct hist_opts, size, "N", "Entries of the table (2048)"),
-	OPT_STR('f', "filter", struct hist_opts, filter, "FILTER", "Only events where this holds"),
+	OPT_STR(0, "size", struct hist_opts, size, "N", "Table size (2048)"),
+	OPT_STR('f', "filter", struct hist_opts, filter, "FILTER", "Filter for the event"),
 	OPT_STR(0, "trigger", struct hist_opts, trigger, "HIST", "The whole trigger: hist:keys=...:onmax($x).save(comm)"),
-	OPT_STR(0, "latency", struct hist_opts, latency, "A,B", "The time from event A to event B, in powers of two of microseconds"),
-	OPT_STR(0, "by", struct hist_opts, by, "KEY", "The field that both have in common (common_pid); pid=next_pid where the names differ"),
-	OPT_STR('i', "input", struct hist_opts, input, "FILE", "Call chains of this file instead of trace.dat; with --latency: that of the file's events"),
-	OPT_FLAG('P', NULL, struct hist_opts, all_pids, "Call chains of all tasks together"),
+	OPT_STR(0, "latency", struct hist_opts, latency, "A,B", "Time from event A to event B, in powers of two of microseconds"),
+	OPT_STR(0, "by", struct hist_opts, by, "KEY", "Field that both events share (common_pid); pid=next_pid if the names differ"),
+	OPT_STR('i', "input", struct hist_opts, input, "FILE", "Call chains of this file instead of trace.dat; with --latency: latencies of its events"),
+	OPT_FLAG('P', NULL, struct hist_opts, all_pids, "Merge call chains of all tasks"),
 	OPT_FLAG(0, "dry-run", struct hist_opts, dry_run, "Only print what would be written to tracefs"),
 	OPT_END(),
 };
@@ -710,7 +708,7 @@ static const struct opt_example examples[] = {
 	{ "ftrace hist -k common_pid.execname -w bytes_req kmem:kmalloc",
 	  "kernel memory by task, until Ctrl-C" },
 	{ "ftrace hist --latency sched:sched_waking,sched:sched_switch --by pid=next_pid sleep 5",
-	  "how long tasks wait until they run" },
+	  "how long tasks wait for a CPU" },
 	{ "ftrace hist -i trace.dat --latency irq:softirq_raise,irq:softirq_entry --by vec",
 	  "the same kind of answer from a file" },
 	{ "ftrace hist -P trace.dat",
@@ -720,18 +718,15 @@ static const struct opt_example examples[] = {
 
 const struct command command_ftrace_hist = {
 	.name = "hist",
-	.summary =
-		"histograms: call chains of a file, events counted by the kernel, time between two",
+	.summary = "histograms: call chains of a file, events counted by the kernel, time between "
+		   "two events",
 	.usage = "[-P] [FILE] | -k KEY [OPTIONS] EVENT [COMMAND [ARGS]]",
-	.about = "Of a file (trace.dat): every call chain that its functions, stacks and events "
-		 "tell, most "
-		 "frequent first, with the share of each caller, as trace-cmd prints it.\n"
-		 "With -k or --trigger the kernel counts; nothing is recorded. The histogram is "
-		 "made in an instance of "
-		 "our own while "
-		 "the command runs, or until Ctrl-C, and printed as the kernel prints it. On a "
-		 "kernel "
-		 "without histograms the events are recorded and counted here.",
+	.about = "For a file (trace.dat): every call chain found in its functions, stacks and "
+		 "events, most frequent first, with the share of each caller, as trace-cmd prints "
+		 "it.\nWith -k or --trigger the kernel counts and nothing is recorded: the "
+		 "histogram is set up in a private instance while the command runs, or until "
+		 "Ctrl-C, and printed as the kernel prints it. On a kernel without histograms the "
+		 "events are recorded and counted in user space.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct hist_opts),

@@ -67,7 +67,7 @@ static int count_events(void *ctx, const char *path)
 		if (!err && event_hist_missing(h)) {
 			err = diag_error(&c->app->diag, -ENOENT, "%s has no field '%s'",
 					 c->hist.event, event_hist_missing(h));
-			diag_hint(&c->app->diag, "'sonde ftrace list -e %s -F' shows those it has",
+			diag_hint(&c->app->diag, "'sonde ftrace list -e %s -F' shows its fields",
 				  c->hist.event);
 		} else if (!err && c->app->json) {
 			err = count_json(c->app, h);

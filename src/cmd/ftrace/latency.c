@@ -48,9 +48,9 @@ int ftrace_latency_read(struct app *app, const char *path, const struct event_pa
 	err = p ? stream_run(src, event_pair_sink(p), 0, &tables, &app->diag) : -ENOMEM;
 	run_tables_done(&tables);
 	if (!err && event_pair_nr_gaps(p))
-		diag_warn(&app->diag,
-			  "events were lost %llu times: what had begun before a gap does not count",
-			  (unsigned long long)event_pair_nr_gaps(p));
+		diag_warn(
+			&app->diag, "events were lost %llu times: intervals that began before a gap are not counted",
+			(unsigned long long)event_pair_nr_gaps(p));
 	/* A recording without a single one of them may simply have seen none; a file that never heard of it is a mistake. */
 	if (!err && (!event_pair_startable(p) || !event_pair_endable(p))) {
 		bool start = false, end = false;
@@ -106,7 +106,7 @@ int ftrace_latency_rule(const char *events, const char *by, struct arena *a,
 	if (err)
 		return err;
 	if (specs.nr_items != 2 || !are_words(&specs))
-		return diag_error(d, -EINVAL, "'%s' are not two events: A,B", events);
+		return diag_error(d, -EINVAL, "'%s': expected two events: A,B", events);
 	if (!by)
 		by = "common_pid";
 	const char *equal = strchr(by, '=');

@@ -419,14 +419,14 @@ static int run_list(struct app *app, void *opts, int argc, char **argv)
 	struct json j;
 	struct listing l = { .app = app, .t = &t, .o = o, .j = app->json ? &j : NULL };
 	if (argc > 1)
-		return app_usage(app, "what is '%s'?", argv[1]);
+		return app_usage(app, "unexpected argument '%s'", argv[1]);
 	/* -e and -f may be followed by their pattern as a word of its own. */
 	if (argc && o->events && !*o->events)
 		o->events = argv[0];
 	else if (argc && o->functions && !*o->functions)
 		o->functions = argv[0];
 	else if (argc)
-		return app_usage(app, "what is '%s'?", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	if ((o->format || o->triggers || o->filters) && !o->events)
 		o->events = "";
 	int err = ftrace_open(&t, &app->diag);
@@ -454,20 +454,20 @@ static int run_list(struct app *app, void *opts, int argc, char **argv)
 /* clang-format off */
 static const struct opt list_rows[] = {
 	OPT_STR('e', "events", struct list_opts, events, "REGEX", "Events", .optional = true, .greedy = true, .fallback = ""),
-	OPT_FLAG('F', "format", struct list_opts, format, "With their fields"),
-	OPT_FLAG(0, "full", struct list_opts, full, "And the print fmt"),
-	OPT_FLAG('R', "triggers", struct list_opts, triggers, "With their triggers"),
-	OPT_FLAG('l', "filters", struct list_opts, filters, "With their filters"),
+	OPT_FLAG('F', "format", struct list_opts, format, "Show fields"),
+	OPT_FLAG(0, "full", struct list_opts, full, "Show the print fmt"),
+	OPT_FLAG('R', "triggers", struct list_opts, triggers, "Show triggers"),
+	OPT_FLAG('l', "filters", struct list_opts, filters, "Show filters"),
 	OPT_STR('f', "functions", struct list_opts, functions, "REGEX", "Functions that can be traced", .optional = true, .greedy = true, .fallback = ""),
-	OPT_FLAG('s', "systems", struct list_opts, systems, "Systems of events"),
+	OPT_FLAG('s', "systems", struct list_opts, systems, "Event systems"),
 	OPT_FLAG('t', "tracers", struct list_opts, tracers, "Tracers"),
 	OPT_FLAG('p', NULL, struct list_opts, tracers, "Tracers", .hidden = true),
-	OPT_FLAG('o', "options", struct list_opts, options, "Trace options, as they are set"),
-	OPT_STR('B', "buffers", struct list_opts, buffer, "NAME", "Instances; with -e, -o or -C: of this instance", .optional = true, .greedy = true, .fallback = ""),
-	OPT_FLAG('C', "clocks", struct list_opts, clocks, "Clocks, the one in use in brackets"),
-	OPT_FLAG('P', "plugins", struct list_opts, plugins, "Layouts of events that are built in"),
-	OPT_FLAG('O', "plugin-options", struct list_opts, plugin_options, "Their options, for `ftrace report -O`"),
-	OPT_FLAG('c', "compression", struct list_opts, compression, "How files can be packed"),
+	OPT_FLAG('o', "options", struct list_opts, options, "Trace options and their current values"),
+	OPT_STR('B', "buffers", struct list_opts, buffer, "NAME", "Instances; with -e, -o or -C: in this instance", .optional = true, .greedy = true, .fallback = ""),
+	OPT_FLAG('C', "clocks", struct list_opts, clocks, "Clocks, the current one in brackets"),
+	OPT_FLAG('P', "plugins", struct list_opts, plugins, "Built-in event layouts"),
+	OPT_FLAG('O', "plugin-options", struct list_opts, plugin_options, "Options of built-in layouts, for `ftrace report -O`"),
+	OPT_FLAG('c', "compression", struct list_opts, compression, "Compression algorithms"),
 	OPT_END(),
 };
 /* clang-format on */
@@ -482,7 +482,7 @@ static const struct opt_example list_examples[] = {
 
 const struct command command_ftrace_list = {
 	.name = "list",
-	.summary = "events, tracers, functions, options, clocks of this kernel",
+	.summary = "list events, tracers, functions, options and clocks of this kernel",
 	.usage = "[OPTIONS]",
 	.examples = list_examples,
 	.opts = list_rows,
@@ -523,7 +523,7 @@ static int check_event(struct app *app, const struct tracing *t, const struct tr
 	if (err == -ENOMEM)
 		return err;
 	if (!*ok && !app->json)
-		strbuf_printf(&app->out, "%s:%s: its format is not understood: it prints by field\n",
+		strbuf_printf(&app->out, "%s:%s: format not understood: printed field by field\n",
 			      e->system, e->name);
 	return 0;
 }
@@ -535,7 +535,7 @@ static int run_check(struct app *app, void *opts, int argc, char **argv)
 	struct tracing_events all;
 	u64 bad = 0;
 	if (argc)
-		return app_usage(app, "what is '%s'?", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	int err = ftrace_open(&t, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -567,12 +567,12 @@ static int run_check(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt check_rows[] = {
-	OPT_FLAG('N', "plain", struct check_opts, plain, "Without layouts of our own"),
+	OPT_FLAG('N', "plain", struct check_opts, plain, "Without built-in layouts"),
 	OPT_END(),
 };
 
 static const struct opt_example check_examples[] = {
-	{ "ftrace check-events", "whether every event of this kernel can be printed" },
+	{ "ftrace check-events", "check that every event of this kernel can be printed" },
 	{ 0 },
 };
 

@@ -72,8 +72,8 @@ static int print(struct app *app, struct source *src, struct mem_held *m)
 		return err;
 	const struct mem_held_row *rows = mem_held_rows(m, &nr);
 	if (!mem_held_nr_events(m)) {
-		diag_warn(&app->diag, "there are no events of kmem in it");
-		diag_hint(&app->diag, "'ftrace record -e kmem' records them");
+		diag_warn(&app->diag, "no kmem events in the file");
+		diag_hint(&app->diag, "record them with 'ftrace record -e kmem'");
 	}
 	if (app->json)
 		return print_json(&app->out, rows, nr);
@@ -106,18 +106,17 @@ static const struct opt rows[] = {
 
 static const struct opt_example examples[] = {
 	{ "ftrace record -e kmem -- ls", "record what the kernel allocates and frees" },
-	{ "ftrace mem", "which functions hold memory at the end, and what is wasted" },
+	{ "ftrace mem", "which functions hold memory at the end, and how much is wasted" },
 	{ 0 },
 };
 
 const struct command command_ftrace_mem = {
 	.name = "mem",
-	.summary = "kernel memory by the function that asked for it",
+	.summary = "kernel memory by allocating function",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Reads the events of kmem (kmalloc, kmem_cache_alloc, kfree ...): bytes that each "
-		 "function holds at the end, what it asked for and got altogether, and the most it "
-		 "held at once. Waste is what was handed out beyond the request; the most wasteful "
-		 "come first.",
+	.about = "Reads kmem events (kmalloc, kmem_cache_alloc, kfree ...): bytes each function "
+		 "holds at the end, total requested and allocated, and the peak. Waste is memory "
+		 "allocated beyond the request; the most wasteful functions come first.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct mem_opts),

@@ -43,7 +43,7 @@ static void say_unknown(const char *text, struct diag *d)
 	for (unsigned i = 0; i < ARRAY_SIZE(options); i++)
 		names[i] = options[i].name;
 	const char *close = str_closest(text, names, ARRAY_SIZE(names));
-	diag_warn(d, "-O: there is no option '%s'", text);
+	diag_warn(d, "-O: unknown option '%s'", text);
 	if (close)
 		diag_hint(d, "did you mean '%s'?", close);
 	else
@@ -57,7 +57,7 @@ int ftrace_options_set(struct text_events_functions *f, const char *text, struct
 	size_t len = equal ? (size_t)(equal - name) : strlen(name);
 	bool on = true, found = false;
 	if (equal && !is_value(equal + 1, &on))
-		return diag_error(d, -EINVAL, "-O %s: '%s' is neither 0 nor 1", text, equal + 1);
+		return diag_error(d, -EINVAL, "-O %s: expected 0 or 1, not '%s'", text, equal + 1);
 	for (unsigned i = 0; i < ARRAY_SIZE(options); i++) {
 		if (strlen(options[i].name) != len || strncmp(options[i].name, name, len) ||
 		    (colon && (strlen(options[i].plugin) != (size_t)(colon - text) ||
@@ -107,7 +107,8 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	struct json j;
 	(void)opts;
 	if (argc)
-		return app_usage(app, "what is '%s'? options are set with 'ftrace report -O'",
+		return app_usage(app,
+				 "unexpected argument '%s': set options with 'ftrace report -O'",
 				 argv[0]);
 	if (!app->json) {
 		ftrace_options_text(&app->out);
@@ -120,14 +121,14 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt_example examples[] = {
-	{ "ftrace options", "what can be set" },
+	{ "ftrace options", "available options" },
 	{ "ftrace report -O parent -O fgraph:tailprint", "set two of them" },
 	{ 0 },
 };
 
 const struct command command_ftrace_options = {
 	.name = "options",
-	.summary = "options of the layouts of events, for report -O",
+	.summary = "list layout options for report -O",
 	.usage = "",
 	.examples = examples,
 	.run = run,

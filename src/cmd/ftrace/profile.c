@@ -482,12 +482,12 @@ int ftrace_profile_print(struct app *app, struct source *src, const struct ftrac
 	else if (!err)
 		print_text(&p);
 	if (!err && event_times_nr_gaps(p.times))
-		diag_warn(&app->diag,
-			  "events were lost %llu times: what had begun before a gap does not count",
-			  (unsigned long long)event_times_nr_gaps(p.times));
+		diag_warn(
+			&app->diag, "events were lost %llu times: intervals that began before a gap are not counted",
+			(unsigned long long)event_times_nr_gaps(p.times));
 	int idle = err ? -1 : event_times_idle_hook(p.times);
 	if (idle >= 0)
-		diag_warn(&app->diag, "-H %s: there is no such event, or it lacks the field",
+		diag_warn(&app->diag, "-H %s: no such event, or it lacks the field",
 			  o->hooks.items.at[idle]);
 	event_times_free(p.times);
 	return err;
@@ -571,7 +571,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		int err = argc ? 0 : look(&l, o->input);
 		ftrace_setup_end(&o->setup);
 		if (argc)
-			return app_usage(app, "--input reads a file: there is no command to run");
+			return app_usage(app, "--input reads a file: unexpected command");
 		return err ? app_fail(app, err) : APP_DONE;
 	}
 	if (argc && recording_kind(argv[0])) {
@@ -611,19 +611,19 @@ static void defaults(void *opts)
 /* clang-format off */
 static const struct opt rows[] = {
 	OPT_HEADING("The profile"),
-	OPT_STR(0, "input", struct profile_cmd_opts, input, "FILE", "Of this trace.dat, instead of recording"),
-	OPT_STR('o', "output", struct profile_cmd_opts, output, "FILE", "Write it to FILE"),
-	OPT_FLAG(0, "stderr", struct profile_cmd_opts, to_err, "Write it to standard error"),
-	OPT_FLAG(0, "functions", struct profile_cmd_opts, functions, "Instead: hits, time, average and variance of each kernel function, by the kernel's profiler (trace_stat) or else from function_graph; choose some with -l"),
-	OPT_LIST('H', "hook", struct profile_cmd_opts, o.hooks, "HOOK", "Time between two events: [SYSTEM:]EVENT,FIELD[,PIDFIELD]/[SYSTEM:]EVENT,FIELD[,FLAGS]; p: on one CPU, s: with stack, g: not a task's"),
-	OPT_FLAG('S', "only-given", struct profile_cmd_opts, only_given, "Only events and tracers that are named here"),
-	OPT_FLAG('G', "global-irqs", struct profile_cmd_opts, o.irqs_by_cpu, "Interrupts by CPU, not by the task they met"),
-	OPT_FLAG(0, "by-comm", struct profile_cmd_opts, o.by_comm, "Tasks of one name as one"),
-	OPT_UINT(0, "threads", struct profile_cmd_opts, o.workers, "N", "Worker threads (default: one for each CPU)", .hidden = true),
+	OPT_STR(0, "input", struct profile_cmd_opts, input, "FILE", "Profile this trace.dat instead of recording"),
+	OPT_STR('o', "output", struct profile_cmd_opts, output, "FILE", "Write the profile to FILE"),
+	OPT_FLAG(0, "stderr", struct profile_cmd_opts, to_err, "Write the profile to standard error"),
+	OPT_FLAG(0, "functions", struct profile_cmd_opts, functions, "Instead, print hits, time, average and variance of each kernel function, from the kernel's profiler (trace_stat) or function_graph; select functions with -l"),
+	OPT_LIST('H', "hook", struct profile_cmd_opts, o.hooks, "HOOK", "Time between two events: [SYSTEM:]EVENT,FIELD[,PIDFIELD]/[SYSTEM:]EVENT,FIELD[,FLAGS]; p: on one CPU, s: with stack, g: global, not per task"),
+	OPT_FLAG('S', "only-given", struct profile_cmd_opts, only_given, "Only the events and tracers named here"),
+	OPT_FLAG('G', "global-irqs", struct profile_cmd_opts, o.irqs_by_cpu, "Interrupts per CPU, not per interrupted task"),
+	OPT_FLAG(0, "by-comm", struct profile_cmd_opts, o.by_comm, "Merge tasks with the same name"),
+	OPT_UINT(0, "threads", struct profile_cmd_opts, o.workers, "N", "Number of threads (default: one per CPU)", .hidden = true),
 	FTRACE_SETUP_ROWS,
-	OPT_FLAG('k', NULL, struct profile_cmd_opts, refused.flag, "'ftrace start' leaves everything set up", .refused = true),
-	OPT_FLAG(0, "fork", struct profile_cmd_opts, refused.flag, "'ftrace start --fork' leaves the command alone", .refused = true),
-	OPT_FLAG('q', "quiet", struct profile_cmd_opts, refused.flag, "No closing line", .hidden = true),
+	OPT_FLAG('k', NULL, struct profile_cmd_opts, refused.flag, "use 'ftrace start' to leave everything set up", .refused = true),
+	OPT_FLAG(0, "fork", struct profile_cmd_opts, refused.flag, "use 'ftrace start --fork' to leave the command running", .refused = true),
+	OPT_FLAG('q', "quiet", struct profile_cmd_opts, refused.flag, "No summary line", .hidden = true),
 	OPT_FLAG(0, "profile", struct profile_cmd_opts, refused.flag, "It is one", .hidden = true),
 	FTRACE_NEVER_ROWS(struct profile_cmd_opts),
 	FTRACE_NO_FILE_ROWS(struct profile_cmd_opts),
@@ -633,31 +633,27 @@ static const struct opt rows[] = {
 
 static const struct opt_example examples[] = {
 	{ "ftrace profile -F -c -- make", "where a command and its children spend their time" },
-	{ "ftrace profile sleep 5", "and the whole system, for five seconds" },
-	{ "ftrace profile --input trace.dat", "of what was recorded before" },
+	{ "ftrace profile sleep 5", "the whole system, for five seconds" },
+	{ "ftrace profile --input trace.dat", "from an earlier recording" },
 	{ "ftrace profile --functions -l 'vfs_*' -- ls", "how often and how long functions ran" },
 	{ "ftrace profile -S -H block:block_rq_issue,sector/block:block_rq_complete,sector,g sleep "
 	  "5",
-	  "how long the disk takes" },
+	  "disk latency" },
 	{ 0 },
 };
 
 const struct command command_ftrace_profile = {
 	.name = "profile",
-	.summary =
-		"where tasks spend their time: on the CPU, blocked, in interrupts and system calls",
+	.summary = "show where tasks spend their time: on CPU, blocked, in interrupts and system "
+		   "calls",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "Records events of the scheduler, interrupts and system calls, and one level of "
-		 "the "
-		 "function graph "
-		 "tracer where the kernel has it, while the command runs or until Ctrl-C, and "
-		 "prints "
-		 "a line for each task, then how often and how long: count, sum, mean, longest and "
-		 "shortest (called as trace-cmd, without the lines and in nanoseconds), with the "
-		 "kernel stacks where tasks left the CPU and were woken. "
-		 "sched_switch:S and the like is the time a task was away, by the state it left "
-		 "the CPU "
-		 "in (R+: preempted).",
+	.about = "Records scheduler, interrupt and system call events, and one level of the "
+		 "function graph tracer if the kernel has it, while the command runs or until "
+		 "Ctrl-C. Then prints one line per task, followed by how often and how long: "
+		 "count, total, average, longest and shortest (called as trace-cmd: without the "
+		 "lines, in nanoseconds), with the kernel stacks where tasks left the CPU and were "
+		 "woken. Entries like sched_switch:S show the time a task was off the CPU, by the "
+		 "state it left in (R+: preempted).",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct profile_cmd_opts),

@@ -44,8 +44,7 @@ static int on_timer(void *ctx, u64 what)
 	(void)what;
 	int err = ftrace_recording_error(&s->rec);
 	if (err)
-		return diag_error(&s->app->diag, err, "reading the buffer failed: %s",
-				  strerror(-err));
+		return diag_error(&s->app->diag, err, "cannot read the buffer: %s", strerror(-err));
 	if (s->o->max_size && ftrace_recording_bytes(&s->rec) >= s->o->max_size) {
 		s->full = true;
 		return 1;
@@ -89,11 +88,10 @@ static int choose_clock(struct ftrace_run *s)
 		if (err)
 			return err;
 		if (clock && strcmp(clock, own))
-			return diag_error(
-				&s->app->diag, -EINVAL,
-				"--with-samples: buffers by '%s' and '%s', but there is one clock "
-				"for samples",
-				clock, own);
+			return diag_error(&s->app->diag, -EINVAL,
+					  "--with-samples: buffers use the clocks '%s' and '%s', "
+					  "but samples can only use one",
+					  clock, own);
 		clock = b->clock = own;
 	}
 	return 0;
@@ -209,10 +207,10 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
 		return app_usage_said(app);
 	if (s->sw.on && (s->rec.latency || s->o->max_kb))
-		return app_usage(app, "--switch-output and %s exclude each other",
+		return app_usage(app, "--switch-output cannot be combined with %s",
 				 s->rec.latency ? "a latency tracer" : "-m");
 	if (s->o->samples && (s->sw.on || s->rec.latency))
-		return app_usage(app, "--with-samples and %s exclude each other",
+		return app_usage(app, "--with-samples cannot be combined with %s",
 				 s->rec.latency ? "a latency tracer" : "--switch-output");
 	if (s->o->samples && choose_clock(s))
 		return app_usage_said(app);
@@ -286,11 +284,11 @@ static int record(struct app *app, struct record_opts *o, int argc, char **argv,
 		o->output = "trace.dat";
 	if (f->only_command && !argc) {
 		ftrace_setup_end(f);
-		return app_usage(app, "-F is for a command, and there is none");
+		return app_usage(app, "-F needs a command");
 	}
 	if (o->priority > 99) {
 		ftrace_setup_end(f);
-		return app_usage(app, "-r %llu: real-time priorities are 1 to 99",
+		return app_usage(app, "-r %llu: real-time priorities range from 1 to 99",
 				 (unsigned long long)o->priority);
 	}
 	bool any = argc > 0 || o->setup.pids;
@@ -298,7 +296,7 @@ static int record(struct app *app, struct record_opts *o, int argc, char **argv,
 		any |= b->events.nr || b->tracer || b->functions.nr || b->graph.nr;
 	if (!any) {
 		ftrace_setup_end(f);
-		return app_usage(app, "what should be recorded? -e EVENT or -p TRACER");
+		return app_usage(app, "nothing to record: use -e EVENT or -p TRACER");
 	}
 	int err = ftrace_setup_open(f, &app->diag, &app->out);
 	if (!err && o->user_name)
@@ -326,7 +324,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	int status;
 	if (!o->profile && (o->hooks.items.nr || o->only_given)) {
 		ftrace_setup_end(&o->setup);
-		return app_usage(app, "-H and -S are for --profile");
+		return app_usage(app, "-H and -S need --profile");
 	}
 	arena_init(&names);
 	int err = o->profile ? ftrace_profile_events(&o->setup, &o->hooks, o->only_given, &names,
@@ -351,7 +349,7 @@ int ftrace_record_and(struct app *app, struct ftrace_setup *f, int argc, char **
 	if (snprintf(folder, sizeof(folder), "%s/sonde-ftrace-XXXXXX",
 		     tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(folder) ||
 	    !mkdtemp(folder)) {
-		int err = diag_error(&app->diag, -errno, "cannot make a folder in %s: %s",
+		int err = diag_error(&app->diag, -errno, "cannot create a directory in %s: %s",
 				     tmp && *tmp ? tmp : "/tmp", strerror(errno));
 		ftrace_setup_end(f);
 		return app_fail(app, err);
@@ -367,7 +365,7 @@ int ftrace_record_and(struct app *app, struct ftrace_setup *f, int argc, char **
 	if (err)
 		status = app_fail(app, err);
 	if (err && err != -ENODATA) {
-		diag_note(&app->diag, "the recording is kept as %s", path);
+		diag_note(&app->diag, "the recording was saved as %s", path);
 		return status;
 	}
 	(void)unlink(path);
@@ -380,34 +378,34 @@ static const struct opt rows[] = {
 	FTRACE_SETUP_ROWS,
 	OPT_HEADING("The file"),
 	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (trace.dat)"),
-	OPT_FLAG(0, "profile", struct record_opts, profile, "And what `ftrace report --profile` looks at"),
-	OPT_LIST('H', NULL, struct record_opts, hooks, "HOOK", "With --profile: the two events of a hook too"),
+	OPT_FLAG(0, "profile", struct record_opts, profile, "Also record what `ftrace report --profile` needs"),
+	OPT_LIST('H', NULL, struct record_opts, hooks, "HOOK", "With --profile: also record the two events of a hook"),
 	OPT_FLAG('S', NULL, struct record_opts, only_given, "With --profile: only what is named here"),
-	OPT_FLAG('G', NULL, struct record_opts, unused, "Say it to `ftrace report --profile`", .hidden = true),
-	OPT_FLAG(0, "by-comm", struct record_opts, unused, "Say it to `ftrace report --profile`", .hidden = true),
+	OPT_FLAG('G', NULL, struct record_opts, unused, "Passed on to `ftrace report --profile`", .hidden = true),
+	OPT_FLAG(0, "by-comm", struct record_opts, unused, "Passed on to `ftrace report --profile`", .hidden = true),
 	OPT_STR(0, "compression", struct record_opts, compression, "HOW", "zstd, zlib or none (zstd)"),
-	OPT_STR(0, "file-version", struct record_opts, version, "N", "Version of the file: 6 or 7 (7)"),
-	OPT_UINT('m', "max-kb", struct record_opts, max_kb, "KB", "Keep the newest so many kilobytes of each CPU"),
-	OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "Stop when so much was recorded"),
-	OPT_STR(0, "switch-output", struct record_opts, switch_output, "WHEN", "Go on in a new file by size (100M), by time (30s), or at SIGUSR2 (signal): FILE.1, FILE.2 ..."),
+	OPT_STR(0, "file-version", struct record_opts, version, "N", "File version: 6 or 7 (7)"),
+	OPT_UINT('m', "max-kb", struct record_opts, max_kb, "KB", "Keep only the newest KB kilobytes of each CPU"),
+	OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "Stop after recording this much"),
+	OPT_STR(0, "switch-output", struct record_opts, switch_output, "WHEN", "Switch to a new file by size (100M), time (30s), or on SIGUSR2 (signal): FILE.1, FILE.2 ..."),
 	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
-	OPT_STR(0, "temp", struct record_opts, temp, "DIR", "Collect in DIR instead of beside the file"),
-	OPT_FLAG(0, "date", struct record_opts, date, "Times of the wall clock in the file"),
-	OPT_INT(0, "ts-offset", struct record_opts, ts_offset, "N", "Let readers of the file add N to all times, in the clock's units", OPT_SEEN(struct record_opts, has_ts_offset)),
-	OPT_FLAG('a', "all-formats", struct record_opts, all_formats, "Keep the formats of all events, also of those that others may switch on"),
-	OPT_FLAG(0, "tsc2nsec", struct record_opts, setup.tsc2nsec, "The clock is the processor's counter: keep in the file how it becomes nanoseconds; -C tsc2nsec chooses the clock too"),
-	OPT_FLAG(0, "proc-map", struct record_opts, proc_map, "Keep the memory maps of the processes of -P"),
-	OPT_FLAG(0, "with-samples", struct record_opts, samples, "Also record samples, by the same clock (mono, or mono_raw with -C), into FILE.perf"),
-	OPT_UINT(0, "sample-freq", struct record_opts, sample_freq, "HZ", "--with-samples: so many a second (999)"),
+	OPT_STR(0, "temp", struct record_opts, temp, "DIR", "Collect data in DIR instead of next to the file"),
+	OPT_FLAG(0, "date", struct record_opts, date, "Store wall clock times in the file"),
+	OPT_INT(0, "ts-offset", struct record_opts, ts_offset, "N", "Have readers add N to all times, in clock units", OPT_SEEN(struct record_opts, has_ts_offset)),
+	OPT_FLAG('a', "all-formats", struct record_opts, all_formats, "Store the formats of all events, including those others may enable"),
+	OPT_FLAG(0, "tsc2nsec", struct record_opts, setup.tsc2nsec, "Use the CPU's counter as clock and store its conversion to nanoseconds; -C tsc2nsec selects the clock too"),
+	OPT_FLAG(0, "proc-map", struct record_opts, proc_map, "Store the memory maps of the processes of -P"),
+	OPT_FLAG(0, "with-samples", struct record_opts, samples, "Also record samples with the same clock (mono, or mono_raw with -C) into FILE.perf"),
+	OPT_UINT(0, "sample-freq", struct record_opts, sample_freq, "HZ", "--with-samples: samples per second (999)"),
 	OPT_HEADING("Reading"),
-	OPT_UINT('s', "sleep", struct record_opts, sleep_us, "US", "Read what there is at least so often (1000000)"),
-	OPT_FLAG(0, "poll", struct record_opts, poll, "Read without pause"),
+	OPT_UINT('s', "sleep", struct record_opts, sleep_us, "US", "Read at least this often (1000000)"),
+	OPT_FLAG(0, "poll", struct record_opts, poll, "Read continuously"),
 	OPT_UINT('r', "priority", struct record_opts, priority, "PRIO", "Real-time priority of the readers"),
-	OPT_FLAG('k', "keep", struct record_opts, keep, "Leave everything set up when it is over"),
-	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
+	OPT_FLAG('k', "keep", struct record_opts, keep, "Leave everything set up at the end"),
+	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No summary line, no progress"),
 	OPT_STR(0, "user", struct record_opts, user_name, "USER", "Run the command as this user"),
-	OPT_FLAG(0, "stderr", struct record_opts, to_err, "Called as trace-cmd: what goes to standard output goes to standard error", .hidden = true),
-	OPT_FLAG(0, "fork", struct record_opts, unused, "A recorder stays with what it records: 'ftrace start --fork' leaves the command alone", .refused = true),
+	OPT_FLAG(0, "stderr", struct record_opts, to_err, "Called as trace-cmd: write to standard error instead of standard output", .hidden = true),
+	OPT_FLAG(0, "fork", struct record_opts, unused, "use 'ftrace start --fork' to leave the command running", .refused = true),
 	FTRACE_NEVER_ROWS(struct record_opts),
 	OPT_END(),
 };
@@ -419,11 +417,11 @@ static const struct opt_example examples[] = {
 	  "an event with a filter, until Ctrl-C" },
 	{ "ftrace record -p function -l 'vfs_*' -F ls", "functions of one command" },
 	{ "ftrace record -e graph:do_sys_openat2 -- ls",
-	  "one function and all that it calls, with times" },
+	  "one function and all its callees, with durations" },
 	{ "ftrace record -e call:vfs_read -F -- cat /etc/hostname",
-	  "a function with its arguments and its result" },
+	  "a function with its arguments and return value" },
 	{ "ftrace record -e sched --switch-output 100M --switch-max-files 5",
-	  "files of 100 MB each, of which the last five stay" },
+	  "files of 100 MB each, keeping the last five" },
 	{ "ftrace record --with-samples -e sched -- make",
 	  "events and samples of one run: `ftrace report --samples trace.dat.perf`" },
 	{ "ftrace record --dry-run -e irq -b 4M", "what would be written to tracefs" },
@@ -440,20 +438,15 @@ const struct command command_ftrace_record = {
 	.name = "record",
 	.summary = "trace a command or the system into a trace.dat",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about =
-		"Recording happens in a tracing instance of our own, which is gone afterwards; "
-		"tracers that "
-		"the kernel has only one of use the top buffer, under a lock. Whatever else is "
-		"changed is "
-		"put back at the end, also when the recorder is killed. -f and -R belong to the "
-		"-e before "
-		"them; what follows -B belongs to that instance. Recording ends with the command, "
-		"or with "
-		"Ctrl-C; the exit status is that of the command. Text that programs write to the "
-		"top-level trace_marker is recorded where the kernel can copy it. Writing 0 to the "
-		"top-level tracing_on ends a recording without a command; with one, nothing is "
-		"recorded until the switch is 1 again (it is checked every 0.1 s; with --top the "
-		"kernel itself obeys it).",
+	.about = "Records in a private tracing instance, which is removed afterwards; tracers that "
+		 "exist only once in the kernel use the top-level buffer, under a lock. All other "
+		 "changes are undone at the end, even when the recorder is killed. -f and -R apply "
+		 "to the preceding -e; everything after -B applies to that instance. Recording "
+		 "ends with the command or with Ctrl-C; the exit status is that of the command. "
+		 "Text that programs write to the top-level trace_marker is recorded if the kernel "
+		 "can copy it. Writing 0 to the top-level tracing_on ends a recording without a "
+		 "command; with a command, recording pauses until the switch is 1 again (it is "
+		 "checked every 0.1 s; with --top the kernel obeys it directly).",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct record_opts),

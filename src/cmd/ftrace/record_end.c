@@ -83,7 +83,7 @@ static void say_end(struct ftrace_run *s, const struct live_ftrace_stats *st,
 	else
 		strbuf_printf(&s->app->err, "%llu events, %llu lost", (unsigned long long)st->read,
 			      (unsigned long long)lost);
-	strbuf_printf(&s->app->err, ", %.1f MB%s; the recorder used %.2f s of CPU ]\n",
+	strbuf_printf(&s->app->err, ", %.1f MB%s; recorder used %.2f s CPU ]\n",
 		      (double)sum->file_bytes / 1e6, s->full ? " (--max-size)" : "", cpu);
 	if (s->o->samples)
 		strbuf_printf(
@@ -91,7 +91,7 @@ static void say_end(struct ftrace_run *s, const struct live_ftrace_stats *st,
 			file, file, file);
 	if (lost)
 		diag_warn(&s->app->diag,
-			  "%llu events were lost: a larger buffer (-b) or fewer events would help",
+			  "%llu events were lost: use a larger buffer (-b) or fewer events",
 			  (unsigned long long)lost);
 }
 

@@ -89,7 +89,7 @@ static int offset_call(void *opts, const char *value, bool negated, struct diag 
 	errno = 0;
 	s64 v = strtoll(value, &end, 0);
 	if (end == value || *end || errno)
-		return diag_error(d, -EINVAL, "--ts-offset: '%s' is not a number", value);
+		return diag_error(d, -EINVAL, "--ts-offset: invalid number '%s'", value);
 	*(o->inputs.nr ? &o->inputs.at[o->inputs.nr - 1].ts_offset : &o->ts_offset) = v;
 	return 0;
 }
@@ -101,7 +101,7 @@ static int hz_call(void *opts, const char *value, bool negated, struct diag *d)
 	errno = 0;
 	u64 v = strtoull(value, &end, 0);
 	if (end == value || *end || errno || !v)
-		return diag_error(d, -EINVAL, "--ts2secs: '%s' is not a frequency", value);
+		return diag_error(d, -EINVAL, "--ts2secs: invalid frequency '%s'", value);
 	*(o->inputs.nr ? &o->inputs.at[o->inputs.nr - 1].ts_hz : &o->ts_hz) = v;
 	return 0;
 }
@@ -114,81 +114,81 @@ static int option_call(void *opts, const char *value, bool negated, struct diag 
 static const struct opt rows[] = {
 	OPT_CALL('i', "input", "FILE", "read FILE instead of trace.dat; several are merged by time",
 		 input_call),
-	OPT_STR(0, "samples", struct report_opts, samples, "FILE",
-		"put the samples of a perf.data between the events, by time: one of `record "
-		"--with-samples`"),
-	OPT_HEADING("Which events"),
-	OPT_CALL('F', "filter", "FILTER",
-		 "only events that fit: 'sched/sched_switch : next_pid == 0'; any of several",
+	OPT_STR(0, "samples", struct report_opts, samples,
+		"FILE", "merge in the samples of a perf.data by time, as recorded by `record --with-samples`"),
+	OPT_HEADING("Filtering events"),
+	OPT_CALL('F', "filter",
+		 "FILTER", "only matching events: 'sched/sched_switch : next_pid == 0'; repeat for alternatives",
 		 filter_call),
-	OPT_CALL('v', NULL, NULL, "filters behind it say what is left out", negate_call),
+	OPT_CALL('v', NULL, NULL, "following filters exclude events", negate_call),
 	OPT_LIST(0, "comm", struct report_opts, comms, "NAME",
-		 "only events of tasks of this name, and where they are woken or switched to"),
+		 "only events of tasks with this name, including their wake-ups and switches"),
 	OPT_STR(0, "cpu", struct report_opts, cpus, "LIST", "only these CPUs: 0,2-5"),
-	OPT_FLAG('I', NULL, struct report_opts, no_hardirq, "leave out what ran in a hard interrupt"),
-	OPT_FLAG('S', NULL, struct report_opts, no_softirq, "leave out what ran in a soft interrupt"),
+	OPT_FLAG('I', NULL, struct report_opts, no_hardirq, "exclude events in hard interrupts"),
+	OPT_FLAG('S', NULL, struct report_opts, no_softirq, "exclude events in soft interrupts"),
 	OPT_FLAG('T', "test-filters", struct report_opts, test_filters,
-		 "show which events the filters apply to, and no events"),
-	OPT_FLAG(0, "filter-test", struct report_opts, test_filters, "the same", .hidden = true),
-	OPT_HEADING("How they look"),
+		 "show which events the filters apply to instead of events"),
+	OPT_FLAG(0, "filter-test", struct report_opts, test_filters, "same as above", .hidden = true),
+	OPT_HEADING("Output format"),
 	OPT_FLAG('R', "raw", struct report_opts, raw, "print fields as name=value"),
-	OPT_LIST('r', NULL, struct report_opts, raw_events, "REGEX", "the same for these events"),
+	OPT_LIST('r', NULL, struct report_opts, raw_events, "REGEX", "same, for these events"),
 	OPT_FLAG('t', "nanoseconds", struct report_opts, nanoseconds, "print full nanoseconds"),
 	OPT_FLAG('l', "latency", struct report_opts, latency,
 		 "print the flags of each event: interrupts, resched, context, depth"),
 	OPT_FLAG('w', "wakeups", struct report_opts, wakeups,
-		 "behind each sched_switch, how long the task had waited since it was woken"),
+		 "after each sched_switch, show how long the task waited since its wake-up"),
 	OPT_FLAG('N', "plain", struct report_opts, plain,
-		 "use the kernel's print format only, no layouts of our own"),
-	OPT_LIST('n', NULL, struct report_opts, plain_events, "REGEX", "the same for these events"),
+		 "use only the kernel's print formats, no built-in layouts"),
+	OPT_LIST('n', NULL, struct report_opts, plain_events, "REGEX", "same, for these events"),
 	OPT_CALL('O', "option", "OPTION",
-		 "an option of a layout (`ftrace options`): parent, indent=0, fgraph:tailprint",
+		 "set a layout option (`ftrace options`): parent, indent=0, fgraph:tailprint",
 		 option_call),
-	OPT_STR('V', NULL, struct report_opts, ignored, "LEVEL",
-		"how much is said: -v before the verb", .hidden = true, .optional = true,
-		.fallback = ""),
+	OPT_STR('V', NULL, struct report_opts, ignored, "LEVEL", "verbosity: use -v before the verb",
+		.hidden = true, .optional = true, .fallback = ""),
 	OPT_FLAG('L', NULL, struct report_opts, plain,
-		 "only plug-ins in the user's folder: there are none, so as -N", .hidden = true),
+		 "only plug-ins in the user's directory: there are none, so same as -N",
+		 .hidden = true),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no warnings"),
 	OPT_HEADING("Times"),
 	OPT_FLAG(0, "ts-diff", struct report_opts, diff,
-		 "behind each time, how long after the event before"),
-	OPT_FLAG(0, "align-ts", struct report_opts, align, "count from the first event"),
-	OPT_FLAG(0, "raw-ts", struct report_opts, raw_ts, "the clock's own numbers"),
+		 "after each time, show the time since the previous event"),
+	OPT_FLAG(0, "align-ts", struct report_opts, align, "times relative to the first event"),
+	OPT_FLAG(0, "raw-ts", struct report_opts, raw_ts, "raw clock values"),
 	OPT_FLAG(0, "nodate", struct report_opts, no_date,
-		 "not as time of day, also if recorded with --date"),
-	OPT_CALL(0, "ts-offset", "N",
-		 "add to the times of the file before it, in the clock's units", offset_call),
-	OPT_CALL(0, "ts2secs", "HZ", "the clock of the file before it ticks so often a second",
-		 hz_call),
+		 "do not show time of day, even if recorded with --date"),
+	OPT_CALL(0, "ts-offset", "N", "add to the times of the preceding file, in clock units",
+		 offset_call),
+	OPT_CALL(0, "ts2secs", "HZ", "clock frequency of the preceding file, in Hz", hz_call),
 	OPT_FLAG(0, "ts-check", struct report_opts, check_ts,
-		 "accepted; times that go backwards are always said", .hidden = true),
+		 "accepted; times that go backwards are always reported", .hidden = true),
 	OPT_HEADING("Where tasks spend their time"),
-	OPT_FLAG(0, "profile", struct report_opts, profile, "instead of events, as `ftrace profile`"),
+	OPT_FLAG(0, "profile", struct report_opts, profile,
+		 "show a profile instead of events, as `ftrace profile`"),
 	OPT_LIST('H', NULL, struct report_opts, profiling.hooks, "HOOK",
 		 "with --profile: time between two events, EVENT,FIELD/EVENT,FIELD"),
 	OPT_FLAG('G', NULL, struct report_opts, profiling.irqs_by_cpu,
-		 "with --profile: interrupts by CPU, not by task"),
+		 "with --profile: interrupts per CPU, not per task"),
 	OPT_FLAG(0, "by-comm", struct report_opts, profiling.by_comm,
-		 "with --profile: tasks of one name as one"),
-	OPT_HEADING("Questions instead of events"),
-	OPT_FLAG('E', NULL, struct report_opts, names, "names of the events that the file knows"),
-	OPT_FLAG(0, "events", struct report_opts, formats, "their formats"),
+		 "with --profile: merge tasks with the same name"),
+	OPT_HEADING("File information instead of events"),
+	OPT_FLAG('E', NULL, struct report_opts, names, "names of the events in the file"),
+	OPT_FLAG(0, "events", struct report_opts, formats, "formats of the events"),
 	OPT_STR(0, "event", struct report_opts, event, "REGEX", "formats of these events"),
-	OPT_FLAG(0, "check-events", struct report_opts, check, "whether all formats can be read"),
-	OPT_FLAG(0, "cpus", struct report_opts, list_cpus, "CPUs that have events"),
+	OPT_FLAG(0, "check-events", struct report_opts, check,
+		 "check that all formats can be parsed"),
+	OPT_FLAG(0, "cpus", struct report_opts, list_cpus, "CPUs with events"),
 	OPT_FLAG(0, "first-event", struct report_opts, first, "the time of each CPU's first event"),
-	OPT_FLAG(0, "last-event", struct report_opts, last, "and of its last one"),
-	OPT_FLAG(0, "stat", struct report_opts, stat, "what the kernel counted: events, lost, read"),
+	OPT_FLAG(0, "last-event", struct report_opts, last, "time of each CPU's last event"),
+	OPT_FLAG(0, "stat", struct report_opts, stat, "the kernel's statistics: events, lost, read"),
 	OPT_FLAG(0, "uname", struct report_opts, uname, "the kernel it was recorded on"),
 	OPT_FLAG(0, "version", struct report_opts, version, "the program that recorded it"),
 	OPT_FLAG('e', NULL, struct report_opts, endian, "its byte order"),
 	OPT_FLAG('p', NULL, struct report_opts, page_size,
-		 "sizes of pages, of the file and of this machine"),
-	OPT_FLAG('f', NULL, struct report_opts, functions, "the functions it can name"),
-	OPT_FLAG('P', NULL, struct report_opts, printk, "the strings of the kernel that it holds"),
+		 "page sizes of the file and of this machine"),
+	OPT_FLAG('f', NULL, struct report_opts, functions, "functions it has names for"),
+	OPT_FLAG('P', NULL, struct report_opts, printk, "kernel strings stored in it"),
 	OPT_UINT(0, "threads", struct report_opts, workers, "N",
-		 "worker threads (default: one for each CPU)", .hidden = true),
+		 "number of threads (default: one per CPU)", .hidden = true),
 	OPT_END(),
 };
 
@@ -199,10 +199,10 @@ static const struct opt_example examples[] = {
 	{ "ftrace report -v -F function -F 'irq.*'", "everything but functions and interrupts" },
 	{ "ftrace report -i host.dat -i guest.dat", "two files, merged by time" },
 	{ "ftrace report --samples trace.dat.perf", "with the samples of the same run" },
-	{ "ftrace report -w -F sched", "how long tasks waited from being woken to running" },
+	{ "ftrace report -w -F sched", "how long tasks waited from wake-up to running" },
 	{ "ftrace report --cpu 0,2-5 -t", "some CPUs, times in nanoseconds" },
 	{ "ftrace report --stat", "what was recorded and what was lost" },
-	{ "ftrace report --json | jq .event", "one JSON object a line" },
+	{ "ftrace report --json | jq .event", "one JSON object per line" },
 	{ 0 },
 };
 
@@ -296,7 +296,7 @@ static int mark_events(struct report *r, const struct opt_list *patterns, bool *
 		regex_t re;
 		if (regcomp(&re, *p, REG_EXTENDED | REG_ICASE | REG_NOSUB))
 			return diag_error(&r->app->diag, -EINVAL,
-					  "'%s' is not a regular expression for events", *p);
+					  "invalid regular expression for events: '%s'", *p);
 		for (u32 i = 0; i < nr; i++) {
 			const struct tracedat_format *f = replay_ftrace_format(r->src, i);
 			(*ret)[i] |= !regexec(&re, f->name, 0, NULL, 0);
@@ -409,10 +409,11 @@ static void compare_clocks(struct report *r)
 		if (!strcmp(clock ? clock : "local", first ? first : "local"))
 			continue;
 		diag_warn(
-			&r->app->diag, "'%s' was recorded with the clock '%s', '%s' with '%s': their order means little",
+			&r->app->diag, "'%s' was recorded with clock '%s', '%s' with '%s': their order is unreliable",
 			r->opts->inputs.at[0].path, first ? first : "local",
 			r->opts->inputs.at[i].path, clock ? clock : "local");
-		diag_hint(&r->app->diag, "--ts-offset and --ts2secs behind a file turn its times");
+		diag_hint(&r->app->diag,
+			  "use --ts-offset and --ts2secs after a file to adjust its times");
 	}
 }
 
@@ -483,7 +484,7 @@ static void print_latency(struct report *r, u32 file)
 		json_strn(&j, text.data, text.len);
 		json_object_end(&j);
 		if (json_end(&j))
-			diag_note(&app->diag, "the text could not be written as JSON");
+			diag_note(&app->diag, "cannot convert the text to JSON");
 		return;
 	}
 	strbuf_add(&app->out, text.data, text.len);
@@ -645,18 +646,20 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	struct report r = { .app = app, .opts = o };
 	struct cpuset cpus;
 	if (argc > 1)
-		return app_usage(app, "one file at a time: '%s' is too much; several with -i",
-				 argv[1]);
+		return app_usage(
+			app, "unexpected argument '%s': only one file at a time; use -i for several",
+			argv[1]);
 	if (argc == 1 && o->inputs.nr)
 		return app_usage(app, "two files: '%s' and -i '%s'", argv[0], o->inputs.at[0].path);
 	if (o->samples && (o->align || o->raw_ts))
-		return app_usage(app, "--samples needs the times as they are: not with %s",
+		return app_usage(app,
+				 "--samples needs unmodified times: it cannot be combined with %s",
 				 o->align ? "--align-ts" : "--raw-ts");
 	if (o->cpus && cpuset_parse_list(o->cpus, &cpus, &app->diag))
 		return app_usage_said(app);
 	if (!o->profile &&
 	    (o->profiling.hooks.items.nr || o->profiling.irqs_by_cpu || o->profiling.by_comm))
-		return app_usage(app, "-H, -G and --by-comm are for --profile");
+		return app_usage(app, "-H, -G and --by-comm need --profile");
 	o->profiling.workers = o->workers;
 	int err = o->inputs.nr ? 0 : input_call(o, argc ? argv[0] : "trace.dat", false, &app->diag);
 	struct replay_ftrace_opts replay = {
@@ -691,16 +694,12 @@ const struct command command_ftrace_report = {
 	.name = "report",
 	.summary = "print the events of a trace.dat",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Prints the events of a file that trace-cmd or sonde recorded (versions 6 and 7, "
-		 "plain or compressed), in time order over all "
-		 "CPUs and buffers, with the text that trace-cmd prints.\n"
-		 "A filter names events before the colon (SYSTEM/EVENT, or either; regular "
-		 "expressions) and "
-		 "behind it compares fields, COMM, CPU or TIMESTAMP with numbers, strings and "
-		 "patterns: "
-		 "== != < <= > >= & | ^ + - * / % =~ !~ && || ! ( ). A comparison with a field "
-		 "that an event "
-		 "does not have is false.",
+	.about = "Prints the events of a file recorded by trace-cmd or sonde (versions 6 and 7, "
+		 "plain or compressed), in time order across all CPUs and buffers, as trace-cmd "
+		 "prints them.\nA filter names events before the colon (SYSTEM/EVENT, or either; "
+		 "regular expressions) and after it compares fields, COMM, CPU or TIMESTAMP with "
+		 "numbers, strings and patterns: == != < <= > >= & | ^ + - * / % =~ !~ && || ! ( "
+		 "). A comparison with a field that an event does not have is false.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct report_opts),

@@ -249,13 +249,14 @@ static int reset_stale(struct app *app, const struct reset_opts *o, const struct
 			err = 0;
 	}
 	if (!err && left)
-		err = diag_error(&app->diag, -EBUSY, "not everything could be put back");
+		err = diag_error(&app->diag, -EBUSY, "some settings could not be restored");
 	unsigned ended = err ? 0 : forget_ended(run_dir, t, o->dry_run);
 	if (ended)
-		strbuf_printf(&app->err, "%s %u run%s of 'ftrace start' of which nothing is left\n",
+		strbuf_printf(&app->err,
+			      "%s %u run%s of 'ftrace start' with no remaining settings\n",
 			      o->dry_run ? "would forget" : "forgot", ended, ended == 1 ? "" : "s");
 	if (!err && !nr && !ended)
-		strbuf_str(&app->err, "nothing is left over\n");
+		strbuf_str(&app->err, "no leftovers\n");
 	if (!err || l.items.nr)
 		journal_list_done(&l);
 	(void)close(run_dir);
@@ -270,15 +271,14 @@ static bool may_reset(struct app *app, const struct reset_opts *o)
 		return true;
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
 		diag_error(&app->diag, -EPERM,
-			   "a reset also undoes what others have set up, and removes all probes");
+			   "a reset also undoes other people's settings and removes all probes");
 		diag_hint(&app->diag,
-			  "--force, if that is meant; --stale undoes only what dead runs of "
-			  "ours left; 'sonde ftrace status' shows what there is");
+			  "use --force if you mean it; --stale undoes only leftovers of dead sonde "
+			  "runs; 'sonde ftrace status' shows what there is");
 		return false;
 	}
-	strbuf_str(&app->err,
-		   "Everything in tracefs goes back to its defaults, also what others have set "
-		   "up, and all probes go. Go on? [y/N] ");
+	strbuf_str(&app->err, "This resets everything in tracefs to its defaults, including other "
+			      "people's settings, and removes all probes. Continue? [y/N] ");
 	(void)strbuf_flush(&app->err);
 	return fgets(line, sizeof(line), stdin) && (*line == 'y' || *line == 'Y');
 }
@@ -288,9 +288,9 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	struct reset_opts *o = opts;
 	struct tracing t;
 	if (argc)
-		return app_usage(app, "what is '%s'?", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	if (o->size && o->size[strspn(o->size, "0123456789")])
-		return app_usage(app, "-b %s: kilobytes of each CPU", o->size);
+		return app_usage(app, "-b %s: expected kilobytes per CPU", o->size);
 	if (!o->stale && !may_reset(app, o))
 		return APP_FAILED;
 	int err = ftrace_open(&t, &app->diag);
@@ -302,31 +302,31 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt rows[] = {
-	OPT_FLAG(0, "stale", struct reset_opts, stale, "Only undo what dead runs of ours have left"),
+	OPT_FLAG(0, "stale", struct reset_opts, stale, "Only undo leftovers of dead sonde runs"),
 	OPT_FLAG(0, "force", struct reset_opts, force, "Do not ask"),
 	FTRACE_WHICH_ROWS(struct reset_opts, which),
-	OPT_FLAG('d', "delete", struct reset_opts, remove, "And remove the instances"),
-	OPT_STR('b', "buffer-size", struct reset_opts, size, "KB", "And set the buffer of each CPU"),
+	OPT_FLAG('d', "delete", struct reset_opts, remove, "Also remove the instances"),
+	OPT_STR('b', "buffer-size", struct reset_opts, size, "KB",
+		"Also set the buffer size per CPU"),
 	OPT_FLAG(0, "dry-run", struct reset_opts, dry_run, "Only print what would be written"),
 	OPT_END(),
 };
 
 static const struct opt_example examples[] = {
-	{ "ftrace reset --stale", "what killed runs have left behind" },
-	{ "ftrace reset", "everything to defaults, after a question" },
+	{ "ftrace reset --stale", "leftovers of killed runs" },
+	{ "ftrace reset", "everything to defaults, after confirmation" },
 	{ "ftrace reset -B mine -d --force", "an instance, and remove it" },
 	{ 0 },
 };
 
 const struct command command_ftrace_reset = {
 	.name = "reset",
-	.summary = "undo what dead runs left, or put everything back to defaults",
+	.summary = "undo leftovers of dead runs, or reset everything to defaults",
 	.usage = "[OPTIONS]",
-	.about = "--stale touches only what a run of sonde changed and could not undo, where it "
-		 "still holds that "
-		 "run's value. Without it, tracers, events, filters, triggers, clocks and probes "
-		 "of everybody go: "
-		 "that is asked first, or needs --force.",
+	.about = "--stale touches only settings that a sonde run changed and could not restore, "
+		 "and only if they still hold that run's value. Without it, everybody's tracers, "
+		 "events, filters, triggers, clocks and probes are reset, after confirmation or "
+		 "with --force.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct reset_opts),

@@ -28,11 +28,10 @@ int ftrace_sampler_clock(const char *clock, const char **ret, struct diag *d)
 	if (!strcmp(*ret, "mono") || !strcmp(*ret, "mono_raw"))
 		return 0;
 	int err = diag_error(
-		d, -EINVAL,
-		"--with-samples: samples cannot be taken by the clock '%s', and times of "
-		"two clocks cannot be put in order",
+		d,
+		-EINVAL, "--with-samples: samples cannot use the clock '%s', and times from two clocks cannot be merged",
 		clock);
-	diag_hint(d, "-C mono or -C mono_raw: both have those");
+	diag_hint(d, "use -C mono or -C mono_raw, which both support");
 	return err;
 }
 
@@ -100,9 +99,11 @@ int ftrace_sampler_start(struct ftrace_sampler *s, const struct ftrace_sampler_o
 	int to[2], from[2];
 	*s = (struct ftrace_sampler){ 0 };
 	if (pipe2(to, O_CLOEXEC))
-		return diag_error(d, -errno, "no pipe for the sampler: %s", strerror(errno));
+		return diag_error(d, -errno, "cannot create a pipe for the sampler: %s",
+				  strerror(errno));
 	if (pipe2(from, O_CLOEXEC)) {
-		int err = diag_error(d, -errno, "no pipe for the sampler: %s", strerror(errno));
+		int err = diag_error(d, -errno, "cannot create a pipe for the sampler: %s",
+				     strerror(errno));
 		(void)close(to[0]);
 		(void)close(to[1]);
 		return err;
@@ -122,7 +123,7 @@ int ftrace_sampler_start(struct ftrace_sampler *s, const struct ftrace_sampler_o
 	if (!err)
 		err = tell(s, "ping\n");
 	if (err) {
-		diag_error(d, err, "the samples of --with-samples cannot be recorded");
+		diag_error(d, err, "cannot record the samples of --with-samples");
 		if (pid > 0)
 			(void)!ftrace_sampler_stop(s, NULL);
 		else
@@ -134,7 +135,7 @@ int ftrace_sampler_start(struct ftrace_sampler *s, const struct ftrace_sampler_o
 int ftrace_sampler_go(struct ftrace_sampler *s, struct diag *d)
 {
 	int err = tell(s, "enable\n");
-	return err ? diag_error(d, err, "the samples of --with-samples cannot be recorded") : 0;
+	return err ? diag_error(d, err, "cannot record the samples of --with-samples") : 0;
 }
 
 int ftrace_sampler_stop(struct ftrace_sampler *s, struct diag *d)
@@ -148,7 +149,7 @@ int ftrace_sampler_stop(struct ftrace_sampler *s, struct diag *d)
 		;
 	let_go(s);
 	if (WIFEXITED(status) && WEXITSTATUS(status) && WEXITSTATUS(status) < END_STATUS_MAX)
-		return diag_error(d, -EIO, "the samples could not be recorded");
+		return diag_error(d, -EIO, "cannot record samples");
 	return 0;
 }
 
@@ -263,13 +264,11 @@ int ftrace_samples_open(struct ftrace_samples **ret, struct app *app, const char
 	err = s->src->ops->prepare(s->src, sample_ops.needs, &app->diag);
 	const char *own = err ? "" : clock_of(replay_perf_file(s->src));
 	if (!err && strcmp(own, clock ? clock : "local")) {
-		err = diag_error(
-			&app->diag, -EINVAL,
-			"'%s' has times of the clock '%s', '%s' of '%s': they cannot be put "
-			"in order",
-			path, own, trace, clock ? clock : "local");
+		err = diag_error(&app->diag, -EINVAL,
+				 "'%s' uses the clock '%s', '%s' uses '%s': they cannot be merged",
+				 path, own, trace, clock ? clock : "local");
 		diag_hint(&app->diag,
-			  "'sonde ftrace record --with-samples' records both by one clock");
+			  "'sonde ftrace record --with-samples' records both with the same clock");
 	}
 	if (!err)
 		err = load(s, app);

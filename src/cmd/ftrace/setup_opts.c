@@ -31,8 +31,8 @@ int ftrace_take_event(void *opts, const char *value, bool negated, struct diag *
 	(void)negated;
 	/* An unset variable of a script is not "everything". */
 	if (!value[strspn(value, ":")])
-		return diag_error(d, -EINVAL, "-e '%s' names no event; all of them are '-e all'",
-				  value);
+		return diag_error(d, -EINVAL,
+				  "-e '%s': no event given; use '-e all' for all of them", value);
 	return ftrace_setup_event(opts, value) ? 0 : -ENOMEM;
 }
 
@@ -43,10 +43,10 @@ int ftrace_take_filter(void *opts, const char *value, bool negated, struct diag 
 	if (!b)
 		return -ENOMEM;
 	if (!b->events.nr)
-		return diag_error(d, -EINVAL, "-f belongs behind the -e it is for");
+		return diag_error(d, -EINVAL, "-f must follow the -e it applies to");
 	struct ftrace_event_opt *e = &b->events.at[b->events.nr - 1];
 	if (e->filter)
-		return diag_error(d, -EINVAL, "'-e %s' has a filter already", e->text);
+		return diag_error(d, -EINVAL, "'-e %s' already has a filter", e->text);
 	e->filter = value;
 	return 0;
 }
@@ -58,7 +58,7 @@ int ftrace_take_trigger(void *opts, const char *value, bool negated, struct diag
 	if (!b)
 		return -ENOMEM;
 	if (!b->events.nr)
-		return diag_error(d, -EINVAL, "-R belongs behind the -e it is for");
+		return diag_error(d, -EINVAL, "-R must follow the -e it applies to");
 	return ftrace_add_word(&b->events.at[b->events.nr - 1].triggers, value);
 }
 
@@ -78,7 +78,7 @@ int ftrace_take_buffer(void *opts, const char *value, bool negated, struct diag 
 	struct ftrace_setup *s = opts;
 	(void)negated;
 	if (!*value || *value == '.' || strchr(value, '/'))
-		return diag_error(d, -EINVAL, "-B '%s' is no name for an instance", value);
+		return diag_error(d, -EINVAL, "-B: invalid instance name '%s'", value);
 	if (!ftrace_setup_buffer(opts)) /* the unnamed one comes first */
 		return -ENOMEM;
 	struct ftrace_buffer_opt *b = vec_push(&s->buffers);

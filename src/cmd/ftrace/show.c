@@ -81,7 +81,7 @@ static int event_file(struct app *app, const struct tracing *t, const char *fold
 		err = -ENOENT;
 	}
 	if (err) {
-		diag_error(&app->diag, err, "there is no event '%s'", event);
+		diag_error(&app->diag, err, "unknown event '%s'", event);
 		diag_hint(&app->diag, "'sonde ftrace list -e' shows all events");
 		return err;
 	}
@@ -136,7 +136,8 @@ static int show(struct app *app, const struct show_opts *o, const struct tracing
 	if (o->cpu) {
 		u64 nr;
 		if (num_parse_u64(o->cpu, 10, &nr))
-			return diag_error(&app->diag, -EINVAL, "-c %s: the number of a CPU", o->cpu);
+			return diag_error(&app->diag, -EINVAL, "-c %s: expected a CPU number",
+					  o->cpu);
 		(void)snprintf(cpu, sizeof(cpu), "per_cpu/cpu%llu/", (unsigned long long)nr);
 	}
 	(void)snprintf(path, sizeof(path), "%s%s%s", folder, cpu,
@@ -156,11 +157,11 @@ static int run_show(struct app *app, void *opts, int argc, char **argv)
 	struct show_opts *o = opts;
 	struct tracing t;
 	if (argc)
-		return app_usage(app, "what is '%s'?", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	if (o->pipe && o->snapshot)
-		return app_usage(app, "-p and -s do not go together");
+		return app_usage(app, "-p and -s are mutually exclusive");
 	if (o->stats && !o->cpu)
-		return app_usage(app, "--stats is for a CPU: add -c N");
+		return app_usage(app, "--stats needs a CPU: add -c N");
 	int err = ftrace_open(&t, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -171,41 +172,41 @@ static int run_show(struct app *app, void *opts, int argc, char **argv)
 
 /* clang-format off */
 static const struct opt show_rows[] = {
-	OPT_FLAG('p', "pipe", struct show_opts, pipe, "What is written from now on (takes it out of the buffer)"),
+	OPT_FLAG('p', "pipe", struct show_opts, pipe, "Print new events as they come (removes them from the buffer)"),
 	OPT_FLAG('s', "snapshot", struct show_opts, snapshot, "The snapshot"),
-	OPT_STR('c', "cpu", struct show_opts, cpu, "CPU", "Of one CPU"),
-	OPT_STR('B', "buffer", struct show_opts, buffer, "NAME", "Of an instance"),
-	OPT_FLAG('f', "path", struct show_opts, path, "First the path of the file"),
-	OPT_HEADING("One of the settings instead"),
-	OPT_FLAG(0, "tracing_on", struct show_opts, tracing_on, "Whether it is written to"),
-	OPT_FLAG(0, "current_tracer", struct show_opts, current_tracer, "The tracer"),
-	OPT_FLAG(0, "current", struct show_opts, current, "The tracer", .hidden = true),
-	OPT_FLAG(0, "buffer_size", struct show_opts, buffer_size, "Kilobytes of each CPU"),
-	OPT_FLAG(0, "buffer_total_size", struct show_opts, buffer_total_size, "Kilobytes in all"),
-	OPT_FLAG(0, "ftrace_filter", struct show_opts, ftrace_filter, "Functions that are traced"),
-	OPT_FLAG(0, "ftrace_notrace", struct show_opts, ftrace_notrace, "Functions that are not"),
+	OPT_STR('c', "cpu", struct show_opts, cpu, "CPU", "Buffer of one CPU"),
+	OPT_STR('B', "buffer", struct show_opts, buffer, "NAME", "Buffer of an instance"),
+	OPT_FLAG('f', "path", struct show_opts, path, "Print the path of the file first"),
+	OPT_HEADING("Settings instead of the buffer"),
+	OPT_FLAG(0, "tracing_on", struct show_opts, tracing_on, "Whether tracing is on"),
+	OPT_FLAG(0, "current_tracer", struct show_opts, current_tracer, "Current tracer"),
+	OPT_FLAG(0, "current", struct show_opts, current, "Current tracer", .hidden = true),
+	OPT_FLAG(0, "buffer_size", struct show_opts, buffer_size, "Kilobytes per CPU"),
+	OPT_FLAG(0, "buffer_total_size", struct show_opts, buffer_total_size, "Kilobytes in total"),
+	OPT_FLAG(0, "ftrace_filter", struct show_opts, ftrace_filter, "Traced functions"),
+	OPT_FLAG(0, "ftrace_notrace", struct show_opts, ftrace_notrace, "Excluded functions"),
 	OPT_FLAG(0, "ftrace_pid", struct show_opts, ftrace_pid, "Tasks whose functions are traced"),
-	OPT_FLAG(0, "graph_function", struct show_opts, graph_function, "Functions where graphs begin"),
-	OPT_FLAG(0, "graph_notrace", struct show_opts, graph_notrace, "Functions left out of graphs"),
+	OPT_FLAG(0, "graph_function", struct show_opts, graph_function, "Functions that graphs start at"),
+	OPT_FLAG(0, "graph_notrace", struct show_opts, graph_notrace, "Functions excluded from graphs"),
 	OPT_FLAG(0, "cpumask", struct show_opts, cpumask, "CPUs"),
-	OPT_FLAG(0, "clock", struct show_opts, clock, "Clocks, the one in use in brackets"),
+	OPT_FLAG(0, "clock", struct show_opts, clock, "Clocks, the current one in brackets"),
 	OPT_FLAG(0, "event_pid", struct show_opts, event_pid, "Tasks whose events are traced"),
-	OPT_FLAG(0, "events", struct show_opts, set_event, "Events that are on"),
+	OPT_FLAG(0, "events", struct show_opts, set_event, "Enabled events"),
 	OPT_FLAG(0, "thresh", struct show_opts, thresh, "tracing_thresh"),
 	OPT_FLAG(0, "max_latency", struct show_opts, max_latency, "tracing_max_latency"),
 	OPT_FLAG(0, "options", struct show_opts, options, "trace_options"),
-	OPT_FLAG(0, "stats", struct show_opts, stats, "Entries, overrun, times of a CPU's buffer (with -c)"),
-	OPT_STR(0, "hist", struct show_opts, hist, "EVENT", "The histograms of an event"),
-	OPT_STR(0, "trigger", struct show_opts, trigger, "EVENT", "The triggers of an event"),
-	OPT_STR(0, "filter", struct show_opts, filter, "EVENT", "The filter of an event"),
+	OPT_FLAG(0, "stats", struct show_opts, stats, "Entries, overruns and times of a CPU's buffer (with -c)"),
+	OPT_STR(0, "hist", struct show_opts, hist, "EVENT", "Histograms of an event"),
+	OPT_STR(0, "trigger", struct show_opts, trigger, "EVENT", "Triggers of an event"),
+	OPT_STR(0, "filter", struct show_opts, filter, "EVENT", "Filter of an event"),
 	OPT_END(),
 };
 /* clang-format on */
 
 static const struct opt_example show_examples[] = {
-	{ "ftrace show", "what the buffer holds" },
-	{ "ftrace show -p", "what comes, as it comes" },
-	{ "ftrace show -c 1 -B mine", "of one CPU, of an instance" },
+	{ "ftrace show", "contents of the buffer" },
+	{ "ftrace show -p", "events as they come" },
+	{ "ftrace show -c 1 -B mine", "one CPU of an instance" },
 	{ "ftrace show --hist sched_switch", "an event's histograms" },
 	{ 0 },
 };
@@ -238,7 +239,7 @@ static int snapshot(struct app *app, const struct snapshot_opts *o, const struct
 	(void)snprintf(path, sizeof(path), "%s%ssnapshot", folder, cpu);
 	if (!tracing_has(t, path)) {
 		err = diag_error(&app->diag, -ENOENT, "this kernel has no snapshots%s",
-				 o->cpu ? " of a CPU, or not that CPU" : "");
+				 o->cpu ? " for a CPU, or there is no such CPU" : "");
 		diag_hint(&app->diag, "it was built without CONFIG_TRACER_SNAPSHOT");
 		return err;
 	}
@@ -255,11 +256,11 @@ static int run_snapshot(struct app *app, void *opts, int argc, char **argv)
 	struct snapshot_opts *o = opts;
 	struct tracing t;
 	if (argc)
-		return app_usage(app, "what is '%s'?", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	if (o->take + o->reset + o->release > 1)
-		return app_usage(app, "one of -s, -r and -f at a time");
+		return app_usage(app, "use only one of -s, -r and -f");
 	if (o->cpu && o->cpu[strspn(o->cpu, "0123456789")])
-		return app_usage(app, "-c %s: the number of a CPU", o->cpu);
+		return app_usage(app, "-c %s: expected a CPU number", o->cpu);
 	int err = ftrace_open(&t, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -270,18 +271,18 @@ static int run_snapshot(struct app *app, void *opts, int argc, char **argv)
 
 static const struct opt snapshot_rows[] = {
 	OPT_FLAG('s', "take", struct snapshot_opts, take,
-		 "Take one: the buffer is swapped with a spare"),
-	OPT_FLAG('r', "reset", struct snapshot_opts, reset, "Empty it"),
-	OPT_FLAG('f', "free", struct snapshot_opts, release, "Give its memory back"),
-	OPT_STR('B', "buffer", struct snapshot_opts, buffer, "NAME", "Of an instance"),
-	OPT_STR('c', "cpu", struct snapshot_opts, cpu, "CPU", "Of one CPU"),
+		 "Take a snapshot: swap the buffer with a spare"),
+	OPT_FLAG('r', "reset", struct snapshot_opts, reset, "Clear the snapshot"),
+	OPT_FLAG('f', "free", struct snapshot_opts, release, "Free the snapshot's memory"),
+	OPT_STR('B', "buffer", struct snapshot_opts, buffer, "NAME", "Buffer of an instance"),
+	OPT_STR('c', "cpu", struct snapshot_opts, cpu, "CPU", "Buffer of one CPU"),
 	OPT_END(),
 };
 
 static const struct opt_example snapshot_examples[] = {
-	{ "ftrace snapshot -s", "keep what the buffer holds now" },
+	{ "ftrace snapshot -s", "keep the current contents of the buffer" },
 	{ "ftrace snapshot", "print it" },
-	{ "ftrace snapshot -f", "give its memory back" },
+	{ "ftrace snapshot -f", "free its memory" },
 	{ 0 },
 };
 
@@ -332,7 +333,7 @@ static int stack(struct app *app, const struct stack_opts *o, const struct traci
 	if (err)
 		return app->diag.nr_errors
 			       ? err
-			       : diag_error(&app->diag, err, "the stack tracer refuses: %s",
+			       : diag_error(&app->diag, err, "the stack tracer refused: %s",
 					    strerror(-err));
 	if (o->start || o->stop || o->reset || (o->functions.items.nr && !o->size))
 		return 0;
@@ -349,7 +350,7 @@ static int run_stack(struct app *app, void *opts, int argc, char **argv)
 {
 	struct tracing t;
 	if (argc)
-		return app_usage(app, "what is '%s'?", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	int err = ftrace_open(&t, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -361,22 +362,22 @@ static int run_stack(struct app *app, void *opts, int argc, char **argv)
 static const struct opt stack_rows[] = {
 	OPT_FLAG(0, "start", struct stack_opts, start, "Switch the stack tracer on"),
 	OPT_FLAG(0, "stop", struct stack_opts, stop, "Switch it off"),
-	OPT_FLAG(0, "reset", struct stack_opts, reset, "Forget the deepest stack so far"),
-	OPT_FLAG(0, "size", struct stack_opts, size, "Only the bytes of the deepest stack"),
+	OPT_FLAG(0, "reset", struct stack_opts, reset, "Reset the deepest stack"),
+	OPT_FLAG(0, "size", struct stack_opts, size, "Only print the size of the deepest stack"),
 	OPT_LIST('l', "function", struct stack_opts, functions, "FUNC",
-		 "Look only in these functions"),
+		 "Check only in these functions"),
 	OPT_END(),
 };
 
 static const struct opt_example stack_examples[] = {
-	{ "ftrace stack --start", "watch how deep the kernel's stack gets" },
-	{ "ftrace stack", "the deepest so far: depth, size and place of each function" },
+	{ "ftrace stack --start", "track the depth of the kernel stack" },
+	{ "ftrace stack", "the deepest stack so far: depth, size and offset of each function" },
 	{ 0 },
 };
 
 const struct command command_ftrace_stack = {
 	.name = "stack",
-	.summary = "the deepest kernel stack that was seen",
+	.summary = "show the deepest kernel stack seen so far",
 	.usage = "[OPTIONS]",
 	.examples = stack_examples,
 	.opts = stack_rows,
@@ -408,8 +409,8 @@ static int mark(struct app *app, const struct mark_opts *o, const struct tracing
 		u64 id;
 		if (num_parse_u64(o->raw, 0, &id) || id > UINT32_MAX) {
 			strbuf_done(&s);
-			return diag_error(&app->diag, -EINVAL,
-					  "--raw %s: a number that names the kind", o->raw);
+			return diag_error(&app->diag, -EINVAL, "--raw %s: expected a number as ID",
+					  o->raw);
 		}
 		u32 tag = (u32)id;
 		strbuf_add(&s, &tag, sizeof(tag));
@@ -421,8 +422,8 @@ static int mark(struct app *app, const struct mark_opts *o, const struct tracing
 		err = -errno;
 	strbuf_done(&s);
 	if (err == -EBADF) {
-		diag_error(&app->diag, err, "the buffer is not being written to");
-		diag_hint(&app->diag, "'sonde ftrace restart' switches it on");
+		diag_error(&app->diag, err, "tracing is off: nothing is written to the buffer");
+		diag_hint(&app->diag, "'sonde ftrace restart' turns it on");
 		return err;
 	}
 	return err ? diag_error(&app->diag, err, "cannot write the marker: %s", strerror(-err)) : 0;
@@ -432,7 +433,7 @@ static int run_mark(struct app *app, void *opts, int argc, char **argv)
 {
 	struct tracing t;
 	if (!argc)
-		return app_usage(app, "which text?");
+		return app_usage(app, "no text given");
 	int err = ftrace_open(&t, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -442,9 +443,9 @@ static int run_mark(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt mark_rows[] = {
-	OPT_STR('B', "buffer", struct mark_opts, buffer, "NAME", "Into an instance"),
+	OPT_STR('B', "buffer", struct mark_opts, buffer, "NAME", "Write to an instance"),
 	OPT_STR(0, "raw", struct mark_opts, raw, "ID",
-		"As raw data behind this number (trace_marker_raw)"),
+		"Write raw data with this ID (trace_marker_raw)"),
 	OPT_END(),
 };
 

@@ -73,7 +73,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	struct tracedat_split_done done;
 	u64 times[2] = { 0 };
 	if (argc > 2)
-		return app_usage(app, "a time to start and a time to end");
+		return app_usage(app, "expected a start time and an end time");
 	for (int i = 0; i < argc; i++)
 		if (parse_edge(argv[i], i == 1, &times[i]))
 			return app_usage(app, "invalid time '%s': expected seconds, as 75678.923853",
@@ -109,31 +109,30 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 static const struct opt rows[] = {
 	OPT_STR('i', "input", struct split_opts, input, "FILE", "read FILE instead of trace.dat"),
 	OPT_STR('o', "output", struct split_opts, output, "FILE", "write FILE.1, FILE.2 ... (default: the input's name)"),
-	OPT_UINT('s', "seconds", struct split_opts, sec, "N", "pieces of N seconds"),
-	OPT_UINT('m', "milliseconds", struct split_opts, msec, "N", "pieces of N milliseconds"),
-	OPT_UINT('u', "microseconds", struct split_opts, usec, "N", "pieces of N microseconds"),
-	OPT_UINT('e', "events", struct split_opts, events, "N", "pieces of N events"),
-	OPT_UINT('p', NULL, struct split_opts, unused, "N", "Pieces are not cut at pages: -e N counts events", .refused = true),
-	OPT_FLAG('c', NULL, struct split_opts, unused_flag, "Pieces hold all CPUs, so that their order stays", .refused = true),
-	OPT_UINT('C', "cpu", struct split_opts, cpu, "CPU", "only what one CPU recorded", OPT_SEEN(struct split_opts, one_cpu)),
-	OPT_FLAG('r', "repeat", struct split_opts, repeat, "all pieces from start to end, not the first only"),
+	OPT_UINT('s', "seconds", struct split_opts, sec, "N", "parts of N seconds"),
+	OPT_UINT('m', "milliseconds", struct split_opts, msec, "N", "parts of N milliseconds"),
+	OPT_UINT('u', "microseconds", struct split_opts, usec, "N", "parts of N microseconds"),
+	OPT_UINT('e', "events", struct split_opts, events, "N", "parts of N events"),
+	OPT_UINT('p', NULL, struct split_opts, unused, "N", "Files are not split by pages: use -e N to count events", .refused = true),
+	OPT_FLAG('c', NULL, struct split_opts, unused_flag, "Files hold all CPUs, to keep events in order", .refused = true),
+	OPT_UINT('C', "cpu", struct split_opts, cpu, "CPU", "only events of one CPU", OPT_SEEN(struct split_opts, one_cpu)),
+	OPT_FLAG('r', "repeat", struct split_opts, repeat, "all parts from start to end, not just the first"),
 	OPT_END(),
 };
 /* clang-format on */
 
 static const struct opt_example examples[] = {
 	{ "ftrace split -o middle 75678.9 75679.1", "a fifth of a second: middle.1" },
-	{ "ftrace split -r -s 10 -o part", "pieces of ten seconds: part.1, part.2 ..." },
+	{ "ftrace split -r -s 10 -o part", "parts of ten seconds: part.1, part.2 ..." },
 	{ 0 },
 };
 
 const struct command command_ftrace_split = {
 	.name = "split",
-	.summary = "cut a stretch, or pieces, out of a trace.dat",
+	.summary = "cut a time range out of a trace.dat, or split it into parts",
 	.usage = "[OPTIONS] -o FILE [START [END]]",
-	.about = "START and END are seconds as 'ftrace report' prints them, and events at these "
-		 "times are included; without them, the whole file. The files are "
-		 "as complete as the one they come from.",
+	.about = "START and END are seconds as printed by 'ftrace report', inclusive; without them "
+		 "the whole file is used. The resulting files are as complete as the original.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct split_opts),

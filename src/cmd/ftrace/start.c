@@ -83,7 +83,7 @@ static int run_setup(struct app *app, void *opts, bool clears, int argc, char **
 {
 	struct ftrace_setup *s = &((struct start_opts *)opts)->setup;
 	if (s->only_command && !argc)
-		return app_usage(app, "-F is for a command, and there is none");
+		return app_usage(app, "-F needs a command");
 	s->no_filter = true; /* we are gone before anything happens */
 	leave_top_alone(s);
 	int err = ftrace_setup_open(s, &app->diag, &app->out);
@@ -110,7 +110,7 @@ static void defaults(void *opts)
 static const struct opt start_rows[] = {
 	FTRACE_SETUP_ROWS,
 	OPT_FLAG(0, "fork", struct start_opts, fork, "Do not wait for the command"),
-	OPT_FLAG('k', NULL, struct start_opts, refused.flag, "Everything stays set up in any case",
+	OPT_FLAG('k', NULL, struct start_opts, refused.flag, "Settings are always left in place",
 		 .hidden = true),
 	FTRACE_NEVER_ROWS(struct start_opts),
 	FTRACE_NO_FILE_ROWS(struct start_opts),
@@ -119,20 +119,18 @@ static const struct opt start_rows[] = {
 };
 
 static const struct opt_example start_examples[] = {
-	{ "ftrace start -e sched", "scheduler events into the top buffer" },
-	{ "ftrace start -p function -l 'tcp_*'", "the function tracer; look with 'ftrace show'" },
+	{ "ftrace start -e sched", "scheduler events into the top-level buffer" },
+	{ "ftrace start -p function -l 'tcp_*'", "the function tracer; view with 'ftrace show'" },
 	{ 0 },
 };
 
 const struct command command_ftrace_start = {
 	.name = "start",
-	.summary = "start tracing without a reader; it stays on",
+	.summary = "start tracing without a reader, and leave it on",
 	.usage = "[OPTIONS] [COMMAND [ARGS]]",
-	.about = "Settings go to the top buffer (or an instance with -B), which is cleared first, "
-		 "and stay until "
-		 "'ftrace reset'. 'ftrace show' prints what the buffer holds, 'ftrace extract' "
-		 "makes a "
-		 "trace.dat of it.",
+	.about = "Settings apply to the top-level buffer (or an instance with -B), which is "
+		 "cleared first, and stay until 'ftrace reset'. 'ftrace show' prints the buffer, "
+		 "'ftrace extract' saves it as a trace.dat.",
 	.examples = start_examples,
 	.opts = start_rows,
 	.opts_size = sizeof(struct start_opts),
@@ -141,7 +139,7 @@ const struct command command_ftrace_start = {
 };
 
 static const struct opt_example set_examples[] = {
-	{ "ftrace set -O stacktrace", "one more setting; the buffer keeps what it has" },
+	{ "ftrace set -O stacktrace", "one more setting; the buffer keeps its contents" },
 	{ 0 },
 };
 
@@ -186,7 +184,7 @@ static int run_poke(struct app *app, void *opts, int argc, char **argv, struct p
 	struct switch_opts *o = opts;
 	struct tracing t;
 	if (argc)
-		return app_usage(app, "what is '%s'?", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	int err = ftrace_open(&t, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -218,14 +216,14 @@ static int run_clear(struct app *app, void *opts, int argc, char **argv)
 static const struct opt switch_rows[] = { FTRACE_WHICH_ROWS(struct switch_opts, which), OPT_END() };
 
 static const struct opt_example stop_examples[] = {
-	{ "ftrace stop", "the buffer keeps what it has" },
-	{ "ftrace stop -B mine", "of an instance" },
+	{ "ftrace stop", "the buffer keeps its contents" },
+	{ "ftrace stop -B mine", "for an instance" },
 	{ 0 },
 };
 
 const struct command command_ftrace_stop = {
 	.name = "stop",
-	.summary = "stop writing to the buffer; all settings stay",
+	.summary = "stop writing to the buffer; keep all settings",
 	.usage = "[OPTIONS]",
 	.examples = stop_examples,
 	.opts = switch_rows,
@@ -234,12 +232,12 @@ const struct command command_ftrace_stop = {
 };
 
 static const struct opt_example restart_examples[] = {
-	{ "ftrace restart", "go on after 'ftrace stop'" }, { 0 }
+	{ "ftrace restart", "continue after 'ftrace stop'" }, { 0 }
 };
 
 const struct command command_ftrace_restart = {
 	.name = "restart",
-	.summary = "go on writing to the buffer",
+	.summary = "resume writing to the buffer",
 	.usage = "[OPTIONS]",
 	.examples = restart_examples,
 	.opts = switch_rows,
@@ -248,12 +246,12 @@ const struct command command_ftrace_restart = {
 };
 
 static const struct opt_example clear_examples[] = {
-	{ "ftrace clear -a", "empty the buffers of all instances" }, { 0 }
+	{ "ftrace clear -a", "clear the buffers of all instances" }, { 0 }
 };
 
 const struct command command_ftrace_clear = {
 	.name = "clear",
-	.summary = "empty the buffer",
+	.summary = "clear the buffer",
 	.usage = "[OPTIONS]",
 	.examples = clear_examples,
 	.opts = switch_rows,

@@ -318,7 +318,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	struct tracing t;
 	struct stating s = { .app = app, .t = &t, .o = o };
 	if (argc)
-		return app_usage(app, "what is '%s'?", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	int err = ftrace_open(&t, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -340,19 +340,19 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 
 static const struct opt rows[] = {
 	FTRACE_WHICH_ROWS(struct stat_opts, which),
-	OPT_FLAG('o', "options", struct stat_opts, options, "The trace options too"),
+	OPT_FLAG('o', "options", struct stat_opts, options, "Show trace options too"),
 	OPT_END(),
 };
 
 static const struct opt_example examples[] = {
-	{ "ftrace stat", "how the top buffer is set up" },
+	{ "ftrace stat", "settings of the top-level buffer" },
 	{ "ftrace stat -B mine -o", "an instance, with its options" },
 	{ 0 },
 };
 
 const struct command command_ftrace_stat = {
 	.name = "stat",
-	.summary = "how a buffer is set up: tracer, events, filters, sizes",
+	.summary = "show how a buffer is set up: tracer, events, filters, sizes",
 	.usage = "[OPTIONS]",
 	.examples = examples,
 	.opts = rows,

@@ -86,11 +86,11 @@ static void say_buffer(struct app *app, const char *name, const struct buffer_st
 	if (idle(b))
 		strbuf_str(o, "idle");
 	else
-		strbuf_printf(o, "%s, %llu events on, %llu functions chosen, clock %s%s", b->tracer,
-			      (unsigned long long)b->nr_events, (unsigned long long)b->nr_filters,
-			      b->clock, b->on ? "" : ", stopped");
+		strbuf_printf(o, "%s, %llu events enabled, %llu functions selected, clock %s%s",
+			      b->tracer, (unsigned long long)b->nr_events,
+			      (unsigned long long)b->nr_filters, b->clock, b->on ? "" : ", stopped");
 	if (b->owner)
-		strbuf_printf(o, "; made by %d (%s)", b->owner_pid, b->owner);
+		strbuf_printf(o, "; created by %d (%s)", b->owner_pid, b->owner);
 	strbuf_char(o, '\n');
 }
 
@@ -102,15 +102,14 @@ static const char *state_word(const struct journal_info *i)
 static void say_runs(struct app *app, const struct journal_list *l, int run_dir)
 {
 	struct strbuf *o = &app->out, holder;
-	strbuf_str(o, "\nRuns of ours:\n");
+	strbuf_str(o, "\nsonde runs:\n");
 	if (!l->items.nr)
 		strbuf_str(o, "  none\n");
 	vec_for_each (&l->items, i) {
 		strbuf_printf(o, "  %-8s %d  %s\n", state_word(i), i->pid, i->title);
 		if (!i->alive && !i->kept)
-			strbuf_str(
-				o,
-				"           left over: 'sonde ftrace reset --stale' undoes it\n");
+			strbuf_str(o,
+				   "           leftover: 'sonde ftrace reset --stale' undoes it\n");
 		if (i->kept)
 			strbuf_str(o, "           its settings stay until 'sonde ftrace reset'\n");
 		vec_for_each (&i->instances, name)
@@ -126,8 +125,8 @@ static void say_runs(struct app *app, const struct journal_list *l, int run_dir)
 			strbuf_printf(o, "           recording %s\n", i->recording);
 	}
 	strbuf_init(&holder);
-	if (run_dir >= 0 && lock_holder(run_dir, "top buffer", &holder))
-		strbuf_printf(o, "\nThe top buffer is locked by %s\n", strbuf_cstr(&holder));
+	if (run_dir >= 0 && lock_holder(run_dir, "top-level buffer", &holder))
+		strbuf_printf(o, "\nThe top-level buffer is locked by %s\n", strbuf_cstr(&holder));
 	strbuf_done(&holder);
 }
 
@@ -150,7 +149,7 @@ static void say_probes(struct app *app, const struct tracing *t)
 	strbuf_reset(&s);
 	/* Functions with a callback: by tracers, kprobes, live patches or BPF programs. */
 	if (!tracing_read(t, "enabled_functions", &s) && s.len)
-		strbuf_printf(&app->out, "\nFunctions that something is attached to: %llu\n",
+		strbuf_printf(&app->out, "\nFunctions with something attached: %llu\n",
 			      (unsigned long long)count_lines(strbuf_cstr(&s)));
 	strbuf_done(&s);
 }
@@ -159,8 +158,8 @@ static void say_probes(struct app *app, const struct tracing *t)
 static const struct {
 	const char *name, *what;
 } reactions[] = {
-	{ "ftrace_dump_on_oops", "when it oopses, buffers are printed to the console" },
-	{ "traceoff_on_warning", "when it warns, tracing stops" },
+	{ "ftrace_dump_on_oops", "buffers are dumped to the console on an oops" },
+	{ "traceoff_on_warning", "tracing stops on a warning" },
 };
 
 /* "" where it does nothing, or does not know of it. */
@@ -317,7 +316,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	struct tracing t;
 	(void)opts;
 	if (argc)
-		return app_usage(app, "what is '%s'?", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	int err = ftrace_open(&t, &app->diag);
 	if (err)
 		return app_fail(app, err);
@@ -335,15 +334,12 @@ static const struct opt_example examples[] = {
 
 const struct command command_ftrace_status = {
 	.name = "status",
-	.summary = "who traces what, and what dead runs have left",
+	.summary = "show who is tracing what, and leftovers of dead runs",
 	.usage = "",
-	.about =
-		"Shows every tracing buffer with its tracer and the number of events that are on, "
-		"the probes "
-		"that are defined, the runs of sonde that changed something (running, started and "
-		"meant to "
-		"stay, or dead), who has the lock of the top buffer, and whether the kernel prints "
-		"buffers when it oopses or stops tracing when it warns.",
+	.about = "Shows every tracing buffer with its tracer and number of enabled events, the "
+		 "defined probes, the sonde runs that changed something (running, started to stay, "
+		 "or dead), who holds the lock of the top-level buffer, and whether the kernel "
+		 "dumps buffers on an oops or stops tracing on a warning.",
 	.examples = examples,
 	.opts = rows,
 	.run = run,

@@ -266,11 +266,11 @@ static int stream(struct streaming *x, int argc, char **argv)
 	live_ftrace_read_stats(&s->tracing, s->buffers.at[0].folder, &x->cpus, &st);
 	if (st.overrun + st.dropped)
 		diag_warn(&app->diag,
-			  "%llu events were lost: a larger buffer (-b) or fewer events would help",
+			  "%llu events were lost: use a larger buffer (-b) or fewer events",
 			  (unsigned long long)(st.overrun + st.dropped));
 	if (x->dropped)
 		diag_warn(&app->diag,
-			  "%llu bytes came faster than they could be printed and are missing",
+			  "%llu bytes were dropped because they could not be printed fast enough",
 			  (unsigned long long)x->dropped);
 	if (err && err != -EPIPE)
 		return app_fail(app, err);
@@ -316,9 +316,9 @@ static void defaults(void *opts)
 static const struct opt rows[] = {
 	FTRACE_SETUP_ROWS,
 	OPT_FLAG('k', NULL, struct stream_opts, refused.flag,
-		 "'ftrace start' leaves everything set up", .refused = true),
+		 "use 'ftrace start' to leave everything set up", .refused = true),
 	OPT_FLAG(0, "fork", struct stream_opts, refused.flag,
-		 "'ftrace start --fork' leaves the command alone", .refused = true),
+		 "use 'ftrace start --fork' to leave the command running", .refused = true),
 	FTRACE_NEVER_ROWS(struct stream_opts),
 	FTRACE_NO_FILE_ROWS(struct stream_opts),
 	FTRACE_NO_PROFILE_ROWS(struct stream_opts),
@@ -333,10 +333,10 @@ static const struct opt_example examples[] = {
 
 const struct command command_ftrace_stream = {
 	.name = "stream",
-	.summary = "trace and print at once, without a file",
+	.summary = "trace and print immediately, without a file",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "As 'ftrace record', but events are printed as they come, in time order within a "
-		 "fifth of a second.",
+	.about = "Like 'ftrace record', but events are printed as they come, in time order within "
+		 "a fifth of a second.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct stream_opts),

@@ -30,7 +30,7 @@ static int read_file(const char *path, struct strbuf *to, struct diag *d)
 	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
 		return -EINVAL;
 	if (st.st_uid && st.st_uid != geteuid()) {
-		diag_warn(d, "%s is neither yours nor root's: it is not read", path);
+		diag_warn(d, "%s is owned by neither you nor root: ignored", path);
 		return -EPERM;
 	}
 	for (;;) {
@@ -154,7 +154,7 @@ static int config_run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt config_rows[] = {
-	OPT_FLAG('l', "list", struct config_opts, list, "All settings (also without any argument)"),
+	OPT_FLAG('l', "list", struct config_opts, list, "All settings (the default)"),
 	OPT_FLAG(0, "user", struct config_opts, user, "Only ~/.perfconfig"),
 	OPT_FLAG(0, "system", struct config_opts, system, "Only /etc/perfconfig"),
 	OPT_END(),
@@ -169,12 +169,11 @@ static const struct opt_example config_examples[] = {
 
 const struct command command_perf_config = {
 	.name = "config",
-	.summary = "show and set what ~/.perfconfig says",
+	.summary = "show and change settings in ~/.perfconfig",
 	.usage = "[OPTIONS] [SECTION.NAME[=VALUE]...]",
-	.about = "Of perf's settings these have an effect here: report.children, "
-		 "report.percent-limit, report.sort_order, "
-		 "stat.big-num, buildid.dir, pager.COMMAND. $PERF_CONFIG names a file to read "
-		 "instead of all others.",
+	.about = "Of perf's settings, these have an effect: report.children, report.percent-limit, "
+		 "report.sort_order, stat.big-num, buildid.dir, pager.COMMAND. $PERF_CONFIG names "
+		 "a file to read instead of all others.",
 	.examples = config_examples,
 	.opts = config_rows,
 	.opts_size = sizeof(struct config_opts),

@@ -67,7 +67,7 @@ static int kallsyms_run(struct app *app, void *opts, int argc, char **argv)
 	struct kallsyms_text t;
 	(void)opts;
 	if (!argc)
-		return app_usage(app, "which symbol?");
+		return app_usage(app, "no symbol given");
 	int err = kallsyms_read(NULL, NULL, &t);
 	if (err)
 		return app_fail(app, err);
@@ -87,7 +87,7 @@ static int kallsyms_run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt_example kallsyms_examples[] = {
-	{ "kallsyms do_exit", "where the running kernel has it" },
+	{ "kallsyms do_exit", "its address in the running kernel" },
 	{ 0 },
 };
 

@@ -205,13 +205,13 @@ struct perf_opts {
 
 static const struct opt perf_rows[] = {
 	OPT_FLAG(0, "version", struct perf_opts, version, "Show the version"),
-	OPT_COUNT('v', NULL, struct perf_opts, verbose, "Show the version; -vv what is built in"),
+	OPT_COUNT('v', NULL, struct perf_opts, verbose, "Show the version; -vv shows build options"),
 	OPT_FLAG('p', "paginate", struct perf_opts, paginate, "Use a pager"),
 	OPT_FLAG(0, "no-pager", struct perf_opts, no_pager, "Use no pager"),
 	OPT_STR(0, "buildid-dir", struct perf_opts, buildid_dir, "DIR",
-		"Where files are kept by build id"),
-	OPT_STR(0, "debugfs-dir", struct perf_opts, debugfs_dir, "DIR", "Not needed: it is found",
-		.hidden = true),
+		"Directory of the build ID cache"),
+	OPT_STR(0, "debugfs-dir", struct perf_opts, debugfs_dir, "DIR",
+		"Not needed: it is detected", .hidden = true),
 	OPT_STR(0, "debug", struct perf_opts, debug, "VARIABLE", "Not used", .hidden = true),
 	OPT_FLAG(0, "list-cmds", struct perf_opts, list_cmds, "The verbs, for completion"),
 	OPT_FLAG(0, "list-opts", struct perf_opts, list_opts, "These options, for completion"),
@@ -337,9 +337,10 @@ static int test_run(struct app *app, void *opts, int argc, char **argv)
 	const struct test_opts *o = opts;
 	char *words[WORDS_MAX];
 	if (!o->workload && !o->list_workloads) {
-		diag_error(&app->diag, -ENOTSUP, "there are no self-tests in the program");
-		diag_hint(&app->diag, "'make check' in the source tree runs them; 'perf test -w "
-				      "NAME' runs a workload");
+		diag_error(&app->diag, -ENOTSUP, "there are no built-in self-tests");
+		diag_hint(
+			&app->diag,
+			"run 'make check' in the source tree; 'perf test -w NAME' runs a workload");
 		return APP_FAILED;
 	}
 	const char *name = o->workload;
@@ -357,20 +358,20 @@ static int test_run(struct app *app, void *opts, int argc, char **argv)
 
 static const struct opt test_rows[] = {
 	OPT_STR('w', "workload", struct test_opts, workload, "NAME",
-		"Run a workload; its arguments stand behind"),
-	OPT_FLAG(0, "list-workloads", struct test_opts, list_workloads, "The workloads there are"),
+		"Run a workload with the following arguments"),
+	OPT_FLAG(0, "list-workloads", struct test_opts, list_workloads, "List the workloads"),
 	OPT_END(),
 };
 
 static const struct opt_example test_examples[] = {
 	{ "test -w noploop 0.5", "half a second in a known loop" },
-	{ "test --list-workloads", "what there is" },
+	{ "test --list-workloads", "available workloads" },
 	{ 0 },
 };
 
 const struct command command_perf_test = {
 	.name = "test",
-	.summary = "run a small program whose behaviour is known",
+	.summary = "run a small program with known behaviour",
 	.usage = "-w NAME [ARGS]",
 	.examples = test_examples,
 	.opts = test_rows,

@@ -63,8 +63,7 @@ static const struct words_to_options graph_words[] = {
 
 static int unknown_word(const char *option, const char *text, size_t at, size_t len, struct diag *d)
 {
-	int err = diag_error(d, -EINVAL, "%s: '%.*s' is not one of its words", option, (int)len,
-			     text + at);
+	int err = diag_error(d, -EINVAL, "%s: unknown keyword '%.*s'", option, (int)len, text + at);
 	diag_span(d, text, at, len);
 	return err;
 }
@@ -118,9 +117,9 @@ static int prepare(struct perf_ftrace_opts *o, int argc, struct arena *a, struct
 		strbuf_done(&mask);
 	}
 	if (!err && (o->pid || o->tid) && o->all)
-		err = diag_error(d, -EINVAL, "-a is everybody: it does not go with -p or --tid");
+		err = diag_error(d, -EINVAL, "-a cannot be combined with -p or --tid");
 	if (!err && o->pid && o->tid)
-		err = diag_error(d, -EINVAL, "-p and --tid do not go together");
+		err = diag_error(d, -EINVAL, "-p and --tid are mutually exclusive");
 	f->pids = o->pid ? o->pid : o->tid;
 	f->children = o->inherit;
 	f->only_command = argc && !o->all && !o->cpus && !f->pids;
@@ -131,7 +130,7 @@ static int choose_tracer(struct perf_ftrace_opts *o, const char *fallback, struc
 {
 	const char *name = o->tracer ? o->tracer : fallback;
 	if (strcmp(name, "function") && strcmp(name, "function_graph"))
-		return diag_error(d, -EINVAL, "-t %s: there are function and function_graph", name);
+		return diag_error(d, -EINVAL, "-t %s: expected function or function_graph", name);
 	return ftrace_take_tracer(o, name, false, d);
 }
 
@@ -329,8 +328,7 @@ static int run_trace(struct app *app, void *opts, int argc, char **argv)
 	}
 	if (!argc && !o->all && !o->pid && !o->tid && !o->cpus) {
 		ftrace_setup_end(&o->setup);
-		return app_usage(app,
-				 "trace whom? a command, -p PID, -C CPUS, or -a for everybody");
+		return app_usage(app, "nothing to trace: give a command, -p PID, -C CPUS, or -a");
 	}
 	arena_init(&a);
 	strbuf_init(&r.line);
@@ -412,14 +410,14 @@ static int run_latency(struct app *app, void *opts, int argc, char **argv)
 	bool functions = o->setup.buffers.nr && o->setup.buffers.at[0].functions.nr;
 	const char *wrong = NULL;
 	if (functions == (o->events != NULL) && !(o->input && !functions))
-		wrong = functions ? "-T and -e do not go together"
-				  : "how long does what take? -T FUNCTION or -e EVENT,EVENT";
+		wrong = functions ? "-T and -e are mutually exclusive"
+				  : "nothing to measure: give -T FUNCTION or -e EVENT,EVENT";
 	else if (o->by && !o->events)
-		wrong = "--by is for -e";
+		wrong = "--by needs -e";
 	else if (o->input && argc)
-		wrong = "--input reads a file: there is no command to run";
+		wrong = "--input reads a file: unexpected command";
 	else if (!o->input && !argc && !o->all && !o->pid && !o->tid && !o->cpus)
-		wrong = "of whom? a command, -p PID, -C CPUS, or -a for everybody";
+		wrong = "nothing to trace: give a command, -p PID, -C CPUS, or -a";
 	if (wrong) {
 		ftrace_setup_end(&o->setup);
 		return app_usage(app, "%s", wrong);
@@ -459,8 +457,8 @@ static int run_profile(struct app *app, void *opts, int argc, char **argv)
 	if (!known || (!argc && !o->all && !o->pid && !o->tid && !o->cpus)) {
 		ftrace_setup_end(&o->setup);
 		return known ? app_usage(app,
-					 "of whom? a command, -p PID, -C CPUS, or -a for everybody")
-			     : app_usage(app, "-s %s: there are total, avg, max, count and name",
+					 "nothing to trace: give a command, -p PID, -C CPUS, or -a")
+			     : app_usage(app, "-s %s: expected total, avg, max, count or name",
 					 o->sort);
 	}
 	arena_init(&a);
@@ -489,7 +487,7 @@ static void defaults(void *opts)
 		.clock = "clock",
 		.func_stack = "--func-opts call-graph",
 		.force = "force",
-		.top = "the top buffer",
+		.top = "the top-level buffer",
 		.date = "date",
 	};
 	struct ftrace_setup *s = &((struct perf_ftrace_opts *)opts)->setup;
@@ -503,33 +501,33 @@ static void defaults(void *opts)
 	OPT_STR(0, "tid", struct perf_ftrace_opts, tid, "TID", "These threads"), \
 	OPT_FLAG('a', "all-cpus", struct perf_ftrace_opts, all, "Everybody"), \
 	OPT_STR('C', "cpu", struct perf_ftrace_opts, cpus, "LIST", "On these CPUs: 0,2-5"), \
-	OPT_FLAG(0, "inherit", struct perf_ftrace_opts, inherit, "And children of the command or the processes"), \
-	OPT_CALL('m', "buffer-size", "SIZE", "Buffer of each CPU, with a unit: 64M", ftrace_take_size), \
+	OPT_FLAG(0, "inherit", struct perf_ftrace_opts, inherit, "Include children of the command or processes"), \
+	OPT_CALL('m', "buffer-size", "SIZE", "Buffer size per CPU, with a unit: 64M", ftrace_take_size), \
 	OPT_FLAG(0, "dry-run", struct perf_ftrace_opts, setup.dry_run, "Only print what would be written to tracefs")
 #define FUNCTION_ROWS \
 	OPT_CALL('T', "trace-funcs", "FUNC", "These functions (patterns)", ftrace_take_function), \
-	OPT_CALL('N', "notrace-funcs", "FUNC", "Not these functions", ftrace_take_no_function), \
-	OPT_CALL('G', "graph-funcs", "FUNC", "These functions and what they call", ftrace_take_graph), \
-	OPT_CALL('g', "nograph-funcs", "FUNC", "Not these functions and what they call", ftrace_take_no_graph), \
+	OPT_CALL('N', "notrace-funcs", "FUNC", "Exclude these functions", ftrace_take_no_function), \
+	OPT_CALL('G', "graph-funcs", "FUNC", "These functions and their callees", ftrace_take_graph), \
+	OPT_CALL('g', "nograph-funcs", "FUNC", "Exclude these functions and their callees", ftrace_take_no_graph), \
 	OPT_STR(0, "graph-opts", struct perf_ftrace_opts, graph_opts, "WORDS", "nosleep-time, noirqs, verbose, tail, args, retval, thresh=US, depth=N")
 
 static const struct opt trace_rows[] = {
 	OPT_STR('t', "tracer", struct perf_ftrace_opts, tracer, "TRACER", "function_graph (default), or function (default with -T)"),
 	FUNCTION_ROWS,
 	OPT_STR(0, "func-opts", struct perf_ftrace_opts, func_opts, "WORDS", "call-graph, irq-info"),
-	OPT_UINT('D', "delay", struct perf_ftrace_opts, delay_ms, "MS", "Begin so long after the command"),
+	OPT_UINT('D', "delay", struct perf_ftrace_opts, delay_ms, "MS", "Start this long after the command"),
 	OPT_STR('F', "funcs", struct perf_ftrace_opts, list, "REGEX", "List functions that can be traced", .optional = true, .greedy = true, .fallback = ""),
 	WHOM_ROWS,
 	OPT_END(),
 };
 
 static const struct opt latency_rows[] = {
-	OPT_CALL('T', "trace-funcs", "FUNC", "How long this function takes", ftrace_take_function),
-	OPT_STR('e', "events", struct perf_ftrace_opts, events, "A,B", "The time from event A to event B"),
-	OPT_STR(0, "by", struct perf_ftrace_opts, by, "KEY", "With -e: the field that both have in common (common_pid); pid=next_pid where names differ"),
+	OPT_CALL('T', "trace-funcs", "FUNC", "Duration of this function", ftrace_take_function),
+	OPT_STR('e', "events", struct perf_ftrace_opts, events, "A,B", "Time from event A to event B"),
+	OPT_STR(0, "by", struct perf_ftrace_opts, by, "KEY", "With -e: field that both events share (common_pid); pid=next_pid if the names differ"),
 	OPT_FLAG('n', "use-nsec", struct perf_ftrace_opts, in_ns, "In nanoseconds"),
 	OPT_FLAG('b', "use-bpf", struct perf_ftrace_opts, bpf, "Not needed", .hidden = true),
-	OPT_STR(0, "input", struct perf_ftrace_opts, input, "FILE", "Of this trace.dat, instead of recording"),
+	OPT_STR(0, "input", struct perf_ftrace_opts, input, "FILE", "Profile this trace.dat instead of recording"),
 	WHOM_ROWS,
 	OPT_END(),
 };
@@ -543,26 +541,26 @@ static const struct opt profile_rows[] = {
 /* clang-format on */
 
 static const struct opt_example trace_examples[] = {
-	{ "ftrace -T 'vfs_*' ls", "functions of a command, as it calls them" },
-	{ "ftrace -G vfs_read -a sleep 1", "a function and what it calls, everybody's" },
+	{ "ftrace -T 'vfs_*' ls", "functions of a command, as they are called" },
+	{ "ftrace -G vfs_read -a sleep 1", "a function and its callees, in all tasks" },
 	{ 0 },
 };
 
 static const struct opt_example latency_examples[] = {
 	{ "ftrace latency -T vfs_read -a sleep 1", "how long vfs_read takes" },
 	{ "ftrace latency -e sched:sched_waking,sched:sched_switch --by pid=next_pid -a sleep 1",
-	  "how long tasks wait until they run" },
+	  "how long tasks wait for a CPU" },
 	{ 0 },
 };
 
 static const struct opt_example profile_examples[] = {
-	{ "ftrace profile -G vfs_read ls", "which functions below vfs_read took how long" },
+	{ "ftrace profile -G vfs_read ls", "which functions called by vfs_read took how long" },
 	{ 0 },
 };
 
 static const struct command perf_trace = {
 	.name = "trace",
-	.summary = "kernel functions as they are called",
+	.summary = "trace kernel functions as they are called",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
 	.examples = trace_examples,
 	.opts = trace_rows,
@@ -573,11 +571,11 @@ static const struct command perf_trace = {
 
 const struct command command_ftrace_latency = {
 	.name = "latency",
-	.summary = "how long a function takes, or from one event to another, as a histogram",
+	.summary = "histogram of the duration of a function, or of the time between two events",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "Recorded while the command runs, or until Ctrl-C; with a command alone, of the "
-		 "command alone. "
-		 "A row counts what took at least its first number and less than its second.",
+	.about = "Records while the command runs, or until Ctrl-C; with a command and no other "
+		 "target, only that command. A row counts durations from its first number up to, "
+		 "but not including, its second.",
 	.examples = latency_examples,
 	.opts = latency_rows,
 	.opts_size = sizeof(struct perf_ftrace_opts),
@@ -587,7 +585,7 @@ const struct command command_ftrace_latency = {
 
 static const struct command perf_profile = {
 	.name = "profile",
-	.summary = "kernel functions by the time they took",
+	.summary = "kernel functions by total time",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
 	.examples = profile_examples,
 	.opts = profile_rows,
@@ -601,9 +599,9 @@ static const struct command *const subs[] = { &perf_trace, &command_ftrace_laten
 
 const struct command command_perf_ftrace = {
 	.name = "ftrace",
-	.summary = "kernel functions: as they are called, how long they take",
+	.summary = "trace kernel functions: calls, durations, profiles",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "Without another word, as 'ftrace trace'.",
+	.about = "Without a subcommand, same as 'ftrace trace'.",
 	.examples = trace_examples,
 	.opts = trace_rows,
 	.opts_size = sizeof(struct perf_ftrace_opts),

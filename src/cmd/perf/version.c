@@ -18,7 +18,7 @@ static const struct feature {
 	bool on;
 	const char *tip;
 } features[] = {
-	{ "aio", "HAVE_AIO_SUPPORT", false, "recording writes from threads of its own" },
+	{ "aio", "HAVE_AIO_SUPPORT", false, "record uses its own writer threads" },
 	{ "bpf", "HAVE_LIBBPF_SUPPORT", false, NULL },
 	{ "debuginfod", "HAVE_DEBUGINFOD_SUPPORT", true, NULL },
 	{ "dwarf", "HAVE_DWARF_SUPPORT", false, NULL },
@@ -62,7 +62,7 @@ static int version_run(struct app *app, void *opts, int argc, char **argv)
 {
 	const struct version_opts *o = opts;
 	if (argc)
-		return app_usage(app, "'%s' is left over", argv[0]);
+		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	strbuf_printf(&app->out, "%s\n", perf_version_line);
 	if (o->build_options || app->verbose)
 		perf_show_features(app);
@@ -70,13 +70,13 @@ static int version_run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt version_rows[] = {
-	OPT_FLAG(0, "build-options", struct version_opts, build_options, "What is built in"),
+	OPT_FLAG(0, "build-options", struct version_opts, build_options, "Show build options"),
 	OPT_END(),
 };
 
 static const struct opt_example version_examples[] = {
-	{ "version", "which perf we stand for, and our own version" },
-	{ "version --build-options", "what is built in" },
+	{ "version", "the perf version we emulate, and our own" },
+	{ "version --build-options", "build options" },
 	{ 0 },
 };
 
@@ -112,7 +112,7 @@ static int feature_run(struct app *app, void *opts, int argc, char **argv)
 	const struct perf_check_opts *o = opts;
 	bool all = true;
 	if (!argc)
-		return app_usage(app, "which feature?");
+		return app_usage(app, "no feature given");
 	for (int i = 0; i < argc; i++) {
 		for (const char *at = argv[i]; *at;) {
 			size_t len = strcspn(at, ",");
@@ -132,13 +132,13 @@ static int feature_run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt check_rows[] = {
-	OPT_FLAG('q', "quiet", struct perf_check_opts, quiet, "Only the exit status"),
+	OPT_FLAG('q', "quiet", struct perf_check_opts, quiet, "Exit status only"),
 	OPT_END(),
 };
 
 static const struct opt_example check_examples[] = {
-	{ "check feature zstd", "is it there? The exit status tells" },
-	{ "check -q feature libtraceevent,lzma", "several, all of which must be there" },
+	{ "check feature zstd", "whether it is there, as exit status" },
+	{ "check -q feature libtraceevent,lzma", "several, which must all be there" },
 	{ 0 },
 };
 
@@ -146,15 +146,15 @@ static const struct opt_example check_examples[] = {
 static int check_run(struct app *app, void *opts, int argc, char **argv)
 {
 	if (!argc)
-		return app_usage(app, "what should be checked? 'feature NAME'");
+		return app_usage(app, "nothing to check: use 'feature NAME'");
 	if (strcmp(argv[0], "feature"))
-		return app_usage(app, "'%s' cannot be checked, only 'feature NAME'", argv[0]);
+		return app_usage(app, "cannot check '%s', only 'feature NAME'", argv[0]);
 	return feature_run(app, opts, argc - 1, argv + 1);
 }
 
 const struct command command_perf_check = {
 	.name = "check",
-	.summary = "tell whether a feature is built in",
+	.summary = "check whether a feature is built in",
 	.usage = "[-q] feature NAME[,NAME...]",
 	.examples = check_examples,
 	.opts = check_rows,

@@ -114,9 +114,10 @@ void record_look_at_chains(struct record_session *s, u64 file_bytes)
 	bool many = (!err || err == -ECANCELED) && l.nr_user >= LEAST && l.nr_short * 2 > l.nr_user;
 	if (many && short_without(&l, &src->catalog, &worst) * 2 > l.nr_user) {
 		diag_note(
-			&s->app->diag, "%.0f %% of the stacks end after a frame or two: %s keeps no frame pointers",
+			&s->app->diag,
+			"%.0f %% of the stacks end after a frame or two: %s has no frame pointers",
 			100 * (double)l.nr_short / (double)l.nr_user, worst);
-		diag_hint(&s->app->diag, "--call-graph dwarf finds their callers");
+		diag_hint(&s->app->diag, "use --call-graph dwarf to find their callers");
 	}
 	vec_free(&l.short_in);
 	run_tables_done(&run);

@@ -39,7 +39,7 @@ int record_parse_switch(struct record_switching *sw, const char *text, struct di
 	if (text[digits] && !num_parse_size(text, &sw->bytes) && sw->bytes)
 		return 0;
 	diag_error(d, -EINVAL, "--switch-output=%s: when?", text);
-	diag_hint(d, "signal (SIGUSR2), a size like 100M, or a time like 30s, 5m, 1h");
+	diag_hint(d, "expected signal (SIGUSR2), a size like 100M, or a time like 30s, 5m, 1h");
 	return -EINVAL;
 }
 
@@ -96,7 +96,7 @@ static int keep_name(struct record_session *s, const char *name)
 		if (s->app->dialect->perf_closing_lines)
 			strbuf_printf(&s->app->err, "[ perf record: Dump %s ]\n", name);
 		else
-			strbuf_printf(&s->app->err, "%s: %s is done\n", s->app->title, name);
+			strbuf_printf(&s->app->err, "%s: finished %s\n", s->app->title, name);
 		(void)strbuf_flush(&s->app->err);
 	}
 	return 0;
@@ -144,7 +144,7 @@ static int on_full(void *ctx, u64 events)
 	(void)events;
 	recorder_stats(s->rec, &st);
 	if (s->o->max_size && s->sw.kept_bytes + st.file_bytes >= s->o->max_size) {
-		diag_note(&s->app->diag, "stopped at %llu KB, by --max-size",
+		diag_note(&s->app->diag, "stopped at %llu KB because of --max-size",
 			  (unsigned long long)(s->sw.kept_bytes + st.file_bytes) >> 10);
 		s->full = true;
 		return 1;
@@ -185,7 +185,7 @@ int record_obey(void *ctx, enum control_command command)
 	case CONTROL_NONE:
 	case CONTROL_UNKNOWN: break;
 	}
-	diag_warn(&s->app->diag, "--control: '%s' is no command", s->run.control.word);
+	diag_warn(&s->app->diag, "--control: unknown command '%s'", s->run.control.word);
 	app_say(s->app);
 	return -ENOTSUP;
 }

@@ -109,18 +109,18 @@ static bool choose_frames(const struct record_session *s, const struct live_opts
 			  const char *program, const char **why)
 {
 	if (!arch_host())
-		*why = "stacks cannot be unwound on this kind of machine";
+		*why = "stacks cannot be unwound on this architecture";
 	else if (l->overwrite)
-		*why = "with --overwrite the rings would hold few copies of stacks";
+		*why = "with --overwrite the rings would hold too few stack copies";
 	else if (l->regs_user)
 		*why = "--user-regs keeps the registers";
 	else if (l->system_wide && has_unpaced_event(s, l))
-		*why = "a copy of the stack with every event of the whole system costs too much";
+		*why = "copying the stack with every event of the whole system is too expensive";
 	else if (frames_suffice(s, l, program))
-		*why = "the programs keep frame pointers";
+		*why = "the programs have frame pointers";
 	else
-		*why = "not all programs keep frame pointers";
-	return strcmp(*why, "not all programs keep frame pointers") != 0;
+		*why = "not all programs have frame pointers";
+	return strcmp(*why, "not all programs have frame pointers") != 0;
 }
 
 static int parse_dwarf(const char *text, u32 *bytes, struct diag *d)
@@ -128,8 +128,8 @@ static int parse_dwarf(const char *text, u32 *bytes, struct diag *d)
 	u64 v = STACK_BYTES_DEFAULT;
 	const char *number = strchr(text, ',');
 	if (number && (num_parse_u64(number + 1, 10, &v) || !v || v > STACK_BYTES_MAX)) {
-		diag_error(d, -EINVAL, "--call-graph %s: bytes of stack from 8 to %d", text,
-			   STACK_BYTES_MAX);
+		diag_error(d, -EINVAL, "--call-graph %s: stack size must be from 8 to %d bytes",
+			   text, STACK_BYTES_MAX);
 		diag_span(d, text, (size_t)(number + 1 - text), strlen(number + 1));
 		return -EINVAL;
 	}
@@ -147,8 +147,9 @@ static bool is_word(const char *text, const char *word)
 static int call_stack_by_branches(struct live_opts *l, struct diag *d)
 {
 	if (l->branches) {
-		diag_error(d, -EINVAL, "--call-graph lbr takes the place of branch stacks (-b, -j)");
-		diag_hint(d, "--call-graph fp or dwarf goes with them");
+		diag_error(d, -EINVAL,
+			   "--call-graph lbr cannot be combined with branch stacks (-b, -j)");
+		diag_hint(d, "use --call-graph fp or dwarf with them");
 		return -EINVAL;
 	}
 	l->branches = BRANCH_CALL_STACK;
@@ -181,7 +182,7 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 	l->call_graph = strcmp(how, "no") && strcmp(how, "none");
 	bool dwarf = is_word(how, "dwarf") || !strcmp(how, "auto");
 	if (o->raw_stack && !is_word(how, "dwarf"))
-		return diag_error(d, -EINVAL, "--raw-stack is about --call-graph dwarf");
+		return diag_error(d, -EINVAL, "--raw-stack needs --call-graph dwarf");
 	s->by_frame_pointer = !strcmp(how, "fp");
 	if (!l->call_graph || s->by_frame_pointer)
 		return 0;
@@ -189,9 +190,8 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 		return call_stack_by_branches(l, d);
 	if (!dwarf) {
 		diag_error(d, -EINVAL, "unknown call-graph mode '%s'", how);
-		diag_hint(d,
-			  "fp follows frame pointers, dwarf[,BYTES] unwind tables, auto decides, "
-			  "lbr asks the CPU");
+		diag_hint(d, "valid modes are fp (frame pointers), dwarf[,BYTES] (unwind tables), "
+			     "auto, and lbr (branch hardware)");
 		return -EINVAL;
 	}
 	u32 bytes;

@@ -57,16 +57,17 @@ static int parse_ring(const char *text, u64 *bytes, struct diag *d)
 	size_t len =
 		strcspn(text, ","); /* behind it: pages for AUX tracing, which is not recorded */
 	if (len >= sizeof(rings))
-		return diag_error(d, -EINVAL, "-m %s: a number of pages, or a size", text);
+		return diag_error(d, -EINVAL, "-m %s: expected a number of pages, or a size", text);
 	memcpy(rings, text, len);
 	rings[len] = '\0';
 	int err = num_parse_size(rings, &v);
 	if (!err && rings[strspn(rings, "0123456789")] == 0)
 		err = __builtin_mul_overflow(v, (u64)sysconf(_SC_PAGESIZE), &v) ? -ERANGE : 0;
 	if (err || !v || v > 1ull << 32)
-		return diag_error(d, -EINVAL,
-				  "-m %s: a number of pages, or a size like 512K or 8M, up to 4G",
-				  text);
+		return diag_error(
+			d, -EINVAL,
+			"-m %s: expected a number of pages, or a size like 512K or 8M, up to 4G",
+			text);
 	*bytes = v;
 	return 0;
 }
@@ -116,10 +117,9 @@ static int parse_regs(const char *option, const char *text, u64 *ret, struct dia
 			struct strbuf names;
 			strbuf_init(&names);
 			list_regs(arch, &names);
-			diag_error(d, -EINVAL, "%s: there is no register '%.*s'", option, (int)len,
-				   at);
+			diag_error(d, -EINVAL, "%s: unknown register '%.*s'", option, (int)len, at);
 			diag_span(d, text, (size_t)(at - text), len);
-			diag_hint(d, "there are: %s", strbuf_cstr(&names));
+			diag_hint(d, "available: %s", strbuf_cstr(&names));
 			strbuf_done(&names);
 			return -EINVAL;
 		}
@@ -139,7 +139,7 @@ static int parse_freq(const char *text, u64 *hz, struct diag *d)
 		return 0;
 	}
 	if (num_parse_u64(text, 10, hz) || !*hz)
-		return diag_error(d, -EINVAL, "-F %s: samples a second, or 'max'", text);
+		return diag_error(d, -EINVAL, "-F %s: expected samples per second, or 'max'", text);
 	return 0;
 }
 
@@ -164,7 +164,7 @@ int record_take_filter(void *opts, const char *value, bool negated, struct diag 
 	struct record_opts *o = opts;
 	(void)negated;
 	if (!o->words.list.nr)
-		return diag_error(d, -EINVAL, "--filter belongs behind the -e it is for");
+		return diag_error(d, -EINVAL, "--filter must follow the -e it applies to");
 	return add_word(opts, value, WORD_FILTER);
 }
 
@@ -203,7 +203,7 @@ int record_take_exclude_perf(void *opts, const char *value, bool negated, struct
 	(void)value;
 	(void)negated;
 	if (!o->words.list.nr)
-		return diag_error(d, -EINVAL, "--exclude-perf belongs behind the -e it is for");
+		return diag_error(d, -EINVAL, "--exclude-perf must follow the -e it applies to");
 	return add_word(opts, NULL, WORD_NOT_US);
 }
 
@@ -220,7 +220,7 @@ static int leave_us_out(struct record_session *s, u32 first)
 		const struct event_desc *e = &s->events.events.at[i];
 		if (e->attr.type != PERF_TYPE_TRACEPOINT)
 			return diag_error(&s->app->diag, -EINVAL,
-					  "--exclude-perf is for tracepoints, and %s is none",
+					  "--exclude-perf only applies to tracepoints, not to %s",
 					  e->name);
 		s->not_us.at[i] = true;
 	}
@@ -275,7 +275,7 @@ static int user_id(const char *text, u64 *uid, struct diag *d)
 	}
 	if (!num_parse_u64(text, 10, uid) && *uid <= UINT32_MAX)
 		return 0;
-	return diag_error(d, -EINVAL, "-u %s: there is no such user", text);
+	return diag_error(d, -EINVAL, "-u %s: no such user", text);
 }
 
 /* -u: what runs for that user now becomes -p. */
@@ -304,7 +304,7 @@ static int list_user(struct record_session *s, const char *text)
 	}
 	procfs_done(&proc);
 	if (!err && !s->pids.list.nr)
-		err = diag_error(d, -ESRCH, "-u %s: nothing runs for that user", text);
+		err = diag_error(d, -ESRCH, "-u %s: this user has no processes", text);
 	return err;
 }
 
@@ -318,7 +318,7 @@ static int open_cgroups(struct record_session *s, const char *text)
 		char name[PATH_MAX];
 		size_t len = strcspn(text, ",");
 		if (len >= sizeof(name))
-			return diag_error(d, -EINVAL, "-G: a name is too long");
+			return diag_error(d, -EINVAL, "-G: name too long");
 		memcpy(name, text, len);
 		name[len] = 0;
 		int *slot = vec_push(&s->cgroups);
@@ -331,7 +331,7 @@ static int open_cgroups(struct record_session *s, const char *text)
 			text += len + (text[len] == ',');
 	}
 	if (!one && *text)
-		return diag_error(d, -EINVAL, "-G: more groups than events; -e comes before");
+		return diag_error(d, -EINVAL, "-G: more groups than events; put -e first");
 	return 0;
 }
 
@@ -345,14 +345,12 @@ static void choose_target(struct record_session *s, const char *program, struct 
 	struct diag *d = &s->app->diag;
 	bool tasks = l->nr_pids || l->nr_tids;
 	if (tasks && o->all)
-		diag_warn(d, "%s: only those tasks are recorded, not the whole system (-a)",
+		diag_warn(d, "%s: only these tasks are recorded, not the whole system (-a)",
 			  o->user   ? "-u"
 			  : o->pids ? "-p"
 				    : "-t");
 	if (tasks && s->as_perf && l->cpus) {
-		diag_warn(
-			d,
-			"-p, -t and -u: those tasks are recorded on all CPUs, not on those of -C");
+		diag_warn(d, "-p, -t and -u record tasks on all CPUs: -C is ignored");
 		l->cpus = NULL;
 	}
 	l->system_wide = !tasks && (o->all || o->cpus || (s->as_perf && !program));
@@ -384,7 +382,7 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	if (!err && o->clock) {
 		err = recorder_parse_clock(o->clock, &l->clock_id);
 		if (err) {
-			diag_error(d, err, "-k %s: there is no such clock", o->clock);
+			diag_error(d, err, "-k %s: unknown clock", o->clock);
 			diag_hint(d, "mono, raw, real, boot, tai");
 		}
 		l->has_clock = true;
@@ -425,14 +423,14 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	l->not_us = s->not_us.at;
 	l->cgroups = s->cgroups.at;
 	if (!err && l->cgroups && !l->system_wide)
-		err = diag_error(d, -EINVAL, "-G: groups are recorded on whole CPUs: it needs -a");
+		err = diag_error(d, -EINVAL, "-G needs -a: cgroups are recorded on whole CPUs");
 	if (!err)
 		err = record_call_graph(s, program, ro);
 	if (!err && ro->unwind && l->regs_user) {
 		diag_error(d, -EINVAL,
-			   "--user-regs: stacks are unwound while they are recorded, "
-			   "and the registers go with them");
-		diag_hint(d, "--raw-stack keeps both");
+			   "--user-regs: stacks are unwound during recording, and their registers "
+			   "are dropped");
+		diag_hint(d, "use --raw-stack to keep both");
 		err = -EINVAL;
 	}
 	return err;

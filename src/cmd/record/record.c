@@ -160,22 +160,19 @@ static void report_stack_copies(struct record_session *s, const struct recorder_
 	unsigned long long nr_short = st->nr_short;
 	if (st->grown_after_ns && st->stack_bytes > st->first_stack_bytes)
 		diag_note(d,
-			  "many stacks were longer than the %u bytes copied of them: from %.1f s "
-			  "on up to %u bytes were copied; %llu stacks lack their outermost callers",
+			  "many stacks did not fit into %u bytes: from %.1f s on, up to %u bytes "
+			  "were copied; %llu stacks are truncated",
 			  st->first_stack_bytes, (double)st->grown_after_ns / 1e9, st->stack_bytes,
 			  nr_short);
 	else if (st->grown_after_ns)
-		diag_note(d,
-			  "larger copies of stacks lost records: back at %u bytes, %llu stacks "
-			  "lack their outermost callers",
-			  st->stack_bytes, nr_short);
+		diag_note(
+			d, "larger stack copies caused lost records: back to %u bytes, %llu stacks are truncated",
+			st->stack_bytes, nr_short);
 	else if (st->nr_short * 20 > st->nr_stacks)
-		diag_note(d,
-			  "%llu stacks were longer than what was copied of them: their outermost "
-			  "callers are missing",
+		diag_note(d, "%llu stacks are truncated: they were longer than the copied part",
 			  nr_short);
 	if (st->nr_short * 20 > st->nr_stacks)
-		diag_hint(d, "--call-graph dwarf,65528 copies as much as is possible%s",
+		diag_hint(d, "--call-graph dwarf,65528 copies the maximum%s",
 			  st->grown_after_ns ? " from the start" : "");
 }
 
@@ -188,7 +185,7 @@ static void say_ours(struct record_session *s, const struct recorder_stats *st,
 	strbuf_printf(to, "%s: %s: ", s->app->title, s->pipe ? "standard output" : last);
 	add_size(to, st->file_bytes);
 	if (failed)
-		strbuf_str(to, ", ends early");
+		strbuf_str(to, ", truncated");
 	else
 		strbuf_printf(to, ", %llu samples, %llu lost", (unsigned long long)st->nr_samples,
 			      (unsigned long long)st->nr_lost);
@@ -200,7 +197,7 @@ static void say_ours(struct record_session *s, const struct recorder_stats *st,
 	if (st->nr_throttled)
 		strbuf_printf(to, ", throttled %llu times", (unsigned long long)st->nr_throttled);
 	add_stacks(to, st);
-	strbuf_printf(to, "; our own cost %.0f ms CPU", cpu_seconds() * 1e3);
+	strbuf_printf(to, "; recorder used %.0f ms CPU", cpu_seconds() * 1e3);
 	if (kept->nr_files)
 		strbuf_printf(to, "; %u file%s kept in %s", kept->nr_files,
 			      kept->nr_files == 1 ? "" : "s", kept->dir);
@@ -214,10 +211,9 @@ static void keep_images(struct record_session *s, u64 file_bytes, struct record_
 	if (kept->err)
 		diag_warn(d, "cannot keep programs in %s: %s", kept->dir, strerror(-kept->err));
 	if (kept->nr_large)
-		diag_note(d,
-			  "%u large programs or libraries are not kept: `sonde buildid-cache -a` "
-			  "or `sonde archive` does",
-			  kept->nr_large);
+		diag_note(
+			d, "%u large programs or libraries were not kept: use `sonde buildid-cache -a` or `sonde archive`",
+			kept->nr_large);
 }
 
 /* failed: the file ends early, and how many of the samples it holds is not known. */
@@ -226,15 +222,15 @@ static void say_result(struct record_session *s, bool failed)
 	struct recorder_stats st;
 	recorder_stats(s->rec, &st);
 	if (st.nr_lost) {
-		diag_warn(&s->app->diag, "%llu records were lost: the rings were full",
+		diag_warn(&s->app->diag, "%llu records were lost: ring buffers were full",
 			  (unsigned long long)st.nr_lost);
 		diag_hint(&s->app->diag,
-			  "a larger -m, a lower -F, --call-graph fp, or no call chains");
+			  "use a larger -m, a lower -F, --call-graph fp, or no call chains");
 	}
 	if (st.nr_held_files)
 		diag_note(&s->app->diag,
-			  "%u programs or libraries could not be read: their filesystem did not "
-			  "answer in time",
+			  "%u programs or libraries could not be read: their file system did not "
+			  "respond in time",
 			  st.nr_held_files);
 	report_stack_copies(s, &st);
 	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet &&
@@ -371,7 +367,7 @@ static int run_first(struct record_session *s)
 		return 0;
 	diag_error(&s->app->diag, -errno, "-r %llu: %s", (unsigned long long)s->o->realtime,
 		   strerror(errno));
-	diag_hint(&s->app->diag, "a priority from 1 to 99, as root");
+	diag_hint(&s->app->diag, "expected a priority from 1 to 99, as root");
 	return -EPERM;
 }
 
@@ -412,19 +408,19 @@ static int record(struct record_session *s, int argc, char **argv)
 	if (s->o->zstd) {
 		u64 level;
 		if (num_parse_u64(s->o->zstd, 10, &level) || level > 22)
-			return app_usage(app, "-z %s: a level from 1 to 22", s->o->zstd);
+			return app_usage(app, "-z %s: expected a level from 1 to 22", s->o->zstd);
 		ro.zstd_level = (int)level;
 	}
 	if (s->o->off_cpu) {
-		diag_warn(&app->diag, "--off-cpu: time off the CPU is not recorded (as by a perf "
-				      "without BUILD_BPF_SKEL=1)");
-		diag_hint(&app->diag,
-			  "-e sched:sched_switch -g records the stacks where tasks stop running");
+		diag_warn(&app->diag, "--off-cpu: off-CPU time cannot be recorded (as with a perf "
+				      "built without BUILD_BPF_SKEL=1)");
+		diag_hint(&app->diag, "use -e sched:sched_switch -g to record the stacks where "
+				      "tasks stop running");
 	}
 	if (!argc && !ro.live.system_wide && !ro.live.nr_pids && !ro.live.nr_tids)
 		return app_usage(
 			app,
-			"what should be recorded? A command, -p PID, or -a for the whole system");
+			"nothing to record: give a command, -p PID, or -a for the whole system");
 	written_owner(&ro.owner_uid, &ro.owner_gid);
 	/* A pipe is a place for the recording; with --json it is one for the closing line, unless -o - says otherwise. */
 	if (s->o->source)
@@ -448,11 +444,11 @@ static int record(struct record_session *s, int argc, char **argv)
 		return app_usage_said(app);
 	s->sw.on |= s->o->timestamp_filename || s->o->triggers.list.nr;
 	if (s->sw.on && s->pipe)
-		return app_usage(app, "--switch-output makes files: it needs -o FILE");
+		return app_usage(app, "--switch-output needs -o FILE");
 	ro.full_bytes = s->sw.bytes && s->o->max_size ? min(s->sw.bytes, s->o->max_size)
 						      : s->sw.bytes | s->o->max_size;
 	if (s->o->delay_ms < 0 && !s->o->control)
-		return app_usage(app, "-D %lld waits for ever: it needs --control",
+		return app_usage(app, "-D %lld waits forever without --control",
 				 (long long)s->o->delay_ms);
 	if (s->o->control) {
 		err = command_run_control(&s->run, "--control", s->o->control, &app->diag);
@@ -531,93 +527,93 @@ static void record_defaults(void *opts)
 /* clang-format off */
 static const struct opt record_rows[] = {
 	OPT_HEADING("What to record"),
-	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, else cpu-clock); `sonde list` shows them", record_take_event),
-	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", record_take_filter),
-	OPT_CALL(0, "exclude-perf", NULL, "Tracepoints of the -e before: not those of the recorder itself", record_take_exclude_perf),
-	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples a second and CPU, or 'max' (4000)"),
-	OPT_UINT('c', "count", struct record_opts, live.period, "N", "A sample every N events instead"),
-	OPT_FLAG('g', NULL, struct record_opts, graph, "Call chains: --call-graph auto (called as perf: fp)"),
-	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "Call chains: fp (frame pointers), dwarf[,BYTES] (unwind tables, from this much of the stack: 8192), auto (whichever the programs need; copies grow up to 65528 bytes where stacks are longer), lbr (what the CPU keeps of its calls)"),
-	OPT_FLAG(0, "raw-stack", struct record_opts, raw_stack, "With dwarf: keep the stacks themselves, as perf does, to be unwound by readers"),
-	OPT_HEADING("Of what"),
+	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, or cpu-clock where there is no PMU); see `sonde list`", record_take_event),
+	OPT_CALL(0, "filter", "FILTER", "Filter for tracepoints of the preceding -e", record_take_filter),
+	OPT_CALL(0, "exclude-perf", NULL, "Exclude tracepoint events of the recorder itself (preceding -e)", record_take_exclude_perf),
+	OPT_STR('F', "freq", struct record_opts, freq, "HZ", "Samples per second per CPU, or 'max' (4000)"),
+	OPT_UINT('c', "count", struct record_opts, live.period, "N", "Take one sample every N events instead"),
+	OPT_FLAG('g', NULL, struct record_opts, graph, "Record call chains: --call-graph auto (called as perf: fp)"),
+	OPT_STR(0, "call-graph", struct record_opts, call_graph, "HOW", "How to collect call chains: fp (frame pointers), dwarf[,BYTES] (unwind tables, copying this much stack: 8192), auto (as the programs need; copies grow up to 65528 bytes for long stacks), lbr (branch hardware)"),
+	OPT_FLAG(0, "raw-stack", struct record_opts, raw_stack, "With dwarf: store raw stacks to be unwound by readers, as perf does"),
+	OPT_HEADING("What to trace: tasks and CPUs"),
 	OPT_FLAG('a', "all-cpus", struct record_opts, all, "The whole system"),
 	OPT_STR('C', "cpu", struct record_opts, cpus, "LIST", "These CPUs only (0-3,8)"),
 	OPT_STR('p', "pid", struct record_opts, pids, "PID", "Running processes with all their threads"),
 	OPT_STR('t', "tid", struct record_opts, tids, "TID", "Running threads"),
-	OPT_STR('u', "uid", struct record_opts, user, "USER", "What runs for this user now, by name or number"),
-	OPT_STR('G', "cgroup", struct record_opts, cgroups, "NAME", "Only in this cgroup; with commas: one for each event (needs -a)"),
-	OPT_CALL('i', "no-inherit", NULL, "Not the children and threads made later", record_take_inherit),
-	OPT_FLAG(0, "per-thread", struct record_opts, per_thread, "A ring for each thread instead of each CPU; not the children and threads made later"),
+	OPT_STR('u', "uid", struct record_opts, user, "USER", "Current processes of this user, by name or number"),
+	OPT_STR('G', "cgroup", struct record_opts, cgroups, "NAME", "Only this cgroup; with commas: one for each event (needs -a)"),
+	OPT_CALL('i', "no-inherit", NULL, "Exclude children and threads created later", record_take_inherit),
+	OPT_FLAG(0, "per-thread", struct record_opts, per_thread, "One ring per thread instead of per CPU; excludes children and threads created later"),
 	OPT_FLAG(0, "all-user", struct record_opts, live.only_user, "User space only"),
-	OPT_FLAG(0, "all-kernel", struct record_opts, live.only_kernel, "The kernel only"),
+	OPT_FLAG(0, "all-kernel", struct record_opts, live.only_kernel, "Kernel only"),
 	OPT_HEADING("How"),
-	OPT_UINT('r', "realtime", struct record_opts, realtime, "PRIORITY", "Run the recorder itself as real-time (FIFO) task"),
-	OPT_FLAG(0, "strict-freq", struct record_opts, live.strict_freq, "Fail if -F is more than the system allows"),
+	OPT_UINT('r', "realtime", struct record_opts, realtime, "PRIORITY", "Run the recorder itself as a real-time (FIFO) task"),
+	OPT_FLAG(0, "strict-freq", struct record_opts, live.strict_freq, "Fail if -F exceeds what the system allows"),
 	OPT_FLAG(0, "dry-run", struct record_opts, dry_run, "Only check the command line"),
-	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling this much later; -1: when --control says so"),
+	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling after this delay; -1: when told by --control"),
 	OPT_STR(0, "control", struct record_opts, control, "HOW", "Take commands (enable, disable, snapshot, evlist, ping, stop): fd:IN[,ACK] or fifo:IN[,ACK]"),
-	OPT_FLAG('d', "data", struct record_opts, live.data_addr, "Also the addresses that were accessed"),
-	OPT_FLAG('W', "weight", struct record_opts, live.weight, "Also what an access cost, where the hardware knows"),
-	OPT_FLAG('b', "branch-any", struct record_opts, any_branch, "Also the last branches, where the hardware keeps them"),
-	OPT_STR('j', "branch-filter", struct record_opts, branches, "KINDS", "Also the last branches of these kinds (any_call,u)"),
-	OPT_FLAG('s', "stat", struct record_opts, live.per_thread_counts, "Also the counts of each thread, when it ends (report -T)"),
+	OPT_FLAG('d', "data", struct record_opts, live.data_addr, "Record the addresses that were accessed"),
+	OPT_FLAG('W', "weight", struct record_opts, live.weight, "Record the cost of memory accesses, if the hardware supports it"),
+	OPT_FLAG('b', "branch-any", struct record_opts, any_branch, "Record the last branches, if the hardware supports it"),
+	OPT_STR('j', "branch-filter", struct record_opts, branches, "KINDS", "Record the last branches of these kinds (any_call,u)"),
+	OPT_FLAG('s', "stat", struct record_opts, live.per_thread_counts, "Record the counts of each thread when it exits (report -T)"),
 	OPT_FLAG('n', "no-samples", struct record_opts, live.no_samples, "No samples, only tasks and maps"),
-	OPT_FLAG(0, "user-callchains", struct record_opts, user_chains, "Of call chains only the user's part"),
-	OPT_FLAG(0, "kernel-callchains", struct record_opts, kernel_chains, "Of call chains only the kernel's part"),
-	OPT_FLAG(0, "phys-data", struct record_opts, phys_data, "Also the physical addresses that were accessed"),
-	OPT_FLAG(0, "data-page-size", struct record_opts, data_page_size, "Also the size of the pages they lie in"),
-	OPT_FLAG(0, "code-page-size", struct record_opts, code_page_size, "Also the size of the page of the code"),
-	OPT_FLAG(0, "transaction", struct record_opts, transaction, "Also why transactions were given up, where the hardware knows"),
-	OPT_STR('I', "intr-regs", struct record_opts, regs_intr, "REGS", "Also the registers where it was interrupted: all, or these (ax,ip); ? lists them",
+	OPT_FLAG(0, "user-callchains", struct record_opts, user_chains, "Record only the user part of call chains"),
+	OPT_FLAG(0, "kernel-callchains", struct record_opts, kernel_chains, "Record only the kernel part of call chains"),
+	OPT_FLAG(0, "phys-data", struct record_opts, phys_data, "Record the physical addresses that were accessed"),
+	OPT_FLAG(0, "data-page-size", struct record_opts, data_page_size, "Record the page size of accessed data"),
+	OPT_FLAG(0, "code-page-size", struct record_opts, code_page_size, "Record the page size of code"),
+	OPT_FLAG(0, "transaction", struct record_opts, transaction, "Record why transactions were aborted, if the hardware supports it"),
+	OPT_STR('I', "intr-regs", struct record_opts, regs_intr, "REGS", "Record registers at the sample: all, or these (ax,ip); ? lists them",
 		.optional = true, .fallback = "all"),
-	OPT_STR(0, "user-regs", struct record_opts, regs_user, "REGS", "Also the registers of the user's code, the same way", .optional = true, .fallback = "all"),
-	OPT_FLAG(0, "running-time", struct record_opts, live.running_times, "How long events were on, with every count that is read"),
-	OPT_FLAG(0, "switch-events", struct record_opts, live.switches, "Context switches as records"),
-	OPT_FLAG(0, "namespaces", struct record_opts, live.namespaces, "Namespaces of tasks as records"),
-	OPT_CALL('P', "period", NULL, "The period in every sample, also where it is fixed", record_take_period),
-	OPT_CALL('T', "timestamp", NULL, "The time in every sample (the default)", record_take_time),
-	OPT_FLAG(0, "sample-cpu", struct record_opts, live.sample_cpu, "The CPU in every sample, also without -a or -C (report -s cpu)"),
+	OPT_STR(0, "user-regs", struct record_opts, regs_user, "REGS", "Record user registers in the same way", .optional = true, .fallback = "all"),
+	OPT_FLAG(0, "running-time", struct record_opts, live.running_times, "Record enabled and running times with every count"),
+	OPT_FLAG(0, "switch-events", struct record_opts, live.switches, "Record context switches"),
+	OPT_FLAG(0, "namespaces", struct record_opts, live.namespaces, "Record namespaces of tasks"),
+	OPT_CALL('P', "period", NULL, "Record the period in every sample, even if fixed", record_take_period),
+	OPT_CALL('T', "timestamp", NULL, "Record the time in every sample (default)", record_take_time),
+	OPT_FLAG(0, "sample-cpu", struct record_opts, live.sample_cpu, "Record the CPU in every sample, even without -a or -C (report -s cpu)"),
 	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (perf.data, or standard output if that is a pipe), or - for standard output"),
-	OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "Stop when this much is written"),
-	OPT_STR(0, "switch-output", struct record_opts, switch_output, "WHEN", "Go on in a new file at SIGUSR2 (signal), by size (100M) or time (30s); each is FILE.TIME",
+	OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "Stop after writing this much"),
+	OPT_STR(0, "switch-output", struct record_opts, switch_output, "WHEN", "Switch to a new file on SIGUSR2 (signal), by size (100M) or time (30s); named FILE.TIME",
 		.optional = true, .fallback = "signal"),
-	OPT_FLAG(0, "timestamp-filename", struct record_opts, timestamp_filename, "The file is FILE.TIME"),
+	OPT_FLAG(0, "timestamp-filename", struct record_opts, timestamp_filename, "Name the file FILE.TIME"),
 	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
-	OPT_FLAG(0, "overwrite", struct record_opts, live.overwrite, "Keep only the newest samples that fit into the rings; written at the end, or with --switch-output whenever it says so"),
-	OPT_FLAG(0, "tail-synthesize", struct record_opts, ignored, "Tasks and maps are followed all the time", .hidden = true),
-	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring memory a CPU: pages, or a size like 4M (512K)"),
-	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Times by this clock: mono, raw, real, boot, tai"),
+	OPT_FLAG(0, "overwrite", struct record_opts, live.overwrite, "Keep only the newest samples that fit into the rings; write them at the end, or on --switch-output"),
+	OPT_FLAG(0, "tail-synthesize", struct record_opts, ignored, "Tasks and maps are always followed", .hidden = true),
+	OPT_STR('m', "mmap-pages", struct record_opts, ring, "PAGES", "Ring buffer size per CPU: pages, or a size like 4M (512K)"),
+	OPT_STR('k', "clockid", struct record_opts, clock, "CLOCK", "Clock for timestamps: mono, raw, real, boot, tai"),
 	OPT_STR('z', "compression-level", struct record_opts, zstd, "LEVEL", "Compress with zstd (level 1)",
 		.optional = true, .fallback = "1"),
-	OPT_FLAG(0, "no-buffering", struct record_opts, live.at_once, "Every sample reaches the output at once"),
-	OPT_SIZE(0, "mmap-flush", struct record_opts, live.min_bytes, "SIZE", "Woken, leave a ring alone that holds less (1)"),
-	OPT_FLAG('B', "no-buildid", struct record_opts, no_build_ids, "No table of build ids in the file"),
-	OPT_FLAG('N', "no-buildid-cache", struct record_opts, no_build_id_cache, "Do not keep the programs and libraries that were hit (in $PERF_BUILDID_DIR or ~/.debug)"),
-	OPT_FLAG(0, "buildid-all", struct record_opts, all_build_ids, "Keep all programs and libraries that were mapped, not only those that were hit"),
-	OPT_FLAG(0, "buildid-mmap", struct record_opts, live.map_build_ids, "Build IDs in the records of maps, read by the kernel when a file is mapped"),
-	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "First and last time are always recorded", .hidden = true),
-	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No closing line, no progress"),
-	OPT_CALL(0, "switch-output-event", "EVENT", "Start a new file when EVENT occurs, as SIGUSR2 does with --switch-output; EVENT itself is not recorded", record_take_trigger),
-	OPT_STR(0, "threads", struct record_opts, ignored_text, "SPEC", "There is a reader for every 16 CPUs already, and they write one file", .optional = true, .hidden = true),
+	OPT_FLAG(0, "no-buffering", struct record_opts, live.at_once, "Flush every sample immediately"),
+	OPT_SIZE(0, "mmap-flush", struct record_opts, live.min_bytes, "SIZE", "Skip rings with less data than this on wake-up (1)"),
+	OPT_FLAG('B', "no-buildid", struct record_opts, no_build_ids, "No build ID table in the file"),
+	OPT_FLAG('N', "no-buildid-cache", struct record_opts, no_build_id_cache, "Do not keep the programs and libraries with samples (in $PERF_BUILDID_DIR or ~/.debug)"),
+	OPT_FLAG(0, "buildid-all", struct record_opts, all_build_ids, "Keep all mapped programs and libraries, not only those with samples"),
+	OPT_FLAG(0, "buildid-mmap", struct record_opts, live.map_build_ids, "Have the kernel put build IDs into map records"),
+	OPT_FLAG(0, "timestamp-boundary", struct record_opts, ignored, "Times of the first and last sample are always recorded", .hidden = true),
+	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No summary line, no progress"),
+	OPT_CALL(0, "switch-output-event", "EVENT", "Start a new file when EVENT occurs, like SIGUSR2 with --switch-output; EVENT itself is not recorded", record_take_trigger),
+	OPT_STR(0, "threads", struct record_opts, ignored_text, "SPEC", "There is already one reader per 16 CPUs, and they share one file", .optional = true, .hidden = true),
 	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
-	OPT_FLAG(0, "off-cpu", struct record_opts, off_cpu, "Not recorded; -e sched:sched_switch -g has the stacks where tasks stop running", .hidden = true),
-	OPT_STR('S', "snapshot", struct record_opts, snapshot, "OPTS", "Of AUX tracing (Intel PT, SPE), which is not recorded", .optional = true, .fallback = "", .hidden = true),
-	OPT_FLAG(0, "no-bpf-event", struct record_opts, live.no_bpf_events, "BPF programs that are loaded meanwhile are not told", .hidden = true),
+	OPT_FLAG(0, "off-cpu", struct record_opts, off_cpu, "Not supported; -e sched:sched_switch -g records the stacks where tasks stop running", .hidden = true),
+	OPT_STR('S', "snapshot", struct record_opts, snapshot, "OPTS", "For AUX tracing (Intel PT, SPE), which is not supported", .optional = true, .fallback = "", .hidden = true),
+	OPT_FLAG(0, "no-bpf-event", struct record_opts, live.no_bpf_events, "BPF programs loaded during the recording are not recorded", .hidden = true),
 	OPT_FLAG(0, "bpf-event", struct record_opts, ignored, "Always on", .hidden = true),
-	OPT_FLAG(0, "sample-identifier", struct record_opts, live.sample_identifier, "The event's ID in every sample, also of a single event", .hidden = true),
+	OPT_FLAG(0, "sample-identifier", struct record_opts, live.sample_identifier, "Record the event ID in every sample, even for a single event", .hidden = true),
 	OPT_STR(0, "affinity", struct record_opts, ignored_text, "HOW", "Not needed", .hidden = true),
 	OPT_STR(0, "aio", struct record_opts, ignored_text, "N", "Not needed", .optional = true, .hidden = true),
 	OPT_STR(0, "num-thread-synthesize", struct record_opts, ignored_text, "N", "Not needed", .hidden = true),
 	OPT_STR(0, "proc-map-timeout", struct record_opts, ignored_text, "MS", "Not needed", .hidden = true),
-	OPT_STR(0, "synth", struct record_opts, ignored_text, "WHAT", "All is described", .hidden = true),
+	OPT_STR(0, "synth", struct record_opts, ignored_text, "WHAT", "Everything is synthesised", .hidden = true),
 	OPT_STR(0, "vmlinux", struct record_opts, ignored_text, "FILE", "Not needed", .hidden = true),
-	OPT_STR(0, "debuginfod", struct record_opts, ignored_text, "URLS", "Nothing is fetched", .optional = true, .hidden = true),
+	OPT_STR(0, "debuginfod", struct record_opts, ignored_text, "URLS", "Nothing is downloaded", .optional = true, .hidden = true),
 	OPT_FLAG(0, "group", struct record_opts, one_group, "All events in one group, as -e '{a,b}'"),
-	OPT_FLAG(0, "all-cgroups", struct record_opts, live.all_cgroups, "The cgroup of every sample, and records of cgroups (report -s cgroup)"),
-	OPT_STR(0, "aux-sample", struct record_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not recorded", .optional = true, .refused = true),
-	OPT_STR(0, "clang-opt", struct record_opts, ignored_text, "OPTS", "Programs in C are not compiled", .refused = true),
-	OPT_STR(0, "clang-path", struct record_opts, ignored_text, "PATH", "Programs in C are not compiled", .refused = true),
-	OPT_FLAG('R', "raw-samples", struct record_opts, live.raw_samples, "Raw data also of events that are not tracepoints", .hidden = true),
+	OPT_FLAG(0, "all-cgroups", struct record_opts, live.all_cgroups, "Record the cgroup of every sample (report -s cgroup)"),
+	OPT_STR(0, "aux-sample", struct record_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not supported", .optional = true, .refused = true),
+	OPT_STR(0, "clang-opt", struct record_opts, ignored_text, "OPTS", "BPF programs in C are not supported", .refused = true),
+	OPT_STR(0, "clang-path", struct record_opts, ignored_text, "PATH", "BPF programs in C are not supported", .refused = true),
+	OPT_FLAG('R', "raw-samples", struct record_opts, live.raw_samples, "Record raw data of all events, not only tracepoints", .hidden = true),
 	OPT_FLAG('f', "force", struct record_opts, ignored, "Obsolete", .hidden = true),
 	OPT_END(),
 };
@@ -628,13 +624,13 @@ static const struct opt_example record_examples[] = {
 	{ "record -F 99 -a -g -- sleep 10", "the whole system for ten seconds" },
 	{ "record -p 1234", "a running process, until Ctrl-C" },
 	{ "record --call-graph fp -- make",
-	  "call chains by frame pointer, as perf's -g: cheapest, where programs keep them" },
+	  "call chains by frame pointer, like perf's -g: cheapest, if programs have them" },
 	{ "record -e cpu-clock --user-regs=ip,sp -- ls",
-	  "where code was, and its stack pointer (script -F +uregs)" },
+	  "code address and stack pointer (script -F +uregs)" },
 	{ "record -e page-faults -c 1 -- ls", "every page fault" },
 	{ "record -e sched:sched_switch -a -- sleep 1", "every context switch, with its data" },
 	{ "record -a -g --overwrite --switch-output",
-	  "wait; kill -USR2 writes what happened just before" },
+	  "wait; kill -USR2 writes what just happened" },
 	{ 0 },
 };
 
@@ -643,17 +639,15 @@ const struct command command_record = {
 	.group = "Why",
 	.summary = "sample a command, a process or the system into perf.data",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "The file is an ordinary perf.data: perf, hotspot and others read it. It is whole "
-		 "at any moment, "
-		 "also when the recorder is killed. Recording ends with the command, with Ctrl-C, "
-		 "or when all "
-		 "processes of -p have ended; the exit status is that of the command.\n"
-		 "Programs and libraries with samples are kept by build ID in $PERF_BUILDID_DIR or "
-		 "~/.debug, so that the recording keeps its names even after a program is rebuilt "
-		 "(-N turns this off; `sonde buildid-cache` lists and removes them). Installed "
-		 "files become hard links where possible.\n"
-		 "With --json standard output gets one line about the recording and nothing else: "
-		 "what the command prints goes to standard error.",
+	.about = "The file is an ordinary perf.data, readable by perf, hotspot and others. It is "
+		 "complete at any moment, even if the recorder is killed. Recording ends with the "
+		 "command, with Ctrl-C, or when all processes of -p have exited; the exit status "
+		 "is that of the command.\nPrograms and libraries with samples are kept by build "
+		 "ID in $PERF_BUILDID_DIR or ~/.debug, so that the recording can still be "
+		 "symbolised after a program is rebuilt (-N turns this off; `sonde buildid-cache` "
+		 "lists and removes them). Installed files become hard links where possible.\nWith "
+		 "--json, standard output gets one line about the recording and nothing else; the "
+		 "command's own output goes to standard error.",
 	.examples = record_examples,
 	.opts = record_rows,
 	.opts_size = sizeof(struct record_opts),

@@ -160,10 +160,10 @@ static int show_event(struct block_report *b, u32 event, struct json *j)
 		err = print_text(b, event, &l, &t);
 	}
 	if (!err && l.nr_branches && !l.total_cycles) {
-		diag_warn(&b->r->app->diag, "the branches of '%s' do not say how many cycles passed",
+		diag_warn(&b->r->app->diag, "the branches of '%s' have no cycle counts",
 			  b->r->src->catalog.events.at[event].name);
-		diag_hint(&b->r->app->diag, "only some CPUs tell it: Intel since Skylake, and "
-					    "record -j must not leave it out");
+		diag_hint(&b->r->app->diag, "only some CPUs provide them: Intel since Skylake, "
+					    "unless excluded by record -j");
 	}
 	table_done(&t);
 	return err;

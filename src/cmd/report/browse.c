@@ -43,10 +43,9 @@ static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *title, 
 {
 	struct pages *p = pages_of(ctx);
 	const struct name_func *f = profile_row_func(p->r->profile, row);
-	const char *why = !f || !f->name
-				  ? "this row is not a function: there is no code to annotate"
+	const char *why = !f || !f->name ? "this row is not a function: no code to annotate"
 			  : !strcmp(p->r->opts->input, "-")
-				  ? "the recording came through a pipe: annotate needs a file"
+				  ? "the recording came from a pipe: annotate needs a file"
 			  : source_facts(p->r->src).kind != SOURCE_PERF
 				  ? "only a perf.data file can be annotated"
 				  : NULL;
@@ -65,9 +64,9 @@ static int page_threads(void *ctx, u32 page, size_t row, struct strbuf *title, s
 	struct report *r = pages_of(ctx)->r;
 	const char *why =
 		r->opts->sort.items.nr || r->opts->fields
-			? "rows are as --sort or --fields asked: --sort tid,... has threads"
+			? "rows follow --sort or --fields: use --sort tid,... to see threads"
 		: !strcmp(r->opts->input, "-")
-			? "the recording came through a pipe: --sort tid,dso,sym has threads"
+			? "the recording came from a pipe: use --sort tid,dso,sym to see threads"
 			: NULL;
 	if (why) {
 		strbuf_str(to, why);
@@ -90,7 +89,7 @@ int report_browse(struct report *r)
 {
 	static const struct tui_action actions[] = {
 		{ 'a', "annotate the function: instructions and source", page_annotate },
-		{ 'T', "rows by thread, by command again", page_threads },
+		{ 'T', "switch between rows by thread and by command", page_threads },
 		{ 'i', "where, when and how it was recorded", page_header },
 		{ 0 },
 	};

@@ -18,39 +18,42 @@ static const struct opt diff_rows[] = {
 	OPT_STR('c', "compute", struct diff_opts, compute, "HOW",
 		"delta, delta-abs (usual), ratio, wdiff:W1,W2"),
 	OPT_STR('s', "sort", struct diff_opts, sort, "KEYS",
-		"rows by these: comm pid cpu socket cgroup dso sym srcline srcfile parent ... as "
-		"in report (dso,sym)"),
+		"sort keys: comm pid cpu socket cgroup dso sym srcline srcfile parent ... as in "
+		"report (dso,sym)"),
 	OPT_UINT('o', "order", struct diff_opts, order, "N",
-		 "sort by the N-th file's difference (1); 0: by the baseline",
+		 "sort by the difference to the N-th file (1); 0: by the baseline",
 		 OPT_SEEN(struct diff_opts, order_given)),
 	OPT_FLAG('b', "baseline-only", struct diff_opts, baseline_only,
-		 "only rows that the baseline has too"),
-	OPT_FLAG('p', "period", struct diff_opts, period, "with the periods that were compared"),
-	OPT_FLAG('F', "formula", struct diff_opts, formula, "with how each value is computed"),
+		 "only rows that are in the baseline"),
+	OPT_FLAG('p', "period", struct diff_opts, period, "show the compared periods"),
+	OPT_FLAG('F', "formula", struct diff_opts, formula, "show how each value is computed"),
 	OPT_STR('t', "field-separator", struct diff_opts, separator, "SEP",
-		"columns separated by SEP, not by blanks; SEP in names becomes a dot"),
+		"separate columns by SEP instead of spaces; SEP in names becomes a dot"),
 	OPT_FLAG('q', "quiet", struct diff_opts, quiet, "no comment lines above the table"),
 	OPT_STR(0, "percentage", struct diff_opts, percentage, "relative|absolute",
-		"what 100 % is when rows are filtered: what is shown, or everything (usual)"),
-	OPT_STR('C', "comms", struct diff_opts, choose.comms, "LIST", "only of these commands"),
+		"what 100% means when rows are filtered: relative (what is shown) or absolute "
+		"(everything, default)"),
+	OPT_STR('C', "comms", struct diff_opts, choose.comms, "LIST",
+		"only samples of these commands"),
 	OPT_STR('d', "dsos", struct diff_opts, dsos, "LIST", "only in these libraries"),
 	OPT_STR('S', "symbols", struct diff_opts, only, "LIST", "only in these functions"),
-	OPT_STR(0, "pid", struct diff_opts, choose.pids, "LIST", "only of these processes"),
-	OPT_STR(0, "tid", struct diff_opts, choose.tids, "LIST", "only of these threads"),
-	OPT_STR(0, "cpu", struct diff_opts, choose.cpus, "LIST", "only of these CPUs: 0,2-3"),
+	OPT_STR(0, "pid", struct diff_opts, choose.pids, "LIST", "only samples of these processes"),
+	OPT_STR(0, "tid", struct diff_opts, choose.tids, "LIST", "only samples of these threads"),
+	OPT_STR(0, "cpu", struct diff_opts, choose.cpus, "LIST",
+		"only samples from these CPUs: 0,2-3"),
 	OPT_STR(0, "time", struct diff_opts, choose.time, "RANGES",
-		"only between FROM,UNTIL seconds, or a part of the whole: 10%/2; with : between "
-		"them, another one for each file"),
-	OPT_FLAG('f', "force", struct diff_opts, force, "accepted; whose file it is never matters",
+		"only samples in the time range FROM,UNTIL in seconds, or a part of the recording: "
+		"10%/2; separate ranges for each file with :"),
+	OPT_FLAG('f', "force", struct diff_opts, force, "accepted; file ownership is never checked",
 		 .hidden = true),
-	OPT_FLAG('m', "modules", struct diff_opts, modules, "accepted; modules have names anyway",
-		 .hidden = true),
+	OPT_FLAG('m', "modules", struct diff_opts, modules,
+		 "accepted; module symbols are always read", .hidden = true),
 	OPT_FLAG('D', "dump-raw-trace", struct diff_opts, force,
-		 "A file is dumped by sonde report -D", .refused = true),
+		 "use sonde report -D to dump a file", .refused = true),
 	OPT_FLAG(0, "cycles-hist", struct diff_opts, force,
-		 "Cycles of basic blocks are not compared", .refused = true),
+		 "Cycles of basic blocks cannot be compared", .refused = true),
 	OPT_FLAG(0, "stream", struct diff_opts, force,
-		 "Streams of branches are not compared: sonde diff -s sym compares functions",
+		 "Branch streams cannot be compared: use sonde diff -s sym to compare functions",
 		 .refused = true),
 	SYMBOL_OPT_ROWS(struct diff_opts, symbols),
 	OPT_END(),
@@ -435,32 +438,32 @@ static int diff_run(struct app *app, void *opts, int argc, char **argv)
 			  .cfg = { .show_period = true } };
 	static const char *const usual[] = { "perf.data.old", "perf.data" };
 	if (o->compute && parse_compute(&d, o->compute))
-		return app_usage(app, "-c: '%s' is not delta, delta-abs, ratio or wdiff:W1,W2",
+		return app_usage(app,
+				 "-c: invalid method '%s' (delta, delta-abs, ratio or wdiff:W1,W2)",
 				 o->compute);
 	if (parse_sort(&d.cfg, o->sort ? o->sort : "dso,sym"))
-		return app_usage(app,
-				 "-s: '%s' is not a list of keys such as comm, pid, cpu, dso, sym",
+		return app_usage(app, "-s: invalid sort key '%s' (comm, pid, cpu, dso, sym ...)",
 				 o->sort);
 	if (o->percentage && strcmp(o->percentage, "relative") && strcmp(o->percentage, "absolute"))
-		return app_usage(app, "--percentage is relative or absolute, not '%s'",
+		return app_usage(app, "--percentage: expected relative or absolute, not '%s'",
 				 o->percentage);
 	if (o->separator && (!*o->separator || *o->separator == '.'))
-		return app_usage(app, "-t: '%s' cannot separate columns: it stands in numbers",
+		return app_usage(app,
+				 "-t: '%s' cannot separate columns because it occurs in numbers",
 				 o->separator);
 	elide(&d.cfg, o);
 	if (argc > DIFF_FILES_MAX)
-		return app_usage(app, "at most %d recordings at a time", DIFF_FILES_MAX);
+		return app_usage(app, "at most %d recordings can be compared", DIFF_FILES_MAX);
 	if (argc == 1 && access(usual[0], F_OK))
-		return app_usage(
-			app, "a second recording is missing: there is no ./%s to compare '%s' with",
-			usual[0], argv[0]);
+		return app_usage(app, "no second recording: there is no ./%s to compare '%s' with",
+				 usual[0], argv[0]);
 	d.nr = argc < 2 ? 2 : (u32)argc;
 	d.inputs[0].path = argc > 1 ? argv[0] : usual[0];
 	d.inputs[1].path = argc > 1 ? argv[1] : argc ? argv[0] : usual[1];
 	for (u32 i = 2; i < d.nr; i++)
 		d.inputs[i].path = argv[i];
 	if (o->order_given && o->order >= d.nr)
-		return app_usage(app, "-o %llu: there are files 0 to %u",
+		return app_usage(app, "-o %llu: valid files are 0 to %u",
 				 (unsigned long long)o->order, d.nr - 1);
 	if (o->order_given)
 		d.order = (u32)o->order;
@@ -484,9 +487,8 @@ const struct command command_diff = {
 	.summary = "compare two or more recordings",
 	.usage = "[OPTIONS] [OLD] [NEW...]",
 	.about = "Reads perf.data files (ours or perf's) and prints, for each function, its share "
-		 "in the first one (the baseline) and "
-		 "what became of it in the others, the biggest change first. Without names: "
-		 "perf.data.old and perf.data.",
+		 "in the first one (the baseline) and how that changed in the others, biggest "
+		 "change first. Without arguments it compares perf.data.old and perf.data.",
 	.examples = diff_examples,
 	.opts = diff_rows,
 	.opts_size = sizeof(struct diff_opts),

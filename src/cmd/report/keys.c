@@ -96,10 +96,10 @@ static int trace_field(struct list *l, const char *word, u32 level, bool *found)
 static const struct {
 	const char *word, *why, *instead;
 } absent[] = {
-	{ "ipc_null", "it is the empty column that perf shows where there are no branches", NULL },
-	{ "ipc_lbr", "instructions of each function are not counted here",
-	  "--sort symbol_from,symbol_to,cycles has the cycles of branches" },
-	{ "simd", "no kernel tells it with samples yet", NULL },
+	{ "ipc_null", "it is the empty column that perf shows when there are no branches", NULL },
+	{ "ipc_lbr", "instructions per function are not counted",
+	  "--sort symbol_from,symbol_to,cycles shows the cycles of branches" },
+	{ "simd", "no kernel records it with samples yet", NULL },
 };
 
 static int unknown(struct list *l, const char *word)
@@ -107,7 +107,7 @@ static int unknown(struct list *l, const char *word)
 	for (size_t i = 0; i < ARRAY_SIZE(absent); i++) {
 		if (strcmp(word, absent[i].word))
 			continue;
-		(void)diag_error(l->diag, -EINVAL, "%s: there is no '%s': %s", l->option, word,
+		(void)diag_error(l->diag, -EINVAL, "%s: '%s' is not available: %s", l->option, word,
 				 absent[i].why);
 		if (absent[i].instead)
 			diag_hint(l->diag, "%s", absent[i].instead);
@@ -122,9 +122,9 @@ static int unknown(struct list *l, const char *word)
 	if (near)
 		diag_hint(l->diag, "did you mean '%s'?", near);
 	else
-		diag_hint(l->diag, "there are comm pid cpu socket time cgroup dso symbol parent "
-				   "trace weight sample period overhead and more (see --help), and "
-				   "the fields of recorded tracepoints");
+		diag_hint(l->diag, "valid keys are comm pid cpu socket time cgroup dso symbol "
+				   "parent trace weight sample period overhead and more (see "
+				   "--help), and the fields of recorded tracepoints");
 	return -EINVAL;
 }
 
@@ -132,10 +132,11 @@ static int add_word(struct list *l, const char *word, u32 level)
 {
 	int key = profile_key_find(word);
 	if (key >= 0 && profile_key_is_branch((enum profile_key)key) && !l->branches) {
-		(void)diag_error(l->diag, -EINVAL, "%s: '%s' is of branches, and there are none",
+		(void)diag_error(l->diag, -EINVAL,
+				 "%s: '%s' needs branch stacks, and the recording has none",
 				 l->option, word);
-		diag_hint(l->diag, "record them where the CPU can: sonde record -b; "
-				   "--no-branch-stack leaves them out");
+		diag_hint(l->diag, "record them if the CPU supports it: sonde record -b; use "
+				   "--no-branch-stack to ignore them");
 		return -EINVAL;
 	}
 	if (key >= 0)
@@ -154,7 +155,7 @@ static int add_words(struct list *l, const char *text, u32 *level)
 		char word[128];
 		size_t len = strcspn(at, ", {}");
 		if (len >= sizeof(word))
-			return diag_error(l->diag, -EINVAL, "%s: '%.40s...' is too long for a key",
+			return diag_error(l->diag, -EINVAL, "%s: key too long: '%.40s...'",
 					  l->option, at);
 		memcpy(word, at, len);
 		word[len] = '\0';

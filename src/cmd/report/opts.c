@@ -73,13 +73,12 @@ static int graph_word(struct report_graph_opts *g, const char *word, struct diag
 	} else if (!strcmp(word, "srcline")) {
 		g->by_line = true;
 	} else if (!strcmp(word, "branch")) {
-		return diag_error(d, -EINVAL, "-g %s is not there yet", word);
+		return diag_error(d, -EINVAL, "-g %s is not supported yet", word);
 	} else if (graph_number(g, word)) {
-		(void)diag_error(d, -EINVAL, "-g: '%s' is not a way to draw a call graph", word);
+		(void)diag_error(d, -EINVAL, "-g: unknown call graph option '%s'", word);
 		diag_hint(d, "graph, fractal, flat, folded, none; caller, callee; function, "
-			     "address, srcline; "
-			     "percent, period, count; a percentage below which branches are left "
-			     "out, then how many branches of a place are shown");
+			     "address, srcline; percent, period, count; a minimum percentage, then "
+			     "the maximum number of branches per node");
 		return -EINVAL;
 	}
 	return 0;
@@ -96,8 +95,7 @@ static int graph_default(void *opts, const char *value, bool negated, struct dia
 		char word[32];
 		size_t len = strcspn(value, ",");
 		if (len >= sizeof(word))
-			return diag_error(d, -EINVAL, "-g: '%s' is not a way to draw a call graph",
-					  value);
+			return diag_error(d, -EINVAL, "-g: unknown call graph option '%s'", value);
 		memcpy(word, value, len);
 		word[len] = '\0';
 		int err = len ? graph_word(g, word, d) : 0;
@@ -126,168 +124,171 @@ static const char report_key_words[] =
 
 const struct opt report_rows[] = {
 	OPT_LIST('i', "input", struct report_opts, inputs, "FILE",
-		 "recording to read (perf.data), or a trace.dat (several are merged by time); - is "
-		 "standard input"),
+		 "recording to read (perf.data), or a trace.dat (several are merged by time); - "
+		 "for standard input"),
 	OPT_LIST('s', "sort", struct report_opts, sort, "KEYS",
-		 "rows by these: comm pid tgid cpu socket time cgroup cgroup_id dso sym parent "
-		 "trace weight "
-		 "local_weight symbol_size dso_size srcline srcfile overhead overhead_children "
-		 "overhead_sys "
-		 "overhead_us overhead_guest_sys overhead_guest_us sample period, or [EVENT.]FIELD "
-		 "of tracepoints; of branches: dso_from dso_to symbol_from symbol_to srcline_from "
-		 "srcline_to addr_from addr_to mispredict in_tx abort cycles; of accesses: mem "
-		 "snoop tlb locked blocked symbol_daddr dso_daddr dcacheline symbol_iaddr "
-		 "phys_daddr data_page_size; of hardware: addr code_page_size transaction ins_lat "
-		 "local_ins_lat p_stage_cyc local_p_stage_cyc; +KEY: besides the usual "
-		 "comm,dso,sym",
+		 "sort keys: comm pid tgid cpu socket time cgroup cgroup_id dso sym parent trace "
+		 "weight local_weight symbol_size dso_size srcline srcfile overhead "
+		 "overhead_children overhead_sys overhead_us overhead_guest_sys overhead_guest_us "
+		 "sample period, or [EVENT.]FIELD of tracepoints; for branches: dso_from dso_to "
+		 "symbol_from symbol_to srcline_from srcline_to addr_from addr_to mispredict in_tx "
+		 "abort cycles; for memory accesses: mem snoop tlb locked blocked symbol_daddr "
+		 "dso_daddr dcacheline symbol_iaddr phys_daddr data_page_size; for hardware: addr "
+		 "code_page_size transaction ins_lat local_ins_lat p_stage_cyc local_p_stage_cyc; "
+		 "+KEY adds to the default comm,dso,sym",
 		 .words = report_key_words),
-	OPT_STR('F', "fields", struct report_opts, fields,
-		"KEYS", "columns, in this order; rows are then sorted by them; +KEY: besides the usual ones",
+	OPT_STR('F', "fields", struct report_opts, fields, "KEYS",
+		"output columns, which also determine the sort order; +KEY adds to the default",
 		.words = report_key_words),
 	OPT_FLAG(0, "branch-history", struct report_opts, branch_history,
-		 "of branch stacks: the paths that led to each row, as call graphs by address"),
+		 "for branch stacks: the paths that led to each row, as call graphs by address"),
 	OPT_FLAG(0, "total-cycles", struct report_opts, total_cycles,
-		 "of branch stacks: basic blocks by the cycles sampled in them"),
+		 "for branch stacks: basic blocks by sampled cycles"),
 	OPT_CALL('g', "call-graph", "HOW",
 		 "call graphs: graph|fractal|flat|folded|none, caller|callee, "
-		 "function|address|srcline, "
-		 "percent|period|count, least percentage, most branches",
+		 "function|address|srcline, percent|period|count, minimum percentage, maximum "
+		 "branches",
 		 graph_call, .optional = true, .greedy = true),
-	OPT_CALL(0, "call-graph-default", "HOW", "the same, where there are call chains",
-		 graph_default, .hidden = true),
-	OPT_FLAG('G', "inverted", struct report_opts, inverted, "the same as -g caller"),
+	OPT_CALL(0, "call-graph-default", "HOW", "same, if there are call chains", graph_default,
+		 .hidden = true),
+	OPT_FLAG('G', "inverted", struct report_opts, inverted, "same as -g caller"),
 	OPT_FLAG(0, "children", struct report_opts, children,
-		 "count callers too (as perf does when there are call chains)"),
-	OPT_FLAG(0, "self-only", struct report_opts, no_children, "the same as --no-children",
+		 "accumulate callees into callers (default when there are call chains)"),
+	OPT_FLAG(0, "self-only", struct report_opts, no_children, "same as --no-children",
 		 .hidden = true),
 	OPT_FLAG('n', "show-nr-samples", struct report_opts, show_count,
-		 "a column with the number of samples"),
-	OPT_FLAG(0, "show-total-period", struct report_opts, show_period,
-		 "a column with the sum of the periods"),
+		 "show the number of samples"),
+	OPT_FLAG(0, "show-total-period", struct report_opts, show_period, "show the sum of periods"),
 	OPT_FLAG(0, "showcpuutilization", struct report_opts, by_level,
-		 "columns with the parts spent in the kernel and in user code"),
-	OPT_FLAG(0, "show-cpu-utilization", struct report_opts, by_level, "the same", .hidden = true),
+		 "show the shares of kernel and user code"),
+	OPT_FLAG(0, "show-cpu-utilization", struct report_opts, by_level, "same as above",
+		 .hidden = true),
 	OPT_FLAG('b', "branch-stack", struct report_opts, branches,
-		 "rows of branches, where there are some (usual); --no-branch-stack: of samples"),
+		 "show branches, if there are any (default); --no-branch-stack: samples"),
 	OPT_FLAG(0, "mem-mode", struct report_opts, mem_mode,
-		 "rows of accesses to memory (record -d), by what they cost"),
+		 "show memory accesses (record -d) by cost"),
 	OPT_FLAG(0, "hierarchy", struct report_opts, hierarchy,
-		 "rows within rows: a level for each key, those in {braces} together"),
+		 "nested rows: one level per key, keys in {braces} share a level"),
 	OPT_FLAG(0, "group", struct report_opts, group,
-		 "events of a group side by side (usual); --no-group: one after the other"),
+		 "show events of a group side by side (default); --no-group: one after the other"),
 	OPT_UINT(0, "group-sort-idx", struct report_opts, group_sort, "N",
-		 "rows of a group in the order of its event N, from 0 (the leader) on"),
+		 "sort rows of a group by its event N, starting at 0 (the leader)"),
 	OPT_STR(0, "percent-limit", struct report_opts, percent_limit, "PERCENT",
-		"leave out rows below, and branches of call graphs"),
+		"hide rows and call graph branches below this percentage"),
 	OPT_STR(0, "percentage", struct report_opts, percentage, "relative|absolute",
-		"what 100 % is when rows are filtered: what is shown, or everything (usual)"),
+		"what 100% means when rows are filtered: relative (what is shown) or absolute "
+		"(everything, default)"),
 	OPT_UINT(0, "max-stack", struct report_opts, max_stack, "N",
-		 "only N frames of call chains, from the end where graphs begin"),
+		 "show only N frames of call chains, starting where graphs begin"),
 	OPT_STR(0, "time-quantum", struct report_opts, quantum, "TIME",
-		"width of a slice of --sort time: 10ms, 1s (100ms)"),
-	OPT_FLAG(0, "ns", struct report_opts, nanoseconds, "times of --sort time with nanoseconds"),
+		"interval of --sort time: 10ms, 1s (100ms)"),
+	OPT_FLAG(0, "ns", struct report_opts, nanoseconds,
+		 "show times of --sort time in nanoseconds"),
 	OPT_STR('p', "parent", struct report_opts, parent, "REGEX",
-		"the caller whose name fits, as a column"),
+		"show the first caller that matches this regular expression"),
 	OPT_FLAG('x', "exclude-other", struct report_opts, exclude_other,
-		 "only rows that have such a caller"),
+		 "only rows with such a caller"),
 	OPT_STR(0, "ignore-callees", struct report_opts, ignore_callees, "REGEX",
-		"what functions that fit have called counts as their own"),
+		"attribute everything called by matching functions to those functions"),
 	OPT_STR('w', "column-widths", struct report_opts, widths, "WIDTHS",
-		"widths of columns, with commas; 0: as wide as needed"),
+		"column widths, separated by commas; 0: automatic"),
 	OPT_STR('t', "field-separator", struct report_opts, separator, "SEP",
-		"columns separated by SEP, no call graphs"),
+		"separate columns by SEP, without call graphs"),
 	OPT_FLAG(0, "csv", struct report_opts, csv,
-		 "values separated by commas, quoted where needed; names of columns first"),
+		 "comma-separated values, quoted where needed, with a header line"),
 	OPT_FLAG(0, "header", struct report_opts, header,
-		 "where, when and how it was recorded, before the table"),
+		 "show where, when and how it was recorded before the table"),
 	OPT_FLAG(0, "header-only", struct report_opts, header_only, "only that"),
 	OPT_FLAG('I', "show-info", struct report_opts, header_full,
-		 "with the topology of CPUs and memory"),
+		 "include the topology of CPUs and memory"),
 	OPT_FLAG('D', "dump-raw-trace", struct report_opts, dump,
-		 "every record of the file as bytes and text, instead of the table"),
+		 "dump every record as hex and text instead of the table"),
 	OPT_FLAG(0, "stats", struct report_opts, stats,
-		 "how many records of which type, instead of the table"),
+		 "show the number of records per type instead of the table"),
 	OPT_FLAG(0, "tasks", struct report_opts, tasks,
-		 "which tasks there were, as a tree, instead of the table"),
-	OPT_FLAG(0, "mmaps", struct report_opts, mmaps,
-		 "the same, with what each of them had mapped"),
+		 "show the tree of tasks instead of the table"),
+	OPT_FLAG(0, "mmaps", struct report_opts, mmaps, "same, with the memory maps of each task"),
 	OPT_FLAG('T', "threads", struct report_opts, threads,
-		 "what each thread has counted, below the table (record -s)"),
+		 "show the counts of each thread below the table (record -s)"),
 	OPT_STR(0, "pretty", struct report_opts, pretty, "normal|raw",
-		"how --threads looks: a row a thread, or a count after the other"),
+		"layout of --threads: one row per thread, or one count after the other"),
 	OPT_FLAG(0, "full-source-path", struct report_opts, full_path,
-		 "whole paths of source files (--sort srcline, -g srcline)"),
+		 "full paths of source files (--sort srcline, -g srcline)"),
 	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no comment lines above the table"),
 	OPT_FLAG(0, "stdio", struct report_opts, stdio,
-		 "plain text, also on a terminal (where a browser opens otherwise)"),
-	OPT_FLAG(0, "tui", struct report_opts, tui, "the browser; the usual form on a terminal"),
+		 "plain text even on a terminal (instead of the browser)"),
+	OPT_FLAG(0, "tui", struct report_opts, tui, "the browser (default on a terminal)"),
 	OPT_FLAG(0, "raw-trace", struct report_opts, raw_trace,
-		 "fields of tracepoints as plain numbers", .hidden = true),
+		 "show tracepoint fields as plain numbers", .hidden = true),
 	OPT_FLAG('f', "force", struct report_opts, force,
-		 "accepted; whose file it is never matters", .hidden = true),
-	OPT_FLAG('m', "modules", struct report_opts, force, "accepted; modules have names anyway",
-		 .hidden = true),
+		 "accepted; file ownership is never checked", .hidden = true),
+	OPT_FLAG('m', "modules", struct report_opts, force,
+		 "accepted; module symbols are always read", .hidden = true),
 	OPT_FLAG(0, "skip-empty", struct report_opts, force,
 		 "accepted; events without samples are never shown", .hidden = true),
 	OPT_FLAG(0, "disable-order", struct report_opts, force,
-		 "accepted; a report needs no order, and -D keeps that of the file", .hidden = true),
+		 "accepted; a report does not depend on order, and -D keeps that of the file",
+		 .hidden = true),
 	OPT_UINT(0, "samples", struct report_opts, ignored_number, "N",
-		 "accepted; the browser keeps no samples of rows", .hidden = true),
+		 "accepted; the browser stores no samples per row", .hidden = true),
 	OPT_STR(0, "stdio-color", struct report_opts, ignored, "WHEN",
 		"accepted; text has no colours", .hidden = true, .optional = true),
 	OPT_STR(0, "itrace", struct report_opts, ignored, "OPTS",
 		"AUX traces (Intel PT and others) are not decoded", .optional = true,
 		.refused = true),
 	OPT_FLAG(0, "stitch-lbr", struct report_opts, force,
-		 "Call stacks of LBR are shown as they were recorded", .refused = true),
+		 "LBR call stacks are shown as recorded", .refused = true),
 	OPT_FLAG(0, "show-ref-call-graph", struct report_opts, force,
 		 "Events without call chains have none: record all of them with -g", .refused = true),
 	OPT_STR('M', "disassembler-style", struct report_opts, ignored, "STYLE",
-		"It is of code: sonde annotate -M", .refused = true),
+		"For code: use sonde annotate -M", .refused = true),
 	OPT_STR(0, "objdump", struct report_opts, ignored, "PATH",
-		"It is of code: sonde annotate has a decoder of its own", .refused = true),
-	OPT_FLAG(0, "source", struct report_opts, force, "It is of code: sonde annotate",
+		"For code: sonde annotate has a built-in disassembler", .refused = true),
+	OPT_FLAG(0, "source", struct report_opts, force, "For code: use sonde annotate",
 		 .refused = true),
-	OPT_FLAG(0, "asm-raw", struct report_opts, force, "It is of code: sonde annotate --asm-raw",
+	OPT_FLAG(0, "asm-raw", struct report_opts, force, "For code: use sonde annotate --asm-raw",
 		 .refused = true),
 	OPT_STR(0, "percent-type", struct report_opts, ignored, "TYPE",
-		"It is of code: sonde annotate --percent-type", .refused = true),
+		"For code: use sonde annotate --percent-type", .refused = true),
 	OPT_STR(0, "prefix", struct report_opts, ignored, "PREFIX",
-		"It is of source text: sonde annotate", .refused = true),
+		"For source text: use sonde annotate", .refused = true),
 	OPT_STR(0, "prefix-strip", struct report_opts, ignored, "N",
-		"It is of source text: sonde annotate", .refused = true),
+		"For source text: use sonde annotate", .refused = true),
 	OPT_FLAG(0, "demangle-kernel", struct report_opts, force,
-		 "accepted; the kernel's names need no demangling", .hidden = true),
-	OPT_UINT(0, "workers", struct report_opts, workers, "N", "threads to use (all CPUs)"),
+		 "accepted; kernel names need no demangling", .hidden = true),
+	OPT_UINT(0, "workers", struct report_opts, workers, "N",
+		 "number of threads (default: one per CPU)"),
 	CHOOSE_OPT_ROWS(struct report_opts, choose),
-	OPT_STR(0, "socket-filter", struct report_opts, socket, "N", "only of this socket's CPUs"),
+	OPT_STR(0, "socket-filter", struct report_opts, socket, "N",
+		"only samples from CPUs of this socket"),
 	GATE_OPT_ROWS(struct report_opts, gate),
 	OPT_STR('d', "dsos", struct report_opts, dsos, "LIST", "only in these libraries"),
-	OPT_STR(0, "dso", struct report_opts, dsos, "LIST", "the same", .hidden = true),
+	OPT_STR(0, "dso", struct report_opts, dsos, "LIST", "same as above", .hidden = true),
 	OPT_STR('S', "symbols", struct report_opts, symbols_only, "LIST", "only in these functions"),
 	OPT_STR(0, "symbol-filter", struct report_opts, symbol_part, "TEXT",
-		"only rows whose function's name holds TEXT"),
+		"only rows whose symbol contains TEXT"),
 	OPT_FLAG('U', "hide-unresolved", struct report_opts, hide_unresolved,
-		 "leave out what has no name"),
+		 "hide rows without symbols"),
 	SYMBOL_OPT_ROWS(struct report_opts, symbols),
 	OPT_END(),
 };
 
 const struct opt_example report_examples[] = {
 	{ "report", "the recording in ./perf.data" },
-	{ "report -i FILE --no-children -g caller",
-	  "each function with the paths that lead to it" },
+	{ "report -i FILE --no-children -g caller", "each function with the paths leading to it" },
 	{ "report -g none --sort dso", "which libraries, without call graphs" },
-	{ "report --sort cpu,comm --time 10%/2", "who ran where in the second tenth of the time" },
-	{ "report --switch-on sched:sched_process_exec", "only what came behind the first exec" },
-	{ "report --no-children --ignore-callees malloc", "malloc and all below it as one row" },
-	{ "report --sort next_comm,next_pid", "samples of a tracepoint by its fields" },
-	{ "report --hierarchy --sort comm,dso,sym", "rows that can be read level by level" },
+	{ "report --sort cpu,comm --time 10%/2",
+	  "who ran where in the second tenth of the recording" },
+	{ "report --switch-on sched:sched_process_exec", "only samples after the first exec" },
+	{ "report --no-children --ignore-callees malloc",
+	  "malloc and everything it calls as one row" },
+	{ "report --sort next_comm,next_pid", "tracepoint samples by field values" },
+	{ "report --hierarchy --sort comm,dso,sym", "rows grouped level by level" },
 	{ "report -i trace.dat",
 	  "where kernel functions spent their time (ftrace record -p function_graph)" },
-	{ "report --stats", "what is in the file, by type of record" },
+	{ "report --stats", "number of records per type" },
 	{ "report --header-only", "where, when and how it was recorded" },
-	{ "report --json -g none", "for programs" },
+	{ "report --json -g none", "machine-readable output" },
 	{ "report --csv -F overhead,sample,comm,sym", "for spreadsheets" },
 	{ 0 },
 };
@@ -354,7 +355,7 @@ static int check_regex(struct app *app, const char *option, const char *text)
 	if (!text)
 		return 0;
 	if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB))
-		return app_usage(app, "%s: '%s' is not a regular expression", option, text);
+		return app_usage(app, "%s: invalid regular expression '%s'", option, text);
 	regfree(&regex);
 	return 0;
 }
@@ -365,21 +366,20 @@ int report_check(struct report *r)
 	const struct report_opts *o = r->opts;
 	struct app *app = r->app;
 	if (o->percent_limit && parse_percent(o->percent_limit, &r->min_percent))
-		return app_usage(app, "--percent-limit: '%s' is not a percentage", o->percent_limit);
+		return app_usage(app, "--percent-limit: invalid percentage '%s'", o->percent_limit);
 	if (o->percentage && strcmp(o->percentage, "relative") && strcmp(o->percentage, "absolute"))
-		return app_usage(app, "--percentage is relative or absolute, not '%s'",
+		return app_usage(app, "--percentage: expected relative or absolute, not '%s'",
 				 o->percentage);
 	if (o->quantum && parse_quantum(o->quantum, &r->cfg.quantum_ns))
-		return app_usage(app, "--time-quantum: '%s' is not a time such as 10ms", o->quantum);
+		return app_usage(app, "--time-quantum: invalid time '%s' (expected e.g. 10ms)",
+				 o->quantum);
 	if (o->hierarchy && o->fields)
-		return app_usage(app,
-				 "--hierarchy has its own columns: --fields does not go with it");
+		return app_usage(app, "--hierarchy cannot be combined with --fields");
 	if (strcmp(o->pretty, "normal") && strcmp(o->pretty, "raw"))
-		return app_usage(app, "--pretty is normal or raw, not '%s'", o->pretty);
+		return app_usage(app, "--pretty: expected normal or raw, not '%s'", o->pretty);
 	char *end;
 	if (o->socket && (!*o->socket || strtoul(o->socket, &end, 10) > INT32_MAX || *end))
-		return app_usage(app, "--socket-filter: '%s' is not the number of a socket",
-				 o->socket);
+		return app_usage(app, "--socket-filter: invalid socket number '%s'", o->socket);
 	int status = check_regex(app, "--parent", o->parent);
 	if (!status)
 		status = check_regex(app, "--ignore-callees", o->ignore_callees);

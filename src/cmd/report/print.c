@@ -190,9 +190,10 @@ static int add_threads(struct report *r)
 	size_t nr;
 	int err = thread_counts_text(r->src, !strcmp(r->opts->pretty, "raw"), &r->app->out, &nr);
 	if (!err && !nr) {
-		diag_warn(&r->app->diag, "no thread has told its counts");
-		diag_hint(&r->app->diag, "record them: sonde record -s; threads tell them when "
-					 "they end, the first one of a process never");
+		diag_warn(&r->app->diag, "no thread counts in the recording");
+		diag_hint(&r->app->diag,
+			  "record them with sonde record -s; counts are recorded when threads "
+			  "exit, never for the first thread of a process");
 	}
 	return err;
 }

@@ -41,7 +41,7 @@ static void configure(struct report *r)
 	chains = (chains && !cfg->branches) || history;
 	if (!chains && o->graph.given && !o->graph.off) {
 		diag_warn(&r->app->diag,
-			  "the recording has no call chains: there are no call graphs to draw");
+			  "the recording has no call chains: no call graphs to draw");
 		diag_hint(&r->app->diag, "record them: %s",
 			  source_facts(r->src).kind == SOURCE_TRACE
 				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
@@ -245,7 +245,7 @@ static int show(struct report *r)
 		return report_json(r);
 	int err = wants_browser(r) ? report_browse(r) : -ENOTTY;
 	if (err == -ENOTTY && r->opts->tui)
-		diag_warn(&r->app->diag, "there is no terminal to draw the browser on: plain text");
+		diag_warn(&r->app->diag, "no terminal to draw the browser on; printing plain text");
 	return err == -ENOTTY ? report_text(r) : err;
 }
 
@@ -281,11 +281,10 @@ static int choose_socket(struct report *r)
 		diag_warn(&r->app->diag, "--socket-filter: no CPU of the recording is in socket %d",
 			  socket);
 		if (env->nr_cpus)
-			diag_hint(&r->app->diag, "the last one is %d", most);
+			diag_hint(&r->app->diag, "the highest is %d", most);
 		else
 			diag_hint(&r->app->diag,
-				  "it does not say which CPU is in which socket: --cpu "
-				  "chooses CPUs");
+				  "the recording has no CPU topology: use --cpu to select CPUs");
 		r->cfg.filter.rows.cpus = nobody;
 		r->cfg.filter.rows.nr_cpus = 1;
 		return 0;
@@ -366,15 +365,14 @@ static int report_source(struct report *r, int *err)
 		return 0;
 	}
 	if (o->branch_history && !has_branches(r)) {
-		diag_warn(
-			&r->app->diag,
-			"--branch-history: the recording has no branch stacks: rows as without it");
-		diag_hint(&r->app->diag, "record them where the CPU can: sonde record -b -g");
+		diag_warn(&r->app->diag,
+			  "--branch-history: the recording has no branch stacks: ignored");
+		diag_hint(&r->app->diag, "record them if the CPU supports it: sonde record -b -g");
 	}
 	if (o->total_cycles) {
 		diag_warn(&r->app->diag,
-			  "--total-cycles: the recording has no branch stacks: rows as without it");
-		diag_hint(&r->app->diag, "record them where the CPU can: sonde record -b");
+			  "--total-cycles: the recording has no branch stacks: ignored");
+		diag_hint(&r->app->diag, "record them if the CPU supports it: sonde record -b");
 	}
 	if (set_keys(r))
 		return app_usage_said(r->app);
@@ -450,12 +448,13 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	argc -= taken;
 	argv += taken;
 	if (argc > 1)
-		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+		return app_usage(app, "unexpected argument '%s': only one recording at a time",
+				 argv[1]);
 	o->input = recording_input(&o->inputs, o->input);
 	if (argc == 1)
 		o->input = argv[0];
 	if (argc == 1 && o->inputs.items.nr > 1)
-		return app_usage(app, "files stand behind -i, or alone: '%s' is left over", argv[0]);
+		return app_usage(app, "unexpected argument '%s': use -i for several files", argv[0]);
 	bool again;
 	int status;
 	do {
@@ -471,12 +470,10 @@ const struct command command_report = {
 	.summary = "show where the time of a recording went",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "Reads a perf.data file (ours or perf's) and prints one row for each command, "
-		 "library and function, heaviest "
-		 "first, weighted by period. With call chains, callers are counted too and each "
-		 "row shows its call graph.\n"
-		 "Of a trace.dat, each event is a sample with the stacks recorded with it; calls "
-		 "of the function graph tracer weigh the time they took themselves, in "
-		 "nanoseconds.",
+		 "library and function, heaviest first, weighted by period. With call chains, "
+		 "callers are counted too and each row shows its call graph.\nFor a trace.dat, "
+		 "each event is a sample with the stack recorded with it; calls of the function "
+		 "graph tracer are weighted by their own duration in nanoseconds.",
 	.examples = report_examples,
 	.opts = report_rows,
 	.opts_size = sizeof(struct report_opts),

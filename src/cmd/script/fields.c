@@ -50,15 +50,13 @@ static const struct {
 	  "code of branches is not shown: brstacksym names them, annotate shows code" },
 	{ "brstackinsnlen",
 	  "code of branches is not shown: brstacksym names them, annotate shows code" },
-	{ "insn",
-	  "instructions of samples are not shown: sonde annotate shows them with their weights" },
-	{ "insnlen",
-	  "instructions of samples are not shown: sonde annotate shows them with their weights" },
-	{ "callindent", "it is of AUX traces (Intel PT and others), which are not decoded" },
-	{ "ipc", "it is of AUX traces (Intel PT and others), which are not decoded" },
-	{ "metric", "metrics of samples are not computed: sonde stat -M counts them" },
-	{ "srccode", "source text stands beside code: sonde annotate; srcline names the place" },
-	{ "bpf-output", "payloads of BPF programs are not shown: -D prints their bytes" },
+	{ "insn", "instructions of samples are not shown: use sonde annotate" },
+	{ "insnlen", "instructions of samples are not shown: use sonde annotate" },
+	{ "callindent", "it needs AUX traces (Intel PT and others), which are not decoded" },
+	{ "ipc", "it needs AUX traces (Intel PT and others), which are not decoded" },
+	{ "metric", "metrics of samples are not computed: use sonde stat -M to count them" },
+	{ "srccode", "for source text use sonde annotate; srcline shows file and line" },
+	{ "bpf-output", "output of BPF programs is not shown: -D prints the bytes" },
 };
 
 static const char *why_absent(const char *word, size_t len)
@@ -120,7 +118,7 @@ static int parse_fields(const char *text, u32 usual, u32 *ret, struct diag *d)
 		u32 field = field_of(at + !!sign, len - !!sign);
 		if (!field || (sign && !changes)) {
 			const char *why = why_absent(at + !!sign, len - !!sign);
-			(void)diag_error(d, -EINVAL, "-F: no field '%.*s'", (int)len, at);
+			(void)diag_error(d, -EINVAL, "-F: unknown field '%.*s'", (int)len, at);
 			diag_span(d, text, (size_t)(at - text), len);
 			diag_hint(d, "%s", why ? why : all_fields);
 			return -EINVAL;
@@ -192,15 +190,16 @@ static int check_fields(const struct source *src, u32 asked, u32 *fields, struct
 		u32 missing = asked & carried[i].field & ~found;
 		if (!missing)
 			continue;
-		(void)diag_error(d, -ENODATA, "-F %s: the samples do not carry it",
+		(void)diag_error(d, -ENODATA, "-F %s: not recorded in the samples",
 				 word_of(missing));
 		if (carried[i].record)
 			diag_hint(d, "sonde record %s records it", carried[i].record);
 		return -ENODATA;
 	}
 	if (asked & TEXT_TOD && !source_facts(src).knows_wall) {
-		(void)diag_error(d, -ENODATA, "-F tod: the recording does not say what time it was");
-		diag_hint(d, "record with a clock of the kernel's: sonde record -k mono");
+		(void)diag_error(d, -ENODATA,
+				 "-F tod: the recording has no reference for the time of day");
+		diag_hint(d, "record with a kernel clock: sonde record -k mono");
 		return -ENODATA;
 	}
 	return 0;

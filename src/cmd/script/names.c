@@ -31,12 +31,12 @@ static const struct {
 
 int script_names_list(struct app *app)
 {
-	strbuf_str(&app->out, "perf's scripts in Perl and Python are not run; what is built in:\n");
+	strbuf_str(&app->out,
+		   "perf's Perl and Python scripts are not supported; built-in replacements:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++)
 		strbuf_printf(&app->out, "  %-24s sonde %s\n", scripts[i].name, scripts[i].instead);
 	strbuf_str(&app->out,
-		   "  any other                sonde script --json, for a program of your "
-		   "own\n");
+		   "  any other                sonde script --json, for your own program\n");
 	return APP_DONE;
 }
 
@@ -72,8 +72,8 @@ int script_names_run(struct app *app, const char *input, int argc, char **argv)
 			continue;
 		if (!i && !(verb && argv[0][2] == 'c'))
 			return run_flame(app, input, argc - 1 - verb, argv + 1 + verb);
-		diag_error(&app->diag, -ENOTSUP, "perf's script '%s' is not run", name);
-		diag_hint(&app->diag, "sonde %s does the same", scripts[i].instead);
+		diag_error(&app->diag, -ENOTSUP, "perf's script '%s' is not supported", name);
+		diag_hint(&app->diag, "use sonde %s instead", scripts[i].instead);
 		return app_usage_said(app);
 	}
 	return -1;

@@ -65,72 +65,76 @@ struct script_opts {
 
 static const struct opt script_rows[] = {
 	OPT_LIST('i', "input", struct script_opts, inputs, "FILE",
-		 "recording to read (perf.data), or a trace.dat (several are merged by time); - is "
-		 "standard input"),
+		 "recording to read (perf.data), or a trace.dat (several are merged by time); - "
+		 "for standard input"),
 	OPT_LIST('F', "fields", struct script_opts, fields, "LIST",
-		 "of comm tid pid time tod cpu event trace ip sym symoff dso addr period weight "
-		 "ins_lat retire_lat misc flags srcline data_src phys_addr data_page_size "
-		 "code_page_size iregs uregs brstack brstacksym brstackoff, with commas; +FIELD "
-		 "and -FIELD change the usual ones; hw:, sw:, trace:, raw: in front: only of such "
-		 "events"),
+		 "fields, separated by commas: comm tid pid time tod cpu event trace ip sym symoff "
+		 "dso addr period weight ins_lat retire_lat misc flags srcline data_src phys_addr "
+		 "data_page_size code_page_size iregs uregs brstack brstacksym brstackoff; +FIELD "
+		 "and -FIELD change the default; prefix hw:, sw:, trace:, raw: for events of that "
+		 "type only"),
 	OPT_FLAG('D', "dump-raw-trace", struct script_opts, dump,
-		 "every record as bytes and text, between the samples"),
+		 "dump every record as hex and text between the samples"),
 	OPT_FLAG(0, "ns", struct script_opts, nanoseconds, "times in nanoseconds"),
-	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times from the first sample on"),
-	OPT_FLAG(0, "deltatime", struct script_opts, deltatime, "times from the sample before"),
-	OPT_FLAG(0, "show-task-events", struct script_opts, show_tasks, "forks, execs and exits too"),
-	OPT_FLAG(0, "show-mmap-events", struct script_opts, show_mmaps, "what was mapped too"),
-	OPT_FLAG(0, "show-lost-events", struct script_opts, show_lost, "where records were lost too"),
+	OPT_FLAG(0, "reltime", struct script_opts, reltime, "times relative to the first sample"),
+	OPT_FLAG(0, "deltatime", struct script_opts, deltatime,
+		 "times relative to the previous sample"),
+	OPT_FLAG(0, "show-task-events", struct script_opts, show_tasks,
+		 "show forks, execs and exits"),
+	OPT_FLAG(0, "show-mmap-events", struct script_opts, show_mmaps, "show memory maps"),
+	OPT_FLAG(0, "show-lost-events", struct script_opts, show_lost, "show lost records"),
 	OPT_FLAG(0, "show-switch-events", struct script_opts, show_switches,
-		 "where tasks were switched too (record --switch-events)"),
+		 "show context switches (record --switch-events)"),
 	OPT_FLAG(0, "show-namespace-events", struct script_opts, show_namespaces,
-		 "namespaces of tasks too (record --namespaces)"),
+		 "show namespaces (record --namespaces)"),
 	OPT_FLAG(0, "show-cgroup-events", struct script_opts, show_cgroups,
-		 "cgroups too (record --all-cgroups)"),
+		 "show cgroups (record --all-cgroups)"),
 	OPT_FLAG(0, "show-bpf-events", struct script_opts, show_bpf,
-		 "BPF programs that came and went too"),
-	OPT_FLAG(0, "show-round-events", struct script_opts, force, "Ends of rounds are told by -D",
+		 "show BPF programs that were loaded and unloaded"),
+	OPT_FLAG(0, "show-round-events", struct script_opts, force, "Use -D to see ends of rounds",
 		 .refused = true),
 	OPT_FLAG(0, "show-text-poke-events", struct script_opts, force,
-		 "Changes of the kernel's code are told by -D", .refused = true),
+		 "Use -D to see changes of kernel code", .refused = true),
 	OPT_FLAG(0, "dump-unsorted-raw-trace", struct script_opts, dump_unsorted,
-		 "every record of the file as bytes and text, in the order of the file"),
+		 "dump every record of the file as hex and text, in file order"),
 	OPT_FLAG(0, "per-event-dump", struct script_opts, per_event,
-		 "the lines of each event into a file of its own: INPUT.EVENT.dump"),
+		 "write the lines of each event to its own file: INPUT.EVENT.dump"),
 	OPT_FLAG('G', "hide-call-graph", struct script_opts, hide_chains,
-		 "only the place itself, not how it was reached"),
+		 "only the sampled location, no call chain"),
 	OPT_UINT(0, "max-stack", struct script_opts, max_stack, "N",
-		 "at most N frames of a call chain"),
+		 "maximum number of frames per call chain"),
 	OPT_FLAG(0, "full-source-path", struct script_opts, full_path,
-		 "whole paths of source files (-F +srcline)"),
+		 "full paths of source files (-F +srcline)"),
 	OPT_FLAG(0, "header", struct script_opts, header,
-		 "where, when and how it was recorded, before the samples"),
+		 "show where, when and how it was recorded before the samples"),
 	OPT_FLAG(0, "header-only", struct script_opts, header_only, "only that"),
 	OPT_FLAG('I', "show-info", struct script_opts, header_full,
-		 "with the topology of CPUs and memory"),
-	OPT_UINT(0, "workers", struct script_opts, workers, "N", "threads to use (all CPUs)"),
+		 "include the topology of CPUs and memory"),
+	OPT_UINT(0, "workers", struct script_opts, workers, "N",
+		 "number of threads (default: one per CPU)"),
 	OPT_STR('s', "script", struct script_opts, script, "NAME",
-		"There is no Perl or Python engine: sonde export writes other tools' formats, "
-		"script --json gives every sample to a program of yours, script -l lists what is "
-		"built in",
+		"Perl and Python scripts are not supported: sonde export writes other tools' "
+		"formats, script --json passes every sample to your own program, script -l lists "
+		"what is built in",
 		.refused = true),
 	OPT_STR('g', "gen-script", struct script_opts, language, "LANGUAGE",
-		"There is no Perl or Python engine to generate a script for: sonde export writes "
-		"other tools' formats, script --json gives every sample to a program of yours",
+		"Perl and Python scripts are not supported: sonde export writes other tools' "
+		"formats, script --json passes every sample to your own program",
 		.refused = true),
-	OPT_FLAG('l', "list", struct script_opts, list, "what is built in instead of perf's scripts"),
+	OPT_FLAG('l', "list", struct script_opts, list,
+		 "list built-in replacements for perf's scripts"),
 	OPT_STR(0, "stop-bt", struct script_opts, stop_at, "LIST",
-		"call chains end at these functions"),
+		"cut call chains at these functions"),
 	OPT_FLAG('f', "force", struct script_opts, force,
-		 "accepted; whose file it is never matters", .hidden = true),
+		 "accepted; file ownership is never checked", .hidden = true),
 	OPT_FLAG('d', "debug-mode", struct script_opts, force,
-		 "accepted; what was lost or is out of order is always told", .hidden = true),
+		 "accepted; lost and out-of-order records are always reported", .hidden = true),
 	OPT_FLAG(0, "demangle-kernel", struct script_opts, force,
-		 "accepted; the kernel's names need no demangling", .hidden = true),
+		 "accepted; kernel names need no demangling", .hidden = true),
 	OPT_FLAG('a', "all-cpus", struct script_opts, force,
-		 "It is of scripts that record: sonde record -a", .refused = true),
+		 "For scripts that record: use sonde record -a", .refused = true),
 	OPT_FLAG('L', "Latency", struct script_opts, force,
-		 "Use sonde ftrace report --latency, of a trace.dat", .refused = true),
+		 "Use sonde ftrace report --latency on a trace.dat", .refused = true),
 	OPT_STR(0, "itrace", struct script_opts, itrace, "OPTS",
 		"accepted for recordings without AUX traces (Intel PT and others), which are not "
 		"decoded",
@@ -138,48 +142,44 @@ static const struct opt script_rows[] = {
 	OPT_STR(0, "insn-trace", struct script_opts, language, "HOW",
 		"AUX traces (Intel PT and others) are not decoded", .optional = true,
 		.refused = true),
-	OPT_STR(0, "call-trace", struct script_opts, language, "HOW",
-		"AUX traces are not decoded: sonde ftrace record -p function_graph has calls of "
-		"the "
-		"kernel",
+	OPT_STR(0, "call-trace", struct script_opts, language,
+		"HOW", "AUX traces are not decoded: sonde ftrace record -p function_graph records kernel calls",
 		.optional = true, .refused = true),
-	OPT_STR(0, "call-ret-trace", struct script_opts, language, "HOW",
-		"AUX traces are not decoded: sonde ftrace record -p function_graph has calls of "
-		"the "
-		"kernel",
+	OPT_STR(0, "call-ret-trace", struct script_opts, language,
+		"HOW", "AUX traces are not decoded: sonde ftrace record -p function_graph records kernel calls",
 		.optional = true, .refused = true),
 	OPT_STR(0, "graph-function", struct script_opts, language, "LIST",
-		"It is of AUX traces, which are not decoded", .refused = true),
+		"For AUX traces, which are not decoded", .refused = true),
 	OPT_STR(0, "xed", struct script_opts, language, "OPTS",
-		"Instructions of samples are not shown: sonde annotate", .optional = true,
+		"Instructions of samples are not shown: use sonde annotate", .optional = true,
 		.refused = true),
 	OPT_UINT(0, "max-blocks", struct script_opts, workers, "N",
-		 "Code of branches is not shown: -F brstacksym names them", .refused = true),
-	OPT_UINT(0, "addr-range", struct script_opts, workers, "N",
-		 "Use -S with the names of functions", .refused = true),
+		 "Code of branches is not shown: use -F brstacksym to name them", .refused = true),
+	OPT_UINT(0, "addr-range", struct script_opts, workers, "N", "Use -S with function names",
+		 .refused = true),
 	OPT_STR(0, "dlfilter", struct script_opts, language, "FILE",
-		"Filters in C are not loaded: --json gives every sample to a program of yours",
+		"Filters in C are not supported: --json passes every sample to your own program",
 		.refused = true),
 	OPT_STR(0, "dlarg", struct script_opts, language, "ARGUMENT",
-		"Filters in C are not loaded: --json gives every sample to a program of yours",
+		"Filters in C are not supported: --json passes every sample to your own program",
 		.refused = true),
 	OPT_FLAG(0, "list-dlfilters", struct script_opts, force,
-		 "Filters in C are not loaded: --json gives every sample to a program of yours",
+		 "Filters in C are not supported: --json passes every sample to your own program",
 		 .refused = true),
 	OPT_FLAG(0, "stitch-lbr", struct script_opts, force,
-		 "Call stacks of LBR are shown as they were recorded", .refused = true),
+		 "LBR call stacks are shown as recorded", .refused = true),
 	OPT_FLAG(0, "show-kernel-path", struct script_opts, force,
-		 "--header tells which kernel it was", .refused = true),
-	OPT_FLAG(0, "guest-code", struct script_opts, force, "Guests' code has no names here",
+		 "use --header to see which kernel it was", .refused = true),
+	OPT_FLAG(0, "guest-code", struct script_opts, force, "Guest code cannot be symbolised",
 		 .refused = true),
 	OPT_STR(0, "guestmount", struct script_opts, language, "DIR",
-		"Guests' code has no names here", .refused = true),
+		"Guest code cannot be symbolised", .refused = true),
 	OPT_STR(0, "guestkallsyms", struct script_opts, language, "FILE",
-		"Guests' code has no names here", .refused = true),
+		"Guest code cannot be symbolised", .refused = true),
 	OPT_STR(0, "guestmodules", struct script_opts, language, "FILE",
-		"Guests' code has no names here", .refused = true),
+		"Guest code cannot be symbolised", .refused = true),
 	OPT_STR(0, "guestvmlinux", struct script_opts, language, "FILE",
-		"Guests' code has no names here", .refused = true),
+		"Guest code cannot be symbolised", .refused = true),
 	CHOOSE_OPT_ROWS(struct script_opts, choose),
 	GATE_OPT_ROWS(struct script_opts, gate),
 	OPT_STR(0, "dsos", struct script_opts, dsos, "LIST", "only in these libraries"),
@@ -191,14 +191,14 @@ static const struct opt script_rows[] = {
 static const struct opt_example script_examples[] = {
 	{ "script", "every sample of ./perf.data with its call chain" },
 	{ "script -i FILE -F comm,tid,time,event", "only these fields" },
-	{ "record -o - -a --no-buffering | sonde script -i -", "lines while it is recorded" },
-	{ "script --comms make,cc1 --time 12.5,13", "only of these commands, for half a second" },
+	{ "record -o - -a --no-buffering | sonde script -i -", "print while recording" },
+	{ "script --comms make,cc1 --time 12.5,13", "only these commands, for half a second" },
 	{ "script --show-task-events", "with forks, execs and exits between the samples" },
-	{ "script --switch-on sched:sched_process_exec", "only what came behind the first exec" },
-	{ "script --per-event-dump", "perf.data.cycles.dump and the like: a file for each event" },
-	{ "script -F +srcline", "each frame with its place in the source" },
-	{ "script -F -ip,-sym,-dso --reltime", "one line a sample, times from 0 on" },
-	{ "script --json -F comm,tid,time,event,trace", "samples for a program of yours" },
+	{ "script --switch-on sched:sched_process_exec", "only samples after the first exec" },
+	{ "script --per-event-dump", "perf.data.cycles.dump etc.: one file per event" },
+	{ "script -F +srcline", "each frame with its source line" },
+	{ "script -F -ip,-sym,-dso --reltime", "one line per sample, times starting at 0" },
+	{ "script --json -F comm,tid,time,event,trace", "samples for your own program" },
 	{ 0 },
 };
 
@@ -557,8 +557,8 @@ static int print_recording(struct script *s, int *status)
 	if (s->opts->itrace && facts.has_aux) {
 		(void)diag_error(&s->app->diag, -ENOTSUP,
 				 "--itrace: the AUX trace of this recording cannot be decoded");
-		diag_hint(&s->app->diag, "perf script --itrace does; 'sonde ftrace record -p "
-					 "function_graph' has calls of the kernel");
+		diag_hint(&s->app->diag, "perf script --itrace can; 'sonde ftrace record -p "
+					 "function_graph' records kernel calls");
 		return -ENOTSUP;
 	}
 	bool counts = perf && count_lines_any(s->src);
@@ -677,15 +677,16 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 	if (instead >= 0)
 		return instead;
 	if (argc > 1)
-		return app_usage(app, "one recording at a time: '%s' is left over", argv[1]);
+		return app_usage(app, "unexpected argument '%s': only one recording at a time",
+				 argv[1]);
 	o->input = recording_input(&o->inputs, o->input);
 	if (argc == 1)
 		o->input = argv[0];
 	if (argc == 1 && o->inputs.items.nr > 1)
-		return app_usage(app, "files stand behind -i, or alone: '%s' is left over", argv[0]);
+		return app_usage(app, "unexpected argument '%s': use -i for several files", argv[0]);
 	if (o->per_event && (app->json || !strcmp(o->input, "-")))
-		return app_usage(app, "--per-event-dump writes text beside a file: %s",
-				 app->json ? "not JSON" : "standard input has no name");
+		return app_usage(app, "--per-event-dump writes text files next to the input: %s",
+				 app->json ? "JSON is not possible" : "standard input has no name");
 	if (script_fields_asked(&o->fields, &s.asked, &app->diag))
 		return app_usage_said(app);
 	int status = choose_check(&o->choose, app);
@@ -702,7 +703,7 @@ const struct command command_script = {
 	.summary = "print every sample of a recording",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "Reads a perf.data file (ours or perf's) and prints its samples in time order, "
-		 "each with its call chain. Of a trace.dat, the events, with the stacks that were "
+		 "each with its call chain. For a trace.dat it prints the events, with the stacks "
 		 "recorded with them.",
 	.examples = script_examples,
 	.opts = script_rows,

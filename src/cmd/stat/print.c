@@ -51,7 +51,7 @@ static int open_output(const struct stat_opts *o, struct diag *d)
 	outplace_close(&p);
 	if (fd == -ELOOP) {
 		diag_error(d, fd, "cannot append to '%s': it is a symbolic link", o->output);
-		diag_hint(d, "as root, name the file that it leads to");
+		diag_hint(d, "as root, name the file it points to");
 	} else if (fd < 0) {
 		diag_error(d, fd, "cannot write '%s': %s", o->output, strerror(-fd));
 	}
@@ -111,7 +111,7 @@ int stat_print_open(struct stat_session *s, struct diag *d)
 	} else if (o->log_fd_given) {
 		s->out_fd = (int)o->log_fd;
 		if (o->log_fd < 0 || o->log_fd > INT32_MAX || fcntl(s->out_fd, F_GETFD) < 0)
-			return diag_error(d, -EINVAL, "--log-fd %lld: that descriptor is not open",
+			return diag_error(d, -EINVAL, "--log-fd %lld: the descriptor is not open",
 					  (long long)o->log_fd);
 	}
 	strbuf_init_drain(&s->out, 1 << 16, out_drain, s);

@@ -65,7 +65,7 @@ static int list_threads(struct stat_session *s, struct stat_recording *r)
 	}
 	if (r->threads.nr > STATDATA_THREADS_MAX)
 		return diag_error(&s->app->diag, -EFBIG,
-				  "%zu threads: a recording of counts has room for %d",
+				  "%zu threads: a recording of counts is limited to %d",
 				  r->threads.nr, STATDATA_THREADS_MAX);
 	return 0;
 }

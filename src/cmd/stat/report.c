@@ -158,9 +158,8 @@ static void decide_by(struct stat_reading *r, const struct stat_opts *o, struct 
 	if (p->system_wide)
 		p->by = asked;
 	else
-		diag_warn(
-			d,
-			"the file has counts of tasks, not of CPUs: there is nothing to add up by");
+		diag_warn(d,
+			  "the file has counts of tasks, not of CPUs: they cannot be aggregated");
 }
 
 static int set_target(struct stat_reading *r)
@@ -246,14 +245,13 @@ static int show_rounds(struct stat_reading *r, struct diag *d)
 	u64 last_ns = 0;
 	while (!err && (more = statdata_next_round(&r->counts, r->now, &round)) > 0) {
 		if (round.time_ns < last_ns)
-			return diag_error(d, -EBADMSG, "the file is damaged: its time goes back");
+			return diag_error(d, -EBADMSG, "the file is damaged: time goes backwards");
 		last_ns = round.time_ns;
 		err = round.final ? show_final(r, &round) : show_interval(r, &round);
 	}
 	if (!err && (more < 0 || r->file.truncated || !last_ns))
-		diag_warn(
-			d,
-			"the recording was cut off: counts after the last whole round are missing");
+		diag_warn(d, "the recording is truncated: counts after the last complete round are "
+			     "missing");
 	return err;
 }
 
@@ -315,43 +313,42 @@ static int report_run(struct app *app, void *opts, int argc, char **argv)
 	free(r);
 	vec_free(&o->words.list);
 	if (argc > 1)
-		return app_usage(app, "one file at a time: '%s' is too much", argv[1]);
+		return app_usage(app, "unexpected argument '%s': only one file at a time", argv[1]);
 	return err ? app_fail(app, err) : APP_DONE;
 }
 
 /* clang-format off */
 static const struct opt report_rows[] = {
-	OPT_STR('i', "input", struct stat_opts, input, "FILE", "Read FILE (perf.data without it; '-': standard input)"),
-	OPT_FLAG('A', "no-aggr", struct stat_opts, no_aggr, "A row for each CPU"),
-	OPT_FLAG(0, "per-core", struct stat_opts, per_core, "Add up by core"),
-	OPT_FLAG(0, "per-die", struct stat_opts, per_die, "By die"),
-	OPT_FLAG(0, "per-socket", struct stat_opts, per_socket, "By socket"),
-	OPT_FLAG(0, "per-node", struct stat_opts, per_node, "By NUMA node"),
-	OPT_FLAG(0, "no-merge", struct stat_opts, no_merge, "A row for each instance of a PMU"),
-	OPT_STR('x', "field-separator", struct stat_opts, separator, "SEP", "Rows with this between the fields, for programs"),
-	OPT_FLAG('j', "json-output", struct stat_opts, json, "A JSON object a row"),
+	OPT_STR('i', "input", struct stat_opts, input, "FILE", "Read FILE (default: perf.data; '-': standard input)"),
+	OPT_FLAG('A', "no-aggr", struct stat_opts, no_aggr, "One row per CPU"),
+	OPT_FLAG(0, "per-core", struct stat_opts, per_core, "Aggregate by core"),
+	OPT_FLAG(0, "per-die", struct stat_opts, per_die, "Aggregate by die"),
+	OPT_FLAG(0, "per-socket", struct stat_opts, per_socket, "Aggregate by socket"),
+	OPT_FLAG(0, "per-node", struct stat_opts, per_node, "Aggregate by NUMA node"),
+	OPT_FLAG(0, "no-merge", struct stat_opts, no_merge, "One row per PMU instance"),
+	OPT_STR('x', "field-separator", struct stat_opts, separator, "SEP", "Separate fields by this, for programs"),
+	OPT_FLAG('j', "json-output", struct stat_opts, json, "One JSON object per row"),
 	OPT_STR('o', "output", struct stat_opts, output, "FILE", "Write FILE instead of standard error"),
-	OPT_FLAG(0, "metric-only", struct stat_opts, metric_only, "Only the ratios, as columns"),
-	OPT_FLAG('B', "big-num", struct stat_opts, big_num, "Groups of digits as the locale has them (the default)"),
+	OPT_FLAG(0, "metric-only", struct stat_opts, metric_only, "Only metrics, as columns"),
+	OPT_FLAG('B', "big-num", struct stat_opts, big_num, "Group digits as in the locale (default)"),
 	OPT_END(),
 };
 /* clang-format on */
 
 static const struct opt_example report_examples[] = {
 	{ "stat report", "the counts in perf.data" },
-	{ "stat report -i day.data --per-socket", "added up in another way" },
+	{ "stat report -i day.data --per-socket", "aggregated differently" },
 	{ "stat report -i day.data -x,", "for a spreadsheet" },
 	{ 0 },
 };
 
 const struct command command_stat_report = {
 	.name = "report",
-	.summary = "show the counts that `stat record` kept",
+	.summary = "show the counts recorded by `stat record`",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Shows what `sonde stat record` or `perf stat record` wrote, on standard error as "
-		 "stat "
-		 "itself. Counts of CPUs may be added up in "
-		 "another way than when they were made.",
+	.about = "Shows what `sonde stat record` or `perf stat record` wrote, on standard error "
+		 "like stat itself. Counts per CPU can be aggregated differently than when they "
+		 "were recorded.",
 	.examples = report_examples,
 	.opts = report_rows,
 	.opts_size = sizeof(struct stat_opts),

@@ -63,8 +63,8 @@ static void say_counts(struct stat_session *s)
  */
 static void say_no_controller(const struct counter *c, struct diag *d)
 {
-	diag_warn(d, "cgroup %s: the kernel does not count events by this group yet", c->cgroup);
-	diag_hint(d, "v2 does when the parent has a controller enabled: echo +pids "
+	diag_warn(d, "cgroup %s: the kernel does not count events for this cgroup yet", c->cgroup);
+	diag_hint(d, "with v2, enable a controller in the parent: echo +pids "
 		     ">/sys/fs/cgroup/cgroup.subtree_control");
 }
 
@@ -83,8 +83,7 @@ static void say_unsupported(struct stat_session *s)
 			continue;
 		const struct event_desc *e = c->desc;
 		if (e->is_uncore && !s->plan.system_wide)
-			diag_warn(d, "%s counts what a whole package does: only with -a or -C",
-				  e->name);
+			diag_warn(d, "%s counts a whole package: it needs -a or -C", e->name);
 		else if (s->app->verbose)
 			diag_note(d, "%s is not supported here: %s", e->name,
 				  e->why_not ? e->why_not : strerror(-c->why_not));
@@ -140,7 +139,7 @@ static int switch_events(struct stat_session *s, bool on)
 		  : on	       ? counters_enable(s->counters, NULL)
 			       : counters_disable(s->counters, NULL);
 	if (err)
-		return diag_error(&s->app->diag, err, "cannot switch the counters: %s",
+		return diag_error(&s->app->diag, err, "cannot enable or disable counters: %s",
 				  strerror(-err));
 	return 0;
 }
@@ -308,10 +307,9 @@ static void leave_detaching(struct stat_session *s)
 	u32 nr = fds ? counters_tracepoint_fds(s->counters, fds) : 0;
 	if (nr < SEVERAL || watchdog_start(&s->detaching, on_orphaned, NULL, fds, nr))
 		return;
-	diag_note(&s->app->diag,
-		  "%u tracepoints are detached in the background (process %d): the kernel takes "
-		  "its time for each",
-		  nr, (int)s->detaching.pid);
+	diag_note(
+		&s->app->diag, "%u tracepoints are being detached in the background (process %d): the kernel is slow at it",
+		nr, (int)s->detaching.pid);
 }
 
 void stat_run_end(struct stat_session *s)

@@ -39,7 +39,7 @@ static int take_filter(void *opts, const char *value, bool negated, struct diag 
 {
 	(void)negated;
 	if (!has_events(opts))
-		return diag_error(d, -EINVAL, "--filter belongs behind the -e it is for");
+		return diag_error(d, -EINVAL, "--filter must follow the -e it applies to");
 	return add_word(opts, STAT_WORD_FILTER, value);
 }
 
@@ -65,28 +65,31 @@ static int check_options(const struct stat_opts *o, int argc, struct diag *d)
 {
 	bool repeats = o->repeat != 1;
 	if (o->separator && o->json)
-		return diag_error(d, -EINVAL, "-x and -j are two formats: choose one");
+		return diag_error(d, -EINVAL, "-x and -j are mutually exclusive");
 	if (o->table && !repeats)
-		return diag_error(d, -EINVAL, "--table shows the runs of -r N");
+		return diag_error(d, -EINVAL, "--table needs -r N");
 	if (o->metric_only && repeats)
-		return diag_error(d, -EINVAL, "--metric-only does not go with -r");
+		return diag_error(d, -EINVAL, "--metric-only cannot be combined with -r");
 	if (o->interval_count && !o->interval_ms)
-		return diag_error(d, -EINVAL, "--interval-count counts the intervals of -I MS");
+		return diag_error(d, -EINVAL, "--interval-count needs -I MS");
 	if (o->timeout_ms && o->interval_ms)
-		return diag_error(d, -EINVAL, "--timeout does not go with -I: use --interval-count");
+		return diag_error(d, -EINVAL,
+				  "--timeout cannot be combined with -I: use --interval-count");
 	if (repeats && !argc)
-		return diag_error(d, -EINVAL, "-r repeats a command: which one?");
+		return diag_error(d, -EINVAL, "-r needs a command to repeat");
 	if (o->record && repeats)
-		return diag_error(d, -EINVAL, "-r does not go with 'stat record': it keeps one run");
+		return diag_error(d, -EINVAL,
+				  "-r cannot be combined with 'stat record': it records one run");
 	if (o->record && (o->append || o->log_fd_given))
-		return diag_error(d, -EINVAL, "%s does not go with 'stat record': -o is its file",
+		return diag_error(d, -EINVAL,
+				  "%s cannot be combined with 'stat record': -o names its file",
 				  o->append ? "--append" : "--log-fd");
 	if (o->append && !o->output)
-		return diag_error(d, -EINVAL, "--append belongs to -o FILE");
+		return diag_error(d, -EINVAL, "--append needs -o FILE");
 	if (o->output && o->log_fd_given)
-		return diag_error(d, -EINVAL, "-o and --log-fd are two places: choose one");
+		return diag_error(d, -EINVAL, "-o and --log-fd are mutually exclusive");
 	if (o->interval_ms && o->interval_ms < SHORT_MS)
-		diag_warn(d, "-I %llu: below 10 ms the reading itself shows in the counts",
+		diag_warn(d, "-I %llu: below 10 ms, reading the counters itself affects the counts",
 			  (unsigned long long)o->interval_ms);
 	return 0;
 }
@@ -208,61 +211,61 @@ static void stat_defaults(void *opts)
 /* clang-format off */
 static const struct opt stat_rows[] = {
 	OPT_HEADING("What to count"),
-	OPT_CALL('e', "event", "EVENT", "Events, separated by commas; {a,b} is a group; `sonde list` shows them", take_event),
-	OPT_CALL(0, "pfm-events", "EVENT", "The same as -e, which knows libpfm's names", take_event),
-	OPT_CALL(0, "filter", "FILTER", "Only tracepoints of the -e before where this holds", take_filter),
-	OPT_COUNT('d', "detailed", struct stat_opts, detailed, "Caches, too; twice and three times: more of them"),
-	OPT_LIST('M', "metrics", struct stat_opts, metrics, "LIST|FILE", "Ratios and the events they need; or a file of lines NAME = EXPRESSION [; UNIT [; ABOUT]]"),
-	OPT_FLAG('T', "transaction", struct stat_opts, transaction, "Transactions of Intel's TSX: cycles inside of them, aborted ones"),
-	OPT_FLAG(0, "topdown", struct stat_opts, topdown, "What became of the pipeline's slots: retiring, bad speculation, frontend bound, backend bound (Intel)"),
-	OPT_UINT(0, "td-level", struct stat_opts, td_level, "N", "Level of detail of --topdown (default: the deepest one that the CPU has)"),
-	OPT_FLAG('n', "null", struct stat_opts, null_run, "Nothing: only the time"),
+	OPT_CALL('e', "event", "EVENT", "Events, separated by commas; {a,b} is a group; see `sonde list`", take_event),
+	OPT_CALL(0, "pfm-events", "EVENT", "Same as -e, which accepts libpfm names", take_event),
+	OPT_CALL(0, "filter", "FILTER", "Filter for tracepoints of the preceding -e", take_filter),
+	OPT_COUNT('d', "detailed", struct stat_opts, detailed, "Add cache events; repeat for more"),
+	OPT_LIST('M', "metrics", struct stat_opts, metrics, "LIST|FILE", "Metrics and the events they need; or a file of lines NAME = EXPRESSION [; UNIT [; ABOUT]]"),
+	OPT_FLAG('T', "transaction", struct stat_opts, transaction, "Transactions (Intel TSX): cycles in transactions, aborts"),
+	OPT_FLAG(0, "topdown", struct stat_opts, topdown, "Pipeline slots: retiring, bad speculation, frontend bound, backend bound (Intel)"),
+	OPT_UINT(0, "td-level", struct stat_opts, td_level, "N", "Level of detail of --topdown (default: the deepest the CPU supports)"),
+	OPT_FLAG('n', "null", struct stat_opts, null_run, "No events: only the time"),
 	OPT_FLAG(0, "all-user", struct stat_opts, only_user, "User space only"),
-	OPT_FLAG(0, "all-kernel", struct stat_opts, only_kernel, "The kernel only"),
+	OPT_FLAG(0, "all-kernel", struct stat_opts, only_kernel, "Kernel only"),
 	OPT_FLAG('g', "group", struct stat_opts, group_all, "All events as one group"),
-	OPT_HEADING("Of what"),
-	OPT_FLAG('a', "all-cpus", struct stat_opts, all, "The whole system; with a command: while it runs"),
+	OPT_HEADING("What to trace: tasks and CPUs"),
+	OPT_FLAG('a', "all-cpus", struct stat_opts, all, "The whole system; with a command, while it runs"),
 	OPT_STR('C', "cpu", struct stat_opts, cpus, "LIST", "These CPUs only (0-3,8)"),
 	OPT_STR('p', "pid", struct stat_opts, pids, "PID", "Running processes with all their threads"),
 	OPT_STR('t', "tid", struct stat_opts, tids, "TID", "Running threads"),
-	OPT_FLAG('i', "no-inherit", struct stat_opts, no_inherit, "Not the children and threads made later"),
-	OPT_CALL('G', "cgroup", "NAMES", "Each event before it in its cgroup; a single name is for all of them", take_cgroup),
-	OPT_STR(0, "for-each-cgroup", struct stat_opts, each_cgroup, "NAMES", "All events once for each of these cgroups (names or patterns)"),
+	OPT_FLAG('i', "no-inherit", struct stat_opts, no_inherit, "Exclude children and threads created later"),
+	OPT_CALL('G', "cgroup", "NAMES", "Cgroup for each preceding event; a single name applies to all", take_cgroup),
+	OPT_STR(0, "for-each-cgroup", struct stat_opts, each_cgroup, "NAMES", "Count all events once for each of these cgroups (names or patterns)"),
 	OPT_HEADING("When"),
-	OPT_UINT('I', "interval-print", struct stat_opts, interval_ms, "MS", "Print what was counted since the last time, every MS milliseconds"),
-	OPT_UINT(0, "interval-count", struct stat_opts, interval_count, "N", "End after N intervals"),
+	OPT_UINT('I', "interval-print", struct stat_opts, interval_ms, "MS", "Print the counts of every interval of MS milliseconds"),
+	OPT_UINT(0, "interval-count", struct stat_opts, interval_count, "N", "Stop after N intervals"),
 	OPT_FLAG(0, "interval-clear", struct stat_opts, interval_clear, "Clear the screen before each interval"),
-	OPT_UINT(0, "timeout", struct stat_opts, timeout_ms, "MS", "End after MS milliseconds"),
-	OPT_INT('D', "delay", struct stat_opts, delay_ms, "MS", "Begin MS later; -1: when --control says so"),
-	OPT_UINT('r', "repeat", struct stat_opts, repeat, "N", "Run the command N times and show mean and spread; 0: until Ctrl-C"),
-	OPT_STR(0, "pre", struct stat_opts, pre, "COMMAND", "Run this before each run"),
-	OPT_STR(0, "post", struct stat_opts, post, "COMMAND", "Run this after each run"),
-	OPT_FLAG('S', "sync", struct stat_opts, sync_first, "sync() before each run"),
-	OPT_STR(0, "control", struct stat_opts, control, "fd:CTL[,ACK]", "Obey 'enable', 'disable', 'ping', 'stop' from a descriptor or fifo:PATH"),
-	OPT_HEADING("How counts are added up"),
-	OPT_FLAG('A', "no-aggr", struct stat_opts, no_aggr, "Not at all: a row for each CPU"),
+	OPT_UINT(0, "timeout", struct stat_opts, timeout_ms, "MS", "Stop after MS milliseconds"),
+	OPT_INT('D', "delay", struct stat_opts, delay_ms, "MS", "Start MS milliseconds later; -1: when told by --control"),
+	OPT_UINT('r', "repeat", struct stat_opts, repeat, "N", "Run the command N times and show mean and standard deviation; 0: until Ctrl-C"),
+	OPT_STR(0, "pre", struct stat_opts, pre, "COMMAND", "Command to run before each run"),
+	OPT_STR(0, "post", struct stat_opts, post, "COMMAND", "Command to run after each run"),
+	OPT_FLAG('S', "sync", struct stat_opts, sync_first, "Call sync() before each run"),
+	OPT_STR(0, "control", struct stat_opts, control, "fd:CTL[,ACK]", "Take commands (enable, disable, ping, stop) from a descriptor or fifo:PATH"),
+	OPT_HEADING("Aggregation"),
+	OPT_FLAG('A', "no-aggr", struct stat_opts, no_aggr, "None: one row per CPU"),
 	OPT_FLAG(0, "per-core", struct stat_opts, per_core, "By core"),
-	OPT_FLAG(0, "per-die", struct stat_opts, per_die, "By die"),
-	OPT_FLAG(0, "per-socket", struct stat_opts, per_socket, "By socket"),
-	OPT_FLAG(0, "per-node", struct stat_opts, per_node, "By NUMA node"),
-	OPT_FLAG(0, "per-thread", struct stat_opts, per_thread, "By thread, with -p, -t or for all there are"),
-	OPT_FLAG(0, "no-merge", struct stat_opts, no_merge, "A row for each instance of a PMU (uncore_imc_0, uncore_imc_1)"),
+	OPT_FLAG(0, "per-die", struct stat_opts, per_die, "Aggregate by die"),
+	OPT_FLAG(0, "per-socket", struct stat_opts, per_socket, "Aggregate by socket"),
+	OPT_FLAG(0, "per-node", struct stat_opts, per_node, "Aggregate by NUMA node"),
+	OPT_FLAG(0, "per-thread", struct stat_opts, per_thread, "By thread, with -p, -t or for all threads"),
+	OPT_FLAG(0, "no-merge", struct stat_opts, no_merge, "One row per PMU instance (uncore_imc_0, uncore_imc_1)"),
 	OPT_HEADING("Output"),
-	OPT_STR('x', "field-separator", struct stat_opts, separator, "SEP", "Rows with this between the fields, for programs; '\\t' is a tab"),
-	OPT_FLAG('j', "json-output", struct stat_opts, json, "A JSON object a row"),
+	OPT_STR('x', "field-separator", struct stat_opts, separator, "SEP", "Separate fields by this, for programs; '\\t' is a tab"),
+	OPT_FLAG('j', "json-output", struct stat_opts, json, "One JSON object per row"),
 	OPT_STR('o', "output", struct stat_opts, output, "FILE", "Write FILE instead of standard error"),
-	OPT_FLAG(0, "append", struct stat_opts, append, "Add to the FILE of -o"),
+	OPT_FLAG(0, "append", struct stat_opts, append, "Append to the FILE of -o"),
 	OPT_INT(0, "log-fd", struct stat_opts, log_fd, "N", "Write to this open descriptor", OPT_SEEN(struct stat_opts, log_fd_given)),
-	OPT_FLAG(0, "summary", struct stat_opts, summary, "After the intervals of -I: the whole"),
-	OPT_FLAG(0, "no-csv-summary", struct stat_opts, no_csv_summary, "Rows of --summary do not begin with 'summary'"),
-	OPT_CALL(0, "metric-only", NULL, "Only the ratios, as columns", take_metric_only),
-	OPT_FLAG(0, "table", struct stat_opts, table, "The time of each run of -r"),
-	OPT_FLAG('B', "big-num", struct stat_opts, big_num, "Groups of digits as the locale has them (the default); --no-big-num: none"),
+	OPT_FLAG(0, "summary", struct stat_opts, summary, "Print totals after the intervals of -I"),
+	OPT_FLAG(0, "no-csv-summary", struct stat_opts, no_csv_summary, "Rows of --summary do not start with 'summary'"),
+	OPT_CALL(0, "metric-only", NULL, "Only metrics, as columns", take_metric_only),
+	OPT_FLAG(0, "table", struct stat_opts, table, "Show the time of each run of -r"),
+	OPT_FLAG('B', "big-num", struct stat_opts, big_num, "Group digits as in the locale (default; --no-big-num)"),
 	OPT_FLAG(0, "quiet", struct stat_opts, quiet, "No counts at all"),
-	OPT_FLAG('c', "scale", struct stat_opts, scale, "Scale multiplexed counts to the whole time (the default); --no-scale: as they are"),
-	OPT_FLAG(0, "metric-no-group", struct stat_opts, ignored, "Groups of -M are taken apart by themselves", .hidden = true),
+	OPT_FLAG('c', "scale", struct stat_opts, scale, "Scale multiplexed counts (default; --no-scale)"),
+	OPT_FLAG(0, "metric-no-group", struct stat_opts, ignored, "Groups of -M are split automatically", .hidden = true),
 	OPT_FLAG(0, "metric-no-merge", struct stat_opts, ignored, "", .hidden = true),
-	OPT_FLAG(0, "hybrid-merge", struct stat_opts, ignored, "Rows of cpu_core and cpu_atom are one unless --no-merge", .hidden = true),
+	OPT_FLAG(0, "hybrid-merge", struct stat_opts, ignored, "Rows of cpu_core and cpu_atom are merged unless --no-merge", .hidden = true),
 	OPT_FLAG(0, "smi-cost", struct stat_opts, ignored, "Count -e msr/smi/,msr/aperf/,cycles", .refused = true),
 	OPT_FLAG(0, "iostat", struct stat_opts, ignored, "Count the uncore_iio PMUs by name: sonde list 'uncore_iio*'", .refused = true),
 	OPT_STR(0, "cputype", struct stat_opts, separator, "TYPE", "Name the PMU in the event: -e cpu_core/cycles/", .refused = true),
@@ -274,12 +277,12 @@ static const struct opt stat_rows[] = {
 static const struct opt_example stat_examples[] = {
 	{ "stat -- make", "what a command and its children cost" },
 	{ "stat -e cycles,instructions,cache-misses -r 5 -- ./job",
-	  "these events, mean and spread of five runs" },
+	  "these events, mean and deviation of five runs" },
 	{ "stat -a -- sleep 5", "the whole system for five seconds" },
 	{ "stat -C 0-3 -A -e context-switches,page-faults -- sleep 1",
-	  "a row for each of four CPUs" },
+	  "one row for each of four CPUs" },
 	{ "stat -p 1234", "a running process, until Ctrl-C" },
-	{ "stat -a -e kmem:kmalloc -I 1000", "a tracepoint, second by second" },
+	{ "stat -a -e kmem:kmalloc -I 1000", "a tracepoint, every second" },
 	{ "stat -e '{cycles,instructions}:u' -x, -o counts.csv -- ./job",
 	  "a group, as CSV in a file" },
 	{ "stat -a -e task-clock,faults --for-each-cgroup 'system.slice/*' -- sleep 1",
@@ -288,19 +291,18 @@ static const struct opt_example stat_examples[] = {
 };
 
 static const struct opt_example record_examples[] = {
-	{ "stat record -- make", "count, show, and keep the counts in perf.data" },
-	{ "stat record -a -A -I 1000 -o day.data", "every second, by CPU, into a file of its own" },
+	{ "stat record -- make", "count, print, and store the counts in perf.data" },
+	{ "stat record -a -A -I 1000 -o day.data", "every second, by CPU, into another file" },
 	{ 0 },
 };
 
 const struct command command_stat_record = {
 	.name = "record",
-	.summary = "count, and keep the counts in a file",
+	.summary = "count, and store the counts in a file",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "All options are those of `sonde stat`, but -o names the file that keeps the "
-		 "counts "
-		 "(perf.data without it; '-' is a pipe). "
-		 "`sonde stat report` and `perf stat report` show it.",
+	.about =
+		"Takes the options of `sonde stat`, but -o names the file for the counts (default: "
+		"perf.data; '-' for a pipe). `sonde stat report` and `perf stat report` show it.",
 	.examples = record_examples,
 	.opts = stat_rows,
 	.opts_size = sizeof(struct stat_opts),
@@ -317,14 +319,12 @@ const struct command command_stat = {
 	.group = "What is happening",
 	.summary = "count events of a command, a process or the system",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "Counts go to standard error, so that standard output stays the command's; "
-		 "options and layouts are those of perf "
-		 "stat. Without a command it counts until Ctrl-C. A counter that shared the "
-		 "hardware with others is scaled "
-		 "to the whole time, and the share of time it really ran stands at the end of its "
-		 "row.\n"
-		 "<not supported> means that this machine has no such counter, <not counted> that "
-		 "it never ran.",
+	.about = "Counts are printed to standard error, because standard output belongs to the "
+		 "command; options and layout are those of perf stat. Without a command it counts "
+		 "until Ctrl-C. A counter that shared the hardware with others is scaled to the "
+		 "whole time, and the percentage of time it actually ran is shown at the end of "
+		 "its row.\n<not supported> means that this machine has no such counter, <not "
+		 "counted> that it never ran.",
 	.examples = stat_examples,
 	.opts = stat_rows,
 	.opts_size = sizeof(struct stat_opts),

@@ -117,7 +117,7 @@ static int write_map(const struct workload_args *a, const struct jit_function *f
 	(void)unlink(path); /* of a process that had our number before */
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return diag_error(a->d, -errno, "cannot make %s: %s", path, strerror(errno));
+		return diag_error(a->d, -errno, "cannot create %s: %s", path, strerror(errno));
 	struct strbuf s;
 	strbuf_init(&s);
 	for (size_t i = 0; i < nr; i++)
@@ -186,7 +186,7 @@ static int write_dump(const struct workload_args *a, const struct jit_function *
 	(void)unlink(path);
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return diag_error(a->d, -errno, "cannot make %s: %s", path, strerror(errno));
+		return diag_error(a->d, -errno, "cannot create %s: %s", path, strerror(errno));
 	if (mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) ==
 	    MAP_FAILED)
 		return diag_error(a->d, -errno, "cannot map %s executable: %s", path,

@@ -110,7 +110,7 @@ WORKLOAD_FN int workload_switches(const struct workload_args *a)
 		return diag_error(a->d, -err, "cannot start a thread: %s", strerror(err));
 	bool good = ping(&p);
 	(void)pthread_join(thread, NULL);
-	return good ? 0 : diag_error(a->d, -EIO, "the other thread went away");
+	return good ? 0 : diag_error(a->d, -EIO, "the other thread exited");
 }
 
 static int temporary_file(void)
@@ -137,7 +137,7 @@ WORKLOAD_FN int workload_io(const struct workload_args *a)
 	memset(block, 'x', sizeof(block));
 	_cleanup_close_ int fd = temporary_file();
 	if (fd < 0)
-		return failed(a, "cannot make a temporary file");
+		return failed(a, "cannot create a temporary file");
 	for (u64 i = 0; i < a->n; i++) {
 		off_t at = (off_t)(i % BLOCKS_IN_FILE) * BLOCK;
 		if (pwrite(fd, block, BLOCK, at) != BLOCK)

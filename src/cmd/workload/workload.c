@@ -26,7 +26,7 @@ static const struct workload workloads[] = {
 	  "N times branches of each kind in brstack_bench, brstack_foo, brstack_bar",
 	  workload_brstack },
 	{ "mutex", WORKLOAD_COUNT, "100", 0,
-	  "each thread takes one mutex N times and sleeps 100 us in it", workload_mutex },
+	  "each thread locks one mutex N times and sleeps 100 us in it", workload_mutex },
 	{ "malloc", WORKLOAD_COUNT, "100000", 0, "N malloc and free of 1 to 4096 bytes",
 	  workload_malloc },
 	{ "faults", WORKLOAD_COUNT, "10000", 1 << 22, "N minor page faults", workload_faults },
@@ -35,7 +35,7 @@ static const struct workload workloads[] = {
 	  "N round trips between two threads on one CPU: 2N context switches", workload_switches },
 	{ "io", WORKLOAD_COUNT, "10000", 0,
 	  "N pwrite64 and N pread64 of 4096 bytes on a temporary file", workload_io },
-	{ "forks", WORKLOAD_COUNT, "100", 0, "N children that exit at once", workload_forks },
+	{ "forks", WORKLOAD_COUNT, "100", 0, "N children that exit immediately", workload_forks },
 	{ "usdt", WORKLOAD_COUNT, "1000", 0,
 	  "USDT probes sonde:begin(n), N times sonde:step(i, i*i, text), sonde:end(sum)",
 	  workload_usdt },
@@ -128,10 +128,10 @@ static int unknown(struct app *app, const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(workloads); i++)
 		names[i] = workloads[i].name;
 	const char *close = str_closest(name, names, ARRAY_SIZE(names));
-	diag_error(&app->diag, -EINVAL, "there is no workload '%s'", name);
+	diag_error(&app->diag, -EINVAL, "unknown workload '%s'", name);
 	if (close)
 		diag_hint(&app->diag, "did you mean '%s'?", close);
-	diag_hint(&app->diag, "'%s --list' shows them all", app->title);
+	diag_hint(&app->diag, "'%s --list' shows all of them", app->title);
 	return APP_USAGE;
 }
 
@@ -142,7 +142,7 @@ static int workload_run(struct app *app, void *opts, int argc, char **argv)
 	if (o->list)
 		return list(app);
 	if (!argc)
-		return app_usage(app, "which workload?");
+		return app_usage(app, "no workload given");
 	const struct workload *w = find(argv[0]);
 	if (!w)
 		return unknown(app, argv[0]);
@@ -151,11 +151,11 @@ static int workload_run(struct app *app, void *opts, int argc, char **argv)
 	const char *arg = argc > 1 ? argv[1] : w->fallback;
 	const char *seconds = w->unit == WORKLOAD_SECONDS ? arg : o->seconds;
 	if (clock_parse(seconds, &a.ns))
-		return app_usage(app, "%s: '%s' is no time in seconds", w->name, seconds);
+		return app_usage(app, "%s: invalid time in seconds '%s'", w->name, seconds);
 	if (w->unit == WORKLOAD_COUNT && num_parse_u64(arg, 10, &a.n))
-		return app_usage(app, "%s: '%s' is no number", w->name, arg);
+		return app_usage(app, "%s: invalid number '%s'", w->name, arg);
 	if (w->max && a.n > w->max)
-		return app_usage(app, "%s: %s is too many; at most %llu", w->name, arg,
+		return app_usage(app, "%s: %s is too large; at most %llu", w->name, arg,
 				 (unsigned long long)w->max);
 	if (!o->threads || o->threads > 1024)
 		return app_usage(app, "1 to 1024 threads");
@@ -173,9 +173,9 @@ static const struct opt workload_rows[] = {
 };
 
 static const struct opt_example workload_examples[] = {
-	{ "workload --list", "what there is" },
+	{ "workload --list", "available workloads" },
 	{ "workload leaf 0.5", "half a second of a known call chain" },
-	{ "workload syscalls 1000", "exactly 1000 getppid more than with 0" },
+	{ "workload syscalls 1000", "exactly 1000 more getppid calls than with 0" },
 	{ "workload thloop -t 4", "four threads that spin for a second" },
 	{ 0 },
 };
@@ -183,12 +183,11 @@ static const struct opt_example workload_examples[] = {
 const struct command command_workload = {
 	.name = "workload",
 	.group = "About the machine and sonde",
-	.summary = "run a small program whose behaviour is known, to look at",
+	.summary = "run a small program with known behaviour",
 	.usage = "[OPTIONS] NAME [N|SECONDS]",
-	.about = "What a workload does N times, it does exactly N times more often than with 0: "
-		 "counts can be checked as a "
-		 "difference. SECONDS are of CPU time, for each thread: on a busy machine it takes "
-		 "longer, and does as much.",
+	.about = "Whatever a workload does N times, it does exactly N times more than with 0, so "
+		 "that counts can be checked as a difference. SECONDS are CPU time per thread: on "
+		 "a busy machine it takes longer, but does the same work.",
 	.examples = workload_examples,
 	.opts = workload_rows,
 	.opts_size = sizeof(struct workload_opts),

@@ -60,7 +60,7 @@ for i in range(300):
 exits 0 "a limit" "$SONDE" flame many.data --kallsyms many.names -o many.html --max-frames 100
 read_page many.html >got
 is "$(awk '{s += $NF; n += $(NF - 1)} END {print n, s}' got)" "300 344850" "all weight is still there"
-like "$(cat got)" 'small branches, joined' "what was joined says so"
+like "$(cat got)" 'small branches, merged' "what was joined says so"
 [ "$(awk '{print $1}' got | sort -u | wc -l)" -le 110 ]
 ok $? "and there are no more frames than that"
 like "$(read_page --facts many.html)" '^joined [1-9]' "the page tells how many"

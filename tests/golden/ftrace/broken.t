@@ -22,7 +22,7 @@ size=$(stat -c %s "$v6")
 for part in 95 80 60; do
 	head -c $((size * part / 100)) "$v6" >"$SONDE_TMP/cut.dat"
 	exits 0 "cut to $part %" "$SONDE" ftrace report "$SONDE_TMP/cut.dat"
-	like "$err" "the file is cut" "cut to $part %: it says so"
+	like "$err" "the file is truncated" "cut to $part %: it says so"
 	lines=$(printf '%s\n' "$out" | wc -l)
 	[ "$lines" -gt 1 ] && [ "$lines" -lt "$(wc -l <"$SONDE_TMP/whole")" ]
 	ok $? "cut to $part %: the rest is printed"
@@ -33,8 +33,8 @@ isnt "$(cat "$SONDE_TMP/err")" "" "cut in the formats: it says so"
 
 head -c 160000 "$data/6.1-events_v7_none.dat" >"$SONDE_TMP/cut.dat"
 exits 0 "version 7, cut" "$SONDE" ftrace report "$SONDE_TMP/cut.dat"
-like "$err" "the file is cut" "version 7, cut: it says so"
-like "$err" "behind them and is lost" "and why nothing is left"
+like "$err" "the file is truncated" "version 7, cut: it says so"
+like "$err" "at the end of the file and was lost" "and why nothing is left"
 
 # Called by the name of the tool whose place it takes.
 ln -s "$SONDE" "$SONDE_TMP/trace-cmd"

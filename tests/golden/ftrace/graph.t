@@ -30,7 +30,7 @@ is "$(head -1 <<<"$out")" "calls,total_ns,self_ns,avg_ns,max_ns,function" "has a
 exits 0 "--tree" "$SONDE" ftrace graph --tree "$f"
 like "$out" "%.* vfs_read" "has the outermost function"
 exits 0 "a file without it" "$SONDE" ftrace graph "$data/6.1-marker_v6.dat"
-like "$err" "no events of the function graph tracer" "says so"
+like "$err" "no function graph events" "says so"
 like "$err" "ftrace record -p function_graph" "and what to do"
 exits 129 "a wrong key" "$SONDE" ftrace graph -s totl "$f"
 like "$err" "total" "names the right ones"

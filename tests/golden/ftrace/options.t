@@ -69,7 +69,7 @@ exits 0 "-T" "$SONDE" ftrace report -T -F 'sched: next_pid == 0' $f
 like "$out" "sched/sched_switch:  next_pid == 0" "shows what is asked of whom"
 like "$out" "sched_waking.*has no next_pid" "and who cannot answer"
 exits 0 "unlike clocks" "$SONDE" ftrace report -i $f -i 6.1-clock_counter.dat
-like "$err" "their order means little" "are said"
+like "$err" "their order is unreliable" "are said"
 # trace-cmd documents both, shifts nothing, and shows ticks where it promises seconds.
 times() { awk '/\[[0-9]+\]/ { sub(/:$/, "", $3); print $3; exit }' <<<"$1"; }
 exits 0 "a file shifted" "$SONDE" ftrace report -t -i $f --ts-offset 1000000000
@@ -86,7 +86,7 @@ for o in --stat -E --events --cpus "-e --uname --version" -f -P --check-events; 
 	ok $? "--json $o parses"
 done
 exits 129 "-O with a value that is none" "$SONDE" ftrace report -O parent=maybe $f
-like "$err" "neither 0 nor 1" "says so"
+like "$err" "expected 0 or 1" "says so"
 exits 0 "-O of a name nearly right" "$SONDE" ftrace report -O tailprin $f
 like "$err" "did you mean 'tailprint'" "says what was meant, and goes on"
 "$SONDE" ftrace options --json | python3 -c 'import json,sys; assert [o["option"] for o in json.load(sys.stdin) if o["set"]] == ["indent"]'
@@ -103,11 +103,11 @@ ok $? "differences of times do not depend on workers"
 # What trace-cmd does over a network: not here, and what to do instead.
 for verb in listen agent setup-guest attach; do
 	exits 129 "ftrace $verb" "$SONDE" ftrace $verb -p 12
-	like "$err" "'$verb' is not one of our commands" "is said"
+	like "$err" "unknown command '$verb'" "is said"
 	like "$err" "hint: .*(copy the file|report -i HOST.dat)" "and what helps"
 done
 exits 129 "record -N" "$SONDE" ftrace record -N host:1 -e sched true
 like "$err" "record there and copy the file" "likewise"
 exits 129 "-H without --profile" "$SONDE" ftrace record -H a,b/c,d true
-like "$err" "are for --profile" "is nothing"
+like "$err" "need --profile" "is nothing"
 done_testing

@@ -60,11 +60,11 @@ cpu=$(sed -n '/^cpu: 0/,/^$/p' <<<"$out")
 is "$(sed -n 's/.*irq_handler_entry:0x1a (\([0-9]*\)).*/\1/p' <<<"$cpu")" "$("$SONDE" ftrace report $f | grep -c ' irq_handler_exit:')" "counts every pair"
 is "$(grep -c sched_ <<<"$out")" 0 "and the filter leaves the rest out"
 exits 0 "a hook whose event is not there" "$SONDE" ftrace report --profile -H no_such,a/irq_handler_exit,irq $f
-like "$err" "no_such,a/irq_handler_exit,irq: there is no such event" "says so"
+like "$err" "no_such,a/irq_handler_exit,irq: no such event" "says so"
 exits 1 "half a hook" "$SONDE" ftrace report --profile -H irq_handler_entry,irq $f
-like "$err" "the event that ends it is missing" "says what is missing"
+like "$err" "expected the end event" "says what is missing"
 exits 1 "a hook with a flag that is none" "$SONDE" ftrace report --profile -H a,b/c,d,x $f
-like "$err" "flags are p, s and g" "says which there are"
+like "$err" "valid flags are p, s and g" "says which there are"
 exits 129 "-G without --profile" "$SONDE" ftrace report -G $f
 exits 129 "a file and a command" "$SONDE" ftrace profile --input $f true
 exits 1 "a file that is not there" "$SONDE" ftrace profile --input none.dat

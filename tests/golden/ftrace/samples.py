@@ -73,7 +73,7 @@ if calls:
 assert {n: r["samples"] for n, r in rows.items()} == dict(count), (rows.keys(), count)
 assert all(r["samples"] == r["period"] for r in rows.values()), "an event weighs 1"
 
-# flame: the stacks of calls weigh what the tree of calls says.
+# flame: the stacks of calls weigh what the call tree says.
 if calls:
     # Of several names of one address reports choose as trace-cmd does, profiles as perf; what has none is its number, or the kernel.
     # For trace-cmd the very last symbol (mod_b, in made-up files) has only its first byte.

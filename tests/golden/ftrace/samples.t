@@ -64,7 +64,7 @@ ok $? "is less than all"
 exits 0 "lost events" "$SONDE" report --stdio -i "$data/6.1-lost.dat"
 like "$err" 'events were lost [0-9]+ times' "are told"
 exits 0 "flame of a trace.dat, without -i" "$SONDE" flame --folded "$data/6.1-graph.dat"
-like "$out" '^cat;vfs_read;fuse_file_read_iter 16970$' "is no command to run"
+like "$out" '^cat;vfs_read;fuse_file_read_iter 16970$' "unexpected command"
 exits 0 "two of them" "$SONDE" flame "$data/6.1-graph.dat" "$data/6.1-graph_events.dat" -o "$SONDE_TMP/two.html"
 for to in pprof speedscope firefox folded; do
 	exits 0 "export --to $to" "$SONDE" export --to "$to" -i "$data/6.1-graph.dat" -o "$SONDE_TMP/out.$to"
@@ -74,12 +74,12 @@ done
 
 # What it has not is said.
 exits 1 "text of a latency tracer" "$SONDE" flame --folded "$data/rt-wakeup.dat"
-like "$err" "sonde ftrace report shows it" "is no profile"
+like "$err" "'sonde ftrace report' shows it" "is no profile"
 exits 1 "--header" "$SONDE" report --header -i "$data/6.1-graph.dat"
-like "$err" "header is of perf.data, and this is a trace.dat" "is not there"
+like "$err" "header is only for perf.data, and this is a trace.dat" "is not there"
 like "$err" "sonde ftrace dump" "and where to look"
 exits 1 "--show-mmap-events" "$SONDE" script --show-mmap-events -i "$data/6.1-graph.dat"
-like "$err" "is of perf.data" "is not there"
+like "$err" "is only for perf.data" "is not there"
 
 # Cut anywhere, it ends in an error or in what is whole; never otherwise.
 size=$(stat -c %s "$data/6.12-stacks.dat")
@@ -99,11 +99,11 @@ for verb in script "report --stdio" "flame --folded -o -"; do
 	is "$("$SONDE" $verb -i piece.3 -i piece.1 -i piece.2 | md5sum)" "$("$SONDE" $verb -i "$data/6.12-stacks.dat" | md5sum)" "$verb: pieces together are the whole"
 done
 exits 1 "files of two kernels" "$SONDE" report -i "$data/6.1-graph.dat" -i "$data/6.12-stacks.dat"
-like "$err" "are of different kernels" "cannot be named by one list"
+like "$err" "are from different kernels" "cannot be named by one list"
 "$SONDE" record -q -o some.data -- true 2>/dev/null
 if [ -s some.data ]; then
 	exits 1 "and a perf.data" "$SONDE" script -i piece.1 -i some.data
-	like "$err" "is a trace.dat and some.data is none" "is no part of it"
+	like "$err" "is a trace.dat and some.data is not" "is no part of it"
 else
 	skip "nothing can be sampled here" "a perf.data and a trace.dat"
 fi

@@ -15,7 +15,7 @@ compare() {
 }
 compare flat --no-children -g none
 compare graph
-like "$(cat "$SONDE_TMP/err")" "another kernel was recorded" "says why the kernel has no names"
+like "$(cat "$SONDE_TMP/err")" "from a different kernel than the running one" "says why the kernel has no names"
 samples=$("$SONDE" report -i "$data" --json -g none 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["events"][0]["samples"])')
 is "$samples" "$(sed -n 's/^# Samples: \([0-9]*\).*/\1/p' "$want.flat")" "as many samples in JSON"
 if command -v perf >/dev/null; then

@@ -147,54 +147,54 @@ static void test_values(void)
 
 static void test_errors(void)
 {
-	refuses("", -EINVAL, "e: something is missing at the end\n  \n  ^\n");
-	refuses("1 +", -EINVAL, "e: something is missing at the end\n  1 +\n     ^\n");
-	refuses("1 + * 2", -EINVAL, "e: here should be a value\n  1 + * 2\n      ^\n");
-	refuses("a b", -EINVAL, "e: here should be an operator\n  a b\n    ^\n");
-	refuses("(1", -EINVAL, "e: here should be ')'\n  (1\n    ^\n");
-	refuses("1)", -EINVAL, "e: here should be an operator\n  1)\n   ^\n");
+	refuses("", -EINVAL, "e: unexpected end\n  \n  ^\n");
+	refuses("1 +", -EINVAL, "e: unexpected end\n  1 +\n     ^\n");
+	refuses("1 + * 2", -EINVAL, "e: expected a value\n  1 + * 2\n      ^\n");
+	refuses("a b", -EINVAL, "e: expected an operator\n  a b\n    ^\n");
+	refuses("(1", -EINVAL, "e: expected ')'\n  (1\n    ^\n");
+	refuses("1)", -EINVAL, "e: expected an operator\n  1)\n   ^\n");
 	refuses("a = 1", -EINVAL,
-		"e: this does not belong in an expression\n  a = 1\n    ^\n"
-		"  hint: equality is written '=='\n");
-	refuses("a ; 1", -EINVAL, "e: this does not belong in an expression\n  a ; 1\n    ^\n");
-	refuses("\"abc", -EINVAL, "e: this string has no end\n  \"abc\n  ^~~~\n");
-	refuses("12ab", -EINVAL, "e: this is no number\n  12ab\n  ^~~~\n");
-	refuses("0x", -EINVAL, "e: this is no number\n  0x\n  ^~\n");
-	refuses("1.2.3", -EINVAL, "e: this is no number\n  1.2.3\n  ^~~~~\n");
+		"e: unexpected token in expression\n  a = 1\n    ^\n"
+		"  hint: use '==' to test for equality\n");
+	refuses("a ; 1", -EINVAL, "e: unexpected token in expression\n  a ; 1\n    ^\n");
+	refuses("\"abc", -EINVAL, "e: unterminated string\n  \"abc\n  ^~~~\n");
+	refuses("12ab", -EINVAL, "e: invalid number\n  12ab\n  ^~~~\n");
+	refuses("0x", -EINVAL, "e: invalid number\n  0x\n  ^~\n");
+	refuses("1.2.3", -EINVAL, "e: invalid number\n  1.2.3\n  ^~~~~\n");
 	refuses("99999999999999999999", -EINVAL,
-		"e: this number is too large\n  99999999999999999999\n  ^~~~~~~~~~~~~~~~~~~~\n");
+		"e: number too large\n  99999999999999999999\n  ^~~~~~~~~~~~~~~~~~~~\n");
 	refuses("one?one:zero", -EINVAL,
-		"e: here should be ':'\n  one?one:zero\n              ^\n"
-		"  hint: blanks around ':' keep it from being part of a name\n");
-	refuses("1 if 2", -EINVAL, "e: here should be 'else'\n  1 if 2\n        ^\n");
-	refuses("if", -EINVAL, "e: here should be a value\n  if\n  ^~\n");
+		"e: expected ':'\n  one?one:zero\n              ^\n"
+		"  hint: put spaces around ':' so that it is not taken as part of a name\n");
+	refuses("1 if 2", -EINVAL, "e: expected 'else'\n  1 if 2\n        ^\n");
+	refuses("if", -EINVAL, "e: expected a value\n  if\n  ^~\n");
 	refuses("mni(1)", -EINVAL,
-		"e: there is no such function\n  mni(1)\n  ^~~\n  hint: did you mean 'min'?\n");
-	refuses("min()", -EINVAL, "e: this function needs more arguments\n  min()\n  ^~~~~\n");
-	refuses("abs(1, 2)", -EINVAL, "e: these are too many arguments\n  abs(1, 2)\n  ^~~~~~~~~\n");
-	refuses("max(1 2)", -EINVAL, "e: here should be ','\n  max(1 2)\n        ^\n");
+		"e: unknown function\n  mni(1)\n  ^~~\n  hint: did you mean 'min'?\n");
+	refuses("min()", -EINVAL, "e: not enough arguments to this function\n  min()\n  ^~~~~\n");
+	refuses("abs(1, 2)", -EINVAL, "e: too many arguments\n  abs(1, 2)\n  ^~~~~~~~~\n");
+	refuses("max(1 2)", -EINVAL, "e: expected ','\n  max(1 2)\n        ^\n");
 	refuses("comm =~ one", -EINVAL,
-		"e: here should be a quoted regular expression\n  comm =~ one\n          ^~~\n");
+		"e: expected a quoted regular expression\n  comm =~ one\n          ^~~\n");
 	refuses("comm =~ \"(\"", -EINVAL, "e: Unmatched ( or \\(\n  comm =~ \"(\"\n          ^~~\n");
 	refuses("comm =~ 'a++++++++++++++++++'", -EINVAL,
-		"e: this pattern repeats too much\n  comm =~ 'a++++++++++++++++++'\n          "
+		"e: pattern has too many repetitions\n  comm =~ 'a++++++++++++++++++'\n          "
 		"^~~~~~~~~~~~~~~~~~~~~\n");
 	refuses("comm =~ '((a{99}){99}){99}'", -EINVAL,
-		"e: this pattern repeats too much\n  comm =~ '((a{99}){99}){99}'\n          "
+		"e: pattern has too many repetitions\n  comm =~ '((a{99}){99}){99}'\n          "
 		"^~~~~~~~~~~~~~~~~~~\n");
 	refuses("1 / zero", -EDOM, "e: division by zero\n  1 / zero\n      ^~~~\n");
 	refuses("1 % 0.0", -EDOM, "e: division by zero\n  1 % 0.0\n      ^~~\n");
-	refuses("one + what", -ENOENT,
-		"e: this name means nothing here\n  one + what\n        ^~~~\n");
+	refuses("one + what", -ENOENT, "e: unknown name\n  one + what\n        ^~~~\n");
 	refuses("comm + 1", -EINVAL,
-		"e: a string and a number do not go together\n  comm + 1\n  ^~~~~~~~\n");
+		"e: cannot mix a string and a number\n  comm + 1\n  ^~~~~~~~\n");
 	refuses("comm + comm", -EINVAL,
-		"e: one cannot calculate with strings\n  comm + comm\n  ^~~~~~~~~~~\n");
-	refuses("one ~ \"x\"", -EINVAL, "e: this must be a string\n  one ~ \"x\"\n  ^~~\n");
-	refuses("half & 1", -EINVAL, "e: this must be a whole number\n  half & 1\n  ^~~~\n");
-	refuses("-comm", -EINVAL, "e: this must be a number\n  -comm\n   ^~~~\n");
-	refuses("~half", -EINVAL, "e: this must be a whole number\n  ~half\n   ^~~~\n");
-	refuses("min(comm)", -EINVAL, "e: this function takes numbers\n  min(comm)\n  ^~~~~~~~~\n");
+		"e: cannot do arithmetic on strings\n  comm + comm\n  ^~~~~~~~~~~\n");
+	refuses("one ~ \"x\"", -EINVAL, "e: expected a string\n  one ~ \"x\"\n  ^~~\n");
+	refuses("half & 1", -EINVAL, "e: expected an integer\n  half & 1\n  ^~~~\n");
+	refuses("-comm", -EINVAL, "e: expected a number\n  -comm\n   ^~~~\n");
+	refuses("~half", -EINVAL, "e: expected an integer\n  ~half\n   ^~~~\n");
+	refuses("min(comm)", -EINVAL,
+		"e: this function takes numbers only\n  min(comm)\n  ^~~~~~~~~\n");
 }
 
 static void test_limits(void)

@@ -117,23 +117,19 @@ static void test_cpuset(void)
 	ok(!cpuset_parse_list("2-9", &t, NULL), "another");
 	cpuset_and(&s, &t);
 	is_str(listed(&s, false), "2-3", "what is in both");
-	list_fails("3-1", -EINVAL,
-		   "c: '3-1' is no list of CPUs: this range has nothing in it\n  3-1\n  ^~~\n");
-	list_fails("0,x", -EINVAL,
-		   "c: '0,x' is no list of CPUs: here should be a number\n  0,x\n    ^\n");
-	list_fails("0,", -EINVAL,
-		   "c: '0,' is no list of CPUs: something is missing at the end\n  0,\n    ^\n");
+	list_fails("3-1", -EINVAL, "c: invalid CPU list '3-1': empty range\n  3-1\n  ^~~\n");
+	list_fails("0,x", -EINVAL, "c: invalid CPU list '0,x': expected a number\n  0,x\n    ^\n");
+	list_fails("0,", -EINVAL, "c: invalid CPU list '0,': unexpected end\n  0,\n    ^\n");
 	list_fails("4096", -ERANGE,
-		   "c: '4096' is no list of CPUs: numbers go up to 4095\n  4096\n  ^~~~\n");
-	list_fails("1 2", -EINVAL,
-		   "c: '1 2' is no list of CPUs: this does not belong here\n  1 2\n   ^\n");
+		   "c: invalid CPU list '4096': CPU numbers go up to 4095\n  4096\n  ^~~~\n");
+	list_fails("1 2", -EINVAL, "c: invalid CPU list '1 2': unexpected character\n  1 2\n   ^\n");
 	list_fails("0-9:1", -EINVAL,
-		   "c: '0-9:1' is no list of CPUs: here should be '/'\n  0-9:1\n       ^\n");
+		   "c: invalid CPU list '0-9:1': expected '/'\n  0-9:1\n       ^\n");
 	list_fails("0-9:1/0", -EINVAL,
-		   "c: '0-9:1/0' is no list of CPUs: this range has nothing in it\n  0-9:1/0\n  "
+		   "c: invalid CPU list '0-9:1/0': empty range\n  0-9:1/0\n  "
 		   "^~~~~~~\n");
 	list_fails("99999999999", -ERANGE,
-		   "c: '99999999999' is no list of CPUs: numbers go up to 4095\n  99999999999\n  "
+		   "c: invalid CPU list '99999999999': CPU numbers go up to 4095\n  99999999999\n  "
 		   "^~~~~~~~~~~\n");
 	ok(cpuset_parse_mask("fg", &s, NULL) == -EINVAL && cpuset_parse_mask("", &s, NULL) == -EINVAL,
 	   "bad masks");

@@ -89,11 +89,11 @@ static void test_paranoid(void)
 	doctor_done(&d);
 	user_at("-1\n", no_caps);
 	look(&d);
-	is_found(&d, "perf_event_paranoid", FINDING_OK, "-1: everybody", NULL);
+	is_found(&d, "perf_event_paranoid", FINDING_OK, "-1: everything", NULL);
 	doctor_done(&d);
 	user_at("3\n", all_caps);
 	look(&d);
-	is_found(&d, "perf_event_paranoid", FINDING_OK, "does not bind CAP_PERFMON", NULL);
+	is_found(&d, "perf_event_paranoid", FINDING_OK, "does not restrict CAP_PERFMON", NULL);
 	is_found(&d, "capabilities", FINDING_OK, "CAP_PERFMON CAP_BPF CAP_SYS_ADMIN", NULL);
 	doctor_done(&d);
 }
@@ -130,7 +130,7 @@ static void test_tracing(void)
 	put("sys/kernel/debug/tracing/events/sched/sched_switch/hist", "");
 	put("sys/kernel/debug/tracing/available_tracers", "function_graph function nop\n");
 	look(&d);
-	is_found(&d, "tracefs", FINDING_OK, "/sys/kernel/debug/tracing (the old place)", NULL);
+	is_found(&d, "tracefs", FINDING_OK, "/sys/kernel/debug/tracing (the old location)", NULL);
 	is_found(&d, "tracers", FINDING_OK, "function_graph function nop", NULL);
 	is_found(&d, "histograms", FINDING_OK, "hist", NULL);
 	is_found(&d, "kprobe events", FINDING_MISSING, "no kprobe_events", "CONFIG_KPROBE_EVENTS=y");
@@ -163,7 +163,7 @@ static void test_container(void)
 	link_to("proc/self/ns/pid", "pid:[4026531836]");
 	link_to("proc/self/ns/user", "user:[4026531837]");
 	look(&d);
-	is_found(&d, "container", FINDING_OK, "no: the first pid namespace", NULL);
+	is_found(&d, "container", FINDING_OK, "no: initial PID namespace", NULL);
 	doctor_done(&d);
 	put("run/.containerenv", "");
 	look(&d);
@@ -175,12 +175,12 @@ static void test_container(void)
 	(void)unlink(mark);
 	link_to("proc/self/ns/pid", "pid:[4026532201]");
 	look(&d);
-	is_found(&d, "container", FINDING_LIMITED, "process ids of its own", "--pid=host");
+	is_found(&d, "container", FINDING_LIMITED, "own PID namespace", "--pid=host");
 	ok(d.container && !d.user_ns, "a container in the first user namespace");
 	doctor_done(&d);
 	link_to("proc/self/ns/user", "user:[4026532200]");
 	look(&d);
-	is_found(&d, "container", FINDING_LIMITED, "user namespace of its own", "--pid=host");
+	is_found(&d, "container", FINDING_LIMITED, "own user namespace", "--pid=host");
 	doctor_done(&d);
 }
 
@@ -211,7 +211,7 @@ static void test_rest(void)
 	is_found(&d, "open files", FINDING_LIMITED, "64", "prlimit");
 	is_found(&d, "PSI", FINDING_MISSING, "no /proc/pressure", "CONFIG_PSI=y");
 	is_found(&d, "BTF", FINDING_MISSING, "no /sys/kernel/btf", "DEBUG_INFO_BTF");
-	is_found(&d, "PMUs", FINDING_LIMITED, "none", "CPU with counters");
+	is_found(&d, "PMUs", FINDING_LIMITED, "none", "CPU whose counters");
 	is_found(&d, "kernel", FINDING_OK, "Linux 9.9", NULL);
 	doctor_done(&d);
 	put("proc/self/mountinfo",
@@ -269,7 +269,7 @@ static void test_trials(void)
 	d.trials[TRIAL_BREAKPOINT].unseen = true;
 	doctor_judge_trials(&d);
 	is_found(&d, "ring buffers", FINDING_LIMITED, "64 KB at most", "mlock_kb");
-	is_found(&d, "breakpoints", FINDING_LIMITED, "was not counted", NULL);
+	is_found(&d, "breakpoints", FINDING_LIMITED, "did not count", NULL);
 	doctor_done(&d);
 
 	user_at("3\n",
@@ -280,8 +280,9 @@ static void test_trials(void)
 	d.live = true;
 	doctor_judge_trials(&d);
 	doctor_look_rights(&d);
-	is_found(&d, "perf_event_paranoid", FINDING_MISSING, "binds CAP_PERFMON too", "paranoid=2");
-	is_found(&d, "whole CPUs", FINDING_MISSING, "to CAP_PERFMON too", "paranoid=2");
+	is_found(&d, "perf_event_paranoid", FINDING_MISSING, "restricts CAP_PERFMON too",
+		 "paranoid=2");
+	is_found(&d, "whole CPUs", FINDING_MISSING, "even to CAP_PERFMON", "paranoid=2");
 	doctor_done(&d);
 
 	user_at("2\n", all_caps);
@@ -291,7 +292,7 @@ static void test_trials(void)
 	d.live = true;
 	d.trials[TRIAL_FENTRY].err = -EPERM;
 	doctor_judge_trials(&d);
-	is_found(&d, "fentry", FINDING_MISSING, "in spite of all capabilities (EPERM)", "lockdown");
+	is_found(&d, "fentry", FINDING_MISSING, "despite all capabilities (EPERM)", "lockdown");
 	doctor_look_rights(&d);
 	is_found(&d, "lockdown", FINDING_LIMITED, "integrity (inferred", "another kernel");
 	d.findings.nr = 0;

@@ -134,10 +134,10 @@ static void test_file(void)
 		const char *message;
 		size_t start;
 	} bad[] = {
-		{ "a b = 1", "m:1: a metric's name has letters", 1 },
-		{ "\nipc instructions", "m:2: a metric is NAME = EXPRESSION", 0 },
-		{ "= 1", "m:1: the metric's name is missing", 0 },
-		{ "x =  ; unit", "m:1: the expression is missing", 2 },
+		{ "a b = 1", "m:1: metric names consist of letters", 1 },
+		{ "\nipc instructions", "m:2: expected NAME = EXPRESSION", 0 },
+		{ "= 1", "m:1: expected a metric name", 0 },
+		{ "x =  ; unit", "m:1: expected an expression", 2 },
 		{ "x = 1 + ) ", "m:1: ", 8 },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -223,7 +223,7 @@ static const struct {
 	{ "plain", 0, 0, 0, 1 },
 	{ "plain, two workers", 0, 0, 0, 2 },
 	{ "plain, seven workers", 0, 0, 0, 7 },
-	{ "the other byte order", PERFWRITE_SWAP, 0, 0, 2 },
+	{ "the opposite byte order", PERFWRITE_SWAP, 0, 0, 2 },
 	{ "attrs of 64 bytes", 0, 64, 0, 1 },
 	{ "attrs of 72 bytes, swapped", PERFWRITE_SWAP, 72, 0, 1 },
 	{ "attrs of 136 bytes", 0, 136, 0, 1 },
@@ -276,7 +276,7 @@ static void test_forms(u32 rounds)
 			       o.lines.all.nr, (unsigned long long)o.nr_lost, o.name[0], o.name[1],
 			       o.diag.items.nr ? o.diag.items.at[0].message : "nothing said");
 		if (forms[i].form & PERFWRITE_KILLED)
-			ok(said(&o, "never finished"), "and it is said: %s", forms[i].name);
+			ok(said(&o, "not finished"), "and it is said: %s", forms[i].name);
 		outcome_done(&o);
 	}
 	outcome_done(&first);
@@ -379,7 +379,7 @@ static void test_early(void)
 		{ .name = "nothing more is told", .times = 1 },
 		{ .name = "a name", .comm = true, .times = 2 },
 		{ .name = "a map", .map = true, .times = 2 },
-		{ .name = "it is cut off", .cut = true, .times = 2 },
+		{ .name = "it is truncated", .cut = true, .times = 2 },
 	};
 	static const char payload[4000] = "x";
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
@@ -556,7 +556,7 @@ static void test_cut(unsigned form, size_t step, const char *name)
 		outcome_done(&o);
 	}
 	ok(!wrong && read && refused,
-	   "%s, cut off anywhere: what is whole is read (%zu cuts; %zu too short to begin)", name,
+	   "%s, truncated anywhere: what is whole is read (%zu cuts; %zu too short to begin)", name,
 	   read + refused, refused);
 	is_u64(silent, 0, "and nothing is refused without a word");
 	outcome_done(&full);
@@ -571,7 +571,7 @@ static void test_cut_said(void)
 	u64 data_at;
 	memcpy(&data_at, w.out.data + 40, 8);
 	replay(w.out.data, data_at + w.user.len + 60, 1, &o);
-	ok(!o.err && o.truncated && said(&o, "cut off"), "a file that is cut off: it is said");
+	ok(!o.err && o.truncated && said(&o, "truncated"), "a file that is truncated: it is said");
 	outcome_done(&o);
 	/* A record of size 0 in the middle. */
 	memset(w.out.data + data_at + w.user.len + 6, 0, 2);
@@ -603,9 +603,9 @@ static void test_bad_samples(void)
 	perfwrite_end(&w);
 	replay(w.out.data, w.out.len, 2, &o);
 	is_u64(o.lines.all.nr, 6 + 1, "odd samples: the one with an odd chain stays, without it");
-	ok(said(&o, "1 samples belong to no event"), "odd samples: of no event");
+	ok(said(&o, "1 samples do not belong to any event"), "odd samples: of no event");
 	ok(said(&o, "2 damaged records"), "odd samples: damaged");
-	ok(said(&o, "1 call chains"), "odd samples: the chain");
+	ok(said(&o, "1 corrupt call chains"), "odd samples: the chain");
 	outcome_done(&o);
 	perfwrite_done(&w);
 }
@@ -917,7 +917,7 @@ static void test_rounds(unsigned form, size_t ready, bool whole, unsigned needs,
 	struct rounds_opts o = { .fd = pipes[0], .ready_bytes = ready, .whole = !ready };
 	ok(!run_in_rounds(&o, &parts, 0, needs, &d), "%s: it runs", name);
 	close(pipes[0]);
-	ok(parts.nr_last == 1 && parts.follow, "%s: rounds follow each other, the last one is told",
+	ok(parts.nr_last == 1 && parts.follow, "%s: rounds follow each other, the highest is told",
 	   name);
 	ok(whole ? parts.nr == 1 : parts.nr > 10, "%s: %u rounds", name, parts.nr);
 	ok(first_difference(&all, &parts.lines) == SIZE_MAX,
@@ -959,7 +959,7 @@ static void test_rounds_live(void)
 	o.fd = pipes[0];
 	ok(!run_in_rounds(&o, &parts, 0, 0, &d), "it runs");
 	ok(first_difference(&all, &parts.lines) == SIZE_MAX, "nothing is missing");
-	ok(d.items.nr == 1 && strstr(d.items.at[0].message, "cut off inside of a record"),
+	ok(d.items.nr == 1 && strstr(d.items.at[0].message, "truncated in a record"),
 	   "the end is: that is said");
 	close(pipes[0]);
 	lines_done(&all);

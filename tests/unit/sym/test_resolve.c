@@ -213,12 +213,12 @@ static void test_files(void)
 	named(&w, mark, "(none)", "a mark");
 	named(&w, f_changed, "(none)", "a changed file is not used");
 	named(&w, f_changed2, "(none)", "for any frame");
-	ok(noted(&w, "/bin/changed: the file changed"), "which is said once");
+	ok(noted(&w, "/bin/changed: the file has changed"), "which is said once");
 	named(&w, f_stripped, "from_debug", "debug file by build id");
 	named(&w, f_linked, "from_link", "debug file by link");
 	named(&w, f_mislinked, "exported", "a debug file of another program is not used");
 	named(&w, f_script, "(none)", "a script");
-	ok(noted(&w, "/bin/script is not a program"), "which is said");
+	ok(noted(&w, "/bin/script is not a readable program"), "which is said");
 	named(&w, f_gone, "(none)", "a deleted file");
 	named(&w, f_memfd, "(none)", "a memfd");
 	ok(!noted(&w, "memfd"), "which is not worth a word");
@@ -401,18 +401,18 @@ static void test_kernel(void)
 	kernel_case(&k, NULL, 0, 0xffffffff81000110, "schedule", NULL, "nothing known");
 	kernel_case(&k, id_a, 0xffffffff91000000, 0xffffffff91000110, "schedule", NULL,
 		    "the same kernel, moved by KASLR");
-	kernel_case(&k, NULL, 0xffffffff91000000, 0xffffffff91000110, "(none)", "lies elsewhere",
-		    "moved, without ids");
+	kernel_case(&k, NULL, 0xffffffff91000000, 0xffffffff91000110, "(none)",
+		    "loaded at a different address", "moved, without ids");
 	k.asked = 0;
 	kernel_case(&k, id_b, 0xffffffff81000000, 0xffffffff81000110, "(none)",
-		    "another kernel was recorded", "another kernel");
+		    "from a different kernel", "another kernel");
 	is_u64(k.asked, 0, "whose symbols are not even read");
 	k.kallsyms = "0000000000000000 T _text\n0000000000000000 T schedule\n";
 	kernel_case(&k, id_a, 0xffffffff81000000, 0xffffffff81000110, "(none)",
-		    "hides its addresses", "hidden addresses");
+		    "addresses are hidden", "hidden addresses");
 	k.kallsyms = NULL;
-	kernel_case(&k, id_a, 0xffffffff81000000, 0xffffffff81000110, "(none)", "cannot be read",
-		    "no list");
+	kernel_case(&k, id_a, 0xffffffff81000000, 0xffffffff81000110, "(none)",
+		    "cannot read the kernel's symbol list", "no list");
 	kernel_case(NULL, id_a, 0, 0xffffffff81000110, "(none)", NULL, "no provider");
 
 	k.kallsyms = running;

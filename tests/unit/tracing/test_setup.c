@@ -258,7 +258,7 @@ static void test_order(void)
 	       "echo 'do_exit' > set_graph_function\n"
 	       "echo 'function_graph' > current_tracer\n"
 	       "echo '1' > tracing_on\n",
-	       "the graph tracer uses the top buffer");
+	       "the graph tracer uses the top-level buffer");
 }
 
 static void test_probes(void)
@@ -353,7 +353,7 @@ static void test_undo(void)
 	x.s.pids = "1";
 	ftrace_setup_buffer(&x.s)->clock = "mono";
 	event(&x, "sched:sched_switch/pid > 1/+stack");
-	ok(!apply(&x, true), "a session in the top buffer");
+	ok(!apply(&x, true), "a session in the top-level buffer");
 	ok(holds("tracing_on", "1") && holds("trace_clock", "mono") && holds("set_event_pid", "1") &&
 		   holds("events/sched/sched_switch/filter", "pid > 1") &&
 		   holds("events/sched/sched_switch/trigger", "stacktrace") &&
@@ -420,11 +420,11 @@ static void test_refusals(void)
 	struct session x;
 	begin(&x);
 	event(&x, "sched:sched_swich");
-	refuses(&x, -ENOENT, "there is no event 'sched:sched_swich'", "an event");
+	refuses(&x, -ENOENT, "unknown event 'sched:sched_swich'", "an event");
 
 	begin(&x);
 	event(&x, "nosuch*");
-	refuses(&x, -ENOENT, "there is no event 'nosuch*'", "a pattern that fits nothing");
+	refuses(&x, -ENOENT, "unknown event 'nosuch*'", "a pattern that fits nothing");
 
 	begin(&x);
 	ftrace_setup_buffer(&x.s)->tracer = "fuction";
