@@ -395,6 +395,12 @@ static void shard_free(struct sink *k, void *state)
 	free(st);
 }
 
+static int round_done(struct sink *k, const struct run_tables *tables, const struct round *r)
+{
+	turns_restart(&pair_of(k)->turns);
+	return 0;
+}
+
 static void cancel(struct sink *k)
 {
 	turns_cancel(&pair_of(k)->turns);
@@ -405,6 +411,7 @@ static const struct sink_ops pair_ops = {
 	.shard_new = shard_new,
 	.feed = feed,
 	.block_done = block_done,
+	.round_done = round_done,
 	.shard_free = shard_free,
 	.cancel = cancel,
 };

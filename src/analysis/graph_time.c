@@ -200,6 +200,12 @@ static void shard_free(struct sink *k, void *state)
 	free(st);
 }
 
+static int round_done(struct sink *k, const struct run_tables *tables, const struct round *r)
+{
+	turns_restart(&graph_of(k)->turns);
+	return 0;
+}
+
 static void cancel(struct sink *k)
 {
 	turns_cancel(&graph_of(k)->turns);
@@ -210,6 +216,7 @@ static const struct sink_ops graph_ops = {
 	.shard_new = shard_new,
 	.feed = feed,
 	.block_done = block_done,
+	.round_done = round_done,
 	.shard_free = shard_free,
 	.cancel = cancel,
 };

@@ -58,6 +58,13 @@ void turns_end(struct turns *t, bool failed)
 	pthread_mutex_unlock(&t->lock);
 }
 
+void turns_restart(struct turns *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->next = 0;
+	pthread_mutex_unlock(&t->lock);
+}
+
 void turns_cancel(struct turns *t)
 {
 	pthread_mutex_lock(&t->lock);

@@ -23,5 +23,7 @@ void turns_done(struct turns *t);
 bool turns_wait(struct turns *t, u64 seq);
 /* The turn is over; failed: nobody after us gets one. */
 void turns_end(struct turns *t, bool failed);
+/* Numbers begin at 0 again, as those of blocks do in each round. Nobody has a turn or waits for one. */
+void turns_restart(struct turns *t);
 /* Wakes all who wait: their turn will not come. */
 void turns_cancel(struct turns *t);

@@ -5,6 +5,7 @@
 #include "file/tracedat_read.h"
 #include "base/guard.h"
 #include "file/looks.h"
+#include "file/tracedat_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -769,6 +770,60 @@ int tracedat_open(struct tracedat *t, const char *path, struct diag *d)
 		guard_unmap(map, (size_t)st.st_size);
 	else
 		t->mapped = true;
+	return err;
+}
+
+static int take_formats(struct tracedat *t, const struct tracedat_out *o)
+{
+	int err = 0;
+	for (size_t i = 0; i < o->nr_formats && !err; i++) {
+		err = add_format(t, o->formats[i].system, o->formats[i].text);
+		if (i + 1 == o->nr_own_formats)
+			t->nr_own_formats = t->formats.nr;
+	}
+	return err;
+}
+
+static int take_buffers(struct tracedat *t, const struct tracedat_out *o)
+{
+	for (size_t i = 0; i < o->nr_buffers; i++) {
+		const struct tracedat_out_buffer *from = &o->buffers[i];
+		struct tracedat_buffer *b = add_buffer(t, from->name, from->nr_cpus);
+		if (!b)
+			return -ENOMEM;
+		b->page_size = from->page_size;
+		for (u32 k = 0; k < from->nr_cpus; k++)
+			b->cpus[k].cpu = from->cpus[k].cpu;
+	}
+	return 0;
+}
+
+int tracedat_of_parts(struct tracedat *t, const char *name, const struct tracedat_out *o)
+{
+	*t = (struct tracedat){ .name = name,
+				.version = o->version,
+				.swap = o->swap,
+				.big_endian = o->swap != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
+				.long_size = o->long_size,
+				.page_size = o->page_size,
+				.nr_cpus = o->nr_cpus,
+				.header_page = o->header_page,
+				.header_event = o->header_event };
+	budget_init(&t->budget, (u64)1 << 48); /* the kernel's own, and it goes on for days */
+	arena_init(&t->arena);
+	for (unsigned i = 0; i < TRACEDAT_NR_PARTS; i++)
+		t->parts[i] = plain_section(o->parts[i]);
+	int err = format_parse_header_page(o->header_page.data, o->header_page.len, o->long_size,
+					   &t->layout);
+	if (!err)
+		err = take_formats(t, o);
+	for (size_t i = 0; i < o->nr_options && !err; i++)
+		err = read_option(t, o->options[i].id,
+				  bytes_of(o->options[i].body.data, o->options[i].body.len, t->swap));
+	if (!err)
+		err = take_buffers(t, o);
+	if (err)
+		tracedat_close(t);
 	return err;
 }
 

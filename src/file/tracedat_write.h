@@ -49,6 +49,12 @@ struct tracedat_out {
 int tracedat_write(int fd, const char *path, const struct tracedat_out *o,
 		   struct diag *d) must_check;
 
+/*
+ * What a file of these parts would say, for who reads pages while they are recorded: its buffers have CPUs and no pages yet. o and what it
+ * points to are borrowed until tracedat_close(). 0 or negative errno.
+ */
+int tracedat_of_parts(struct tracedat *t, const char *name, const struct tracedat_out *o) must_check;
+
 /* A file that was read, ready to be written again. The arrays are the caller's to free with tracedat_copy_done(). */
 struct tracedat_copy {
 	struct tracedat *from;

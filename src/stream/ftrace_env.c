@@ -40,6 +40,7 @@ int ftrace_env_init(struct ftrace_env *e,
 	};
 	pthread_mutex_init(&e->lock, NULL);
 	arena_init(&e->arena);
+	arena_init(&e->comm_arena);
 	dict_init(&e->strings);
 	dict_init(&e->comms);
 	dict_init(&e->known);
@@ -60,6 +61,7 @@ void ftrace_env_done(struct ftrace_env *e)
 	dict_done(&e->strings);
 	dict_done(&e->comms);
 	arena_done(&e->arena);
+	arena_done(&e->comm_arena);
 	pthread_mutex_destroy(&e->lock);
 	*e = (struct ftrace_env){ 0 };
 }
@@ -385,11 +387,10 @@ const char *ftrace_env_string(struct ftrace_env *e, u64 addr)
 	return index == DICT_NONE ? NULL : e->string_texts[index];
 }
 
-static int load_comms(struct ftrace_env *e)
+static int load_comms(struct ftrace_env *e, const char *at, size_t len)
 {
-	size_t len = 0, line_len;
-	const char *at = e->text(e->ctx, FTRACE_ENV_CMDLINES, &len), *line;
-	const char *end = at ? at + len : NULL;
+	size_t line_len;
+	const char *line, *end = at ? at + len : NULL;
 	VEC(const char *) v = { 0 };
 	const char **slot = vec_push(&v);
 	u32 index;
@@ -404,7 +405,7 @@ static int load_comms(struct ftrace_env *e)
 		if (p == line || p >= stop || *p != ' ')
 			continue;
 		slot = vec_push(&v);
-		char *comm = arena_strndup(&e->arena, p + 1, (size_t)(stop - p - 1));
+		char *comm = arena_strndup(&e->comm_arena, p + 1, (size_t)(stop - p - 1));
 		err = slot && comm ? dict_add(&e->comms, pid, (u32)v.nr - 1, &index) : -ENOMEM;
 		if (slot)
 			*slot = comm;
@@ -414,12 +415,28 @@ static int load_comms(struct ftrace_env *e)
 	return err;
 }
 
+int ftrace_env_rename(struct ftrace_env *e, const char *text, size_t len)
+{
+	free(e->comm_texts);
+	e->comm_texts = NULL;
+	e->nr_comms = 0;
+	dict_done(&e->comms);
+	dict_init(&e->comms);
+	arena_done(&e->comm_arena);
+	arena_init(&e->comm_arena);
+	int err = load_comms(e, text, len);
+	atomic_store_explicit(&e->has_comms, true, memory_order_release);
+	return err;
+}
+
 u32 ftrace_env_nr_comms(struct ftrace_env *e)
 {
 	if (!atomic_load_explicit(&e->has_comms, memory_order_acquire)) {
 		pthread_mutex_lock(&e->lock);
 		if (!e->has_comms) {
-			(void)load_comms(e);
+			size_t len = 0;
+			const char *text = e->text(e->ctx, FTRACE_ENV_CMDLINES, &len);
+			(void)load_comms(e, text, len);
 			atomic_store_explicit(&e->has_comms, true, memory_order_release);
 		}
 		pthread_mutex_unlock(&e->lock);

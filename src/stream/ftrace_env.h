@@ -50,6 +50,7 @@ struct ftrace_env {
 	struct dict comms; /* pid -> index */
 	const char **comm_texts;
 	u32 nr_comms;
+	struct arena comm_arena;
 };
 
 int ftrace_env_init(struct ftrace_env *e,
@@ -68,6 +69,8 @@ int ftrace_env_modules(struct ftrace_env *e, int (*fn)(void *ctx, const char *na
 const char *ftrace_env_string(struct ftrace_env *e, u64 addr);
 /* The saved name of a task; "<idle>" for 0; NULL: not known. */
 const char *ftrace_env_comm(struct ftrace_env *e, s32 pid);
+/* From now on these are the names. Not while anybody asks: between two rounds. */
+int ftrace_env_rename(struct ftrace_env *e, const char *text, size_t len) must_check;
 /* All saved names, for who keeps ids of them: their number, and the index of a task's name or DICT_NONE. */
 u32 ftrace_env_nr_comms(struct ftrace_env *e);
 u32 ftrace_env_comm_index(const struct ftrace_env *e, s32 pid); /* after ftrace_env_nr_comms() */

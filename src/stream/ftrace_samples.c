@@ -172,17 +172,16 @@ static int put_call_chain(struct replay *r, struct shard *sh, struct part *p,
 /* 1: a call ended, and the sample stands for it. */
 static int take_call(struct replay *r, struct shard *sh, struct part *p, struct sample *s)
 {
-	struct shard_state *st = sh->impl;
 	bool entry = s->id == p->entry_id;
 	struct call_event e = call_read(entry ? &p->entry : &p->exit, s);
 	struct call_done done;
 	struct call_stack *stack =
-		e.depth < CALLS_DEPTH_MAX ? calls_stack(&st->calls, e.task) : NULL;
+		e.depth < CALLS_DEPTH_MAX ? calls_stack(&r->open_calls, e.task) : NULL;
 	if (!stack)
 		return e.depth < CALLS_DEPTH_MAX ? -ENOMEM : 0;
 	if (entry)
-		return calls_enter(&st->calls, stack, &e) ? 0 : -ENOMEM;
-	int err = calls_leave(&st->calls, stack, &e, &done);
+		return calls_enter(&r->open_calls, stack, &e) ? 0 : -ENOMEM;
+	int err = calls_leave(&r->open_calls, stack, &e, &done);
 	if (err || !done.timed)
 		return err;
 	s->ip = e.func;
@@ -198,7 +197,6 @@ static int take_call(struct replay *r, struct shard *sh, struct part *p, struct 
 static int complete_sample(struct replay *r, struct shard *sh, const struct cursor *c,
 			   struct sample *s)
 {
-	struct shard_state *st = sh->impl;
 	struct part *p = r->lanes[c->lane].part;
 	s->period = 1;
 	s->weight = s->ip = 0;
@@ -208,7 +206,7 @@ static int complete_sample(struct replay *r, struct shard *sh, const struct curs
 	s->places = NULL;
 	s->nr_places = 0;
 	if (s->missed && r->serial)
-		calls_gap(&st->calls);
+		calls_gap(&r->open_calls);
 	if (unlikely(s->id == p->kernel_stack.id || s->id == p->user_stack.id)) {
 		atomic_fetch_add(&r->nr_stray, 1);
 		return 0;
@@ -295,10 +293,11 @@ static int survey_worker(void *ctx, unsigned index)
 		struct lane *l = &v->r->lanes[i];
 		struct lane_sums sums = { .first_ns = UINT64_MAX };
 		size_t size;
-		for (u32 page = 0; l->cpu->pages && page < l->nr_pages; page++) {
+		for (u32 page = l->surveyed; l->cpu->pages && page < l->nr_pages; page++) {
 			const u8 *data = replay_ftrace_page(l, page, &size);
 			survey_page(l, data, size, &sums);
 		}
+		l->surveyed = l->nr_pages;
 		if (!l->cpu->pages)
 			err = survey_chunks(l, &unpacker, &sums);
 		pthread_mutex_lock(&v->lock);
@@ -318,10 +317,16 @@ static int survey(struct replay *r)
 {
 	struct survey v = { .r = r };
 	struct catalog *c = &r->source.catalog;
-	c->first_time_ns = UINT64_MAX;
+	if (!c->last_time_ns)
+		c->first_time_ns = UINT64_MAX;
 	for (u32 i = 0; i < r->nr_parts; i++) {
-		r->parts[i].seen = calloc(IDS_MAX, sizeof(*r->parts[i].seen));
-		if (!r->parts[i].seen)
+		struct part *p = &r->parts[i];
+		if (!p->seen)
+			p->seen = calloc(IDS_MAX, sizeof(*p->seen));
+		if (!p->event_of)
+			p->event_of =
+				calloc(max(p->file.formats.nr, (size_t)1), sizeof(*p->event_of));
+		if (!p->seen || !p->event_of)
 			return -ENOMEM;
 	}
 	pthread_mutex_init(&v.lock, NULL);
@@ -385,16 +390,14 @@ static u32 known_event(const struct replay *r, const struct part *p, const struc
 /* Ids of events first: a definition knows the number of its event. */
 static int number_events(struct replay *r, struct part *p)
 {
-	p->event_of = calloc(max(p->file.formats.nr, (size_t)1), sizeof(*p->event_of));
-	if (!p->event_of)
-		return -ENOMEM;
 	for (u32 i = 0; i < p->file.formats.nr; i++) {
 		const struct tracedat_format *f = &p->file.formats.at[i];
 		bool own = !strcmp(f->system, "ftrace");
 		bool hidden = own &&
 			      (!strcmp(f->name, "kernel_stack") || !strcmp(f->name, "user_stack") ||
 			       (r->calls && !strcmp(f->name, "funcgraph_entry")));
-		if (f->id >= IDS_MAX || p->format_of[f->id] != i + 1 || !p->seen[f->id] || hidden)
+		if (f->id >= IDS_MAX || p->format_of[f->id] != i + 1 || !p->seen[f->id] || hidden ||
+		    p->event_of[i])
 			continue;
 		p->event_of[i] = known_event(r, p, f);
 		if (p->event_of[i])
@@ -436,11 +439,13 @@ static const char *event_name(struct replay *r, const struct tracedat_format *f)
 static int list_events(struct replay *r)
 {
 	struct catalog *c = &r->source.catalog;
-	vec_for_each (&r->refs, ref) {
+	for (size_t i = 0; i < r->refs.nr; i++) {
+		const struct event_ref *ref = &r->refs.at[i];
 		struct part *p = &r->parts[ref->part];
 		const struct tracedat_format *f = &p->file.formats.at[ref->format];
-		struct event_info *e = vec_push(&c->events);
-		const char *name = event_name(r, f);
+		/* What was told in an earlier round may have stacks now. */
+		struct event_info *e = i < c->events.nr ? &c->events.at[i] : vec_push(&c->events);
+		const char *name = e && e->name ? e->name : event_name(r, f);
 		if (!e || !name)
 			return -ENOMEM;
 		bool chains = p->kernel_stack.id != IDS_MAX || p->user_stack.id != IDS_MAX ||
@@ -468,6 +473,8 @@ int ftrace_samples_prepare(struct replay *r)
 		err = list_events(r);
 	for (u32 i = 0; i < r->nr_parts && !err && r->has_chains; i++) {
 		struct part *p = &r->parts[i];
+		if (p->has_frames)
+			continue;
 		p->has_frames = true;
 		err = ftrace_frames_init(&p->frames, i ? &r->parts[i - 1].frames : NULL,
 					 &r->source.catalog, &p->env, &p->file);

@@ -6,7 +6,7 @@
 
 #include "stream/replay_ftrace_impl.h"
 
-/* A look over all pages: the catalogue's events, what is lost, first and last time; how to read what carries addresses. */
+/* A look over all pages that are new: the catalogue's events, what is lost, first and last time; how to read what carries addresses. */
 int ftrace_samples_prepare(struct replay *r) must_check;
 /* Whether `next` is a stack of what the spot holds: it follows directly, is of the same task, and there is none yet. */
 bool ftrace_samples_join(const struct part *p, struct spot *to, const struct spot *next);

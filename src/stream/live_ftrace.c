@@ -69,7 +69,7 @@ static bool has_caught_up(const u8 *page, u32 page_size)
  * Pages of one CPU that there are now. A CPU that writes as fast as we read would keep us for ever, and the others
  * would lose what nobody reads: after a while they have their turn. last: nothing is written any more, and everything is wanted.
  */
-static int drain(struct reader *r, unsigned i, bool last, u64 *ret_bytes)
+static int drain(struct reader *r, unsigned i, bool last, u64 *ret_bytes, bool *ret_more)
 {
 	const struct live_ftrace *l = r->live;
 	size_t room = BATCH_BYTES / l->page_size * l->page_size;
@@ -103,7 +103,20 @@ static int drain(struct reader *r, unsigned i, bool last, u64 *ret_bytes)
 		__atomic_store_n(&r->bytes, r->bytes + have, __ATOMIC_RELAXED);
 	}
 	*ret_bytes = bytes;
+	*ret_more = more;
 	return 0;
+}
+
+static int drain_told(struct reader *r, unsigned i, bool last, u64 *ret_bytes)
+{
+	const struct live_ftrace_opts *o = &r->live->o;
+	bool more = false;
+	if (o->begin)
+		o->begin(o->ctx, r->cpus[i]);
+	int err = drain(r, i, last, ret_bytes, &more);
+	if (!err && !more && o->caught_up)
+		o->caught_up(o->ctx, r->cpus[i]);
+	return err;
 }
 
 /* *ret_most: what the CPU with most of them had. */
@@ -114,7 +127,7 @@ static int pass(struct reader *r, bool all, bool last, u64 *ret_most)
 	for (unsigned i = 0; i < r->nr && !err; i++) {
 		if (!all && !r->fds[i + 1].revents)
 			continue;
-		err = drain(r, i, last, &bytes);
+		err = drain_told(r, i, last, &bytes);
 		most = max(most, bytes);
 	}
 	*ret_most = most;
@@ -139,16 +152,19 @@ static int read_loop(struct reader *r)
 {
 	const struct live_ftrace *l = r->live;
 	int wait_ms = l->o.poll ? 0 : (int)max(l->o.interval_ns / 1000000, (u64)1);
-	u64 read_ns = clock_monotonic_ns();
+	u64 read_ns = clock_monotonic_ns(), all_ns = read_ns;
 	for (;;) {
 		int n = poll(r->fds, r->nr + 1, wait_ms);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		u64 now = clock_monotonic_ns(), most;
 		bool end = n > 0 && r->fds[0].revents;
-		int err = pass(r, n <= 0 || end || l->o.poll, end, &most);
+		/* A CPU that is always ready must not keep the others waiting. */
+		bool all = n <= 0 || end || l->o.poll || now - all_ns >= l->o.interval_ns;
+		int err = pass(r, all, end, &most);
 		if (err || end)
 			return err;
+		all_ns = all ? now : all_ns;
 		if (l->o.poll)
 			continue;
 		wait_ms = wait_ms_after(l, most, now - read_ns);

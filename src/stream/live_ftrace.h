@@ -26,6 +26,9 @@ struct live_ftrace_opts {
 	 * ends the reading.
 	 */
 	int (*take)(void *ctx, u32 cpu, const void *pages, size_t bytes);
+	/* From the same thread: a CPU is about to be read; all that was there then was taken. Both or none; NULL: nobody asks. */
+	void (*begin)(void *ctx, u32 cpu);
+	void (*caught_up)(void *ctx, u32 cpu);
 	void *ctx;
 };
 

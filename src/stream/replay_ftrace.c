@@ -129,9 +129,10 @@ const struct schema *replay_ftrace_schema(struct source *s, u32 event)
 
 /* ---- the source ---- */
 
-static int load_catalog_comms(struct part *p)
+int replay_ftrace_name_tasks(struct part *p)
 {
 	u32 nr = ftrace_env_nr_comms(&p->env);
+	free(p->comm_ids);
 	p->comm_ids = calloc(max(nr, 1u), sizeof(*p->comm_ids));
 	if (!p->comm_ids)
 		return -ENOMEM;
@@ -165,18 +166,25 @@ static int prepare_part(struct part *p)
 /* A source may be run again. */
 static void plan_anew(struct replay *r)
 {
-	r->plan_time = r->plan_seq = 0;
+	r->plan_time = r->from;
+	r->plan_seq = 0;
 	r->plan_done = false;
 	r->nr_shards = 0;
-	r->nr_bad_pages = 0;
-	r->nr_stray = r->nr_unknown = 0;
+	r->nr_bad_pages = r->counts_before.nr_bad_pages;
+	r->nr_stray = r->counts_before.nr_stray;
+	r->nr_unknown = r->counts_before.nr_unknown;
 	for (u32 i = 0; i < r->nr_lanes; i++) {
 		struct lane *l = &r->lanes[i];
-		l->next = l->low_chunk = 0;
+		l->next = l->first;
+		l->low_chunk = 0;
 	}
+	if (r->rounds)
+		return;
+	calls_done(&r->open_calls);
+	r->open_calls = (struct calls){ 0 };
 }
 
-static int prepare(struct source *src, unsigned needs, struct diag *d)
+int replay_ftrace_prepare(struct source *src, unsigned needs, struct diag *d)
 {
 	struct replay *r = replay_of(src);
 	int err = 0;
@@ -189,11 +197,11 @@ static int prepare(struct source *src, unsigned needs, struct diag *d)
 	r->prepared = !err;
 	for (u32 i = 0; i < r->nr_parts && !err && needs & NEED_COMM; i++)
 		if (!r->parts[i].comm_ids)
-			err = load_catalog_comms(&r->parts[i]);
+			err = replay_ftrace_name_tasks(&r->parts[i]);
 	return err;
 }
 
-static void finish(struct source *src, struct diag *d)
+void replay_ftrace_finish(struct source *src, struct diag *d)
 {
 	struct replay *r = replay_of(src);
 	for (u32 i = 0; i < r->nr_parts; i++)
@@ -217,7 +225,7 @@ static void finish(struct source *src, struct diag *d)
 			  (unsigned long long)r->nr_bad_chunks);
 }
 
-static void close_source(struct source *src)
+void replay_ftrace_close(struct source *src)
 {
 	struct replay *r = replay_of(src);
 	for (u32 i = 0; i < r->nr_lanes; i++) {
@@ -243,6 +251,7 @@ static void close_source(struct source *src)
 	}
 	free(r->parts);
 	vec_free(&r->refs);
+	calls_done(&r->open_calls);
 	arena_done(&r->defs_arena);
 	catalog_done(&src->catalog);
 	pthread_mutex_destroy(&r->defs_lock);
@@ -250,20 +259,20 @@ static void close_source(struct source *src)
 	free(r);
 }
 
-static void describe(const struct source *s, struct source_facts *ret)
+void replay_ftrace_describe(const struct source *s, struct source_facts *ret)
 {
 	*ret = (struct source_facts){ .kind = SOURCE_TRACE, .has_chains = replay_of(s)->has_chains };
 }
 
 static const struct source_ops replay_ops = {
-	.prepare = prepare,
+	.prepare = replay_ftrace_prepare,
 	.shard_open = replay_ftrace_shard_open,
 	.shard_close = replay_ftrace_shard_close,
 	.next_block = replay_ftrace_next_block,
 	.next_batch = replay_ftrace_next_batch,
-	.finish = finish,
-	.close = close_source,
-	.describe = describe,
+	.finish = replay_ftrace_finish,
+	.close = replay_ftrace_close,
+	.describe = replay_ftrace_describe,
 };
 
 /* ---- opening ---- */
@@ -284,12 +293,12 @@ static const char *env_text(void *ctx, enum ftrace_env_text which, size_t *len)
 	return text.data;
 }
 
-static int add_lanes(struct replay *r, struct part *p, const struct replay_ftrace_opts *o)
+static int add_lanes(struct replay *r, struct part *p, const struct replay_ftrace_opts *o, bool all)
 {
 	vec_for_each (&p->file.buffers, b) {
 		for (u32 i = 0; i < b->nr_cpus; i++) {
 			const struct tracedat_cpu *c = &b->cpus[i];
-			if (!c->nr_pages || (o->cpus && !cpuset_has(o->cpus, c->cpu)))
+			if ((!c->nr_pages && !all) || (o->cpus && !cpuset_has(o->cpus, c->cpu)))
 				continue;
 			struct lane *l = &r->lanes[r->nr_lanes++];
 			*l = (struct lane){ .part = p,
@@ -298,7 +307,7 @@ static int add_lanes(struct replay *r, struct part *p, const struct replay_ftrac
 						    p->first_buffer + (u32)(b - p->file.buffers.at),
 					    .page_size = b->page_size,
 					    .nr_pages = c->nr_pages };
-			if (c->pages)
+			if (c->pages || !c->nr_pages)
 				continue;
 			l->pages_per_chunk = max(c->chunks[0].size / b->page_size, 1u);
 			l->held = calloc(c->nr_chunks, sizeof(*l->held));
@@ -309,7 +318,7 @@ static int add_lanes(struct replay *r, struct part *p, const struct replay_ftrac
 	return 0;
 }
 
-static int make_lanes(struct replay *r, const struct replay_ftrace_opts *o)
+int replay_ftrace_make_lanes(struct replay *r, const struct replay_ftrace_opts *o, bool all)
 {
 	size_t nr = 0;
 	for (u32 i = 0; i < r->nr_parts; i++)
@@ -320,7 +329,8 @@ static int make_lanes(struct replay *r, const struct replay_ftrace_opts *o)
 		return -ENOMEM;
 	int err = 0;
 	for (u32 i = 0; i < r->nr_parts && !err; i++)
-		err = add_lanes(r, &r->parts[i], o);
+		err = add_lanes(r, &r->parts[i], o, all);
+	set_times(r);
 	r->lane_pages = o->window_pages
 				? o->window_pages
 				: max(WINDOW_PAGES / max(r->nr_lanes, 1u), (u32)LANE_PAGES_MIN);
@@ -383,15 +393,9 @@ static void set_timebase(struct part *p, const struct replay_ftrace_input *in,
 		p->replay->source.catalog.timebase = *tb;
 }
 
-static int open_part(struct replay *r, struct part *p, const struct replay_ftrace_input *in,
-		     const struct replay_ftrace_opts *o, struct diag *d)
+int replay_ftrace_init_part(struct part *p, const struct replay_ftrace_input *in,
+			    const struct replay_ftrace_opts *o)
 {
-	p->replay = r;
-	int err = in->data ? tracedat_open_memory(&p->file, in->path, in->data, in->size, d)
-			   : tracedat_open(&p->file, in->path, d);
-	if (err)
-		return err;
-	p->is_open = true;
 	p->big_endian = p->file.big_endian;
 	p->swap = p->file.swap;
 	p->format_of = calloc(IDS_MAX, sizeof(*p->format_of));
@@ -405,9 +409,22 @@ static int open_part(struct replay *r, struct part *p, const struct replay_ftrac
 	}
 	find_common_fields(p);
 	set_timebase(p, in, o);
-	err = ftrace_env_init(&p->env, env_text, p);
+	int err = ftrace_env_init(&p->env, env_text, p);
 	p->has_env = !err;
+	struct catalog *c = &p->replay->source.catalog;
+	c->nr_cpus = max(c->nr_cpus, p->file.nr_cpus);
 	return err;
+}
+
+static int open_part(struct part *p, const struct replay_ftrace_input *in,
+		     const struct replay_ftrace_opts *o, struct diag *d)
+{
+	int err = in->data ? tracedat_open_memory(&p->file, in->path, in->data, in->size, d)
+			   : tracedat_open(&p->file, in->path, d);
+	if (err)
+		return err;
+	p->is_open = true;
+	return replay_ftrace_init_part(p, in, o);
 }
 
 /* Each file goes on where the one before it ends. */
@@ -420,44 +437,50 @@ static void number_parts(struct replay *r)
 	}
 }
 
-int replay_ftrace_open_files(const struct replay_ftrace_input *in, u32 nr,
-			     const struct replay_ftrace_opts *o, struct source **ret, struct diag *d)
+struct replay *replay_ftrace_new(const struct source_ops *ops, u32 nr_parts,
+				 const struct replay_ftrace_opts *o)
 {
 	struct replay *r = calloc(1, sizeof(*r));
 	if (!r)
-		return -ENOMEM;
-	r->source.ops = &replay_ops;
+		return NULL;
+	r->source.ops = ops;
 	r->seed = hash_seed();
 	r->style = o->style;
 	r->samples = o->samples;
 	r->calls = o->samples && o->calls;
 	r->plain = o->plain;
 	r->ctx = o->ctx;
+	r->limit = UINT64_MAX;
 	pthread_mutex_init(&r->defs_lock, NULL);
 	pthread_mutex_init(&r->plan_lock, NULL);
 	arena_init(&r->defs_arena);
-	r->parts = calloc(max(nr, 1u), sizeof(*r->parts));
-	int err = catalog_init(&r->source.catalog);
-	if (!err && !r->parts)
-		err = -ENOMEM;
-	for (u32 i = 0; i < nr && !err; i++) {
-		r->nr_parts++;
-		err = open_part(r, &r->parts[i], &in[i], o, d);
-		if (!err)
-			r->source.catalog.nr_cpus =
-				max(r->source.catalog.nr_cpus, r->parts[i].file.nr_cpus);
+	r->parts = calloc(max(nr_parts, 1u), sizeof(*r->parts));
+	if (catalog_init(&r->source.catalog) || !r->parts) {
+		replay_ftrace_close(&r->source);
+		return NULL;
 	}
+	r->nr_parts = nr_parts;
+	for (u32 i = 0; i < nr_parts; i++)
+		r->parts[i].replay = r;
+	return r;
+}
+
+int replay_ftrace_open_files(const struct replay_ftrace_input *in, u32 nr,
+			     const struct replay_ftrace_opts *o, struct source **ret, struct diag *d)
+{
+	struct replay *r = replay_ftrace_new(&replay_ops, nr, o);
+	int err = r ? 0 : -ENOMEM;
+	for (u32 i = 0; i < nr && !err; i++)
+		err = open_part(&r->parts[i], &in[i], o, d);
 	if (!err) {
 		number_parts(r);
-		err = make_lanes(r, o);
+		err = replay_ftrace_make_lanes(r, o, false);
 	}
-	set_times(r);
-	if (err) {
-		close_source(&r->source);
-		return err;
-	}
-	*ret = &r->source;
-	return 0;
+	if (err && r)
+		replay_ftrace_close(&r->source);
+	if (!err)
+		*ret = &r->source;
+	return err;
 }
 
 int replay_ftrace_open(const char *path, const struct replay_ftrace_opts *opts, struct source **ret,

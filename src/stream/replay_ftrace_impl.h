@@ -40,6 +40,8 @@ struct lane {
 	struct held *held; /* one for each chunk */
 	bool scaled; /* times need more than an addition */
 	u64 add_ns; /* else this one */
+	u32 first; /* page to begin with; of a round the page before it is partly used up */
+	u32 surveyed; /* pages before it were looked over, for samples */
 	/* The planner's: */
 	u32 next; /* first page whose time is not before the next window */
 	u32 low_chunk; /* chunks before it are kept only while windows use them */
@@ -92,6 +94,13 @@ struct event_ref {
 	u32 part, format;
 };
 
+/* What was found wrong on the way. */
+struct replay_counts {
+	u64 nr_bad_pages, nr_stray, nr_unknown;
+};
+
+struct ftrace_rounds;
+
 struct replay {
 	struct source source;
 	struct part *parts;
@@ -108,10 +117,15 @@ struct replay {
 
 	bool samples, calls; /* as asked for */
 	bool prepared;
+	/* A source with rounds (ftrace_rounds.c): times of the current round, from and below. Of a recording: 0 and UINT64_MAX. */
+	struct ftrace_rounds *rounds;
+	u64 from, limit;
+	struct replay_counts counts_before; /* of earlier rounds */
 	bool joins; /* there are stacks to be joined with their events */
 	bool serial; /* there are calls: their order over all blocks counts, so one shard gets them all */
 	bool has_chains;
 	u32 nr_shards;
+	struct calls open_calls; /* of a serial run: its one shard's */
 	VEC(struct event_ref) refs; /* [event], with samples */
 	atomic_ullong nr_stray, nr_unknown;
 
@@ -166,7 +180,6 @@ struct shard_state {
 	struct sample samples[BATCH_MAX];
 	/* For samples: */
 	bool owner; /* of a serial run */
-	struct calls calls;
 	struct dict *known; /* [part]: kernel address -> frame */
 	struct ftrace_stack stack;
 	u32 frames[FTRACE_STACK_MAX + CALLS_DEPTH_MAX];
@@ -225,7 +238,23 @@ static inline const struct event_def *def_of(struct part *p, u32 id)
 /* A page of a lane; NULL: not there (bad chunk). In a packed file its chunk must be held. */
 const u8 *replay_ftrace_page(const struct lane *l, u32 page, size_t *size);
 
+/* What a recording and one that is still being made have in common. NULL: no memory. o->cpus is only used by replay_ftrace_make_lanes(). */
+struct replay *replay_ftrace_new(const struct source_ops *ops, u32 nr_parts,
+				 const struct replay_ftrace_opts *o);
+/* A part whose file is open gets ready to be read. */
+int replay_ftrace_init_part(struct part *p, const struct replay_ftrace_input *in,
+			    const struct replay_ftrace_opts *o) must_check;
+/* Lanes for all CPUs that have pages (all: and for the others). */
+int replay_ftrace_make_lanes(struct replay *r, const struct replay_ftrace_opts *o,
+			     bool all) must_check;
+/* Names of tasks as strings of the catalogue; once more when there are new ones. */
+int replay_ftrace_name_tasks(struct part *p) must_check;
+
 /* Of the source; each block is a window of time. */
+int replay_ftrace_prepare(struct source *src, unsigned needs, struct diag *d) must_check;
+void replay_ftrace_finish(struct source *src, struct diag *d);
+void replay_ftrace_close(struct source *src);
+void replay_ftrace_describe(const struct source *s, struct source_facts *ret);
 int replay_ftrace_shard_open(struct source *src, struct shard *sh) must_check;
 void replay_ftrace_shard_close(struct source *src, struct shard *sh);
 int replay_ftrace_next_block(struct source *src, struct shard *sh, u64 *seq) must_check;

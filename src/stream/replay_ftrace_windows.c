@@ -95,7 +95,7 @@ static int page_time(struct replay *r, struct lane *l, u32 page, u64 *ret)
 
 static int window_end(struct replay *r, u64 *ret)
 {
-	u64 end = UINT64_MAX, time;
+	u64 end = r->limit, time;
 	for (u32 i = 0; i < r->nr_lanes; i++) {
 		struct lane *l = &r->lanes[i];
 		/* Beyond the first step only in files whose times go backwards, or over pages without events. */
@@ -200,7 +200,7 @@ static int plan_window(struct replay *r, struct shard_state *st)
 			return err;
 	}
 	r->plan_time = st->end;
-	r->plan_done = st->end == UINT64_MAX;
+	r->plan_done = st->end >= r->limit;
 	st->in_window = true;
 	return 1;
 }
@@ -484,7 +484,6 @@ static void free_state(struct replay *r, struct shard_state *st)
 	for (u32 i = 0; st->known && i < r->nr_parts; i++)
 		dict_done(&st->known[i]);
 	free(st->known);
-	calls_done(&st->calls);
 	vec_free(&st->places);
 	free(st->spans);
 	free(st->cursors);

@@ -210,6 +210,24 @@ static void shard_free(struct sink *k, void *state)
 	free(sh);
 }
 
+static void forget_learned(struct text_events *te)
+{
+	vec_for_each (&te->learned_comms, comm)
+		free(*comm);
+	vec_free(&te->learned_comms);
+	dict_done(&te->learned);
+	dict_init(&te->learned);
+}
+
+static int round_done(struct sink *k, const struct run_tables *tables, const struct round *r)
+{
+	struct text_events *te = te_of(k);
+	turns_restart(&te->turns);
+	if (te->learned_comms.nr > LEARNED_MAX)
+		forget_learned(te);
+	return te->o.round_done ? te->o.round_done(te->o.ctx) : 0;
+}
+
 static void cancel(struct sink *k)
 {
 	turns_cancel(&te_of(k)->turns);
@@ -220,6 +238,7 @@ static const struct sink_ops text_events_ops = {
 	.shard_new = shard_new,
 	.feed = feed,
 	.block_done = block_done,
+	.round_done = round_done,
 	.shard_free = shard_free,
 	.cancel = cancel,
 };
@@ -243,9 +262,7 @@ int text_events_new(const struct text_events_opts *o, struct strbuf *out, struct
 void text_events_free(struct sink *k)
 {
 	struct text_events *te = te_of(k);
-	vec_for_each (&te->learned_comms, comm)
-		free(*comm);
-	vec_free(&te->learned_comms);
+	forget_learned(te);
 	vec_for_each (&te->stacks, st)
 		vec_free(&st->names);
 	vec_free(&te->stacks);

@@ -49,6 +49,8 @@ struct text_events_opts {
 			    const struct sample *s); /* of the event before it on its CPU */
 	/* Writes what stands between the line before and one of this time; called in the order of lines; NULL: nothing. */
 	void (*between)(void *ctx, u64 until_ns, struct strbuf *to);
+	/* The lines of a round are written; NULL: nobody wants to know. 0 or negative errno. */
+	int (*round_done)(void *ctx);
 	/* What else stands at the end of an event's line; for any thread; NULL: nothing. */
 	void (*tail)(void *ctx, const struct sample *s, struct strbuf *to);
 };

@@ -16,6 +16,8 @@ enum {
 	DIFF_WIDTH = 8,
 	LABEL_WIDTH = 21, /* of "name:" */
 	LABEL_MAX = 32, /* labels up to it are copied in one go */
+	LEARNED_MAX =
+		1 << 15, /* names of tasks, of a run with rounds: more are forgotten between two of them */
 };
 
 enum event_kind {
