@@ -155,6 +155,8 @@ u64 keys_identity(const struct profile *p, const struct profile_field *f, const 
 /* A column for it; NULL: no memory. */
 struct column *keys_column(const struct profile *p, const struct profile_field *f, struct table *t);
 /* "[.] name", or an address. letter 0: that of its level. */
+/* The file that a function is in, as the column has it. */
+const char *keys_dso_name(const struct profile *p, u32 func);
 const char *keys_symbol(struct arena *a, const struct name_func *f, char letter);
 const char *texts_shown(const struct texts *t, u64 id);
 int keys_cell(const struct profile *p, const struct profile_field *f, const struct row *r,

@@ -463,7 +463,7 @@ static int order_signed(s64 a, s64 b)
 	return (a > b) - (a < b);
 }
 
-static const char *dso_name(const struct profile *p, u32 func)
+const char *keys_dso_name(const struct profile *p, u32 func)
 {
 	return strtab_str(&p->dsos, p->dso_of[p->names->funcs[func].image]);
 }
@@ -493,7 +493,7 @@ static int compare_funcs(const struct profile *p, const struct row *a, const str
 	int c = fa->name && fb->name ? strcmp(fa->name, fb->name)
 				     : !fa->name - !fb->name; /* addresses behind names */
 	if (!c)
-		c = strcmp(dso_name(p, a->func), dso_name(p, b->func));
+		c = strcmp(keys_dso_name(p, a->func), keys_dso_name(p, b->func));
 	return c ? c : order(fa->start, fb->start);
 }
 
@@ -564,7 +564,7 @@ int keys_compare(const struct profile *p, const struct profile_field *f, const s
 	if (profile_key_is_measure(f->key))
 		return order(keys_measure(p, f->key, b), keys_measure(p, f->key, a));
 	switch (f->key) {
-	case PROFILE_KEY_DSO: return strcmp(dso_name(p, a->func), dso_name(p, b->func));
+	case PROFILE_KEY_DSO: return strcmp(keys_dso_name(p, a->func), keys_dso_name(p, b->func));
 	case PROFILE_KEY_SYM: return compare_funcs(p, a, b);
 	case PROFILE_KEY_SYM_SIZE: return order(sym_size(p, a->func), sym_size(p, b->func));
 	case PROFILE_KEY_DSO_SIZE: return order(dso_size(p, a->func), dso_size(p, b->func));
@@ -690,7 +690,7 @@ static const char *string_cell(const struct profile *p, const struct profile_fie
 	case PROFILE_KEY_TRACE:
 	case PROFILE_KEY_FIELD: return texts_shown(&p->texts, word);
 	case PROFILE_KEY_PARENT: return word ? texts_shown(&p->texts, word) : "[other]";
-	case PROFILE_KEY_DSO: return dso_name(p, r->func);
+	case PROFILE_KEY_DSO: return keys_dso_name(p, r->func);
 	case PROFILE_KEY_SRCLINE: return strtab_str(&p->sources, p->srcline_of[r->func]);
 	case PROFILE_KEY_SRCFILE: return strtab_str(&p->sources, p->srcfile_of[r->func]);
 	case PROFILE_KEY_MISPREDICT ... PROFILE_KEY_ADDR: {

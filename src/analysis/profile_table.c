@@ -86,6 +86,8 @@ static int row_tree(void *ctx, size_t index, struct tree *ret)
 	int err = rowtree_build(&d->graph, &row, ret);
 	if (err)
 		return err;
+	vec_for_each (&ret->places, place)
+		place->module = keys_dso_name(p, place->func);
 	ret->min = row.min;
 	ret->own_first = ret->first_root != TREE_NONE && d->graph.first_func == r->func;
 	return 0;

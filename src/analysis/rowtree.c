@@ -316,6 +316,15 @@ static int add_label(struct rowtree *t, struct tree *ret, u32 func)
 	if (!label)
 		return -ENOMEM;
 	*label = label_of(t, func);
+	if (unlikely(ret->with_places)) {
+		const struct name_func *f = &t->names->funcs[func];
+		struct tree_place *place = vec_push(&ret->places);
+		if (!place)
+			return -ENOMEM;
+		*place = (struct tree_place){
+			.name = f->name, .func = func, .mode = f->mode, .inlined = f->inlined
+		};
+	}
 	return *label ? 0 : -ENOMEM;
 }
 

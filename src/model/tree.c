@@ -9,6 +9,7 @@ void tree_done(struct tree *t)
 {
 	vec_free(&t->nodes);
 	vec_free(&t->labels);
+	vec_free(&t->places);
 	tree_init(t);
 }
 
@@ -16,6 +17,7 @@ void tree_clear(struct tree *t)
 {
 	t->nodes.nr = 0;
 	t->labels.nr = 0;
+	t->places.nr = 0;
 	t->first_root = TREE_NONE;
 	t->total = 0;
 	t->hidden = 0;

@@ -20,9 +20,20 @@ struct tree_node {
 	u64 self_count;
 };
 
+/* What a label stands for, in parts. */
+struct tree_place {
+	const char *name; /* of the function, without what the label says of it; NULL: it has none */
+	const char *module; /* the file that its code is in */
+	u32 func; /* of whoever made the tree */
+	u16 mode; /* enum frame_mode */
+	bool inlined;
+};
+
 struct tree {
 	VEC(struct tree_node) nodes;
 	VEC(const char *) labels;
+	bool with_places; /* asked for by who wants them, and kept by tree_clear(): */
+	VEC(struct tree_place) places; /* [label], else empty */
 	u32 first_root; /* TREE_NONE: empty */
 	u64 total; /* of the row: what fractal percentages are relative to */
 	u64 hidden; /* weight of branches below the limit */

@@ -7,6 +7,7 @@
 #include "view/text_table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -381,6 +382,8 @@ static int compare_cells(const struct column *c, const union cell *l, const unio
 		double a = c->nr_values ? l->fs[0] : l->f, b = c->nr_values ? r->fs[0] : r->f;
 		return (a < b) - (a > b);
 	}
+	if (c->type == CELL_FLOAT) /* what is not known comes last */
+		return isnan(l->f) - isnan(r->f) + ((l->f < r->f) - (l->f > r->f));
 	if (c->type == CELL_S64)
 		return (l->s < r->s) - (l->s > r->s);
 	u64 a = c->nr_values ? l->us[0] : l->u, b = c->nr_values ? r->us[0] : r->u;

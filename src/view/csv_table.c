@@ -1,5 +1,6 @@
 #include "view/csv_table.h"
 
+#include <math.h>
 #include <string.h>
 
 static void quoted(const char *text, struct strbuf *to)
@@ -23,6 +24,10 @@ static void one_value(const struct column *c, const union cell *v, u32 i, struct
 	case CELL_STR: quoted(v->str ? v->str : "", to); break;
 	case CELL_S64: strbuf_s64(to, v->s); break;
 	case CELL_PERCENT: strbuf_printf(to, "%.2f", c->nr_values ? v->fs[i] : v->f); break;
+	case CELL_FLOAT:
+		if (!isnan(v->f))
+			strbuf_printf(to, "%.*f", c->digits, v->f);
+		break;
 	case CELL_TIME:
 		strbuf_printf(to, "%llu.%09llu", (unsigned long long)(v->u / 1000000000),
 			      (unsigned long long)(v->u % 1000000000));

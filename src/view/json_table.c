@@ -17,14 +17,29 @@ static const char *mode_word(char letter)
 	}
 }
 
+/* "mode" beside "symbol", "symbol_from_mode" beside others. */
+static const char *part_key(const char *key, const char *part, char *room, size_t size)
+{
+	if (!strcmp(key, "symbol"))
+		return part;
+	snprintf(room, size, "%.40s_%s", key, part);
+	return room;
+}
+
 static void symbol_cell(const char *key, const char *text, struct json *j)
 {
+	static const char inlined[] = " (inlined)";
 	bool marked = text[0] == '[' && text[1] && text[2] == ']' && text[3] == ' ';
-	json_put_str(j, key, marked ? text + 4 : text);
-	char mode_key[48];
-	snprintf(mode_key, sizeof(mode_key), "%.40s_mode", key);
-	json_put_str(j, strcmp(key, "symbol") ? mode_key : "mode",
+	const char *name = marked ? text + 4 : text;
+	size_t len = strlen(name), end = sizeof(inlined) - 1;
+	bool is_inlined = len > end && !strcmp(name + len - end, inlined);
+	char room[64];
+	json_key(j, key);
+	json_strn(j, name, len - (is_inlined ? end : 0));
+	json_put_str(j, part_key(key, "mode", room, sizeof(room)),
 		     marked ? mode_word(text[1]) : NULL);
+	if (is_inlined)
+		json_put_bool(j, part_key(key, "inlined", room, sizeof(room)), true);
 }
 
 static void task_cell(const char *key, const char *text, struct json *j)
@@ -105,12 +120,29 @@ void json_cell(const struct column *c, const union cell *v, struct json *j)
 	case CELL_NS:
 	case CELL_HEX: json_put_u64(j, c->key, v->u); break;
 	case CELL_S64: json_put_s64(j, c->key, v->s); break;
+	case CELL_FLOAT:
 	case CELL_PERCENT: json_put_double(j, c->key, v->f); break;
 	}
 }
 
+static void function(const struct tree *t, u32 label, struct json *j)
+{
+	json_object(j);
+	if (label < t->places.nr) {
+		const struct tree_place *p = &t->places.at[label];
+		json_put_str(j, "name", p->name ? p->name : t->labels.at[label]);
+		json_put_str(j, "module", p->module);
+		json_put_str(j, "mode", frame_mode_word(p->mode));
+		if (p->inlined)
+			json_put_bool(j, "inlined", true);
+	} else {
+		json_put_str(j, "name", t->labels.at[label]);
+	}
+	json_object_end(j);
+}
+
 /* A call graph can be deeper than the writer's nesting allows: a flat list, each node with the index of its parent. */
-static void tree(const struct tree *t, struct json *j)
+void json_tree(const struct tree *t, struct json *j)
 {
 	json_array(j);
 	for (u32 i = 0; i < t->nodes.nr; i++) {
@@ -119,7 +151,7 @@ static void tree(const struct tree *t, struct json *j)
 		json_key(j, "functions");
 		json_array(j);
 		for (u32 k = 0; k < n->nr_labels; k++)
-			json_str(j, t->labels.at[n->first_label + k]);
+			function(t, n->first_label + k, j);
 		json_array_end(j);
 		json_put_u64(j, "period", n->total);
 		if (n->first_child != TREE_NONE)
@@ -143,6 +175,7 @@ int json_table(const struct table *t, double min_percent, struct json *j)
 {
 	struct tree graph;
 	tree_init(&graph);
+	graph.with_places = true;
 	int err = 0;
 	json_array(j);
 	for (size_t row = 0; row < t->nr_rows && !err; row++) {
@@ -157,7 +190,7 @@ int json_table(const struct table *t, double min_percent, struct json *j)
 		if (t->tree_of) {
 			err = t->tree_of(t->ctx, row, &graph);
 			json_key(j, "graph");
-			tree(&graph, j);
+			json_tree(&graph, j);
 		}
 		json_object_end(j);
 	}

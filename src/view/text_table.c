@@ -4,6 +4,7 @@
 #include "view/text_tree.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,12 @@ void text_cell(const struct column *c, const union cell *v, struct strbuf *to)
 				      (ull)(v->u % 1000000000 / 1000));
 		break;
 	case CELL_PERCENT: percent_cell(v->f, 0, to); break;
+	case CELL_FLOAT:
+		if (isnan(v->f))
+			strbuf_char(to, '-');
+		else
+			strbuf_printf(to, "%.*f", c->digits, v->f);
+		break;
 	case CELL_HEX:
 		strbuf_str(to, "0x");
 		strbuf_hex(to, v->u);

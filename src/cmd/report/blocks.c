@@ -4,8 +4,8 @@
 #include "analysis/blocks.h"
 #include "cmd/app/choose_opts.h"
 #include "session/named_run.h"
-#include "view/csv_table.h"
 #include "view/json_table.h"
+#include "view/view.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -124,11 +124,11 @@ static int print_text(const struct block_report *b, u32 event, const struct bloc
 	struct report *r = b->r;
 	struct strbuf *to = &r->app->out;
 	const struct report_opts *o = r->opts;
-	struct text_table_style style = { .separator = o->separator,
-					  .header = !o->quiet,
-					  .min_percent = r->min_percent };
+	struct view_style style = { .table = { .separator = o->separator,
+					       .header = !o->quiet,
+					       .min_percent = r->min_percent } };
 	if (o->csv)
-		return csv_table(t, r->min_percent, to);
+		return view_csv.table(t, &style, to);
 	if (!o->quiet)
 		strbuf_printf(to,
 			      "# Samples: %llu branches of event '%s'\n"
@@ -136,7 +136,7 @@ static int print_text(const struct block_report *b, u32 event, const struct bloc
 			      (unsigned long long)l->nr_branches,
 			      r->src->catalog.events.at[event].name,
 			      (unsigned long long)l->total_cycles);
-	int err = text_table(t, &style, to);
+	int err = view_text.table(t, &style, to);
 	strbuf_str(to, "\n\n");
 	return err;
 }

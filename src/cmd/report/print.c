@@ -3,8 +3,8 @@
 #include "session/perf_header.h"
 #include "session/thread_counts.h"
 #include "stream/replay_perf.h"
-#include "view/csv_table.h"
 #include "view/json_table.h"
+#include "view/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,19 +98,19 @@ static int print_event(struct report *r, const struct shown *e)
 	struct table t;
 	table_init(&t);
 	int err = report_table(r, e, &t);
-	struct text_table_style style = {
-		.separator = o->separator,
-		.header = !o->quiet,
-		.min_percent = r->min_percent,
-		.graph = o->graph.form,
-		.value = o->graph.value,
-		.graph_limit = o->graph.limit,
-		.hide_own = r->own_first,
-	};
+	struct view_style style = { .table = {
+					    .separator = o->separator,
+					    .header = !o->quiet,
+					    .min_percent = r->min_percent,
+					    .graph = o->graph.form,
+					    .value = o->graph.value,
+					    .graph_limit = o->graph.limit,
+					    .hide_own = r->own_first,
+				    } };
 	if (!o->quiet && !o->csv)
 		event_header(r, e, to);
 	if (!err)
-		err = o->csv ? csv_table(&t, r->min_percent, to) : text_table(&t, &style, to);
+		err = (o->csv ? &view_csv : &view_text)->table(&t, &style, to);
 	strbuf_str(to, o->csv ? "" : "\n\n");
 	table_done(&t);
 	return err;

@@ -294,9 +294,10 @@ static void test_table(void)
 	is_str(strbuf_cstr(&s),
 	       "[{\"overhead\":99.995,\"samples\":123456789012345,\"comm\":\"a-long-command\","
 	       "\"symbol\":\"[.] main\",\"graph\":["
-	       "{\"functions\":[\"a\"],\"period\":70,\"child\":1,\"next\":2},{\"functions\":[\"b\"]"
+	       "{\"functions\":[{\"name\":\"a\"}],\"period\":70,\"child\":1,\"next\":2},{"
+	       "\"functions\":[{\"name\":\"b\"}]"
 	       ",\"period\":70},"
-	       "{\"functions\":[\"c\"],\"period\":30}]},"
+	       "{\"functions\":[{\"name\":\"c\"}],\"period\":30}]},"
 	       "{\"overhead\":0.004,\"samples\":1,\"comm\":\"sh\",\"symbol\":\"[k] say "
 	       "\\\"hi\\\"\",\"graph\":[]}]\n",
 	       "names and quotes are whole");
