@@ -556,10 +556,14 @@ int flame_build_finish(struct flame_build *b)
 						      .chains = &chains,
 						      .names = &names,
 						      .workers = build_workers(b, b->items.nr) });
+	unsigned workers = err ? 1 : build_workers(b, fold.nr_nodes);
+	f->nr_all_nodes = fold.nr_funcs + fold.nr_trees;
+	if (!err && b->max_nodes && f->nr_all_nodes > b->max_nodes)
+		err = flame_join(f, &fold, b->max_nodes, workers);
 	if (!err)
-		err = take_nodes(f, &fold, build_workers(b, fold.nr_nodes));
+		err = take_nodes(f, &fold, workers);
 	fold_done(&fold);
-	return err;
+	return min(err, 0);
 }
 
 void flame_build_done(struct flame_build *b)

@@ -23,6 +23,7 @@ struct flame_build {
 	struct flame *flame;
 	bool by_comm; /* tasks of one name are one: what two recordings have in common */
 	unsigned workers; /* 0: one for each CPU */
+	u32 max_nodes; /* the lightest branches are joined beyond so many; 0: none is */
 	u32 worker_least; /* items or nodes that a worker is worth starting for; 0: the usual number */
 	VEC(struct fold_item) items;
 	VEC(u32)
@@ -33,7 +34,7 @@ struct flame_build {
 };
 
 /*
- * Zero but for flame, by_comm and workers. After stream_run(): takes what the sink has as the next side. The flame is an initialised one. What is
+ * Zero but for flame, by_comm, max_nodes and workers. After stream_run(): takes what the sink has as the next side. The flame is an initialised one. What is
  * large is not copied: the sink's points and the run's chains may be gone afterwards.
  */
 int flame_build_add(struct flame_build *b, struct flame_sink *s, const struct catalog *c,

@@ -1,6 +1,5 @@
 #include "model/flame.h"
 #include "base/big.h"
-#include "base/par.h"
 
 #include <errno.h>
 
@@ -23,7 +22,7 @@ void flame_done(struct flame *f)
 	big_vec_free(&f->points);
 }
 
-void flame_add_self(const struct flame *f, u32 side, u64 *to)
+static void add_self(const struct flame *f, u32 side, u64 *to)
 {
 	vec_for_each (&f->points, p)
 		if (side == UINT32_MAX || p->side == side)
@@ -34,7 +33,7 @@ u64 *flame_self(const struct flame *f, u32 side)
 {
 	u64 *self = calloc(f->nodes.nr + 1, sizeof(*self));
 	if (self)
-		flame_add_self(f, side, self);
+		add_self(f, side, self);
 	return self;
 }
 
@@ -54,78 +53,6 @@ void flame_sum(const struct flame *f, u64 *weights)
 		if (f->nodes.at[i].parent != i)
 			weights[f->nodes.at[i].parent] =
 				u64_sum(weights[f->nodes.at[i].parent], weights[i]);
-}
-
-/* What the nodes of a part add to nodes before it: to those that lead to its first one. */
-struct spill {
-	u32 node;
-	u64 weight;
-};
-
-struct summing {
-	const struct flame *f;
-	u64 *weights;
-	u32 nr_parts;
-	struct spills {
-		VEC(struct spill) list;
-	} * spills; /* [part] */
-};
-
-static int sum_part(void *ctx, unsigned worker, u32 part)
-{
-	struct summing *s = ctx;
-	const struct flame_node *nodes = s->f->nodes.at;
-	struct par_span span = par_span(s->f->nodes.nr, s->nr_parts, part);
-	struct spills *to = &s->spills[part];
-	for (u64 i = span.hi; i-- > span.lo;) {
-		u32 parent = nodes[i].parent;
-		if (parent == i)
-			continue;
-		if (likely(parent >= span.lo)) {
-			s->weights[parent] = u64_sum(s->weights[parent], s->weights[i]);
-			continue;
-		}
-		if (!to->list.nr || to->list.at[to->list.nr - 1].node != parent) {
-			struct spill *made = vec_push(&to->list);
-			if (!made)
-				return -ENOMEM;
-			made->node = parent;
-		}
-		struct spill *last = &to->list.at[to->list.nr - 1];
-		last->weight = u64_sum(last->weight, s->weights[i]);
-	}
-	return 0;
-}
-
-/* For the node and all above it. */
-static void add_spill(const struct summing *s, struct spill spill)
-{
-	const struct flame_node *nodes = s->f->nodes.at;
-	for (u32 n = spill.node;; n = nodes[n].parent) {
-		s->weights[n] = u64_sum(s->weights[n], spill.weight);
-		if (nodes[n].parent == n)
-			return;
-	}
-}
-
-int flame_sum_on(const struct flame *f, u64 *weights, unsigned workers)
-{
-	enum { PARTS = 4 }; /* for each worker */
-	struct summing s = { .f = f, .weights = weights, .nr_parts = workers * PARTS };
-	if (workers < 2) {
-		flame_sum(f, weights);
-		return 0;
-	}
-	s.spills = calloc(s.nr_parts, sizeof(*s.spills));
-	int err = s.spills ? par_each(workers, s.nr_parts, sum_part, &s) : -ENOMEM;
-	for (u32 i = 0; s.spills && i < s.nr_parts; i++) {
-		if (!err)
-			vec_for_each (&s.spills[i].list, spill)
-				add_spill(&s, *spill);
-		vec_free(&s.spills[i].list);
-	}
-	free(s.spills);
-	return err;
 }
 
 u64 *flame_event_weights(const struct flame *f, u32 side)

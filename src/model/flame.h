@@ -24,6 +24,9 @@ enum flame_kind {
 
 enum { FLAME_SIDES = 2 };
 
+/* Not a frame: light branches, joined into the last child of the node they are below. */
+#define FLAME_JOINED UINT32_MAX
+
 struct flame_frame {
 	u32 name; /* of flame.strings, like module and file */
 	u32 module;
@@ -45,7 +48,7 @@ struct flame_tree {
 
 struct flame_node {
 	u32 parent; /* roots: themselves */
-	u32 frame; /* roots: 0 */
+	u32 frame; /* roots: 0; FLAME_JOINED only where it was asked for */
 	u32 end; /* behind the last node below */
 };
 
@@ -97,6 +100,9 @@ struct flame {
 	struct flame_side sides[FLAME_SIDES];
 	u32 nr_sides;
 	u64 resolution_ns; /* times are right to this; 1: exact */
+	u64 nr_all_nodes; /* before light branches were joined */
+	u64 nr_joined; /* nodes that are not there because of that; 0: all are */
+	u64 joined_weight;
 };
 
 void flame_init(struct flame *f);
@@ -108,14 +114,10 @@ static inline const char *flame_str(const struct flame *f, u32 id)
 
 /* The weight that ends at each node on one side (UINT32_MAX: on all of them), in an array of nodes.nr that the caller frees. */
 u64 *flame_self(const struct flame *f, u32 side);
-/* The same into memory of the caller's. */
-void flame_add_self(const struct flame *f, u32 side, u64 *to);
 /* The same for numbers of samples. */
 u64 *flame_counts(const struct flame *f);
 /* Adds each node's weight to its parent's: from self to total, in place. */
 void flame_sum(const struct flame *f, u64 *weights);
-/* The same on several threads. */
-int flame_sum_on(const struct flame *f, u64 *weights, unsigned workers) must_check;
 /* The weight of each event on one side (as above), in an array of events.nr that the caller frees. */
 u64 *flame_event_weights(const struct flame *f, u32 side);
 /* Events by their weight, heaviest first, in place; those of equal weight keep their order. 0 or -ENOMEM. */

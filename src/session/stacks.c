@@ -86,6 +86,7 @@ int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f
 {
 	struct flame_build b = { .flame = f,
 				 .by_comm = o->by_comm || o->nr_paths > 1,
+				 .max_nodes = o->max_nodes,
 				 .workers = o->workers };
 	int err = 0;
 	for (u32 i = 0; i < o->nr_paths && !err; i++)
@@ -178,7 +179,7 @@ static void join(struct stacks_live *l)
 int stacks_live_end(struct stacks_live *l, struct symbols *sy, const struct stacks_opts *o,
 		    struct flame *f)
 {
-	struct flame_build b = { .flame = f, .by_comm = o->by_comm };
+	struct flame_build b = { .flame = f, .by_comm = o->by_comm, .max_nodes = o->max_nodes };
 	join(l);
 	diag_join(sy->diag, &l->diag);
 	int err = l->started ? l->err : -ESRCH;

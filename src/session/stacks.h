@@ -11,6 +11,7 @@ struct stacks_opts {
 	u32 nr_paths;
 	const struct opt_list *inputs; /* -i of trace.dat that are one; NULL: none */
 	bool by_comm; /* tasks of one name are one; always with two */
+	u32 max_nodes; /* light branches are joined beyond so many; 0: none is */
 	unsigned workers; /* 0: all CPUs */
 	const struct symbol_opts *symbols;
 };
@@ -31,7 +32,7 @@ struct source *stacks_live_source(struct stacks_live *l);
 /* Starts the thread. 0 or negative errno. */
 int stacks_live_start(struct stacks_live *l) must_check;
 /*
- * Waits until all that was put in is read; nothing more may be put in. Then as stacks_load(), of which by_comm and symbols count.
+ * Waits until all that was put in is read; nothing more may be put in. Then as stacks_load(), of which by_comm, max_nodes and symbols count.
  * -ESRCH: it was never started.
  */
 int stacks_live_end(struct stacks_live *l, struct symbols *sy, const struct stacks_opts *o,

@@ -7,17 +7,11 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_NODES = 400000, MAX_POINTS = 1000000, MAX_BUCKETS = 4000, LEFT_OUT = UINT32_MAX };
-
-/* A node of the page: of the flame, or what was left out below one. */
-struct out_node {
-	u32 depth;
-	u32 frame;
-};
+enum { MAX_POINTS = 1000000, MAX_BUCKETS = 4000 };
 
 /* Where a point of the flame goes. */
 struct point_key {
-	u32 node; /* of the page */
+	u32 node;
 	u32 bucket;
 };
 
@@ -26,28 +20,17 @@ struct out_point {
 	u32 bucket;
 };
 
-/* Nodes of the flame that are one node of the page. */
-struct left_out {
-	u32 lo, hi;
-	u32 node;
-};
-
 struct html {
 	const struct flame *flame;
 	struct strbuf blob;
-	VEC(struct out_node) nodes;
-	u32 *node_of; /* [node of the flame] -> node of the page */
 	struct point_key *keys; /* [point of the flame] */
 	struct out_point *order; /* by node, by bucket within */
-	u32 *starts; /* [node of the page] -> where its points begin in order */
+	u32 *starts; /* [node] -> where its points begin in order */
 	u64 bucket_ns;
 	u32 nr_buckets;
 	u32 shift; /* of buckets: neighbours that became one */
 	u64 unit; /* of weights */
-	u64 nr_joined;
-	u64 joined_weight;
 	unsigned workers;
-	VEC(struct left_out) left_out;
 };
 
 /* ---- bytes ---- */
@@ -88,169 +71,6 @@ static void base64(const struct strbuf *from, struct strbuf *to)
 	}
 }
 
-/* ---- nodes ---- */
-
-/* Weights of one order of magnitude, in 64 steps each: a small number that grows with the weight. */
-enum { STEPS = 64, NR_CLASSES = 64 * STEPS };
-
-static u32 class_of(u64 v)
-{
-	if (v < STEPS)
-		return (u32)v;
-	u32 top = 63 - (u32)__builtin_clzll(v);
-	return (top - 5) * STEPS + (u32)(v >> (top - 6) & (STEPS - 1));
-}
-
-static u64 class_start(u32 class)
-{
-	if (class < STEPS)
-		return class;
-	u32 top = class / STEPS + 5;
-	return (1ull << top) | (u64)(class % STEPS) << (top - 6);
-}
-
-/* Numbers of nodes by class of weight, for each worker. */
-struct classes {
-	const struct flame *f;
-	const u64 *total;
-	u32 (*of)[NR_CLASSES];
-	u32 parts;
-};
-
-static int count_classes(void *ctx, unsigned worker, u32 part)
-{
-	const struct classes *c = ctx;
-	struct par_span span = par_span(c->f->nodes.nr, c->parts, part);
-	for (u64 i = span.lo; i < span.hi; i++)
-		c->of[worker][class_of(c->total[i])]++;
-	return 0;
-}
-
-/* The weight that a node must have more of, so that no more than max_nodes have it: counted by class, not sorted. */
-static int weight_limit(const struct html *h, const u64 *total, u32 max_nodes, u64 *ret)
-{
-	struct classes c = { .f = h->flame, .total = total, .parts = h->workers * 4 };
-	u32 class = NR_CLASSES;
-	*ret = 0;
-	if (c.f->nodes.nr <= max_nodes)
-		return 0;
-	c.of = calloc(h->workers, sizeof(*c.of));
-	int err = c.of ? par_each(h->workers, c.parts, count_classes, &c) : -ENOMEM;
-	for (u64 kept = 0; class > 1 && !err; class --) {
-		for (unsigned i = 0; i < h->workers; i++)
-			kept += c.of[i][class - 1];
-		if (kept > max_nodes)
-			break;
-	}
-	*ret = class < NR_CLASSES ? class_start(class) - 1 : UINT64_MAX;
-	free(c.of);
-	return err;
-}
-
-static int put_node(struct html *h, u32 depth, u32 frame)
-{
-	struct out_node *n = big_vec_push(&h->nodes);
-	if (!n)
-		return -ENOMEM;
-	*n = (struct out_node){ .depth = depth, .frame = frame };
-	return 0;
-}
-
-/* The end of a node's span: what was left out below it becomes one child, and those who were are sent there. */
-static int close_node(struct html *h, u32 node, u32 depth, u64 limit, const u64 *total)
-{
-	const struct flame_node *nodes = h->flame->nodes.at;
-	bool made = false;
-	for (u32 c = node + 1; c < nodes[node].end; c = nodes[c].end) {
-		if (total[c] > limit)
-			continue;
-		if (!made && put_node(h, depth + 1, LEFT_OUT))
-			return -ENOMEM;
-		made = true;
-		struct left_out *l = big_vec_push(&h->left_out);
-		if (!l)
-			return -ENOMEM;
-		*l = (struct left_out){ c, nodes[c].end, (u32)h->nodes.nr - 1 };
-		h->nr_joined += nodes[c].end - c;
-		h->joined_weight += total[c];
-	}
-	return 0;
-}
-
-static size_t node_of_size(const struct flame *f)
-{
-	return (f->nodes.nr + 1) * sizeof(u32);
-}
-
-/* A walk that leaves out light branches; parents are never lighter than children. */
-static int walk_nodes(struct html *h, const u64 *total, u64 limit)
-{
-	const struct flame *f = h->flame;
-	const struct flame_node *nodes = f->nodes.at;
-	int err = 0;
-	u32 depth = 0, open = 0; /* the node whose span we are in */
-	VEC(bool) left = { 0 }; /* [depth]: something was left out below the open node there */
-	for (u32 i = 0; i < f->nodes.nr && !err;) {
-		bool root = nodes[i].parent == i;
-		if (!root && limit && total[i] <= limit) {
-			left.at[depth] = true;
-			i = nodes[i].end;
-		} else {
-			depth = root ? 0 : depth + 1;
-			if (depth == left.nr && !vec_push(&left))
-				err = -ENOMEM;
-			else
-				left.at[depth] = false;
-			if (!err)
-				err = put_node(h, depth, nodes[i].frame);
-			h->node_of[i] = (u32)h->nodes.nr - 1;
-			open = i++;
-		}
-		while (!err && i >= nodes[open].end) {
-			err = left.at[depth] ? close_node(h, open, depth, limit, total) : 0;
-			if (nodes[open].parent == open)
-				break;
-			open = nodes[open].parent;
-			depth--;
-		}
-	}
-	vec_free(&left);
-	return err;
-}
-
-static int send_left_out(void *ctx, unsigned worker, u32 part)
-{
-	struct html *h = ctx;
-	struct par_span span = par_span(h->left_out.nr, h->workers * 16, part);
-	for (u64 k = span.lo; k < span.hi; k++) {
-		struct left_out l = h->left_out.at[k];
-		for (u32 i = l.lo; i < l.hi; i++)
-			h->node_of[i] = l.node;
-	}
-	return 0;
-}
-
-static int choose_nodes(struct html *h, u32 max_nodes)
-{
-	const struct flame *f = h->flame;
-	size_t size = (f->nodes.nr + 1) * sizeof(u64);
-	u64 *total = big_zalloc(size), limit;
-	h->node_of = big_zalloc(node_of_size(f));
-	int err = total && h->node_of ? 0 : -ENOMEM;
-	if (!err) {
-		flame_add_self(f, UINT32_MAX, total);
-		err = flame_sum_on(f, total, h->workers);
-	}
-	if (!err)
-		err = weight_limit(h, total, max_nodes, &limit);
-	if (!err)
-		err = walk_nodes(h, total, limit);
-	if (!err)
-		err = par_each(h->workers, h->workers * 16, send_left_out, h);
-	big_free(total, size);
-	return err;
-}
-
 /* ---- points ---- */
 
 /* 1, 2 or 5 times a power of ten, not below v. */
@@ -280,7 +100,6 @@ static bool is_timed(const struct flame *f)
 
 static int keys_of_part(void *ctx, unsigned worker, u32 part)
 {
-	enum { AHEAD = 16 };
 	struct html *h = ctx;
 	const struct flame *f = h->flame;
 	const struct flame_side *side = &f->sides[0];
@@ -291,9 +110,7 @@ static int keys_of_part(void *ctx, unsigned worker, u32 part)
 		/* A sample without a time, among others that have one, is as old as the first of these. */
 		u64 since = p->time_ns > side->first_ns ? p->time_ns - side->first_ns : 0;
 		since = min(since, span);
-		if (i + AHEAD < points.hi)
-			__builtin_prefetch(&h->node_of[p[AHEAD].node]);
-		h->keys[i].node = h->node_of[p->node];
+		h->keys[i].node = p->node;
 		h->keys[i].bucket = h->bucket_ns ? (u32)(since / h->bucket_ns) : p->side;
 	}
 	return 0;
@@ -330,7 +147,7 @@ static int sort_points(struct html *h)
 	u32 *by_bucket = big_grow(NULL, 0, size);
 	_cleanup_free_ u32 *buckets = calloc((size_t)h->nr_buckets + 3, sizeof(*buckets));
 	h->order = big_grow(NULL, 0, order_size(h->flame));
-	h->starts = big_zalloc((h->nodes.nr + 3) * sizeof(*h->starts));
+	h->starts = big_zalloc((h->flame->nodes.nr + 3) * sizeof(*h->starts));
 	bool good = by_bucket && buckets && h->order && h->starts;
 	for (size_t i = 0; i < nr && good; i++) {
 		buckets[h->keys[i].bucket + 2]++;
@@ -338,7 +155,7 @@ static int sort_points(struct html *h)
 	}
 	if (good) {
 		sum_starts(buckets, h->nr_buckets);
-		sum_starts(h->starts, (u32)h->nodes.nr);
+		sum_starts(h->starts, (u32)h->flame->nodes.nr);
 	}
 	for (size_t i = 0; i < nr && good; i++)
 		by_bucket[buckets[h->keys[i].bucket + 1]++] = (u32)i;
@@ -373,7 +190,7 @@ static u32 nr_joined(const struct html *h, u32 at, u32 end)
 static u64 nr_points(const struct html *h)
 {
 	u64 nr = 0;
-	for (u32 node = 0; node < h->nodes.nr; node++)
+	for (u32 node = 0; node < h->flame->nodes.nr; node++)
 		nr += nr_joined(h, h->starts[node], h->starts[node + 1]);
 	return nr;
 }
@@ -414,8 +231,8 @@ static void put_facts(struct html *h)
 	enum { OF_ALL = 2, OF_SIDE = 13 };
 	const struct flame *f = h->flame;
 	put(h, OF_ALL + OF_SIDE * f->nr_sides);
-	fact_u64(h, "joined", h->nr_joined);
-	fact_u64(h, "joined_weight", h->joined_weight);
+	fact_u64(h, "joined", f->nr_joined);
+	fact_u64(h, "joined_weight", f->joined_weight);
 	for (u32 i = 0; i < f->nr_sides; i++) {
 		const struct flame_side *s = &f->sides[i];
 		fact(h, "path", flame_str(f, s->path));
@@ -474,15 +291,22 @@ static void put_names(struct html *h)
 	}
 }
 
-static void put_nodes(struct html *h)
+static int put_nodes(struct html *h)
 {
-	put(h, h->nodes.nr);
+	const struct flame *f = h->flame;
+	_cleanup_free_ u32 *depths = malloc((f->nodes.nr + 1) * sizeof(*depths));
+	if (!depths)
+		return -ENOMEM;
+	put(h, f->nodes.nr);
 	u32 above = UINT32_MAX; /* one above the roots */
-	vec_for_each (&h->nodes, n) {
-		put(h, above - n->depth + 1);
-		put(h, n->frame == LEFT_OUT ? h->flame->frames.nr : n->frame);
-		above = n->depth;
+	for (size_t i = 0; i < f->nodes.nr; i++) {
+		const struct flame_node *n = &f->nodes.at[i];
+		depths[i] = n->parent == i ? 0 : depths[n->parent] + 1;
+		put(h, above - depths[i] + 1);
+		put(h, n->frame == FLAME_JOINED ? f->frames.nr : n->frame);
+		above = depths[i];
 	}
+	return 0;
 }
 
 /* The points of one node and side: [at, end) of the order. */
@@ -490,7 +314,7 @@ static void put_node_points(struct html *h, u32 at, u32 end)
 {
 	enum { AHEAD = 16 };
 	const struct flame_point *points = h->flame->points.at;
-	u32 nr = h->starts[h->nodes.nr];
+	u32 nr = h->starts[h->flame->nodes.nr];
 	put(h, nr_joined(h, at, end));
 	for (u32 last = 0; at < end;) {
 		u32 bucket = bucket_at(h, at);
@@ -512,7 +336,7 @@ static void put_node_points(struct html *h, u32 at, u32 end)
 
 static void put_points(struct html *h)
 {
-	for (u32 node = 0; node < h->nodes.nr; node++) {
+	for (u32 node = 0; node < h->flame->nodes.nr; node++) {
 		u32 at = h->starts[node], end = h->starts[node + 1];
 		for (u32 side = 0; side < h->flame->nr_sides; side++) {
 			u32 to = h->flame->nr_sides == 1 ? end : at;
@@ -562,9 +386,7 @@ static void put_codes(struct html *h)
 
 static int fill_blob(struct html *h, const struct html_flame_opts *o)
 {
-	int err = choose_nodes(h, o->max_nodes ? o->max_nodes : MAX_NODES);
-	if (!err)
-		err = choose_points(h, o->max_points ? o->max_points : MAX_POINTS);
+	int err = choose_points(h, o->max_points ? o->max_points : MAX_POINTS);
 	if (err)
 		return err;
 	h->unit = unit_of(h->flame);
@@ -575,10 +397,10 @@ static int fill_blob(struct html *h, const struct html_flame_opts *o)
 	put(h, h->nr_buckets);
 	put_facts(h);
 	put_names(h);
-	put_nodes(h);
+	err = put_nodes(h);
 	put_points(h);
 	put_codes(h);
-	return h->blob.err;
+	return err ? err : h->blob.err;
 }
 
 static void put_part(const struct page_part *p, struct strbuf *to)
@@ -586,11 +408,11 @@ static void put_part(const struct page_part *p, struct strbuf *to)
 	strbuf_add(to, p->text, p->len);
 }
 
-int html_flame(const struct flame *f, const struct html_flame_opts *o, struct strbuf *to,
-	       struct html_flame_stats *stats)
+int html_flame(const struct flame *f, const struct html_flame_opts *o, struct strbuf *to)
 {
-	enum { LEAST_NODES = 1 << 16 };
-	struct html h = { .flame = f, .workers = par_workers(o->workers, f->nodes.nr, LEAST_NODES) };
+	enum { LEAST_POINTS = 1 << 15 };
+	struct html h = { .flame = f,
+			  .workers = par_workers(o->workers, f->points.nr, LEAST_POINTS) };
 	strbuf_init(&h.blob);
 	int err = fill_blob(&h, o);
 	if (!err) {
@@ -601,16 +423,9 @@ int html_flame(const struct flame *f, const struct html_flame_opts *o, struct st
 		put_part(&page_flame[2], to);
 		err = to->err;
 	}
-	if (stats)
-		*stats = (struct html_flame_stats){ .nr_nodes = h.nodes.nr,
-						    .nr_joined = h.nr_joined,
-						    .bucket_ns = h.bucket_ns };
 	strbuf_done(&h.blob);
-	big_free(h.node_of, node_of_size(f));
 	big_free(h.keys, keys_size(f));
 	big_free(h.order, order_size(f));
-	big_free(h.starts, (h.nodes.nr + 3) * sizeof(*h.starts));
-	big_vec_free(&h.nodes);
-	big_vec_free(&h.left_out);
+	big_free(h.starts, (f->nodes.nr + 3) * sizeof(*h.starts));
 	return err;
 }

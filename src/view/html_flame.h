@@ -25,17 +25,8 @@
 
 struct html_flame_opts {
 	const char *title;
-	u32 max_nodes; /* 0: as many as a browser draws without effort; the lightest branches are joined beyond */
-	u32 max_points; /* 0: the same; times become coarser beyond */
+	u32 max_points; /* 0: as many as a browser draws without effort; times become coarser beyond */
 	unsigned workers; /* 0: one for each CPU */
 };
 
-struct html_flame_stats {
-	u64 nr_nodes; /* in the page */
-	u64 nr_joined; /* nodes that are not, because they are light */
-	u64 bucket_ns;
-};
-
-/* stats may be NULL. */
-int html_flame(const struct flame *f, const struct html_flame_opts *o, struct strbuf *to,
-	       struct html_flame_stats *stats) must_check;
+int html_flame(const struct flame *f, const struct html_flame_opts *o, struct strbuf *to) must_check;

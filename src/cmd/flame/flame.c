@@ -54,7 +54,6 @@ struct flame_job {
 	u64 cost_ns; /* of recording */
 	struct recorder_stats recorded;
 	int status; /* of the command we ran */
-	u64 nr_nodes, nr_joined;
 	struct flame flame;
 };
 
@@ -191,15 +190,10 @@ static int render(struct flame_job *j, struct strbuf *to)
 	make_title(j, &title);
 	int err = title.err;
 	if (!err && j->form == FORM_HTML) {
-		struct html_flame_stats st;
 		err = html_flame(&j->flame,
-				 &(struct html_flame_opts){
-					 .title = strbuf_cstr(&title),
-					 .workers = (unsigned)j->o->workers,
-					 .max_nodes = (u32)min(j->o->max_nodes, (u64)1 << 30) },
-				 to, &st);
-		j->nr_nodes = st.nr_nodes;
-		j->nr_joined = st.nr_joined;
+				 &(struct html_flame_opts){ .title = strbuf_cstr(&title),
+							    .workers = (unsigned)j->o->workers },
+				 to);
 	} else if (!err && j->form == FORM_SVG) {
 		err = svg_flame(&j->flame,
 				&(struct svg_flame_opts){ .title = strbuf_cstr(&title),
@@ -231,8 +225,8 @@ static void say_json(struct flame_job *j)
 	json_put_u64(&js, "lost", s->nr_lost);
 	if (s->nr_truncated || s->knows_truncated)
 		json_put_u64(&js, "truncated_stacks", s->nr_truncated);
-	json_put_u64(&js, "frames", j->flame.nodes.nr);
-	json_put_u64(&js, "frames_joined", j->nr_joined);
+	json_put_u64(&js, "frames", j->flame.nr_all_nodes);
+	json_put_u64(&js, "frames_joined", j->flame.nr_joined);
 	json_put_double(&js, "recorder_cpu_seconds", (double)s->cost_ns / 1e9);
 	json_object_end(&js);
 	(void)!json_end(&js);
@@ -244,12 +238,13 @@ static void say_result(struct flame_job *j)
 	struct strbuf *to = &j->app->err;
 	char full[4096];
 	app_say(j->app);
-	strbuf_printf(to, "%s: %s: %llu samples, %llu lost, %zu frames", j->app->title,
+	strbuf_printf(to, "%s: %s: %llu samples, %llu lost, %llu frames", j->app->title,
 		      realpath(j->output, full) ? full : j->output,
 		      (unsigned long long)s->nr_samples, (unsigned long long)s->nr_lost,
-		      j->flame.nodes.nr - j->flame.trees.nr);
-	if (j->nr_joined)
-		strbuf_printf(to, " (%llu small ones merged)", (unsigned long long)j->nr_joined);
+		      (unsigned long long)(j->flame.nr_all_nodes - j->flame.trees.nr));
+	if (j->flame.nr_joined)
+		strbuf_printf(to, " (%llu small ones merged)",
+			      (unsigned long long)j->flame.nr_joined);
 	if (s->cost_ns)
 		strbuf_printf(to, "; recorder used %.0f ms CPU", (double)s->cost_ns / 1e6);
 	strbuf_char(to, '\n');
@@ -362,6 +357,13 @@ static int check_sides(struct flame_job *j)
 	return 0;
 }
 
+/* Of a page: as many as a browser draws without effort. */
+static u32 max_nodes(const struct flame_opts *o)
+{
+	enum { USUAL = 400000, MOST = 1 << 30 };
+	return o->max_nodes ? (u32)min(o->max_nodes, (u64)MOST) : USUAL;
+}
+
 /* Recordings, or what was recorded just now. */
 static int load(struct flame_job *j)
 {
@@ -370,6 +372,7 @@ static int load(struct flame_job *j)
 				 .nr_paths = j->nr_paths,
 				 .inputs = &j->o->inputs,
 				 .by_comm = j->form != FORM_HTML,
+				 .max_nodes = j->form == FORM_HTML ? max_nodes(j->o) : 0,
 				 .workers = (unsigned)j->o->workers,
 				 .symbols = &j->o->symbols };
 	if (!j->live)

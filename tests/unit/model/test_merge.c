@@ -1,7 +1,5 @@
-/* Shards into one, on several threads: chains and weights of flames, beside the plain way. */
-#include "base/big.h"
+/* Chains of shards into one table, on several threads, beside the plain way. */
 #include "base/dict.h"
-#include "model/flame.h"
 #include "model/frame.h"
 #include "tap.h"
 
@@ -120,47 +118,9 @@ static void test_chains(unsigned nr_workers)
 	run_tables_done(&run);
 }
 
-/* ---- weights ---- */
-
-/* Trees in the order of a walk: each node hangs below the one before it or below one above that. */
-static void make_nodes(struct flame *f, u32 nr)
-{
-	for (u32 i = 0; i < nr; i++) {
-		struct flame_node *n = big_vec_push(&f->nodes);
-		if (!n)
-			abort();
-		u32 parent = i ? i - 1 : 0;
-		for (u64 up = rnd() % 4; up > 0 && i; up--)
-			parent = f->nodes.at[parent].parent;
-		*n = (struct flame_node){ .parent = rnd() % 2000 && i ? parent : i };
-	}
-}
-
-static void test_sums(unsigned nr_workers)
-{
-	enum { NODES = 20000 };
-	struct flame f;
-	flame_init(&f);
-	make_nodes(&f, NODES);
-	u64 *want = calloc(NODES, sizeof(*want)), *have = calloc(NODES, sizeof(*have));
-	if (!want || !have)
-		abort();
-	for (u32 i = 0; i < NODES; i++)
-		want[i] = have[i] =
-			i % 1000 ? rnd() % 100 : UINT64_MAX / 3; /* some sums are too large */
-	flame_sum(&f, want);
-	ok(!flame_sum_on(&f, have, nr_workers), "%u workers add up", nr_workers);
-	ok(!memcmp(want, have, NODES * sizeof(*want)), "to the same weights");
-	free(want);
-	free(have);
-	flame_done(&f);
-}
-
 int main(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(workers); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(workers); i++)
 		test_chains(workers[i]);
-		test_sums(workers[i]);
-	}
 	return done_testing();
 }
