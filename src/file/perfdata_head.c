@@ -235,6 +235,13 @@ static bool feat_clock_data(const struct perfdata_head *h, struct strbuf *b)
 	return h->meta->has_clock;
 }
 
+/* Version 0: all records are in `data`, and the folder holds other things beside it. */
+static bool feat_dir_format(const struct perfdata_head *h, struct strbuf *b)
+{
+	put_u64(b, 0);
+	return h->meta->in_folder;
+}
+
 /* Payloads that are known before the first record. Each says whether it has anything to tell. */
 static bool (*const early_features[PERFDATA_NR_FEATURES])(const struct perfdata_head *,
 							  struct strbuf *) = {
@@ -258,6 +265,7 @@ static bool (*const early_features[PERFDATA_NR_FEATURES])(const struct perfdata_
 	[FEAT_CACHE] = feat_cache,
 	[FEAT_MEM_TOPOLOGY] = feat_mem_topology,
 	[FEAT_CLOCKID] = feat_clockid,
+	[FEAT_DIR_FORMAT] = feat_dir_format,
 	[FEAT_CLOCK_DATA] = feat_clock_data,
 };
 

@@ -35,6 +35,26 @@ static bool is_recording_dir(int dir, const char *name)
 	return fd >= 0;
 }
 
+/* What `kcore_dir` holds (session/kcore_copy.h). */
+static const char *const kcore_files[] = { "kcore", "kallsyms", "modules" };
+
+static void remove_kcore(int folder)
+{
+	_cleanup_close_ int fd =
+		openat(folder, "kcore_dir", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(kcore_files); i++)
+		(void)unlinkat(fd, kcore_files[i], 0);
+	(void)unlinkat(folder, "kcore_dir", AT_REMOVEDIR);
+}
+
+static void remove_inner(int folder)
+{
+	char inner[32] = "data";
+	for (unsigned i = 0; !unlinkat(folder, inner, 0); i++)
+		(void)snprintf(inner, sizeof(inner), "data.%u", i);
+	remove_kcore(folder);
+}
+
 /* The older of two kept recordings goes. Of a directory only what belongs to a recording: with more in it, it stays. */
 static int remove_old(int dir, const char *name)
 {
@@ -44,9 +64,7 @@ static int remove_old(int dir, const char *name)
 	_cleanup_close_ int fd = open_recording_dir(dir, name);
 	if (fd < 0)
 		return -ENOTEMPTY;
-	char inner[32] = "data";
-	for (unsigned i = 0; !unlinkat(fd, inner, 0); i++)
-		(void)snprintf(inner, sizeof(inner), "data.%u", i);
+	remove_inner(fd);
 	return unlinkat(dir, name, AT_REMOVEDIR) ? -errno : 0;
 }
 
@@ -192,4 +210,94 @@ void perfdata_name_remove(struct perfdata_name *n, int fd)
 {
 	if (is_ours(n, fd))
 		(void)unlinkat(n->place.dir, n->place.name, 0);
+}
+
+/* ---- a recording in the form of a directory ---- */
+
+/* All that is in it is ours still: nobody else can have put anything there. */
+static int give_folder(int fd, uid_t uid, gid_t gid)
+{
+	_cleanup_close_ int inner =
+		openat(fd, "kcore_dir", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (size_t i = 0; inner >= 0 && i < ARRAY_SIZE(kcore_files); i++)
+		(void)!fchownat(inner, kcore_files[i], uid, gid, AT_SYMLINK_NOFOLLOW);
+	if (inner >= 0 && fchown(inner, uid, gid))
+		return -errno;
+	return fchown(fd, uid, gid) ? -errno : 0;
+}
+
+/* A folder beside it, for us alone. */
+static int make_aside(const struct outplace *p, char aside[NAME_MAX + 1])
+{
+	int fd = outplace_create(p, 0600, aside);
+	if (fd < 0)
+		return fd;
+	(void)close(fd);
+	(void)unlinkat(p->dir, aside, 0);
+	if (mkdirat(p->dir, aside, 0700))
+		return -errno;
+	fd = openat(p->dir, aside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* It takes the place of what is there; a recording is kept. */
+static int name_folder(const struct outplace *p, const char *aside, bool no_rotate)
+{
+	if (p->kind == OUTPLACE_SPECIAL)
+		return -ENOTDIR;
+	if (p->kind == OUTPLACE_FOLDER && !is_recording_dir(p->dir, p->name))
+		return -EEXIST;
+	int err = no_rotate ? remove_old(p->dir, p->name) : rotate(p);
+	if (err)
+		return err;
+	if (p->kind == OUTPLACE_FILE || p->kind == OUTPLACE_LINK)
+		(void)unlinkat(p->dir, p->name, 0);
+	return renameat(p->dir, aside, p->dir, p->name) ? -errno : 0;
+}
+
+int perfdata_folder_create(const char *path, const struct perfdata_folder_opts *o, struct diag *d)
+{
+	struct outplace p;
+	char aside[NAME_MAX + 1];
+	int err = outplace_open(&p, path, OUTPLACE_REPLACE_LINK, d);
+	if (err)
+		return err;
+	_cleanup_close_ int fd = make_aside(&p, aside);
+	if (fd < 0) {
+		err = diag_error(d, fd, "cannot create %s: %s", path, strerror(-fd));
+		outplace_close(&p);
+		return err;
+	}
+	err = o->fill(fd, o->fill_ctx, d);
+	if (!err && o->owner_uid >= 0) {
+		err = give_folder(fd, (uid_t)o->owner_uid, (gid_t)o->owner_gid);
+		if (err)
+			diag_warn(d, "%s remains owned by root: %s", path, strerror(-err));
+		err = 0;
+	}
+	if (!err) {
+		err = name_folder(&p, aside, o->no_rotate);
+		if (err)
+			diag_error(d, err, "cannot create %s: %s", path, strerror(-err));
+	}
+	if (err) {
+		remove_inner(fd);
+		(void)unlinkat(p.dir, aside, AT_REMOVEDIR);
+	}
+	outplace_close(&p);
+	return err;
+}
+
+void perfdata_folder_remove(const char *path)
+{
+	struct outplace p;
+	if (outplace_open(&p, path, OUTPLACE_NO_FOLLOW, NULL))
+		return;
+	_cleanup_close_ int fd =
+		openat(p.dir, p.name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0) {
+		remove_inner(fd);
+		(void)unlinkat(p.dir, p.name, AT_REMOVEDIR);
+	}
+	outplace_close(&p);
 }

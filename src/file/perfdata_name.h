@@ -26,3 +26,19 @@ int perfdata_name_publish(struct perfdata_name *n, int fd, bool no_rotate) must_
 int perfdata_name_change(struct perfdata_name *n, int fd, const char *name) must_check;
 /* Removes it, where it is still the file we made. */
 void perfdata_name_remove(struct perfdata_name *n, int fd);
+
+/*
+ * A recording in the form of a directory: PATH/data has the records, PATH/kcore_dir the code of the kernel that was recorded (perf record
+ * --kcore). The folder is made beside its place, filled, and then named; a recording that is there becomes PATH.old. The caller then writes
+ * PATH/data like any other file. 0 or negative errno with a diag, then nothing is left of it.
+ */
+struct perfdata_folder_opts {
+	int (*fill)(int dir, void *ctx, struct diag *d); /* its own diag */
+	void *fill_ctx;
+	s64 owner_uid, owner_gid; /* -1: leave */
+	bool no_rotate;
+};
+int perfdata_folder_create(const char *path, const struct perfdata_folder_opts *o,
+			   struct diag *d) must_check;
+/* Removes what belongs to a recording in it, and then the folder if it is empty. */
+void perfdata_folder_remove(const char *path);

@@ -588,6 +588,8 @@ int perfdata_open(struct perfdata *p, const char *path, struct diag *d)
 	if (!err && S_ISDIR(st.st_mode)) {
 		err = open_dir(p, fd, path, d);
 		close(fd);
+		if (!err)
+			p->folder = arena_strdup(&p->arena, path);
 		return err;
 	}
 	if (!err && !S_ISREG(st.st_mode)) {

@@ -57,6 +57,7 @@ struct perfdata {
 	u64 head_data_size; /* as the head says */
 	u32 *group_at; /* [event] -> where in GROUP_DESC the group that it leads begins, 0: it leads none; NULL: there are none */
 	u32 nr_group_at;
+	const char *folder; /* it is a directory, of this path; NULL: it is not */
 	struct strbuf made; /* of a stream, by perfdata_pipe_record(): see perfdata_made.h */
 	bool expands; /* compressed records become far more than they can be made of: what is behind them is not read */
 	struct budget budget;

@@ -50,6 +50,7 @@ struct perfdata_meta {
 	s64 owner_gid;
 	bool no_rotate; /* do not keep FILE as FILE.old */
 	bool no_build_ids; /* no table of them */
+	bool in_folder; /* it is `data` in a directory that is the recording (perfdata_name.h) */
 	bool counts; /* no samples: what `stat record` counted (file/statdata) */
 	bool pipe; /* a stream into pipe_fd, which becomes the writer's */
 	int pipe_fd;

@@ -261,7 +261,7 @@ static bool is_hex(const char *s)
 	return s[0] && s[strspn(s, "0123456789abcdef")] == '\0';
 }
 
-/* DIR/.build-id/XX: its entries. */
+/* DIR/.build-id/XX: its entries. Also of a kernel's copies, whose names are digits. */
 static int list_folder(const char *path, const char *first, struct hexes *to)
 {
 	DIR *d = opendir(path);
@@ -302,6 +302,25 @@ static int list_all(const char *dir, struct hexes *to)
 			err = list_folder(inner, e->d_name, to);
 	if (d)
 		closedir(d);
+	return err;
+}
+
+int idcache_each_kcore(const char *dir, const struct buildid *id,
+		       int (*fn)(void *ctx, const char *folder), void *ctx)
+{
+	char entry[IDCACHE_PATH], path[IDCACHE_PATH], folder[IDCACHE_PATH];
+	struct hexes all = { 0 };
+	if (!idcache_folder("[kernel.kcore]", id, entry) || !below(dir, entry, path))
+		return -ENOENT;
+	int err = list_folder(path, "", &all);
+	if (!err && all.list.nr)
+		qsort(all.list.at, all.list.nr, sizeof(*all.list.at), by_text);
+	for (size_t i = all.list.nr; i-- && !err;)
+		if (below(path, all.list.at[i], folder))
+			err = fn(ctx, folder);
+	vec_for_each (&all.list, name)
+		free(*name);
+	vec_free(&all.list);
 	return err;
 }
 

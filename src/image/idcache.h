@@ -41,6 +41,12 @@ int idcache_add(const char *dir, const char *from, const char *path, const struc
 		const char *what) must_check;
 /* -ENOENT: it is not there. Only what belongs to an entry is removed. */
 int idcache_remove(const char *dir, const struct buildid *id) must_check;
+/*
+ * Copies of a kernel's code that were kept: DIR/[kernel.kcore]/ID/TIME, a folder with kcore, kallsyms and modules each, the newest first.
+ * 0 when all were told, fn's result where it is not 0, or negative errno.
+ */
+int idcache_each_kcore(const char *dir, const struct buildid *id,
+		       int (*fn)(void *ctx, const char *folder), void *ctx) must_check;
 /* All entries by id: the path and the id's digits. A link that does not look like perf's is skipped. 0, fn's result, or -ENOENT: no cache. */
 int idcache_each(const char *dir, int (*fn)(void *ctx, const char *path, const char *hex),
 		 void *ctx) must_check;

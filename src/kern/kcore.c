@@ -3,29 +3,68 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { SEGMENTS_MAX = 4096 };
 
-/* The file offset of an address; 0: nothing lies there. */
+static int read_head(int fd, Elf64_Ehdr *head)
+{
+	ssize_t n = pread(fd, head, sizeof(*head), 0);
+	if (n < 0)
+		return -errno;
+	return n == sizeof(*head) && !memcmp(head->e_ident, ELFMAG, SELFMAG) &&
+			       head->e_ident[EI_CLASS] == ELFCLASS64 &&
+			       head->e_ident[EI_DATA] == ELFDATA2LSB &&
+			       head->e_phentsize == sizeof(Elf64_Phdr)
+		       ? 0
+		       : -ENOEXEC;
+}
+
+static bool holds(const Elf64_Phdr *p, u64 addr, size_t size)
+{
+	return p->p_type == PT_LOAD && addr >= p->p_vaddr && addr - p->p_vaddr < p->p_filesz &&
+	       size <= p->p_filesz - (addr - p->p_vaddr);
+}
+
+/* The file offset of an address. */
 static int place_of(int fd, u64 addr, size_t size, u64 *ret)
 {
 	Elf64_Ehdr head;
-	if (pread(fd, &head, sizeof(head), 0) != sizeof(head))
-		return errno ? -errno : -EIO;
-	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr))
-		return -ENOEXEC;
+	int err = read_head(fd, &head);
+	if (err)
+		return err;
 	for (u32 i = 0; i < min((u32)head.e_phnum, (u32)SEGMENTS_MAX); i++) {
 		Elf64_Phdr p;
 		if (pread(fd, &p, sizeof(p), (off_t)(head.e_phoff + i * sizeof(p))) != sizeof(p))
 			return -EIO;
-		if (p.p_type == PT_LOAD && addr >= p.p_vaddr && addr - p.p_vaddr < p.p_filesz &&
-		    size <= p.p_filesz - (addr - p.p_vaddr)) {
+		if (holds(&p, addr, size)) {
 			*ret = p.p_offset + (addr - p.p_vaddr);
 			return 0;
 		}
 	}
 	return -ENOENT;
+}
+
+int kcore_machine(int fd)
+{
+	Elf64_Ehdr head;
+	int err = read_head(fd, &head);
+	return err ? err : head.e_machine;
+}
+
+int kcore_read_fd(int fd, u64 addr, u8 *to, size_t size)
+{
+	u64 at = 0;
+	int err = place_of(fd, addr, size, &at);
+	for (size_t got = 0; !err && got < size;) {
+		ssize_t n = pread(fd, to + got, size - got, (off_t)(at + got));
+		if (n <= 0)
+			err = n ? -errno : -EIO;
+		else
+			got += (size_t)n;
+	}
+	return err;
 }
 
 int kcore_read(const char *root, u64 addr, u8 *to, size_t size)
@@ -36,16 +75,5 @@ int kcore_read(const char *root, u64 addr, u8 *to, size_t size)
 		return err;
 	_cleanup_close_ int fd = sysroot_fd(&r, "proc/kcore");
 	sysroot_close(&r);
-	if (fd < 0)
-		return fd;
-	u64 at;
-	err = place_of(fd, addr, size, &at);
-	for (size_t got = 0; !err && got < size;) {
-		ssize_t n = pread(fd, to + got, size - got, (off_t)(at + got));
-		if (n <= 0)
-			err = n ? -errno : -EIO;
-		else
-			got += (size_t)n;
-	}
-	return err;
+	return fd < 0 ? fd : kcore_read_fd(fd, addr, to, size);
 }

@@ -1,4 +1,7 @@
-/* The running kernel's memory, through /proc/kcore: an ELF core whose program headers say where addresses lie. */
+/*
+ * The kernel's memory as an ELF core whose program headers say where addresses lie: /proc/kcore of the running kernel, or a copy of its
+ * code that a recording brings along (perf record --kcore).
+ */
 #pragma once
 
 #include "base/types.h"
@@ -8,3 +11,7 @@
  * none, or nothing lies there.
  */
 int kcore_read(const char *root, u64 addr, u8 *to, size_t size) must_check;
+/* The same from an open file, which is not trusted: -ENOEXEC where it is not such a core. */
+int kcore_read_fd(int fd, u64 addr, u8 *to, size_t size) must_check;
+/* EM_* of an open core, or -ENOEXEC. */
+int kcore_machine(int fd) must_check;

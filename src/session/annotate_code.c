@@ -1,5 +1,7 @@
 #include "session/annotate_code.h"
+#include "image/idcache.h"
 #include "kern/kcore.h"
+#include "session/recorded_kcore.h"
 #include "sym/kallsyms.h"
 
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LIVE_MAX = 1 << 20, LIVE_LABEL = 4096 };
+enum { CORE_MAX = 1 << 20, CORE_LABEL = 4096 };
 
 #ifdef __aarch64__
 enum { OWN_MACHINE = EM_AARCH64 };
@@ -18,49 +20,104 @@ enum { OWN_MACHINE = EM_X86_64 };
 #endif
 
 /*
- * Where a function of the recorded kernel is now: the list of symbols knows, if it is the same kernel. It may have been loaded
- * elsewhere, but never shifted by less than 2 MB (a module: than a page).
+ * Where a function of the recorded kernel lies by a list of symbols. It may have been loaded elsewhere, but never shifted by less than 2 MB
+ * (a module: than a page).
  */
-static int live_address(struct annotate_code *c, const struct image_info *info,
-			const struct name_func *f, u64 *ret)
+static u64 listed_address(const char *text, size_t len, const struct image_info *info,
+			  const struct name_func *f)
 {
-	size_t len;
-	const char *text = kernel_list_text(c->kernel, &len);
 	u64 addr, unit = info->kind == IMAGE_KIND_KERNEL ? 0x1fffff : 0xfff;
-	if (!text)
-		return -ENOENT;
-	*ret = f->start;
-	if (kallsyms_address(text, len, f->name, &addr) && (addr & unit) == (f->start & unit))
-		*ret = addr;
-	return 0;
+	bool moved =
+		kallsyms_address(text, len, f->name, &addr) && (addr & unit) == (f->start & unit);
+	return moved ? addr : f->start;
 }
 
-/* The running kernel's own text: what is really executed, patched as it is. */
-static int open_live(struct annotate_code *c, const struct image_info *info,
-		     const struct name_func *f)
+/* From a core: what is really executed, patched as it is. fd -1: the running kernel's. */
+static int open_core(struct annotate_code *c, const struct image_info *info,
+		     const struct name_func *f, int fd, u64 addr)
 {
-	u64 addr;
-	int err = live_address(c, info, f, &addr);
-	if (err)
-		return err;
 	size_t size =
-		f->end > f->start ? min((size_t)(f->end - f->start), (size_t)LIVE_MAX) : LIVE_LABEL;
-	u8 *bytes = malloc(size);
-	err = bytes ? kcore_read(NULL, addr, bytes, size) : -ENOMEM;
+		f->end > f->start ? min((size_t)(f->end - f->start), (size_t)CORE_MAX) : CORE_LABEL;
+	int machine = fd < 0 ? OWN_MACHINE : kcore_machine(fd);
+	u8 *bytes = machine < 0 ? NULL : malloc(size);
+	int err = machine < 0 ? machine
+		  : !bytes    ? -ENOMEM
+		  : fd < 0    ? kcore_read(NULL, addr, bytes, size)
+			      : kcore_read_fd(fd, addr, bytes, size);
 	if (err) {
 		free(bytes);
 		return err;
 	}
-	code_open_memory(&c->code, c->cfg, info, f, bytes, size, addr, OWN_MACHINE);
+	code_open_memory(&c->code, c->cfg, info, f, bytes, size, addr, (u16)machine);
 	return 0;
+}
+
+/* The recording brings the code along, at the addresses it was recorded at. */
+static int open_recorded(struct annotate_code *c, const struct image_info *info,
+			 const struct name_func *f)
+{
+	_cleanup_close_ int fd = recorded_kcore_open(c->kernel->src);
+	return fd < 0 ? fd : open_core(c, info, f, fd, f->start);
+}
+
+/* The running kernel, if it is the recorded one. */
+static int open_live(struct annotate_code *c, const struct image_info *info,
+		     const struct name_func *f)
+{
+	size_t len;
+	const char *text = kernel_list_text(c->kernel, &len);
+	return text && !c->kernel->recorded
+		       ? open_core(c, info, f, -1, listed_address(text, len, info, f))
+		       : -ENOENT;
+}
+
+struct kept_core {
+	struct annotate_code *c;
+	const struct image_info *info;
+	const struct name_func *f;
+};
+
+/* Modules lie elsewhere after every boot: only a list that has the function at its very address is of that one. */
+static int open_kept_folder(void *ctx, const char *folder)
+{
+	const struct kept_core *k = ctx;
+	struct sym_text list;
+	u64 addr;
+	if (kcore_folder_list(folder, &list))
+		return 0;
+	bool here = kallsyms_address(list.data, list.len, k->f->name, &addr) &&
+		    (k->info->kind == IMAGE_KIND_KERNEL || addr == k->f->start);
+	if (here)
+		addr = listed_address(list.data, list.len, k->info, k->f);
+	list.release(&list);
+	_cleanup_close_ int fd = here ? kcore_folder_open(folder) : -1;
+	return fd >= 0 && !open_core(k->c, k->info, k->f, fd, addr);
+}
+
+/* `buildid-cache -k` kept it. */
+static int open_kept(struct annotate_code *c, const struct image_info *info,
+		     const struct name_func *f)
+{
+	const struct image_info *kernel = NULL;
+	vec_for_each (&c->kernel->src->catalog.images, i)
+		kernel = !kernel && i->kind == IMAGE_KIND_KERNEL ? i : kernel;
+	if (!kernel || !c->cfg->buildid_dir)
+		return -ENOENT;
+	struct buildid id = buildid_make(kernel->build_id, kernel->build_id_size);
+	struct kept_core k = { c, info, f };
+	return idcache_each_kcore(c->cfg->buildid_dir, &id, open_kept_folder, &k) == 1 ? 0 : -ENOENT;
 }
 
 static int open_code(struct annotate_code *c, const struct image_info *info,
 		     const struct name_func *f)
 {
-	int err = code_open(&c->code, c->cfg, info, f);
 	bool kernel = info->kind == IMAGE_KIND_KERNEL || info->kind == IMAGE_KIND_MODULE;
-	return err && err != -ENOMEM && kernel ? open_live(c, info, f) : err;
+	if (kernel && !c->cfg->vmlinux && !open_recorded(c, info, f))
+		return 0;
+	int err = code_open(&c->code, c->cfg, info, f);
+	if (!err || err == -ENOMEM || !kernel)
+		return err;
+	return open_live(c, info, f) ? open_kept(c, info, f) : 0;
 }
 
 void annotate_code_close(struct annotate_code *c)

@@ -1,4 +1,6 @@
 #include "session/recording.h"
+#include "base/foreign.h"
+#include "session/recorded_kcore.h"
 #include "stream/replay_ftrace.h"
 #include "stream/replay_perf.h"
 
@@ -9,11 +11,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The first bytes of a plain file, at most max: how many; 0: none, it cannot be read, or it is no plain file. */
+/*
+ * The first bytes of a plain file, or of the first file of a recording in the form of a directory, at most max: how many; 0: none, or it
+ * cannot be read.
+ */
 static size_t first_bytes(const char *path, void *to, size_t max)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		return 0;
+	if (S_ISDIR(st.st_mode)) {
+		int inner = foreign_openat(fd, "data", FOREIGN_NOFOLLOW);
+		(void)close(fd);
+		fd = inner;
+	}
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return 0;
 	ssize_t n = read(fd, to, max);
@@ -168,11 +180,27 @@ static int file_symbols(void *ctx, enum sym_kernel_text what, struct sym_text *r
 	return 0;
 }
 
+/* The list that a directory holds beside its records. */
+static int kcore_symbols(void *ctx, enum sym_kernel_text what, struct sym_text *ret)
+{
+	return what == SYM_KALLSYMS ? recorded_kcore_list(ctx, ret) : -ENOENT;
+}
+
+static bool has_kcore_list(const struct source *src)
+{
+	struct sym_text t;
+	if (recorded_kcore_list(src, &t))
+		return false;
+	t.release(&t);
+	return true;
+}
+
 struct names *recording_names(struct symbols *sy, struct source *src, const struct symbol_opts *o)
 {
 	struct sym_config cfg = symbols_config(sy, o);
-	if (source_facts(src).kind == SOURCE_TRACE && !o->kallsyms && !o->vmlinux) {
-		cfg.kernel_text = file_symbols;
+	bool trace = source_facts(src).kind == SOURCE_TRACE;
+	if (!o->kallsyms && !o->vmlinux && (trace || has_kcore_list(src))) {
+		cfg.kernel_text = trace ? file_symbols : kcore_symbols;
 		cfg.kernel_ctx = src;
 		cfg.kallsyms_given = true;
 	}

@@ -5,6 +5,7 @@
 #include "session/debug_package.h"
 #include "session/debug_server.h"
 #include "session/recorded_ids.h"
+#include "session/recorded_kcore.h"
 #include "image/buildid.h"
 #include "kern/kallsyms.h"
 #include "kern/mntroots.h"
@@ -147,7 +148,13 @@ static int open_place_map(void *ctx, s32 pid, struct opener *via)
 void symbols_recorded(struct symbols *s, const char *path)
 {
 	struct stat st;
-	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode))
+	char inner[PATH_MAX];
+	if (!strcmp(path, "-") || stat(path, &st))
+		return;
+	if (S_ISDIR(st.st_mode) &&
+	    (str_path(inner, sizeof(inner), "%s/data", path) || stat(inner, &st)))
+		return;
+	if (!S_ISREG(st.st_mode))
 		return;
 	s->oldest_recording =
 		s->oldest_recording ? min(s->oldest_recording, (s64)st.st_mtime) : st.st_mtime;
@@ -273,8 +280,11 @@ const char *kernel_list_text(void *list, size_t *len)
 	struct kernel_list *l = list;
 	struct sym_text t = { 0 };
 	*len = 0;
-	if (!l->data && (l->opts->kallsyms || same_kernel(l->catalog)) &&
-	    !kernel_text((void *)l->opts, SYM_KALLSYMS, &t)) {
+	bool given = l->opts->kallsyms;
+	if (!l->data && !given)
+		l->recorded = !recorded_kcore_list(l->src, &t);
+	if (!l->data && (l->recorded || ((given || same_kernel(&l->src->catalog)) &&
+					 !kernel_text((void *)l->opts, SYM_KALLSYMS, &t)))) {
 		l->data = t.data;
 		l->len = t.len;
 		l->mapped = t.mapped;

@@ -74,14 +74,15 @@ struct names *symbols_open(struct symbols *s, const struct symbol_opts *o);
 int symbols_unwind(struct symbols *s, struct source *src, const struct symbol_opts *o) must_check;
 
 /*
- * The list of kernel symbols that fits a recording: the file that was named, else the running kernel's if it is the one that was
- * recorded. NULL: none.
+ * The list of kernel symbols that fits a recording: the file that was named, else the one that the recording brings along, else the
+ * running kernel's if it is the one that was recorded. NULL: none.
  */
 struct kernel_list {
 	const struct symbol_opts *opts;
-	const struct catalog *catalog;
+	const struct source *src;
 	const char *data;
 	size_t len, mapped;
+	bool recorded; /* the recording brought it along: it says nothing of the running kernel */
 };
 const char *kernel_list_text(void *list, size_t *len);
 void kernel_list_done(struct kernel_list *l);

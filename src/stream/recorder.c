@@ -544,6 +544,7 @@ static int open_file(struct recorder *r, const struct recorder_opts *o, struct d
 		.tracing_data = formats.len ? formats.data : NULL,
 		.tracing_data_size = formats.len,
 		.no_build_ids = o->no_build_ids,
+		.in_folder = o->in_folder,
 		.pipe = o->pipe,
 		.pipe_fd = o->pipe_fd,
 	};

@@ -25,6 +25,7 @@ struct recorder_opts {
 	struct source *source; /* of rounds_open(), which gets all of it, and its end; NULL: nobody */
 	bool no_file; /* only the source; path is what messages call it */
 	bool no_build_ids; /* no table of them in the file */
+	bool in_folder; /* path is `data` in a folder of perfdata_folder_create() */
 	const char *version;
 	const char *const *argv; /* for the file's head */
 	u32 argc;

@@ -1,6 +1,8 @@
 #include "sym/kernel.h"
 #include "base/foreign.h"
 #include "base/guard.h"
+#include "base/str.h"
+#include "image/idcache.h"
 #include "image/kimage.h"
 #include "sym/kallsyms.h"
 
@@ -205,6 +207,44 @@ static int try_kept_list(struct kernel_syms *k, const struct debugfile_where *w,
 	return -ENOENT;
 }
 
+struct kept_kcore {
+	struct kernel_syms *k;
+	struct opener *opener;
+	u64 recorded;
+	bool anywhere; /* also of another boot, when the kernel lay elsewhere */
+};
+
+static int try_kcore_folder(void *ctx, const char *folder)
+{
+	const struct kept_kcore *t = ctx;
+	struct kernel_syms *k = t->k;
+	char path[PATH_MAX];
+	if (str_path(path, sizeof(path), "%s/kallsyms", folder) ||
+	    text_open(t->opener, path, &k->kallsyms))
+		return 0;
+	if (!kallsyms_hidden(k->kallsyms.data, k->kallsyms.len) &&
+	    kallsyms_shift(&k->kallsyms, t->recorded, &k->shift) && (!k->shift || t->anywhere))
+		return 1;
+	text_release(&k->kallsyms);
+	k->shift = 0;
+	return 0;
+}
+
+/* ... or the list beside a copy of its code (buildid-cache -k), of the same boot if there is one ... */
+static int try_kept_kcore(struct kernel_syms *k, const struct debugfile_where *w,
+			  const struct buildid *id, u64 recorded)
+{
+	struct kept_kcore t = { .k = k, .opener = w->opener, .recorded = recorded };
+	if (!id->size || !w->cache)
+		return -ENOENT;
+	for (int i = 0; i < 2; i++) {
+		t.anywhere = i;
+		if (idcache_each_kcore(w->cache, id, try_kcore_folder, &t) == 1)
+			return 0;
+	}
+	return -ENOENT;
+}
+
 /* ... or the kernel's image with its symbols. */
 static int try_kept_image(struct kernel_syms *k, const struct debugfile_where *w,
 			  const struct buildid *id, u64 recorded)
@@ -256,6 +296,8 @@ int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg,
 	if (err != -ENOENT)
 		return err;
 	err = try_kept_list(k, w, &id, recorded);
+	if (err)
+		err = try_kept_kcore(k, w, &id, recorded);
 	if (err && !cfg->no_vmlinux)
 		err = try_kept_image(k, w, &id, recorded);
 	if (!err)

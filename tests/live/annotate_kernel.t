@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# annotate of kernel functions: the running kernel's own text, through /proc/kcore; the image it was booted from; lines of a module.
+# annotate of kernel functions: the running kernel's own text, through /proc/kcore; a copy of it with the recording (--kcore) or in the
+# cache; the image it was booted from; lines of a module.
 # Rows of the matrix stand at the head of names.
 # where: 6.1 6.12
 # needs: root perf_events tracefs module
@@ -71,6 +72,94 @@ exits 0 "annotate -k of another build" "$SONDE" annotate --stdio -i k.data -k ot
 like "$err" "has a different build ID than the recorded kernel" "S4-252: the build id must match"
 rm -f other vmlinux
 
+# ---- --kcore: the recording brings the kernel's code along, in perf's directory format
+burn_kernel() { "$@" -- dd if=/dev/zero of=/dev/null bs=1M count=500; }
+nops() { # RECORDING: the hot function becomes nops in its copy of the code, and gets another name in its list
+	python3 - "$1/kcore_dir" "$hot" <<'END'
+import struct, sys
+folder, name = sys.argv[1:]
+text = open(folder + "/kallsyms").read()
+addr = next(int(line.split()[0], 16) for line in text.splitlines() if line.split()[2] == name)
+core = open(folder + "/kcore", "r+b")
+head = core.read(64)
+offset, = struct.unpack_from("<Q", head, 32)
+number, = struct.unpack_from("<H", head, 56)
+for i in range(number):
+    core.seek(offset + 56 * i)
+    kind, flags, at, start, _, size, memory, align = struct.unpack("<IIQQQQQQ", core.read(56))
+    if start <= addr < start + size:
+        core.seek(at + addr - start)
+        core.write(b"\x90" * 12)
+        print(hex(addr))
+open(folder + "/kallsyms", "w").write(text.replace(" %s\n" % name, " renamed_in_copy\n"))
+END
+}
+exits 0 "record --kcore" burn_kernel "$SONDE" record --kcore -e cpu-clock:k -F 999 -o kc.data
+is "$(cd kc.data && find . -type f -printf '%m %P\n' | sort -k2)" "$(printf '600 %s\n' data kcore_dir/kallsyms kcore_dir/kcore kcore_dir/modules)" \
+	"a directory with the records, the kernel's code and its lists, for the owner only"
+like "$(command perf report --header-only -i kc.data 2>/dev/null)" 'directory data version : 0' "perf reads its head"
+exits 0 "annotate from it" "$SONDE" annotate --stdio --asm-raw -i kc.data -s "$hot"
+fromcopy=$(insns <<<"$out")
+"$SONDE" annotate --stdio --asm-raw -i k.data -s "$hot" >live.out 2>/dev/null
+is "$fromcopy" "$(insns <live.out)" "the same instructions as in the running kernel"
+rows_of() { grep -oE '\[k\] +[A-Za-z_0-9.]+' | sort -u; }
+is "$("$SONDE" report -i kc.data --stdio --no-children -g none --sort sym 2>/dev/null | rows_of)" \
+	"$(command perf report -i kc.data --stdio --no-children -g none --sort sym 2>/dev/null | rows_of)" "report names as perf does"
+if [ "$SONDE_GUEST" = 6.1 ]; then # the rest once is enough: perf is slow here
+	[ "$(nops kc.data)" ]
+	ok $? "the copy holds the hot function"
+	like "$("$SONDE" report -i kc.data --stdio --no-children -g none --sort sym 2>/dev/null)" 'renamed_in_copy' "report takes names from the recording's own list"
+	like "$("$SONDE" script -i kc.data -F ip,sym 2>/dev/null)" 'renamed_in_copy' "script too"
+	"$SONDE" flame -o flame.svg kc.data >/dev/null 2>&1
+	like "$(cat flame.svg)" 'renamed_in_copy' "and flame"
+	exits 0 "annotate of what it holds" "$SONDE" annotate --stdio -i kc.data -s renamed_in_copy
+	[ "$(grep -cE ': +nop$' <<<"$out")" -ge 12 ]
+	ok $? "shows the code of the recording, not that of the running kernel" || diag "$out"
+	[ "$(command perf annotate --stdio -i kc.data -s renamed_in_copy 2>/dev/null | grep -cE ': +nop$')" -ge 12 ]
+	ok $? "and so does perf"
+	truncate -s 5000 kc.data/kcore_dir/kcore
+	exits 1 "a copy that is cut off" "$SONDE" annotate --stdio -i kc.data -s renamed_in_copy
+	like "$err" 'no code to show' "is not replaced by the running kernel's code"
+	"$SONDE" record -q --kcore -o kc.data -- true 2>/dev/null && "$SONDE" record -q --kcore -o kc.data -- true 2>/dev/null
+	is "$(ls -d kc.data* | tr '\n' ' ')" "kc.data kc.data.old " "recording over one keeps the last as .old"
+	exits 127 "a command that cannot be started" "$SONDE" record --kcore -o none.data -- /no/such/program
+	is "$(ls -d none.data* 2>/dev/null)" "" "leaves no directory"
+	exits 129 "--kcore into a pipe" "$SONDE" record --kcore -o - -- true
+	like "$err" 'writes a directory' "is refused"
+	rm -rf kc.data kc.data.old
+	burn_kernel command perf record -q --kcore -e cpu-clock:k -F 999 -o pk.data >/dev/null 2>&1
+	is "$("$SONDE" report -i pk.data --stdio --no-children -g none --sort sym 2>/dev/null | rows_of)" \
+		"$(command perf report -i pk.data --stdio --no-children -g none --sort sym 2>/dev/null | rows_of)" "a directory that perf made: the same names"
+	[ "$(nops pk.data)" ] && "$SONDE" annotate --stdio -i pk.data -s renamed_in_copy >out 2>err
+	[ "$(grep -cE ': +nop$' out)" -ge 12 ]
+	ok $? "and the code in it" || diag "$(cat err; head -20 out)"
+	rm -rf pk.data
+
+	# ---- buildid-cache -k: a copy by build ID, for recordings without one
+	export PERF_BUILDID_DIR=$SONDE_TMP/kcache
+	copies() { find "$PERF_BUILDID_DIR/[kernel.kcore]" -name kcore | wc -l; }
+	exits 0 "buildid-cache -k /proc/kcore" "$SONDE" buildid-cache -k /proc/kcore
+	is "$(cd kcache && find . -type f | sed -E 's/[0-9a-f]{40}/ID/; s/[0-9]{16}/TIME/' | sort | tr '\n' ' ')" \
+		"./[kernel.kcore]/ID/TIME/kallsyms ./[kernel.kcore]/ID/TIME/kcore ./[kernel.kcore]/ID/TIME/modules " "where perf keeps it"
+	exits 0 "once more" "$SONDE" buildid-cache -v -k /proc/kcore
+	is "$(copies)" 1 "adds nothing"
+	command perf buildid-cache -k /proc/kcore 2>/dev/null
+	is "$(copies)" 1 "nor does perf, which finds ours"
+	exits 0 "-f" "$SONDE" buildid-cache -f -k /proc/kcore
+	is "$(copies)" 2 "adds another"
+	exits 1 "-k of anything else" "$SONDE" buildid-cache -k k.data
+	# Another kernel runs, as far as anyone can tell.
+	printf '\4\0\0\0\24\0\0\0\3\0\0\0GNU\0aaaaaaaaaaaaaaaaaaaa' >notes
+	elsewhere() { unshare -m sh -c 'mount --bind notes /sys/kernel/notes && exec "$@"' sh "$@"; }
+	exits 0 "annotate under another kernel" elsewhere "$SONDE" annotate --stdio --asm-raw -i k.data -s "$hot"
+	is "$(insns <<<"$out")" "$fromcopy" "finds names and code in the cache"
+	PERF_BUILDID_DIR=$SONDE_TMP/none elsewhere "$SONDE" annotate --stdio -i k.data -s "$hot" >out 2>err
+	unlike "$(cat out)" 'Disassembly' "and without it there is none"
+	rm -rf kcache
+	unset PERF_BUILDID_DIR
+fi
+rm -rf kc.data
+
 # ---- a module that was built with debugging information: source between the instructions
 busybox insmod "$SONDE_TEST_MODULE/sonde_test.ko"
 "$SONDE" buildid-cache --add "$SONDE_TEST_MODULE/sonde_test.ko" >/dev/null 2>&1
@@ -84,5 +173,9 @@ path=${path:-$(readelf --debug-dump=info "$SONDE_TEST_MODULE/sonde_test.ko" 2>/d
 folders=$(tr -cd / <<<"$path" | wc -c)
 exits 0 "annotate --prefix" "$SONDE" annotate --stdio -i m.data --prefix "$SONDE_TEST_MODULE" --prefix-strip $((folders - 1)) -s sonde_test_loop
 like "$out" ': [0-9]+ +	+int err = sonde_test_step\(reasons\[i\]\);' "S1-072: with source between the instructions"
+"$SONDE" record -q --kcore -e sonde_test:sonde_exit -c 1 -o mk.data -- sh -c 'echo event >/proc/sonde_test' 2>/dev/null
 busybox rmmod sonde_test
+exits 0 "a module that is gone" "$SONDE" annotate --stdio -i mk.data -s sonde_test_loop
+[ "$(grep -cE '^ +[0-9.]+ : +ffff[0-9a-f]+: .*[a-z]' <<<"$out")" -gt 8 ]
+ok $? "--kcore kept its code, too"
 done_testing

@@ -24,7 +24,7 @@ make packed.dir -z
 
 for name in plain.dir packed.dir; do
 	perf script --no-inline -i $name >theirs 2>/dev/null
-	"$SONDE" script --no-inline -i $name >mine 2>mine.err
+	"$SONDE" script --no-inline --no-func-names -i $name >mine 2>mine.err
 	is $? 0 "script -i $name"
 	cmp -s theirs mine
 	ok $? "the same bytes as perf's ($(wc -l <theirs) lines)" || diag "$(diff theirs mine | head -5)"
@@ -62,6 +62,30 @@ exits 1 "without its head" "$SONDE" script -i cut.dir
 like "$err" "directory without a recording" "is said"
 mkdir odd.dir && mkfifo odd.dir/data
 exits 1 "a pipe in its place does not hang us" timeout 20 "$SONDE" script -i odd.dir
+
+# ---- the kernel's code and symbols beside the records (--kcore; tests/live/annotate_kernel.t has it whole)
+cp -r plain.dir kcore.dir
+mkdir kcore.dir/kcore_dir
+named() { timeout 20 "$SONDE" report --stdio --no-children -g none --sort sym -i kcore.dir 2>&1; }
+sed 's/ \([tT]\) \([a-z]\)/ \1 copy_of_\2/' /proc/kallsyms >kcore.dir/kcore_dir/kallsyms
+like "$(named)" '\[k\] copy_of_' "names come from the list in the directory"
+exits 0 "flame of a directory" "$SONDE" flame -o dir.svg kcore.dir
+like "$(cat dir.svg)" 'copy_of_' "draws it, with these names"
+truncate -s 4T kcore.dir/kcore_dir/kallsyms
+like "$(named)" '\[k\] [a-z]' "not from one of four terabytes"
+rm kcore.dir/kcore_dir/kallsyms
+mkfifo kcore.dir/kcore_dir/kallsyms kcore.dir/kcore_dir/kcore
+like "$(named)" '\[k\] [a-z]' "a pipe in its place does not hang us"
+if [ ! -e /proc/kcore ]; then
+	cp -r plain.dir kept.data
+	exits 1 "record --kcore without /proc/kcore" "$SONDE" record --kcore -o kept.data -- true
+	like "$err" 'no /proc/kcore' "names the reason"
+	is "$(ls -d kept.data*) $(ls kept.data | sort | head -1)" "kept.data data" "and what was there stays"
+fi
+cp -r plain.dir old.data && cp -r kcore.dir old.data.old && : >old.data.old/kcore_dir/modules
+"$SONDE" record -q -o old.data -- true
+[ -f old.data ] && [ -e old.data.old/data.0 ] && [ ! -e old.data.old/kcore_dir ]
+ok $? "an older directory goes with all that belongs to it"
 
 # ---- recording over one
 cp -r plain.dir over.data

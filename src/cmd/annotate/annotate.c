@@ -493,7 +493,7 @@ static int annotate_source(struct annotating *a)
 /* Takes the source over. */
 static int annotate_opened(struct annotating *a)
 {
-	struct kernel_list kernel = { .opts = &a->opts->symbols, .catalog = &a->src->catalog };
+	struct kernel_list kernel = { .opts = &a->opts->symbols, .src = a->src };
 	struct sym_config cfg = symbols_config(app_symbols(a->app), &a->opts->symbols);
 	struct elfimg image = { 0 };
 	/* Unpacked once for all functions. If that fails, naming them says why. */

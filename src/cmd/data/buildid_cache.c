@@ -1,9 +1,15 @@
 /* sonde buildid-cache: the files that perf (and we) keep by build id, so that a recording finds the very binaries it saw. */
 #include "base/foreign.h"
 #include "base/json.h"
+#include "base/outplace.h"
+#include "base/str.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
+#include "kern/kallsyms.h"
+#include "session/kcore_copy.h"
 #include "session/recorded_ids.h"
+#include "session/recorded_kcore.h"
+#include "sym/kallsyms.h"
 #include "image/idcache.h"
 #include "stream/replay_perf.h"
 
@@ -13,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct cache_opts {
@@ -21,7 +28,8 @@ struct cache_opts {
 	bool list;
 	const char *missing;
 	u64 target_pid;
-	bool ignored;
+	bool force;
+	const char *kcore;
 	const char *refused;
 };
 
@@ -34,8 +42,8 @@ static const struct opt cache_rows[] = {
 	OPT_LIST('u', "update", struct cache_opts, update, "FILES", "Replace the kept copies of these files"),
 	OPT_FLAG('l', "list", struct cache_opts, list, "List build IDs and paths"),
 	OPT_STR('M', "missing", struct cache_opts, missing, "FILE", "List binaries of a recording that are not in the cache"),
-	OPT_FLAG('f', "force", struct cache_opts, ignored, "Accepted; there are no questions to answer", .hidden = true),
-	OPT_STR('k', "kcore", struct cache_opts, refused, "FILE", "The kernel's names are taken from the running system; there is nothing to copy", .refused = true),
+	OPT_FLAG('f', "force", struct cache_opts, force, "With -k: also if the same is kept already"),
+	OPT_STR('k', "kcore", struct cache_opts, kcore, "FILE", "Keep a copy of the running kernel's code and symbols: /proc/kcore"),
 	OPT_STR(0, "debuginfod", struct cache_opts, refused, "URLS", "Nothing is downloaded: fetch with debuginfod-find, then use --add", .optional = true, .refused = true),
 	OPT_UINT(0, "target-ns", struct cache_opts, target_pid, "PID", "Resolve paths as process PID sees them (in a container)"),
 	OPT_END(),
@@ -45,6 +53,8 @@ static const struct opt cache_rows[] = {
 static const struct opt_example cache_examples[] = {
 	{ "buildid-cache -a /usr/bin/app",
 	  "before an update, so that old recordings stay readable" },
+	{ "buildid-cache -k /proc/kcore",
+	  "before a new kernel: annotate still finds the code of this one" },
 	{ "buildid-cache -l", "what is in the cache" },
 	{ "buildid-cache -M perf.data", "which binaries of a recording are missing" },
 	{ "buildid-cache -p /usr/bin/app", "remove all builds of a program" },
@@ -276,6 +286,115 @@ static int missing(struct cache *c, const char *input)
 	return err;
 }
 
+/* ---- the kernel's code ---- */
+
+struct same_kcore {
+	struct kallsyms_text list, modules;
+	bool found;
+};
+
+/* A list of symbols and one of modules that say the same: the same kernel at the same place. */
+static int compare_kcore(void *ctx, const char *folder)
+{
+	struct same_kcore *s = ctx;
+	char path[PATH_MAX], text[1 << 16];
+	struct sym_text list;
+	u64 own = 0, kept = 0;
+	if (str_path(path, sizeof(path), "%s/modules", folder) || kcore_folder_list(folder, &list))
+		return 0;
+	_cleanup_close_ int fd = foreign_open(path, FOREIGN_NOFOLLOW);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	s->found = n >= 0 && kallsyms_address(list.data, list.len, "_stext", &kept) &&
+		   kallsyms_address(s->list.data, s->list.len, "_stext", &own) && own == kept &&
+		   kcore_same_modules(s->modules.data, s->modules.len, text, (size_t)n);
+	list.release(&list);
+	return s->found;
+}
+
+static bool has_kcore(const struct cache *c, const char *root, const struct buildid *id)
+{
+	struct same_kcore s = { 0 };
+	if (!kallsyms_read(root, NULL, &s.list) && !kallsyms_read_modules(root, &s.modules))
+		(void)!idcache_each_kcore(c->dir, id, compare_kcore, &s);
+	kallsyms_text_done(&s.list);
+	kallsyms_text_done(&s.modules);
+	return s.found;
+}
+
+static int kernel_id(const char *root, struct buildid *ret)
+{
+	struct kallsyms_text notes = { 0 };
+	int err = kallsyms_read_notes(root, &notes);
+	if (!err && buildid_of_notes(notes.data, notes.len, 4, false, ret))
+		err = -ENODATA;
+	kallsyms_text_done(&notes);
+	return err;
+}
+
+/* DIR/[kernel.kcore]/ID/2026111618000042 */
+static int kcore_place(const struct cache *c, const struct buildid *id, char *to, size_t size)
+{
+	char entry[IDCACHE_PATH], stamp[32];
+	struct timespec now;
+	struct tm tm;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!idcache_folder("[kernel.kcore]", id, entry) || !localtime_r(&now.tv_sec, &tm) ||
+	    !strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &tm))
+		return -EINVAL;
+	return str_path(to, size, "%s/%s/%s%02ld/kcore", c->dir, entry, stamp,
+			now.tv_nsec / 10000000);
+}
+
+static int copy_kcore(struct cache *c, const char *root, const struct buildid *id)
+{
+	char path[PATH_MAX];
+	struct outplace p;
+	int err = kcore_place(c, id, path, sizeof(path));
+	if (err)
+		return err;
+	err = outplace_open(&p, path, OUTPLACE_NO_FOLLOW | OUTPLACE_MAKE_FOLDERS, &c->app->diag);
+	if (err)
+		return err;
+	err = kcore_copy(root, p.dir, &c->app->diag);
+	outplace_close(&p);
+	if (err) {
+		*strrchr(path, '/') = '\0';
+		(void)!outplace_remove(path, true);
+	} else if (c->app->verbose) {
+		strbuf_printf(&c->app->err, "kcore added to build-id cache directory %.*s\n",
+			      (int)(strrchr(path, '/') - path), path);
+	}
+	return err;
+}
+
+/* file: ROOT/proc/kcore, as with perf. */
+static int add_kcore(struct cache *c, const char *file, bool force)
+{
+	static const char name[] = "/proc/kcore";
+	char prefix[PATH_MAX];
+	struct buildid id;
+	size_t len = strlen(file), tail = sizeof(name) - 1;
+	if (len < tail || strcmp(file + len - tail, name) || len >= sizeof(prefix)) {
+		int err = diag_error(&c->app->diag, -EINVAL,
+				     "-k %s: only the running kernel's code can be kept", file);
+		diag_hint(&c->app->diag, "-k /proc/kcore");
+		return err;
+	}
+	memcpy(prefix, file, len - tail);
+	prefix[len - tail] = '\0';
+	const char *root = *prefix ? prefix : NULL;
+	int err = kernel_id(root, &id);
+	if (err)
+		return diag_error(&c->app->diag, err, "the kernel's build ID cannot be read: %s",
+				  strerror(-err));
+	if (!force && has_kcore(c, root, &id)) {
+		if (c->app->verbose)
+			strbuf_str(&c->app->err, "same kcore found in the cache\n");
+		return 0;
+	}
+	return copy_kcore(c, root, &id);
+}
+
 /* Files of an option, each of which may be a list. */
 static void each(struct cache *c, const struct opt_list *files,
 		 void (*fn)(struct cache *, const char *))
@@ -331,7 +450,7 @@ static int cache_run(struct app *app, void *opts, int argc, char **argv)
 	char buf[PATH_MAX];
 	struct cache c = { .app = app, .dir = recorded_cache_dir(buf, sizeof(buf)), .root_fd = -1 };
 	bool any = o->add.items.nr || o->remove.items.nr || o->purge.items.nr ||
-		   o->update.items.nr || o->purge_all || o->list || o->missing;
+		   o->update.items.nr || o->purge_all || o->list || o->missing || o->kcore;
 	if (argc || !any)
 		return app_usage(app,
 				 argc ? "'%s': no operation given; -a adds a file"
@@ -343,6 +462,8 @@ static int cache_run(struct app *app, void *opts, int argc, char **argv)
 		return APP_FAILED;
 	}
 	int err = o->list || o->missing ? show(&c, o) : 0;
+	if (!err && o->kcore)
+		err = add_kcore(&c, o->kcore, o->force);
 	if (!err)
 		err = enter(&c, o->target_pid);
 	if (err)

@@ -1,11 +1,14 @@
 #include "cmd/flame/flame_code.h"
+#include "base/str.h"
 
 #include "cmd/annotate/annotate.h"
 #include "session/recording.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
 	FUNCS_MAX = 24,
@@ -84,13 +87,25 @@ static int add_code(void *ctx, const struct annotation *a, const struct text_ann
 	return 0;
 }
 
+/* Of a directory, only one that holds all records in one file (record --kcore). */
+static bool is_small(const char *path)
+{
+	char inner[PATH_MAX];
+	struct stat st;
+	if (stat(path, &st))
+		return false;
+	if (S_ISDIR(st.st_mode) &&
+	    (str_path(inner, sizeof(inner), "%s/data.0", path) || !access(inner, F_OK) ||
+	     str_path(inner, sizeof(inner), "%s/data", path) || stat(inner, &st)))
+		return false;
+	return st.st_size <= FILE_MAX;
+}
+
 int flame_code_add(struct app *app, const char *path, const struct symbol_opts *symbols,
 		   struct flame *flame)
 {
 	struct adding to = { .flame = flame };
-	struct stat st;
-	if (!strcmp(path, "-") || recording_kind(path) != LOOKS_PERFDATA || stat(path, &st) ||
-	    st.st_size > FILE_MAX)
+	if (!strcmp(path, "-") || recording_kind(path) != LOOKS_PERFDATA || !is_small(path))
 		return 0;
 	int err = annotate_each(app, path, NULL, symbols, FUNCS_MAX, least_percent, add_code, &to);
 	return err == -ENOMEM ? err : 0;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "session/recording.h"
 #include "session/symbols.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
@@ -239,7 +240,7 @@ static int load(struct ftrace_samples *s, struct app *app)
 {
 	replay_perf_kallsyms(s->src, kernel_list_text, &s->kernel);
 	int err = symbols_unwind(app_symbols(app), s->src, &s->symbols);
-	s->names = err ? NULL : symbols_open(app_symbols(app), &s->symbols);
+	s->names = err ? NULL : recording_names(app_symbols(app), s->src, &s->symbols);
 	if (!err)
 		err = s->names ? stream_run(s->src, &s->sink, 1, &s->run, &app->diag) : -ENOMEM;
 	return err ? err
@@ -260,7 +261,7 @@ int ftrace_samples_open(struct ftrace_samples **ret, struct app *app, const char
 		free(s);
 		return err;
 	}
-	s->kernel = (struct kernel_list){ .opts = &s->symbols, .catalog = &s->src->catalog };
+	s->kernel = (struct kernel_list){ .opts = &s->symbols, .src = s->src };
 	err = s->src->ops->prepare(s->src, sample_ops.needs, &app->diag);
 	const char *own = err ? "" : clock_of(replay_perf_file(s->src));
 	if (!err && strcmp(own, clock ? clock : "local")) {

@@ -310,13 +310,18 @@ static int run_unseen(struct record_session *s, char **argv)
 	return reader_gone(s);
 }
 
-static int session_run(struct record_session *s, const struct recorder_opts *ro, char **argv)
+static int session_run(struct record_session *s, struct recorder_opts *ro, char **argv)
 {
 	struct app *app = s->app;
 	int begun = s->o->begin ? s->o->begin(s->o->begin_ctx) : 0;
 	if (begun)
 		return app_fail(app, begun);
+	begun = record_folder_create(s, ro);
+	if (begun)
+		return app_fail(app, begun);
 	s->rec = recorder_open(&s->root, ro, &app->diag);
+	if (!s->rec)
+		record_folder_remove(s);
 	if (!s->rec)
 		return errno == EPIPE ? run_unseen(s, argv) : app_fail(app, -EIO);
 	record_watch_file(s);
@@ -335,6 +340,7 @@ static int session_run(struct record_session *s, const struct recorder_opts *ro,
 		(void)!recorder_finish(s->rec, NULL);
 		if (!s->pipe)
 			recorder_discard(s->rec);
+		record_folder_remove(s);
 		return s->run.exec_failed ? child_exec_status(err) : app_fail(app, err);
 	}
 	term_progress_init(&s->progress, STDERR_FILENO);
@@ -445,6 +451,9 @@ static int record(struct record_session *s, int argc, char **argv)
 	s->sw.on |= s->o->timestamp_filename || s->o->triggers.list.nr;
 	if (s->sw.on && s->pipe)
 		return app_usage(app, "--switch-output needs -o FILE");
+	if (s->o->kcore && (s->sw.on || s->pipe))
+		return app_usage(app, "--kcore writes a directory: it cannot be combined with %s",
+				 s->pipe ? "a pipe" : "--switch-output");
 	ro.full_bytes = s->sw.bytes && s->o->max_size ? min(s->sw.bytes, s->o->max_size)
 						      : s->sw.bytes | s->o->max_size;
 	if (s->o->delay_ms < 0 && !s->o->control)
@@ -595,7 +604,7 @@ static const struct opt record_rows[] = {
 	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No summary line, no progress"),
 	OPT_CALL(0, "switch-output-event", "EVENT", "Start a new file when EVENT occurs, like SIGUSR2 with --switch-output; EVENT itself is not recorded", record_take_trigger),
 	OPT_STR(0, "threads", struct record_opts, ignored_text, "SPEC", "There is already one reader per 16 CPUs, and they share one file", .optional = true, .hidden = true),
-	OPT_FLAG(0, "kcore", struct record_opts, ignored, "Copy /proc/kcore and /proc/kallsyms yourself", .refused = true),
+	OPT_FLAG(0, "kcore", struct record_opts, kcore, "FILE becomes a directory that also holds the kernel's code and symbols (/proc/kcore), for annotate on any machine"),
 	OPT_FLAG(0, "off-cpu", struct record_opts, off_cpu, "Not supported; -e sched:sched_switch -g records the stacks where tasks stop running", .hidden = true),
 	OPT_STR('S', "snapshot", struct record_opts, snapshot, "OPTS", "For AUX tracing (Intel PT, SPE), which is not supported", .optional = true, .fallback = "", .hidden = true),
 	OPT_FLAG(0, "no-bpf-event", struct record_opts, live.no_bpf_events, "BPF programs loaded during the recording are not recorded", .hidden = true),

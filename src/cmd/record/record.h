@@ -64,6 +64,7 @@ struct record_opts {
 	int (*begin)(void *ctx); /* with a source, when the command is made: what starts threads; 0 or negative errno */
 	void *begin_ctx;
 	bool no_build_ids, no_build_id_cache, all_build_ids;
+	bool kcore;
 	bool ignored;
 };
 
@@ -100,6 +101,8 @@ struct record_session {
 	char cache[4096]; /* the folder for unwind tables */
 	char *cmdline; /* ours, for the file's head */
 	const char *output;
+	char data_path[4096]; /* of --kcore: the file in the directory */
+	bool made_folder;
 	int pipe_fd; /* what standard output was, when the recording goes there; -1: into a file */
 	bool pipe;
 	int json_fd; /* what standard output was, when --json has it; -1: nobody */
@@ -144,6 +147,13 @@ struct record_kept {
 };
 /* After the end, of a file: so that names survive a new build. */
 void record_keep_images(struct record_session *s, u64 file_bytes, struct record_kept *ret);
+
+/*
+ * --kcore: the output becomes a directory with the kernel's code in it, and the recorder writes into that. Without the option nothing
+ * happens. Removed again when nothing could be recorded.
+ */
+int record_folder_create(struct record_session *s, struct recorder_opts *ro) must_check;
+void record_folder_remove(struct record_session *s);
 
 /* --switch-output's value. */
 /* Sizes and times that end a file. */

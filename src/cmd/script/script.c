@@ -578,7 +578,7 @@ static int print_recording(struct script *s, int *status)
 static int script_opened(struct script *s, int *status)
 {
 	const struct script_opts *o = s->opts;
-	struct kernel_list kernel = { .opts = &o->symbols, .catalog = &s->src->catalog };
+	struct kernel_list kernel = { .opts = &o->symbols, .src = s->src };
 	int err = 0;
 	choose_init(&s->choose);
 	if (source_facts(s->src).kind == SOURCE_PERF)
