@@ -64,7 +64,7 @@ like "$err" "no_such,a/irq_handler_exit,irq: no such event" "says so"
 exits 1 "half a hook" "$SONDE" ftrace report --profile -H irq_handler_entry,irq $f
 like "$err" "expected the end event" "says what is missing"
 exits 1 "a hook with a flag that is none" "$SONDE" ftrace report --profile -H a,b/c,d,x $f
-like "$err" "valid valid valid valid valid flags are p, s and g" "says which there are"
+like "$err" "valid flags are p, s and g" "says which there are"
 exits 129 "-G without --profile" "$SONDE" ftrace report -G $f
 exits 129 "a file and a command" "$SONDE" ftrace profile --input $f true
 exits 1 "a file that is not there" "$SONDE" ftrace profile --input none.dat
