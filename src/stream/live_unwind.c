@@ -585,9 +585,10 @@ static void end_thread(struct live_unwind *u)
 	u->running = false;
 }
 
-int live_unwind_finish(struct live_unwind *u)
+int live_unwind_finish(struct live_unwind *u, struct diag *d)
 {
 	end_thread(u);
+	unwind_tables_report_refused(u->tables, d);
 	return u->err;
 }
 

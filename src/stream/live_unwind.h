@@ -42,8 +42,8 @@ void live_unwind_go(struct live_unwind *u);
 /* From reader threads: copies the spans. */
 int live_unwind_take(struct live_unwind *u, const struct ring_span *spans, size_t nr,
 		     bool round_done) must_check;
-/* After the readers have ended: all that is left. */
-int live_unwind_finish(struct live_unwind *u) must_check;
+/* After the readers have ended: all that is left. Files whose tables were refused go to the diag. */
+int live_unwind_finish(struct live_unwind *u, struct diag *d) must_check;
 void live_unwind_stats(struct live_unwind *u, struct live_unwind_stats *ret);
 void live_unwind_close(struct live_unwind *u);
 

@@ -847,7 +847,7 @@ int recorder_finish(struct recorder *r, struct diag *d)
 	int err = live_perf_stop(r->live);
 	if (!err)
 		err = live_perf_snapshot(r->live);
-	int unwound = r->unwind ? live_unwind_finish(r->unwind) : 0;
+	int unwound = r->unwind ? live_unwind_finish(r->unwind, d) : 0;
 	if (!err)
 		err = unwound;
 	struct put_lost_ctx lost = { .r = r };

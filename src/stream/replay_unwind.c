@@ -253,11 +253,8 @@ void replay_unwind_report(const struct replay_unwind *u, struct diag *d)
 				  i == UNWIND_SHORT_COPY
 					  ? "; --call-graph dwarf,65528 records more of the stack"
 					  : "");
-	for (char *path; u->tables && (path = unwind_tables_take_refused(u->tables)); free(path))
-		diag_warn(d,
-			  "%s: its unwind tables would take too much time or memory for a file of "
-			  "its size: stacks end there",
-			  path);
+	if (u->tables)
+		unwind_tables_report_refused(u->tables, d);
 	if (u->nr_foreign)
 		diag_warn(d, "%llu stacks belong to 32-bit programs, which cannot be unwound",
 			  (unsigned long long)u->nr_foreign);

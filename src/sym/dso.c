@@ -348,16 +348,17 @@ static int find_stubs(const struct dso *d, const u64 *at, u32 nr, struct symtab_
 }
 
 /* What is left without a symbol, in a file that was stripped of them: its unwind tables tell one function from the next. */
-static int find_bounds(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
+static int find_bounds(struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
 {
 	struct cfi_range *ranges = NULL;
 	size_t nr_ranges = 0, r = 0;
 	u32 i = 0;
 	while (i < nr && ret[i].name)
 		i++;
-	if (i == nr || dso_has_all_symbols(d))
+	if (i == nr || d->bounds_refused || dso_has_all_symbols(d))
 		return 0;
 	int err = cfi_ranges(&d->image, &ranges, &nr_ranges);
+	d->bounds_refused = err == -E2BIG;
 	for (; i < nr && !err; i++) {
 		while (r < nr_ranges && ranges[r].end <= at[i])
 			r++;
@@ -371,7 +372,7 @@ static int find_bounds(const struct dso *d, const u64 *at, u32 nr, struct symtab
 	return err == -ENOMEM ? err : 0;
 }
 
-int dso_find(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
+int dso_find(struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret)
 {
 	int err = find_plain(d, at, nr, ret);
 	if (!err && d->bounds)

@@ -12,6 +12,7 @@ struct dso {
 	struct elfimg lines; /* the same: opened by dso_debug() where none of the above has them */
 	bool objects; /* names of data are asked for, too: set after dso_open() */
 	bool bounds; /* functions without a symbol are told by their bounds (SYMTAB_BOUNDS): set after dso_open() */
+	bool bounds_refused; /* a budget ended that, for all of the file */
 };
 
 /*
@@ -40,6 +41,6 @@ bool dso_has_all_symbols(const struct dso *d);
  * Answers nr questions (ascending file offsets) in ret, with PLT stubs (flag SYMTAB_PLT: the name is the callee's).
  * -ENOMEM.
  */
-int dso_find(const struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret) must_check;
+int dso_find(struct dso *d, const u64 *at, u32 nr, struct symtab_sym *ret) must_check;
 /* The whole table, flat, without PLT stubs. */
 int dso_table(const struct dso *d, struct symtab *ret) must_check;

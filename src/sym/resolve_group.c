@@ -297,6 +297,8 @@ static int look_up(struct job *j, struct group *g, struct dso *d, const struct e
 	int err = syms ? dso_find(d, g->questions, g->nr_questions, syms) : -ENOMEM;
 	if (!err)
 		err = answer(g, syms, j->n->cfg.demangle, arena);
+	if (!err && d->bounds_refused && !g->note)
+		note_spent(g, "listing its functions", "those without a symbol are not told apart");
 	return err ? err : resolve_lines(j, g, debug, &d->image, arena);
 }
 

@@ -134,12 +134,18 @@ static void note_refused(struct unwind_tables *t, const char *path)
 		t->refused.nr--;
 }
 
-char *unwind_tables_take_refused(struct unwind_tables *t)
+void unwind_tables_report_refused(struct unwind_tables *t, struct diag *d)
 {
 	pthread_mutex_lock(&t->lock);
-	char *path = t->refused.nr ? t->refused.at[--t->refused.nr] : NULL;
+	vec_for_each (&t->refused, path) {
+		diag_warn(d,
+			  "%s: its unwind tables would take too much time or memory for a file of "
+			  "its size: stacks end there",
+			  *path);
+		free(*path);
+	}
+	t->refused.nr = 0;
 	pthread_mutex_unlock(&t->lock);
-	return path;
 }
 
 /* A file that is truncated meanwhile gives a table with holes: none is better. */

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/diag.h"
 #include "image/cfi.h"
 #include "image/debugfile.h"
 #include "model/catalog.h"
@@ -23,8 +24,8 @@ struct unwind_tables;
 /* Strings of the config are borrowed until free. NULL: no memory. */
 struct unwind_tables *unwind_tables_new(const struct unwind_config *cfg);
 void unwind_tables_free(struct unwind_tables *t);
-/* The path of a file whose unwind tables would take too much time or memory for its size, once each: to be freed. NULL: none is left. */
-char *unwind_tables_take_refused(struct unwind_tables *t);
+/* Warns of files whose unwind tables would take too much time or memory for their size, once each. */
+void unwind_tables_report_refused(struct unwind_tables *t, struct diag *d);
 const struct arch *unwind_tables_arch(const struct unwind_tables *t);
 /* Room for images 0 ... nr - 1. Not while others look up. */
 int unwind_tables_reserve(struct unwind_tables *t, u32 nr) must_check;

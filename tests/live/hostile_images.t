@@ -15,7 +15,7 @@ chmod 755 .
 is_gone() { ! grep -q '^State:[[:space:]]*[RSDtT]' "/proc/$1/status" 2>/dev/null; }
 maps() { grep -qF -- "$2" "/proc/$1/maps" 2>/dev/null; }
 
-# ---- a library that is truncated while the recorder reads it ----
+# ---- a program with a library of its own ----
 
 cat >spin_lib.c <<'END'
 static volatile unsigned sink;
@@ -39,6 +39,36 @@ int main(void)
 }
 END
 gcc -O2 -g0 -fomit-frame-pointer -shared -fPIC -o libspin.so spin_lib.c && gcc -O2 -o spin spin.c -L. -lspin -Wl,-rpath,"$PWD" || exit 1
+
+# ---- a library whose unwind tables unpack to far more than it is: refused by name, by the recorder and by whoever reads the recording ----
+
+python3 - <<'END'
+import struct
+# 1.6 million functions that are all the same, 38 MB of them.
+cie = struct.pack("<IIB", 12, 0xFFFFFFFF, 1) + b"\0" + bytes([1, 0x78, 16]) + b"\0" * 3
+open("frames", "wb").write(cie + struct.pack("<IIQQ", 20, 0, 0x1000, 4) * 1600000)
+END
+mkdir packed
+strip -o stripped.so libspin.so && objcopy --add-section .debug_frame=frames stripped.so large.so &&
+	objcopy --compress-debug-sections=zlib large.so packed/libspin.so
+rm -f frames large.so
+[ "$(stat -c %s packed/libspin.so)" -lt 1000000 ] && readelf -SW packed/libspin.so | grep -q '\.debug_frame.* C '
+ok $? "a small library with much packed into it"
+LD_LIBRARY_PATH=packed ./spin &
+spin=$!
+pids+=("$spin")
+wait_until maps "$spin" packed/libspin.so
+"$SONDE" record -q -F 499 --call-graph dwarf -N -o packed.data -p "$spin" -- sleep 0.5 2>err
+is "$(grep -c 'packed/libspin.so: its unwind tables would take too much time or memory for a file of its size' err)" 1 \
+	"its unwind tables are refused: the recorder names it, once" || diag "$(cat err)"
+"$SONDE" report --stdio --no-children -g none -i packed.data >out 2>err
+is "$(grep -c 'packed/libspin.so: listing its functions would take too much time or memory for a file of its size' err)" 1 \
+	"bounds of its functions are refused: report names it, once" || diag "$(cat err out)"
+kill -9 "$spin"
+wait "$spin" 2>/dev/null
+
+# ---- a library that is truncated while the recorder reads it ----
+
 for size in 0 4096; do
 	cp libspin.so whole.so
 	LD_LIBRARY_PATH=. ./spin &
