@@ -18,7 +18,7 @@ cd "$SONDE_TMP" || exit 1
 export HOME=$SONDE_TMP
 mkdir bin && ln -s "$SONDE" bin/perf
 
-for test in pipe_test record record+zstd_comp_decomp record_offcpu stat stat+csv_output stat+csv_summary stat+json_output stat+shadow_stat \
+for test in buildid pipe_test record record+zstd_comp_decomp record_offcpu stat stat+csv_output stat+csv_summary stat+json_output stat+shadow_stat \
 	stat_all_metricgroups stat_all_metrics stat_all_pmu stat_bpf_counters lock_contention test_brstack test_data_symbol; do
 	if [ ! -e "$suite/$test.sh" ]; then
 		skip "this perf does not have it" "$test"
