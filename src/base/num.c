@@ -80,6 +80,27 @@ int num_parse_s64(const char *s, int base, s64 *ret)
 	return 0;
 }
 
+int num_next_id(const char **at, size_t *len, s32 *ret)
+{
+	static const char between[] = ", \t\n";
+	const char *p = *at + strspn(*at, between + 1);
+	char word[16] = "";
+	u64 id;
+	*at = p;
+	*len = strcspn(p, between);
+	if (!*p)
+		return 0;
+	if (*len < sizeof(word))
+		memcpy(word, p, *len);
+	if (num_parse_u64(word, 10, &id) || !id || id > INT32_MAX)
+		return -EINVAL;
+	*ret = (s32)id;
+	p += *len;
+	p += strspn(p, between + 1);
+	*at = p + (*p == ',');
+	return 1;
+}
+
 int num_parse_size(const char *s, u64 *ret)
 {
 	if (!isdigit((unsigned char)*s))

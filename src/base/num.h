@@ -26,6 +26,11 @@ unsigned num_u64_pad0(char *to, u64 v, unsigned width);
  */
 int num_parse_u64(const char *s, int base, u64 *ret) must_check;
 int num_parse_s64(const char *s, int base, s64 *ret) must_check;
+/*
+ * The next of a list of process or thread IDs, separated by commas, blanks or newlines as pgrep prints them. 1, and *at is behind it; 0: the
+ * list has ended; -EINVAL, and *len characters from *at are no such ID.
+ */
+int num_next_id(const char **at, size_t *len, s32 *ret) must_check;
 /* "64K", "2M", "1G" (powers of 1024; lower case too; optional trailing B). */
 int num_parse_size(const char *s, u64 *ret) must_check;
 

@@ -12,25 +12,23 @@
 static int parse_list(const char *text, const char *what, s32 **ids, size_t *nr, size_t *cap,
 		      struct diag *d)
 {
-	for (const char *p = text; *p;) {
-		size_t len = strcspn(p, ",");
-		char word[16];
-		u64 id;
-		memcpy(word, p, min(len, sizeof(word) - 1));
-		word[min(len, sizeof(word) - 1)] = 0;
-		if (num_parse_u64(word, 10, &id) || !id || id > INT32_MAX) {
-			diag_error(d, -EINVAL, "'%.*s' is not a valid %s ID", (int)len, p, what);
-			diag_span(d, text, (size_t)(p - text), len);
-			return -EINVAL;
-		}
+	const char *at = text;
+	size_t len;
+	s32 id;
+	int more;
+	while ((more = num_next_id(&at, &len, &id)) > 0) {
 		s32 *grown = *nr == *cap ? vec_grow(*ids, cap, *nr + 1, sizeof(**ids)) : *ids;
 		if (!grown)
 			return -ENOMEM;
 		*ids = grown;
-		(*ids)[(*nr)++] = (s32)id;
-		p += len + (p[len] == ',');
+		(*ids)[(*nr)++] = id;
 	}
-	return 0;
+	if (more) {
+		diag_error(d, -EINVAL, "invalid %s ID '%.*s'", what, (int)len, at);
+		diag_span(d, text, (size_t)(at - text), len);
+		return -EINVAL;
+	}
+	return *nr ? 0 : diag_error(d, -EINVAL, "no %s ID in '%s'", what, text);
 }
 
 int stat_places_by(struct stat_plan *p, struct diag *d)
@@ -83,8 +81,12 @@ int stat_places_target(struct stat_plan *p, int argc, char **argv, struct diag *
 	p->of_command = !tasks && !p->system_wide;
 	strbuf_init(&text);
 	if (o->pids || o->tids) {
-		strbuf_printf(&text, "%s id '%s'", o->pids ? "process" : "thread",
-			      o->pids ? o->pids : o->tids);
+		const s32 *ids = o->pids ? p->pids.at : p->tids.at;
+		size_t nr = o->pids ? p->pids.nr : p->tids.nr;
+		strbuf_str(&text, o->pids ? "process id '" : "thread id '");
+		for (size_t i = 0; i < nr; i++)
+			strbuf_printf(&text, "%s%d", i ? "," : "", ids[i]);
+		strbuf_char(&text, '\'');
 	} else if (p->system_wide) {
 		bool list = o->cpus && !o->all;
 		strbuf_printf(&text, "'%s%s'", list ? "CPU(s) " : "system wide",

@@ -65,28 +65,19 @@ static int apply_chosen(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	struct strbuf list;
 	int err = 0;
 	strbuf_init(&list);
-	for (const char *p = s->pids; p && *p && !err;) {
-		size_t len = strcspn(p, ", ");
-		char word[16];
-		u64 id;
-		if (!len || len >= sizeof(word))
-			err = -EINVAL;
-		if (!err) {
-			memcpy(word, p, len);
-			word[len] = 0;
-			err = num_parse_u64(word, 10, &id);
-		}
-		if (err) {
-			diag_error(s->diag, err, "%s: invalid list of process IDs '%s'",
-				   s->names->tasks, s->pids);
-			diag_span(s->diag, s->pids, (size_t)(p - s->pids), len);
-		} else {
-			strbuf_printf(&list, "%llu\n", (unsigned long long)id);
-			if (id > INT_MAX || (kill((pid_t)id, 0) && errno == ESRCH))
-				diag_warn(s->diag, "%s: no such process: %llu", s->names->tasks,
-					  (unsigned long long)id);
-		}
-		p += len + (p[len] != 0);
+	const char *at = s->pids;
+	size_t len;
+	s32 id;
+	int more = 0;
+	while (at && (more = num_next_id(&at, &len, &id)) > 0) {
+		strbuf_printf(&list, "%d\n", id);
+		if (kill(id, 0) && errno == ESRCH)
+			diag_warn(s->diag, "%s: there is no process %d", s->names->tasks, id);
+	}
+	if (more) {
+		err = diag_error(s->diag, more, "%s: invalid process ID '%.*s'", s->names->tasks,
+				 (int)len, at);
+		diag_span(s->diag, s->pids, (size_t)(at - s->pids), len);
 	}
 	if (!err && s->only_command && s->command_pid > 0)
 		strbuf_printf(&list, "%d\n", s->command_pid);

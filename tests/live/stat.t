@@ -64,6 +64,9 @@ exits 129 "an unknown event" "$SONDE" stat -e no-such-event true
 like "$err" "no-such-event" "is named"
 exits 129 "-x with -j" "$SONDE" stat -x, -j true
 exits 129 "--table without -r" "$SONDE" stat --table true
+exits 0 "-p takes IDs as pgrep prints them" "$SONDE" stat -p " $$
+$PPID" -e cs -- true
+like "$err" "for process id '$$,$PPID':" "all of them"
 exits 1 "a process that is not there" "$SONDE" stat -p 4194300 -e cs
 like "$err" 'no process 4194300' "is said"
 exits 1 "a file that cannot be written" "$SONDE" stat -o /no/such/dir/x true

@@ -14,6 +14,7 @@
 #include "analysis/event_times.h"
 #include "view/latency.h"
 #include "base/json.h"
+#include "base/num.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/func_stat.h"
 #include "cmd/ftrace/record.h"
@@ -511,12 +512,11 @@ struct looking {
 /* The tasks of -P and -F, as the events have them. */
 static int chosen_tasks(const struct ftrace_setup *f, s32 pids[TASKS_MAX])
 {
+	const char *at = f->pids;
+	size_t len;
 	int nr = 0;
-	for (const char *p = f->pids; p && *p && nr < TASKS_MAX - 1;) {
-		pids[nr++] = (s32)strtol(p, NULL, 10);
-		p += strcspn(p, ", ");
-		p += *p != '\0';
-	}
+	while (at && nr < TASKS_MAX - 1 && num_next_id(&at, &len, &pids[nr]) > 0)
+		nr++;
 	if (f->only_command && f->command_pid > 0)
 		pids[nr++] = f->command_pid;
 	return nr;

@@ -15,38 +15,26 @@
 
 enum { AT_ONCE_FLUSH_NS = 50000000 };
 
-/* "1,2,3", also with blanks and newlines, as pgrep prints them; what: "process", "thread". */
+/* what: "process", "thread". */
 static int parse_ids(const char *text, const char *what, struct record_ids *to, struct diag *d)
 {
-	static const char between[] = ", \t\n";
-	const char *p = text + strspn(text, between + 1);
-	if (!*p)
-		return diag_error(d, -EINVAL, "no %s ID in '%s'", what, text);
-	while (*p) {
-		size_t len = strcspn(p, between);
-		char word[16];
-		u64 id;
-		if (!len || len >= sizeof(word))
-			goto bad;
-		memcpy(word, p, len);
-		word[len] = 0;
-		if (num_parse_u64(word, 10, &id) || !id || id > INT32_MAX)
-			goto bad;
+	const char *at = text;
+	size_t len;
+	s32 id;
+	int more;
+	while ((more = num_next_id(&at, &len, &id)) > 0) {
 		s32 *slot = vec_push(&to->list);
 		if (!slot)
 			return -ENOMEM;
-		*slot = (s32)id;
-		p += len;
-		p += strspn(p, between + 1);
-		p += *p == ',';
-		p += strspn(p, between + 1);
-		continue;
-	bad:
-		diag_error(d, -EINVAL, "invalid %s ID '%.*s'", what, (int)len, p);
-		diag_span(d, text, (size_t)(p - text), len);
-		return -EINVAL;
+		*slot = id;
 	}
-	return 0;
+	if (!more && !to->list.nr)
+		return diag_error(d, -EINVAL, "no %s ID in '%s'", what, text);
+	if (!more)
+		return 0;
+	diag_error(d, -EINVAL, "invalid %s ID '%.*s'", what, (int)len, at);
+	diag_span(d, text, (size_t)(at - text), len);
+	return -EINVAL;
 }
 
 /* -m: pages, or bytes with a unit. */

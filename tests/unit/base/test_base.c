@@ -53,6 +53,19 @@ static void test_num(void)
 	ok(num_parse_u64("0x10", 0, &v) == 0 && v == 16, "parse hex");
 	ok(num_parse_u64("12x", 10, &v) == -EINVAL, "rest after the number is refused");
 	ok(num_parse_u64("-1", 10, &v) == -EINVAL, "a sign is refused");
+	const char *ids = " 12\n7 ,8,, 9";
+	size_t len = 0;
+	s32 id = 0;
+	ok(num_next_id(&ids, &len, &id) == 1 && id == 12, "the first ID of a list");
+	ok(num_next_id(&ids, &len, &id) == 1 && id == 7, "the next one after a newline");
+	ok(num_next_id(&ids, &len, &id) == 1 && id == 8, "and after a comma with a blank");
+	ok(num_next_id(&ids, &len, &id) == -EINVAL && !len && *ids == ',',
+	   "nothing between commas");
+	ids = "4194304,99999999999999999";
+	ok(num_next_id(&ids, &len, &id) == 1 && num_next_id(&ids, &len, &id) == -EINVAL && len == 17,
+	   "an ID that is too large");
+	ids = " \n";
+	ok(!num_next_id(&ids, &len, &id), "a list of none");
 	ok(num_parse_u64("99999999999999999999", 10, &v) == -ERANGE, "too large");
 	ok(num_parse_size("64K", &v) == 0 && v == 65536, "64K");
 	ok(num_parse_size("2MB", &v) == 0 && v == 2u << 20, "2MB");
