@@ -27,8 +27,15 @@ struct value {
 	const struct schema_field *field;
 };
 
+struct counted_row {
+	const char *key; /* "next_comm: sh, next_prio: 120", as it is printed */
+	u64 nr;
+	const u64 *values; /* as many as there are values */
+};
+
 struct row {
-	struct event_hist_row shown;
+	struct counted_row shown;
+	const struct key_value *typed; /* [key] */
 	u64 sort; /* of the key that rows are sorted by, when it is a number */
 };
 
@@ -45,7 +52,6 @@ struct event_hist {
 	const char *missing;
 	struct dict found; /* hash of the text -> index */
 	VEC(struct row) rows;
-	VEC(struct event_hist_row) shown;
 	struct strbuf text; /* scratch */
 	u64 nr;
 };
@@ -162,17 +168,23 @@ static void bind(struct event_hist *h, const struct schema *s)
 	}
 }
 
-static void put_symbol(struct event_hist *h, u64 addr, bool with_offset)
+static void put_symbol(struct event_hist *h, u64 addr, bool with_offset, struct key_value *typed)
 {
 	u64 offset = 0;
 	const char *name = h->o.symbol(h->o.ctx, addr, &offset);
 	strbuf_printf(&h->text, "[%llx] %s", (unsigned long long)addr, name ? name : "");
 	if (name && with_offset)
 		strbuf_printf(&h->text, "+0x%llx", (unsigned long long)offset);
+	*typed = (struct key_value){ .type = KEY_VALUE_SYMBOL,
+				     .text = name,
+				     .number = addr,
+				     .extra = offset,
+				     .has_offset = name && with_offset };
 }
 
-/* As the kernel writes it; *sort: how rows compare by it. */
-static void put_key(struct event_hist *h, const struct key *k, const struct sample *s, u64 *sort)
+/* Text as the kernel writes it; *sort: how rows compare by it; *typed: its text is borrowed from the sample. */
+static void put_key(struct event_hist *h, const struct key *k, const struct sample *s, u64 *sort,
+		    struct key_value *typed, u32 *text_len)
 {
 	struct strbuf *t = &h->text;
 	u32 len;
@@ -180,39 +192,68 @@ static void put_key(struct event_hist *h, const struct key *k, const struct samp
 	if (k->field && (k->field->flags & FIELD_STRING)) {
 		const char *str = schema_bytes(s->schema, k->field, s->raw, s->raw_size, &len);
 		strbuf_printf(t, "%-50.*s", str ? (int)len : 0, str ? str : "");
+		*typed = (struct key_value){ .type = KEY_VALUE_TEXT, .text = str ? str : "" };
+		*text_len = str ? len : 0;
 		return;
 	}
 	u64 v = k->field ? schema_u64(s->schema, k->field, s->raw, s->raw_size) : (u32)s->cpu;
-	/* As the kernel has it: rounded up. */
-	unsigned log = v > 1 ? 64 - (unsigned)__builtin_clzll(v - 1) : 0;
+	bool is_signed = k->field && (k->field->flags & FIELD_SIGNED);
+	unsigned log = key_value_power(v);
 	*sort = v;
+	*typed = (struct key_value){ .type = is_signed ? KEY_VALUE_SIGNED : KEY_VALUE_UNSIGNED,
+				     .number = v };
 	switch (k->mod) {
 	case MOD_NONE:
-		if (k->field && (k->field->flags & FIELD_SIGNED))
+		if (is_signed)
 			strbuf_printf(t, "%10lld", (long long)v);
 		else
 			strbuf_printf(t, "%10llu", (unsigned long long)v);
 		break;
-	case MOD_HEX: strbuf_printf(t, "%llx", (unsigned long long)v); break;
+	case MOD_HEX:
+		strbuf_printf(t, "%llx", (unsigned long long)v);
+		typed->type = KEY_VALUE_UNSIGNED;
+		break;
 	case MOD_SYM:
-	case MOD_SYM_OFFSET: put_symbol(h, v, k->mod == MOD_SYM_OFFSET); break;
+	case MOD_SYM_OFFSET: put_symbol(h, v, k->mod == MOD_SYM_OFFSET, typed); break;
 	case MOD_EXECNAME:
-		strbuf_printf(t, "%-16s[%10llu]", h->o.comm(h->o.ctx, (s32)v),
-			      (unsigned long long)v);
+		*typed = (struct key_value){ .type = KEY_VALUE_NAMED,
+					     .text = h->o.comm(h->o.ctx, (s32)v),
+					     .number = v };
+		strbuf_printf(t, "%-16s[%10llu]", typed->text, (unsigned long long)v);
 		break;
 	case MOD_LOG2:
 		strbuf_printf(t, "~ 2^%-2u", log);
 		*sort = log;
+		*typed = key_value_power_range(log);
 		break;
 	case MOD_BUCKETS:
 		*sort = v / k->bucket;
 		strbuf_printf(t, "~ %llu-%llu", (unsigned long long)(*sort * k->bucket),
 			      (unsigned long long)((*sort + 1) * k->bucket - 1));
+		*typed = (struct key_value){ .type = KEY_VALUE_RANGE,
+					     .number = *sort * k->bucket,
+					     .extra = (*sort + 1) * k->bucket - 1 };
 		break;
 	}
 }
 
-static struct row *row_of(struct event_hist *h, u64 sort)
+/* Keys that outlive the sample; lens: of texts, which need not end with a zero. */
+static const struct key_value *keep_keys(struct event_hist *h, const struct key_value *typed,
+					 const u32 *lens)
+{
+	struct key_value *own = arena_array(&h->arena, h->nr_keys, sizeof(*own));
+	for (size_t i = 0; own && i < h->nr_keys; i++) {
+		own[i] = typed[i];
+		if (typed[i].type == KEY_VALUE_TEXT &&
+		    !(own[i].text = arena_strndup(&h->arena, typed[i].text,
+						  strnlen(typed[i].text, lens[i]))))
+			return NULL;
+	}
+	return own;
+}
+
+static struct row *row_of(struct event_hist *h, u64 sort, const struct key_value *typed,
+			  const u32 *lens)
 {
 	const char *text = strbuf_cstr(&h->text);
 	u64 hash = hash_bytes(text, h->text.len);
@@ -223,25 +264,28 @@ static struct row *row_of(struct event_hist *h, u64 sort)
 	struct row *r = h->rows.nr < DICT_NONE ? vec_push(&h->rows) : NULL;
 	u64 *values = arena_zalloc(&h->arena, (h->nr_values + 1) * sizeof(*values));
 	char *copy = arena_strdup(&h->arena, text);
-	if (!r || !values || !copy || dict_add(&h->found, hash, (u32)h->rows.nr - 1, &index))
+	const struct key_value *own = keep_keys(h, typed, lens);
+	if (!r || !values || !copy || !own || dict_add(&h->found, hash, (u32)h->rows.nr - 1, &index))
 		return NULL;
-	*r = (struct row){ .shown = { .key = copy, .values = values }, .sort = sort };
+	*r = (struct row){ .shown = { .key = copy, .values = values }, .typed = own, .sort = sort };
 	return r;
 }
 
 static int count(struct event_hist *h, const struct sample *s)
 {
+	struct key_value typed[KEYS_MAX] = { 0 };
+	u32 lens[KEYS_MAX] = { 0 };
 	u64 sort = 0;
 	strbuf_reset(&h->text);
 	for (size_t i = 0; i < h->nr_keys; i++) {
 		u64 own = 0;
 		if (i)
 			strbuf_str(&h->text, ", ");
-		put_key(h, &h->keys[i], s, &own);
+		put_key(h, &h->keys[i], s, &own, &typed[i], &lens[i]);
 		if ((int)i == h->sort_key)
 			sort = own;
 	}
-	struct row *r = h->text.err ? NULL : row_of(h, sort);
+	struct row *r = h->text.err ? NULL : row_of(h, sort, typed, lens);
 	if (!r)
 		return -ENOMEM;
 	r->shown.nr++;
@@ -308,7 +352,6 @@ void event_hist_free(struct event_hist *h)
 	if (!h)
 		return;
 	vec_free(&h->rows);
-	vec_free(&h->shown);
 	dict_done(&h->found);
 	strbuf_done(&h->text);
 	arena_done(&h->arena);
@@ -323,11 +366,6 @@ struct sink *event_hist_sink(struct event_hist *h)
 const char *event_hist_missing(const struct event_hist *h)
 {
 	return h->missing;
-}
-
-const char *event_hist_value_name(const struct event_hist *h, size_t i)
-{
-	return i < h->nr_values ? h->values[i].name : NULL;
 }
 
 /* ---- afterwards ---- */
@@ -354,32 +392,39 @@ static int compare(const void *pa, const void *pb, void *ctx)
 	return c ? c : strcmp(a->shown.key, b->shown.key);
 }
 
-size_t event_hist_rows(struct event_hist *h, const struct event_hist_row **ret)
+static void sort_rows(struct event_hist *h)
 {
 	if (h->rows.nr)
 		qsort_r(h->rows.at, h->rows.nr, sizeof(*h->rows.at), compare, h);
-	h->shown.nr = 0;
-	vec_for_each (&h->rows, r) {
-		struct event_hist_row *slot = vec_push(&h->shown);
-		if (slot)
-			*slot = r->shown;
+}
+
+int event_hist_counts(struct event_hist *h, struct key_counts *ret)
+{
+	int err = 0;
+	sort_rows(h);
+	for (size_t i = 0; i < h->nr_keys && !err; i++)
+		err = key_counts_key(ret, h->keys[i].name);
+	for (size_t i = 0; i < h->nr_values && !err; i++)
+		err = key_counts_sum(ret, h->values[i].name);
+	for (size_t i = 0; i < h->rows.nr && !err; i++) {
+		const struct row *r = &h->rows.at[i];
+		err = key_counts_add(ret, r->typed, r->shown.nr, r->shown.values);
 	}
-	*ret = h->shown.at;
-	return h->shown.nr;
+	ret->hits = h->nr;
+	return err;
 }
 
 void event_hist_text(struct event_hist *h, struct strbuf *to)
 {
-	const struct event_hist_row *rows;
-	size_t nr = event_hist_rows(h, &rows);
-	for (size_t i = 0; i < nr; i++) {
-		strbuf_printf(to, "{ %s } hitcount: %10llu", rows[i].key,
-			      (unsigned long long)rows[i].nr);
+	sort_rows(h);
+	for (size_t i = 0; i < h->rows.nr; i++) {
+		const struct counted_row *row = &h->rows.at[i].shown;
+		strbuf_printf(to, "{ %s } hitcount: %10llu", row->key, (unsigned long long)row->nr);
 		for (size_t v = 0; v < h->nr_values; v++)
 			strbuf_printf(to, "  %s: %10llu", h->values[v].name,
-				      (unsigned long long)rows[i].values[v]);
+				      (unsigned long long)row->values[v]);
 		strbuf_char(to, '\n');
 	}
 	strbuf_printf(to, "\nTotals:\n    Hits: %llu\n    Entries: %zu\n    Dropped: 0\n",
-		      (unsigned long long)h->nr, nr);
+		      (unsigned long long)h->nr, h->rows.nr);
 }

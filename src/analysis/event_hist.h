@@ -9,6 +9,7 @@
 
 #include "base/diag.h"
 #include "model/source.h"
+#include "model/key_counts.h"
 
 struct event_hist_opts {
 	const char *system, *event;
@@ -32,10 +33,5 @@ const char *event_hist_missing(const struct event_hist *h);
 /* After the run: rows in order, as the kernel prints them, and the totals. */
 void event_hist_text(struct event_hist *h, struct strbuf *to);
 
-struct event_hist_row {
-	const char *key; /* "next_comm: sh, next_prio: 120" */
-	u64 nr;
-	const u64 *values; /* as many as there are values */
-};
-size_t event_hist_rows(struct event_hist *h, const struct event_hist_row **ret);
-const char *event_hist_value_name(const struct event_hist *h, size_t i); /* NULL: no more */
+/* The same with typed keys, into an initialised one. */
+int event_hist_counts(struct event_hist *h, struct key_counts *ret) must_check;

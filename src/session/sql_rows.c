@@ -2,9 +2,10 @@
 
 #include "analysis/event_pair.h"
 #include "base/dict.h"
-#include "base/json.h"
+#include "model/key_counts.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
+#include "view/json_key_counts.h"
 #include "view/latency.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@ struct counted {
 	const char *text;
 	u64 nr;
 	u64 value; /* of the difference of times, where one was asked for */
+	const struct key_value *keys; /* [item] */
 };
 
 struct sql_rows {
@@ -74,10 +76,36 @@ static u64 number(const struct event_pair_match *m, const struct sql_operand *o)
 	return v;
 }
 
-/* As the kernel's log2: rounded up. */
-static unsigned power_of(u64 v)
+/* A key; its text is borrowed from the event, and `len` long. */
+static struct key_value typed_value(const struct event_pair_match *m, const struct sql_item *i,
+				    u32 *len)
 {
-	return v > 1 ? 64 - (unsigned)__builtin_clzll(v - 1) : 0;
+	const struct event_at *e = i->a.side ? &m->end : &m->start;
+	const struct schema_field *f = i->a.field ? schema_find(e->schema, i->a.field) : NULL;
+	u64 a = number(m, &i->a), b = i->op ? number(m, &i->b) : 0;
+	if (sql_is_delta(i))
+		return key_value_power_range(key_value_power(a - b));
+	if (!i->op && f && (f->flags & FIELD_STRING)) {
+		const char *text = schema_bytes(e->schema, f, e->raw, e->size, len);
+		return (struct key_value){ .type = KEY_VALUE_TEXT, .text = text ? text : "" };
+	}
+	return (struct key_value){ .type = KEY_VALUE_SIGNED,
+				   .number = !i->op	    ? a
+					     : i->op == '-' ? a - b
+							    : a + b };
+}
+
+static const struct key_value *keep_keys(struct sql_rows *r, const struct event_pair_match *m)
+{
+	struct key_value *own = arena_array(&r->arena, r->q->items.nr + 1, sizeof(*own));
+	for (size_t i = 0; own && i < r->q->items.nr; i++) {
+		u32 len = 0;
+		own[i] = typed_value(m, &r->q->items.at[i], &len);
+		if (own[i].type == KEY_VALUE_TEXT &&
+		    !(own[i].text = arena_strndup(&r->arena, own[i].text, strnlen(own[i].text, len))))
+			return NULL;
+	}
+	return own;
 }
 
 static void add_value(struct sql_rows *r, const struct event_pair_match *m, const struct sql_item *i)
@@ -87,7 +115,7 @@ static void add_value(struct sql_rows *r, const struct event_pair_match *m, cons
 	u32 len;
 	if (sql_is_delta(i)) {
 		u64 v = number(m, &i->a) - number(m, &i->b);
-		strbuf_printf(&r->text, "~ 2^%-2u", power_of(v));
+		strbuf_printf(&r->text, "~ 2^%-2u", key_value_power(v));
 	} else if (i->op) {
 		u64 a = number(m, &i->a), b = number(m, &i->b);
 		strbuf_s64(&r->text, (s64)(i->op == '-' ? a - b : a + b));
@@ -114,7 +142,7 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 		u64 v = number(m, &r->delta->a) - number(m, &r->delta->b);
 		u64 ns = v * (r->delta->a.usecs ? 1000 : 1);
 		histogram_add(&r->times, (s64)min(ns, (u64)INT64_MAX), 1);
-		value = power_of(v);
+		value = key_value_power(v);
 	}
 	r->nr++;
 	const char *text = strbuf_cstr(&r->text);
@@ -126,7 +154,7 @@ static int on_match(void *ctx, const struct event_pair_match *m)
 			return 0;
 		}
 	struct counted *c = r->rows.nr < DICT_NONE ? vec_push(&r->rows) : NULL;
-	if (!c || !(c->text = arena_strdup(&r->arena, text)))
+	if (!c || !(c->text = arena_strdup(&r->arena, text)) || !(c->keys = keep_keys(r, m)))
 		return -ENOMEM;
 	c->nr = 1;
 	c->value = value;
@@ -143,27 +171,30 @@ static int compare(const void *pa, const void *pb)
 	return strcmp(a->text, b->text);
 }
 
+static int print_json(const struct tell *to, struct sql_rows *r)
+{
+	struct key_counts t;
+	int err = 0;
+	key_counts_init(&t);
+	vec_for_each (&r->q->items, i)
+		if (!err)
+			err = key_counts_key(&t, i->label);
+	vec_for_each (&r->rows, c)
+		if (!err)
+			err = key_counts_add(&t, c->keys, c->nr, NULL);
+	t.hits = r->nr;
+	if (!err)
+		err = json_key_counts(&t, to->out);
+	key_counts_done(&t);
+	return err;
+}
+
 static int print(const struct tell *to, struct sql_rows *r)
 {
-	struct json j;
 	if (r->rows.nr)
 		qsort(r->rows.at, r->rows.nr, sizeof(*r->rows.at), compare);
-	if (to->json) {
-		json_begin(&j, to->out, JSON_PRETTY);
-		json_object(&j);
-		json_put_u64(&j, "hits", r->nr);
-		json_key(&j, "rows");
-		json_array(&j);
-		vec_for_each (&r->rows, c) {
-			json_object(&j);
-			json_put_str(&j, "key", c->text);
-			json_put_u64(&j, "hitcount", c->nr);
-			json_object_end(&j);
-		}
-		json_array_end(&j);
-		json_object_end(&j);
-		return json_end(&j);
-	}
+	if (to->json)
+		return print_json(to, r);
 	vec_for_each (&r->rows, c)
 		strbuf_printf(to->out, "{ %s } hitcount: %10llu\n", c->text,
 			      (unsigned long long)c->nr);

@@ -3,6 +3,7 @@ import copy
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -71,6 +72,12 @@ CASES = [
     ("ftrace-split", "value", "ftrace split -i DATA/6.1-events_v6.dat -o split.dat"),
     ("ftrace-convert", "value", "ftrace convert -i DATA/6.1-events_v6.dat -o converted.dat"),
     ("ftrace-latency", "value", "ftrace hist -i DATA/6.1-events_v6.dat --latency irq:softirq_raise,irq:softirq_entry --by vec"),
+    ("ftrace-hist", "value", "ftrace hist -k common_pid.execname,id,cpu,id.log2 -w id raw_syscalls:sys_enter true"),
+    ("ftrace-hist", "value", "ftrace hist -k next_comm,next_prio.buckets=20 sched:sched_switch sleep 0.1"),
+    ("ftrace-hist", "value", "ftrace sqlhist -e 'SELECT start.comm, start.prio, TIMESTAMP_DELTA_USECS AS lat FROM sched_waking AS start JOIN sched_switch AS end ON start.pid = end.next_pid' sleep 0.1"),
+    ("ftrace-hist-calls", "lines", "ftrace hist DATA/6.12-stacks.dat"),
+    ("ftrace-hist-calls", "lines", "ftrace hist -P DATA/6.1-graph.dat"),
+    ("ftrace-functions", "value", "ftrace profile --functions --input DATA/6.1-graph.dat"),
     ("ftrace-options", "value", "ftrace options"),
     ("ftrace-list", "value", "ftrace list"),
     ("ftrace-list", "value", "ftrace list -e sched"),
@@ -84,7 +91,7 @@ CASES = [
     ("ftrace-check-events", "value", "ftrace check-events"),
 ]
 # Lists that must not be empty, so that a schema is not kept by printing nothing.
-FULL = {"report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
+FULL = {"ftrace-hist": lambda v: v["rows"], "ftrace-functions": lambda v: v, "report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
 
 count = 0
 
@@ -99,6 +106,8 @@ def tap(passed, name, why=""):
 
 def read(form, words):
     at = words.index("--") if "--" in words else len(words)
+    if words[:1] == ["ftrace"] and words[1] in ("hist", "sqlhist"):
+        at = 2  # what follows their first word is the command's
     done = subprocess.run([SONDE, *words[:at], "--json", *words[at:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     text = (done.stderr if form.endswith("stderr") else done.stdout).decode()
     if form.startswith("lines"):
@@ -114,7 +123,7 @@ for name, schema in sorted(schemas.items()):
     except jsonschema.SchemaError as e:
         tap(False, f"{name}: a valid schema", e)
 for name, form, line in CASES:
-    words = [w.replace("SONDE", SONDE).replace("DATA", str(DATA)) for w in line.split()]
+    words = [w.replace("SONDE", SONDE).replace("DATA", str(DATA)) for w in shlex.split(line)]
     try:
         values, done = read(form, words)
         check = jsonschema.Draft202012Validator(schemas[name])
@@ -138,6 +147,11 @@ for what, spoil in {
     bad = copy.deepcopy(good)
     spoil(bad)
     tap(check.is_valid(good) and not check.is_valid(bad), f"report's schema refuses {what}")
+names = [f for e in good["events"] for r in e["rows"] for n in r["graph"] for f in n["functions"]]
+tap(any(f["module"] and f["mode"] == "user" for f in names) and not any("(inlined)" in f["name"] for f in names), "functions of call graphs have module and mode of their own", names[:3])
+counts = read("value", shlex.split("ftrace hist -k common_pid.execname,id raw_syscalls:sys_enter true"))[0][0]
+key = counts["rows"][0]["key"]
+tap(isinstance(key["id"], int) and isinstance(key["common_pid"]["id"], int) and key["common_pid"]["name"].strip() == key["common_pid"]["name"], "keys of hist are numbers and names, not padded text", key)
 marks = [r["symbol"] for e in good["events"] for r in e["rows"] if r["symbol"][:1] == "[" and r["symbol"][2:4] == "] "]
 tap(not marks, "no mark of the level inside a symbol", marks)
 print(f"1..{count}")

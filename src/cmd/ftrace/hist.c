@@ -3,7 +3,6 @@
  * Ctrl-C; and the time between two events by a key, with a synthetic event.
  */
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/loop.h"
 #include "session/call_chains.h"
 #include "session/sql_rows.h"
@@ -13,8 +12,10 @@
 #include "cmd/ftrace/latency.h"
 #include "cmd/ftrace/record.h"
 #include "cmd/ftrace/setup_opts.h"
+#include "tracing/hist_text.h"
 #include "tracing/sql.h"
 #include "event/event.h"
+#include "view/json_key_counts.h"
 #include "view/latency.h"
 #include "wire/format.h"
 
@@ -197,21 +198,29 @@ static int wait_for_end(struct histing *h, int argc, char **argv)
 	return err;
 }
 
+static int json_result(struct histing *h, const char *text)
+{
+	struct key_counts t;
+	key_counts_init(&t);
+	int err = hist_text_parse(text, &t);
+	if (err == -EBADMSG)
+		diag_error(&h->app->diag, err, "cannot understand the kernel's text in %s",
+			   h->shown);
+	if (!err)
+		err = json_key_counts(&t, &h->app->out);
+	key_counts_done(&t);
+	return err;
+}
+
 static int print_result(struct histing *h)
 {
 	struct strbuf text;
-	struct json j;
 	strbuf_init(&text);
 	int err = tracing_read(&h->t, h->shown, &text);
 	if (err) {
 		diag_error(&h->app->diag, err, "cannot read %s: %s", h->shown, strerror(-err));
 	} else if (h->app->json) {
-		json_begin(&j, &h->app->out, JSON_PRETTY);
-		json_object(&j);
-		json_key(&j, "hist");
-		json_strn(&j, strbuf_cstr(&text), text.len);
-		json_object_end(&j);
-		err = json_end(&j);
+		err = json_result(h, strbuf_cstr(&text));
 	} else {
 		strbuf_add(&h->app->out, strbuf_cstr(&text), text.len);
 		if (h->label)

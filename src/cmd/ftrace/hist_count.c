@@ -1,10 +1,10 @@
 #include "cmd/ftrace/hist_count.h"
 
-#include "base/json.h"
 #include "cmd/ftrace/record.h"
 #include "cmd/ftrace/setup_opts.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
+#include "view/json_key_counts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,24 +31,13 @@ static const char *count_comm(void *ctx, s32 pid)
 
 static int count_json(struct app *app, struct event_hist *h)
 {
-	struct json j;
-	const struct event_hist_row *rows;
-	size_t nr = event_hist_rows(h, &rows);
-	json_begin(&j, &app->out, JSON_PRETTY);
-	json_object(&j);
-	json_key(&j, "rows");
-	json_array(&j);
-	for (size_t i = 0; i < nr; i++) {
-		json_object(&j);
-		json_put_str(&j, "key", rows[i].key);
-		json_put_u64(&j, "hitcount", rows[i].nr);
-		for (size_t v = 0; event_hist_value_name(h, v); v++)
-			json_put_u64(&j, event_hist_value_name(h, v), rows[i].values[v]);
-		json_object_end(&j);
-	}
-	json_array_end(&j);
-	json_object_end(&j);
-	return json_end(&j);
+	struct key_counts t;
+	key_counts_init(&t);
+	int err = event_hist_counts(h, &t);
+	if (!err)
+		err = json_key_counts(&t, &app->out);
+	key_counts_done(&t);
+	return err;
 }
 
 static int count_events(void *ctx, const char *path)
