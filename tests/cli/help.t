@@ -235,7 +235,7 @@ def documents():
 
 def advice():
     """Verbs in what doctor says, on whatever machine."""
-    for path in sorted(root.glob("src/cmd/doctor/*.c")):
+    for path in sorted(root.glob("src/session/doctor*.c")):
         for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', path.read_text()):
             yield from ((path.name, verb) for verb in re.findall(r"\bsonde ([a-z][a-z-]*)", text))
 

@@ -1,5 +1,5 @@
 /* Stands in for workload_usdt.c where <sys/sdt.h> is missing. */
-#include "cmd/workload/workload.h"
+#include "workload/workload.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /*
- * What `sonde doctor` finds: facts first (files under a root, providers tried), then a row for each thing a person may miss,
- * with what that costs and what helps. doctor_look.c and doctor_kernel.c
- * judge what files say, doctor_try.c what the trials gave.
+ * What `sonde doctor` finds: facts first (files under a root, providers tried), then a row for each thing a person may miss, with what that
+ * costs and what helps. doctor_look.c and doctor_kernel.c judge what files say,
+ * doctor_try.c what the trials gave.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* Workloads that compute: known loops, known stacks, threads, a contended lock. */
-#include "cmd/workload/workload.h"
+#include "workload/workload.h"
 
 #include <errno.h>
 #include <math.h>

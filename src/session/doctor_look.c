@@ -1,5 +1,5 @@
 /* The facts that rows share, and what this process may do. */
-#include "cmd/doctor/doctor.h"
+#include "session/doctor.h"
 
 #include "base/str.h"
 #include "kern/caps.h"

@@ -5,7 +5,7 @@
  * by mapping the file's first page executable (perf inject --jit looks for that mmap event).
  * Both stay behind: a report comes later. The dump lies in $JITDUMPDIR, else in /tmp.
  */
-#include "cmd/workload/workload.h"
+#include "workload/workload.h"
 #include "base/clock.h"
 #include "base/strbuf.h"
 

@@ -1,7 +1,7 @@
 /* What doctor concludes from a fake machine, or from what a kernel played by this test answered. */
 #include "tap.h"
 
-#include "cmd/doctor/doctor.h"
+#include "session/doctor.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The workload with statically defined probes: provider "sonde", arguments of several types. */
-#include "cmd/workload/workload.h"
+#include "workload/workload.h"
 
 #include <sys/sdt.h>
 

@@ -1,5 +1,5 @@
 /* Workloads that ask something of the kernel (or of malloc) exactly N times. */
-#include "cmd/workload/workload.h"
+#include "workload/workload.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* What the kernel and the machine have: types, configuration, tracing files, counters, clock, debug information. */
-#include "cmd/doctor/doctor.h"
+#include "session/doctor.h"
 
 #include "base/str.h"
 #include "kern/sysfs_pmu.h"

@@ -1,5 +1,5 @@
 /* Providers, tried: what each answer of the kernel means for a person. */
-#include "cmd/doctor/doctor.h"
+#include "session/doctor.h"
 
 #include <errno.h>
 #include <string.h>
