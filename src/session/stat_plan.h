@@ -19,6 +19,7 @@ struct stat_labels {
 	const char *all, *cpus, *pids, *tids;
 	const char *metric, *metric_file, *metric_only;
 	const char *transaction, *topdown, *td_level;
+	const char *pre, *post, *control, *log_fd;
 };
 
 /* Events, filters and cgroups in the order they were given. */
@@ -39,6 +40,7 @@ struct stat_opts {
 	const char *output, *separator;
 	const char *pre, *post, *control;
 	const char *input; /* of `stat report` */
+	bool streams_unnamed; /* `stat report`: what a stream says of the command is not shown */
 	bool record; /* `stat record`: the output is where the counts are kept */
 	unsigned detailed;
 	bool all, no_aggr, no_inherit, null_run, json, append, table, summary, no_csv_summary;

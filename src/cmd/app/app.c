@@ -119,6 +119,26 @@ static void show_progress(void *ctx, const char *hex, size_t done, size_t total)
 	term_progress_show(p, line);
 }
 
+static void say(void *ctx)
+{
+	app_say(ctx);
+}
+
+struct tell app_tell(struct app *app)
+{
+	return (struct tell){ .out = &app->out,
+			      .diag = &app->diag,
+			      .json = app->json,
+			      .err = &app->err,
+			      .title = app->title,
+			      .verbose = app->verbose,
+			      .colour = app->colour,
+			      .colour_err = app->colour_err,
+			      .when_colour = (enum term_when)app->common.colour,
+			      .say = say,
+			      .ctx = app };
+}
+
 struct symbols *app_symbols(struct app *app)
 {
 	/* A request may still run when the process ends. */

@@ -15,6 +15,7 @@
 #include "base/printable.h"
 #include "base/term.h"
 #include "cmd/app/dialect.h"
+#include "session/tell.h"
 
 enum app_status {
 	APP_DONE = 0,
@@ -90,6 +91,9 @@ void app_live(struct app *app);
 int app_flush(struct app *app);
 /* Shows the messages collected so far. */
 void app_say(struct app *app);
+
+/* For engines below cmd that work for this command. */
+struct tell app_tell(struct app *app);
 
 /* Where names come from, as the options of all commands and the dialect want it. One for the process. */
 struct symbols *app_symbols(struct app *app);

@@ -34,6 +34,8 @@ struct dialect {
 	bool ends_with_table; /* perf ftrace latency: no summary below it */
 
 	/* Files. */
+	bool streams_unnamed; /* stat report: a stream is called "pipe", whatever it says of its command */
+	bool no_aux_status; /* record -S: its message and status where nothing can be snapshot */
 	bool lists_as_perf; /* list: its sections, its way of matching, and status 0 whatever was found */
 	bool archives_as_perf; /* archive: the name and the closing lines of perf-archive */
 	bool perf_cache_messages; /* buildid-cache says what perf's does */

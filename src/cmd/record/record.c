@@ -381,7 +381,7 @@ static int run_first(struct record_session *s)
 static int no_aux_snapshot(struct record_session *s)
 {
 	enum { PERF_EINVAL_STATUS = 256 - EINVAL };
-	if (!strcmp(s->app->prog, "perf")) {
+	if (s->app->dialect->no_aux_status) {
 		strbuf_str(&s->app->err, "No AUX area tracing to snapshot\n");
 		return PERF_EINVAL_STATUS;
 	}

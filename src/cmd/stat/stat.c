@@ -106,9 +106,8 @@ static int make_room(struct stat_session *s)
 	return err ? err : stat_open(&s->total, &s->plan.spec);
 }
 
-static int stat_session(struct stat_session *s)
+static int stat_session(struct app *app, struct stat_session *s)
 {
-	struct app *app = s->app;
 	struct diag *d = &app->diag;
 	int err = check_options(s->o, s->argc, d);
 	if (err)
@@ -143,7 +142,7 @@ static int stat_session(struct stat_session *s)
 static int stat_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct stat_opts *o = opts;
-	struct stat_session s = { .app = app,
+	struct stat_session s = { .tell = app_tell(app),
 				  .o = o,
 				  .argc = argc,
 				  .argv = argv,
@@ -153,7 +152,7 @@ static int stat_run(struct app *app, void *opts, int argc, char **argv)
 	o->metric_only |= o->topdown && !o->metric_only_given;
 	strbuf_init(&s.out);
 	app_live(app);
-	int status = stat_session(&s);
+	int status = stat_session(app, &s);
 	stat_run_end(&s);
 	stat_record_close(&s);
 	command_run_close(&s.run);
@@ -199,6 +198,10 @@ const struct stat_labels stat_option_names = {
 	.transaction = "-T",
 	.topdown = "--topdown",
 	.td_level = "--td-level",
+	.pre = "--pre",
+	.post = "--post",
+	.control = "--control",
+	.log_fd = "--log-fd",
 };
 
 static void stat_defaults(void *opts)

@@ -1,6 +1,7 @@
 /* The runs of `sonde stat`: counters are opened, the command is let go, and what happens until its end is answered. */
+#include "session/stat_run.h"
+
 #include "base/clock.h"
-#include "cmd/stat/stat.h"
 
 #include "kern/watchdog.h"
 #include "session/written.h"
@@ -42,7 +43,7 @@ static void read_counts(struct stat_session *s, u64 now_ns)
 static void say_counts(struct stat_session *s)
 {
 	const struct stat_spec *spec = &s->plan.spec;
-	for (size_t e = 0; s->app->verbose && e < spec->nr_events; e++) {
+	for (size_t e = 0; s->tell.verbose && e < spec->nr_events; e++) {
 		u64 sum[3] = { 0 };
 		for (size_t slot = 0; slot < spec->nr_slots; slot++) {
 			const struct count *c = &s->now[e * spec->nr_slots + slot];
@@ -51,7 +52,7 @@ static void say_counts(struct stat_session *s)
 			sum[2] += c->running_ns;
 		}
 		if (spec->events[e].supported)
-			strbuf_printf(&s->app->err, "%s: %llu %llu %llu\n", spec->events[e].name,
+			strbuf_printf(s->tell.err, "%s: %llu %llu %llu\n", spec->events[e].name,
 				      (unsigned long long)sum[0], (unsigned long long)sum[1],
 				      (unsigned long long)sum[2]);
 	}
@@ -71,7 +72,7 @@ static void say_no_controller(const struct counter *c, struct diag *d)
 /* -v: why rows say <not supported>. */
 static void say_unsupported(struct stat_session *s)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->tell.diag;
 	const char *said = NULL;
 	vec_for_each (&s->plan.counters, c) {
 		bool soft = c->desc->attr.type == PERF_TYPE_SOFTWARE;
@@ -83,8 +84,9 @@ static void say_unsupported(struct stat_session *s)
 			continue;
 		const struct event_desc *e = c->desc;
 		if (e->is_uncore && !s->plan.system_wide)
-			diag_warn(d, "%s counts a whole package: it needs -a or -C", e->name);
-		else if (s->app->verbose)
+			diag_warn(d, "%s counts what a whole package does: only with %s or %s",
+				  e->name, s->o->labels->all, s->o->labels->cpus);
+		else if (s->tell.verbose)
 			diag_note(d, "%s is not supported here: %s", e->name,
 				  e->why_not ? e->why_not : strerror(-c->why_not));
 	}
@@ -139,7 +141,7 @@ static int switch_events(struct stat_session *s, bool on)
 		  : on	       ? counters_enable(s->counters, NULL)
 			       : counters_disable(s->counters, NULL);
 	if (err)
-		return diag_error(&s->app->diag, err, "cannot enable or disable counters: %s",
+		return diag_error(s->tell.diag, err, "cannot enable or disable counters: %s",
 				  strerror(-err));
 	return 0;
 }
@@ -208,7 +210,7 @@ static int start(struct stat_session *s)
 	else if (!on_exec)
 		err = switch_events(s, true);
 	s->start_ns = s->last_ns = clock_monotonic_ns();
-	return err ? err : command_run_go(&s->run, s->argc ? s->argv[0] : NULL, &s->app->diag);
+	return err ? err : command_run_go(&s->run, s->argc ? s->argv[0] : NULL, s->tell.diag);
 }
 
 static int wait_for_end(struct stat_session *s)
@@ -241,14 +243,14 @@ static int open_counters(struct stat_session *s)
 		.opened = written_attr_dir() ? written_attr : NULL,
 		.opened_ctx = (void *)(uintptr_t)written_attr_dir(),
 	};
-	s->counters = counters_open(&s->root, &co, &s->app->diag);
+	s->counters = counters_open(&s->root, &co, s->tell.diag);
 	return s->counters ? stat_plan_opened(p) : -EIO;
 }
 
 static void say_death(struct stat_session *s)
 {
 	if (s->run.ended && WIFSIGNALED(s->run.wait_status))
-		strbuf_printf(&s->app->err, "%s: %s\n", s->argv[0],
+		strbuf_printf(s->tell.err, "%s: %s\n", s->argv[0],
 			      strsignal(WTERMSIG(s->run.wait_status)));
 }
 
@@ -281,10 +283,10 @@ static int finish_run(struct stat_session *s)
 
 static int shell(struct stat_session *s, const char *command, const char *option)
 {
-	(void)strbuf_flush(&s->app->err);
+	(void)strbuf_flush(s->tell.err);
 	int status = system(command);
 	if (status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
-		return diag_error(&s->app->diag, -EIO, "%s: cannot run '%s'", option, command);
+		return diag_error(s->tell.diag, -EIO, "%s: cannot run '%s'", option, command);
 	return 0;
 }
 
@@ -308,7 +310,7 @@ static void leave_detaching(struct stat_session *s)
 	if (nr < SEVERAL || watchdog_start(&s->detaching, on_orphaned, NULL, fds, nr))
 		return;
 	diag_note(
-		&s->app->diag, "%u tracepoints are being detached in the background (process %d): the kernel is slow at it",
+		s->tell.diag, "%u tracepoints are being detached in the background (process %d): the kernel is slow at it",
 		nr, (int)s->detaching.pid);
 }
 
@@ -322,15 +324,14 @@ void stat_run_end(struct stat_session *s)
 
 static int run_once(struct stat_session *s, bool first)
 {
-	struct app *app = s->app;
 	size_t nr = s->plan.counters.nr * s->plan.slots.nr;
-	int err = s->o->pre ? shell(s, s->o->pre, "--pre") : 0;
+	int err = s->o->pre ? shell(s, s->o->pre, s->o->labels->pre) : 0;
 	if (s->o->sync_first)
 		sync();
 	s->end_ns = s->user_ns = s->system_ns = 0;
 	memset(s->before, 0, nr * sizeof(*s->before));
 	if (!err && s->argc) {
-		err = command_run_prepare(&s->run, s->argv, NULL, &app->diag);
+		err = command_run_prepare(&s->run, s->argv, NULL, s->tell.diag);
 		if (!err)
 			stat_plan_set_command(&s->plan, s->run.child.pid);
 	}
@@ -342,7 +343,7 @@ static int run_once(struct stat_session *s, bool first)
 		return err;
 	if (first)
 		say_unsupported(s);
-	app_say(app);
+	tell_say(&s->tell);
 	err = start(s);
 	if (!err)
 		err = wait_for_end(s);
@@ -353,7 +354,7 @@ static int run_once(struct stat_session *s, bool first)
 	if (!err)
 		err = stat_record_finish(s);
 	if (!err && s->o->post)
-		err = shell(s, s->o->post, "--post");
+		err = shell(s, s->o->post, s->o->labels->post);
 	return err;
 }
 
@@ -368,8 +369,8 @@ int stat_run_all(struct stat_session *s)
 {
 	int err = 0;
 	for (u64 i = 0; !err && (!s->o->repeat || i < s->o->repeat) && !s->run.signal; i++) {
-		if (s->o->repeat > 1 && s->app->verbose)
-			strbuf_printf(&s->app->err, "[ %s: run %llu of %llu ]\n", s->app->title,
+		if (s->o->repeat > 1 && s->tell.verbose)
+			strbuf_printf(s->tell.err, "[ %s: run %llu of %llu ]\n", s->tell.title,
 				      (unsigned long long)i + 1, (unsigned long long)s->o->repeat);
 		err = run_once(s, !i);
 		stat_run_end(s);
@@ -391,6 +392,7 @@ int stat_run_watch(struct stat_session *s)
 	int err = command_run_open(&s->run,
 				   &(struct command_run_opts){ .hangup = true, .forward = true });
 	if (!err && s->o->control)
-		err = command_run_control(&s->run, "--control", s->o->control, &s->app->diag);
+		err = command_run_control(&s->run, s->o->labels->control, s->o->control,
+					  s->tell.diag);
 	return err ? err : command_run_listen(&s->run, stat_obey, s);
 }

@@ -1,13 +1,13 @@
 /* What another program may ask for over --control (session/control.h) while events are counted. */
-#include "cmd/stat/stat.h"
+#include "session/stat_run.h"
 
 #include <errno.h>
 #include <string.h>
 
 void stat_say_switched(struct stat_session *s, bool on)
 {
-	strbuf_str(&s->app->err, on ? "Events enabled\n" : "Events disabled\n");
-	(void)strbuf_flush(&s->app->err);
+	strbuf_str(s->tell.err, on ? "Events enabled\n" : "Events disabled\n");
+	(void)strbuf_flush(s->tell.err);
 }
 
 /* name NULL: all of them. */
@@ -19,16 +19,16 @@ static int toggle(struct stat_session *s, const char *name, bool on)
 	if (!err && !name)
 		stat_say_switched(s, on);
 	else if (!err)
-		strbuf_printf(&s->app->err, "Event %s %s\n", name, on ? "enabled" : "disabled");
-	(void)strbuf_flush(&s->app->err);
+		strbuf_printf(s->tell.err, "Event %s %s\n", name, on ? "enabled" : "disabled");
+	(void)strbuf_flush(s->tell.err);
 	return err;
 }
 
 static void say_events(struct stat_session *s)
 {
 	vec_for_each (&s->plan.events, e)
-		strbuf_printf(&s->app->err, "%s\n", e->name);
-	(void)strbuf_flush(&s->app->err);
+		strbuf_printf(s->tell.err, "%s\n", e->name);
+	(void)strbuf_flush(s->tell.err);
 }
 
 int stat_obey(void *ctx, enum control_command command)

@@ -1,5 +1,5 @@
 /* `stat record`: the counts of each round go to a perf.data file while they are shown. */
-#include "cmd/stat/stat.h"
+#include "session/stat_run.h"
 
 #include "session/written.h"
 #include "file/perfdata_write.h"
@@ -64,7 +64,7 @@ static int list_threads(struct stat_session *s, struct stat_recording *r)
 				       p->keys.at[p->slot_key.at[i]].comm);
 	}
 	if (r->threads.nr > STATDATA_THREADS_MAX)
-		return diag_error(&s->app->diag, -EFBIG,
+		return diag_error(s->tell.diag, -EFBIG,
 				  "%zu threads: a recording of counts is limited to %d",
 				  r->threads.nr, STATDATA_THREADS_MAX);
 	return 0;
@@ -151,7 +151,7 @@ static int read_formats(struct stat_session *s, struct strbuf *to)
 		if (c->desc->attr.type == PERF_TYPE_TRACEPOINT && c->desc->system && c->desc->event)
 			points[nr++] = (struct tracing_event){ .system = c->desc->system,
 							       .name = c->desc->event };
-	int err = nr ? tracing_data_build(&p->env.tracing, points, nr, to, &s->app->diag) : 0;
+	int err = nr ? tracing_data_build(&p->env.tracing, points, nr, to, s->tell.diag) : 0;
 	free(points);
 	return err;
 }
@@ -182,7 +182,7 @@ static int open_file(struct stat_session *s, struct stat_recording *r, int pipe_
 		meta.tracing_data = formats.len ? formats.data : NULL;
 		meta.tracing_data_size = formats.len;
 		written_owner(&meta.owner_uid, &meta.owner_gid);
-		r->file = perfdata_write_open(r->path, events, (u32)nr, &meta, &s->app->diag);
+		r->file = perfdata_write_open(r->path, events, (u32)nr, &meta, s->tell.diag);
 		err = r->file ? 0 : -errno;
 	}
 	strbuf_done(&formats);
@@ -200,8 +200,7 @@ static int append(struct stat_session *s)
 	int err = r->records.err ? r->records.err : perfdata_write_records(r->file, &iov, 1);
 	strbuf_reset(&r->records);
 	if (err)
-		return diag_error(&s->app->diag, err, "cannot write %s: %s", r->path,
-				  strerror(-err));
+		return diag_error(s->tell.diag, err, "cannot write %s: %s", r->path, strerror(-err));
 	return 0;
 }
 
@@ -247,7 +246,7 @@ int stat_record_open(struct stat_session *s)
 	s->recording = r;
 	int err = written_take_stdout(s->o->output, &r->path, &pipe_fd,
 				      "sonde stat record -o - ... | sonde stat report -i -",
-				      &s->app->diag);
+				      s->tell.diag);
 	if (!err)
 		err = list_threads(s, r);
 	if (!err)
@@ -286,7 +285,7 @@ int stat_record_finish(struct stat_session *s)
 {
 	int err = s->recording ? perfdata_write_finish(s->recording->file) : 0;
 	if (err)
-		return diag_error(&s->app->diag, err, "cannot write %s: %s", s->recording->path,
+		return diag_error(s->tell.diag, err, "cannot write %s: %s", s->recording->path,
 				  strerror(-err));
 	return 0;
 }

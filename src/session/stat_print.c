@@ -1,4 +1,4 @@
-#include "cmd/stat/stat.h"
+#include "session/stat_run.h"
 
 #include "session/outfile.h"
 #include "session/written.h"
@@ -111,8 +111,8 @@ int stat_print_open(struct stat_session *s, struct diag *d)
 	} else if (o->log_fd_given) {
 		s->out_fd = (int)o->log_fd;
 		if (o->log_fd < 0 || o->log_fd > INT32_MAX || fcntl(s->out_fd, F_GETFD) < 0)
-			return diag_error(d, -EINVAL, "--log-fd %lld: the descriptor is not open",
-					  (long long)o->log_fd);
+			return diag_error(d, -EINVAL, "%s %lld: that descriptor is not open",
+					  o->labels->log_fd, (long long)o->log_fd);
 	}
 	strbuf_init_drain(&s->out, 1 << 16, out_drain, s);
 	s->out.screen = term_is_tty(s->out_fd);
@@ -121,10 +121,9 @@ int stat_print_open(struct stat_session *s, struct diag *d)
 		s->view.separator = "\t";
 	if (!o->separator && !o->json) {
 		read_digits(&s->view.digits, o->big_num);
-		s->view.colour =
-			s->out_fd == STDERR_FILENO
-				? s->app->colour_err
-				: term_colour((enum term_when)s->app->common.colour, s->out_fd);
+		s->view.colour = s->out_fd == STDERR_FILENO
+					 ? s->tell.colour_err
+					 : term_colour(s->tell.when_colour, s->out_fd);
 	}
 	if (to_file && !o->quiet)
 		write_start(s);
@@ -133,10 +132,10 @@ int stat_print_open(struct stat_session *s, struct diag *d)
 
 static int flush_output(struct stat_session *s)
 {
-	(void)strbuf_flush(&s->app->err);
+	(void)strbuf_flush(s->tell.err);
 	int err = strbuf_flush(&s->out);
 	if (err && err != -EPIPE)
-		return diag_error(&s->app->diag, err, "cannot write the counts: %s", strerror(-err));
+		return diag_error(s->tell.diag, err, "cannot write the counts: %s", strerror(-err));
 	return err;
 }
 
