@@ -210,6 +210,7 @@ struct merging {
 	u32 **task_map, **entry_map; /* [shard] */
 	u32 *nr_entries; /* [shard] */
 	size_t *first_point; /* [shard] */
+	u32 *first_entry; /* [shard], where no entry is of two */
 };
 
 static int merge_tasks(struct merging *m, u32 shard)
@@ -279,6 +280,32 @@ static void put_entry(void *ctx, u32 shard, u32 item, u32 to, u64 at, bool fresh
 		m->to->entries.at[to] = *entry_of(m, shard, item);
 }
 
+/* No chain is of two shards, so no entry is. A place without a chain may be: that is two entries then. */
+static int move_entries(void *ctx, unsigned worker, u32 shard)
+{
+	struct merging *m = ctx;
+	struct flame_stacks *from = m->parts[shard].state;
+	struct flame_entry *to = m->to->entries.at + m->first_entry[shard];
+	int err = translate_entries(m, worker, shard);
+	if (from->entries.nr)
+		memcpy(to, from->entries.at, from->entries.nr * sizeof(*to));
+	for (u32 i = 0; i < m->nr_entries[shard]; i++)
+		m->entry_map[shard][i] = m->first_entry[shard] + i;
+	big_vec_free(&from->entries);
+	return err;
+}
+
+static int join_entries(struct merging *m, u32 nr, unsigned workers)
+{
+	u64 sum = 0;
+	for (u32 i = 0; i < nr; i++) {
+		m->first_entry[i] = (u32)sum;
+		sum += m->nr_entries[i];
+	}
+	int err = sum < UINT32_MAX ? entry_room(m, (u32)sum, 0) : -ENOMEM;
+	return err ? err : par_each(workers, nr, move_entries, m);
+}
+
 static int copy_points(void *ctx, unsigned worker, u32 shard)
 {
 	struct merging *m = ctx;
@@ -307,6 +334,20 @@ static int merge_points(struct merging *m, u32 nr, unsigned workers)
 	return par_each(workers, nr, copy_points, m);
 }
 
+static int merge_entries(struct merging *m, u32 nr, unsigned workers)
+{
+	int err = par_each(workers, nr, translate_entries, m);
+	return err ? err
+		   : merge_shards(&(struct merge){ .workers = workers,
+						   .nr_shards = nr,
+						   .nr = m->nr_entries,
+						   .ctx = m,
+						   .key = entry_key,
+						   .same = same_entry,
+						   .room = entry_room,
+						   .put = put_entry });
+}
+
 static int merge_stacks(struct merging *m, u32 nr, unsigned workers)
 {
 	int err = 0;
@@ -316,16 +357,8 @@ static int merge_stacks(struct merging *m, u32 nr, unsigned workers)
 		err = m->entry_map[i] ? merge_tasks(m, i) : -ENOMEM;
 	}
 	if (!err)
-		err = par_each(workers, nr, translate_entries, m);
-	if (!err)
-		err = merge_shards(&(struct merge){ .workers = workers,
-						    .nr_shards = nr,
-						    .nr = m->nr_entries,
-						    .ctx = m,
-						    .key = entry_key,
-						    .same = same_entry,
-						    .room = entry_room,
-						    .put = put_entry });
+		err = m->parts[0].apart ? join_entries(m, nr, workers)
+					: merge_entries(m, nr, workers);
 	return err ? err : merge_points(m, nr, workers);
 }
 
@@ -377,8 +410,9 @@ static int flame_merge(struct sink *k, const struct sink_part *parts, u32 nr, un
 			     .task_map = calloc(nr, sizeof(*m.task_map)),
 			     .entry_map = calloc(nr, sizeof(*m.entry_map)),
 			     .nr_entries = calloc(nr, sizeof(*m.nr_entries)),
-			     .first_point = calloc(nr, sizeof(*m.first_point)) };
-	int err = m.task_map && m.entry_map && m.nr_entries && m.first_point
+			     .first_point = calloc(nr, sizeof(*m.first_point)),
+			     .first_entry = calloc(nr, sizeof(*m.first_entry)) };
+	int err = m.task_map && m.entry_map && m.nr_entries && m.first_point && m.first_entry
 			  ? merge_stacks(&m, nr, workers)
 			  : -ENOMEM;
 	for (u32 i = 0; i < nr; i++) {
@@ -389,6 +423,7 @@ static int flame_merge(struct sink *k, const struct sink_part *parts, u32 nr, un
 	free(m.entry_map);
 	free(m.nr_entries);
 	free(m.first_point);
+	free(m.first_entry);
 	return err;
 }
 

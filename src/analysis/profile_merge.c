@@ -4,6 +4,7 @@
 #include "model/merge.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* Entries of all shards, on their way into one tally. */
 struct merging {
@@ -11,6 +12,7 @@ struct merging {
 	const struct sink_part *parts;
 	u32 **map_group; /* [shard][group] */
 	u32 *nr_entries; /* [shard] */
+	u32 *first_entry; /* [shard], where no entry is of two */
 	u64 seed;
 };
 
@@ -101,10 +103,35 @@ static void put_entry(void *ctx, u32 shard, u32 item, u32 to, u64 at, bool fresh
 	e->count += from->count;
 }
 
+/* No chain is of two shards, so no entry is. A place without a chain may be: that is two entries then. */
+static int move_entries(void *ctx, unsigned worker, u32 shard)
+{
+	struct merging *m = ctx;
+	const struct tally *t = tally_of(m, shard);
+	int err = translate(m, worker, shard);
+	if (t->nr)
+		memcpy(m->p->all.entries + m->first_entry[shard], t->entries,
+		       t->nr * sizeof(*t->entries));
+	return err;
+}
+
+static int join_entries(struct merging *m, u32 nr, unsigned workers)
+{
+	u64 sum = 0;
+	for (u32 i = 0; i < nr; i++) {
+		m->first_entry[i] = (u32)sum;
+		sum += m->nr_entries[i];
+	}
+	int err = sum < UINT32_MAX ? entry_room(m, (u32)sum, 0) : -ENOMEM;
+	return err ? err : par_each(workers, nr, move_entries, m);
+}
+
 static int merge_entries(struct merging *m, u32 nr, unsigned workers)
 {
 	for (u32 i = 0; i < nr; i++)
 		m->nr_entries[i] = (u32)tally_of(m, i)->nr;
+	if (m->parts[0].apart)
+		return join_entries(m, nr, workers);
 	int err = par_each(workers, nr, translate, m);
 	if (err)
 		return err;
@@ -149,8 +176,9 @@ int profile_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigne
 			     .parts = parts,
 			     .map_group = calloc(nr, sizeof(*m.map_group)),
 			     .nr_entries = calloc(nr, sizeof(*m.nr_entries)),
+			     .first_entry = calloc(nr, sizeof(*m.first_entry)),
 			     .seed = hash_seed() };
-	int err = m.map_group && m.nr_entries ? 0 : -ENOMEM;
+	int err = m.map_group && m.nr_entries && m.first_entry ? 0 : -ENOMEM;
 	for (u32 i = 0; i < nr && !err; i++)
 		err = merge_skipped(m.p, parts[i].state);
 	if (!err && nr == 1 && !m.p->all.nr_groups && !parts[0].map_frame) {
@@ -167,5 +195,6 @@ int profile_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigne
 		free(m.map_group[i]);
 	free(m.map_group);
 	free(m.nr_entries);
+	free(m.first_entry);
 	return err;
 }

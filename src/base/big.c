@@ -53,8 +53,15 @@ static void *map_grow(void *p, size_t old_size, size_t size)
 	void *at = mremap(p, old_size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
 	if (at != MAP_FAILED)
 		return at;
-	(void)munmap(to, size);
-	return NULL;
+	/* What was joined is several mappings, which do not move as one. */
+	if (mprotect(to, size, PROT_READ | PROT_WRITE)) {
+		(void)munmap(to, size);
+		return NULL;
+	}
+	(void)madvise(to, size, MADV_HUGEPAGE);
+	memcpy(to, p, min(old_size, size));
+	(void)munmap(p, old_size);
+	return to;
 }
 
 void *big_grow(void *p, size_t old_size, size_t size)
@@ -87,6 +94,36 @@ void *big_zgrow(void *p, size_t old_size, size_t size)
 		memset(to, 0, min(old_size, size));
 	else if (to)
 		big_free(p, old_size);
+	return to;
+}
+
+/* Pages that cannot be moved are copied. */
+static void move_part(struct big_part *part, char *to)
+{
+	size_t size = whole_pages(part->size);
+	if (is_big(part->size) &&
+	    mremap(part->p, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
+		return;
+	if (part->size)
+		memcpy(to, part->p, part->size);
+	big_free(part->p, part->size);
+}
+
+void *big_join(struct big_part *parts, u32 nr, size_t *size)
+{
+	size_t sum = HUGE_PAGE; /* a large block in any case, for big_free() */
+	for (u32 i = 0; i < nr; i++) {
+		parts[i].at = sum - HUGE_PAGE;
+		if (parts[i].size > SIZE_MAX / 2 - sum)
+			return NULL;
+		sum += whole_pages(parts[i].size);
+	}
+	char *to = map_new(sum);
+	for (u32 i = 0; i < nr && to; i++) {
+		move_part(&parts[i], to + parts[i].at);
+		parts[i].p = NULL;
+	}
+	*size = sum;
 	return to;
 }
 

@@ -17,6 +17,18 @@ void *big_zalloc(size_t size);
 void *big_zgrow(void *p, size_t old_size, size_t size);
 void big_free(void *p, size_t size);
 
+/* One of several blocks that become one. */
+struct big_part {
+	void *p;
+	size_t size;
+	size_t at; /* out: where its bytes are in the whole */
+};
+/*
+ * Puts blocks behind each other without copying those that are large; there is some room between them. All belong to the whole
+ * then, whose size is *size. NULL: no memory, and all are as they were.
+ */
+void *big_join(struct big_part *parts, u32 nr, size_t *size);
+
 /*
  * The same for a VEC (base/vec.h) that may grow large: all of reserving, pushing and freeing it goes through these. Elements that
  * are pushed are not zeroed.

@@ -1,6 +1,8 @@
 #include "model/frame.h"
 #include "base/big.h"
 #include "base/dict.h"
+#include "base/par.h"
+#include "base/vec.h"
 #include "model/merge.h"
 
 #include <errno.h>
@@ -324,20 +326,26 @@ static void merge_put(void *ctx, u32 shard, u32 item, u32 to, u64 at, bool fresh
 		(struct chain){ .key = p->from->chains[item + 1].key, .start = (u32)at, .nr = nr };
 }
 
-int chain_tables_merge(struct chain_table *into, struct chain_part *parts, u32 nr, unsigned workers)
+static int get_maps(struct chain_part *parts, u32 nr)
 {
-	struct chain_merge c = { .into = into, .parts = parts };
-	*into = (struct chain_table){ 0 };
-	_cleanup_free_ u32 *sizes = calloc((size_t)nr + 1, sizeof(*sizes));
-	if (!sizes)
-		return -ENOMEM;
 	for (u32 i = 0; i < nr; i++) {
-		sizes[i] = parts[i].from->nr - 1;
 		parts[i].map_chain = malloc(parts[i].from->nr * sizeof(u32));
 		if (!parts[i].map_chain)
 			return -ENOMEM;
 		parts[i].map_chain[0] = CHAIN_NONE;
 	}
+	return 0;
+}
+
+int chain_tables_merge(struct chain_table *into, struct chain_part *parts, u32 nr, unsigned workers)
+{
+	struct chain_merge c = { .into = into, .parts = parts };
+	*into = (struct chain_table){ 0 };
+	_cleanup_free_ u32 *sizes = calloc((size_t)nr + 1, sizeof(*sizes));
+	if (!sizes || get_maps(parts, nr))
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++)
+		sizes[i] = parts[i].from->nr - 1;
 	return merge_shards(&(struct merge){ .workers = workers,
 					     .nr_shards = nr,
 					     .nr = sizes,
@@ -348,6 +356,132 @@ int chain_tables_merge(struct chain_table *into, struct chain_part *parts, u32 n
 					     .room = merge_room,
 					     .fetch = merge_fetch,
 					     .put = merge_put });
+}
+
+/* ---- chains of several shards, of which hardly any is in two ---- */
+
+/* Keys that end in zeros, of each shard. */
+struct key_sample {
+	const struct chain_part *parts;
+	struct keys {
+		VEC(u64) list;
+	} * of;
+};
+
+static int sample_keys(void *ctx, unsigned worker, u32 part)
+{
+	enum { ONE_IN = 256 };
+	struct key_sample *s = ctx;
+	const struct chain_table *t = s->parts[part].from;
+	for (u32 i = 1; i < t->nr; i++) {
+		/* Tables go by the lowest bits. */
+		if (t->chains[i].key >> 32 & (ONE_IN - 1))
+			continue;
+		u64 *key = vec_push(&s->of[part].list);
+		if (!key)
+			return -ENOMEM;
+		*key = t->chains[i].key;
+	}
+	return 0;
+}
+
+static bool mostly_distinct(const struct key_sample *s, u32 nr)
+{
+	struct dict seen;
+	u64 all = 0, twice = 0;
+	u32 got;
+	dict_init(&seen);
+	for (u32 i = 0; i < nr; i++)
+		vec_for_each (&s->of[i].list, key)
+			twice += dict_add(&seen, *key, (u32)all++, &got) || got != all - 1;
+	dict_done(&seen);
+	return all && twice <= all / 4;
+}
+
+bool chain_tables_apart(const struct chain_part *parts, u32 nr, unsigned workers)
+{
+	enum { LEAST = 1 << 14 }; /* fewer are merged in no time */
+	u64 all = 0;
+	for (u32 i = 0; i < nr; i++)
+		all += parts[i].from->nr;
+	struct key_sample s = { .parts = parts };
+	s.of = all >= LEAST ? calloc(nr, sizeof(*s.of)) : NULL;
+	if (!s.of)
+		return false;
+	bool apart = !par_each(workers, nr, sample_keys, &s) && mostly_distinct(&s, nr);
+	for (u32 i = 0; i < nr; i++)
+		vec_free(&s.of[i].list);
+	free(s.of);
+	return apart;
+}
+
+struct chain_join {
+	struct chain_table *into;
+	struct chain_part *parts;
+	struct big_part *pools;
+	u32 *first; /* [part] id of its first chain */
+};
+
+static int join_part(void *ctx, unsigned worker, u32 part)
+{
+	const struct chain_join *j = ctx;
+	const struct chain_part *p = &j->parts[part];
+	const struct chain_table *from = p->from;
+	u32 first = j->first[part], start = (u32)(j->pools[part].at / sizeof(u32));
+	u32 *pool = j->into->pool + start;
+	for (u64 i = 0; i < from->nr_pool && p->map_frame; i++)
+		pool[i] = p->map_frame[pool[i]];
+	for (u32 i = 1; i < from->nr; i++) {
+		struct chain c = from->chains[i];
+		c.start += start;
+		j->into->chains[first + i - 1] = c;
+		p->map_chain[i] = first + i - 1;
+	}
+	return 0;
+}
+
+/* One pool of all; tables keep nothing of theirs. */
+static int join_pools(struct chain_join *j, u32 nr)
+{
+	struct chain_table *t = j->into;
+	size_t size;
+	for (u32 i = 0; i < nr; i++)
+		j->pools[i] =
+			(struct big_part){ .p = j->parts[i].from->pool,
+					   .size = j->parts[i].from->cap_pool * sizeof(*t->pool) };
+	u32 *pool = big_join(j->pools, nr, &size);
+	if (!pool)
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++) {
+		j->parts[i].from->pool = NULL;
+		j->parts[i].from->cap_pool = 0;
+	}
+	t->pool = pool;
+	t->cap_pool = size / sizeof(*pool);
+	t->nr_pool = j->pools[nr - 1].at / sizeof(*pool) + j->parts[nr - 1].from->nr_pool;
+	return t->nr_pool <= UINT32_MAX ? 0 : -ENOMEM;
+}
+
+int chain_tables_join(struct chain_table *into, struct chain_part *parts, u32 nr, unsigned workers)
+{
+	_cleanup_free_ u32 *first = calloc((size_t)nr + 1, sizeof(*first));
+	_cleanup_free_ struct big_part *pools = calloc((size_t)nr + 1, sizeof(*pools));
+	struct chain_join j = { .into = into, .parts = parts, .pools = pools, .first = first };
+	u64 sum = 1;
+	*into = (struct chain_table){ 0 };
+	for (u32 i = 0; i < nr && first; i++) {
+		first[i] = (u32)sum;
+		sum += parts[i].from->nr - 1;
+	}
+	if (!first || !pools || sum > UINT32_MAX / 2 || get_maps(parts, nr))
+		return -ENOMEM;
+	into->chains = big_grow(NULL, 0, sum * sizeof(*into->chains));
+	if (!into->chains)
+		return -ENOMEM;
+	into->chains[0] = (struct chain){ 0 };
+	into->nr = into->cap = (u32)sum;
+	int err = join_pools(&j, nr);
+	return err ? err : par_each(workers, nr, join_part, &j);
 }
 
 void run_tables_done(struct run_tables *r)

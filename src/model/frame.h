@@ -117,7 +117,7 @@ int chain_table_merge(struct chain_table *into, const struct chain_table *from,
 
 /* A shard's chains on their way into the table of the run. */
 struct chain_part {
-	const struct chain_table *from;
+	struct chain_table *from;
 	const u32 *map_frame; /* NULL: frames keep their ids */
 	u32 *map_chain; /* out: translates ids; the caller's, to be freed */
 };
@@ -125,6 +125,12 @@ struct chain_part {
  * maps and `into` are the caller's. */
 int chain_tables_merge(struct chain_table *into, struct chain_part *parts, u32 nr,
 		       unsigned workers) must_check;
+
+/* Whether nearly all chains are in one shard only, as far as a look at some of them can tell. Then finding the same ones is not worth it. */
+bool chain_tables_apart(const struct chain_part *parts, u32 nr, unsigned workers);
+/* As chain_tables_merge(), but what is in two shards is there twice; the shards' frames are not copied but taken away. */
+int chain_tables_join(struct chain_table *into, struct chain_part *parts, u32 nr,
+		      unsigned workers) must_check;
 
 /* The tables of a whole run, after the shards were merged. */
 struct run_tables {

@@ -152,6 +152,7 @@ s64 carry_chain(struct carry *c, u32 id) must_check;
 struct sink_part {
 	void *state;
 	const u32 *map_frame, *map_chain;
+	bool apart; /* no chain of the run is of two parts: what goes by chains need not be looked for in the others */
 };
 
 struct sink_ops {

@@ -112,6 +112,7 @@ struct merging {
 	struct sink_part *parts;
 	u32 **map_frame;
 	u32 nr;
+	bool apart;
 };
 
 /* The only shard's tables become the run's. */
@@ -141,11 +142,10 @@ static int merge_frames(struct merging *m, struct frame_table *ret)
 
 static int merge_chains(struct merging *m, struct chain_table *ret)
 {
-	for (u32 i = 0; i < m->nr; i++) {
-		m->chains[i].from = &m->from[i]->shard.chains;
+	for (u32 i = 0; i < m->nr; i++)
 		m->chains[i].map_frame = m->map_frame[i];
-	}
-	int err = chain_tables_merge(ret, m->chains, m->nr, m->r->nr);
+	int err = m->apart ? chain_tables_join(ret, m->chains, m->nr, m->r->nr)
+			   : chain_tables_merge(ret, m->chains, m->nr, m->r->nr);
 	for (u32 i = 0; i < m->nr; i++)
 		chain_table_done(&m->from[i]->shard.chains);
 	return err;
@@ -156,7 +156,8 @@ static int merge_states(struct merging *m)
 	for (u32 i = 0; i < m->nr; i++)
 		m->parts[i] = (struct sink_part){ .state = m->from[i]->state,
 						  .map_frame = m->map_frame[i],
-						  .map_chain = m->chains[i].map_chain };
+						  .map_chain = m->chains[i].map_chain,
+						  .apart = m->apart };
 	return m->r->sink->ops->merge(m->r->sink, m->parts, m->nr, m->r->nr);
 }
 
@@ -196,9 +197,31 @@ static int merge_round(struct run *r, struct run_tables *ret)
 	return err;
 }
 
+/* Who has seen something, and whether their chains are much the same. */
+static void find_shards(struct merging *m)
+{
+	struct run *r = m->r;
+	for (unsigned i = 0; i < r->nr; i++) {
+		if (!r->workers[i].nr_blocks)
+			continue;
+		m->chains[m->nr].from = &r->workers[i].shard.chains;
+		m->from[m->nr++] = &r->workers[i];
+	}
+	m->apart = r->sink->ops->merge && m->nr > 1 && chain_tables_apart(m->chains, m->nr, r->nr);
+}
+
+static int merge_shards_of(struct merging *m, struct run_tables *ret)
+{
+	struct run *r = m->r;
+	find_shards(m);
+	if (m->nr < 2)
+		return take_tables(r, m->nr ? m->from[0] : &r->workers[0], ret);
+	return r->nr < MERGE_MIN && !m->apart ? merge_round(r, ret) : merge_all(m, ret);
+}
+
 static int merge_workers(struct run *r, struct run_tables *ret)
 {
-	if (r->seed || r->nr < MERGE_MIN)
+	if (r->seed)
 		return merge_round(r, ret);
 	struct merging m = { .r = r,
 			     .from = calloc(r->nr, sizeof(*m.from)),
@@ -206,12 +229,8 @@ static int merge_workers(struct run *r, struct run_tables *ret)
 			     .parts = calloc(r->nr, sizeof(*m.parts)),
 			     .map_frame = calloc(r->nr, sizeof(*m.map_frame)) };
 	int err = m.from && m.chains && m.parts && m.map_frame ? 0 : -ENOMEM;
-	for (unsigned i = 0; i < r->nr && !err; i++)
-		if (r->workers[i].nr_blocks)
-			m.from[m.nr++] = &r->workers[i];
 	if (!err)
-		err = m.nr > 1 ? merge_all(&m, ret)
-			       : take_tables(r, m.nr ? m.from[0] : &r->workers[0], ret);
+		err = merge_shards_of(&m, ret);
 	for (u32 i = 0; i < m.nr; i++) {
 		free(m.map_frame[i]);
 		free(m.chains[i].map_chain);

@@ -486,12 +486,16 @@ static void feed(struct profile *p, const struct world *w, struct run_tables *ru
 	for (u32 i = 0; i < SHARDS; i++)
 		chains[i] =
 			(struct chain_part){ .from = &shards[i].chains, .map_frame = map_frame[i] };
-	if (chain_tables_merge(&run->chains, chains, SHARDS, w->cfg.workers))
+	/* Chains that are in two shards may stay two. */
+	bool apart = rnd() % 2;
+	if (apart ? chain_tables_join(&run->chains, chains, SHARDS, w->cfg.workers)
+		  : chain_tables_merge(&run->chains, chains, SHARDS, w->cfg.workers))
 		abort();
 	for (u32 i = 0; i < SHARDS; i++)
 		parts[i] = (struct sink_part){ .state = state[i],
 					       .map_frame = map_frame[i],
-					       .map_chain = chains[i].map_chain };
+					       .map_chain = chains[i].map_chain,
+					       .apart = apart };
 	if (k->ops->merge(k, parts, SHARDS, w->cfg.workers))
 		abort();
 	for (u32 i = 0; i < SHARDS; i++) {

@@ -186,6 +186,31 @@ static void test_big(void)
 	big_free(NULL, 5 << 20);
 }
 
+static void test_big_join(void)
+{
+	static const size_t sizes[] = { 5 << 20, 100, 0, 3 << 20, (1 << 20) + 1 };
+	struct big_part parts[ARRAY_SIZE(sizes)];
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		parts[i] = (struct big_part){ big_grow(NULL, 0, sizes[i]), sizes[i] };
+		if (!parts[i].p)
+			abort();
+		memset(parts[i].p, (int)i + 1, sizes[i]);
+	}
+	size_t size, more;
+	u8 *all = big_join(parts, ARRAY_SIZE(sizes), &size);
+	for (int grown = 0; grown < 2; grown++) {
+		bool same = all != NULL;
+		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+			for (size_t k = 0; k < sizes[i] && same; k++)
+				same = all[parts[i].at + k] == i + 1;
+		ok(same, grown ? "what was joined can grow" : "blocks of all sizes become one");
+		more = size * 2;
+		if (!grown && !(all = big_grow(all, size, more)))
+			abort();
+	}
+	big_free(all, more);
+}
+
 static void test_bytes(void)
 {
 	static const u8 data[] = { 1, 0, 0, 0, 2, 0, 'h', 'i', 0, 9 };
@@ -339,6 +364,7 @@ int main(void)
 	test_leb128();
 	test_tables();
 	test_big();
+	test_big_join();
 	test_bytes();
 	test_diag();
 	test_par();

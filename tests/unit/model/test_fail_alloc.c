@@ -113,6 +113,12 @@ static int merge(struct frame_table f[2], struct chain_table c[2])
 	chain_table_done(&all);
 	free(parts[0].map_chain);
 	free(parts[1].map_chain);
+	parts[0].map_chain = parts[1].map_chain = NULL;
+	if (!err)
+		err = chain_tables_join(&all, parts, 2, 1);
+	chain_table_done(&all);
+	free(parts[0].map_chain);
+	free(parts[1].map_chain);
 	free(map_frame);
 	return err;
 }

@@ -59,15 +59,15 @@ struct shards {
 	u32 distinct;
 };
 
-static void fill(struct shards *s)
+static void fill(struct shards *s, u32 numbers)
 {
-	s->there = calloc(2 * CHAINS, sizeof(*s->there));
+	s->there = calloc(numbers, sizeof(*s->there));
 	for (u32 i = 0; i < SHARDS; i++) {
 		if (!s->there || frame_table_init(&s->frames[i]) || chain_table_init(&s->chains[i]))
 			abort();
 		/* One shard saw nothing, one little. */
 		for (u32 k = 0; k < (i == 1 ? 0 : i == 2 ? 3 : CHAINS); k++) {
-			u32 number = s->numbers[i][k] = (u32)(rnd() % (2 * CHAINS));
+			u32 number = s->numbers[i][k] = (u32)(rnd() % numbers);
 			add_chain(&s->frames[i], &s->chains[i], number);
 			s->distinct += !s->there[number];
 			s->there[number] = true;
@@ -89,11 +89,12 @@ static bool maps_are_right(const struct shards *s, const struct chain_part *part
 	return true;
 }
 
-static void test_chains(unsigned nr_workers)
+/* Of so many different ones; joined: what two shards have is there twice. */
+static void test_chains(unsigned nr_workers, u32 numbers, bool joined)
 {
 	static struct shards s;
 	s.distinct = 0;
-	fill(&s);
+	fill(&s, numbers);
 	struct run_tables run = { 0 };
 	struct chain_part parts[SHARDS] = { 0 };
 	u32 *map_frame[SHARDS] = { 0 };
@@ -103,9 +104,15 @@ static void test_chains(unsigned nr_workers)
 			abort();
 		parts[i] = (struct chain_part){ .from = &s.chains[i], .map_frame = map_frame[i] };
 	}
-	ok(!chain_tables_merge(&run.chains, parts, SHARDS, nr_workers), "%u workers merge",
-	   nr_workers);
-	is_u64(run.chains.nr - 1, s.distinct, "each chain is there once");
+	u32 all = 0;
+	for (u32 i = 0; i < SHARDS; i++)
+		all += s.chains[i].nr - 1;
+	ok(chain_tables_apart(parts, SHARDS, nr_workers) == (numbers > 4 * CHAINS),
+	   "whether shards have the same chains: %u of %u are distinct", s.distinct, all);
+	ok(!(joined ? chain_tables_join(&run.chains, parts, SHARDS, nr_workers)
+		    : chain_tables_merge(&run.chains, parts, SHARDS, nr_workers)),
+	   "%u workers %s", nr_workers, joined ? "join" : "merge");
+	is_u64(run.chains.nr - 1, joined ? all : s.distinct, "each chain is there once");
 	ok(maps_are_right(&s, parts, &run), "and found by its old number");
 	for (u32 i = 0; i < SHARDS; i++) {
 		free(map_frame[i]);
@@ -120,7 +127,10 @@ static void test_chains(unsigned nr_workers)
 
 int main(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(workers); i++)
-		test_chains(workers[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(workers); i++) {
+		test_chains(workers[i], 2 * CHAINS, false);
+		test_chains(workers[i], 2 * CHAINS, true);
+		test_chains(workers[i], 64 * CHAINS, true);
+	}
 	return done_testing();
 }
