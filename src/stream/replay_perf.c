@@ -7,7 +7,7 @@
  * boundaries to cut at: there the workers take turns at the decompressor, and each gets a buffer of whole records.
  *
  * Where the sink allows it (MAY_START_EARLY), the first pass ends when nothing was told of tasks and maps for a long stretch: it
- * will mostly stay like that. Workers then copy a piece of the file each, walk the heads of its records while it comes, and decode
+ * will mostly stay like that. Workers then copy a piece of the file each, one after the other walks the heads of its records, and decode
  * them from the cache: the file is read once, and not mapped. A record that changes what samples mean ends this: all that was
  * handed out is void, the first pass goes on to the end, and everything starts anew.
  */
@@ -248,6 +248,7 @@ int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 	if (err)
 		return err;
 	r->needs = needs;
+	r->early = !r->whole;
 	r->nr_cut = r->blocks.nr;
 	r->nr_bad = r->nr_unknown_id = r->nr_corrupt = r->nr_deferred = 0;
 	atomic_store(&r->next, 0);
@@ -336,6 +337,7 @@ void replay_perf_close(struct source *s)
 	replay_perf_drop_spool(r);
 	catalog_done(&s->catalog);
 	pthread_mutex_destroy(&r->lock);
+	turns_done(&r->pieces);
 	free(r);
 }
 
@@ -371,6 +373,7 @@ struct replay *replay_perf_new(const struct source_ops *ops)
 		return NULL;
 	r->source.ops = ops;
 	pthread_mutex_init(&r->lock, NULL);
+	turns_init(&r->pieces);
 	if (catalog_init(&r->source.catalog)) {
 		free(r);
 		return NULL;

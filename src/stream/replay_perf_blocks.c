@@ -10,6 +10,10 @@
 /* Others look at those that there are: they must not move. */
 int replay_perf_expect_pieces(struct replay *r)
 {
+	turns_done(&r->pieces);
+	turns_init(&r->pieces);
+	r->nr_pieces = 0;
+	r->piece_at = r->walked;
 	size_t left = r->file.data_end - r->walked;
 	size_t pieces = left / (PIECE_BYTES - RECORD_MAX) + 2;
 	return vec_reserve(&r->blocks, r->blocks.nr + pieces) ? 0 : -ENOMEM;
@@ -97,17 +101,66 @@ static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
 	return 1;
 }
 
-/* The records that a copied piece begins with. Nothing that others look at may change: the first that would is left there. */
-static size_t walk_piece(struct replay *r, const u8 *piece, size_t size)
+/* A piece of the file that a worker has copied, with a little of what follows it. */
+struct piece {
+	u64 place;
+	size_t size; /* records that begin in these bytes are this piece's */
+	size_t have; /* bytes that were copied */
+	u64 number;
+};
+
+/* The next one, still to be copied. 1, 0: none is left, or negative errno. */
+static int next_piece(struct replay *r, struct piece *ret)
 {
-	const u8 *at = piece, *rec;
+	enum { BEHIND = 4096 }; /* most records that begin in a piece end there */
+	pthread_mutex_lock(&r->lock);
+	u64 left = r->file.data_end - r->piece_at;
+	int got = r->surprised ? -EAGAIN : left > 0;
+	if (got > 0) {
+		*ret = (struct piece){ .place = r->piece_at,
+				       .size = min(left, (u64)PIECE_BYTES),
+				       .have = min(left, (u64)PIECE_BYTES + BEHIND),
+				       .number = r->nr_pieces++ };
+		r->piece_at += ret->size;
+	}
+	if (!got && r->walked == r->file.data_end)
+		r->whole = true;
+	pthread_mutex_unlock(&r->lock);
+	return got;
+}
+
+/* Its last record is longer than what was copied: the rest of it, too. False: there is no more. */
+static bool copy_more(const struct replay *r, u8 *copy, struct piece *p, const u8 *at)
+{
+	size_t most = min(r->file.data_end - p->place, (u64)PIECE_BYTES + RECORD_MAX);
+	size_t have = min((size_t)(at - copy) + RECORD_MAX, most);
+	if (have <= p->have ||
+	    perfdata_copy(&r->file, p->place + p->have, have - p->have, copy + p->have))
+		return false;
+	p->have = have;
+	return true;
+}
+
+/*
+ * The records that begin in a copied piece, of which the first begins at `from`; returns how far they go. Nothing that others look at may
+ * change: the first that would is left there.
+ */
+static size_t walk_piece(struct replay *r, u8 *copy, struct piece *p, size_t from)
+{
+	const u8 *at = copy + from, *rec;
 	struct perf_event_header h;
 	u64 nr_samples = 0;
-	while (perfdata_record(&r->file, &at, piece + size, &rec, &h) > 0) {
+	while (at < copy + p->size) {
+		if (unlikely(perfdata_record(&r->file, &at, copy + p->have, &rec, &h) <= 0)) {
+			if (copy_more(r, copy, p, at))
+				continue;
+			r->surprised = true;
+			break;
+		}
 		if (likely(h.type == PERF_RECORD_SAMPLE)) {
 			nr_samples++;
 		} else if (replay_perf_changes(h.type) ||
-			   replay_perf_head(r, rec, &h, r->walked + (u64)(rec - piece))) {
+			   replay_perf_head(r, rec, &h, p->place + (u64)(rec - copy))) {
 			r->surprised = true;
 			at = rec;
 			break;
@@ -115,32 +168,45 @@ static size_t walk_piece(struct replay *r, const u8 *piece, size_t size)
 	}
 	r->stats.nr_records += nr_samples;
 	r->stats.nr_by_type[PERF_RECORD_SAMPLE] += nr_samples;
-	return (size_t)(at - piece);
+	return (size_t)(at - copy);
 }
 
-/* The next piece behind what was read so far; the lock is held. What is damaged is a surprise as well. */
+/* When all pieces before it were cut: where its first record begins is known then. What is damaged is a surprise as well. */
+static int cut_piece(struct replay *r, struct reader *rd, struct piece *p, bool copied, u64 *seq)
+{
+	pthread_mutex_lock(&r->lock);
+	u64 place = r->walked;
+	size_t from = (size_t)(place - p->place);
+	size_t to = copied ? walk_piece(r, rd->copy, p, from) : from;
+	r->surprised |= !copied;
+	const u8 *mapped = r->file.map + place;
+	int err = replay_perf_add_block(r, mapped, mapped + (to - from));
+	r->walked += to - from;
+	if (!err && r->surprised)
+		err = -EAGAIN;
+	*seq = r->blocks.nr - 1;
+	r->whole = !err && r->walked == r->file.data_end;
+	pthread_mutex_unlock(&r->lock);
+	rd->now = (struct block){ .at = rd->copy + from, .end = rd->copy + to };
+	rd->time0 = place;
+	return err ? err : to > from; /* 0: the last piece, of which all belongs to the one before */
+}
+
+/* A piece behind what the first pass has read. Workers copy at the same time, and cut one after the other. */
 static int take_piece(struct replay *r, struct reader *rd, u64 *seq)
 {
-	size_t size = min(r->file.data_end - r->walked, (size_t)PIECE_BYTES);
-	r->whole = !size && !r->surprised;
-	if (r->whole)
-		return 0;
-	int err = r->surprised ? -EAGAIN : room_for_copy(rd, PIECE_BYTES);
-	if (err)
-		return err;
-	u64 place = r->walked;
-	size_t used =
-		perfdata_copy(&r->file, place, size, rd->copy) ? 0 : walk_piece(r, rd->copy, size);
-	r->surprised |= !used;
-	const u8 *mapped = r->file.map + place;
-	err = replay_perf_add_block(r, mapped, mapped + used);
-	r->walked += used;
-	if (err || r->surprised)
-		return err ? err : -EAGAIN;
-	rd->now = (struct block){ .at = rd->copy, .end = rd->copy + used };
-	rd->time0 = place;
-	*seq = r->blocks.nr - 1;
-	return 1;
+	struct piece p;
+	int got = room_for_copy(rd, PIECE_BYTES + RECORD_MAX);
+	if (!got)
+		got = next_piece(r, &p);
+	if (got <= 0)
+		return got;
+	bool copied = !perfdata_copy(&r->file, p.place, p.have, rd->copy);
+	if (!turns_wait(&r->pieces, p.number))
+		return -EAGAIN;
+	got = cut_piece(r, rd, &p, copied, seq);
+	turns_end(&r->pieces, got < 0);
+	return got;
 }
 
 enum { MEMORY_ALWAYS = 24 << 20, MEMORY_A_BYTE = 6 };
@@ -189,10 +255,10 @@ int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq)
 		*seq = index;
 		return 1;
 	}
+	if (r->early)
+		return take_piece(r, rd, seq);
 	pthread_mutex_lock(&r->lock);
-	int got = !r->whole	       ? take_piece(r, rd, seq)
-		  : r->file.compressed ? take_inflated(r, rd, seq)
-				       : 0;
+	int got = r->file.compressed ? take_inflated(r, rd, seq) : 0;
 	pthread_mutex_unlock(&r->lock);
 	return got;
 }

@@ -373,20 +373,23 @@ static void test_early(void)
 	enum { QUIET = 3500 };
 	static const struct {
 		const char *name;
-		bool comm, map, cut;
+		bool comm, map, cut, large;
 		unsigned times; /* it had to begin */
 	} ways[] = {
 		{ .name = "nothing more is told", .times = 1 },
 		{ .name = "a name", .comm = true, .times = 2 },
 		{ .name = "a map", .map = true, .times = 2 },
 		{ .name = "it is truncated", .cut = true, .times = 2 },
+		{ .name = "records as long as can be, across pieces", .large = true, .times = 1 },
 	};
-	static const char payload[4000] = "x";
+	static const char payload[65000] = "x";
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct perfwrite w;
 		struct outcome plain, o;
 		perfwrite_story(&w, PERFWRITE_OPEN, 0, 20);
 		for (u64 k = 0; k < QUIET; k++) {
+			u32 size = ways[i].large && k % 20 == 0 ? sizeof(payload) - 8 * (u32)(k % 7)
+								: 4000;
 			perfwrite_sample(&w, k % 2,
 					 &(struct perfwrite_sample){ .misc = 2,
 								     .ip = 0x400010 + k % 7,
@@ -395,7 +398,7 @@ static void test_early(void)
 								     .period = k,
 								     .time = 1000000 + k,
 								     .raw = payload,
-								     .raw_size = sizeof(payload) });
+								     .raw_size = size });
 			perfwrite_sample(&w, 1,
 					 &(struct perfwrite_sample){ .misc = 2,
 								     .ip = 0x7f0030,
@@ -403,7 +406,7 @@ static void test_early(void)
 								     .tid = 100,
 								     .time = 1000000 + k,
 								     .raw = payload,
-								     .raw_size = sizeof(payload) });
+								     .raw_size = size });
 		}
 		if (ways[i].comm) /* another CPU's ring: later in the file, earlier in time */
 			perfwrite_comm(&w, 100, 100, "renamed", false, 1000000 + QUIET / 2);
