@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "event/probe_elf.h"
 #include "event/probe_kernel.h"
+#include "kern/program_path.h"
 
 #include <errno.h>
 #include <string.h>
@@ -120,27 +121,19 @@ int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
 	return 0;
 }
 
-/* A program by its name alone, as a shell finds it. 0 also when it is nowhere, or -ENOMEM. */
-static int find_in_path(struct event_resolver *r, struct event_probe *p)
+/* A program or library by its name alone. 0 also when it is nowhere, or -ENOMEM. */
+static int find_by_name(struct event_resolver *r, struct event_probe *p)
 {
-	const char *path = secure_getenv("PATH");
 	struct strbuf file;
-	int err = 0;
 	strbuf_init(&file);
-	while (path && *path && !err) {
-		size_t len = strcspn(path, ":");
-		strbuf_reset(&file);
-		strbuf_printf(&file, "%.*s/%s", (int)len, path, p->binary);
-		if (len && !access(strbuf_cstr(&file), X_OK)) {
-			const char *kept = arena_strdup(&r->list->arena, strbuf_cstr(&file));
-			p->binary = kept ? kept : p->binary;
-			err = kept ? 0 : -ENOMEM;
-			break;
-		}
-		path += len + (path[len] == ':');
+	int err = program_path(p->binary, 0, r->env->root, &file);
+	if (!err) {
+		const char *kept = arena_strdup(&r->list->arena, strbuf_cstr(&file));
+		p->binary = kept ? kept : p->binary;
+		err = kept ? 0 : -ENOMEM;
 	}
 	strbuf_done(&file);
-	return err;
+	return err == -ENOMEM ? err : 0;
 }
 
 /* Fills offset (and semaphore) of the probe from the file; a diag when it is not there. */
@@ -150,7 +143,7 @@ static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
 	struct event_probe *p = &desc->probe;
 	u64 number;
 	if (!strchr(p->binary, '/') && access(p->binary, R_OK) < 0) {
-		int err = find_in_path(r, p);
+		int err = find_by_name(r, p);
 		if (err)
 			return err;
 	}

@@ -1,22 +1,19 @@
 /*
  * Functions by name: the file's own symbols, its debug file's, the compressed table inside it; the linker's spelling first,
- * then the one a person writes. Static probes: SystemTap's notes (sys/sdt.h v3): pc, base and semaphore as words, then
- * provider, name, arguments; addresses shift by the distance between the recorded and the real address of .stapsdt.base.
+ * then the one a person writes. Static probes: image/usdt_notes.
  */
 #include "event/probe_elf.h"
 
-#include "base/bytes.h"
 #include "event/closest.h"
 #include "image/buildid.h"
 #include "image/debugfile.h"
 #include "image/demangle.h"
 #include "image/elf.h"
+#include "image/usdt_notes.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
-
-enum { NOTE_STAPSDT = 3 };
 
 /* Whether a person's spelling means this symbol: the name without parameters, or with them. */
 static bool means(const char *mangled, const char *wanted)
@@ -107,81 +104,26 @@ bool probe_elf_close(const char *path, const char *symbol, char *close, size_t s
 	return c.best;
 }
 
-static u64 take_word(struct bytes *b, bool is64)
-{
-	return is64 ? bytes_u64(b) : bytes_u32(b);
-}
-
-static void align4(struct bytes *b, u32 size)
-{
-	bytes_skip(b, (4 - size % 4) % 4);
-}
-
-/* Calls fn for each static probe of the file. */
-static int probe_elf_each_usdt(const char *path,
-			       int (*fn)(void *, const char *, const char *, u64, u64), void *ctx)
-{
-	struct elfimg e;
-	int err = elfimg_open(&e, path, NULL);
-	if (err < 0)
-		return err;
-	struct elfimg_section notes, base_section;
-	bool have_base = elfimg_section_by_name(&e, ".stapsdt.base", &base_section);
-	const u8 *data = elfimg_section_by_name(&e, ".note.stapsdt", &notes)
-				 ? elfimg_section_data(&e, &notes)
-				 : NULL;
-	struct bytes b = bytes_of(data ? data : (const u8 *)"", data ? notes.size : 0, e.swap);
-	while (err >= 0 && bytes_left(&b) >= 12) {
-		u32 name_size = bytes_u32(&b), desc_size = bytes_u32(&b), type = bytes_u32(&b);
-		bytes_skip(&b, name_size);
-		align4(&b, name_size);
-		struct bytes d = bytes_sub(&b, desc_size);
-		if (b.bad)
-			break;
-		if (bytes_left(&b))
-			align4(&b, desc_size);
-		u64 pc = take_word(&d, e.is64), base = take_word(&d, e.is64),
-		    semaphore = take_word(&d, e.is64);
-		const char *provider = bytes_cstr(&d), *name = provider ? bytes_cstr(&d) : NULL;
-		if (type != NOTE_STAPSDT || !name)
-			continue;
-		u64 shift = have_base ? base_section.addr - base : 0, offset, semaphore_offset = 0;
-		if (!elfimg_offset_of(&e, pc + shift, &offset) ||
-		    (semaphore && !elfimg_offset_of(&e, semaphore + shift, &semaphore_offset)))
-			continue;
-		err = fn(ctx, provider, name, offset, semaphore_offset);
-	}
-	elfimg_close(&e);
-	return min(err, 0);
-}
-
-struct usdt_wanted {
-	const char *provider, *name;
-	u64 offset, semaphore;
-	bool found;
-};
-
-static int usdt_match(void *ctx, const char *provider, const char *name, u64 offset, u64 semaphore)
-{
-	struct usdt_wanted *w = ctx;
-	if (w->found || strcmp(name, w->name) || (w->provider && strcmp(provider, w->provider)))
-		return 0;
-	w->offset = offset;
-	w->semaphore = semaphore;
-	w->found = true;
-	return 0;
-}
-
 int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset,
 		   u64 *semaphore)
 {
-	struct usdt_wanted w = { .provider = provider, .name = name };
-	int err = probe_elf_each_usdt(path, usdt_match, &w);
+	struct elfimg e;
+	struct usdt_notes notes;
+	int err = elfimg_open(&e, path, NULL);
 	if (err < 0)
 		return err;
-	if (!w.found)
-		return -ENOENT;
-	*offset = w.offset;
-	*semaphore = w.semaphore;
-	return 0;
+	err = usdt_notes_read(&e, &notes);
+	elfimg_close(&e);
+	if (err)
+		return err;
+	err = -ENOENT;
+	vec_for_each (&notes.at, n) {
+		if (err == 0 || strcmp(n->name, name) || (provider && strcmp(n->provider, provider)))
+			continue;
+		*offset = n->offset;
+		*semaphore = n->semaphore;
+		err = 0;
+	}
+	usdt_notes_done(&notes);
+	return err;
 }

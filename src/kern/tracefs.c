@@ -141,7 +141,7 @@ int tracing_write(const struct tracing *t, const char *file, const char *text, b
 	if (truncate && holds_definitions(file))
 		return -EPERM;
 	_cleanup_close_ int fd =
-		openat(t->dir, file, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : 0));
+		openat(t->dir, file, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : O_APPEND));
 	if (fd < 0)
 		return -errno;
 	size_t len = strlen(text);

@@ -2,13 +2,17 @@
 #include "cmd/app/app.h"
 
 const struct command *const commands[] = {
-	&command_list,	  &command_record,	 &command_report,
-	&command_stat,	  &command_script,	 &command_annotate,
-	&command_flame,	  &command_export,	 &command_diff,
-	&command_evlist,  &command_buildid_list, &command_buildid_cache,
-	&command_archive, &command_inject,	 &command_data,
-	&command_ftrace,  &command_doctor,	 &command_workload,
-	&command_version, &command_help,	 NULL,
+	&command_list,	       &command_record,
+	&command_report,       &command_stat,
+	&command_script,       &command_annotate,
+	&command_flame,	       &command_export,
+	&command_diff,	       &command_evlist,
+	&command_buildid_list, &command_buildid_cache,
+	&command_archive,      &command_inject,
+	&command_data,	       &command_probe,
+	&command_ftrace,       &command_doctor,
+	&command_workload,     &command_version,
+	&command_help,	       NULL,
 };
 
 static const struct opt_example examples[] = {
@@ -28,8 +32,6 @@ static const struct opt_example elsewhere[] = {
 	{ "lock", "not yet: 'record -g -e lock:contention_begin -a -- sleep 5', then 'report'" },
 	{ "mem", "not yet: 'record -d -W -e cpu/mem-loads/P' where the CPU has it, then 'report "
 		 "--mem-mode'" },
-	{ "probe",
-	  "not yet: 'ftrace record -e kprobe:FUNCTION' defines one for the duration of a run" },
 	{ 0 },
 };
 

@@ -1,0 +1,280 @@
+/* probe: define, list and remove probes in source terms. */
+#include "cmd/probe/probe.h"
+
+#include "cmd/app/commands.h"
+#include "kern/program_path.h"
+#include "probe/find_symbol.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef unsigned long long ull;
+
+/* ---- options whose order counts -------------------------------------------------------------------------------------------- */
+
+static int push_wish(struct probe_opts *o, const char *text, bool define)
+{
+	struct probe_wish *w = define ? vec_push(&o->define) : vec_push(&o->add);
+	if (!w)
+		return -ENOMEM;
+	*w = (struct probe_wish){ .text = text, .target = o->target };
+	return 0;
+}
+
+static int opt_add(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)negated;
+	(void)d;
+	return push_wish(opts, value, false);
+}
+
+static int opt_definition(void *opts, const char *value, bool negated, struct diag *d)
+{
+	(void)negated;
+	(void)d;
+	return push_wish(opts, value, true);
+}
+
+static int opt_exec(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct probe_opts *o = opts;
+	struct strbuf path;
+	(void)negated;
+	if (!o->has_arena) {
+		arena_init(&o->arena);
+		o->has_arena = true;
+	}
+	s32 pid = (s32)(o->pid ? o->pid : o->target_ns);
+	strbuf_init(&path);
+	if (o->target_ns && *value == '/') {
+		strbuf_printf(&path, "/proc/%llu/root%s", (ull)o->target_ns, value);
+		value = arena_strdup(&o->arena, strbuf_cstr(&path));
+		strbuf_reset(&path);
+	}
+	int err = value ? program_path(value, pid, o->root ? o->root : "", &path) : -ENOMEM;
+	const char *kept = err ? NULL : arena_strdup(&o->arena, strbuf_cstr(&path));
+	strbuf_done(&path);
+	if (!err && !kept)
+		err = -ENOMEM;
+	if (err == -ENOMEM)
+		return err;
+	if (err) {
+		(void)diag_error(d, err, "no file for -x '%s': %s", value, strerror(-err));
+		if (!strchr(value, '/'))
+			diag_hint(d, "it is neither here, nor a program in $PATH, nor a library "
+				     "that the loader knows");
+		return err;
+	}
+	o->target.where = PROBE_BINARY;
+	o->target.path = kept;
+	o->target.module = NULL;
+	return 0;
+}
+
+/* A name, or a .ko file. */
+static int opt_module(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct probe_opts *o = opts;
+	(void)negated;
+	(void)d;
+	if (!o->has_arena) {
+		arena_init(&o->arena);
+		o->has_arena = true;
+	}
+	bool file = strchr(value, '/') || strchr(value, '.');
+	const char *slash = strrchr(value, '/'), *base = slash ? slash + 1 : value;
+	char *name = arena_strndup(&o->arena, base, strcspn(base, "."));
+	if (!name)
+		return -ENOMEM;
+	for (char *c = name; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+	o->target.where = PROBE_MODULE;
+	o->target.module = name;
+	o->target.path = file ? value : NULL;
+	return 0;
+}
+
+static int opt_vmlinux(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct probe_opts *o = opts;
+	(void)negated;
+	(void)d;
+	o->target.where = PROBE_KERNEL;
+	o->target.path = value;
+	return 0;
+}
+
+static int opt_source(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct probe_opts *o = opts;
+	(void)negated;
+	(void)d;
+	o->target.sources = value;
+	return 0;
+}
+
+/* ---- what was asked for ---------------------------------------------------------------------------------------------------- */
+
+static void spread(struct probe_opts *o)
+{
+	struct probe_target *t = &o->target;
+	for (size_t i = 0; i < o->add.nr + o->define.nr; i++) {
+		struct probe_target *to =
+			i < o->add.nr ? &o->add.at[i].target : &o->define.at[i - o->add.nr].target;
+		/* -x, -m and -k after the only definition are about it too, as with perf. */
+		if (to->where == PROBE_KERNEL && !to->path)
+			*to = *t;
+		to->no_inlines = t->no_inlines;
+		to->externs = t->externs;
+		to->ranges = t->ranges;
+		to->sources = to->sources ? to->sources : t->sources;
+		to->max_probes = (u32)o->max_probes;
+		to->root = o->root;
+	}
+	t->max_probes = (u32)o->max_probes;
+	t->root = o->root;
+}
+
+static int print_insn(void *ctx, u64 offset, const char *text)
+{
+	struct app *app = ctx;
+	strbuf_printf(&app->out, "  +%-6llu %s\n", (ull)offset, text);
+	return 0;
+}
+
+static int run_offsets(struct app *app, const struct probe_opts *o)
+{
+	int err = probe_insns(&o->target, o->offsets, print_insn, app, &app->diag);
+	return err ? app_fail(app, err) : APP_DONE;
+}
+
+/* Words are one definition: perf probe FUNC arg arg. */
+static int join_words(struct probe_opts *o, int argc, char **argv)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	for (int i = 0; i < argc; i++)
+		strbuf_printf(&s, "%s%s", i ? " " : "", argv[i]);
+	if (!o->has_arena) {
+		arena_init(&o->arena);
+		o->has_arena = true;
+	}
+	const char *text = arena_strdup(&o->arena, strbuf_cstr(&s));
+	strbuf_done(&s);
+	return text ? push_wish(o, text, false) : -ENOMEM;
+}
+
+static int dispatch(struct app *app, struct probe_opts *o)
+{
+	int nr = (o->add.nr > 0) + (o->define.nr > 0) + o->has_list + (o->offsets != NULL);
+	if (nr > 1)
+		return app_usage(app, "only one of --add, --list, --definition, --offsets");
+	if (!nr && !o->del.items.nr)
+		return app_usage(app, "which probe?");
+	if (o->quiet && app->verbose)
+		return app_usage(app, "--quiet and --verbose exclude each other");
+	int status = o->del.items.nr ? probe_cmd_delete(app, o) : APP_DONE;
+	if (status != APP_DONE || !nr)
+		return status;
+	if (o->has_list)
+		return probe_cmd_list(app, o);
+	if (o->offsets)
+		return run_offsets(app, o);
+	return o->define.nr ? probe_cmd_define(app, o) : probe_cmd_add(app, o);
+}
+
+static int probe_run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct probe_opts *o = opts;
+	int err = argc ? join_words(o, argc, argv) : 0;
+	spread(o);
+	int status = err ? app_fail(app, err) : dispatch(app, o);
+	vec_free(&o->add);
+	vec_free(&o->define);
+	if (o->has_arena)
+		arena_done(&o->arena);
+	return status;
+}
+
+static void probe_defaults(void *opts)
+{
+	struct probe_opts *o = opts;
+	o->max_probes = 128;
+}
+
+static const struct opt probe_rows[] = {
+	OPT_HEADING("Add and remove"),
+	OPT_CALL('a', "add", "PROBE", "Add a probe: [[GROUP:]EVENT=]FUNCTION[...] [ARGUMENT...]",
+		 opt_add),
+	OPT_LIST('d', "del", struct probe_opts, del, "[GROUP:]EVENT",
+		 "Remove probes; globs. Those of others stay unless named"),
+	OPT_CALL('D', "definition", "PROBE",
+		 "Print the definition as the kernel takes it, add nothing", opt_definition),
+	OPT_FLAG('f', "force", struct probe_opts, force,
+		 "Number names that are taken; do what is refused as dangerous"),
+	OPT_FLAG('n', "dry-run", struct probe_opts, dry_run, "Change nothing"),
+	OPT_HEADING("Look"),
+	OPT_STR('l', "list", struct probe_opts, list, "[GROUP:]EVENT",
+		"List probes with their hits and misses", .optional = true, .greedy = true,
+		.fallback = "", OPT_SEEN(struct probe_opts, has_list)),
+	OPT_STR(0, "offsets", struct probe_opts, offsets, "FUNCTION",
+		"List the offsets of a function where instructions begin"),
+	OPT_HEADING("Where"),
+	OPT_CALL('x', "exec",
+		 "FILE", "Probe a program or library; a bare name is looked up like a shell and the loader do",
+		 opt_exec),
+	OPT_CALL('m', "module", "MODULE", "Probe a module of the kernel", opt_module),
+	OPT_CALL('k', "vmlinux", "FILE", "The kernel's image with debug information", opt_vmlinux),
+	OPT_CALL('s', "source", "DIR", "Where source files are", opt_source),
+	OPT_UINT(0, "pid", struct probe_opts, pid, "PID",
+		 "With -x NAME after it: the library that this process has mapped"),
+	OPT_UINT(0, "target-ns", struct probe_opts, target_ns, "PID",
+		 "With -x FILE after it: the file as this process sees it"),
+	OPT_HEADING("Limits"),
+	OPT_UINT(0, "max-probes", struct probe_opts, max_probes, "N",
+		 "Places that one definition may have (128)"),
+	OPT_FLAG(0, "no-inlines", struct probe_opts, target.no_inlines,
+		 "Leave out functions that were inlined"),
+	OPT_FLAG('q', "quiet", struct probe_opts, quiet, "Print errors alone"),
+	OPT_STR(0, "root", struct probe_opts, root, "DIR", "Look for /proc and /sys there",
+		.hidden = true),
+	OPT_END(),
+};
+
+static const struct opt_example probe_examples[] = {
+	{ "probe 'vfs_read count'", "a function of the kernel with a parameter" },
+	{ "probe 'tcp_sendmsg sk->sk_wmem_queued size'", "a member of a structure" },
+	{ "probe 'do_sys_openat2%return $retval'", "what it returns" },
+	{ "probe -x bash readline%return '+0($retval):string'", "a program: what people type" },
+	{ "probe -x libc 'malloc size=%di'", "a library, an argument by its register" },
+	{ "probe -x ./a.out -D '%sdt_app:done'", "a static probe, as the kernel would take it" },
+	{ "probe -l", "what there is, and how often it was hit" },
+	{ "probe -d 'probe:vfs_*'", "remove probes" },
+	{ 0 },
+};
+
+static const char probe_about[] = "Defines an event at any function, instruction or static probe, "
+				  "with arguments. Events stay until they are removed, and "
+				  "can be used by stat, record and ftrace as GROUP:EVENT.\n"
+				  "Without debug information, parameters and members are known "
+				  "from the kernel's own types (BTF).\n"
+				  "In a shell, quote definitions with single quotes: $retval, "
+				  "%return, * and ; mean something to it. A version is "
+				  "part of a name when the @ is escaped: 'memcpy\\@GLIBC_2.2.5'.\n"
+				  "Lines of the kernel's own language (kprobe_events, "
+				  "uprobe_events) are taken as they are: 'p:my/open do_sys_openat2 "
+				  "%si:x64'.";
+
+const struct command command_probe = {
+	.name = "probe",
+	.group = "Why",
+	.summary = "define events at functions, lines and static probes",
+	.usage = "[OPTIONS] PROBE... | -l | -d EVENT",
+	.about = probe_about,
+	.examples = probe_examples,
+	.opts = probe_rows,
+	.opts_size = sizeof(struct probe_opts),
+	.defaults = probe_defaults,
+	.run = probe_run,
+};

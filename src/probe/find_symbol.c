@@ -1,0 +1,628 @@
+#include "probe/find_symbol.h"
+
+#include "arch/arch.h"
+#include "base/glob.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "event/closest.h"
+#include "image/disasm.h"
+#include "kern/kallsyms.h"
+#include "kern/kcore.h"
+#include "kern/sysroot.h"
+#include "probe/args_btf.h"
+#include "probe/find_symbol_impl.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned long long ull;
+
+enum { PROBES_MAX = 128, CODE_MAX = 1 << 20, BREAKPOINT = 0xcc };
+
+/* ---- the search ------------------------------------------------------------------------------------------------------------ */
+
+void symbol_search_init(struct symbol_search *s, const struct probe_target *target,
+			const struct probe_request *request, struct diag *d)
+{
+	*s = (struct symbol_search){ .target = target, .request = request, .diag = d };
+	arena_init(&s->arena);
+	s->machine = arch_host() ? arch_host()->elf_machine : EM_NONE;
+}
+
+void symbol_search_done(struct symbol_search *s)
+{
+	vec_free(&s->at);
+	arena_done(&s->arena);
+}
+
+int symbol_search_add(struct symbol_search *s, const struct symbol_match *m)
+{
+	/* Aliases and the same symbol in two tables are one place. */
+	vec_for_each (&s->at, old)
+		if (m->start && old->start == m->start)
+			return 0;
+	struct symbol_match *slot = vec_push(&s->at);
+	if (!slot)
+		return -ENOMEM;
+	*slot = *m;
+	slot->name = arena_strdup(&s->arena, m->name);
+	slot->module = m->module ? arena_strdup(&s->arena, m->module) : NULL;
+	return slot->name && (slot->module || !m->module) ? 0 : -ENOMEM;
+}
+
+bool symbol_is_clone(const char *name, size_t len, const char *of)
+{
+	static const char *const kinds[] = { ".isra.", ".part.", ".constprop.", ".llvm." };
+	size_t stem = strlen(of);
+	if (len <= stem + 1 || strncmp(name, of, stem) || name[stem] != '.')
+		return false;
+	char rest[128];
+	(void)snprintf(rest, sizeof(rest), "%.*s", (int)min(len - stem, sizeof(rest) - 1),
+		       name + stem);
+	if (strstr(rest, ".cold"))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (str_starts(rest, kinds[i]))
+			return true;
+	return false;
+}
+
+/* ---- functions of the kernel ----------------------------------------------------------------------------------------------- */
+
+struct kernel_line {
+	u64 addr;
+	const char *name, *module; /* not terminated; module NULL: the kernel itself */
+	size_t len, module_len;
+};
+
+/* "ADDRESS t NAME[<TAB>[MODULE]]" */
+static bool parse_kernel_line(const char *at, const char *end, struct kernel_line *ret)
+{
+	const char *blank = memchr(at, ' ', (size_t)(end - at));
+	char digits[20];
+	if (!blank || end - blank < 4 || blank[2] != ' ' || blank - at >= (s64)sizeof(digits))
+		return false;
+	memcpy(digits, at, (size_t)(blank - at));
+	digits[blank - at] = 0;
+	*ret = (struct kernel_line){ .name = blank + 3 };
+	if (num_parse_u64(digits, 16, &ret->addr) || !strchr("tTwW", blank[1]))
+		return false;
+	const char *tab = memchr(ret->name, '\t', (size_t)(end - ret->name));
+	ret->len = (size_t)((tab ? tab : end) - ret->name);
+	if (tab && end - tab > 3 && tab[1] == '[') {
+		ret->module = tab + 2;
+		ret->module_len = (size_t)(end - ret->module) - 1;
+	}
+	return ret->len > 0;
+}
+
+struct kernel_search {
+	struct symbol_search *s;
+	struct strbuf blacklist;
+	struct closest closest;
+	bool clones;
+};
+
+static bool is_blacklisted(const struct kernel_search *k, const char *name)
+{
+	const char *at = k->blacklist.data;
+	size_t len = strlen(name);
+	while (at && (at = strchr(at, '\t'))) {
+		at++;
+		if (!strncmp(at, name, len) && (at[len] == '\n' || !at[len]))
+			return true;
+	}
+	return false;
+}
+
+static bool module_fits(const struct probe_target *t, const struct kernel_line *l)
+{
+	if (t->where != PROBE_MODULE || !t->module)
+		return true;
+	return l->module && strlen(t->module) == l->module_len &&
+	       !strncmp(l->module, t->module, l->module_len);
+}
+
+static int look_line(struct kernel_search *k, const struct kernel_line *l)
+{
+	struct symbol_search *s = k->s;
+	const char *wanted = s->request->function;
+	char name[256], module[128];
+	(void)snprintf(name, sizeof(name), "%.*s", (int)min(l->len, sizeof(name) - 1), l->name);
+	bool fits = k->clones		  ? symbol_is_clone(name, strlen(name), wanted)
+		    : s->request->is_glob ? glob_match(wanted, name)
+					  : !strcmp(wanted, name);
+	if (!fits || !module_fits(s->target, l)) {
+		if (!k->clones && l->len < sizeof(s->closest) && closest_offer(&k->closest, name))
+			memcpy(s->closest, name, strlen(name) + 1);
+		return 0;
+	}
+	/* Globs are about the kernel itself; modules by -m. */
+	if (s->request->is_glob && l->module && s->target->where != PROBE_MODULE)
+		return 0;
+	(void)snprintf(module, sizeof(module), "%.*s", (int)l->module_len,
+		       l->module ? l->module : "");
+	return symbol_search_add(s, &(struct symbol_match){ .name = name,
+							    .module = l->module ? module : NULL,
+							    .start = l->addr,
+							    .is_clone = k->clones,
+							    .is_refused = is_blacklisted(k, name) });
+}
+
+static int look_lines(struct kernel_search *k, const struct kallsyms_text *t)
+{
+	int err = 0;
+	for (const char *at = t->data, *end = t->data + t->len, *eol; at < end && !err;
+	     at = eol + 1) {
+		struct kernel_line l;
+		eol = memchr(at, '\n', (size_t)(end - at));
+		if (!eol)
+			break;
+		if (parse_kernel_line(at, eol, &l))
+			err = look_line(k, &l);
+	}
+	return err;
+}
+
+/* Functions end at the next symbol. */
+static void measure(struct symbol_search *s, const struct kallsyms_text *t)
+{
+	vec_for_each (&s->at, m)
+		m->size = m->start ? CODE_MAX : 0;
+	for (const char *at = t->data, *end = t->data + t->len, *eol; at < end; at = eol + 1) {
+		struct kernel_line l;
+		eol = memchr(at, '\n', (size_t)(end - at));
+		if (!eol)
+			break;
+		if (!parse_kernel_line(at, eol, &l))
+			continue;
+		vec_for_each (&s->at, m)
+			if (l.addr > m->start && l.addr - m->start < m->size)
+				m->size = l.addr - m->start;
+	}
+}
+
+int symbol_search_kernel(struct symbol_search *s)
+{
+	struct kallsyms_text t;
+	struct sysroot root;
+	struct kernel_search k = { .s = s };
+	const char *where = s->target->root;
+	int err = kallsyms_read(where, NULL, &t);
+	if (err)
+		return diag_error(s->diag, err, "cannot read /proc/kallsyms: %s", strerror(-err));
+	strbuf_init(&k.blacklist);
+	if (!sysroot_open(&root, where && *where ? where : NULL)) {
+		(void)!sysroot_read(&root, "sys/kernel/debug/kprobes/blacklist", &k.blacklist);
+		sysroot_close(&root);
+	}
+	(void)strbuf_cstr(&k.blacklist);
+	closest_init(&k.closest, s->request->function, strlen(s->request->function));
+	err = look_lines(&k, &t);
+	if (!err && !s->at.nr && !s->request->is_glob) {
+		k.clones = true;
+		err = look_lines(&k, &t);
+	}
+	strbuf_done(&k.blacklist);
+	if (!err && s->request->has_offset)
+		measure(s, &t);
+	kallsyms_text_done(&t);
+	return err ? err : s->at.nr ? 0 : -ENOENT;
+}
+
+/* ---- instructions ---------------------------------------------------------------------------------------------------------- */
+
+static int file_code(const struct symbol_search *s, const struct symbol_match *m, size_t size,
+		     u8 *to)
+{
+	struct elfimg e;
+	int err = elfimg_open(&e, s->target->path, NULL);
+	if (err)
+		return err;
+	bool inside = m->start <= e.size && size <= e.size - m->start;
+	if (inside)
+		memcpy(to, e.data + m->start, size);
+	elfimg_close(&e);
+	return inside ? 0 : -ENODATA;
+}
+
+int symbol_code(const struct symbol_search *s, const struct symbol_match *m, size_t size, u8 **ret,
+		size_t *ret_size)
+{
+	if (!m->start || !size || size > CODE_MAX)
+		return -ENODATA;
+	u8 *to = malloc(size);
+	if (!to)
+		return -ENOMEM;
+	int err = s->target->where == PROBE_BINARY ? file_code(s, m, size, to)
+						   : kcore_read(s->target->root, m->start, to, size);
+	if (err) {
+		free(to);
+		return -ENODATA;
+	}
+	*ret = to;
+	*ret_size = size;
+	return 0;
+}
+
+struct boundary {
+	u64 wanted, before, after;
+	bool found, lost; /* lost: a breakpoint hides what is there */
+};
+
+static int each_insn(const struct symbol_search *s, const struct symbol_match *m, u64 size,
+		     int (*fn)(void *, const struct disasm_insn *, u8), void *ctx)
+{
+	struct disasm *dis;
+	u8 *code;
+	size_t len;
+	int err = symbol_code(s, m, (size_t)min(size, (u64)CODE_MAX), &code, &len);
+	if (err)
+		return err;
+	err = disasm_open((u16)s->machine, true, DISASM_ATT, &dis);
+	if (!err) {
+		struct disasm_insn insn;
+		for (size_t at = 0;
+		     at < len && !err && disasm_next(dis, code + at, len - at, at, &insn);
+		     at += insn.size)
+			err = fn(ctx, &insn, code[at]);
+		disasm_close(dis);
+	}
+	free(code);
+	return min(err, 0);
+}
+
+static int see_boundary(void *ctx, const struct disasm_insn *i, u8 first)
+{
+	struct boundary *b = ctx;
+	b->lost |= first == BREAKPOINT && i->size == 1;
+	if (i->addr == b->wanted)
+		b->found = true;
+	else if (i->addr < b->wanted)
+		b->before = i->addr;
+	else if (!b->after)
+		b->after = i->addr;
+	return i->addr > b->wanted;
+}
+
+/* The kernel says EILSEQ, and no more: this says where instructions begin. What cannot be read is left to the kernel. */
+static int check_boundary(const struct symbol_search *s, const struct symbol_match *m)
+{
+	const struct probe_request *r = s->request;
+	struct boundary b = { .wanted = r->offset };
+	if (!r->offset)
+		return 0;
+	if (m->size && r->offset >= m->size) {
+		int err = diag_error(s->diag, -EINVAL, "%s is %llu bytes long: +%llu is outside",
+				     m->name, (ull)m->size, (ull)r->offset);
+		diag_span(s->diag, r->text, r->place_span.start, r->place_span.len);
+		return err;
+	}
+	u64 size = m->size ? m->size : r->offset + 16;
+	int err = each_insn(s, m, size, see_boundary, &b);
+	if (err == -ENOMEM)
+		return err;
+	if (err || b.found || b.lost)
+		return 0;
+	err = diag_error(s->diag, -EILSEQ, "%s+%llu is in the middle of an instruction", m->name,
+			 (ull)r->offset);
+	diag_span(s->diag, r->text, r->place_span.start, r->place_span.len);
+	diag_hint(s->diag,
+		  "instructions begin at +%llu and +%llu; all of them: sonde probe "
+		  "--offsets %s",
+		  (ull)b.before, (ull)b.after, m->name);
+	return err;
+}
+
+/* ---- definitions ----------------------------------------------------------------------------------------------------------- */
+
+static u64 kernel_text(const char *root)
+{
+	struct kallsyms_text t;
+	u64 text = 0;
+	if (kallsyms_read(root, NULL, &t))
+		return 0;
+	for (const char *at = t.data, *end = t.data + t.len, *eol; at < end && !text; at = eol + 1) {
+		struct kernel_line l;
+		eol = memchr(at, '\n', (size_t)(end - at));
+		if (!eol)
+			break;
+		if (parse_kernel_line(at, eol, &l) && l.len == 5 && !memcmp(l.name, "_text", 5))
+			text = l.addr;
+	}
+	kallsyms_text_done(&t);
+	return text;
+}
+
+/* One name, several functions: the kernel would not know which. */
+static int by_distance(const struct symbol_search *s, const struct symbol_match *m,
+		       struct probe_def *def)
+{
+	unsigned same = 0;
+	vec_for_each (&s->at, other)
+		same += !strcmp(other->name, m->name);
+	if (same < 2)
+		return 0;
+	u64 text = m->module || def->is_return ? 0 : kernel_text(s->target->root);
+	if (!text || m->start < text)
+		return diag_error(
+			s->diag, -EOPNOTSUPP,
+			"there are %u functions '%s': the kernel cannot tell them apart%s", same,
+			m->name, def->is_return ? " for probes on returns" : "");
+	def->symbol = "_text";
+	def->offset = m->start - text + s->request->offset;
+	return 0;
+}
+
+static int fill_def(struct symbol_search *s, const struct symbol_match *m, struct probe_defs *defs,
+		    struct btf *types, struct probe_def *def)
+{
+	const struct probe_request *r = s->request;
+	const char *name = arena_strdup(&defs->arena, m->name);
+	*def = (struct probe_def){ .letter = r->is_return ? 'r' : 'p',
+				   .is_return = r->is_return,
+				   .function = name,
+				   .in_function = r->offset,
+				   .offset = r->offset };
+	if (!name)
+		return -ENOMEM;
+	int err = check_boundary(s, m);
+	if (!err && s->target->where == PROBE_BINARY) {
+		def->binary = arena_strdup(&defs->arena, s->target->path);
+		def->offset = m->start + r->offset;
+		err = def->binary ? 0 : -ENOMEM;
+	} else if (!err) {
+		def->symbol = name;
+		def->module = m->module ? arena_strdup(&defs->arena, m->module) : NULL;
+		err = by_distance(s, m, def);
+	}
+	/* foo.isra.0 has lost parameters of foo: what BTF says of foo does not hold. */
+	const struct probe_btf_place place = { .function = m->name,
+					       .binary = def->binary,
+					       .is_return = r->is_return,
+					       .at_entry = !r->offset };
+	return err ? err : probe_args_btf(types, &place, r, &defs->arena, def, s->diag);
+}
+
+static void tell_ifunc(const struct symbol_search *s, const struct symbol_match *m)
+{
+	diag_warn(s->diag,
+		  "%s chooses an implementation when a program starts (ifunc): a probe on it "
+		  "sees that choice, not the calls",
+		  m->name);
+	diag_hint(s->diag, "probe the implementation: sonde probe -x %s -F '*%s*'", s->target->path,
+		  m->name);
+}
+
+static int not_found(const struct symbol_search *s)
+{
+	const struct probe_request *r = s->request;
+	const struct probe_target *t = s->target;
+	bool file = t->where == PROBE_BINARY;
+	int err = diag_error(s->diag, -ENOENT, "%s has no function '%s'%s%s",
+			     file ? t->path : "this kernel", r->function,
+			     t->where == PROBE_MODULE ? " in module " : "",
+			     t->where == PROBE_MODULE ? t->module : "");
+	if (r->function_span.len)
+		diag_span(s->diag, r->text, r->function_span.start, r->function_span.len);
+	if (*s->closest && !r->is_glob)
+		diag_hint(s->diag, "did you mean %s?", s->closest);
+	if (file)
+		diag_hint(s->diag, "a stripped file shows only what it exports; with its debug "
+				   "package all functions are known, and 0xOFFSET works always");
+	else
+		diag_hint(s->diag,
+			  "it may have been inlined everywhere: debug information would "
+			  "tell, sonde probe -F '*%s*' shows what there is",
+			  r->function);
+	return err;
+}
+
+static int refuse_blacklisted(const struct symbol_search *s, const struct symbol_match *m)
+{
+	int err =
+		diag_error(s->diag, -EOPNOTSUPP, "the kernel does not allow probes on %s", m->name);
+	if (s->request->function_span.len)
+		diag_span(s->diag, s->request->text, s->request->function_span.start,
+			  s->request->function_span.len);
+	diag_hint(s->diag, "it is on its blacklist: /sys/kernel/debug/kprobes/blacklist");
+	return err;
+}
+
+static int define_all(struct symbol_search *s, struct probe_defs *defs, struct btf *types)
+{
+	u32 limit = s->target->max_probes ? s->target->max_probes : PROBES_MAX;
+	int err = 0;
+	if (s->at.nr > limit) {
+		err = diag_error(s->diag, -E2BIG, "'%s' fits %zu functions, more than %u",
+				 s->request->function, s->at.nr, limit);
+		diag_hint(s->diag, "--max-probes %zu allows them", s->at.nr);
+		return err;
+	}
+	for (size_t i = 0; i < s->at.nr && !err; i++) {
+		const struct symbol_match *m = &s->at.at[i];
+		struct probe_def def;
+		if (m->is_refused && s->request->is_glob)
+			continue;
+		if (m->is_refused)
+			return refuse_blacklisted(s, m);
+		if (m->is_clone)
+			diag_note(s->diag,
+				  "%s is only there as %s, which the compiler changed: it "
+				  "may have fewer parameters",
+				  s->request->function, m->name);
+		if (m->is_ifunc)
+			tell_ifunc(s, m);
+		err = fill_def(s, m, defs, types, &def);
+		struct probe_def *slot = err ? NULL : vec_push(&defs->at);
+		if (slot)
+			*slot = def;
+		else if (!err)
+			err = -ENOMEM;
+	}
+	return err;
+}
+
+static int needs_debug_info(const struct probe_target *t, const struct probe_request *r,
+			    struct diag *d)
+{
+	const char *what = r->pattern ? "patterns" : r->has_line ? "lines" : "source files";
+	int err =
+		diag_error(d, -ENODATA, "%s need debug information, and %s has none that was found",
+			   what, t->where == PROBE_BINARY ? t->path : "the kernel");
+	if (r->place_span.len)
+		diag_span(d, r->text, r->place_span.start, r->place_span.len);
+	diag_hint(d, t->where == PROBE_BINARY
+			     ? "install its -dbgsym package, or build it with -g"
+			     : "install linux-image-$(uname -r)-dbg, or name a vmlinux with -k; "
+			       "functions, offsets and parameters (BTF) work without");
+	return err;
+}
+
+/* An address of the kernel, or an offset in a file as its symbols count it. */
+static int define_address(const struct probe_target *t, const struct probe_request *r,
+			  struct probe_defs *defs, struct diag *d)
+{
+	struct probe_def def = { .letter = r->is_return ? 'r' : 'p', .is_return = r->is_return };
+	def.offset = r->offset;
+	if (t->where == PROBE_BINARY) {
+		struct elfimg e;
+		int err = elfimg_open(&e, t->path, NULL);
+		if (err)
+			return diag_error(d, err, "cannot read %s: %s", t->path, strerror(-err));
+		bool there = elfimg_offset_of(&e, r->offset, &def.offset);
+		elfimg_close(&e);
+		if (!there)
+			return diag_error(d, -ENOENT, "%s has nothing at address 0x%llx", t->path,
+					  (ull)r->offset);
+		def.binary = arena_strdup(&defs->arena, t->path);
+		if (!def.binary)
+			return -ENOMEM;
+	}
+	const struct probe_btf_place place = { .function = "an address",
+					       .binary = def.binary,
+					       .is_return = r->is_return };
+	int err = probe_args_btf(NULL, &place, r, &defs->arena, &def, d);
+	struct probe_def *slot = err ? NULL : vec_push(&defs->at);
+	if (slot)
+		*slot = def;
+	return err ? err : slot ? 0 : -ENOMEM;
+}
+
+static int define_tracepoint(const struct probe_request *r, struct probe_defs *defs,
+			     struct btf *types, struct diag *d)
+{
+	struct probe_def def = { .letter = 't' };
+	def.symbol = def.function = arena_strdup(&defs->arena, r->name);
+	const struct probe_btf_place place = { .function = r->name,
+					       .is_tracepoint = true,
+					       .at_entry = true };
+	int err = def.symbol ? probe_args_btf(types, &place, r, &defs->arena, &def, d) : -ENOMEM;
+	struct probe_def *slot = err ? NULL : vec_push(&defs->at);
+	if (slot)
+		*slot = def;
+	return err ? err : slot ? 0 : -ENOMEM;
+}
+
+static int define_functions(const struct probe_target *target, const struct probe_request *request,
+			    struct probe_defs *defs, struct btf *types, struct diag *d)
+{
+	struct symbol_search s;
+	symbol_search_init(&s, target, request, d);
+	int err = target->where == PROBE_BINARY ? symbol_search_file(&s) : symbol_search_kernel(&s);
+	if (err == -ENOENT)
+		err = not_found(&s);
+	if (!err)
+		err = define_all(&s, defs, types);
+	symbol_search_done(&s);
+	return err;
+}
+
+int probe_find_symbol(const struct probe_target *target, const struct probe_request *request,
+		      struct probe_defs *defs, struct diag *d)
+{
+	struct probe_types types;
+	size_t before = defs->at.nr;
+	if (request->form == PROBE_ADDRESS)
+		return define_address(target, request, defs, d);
+	if (request->has_line || request->pattern || request->file || request->form == PROBE_SOURCE)
+		return needs_debug_info(target, request, d);
+	bool kernel = target->where != PROBE_BINARY;
+	int err = 0;
+	if (kernel)
+		err = probe_types_open(&types, target->root, target->module);
+	struct btf *b = kernel && !err ? probe_types_of(&types) : NULL;
+	if (!err)
+		err = request->form == PROBE_TRACEPOINT
+			      ? define_tracepoint(request, defs, b, d)
+			      : define_functions(target, request, defs, b, d);
+	if (kernel)
+		probe_types_close(&types);
+	if (err)
+		defs->at.nr = before;
+	return err;
+}
+
+/* ---- instructions, listed -------------------------------------------------------------------------------------------------- */
+
+struct listing {
+	probe_insn_fn *fn;
+	void *ctx;
+	const char *function;
+};
+
+static int list_insn(void *ctx, const struct disasm_insn *i, u8 first)
+{
+	struct listing *l = ctx;
+	char text[DISASM_TEXT + 64];
+	(void)first;
+	if (*i->operands || i->kind == DISASM_PLAIN || i->kind == DISASM_RETURN)
+		(void)snprintf(text, sizeof(text), "%s%s%s", i->mnemonic, *i->operands ? " " : "",
+			       i->operands);
+	else
+		(void)snprintf(text, sizeof(text), "%s %s%+lld", i->mnemonic, l->function,
+			       (long long)i->target);
+	return l->fn(l->ctx, i->addr, text);
+}
+
+int probe_insns(const struct probe_target *target, const char *function, probe_insn_fn *fn,
+		void *ctx, struct diag *d)
+{
+	struct symbol_search s;
+	struct listing l = { fn, ctx, function };
+	const struct probe_request r = {
+		.text = function, .form = PROBE_FUNCTION, .function = function, .has_offset = true
+	};
+	symbol_search_init(&s, target, &r, d);
+	int err = target->where == PROBE_BINARY ? symbol_search_file(&s) : symbol_search_kernel(&s);
+	if (err == -ENOENT)
+		err = not_found(&s);
+	for (size_t i = 0; i < s.at.nr && !err; i++) {
+		const struct symbol_match *m = &s.at.at[i];
+		err = m->size ? each_insn(&s, m, m->size, list_insn, &l) : -ENODATA;
+		if (err == -ENODATA)
+			(void)diag_error(d, err, "the code of %s cannot be read", m->name);
+		else if (err == -ENOTSUP || err == -ELIBACC)
+			(void)diag_error(d, err, "there is no decoder for this code (libcapstone4)");
+	}
+	symbol_search_done(&s);
+	return err;
+}
+
+bool probe_moves_stacks(const char *path)
+{
+	static const char *const sections[] = { ".gopclntab", ".data.rel.ro.gopclntab",
+						".go.buildinfo" };
+	struct elfimg e;
+	struct elfimg_section s;
+	bool found = false;
+	if (elfimg_open(&e, path, NULL))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(sections) && !found; i++)
+		found = elfimg_section_by_name(&e, sections[i], &s);
+	elfimg_close(&e);
+	return found;
+}
