@@ -64,38 +64,47 @@ unlike "$(cat err)" 'did not respond' "and warns of nothing"
 "$SONDE" annotate -i plain.data --stdio spin_on_fuse >out 2>err
 like "$(cat out)" 'prog.c|sink' "annotate shows its code"
 
-# reads HOW VERB ARGUMENT...: has to end by itself, and to name the file
-reads() {
-	local how=$1 name="$1: $2"
-	shift
-	timeout -s KILL 60 "$SONDE" "$@" >out 2>err </dev/null &
-	local guard=$! pid
-	WAIT_SECONDS=40 wait_until is_gone $guard
-	ok $? "$name ends" || diag "$(cat err)"
-	is_gone $guard || for pid in $guard $(pgrep -P $guard); do kill -9 "$pid"; done
-	wait $guard
+# begin VERB ARGUMENT...: starts a reader; all of a kind wait for the filesystem at the same time
+begun=()
+begin() {
+	local n=${#begun[@]}
+	timeout -s KILL 60 "$SONDE" "$@" >"out$n" 2>"err$n" </dev/null &
+	begun+=("$! $1")
+}
+# ends HOW N: reader N has to end by itself, and to name the file
+ends() {
+	local how=$1 n=$2 guard verb pid
+	read -r guard verb <<<"${begun[n]}"
+	local name="$how: $verb"
+	WAIT_SECONDS=40 wait_until is_gone "$guard"
+	ok $? "$name ends" || diag "$(cat "err$n")"
+	is_gone "$guard" || for pid in $guard $(pgrep -P "$guard"); do kill -9 "$pid"; done
+	wait "$guard"
 	isnt $? 137 "$name was not killed"
-	like "$(cat err)" "'[^']*held/prog[^']*' was not read: its file system did not respond" "$name names the file" || diag "$(cat err)"
+	like "$(cat "err$n")" "'[^']*held/prog[^']*' was not read: its file system did not respond" "$name names the file" || diag "$(cat "err$n")"
 }
 
 how="a filesystem that opens files and does not read them"
 kill -s USR2 $fuse
-reads "$how" report -i plain.data --stdio
-reads "$how" annotate -i plain.data --stdio
+begin report -i plain.data --stdio
+begin annotate -i plain.data --stdio
+for n in 0 1; do ends "$how" $n; done
 
 how="a filesystem that does not answer"
 kill -s USR1 $fuse
-reads "$how" report -i plain.data --stdio
-like "$(cat out)" 'prog' "$how: report has its rows"
-reads "$how" report -i stacks.data --stdio
-reads "$how" script -i plain.data
-like "$(cat out)" 'cpu-clock' "$how: script has its samples"
-reads "$how" annotate -i plain.data --stdio
-reads "$how" flame -i plain.data -o page.html
-reads "$how" diff plain.data stacks.data
-reads "$how" export -i plain.data --to folded
-reads "$how" archive -i stacks.data -o bundle.tar
-reads "$how" inject -b -i without_ids.data -o injected.data
+begun=()
+begin report -i plain.data --stdio
+begin script -i plain.data
+begin report -i stacks.data --stdio
+begin annotate -i plain.data --stdio
+begin flame -i plain.data -o page.html
+begin diff plain.data stacks.data
+begin export -i plain.data --to folded
+begin archive -i stacks.data -o bundle.tar
+begin inject -b -i without_ids.data -o injected.data
+for n in "${!begun[@]}"; do ends "$how" "$n"; done
+like "$(cat out0)" 'prog' "$how: report has its rows"
+like "$(cat out1)" 'cpu-clock' "$how: script has its samples"
 kill -9 $fuse
 umount -l held
 
