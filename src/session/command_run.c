@@ -126,17 +126,22 @@ int command_run_wait(struct command_run *r)
 	return min(ret, 0);
 }
 
-void command_run_stop(struct command_run *r, int signo, u64 patience_ns)
+bool command_run_ask(struct command_run *r, int signo, u64 patience_ns)
 {
 	u64 limit = clock_monotonic_ns() + patience_ns;
 	if (!r->child.pid || r->ended)
-		return;
+		return true;
 	r->was_ended = true;
 	(void)kill(r->child.pid, signo);
 	while (!r->ended && clock_monotonic_ns() < limit)
 		if (loop_step(r->loop, 100) < 0)
 			break;
-	if (!r->ended)
+	return r->ended;
+}
+
+void command_run_stop(struct command_run *r, int signo, u64 patience_ns)
+{
+	if (!command_run_ask(r, signo, patience_ns))
 		command_run_reap(r, SIGKILL);
 }
 

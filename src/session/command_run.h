@@ -68,6 +68,8 @@ int command_run_listen(struct command_run *r, command_run_obey obey, void *ctx) 
 int command_run_deadline(struct command_run *r, u64 ns, struct loop_source **ret) must_check;
 /* 0, or negative errno of a handler. */
 int command_run_wait(struct command_run *r) must_check;
+/* A command that still runs is told to end. false: it has not after so long. */
+bool command_run_ask(struct command_run *r, int signo, u64 patience_ns);
 /* A command that still runs is told to end, and killed when it has not after so long. */
 void command_run_stop(struct command_run *r, int signo, u64 patience_ns);
 /* No loop any more: a second Ctrl-C ends us at once. */

@@ -3,8 +3,6 @@
 #include "analysis/event_pair.h"
 #include "base/dict.h"
 #include "model/key_counts.h"
-#include "stream/replay_ftrace.h"
-#include "stream/run.h"
 #include "view/json_key_counts.h"
 #include "view/latency.h"
 
@@ -28,6 +26,8 @@ struct sql_rows {
 	u64 nr;
 	const struct sql_item *delta; /* the first difference of times; NULL: none */
 	struct histogram times; /* of it, in nanoseconds */
+	struct event_pair *pair;
+	struct tell to;
 };
 
 struct sql_rows *sql_rows_new(const struct ftrace_sql *q)
@@ -53,6 +53,7 @@ void sql_rows_free(struct sql_rows *r)
 {
 	if (!r)
 		return;
+	event_pair_free(r->pair);
 	histogram_done(&r->times);
 	vec_free(&r->rows);
 	dict_done(&r->found);
@@ -205,33 +206,40 @@ static int print(const struct tell *to, struct sql_rows *r)
 	return 0;
 }
 
-int sql_rows_look(void *ctx, const char *path)
+static int make_sink(void *ctx, struct source *src, struct sink **ret)
 {
-	const struct sql_looking *l = ctx;
-	const struct ftrace_sql *q = l->rows->q;
-	struct replay_ftrace_opts replay = { .style = PRINT_STYLE_KERNEL };
-	struct run_tables tables = { 0 };
-	struct source *src;
+	struct sql_rows *r = ctx;
+	const struct ftrace_sql *q = r->q;
 	struct event_pair_rule rule = { .start_system = q->sides[0].system,
 					.start_event = q->sides[0].event,
 					.end_system = q->sides[1].system,
 					.end_event = q->sides[1].event };
+	(void)src;
 	for (size_t i = 0; i < min(q->keys[0].nr, (size_t)EVENT_PAIR_KEYS_MAX); i++) {
 		rule.start_keys[i] = q->keys[0].at[i];
 		rule.end_keys[i] = q->keys[1].at[i];
 	}
-	int err = replay_ftrace_open(path, &replay, &src, l->to.diag);
-	if (err)
-		return err;
-	struct event_pair *p = event_pair_new(&(struct event_pair_opts){
-		.rules = &rule, .nr_rules = 1, .ctx = l->rows, .match = on_match });
-	err = p ? stream_run(src, event_pair_sink(p), 0, &tables, l->to.diag) : -ENOMEM;
-	run_tables_done(&tables);
-	if (!err && event_pair_nr_gaps(p))
+	r->pair = event_pair_new(&(struct event_pair_opts){
+		.rules = &rule, .nr_rules = 1, .ctx = r, .match = on_match });
+	if (!r->pair)
+		return -ENOMEM;
+	*ret = event_pair_sink(r->pair);
+	return 0;
+}
+
+static int show(void *ctx, struct source *src)
+{
+	struct sql_rows *r = ctx;
+	(void)src;
+	if (event_pair_nr_gaps(r->pair))
 		diag_warn(
-			l->to.diag, "events were lost %llu times: intervals that began before a gap are not counted",
-			(unsigned long long)event_pair_nr_gaps(p));
-	event_pair_free(p);
-	src->ops->close(src);
-	return err ? err : print(&l->to, l->rows);
+			r->to.diag, "events were lost %llu times: intervals that began before a gap are not counted",
+			(unsigned long long)event_pair_nr_gaps(r->pair));
+	return print(&r->to, r);
+}
+
+struct trace_answer sql_rows_answer(struct sql_rows *r, const struct tell *to)
+{
+	r->to = *to;
+	return (struct trace_answer){ .sink = make_sink, .show = show, .ctx = r };
 }

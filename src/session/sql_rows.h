@@ -2,6 +2,7 @@
 #pragma once
 
 #include "session/tell.h"
+#include "session/trace_answer.h"
 #include "tracing/sql.h"
 
 struct sql_rows;
@@ -10,9 +11,5 @@ struct sql_rows *sql_rows_new(const struct ftrace_sql *q); /* borrowed until fre
 void sql_rows_free(struct sql_rows *r);
 struct arena *sql_rows_arena(struct sql_rows *r); /* lives as long */
 
-/* Reads a trace.dat and prints; ctx is a struct sql_looking. */
-struct sql_looking {
-	struct tell to;
-	struct sql_rows *rows;
-};
-int sql_rows_look(void *ctx, const char *path) must_check;
+/* Rows, or JSON. Where they go is set here. */
+struct trace_answer sql_rows_answer(struct sql_rows *r, const struct tell *to);

@@ -93,22 +93,51 @@ static int add_proc_map(struct ftrace_recording *r, s32 pid)
 	return err;
 }
 
-static int note_others(struct ftrace_recording *r, struct ftrace_buffer_opt *b)
+static int note_others(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 {
 	struct strbuf text;
 	char path[PATH_MAX];
 	int err = 0;
 	strbuf_init(&text);
 	(void)snprintf(path, sizeof(path), "%sset_event", b->folder);
-	if (tracing_read(&r->s->tracing, path, &text))
+	if (tracing_read(&s->tracing, path, &text))
 		strbuf_reset(&text);
 	for (const char *p = strbuf_cstr(&text); *p && !err;) {
 		size_t len = strcspn(p, "\n"), word = strcspn(p, ":\n");
-		const char *name = arena_strndup(&r->s->arena, p, word);
-		err = name ? ftrace_setup_note_system(r->s, b, name) : -ENOMEM;
+		const char *name = arena_strndup(&s->arena, p, word);
+		err = name ? ftrace_setup_note_system(s, b, name) : -ENOMEM;
 		p += len + (p[len] == '\n');
 	}
 	strbuf_done(&text);
+	return err;
+}
+
+int ftrace_setup_meta(struct ftrace_setup *s, bool all_formats, bool no_symbols,
+		      struct ftrace_meta *ret)
+{
+	struct ftrace_meta_opts mo = { .root = &s->root,
+				       .folder = s->buffers.at[0].folder,
+				       .no_kallsyms = no_symbols };
+	VEC(const char *) systems = { 0 };
+	int err = 0;
+	vec_for_each (&s->buffers, b) {
+		/* In a buffer that is not ours alone others have events on too. */
+		if (!err && !b->made)
+			err = note_others(s, b);
+		vec_for_each (&b->systems, name) {
+			const char **slot = err ? NULL : vec_push(&systems);
+			if (slot)
+				*slot = *name;
+			else
+				err = err ? err : -ENOMEM;
+		}
+	}
+	static const char *const none[] = { "" };
+	mo.systems = all_formats ? NULL : systems.nr ? systems.at : none;
+	mo.nr_systems = all_formats ? 0 : systems.nr ? systems.nr : 1;
+	if (!err)
+		err = ftrace_meta_read(ret, &s->tracing, &mo, s->diag);
+	vec_free(&systems);
 	return err;
 }
 
@@ -132,24 +161,7 @@ int recording_write_plan(struct ftrace_recording *r)
 int ftrace_recording_write_head(struct ftrace_recording *r)
 {
 	struct ftrace_buffer_opt *main = &r->s->buffers.at[0];
-	struct ftrace_meta_opts mo = { .root = &r->s->root, .folder = main->folder };
-	VEC(const char *) systems = { 0 };
-	vec_for_each (&r->s->buffers, b) {
-		/* In a buffer that is not ours alone others have events on too. */
-		if (!b->made && note_others(r, b))
-			return -ENOMEM;
-		vec_for_each (&b->systems, name) {
-			const char **slot = vec_push(&systems);
-			if (!slot)
-				return -ENOMEM;
-			*slot = *name;
-		}
-	}
-	static const char *const none[] = { "" };
-	mo.systems = r->opts.all_formats ? NULL : systems.nr ? systems.at : none;
-	mo.nr_systems = r->opts.all_formats ? 0 : systems.nr ? systems.nr : 1;
-	int err = ftrace_meta_read(&r->meta, &r->s->tracing, &mo, r->diag);
-	vec_free(&systems);
+	int err = ftrace_setup_meta(r->s, r->opts.all_formats, false, &r->meta);
 	if (err)
 		return err;
 	r->has_meta = true;

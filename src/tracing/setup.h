@@ -114,6 +114,12 @@ int ftrace_add_word(void *list, const char *value) must_check;
 int ftrace_setup_open(struct ftrace_setup *s, struct diag *d, struct strbuf *dry) must_check;
 /* With tsc2nsec: how the clock becomes nanoseconds, among the options of a file. */
 int ftrace_setup_note_tsc(const struct ftrace_setup *s, struct ftrace_meta *m) must_check;
+/*
+ * What a file of this session says beside its pages; after ftrace_setup_apply(). all_formats: also of events that are off. 0 or
+ * negative errno with a diag; ftrace_meta_done() only after 0.
+ */
+int ftrace_setup_meta(struct ftrace_setup *s, bool all_formats, bool no_symbols,
+		      struct ftrace_meta *ret) must_check;
 /* One that keeps the worst case as text: wakeup and the like. NULL is none. */
 bool ftrace_is_latency(const char *tracer);
 /* Takes the lock if need be, and opens the journal. */

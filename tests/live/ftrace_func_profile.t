@@ -8,7 +8,7 @@
 . "$SONDE_SRC/tests/ftrace_lib.sh"
 need sonde root tracefs
 cd "$SONDE_TMP" || exit 1
-export TMPDIR=$SONDE_TMP
+export TMPDIR=$SONDE_TMP/none # nothing is written on the way
 f() { timeout 200 "$SONDE" ftrace profile --functions "$@"; }
 if ! grep -qw function_graph $tracefs/available_tracers && [ ! -e $tracefs/function_profile_enabled ]; then
 	exits 1 "neither profiler nor function_graph" f -l 'vfs_*' true

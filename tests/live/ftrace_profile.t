@@ -13,7 +13,7 @@ taskset -c 0 "$SONDE" workload noploop 140 &
 busy=$!
 trap 'kill $busy 2>/dev/null' EXIT
 f() { timeout 100 taskset -c 0 "$SONDE" ftrace "$@"; }
-export TMPDIR=$SONDE_TMP # of the recording that is gone afterwards
+export TMPDIR=$SONDE_TMP/none # nothing is written on the way
 ln -s "$SONDE" trace-cmd
 # As trace-cmd: its text, in nanoseconds.
 exits 3 "a command's status is ours" timeout 100 taskset -c 0 ./trace-cmd profile -o text.txt sh -c 'sleep 0.3; exit 3'

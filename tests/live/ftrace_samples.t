@@ -35,6 +35,18 @@ END
 	is "$("$SONDE" script -F time t.dat.perf | grep -c .)" "$n" "$clock: as many as script shows"
 	cp t.dat.perf $clock.perf
 done
+# Who records: one process, with watchdogs that it forks and that look like it, and the command.
+"$SONDE" ftrace record -q -o w.dat --with-samples -F -e raw_syscalls:sys_enter -f 'id == 110' -- "$SONDE" workload syscalls 1000000000 &
+pid=$!
+sampled() { "$SONDE" script -F comm w.dat.perf 2>/dev/null | grep -q sonde; }
+wait_until sampled
+children() { for p in $(cat /proc/$pid/task/*/children); do tr '\0' ' ' <"/proc/$p/cmdline" && echo; done; }
+like "$(children)" '^[^ ]+ workload syscalls' "the command runs"
+is "$(children | grep -Ev '^[^ ]+ (ftrace record -q -o w.dat|workload syscalls) ')" "" "no second recorder"
+kill -INT $pid
+wait $pid
+is $? 130 "Ctrl-C ends it"
+like "$(f report w.dat 2>/dev/null | tail -1)" 'sys_enter' "and the trace is saved, too"
 exits 0 "another clock" f record -q -o local.dat -e sched:sched_process_exit true
 exits 1 "samples of another clock" f report --samples mono.perf local.dat
 like "$err" "clock 'mono', 'local.dat' of 'local'" "are refused, and it says which"

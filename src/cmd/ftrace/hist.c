@@ -2,16 +2,12 @@
  * `sonde ftrace hist`: histograms that the kernel makes (hist triggers), in an instance of our own while a command runs or until
  * Ctrl-C; and the time between two events by a key, with a synthetic event.
  */
-#include "base/clock.h"
-#include "base/loop.h"
-#include "session/call_chains.h"
-#include "session/sql_rows.h"
-#include "session/child.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/hist_count.h"
-#include "cmd/ftrace/latency.h"
-#include "cmd/ftrace/record.h"
-#include "cmd/ftrace/setup_opts.h"
+#include "cmd/ftrace/watch.h"
+#include "session/call_chains.h"
+#include "session/event_count.h"
+#include "session/event_latency.h"
+#include "session/sql_rows.h"
 #include "tracing/hist_text.h"
 #include "tracing/sql.h"
 #include "event/event.h"
@@ -23,7 +19,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct hist_opts {
@@ -41,8 +36,7 @@ struct histing {
 	char shown[600]; /* the file with the result */
 	const char *label; /* of a duration in it; NULL: none */
 	bool usecs; /* its unit, else nanoseconds */
-	int signal, wait_status;
-	bool child_done;
+	struct command_run run;
 };
 
 static int split_event(struct histing *h, const char *text, char *system, char *event, size_t size)
@@ -153,48 +147,19 @@ static int latency_hist(struct histing *h)
 	return err;
 }
 
-static int on_signal(void *ctx, u64 what)
-{
-	((struct histing *)ctx)->signal = (int)what;
-	return 1;
-}
-
-static int on_child(void *ctx, u64 what)
-{
-	struct histing *h = ctx;
-	h->wait_status = (int)what;
-	h->child_done = true;
-	return 1;
-}
-
-/* A loop ends by itself when nobody is waited for: a clock that never matters keeps it. */
-static int tick(void *ctx, u64 what)
-{
-	(void)ctx;
-	(void)what;
-	return 0;
-}
-
+/* A signal is the command's too; it need not heed it. */
 static int wait_for_end(struct histing *h, int argc, char **argv)
 {
-	struct child c = { .go_fd = -1, .exec_fd = -1 };
-	struct loop *l = loop_new();
-	int err = l ? loop_add_signal(l, SIGINT, on_signal, h) : -errno;
-	if (!err)
-		err = loop_add_signal(l, SIGTERM, on_signal, h);
+	struct command_run *r = &h->run;
+	int err = command_run_open(r, &(struct command_run_opts){ 0 });
 	if (!err && argc)
-		err = child_prepare(&c, argv, loop_old_signals(l), &h->app->diag);
-	if (!err && argc)
-		err = child_go(&c, argv[0], &h->app->diag);
+		err = command_run_prepare(r, argv, NULL, &h->app->diag);
 	if (!err)
-		err = argc ? loop_add_child(l, c.pid, on_child, h)
-			   : loop_add_timer(l, NS_PER_SEC, NS_PER_SEC, tick, h, NULL);
+		err = command_run_go(r, argc ? argv[0] : NULL, &h->app->diag);
 	if (!err)
-		err = loop_run(l);
-	if (h->signal && c.pid > 0 && !h->child_done)
-		(void)kill(c.pid, h->signal);
-	child_done(&c);
-	loop_free(l);
+		err = command_run_wait(r);
+	if (r->signal && !r->ended)
+		(void)command_run_ask(r, r->signal, 0);
 	return err;
 }
 
@@ -210,6 +175,12 @@ static int json_result(struct histing *h, const char *text)
 		err = json_key_counts(&t, &h->app->out);
 	key_counts_done(&t);
 	return err;
+}
+
+static int status_of(const struct histing *h)
+{
+	bool by_itself = h->run.ended && !h->run.was_ended;
+	return by_itself ? child_exit_status(h->run.wait_status) : APP_DONE;
 }
 
 static int print_result(struct histing *h)
@@ -259,36 +230,26 @@ static int hist(struct histing *h, int argc, char **argv)
 
 /* ---- from a recording ---- */
 
-struct recorded {
-	struct app *app;
-	struct event_pair_rule rule;
-};
-
-static int look(void *ctx, const char *path)
+static struct tell to(struct app *app)
 {
-	const struct recorded *r = ctx;
-	struct latency_hist l;
-	int err = latency_hist_init(&l, false);
-	if (err)
-		return err;
-	err = ftrace_latency_read(r->app, path, &r->rule, &l);
-	if (!err)
-		err = ftrace_latency_print(r->app, &l);
-	latency_hist_done(&l);
-	return err;
+	return (struct tell){ &app->out, &app->diag, app->json };
 }
 
-/* The kernel cannot do it, or it is over: the same from events that were recorded. */
-static int from_recording(struct app *app, const struct hist_opts *o, int argc, char **argv)
+/* The kernel cannot do it, or it is over: the same from events that are traced, or were recorded. */
+static int from_events(struct app *app, const struct hist_opts *o, int argc, char **argv)
 {
-	struct recorded r = { .app = app };
+	struct event_latency l = { .to = to(app),
+				   .only_table = app->dialect->ends_with_table,
+				   .name = o->input ? o->input : "the trace" };
+	struct ftrace_watch w = { .live.style = PRINT_STYLE_KERNEL,
+				  .answer = event_latency_answer(&l) };
 	struct ftrace_setup f = { 0 };
 	struct arena a;
 	int status = APP_DONE;
 	arena_init(&a);
-	int err = ftrace_latency_rule(o->latency, o->by, &a, &r.rule, &app->diag);
+	int err = event_latency_rule(o->latency, o->by, &a, &l.rule, &app->diag);
 	if (!err && o->input) {
-		err = look(&r, o->input);
+		err = trace_answer_file(&w.answer, o->input, 0, &app->diag);
 	} else if (!err) {
 		const char *comma = strchr(o->latency, ',');
 		ftrace_setup_defaults(&f);
@@ -300,11 +261,38 @@ static int from_recording(struct app *app, const struct hist_opts *o, int argc, 
 		if (!err)
 			err = ftrace_take_event(&f, comma + 1, false, &app->diag);
 		if (!err)
-			status = ftrace_record_and(app, &f, argc, argv, look, &r);
+			status = ftrace_watch(app, &f, argc, argv, &w);
 		else
 			ftrace_setup_end(&f);
 	}
+	event_latency_done(&l);
 	arena_done(&a);
+	return err ? app_fail(app, err) : status;
+}
+
+static int count_traced(struct app *app, struct event_hist_opts hist, const char *filter, int argc,
+			char **argv)
+{
+	struct event_count c = { .opts = hist, .to = to(app) };
+	struct ftrace_watch w = { .live.style = PRINT_STYLE_KERNEL,
+				  .answer = event_count_answer(&c) };
+	struct ftrace_setup f = { 0 };
+	struct strbuf event;
+	int status = 0, err = event_count_check(&c);
+	if (err)
+		return app_fail(app, err);
+	strbuf_init(&event);
+	strbuf_printf(&event, "%s:%s", hist.system, hist.event);
+	ftrace_setup_defaults(&f);
+	err = ftrace_take_event(&f, strbuf_cstr(&event), false, &app->diag);
+	if (!err && filter)
+		err = ftrace_take_filter(&f, filter, false, &app->diag);
+	if (!err)
+		status = ftrace_watch(app, &f, argc, argv, &w);
+	else
+		ftrace_setup_end(&f);
+	event_count_done(&c);
+	strbuf_done(&event);
 	return err ? app_fail(app, err) : status;
 }
 
@@ -323,20 +311,20 @@ static int without_triggers(struct histing *h, int argc, char **argv)
 	if (o->latency) {
 		diag_note(&app->diag, "this kernel does not support histograms: counting from a "
 				      "recording instead");
-		return from_recording(app, o, argc, argv);
+		return from_events(app, o, argc, argv);
 	}
 	int err = split_event(h, argv[0], system, event, sizeof(event));
 	if (err)
 		return app_fail(app, err);
 	diag_note(&app->diag,
 		  "this kernel does not support histograms: counting from a recording instead");
-	return ftrace_count_recorded(app,
-				     (struct event_hist_opts){ .system = system,
-							       .event = event,
-							       .keys = o->keys,
-							       .values = o->values,
-							       .sort = o->sort },
-				     o->filter, argc - 1, argv + 1);
+	return count_traced(app,
+			    (struct event_hist_opts){ .system = system,
+						      .event = event,
+						      .keys = o->keys,
+						      .values = o->values,
+						      .sort = o->sort },
+			    o->filter, argc - 1, argv + 1);
 }
 
 /* As trace-cmd has it: without anything that the kernel would be asked for, a word is a file. */
@@ -363,7 +351,7 @@ static int of_file(struct app *app, const struct hist_opts *o, int argc, char **
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct hist_opts *o = opts;
-	struct histing h = { .app = app, .o = o };
+	struct histing h = { .app = app, .o = o, .run = COMMAND_RUN_NONE };
 	bool live = o->keys || o->trigger || o->values || o->sort || o->size || o->dry_run;
 	if (!o->latency && !live)
 		return of_file(app, o, argc, argv);
@@ -375,7 +363,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	if (o->input && argc)
 		return app_usage(app, "-i reads a file: unexpected command");
 	if (o->input)
-		return from_recording(app, o, 0, NULL);
+		return from_events(app, o, 0, NULL);
 	if (!o->latency && !argc)
 		return app_usage(app, "no event given");
 	if (!o->latency && !o->keys && !o->trigger)
@@ -390,12 +378,13 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	}
 	h.cmdline = ftrace_own_cmdline();
 	err = hist(&h, argc, argv);
+	command_run_close(&h.run);
 	journal_close(h.j, &app->diag);
 	tracing_close(&h.t);
 	free(h.cmdline);
 	if (err)
 		return app_fail(app, err);
-	return h.child_done ? child_exit_status(h.wait_status) : APP_DONE;
+	return status_of(&h);
 }
 
 /* ---- sqlhist ---- */
@@ -580,13 +569,15 @@ static int sql_recorded(struct app *app, const struct ftrace_sql *q, int argc, c
 			err = ftrace_take_filter(&f, q->sides[i].filter, false, &app->diag);
 	}
 	int status = 0;
-	if (err)
+	if (err) {
 		ftrace_setup_end(&f);
-	else
-		status = ftrace_record_and(
-			app, &f, argc, argv, sql_rows_look,
-			&(struct sql_looking){ .to = { &app->out, &app->diag, app->json },
-					       .rows = rows });
+	} else {
+		struct tell tell = to(app);
+		status = ftrace_watch(
+			app, &f, argc, argv,
+			&(struct ftrace_watch){ .live.style = PRINT_STYLE_KERNEL,
+						.answer = sql_rows_answer(rows, &tell) });
+	}
 	sql_rows_free(rows);
 	return err ? app_fail(app, err) : status;
 }
@@ -601,13 +592,12 @@ static int sql_counted(struct app *app, const struct ftrace_sql *q, int argc, ch
 		struct strbuf *to = &words[i->counter];
 		strbuf_printf(to, "%s%s", to->len ? "," : "", i->a.field);
 	}
-	int status =
-		ftrace_count_recorded(app,
-				      (struct event_hist_opts){ .system = q->sides[0].system,
-								.event = q->sides[0].event,
-								.keys = strbuf_cstr(&words[0]),
-								.values = strbuf_cstr(&words[1]) },
-				      q->sides[0].filter, argc, argv);
+	int status = count_traced(app,
+				  (struct event_hist_opts){ .system = q->sides[0].system,
+							    .event = q->sides[0].event,
+							    .keys = strbuf_cstr(&words[0]),
+							    .values = strbuf_cstr(&words[1]) },
+				  q->sides[0].filter, argc, argv);
 	strbuf_done(&words[0]);
 	strbuf_done(&words[1]);
 	return status;
@@ -616,7 +606,7 @@ static int sql_counted(struct app *app, const struct ftrace_sql *q, int argc, ch
 static int run_sql(struct app *app, void *opts, int argc, char **argv)
 {
 	struct sql_opts *o = opts;
-	struct histing h = { .app = app };
+	struct histing h = { .app = app, .run = COMMAND_RUN_NONE };
 	struct ftrace_sql q;
 	if (!argc)
 		return app_usage(app, "no query given: 'SELECT ... FROM ...'");
@@ -645,6 +635,7 @@ static int run_sql(struct app *app, void *opts, int argc, char **argv)
 	} else if (!err) {
 		h.cmdline = ftrace_own_cmdline();
 		err = sql_run(&h, &q, o, argc - 1, argv + 1);
+		command_run_close(&h.run);
 		journal_close(h.j, &app->diag);
 		free(h.cmdline);
 	}
@@ -652,7 +643,7 @@ static int run_sql(struct app *app, void *opts, int argc, char **argv)
 	ftrace_sql_done(&q);
 	if (err)
 		return app_fail(app, err);
-	return h.child_done ? child_exit_status(h.wait_status) : status;
+	return h.run.ended ? status_of(&h) : status;
 }
 
 static const struct opt sql_opt_rows[] = {

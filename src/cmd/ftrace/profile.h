@@ -20,10 +20,3 @@ struct ftrace_profile_opts {
 int ftrace_profile_print(struct app *app, struct source *src, const struct ftrace_profile_opts *o,
 			 bool (*keep)(void *ctx, const struct sample *s), void *ctx,
 			 struct strbuf *to) must_check;
-/*
- * The events that a profile is made of, as far as this kernel has them, become part of the first buffer of f; stacks with those of the
- * scheduler; one level of function_graph, unless a tracer is chosen. only_given: the hooks' events alone.
- * names: of the hooks' events, until f is used up.
- */
-int ftrace_profile_events(struct ftrace_setup *f, const struct opt_list *hooks, bool only_given,
-			  struct arena *names, struct diag *d) must_check;

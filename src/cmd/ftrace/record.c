@@ -1,41 +1,25 @@
 /* `sonde ftrace record`: tracing into a trace.dat. */
-#include "cmd/ftrace/record.h"
-
 #include "base/clock.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/profile.h"
 #include "cmd/ftrace/format.h"
 #include "cmd/ftrace/record_impl.h"
+#include "cmd/ftrace/watch.h"
+#include "cmd/record/beside.h"
+#include "session/profile_events.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHECK_NS = 100000000, END_STEPS = 50, END_STEP_NS = 10000000 };
-
-static int on_signal(void *ctx, u64 what)
-{
-	struct ftrace_run *s = ctx;
-	s->signal = (int)what;
-	return 1;
-}
+enum { CHECK_NS = 100000000 };
 
 /* SIGUSR2, or it is time for the next file. */
 static int on_switch(void *ctx, u64 what)
 {
 	(void)what;
 	return ftrace_recording_next_file(&((struct ftrace_run *)ctx)->rec);
-}
-
-static int on_child(void *ctx, u64 what)
-{
-	struct ftrace_run *s = ctx;
-	s->wait_status = (int)what;
-	s->child_done = true;
-	return 1;
 }
 
 static int on_timer(void *ctx, u64 what)
@@ -67,14 +51,18 @@ static int on_timer(void *ctx, u64 what)
 	return 0;
 }
 
-static int watch(struct ftrace_run *s)
+/* The clock of both; -EINVAL with a diag where perf has none like it. clock: NULL for the default. */
+static int sample_clock(const char *clock, const char **ret, struct diag *d)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	int err = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(signals) && !err; i++)
-		err = loop_add_signal(s->loop, signals[i], on_signal, s);
-	if (!err && s->sw.on)
-		err = loop_add_signal(s->loop, SIGUSR2, on_switch, s);
+	*ret = clock ? clock : "mono";
+	if (!strcmp(*ret, "mono") || !strcmp(*ret, "mono_raw"))
+		return 0;
+	int err = diag_error(
+		d, -EINVAL,
+		"--with-samples: samples cannot use the clock '%s', and times from two clocks "
+		"cannot be merged",
+		clock);
+	diag_hint(d, "use -C mono or -C mono_raw, which both support");
 	return err;
 }
 
@@ -84,7 +72,7 @@ static int choose_clock(struct ftrace_run *s)
 	const char *clock = NULL;
 	vec_for_each (&s->s->buffers, b) {
 		const char *own;
-		int err = ftrace_sampler_clock(b->clock ? b->clock : clock, &own, &s->app->diag);
+		int err = sample_clock(b->clock ? b->clock : clock, &own, &s->app->diag);
 		if (err)
 			return err;
 		if (clock && strcmp(clock, own))
@@ -97,52 +85,36 @@ static int choose_clock(struct ftrace_run *s)
 	return 0;
 }
 
-/* The sampler looks at what is traced: the command, the tasks of -P, or the whole system. */
-static int start_sampler(struct ftrace_run *s)
+/* Samples are of what is traced: the command, the tasks of -P, or the whole system. */
+static int open_samples(struct ftrace_run *s, char **argv)
 {
-	struct ftrace_setup *f = s->s;
-	char path[PATH_MAX], pid[16];
-	(void)snprintf(path, sizeof(path), "%s.perf", s->o->output);
-	(void)snprintf(pid, sizeof(pid), "%d", (int)s->child.pid);
-	struct ftrace_sampler_opts o = {
-		.output = path,
-		.clock = f->buffers.at[0].clock,
+	const struct ftrace_setup *f = s->s;
+	const struct clock_kind *kind = clock_by_traced(f->buffers.at[0].clock);
+	struct strbuf path;
+	strbuf_init(&path);
+	strbuf_printf(&path, "%s.perf", s->o->output);
+	s->samples_path = strbuf_steal(&path);
+	struct record_beside_opts o = {
+		.output = s->samples_path,
+		.clock = kind ? kind->name : NULL,
 		.frequency = s->o->sample_freq,
-		.pids = f->only_command ? pid : f->pids,
+		.pids = f->only_command ? NULL : f->pids,
+		.command_pid = f->only_command ? s->run.child.pid : 0,
+		.program = argv ? argv[0] : NULL,
 	};
-	int err = ftrace_sampler_start(&s->sampler, &o, &s->app->diag);
-	return err ? err : ftrace_sampler_go(&s->sampler, &s->app->diag);
-}
-
-/* The command is told to end too: by the same signal, then by SIGTERM; one that ignores both is left alone. */
-static void end_command(struct ftrace_run *s)
-{
-	const int signals[] = { s->signal, SIGTERM };
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-		(void)kill(s->child.pid, signals[i]);
-		for (int k = 0; k < END_STEPS; k++) {
-			int status;
-			if (waitpid(s->child.pid, &status, WNOHANG) == s->child.pid) {
-				s->wait_status = status;
-				return;
-			}
-			(void)nanosleep(&(struct timespec){ .tv_nsec = END_STEP_NS }, NULL);
-		}
-	}
+	int err = s->samples_path ? record_beside_open(&s->samples, s->app, &o) : -ENOMEM;
+	return err ? diag_error(&s->app->diag, err, "cannot record the samples of --with-samples")
+		   : 0;
 }
 
 static int wait_for_end(struct ftrace_run *s, char **argv)
 {
-	int err = loop_add_timer(s->loop, CHECK_NS, CHECK_NS, on_timer, s, NULL);
+	struct loop *l = s->run.loop;
+	int err = loop_add_timer(l, CHECK_NS, CHECK_NS, on_timer, s, NULL);
 	if (!err && s->sw.on && s->sw.every_ns)
-		err = loop_add_timer(s->loop, s->sw.every_ns, s->sw.every_ns, on_switch, s, NULL);
-	if (!err && argv) {
-		err = child_go(&s->child, argv[0], &s->app->diag);
-		s->exec_failed = err;
-		if (err)
-			return err;
-		err = loop_add_child(s->loop, s->child.pid, on_child, s);
-	}
+		err = loop_add_timer(l, s->sw.every_ns, s->sw.every_ns, on_switch, s, NULL);
+	if (!err)
+		err = command_run_go(&s->run, argv ? argv[0] : NULL, &s->app->diag);
 	if (!err && !argv && !s->o->quiet) {
 		bool theirs = s->app->dialect->traces_until_ctrl_c;
 		strbuf_str(theirs && !s->o->to_err ? &s->app->out : &s->app->err,
@@ -151,28 +123,16 @@ static int wait_for_end(struct ftrace_run *s, char **argv)
 		(void)app_flush(s->app);
 	}
 	if (!err)
-		err = loop_run(s->loop);
+		err = command_run_wait(&s->run);
 	term_progress_clear(&s->progress);
-	if (!err && argv && !s->child_done && s->signal)
-		end_command(s);
+	if (!err)
+		trace_run_end_command(&s->run);
 	return err;
-}
-
-static int session_status(const struct ftrace_run *s, bool command)
-{
-	/* "Hit Ctrl^C to stop recording": for trace-cmd that is how it ends. */
-	if (s->signal == SIGINT && !command && s->app->dialect->traces_until_ctrl_c)
-		return APP_DONE;
-	if (s->signal && !(command && s->child_done)) {
-		s->app->die_of = s->signal;
-		return 128 + s->signal;
-	}
-	return command ? child_exit_status(s->wait_status) : APP_DONE;
 }
 
 static int prepare(struct ftrace_run *s)
 {
-	const struct record_opts *o = s->o;
+	const struct ftrace_record_opts *o = s->o;
 	struct tracedat_out format = { .version = 7, .compression = COMPRESS_ZSTD };
 	if (ftrace_choose_format(o->version, o->compression, &format, &s->app->diag))
 		return -EINVAL;
@@ -197,7 +157,40 @@ static int prepare(struct ftrace_run *s)
 	return ftrace_recording_init(&s->rec, s->s, &r);
 }
 
-static int session_run(struct ftrace_run *s, int argc, char **argv)
+/* Everything up to the switch. What forks comes first, then what has threads. */
+static int set_up(struct ftrace_run *s, char **argv)
+{
+	struct ftrace_setup *f = s->s;
+	struct diag *d = &s->app->diag;
+	int err = command_run_open(&s->run, &(struct command_run_opts){ .hangup = true });
+	if (!err && s->sw.on)
+		err = loop_add_signal(s->run.loop, SIGUSR2, on_switch, s);
+	if (!err && argv) {
+		err = child_check(argv[0], d);
+		s->run.exec_failed = err;
+		if (!err)
+			err = command_run_prepare(&s->run, argv, s->user.name ? &s->user : NULL, d);
+	}
+	if (!err)
+		err = ftrace_recording_begin_file(&s->rec);
+	if (!err)
+		err = ftrace_setup_apply(f, true, s->run.child.pid);
+	if (!err)
+		err = trace_run_empty_buffers(f);
+	if (!err && s->o->samples)
+		err = open_samples(s, argv);
+	if (!err)
+		err = ftrace_recording_write_head(&s->rec);
+	if (!err)
+		err = ftrace_recording_start(&s->rec);
+	if (!err && s->samples)
+		err = record_beside_start(s->samples);
+	s->started_ns = clock_monotonic_ns();
+	term_progress_init(&s->progress, STDERR_FILENO);
+	return err;
+}
+
+static int session_run(struct ftrace_run *s, char **argv)
 {
 	struct ftrace_setup *f = s->s;
 	struct app *app = s->app;
@@ -221,63 +214,33 @@ static int session_run(struct ftrace_run *s, int argc, char **argv)
 			err = ftrace_setup_switch(f, true);
 		return err ? app_fail(app, err) : APP_DONE;
 	}
-	s->loop = loop_new();
-	if (!err)
-		err = s->loop ? watch(s) : -errno;
-	if (!err && argc) {
-		err = child_check(argv[0], &app->diag);
-		if (err)
-			return child_exec_status(err);
-		err = child_prepare_as(&s->child, argv, loop_old_signals(s->loop),
-				       s->user.name ? &s->user : NULL, &app->diag);
-	}
-	if (!err)
-		err = ftrace_recording_begin_file(&s->rec);
-	if (!err)
-		err = ftrace_setup_apply(f, true, s->child.pid);
-	/* What lay in a buffer before is not ours. */
-	for (size_t i = 0; i < f->buffers.nr && !err; i++)
-		if (!f->buffers.at[i].made) {
-			char path[320];
-			(void)snprintf(path, sizeof(path), "%strace", f->buffers.at[i].folder);
-			err = journal_poke(f->journal, path, "", true, &app->diag);
-		}
-	if (!err)
-		err = ftrace_recording_write_head(&s->rec);
-	if (!err)
-		err = ftrace_recording_start(&s->rec);
-	if (!err && s->o->samples)
-		err = start_sampler(s);
-	s->started_ns = clock_monotonic_ns();
-	term_progress_init(&s->progress, STDERR_FILENO);
+	err = err ? err : set_up(s, argv);
 	if (!err)
 		err = ftrace_setup_switch(f, true);
 	if (!err) {
-		ftrace_top_watch_open(&s->top, f, &s->rec.cpus, s->loop, argc > 0);
-		err = wait_for_end(s, argc ? argv : NULL);
+		ftrace_top_watch_open(&s->top, f, &s->rec.cpus, s->run.loop, argv != NULL);
+		err = wait_for_end(s, argv);
 		ftrace_top_watch_close(&s->top);
 	}
-	int sampled = ftrace_sampler_stop(&s->sampler, &app->diag);
+	int sampled = record_beside_stop(s->samples);
 	if (!err)
 		err = sampled;
 	if (err) {
 		ftrace_recording_stop(&s->rec);
-		if (!s->exec_failed)
+		if (!s->run.exec_failed)
 			ftrace_recording_keep(&s->rec);
 		(void)app_fail(app, err);
-		return s->exec_failed ? child_exec_status(err) : APP_FAILED;
+		return s->run.exec_failed ? child_exec_status(err) : APP_FAILED;
 	}
 	err = ftrace_run_finish(s);
 	if (err)
 		ftrace_recording_keep(&s->rec);
-	return err ? app_fail(app, err) : session_status(s, argc > 0);
+	return err ? app_fail(app, err) : ftrace_run_status(app, &s->run, argv != NULL);
 }
 
-static int record(struct app *app, struct record_opts *o, int argc, char **argv, bool *ret_whole)
+static int record(struct app *app, struct ftrace_record_opts *o, int argc, char **argv)
 {
-	struct ftrace_run s = {
-		.app = app, .o = o, .s = &o->setup, .child = { .go_fd = -1, .exec_fd = -1 }
-	};
+	struct ftrace_run s = { .app = app, .o = o, .s = &o->setup, .run = COMMAND_RUN_NONE };
 	struct ftrace_setup *f = &o->setup;
 	app_live(app);
 	if (!o->output)
@@ -301,8 +264,9 @@ static int record(struct app *app, struct record_opts *o, int argc, char **argv,
 	int err = ftrace_setup_open(f, &app->diag, &app->out);
 	if (!err && o->user_name)
 		err = child_user_find(&s.user, "--user", o->user_name, &app->diag);
-	int status = err ? app_fail(app, err) : session_run(&s, argc, argv);
-	child_done(&s.child);
+	int status = err ? app_fail(app, err) : session_run(&s, argc ? argv : NULL);
+	record_beside_close(s.samples);
+	free(s.samples_path);
 	child_user_done(&s.user);
 	ftrace_recording_done(&s.rec);
 	if (o->keep && !err && status != APP_FAILED && f->journal)
@@ -310,16 +274,14 @@ static int record(struct app *app, struct record_opts *o, int argc, char **argv,
 	vec_for_each (&s.sw.kept, name)
 		free(*name);
 	vec_free(&s.sw.kept);
-	loop_free(s.loop);
+	command_run_close(&s.run);
 	ftrace_setup_end(f);
-	if (ret_whole)
-		*ret_whole = s.rec.whole;
 	return status;
 }
 
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
-	struct record_opts *o = opts;
+	struct ftrace_record_opts *o = opts;
 	struct arena names;
 	int status;
 	if (!o->profile && (o->hooks.items.nr || o->only_given)) {
@@ -327,49 +289,16 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "-H and -S need --profile");
 	}
 	arena_init(&names);
-	int err = o->profile ? ftrace_profile_events(&o->setup, &o->hooks, o->only_given, &names,
-						     &app->diag)
-			     : 0;
+	int err = o->profile
+			  ? profile_events(&o->setup, &o->hooks, o->only_given, &names, &app->diag)
+			  : 0;
 	if (err) {
 		ftrace_setup_end(&o->setup);
 		status = app_fail(app, err);
 	} else {
-		status = record(app, o, argc, argv, NULL);
+		status = record(app, o, argc, argv);
 	}
 	arena_done(&names);
-	return status;
-}
-
-int ftrace_record_and(struct app *app, struct ftrace_setup *f, int argc, char **argv,
-		      int (*look)(void *ctx, const char *path), void *ctx)
-{
-	const char *tmp = getenv("TMPDIR");
-	char folder[PATH_MAX], path[PATH_MAX + 16];
-	bool json = app->json, whole = false;
-	if (snprintf(folder, sizeof(folder), "%s/sonde-ftrace-XXXXXX",
-		     tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(folder) ||
-	    !mkdtemp(folder)) {
-		int err = diag_error(&app->diag, -errno, "cannot create a directory in %s: %s",
-				     tmp && *tmp ? tmp : "/tmp", strerror(errno));
-		ftrace_setup_end(f);
-		return app_fail(app, err);
-	}
-	(void)snprintf(path, sizeof(path), "%s/trace.dat", folder);
-	struct record_opts o = { .setup = *f, .output = path };
-	o.quiet = true;
-	app->json = false; /* of the answer, not of the recording */
-	int status = record(app, &o, argc, argv, &whole);
-	app->json = json;
-	*f = o.setup;
-	int err = whole ? look(ctx, path) : 0;
-	if (err)
-		status = app_fail(app, err);
-	if (err && err != -ENODATA) {
-		diag_note(&app->diag, "the recording was saved as %s", path);
-		return status;
-	}
-	(void)unlink(path);
-	(void)rmdir(folder);
 	return status;
 }
 
@@ -377,36 +306,36 @@ int ftrace_record_and(struct app *app, struct ftrace_setup *f, int argc, char **
 static const struct opt rows[] = {
 	FTRACE_SETUP_ROWS,
 	OPT_HEADING("The file"),
-	OPT_STR('o', "output", struct record_opts, output, "FILE", "Write FILE (trace.dat)"),
-	OPT_FLAG(0, "profile", struct record_opts, profile, "Also record what `ftrace report --profile` needs"),
-	OPT_LIST('H', NULL, struct record_opts, hooks, "HOOK", "With --profile: also record the two events of a hook"),
-	OPT_FLAG('S', NULL, struct record_opts, only_given, "With --profile: only what is named here"),
-	OPT_FLAG('G', NULL, struct record_opts, unused, "Passed on to `ftrace report --profile`", .hidden = true),
-	OPT_FLAG(0, "by-comm", struct record_opts, unused, "Passed on to `ftrace report --profile`", .hidden = true),
-	OPT_STR(0, "compression", struct record_opts, compression, "HOW", "zstd, zlib or none (zstd)"),
-	OPT_STR(0, "file-version", struct record_opts, version, "N", "File version: 6 or 7 (7)"),
-	OPT_UINT('m', "max-kb", struct record_opts, max_kb, "KB", "Keep only the newest KB kilobytes of each CPU"),
-	OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "Stop after recording this much"),
-	OPT_STR(0, "switch-output", struct record_opts, switch_output, "WHEN", "Switch to a new file by size (100M), time (30s), or on SIGUSR2 (signal): FILE.1, FILE.2 ..."),
-	OPT_UINT(0, "switch-max-files", struct record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
-	OPT_STR(0, "temp", struct record_opts, temp, "DIR", "Collect data in DIR instead of next to the file"),
-	OPT_FLAG(0, "date", struct record_opts, date, "Store wall clock times in the file"),
-	OPT_INT(0, "ts-offset", struct record_opts, ts_offset, "N", "Have readers add N to all times, in clock units", OPT_SEEN(struct record_opts, has_ts_offset)),
-	OPT_FLAG('a', "all-formats", struct record_opts, all_formats, "Store the formats of all events, including those others may enable"),
-	OPT_FLAG(0, "tsc2nsec", struct record_opts, setup.tsc2nsec, "Use the CPU's counter as clock and store its conversion to nanoseconds; -C tsc2nsec selects the clock too"),
-	OPT_FLAG(0, "proc-map", struct record_opts, proc_map, "Store the memory maps of the processes of -P"),
-	OPT_FLAG(0, "with-samples", struct record_opts, samples, "Also record samples with the same clock (mono, or mono_raw with -C) into FILE.perf"),
-	OPT_UINT(0, "sample-freq", struct record_opts, sample_freq, "HZ", "--with-samples: samples per second (999)"),
+	OPT_STR('o', "output", struct ftrace_record_opts, output, "FILE", "Write FILE (trace.dat)"),
+	OPT_FLAG(0, "profile", struct ftrace_record_opts, profile, "Also record what `ftrace report --profile` needs"),
+	OPT_LIST('H', NULL, struct ftrace_record_opts, hooks, "HOOK", "With --profile: also record the two events of a hook"),
+	OPT_FLAG('S', NULL, struct ftrace_record_opts, only_given, "With --profile: only what is named here"),
+	OPT_FLAG('G', NULL, struct ftrace_record_opts, unused, "Passed on to `ftrace report --profile`", .hidden = true),
+	OPT_FLAG(0, "by-comm", struct ftrace_record_opts, unused, "Passed on to `ftrace report --profile`", .hidden = true),
+	OPT_STR(0, "compression", struct ftrace_record_opts, compression, "HOW", "zstd, zlib or none (zstd)"),
+	OPT_STR(0, "file-version", struct ftrace_record_opts, version, "N", "File version: 6 or 7 (7)"),
+	OPT_UINT('m', "max-kb", struct ftrace_record_opts, max_kb, "KB", "Keep only the newest KB kilobytes of each CPU"),
+	OPT_SIZE(0, "max-size", struct ftrace_record_opts, max_size, "SIZE", "Stop after recording this much"),
+	OPT_STR(0, "switch-output", struct ftrace_record_opts, switch_output, "WHEN", "Switch to a new file by size (100M), time (30s), or on SIGUSR2 (signal): FILE.1, FILE.2 ..."),
+	OPT_UINT(0, "switch-max-files", struct ftrace_record_opts, switch_max_files, "N", "Keep the last N files of --switch-output"),
+	OPT_STR(0, "temp", struct ftrace_record_opts, temp, "DIR", "Collect data in DIR instead of next to the file"),
+	OPT_FLAG(0, "date", struct ftrace_record_opts, date, "Store wall clock times in the file"),
+	OPT_INT(0, "ts-offset", struct ftrace_record_opts, ts_offset, "N", "Have readers add N to all times, in clock units", OPT_SEEN(struct ftrace_record_opts, has_ts_offset)),
+	OPT_FLAG('a', "all-formats", struct ftrace_record_opts, all_formats, "Store the formats of all events, including those others may enable"),
+	OPT_FLAG(0, "tsc2nsec", struct ftrace_record_opts, setup.tsc2nsec, "Use the CPU's counter as clock and store its conversion to nanoseconds; -C tsc2nsec selects the clock too"),
+	OPT_FLAG(0, "proc-map", struct ftrace_record_opts, proc_map, "Store the memory maps of the processes of -P"),
+	OPT_FLAG(0, "with-samples", struct ftrace_record_opts, samples, "Also record samples with the same clock (mono, or mono_raw with -C) into FILE.perf"),
+	OPT_UINT(0, "sample-freq", struct ftrace_record_opts, sample_freq, "HZ", "--with-samples: samples per second (999)"),
 	OPT_HEADING("Reading"),
-	OPT_UINT('s', "sleep", struct record_opts, sleep_us, "US", "Read at least this often (1000000)"),
-	OPT_FLAG(0, "poll", struct record_opts, poll, "Read continuously"),
-	OPT_UINT('r', "priority", struct record_opts, priority, "PRIO", "Real-time priority of the readers"),
-	OPT_FLAG('k', "keep", struct record_opts, keep, "Leave everything set up at the end"),
-	OPT_FLAG('q', "quiet", struct record_opts, quiet, "No summary line, no progress"),
-	OPT_STR(0, "user", struct record_opts, user_name, "USER", "Run the command as this user"),
-	OPT_FLAG(0, "stderr", struct record_opts, to_err, "Called as trace-cmd: write to standard error instead of standard output", .hidden = true),
-	OPT_FLAG(0, "fork", struct record_opts, unused, "use 'ftrace start --fork' to leave the command running", .refused = true),
-	FTRACE_NEVER_ROWS(struct record_opts),
+	OPT_UINT('s', "sleep", struct ftrace_record_opts, sleep_us, "US", "Read at least this often (1000000)"),
+	OPT_FLAG(0, "poll", struct ftrace_record_opts, poll, "Read continuously"),
+	OPT_UINT('r', "priority", struct ftrace_record_opts, priority, "PRIO", "Real-time priority of the readers"),
+	OPT_FLAG('k', "keep", struct ftrace_record_opts, keep, "Leave everything set up at the end"),
+	OPT_FLAG('q', "quiet", struct ftrace_record_opts, quiet, "No summary line, no progress"),
+	OPT_STR(0, "user", struct ftrace_record_opts, user_name, "USER", "Run the command as this user"),
+	OPT_FLAG(0, "stderr", struct ftrace_record_opts, to_err, "Called as trace-cmd: write to standard error instead of standard output", .hidden = true),
+	OPT_FLAG(0, "fork", struct ftrace_record_opts, unused, "use 'ftrace start --fork' to leave the command running", .refused = true),
+	FTRACE_NEVER_ROWS(struct ftrace_record_opts),
 	OPT_END(),
 };
 /* clang-format on */
@@ -430,8 +359,8 @@ static const struct opt_example examples[] = {
 
 static void defaults(void *opts)
 {
-	ftrace_setup_defaults(&((struct record_opts *)opts)->setup);
-	((struct record_opts *)opts)->sample_freq = 999;
+	ftrace_setup_defaults(&((struct ftrace_record_opts *)opts)->setup);
+	((struct ftrace_record_opts *)opts)->sample_freq = 999;
 }
 
 const struct command command_ftrace_record = {
@@ -449,7 +378,7 @@ const struct command command_ftrace_record = {
 		 "checked every 0.1 s; with --top the kernel obeys it directly).",
 	.examples = examples,
 	.opts = rows,
-	.opts_size = sizeof(struct record_opts),
+	.opts_size = sizeof(struct ftrace_record_opts),
 	.defaults = defaults,
 	.run = run,
 };

@@ -1,15 +1,15 @@
 /* What the parts of `ftrace record` share: one run, from the options to the file. */
 #pragma once
 
-#include "base/loop.h"
-#include "session/child.h"
-#include "cmd/ftrace/record.h"
-#include "cmd/ftrace/samples.h"
+#include "cmd/ftrace/setup_opts.h"
 #include "cmd/record/switch.h"
+#include "session/command_run.h"
 #include "tracing/recording.h"
 #include "tracing/top_watch.h"
 
-struct record_opts {
+struct record_beside;
+
+struct ftrace_record_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
 	struct ftrace_refused refused;
 	const char *output, *compression, *version, *temp, *user_name;
@@ -23,22 +23,18 @@ struct record_opts {
 
 struct ftrace_run {
 	struct app *app;
-	struct record_opts *o;
+	struct ftrace_record_opts *o;
 	struct ftrace_setup *s;
-	struct loop *loop;
-	struct child child;
+	struct command_run run;
 	struct child_user user; /* --user */
 	struct ftrace_recording rec;
-	struct ftrace_sampler sampler;
+	struct record_beside *samples; /* --with-samples; NULL: none */
+	char *samples_path;
 	struct record_switching sw;
 	struct ftrace_top_watch top;
 	struct term_progress progress;
 	u64 started_ns;
-	int wait_status;
-	bool child_done;
-	int signal;
 	bool full;
-	bool exec_failed;
 };
 
 /* ---- record_end: the file is made, and what came of it is said ---- */

@@ -9,7 +9,7 @@
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/options.h"
 #include "cmd/ftrace/profile.h"
-#include "cmd/ftrace/samples.h"
+#include "session/trace_samples.h"
 #include "session/tracedat_answers.h"
 #include "stream/replay_ftrace.h"
 #include "stream/run.h"
@@ -218,7 +218,7 @@ struct report {
 	struct source *src;
 	const struct replay_ftrace_opts *replay;
 	struct event_filter *filter;
-	struct ftrace_samples *samples; /* NULL: none */
+	struct trace_samples *samples; /* NULL: none */
 	struct wakeups *wakeups;
 	const char **buffers; /* what stands before a line */
 	u32 *file_of; /* [buffer] */
@@ -260,7 +260,7 @@ static bool keep_before(void *ctx, const struct sample *s)
 static void write_samples(void *ctx, u64 until_ns, struct strbuf *to)
 {
 	struct report *r = ctx;
-	ftrace_samples_write(r->samples, until_ns, r->opts->nanoseconds, r->app->json, to);
+	trace_samples_write(r->samples, until_ns, r->opts->nanoseconds, r->app->json, to);
 }
 
 static void name_of(void *ctx, u32 event, const char **system, const char **name)
@@ -634,9 +634,9 @@ static int report(struct report *r)
 		return ftrace_profile_print(r->app, r->src, &r->opts->profiling,
 					    r->filter ? keep : NULL, r, &r->app->out);
 	if (!err && r->opts->samples)
-		err = ftrace_samples_open(&r->samples, r->app, r->opts->samples,
-					  r->opts->inputs.at[0].path,
-					  replay_ftrace_file(r->src, 0)->clock);
+		err = trace_samples_open(&r->samples, app_symbols(r->app), r->opts->samples,
+					 r->opts->inputs.at[0].path,
+					 replay_ftrace_file(r->src, 0)->clock);
 	return err ? err : print_events(r);
 }
 
@@ -677,7 +677,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	if (!err) {
 		err = report(&r);
 		event_filter_free(r.filter);
-		ftrace_samples_close(r.samples);
+		trace_samples_close(r.samples);
 		wakeups_free(r.wakeups);
 		free(r.buffers);
 		free(r.file_of);

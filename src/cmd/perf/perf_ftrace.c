@@ -6,17 +6,13 @@
  *	latency   how long a function takes, or from one event to another, as a histogram
  *	profile   a table of functions
  */
-#include "base/clock.h"
 #include "base/cpuset.h"
 #include "base/json.h"
-#include "base/loop.h"
-#include "session/child.h"
 #include "cmd/app/commands.h"
-#include "cmd/ftrace/graph.h"
-#include "cmd/ftrace/latency.h"
-#include "cmd/ftrace/record.h"
-#include "cmd/ftrace/setup_opts.h"
+#include "cmd/ftrace/watch.h"
 #include "cmd/perf/perf.h"
+#include "session/event_latency.h"
+#include "session/graph_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -145,12 +141,9 @@ static int not_begun(struct app *app, struct perf_ftrace_opts *o, int err)
 struct tracing_run {
 	struct app *app;
 	struct perf_ftrace_opts *o;
-	struct loop *loop;
-	struct child child;
+	struct command_run run;
 	struct strbuf line; /* not whole yet; for JSON */
 	int fd;
-	int wait_status, signal;
-	bool child_done;
 };
 
 static int put_text(struct tracing_run *r, const char *text, size_t len)
@@ -213,20 +206,6 @@ static int on_delay(void *ctx, u64 what)
 	return ftrace_setup_switch(&((struct tracing_run *)ctx)->o->setup, true);
 }
 
-static int on_signal(void *ctx, u64 what)
-{
-	((struct tracing_run *)ctx)->signal = (int)what;
-	return 1;
-}
-
-static int on_child(void *ctx, u64 what)
-{
-	struct tracing_run *r = ctx;
-	r->wait_status = (int)what;
-	r->child_done = true;
-	return 1;
-}
-
 /* The lines that say what the columns are. */
 static int put_head(struct tracing_run *r)
 {
@@ -241,23 +220,18 @@ static int put_head(struct tracing_run *r)
 	return err;
 }
 
-static int begin(struct tracing_run *r, int argc, char **argv)
+static int begin(struct tracing_run *r, char **argv)
 {
 	struct ftrace_setup *f = &r->o->setup;
 	struct app *app = r->app;
 	char path[PATH_MAX];
-	r->loop = loop_new();
-	int err = r->loop ? loop_add_signal(r->loop, SIGINT, on_signal, r) : -errno;
+	int err = command_run_open(&r->run, &(struct command_run_opts){ 0 });
+	if (!err && argv)
+		err = command_run_prepare(&r->run, argv, NULL, &app->diag);
 	if (!err)
-		err = loop_add_signal(r->loop, SIGTERM, on_signal, r);
-	if (!err && argc)
-		err = child_prepare(&r->child, argv, loop_old_signals(r->loop), &app->diag);
+		err = ftrace_setup_apply(f, true, r->run.child.pid);
 	if (!err)
-		err = ftrace_setup_apply(f, true, r->child.pid);
-	if (!err && !f->buffers.at[0].made) { /* what lay there before is not ours */
-		(void)snprintf(path, sizeof(path), "%strace", f->buffers.at[0].folder);
-		err = journal_poke(f->journal, path, "", true, &app->diag);
-	}
+		err = trace_run_empty_buffers(f);
 	if (err)
 		return err;
 	(void)snprintf(path, sizeof(path), "%strace_pipe", f->buffers.at[0].folder);
@@ -269,15 +243,15 @@ static int begin(struct tracing_run *r, int argc, char **argv)
 	if (!err && !r->o->delay_ms)
 		err = ftrace_setup_switch(f, true);
 	else if (!err)
-		err = loop_add_timer(r->loop, r->o->delay_ms * 1000000, 0, on_delay, r, NULL);
-	return err ? err : loop_add_timer(r->loop, LOOK_NS, LOOK_NS, on_timer, r, NULL);
+		err = loop_add_timer(r->run.loop, r->o->delay_ms * 1000000, 0, on_delay, r, NULL);
+	return err ? err : loop_add_timer(r->run.loop, LOOK_NS, LOOK_NS, on_timer, r, NULL);
 }
 
-static int trace(struct tracing_run *r, int argc, char **argv)
+static int trace(struct tracing_run *r, char **argv)
 {
 	struct ftrace_setup *f = &r->o->setup;
 	struct app *app = r->app;
-	int err = argc ? child_check(argv[0], &app->diag) : 0;
+	int err = argv ? child_check(argv[0], &app->diag) : 0;
 	if (err)
 		return child_exec_status(err);
 	err = ftrace_setup_begin(f, true, NULL);
@@ -285,25 +259,22 @@ static int trace(struct tracing_run *r, int argc, char **argv)
 		err = ftrace_setup_apply(f, true, 0);
 	if (err || f->dry_run)
 		return err ? app_fail(app, err) : APP_DONE;
-	err = begin(r, argc, argv);
-	if (!err && argc) {
-		err = child_go(&r->child, argv[0], &app->diag);
-		if (err)
-			return child_exec_status(err);
-		err = loop_add_child(r->loop, r->child.pid, on_child, r);
-	}
+	err = begin(r, argv);
 	if (!err)
-		err = loop_run(r->loop);
+		err = command_run_go(&r->run, argv ? argv[0] : NULL, &app->diag);
+	if (r->run.exec_failed)
+		return child_exec_status(err);
+	if (!err)
+		err = command_run_wait(&r->run);
+	if (r->run.signal && !r->run.ended)
+		(void)command_run_ask(&r->run, r->run.signal, 0);
 	int off = ftrace_setup_switch(f, false);
 	err = err ? err : off ? off : drain(r, UINT64_MAX);
 	if (err && err != -EPIPE)
 		return app_fail(app, err);
-	if (r->signal && !r->child_done) {
-		if (r->child.pid)
-			(void)kill(r->child.pid, r->signal);
-		app->die_of = r->signal;
-	}
-	return argc && r->child_done ? child_exit_status(r->wait_status) : APP_DONE;
+	bool by_itself = r->run.ended && !r->run.was_ended;
+	app->die_of = by_itself ? 0 : r->run.signal;
+	return by_itself ? child_exit_status(r->run.wait_status) : APP_DONE;
 }
 
 static int list_functions(struct app *app, const char *pattern)
@@ -317,9 +288,7 @@ static int list_functions(struct app *app, const char *pattern)
 static int run_trace(struct app *app, void *opts, int argc, char **argv)
 {
 	struct perf_ftrace_opts *o = opts;
-	struct tracing_run r = {
-		.app = app, .o = o, .fd = -1, .child = { .go_fd = -1, .exec_fd = -1 }
-	};
+	struct tracing_run r = { .app = app, .o = o, .fd = -1, .run = COMMAND_RUN_NONE };
 	struct arena a;
 	app_live(app);
 	if (o->list) {
@@ -343,10 +312,9 @@ static int run_trace(struct app *app, void *opts, int argc, char **argv)
 		status = not_begun(app, o, err);
 	} else {
 		err = ftrace_setup_open(&o->setup, &app->diag, &app->out);
-		status = err ? app_fail(app, err) : trace(&r, argc, argv);
-		child_done(&r.child);
+		status = err ? app_fail(app, err) : trace(&r, argc ? argv : NULL);
+		command_run_close(&r.run);
 		cleanup_close(&r.fd);
-		loop_free(r.loop);
 		ftrace_setup_end(&o->setup);
 	}
 	strbuf_done(&r.line);
@@ -355,26 +323,6 @@ static int run_trace(struct app *app, void *opts, int argc, char **argv)
 }
 
 /* ---- latency ---- */
-
-struct looking {
-	struct app *app;
-	const struct perf_ftrace_opts *o;
-	struct event_pair_rule rule;
-};
-
-static int look_latency(void *ctx, const char *path)
-{
-	const struct looking *l = ctx;
-	struct latency_hist sum;
-	int err = latency_hist_init(&sum, l->o->in_ns);
-	if (err)
-		return err;
-	err = ftrace_latency_read(l->app, path, &l->rule, &sum);
-	if (!err)
-		err = ftrace_latency_print(l->app, &sum);
-	latency_hist_done(&sum);
-	return err;
-}
 
 static const struct event_pair_rule function_rule = {
 	.start_system = "ftrace",
@@ -386,15 +334,15 @@ static const struct event_pair_rule function_rule = {
 	.same_task = true,
 };
 
-static int set_up_latency(struct perf_ftrace_opts *o, struct looking *l, int argc, struct arena *a,
-			  struct diag *d)
+static int set_up_latency(struct perf_ftrace_opts *o, struct event_latency *l, int argc,
+			  struct arena *a, struct diag *d)
 {
 	l->rule = function_rule;
 	int err = prepare(o, argc, a, d);
 	if (!err && !o->events)
 		return ftrace_take_tracer(o, "function_graph", false, d);
 	if (!err)
-		err = ftrace_latency_rule(o->events, o->by, a, &l->rule, d);
+		err = event_latency_rule(o->events, o->by, a, &l->rule, d);
 	const char *comma = o->events ? strchr(o->events, ',') : NULL;
 	if (!err)
 		err = ftrace_take_event(o, arena_strndup(a, o->events, (size_t)(comma - o->events)),
@@ -405,7 +353,12 @@ static int set_up_latency(struct perf_ftrace_opts *o, struct looking *l, int arg
 static int run_latency(struct app *app, void *opts, int argc, char **argv)
 {
 	struct perf_ftrace_opts *o = opts;
-	struct looking l = { .app = app, .o = o };
+	struct event_latency l = { .to = { &app->out, &app->diag, app->json },
+				   .in_ns = o->in_ns,
+				   .only_table = app->dialect->ends_with_table,
+				   .name = o->input ? o->input : "the trace" };
+	struct ftrace_watch w = { .live.style = PRINT_STYLE_KERNEL,
+				  .answer = event_latency_answer(&l) };
 	struct arena a;
 	bool functions = o->setup.buffers.nr && o->setup.buffers.at[0].functions.nr;
 	const char *wrong = NULL;
@@ -428,32 +381,41 @@ static int run_latency(struct app *app, void *opts, int argc, char **argv)
 		status = not_begun(app, o, err);
 	} else if (o->input) {
 		ftrace_setup_end(&o->setup);
-		err = look_latency(&l, o->input);
+		err = trace_answer_file(&w.answer, o->input, 0, &app->diag);
 		status = err ? app_fail(app, err) : APP_DONE;
 	} else {
-		status = ftrace_record_and(app, &o->setup, argc, argv, look_latency, &l);
+		status = ftrace_watch(app, &o->setup, argc, argv, &w);
 	}
+	event_latency_done(&l);
 	arena_done(&a);
 	return status;
 }
 
 /* ---- profile ---- */
 
-static int look_profile(void *ctx, const char *path)
-{
-	const struct looking *l = ctx;
-	return ftrace_graph_as_perf(l->app, path, l->o->sort);
-}
+/* perf's words; in the order of enum calls_sort it is another one. */
+static const struct {
+	const char *name;
+	enum calls_sort sort;
+} profile_keys[] = { { "total", CALLS_BY_TOTAL },
+		     { "avg", CALLS_BY_AVERAGE },
+		     { "max", CALLS_BY_MAX },
+		     { "count", CALLS_BY_CALLS },
+		     { "name", CALLS_BY_NAME } };
 
 static int run_profile(struct app *app, void *opts, int argc, char **argv)
 {
-	static const char *const keys[] = { "total", "avg", "max", "count", "name" };
 	struct perf_ftrace_opts *o = opts;
-	struct looking l = { .app = app, .o = o };
+	struct graph_calls g = { .to = { &app->out, &app->diag, app->json }, .view.perf = true };
+	struct ftrace_watch w = { .live.style = PRINT_STYLE_KERNEL,
+				  .answer = graph_calls_answer(&g) };
 	struct arena a;
 	bool known = !o->sort;
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		known |= o->sort && !strcmp(o->sort, keys[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(profile_keys) && o->sort; i++)
+		if (!strcmp(o->sort, profile_keys[i].name)) {
+			known = true;
+			g.view.sort = profile_keys[i].sort;
+		}
 	if (!known || (!argc && !o->all && !o->pid && !o->tid && !o->cpus)) {
 		ftrace_setup_end(&o->setup);
 		return known ? app_usage(app,
@@ -465,8 +427,8 @@ static int run_profile(struct app *app, void *opts, int argc, char **argv)
 	int err = prepare(o, argc, &a, &app->diag);
 	if (!err)
 		err = ftrace_take_tracer(o, "function_graph", false, &app->diag);
-	int status = err ? not_begun(app, o, err)
-			 : ftrace_record_and(app, &o->setup, argc, argv, look_profile, &l);
+	int status = err ? not_begun(app, o, err) : ftrace_watch(app, &o->setup, argc, argv, &w);
+	graph_calls_done(&g);
 	arena_done(&a);
 	return status;
 }

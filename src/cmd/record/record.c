@@ -216,8 +216,7 @@ static void keep_images(struct record_session *s, u64 file_bytes, struct record_
 			kept->nr_large);
 }
 
-/* failed: the file ends early, and how many of the samples it holds is not known. */
-static void say_result(struct record_session *s, bool failed)
+void record_say_result(struct record_session *s, bool failed)
 {
 	struct recorder_stats st;
 	recorder_stats(s->rec, &st);
@@ -351,7 +350,7 @@ static int session_run(struct record_session *s, struct recorder_opts *ro, char 
 	if (!finish && s->sw.on)
 		finish = record_keep_last(s);
 	if (finish != -EPIPE)
-		say_result(s, finish);
+		record_say_result(s, finish);
 	command_run_unwatch(&s->run);
 	/* Where nobody asked for its end it is not its fault: it may end by itself. */
 	command_run_reap(&s->run, was_cut(s) ? SIGTERM : 0);
@@ -492,39 +491,38 @@ static int record(struct record_session *s, int argc, char **argv)
 	return session_run(s, &ro, argv);
 }
 
+void record_session_done(struct record_session *s)
+{
+	record_trigger_end(s);
+	recorder_close(s->rec);
+	record_watch_end(s);
+	give_stdout_back(s);
+	vec_for_each (&s->sw.kept, name)
+		free(*name);
+	vec_free(&s->sw.kept);
+	command_run_close(&s->run);
+	sysroot_close(&s->root);
+	vec_free(&s->pids.list);
+	vec_free(&s->tids.list);
+	vec_free(&s->not_us);
+	vec_for_each (&s->cgroups, fd)
+		cleanup_close(fd);
+	vec_free(&s->cgroups);
+	if (s->has_env) {
+		event_list_done(&s->events);
+		event_env_close(&s->env);
+	}
+	free(s->cmdline);
+}
+
 static int record_run(struct app *app, void *opts, int argc, char **argv)
 {
-	struct record_session s = { .app = app,
-				    .o = opts,
-				    .root = { .dir_fd = -1 },
-				    .pipe_fd = -1,
-				    .json_fd = -1,
-				    .trigger = { .fd = -1 },
-				    .run = COMMAND_RUN_NONE };
+	struct record_session s = RECORD_SESSION(app, opts);
 	app_live(app);
 	int status = record(&s, argc, argv);
-	record_trigger_end(&s);
-	recorder_close(s.rec);
-	record_watch_end(&s);
-	give_stdout_back(&s);
-	vec_for_each (&s.sw.kept, name)
-		free(*name);
-	vec_free(&s.sw.kept);
-	command_run_close(&s.run);
-	sysroot_close(&s.root);
-	vec_free(&s.pids.list);
-	vec_free(&s.tids.list);
-	vec_free(&s.not_us);
-	vec_for_each (&s.cgroups, fd)
-		cleanup_close(fd);
-	vec_free(&s.cgroups);
-	if (s.has_env) {
-		event_list_done(&s.events);
-		event_env_close(&s.env);
-	}
+	record_session_done(&s);
 	vec_free(&((struct record_opts *)opts)->words.list);
 	vec_free(&((struct record_opts *)opts)->triggers.list);
-	free(s.cmdline);
 	return status;
 }
 

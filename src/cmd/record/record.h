@@ -111,6 +111,16 @@ struct record_session {
 	bool full;
 };
 
+/* Nothing is under way yet. */
+#define RECORD_SESSION(the_app, the_opts)                                                          \
+	{                                                                                          \
+		.app = (the_app), .o = (the_opts), .root = { .dir_fd = -1 }, .pipe_fd = -1,        \
+		.json_fd = -1, .trigger = { .fd = -1 }, .run = COMMAND_RUN_NONE                    \
+	}
+void record_session_done(struct record_session *s);
+/* When the recorder has finished. failed: the file ends early, and how many of the samples it holds is not known. */
+void record_say_result(struct record_session *s, bool failed);
+
 /* For the option rows. */
 int record_take_event(void *opts, const char *value, bool negated, struct diag *d);
 int record_take_filter(void *opts, const char *value, bool negated, struct diag *d);

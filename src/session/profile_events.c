@@ -1,17 +1,17 @@
-/* What is recorded for a profile. */
+#include "session/profile_events.h"
+
 #include "analysis/event_times.h"
-#include "cmd/ftrace/profile.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-static int add_event(struct ftrace_setup *f, const char *event, bool stack, struct diag *d)
+static int add_event(struct ftrace_setup *f, const char *event, bool stack)
 {
-	int err = ftrace_take_event(f, event, false, d);
-	if (!err && stack)
-		err = ftrace_take_trigger(f, "stacktrace", false, d);
-	return err;
+	struct ftrace_event_opt *e = ftrace_setup_event(f, event);
+	if (!e)
+		return -ENOMEM;
+	return stack ? ftrace_add_word(&e->triggers, "stacktrace") : 0;
 }
 
 static bool has_tracer(const struct tracing *t, const char *name)
@@ -30,7 +30,7 @@ static bool has_tracer(const struct tracing *t, const char *name)
 	return found;
 }
 
-static int add_default_events(struct ftrace_setup *f, const struct tracing *t, struct diag *d)
+static int add_default_events(struct ftrace_setup *f, const struct tracing *t)
 {
 	static const struct {
 		const char *name;
@@ -50,7 +50,7 @@ static int add_default_events(struct ftrace_setup *f, const struct tracing *t, s
 		(void)snprintf(path, sizeof(path), "events/%.*s/%s/enable",
 			       (int)(colon - all[i].name), all[i].name, colon + 1);
 		if (tracing_has(t, path))
-			err = add_event(f, all[i].name, all[i].stack, d);
+			err = add_event(f, all[i].name, all[i].stack);
 	}
 	if (!err && f->buffers.nr && !f->buffers.at[0].tracer && has_tracer(t, "function_graph")) {
 		f->buffers.at[0].tracer = "function_graph";
@@ -60,24 +60,24 @@ static int add_default_events(struct ftrace_setup *f, const struct tracing *t, s
 	return err;
 }
 
-int ftrace_profile_events(struct ftrace_setup *f, const struct opt_list *hooks, bool only_given,
-			  struct arena *names, struct diag *d)
+int profile_events(struct ftrace_setup *f, const struct opt_list *hooks, bool only_given,
+		   struct arena *names, struct diag *d)
 {
 	struct tracing t;
 	int err = ftrace_open(&t, d);
 	if (err)
 		return err;
 	if (!only_given)
-		err = add_default_events(f, &t, d);
+		err = add_default_events(f, &t);
 	for (size_t i = 0; i < hooks->items.nr && !err; i++) {
 		struct event_times_hook h;
 		err = event_times_parse_hook(hooks->items.at[i], &h, d);
 		const char *start = err ? NULL : arena_strdup(names, h.start),
 			   *end = err ? NULL : arena_strdup(names, h.end);
 		if (!err)
-			err = start && end ? add_event(f, start, h.stack, d) : -ENOMEM;
+			err = start && end ? add_event(f, start, h.stack) : -ENOMEM;
 		if (!err)
-			err = add_event(f, end, false, d);
+			err = add_event(f, end, false);
 	}
 	tracing_close(&t);
 	return err;
