@@ -519,15 +519,16 @@ static bool wants_browser(const struct annotating *a)
 	return !plain && app_may_draw(a->app) && tui_possible();
 }
 
-/* What has to be known of the samples before they are counted: which CPUs, and -D. A usage status, or *err. */
-static int prepare_samples(struct annotating *a, int *err)
+/* What has to be known of the samples before they are counted: which CPUs, and -D. */
+static int prepare_samples(struct annotating *a)
 {
-	*err = a->src->ops->prepare(a->src, 0, &a->app->diag);
-	if (!*err && a->opts->dump) {
+	struct diag *d = &a->app->diag;
+	int err = a->src->ops->prepare(a->src, 0, d);
+	if (!err && a->opts->dump) {
 		struct dump_raw_opts o = { .src = a->src, .path = a->opts->input };
-		*err = dump_raw_all(&o, a->out, &a->app->diag);
+		err = dump_raw_all(&o, a->out, d);
 	}
-	return *err ? 0 : choose_parse(&a->choose, &a->opts->choose, a->src, a->app);
+	return err ? err : choose_parse(&a->choose, &a->opts->choose, a->src, d);
 }
 
 static int annotate_run(struct app *app, void *opts, int argc, char **argv)
@@ -559,13 +560,13 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	if (err)
 		return app_fail(app, err);
 	choose_init(&a.choose);
-	usage = o->choose.cpus || o->dump ? prepare_samples(&a, &err) : 0;
-	if (!err && !usage)
+	err = o->choose.cpus || o->dump ? prepare_samples(&a) : 0;
+	if (!err)
 		err = annotate_opened(&a);
 	else
 		a.src->ops->close(a.src);
 	choose_done(&a.choose);
-	return err ? app_fail(app, err) : usage;
+	return err ? app_fail(app, err) : APP_DONE;
 }
 
 int annotate_browse(struct app *app, const char *input, const struct symbol_opts *symbols,

@@ -37,12 +37,10 @@ static int check_said(const struct choose_opts *o, const struct source *src, str
 }
 
 int choose_parse(struct choose *c, const struct choose_opts *o, const struct source *src,
-		 struct app *app)
+		 struct diag *d)
 {
-	int err = check_said(o, src, &app->diag);
-	if (!err)
-		err = choose_read(c, o, src);
-	return err ? app_fail(app, err) : 0;
+	int err = check_said(o, src, d);
+	return err ? err : choose_read(c, o, src);
 }
 
 /* ---- nothing is left ---- */
@@ -129,13 +127,13 @@ static void hint_events(const struct catalog *c, const char *name, struct diag *
 }
 
 int choose_gate(const struct gate_opts *o, const struct source *src, struct sample_gate *ret,
-		struct app *app)
+		struct diag *d)
 {
 	const char *missing;
 	if (!choose_gate_events(o, src, ret, &missing))
 		return 0;
-	(void)diag_error(&app->diag, -EINVAL, "--switch-%s: the recording has no event '%s'",
+	(void)diag_error(d, -EINVAL, "--switch-%s: the recording has no event '%s'",
 			 missing == o->on ? "on" : "off", missing);
-	hint_events(&src->catalog, missing, &app->diag);
-	return app_usage_said(app);
+	hint_events(&src->catalog, missing, d);
+	return -EINVAL;
 }

@@ -6,12 +6,12 @@
 
 /* What needs no recording, so that a mistake is told before one is opened. 0, or a usage status. */
 int choose_check(const struct choose_opts *o, struct app *app) must_check;
-/* The source is opened, and prepared if it is a stream. 0, or the status of a failure. */
+/* The source is opened, and prepared if it is a stream. 0 or negative errno with a diag. */
 int choose_parse(struct choose *c, const struct choose_opts *o, const struct source *src,
-		 struct app *app) must_check;
+		 struct diag *d) must_check;
 /* Nothing fits: says so, and what there would have been. only: further options that choose, NULL: none were given. */
 void choose_say_none(const struct choose_opts *o, const char *only, const struct source *src,
 		     struct diag *d);
-/* The source is prepared. 0, or a usage status. */
+/* The source is prepared. 0, or -EINVAL with a diag: there is no such event, which is wrong usage. */
 int choose_gate(const struct gate_opts *o, const struct source *src, struct sample_gate *ret,
-		struct app *app) must_check;
+		struct diag *d) must_check;

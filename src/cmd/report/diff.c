@@ -151,19 +151,15 @@ static const char *time_of_file(struct diff *d, u32 file)
 	return at && strcspn(at, ":") ? arena_strndup(&d->words, at, strcspn(at, ":")) : NULL;
 }
 
-/* 0, a failure, or a usage status in *status. */
-static int choose_samples(struct diff *d, struct diff_input *in, struct profile_config *cfg,
-			  int *status)
+static int choose_samples(struct diff *d, struct diff_input *in, struct profile_config *cfg)
 {
 	struct choose_opts o = d->opts->choose;
 	o.time = time_of_file(d, (u32)(in - d->inputs));
 	int err = in->src->ops->prepare(in->src, 0, &d->app->diag);
-	if (err)
-		return err;
-	*status = choose_parse(&in->choose, &o, in->src, d->app);
-	if (*status)
-		return -EINVAL;
-	err = choose_words(&in->choose, d->opts->dsos, &in->dsos);
+	if (!err)
+		err = choose_parse(&in->choose, &o, in->src, &d->app->diag);
+	if (!err)
+		err = choose_words(&in->choose, d->opts->dsos, &in->dsos);
 	if (!err)
 		err = choose_words(&in->choose, d->opts->only, &in->symbols);
 	cfg->filter = (struct profile_filter){
@@ -186,7 +182,7 @@ static bool wants_lines(const struct profile_config *cfg)
 	return false;
 }
 
-static int load(struct diff *d, struct diff_input *in, int *status)
+static int load(struct diff *d, struct diff_input *in)
 {
 	struct diag *diag = &d->app->diag;
 	struct profile_config cfg = d->cfg;
@@ -197,7 +193,7 @@ static int load(struct diff *d, struct diff_input *in, int *status)
 	if (!err)
 		err = symbols_unwind(app_symbols(d->app), in->src, &d->opts->symbols);
 	if (!err)
-		err = choose_samples(d, in, &cfg, status);
+		err = choose_samples(d, in, &cfg);
 	if (err)
 		return err;
 	machine_env_init(&in->env, in->src);
@@ -467,18 +463,18 @@ static int diff_run(struct app *app, void *opts, int argc, char **argv)
 				 (unsigned long long)o->order, d.nr - 1);
 	if (o->order_given)
 		d.order = (u32)o->order;
-	int err = 0, status = 0;
+	int err = 0;
 	u32 loaded = 0;
 	arena_init(&d.words);
 	for (; loaded < d.nr && !err; loaded++)
-		err = load(&d, &d.inputs[loaded], &status);
+		err = load(&d, &d.inputs[loaded]);
 	if (!err)
 		err = compare_all(&d);
 	for (u32 i = 0; i < loaded; i++)
 		unload(&d.inputs[i]);
 	arena_done(&d.words);
 	vec_free(&d.rows);
-	return status ? status : err ? app_fail(app, err) : APP_DONE;
+	return err ? app_fail(app, err) : APP_DONE;
 }
 
 const struct command command_diff = {

@@ -361,10 +361,9 @@ static int check_regex(struct app *app, const char *option, const char *text)
 }
 
 /* Mistakes that can be told before the recording is opened. 0, or a usage status. */
-int report_check(struct report *r)
+int report_check(struct app *app, struct report *r)
 {
 	const struct report_opts *o = r->opts;
-	struct app *app = r->app;
 	if (o->percent_limit && parse_percent(o->percent_limit, &r->min_percent))
 		return app_usage(app, "--percent-limit: invalid percentage '%s'", o->percent_limit);
 	if (o->percentage && strcmp(o->percentage, "relative") && strcmp(o->percentage, "absolute"))

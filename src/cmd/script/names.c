@@ -61,20 +61,23 @@ static int run_flame(struct app *app, const char *input, int argc, char **argv)
 	return status;
 }
 
-int script_names_run(struct app *app, const char *input, int argc, char **argv)
+bool script_names_run(struct app *app, const char *input, int argc, char **argv, int *status)
 {
 	bool verb = argc > 1 && (!strcmp(argv[0], "report") || !strcmp(argv[0], "record"));
 	const char *name = argc ? argv[verb] : NULL;
 	if (!name || (!verb && !access(name, F_OK)))
-		return -1; /* a recording of that name */
+		return false; /* a recording of that name */
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
 		if (strcmp(scripts[i].name, name))
 			continue;
-		if (!i && !(verb && argv[0][2] == 'c'))
-			return run_flame(app, input, argc - 1 - verb, argv + 1 + verb);
+		if (!i && !(verb && argv[0][2] == 'c')) {
+			*status = run_flame(app, input, argc - 1 - verb, argv + 1 + verb);
+			return true;
+		}
 		diag_error(&app->diag, -ENOTSUP, "perf's script '%s' is not supported", name);
 		diag_hint(&app->diag, "use sonde %s instead", scripts[i].instead);
-		return app_usage_said(app);
+		*status = app_usage_said(app);
+		return true;
 	}
-	return -1;
+	return false;
 }

@@ -470,16 +470,14 @@ static void round_free(struct script *s)
 struct script_look {
 	struct sink sink;
 	struct script *script;
-	int status; /* of a word that cannot be */
 };
 
 /* Tasks that came with this round may fit, too. */
-static int choose_again(struct script *s, int *status)
+static int choose_again(struct script *s)
 {
 	choose_done(&s->choose);
 	choose_init(&s->choose);
-	*status = choose_parse(&s->choose, &s->opts->choose, s->src, s->app);
-	return *status;
+	return choose_parse(&s->choose, &s->opts->choose, s->src, &s->app->diag);
 }
 
 static int print_round(struct sink *k, const struct run_tables *run, const struct round *round)
@@ -488,9 +486,9 @@ static int print_round(struct sink *k, const struct run_tables *run, const struc
 	struct script *s = look->script;
 	struct names_result named;
 	s->round = *round;
-	if (round->number && choose_again(s, &look->status))
-		return 1;
-	int err = choose_fields(s);
+	int err = round->number ? choose_again(s) : 0;
+	if (!err)
+		err = choose_fields(s);
 	if (!err)
 		err = s->names->ops->resolve(s->names, &s->src->catalog, &run->frames,
 					     wanted_names(s), &named);
@@ -505,7 +503,7 @@ static int print_round(struct sink *k, const struct run_tables *run, const struc
 	return err || round->last ? err : strbuf_flush(&s->app->out);
 }
 
-static int script_source(struct script *s, int *status)
+static int script_source(struct script *s)
 {
 	struct diag *d = &s->app->diag;
 	struct sink base = look_sink(NEED_LEAF | NEED_FRAMES | more_needs(s));
@@ -514,10 +512,9 @@ static int script_source(struct script *s, int *status)
 	struct script_look look = { .sink = { .ops = &ops, .needs = base.needs }, .script = s };
 	struct run_tables run = { 0 };
 	int err = stream_run(s->src, &look.sink, (unsigned)s->opts->workers, &run, d);
-	*status = look.status;
 	diag_join(&s->said, d);
 	diag_join(d, &s->said);
-	if (!err && !*status && !s->so_far.any && !s->opts->per_event)
+	if (!err && !s->so_far.any && !s->opts->per_event)
 		choose_say_none(&s->opts->choose,
 				s->opts->dsos	   ? "--dsos"
 				: s->opts->only	   ? "--symbols"
@@ -550,7 +547,7 @@ static int check_trace(struct script *s)
 }
 
 /* Samples, counts, or nothing but records. */
-static int print_recording(struct script *s, int *status)
+static int print_recording(struct script *s)
 {
 	struct source_facts facts = source_facts(s->src);
 	bool perf = facts.kind == SOURCE_PERF;
@@ -571,11 +568,11 @@ static int print_recording(struct script *s, int *status)
 	}
 	if (counts && !err)
 		return count_lines(s->src, &s->app->out, &s->app->diag);
-	return err ? err : script_source(s, status);
+	return err ? err : script_source(s);
 }
 
-/* Everything of one source. *status: of a word that cannot be. */
-static int script_opened(struct script *s, int *status)
+/* Everything of one source. *usage: what failed is a word that cannot be. */
+static int script_opened(struct script *s, bool *usage)
 {
 	const struct script_opts *o = s->opts;
 	struct kernel_list kernel = { .opts = &o->symbols, .src = s->src };
@@ -590,13 +587,15 @@ static int script_opened(struct script *s, int *status)
 	if (!err && !o->header_only)
 		err = s->src->ops->prepare(s->src, 0, &s->app->diag);
 	if (!err && !o->header_only)
-		*status = choose_parse(&s->choose, &o->choose, s->src, s->app);
-	if (!err && !o->header_only && !*status)
-		*status = choose_gate(&o->gate, s->src, &s->so_far.gate, s->app);
-	if (!err && !*status && !o->header_only) {
+		err = choose_parse(&s->choose, &o->choose, s->src, &s->app->diag);
+	if (!err && !o->header_only) {
+		err = choose_gate(&o->gate, s->src, &s->so_far.gate, &s->app->diag);
+		*usage = err;
+	}
+	if (!err && !o->header_only) {
 		if (o->header_full && !o->header && source_facts(s->src).kind == SOURCE_PERF)
 			perf_header_stream_text(s->src, &s->app->out);
-		err = print_recording(s, status);
+		err = print_recording(s);
 	}
 	kernel_list_done(&kernel);
 	choose_done(&s->choose);
@@ -633,7 +632,7 @@ static void outlive_recorder(void)
 		(void)sigaction(SIGINT, &sa, NULL);
 }
 
-static int script_stream(struct script *s, int *status)
+static int script_stream(struct script *s, bool *usage)
 {
 	struct rounds_opts o = { .fd = STDIN_FILENO, .whole = needs_end(s->opts) };
 	int err = rounds_open(&o, &s->src);
@@ -644,14 +643,14 @@ static int script_stream(struct script *s, int *status)
 	app_live(s->app);
 	err = s->names ? symbols_unwind(app_symbols(s->app), s->src, &s->opts->symbols) : -ENOMEM;
 	if (!err)
-		err = script_opened(s, status);
+		err = script_opened(s, usage);
 	if (s->names)
 		s->names->ops->free(s->names);
 	s->src->ops->close(s->src);
 	return err;
 }
 
-static int script_file(struct script *s, int *status)
+static int script_file(struct script *s, bool *usage)
 {
 	const struct script_opts *o = s->opts;
 	int err = recording_open_inputs(app_symbols(s->app), &o->inputs, o->input, RECORDING_EVENTS,
@@ -659,7 +658,7 @@ static int script_file(struct script *s, int *status)
 	if (err)
 		return err;
 	s->names = recording_names(app_symbols(s->app), s->src, &o->symbols);
-	err = s->names ? script_opened(s, status) : -ENOMEM;
+	err = s->names ? script_opened(s, usage) : -ENOMEM;
 	if (s->names)
 		s->names->ops->free(s->names);
 	s->src->ops->close(s->src);
@@ -673,8 +672,8 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 	if (o->list)
 		return script_names_list(app);
 	const char *input = recording_input(&o->inputs, o->input);
-	int instead = script_names_run(app, input, argc, argv);
-	if (instead >= 0)
+	int instead;
+	if (script_names_run(app, input, argc, argv, &instead))
 		return instead;
 	if (argc > 1)
 		return app_usage(app, "unexpected argument '%s': only one recording at a time",
@@ -692,9 +691,10 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 	int status = choose_check(&o->choose, app);
 	if (status)
 		return status;
-	int err = is_stream(o->input) ? script_stream(&s, &status) : script_file(&s, &status);
+	bool usage = false;
+	int err = is_stream(o->input) ? script_stream(&s, &usage) : script_file(&s, &usage);
 	strbuf_str(&app->out, app->json && s.listing ? "\n]\n" : "");
-	return err ? app_fail(app, err) : status;
+	return usage ? app_usage_said(app) : err ? app_fail(app, err) : APP_DONE;
 }
 
 const struct command command_script = {

@@ -1,10 +1,16 @@
-/* What a person says about rows and columns (--sort, --fields and flags that add columns), as lists of a profile. */
+/* What a person says about rows and columns (keys, fields and flags that add columns), as lists of a profile. */
 #pragma once
 
 #include "analysis/profile.h"
 #include "base/diag.h"
 
+/* What messages call the options. */
+struct report_labels {
+	const char *sort, *fields, *socket, *cpus, *branch_history, *total_cycles, *no_branches;
+};
+
 struct report_keys {
+	const struct report_labels *labels;
 	const char *sort; /* words; '+' in front: more than the usual ones. NULL: the usual ones */
 	const char *fields; /* the same of columns */
 	const char *usual; /* keys; NULL: comm,dso,symbol */

@@ -2,7 +2,7 @@
  * Two lists: what rows are ordered by, and what is shown of them. As in perf, each list is filled up from the other one: a key that
  * rows are sorted by is shown, and what is shown tells rows apart.
  */
-#include "cmd/report/keys.h"
+#include "session/report_keys.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -15,6 +15,7 @@ struct list {
 	struct profile_field *at;
 	u32 *nr;
 	const struct catalog *catalog;
+	const struct report_labels *labels;
 	const char *option; /* for messages */
 	struct diag *diag;
 	bool shows; /* of columns: has no fields of tracepoints */
@@ -98,7 +99,7 @@ static const struct {
 } absent[] = {
 	{ "ipc_null", "it is the empty column that perf shows when there are no branches", NULL },
 	{ "ipc_lbr", "instructions per function are not counted",
-	  "--sort symbol_from,symbol_to,cycles shows the cycles of branches" },
+	  "symbol_from,symbol_to,cycles has the cycles of branches" },
 	{ "simd", "no kernel records it with samples yet", NULL },
 };
 
@@ -122,9 +123,9 @@ static int unknown(struct list *l, const char *word)
 	if (near)
 		diag_hint(l->diag, "did you mean '%s'?", near);
 	else
-		diag_hint(l->diag, "valid keys are comm pid cpu socket time cgroup dso symbol "
-				   "parent trace weight sample period overhead and more (see "
-				   "--help), and the fields of recorded tracepoints");
+		diag_hint(l->diag, "there are comm pid cpu socket time cgroup dso symbol parent "
+				   "trace weight sample period overhead and more, and "
+				   "the fields of recorded tracepoints");
 	return -EINVAL;
 }
 
@@ -135,8 +136,9 @@ static int add_word(struct list *l, const char *word, u32 level)
 		(void)diag_error(l->diag, -EINVAL,
 				 "%s: '%s' needs branch stacks, and the recording has none",
 				 l->option, word);
-		diag_hint(l->diag, "record them if the CPU supports it: sonde record -b; use "
-				   "--no-branch-stack to ignore them");
+		diag_hint(l->diag,
+			  "record them where the CPU can: sonde record -b; %s leaves them out",
+			  l->labels->no_branches);
 		return -EINVAL;
 	}
 	if (key >= 0)
@@ -240,8 +242,21 @@ static int fill_up(struct list *to, const struct list *from)
 int report_keys(const struct report_keys *k, const struct catalog *c, struct profile_config *cfg,
 		struct diag *d)
 {
-	struct list sort = { cfg->sort, &cfg->nr_sort, c, "--sort", d, false, k->branches };
-	struct list fields = { cfg->fields, &cfg->nr_fields, c, "--fields", d, true, k->branches };
+	struct list sort = { .at = cfg->sort,
+			     .nr = &cfg->nr_sort,
+			     .catalog = c,
+			     .labels = k->labels,
+			     .option = k->labels->sort,
+			     .diag = d,
+			     .branches = k->branches };
+	struct list fields = { .at = cfg->fields,
+			       .nr = &cfg->nr_fields,
+			       .catalog = c,
+			       .labels = k->labels,
+			       .option = k->labels->fields,
+			       .diag = d,
+			       .shows = true,
+			       .branches = k->branches };
 	cfg->nr_sort = cfg->nr_fields = 0;
 	cfg->self = k->children && !strict(k->fields);
 	int err = sort_list(k, &sort, &fields);

@@ -1,4 +1,4 @@
-#include "cmd/report/report.h"
+#include "session/report.h"
 
 #include "session/perf_header.h"
 #include "session/thread_counts.h"
@@ -93,7 +93,7 @@ int report_table(struct report *r, const struct shown *e, struct table *t)
 
 static int print_event(struct report *r, const struct shown *e)
 {
-	struct strbuf *to = &r->app->out;
+	struct strbuf *to = r->tell.out;
 	const struct report_opts *o = r->opts;
 	struct table t;
 	table_init(&t);
@@ -143,12 +143,12 @@ int report_head(struct report *r)
 {
 	bool perf = source_facts(r->src).kind == SOURCE_PERF;
 	if (r->opts->header || r->opts->header_only)
-		return perf_header_text(r->src, r->opts->input, r->opts->header_full, &r->app->out);
+		return perf_header_text(r->src, r->opts->input, r->opts->header_full, r->tell.out);
 	if (!r->opts->quiet && !r->opts->csv && perf)
-		strbuf_str(&r->app->out, "# To display the perf.data header info, please use "
-					 "--header/--header-only options.\n#\n");
+		strbuf_str(r->tell.out, "# To display the perf.data header info, please use "
+					"--header/--header-only options.\n#\n");
 	if (r->opts->header_full && perf)
-		perf_header_stream_text(r->src, &r->app->out);
+		perf_header_stream_text(r->src, r->tell.out);
 	return 0;
 }
 
@@ -156,7 +156,7 @@ static void say_elided(struct report *r)
 {
 	vec_for_each (&r->elided, line)
 		if (!r->opts->quiet && !r->opts->csv)
-			strbuf_printf(&r->app->out, "# %s: %s\n", line->what, line->word);
+			strbuf_printf(r->tell.out, "# %s: %s\n", line->what, line->word);
 }
 
 static void add_kind(struct strbuf *to, const char *word, u64 nr, u64 all)
@@ -169,7 +169,7 @@ static void add_kind(struct strbuf *to, const char *word, u64 nr, u64 all)
 static void add_branch_kinds(struct report *r)
 {
 	const struct profile_branches *b = profile_branches(r->profile);
-	struct strbuf *to = &r->app->out;
+	struct strbuf *to = r->tell.out;
 	enum { LAST = ARRAY_SIZE(b->kinds) - 1 };
 	if (!b->nr || r->opts->quiet || r->opts->csv)
 		return;
@@ -188,10 +188,10 @@ static void add_branch_kinds(struct report *r)
 static int add_threads(struct report *r)
 {
 	size_t nr;
-	int err = thread_counts_text(r->src, !strcmp(r->opts->pretty, "raw"), &r->app->out, &nr);
+	int err = thread_counts_text(r->src, !strcmp(r->opts->pretty, "raw"), r->tell.out, &nr);
 	if (!err && !nr) {
-		diag_warn(&r->app->diag, "no thread counts in the recording");
-		diag_hint(&r->app->diag,
+		diag_warn(r->tell.diag, "no thread counts in the recording");
+		diag_hint(r->tell.diag,
 			  "record them with sonde record -s; counts are recorded when threads "
 			  "exit, never for the first thread of a process");
 	}
@@ -205,7 +205,7 @@ int report_text(struct report *r)
 		return err;
 	say_elided(r);
 	if (!r->opts->quiet && !r->opts->csv)
-		strbuf_printf(&r->app->out, "#\n# Total Lost Samples: %llu\n#\n",
+		strbuf_printf(r->tell.out, "#\n# Total Lost Samples: %llu\n#\n",
 			      (unsigned long long)r->src->catalog.nr_lost);
 	err = report_each(r, print_event);
 	add_branch_kinds(r);
@@ -242,7 +242,7 @@ static int json_event(struct report *r, const struct shown *e)
 int report_json(struct report *r)
 {
 	struct json j;
-	json_begin(&j, &r->app->out, JSON_PRETTY);
+	json_begin(&j, r->tell.out, JSON_PRETTY);
 	r->json = &j;
 	json_object(&j);
 	json_put_u64(&j, "lost", r->src->catalog.nr_lost);

@@ -1,8 +1,7 @@
-/* report --total-cycles: basic blocks by the cycles that were sampled in them, in perf's columns. */
-#include "cmd/report/report.h"
+/* Basic blocks by the cycles that were sampled in them, in perf's columns. */
+#include "session/report.h"
 
 #include "analysis/blocks.h"
-#include "cmd/app/choose_opts.h"
 #include "session/named_run.h"
 #include "view/json_table.h"
 #include "view/view.h"
@@ -108,7 +107,7 @@ static int add_row(const struct block_report *b, const struct block_list *l,
 
 static int make_table(const struct block_report *b, u32 event, struct table *t, struct block_list *l)
 {
-	bool numbers = b->r->app->json || b->r->opts->csv;
+	bool numbers = b->r->tell.json || b->r->opts->csv;
 	int err = blocks_of_event(b->blocks, &b->run.tables.frames, &b->run.named, event, &t->arena,
 				  l);
 	if (!err)
@@ -122,7 +121,7 @@ static int print_text(const struct block_report *b, u32 event, const struct bloc
 		      const struct table *t)
 {
 	struct report *r = b->r;
-	struct strbuf *to = &r->app->out;
+	struct strbuf *to = r->tell.out;
 	const struct report_opts *o = r->opts;
 	struct view_style style = { .table = { .separator = o->separator,
 					       .header = !o->quiet,
@@ -160,10 +159,10 @@ static int show_event(struct block_report *b, u32 event, struct json *j)
 		err = print_text(b, event, &l, &t);
 	}
 	if (!err && l.nr_branches && !l.total_cycles) {
-		diag_warn(&b->r->app->diag, "the branches of '%s' have no cycle counts",
+		diag_warn(b->r->tell.diag, "the branches of '%s' have no cycle counts",
 			  b->r->src->catalog.events.at[event].name);
-		diag_hint(&b->r->app->diag, "only some CPUs provide them: Intel since Skylake, "
-					    "unless excluded by record -j");
+		diag_hint(b->r->tell.diag, "only some CPUs provide them: Intel since Skylake, "
+					   "unless excluded by record -j");
 	}
 	table_done(&t);
 	return err;
@@ -174,13 +173,13 @@ static int show_all(struct block_report *b)
 	u32 nr = (u32)b->r->src->catalog.events.nr;
 	struct json j;
 	int err = 0;
-	if (!b->r->app->json) {
+	if (!b->r->tell.json) {
 		err = report_head(b->r);
 		for (u32 e = 0; e < nr && !err; e++)
 			err = show_event(b, e, NULL);
 		return err;
 	}
-	json_begin(&j, &b->r->app->out, JSON_PRETTY);
+	json_begin(&j, b->r->tell.out, JSON_PRETTY);
 	json_object(&j);
 	json_key(&j, "events");
 	json_array(&j);
@@ -197,7 +196,7 @@ int report_blocks(struct report *r)
 	struct block_report b = {
 		.r = r, .blocks = blocks_new(&r->choose.when, &r->choose.who, &r->src->catalog)
 	};
-	const struct named_run_opts how = { .symbols = app_symbols(r->app),
+	const struct named_run_opts how = { .symbols = r->names,
 					    .names = &r->opts->symbols,
 					    .want = WANT_SYMBOL | WANT_LINE,
 					    .workers = (unsigned)r->opts->workers };
@@ -207,8 +206,7 @@ int report_blocks(struct report *r)
 			names_lined_images(&b.run.named, &r->src->catalog, &b.run.tables.frames);
 		err = b.has_lines ? show_all(&b) : -ENOMEM;
 	}
-	if (!err && !b.any)
-		choose_say_none(&r->opts->choose, NULL, r->src, &r->app->diag);
+	r->is_empty = !err && !b.any;
 	free(b.has_lines);
 	blocks_free(b.blocks);
 	named_run_done(&b.run);

@@ -1,6 +1,5 @@
-#include "cmd/report/report.h"
+#include "session/report.h"
 
-#include "cmd/annotate/annotate.h"
 #include "session/perf_header.h"
 #include "stream/replay_perf.h"
 #include "view/tui_table.h"
@@ -53,8 +52,7 @@ static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *title, 
 		strbuf_str(to, why);
 		return -ENOENT;
 	}
-	int err = annotate_browse(p->r->app, p->r->opts->input, &p->r->opts->symbols, f,
-				  p->shown.at[page].events[0], to);
+	int err = p->r->annotate(p->r->ctx, f, p->shown.at[page].events[0], to);
 	return err ? err : 2;
 }
 
@@ -62,16 +60,15 @@ static int page_annotate(void *ctx, u32 page, size_t row, struct strbuf *title, 
 static int page_threads(void *ctx, u32 page, size_t row, struct strbuf *title, struct strbuf *to)
 {
 	struct report *r = pages_of(ctx)->r;
-	const char *why =
-		r->opts->sort.items.nr || r->opts->fields
-			? "rows follow --sort or --fields: use --sort tid,... to see threads"
-		: !strcmp(r->opts->input, "-")
-			? "the recording came from a pipe: use --sort tid,dso,sym to see threads"
-			: NULL;
-	if (why) {
-		strbuf_str(to, why);
+	const struct report_labels *l = r->labels;
+	if (r->opts->sort.items.nr || r->opts->fields)
+		strbuf_printf(to, "rows are as %s or %s asked: %s tid,... has threads", l->sort,
+			      l->fields, l->sort);
+	else if (!strcmp(r->opts->input, "-"))
+		strbuf_printf(to, "the recording came through a pipe: %s tid,dso,sym has threads",
+			      l->sort);
+	if (to->len)
 		return -EINVAL;
-	}
 	r->toggle_threads = true;
 	return 1;
 }
@@ -102,7 +99,7 @@ int report_browse(struct report *r)
 		.actions = actions,
 		.ctx = &p,
 		.fractal = r->cfg.fractal,
-		.colour = r->app->colour,
+		.colour = r->tell.colour,
 	};
 	if (!err)
 		err = p.shown.nr ? tui_tables(&c) : -ENOTTY;
