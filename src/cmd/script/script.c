@@ -8,7 +8,7 @@
 #include "session/look.h"
 #include "session/count_lines.h"
 #include "session/event_files.h"
-#include "cmd/script/fields.h"
+#include "session/script_fields.h"
 #include "cmd/script/names.h"
 #include "session/side_lines.h"
 #include "session/perf_header.h"

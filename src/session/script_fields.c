@@ -1,4 +1,4 @@
-#include "cmd/script/fields.h"
+#include "session/script_fields.h"
 #include "wire/perf_record.h"
 
 #include "base/opts.h"

@@ -1,13 +1,13 @@
-/* The parts of `sonde diff`: what was compared (diff.c), and how it is shown (diff_print.c). */
+/* Recordings compared with the first of them: `sonde diff`. diff_print.c shows what diff.c has found. */
 #pragma once
 
 #include "analysis/profile.h"
 #include "base/json.h"
-#include "cmd/app/app.h"
 #include "session/choose.h"
 #include "session/named_run.h"
 #include "session/machine_env.h"
 #include "session/symbols.h"
+#include "session/tell.h"
 
 enum diff_compute { DIFF_DELTA, DIFF_DELTA_ABS, DIFF_RATIO, DIFF_WDIFF };
 
@@ -60,7 +60,11 @@ struct diff_row {
 };
 
 struct diff {
-	struct app *app;
+	struct tell tell;
+	struct symbols *names; /* where they come from */
+	/* What the options choose of a prepared source; 0 or negative errno with a diag. */
+	int (*choose)(struct choose *c, const struct choose_opts *o, const struct source *src,
+		      struct diag *d);
 	const struct diff_opts *opts;
 	enum diff_compute compute;
 	s64 w1, w2;
@@ -75,6 +79,9 @@ struct diff {
 	struct arena words; /* of options */
 	u64 base_total;
 };
+
+/* Compares inputs[0..nr), by their paths, and prints. 0 or negative errno with a diag. */
+int diff_files(struct diff *d) must_check;
 
 double diff_percent(u64 period, u64 total);
 /* What a row became in this file, by d->compute. */

@@ -1,5 +1,5 @@
 /* What `sonde diff` has compared, as perf's table and as JSON. */
-#include "cmd/report/diff.h"
+#include "session/diff.h"
 #include "base/num.h"
 #include "view/json_table.h"
 #include "view/text_table.h"
@@ -198,7 +198,7 @@ static int measure(const struct diff *d, struct diff_layout *y)
 		       compute_columns[d->compute].width);
 	y->period = y->base_period = VALUE_COLUMNS;
 	strbuf_init(&s);
-	s.screen = d->app->out.screen;
+	s.screen = d->tell.out->screen;
 	for (size_t c = DIFF_KEY_CELL; c < t->columns.nr; c++)
 		y->keys[c] = (u32)strlen(t->columns.at[c].name);
 	vec_for_each (&d->rows, r)
@@ -214,7 +214,7 @@ static int measure(const struct diff *d, struct diff_layout *y)
 
 int diff_print_text(struct diff *d, const char *event)
 {
-	struct strbuf *to = &d->app->out;
+	struct strbuf *to = d->tell.out;
 	struct diff_layout y = { 0 };
 	int err = measure(d, &y);
 	if (d->any && !d->opts->quiet)
