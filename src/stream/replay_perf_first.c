@@ -2,6 +2,7 @@
  * The first pass over a perf.data: heads of all records, bodies of the few that are not samples; cuts the data into blocks. It may end
  * early, and be taken up again where it ended.
  */
+#include "base/par.h"
 #include "stream/replay_perf_impl.h"
 
 #include <errno.h>
@@ -235,6 +236,158 @@ static int first_pass_range(struct replay *r, size_t index, size_t from, bool ea
 	return err ? err : replay_perf_add_block(r, start, at);
 }
 
+/* ---- on several threads: a block's heads each ---- */
+
+/*
+ * Where a record begins is known by the one before it. Workers guess, a block each, by what looks like a row of heads; afterwards the blocks
+ * are taken in order, and one whose guess was wrong is walked again.
+ */
+struct heads {
+	size_t from, to; /* offsets of its first record, and of the one behind its last */
+	bool stopped; /* what is there is for the plain walk: compressed, or damaged */
+	u64 nr_samples;
+	VEC(u64) others; /* offsets of records that are no samples */
+};
+
+struct head_walk {
+	struct replay *r;
+	size_t at, end; /* of the range */
+	struct heads *blocks;
+	u32 nr;
+};
+
+static size_t nominal(const struct head_walk *w, u32 index)
+{
+	return min(w->at + (size_t)index * BLOCK_BYTES, w->end);
+}
+
+static bool looks_like_head(struct perf_event_header h)
+{
+	bool known = (h.type > 0 && h.type < REC_KERNEL_MAX) ||
+		     (h.type >= REC_HEADER_ATTR && h.type < REC_USER_MAX);
+	return known && h.size >= sizeof(h) && !(h.size & 7);
+}
+
+static bool look_like_heads(const struct head_walk *w, size_t at)
+{
+	enum { ENOUGH = 8 };
+	const struct perfdata *f = &w->r->file;
+	for (u32 i = 0; i < ENOUGH && at + sizeof(struct perf_event_header) <= w->end; i++) {
+		struct perf_event_header h = perf_head(f->map + at, f->swap);
+		if (!looks_like_head(h))
+			return false;
+		at += h.size;
+	}
+	return true;
+}
+
+static size_t guess_head(const struct head_walk *w, size_t at)
+{
+	size_t end = min(at + RECORD_MAX, w->end);
+	while (at < end && !look_like_heads(w, at))
+		at += 8;
+	return at;
+}
+
+/* All records that begin before the next block. */
+static int walk_heads(const struct head_walk *w, u32 index, size_t from)
+{
+	const struct perfdata *f = &w->r->file;
+	struct heads *h = &w->blocks[index];
+	const u8 *at = f->map + from, *until = f->map + nominal(w, index + 1), *rec;
+	struct perf_event_header head;
+	h->from = from;
+	h->stopped = false;
+	h->nr_samples = h->others.nr = 0;
+	while (at < until) {
+		h->stopped = perfdata_record(f, &at, f->map + w->end, &rec, &head) <= 0;
+		if (!h->stopped &&
+		    unlikely(head.type == REC_COMPRESSED || head.type == REC_COMPRESSED2)) {
+			h->stopped = true;
+			at = rec;
+		}
+		if (h->stopped)
+			break;
+		if (likely(head.type == PERF_RECORD_SAMPLE)) {
+			h->nr_samples++;
+			continue;
+		}
+		u64 *other = vec_push(&h->others);
+		if (!other)
+			return -ENOMEM;
+		*other = (u64)(rec - f->map);
+	}
+	h->to = (size_t)(at - f->map);
+	return 0;
+}
+
+static int guess_and_walk(void *ctx, unsigned worker, u32 index)
+{
+	const struct head_walk *w = ctx;
+	size_t at = nominal(w, index);
+	return walk_heads(w, index, index ? guess_head(w, at) : at);
+}
+
+static int take_heads(struct replay *r, struct heads *h)
+{
+	const u8 *map = r->file.map;
+	r->stats.nr_records += h->nr_samples;
+	r->stats.nr_by_type[PERF_RECORD_SAMPLE] += h->nr_samples;
+	for (size_t i = 0; i < h->others.nr; i++) {
+		u64 place = h->others.at[i];
+		struct perf_event_header head = perf_head(map + place, r->file.swap);
+		/* The file may be written to meanwhile. */
+		if (head.size < sizeof(head) || head.size > h->to - place) {
+			h->to = place;
+			h->stopped = true;
+			break;
+		}
+		int err = replay_perf_head(r, map + place, &head, place);
+		if (err)
+			return err;
+	}
+	return replay_perf_add_block(r, map + h->from, map + h->to);
+}
+
+/* Block by block; *from moves to the first record that is not taken. */
+static int take_blocks(const struct head_walk *w, size_t *from)
+{
+	int err = 0;
+	for (u32 i = 0; i < w->nr && !err; i++) {
+		struct heads *h = &w->blocks[i];
+		if (*from >= nominal(w, i + 1))
+			continue; /* all of it belongs to a record before */
+		if (h->from != *from)
+			err = walk_heads(w, i, *from);
+		if (!err)
+			err = take_heads(w->r, h);
+		*from = h->to;
+		if (h->stopped)
+			break;
+	}
+	return err;
+}
+
+/* As much of a range as there is without surprises: *from is where the plain walk goes on. */
+static int first_pass_blocks(struct replay *r, struct perfdata_range range, size_t *from)
+{
+	enum { LEAST = 4 }; /* blocks for each worker */
+	struct head_walk w = { .r = r, .at = range.at, .end = range.end };
+	w.nr = (u32)min((range.end - range.at + BLOCK_BYTES - 1) / BLOCK_BYTES, (size_t)1 << 30);
+	unsigned workers = par_workers(r->source.workers, w.nr, LEAST);
+	*from = range.at;
+	if (workers < 2 || r->file.is_pipe)
+		return 0;
+	w.blocks = calloc((size_t)w.nr + 1, sizeof(*w.blocks));
+	int err = w.blocks ? par_each(workers, w.nr, guess_and_walk, &w) : -ENOMEM;
+	if (!err)
+		err = take_blocks(&w, from);
+	for (u32 i = 0; w.blocks && i < w.nr; i++)
+		vec_free(&w.blocks[i].others);
+	free(w.blocks);
+	return err;
+}
+
 int replay_perf_first_pass(struct replay *r, unsigned needs)
 {
 	struct perfdata_inflate *z = NULL;
@@ -242,8 +395,13 @@ int replay_perf_first_pass(struct replay *r, unsigned needs)
 	bool early = replay_perf_may_start_early(r, needs);
 	int err = 0;
 	r->whole = true;
-	for (size_t i = 0; i < perfdata_nr_ranges(&r->file) && !err; i++)
-		err = first_pass_range(r, i, perfdata_range(&r->file, i).at, early, &z, &place);
+	for (size_t i = 0; i < perfdata_nr_ranges(&r->file) && !err; i++) {
+		size_t from = perfdata_range(&r->file, i).at;
+		if (!early)
+			err = first_pass_blocks(r, perfdata_range(&r->file, i), &from);
+		if (!err)
+			err = first_pass_range(r, i, from, early, &z, &place);
+	}
 	r->unpacked = place - r->file.map_size;
 	perfdata_inflate_free(z);
 	return err;

@@ -62,6 +62,7 @@ struct replay {
 	size_t nr_cut; /* blocks there were when the run began */
 	u64 lost[2]; /* by LOST, by LOST_SAMPLES */
 	struct stamps stamps; /* all samples in time order, when that was asked for */
+	bool stamps_sorted; /* the file has them in that order */
 	VEC(u8)
 	spool; /* ... of a compressed file: its records, decompressed; places behind the file's end lead here */
 	size_t spool_mapped; /* they are in an unnamed file, mapped with this size; 0: in memory */

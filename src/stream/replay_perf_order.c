@@ -198,13 +198,21 @@ struct stamping {
 	struct replay *r;
 	struct stamps *of; /* [block] */
 	size_t *first; /* [block] */
+	atomic_bool unsorted;
 };
 
 static int stamp_block(void *ctx, unsigned worker, u32 index)
 {
 	struct stamping *s = ctx;
 	const struct block *b = &s->r->blocks.at[index];
-	return stamp_range(&s->r->file, b->at, b->end, (u64)(b->at - s->r->file.map), &s->of[index]);
+	struct stamps *to = &s->of[index];
+	int err = stamp_range(&s->r->file, b->at, b->end, (u64)(b->at - s->r->file.map), to);
+	bool sorted = true;
+	for (size_t i = 1; i < to->nr; i++)
+		sorted &= to->at[i - 1].time <= to->at[i].time;
+	if (!sorted)
+		atomic_store(&s->unsorted, true);
+	return err;
 }
 
 static int copy_block(void *ctx, unsigned worker, u32 index)
@@ -224,14 +232,20 @@ static int stamp_blocks(struct replay *r)
 			      .of = calloc((size_t)nr + 1, sizeof(*s.of)),
 			      .first = calloc((size_t)nr + 1, sizeof(*s.first)) };
 	size_t sum = 0;
+	u64 last = 0;
 	int err = s.of && s.first ? par_each(workers, nr, stamp_block, &s) : -ENOMEM;
 	for (u32 i = 0; i < nr && !err; i++) {
+		const struct stamps *of = &s.of[i];
 		s.first[i] = sum;
-		sum += s.of[i].nr;
+		sum += of->nr;
+		if (of->nr && of->at[0].time < last)
+			s.unsorted = true;
+		last = of->nr ? of->at[of->nr - 1].time : last;
 	}
 	if (!err)
 		err = vec_reserve(&r->stamps, sum) ? par_each(workers, nr, copy_block, &s) : -ENOMEM;
 	r->stamps.nr = err ? 0 : sum;
+	r->stamps_sorted = !s.unsorted;
 	for (u32 i = 0; s.of && i < nr; i++)
 		vec_free(&s.of[i]);
 	free(s.of);
@@ -246,5 +260,6 @@ int replay_perf_stamp(struct replay *r)
 		err = stamp_blocks(r);
 	if (!err && r->file.compressed)
 		err = spool_file(r);
-	return err || !r->has_times ? err : sort_stamps(r);
+	return err || !r->has_times || (r->stamps_sorted && !r->file.compressed) ? err
+										 : sort_stamps(r);
 }

@@ -578,6 +578,7 @@ static int script_opened(struct script *s, bool *usage)
 	struct kernel_list kernel = { .opts = &o->symbols, .src = s->src };
 	int err = 0;
 	choose_init(&s->choose);
+	s->src->workers = (unsigned)o->workers;
 	if (source_facts(s->src).kind == SOURCE_PERF)
 		replay_perf_kallsyms(s->src, kernel_list_text, &kernel);
 	else
