@@ -1,9 +1,12 @@
 #include "base/turns.h"
 
-/* Somebody who waits: only the one whose turn comes is woken. */
+#include <errno.h>
+
+/* Somebody who waits for a turn, or for so few to be left: only who need not wait any more is woken. */
 struct turns_waiter {
 	struct turns_waiter *next;
 	u64 seq;
+	u32 most; /* of what is left; UINT32_MAX: waits for the turn */
 	pthread_cond_t woken;
 };
 
@@ -18,25 +21,32 @@ void turns_done(struct turns *t)
 	pthread_mutex_destroy(&t->lock);
 }
 
-static void wait_in_list(struct turns *t, u64 seq)
+static bool may_go(const struct turns *t, const struct turns_waiter *w)
 {
-	struct turns_waiter w = { .next = t->waiters, .seq = seq };
+	return t->cancelled || (w->most == UINT32_MAX ? t->next == w->seq : t->nr_left <= w->most);
+}
+
+/* The lock is held. */
+static void wait_for(struct turns *t, struct turns_waiter *w)
+{
 	struct turns_waiter **link = &t->waiters;
-	pthread_cond_init(&w.woken, NULL);
-	t->waiters = &w;
-	while (t->next != seq && !t->cancelled)
-		pthread_cond_wait(&w.woken, &t->lock);
-	while (*link != &w)
+	if (may_go(t, w))
+		return;
+	w->next = t->waiters;
+	pthread_cond_init(&w->woken, NULL);
+	t->waiters = w;
+	while (!may_go(t, w))
+		pthread_cond_wait(&w->woken, &t->lock);
+	while (*link != w)
 		link = &(*link)->next;
-	*link = w.next;
-	pthread_cond_destroy(&w.woken);
+	*link = w->next;
+	pthread_cond_destroy(&w->woken);
 }
 
 bool turns_wait(struct turns *t, u64 seq)
 {
 	pthread_mutex_lock(&t->lock);
-	if (t->next != seq && !t->cancelled)
-		wait_in_list(t, seq);
+	wait_for(t, &(struct turns_waiter){ .seq = seq, .most = UINT32_MAX });
 	bool mine = !t->cancelled;
 	pthread_mutex_unlock(&t->lock);
 	return mine;
@@ -45,7 +55,7 @@ bool turns_wait(struct turns *t, u64 seq)
 static void wake(struct turns *t)
 {
 	for (struct turns_waiter *w = t->waiters; w; w = w->next)
-		if (w->seq == t->next || t->cancelled)
+		if (may_go(t, w))
 			pthread_cond_signal(&w->woken);
 }
 
@@ -56,6 +66,46 @@ void turns_end(struct turns *t, bool failed)
 	t->cancelled |= failed;
 	wake(t);
 	pthread_mutex_unlock(&t->lock);
+}
+
+/* The item whose turn it is, if it is there. */
+static struct turns_item *take_next(struct turns *t)
+{
+	for (struct turns_item **link = &t->left; *link; link = &(*link)->next) {
+		struct turns_item *item = *link;
+		if (item->seq != t->next)
+			continue;
+		*link = item->next;
+		t->nr_left--;
+		return item;
+	}
+	return NULL;
+}
+
+int turns_leave(struct turns *t, struct turns_item *item, u32 most,
+		int (*write)(void *, struct turns_item *), void *ctx)
+{
+	int err = 0;
+	pthread_mutex_lock(&t->lock);
+	item->next = t->left;
+	t->left = item;
+	t->nr_left++;
+	while (!t->cancelled && !t->writing && (item = take_next(t))) {
+		t->writing = true;
+		pthread_mutex_unlock(&t->lock);
+		err = write(ctx, item);
+		pthread_mutex_lock(&t->lock);
+		t->writing = false;
+		t->next++;
+		t->cancelled |= err != 0;
+		wake(t);
+	}
+	if (t->nr_left > most) /* then for a while, not for one block at a time */
+		wait_for(t, &(struct turns_waiter){ .most = most / 2 });
+	if (!err && t->cancelled)
+		err = -ECANCELED;
+	pthread_mutex_unlock(&t->lock);
+	return err;
 }
 
 void turns_restart(struct turns *t)

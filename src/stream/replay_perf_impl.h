@@ -18,8 +18,8 @@ enum {
 	BLOCK_BYTES = 1 << 20,
 	PIECE_BYTES =
 		1 << 18, /* copied at a time: stays in the second cache with what its samples lead to */
-	STAMPS_A_BLOCK = 1024,
-	SPOOL_BLOCKS = 4, /* of them: after these, pages of the spool leave our memory */
+	STAMPS_A_BLOCK = 256,
+	SPOOL_BLOCKS = 16, /* of them: after these, pages of the spool leave our memory */
 	CHAIN_MAX = 8192, /* more than a record of 64 KB can hold */
 	RECORD_MAX = 1 << 16,
 };

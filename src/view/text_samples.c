@@ -23,6 +23,10 @@ struct text_samples {
 	struct text_samples_opts o;
 	struct strbuf *out;
 	struct turns turns;
+	pthread_mutex_t lock; /* for free */
+	struct text_block *free;
+	VEC(struct text_block *) blocks; /* all of them */
+	u32 nr_shards;
 	bool *lined; /* [image] */
 	struct strbuf lines_text;
 	struct line *lines; /* [frame]: alone */
@@ -30,6 +34,13 @@ struct text_samples {
 	struct line *callers; /* and where it called the next one */
 	u32 name_width;
 	u16 **before; /* JSON: [event], as json_fields() takes it; each may be NULL */
+};
+
+/* A block's text that waits for its turn. */
+struct text_block {
+	struct turns_item item;
+	struct strbuf text;
+	struct text_block *next; /* that is free, too */
 };
 
 struct text_state {
@@ -546,24 +557,79 @@ static int hand_out(const struct text_samples_outs *outs, struct text_state *st)
 	return err;
 }
 
-static int block_done(struct sink *k, void *state, u64 seq)
+/* A block that nobody has; NULL: no memory. */
+static struct text_block *take_block(struct text_samples *ts)
 {
-	struct text_samples *ts = ts_of(k);
-	struct text_state *st = state;
-	if (!turns_wait(&ts->turns, seq))
-		return -ECANCELED;
-	int err = st->text.err;
-	if (!err && st->text.len) {
+	pthread_mutex_lock(&ts->lock);
+	struct text_block *b = ts->free;
+	if (b)
+		ts->free = b->next;
+	struct text_block **made = b ? NULL : vec_push(&ts->blocks);
+	if (made)
+		*made = b = calloc(1, sizeof(*b));
+	if (made && !b)
+		ts->blocks.nr--;
+	pthread_mutex_unlock(&ts->lock);
+	return b;
+}
+
+static void give_block(struct text_samples *ts, struct text_block *b)
+{
+	pthread_mutex_lock(&ts->lock);
+	b->next = ts->free;
+	ts->free = b;
+	pthread_mutex_unlock(&ts->lock);
+}
+
+static int write_text(struct text_samples *ts, struct strbuf *text)
+{
+	int err = text->err;
+	if (!err && text->len) {
 		size_t skip = ts->o.json && !ts->o.so_far->any ? 2 : 0;
-		strbuf_pass(ts->out, st->text.data + skip, st->text.len - skip);
+		strbuf_pass(ts->out, text->data + skip, text->len - skip);
 		ts->o.so_far->any = true;
 		err = ts->out->err;
 	}
-	if (!err && ts->o.outs)
+	strbuf_reset(text);
+	return err;
+}
+
+static int write_block(void *ctx, struct turns_item *item)
+{
+	struct text_block *b = container_of(item, struct text_block, item);
+	int err = write_text(ctx, &b->text);
+	give_block(ctx, b);
+	return err;
+}
+
+/* Into files of their own, when it is our turn. */
+static int hand_out_in_turn(struct text_samples *ts, struct text_state *st, u64 seq)
+{
+	if (!turns_wait(&ts->turns, seq))
+		return -ECANCELED;
+	int err = write_text(ts, &st->text);
+	if (!err)
 		err = hand_out(ts->o.outs, st);
-	strbuf_reset(&st->text);
 	turns_end(&ts->turns, err != 0);
 	return err;
+}
+
+static int block_done(struct sink *k, void *state, u64 seq)
+{
+	enum { LEFT = 4 }; /* for each worker */
+	struct text_samples *ts = ts_of(k);
+	struct text_state *st = state;
+	if (ts->o.outs)
+		return hand_out_in_turn(ts, st, seq);
+	struct text_block *b = take_block(ts);
+	if (!b)
+		return -ENOMEM;
+	struct strbuf text = st->text;
+	st->text = b->text;
+	st->text.screen = text.screen;
+	b->text = text;
+	b->item.seq = seq;
+	return turns_leave(&ts->turns, &b->item, LEFT * ts->nr_shards, write_block, ts);
 }
 
 static void cancel(struct sink *k)
@@ -578,6 +644,7 @@ static int shard_new(struct sink *k, unsigned index, const struct shard *sh, voi
 	*state = st;
 	if (!st)
 		return -ENOMEM;
+	ts_of(k)->nr_shards++;
 	st->text.screen = ts_of(k)->out->screen;
 	if (!outs)
 		return 0;
@@ -628,6 +695,7 @@ int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, stru
 	ts->out = out;
 	ts->lines_text.screen = out->screen;
 	turns_init(&ts->turns);
+	pthread_mutex_init(&ts->lock, NULL);
 	vec_for_each (&o->catalog->events, e)
 		ts->name_width = max(ts->name_width, (u32)strlen(e->name));
 	ts->lined = names_lined_images(o->names, o->catalog, o->frames);
@@ -646,6 +714,12 @@ void text_samples_free(struct sink *k)
 {
 	struct text_samples *ts = ts_of(k);
 	turns_done(&ts->turns);
+	pthread_mutex_destroy(&ts->lock);
+	vec_for_each (&ts->blocks, b) {
+		strbuf_done(&(*b)->text);
+		free(*b);
+	}
+	vec_free(&ts->blocks);
 	strbuf_done(&ts->lines_text);
 	for (size_t i = 0; ts->before && i < ts->o.catalog->events.nr; i++)
 		free(ts->before[i]);

@@ -342,6 +342,73 @@ static int take_turns(void *ctx, unsigned worker)
 	return 0;
 }
 
+/* The same, left for whoever writes. */
+struct left_block {
+	struct turns_item item;
+	bool written;
+};
+
+struct leaving {
+	struct in_turn t;
+	struct left_block *blocks;
+	u32 most;
+	atomic_uint writers, together;
+};
+
+static int write_left(void *ctx, struct turns_item *item)
+{
+	struct leaving *l = ctx;
+	l->together += atomic_fetch_add(&l->writers, 1) > 0;
+	l->t.wrong += l->t.written++ != item->seq;
+	container_of(item, struct left_block, item)->written = true;
+	if (item->seq % 97 == 0)
+		sched_yield();
+	atomic_fetch_sub(&l->writers, 1);
+	return item->seq == l->t.stops ? -EIO : 0;
+}
+
+static int leave_turns(void *ctx, unsigned worker)
+{
+	struct leaving *l = ctx;
+	int err = 0;
+	for (u32 seq; !err && (seq = atomic_fetch_add(&l->t.next, 1)) < l->t.nr;) {
+		l->blocks[seq].item.seq = seq;
+		err = turns_leave(&l->t.turns, &l->blocks[seq].item, l->most, write_left, l);
+	}
+	return err;
+}
+
+static void test_turns_left(u32 most)
+{
+	enum { NR = 5000 };
+	for (u32 stops = 0; stops < NR; stops += NR - 1) {
+		struct leaving l = { .t = { .nr = NR, .stops = stops }, .most = most };
+		l.blocks = calloc(NR, sizeof(*l.blocks));
+		if (!l.blocks)
+			abort();
+		turns_init(&l.t.turns);
+		int err = par_run(16, leave_turns, &l);
+		ok(err == -EIO || err == -ECANCELED, "who cannot write ends it for all");
+		ok(l.t.written == stops + 1 && !l.t.wrong && !l.together,
+		   "in order, one at a time");
+		turns_done(&l.t.turns);
+		free(l.blocks);
+	}
+	struct leaving l = { .t = { .nr = NR, .stops = NR }, .most = most };
+	u32 written = 0;
+	l.blocks = calloc(NR, sizeof(*l.blocks));
+	if (!l.blocks)
+		abort();
+	turns_init(&l.t.turns);
+	ok(!par_run(16, leave_turns, &l), "blocks are left, %u at most", most);
+	for (u32 i = 0; i < NR; i++)
+		written += l.blocks[i].written;
+	ok(written == NR && !l.t.wrong && !l.together && !l.t.turns.nr_left,
+	   "and all are written in the end");
+	turns_done(&l.t.turns);
+	free(l.blocks);
+}
+
 static void test_turns(void)
 {
 	enum { NR = 5000 };
@@ -370,5 +437,7 @@ int main(void)
 	test_par();
 	test_par_each();
 	test_turns();
+	test_turns_left(0);
+	test_turns_left(40);
 	return done_testing();
 }
