@@ -6,89 +6,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "image/dwarf_info.h"
-
-/* The numbers of the DWARF standard that are used here. */
-enum {
-	DW_TAG_LEXICAL_BLOCK = 0x0b,
-	DW_TAG_COMPILE_UNIT = 0x11,
-	DW_TAG_INLINED_SUBROUTINE = 0x1d,
-	DW_TAG_SUBPROGRAM = 0x2e,
-	DW_TAG_SKELETON_UNIT = 0x4a,
-};
-
-enum {
-	DW_AT_SIBLING = 0x01,
-	DW_AT_NAME = 0x03,
-	DW_AT_STMT_LIST = 0x10,
-	DW_AT_LOW_PC = 0x11,
-	DW_AT_HIGH_PC = 0x12,
-	DW_AT_COMP_DIR = 0x1b,
-	DW_AT_ABSTRACT_ORIGIN = 0x31,
-	DW_AT_SPECIFICATION = 0x47,
-	DW_AT_RANGES = 0x55,
-	DW_AT_CALL_FILE = 0x58,
-	DW_AT_CALL_LINE = 0x59,
-	DW_AT_LINKAGE_NAME = 0x6e,
-	DW_AT_STR_OFFSETS_BASE = 0x72,
-	DW_AT_ADDR_BASE = 0x73,
-	DW_AT_RNGLISTS_BASE = 0x74,
-	DW_AT_DWO_NAME = 0x76,
-	DW_AT_MIPS_LINKAGE_NAME = 0x2007,
-	DW_AT_GNU_DWO_NAME = 0x2130,
-	DW_AT_GNU_DWO_ID = 0x2131,
-	DW_AT_GNU_RANGES_BASE = 0x2132,
-	DW_AT_GNU_ADDR_BASE = 0x2133,
-};
-
-enum {
-	DW_FORM_ADDR = 0x01,
-	DW_FORM_BLOCK2 = 0x03,
-	DW_FORM_BLOCK4 = 0x04,
-	DW_FORM_DATA2 = 0x05,
-	DW_FORM_DATA4 = 0x06,
-	DW_FORM_DATA8 = 0x07,
-	DW_FORM_STRING = 0x08,
-	DW_FORM_BLOCK = 0x09,
-	DW_FORM_BLOCK1 = 0x0a,
-	DW_FORM_DATA1 = 0x0b,
-	DW_FORM_FLAG = 0x0c,
-	DW_FORM_SDATA = 0x0d,
-	DW_FORM_STRP = 0x0e,
-	DW_FORM_UDATA = 0x0f,
-	DW_FORM_REF_ADDR = 0x10,
-	DW_FORM_REF1 = 0x11,
-	DW_FORM_REF2 = 0x12,
-	DW_FORM_REF4 = 0x13,
-	DW_FORM_REF8 = 0x14,
-	DW_FORM_REF_UDATA = 0x15,
-	DW_FORM_INDIRECT = 0x16,
-	DW_FORM_SEC_OFFSET = 0x17,
-	DW_FORM_EXPRLOC = 0x18,
-	DW_FORM_FLAG_PRESENT = 0x19,
-	DW_FORM_STRX = 0x1a,
-	DW_FORM_ADDRX = 0x1b,
-	DW_FORM_REF_SUP4 = 0x1c,
-	DW_FORM_STRP_SUP = 0x1d,
-	DW_FORM_DATA16 = 0x1e,
-	DW_FORM_LINE_STRP = 0x1f,
-	DW_FORM_REF_SIG8 = 0x20,
-	DW_FORM_IMPLICIT_CONST = 0x21,
-	DW_FORM_LOCLISTX = 0x22,
-	DW_FORM_RNGLISTX = 0x23,
-	DW_FORM_REF_SUP8 = 0x24,
-	DW_FORM_STRX1 = 0x25,
-	DW_FORM_STRX2 = 0x26,
-	DW_FORM_STRX3 = 0x27,
-	DW_FORM_STRX4 = 0x28,
-	DW_FORM_ADDRX1 = 0x29,
-	DW_FORM_ADDRX2 = 0x2a,
-	DW_FORM_ADDRX3 = 0x2b,
-	DW_FORM_ADDRX4 = 0x2c,
-	DW_FORM_GNU_ADDR_INDEX = 0x1f01,
-	DW_FORM_GNU_STR_INDEX = 0x1f02,
-	DW_FORM_GNU_REF_ALT = 0x1f20,
-	DW_FORM_GNU_STRP_ALT = 0x1f21,
-};
+#include "image/dwarf_tags.h"
 
 enum dw_section {
 	DWSEC_INFO,
@@ -100,6 +18,8 @@ enum dw_section {
 	DWSEC_RNGLISTS,
 	DWSEC_ADDR,
 	DWSEC_STR_OFFSETS,
+	DWSEC_LOC,
+	DWSEC_LOCLISTS,
 	DWSEC_CU_INDEX,
 	DWSEC_NR,
 };
@@ -126,11 +46,14 @@ enum dw_class {
 	DWVAL_REF_ALT,
 	DWVAL_OFFSET,
 	DWVAL_RANGES_INDEX,
+	DWVAL_LOC_INDEX,
+	DWVAL_BLOCK, /* u bytes at p */
 	DWVAL_OTHER,
 };
 
 struct dw_value {
 	enum dw_class class;
+	u16 form;
 	u64 u;
 	const char *p;
 };
@@ -191,7 +114,8 @@ struct dw_unit {
 	u32 abbrevs; /* 1 + index; 0: not read yet */
 	u64 id; /* that a skeleton shares with the unit it stands for */
 	u64 low, line_offset;
-	u64 str_base, addr_base, ranges_base;
+	u64 str_base, addr_base, ranges_base, locs_base;
+	u64 locs_start; /* as ranges_start, of location lists */
 	u64 ranges_start; /* added to offsets of lists; 0 but in a .dwo */
 	u64 info_start; /* what offsets in .debug_info count from; 0 but in a .dwp */
 	struct dw_file *dwo; /* where a skeleton's entries were found; NULL: nowhere yet */
@@ -254,7 +178,7 @@ int dw_relocate(struct dw_file *f, u32 section, struct dw_bytes *d) must_check;
 int dw_units_read(struct dw_file *f) must_check;
 /* Where a unit's parts of the sections begin: 0 but in a .dwp, which holds those of many. */
 struct dw_parts {
-	u64 info, abbrev, str_offsets, rnglists;
+	u64 info, abbrev, str_offsets, rnglists, locs;
 };
 /* Reads the head and first entry of one unit of split units. false: broken, or no memory. */
 bool dw_unit_read(struct dw_file *f, const struct dw_parts *p, u64 at, struct dw_unit *ret);
@@ -270,6 +194,11 @@ void dw_skip(const struct dw_unit *u, const struct dw_abbrevs *t, const struct d
 	     struct bytes *b);
 void dw_read_entry(const struct dw_unit *u, const struct dw_abbrevs *t, const struct dw_abbrev *a,
 		   struct bytes *b, struct dw_entry *ret);
+/* An address of .debug_addr. false: no such, or broken. */
+bool dw_indexed_address(struct dw_file *f, const struct dw_unit *u, u64 index, u64 *ret);
+/* false: not an address. */
+bool dw_address(struct dw_file *f, const struct dw_unit *u, const struct dw_value *v, u64 *ret);
+u64 dw_sized(struct bytes *b, u16 size);
 /* NULL: not a string, or broken. Borrowed from the file. */
 const char *dw_string(struct dw_file *f, const struct dw_unit *u, const struct dw_value *v);
 
@@ -301,6 +230,7 @@ struct dw_lines {
 	u16 version;
 	u8 min_length, line_range, opcode_base;
 	s8 line_base;
+	bool default_stmt;
 	u8 lengths[256]; /* operands of standard opcodes */
 	const char *comp_dir; /* NULL: not told */
 	VEC(const char *) dirs;
@@ -322,6 +252,15 @@ const char *dw_lines_path(struct dw_lines *l, u64 file);
 void dw_lines_run(struct dw_lines *l, u64 from, u64 until,
 		  void (*tell)(void *ctx, u64 low, u64 high, u64 file, u32 line), void *ctx);
 
+/* A row of the table that the program makes. */
+struct dw_row {
+	u64 addr;
+	u32 file, line;
+	bool stmt, prologue_end, end;
+};
+/* Runs the program for all of its rows, in the order they are made. */
+void dw_lines_rows(struct dw_lines *l, void (*tell)(void *ctx, const struct dw_row *row), void *ctx);
+
 /* Files of split units: opened when a skeleton needs them, and kept. */
 struct dw_split {
 	struct dw_file *main;
@@ -341,3 +280,7 @@ void dw_split_done(struct dw_split *s);
 /* The unit that a skeleton stands for, and its file. Borrowed until the next call. NULL: not found. */
 struct dw_unit *dw_split_find(struct dw_split *s, const struct dw_unit *skeleton,
 			      struct dw_file **file);
+
+/* The parts of an open dwinfo, for who reads entries one by one (image/dwarf_code). */
+struct dw_file *dwinfo_file(struct dwinfo *d);
+struct dw_split *dwinfo_split(struct dwinfo *d);

@@ -124,6 +124,16 @@ void dwinfo_close(struct dwinfo *d)
 	free(d);
 }
 
+struct dw_file *dwinfo_file(struct dwinfo *d)
+{
+	return &d->file;
+}
+
+struct dw_split *dwinfo_split(struct dwinfo *d)
+{
+	return &d->split;
+}
+
 u32 dwinfo_nr_split(const struct dwinfo *d)
 {
 	return d->nr_split;

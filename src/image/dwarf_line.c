@@ -15,6 +15,7 @@ enum {
 	LNS_SET_BASIC_BLOCK,
 	LNS_CONST_ADD_PC,
 	LNS_FIXED_ADVANCE_PC,
+	LNS_SET_PROLOGUE_END,
 };
 
 enum { LNE_END_SEQUENCE = 1, LNE_SET_ADDRESS, LNE_DEFINE_FILE };
@@ -128,7 +129,7 @@ static int read_header(struct dw_lines *l)
 	l->min_length = bytes_u8(&names);
 	if (l->version >= 4)
 		(void)bytes_u8(&names); /* operations per instruction: 1 but on VLIW */
-	(void)bytes_u8(&names); /* is_stmt */
+	l->default_stmt = bytes_u8(&names);
 	l->line_base = (s8)bytes_u8(&names);
 	l->line_range = bytes_u8(&names);
 	l->opcode_base = bytes_u8(&names);
@@ -198,17 +199,32 @@ struct machine {
 	struct dw_lines *l;
 	u64 from, until;
 	void (*tell)(void *ctx, u64 low, u64 high, u64 file, u32 line);
+	void (*tell_row)(void *ctx, const struct dw_row *row); /* NULL: stretches are wanted */
 	void *ctx;
 	u64 addr, file;
 	u32 line;
+	bool stmt, prologue_end;
 	bool have; /* a row before this one, in the same sequence */
 	u64 row_addr, row_file;
 	u32 row_line;
 };
 
+static void each_row(struct machine *m, bool end)
+{
+	struct dw_row r = { m->addr,	     (u32)min(m->file, (u64)UINT32_MAX),
+			    m->line,	     m->stmt,
+			    m->prologue_end, end };
+	m->tell_row(m->ctx, &r);
+	m->prologue_end = false;
+}
+
 /* A row ends what the row before it began; of several at one address the last counts. */
 static inline void row(struct machine *m)
 {
+	if (unlikely(m->tell_row)) {
+		each_row(m, false);
+		return;
+	}
 	if (m->have && m->row_addr < m->addr && m->row_addr < m->until && m->addr > m->from)
 		m->tell(m->ctx, m->row_addr, m->addr, m->row_file, m->row_line);
 	m->have = true;
@@ -223,6 +239,8 @@ static void restart(struct machine *m)
 	m->file = 1;
 	m->line = 1;
 	m->have = false;
+	m->stmt = m->l->default_stmt;
+	m->prologue_end = false;
 }
 
 static void extended(struct machine *m, struct bytes *b)
@@ -230,7 +248,10 @@ static void extended(struct machine *m, struct bytes *b)
 	struct bytes op = bytes_sub(b, dw_uleb(b));
 	switch (bytes_u8(&op)) {
 	case LNE_END_SEQUENCE:
-		row(m);
+		if (m->tell_row)
+			each_row(m, true);
+		else
+			row(m);
 		restart(m);
 		break;
 	case LNE_SET_ADDRESS:
@@ -259,8 +280,9 @@ static void standard(struct machine *m, struct bytes *b, u8 op)
 	case LNS_ADVANCE_LINE: m->line += (u32)bytes_sleb(b); break;
 	case LNS_SET_FILE: m->file = dw_uleb(b); break;
 	case LNS_SET_COLUMN: (void)dw_uleb(b); break;
-	case LNS_NEGATE_STMT:
+	case LNS_NEGATE_STMT: m->stmt = !m->stmt; break;
 	case LNS_SET_BASIC_BLOCK: break;
+	case LNS_SET_PROLOGUE_END: m->prologue_end = true; break;
 	case LNS_CONST_ADD_PC:
 		m->addr += (u64)((255 - l->opcode_base) / l->line_range) * l->min_length;
 		break;
@@ -272,27 +294,39 @@ static void standard(struct machine *m, struct bytes *b, u8 op)
 	}
 }
 
-void dw_lines_run(struct dw_lines *l, u64 from, u64 until,
-		  void (*tell)(void *ctx, u64 low, u64 high, u64 file, u32 line), void *ctx)
+static void run(struct machine *m)
 {
+	struct dw_lines *l = m->l;
 	struct bytes b = l->program;
-	struct machine m = { .l = l, .from = from, .until = until, .tell = tell, .ctx = ctx };
 	if (!dw_step(l->f, bytes_left(&b)))
 		return;
-	restart(&m);
+	restart(m);
 	while (b.at < b.end && !b.bad) {
 		u8 op = *b.at++;
 		if (op >= l->opcode_base) {
 			u8 special = (u8)(op - l->opcode_base);
-			m.addr += (u64)(special / l->line_range) * l->min_length;
-			m.line += (u32)(l->line_base + special % l->line_range);
-			row(&m);
+			m->addr += (u64)(special / l->line_range) * l->min_length;
+			m->line += (u32)(l->line_base + special % l->line_range);
+			row(m);
 		} else if (op) {
-			standard(&m, &b, op);
+			standard(m, &b, op);
 		} else {
-			extended(&m, &b);
+			extended(m, &b);
 		}
 	}
 	if (b.bad)
 		*l->f->broken = true;
+}
+
+void dw_lines_run(struct dw_lines *l, u64 from, u64 until,
+		  void (*tell)(void *ctx, u64 low, u64 high, u64 file, u32 line), void *ctx)
+{
+	struct machine m = { .l = l, .from = from, .until = until, .tell = tell, .ctx = ctx };
+	run(&m);
+}
+
+void dw_lines_rows(struct dw_lines *l, void (*tell)(void *ctx, const struct dw_row *row), void *ctx)
+{
+	struct machine m = { .l = l, .tell_row = tell, .ctx = ctx };
+	run(&m);
 }

@@ -15,7 +15,7 @@
 enum { FILES_MAX = 1 << 14, COLUMNS_MAX = 16, FIRST_NUMBER = 2 };
 
 /* Columns of an index. */
-enum { PART_INFO = 1, PART_ABBREV = 3, PART_STR_OFFSETS = 6, PART_RNGLISTS = 8 };
+enum { PART_INFO = 1, PART_ABBREV = 3, PART_LOCS = 5, PART_STR_OFFSETS = 6, PART_RNGLISTS = 8 };
 
 struct dw_dwo {
 	struct dw_file file;
@@ -154,6 +154,7 @@ static bool find_indexed(struct dw_file *f, u64 id, struct dw_parts *parts, stru
 		switch (word_at(x.columns, i)) {
 		case PART_INFO: parts->info = offset; break;
 		case PART_ABBREV: parts->abbrev = offset; break;
+		case PART_LOCS: parts->locs = offset; break;
 		case PART_STR_OFFSETS: parts->str_offsets = offset; break;
 		case PART_RNGLISTS: parts->rnglists = x.version >= 5 ? offset : 0; break;
 		default: break;

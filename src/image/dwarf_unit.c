@@ -20,6 +20,8 @@ static const char *const section_names[DWSEC_NR] = {
 	[DWSEC_RNGLISTS] = "rnglists",
 	[DWSEC_ADDR] = "addr",
 	[DWSEC_STR_OFFSETS] = "str_offsets",
+	[DWSEC_LOC] = "loc",
+	[DWSEC_LOCLISTS] = "loclists",
 	[DWSEC_CU_INDEX] = "cu_index",
 };
 
@@ -146,7 +148,7 @@ static u16 form_size(const struct dw_unit *u, u16 form)
 	}
 }
 
-static u64 read_sized(struct bytes *b, u16 size)
+u64 dw_sized(struct bytes *b, u16 size)
 {
 	switch (size) {
 	case 1: return bytes_u8(b);
@@ -195,6 +197,12 @@ static enum dw_class class_of(u16 form)
 	case DW_FORM_REF_ADDR: return DWVAL_REF;
 	case DW_FORM_SEC_OFFSET: return DWVAL_OFFSET;
 	case DW_FORM_RNGLISTX: return DWVAL_RANGES_INDEX;
+	case DW_FORM_LOCLISTX: return DWVAL_LOC_INDEX;
+	case DW_FORM_BLOCK1:
+	case DW_FORM_BLOCK2:
+	case DW_FORM_BLOCK4:
+	case DW_FORM_BLOCK:
+	case DW_FORM_EXPRLOC: return DWVAL_BLOCK;
 	case DW_FORM_DATA1:
 	case DW_FORM_DATA2:
 	case DW_FORM_DATA4:
@@ -208,6 +216,12 @@ static enum dw_class class_of(u16 form)
 	}
 }
 
+static void read_block(struct bytes *b, u64 len, struct dw_value *v)
+{
+	v->p = bytes_take(b, len);
+	v->u = v->p ? len : 0;
+}
+
 static void read_varying(struct bytes *b, u16 form, struct dw_value *v)
 {
 	switch (form) {
@@ -215,11 +229,11 @@ static void read_varying(struct bytes *b, u16 form, struct dw_value *v)
 		v->p = bytes_cstr(b);
 		v->class = DWVAL_TEXT;
 		break;
-	case DW_FORM_BLOCK1: bytes_skip(b, bytes_u8(b)); break;
-	case DW_FORM_BLOCK2: bytes_skip(b, bytes_u16(b)); break;
-	case DW_FORM_BLOCK4: bytes_skip(b, bytes_u32(b)); break;
+	case DW_FORM_BLOCK1: read_block(b, bytes_u8(b), v); break;
+	case DW_FORM_BLOCK2: read_block(b, bytes_u16(b), v); break;
+	case DW_FORM_BLOCK4: read_block(b, bytes_u32(b), v); break;
 	case DW_FORM_BLOCK:
-	case DW_FORM_EXPRLOC: bytes_skip(b, dw_uleb(b)); break;
+	case DW_FORM_EXPRLOC: read_block(b, dw_uleb(b), v); break;
 	case DW_FORM_SDATA: v->u = (u64)bytes_sleb(b); break;
 	case DW_FORM_UDATA:
 	case DW_FORM_REF_UDATA:
@@ -246,6 +260,7 @@ void dw_read_form(const struct dw_unit *u, struct bytes *b, u16 form, s64 implic
 		form = (u16)real;
 	}
 	ret->class = class_of(form);
+	ret->form = form;
 	ret->u = 0;
 	ret->p = NULL;
 	u16 size = form_size(u, form);
@@ -256,7 +271,7 @@ void dw_read_form(const struct dw_unit *u, struct bytes *b, u16 form, s64 implic
 	else if (size == DW_SIZE_VARIES)
 		read_varying(b, form, ret);
 	else
-		ret->u = read_sized(b, size);
+		ret->u = dw_sized(b, size);
 	if (ret->class == DWVAL_REF)
 		ret->u += form == DW_FORM_REF_ADDR ? u->info_start : u->start;
 }
@@ -446,24 +461,23 @@ const char *dw_string(struct dw_file *f, const struct dw_unit *u, const struct d
 	}
 }
 
-static bool indexed_address(struct dw_file *f, const struct dw_unit *u, u64 index, u64 *ret)
+bool dw_indexed_address(struct dw_file *f, const struct dw_unit *u, u64 index, u64 *ret)
 {
 	if (index > UINT32_MAX)
 		return false;
 	struct bytes b =
 		dw_cursor(f->main ? f->main : f, DWSEC_ADDR, u->addr_base + index * u->addr_size);
-	u64 addr = read_sized(&b, u->addr_size);
+	u64 addr = dw_sized(&b, u->addr_size);
 	if (b.bad)
 		return false;
 	*ret = addr;
 	return true;
 }
 
-static bool dw_address(struct dw_file *f, const struct dw_unit *u, const struct dw_value *v,
-		       u64 *ret)
+bool dw_address(struct dw_file *f, const struct dw_unit *u, const struct dw_value *v, u64 *ret)
 {
 	if (v->class == DWVAL_ADDR_INDEX)
-		return indexed_address(f, u, v->u, ret);
+		return dw_indexed_address(f, u, v->u, ret);
 	*ret = v->u;
 	return v->class == DWVAL_ADDR;
 }
@@ -514,7 +528,7 @@ static bool next_pair(struct dw_ranges *r, u64 *low, u64 *high)
 {
 	u64 greatest = r->u->addr_size == 8 ? UINT64_MAX : UINT32_MAX;
 	while (dw_step(r->f, 1)) {
-		u64 a = read_sized(&r->b, r->u->addr_size), z = read_sized(&r->b, r->u->addr_size);
+		u64 a = dw_sized(&r->b, r->u->addr_size), z = dw_sized(&r->b, r->u->addr_size);
 		if (r->b.bad || (!a && !z))
 			return false;
 		if (a == greatest) {
@@ -539,15 +553,15 @@ static int next_item(struct dw_ranges *r, u64 *low, u64 *high)
 	int have = 1;
 	switch (kind) {
 	case 1: /* base address by index */
-		good = indexed_address(f, u, dw_uleb(b), &r->base);
+		good = dw_indexed_address(f, u, dw_uleb(b), &r->base);
 		have = 0;
 		break;
 	case 2: /* start and end by index */
-		good = indexed_address(f, u, dw_uleb(b), low) &&
-		       indexed_address(f, u, dw_uleb(b), high);
+		good = dw_indexed_address(f, u, dw_uleb(b), low) &&
+		       dw_indexed_address(f, u, dw_uleb(b), high);
 		break;
 	case 3: /* start by index, length */
-		good = indexed_address(f, u, dw_uleb(b), low);
+		good = dw_indexed_address(f, u, dw_uleb(b), low);
 		*high = *low + dw_uleb(b);
 		break;
 	case 4: /* a pair of offsets from the base */
@@ -555,15 +569,15 @@ static int next_item(struct dw_ranges *r, u64 *low, u64 *high)
 		*high = r->base + dw_uleb(b);
 		break;
 	case 5: /* base address */
-		r->base = read_sized(b, u->addr_size);
+		r->base = dw_sized(b, u->addr_size);
 		have = 0;
 		break;
 	case 6: /* start and end */
-		*low = read_sized(b, u->addr_size);
-		*high = read_sized(b, u->addr_size);
+		*low = dw_sized(b, u->addr_size);
+		*high = dw_sized(b, u->addr_size);
 		break;
 	case 7: /* start and length */
-		*low = read_sized(b, u->addr_size);
+		*low = dw_sized(b, u->addr_size);
 		*high = *low + dw_uleb(b);
 		break;
 	default: return -1;
@@ -663,6 +677,7 @@ static void root_attribute(struct dw_unit *u, u16 attr, struct dw_value v)
 	case DW_AT_GNU_ADDR_BASE: u->addr_base = v.u; break;
 	case DW_AT_RNGLISTS_BASE:
 	case DW_AT_GNU_RANGES_BASE: u->ranges_base = v.u; break;
+	case DW_AT_LOCLISTS_BASE: u->locs_base = v.u; break;
 	case DW_AT_DWO_NAME:
 	case DW_AT_GNU_DWO_NAME:
 		u->split = true;
@@ -742,6 +757,8 @@ bool dw_unit_read(struct dw_file *f, const struct dw_parts *p, u64 at, struct dw
 	u.str_base = p->str_offsets + (u.version < 5 ? 0 : u.off_size == 8 ? 16 : 8);
 	u.ranges_start = p->rnglists;
 	u.ranges_base = p->rnglists + (u.off_size == 8 ? 20 : 12);
+	u.locs_start = p->locs;
+	u.locs_base = p->locs + (u.off_size == 8 ? 20 : 12);
 	if (u.version)
 		read_root(f, &u, &own);
 	vec_free(&own.list);

@@ -86,6 +86,7 @@ struct probe_target {
 	const char *root; /* "" or a test's folder, for /proc and /sys */
 	bool no_inlines, externs, ranges;
 	u32 max_probes; /* 0: 128 */
+	const char *cache; /* the folder that indexes of large images are kept in; NULL: none are */
 };
 
 struct probe_def_arg {
@@ -113,6 +114,7 @@ struct probe_def {
 	u64 in_function; /* its distance from that function's start */
 	const char *file; /* NULL: not known */
 	u32 line;
+	const char *realname; /* the function of the source, which may be inlined into `function`: events are named after it */
 };
 
 struct probe_defs {
@@ -135,3 +137,69 @@ int probe_find(const struct probe_target *target, const struct probe_request *re
 	       struct probe_defs *defs, struct diag *d) must_check;
 /* Appends the line without its end. */
 void probe_def_text(const struct probe_def *def, struct strbuf *to);
+
+/* ---- what can be probed: by debug information, for -L and -V; by symbols, for -F ---- */
+
+/* A variable that can be fetched at a place. */
+struct probe_var {
+	const char *type, *name;
+	const char *ranges; /* "work+[0-9,9-113]": where it has a place, if ranges were asked for; NULL: not told */
+	bool is_extern; /* global or static */
+	bool is_missing; /* only with ranges: it has no place here */
+};
+
+struct probe_vars_at {
+	const char *function; /* the symbol that the place is in, and how far */
+	u64 offset;
+	const struct probe_var *vars; /* by type and name */
+	u32 nr_vars;
+};
+
+struct probe_vars {
+	struct arena arena;
+	VEC(struct probe_vars_at) at; /* one for each place of the request */
+};
+
+/* As probe_find(); done in any case. */
+int probe_vars(const struct probe_target *target, const struct probe_request *request,
+	       struct probe_vars *ret, struct diag *d) must_check;
+void probe_vars_done(struct probe_vars *v);
+
+/* FUNC[@SRC][:A[-B|+N]] or SRC[:A[-B|+N]], as -L takes it. */
+struct probe_line_range {
+	const char *text, *function, *file;
+	u32 start, end; /* of the file, or within the function; end UINT32_MAX: to its end */
+	struct probe_span function_span, file_span;
+};
+
+int probe_parse_lines(const char *text, struct arena *arena, struct probe_line_range *ret,
+		      struct diag *d) must_check;
+
+struct probe_line {
+	u32 number; /* as people count: within the function, or of the file */
+	bool can_be_probed;
+	const char *text; /* without its end */
+};
+
+struct probe_lines {
+	struct arena arena;
+	const char *function; /* NULL: a file was asked for */
+	const char *path; /* of the source, as it was found */
+	u32 first; /* the number of the first line that was asked for */
+	VEC(struct probe_line) at;
+};
+
+/* -ENOENT also when the source cannot be found, with where it was looked for. done in any case. */
+int probe_lines(const struct probe_target *target, const struct probe_line_range *range,
+		struct probe_lines *ret, struct diag *d) must_check;
+void probe_lines_done(struct probe_lines *l);
+
+struct probe_functions {
+	struct arena arena;
+	VEC(const char *) names; /* sorted, each once, demangled where asked for */
+};
+
+/* filter: perf's globs with ! & | ( ); NULL: all but those that begin with "_" or "__k". -EINVAL: with a diag. done in any case. */
+int probe_functions(const struct probe_target *target, const char *filter, bool demangled,
+		    struct probe_functions *ret, struct diag *d) must_check;
+void probe_functions_done(struct probe_functions *f);

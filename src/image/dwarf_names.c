@@ -1,0 +1,503 @@
+#include "image/dwarf_names.h"
+#include "base/dict.h"
+#include "base/glob.h"
+#include "base/guard.h"
+#include "base/kept.h"
+#include "base/par.h"
+#include "image/buildid.h"
+#include "image/dwarf_code_impl.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BUCKET_BITS = 16, BUCKETS = 1 << BUCKET_BITS, KEPT_MIN = 4 << 20, LEVELS_MAX = 256 };
+enum { WORKERS_MAX = 16 };
+
+static const char magic[8] = "SNDWNM1";
+
+struct entry {
+	u32 hash, unit;
+};
+
+/* As it is kept: a head, where each bucket begins, entries by bucket. */
+struct head {
+	char magic[8];
+	u32 nr, nr_units;
+};
+
+struct table {
+	const u32 *starts; /* BUCKETS + 1 */
+	const struct entry *entries;
+	u32 nr;
+	void *block;
+	size_t size;
+	bool mapped;
+};
+
+enum what { WHAT_FUNCTIONS, WHAT_FILES, WHAT_NR };
+
+struct dwnames {
+	struct dwcode *code;
+	const struct elfimg *image;
+	const char *folder;
+	struct table tables[WHAT_NR];
+};
+
+int dwnames_open(struct dwcode *code, const struct elfimg *image, const char *folder,
+		 struct dwnames **ret)
+{
+	struct dwnames *n = calloc(1, sizeof(*n));
+	if (!n)
+		return -ENOMEM;
+	n->code = code;
+	n->image = image;
+	n->folder = folder;
+	*ret = n;
+	return 0;
+}
+
+void dwnames_close(struct dwnames *n)
+{
+	for (u32 i = 0; n && i < WHAT_NR; i++) {
+		if (n->tables[i].mapped)
+			guard_unmap(n->tables[i].block, n->tables[i].size);
+		else
+			free(n->tables[i].block);
+	}
+	free(n);
+}
+
+static u32 hash_name(const char *name, size_t len)
+{
+	u64 h = hash_bytes(name, len);
+	return (u32)(h ^ h >> 32);
+}
+
+/* ---- the names of a unit ---- */
+
+typedef int name_fn(void *ctx, const char *name);
+
+struct scan {
+	struct dw_file *f;
+	struct dw_unit *u;
+	const struct dw_abbrevs *t;
+	struct bytes b;
+	const u8 *start;
+	name_fn *fn;
+	void *ctx;
+};
+
+/* A function that has code or may be inlined, and not one that is only declared. */
+static int scan_function(struct scan *s, const struct dw_abbrev *a, u64 at)
+{
+	static const u16 attrs[] = { DW_AT_NAME,	 DW_AT_LINKAGE_NAME, DW_AT_INLINE,
+				     DW_AT_LOW_PC,	 DW_AT_RANGES,	     DW_AT_ABSTRACT_ORIGIN,
+				     DW_AT_SPECIFICATION };
+	struct dw_value v[ARRAY_SIZE(attrs)];
+	struct dw_die d = { s->f, s->u, s->t, a, at, (u64)(s->b.at - s->start) };
+	dw_die_attrs(&d, attrs, ARRAY_SIZE(attrs), v);
+	if (!v[2].class && !v[3].class && !v[4].class)
+		return 0;
+	bool elsewhere = v[5].class || v[6].class;
+	const char *name = v[0].class  ? dw_string(s->f, s->u, &v[0])
+			   : elsewhere ? dw_die_name(&d)
+				       : NULL;
+	const char *linkage = v[1].class  ? dw_string(s->f, s->u, &v[1])
+			      : elsewhere ? dw_die_linkage(&d)
+					  : NULL;
+	int err = name ? s->fn(s->ctx, name) : 0;
+	return !err && linkage ? s->fn(s->ctx, linkage) : err;
+}
+
+/* Past an entry and what is below it, or into it. */
+static int scan_step(struct scan *s, const struct dw_abbrev *a, bool into)
+{
+	const struct dw_spec *spec = s->t->specs.at + a->first, *end = spec + a->nr;
+	u64 sibling = 0;
+	if (!a->children || into || !a->has_sibling) {
+		dw_skip(s->u, s->t, a, &s->b);
+		return a->children;
+	}
+	for (; spec < end && !sibling && !s->b.bad; spec++) {
+		struct dw_value v;
+		if (spec->attr != DW_AT_SIBLING && spec->size != DW_SIZE_VARIES) {
+			bytes_skip(&s->b, spec->size);
+			continue;
+		}
+		dw_read_form(s->u, &s->b, spec->form, spec->implicit, &v);
+		if (spec->attr == DW_AT_SIBLING && v.class == DWVAL_REF)
+			sibling = v.u;
+	}
+	if (sibling <= (u64)(s->b.at - s->start) || sibling > s->u->end) {
+		s->b.bad = true;
+		return 0;
+	}
+	s->b.at = s->start + sibling;
+	return 0;
+}
+
+static bool holds_functions(u16 tag)
+{
+	return tag == DW_TAG_NAMESPACE || tag == DW_TAG_MODULE || tag == DW_TAG_COMPILE_UNIT;
+}
+
+/*
+ * Functions of a unit, its namespaces and, where entries do not say where the next one is, of everything. Those of classes inside
+ * functions are found by the class's own functions, whose definitions are outside.
+ */
+static int scan_unit(struct scan *s)
+{
+	s->t = dw_abbrevs_of(s->f, s->u);
+	s->start = dw_section(s->f, DWSEC_INFO)->data;
+	if (!s->t || !s->start)
+		return 0;
+	s->b = bytes_of(s->start + s->u->root, s->u->end - s->u->root, s->f->e->swap);
+	u32 depth = 0;
+	int err = 0;
+	while (!err && bytes_left(&s->b) && !s->b.bad) {
+		u64 at = (u64)(s->b.at - s->start), code = dw_uleb(&s->b);
+		if (!code) {
+			if (depth <= 1)
+				break;
+			depth--;
+			continue;
+		}
+		const struct dw_abbrev *a = dw_abbrev_find(s->t, code);
+		if (!a || !dw_step(s->f, 1))
+			break;
+		if (a->tag == DW_TAG_SUBPROGRAM)
+			err = scan_function(s, a, at);
+		depth += (u32)scan_step(s, a, holds_functions(a->tag));
+	}
+	return err;
+}
+
+/* ---- making a table ---- */
+
+/* Each worker reads the file through a view of its own: tables of abbreviations are made on the way. */
+struct worker {
+	struct dw_file file;
+	u64 budget;
+	bool broken, ready;
+	const char *spent;
+	VEC(struct entry) entries;
+	u32 unit;
+};
+
+struct make {
+	struct dwcode *code;
+	struct worker workers[WORKERS_MAX];
+};
+
+static int worker_init(struct worker *w, const struct dw_file *from)
+{
+	w->file = *from;
+	for (u32 i = 0; i < DWSEC_NR; i++)
+		w->file.sections[i].heap = NULL;
+	w->file.units.at = NULL;
+	w->file.units.nr = w->file.units.cap = 0;
+	w->file.abbrevs.at = NULL;
+	w->file.abbrevs.nr = w->file.abbrevs.cap = 0;
+	dict_init(&w->file.abbrevs_at);
+	w->budget = *from->budget;
+	w->file.budget = &w->budget;
+	w->file.broken = &w->broken;
+	w->file.spent = &w->spent;
+	w->ready = true;
+	if (!vec_reserve(&w->file.units, from->units.nr))
+		return -ENOMEM;
+	for (u32 i = 0; i < from->units.nr; i++) {
+		w->file.units.at[i] = from->units.at[i];
+		w->file.units.at[i].abbrevs = 0;
+	}
+	w->file.units.nr = from->units.nr;
+	return 0;
+}
+
+static int add_name(void *ctx, const char *name)
+{
+	struct worker *w = ctx;
+	struct entry *e = vec_push(&w->entries);
+	if (!e)
+		return -ENOMEM;
+	*e = (struct entry){ hash_name(name, strlen(name)), w->unit };
+	return 0;
+}
+
+static int make_unit(void *ctx, unsigned worker, u32 index)
+{
+	struct make *m = ctx;
+	struct worker *w = &m->workers[worker];
+	if (!w->ready) {
+		int err = worker_init(w, m->code->file);
+		if (err)
+			return err;
+	}
+	struct dw_unit *u = &w->file.units.at[index];
+	w->unit = index;
+	if (!u->version || u->split)
+		return 0;
+	struct scan s = { .f = &w->file, .u = u, .fn = add_name, .ctx = w };
+	return scan_unit(&s);
+}
+
+/* Units whose entries are in other files: those are opened one after the other. */
+static int make_split(struct make *m)
+{
+	struct dw_file *main = m->code->file;
+	struct worker *w = &m->workers[0];
+	int err = 0;
+	for (u32 i = 0; i < main->units.nr && !err; i++) {
+		struct dw_file *f;
+		struct dw_unit *u =
+			main->units.at[i].version && main->units.at[i].split
+				? dw_split_find(dwinfo_split(m->code->info), &main->units.at[i], &f)
+				: NULL;
+		w->unit = i;
+		struct scan s = { .f = u ? f : NULL, .u = u, .fn = add_name, .ctx = w };
+		if (u)
+			err = scan_unit(&s);
+	}
+	return err;
+}
+
+static int make_functions(struct make *m)
+{
+	struct dw_file *f = m->code->file;
+	for (u32 i = 0; i < DWSEC_NR; i++)
+		(void)dw_section(f, i); /* before threads share them */
+	/* What dwz moved is in a file that workers would share. */
+	unsigned workers = f->alt ? 1 : par_workers(0, dw_section(f, DWSEC_INFO)->size, 1 << 20);
+	int err = par_each(min(workers, (unsigned)WORKERS_MAX), (u32)f->units.nr, make_unit, m);
+	return err ? err : make_split(m);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static int make_files(struct make *m)
+{
+	struct dw_file *f = m->code->file;
+	struct worker *w = &m->workers[0];
+	int err = 0;
+	for (u32 i = 0; i < f->units.nr && !err; i++) {
+		struct dw_lines l;
+		w->unit = i;
+		if (f->units.at[i].version && !dw_lines_open(&l, f, &f->units.at[i], &m->code->paths))
+			for (size_t k = 0; k < l.files.nr && !err; k++)
+				err = add_name(w, base_name(l.files.at[k].name));
+		if (f->units.at[i].version)
+			dw_lines_done(&l);
+	}
+	return err;
+}
+
+static int collect(struct make *m, struct table *t)
+{
+	size_t nr = 0;
+	for (u32 i = 0; i < WORKERS_MAX; i++)
+		nr += m->workers[i].entries.nr;
+	size_t size = sizeof(struct head) + (BUCKETS + 1) * sizeof(u32) + nr * sizeof(struct entry);
+	u8 *block = nr < UINT32_MAX ? calloc(1, size) : NULL;
+	if (!block)
+		return -ENOMEM;
+	struct head h = { .nr = (u32)nr, .nr_units = (u32)m->code->file->units.nr };
+	memcpy(h.magic, magic, sizeof(h.magic));
+	memcpy(block, &h, sizeof(h));
+	u32 *starts = (u32 *)(block + sizeof(h));
+	struct entry *to = (struct entry *)(starts + BUCKETS + 1);
+	_cleanup_free_ u32 *next = calloc(BUCKETS + 1, sizeof(*next));
+	if (!next) {
+		free(block);
+		return -ENOMEM;
+	}
+	for (u32 i = 0; i < WORKERS_MAX; i++)
+		vec_for_each (&m->workers[i].entries, e)
+			next[(e->hash >> (32 - BUCKET_BITS)) + 1]++;
+	for (u32 i = 1; i <= BUCKETS; i++)
+		starts[i] = next[i] += next[i - 1];
+	for (u32 i = 0; i < WORKERS_MAX; i++)
+		vec_for_each (&m->workers[i].entries, e)
+			to[next[e->hash >> (32 - BUCKET_BITS)]++] = *e;
+	*t = (struct table){ starts, to, (u32)nr, block, size, false };
+	return 0;
+}
+
+static int make_table(struct dwcode *code, enum what what, struct table *t)
+{
+	struct make *m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->code = code;
+	int err = what == WHAT_FUNCTIONS ? make_functions(m) : make_files(m);
+	if (!err)
+		err = collect(m, t);
+	for (u32 i = 0; i < WORKERS_MAX; i++) {
+		if (m->workers[i].ready)
+			dw_file_done(&m->workers[i].file);
+		vec_free(&m->workers[i].entries);
+	}
+	free(m);
+	return err;
+}
+
+/* ---- keeping it ---- */
+
+static bool kept_path(const struct dwnames *n, enum what what, char to[PATH_MAX])
+{
+	char hex[BUILDID_TEXT];
+	struct buildid id;
+	const struct elfimg *e = n->image;
+	struct dw_bytes *info = &n->code->file->sections[DWSEC_INFO];
+	if (!n->folder || !e->identity.ino || info->size < KEPT_MIN || buildid_of_image(e, &id) ||
+	    buildid_text(&id, hex) < 4)
+		return false;
+	int len = snprintf(to, PATH_MAX, "%s/dwarf/%s-%016llx.%s", n->folder, hex,
+			   (unsigned long long)hash_bytes(&e->identity, sizeof(e->identity)),
+			   what == WHAT_FUNCTIONS ? "functions" : "files");
+	return len > 0 && len < PATH_MAX;
+}
+
+static bool load_table(const struct dwnames *n, const char *path, struct table *t)
+{
+	void *data;
+	size_t size;
+	struct head h;
+	if (kept_map_keyed(path, &n->image->identity, sizeof(n->image->identity), &data, &size))
+		return false;
+	size_t all = size + sizeof(n->image->identity);
+	if (size < sizeof(h))
+		goto bad;
+	memcpy(&h, data, sizeof(h));
+	if (memcmp(h.magic, magic, sizeof(magic)) || h.nr_units != n->code->file->units.nr ||
+	    size != sizeof(h) + (BUCKETS + 1) * sizeof(u32) + (u64)h.nr * sizeof(struct entry))
+		goto bad;
+	const u32 *starts = (const u32 *)((const u8 *)data + sizeof(h));
+	*t = (struct table){ starts, (const struct entry *)(starts + BUCKETS + 1), h.nr, data, all,
+			     true };
+	return true;
+bad:
+	guard_unmap(data, all);
+	return false;
+}
+
+static int get_table(struct dwnames *n, enum what what, struct table **ret)
+{
+	struct table *t = &n->tables[what];
+	char path[PATH_MAX];
+	*ret = t;
+	if (t->block)
+		return 0;
+	bool kept = kept_path(n, what, path);
+	if (kept && load_table(n, path, t))
+		return 0;
+	int err = make_table(n->code, what, t);
+	/* A cache that cannot be written costs time, no more. */
+	if (!err && kept && !dwcode_broken(n->code) && !elfimg_is_cut(n->image))
+		(void)!kept_save_keyed(path, t->block, t->size, &n->image->identity,
+				       sizeof(n->image->identity));
+	return err;
+}
+
+/* ---- asking ---- */
+
+static int by_number(const void *l, const void *r)
+{
+	u32 a = *(const u32 *)l, b = *(const u32 *)r;
+	return (a > b) - (a < b);
+}
+
+static int units_of(struct dwnames *n, enum what what, const char *name, u32 **ret, u32 *nr)
+{
+	struct table *t;
+	int err = get_table(n, what, &t);
+	if (err)
+		return err;
+	u32 hash = hash_name(name, strlen(name)), bucket = hash >> (32 - BUCKET_BITS);
+	u32 lo = t->starts[bucket], hi = min(t->starts[bucket + 1], t->nr);
+	VEC(u32) units = { 0 };
+	for (u32 i = lo; i < hi; i++) {
+		if (t->entries[i].hash != hash || t->entries[i].unit >= dwcode_nr_units(n->code))
+			continue;
+		u32 *u = vec_push(&units);
+		if (!u) {
+			vec_free(&units);
+			return -ENOMEM;
+		}
+		*u = t->entries[i].unit;
+	}
+	if (units.nr)
+		qsort(units.at, units.nr, sizeof(u32), by_number);
+	u32 kept = 0;
+	for (size_t i = 0; i < units.nr; i++)
+		if (!kept || units.at[kept - 1] != units.at[i])
+			units.at[kept++] = units.at[i];
+	*ret = units.at;
+	*nr = kept;
+	return 0;
+}
+
+struct match {
+	const char *glob;
+	bool found;
+};
+
+static int match_name(void *ctx, const char *name)
+{
+	struct match *m = ctx;
+	m->found |= glob_match(m->glob, name);
+	return 0;
+}
+
+/* Calls fn for the names of one unit. */
+static int each_of_unit(struct dwcode *code, u32 index, name_fn *fn, void *ctx)
+{
+	struct dw_file *f = code->file;
+	struct dw_unit *u = &f->units.at[index];
+	if (!u->version)
+		return 0;
+	if (u->split)
+		u = dw_split_find(dwinfo_split(code->info), u, &f);
+	struct scan s = { .f = f, .u = u, .fn = fn, .ctx = ctx };
+	return u ? scan_unit(&s) : 0;
+}
+
+int dwnames_functions(struct dwnames *n, const char *name, bool is_glob, u32 **ret, u32 *nr)
+{
+	if (!is_glob)
+		return units_of(n, WHAT_FUNCTIONS, name, ret, nr);
+	u32 all = dwcode_nr_units(n->code), found = 0;
+	u32 *units = malloc((all + 1) * sizeof(*units));
+	int err = units ? 0 : -ENOMEM;
+	for (u32 i = 0; i < all && !err; i++) {
+		struct match m = { .glob = name };
+		err = each_of_unit(n->code, i, match_name, &m);
+		if (m.found)
+			units[found++] = i;
+	}
+	if (err) {
+		free(units);
+		return err;
+	}
+	*ret = units;
+	*nr = found;
+	return 0;
+}
+
+int dwnames_files(struct dwnames *n, const char *path, u32 **ret, u32 *nr)
+{
+	return units_of(n, WHAT_FILES, base_name(path), ret, nr);
+}
+
+int dwnames_each(struct dwnames *n, int (*fn)(void *ctx, const char *name), void *ctx)
+{
+	int err = 0;
+	for (u32 i = 0; i < dwcode_nr_units(n->code) && !err; i++)
+		err = each_of_unit(n->code, i, fn, ctx);
+	return err;
+}
