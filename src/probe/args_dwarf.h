@@ -13,6 +13,7 @@ struct probe_var_die {
 	bool is_parameter;
 	bool is_deeper; /* of a function that was inlined there */
 	u32 depth; /* blocks around it */
+	u32 scope; /* the innermost of them */
 };
 /* 0 or fn's result. */
 typedef int probe_var_fn(void *ctx, const struct probe_var_die *var);

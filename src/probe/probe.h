@@ -199,7 +199,7 @@ struct probe_functions {
 	VEC(const char *) names; /* sorted, each once, demangled where asked for */
 };
 
-/* filter: perf's globs with ! & | ( ); NULL: all but those that begin with "_" or "__k". -EINVAL: with a diag. done in any case. */
+/* filter: perf's globs with ! & | ( ); NULL: all but those that begin with "_", as perf. -EINVAL: with a diag. done in any case. */
 int probe_functions(const struct probe_target *target, const char *filter, bool demangled,
 		    struct probe_functions *ret, struct diag *d) must_check;
 void probe_functions_done(struct probe_functions *f);

@@ -36,8 +36,8 @@ static int walk_scope(struct walk *w, const struct dw_die *scope, u32 number, u3
 	for (bool more = dw_die_child(scope, &d); more && !err; more = dw_die_next(&d, &d)) {
 		u16 tag = dw_die_tag(&d);
 		if (is_variable(tag)) {
-			struct probe_var_die v = { d, tag == DW_TAG_FORMAL_PARAMETER, deeper,
-						   depth };
+			struct probe_var_die v = { d, tag == DW_TAG_FORMAL_PARAMETER, deeper, depth,
+						   number };
 			err = w->fn(w->ctx, &v);
 			continue;
 		}
@@ -64,7 +64,7 @@ int probe_each_global(const struct probe_place *p, probe_var_fn *fn, void *ctx)
 	struct dw_die d;
 	int err = 0;
 	for (bool more = dw_die_child(&p->unit->root, &d); more && !err; more = dw_die_next(&d, &d)) {
-		struct probe_var_die v = { .die = d };
+		struct probe_var_die v = { .die = d, .scope = DWCODE_NO_SCOPE };
 		if (dw_die_tag(&d) == DW_TAG_VARIABLE)
 			err = fn(ctx, &v);
 	}

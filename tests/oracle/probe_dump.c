@@ -47,6 +47,64 @@ static int show_definitions(const struct probe_target *t, const struct probe_req
 	return err;
 }
 
+static int show_variables(const struct probe_target *t, const struct probe_request *r,
+			  struct diag *d)
+{
+	struct probe_vars vars;
+	int err = probe_vars(t, r, &vars, d);
+	vec_for_each (&vars.at, at) {
+		printf("\t@<%s+%llu>\n", at->function, (unsigned long long)at->offset);
+		for (u32 i = 0; i < at->nr_vars; i++) {
+			const struct probe_var *v = &at->vars[i];
+			printf("\t\t%s%s\t%s",
+			       !t->ranges      ? ""
+			       : v->is_extern  ? "[EXT]\t"
+			       : v->is_missing ? "[INV]\t"
+					       : "[VAL]\t",
+			       v->type, v->name);
+			if (v->ranges)
+				printf("\t@<%s>", v->ranges);
+			printf("\n");
+		}
+	}
+	probe_vars_done(&vars);
+	return err;
+}
+
+static int show_lines(const struct probe_target *t, const char *text, struct diag *d)
+{
+	struct arena arena;
+	struct probe_line_range r;
+	struct probe_lines l;
+	arena_init(&arena);
+	int err = probe_parse_lines(text, &arena, &r, d);
+	if (!err) {
+		err = probe_lines(t, &r, &l, d);
+		if (!err)
+			printf("<%s%s%s:%u>\n", l.function ? l.function : "", l.function ? "@" : "",
+			       l.path, l.first);
+		vec_for_each (&l.at, line) {
+			if (line->can_be_probed)
+				printf("%7u  %s\n", line->number, line->text);
+			else
+				printf("         %s\n", line->text);
+		}
+		probe_lines_done(&l);
+	}
+	arena_done(&arena);
+	return err;
+}
+
+static int show_functions(const struct probe_target *t, const char *filter, struct diag *d)
+{
+	struct probe_functions f;
+	int err = probe_functions(t, filter, true, &f, d);
+	vec_for_each (&f.names, name)
+		printf("%s\n", *name);
+	probe_functions_done(&f);
+	return err;
+}
+
 static int one(const struct probe_target *t, char mode, const char *text)
 {
 	struct diag d;
@@ -54,9 +112,15 @@ static int one(const struct probe_target *t, char mode, const char *text)
 	struct probe_request r;
 	diag_init(&d);
 	arena_init(&arena);
-	int err = probe_parse(text, &arena, &r, &d);
-	if (!err)
+	int err = mode == 'L'	? show_lines(t, text, &d)
+		  : mode == 'F' ? show_functions(t, text, &d)
+				: 0;
+	if (mode == 'D' || mode == 'V')
+		err = probe_parse(text, &arena, &r, &d);
+	if (!err && mode == 'D')
 		err = show_definitions(t, &r, &d);
+	if (!err && mode == 'V')
+		err = show_variables(t, &r, &d);
 	show_diag(&d);
 	arena_done(&arena);
 	diag_done(&d);
