@@ -266,7 +266,7 @@ struct dw_split {
 	struct dw_file *main;
 	const struct debugfile_where *where; /* NULL: nothing is opened */
 	const char *path; /* of the program; "": not known */
-	struct strtab tried; /* paths; their ids count in `files` */
+	struct strtab tried; /* paths; their ids count in `files`, from 1 on */
 	VEC(struct dw_dwo *) files; /* NULL: there is none */
 	struct dw_dwo *own, *package; /* that came with the program itself; NULL: none */
 	bool looked;

@@ -232,8 +232,9 @@ static void look(struct dw_split *s)
 static struct dw_dwo *dwo_at(struct dw_split *s, const char *path)
 {
 	s64 id = strtab_add(&s->tried, path, strlen(path));
-	if (id < 0 || (size_t)id < s->files.nr)
-		return id < 0 ? NULL : s->files.at[id];
+	/* Id 0 is the empty string's. */
+	if (id <= 0 || (size_t)id <= s->files.nr)
+		return id <= 0 ? NULL : s->files.at[id - 1];
 	struct dw_dwo **slot = vec_push(&s->files);
 	if (!slot)
 		return NULL;

@@ -56,7 +56,7 @@ static int tell(struct finder *f, u32 scope, u64 pc)
 		return 0;
 	if (func == DWCODE_NO_SCOPE)
 		return diag_error(f->d, -ENOENT, "0x%llx is in no function", (unsigned long long)pc);
-	if (f->r->is_return && f->u->scopes.at[func].pc != pc) {
+	if (f->r->is_return && (s->kind != DWCODE_FUNCTION || s->pc != pc)) {
 		f->inlined_only = true;
 		return 0;
 	}
@@ -119,7 +119,8 @@ static u64 after_prologue(struct dwcode_unit *u, const struct dwcode_scope *s)
 	const struct dwcode_line *rows = u->lines.at;
 	u64 high = dwcode_high(u, s);
 	size_t first = 0;
-	while (first < u->lines.nr && rows[first].addr != s->pc)
+	/* Not where the function before it ends, which perf 6.1 takes for it. */
+	while (first < u->lines.nr && (rows[first].addr != s->pc || rows[first].end))
 		first++;
 	size_t i = first;
 	while (i < u->lines.nr && rows[i].addr < high && !rows[i].prologue_end && i == first)
