@@ -54,6 +54,20 @@ struct event_probe {
 	u64 offset; /* kprobe: behind the symbol; uprobe: in the file */
 	u64 ref_ctr_offset; /* USDT semaphore in the file, 0: none */
 	bool is_return;
+	bool is_usdt; /* with a point */
+	const char *point; /* place and arguments as `probe` takes them, where a symbol does not say it all; NULL: it does */
+};
+
+/* Who defines probes that perf_event_open() alone cannot make: with arguments, at lines. The command sets it up; event/ knows nothing of it. */
+struct event_probe_ops {
+	/*
+	 * Defines p (binary or module, point, is_return) for as long as the command runs, and calls each for every event that came of
+	 * it. Negative errno with a diag.
+	 */
+	int (*define)(void *ctx, const struct event_probe *p,
+		      int (*each)(void *each_ctx, const char *system, const char *event),
+		      void *each_ctx, struct diag *d);
+	void *ctx;
 };
 
 struct event_desc {
@@ -106,6 +120,7 @@ struct event_env {
 	struct pmu_set pmus;
 	struct tracing tracing;
 	const char *root; /* borrowed */
+	const struct event_probe_ops *probes; /* NULL: nobody defines any; borrowed */
 };
 
 /* root: "" or a test's folder. -ENOMEM only; what is missing is said when an event needs it. */

@@ -9,6 +9,7 @@
 #include "event/probe_kernel.h"
 #include "kern/program_path.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,8 +91,104 @@ int resolve_kernel_symbol(struct event_resolver *r, const struct event_spec *e,
 	return desc->probe.symbol ? 0 : -ENOMEM;
 }
 
+/* A program or library by its name alone. 0 also when it is nowhere, or -ENOMEM. */
+static int find_by_name(struct event_resolver *r, struct event_probe *p)
+{
+	struct strbuf file;
+	strbuf_init(&file);
+	int err = program_path(p->binary, 0, r->env->root, &file);
+	if (!err) {
+		const char *kept = arena_strdup(&r->list->arena, strbuf_cstr(&file));
+		p->binary = kept ? kept : p->binary;
+		err = kept ? 0 : -ENOMEM;
+	}
+	strbuf_done(&file);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Where the text of a kernel's place begins: after "MODULE:", but "FUNC:12" is a line. */
+static size_t module_len(const char *s, size_t len)
+{
+	size_t n = 0;
+	while (n < len && (isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '-'))
+		n++;
+	return n && n + 1 < len && s[n] == ':' && s[n + 1] != ':' &&
+			       !isdigit((unsigned char)s[n + 1])
+		       ? n
+		       : 0;
+}
+
+int resolve_point(struct event_resolver *r, const struct event_spec *e, struct event_probe *ret)
+{
+	struct event_span point = e->point;
+	struct event_probe p = { 0 };
+	p.is_return = e->kind == EVENT_KIND_KRETPROBE || e->kind == EVENT_KIND_URETPROBE ||
+		      e->kind == EVENT_KIND_FRETPROBE;
+	if (e->event.len) {
+		p.binary = resolve_str(r, e->name);
+		if (!p.binary)
+			return -ENOMEM;
+		int err = find_by_name(r, &p);
+		if (err)
+			return err;
+	} else {
+		size_t n = module_len(resolve_at(r, point), point.len);
+		if (n) {
+			p.module = resolve_str(
+				r, (struct event_span){ .start = point.start, .len = (u32)n });
+			point.start += (u32)n + 1;
+			point.len -= (u32)n + 1;
+		}
+	}
+	if (e->kind == EVENT_KIND_USDT && e->provider.len &&
+	    !(p.provider = resolve_str(r, e->provider)))
+		return -ENOMEM;
+	p.is_usdt = e->kind == EVENT_KIND_USDT;
+	p.symbol = p.point = resolve_str(r, point);
+	*ret = p;
+	return p.point ? 0 : -ENOMEM;
+}
+
+struct defining {
+	struct event_resolver *r;
+	const struct event_spec *e;
+};
+
+/* Named after what was written: "kprobe:tcp_sendmsg", not after the group that is ours for a while. */
+static int push_defined(void *ctx, const char *system, const char *event)
+{
+	struct defining *c = ctx;
+	struct strbuf name;
+	int err = resolve_push_tracepoint(c->r, c->e, c->e->kind, system, event);
+	if (err)
+		return err;
+	struct event_desc *desc = &c->r->list->events.at[c->r->list->events.nr - 1];
+	strbuf_init(&name);
+	strbuf_printf(&name, "%s:%s", event_provider_of(c->e->kind)->prefix, event);
+	desc->name = arena_strdup(&c->r->list->arena, strbuf_cstr(&name));
+	strbuf_done(&name);
+	return desc->name ? 0 : -ENOMEM;
+}
+
+int resolve_defined(struct event_resolver *r, const struct event_spec *e)
+{
+	struct event_probe p;
+	struct defining c = { r, e };
+	if (!r->env->probes) {
+		int err = resolve_error(r, -EOPNOTSUPP, e->point,
+					"this command takes probes without arguments and lines");
+		diag_hint(r->diag, "add it with 'sonde probe', then use its name");
+		return err;
+	}
+	int err = resolve_point(r, e, &p);
+	return err ? err
+		   : r->env->probes->define(r->env->probes->ctx, &p, push_defined, &c, r->diag);
+}
+
 int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
 {
+	if (e->point.len)
+		return resolve_defined(r, e);
 	struct event_desc *desc = resolve_push(r, e, e->kind);
 	struct event_span symbol;
 	if (!desc)
@@ -119,21 +216,6 @@ int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
 		desc->attr.probe_offset = e->number;
 	}
 	return 0;
-}
-
-/* A program or library by its name alone. 0 also when it is nowhere, or -ENOMEM. */
-static int find_by_name(struct event_resolver *r, struct event_probe *p)
-{
-	struct strbuf file;
-	strbuf_init(&file);
-	int err = program_path(p->binary, 0, r->env->root, &file);
-	if (!err) {
-		const char *kept = arena_strdup(&r->list->arena, strbuf_cstr(&file));
-		p->binary = kept ? kept : p->binary;
-		err = kept ? 0 : -ENOMEM;
-	}
-	strbuf_done(&file);
-	return err == -ENOMEM ? err : 0;
 }
 
 /* Fills offset (and semaphore) of the probe from the file; a diag when it is not there. */
@@ -201,6 +283,8 @@ int resolve_binary(struct event_resolver *r, const struct event_spec *e, struct 
 
 int resolve_uprobe(struct event_resolver *r, const struct event_spec *e)
 {
+	if (e->point.len)
+		return resolve_defined(r, e);
 	struct event_desc *desc = resolve_push(r, e, e->kind);
 	if (!desc)
 		return -ENOMEM;

@@ -50,12 +50,63 @@ static struct event_span take_symbol(struct event_parser *p, bool nested)
 	return s;
 }
 
+/* What only debug information can place: FUNC:LINE, FILE:LINE, FUNC@FILE, FUNC%return, FILE;PATTERN. */
+static bool is_in_source(const char *s, u32 len)
+{
+	for (u32 i = 0; i < len; i++) {
+		if (s[i] == ':' && i + 1 < len && isdigit((unsigned char)s[i + 1]))
+			return true;
+		if (s[i] == ';' || s[i] == '%' || (s[i] == '@' && i))
+			return true;
+	}
+	return false;
+}
+
+/* Whether what follows a blank is the next thing, and not an argument: a filter, a trigger. */
+static bool ends_arguments(const struct event_parser *p, const char *at)
+{
+	return *at == '/' || (p->traced && *at == '+' && isalpha((unsigned char)at[1]));
+}
+
+/* Arguments after the place, which begins at start: e->point is both. */
+static int take_arguments(struct event_parser *p, struct event_spec *e, struct event_span place)
+{
+	const char *from = p->text + p->at, *at = from + strspn(from, " \t\n"), *end = from;
+	char quote = 0;
+	int depth = 0;
+	if (at > from && *at && !strchr(",}", *at) && !ends_arguments(p, at)) {
+		for (; *at; at++) {
+			bool blank = isspace((unsigned char)*at);
+			if (!quote && !depth &&
+			    (*at == ',' || *at == '}' ||
+			     (blank && ends_arguments(p, at + strspn(at, " \t\n")))))
+				break;
+			if (quote)
+				quote = *at == quote ? 0 : quote;
+			else if (*at == '"' || *at == '\'')
+				quote = *at;
+			else
+				depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+			end = blank ? end : at + 1;
+		}
+		p->at = (u32)(at - p->text);
+		p->at += (u32)strspn(p->text + p->at, " \t\n");
+	}
+	if (end > from || is_in_source(p->text + place.start, place.len)) {
+		u32 stop = end > from ? (u32)(end - p->text) : place.start + place.len;
+		e->point = (struct event_span){ .start = place.start, .len = stop - place.start };
+	}
+	return 0;
+}
+
 static int parse_kprobe(struct event_parser *p, struct event_spec *e)
 {
 	e->name = take_symbol(p, false);
 	if (!e->name.len)
 		return missing(p, e->kind, "a function name");
-	int r = split_offset(p, &e->name, &e->number);
+	int r = take_arguments(p, e, e->name);
+	if (r == 0)
+		r = split_offset(p, &e->name, &e->number);
 	if (r < 0)
 		return r;
 	if (e->kind == EVENT_KIND_KRETPROBE && e->number)
@@ -86,7 +137,9 @@ static int parse_uprobe(struct event_parser *p, struct event_spec *e)
 	e->event = take_symbol(p, true);
 	if (!e->event.len)
 		return missing(p, e->kind, "a function name or offset");
-	r = split_offset(p, &e->event, &e->number);
+	r = take_arguments(p, e, e->event);
+	if (r == 0)
+		r = split_offset(p, &e->event, &e->number);
 	return r < 0 ? r : event_parser_filter(p, e);
 }
 
@@ -105,7 +158,8 @@ static int parse_usdt(struct event_parser *p, struct event_spec *e)
 	}
 	if (!e->event.len)
 		return missing(p, e->kind, "a probe name");
-	return event_parser_filter(p, e);
+	r = take_arguments(p, e, e->event);
+	return r < 0 ? r : event_parser_filter(p, e);
 }
 
 static int parse_glob(struct event_parser *p, struct event_spec *e)
@@ -291,7 +345,8 @@ static const struct event_provider rows[EVENT_KIND_NR] = {
 				    .parse = parse_breakpoint,
 				    .resolve = resolve_breakpoint },
 	[EVENT_KIND_KPROBE] = { .prefix = "kprobe",
-				.form = "kprobe:[MODULE:]FUNCTION[+OFFSET][/FILTER/]",
+				.form = "kprobe:[MODULE:]FUNCTION[+OFFSET|:LINE][ "
+					"ARGUMENT...][/FILTER/]",
 				.about = "entry of a kernel function",
 				.example = "kprobe:vfs_read",
 				.uses = PROBE_USES,
@@ -302,7 +357,7 @@ static const struct event_provider rows[EVENT_KIND_NR] = {
 				.resolve = resolve_kprobe,
 				.trace = trace_probe },
 	[EVENT_KIND_KRETPROBE] = { .prefix = "kretprobe",
-				   .form = "kretprobe:[MODULE:]FUNCTION[/FILTER/]",
+				   .form = "kretprobe:[MODULE:]FUNCTION[ ARGUMENT...][/FILTER/]",
 				   .about = "return of a kernel function",
 				   .example = "kretprobe:vfs_read",
 				   .uses = PROBE_USES,
@@ -342,7 +397,8 @@ static const struct event_provider rows[EVENT_KIND_NR] = {
 			      .parse = parse_kprobe,
 			      .trace = trace_probe },
 	[EVENT_KIND_UPROBE] = { .prefix = "uprobe",
-				.form = "uprobe:BINARY:SYMBOL[+OFFSET][/FILTER/]",
+				.form = "uprobe:BINARY:SYMBOL[+OFFSET|:LINE]|FILE:LINE[ "
+					"ARGUMENT...][/FILTER/]",
 				.about = "function of a program or library",
 				.example = "uprobe:/bin/bash:readline",
 				.uses = PROBE_USES,
@@ -353,7 +409,7 @@ static const struct event_provider rows[EVENT_KIND_NR] = {
 				.resolve = resolve_uprobe,
 				.trace = trace_uprobe },
 	[EVENT_KIND_URETPROBE] = { .prefix = "uretprobe",
-				   .form = "uretprobe:BINARY:SYMBOL[/FILTER/]",
+				   .form = "uretprobe:BINARY:SYMBOL[ ARGUMENT...][/FILTER/]",
 				   .about = "return of a function of a program or library",
 				   .example = "uretprobe:/bin/bash:readline",
 				   .uses = PROBE_USES,
@@ -364,7 +420,7 @@ static const struct event_provider rows[EVENT_KIND_NR] = {
 				   .resolve = resolve_uprobe,
 				   .trace = trace_uprobe },
 	[EVENT_KIND_USDT] = { .prefix = "usdt",
-			      .form = "usdt:BINARY:[PROVIDER:]NAME[/FILTER/]",
+			      .form = "usdt:BINARY:[PROVIDER:]NAME[ ARGUMENT...][/FILTER/]",
 			      .about = "static probe built into a program",
 			      .example = "usdt:/usr/bin/python3:python:function__entry",
 			      .uses = PROBE_USES,

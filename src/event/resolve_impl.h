@@ -34,6 +34,13 @@ int resolve_tracepoint(struct event_resolver *r, const struct event_spec *e);
 int resolve_breakpoint(struct event_resolver *r, const struct event_spec *e);
 int resolve_kprobe(struct event_resolver *r, const struct event_spec *e);
 int resolve_uprobe(struct event_resolver *r, const struct event_spec *e);
+/* "MODULE:FUNC:12 arg", "main.c:42 arg" and their like, by r->env->probes: an event in tracefs for each place. */
+int resolve_defined(struct event_resolver *r, const struct event_spec *e);
+/* Fills desc->probe with the point, the binary or module of e, for who defines it later. */
+int resolve_point(struct event_resolver *r, const struct event_spec *e, struct event_probe *ret);
+/* A descriptor for a tracepoint, or for what is one now. -ENOENT: there is none. */
+int resolve_push_tracepoint(struct event_resolver *r, const struct event_spec *e,
+			    enum event_kind kind, const char *system, const char *event);
 int resolve_function(struct event_resolver *r, const struct event_spec *e);
 int resolve_profile(struct event_resolver *r, const struct event_spec *e);
 int resolve_syscall(struct event_resolver *r, const struct event_spec *e);

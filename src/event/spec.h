@@ -15,6 +15,9 @@
  *	       | ["!"] WORD | ["!"] [SYSTEM] ":" [EVENT]   in tracefs (ftrace): an event, a system, globs, all; then ["/" FILTER "/"]
  *	terms := term { "," term }                    term := NAME ["=" VALUE] | "r" HEX | "@" NAME ["=" VALUE]
  *
+ * Probes (kprobe:, uprobe:, usdt: and their relatives) may have a line or pattern instead of a symbol, and arguments after a blank, as
+ * `sonde probe` takes them: "uprobe:./a.out:main.c:42 i buf:string". They end at a comma, or at a blank and "/FILTER/".
+ *
  * In tracefs any event may end in { "+" TRIGGER }: +stacktrace, +traceoff:1. One with a colon in it takes the rest of the text, commas
  * and blanks included; another ends at a comma.
  */
@@ -91,6 +94,7 @@ struct event_spec {
 	struct event_span provider; /* of a USDT probe */
 	struct event_span filter; /* between the slashes; has_filter */
 	struct event_span triggers; /* "stacktrace+traceoff:1"; len 0: none */
+	struct event_span point; /* of a probe that is more than a symbol: "main.c:42 i buf:string"; len 0: it is not */
 	struct event_term *terms; /* in the arena */
 	u32 nr_terms;
 	bool has_terms; /* slashes were written, perhaps with nothing between */

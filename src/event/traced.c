@@ -160,6 +160,10 @@ int trace_probe(struct event_resolver *r, const struct event_spec *e)
 	if (!desc)
 		return -ENOMEM;
 	desc->open = EVENT_OPEN_DEFINE;
+	if (e->has_filter && !(desc->filter = resolve_str(r, e->filter)))
+		return -ENOMEM;
+	if (e->point.len)
+		return resolve_point(r, e, &desc->probe);
 	int err = resolve_kernel_symbol(r, e, desc, &at);
 	if (err < 0)
 		return err;
@@ -176,7 +180,9 @@ int trace_uprobe(struct event_resolver *r, const struct event_spec *e)
 	if (!desc)
 		return -ENOMEM;
 	desc->open = EVENT_OPEN_DEFINE;
-	return resolve_binary(r, e, desc);
+	if (e->has_filter && !(desc->filter = resolve_str(r, e->filter)))
+		return -ENOMEM;
+	return e->point.len ? resolve_point(r, e, &desc->probe) : resolve_binary(r, e, desc);
 }
 
 /* ---- what all have ---- */

@@ -26,8 +26,8 @@ static int check_filter(struct event_resolver *r, const struct event_spec *e,
 	return -EINVAL;
 }
 
-static int push_tracepoint(struct event_resolver *r, const struct event_spec *e,
-			   enum event_kind kind, const char *system, const char *event)
+int resolve_push_tracepoint(struct event_resolver *r, const struct event_spec *e,
+			    enum event_kind kind, const char *system, const char *event)
 {
 	u64 id;
 	int err = tracing_event_id(&r->env->tracing, system, event, &id);
@@ -170,7 +170,7 @@ static int add_matching(struct event_resolver *r, const struct event_spec *e, en
 			const char *system, const char *event)
 {
 	if (!glob_is_pattern(system) && !glob_is_pattern(event))
-		return push_tracepoint(r, e, kind, system, event);
+		return resolve_push_tracepoint(r, e, kind, system, event);
 	struct tracing_events l;
 	int err = tracing_list_events(&r->env->tracing, system, event, &l);
 	if (err < 0)
@@ -181,7 +181,7 @@ static int add_matching(struct event_resolver *r, const struct event_spec *e, en
 		/* ftrace's own entries have ids, but cannot be opened as tracepoints except the function tracer's. */
 		if (!strcmp(t->system, "ftrace") && glob_is_pattern(system))
 			continue;
-		err = push_tracepoint(r, e, kind, t->system, t->name);
+		err = resolve_push_tracepoint(r, e, kind, t->system, t->name);
 		if (err < 0)
 			break;
 	}

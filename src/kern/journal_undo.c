@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-	RMDIR_STEPS = 500, /* readers that die with us close their files a moment later */
-	RMDIR_STEP_NS = 10000000,
+	BUSY_STEPS = 500, /* readers that die with us close their files a moment later */
+	BUSY_STEP_NS = 10000000,
 };
 
 /*
@@ -53,6 +53,11 @@ static int undo_value(const struct tracing *t, char ***lines, size_t nr, size_t 
 static int undo_line(const struct tracing *t, const char *file, const char *line)
 {
 	int err = tracing_write(t, file, line, false);
+	/* A probe whose event is still open in a process that is dying. */
+	for (int i = 0; err == -EBUSY && i < BUSY_STEPS; i++) {
+		(void)nanosleep(&(struct timespec){ .tv_nsec = BUSY_STEP_NS }, NULL);
+		err = tracing_write(t, file, line, false);
+	}
 	/* Not there any more: the kernel says so in several ways. */
 	return err == -ENOENT || err == -ENODEV || err == -EINVAL ? 0 : err;
 }
@@ -69,9 +74,9 @@ static int undo_instance(const struct tracing *t, const char *name)
 	for (int i = 0;; i++) {
 		if (!unlinkat(t->dir, path, AT_REMOVEDIR) || errno == ENOENT)
 			return 0;
-		if (errno != EBUSY || i == RMDIR_STEPS)
+		if (errno != EBUSY || i == BUSY_STEPS)
 			return -errno;
-		(void)nanosleep(&(struct timespec){ .tv_nsec = RMDIR_STEP_NS }, NULL);
+		(void)nanosleep(&(struct timespec){ .tv_nsec = BUSY_STEP_NS }, NULL);
 	}
 }
 

@@ -140,8 +140,8 @@ int tracing_write(const struct tracing *t, const char *file, const char *text, b
 		return t->err;
 	if (truncate && holds_definitions(file))
 		return -EPERM;
-	_cleanup_close_ int fd =
-		openat(t->dir, file, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : O_APPEND));
+	int how = truncate ? O_TRUNC : holds_definitions(file) ? O_APPEND : 0;
+	_cleanup_close_ int fd = openat(t->dir, file, O_WRONLY | O_CLOEXEC | how);
 	if (fd < 0)
 		return -errno;
 	size_t len = strlen(text);

@@ -332,7 +332,10 @@ int probe_define(struct journal *j, const struct tracing *t, const struct probe_
 	probe_def_text(def, &line);
 	(void)strbuf_cstr(&line);
 	int err = line.err ? line.err : journal_add(j, file, line.data, undo, d);
-	if (err && err != -ENOMEM)
+	/* Where the kernel gave its own reason, that is the one. */
+	size_t nr = d ? d->items.nr : 0;
+	bool told = nr && str_starts(d->items.at[nr - 1].message, "the kernel says");
+	if (err && err != -ENOMEM && !told)
 		explain(t, def, err, d);
 	strbuf_done(&line);
 	return err;

@@ -423,7 +423,10 @@ int stat_plan_init(struct stat_plan *p, const struct stat_opts *o)
 	arena_init(&p->arena);
 	event_list_init(&p->list);
 	metric_set_init(&p->metric_set);
-	return event_env_open(&p->env, "");
+	run_probes_init(&p->probes, "stat");
+	int err = event_env_open(&p->env, "");
+	p->env.probes = &p->probes.ops;
+	return err;
 }
 
 void stat_plan_done(struct stat_plan *p)
@@ -448,6 +451,7 @@ void stat_plan_done(struct stat_plan *p)
 	metric_set_done(&p->metric_set);
 	event_list_done(&p->list);
 	event_env_close(&p->env);
+	run_probes_close(&p->probes, NULL);
 	arena_done(&p->arena);
 }
 

@@ -11,6 +11,7 @@
 #include "event/metric.h"
 #include "kern/procfs.h"
 #include "model/machine.h"
+#include "session/run_probes.h"
 #include "stream/counters.h"
 
 /* What messages call the options. */
@@ -65,6 +66,7 @@ struct stat_plan {
 	const struct stat_opts *opts;
 	const struct sysroot *root; /* while it is made; NULL: of counts that lie in a file */
 	struct event_env env;
+	struct run_probes probes; /* of this run alone; p must stay where it is */
 	struct event_list list;
 	struct metric_set metric_set;
 	VEC(struct metric_prog *) progs;

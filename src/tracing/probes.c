@@ -6,6 +6,8 @@
 #include "base/glob.h"
 #include "tracing/setup_impl.h"
 #include "image/btf.h"
+#include "probe/kernel.h"
+#include "probe/point.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -38,6 +40,8 @@ struct probes {
 	struct btf module_btf;
 	const char *module; /* whose BTF module_btf is; NULL: none */
 	VEC(struct defined) defined;
+	struct probe_defs points; /* with lines or arguments of their own, in a group of their own */
+	const char *point_group;
 };
 
 static bool is_fprobe(enum event_kind kind)
@@ -79,12 +83,16 @@ static int probes_open(struct probes *p, struct ftrace_setup *s, bool kernel, bo
 	*p = (struct probes){ .s = s };
 	strbuf_init(&p->types);
 	strbuf_init(&p->module_types);
+	probe_defs_init(&p->points);
 	(void)snprintf(p->group, sizeof(p->group), "sonde_%s",
 		       s->dry_run ? "RUN" : journal_name(s->journal));
 	while ((dash = strchr(p->group, '-')))
 		*dash = '_';
 	p->group_name = arena_strdup(&s->arena, p->group);
-	if (!p->group_name)
+	char points[sizeof(p->group) + 8];
+	(void)snprintf(points, sizeof(points), "%s_p", p->group);
+	p->point_group = arena_strdup(&s->arena, points);
+	if (!p->group_name || !p->point_group)
 		return -ENOMEM;
 	int err = kernel ? need_file(s, "kprobe_events", "probes on functions", "KPROBE") : 0;
 	if (!err && user)
@@ -105,6 +113,7 @@ static void probes_close(struct probes *p)
 	strbuf_done(&p->types);
 	strbuf_done(&p->module_types);
 	vec_free(&p->defined);
+	probe_defs_done(&p->points);
 }
 
 /* -ENOENT: nothing is known of it. */
@@ -306,14 +315,15 @@ struct chosen {
 	bool entry, result, fprobe;
 };
 
-static int push_event(struct probes *p, const struct chosen *c, const char *event, bool bare)
+static int push_event_of(struct probes *p, const struct chosen *c, const char *system,
+			 const char *event, bool bare)
 {
 	struct ftrace_traced *e = vec_push(&c->to->traced);
 	if (!e)
 		return -ENOMEM;
 	*e = (struct ftrace_traced){ .from = c->from->from,
 				     .kind = c->from->kind,
-				     .system = p->group_name,
+				     .system = system,
 				     .name = event,
 				     .filter = bare ? NULL : c->from->filter,
 				     .off = c->from->off,
@@ -322,6 +332,11 @@ static int push_event(struct probes *p, const struct chosen *c, const char *even
 	for (size_t i = 0; i < c->from->triggers.nr && !bare && !err; i++)
 		err = ftrace_add_word(&e->triggers, c->from->triggers.at[i]);
 	return err;
+}
+
+static int push_event(struct probes *p, const struct chosen *c, const char *event, bool bare)
+{
+	return push_event_of(p, c, p->group_name, event, bare);
 }
 
 static int add_event(struct probes *p, const struct chosen *c, const char *function, bool result)
@@ -426,6 +441,45 @@ static int add_user(struct probes *p, struct ftrace_buffer_opt *to, const struct
 	return err ? err : push_event(p, &(struct chosen){ .from = e, .to = to }, event, false);
 }
 
+/* Lines and arguments that were written: probe/ knows what they mean. */
+static int add_point(struct probes *p, struct ftrace_buffer_opt *to, const struct ftrace_traced *e,
+		     const struct event_probe *at, bool bare)
+{
+	struct ftrace_setup *s = p->s;
+	size_t first = p->points.at.nr;
+	bool fprobe = is_fprobe(e->kind);
+	int err = fprobe && !p->has_fprobes
+			  ? diag_error(s->diag, -EOPNOTSUPP, "this kernel has no fprobe events")
+			  : probe_point_find(at, fprobe, p->point_group, s->root_path, &p->points,
+					     s->diag);
+	for (size_t i = first; i < p->points.at.nr && !err; i++) {
+		const struct probe_def *def = &p->points.at.at[i];
+		const char *event = arena_strdup(&s->arena, def->event);
+		err = event ? probe_define(s->journal, &s->tracing, def, s->diag) : -ENOMEM;
+		if (!err)
+			err = push_event_of(p, &(struct chosen){ .from = e, .to = to },
+					    p->point_group, event, bare);
+	}
+	return err;
+}
+
+/* call: is the entry with these arguments, and the return with its value. */
+static int add_points(struct probes *p, struct ftrace_buffer_opt *to, const struct ftrace_traced *e)
+{
+	int err = add_point(p, to, e, &e->probe, false);
+	if (err || e->kind != EVENT_KIND_CALL)
+		return err;
+	struct event_probe back = e->probe;
+	struct strbuf text;
+	strbuf_init(&text);
+	strbuf_printf(&text, "%.*s ret=$retval", (int)strcspn(back.point, " \t"), back.point);
+	back.point = strbuf_cstr(&text);
+	back.is_return = true;
+	err = add_point(p, to, e, &back, true);
+	strbuf_done(&text);
+	return err;
+}
+
 static int define_for(struct probes *p, struct ftrace_buffer_opt *b)
 {
 	struct ftrace_buffer_opt with = { 0 };
@@ -433,7 +487,9 @@ static int define_for(struct probes *p, struct ftrace_buffer_opt *b)
 	for (size_t i = 0; i < b->traced.nr && !err; i++) {
 		struct ftrace_traced *e = &b->traced.at[i];
 		if (!e->system) {
-			err = e->probe.binary ? add_user(p, &with, e) : add_kernel(p, &with, e);
+			err = e->probe.point	? add_points(p, &with, e)
+			      : e->probe.binary ? add_user(p, &with, e)
+						: add_kernel(p, &with, e);
 			continue;
 		}
 		struct ftrace_traced *same = vec_push(&with.traced);

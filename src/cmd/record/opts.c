@@ -232,6 +232,8 @@ static int resolve_events(struct record_session *s)
 	if (err)
 		return err;
 	s->has_env = true;
+	run_probes_init(&s->probes, "record");
+	s->env.probes = &s->probes.ops;
 	event_list_init(&s->events);
 	u32 first = 0;
 	vec_for_each (&s->o->words.list, w) {
@@ -251,6 +253,8 @@ static int resolve_events(struct record_session *s)
 		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
 	if (!err && s->o->one_group)
 		make_one_group(&s->events);
+	if (!err)
+		run_probes_watch(&s->probes, &s->events);
 	return err ? err : record_resolve_triggers(s);
 }
 

@@ -226,6 +226,7 @@ void record_say_result(struct record_session *s, bool failed)
 		diag_hint(&s->app->diag,
 			  "use a larger -m, a lower -F, --call-graph fp, or no call chains");
 	}
+	run_probes_report(&s->probes, &s->events, &s->app->diag);
 	if (st.nr_held_files)
 		diag_note(&s->app->diag,
 			  "%u programs or libraries could not be read: their file system did not "
@@ -511,6 +512,7 @@ void record_session_done(struct record_session *s)
 	if (s->has_env) {
 		event_list_done(&s->events);
 		event_env_close(&s->env);
+		run_probes_close(&s->probes, &s->app->diag);
 	}
 	free(s->cmdline);
 }

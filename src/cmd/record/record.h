@@ -8,6 +8,7 @@
 #include "cmd/app/app.h"
 #include "session/command_run.h"
 #include "cmd/record/switch.h"
+#include "session/run_probes.h"
 #include "session/symbols.h"
 #include "kern/watchdog.h"
 #include "stream/recorder.h"
@@ -95,6 +96,7 @@ struct record_session {
 		int fd; /* readable when one occurred */
 	} trigger;
 	struct event_env env;
+	struct run_probes probes; /* of this run alone */
 	struct event_list events;
 	bool has_env;
 	bool as_perf; /* called by that name: what it asks the kernel for, and no more */

@@ -131,7 +131,11 @@ static int stat_session(struct app *app, struct stat_session *s)
 	if (!err)
 		err = stat_run_watch(s);
 	if (!err)
+		run_probes_watch(&s->plan.probes, &s->plan.list);
+	if (!err)
 		err = stat_run_all(s);
+	if (!err)
+		run_probes_report(&s->plan.probes, &s->plan.list, d);
 	if (err)
 		return s->run.exec_failed ? child_exec_status(err) : app_fail(app, err);
 	app->die_of = s->run.signal;

@@ -1,0 +1,28 @@
+/*
+ * Probes for the time of a run: what -e 'kprobe:tcp_sendmsg size' defines before the events are opened, and takes away after they are
+ * closed; also after SIGKILL, by the journal's watchdog.
+ */
+#pragma once
+
+#include "event/event.h"
+#include "kern/journal.h"
+#include "probe/kernel.h"
+
+struct run_probes {
+	struct event_probe_ops ops; /* for event_env.probes */
+	const char *title; /* the command, for who finds the journal */
+	struct tracing tracing; /* opened with the first */
+	struct journal *journal; /* NULL: nothing was defined */
+	struct probe_defs defs;
+	char group[80];
+	u64 missed_before; /* by the probes that are watched */
+};
+
+/* p must stay where it is. */
+void run_probes_init(struct run_probes *p, const char *title);
+/* Remembers how many returns the probes among the events have missed so far. */
+void run_probes_watch(struct run_probes *p, const struct event_list *l);
+/* Warns of those that they missed since: too many calls were open at once. Before run_probes_close(). */
+void run_probes_report(const struct run_probes *p, const struct event_list *l, struct diag *d);
+/* Undoes all. The events must be closed. */
+void run_probes_close(struct run_probes *p, struct diag *d);
