@@ -575,3 +575,43 @@ int probe_args_btf(struct btf *b, const struct probe_btf_place *place,
 	vec_free(&w.args);
 	return err;
 }
+
+/* ---- what there is --------------------------------------------------------------------------------------------------------- */
+
+static int list_parameters(struct btf *b, const char *function, struct probe_vars *ret)
+{
+	struct btf_desc proto;
+	struct btf_part p;
+	struct strbuf type;
+	int err = btf_find_prototype(b, function, &proto);
+	struct probe_var *vars = err ? NULL : arena_array(&ret->arena, proto.nr + 1, sizeof(*vars));
+	struct probe_vars_at *at = vars ? vec_push(&ret->at) : NULL;
+	if (!at)
+		return err ? err : -ENOMEM;
+	strbuf_init(&type);
+	*at = (struct probe_vars_at){ .function = function, .vars = vars };
+	for (u32 i = 0; !err && btf_part(b, &proto, i, &p); i++) {
+		if (!p.type || !*p.name)
+			continue;
+		strbuf_reset(&type);
+		btf_name_type(b, p.type, &type);
+		struct probe_var *v = &vars[at->nr_vars++];
+		v->name = arena_strdup(&ret->arena, p.name);
+		v->type = arena_strdup(&ret->arena, strbuf_cstr(&type));
+		err = v->name && v->type ? 0 : -ENOMEM;
+	}
+	strbuf_done(&type);
+	return err;
+}
+
+int probe_vars_btf(const struct probe_target *target, const struct probe_request *request,
+		   struct probe_vars *ret)
+{
+	struct probe_types types;
+	int err = probe_types_open(&types, target->root, target->module);
+	struct btf *b = err ? NULL : probe_types_of(&types);
+	if (!err)
+		err = b ? list_parameters(b, request->function, ret) : -ENODATA;
+	probe_types_close(&types);
+	return err;
+}

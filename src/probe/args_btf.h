@@ -21,6 +21,10 @@ void probe_types_close(struct probe_types *t);
 /* The module's, which knows the kernel's too, or the kernel's; NULL: none. */
 struct btf *probe_types_of(struct probe_types *t);
 
+/* What -V can say of a function of the kernel: its parameters. -ENODATA, -ENOENT without a diag; ret->arena is there. */
+int probe_vars_btf(const struct probe_target *target, const struct probe_request *request,
+		   struct probe_vars *ret) must_check;
+
 struct probe_btf_place {
 	const char *function; /* or tracepoint */
 	const char *binary; /* that it is in; NULL: the kernel */

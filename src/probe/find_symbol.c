@@ -317,6 +317,23 @@ static int check_boundary(const struct symbol_search *s, const struct symbol_mat
 	return err;
 }
 
+int probe_check_boundary(const struct probe_target *target, const struct probe_request *request,
+			 struct diag *d)
+{
+	struct symbol_search s;
+	if (request->form != PROBE_FUNCTION || !request->has_offset || !request->offset ||
+	    request->is_glob)
+		return 0;
+	symbol_search_init(&s, target, request, NULL);
+	int err = target->where == PROBE_BINARY ? symbol_search_file(&s) : symbol_search_kernel(&s);
+	s.diag = d;
+	err = err == -ENOMEM ? err : 0;
+	for (size_t i = 0; i < s.at.nr && !err; i++)
+		err = check_boundary(&s, &s.at.at[i]);
+	symbol_search_done(&s);
+	return err;
+}
+
 /* ---- definitions ----------------------------------------------------------------------------------------------------------- */
 
 static u64 kernel_text(const char *root)
@@ -369,12 +386,12 @@ static int fill_def(struct symbol_search *s, const struct symbol_match *m, struc
 				   .offset = r->offset };
 	if (!name)
 		return -ENOMEM;
-	int err = check_boundary(s, m);
-	if (!err && s->target->where == PROBE_BINARY) {
+	int err = 0;
+	if (s->target->where == PROBE_BINARY) {
 		def->binary = arena_strdup(&defs->arena, s->target->path);
 		def->offset = m->start + r->offset;
 		err = def->binary ? 0 : -ENOMEM;
-	} else if (!err) {
+	} else {
 		def->symbol = name;
 		def->module = m->module ? arena_strdup(&defs->arena, m->module) : NULL;
 		err = by_distance(s, m, def);

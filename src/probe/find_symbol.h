@@ -10,6 +10,10 @@
 int probe_find_symbol(const struct probe_target *target, const struct probe_request *request,
 		      struct probe_defs *defs, struct diag *d) must_check;
 
+/* FUNC+OFFSET: -EILSEQ or -EINVAL with a diag when no instruction begins there. 0 also when that cannot be told. */
+int probe_check_boundary(const struct probe_target *target, const struct probe_request *request,
+			 struct diag *d) must_check;
+
 /*
  * Offsets in a function of the kernel or of a file where instructions begin, for --offsets: each is told with its text. -ENOENT, -ENODATA (its
  * bytes cannot be read), -ENOTSUP (no decoder), with a diag.

@@ -48,9 +48,9 @@ static void clean(const char *from, char to[NAME_SIZE])
 static void base_name(const struct probe_request *r, const struct probe_def *def, char to[NAME_SIZE])
 {
 	char address[32];
-	const char *from = r->function && !r->is_glob && !str_starts(r->function, "0x")
-				   ? r->function
-				   : def->function;
+	const char *from = r->function && !r->is_glob && !str_starts(r->function, "0x") ? r->function
+			   : def->realname ? def->realname
+					   : def->function;
 	if (r->form == PROBE_USDT && r->name)
 		from = r->name;
 	if (!from && def->symbol && strcmp(def->symbol, "_text"))
@@ -66,6 +66,10 @@ static void base_name(const struct probe_request *r, const struct probe_def *def
 						       : (int)sizeof(bare) - 1,
 		       from);
 	clean(bare, to);
+	if (r->function && r->has_line && !r->is_glob) {
+		size_t len = strlen(to);
+		(void)snprintf(to + len, NAME_SIZE - len, "_L%u", r->line);
+	}
 	if (!*to)
 		memcpy(to, "probe", sizeof("probe"));
 }
@@ -188,7 +192,9 @@ void probe_place_text(const struct probe_def *def, const struct probe_request *r
 		return;
 	}
 	if (r->form == PROBE_USDT)
-		strbuf_printf(to, "%%%s:%s", r->provider ? r->provider : "", r->name);
+		strbuf_printf(to, "%%%s%s:%s",
+			      r->provider && str_starts(r->provider, "sdt_") ? "" : "sdt_",
+			      r->provider ? r->provider : "*", r->name);
 	else if (r->form == PROBE_TRACEPOINT)
 		strbuf_str(to, r->name);
 	const char *function = r->is_glob || !r->function ? def->function : r->function;

@@ -65,9 +65,30 @@ middle=$(printf '%s\n' "$out" | awk '{ n = substr($1, 2) + 0; if (NR > 1 && n > 
 exits 1 "the middle of an instruction" probe -x prog "workload_usdt+$middle"
 like "$err" 'instructions begin at \+[0-9]+ and \+[0-9]+' "is refused before the kernel does, with those around it"
 exits 1 "a function that is not there" probe -x prog 'workload_usdx'
-like "$err" 'did you mean workload_usdt' "names one that is"
+like "$err" "did you mean '?workload_usdt" "names one that is"
 exits 1 "an offset outside of the function" probe -x prog 'workload_usdt+1000000'
 like "$err" 'bytes long' "is refused"
+
+# ---- with debug information ------------------------------------------------------------------------------------------------------
+if readelf -S prog 2>/dev/null | grep -q '\.debug_info'; then
+	exits 0 "lines" probe -s "$SONDE_SRC" -x prog -L workload_usdt
+	like "$out" '^<workload_usdt@.*usdt\.c:0>$' "begin with where they are"
+	like "$out" '^ +0  .*workload_usdt' "those with a number can be probed"
+	exits 0 "variables" probe -x prog -V workload_usdt
+	like "$out" 'struct workload_args\*[[:space:]]a$' "have types and names"
+	exits 0 "functions" probe -x prog -F 'workload_us*'
+	is "$out" workload_usdt "are filtered"
+	exits 0 "a parameter's member by its name" probe -q -x prog "$g:named=workload_usdt" 'a->n'
+	# The last: the first ones may share their code with the entry.
+	line=$(probe -s "$SONDE_SRC" -x prog -L workload_usdt | awk '/^ +[1-9]/ { last = $1 } END { print last }')
+	exits 0 "a line" probe -x prog -D "workload_usdt:$line"
+	like "$out" "^p:probe_prog/workload_usdt_L$line " "is in the event's name"
+	events_on=("$g/named")
+	traced ./prog workload usdt 4
+	like "$(cat traced)" ' named: .* n=(0x)?4$' "has its value"
+else
+	skip "the program has no debug information" "lines"
+fi
 
 # ---- all or nothing ---------------------------------------------------------------------------------------------------------------
 mine >before

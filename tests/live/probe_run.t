@@ -29,7 +29,7 @@ is "$("$SONDE" ftrace report t.dat 2>/dev/null | sed -n 's/.*\(workload_usdt\|st
 exits 129 "an argument that the kernel does not take" "$SONDE" record -q -o n.data -e "uprobe:./prog:workload_usdt x=%nosuch" -- true
 like "$err" 'kernel says|cannot write' "is refused with the kernel's reason"
 exits 1 "a function that is not there" "$SONDE" record -q -o n.data -e "uprobe:./prog:workload_usdx n=%di" -- true
-like "$err" 'did you mean workload_usdt' "names one that is"
+like "$err" "did you mean '?workload_usdt" "names one that is"
 is "$(ours)" "" "nothing stays"
 
 # ---- killed ----------------------------------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ if [ -e $tracefs/kprobe_events ] && [ -e /sys/kernel/btf/vmlinux ]; then
 	is "$("$SONDE" script -i k.data 2>/dev/null | grep -Ec 'kprobe:vfs_read: \([0-9a-f]+\) count=1234$')" 7 "its name and value come from BTF"
 	exits 0 "its result" "$SONDE" record -q -o k.data -e 'kretprobe:vfs_read $retval /arg1 == 1234/' -- bash -c dd_reads
 	is "$("$SONDE" script -i k.data 2>/dev/null | grep -Ec 'arg1=1234$')" 7 "is there"
-	exits 0 "negative numbers" "$SONDE" record -q -o k.data -e 'kretprobe:do_sys_openat2 $retval' -- cat /nonexistent-$$ || true
+	exits 1 "negative numbers" "$SONDE" record -q -o k.data -e 'kretprobe:do_sys_openat2 $retval' -- cat /nonexistent-$$
 	like "$("$SONDE" script -i k.data 2>/dev/null)" 'arg1=-2$' "are negative"
 	exits 0 "a member, a string in it, an element" "$SONDE" stat -x , -o counts -e 'kprobe:vfs_read file->f_path.dentry->d_iname:string /d_iname == "zero"/' -- bash -c dd_reads
 	is "$(grep -v '^#' counts | grep . | cut -d, -f1)" 7 "through pointers"

@@ -4,6 +4,7 @@
 #include "cmd/app/commands.h"
 #include "kern/program_path.h"
 #include "probe/find_symbol.h"
+#include "session/symbols.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -116,15 +117,17 @@ static int opt_source(void *opts, const char *value, bool negated, struct diag *
 
 /* ---- what was asked for ---------------------------------------------------------------------------------------------------- */
 
-static void spread(struct probe_opts *o)
+static void spread(struct app *app, struct probe_opts *o)
 {
 	struct probe_target *t = &o->target;
+	t->cache = cache_folder(app_symbols(app), o->cache_path, sizeof(o->cache_path));
 	for (size_t i = 0; i < o->add.nr + o->define.nr; i++) {
 		struct probe_target *to =
 			i < o->add.nr ? &o->add.at[i].target : &o->define.at[i - o->add.nr].target;
 		/* -x, -m and -k after the only definition are about it too, as with perf. */
 		if (to->where == PROBE_KERNEL && !to->path)
 			*to = *t;
+		to->cache = t->cache;
 		to->no_inlines = t->no_inlines;
 		to->externs = t->externs;
 		to->ranges = t->ranges;
@@ -167,9 +170,11 @@ static int join_words(struct probe_opts *o, int argc, char **argv)
 
 static int dispatch(struct app *app, struct probe_opts *o)
 {
-	int nr = (o->add.nr > 0) + (o->define.nr > 0) + o->has_list + (o->offsets != NULL);
+	int nr = (o->add.nr > 0) + (o->define.nr > 0) + o->has_list + (o->offsets != NULL) +
+		 (o->line != NULL) + (o->vars != NULL) + o->has_funcs;
 	if (nr > 1)
-		return app_usage(app, "only one of --add, --list, --definition, --offsets");
+		return app_usage(app, "only one of --add, --list, --definition, --line, --vars, "
+				      "--funcs, --offsets");
 	if (!nr && !o->del.items.nr)
 		return app_usage(app, "which probe?");
 	if (o->quiet && app->verbose)
@@ -181,6 +186,12 @@ static int dispatch(struct app *app, struct probe_opts *o)
 		return probe_cmd_list(app, o);
 	if (o->offsets)
 		return run_offsets(app, o);
+	if (o->line)
+		return probe_cmd_lines(app, o);
+	if (o->vars)
+		return probe_cmd_vars(app, o);
+	if (o->has_funcs)
+		return probe_cmd_functions(app, o);
 	return o->define.nr ? probe_cmd_define(app, o) : probe_cmd_add(app, o);
 }
 
@@ -188,7 +199,7 @@ static int probe_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct probe_opts *o = opts;
 	int err = argc ? join_words(o, argc, argv) : 0;
-	spread(o);
+	spread(app, o);
 	int status = err ? app_fail(app, err) : dispatch(app, o);
 	vec_free(&o->add);
 	vec_free(&o->define);
@@ -218,6 +229,19 @@ static const struct opt probe_rows[] = {
 	OPT_STR('l', "list", struct probe_opts, list, "[GROUP:]EVENT",
 		"List probes with their hits and misses", .optional = true, .greedy = true,
 		.fallback = "", OPT_SEEN(struct probe_opts, has_list)),
+	OPT_STR('L', "line", struct probe_opts, line, "FUNCTION[:A[-B|+N]]|FILE[:A[-B|+N]]",
+		"Show source lines; those with a number can be probed"),
+	OPT_STR('V', "vars", struct probe_opts, vars, "PLACE",
+		"Show the variables that can be fetched at a place"),
+	OPT_FLAG(0, "externs", struct probe_opts, target.externs, "With -V: global variables, too"),
+	OPT_FLAG(0, "range", struct probe_opts, target.ranges,
+		 "With -V: where in the function each has a place"),
+	OPT_STR('F', "funcs", struct probe_opts, funcs, "FILTER",
+		"List functions; globs with ! & | ( )", .optional = true, .greedy = true,
+		.fallback = "", OPT_SEEN(struct probe_opts, has_funcs)),
+	OPT_STR(0, "filter", struct probe_opts, filter, "FILTER", "The same for -F alone"),
+	OPT_FLAG(0, "no-demangle", struct probe_opts, no_demangle,
+		 "With -F: names as the linker sees them"),
 	OPT_STR(0, "offsets", struct probe_opts, offsets, "FUNCTION",
 		"List the offsets of a function where instructions begin"),
 	OPT_HEADING("Where"),
@@ -236,6 +260,8 @@ static const struct opt probe_rows[] = {
 		 "Places that one definition may have (128)"),
 	OPT_FLAG(0, "no-inlines", struct probe_opts, target.no_inlines,
 		 "Leave out functions that were inlined"),
+	OPT_FLAG(0, "cache", struct probe_opts, cache,
+		 "Accepted: indexes of debug information are always kept by build ID"),
 	OPT_FLAG('q', "quiet", struct probe_opts, quiet, "Print errors alone"),
 	OPT_STR(0, "root", struct probe_opts, root, "DIR", "Look for /proc and /sys there",
 		.hidden = true),
@@ -249,6 +275,8 @@ static const struct opt_example probe_examples[] = {
 	{ "probe -x bash readline%return '+0($retval):string'", "a program: what people type" },
 	{ "probe -x libc 'malloc size=%di'", "a library, an argument by its register" },
 	{ "probe -x ./a.out -D '%sdt_app:done'", "a static probe, as the kernel would take it" },
+	{ "probe -x ./a.out -L main", "its source: lines with a number can be probed" },
+	{ "probe -x ./a.out -V main.c:42", "the variables there" },
 	{ "probe -l", "what there is, and how often it was hit" },
 	{ "probe -d 'probe:vfs_*'", "remove probes" },
 	{ 0 },

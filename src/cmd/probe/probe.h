@@ -16,9 +16,9 @@ struct probe_opts {
 	struct opt_list del;
 	struct probe_target target; /* of what comes next */
 	const char *line, *vars, *funcs, *list, *offsets;
-	bool has_list, has_funcs, has_line;
+	bool has_list, has_funcs;
 	bool audit;
-	bool force, dry_run, quiet, cache;
+	bool force, dry_run, quiet, cache, no_demangle;
 	const char *filter;
 	u64 max_probes;
 	u64 pid, target_ns;
@@ -26,9 +26,13 @@ struct probe_opts {
 	const char *root;
 	struct arena arena;
 	bool has_arena;
+	char cache_path[4096];
 };
 
 int probe_cmd_add(struct app *app, struct probe_opts *o);
 int probe_cmd_define(struct app *app, struct probe_opts *o);
 int probe_cmd_delete(struct app *app, struct probe_opts *o);
 int probe_cmd_list(struct app *app, struct probe_opts *o);
+int probe_cmd_lines(struct app *app, struct probe_opts *o);
+int probe_cmd_vars(struct app *app, struct probe_opts *o);
+int probe_cmd_functions(struct app *app, struct probe_opts *o);
