@@ -16,7 +16,7 @@ int dwcode_open(const struct elfimg *image, const struct debugfile_where *where,
 	if (!d)
 		return -ENOMEM;
 	strtab_init(&d->paths);
-	int err = dwinfo_open(image, where, path, &d->info);
+	int err = dwinfo_open_bare(image, where, path, &d->info);
 	if (err) {
 		dwcode_close(d);
 		return err;
@@ -56,7 +56,8 @@ bool dwcode_broken(const struct dwcode *d)
 bool dwcode_unit_at(struct dwcode *d, u64 pc, u32 *ret)
 {
 	for (u32 i = 0; i < d->file->units.nr; i++) {
-		const struct dw_unit *u = &d->file->units.at[i];
+		struct dw_unit *u = &d->file->units.at[i];
+		dw_unit_need(d->file, u);
 		struct dw_entry e = {
 			.at = { [DWSLOT_LOW] = u->low_pc, [DWSLOT_HIGH] = u->high_pc, [DWSLOT_RANGES] = u->ranges }
 		};
@@ -268,6 +269,7 @@ int dwcode_unit_open(struct dwcode *d, u32 index, struct dwcode_unit *ret)
 	if (index >= d->file->units.nr)
 		return -ENOENT;
 	struct dw_unit *skeleton = &d->file->units.at[index];
+	dw_unit_need(d->file, skeleton);
 	struct dwcode_unit u = { .of = d, .index = index };
 	if (!skeleton->version || !unit_root(d, skeleton, &u.root))
 		return -ENOENT;

@@ -57,7 +57,7 @@ struct dwcode_unit {
 	struct dw_lines *files; /* NULL: it has no lines */
 };
 
-/* As dwinfo_open(). */
+/* As dwinfo_open(); there are no units before dwnames_open(). */
 int dwcode_open(const struct elfimg *image, const struct debugfile_where *where, const char *path,
 		struct dwcode **ret) must_check;
 void dwcode_close(struct dwcode *d);

@@ -108,6 +108,8 @@ struct dw_unit {
 	u16 version;
 	u8 addr_size;
 	u8 off_size;
+	bool has_head; /* else only start and end are known */
+	bool is_read; /* the first entry, and with it all that follows here */
 	bool has_line;
 	bool split; /* a skeleton: its entries are in another file */
 	bool has_id;
@@ -134,6 +136,7 @@ struct dw_file {
 	VEC(struct dw_unit) units; /* by start */
 	VEC(struct dw_abbrevs *) abbrevs;
 	struct dict abbrevs_at; /* offset and shape -> index */
+	struct dw_abbrevs scratch; /* for first entries, one at a time */
 	struct dw_file *alt; /* NULL: none */
 	u64 *budget; /* steps left; 0: no more */
 	u64 expanded_left; /* bytes that compressed sections may still become, and one; 0: not known yet */
@@ -174,7 +177,7 @@ struct bytes dw_cursor(struct dw_file *f, enum dw_section which, u64 offset);
 void dw_file_done(struct dw_file *f);
 /* Fills in what a section of an object file leaves open: d becomes a copy. -EBADMSG, -ENOMEM. */
 int dw_relocate(struct dw_file *f, u32 section, struct dw_bytes *d) must_check;
-/* Reads the heads and first entries of all units. -ENOMEM. */
+/* Reads the heads of all units; what is in their first entries is read by dw_unit_need(). -ENOMEM. */
 int dw_units_read(struct dw_file *f) must_check;
 /* Where a unit's parts of the sections begin: 0 but in a .dwp, which holds those of many. */
 struct dw_parts {
@@ -182,6 +185,10 @@ struct dw_parts {
 };
 /* Reads the head and first entry of one unit of split units. false: broken, or no memory. */
 bool dw_unit_read(struct dw_file *f, const struct dw_parts *p, u64 at, struct dw_unit *ret);
+/* The same without reading any: where units begin was kept from another time. -ENOMEM. */
+int dw_units_adopt(struct dw_file *f, const u64 *starts, u32 nr) must_check;
+/* Reads the head and first entry of a unit, once: to be called before anything of it is asked for, but by who got it from dw_unit_at(). */
+void dw_unit_need(struct dw_file *f, struct dw_unit *u);
 /* The unit that holds an offset of .debug_info, or NULL. */
 struct dw_unit *dw_unit_at(struct dw_file *f, u64 offset);
 /* NULL: broken, or no memory. */
@@ -284,3 +291,7 @@ struct dw_unit *dw_split_find(struct dw_split *s, const struct dw_unit *skeleton
 /* The parts of an open dwinfo, for who reads entries one by one (image/dwarf_code). */
 struct dw_file *dwinfo_file(struct dwinfo *d);
 struct dw_split *dwinfo_split(struct dwinfo *d);
+/* As dwinfo_open() without units, which dwinfo_read_units() or dw_units_adopt() brings. */
+int dwinfo_open_bare(const struct elfimg *image, const struct debugfile_where *where,
+		     const char *path, struct dwinfo **ret) must_check;
+int dwinfo_read_units(struct dwinfo *d) must_check;

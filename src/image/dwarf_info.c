@@ -67,8 +67,32 @@ static int open_alt(struct dwinfo *d, const struct elfimg *image, const struct d
 	return path ? debugfile_open_alt(w, path, &id, &d->alt_image) : -ENOENT;
 }
 
+int dwinfo_read_units(struct dwinfo *d)
+{
+	int err = dw_units_read(&d->file);
+	if (!err && !d->file.units.nr)
+		err = d->spent ? -E2BIG : -EBADMSG;
+	return err;
+}
+
 int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where, const char *path,
 		struct dwinfo **ret)
+{
+	struct dwinfo *d;
+	int err = dwinfo_open_bare(image, where, path, &d);
+	if (!err)
+		err = dwinfo_read_units(d);
+	else
+		d = NULL;
+	if (err)
+		dwinfo_close(d);
+	else
+		*ret = d;
+	return err;
+}
+
+int dwinfo_open_bare(const struct elfimg *image, const struct debugfile_where *where,
+		     const char *path, struct dwinfo **ret)
 {
 	if (!dwinfo_has(image))
 		return -ENOENT;
@@ -92,15 +116,13 @@ int dwinfo_open(const struct elfimg *image, const struct debugfile_where *where,
 		size += i == DWSEC_INFO || i == DWSEC_ABBREV ? dw_section(&d->file, i)->size : 0;
 	/* Every entry is read twice at most; ranges, names and lines take about as much again. */
 	d->budget = 4 * size + 8 * image->real + (1 << 20);
-	int err = dw_units_read(&d->file);
-	if (!err && !open_alt(d, image, where)) {
+	int err = 0;
+	if (!open_alt(d, image, where)) {
 		d->alt_file.e = &d->alt_image;
 		d->budget += 4 * (u64)d->alt_image.size;
 		d->file.alt = &d->alt_file;
 		err = dw_units_read(&d->alt_file);
 	}
-	if (!err && !d->file.units.nr)
-		err = d->spent ? -E2BIG : -EBADMSG;
 	if (err) {
 		dwinfo_close(d);
 		return err;
@@ -244,7 +266,8 @@ static bool ask_range(const struct search *s, u64 low, u64 high, u32 *first, u32
 static void claim(struct search *s, u32 unit)
 {
 	struct dw_file *f = &s->d->file;
-	const struct dw_unit *u = &f->units.at[unit];
+	struct dw_unit *u = &f->units.at[unit];
+	dw_unit_need(f, u);
 	struct dw_entry e = {
 		.at = { [DWSLOT_LOW] = u->low_pc, [DWSLOT_HIGH] = u->high_pc, [DWSLOT_RANGES] = u->ranges }
 	};

@@ -15,13 +15,13 @@
 enum { BUCKET_BITS = 16, BUCKETS = 1 << BUCKET_BITS, KEPT_MIN = 4 << 20, LEVELS_MAX = 256 };
 enum { WORKERS_MAX = 16 };
 
-static const char magic[8] = "SNDWNM1";
+static const char magic[8] = "SNDWNM2";
 
 struct entry {
 	u32 hash, unit;
 };
 
-/* As it is kept: a head, where each bucket begins, entries by bucket. */
+/* As it is kept: a head, where each unit and each bucket begins, entries by bucket. */
 struct head {
 	char magic[8];
 	u32 nr, nr_units;
@@ -30,7 +30,8 @@ struct head {
 struct table {
 	const u32 *starts; /* BUCKETS + 1 */
 	const struct entry *entries;
-	u32 nr;
+	const u64 *units; /* where each begins in .debug_info */
+	u32 nr, nr_units;
 	void *block;
 	size_t size;
 	bool mapped;
@@ -44,19 +45,6 @@ struct dwnames {
 	const char *folder;
 	struct table tables[WHAT_NR];
 };
-
-int dwnames_open(struct dwcode *code, const struct elfimg *image, const char *folder,
-		 struct dwnames **ret)
-{
-	struct dwnames *n = calloc(1, sizeof(*n));
-	if (!n)
-		return -ENOMEM;
-	n->code = code;
-	n->image = image;
-	n->folder = folder;
-	*ret = n;
-	return 0;
-}
 
 void dwnames_close(struct dwnames *n)
 {
@@ -180,7 +168,7 @@ static int scan_unit(struct scan *s)
 struct worker {
 	struct dw_file file;
 	u64 budget;
-	bool broken, ready;
+	bool broken, ready, any_split;
 	const char *spent;
 	VEC(struct entry) entries;
 	u32 unit;
@@ -201,6 +189,7 @@ static int worker_init(struct worker *w, const struct dw_file *from)
 	w->file.abbrevs.at = NULL;
 	w->file.abbrevs.nr = w->file.abbrevs.cap = 0;
 	dict_init(&w->file.abbrevs_at);
+	w->file.scratch = (struct dw_abbrevs){ 0 };
 	w->budget = *from->budget;
 	w->file.budget = &w->budget;
 	w->file.broken = &w->broken;
@@ -237,6 +226,8 @@ static int make_unit(void *ctx, unsigned worker, u32 index)
 	}
 	struct dw_unit *u = &w->file.units.at[index];
 	w->unit = index;
+	dw_unit_need(&w->file, u);
+	w->any_split |= u->split;
 	if (!u->version || u->split)
 		return 0;
 	struct scan s = { .f = &w->file, .u = u, .fn = add_name, .ctx = w };
@@ -249,8 +240,12 @@ static int make_split(struct make *m)
 	struct dw_file *main = m->code->file;
 	struct worker *w = &m->workers[0];
 	int err = 0;
-	for (u32 i = 0; i < main->units.nr && !err; i++) {
+	bool any = false;
+	for (u32 i = 0; i < WORKERS_MAX; i++)
+		any |= m->workers[i].any_split;
+	for (u32 i = 0; any && i < main->units.nr && !err; i++) {
 		struct dw_file *f;
+		dw_unit_need(main, &main->units.at[i]);
 		struct dw_unit *u =
 			main->units.at[i].version && main->units.at[i].split
 				? dw_split_find(dwinfo_split(m->code->info), &main->units.at[i], &f)
@@ -288,6 +283,7 @@ static int make_files(struct make *m)
 	for (u32 i = 0; i < f->units.nr && !err; i++) {
 		struct dw_lines l;
 		w->unit = i;
+		dw_unit_need(f, &f->units.at[i]);
 		if (f->units.at[i].version && !dw_lines_open(&l, f, &f->units.at[i], &m->code->paths))
 			for (size_t k = 0; k < l.files.nr && !err; k++)
 				err = add_name(w, base_name(l.files.at[k].name));
@@ -297,20 +293,30 @@ static int make_files(struct make *m)
 	return err;
 }
 
+static u64 table_size(u64 nr, u64 nr_units)
+{
+	return sizeof(struct head) + nr_units * sizeof(u64) + (BUCKETS + 1) * sizeof(u32) +
+	       nr * sizeof(struct entry);
+}
+
 static int collect(struct make *m, struct table *t)
 {
 	size_t nr = 0;
 	for (u32 i = 0; i < WORKERS_MAX; i++)
 		nr += m->workers[i].entries.nr;
-	size_t size = sizeof(struct head) + (BUCKETS + 1) * sizeof(u32) + nr * sizeof(struct entry);
+	u32 nr_units = (u32)m->code->file->units.nr;
+	size_t size = table_size(nr, nr_units);
 	u8 *block = nr < UINT32_MAX ? calloc(1, size) : NULL;
 	if (!block)
 		return -ENOMEM;
-	struct head h = { .nr = (u32)nr, .nr_units = (u32)m->code->file->units.nr };
+	struct head h = { .nr = (u32)nr, .nr_units = nr_units };
 	memcpy(h.magic, magic, sizeof(h.magic));
 	memcpy(block, &h, sizeof(h));
-	u32 *starts = (u32 *)(block + sizeof(h));
+	u64 *units = (u64 *)(block + sizeof(h));
+	u32 *starts = (u32 *)(units + nr_units);
 	struct entry *to = (struct entry *)(starts + BUCKETS + 1);
+	for (u32 i = 0; i < nr_units; i++)
+		units[i] = m->code->file->units.at[i].start;
 	_cleanup_free_ u32 *next = calloc(BUCKETS + 1, sizeof(*next));
 	if (!next) {
 		free(block);
@@ -324,7 +330,7 @@ static int collect(struct make *m, struct table *t)
 	for (u32 i = 0; i < WORKERS_MAX; i++)
 		vec_for_each (&m->workers[i].entries, e)
 			to[next[e->hash >> (32 - BUCKET_BITS)]++] = *e;
-	*t = (struct table){ starts, to, (u32)nr, block, size, false };
+	*t = (struct table){ starts, to, units, (u32)nr, nr_units, block, size, false };
 	return 0;
 }
 
@@ -353,7 +359,7 @@ static bool kept_path(const struct dwnames *n, enum what what, char to[PATH_MAX]
 	char hex[BUILDID_TEXT];
 	struct buildid id;
 	const struct elfimg *e = n->image;
-	struct dw_bytes *info = &n->code->file->sections[DWSEC_INFO];
+	const struct dw_bytes *info = dw_section(n->code->file, DWSEC_INFO);
 	if (!n->folder || !e->identity.ino || info->size < KEPT_MIN || buildid_of_image(e, &id) ||
 	    buildid_text(&id, hex) < 4)
 		return false;
@@ -374,16 +380,47 @@ static bool load_table(const struct dwnames *n, const char *path, struct table *
 	if (size < sizeof(h))
 		goto bad;
 	memcpy(&h, data, sizeof(h));
-	if (memcmp(h.magic, magic, sizeof(magic)) || h.nr_units != n->code->file->units.nr ||
-	    size != sizeof(h) + (BUCKETS + 1) * sizeof(u32) + (u64)h.nr * sizeof(struct entry))
+	u32 have = (u32)n->code->file->units.nr; /* 0: not known yet */
+	if (memcmp(h.magic, magic, sizeof(magic)) || (have && h.nr_units != have) || !h.nr_units ||
+	    h.nr_units > dw_section(n->code->file, DWSEC_INFO)->size ||
+	    size != table_size(h.nr, h.nr_units))
 		goto bad;
-	const u32 *starts = (const u32 *)((const u8 *)data + sizeof(h));
-	*t = (struct table){ starts, (const struct entry *)(starts + BUCKETS + 1), h.nr, data, all,
-			     true };
+	const u64 *units = (const u64 *)((const u8 *)data + sizeof(h));
+	const u32 *starts = (const u32 *)(units + h.nr_units);
+	*t = (struct table){ starts,	 (const struct entry *)(starts + BUCKETS + 1),
+			     units,	 h.nr,
+			     h.nr_units, data,
+			     all,	 true };
 	return true;
 bad:
 	guard_unmap(data, all);
 	return false;
+}
+
+static bool load_kept(struct dwnames *n)
+{
+	char path[PATH_MAX];
+	return kept_path(n, WHAT_FUNCTIONS, path) && load_table(n, path, &n->tables[WHAT_FUNCTIONS]);
+}
+
+int dwnames_open(struct dwcode *code, const struct elfimg *image, const char *folder,
+		 struct dwnames **ret)
+{
+	struct dwnames *n = calloc(1, sizeof(*n));
+	if (!n)
+		return -ENOMEM;
+	n->code = code;
+	n->image = image;
+	n->folder = folder;
+	/* With an index from another time, units are read one by one when they are needed. */
+	int err = load_kept(n) ? dw_units_adopt(code->file, n->tables[WHAT_FUNCTIONS].units,
+						n->tables[WHAT_FUNCTIONS].nr_units)
+			       : dwinfo_read_units(code->info);
+	if (err)
+		dwnames_close(n);
+	else
+		*ret = n;
+	return err;
 }
 
 static int get_table(struct dwnames *n, enum what what, struct table **ret)
@@ -459,6 +496,7 @@ static int each_of_unit(struct dwcode *code, u32 index, name_fn *fn, void *ctx)
 {
 	struct dw_file *f = code->file;
 	struct dw_unit *u = &f->units.at[index];
+	dw_unit_need(f, u);
 	if (!u->version)
 		return 0;
 	if (u->split)

@@ -10,7 +10,7 @@
 
 struct dwnames;
 
-/* folder: NULL: nothing is kept. -ENOMEM. The index is made when it is asked for the first time. */
+/* folder: NULL: nothing is kept. -EBADMSG, -E2BIG, -ENOMEM. The index is made when it is asked for the first time. */
 int dwnames_open(struct dwcode *code, const struct elfimg *image, const char *folder,
 		 struct dwnames **ret) must_check;
 void dwnames_close(struct dwnames *n);

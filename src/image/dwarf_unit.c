@@ -104,6 +104,8 @@ void dw_file_done(struct dw_file *f)
 		free(*t);
 	}
 	vec_free(&f->abbrevs);
+	vec_free(&f->scratch.list);
+	vec_free(&f->scratch.specs);
 	dict_done(&f->abbrevs_at);
 }
 
@@ -692,8 +694,9 @@ static void root_attribute(struct dw_unit *u, u16 attr, struct dw_value v)
 }
 
 /* Bases may come after what needs them, so values are looked up when all attributes are known. */
-static void read_root(struct dw_file *f, struct dw_unit *u, struct dw_abbrevs *own)
+static void read_root(struct dw_file *f, struct dw_unit *u)
 {
+	struct dw_abbrevs *own = &f->scratch;
 	const struct dw_bytes *info = dw_section(f, DWSEC_INFO);
 	struct bytes b = bytes_of(info->data + u->root, u->end - u->root, f->e->swap);
 	u64 code = dw_uleb(&b);
@@ -714,13 +717,35 @@ static void read_root(struct dw_file *f, struct dw_unit *u, struct dw_abbrevs *o
 		(void)dw_address(f, u, &u->low_pc, &u->low);
 }
 
+/* What was kept has to fit what is there. */
+static void read_kept_head(struct dw_file *f, struct dw_unit *u)
+{
+	const struct dw_bytes *info = dw_section(f, DWSEC_INFO);
+	u64 start = u->start, end = u->end;
+	struct bytes b = bytes_of(info->data + start, end - start, f->e->swap);
+	if (!read_head(f, &b, info->data, u) || u->end != end) {
+		*u = (struct dw_unit){ .start = start, .end = end, .root = end };
+		*f->broken = true;
+	}
+}
+
+void dw_unit_need(struct dw_file *f, struct dw_unit *u)
+{
+	if (likely(u->is_read))
+		return;
+	if (!u->has_head)
+		read_kept_head(f, u);
+	u->is_read = true;
+	if (u->version)
+		read_root(f, u);
+}
+
 int dw_units_read(struct dw_file *f)
 {
 	const struct dw_bytes *info = dw_section(f, DWSEC_INFO);
 	if (!info->data)
 		return 0;
 	struct bytes b = bytes_of(info->data, info->size, f->e->swap);
-	struct dw_abbrevs own = { 0 };
 	int err = 0;
 	while (bytes_left(&b) && !err && dw_step(f, 64)) {
 		struct dw_unit head;
@@ -734,24 +759,34 @@ int dw_units_read(struct dw_file *f)
 			break;
 		}
 		*u = head;
-		if (u->version)
-			read_root(f, u, &own);
+		u->has_head = true;
 	}
-	vec_free(&own.list);
-	vec_free(&own.specs);
 	return err;
+}
+
+int dw_units_adopt(struct dw_file *f, const u64 *starts, u32 nr)
+{
+	u64 size = dw_section(f, DWSEC_INFO)->size;
+	if (!vec_reserve(&f->units, nr))
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++) {
+		u64 start = min(starts[i], size), end = i + 1 < nr ? min(starts[i + 1], size) : size;
+		f->units.at[i] = (struct dw_unit){ .start = start, .end = max(start, end) };
+	}
+	f->units.nr = nr;
+	return 0;
 }
 
 bool dw_unit_read(struct dw_file *f, const struct dw_parts *p, u64 at, struct dw_unit *ret)
 {
 	const struct dw_bytes *info = dw_section(f, DWSEC_INFO);
-	struct dw_abbrevs own = { 0 };
 	struct dw_unit u;
 	if (!info->data || at >= info->size || !dw_step(f, 64))
 		return false;
 	struct bytes b = bytes_of(info->data + at, info->size - at, f->e->swap);
 	if (!read_head(f, &b, info->data, &u))
 		return false;
+	u.has_head = true;
 	u.info_start = p->info;
 	u.abbrev_offset += p->abbrev;
 	u.str_base = p->str_offsets + (u.version < 5 ? 0 : u.off_size == 8 ? 16 : 8);
@@ -759,10 +794,7 @@ bool dw_unit_read(struct dw_file *f, const struct dw_parts *p, u64 at, struct dw
 	u.ranges_base = p->rnglists + (u.off_size == 8 ? 20 : 12);
 	u.locs_start = p->locs;
 	u.locs_base = p->locs + (u.off_size == 8 ? 20 : 12);
-	if (u.version)
-		read_root(f, &u, &own);
-	vec_free(&own.list);
-	vec_free(&own.specs);
+	dw_unit_need(f, &u);
 	*ret = u;
 	return true;
 }
@@ -777,7 +809,9 @@ struct dw_unit *dw_unit_at(struct dw_file *f, u64 offset)
 		else
 			hi = mid;
 	}
-	if (lo == f->units.nr || offset < f->units.at[lo].root || !f->units.at[lo].version)
+	if (lo == f->units.nr)
 		return NULL;
-	return &f->units.at[lo];
+	struct dw_unit *u = &f->units.at[lo];
+	dw_unit_need(f, u);
+	return offset < u->root || !u->version ? NULL : u;
 }

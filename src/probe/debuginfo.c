@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -152,6 +153,8 @@ static int open_named(struct debuginfo *i, struct diag *d)
 	return 0;
 }
 
+static u64 find_text(const struct debuginfo *i);
+
 int debuginfo_open_image(struct debuginfo *i, const struct probe_target *target, struct diag *d)
 {
 	*i = (struct debuginfo){ .target = target };
@@ -162,9 +165,8 @@ int debuginfo_open_image(struct debuginfo *i, const struct probe_target *target,
 	if (err)
 		return err;
 	i->arch = arch_of_elf(i->image.machine);
-	struct debuginfo_symbol text;
-	if (target->where == PROBE_KERNEL && debuginfo_symbol(i, "_text", true, &text))
-		i->text = text.addr;
+	if (target->where == PROBE_KERNEL)
+		i->text = find_text(i);
 	return 0;
 }
 
@@ -298,6 +300,39 @@ static bool open_table(const struct debuginfo *i, u32 type, const struct elfimg 
 
 static const u32 tables[] = { SHT_SYMTAB, SHT_DYNSYM };
 
+/* Value and size of a symbol, for those that are passed over by the thousand. */
+static bool may_hold(const struct elfimg *e, const struct elfimg_symtab *tab, size_t n, u64 addr)
+{
+	u64 value, size;
+	if (!e->is64 || e->swap || e->type == ET_REL)
+		return true;
+	memcpy(&value, tab->syms + n * tab->entsize + offsetof(Elf64_Sym, st_value), sizeof(value));
+	memcpy(&size, tab->syms + n * tab->entsize + offsetof(Elf64_Sym, st_size), sizeof(size));
+	return value == addr || (value < addr && addr - value < size);
+}
+
+/* The kernel's own measure of addresses is the start of its code. */
+static u64 find_text(const struct debuginfo *i)
+{
+	static const char *const first[] = { ".head.text", ".text" };
+	struct elfimg_symtab tab;
+	struct elfimg_section sec;
+	for (u32 k = 0; k < ARRAY_SIZE(first); k++) {
+		if (!elfimg_section_by_name(&i->image, first[k], &sec) ||
+		    !elfimg_symtab(&i->image, SHT_SYMTAB, &tab))
+			continue;
+		for (size_t n = 1; n < tab.nr; n++) {
+			struct elfimg_sym s;
+			if (!may_hold(&i->image, &tab, n, sec.addr))
+				continue;
+			elfimg_sym(&i->image, &tab, n, &s);
+			if (!strcmp(s.name, "_text"))
+				return s.value;
+		}
+	}
+	return 0;
+}
+
 bool debuginfo_symbol_at(const struct debuginfo *i, u64 addr, struct debuginfo_symbol *ret)
 {
 	struct elfimg_symtab tab;
@@ -308,6 +343,8 @@ bool debuginfo_symbol_at(const struct debuginfo *i, u64 addr, struct debuginfo_s
 			continue;
 		for (size_t n = 1; n < tab.nr; n++) {
 			struct elfimg_sym s;
+			if (!may_hold(e, &tab, n, addr))
+				continue;
 			elfimg_sym(e, &tab, n, &s);
 			if (!is_code(&s) || !s.shndx || !*s.name || address_of(e, &s) > addr)
 				continue;
