@@ -3,7 +3,10 @@
 #include "probe/find_usdt.h"
 #include "probe/probe.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 void probe_defs_init(struct probe_defs *defs)
 {
@@ -17,10 +20,58 @@ void probe_defs_done(struct probe_defs *defs)
 	arena_done(&defs->arena);
 }
 
-static int add_raw(const struct probe_request *r, struct probe_defs *defs)
+/* "/bin/zsh:0x46420" as the kernel names it: p_zsh_0x46420. */
+static void name_in_file(char letter, const char *place, size_t len, struct strbuf *to)
 {
+	const char *colon = memrchr(place, ':', len), *end = colon ? colon : place + len;
+	const char *slash = memrchr(place, '/', (size_t)(end - place)), *base = slash + 1;
+	strbuf_printf(to, "uprobes/%c_%.*s", letter,
+		      (int)min(strcspn(base, ".-_"), (size_t)(end - base)), base);
+	if (colon)
+		strbuf_printf(to, "_0x%llx", strtoull(colon + 1, NULL, 0));
+}
+
+/* "vfs_read+5": p_vfs_read_5; "0xffffffff81...": p_0xffffffff81... */
+static void name_in_kernel(char letter, const char *place, size_t len, struct strbuf *to)
+{
+	const char *plus = memchr(place, '+', len);
+	size_t symbol = plus ? (size_t)(plus - place) : len;
+	strbuf_printf(to, "kprobes/%c_%.*s", letter, (int)symbol, place);
+	if (*place != '0')
+		strbuf_printf(to, "_%llu", plus ? strtoull(plus + 1, NULL, 0) : 0ull);
+}
+
+/* A line without a name gets the one that the kernel would choose, so that it can be told and taken away again. */
+static const char *with_name(const char *line, struct arena *a)
+{
+	size_t head = strcspn(line, " \t");
+	const char *place = line + head + strspn(line + head, " \t");
+	size_t len = strcspn(place, " \t");
+	if (memchr(line, ':', head) || !strchr("pr", *line) || !len)
+		return arena_strdup(a, line);
+	struct strbuf name, all;
+	strbuf_init(&name);
+	strbuf_init(&all);
+	if (memchr(place, '/', len))
+		name_in_file(*line, place, len, &name);
+	else
+		name_in_kernel(*line, place, len, &name);
+	char *slash = memchr(strbuf_cstr(&name), '/', name.len);
+	for (char *c = slash ? slash + 1 : NULL; c && *c; c++)
+		*c = isalnum((unsigned char)*c) ? *c : '_';
+	strbuf_printf(&all, "%.*s:%s %s", (int)head, line, strbuf_cstr(&name), place);
+	const char *kept = arena_strdup(a, strbuf_cstr(&all));
+	strbuf_done(&name);
+	strbuf_done(&all);
+	return kept;
+}
+
+static int add_raw(const struct probe_request *r, struct probe_defs *defs, struct diag *d)
+{
+	if (*r->text == '-')
+		return diag_error(d, -EINVAL, "a probe is removed with: sonde probe -d GROUP:EVENT");
 	struct probe_def *def = vec_push(&defs->at);
-	const char *line = arena_strdup(&defs->arena, r->text);
+	const char *line = with_name(r->text, &defs->arena);
 	if (!def || !line)
 		return -ENOMEM;
 	*def = (struct probe_def){ .letter = *line, .raw = line };
@@ -66,7 +117,7 @@ int probe_find(const struct probe_target *target, const struct probe_request *re
 	       struct probe_defs *defs, struct diag *d)
 {
 	switch (request->form) {
-	case PROBE_RAW: return add_raw(request, defs);
+	case PROBE_RAW: return add_raw(request, defs, d);
 	case PROBE_USDT: return probe_find_usdt(target, request, defs, d);
 	case PROBE_TRACEPOINT: return probe_find_symbol(target, request, defs, d);
 	default: return find_code(target, request, defs, d);

@@ -102,6 +102,16 @@ static void event_name(const struct probe_def *def, struct strbuf *to)
 		strbuf_printf(to, "%.*s", (int)len, len ? colon + 1 : "");
 }
 
+/* -v: what is written. */
+static void say_definitions(struct app *app, const struct added *a, bool dry)
+{
+	vec_for_each (&a->defs.at, def) {
+		strbuf_str(&app->err, dry ? "Would write: " : "Writing event: ");
+		probe_def_text(def, &app->err);
+		strbuf_char(&app->err, '\n');
+	}
+}
+
 static void say_added(struct app *app, const struct added *a)
 {
 	struct strbuf name, place;
@@ -159,6 +169,8 @@ int probe_cmd_add(struct app *app, struct probe_opts *o)
 	if (!err)
 		err = find_all(app, o, o->add.at, o->add.nr, &a);
 	title_of(o, &title);
+	if (!err && app->verbose)
+		say_definitions(app, &a, o->dry_run);
 	if (!err && !o->dry_run)
 		err = probe_add(&a.tracing, &a.defs, strbuf_cstr(&title), &app->diag);
 	if (!err && !o->quiet)

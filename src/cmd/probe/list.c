@@ -113,6 +113,14 @@ int probe_cmd_list(struct app *app, struct probe_opts *o)
 	return err ? app_fail(app, err) : APP_DONE;
 }
 
+/* With -x only probes on that file are meant. */
+static bool is_meant(const struct probe_opts *o, const struct probe_listed *p, const char *pattern)
+{
+	size_t len = o->target.where == PROBE_BINARY ? strlen(o->target.path) : 0;
+	return *p->event && probe_listed_matches(p, pattern) &&
+	       (!len || (!strncmp(p->place, o->target.path, len) && p->place[len] == ':'));
+}
+
 int probe_cmd_delete(struct app *app, struct probe_opts *o)
 {
 	struct tracing t;
@@ -124,7 +132,7 @@ int probe_cmd_delete(struct app *app, struct probe_opts *o)
 		const char *pattern = o->del.items.at[i];
 		size_t hits = 0;
 		vec_for_each (&l.at, p) {
-			if (!p->event[0] || !probe_listed_matches(p, pattern))
+			if (!is_meant(o, p, pattern))
 				continue;
 			hits++;
 			err = o->dry_run ? 0 : probe_delete(&t, p, &app->diag);

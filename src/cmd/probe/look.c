@@ -1,10 +1,14 @@
 /* probe --line, --vars and --funcs: what can be probed. The layouts are perf's. */
 #include "cmd/probe/probe.h"
 
+#include "base/glob.h"
 #include "base/json.h"
+#include "base/str.h"
+#include "image/usdt_notes.h"
 #include "probe/args_btf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef unsigned long long ull;
@@ -166,11 +170,41 @@ int probe_cmd_vars(struct app *app, struct probe_opts *o)
 
 /* ---- functions -------------------------------------------------------------------------------------------------------------- */
 
+/* -F '%sdt_PROVIDER:NAME': static probes with their arguments. */
+static int list_usdt(struct app *app, const struct probe_opts *o, const char *filter)
+{
+	struct elfimg e;
+	struct usdt_notes notes;
+	char name[512];
+	if (o->target.where != PROBE_BINARY)
+		return app_usage(app, "static probes are in files: -x FILE");
+	int err = elfimg_open(&e, o->target.path, NULL);
+	if (!err) {
+		err = usdt_notes_read(&e, &notes);
+		elfimg_close(&e);
+	}
+	if (err) {
+		(void)diag_error(&app->diag, err, "cannot read %s: %s", o->target.path,
+				 strerror(-err));
+		return app_fail(app, err);
+	}
+	vec_for_each (&notes.at, n) {
+		(void)snprintf(name, sizeof(name), "%%sdt_%s:%s", n->provider, n->name);
+		if (glob_match(filter, name))
+			strbuf_printf(&app->out, "%-40s %s%s\n", name, n->args,
+				      n->semaphore ? "  (semaphore)" : "");
+	}
+	usdt_notes_done(&notes);
+	return APP_DONE;
+}
+
 int probe_cmd_functions(struct app *app, struct probe_opts *o)
 {
 	struct probe_functions f;
 	struct json j;
 	const char *filter = o->funcs && *o->funcs ? o->funcs : o->filter;
+	if (filter && *filter == '%')
+		return list_usdt(app, o, filter);
 	int err = probe_functions(&o->target, filter, !o->no_demangle, &f, &app->diag);
 	if (!err && app->json) {
 		json_begin(&j, &app->out, JSON_PRETTY);

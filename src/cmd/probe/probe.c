@@ -14,8 +14,20 @@ typedef unsigned long long ull;
 
 /* ---- options whose order counts -------------------------------------------------------------------------------------------- */
 
+/* "-:GROUP/EVENT" of the kernel's language removes. */
+static int push_raw_delete(struct probe_opts *o, const char *text)
+{
+	const char **slot = vec_push(&o->del.items);
+	if (!slot)
+		return -ENOMEM;
+	*slot = text + 2;
+	return 0;
+}
+
 static int push_wish(struct probe_opts *o, const char *text, bool define)
 {
+	if (str_starts(text, "-:"))
+		return push_raw_delete(o, text);
 	struct probe_wish *w = define ? vec_push(&o->define) : vec_push(&o->add);
 	if (!w)
 		return -ENOMEM;
@@ -171,10 +183,10 @@ static int join_words(struct probe_opts *o, int argc, char **argv)
 static int dispatch(struct app *app, struct probe_opts *o)
 {
 	int nr = (o->add.nr > 0) + (o->define.nr > 0) + o->has_list + (o->offsets != NULL) +
-		 (o->line != NULL) + (o->vars != NULL) + o->has_funcs;
+		 (o->line != NULL) + (o->vars != NULL) + o->has_funcs + o->audit + o->has_optimize;
 	if (nr > 1)
 		return app_usage(app, "only one of --add, --list, --definition, --line, --vars, "
-				      "--funcs, --offsets");
+				      "--funcs, --offsets, --audit, --optimize");
 	if (!nr && !o->del.items.nr)
 		return app_usage(app, "which probe?");
 	if (o->quiet && app->verbose)
@@ -190,6 +202,10 @@ static int dispatch(struct app *app, struct probe_opts *o)
 		return probe_cmd_lines(app, o);
 	if (o->vars)
 		return probe_cmd_vars(app, o);
+	if (o->audit)
+		return probe_cmd_audit(app, o);
+	if (o->has_optimize)
+		return probe_cmd_optimize(app, o);
 	if (o->has_funcs)
 		return probe_cmd_functions(app, o);
 	return o->define.nr ? probe_cmd_define(app, o) : probe_cmd_add(app, o);
@@ -244,6 +260,12 @@ static const struct opt probe_rows[] = {
 		 "With -F: names as the linker sees them"),
 	OPT_STR(0, "offsets", struct probe_opts, offsets, "FUNCTION",
 		"List the offsets of a function where instructions begin"),
+	OPT_FLAG(0, "audit", struct probe_opts, audit,
+		 "Show everything that instruments this kernel: kprobes, events, functions with "
+		 "callbacks, BPF, perf, livepatches; what each source proves and cannot see"),
+	OPT_STR(0, "optimize", struct probe_opts, optimize, "on|off",
+		"Show or set debug.kprobes-optimization: jumps instead of breakpoints",
+		.optional = true, .fallback = "", OPT_SEEN(struct probe_opts, has_optimize)),
 	OPT_HEADING("Where"),
 	OPT_CALL('x', "exec",
 		 "FILE", "Probe a program or library; a bare name is looked up like a shell and the loader do",
@@ -279,6 +301,7 @@ static const struct opt_example probe_examples[] = {
 	{ "probe -x ./a.out -V main.c:42", "the variables there" },
 	{ "probe -l", "what there is, and how often it was hit" },
 	{ "probe -d 'probe:vfs_*'", "remove probes" },
+	{ "probe --audit", "what instruments this kernel right now" },
 	{ 0 },
 };
 

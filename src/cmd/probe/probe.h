@@ -22,7 +22,8 @@ struct probe_opts {
 	const char *filter;
 	u64 max_probes;
 	u64 pid, target_ns;
-	const char *optimization; /* --kprobes-optimization=VALUE; "": shown */
+	const char *optimize; /* "on", "off"; "": shown */
+	bool has_optimize;
 	const char *root;
 	struct arena arena;
 	bool has_arena;
@@ -35,4 +36,6 @@ int probe_cmd_delete(struct app *app, struct probe_opts *o);
 int probe_cmd_list(struct app *app, struct probe_opts *o);
 int probe_cmd_lines(struct app *app, struct probe_opts *o);
 int probe_cmd_vars(struct app *app, struct probe_opts *o);
+int probe_cmd_audit(struct app *app, struct probe_opts *o);
+int probe_cmd_optimize(struct app *app, struct probe_opts *o);
 int probe_cmd_functions(struct app *app, struct probe_opts *o);
