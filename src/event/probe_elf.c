@@ -83,6 +83,41 @@ int probe_elf_symbol(const char *path, const char *symbol, u64 *offset)
 	return err;
 }
 
+static int each_in(const struct elfimg *e, const struct elfimg *runtime, u32 type,
+		   int (*fn)(void *, const char *, u64), void *ctx)
+{
+	struct elfimg_funcs it;
+	struct elfimg_func f;
+	int rc = 0;
+	if (!elfimg_funcs_init(&it, e, runtime, type))
+		return 0;
+	while (!rc && elfimg_funcs_next(&it, &f))
+		rc = fn(ctx, f.name, f.start);
+	return rc;
+}
+
+int probe_elf_each_function(const char *path, int (*fn)(void *, const char *, u64), void *ctx)
+{
+	struct elfimg e, debug = { 0 };
+	int rc = elfimg_open(&e, path, NULL);
+	if (rc < 0)
+		return rc;
+	struct elfimg_symtab own;
+	struct buildid id = { 0 };
+	(void)!buildid_of_image(&e, &id);
+	const struct debugfile_where where = { 0 };
+	const struct elfimg *full = &e;
+	if (!elfimg_symtab(&e, SHT_SYMTAB, &own) && !debugfile_open(&where, path, &e, &id, &debug))
+		full = &debug;
+	rc = each_in(full, &e, SHT_SYMTAB, fn, ctx);
+	if (!rc)
+		rc = each_in(&e, &e, SHT_DYNSYM, fn, ctx);
+	if (full != &e)
+		elfimg_close(&debug);
+	elfimg_close(&e);
+	return rc;
+}
+
 bool probe_elf_close(const char *path, const char *symbol, char *close, size_t size)
 {
 	static const u32 tables[] = { SHT_SYMTAB, SHT_DYNSYM };
@@ -104,8 +139,8 @@ bool probe_elf_close(const char *path, const char *symbol, char *close, size_t s
 	return c.best;
 }
 
-int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset,
-		   u64 *semaphore)
+int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const char *, u64, u64),
+			void *ctx)
 {
 	struct elfimg e;
 	struct usdt_notes notes;
@@ -116,14 +151,38 @@ int probe_elf_usdt(const char *path, const char *provider, const char *name, u64
 	elfimg_close(&e);
 	if (err)
 		return err;
-	err = -ENOENT;
-	vec_for_each (&notes.at, n) {
-		if (err == 0 || strcmp(n->name, name) || (provider && strcmp(n->provider, provider)))
-			continue;
-		*offset = n->offset;
-		*semaphore = n->semaphore;
-		err = 0;
-	}
+	vec_for_each (&notes.at, n)
+		if (err >= 0)
+			err = fn(ctx, n->provider, n->name, n->offset, n->semaphore);
 	usdt_notes_done(&notes);
-	return err;
+	return min(err, 0);
+}
+
+struct usdt_wanted {
+	const char *provider, *name;
+	u64 offset, semaphore;
+	bool found;
+};
+
+static int usdt_match(void *ctx, const char *provider, const char *name, u64 offset, u64 semaphore)
+{
+	struct usdt_wanted *w = ctx;
+	if (w->found || strcmp(name, w->name) || (w->provider && strcmp(provider, w->provider)))
+		return 0;
+	w->offset = offset;
+	w->semaphore = semaphore;
+	w->found = true;
+	return 0;
+}
+
+int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset,
+		   u64 *semaphore)
+{
+	struct usdt_wanted w = { .provider = provider, .name = name };
+	int err = probe_elf_each_usdt(path, usdt_match, &w);
+	if (err)
+		return err;
+	*offset = w.offset;
+	*semaphore = w.semaphore;
+	return w.found ? 0 : -ENOENT;
 }

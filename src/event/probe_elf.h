@@ -15,3 +15,12 @@ bool probe_elf_close(const char *path, const char *symbol, char *close, size_t s
  */
 int probe_elf_usdt(const char *path, const char *provider, const char *name, u64 *offset,
 		   u64 *semaphore) must_check;
+/* fn(ctx, provider, name, offset, semaphore) for each static probe of the file, until it returns below 0, which is returned. */
+int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const char *, u64, u64),
+			void *ctx) must_check;
+/*
+ * fn(ctx, name, offset) for each function of the file's fullest table, and once more for those that the linker needs at run time; until it
+ * returns other than 0, which is returned.
+ */
+int probe_elf_each_function(const char *path, int (*fn)(void *, const char *, u64),
+			    void *ctx) must_check;

@@ -531,3 +531,10 @@ int btf_find_function(struct btf *b, const char *name, struct btf_function *ret)
 	*ret = f;
 	return 0;
 }
+
+int btf_function_id(struct btf *b, const char *name, u32 *ret)
+{
+	int err;
+	*ret = btf_find(b, name, BTF_BIT(BTF_OF_FUNCTION), &err);
+	return err ? err : *ret ? 0 : -ENOENT;
+}

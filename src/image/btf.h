@@ -139,3 +139,5 @@ int btf_find_prototype(struct btf *b, const char *name, struct btf_desc *ret) mu
 struct btf_value btf_value_of(const struct btf *b, u32 id);
 /* -ENOENT: no function of this name; -ENOMEM. */
 int btf_find_function(struct btf *b, const char *name, struct btf_function *ret) must_check;
+/* Its number among all types: what a program is told to attach to. -ENOENT, -ENOMEM. */
+int btf_function_id(struct btf *b, const char *name, u32 *ret) must_check;

@@ -101,28 +101,44 @@ int dso_open_image(struct elfimg *e, const struct debugfile_where *w, const stru
 	return open_image(e, w, info, &id);
 }
 
-int dso_open(struct dso *d, const struct debugfile_where *w, const struct image_info *info)
+/* What holds the symbols of an image that is open. */
+static void open_symbols(struct dso *d, const struct debugfile_where *w,
+			 const struct image_info *info, struct buildid id)
 {
-	*d = (struct dso){ 0 };
-	struct buildid id = buildid_make(info->build_id, info->build_id_size);
-	int err = open_image(&d->image, w, info, &id);
-	if (err)
-		return err;
 	struct elfimg_symtab own, other;
 	if (info->kind == IMAGE_KIND_VDSO || elfimg_symtab(&d->image, SHT_SYMTAB, &own))
-		return 0;
+		return;
 	/* Stripped. The ids may be missing from the recording, not from the file. */
 	if (buildid_of_image(&d->image, &id))
 		id.size = 0;
 	if (!debugfile_open(w, info->path, &d->image, &id, &d->debug)) {
 		if (elfimg_symtab(&d->debug, SHT_SYMTAB, &other))
-			return 0;
+			return;
 		elfimg_close(&d->debug);
 	}
 	/* Without it there is still .dynsym. */
 	if (debugfile_open_mini(&d->image, &d->mini))
 		d->mini = (struct elfimg){ 0 };
-	return 0;
+}
+
+int dso_open(struct dso *d, const struct debugfile_where *w, const struct image_info *info)
+{
+	*d = (struct dso){ 0 };
+	struct buildid id = buildid_make(info->build_id, info->build_id_size);
+	int err = open_image(&d->image, w, info, &id);
+	if (!err)
+		open_symbols(d, w, info, id);
+	return err;
+}
+
+int dso_open_fd(struct dso *d, const struct debugfile_where *w, const struct image_info *info,
+		int fd)
+{
+	*d = (struct dso){ 0 };
+	int err = elfimg_open_fd(&d->image, fd);
+	if (!err)
+		open_symbols(d, w, info, buildid_make(info->build_id, info->build_id_size));
+	return err;
 }
 
 bool dso_is_cut(const struct dso *d)

@@ -26,6 +26,9 @@ int dso_open_image(struct elfimg *e, const struct debugfile_where *w,
 		   const struct image_info *info) must_check;
 int dso_open(struct dso *d, const struct debugfile_where *w,
 	     const struct image_info *info) must_check;
+/* The same over the program's file, which somebody opened; the descriptor stays the caller's. */
+int dso_open_fd(struct dso *d, const struct debugfile_where *w, const struct image_info *info,
+		int fd) must_check;
 void dso_close(struct dso *d);
 /* Whether one of its files was truncated while it was being read: what was found in it may be wrong. */
 bool dso_is_cut(const struct dso *d);
