@@ -36,20 +36,25 @@ enum program_type_kind {
 	PROGRAM_TIMESTAMP, /* u64 ns; format: of strftime */
 	PROGRAM_USERNAME, /* u32 uid */
 	PROGRAM_CGROUP_PATH, /* u64 id */
+	PROGRAM_PROBE_NAME, /* u64: the cookie of the attach point, which names the probe */
 	PROGRAM_COUNT, /* aggregates, one for each CPU: u64 */
 	PROGRAM_SUM, /* u64 or s64 */
 	PROGRAM_MIN,
 	PROGRAM_MAX, /* u64 value, u64 whether it is set */
 	PROGRAM_AVG,
 	PROGRAM_STATS, /* u64 total, u64 count */
-	PROGRAM_HIST, /* u64 buckets, see program_type.hist */
-	PROGRAM_LHIST,
+	PROGRAM_HIST, /* u64 buckets, nr of them: program_hist_low() */
+	PROGRAM_LHIST, /* u64 buckets, nr of them: below min, then each step, then from max on */
 	PROGRAM_TSERIES,
 	PROGRAM_QUANTILE, /* log-linear buckets */
 };
 
 struct program_field;
 
+/*
+ * Values are stored with their own size only inside of a struct of somebody else's. Everywhere else (maps, tuples, records of the ring) a
+ * number, bool, enum or pointer takes 8 bytes, sign-extended or not as is_signed says, and all others a multiple of 8, padded with zeros.
+ */
 struct program_type {
 	enum program_type_kind kind;
 	u32 size; /* bytes in memory */
@@ -64,6 +69,7 @@ struct program_type {
 	} hist; /* LHIST: min, max, step; HIST, QUANTILE: bits; TSERIES: step, nr of intervals in bits */
 	const u8 *quantiles; /* QUANTILE: percent values, nr of them */
 	const char *format; /* TIMESTAMP */
+	const struct program_type *to; /* POINTER: what is there; NULL: unknown */
 	u32 stack_mode, stack_limit; /* KSTACK, USTACK */
 };
 
@@ -72,17 +78,44 @@ struct program_field {
 	const struct program_type *type;
 	s64 offset; /* bytes; ENUM: the value */
 	u8 bit_offset, bit_size; /* bit_size 0: no bitfield */
+	u8 location; /* of a tracepoint's argument: 1: a __data_loc, 2: a __rel_loc, whose target the pointer is */
 };
+
+/* What a KSTACK or USTACK is: the key of its addresses in the map of role STACKS, whose value is their array, nr of them. */
+struct program_stack {
+	u64 hash;
+	u32 nr;
+	u32 pid; /* tgid of a USTACK; 0: of the kernel */
+};
+
+/*
+ * The least value of a HIST's bucket: 0 is for all below zero, then come 2^bits values one by one, then 2^bits buckets for each power of
+ * two.
+ */
+static inline s64 program_hist_low(u32 bits, u32 bucket)
+{
+	u32 i = bucket - 1, mask = (1u << bits) - 1;
+	if (bucket <= 1u << bits)
+		return bucket ? (s64)i : INT64_MIN;
+	return (s64)((u64)((1u << bits) + (i & mask)) << ((i >> bits) - 1));
+}
 
 enum program_map_role {
 	PROGRAM_MAP_USER, /* @name of the script: printed at the end */
 	PROGRAM_MAP_SCRATCH, /* working memory of the code */
 	PROGRAM_MAP_RING, /* records */
 	PROGRAM_MAP_CONTROL, /* the small ring: exit, clear, print */
-	PROGRAM_MAP_DROPS, /* u64 per probe: records that found the ring full */
-	PROGRAM_MAP_FULL, /* u64 per user map: keys that found it full */
-	PROGRAM_MAP_DATA, /* read-only: strings, tables */
-	PROGRAM_MAP_STACKS, /* of bpf_get_stackid, where that is used */
+	PROGRAM_MAP_DROPS, /* one entry, u64 per probe: records that found the ring full */
+	PROGRAM_MAP_FULL, /* one entry, u64 per map: keys that found it full */
+	PROGRAM_MAP_DATA, /* one entry, read-only (BPF_F_RDONLY_PROG, frozen): strings, tables */
+	PROGRAM_MAP_STACKS, /* a hash: struct program_stack to addresses */
+	PROGRAM_MAP_FACTS, /* one entry, struct program_facts: written before anything runs */
+};
+
+/* What only the run knows. */
+struct program_facts {
+	u64 start_ns; /* CLOCK_BOOTTIME */
+	u64 spare[7];
 };
 
 struct program_map {
@@ -152,7 +185,7 @@ enum program_action_kind {
 	PROGRAM_PRINT_MAP, /* map; fields: top, div */
 	PROGRAM_CLEAR,
 	PROGRAM_ZERO,
-	PROGRAM_EXIT, /* one field: status */
+	PROGRAM_EXIT, /* one field: status. Control: in the ring, as all others, or in the control ring where that is full */
 	PROGRAM_JOIN, /* field: array of strings; format: the delimiter */
 	PROGRAM_TIME, /* format of strftime; field: ns where it was taken */
 	PROGRAM_CAT, /* printf of a path */
