@@ -1,0 +1,181 @@
+#include "bpf/attach.h"
+
+#include "bpf/attach_impl.h"
+#include "image/btf.h"
+#include "kern/bpf_features.h"
+#include "kern/bpf_sys.h"
+#include "kern/cpu.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int attach_keep(struct attached *a, int fd)
+{
+	if (fd < 0)
+		return fd;
+	int *slot = vec_push(&a->fds);
+	if (!slot) {
+		close(fd);
+		return -ENOMEM;
+	}
+	*slot = fd;
+	return 0;
+}
+
+int attach_event(struct attached *a, int prog, int event, u64 cookie)
+{
+	int rc = attach_keep(a, event);
+	if (rc)
+		return rc;
+	if (!a->no_cookie) {
+		int link = bpfsys_link_perf_event(prog, event, cookie);
+		if (link != -EINVAL)
+			return link < 0 ? link : attach_keep(a, link);
+		a->no_cookie = true;
+	}
+	rc = bpfsys_perf_event_set(event, prog);
+	return rc ? rc : perf_event_enable(event);
+}
+
+int attach_failed(const struct attached *a, const struct point *pt, int err, struct diag *d)
+{
+	const struct program_probe *probe = &a->points->program->probes.at[pt->probe];
+	if (err == -EPERM) {
+		char what[160];
+		snprintf(what, sizeof(what), "attach to %s", pt->text);
+		return bpfsys_explain_permission(a->loaded->root, what, d);
+	}
+	diag_error(d, err, "cannot attach to %s: %s", pt->text, strerror(-err));
+	script_span(d, a->loaded->script, probe->span_start, probe->span_len);
+	return err;
+}
+
+static int attach_raw_tracepoints(struct attached *a, const struct attach_range *r, struct diag *d)
+{
+	const struct load_kind kind = { .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
+	int prog = loaded_code(a->loaded, r->probe, &kind, d);
+	for (u32 i = r->first; i < r->end && prog >= 0; i++) {
+		const struct point *pt = &r->points[i];
+		int link = bpfsys_link_raw_tracepoint(prog, pt->symbol, i);
+		/* Before 6.10 there are no cookies here. */
+		if (link == -EINVAL || link == -E2BIG)
+			link = bpfsys_link_raw_tracepoint(prog, pt->symbol, 0);
+		int rc = attach_keep(a, link);
+		if (rc == -ENOENT) {
+			diag_error(d, rc, "no raw tracepoint '%s'", pt->symbol);
+			script_span(d, a->loaded->script, r->probe->span_start, r->probe->span_len);
+			return rc;
+		}
+		if (rc)
+			return attach_failed(a, pt, rc, d);
+	}
+	return min(prog, 0);
+}
+
+static int attach_range(struct attached *a, const struct attach_range *r, struct diag *d)
+{
+	switch (r->probe->provider) {
+	case PROGRAM_TRACEPOINT: return attach_tracepoints(a, r, d);
+	case PROGRAM_RAW_TRACEPOINT: return attach_raw_tracepoints(a, r, d);
+	case PROGRAM_KPROBE:
+	case PROGRAM_KRETPROBE: return attach_functions(a, r, d);
+	case PROGRAM_FENTRY:
+	case PROGRAM_FEXIT: return attach_typed_functions(a, r, d);
+	case PROGRAM_UPROBE:
+	case PROGRAM_URETPROBE:
+	case PROGRAM_USDT: return attach_user(a, r, d);
+	case PROGRAM_INTERVAL:
+	case PROGRAM_PROFILE: return attach_timer(a, r, d);
+	case PROGRAM_SOFTWARE:
+	case PROGRAM_HARDWARE: return attach_counter(a, r, d);
+	case PROGRAM_WATCHPOINT: return attach_watchpoint(a, r, d);
+	case PROGRAM_ITER: return attach_iter(a, r, d);
+	case PROGRAM_BEGIN:
+	case PROGRAM_END:
+	case PROGRAM_SIGNAL: {
+		/* Loaded now, so that nothing is refused at the end. */
+		const struct load_kind kind = { .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
+		return min(loaded_code(a->loaded, r->probe, &kind, d), 0);
+	}
+	}
+	return -EINVAL;
+}
+
+int attach_all(struct attached *a, struct loaded *l, const struct points *p,
+	       const struct attach_opts *o, struct diag *d)
+{
+	*a = (struct attached){ .loaded = l, .points = p, .opts = *o };
+	perf_opener_init(&a->opener, l->root);
+	struct cpuset online;
+	int rc = cpu_online(l->root, &online);
+	a->cpu = rc ? 0 : max(cpuset_next(&online, 0), 0);
+	for (u32 i = 0, end; i < p->at.nr && !rc; i = end) {
+		for (end = i + 1; end < p->at.nr && p->at.at[end].probe == p->at.at[i].probe;)
+			end++;
+		struct attach_range r = { .probe = &p->program->probes.at[p->at.at[i].probe],
+					  .points = p->at.at,
+					  .first = i,
+					  .end = end };
+		rc = attach_range(a, &r, d);
+		a->nr_points += end - i;
+	}
+	if (rc)
+		attach_close(a);
+	return rc;
+}
+
+void attach_close(struct attached *a)
+{
+	/* Links first: they were made last. */
+	for (size_t i = a->fds.nr; i-- > 0;)
+		close(a->fds.at[i]);
+	vec_free(&a->fds);
+	vec_free(&a->iterators);
+	vec_for_each (&a->module_types, fd)
+		close(*fd);
+	vec_free(&a->module_types);
+	if (a->btf) {
+		btf_close(a->btf);
+		free(a->btf);
+	}
+	free(a->btf_data);
+	a->btf = NULL;
+	a->btf_data = NULL;
+}
+
+int attach_run(struct loaded *l, enum program_provider provider, const char *name, struct diag *d)
+{
+	const struct load_kind kind = { .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
+	vec_for_each (&l->program->probes, probe) {
+		if (probe->provider != provider || (name && strcmp(name, probe->name)))
+			continue;
+		int prog = loaded_code(l, probe, &kind, d);
+		if (prog < 0)
+			return prog;
+		u32 status;
+		int rc = bpfsys_test_run(prog, &status);
+		if (rc)
+			return diag_error(d, rc, "cannot run %s: %s", probe->text, strerror(-rc));
+	}
+	return 0;
+}
+
+int attach_iterate(struct attached *a, struct diag *d)
+{
+	vec_for_each (&a->iterators, link) {
+		int fd = bpfsys_iter_open(*link);
+		if (fd < 0)
+			return diag_error(d, fd, "cannot start the iterator: %s", strerror(-fd));
+		char text[4096];
+		ssize_t n;
+		do {
+			n = read(fd, text, sizeof(text));
+		} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+		int rc = n < 0 ? -errno : 0;
+		close(fd);
+		if (rc)
+			return diag_error(d, rc, "cannot read the iterator: %s", strerror(-rc));
+	}
+	return 0;
+}

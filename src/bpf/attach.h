@@ -1,0 +1,44 @@
+/*
+ * Code at its points. Many points of one probe go with one system call where the kernel can do that: functions by kprobe_multi, places in
+ * programs by uprobe_multi, and system calls by one program at raw_syscalls. What the kernel lacks is found by trying, and then points are
+ * attached to one by one.
+ *
+ * Probes of the same event run in the order of the script: points are attached in that order.
+ */
+#pragma once
+
+#include "bpf/load.h"
+#include "bpf/points.h"
+#include "kern/perf_event.h"
+
+struct attach_opts {
+	s32 pid; /* only this process, where the kernel can tell: probes in programs; 0: all */
+};
+
+struct attached {
+	struct loaded *loaded;
+	const struct points *points;
+	struct attach_opts opts;
+	struct perf_opener opener;
+	VEC(int) fds; /* links, and events behind them */
+	VEC(int) iterators; /* to be read once */
+	VEC(int) module_types; /* BTF of modules that functions are in */
+	u32 nr_points; /* attached to */
+	s32 cpu; /* one that is online: where events are that work on all */
+	bool no_kprobe_multi, no_uprobe_multi, no_cookie; /* found out */
+	u8 *btf_data;
+	size_t btf_size;
+	struct btf *btf;
+};
+
+/* Loads and attaches all but begin and end. Negative errno with a diag: what was attached is not any more. */
+int attach_all(struct attached *a, struct loaded *l, const struct points *p,
+	       const struct attach_opts *o, struct diag *d) must_check;
+/* Takes them off again. */
+void attach_close(struct attached *a);
+
+/* Runs the codes of all probes of a kind (BEGIN, END, SIGNAL with this name) here and now, in their order. */
+int attach_run(struct loaded *l, enum program_provider provider, const char *name,
+	       struct diag *d) must_check;
+/* Makes the iterators go through all there is. */
+int attach_iterate(struct attached *a, struct diag *d) must_check;

@@ -1,0 +1,41 @@
+/*
+ * Names for what records carry as numbers: addresses of the kernel and of processes, users, control groups. Everything is read when it is
+ * first asked for, and remembered: a run that prints no stack never reads the kernel's symbols.
+ *
+ * Mappings of a process are read again when an address is in none of those that are known. A process that has ended keeps the mappings that
+ * were read before.
+ */
+#pragma once
+
+#include "base/strbuf.h"
+#include "kern/sysroot.h"
+#include "model/program.h"
+
+enum naming_style {
+	NAMING_NAME, /* "vfs_read" */
+	NAMING_OFFSET, /* "vfs_read+16" */
+};
+
+struct naming;
+
+/* NULL: no memory. All functions below take NULL, and print numbers then. */
+struct naming *naming_new(const struct sysroot *root);
+void naming_free(struct naming *n);
+/* C++ and Rust names stay as the linker has them. */
+void naming_no_demangle(struct naming *n);
+
+void naming_kernel(struct naming *n, u64 address, enum naming_style style, struct strbuf *to);
+void naming_user(struct naming *n, u32 pid, u64 address, enum naming_style style, struct strbuf *to);
+void naming_uid(struct naming *n, u32 uid, struct strbuf *to);
+void naming_cgroup(struct naming *n, u64 id, struct strbuf *to);
+
+/* The map (of role STACKS) that has the addresses of stacks. */
+void naming_set_stacks(struct naming *n, int map_fd, u32 value_size);
+/* program_type.stack_mode */
+enum naming_stack_mode { NAMING_STACK_BPFTRACE, NAMING_STACK_PERF, NAMING_STACK_RAW };
+/* A line for each frame, the first after a newline: as bpftrace prints them. */
+void naming_stack(struct naming *n, const struct program_type *t, const void *data, u32 indent,
+		  struct strbuf *to);
+
+/* So many processes are remembered; those that were asked about longest ago are forgotten. */
+enum { NAMING_PROCESSES_MAX = 256 };

@@ -1,0 +1,163 @@
+/* Places in programs and libraries: functions by name, offset or wildcard, and static probes. */
+#include "base/glob.h"
+#include "base/str.h"
+#include "bpf/load.h"
+#include "bpf/points_impl.h"
+#include "event/probe_elf.h"
+#include "image/demangle.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static bool find_in_path(const char *name, char *to, size_t size)
+{
+	const char *path = getenv("PATH");
+	for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+		size_t len = strcspn(p, ":");
+		if (len && !str_path(to, size, "%.*s/%s", (int)len, p, name) && !access(to, X_OK))
+			return true;
+		p += len + (p[len] == ':');
+	}
+	return false;
+}
+
+/* "c", "libc", "libc.so.6": where the loader would look. */
+static bool find_library(const char *name, char *to, size_t size)
+{
+	static const char *const dirs[] = {
+		"/lib/*-linux-gnu*", "/usr/lib/*-linux-gnu*", "/lib64", "/usr/lib64", "/lib",
+		"/usr/lib"
+	};
+	bool whole = strstr(name, ".so") != NULL;
+	bool prefixed = str_starts(name, "lib");
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		char pattern[PATH_MAX];
+		glob_t found;
+		if (str_path(pattern, sizeof(pattern), "%s/%s%s%s", dirs[i], prefixed ? "" : "lib",
+			     name, whole ? "" : ".so*"))
+			continue;
+		bool ok = !glob(pattern, 0, NULL, &found) && found.gl_pathc &&
+			  !str_path(to, size, "%s", found.gl_pathv[0]);
+		globfree(&found);
+		if (ok)
+			return true;
+	}
+	return false;
+}
+
+/* The file that was meant, in the arena; NULL: none. */
+static const char *find_file(struct points *p, const char *name)
+{
+	char path[PATH_MAX];
+	if (strchr(name, '/'))
+		return name;
+	bool found =
+		find_in_path(name, path, sizeof(path)) || find_library(name, path, sizeof(path));
+	return found ? arena_strdup(&p->arena, path) : NULL;
+}
+
+struct walk {
+	struct points *p;
+	u32 probe;
+	const struct program_probe *row;
+	const char *path;
+	const char *exact; /* a name without wildcards; NULL: row->name is a pattern */
+	size_t before;
+};
+
+static int add_place(struct walk *w, const char *name, u64 offset, u64 ref_ctr)
+{
+	/* The table of the linker repeats what the full one has. */
+	for (size_t i = w->before; i < w->p->at.nr; i++)
+		if (w->p->at.at[i].offset == offset)
+			return 0;
+	struct point *pt = points_add(w->p, w->probe, "%s:%s:%s", points_word(w->row->provider),
+				      w->path, name);
+	if (!pt)
+		return -ENOMEM;
+	pt->path = w->path;
+	pt->symbol = arena_strdup(&w->p->arena, name);
+	pt->offset = offset;
+	pt->ref_ctr = ref_ctr;
+	return pt->symbol ? 0 : -ENOMEM;
+}
+
+static int offer_function(void *ctx, const char *name, u64 offset)
+{
+	struct walk *w = ctx;
+	return glob_match(w->row->name, name) ? add_place(w, name, offset, 0) : 0;
+}
+
+static int offer_usdt(void *ctx, const char *provider, const char *name, u64 offset, u64 semaphore)
+{
+	struct walk *w = ctx;
+	const struct program_probe *row = w->row;
+	if (!glob_match(row->name, name) || (row->space && !glob_match(row->space, provider)))
+		return 0;
+	struct strbuf full;
+	strbuf_init(&full);
+	strbuf_printf(&full, "%s:%s", provider, name);
+	int rc = add_place(w, strbuf_cstr(&full), offset, semaphore);
+	strbuf_done(&full);
+	return rc;
+}
+
+static int compare_points(const void *a, const void *b)
+{
+	return strcmp(((const struct point *)a)->text, ((const struct point *)b)->text);
+}
+
+static int explain_file(struct points *p, const struct program_probe *probe, const char *path,
+			int err, struct diag *d)
+{
+	char why[PATH_MAX + 64];
+	snprintf(why, sizeof(why), "cannot read %s: %s", path,
+		 err == -ENOEXEC ? "not an ELF file" : strerror(-err));
+	return points_missing(p, probe, why, d);
+}
+
+static int expand_symbol(struct points *p, struct walk *w, struct diag *d)
+{
+	u64 offset;
+	int rc = probe_elf_symbol(w->path, w->row->name, &offset);
+	if (!rc)
+		return add_place(w, w->row->name, offset + w->row->offset, 0);
+	if (rc != -ENOENT)
+		return explain_file(p, w->row, w->path, rc, d);
+	char close[256];
+	rc = points_missing(p, w->row, "no such function in the file", d);
+	if (rc && probe_elf_close(w->path, w->row->name, close, sizeof(close)))
+		diag_hint(d, "did you mean '%s'?", close);
+	return rc;
+}
+
+int points_expand_user(struct points *p, u32 i, struct diag *d)
+{
+	const struct program_probe *row = &p->program->probes.at[i];
+	const char *path = row->target ? find_file(p, row->target) : NULL;
+	if (!path)
+		return points_missing(p, row, "no such program or library", d);
+	struct walk w = { .p = p, .probe = i, .row = row, .path = path, .before = p->at.nr };
+	bool usdt = row->provider == PROGRAM_USDT;
+	if (!usdt && !row->name) {
+		char name[32];
+		snprintf(name, sizeof(name), "0x%llx", (unsigned long long)row->offset);
+		return add_place(&w, name, row->offset, 0);
+	}
+	if (!usdt && !row->is_glob)
+		return expand_symbol(p, &w, d);
+	int rc = usdt ? probe_elf_each_usdt(path, offer_usdt, &w)
+		      : probe_elf_each_function(path, offer_function, &w);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc)
+		return explain_file(p, row, path, rc, d);
+	if (p->at.nr == w.before)
+		return points_missing(p, row,
+				      usdt ? "no static probe matches" : "no function matches", d);
+	qsort(p->at.at + w.before, p->at.nr - w.before, sizeof(struct point), compare_points);
+	return 0;
+}
