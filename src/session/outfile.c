@@ -2,6 +2,7 @@
 
 #include "base/kept.h"
 #include "base/strbuf.h"
+#include "session/written.h"
 
 #include <errno.h>
 #include <string.h>
@@ -53,4 +54,20 @@ int outfile_write(const char *path, const char *data, size_t len, bool durable, 
 int outfile_check(const char *path, struct diag *d)
 {
 	return strcmp(path, "-") ? outplace_check(path, 0, d) : 0;
+}
+
+int outfile_replace(const struct outplace *p)
+{
+	char aside[NAME_MAX + 1];
+	s64 uid, gid;
+	int fd = outplace_create(p, 0666, aside);
+	if (fd < 0)
+		return fd;
+	written_owner(&uid, &gid);
+	if (!outfile_inherit(fd, p) && uid >= 0)
+		(void)!fchown(fd, (uid_t)uid, (gid_t)gid);
+	int err = outplace_rename(p, aside);
+	if (err)
+		(void)close(fd);
+	return err ? err : fd;
 }

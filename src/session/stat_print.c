@@ -1,7 +1,6 @@
 #include "session/stat_run.h"
 
 #include "session/outfile.h"
-#include "session/written.h"
 
 #include "view/csv_stat.h"
 #include "view/json_stat.h"
@@ -17,23 +16,6 @@
 
 enum { COLUMNS_EVERY = 25 }; /* intervals between lines of column names */
 
-/* A new file in its place at once: it can be read while we count. It stays whose it was, or is who called sudo's. */
-static int replace_output(const struct outplace *p)
-{
-	char aside[NAME_MAX + 1];
-	s64 uid, gid;
-	int fd = outplace_create(p, 0666, aside);
-	if (fd < 0)
-		return fd;
-	written_owner(&uid, &gid);
-	if (!outfile_inherit(fd, p) && uid >= 0)
-		(void)!fchown(fd, (uid_t)uid, (gid_t)gid);
-	int err = outplace_rename(p, aside);
-	if (err)
-		(void)close(fd);
-	return err ? err : fd;
-}
-
 static int open_output(const struct stat_opts *o, struct diag *d)
 {
 	struct outplace p;
@@ -47,7 +29,7 @@ static int open_output(const struct stat_opts *o, struct diag *d)
 		fd = -ELOOP; /* what it leads to is not for root to append to */
 	else
 		fd = there ? outplace_reopen(&p, O_WRONLY | (o->append ? O_APPEND : 0))
-			   : replace_output(&p);
+			   : outfile_replace(&p);
 	outplace_close(&p);
 	if (fd == -ELOOP) {
 		diag_error(d, fd, "cannot append to '%s': it is a symbolic link", o->output);
