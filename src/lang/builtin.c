@@ -1,0 +1,29 @@
+#include "lang/builtin.h"
+
+#include "base/str.h"
+
+#include <string.h>
+
+static const struct builtin_group *const groups[] = {
+	&builtins_task,	  &builtins_probe, &builtins_aggregate,
+	&builtins_output, &builtins_map,   &builtins_text,
+};
+
+const struct builtin *builtin_find(const char *name)
+{
+	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
+		for (u32 i = 0; i < groups[g]->nr; i++)
+			if (!strcmp(groups[g]->rows[i].name, name))
+				return &groups[g]->rows[i];
+	return NULL;
+}
+
+const char *builtin_closest(const char *name)
+{
+	const char *names[256];
+	size_t nr = 0;
+	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
+		for (u32 i = 0; i < groups[g]->nr && nr < ARRAY_SIZE(names); i++)
+			names[nr++] = groups[g]->rows[i].name;
+	return str_closest(name, names, nr);
+}

@@ -1,0 +1,38 @@
+/* Built-in values and functions: a row for each. */
+#pragma once
+
+#include "lang/check.h"
+#include "lang/lower.h"
+
+enum builtin_flags {
+	BUILTIN_VALUE = 1 << 0, /* may be written without parentheses */
+	BUILTIN_UNSAFE = 1 << 1, /* changes what it looks at: only with --unsafe */
+	BUILTIN_AGGREGATE = 1 << 2, /* only as @map = name() */
+};
+
+enum { BUILTIN_ANY = 255 };
+
+struct builtin {
+	const char *name;
+	u8 min_args, max_args;
+	u8 flags;
+	/* Its arguments have types already, but for those that are maps. NULL: an error was added, or not known yet. */
+	const struct program_type *(*check)(struct checker *c, struct node *n);
+	struct value (*lower)(struct lower *l, struct node *n);
+	/* AGGREGATE: adds the arguments to the value at the address in register `at`, of one CPU. */
+	void (*add)(struct lower *l, struct node *n, int at);
+	const char *summary;
+};
+
+struct builtin_group {
+	const struct builtin *rows;
+	u32 nr;
+};
+
+/* NULL: none. */
+const struct builtin *builtin_find(const char *name);
+/* The name closest to it, or NULL. */
+const char *builtin_closest(const char *name);
+
+extern const struct builtin_group builtins_task, builtins_aggregate, builtins_output, builtins_text,
+	builtins_probe, builtins_map;

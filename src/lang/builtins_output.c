@@ -1,0 +1,316 @@
+/* What user space does: printing, clearing, ending. */
+#include "lang/builtin.h"
+#include "lang/check_impl.h"
+#include "lang/format.h"
+#include "lang/token.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FIELDS_MAX = 32 };
+
+static const struct program_type *check_printf(struct checker *c, struct node *n)
+{
+	if (n->nr > FIELDS_MAX) {
+		check_fail(c, n, -E2BIG, "more than %d arguments", FIELDS_MAX);
+		return NULL;
+	}
+	return format_check(c, n) ? &type_void : NULL;
+}
+
+/* One record with the values of the arguments. Numbers are computed before it is reserved. */
+static void send_values(struct lower *l, u32 action, struct node *args, bool control)
+{
+	struct value values[FIELDS_MAX];
+	struct lower_record r;
+	u32 i = 0;
+	for (struct node *a = args; a; a = a->next, i++)
+		if (type_is_scalar(a->type))
+			values[i] = lower_expr(l, a);
+	if (l->err)
+		return;
+	lower_record_begin(l, action, control, &r);
+	i = 0;
+	for (struct node *a = args; a && !l->err; a = a->next, i++) {
+		struct place to = place_at(
+			r.fields, (s32)l->program->actions.at[action].record.fields[i].offset);
+		if (type_is_scalar(a->type))
+			lower_store(l, values[i], a->type, to, a->type);
+		else
+			lower_output(l, a, to, a->type);
+	}
+	lower_record_end(l, &r);
+}
+
+static s64 action_of(struct lower *l, struct node *n, enum program_action_kind kind,
+		     struct node *args)
+{
+	const struct program_type *types[FIELDS_MAX];
+	u32 nr = 0;
+	for (struct node *a = args; a; a = a->next)
+		types[nr++] = a->type;
+	return lower_action(l, n, kind, types, nr);
+}
+
+static struct value formatted(struct lower *l, struct node *n, enum program_action_kind kind,
+			      u8 stream)
+{
+	s64 action = action_of(l, n, kind, n->list->next);
+	if (action < 0)
+		return value_imm(0);
+	l->program->actions.at[action].format = n->list->text;
+	l->program->actions.at[action].stream = stream;
+	send_values(l, (u32)action, n->list->next, false);
+	return value_imm(0);
+}
+
+static struct value lower_printf(struct lower *l, struct node *n)
+{
+	return formatted(l, n, PROGRAM_PRINTF, 0);
+}
+static struct value lower_errorf(struct lower *l, struct node *n)
+{
+	return formatted(l, n, PROGRAM_PRINTF, 2);
+}
+static struct value lower_warnf(struct lower *l, struct node *n)
+{
+	return formatted(l, n, PROGRAM_PRINTF, 1);
+}
+static struct value lower_system(struct lower *l, struct node *n)
+{
+	return formatted(l, n, PROGRAM_SYSTEM, 0);
+}
+static struct value lower_cat(struct lower *l, struct node *n)
+{
+	return formatted(l, n, PROGRAM_CAT, 0);
+}
+
+static const struct program_type *check_exit(struct checker *c, struct node *n)
+{
+	return !n->nr || check_number(c, n->list) ? &type_void : NULL;
+}
+
+/* Nothing of the block runs after it. */
+static struct value lower_exit(struct lower *l, struct node *n)
+{
+	s64 action =
+		lower_action(l, n, PROGRAM_EXIT, (const struct program_type *[]){ &type_s64 }, 1);
+	if (action < 0)
+		return value_imm(0);
+	struct lower_record r;
+	struct value v = n->nr ? lower_expr(l, n->list) : value_imm(0);
+	lower_record_begin(l, (u32)action, true, &r);
+	lower_store(l, v, &type_s64, r.fields, &type_s64);
+	lower_record_end(l, &r);
+	ir_jump(l->ir, l->label_end);
+	/* Code after it is never reached, and is taken out. */
+	ir_place_label(l->ir, ir_label(l->ir));
+	return value_imm(0);
+}
+
+static const struct program_type *check_print(struct checker *c, struct node *n)
+{
+	struct node *a = n->list;
+	if (a->kind == NODE_MAP && !a->nr) {
+		s64 v;
+		if (!a->map->value)
+			return c->final ? (check_fail(c, a, -EINVAL, "map %s is never assigned",
+						      a->map->name),
+					   NULL)
+					: NULL;
+		for (struct node *o = a->next; o; o = o->next)
+			if (!check_constant(c, o, &v) || v < 0) {
+				check_fail(c, o, -EINVAL, "expected a constant number");
+				return NULL;
+			}
+		if (a->map->used_keyed || type_is_aggregate(a->map->value))
+			return &type_void;
+		(void)check_expr(c, a);
+	}
+	if (!a->type)
+		return NULL;
+	if (n->nr > 1) {
+		check_fail(c, a->next, -EINVAL, "only the print of a map takes more arguments");
+		return NULL;
+	}
+	if (type_is_aggregate(a->type)) {
+		check_fail(c, a, -ENOTSUP,
+			   "printing one value of an aggregate is not supported yet");
+		return NULL;
+	}
+	if (a->type->kind == PROGRAM_VOID || a->type->kind == PROGRAM_RECORD ||
+	    a->type->kind == PROGRAM_ARRAY) {
+		check_fail(c, a, -ENOTSUP, "a value of this type cannot be printed yet");
+		return NULL;
+	}
+	return &type_void;
+}
+
+static void send_map_action(struct lower *l, struct node *n, enum program_action_kind kind,
+			    struct node *map, s64 first, s64 second)
+{
+	static const struct program_type *const types[] = { &type_s64, &type_s64 };
+	bool print = kind == PROGRAM_PRINT_MAP;
+	s64 action = lower_action(l, n, kind, types, print ? 2 : 0);
+	if (action < 0)
+		return;
+	struct lower_record r;
+	l->program->actions.at[action].map = map->map->number;
+	lower_record_begin(l, (u32)action, true, &r);
+	if (print) {
+		lower_store(l, value_imm(first), &type_s64, r.fields, &type_s64);
+		lower_store(l, value_imm(second), &type_s64, place_at(r.fields, 8), &type_s64);
+	}
+	lower_record_end(l, &r);
+}
+
+static struct value lower_print(struct lower *l, struct node *n)
+{
+	struct node *a = n->list;
+	if (a->kind == NODE_MAP && !a->nr) {
+		s64 top = 0, div = 0;
+		if (a->next) {
+			(void)!check_constant(l->check, a->next, &top);
+			if (a->next->next)
+				(void)!check_constant(l->check, a->next->next, &div);
+		}
+		send_map_action(l, n, PROGRAM_PRINT_MAP, a, top, div);
+		return value_imm(0);
+	}
+	s64 action = action_of(l, n, PROGRAM_PRINT, a);
+	if (action >= 0)
+		send_values(l, (u32)action, a, false);
+	return value_imm(0);
+}
+
+static const struct program_type *check_whole_map(struct checker *c, struct node *n)
+{
+	struct node *a = n->list;
+	if (a->kind != NODE_MAP || a->nr) {
+		check_fail(c, a, -EINVAL, "%s() takes a map without keys", n->text);
+		return NULL;
+	}
+	if (!a->map->value && c->final)
+		check_fail(c, a, -EINVAL, "map %s is never assigned", a->map->name);
+	return a->map->value ? &type_void : NULL;
+}
+
+static struct value lower_clear(struct lower *l, struct node *n)
+{
+	send_map_action(l, n, PROGRAM_CLEAR, n->list, 0, 0);
+	return value_imm(0);
+}
+
+static struct value lower_zero_map(struct lower *l, struct node *n)
+{
+	send_map_action(l, n, PROGRAM_ZERO, n->list, 0, 0);
+	return value_imm(0);
+}
+
+static const struct program_type *check_time(struct checker *c, struct node *n)
+{
+	if (n->nr && n->list->kind != NODE_STRING) {
+		check_fail(c, n->list, -EINVAL, "the format of time() has to be a string");
+		return NULL;
+	}
+	return &type_void;
+}
+
+static struct value lower_time(struct lower *l, struct node *n)
+{
+	s64 action =
+		lower_action(l, n, PROGRAM_TIME, (const struct program_type *[]){ &type_u64 }, 1);
+	if (action < 0)
+		return value_imm(0);
+	struct lower_record r;
+	int now = ir_reg(l->ir);
+	l->program->actions.at[action].format = n->nr ? n->list->text : "%H:%M:%S\n";
+	ir_call(l->ir, now, HELPER_KTIME_BOOT, 0, NULL);
+	lower_record_begin(l, (u32)action, false, &r);
+	lower_store(l, value_of(now), &type_u64, r.fields, &type_u64);
+	lower_record_end(l, &r);
+	return value_imm(0);
+}
+
+enum { JOIN_MAX = 16 };
+
+static const struct program_type *check_join(struct checker *c, struct node *n)
+{
+	if (!check_number(c, n->list))
+		return NULL;
+	if (n->nr == 2 && n->list->next->kind != NODE_STRING) {
+		check_fail(c, n->list->next, -EINVAL, "the delimiter has to be a string");
+		return NULL;
+	}
+	return &type_void;
+}
+
+static const struct program_type *join_type(struct lower *l)
+{
+	struct program_type *t = arena_zalloc(l->arena, sizeof(*t));
+	struct program_field *e = arena_zalloc(l->arena, sizeof(*e));
+	const struct program_type *text =
+		type_string(l->arena, min(l->program->config.max_strlen, 1024u));
+	if (!t || !e || !text)
+		return NULL;
+	e->type = text;
+	*t = (struct program_type){
+		.kind = PROGRAM_ARRAY, .fields = e, .nr = JOIN_MAX, .size = text->size * JOIN_MAX
+	};
+	return t;
+}
+
+/* Strings up to the first pointer that is NULL; the one after the last is empty. */
+static struct value lower_join(struct lower *l, struct node *n)
+{
+	const struct program_type *t = join_type(l);
+	s64 action =
+		t ? lower_action(l, n, PROGRAM_JOIN, (const struct program_type *[]){ t }, 1) : -1;
+	if (action < 0) {
+		l->err = -ENOMEM;
+		return value_imm(0);
+	}
+	struct lower_record r;
+	u32 size = t->fields->type->size;
+	int at = lower_reg(l, n->list), end = ir_label(l->ir);
+	l->program->actions.at[action].format = n->nr == 2 ? n->list->next->text : " ";
+	lower_record_begin(l, (u32)action, false, &r);
+	for (u32 i = 0; i < JOIN_MAX; i++)
+		ir_store_imm(l->ir, r.fields.base, r.fields.off + (s32)(i * size), 0, 1);
+	for (u32 i = 0; i < JOIN_MAX; i++) {
+		int p = lower_read(l, at, (s32)i * 8, &type_u64, false);
+		ir_if_imm(l->ir, BPF_JEQ, p, 0, end);
+		lower_read_bytes(l, place_at(r.fields, (s32)(i * size)), size, ir_arg_reg(p), true,
+				 false);
+	}
+	ir_place_label(l->ir, end);
+	lower_record_end(l, &r);
+	return value_imm(0);
+}
+
+static const struct builtin rows[] = {
+	{ "printf", 1, BUILTIN_ANY, 0, check_printf, lower_printf, NULL, "prints by a format" },
+	{ "errorf", 1, BUILTIN_ANY, 0, check_printf, lower_errorf, NULL, "prints an error" },
+	{ "warnf", 1, BUILTIN_ANY, 0, check_printf, lower_warnf, NULL, "prints a warning" },
+	{ "print", 1, 3, 0, check_print, lower_print, NULL, "prints a value or a map" },
+	{ "clear", 1, 1, 0, check_whole_map, lower_clear, NULL, "removes all keys of a map" },
+	{ "zero", 1, 1, 0, check_whole_map, lower_zero_map, NULL, "sets all values of a map to 0" },
+	{ "exit", 0, 1, 0, check_exit, lower_exit, NULL, "ends the script" },
+	{ "time", 0, 1, 0, check_time, lower_time, NULL, "prints the time of day" },
+	{ "join", 1, 2, 0, check_join, lower_join, NULL, "prints an array of strings" },
+	{ "cat", 1, BUILTIN_ANY, 0, check_printf, lower_cat, NULL, "prints a file" },
+	{ "system", 1, BUILTIN_ANY, BUILTIN_UNSAFE, check_printf, lower_system, NULL,
+	  "runs a command" },
+};
+
+const struct builtin_group builtins_output = { rows, ARRAY_SIZE(rows) };
+
+/* Those above whose argument is the map, not its value. */
+bool check_map_as_argument(const struct builtin *b)
+{
+	static const char *const names[] = { "print", "clear", "zero", "len", "delete", "has_key" };
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], b->name))
+			return true;
+	return false;
+}

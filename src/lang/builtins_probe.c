@@ -1,0 +1,247 @@
+/* What a probe hands over: arguments, result, where it is. */
+#include "lang/builtin.h"
+#include "lang/check_impl.h"
+#include "lang/token.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+/* Offsets in struct pt_regs as programs see it. */
+struct regs_layout {
+	const char *machine;
+	s32 args[8];
+	u32 nr_args;
+	s32 result, sp, ip;
+	s32 stack_args; /* from the stack pointer to the first argument that is on the stack */
+};
+
+static const struct regs_layout layouts[] = {
+	{ "x86_64", { 112, 104, 96, 88, 72, 64 }, 6, 80, 152, 128, 8 },
+	{ "aarch64", { 0, 8, 16, 24, 32, 40, 48, 56 }, 8, 0, 248, 256, 0 },
+};
+
+static const struct regs_layout *layout_of(const struct lang_input *in)
+{
+	struct utsname u;
+	const char *machine = in->machine;
+	if (!machine)
+		machine = uname(&u) ? "" : u.machine;
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		if (!strcmp(layouts[i].machine, machine))
+			return &layouts[i];
+	return NULL;
+}
+
+static bool has_regs(const struct program_probe *p)
+{
+	switch (p->provider) {
+	case PROGRAM_KPROBE:
+	case PROGRAM_KRETPROBE:
+	case PROGRAM_UPROBE:
+	case PROGRAM_URETPROBE: return true;
+	default: return false;
+	}
+}
+
+static const struct program_type *check_arg(struct checker *c, struct node *n)
+{
+	enum program_provider p = c->probe->provider;
+	if (p != PROGRAM_KPROBE && p != PROGRAM_UPROBE && p != PROGRAM_RAW_TRACEPOINT) {
+		check_fail(c, n,
+			   p == PROGRAM_USDT || p == PROGRAM_FENTRY || p == PROGRAM_FEXIT ? -ENOTSUP
+											  : -EINVAL,
+			   "%s has no %s", c->probe->text, n->text);
+		return NULL;
+	}
+	if (p != PROGRAM_RAW_TRACEPOINT && !layout_of(c->in)) {
+		check_fail(c, n, -ENOTSUP, "arguments are not known for this machine");
+		return NULL;
+	}
+	return &type_u64;
+}
+
+static struct value lower_arg(struct lower *l, struct node *n)
+{
+	u32 nr = (u32)(n->text[3] - '0');
+	int r = ir_reg(l->ir);
+	if (l->probe->provider == PROGRAM_RAW_TRACEPOINT) {
+		ir_load(l->ir, r, l->ctx, (s32)nr * 8, 8);
+		return value_of(r);
+	}
+	const struct regs_layout *y = layout_of(l->in);
+	if (nr < y->nr_args) {
+		ir_load(l->ir, r, l->ctx, y->args[nr], 8);
+		return value_of(r);
+	}
+	ir_load(l->ir, r, l->ctx, y->sp, 8);
+	return value_of(lower_read(l, r, y->stack_args + (s32)(nr - y->nr_args) * 8, &type_u64,
+				   l->probe->provider == PROGRAM_KPROBE));
+}
+
+static const struct program_type *check_retval(struct checker *c, struct node *n)
+{
+	enum program_provider p = c->probe->provider;
+	if (p == PROGRAM_FEXIT) {
+		check_fail(c, n, -ENOTSUP, "retval of %s is not supported yet", c->probe->text);
+		return NULL;
+	}
+	if (p != PROGRAM_KRETPROBE && p != PROGRAM_URETPROBE) {
+		check_fail(c, n, -EINVAL, "%s has no retval", c->probe->text);
+		return NULL;
+	}
+	return &type_u64;
+}
+
+static struct value lower_retval(struct lower *l, struct node *n)
+{
+	const struct regs_layout *y = layout_of(l->in);
+	int r = ir_reg(l->ir);
+	if (!y) {
+		lower_fail(l, n, -ENOTSUP, "retval is not known for this machine");
+		return value_imm(0);
+	}
+	ir_load(l->ir, r, l->ctx, y->result, 8);
+	return value_of(r);
+}
+
+static const struct program_type *check_args_value(struct checker *c, struct node *n)
+{
+	return check_args(c, n);
+}
+
+static struct value lower_args(struct lower *l, struct node *n)
+{
+	(void)n;
+	return (struct value){ .kind = VALUE_CTX, .reg = l->ctx };
+}
+
+static const struct program_type *check_ctx(struct checker *c, struct node *n)
+{
+	(void)c;
+	(void)n;
+	return &type_u64;
+}
+
+static struct value lower_ctx(struct lower *l, struct node *n)
+{
+	(void)n;
+	int r = ir_reg(l->ir);
+	ir_mov(l->ir, r, l->ctx);
+	return value_of(r);
+}
+
+/* What is written is what it is, unless it stands for many. */
+static const struct program_type *check_probe(struct checker *c, struct node *n)
+{
+	(void)n;
+	if (c->probe->is_glob)
+		return type_plain(c->arena, PROGRAM_PROBE_NAME, 8);
+	return type_string(c->arena, (u32)strlen(c->probe->text) + 1);
+}
+
+static struct value lower_name_of(struct lower *l, const char *name)
+{
+	int r = ir_reg(l->ir);
+	u32 at = lower_data(l, name, (u32)strlen(name) + 1);
+	ir_map_value(l->ir, r, l->shared->data, at);
+	return (struct value){ .kind = VALUE_MEM, .reg = r };
+}
+
+static struct value lower_probe(struct lower *l, struct node *n)
+{
+	if (!l->probe->is_glob)
+		return lower_name_of(l, l->probe->text);
+	struct place to = lower_dest(l, n->type, NULL);
+	int r = ir_reg(l->ir);
+	ir_call(l->ir, r, HELPER_COOKIE, 1, (struct ir_arg[]){ ir_arg_reg(l->ctx) });
+	ir_store(l->ir, to.base, to.off, r, 8);
+	return place_value(to);
+}
+
+static const struct program_type *check_func(struct checker *c, struct node *n)
+{
+	const struct program_probe *p = c->probe;
+	bool kernel = p->provider == PROGRAM_KPROBE || p->provider == PROGRAM_KRETPROBE ||
+		      p->provider == PROGRAM_FENTRY || p->provider == PROGRAM_FEXIT;
+	bool user = p->provider == PROGRAM_UPROBE || p->provider == PROGRAM_URETPROBE;
+	if (!kernel && !user) {
+		check_fail(c, n, -EINVAL, "%s is not at a function", p->text);
+		return NULL;
+	}
+	if (kernel && p->is_glob)
+		return type_plain(c->arena, PROGRAM_KSYM, 8);
+	if (p->is_glob || !p->name) {
+		check_fail(c, n, -ENOTSUP, "func is not supported for %s yet", p->text);
+		return NULL;
+	}
+	return type_string(c->arena, (u32)strlen(p->name) + 1);
+}
+
+static struct value lower_func(struct lower *l, struct node *n)
+{
+	if (n->type->kind == PROGRAM_STRING)
+		return lower_name_of(l, l->probe->name);
+	struct place to = lower_dest(l, n->type, NULL);
+	int r = ir_reg(l->ir);
+	ir_call(l->ir, r, HELPER_FUNC_IP, 1, (struct ir_arg[]){ ir_arg_reg(l->ctx) });
+	ir_store(l->ir, to.base, to.off, r, 8);
+	return place_value(to);
+}
+
+static const struct program_type *check_reg(struct checker *c, struct node *n)
+{
+	if (!has_regs(c->probe)) {
+		check_fail(c, n, -EINVAL, "%s has no registers", c->probe->text);
+		return NULL;
+	}
+	const struct regs_layout *y = layout_of(c->in);
+	if (n->list->kind != NODE_STRING || !y) {
+		check_fail(c, n, -EINVAL, "expected the name of a register");
+		return NULL;
+	}
+	const char *s = n->list->text;
+	if (!strcmp(s, "ip") || !strcmp(s, "pc"))
+		n->number = y->ip;
+	else if (!strcmp(s, "sp"))
+		n->number = y->sp;
+	else {
+		check_fail(c, n->list, -ENOTSUP, "register '%s' is not supported yet", s);
+		return NULL;
+	}
+	return &type_u64;
+}
+
+static struct value lower_register(struct lower *l, struct node *n)
+{
+	int r = ir_reg(l->ir);
+	ir_load(l->ir, r, l->ctx, (s32)n->number, 8);
+	return value_of(r);
+}
+
+#define ARG(n)                                                                                     \
+	{                                                                                          \
+		n, 0, 0, BUILTIN_VALUE, check_arg, lower_arg, NULL, "argument of the function"     \
+	}
+
+static const struct builtin rows[] = {
+	ARG("arg0"),
+	ARG("arg1"),
+	ARG("arg2"),
+	ARG("arg3"),
+	ARG("arg4"),
+	ARG("arg5"),
+	ARG("arg6"),
+	ARG("arg7"),
+	ARG("arg8"),
+	ARG("arg9"),
+	{ "retval", 0, 0, BUILTIN_VALUE, check_retval, lower_retval, NULL, "result of the function" },
+	{ "args", 0, 0, BUILTIN_VALUE, check_args_value, lower_args, NULL,
+	  "arguments of the probe by name" },
+	{ "ctx", 0, 0, BUILTIN_VALUE, check_ctx, lower_ctx, NULL, "address of the context" },
+	{ "probe", 0, 0, BUILTIN_VALUE, check_probe, lower_probe, NULL, "name of the probe" },
+	{ "func", 0, 0, BUILTIN_VALUE, check_func, lower_func, NULL, "name of the function" },
+	{ "reg", 1, 1, 0, check_reg, lower_register, NULL, "register of the CPU" },
+};
+
+const struct builtin_group builtins_probe = { rows, ARRAY_SIZE(rows) };

@@ -1,0 +1,25 @@
+/* Between the files of the checker. */
+#pragma once
+
+#include "lang/check.h"
+
+struct builtin;
+
+const struct program_type *check_wrong(struct checker *c, const struct node *n, const char *text,
+				       const struct program_type *t);
+bool check_fold(u8 op, s64 a, s64 b, bool is_signed, s64 *ret);
+/* Whether an operation on the two goes by sign. */
+bool check_signed_op(const struct node *a, const struct node *b);
+/* The number, cut and extended as the type says. */
+s64 check_fit(s64 v, const struct program_type *t);
+const struct program_type *check_struct(struct checker *c, const char *name);
+/* A constant: an enumerator of the kernel's types. */
+const struct program_type *check_name(struct checker *c, struct node *n);
+struct var *check_find_var(struct checker *c, const char *name);
+const struct program_type *check_var(struct checker *c, struct node *n);
+const struct program_type *check_map(struct checker *c, struct node *n);
+const struct program_type *check_member(struct checker *c, struct node *n);
+const struct program_type *check_index(struct checker *c, struct node *n);
+const struct program_type *check_deref(struct checker *c, struct node *n);
+/* clear(@x): the map itself is the argument, not its value. */
+bool check_map_as_argument(const struct builtin *b);

@@ -1,0 +1,292 @@
+/* What names stand for: variables, maps, members, arguments of probes. */
+#include "lang/builtin.h"
+#include "lang/check.h"
+#include "lang/check_impl.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct var *check_find_var(struct checker *c, const char *name)
+{
+	for (struct var *v = c->block->vars; v; v = v->next)
+		if (!strcmp(v->name, name))
+			return v;
+	return NULL;
+}
+
+const struct program_type *check_var(struct checker *c, struct node *n)
+{
+	struct var *v = check_find_var(c, n->text);
+	if (!v) {
+		const char *names[64];
+		size_t nr = 0;
+		for (struct var *o = c->block->vars; o && nr < ARRAY_SIZE(names); o = o->next)
+			names[nr++] = o->name;
+		const char *close = str_closest(n->text, names, nr);
+		check_fail(c, n, -EINVAL, "variable $%s has no value here", n->text);
+		if (close)
+			diag_hint(c->diag, "did you mean $%s?", close);
+		return NULL;
+	}
+	n->var = v;
+	return v->type;
+}
+
+static void map_shape(struct checker *c, struct node *n)
+{
+	struct map *m = n->map;
+	if (n->nr ? m->used_scalar : m->used_keyed)
+		check_fail(c, n, -EINVAL, "map %s is used with keys and without", m->name);
+	m->used_keyed |= n->nr > 0;
+	m->used_scalar |= !n->nr;
+}
+
+static const struct program_type *key_type(struct checker *c, struct node *n)
+{
+	const struct program_type *types[32];
+	u32 nr = 0;
+	for (struct node *k = n->list; k; k = k->next) {
+		const struct program_type *t = check_expr(c, k);
+		if (nr == ARRAY_SIZE(types)) {
+			check_fail(c, n, -E2BIG, "too many keys");
+			return NULL;
+		}
+		if (t &&
+		    (t->kind == PROGRAM_VOID || type_is_aggregate(t) || t->kind == PROGRAM_RECORD ||
+		     t->kind == PROGRAM_ARRAY || t->kind == PROGRAM_TIMESTAMP))
+			return check_wrong(c, k, "a value of type %s cannot be a key", t);
+		types[nr++] = t;
+	}
+	for (u32 i = 0; i < nr; i++)
+		if (!types[i])
+			return NULL;
+	return nr == 1 ? types[0] : type_tuple(c->arena, types, nr);
+}
+
+static void join_key(struct checker *c, struct node *n, const struct program_type *key)
+{
+	struct map *m = n->map;
+	bool literal = n->nr == 1 && check_is_literal(n->list);
+	const struct program_type *t = type_join(c->arena, m->key, key, false, literal);
+	if (!t) {
+		struct strbuf s;
+		strbuf_init(&s);
+		type_text(key, &s);
+		strbuf_str(&s, ", elsewhere of type ");
+		type_text(m->key, &s);
+		check_fail(c, n, -EINVAL, "the key of %s is of type %s", m->name, strbuf_cstr(&s));
+		strbuf_done(&s);
+		return;
+	}
+	c->changed |= !type_equal(t, m->key);
+	m->key = t;
+}
+
+const struct program_type *check_map(struct checker *c, struct node *n)
+{
+	map_shape(c, n);
+	if (n->nr) {
+		const struct program_type *key = key_type(c, n);
+		if (key)
+			join_key(c, n, key);
+	}
+	if (!n->map->value && c->final)
+		check_fail(c, n, -EINVAL, "map %s is never assigned", n->map->name);
+	return n->map->value;
+}
+
+void check_map_value(struct checker *c, struct node *n, const struct program_type *t, bool literal)
+{
+	struct map *m = n->map;
+	const struct program_type *join =
+		type_join(c->arena, m->value, t, m->is_literal || !m->value, literal);
+	if (!join || join->kind == PROGRAM_VOID) {
+		struct strbuf s;
+		strbuf_init(&s);
+		type_text(t, &s);
+		if (m->value) {
+			strbuf_str(&s, " to a map of type ");
+			type_text(m->value, &s);
+		}
+		check_fail(c, n, -EINVAL, "cannot assign %s", strbuf_cstr(&s));
+		strbuf_done(&s);
+		return;
+	}
+	bool all_literal = literal && (!m->value || m->is_literal);
+	c->changed |= !type_equal(join, m->value) || all_literal != m->is_literal;
+	m->value = join;
+	m->is_literal = all_literal;
+}
+
+const struct program_field *type_find_field(const struct program_type *t, const char *name)
+{
+	for (u32 i = 0; i < t->nr; i++)
+		if (t->fields[i].name && !strcmp(t->fields[i].name, name))
+			return &t->fields[i];
+	return NULL;
+}
+
+static const struct program_type *no_member(struct checker *c, struct node *n,
+					    const struct program_type *t)
+{
+	struct closest_list {
+		const char *names[256];
+	} list;
+	size_t nr = 0;
+	for (u32 i = 0; i < t->nr && nr < ARRAY_SIZE(list.names); i++)
+		if (t->fields[i].name)
+			list.names[nr++] = t->fields[i].name;
+	const char *close = str_closest(n->text, list.names, nr);
+	check_fail(c, n, -EINVAL, "%s has no member '%s'", t->name ? t->name : "this", n->text);
+	if (close)
+		diag_hint(c->diag, "did you mean '%s'?", close);
+	return NULL;
+}
+
+const struct program_type *check_member(struct checker *c, struct node *n)
+{
+	const struct program_type *t = check_expr(c, n->a);
+	if (!t)
+		return NULL;
+	if (t->kind == PROGRAM_POINTER && t->to && t->to->kind == PROGRAM_RECORD)
+		t = t->to;
+	if (t->kind != PROGRAM_RECORD)
+		return check_wrong(c, n, "a value of type %s has no members", t);
+	n->field = type_find_field(t, n->text);
+	return n->field ? n->field->type : no_member(c, n, t);
+}
+
+const struct program_type *check_index(struct checker *c, struct node *n)
+{
+	const struct program_type *t = check_expr(c, n->a);
+	const struct program_type *i = check_expr(c, n->b);
+	s64 nr;
+	if (!t || !i || !check_number(c, n->b))
+		return NULL;
+	bool constant = check_constant(c, n->b, &nr);
+	if (t->kind == PROGRAM_TUPLE) {
+		if (!constant || nr < 0 || nr >= t->nr) {
+			check_fail(c, n->b, -EINVAL, "a tuple of %u values has no such member",
+				   t->nr);
+			return NULL;
+		}
+		return t->fields[nr].type;
+	}
+	if (t->kind == PROGRAM_ARRAY) {
+		if (constant && (nr < 0 || nr >= t->nr)) {
+			check_fail(c, n->b, -EINVAL, "the array has only %u elements", t->nr);
+			return NULL;
+		}
+		return t->fields->type;
+	}
+	if (t->kind == PROGRAM_POINTER && t->to && t->to->size)
+		return t->to;
+	return check_wrong(c, n, "a value of type %s has no elements", t);
+}
+
+const struct program_type *check_deref(struct checker *c, struct node *n)
+{
+	const struct program_type *t = n->a->type;
+	if (t->kind == PROGRAM_POINTER && t->to && t->to->kind != PROGRAM_VOID)
+		return t->to;
+	if (t->kind == PROGRAM_INT)
+		return &type_u64;
+	return check_wrong(c, n, "cannot follow a value of type %s", t);
+}
+
+/* The type of a field of a tracepoint. */
+static const struct program_type *schema_type(struct checker *c, const struct schema_field *f,
+					      struct program_field *to)
+{
+	if (f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC)) {
+		to->location = f->flags & FIELD_DATA_LOC ? 1 : 2;
+		return type_pointer(c->arena, type_int(1, true));
+	}
+	if (f->flags & FIELD_STRING && f->flags & FIELD_ARRAY)
+		return type_plain(c->arena, PROGRAM_STRING, f->size);
+	bool is_signed = f->flags & FIELD_SIGNED;
+	if (f->flags & FIELD_ARRAY) {
+		struct program_type *t = arena_zalloc(c->arena, sizeof(*t));
+		struct program_field *e = arena_zalloc(c->arena, sizeof(*e));
+		if (!t || !e)
+			return NULL;
+		*t = (struct program_type){
+			.kind = PROGRAM_ARRAY, .size = f->size, .fields = e, .nr = f->nr_elems
+		};
+		e->type = type_int(f->elem_size, is_signed);
+		return t;
+	}
+	if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
+		return NULL;
+	if (f->size == 8 && f->type && strchr(f->type, '*'))
+		return type_pointer(c->arena,
+				    strstr(f->type, "char") ? type_int(1, true) : &type_void);
+	return type_int(f->size, is_signed);
+}
+
+static const struct program_type *schema_record(struct checker *c, const struct schema *s)
+{
+	struct program_type *t = arena_zalloc(c->arena, sizeof(*t));
+	struct program_field *f = arena_array(c->arena, s->nr_fields + 1, sizeof(*f));
+	if (!t || !f)
+		return NULL;
+	*t = (struct program_type){ .kind = PROGRAM_RECORD, .name = "args", .fields = f };
+	for (u32 i = 0; i < s->nr_fields; i++) {
+		const struct schema_field *from = &s->fields[i];
+		struct program_field *to = &f[t->nr];
+		*to = (struct program_field){ .name = arena_strdup(c->arena, from->name),
+					      .offset = from->offset };
+		to->type = schema_type(c, from, to);
+		if (to->name && to->type)
+			t->nr++;
+		t->size = max(t->size, from->offset + from->size);
+	}
+	return t;
+}
+
+static int find_schema(struct checker *c, const struct schema **ret)
+{
+	const struct lang_ops *ops = c->in->ops;
+	const struct program_probe *p = c->probe;
+	if (!ops || !ops->tracepoint)
+		return -ENOENT;
+	if (!p->is_glob)
+		return ops->tracepoint(c->in->ctx, p->target, p->name, ret);
+	return ops->tracepoint_glob ? ops->tracepoint_glob(c->in->ctx, p->target, p->name, ret)
+				    : -ENOENT;
+}
+
+const struct program_type *check_args(struct checker *c, const struct node *n)
+{
+	const struct schema *s = NULL;
+	if (c->args[c->point])
+		return c->args[c->point];
+	if (c->probe->provider != PROGRAM_TRACEPOINT) {
+		check_fail(c, n, -ENOTSUP, "%s has no named arguments here", c->probe->text);
+		return NULL;
+	}
+	int err = find_schema(c, &s);
+	if (err) {
+		check_fail(c, n, err == -ENOMEM ? err : -ENOENT,
+			   "the arguments of %s are not known", c->probe->text);
+		return NULL;
+	}
+	c->args[c->point] = schema_record(c, s);
+	return c->args[c->point];
+}
+
+const struct program_type *check_struct(struct checker *c, const char *name)
+{
+	(void)c;
+	(void)name;
+	return NULL;
+}
+
+const struct program_type *check_name(struct checker *c, struct node *n)
+{
+	(void)c;
+	(void)n;
+	return NULL;
+}

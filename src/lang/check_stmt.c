@@ -1,0 +1,259 @@
+/* Statements, and all blocks until nothing changes. */
+#include "lang/builtin.h"
+#include "lang/check.h"
+#include "lang/check_impl.h"
+#include "lang/token.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct var *make_var(struct checker *c, struct node *n)
+{
+	struct var *v = check_find_var(c, n->text);
+	if (v) {
+		n->var = v;
+		return v;
+	}
+	v = arena_zalloc(c->arena, sizeof(*v));
+	if (!v) {
+		c->err = -ENOMEM;
+		return NULL;
+	}
+	v->name = n->text;
+	v->start = n->start;
+	v->len = n->len;
+	v->is_literal = true;
+	v->needs_zero = c->nest > 0;
+	v->next = c->block->vars;
+	c->block->vars = v;
+	n->var = v;
+	c->changed = true;
+	return v;
+}
+
+static void var_takes(struct checker *c, struct node *n, const struct program_type *t, bool literal)
+{
+	struct var *v = make_var(c, n);
+	if (!v || !t)
+		return;
+	if (t->kind == PROGRAM_VOID || type_is_aggregate(t)) {
+		check_wrong(c, n, "a variable cannot hold a value of type %s", t);
+		return;
+	}
+	const struct program_type *join =
+		v->declared ? v->type : type_join(c->arena, v->type, t, v->is_literal, literal);
+	if (v->declared && !type_join(c->arena, v->type, t, false, literal))
+		join = NULL;
+	if (!join) {
+		struct strbuf s;
+		strbuf_init(&s);
+		type_text(t, &s);
+		strbuf_str(&s, " to a variable of type ");
+		type_text(v->type, &s);
+		check_fail(c, n, -EINVAL, "cannot assign %s", strbuf_cstr(&s));
+		strbuf_done(&s);
+		return;
+	}
+	bool all = literal && v->is_literal;
+	c->changed |= !type_equal(join, v->type) || all != v->is_literal;
+	v->type = join;
+	v->is_literal = all;
+	n->type = join;
+}
+
+static void check_assign(struct checker *c, struct node *n)
+{
+	const struct program_type *t = check_expr(c, n->b);
+	bool literal = check_is_literal(n->b);
+	if (c->err)
+		return;
+	if (n->op != TOKEN_ASSIGN) {
+		if (n->a->kind == NODE_MAP)
+			check_map_value(c, n->a, n->op == TOKEN_SUB_ASSIGN || !t ? &type_s64 : t,
+					literal && n->op != TOKEN_SUB_ASSIGN);
+		const struct program_type *old = check_expr(c, n->a);
+		if (old && t && (!check_number(c, n->a) || !check_number(c, n->b)))
+			return;
+		if (n->a->kind == NODE_VAR && t)
+			var_takes(c, n->a, n->op == TOKEN_SUB_ASSIGN ? &type_s64 : t, literal);
+		return;
+	}
+	if (n->a->kind == NODE_VAR) {
+		var_takes(c, n->a, t, literal);
+		return;
+	}
+	if (t && (t->kind == PROGRAM_RECORD || t->kind == PROGRAM_ARRAY ||
+		  t->kind == PROGRAM_TIMESTAMP)) {
+		check_fail(c, n->b, -ENOTSUP, "maps of whole structs are not supported yet");
+		return;
+	}
+	if (t)
+		check_map_value(c, n->a, t, literal);
+	(void)check_expr(c, n->a);
+}
+
+static void check_list(struct checker *c, struct node *n);
+
+static void check_statement(struct checker *c, struct node *n);
+
+static void check_nested(struct checker *c, struct node *n)
+{
+	if (!n)
+		return;
+	c->nest++;
+	check_statement(c, n);
+	c->nest--;
+}
+
+static void check_condition(struct checker *c, struct node *n)
+{
+	if (check_expr(c, n))
+		(void)check_number(c, n);
+}
+
+static void check_let(struct checker *c, struct node *n)
+{
+	const struct program_type *t = n->spec ? check_type_spec(c, n->spec) : NULL;
+	if (c->err)
+		return;
+	struct var *v = make_var(c, n->a);
+	if (v && t) {
+		if (v->type && !type_equal(v->type, t)) {
+			check_fail(c, n, -EINVAL, "variable $%s has another type already", v->name);
+			return;
+		}
+		c->changed |= !v->type;
+		v->type = t;
+		v->declared = true;
+		v->is_literal = false;
+	}
+	if (v && !n->b)
+		v->needs_zero = true;
+	if (n->b) {
+		t = check_expr(c, n->b);
+		var_takes(c, n->a, t, check_is_literal(n->b));
+	}
+}
+
+static void check_range(struct checker *c, struct node *n)
+{
+	struct node var = { .kind = NODE_VAR, .text = n->text, .start = n->start, .len = n->len };
+	check_condition(c, n->a);
+	check_condition(c, n->b);
+	if (c->err)
+		return;
+	c->nest++;
+	var_takes(c, &var, &type_s64, false);
+	n->var = var.var;
+	c->loops++;
+	check_statement(c, n->c);
+	c->loops--;
+	c->nest--;
+}
+
+static void check_loop(struct checker *c, struct node *n)
+{
+	s64 times;
+	check_condition(c, n->a);
+	if (n->kind == NODE_UNROLL && !c->err &&
+	    (!check_constant(c, n->a, &times) || times < 1 || times > 100)) {
+		check_fail(c, n->a, -EINVAL, "unroll() takes a constant number from 1 to 100");
+		return;
+	}
+	c->loops++;
+	check_nested(c, n->b);
+	c->loops--;
+}
+
+static void check_statement(struct checker *c, struct node *n)
+{
+	if (c->err)
+		return;
+	switch (n->kind) {
+	case NODE_BLOCK: check_list(c, n->list); break;
+	case NODE_ASSIGN: check_assign(c, n); break;
+	case NODE_EXPR:
+		(void)check_expr(c, n->a);
+		if (n->a->type && type_is_aggregate(n->a->type) && n->a->kind == NODE_CALL)
+			check_fail(c, n, -EINVAL, "the result of %s() belongs into a map: @x = %s()",
+				   n->a->text, n->a->text);
+		break;
+	case NODE_IF:
+		check_condition(c, n->a);
+		check_nested(c, n->b);
+		check_nested(c, n->c);
+		break;
+	case NODE_WHILE:
+	case NODE_UNROLL: check_loop(c, n); break;
+	case NODE_RANGE: check_range(c, n); break;
+	case NODE_LET: check_let(c, n); break;
+	case NODE_BREAK:
+	case NODE_CONTINUE:
+		if (!c->loops)
+			check_fail(c, n, -EINVAL, "not inside of a loop");
+		break;
+	case NODE_RETURN:
+		if (n->a)
+			(void)check_expr(c, n->a);
+		break;
+	default: check_fail(c, n, -ENOTSUP, "loops over maps are not supported yet");
+	}
+}
+
+static void check_list(struct checker *c, struct node *n)
+{
+	for (; n && !c->err; n = n->next)
+		check_statement(c, n);
+}
+
+static void check_block(struct checker *c, struct probe_block *b)
+{
+	c->block = b;
+	c->nest = c->loops = 0;
+	if (b->predicate)
+		check_condition(c, b->predicate);
+	check_statement(c, b->body);
+}
+
+static void select_point(struct checker *c, struct probe_block *b, u32 point)
+{
+	c->block = b;
+	c->point = point;
+	c->probe = &c->program->probes.at[point];
+}
+
+static void check_all(struct checker *c)
+{
+	for (struct probe_block *b = c->script->blocks; b && !c->err; b = b->next)
+		for (u32 i = 0; i < b->nr_points && !c->err; i++) {
+			select_point(c, b, b->first_point + i);
+			check_block(c, b);
+		}
+}
+
+int check_point(struct checker *c, struct probe_block *b, u32 point)
+{
+	select_point(c, b, point);
+	check_block(c, b);
+	return c->err;
+}
+
+int check_script(struct checker *c)
+{
+	/* Types only grow, each by a few steps: the limit is for what nobody thought of. */
+	enum { ROUNDS = 64 };
+	c->args = arena_array(c->arena, c->program->probes.nr + 1, sizeof(*c->args));
+	if (!c->args)
+		return -ENOMEM;
+	u32 round = 0;
+	do {
+		c->changed = false;
+		check_all(c);
+	} while (c->changed && !c->err && ++round < ROUNDS);
+	if (!c->err && c->changed)
+		return diag_error(c->diag, -E2BIG, "the types of the script do not settle");
+	c->final = true;
+	if (!c->err)
+		check_all(c);
+	return c->err;
+}

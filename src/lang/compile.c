@@ -1,0 +1,243 @@
+#include "lang/compile.h"
+
+#include "base/clock.h"
+#include "lang/check.h"
+#include "lang/dump.h"
+#include "lang/emit.h"
+#include "lang/lower.h"
+#include "lang/parse.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct compiler {
+	const struct lang_input *in;
+	struct program *program;
+	struct diag *diag;
+	struct script script;
+	struct checker check;
+	struct lower_shared shared;
+	struct ir *irs; /* by code */
+	u32 *frames; /* bytes of stack */
+	u32 nr;
+	u64 last_ns;
+};
+
+static void stage_done(struct compiler *c, enum lang_stage stage)
+{
+	if (!c->in->stage_ns)
+		return;
+	u64 now = clock_monotonic_ns();
+	c->in->stage_ns[stage] += now - c->last_ns;
+	c->last_ns = now;
+}
+
+static u32 map_type(const struct map *m)
+{
+	bool aggregate = type_is_aggregate(m->value);
+	if (m->type)
+		return m->type;
+	if (m->is_scalar)
+		return aggregate ? BPF_MAP_TYPE_PERCPU_ARRAY : BPF_MAP_TYPE_ARRAY;
+	return aggregate ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_HASH;
+}
+
+static int refuse_map(struct compiler *c, const struct map *m, const char *why)
+{
+	return lang_error(c->diag, c->in->text, m->start, m->len, -EINVAL, "map %s %s", m->name,
+			  why);
+}
+
+static int make_map(struct compiler *c, struct map *m)
+{
+	if (!m->value)
+		return refuse_map(c, m, "is never assigned");
+	m->is_scalar = !m->used_keyed;
+	if (m->type && m->is_scalar)
+		return refuse_map(c, m, "is declared with keys, but used without");
+	u32 type = map_type(m);
+	bool percpu = type == BPF_MAP_TYPE_PERCPU_HASH || type == BPF_MAP_TYPE_LRU_PERCPU_HASH ||
+		      type == BPF_MAP_TYPE_PERCPU_ARRAY;
+	if (percpu != type_is_aggregate(m->value))
+		return refuse_map(
+			c, m,
+			percpu ? "is per CPU, which only count(), sum() and so on can be"
+			       : "needs a value for each CPU: percpuhash or percpulruhash");
+	struct program_map *to = vec_push(&c->program->maps);
+	if (!to)
+		return -ENOMEM;
+	m->number = (u32)c->program->maps.nr - 1;
+	*to = (struct program_map){ .name = m->name,
+				    .role = PROGRAM_MAP_USER,
+				    .type = type,
+				    .value_size = type_room(m->value),
+				    .value = m->value,
+				    .is_scalar = m->is_scalar };
+	to->key_size = m->is_scalar ? 4 : type_room(m->key);
+	to->key = m->is_scalar ? &type_u32 : m->key;
+	to->max_entries = m->is_scalar	   ? 1
+			  : m->max_entries ? m->max_entries
+					   : c->program->config.max_map_keys;
+	return to->key_size > 512 && c->program->config.max_strlen < to->key_size / 8
+		       ? refuse_map(c, m, "has a key that is too large")
+		       : 0;
+}
+
+static int make_maps(struct compiler *c)
+{
+	for (struct map *m = c->script.maps; m; m = m->next) {
+		int err = make_map(c, m);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int lower_one(struct compiler *c, struct probe_block *b, u32 point)
+{
+	struct ir *ir = &c->irs[c->nr];
+	struct lower l = {
+		.check = &c->check,
+		.program = c->program,
+		.arena = &c->program->arena,
+		.ir = ir,
+		.in = c->in,
+		.block = b,
+		.probe = &c->program->probes.at[point],
+		.point = point,
+		.shared = &c->shared,
+	};
+	int err = check_point(&c->check, b, point);
+	if (err)
+		return err;
+	ir_init(ir, &c->program->arena);
+	c->program->probes.at[point].code = c->nr++;
+	err = lower_point(&l);
+	c->frames[c->nr - 1] = l.stack_max;
+	return err;
+}
+
+static int lower_all(struct compiler *c)
+{
+	size_t nr = c->program->probes.nr;
+	c->irs = arena_array(&c->program->arena, nr + 1, sizeof(*c->irs));
+	c->frames = arena_array(&c->program->arena, nr + 1, sizeof(u32));
+	if (!c->irs || !c->frames)
+		return -ENOMEM;
+	for (struct probe_block *b = c->script.blocks; b; b = b->next)
+		for (u32 i = 0; i < b->nr_points; i++) {
+			int err = lower_one(c, b, b->first_point + i);
+			if (err)
+				return err;
+		}
+	return lower_shared_finish(c->program, &c->shared);
+}
+
+/* Now that the size of a frame is known. */
+static void set_frames(struct ir *ir, u32 size)
+{
+	vec_for_each (&ir->insns, in)
+		if (in->by_frame)
+			in->imm = in->op == IR_LEA ? 64 + in->imm * size : size;
+}
+
+/* "kprobe_vfs_read": what tools that list programs show. */
+static const char *code_name(struct arena *a, const char *text)
+{
+	char name[16] = "";
+	for (u32 i = 0; i < 15 && text[i]; i++)
+		name[i] = (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z') ||
+					  (text[i] >= '0' && text[i] <= '9')
+				  ? text[i]
+				  : '_';
+	return arena_strdup(a, name);
+}
+
+static int emit_one(struct compiler *c, u32 i, const struct program_probe *p)
+{
+	struct registers r;
+	struct program_code *code = vec_push(&c->program->codes);
+	if (!code)
+		return -ENOMEM;
+	set_frames(&c->irs[i], c->shared.scratch_size);
+	if (c->in->dump_ir) {
+		strbuf_printf(c->in->dump_ir, "%s\n", p->text);
+		ir_dump(&c->irs[i], c->in->dump_ir);
+	}
+	int err = registers_assign(&c->irs[i], c->frames[i], &r);
+	if (!err && r.stack > 512)
+		err = -E2BIG;
+	if (!err)
+		err = emit_code(&c->irs[i], &r, &c->program->arena, code);
+	code->name = code_name(&c->program->arena, p->text);
+	if (err == -E2BIG)
+		return lang_error(c->diag, c->in->text, p->span_start, p->span_len, err,
+				  "the code of this probe is too large");
+	if (!err && !code->name)
+		err = -ENOMEM;
+	if (!err && c->in->dump_bpf) {
+		strbuf_printf(c->in->dump_bpf, "%s\n", p->text);
+		emit_dump(code, c->in->dump_bpf);
+	}
+	return err;
+}
+
+static int emit_all(struct compiler *c)
+{
+	vec_for_each (&c->program->probes, p) {
+		int err = emit_one(c, p->code, p);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int run_passes(struct compiler *c)
+{
+	int err = parse_script(c->in, c->program, &c->script, c->diag);
+	stage_done(c, LANG_PARSE);
+	if (err)
+		return err;
+	if (c->in->dump_ast)
+		dump_script(&c->script, c->program, false, c->in->dump_ast);
+	err = check_script(&c->check);
+	if (!err)
+		err = make_maps(c);
+	stage_done(c, LANG_CHECK);
+	if (err)
+		return err;
+	if (c->in->dump_types)
+		dump_script(&c->script, c->program, true, c->in->dump_types);
+	err = lower_all(c);
+	stage_done(c, LANG_LOWER);
+	if (!err)
+		err = emit_all(c);
+	stage_done(c, LANG_REGISTERS);
+	return err;
+}
+
+int lang_compile(const struct lang_input *in, struct program *ret, struct diag *d)
+{
+	struct compiler c = { .in = in, .program = ret, .diag = d, .last_ns = clock_monotonic_ns() };
+	memset(&c.shared, 0xff, offsetof(struct lower_shared, scratch_size));
+	*ret = (struct program){ 0 };
+	arena_init(&ret->arena);
+	c.check = (struct checker){
+		.in = in, .program = ret, .script = &c.script, .diag = d, .arena = &ret->arena
+	};
+	strbuf_init(&c.shared.bytes);
+	int err = run_passes(&c);
+	for (u32 i = 0; i < c.nr; i++)
+		ir_done(&c.irs[i]);
+	strbuf_done(&c.shared.bytes);
+	return err;
+}
+
+void program_done(struct program *p)
+{
+	vec_free(&p->maps);
+	vec_free(&p->codes);
+	vec_free(&p->probes);
+	vec_free(&p->actions);
+	arena_done(&p->arena);
+}

@@ -1,0 +1,44 @@
+/*
+ * The compiler: the text of a script becomes a struct program. It opens nothing and asks the kernel nothing; what it has to know about
+ * tracepoints and types comes through the input.
+ */
+#pragma once
+
+#include "base/diag.h"
+#include "image/btf.h"
+#include "model/program.h"
+#include "model/schema.h"
+
+struct lang_ops {
+	/* The fields of a tracepoint; the schema is borrowed until the compiler returns. -ENOENT: there is none. */
+	int (*tracepoint)(void *ctx, const char *system, const char *name,
+			  const struct schema **ret);
+	/* For one that matches a pattern: any event whose fields may stand for all. NULL: `args` is refused for patterns. */
+	int (*tracepoint_glob)(void *ctx, const char *system, const char *name,
+			       const struct schema **ret);
+};
+
+enum lang_stage { LANG_LEX, LANG_PARSE, LANG_CHECK, LANG_LOWER, LANG_REGISTERS, LANG_STAGES };
+
+struct lang_input {
+	const char *text; /* NUL-terminated */
+	size_t len;
+	const char *const *params; /* $1 ... */
+	u32 nr_params;
+	const struct lang_ops *ops; /* may be NULL */
+	void *ctx;
+	const struct btf *btf; /* the kernel's types; NULL: none */
+	const char *machine; /* of the code: "x86_64", "aarch64"; NULL: where it runs */
+	u64 time_ns; /* for tests: 0 */
+	bool allow_unsafe;
+	/* What the passes made is appended, where it is not NULL: for -d. */
+	struct strbuf *dump_ast, *dump_types, *dump_ir, *dump_bpf;
+	u64 *stage_ns; /* LANG_STAGES of them, or NULL */
+};
+
+/*
+ * 0; -EINVAL: the script is wrong, -ENOTSUP: something in it is not built yet, -EPERM: it is unsafe: each with a diag that points into the
+ * script; -ENOMEM. ret is program_done()'s to free, also after an error.
+ */
+int lang_compile(const struct lang_input *in, struct program *ret, struct diag *d) must_check;
+void program_done(struct program *p);

@@ -1,0 +1,292 @@
+/* Statements, and the frame of a code. */
+#include "lang/lower.h"
+
+#include "lang/builtin.h"
+#include "lang/check_impl.h"
+#include "lang/token.h"
+
+#include <errno.h>
+#include <string.h>
+
+static u8 plain_op(u8 assign)
+{
+	static const u8 ops[] = {
+		[TOKEN_ADD_ASSIGN] = TOKEN_ADD, [TOKEN_SUB_ASSIGN] = TOKEN_SUB,
+		[TOKEN_MUL_ASSIGN] = TOKEN_MUL, [TOKEN_DIV_ASSIGN] = TOKEN_DIV,
+		[TOKEN_MOD_ASSIGN] = TOKEN_MOD, [TOKEN_AND_ASSIGN] = TOKEN_AND,
+		[TOKEN_OR_ASSIGN] = TOKEN_OR,	[TOKEN_XOR_ASSIGN] = TOKEN_XOR,
+		[TOKEN_SHL_ASSIGN] = TOKEN_SHL, [TOKEN_SHR_ASSIGN] = TOKEN_SHR,
+	};
+	return ops[assign];
+}
+
+/* Whether the variable is read in the tree. */
+static bool mentions(const struct node *n, const struct var *v)
+{
+	if (!n)
+		return false;
+	if (n->kind == NODE_VAR && n->var == v)
+		return true;
+	for (const struct node *e = n->list; e; e = e->next)
+		if (mentions(e, v))
+			return true;
+	return mentions(n->a, v) || mentions(n->b, v) || mentions(n->c, v);
+}
+
+static void assign_var(struct lower *l, struct var *v, struct node *value)
+{
+	if (type_is_scalar(v->type)) {
+		struct value x = lower_expr(l, value);
+		if (x.kind == VALUE_IMM)
+			ir_imm(l->ir, v->reg, check_fit(x.imm, v->type));
+		else {
+			ir_mov(l->ir, v->reg, value_reg(l, x));
+			if (!type_equal(v->type, value->type))
+				lower_fit(l, v->reg, v->type);
+		}
+		return;
+	}
+	if (v->type->kind == PROGRAM_RECORD || v->type->kind == PROGRAM_ARRAY) {
+		struct value x = lower_expr(l, value);
+		ir_mov(l->ir, v->reg, value_reg(l, x));
+		return;
+	}
+	struct place at = { v->in_scratch ? l->scratch : IR_FP, v->place };
+	if (!mentions(value, v)) {
+		lower_into(l, value, at, v->type);
+		return;
+	}
+	struct place tmp = lower_temp(l, type_room(v->type));
+	lower_into(l, value, tmp, v->type);
+	lower_copy(l, at, tmp, type_room(v->type));
+}
+
+static void lower_assign(struct lower *l, struct node *n)
+{
+	if (n->op == TOKEN_ASSIGN) {
+		if (n->a->kind == NODE_VAR)
+			assign_var(l, n->a->var, n->b);
+		else
+			lower_map_assign(l, n->a, n->b);
+		return;
+	}
+	u8 op = plain_op(n->op);
+	bool is_signed = check_signed_op(n->a, n->b);
+	if (n->a->kind == NODE_MAP) {
+		lower_map_compound(l, n->a, op, n->b, is_signed);
+		return;
+	}
+	struct var *v = n->a->var;
+	struct value b = lower_expr(l, n->b);
+	if (v->type->kind == PROGRAM_POINTER && v->type->to && v->type->to->size > 1) {
+		int r = ir_reg(l->ir);
+		ir_mov(l->ir, r, value_reg(l, b));
+		ir_alu_imm(l->ir, BPF_MUL, r, v->type->to->size);
+		b = value_of(r);
+	}
+	lower_arith(l, op, v->reg, b, is_signed);
+	lower_fit(l, v->reg, v->type);
+}
+
+static void lower_if(struct lower *l, struct node *n)
+{
+	int other = ir_label(l->ir), end = n->c ? ir_label(l->ir) : other;
+	lower_branch(l, n->a, other, false);
+	lower_statement(l, n->b);
+	if (n->c) {
+		ir_jump(l->ir, end);
+		ir_place_label(l->ir, other);
+		lower_statement(l, n->c);
+	}
+	ir_place_label(l->ir, end);
+}
+
+static void lower_while(struct lower *l, struct node *n)
+{
+	struct lower_loop loop = { ir_label(l->ir), ir_label(l->ir), l->loop };
+	l->loop = &loop;
+	ir_place_label(l->ir, loop.next);
+	lower_branch(l, n->a, loop.end, false);
+	lower_statement(l, n->b);
+	ir_jump(l->ir, loop.next);
+	ir_place_label(l->ir, loop.end);
+	l->loop = loop.outer;
+}
+
+static void lower_unroll(struct lower *l, struct node *n)
+{
+	s64 times;
+	struct lower_loop loop = { 0, ir_label(l->ir), l->loop };
+	(void)!check_constant(l->check, n->a, &times);
+	l->loop = &loop;
+	for (; times > 0 && !l->err; times--) {
+		loop.next = ir_label(l->ir);
+		lower_statement(l, n->b);
+		ir_place_label(l->ir, loop.next);
+		if (l->ir->insns.nr > 200000)
+			lower_fail(l, n, -E2BIG, "the unrolled loop is too large");
+	}
+	ir_place_label(l->ir, loop.end);
+	l->loop = loop.outer;
+}
+
+/* The counter is its own: what the body does to its variable changes nothing. */
+static void lower_range(struct lower *l, struct node *n)
+{
+	struct lower_loop loop = { ir_label(l->ir), ir_label(l->ir), l->loop };
+	int i = ir_reg(l->ir), last = ir_reg(l->ir), again = ir_label(l->ir);
+	ir_mov(l->ir, i, lower_reg(l, n->a));
+	ir_mov(l->ir, last, lower_reg(l, n->b));
+	l->loop = &loop;
+	ir_place_label(l->ir, again);
+	s64 end;
+	if (check_constant(l->check, n->b, &end))
+		ir_if_imm(l->ir, BPF_JSGE, i, end, loop.end);
+	else
+		ir_if(l->ir, BPF_JSGE, i, last, loop.end);
+	ir_mov(l->ir, n->var->reg, i);
+	lower_statement(l, n->c);
+	ir_place_label(l->ir, loop.next);
+	ir_alu_imm(l->ir, BPF_ADD, i, 1);
+	ir_jump(l->ir, again);
+	ir_place_label(l->ir, loop.end);
+	l->loop = loop.outer;
+}
+
+static void lower_by_kind(struct lower *l, struct node *n)
+{
+	switch (n->kind) {
+	case NODE_BLOCK:
+		for (struct node *s = n->list; s && !l->err; s = s->next)
+			lower_statement(l, s);
+		break;
+	case NODE_ASSIGN: lower_assign(l, n); break;
+	case NODE_LET:
+		if (n->b)
+			assign_var(l, n->a->var, n->b);
+		break;
+	case NODE_EXPR: (void)lower_expr(l, n->a); break;
+	case NODE_IF: lower_if(l, n); break;
+	case NODE_WHILE: lower_while(l, n); break;
+	case NODE_UNROLL: lower_unroll(l, n); break;
+	case NODE_RANGE: lower_range(l, n); break;
+	case NODE_RETURN:
+		if (n->a)
+			(void)lower_expr(l, n->a);
+		ir_jump(l->ir, l->label_end);
+		break;
+	case NODE_BREAK: ir_jump(l->ir, l->loop->end); break;
+	case NODE_CONTINUE: ir_jump(l->ir, l->loop->next); break;
+	default: lower_fail(l, n, -ENOTSUP, "this is not supported yet");
+	}
+}
+
+void lower_statement(struct lower *l, struct node *n)
+{
+	u32 stack = l->stack_used, scratch = l->scratch_used;
+	if (l->err)
+		return;
+	l->ir->span = n->start;
+	lower_by_kind(l, n);
+	l->stack_used = stack;
+	l->scratch_used = scratch;
+}
+
+static void place_vars(struct lower *l)
+{
+	for (struct var *v = l->block->vars; v && !l->err; v = v->next) {
+		if (!v->type) {
+			l->err = -EINVAL; /* check_point() has refused it */
+			return;
+		}
+		if (type_is_scalar(v->type) || v->type->kind == PROGRAM_RECORD ||
+		    v->type->kind == PROGRAM_ARRAY) {
+			v->reg = ir_reg(l->ir);
+			ir_imm(l->ir, v->reg, 0);
+			continue;
+		}
+		struct place p = lower_temp(l, type_room(v->type));
+		v->in_scratch = p.base != IR_FP;
+		v->place = p.off;
+		if (v->needs_zero)
+			lower_zero(l, p, type_room(v->type));
+	}
+}
+
+/* Takes a frame of scratch memory that nobody on this CPU holds: a probe may interrupt another one. */
+static void take_frame(struct lower *l, int leave)
+{
+	struct ir *ir = l->ir;
+	int base = ir_reg(ir), zero = ir_reg(ir), i = ir_reg(ir), got = ir_label(ir);
+	struct place key = { IR_FP, -(s32)(l->stack_max + 8) };
+	l->stack_max += 8;
+	ir_store_imm(ir, key.base, key.off, 0, 8);
+	ir_call(ir, base, HELPER_MAP_LOOKUP, 2,
+		(struct ir_arg[]){ ir_arg_map(lower_scratch_map(l)), arg_place(key) });
+	ir_if_imm(ir, BPF_JEQ, base, 0, leave);
+	/* Always 0, which the verifier cannot know: else it would look at the rest once for each frame. */
+	ir_load(ir, zero, base, 0, 8);
+	for (int k = 0; k < LOWER_SCRATCH_LEVELS; k++) {
+		int one = ir_reg(ir), at = ir_reg(ir);
+		ir_imm(ir, i, k);
+		ir_imm(ir, one, 1);
+		ir_lea(ir, at, base, k);
+		ir->insns.at[ir->insns.nr - 1].by_frame = true;
+		ir_atomic_xchg(ir, at, 0, one);
+		ir_if_imm(ir, BPF_JEQ, one, 0, got);
+	}
+	lower_count_drop(l);
+	ir_jump(ir, leave);
+	ir_place_label(ir, got);
+	ir_alu(ir, BPF_OR, i, zero);
+	ir_alu_imm(ir, BPF_AND, i, LOWER_SCRATCH_LEVELS - 1);
+	ir_alu_imm(ir, BPF_MUL, i, 1);
+	ir->insns.at[ir->insns.nr - 1].by_frame = true;
+	ir_alu_imm(ir, BPF_ADD, i, 64);
+	ir_mov(ir, l->scratch, base);
+	ir_alu(ir, BPF_ADD, l->scratch, i);
+}
+
+/* Moves the instructions from `from` on to place `to`. */
+static int rotate(struct ir *ir, size_t to, size_t from)
+{
+	size_t nr = ir->insns.nr - from;
+	struct ir_insn *tmp = malloc((nr + 1) * sizeof(*tmp));
+	if (!tmp)
+		return -ENOMEM;
+	memcpy(tmp, ir->insns.at + from, nr * sizeof(*tmp));
+	memmove(ir->insns.at + to + nr, ir->insns.at + to, (from - to) * sizeof(*tmp));
+	memcpy(ir->insns.at + to, tmp, nr * sizeof(*tmp));
+	free(tmp);
+	return 0;
+}
+
+int lower_point(struct lower *l)
+{
+	struct ir *ir = l->ir;
+	l->ctx = ir_reg(ir);
+	l->label_end = ir_label(ir);
+	int leave = ir_label(ir);
+	struct ir_insn *first = vec_push(&ir->insns);
+	if (!first)
+		return -ENOMEM;
+	*first = (struct ir_insn){ .op = IR_CTX, .dst = l->ctx, .src = IR_NONE, .span = UINT32_MAX };
+	place_vars(l);
+	if (l->block->predicate)
+		lower_branch(l, l->block->predicate, l->label_end, false);
+	lower_statement(l, l->block->body);
+	ir->span = UINT32_MAX;
+	ir_place_label(ir, l->label_end);
+	if (l->scratch)
+		ir_store_imm(ir, l->scratch, 0, 0, 8);
+	ir_place_label(ir, leave);
+	ir_exit(ir);
+	if (l->scratch && !l->err) {
+		size_t from = ir->insns.nr;
+		take_frame(l, leave);
+		if (!ir->err && rotate(ir, 1, from))
+			return -ENOMEM;
+		l->shared->scratch_size = max(l->shared->scratch_size, 8 + l->scratch_max);
+	}
+	return l->err ? l->err : ir->err;
+}

@@ -1,0 +1,509 @@
+/* Blocks, statements and what is around them. */
+#include "lang/parse.h"
+
+#include "base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+void parse_fail(struct parser *p, int err, const char *fmt, ...)
+{
+	if (p->err)
+		return;
+	p->err = err;
+	if (p->t.kind == TOKEN_BAD)
+		return; /* the lexer has reported it */
+	struct strbuf s;
+	va_list ap;
+	strbuf_init(&s);
+	va_start(ap, fmt);
+	strbuf_vprintf(&s, fmt, ap);
+	va_end(ap);
+	lang_error(p->diag, p->in->text, p->t.start, p->t.len, err, "%s", strbuf_cstr(&s));
+	strbuf_done(&s);
+}
+
+void parse_next(struct parser *p)
+{
+	p->last_end = p->t.start + p->t.len;
+	lex_next(&p->lex, &p->t);
+	if (p->t.kind == TOKEN_BAD && !p->err)
+		p->err = -EINVAL;
+}
+
+bool parse_take(struct parser *p, enum token_kind kind)
+{
+	if (p->err || p->t.kind != kind)
+		return false;
+	parse_next(p);
+	return true;
+}
+
+bool parse_expect(struct parser *p, enum token_kind kind, const char *what)
+{
+	if (parse_take(p, kind))
+		return !p->err;
+	if (!p->err && p->t.kind == TOKEN_END)
+		parse_fail(p, -EINVAL, "expected %s, but the script ends here", what);
+	else
+		parse_fail(p, -EINVAL, "expected %s", what);
+	return false;
+}
+
+bool parse_word(const struct parser *p, const char *word)
+{
+	return !p->err && p->t.kind == TOKEN_IDENT && !strcmp(p->t.text, word);
+}
+
+struct node *parse_node(struct parser *p, enum node_kind kind)
+{
+	struct node *n = arena_zalloc(p->arena, sizeof(*n));
+	if (!n) {
+		p->err = -ENOMEM;
+		return NULL;
+	}
+	n->kind = kind;
+	n->start = p->t.start;
+	n->len = p->t.len;
+	return n;
+}
+
+struct node *parse_end(struct parser *p, struct node *n)
+{
+	if (p->err || !n)
+		return NULL;
+	n->len = p->last_end > n->start ? p->last_end - n->start : 1;
+	return n;
+}
+
+struct map *parse_map_named(struct parser *p, const char *name)
+{
+	struct map **at = &p->script->maps;
+	for (; *at; at = &(*at)->next)
+		if (!strcmp((*at)->name + 1, name))
+			return *at;
+	struct map *m = arena_zalloc(p->arena, sizeof(*m));
+	char *full = arena_alloc(p->arena, strlen(name) + 2);
+	if (!m || !full) {
+		p->err = -ENOMEM;
+		return NULL;
+	}
+	full[0] = '@';
+	memcpy(full + 1, name, strlen(name) + 1);
+	m->name = full;
+	m->start = p->t.start;
+	m->len = p->t.len;
+	*at = m;
+	return m;
+}
+
+static struct node *parse_statement(struct parser *p);
+
+static struct node *parse_block(struct parser *p)
+{
+	struct node *n = parse_node(p, NODE_BLOCK);
+	if (!n || !parse_expect(p, TOKEN_LBRACE, "'{'"))
+		return NULL;
+	struct node **at = &n->list;
+	while (!p->err && p->t.kind != TOKEN_RBRACE) {
+		if (parse_take(p, TOKEN_SEMI))
+			continue;
+		struct node *s = parse_statement(p);
+		if (!s)
+			return NULL;
+		*at = s;
+		at = &s->next;
+		n->nr++;
+	}
+	parse_expect(p, TOKEN_RBRACE, "'}'");
+	return parse_end(p, n);
+}
+
+static struct node *parse_if(struct parser *p)
+{
+	struct node *n = parse_node(p, NODE_IF);
+	parse_next(p);
+	if (!n || !(n->a = parse_expr(p)) || !(n->b = parse_block(p)))
+		return NULL;
+	if (parse_word(p, "else")) {
+		parse_next(p);
+		n->c = parse_word(p, "if") ? parse_statement(p) : parse_block(p);
+		if (!n->c)
+			return NULL;
+	}
+	return parse_end(p, n);
+}
+
+static struct node *parse_loop(struct parser *p, enum node_kind kind)
+{
+	struct node *n = parse_node(p, kind);
+	parse_next(p);
+	if (!n || !(n->a = parse_expr(p)) || !(n->b = parse_block(p)))
+		return NULL;
+	return parse_end(p, n);
+}
+
+static struct node *parse_for(struct parser *p)
+{
+	struct node *n = parse_node(p, NODE_FOR_MAP);
+	parse_next(p);
+	bool paren = parse_take(p, TOKEN_LPAREN);
+	if (!n)
+		return NULL;
+	n->text = p->t.text;
+	if (!parse_expect(p, TOKEN_VAR, "the variable of the loop") ||
+	    !parse_expect(p, TOKEN_COLON, "':'") || !(n->a = parse_expr(p)))
+		return NULL;
+	if (parse_take(p, TOKEN_DOTDOT)) {
+		n->kind = NODE_RANGE;
+		n->b = parse_expr(p);
+	} else if (n->a->kind != NODE_MAP || n->a->nr) {
+		parse_fail(p, -EINVAL, "expected a map or a range (0..10)");
+	}
+	if (paren)
+		parse_expect(p, TOKEN_RPAREN, "')'");
+	if (p->err || !(n->c = parse_block(p)))
+		return NULL;
+	return parse_end(p, n);
+}
+
+static struct node *parse_let(struct parser *p)
+{
+	struct node *n = parse_node(p, NODE_LET);
+	parse_next(p);
+	if (!n)
+		return NULL;
+	n->a = parse_node(p, NODE_VAR);
+	if (n->a)
+		n->a->text = p->t.text;
+	if (!parse_expect(p, TOKEN_VAR, "a variable"))
+		return NULL;
+	if (parse_take(p, TOKEN_COLON) && !(n->spec = parse_type(p)))
+		return NULL;
+	if (parse_take(p, TOKEN_ASSIGN) && !(n->b = parse_expr(p)))
+		return NULL;
+	return parse_end(p, n);
+}
+
+static struct node *parse_jump(struct parser *p)
+{
+	struct node *n = parse_node(p, parse_word(p, "break")	   ? NODE_BREAK
+				       : parse_word(p, "continue") ? NODE_CONTINUE
+								   : NODE_RETURN);
+	parse_next(p);
+	if (n && n->kind == NODE_RETURN && p->t.kind != TOKEN_SEMI && p->t.kind != TOKEN_RBRACE)
+		n->a = parse_expr(p);
+	return parse_end(p, n);
+}
+
+/* An expression; or an assignment, which is none. */
+static struct node *parse_simple(struct parser *p)
+{
+	struct node *a = parse_expr(p);
+	if (!a)
+		return NULL;
+	bool assign = p->t.kind >= TOKEN_ASSIGN && p->t.kind <= TOKEN_SHR_ASSIGN;
+	struct node *n = parse_node(p, assign ? NODE_ASSIGN : NODE_EXPR);
+	if (!n)
+		return NULL;
+	n->start = a->start;
+	n->a = a;
+	if (assign) {
+		n->op = (u8)p->t.kind;
+		if (a->kind != NODE_VAR && a->kind != NODE_MAP)
+			parse_fail(p, -EINVAL, "only variables and maps can be assigned to");
+		parse_next(p);
+		if (!(n->b = parse_expr(p)))
+			return NULL;
+	}
+	a->unused = !assign;
+	return parse_end(p, n);
+}
+
+static struct node *statement_of(struct parser *p, bool *block)
+{
+	*block = true;
+	if (p->t.kind == TOKEN_LBRACE)
+		return parse_block(p);
+	if (parse_word(p, "if"))
+		return parse_if(p);
+	if (parse_word(p, "while"))
+		return parse_loop(p, NODE_WHILE);
+	if (parse_word(p, "unroll"))
+		return parse_loop(p, NODE_UNROLL);
+	if (parse_word(p, "for"))
+		return parse_for(p);
+	*block = false;
+	if (parse_word(p, "let"))
+		return parse_let(p);
+	if (parse_word(p, "break") || parse_word(p, "continue") || parse_word(p, "return"))
+		return parse_jump(p);
+	return parse_simple(p);
+}
+
+static struct node *parse_statement(struct parser *p)
+{
+	bool block;
+	if (p->depth >= PARSE_DEPTH_MAX) {
+		parse_fail(p, -E2BIG, "statements nested too deeply");
+		return NULL;
+	}
+	p->depth++;
+	struct node *n = statement_of(p, &block);
+	p->depth--;
+	if (!n || p->err)
+		return NULL;
+	if (!block && p->t.kind != TOKEN_RBRACE)
+		parse_expect(p, TOKEN_SEMI, "';'");
+	return p->err ? NULL : n;
+}
+
+/* The end of the attach point at `at`: a blank, comma or brace outside of quotes. */
+static u32 point_end(const struct parser *p, u32 at)
+{
+	bool quoted = false;
+	const char *s = p->in->text;
+	for (; at < p->lex.end && s[at] != '\n'; at++) {
+		if (s[at] == '"')
+			quoted = !quoted;
+		if (!quoted && (isspace((unsigned char)s[at]) || s[at] == ',' || s[at] == '{'))
+			break;
+	}
+	return at;
+}
+
+/* Attach points are not made of the tokens of expressions: they are read as text. */
+static void parse_points(struct parser *p, struct probe_block *b)
+{
+	p->lex.at = p->t.start;
+	for (;;) {
+		if (lex_skip(&p->lex)) {
+			p->err = -EINVAL;
+			return;
+		}
+		u32 start = p->lex.at, end = point_end(p, start);
+		char *text = arena_strndup(p->arena, p->in->text + start, end - start);
+		if (!text) {
+			p->err = -ENOMEM;
+			return;
+		}
+		p->err = provider_parse(p->in, p->program, text, start, end - start, p->diag);
+		p->lex.at = end;
+		if (!p->err && lex_skip(&p->lex))
+			p->err = -EINVAL;
+		if (p->err)
+			return;
+		b->nr_points++;
+		if (p->lex.at >= p->lex.end || p->in->text[p->lex.at] != ',')
+			break;
+		p->lex.at++;
+	}
+	parse_next(p);
+}
+
+static void parse_probe(struct parser *p, struct probe_block ***at)
+{
+	struct probe_block *b = arena_zalloc(p->arena, sizeof(*b));
+	if (!b) {
+		p->err = -ENOMEM;
+		return;
+	}
+	b->first_point = (u32)p->program->probes.nr;
+	parse_points(p, b);
+	if (parse_take(p, TOKEN_DIV)) {
+		p->in_predicate = true;
+		b->predicate = parse_expr(p);
+		p->in_predicate = false;
+		if (b->predicate)
+			parse_expect(p, TOKEN_DIV, "'/' at the end of the predicate");
+	}
+	if (!p->err)
+		b->body = parse_block(p);
+	**at = b;
+	*at = &b->next;
+	p->script->nr_blocks++;
+}
+
+/* Settings of config blocks, with their old names. */
+static const struct {
+	const char *name, *old;
+	size_t offset;
+	u32 min, max;
+} numbers[] = {
+	{ "max_strlen", "strlen", offsetof(struct program, config.max_strlen), 8, 1 << 16 },
+	{ "max_map_keys", "map_keys_max", offsetof(struct program, config.max_map_keys), 1, 1 << 28 },
+	{ "max_probes", "probes_max", offsetof(struct program, config.max_probes), 1, 1 << 20 },
+	{ "max_cat_bytes", "cat_bytes_max", offsetof(struct program, config.max_cat_bytes), 1,
+	  1 << 28 },
+	{ "perf_rb_pages", "", offsetof(struct program, config.ring_pages), 1, 1 << 20 },
+};
+
+/* These are about bpftrace's own inside, or have no meaning without LLVM: accepted. */
+static const char *const ignored[] = {
+	"cache_user_symbols", "lazy_symbolication", "log_size",	    "max_bpf_progs",
+	"on_stack_limit",     "show_debug_info",    "use_blazesym", "unstable_tseries",
+	"unstable_import",    "stack_mode",	    "license",	    "max_ast_nodes",
+	"str_trunc_trailer",
+};
+
+static void set_flag(struct parser *p, const char *name, bool value)
+{
+	if (!strcmp(name, "print_maps_on_exit"))
+		p->program->config.no_final_maps = !value;
+	else
+		p->program->config.no_demangle = !strcmp(name, "no_cpp_demangle") == value;
+}
+
+static void set_missing(struct parser *p, const struct token *t)
+{
+	static const char *const words[] = { "error", "warn", "ignore" };
+	for (u8 i = 0; i < 3; i++)
+		if (t->text && !strcmp(words[i], t->text)) {
+			p->program->config.missing_probes = i;
+			return;
+		}
+	parse_fail(p, -EINVAL, "expected error, warn or ignore");
+}
+
+static void set_config(struct parser *p, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		if (strcmp(name, numbers[i].name) && strcmp(name, numbers[i].old))
+			continue;
+		if (p->t.kind != TOKEN_INT || p->t.number < numbers[i].min ||
+		    p->t.number > numbers[i].max) {
+			parse_fail(p, -EINVAL, "expected a number from %u to %u", numbers[i].min,
+				   numbers[i].max);
+			return;
+		}
+		memcpy((char *)p->program + numbers[i].offset, &(u32){ (u32)p->t.number },
+		       sizeof(u32));
+		return;
+	}
+	if (!strcmp(name, "missing_probes")) {
+		set_missing(p, &p->t);
+		return;
+	}
+	if (!strcmp(name, "print_maps_on_exit") || !strcmp(name, "cpp_demangle") ||
+	    !strcmp(name, "no_cpp_demangle")) {
+		set_flag(p, name, p->t.number || (p->t.text && !strcmp(p->t.text, "true")));
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		if (!strcmp(name, ignored[i]))
+			return;
+	parse_fail(p, -EINVAL, "unknown setting '%s'", name);
+}
+
+static void parse_config(struct parser *p)
+{
+	parse_next(p);
+	parse_expect(p, TOKEN_ASSIGN, "'='");
+	parse_expect(p, TOKEN_LBRACE, "'{'");
+	while (!p->err && p->t.kind != TOKEN_RBRACE) {
+		char name[64] = "";
+		if (p->t.kind == TOKEN_IDENT)
+			snprintf(name, sizeof(name), "%s", p->t.text);
+		for (char *c = name; *c; c++)
+			*c = (char)tolower((unsigned char)*c);
+		const char *plain = str_starts(name, "bpftrace_") ? name + 9 : name;
+		if (!parse_expect(p, TOKEN_IDENT, "the name of a setting") ||
+		    !parse_expect(p, TOKEN_ASSIGN, "'='"))
+			return;
+		set_config(p, plain);
+		parse_next(p);
+		while (parse_take(p, TOKEN_SEMI) || parse_take(p, TOKEN_COMMA))
+			;
+	}
+	parse_expect(p, TOKEN_RBRACE, "'}'");
+}
+
+/* let @m = lruhash(100); */
+static void parse_declaration(struct parser *p)
+{
+	static const struct {
+		const char *name;
+		u32 type;
+	} kinds[] = {
+		{ "hash", BPF_MAP_TYPE_HASH },
+		{ "lruhash", BPF_MAP_TYPE_LRU_HASH },
+		{ "percpuhash", BPF_MAP_TYPE_PERCPU_HASH },
+		{ "percpulruhash", BPF_MAP_TYPE_LRU_PERCPU_HASH },
+	};
+	parse_next(p);
+	struct map *m = p->t.kind == TOKEN_MAP ? parse_map_named(p, p->t.text) : NULL;
+	if (!parse_expect(p, TOKEN_MAP, "a map") || !parse_expect(p, TOKEN_ASSIGN, "'='") || !m)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (parse_word(p, kinds[i].name))
+			m->type = kinds[i].type;
+	if (!m->type)
+		parse_fail(p, -EINVAL,
+			   "expected the kind of map: hash, lruhash, percpuhash or percpulruhash");
+	parse_next(p);
+	parse_expect(p, TOKEN_LPAREN, "'('");
+	if (p->t.kind == TOKEN_INT && (!p->t.number || p->t.number > 1 << 28))
+		parse_fail(p, -EINVAL, "the number of keys is outside of 1 to %u", 1 << 28);
+	m->max_entries = (u32)p->t.number;
+	parse_expect(p, TOKEN_INT, "the number of keys");
+	parse_expect(p, TOKEN_RPAREN, "')'");
+	parse_take(p, TOKEN_SEMI);
+}
+
+static void parse_top(struct parser *p, struct probe_block ***at)
+{
+	static const char *const later[] = { "macro", "import", "fn",	  "struct",
+					     "union", "enum",	"typedef" };
+	if (p->t.kind != TOKEN_IDENT) {
+		parse_fail(p, -EINVAL, "expected a probe");
+		return;
+	}
+	if (parse_word(p, "config")) {
+		struct lexer l = p->lex;
+		l.diag = NULL;
+		if (!lex_skip(&l) && l.at < l.end && l.text[l.at] == '=') {
+			parse_config(p);
+			return;
+		}
+	}
+	if (parse_word(p, "let")) {
+		parse_declaration(p);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(later); i++)
+		if (parse_word(p, later[i])) {
+			parse_fail(p, -ENOTSUP, "'%s' definitions are not supported yet", later[i]);
+			return;
+		}
+	parse_probe(p, at);
+}
+
+static void default_config(struct program *p)
+{
+	p->config.max_strlen = 1024;
+	p->config.max_map_keys = 4096;
+	p->config.max_probes = 1024;
+	p->config.max_cat_bytes = 10240;
+	p->license = "GPL";
+}
+
+int parse_script(const struct lang_input *in, struct program *prog, struct script *ret,
+		 struct diag *d)
+{
+	struct parser p = {
+		.arena = &prog->arena, .in = in, .program = prog, .script = ret, .diag = d
+	};
+	struct probe_block **at = &ret->blocks;
+	if (in->len > UINT32_MAX / 2)
+		return diag_error(d, -E2BIG, "the script is too large");
+	default_config(prog);
+	lex_init(&p.lex, p.arena, in->text, (u32)in->len, d);
+	parse_next(&p);
+	while (!p.err && p.t.kind != TOKEN_END)
+		parse_top(&p, &at);
+	if (!p.err && !ret->blocks)
+		p.err = diag_error(d, -EINVAL, "the script has no probe");
+	return p.err;
+}

@@ -1,0 +1,307 @@
+/* Attach points: a row for each provider. */
+#include "lang/parse.h"
+
+#include "base/clock.h"
+#include "base/glob.h"
+#include "base/num.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+/* The parts of an attach point between its colons; a colon in quotes is no end. */
+struct point {
+	char *part[5];
+	u32 nr;
+	const char *script;
+	u32 start, len;
+	struct diag *diag;
+	struct program_probe *probe;
+};
+
+struct provider {
+	const char *name, *brief, *old;
+	enum program_provider id;
+	u32 min_parts, max_parts; /* behind the name */
+	int (*parse)(struct point *pt);
+	const char *form; /* for messages */
+};
+
+static int bad_point(struct point *pt, const char *text, const char *what)
+{
+	return lang_error(pt->diag, pt->script, pt->start, pt->len, -EINVAL, "%s%s%s%s", text,
+			  what ? " '" : "", what ? what : "", what ? "'" : "");
+}
+
+static int parse_none(struct point *pt)
+{
+	(void)pt;
+	return 0;
+}
+
+static int parse_tracepoint(struct point *pt)
+{
+	pt->probe->target = pt->part[1];
+	pt->probe->name = pt->part[2];
+	return 0;
+}
+
+static int parse_name(struct point *pt)
+{
+	pt->probe->name = pt->part[1];
+	return 0;
+}
+
+/* "function+16": the offset is taken off. */
+static int split_offset(struct point *pt, char *text, u64 *ret)
+{
+	char *plus = strrchr(text, '+');
+	if (!plus)
+		return 0;
+	if (num_parse_u64(plus + 1, 0, ret))
+		return bad_point(pt, "invalid offset", plus + 1);
+	*plus = 0;
+	return 0;
+}
+
+static int parse_function(struct point *pt)
+{
+	char *name = pt->part[pt->nr - 1];
+	if (pt->nr == 3)
+		pt->probe->target = pt->part[1];
+	pt->probe->name = name;
+	int err = split_offset(pt, name, &pt->probe->offset);
+	if (err)
+		return err;
+	if (pt->probe->offset && pt->probe->provider != PROGRAM_KPROBE)
+		return bad_point(pt, "only a kprobe can be at an offset", NULL);
+	return *name ? 0 : bad_point(pt, "expected the name of a function", NULL);
+}
+
+static int parse_user(struct point *pt)
+{
+	pt->probe->target = pt->part[1];
+	char *name = pt->part[pt->nr - 1];
+	if (pt->nr == 4) {
+		if (strcmp(pt->part[2], "cpp"))
+			return bad_point(pt, "unknown language", pt->part[2]);
+		pt->probe->space = pt->part[2];
+	}
+	if (!*pt->probe->target || !*name)
+		return bad_point(pt, "expected a program and a function", NULL);
+	if (isdigit((unsigned char)*name))
+		return num_parse_u64(name, 0, &pt->probe->offset)
+			       ? bad_point(pt, "invalid address", name)
+			       : 0;
+	pt->probe->name = name;
+	return split_offset(pt, name, &pt->probe->offset);
+}
+
+static int parse_usdt(struct point *pt)
+{
+	pt->probe->target = pt->part[1];
+	if (pt->nr == 4)
+		pt->probe->space = pt->part[2];
+	pt->probe->name = pt->part[pt->nr - 1];
+	return 0;
+}
+
+static int bad_interval(struct point *pt, const char *what)
+{
+	int err = bad_point(pt, "invalid interval", what);
+	diag_hint(pt->diag, "the form is %s:s:1 or %s:hz:99", pt->part[0], pt->part[0]);
+	return err;
+}
+
+static int parse_timer(struct point *pt)
+{
+	static const struct {
+		const char *unit;
+		u64 ns;
+	} units[] = { { "us", 1000 }, { "ms", 1000000 }, { "s", NS_PER_SEC }, { "hz", 0 } };
+	struct program_probe *p = pt->probe;
+	u64 nr;
+	if (pt->nr == 2) {
+		if (!isalpha((unsigned char)pt->part[1][strlen(pt->part[1]) - !!*pt->part[1]]) ||
+		    clock_parse(pt->part[1], &p->number) || !p->number)
+			return bad_interval(pt, pt->part[1]);
+		return 0;
+	}
+	if (num_parse_u64(pt->part[2], 10, &nr) || !nr || nr > UINT32_MAX)
+		return bad_interval(pt, pt->part[2]);
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(units[i].unit, pt->part[1])) {
+			p->per_second = !units[i].ns;
+			p->number = units[i].ns ? units[i].ns * nr : nr;
+			return 0;
+		}
+	return bad_point(pt, "unknown unit", pt->part[1]);
+}
+
+static int parse_counter(struct point *pt)
+{
+	pt->probe->name = pt->part[1];
+	if (pt->nr == 3 && (num_parse_u64(pt->part[2], 10, &pt->probe->number) || !pt->probe->number))
+		return bad_point(pt, "invalid number of events", pt->part[2]);
+	return 0;
+}
+
+static int parse_later(struct point *pt)
+{
+	lang_error(pt->diag, pt->script, pt->start, pt->len, -ENOTSUP,
+		   "probes of this kind are not supported yet");
+	return -ENOTSUP;
+}
+
+static const struct provider providers[] = {
+	{ "begin", "", "BEGIN", PROGRAM_BEGIN, 0, 0, parse_none, "begin" },
+	{ "end", "", "END", PROGRAM_END, 0, 0, parse_none, "end" },
+	{ "tracepoint", "t", "", PROGRAM_TRACEPOINT, 2, 2, parse_tracepoint,
+	  "tracepoint:SYSTEM:EVENT" },
+	{ "rawtracepoint", "rt", "", PROGRAM_RAW_TRACEPOINT, 1, 1, parse_name,
+	  "rawtracepoint:EVENT" },
+	{ "kprobe", "k", "", PROGRAM_KPROBE, 1, 2, parse_function,
+	  "kprobe:[MODULE:]FUNCTION[+OFFSET]" },
+	{ "kretprobe", "kr", "", PROGRAM_KRETPROBE, 1, 2, parse_function,
+	  "kretprobe:[MODULE:]FUNCTION" },
+	{ "fentry", "f", "kfunc", PROGRAM_FENTRY, 1, 2, parse_function, "fentry:[MODULE:]FUNCTION" },
+	{ "fexit", "fr", "kretfunc", PROGRAM_FEXIT, 1, 2, parse_function, "fexit:[MODULE:]FUNCTION" },
+	{ "uprobe", "u", "", PROGRAM_UPROBE, 2, 3, parse_user, "uprobe:PROGRAM:FUNCTION[+OFFSET]" },
+	{ "uretprobe", "ur", "", PROGRAM_URETPROBE, 2, 3, parse_user, "uretprobe:PROGRAM:FUNCTION" },
+	{ "usdt", "U", "", PROGRAM_USDT, 2, 3, parse_usdt, "usdt:PROGRAM:[PROVIDER:]NAME" },
+	{ "interval", "i", "", PROGRAM_INTERVAL, 1, 2, parse_timer, "interval:s:1" },
+	{ "profile", "p", "", PROGRAM_PROFILE, 1, 2, parse_timer, "profile:hz:99" },
+	{ "software", "s", "", PROGRAM_SOFTWARE, 1, 2, parse_counter, "software:EVENT:COUNT" },
+	{ "hardware", "h", "", PROGRAM_HARDWARE, 1, 2, parse_counter, "hardware:EVENT:COUNT" },
+	{ "iter", "it", "", PROGRAM_ITER, 1, 2, parse_later, "iter:OBJECT" },
+	{ "watchpoint", "w", "", PROGRAM_WATCHPOINT, 1, 3, parse_later,
+	  "watchpoint:ADDRESS:LENGTH:MODE" },
+	{ "self", "", "", PROGRAM_SIGNAL, 2, 2, parse_later, "self:signal:SIGUSR1" },
+};
+
+static const struct provider *find_provider(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(providers); i++)
+		if (!strcasecmp(name, providers[i].name) || !strcmp(name, providers[i].brief) ||
+		    !strcmp(name, providers[i].old))
+			return *name ? &providers[i] : NULL;
+	return NULL;
+}
+
+static int unknown_provider(struct point *pt)
+{
+	const char *names[ARRAY_SIZE(providers)];
+	for (size_t i = 0; i < ARRAY_SIZE(providers); i++)
+		names[i] = providers[i].name;
+	const char *close = str_closest(pt->part[0], names, ARRAY_SIZE(names));
+	int err = bad_point(pt, "unknown kind of probe", pt->part[0]);
+	if (close)
+		diag_hint(pt->diag, "did you mean '%s'?", close);
+	return err;
+}
+
+static int split_parts(struct point *pt, char *text)
+{
+	pt->part[pt->nr++] = text;
+	bool quoted = false;
+	char *to = text;
+	for (char *c = text; *c; c++) {
+		if (*c == '"') {
+			quoted = !quoted;
+			continue;
+		}
+		bool ends = *c == ':' && !quoted && !(c[1] == ':' || (c > text && c[-1] == ':'));
+		if (!ends) {
+			*to++ = *c;
+			continue;
+		}
+		*to++ = 0;
+		if (pt->nr == ARRAY_SIZE(pt->part))
+			return bad_point(pt, "too many parts in the attach point", NULL);
+		pt->part[pt->nr++] = to;
+	}
+	*to = 0;
+	return quoted ? bad_point(pt, "string without an end in", text) : 0;
+}
+
+/* $1 and "$1" become the parameter. */
+static char *with_params(const struct lang_input *in, struct arena *a, const char *text)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	for (const char *c = text; *c; c++) {
+		if (*c != '$' || !isdigit((unsigned char)c[1])) {
+			strbuf_char(&s, *c);
+			continue;
+		}
+		u32 nr = 0;
+		for (; isdigit((unsigned char)c[1]); c++)
+			nr = min(nr * 10 + (u32)(c[1] - '0'), 100000u);
+		strbuf_str(&s, nr && nr <= in->nr_params ? in->params[nr - 1] : "0");
+	}
+	char *ret = arena_strdup(a, strbuf_cstr(&s));
+	if (s.err)
+		ret = NULL;
+	strbuf_done(&s);
+	return ret;
+}
+
+static bool is_glob(const struct program_probe *p)
+{
+	return (p->target && p->provider != PROGRAM_UPROBE && p->provider != PROGRAM_URETPROBE &&
+		p->provider != PROGRAM_USDT && glob_is_pattern(p->target)) ||
+	       (p->name && !p->space && glob_is_pattern(p->name)) ||
+	       (p->target && strchr(p->target, '*'));
+}
+
+/* The text with the whole name of the provider: what `probe` is. */
+static const char *full_text(struct arena *a, const struct provider *pr, const char *text)
+{
+	const char *rest = strchr(text, ':');
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_str(&s, pr->name);
+	strbuf_str(&s, rest ? rest : "");
+	char *ret = arena_strdup(a, strbuf_cstr(&s));
+	strbuf_done(&s);
+	return ret;
+}
+
+int provider_parse(const struct lang_input *in, struct program *p, const char *text, u32 start,
+		   u32 len, struct diag *d)
+{
+	struct point pt = { .script = in->text, .start = start, .len = len, .diag = d };
+	struct program_probe probe = { .span_start = start, .span_len = len };
+	char *whole = with_params(in, &p->arena, text);
+	char *parts = whole ? arena_strdup(&p->arena, whole) : NULL;
+	if (!parts)
+		return -ENOMEM;
+	pt.probe = &probe;
+	int err = split_parts(&pt, parts);
+	if (err)
+		return err;
+	const struct provider *pr = find_provider(pt.part[0]);
+	if (!pr)
+		return unknown_provider(&pt);
+	probe.provider = pr->id;
+	if (pt.nr - 1 < pr->min_parts || pt.nr - 1 > pr->max_parts) {
+		err = bad_point(&pt, "invalid attach point", whole);
+		diag_hint(d, "the syntax is %s", pr->form);
+		return err;
+	}
+	for (u32 i = 1; i < pt.nr; i++)
+		if (!*pt.part[i] && pr->id != PROGRAM_USDT)
+			return bad_point(&pt, "empty part in the attach point", NULL);
+	err = pr->parse(&pt);
+	if (err)
+		return err;
+	probe.is_glob = is_glob(&probe);
+	probe.text = full_text(&p->arena, pr, whole);
+	struct program_probe *to = vec_push(&p->probes);
+	if (!to || !probe.text)
+		return -ENOMEM;
+	*to = probe;
+	return 0;
+}

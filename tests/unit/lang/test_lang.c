@@ -1,0 +1,307 @@
+/* Scripts through the compiler: values that begin blocks compute in the kernel, programs of all providers loaded, messages. */
+#include "load.h"
+
+#include "tap.h"
+
+struct result {
+	struct program p;
+	struct diag d;
+	int err;
+};
+
+static int tracepoint(void *ctx, const char *system, const char *name, const struct schema **ret)
+{
+	static const struct schema_field fields[] = {
+		{ .name = "common_type", .type = "unsigned short", .offset = 0, .size = 2 },
+		{ .name = "nr", .type = "int", .offset = 8, .size = 4, .flags = FIELD_SIGNED },
+		{ .name = "dfd", .type = "int", .offset = 16, .size = 8, .flags = FIELD_SIGNED },
+		{ .name = "filename",
+		  .type = "const char *",
+		  .offset = 24,
+		  .size = 8,
+		  .flags = FIELD_POINTER },
+		{ .name = "comm",
+		  .type = "char[16]",
+		  .offset = 32,
+		  .size = 16,
+		  .elem_size = 1,
+		  .nr_elems = 16,
+		  .flags = FIELD_ARRAY | FIELD_STRING },
+		{ .name = "where",
+		  .type = "__data_loc char[]",
+		  .offset = 48,
+		  .size = 4,
+		  .flags = FIELD_DATA_LOC | FIELD_STRING },
+		{ .name = "odd", .type = "u32", .offset = 54, .size = 4 },
+		{ .name = "address",
+		  .type = "u8[4]",
+		  .offset = 60,
+		  .size = 4,
+		  .elem_size = 1,
+		  .nr_elems = 4,
+		  .flags = FIELD_ARRAY },
+	};
+	static const struct schema s = { .fields = fields, .nr_fields = 8 };
+	(void)ctx;
+	if (strcmp(system, "syscalls") || strcmp(name, "sys_enter_openat"))
+		return -ENOENT;
+	*ret = &s;
+	return 0;
+}
+
+static void compile(struct result *r, const char *text)
+{
+	static const struct lang_ops ops = { .tracepoint = tracepoint };
+	static const char *const params[] = { "42", "text" };
+	struct lang_input in = { .text = text,
+				 .len = strlen(text),
+				 .ops = &ops,
+				 .params = params,
+				 .nr_params = 2,
+				 .allow_unsafe = !strstr(text, "// safe") };
+	diag_init(&r->d);
+	r->err = lang_compile(&in, &r->p, &r->d);
+}
+
+static void done(struct result *r)
+{
+	program_done(&r->p);
+	diag_done(&r->d);
+}
+
+static void show(const struct diag *d)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	diag_render(d, "test", false, &s);
+	printf("#   %s\n", strbuf_cstr(&s));
+	strbuf_done(&s);
+}
+
+static bool may_load(void)
+{
+	struct result r;
+	struct loaded l;
+	compile(&r, "begin { @x = 1 }");
+	int err = load_program(&r.p, &l);
+	unload(&l);
+	done(&r);
+	return err != -EPERM;
+}
+
+/* Runs the begin block and takes the word at the start of @x. */
+static int run_for_x(const char *script, u64 *ret)
+{
+	struct result r;
+	struct loaded l = { 0 };
+	u64 value[256] = { 0 };
+	u32 key = 0;
+	compile(&r, script);
+	int err = r.err;
+	if (err)
+		show(&r.d);
+	if (!err)
+		err = load_program(&r.p, &l);
+	if (!err)
+		err = run_code(&l, 0);
+	for (u32 i = 0; !err && i < r.p.maps.nr; i++)
+		if (!strcmp(r.p.maps.at[i].name, "@x"))
+			err = map_read(&l, i, &key, value);
+	*ret = value[0];
+	unload(&l);
+	done(&r);
+	return err;
+}
+
+static const struct {
+	const char *script;
+	s64 want;
+} values[] = {
+	{ "begin { @x = 1 + 2 * 3 }", 7 },
+	{ "BEGIN { @x = (1 + 2) * 3; }", 9 },
+	{ "begin { $a = 7; $b = -2; @x = $a / $b }", -3 },
+	{ "begin { $a = -7; $b = 2; @x = $a % $b }", -1 },
+	{ "begin { $a = 7; $b = 0; @x = $a / $b }", 0 },
+	{ "begin { $a = -7; $b = 0; @x = $a % $b }", -7 },
+	{ "begin { $a = (uint64)18446744073709551615; @x = $a / 2 }", INT64_MAX },
+	{ "begin { $a = 1; @x = $a << 65 }", 2 },
+	{ "begin { @x = -1 < 1 ? 10 : 20 }", 10 },
+	{ "begin { $a = (uint64)0; @x = $a - 1 < 0 }", 1 },
+	{ "begin { @x = (uint8)300 }", 44 },
+	{ "begin { $a = 200; @x = (int8)$a }", -56 },
+	{ "begin { @x = 0x10 + 010 + 1_000 + 1e3 }", 16 + 8 + 1000 + 1000 },
+	{ "begin { @x = 5ms }", 5000000 },
+	{ "begin { @x = 3; @x++; ++@x; @x--; @x += 10; @x -= 4; @x *= 2 }", 20 },
+	{ "begin { @y = 3; @x = @y++ * 10 + @y }", 34 },
+	{ "begin { @y = 3; @x = ++@y * 10 + @y }", 44 },
+	{ "begin { @m[1, \"a\"] = 5; @m[1, \"a\"] += 2; @m[1, \"b\"]++; @x = @m[1, \"a\"] * 10 + "
+	  "@m[1, \"b\"] }",
+	  71 },
+	{ "begin { @m[\"k\"] = 1; delete(@m[\"k\"]); @x = has_key(@m, \"k\") ? 1 : 2 }", 2 },
+	{ "begin { @m[3] = 0; @x = has_key(@m, 3) ? 1 : 2 }", 1 },
+	{ "begin { @m[3] = 1; @x = delete(@m, 3) ? 1 : 2 }", 1 },
+	{ "begin { @x = @y; @y = 1 }", 0 },
+	{ "begin { $s = \"abc\"; @x = $s == \"abc\" }", 1 },
+	{ "begin { $s = \"abcdefgh\"; @x = $s == \"abcdefg\" }", 0 },
+	{ "begin { $s = \"a long string of more than eight bytes\"; $t = $s; @x = $s == $t && $s "
+	  "!= \"b\" }",
+	  1 },
+	{ "begin { @s[1] = \"one\"; @s[2] = \"longer than one\"; @x = @s[1] == \"one\" }", 1 },
+	{ "begin { @x = strncmp(\"abcdefghij\", \"abcdefghix\", 9) }", 0 },
+	{ "begin { @x = strncmp(\"abcdefghij\", \"abcdefghix\", 10) }", 1 },
+	{ "begin { $t = (1, \"two\", (3, 4)); @x = $t.0 * 100 + $t.2.1 }", 104 },
+	{ "begin { @t = (1, 2); $t = @t; @x = $t.1 }", 2 },
+	{ "begin { if (1 == 2) { @x = 1 } else if (2 == 2) { @x = 2 } else { @x = 3 } }", 2 },
+	{ "begin { $i = 0; while ($i < 10) { $i++; if ($i == 3) { continue } if ($i == 7) { break "
+	  "} @x += $i } }",
+	  1 + 2 + 4 + 5 + 6 },
+	{ "begin { for ($i : 2..6) { @x += $i } }", 14 },
+	{ "begin { unroll (4) { @x++ } }", 4 },
+	{ "begin { let $a: uint16 = 70000; @x = $a }", 70000 - 65536 },
+	{ "begin { @x = 1; return; @x = 2 }", 1 },
+	{ "begin { @x = 1; exit(); @x = 2 }", 1 },
+	{ "begin /1 == 2/ { @x = 1 }", 0 },
+	{ "begin /2\n > 1/\n{ @x = 1 }", 1 },
+	{ "begin { @x = $1 + $# }", 44 },
+	{ "begin { @x = str($2) == \"text\" }", 1 },
+	{ "#define N 5\n#ifndef BPFTRACE_HAVE_BTF\n#include <x.h>\n#endif\nbegin { @x = N * N }",
+	  25 },
+	{ "begin { @x = 0 || 3 }", 1 },
+	{ "begin { $z = 0; @x = $z ?: 9 }", 9 },
+	{ "begin { @x = !0 && !(1 > 2) }", 1 },
+	{ "begin { $a = 5; @x = ~$a }", -6 },
+	{ "begin { @x = bswap((uint32)0x01020304) }", 0x04030201 },
+	{ "begin { $a = 1; $b = 2; $c = 3; $d = 4; $e = 5; $f = 6; $g = 7; $h = nsecs > 0; "
+	  "@x = $a + $b + $c + $d + $e + $f + $g + $h + cpu * 0 + $a + $b + $c + $d + $e + $f + $g "
+	  "}",
+	  57 },
+	{ "begin { @x = sizeof(uint32) + sizeof(int8) }", 5 },
+	{ "begin { @x = pid == tid }", 1 },
+	{ "begin { @x = nsecs > 1000 && elapsed > 0 }", 1 },
+	{ "begin { $p = (uint64)1; @x = str(8) == \"\" }", 1 },
+	{ "begin { @x = *(uint64 *)8 }", 0 },
+};
+
+static void test_values(bool may)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		u64 got = 0;
+		if (!may) {
+			skip(values[i].script, "no permission to load programs");
+			continue;
+		}
+		char name[256];
+		snprintf(name, sizeof(name), "%s", values[i].script);
+		for (char *c = name; *c; c++)
+			if (*c == '\n' || *c == '#')
+				*c = ' ';
+		int err = run_for_x(values[i].script, &got);
+		if (err)
+			ok(false, "%s: error %d", name, err);
+		else
+			is_u64(got, (u64)values[i].want, name);
+	}
+}
+
+static const char *const loads[] = {
+	"tracepoint:syscalls:sys_enter_openat { @[comm] = count(); } interval:s:1 { print(@); "
+	"clear(@); }",
+	"tracepoint:syscalls:sys_enter_openat { printf(\"%s %s %d %s\\n\", comm, "
+	"str(args.filename), args->dfd, args.comm); }",
+	"tracepoint:syscalls:sys_enter_openat { @[str(args.where), args.odd] = sum(args.nr); "
+	"print(ntop(args.address)); }",
+	"kprobe:vfs_read { @start[tid] = nsecs; } kretprobe:vfs_read /@start[tid]/ { @us = "
+	"hist((nsecs - @start[tid]) / 1000); delete(@start[tid]); }",
+	"kprobe:f, kprobe:g { @[probe, func] = lhist(arg2 + arg7, 0, 100, 10); }",
+	"kretprobe:f { @[retval] = count(); @s[kstack(5), ustack] = stats(retval); }",
+	"uprobe:/bin/bash:readline { printf(\"%s %r\\n\", str(arg0), buf(arg0, 10)); "
+	"@[usym(reg(\"ip\"))] = avg(pid); }",
+	"profile:hz:99 { @[kstack, ustack, comm] = count(); }",
+	"interval:s:1 { time(\"%H\\n\"); print(@x, 5, 2); @x[1] = count(); zero(@x); }",
+	"software:faults:100 { @[cpu] = max(uid); @m = min(gid); }",
+	"rawtracepoint:sched_switch { @[arg0] = count(); join(arg1); }",
+	"tracepoint:sched:sched_* { @[probe] = count(); }",
+	"begin { printf(\"%s %s %s\\n\", strftime(\"%H\", nsecs), username, ksym(0)); system(\"x "
+	"%d\", 1); cat(\"/proc/%d\", pid); signal(\"KILL\"); }",
+	"begin { @a = (1, \"x\"); @b[(1, 2)] = \"s\"; print(@a); print((1, 2)); print(1 == 1); }",
+	"begin { $s = str(0, 200); $t = str(1, pid); @[$s, $t] = 1; @big = hist(pid, 5); if ($s == "
+	"$t) { print($s); } }",
+};
+
+static void test_loads(bool may)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(loads); i++) {
+		struct result r;
+		struct loaded l = { 0 };
+		compile(&r, loads[i]);
+		if (r.err)
+			show(&r.d);
+		if (may && !r.err)
+			r.err = load_program(&r.p, &l);
+		ok(!r.err, "%s: %s", may ? "loads" : "compiles", loads[i]);
+		unload(&l);
+		done(&r);
+	}
+}
+
+static const struct {
+	const char *script, *want; /* a part of the message */
+} wrong[] = {
+	{ "begin { @x = }", "line 1: expected an expression" },
+	{ "begin {\n  printf(\"%d\\n\", comm);\n}",
+	  "line 2: this conversion cannot print a value of type string[16]" },
+	{ "begin { prinf(\"x\") }", "did you mean 'printf'?" },
+	{ "begin { @x = pidd }", "did you mean 'pid'?" },
+	{ "begin { $count = 1; @x = $coumt }", "did you mean $count?" },
+	{ "begn { }", "did you mean 'begin'?" },
+	{ "begin { @x = 1; @x[1] = 2 }", "is used with keys and without" },
+	{ "begin { @x = 1; @x = \"a\" }", "cannot assign string[8] to a map of type int64" },
+	{ "begin { @x = count(); @x = 1 }", "cannot assign" },
+	{ "begin { count() }", "belongs into a map" },
+	{ "begin { print(@x) }", "map @x is never assigned" },
+	{ "begin { break }", "not inside of a loop" },
+	{ "begin { printf(\"%d\") }", "more conversions" },
+	{ "begin { printf(\"x\", 1) }", "only 0 conversions" },
+	{ "begin { @x = \"a\" + 1 }", "expected a number" },
+	{ "begin { @x = 99999999999999999999 }", "does not fit into 64 bits" },
+	{ "begin { @x = arg0 }", "begin has no arg0" },
+	{ "tracepoint:syscalls:sys_enter_openat { @x = args.filenam }",
+	  "did you mean 'filename'?" },
+	{ "tracepoint:a:b { @x = args.x }", "the arguments of tracepoint:a:b are not known" },
+	{ "interval:s { }", "the form is interval:s:1" },
+	{ "interval:x:1 { }", "unknown unit 'x'" },
+	{ "begin { @x = \"abc }", "string without an end" },
+	{ "begin { /* x }", "comment without an end" },
+	{ "// safe\nbegin { system(\"x\") }", "allow it with --unsafe" },
+	{ "begin { @x = (struct nothing *)0 }", "unknown type 'struct nothing'" },
+	{ "macro m() { }", "not supported yet" },
+	{ "begin { for ($kv : @x) { } @x[1] = 1 }", "not supported yet" },
+	{ "config = { max_strlen = 1 } begin { }", "expected a number from 8" },
+	{ "", "the script has no probe" },
+};
+
+static void test_wrong(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct result r;
+		struct strbuf s;
+		strbuf_init(&s);
+		compile(&r, wrong[i].script);
+		diag_render(&r.d, "test", false, &s);
+		const char *text = strbuf_cstr(&s);
+		if (!ok(r.err < 0 && r.d.nr_errors == 1 && strstr(text, wrong[i].want),
+			"refused: %s", wrong[i].want))
+			printf("#   error %d, %zu messages: %s\n", r.err, r.d.nr_errors, text);
+		strbuf_done(&s);
+		done(&r);
+	}
+}
+
+int main(void)
+{
+	bool may = may_load();
+	test_values(may);
+	test_loads(may);
+	test_wrong();
+	return done_testing();
+}
