@@ -212,11 +212,21 @@ static int read_btf(struct attached *a)
 	return rc;
 }
 
+static int find_function(struct btf *b, const char *name, u32 *ret)
+{
+	int err = 0;
+	u32 id = btf_find(b, name, BTF_BIT(BTF_OF_FUNCTION), &err);
+	if (!id)
+		return err ? err : -ENOENT;
+	*ret = id;
+	return 0;
+}
+
 /* The number of a function among the kernel's types. */
 static int function_id(struct attached *a, const char *name, u32 *ret)
 {
 	int rc = read_btf(a);
-	return rc ? rc : btf_function_id(a->btf, name, ret);
+	return rc ? rc : find_function(a->btf, name, ret);
 }
 
 /* The types of a module, as the kernel holds them: a descriptor, which stays a's. */
@@ -255,7 +265,7 @@ static int module_function_id(struct attached *a, const char *module, const char
 	if (!rc)
 		rc = btf_open_memory(&types, bytes.data, bytes.len, a->btf);
 	if (!rc) {
-		rc = btf_function_id(&types, name, ret);
+		rc = find_function(&types, name, ret);
 		btf_close(&types);
 	}
 	strbuf_done(&bytes);

@@ -50,6 +50,21 @@ static u32 possible_cpus(const struct sysroot *r)
 	return nr;
 }
 
+u32 program_map_entries(const struct program *p, u32 i)
+{
+	enum { RING_BYTES = 1 << 20, CONTROL_BYTES = 1 << 16, LARGEST = 1 << 30 };
+	const struct program_map *m = &p->maps.at[i];
+	if (m->max_entries || m->type != BPF_MAP_TYPE_RINGBUF)
+		return m->max_entries;
+	if (m->role == PROGRAM_MAP_CONTROL)
+		return CONTROL_BYTES;
+	u64 want = (u64)p->config.ring_pages * (u64)sysconf(_SC_PAGESIZE);
+	u64 size = (u64)sysconf(_SC_PAGESIZE);
+	while (size < min(want, (u64)LARGEST))
+		size *= 2;
+	return want ? (u32)size : RING_BYTES;
+}
+
 static int explain_map(struct loaded *l, const struct program_map *m, int err, struct diag *d)
 {
 	char what[128];
@@ -71,7 +86,7 @@ static int make_map(struct loaded *l, u32 i, struct diag *d)
 		&(struct bpfsys_map){ .type = m->type,
 				      .key_size = m->key_size,
 				      .value_size = m->value_size,
-				      .max_entries = m->max_entries,
+				      .max_entries = program_map_entries(l->program, i),
 				      .flags = m->flags,
 				      .name = name[0] == '@' && name[1] ? name + 1 : name });
 	if (fd < 0)

@@ -55,5 +55,8 @@ int loaded_try(struct loaded *l, const struct program_probe *probe,
 /* The first map of a role: its index, or -1. */
 int program_map_of(const struct program *p, enum program_map_role role);
 
+/* Its max_entries; of a ring that has none, its bytes: as the configuration says, or 1 MB. */
+u32 program_map_entries(const struct program *p, u32 i);
+
 /* Adds an error at a place of the script: the line it is on with its caret. */
 void script_span(struct diag *d, const char *script, u32 start, u32 len);

@@ -32,7 +32,7 @@ static int open_ring(struct run *r, enum program_map_role role, struct ring *rin
 	int map = program_map_of(r->program, role);
 	if (map < 0)
 		return 0;
-	int rc = ring_open(ring, r->loaded.maps[map], r->program->maps.at[map].max_entries);
+	int rc = ring_open(ring, r->loaded.maps[map], program_map_entries(r->program, (u32)map));
 	return rc ? diag_error(r->diag, rc, "cannot map the ring buffer: %s", strerror(-rc)) : 0;
 }
 
@@ -197,9 +197,10 @@ static int attach(struct run *r)
 
 static void detach(struct run *r)
 {
+	if (!r->is_attached)
+		return;
 	u64 begun = clock_monotonic_ns();
-	if (r->is_attached)
-		attach_close(&r->attached);
+	attach_close(&r->attached);
 	r->is_attached = false;
 	r->result->detach_ns = clock_monotonic_ns() - begun;
 }

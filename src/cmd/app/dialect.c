@@ -38,7 +38,8 @@ static const struct dialect dialects[] = {
 	{ .called = "bpftrace",
 	  .verb = "run",
 	  .version = "bpftrace v" SONDE_VERSION " (sonde)",
-	  .pager = "SONDE_PAGER" },
+	  .pager = "SONDE_PAGER",
+	  .attaches_as_bpftrace = true },
 };
 
 const struct dialect *dialect_find(const char *argv0)

@@ -33,6 +33,9 @@ struct dialect {
 	bool plain_times; /* ftrace profile: times without units */
 	bool ends_with_table; /* perf ftrace latency: no summary below it */
 
+	/* Scripts. */
+	bool attaches_as_bpftrace; /* run: "Attaching 2 probes..." on standard output; status 0 after Ctrl-C and whatever the command returned */
+
 	/* Files. */
 	bool streams_unnamed; /* stat report: a stream is called "pipe", whatever it says of its command */
 	bool no_aux_status; /* record -S: its message and status where nothing can be snapshot */

@@ -1,0 +1,407 @@
+/*
+ * run: a script in the language of bpftrace, compiled here and run in the kernel.
+ *
+ *	text ─lang─► program ─bpf─► kernel ─ring─► lines
+ */
+#include "cmd/run/run.h"
+
+#include "base/clock.h"
+#include "session/outfile.h"
+#include "session/program_compile.h"
+#include "session/program_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <wordexp.h>
+
+struct running {
+	struct app *app;
+	const struct run_opts *o;
+	struct sysroot root;
+	struct strbuf text; /* of the script */
+	struct strbuf file; /* -o: a writer */
+	struct strbuf *out;
+	int fd; /* of -o */
+	u64 begun_ns, compiled_ns, stages[LANG_STAGES];
+};
+
+static int read_all(int fd, struct strbuf *to)
+{
+	enum { LARGEST = 16 << 20, BLOCK = 65536 };
+	for (;;) {
+		char *room = strbuf_room(to, BLOCK);
+		ssize_t n = room ? read(fd, room, BLOCK) : -1;
+		if (!room)
+			return -ENOMEM;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : 0;
+		strbuf_commit(to, (size_t)n);
+		if (to->len > LARGEST)
+			return -EFBIG;
+	}
+}
+
+static int read_script(struct running *r, const char *path)
+{
+	bool standard_input = !strcmp(path, "-");
+	int fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return diag_error(&r->app->diag, -errno, "cannot open '%s': %s", path,
+				  strerror(errno));
+	int rc = read_all(fd, &r->text);
+	if (!standard_input)
+		close(fd);
+	return rc ? diag_error(&r->app->diag, rc, "cannot read '%s': %s", path, strerror(-rc)) : 0;
+}
+
+static int open_output(struct running *r)
+{
+	struct outplace p;
+	struct diag *d = &r->app->diag;
+	int fd = outplace_open(&p, r->o->output, 0, d);
+	if (fd < 0)
+		return fd;
+	if (p.kind == OUTPLACE_FOLDER)
+		fd = -EISDIR;
+	else
+		fd = p.kind == OUTPLACE_SPECIAL ? outplace_reopen(&p, O_WRONLY)
+						: outfile_replace(&p);
+	outplace_close(&p);
+	if (fd < 0)
+		return diag_error(d, fd, "cannot write '%s': %s", r->o->output, strerror(-fd));
+	r->fd = fd;
+	strbuf_init_drain(&r->file, 65536, strbuf_drain_fd, &r->fd);
+	r->out = &r->file;
+	return 0;
+}
+
+/* -B full: written when the buffer is full; else after each round of records. */
+static int flush(void *ctx)
+{
+	struct running *r = ctx;
+	if (r->o->buffer == 1)
+		return r->out->err;
+	int rc = r->out == &r->file ? strbuf_flush(&r->file) : 0;
+	int shown = app_flush(r->app);
+	return rc ? rc : shown;
+}
+
+static void on_loading(void *ctx, u32 places)
+{
+	struct running *r = ctx;
+	if (r->app->dialect->attaches_as_bpftrace && !r->app->json && !r->o->quiet)
+		strbuf_printf(r->out, "Attaching %u probe%s...\n", places, places == 1 ? "" : "s");
+}
+
+/* systemd waits for this where a unit says Type=notify. */
+static void notify_systemd(void)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	if (!path || (path[0] != '/' && path[0] != '@') || strlen(path) >= sizeof(to.sun_path))
+		return;
+	memcpy(to.sun_path, path, strlen(path));
+	if (path[0] == '@')
+		to.sun_path[0] = 0;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+	(void)!sendto(fd, "READY=1", 7, MSG_NOSIGNAL, (struct sockaddr *)&to, len);
+	close(fd);
+}
+
+static void on_attached(void *ctx, u32 places)
+{
+	struct running *r = ctx;
+	struct app *app = r->app;
+	if (app->json)
+		strbuf_printf(r->out, "{\"type\":\"attached_probes\",\"data\":{\"probes\":%u}}\n",
+			      places);
+	else if (!app->dialect->attaches_as_bpftrace && !r->o->quiet)
+		strbuf_printf(&app->err, "attached to %u probe%s\n", places, places == 1 ? "" : "s");
+	if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
+		strbuf_str(r->out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
+	notify_systemd();
+	if (app->verbose)
+		strbuf_printf(&app->err, "attached %.1f ms after the start\n",
+			      (double)(clock_monotonic_ns() - r->begun_ns) / 1e6);
+}
+
+static void show_times(struct running *r, const struct program_run_result *res)
+{
+	static const char *const names[LANG_STAGES] = { [LANG_LEX] = "lex",
+							[LANG_PARSE] = "parse",
+							[LANG_CHECK] = "check",
+							[LANG_LOWER] = "lower",
+							[LANG_REGISTERS] = "registers" };
+	struct strbuf *to = &r->app->err;
+	strbuf_printf(to, "compile %.2f ms (", (double)r->compiled_ns / 1e6);
+	for (int i = 0; i < LANG_STAGES; i++)
+		strbuf_printf(to, "%s%s %.2f", i ? ", " : "", names[i] ? names[i] : "?",
+			      (double)r->stages[i] / 1e6);
+	strbuf_printf(to, "), expand %.2f ms, load %.2f ms, attach %.2f ms, detach %.2f ms\n",
+		      (double)res->expand_ns / 1e6, (double)res->load_ns / 1e6,
+		      (double)(res->attach_ns - res->load_ns) / 1e6, (double)res->detach_ns / 1e6);
+}
+
+static int exit_status(struct running *r, const struct program_run_result *res)
+{
+	if (res->status)
+		return res->status & 0xff;
+	if (r->app->dialect->attaches_as_bpftrace)
+		return APP_DONE;
+	if (res->command_ended)
+		return child_exit_status(res->wait_status);
+	if (res->signal)
+		r->app->die_of = res->signal;
+	return APP_DONE;
+}
+
+static int run_program(struct running *r, const struct program *p)
+{
+	struct app *app = r->app;
+	const struct run_opts *o = r->o;
+	wordexp_t words = { 0 };
+	if (o->command && wordexp(o->command, &words, WRDE_NOCMD | WRDE_UNDEF))
+		return app_usage(app, "cannot split the command '%s' into words", o->command);
+	struct strbuf log;
+	strbuf_init(&log);
+	struct program_run_opts opts = { .script = strbuf_cstr(&r->text),
+					 .pid = (s32)o->pid,
+					 .command = o->command ? words.we_wordv : NULL,
+					 .json = app->json,
+					 .allow_unsafe = o->unsafe,
+					 .no_final_maps = o->no_final_maps,
+					 .want_log = app->verbose > 1,
+					 .out = r->out,
+					 .err = &app->err,
+					 .log = app->verbose ? &log : NULL,
+					 .loading = on_loading,
+					 .attached = on_attached,
+					 .flush = flush,
+					 .ctx = r };
+	struct program_run_result res;
+	int rc = o->dry_run ? program_try(p, &r->root, &opts, &res, &app->diag)
+			    : program_run(p, &r->root, &opts, &res, &app->diag);
+	if (app->verbose) {
+		strbuf_add(&app->err, log.data ? log.data : "", log.len);
+		show_times(r, &res);
+	}
+	strbuf_done(&log);
+	wordfree(&words);
+	if (res.exec_failed)
+		return child_exec_status(rc);
+	if (rc && rc != -EPIPE)
+		return app_fail(app, rc);
+	return o->dry_run ? APP_DONE : exit_status(r, &res);
+}
+
+static bool wants(const char *stages, const char *name)
+{
+	return stages && (strstr(stages, name) || !strcmp(stages, "all"));
+}
+
+static int compile(struct running *r, int argc, char **argv, struct program *p)
+{
+	const struct run_opts *o = r->o;
+	struct strbuf *to = &r->app->out;
+	struct program_compile c;
+	int rc = program_compile_open(&c);
+	if (rc)
+		return rc;
+	struct lang_input in = { .text = strbuf_cstr(&r->text),
+				 .len = r->text.len,
+				 .params = (const char *const *)argv,
+				 .nr_params = (u32)argc,
+				 .allow_unsafe = o->unsafe,
+				 .dump_ast = wants(o->debug, "ast") ? to : NULL,
+				 .dump_types = wants(o->debug, "types") ? to : NULL,
+				 .dump_ir = wants(o->debug, "ir") ? to : NULL,
+				 .dump_bpf = wants(o->debug, "bpf") ? to : NULL,
+				 .stage_ns = r->stages };
+	u64 begun = clock_monotonic_ns();
+	rc = program_compile(&c, &in, p, &r->app->diag);
+	r->compiled_ns = clock_monotonic_ns() - begun;
+	program_compile_close(&c);
+	return rc;
+}
+
+static void drop_warnings(struct diag *d)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < d->items.nr; i++) {
+		struct diag_item *item = &d->items.at[i];
+		if (item->level == DIAG_ERROR) {
+			d->items.at[kept++] = *item;
+			continue;
+		}
+		free(item->message);
+		free(item->hint);
+		free(item->text);
+	}
+	d->items.nr = kept;
+}
+
+static int compile_and_run(struct running *r, int argc, char **argv)
+{
+	struct app *app = r->app;
+	struct program p = { 0 };
+	int rc = compile(r, argc, argv, &p);
+	if (r->o->no_warnings)
+		drop_warnings(&app->diag);
+	int status = rc ? app_fail(app, rc) : APP_DONE;
+	app_say(app);
+	if (!rc && (!r->o->debug || wants(r->o->debug, "verifier")))
+		status = run_program(r, &p);
+	program_done(&p);
+	if (r->o->no_warnings)
+		drop_warnings(&app->diag);
+	return status;
+}
+
+static int run_script(struct running *r, int argc, char **argv)
+{
+	struct app *app = r->app;
+	int rc = 0;
+	if (r->o->program) {
+		strbuf_str(&r->text, r->o->program);
+	} else if (argc) {
+		rc = read_script(r, argv[0]);
+		argc--;
+		argv++;
+	} else {
+		return app_usage(app,
+				 "expected a script: -e 'PROGRAM', FILE, or - for standard input");
+	}
+	if (!rc && r->o->output)
+		rc = open_output(r);
+	if (rc)
+		return app_fail(app, rc);
+	if (memchr(r->text.data ? r->text.data : "", 0, r->text.len))
+		return app_usage(app, "the script has a NUL byte in it");
+	return compile_and_run(r, argc, argv);
+}
+
+static int run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct run_opts *o = opts;
+	struct running r = {
+		.app = app, .o = o, .out = &app->out, .fd = -1, .begun_ns = clock_monotonic_ns()
+	};
+	if (o->format)
+		app->json = true;
+	int rc = sysroot_open(&r.root, NULL);
+	if (rc)
+		return app_fail(app, rc);
+	int status;
+	if (o->info) {
+		status = run_info(app, &r.root);
+	} else if (o->list_given) {
+		if (!o->list && argc)
+			o->list = argv[0];
+		status = run_list(app, o, &r.root);
+	} else {
+		app_live(app);
+		strbuf_init(&r.text);
+		status = run_script(&r, argc, argv);
+		strbuf_done(&r.text);
+	}
+	if (r.fd >= 0) {
+		rc = strbuf_flush(&r.file);
+		strbuf_done(&r.file);
+		close(r.fd);
+		if (rc && !status)
+			status = app_fail(app, rc);
+	}
+	sysroot_close(&r.root);
+	return status;
+}
+
+static const char *const formats[] = { "text", "json", NULL };
+static const char *const buffers[] = { "line", "full", "none", NULL };
+
+static const struct opt rows[] = {
+	OPT_HEADING("Script"),
+	OPT_STR('e', NULL, struct run_opts, program, "PROGRAM", "Run this text instead of a file"),
+	OPT_STR('c', "cmd", struct run_opts, command, "COMMAND",
+		"Run COMMAND when all is attached; end when it ends"),
+	OPT_UINT('p', "pid", struct run_opts, pid, "PID",
+		 "Probe only this process where probes can tell; end when it ends"),
+	OPT_FLAG(0, "unsafe", struct run_opts, unsafe,
+		 "Allow what changes the system: system(), signal(), override()"),
+	OPT_LIST('I', "include-dir", struct run_opts, include, "DIR",
+		 "Accepted: the kernel's own types serve instead of headers"),
+	OPT_LIST(0, "include", struct run_opts, include, "FILE", "Accepted, as -I"),
+	OPT_HEADING("Output"),
+	OPT_STR('o', "output", struct run_opts, output, "FILE",
+		"Write what the script prints to FILE"),
+	OPT_ENUM('f', "format", struct run_opts, format, "FORMAT",
+		 "text, or json: an object a line", formats),
+	OPT_ENUM('B', "buffering", struct run_opts, buffer, "MODE",
+		 "When to write: line (after each round of records), full, none", buffers),
+	OPT_FLAG('q', "quiet", struct run_opts, quiet, "Do not report how many probes are attached"),
+	OPT_FLAG(0, "no-final-maps", struct run_opts, no_final_maps, "Print no maps at the end"),
+	OPT_FLAG(0, "no-warnings", struct run_opts, no_warnings, "Print no warnings"),
+	OPT_HEADING("Looking"),
+	OPT_STR('l', "list", struct run_opts, list, "PATTERN",
+		"List probes that match, with -v also fields of tracepoints", .optional = true,
+		.greedy = true, OPT_SEEN(struct run_opts, list_given)),
+	OPT_FLAG(0, "info", struct run_opts, info, "What BPF can do here"),
+	OPT_FLAG(0, "dry-run", struct run_opts, dry_run,
+		 "Compile, load and attach, but let nothing run"),
+	OPT_STR('d', "debug", struct run_opts, debug, "STAGE",
+		"Print what a stage made: ast, types, ir, bpf, verifier, all"),
+	OPT_FLAG('k', NULL, struct run_opts, ignored, "Accepted: failures of helpers are reported",
+		 .hidden = true),
+	OPT_FLAG(0, "emit-elf", struct run_opts, refused,
+		 "nothing is compiled by LLVM here: '-d bpf' prints the code", .refused = true),
+	OPT_FLAG(0, "emit-llvm", struct run_opts, refused,
+		 "nothing is compiled by LLVM here: '-d ir' prints what stands for it",
+		 .refused = true),
+	OPT_FLAG(0, "aot", struct run_opts, refused,
+		 "scripts compile in milliseconds: there is nothing to keep", .refused = true),
+	OPT_FLAG(0, "usdt-file-activation", struct run_opts, ignored,
+		 "Accepted: the kernel counts semaphores", .hidden = true),
+	OPT_END(),
+};
+
+static const struct opt_example examples[] = {
+	{ "run -e 'tracepoint:syscalls:sys_enter_* { @[probe] = count(); }'",
+	  "system calls by name" },
+	{ "run -e 'tracepoint:raw_syscalls:sys_enter { @[comm] = count(); }' -c 'sleep 1'",
+	  "system calls by program, for a second" },
+	{ "run -e 'uprobe:/bin/bash:readline { printf(\"%d\\n\", pid); }'",
+	  "a function of a program" },
+	{ "run -l 'tracepoint:sched:*'", "tracepoints of the scheduler" },
+	{ 0 },
+};
+
+const struct command command_run = {
+	.name = "run",
+	.group = "Why",
+	.summary = "run a script in the language of bpftrace",
+	.usage = "[OPTIONS] [-e PROGRAM | FILE | -] [ARGS]",
+	.about = "The script is compiled here, in milliseconds: no compiler, no kernel headers and "
+		 "no debug "
+		 "information are needed. What the compiler does not know yet is refused with the "
+		 "place in "
+		 "the script.\n"
+		 "It runs until it calls exit(), until Ctrl-C, or until the command or process "
+		 "ends that it "
+		 "looks at; then end probes run, and maps are printed.\n"
+		 "CAP_BPF and CAP_PERFMON suffice. Records that were lost are reported with the "
+		 "probe that "
+		 "lost them.",
+	.examples = examples,
+	.opts = rows,
+	.opts_size = sizeof(struct run_opts),
+	.run = run,
+};

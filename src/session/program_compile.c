@@ -1,0 +1,128 @@
+#include "session/program_compile.h"
+
+#include "base/glob.h"
+#include "wire/format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int program_compile_open(struct program_compile *c)
+{
+	*c = (struct program_compile){ 0 };
+	arena_init(&c->arena);
+	return tracing_open(&c->tracing, "");
+}
+
+void program_compile_close(struct program_compile *c)
+{
+	tracing_close(&c->tracing);
+	vec_free(&c->schemas);
+	if (c->has_btf)
+		btf_close(&c->btf);
+	free(c->btf_data);
+	arena_done(&c->arena);
+}
+
+static const struct schema *known_schema(const struct program_compile *c, const char *system,
+					 const char *name)
+{
+	vec_for_each (&c->schemas, s)
+		if (!strcmp((*s)->system, system) && !strcmp((*s)->name, name))
+			return *s;
+	return NULL;
+}
+
+static int read_schema(void *ctx, const char *system, const char *name, const struct schema **ret)
+{
+	struct program_compile *c = ctx;
+	const struct schema *known = known_schema(c, system, name);
+	if (known) {
+		*ret = known;
+		return 0;
+	}
+	char path[256];
+	struct strbuf text;
+	struct schema *made;
+	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
+	strbuf_init(&text);
+	int rc = c->tracing.err ? c->tracing.err : tracing_read(&c->tracing, path, &text);
+	if (!rc)
+		rc = format_parse(&c->arena, arena_strdup(&c->arena, system), text.data, text.len,
+				  false, sizeof(long), &made, NULL);
+	strbuf_done(&text);
+	const struct schema **slot = rc ? NULL : vec_push(&c->schemas);
+	if (!rc && !slot)
+		rc = -ENOMEM;
+	if (!rc)
+		*ret = *slot = made;
+	return rc;
+}
+
+static int read_any_schema(void *ctx, const char *system, const char *name,
+			   const struct schema **ret)
+{
+	struct program_compile *c = ctx;
+	struct tracing_events list;
+	int rc = c->tracing.err ? c->tracing.err
+				: tracing_list_events(&c->tracing, system, name, &list);
+	if (rc)
+		return rc;
+	rc = list.items.nr ? read_schema(ctx, list.items.at[0].system, list.items.at[0].name, ret)
+			   : -ENOENT;
+	tracing_events_done(&list);
+	return rc;
+}
+
+static const struct lang_ops ops = { .tracepoint = read_schema, .tracepoint_glob = read_any_schema };
+
+static int read_types(struct program_compile *c)
+{
+	_cleanup_close_ int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) || st.st_size <= 0)
+		return -ENOENT;
+	c->btf_size = (size_t)st.st_size;
+	c->btf_data = malloc(c->btf_size);
+	if (!c->btf_data)
+		return -ENOMEM;
+	for (size_t got = 0; got < c->btf_size;) {
+		ssize_t n = read(fd, c->btf_data + got, c->btf_size - got);
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		got += (size_t)n;
+	}
+	int rc = btf_open_memory(&c->btf, c->btf_data, c->btf_size, NULL);
+	c->has_btf = !rc;
+	return rc;
+}
+
+int program_compile(struct program_compile *c, struct lang_input *in, struct program *ret,
+		    struct diag *d)
+{
+	in->ops = &ops;
+	in->ctx = c;
+	if (strstr(in->text, "BPFTRACE_HAVE_BTF"))
+		(void)!read_types(c);
+	in->btf = c->has_btf ? &c->btf : NULL;
+	struct diag first;
+	diag_init(&first);
+	int rc = lang_compile(in, ret, &first);
+	/* What could not be made sense of may be a type: once more, with the kernel's. */
+	if (rc && rc != -ENOMEM && !c->has_btf && !read_types(c)) {
+		program_done(ret);
+		diag_done(&first);
+		diag_init(&first);
+		in->btf = &c->btf;
+		struct strbuf *dumps[] = { in->dump_ast, in->dump_types, in->dump_ir, in->dump_bpf };
+		for (size_t i = 0; i < ARRAY_SIZE(dumps); i++)
+			if (dumps[i])
+				strbuf_reset(dumps[i]);
+		rc = lang_compile(in, ret, &first);
+	}
+	diag_join(d, &first);
+	diag_done(&first);
+	return rc;
+}
