@@ -82,10 +82,8 @@ static struct value lower_arg(struct lower *l, struct node *n)
 static const struct program_type *check_retval(struct checker *c, struct node *n)
 {
 	enum program_provider p = c->probe->provider;
-	if (p == PROGRAM_FEXIT) {
-		check_fail(c, n, -ENOTSUP, "retval of %s is not supported yet", c->probe->text);
-		return NULL;
-	}
+	if (p == PROGRAM_FEXIT)
+		return check_kernel_result(c, n, &n->number);
 	if (p != PROGRAM_KRETPROBE && p != PROGRAM_URETPROBE) {
 		check_fail(c, n, -EINVAL, "%s has no retval", c->probe->text);
 		return NULL;
@@ -97,6 +95,11 @@ static struct value lower_retval(struct lower *l, struct node *n)
 {
 	const struct regs_layout *y = layout_of(l->in);
 	int r = ir_reg(l->ir);
+	if (l->probe->provider == PROGRAM_FEXIT) {
+		ir_load(l->ir, r, l->ctx, (s32)n->number, 8);
+		lower_fit(l, r, n->type);
+		return value_of(r);
+	}
 	if (!y) {
 		lower_fail(l, n, -ENOTSUP, "retval is not known for this machine");
 		return value_imm(0);

@@ -406,6 +406,7 @@ static const struct program_type *check_by_kind(struct checker *c, struct node *
 	case NODE_CAST: return check_cast(c, n);
 	case NODE_STEP: return check_step(c, n);
 	case NODE_SIZEOF: return check_sizeof(c, n);
+	case NODE_OFFSETOF: return check_offsetof(c, n);
 	case NODE_MEMBER: return check_member(c, n);
 	case NODE_INDEX: return check_index(c, n);
 	default: check_fail(c, n, -ENOTSUP, "this is not supported yet"); return NULL;

@@ -18,6 +18,7 @@ struct checker {
 	u32 point; /* number of the probe */
 	const struct program_probe *probe; /* it */
 	const struct program_type **args; /* [probe]: the type of args; NULL: not looked up yet */
+	struct btf_memo *memos; /* types and members that were looked up */
 	bool changed;
 	bool final; /* nothing changes any more: what is not known now is an error */
 	u32 nest; /* conditions and loops around */

@@ -13,6 +13,13 @@ bool check_signed_op(const struct node *a, const struct node *b);
 /* The number, cut and extended as the type says. */
 s64 check_fit(s64 v, const struct program_type *t);
 const struct program_type *check_struct(struct checker *c, const char *name);
+const struct program_type *check_kernel_member(struct checker *c, struct node *n,
+					       const struct program_type *t);
+/* The type of `args` of fentry, fexit and rawtracepoint. */
+const struct program_type *check_kernel_args(struct checker *c, const struct node *n);
+/* The result of the function of an fexit, and where it is in the context. */
+const struct program_type *check_kernel_result(struct checker *c, const struct node *n, s64 *offset);
+const struct program_type *check_offsetof(struct checker *c, struct node *n);
 /* A constant: an enumerator of the kernel's types. */
 const struct program_type *check_name(struct checker *c, struct node *n);
 struct var *check_find_var(struct checker *c, const char *name);

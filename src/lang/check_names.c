@@ -154,6 +154,8 @@ const struct program_type *check_member(struct checker *c, struct node *n)
 		t = t->to;
 	if (t->kind != PROGRAM_RECORD)
 		return check_wrong(c, n, "a value of type %s has no members", t);
+	if (t->btf_id)
+		return check_kernel_member(c, n, t);
 	n->field = type_find_field(t, n->text);
 	return n->field ? n->field->type : no_member(c, n, t);
 }
@@ -175,7 +177,7 @@ const struct program_type *check_index(struct checker *c, struct node *n)
 		return t->fields[nr].type;
 	}
 	if (t->kind == PROGRAM_ARRAY) {
-		if (constant && (nr < 0 || nr >= t->nr)) {
+		if (constant && (nr < 0 || (t->nr && nr >= t->nr))) {
 			check_fail(c, n->b, -EINVAL, "the array has only %u elements", t->nr);
 			return NULL;
 		}
@@ -194,6 +196,19 @@ const struct program_type *check_deref(struct checker *c, struct node *n)
 	if (t->kind == PROGRAM_INT)
 		return &type_u64;
 	return check_wrong(c, n, "cannot follow a value of type %s", t);
+}
+
+/* "struct sk_buff *" or "const struct file *": the struct, where it is known. */
+static const struct program_type *named_struct(struct checker *c, const char *text)
+{
+	char name[128];
+	const char *at = strstr(text, "struct ");
+	size_t len = at ? 7 + strcspn(at + 7, " *") : 0;
+	if (!at || len >= sizeof(name) || strchr(text, '*') != strrchr(text, '*'))
+		return NULL;
+	memcpy(name, at, len);
+	name[len] = 0;
+	return check_struct(c, name);
 }
 
 /* The type of a field of a tracepoint. */
@@ -220,6 +235,12 @@ static const struct program_type *schema_type(struct checker *c, const struct sc
 	}
 	if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
 		return NULL;
+	if (f->size == 8 && f->type && strchr(f->type, '*') && strncmp(f->type, "const char", 10) &&
+	    strncmp(f->type, "char", 4)) {
+		const struct program_type *to = named_struct(c, f->type);
+		if (to)
+			return type_pointer(c->arena, to);
+	}
 	if (f->size == 8 && f->type && strchr(f->type, '*'))
 		return type_pointer(c->arena,
 				    strstr(f->type, "char") ? type_int(1, true) : &type_void);
@@ -264,8 +285,8 @@ const struct program_type *check_args(struct checker *c, const struct node *n)
 	if (c->args[c->point])
 		return c->args[c->point];
 	if (c->probe->provider != PROGRAM_TRACEPOINT) {
-		check_fail(c, n, -ENOTSUP, "%s has no named arguments here", c->probe->text);
-		return NULL;
+		c->args[c->point] = check_kernel_args(c, n);
+		return c->args[c->point];
 	}
 	int err = find_schema(c, &s);
 	if (err) {
@@ -275,18 +296,4 @@ const struct program_type *check_args(struct checker *c, const struct node *n)
 	}
 	c->args[c->point] = schema_record(c, s);
 	return c->args[c->point];
-}
-
-const struct program_type *check_struct(struct checker *c, const char *name)
-{
-	(void)c;
-	(void)name;
-	return NULL;
-}
-
-const struct program_type *check_name(struct checker *c, struct node *n)
-{
-	(void)c;
-	(void)n;
-	return NULL;
 }

@@ -93,6 +93,14 @@ static int make_maps(struct compiler *c)
 	return 0;
 }
 
+/* Modules have types of their own: whoever attaches looks there. */
+static void set_function(struct compiler *c, struct program_probe *p)
+{
+	if ((p->provider == PROGRAM_FENTRY || p->provider == PROGRAM_FEXIT) && !p->is_glob &&
+	    !p->target && c->in->btf)
+		p->btf_id = btf_find(c->in->btf, p->name, BTF_BIT(BTF_OF_FUNCTION), NULL);
+}
+
 static int lower_one(struct compiler *c, struct probe_block *b, u32 point)
 {
 	struct ir *ir = &c->irs[c->nr];
@@ -110,6 +118,7 @@ static int lower_one(struct compiler *c, struct probe_block *b, u32 point)
 	int err = check_point(&c->check, b, point);
 	if (err)
 		return err;
+	set_function(c, &c->program->probes.at[point]);
 	ir_init(ir, &c->program->arena);
 	c->program->probes.at[point].code = c->nr++;
 	err = lower_point(&l);

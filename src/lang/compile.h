@@ -27,7 +27,7 @@ struct lang_input {
 	u32 nr_params;
 	const struct lang_ops *ops; /* may be NULL */
 	void *ctx;
-	const struct btf *btf; /* the kernel's types; NULL: none */
+	struct btf *btf; /* the kernel's types; NULL: none */
 	const char *machine; /* of the code: "x86_64", "aarch64"; NULL: where it runs */
 	u64 time_ns; /* for tests: 0 */
 	bool allow_unsafe;

@@ -213,6 +213,13 @@ static struct value lower_tuple(struct lower *l, struct node *n)
 	return place_value(at);
 }
 
+/* The context is an array of words: one for each argument. */
+static bool is_word_ctx(const struct lower *l)
+{
+	enum program_provider p = l->probe->provider;
+	return p == PROGRAM_FENTRY || p == PROGRAM_FEXIT || p == PROGRAM_RAW_TRACEPOINT;
+}
+
 /* A field of the probe's context. */
 static struct value lower_ctx_field(struct lower *l, struct value base,
 				    const struct program_field *f)
@@ -229,6 +236,11 @@ static struct value lower_ctx_field(struct lower *l, struct value base,
 		if (f->location == 2)
 			ir_alu_imm(l->ir, BPF_ADD, at, off + 4);
 		return value_of(at);
+	}
+	if (type_is_scalar(t) && is_word_ctx(l)) {
+		ir_load(l->ir, r, base.reg, off, 8);
+		lower_fit(l, r, t);
+		return value_of(r);
 	}
 	if (type_is_scalar(t)) {
 		if (off < 8 || off % (s32)t->size)

@@ -71,6 +71,7 @@ struct program_type {
 	const char *format; /* TIMESTAMP */
 	const struct program_type *to; /* POINTER: what is there; NULL: unknown */
 	u32 stack_mode, stack_limit; /* KSTACK, USTACK */
+	u32 btf_id; /* RECORD of the kernel's types, whose members are looked up when they are asked for; 0: fields has them */
 };
 
 struct program_field {

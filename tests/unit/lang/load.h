@@ -34,6 +34,8 @@ static inline u32 load_type(enum program_provider p)
 	case PROGRAM_PROFILE:
 	case PROGRAM_SOFTWARE:
 	case PROGRAM_HARDWARE: return BPF_PROG_TYPE_PERF_EVENT;
+	case PROGRAM_FENTRY:
+	case PROGRAM_FEXIT: return BPF_PROG_TYPE_TRACING;
 	default: return BPF_PROG_TYPE_RAW_TRACEPOINT;
 	}
 }
@@ -80,6 +82,11 @@ static inline int load_code(const struct program *p, const struct program_probe 
 		insns[c->relocs[i].insn].imm = map_fds[c->relocs[i].map];
 	union bpf_attr a = { .prog_type = load_type(probe->provider), .insn_cnt = c->nr };
 	a.insns = (u64)(uintptr_t)insns;
+	if (a.prog_type == BPF_PROG_TYPE_TRACING) {
+		a.attach_btf_id = probe->btf_id;
+		a.expected_attach_type =
+			probe->provider == PROGRAM_FENTRY ? BPF_TRACE_FENTRY : BPF_TRACE_FEXIT;
+	}
 	a.license = (u64)(uintptr_t) "GPL";
 	snprintf(a.prog_name, sizeof(a.prog_name), "%s", c->name);
 	int fd = sys_bpf(BPF_PROG_LOAD, &a);
@@ -91,7 +98,7 @@ static inline int load_code(const struct program *p, const struct program_probe 
 		a.log_buf = (u64)(uintptr_t)log;
 		(void)!sys_bpf(BPF_PROG_LOAD, &a);
 		size_t len = strlen(log);
-		if (err != EPERM)
+		if (err != EPERM || log[0])
 			fprintf(stderr, "# %s: %s\n%s\n", probe->text, strerror(err),
 				len > 6000 ? log + len - 6000 : log);
 		fd = -err;

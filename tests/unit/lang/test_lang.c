@@ -297,9 +297,74 @@ static void test_wrong(void)
 	}
 }
 
+/* With the types of the running kernel. */
+static const char *const typed[] = {
+	"begin { @x = curtask->tgid == pid && curtask->comm == comm && curtask->real_parent->pid > "
+	"0; }",
+	"begin { $t = (struct task_struct *)curtask; @x = $t->pid == tid && $t.tgid == pid && "
+	"sizeof(struct task_struct) > offsetof(struct task_struct, comm) && TCP_ESTABLISHED == 1; "
+	"}",
+	"begin { @x = curtask->thread_pid->numbers[0].nr > 0 && curtask->thread_pid->level < 32; }",
+	"fentry:vfs_read { @[str(args.file->f_path.dentry->d_name.name), args.count] = count(); }",
+	"fexit:vfs_read { @ = hist(retval); @c[args.count, args.file] = 1; }",
+	"rawtracepoint:sched_switch { @p = args.prev->pid; @s[args.next->comm] = count(); }",
+	"kprobe:tcp_connect { $sk = (struct sock *)arg0; @f = $sk->__sk_common.skc_family; $c = "
+	"$sk->__sk_common; @[ntop($c.skc_daddr), bswap($c.skc_dport)] = count(); }",
+};
+
+static struct btf *kernel_types(struct btf *b)
+{
+	static u8 bytes[64 << 20];
+	FILE *f = fopen("/sys/kernel/btf/vmlinux", "r");
+	size_t got = f ? fread(bytes, 1, sizeof(bytes), f) : 0;
+	if (f)
+		fclose(f);
+	return got && !btf_open_memory(b, bytes, got, NULL) ? b : NULL;
+}
+
+static void test_typed(bool may)
+{
+	struct btf b, *types = kernel_types(&b);
+	for (size_t i = 0; i < ARRAY_SIZE(typed); i++) {
+		struct lang_input in = { .text = typed[i], .len = strlen(typed[i]), .btf = types };
+		struct result r;
+		struct loaded l = { 0 };
+		u64 value[256] = { 1 };
+		u32 key = 0;
+		if (!may || !types) {
+			skip(typed[i],
+			     types ? "no permission to load programs" : "the kernel has no BTF");
+			continue;
+		}
+		diag_init(&r.d);
+		r.err = lang_compile(&in, &r.p, &r.d);
+		if (r.err)
+			show(&r.d);
+		if (!r.err)
+			r.err = load_program(&r.p, &l);
+		if (r.err == -EPERM || r.err == -524) {
+			skip(typed[i], "the kernel has no fentry");
+			unload(&l);
+			done(&r);
+			continue;
+		}
+		if (!r.err && r.p.probes.at[0].provider == PROGRAM_BEGIN) {
+			r.err = run_code(&l, 0);
+			if (!r.err)
+				r.err = map_read(&l, 0, &key, value);
+		}
+		ok(!r.err && value[0] == 1, "types of the kernel: %s", typed[i]);
+		unload(&l);
+		done(&r);
+	}
+	if (types)
+		btf_close(types);
+}
+
 int main(void)
 {
 	bool may = may_load();
+	test_typed(may);
 	test_values(may);
 	test_loads(may);
 	test_wrong();

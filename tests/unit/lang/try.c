@@ -28,6 +28,12 @@ int main(int argc, char **argv)
 		in.dump_ir = &out;
 	if (strchr(what, 'b'))
 		in.dump_bpf = &out;
+	static u8 types[32 << 20];
+	struct btf btf = { 0 };
+	FILE *f = strchr(what, 'k') ? fopen("/sys/kernel/btf/vmlinux", "r") : NULL;
+	size_t got = f ? fread(types, 1, sizeof(types), f) : 0;
+	if (got && !btf_open_memory(&btf, types, got, NULL))
+		in.btf = &btf;
 	u64 start = clock_monotonic_ns();
 	int err = lang_compile(&in, &p, &d);
 	u64 took = clock_monotonic_ns() - start;

@@ -1,0 +1,102 @@
+/* Scripts: the whole compiler, from text to eBPF, and the texts of all its stages. */
+#include "lang/compile.h"
+
+#include <errno.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+/* Fields of every kind, whatever the name. */
+static int tracepoint(void *ctx, const char *system, const char *name, const struct schema **ret)
+{
+	static const struct schema_field fields[] = {
+		{ .name = "a", .type = "int", .offset = 8, .size = 4, .flags = FIELD_SIGNED },
+		{ .name = "b", .type = "char *", .offset = 16, .size = 8, .flags = FIELD_POINTER },
+		{ .name = "c",
+		  .type = "char[16]",
+		  .offset = 24,
+		  .size = 16,
+		  .elem_size = 1,
+		  .nr_elems = 16,
+		  .flags = FIELD_ARRAY | FIELD_STRING },
+		{ .name = "d",
+		  .type = "__data_loc char[]",
+		  .offset = 40,
+		  .size = 4,
+		  .flags = FIELD_DATA_LOC },
+		{ .name = "e",
+		  .type = "u8[4]",
+		  .offset = 44,
+		  .size = 4,
+		  .elem_size = 1,
+		  .nr_elems = 4,
+		  .flags = FIELD_ARRAY },
+	};
+	static const struct schema s = { .fields = fields, .nr_fields = 5 };
+	(void)ctx;
+	(void)name;
+	if (*system == 'x')
+		return -ENOENT;
+	*ret = &s;
+	return 0;
+}
+
+/* A jump stays inside, and the last instruction leaves. */
+static void check_code(const struct program *p, const struct program_code *c)
+{
+	if (!c->nr || c->insns[c->nr - 1].code != (BPF_JMP | BPF_EXIT))
+		abort();
+	for (u32 i = 0; i < c->nr; i++) {
+		const struct bpf_insn *in = &c->insns[i];
+		if (in->dst_reg > 10 || in->src_reg > 10)
+			abort();
+		if ((in->code & 7) == BPF_JMP && (in->code & 0xf0) != BPF_CALL &&
+		    (in->code & 0xf0) != BPF_EXIT &&
+		    ((s64)i + 1 + in->off < 0 || i + 1 + in->off >= c->nr))
+			abort();
+		if (in->code == (BPF_LD | BPF_IMM | BPF_DW))
+			i++;
+	}
+	for (u32 i = 0; i < c->nr_relocs; i++)
+		if (c->relocs[i].map >= p->maps.nr || c->relocs[i].insn + 1 >= c->nr)
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	static const struct lang_ops ops = { .tracepoint = tracepoint };
+	static const char *const params[] = { "1", "two" };
+	_cleanup_free_ char *text = strndup((const char *)data, min(size, (size_t)8192));
+	if (!text)
+		return 0;
+	struct program p;
+	struct diag d;
+	struct strbuf dump, said;
+	diag_init(&d);
+	strbuf_init(&dump);
+	strbuf_init(&said);
+	struct lang_input in = { .text = text,
+				 .len = strlen(text),
+				 .ops = &ops,
+				 .params = params,
+				 .nr_params = 2,
+				 .allow_unsafe = true,
+				 .machine = "x86_64",
+				 .dump_ast = &dump,
+				 .dump_types = &dump,
+				 .dump_ir = &dump,
+				 .dump_bpf = &dump };
+	int err = lang_compile(&in, &p, &d);
+	/* Whoever is refused is told why, once. */
+	if (err && err != -ENOMEM && d.nr_errors != 1)
+		abort();
+	if (!err)
+		vec_for_each (&p.codes, c)
+			check_code(&p, c);
+	diag_render(&d, "p", false, &said);
+	program_done(&p);
+	strbuf_done(&dump);
+	strbuf_done(&said);
+	diag_done(&d);
+	return 0;
+}

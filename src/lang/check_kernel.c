@@ -1,0 +1,291 @@
+/* The kernel's own types, from BTF: structs, their members, arguments of functions, names of constants. */
+#include "lang/check.h"
+#include "lang/check_impl.h"
+#include "lang/token.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 8 };
+
+/* A type by its number, or a member of one by its name too. */
+struct btf_memo {
+	u32 id;
+	const char *member; /* NULL: the type itself */
+	const struct program_type *type;
+	struct program_field field;
+	struct btf_memo *next;
+};
+
+static struct btf_memo *find_memo(const struct checker *c, u32 id, const char *member)
+{
+	for (struct btf_memo *m = c->memos; m; m = m->next)
+		if (m->id == id && !m->member == !member && (!member || !strcmp(m->member, member)))
+			return m;
+	return NULL;
+}
+
+static struct btf_memo *add_memo(struct checker *c, u32 id)
+{
+	struct btf_memo *m = arena_zalloc(c->arena, sizeof(*m));
+	if (!m) {
+		c->err = -ENOMEM;
+		return NULL;
+	}
+	m->id = id;
+	m->next = c->memos;
+	c->memos = m;
+	return m;
+}
+
+static const struct program_type *type_of(struct checker *c, u32 id, u32 depth);
+
+static const struct program_type *record_of(struct checker *c, const struct btf_desc *d)
+{
+	struct btf_memo *m = find_memo(c, d->id, NULL);
+	if (m)
+		return m->type;
+	struct program_type *t = arena_zalloc(c->arena, sizeof(*t));
+	m = add_memo(c, d->id);
+	if (!t || !m)
+		return NULL;
+	*t = (struct program_type){ .kind = PROGRAM_RECORD, .size = d->size, .btf_id = d->id };
+	t->name = arena_strdup(c->arena, *d->name ? d->name : "(anonymous)");
+	m->type = t;
+	return t->name ? t : NULL;
+}
+
+static const struct program_type *array_of(struct checker *c, const struct btf_desc *d, u32 depth)
+{
+	struct btf_desc elem;
+	if (!btf_resolve(c->in->btf, d->ref, &elem) || d->nr > 1 << 20)
+		return NULL;
+	if (elem.kind == BTF_OF_INT && elem.size == 1 && !strcmp(elem.name, "char") && d->nr)
+		return type_plain(c->arena, PROGRAM_STRING, d->nr);
+	const struct program_type *of = type_of(c, d->ref, depth + 1);
+	struct program_type *t = arena_zalloc(c->arena, sizeof(*t));
+	struct program_field *f = arena_zalloc(c->arena, sizeof(*f));
+	if (!of || !t || !f)
+		return NULL;
+	f->type = of;
+	*t = (struct program_type){
+		.kind = PROGRAM_ARRAY, .fields = f, .nr = d->nr, .size = d->nr * of->size
+	};
+	return t;
+}
+
+static const struct program_type *type_of(struct checker *c, u32 id, u32 depth)
+{
+	struct btf_desc d;
+	if (depth > DEPTH_MAX || !btf_resolve(c->in->btf, id, &d))
+		return NULL;
+	switch (d.kind) {
+	case BTF_OF_VOID:
+	case BTF_OF_PROTOTYPE:
+	case BTF_OF_FORWARD: return &type_void;
+	case BTF_OF_INT:
+	case BTF_OF_ENUM:
+	case BTF_OF_ENUM64:
+		if (d.is_bool)
+			return &type_bool;
+		if (d.size != 1 && d.size != 2 && d.size != 4 && d.size != 8)
+			return NULL;
+		return type_int(d.size, d.is_signed);
+	case BTF_OF_POINTER: {
+		const struct program_type *to = type_of(c, d.ref, depth + 1);
+		return type_pointer(c->arena, to ? to : &type_void);
+	}
+	case BTF_OF_ARRAY: return array_of(c, &d, depth);
+	case BTF_OF_STRUCT:
+	case BTF_OF_UNION: return record_of(c, &d);
+	default: return NULL;
+	}
+}
+
+const struct program_type *check_struct(struct checker *c, const char *name)
+{
+	static const struct {
+		const char *prefix;
+		u32 kinds;
+	} forms[] = {
+		{ "struct ", BTF_BIT(BTF_OF_STRUCT) },
+		{ "union ", BTF_BIT(BTF_OF_UNION) },
+		{ "enum ", BTF_BIT(BTF_OF_ENUM) | BTF_BIT(BTF_OF_ENUM64) },
+		{ "", BTF_BIT(BTF_OF_TYPEDEF) | BTF_BIT(BTF_OF_STRUCT) | BTF_BIT(BTF_OF_UNION) },
+	};
+	if (!c->in->btf)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		size_t len = strlen(forms[i].prefix);
+		if (strncmp(name, forms[i].prefix, len))
+			continue;
+		int err = 0;
+		u32 id = btf_find(c->in->btf, name + len, forms[i].kinds, &err);
+		if (err)
+			c->err = err;
+		return id && !err ? type_of(c, id, 0) : NULL;
+	}
+	return NULL;
+}
+
+static bool make_field(struct checker *c, const struct btf_part *p, struct program_field *f)
+{
+	*f = (struct program_field){ .type = type_of(c, p->type, 0) };
+	f->offset = (s64)(p->bit_offset / 8);
+	if (p->bits) {
+		f->bit_offset = (u8)(p->bit_offset % 8);
+		f->bit_size = (u8)p->bits;
+	}
+	return f->type && p->bits <= 64 && f->bit_offset + f->bit_size <= 64 && f->offset < 1 << 24;
+}
+
+const struct program_type *check_kernel_member(struct checker *c, struct node *n,
+					       const struct program_type *t)
+{
+	struct btf_memo *m = find_memo(c, t->btf_id, n->text);
+	struct btf_part p;
+	if (!m) {
+		const char *close;
+		int err = btf_find_member(c->in->btf, t->btf_id, n->text, &p);
+		if (err) {
+			check_fail(c, n, -EINVAL, "struct %s has no member '%s'", t->name, n->text);
+			if (btf_closest_member(c->in->btf, t->btf_id, n->text, &close))
+				diag_hint(c->diag, "did you mean '%s'?", close);
+			return NULL;
+		}
+		struct program_field f;
+		if (!make_field(c, &p, &f)) {
+			check_fail(c, n, -ENOTSUP,
+				   "member '%s' is of a type that is not supported yet", n->text);
+			return NULL;
+		}
+		m = add_memo(c, t->btf_id);
+		if (!m)
+			return NULL;
+		m->member = n->text;
+		m->field = f;
+	}
+	n->field = &m->field;
+	return n->field->type;
+}
+
+/* The prototype whose parameters the probe sees; skip: of them that it does not. */
+static bool find_prototype(struct checker *c, const struct node *n, struct btf_desc *ret, u32 *skip)
+{
+	const struct program_probe *p = c->probe;
+	char name[160];
+	*skip = 0;
+	if (p->provider != PROGRAM_FENTRY && p->provider != PROGRAM_FEXIT &&
+	    p->provider != PROGRAM_RAW_TRACEPOINT) {
+		check_fail(c, n, -ENOTSUP, "%s has no arguments with names here", p->text);
+		return false;
+	}
+	if (c->in->btf && !p->is_glob && p->provider == PROGRAM_RAW_TRACEPOINT) {
+		/* The function that calls all who listen: its parameters have names. */
+		snprintf(name, sizeof(name), "__traceiter_%s", p->name);
+		*skip = 1;
+		if (!btf_find_prototype(c->in->btf, name, ret))
+			return true;
+	} else if (c->in->btf && !p->is_glob && !btf_find_prototype(c->in->btf, p->name, ret)) {
+		return true;
+	}
+	check_fail(c, n, -ENOENT, "the arguments of %s are not known", p->text);
+	return false;
+}
+
+const struct program_type *check_kernel_args(struct checker *c, const struct node *n)
+{
+	struct btf_desc d;
+	struct btf_part p;
+	u32 skip;
+	if (!find_prototype(c, n, &d, &skip))
+		return NULL;
+	struct program_type *t = arena_zalloc(c->arena, sizeof(*t));
+	struct program_field *f = arena_array(c->arena, d.nr + 1, sizeof(*f));
+	if (!t || !f) {
+		c->err = -ENOMEM;
+		return NULL;
+	}
+	*t = (struct program_type){ .kind = PROGRAM_RECORD, .name = "args", .fields = f };
+	for (u32 i = skip; i < d.nr && i < BTF_ARGS_MAX && btf_part(c->in->btf, &d, i, &p); i++) {
+		const struct program_type *of = type_of(c, p.type, 0);
+		if (!of || !type_is_scalar(of))
+			break; /* what follows is not where it is expected */
+		f[t->nr++] = (struct program_field){ .name = arena_strdup(c->arena, p.name),
+						     .type = of,
+						     .offset = 8 * (s64)(i - skip) };
+	}
+	t->size = 8 * t->nr;
+	return t;
+}
+
+const struct program_type *check_kernel_result(struct checker *c, const struct node *n, s64 *offset)
+{
+	struct btf_desc d;
+	struct btf_part p;
+	u32 skip;
+	if (!find_prototype(c, n, &d, &skip))
+		return NULL;
+	for (u32 i = 0; i < d.nr; i++) {
+		const struct program_type *of =
+			btf_part(c->in->btf, &d, i, &p) ? type_of(c, p.type, 0) : NULL;
+		if (!of || !type_is_scalar(of)) {
+			check_fail(c, n, -ENOTSUP, "%s takes a struct by value", c->probe->text);
+			return NULL;
+		}
+	}
+	const struct program_type *t = type_of(c, d.ref, 0);
+	if (!t || !type_is_scalar(t)) {
+		check_fail(c, n, -EINVAL, "%s has no result", c->probe->text);
+		return NULL;
+	}
+	*offset = 8 * (s64)d.nr;
+	return t;
+}
+
+const struct program_type *check_offsetof(struct checker *c, struct node *n)
+{
+	const struct program_type *t = n->spec ? check_type_spec(c, n->spec)
+				       : n->a  ? check_expr(c, n->a)
+					       : NULL;
+	struct btf_part p;
+	u64 bits = 0;
+	if (!t)
+		return NULL;
+	u32 id = t->kind == PROGRAM_RECORD ? t->btf_id : 0;
+	for (const char *at = n->text; *at;) {
+		char name[128];
+		size_t len = strcspn(at, ".");
+		snprintf(name, sizeof(name), "%.*s", (int)min(len, sizeof(name) - 1), at);
+		if (!id || btf_find_member(c->in->btf, id, name, &p) || p.bits) {
+			check_fail(c, n, -EINVAL, "no member '%s' that has an offset", name);
+			return NULL;
+		}
+		bits += p.bit_offset;
+		id = p.type;
+		at += len + (at[len] == '.');
+	}
+	n->number = (s64)(bits / 8);
+	return &type_u64;
+}
+
+/* Enumerators have no table: all enums are looked at, once for each name of a script. */
+const struct program_type *check_name(struct checker *c, struct node *n)
+{
+	struct btf *b = c->in->btf;
+	struct btf_desc d;
+	struct btf_part p;
+	for (u32 id = 1; b && id <= b->nr; id++) {
+		if (!btf_describe(b, id, &d) || (d.kind != BTF_OF_ENUM && d.kind != BTF_OF_ENUM64))
+			continue;
+		for (u32 i = 0; i < d.nr && btf_part(b, &d, i, &p); i++) {
+			if (strcmp(p.name, n->text))
+				continue;
+			n->kind = NODE_INT;
+			n->number = p.value;
+			return &type_s64;
+		}
+	}
+	return NULL;
+}
