@@ -68,8 +68,9 @@ out=$("$SONDE_SRC/tests/run" --build "$SONDE_TMP/build" --suite unit)
 is "$? $(printf '%s\n' "$out" | tail -1)" "1 0 passed, 0 failed, 0 skipped" "no test at all is a failure"
 
 # Guests beside the live tests: a tree of its own, in which a script takes the part of tests/vm/boot. Each writes down when it began and how nice it is.
+# The arm64 guest, whose time is virtual, and the suite build take the time that is left, from the start.
 tree=$SONDE_TMP/tree
-mkdir -p "$tree/tests/live" "$tree/tests/vm" "$tree/build"
+mkdir -p "$tree/tests/live" "$tree/tests/build" "$tree/tests/vm" "$tree/build"
 cp "$SONDE_SRC/tests/run" "$tree/tests/run"
 export LOG=$tree/log
 cat >"$tree/tests/vm/boot" <<'END'
@@ -78,7 +79,7 @@ trap 'echo "boot ended" >>"$LOG"; exit 130' TERM
 echo "boot $* nice $(nice)" >>"$LOG"
 [ -z "$HANG" ] || { sleep 300 >/dev/null 2>&1 & wait; }
 # The first one goes on until the live tests are through: then the second begins.
-while [ "$(grep -c '^boot .* nice' "$LOG")" -lt 2 ]; do sleep 0.05; done
+while [ "$(grep -c '^boot 6.* nice' "$LOG")" -lt 2 ]; do sleep 0.05; done
 for f; do
 	case $f in *.t) printf '# file %s\nok 1 - in a guest\n1..1\n# exit 0 0.1\n' "$f" ;; esac
 done
@@ -97,15 +98,30 @@ cat >"$tree/tests/live/two.t" <<'END'
 echo "live two" >>"$LOG"
 echo ok 1; echo 1..1
 END
-chmod +x "$tree/tests/vm/boot" "$tree"/tests/live/*.t
+cat >"$tree/tests/build/other.t" <<'END'
+#!/bin/bash
+echo "build nice $(nice)" >>"$LOG"
+echo ok 1; echo 1..1
+END
+cat >"$tree/tests/vm/cross" <<'END'
+#!/bin/bash
+echo "cross $1" >>"$LOG"
+echo "no compiler"
+exit ${CROSS:-0}
+END
+chmod +x "$tree/tests/vm/boot" "$tree/tests/vm/cross" "$tree"/tests/*/*.t
 # Nobody can be nicer than 19: as we are now, or as anyone is.
 own=$(nice)
-aside=$((own + 5 > 19 ? 19 : own + 5))
-out=$(HANG='' timeout 100 "$tree/tests/run" --build "$tree/build" --suite live,vm --jobs 2 2>&1)
-is "$? $(tail -1 <<<"$out")" "0 5 passed, 0 failed, 0 skipped" "live tests and guests"
+aside=$((own + 5 > 19 ? 19 : own + 5)) last=$((own + 10 > 19 ? 19 : own + 10))
+out=$(HANG='' timeout 100 "$tree/tests/run" --build "$tree/build" --suite build,live,vm --jobs 2 --cross 2>&1)
+is "$? $(tail -1 <<<"$out")" "0 6 passed, 0 failed, 0 skipped" "live tests, guests and another build"
+like "$(cat "$LOG")" "^build nice $last\$" "the other build takes the time that is left"
+is "$(grep -E '^cross|^boot arm64' "$LOG" | sed 's/^\(cross\|boot arm64\).*/\1/; s/boot //' | tr '\n' ' ')" "cross arm64 " "a guest of another machine boots when its program is built"
+like "$(cat "$LOG")" "^boot arm64 .* nice $last\$" "and also takes the time that is left"
+sed -i '/^cross/d; /^build/d; /^boot arm64/d' "$LOG"
 is "$(sed -n 's/^boot \([^ ]*\) .* nice/\1/p' "$LOG" | head -1)" "6.12 $aside" "the first guest has one CPU, and steps back a little"
 is "$(grep -m1 -E '^boot|^live two' "$LOG" | cut -c1-4)" boot "it begins while live tests run"
-is "$(sed 1d <<<"$(grep ^boot "$LOG")" | grep -c " nice $own\$")" 2 "the others come afterwards, like anyone"
+is "$(sed 1d <<<"$(grep ^boot "$LOG")" | grep -c " nice $own\$")" 1 "the other one comes afterwards, like anyone"
 like "$(cat "$LOG")" '^live one 1$' "and a live test knows that one CPU is taken"
 : >"$LOG"
 (trap - INT; HANG=1 exec timeout --foreground 300 "$tree/tests/run" --build "$tree/build" --suite live,vm --jobs 2 >/dev/null 2>&1) &
@@ -116,6 +132,10 @@ is $? 130 "Ctrl-C ends it"
 all_ended() { [ "$(grep -c 'boot ended' "$LOG")" = "$(grep -c nice "$LOG")" ]; }
 wait_until all_ended
 is "$(grep -c 'boot ended' "$LOG")" "$(grep -c nice "$LOG")" "and the guests with it"
+
+out=$(CROSS=1 HANG='' timeout 100 "$tree/tests/run" --build "$tree/build" --suite live,vm --guest arm64 --jobs 2 --cross --once 2>&1)
+is "$? $(tail -1 <<<"$out")" "1 2 passed, 1 failed, 0 skipped" "a program that cannot be built for the guest fails its tests"
+like "$out" 'cross build: no compiler' "with the reason"
 
 # A live test that fails is run once more, alone; here as in a guest.
 rm "$tree"/tests/live/*.t
