@@ -19,6 +19,7 @@
 #   has_samples FILE [N]           a condition: the recording, which may still grow, has N samples (1)
 #   catches PID SIGNAL             a condition: our program runs there and handles that signal
 #   counts_events PID              a condition: it has events open
+#   is_gone PID                    a condition: it has ended. Its parent, or init, may take seconds to collect it: that is not waited for
 #   burn MS PID...                 until each of these has had so much CPU time more; also as a recorded command: bash -c "burn 100 $pid"
 #   calm MS CMD...                 runs CMD until one run took no longer than that: a machine that stood still meanwhile says nothing about us
 #
@@ -103,6 +104,8 @@ catches() {
 	done
 	return 1
 }
+
+is_gone() { ! grep -q '^State:[[:space:]]*[RSDtT]' "/proc/$1/status" 2>/dev/null; }
 
 counts_events() { find "/proc/$1/fd" -lname '*perf_event*' 2>/dev/null | grep -q .; }
 

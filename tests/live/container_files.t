@@ -51,7 +51,7 @@ find_program
 grep -q ' main+0x' script.txt
 ok $? "stacks that are unwound reach main"
 kill "$pid"
-for ((i = 0; i < 100; i++)); do [ -e "/proc/$pid" ] || break; sleep 0.1; done
+wait_until is_gone "$pid"
 export XDG_CACHE_HOME=$PWD/empty
 text=$(flat chroot.data)
 like "$text" '/program: No such file or directory: its functions are not named' "when it is gone, so are the names"

@@ -12,7 +12,6 @@ pids=()
 trap 'kill -9 "${pids[@]}" 2>/dev/null; umount -l "$SONDE_TMP/held" 2>/dev/null; rm -rf "$SONDE_TMP"' EXIT
 chmod 755 .
 
-is_gone() { ! grep -q '^State:[[:space:]]*[RSDtT]' "/proc/$1/status" 2>/dev/null; }
 maps() { grep -qF -- "$2" "/proc/$1/maps" 2>/dev/null; }
 
 # ---- a program with a library of its own ----

@@ -11,7 +11,6 @@ command -v gcc >/dev/null || { skip "no compiler here" "a program on a filesyste
 pids=()
 trap 'kill -9 "${pids[@]}" 2>/dev/null; umount -l "$SONDE_TMP/held" 2>/dev/null; rm -rf "$SONDE_TMP"' EXIT
 
-is_gone() { ! grep -q '^State:[[:space:]]*[RSDtT]' "/proc/$1/status" 2>/dev/null; }
 
 cat >prog.c <<'END_OF_PROGRAM'
 #include <signal.h>

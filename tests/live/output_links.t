@@ -200,7 +200,7 @@ needs_or_skip "a folder that is swapped while it is recorded" tracefs || {
 	as_nobody mv nobody/evil nobody/w.dat.parts
 	kill -KILL $recorder
 	wait $recorder 2>/dev/null
-	wait_until test ! -e "/proc/$dog"
+	wait_until is_gone "$dog"
 	kill "$sleeper" 2>/dev/null
 	untouched "the watchdog"
 	[ -e nobody/w.dat.parts/plan ] && [ ! -e nobody/w.dat ]
@@ -290,7 +290,7 @@ needs_or_skip "a recorder that dies early" tracefs strace || {
 	wait_until two_children 2>/dev/null
 	ok $? "it is killed between the two"
 	kill -KILL "$(pgrep -P $tracer)"
-	WAIT_SECONDS=60 wait_until test ! -e "/proc/$tracer"
+	WAIT_SECONDS=60 wait_until is_gone "$tracer"
 	ok $? "nothing goes on" || kill $tracer
 	[ ! -e d.dat.perf ]
 	ok $? "and nothing is recorded"

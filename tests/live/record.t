@@ -157,7 +157,7 @@ orphan=$(pgrep -P $recorder)
 kill -KILL $recorder
 wait $recorder 2>/dev/null
 for pid in $orphan; do kill "$pid"; done # the watchdog does not care
-for pid in $orphan; do wait_until test ! -e "/proc/$pid"; done # it has completed the file
+for pid in $orphan; do wait_until is_gone "$pid"; done # it has completed the file
 "$SONDE" workload noploop 1 & busy=$!
 exits 0 "-p ends with the process" timeout 100 "$SONDE" record -F 499 -p $busy -o gone.data
 if ! needs_or_skip "cut recordings as perf sees them" perf; then

@@ -27,15 +27,6 @@ watchdog_of() {
 		[ "$(cat /proc/"$pid"/comm 2>/dev/null)" = sonde-watchdog ] && echo "$pid"
 	done
 }
-wait_gone() { # PID...
-	local pid i
-	for pid; do
-		for i in $(seq 200); do
-			[ -e /proc/"$pid" ] || break
-			sleep 0.05
-		done
-	done
-}
 pause() { sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; } # MS
 
 event=cpu-clock
@@ -55,8 +46,7 @@ for i in $(seq $rounds); do
 	kill -KILL $recorder
 	wait $recorder 2>/dev/null
 	for orphan in $orphans; do [ "$orphan" = "$dog" ] || kill "$orphan" 2>/dev/null; done
-	# shellcheck disable=SC2086
-	wait_gone $dog
+	[ -z "$dog" ] || wait_until is_gone "$dog"
 	if [ ! -e k.data ]; then
 		none=$((none + 1))
 	elif reads k.data ours; then
@@ -84,7 +74,7 @@ isnt "$dog" "" "there is a watchdog"
 kill -KILL "$dog" $recorder
 wait $recorder 2>/dev/null
 for orphan in $orphans; do kill "$orphan" 2>/dev/null; done
-wait_gone "$dog"
+wait_until is_gone "$dog"
 reads w.data ours
 ok $? "both killed: readable all the same"
 before=$(grep -c clock ours.txt)

@@ -147,8 +147,7 @@ if ! needs_or_skip "many tracepoints" root tracefs; then
 	like "$err" '^[0-9]+,,syscalls:sys_enter_execve' "are counted"
 	like "$err" 'note: [0-9]+ tracepoints are being detached in the background \(process [0-9]+\)' "who detaches them is reported"
 	holder=$(grep -o '(process [0-9]*' <<<"$err" | tr -dc 0-9)
-	gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
-	wait_until gone "$holder"
+	wait_until is_gone "$holder"
 	ok $? "and ends by itself"
 	exits 0 "a few" "$SONDE" stat -e sched:sched_switch -- true
 	unlike "$err" 'background' "are detached at once"
