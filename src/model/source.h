@@ -98,6 +98,10 @@ struct source_ops {
 	bool (*group)(const struct source *s, u32 event, struct source_group *ret);
 	int (*span)(const struct source *s, u64 *first_ns, u64 *last_ns);
 	void (*command)(const struct source *s, struct strbuf *to);
+	/* Of a trace: what numbers in its events mean. From any thread while it runs. */
+	const char *(*symbol)(struct source *s, u32 buffer, u64 addr, u64 *offset);
+	const char *(*task_name)(struct source *s, u32 buffer, s32 pid);
+	const struct schema *(*schema)(struct source *s, u32 event);
 };
 
 struct source {
@@ -133,6 +137,24 @@ static inline void source_command(const struct source *s, struct strbuf *to)
 {
 	if (s->ops->command)
 		s->ops->command(s, to);
+}
+
+/* The kernel function that holds an address, and how far into it; NULL: not known. Borrowed until the source is closed. */
+static inline const char *source_symbol(struct source *s, u32 buffer, u64 addr, u64 *offset)
+{
+	return s->ops->symbol ? s->ops->symbol(s, buffer, addr, offset) : NULL;
+}
+
+/* The name of a task as it was saved; NULL: not known. Borrowed until the next round. */
+static inline const char *source_task_name(struct source *s, u32 buffer, s32 pid)
+{
+	return s->ops->task_name ? s->ops->task_name(s, buffer, pid) : NULL;
+}
+
+/* How an event of the catalogue is read, also one that has not occurred; NULL: not known. */
+static inline const struct schema *source_schema(struct source *s, u32 event)
+{
+	return s->ops->schema ? s->ops->schema(s, event) : NULL;
 }
 
 struct sink;

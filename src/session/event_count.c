@@ -1,6 +1,5 @@
 #include "session/event_count.h"
 
-#include "stream/replay_ftrace.h"
 #include "view/json_key_counts.h"
 
 #include <errno.h>
@@ -8,13 +7,13 @@
 static const char *count_symbol(void *ctx, u64 addr, u64 *offset)
 {
 	struct event_count *c = ctx;
-	return ftrace_env_symbol(replay_ftrace_env(c->src, 0), addr, offset);
+	return source_symbol(c->src, 0, addr, offset);
 }
 
 static const char *count_comm(void *ctx, s32 pid)
 {
 	struct event_count *c = ctx;
-	const char *comm = ftrace_env_comm(replay_ftrace_env(c->src, 0), pid);
+	const char *comm = source_task_name(c->src, 0, pid);
 	return comm ? comm : "<...>";
 }
 

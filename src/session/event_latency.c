@@ -1,7 +1,6 @@
 #include "session/event_latency.h"
 
 #include "event/provider.h"
-#include "stream/replay_ftrace.h"
 #include "view/latency.h"
 
 #include <errno.h>
@@ -40,8 +39,8 @@ static int say_missing(const struct event_latency *l, const char *system, const 
 
 static bool has_event(struct source *src, const char *event, const char *key)
 {
-	for (u32 i = 0; i < replay_ftrace_nr_events(src); i++) {
-		const struct schema *s = replay_ftrace_schema(src, i);
+	for (u32 i = 0; i < src->catalog.events.nr; i++) {
+		const struct schema *s = source_schema(src, i);
 		if (s && !strcmp(s->name, event) && (!key || schema_find(s, key)))
 			return true;
 	}

@@ -1,7 +1,6 @@
 #include "session/func_calls.h"
 
 #include "base/json.h"
-#include "stream/replay_ftrace.h"
 #include "tracing/setup_impl.h"
 
 #include <errno.h>
@@ -60,7 +59,7 @@ static int print(const struct func_calls *c)
 
 static const char *symbol(void *ctx, u64 addr, u64 *offset)
 {
-	return ftrace_env_symbol(replay_ftrace_env(ctx, 0), addr, offset);
+	return source_symbol(ctx, 0, addr, offset);
 }
 
 static int make_sink(void *ctx, struct source *src, struct sink **ret)

@@ -1,12 +1,10 @@
 #include "session/graph_calls.h"
 
-#include "stream/replay_ftrace.h"
-
 #include <errno.h>
 
 static const char *symbol(void *ctx, u64 addr, u64 *offset)
 {
-	return ftrace_env_symbol(replay_ftrace_env(ctx, 0), addr, offset);
+	return source_symbol(ctx, 0, addr, offset);
 }
 
 static int make_sink(void *ctx, struct source *src, struct sink **ret)

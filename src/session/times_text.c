@@ -414,7 +414,7 @@ static int print_json(const struct event_times_view *p)
 	return json_end(&j);
 }
 
-int text_times(const struct event_times_view *p)
+int times_text(const struct event_times_view *p)
 {
 	if (p->json)
 		return print_json(p);

@@ -29,4 +29,4 @@ struct event_times_view {
 	const char *(*symbol)(void *ctx, u64 addr); /* NULL: not known */
 };
 
-int text_times(const struct event_times_view *v) must_check;
+int times_text(const struct event_times_view *v) must_check;

@@ -386,6 +386,9 @@ static const struct source_ops rounds_ops = {
 	.finish = replay_ftrace_finish,
 	.close = close_source,
 	.describe = replay_ftrace_describe,
+	.symbol = replay_ftrace_symbol,
+	.task_name = replay_ftrace_task_name,
+	.schema = replay_ftrace_schema,
 };
 
 static struct ftrace_rounds *new_rounds(const struct ftrace_rounds_opts *o)

@@ -264,6 +264,17 @@ void replay_ftrace_describe(const struct source *s, struct source_facts *ret)
 	*ret = (struct source_facts){ .kind = SOURCE_TRACE, .has_chains = replay_of(s)->has_chains };
 }
 
+const char *replay_ftrace_symbol(struct source *s, u32 buffer, u64 addr, u64 *offset)
+{
+	return ftrace_env_symbol(replay_ftrace_env(s, replay_ftrace_file_of(s, buffer, NULL)), addr,
+				 offset);
+}
+
+const char *replay_ftrace_task_name(struct source *s, u32 buffer, s32 pid)
+{
+	return ftrace_env_comm(replay_ftrace_env(s, replay_ftrace_file_of(s, buffer, NULL)), pid);
+}
+
 static const struct source_ops replay_ops = {
 	.prepare = replay_ftrace_prepare,
 	.shard_open = replay_ftrace_shard_open,
@@ -273,6 +284,9 @@ static const struct source_ops replay_ops = {
 	.finish = replay_ftrace_finish,
 	.close = replay_ftrace_close,
 	.describe = replay_ftrace_describe,
+	.symbol = replay_ftrace_symbol,
+	.task_name = replay_ftrace_task_name,
+	.schema = replay_ftrace_schema,
 };
 
 /* ---- opening ---- */

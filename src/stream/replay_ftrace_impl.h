@@ -255,6 +255,8 @@ int replay_ftrace_prepare(struct source *src, unsigned needs, struct diag *d) mu
 void replay_ftrace_finish(struct source *src, struct diag *d);
 void replay_ftrace_close(struct source *src);
 void replay_ftrace_describe(const struct source *s, struct source_facts *ret);
+const char *replay_ftrace_symbol(struct source *s, u32 buffer, u64 addr, u64 *offset);
+const char *replay_ftrace_task_name(struct source *s, u32 buffer, s32 pid);
 int replay_ftrace_shard_open(struct source *src, struct shard *sh) must_check;
 void replay_ftrace_shard_close(struct source *src, struct shard *sh);
 int replay_ftrace_next_block(struct source *src, struct shard *sh, u64 *seq) must_check;

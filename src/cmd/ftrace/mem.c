@@ -3,8 +3,7 @@
 #include "base/json.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "stream/replay_ftrace.h"
-#include "stream/run.h"
+#include "session/trace_answer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@ struct mem_opts {
 
 static const char *symbol(void *ctx, u64 addr, u64 *offset)
 {
-	return ftrace_env_symbol(replay_ftrace_env(ctx, 0), addr, offset);
+	return source_symbol(ctx, 0, addr, offset);
 }
 
 static const char *name_of(const struct mem_held_row *r, char *to, size_t size)
@@ -62,16 +61,29 @@ static int print_json(struct strbuf *to, const struct mem_held_row *r, size_t nr
 	return json_end(&j);
 }
 
-static int print(struct app *app, struct source *src, struct mem_held *m)
+struct looking {
+	struct app *app;
+	struct mem_held *held;
+};
+
+static int make_sink(void *ctx, struct source *src, struct sink **ret)
 {
-	struct run_tables tables = { 0 };
+	struct looking *l = ctx;
+	l->held = mem_held_new(&(struct mem_held_env){ .ctx = src, .symbol = symbol });
+	if (!l->held)
+		return -ENOMEM;
+	*ret = mem_held_sink(l->held);
+	return 0;
+}
+
+static int show(void *ctx, struct source *src)
+{
+	struct looking *l = ctx;
+	struct app *app = l->app;
 	size_t nr;
-	int err = stream_run(src, mem_held_sink(m), 1, &tables, &app->diag);
-	run_tables_done(&tables);
-	if (err)
-		return err;
-	const struct mem_held_row *rows = mem_held_rows(m, &nr);
-	if (!mem_held_nr_events(m)) {
+	(void)src;
+	const struct mem_held_row *rows = mem_held_rows(l->held, &nr);
+	if (!mem_held_nr_events(l->held)) {
 		diag_warn(&app->diag, "no kmem events in the file");
 		diag_hint(&app->diag, "record them with 'ftrace record -e kmem'");
 	}
@@ -84,18 +96,13 @@ static int print(struct app *app, struct source *src, struct mem_held *m)
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct mem_opts *o = opts;
-	struct source *src;
+	struct looking l = { .app = app };
+	struct trace_answer a = { .sink = make_sink, .show = show, .ctx = &l };
 	if (argc > 1 || (argc && o->input))
 		return app_usage(app, "unexpected argument '%s'", argv[argc - 1]);
 	const char *path = argc ? argv[0] : o->input ? o->input : "trace.dat";
-	struct replay_ftrace_opts ro = { .style = PRINT_STYLE_KERNEL };
-	int err = replay_ftrace_open(path, &ro, &src, &app->diag);
-	if (err)
-		return app_fail(app, err);
-	struct mem_held *m = mem_held_new(&(struct mem_held_env){ .ctx = src, .symbol = symbol });
-	err = m ? print(app, src, m) : -ENOMEM;
-	mem_held_free(m);
-	src->ops->close(src);
+	int err = trace_answer_file(&a, path, 1, &app->diag);
+	mem_held_free(l.held);
 	return err ? app_fail(app, err) : APP_DONE;
 }
 

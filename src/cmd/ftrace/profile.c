@@ -1,6 +1,4 @@
 /* `sonde ftrace profile`: where tasks spend their time, as it is traced or of a file. */
-#include "cmd/ftrace/profile.h"
-
 #include "analysis/event_times.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/func_stat.h"
@@ -8,8 +6,7 @@
 #include "session/outfile.h"
 #include "session/profile_events.h"
 #include "session/recording.h"
-#include "stream/run.h"
-#include "session/times_text.h"
+#include "session/task_times.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,94 +14,10 @@
 
 enum { TASKS_MAX = 256 };
 
-struct ftrace_profile {
-	struct app *app;
-	const struct ftrace_profile_opts *o;
-	struct source *src;
-	struct event_times *times;
-};
-
-/* The saved name as everywhere; else what a scheduler event told. */
-static const char *comm_of(void *ctx, s64 task)
-{
-	struct ftrace_profile *p = ctx;
-	const char *comm =
-		task > 0 ? ftrace_env_comm(replay_ftrace_env(p->src, 0), (s32)task) : NULL;
-	if (!comm || !strcmp(comm, "<...>"))
-		comm = event_times_comm(p->times, task);
-	return comm ? comm : task < 0 ? "<idle>" : "<...>";
-}
-
-static const char *symbol(void *ctx, u64 addr)
-{
-	u64 offset;
-	return ftrace_env_symbol(replay_ftrace_env(((struct ftrace_profile *)ctx)->src, 0), addr,
-				 &offset);
-}
-
-static int begin(struct ftrace_profile *p, bool (*keep)(void *ctx, const struct sample *s),
-		 void *ctx)
-{
-	return event_times_new(&(struct event_times_opts){ .hooks = p->o->hooks.items.at,
-							   .nr_hooks = (u32)p->o->hooks.items.nr,
-							   .irqs_by_cpu = p->o->irqs_by_cpu,
-							   .keep = keep,
-							   .ctx = ctx },
-			       &p->times, &p->app->diag);
-}
-
-/* Everything was seen. */
-static int print(struct ftrace_profile *p, struct strbuf *to)
-{
-	struct app *app = p->app;
-	int err = event_times_finish(p->times, p->o->by_comm, comm_of, p);
-	if (!err)
-		err = text_times(&(struct event_times_view){
-			.times = p->times,
-			.to = to,
-			.json = app->json,
-			.human = p->o->human,
-			.nr_cpus = replay_ftrace_file(p->src, 0)->nr_cpus,
-			.pids = p->o->pids,
-			.nr_pids = p->o->nr_pids,
-			.children = p->o->children,
-			.ctx = p,
-			.comm_of = comm_of,
-			.symbol = symbol });
-	if (!err && event_times_nr_gaps(p->times))
-		diag_warn(
-			&app->diag, "events were lost %llu times: intervals that began before a gap are not counted",
-			(unsigned long long)event_times_nr_gaps(p->times));
-	int idle = err ? -1 : event_times_idle_hook(p->times);
-	if (idle >= 0)
-		diag_warn(&app->diag, "-H %s: no such event, or it lacks the field",
-			  p->o->hooks.items.at[idle]);
-	return err;
-}
-
-int ftrace_profile_print(struct app *app, struct source *src, const struct ftrace_profile_opts *o,
-			 bool (*keep)(void *ctx, const struct sample *s), void *ctx,
-			 struct strbuf *to)
-{
-	struct ftrace_profile p = { .app = app, .src = src, .o = o };
-	struct run_tables tables = { 0 };
-	int err = begin(&p, keep, ctx);
-	if (!err)
-		err = stream_run(src, event_times_sink(p.times), (unsigned)o->workers, &tables,
-				 &app->diag);
-	run_tables_done(&tables);
-	if (!err)
-		err = print(&p, to);
-	event_times_free(p.times);
-	return err;
-}
-
-/* ---- the command ---- */
-
 struct profile_cmd_opts {
 	struct ftrace_setup setup; /* first: its rows say so */
 	struct ftrace_refused refused;
-	struct ftrace_profile_opts o;
+	struct task_times_opts o;
 	const char *input, *output;
 	bool only_given, to_err, functions;
 };
@@ -112,7 +25,8 @@ struct profile_cmd_opts {
 struct looking {
 	struct app *app;
 	struct profile_cmd_opts *o;
-	struct ftrace_profile live;
+	struct task_times times;
+	struct strbuf text; /* for a file, which is written when it is whole */
 };
 
 /* The tasks of -P and -F, as the events have them. */
@@ -128,59 +42,43 @@ static int chosen_tasks(const struct ftrace_setup *f, s32 pids[TASKS_MAX])
 	return nr;
 }
 
-/* To where the answer is wanted: a file of its own is written when it is whole. */
-static int show(struct looking *l, struct ftrace_profile *live, struct source *src)
-{
-	struct profile_cmd_opts *o = l->o;
-	struct strbuf text, *to = o->output ? &text : o->to_err ? &l->app->err : &l->app->out;
-	strbuf_init(&text);
-	int err = live ? print(live, to) : ftrace_profile_print(l->app, src, &o->o, NULL, NULL, to);
-	if (!err && o->output)
-		err = text.err ? text.err
-			       : outfile_write(o->output, strbuf_cstr(&text), text.len, false,
-					       &l->app->diag);
-	strbuf_done(&text);
-	return err;
-}
-
-static int show_file(struct looking *l, const char *path)
-{
-	struct replay_ftrace_opts replay = { .style = PRINT_STYLE_KERNEL };
-	struct source *src;
-	int err = replay_ftrace_open(path, &replay, &src, &l->app->diag);
-	if (err)
-		return err;
-	err = show(l, NULL, src);
-	src->ops->close(src);
-	return err;
-}
-
 static int make_sink(void *ctx, struct source *src, struct sink **ret)
 {
+	struct trace_answer a = task_times_answer(&((struct looking *)ctx)->times);
+	return a.sink(a.ctx, src, ret);
+}
+
+static int show(void *ctx, struct source *src)
+{
 	struct looking *l = ctx;
-	l->live = (struct ftrace_profile){ .app = l->app, .o = &l->o->o, .src = src };
-	int err = begin(&l->live, NULL, NULL);
-	*ret = err ? NULL : event_times_sink(l->live.times);
+	struct profile_cmd_opts *o = l->o;
+	struct trace_answer a = task_times_answer(&l->times);
+	s32 pids[TASKS_MAX];
+	int chosen = o->input ? 0 : chosen_tasks(&o->setup, pids);
+	o->o.pids = chosen ? pids : NULL;
+	o->o.nr_pids = (size_t)chosen;
+	o->o.children = o->setup.children;
+	int err = a.show(a.ctx, src);
+	if (!err && o->output)
+		err = l->text.err ? l->text.err
+				  : outfile_write(o->output, strbuf_cstr(&l->text), l->text.len,
+						  false, &l->app->diag);
 	return err;
 }
 
-static int show_live(void *ctx, struct source *src)
+static int of_file(struct app *app, struct profile_cmd_opts *o, const struct trace_answer *a)
 {
-	struct looking *l = ctx;
-	s32 pids[TASKS_MAX];
-	int chosen = chosen_tasks(&l->o->setup, pids);
-	(void)src;
-	l->o->o.pids = chosen ? pids : NULL;
-	l->o->o.nr_pids = (size_t)chosen;
-	l->o->o.children = l->o->setup.children;
-	return show(l, &l->live, NULL);
+	int err = trace_answer_file(a, o->input, (unsigned)o->o.workers, &app->diag);
+	ftrace_setup_end(&o->setup);
+	return err ? app_fail(app, err) : APP_DONE;
 }
 
-static int run(struct app *app, void *opts, int argc, char **argv)
+static int profile(struct looking *l, int argc, char **argv)
 {
-	struct profile_cmd_opts *o = opts;
-	struct looking l = { .app = app, .o = o };
-	o->o.human = !app->dialect->plain_times;
+	struct app *app = l->app;
+	struct profile_cmd_opts *o = l->o;
+	struct ftrace_watch w = { .live.style = PRINT_STYLE_KERNEL,
+				  .answer = { make_sink, show, l } };
 	if (o->output && outfile_check(o->output, &app->diag)) {
 		ftrace_setup_end(&o->setup);
 		return app_fail(app, -EACCES);
@@ -193,11 +91,11 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	if (o->functions && !o->input)
 		return ftrace_func_stat_live(app, &o->setup, argc, argv);
 	if (o->input) {
-		int err = argc ? 0 : show_file(&l, o->input);
-		ftrace_setup_end(&o->setup);
-		if (argc)
+		if (argc) {
+			ftrace_setup_end(&o->setup);
 			return app_usage(app, "--input reads a file: unexpected command");
-		return err ? app_fail(app, err) : APP_DONE;
+		}
+		return of_file(app, o, &w.answer);
 	}
 	if (argc && recording_kind(argv[0])) {
 		ftrace_setup_end(&o->setup);
@@ -222,13 +120,27 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 		ftrace_setup_end(&o->setup);
 		status = app_fail(app, err);
 	} else {
-		status = ftrace_watch(
-			app, &o->setup, argc, argv,
-			&(struct ftrace_watch){ .live.style = PRINT_STYLE_KERNEL,
-						.answer = { make_sink, show_live, &l } });
-		event_times_free(l.live.times);
+		status = ftrace_watch(app, &o->setup, argc, argv, &w);
 	}
 	arena_done(&names);
+	return status;
+}
+
+static int run(struct app *app, void *opts, int argc, char **argv)
+{
+	struct profile_cmd_opts *o = opts;
+	struct looking l = { .app = app,
+			     .o = o,
+			     .times = { .o = &o->o, .to = { &app->out, &app->diag, app->json } } };
+	o->o.human = !app->dialect->plain_times;
+	strbuf_init(&l.text);
+	if (o->output)
+		l.times.to.out = &l.text;
+	else if (o->to_err)
+		l.times.to.out = &app->err;
+	int status = profile(&l, argc, argv);
+	task_times_done(&l.times);
+	strbuf_done(&l.text);
 	return status;
 }
 

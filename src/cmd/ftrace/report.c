@@ -8,7 +8,7 @@
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
 #include "cmd/ftrace/options.h"
-#include "cmd/ftrace/profile.h"
+#include "session/task_times.h"
 #include "session/trace_samples.h"
 #include "session/tracedat_answers.h"
 #include "stream/replay_ftrace.h"
@@ -43,7 +43,7 @@ struct report_opts {
 	bool no_hardirq, no_softirq;
 	bool test_filters;
 	bool wakeups, profile;
-	struct ftrace_profile_opts profiling;
+	struct task_times_opts profiling;
 	struct text_events_functions layout;
 	bool diff, align, raw_ts, no_date, check_ts;
 	bool endian, functions, printk, names, formats, check, stat, uname, version;
@@ -229,20 +229,17 @@ struct report {
 
 static const struct schema *schema_of(void *ctx, u32 event)
 {
-	return replay_ftrace_schema(((struct report *)ctx)->src, event);
+	return source_schema(((struct report *)ctx)->src, event);
 }
 
 static const char *symbol_in(void *ctx, u32 buffer, u64 addr, u64 *offset)
 {
-	struct report *r = ctx;
-	return ftrace_env_symbol(replay_ftrace_env(r->src, r->file_of[buffer]), addr, offset);
+	return source_symbol(((struct report *)ctx)->src, buffer, addr, offset);
 }
 
 static bool has_comm(void *ctx, u32 buffer, s32 pid)
 {
-	struct report *r = ctx;
-	return ftrace_env_comm_index(replay_ftrace_env(r->src, r->file_of[buffer]), pid) !=
-	       DICT_NONE;
+	return source_task_name(((struct report *)ctx)->src, buffer, pid);
 }
 
 static bool keep(void *ctx, const struct sample *s)
@@ -278,7 +275,7 @@ static const char *comm_of(void *ctx, const struct sample *s)
 
 static const char *symbol_first(void *ctx, u64 addr, u64 *offset)
 {
-	return ftrace_env_symbol(replay_ftrace_env(((struct report *)ctx)->src, 0), addr, offset);
+	return source_symbol(((struct report *)ctx)->src, 0, addr, offset);
 }
 
 /* ---- setting up ---- */
@@ -607,6 +604,17 @@ static int answer(struct report *r, u32 asked)
 	return err;
 }
 
+static int print_profile(struct report *r)
+{
+	struct task_times_opts o = r->opts->profiling;
+	struct task_times t = { .o = &o, .to = { &r->app->out, &r->app->diag, r->app->json } };
+	o.keep = r->filter ? keep : NULL;
+	o.ctx = r;
+	int err = task_times_run(&t, r->src);
+	task_times_done(&t);
+	return err;
+}
+
 static int report(struct report *r)
 {
 	u32 asked = questions(r->opts);
@@ -631,8 +639,7 @@ static int report(struct report *r)
 	if (!err)
 		err = align(r);
 	if (!err && r->opts->profile)
-		return ftrace_profile_print(r->app, r->src, &r->opts->profiling,
-					    r->filter ? keep : NULL, r, &r->app->out);
+		return print_profile(r);
 	if (!err && r->opts->samples)
 		err = trace_samples_open(&r->samples, app_symbols(r->app), r->opts->samples,
 					 r->opts->inputs.at[0].path,

@@ -19,20 +19,17 @@ struct streaming {
 
 static const struct schema *schema_of(void *ctx, u32 event)
 {
-	return replay_ftrace_schema(((struct streaming *)ctx)->src, event);
+	return source_schema(((struct streaming *)ctx)->src, event);
 }
 
 static const char *symbol(void *ctx, u32 buffer, u64 addr, u64 *offset)
 {
-	(void)buffer;
-	return ftrace_env_symbol(replay_ftrace_env(((struct streaming *)ctx)->src, 0), addr, offset);
+	return source_symbol(((struct streaming *)ctx)->src, buffer, addr, offset);
 }
 
 static bool has_comm(void *ctx, u32 buffer, s32 pid)
 {
-	(void)buffer;
-	return ftrace_env_comm_index(replay_ftrace_env(((struct streaming *)ctx)->src, 0), pid) !=
-	       DICT_NONE;
+	return source_task_name(((struct streaming *)ctx)->src, buffer, pid);
 }
 
 /* In the thread that has the sink; nobody else writes meanwhile. */
