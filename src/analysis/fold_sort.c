@@ -21,19 +21,28 @@ struct sorter {
 	VEC(struct range) ranges; /* still to be sorted */
 };
 
-/* A range that all workers cut together. */
+/* A range that workers cut together. */
 struct split {
 	struct range r;
 	u32 shift;
-	u64 *differ; /* [worker's chunk] bits in which its words are not those of the first part */
-	u32 (*count)[SPLIT_VALUES]; /* [chunk] */
+	u32 first_chunk, nr_chunks;
+	bool same; /* all are alike in this word */
+};
+
+/* What one worker takes of it. */
+struct chunk {
+	u32 split;
+	u32 lo, hi;
+	u64 differ; /* bits in which its words are not those of the range's first part */
+	u32 count[SPLIT_VALUES];
 };
 
 struct sorting {
 	struct builder *b;
 	u32 limit; /* larger ranges are split */
-	struct split split;
 	VEC(struct range) large, small; /* still to be split; to be sorted */
+	VEC(struct split) splits; /* those that are split now, at once */
+	VEC(struct chunk) chunks; /* of all of them */
 	VEC(u32) seams; /* parts whose common is not known: a split is behind them */
 	struct sorter *sorters; /* [worker] */
 	u32 *tree_count; /* [chunk][tree] */
@@ -155,71 +164,70 @@ static int add_range(struct sorting *g, struct range r)
 	return 0;
 }
 
-/* The part of the range that a worker takes. */
-static struct par_span chunk_of(const struct sorting *g, u32 chunk)
-{
-	const struct range *r = &g->split.r;
-	struct par_span s = par_span(r->hi - r->lo, g->b->workers, chunk);
-	return (struct par_span){ r->lo + s.lo, r->lo + s.hi };
-}
-
-static int split_words(void *ctx, unsigned worker, u32 chunk)
+static int split_words(void *ctx, unsigned worker, u32 index)
 {
 	struct sorting *g = ctx;
 	const struct builder *b = g->b;
-	struct par_span s = chunk_of(g, chunk);
-	u64 first = word_at(b, &b->parts[g->split.r.lo], g->split.r.words), differ = 0;
-	find_words(b, g->split.r, (u32)s.lo, (u32)s.hi);
-	for (u64 i = s.lo; i < s.hi; i++)
+	struct chunk *c = &g->chunks.at[index];
+	struct range r = g->splits.at[c->split].r;
+	u64 first = word_at(b, &b->parts[r.lo], r.words), differ = 0;
+	find_words(b, r, c->lo, c->hi);
+	for (u32 i = c->lo; i < c->hi; i++)
 		differ |= b->parts[i].word ^ first;
-	g->split.differ[chunk] = differ;
+	c->differ = differ;
 	return 0;
 }
 
-static u32 split_value(const struct sorting *g, const struct part *p)
+static u32 split_value(const struct part *p, u32 shift)
 {
-	return p->word >> g->split.shift & (SPLIT_VALUES - 1);
+	return p->word >> shift & (SPLIT_VALUES - 1);
 }
 
-static int split_count(void *ctx, unsigned worker, u32 chunk)
+static int split_count(void *ctx, unsigned worker, u32 index)
 {
 	struct sorting *g = ctx;
-	struct par_span s = chunk_of(g, chunk);
-	u32 *count = g->split.count[chunk];
-	memset(count, 0, sizeof(g->split.count[chunk]));
-	for (u64 i = s.lo; i < s.hi; i++)
-		count[split_value(g, &g->b->parts[i])]++;
+	struct chunk *c = &g->chunks.at[index];
+	u32 shift = g->splits.at[c->split].shift;
+	if (g->splits.at[c->split].same)
+		return 0;
+	memset(c->count, 0, sizeof(c->count));
+	for (u32 i = c->lo; i < c->hi; i++)
+		c->count[split_value(&g->b->parts[i], shift)]++;
 	return 0;
 }
 
-static int split_deal(void *ctx, unsigned worker, u32 chunk)
+static int split_deal(void *ctx, unsigned worker, u32 index)
 {
 	struct sorting *g = ctx;
-	struct par_span s = chunk_of(g, chunk);
-	u32 *at = g->split.count[chunk];
-	for (u64 i = s.lo; i < s.hi; i++)
-		g->b->spare[at[split_value(g, &g->b->parts[i])]++] = g->b->parts[i];
+	struct chunk *c = &g->chunks.at[index];
+	u32 shift = g->splits.at[c->split].shift;
+	if (g->splits.at[c->split].same)
+		return 0;
+	for (u32 i = c->lo; i < c->hi; i++)
+		g->b->spare[c->count[split_value(&g->b->parts[i], shift)]++] = g->b->parts[i];
 	return 0;
 }
 
-static int split_back(void *ctx, unsigned worker, u32 chunk)
+static int split_back(void *ctx, unsigned worker, u32 index)
 {
 	struct sorting *g = ctx;
-	struct par_span s = chunk_of(g, chunk);
-	memcpy(g->b->parts + s.lo, g->b->spare + s.lo, (s.hi - s.lo) * sizeof(*g->b->parts));
+	const struct chunk *c = &g->chunks.at[index];
+	if (!g->splits.at[c->split].same)
+		memcpy(g->b->parts + c->lo, g->b->spare + c->lo,
+		       (c->hi - c->lo) * sizeof(*g->b->parts));
 	return 0;
 }
 
 /* Counts become places; each value's parts are a range. */
-static int split_places(struct sorting *g)
+static int split_places(struct sorting *g, const struct split *s)
 {
-	struct split *s = &g->split;
+	struct chunk *chunks = &g->chunks.at[s->first_chunk];
 	u32 at = s->r.lo;
 	for (u32 v = 0; v < SPLIT_VALUES; v++) {
 		u32 lo = at;
-		for (u32 c = 0; c < g->b->workers; c++) {
-			u32 here = s->count[c][v];
-			s->count[c][v] = at;
+		for (u32 c = 0; c < s->nr_chunks; c++) {
+			u32 here = chunks[c].count[v];
+			chunks[c].count[v] = at;
 			at += here;
 		}
 		if (at == lo)
@@ -239,9 +247,8 @@ static int split_places(struct sorting *g)
 }
 
 /* All of its chains are alike in this word. */
-static int same_word(struct sorting *g)
+static int same_word(struct sorting *g, struct range r)
 {
-	struct range r = g->split.r;
 	const struct builder *b = g->b;
 	u32 nr = b->parts[r.lo].nr;
 	if (nr >= (r.words + 1) * b->per_word)
@@ -251,24 +258,72 @@ static int same_word(struct sorting *g)
 	return 0;
 }
 
-static int split_range(struct sorting *g, struct range r)
+/* Cuts a range into chunks of about this size. */
+static int add_split(struct sorting *g, struct range r, u32 size)
+{
+	struct split *s = vec_push(&g->splits);
+	if (!s)
+		return -ENOMEM;
+	*s = (struct split){ .r = r,
+			     .first_chunk = (u32)g->chunks.nr,
+			     .nr_chunks = (r.hi - r.lo + size - 1) / size };
+	if (!vec_reserve(&g->chunks, g->chunks.nr + s->nr_chunks))
+		return -ENOMEM;
+	for (u32 i = 0; i < s->nr_chunks; i++) {
+		struct par_span span = par_span(r.hi - r.lo, s->nr_chunks, i);
+		struct chunk *c = &g->chunks.at[g->chunks.nr++];
+		c->split = (u32)g->splits.nr - 1;
+		c->lo = r.lo + (u32)span.lo;
+		c->hi = r.lo + (u32)span.hi;
+	}
+	return 0;
+}
+
+/* All ranges that are large become splits. */
+static int add_splits(struct sorting *g)
+{
+	enum { CHUNKS = 2 }; /* for each worker, about */
+	u64 all = 0;
+	vec_for_each (&g->large, r)
+		all += r->hi - r->lo;
+	u32 size = (u32)(all / (g->b->workers * CHUNKS)) + 1;
+	g->splits.nr = g->chunks.nr = 0;
+	int err = 0;
+	for (size_t i = 0; i < g->large.nr && !err; i++)
+		err = add_split(g, g->large.at[i], size);
+	g->large.nr = 0;
+	return err;
+}
+
+static void find_shift(struct sorting *g, struct split *s)
+{
+	u64 differ = 0;
+	for (u32 i = 0; i < s->nr_chunks; i++)
+		differ |= g->chunks.at[s->first_chunk + i].differ;
+	u32 top = differ ? 64 - (u32)__builtin_clzll(differ) : 0;
+	s->same = !differ;
+	s->shift = top > SPLIT_BITS ? top - SPLIT_BITS : 0;
+}
+
+static int split_ranges(struct sorting *g)
 {
 	unsigned workers = g->b->workers;
-	g->split.r = r;
-	int err = par_each(workers, workers, split_words, g);
-	u64 differ = 0;
-	for (unsigned i = 0; i < workers; i++)
-		differ |= g->split.differ[i];
-	if (err || !differ)
-		return err ? err : same_word(g);
-	u32 top = 64 - (u32)__builtin_clzll(differ);
-	g->split.shift = top > SPLIT_BITS ? top - SPLIT_BITS : 0;
-	err = par_each(workers, workers, split_count, g);
+	int err = add_splits(g);
+	u32 nr = (u32)g->chunks.nr;
 	if (!err)
-		err = split_places(g);
+		err = par_each(workers, nr, split_words, g);
 	if (!err)
-		err = par_each(workers, workers, split_deal, g);
-	return err ? err : par_each(workers, workers, split_back, g);
+		vec_for_each (&g->splits, s)
+			find_shift(g, s);
+	if (!err)
+		err = par_each(workers, nr, split_count, g);
+	for (size_t i = 0; i < g->splits.nr && !err; i++) {
+		const struct split *s = &g->splits.at[i];
+		err = s->same ? same_word(g, s->r) : split_places(g, s);
+	}
+	if (!err)
+		err = par_each(workers, nr, split_deal, g);
+	return err ? err : par_each(workers, nr, split_back, g);
 }
 
 static void close_seams(const struct sorting *g)
@@ -334,7 +389,7 @@ static int sort_all(struct sorting *g)
 	for (u32 t = 0; t < b->fold->nr_trees && !err; t++)
 		err = add_range(g, (struct range){ .lo = b->starts[t], .hi = b->starts[t + 1] });
 	while (g->large.nr && !err)
-		err = split_range(g, g->large.at[--g->large.nr]);
+		err = split_ranges(g);
 	if (!err)
 		err = par_each(b->workers, (u32)g->small.nr, sort_small, g);
 	if (!err)
@@ -350,11 +405,7 @@ int fold_sort(struct builder *b)
 		g.limit = (u32)(b->nr / b->workers / RANGES);
 	g.sorters = calloc(b->workers, sizeof(*g.sorters));
 	g.tree_count = calloc((size_t)b->workers * b->fold->nr_trees + 1, sizeof(*g.tree_count));
-	g.split.differ = calloc(b->workers, sizeof(*g.split.differ));
-	g.split.count = b->workers > 1 ? calloc(b->workers, sizeof(*g.split.count)) : NULL;
-	int err = g.sorters && g.tree_count && g.split.differ && (b->workers < 2 || g.split.count)
-			  ? sort_all(&g)
-			  : -ENOMEM;
+	int err = g.sorters && g.tree_count ? sort_all(&g) : -ENOMEM;
 	for (unsigned i = 0; g.sorters && i < b->workers; i++)
 		vec_free(&g.sorters[i].ranges);
 	vec_free(&g.large);
@@ -362,7 +413,7 @@ int fold_sort(struct builder *b)
 	vec_free(&g.seams);
 	free(g.sorters);
 	free(g.tree_count);
-	free(g.split.differ);
-	free(g.split.count);
+	vec_free(&g.splits);
+	vec_free(&g.chunks);
 	return err;
 }
