@@ -9,14 +9,11 @@
 #include "session/event_latency.h"
 #include "session/sql_rows.h"
 #include "tracing/hist_text.h"
-#include "tracing/sql.h"
-#include "event/event.h"
+#include "tracing/hists.h"
 #include "view/json_key_counts.h"
 #include "view/latency.h"
-#include "wire/format.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,122 +27,12 @@ struct histing {
 	struct app *app;
 	const struct hist_opts *o;
 	struct tracing t;
-	struct journal *j;
+	struct ftrace_hists hists;
 	char *cmdline;
-	char folder[300], name[128];
-	char shown[600]; /* the file with the result */
 	const char *label; /* of a duration in it; NULL: none */
 	bool usecs; /* its unit, else nanoseconds */
 	struct command_run run;
 };
-
-static int split_event(struct histing *h, const char *text, char *system, char *event, size_t size)
-{
-	struct event_env env = { .tracing = h->t, .root = "" };
-	struct event_list l;
-	event_list_init(&l);
-	int err = event_list_add(&l, &env, text, EVENT_USE_HIST, &h->app->diag);
-	const struct event_desc *e = l.events.nr == 1 ? l.events.at : NULL;
-	if (!err && e && !e->filter && !e->nr_triggers && !e->off) {
-		(void)snprintf(system, size, "%s", e->system);
-		(void)snprintf(event, size, "%s", e->event);
-	} else if (!err) {
-		err = diag_error(&h->app->diag, -ENOENT, "'%s' is more than one event", text);
-		diag_hint(&h->app->diag, e ? "-f FILTER selects events, -k and -R what is counted"
-					   : "'sonde ftrace list -e' shows all events");
-	}
-	event_list_done(&l);
-	return err;
-}
-
-static int add_trigger(struct histing *h, const char *system, const char *event, const char *line)
-{
-	char path[700], undo[1200];
-	(void)snprintf(path, sizeof(path), "%sevents/%s/%s/trigger", h->folder, system, event);
-	(void)snprintf(undo, sizeof(undo), "!%s", line);
-	return journal_add(h->j, path, line, undo, &h->app->diag);
-}
-
-/* keys=...:vals=...:sort=...:size=... if FILTER */
-static int plain_hist(struct histing *h, const char *text)
-{
-	const struct hist_opts *o = h->o;
-	char system[128], event[128];
-	struct strbuf line;
-	int err = split_event(h, text, system, event, sizeof(event));
-	if (err)
-		return err;
-	strbuf_init(&line);
-	if (o->trigger)
-		strbuf_str(&line, o->trigger);
-	else
-		strbuf_printf(&line, "hist:keys=%s", o->keys);
-	if (!o->trigger && o->values)
-		strbuf_printf(&line, ":vals=%s", o->values);
-	if (!o->trigger && o->sort)
-		strbuf_printf(&line, ":sort=%s", o->sort);
-	if (!o->trigger && o->size)
-		strbuf_printf(&line, ":size=%s", o->size);
-	if (o->filter)
-		strbuf_printf(&line, " if %s", o->filter);
-	err = line.err ? line.err : add_trigger(h, system, event, strbuf_cstr(&line));
-	strbuf_done(&line);
-	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/%s/%s/hist", h->folder, system, event);
-	return err;
-}
-
-static void synth_name(char *to, size_t size)
-{
-	(void)snprintf(to, size, "sonde_lat_%d", (int)getpid());
-}
-
-/* Made before the instance that uses it, so that it is removed after it. */
-static int make_synth(struct histing *h)
-{
-	char name[64], line[128], undo[96];
-	synth_name(name, sizeof(name));
-	(void)snprintf(line, sizeof(line), "%s u64 usecs", name);
-	(void)snprintf(undo, sizeof(undo), "!%s", name);
-	return journal_add(h->j, "synthetic_events", line, undo, &h->app->diag);
-}
-
-/*
- * A notes its time under the key, B finds it and makes an event of the difference, whose histogram is the answer. A key may have
- * two names: pid=next_pid.
- */
-static int latency_hist(struct histing *h)
-{
-	char first[256], sa[128], ea[128], sb[128], eb[128], ka[64], kb[64], line[1024], synth[64];
-	const char *comma = strchr(h->o->latency, ','), *by = h->o->by ? h->o->by : "common_pid";
-	const char *equal = strchr(by, '=');
-	if (!comma || comma - h->o->latency >= (long)sizeof(first))
-		return diag_error(&h->app->diag, -EINVAL, "--latency A,B: expected two events");
-	(void)snprintf(first, sizeof(first), "%.*s", (int)(comma - h->o->latency), h->o->latency);
-	(void)snprintf(ka, sizeof(ka), "%.*s", equal ? (int)(equal - by) : (int)strlen(by), by);
-	(void)snprintf(kb, sizeof(kb), "%s", equal ? equal + 1 : by);
-	int err = split_event(h, first, sa, ea, sizeof(ea));
-	if (!err)
-		err = split_event(h, comma + 1, sb, eb, sizeof(eb));
-	if (err)
-		return err;
-	synth_name(synth, sizeof(synth));
-	(void)snprintf(line, sizeof(line), "hist:keys=%s:ts0=common_timestamp.usecs%s%s", ka,
-		       h->o->filter ? " if " : "", h->o->filter ? h->o->filter : "");
-	if (!err)
-		err = add_trigger(h, sa, ea, line);
-	(void)snprintf(line, sizeof(line),
-		       "hist:keys=%s:lat=common_timestamp.usecs-$ts0:onmatch(%s.%s).%s($lat)", kb,
-		       sa, ea, synth);
-	if (!err)
-		err = add_trigger(h, sb, eb, line);
-	if (!err)
-		err = add_trigger(h, "synthetic", synth,
-				  h->o->keys && strcmp(h->o->keys, "usecs")
-					  ? h->o->keys
-					  : "hist:keys=usecs.log2:sort=usecs");
-	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/synthetic/%s/hist", h->folder, synth);
-	return err;
-}
 
 /* A signal is the command's too; it need not heed it. */
 static int wait_for_end(struct histing *h, int argc, char **argv)
@@ -170,7 +57,7 @@ static int json_result(struct histing *h, const char *text)
 	int err = hist_text_parse(text, &t);
 	if (err == -EBADMSG)
 		diag_error(&h->app->diag, err, "cannot understand the kernel's text in %s",
-			   h->shown);
+			   h->hists.shown);
 	if (!err)
 		err = json_key_counts(&t, &h->app->out);
 	key_counts_done(&t);
@@ -187,9 +74,9 @@ static int print_result(struct histing *h)
 {
 	struct strbuf text;
 	strbuf_init(&text);
-	int err = tracing_read(&h->t, h->shown, &text);
+	int err = tracing_read(&h->t, h->hists.shown, &text);
 	if (err) {
-		diag_error(&h->app->diag, err, "cannot read %s: %s", h->shown, strerror(-err));
+		diag_error(&h->app->diag, err, "cannot read %s: %s", h->hists.shown, strerror(-err));
 	} else if (h->app->json) {
 		err = json_result(h, strbuf_cstr(&text));
 	} else {
@@ -203,28 +90,28 @@ static int print_result(struct histing *h)
 
 static int hist(struct histing *h, int argc, char **argv)
 {
-	struct diag *d = &h->app->diag;
-	struct journal_opts jo = { .title = h->cmdline, .dry = h->o->dry_run ? &h->app->out : NULL };
-	char path[400];
-	h->label = h->o->latency && !h->o->keys ? "usecs" : NULL;
+	const struct hist_opts *o = h->o;
+	h->label = o->latency && !o->keys ? "usecs" : NULL;
 	h->usecs = true;
-	int err = journal_open(&h->j, &h->t, &jo, d);
-	if (err)
-		return err;
-	(void)snprintf(h->name, sizeof(h->name), "sonde-%s", journal_name(h->j));
-	(void)snprintf(h->folder, sizeof(h->folder), "instances/%s/", h->name);
-	err = h->o->latency ? make_synth(h) : 0;
+	int err = ftrace_hists_open(&h->hists, &h->t, h->cmdline, o->dry_run ? &h->app->out : NULL,
+				    &h->app->diag);
 	if (!err)
-		err = journal_instance(h->j, h->name, d);
-	if (!err)
-		err = h->o->latency ? latency_hist(h) : plain_hist(h, argv[0]);
-	if (err || h->o->dry_run)
+		err = ftrace_hists_begin(
+			&h->hists, &(struct ftrace_hist_words){ .event = o->latency ? NULL : argv[0],
+								.keys = o->keys,
+								.values = o->values,
+								.sort = o->sort,
+								.filter = o->filter,
+								.size = o->size,
+								.trigger = o->trigger,
+								.latency = o->latency,
+								.by = o->by });
+	if (err || o->dry_run)
 		return err;
-	int skip = h->o->latency ? 0 : 1;
+	int skip = o->latency ? 0 : 1;
 	err = wait_for_end(h, argc - skip, argv + skip);
-	(void)snprintf(path, sizeof(path), "%stracing_on", h->folder);
 	if (!err)
-		err = journal_set(h->j, path, "0", d);
+		err = ftrace_hists_stop(&h->hists);
 	return err ? err : print_result(h);
 }
 
@@ -313,7 +200,7 @@ static int without_triggers(struct histing *h, int argc, char **argv)
 				      "recording instead");
 		return from_events(app, o, argc, argv);
 	}
-	int err = split_event(h, argv[0], system, event, sizeof(event));
+	int err = ftrace_hists_event(&h->hists, argv[0], system, event, sizeof(event));
 	if (err)
 		return app_fail(app, err);
 	diag_note(&app->diag,
@@ -371,6 +258,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	int err = ftrace_open(&h.t, &app->diag);
 	if (err)
 		return app_fail(app, err);
+	h.hists = (struct ftrace_hists){ .t = &h.t, .diag = &app->diag };
 	if (!o->dry_run && !tracing_has(&h.t, "events/sched/sched_switch/hist")) {
 		int status = without_triggers(&h, argc, argv);
 		tracing_close(&h.t);
@@ -379,7 +267,7 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	h.cmdline = ftrace_own_cmdline();
 	err = hist(&h, argc, argv);
 	command_run_close(&h.run);
-	journal_close(h.j, &app->diag);
+	ftrace_hists_close(&h.hists);
 	tracing_close(&h.t);
 	free(h.cmdline);
 	if (err)
@@ -394,162 +282,25 @@ struct sql_opts {
 	bool execute;
 };
 
-/* As the synthetic event has it: the kernel compares sizes and signs. */
-static int add_type(struct histing *h, const struct ftrace_sql *q, const struct sql_item *i,
-		    struct strbuf *to)
-{
-	const struct sql_side *side = &q->sides[i->a.side];
-	struct arena a;
-	struct strbuf text;
-	struct schema *schema;
-	char path[400];
-	if (!i->a.field) {
-		strbuf_printf(to, " u64 %s;", i->label);
-		return 0;
-	}
-	arena_init(&a);
-	strbuf_init(&text);
-	(void)snprintf(path, sizeof(path), "events/%s/%s/format", side->system, side->event);
-	int err = tracing_read(&h->t, path, &text);
-	if (!err)
-		err = format_parse(&a, side->system, strbuf_cstr(&text), text.len, false,
-				   sizeof(long), &schema, NULL);
-	const struct schema_field *f = err ? NULL : schema_find(schema, i->a.field);
-	if (!err && !f) {
-		err = diag_error(&h->app->diag, -ENOENT, "%s has no field '%s'", side->event,
-				 i->a.field);
-		diag_hint(&h->app->diag, "'sonde ftrace list -e %s -F' shows its fields",
-			  side->event);
-	} else if (!err && (f->flags & FIELD_STRING)) {
-		strbuf_printf(to,
-			      f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC) ? " char[] %s;"
-									  : " char %s[%u];",
-			      i->label, f->size);
-	} else if (!err) {
-		strbuf_printf(to, " %c%u %s;", f->flags & FIELD_SIGNED ? 's' : 'u', f->size * 8,
-			      i->label);
-	}
-	strbuf_done(&text);
-	arena_done(&a);
-	return err;
-}
-
-static int add_synth(struct histing *h, const struct ftrace_sql *q, const char *name)
-{
-	struct strbuf line;
-	char undo[160];
-	int err = 0;
-	strbuf_init(&line);
-	strbuf_str(&line, name);
-	vec_for_each (&q->items, i)
-		if (!err)
-			err = add_type(h, q, i, &line);
-	if (line.len && line.data[line.len - 1] == ';')
-		line.len--;
-	(void)snprintf(undo, sizeof(undo), "!%s", name);
-	if (!err)
-		err = journal_add(h->j, "synthetic_events", strbuf_cstr(&line), undo, &h->app->diag);
-	strbuf_done(&line);
-	return err;
-}
-
-static int find_sides(struct histing *h, struct ftrace_sql *q)
-{
-	int err = 0;
-	for (int i = 0; i < 1 + q->join && !err; i++) {
-		char text[256], system[128], event[128];
-		struct sql_side *s = &q->sides[i];
-		(void)snprintf(text, sizeof(text), "%s%s%s", s->system ? s->system : "",
-			       s->system ? ":" : "", s->event);
-		err = split_event(h, text, system, event, sizeof(event));
-		if (err)
-			return err;
-		s->system = arena_strdup(&q->arena, system);
-		s->event = arena_strdup(&q->arena, event);
-		err = s->system && s->event ? 0 : -ENOMEM;
-	}
-	return err;
-}
-
-/* Names are checked before anything is written, or recorded. */
-static int check_fields(struct histing *h, const struct ftrace_sql *q)
-{
-	struct strbuf scratch;
-	int err = 0;
-	strbuf_init(&scratch);
-	vec_for_each (&q->items, i) {
-		struct sql_item other = { .a = i->b, .label = "" };
-		if (!err)
-			err = add_type(h, q, i, &scratch);
-		if (!err && i->op)
-			err = add_type(h, q, &other, &scratch);
-	}
-	for (int side = 0; side < 2; side++)
-		vec_for_each (&q->keys[side], key) {
-			struct sql_item i = { .a = { .side = side, .field = *key }, .label = "" };
-			if (!err)
-				err = add_type(h, q, &i, &scratch);
-		}
-	strbuf_done(&scratch);
-	return err;
-}
-
-static int sql_triggers(struct histing *h, const struct ftrace_sql *q, const char *name)
-{
-	const struct sql_side *a = &q->sides[0], *b = &q->sides[1];
-	struct strbuf line[3];
-	for (int i = 0; i < 3; i++)
-		strbuf_init(&line[i]);
-	int err;
-	if (q->join) {
-		ftrace_sql_start(q, &line[0]);
-		ftrace_sql_end(q, name, &line[1]);
-		ftrace_sql_shown(q, &line[2]);
-		err = add_trigger(h, a->system, a->event, strbuf_cstr(&line[0]));
-		if (!err)
-			err = add_trigger(h, b->system, b->event, strbuf_cstr(&line[1]));
-		if (!err)
-			err = add_trigger(h, "synthetic", name, strbuf_cstr(&line[2]));
-	} else {
-		ftrace_sql_plain(q, &line[0]);
-		err = add_trigger(h, a->system, a->event, strbuf_cstr(&line[0]));
-	}
-	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/%s/%s/hist", h->folder,
-		       q->join ? "synthetic" : a->system, q->join ? name : a->event);
-	for (int i = 0; i < 3; i++)
-		strbuf_done(&line[i]);
-	return err;
-}
-
 static int sql_run(struct histing *h, struct ftrace_sql *q, const struct sql_opts *o, int argc,
 		   char **argv)
 {
-	struct diag *d = &h->app->diag;
-	struct journal_opts jo = { .title = h->cmdline, .dry = o->execute ? NULL : &h->app->out };
-	char synth[64], path[400];
+	char synth[64];
 	(void)snprintf(synth, sizeof(synth), "sonde_sql_%d", (int)getpid());
-	const char *name = o->name ? o->name : synth;
 	vec_for_each (&q->items, i)
 		if (!h->label && sql_is_delta(i)) {
 			h->label = i->label;
 			h->usecs = i->a.usecs;
 		}
-	int err = journal_open(&h->j, &h->t, &jo, d);
-	if (err)
-		return err;
-	(void)snprintf(h->name, sizeof(h->name), "sonde-%s", journal_name(h->j));
-	(void)snprintf(h->folder, sizeof(h->folder), "instances/%s/", h->name);
-	err = q->join ? add_synth(h, q, name) : 0;
+	int err = ftrace_hists_open(&h->hists, &h->t, h->cmdline, o->execute ? NULL : &h->app->out,
+				    &h->app->diag);
 	if (!err)
-		err = journal_instance(h->j, h->name, d);
-	if (!err)
-		err = sql_triggers(h, q, name);
+		err = ftrace_hists_query(&h->hists, q, o->name ? o->name : synth);
 	if (err || !o->execute)
 		return err;
 	err = wait_for_end(h, argc, argv);
-	(void)snprintf(path, sizeof(path), "%stracing_on", h->folder);
 	if (!err)
-		err = journal_set(h->j, path, "0", d);
+		err = ftrace_hists_stop(&h->hists);
 	return err ? err : print_result(h);
 }
 
@@ -620,9 +371,8 @@ static int run_sql(struct app *app, void *opts, int argc, char **argv)
 		return app_fail(app, err);
 	}
 	int status = APP_DONE;
-	err = find_sides(&h, &q);
-	if (!err)
-		err = check_fields(&h, &q);
+	h.hists = (struct ftrace_hists){ .t = &h.t, .diag = &app->diag };
+	err = ftrace_hists_check(&h.hists, &q);
 	bool lacks = !err && o->execute && !tracing_has(&h.t, "events/sched/sched_switch/hist");
 	if (lacks && q.join) {
 		diag_note(&app->diag, "this kernel does not support histograms: counting from a "
@@ -636,7 +386,7 @@ static int run_sql(struct app *app, void *opts, int argc, char **argv)
 		h.cmdline = ftrace_own_cmdline();
 		err = sql_run(&h, &q, o, argc - 1, argv + 1);
 		command_run_close(&h.run);
-		journal_close(h.j, &app->diag);
+		ftrace_hists_close(&h.hists);
 		free(h.cmdline);
 	}
 	tracing_close(&h.t);
