@@ -1,7 +1,8 @@
 /* sonde flame: a recording, or a command that is recorded now, as a flame graph. */
 #include "cmd/app/commands.h"
 #include "cmd/app/opt_rows.h"
-#include "cmd/flame/flame_code.h"
+#include "cmd/app/files.h"
+#include "session/flame_code.h"
 #include "session/outfile.h"
 #include "cmd/record/record.h"
 #include "session/recording.h"
@@ -54,6 +55,7 @@ struct flame_job {
 	u64 cost_ns; /* of recording */
 	struct recorder_stats recorded;
 	int status; /* of the command we ran */
+	bool said; /* it was told why there is nothing to draw */
 	struct flame flame;
 };
 
@@ -72,7 +74,7 @@ static int begin_stacks(void *ctx)
 	return stacks_live_start(ctx);
 }
 
-/* 0 when there is something to draw; then the command's status is in j->status. */
+/* j->said: there is nothing to draw, and it was said why; j->status is the command's. */
 static int record_now(struct flame_job *j, int argc, char **argv)
 {
 	struct record_opts *r = &j->o->record;
@@ -92,7 +94,8 @@ static int record_now(struct flame_job *j, int argc, char **argv)
 	if (j->status == APP_NOT_FOUND && j->app->diag.nr_errors)
 		diag_hint(&j->app->diag,
 			  "arguments that are not recordings are taken as a command to run");
-	return j->app->diag.nr_errors ? -ECANCELED : 0;
+	j->said = j->app->diag.nr_errors;
+	return 0;
 }
 
 /* ---- what comes out ---- */
@@ -378,8 +381,9 @@ static int load(struct flame_job *j)
 	if (!j->live)
 		return stacks_load(sy, &o, &j->flame);
 	int err = stacks_live_end(j->live, sy, &o, &j->flame);
+	j->said = err == -ESRCH; /* the recorder never began */
 	if (err)
-		return err == -ESRCH ? -ECANCELED : err;
+		return err;
 	struct flame_side *s = &j->flame.sides[0];
 	s->cost_ns = j->cost_ns - min(j->cost_ns, stacks_live_cost_ns(j->live));
 	s->nr_truncated = max(s->nr_truncated, j->recorded.nr_cut);
@@ -401,11 +405,17 @@ static int add_code(struct flame_job *j)
 {
 	if (j->form != FORM_HTML || !j->o->code || j->nr_paths > 1)
 		return 0;
-	if (!j->live)
-		return flame_code_add(j->app, j->paths[0], &j->o->symbols, &j->flame);
-	struct annotate_given given = { .src = stacks_live_source(j->live) };
-	given.hits = stacks_live_hits(j->live, &given.frames);
-	return flame_code_add_live(j->app, &given, &j->o->symbols, &j->flame);
+	struct annotate_given given = { 0 };
+	struct flame_code_from from = { .path = j->paths[0],
+					.given = j->live ? &given : NULL,
+					.names = app_symbols(j->app),
+					.symbols = &j->o->symbols,
+					.opener = files_opener() };
+	if (j->live) {
+		given.src = stacks_live_source(j->live);
+		given.hits = stacks_live_hits(j->live, &given.frames);
+	}
+	return flame_code_add(&from, &j->flame);
 }
 
 static int draw(struct flame_job *j)
@@ -513,11 +523,11 @@ static int flame_run(struct app *app, void *opts, int argc, char **argv)
 	flame_init(&j.flame);
 	if (!j.nr_paths)
 		err = record_now(&j, argc, argv);
-	if (!err)
+	if (!err && !j.said)
 		err = draw(&j);
 	flame_done(&j.flame);
 	stacks_live_free(j.live);
-	if (err == -ECANCELED)
+	if (j.said)
 		return j.status ? j.status : APP_FAILED;
 	if (err)
 		return app_fail(app, err);

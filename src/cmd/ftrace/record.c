@@ -197,7 +197,8 @@ static int session_run(struct ftrace_run *s, char **argv)
 	int err = prepare(s);
 	if (err)
 		return err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
-	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
+	if (s->o->switch_output &&
+	    record_parse_switch(&s->sw, "--switch-output", s->o->switch_output, &app->diag))
 		return app_usage_said(app);
 	if (s->sw.on && (s->rec.latency || s->o->max_kb))
 		return app_usage(app, "--switch-output cannot be combined with %s",

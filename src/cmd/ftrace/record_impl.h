@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cmd/ftrace/setup_opts.h"
-#include "cmd/record/switch.h"
 #include "session/command_run.h"
+#include "session/record_switch.h"
 #include "tracing/recording.h"
 #include "tracing/top_watch.h"
 

@@ -8,7 +8,7 @@
 
 struct record_beside {
 	struct record_opts o;
-	struct record_session s;
+	struct record_call call;
 	struct recorder_opts ro;
 	const char *words[1024];
 	char freq[24];
@@ -16,7 +16,7 @@ struct record_beside {
 
 static int open_all(struct record_beside *b, const struct record_beside_opts *o)
 {
-	struct record_session *s = &b->s;
+	struct record_session *s = &b->call.s;
 	struct recorder_opts *ro = &b->ro;
 	int err = sysroot_open(&s->root, NULL);
 	if (!err)
@@ -30,7 +30,7 @@ static int open_all(struct record_beside *b, const struct record_beside_opts *o)
 	ro->live.command_pid = o->pids ? 0 : o->command_pid;
 	written_owner(&ro->owner_uid, &ro->owner_gid);
 	s->cmdline = written_cmdline(&s->root, b->words, ARRAY_SIZE(b->words), &ro->argc);
-	s->rec = recorder_open(&s->root, ro, &s->app->diag);
+	s->rec = recorder_open(&s->root, ro, s->tell.diag);
 	if (!s->rec)
 		return -EIO;
 	record_watch_file(s);
@@ -51,7 +51,7 @@ int record_beside_open(struct record_beside **ret, struct app *app,
 				     .pids = o->pids,
 				     .all = !o->pids && !o->command_pid,
 				     .quiet = true };
-	b->s = (struct record_session)RECORD_SESSION(app, &b->o);
+	record_call_init(&b->call, app, &b->o);
 	b->ro = (struct recorder_opts){ .version = SONDE_VERSION, .argv = b->words };
 	int err = open_all(b, o);
 	if (err)
@@ -63,15 +63,15 @@ int record_beside_open(struct record_beside **ret, struct app *app,
 
 int record_beside_start(struct record_beside *b)
 {
-	return recorder_start(b->s.rec, &b->s.app->diag);
+	return recorder_start(b->call.s.rec, b->call.s.tell.diag);
 }
 
 int record_beside_stop(struct record_beside *b)
 {
 	if (!b)
 		return 0;
-	int err = recorder_finish(b->s.rec, &b->s.app->diag);
-	record_say_result(&b->s, err);
+	int err = recorder_finish(b->call.s.rec, b->call.s.tell.diag);
+	record_say_result(&b->call.s, err);
 	return err;
 }
 
@@ -79,6 +79,6 @@ void record_beside_close(struct record_beside *b)
 {
 	if (!b)
 		return;
-	record_session_done(&b->s);
+	record_session_done(&b->call.s);
 	free(b);
 }

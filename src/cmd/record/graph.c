@@ -1,10 +1,8 @@
 /* --call-graph: how stacks are followed, as asked or as the programs need it. */
 #include "cmd/record/record.h"
-#include "cmd/app/files.h"
 #include "event/branch.h"
 #include "sym/unwind_tables.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,28 +19,8 @@ enum {
 	DWARF_FLUSH_NS = 200000000,
 };
 
-int record_keeps_frames(const char *path, bool *dynamic)
-{
-	struct elfimg e;
-	struct cfi_table t;
-	struct elfimg_segment seg;
-	const struct arch *arch = arch_host();
-	int err = arch ? elfimg_open(&e, path, files_opener()) : -ENOTSUP;
-	if (err)
-		return err;
-	*dynamic = false;
-	for (u32 i = 0; elfimg_segment(&e, i, &seg); i++)
-		*dynamic |= seg.type == PT_INTERP;
-	int keeps = cfi_build(&t, arch, &e, &e);
-	if (!keeps) {
-		keeps = unwind_keeps_frame_pointers(&t);
-		cfi_done(&t);
-	}
-	elfimg_close(&e);
-	return keeps;
-}
-
 struct looked {
+	struct opener *opener;
 	bool only_libc;
 	bool without; /* one was found that keeps no frame pointers */
 };
@@ -55,15 +33,15 @@ static int look_at_map(void *ctx, const struct proc_map *m)
 	if (!(m->prot & PROT_EXEC) || m->path[0] != '/' || !name ||
 	    (l->only_libc && strncmp(name, "/libc.so", 8) && strncmp(name, "/libc-", 6)))
 		return 0;
-	l->without = record_keeps_frames(m->path, &dynamic) <= 0;
+	l->without = record_keeps_frames(m->path, l->opener, &dynamic) <= 0;
 	return l->without;
 }
 
-static bool process_keeps_frames(const struct sysroot *root, s32 pid, bool only_libc)
+static bool process_keeps_frames(const struct record_session *s, s32 pid, bool only_libc)
 {
 	struct procfs proc;
-	struct looked l = { .only_libc = only_libc };
-	procfs_init(&proc, root);
+	struct looked l = { .opener = s->opener, .only_libc = only_libc };
+	procfs_init(&proc, &s->root);
 	int err = procfs_maps(&proc, pid, look_at_map, &l);
 	procfs_done(&proc);
 	return err >= 0 && !l.without;
@@ -80,15 +58,15 @@ static bool frames_suffice(const struct record_session *s, const struct live_opt
 	if (l->system_wide || l->nr_tids)
 		return false;
 	for (size_t i = 0; i < l->nr_pids; i++)
-		if (!process_keeps_frames(&s->root, l->pids[i], false))
+		if (!process_keeps_frames(s, l->pids[i], false))
 			return false;
 	if (l->nr_pids)
 		return true;
 	char path[PATH_MAX];
 	bool dynamic;
 	return program && !child_find(program, path, sizeof(path)) &&
-	       record_keeps_frames(path, &dynamic) > 0 &&
-	       (!dynamic || process_keeps_frames(&s->root, getpid(), true));
+	       record_keeps_frames(path, s->opener, &dynamic) > 0 &&
+	       (!dynamic || process_keeps_frames(s, getpid(), true));
 }
 
 /* Events that bring a sample each time they occur: how many, nobody knows. */
@@ -173,7 +151,7 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 {
 	const struct record_opts *o = s->o;
 	struct live_opts *l = &ro->live;
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->tell.diag;
 	/* What -g means to perf is fp. Under our own name it is what gives whole stacks (DESIGN.md, principle 3). */
 	const char *how = o->call_graph ? o->call_graph
 			  : !o->graph	? "no"
@@ -212,8 +190,8 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 	bool raw = o->raw_stack || s->as_perf; /* perf's readers unwind */
 	l->larger_stacks = is_auto && !raw;
 	l->unwinds = l->settle = ro->unwind = !raw;
-	ro->cache = cache_folder(app_symbols(s->app), s->cache, sizeof(s->cache));
-	ro->places = symbols_places(app_symbols(s->app), NULL);
+	ro->cache = cache_folder(s->names, s->cache, sizeof(s->cache));
+	ro->places = symbols_places(s->names, NULL);
 	/* Samples are large: rings too, where that much memory may be locked, and what waits in them is taken soon. */
 	if (!l->ring_bytes && !geteuid())
 		l->ring_bytes = l->larger_stacks ? auto_ring_bytes(l) : DWARF_RING_BYTES;

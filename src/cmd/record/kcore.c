@@ -28,12 +28,12 @@ int record_folder_create(struct record_session *s, struct recorder_opts *ro)
 		return 0;
 	int err = str_path(s->data_path, sizeof(s->data_path), "%s/data", s->output);
 	if (err)
-		return diag_error(&s->app->diag, err, "%s: %s", s->output, strerror(-err));
+		return diag_error(s->tell.diag, err, "%s: %s", s->output, strerror(-err));
 	err = perfdata_folder_create(s->output,
 				     &(struct perfdata_folder_opts){ .fill = copy_kernel,
 								     .owner_uid = ro->owner_uid,
 								     .owner_gid = ro->owner_gid },
-				     &s->app->diag);
+				     s->tell.diag);
 	if (err)
 		return err;
 	s->made_folder = true;

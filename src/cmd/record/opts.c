@@ -140,6 +140,18 @@ static int add_word(struct record_opts *o, const char *text, int kind)
 	return 0;
 }
 
+int record_take_trigger(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct record_opts *o = opts;
+	const char **slot = vec_push(&o->triggers.list);
+	(void)negated;
+	(void)d;
+	if (!slot)
+		return -ENOMEM;
+	*slot = value;
+	return 0;
+}
+
 int record_take_event(void *opts, const char *value, bool negated, struct diag *d)
 {
 	(void)negated;
@@ -207,7 +219,7 @@ static int leave_us_out(struct record_session *s, u32 first)
 	for (size_t i = first; i < s->events.events.nr; i++) {
 		const struct event_desc *e = &s->events.events.at[i];
 		if (e->attr.type != PERF_TYPE_TRACEPOINT)
-			return diag_error(&s->app->diag, -EINVAL,
+			return diag_error(s->tell.diag, -EINVAL,
 					  "--exclude-perf only applies to tracepoints, not to %s",
 					  e->name);
 		s->not_us.at[i] = true;
@@ -227,7 +239,7 @@ static void make_one_group(struct event_list *l)
 
 static int resolve_events(struct record_session *s)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->tell.diag;
 	int err = event_env_open(&s->env, "");
 	if (err)
 		return err;
@@ -273,7 +285,7 @@ static int user_id(const char *text, u64 *uid, struct diag *d)
 /* -u: what runs for that user now becomes -p. */
 static int list_user(struct record_session *s, const char *text)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->tell.diag;
 	u64 uid;
 	int err = user_id(text, &uid, d);
 	if (err)
@@ -303,7 +315,7 @@ static int list_user(struct record_session *s, const char *text)
 /* -G a,b: the n-th group is for the n-th event; one alone for all. An empty name is none. */
 static int open_cgroups(struct record_session *s, const char *text)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->tell.diag;
 	size_t nr = s->events.events.nr;
 	bool one = !strchr(text, ',');
 	for (size_t i = 0; i < nr; i++) {
@@ -334,7 +346,7 @@ static int open_cgroups(struct record_session *s, const char *text)
 static void choose_target(struct record_session *s, const char *program, struct live_opts *l)
 {
 	const struct record_opts *o = s->o;
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->tell.diag;
 	bool tasks = l->nr_pids || l->nr_tids;
 	if (tasks && o->all)
 		diag_warn(d, "%s: only these tasks are recorded, not the whole system (-a)",
@@ -353,9 +365,9 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 {
 	const struct record_opts *o = s->o;
 	struct live_opts *l = &ro->live;
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->tell.diag;
 	*l = o->live;
-	s->as_perf = s->app->dialect->records_as_perf;
+	s->as_perf = record_app(s)->dialect->records_as_perf;
 	int err = resolve_events(s);
 	if (!err && o->freq)
 		err = parse_freq(o->freq, &l->freq_hz, d);

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "cmd/app/commands.h"
+#include "cmd/app/files.h"
 #include "session/written.h"
 
 #include <errno.h>
@@ -17,6 +18,13 @@
 
 /* Somebody waits at the other end of a pipe, and what is read in one round is settled by the end of the next. */
 enum { PIPE_FLUSH_NS = 400000000 };
+
+static const struct record_labels labels = {
+	.switch_output = "--switch-output",
+	.max_size = "--max-size",
+	.control = "--control",
+	.unwind = "--call-graph dwarf",
+};
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
@@ -49,7 +57,7 @@ static int on_progress(void *ctx, u64 expired)
 	struct strbuf line;
 	strbuf_init(&line);
 	recorder_stats(s->rec, &st);
-	strbuf_printf(&line, "%s: %llu samples, ", s->app->title, (unsigned long long)st.nr_samples);
+	strbuf_printf(&line, "%s: %llu samples, ", s->tell.title, (unsigned long long)st.nr_samples);
 	add_size(&line, st.file_bytes);
 	if (st.nr_lost)
 		strbuf_printf(&line, ", %llu lost", (unsigned long long)st.nr_lost);
@@ -69,7 +77,7 @@ static double cpu_seconds(void)
 /* perf's two lines, for those who parse them. */
 static void say_as_perf(struct record_session *s, const struct recorder_stats *st)
 {
-	struct strbuf *to = &s->app->err;
+	struct strbuf *to = s->tell.err;
 	strbuf_printf(to, "[ perf record: Woken up %llu times to write data ]\n",
 		      (unsigned long long)st->nr_passes);
 	bool compressed = s->o->zstd && st->file_bytes;
@@ -90,7 +98,7 @@ static int take_stdout(struct record_session *s)
 {
 	s->json_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (s->json_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-		return diag_error(&s->app->diag, -errno, "--json: standard output: %s",
+		return diag_error(s->tell.diag, -errno, "--json: standard output: %s",
 				  strerror(errno));
 	return 0;
 }
@@ -108,7 +116,7 @@ static void say_json(struct record_session *s, const struct recorder_stats *st)
 {
 	struct json j;
 	give_stdout_back(s);
-	json_begin(&j, &s->app->out, JSON_COMPACT);
+	json_begin(&j, s->tell.out, JSON_COMPACT);
 	json_object(&j);
 	json_put_str(&j, "file", s->output);
 	json_put_u64(&j, "bytes", st->file_bytes);
@@ -131,7 +139,7 @@ static void say_json(struct record_session *s, const struct recorder_stats *st)
 	json_put_double(&j, "recorder_cpu_seconds", cpu_seconds());
 	json_object_end(&j);
 	(void)!json_end(&j);
-	(void)strbuf_flush(&s->app->out);
+	(void)strbuf_flush(s->tell.out);
 }
 
 /* How many stacks are truncated, and why: the reasons add up. */
@@ -156,7 +164,7 @@ static void add_stacks(struct strbuf *to, const struct recorder_stats *st)
 /* Copies of stacks that grew meanwhile, and stacks that were longer all the same. */
 static void report_stack_copies(struct record_session *s, const struct recorder_stats *st)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->tell.diag;
 	unsigned long long nr_short = st->nr_short;
 	if (st->grown_after_ns && st->stack_bytes > st->first_stack_bytes)
 		diag_note(d,
@@ -180,9 +188,9 @@ static void report_stack_copies(struct record_session *s, const struct recorder_
 static void say_ours(struct record_session *s, const struct recorder_stats *st,
 		     const struct record_kept *kept, bool failed)
 {
-	struct strbuf *to = &s->app->err;
+	struct strbuf *to = s->tell.err;
 	const char *last = s->sw.kept.nr ? s->sw.kept.at[s->sw.kept.nr - 1] : s->output;
-	strbuf_printf(to, "%s: %s: ", s->app->title, s->pipe ? "standard output" : last);
+	strbuf_printf(to, "%s: %s: ", s->tell.title, s->pipe ? "standard output" : last);
 	add_size(to, st->file_bytes);
 	if (failed)
 		strbuf_str(to, ", truncated");
@@ -206,7 +214,7 @@ static void say_ours(struct record_session *s, const struct recorder_stats *st,
 
 static void keep_images(struct record_session *s, u64 file_bytes, struct record_kept *kept)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->tell.diag;
 	record_keep_images(s, file_bytes, kept);
 	if (kept->err)
 		diag_warn(d, "cannot keep programs in %s: %s", kept->dir, strerror(-kept->err));
@@ -221,37 +229,36 @@ void record_say_result(struct record_session *s, bool failed)
 	struct recorder_stats st;
 	recorder_stats(s->rec, &st);
 	if (st.nr_lost) {
-		diag_warn(&s->app->diag, "%llu records were lost: ring buffers were full",
+		diag_warn(s->tell.diag, "%llu records were lost: ring buffers were full",
 			  (unsigned long long)st.nr_lost);
-		diag_hint(&s->app->diag,
+		diag_hint(s->tell.diag,
 			  "use a larger -m, a lower -F, --call-graph fp, or no call chains");
 	}
-	run_probes_report(&s->probes, &s->events, &s->app->diag);
+	run_probes_report(&s->probes, &s->events, s->tell.diag);
 	if (st.nr_held_files)
-		diag_note(&s->app->diag,
+		diag_note(s->tell.diag,
 			  "%u programs or libraries could not be read: their file system did not "
 			  "respond in time",
 			  st.nr_held_files);
 	report_stack_copies(s, &st);
-	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet &&
-	    !s->app->dialect->perf_closing_lines)
+	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet && !s->perf_lines)
 		record_look_at_chains(s, st.file_bytes);
 	struct record_kept kept = { 0 };
 	if (!failed)
 		keep_images(s, st.file_bytes, &kept);
-	app_say(s->app);
+	tell_say(&s->tell);
 	if (s->o->result)
 		*s->o->result = st;
 	if (s->o->quiet || s->o->result)
 		return;
-	if (s->app->json) {
+	if (s->tell.json) {
 		say_json(s, &st);
-	} else if (s->app->dialect->perf_closing_lines) {
+	} else if (s->perf_lines) {
 		say_as_perf(s, &st);
 	} else {
 		say_ours(s, &st, &kept, failed);
 	}
-	(void)strbuf_flush(&s->app->err);
+	(void)strbuf_flush(s->tell.err);
 }
 
 /* Until the command ends, a signal comes, the targets are gone, or writing fails. */
@@ -278,7 +285,7 @@ static int on_delay(void *ctx, u64 expired)
 {
 	struct record_session *s = ctx;
 	(void)expired;
-	return recorder_start(s->rec, &s->app->diag);
+	return recorder_start(s->rec, s->tell.diag);
 }
 
 static int delay_start(struct record_session *s)
@@ -291,10 +298,10 @@ static int reader_gone(struct record_session *s)
 {
 	if (s->o->source)
 		return APP_FAILED; /* it knows why */
-	diag_done(&s->app->diag);
+	diag_done(s->tell.diag);
 	if (s->run.ended && !s->run.signal)
 		return child_exit_status(s->run.wait_status);
-	s->app->die_of = s->run.signal ? s->run.signal : SIGPIPE;
+	record_app(s)->die_of = s->run.signal ? s->run.signal : SIGPIPE;
 	return APP_DONE;
 }
 
@@ -302,7 +309,7 @@ static int reader_gone(struct record_session *s)
 static int run_unseen(struct record_session *s, char **argv)
 {
 	if (s->run.child.pid) {
-		int err = command_run_go(&s->run, argv[0], &s->app->diag);
+		int err = command_run_go(&s->run, argv[0], s->tell.diag);
 		if (err)
 			return child_exec_status(err);
 		command_run_reap(&s->run, was_cut(s) ? SIGTERM : 0);
@@ -312,7 +319,7 @@ static int run_unseen(struct record_session *s, char **argv)
 
 static int session_run(struct record_session *s, struct recorder_opts *ro, char **argv)
 {
-	struct app *app = s->app;
+	struct app *app = record_app(s);
 	int begun = s->o->begin ? s->o->begin(s->o->begin_ctx) : 0;
 	if (begun)
 		return app_fail(app, begun);
@@ -371,9 +378,9 @@ static int run_first(struct record_session *s)
 	struct sched_param p = { .sched_priority = (int)min(s->o->realtime, (u64)INT_MAX) };
 	if (!sched_setscheduler(0, SCHED_FIFO, &p))
 		return 0;
-	diag_error(&s->app->diag, -errno, "-r %llu: %s", (unsigned long long)s->o->realtime,
+	diag_error(s->tell.diag, -errno, "-r %llu: %s", (unsigned long long)s->o->realtime,
 		   strerror(errno));
-	diag_hint(&s->app->diag, "expected a priority from 1 to 99, as root");
+	diag_hint(s->tell.diag, "expected a priority from 1 to 99, as root");
 	return -EPERM;
 }
 
@@ -381,19 +388,19 @@ static int run_first(struct record_session *s)
 static int no_aux_snapshot(struct record_session *s)
 {
 	enum { PERF_EINVAL_STATUS = 256 - EINVAL };
-	if (s->app->dialect->no_aux_status) {
-		strbuf_str(&s->app->err, "No AUX area tracing to snapshot\n");
+	if (record_app(s)->dialect->no_aux_status) {
+		strbuf_str(s->tell.err, "No AUX area tracing to snapshot\n");
 		return PERF_EINVAL_STATUS;
 	}
-	diag_error(&s->app->diag, -EINVAL, "-S: no AUX area tracing (Intel PT, SPE) to snapshot");
-	diag_hint(&s->app->diag,
+	diag_error(s->tell.diag, -EINVAL, "-S: no AUX area tracing (Intel PT, SPE) to snapshot");
+	diag_hint(s->tell.diag,
 		  "--overwrite keeps the newest samples, --switch-output writes them");
-	return app_usage_said(s->app);
+	return app_usage_said(record_app(s));
 }
 
 static int record(struct record_session *s, int argc, char **argv)
 {
-	struct app *app = s->app;
+	struct app *app = record_app(s);
 	if (record_list_regs(s->o, &app->out))
 		return APP_DONE;
 	if (s->o->snapshot)
@@ -446,7 +453,8 @@ static int record(struct record_session *s, int argc, char **argv)
 	if (s->pipe && !ro.live.flush_ns)
 		ro.live.flush_ns = PIPE_FLUSH_NS;
 	ro.no_build_ids = s->o->no_build_ids;
-	if (s->o->switch_output && record_parse_switch(&s->sw, s->o->switch_output, &app->diag))
+	if (s->o->switch_output &&
+	    record_parse_switch(&s->sw, labels.switch_output, s->o->switch_output, &app->diag))
 		return app_usage_said(app);
 	s->sw.on |= s->o->timestamp_filename || s->o->triggers.list.nr;
 	if (s->sw.on && s->pipe)
@@ -512,17 +520,34 @@ void record_session_done(struct record_session *s)
 	if (s->has_env) {
 		event_list_done(&s->events);
 		event_env_close(&s->env);
-		run_probes_close(&s->probes, &s->app->diag);
+		run_probes_close(&s->probes, s->tell.diag);
 	}
 	free(s->cmdline);
 }
 
+void record_call_init(struct record_call *call, struct app *app, const struct record_opts *o)
+{
+	*call = (struct record_call){ .app = app,
+				      .s = { .tell = app_tell(app),
+					     .names = app_symbols(app),
+					     .opener = files_opener(),
+					     .labels = &labels,
+					     .perf_lines = app->dialect->perf_closing_lines,
+					     .o = o,
+					     .root = { .dir_fd = -1 },
+					     .pipe_fd = -1,
+					     .json_fd = -1,
+					     .trigger = { .fd = -1 },
+					     .run = COMMAND_RUN_NONE } };
+}
+
 static int record_run(struct app *app, void *opts, int argc, char **argv)
 {
-	struct record_session s = RECORD_SESSION(app, opts);
+	struct record_call call;
+	record_call_init(&call, app, opts);
 	app_live(app);
-	int status = record(&s, argc, argv);
-	record_session_done(&s);
+	int status = record(&call.s, argc, argv);
+	record_session_done(&call.s);
 	vec_free(&((struct record_opts *)opts)->words.list);
 	vec_free(&((struct record_opts *)opts)->triggers.list);
 	return status;

@@ -1,127 +1,35 @@
 /*
- * `sonde record` in a few files: what was asked (record_opts.c, record_graph.c), the files it is written to and commands from
- * outside (record_files.c), who completes them when we are killed (record_watch.c), whether the call chains are any good
- * (record_chains.c), and the run with its option rows (record.c).
+ * The options of `sonde record`: what was asked (opts.c, graph.c), and the run with its rows (record.c). What a recording does beside that is
+ * session/record.h.
  */
 #pragma once
 
 #include "cmd/app/app.h"
-#include "session/command_run.h"
-#include "cmd/record/switch.h"
-#include "session/run_probes.h"
-#include "session/symbols.h"
-#include "kern/watchdog.h"
-#include "stream/recorder.h"
+#include "session/record.h"
 
-/* -e and --filter in the order they were given: a filter belongs to the events before it. */
-struct record_word {
-	const char *text;
-	enum { WORD_EVENT, WORD_FILTER, WORD_NOT_US } kind;
-};
-
-/* What the rows fill. */
-struct record_opts {
-	struct record_words {
-		VEC(struct record_word) list;
-	} words;
-	struct record_triggers {
-		VEC(const char *) list;
-	} triggers; /* --switch-output-event */
-	struct live_opts live; /* what is taken as it was asked for */
-	const char *snapshot;
-	const char *freq;
-	bool graph;
-	const char *call_graph;
-	bool raw_stack;
-	bool all;
-	const char *cpus;
-	const char *pids;
-	const char *tids;
-	const char *output;
-	const char *ring;
-	const char *clock;
-	const char *zstd;
-	s8 inherit; /* 1, -1: --no-...; 0: not said */
-	bool per_thread, one_group, off_cpu;
-	bool code_page_size, data_page_size, phys_data, transaction;
-	bool user_chains, kernel_chains;
-	bool dry_run;
-	u64 realtime;
-	const char *ignored_text;
-	const char *regs_intr, *regs_user;
-	bool any_branch;
-	const char *branches;
-	const char *user;
-	const char *cgroups;
-	const char *control;
-	const char *switch_output;
-	u64 switch_max_files;
-	bool timestamp_filename;
-	u64 max_size;
-	s64 delay_ms;
-	bool quiet;
-	struct recorder_stats *result; /* for those who say it themselves; NULL: a closing line does */
-	struct source *source; /* gets all that is recorded, instead of a file; NULL: there is a file */
-	int (*begin)(void *ctx); /* with a source, when the command is made: what starts threads; 0 or negative errno */
-	void *begin_ctx;
-	bool no_build_ids, no_build_id_cache, all_build_ids;
-	bool kcore;
-	bool ignored;
-};
-
-struct record_ids {
-	VEC(s32) list;
-};
-
-/* One recording: what was asked, and what is under way. */
-struct record_session {
+/* A run of the command: the session, and whose it is. */
+struct record_call {
+	struct record_session s;
 	struct app *app;
-	const struct record_opts *o;
-	struct sysroot root;
-	struct command_run run;
-	struct recorder *rec;
-	struct record_switching sw;
-	struct {
-		struct watchdog dog;
-		struct watch_page *page; /* NULL: none */
-	} watch;
-	struct term_progress progress;
-	struct cpuset cpus;
-	struct record_ids pids, tids;
-	VEC(bool) not_us; /* by event */
-	VEC(int) cgroups; /* by event: descriptors */
-	struct {
-		struct event_list events; /* none: nothing of it is on */
-		struct live_perf *live;
-		int fd; /* readable when one occurred */
-	} trigger;
-	struct event_env env;
-	struct run_probes probes; /* of this run alone */
-	struct event_list events;
-	bool has_env;
-	bool as_perf; /* called by that name: what it asks the kernel for, and no more */
-	char cache[4096]; /* the folder for unwind tables */
-	char *cmdline; /* ours, for the file's head */
-	const char *output;
-	char data_path[4096]; /* of --kcore: the file in the directory */
-	bool made_folder;
-	int pipe_fd; /* what standard output was, when the recording goes there; -1: into a file */
-	bool pipe;
-	int json_fd; /* what standard output was, when --json has it; -1: nobody */
-	bool by_frame_pointer; /* call chains, because it was asked for */
-	struct loop_source *gone_source;
-	bool full;
 };
+
+static inline struct app *record_app(const struct record_session *s)
+{
+	return container_of(s, const struct record_call, s)->app;
+}
 
 /* Nothing is under way yet. */
-#define RECORD_SESSION(the_app, the_opts)                                                          \
-	{                                                                                          \
-		.app = (the_app), .o = (the_opts), .root = { .dir_fd = -1 }, .pipe_fd = -1,        \
-		.json_fd = -1, .trigger = { .fd = -1 }, .run = COMMAND_RUN_NONE                    \
-	}
+void record_call_init(struct record_call *call, struct app *app, const struct record_opts *o);
 void record_session_done(struct record_session *s);
 /* When the recorder has finished. failed: the file ends early, and how many of the samples it holds is not known. */
 void record_say_result(struct record_session *s, bool failed);
+
+/*
+ * --kcore: the output becomes a directory with the kernel's code in it, and the recorder writes into that. Without the option nothing
+ * happens. Removed again when nothing could be recorded.
+ */
+int record_folder_create(struct record_session *s, struct recorder_opts *ro) must_check;
+void record_folder_remove(struct record_session *s);
 
 /* For the option rows. */
 int record_take_event(void *opts, const char *value, bool negated, struct diag *d);
@@ -143,49 +51,4 @@ int record_build_live(struct record_session *s, const char *program,
 /* --call-graph, with all the rest known. */
 int record_call_graph(struct record_session *s, const char *program,
 		      struct recorder_opts *ro) must_check;
-
-/* Whether the functions of a program or library set up frame pointers: 1, 0, or negative errno; dynamic: whether it needs a linker. */
-int record_keeps_frames(const char *path, bool *dynamic) must_check;
-/* Says so when call chains by frame pointer found none to follow. Behind the end, of a file. */
-void record_look_at_chains(struct record_session *s, u64 file_bytes);
-
-/* What was kept of a recording's programs and libraries by record_keep_images(). */
-struct record_kept {
-	const char *dir; /* where; NULL: nowhere */
-	u32 nr_files; /* that were not there yet */
-	u32 nr_large; /* that were too large */
-	int err; /* why the last one that failed could not be kept; 0: all could */
-	char buf[4096];
-};
-/* After the end, of a file: so that names survive a new build. */
-void record_keep_images(struct record_session *s, u64 file_bytes, struct record_kept *ret);
-
-/*
- * --kcore: the output becomes a directory with the kernel's code in it, and the recorder writes into that. Without the option nothing
- * happens. Removed again when nothing could be recorded.
- */
-int record_folder_create(struct record_session *s, struct recorder_opts *ro) must_check;
-void record_folder_remove(struct record_session *s);
-
-/* --switch-output's value. */
-/* Sizes and times that end a file. */
-int record_watch_files(struct record_session *s) must_check;
-/* The last file gets a name like the others. */
-int record_keep_last(struct record_session *s) must_check;
-/* A handler of the loop. */
-int record_on_usr2(void *ctx, u64 signo);
-/* What came over --control. */
-int record_obey(void *ctx, enum control_command command);
-
-/* --switch-output-event: for the option row; its events; from when the recording's own are open; and their end. */
 int record_take_trigger(void *opts, const char *value, bool negated, struct diag *d);
-int record_resolve_triggers(struct record_session *s) must_check;
-int record_trigger_start(struct record_session *s, const struct live_opts *recorded) must_check;
-void record_trigger_end(struct record_session *s);
-
-/* Before there are threads and events. 0 or negative errno. */
-int record_watch_start(struct record_session *s) must_check;
-/* The file that is being written now. */
-void record_watch_file(struct record_session *s);
-/* It is complete. */
-void record_watch_end(struct record_session *s);

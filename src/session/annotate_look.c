@@ -1,4 +1,4 @@
-#include "cmd/annotate/impl.h"
+#include "session/annotate_run.h"
 
 #include "view/tui_annotate.h"
 
@@ -143,7 +143,7 @@ int annotate_look(struct annotating *a)
 		.nr_funcs = look_nr_funcs,
 		.nr_pages = (u32)a->look->pages.nr,
 		.style = &a->style,
-		.colour = a->app->colour,
+		.colour = a->tell.colour,
 	};
 	struct strbuf why;
 	bool any = look_first(a, &c);
@@ -158,7 +158,7 @@ int annotate_look(struct annotating *a)
 		err = tui_annotate(&c, &why);
 	}
 	if (err < 0 && why.len)
-		(void)diag_error(&a->app->diag, err, "%s", strbuf_cstr(&why));
+		(void)diag_error(a->tell.diag, err, "%s", strbuf_cstr(&why));
 	strbuf_done(&why);
 	return err;
 }

@@ -2,7 +2,7 @@
  * The recorder's watchdog: when we are killed, it completes the file. It learns which file that is through a page that both
  * share; the file itself it opens only then, and only if it is still the one that we wrote.
  */
-#include "cmd/record/record.h"
+#include "session/record.h"
 
 #include "file/perfdata_repair.h"
 

@@ -4,7 +4,7 @@
  * very build ID that was recorded.
  */
 #include "session/recorded_ids.h"
-#include "cmd/record/record.h"
+#include "session/record.h"
 #include "image/idcache.h"
 #include "stream/replay_perf.h"
 

@@ -2,10 +2,13 @@
  * After a recording by frame pointers: whether there were any to follow. Code that keeps none ends a chain after a frame or two, and a
  * report of such chains looks whole. Only where most chains are that short, and the code they begin in is known to keep none, it is said.
  */
-#include "cmd/record/record.h"
+#include "session/record.h"
+
+#include "sym/unwind_tables.h"
 #include "stream/replay_perf.h"
 #include "stream/run.h"
 
+#include <elf.h>
 #include <errno.h>
 
 enum {
@@ -75,15 +78,37 @@ static const struct sink_ops look_ops = {
 	.feed = look_feed,
 };
 
+int record_keeps_frames(const char *path, struct opener *opener, bool *dynamic)
+{
+	struct elfimg e;
+	struct cfi_table t;
+	struct elfimg_segment seg;
+	const struct arch *arch = arch_host();
+	int err = arch ? elfimg_open(&e, path, opener) : -ENOTSUP;
+	if (err)
+		return err;
+	*dynamic = false;
+	for (u32 i = 0; elfimg_segment(&e, i, &seg); i++)
+		*dynamic |= seg.type == PT_INTERP;
+	int keeps = cfi_build(&t, arch, &e, &e);
+	if (!keeps) {
+		keeps = unwind_keeps_frame_pointers(&t);
+		cfi_done(&t);
+	}
+	elfimg_close(&e);
+	return keeps;
+}
+
 /* A file of which it is not known counts as one that keeps them: nobody is alarmed by a guess. */
-static bool keeps_none(const struct image_info *i)
+static bool keeps_none(const struct image_info *i, struct opener *opener)
 {
 	bool dynamic;
-	return i->kind == IMAGE_KIND_FILE && record_keeps_frames(i->path, &dynamic) == 0;
+	return i->kind == IMAGE_KIND_FILE && record_keeps_frames(i->path, opener, &dynamic) == 0;
 }
 
 /* How many of the short chains begin in files without frame pointers; *worst: the one with most of them. */
-static u64 short_without(struct chains_look *l, const struct catalog *c, const char **worst)
+static u64 short_without(struct chains_look *l, const struct catalog *c, struct opener *opener,
+			 const char **worst)
 {
 	u64 sum = 0;
 	for (u32 nr = 0; nr < FILES_MAX; nr++) {
@@ -93,7 +118,7 @@ static u64 short_without(struct chains_look *l, const struct catalog *c, const c
 				most = i;
 		if (!most)
 			break;
-		if (keeps_none(&c->images.at[most])) {
+		if (keeps_none(&c->images.at[most], opener)) {
 			sum += l->short_in.at[most];
 			*worst = *worst ? *worst : c->images.at[most].name;
 		}
@@ -112,12 +137,12 @@ void record_look_at_chains(struct record_session *s, u64 file_bytes)
 		return;
 	int err = stream_run(src, &l.sink, 1, &run, NULL);
 	bool many = (!err || err == -ECANCELED) && l.nr_user >= LEAST && l.nr_short * 2 > l.nr_user;
-	if (many && short_without(&l, &src->catalog, &worst) * 2 > l.nr_user) {
+	if (many && short_without(&l, &src->catalog, s->opener, &worst) * 2 > l.nr_user) {
 		diag_note(
-			&s->app->diag,
+			s->tell.diag,
 			"%.0f %% of the stacks end after a frame or two: %s has no frame pointers",
 			100 * (double)l.nr_short / (double)l.nr_user, worst);
-		diag_hint(&s->app->diag, "use --call-graph dwarf to find their callers");
+		diag_hint(s->tell.diag, "%s finds their callers", s->labels->unwind);
 	}
 	vec_free(&l.short_in);
 	run_tables_done(&run);

@@ -1,4 +1,4 @@
-/* --switch-output of `record` and `ftrace record`: when a recording goes on in another file. */
+/* When a recording goes on in another file, of `record` and `ftrace record`. */
 #pragma once
 
 #include "base/diag.h"
@@ -12,6 +12,7 @@ struct record_switching {
 };
 
 /* "signal", a size with its unit, or a time with its; -EINVAL with a diag. */
-int record_parse_switch(struct record_switching *sw, const char *text, struct diag *d) must_check;
+int record_parse_switch(struct record_switching *sw, const char *option, const char *text,
+			struct diag *d) must_check;
 /* A file is done: its name is kept, and with more than max_files of them (0: no limit) the oldest file goes. */
 int record_switch_keep(struct record_switching *sw, const char *name, u64 max_files) must_check;

@@ -1,13 +1,15 @@
-#include "cmd/flame/flame_code.h"
-#include "base/str.h"
+#include "session/flame_code.h"
 
-#include "cmd/annotate/annotate.h"
 #include "session/recording.h"
+
+#include "base/str.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <unistd.h>
 
 enum {
@@ -101,20 +103,19 @@ static bool is_small(const char *path)
 	return st.st_size <= FILE_MAX;
 }
 
-int flame_code_add(struct app *app, const char *path, const struct symbol_opts *symbols,
-		   struct flame *flame)
+int flame_code_add(const struct flame_code_from *from, struct flame *flame)
 {
 	struct adding to = { .flame = flame };
-	if (!strcmp(path, "-") || recording_kind(path) != LOOKS_PERFDATA || !is_small(path))
+	struct annotate_each e = { .input = from->given ? "-" : from->path,
+				   .given = from->given,
+				   .names = from->names,
+				   .symbols = from->symbols,
+				   .opener = from->opener,
+				   .max_funcs = FUNCS_MAX,
+				   .min_percent = least_percent };
+	if (!from->given && (!strcmp(e.input, "-") || recording_kind(e.input) != LOOKS_PERFDATA ||
+			     !is_small(e.input)))
 		return 0;
-	int err = annotate_each(app, path, NULL, symbols, FUNCS_MAX, least_percent, add_code, &to);
-	return err == -ENOMEM ? err : 0;
-}
-
-int flame_code_add_live(struct app *app, const struct annotate_given *given,
-			const struct symbol_opts *symbols, struct flame *flame)
-{
-	struct adding to = { .flame = flame };
-	int err = annotate_each(app, "-", given, symbols, FUNCS_MAX, least_percent, add_code, &to);
+	int err = annotate_each(&e, add_code, &to);
 	return err == -ENOMEM ? err : 0;
 }

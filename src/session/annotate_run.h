@@ -1,19 +1,55 @@
 /*
- * `sonde annotate` in two files: the run and its text (annotate.c), and the functions one after the other, for the browser and for who wants
- * them all (annotate_look.c).
+ * `sonde annotate` in two files: the run and its text (annotate_run.c), and the functions one after the other, for the browser and for who
+ * wants them all (annotate_look.c).
  */
 #pragma once
 
 #include "analysis/annotate.h"
-#include "cmd/annotate/annotate.h"
 #include "session/annotate_code.h"
-#include "cmd/app/app.h"
 #include "session/choose.h"
 #include "session/named_run.h"
 #include "session/source_text.h"
+#include "session/symbols.h"
+#include "session/tell.h"
 #include "view/text_annotate.h"
 
-struct annotate_opts;
+struct annotate_opts {
+	const char *input;
+	const char *symbol;
+	const char *dsos;
+	const char *syntax;
+	const char *percent_type;
+	const char *percent_limit;
+	const char *prefix;
+	u64 prefix_strip;
+	bool print_line;
+	bool full_paths;
+	bool counts;
+	bool periods;
+	bool raw;
+	bool source;
+	bool group;
+	bool stdio;
+	bool stdio2;
+	bool jumps;
+	bool skip_missing;
+	bool quiet;
+	bool force;
+	bool dump;
+	bool tui;
+	const char *stdio_colour;
+	const char *objdump;
+	struct choose_opts choose;
+	u64 workers;
+	struct symbol_opts symbols;
+};
+
+/* What a run has counted that was not one of ours: its source, hits, and the frames they are on. */
+struct annotate_given {
+	struct source *src;
+	struct annotate *hits;
+	const struct frame_table *frames;
+};
 
 /* Functions of one image without code, for one reason. */
 struct missing {
@@ -46,7 +82,8 @@ struct look {
 };
 
 struct annotating {
-	struct app *app;
+	struct tell tell;
+	struct symbols *names; /* where they come from */
 	const struct annotate_opts *opts;
 	struct source *src;
 	const struct annotate_given *given; /* what was counted already; NULL: the source is run */
@@ -77,6 +114,9 @@ int annotate_make(struct annotating *a, const struct annotate_func *func, const 
 		  struct annotation *an) must_check;
 const char *annotate_missing_reason(int err);
 
+/* Everything of an open recording, with style and code.syntax filled in. Takes the source over. */
+int annotate_opened(struct annotating *a) must_check;
+
 /* Keeps functions of an event or a group to be looked at instead of shown; takes funcs over. */
 int annotate_look_add(struct annotating *a, const u32 *events, u32 nr_events, const char *group,
 		      struct annotate_func *funcs, u32 nr_funcs) must_check;
@@ -85,3 +125,22 @@ int annotate_look(struct annotating *a) must_check;
 /* annotate_each(): calls back for each. */
 int annotate_look_each(struct annotating *a) must_check;
 void annotate_look_done(struct annotating *a);
+
+/* What annotate_each() is to look at. */
+struct annotate_each {
+	const char *input; /* a recording; not looked at with: */
+	const struct annotate_given *given; /* NULL: the recording */
+	struct symbols *names;
+	const struct symbol_opts *symbols;
+	struct opener *opener; /* of source files */
+	u32 max_funcs; /* that have code */
+	double min_percent; /* of the event's weight */
+};
+/*
+ * Calls back for the functions of the heaviest event, heaviest first. style: the source lines. Ends with the first error that is returned. Says
+ * nothing.
+ */
+int annotate_each(const struct annotate_each *e,
+		  int (*fn)(void *ctx, const struct annotation *a,
+			    const struct text_annotate_opts *style),
+		  void *ctx) must_check;

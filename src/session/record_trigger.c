@@ -1,24 +1,12 @@
 /*
- * --switch-output-event: an event that is not recorded. Whenever it occurs, of the same tasks and CPUs, the recording goes on in another
+ * An event that is not recorded. Whenever it occurs, of the same tasks and CPUs, the recording goes on in another
  * file.
  */
-#include "cmd/record/record.h"
+#include "session/record.h"
 
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-int record_take_trigger(void *opts, const char *value, bool negated, struct diag *d)
-{
-	struct record_opts *o = opts;
-	const char **slot = vec_push(&o->triggers.list);
-	(void)negated;
-	(void)d;
-	if (!slot)
-		return -ENOMEM;
-	*slot = value;
-	return 0;
-}
 
 int record_resolve_triggers(struct record_session *s)
 {
@@ -26,7 +14,7 @@ int record_resolve_triggers(struct record_session *s)
 	event_list_init(&s->trigger.events);
 	for (size_t i = 0; i < s->o->triggers.list.nr && !err; i++)
 		err = event_list_add(&s->trigger.events, &s->env, s->o->triggers.list.at[i],
-				     EVENT_USE_SAMPLE, &s->app->diag);
+				     EVENT_USE_SAMPLE, s->tell.diag);
 	return err;
 }
 
@@ -60,7 +48,7 @@ static int on_trigger(void *ctx, u64 events)
 
 int record_trigger_start(struct record_session *s, const struct live_opts *recorded)
 {
-	struct diag *d = &s->app->diag;
+	struct diag *d = s->tell.diag;
 	if (!s->trigger.events.events.nr)
 		return 0;
 	struct live_opts l = { .events = &s->trigger.events,

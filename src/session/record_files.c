@@ -1,4 +1,4 @@
-#include "cmd/record/record.h"
+#include "session/record.h"
 #include "base/str.h"
 
 #include "base/outplace.h"
@@ -13,8 +13,9 @@
 
 /* ---- several files ---------------------------------------------------------------------------------------------- */
 
-/* --switch-output: "signal", a size with its unit, or a time with its. */
-int record_parse_switch(struct record_switching *sw, const char *text, struct diag *d)
+/* "signal", a size with its unit, or a time with its. */
+int record_parse_switch(struct record_switching *sw, const char *option, const char *text,
+			struct diag *d)
 {
 	static const struct {
 		char unit;
@@ -38,7 +39,7 @@ int record_parse_switch(struct record_switching *sw, const char *text, struct di
 	}
 	if (text[digits] && !num_parse_size(text, &sw->bytes) && sw->bytes)
 		return 0;
-	diag_error(d, -EINVAL, "--switch-output=%s: when?", text);
+	diag_error(d, -EINVAL, "%s=%s: when?", option, text);
 	diag_hint(d, "expected signal (SIGUSR2), a size like 100M, or a time like 30s, 5m, 1h");
 	return -EINVAL;
 }
@@ -93,11 +94,11 @@ static int keep_name(struct record_session *s, const char *name)
 		return err;
 	s->sw.kept_bytes += stat(name, &st) ? 0 : (u64)st.st_size;
 	if (!s->o->quiet) {
-		if (s->app->dialect->perf_closing_lines)
-			strbuf_printf(&s->app->err, "[ perf record: Dump %s ]\n", name);
+		if (s->perf_lines)
+			strbuf_printf(s->tell.err, "[ perf record: Dump %s ]\n", name);
 		else
-			strbuf_printf(&s->app->err, "%s: finished %s\n", s->app->title, name);
-		(void)strbuf_flush(&s->app->err);
+			strbuf_printf(s->tell.err, "%s: finished %s\n", s->tell.title, name);
+		(void)strbuf_flush(s->tell.err);
 	}
 	return 0;
 }
@@ -107,7 +108,7 @@ static int switch_file(struct record_session *s)
 	char name[PATH_MAX];
 	int err = name_by_time(s, name);
 	if (!err)
-		err = recorder_switch(s->rec, name, &s->app->diag);
+		err = recorder_switch(s->rec, name, s->tell.diag);
 	if (!err)
 		record_watch_file(s);
 	return err ? err : keep_name(s, name);
@@ -136,7 +137,7 @@ static int on_switch_time(void *ctx, u64 expired)
 	return switch_file(ctx);
 }
 
-/* The file has the size of --max-size or --switch-output. */
+/* The file has the size at which the recording ends, or another begins. */
 static int on_full(void *ctx, u64 events)
 {
 	struct record_session *s = ctx;
@@ -144,8 +145,9 @@ static int on_full(void *ctx, u64 events)
 	(void)events;
 	recorder_stats(s->rec, &st);
 	if (s->o->max_size && s->sw.kept_bytes + st.file_bytes >= s->o->max_size) {
-		diag_note(&s->app->diag, "stopped at %llu KB because of --max-size",
-			  (unsigned long long)(s->sw.kept_bytes + st.file_bytes) >> 10);
+		diag_note(s->tell.diag, "stopped at %llu KB, by %s",
+			  (unsigned long long)(s->sw.kept_bytes + st.file_bytes) >> 10,
+			  s->labels->max_size);
 		s->full = true;
 		return 1;
 	}
@@ -168,8 +170,8 @@ static void say_events(struct record_session *s)
 	size_t nr;
 	const struct live_event *events = recorder_events(s->rec, &nr);
 	for (size_t i = 0; i < nr; i++)
-		strbuf_printf(&s->app->err, "%s\n", events[i].name);
-	(void)strbuf_flush(&s->app->err);
+		strbuf_printf(s->tell.err, "%s\n", events[i].name);
+	(void)strbuf_flush(s->tell.err);
 }
 
 int record_obey(void *ctx, enum control_command command)
@@ -185,7 +187,7 @@ int record_obey(void *ctx, enum control_command command)
 	case CONTROL_NONE:
 	case CONTROL_UNKNOWN: break;
 	}
-	diag_warn(&s->app->diag, "--control: unknown command '%s'", s->run.control.word);
-	app_say(s->app);
+	diag_warn(s->tell.diag, "%s: '%s' is no command", s->labels->control, s->run.control.word);
+	tell_say(&s->tell);
 	return -ENOTSUP;
 }
