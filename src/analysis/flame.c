@@ -136,21 +136,35 @@ static bool has_mark(const struct frame_table *t, const u32 *row, u32 nr)
 	return false;
 }
 
+/* Entries or points of a side, shared out. */
+struct sharing {
+	struct side *s;
+	u32 parts;
+	bool marks; /* some frames are marks */
+	size_t first; /* item of the first entry */
+	u32 *tree_of; /* [event of the recording][task]: + 1, 0: no entry has it; NULL: there would be too many */
+	struct apart {
+		VEC(u32) entries; /* whose stacks do not stand in the pool as they are */
+	} * apart; /* [part] */
+	struct flame_side *infos; /* [part] */
+};
+
 /* Before functions are put into each other: the recorder's frames count. */
-static void find_truncated(struct side *s)
+static int find_truncated(void *ctx, unsigned worker, u32 part)
 {
-	const struct frame_table *t = &s->run->frames;
-	bool marks = false;
-	for (u32 i = 0; i < t->nr && !marks; i++)
-		marks = t->frames[i].mode == FRAME_MARK;
-	for (size_t i = 0; i < s->stacks->entries.nr; i++) {
+	const struct sharing *g = ctx;
+	struct side *s = g->s;
+	struct par_span span = par_span(s->stacks->entries.nr, g->parts, part);
+	for (u64 i = span.lo; i < span.hi; i++) {
 		const struct flame_entry *e = &s->stacks->entries.at[i];
 		u32 nr = 1;
 		const u32 *row = &e->leaf;
 		if (e->chain)
 			row = chain_frames(&s->run->chains, e->chain, &nr);
-		s->truncated[i] = nr == KERNEL_CHAIN_MAX || (marks && has_mark(t, row, nr));
+		s->truncated[i] =
+			nr == KERNEL_CHAIN_MAX || (g->marks && has_mark(&s->run->frames, row, nr));
 	}
+	return 0;
 }
 
 /* The first side's chains become the build's, as they are. */
@@ -174,24 +188,22 @@ static int add_ids(struct flame_build *b, const u32 *ids, u32 first, u32 nr, u32
 	return 0;
 }
 
-/* An entry's stack as a row of ids: where it stands already, or behind the others. base: what this side's ids begin with. */
+/* Whether an entry's stack is in the pool already, as it is. */
+static bool stands(const struct side *s, const struct flame_entry *e)
+{
+	return e->chain && !s->run->chains.pool;
+}
+
+/* The stack of one that is not, as a row of ids behind the others. base: what this side's ids begin with. */
 static int add_row(struct side *s, const struct flame_entry *e, u32 base, struct fold_item *it)
 {
 	struct flame_build *b = s->build;
 	const struct chain *c = &s->run->chains.chains[e->chain];
-	bool stands = e->chain && !s->run->chains.pool;
-	int err = 0;
-	if (stands) {
-		it->start = c->start;
-		it->nr = c->nr;
-	} else {
-		struct name_stack leaf = names_stack(s->names, e->leaf, false);
-		it->start = (u32)b->pool.nr;
-		it->nr = e->chain ? c->nr : leaf.nr;
-		err = e->chain ? add_ids(b, s->run->chains.pool + c->start, 0, c->nr, base)
-			       : add_ids(b, NULL, leaf.first, leaf.nr, base);
-	}
-	return err;
+	struct name_stack leaf = names_stack(s->names, e->leaf, false);
+	it->start = (u32)b->pool.nr;
+	it->nr = e->chain ? c->nr : leaf.nr;
+	return e->chain ? add_ids(b, s->run->chains.pool + c->start, 0, c->nr, base)
+			: add_ids(b, NULL, leaf.first, leaf.nr, base);
 }
 
 /* What items say about ids, each worker for itself. */
@@ -356,42 +368,159 @@ static s64 tree_at(struct flame_build *b, u32 event, u32 task)
 	return got;
 }
 
+static u32 *tree_slot(const struct sharing *g, const struct flame_entry *e)
+{
+	return &g->tree_of[(size_t)e->event * g->s->stacks->tasks.nr + e->task];
+}
+
+/* Which trees there are, and what falls on each entry. */
+static int weigh_entries(void *ctx, unsigned worker, u32 part)
+{
+	const struct sharing *g = ctx;
+	struct side *s = g->s;
+	struct par_span span = par_span(s->stacks->points.nr, g->parts, part);
+	for (u64 i = span.lo; i < span.hi; i++) {
+		const struct flame_point *p = &s->stacks->points.at[i];
+		if (g->parts == 1)
+			s->entry_weight[p->node] += p->period;
+		else
+			__atomic_fetch_add(&s->entry_weight[p->node], p->period, __ATOMIC_RELAXED);
+	}
+	span = par_span(s->stacks->entries.nr, g->parts, part);
+	for (u64 i = span.lo; i < span.hi && g->tree_of; i++) {
+		u32 *slot = tree_slot(g, &s->stacks->entries.at[i]);
+		if (!__atomic_load_n(slot, __ATOMIC_RELAXED))
+			__atomic_store_n(slot, 1, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+/* Entry by entry. */
+static int find_trees(const struct sharing *g)
+{
+	const struct side *s = g->s;
+	for (size_t i = 0; i < s->stacks->entries.nr; i++) {
+		const struct flame_entry *e = &s->stacks->entries.at[i];
+		s64 tree = tree_at(s->build, s->event_of[e->event], s->task_of[e->task]);
+		if (tree < 0)
+			return (int)tree;
+		s->build->items.at[g->first + i].tree = (u32)tree;
+	}
+	return 0;
+}
+
+static int number_trees(const struct sharing *g)
+{
+	const struct side *s = g->s;
+	size_t nr_tasks = s->stacks->tasks.nr;
+	if (!g->tree_of)
+		return find_trees(g);
+	for (size_t i = 0; i < s->catalog->events.nr * nr_tasks; i++) {
+		if (!g->tree_of[i])
+			continue;
+		s64 tree = tree_at(s->build, s->event_of[i / nr_tasks], s->task_of[i % nr_tasks]);
+		if (tree < 0)
+			return (int)tree;
+		g->tree_of[i] = (u32)tree + 1;
+	}
+	return 0;
+}
+
+/* An entry's item, with its stack if it stands in the pool. */
+static int fill_items(void *ctx, unsigned worker, u32 part)
+{
+	const struct sharing *g = ctx;
+	struct side *s = g->s;
+	struct par_span span = par_span(s->stacks->entries.nr, g->parts, part);
+	for (u64 i = span.lo; i < span.hi; i++) {
+		const struct flame_entry *e = &s->stacks->entries.at[i];
+		const struct chain *c = &s->run->chains.chains[e->chain];
+		struct fold_item *it = &s->build->items.at[g->first + i];
+		*it = (struct fold_item){ .tree = g->tree_of ? *tree_slot(g, e) - 1 : it->tree,
+					  .period = s->entry_weight[i],
+					  .start = c->start,
+					  .nr = c->nr };
+		if (likely(stands(s, e)))
+			continue;
+		u32 *other = vec_push(&g->apart[part].entries);
+		if (!other)
+			return -ENOMEM;
+		*other = (u32)i;
+	}
+	return 0;
+}
+
+static int add_rows(const struct sharing *g, u32 base)
+{
+	struct flame_build *b = g->s->build;
+	int err = 0;
+	for (u32 k = 0; k < g->parts; k++)
+		for (size_t i = 0; i < g->apart[k].entries.nr && !err; i++) {
+			u32 entry = g->apart[k].entries.at[i];
+			err = add_row(g->s, &g->s->stacks->entries.at[entry], base,
+				      &b->items.at[g->first + entry]);
+			if (b->pool.nr >= UINT32_MAX)
+				err = -ENOMEM;
+		}
+	return err;
+}
+
+static int share_items(struct sharing *g, u32 base)
+{
+	struct flame_build *b = g->s->build;
+	size_t nr = g->s->stacks->entries.nr;
+	if (!big_vec_reserve(&b->items, b->items.nr + nr))
+		return -ENOMEM;
+	b->items.nr += nr;
+	int err = par_each(g->parts, g->parts, weigh_entries, g);
+	if (!err)
+		err = number_trees(g);
+	if (!err)
+		err = par_each(g->parts, g->parts, fill_items, g);
+	return err ? err : add_rows(g, base);
+}
+
 static int make_items(struct side *s)
 {
+	enum { PAIRS_MAX = 1 << 20 };
 	struct flame_build *b = s->build;
 	size_t base = b->frame_of.nr, end = base + s->names->nr_ids;
-	find_truncated(s);
-	int err = names_expand(s->names, &s->run->frames, &s->run->chains);
+	struct sharing g = { .s = s,
+			     .first = b->items.nr,
+			     .parts = build_workers(b, s->stacks->entries.nr) };
+	const struct frame_table *t = &s->run->frames;
+	for (u32 i = 0; i < t->nr && !g.marks; i++)
+		g.marks = t->frames[i].mode == FRAME_MARK;
+	int err = par_each(g.parts, g.parts, find_truncated, &g);
+	if (!err)
+		err = names_expand(s->names, &s->run->frames, &s->run->chains);
 	if (err || end >= UINT32_MAX || !vec_reserve(&b->frame_of, end + 1))
 		return -ENOMEM;
 	b->frame_of.nr = end;
 	if (!base)
 		take_pool(s);
-	vec_for_each (&s->stacks->points, p)
-		s->entry_weight[p->node] += p->period;
-	size_t first = b->items.nr;
-	for (size_t i = 0; i < s->stacks->entries.nr && !err; i++) {
-		const struct flame_entry *e = &s->stacks->entries.at[i];
-		s64 tree = tree_at(b, s->event_of[e->event], s->task_of[e->task]);
-		struct fold_item *it = tree < 0 ? NULL : big_vec_push(&b->items);
-		if (!it)
-			return -ENOMEM;
-		*it = (struct fold_item){ .tree = (u32)tree, .period = s->entry_weight[i] };
-		err = add_row(s, e, (u32)base, it);
-		if (b->pool.nr >= UINT32_MAX)
-			return -ENOMEM;
-	}
+	size_t nr_pairs = s->catalog->events.nr * s->stacks->tasks.nr;
+	if (nr_pairs < PAIRS_MAX)
+		g.tree_of = calloc(nr_pairs + 1, sizeof(*g.tree_of));
+	g.apart = calloc(g.parts, sizeof(*g.apart));
+	err = g.apart ? share_items(&g, (u32)base) : -ENOMEM;
+	for (u32 i = 0; g.apart && i < g.parts; i++)
+		vec_free(&g.apart[i].entries);
+	free(g.tree_of);
+	free(g.apart);
 	if (!err)
-		err = find_weights(s, (u32)base, first);
+		err = find_weights(s, (u32)base, g.first);
 	return err ? err : add_frames(s, (u32)base);
 }
 
-/* Points name an item until the trees are there. The first side's become the flame's. */
-static int make_points(struct side *s, u32 first_item)
+static int count_points(void *ctx, unsigned worker, u32 part)
 {
-	struct flame *f = s->flame;
-	struct flame_side *info = &f->sides[s->number];
-	vec_for_each (&s->stacks->points, p) {
+	const struct sharing *g = ctx;
+	struct side *s = g->s;
+	struct flame_side *info = &g->infos[part];
+	struct par_span span = par_span(s->stacks->points.nr, g->parts, part);
+	for (u64 i = span.lo; i < span.hi; i++) {
+		struct flame_point *p = &s->stacks->points.at[i];
 		const struct flame_entry *e = &s->stacks->entries.at[p->node];
 		info->nr_samples += p->count;
 		info->nr_without += e->chain ? 0 : p->count;
@@ -400,9 +529,36 @@ static int make_points(struct side *s, u32 first_item)
 		if (p->time_ns && (!info->first_ns || p->time_ns < info->first_ns))
 			info->first_ns = p->time_ns;
 		info->last_ns = max(info->last_ns, p->time_ns);
-		p->node += first_item;
+		p->node += (u32)g->first;
 		p->side = s->number & 1;
 	}
+	return 0;
+}
+
+static void add_info(struct flame_side *to, const struct flame_side *from)
+{
+	to->nr_samples += from->nr_samples;
+	to->nr_without += from->nr_without;
+	to->nr_truncated += from->nr_truncated;
+	if (from->first_ns && (!to->first_ns || from->first_ns < to->first_ns))
+		to->first_ns = from->first_ns;
+	to->last_ns = max(to->last_ns, from->last_ns);
+}
+
+/* Points name an item until the trees are there. The first side's become the flame's. */
+static int make_points(struct side *s, u32 first_item)
+{
+	struct flame *f = s->flame;
+	struct sharing g = { .s = s,
+			     .first = first_item,
+			     .parts = build_workers(s->build, s->stacks->points.nr) };
+	g.infos = calloc(g.parts, sizeof(*g.infos));
+	int err = g.infos ? par_each(g.parts, g.parts, count_points, &g) : -ENOMEM;
+	for (u32 i = 0; i < g.parts && !err; i++)
+		add_info(&f->sides[s->number], &g.infos[i]);
+	free(g.infos);
+	if (err)
+		return err;
 	f->resolution_ns = max(f->resolution_ns, 1ull << s->stacks->shift);
 	if (!f->points.nr) {
 		big_vec_free(&f->points);
@@ -469,78 +625,6 @@ int flame_build_add(struct flame_build *b, struct flame_sink *k, const struct ca
 	return err;
 }
 
-/* Nodes of the fold on their way into the flame. */
-struct taking {
-	struct flame *f;
-	const struct fold *fold;
-	u32 *starts; /* [node of the fold, from its first one on]: where its run begins */
-	u32 parts;
-};
-
-/* A node of the fold is a run of functions; here each is a node. */
-static void take_run(const struct taking *t, u32 i)
-{
-	const struct fold *fold = t->fold;
-	u32 base = fold->room - fold->nr_nodes;
-	const struct fold_node *n = &fold->nodes[base + i];
-	bool root = n->parent == base + i;
-	/* The last of its parent's run. */
-	u32 above = root ? t->starts[i] : t->starts[n->parent - base + 1] - 1;
-	for (u32 k = 0; k < (root ? 1 : n->nr); k++) {
-		u32 at = t->starts[i] + k;
-		t->f->nodes.at[at] = (struct flame_node){
-			.parent = above,
-			.frame = root ? 0 : fold->funcs[n->at + k],
-			.end = t->starts[n->end - base],
-		};
-		above = at;
-	}
-}
-
-static int take_part(void *ctx, unsigned worker, u32 part)
-{
-	const struct taking *t = ctx;
-	struct par_span span = par_span(t->fold->nr_nodes, t->parts, part);
-	for (u64 i = span.lo; i < span.hi; i++)
-		take_run(t, (u32)i);
-	return 0;
-}
-
-/* A point is where the run of its node ends. */
-static int move_points(void *ctx, unsigned worker, u32 part)
-{
-	const struct taking *t = ctx;
-	u32 base = t->fold->room - t->fold->nr_nodes;
-	struct par_span span = par_span(t->f->points.nr, t->parts, part);
-	for (u64 i = span.lo; i < span.hi; i++) {
-		struct flame_point *p = &t->f->points.at[i];
-		p->node = t->starts[t->fold->node_of[p->node] - base + 1] - 1;
-	}
-	return 0;
-}
-
-static int take_nodes(struct flame *f, const struct fold *fold, unsigned workers)
-{
-	u32 base = fold->room - fold->nr_nodes;
-	_cleanup_free_ u32 *starts = malloc(((size_t)fold->nr_nodes + 1) * sizeof(*starts));
-	struct taking t = { .f = f, .fold = fold, .starts = starts, .parts = workers * 4 };
-	if (!starts)
-		return -ENOMEM;
-	u64 nr = 0;
-	for (u32 i = 0; i < fold->nr_nodes; i++) {
-		starts[i] = (u32)nr;
-		nr += fold->nodes[base + i].parent == base + i ? 1 : fold->nodes[base + i].nr;
-	}
-	starts[fold->nr_nodes] = (u32)nr;
-	if (nr >= UINT32_MAX / 2 || !big_vec_reserve(&f->nodes, nr))
-		return -ENOMEM;
-	f->nodes.nr = nr;
-	int err = par_each(workers, t.parts, take_part, &t);
-	for (u32 i = 0; i < fold->nr_trees; i++)
-		f->trees.at[i].root = starts[fold->root_of[i] - base];
-	return err ? err : par_each(workers, t.parts, move_points, &t);
-}
-
 int flame_build_finish(struct flame_build *b)
 {
 	struct flame *f = b->flame;
@@ -561,7 +645,7 @@ int flame_build_finish(struct flame_build *b)
 	if (!err && b->max_nodes && f->nr_all_nodes > b->max_nodes)
 		err = flame_join(f, &fold, b->max_nodes, workers);
 	if (!err)
-		err = take_nodes(f, &fold, workers);
+		err = flame_expand(f, &fold, workers);
 	fold_done(&fold);
 	return min(err, 0);
 }

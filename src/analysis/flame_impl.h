@@ -42,8 +42,10 @@ struct flame_sink {
 /* Numbers frames, tasks, trees and strings anew, by what they are. */
 int flame_order(struct flame_build *b) must_check;
 
+/* Makes the flame's nodes from those of the fold; points and trees follow. */
+int flame_expand(struct flame *f, const struct fold *fold, unsigned workers) must_check;
 /*
- * Makes the flame's nodes from those of the fold, with the lightest branches joined, so that about so many remain; points and trees follow.
- * 1, 0: none is light enough, and nothing was done, or -ENOMEM.
+ * The same with the lightest branches joined, so that about so many nodes remain. 1, 0: none is light enough, and nothing was done, or
+ * -ENOMEM.
  */
 int flame_join(struct flame *f, const struct fold *fold, u32 max_nodes, unsigned workers) must_check;

@@ -1,6 +1,7 @@
 /*
- * Where there would be more nodes than a page can show, the lightest branches are joined before they are made: a node of the fold is a run of functions that all weigh the same, so it is there as a whole or not at all. What was
- * left out below a node is its last child, with the frame FLAME_JOINED.
+ * Nodes of the fold become nodes of the flame: each function of a run is one. Where there would be more than a page can show, the
+ * lightest branches are joined before they are made: all functions of a run weigh the same, so it is there as a whole or not at all. What
+ * was left out below a node is its last child, with the frame FLAME_JOINED.
  */
 #include "analysis/flame_impl.h"
 #include "base/big.h"
@@ -219,4 +220,78 @@ int flame_join(struct flame *f, const struct fold *fold, u32 max_nodes, unsigned
 	vec_free(&j.path);
 	big_vec_free(&j.left_out);
 	return err ? err : 1;
+}
+
+/* ---- all of them ---- */
+
+/* Nodes of the fold on their way into the flame. */
+struct taking {
+	struct flame *f;
+	const struct fold *fold;
+	u32 *starts; /* [node of the fold, from its first one on]: where its run begins */
+	u32 parts;
+};
+
+/* A node of the fold is a run of functions; here each is a node. */
+static void take_run(const struct taking *t, u32 i)
+{
+	const struct fold *fold = t->fold;
+	u32 base = fold->room - fold->nr_nodes;
+	const struct fold_node *n = &fold->nodes[base + i];
+	bool root = n->parent == base + i;
+	/* The last of its parent's run. */
+	u32 above = root ? t->starts[i] : t->starts[n->parent - base + 1] - 1;
+	for (u32 k = 0; k < (root ? 1 : n->nr); k++) {
+		u32 at = t->starts[i] + k;
+		t->f->nodes.at[at] = (struct flame_node){
+			.parent = above,
+			.frame = root ? 0 : fold->funcs[n->at + k],
+			.end = t->starts[n->end - base],
+		};
+		above = at;
+	}
+}
+
+static int take_part(void *ctx, unsigned worker, u32 part)
+{
+	const struct taking *t = ctx;
+	struct par_span span = par_span(t->fold->nr_nodes, t->parts, part);
+	for (u64 i = span.lo; i < span.hi; i++)
+		take_run(t, (u32)i);
+	return 0;
+}
+
+/* A point is where the run of its node ends. */
+static int move_to_ends(void *ctx, unsigned worker, u32 part)
+{
+	const struct taking *t = ctx;
+	u32 base = t->fold->room - t->fold->nr_nodes;
+	struct par_span span = par_span(t->f->points.nr, t->parts, part);
+	for (u64 i = span.lo; i < span.hi; i++) {
+		struct flame_point *p = &t->f->points.at[i];
+		p->node = t->starts[t->fold->node_of[p->node] - base + 1] - 1;
+	}
+	return 0;
+}
+
+int flame_expand(struct flame *f, const struct fold *fold, unsigned workers)
+{
+	u32 base = fold->room - fold->nr_nodes;
+	_cleanup_free_ u32 *starts = malloc(((size_t)fold->nr_nodes + 1) * sizeof(*starts));
+	struct taking t = { .f = f, .fold = fold, .starts = starts, .parts = workers * 4 };
+	if (!starts)
+		return -ENOMEM;
+	u64 nr = 0;
+	for (u32 i = 0; i < fold->nr_nodes; i++) {
+		starts[i] = (u32)nr;
+		nr += fold->nodes[base + i].parent == base + i ? 1 : fold->nodes[base + i].nr;
+	}
+	starts[fold->nr_nodes] = (u32)nr;
+	if (nr >= UINT32_MAX / 2 || !big_vec_reserve(&f->nodes, nr))
+		return -ENOMEM;
+	f->nodes.nr = nr;
+	int err = par_each(workers, t.parts, take_part, &t);
+	for (u32 i = 0; i < fold->nr_trees; i++)
+		f->trees.at[i].root = starts[fold->root_of[i] - base];
+	return err ? err : par_each(workers, t.parts, move_to_ends, &t);
 }

@@ -187,23 +187,33 @@ static u32 nr_joined(const struct html *h, u32 at, u32 end)
 	return nr;
 }
 
-static u64 nr_points(const struct html *h)
+/* [shift]: how many points are left when buckets are that much coarser. Two of a node are one when no higher bit tells them apart. */
+static void count_points(const struct html *h, u64 nr[static 33])
 {
-	u64 nr = 0;
-	for (u32 node = 0; node < h->flame->nodes.nr; node++)
-		nr += nr_joined(h, h->starts[node], h->starts[node + 1]);
-	return nr;
+	memset(nr, 0, 33 * sizeof(*nr));
+	for (u32 node = 0; node < h->flame->nodes.nr; node++) {
+		u32 at = h->starts[node], end = h->starts[node + 1];
+		nr[32] += at < end;
+		for (at++; at < end; at++) {
+			u32 differ = h->order[at].bucket ^ h->order[at - 1].bucket;
+			if (differ)
+				nr[31 - (u32)__builtin_clz(differ)]++;
+		}
+	}
+	for (u32 shift = 32; shift-- > 0;)
+		nr[shift] += nr[shift + 1];
 }
 
 static int choose_points(struct html *h, u32 max_points)
 {
+	u64 nr[33];
 	int err = find_keys(h);
 	if (!err)
 		err = sort_points(h);
-	if (err)
+	if (err || !h->bucket_ns || h->flame->points.nr <= max_points)
 		return err;
-	while (h->bucket_ns && h->nr_buckets > 1 && h->flame->points.nr > max_points &&
-	       nr_points(h) > max_points) {
+	count_points(h, nr);
+	while (h->nr_buckets > 1 && nr[h->shift] > max_points) {
 		h->shift++;
 		h->bucket_ns += min(h->bucket_ns, UINT64_MAX - h->bucket_ns);
 		h->nr_buckets = (h->nr_buckets + 1) / 2;
