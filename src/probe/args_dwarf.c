@@ -390,7 +390,8 @@ static int no_variable(const struct convert *c, const struct named *n)
 	if (n->near.best)
 		diag_hint(c->d, "did you mean '%s'?", n->near.best);
 	else
-		diag_hint(c->d, "--vars %s lists what can be fetched there", c->r->text);
+		diag_hint(c->d, "--vars '%.*s' lists what can be fetched there",
+			  (int)strcspn(c->r->text, " \t"), c->r->text);
 	return -ENOENT;
 }
 

@@ -141,6 +141,7 @@ static u64 entry_for(struct finder *f, const struct dwcode_scope *s)
 
 static int tell_lazy(struct finder *f, u32 scope);
 static int tell_lines(struct finder *f);
+static void note_lines_of(struct finder *f, u32 scope);
 
 static int tell_instances(struct finder *f, const struct dwcode_scope *of)
 {
@@ -170,7 +171,10 @@ static int tell_function(struct finder *f, u32 scope)
 		if (!f->path)
 			return 0;
 		f->line = line + f->r->line;
-		return tell_lines(f);
+		int err = tell_lines(f);
+		if (!err && !f->seen.nr)
+			note_lines_of(f, scope);
+		return err;
 	}
 	if (s->pc && !s->is_abstract)
 		return f->r->pattern ? tell_lazy(f, scope) : tell(f, scope, entry_for(f, s));
@@ -229,17 +233,47 @@ static u32 best_scope(struct finder *f, u64 pc)
 static int shared_line(struct finder *f, u64 addr, u32 line, u32 other)
 {
 	const char *path;
-	u32 decl;
-	diag_error(f->d, -EOPNOTSUPP,
-		   "line %u shares its code with line %u and cannot be probed alone", line, other);
-	diag_span(f->d, f->r->text, f->r->place_span.start, f->r->place_span.len);
+	u32 decl = 0;
 	u32 scope = f->r->function ? best_scope(f, addr) : DWCODE_NO_SCOPE;
-	if (scope != DWCODE_NO_SCOPE &&
-	    dwcode_declared(f->u, &f->u->scopes.at[scope], &path, &decl) && other >= decl)
-		diag_hint(f->d, "probe %s:%u instead", f->r->function, other - decl);
-	else
-		diag_hint(f->d, "probe %s:%u instead", f->path, other);
+	/* As they were written: lines of a function count from its own. */
+	if (scope == DWCODE_NO_SCOPE ||
+	    !dwcode_declared(f->u, &f->u->scopes.at[scope], &path, &decl) || other < decl)
+		decl = 0;
+	diag_error(f->d, -EOPNOTSUPP,
+		   "line %u of %s shares its code with line %u and cannot be probed alone",
+		   line - decl, decl ? f->r->function : f->path, other - decl);
+	diag_span(f->d, f->r->text, f->r->place_span.start, f->r->place_span.len);
+	diag_hint(f->d, "probe %s:%u instead", decl ? f->r->function : f->path, other - decl);
 	return -EOPNOTSUPP;
+}
+
+static void note_near(struct finder *f, u32 line)
+{
+	if (line < f->line)
+		f->line_before = max(f->line_before, line);
+	if (line > f->line)
+		f->line_after = f->line_after ? min(f->line_after, line) : line;
+}
+
+/* Lines of a function that can be probed. */
+static int near_line(void *ctx, const char *path, u32 line, u64 addr)
+{
+	struct finder *f = ctx;
+	const char *other_path;
+	u32 other;
+	if (path == f->path && probe_line_of(f->u, addr, &other_path, &other) && other == line)
+		note_near(f, line);
+	return 0;
+}
+
+static void note_lines_of(struct finder *f, u32 scope)
+{
+	const struct dwcode_scope *s = &f->u->scopes.at[scope];
+	if (s->pc && !s->is_abstract)
+		(void)!probe_walk_lines(f->u, scope, near_line, f);
+	for (u32 i = 0; s->is_abstract && i < f->u->scopes.nr; i++)
+		if (f->u->scopes.at[i].origin == s->at && f->u->scopes.at[i].pc)
+			(void)!probe_walk_lines(f->u, i, near_line, f);
 }
 
 static int at_line(void *ctx, const char *path, u32 line, u64 addr)
@@ -249,10 +283,8 @@ static int at_line(void *ctx, const char *path, u32 line, u64 addr)
 	u32 other;
 	if (path != f->path)
 		return 0;
-	if (line < f->line)
-		f->line_before = max(f->line_before, line);
-	if (line > f->line)
-		f->line_after = f->line_after ? min(f->line_after, line) : line;
+	if (!f->r->function)
+		note_near(f, line);
 	if (line != f->line)
 		return 0;
 	if (probe_line_of(f->u, addr, &other_path, &other) && other_path == path && other != line)
@@ -367,6 +399,15 @@ static int offer(void *ctx, const char *name)
 	return 0;
 }
 
+/* Without the file that most of a unit is in, nobody can tell what is there. */
+static int no_split_file(struct finder *f)
+{
+	diag_error(f->d, -ENODATA, "debug information of '%s' is missing: it is in '%s'",
+		   f->info->path, dwcode_missing(f->info->code));
+	diag_hint(f->d, "put that file back, or build without -gsplit-dwarf");
+	return -ENODATA;
+}
+
 static int no_function(struct finder *f)
 {
 	const struct probe_request *r = f->r;
@@ -411,6 +452,8 @@ static int not_found(struct finder *f)
 		diag_span(f->d, r->text, r->place_span.start, r->place_span.len);
 		return -EOPNOTSUPP;
 	}
+	if (!f->function_found && dwcode_missing(f->info->code))
+		return no_split_file(f);
 	if (r->function && !f->function_found)
 		return no_function(f);
 	if (r->file && !f->file_found) {

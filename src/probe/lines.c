@@ -226,6 +226,9 @@ static int fill_lines(const struct search *s, const char *text, struct probe_lin
 static int nothing_found(const struct debuginfo *info, const struct probe_line_range *r,
 			 const struct search *s, struct diag *d)
 {
+	if (!s->path && dwcode_missing(info->code))
+		return diag_error(d, -ENODATA, "debug information of '%s' is missing: it is in '%s'",
+				  info->path, dwcode_missing(info->code));
 	if (!s->path) {
 		diag_error(d, -ENOENT,
 			   r->function ? "no function '%s' in %s" : "no code of a file '%s' in %s",

@@ -151,7 +151,6 @@ static int at_place(void *ctx, const struct probe_place *p)
 {
 	struct collect *c = ctx;
 	struct list l = { .p = p, .arena = &c->ret->arena, .ranges = c->ranges };
-	const char *symbol;
 	struct probe_vars_at at = { 0 };
 	int err = probe_each_var(p, add_var, &l);
 	if (!err && c->externs)
@@ -167,8 +166,11 @@ static int at_place(void *ctx, const struct probe_place *p)
 		at.vars = kept;
 		at.nr_vars = (u32)l.vars.nr;
 	}
-	probe_symbol_at(p, &symbol, &at.offset);
-	at.function = arena_strdup(l.arena, symbol);
+	/* The source's name and not the symbol's, which may have ".isra.0" at its end: as perf writes it. */
+	const struct dwcode_scope *func = &p->unit->scopes.at[p->func];
+	const char *name = dwcode_name(p->unit, func);
+	at.offset = p->pc - func->pc;
+	at.function = arena_strdup(l.arena, name ? name : "");
 	vec_free(&l.vars);
 	struct probe_vars_at *to = err ? NULL : vec_push(&c->ret->at);
 	if (to)
