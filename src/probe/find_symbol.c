@@ -191,7 +191,7 @@ int symbol_search_kernel(struct symbol_search *s)
 	struct sysroot root;
 	struct kernel_search k = { .s = s };
 	const char *where = s->target->root;
-	int err = kallsyms_read(where, NULL, &t);
+	int err = kallsyms_read(where, s->target->cache, &t);
 	if (err)
 		return diag_error(s->diag, err, "cannot read /proc/kallsyms: %s", strerror(-err));
 	strbuf_init(&k.blacklist);

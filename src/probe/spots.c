@@ -4,9 +4,11 @@
 #include "base/str.h"
 #include "image/buildid.h"
 #include "image/debugfile.h"
+#include "image/dwarf_code.h"
 #include "image/dwarf_info.h"
 #include "image/elf.h"
 #include "kern/kallsyms.h"
+#include "probe/find_dwarf.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -41,12 +43,6 @@ static bool split_file(const char *place, size_t *path_len, u64 *offset)
 	return !num_parse_u64(number, 0, offset);
 }
 
-static int by_addr(const void *a, const void *b)
-{
-	const struct wanted *x = a, *y = b;
-	return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
 /* ---- files ----------------------------------------------------------------------------------------------------------------- */
 
 static int find_functions(struct probe_spots *s, const struct elfimg *e,
@@ -72,37 +68,50 @@ static int find_functions(struct probe_spots *s, const struct elfimg *e,
 	return 0;
 }
 
+/* The line that stands for an address in the function around it: inlined code counts by where it was called. */
+static bool line_in_function(struct dwcode_unit *u, u32 func, u64 addr, const char **path, u32 *line)
+{
+	u32 in = dwcode_inlined_at(u, func, addr);
+	if (in != DWCODE_NO_SCOPE && dwcode_called(u, &u->scopes.at[in], path, line))
+		return true;
+	return probe_line_of(u, addr, path, line);
+}
+
+static int find_line(struct probe_spots *s, struct dwcode *code, const struct wanted *q)
+{
+	struct dwcode_unit u;
+	struct probe_spot *spot = &s->at[q->index];
+	const char *path, *own;
+	u32 unit, line, first;
+	if (!dwcode_unit_at(code, q->addr, &unit))
+		return 0;
+	int err = dwcode_unit_open(code, unit, &u);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	u32 func = dwcode_function_at(&u, q->addr);
+	if (func != DWCODE_NO_SCOPE && line_in_function(&u, func, q->addr, &path, &line)) {
+		spot->file = arena_strdup(&s->arena, path);
+		spot->line = line;
+		bool known = dwcode_declared(&u, &u.scopes.at[func], &own, &first);
+		spot->is_relative = known && line >= first && !strcmp(own, path);
+		spot->in_function = spot->is_relative ? line - first : 0;
+		err = spot->file ? 0 : -ENOMEM;
+	}
+	dwcode_unit_done(&u);
+	return err;
+}
+
 static int find_lines(struct probe_spots *s, const struct elfimg *e,
 		      const struct debugfile_where *where, const char *path, struct wanted_list *w)
 {
-	struct dwinfo *info;
-	u64 *addrs = calloc(w->at.nr, sizeof(*addrs));
-	struct dwinfo_answer *answers = calloc(w->at.nr, sizeof(*answers));
-	int err = addrs && answers ? dwinfo_open(e, where, path, &info) : -ENOMEM;
-	if (!err) {
-		u32 nr = 0;
-		qsort(w->at.at, w->at.nr, sizeof(*w->at.at), by_addr);
-		vec_for_each (&w->at, q)
-			if (!nr || addrs[nr - 1] != q->addr)
-				addrs[nr++] = q->addr;
-		err = dwinfo_find(info, addrs, nr, DWINFO_LINE, answers);
-		u32 i = 0;
-		for (size_t k = 0; k < w->at.nr && !err; k++) {
-			const struct wanted *q = &w->at.at[k];
-			struct probe_spot *spot = &s->at[q->index];
-			while (i + 1 < nr && addrs[i] < q->addr)
-				i++;
-			if (!answers[i].file)
-				continue;
-			spot->file = arena_strdup(&s->arena, answers[i].file);
-			spot->line = answers[i].line;
-			err = spot->file ? 0 : -ENOMEM;
-		}
-		dwinfo_close(info);
-	}
-	free(addrs);
-	free(answers);
-	return err == -ENOMEM ? err : 0;
+	struct dwcode *code;
+	int err = dwcode_open(e, where, path, &code);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	for (size_t i = 0; i < w->at.nr && !err; i++)
+		err = find_line(s, code, &w->at.at[i]);
+	dwcode_close(code);
+	return err;
 }
 
 static int find_in_file(struct probe_spots *s, const char *path, struct wanted_list *w)
@@ -272,7 +281,7 @@ void probe_spots_close(struct probe_spots *s)
 	*s = (struct probe_spots){ 0 };
 }
 
-void probe_spots_text(const struct probe_spots *s, size_t i, bool lines, struct strbuf *to)
+void probe_spots_text(const struct probe_spots *s, size_t i, struct strbuf *to)
 {
 	const struct probe_listed *p = &s->listing->at.at[i];
 	const struct probe_spot *spot = &s->at[i];
@@ -285,13 +294,16 @@ void probe_spots_text(const struct probe_spots *s, size_t i, bool lines, struct 
 		strbuf_printf(to, "0x%llx", (ull)offset);
 	else
 		strbuf_str(to, p->place);
-	if (spot->function && spot->distance)
+	/* As perf: the line within the function, where that is known. */
+	if (spot->function && spot->distance && !spot->is_relative)
 		strbuf_printf(to, "+%llu", (ull)spot->distance);
+	if (spot->is_relative && spot->in_function)
+		strbuf_printf(to, ":%u", spot->in_function);
 	if (p->letter == 'r' || (spot->function && strstr(p->place, "%return")))
 		strbuf_str(to, "%return");
 	if (spot->file) {
 		strbuf_printf(to, "@%s", spot->file);
-		if (lines && spot->line)
+		if (!spot->is_relative && spot->line)
 			strbuf_printf(to, ":%u", spot->line);
 	}
 	if (file)

@@ -11,6 +11,8 @@ struct probe_spot {
 	u64 distance; /* from its start */
 	const char *file; /* source; NULL: not known */
 	u32 line;
+	bool is_relative; /* in_function is known */
+	u32 in_function; /* its number within the function */
 };
 
 struct probe_spots {
@@ -23,5 +25,5 @@ struct probe_spots {
 int probe_spots_open(struct probe_spots *s, const struct probe_listing *l,
 		     const char *root) must_check;
 void probe_spots_close(struct probe_spots *s);
-/* "work+4@/tmp/a.c:12 in /tmp/a.out", "vfs_read%return". lines: with the number of the line. */
-void probe_spots_text(const struct probe_spots *s, size_t i, bool lines, struct strbuf *to);
+/* "work:3@/tmp/a.c in /tmp/a.out", "vfs_read+4", "vfs_read%return" */
+void probe_spots_text(const struct probe_spots *s, size_t i, struct strbuf *to);

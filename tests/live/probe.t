@@ -5,10 +5,10 @@
 # smp: 1
 # `sonde probe`: adding, listing and removing probes on programs; they fire with the right values; all or nothing; other people's probes stay.
 . "${SONDE_SRC:-.}/tests/lib.sh"
-need sonde root tracefs
+need sonde root tracefs uprobes
 cd "$SONDE_TMP" || exit 1
 events=$tracefs/uprobe_events
-[ -e $events ] || need "uprobe_events"
+
 probe() { "$SONDE" probe "$@"; }
 # A file of our own: nobody else's probes are on it.
 cp "$SONDE" prog

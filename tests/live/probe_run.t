@@ -6,8 +6,7 @@
 # Probes for the time of a run: -e 'uprobe:FILE:FUNC ARG...' and its relatives in record, stat and ftrace. They have the right values, and are gone
 # afterwards, also after SIGKILL; those of others stay.
 . "${SONDE_SRC:-.}/tests/lib.sh"
-need sonde root tracefs
-[ -e $tracefs/uprobe_events ] || need "uprobe_events"
+need sonde root tracefs uprobes
 cd "$SONDE_TMP" || exit 1
 cp "$SONDE" prog
 prog=$SONDE_TMP/prog

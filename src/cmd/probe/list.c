@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef unsigned long long ull;
@@ -75,6 +76,13 @@ static void print_json(struct json *j, const struct probe_listed *p, const char 
 	json_object_end(j);
 }
 
+static int by_name(const void *a, const void *b)
+{
+	const struct probe_listed *x = a, *y = b;
+	int order = strcmp(x->group, y->group);
+	return order ? order : strcmp(x->event, y->event);
+}
+
 int probe_cmd_list(struct app *app, struct probe_opts *o)
 {
 	struct tracing t;
@@ -86,6 +94,8 @@ int probe_cmd_list(struct app *app, struct probe_opts *o)
 	if (err)
 		return app_fail(app, err);
 	strbuf_init(&place);
+	if (l.at.nr)
+		qsort(l.at.at, l.at.nr, sizeof(*l.at.at), by_name);
 	err = probe_spots_open(&spots, &l, o->root ? o->root : "");
 	if (app->json) {
 		json_begin(&j, &app->out, JSON_PRETTY);
@@ -96,7 +106,7 @@ int probe_cmd_list(struct app *app, struct probe_opts *o)
 		if (o->list && *o->list && !probe_listed_matches(p, o->list))
 			continue;
 		strbuf_reset(&place);
-		probe_spots_text(&spots, i, !app->dialect->perf_closing_lines, &place);
+		probe_spots_text(&spots, i, &place);
 		if (app->json)
 			print_json(&j, p, strbuf_cstr(&place));
 		else
