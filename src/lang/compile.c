@@ -6,6 +6,7 @@
 #include "lang/emit.h"
 #include "lang/lower.h"
 #include "lang/parse.h"
+#include "lang/tree.h"
 
 #include <errno.h>
 #include <string.h>
@@ -217,12 +218,35 @@ static int run_passes(struct compiler *c)
 		return err;
 	if (c->in->dump_types)
 		dump_script(&c->script, c->program, true, c->in->dump_types);
+	c->program->tree = tree_keep(c->program, &c->check);
+	if (!c->program->tree)
+		return -ENOMEM;
 	err = lower_all(c);
 	stage_done(c, LANG_LOWER);
 	if (!err)
 		err = emit_all(c);
 	stage_done(c, LANG_REGISTERS);
 	return err;
+}
+
+struct tree *tree_keep(struct program *p, const struct checker *c)
+{
+	struct tree *t = arena_zalloc(&p->arena, sizeof(*t));
+	const char **params = arena_array(&p->arena, c->in->nr_params + 1, sizeof(*params));
+	char *text = arena_strndup(&p->arena, c->in->text, c->in->len);
+	if (!t || !params || !text)
+		return NULL;
+	for (u32 i = 0; i < c->in->nr_params; i++)
+		if (!(params[i] = arena_strdup(&p->arena, c->in->params[i])))
+			return NULL;
+	t->in = (struct lang_input){ .text = text,
+				     .len = c->in->len,
+				     .params = params,
+				     .nr_params = c->in->nr_params,
+				     .allow_unsafe = true };
+	t->script = *c->script;
+	t->check = *c;
+	return t;
 }
 
 int lang_compile(const struct lang_input *in, struct program *ret, struct diag *d)

@@ -180,7 +180,8 @@ void ir_call(struct ir *ir, int dst, u32 helper, u32 nr, const struct ir_arg *ar
 		ir->err = -ENOMEM;
 		return;
 	}
-	memcpy(copy, args, nr * sizeof(*args));
+	if (nr)
+		memcpy(copy, args, nr * sizeof(*args));
 	add(ir, (struct ir_insn){ .op = IR_CALL,
 				  .dst = dst,
 				  .src = IR_NONE,

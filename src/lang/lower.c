@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-static u8 plain_op(u8 assign)
+u8 lower_plain_op(u8 assign)
 {
 	static const u8 ops[] = {
 		[TOKEN_ADD_ASSIGN] = TOKEN_ADD, [TOKEN_SUB_ASSIGN] = TOKEN_SUB,
@@ -70,7 +70,7 @@ static void lower_assign(struct lower *l, struct node *n)
 			lower_map_assign(l, n->a, n->b);
 		return;
 	}
-	u8 op = plain_op(n->op);
+	u8 op = lower_plain_op(n->op);
 	bool is_signed = check_signed_op(n->a, n->b);
 	if (n->a->kind == NODE_MAP) {
 		lower_map_compound(l, n->a, op, n->b, is_signed);

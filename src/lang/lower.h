@@ -178,6 +178,9 @@ enum lower_helper {
 	HELPER_KTIME_TAI = 208,
 };
 
+/* The operator of "+=" is "+". */
+u8 lower_plain_op(u8 assign);
+
 /* lower_mem.c */
 u32 lower_facts(struct lower *l);
 u32 lower_scratch_map(struct lower *l);

@@ -220,6 +220,7 @@ struct program {
 		u8 missing_probes; /* 0: error, 1: warn, 2: ignore */
 		bool no_final_maps, no_demangle;
 	} config;
+	void *tree; /* of lang/, for what is not run in the kernel */
 	const char *license; /* "GPL" */
 	bool unsafe; /* system(), signal(), override(): only with --unsafe */
 };

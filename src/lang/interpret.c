@@ -1,0 +1,507 @@
+#include "lang/interpret.h"
+
+#include "lang/builtin.h"
+#include "lang/check_impl.h"
+#include "lang/token.h"
+#include "lang/tree.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { STEPS_MAX = 1 << 20 };
+
+/* A number, or bytes as they are in memory, type_room() of them. */
+struct ivalue {
+	s64 number;
+	u8 *bytes;
+};
+
+struct interpreter {
+	struct checker check;
+	const struct program *program;
+	const struct interpret_ops *ops;
+	void *ctx;
+	struct arena arena; /* of bytes */
+	u32 steps;
+	bool returned, broken, continued;
+	int err;
+};
+
+static struct ivalue eval(struct interpreter *in, struct node *n);
+
+static u8 *make_bytes(struct interpreter *in, u32 size)
+{
+	u8 *p = arena_zalloc(&in->arena, max(size, 8u));
+	if (!p)
+		in->err = -ENOMEM;
+	return p;
+}
+
+/* The value as it is kept in memory, as one of type t. */
+static void store(struct interpreter *in, struct ivalue v, const struct program_type *from, u8 *to,
+		  const struct program_type *t)
+{
+	if (in->err || !to)
+		return;
+	if (type_is_scalar(t)) {
+		memcpy(to, &v.number, 8);
+		return;
+	}
+	if (t->kind == PROGRAM_TUPLE) {
+		for (u32 i = 0; i < t->nr; i++) {
+			struct ivalue m = { .bytes = v.bytes + from->fields[i].offset };
+			memcpy(&m.number, m.bytes, 8);
+			store(in, m, from->fields[i].type, to + t->fields[i].offset,
+			      t->fields[i].type);
+		}
+		return;
+	}
+	u32 have = type_room(from), room = type_room(t);
+	memset(to, 0, room);
+	memcpy(to, v.bytes, min(have, room));
+	if (have > room)
+		to[room - 1] = 0;
+}
+
+static struct ivalue load(struct interpreter *in, const u8 *from, const struct program_type *t)
+{
+	struct ivalue v = { 0 };
+	if (type_is_scalar(t)) {
+		memcpy(&v.number, from, 8);
+		return v;
+	}
+	v.bytes = make_bytes(in, type_room(t));
+	if (v.bytes)
+		memcpy(v.bytes, from, type_room(t));
+	return v;
+}
+
+static u8 *make_key(struct interpreter *in, struct node *n)
+{
+	const struct program_type *t = n->map->key;
+	u8 *key = make_bytes(in, n->nr ? type_room(t) : 8);
+	u32 i = 0;
+	for (struct node *k = n->list; k && !in->err; k = k->next, i++) {
+		const struct program_type *kt = n->nr == 1 ? t : t->fields[i].type;
+		store(in, eval(in, k), k->type, key + (n->nr == 1 ? 0 : t->fields[i].offset), kt);
+	}
+	return key;
+}
+
+static int map_get(struct interpreter *in, const struct map *m, const u8 *key, u8 *value)
+{
+	int err = in->err ? in->err : in->ops->get(in->ctx, m->number, key, value);
+	if (err && err != -ENOENT)
+		in->err = err;
+	return err;
+}
+
+static void map_put(struct interpreter *in, const struct map *m, const u8 *key, const u8 *value)
+{
+	if (!in->err)
+		in->err = in->ops->put(in->ctx, m->number, key, value);
+}
+
+static struct ivalue get_map(struct interpreter *in, struct node *n)
+{
+	const struct program_type *t = n->map->value;
+	u8 *key = make_key(in, n), *value = make_bytes(in, type_room(t));
+	if (in->err)
+		return (struct ivalue){ 0 };
+	if (map_get(in, n->map, key, value))
+		memset(value, 0, type_room(t));
+	return load(in, value, t);
+}
+
+static struct ivalue eval_call(struct interpreter *in, struct node *n)
+{
+	struct ivalue v = { 0 };
+	struct node *m = n->list;
+	if (!strcmp(n->text, "has_key") || !strcmp(n->text, "delete")) {
+		u8 *key = make_key(in, m), *value = make_bytes(in, type_room(m->map->value));
+		if (in->err)
+			return v;
+		if (!m->nr) {
+			map_put(in, m->map, key, value);
+			v.number = 1;
+			return v;
+		}
+		v.number = !map_get(in, m->map, key, value);
+		if (v.number && *n->text == 'd' && !in->err)
+			in->err = in->ops->remove(in->ctx, m->map->number, key);
+		return v;
+	}
+	if (!strcmp(n->text, "strncmp")) {
+		struct ivalue a = eval(in, m), b = eval(in, m->next);
+		u32 room = min(type_room(m->type), type_room(m->next->type));
+		if (!in->err)
+			v.number = memcmp(a.bytes, b.bytes, min((u64)n->number, (u64)room)) != 0;
+		return v;
+	}
+	if (!strcmp(n->text, "bswap")) {
+		u64 x = (u64)eval(in, m).number;
+		v.number = n->type->size == 8	? (s64)__builtin_bswap64(x)
+			   : n->type->size == 4 ? (s64)__builtin_bswap32((u32)x)
+			   : n->type->size == 2 ? (s64)__builtin_bswap16((u16)x)
+						: (s64)x;
+		return v;
+	}
+	in->err = -ENOTSUP;
+	return v;
+}
+
+static bool same_text(struct interpreter *in, struct node *n)
+{
+	struct ivalue a = eval(in, n->a), b = eval(in, n->b);
+	return !in->err && !strncmp((char *)a.bytes, (char *)b.bytes,
+				    min(type_room(n->a->type), type_room(n->b->type)));
+}
+
+static s64 scaled(const struct program_type *pointer, s64 by)
+{
+	u32 size = pointer->to ? pointer->to->size : 1;
+	return size > 1 ? (s64)((u64)by * size) : by;
+}
+
+static s64 eval_binary(struct interpreter *in, struct node *n)
+{
+	s64 r = 0;
+	if (n->op == TOKEN_LAND || n->op == TOKEN_LOR) {
+		bool first = eval(in, n->a).number != 0;
+		if (first == (n->op == TOKEN_LOR))
+			return first;
+		return eval(in, n->b).number != 0;
+	}
+	if (!type_is_scalar(n->a->type))
+		return same_text(in, n) == (n->op == TOKEN_EQ);
+	s64 a = eval(in, n->a).number, b = eval(in, n->b).number;
+	if (n->type->kind == PROGRAM_POINTER) {
+		bool left = n->a->type->kind == PROGRAM_POINTER;
+		a = left ? a : scaled(n->b->type, a);
+		b = left ? scaled(n->a->type, b) : b;
+	}
+	if (!check_fold(n->op, a, b, check_signed_op(n->a, n->b), &r))
+		in->err = -ENOTSUP;
+	return r;
+}
+
+static s64 eval_unary(struct interpreter *in, struct node *n)
+{
+	if (n->op == TOKEN_MUL) {
+		in->err = -ENOTSUP;
+		return 0;
+	}
+	s64 a = eval(in, n->a).number;
+	return n->op == TOKEN_SUB ? (s64)(0 - (u64)a) : n->op == TOKEN_TILDE ? ~a : !a;
+}
+
+static struct ivalue eval_ternary(struct interpreter *in, struct node *n)
+{
+	struct ivalue a = eval(in, n->a);
+	struct node *taken = a.number ? n->b : n->c;
+	struct ivalue v = taken ? eval(in, taken) : a;
+	if (in->err || type_is_scalar(n->type) || !taken)
+		return v;
+	struct ivalue to = { .bytes = make_bytes(in, type_room(n->type)) };
+	store(in, v, taken->type, to.bytes, n->type);
+	return to;
+}
+
+static struct ivalue eval_tuple(struct interpreter *in, struct node *n)
+{
+	struct ivalue v = { .bytes = make_bytes(in, type_room(n->type)) };
+	u32 i = 0;
+	for (struct node *e = n->list; e && !in->err; e = e->next, i++)
+		store(in, eval(in, e), e->type, v.bytes + n->type->fields[i].offset,
+		      n->type->fields[i].type);
+	return v;
+}
+
+static struct ivalue eval_index(struct interpreter *in, struct node *n)
+{
+	s64 nr;
+	struct ivalue a = eval(in, n->a);
+	if (n->a->type->kind != PROGRAM_TUPLE || !check_constant(&in->check, n->b, &nr))
+		in->err = in->err ? in->err : -ENOTSUP;
+	if (in->err)
+		return a;
+	return load(in, a.bytes + n->a->type->fields[nr].offset, n->type);
+}
+
+static s64 eval_step(struct interpreter *in, struct node *n)
+{
+	s64 by = n->op == TOKEN_INC ? 1 : -1, old, new;
+	if (n->a->kind == NODE_MAP) {
+		u8 *key = make_key(in, n->a), value[8] = { 0 };
+		(void)map_get(in, n->a->map, key, value);
+		memcpy(&old, value, 8);
+		new = (s64)((u64)old + (u64)by);
+		memcpy(value, &new, 8);
+		map_put(in, n->a->map, key, value);
+		return n->number ? new : old;
+	}
+	struct var *v = n->a->var;
+	old = (s64)v->value;
+	new = check_fit((s64)((u64)old + (u64)scaled(v->type, by)), v->type);
+	v->value = (u64) new;
+	return n->number ? new : old;
+}
+
+static struct ivalue eval_text(struct interpreter *in, const struct node *n)
+{
+	struct ivalue v = { .bytes = make_bytes(in, type_room(n->type)) };
+	if (v.bytes)
+		strncpy((char *)v.bytes, n->text, type_room(n->type) - 1);
+	return v;
+}
+
+static struct ivalue eval(struct interpreter *in, struct node *n)
+{
+	struct ivalue v = { 0 };
+	if (in->err || ++in->steps > STEPS_MAX) {
+		in->err = in->err ? in->err : -ELOOP;
+		return v;
+	}
+	if (type_is_scalar(n->type) && check_constant(&in->check, n, &v.number))
+		return v;
+	switch (n->kind) {
+	case NODE_STRING: return eval_text(in, n);
+	case NODE_VAR:
+		if (type_is_scalar(n->var->type))
+			v.number = (s64)n->var->value;
+		else if (n->var->bytes)
+			return load(in, n->var->bytes, n->var->type);
+		return v;
+	case NODE_MAP: return get_map(in, n);
+	case NODE_CALL: return eval_call(in, n);
+	case NODE_UNARY: v.number = eval_unary(in, n); return v;
+	case NODE_BINARY: v.number = eval_binary(in, n); return v;
+	case NODE_TERNARY: return eval_ternary(in, n);
+	case NODE_TUPLE: return eval_tuple(in, n);
+	case NODE_INDEX: return eval_index(in, n);
+	case NODE_CAST:
+		v = eval(in, n->a);
+		if (type_is_scalar(n->type)) {
+			v.number = check_fit(v.number, n->type);
+		} else if (!in->err) {
+			struct ivalue to = { .bytes = make_bytes(in, type_room(n->type)) };
+			store(in, v, n->a->type, to.bytes, n->type);
+			return to;
+		}
+		return v;
+	case NODE_STEP: v.number = eval_step(in, n); return v;
+	default: in->err = -ENOTSUP; return v;
+	}
+}
+
+static void add_word(u8 *at, u32 index, u64 by)
+{
+	u64 v;
+	memcpy(&v, at + (size_t)index * 8, 8);
+	v += by;
+	memcpy(at + (size_t)index * 8, &v, 8);
+}
+
+static u32 hist_bucket(u32 bits, s64 v)
+{
+	if (v < 0)
+		return 0;
+	if (v < 1 << bits)
+		return (u32)v + 1;
+	u32 power = 63 - (u32)__builtin_clzll((u64)v) - bits;
+	return ((power + 1) << bits) + (u32)((u64)v >> power & ((1u << bits) - 1)) + 1;
+}
+
+static void add_extreme(u8 *at, const struct program_type *t, s64 v)
+{
+	s64 old[2];
+	memcpy(old, at, 16);
+	bool less = t->is_signed ? v < old[0] : (u64)v < (u64)old[0];
+	bool more = t->is_signed ? v > old[0] : (u64)v > (u64)old[0];
+	if (old[1] && !(t->kind == PROGRAM_MIN ? less : more))
+		return;
+	old[0] = v;
+	old[1] = 1;
+	memcpy(at, old, 16);
+}
+
+static void aggregate(struct interpreter *in, struct node *target, struct node *call)
+{
+	const struct program_type *t = call->type;
+	u8 *key = make_key(in, target), *at = make_bytes(in, type_room(t));
+	if (in->err)
+		return;
+	if (map_get(in, target->map, key, at))
+		memset(at, 0, type_room(t));
+	s64 v = call->nr ? eval(in, call->list).number : 1;
+	switch (t->kind) {
+	case PROGRAM_COUNT:
+	case PROGRAM_SUM: add_word(at, 0, (u64)v); break;
+	case PROGRAM_AVG:
+	case PROGRAM_STATS:
+		add_word(at, 0, (u64)v);
+		add_word(at, 1, 1);
+		break;
+	case PROGRAM_MIN:
+	case PROGRAM_MAX: add_extreme(at, t, v); break;
+	case PROGRAM_HIST: add_word(at, hist_bucket(t->hist.bits, v), 1); break;
+	case PROGRAM_LHIST:
+		add_word(at,
+			 v < t->hist.min    ? 0
+			 : v >= t->hist.max ? t->nr - 1
+					    : (u32)((v - t->hist.min) / t->hist.step) + 1,
+			 1);
+		break;
+	default: in->err = -ENOTSUP;
+	}
+	map_put(in, target->map, key, at);
+}
+
+static void set_var(struct interpreter *in, struct var *v, struct ivalue x,
+		    const struct program_type *from)
+{
+	if (type_is_scalar(v->type)) {
+		v->value = (u64)check_fit(x.number, v->type);
+		return;
+	}
+	u8 *to = make_bytes(in, type_room(v->type));
+	store(in, x, from, to, v->type);
+	v->bytes = to;
+}
+
+static void assign(struct interpreter *in, struct node *n)
+{
+	u8 op = lower_plain_op(n->op);
+	if (n->a->kind == NODE_MAP && type_is_aggregate(n->a->map->value)) {
+		aggregate(in, n->a, n->b);
+		return;
+	}
+	struct ivalue b = eval(in, n->b);
+	if (in->err)
+		return;
+	if (n->a->kind == NODE_VAR && n->op != TOKEN_ASSIGN) {
+		struct var *v = n->a->var;
+		s64 r = 0, by = scaled(v->type, b.number);
+		if (v->type->kind != PROGRAM_POINTER)
+			by = b.number;
+		if (!check_fold(op, (s64)v->value, by, check_signed_op(n->a, n->b), &r))
+			in->err = -ENOTSUP;
+		v->value = (u64)check_fit(r, v->type);
+		return;
+	}
+	if (n->a->kind == NODE_VAR) {
+		set_var(in, n->a->var, b, n->b->type);
+		return;
+	}
+	const struct program_type *t = n->a->map->value;
+	if (n->op != TOKEN_ASSIGN) {
+		s64 old = get_map(in, n->a).number, r = 0;
+		if (!check_fold(op, old, b.number, check_signed_op(n->a, n->b), &r))
+			in->err = -ENOTSUP;
+		b.number = r;
+	}
+	u8 *value = make_bytes(in, type_room(t)), *key = make_key(in, n->a);
+	store(in, b, n->op == TOKEN_ASSIGN ? n->b->type : t, value, t);
+	map_put(in, n->a->map, key, value);
+}
+
+static void run(struct interpreter *in, struct node *n);
+
+/* Whether the loop goes on after its body. */
+static bool run_body(struct interpreter *in, struct node *body)
+{
+	run(in, body);
+	bool on = !in->err && !in->returned && !in->broken;
+	in->broken = in->continued = false;
+	return on;
+}
+
+static void run_range(struct interpreter *in, struct node *n)
+{
+	s64 from = eval(in, n->a).number, end = eval(in, n->b).number;
+	for (s64 i = from; i < end && !in->err; i++) {
+		n->var->value = (u64)i;
+		if (!run_body(in, n->c))
+			break;
+	}
+}
+
+static void run(struct interpreter *in, struct node *n)
+{
+	s64 times;
+	if (in->err || in->returned || in->broken || in->continued)
+		return;
+	if (++in->steps > STEPS_MAX)
+		in->err = -ELOOP;
+	switch (n->kind) {
+	case NODE_BLOCK:
+		for (struct node *s = n->list; s; s = s->next)
+			run(in, s);
+		break;
+	case NODE_ASSIGN: assign(in, n); break;
+	case NODE_LET:
+		if (n->b)
+			set_var(in, n->a->var, eval(in, n->b), n->b->type);
+		break;
+	case NODE_EXPR: (void)eval(in, n->a); break;
+	case NODE_IF:
+		if (eval(in, n->a).number)
+			run(in, n->b);
+		else if (n->c)
+			run(in, n->c);
+		break;
+	case NODE_WHILE:
+		while (!in->err && eval(in, n->a).number && run_body(in, n->b))
+			;
+		break;
+	case NODE_UNROLL:
+		if (check_constant(&in->check, n->a, &times))
+			while (times-- > 0 && run_body(in, n->b))
+				;
+		break;
+	case NODE_RANGE: run_range(in, n); break;
+	case NODE_RETURN:
+		if (n->a)
+			(void)eval(in, n->a);
+		in->returned = true;
+		break;
+	case NODE_BREAK: in->broken = true; break;
+	case NODE_CONTINUE: in->continued = true; break;
+	default: in->err = -ENOTSUP;
+	}
+}
+
+static struct probe_block *find_block(const struct script *s, u32 probe)
+{
+	for (struct probe_block *b = s->blocks; b; b = b->next)
+		if (probe >= b->first_point && probe < b->first_point + b->nr_points)
+			return b;
+	return NULL;
+}
+
+int lang_interpret(const struct program *p, u32 probe, const struct interpret_ops *ops, void *ctx,
+		   struct diag *d)
+{
+	struct tree *t = p->tree;
+	struct interpreter in = { .check = t->check, .program = p, .ops = ops, .ctx = ctx };
+	struct probe_block *b = find_block(&t->script, probe);
+	if (!b)
+		return -EINVAL;
+	in.check.in = &t->in;
+	in.check.script = &t->script;
+	in.check.diag = d;
+	int err = check_point(&in.check, b, probe);
+	if (err)
+		return err;
+	arena_init(&in.arena);
+	for (struct var *v = b->vars; v; v = v->next) {
+		v->value = 0;
+		v->bytes = type_is_scalar(v->type) ? NULL : make_bytes(&in, type_room(v->type));
+	}
+	if (!b->predicate || eval(&in, b->predicate).number)
+		run(&in, b->body);
+	for (struct var *v = b->vars; v; v = v->next)
+		v->bytes = NULL;
+	arena_done(&in.arena);
+	return in.err;
+}
