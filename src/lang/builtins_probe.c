@@ -134,11 +134,20 @@ static struct value lower_ctx(struct lower *l, struct node *n)
 	return value_of(r);
 }
 
+/* A map of the block has one type of key, whichever attach point it is. */
+static bool has_glob(const struct program *p, const struct probe_block *b)
+{
+	for (u32 i = 0; i < b->nr_points; i++)
+		if (p->probes.at[b->first_point + i].is_glob)
+			return true;
+	return false;
+}
+
 /* What is written is what it is, unless it stands for many. */
 static const struct program_type *check_probe(struct checker *c, struct node *n)
 {
 	(void)n;
-	if (c->probe->is_glob)
+	if (has_glob(c->program, c->block))
 		return type_plain(c->arena, PROGRAM_PROBE_NAME, 8);
 	return type_string(c->arena, (u32)strlen(c->probe->text) + 1);
 }
@@ -153,7 +162,7 @@ static struct value lower_name_of(struct lower *l, const char *name)
 
 static struct value lower_probe(struct lower *l, struct node *n)
 {
-	if (!l->probe->is_glob)
+	if (n->type->kind == PROGRAM_STRING)
 		return lower_name_of(l, l->probe->text);
 	struct place to = lower_dest(l, n->type, NULL);
 	int r = ir_reg(l->ir);
@@ -172,7 +181,7 @@ static const struct program_type *check_func(struct checker *c, struct node *n)
 		check_fail(c, n, -EINVAL, "%s is not at a function", p->text);
 		return NULL;
 	}
-	if (kernel && p->is_glob)
+	if (kernel && has_glob(c->program, c->block))
 		return type_plain(c->arena, PROGRAM_KSYM, 8);
 	if (p->is_glob || !p->name) {
 		check_fail(c, n, -ENOTSUP, "func is not supported for %s yet", p->text);
@@ -222,6 +231,30 @@ static struct value lower_register(struct lower *l, struct node *n)
 	return value_of(r);
 }
 
+static const struct program_type *check_kaddr(struct checker *c, struct node *n)
+{
+	u64 address;
+	const struct lang_ops *ops = c->in->ops;
+	if (n->list->kind != NODE_STRING) {
+		check_fail(c, n->list, -EINVAL, "expected the name of a symbol");
+		return NULL;
+	}
+	int err = ops && ops->kernel_symbol ? ops->kernel_symbol(c->in->ctx, n->list->text, &address)
+					    : -ENOENT;
+	if (err) {
+		check_fail(c, n->list, err, "the address of '%s' is not known", n->list->text);
+		return NULL;
+	}
+	n->number = (s64)address;
+	return &type_u64;
+}
+
+static struct value lower_kaddr(struct lower *l, struct node *n)
+{
+	(void)l;
+	return value_imm(n->number);
+}
+
 #define ARG(n)                                                                                     \
 	{                                                                                          \
 		n, 0, 0, BUILTIN_VALUE, check_arg, lower_arg, NULL, "argument of the function"     \
@@ -244,6 +277,7 @@ static const struct builtin rows[] = {
 	{ "ctx", 0, 0, BUILTIN_VALUE, check_ctx, lower_ctx, NULL, "address of the context" },
 	{ "probe", 0, 0, BUILTIN_VALUE, check_probe, lower_probe, NULL, "name of the probe" },
 	{ "func", 0, 0, BUILTIN_VALUE, check_func, lower_func, NULL, "name of the function" },
+	{ "kaddr", 1, 1, 0, check_kaddr, lower_kaddr, NULL, "address of a kernel symbol" },
 	{ "reg", 1, 1, 0, check_reg, lower_register, NULL, "register of the CPU" },
 };
 

@@ -270,12 +270,49 @@ const struct program_type *check_offsetof(struct checker *c, struct node *n)
 	return &type_u64;
 }
 
+/* What headers #define, which BTF does not know: of the headers that scripts include. */
+static const struct {
+	const char *name;
+	s64 value;
+} header_names[] = {
+	{ "AF_UNSPEC", 0 },
+	{ "AF_UNIX", 1 },
+	{ "AF_INET", 2 },
+	{ "AF_INET6", 10 },
+	{ "AF_NETLINK", 16 },
+	{ "AF_PACKET", 17 },
+	{ "IPPROTO_ICMP", 1 },
+	{ "IPPROTO_TCP", 6 },
+	{ "IPPROTO_UDP", 17 },
+	{ "IPPROTO_ICMPV6", 58 },
+	{ "TASK_RUNNING", 0 },
+	{ "TASK_INTERRUPTIBLE", 1 },
+	{ "TASK_UNINTERRUPTIBLE", 2 },
+	{ "O_RDONLY", 0 },
+	{ "O_WRONLY", 1 },
+	{ "O_RDWR", 2 },
+	{ "O_CREAT", 0100 },
+	{ "S_IFMT", 0170000 },
+	{ "S_IFREG", 0100000 },
+	{ "S_IFDIR", 0040000 },
+	{ "S_IFSOCK", 0140000 },
+	{ "NSEC_PER_SEC", 1000000000 },
+	{ "NULL", 0 },
+	{ "BPFTRACE_HAVE_BTF", 1 },
+};
+
 /* Enumerators have no table: all enums are looked at, once for each name of a script. */
 const struct program_type *check_name(struct checker *c, struct node *n)
 {
 	struct btf *b = c->in->btf;
 	struct btf_desc d;
 	struct btf_part p;
+	for (size_t i = 0; i < ARRAY_SIZE(header_names); i++)
+		if (!strcmp(header_names[i].name, n->text)) {
+			n->kind = NODE_INT;
+			n->number = header_names[i].value;
+			return &type_s64;
+		}
 	for (u32 id = 1; b && id <= b->nr; id++) {
 		if (!btf_describe(b, id, &d) || (d.kind != BTF_OF_ENUM && d.kind != BTF_OF_ENUM64))
 			continue;

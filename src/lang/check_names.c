@@ -273,10 +273,7 @@ static int find_schema(struct checker *c, const struct schema **ret)
 	const struct program_probe *p = c->probe;
 	if (!ops || !ops->tracepoint)
 		return -ENOENT;
-	if (!p->is_glob)
-		return ops->tracepoint(c->in->ctx, p->target, p->name, ret);
-	return ops->tracepoint_glob ? ops->tracepoint_glob(c->in->ctx, p->target, p->name, ret)
-				    : -ENOENT;
+	return p->is_glob ? -ENOENT : ops->tracepoint(c->in->ctx, p->target, p->name, ret);
 }
 
 const struct program_type *check_args(struct checker *c, const struct node *n)

@@ -13,9 +13,17 @@ struct lang_ops {
 	/* The fields of a tracepoint; the schema is borrowed until the compiler returns. -ENOENT: there is none. */
 	int (*tracepoint)(void *ctx, const char *system, const char *name,
 			  const struct schema **ret);
-	/* For one that matches a pattern: any event whose fields may stand for all. NULL: `args` is refused for patterns. */
+	/* Not asked any more: events that match one pattern may have other fields each. See tracepoint_list. */
 	int (*tracepoint_glob)(void *ctx, const char *system, const char *name,
 			       const struct schema **ret);
+	/*
+	 * Event number nth of those that match the patterns: 1, and its names, borrowed until the next call; 0: there are no more. A
+	 * block that uses `args` gets code for each event. NULL: `args` is refused for patterns.
+	 */
+	int (*tracepoint_list)(void *ctx, const char *system, const char *name, u32 nth,
+			       const char **ret_system, const char **ret_name);
+	/* The address of a symbol of the kernel; -ENOENT. NULL: kaddr() is refused. */
+	int (*kernel_symbol)(void *ctx, const char *name, u64 *ret);
 };
 
 enum lang_stage { LANG_LEX, LANG_PARSE, LANG_CHECK, LANG_LOWER, LANG_REGISTERS, LANG_STAGES };

@@ -27,9 +27,11 @@ void parse_fail(struct parser *p, int err, const char *fmt, ...)
 
 void parse_next(struct parser *p)
 {
+	if (p->err)
+		return;
 	p->last_end = p->t.start + p->t.len;
 	lex_next(&p->lex, &p->t);
-	if (p->t.kind == TOKEN_BAD && !p->err)
+	if (p->t.kind == TOKEN_BAD)
 		p->err = -EINVAL;
 }
 
@@ -303,6 +305,73 @@ static void parse_points(struct parser *p, struct probe_block *b)
 	parse_next(p);
 }
 
+/* Whether `args` is used: then each event of a pattern has its own code, since fields may be anywhere. */
+static bool uses_args(const struct node *n)
+{
+	if (!n)
+		return false;
+	if ((n->kind == NODE_IDENT || n->kind == NODE_CALL) && !strcmp(n->text, "args"))
+		return true;
+	for (const struct node *e = n->list; e; e = e->next)
+		if (uses_args(e))
+			return true;
+	return uses_args(n->a) || uses_args(n->b) || uses_args(n->c);
+}
+
+static int add_event(struct parser *p, const struct program_probe *of, const char *system,
+		     const char *name)
+{
+	struct program_probe *to = vec_push(&p->program->probes);
+	struct strbuf text;
+	if (!to)
+		return -ENOMEM;
+	*to = *of;
+	strbuf_init(&text);
+	strbuf_printf(&text, "tracepoint:%s:%s", system, name);
+	to->target = arena_strdup(p->arena, system);
+	to->name = arena_strdup(p->arena, name);
+	to->text = arena_strdup(p->arena, strbuf_cstr(&text));
+	to->is_glob = false;
+	strbuf_done(&text);
+	return to->target && to->name && to->text ? 0 : -ENOMEM;
+}
+
+/* The block's attach points are the last ones: those that are patterns are replaced by what they stand for. */
+static int expand_points(struct parser *p, struct probe_block *b)
+{
+	const struct lang_ops *ops = p->in->ops;
+	u32 nr = b->nr_points;
+	struct program_probe *old = arena_array(p->arena, nr + 1, sizeof(*old));
+	if (!old)
+		return -ENOMEM;
+	memcpy(old, p->program->probes.at + b->first_point, nr * sizeof(*old));
+	p->program->probes.nr = b->first_point;
+	for (u32 i = 0; i < nr; i++) {
+		const char *system, *name;
+		int got = 1;
+		u32 nth = 0;
+		bool pattern = old[i].provider == PROGRAM_TRACEPOINT && old[i].is_glob && ops &&
+			       ops->tracepoint_list;
+		while (pattern && got > 0) {
+			got = ops->tracepoint_list(p->in->ctx, old[i].target, old[i].name, nth,
+						   &system, &name);
+			if (got > 0 && add_event(p, &old[i], system, name))
+				got = -ENOMEM;
+			nth += got > 0;
+		}
+		if (got < 0)
+			return got;
+		if (pattern && nth)
+			continue;
+		struct program_probe *same = vec_push(&p->program->probes);
+		if (!same)
+			return -ENOMEM;
+		*same = old[i];
+	}
+	b->nr_points = (u32)p->program->probes.nr - b->first_point;
+	return 0;
+}
+
 static void parse_probe(struct parser *p, struct probe_block ***at)
 {
 	struct probe_block *b = arena_zalloc(p->arena, sizeof(*b));
@@ -321,6 +390,8 @@ static void parse_probe(struct parser *p, struct probe_block ***at)
 	}
 	if (!p->err)
 		b->body = parse_block(p);
+	if (!p->err && (uses_args(b->predicate) || uses_args(b->body)))
+		p->err = expand_points(p, b);
 	**at = b;
 	*at = &b->next;
 	p->script->nr_blocks++;
