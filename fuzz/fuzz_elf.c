@@ -1,12 +1,36 @@
-/* A whole ELF file, or a bzImage with one in it: symbols of both tables, build id, debug link, minidebuginfo, stubs, the flat table, a sweep. */
+/* A whole ELF file, or a bzImage with one in it: symbols of both tables, build id, debug link, minidebuginfo, stubs, the flat table, a sweep,
+ * static probes with their arguments. */
 #include "image/buildid.h"
 #include "image/debugfile.h"
 #include "image/demangle.h"
 #include "image/elf.h"
 #include "image/kimage.h"
+#include "image/usdt_notes.h"
 #include "sym/dso.h"
 
 #include <string.h>
+
+/* Every operand, as either machine would read it. */
+static size_t read_notes(const struct elfimg *e)
+{
+	static const u16 machines[] = { 62, 183 }; /* EM_X86_64, EM_AARCH64 */
+	struct usdt_notes notes;
+	size_t sum = 0;
+	if (usdt_notes_read(e, &notes))
+		return 0;
+	for (size_t m = 0; m < ARRAY_SIZE(machines); m++)
+		vec_for_each (&notes.at, n) {
+			struct usdt_arg a;
+			struct strbuf fetch;
+			strbuf_init(&fetch);
+			for (const char *at = n->args; usdt_next_arg(machines[m], &at, &a, &fetch);)
+				sum += a.len;
+			sum += fetch.len;
+			strbuf_done(&fetch);
+		}
+	usdt_notes_done(&notes);
+	return sum;
+}
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
@@ -20,6 +44,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct buildid id;
 	if (!buildid_of_image(&d.image, &id))
 		sum += id.bytes[0];
+	sum += read_notes(&d.image);
 	if (debugfile_open_mini(&d.image, &d.mini))
 		d.mini = (struct elfimg){ 0 };
 	u64 at[256];

@@ -134,6 +134,34 @@ calm() {
 	return $status
 }
 
+# add_probe GROUP:EVENT ARGS...: `sonde probe ARGS` defines this event; status 1 and $reason where that cannot be. remove_probes takes away what
+# was defined here, and nothing else.
+added_probes=()
+add_probe() {
+	local event=$1
+	shift
+	# What a test left that was killed, in use by nobody: ours again.
+	if "$SONDE" probe -l "$event" 2>/dev/null | grep -q .; then "$SONDE" probe -q -d "$event" >/dev/null 2>&1; fi
+	[[ " $* " == *" -x "* ]] || [ -e $tracefs/kprobe_events ] || { reason="kernel without kprobes"; return 1; }
+	if ! reason=$("$SONDE" probe -q "$@" 2>&1 >/dev/null); then
+		reason=${reason%%$'\n'*}
+		# Another kernel may lack the function; anything else is a fault of ours.
+		[[ $reason == *"has no function"* ]] || ok 1 "probe $*: $reason"
+		return 1
+	fi
+	added_probes+=("$event")
+}
+remove_probes() {
+	local event
+	for event in "${added_probes[@]}"; do "$SONDE" probe -q -d "$event"; done
+	added_probes=()
+}
+# probe_libc:malloc
+add_probe_libc_malloc() {
+	reason="kernel without uprobes"
+	[ -e $tracefs/uprobe_events ] && add_probe probe_libc:malloc -x "$(ldd "$SONDE" | awk '$1 ~ /^libc\.so/ { print $3 }')" malloc
+}
+
 # perf 6.1 aborts now and then while another recorder is at work (the kernel then leaks a bit into its records): once more.
 perf() {
 	local i status=0

@@ -4,7 +4,6 @@
 # timeout: 300
 # Rows of the acceptance matrix: `list`.
 . "${SONDE_SRC:-.}/tests/lib.sh"
-. "$SONDE_SRC/tests/matrix/probes.sh"
 need sonde root tracefs
 cd "$SONDE_TMP" || exit 1
 mkdir bin && ln -s "$SONDE" bin/sonde
@@ -34,7 +33,7 @@ if ! needs_or_skip "S4-123: on a terminal" script; then
 	like "$terminal" '^  cpu-clock +\[Software event\]$' "S4-123: name and kind"
 fi
 
-if define_probe_libc_malloc; then
+if add_probe_libc_malloc; then
 	like "$(sonde list)" '^  probe_libc:malloc +\[Tracepoint event\]$' "S1-091: list shows a probe as a tracepoint"
 	remove_probes
 	unlike "$(sonde list)" 'probe_libc:malloc' "S1-091: and no longer when it is gone"

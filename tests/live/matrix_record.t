@@ -4,7 +4,6 @@
 # timeout: 300
 # Rows of the acceptance matrix: `record`. perf reads the recording.
 . "${SONDE_SRC:-.}/tests/lib.sh"
-. "$SONDE_SRC/tests/matrix/probes.sh"
 need sonde root perf_events perf
 cd "$SONDE_TMP" || exit 1
 ln -s "$SONDE" sonde
@@ -133,7 +132,7 @@ if ! needs_or_skip "S1-007 S4-094: watch a variable" gcc nm; then
 fi
 
 # ---- a user probe, on the whole system: the calls of one process are counted
-if define_probe_libc_malloc; then
+if add_probe_libc_malloc; then
 	printf '#!/bin/sh\necho $$ >pid\nexec sonde workload malloc 5000\n' >allocate
 	chmod +x allocate
 	# NUMBER NAME: the program itself calls malloc a few times; what others do meanwhile can overrun the rings, which is said

@@ -4,7 +4,6 @@
 # timeout: 300
 # Rows of the acceptance matrix: `report` of what `record` wrote.
 . "${SONDE_SRC:-.}/tests/lib.sh"
-. "$SONDE_SRC/tests/matrix/probes.sh"
 need sonde root perf_events
 cd "$SONDE_TMP" || exit 1
 mkdir bin && ln -s "$SONDE" bin/sonde
@@ -95,7 +94,7 @@ else
 fi
 
 # ---- many samples
-if define_probe_libc_malloc; then
+if add_probe_libc_malloc; then
 	# A ring that holds them all: nothing is lost, however late we read.
 	sonde record -m 32M -e probe_libc:malloc -o many.data -- sonde workload malloc 96965 2>/dev/null
 	exits 0 "S4-343: report of many samples" sonde report -i many.data

@@ -4,7 +4,6 @@
 # timeout: 300
 # Rows of the acceptance matrix that change settings of the kernel, or need kernel probes: in a guest only.
 . "${SONDE_SRC:-.}/tests/lib.sh"
-. "$SONDE_SRC/tests/matrix/probes.sh"
 need sonde root guest perf_events
 cd "$SONDE_TMP" || exit 1
 mkdir bin && ln -s "$SONDE" bin/sonde
@@ -100,13 +99,13 @@ streams() { # NAME EVENT REGEX SCRIPT... -- COMMAND
 	kill -INT $recorder
 	wait
 }
-if define_probe kprobe_events 'p:probe/do_sys_open do_sys_openat2 filename=+0(%si):ustring'; then
+if add_probe probe:do_sys_open 'do_sys_open=do_sys_openat2 filename=+0(%si):ustring'; then
 	streams S0-054 probe:do_sys_open '^ +cat +[0-9]+ \[0[0-9]+\] +[0-9.]+: +probe:do_sys_open: .*filename.*="?/etc/hostname' -- cat /etc/hostname
 	remove_probes
 else
 	skip "$reason" "S0-054: a kernel probe"
 fi
-if define_probe kprobe_events 'p:probe/do_execve __x64_sys_execve filename=+0(+112(%di)):ustring arg=+0(+8(+104(%di))):ustring'; then
+if add_probe probe:do_execve 'do_execve=__x64_sys_execve filename=+0(+112(%di)):ustring arg=+0(+8(+104(%di))):ustring'; then
 	streams S0-057 probe:do_execve 'probe:do_execve: .*filename.*="?/bin/echo"? .*arg="?a[^ ]*b' stdbuf -oL -- sh -c "/bin/echo \"\$(printf 'a\\001b')\""
 	# ---- what 2010 called perf trace
 	exits 0 "S1-093: a probe is recorded" as/perf record -e probe:do_execve -a -o perf.data -- /bin/echo hello
@@ -120,7 +119,7 @@ else
 fi
 
 # ---- kernel probes
-if define_probe kprobe_events 'p:probe/vfs_read vfs_read'; then
+if add_probe probe:vfs_read vfs_read; then
 	exits 0 "S1-092: record -e probe:vfs_read -aRf ls -l" sonde record -e probe:vfs_read -aRf ls -l /
 	like "$out" ' usr$' "S1-092: the command ran"
 	is "$(event perf.data)" probe:vfs_read "S1-092: the event"
@@ -129,7 +128,7 @@ if define_probe kprobe_events 'p:probe/vfs_read vfs_read'; then
 else
 	skip "$reason" "S1-092: a kernel probe"
 fi
-if define_probe kprobe_events 'p:probe/schedule schedule' && define_probe kprobe_events 'p:probe/schedule_1 schedule_timeout'; then
+if add_probe probe:schedule schedule && add_probe probe:schedule_1 schedule_1=schedule_timeout; then
 	exits 0 "S1-139: record -e 'probe:schedule*' -a" sonde record -e 'probe:schedule*' -a -o glob.data -- sleep 1
 	is "$(event glob.data | sort | xargs)" "probe:schedule probe:schedule_1" "S1-139: all events that match"
 	remove_probes

@@ -4,7 +4,6 @@
 # timeout: 300
 # Rows of the acceptance matrix: counting what needs kernel probes; and kprobe: events, which need no definition.
 . "${SONDE_SRC:-.}/tests/lib.sh"
-. "$SONDE_SRC/tests/matrix/probes.sh"
 need sonde root guest perf_events tracefs
 cd "$SONDE_TMP" || exit 1
 mkdir bin && ln -s "$SONDE" bin/sonde
@@ -15,7 +14,7 @@ between() { # VALUE LOW HIGH NAME
 	ok $? "$4" || diag "got '$1', want $2 to $3"
 }
 
-if define_probe kprobe_events 'p:probe/clear_huge_page clear_huge_page'; then
+if add_probe probe:clear_huge_page clear_huge_page; then
 	[ ! -e /sys/kernel/mm/transparent_hugepage/enabled ] || echo always >/sys/kernel/mm/transparent_hugepage/enabled
 	# 100 MB of fresh memory: some of it comes as huge pages.
 	exits 0 "S0-041: stat -a -e probe:clear_huge_page -I 10000" \
@@ -26,7 +25,7 @@ if define_probe kprobe_events 'p:probe/clear_huge_page clear_huge_page'; then
 else
 	skip "$reason" "S0-041: stat -a -e probe:clear_huge_page -I 10000"
 fi
-if define_probe kprobe_events 'p:probe/getppid __x64_sys_getppid'; then
+if add_probe probe:getppid getppid=__x64_sys_getppid; then
 	exits 0 "S0-041: hits of a probe that is known to be hit" sonde stat -x, -e probe:getppid -- sonde workload syscalls 2222
 	between "$(cut -d, -f1 <<<"$err")" 2222 2300 "S0-041: are all counted"
 	remove_probes
