@@ -12,29 +12,22 @@
 /* Weights of one order of magnitude, in 64 steps each: a small number that grows with the weight. */
 enum { STEPS = 64, NR_CLASSES = 64 * STEPS, PARTS = 16 };
 
-/* Nodes of the fold that are one node of the flame. */
-struct left_out {
-	u32 lo, hi;
-	u32 node; /* until it is made: the one before, index + 1, with the same parent */
-};
-
-/* A node of the fold whose span we are in. */
-struct open_run {
-	u32 node;
-	u32 first; /* of the flame's */
-	u32 left_out; /* the last one below it, index + 1 */
-};
-
 struct joining {
 	struct flame *f;
 	const struct fold *fold;
-	u32 base; /* the fold's first node */
+	u32 base; /* the fold's first node; nodes of the fold count from it in the arrays below */
 	unsigned workers;
 	u32 (*classes)[NR_CLASSES]; /* [worker] nodes by class of weight */
 	u64 limit; /* nodes that weigh no more are left out; 0: none is */
-	u32 *node_of; /* [node of the fold]: where what ends in it is */
-	VEC(struct open_run) path;
-	VEC(struct left_out) left_out;
+	u8 *has_left; /* [node]: something is left out right below it */
+	u32 *at; /* [node], and one more: where its run begins; before that, how long it is */
+	u32 *closes; /* [node], and one more: so many that have something left out end before it; later, where what ends in it goes */
+	u32 *later; /* [node]: so many of those that end where it ends are around it, and close behind it */
+	struct join_part {
+		u64 weight; /* that was left out */
+		u64 nr; /* nodes of the flame */
+		u64 nr_made; /* without those that stand for what was left out */
+	} * parts;
 };
 
 static u32 class_of(u64 v)
@@ -87,94 +80,148 @@ static int find_limit(struct joining *j, u32 max_nodes)
 	return err;
 }
 
-static int add_node(struct joining *j, u32 parent, u32 frame)
+static struct par_span span_of(const struct joining *j, u32 part)
 {
-	struct flame_node *n = big_vec_push(&j->f->nodes);
-	if (!n)
-		return -ENOMEM;
-	*n = (struct flame_node){ .parent = parent,
-				  .frame = frame,
-				  .end = (u32)j->f->nodes.nr }; /* of the last of a run, later */
-	return 0;
+	return par_span(j->fold->nr_nodes, j->workers * PARTS, part);
 }
 
-/* The last of the run that is open. */
-static u32 last_of_run(const struct joining *j, const struct open_run *o)
+static const struct fold_node *node_at(const struct joining *j, u64 i)
 {
-	return o->first + (is_root(j->fold, o->node) ? 0 : j->fold->nodes[o->node].nr - 1);
+	return &j->fold->nodes[j->base + i];
 }
 
-static int open_run(struct joining *j, u32 node)
+/* Where nobody is lighter than those below, what is around one that is there is there, too. */
+static bool is_kept(const struct joining *j, u64 i)
 {
-	const struct fold_node *n = &j->fold->nodes[node];
-	bool root = is_root(j->fold, node);
-	u32 first = (u32)j->f->nodes.nr;
-	u32 above = root ? first : last_of_run(j, &j->path.at[j->path.nr - 1]);
-	int err = root ? add_node(j, first, 0) : 0;
-	for (u32 k = 0; k < n->nr && !root && !err; k++) {
-		err = add_node(j, above, j->fold->funcs[n->at + k]);
-		above = first + k;
-	}
-	struct open_run *o = err ? NULL : vec_push(&j->path);
-	if (!o)
-		return -ENOMEM;
-	o->node = node;
-	o->first = first;
-	j->node_of[node - j->base] = last_of_run(j, o);
-	return 0;
+	return node_at(j, i)->incl > j->limit || is_root(j->fold, j->base + (u32)i);
 }
 
-static int leave_out(struct joining *j, u32 node)
+static u32 run_length(const struct joining *j, u64 i)
 {
-	struct open_run *o = &j->path.at[j->path.nr - 1];
-	struct left_out *l = big_vec_push(&j->left_out);
-	if (!l)
-		return -ENOMEM;
-	*l = (struct left_out){ node, j->fold->nodes[node].end, o->left_out };
-	o->left_out = (u32)j->left_out.nr;
-	j->f->joined_weight += j->fold->nodes[node].incl;
-	return 0;
+	return is_root(j->fold, j->base + (u32)i) ? 1 : node_at(j, i)->nr;
 }
 
-static int close_run(struct joining *j)
-{
-	struct open_run o = j->path.at[--j->path.nr];
-	u32 last = last_of_run(j, &o), joined = (u32)j->f->nodes.nr;
-	int err = o.left_out ? add_node(j, last, FLAME_JOINED) : 0;
-	for (u32 at = o.left_out; at && !err;) {
-		struct left_out *l = &j->left_out.at[at - 1];
-		at = l->node;
-		l->node = joined;
-	}
-	for (u32 i = o.first; i <= last; i++)
-		j->f->nodes.at[i].end = (u32)j->f->nodes.nr;
-	return err;
-}
-
-static int walk(struct joining *j)
-{
-	const struct fold *fold = j->fold;
-	int err = 0;
-	for (u32 i = j->base; i < fold->room && !err;) {
-		if (!is_root(fold, i) && fold->nodes[i].incl <= j->limit) {
-			err = leave_out(j, i);
-			i = fold->nodes[i].end;
-		} else {
-			err = open_run(j, i++);
-		}
-		while (!err && j->path.nr && i >= fold->nodes[j->path.at[j->path.nr - 1].node].end)
-			err = close_run(j);
-	}
-	return err;
-}
-
-static int send_left_out(void *ctx, unsigned worker, u32 part)
+static int find_left(void *ctx, unsigned worker, u32 part)
 {
 	const struct joining *j = ctx;
-	struct par_span span = par_span(j->left_out.nr, j->workers * PARTS, part);
-	for (u64 k = span.lo; k < span.hi; k++)
-		for (u32 i = j->left_out.at[k].lo; i < j->left_out.at[k].hi; i++)
-			j->node_of[i - j->base] = j->left_out.at[k].node;
+	struct par_span span = span_of(j, part);
+	struct join_part *p = &j->parts[part];
+	for (u64 i = span.lo; i < span.hi; i++) {
+		const struct fold_node *n = node_at(j, i);
+		j->at[i] = is_kept(j, i) ? run_length(j, i) : 0;
+		p->nr_made += j->at[i];
+		if (j->at[i] || !is_kept(j, n->parent - j->base))
+			continue;
+		p->weight += n->incl;
+		__atomic_store_n(&j->has_left[n->parent - j->base], 1, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+static int count_closes(void *ctx, unsigned worker, u32 part)
+{
+	const struct joining *j = ctx;
+	struct par_span span = span_of(j, part);
+	for (u64 i = span.lo; i < span.hi; i++)
+		if (j->has_left[i])
+			__atomic_fetch_add(&j->closes[node_at(j, i)->end - j->base], 1,
+					   __ATOMIC_RELAXED);
+	return 0;
+}
+
+static u32 find_later(const struct joining *j, u64 i, u64 lo)
+{
+	u32 nr = 0;
+	for (u64 child = i;;) {
+		u64 parent = node_at(j, child)->parent - j->base;
+		if (parent == child || node_at(j, parent)->end != node_at(j, i)->end)
+			return nr;
+		nr += j->has_left[parent];
+		if (parent >= lo)
+			return nr + j->later[parent]; /* of this part: it is known */
+		child = parent;
+	}
+}
+
+static int count_nodes(void *ctx, unsigned worker, u32 part)
+{
+	const struct joining *j = ctx;
+	struct par_span span = span_of(j, part);
+	for (u64 i = span.lo; i < span.hi; i++) {
+		j->parts[part].nr += j->at[i] + j->closes[i];
+		if (j->at[i])
+			j->later[i] = find_later(j, i, span.lo);
+	}
+	return 0;
+}
+
+static int place_nodes(void *ctx, unsigned worker, u32 part)
+{
+	const struct joining *j = ctx;
+	struct par_span span = span_of(j, part);
+	u64 at = j->parts[part].nr;
+	for (u64 i = span.lo; i < span.hi; i++) {
+		u32 length = j->at[i];
+		at += j->closes[i];
+		j->at[i] = (u32)at;
+		at += length;
+	}
+	return 0;
+}
+
+/* Where its span ends in the flame. */
+static u32 end_of(const struct joining *j, u64 i)
+{
+	return j->at[node_at(j, i)->end - j->base] - j->later[i];
+}
+
+static void make_run(const struct joining *j, u64 i)
+{
+	const struct fold_node *n = node_at(j, i);
+	bool root = is_root(j->fold, j->base + (u32)i);
+	u32 first = j->at[i], end = end_of(j, i), above = first;
+	struct flame_node *to = j->f->nodes.at;
+	if (!root) {
+		u64 parent = n->parent - j->base;
+		above = j->at[parent] + run_length(j, parent) - 1;
+	}
+	for (u32 k = 0; k < run_length(j, i); k++) {
+		to[first + k] = (struct flame_node){ .parent = above,
+						     .frame = root ? 0 : j->fold->funcs[n->at + k],
+						     .end = end };
+		above = first + k;
+	}
+	if (j->has_left[i])
+		to[end - 1] =
+			(struct flame_node){ .parent = above, .frame = FLAME_JOINED, .end = end };
+}
+
+/* The outermost node that is left out with this one. */
+static u64 left_out_with(const struct joining *j, u64 i)
+{
+	while (!is_kept(j, node_at(j, i)->parent - j->base))
+		i = node_at(j, i)->parent - j->base;
+	return i;
+}
+
+static int make_nodes(void *ctx, unsigned worker, u32 part)
+{
+	const struct joining *j = ctx;
+	struct par_span span = span_of(j, part);
+	u32 *goes = j->closes, joined = 0;
+	u64 until = 0; /* of what is left out together */
+	for (u64 i = span.lo; i < span.hi; i++) {
+		if (i < until) {
+			goes[i] = joined;
+		} else if (is_kept(j, i)) {
+			make_run(j, i);
+			goes[i] = j->at[i] + run_length(j, i) - 1;
+		} else {
+			u64 top = left_out_with(j, i);
+			until = node_at(j, top)->end - j->base;
+			goes[i] = joined = end_of(j, node_at(j, top)->parent - j->base) - 1;
+		}
+	}
 	return 0;
 }
 
@@ -184,25 +231,44 @@ static int move_points(void *ctx, unsigned worker, u32 part)
 	struct par_span span = par_span(j->f->points.nr, j->workers * PARTS, part);
 	for (u64 i = span.lo; i < span.hi; i++) {
 		struct flame_point *p = &j->f->points.at[i];
-		p->node = j->node_of[j->fold->node_of[p->node] - j->base];
+		p->node = j->closes[j->fold->node_of[p->node] - j->base];
 	}
+	return 0;
+}
+
+/* From numbers of nodes to where each part's begin. */
+static int get_nodes(struct joining *j)
+{
+	struct flame *f = j->f;
+	u64 at = 0, nr_made = 0;
+	for (u32 i = 0; i < j->workers * PARTS; i++) {
+		u64 here = j->parts[i].nr;
+		j->parts[i].nr = at;
+		at += here;
+		nr_made += j->parts[i].nr_made;
+		f->joined_weight += j->parts[i].weight;
+	}
+	at += j->closes[j->fold->nr_nodes];
+	j->at[j->fold->nr_nodes] = (u32)at;
+	if (at >= UINT32_MAX / 2 || !big_vec_reserve(&f->nodes, at))
+		return -ENOMEM;
+	f->nodes.nr = at;
+	f->nr_joined = f->nr_all_nodes - nr_made;
 	return 0;
 }
 
 static int join(struct joining *j)
 {
-	struct flame *f = j->f;
-	u32 nr_parts = j->workers * PARTS;
-	int err = walk(j);
-	if (!err)
-		err = par_each(j->workers, nr_parts, send_left_out, j);
+	static int (*const steps[])(void *, unsigned,
+				    u32) = { find_left,	  count_closes, count_nodes, NULL,
+					     place_nodes, make_nodes,	move_points };
+	int err = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && !err; i++)
+		err = steps[i] ? par_each(j->workers, j->workers * PARTS, steps[i], j)
+			       : get_nodes(j);
 	for (u32 i = 0; i < j->fold->nr_trees && !err; i++)
-		f->trees.at[i].root = j->node_of[j->fold->root_of[i] - j->base];
-	u64 nr_made = 0;
-	vec_for_each (&f->nodes, n)
-		nr_made += n->frame != FLAME_JOINED;
-	f->nr_joined = f->nr_all_nodes - nr_made;
-	return err ? err : par_each(j->workers, nr_parts, move_points, j);
+		j->f->trees.at[i].root = j->closes[j->fold->root_of[i] - j->base];
+	return err;
 }
 
 int flame_join(struct flame *f, const struct fold *fold, u32 max_nodes, unsigned workers)
@@ -213,12 +279,18 @@ int flame_join(struct flame *f, const struct fold *fold, u32 max_nodes, unsigned
 	int err = find_limit(&j, max_nodes);
 	if (err || !j.limit)
 		return err;
-	size_t size = ((size_t)fold->nr_nodes + 1) * sizeof(*j.node_of);
-	j.node_of = big_grow(NULL, 0, size);
-	err = j.node_of ? join(&j) : -ENOMEM;
-	big_free(j.node_of, size);
-	vec_free(&j.path);
-	big_vec_free(&j.left_out);
+	size_t nr = (size_t)fold->nr_nodes + 1, size = nr * sizeof(u32);
+	j.has_left = big_zalloc(nr);
+	j.at = big_grow(NULL, 0, size);
+	j.closes = big_zalloc(size);
+	j.later = big_grow(NULL, 0, size);
+	j.parts = calloc((size_t)workers * PARTS, sizeof(*j.parts));
+	err = j.has_left && j.at && j.closes && j.later && j.parts ? join(&j) : -ENOMEM;
+	big_free(j.has_left, nr);
+	big_free(j.at, size);
+	big_free(j.closes, size);
+	big_free(j.later, size);
+	free(j.parts);
 	return err ? err : 1;
 }
 

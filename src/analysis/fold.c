@@ -108,7 +108,7 @@ static int close_node(struct grower *g, const struct part *p, u32 from, bool sta
 static void join_parent(struct grower *g, struct open_node child, u32 from)
 {
 	struct open_node *o = top_of(g);
-	o->incl += child.incl;
+	o->incl = u64_sum(o->incl, child.incl);
 	o->below = max(o->below, child.depth - from + child.below);
 }
 
@@ -134,7 +134,7 @@ static int add_chain(struct grower *g, const struct part *p)
 	if (err || g->dry)
 		return err;
 	struct open_node *o = top_of(g);
-	o->incl += g->b->items[p->item].period;
+	o->incl = u64_sum(o->incl, g->b->items[p->item].period);
 	g->b->fold->node_of[p->item] = o->ended;
 	o->ended = p->item + 1;
 	return 0;
@@ -247,7 +247,7 @@ static void add_carry(struct growing *w, struct closing closing)
 	struct open_node *c = &w->carry.at[w->carry.nr - 1];
 	struct fold_node *n = &f->nodes[closing.node];
 	u32 height = n->nr + c->below;
-	n->incl += c->incl;
+	n->incl = u64_sum(n->incl, c->incl);
 	f->heights[closing.node] = max(f->heights[closing.node], height);
 	end_items(f, c->ended, closing.node);
 	adopt_children(f, closing.node);
@@ -257,7 +257,7 @@ static void add_carry(struct growing *w, struct closing closing)
 		return;
 	struct open_node *parent = w->carry.nr > 1 ? c - 1 : NULL;
 	if (parent) {
-		parent->incl += c->incl;
+		parent->incl = u64_sum(parent->incl, c->incl);
 		parent->below = max(parent->below, height);
 	}
 	w->carry.nr--;
@@ -284,7 +284,7 @@ static int carry_on(struct growing *w, const struct grower *g)
 			continue;
 		}
 		struct open_node *c = &w->carry.at[i];
-		c->incl += own->incl;
+		c->incl = u64_sum(c->incl, own->incl);
 		c->below = max(c->below, own->below);
 		join_items(w->b->fold, c, own->ended);
 	}

@@ -37,6 +37,7 @@ same distinct report --stdio -g callee,0.1
 same threads report --stdio --no-children -g caller --sort tid,sym
 same deep report --stdio -g count --sort sym
 same distinct flame --folded -o -
+same threads flame --max-frames 1000 -o /dev/stdout
 
 # And there is something in them.
 rows=$("$SONDE" report --stdio -g none -i distinct.data | grep -c 'step_')
