@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { MAX_POINTS = 1000000, MAX_BUCKETS = 4000 };
+enum { PARTS = 8 }; /* of the nodes, for each worker */
 
 /* Where a point of the flame goes. */
 struct point_key {
@@ -132,42 +133,104 @@ static int find_keys(struct html *h)
 	return par_each(h->workers, h->workers, keys_of_part, h);
 }
 
-/* From numbers of keys, each two places behind its own, to where each one's first goes, one place behind. */
-static void sum_starts(u32 *starts, u32 nr_keys)
+/* One more of a number that others may count, too; what it was. */
+static u32 count_one(const struct html *h, u32 *nr)
 {
-	for (u32 k = 1; k <= nr_keys; k++)
-		starts[k + 1] += starts[k];
+	return h->workers == 1 ? (*nr)++ : __atomic_fetch_add(nr, 1, __ATOMIC_RELAXED);
 }
 
-/* Points stay where they are, only their numbers are sorted: by bucket, and then, keeping that order, by node. */
-static int sort_points(struct html *h)
+/* Into starts[], two places behind the node's own. */
+static int count_part(void *ctx, unsigned worker, u32 part)
+{
+	const struct html *h = ctx;
+	struct par_span points = par_span(h->flame->points.nr, h->workers, part);
+	for (u64 i = points.lo; i < points.hi; i++)
+		(void)count_one(h, &h->starts[h->keys[i].node + 2]);
+	return 0;
+}
+
+/* Where a node's first goes is now one place behind its own. */
+static int deal_part(void *ctx, unsigned worker, u32 part)
 {
 	enum { AHEAD = 16 };
-	size_t nr = h->flame->points.nr, size = (nr + 1) * sizeof(u32);
-	u32 *by_bucket = big_grow(NULL, 0, size);
-	_cleanup_free_ u32 *buckets = calloc((size_t)h->nr_buckets + 3, sizeof(*buckets));
+	const struct html *h = ctx;
+	struct par_span points = par_span(h->flame->points.nr, h->workers, part);
+	for (u64 i = points.lo; i < points.hi; i++) {
+		const struct point_key *k = &h->keys[i];
+		if (i + AHEAD < points.hi)
+			__builtin_prefetch(&h->starts[k[AHEAD].node + 1]);
+		h->order[count_one(h, &h->starts[k->node + 1])] =
+			(struct out_point){ (u32)i, k->bucket };
+	}
+	return 0;
+}
+
+static void sort_few(struct out_point *at, u32 nr)
+{
+	for (u32 i = 1; i < nr; i++) {
+		struct out_point x = at[i];
+		u32 k = i;
+		for (; k > 0 && at[k - 1].bucket > x.bucket; k--)
+			at[k] = at[k - 1];
+		at[k] = x;
+	}
+}
+
+/* One worker's, for nodes with many points. */
+struct bucket_sort {
+	VEC(struct out_point) was;
+	u32 *counts;
+};
+
+static int sort_many(const struct html *h, struct bucket_sort *b, struct out_point *at, u32 nr)
+{
+	if (!b->counts)
+		b->counts = malloc(((size_t)h->nr_buckets + 1) * sizeof(*b->counts));
+	if (!b->counts || !vec_reserve(&b->was, nr))
+		return -ENOMEM;
+	memcpy(b->was.at, at, nr * sizeof(*at));
+	memset(b->counts, 0, ((size_t)h->nr_buckets + 1) * sizeof(*b->counts));
+	for (u32 i = 0; i < nr; i++)
+		b->counts[at[i].bucket + 1]++;
+	for (u32 i = 1; i <= h->nr_buckets; i++)
+		b->counts[i] += b->counts[i - 1];
+	for (u32 i = 0; i < nr; i++)
+		at[b->counts[b->was.at[i].bucket]++] = b->was.at[i];
+	return 0;
+}
+
+/* The points of each node by bucket. Those of one bucket become one: their order does not matter. */
+static int sort_part(void *ctx, unsigned worker, u32 part)
+{
+	enum { FEW = 64 };
+	const struct html *h = ctx;
+	struct par_span nodes = par_span(h->flame->nodes.nr, h->workers * PARTS, part);
+	struct bucket_sort b = { 0 };
+	int err = 0;
+	for (u64 i = nodes.lo; i < nodes.hi && !err; i++) {
+		u32 nr = h->starts[i + 1] - h->starts[i];
+		if (nr <= FEW)
+			sort_few(h->order + h->starts[i], nr);
+		else
+			err = sort_many(h, &b, h->order + h->starts[i], nr);
+	}
+	vec_free(&b.was);
+	free(b.counts);
+	return err;
+}
+
+/* Points stay where they are, only their numbers are sorted: by node, those of one by bucket. */
+static int sort_points(struct html *h)
+{
+	size_t nr_nodes = h->flame->nodes.nr;
 	h->order = big_grow(NULL, 0, order_size(h->flame));
-	h->starts = big_zalloc((h->flame->nodes.nr + 3) * sizeof(*h->starts));
-	bool good = by_bucket && buckets && h->order && h->starts;
-	for (size_t i = 0; i < nr && good; i++) {
-		buckets[h->keys[i].bucket + 2]++;
-		h->starts[h->keys[i].node + 2]++;
-	}
-	if (good) {
-		sum_starts(buckets, h->nr_buckets);
-		sum_starts(h->starts, (u32)h->flame->nodes.nr);
-	}
-	for (size_t i = 0; i < nr && good; i++)
-		by_bucket[buckets[h->keys[i].bucket + 1]++] = (u32)i;
-	for (size_t i = 0; i < nr && good; i++) {
-		u32 point = by_bucket[i];
-		if (i + AHEAD < nr)
-			__builtin_prefetch(&h->starts[h->keys[by_bucket[i + AHEAD]].node + 1]);
-		h->order[h->starts[h->keys[point].node + 1]++] =
-			(struct out_point){ point, h->keys[point].bucket };
-	}
-	big_free(by_bucket, size);
-	return good ? 0 : -ENOMEM;
+	h->starts = big_zalloc((nr_nodes + 3) * sizeof(*h->starts));
+	int err = h->order && h->starts ? par_each(h->workers, h->workers, count_part, h) : -ENOMEM;
+	for (size_t i = 1; i <= nr_nodes && !err; i++)
+		h->starts[i + 1] += h->starts[i];
+	if (!err)
+		err = par_each(h->workers, h->workers, deal_part, h);
+	return err ? err : par_each(h->workers, h->workers * PARTS, sort_part, h);
 }
 
 static u32 bucket_at(const struct html *h, u32 at)
@@ -320,12 +383,12 @@ static int put_nodes(struct html *h)
 }
 
 /* The points of one node and side: [at, end) of the order. */
-static void put_node_points(struct html *h, u32 at, u32 end)
+static void put_node_points(const struct html *h, u32 at, u32 end, struct strbuf *to)
 {
 	enum { AHEAD = 16 };
 	const struct flame_point *points = h->flame->points.at;
 	u32 nr = h->starts[h->flame->nodes.nr];
-	put(h, nr_joined(h, at, end));
+	strbuf_leb128(to, nr_joined(h, at, end));
 	for (u32 last = 0; at < end;) {
 		u32 bucket = bucket_at(h, at);
 		u64 count = 0, weight = 0;
@@ -336,26 +399,49 @@ static void put_node_points(struct html *h, u32 at, u32 end)
 			weight += points[h->order[at].point].period;
 		}
 		bool other = weight != count * h->unit;
-		put(h, bucket - last);
-		put(h, count * 2 + other);
+		strbuf_leb128(to, bucket - last);
+		strbuf_leb128(to, count * 2 + other);
 		if (other)
-			put(h, weight);
+			strbuf_leb128(to, weight);
 		last = bucket;
 	}
 }
 
-static void put_points(struct html *h)
+/* Nodes whose points one worker writes down. */
+struct point_texts {
+	const struct html *h;
+	struct strbuf *of; /* [part] */
+};
+
+static int points_of_part(void *ctx, unsigned worker, u32 part)
 {
-	for (u32 node = 0; node < h->flame->nodes.nr; node++) {
+	const struct point_texts *t = ctx;
+	const struct html *h = t->h;
+	struct par_span nodes = par_span(h->flame->nodes.nr, h->workers * PARTS, part);
+	for (u64 node = nodes.lo; node < nodes.hi; node++) {
 		u32 at = h->starts[node], end = h->starts[node + 1];
 		for (u32 side = 0; side < h->flame->nr_sides; side++) {
 			u32 to = h->flame->nr_sides == 1 ? end : at;
 			while (to < end && bucket_at(h, to) == side)
 				to++;
-			put_node_points(h, at, to);
+			put_node_points(h, at, to, &t->of[part]);
 			at = to;
 		}
 	}
+	return t->of[part].err;
+}
+
+static int put_points(struct html *h)
+{
+	u32 nr_parts = h->workers * PARTS;
+	struct point_texts t = { .h = h, .of = calloc(nr_parts, sizeof(*t.of)) };
+	int err = t.of ? par_each(h->workers, nr_parts, points_of_part, &t) : -ENOMEM;
+	for (u32 i = 0; t.of && i < nr_parts; i++) {
+		strbuf_add(&h->blob, err ? "" : t.of[i].data, err ? 0 : t.of[i].len);
+		strbuf_done(&t.of[i]);
+	}
+	free(t.of);
+	return err;
 }
 
 static u64 weight_of_one(const struct flame_point *p)
@@ -408,7 +494,8 @@ static int fill_blob(struct html *h, const struct html_flame_opts *o)
 	put_facts(h);
 	put_names(h);
 	err = put_nodes(h);
-	put_points(h);
+	if (!err)
+		err = put_points(h);
 	put_codes(h);
 	return err ? err : h->blob.err;
 }
