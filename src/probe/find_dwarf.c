@@ -523,6 +523,8 @@ int probe_places(struct debuginfo *info, const struct probe_request *request, pr
 		 void *ctx, struct diag *d)
 {
 	struct finder f = { .info = info, .r = request, .fn = fn, .ctx = ctx, .d = d };
+	if (request->form > PROBE_ADDRESS)
+		return diag_error(d, -EINVAL, "'%s' is not a place in code", request->text);
 	int err = find_all(&f);
 	if (!err && !f.seen.nr)
 		err = not_found(&f);

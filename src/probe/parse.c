@@ -143,10 +143,10 @@ static bool is_raw(const char *t)
 	size_t digits = 1 + strspn(t + 1, "0123456789");
 	if (digits > 1 && t[0] != 'r' && t[0] != 'f')
 		return false;
-	/* t:NAME alone is a tracepoint; the kernel's has a name of its own before it. */
+	/* t:NAME alone is a tracepoint; the kernel's has a name of its own before it. f:12 is a line of f. */
 	if (digits < n)
 		return t[digits] == ':' && (t[0] != 't' || memchr(t, '/', n)) &&
-		       !memchr(t, '=', n) && t[digits + 1] != ':';
+		       !memchr(t, '=', n) && t[digits + 1] != ':' && !isdigit((u8)t[digits + 1]);
 	return digits > 1 || t[0] == 'p' || t[0] == 'r';
 }
 
