@@ -79,6 +79,15 @@ static const struct {
 	    "to sleep",
 	    "  ftrace record -e 'kprobe:vfs_read/count > 65536/' -- make\tby an argument of a "
 	    "function" } },
+	{ "ARGUMENTS OF PROBES",
+	  { "kprobe:, kretprobe:, uprobe:, uretprobe: and usdt: take a place and arguments as "
+	    "'sonde probe' does, after a blank: variables, members and elements by name where "
+	    "debug "
+	    "information or BTF knows them, else registers and memory in the kernel's words. The "
+	    "probe is defined for the run alone.",
+	    "  record -e 'kprobe:tcp_sendmsg size' -a -- sleep 1\ta parameter by its name",
+	    "  record -e 'uprobe:./a.out:main.c:42 i buf:string' -- ./a.out\tvariables at a line",
+	    "  stat -e 'kretprobe:vfs_read $retval /arg1 < 0/' -a -- sleep 1\tfailed reads" } },
 	{ "GLOBS AND WORDS",
 	  { "*, ? and [abc] match names of tracepoints (SYSTEM and EVENT alike) and functions. In "
 	    "tracefs (ftrace record, stream, start) a single word is a system, otherwise an event "
