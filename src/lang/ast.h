@@ -26,6 +26,7 @@ enum node_kind {
 	NODE_TUPLE, /* list */
 	NODE_SIZEOF, /* spec, or a */
 	NODE_OFFSETOF, /* spec or a, text: member path */
+	NODE_READ, /* the number that an aggregate is now: a, of all CPUs; made by check */
 	NODE_STEP, /* ++ or --: op TOKEN_INC, TOKEN_DEC; a; number: 1 before the operand */
 	/* statements */
 	NODE_ASSIGN, /* a op b; op: TOKEN_ASSIGN or a compound one */

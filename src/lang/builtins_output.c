@@ -129,6 +129,10 @@ static const struct program_type *check_print(struct checker *c, struct node *n)
 	}
 	if (!a->type)
 		return NULL;
+	check_read(c, &n->list);
+	a = n->list;
+	if (c->err || !a->type)
+		return NULL;
 	if (n->nr > 1) {
 		check_fail(c, a->next, -EINVAL, "only the print of a map takes more arguments");
 		return NULL;

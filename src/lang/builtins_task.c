@@ -171,6 +171,51 @@ static struct value lower_username(struct lower *l, struct node *n)
 	return place_value(to);
 }
 
+/* A name for a chain of members of the current task. */
+static const struct program_type *check_chain(struct checker *c, struct node *n,
+					      const char *const *members, u32 nr)
+{
+	if (!n->a) {
+		struct node *at = arena_zalloc(c->arena, sizeof(*at));
+		for (u32 i = 0; at && i <= nr; i++) {
+			struct node *m = i ? arena_zalloc(c->arena, sizeof(*m)) : at;
+			if (!m) {
+				c->err = -ENOMEM;
+				return NULL;
+			}
+			*m = (struct node){ .kind = i ? NODE_MEMBER : NODE_IDENT,
+					    .start = n->start,
+					    .len = n->len,
+					    .text = i ? members[i - 1] : "curtask",
+					    .a = i ? at : NULL };
+			at = m;
+		}
+		n->a = at;
+	}
+	if (!c->in->btf) {
+		check_fail(c, n, -ENOTSUP, "%s needs the types of the kernel", n->text);
+		return NULL;
+	}
+	return n->a ? check_expr(c, n->a) : NULL;
+}
+
+static const struct program_type *check_ppid(struct checker *c, struct node *n)
+{
+	static const char *const members[] = { "real_parent", "tgid" };
+	return check_chain(c, n, members, 2);
+}
+
+static const struct program_type *check_pcomm(struct checker *c, struct node *n)
+{
+	static const char *const members[] = { "real_parent", "comm" };
+	return check_chain(c, n, members, 2);
+}
+
+static struct value lower_chain(struct lower *l, struct node *n)
+{
+	return lower_expr(l, n->a);
+}
+
 static const struct builtin rows[] = {
 	{ "pid", 0, 0, BUILTIN_VALUE, check_u32, lower_pid, NULL, "process ID" },
 	{ "tid", 0, 0, BUILTIN_VALUE, check_u32, lower_tid, NULL, "thread ID" },
@@ -186,6 +231,8 @@ static const struct builtin rows[] = {
 	{ "numaid", 0, 0, BUILTIN_VALUE, check_u32, lower_numaid, NULL, "number of the NUMA node" },
 	{ "rand", 0, 0, BUILTIN_VALUE, check_u32, lower_rand, NULL, "random number" },
 	{ "jiffies", 0, 0, BUILTIN_VALUE, check_u64, lower_jiffies, NULL, "ticks since boot" },
+	{ "ppid", 0, 0, BUILTIN_VALUE, check_ppid, lower_chain, NULL, "process ID of the parent" },
+	{ "pcomm", 0, 0, BUILTIN_VALUE, check_pcomm, lower_chain, NULL, "name of the parent" },
 	{ "cgroup", 0, 0, BUILTIN_VALUE, check_u64, lower_cgroup, NULL, "ID of the cgroup" },
 	{ "curtask", 0, 0, BUILTIN_VALUE, check_curtask, lower_curtask, NULL,
 	  "address of the task_struct" },

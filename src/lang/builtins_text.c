@@ -177,6 +177,33 @@ static struct value lower_strncmp(struct lower *l, struct node *n)
 	return value_of(r);
 }
 
+static const struct program_type *check_strlen(struct checker *c, struct node *n)
+{
+	if (n->list->type && n->list->type->kind != PROGRAM_STRING) {
+		check_fail(c, n->list, -EINVAL, "strlen() takes a string");
+		return NULL;
+	}
+	return n->list->type ? &type_u64 : NULL;
+}
+
+static struct value lower_strlen(struct lower *l, struct node *n)
+{
+	struct ir *ir = l->ir;
+	struct value s = lower_expr(l, n->list);
+	u32 size = type_room(n->list->type);
+	int i = ir_reg(ir), p = ir_reg(ir), x = ir_reg(ir), again = ir_label(ir), end = ir_label(ir);
+	ir_imm(ir, i, 0);
+	ir_place_label(ir, again);
+	ir_lea(ir, p, s.reg, s.off);
+	ir_alu(ir, BPF_ADD, p, i);
+	ir_load(ir, x, p, 0, 1);
+	ir_if_imm(ir, BPF_JEQ, x, 0, end);
+	ir_alu_imm(ir, BPF_ADD, i, 1);
+	ir_if_imm(ir, BPF_JLT, i, size, again);
+	ir_place_label(ir, end);
+	return value_of(i);
+}
+
 static const struct program_type *check_symbol(struct checker *c, struct node *n)
 {
 	if (!check_number(c, n->list))
@@ -431,6 +458,7 @@ static const struct builtin rows[] = {
 	{ "buf", 1, 2, 0, check_buf, lower_buf, NULL, "bytes at an address" },
 	{ "strncmp", 3, 3, 0, check_strncmp, lower_strncmp, NULL,
 	  "0 where two strings begin the same" },
+	{ "strlen", 1, 1, 0, check_strlen, lower_strlen, NULL, "length of a string" },
 	{ "ksym", 1, 1, 0, check_symbol, lower_symbol, NULL, "name of a kernel address" },
 	{ "usym", 1, 1, 0, check_symbol, lower_symbol, NULL, "name of an address of the process" },
 	{ "kstack", 0, 2, BUILTIN_VALUE, check_stack, lower_stack, NULL, "kernel stack" },

@@ -189,6 +189,39 @@ const struct program_type *check_type_spec(struct checker *c, const struct type_
 	return t;
 }
 
+/* Where a number is expected, an aggregate that is one is read. */
+void check_read(struct checker *c, struct node **at)
+{
+	struct node *n = *at;
+	if (c->err || n->kind != NODE_MAP || !n->type || !type_is_aggregate(n->type))
+		return;
+	if (n->type->kind != PROGRAM_COUNT && n->type->kind != PROGRAM_SUM &&
+	    n->type->kind != PROGRAM_MIN && n->type->kind != PROGRAM_MAX &&
+	    n->type->kind != PROGRAM_AVG) {
+		check_wrong(c, n, "a value of type %s is not a number", n->type);
+		return;
+	}
+	struct node *r = arena_zalloc(c->arena, sizeof(*r));
+	if (!r) {
+		c->err = -ENOMEM;
+		return;
+	}
+	*r = (struct node){
+		.kind = NODE_READ, .start = n->start, .len = n->len, .a = n, .next = n->next
+	};
+	n->next = NULL;
+	*at = r;
+	(void)check_expr(c, r);
+}
+
+static const struct program_type *check_aggregate(struct checker *c, struct node *n)
+{
+	const struct program_type *t = check_expr(c, n->a);
+	if (!t)
+		return NULL;
+	return type_int(8, t->is_signed || t->kind == PROGRAM_COUNT);
+}
+
 static const struct program_type *check_unary(struct checker *c, struct node *n)
 {
 	const struct program_type *t = check_expr(c, n->a);
@@ -215,11 +248,6 @@ static const struct program_type *compare_type(struct checker *c, struct node *n
 		return &type_bool;
 	if (equality && a->kind == PROGRAM_STRING && b->kind == PROGRAM_STRING)
 		return &type_bool;
-	if (type_is_aggregate(a) || type_is_aggregate(b)) {
-		check_fail(c, n, -ENOTSUP,
-			   "reading an aggregate in the kernel is not supported yet");
-		return NULL;
-	}
 	struct strbuf s;
 	strbuf_init(&s);
 	type_text(a, &s);
@@ -233,16 +261,15 @@ static const struct program_type *compare_type(struct checker *c, struct node *n
 
 static const struct program_type *check_binary(struct checker *c, struct node *n)
 {
-	const struct program_type *a = check_expr(c, n->a), *b = check_expr(c, n->b);
-	if (!a || !b)
+	(void)check_expr(c, n->a);
+	(void)check_expr(c, n->b);
+	check_read(c, &n->a);
+	check_read(c, &n->b);
+	const struct program_type *a = n->a->type, *b = n->b->type;
+	if (!a || !b || c->err)
 		return NULL;
 	if (n->op >= TOKEN_EQ && n->op <= TOKEN_GE)
 		return compare_type(c, n);
-	if (type_is_aggregate(a) || type_is_aggregate(b)) {
-		check_fail(c, n, -ENOTSUP,
-			   "reading an aggregate in the kernel is not supported yet");
-		return NULL;
-	}
 	if (!check_number(c, n->a) || !check_number(c, n->b))
 		return NULL;
 	if (n->op == TOKEN_LAND || n->op == TOKEN_LOR)
@@ -342,14 +369,12 @@ static const struct program_type *check_builtin(struct checker *c, struct node *
 
 static const struct program_type *check_cast(struct checker *c, struct node *n)
 {
-	const struct program_type *to = check_type_spec(c, n->spec), *from = check_expr(c, n->a);
-	if (!to || !from)
+	const struct program_type *to = check_type_spec(c, n->spec);
+	(void)check_expr(c, n->a);
+	check_read(c, &n->a);
+	const struct program_type *from = n->a->type;
+	if (!to || !from || c->err)
 		return NULL;
-	if (type_is_aggregate(from)) {
-		check_fail(c, n, -ENOTSUP,
-			   "reading an aggregate in the kernel is not supported yet");
-		return NULL;
-	}
 	if (to->kind == PROGRAM_STRING && from->kind == PROGRAM_STRING)
 		return to;
 	if (!type_is_scalar(to))
@@ -404,6 +429,7 @@ static const struct program_type *check_by_kind(struct checker *c, struct node *
 	case NODE_TERNARY: return check_ternary(c, n);
 	case NODE_TUPLE: return check_tuple(c, n);
 	case NODE_CAST: return check_cast(c, n);
+	case NODE_READ: return check_aggregate(c, n);
 	case NODE_STEP: return check_step(c, n);
 	case NODE_SIZEOF: return check_sizeof(c, n);
 	case NODE_OFFSETOF: return check_offsetof(c, n);

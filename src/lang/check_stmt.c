@@ -63,10 +63,16 @@ static void var_takes(struct checker *c, struct node *n, const struct program_ty
 
 static void check_assign(struct checker *c, struct node *n)
 {
-	const struct program_type *t = check_expr(c, n->b);
+	(void)check_expr(c, n->b);
+	check_read(c, &n->b);
+	const struct program_type *t = n->b->type;
 	bool literal = check_is_literal(n->b);
 	if (c->err)
 		return;
+	if (t && type_is_aggregate(t) && (n->a->kind != NODE_MAP || n->op != TOKEN_ASSIGN)) {
+		check_wrong(c, n->b, "a value of type %s only goes into a map, with '='", t);
+		return;
+	}
 	if (n->op != TOKEN_ASSIGN) {
 		if (n->a->kind == NODE_MAP)
 			check_map_value(c, n->a, n->op == TOKEN_SUB_ASSIGN || !t ? &type_s64 : t,
@@ -107,8 +113,21 @@ static void check_nested(struct checker *c, struct node *n)
 
 static void check_condition(struct checker *c, struct node *n)
 {
-	if (check_expr(c, n))
-		(void)check_number(c, n);
+	if (!check_expr(c, n))
+		return;
+	if (n->type && type_is_aggregate(n->type) && n->kind == NODE_MAP) {
+		/* The condition itself becomes the read of a copy. */
+		struct node *copy = arena_zalloc(c->arena, sizeof(*copy));
+		if (!copy) {
+			c->err = -ENOMEM;
+			return;
+		}
+		*copy = *n;
+		check_read(c, &copy);
+		if (!c->err)
+			*n = *copy;
+	}
+	(void)check_number(c, n);
 }
 
 static void check_let(struct checker *c, struct node *n)
@@ -130,8 +149,9 @@ static void check_let(struct checker *c, struct node *n)
 	if (v && !n->b)
 		v->needs_zero = true;
 	if (n->b) {
-		t = check_expr(c, n->b);
-		var_takes(c, n->a, t, check_is_literal(n->b));
+		(void)check_expr(c, n->b);
+		check_read(c, &n->b);
+		var_takes(c, n->a, n->b->type, check_is_literal(n->b));
 	}
 }
 
@@ -213,6 +233,11 @@ static void check_block(struct checker *c, struct probe_block *b)
 	if (b->predicate)
 		check_condition(c, b->predicate);
 	check_statement(c, b->body);
+	for (struct var *v = b->vars; v && c->final; v = v->next) {
+		struct node at = { .start = v->start, .len = v->len };
+		if (!v->type)
+			check_fail(c, &at, -EINVAL, "variable $%s never gets a value", v->name);
+	}
 }
 
 static void select_point(struct checker *c, struct probe_block *b, u32 point)

@@ -54,7 +54,7 @@ bool format_check(struct checker *c, struct node *n)
 		check_fail(c, n->list, -EINVAL, "the format of %s() has to be a string", n->text);
 		return false;
 	}
-	struct node *a = n->list->next;
+	struct node **at = &n->list->next, *a = *at;
 	u32 nr = 0;
 	for (const char *s = n->list->text; *s;) {
 		if (*s++ != '%')
@@ -76,7 +76,9 @@ bool format_check(struct checker *c, struct node *n)
 				   n->nr - 1);
 			return false;
 		}
-		if (!a->type)
+		check_read(c, at);
+		a = *at;
+		if (!a->type || c->err)
 			return false;
 		if (!takes(k, a->type)) {
 			check_wrong(
@@ -86,7 +88,8 @@ bool format_check(struct checker *c, struct node *n)
 				a->type);
 			return false;
 		}
-		a = a->next;
+		at = &a->next;
+		a = *at;
 	}
 	if (a) {
 		check_fail(c, a, -EINVAL, "the format has only %u conversions", nr);

@@ -247,6 +247,21 @@ static s64 eval_step(struct interpreter *in, struct node *n)
 	return n->number ? new : old;
 }
 
+static s64 eval_read(struct interpreter *in, struct node *n)
+{
+	const struct program_type *t = n->map->value;
+	s64 v[2] = { 0 };
+	u8 *key = make_key(in, n), *value = make_bytes(in, type_room(t));
+	if (in->err || map_get(in, n->map, key, value))
+		return 0;
+	memcpy(v, value, min(type_room(t), 16u));
+	if (t->kind != PROGRAM_AVG)
+		return v[0];
+	s64 r = 0;
+	(void)!check_fold(TOKEN_DIV, v[0], v[1], t->is_signed, &r);
+	return r;
+}
+
 static struct ivalue eval_text(struct interpreter *in, const struct node *n)
 {
 	struct ivalue v = { .bytes = make_bytes(in, type_room(n->type)) };
@@ -289,6 +304,7 @@ static struct ivalue eval(struct interpreter *in, struct node *n)
 			return to;
 		}
 		return v;
+	case NODE_READ: v.number = eval_read(in, n->a); return v;
 	case NODE_STEP: v.number = eval_step(in, n); return v;
 	default: in->err = -ENOTSUP; return v;
 	}

@@ -175,6 +175,7 @@ enum lower_helper {
 	HELPER_RING_SUBMIT = 132,
 	HELPER_FUNC_IP = 173,
 	HELPER_COOKIE = 174,
+	HELPER_MAP_LOOKUP_CPU = 195,
 	HELPER_KTIME_TAI = 208,
 };
 
@@ -189,5 +190,7 @@ void lower_count_full(struct lower *l, u32 map);
 void lower_count_drop(struct lower *l);
 /* a op b of numbers; a is changed. */
 void lower_arith(struct lower *l, u8 op, int a, struct value b, bool is_signed);
+/* The number that an aggregate is, over all CPUs. */
+struct value lower_map_read(struct lower *l, struct node *n);
 /* @x op= value */
 void lower_map_compound(struct lower *l, struct node *n, u8 op, struct node *value, bool is_signed);

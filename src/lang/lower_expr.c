@@ -392,6 +392,7 @@ struct value lower_expr(struct lower *l, struct node *n)
 	case NODE_INDEX: return lower_index(l, n);
 	case NODE_CAST: return lower_cast(l, n);
 	case NODE_TUPLE: return lower_tuple(l, n);
+	case NODE_READ: return lower_map_read(l, n->a);
 	case NODE_STEP: return step_value(l, n);
 	default: lower_fail(l, n, -ENOTSUP, "this is not supported yet"); return value_imm(0);
 	}

@@ -4,6 +4,7 @@
 #include "lang/token.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 static bool is_percpu(const struct program_map *m)
 {
@@ -132,6 +133,56 @@ static int aggregate_at(struct lower *l, struct node *n, int full)
 	ir_jump(l->ir, full);
 	ir_place_label(l->ir, have);
 	return at;
+}
+
+/* Takes the value of one CPU into the result, and into the count that an average needs. */
+static void fold_cpu(struct lower *l, const struct program_type *t, int at, int result, int count)
+{
+	struct ir *ir = l->ir;
+	int v = ir_reg(ir), set = ir_reg(ir), take = ir_label(ir), end = ir_label(ir);
+	bool extreme = t->kind == PROGRAM_MIN || t->kind == PROGRAM_MAX;
+	ir_load(ir, v, at, 0, 8);
+	if (t->kind != PROGRAM_COUNT && t->kind != PROGRAM_SUM)
+		ir_load(ir, set, at, 8, 8);
+	if (!extreme) {
+		ir_alu(ir, BPF_ADD, result, v);
+		if (t->kind == PROGRAM_AVG)
+			ir_alu(ir, BPF_ADD, count, set);
+		return;
+	}
+	ir_if_imm(ir, BPF_JEQ, set, 0, end);
+	ir_if_imm(ir, BPF_JEQ, count, 0, take);
+	u8 keep = t->kind == PROGRAM_MIN ? (t->is_signed ? BPF_JSGE : BPF_JGE)
+					 : (t->is_signed ? BPF_JSLE : BPF_JLE);
+	ir_if(ir, keep, v, result, end);
+	ir_place_label(ir, take);
+	ir_mov(ir, result, v);
+	ir_imm(ir, count, 1);
+	ir_place_label(ir, end);
+}
+
+struct value lower_map_read(struct lower *l, struct node *n)
+{
+	struct ir *ir = l->ir;
+	const struct program_type *t = n->map->value;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct place key = lower_map_key(l, n);
+	int cpu = ir_reg(ir), at = ir_reg(ir), result = ir_reg(ir), count = ir_reg(ir);
+	int again = ir_label(ir), done = ir_label(ir);
+	ir_imm(ir, cpu, 0);
+	ir_imm(ir, result, 0);
+	ir_imm(ir, count, 0);
+	ir_place_label(ir, again);
+	ir_call(ir, at, HELPER_MAP_LOOKUP_CPU, 3,
+		(struct ir_arg[]){ ir_arg_map(n->map->number), arg_place(key), ir_arg_reg(cpu) });
+	ir_if_imm(ir, BPF_JEQ, at, 0, done);
+	fold_cpu(l, t, at, result, count);
+	ir_alu_imm(ir, BPF_ADD, cpu, 1);
+	ir_if_imm(ir, BPF_JLT, cpu, cpus > 0 ? cpus : 1, again);
+	ir_place_label(ir, done);
+	if (t->kind == PROGRAM_AVG)
+		lower_arith(l, TOKEN_DIV, result, value_of(count), t->is_signed);
+	return value_of(result);
 }
 
 static void store_new(struct lower *l, struct map *m, struct place key, struct place value)

@@ -175,6 +175,12 @@ static const struct {
 	  "@x = $a + $b + $c + $d + $e + $f + $g + $h + cpu * 0 + $a + $b + $c + $d + $e + $f + $g "
 	  "}",
 	  57 },
+	{ "begin { @c = count(); @c = count(); @x = @c + 1 }", 3 },
+	{ "begin { @s[1] = sum(5); @s[1] = sum(-7); @x = (int64)@s[1] * 10 + (@s[2] == 0) }", -19 },
+	{ "begin { @m = min(5); @m = min(3); @n = max(5); @n = max(9); @x = @m * 10 + @n }", 39 },
+	{ "begin { @a = avg(4); @a = avg(8); if (@a > 5) { @x = @a } }", 6 },
+	{ "begin { @x = strlen(\"abc\") * 10 + strlen(\"\") }", 30 },
+	{ "begin { $s = \"a somewhat longer string than others\"; @x = strlen($s) }", 36 },
 	{ "begin { @x = sizeof(uint32) + sizeof(int8) }", 5 },
 	{ "begin { @x = pid == tid }", 1 },
 	{ "begin { @x = nsecs > 1000 && elapsed > 0 }", 1 },
@@ -223,6 +229,7 @@ static const char *const loads[] = {
 	"tracepoint:sched:sched_* { @[probe] = count(); }",
 	"begin { printf(\"%s %s %s\\n\", strftime(\"%H\", nsecs), username, ksym(0)); system(\"x "
 	"%d\", 1); cat(\"/proc/%d\", pid); signal(\"KILL\"); }",
+	"begin { @c[1] = count(); printf(\"%d\\n\", @c[1]); print(@c[1]); print(@c); }",
 	"begin { @a = (1, \"x\"); @b[(1, 2)] = \"s\"; print(@a); print((1, 2)); print(1 == 1); }",
 	"begin { $s = str(0, 200); $t = str(1, pid); @[$s, $t] = 1; @big = hist(pid, 5); if ($s == "
 	"$t) { print($s); } }",
@@ -259,6 +266,9 @@ static const struct {
 	{ "begin { @x = count(); @x = 1 }", "cannot assign" },
 	{ "begin { count() }", "belongs into a map" },
 	{ "begin { print(@x) }", "map @x is never assigned" },
+	{ "begin { let $a }", "variable $a never gets a value" },
+	{ "begin { @a = hist(1); @x = @a + 1 }", "a value of type hist_t is not a number" },
+	{ "begin { $x = count() }", "only goes into a map" },
 	{ "begin { break }", "not inside of a loop" },
 	{ "begin { printf(\"%d\") }", "more conversions" },
 	{ "begin { printf(\"x\", 1) }", "only 0 conversions" },
@@ -299,8 +309,10 @@ static void test_wrong(void)
 
 /* With the types of the running kernel. */
 static const char *const typed[] = {
-	"begin { @x = curtask->tgid == pid && curtask->comm == comm && curtask->real_parent->pid > "
-	"0; }",
+	"begin { @x = curtask->tgid == pid; }",
+	"begin { @x = curtask->comm == comm; }",
+	"begin { @x = curtask->real_parent->tgid > 0; }",
+	"begin { @x = ppid == curtask->real_parent->tgid && pcomm != \"\"; }",
 	"begin { $t = (struct task_struct *)curtask; @x = $t->pid == tid && $t.tgid == pid && "
 	"sizeof(struct task_struct) > offsetof(struct task_struct, comm) && TCP_ESTABLISHED == 1; "
 	"}",

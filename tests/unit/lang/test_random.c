@@ -96,9 +96,10 @@ static void put_condition(struct maker *m)
 
 static void put_leaf(struct maker *m)
 {
-	switch (pick(m, 5)) {
+	switch (pick(m, 6)) {
 	case 0: put_number(m); break;
 	case 1: strbuf_printf(&m->text, "@i%u", pick(m, 2)); break;
+	case 5: strbuf_str(&m->text, pick(m, 2) ? "(int64)@a0" : "@a4"); break;
 	case 2: strbuf_printf(&m->text, "@m[%u]", pick(m, 8)); break;
 	default: strbuf_printf(&m->text, "$v%u", pick(m, VARS));
 	}
@@ -316,7 +317,7 @@ static void make_script(struct maker *m, u64 seed)
 			      (int)pick(m, 100) - 30);
 	strbuf_str(&m->text, "$t0 = \"abc\"; $t1 = \"abcdefghij\"; @i0 = 1; @i1 = -5; @m[0] = 1; "
 			     "@n[0, \"a\"] = 2; "
-			     "@t[0] = \"x\"; ");
+			     "@t[0] = \"x\"; @a0 = count(); @a4 = avg((int64)3); ");
 	u32 nr = 1 + pick(m, 8);
 	for (u32 i = 0; i < nr; i++) {
 		put_statement(m);
