@@ -214,6 +214,13 @@ void check_read(struct checker *c, struct node **at)
 	(void)check_expr(c, r);
 }
 
+const struct program_type *check_value(struct checker *c, struct node **at)
+{
+	(void)check_expr(c, *at);
+	check_read(c, at);
+	return c->err ? NULL : (*at)->type;
+}
+
 static const struct program_type *check_aggregate(struct checker *c, struct node *n)
 {
 	const struct program_type *t = check_expr(c, n->a);
@@ -224,7 +231,7 @@ static const struct program_type *check_aggregate(struct checker *c, struct node
 
 static const struct program_type *check_unary(struct checker *c, struct node *n)
 {
-	const struct program_type *t = check_expr(c, n->a);
+	const struct program_type *t = check_value(c, &n->a);
 	if (!t)
 		return NULL;
 	if (n->op == TOKEN_MUL)
@@ -261,12 +268,8 @@ static const struct program_type *compare_type(struct checker *c, struct node *n
 
 static const struct program_type *check_binary(struct checker *c, struct node *n)
 {
-	(void)check_expr(c, n->a);
-	(void)check_expr(c, n->b);
-	check_read(c, &n->a);
-	check_read(c, &n->b);
-	const struct program_type *a = n->a->type, *b = n->b->type;
-	if (!a || !b || c->err)
+	const struct program_type *a = check_value(c, &n->a), *b = check_value(c, &n->b);
+	if (!a || !b)
 		return NULL;
 	if (n->op >= TOKEN_EQ && n->op <= TOKEN_GE)
 		return compare_type(c, n);
@@ -291,9 +294,9 @@ static const struct program_type *check_binary(struct checker *c, struct node *n
 
 static const struct program_type *check_ternary(struct checker *c, struct node *n)
 {
-	const struct program_type *a = check_expr(c, n->a);
-	const struct program_type *b = n->b ? check_expr(c, n->b) : a;
-	const struct program_type *e = check_expr(c, n->c);
+	const struct program_type *a = check_value(c, &n->a);
+	const struct program_type *b = n->b ? check_value(c, &n->b) : a;
+	const struct program_type *e = check_value(c, &n->c);
 	if (!a || !b || !e || !check_number(c, n->a))
 		return NULL;
 	const struct node *first = n->b ? n->b : n->a;
@@ -311,8 +314,9 @@ static const struct program_type *check_tuple(struct checker *c, struct node *n)
 {
 	const struct program_type *types[32];
 	u32 nr = 0;
-	for (struct node *e = n->list; e; e = e->next) {
-		const struct program_type *t = check_expr(c, e);
+	for (struct node **at = &n->list; *at; at = &(*at)->next) {
+		const struct program_type *t = check_value(c, at);
+		struct node *e = *at;
 		if (nr == ARRAY_SIZE(types)) {
 			check_fail(c, n, -E2BIG, "a tuple of more than %zu values",
 				   ARRAY_SIZE(types));
@@ -358,11 +362,13 @@ static const struct program_type *check_builtin(struct checker *c, struct node *
 		}
 		c->program->unsafe = true;
 	}
-	for (struct node *a = n->list; a; a = a->next) {
-		bool whole_map = a->kind == NODE_MAP && !a->nr && check_map_as_argument(b);
-		bool text = a->kind == NODE_PARAM && !strcmp(b->name, "str");
-		if (!whole_map && !text)
-			(void)check_expr(c, a);
+	for (struct node **at = &n->list; *at; at = &(*at)->next) {
+		bool map = at == &n->list && (*at)->kind == NODE_MAP && check_map_as_argument(b);
+		bool text = (*at)->kind == NODE_PARAM && !strcmp(b->name, "str");
+		if (map && (*at)->nr)
+			(void)check_expr(c, *at);
+		else if (!map && !text)
+			(void)check_value(c, at);
 	}
 	return c->err ? NULL : b->check(c, n);
 }
@@ -370,10 +376,8 @@ static const struct program_type *check_builtin(struct checker *c, struct node *
 static const struct program_type *check_cast(struct checker *c, struct node *n)
 {
 	const struct program_type *to = check_type_spec(c, n->spec);
-	(void)check_expr(c, n->a);
-	check_read(c, &n->a);
-	const struct program_type *from = n->a->type;
-	if (!to || !from || c->err)
+	const struct program_type *from = check_value(c, &n->a);
+	if (!to || !from)
 		return NULL;
 	if (to->kind == PROGRAM_STRING && from->kind == PROGRAM_STRING)
 		return to;

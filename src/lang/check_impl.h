@@ -7,7 +7,10 @@ struct builtin;
 
 const struct program_type *check_wrong(struct checker *c, const struct node *n, const char *text,
 				       const struct program_type *t);
+/* An aggregate that is a number becomes the read of it: where its value is meant, not the map. */
 void check_read(struct checker *c, struct node **at);
+/* check_expr() and that. */
+const struct program_type *check_value(struct checker *c, struct node **at);
 bool check_fold(u8 op, s64 a, s64 b, bool is_signed, s64 *ret);
 /* Whether an operation on the two goes by sign. */
 bool check_signed_op(const struct node *a, const struct node *b);

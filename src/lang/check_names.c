@@ -47,8 +47,9 @@ static const struct program_type *key_type(struct checker *c, struct node *n)
 {
 	const struct program_type *types[32];
 	u32 nr = 0;
-	for (struct node *k = n->list; k; k = k->next) {
-		const struct program_type *t = check_expr(c, k);
+	for (struct node **at = &n->list; *at; at = &(*at)->next) {
+		const struct program_type *t = check_value(c, at);
+		struct node *k = *at;
 		if (nr == ARRAY_SIZE(types)) {
 			check_fail(c, n, -E2BIG, "too many keys");
 			return NULL;

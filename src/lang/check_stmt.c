@@ -63,9 +63,7 @@ static void var_takes(struct checker *c, struct node *n, const struct program_ty
 
 static void check_assign(struct checker *c, struct node *n)
 {
-	(void)check_expr(c, n->b);
-	check_read(c, &n->b);
-	const struct program_type *t = n->b->type;
+	const struct program_type *t = check_value(c, &n->b);
 	bool literal = check_is_literal(n->b);
 	if (c->err)
 		return;
@@ -111,23 +109,10 @@ static void check_nested(struct checker *c, struct node *n)
 	c->nest--;
 }
 
-static void check_condition(struct checker *c, struct node *n)
+static void check_condition(struct checker *c, struct node **at)
 {
-	if (!check_expr(c, n))
-		return;
-	if (n->type && type_is_aggregate(n->type) && n->kind == NODE_MAP) {
-		/* The condition itself becomes the read of a copy. */
-		struct node *copy = arena_zalloc(c->arena, sizeof(*copy));
-		if (!copy) {
-			c->err = -ENOMEM;
-			return;
-		}
-		*copy = *n;
-		check_read(c, &copy);
-		if (!c->err)
-			*n = *copy;
-	}
-	(void)check_number(c, n);
+	if (check_value(c, at))
+		(void)check_number(c, *at);
 }
 
 static void check_let(struct checker *c, struct node *n)
@@ -149,17 +134,16 @@ static void check_let(struct checker *c, struct node *n)
 	if (v && !n->b)
 		v->needs_zero = true;
 	if (n->b) {
-		(void)check_expr(c, n->b);
-		check_read(c, &n->b);
-		var_takes(c, n->a, n->b->type, check_is_literal(n->b));
+		t = check_value(c, &n->b);
+		var_takes(c, n->a, t, check_is_literal(n->b));
 	}
 }
 
 static void check_range(struct checker *c, struct node *n)
 {
 	struct node var = { .kind = NODE_VAR, .text = n->text, .start = n->start, .len = n->len };
-	check_condition(c, n->a);
-	check_condition(c, n->b);
+	check_condition(c, &n->a);
+	check_condition(c, &n->b);
 	if (c->err)
 		return;
 	c->nest++;
@@ -174,7 +158,7 @@ static void check_range(struct checker *c, struct node *n)
 static void check_loop(struct checker *c, struct node *n)
 {
 	s64 times;
-	check_condition(c, n->a);
+	check_condition(c, &n->a);
 	if (n->kind == NODE_UNROLL && !c->err &&
 	    (!check_constant(c, n->a, &times) || times < 1 || times > 100)) {
 		check_fail(c, n->a, -EINVAL, "unroll() takes a constant number from 1 to 100");
@@ -199,7 +183,7 @@ static void check_statement(struct checker *c, struct node *n)
 				   n->a->text, n->a->text);
 		break;
 	case NODE_IF:
-		check_condition(c, n->a);
+		check_condition(c, &n->a);
 		check_nested(c, n->b);
 		check_nested(c, n->c);
 		break;
@@ -231,7 +215,7 @@ static void check_block(struct checker *c, struct probe_block *b)
 	c->block = b;
 	c->nest = c->loops = 0;
 	if (b->predicate)
-		check_condition(c, b->predicate);
+		check_condition(c, &b->predicate);
 	check_statement(c, b->body);
 	for (struct var *v = b->vars; v && c->final; v = v->next) {
 		struct node at = { .start = v->start, .len = v->len };
