@@ -1,6 +1,7 @@
 #include "session/program_compile.h"
 
-#include "base/glob.h"
+#include "kern/kallsyms.h"
+#include "sym/kallsyms.h"
 #include "wire/format.h"
 
 #include <errno.h>
@@ -20,6 +21,8 @@ void program_compile_close(struct program_compile *c)
 {
 	tracing_close(&c->tracing);
 	vec_free(&c->schemas);
+	if (c->listed)
+		tracing_events_done(&c->list);
 	if (c->has_btf)
 		btf_close(&c->btf);
 	free(c->btf_data);
@@ -61,22 +64,53 @@ static int read_schema(void *ctx, const char *system, const char *name, const st
 	return rc;
 }
 
-static int read_any_schema(void *ctx, const char *system, const char *name,
-			   const struct schema **ret)
+/* The compiler asks for one after the other: the list of the last question is kept. */
+static int list_tracepoints(struct program_compile *c, const char *system, const char *name)
 {
-	struct program_compile *c = ctx;
-	struct tracing_events list;
+	if (c->listed && !strcmp(c->list_system, system) && !strcmp(c->list_name, name))
+		return 0;
+	if (c->listed)
+		tracing_events_done(&c->list);
+	c->listed = false;
+	c->list_system = arena_strdup(&c->arena, system);
+	c->list_name = arena_strdup(&c->arena, name);
+	if (!c->list_system || !c->list_name)
+		return -ENOMEM;
 	int rc = c->tracing.err ? c->tracing.err
-				: tracing_list_events(&c->tracing, system, name, &list);
-	if (rc)
-		return rc;
-	rc = list.items.nr ? read_schema(ctx, list.items.at[0].system, list.items.at[0].name, ret)
-			   : -ENOENT;
-	tracing_events_done(&list);
+				: tracing_list_events(&c->tracing, system, name, &c->list);
+	c->listed = !rc;
 	return rc;
 }
 
-static const struct lang_ops ops = { .tracepoint = read_schema, .tracepoint_glob = read_any_schema };
+static int nth_tracepoint(void *ctx, const char *system, const char *name, u32 nth,
+			  const char **ret_system, const char **ret_name)
+{
+	struct program_compile *c = ctx;
+	int rc = list_tracepoints(c, system, name);
+	if (rc || nth >= c->list.items.nr)
+		return rc;
+	*ret_system = c->list.items.at[nth].system;
+	*ret_name = c->list.items.at[nth].name;
+	return 1;
+}
+
+static int kernel_symbol(void *ctx, const char *name, u64 *ret)
+{
+	(void)ctx;
+	struct kallsyms_text text;
+	int rc = kallsyms_read("", NULL, &text);
+	if (rc)
+		return rc;
+	if (kallsyms_hidden(text.data, text.len) ||
+	    !kallsyms_address(text.data, text.len, name, ret))
+		rc = -ENOENT;
+	kallsyms_text_done(&text);
+	return rc;
+}
+
+static const struct lang_ops ops = { .tracepoint = read_schema,
+				     .tracepoint_list = nth_tracepoint,
+				     .kernel_symbol = kernel_symbol };
 
 static int read_types(struct program_compile *c)
 {

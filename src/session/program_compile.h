@@ -13,6 +13,9 @@ struct program_compile {
 	struct arena arena; /* of schemas */
 	struct tracing tracing;
 	VEC(const struct schema *) schemas; /* that were asked for */
+	struct tracing_events list; /* of the pattern that was asked about last */
+	const char *list_system, *list_name;
+	bool listed;
 	struct btf btf;
 	u8 *btf_data;
 	size_t btf_size;
