@@ -148,6 +148,32 @@ static int split_functions(struct points *p)
 	return 0;
 }
 
+/* Where ftrace does not tell (it is not built in, or locked down): all functions that the kernel names. */
+static int list_symbols(struct strbuf *to)
+{
+	struct kallsyms_text t;
+	int rc = kallsyms_read("", NULL, &t);
+	if (rc)
+		return rc;
+	for (const char *p = t.data, *end = t.data + t.len, *eol; p < end; p = eol + 1) {
+		eol = memchr(p, '\n', (size_t)(end - p));
+		if (!eol)
+			break;
+		const char *kind = memchr(p, ' ', (size_t)(eol - p));
+		if (!kind || eol - kind < 4 || !strchr("tTwW", kind[1]))
+			continue;
+		const char *name = kind + 3, *tab = memchr(name, '\t', (size_t)(eol - name));
+		strbuf_add(to, name, (size_t)((tab ? tab : eol) - name));
+		if (tab) {
+			strbuf_char(to, ' ');
+			strbuf_add(to, tab + 1, (size_t)(eol - tab - 1));
+		}
+		strbuf_char(to, '\n');
+	}
+	kallsyms_text_done(&t);
+	return to->err;
+}
+
 /* "vfs_read", and "ext4_sync_fs [ext4]" of modules: what ftrace can trace can be probed. */
 int points_functions(struct points *p, struct diag *d)
 {
@@ -158,6 +184,10 @@ int points_functions(struct points *p, struct diag *d)
 	strbuf_init(&text);
 	int rc = p->tracing.err ? p->tracing.err
 				: tracing_read(&p->tracing, "available_filter_functions", &text);
+	if (rc) {
+		strbuf_reset(&text);
+		rc = list_symbols(&text);
+	}
 	if (!rc)
 		p->functions = strbuf_steal(&text);
 	strbuf_done(&text);

@@ -7,6 +7,7 @@
 #include "image/demangle.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -24,6 +25,18 @@ static bool find_in_path(const char *name, char *to, size_t size)
 	return false;
 }
 
+/* libc.so may be a text for the linker. */
+static bool is_elf(const char *path)
+{
+	char magic[4] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool ok = fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+		  !memcmp(magic, "\177ELF", sizeof(magic));
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
 /* "c", "libc", "libc.so.6": where the loader would look. */
 static bool find_library(const char *name, char *to, size_t size)
 {
@@ -39,8 +52,11 @@ static bool find_library(const char *name, char *to, size_t size)
 		if (str_path(pattern, sizeof(pattern), "%s/%s%s%s", dirs[i], prefixed ? "" : "lib",
 			     name, whole ? "" : ".so*"))
 			continue;
-		bool ok = !glob(pattern, 0, NULL, &found) && found.gl_pathc &&
-			  !str_path(to, size, "%s", found.gl_pathv[0]);
+		bool ok = false;
+		if (!glob(pattern, 0, NULL, &found))
+			for (size_t k = 0; k < found.gl_pathc && !ok; k++)
+				ok = is_elf(found.gl_pathv[k]) &&
+				     !str_path(to, size, "%s", found.gl_pathv[k]);
 		globfree(&found);
 		if (ok)
 			return true;
