@@ -64,7 +64,7 @@ like "$(cat got)" 'small branches, merged' "what was joined says so"
 [ "$(awk '{print $1}' got | sort -u | wc -l)" -le 110 ]
 ok $? "and there are no more frames than that"
 like "$(read_page --facts many.html)" '^joined [1-9]' "the page tells how many"
-like "$err" "300 samples, 0 lost, 308 frames \\([0-9]+ light ones joined\\)" "of how many"
+like "$err" "300 samples, 0 lost, 308 frames \\([0-9]+ small ones merged\\)" "of how many"
 exits 0 "no limit" "$SONDE" flame many.data --kallsyms many.names -o all.html
 is "$(comm -23 <(grep -v 'small branches' got | sort) <(read_page all.html | sort))" "" "stacks that are left are as they were"
 

@@ -194,7 +194,7 @@ static void test_errors(void)
 	refuses("-comm", -EINVAL, "e: expected a number\n  -comm\n   ^~~~\n");
 	refuses("~half", -EINVAL, "e: expected an integer\n  ~half\n   ^~~~\n");
 	refuses("min(comm)",
-		-EINVAL, "e: this function takes numbers only only only only only\n  min(comm)\n  ^~~~~~~~~\n");
+		-EINVAL, "e: this function takes numbers only\n  min(comm)\n  ^~~~~~~~~\n");
 }
 
 static void test_limits(void)
