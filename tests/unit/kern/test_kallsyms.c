@@ -60,6 +60,14 @@ int main(void)
 	reads(cache, "0000000000001000 T third\n", "another boot, another list");
 	snprintf(cmd, sizeof(cmd), "test $(ls %s | wc -l) = 1", cache);
 	ok(system(cmd) == 0, "lists of other boots are gone");
+	put("proc/kallsyms", "0000000000001000 T fourth\n");
+	reads(cache, "0000000000001000 T third\n", "a list of our own is believed");
+	snprintf(cmd, sizeof(cmd), "chown 65534 %s/*", cache);
+	if (geteuid() || system(cmd))
+		skip("a list that somebody else wrote is not", "not root");
+	else
+		reads(cache, "0000000000001000 T fourth\n",
+		      "a list that somebody else wrote is not");
 	ok(!kallsyms_read_modules(dir, &t) && !memcmp(t.data, "b 1", 3), "modules");
 	kallsyms_text_done(&t);
 	ok(kallsyms_read_notes(dir, &t) == -ENOENT, "no notes here");
