@@ -8,7 +8,10 @@
 #include <string.h>
 
 enum { MAX_POINTS = 2 << 20, LEAST_TO_JOIN = MAX_POINTS / 16 };
-enum { KEPT_STACKS = 2 << 20 }; /* at most, from one generation of ids to the next */
+enum {
+	KEPT_STACKS = 2 << 20,
+	KEPT_TASKS = 1 << 15
+}; /* at most, from one generation of ids to the next */
 
 static void stacks_done(struct flame_stacks *s)
 {
@@ -459,12 +462,18 @@ static int by_weight(const void *l, const void *r)
 	return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
+static struct weighed *new_weights(size_t nr)
+{
+	struct weighed *w = malloc((nr + 1) * sizeof(*w));
+	for (size_t i = 0; w && i < nr; i++)
+		w[i] = (struct weighed){ .entry = (u32)i };
+	return w;
+}
+
 /* Entries by what fell on them, heaviest first. */
 static struct weighed *weigh(const struct flame_stacks *s)
 {
-	struct weighed *w = malloc((s->entries.nr + 1) * sizeof(*w));
-	for (size_t i = 0; w && i < s->entries.nr; i++)
-		w[i] = (struct weighed){ .entry = (u32)i };
+	struct weighed *w = new_weights(s->entries.nr);
 	for (size_t i = 0; w && i < s->points.nr; i++)
 		w[s->points.at[i].node].weight += s->points.at[i].period;
 	if (w && s->entries.nr)
@@ -472,8 +481,38 @@ static struct weighed *weigh(const struct flame_stacks *s)
 	return w;
 }
 
+/* Tasks, the same way. */
+static struct weighed *weigh_tasks(const struct flame_stacks *s)
+{
+	struct weighed *w = new_weights(s->tasks.nr);
+	for (size_t i = 0; w && i < s->points.nr; i++)
+		w[s->entries.at[s->points.at[i].node].task].weight += s->points.at[i].period;
+	if (w && s->tasks.nr)
+		qsort(w, s->tasks.nr, sizeof(*w), by_weight);
+	return w;
+}
+
+/* Where there are many, light ones are told apart by their names only. *ret: [task] -> new one. */
+static int carry_tasks(const struct flame_stacks *s, struct flame_stacks *to, struct carry *c,
+		       u32 *ret)
+{
+	_cleanup_free_ struct weighed *w = weigh_tasks(s);
+	int err = w ? 0 : -ENOMEM;
+	for (size_t i = 0; i < s->tasks.nr && !err; i++) {
+		const struct flame_seen_task *t = &s->tasks.at[w[i].entry];
+		bool light = i >= KEPT_TASKS;
+		s64 comm = light && COMM_IS_UNNAMED(t->comm) ? (s64)COMM_UNNAMED(0)
+							     : carry_string(c, t->comm);
+		s64 task = comm < 0 ? comm
+				    : task_at(to, light ? 0 : t->pid, light ? 0 : t->tid, (u32)comm);
+		err = (int)min(task, (s64)0);
+		ret[w[i].entry] = (u32)task;
+	}
+	return err;
+}
+
 /* Light stacks are no longer told apart: a frame says so. */
-static s64 carry_entry(struct flame_stacks *to, const struct flame_entry *e, bool light,
+static s64 carry_entry(struct flame_stacks *to, const struct flame_entry *e, u32 task, bool light,
 		       struct carry *c)
 {
 	static const struct frame joined = { .mode = FRAME_MARK, .offset = MARK_JOINED };
@@ -481,21 +520,23 @@ static s64 carry_entry(struct flame_stacks *to, const struct flame_entry *e, boo
 	s64 leaf = light ? frame_table_add(&c->fresh->frames, joined) : carry_frame(c, e->leaf);
 	if (chain < 0 || leaf < 0)
 		return -ENOMEM;
-	return entry_at(to, e->event, e->task, (u32)leaf, (u32)chain);
+	return entry_at(to, e->event, task, (u32)leaf, (u32)chain);
 }
 
 /*
- * The heaviest stacks stay, as many as leave room for new ones; of the others their weight does, by event and task. Tasks and points are
- * as they were.
+ * The heaviest stacks stay, as many as leave room for new ones; of the others their weight does, by event and task. Points are as they
+ * were.
  */
 static int flame_carry(struct sink *k, struct carry *c)
 {
 	struct flame_stacks *s = &container_of(k, struct flame_sink, sink)->all, fresh = { 0 };
 	_cleanup_free_ struct weighed *w = weigh(s);
 	_cleanup_free_ u32 *entry_map = malloc((s->entries.nr + 1) * sizeof(*entry_map));
-	int err = w && entry_map ? 0 : -ENOMEM;
+	_cleanup_free_ u32 *task_map = calloc(s->tasks.nr + 1, sizeof(*task_map));
+	int err = w && entry_map && task_map ? carry_tasks(s, &fresh, c, task_map) : -ENOMEM;
 	for (size_t i = 0; i < s->entries.nr && !err; i++) {
-		s64 entry = carry_entry(&fresh, &s->entries.at[w[i].entry], i >= KEPT_STACKS, c);
+		const struct flame_entry *e = &s->entries.at[w[i].entry];
+		s64 entry = carry_entry(&fresh, e, task_map[e->task], i >= KEPT_STACKS, c);
 		err = (int)min(entry, (s64)0);
 		entry_map[w[i].entry] = (u32)entry;
 	}
@@ -505,9 +546,13 @@ static int flame_carry(struct sink *k, struct carry *c)
 		stacks_done(&fresh);
 		return err;
 	}
+	vec_free(&s->tasks);
+	dict_done(&s->task_of);
 	big_vec_free(&s->entries);
 	big_vec_free(&s->by_chain.list);
 	big_vec_free(&s->by_leaf.list);
+	memcpy(&s->tasks, &fresh.tasks, sizeof(s->tasks));
+	s->task_of = fresh.task_of;
 	memcpy(&s->entries, &fresh.entries, sizeof(s->entries));
 	s->by_chain = fresh.by_chain;
 	s->by_leaf = fresh.by_leaf;

@@ -5,11 +5,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+s64 carry_string(struct carry *c, u32 id)
+{
+	if (!c->string_ids || !id || COMM_IS_UNNAMED(id) || id >= c->catalog->strings.nr)
+		return id;
+	if (c->string_ids[id])
+		return c->string_ids[id];
+	const char *text = strtab_str(&c->catalog->strings, id);
+	s64 got = strtab_add(&c->strings, text, strlen(text));
+	if (got > 0)
+		c->string_ids[id] = (u32)got;
+	return got;
+}
+
+/* Where an image's path is a string of the catalogue, it is one of the new catalogue. */
+static int move_path(struct carry *c, struct image_info *i)
+{
+	s64 old = strtab_find(&c->catalog->strings, i->path, strlen(i->path));
+	if (old < 0 || strtab_str(&c->catalog->strings, (u32)old) != i->path)
+		return 0;
+	s64 id = carry_string(c, (u32)old);
+	if (id > 0)
+		i->path = strtab_str(&c->strings, (u32)id);
+	return id < 0 ? (int)id : 0;
+}
+
+s64 carry_image(struct carry *c, u32 id)
+{
+	if (!c->image_ids || !id || c->image_ids[id])
+		return c->image_ids ? c->image_ids[id] : id;
+	struct image_info *to = vec_push(&c->images);
+	if (!to)
+		return -ENOMEM;
+	*to = c->catalog->images.at[id];
+	c->image_ids[id] = (u32)c->images.nr - 1;
+	int err = move_path(c, to);
+	return err ? err : (s64)c->image_ids[id];
+}
+
 s64 carry_frame(struct carry *c, u32 id)
 {
 	if (!id || c->frames[id])
 		return c->frames[id];
-	s64 got = frame_table_add(&c->fresh->frames, c->old->frames.frames[id]);
+	struct frame frame = c->old->frames.frames[id];
+	s64 image = carry_image(c, frame.image);
+	if (image < 0)
+		return image;
+	frame.image = (u32)image;
+	s64 got = frame_table_add(&c->fresh->frames, frame);
 	if (got > 0)
 		c->frames[id] = (u32)got;
 	return got;

@@ -20,7 +20,7 @@
  *
  * Tables do not grow for ever. Ids are valid until round_done() returns; then tables start anew. A sink that keeps ids from round to
  * round asks for KEEP_IDS, and has carry(): when the tables have become too large, a new generation begins with what the sink
- * still refers to.
+ * still refers to. The catalogue's names and images begin anew with it, where the source knows how.
  */
 #pragma once
 
@@ -36,6 +36,7 @@ struct shard {
 };
 
 struct source;
+struct carry;
 
 /* Its samples are of after < time <= until. */
 struct round {
@@ -79,6 +80,11 @@ struct source_ops {
 	int (*next_round)(struct source *s, struct round *ret, struct diag *d);
 	/* NULL where next_round is. From any thread or a signal handler: the round that comes next is the last, with what is there. */
 	void (*stop)(struct source *s);
+	/*
+	 * Between two rounds: c has what the sink still refers to; the source adds what it refers to itself, and uses the new ids from now on.
+	 * c NULL: whether it can, 0 or negative errno. May be NULL: the catalogue only grows.
+	 */
+	int (*recycle)(struct source *s, struct carry *c);
 	/* Several shards are opened before any is used; each is then used by one thread. */
 	int (*shard_open)(struct source *s, struct shard *sh);
 	void (*shard_close)(struct source *s, struct shard *sh);
@@ -165,10 +171,21 @@ struct carry {
 	struct run_tables *fresh;
 	u32 *frames, *chains; /* [old id] -> new id, 0: not carried over so far */
 	struct dict rows; /* what a chain consists of -> new id: those of many short processes are alike */
+	/*
+	 * The catalogue begins anew too, where the source can do that: its strings and images, and [old id] -> new id, 0: not carried over so
+	 * far. NULL: ids stay.
+	 */
+	const struct catalog *catalog;
+	struct strtab strings;
+	VEC(struct image_info) images;
+	u32 *string_ids, *image_ids;
 };
 /* The new id of a frame or chain that is still wanted, or -ENOMEM. */
 s64 carry_frame(struct carry *c, u32 id) must_check;
 s64 carry_chain(struct carry *c, u32 id) must_check;
+/* The same for names (also one that is COMM_UNNAMED) and images; those of frames follow by themselves. */
+s64 carry_string(struct carry *c, u32 id) must_check;
+s64 carry_image(struct carry *c, u32 id) must_check;
 
 /* A shard's state when all is read. The maps translate its ids to those of the run; NULL: they are the same. */
 struct sink_part {
@@ -194,7 +211,7 @@ struct sink_ops {
 	 * round can be run again meanwhile, with stream_run_named(). May be NULL.
 	 */
 	int (*round_done)(struct sink *k, const struct run_tables *tables, const struct round *r);
-	/* With KEEP_IDS: replaces the ids that are kept by those of carry_frame() and carry_chain(). May be NULL: tables only grow. */
+	/* With KEEP_IDS: replaces the ids that are kept by those of carry_frame(), carry_chain() and so on. May be NULL: tables only grow. */
 	int (*carry)(struct sink *k, struct carry *c);
 	/* A worker failed and its block will not be done: wakes who waits for it. From any thread; may be NULL. */
 	void (*cancel)(struct sink *k);
@@ -204,4 +221,5 @@ struct sink {
 	const struct sink_ops *ops;
 	unsigned needs; /* ops->needs plus what this use of it asks for */
 	u32 max_chains; /* so many distinct chains make a new generation, with carry(); 0: some millions */
+	u32 max_names; /* so many strings and images of the catalogue do; 0: some hundred thousand */
 };

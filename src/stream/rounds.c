@@ -65,6 +65,7 @@ struct rounds {
 	u64 pending; /* the newest at the last one */
 	u64 handed; /* times up to here were handed out */
 	u64 ready_ns; /* since when; 0: nothing is */
+	u64 round_ns; /* when the last round was handed out */
 	struct perfdata_inflate *inflate;
 	const char *damage; /* what is wrong with the stream from here on */
 	unsigned nr_unknown; /* records of no known type, one after the other */
@@ -80,6 +81,7 @@ struct rounds *rounds_new(const struct rounds_config *cfg)
 			      .fd = o->fd,
 			      .file = cfg->file,
 			      .whole = o->whole,
+			      .round_ns = clock_monotonic_ns(),
 			      .fed_bytes = o->fed_bytes ? o->fed_bytes : FED_BYTES,
 			      .ready_bytes = o->ready_bytes ? o->ready_bytes : READY_BYTES };
 	arena_init(&r->kept);
@@ -450,11 +452,20 @@ static void tell(const struct rounds *r, struct diag *d)
 			  (unsigned long long)(r->passed + r->taken));
 }
 
+/* How long until a round comes without data: milliseconds, or -1: it does not. Before the head is known there is none. */
+static int idle_ms(const struct rounds *r)
+{
+	u64 idle = r->cfg.opts.idle_ns;
+	if (!idle || r->whole || !r->opened)
+		return -1;
+	return (int)((u64_less(idle, clock_monotonic_ns() - r->round_ns) + 999999) / 1000000);
+}
+
 static int wait_for_round(struct rounds *r, struct diag *d)
 {
-	int err = take_all(r);
-	while (!err && !r->ended && !is_due(r)) {
-		if (!r->ended && more_waits(r, -1))
+	int err = take_all(r), ms = -1;
+	while (!err && !r->ended && !is_due(r) && (ms = idle_ms(r))) {
+		if (!r->ended && more_waits(r, ms))
 			err = read_more(r, d);
 		if (!err)
 			err = take_all(r);
@@ -481,6 +492,7 @@ int rounds_next(struct rounds *r, struct round_bytes *ret, struct diag *d)
 		.whole = r->whole,
 	};
 	r->handed = until;
+	r->round_ns = clock_monotonic_ns();
 	r->over = last;
 	if (!r->over)
 		return 1;

@@ -19,6 +19,7 @@
 struct rounds_opts {
 	int fd; /* a pipe; the caller's, and stays open until after close. -1: rounds_put() */
 	bool whole; /* one round, at the end */
+	u64 idle_ns; /* a round comes at least this often, if need be an empty one; 0: not without data */
 	size_t fed_bytes; /* who puts in more than this, before it is read, waits; 0: some megabytes */
 	size_t ready_bytes; /* while more is coming, a round is handed out when this much is held; 0: some megabytes */
 };

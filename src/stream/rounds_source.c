@@ -111,10 +111,23 @@ static void stop(struct source *s)
 	rounds_stop(replay_of(s)->rounds);
 }
 
+/* Not where stacks are unwound here: tables are found by image. */
+static int rounds_recycle(struct source *s, struct carry *c)
+{
+	struct replay *r = replay_of(s);
+	if (r->round_whole || r->unwind.tables)
+		return -EBUSY;
+	if (!c)
+		return 0;
+	r->nr_told_images = 0;
+	return tasks_recycle(r->tasks, c);
+}
+
 static const struct source_ops rounds_ops = {
 	.prepare = rounds_prepare,
 	.next_round = rounds_next_round,
 	.stop = stop,
+	.recycle = rounds_recycle,
 	.shard_open = replay_perf_shard_open,
 	.shard_close = replay_perf_shard_close,
 	.next_block = replay_perf_next_block,

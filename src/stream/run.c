@@ -4,12 +4,13 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 
 /*
  * Tables of a run with rounds that exceed this are too large: a new generation begins. Some hundred megabytes, with room for a round
  * before tables double.
  */
-enum { CHAINS_MAX = 3 << 20, POOL_MAX = 48 << 20, FRAMES_MAX = 6 << 20 };
+enum { CHAINS_MAX = 3 << 20, POOL_MAX = 48 << 20, FRAMES_MAX = 6 << 20, NAMES_MAX = 1 << 18 };
 
 /* With fewer workers than this, taking the others into the first costs less than dealing all of them to piles. */
 enum { MERGE_MIN = 4 };
@@ -28,6 +29,7 @@ struct run {
 	unsigned nr;
 	const struct frame_table *known; /* NULL: every shard starts empty */
 	struct run_tables *seed; /* of the rounds before: the first shard goes on with them; NULL: none */
+	size_t names_at; /* so many strings and images, of a source with rounds, make a new generation */
 	atomic_bool stop; /* somebody failed: do not start another block */
 };
 
@@ -320,7 +322,41 @@ static bool too_large(const struct run_tables *t, const struct sink *k)
 	       t->chains.nr_pool > POOL_MAX || t->frames.nr > FRAMES_MAX;
 }
 
-int run_tables_recycle(struct run_tables *t, struct sink *sink)
+static bool can_recycle(struct source *src)
+{
+	return src->ops->recycle && !src->ops->recycle(src, NULL);
+}
+
+/* Ids of strings and images that are wanted are to be found out; the first of each stand for none. */
+static int begin_catalog(struct carry *c, const struct catalog *old)
+{
+	c->catalog = old;
+	strtab_init(&c->strings);
+	c->string_ids = calloc(old->strings.nr + 1ull, sizeof(*c->string_ids));
+	c->image_ids = calloc(old->images.nr + 1ull, sizeof(*c->image_ids));
+	struct image_info *none = vec_push(&c->images);
+	if (!c->string_ids || !c->image_ids || !none)
+		return -ENOMEM;
+	*none = old->images.at[0];
+	return (int)min(strtab_add(&c->strings, "", 0), (s64)0);
+}
+
+static void end_catalog(struct carry *c, struct catalog *to, int err)
+{
+	if (c->catalog && !err) {
+		strtab_done(&to->strings);
+		to->strings = c->strings;
+		vec_free(&to->images);
+		memcpy(&to->images, &c->images, sizeof(to->images));
+	} else if (c->catalog) {
+		strtab_done(&c->strings);
+		vec_free(&c->images);
+	}
+	free(c->string_ids);
+	free(c->image_ids);
+}
+
+int run_tables_recycle(struct run_tables *t, struct sink *sink, struct source *src)
 {
 	struct run_tables fresh = { 0 };
 	struct carry c = { .old = t, .fresh = &fresh };
@@ -329,8 +365,13 @@ int run_tables_recycle(struct run_tables *t, struct sink *sink)
 	int err = c.frames && c.chains ? frame_table_init(&fresh.frames) : -ENOMEM;
 	if (!err)
 		err = chain_table_init(&fresh.chains);
+	if (!err && can_recycle(src))
+		err = begin_catalog(&c, &src->catalog);
 	if (!err)
 		err = sink->ops->carry(sink, &c);
+	if (!err && c.catalog)
+		err = src->ops->recycle(src, &c);
+	end_catalog(&c, &src->catalog, err);
 	free(c.frames);
 	free(c.chains);
 	dict_done(&c.rows);
@@ -338,6 +379,18 @@ int run_tables_recycle(struct run_tables *t, struct sink *sink)
 	if (!err)
 		*t = fresh;
 	return err;
+}
+
+static size_t nr_names(const struct source *src)
+{
+	return (size_t)src->catalog.strings.nr + src->catalog.images.nr + src->catalog.last_comm.nr;
+}
+
+/* What stays of them may be much all the same: not before there are twice as many. */
+static bool names_too_large(const struct run *r)
+{
+	u32 most = r->sink->max_names ? r->sink->max_names : (u32)NAMES_MAX;
+	return nr_names(r->src) > max((size_t)most, r->names_at) && can_recycle(r->src);
 }
 
 /* What the tables of a round become before the next one. */
@@ -349,7 +402,11 @@ static int end_tables(struct run *r, struct run_tables *t, const struct round *r
 		run_tables_done(t);
 		return 0;
 	}
-	return r->sink->ops->carry && too_large(t, r->sink) ? run_tables_recycle(t, r->sink) : 0;
+	if (!r->sink->ops->carry || (!too_large(t, r->sink) && !names_too_large(r)))
+		return 0;
+	int err = run_tables_recycle(t, r->sink, r->src);
+	r->names_at = 2 * nr_names(r->src);
+	return err;
 }
 
 static int run_round(struct run *r, struct run_tables *ret, const struct round *round,

@@ -19,5 +19,8 @@ int stream_run(struct source *src, struct sink *sink, unsigned workers, struct r
 int stream_run_named(struct source *src, struct sink *sink, unsigned workers,
 		     const struct frame_table *frames, struct diag *d) must_check;
 
-/* Begins a new generation of tables, with what the sink's carry() wants of them. stream_run() does so when they are too large. */
-int run_tables_recycle(struct run_tables *t, struct sink *sink) must_check;
+/*
+ * Begins a new generation of tables, with what the sink's carry() wants of them, and of the source's catalogue. stream_run() does so
+ * when they are too large.
+ */
+int run_tables_recycle(struct run_tables *t, struct sink *sink, struct source *src) must_check;

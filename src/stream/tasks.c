@@ -60,6 +60,7 @@ void tasks_free(struct tasks *t)
 	dict_done(&t->image_of);
 	dict_done(&t->path_of);
 	vec_free(&t->next_same);
+	vec_free(&t->keys);
 	vec_free(&t->dirty);
 	vec_free(&t->ended);
 	vec_free(&t->free_comms);
@@ -129,8 +130,7 @@ static const char *display_name(struct tasks *t, enum image_kind kind, const cha
 	return name;
 }
 
-/* Images of one path, as build ids are told by path. */
-static int note_path(struct tasks *t, u32 path, u32 image)
+int tasks_note_path(struct tasks *t, u32 path, u32 image)
 {
 	u32 head;
 	int err = dict_add(&t->path_of, path, image, &head);
@@ -142,6 +142,12 @@ static int note_path(struct tasks *t, u32 path, u32 image)
 		t->next_same.at[head] = image;
 	}
 	return err;
+}
+
+u64 tasks_image_hash(const struct image_key *k, enum image_kind kind)
+{
+	u64 words[4] = { k->path, (u64)kind, k->dev, k->ino };
+	return hash_bytes(words, sizeof(words));
 }
 
 static s64 image_add(struct tasks *t, const struct perf_side *r)
@@ -157,16 +163,20 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 	s64 path = strtab_add(&t->catalog->strings, r->name, len);
 	if (path < 0)
 		return path;
-	u64 key[4] = { (u64)path, (u64)kind, r->dev, r->ino };
+	struct image_key key = { .path = (u32)path, .dev = r->dev, .ino = r->ino };
 	if (kind == IMAGE_KIND_ANON)
-		key[2] = r->pid; /* its symbols, if any, come from that process's map file */
+		key.dev = r->pid; /* its symbols, if any, come from that process's map file */
 	u32 image, fresh = (u32)t->catalog->images.nr;
-	int err = dict_add(&t->image_of, hash_bytes(key, sizeof(key)), fresh, &image);
+	int err = dict_add(&t->image_of, tasks_image_hash(&key, kind), fresh, &image);
 	if (err || image != fresh)
 		return err ? err : (s64)image;
 	struct image_info *info = vec_push(&t->catalog->images);
+	while (info && t->keys.nr < t->catalog->images.nr)
+		if (!vec_push(&t->keys))
+			info = NULL;
 	if (!info)
 		return -ENOMEM;
+	t->keys.at[image] = key;
 	info->kind = kind;
 	info->path = strtab_str(&t->catalog->strings, (u32)path);
 	bool jit = kind == IMAGE_KIND_ANON && r->prot & PROT_EXEC;
@@ -181,7 +191,7 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 	}
 	if (!info->name || !info->path)
 		return -ENOMEM;
-	err = note_path(t, (u32)path, image);
+	err = tasks_note_path(t, (u32)path, image);
 	return err ? err : (s64)image;
 }
 

@@ -16,6 +16,7 @@
 enum { SPACE_NONE = 0, SPACE_KERNEL = 1 };
 
 struct tasks;
+struct carry;
 
 /* The catalogue receives images and names. */
 struct tasks *tasks_new(struct catalog *c);
@@ -37,6 +38,8 @@ int tasks_reopen(struct tasks *t) must_check;
 void tasks_rounds(struct tasks *t);
 /* Takes the records up to this time. One that comes too late holds from now on. */
 int tasks_advance(struct tasks *t, u64 until) must_check;
+/* The catalogue begins anew: what is still referred to goes there, and what ended tasks were called last is forgotten. */
+int tasks_recycle(struct tasks *t, struct carry *c) must_check;
 /* How much is kept: what has to stay small. */
 struct tasks_size {
 	size_t nr_tasks, nr_processes, nr_spaces, nr_maps, nr_waiting;

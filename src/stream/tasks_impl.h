@@ -75,6 +75,12 @@ struct event {
 	u64 addr, len, pgoff;
 };
 
+/* What tells an image from others; with its kind. */
+struct image_key {
+	u32 path; /* string id */
+	u64 dev, ino;
+};
+
 struct tasks {
 	struct catalog *catalog;
 	VEC(struct event) events;
@@ -86,6 +92,7 @@ struct tasks {
 	struct dict image_of; /* hash of (path, kind, device, inode) -> image */
 	struct dict path_of; /* string id of a path -> its first image */
 	VEC(u32) next_same; /* [image] -> another one of the same path, 0: none */
+	VEC(struct image_key) keys; /* [image] */
 	VEC(u32) dirty; /* spaces */
 	VEC(struct ended) ended;
 	VEC(u32) free_comms, free_procs, free_spaces;
@@ -101,6 +108,9 @@ struct tasks {
 int tasks_apply(struct tasks *t, const struct event *e) must_check;
 void tasks_sort(struct tasks *t); /* events by time */
 int tasks_name_idle(struct tasks *t) must_check;
+u64 tasks_image_hash(const struct image_key *k, enum image_kind kind);
+/* Images of one path, as build ids are told by path. */
+int tasks_note_path(struct tasks *t, u32 path, u32 image) must_check;
 
 /* ---- tasks_space.c ---- */
 

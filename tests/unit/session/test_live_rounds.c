@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -294,7 +295,7 @@ static void put_task(struct strbuf *to, u32 type, u32 pid, u32 parent, u64 time)
 	strbuf_add(to, &rec, sizeof(rec));
 }
 
-static void put_comm(struct strbuf *to, u32 pid, u64 time)
+static void put_comm(struct strbuf *to, u32 pid, const char *name, u64 time)
 {
 	struct {
 		struct perf_event_header h;
@@ -306,12 +307,12 @@ static void put_comm(struct strbuf *to, u32 pid, u64 time)
 			 .size = sizeof(rec) },
 		  .pid = pid,
 		  .tid = pid,
-		  .name = "worker",
 		  .t = { pid, pid, time } };
+	(void)snprintf(rec.name, sizeof(rec.name), "%s", name);
 	strbuf_add(to, &rec, sizeof(rec));
 }
 
-static void put_map(struct strbuf *to, u32 pid, u64 addr, u64 time)
+static void put_map(struct strbuf *to, u32 pid, u64 addr, const char *path, u64 time)
 {
 	struct {
 		struct perf_event_header h;
@@ -326,8 +327,8 @@ static void put_map(struct strbuf *to, u32 pid, u64 addr, u64 time)
 		  .tid = pid,
 		  .addr = addr,
 		  .len = 1 << 20,
-		  .name = "/bin/worker",
 		  .t = { pid, pid, time } };
+	(void)snprintf(rec.name, sizeof(rec.name), "%s", path);
 	strbuf_add(to, &rec, sizeof(rec));
 }
 
@@ -337,12 +338,12 @@ static void put_round(struct strbuf *to, u64 round, struct sample_record *rec)
 	static const struct perf_event_header end = { .type = REC_FINISHED_ROUND,
 						      .size = sizeof(end) };
 	u64 start = (round + 1) * 200000000;
-	put_map(to, 1, 0x40000000, start);
+	put_map(to, 1, 0x40000000, "/bin/worker", start);
 	for (u32 i = 0; i < TASKS; i++) {
 		u32 pid = 1000 + (u32)(round * TASKS + i) % 1000000;
 		put_task(to, PERF_RECORD_FORK, pid, 1, start + 1);
-		put_comm(to, pid, start + 2);
-		put_map(to, pid, 0x10000000, start + 3);
+		put_comm(to, pid, "worker", start + 2);
+		put_map(to, pid, 0x10000000, "/bin/worker", start + 3);
 		put_task(to, PERF_RECORD_EXIT, pid, 1, start + 199000000);
 	}
 	for (u64 i = 0; i < ROUND_SAMPLES; i++) {
@@ -377,8 +378,8 @@ static void *put_rounds(void *arg)
 				     .chain = { (u64)PERF_CONTEXT_USER } };
 	strbuf_init(&b);
 	put_head(&b);
-	put_comm(&b, 1, 0);
-	put_map(&b, 1, 0x10000000, 0);
+	put_comm(&b, 1, "worker", 0);
+	put_map(&b, 1, 0x10000000, "/bin/worker", 0);
 	for (u64 i = 0; i < ROUNDS && !p->err; i++) {
 		put_round(&b, i, &rec);
 		struct iovec iov = { .iov_base = b.data, .iov_len = b.len };
@@ -504,6 +505,212 @@ static void test_memory(struct sink *inner, const char *name)
 	diag_done(&d);
 }
 
+/* ---- many names ---- */
+
+enum { JOBS = 20000, JOBS_A_ROUND = 100, JOBS_KEPT = 300, MAX_NAMES = 2000 };
+
+/* Keeps the samples of the last jobs, and of a few early ones. */
+struct keeper {
+	struct sink sink;
+	struct source *src;
+	const struct shard *sh;
+	struct kept {
+		s32 pid;
+		u32 comm, leaf;
+	} last[JOBS_KEPT];
+	u64 nr, nr_generations;
+	size_t most_names;
+	bool wrong;
+};
+
+static int keeper_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	*state = container_of(k, struct keeper, sink);
+	return 0;
+}
+
+static int keeper_feed(struct sink *k, void *state, const struct batch *b)
+{
+	struct keeper *s = state;
+	for (size_t i = 0; i < b->nr; i++, s->nr++)
+		if (s->nr < 10 || s->nr % JOBS_KEPT >= 10)
+			s->last[s->nr % JOBS_KEPT] =
+				(struct kept){ b->samples[i].pid, b->samples[i].comm,
+					       b->samples[i].leaf };
+	return 0;
+}
+
+static int keeper_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers)
+{
+	return 0;
+}
+
+static int keeper_carry(struct sink *k, struct carry *c)
+{
+	struct keeper *s = container_of(k, struct keeper, sink);
+	s->nr_generations++;
+	for (size_t i = 0; i < min(s->nr, (u64)JOBS_KEPT); i++) {
+		s64 comm = carry_string(c, s->last[i].comm), leaf = carry_frame(c, s->last[i].leaf);
+		if (comm < 0 || leaf < 0)
+			return -ENOMEM;
+		s->last[i].comm = (u32)comm;
+		s->last[i].leaf = (u32)leaf;
+	}
+	return 0;
+}
+
+/* Whatever was recycled meanwhile: what is kept is called as it was. */
+static int keeper_round(struct sink *k, const struct run_tables *t, const struct round *r)
+{
+	struct keeper *s = container_of(k, struct keeper, sink);
+	const struct catalog *c = &s->src->catalog;
+	s->most_names = max(s->most_names, c->strings.nr + c->images.nr + (size_t)c->last_comm.nr);
+	for (size_t i = 0; i < min(s->nr, (u64)JOBS_KEPT); i++) {
+		char comm[16], path[16];
+		const struct kept *one = &s->last[i];
+		(void)snprintf(comm, sizeof(comm), "job-%d", one->pid);
+		(void)snprintf(path, sizeof(path), "/b/%d/run", one->pid);
+		s->wrong |= strcmp(strtab_str(&c->strings, one->comm), comm) ||
+			    strcmp(c->images.at[t->frames.frames[one->leaf].image].path, path);
+	}
+	return 0;
+}
+
+static const struct sink_ops keeper_ops = {
+	.needs = NEED_COMM | NEED_LEAF | KEEP_IDS,
+	.shard_new = keeper_new,
+	.feed = keeper_feed,
+	.merge = keeper_merge,
+	.round_done = keeper_round,
+	.carry = keeper_carry,
+};
+
+/* Each job runs a program of its own under a name of its own, once. */
+static void put_job(struct strbuf *to, u32 pid, u64 time, struct sample_record *rec)
+{
+	char comm[16], path[16];
+	(void)snprintf(comm, sizeof(comm), "job-%u", pid);
+	(void)snprintf(path, sizeof(path), "/b/%u/run", pid);
+	put_task(to, PERF_RECORD_FORK, pid, 1, time);
+	put_comm(to, pid, comm, time + 1);
+	put_map(to, pid, 0x10000000, path, time + 2);
+	rec->pid = rec->tid = pid;
+	rec->time = time + 3;
+	rec->ip = rec->chain[1] = 0x10000100;
+	strbuf_add(to, rec, rec->h.size);
+	put_task(to, PERF_RECORD_EXIT, pid, 1, time + 4);
+}
+
+static void *put_jobs(void *arg)
+{
+	static const struct perf_event_header end = { .type = REC_FINISHED_ROUND,
+						      .size = sizeof(end) };
+	struct putting *p = arg;
+	struct strbuf b;
+	struct sample_record rec = { .h = { .type = PERF_RECORD_SAMPLE,
+					    .misc = PERF_RECORD_MISC_USER,
+					    .size = sizeof(rec) },
+				     .period = 1,
+				     .nr = 2,
+				     .chain = { (u64)PERF_CONTEXT_USER } };
+	rec.h.size = offsetof(struct sample_record, chain[2]);
+	strbuf_init(&b);
+	put_head(&b);
+	for (u32 i = 0; i < JOBS && !p->err; i++) {
+		put_job(&b, 1000 + i, 1000 + i * 10ull, &rec);
+		if ((i + 1) % JOBS_A_ROUND)
+			continue;
+		strbuf_add(&b, &end, sizeof(end));
+		struct iovec iov = { .iov_base = b.data, .iov_len = b.len };
+		p->err = b.err ? b.err : rounds_put(p->src, &iov, 1);
+		strbuf_reset(&b);
+	}
+	rounds_end(p->src);
+	strbuf_done(&b);
+	return NULL;
+}
+
+static void test_names(void)
+{
+	struct keeper k = {
+		.sink = { .ops = &keeper_ops, .needs = keeper_ops.needs, .max_names = MAX_NAMES }
+	};
+	struct run_tables run = { 0 };
+	struct putting p = { 0 };
+	struct diag d;
+	pthread_t thread;
+	diag_init(&d);
+	struct rounds_opts o = { .fd = -1, .ready_bytes = 1, .fed_bytes = 1 << 16 };
+	if (!ok(!rounds_open(&o, &p.src), "names: a source"))
+		return;
+	k.src = p.src;
+	pthread_create(&thread, NULL, put_jobs, &p);
+	ok(!stream_run(p.src, &k.sink, 1, &run, &d), "names: it runs");
+	pthread_join(thread, NULL);
+	printf("# %llu jobs, %llu generations, %zu names and images at most\n",
+	       (unsigned long long)k.nr, (unsigned long long)k.nr_generations, k.most_names);
+	ok(!p.err && k.nr == JOBS, "names: every job has a sample");
+	ok(k.nr_generations > 3, "names: the catalogue began anew");
+	ok(k.most_names < 8 * MAX_NAMES, "names: and did not grow with the jobs");
+	ok(!k.wrong, "names: what is kept has the names it had");
+	run_tables_done(&run);
+	p.src->ops->close(p.src);
+	diag_done(&d);
+}
+
+/* ---- nothing ---- */
+
+struct idler {
+	struct sink sink;
+	struct source *src;
+	unsigned nr;
+};
+
+static int idler_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	*state = NULL;
+	return 0;
+}
+
+static int idler_feed(struct sink *k, void *state, const struct batch *b)
+{
+	return -EINVAL;
+}
+
+static int idler_round(struct sink *k, const struct run_tables *t, const struct round *r)
+{
+	struct idler *i = container_of(k, struct idler, sink);
+	if (++i->nr == 3)
+		i->src->ops->stop(i->src);
+	return i->nr > 10 ? 1 : 0;
+}
+
+static const struct sink_ops idler_ops = { .shard_new = idler_new,
+					   .feed = idler_feed,
+					   .round_done = idler_round };
+
+static void test_idle(void)
+{
+	struct idler k = { .sink = { .ops = &idler_ops } };
+	struct run_tables run = { 0 };
+	struct strbuf b;
+	struct diag d;
+	diag_init(&d);
+	strbuf_init(&b);
+	put_head(&b);
+	if (!ok(!rounds_open(&(struct rounds_opts){ .fd = -1, .idle_ns = 20000000 }, &k.src),
+		"idle: a source"))
+		return;
+	struct iovec iov = { .iov_base = b.data, .iov_len = b.len };
+	ok(!rounds_put(k.src, &iov, 1), "idle: that knows its events, and nothing else comes");
+	ok(!stream_run(k.src, &k.sink, 1, &run, &d), "idle: it ends when it is told to");
+	ok(k.nr == 4, "idle: rounds come without data, and one is the last (%u)", k.nr);
+	run_tables_done(&run);
+	k.src->ops->close(k.src);
+	strbuf_done(&b);
+	diag_done(&d);
+}
+
 int main(void)
 {
 	struct sysroot root;
@@ -512,6 +719,8 @@ int main(void)
 	struct diag d;
 	diag_init(&d);
 	event_list_init(&events);
+	test_names();
+	test_idle();
 	test_memory(NULL, "lines");
 	struct flame_sink *flame = flame_sink_new();
 	test_memory(flame_sink(flame), "flame");
