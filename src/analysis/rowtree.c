@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { AHEAD = 16 };
+enum {
+	AHEAD = 24,
+	NEAR = 10
+}; /* places whose node, and then its functions, are fetched meanwhile */
 
 int rowtree_init(struct rowtree *t, const struct fold *f, const struct fold_item *items,
 		 const struct names_result *names)
@@ -285,12 +288,19 @@ static void fetch_node(const struct rowtree *t, u32 node)
 		__builtin_prefetch(&t->ending[node]);
 }
 
+static void fetch_func(const struct rowtree *t, u32 node, u32 skip)
+{
+	__builtin_prefetch(&t->fold->funcs[t->fold->nodes[node].at + skip]);
+}
+
 /* All that follows places [start, start + nr). */
 static s64 expand(struct rowtree *t, u32 start, u32 nr)
 {
 	for (u32 i = start; i < start + nr; i++) {
 		if (i + AHEAD < start + nr)
 			fetch_node(t, t->places.at[i + AHEAD].node);
+		if (i + NEAR < start + nr)
+			fetch_func(t, t->places.at[i + NEAR].node, t->places.at[i + NEAR].skip + 1);
 		int err = count_next(t, t->places.at[i]);
 		if (err)
 			return err;
@@ -395,6 +405,8 @@ static int first_places(struct rowtree *t, const struct rowtree_row *row)
 	for (u32 i = 0; i < row->nr_places && !err; i++) {
 		if (i + AHEAD < row->nr_places)
 			fetch_node(t, row->places[i + AHEAD].node);
+		if (i + NEAR < row->nr_places)
+			fetch_func(t, row->places[i + NEAR].node, row->places[i + NEAR].skip);
 		struct rowtree_start at = row->places[i];
 		err = count_node(t, (struct rowtree_place){ .node = at.node,
 							    .skip = at.skip,
