@@ -96,10 +96,9 @@ struct replay {
 /* address -> frame, valid for some time */
 struct place_slot {
 	u64 addr;
-	u64 from, until;
-	u32 space;
+	u64 whose; /* space and mode */
+	u64 from, for_ns;
 	u32 frame;
-	u32 mode;
 };
 
 /* A sample between its two steps: decoded, and where its chain is looked up is on its way from memory. */

@@ -106,11 +106,10 @@ static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slo
 	if (id < 0)
 		return id;
 	*slot = (struct place_slot){ .addr = addr,
+				     .whose = (u64)space << 32 | mode,
 				     .from = p.from,
-				     .until = p.until,
-				     .space = space,
-				     .frame = (u32)id,
-				     .mode = mode };
+				     .for_ns = p.until - p.from,
+				     .frame = (u32)id };
 	return id;
 }
 
@@ -123,8 +122,8 @@ static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, 
 					 : SPACE_NONE;
 	u32 at = (u32)(addr ^ addr >> 13 ^ space * 0x9e3779b1u) & (CACHE_SLOTS - 1);
 	struct place_slot *slot = &rd->places[at];
-	if (likely(slot->addr == addr && slot->space == space && slot->mode == mode &&
-		   slot->from <= w->time && w->time < slot->until))
+	if (likely(slot->addr == addr && slot->whose == ((u64)space << 32 | mode) &&
+		   w->time - slot->from < slot->for_ns))
 		return slot->frame;
 	return frame_slow(r, sh, slot, w, space, addr, mode);
 }

@@ -12,7 +12,7 @@
 #include <time.h>
 
 /* "\t    1ab70 name+0x1c (library)\n" of a frame, ready to be copied; the address takes ADDR_WIDTH bytes behind the tab. */
-enum { ADDR_WIDTH = 16, FLAGS_WIDTH = 24 };
+enum { ADDR_WIDTH = 16, FLAGS_WIDTH = 24, LINE_STEP = 32 };
 
 struct line {
 	u32 at, len;
@@ -131,6 +131,7 @@ static int make_lines(struct text_samples *ts)
 	ts->lines = new_lines(ts, fields, false, false);
 	ts->inner = stacks ? new_lines(ts, fields, true, false) : ts->lines;
 	ts->callers = stacks ? new_lines(ts, fields, true, true) : ts->lines;
+	strbuf_fill(&ts->lines_text, 0, LINE_STEP); /* read, not shown */
 	return ts->lines && ts->inner && ts->callers ? ts->lines_text.err : -ENOMEM;
 }
 
@@ -219,6 +220,18 @@ static void add_ids(const struct sample *s, u32 fields, struct strbuf *to)
 	}
 }
 
+/* A line that was made before: a few words at a time, and some of what follows it, which the next one takes the place of. */
+static void add_made(const struct text_samples *ts, const struct line *line, struct strbuf *to)
+{
+	char *at = strbuf_room(to, (size_t)line->len + LINE_STEP);
+	const char *from = ts->lines_text.data + line->at;
+	if (unlikely(!at))
+		return;
+	for (u32 done = 0; done < line->len; done += LINE_STEP)
+		memcpy(at + done, from + done, LINE_STEP);
+	strbuf_commit(to, line->len);
+}
+
 static void add_places(const struct text_samples *ts, const struct sample *s, bool chain,
 		       struct strbuf *to)
 {
@@ -236,8 +249,7 @@ static void add_places(const struct text_samples *ts, const struct sample *s, bo
 		u32 frame = s->places[i].frame;
 		const struct frame *frames = ts->o.frames->frames;
 		bool called = i && frames[frame].mode == frames[s->places[i - 1].frame].mode;
-		const struct line *line = called ? &ts->callers[frame] : &ts->inner[frame];
-		strbuf_add(to, ts->lines_text.data + line->at, line->len);
+		add_made(ts, called ? &ts->callers[frame] : &ts->inner[frame], to);
 		if (unlikely(ts->o.ends) && ts->o.ends[frame])
 			break;
 	}
