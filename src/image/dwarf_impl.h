@@ -89,6 +89,8 @@ struct dw_abbrev {
 	u16 fixed; /* bytes that its attributes take, or DW_SIZE_VARIES */
 	bool children;
 	bool has_sibling;
+	bool has_code; /* says where code is, or that it may be inlined */
+	u8 sibling_at; /* 1 + offset of the sibling among its attributes, if that is always the same and 4 bytes long; 0: look */
 	u32 first, nr; /* specs */
 };
 
@@ -175,6 +177,8 @@ const struct dw_bytes *dw_section(struct dw_file *f, enum dw_section which);
 /* From an offset to the end of the section; bad when it lies outside. */
 struct bytes dw_cursor(struct dw_file *f, enum dw_section which, u64 offset);
 void dw_file_done(struct dw_file *f);
+/* Forgets the tables of abbreviations: they are read again when they are needed. */
+void dw_abbrevs_drop(struct dw_file *f);
 /* Fills in what a section of an object file leaves open: d becomes a copy. -EBADMSG, -ENOMEM. */
 int dw_relocate(struct dw_file *f, u32 section, struct dw_bytes *d) must_check;
 /* Reads the heads of all units; what is in their first entries is read by dw_unit_need(). -ENOMEM. */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { BUCKET_BITS = 16, BUCKETS = 1 << BUCKET_BITS, KEPT_MIN = 4 << 20, LEVELS_MAX = 256 };
-enum { WORKERS_MAX = 16 };
+enum { WORKERS_MAX = 16, TABLES_MAX = 64 };
 
 static const char magic[8] = "SNDWNM2";
 
@@ -102,20 +102,18 @@ static int scan_function(struct scan *s, const struct dw_abbrev *a, u64 at)
 /* Past an entry and what is below it, or into it. */
 static int scan_step(struct scan *s, const struct dw_abbrev *a, bool into)
 {
-	const struct dw_spec *spec = s->t->specs.at + a->first, *end = spec + a->nr;
 	u64 sibling = 0;
+	struct dw_value v;
 	if (!a->children || into || !a->has_sibling) {
 		dw_skip(s->u, s->t, a, &s->b);
 		return a->children;
 	}
-	for (; spec < end && !sibling && !s->b.bad; spec++) {
-		struct dw_value v;
-		if (spec->attr != DW_AT_SIBLING && spec->size != DW_SIZE_VARIES) {
-			bytes_skip(&s->b, spec->size);
-			continue;
-		}
-		dw_read_form(s->u, &s->b, spec->form, spec->implicit, &v);
-		if (spec->attr == DW_AT_SIBLING && v.class == DWVAL_REF)
+	if (likely(a->sibling_at)) {
+		bytes_skip(&s->b, a->sibling_at - 1u);
+		sibling = bytes_u32(&s->b) + s->u->start;
+	} else {
+		struct dw_die d = { s->f, s->u, s->t, a, 0, (u64)(s->b.at - s->start) };
+		if (dw_die_attr(&d, DW_AT_SIBLING, &v) && v.class == DWVAL_REF)
 			sibling = v.u;
 	}
 	if (sibling <= (u64)(s->b.at - s->start) || sibling > s->u->end) {
@@ -155,7 +153,7 @@ static int scan_unit(struct scan *s)
 		const struct dw_abbrev *a = dw_abbrev_find(s->t, code);
 		if (!a || !dw_step(s->f, 1))
 			break;
-		if (a->tag == DW_TAG_SUBPROGRAM)
+		if (a->tag == DW_TAG_SUBPROGRAM && a->has_code)
 			err = scan_function(s, a, at);
 		depth += (u32)scan_step(s, a, holds_functions(a->tag));
 	}
@@ -226,6 +224,11 @@ static int make_unit(void *ctx, unsigned worker, u32 index)
 	}
 	struct dw_unit *u = &w->file.units.at[index];
 	w->unit = index;
+	/* Most units have a table of abbreviations of their own. */
+	if (w->file.abbrevs.nr > TABLES_MAX)
+		dw_abbrevs_drop(&w->file);
+	if (u->version)
+		(void)dw_abbrevs_of(&w->file, u);
 	dw_unit_need(&w->file, u);
 	w->any_split |= u->split;
 	if (!u->version || u->split)

@@ -93,16 +93,31 @@ struct bytes dw_cursor(struct dw_file *f, enum dw_section which, u64 offset)
 	return bytes_of(d->data + offset, d->size - offset, f->e->swap);
 }
 
-void dw_file_done(struct dw_file *f)
+static void free_abbrevs(struct dw_file *f)
 {
-	for (int i = 0; i < DWSEC_NR; i++)
-		free(f->sections[i].heap);
-	vec_free(&f->units);
 	vec_for_each (&f->abbrevs, t) {
 		vec_free(&(*t)->list);
 		vec_free(&(*t)->specs);
 		free(*t);
 	}
+	f->abbrevs.nr = 0;
+}
+
+void dw_abbrevs_drop(struct dw_file *f)
+{
+	free_abbrevs(f);
+	dict_done(&f->abbrevs_at);
+	dict_init(&f->abbrevs_at);
+	vec_for_each (&f->units, u)
+		u->abbrevs = 0;
+}
+
+void dw_file_done(struct dw_file *f)
+{
+	for (int i = 0; i < DWSEC_NR; i++)
+		free(f->sections[i].heap);
+	vec_free(&f->units);
+	free_abbrevs(f);
 	vec_free(&f->abbrevs);
 	vec_free(&f->scratch.list);
 	vec_free(&f->scratch.specs);
@@ -337,6 +352,17 @@ static int by_code(const void *l, const void *r)
 	return (a->code > b->code) - (a->code < b->code);
 }
 
+/* before: bytes of the attributes before it. */
+static void note_attribute(struct dw_abbrev *a, u16 attr, u16 form, u32 before)
+{
+	if (attr == DW_AT_SIBLING) {
+		a->has_sibling = true;
+		a->sibling_at = form == DW_FORM_REF4 && before < UINT8_MAX ? (u8)(before + 1) : 0;
+	}
+	a->has_code |= attr == DW_AT_LOW_PC || attr == DW_AT_RANGES || attr == DW_AT_INLINE ||
+		       attr == DW_AT_ENTRY_PC;
+}
+
 /* One abbreviation; 1, 0 at the table's end, negative errno. */
 static int read_abbrev(struct dw_abbrevs *t, const struct dw_unit *u, struct bytes *b)
 {
@@ -359,14 +385,14 @@ static int read_abbrev(struct dw_abbrevs *t, const struct dw_unit *u, struct byt
 			return -EBADMSG;
 		if (!attr && !form)
 			break;
-		struct dw_spec *s = vec_push(&t->specs);
-		if (!s)
+		if (!vec_reserve(&t->specs, t->specs.nr + 1))
 			return -ENOMEM;
 		u16 size = form_size(u, (u16)form);
-		*s = (struct dw_spec){ (u16)attr, (u16)form, size, slot_of(attr), implicit };
+		t->specs.at[t->specs.nr++] =
+			(struct dw_spec){ (u16)attr, (u16)form, size, slot_of(attr), implicit };
+		note_attribute(a, (u16)attr, (u16)form, fixed);
 		fixed = size == DW_SIZE_VARIES || fixed >= DW_SIZE_VARIES ? DW_SIZE_VARIES
 									  : fixed + size;
-		a->has_sibling |= attr == DW_AT_SIBLING;
 	}
 	a->nr = (u32)t->specs.nr - a->first;
 	a->fixed = (u16)min(fixed, (u32)DW_SIZE_VARIES);
@@ -700,7 +726,13 @@ static void read_root(struct dw_file *f, struct dw_unit *u)
 	const struct dw_bytes *info = dw_section(f, DWSEC_INFO);
 	struct bytes b = bytes_of(info->data + u->root, u->end - u->root, f->e->swap);
 	u64 code = dw_uleb(&b);
-	const struct dw_abbrev *a = code ? first_abbrev(f, u, code, own) : NULL;
+	const struct dw_abbrev *a = NULL;
+	if (u->abbrevs) {
+		own = f->abbrevs.at[u->abbrevs - 1];
+		a = dw_abbrev_find(own, code);
+	} else if (code) {
+		a = first_abbrev(f, u, code, own);
+	}
 	if (!a || (a->tag != DW_TAG_COMPILE_UNIT && a->tag != DW_TAG_SKELETON_UNIT))
 		return;
 	for (u32 i = 0; i < a->nr && !b.bad; i++) {
