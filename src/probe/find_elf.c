@@ -211,6 +211,7 @@ int symbol_search_file(struct symbol_search *s)
 		return diag_error(s->diag, err, "cannot read %s: %s", s->target->path,
 				  err == -ENOEXEC ? "not an ELF file" : strerror(-err));
 	s->machine = e.machine;
+	s->is64 = e.is64;
 	f.images[f.nr_images++] = &e;
 	struct buildid id = { 0 };
 	(void)!buildid_of_image(&e, &id);

@@ -29,6 +29,7 @@ void symbol_search_init(struct symbol_search *s, const struct probe_target *targ
 {
 	*s = (struct symbol_search){ .target = target, .request = request, .diag = d };
 	arena_init(&s->arena);
+	s->is64 = true;
 	s->machine = arch_host() ? arch_host()->elf_machine : EM_NONE;
 }
 
@@ -262,7 +263,7 @@ static int each_insn(const struct symbol_search *s, const struct symbol_match *m
 	int err = symbol_code(s, m, (size_t)min(size, (u64)CODE_MAX), &code, &len);
 	if (err)
 		return err;
-	err = disasm_open((u16)s->machine, true, DISASM_ATT, &dis);
+	err = disasm_open((u16)s->machine, s->is64, DISASM_ATT, &dis);
 	if (!err) {
 		struct disasm_insn insn;
 		for (size_t at = 0;

@@ -21,6 +21,7 @@ struct symbol_search {
 	struct arena arena;
 	VEC(struct symbol_match) at;
 	u32 machine; /* EM_* of the code */
+	bool is64;
 	char closest[128]; /* when nothing matched; "" for none */
 };
 

@@ -121,7 +121,7 @@ is "$(d "schedule+$step")" "p:$g/schedule $prog:$(printf 0x%x $((0x$offset + ste
 is "$(d 'schedule%return')" "r:$g/schedule__return $prog:0x$offset" "S1-112: FUNC%return"
 first=$(line_of 'int schedule(struct rq')
 cpu=$(line_of 'cpu = helper(cpu)')
-like "$(d "schedule:$((cpu - first))")" "^p:$g/schedule_L$((cpu - first)) $prog:0x" "S1-113 S1-081 S1-119: FUNC:LINE"
+like "$(d "schedule:$((cpu - first))")" "^p:$g/schedule_L$((cpu - first)) $prog:0x" "S1-113 S1-081 S1-119 S1-002: FUNC:LINE"
 is "$(at "sched.c:$cpu")" "$(at "schedule:$((cpu - first))")" "S1-116 S1-106: SOURCE:LINE is the same place"
 lazy=$(at 'schedule;cpu=pick(rq,cpu);')
 isnt "$lazy" "" "S1-114 S1-123 S1-106: FUNC;PATTERN"
@@ -158,6 +158,93 @@ exits 0 "S1-085: the list" sonde probe --list
 like "$out" "^  $g:schedule +\\(on schedule@$PWD/src/kernel/sched.c in $prog with prev mode neg arr name flag\\)" "S1-135 S1-137: at entry without a line, arguments by name"
 like "$out" "^  $g:schedule_L$((cpu - first)) +\\(on schedule:$((cpu - first))@.*sched.c in $prog with cpu\\)" "S1-085 S1-127 S1-135 S1-137: elsewhere with the line in the function"
 exits 0 "all of a group" sonde probe -q -d "$g:*"
+
+# ---- a library, as 2013 had it ------------------------------------------------------------------------------------------------------
+if [ -z "$(sonde probe -l probe_libc:malloc)" ]; then
+	exits 0 "S4-338: -x, --add implied" perf probe -x "$real" malloc
+	is "$err" "Added new event:
+  probe_libc:malloc    (on malloc in $real)
+
+You can now use it in all perf tools, such as:
+
+	perf record -e probe_libc:malloc -aR sleep 1" "S4-339: heading, event, example"
+	is "$(grep -c "^p:probe_libc/malloc $real:0x" $events)" 1 "S4-338 S2-149: it is in uprobe_events"
+	like "$(cat $tracefs/uprobe_profile)" "^ +$real malloc +[0-9]+$" "S2-150: and in uprobe_profile"
+	perf probe -q -d probe_libc:malloc
+else
+	skip "somebody else's probe_libc:malloc is there" "S4-338 S4-339 S2-149 S2-150: a library"
+fi
+is "$(PATH= "$SONDE" probe -x "$prog" -D schedule)" "p:$g/schedule $prog:0x$offset" "S1-079: no other program is needed"
+
+# ---- the decoder ---------------------------------------------------------------------------------------------------------------------
+cat >code.c <<'END'
+typedef float v8 __attribute__((vector_size(32)));
+v8 code(v8 *a, int n) { v8 s = *a; for (int i = 1; i < n; i++) s = s * a[i] + s; return s; }
+END
+for how in "S1-060 -m64 -mavx2 -mfma" "S1-059 -m32"; do
+	read -r row flags <<<"$how"
+	# shellcheck disable=SC2086 # words
+	if cc $flags -O2 -ffreestanding -nostdlib -static -Wl,-e,code -o decoded code.c 2>log; then
+		want=$(objdump -d --no-show-raw-insn decoded | awk '/<code>:$/ { on = 1; next } /^$/ { on = 0 } on { print $1 }' | tr -d :)
+		start=$(head -1 <<<"$want")
+		for a in $want; do echo $((0x$a - 0x$start)); done >want
+		sonde probe -x ./decoded --offsets code | awk '{ print substr($1, 2) }' >got
+		is "$(diff want got)" "" "$row S1-058: offsets as objdump has them ($flags)"
+	else
+		skip "cc cannot $flags: $(head -1 log)" "$row: offsets ($flags)"
+	fi
+done
+if [ "$(cut -c1-16 /proc/kallsyms | sort -u | head -2 | wc -l)" -gt 1 ]; then
+	like "$(sonde kallsyms vfs_read)" "^vfs_read: \\[kernel\\] .* 0x$(awk '$3 == "vfs_read" { print $1; exit }' /proc/kallsyms | sed 's/^0*//')-" "S1-062: kallsyms NAME"
+	exits 1 "S1-062: one that is not there" sonde kallsyms no_such_symbol
+else
+	skip "the kernel hides its addresses" "S1-062: kallsyms NAME"
+fi
+
+# ---- a static probe with a semaphore -------------------------------------------------------------------------------------------------
+if echo '#include <sys/sdt.h>' | cc -E - >/dev/null 2>&1; then
+	cat >sem.c <<'END'
+#define _SDT_HAS_SEMAPHORES 1
+#include <sys/sdt.h>
+#include <stdio.h>
+unsigned short app_done_semaphore __attribute__((section(".probes")));
+int main(void)
+{
+	for (int i; scanf("%d", &i) == 1;) {
+		printf("%d\n", app_done_semaphore);
+		fflush(stdout);
+		if (app_done_semaphore)
+			STAP_PROBE2(app, done, i, (long)-i);
+	}
+	return 0;
+}
+END
+	cc -g -O1 -o "sem$me" sem.c
+	like "$(sonde probe -x "./sem$me" -F '%sdt_app:*')" '^%sdt_app:done .*\(semaphore\)$' "a static probe with a semaphore is listed"
+	exits 0 "it is added" sonde probe -q -x "./sem$me" "$g:done=%sdt_app:done"
+	coproc sem { exec "./sem$me"; }
+	ask() { echo "$1" >&"${sem[1]}"; read -r answer <&"${sem[0]}"; }
+	inst=$tracefs/instances/$me
+	mkdir "$inst"
+	ask 1
+	before=$answer
+	echo 1 >"$inst/events/$g/done/enable"
+	ask 2
+	during=$answer
+	ask 3
+	echo 0 >"$inst/events/$g/done/enable"
+	ask 4
+	is "$before $during $answer" "0 1 0" "its semaphore is raised while somebody looks, and lowered afterwards"
+	is "$(sed -n 's/.*arg1=\(.*\) arg2=\(.*\)$/\1 \2/p' "$inst/trace" | tr '\n' ';')" "2 -2;3 -3;" "only then it is passed, with its arguments"
+	rmdir "$inst"
+	pid=$sem_PID
+	is "$(cd / && sonde probe --pid "$pid" -x "sem$me" -D main | sed 's/:0x.*//')" "p:probe_sem$me/main $PWD/sem$me" "--pid finds the file that a process has mapped"
+	kill "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+	sonde probe -q -d "$g:done"
+else
+	skip "no sys/sdt.h" "a static probe with a semaphore"
+fi
 
 # ---- lines -----------------------------------------------------------------------------------------------------------------------
 exits 0 "S1-096 S1-086 S1-128: --line FUNC" probe --line schedule

@@ -1,5 +1,6 @@
 #include "cmd/app/commands.h"
 #include "cmd/app/app.h"
+#include "cmd/perf/perf.h"
 
 const struct command *const commands[] = {
 	&command_list,
@@ -21,6 +22,7 @@ const struct command *const commands[] = {
 	&command_ftrace,
 	&command_run,
 	&command_doctor,
+	&command_perf_kallsyms,
 	&command_workload,
 	&command_version,
 	&command_help,

@@ -1,4 +1,4 @@
-/* perf kallsyms NAME...: where the running kernel has these symbols. */
+/* kallsyms NAME..., also called as perf: where the running kernel has these symbols. */
 #include "cmd/app/app.h"
 #include "cmd/perf/perf.h"
 #include "kern/kallsyms.h"
@@ -65,6 +65,7 @@ static bool find_symbol(const struct kallsyms_text *t, const char *symbol, struc
 static int kallsyms_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct kallsyms_text t;
+	bool all = true;
 	(void)opts;
 	if (!argc)
 		return app_usage(app, "no symbol given");
@@ -75,6 +76,7 @@ static int kallsyms_run(struct app *app, void *opts, int argc, char **argv)
 		struct found_symbol f;
 		if (!find_symbol(&t, argv[i], &f)) {
 			strbuf_printf(&app->out, "%s: not found\n", argv[i]);
+			all = false;
 			continue;
 		}
 		const char *of = f.module[0] ? f.module : "kernel";
@@ -83,7 +85,8 @@ static int kallsyms_run(struct app *app, void *opts, int argc, char **argv)
 			      (ull)f.end, (ull)f.start, (ull)f.end);
 	}
 	kallsyms_text_done(&t);
-	return APP_DONE;
+	/* perf's status says nothing of that. */
+	return all || app->dialect->perf_closing_lines ? APP_DONE : APP_FAILED;
 }
 
 static const struct opt_example kallsyms_examples[] = {
@@ -93,6 +96,7 @@ static const struct opt_example kallsyms_examples[] = {
 
 const struct command command_perf_kallsyms = {
 	.name = "kallsyms",
+	.group = "About the machine and sonde",
 	.summary = "find symbols of the running kernel",
 	.usage = "NAME...",
 	.examples = kallsyms_examples,
