@@ -1,82 +1,10 @@
 /* image/btf: functions with all kinds of arguments, modules, both byte orders, and bytes that lie. */
 #include "tap.h"
 
+#include "gen/btfwrite.h"
 #include "image/btf.h"
 
 #include <errno.h>
-
-enum {
-	INT = 1,
-	PTR,
-	ARRAY,
-	STRUCT,
-	UNION,
-	ENUM,
-	TYPEDEF = 8,
-	CONST = 10,
-	FUNC = 12,
-	PROTO = 13,
-	VAR = 14,
-	DATASEC = 15,
-	DECL_TAG = 17,
-	TYPE_TAG = 18,
-	ENUM64 = 19,
-	FLAG = 1 << 7, /* of the kind's byte */
-};
-
-struct writer {
-	u8 types[2048], strings[1024], all[4096];
-	u32 nr_types, nr_strings, id, first_string;
-	bool big;
-	size_t size;
-};
-
-static void put32(struct writer *w, u8 *at, u32 v)
-{
-	if (w->big)
-		v = __builtin_bswap32(v);
-	memcpy(at, &v, sizeof(v));
-}
-
-static void word(struct writer *w, u32 v)
-{
-	put32(w, w->types + w->nr_types, v);
-	w->nr_types += 4;
-}
-
-static u32 name(struct writer *w, const char *s)
-{
-	u32 at = w->nr_strings;
-	if (!*s && at)
-		return 0;
-	memcpy(w->strings + at, s, strlen(s) + 1);
-	w->nr_strings += (u32)strlen(s) + 1;
-	return at + w->first_string;
-}
-
-static u32 type(struct writer *w, const char *s, u32 kind, u32 members, u32 ref)
-{
-	word(w, *s ? name(w, s) : 0);
-	word(w, kind << 24 | members);
-	word(w, ref);
-	return w->id++;
-}
-
-static void finish(struct writer *w)
-{
-	u16 magic = w->big ? 0x9feb : 0xeb9f;
-	memset(w->all, 0, 24);
-	memcpy(w->all, &magic, 2);
-	w->all[2] = 1;
-	put32(w, w->all + 4, 24);
-	put32(w, w->all + 8, 0);
-	put32(w, w->all + 12, w->nr_types);
-	put32(w, w->all + 16, w->nr_types);
-	put32(w, w->all + 20, w->nr_strings);
-	memcpy(w->all + 24, w->types, w->nr_types);
-	memcpy(w->all + 24 + w->nr_types, w->strings, w->nr_strings);
-	w->size = 24 + w->nr_types + w->nr_strings;
-}
 
 /* long f(const char *text, size_t count, struct big *at, bool yes, enum e how, struct big whole); void g(int n, ...); */
 static void write_sample(struct writer *w, bool big)
@@ -191,13 +119,6 @@ static void check_module(void)
 	   "uses types of the kernel");
 	btf_close(&mod);
 	btf_close(&b);
-}
-
-static void part(struct writer *w, const char *s, u32 second, u32 third)
-{
-	word(w, *s ? name(w, s) : 0);
-	word(w, second);
-	word(w, third);
 }
 
 /*
