@@ -50,7 +50,14 @@ like "$out" 'sonde_test_loop\+0x[0-9a-f]+ \(\[sonde_test\]\)' "and the module's 
 exits 0 "report" "$SONDE" report --stdio -i own.data --sort sym,dso -g none
 like "$out" '\[sonde_test\]' "and in reports"
 
-# ---- trace_printk(): in the top-level buffer, between the events where it happened
+# ---- a probe on the module
+exits 0 "S1-160: probe -m" "$SONDE" probe -m sonde_test sonde_test_loop
+is "$(grep -c ' sonde_test:sonde_test_loop+0' $trace/kprobe_events)" 1 "S1-160: a function of a module"
+exits 0 "S1-160: is counted" "$SONDE" stat -x, -e probe:sonde_test_loop -- sh -c 'echo event >/proc/sonde_test'
+is "$(cut -d, -f1 <<<"$err$out" | grep -xc 0)" 0 "S1-160: and hit"
+exits 0 "S1-160: without a probe left" "$SONDE" probe -q -d probe:sonde_test_loop
+
+# ---- trace_printk(): in the top buffer, between the events where it happened
 "$SONDE" ftrace reset --force >/dev/null 2>&1
 exits 0 "start" "$SONDE" ftrace start -e sonde_test
 do_it print

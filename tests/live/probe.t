@@ -149,6 +149,20 @@ like "$err" "\"$g:be\\*\" does not hit any event" "there is nothing left"
 exits 0 "the rest" probe -q -d "$g:*"
 is "$(mine)" "" "nothing of ours stays"
 
+# ---- without rights ----------------------------------------------------------------------------------------------------------------
+chmod 755 "$SONDE_TMP"
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+if as_nobody ./prog --version >/dev/null 2>&1; then
+	for how in "-x prog workload_usdt" "-l" "-d x:y"; do
+		# shellcheck disable=SC2086 # words
+		exits 1 "as nobody: $how" as_nobody ./prog probe $how
+		is "$(grep -c '^sonde probe: ' <<<"$err")$(grep -c 'hint: run it as root' <<<"$err")" 11 "one reason and what helps: $how" || diag "$err"
+	done
+	exits 0 "definitions need no rights" as_nobody ./prog probe -x prog -D workload_usdt
+else
+	skip "nobody cannot run programs here" "without rights"
+fi
+
 # ---- Go --------------------------------------------------------------------------------------------------------------------------
 if command -v objcopy >/dev/null; then
 	printf x >empty

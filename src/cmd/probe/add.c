@@ -160,7 +160,7 @@ int probe_cmd_add(struct app *app, struct probe_opts *o)
 	strbuf_init(&title);
 	/* Without tracefs a dry run still says what would be written. */
 	if (!err && a.tracing.err && !o->dry_run)
-		err = tracing_explain(&a.tracing, &app->diag);
+		err = probe_no_tracefs(app, &a.tracing, "add");
 	if (!err && !a.tracing.err) {
 		int listed = probe_list(&a.tracing, &a.taken);
 		a.has_taken = !listed;

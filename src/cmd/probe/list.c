@@ -11,18 +11,29 @@
 
 typedef unsigned long long ull;
 
+int probe_no_tracefs(struct app *app, const struct tracing *t, const char *what)
+{
+	if (t->err != -EACCES)
+		return tracing_explain(t, &app->diag);
+	(void)diag_error(&app->diag, t->err, "this user cannot %s probes: tracefs is not readable",
+			 what);
+	diag_hint(&app->diag, "run it as root; -D, -L, -V and -F work without");
+	return t->err;
+}
+
 static int open_listing(struct app *app, const struct probe_opts *o, struct tracing *t,
 			struct probe_listing *l)
 {
 	int err = tracing_open(t, o->root ? o->root : "");
 	if (err)
 		return err;
-	err = t->err ? tracing_explain(t, &app->diag) : probe_list(t, l);
-	if (err == -ENOTSUP) {
+	bool there = !t->err;
+	err = there ? probe_list(t, l) : probe_no_tracefs(app, t, "list");
+	if (there && err == -ENOTSUP) {
 		(void)diag_error(&app->diag, err, "this kernel has no probes");
 		diag_hint(&app->diag,
 			  "CONFIG_KPROBE_EVENTS=y and CONFIG_UPROBE_EVENTS=y are missing");
-	} else if (err == -EACCES || err == -EPERM) {
+	} else if (there && (err == -EACCES || err == -EPERM)) {
 		(void)diag_error(&app->diag, err, "probes may not be listed by this user");
 		diag_hint(&app->diag, "run it as root");
 	}

@@ -30,6 +30,8 @@ struct probe_opts {
 	char cache_path[4096];
 };
 
+/* Why tracefs cannot be used (t->err); returns it. what: "add", "list". */
+int probe_no_tracefs(struct app *app, const struct tracing *t, const char *what);
 int probe_cmd_add(struct app *app, struct probe_opts *o);
 int probe_cmd_define(struct app *app, struct probe_opts *o);
 int probe_cmd_delete(struct app *app, struct probe_opts *o);
