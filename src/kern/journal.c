@@ -198,7 +198,9 @@ static int refused(struct journal *j, const char *file, const char *text, int er
 	size_t len = strcspn(text, "\n");
 	const char *base = *file == '/' ? "" : j->t->path;
 	folder_of(file, folder, sizeof(folder));
-	if (err == -EINVAL && tracing_error(j->t, folder, text, d))
+	/* What the kernel has words for. libc's for EILSEQ are about characters. */
+	bool logged = err == -EINVAL || err == -EILSEQ || err == -ENOENT || err == -EADDRNOTAVAIL;
+	if (logged && tracing_error(j->t, folder, text, d))
 		diag_hint(d, "it was written to %s%s%s", base, *base ? "/" : "", file);
 	else
 		diag_error(d, err, "cannot write '%.*s' to %s%s%s: %s", (int)len, text, base,

@@ -134,6 +134,16 @@ like "$err" 'middle of an instruction' "S1-056 S1-057 S1-178: is refused, in wor
 like "$err" 'instructions begin at' "S1-057 S1-058: with those around it"
 exits 1 "S1-057: past us, the kernel" p "p:mine/raw vfs_read+$middle"
 like "$err" 'middle of an instruction|instruction boundary' "S1-057: its error is translated"
+unlike "$err" 'multibyte' "S1-057: without the words of libc"
+twice=$(awk '$2 ~ /[tT]/ && !/\[/ { print $3 }' /proc/kallsyms | sort | uniq -d | grep -Fxf <(cut -d' ' -f1 $tracefs/available_filter_functions) | head -1)
+like "$(p -D "$twice")" "^p:probe/[a-zA-Z0-9_]+ _text\\+[0-9]+$" "S2-034: functions of one name are told apart by their place"
+like "$(p -D "$twice")" "^p:probe/[a-zA-Z0-9_]+_1 _text\\+[0-9]+$" "S2-034: each of them"
+exits 1 "S2-034: a return has no such way" p -D "$twice%return"
+like "$err" 'functions .* cannot tell them apart' "S2-034: which is reported"
+exits 0 "a glob" p -D 'vfs_rea[dl]*'
+like "$out" '^p:probe/vfs_read vfs_read\+0$' "is every function that fits"
+exits 1 "more places than allowed" p --max-probes 1 -D 'vfs_re*'
+like "$err" 'more than 1' "are refused"
 exits 1 "S1-042: a result at the entry" p 'vfs_read $retval'
 exits 1 "S1-180: a function that is not there" p vfs_raed
 like "$err" 'did you mean vfs_read' "S1-180: the closest name"

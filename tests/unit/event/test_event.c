@@ -61,6 +61,21 @@ static void test_parse(void)
 	ok(event_parse(&a, "kprobe:nfs:nfs_open+8/x==1/", EVENT_USE_COUNT, &s, &d) == 0 &&
 		   s.items[0].number == 8 && s.items[0].has_filter,
 	   "kprobe in a module");
+	ok(event_parse(
+		   &a, "kprobe:vfs_read count b=+0(%si):string /count > 1/,cs,uprobe:/bin/a:m.c:4 i",
+		   EVENT_USE_COUNT, &s, &d) == 0 &&
+		   s.nr_items == 3 && s.items[0].point.len == 31 && s.items[0].filter.len == 9 &&
+		   !s.items[1].point.len && s.items[2].point.len == 7,
+	   "arguments of probes end at a comma or a filter");
+	ok(event_parse(&a, "{kprobe:f x,uretprobe:/bin/a:g $retval}", EVENT_USE_COUNT, &s, &d) == 0 &&
+		   s.items[0].point.len == 3 && s.items[1].point.len == 9 && s.nr_groups == 1,
+	   "and at the end of a group");
+	ok(event_parse(&a, "kprobe:f ,kprobe:g:12,kprobe:mod:h", EVENT_USE_COUNT, &s, &d) == 0 &&
+		   !s.items[0].point.len && s.items[1].point.len == 4 && !s.items[2].point.len,
+	   "a line is a point, a module is not");
+	ok(event_parse(&a, "kprobe:f x=+8(%di) +stacktrace", EVENT_USE_FTRACE, &s, &d) == 0 &&
+		   s.items[0].point.len == 11 && s.items[0].triggers.len == 10,
+	   "in tracefs a trigger may follow");
 	ok(event_parse(&a, "profile:99,profile:ms:10", EVENT_USE_COUNT, &s, &d) == 0 &&
 		   s.items[0].number == 99 && !s.items[0].period_ns &&
 		   s.items[1].number == 10000000 && s.items[1].period_ns,
@@ -360,6 +375,8 @@ static const struct {
 	  "did you mean tcp_clamp_window.isra.0?" },
 	{ "amd", EVENT_USE_COUNT, "kprobe:ext4:nfs_open", -ENOENT,
 	  "this kernel has no function 'nfs_open' in module ext4", 12, 8, "it exists elsewhere" },
+	{ "amd", EVENT_USE_COUNT, "kprobe:vfs_read count", -EOPNOTSUPP,
+	  "this command takes probes without arguments", 7, 14, "add it with" },
 	{ "amd", EVENT_USE_COUNT, "kprobe:jiffies", -ENOENT,
 	  "this kernel has no function 'jiffies'", 7, 7, NULL },
 	{ "amd", EVENT_USE_COUNT, "kprobe:asm_exc_int3", -EOPNOTSUPP,
