@@ -132,6 +132,23 @@ like "$out" '^p:probe_bash/main /.*/bash:0x[0-9a-f]+$' "is found as a shell does
 exits 1 "a file that is nowhere" probe -x libnosuch -D malloc
 like "$err" 'libnosuch' "is named"
 
+if unshare -m true 2>/dev/null; then
+	unshare -m sh -c 'mount -t tmpfs none /mnt && cp prog /mnt/inner && exec sleep 60' &
+	pid=$!
+	inside() { [ -x "/proc/$pid/root/mnt/inner" ] && [ "$(cat /proc/$pid/comm)" = sleep ]; }
+	wait_until inside
+	exits 0 "a file of another mount namespace" probe -x /mnt/inner --target-ns $pid -a "$g:inner=workload_usdt"
+	is "$(grep -c "^p:$g/inner /proc/$pid/root/mnt/inner:0x" $events)" 1 "is probed there"
+	events_on=("$g/inner")
+	traced nsenter -t $pid -m /mnt/inner workload usdt 2
+	is "$(grep -c ' inner: ' traced)" 1 "and hit"
+	probe -q -d "$g:inner"
+	kill $pid
+	wait $pid 2>/dev/null
+else
+	skip "no mount namespaces" "a file of another mount namespace"
+fi
+
 # ---- as perf -----------------------------------------------------------------------------------------------------------------------
 ln -s "$SONDE" perf-link
 mkdir -p bin && ln -sf "$SONDE" bin/perf

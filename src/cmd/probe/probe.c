@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef unsigned long long ull;
 
@@ -52,59 +53,23 @@ static int opt_definition(void *opts, const char *value, bool negated, struct di
 static int opt_exec(void *opts, const char *value, bool negated, struct diag *d)
 {
 	struct probe_opts *o = opts;
-	struct strbuf path;
 	(void)negated;
-	if (!o->has_arena) {
-		arena_init(&o->arena);
-		o->has_arena = true;
-	}
-	s32 pid = (s32)(o->pid ? o->pid : o->target_ns);
-	strbuf_init(&path);
-	if (o->target_ns && *value == '/') {
-		strbuf_printf(&path, "/proc/%llu/root%s", (ull)o->target_ns, value);
-		value = arena_strdup(&o->arena, strbuf_cstr(&path));
-		strbuf_reset(&path);
-	}
-	int err = value ? program_path(value, pid, o->root ? o->root : "", &path) : -ENOMEM;
-	const char *kept = err ? NULL : arena_strdup(&o->arena, strbuf_cstr(&path));
-	strbuf_done(&path);
-	if (!err && !kept)
-		err = -ENOMEM;
-	if (err == -ENOMEM)
-		return err;
-	if (err) {
-		(void)diag_error(d, err, "no file for -x '%s': %s", value, strerror(-err));
-		if (!strchr(value, '/'))
-			diag_hint(d, "it is neither here, nor a program in $PATH, nor a library "
-				     "that the loader knows");
-		return err;
-	}
+	(void)d;
+	/* Which file it is depends on --pid and --target-ns, which may come later. */
 	o->target.where = PROBE_BINARY;
-	o->target.path = kept;
+	o->target.path = value;
 	o->target.module = NULL;
 	return 0;
 }
 
-/* A name, or a .ko file. */
 static int opt_module(void *opts, const char *value, bool negated, struct diag *d)
 {
 	struct probe_opts *o = opts;
 	(void)negated;
 	(void)d;
-	if (!o->has_arena) {
-		arena_init(&o->arena);
-		o->has_arena = true;
-	}
-	bool file = strchr(value, '/') || strchr(value, '.');
-	const char *slash = strrchr(value, '/'), *base = slash ? slash + 1 : value;
-	char *name = arena_strndup(&o->arena, base, strcspn(base, "."));
-	if (!name)
-		return -ENOMEM;
-	for (char *c = name; *c; c++)
-		*c = *c == '-' ? '_' : *c;
 	o->target.where = PROBE_MODULE;
-	o->target.module = name;
-	o->target.path = file ? value : NULL;
+	o->target.module = value;
+	o->target.path = NULL;
 	return 0;
 }
 
@@ -129,11 +94,69 @@ static int opt_source(void *opts, const char *value, bool negated, struct diag *
 
 /* ---- what was asked for ---------------------------------------------------------------------------------------------------- */
 
-static void spread(struct app *app, struct probe_opts *o)
+/* The file as another process sees it: its root is a link that leads nowhere but there. */
+static int path_in_namespace(const struct probe_opts *o, const char *value, struct strbuf *to)
+{
+	strbuf_printf(to, "/proc/%llu/root%s", (ull)o->target_ns, value);
+	return access(strbuf_cstr(to), R_OK) ? -errno : 0;
+}
+
+static int find_file(struct app *app, struct probe_opts *o, struct probe_target *t)
+{
+	struct strbuf path;
+	const char *value = t->path;
+	s32 pid = (s32)(o->pid ? o->pid : o->target_ns);
+	if (t->where != PROBE_BINARY || !value)
+		return 0;
+	strbuf_init(&path);
+	int err = o->target_ns && *value == '/'
+			  ? path_in_namespace(o, value, &path)
+			  : program_path(value, pid, o->root ? o->root : "", &path);
+	t->path = err ? value : arena_strdup(&o->arena, strbuf_cstr(&path));
+	strbuf_done(&path);
+	if (!err && !t->path)
+		err = -ENOMEM;
+	if (!err || err == -ENOMEM)
+		return err;
+	(void)diag_error(&app->diag, err, "no file for -x '%s': %s", value, strerror(-err));
+	if (!strchr(value, '/'))
+		diag_hint(&app->diag,
+			  "it is neither here, nor a program in $PATH, nor a library that "
+			  "the loader knows");
+	return err;
+}
+
+/* A name, or a .ko file. The kernel's names have no dashes. */
+static int find_module(struct probe_opts *o, struct probe_target *t)
+{
+	const char *value = t->module;
+	if (t->where != PROBE_MODULE || !value)
+		return 0;
+	const char *slash = strrchr(value, '/'), *base = slash ? slash + 1 : value;
+	char *name = arena_strndup(&o->arena, base, strcspn(base, "."));
+	if (!name)
+		return -ENOMEM;
+	for (char *c = name; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+	t->module = name;
+	t->path = slash || strchr(base, '.') ? value : NULL;
+	return 0;
+}
+
+static int find_target(struct app *app, struct probe_opts *o, struct probe_target *t)
+{
+	int err = find_module(o, t);
+	return err ? err : find_file(app, o, t);
+}
+
+static int spread(struct app *app, struct probe_opts *o)
 {
 	struct probe_target *t = &o->target;
 	t->cache = cache_folder(app_symbols(app), o->cache_path, sizeof(o->cache_path));
-	for (size_t i = 0; i < o->add.nr + o->define.nr; i++) {
+	t->max_probes = (u32)o->max_probes;
+	t->root = o->root;
+	int err = 0;
+	for (size_t i = 0; i < o->add.nr + o->define.nr && !err; i++) {
 		struct probe_target *to =
 			i < o->add.nr ? &o->add.at[i].target : &o->define.at[i - o->add.nr].target;
 		/* -x, -m and -k after the only definition are about it too, as with perf. */
@@ -146,9 +169,9 @@ static void spread(struct app *app, struct probe_opts *o)
 		to->sources = to->sources ? to->sources : t->sources;
 		to->max_probes = (u32)o->max_probes;
 		to->root = o->root;
+		err = find_target(app, o, to);
 	}
-	t->max_probes = (u32)o->max_probes;
-	t->root = o->root;
+	return err ? err : find_target(app, o, t);
 }
 
 static int print_insn(void *ctx, u64 offset, const char *text)
@@ -171,10 +194,6 @@ static int join_words(struct probe_opts *o, int argc, char **argv)
 	strbuf_init(&s);
 	for (int i = 0; i < argc; i++)
 		strbuf_printf(&s, "%s%s", i ? " " : "", argv[i]);
-	if (!o->has_arena) {
-		arena_init(&o->arena);
-		o->has_arena = true;
-	}
 	const char *text = arena_strdup(&o->arena, strbuf_cstr(&s));
 	strbuf_done(&s);
 	return text ? push_wish(o, text, false) : -ENOMEM;
@@ -215,12 +234,12 @@ static int probe_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct probe_opts *o = opts;
 	int err = argc ? join_words(o, argc, argv) : 0;
-	spread(app, o);
+	if (!err)
+		err = spread(app, o);
 	int status = err ? app_fail(app, err) : dispatch(app, o);
 	vec_free(&o->add);
 	vec_free(&o->define);
-	if (o->has_arena)
-		arena_done(&o->arena);
+	arena_done(&o->arena);
 	return status;
 }
 
@@ -228,6 +247,7 @@ static void probe_defaults(void *opts)
 {
 	struct probe_opts *o = opts;
 	o->max_probes = 128;
+	arena_init(&o->arena);
 }
 
 static const struct opt probe_rows[] = {
@@ -274,9 +294,9 @@ static const struct opt probe_rows[] = {
 	OPT_CALL('k', "vmlinux", "FILE", "The kernel's image with debug information", opt_vmlinux),
 	OPT_CALL('s', "source", "DIR", "Where source files are", opt_source),
 	OPT_UINT(0, "pid", struct probe_opts, pid, "PID",
-		 "With -x NAME after it: the library that this process has mapped"),
+		 "With -x NAME: the library that this process has mapped"),
 	OPT_UINT(0, "target-ns", struct probe_opts, target_ns, "PID",
-		 "With -x FILE after it: the file as this process sees it"),
+		 "With -x FILE: the file as this process sees it"),
 	OPT_HEADING("Limits"),
 	OPT_UINT(0, "max-probes", struct probe_opts, max_probes, "N",
 		 "Places that one definition may have (128)"),

@@ -26,7 +26,6 @@ struct probe_opts {
 	bool has_optimize;
 	const char *root;
 	struct arena arena;
-	bool has_arena;
 	char cache_path[4096];
 };
 
