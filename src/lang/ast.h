@@ -113,4 +113,5 @@ struct script {
 	struct probe_block *blocks;
 	u32 nr_blocks;
 	struct map *maps;
+	struct macro *macros;
 };

@@ -433,6 +433,7 @@ static const struct program_type *check_by_kind(struct checker *c, struct node *
 	case NODE_TERNARY: return check_ternary(c, n);
 	case NODE_TUPLE: return check_tuple(c, n);
 	case NODE_CAST: return check_cast(c, n);
+	case NODE_BLOCK: return check_block_value(c, n);
 	case NODE_READ: return check_aggregate(c, n);
 	case NODE_STEP: return check_step(c, n);
 	case NODE_SIZEOF: return check_sizeof(c, n);

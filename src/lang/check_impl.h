@@ -26,8 +26,12 @@ const struct program_type *check_kernel_result(struct checker *c, const struct n
 const struct program_type *check_offsetof(struct checker *c, struct node *n);
 /* A constant: an enumerator of the kernel's types. */
 const struct program_type *check_name(struct checker *c, struct node *n);
+/* A block that a macro became: the value of its last expression. */
+const struct program_type *check_block_value(struct checker *c, struct node *n);
 struct var *check_find_var(struct checker *c, const char *name);
 const struct program_type *check_var(struct checker *c, struct node *n);
+/* Adds the error for a map that has no value anywhere. */
+void check_never_assigned(struct checker *c, const struct node *n);
 const struct program_type *check_map(struct checker *c, struct node *n);
 const struct program_type *check_member(struct checker *c, struct node *n);
 const struct program_type *check_index(struct checker *c, struct node *n);

@@ -85,6 +85,19 @@ static void join_key(struct checker *c, struct node *n, const struct program_typ
 	m->key = t;
 }
 
+void check_never_assigned(struct checker *c, const struct node *n)
+{
+	const char *names[64];
+	size_t nr = 0;
+	for (const struct map *m = c->script->maps; m && nr < ARRAY_SIZE(names); m = m->next)
+		if (m->value)
+			names[nr++] = m->name;
+	const char *close = str_closest(n->map->name, names, nr);
+	check_fail(c, n, -EINVAL, "map %s is never assigned", n->map->name);
+	if (close)
+		diag_hint(c->diag, "did you mean %s?", close);
+}
+
 const struct program_type *check_map(struct checker *c, struct node *n)
 {
 	map_shape(c, n);
@@ -94,7 +107,7 @@ const struct program_type *check_map(struct checker *c, struct node *n)
 			join_key(c, n, key);
 	}
 	if (!n->map->value && c->final)
-		check_fail(c, n, -EINVAL, "map %s is never assigned", n->map->name);
+		check_never_assigned(c, n);
 	return n->map->value;
 }
 

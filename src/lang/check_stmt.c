@@ -210,6 +210,19 @@ static void check_list(struct checker *c, struct node *n)
 		check_statement(c, n);
 }
 
+const struct program_type *check_block_value(struct checker *c, struct node *n)
+{
+	for (struct node *s = n->list; s && !c->err; s = s->next) {
+		if (s->next || s->kind != NODE_EXPR) {
+			check_statement(c, s);
+			continue;
+		}
+		return s->a->unused ? (check_expr(c, s->a) ? &type_void : NULL)
+				    : check_value(c, &s->a);
+	}
+	return c->err ? NULL : &type_void;
+}
+
 static void check_block(struct checker *c, struct probe_block *b)
 {
 	c->block = b;

@@ -51,6 +51,8 @@ static int refuse_map(struct compiler *c, const struct map *m, const char *why)
 
 static int make_map(struct compiler *c, struct map *m)
 {
+	if (!m->value && !m->used_keyed && !m->used_scalar)
+		return 0; /* of a macro that nobody calls */
 	if (!m->value)
 		return refuse_map(c, m, "is never assigned");
 	m->is_scalar = !m->used_keyed;

@@ -270,6 +270,18 @@ static struct ivalue eval_text(struct interpreter *in, const struct node *n)
 	return v;
 }
 
+static void run(struct interpreter *in, struct node *n);
+
+static struct ivalue eval_block(struct interpreter *in, struct node *n)
+{
+	for (struct node *s = n->list; s && !in->err; s = s->next) {
+		if (!s->next && s->kind == NODE_EXPR)
+			return eval(in, s->a);
+		run(in, s);
+	}
+	return (struct ivalue){ 0 };
+}
+
 static struct ivalue eval(struct interpreter *in, struct node *n)
 {
 	struct ivalue v = { 0 };
@@ -304,6 +316,7 @@ static struct ivalue eval(struct interpreter *in, struct node *n)
 			return to;
 		}
 		return v;
+	case NODE_BLOCK: return eval_block(in, n);
 	case NODE_READ: v.number = eval_read(in, n->a); return v;
 	case NODE_STEP: v.number = eval_step(in, n); return v;
 	default: in->err = -ENOTSUP; return v;
@@ -420,8 +433,6 @@ static void assign(struct interpreter *in, struct node *n)
 	store(in, b, n->op == TOKEN_ASSIGN ? n->b->type : t, value, t);
 	map_put(in, n->a->map, key, value);
 }
-
-static void run(struct interpreter *in, struct node *n);
 
 /* Whether the loop goes on after its body. */
 static bool run_body(struct interpreter *in, struct node *body)

@@ -371,6 +371,18 @@ static struct value step_value(struct lower *l, struct node *n)
 	return n->number ? value_of(copy_reg(l, v->reg)) : value_of(old);
 }
 
+/* The statements of a macro, then its value. */
+static struct value block_value(struct lower *l, struct node *n)
+{
+	l->want_size = 0;
+	for (struct node *s = n->list; s && !l->err; s = s->next) {
+		if (!s->next && s->kind == NODE_EXPR)
+			return lower_expr(l, s->a);
+		lower_statement(l, s);
+	}
+	return value_imm(0);
+}
+
 struct value lower_expr(struct lower *l, struct node *n)
 {
 	s64 v;
@@ -392,6 +404,7 @@ struct value lower_expr(struct lower *l, struct node *n)
 	case NODE_INDEX: return lower_index(l, n);
 	case NODE_CAST: return lower_cast(l, n);
 	case NODE_TUPLE: return lower_tuple(l, n);
+	case NODE_BLOCK: return block_value(l, n);
 	case NODE_READ: return lower_map_read(l, n->a);
 	case NODE_STEP: return step_value(l, n);
 	default: lower_fail(l, n, -ENOTSUP, "this is not supported yet"); return value_imm(0);

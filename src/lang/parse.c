@@ -1,6 +1,8 @@
 /* Blocks, statements and what is around them. */
 #include "lang/parse.h"
 
+#include "lang/macro.h"
+
 #include "base/str.h"
 
 #include <ctype.h>
@@ -336,40 +338,46 @@ static int add_event(struct parser *p, const struct program_probe *of, const cha
 	return to->target && to->name && to->text ? 0 : -ENOMEM;
 }
 
-/* The block's attach points are the last ones: those that are patterns are replaced by what they stand for. */
-static int expand_points(struct parser *p, struct probe_block *b)
+/* Attach points that are patterns are replaced by what they stand for. */
+static int expand_point(struct parser *p, const struct program_probe *of, bool wanted)
 {
 	const struct lang_ops *ops = p->in->ops;
-	u32 nr = b->nr_points;
-	struct program_probe *old = arena_array(p->arena, nr + 1, sizeof(*old));
-	if (!old)
-		return -ENOMEM;
-	memcpy(old, p->program->probes.at + b->first_point, nr * sizeof(*old));
-	p->program->probes.nr = b->first_point;
-	for (u32 i = 0; i < nr; i++) {
-		const char *system, *name;
-		int got = 1;
-		u32 nth = 0;
-		bool pattern = old[i].provider == PROGRAM_TRACEPOINT && old[i].is_glob && ops &&
-			       ops->tracepoint_list;
-		while (pattern && got > 0) {
-			got = ops->tracepoint_list(p->in->ctx, old[i].target, old[i].name, nth,
-						   &system, &name);
-			if (got > 0 && add_event(p, &old[i], system, name))
-				got = -ENOMEM;
-			nth += got > 0;
-		}
-		if (got < 0)
-			return got;
-		if (pattern && nth)
-			continue;
-		struct program_probe *same = vec_push(&p->program->probes);
-		if (!same)
-			return -ENOMEM;
-		*same = old[i];
+	const char *system, *name;
+	u32 nth = 0;
+	int got = wanted && of->provider == PROGRAM_TRACEPOINT && of->is_glob && ops &&
+		  ops->tracepoint_list;
+	while (got > 0) {
+		got = ops->tracepoint_list(p->in->ctx, of->target, of->name, nth, &system, &name);
+		if (got > 0 && add_event(p, of, system, name))
+			got = -ENOMEM;
+		nth += got > 0;
 	}
-	b->nr_points = (u32)p->program->probes.nr - b->first_point;
+	if (got < 0 || nth)
+		return got;
+	struct program_probe *same = vec_push(&p->program->probes);
+	if (!same)
+		return -ENOMEM;
+	*same = *of;
 	return 0;
+}
+
+static int expand_points(struct parser *p)
+{
+	size_t nr = p->program->probes.nr;
+	struct program_probe *old = arena_array(p->arena, nr + 1, sizeof(*old));
+	int err = old ? 0 : -ENOMEM;
+	if (!err && nr)
+		memcpy(old, p->program->probes.at, nr * sizeof(*old));
+	p->program->probes.nr = 0;
+	for (struct probe_block *b = p->script->blocks; b && !err; b = b->next) {
+		bool wanted = uses_args(b->predicate) || uses_args(b->body);
+		u32 first = (u32)p->program->probes.nr;
+		for (u32 i = 0; i < b->nr_points && !err; i++)
+			err = expand_point(p, &old[b->first_point + i], wanted);
+		b->first_point = first;
+		b->nr_points = (u32)p->program->probes.nr - first;
+	}
+	return err;
 }
 
 static void parse_probe(struct parser *p, struct probe_block ***at)
@@ -390,8 +398,6 @@ static void parse_probe(struct parser *p, struct probe_block ***at)
 	}
 	if (!p->err)
 		b->body = parse_block(p);
-	if (!p->err && (uses_args(b->predicate) || uses_args(b->body)))
-		p->err = expand_points(p, b);
 	**at = b;
 	*at = &b->next;
 	p->script->nr_blocks++;
@@ -523,10 +529,65 @@ static void parse_declaration(struct parser *p)
 	parse_take(p, TOKEN_SEMI);
 }
 
+/* Parameters that are maps are not maps of the script, unless it had them before. */
+static void drop_params(struct parser *p, const struct macro *m, struct map *last)
+{
+	for (struct map **at = last ? &last->next : &p->script->maps; *at;) {
+		bool param = false;
+		for (u32 i = 0; i < m->nr; i++)
+			param |= m->params[i].kind == NODE_MAP &&
+				 !strcmp(m->params[i].name, (*at)->name + 1);
+		if (param)
+			*at = (*at)->next;
+		else
+			at = &(*at)->next;
+	}
+}
+
+static void parse_macro(struct parser *p)
+{
+	struct macro *m = arena_zalloc(p->arena, sizeof(*m));
+	parse_next(p);
+	if (!m) {
+		p->err = -ENOMEM;
+		return;
+	}
+	m->name = p->t.text;
+	m->start = p->t.start;
+	m->len = p->t.len;
+	if (!parse_expect(p, TOKEN_IDENT, "the name of the macro") ||
+	    !parse_expect(p, TOKEN_LPAREN, "'('"))
+		return;
+	while (!p->err && p->t.kind != TOKEN_RPAREN) {
+		enum token_kind k = p->t.kind;
+		if (m->nr == ARRAY_SIZE(m->params) ||
+		    (k != TOKEN_VAR && k != TOKEN_MAP && k != TOKEN_IDENT)) {
+			parse_fail(p, -EINVAL,
+				   "expected a parameter: name, $name or @name, at most 16");
+			return;
+		}
+		m->params[m->nr++] = (struct macro_param){ .kind = k == TOKEN_VAR   ? NODE_VAR
+								   : k == TOKEN_MAP ? NODE_MAP
+										    : NODE_IDENT,
+							   .name = p->t.text };
+		parse_next(p);
+		if (!parse_take(p, TOKEN_COMMA))
+			break;
+	}
+	if (!parse_expect(p, TOKEN_RPAREN, "')'"))
+		return;
+	struct map *last = p->script->maps;
+	while (last && last->next)
+		last = last->next;
+	m->body = parse_block(p);
+	drop_params(p, m, last);
+	m->next = p->script->macros;
+	p->script->macros = m;
+}
+
 static void parse_top(struct parser *p, struct probe_block ***at)
 {
-	static const char *const later[] = { "macro", "import", "fn",	  "struct",
-					     "union", "enum",	"typedef" };
+	static const char *const later[] = { "import", "fn", "struct", "union", "enum", "typedef" };
 	if (p->t.kind != TOKEN_IDENT) {
 		parse_fail(p, -EINVAL, "expected a probe");
 		return;
@@ -541,6 +602,10 @@ static void parse_top(struct parser *p, struct probe_block ***at)
 	}
 	if (parse_word(p, "let")) {
 		parse_declaration(p);
+		return;
+	}
+	if (parse_word(p, "macro")) {
+		parse_macro(p);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(later); i++)
@@ -576,5 +641,9 @@ int parse_script(const struct lang_input *in, struct program *prog, struct scrip
 		parse_top(&p, &at);
 	if (!p.err && !ret->blocks)
 		p.err = diag_error(d, -EINVAL, "the script has no probe");
+	if (!p.err)
+		p.err = macro_expand(ret, p.arena, in, d);
+	if (!p.err)
+		p.err = expand_points(&p);
 	return p.err;
 }
