@@ -114,4 +114,6 @@ struct script {
 	u32 nr_blocks;
 	struct map *maps;
 	struct macro *macros;
+	struct cdef *cdefs;
+	struct cdef_constant *constants;
 };

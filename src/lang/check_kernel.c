@@ -1,4 +1,5 @@
 /* The kernel's own types, from BTF: structs, their members, arguments of functions, names of constants. */
+#include "lang/cdef.h"
 #include "lang/check.h"
 #include "lang/check_impl.h"
 #include "lang/token.h"
@@ -114,8 +115,9 @@ const struct program_type *check_struct(struct checker *c, const char *name)
 		{ "enum ", BTF_BIT(BTF_OF_ENUM) | BTF_BIT(BTF_OF_ENUM64) },
 		{ "", BTF_BIT(BTF_OF_TYPEDEF) | BTF_BIT(BTF_OF_STRUCT) | BTF_BIT(BTF_OF_UNION) },
 	};
-	if (!c->in->btf)
-		return NULL;
+	const struct program_type *own = cdef_type(c, name);
+	if (own || c->err || !c->in->btf)
+		return own;
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		size_t len = strlen(forms[i].prefix);
 		if (strncmp(name, forms[i].prefix, len))
@@ -253,6 +255,15 @@ const struct program_type *check_offsetof(struct checker *c, struct node *n)
 	u64 bits = 0;
 	if (!t)
 		return NULL;
+	if (t->kind == PROGRAM_RECORD && !t->btf_id) {
+		const struct program_field *f = type_find_field(t, n->text);
+		if (!f || f->bit_size) {
+			check_fail(c, n, -EINVAL, "no member '%s' that has an offset", n->text);
+			return NULL;
+		}
+		n->number = f->offset;
+		return &type_u64;
+	}
 	u32 id = t->kind == PROGRAM_RECORD ? t->btf_id : 0;
 	for (const char *at = n->text; *at;) {
 		char name[128];
@@ -307,6 +318,10 @@ const struct program_type *check_name(struct checker *c, struct node *n)
 	struct btf *b = c->in->btf;
 	struct btf_desc d;
 	struct btf_part p;
+	if (cdef_find_constant(c, n->text, &n->number)) {
+		n->kind = NODE_INT;
+		return &type_s64;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(header_names); i++)
 		if (!strcmp(header_names[i].name, n->text)) {
 			n->kind = NODE_INT;

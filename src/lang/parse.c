@@ -1,6 +1,7 @@
 /* Blocks, statements and what is around them. */
 #include "lang/parse.h"
 
+#include "lang/cdef.h"
 #include "lang/macro.h"
 
 #include "base/str.h"
@@ -587,7 +588,7 @@ static void parse_macro(struct parser *p)
 
 static void parse_top(struct parser *p, struct probe_block ***at)
 {
-	static const char *const later[] = { "import", "fn", "struct", "union", "enum", "typedef" };
+	static const char *const later[] = { "import", "fn", "typedef" };
 	if (p->t.kind != TOKEN_IDENT) {
 		parse_fail(p, -EINVAL, "expected a probe");
 		return;
@@ -602,6 +603,10 @@ static void parse_top(struct parser *p, struct probe_block ***at)
 	}
 	if (parse_word(p, "let")) {
 		parse_declaration(p);
+		return;
+	}
+	if (parse_word(p, "struct") || parse_word(p, "union") || parse_word(p, "enum")) {
+		cdef_parse(p);
 		return;
 	}
 	if (parse_word(p, "macro")) {

@@ -187,6 +187,21 @@ static const struct {
 	  81 },
 	{ "macro put(@m, k) { @m[k] = 7; @m[k] + 1 } begin { @x = put(@q, 3) + @q[3] }", 15 },
 	{ "begin { @x = inc(inc(5)) } macro inc(a) { a + 1 }", 7 },
+	{ "struct s { char a; int b; short c; void *d; char e[3]; }; begin { @x = sizeof(struct s) "
+	  "* 100 + offsetof(struct s, d) }",
+	  3216 },
+	{ "struct s { int a : 3; int b : 30; union { long c; struct { int d, *e; }; }; } "
+	  "__attribute__((packed)); "
+	  "begin { @x = offsetof(struct s, e) * 100 + sizeof(struct s) }",
+	  1321 },
+	{ "struct t { char a; int b:5; int c:28; short d:9; char e; long f:40; long g:30; union { "
+	  "short h; char i[5]; } u; }; "
+	  "begin { @x = offsetof(struct t, e) * 10000 + offsetof(struct t, u) * 100 + "
+	  "sizeof(struct t) }",
+	  102032 },
+	{ "struct l { struct l *next; u64 v; }; enum e { A, B = 5, C }; begin { $l = (struct l "
+	  "*)8; @x = $l->next->v + C }",
+	  6 },
 	{ "begin { @x = sizeof(uint32) + sizeof(int8) }", 5 },
 	{ "begin { @x = pid == tid }", 1 },
 	{ "begin { @x = nsecs > 1000 && elapsed > 0 }", 1 },
@@ -290,6 +305,9 @@ static const struct {
 	{ "begin { /* x }", "comment without an end" },
 	{ "// safe\nbegin { system(\"x\") }", "allow it with --unsafe" },
 	{ "begin { @x = (struct nothing *)0 }", "unknown type 'struct nothing'" },
+	{ "struct s { struct s x; }; begin { @x = sizeof(struct s) }", "member 'x' has no size" },
+	{ "struct s { int a }; begin { }", "expected ';'" },
+	{ "begin { @count = 1; print(@coumt[1]) }", "did you mean @count?" },
 	{ "fn f() { }", "not supported yet" },
 	{ "macro m() { m() } begin { m() }", "is a macro that uses itself" },
 	{ "macro m($a) { $a } begin { m(1) }", "takes a variable here" },

@@ -1,0 +1,38 @@
+/* struct, union and enum definitions of the script, laid out as C compilers do. */
+#pragma once
+
+#include "lang/check.h"
+#include "lang/parse.h"
+
+struct cdef_member {
+	const char *name; /* NULL: an anonymous struct or union */
+	struct type_spec *spec; /* or inner */
+	struct cdef *inner;
+	u32 count; /* of an array; 0: none */
+	s32 bits; /* -1: no bitfield */
+	struct cdef_member *next;
+};
+
+struct cdef {
+	const char *name; /* "" for none */
+	bool is_union, is_packed;
+	struct cdef_member *members;
+	u32 nr;
+	u32 start, len;
+	struct program_type *type; /* by check */
+	u32 align;
+	struct cdef *next;
+};
+
+/* An enumerator. */
+struct cdef_constant {
+	const char *name;
+	s64 value;
+	struct cdef_constant *next;
+};
+
+/* The next word is struct, union or enum. */
+void cdef_parse(struct parser *p);
+/* NULL: the script defines no such struct; or an error was added. name: "struct x", or "x". */
+const struct program_type *cdef_type(struct checker *c, const char *name);
+bool cdef_find_constant(const struct checker *c, const char *name, s64 *ret);
