@@ -31,8 +31,10 @@ struct builtin_group {
 
 /* NULL: none. */
 const struct builtin *builtin_find(const char *name);
+/* A function of the language that is not built. */
+bool builtin_is_planned(const char *name);
 /* The name closest to it, or NULL. */
 const char *builtin_closest(const char *name);
 
 extern const struct builtin_group builtins_task, builtins_aggregate, builtins_output, builtins_text,
-	builtins_probe, builtins_map;
+	builtins_probe, builtins_map, builtins_search;

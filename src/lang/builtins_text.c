@@ -9,7 +9,8 @@
 
 static const char *param_text(const struct lang_input *in, const struct node *n)
 {
-	return n->number && (u64)n->number <= in->nr_params ? in->params[n->number - 1] : "";
+	const char *text = check_param(in, n->number);
+	return text ? text : "";
 }
 
 static const struct program_type *check_str(struct checker *c, struct node *n)

@@ -59,11 +59,34 @@ bool check_number(struct checker *c, struct node *n)
 	return false;
 }
 
+/* Those of --name are for getopt(). */
+static bool is_option(const char *param)
+{
+	return param[0] == '-' && param[1] == '-' && param[2];
+}
+
+const char *check_param(const struct lang_input *in, s64 nr)
+{
+	for (u32 i = 0; i < in->nr_params; i++)
+		if (!is_option(in->params[i]) && !--nr)
+			return in->params[i];
+	return NULL;
+}
+
+static s64 count_params(const struct lang_input *in)
+{
+	s64 nr = 0;
+	for (u32 i = 0; i < in->nr_params; i++)
+		nr += !is_option(in->params[i]);
+	return nr;
+}
+
 static bool param_number(const struct checker *c, const struct node *n, s64 *ret)
 {
-	const char *text =
-		n->number && (u64)n->number <= c->in->nr_params ? c->in->params[n->number - 1] : "0";
+	const char *text = check_param(c->in, n->number);
 	u64 u;
+	if (!text)
+		text = "0";
 	if (!num_parse_s64(text, 0, ret))
 		return true;
 	if (num_parse_u64(text, 0, &u))
@@ -128,7 +151,7 @@ bool check_constant(const struct checker *c, const struct node *n, s64 *ret)
 	case NODE_INT:
 	case NODE_BOOL: *ret = n->number; return true;
 	case NODE_PARAM: return param_number(c, n, ret);
-	case NODE_PARAM_COUNT: *ret = c->in->nr_params; return true;
+	case NODE_PARAM_COUNT: *ret = count_params(c->in); return true;
 	case NODE_SIZEOF:
 	case NODE_OFFSETOF: *ret = n->number; return n->type != NULL;
 	case NODE_UNARY: return check_constant(c, n->a, &a) && fold_unary(n->op, a, ret);
@@ -340,6 +363,10 @@ static const struct program_type *check_builtin(struct checker *c, struct node *
 		const struct program_type *t = n->kind == NODE_IDENT ? check_name(c, n) : NULL;
 		if (t || c->err)
 			return t;
+		if (builtin_is_planned(n->text)) {
+			check_fail(c, n, -ENOTSUP, "%s() is not supported yet", n->text);
+			return NULL;
+		}
 		const char *close = builtin_closest(n->text);
 		check_fail(c, n, -EINVAL,
 			   n->kind == NODE_CALL ? "unknown function '%s'" : "unknown name '%s'",

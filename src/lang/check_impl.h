@@ -11,6 +11,8 @@ const struct program_type *check_wrong(struct checker *c, const struct node *n, 
 void check_read(struct checker *c, struct node **at);
 /* check_expr() and that. */
 const struct program_type *check_value(struct checker *c, struct node **at);
+/* $nr; NULL: there are fewer. */
+const char *check_param(const struct lang_input *in, s64 nr);
 bool check_fold(u8 op, s64 a, s64 b, bool is_signed, s64 *ret);
 /* Whether an operation on the two goes by sign. */
 bool check_signed_op(const struct node *a, const struct node *b);

@@ -36,6 +36,10 @@ static void var_takes(struct checker *c, struct node *n, const struct program_ty
 	struct var *v = make_var(c, n);
 	if (!v || !t)
 		return;
+	if (t == c->args[c->point]) {
+		check_fail(c, n, -ENOTSUP, "args cannot be copied to a variable yet");
+		return;
+	}
 	if (t->kind == PROGRAM_VOID || type_is_aggregate(t)) {
 		check_wrong(c, n, "a variable cannot hold a value of type %s", t);
 		return;

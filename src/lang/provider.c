@@ -1,4 +1,5 @@
 /* Attach points: a row for each provider. */
+#include "lang/check_impl.h"
 #include "lang/parse.h"
 
 #include "base/clock.h"
@@ -239,7 +240,8 @@ static char *with_params(const struct lang_input *in, struct arena *a, const cha
 		u32 nr = 0;
 		for (; isdigit((unsigned char)c[1]); c++)
 			nr = min(nr * 10 + (u32)(c[1] - '0'), 100000u);
-		strbuf_str(&s, nr && nr <= in->nr_params ? in->params[nr - 1] : "0");
+		const char *param = check_param(in, nr);
+		strbuf_str(&s, param ? param : "0");
 	}
 	char *ret = arena_strdup(a, strbuf_cstr(&s));
 	if (s.err)

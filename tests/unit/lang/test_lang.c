@@ -52,12 +52,12 @@ static int tracepoint(void *ctx, const char *system, const char *name, const str
 static void compile(struct result *r, const char *text)
 {
 	static const struct lang_ops ops = { .tracepoint = tracepoint };
-	static const char *const params[] = { "42", "text" };
+	static const char *const params[] = { "42", "--level=7", "text", "--fast" };
 	struct lang_input in = { .text = text,
 				 .len = strlen(text),
 				 .ops = &ops,
 				 .params = params,
-				 .nr_params = 2,
+				 .nr_params = 4,
 				 .allow_unsafe = !strstr(text, "// safe") };
 	diag_init(&r->d);
 	r->err = lang_compile(&in, &r->p, &r->d);
@@ -202,6 +202,16 @@ static const struct {
 	{ "struct l { struct l *next; u64 v; }; enum e { A, B = 5, C }; begin { $l = (struct l "
 	  "*)8; @x = $l->next->v + C }",
 	  6 },
+	{ "begin { $s = \"where is the needle here\"; @x = strcontains($s, \"needle\") * 10 + "
+	  "strcontains($s, \"needles\") + strcontains($s, \"\") * 100 }",
+	  110 },
+	{ "begin { @x = strcontains(\"aaaaab\", \"aab\") }", 1 },
+	{ "begin { $e = 2; @x = strerror($e) == \"No such file or directory\" }", 1 },
+	{ "begin { $e = -5; @x = strerror($e) == \"Success\" && signal_name(9) == \"SIGKILL\" }", 1 },
+	{ "begin { @x = getopt(\"level\", 3, \"help\") * 10 + getopt(\"fast\") + getopt(\"other\", "
+	  "5) * 100 }",
+	  571 },
+	{ "begin { @x = ncpus > 0 }", 1 },
 	{ "begin { @x = sizeof(uint32) + sizeof(int8) }", 5 },
 	{ "begin { @x = pid == tid }", 1 },
 	{ "begin { @x = nsecs > 1000 && elapsed > 0 }", 1 },
@@ -308,6 +318,9 @@ static const struct {
 	{ "struct s { struct s x; }; begin { @x = sizeof(struct s) }", "member 'x' has no size" },
 	{ "struct s { int a }; begin { }", "expected ';'" },
 	{ "begin { @count = 1; print(@coumt[1]) }", "did you mean @count?" },
+	{ "begin { @x = strstr(\"a\", \"b\") }", "strstr() is not supported yet" },
+	{ "tracepoint:syscalls:sys_enter_openat { $a = args; @x = $a.nr }",
+	  "args cannot be copied" },
 	{ "fn f() { }", "not supported yet" },
 	{ "macro m() { m() } begin { m() }", "is a macro that uses itself" },
 	{ "macro m($a) { $a } begin { m(1) }", "takes a variable here" },
