@@ -36,13 +36,13 @@ same() {
 		sed 's/^/# /' peer.txt err.txt
 	fi
 }
-same "numbers" 'BEGIN { printf("%d %u %x %X %5d|%-5d|%05d %lld %c\n", 1, 2, 255, 255, 42, 42, 42, -5, 65); exit(); }'
-same "texts" 'BEGIN { printf("%s|%6s|%-6s|\n", "abc", "abc", "abc"); print("str"); print(5); exit(); }'
-same "maps" 'BEGIN { @x[1] = 5; @x[2] = 3; @x[3] = 9; @y["a", 2] = 1; @z = 7; print(@x); print(@x, 2); print(@x, 2, 2); clear(@x); exit(); }'
-same "tuples" 'BEGIN { @t = (1, "x", (2, 3)); print((1, "a")); exit(); }'
-same "aggregates" 'BEGIN { @c = count(); @s = sum(5); @a[1] = avg(10); @a[2] = avg(2); @st = stats(5); @st = stats(7); @mi = min(3); @ma = max(9); exit(); }'
-same "histograms" 'BEGIN { @h = hist(-1); @h = hist(0); @h = hist(1); @h = hist(3000); @k[1] = hist(5); @k[2] = hist(5); @k[2] = hist(6); @l = lhist(5, 0, 100, 10); @l = lhist(500, 0, 100, 10); exit(); }'
-same "time and cat" 'BEGIN { time("%Y\n"); cat("/proc/sys/kernel/ostype"); exit(); }'
+same "numbers, texts, tuples, files" 'BEGIN { printf("%d %u %x %X %5d|%-5d|%05d %lld %c\n", 1, 2, 255, 255, 42, 42, 42, -5, 65);
+	printf("%s|%6s|%-6s|\n", "abc", "abc", "abc"); print("str"); print(5); @t = (1, "x", (2, 3)); print((1, "a"));
+	time("%Y\n"); cat("/proc/sys/kernel/ostype"); exit(); }'
+same "maps and aggregates" 'BEGIN { @x[1] = 5; @x[2] = 3; @x[3] = 9; @y["a", 2] = 1; @z = 7; print(@x); print(@x, 2); print(@x, 2, 2); clear(@x);
+	@c = count(); @s = sum(5); @a[1] = avg(10); @a[2] = avg(2); @st = stats(5); @st = stats(7); @mi = min(3); @ma = max(9); exit(); }'
+same "histograms" 'BEGIN { @h = hist(-1); @h = hist(0); @h = hist(1); @h = hist(3000); @k[1] = hist(5); @k[2] = hist(5); @k[2] = hist(6);
+	@l = lhist(5, 0, 100, 10); @l = lhist(500, 0, 100, 10); exit(); }'
 
 json=$(run -f json -e 'BEGIN { printf("hi\n"); @x[1, "a"] = 5; @h = hist(5); @s = stats(4); print((1, "q")); }')
 is "$(printf '%s\n' "$json" | python3 -c 'import json, sys; print(" ".join(json.loads(l)["type"] for l in sys.stdin))')" \
@@ -100,6 +100,19 @@ ok $? "records that are printed ($lines) and lost (${lost:-0}) are all that ther
 like "$("$SONDE" run -l 'tracepoint:sched:sched_sw*')" '^tracepoint:sched:sched_switch$' "-l"
 like "$("$SONDE" run -lv 'tracepoint:sched:sched_switch' 2>&1; "$SONDE" run -v -l 'tracepoint:sched:sched_switch')" 'next_pid' "with -v also fields"
 like "$("$SONDE" run --info)" 'ringbuf .*yes' "--info"
+
+# ready scripts: all of them load (those on functions of the kernel where there are kprobes)
+like "$("$SONDE" run -L)" '^opensnoop +Which files are opened' "-L lists scripts by their question"
+like "$("$SONDE" run opensnoop --help)" 'usage: sonde run opensnoop' "each documents itself"
+bad=
+for name in $("$SONDE" run -L | sed 's/ .*//'); do
+	"$SONDE" run -L | grep "^$name " | grep -q 'needs kprobes' && lacks kprobes >/dev/null && continue
+	[ $name != bashreadline ] || grep -q readline "$(type -P bash)" || continue
+	run --dry-run "$name" >out.txt 2>&1 || { bad+=" $name"; sed "s/^/# $name: /" out.txt; }
+done
+is "$bad" "" "all ready scripts load and attach"
+run -q -c "bash -c 'true </etc/hostname'" opensnoop >out.txt 2>err.txt
+like "$(cat out.txt)" 'bash +[0-9]+ /etc/hostname' "opensnoop sees what a command opens"
 
 # the kernel's functions: guests
 if ! needs_or_skip "kprobes" kprobes; then

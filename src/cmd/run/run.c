@@ -6,6 +6,7 @@
 #include "cmd/run/run.h"
 
 #include "base/clock.h"
+#include "cmd/run/tools.h"
 #include "session/outfile.h"
 #include "session/program_compile.h"
 #include "session/program_run.h"
@@ -267,19 +268,34 @@ static int compile_and_run(struct running *r, int argc, char **argv)
 	return status;
 }
 
+/* A word without a slash is first the name of a ready script: in a folder of others a file may have any name. */
+static const struct run_tool *named_tool(const struct running *r, int argc, char **argv)
+{
+	return r->o->program || !argc || strchr(argv[0], '/') ? NULL : run_tool_find(argv[0]);
+}
+
 static int run_script(struct running *r, int argc, char **argv)
 {
 	struct app *app = r->app;
 	int rc = 0;
+	const struct run_tool *tool = named_tool(r, argc, argv);
+	if (tool && argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		strbuf_str(&app->out, tool->help);
+		return APP_DONE;
+	}
 	if (r->o->program) {
 		strbuf_str(&r->text, r->o->program);
+	} else if (tool) {
+		strbuf_str(&r->text, tool->text);
+		argc--;
+		argv++;
 	} else if (argc) {
 		rc = read_script(r, argv[0]);
 		argc--;
 		argv++;
 	} else {
-		return app_usage(app,
-				 "expected a script: -e 'PROGRAM', FILE, or - for standard input");
+		return app_usage(app, "expected a script: -e 'PROGRAM', FILE, the name of a ready "
+				      "one (-L), or -");
 	}
 	if (!rc && r->o->output)
 		rc = open_output(r);
@@ -304,6 +320,8 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	int status;
 	if (o->info) {
 		status = run_info(app, &r.root);
+	} else if (o->tools) {
+		status = run_tools_list(app);
 	} else if (o->list_given) {
 		if (!o->list && argc)
 			o->list = argv[0];
@@ -354,6 +372,8 @@ static const struct opt rows[] = {
 	OPT_STR('l', "list", struct run_opts, list, "PATTERN",
 		"List probes that match, with -v also fields of tracepoints", .optional = true,
 		.greedy = true, OPT_SEEN(struct run_opts, list_given)),
+	OPT_FLAG('L', "list-scripts", struct run_opts, tools,
+		 "List ready scripts by the question they answer; 'run NAME --help' has more"),
 	OPT_FLAG(0, "info", struct run_opts, info, "What BPF can do here"),
 	OPT_FLAG(0, "dry-run", struct run_opts, dry_run,
 		 "Compile, load and attach, but let nothing run"),
@@ -380,6 +400,7 @@ static const struct opt_example examples[] = {
 	  "system calls by program, for a second" },
 	{ "run -e 'uprobe:/bin/bash:readline { printf(\"%d\\n\", pid); }'",
 	  "a function of a program" },
+	{ "run opensnoop", "a ready script: which files are opened; 'run -L' lists all" },
 	{ "run -l 'tracepoint:sched:*'", "tracepoints of the scheduler" },
 	{ 0 },
 };
@@ -388,7 +409,7 @@ const struct command command_run = {
 	.name = "run",
 	.group = "Why",
 	.summary = "run a script in the language of bpftrace",
-	.usage = "[OPTIONS] [-e PROGRAM | FILE | -] [ARGS]",
+	.usage = "[OPTIONS] [-e PROGRAM | FILE | NAME | -] [ARGS]",
 	.about = "The script is compiled here, in milliseconds: no compiler, no kernel headers and "
 		 "no debug "
 		 "information are needed. What the compiler does not know yet is refused with the "
