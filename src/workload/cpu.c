@@ -23,6 +23,24 @@ WORKLOAD_FN int workload_noploop(const struct workload_args *a)
 	return err;
 }
 
+/* What perf's tests of data addresses look for: a variable of one cache line, written at its start and near its end. */
+struct workload_line {
+	unsigned char first, between[55], last;
+} __attribute__((aligned(64)));
+extern volatile struct workload_line buf1;
+volatile struct workload_line buf1;
+
+WORKLOAD_FN int workload_datasym(const struct workload_args *a)
+{
+	int err = workload_start_timer(a, a->ns);
+	while (!err && !workload_over) {
+		buf1.first++;
+		if (buf1.first == 123)
+			buf1.last++;
+	}
+	return err;
+}
+
 WORKLOAD_FN void workload_leaf(void)
 {
 	WORKLOAD_KEEP_FRAME();

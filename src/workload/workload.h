@@ -52,6 +52,8 @@ int workload_deep(const struct workload_args *a);
 int workload_inline(const struct workload_args *a);
 int workload_sqrtloop(const struct workload_args *a);
 int workload_brstack(const struct workload_args *a);
+int workload_datasym(const struct workload_args *a);
+int workload_landlock(const struct workload_args *a);
 int workload_mutex(const struct workload_args *a);
 int workload_malloc(const struct workload_args *a);
 int workload_faults(const struct workload_args *a);

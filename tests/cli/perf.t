@@ -90,7 +90,7 @@ exits 0 "as perf" "$ours" report --version
 is "$out" "$("$ours" --version)" "with perf's line"
 exits 0 "list -j" "$ours" list -j sw
 like "$out" '"EventName": "cpu-clock' "is JSON"
-for name in leafloop sqrtloop inlineloop context_switch_loop brstack; do
+for name in leafloop sqrtloop inlineloop context_switch_loop brstack datasym landlock; do
 	exits 0 "test -w $name" "$ours" test -w $name 0
 done
 if ! needs_or_skip "kallsyms" root perf; then

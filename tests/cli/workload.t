@@ -114,20 +114,20 @@ if ! needs_or_skip "symbols" nm; then
 	done
 fi
 
-for w in noploop thloop leaf inline sqrtloop; do
+for w in noploop thloop leaf inline sqrtloop datasym; do
 	exits 0 "$w 0 ends at once" "$SONDE" workload $w 0
 done
-for w in deep brstack malloc faults syscalls switches io forks usdt mutex; do
+for w in deep brstack landlock malloc faults syscalls switches io forks usdt mutex; do
 	exits 0 "$w 0 ends at once" "$SONDE" workload $w 0
 	exits 0 "$w 10" "$SONDE" workload $w 10 -s 0
 	is "$out$err" "" "and says nothing"
 done
 
 exits 0 "--list" "$SONDE" workload --list
-is "$(printf '%s\n' "$out" | wc -l)" 16 "lists 16 workloads"
+is "$(printf '%s\n' "$out" | wc -l)" 18 "lists 18 workloads"
 exits 0 "--list --json" "$SONDE" workload --list --json
 if ! needs_or_skip "the list is JSON" python3; then
-	is "$(printf '%s' "$out" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" 16 "the list is JSON"
+	is "$(printf '%s' "$out" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" 18 "the list is JSON"
 fi
 exits 129 "without a name" "$SONDE" workload
 exits 129 "an unknown name" "$SONDE" workload lef
