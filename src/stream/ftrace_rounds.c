@@ -150,6 +150,8 @@ int ftrace_rounds_put(struct source *s, u32 buffer, u32 cpu, const void *pages, 
 		feed->fresh.nr += bytes;
 		f->held += bytes;
 		f->newest = max(f->newest, newest);
+		/* Its own events are in order: what is older has come, whether or not it is ever read to its end. (A stack may follow.) */
+		feed->complete = max(feed->complete, newest ? newest - 1 : 0);
 	}
 	pthread_mutex_unlock(&f->lock);
 	return err;

@@ -6,7 +6,7 @@
  *	cpu 1   page ·      page ·                 What is older than the newest event known when a reading began was in the buffer then,
  *	cpu 2   ·           ·      page            so it is complete when that reading, and for safety the next one, has caught up.
  *
- * The watermark is what all CPUs are complete up to. Pages wait for it; then they are decoded as those of a recording are
+ * A CPU that writes as fast as it is read is complete up to what was read of it. The watermark is what all CPUs are complete up to. Pages wait for it; then they are decoded as those of a recording are
  * (stream/replay_ftrace). A page that the watermark cuts stays for the next round. An event that comes late all the same, because an
  * interrupt held up its writer, is in the next round. All functions of replay_ftrace.h work on it, with one file.
  */

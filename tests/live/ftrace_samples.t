@@ -47,11 +47,15 @@ kill -INT $pid
 wait $pid
 is $? 130 "Ctrl-C ends it"
 like "$(f report w.dat 2>/dev/null | tail -1)" 'sys_enter' "and the trace is saved, too"
+echo '#!/none' >none && chmod +x none
+exits 127 "a command that cannot be run" f record -q -o n.dat --with-samples -F -e raw_syscalls:sys_enter ./none
+[ ! -e n.dat.perf ] && [ ! -e n.dat ]
+ok $? "leaves no samples of nothing"
 exits 0 "another clock" f record -q -o local.dat -e sched:sched_process_exit true
 exits 1 "samples of another clock" f report --samples mono.perf local.dat
-like "$err" "clock 'mono', 'local.dat' of 'local'" "are refused, and it says which"
+like "$err" "uses the clock 'mono', 'local.dat' uses 'local'" "are refused, and it says which"
 exits 1 "one of the two that fit" f report --samples mono.perf t.dat
-like "$err" "'mono', 't.dat' of 'mono_raw'" "is not the other"
+like "$err" "'mono', 't.dat' uses 'mono_raw'" "is not the other"
 exits 129 "-C local" f record -C local --with-samples -e sched true
 like "$err" 'mono or -C mono_raw' "names those that can be used"
 exits 129 "not with several files" f record --with-samples --switch-output 1M -e sched true

@@ -223,7 +223,7 @@ static int session_run(struct ftrace_run *s, char **argv)
 		err = wait_for_end(s, argv);
 		ftrace_top_watch_close(&s->top);
 	}
-	int sampled = record_beside_stop(s->samples);
+	int sampled = record_beside_stop(s->samples, s->run.exec_failed);
 	if (!err)
 		err = sampled;
 	if (err) {

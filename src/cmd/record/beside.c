@@ -66,9 +66,13 @@ int record_beside_start(struct record_beside *b)
 	return recorder_start(b->call.s.rec, b->call.s.tell.diag);
 }
 
-int record_beside_stop(struct record_beside *b)
+int record_beside_stop(struct record_beside *b, bool discard)
 {
-	if (!b)
+	if (b && discard) {
+		(void)!recorder_finish(b->call.s.rec, NULL);
+		recorder_discard(b->call.s.rec);
+	}
+	if (!b || discard)
 		return 0;
 	int err = recorder_finish(b->call.s.rec, b->call.s.tell.diag);
 	record_say_result(&b->call.s, err);

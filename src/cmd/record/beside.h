@@ -21,6 +21,6 @@ int record_beside_open(struct record_beside **ret, struct app *app,
 		       const struct record_beside_opts *o) must_check;
 /* Those of a command begin with its exec. */
 int record_beside_start(struct record_beside *b) must_check;
-/* The file is whole afterwards; nothing where there is none (NULL). */
-int record_beside_stop(struct record_beside *b) must_check;
+/* The file is whole afterwards, or gone (discard: there was nothing to sample); nothing where there is none (NULL). */
+int record_beside_stop(struct record_beside *b, bool discard) must_check;
 void record_beside_close(struct record_beside *b);
