@@ -37,7 +37,7 @@ wait_until test -e g.dat.parts/plan
 exits 1 "a second run" rec -e graph:vfs_open true
 like "$err" "in use by process $! " "is refused, with the holder's name"
 exits 0 "status" "$SONDE" ftrace status
-like "$out" 'top buffer is locked by process' "says so too"
+like "$out" 'top-level buffer is locked by process' "says so too"
 echo now >over
 wait
 # Commands have no task of their own: they are set last, after the folders that the recorder makes.
@@ -46,7 +46,7 @@ n=$("$SONDE" ftrace report t.dat | grep -c ': function:')
 [ "$n" -ge 1 ] # of the shell alone: -F is without its children
 ok $? "is not used up before the command runs ($n calls)"
 exits 1 "a command among the functions to be left out" rec -p function -l vfs_open -n vfs_mkdir:traceoff true
-like "$err" "belongs to -l" "says where it belongs"
+like "$err" "use -l for actions" "says where it belongs"
 exits 0 "a function trigger" rec -p function -l vfs_open -l 'vfs_statx:stacktrace:1' -F cat /proc/version
 exits 1 "a hist trigger with a mistake" rec -e sched:sched_switch -R 'hist:keys=nosuch' true
 like "$err" 'the kernel reports: .*' "the kernel's own message"

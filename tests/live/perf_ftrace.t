@@ -19,7 +19,7 @@ like "$err" "expected two events" "is too few"
 exits 129 "a tracer that is none of these" ours -t blk true
 exits 129 "nothing to trace?" ours trace
 exits 129 "a word that --graph-opts does not know" ours --graph-opts depth=2,foo true
-like "$err" "'foo' is not one of its words" "is named"
+like "$err" "unknown keyword 'foo'" "is named"
 exits 129 "a key that profile does not know" ours profile -s bogus true
 exits 255 "an event that is not there" ours latency -e no_such:event,sched:sched_switch -a true
 exits 127 "a command that is not there" "$SONDE" ftrace latency -e sched:sched_waking,sched:sched_switch ./none
