@@ -230,9 +230,11 @@ static int unknown_field(struct event_filter *f, struct filter *x, const char *t
 	if (at)
 		diag_span(d, text, (size_t)(at - text), strlen(name));
 	const char *near = str_closest(name, names, nr);
-	diag_hint(d,
-		  near ? "did you mean '%s'?" : "'sonde ftrace report --events' shows the fields%s",
-		  near ? near : "");
+	if (near)
+		diag_hint(d, "did you mean '%s'?", near);
+	else
+		diag_hint(d, "'sonde ftrace report %s' shows the fields",
+			  diag_option(d, DIAG_OPT_FORMATS));
 	return others ? 0 : -EINVAL;
 }
 

@@ -31,7 +31,12 @@ void diag_done(struct diag *d)
 	vec_for_each (&d->items, it)
 		item_done(it);
 	vec_free(&d->items);
-	diag_init(d);
+	*d = (struct diag){ .options = d->options };
+}
+
+const char *diag_option(const struct diag *d, enum diag_option option)
+{
+	return d && d->options && d->options[option] ? d->options[option] : "an option";
 }
 
 /* Names in messages may be anybody's: a message is one line, and nothing in it is an order to a terminal or a reader of logs. */

@@ -18,10 +18,49 @@ struct diag_item {
 	size_t len;
 };
 
+/*
+ * Options that messages of lower layers have to name: what it takes is known there, how it is written only in cmd, whose table
+ * (cmd/app/option_names.c) a diag carries.
+ */
+enum diag_option {
+	DIAG_OPT_UNWIND, /* stacks by unwind tables */
+	DIAG_OPT_UNWIND_MOST, /* with as much of each stack as is possible */
+	DIAG_OPT_FRAME_POINTERS,
+	DIAG_OPT_RAW_STACK,
+	DIAG_OPT_STRICT_FREQ,
+	DIAG_OPT_PHYS_DATA,
+	DIAG_OPT_DATA_PAGE_SIZE,
+	DIAG_OPT_CODE_PAGE_SIZE,
+	DIAG_OPT_USER_REGS,
+	DIAG_OPT_FILTER,
+	DIAG_OPT_EVENT,
+	DIAG_OPT_FORMATS,
+	DIAG_OPT_CLOCK_RATE,
+	DIAG_OPT_SAMPLES,
+	DIAG_OPT_STALE,
+	DIAG_OPT_DETAILS,
+	DIAG_OPT_KALLSYMS,
+	DIAG_OPT_KERNEL_CONFIG,
+	DIAG_OPT_HEADER,
+	DIAG_OPT_UNSAFE,
+	DIAG_OPT_INFO,
+	DIAG_OPT_VARS,
+	DIAG_OPT_RANGE,
+	DIAG_OPT_MAX_PROBES,
+	DIAG_OPT_OFFSETS,
+	DIAG_OPT_WITH_SAMPLES,
+	DIAG_OPT_LATENCY,
+	DIAG_OPT_NR,
+};
+
 struct diag {
 	VEC(struct diag_item) items;
 	size_t nr_errors;
+	const char *const *options; /* [DIAG_OPT_NR]; NULL: nobody has named them. Stays after diag_done() */
 };
+
+/* How a person writes it; "an option" where the diag carries no names. */
+const char *diag_option(const struct diag *d, enum diag_option option);
 
 void diag_init(struct diag *d);
 void diag_done(struct diag *d);

@@ -211,7 +211,7 @@ static void read_command(FILE *f, struct strbuf *to)
 static void do_system(struct actions *a, const struct record *r)
 {
 	if (!a->allow_unsafe) {
-		strbuf_str(a->err, "system() was not run: it needs --unsafe\n");
+		strbuf_str(a->err, "system() was not run: unsafe functions are not allowed\n");
 		return;
 	}
 	struct strbuf command, text;

@@ -150,7 +150,8 @@ static int explain_kprobe(const struct attached *a, const struct point *pt, int 
 {
 	if (err == -EOPNOTSUPP) {
 		diag_error(d, err, "cannot attach to %s: this kernel has no kprobes", pt->text);
-		diag_hint(d, "'sonde run --info' lists the kinds of probes that it has");
+		diag_hint(d, "'sonde run %s' lists the kinds of probes that it has",
+			  diag_option(d, DIAG_OPT_INFO));
 		return err;
 	}
 	return attach_failed(a, pt, err, d);

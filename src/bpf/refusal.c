@@ -68,7 +68,7 @@ static const struct {
 	  "use fewer nested if statements or loops" },
 	{ "combined stack size", "too many large values at once", NULL },
 	{ "unknown func", "this kernel lacks a helper function that it needs",
-	  "'sonde run --info' lists what this kernel has" },
+	  "'sonde doctor' shows what this kernel has" },
 	{ "program of this type cannot use helper",
 	  "a function used there is not available in probes of this kind", NULL },
 	{ "infinite loop detected", "the verifier cannot see that a loop ends", NULL },

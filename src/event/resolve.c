@@ -365,8 +365,8 @@ static int refuse_vendor(struct event_resolver *r, struct event_span at, const c
 			 const char *why)
 {
 	(void)resolve_error(r, -EINVAL, at, "libpfm rejected '%s': %s", name, why);
-	diag_hint(r->diag, "sonde list '%.*s' --details shows its umasks and modifiers",
-		  (int)strcspn(name, ".:"), name);
+	diag_hint(r->diag, "sonde list '%.*s' %s shows its umasks and modifiers",
+		  (int)strcspn(name, ".:"), name, diag_option(r->diag, DIAG_OPT_DETAILS));
 	return -EINVAL;
 }
 
@@ -626,7 +626,7 @@ static int check_filter(struct event_env *env, const struct event_desc *desc, co
 	int err = filter_check(&env->tracing, desc->system, desc->event, filter, &f);
 	if (err >= 0 || err == -ENOMEM)
 		return err;
-	(void)diag_error(d, -EINVAL, "--filter: %s", f.message);
+	(void)diag_error(d, -EINVAL, "%s: %s", diag_option(d, DIAG_OPT_FILTER), f.message);
 	diag_span(d, filter, f.at.start, f.at.len);
 	if (f.meant[0])
 		diag_hint(d, "did you mean %s?", f.meant);
@@ -637,13 +637,13 @@ int event_list_filter(struct event_list *l, struct event_env *env, u32 first, co
 		      struct diag *d)
 {
 	if (first >= l->events.nr)
-		return diag_error(d, -EINVAL, "--filter must follow the -e it applies to");
+		return diag_error(d, -EINVAL, "%s must follow the -e it applies to",
+				  diag_option(d, DIAG_OPT_FILTER));
 	for (size_t i = first; i < l->events.nr; i++) {
 		if (!event_provider_of(l->events.at[i].kind)->filter)
-			return diag_error(
-				d, -EINVAL,
-				"--filter only applies to tracepoints and probes, not to '%s'",
-				l->events.at[i].name);
+			return diag_error(d, -EINVAL,
+					  "%s only applies to tracepoints and probes, not to '%s'",
+					  diag_option(d, DIAG_OPT_FILTER), l->events.at[i].name);
 		int err = check_filter(env, &l->events.at[i], filter, d);
 		if (err < 0)
 			return err;

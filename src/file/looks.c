@@ -24,8 +24,8 @@ static const struct {
 	  5, "it is compressed with xz: decompress it first (xz -d)" },
 	{ "BZh", 3, "it is compressed with bzip2: decompress it first (bzip2 -d)" },
 	{ "PK\x03\x04", 4, "it is a zip archive: extract it first" },
-	{ "DTiJ", 4, "it is a jitdump: use sonde inject --jit to add it to a recording" },
-	{ "JiTD", 4, "it is a jitdump: use sonde inject --jit to add it to a recording" },
+	{ "DTiJ", 4, "it is a jitdump: use sonde inject -j to add it to a recording" },
+	{ "JiTD", 4, "it is a jitdump: use sonde inject -j to add it to a recording" },
 };
 
 /* The row whose magic the bytes begin with; ARRAY_SIZE(kinds): none. */

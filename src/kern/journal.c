@@ -148,7 +148,8 @@ void journal_close(struct journal *j, struct diag *d)
 		if (left)
 			diag_hint(d,
 				  "'sonde ftrace status' shows what is left, 'sonde ftrace reset "
-				  "--stale' tries again");
+				  "%s' tries again",
+				  diag_option(d, DIAG_OPT_STALE));
 		records_file(j->name, file, sizeof(file));
 		if (j->fd >= 0 && !left)
 			(void)unlinkat(j->run_dir, file, 0);

@@ -384,7 +384,8 @@ static const struct program_type *check_builtin(struct checker *c, struct node *
 	if (b->flags & BUILTIN_UNSAFE) {
 		if (!c->in->allow_unsafe) {
 			check_fail(c, n, -EPERM, "%s() changes the system", b->name);
-			diag_hint(c->diag, "allow it with --unsafe");
+			diag_hint(c->diag, "allow it with %s",
+				  diag_option(c->diag, DIAG_OPT_UNSAFE));
 			return NULL;
 		}
 		c->program->unsafe = true;

@@ -101,7 +101,8 @@ static int locate(const struct convert *c, const struct dw_die *var, struct valu
 	switch (place.kind) {
 	case DWPLACE_NONE:
 		refuse(c, -ENOENT, c->a->text, "it is optimised out at this address");
-		diag_hint(c->d, "--vars --range shows where it has a value");
+		diag_hint(c->d, "%s %s shows where it has a value",
+			  diag_option(c->d, DIAG_OPT_VARS), diag_option(c->d, DIAG_OPT_RANGE));
 		return -ENOENT;
 	case DWPLACE_REFUSED: return refuse(c, -EOPNOTSUPP, c->a->text, place.why);
 	case DWPLACE_EXTERN:
@@ -390,8 +391,9 @@ static int no_variable(const struct convert *c, const struct named *n)
 	if (n->near.best)
 		diag_hint(c->d, "did you mean '%s'?", n->near.best);
 	else
-		diag_hint(c->d, "--vars '%.*s' lists what can be fetched there",
-			  (int)strcspn(c->r->text, " \t"), c->r->text);
+		diag_hint(c->d, "%s '%.*s' lists what can be fetched there",
+			  diag_option(c->d, DIAG_OPT_VARS), (int)strcspn(c->r->text, " \t"),
+			  c->r->text);
 	return -ENOENT;
 }
 

@@ -214,7 +214,7 @@ static const char *owner_of(struct work *w, const char *group)
 			*c = *c == '-' ? '_' : *c;
 		if (str_starts(group, name))
 			return text(w, "sonde %d (%s)%s", j->pid, j->title,
-				    j->alive ? "" : ", which is dead: sonde ftrace reset --stale");
+				    j->alive ? "" : ", which is dead: see sonde ftrace status");
 	}
 	return NULL;
 }

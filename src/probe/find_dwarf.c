@@ -63,7 +63,7 @@ static int tell(struct finder *f, u32 scope, u64 pc)
 	u32 most = f->info->target->max_probes ? f->info->target->max_probes : PROBES_MAX;
 	if (f->seen.nr >= most) {
 		diag_error(f->d, -E2BIG, "'%s' is at more than %u places", f->r->text, most);
-		diag_hint(f->d, "--max-probes sets the limit");
+		diag_hint(f->d, "%s sets the limit", diag_option(f->d, DIAG_OPT_MAX_PROBES));
 		return -E2BIG;
 	}
 	u64 *at = vec_push(&f->seen);

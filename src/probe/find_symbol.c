@@ -313,8 +313,8 @@ static int check_boundary(const struct symbol_search *s, const struct symbol_mat
 	diag_span(s->diag, r->text, r->place_span.start, r->place_span.len);
 	diag_hint(s->diag,
 		  "instructions begin at +%llu and +%llu; all of them: sonde probe "
-		  "--offsets %s",
-		  (ull)b.before, (ull)b.after, m->name);
+		  "%s %s",
+		  (ull)b.before, (ull)b.after, diag_option(s->diag, DIAG_OPT_OFFSETS), m->name);
 	return err;
 }
 
@@ -457,7 +457,8 @@ static int define_all(struct symbol_search *s, struct probe_defs *defs, struct b
 	if (s->at.nr > limit) {
 		err = diag_error(s->diag, -E2BIG, "'%s' fits %zu functions, more than %u",
 				 s->request->function, s->at.nr, limit);
-		diag_hint(s->diag, "--max-probes %zu allows them", s->at.nr);
+		diag_hint(s->diag, "%s %zu allows them", diag_option(s->diag, DIAG_OPT_MAX_PROBES),
+			  s->at.nr);
 		return err;
 	}
 	for (size_t i = 0; i < s->at.nr && !err; i++) {

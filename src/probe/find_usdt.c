@@ -194,7 +194,8 @@ int probe_find_usdt(const struct probe_target *target, const struct probe_reques
 		if (err || !matches(n, request))
 			continue;
 		if (defs->at.nr - before == limit)
-			err = diag_error(d, -E2BIG, "more than %u places (--max-probes)", limit);
+			err = diag_error(d, -E2BIG, "more than %u places (%s)", limit,
+					 diag_option(d, DIAG_OPT_MAX_PROBES));
 		else
 			err = add_place(n, machine, target, request, defs, d);
 	}

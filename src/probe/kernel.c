@@ -270,8 +270,10 @@ static void explain(const struct tracing *t, const struct probe_def *def, int er
 	const char *symbol = def->function ? def->function : def->symbol;
 	switch (err) {
 	case -EILSEQ:
-		diag_hint(d, "EILSEQ: the address is in the middle of an instruction; "
-			     "'sonde probe --offsets FUNCTION' lists those that can be probed");
+		diag_hint(d,
+			  "EILSEQ: the address is in the middle of an instruction; "
+			  "'sonde probe %s FUNCTION' lists those that can be probed",
+			  diag_option(d, DIAG_OPT_OFFSETS));
 		break;
 	case -EEXIST:
 		diag_hint(d, "EEXIST: there is a probe of this name with other arguments or "

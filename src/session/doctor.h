@@ -27,6 +27,7 @@ struct finding {
 
 struct doctor {
 	const char *root_path; /* "" for the running system */
+	const char *config_option; /* what messages call config_path; "a" where nobody says */
 	struct sysroot root;
 	struct arena arena; /* of all texts */
 	struct strbuf buf; /* scratch */

@@ -130,7 +130,7 @@ static void look_config(struct doctor *d)
 	if (kconfig_has_module(&d->root, d->release))
 		doctor_fix(d, "sudo modprobe configs");
 	else
-		doctor_needs(d, "--kernel-config FILE, if you have a copy elsewhere");
+		doctor_needs(d, "%s FILE, if you have a copy elsewhere", d->config_option);
 }
 
 static u64 file_bytes(const struct doctor *d, const char *path)
@@ -188,7 +188,7 @@ static void look_cgroup(struct doctor *d)
 	} else {
 		doctor_add(d, KERNEL, "cgroups", FINDING_LIMITED, "%s",
 			   v1[0] ? "v1 without the perf_event controller" : "not mounted");
-		doctor_costs(d, "-G, --for-each-cgroup, names of containers");
+		doctor_costs(d, "counting by cgroup (stat -G), names of containers");
 		doctor_fix(d, "%s",
 			   v1[0] ? "sudo mkdir -p /sys/fs/cgroup/perf_event && sudo mount -t "
 				   "cgroup -o perf_event "

@@ -92,7 +92,9 @@ static int read_config(struct doctor *d, const char *config_path)
 
 int doctor_init(struct doctor *d, const char *root_path, const char *config_path)
 {
-	*d = (struct doctor){ .root_path = root_path, .live = !*root_path, .tracing.dir = -1 };
+	*d = (struct doctor){
+		.root_path = root_path, .config_option = "a", .live = !*root_path, .tracing.dir = -1
+	};
 	arena_init(&d->arena);
 	strbuf_init(&d->buf);
 	d->root.dir_fd = -1;

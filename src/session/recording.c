@@ -159,8 +159,9 @@ int recording_open_inputs(struct symbols *sy, const struct opt_list *inputs, con
 		err = diag_error(sy->diag, -EINVAL,
 				 "%s is a trace.dat and %s is not: they cannot be merged",
 				 files.at[0].path, other);
-		diag_hint(sy->diag, "'sonde ftrace report --samples PERF.DATA TRACE.DAT' prints "
-				    "both by time");
+		diag_hint(sy->diag,
+			  "'sonde ftrace report %s PERF.DATA TRACE.DAT' prints both by time",
+			  diag_option(sy->diag, DIAG_OPT_SAMPLES));
 	} else {
 		err = open_traces(sy, files.at, (u32)files.nr, use, ret);
 	}

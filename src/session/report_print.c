@@ -145,8 +145,10 @@ int report_head(struct report *r)
 	if (r->opts->header || r->opts->header_only)
 		return perf_header_text(r->src, r->opts->input, r->opts->header_full, r->tell.out);
 	if (!r->opts->quiet && !r->opts->csv && perf)
-		strbuf_str(r->tell.out, "# To display the perf.data header info, please use "
-					"--header/--header-only options.\n#\n");
+		strbuf_printf(r->tell.out,
+			      "# To display the perf.data header info, please use "
+			      "%s options.\n#\n",
+			      diag_option(r->tell.diag, DIAG_OPT_HEADER));
 	if (r->opts->header_full && perf)
 		perf_header_stream_text(r->src, r->tell.out);
 	return 0;

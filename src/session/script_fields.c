@@ -151,17 +151,18 @@ static u32 usual_fields(const struct event_info *a)
 static const struct {
 	u32 field;
 	u64 bits; /* one of them; of sample_type */
-	const char *record; /* with which option */
+	const char *record; /* with which option; NULL: */
+	enum diag_option option;
 } carried[] = {
 	{ TEXT_ADDR, PERF_SAMPLE_ADDR, "-d" },
 	{ TEXT_DATA_SRC, PERF_SAMPLE_DATA_SRC, "-d" },
 	{ TEXT_WEIGHT, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT, "-W" },
 	{ TEXT_INS_LAT | TEXT_RETIRE_LAT, PERF_SAMPLE_WEIGHT_STRUCT, "-W" },
-	{ TEXT_PHYS_ADDR, PERF_SAMPLE_PHYS_ADDR, "--phys-data" },
-	{ TEXT_DATA_PAGE, PERF_SAMPLE_DATA_PAGE_SIZE, "--data-page-size" },
-	{ TEXT_CODE_PAGE, PERF_SAMPLE_CODE_PAGE_SIZE, "--code-page-size" },
+	{ TEXT_PHYS_ADDR, PERF_SAMPLE_PHYS_ADDR, .option = DIAG_OPT_PHYS_DATA },
+	{ TEXT_DATA_PAGE, PERF_SAMPLE_DATA_PAGE_SIZE, .option = DIAG_OPT_DATA_PAGE_SIZE },
+	{ TEXT_CODE_PAGE, PERF_SAMPLE_CODE_PAGE_SIZE, .option = DIAG_OPT_CODE_PAGE_SIZE },
 	{ TEXT_IREGS, PERF_SAMPLE_REGS_INTR, "-I" },
-	{ TEXT_UREGS, PERF_SAMPLE_REGS_USER, "--user-regs" },
+	{ TEXT_UREGS, PERF_SAMPLE_REGS_USER, .option = DIAG_OPT_USER_REGS },
 	{ TEXT_BRANCHES, PERF_SAMPLE_BRANCH_STACK, "-b" },
 	{ TEXT_TIME | TEXT_TOD, PERF_SAMPLE_TIME, "-T" },
 };
@@ -192,8 +193,8 @@ static int check_fields(const struct source *src, u32 asked, u32 *fields, struct
 			continue;
 		(void)diag_error(d, -ENODATA, "-F %s: not recorded in the samples",
 				 word_of(missing));
-		if (carried[i].record)
-			diag_hint(d, "sonde record %s records it", carried[i].record);
+		diag_hint(d, "sonde record %s records it",
+			  carried[i].record ? carried[i].record : diag_option(d, carried[i].option));
 		return -ENODATA;
 	}
 	if (asked & TEXT_TOD && !source_facts(src).knows_wall) {

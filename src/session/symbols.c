@@ -238,6 +238,7 @@ struct sym_config symbols_config(struct symbols *s, const struct symbol_opts *o)
 		.kernel_text = kernel_text,
 		.kernel_ctx = (void *)o,
 		.kallsyms_given = o->kallsyms != NULL,
+		.kallsyms_option = diag_option(s->diag, DIAG_OPT_KALLSYMS),
 		.diag = s->diag,
 		.max_notes = s->all_notes ? 0 : 5,
 	};

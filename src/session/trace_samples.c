@@ -123,8 +123,8 @@ int trace_samples_open(struct trace_samples **ret, struct symbols *sy, const cha
 		err = diag_error(sy->diag, -EINVAL,
 				 "'%s' uses the clock '%s', '%s' uses '%s': they cannot be merged",
 				 path, own, trace, clock ? clock : "local");
-		diag_hint(sy->diag,
-			  "'sonde ftrace record --with-samples' records both with the same clock");
+		diag_hint(sy->diag, "'sonde ftrace record %s' records both with the same clock",
+			  diag_option(sy->diag, DIAG_OPT_WITH_SAMPLES));
 	}
 	if (!err)
 		err = load(s, sy);

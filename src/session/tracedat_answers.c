@@ -150,17 +150,20 @@ static int choice_open(struct event_choice *c, const char *text, struct diag *d)
 	const char *colon = strchr(text, ':');
 	char system[256];
 	if (colon && (size_t)(colon - text) >= sizeof(system))
-		return diag_error(d, -EINVAL, "--event: name too long: '%s'", text);
+		return diag_error(d, -EINVAL, "%s: name too long: '%s'",
+				  diag_option(d, DIAG_OPT_EVENT), text);
 	c->split = colon;
 	if (colon) {
 		memcpy(system, text, (size_t)(colon - text));
 		system[colon - text] = '\0';
 	}
 	if (regcomp(&c->name, colon ? colon + 1 : text, REG_EXTENDED | REG_ICASE | REG_NOSUB))
-		return diag_error(d, -EINVAL, "--event: invalid regular expression '%s'", text);
+		return diag_error(d, -EINVAL, "%s: invalid regular expression '%s'",
+				  diag_option(d, DIAG_OPT_EVENT), text);
 	if (colon && regcomp(&c->system, system, REG_EXTENDED | REG_ICASE | REG_NOSUB)) {
 		regfree(&c->name);
-		return diag_error(d, -EINVAL, "--event: invalid regular expression '%s'", text);
+		return diag_error(d, -EINVAL, "%s: invalid regular expression '%s'",
+				  diag_option(d, DIAG_OPT_EVENT), text);
 	}
 	return 0;
 }

@@ -125,9 +125,9 @@ static u64 usable_freq(const struct live_perf *lp, struct diag *d)
 		diag_error(d, -EINVAL, "-F %llu: the system limit is %llu", (unsigned long long)hz,
 			   (unsigned long long)most);
 		diag_hint(d,
-			  "without --strict-freq the limit is used; as root: sysctl "
+			  "without %s the limit is used; as root: sysctl "
 			  "kernel.perf_event_max_sample_rate=%llu",
-			  (unsigned long long)hz);
+			  diag_option(d, DIAG_OPT_STRICT_FREQ), (unsigned long long)hz);
 		return 0;
 	}
 	if (asked && asked != UINT64_MAX) {

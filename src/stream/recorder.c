@@ -591,7 +591,9 @@ static int open_unwind(struct recorder *r, struct diag *d)
 	int err = -errno;
 	if (err == -ENOTSUP) {
 		diag_error(d, err, "stacks cannot be unwound on this architecture");
-		diag_hint(d, "use --raw-stack to record them as they are, or --call-graph fp");
+		diag_hint(d, "use %s to record them as they are, or %s",
+			  diag_option(d, DIAG_OPT_RAW_STACK),
+			  diag_option(d, DIAG_OPT_FRAME_POINTERS));
 	}
 	return err;
 }

@@ -275,8 +275,8 @@ static void tell_corrupt(const struct replay *r, struct diag *d)
 {
 	diag_warn(d, "%llu corrupt call chains were dropped, as perf does",
 		  (unsigned long long)r->stats.nr_corrupt_chains);
-	diag_hint(d, "they run through code without frame pointers: record with --call-graph dwarf "
-		     "to see them");
+	diag_hint(d, "they run through code without frame pointers: record with %s to see them",
+		  diag_option(d, DIAG_OPT_UNWIND));
 }
 
 void replay_perf_finish(struct source *s, struct diag *d)

@@ -248,11 +248,11 @@ void replay_unwind_report(const struct replay_unwind *u, struct diag *d)
 			  (unsigned long long)cut, (unsigned long long)u->nr_stacks);
 	for (int i = UNWIND_WHOLE + 1; i < UNWIND_NR_ENDS; i++)
 		if (u->nr_ends[i])
-			diag_hint(d, "%llu: %s%s", (unsigned long long)u->nr_ends[i],
+			diag_hint(d, "%llu: %s%s%s%s", (unsigned long long)u->nr_ends[i],
 				  unwind_end_text((enum unwind_end)i),
-				  i == UNWIND_SHORT_COPY
-					  ? "; --call-graph dwarf,65528 records more of the stack"
-					  : "");
+				  i == UNWIND_SHORT_COPY ? "; " : "",
+				  i == UNWIND_SHORT_COPY ? diag_option(d, DIAG_OPT_UNWIND_MOST) : "",
+				  i == UNWIND_SHORT_COPY ? " records more of the stack" : "");
 	if (u->tables)
 		unwind_tables_report_refused(u->tables, d);
 	if (u->nr_foreign)

@@ -10,9 +10,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+
+/* Names of another kernel, and how they are asked for. */
+static void say_other(struct kernel_syms *k, const struct sym_config *cfg, const char *note,
+		      const char *whose)
+{
+	free(k->note);
+	free(k->hint);
+	k->note = strdup(note);
+	if (asprintf(&k->hint, "use -k VMLINUX or %s FILE of %s",
+		     cfg->kallsyms_option ? cfg->kallsyms_option : "a kallsyms", whose) < 0)
+		k->hint = NULL;
+}
 
 static void say(struct kernel_syms *k, const char *note, const char *hint)
 {
@@ -160,8 +173,10 @@ static int try_running(struct kernel_syms *k, const struct sym_config *cfg,
 		return -ENOENT;
 	enum same same = cfg->kallsyms_given ? SAME_YES : is_running(cfg, id);
 	if (same == SAME_NO) {
-		say(k, "the recording is from a different kernel than the running one: kernel functions are not named",
-		    "use -k VMLINUX or --kallsyms FILE of that kernel");
+		say_other(k, cfg,
+			  "the recording is from a different kernel than the running one: kernel "
+			  "functions are not named",
+			  "that kernel");
 		return -ENOENT;
 	}
 	int err = cfg->kernel_text(cfg->kernel_ctx, SYM_KALLSYMS, &k->kallsyms);
@@ -179,11 +194,12 @@ static int try_running(struct kernel_syms *k, const struct sym_config *cfg,
 		return -ENOENT;
 	}
 	if (k->shift && same == SAME_UNKNOWN) {
-		say(k,
-		    "the kernel was loaded at a different address when this was recorded, and "
-		    "there is no build ID to prove that it is the same one: kernel functions are "
-		    "not named",
-		    "use -k VMLINUX or --kallsyms FILE of the recorded kernel");
+		say_other(
+			k, cfg,
+			"the kernel was loaded at a different address when this was recorded, and "
+			"there is no build ID to prove that it is the same one: kernel functions "
+			"are not named",
+			"the recorded kernel");
 		text_release(&k->kallsyms);
 		return -ENOENT;
 	}

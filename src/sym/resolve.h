@@ -47,6 +47,7 @@ struct sym_config {
 	 */
 	int (*kernel_text)(void *ctx, enum sym_kernel_text what, struct sym_text *ret);
 	void *kernel_ctx;
+	const char *kallsyms_option; /* what hints call the way to name such a file; NULL: nothing */
 	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */
 	bool bounds; /* functions of stripped files are told apart by their unwind tables, and named by their place */
 	u32 min_unnamed; /* a stripped file, or code made at run time, with so many addresses without a name is noted; 0: none is */

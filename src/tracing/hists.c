@@ -89,7 +89,8 @@ static int latency_hist(struct ftrace_hists *h, const struct ftrace_hist_words *
 	const char *comma = strchr(o->latency, ','), *by = o->by ? o->by : "common_pid";
 	const char *equal = strchr(by, '=');
 	if (!comma || comma - o->latency >= (long)sizeof(first))
-		return diag_error(h->diag, -EINVAL, "--latency A,B: expected two events");
+		return diag_error(h->diag, -EINVAL, "%s A,B: expected two events",
+				  diag_option(h->diag, DIAG_OPT_LATENCY));
 	(void)snprintf(first, sizeof(first), "%.*s", (int)(comma - o->latency), o->latency);
 	(void)snprintf(ka, sizeof(ka), "%.*s", equal ? (int)(equal - by) : (int)strlen(by), by);
 	(void)snprintf(kb, sizeof(kb), "%s", equal ? equal + 1 : by);

@@ -480,9 +480,10 @@ static int check_tsc(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 			s->diag,
 			err, "tsc2nsec: the kernel does not provide a conversion from CPU counter to nanoseconds");
 		diag_hint(s->diag,
-			  "use %s mono for nanoseconds; or %s x86-tsc and 'ftrace report --ts2secs "
-			  "HZ' if you know its frequency",
-			  s->names->clock, s->names->clock);
+			  "use %s mono for nanoseconds; or %s x86-tsc and 'ftrace report %s HZ' if "
+			  "you know its frequency",
+			  s->names->clock, s->names->clock,
+			  diag_option(s->diag, DIAG_OPT_CLOCK_RATE));
 	}
 	return err;
 }

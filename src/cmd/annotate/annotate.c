@@ -227,6 +227,7 @@ int annotate_browse(struct app *app, const char *input, const struct symbol_opts
 	/* What is to be said is for the last line, not for the end of the run. */
 	struct diag outer = app->diag;
 	diag_init(&app->diag);
+	app->diag.options = app_option_names;
 	symbols_recorded(app_symbols(app), input);
 	int err = parse_style(app, &a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
 	if (!err)

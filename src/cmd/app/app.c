@@ -188,6 +188,7 @@ void app_init(struct app *app, const struct dialect *dialect)
 	strbuf_init_drain(&app->out, OUT_BUFFER, out_drain, app);
 	strbuf_init_drain(&app->err, ERR_BUFFER, err_drain, app);
 	diag_init(&app->diag);
+	app->diag.options = app_option_names;
 	app_decide(app);
 }
 

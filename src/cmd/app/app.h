@@ -62,6 +62,7 @@ struct app {
 	struct printable_stream out_screen, err_screen;
 };
 
+extern const char *const app_option_names[]; /* [DIAG_OPT_NR] */
 extern const struct opt app_common_rows[]; /* of every command */
 extern const struct opt app_global_rows[]; /* before the verb: the common ones and --version */
 

@@ -204,6 +204,7 @@ static int examine(struct app *app, struct doctor *d, const struct doctor_opts *
 		   char **argv)
 {
 	int err = doctor_init(d, o->root ? o->root : "", o->config);
+	d->config_option = app_option_names[DIAG_OPT_KERNEL_CONFIG];
 	if (err) {
 		const char *what = o->config && !d->config.text ? o->config
 				   : o->root			? o->root

@@ -1,0 +1,32 @@
+/* What options are called that lower layers have to name in messages. */
+#include "cmd/app/app.h"
+
+const char *const app_option_names[DIAG_OPT_NR] = {
+	[DIAG_OPT_UNWIND] = "--call-graph dwarf",
+	[DIAG_OPT_UNWIND_MOST] = "--call-graph dwarf,65528",
+	[DIAG_OPT_FRAME_POINTERS] = "--call-graph fp",
+	[DIAG_OPT_RAW_STACK] = "--raw-stack",
+	[DIAG_OPT_STRICT_FREQ] = "--strict-freq",
+	[DIAG_OPT_PHYS_DATA] = "--phys-data",
+	[DIAG_OPT_DATA_PAGE_SIZE] = "--data-page-size",
+	[DIAG_OPT_CODE_PAGE_SIZE] = "--code-page-size",
+	[DIAG_OPT_USER_REGS] = "--user-regs",
+	[DIAG_OPT_FILTER] = "--filter",
+	[DIAG_OPT_EVENT] = "--event",
+	[DIAG_OPT_FORMATS] = "--events",
+	[DIAG_OPT_CLOCK_RATE] = "--ts2secs",
+	[DIAG_OPT_SAMPLES] = "--samples",
+	[DIAG_OPT_STALE] = "--stale",
+	[DIAG_OPT_DETAILS] = "--details",
+	[DIAG_OPT_KALLSYMS] = "--kallsyms",
+	[DIAG_OPT_KERNEL_CONFIG] = "--kernel-config",
+	[DIAG_OPT_HEADER] = "--header/--header-only",
+	[DIAG_OPT_UNSAFE] = "--unsafe",
+	[DIAG_OPT_INFO] = "--info",
+	[DIAG_OPT_VARS] = "--vars",
+	[DIAG_OPT_RANGE] = "--range",
+	[DIAG_OPT_MAX_PROBES] = "--max-probes",
+	[DIAG_OPT_OFFSETS] = "--offsets",
+	[DIAG_OPT_WITH_SAMPLES] = "--with-samples",
+	[DIAG_OPT_LATENCY] = "--latency",
+};
