@@ -61,6 +61,7 @@ static void look(struct doctor *d)
 {
 	if (doctor_init(d, top, NULL))
 		exit(1);
+	d->config_option = "--kernel-config";
 	doctor_look_rights(d);
 	doctor_look_kernel(d);
 	ok(!d->no_memory && !find(d, "software events"), "a fake root is looked at, not tried");
