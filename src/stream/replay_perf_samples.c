@@ -314,6 +314,14 @@ static u64 meaning_of(const struct replay *r, struct reader *rd, const struct pe
 	return hash_u64(user ^ hash_u64(kernel + 1)) ^ mode ^ rd->seed;
 }
 
+/* A stack is walked from word to word: the innermost frames of the next record's are on their way meanwhile. */
+static void fetch_stack(const u8 *rec)
+{
+	enum { LINE = 64, LINES = 28 };
+	for (u32 i = 0; i < LINES; i++)
+		__builtin_prefetch(rec + (size_t)i * LINE);
+}
+
 /* First step. -ENOENT: skip it. */
 static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, struct pending *p)
 {
@@ -337,8 +345,10 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 	if (unlikely(!tasks_span_holds(&rd->space, v->pid, time)))
 		tasks_space_span(r->tasks, v->pid, time, &rd->space);
 	p->space = rd->space.value;
-	if (unlikely(v->stack && rd->chains.unwinder) && r->needs & NEEDS_STACK)
+	if (unlikely(v->stack && rd->chains.unwinder) && r->needs & NEEDS_STACK) {
+		fetch_stack(rec + size);
 		replay_unwind_sample(&r->unwind, &rd->chains, &p->view, p->space, time);
+	}
 	if (unlikely(p->attr->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) &&
 	    r->needs & NEEDS_STACK)
 		replay_chain_of_branches(&rd->chains, &p->view, f->swap);
