@@ -190,7 +190,7 @@ static bool is_scope(u16 tag)
 	       tag == DW_TAG_LEXICAL_BLOCK;
 }
 
-static bool has_classes(const struct dw_die *root)
+bool dwcode_has_classes(const struct dw_die *root)
 {
 	u64 language = 0;
 	(void)dw_die_number(root, DW_AT_LANGUAGE, &language);
@@ -201,7 +201,7 @@ static bool has_classes(const struct dw_die *root)
 
 static int read_scopes(struct dwcode_unit *u)
 {
-	bool classes = has_classes(&u->root);
+	bool classes = dwcode_has_classes(&u->root);
 	_cleanup_free_ struct level *levels = malloc(LEVELS_MAX * sizeof(*levels));
 	struct dw_die d;
 	u32 nr = 1;

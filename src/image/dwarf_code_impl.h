@@ -13,3 +13,6 @@ struct dwcode {
 	struct dw_lines other; /* of the unit that was asked about last */
 	bool has_other;
 };
+
+/* Whether types of a unit may hold functions, by its language. */
+bool dwcode_has_classes(const struct dw_die *root);

@@ -73,6 +73,7 @@ struct scan {
 	const struct dw_abbrevs *t;
 	struct bytes b;
 	const u8 *start;
+	bool classes;
 	name_fn *fn;
 	void *ctx;
 };
@@ -89,6 +90,9 @@ static int scan_function(struct scan *s, const struct dw_abbrev *a, u64 at)
 	if (!v[2].class && !v[3].class && !v[4].class)
 		return 0;
 	bool elsewhere = v[5].class || v[6].class;
+	/* An instance of a function of this unit, which is found under its own entry. */
+	if (!s->classes && v[5].class == DWVAL_REF && v[5].u >= s->u->root && v[5].u < s->u->end)
+		return 0;
 	const char *name = v[0].class  ? dw_string(s->f, s->u, &v[0])
 			   : elsewhere ? dw_die_name(&d)
 				       : NULL;
@@ -140,6 +144,8 @@ static int scan_unit(struct scan *s)
 	if (!s->t || !s->start)
 		return 0;
 	s->b = bytes_of(s->start + s->u->root, s->u->end - s->u->root, s->f->e->swap);
+	struct dw_die root;
+	s->classes = !dw_die_root(s->f, s->u, &root) || dwcode_has_classes(&root);
 	u32 depth = 0;
 	int err = 0;
 	while (!err && bytes_left(&s->b) && !s->b.bad) {

@@ -440,6 +440,9 @@ const struct dw_abbrevs *dw_abbrevs_of(struct dw_file *f, struct dw_unit *u)
 		*slot = t;
 		t->offset = u->abbrev_offset;
 		t->shape = shape_of(u);
+		/* A table of usual size is not moved while it grows. */
+		(void)!vec_reserve(&t->list, 128);
+		(void)!vec_reserve(&t->specs, 768);
 		if (read_abbrevs(f, u, t) < 0) {
 			*f->broken = true;
 			t->list.nr = 0;
