@@ -400,6 +400,11 @@ bool dwcode_scope_die(struct dwcode_unit *u, const struct dwcode_scope *s, struc
 	return dw_die_ref(&u->root, &here, ret);
 }
 
+bool dwcode_is_foreign(const struct dwcode_unit *u, const struct dwcode_scope *s)
+{
+	return s->origin && (s->origin < u->root.u->start || s->origin >= u->root.u->end);
+}
+
 const char *dwcode_name(struct dwcode_unit *u, const struct dwcode_scope *s)
 {
 	struct dw_die d;

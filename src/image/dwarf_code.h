@@ -77,6 +77,8 @@ u32 dwcode_nr_files(const struct dwcode_unit *u);
 /* Where the compiler ran; NULL: not told. */
 const char *dwcode_folder(struct dwcode_unit *u);
 
+/* Whether what it is an instance of is in another unit, as after link-time optimisation. */
+bool dwcode_is_foreign(const struct dwcode_unit *u, const struct dwcode_scope *s);
 const char *dwcode_name(struct dwcode_unit *u, const struct dwcode_scope *s);
 /* Where a function was declared, or the one it is an instance of. false: not told. */
 bool dwcode_declared(struct dwcode_unit *u, const struct dwcode_scope *s, const char **path,

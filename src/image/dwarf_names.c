@@ -74,6 +74,7 @@ struct scan {
 	struct bytes b;
 	const u8 *start;
 	bool classes;
+	bool foreign; /* instances are made from what is in other units */
 	name_fn *fn;
 	void *ctx;
 };
@@ -128,8 +129,22 @@ static int scan_step(struct scan *s, const struct dw_abbrev *a, bool into)
 	return 0;
 }
 
-static bool holds_functions(u16 tag)
+/* After link-time optimisation, what is inlined in one unit is described in another. */
+static bool has_foreign(const struct dw_abbrevs *t)
 {
+	vec_for_each (&t->list, a)
+		for (u32 i = 0; a->tag == DW_TAG_INLINED_SUBROUTINE && i < a->nr; i++)
+			if (t->specs.at[a->first + i].attr == DW_AT_ABSTRACT_ORIGIN &&
+			    t->specs.at[a->first + i].form == DW_FORM_REF_ADDR)
+				return true;
+	return false;
+}
+
+static bool holds_functions(const struct scan *s, u16 tag)
+{
+	if (s->foreign && (tag == DW_TAG_SUBPROGRAM || tag == DW_TAG_INLINED_SUBROUTINE ||
+			   tag == DW_TAG_LEXICAL_BLOCK))
+		return true;
 	return tag == DW_TAG_NAMESPACE || tag == DW_TAG_MODULE || tag == DW_TAG_COMPILE_UNIT;
 }
 
@@ -145,6 +160,7 @@ static int scan_unit(struct scan *s)
 		return 0;
 	s->b = bytes_of(s->start + s->u->root, s->u->end - s->u->root, s->f->e->swap);
 	struct dw_die root;
+	s->foreign = has_foreign(s->t);
 	s->classes = !dw_die_root(s->f, s->u, &root) || dwcode_has_classes(&root);
 	u32 depth = 0;
 	int err = 0;
@@ -159,9 +175,10 @@ static int scan_unit(struct scan *s)
 		const struct dw_abbrev *a = dw_abbrev_find(s->t, code);
 		if (!a || !dw_step(s->f, 1))
 			break;
-		if (a->tag == DW_TAG_SUBPROGRAM && a->has_code)
+		bool inlined = s->foreign && a->tag == DW_TAG_INLINED_SUBROUTINE;
+		if ((a->tag == DW_TAG_SUBPROGRAM || inlined) && a->has_code)
 			err = scan_function(s, a, at);
-		depth += (u32)scan_step(s, a, holds_functions(a->tag));
+		depth += (u32)scan_step(s, a, holds_functions(s, a->tag));
 	}
 	return err;
 }

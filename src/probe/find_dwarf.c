@@ -181,9 +181,35 @@ static int tell_function(struct finder *f, u32 scope)
 	return f->info->target->no_inlines ? 0 : tell_instances(f, s);
 }
 
+/* What was inlined in this unit and is described in another: link-time optimisation. */
+static int find_foreign(struct finder *f)
+{
+	int err = 0;
+	for (u32 i = 0; i < f->u->scopes.nr && !err && !f->info->target->no_inlines; i++) {
+		struct dwcode_scope s = f->u->scopes.at[i];
+		u32 line;
+		if (s.kind != DWCODE_INLINED || !s.pc || !dwcode_is_foreign(f->u, &s))
+			continue;
+		s.name = dwcode_name(f->u, &s);
+		if (!is_named(&s, f->r, f->r->is_glob))
+			continue;
+		f->function_found = true;
+		if (!dwcode_declared(f->u, &s, &f->path, &line) ||
+		    (f->r->file && !probe_path_ends(f->path, f->r->file)))
+			continue;
+		f->file_found = true;
+		if (f->r->has_line && f->r->line) {
+			f->line = line + f->r->line;
+			return tell_lines(f);
+		}
+		err = f->r->pattern ? tell_lazy(f, i) : tell(f, i, s.pc + f->r->offset);
+	}
+	return err;
+}
+
 static int find_functions(struct finder *f)
 {
-	bool is_glob = f->r->is_glob;
+	bool is_glob = f->r->is_glob, told = false;
 	int err = 0;
 	for (u32 i = 0; i < f->u->scopes.nr && !err; i++) {
 		const struct dwcode_scope *s = &f->u->scopes.at[i];
@@ -197,12 +223,13 @@ static int find_functions(struct finder *f)
 		    (!dwcode_declared(f->u, s, &path, &line) || !probe_path_ends(path, f->r->file)))
 			continue;
 		f->file_found = true;
+		/* A function's instances are told with it, but those of another unit's have nobody who does. */
+		if (told && !is_glob && !strstr(f->r->function, "::") && !dwcode_is_foreign(f->u, s))
+			continue;
 		err = tell_function(f, i);
-		/* A unit has one function of a name; what follows are its instances, which were told with it. */
-		if (!is_glob && !strstr(f->r->function, "::"))
-			break;
+		told = true;
 	}
-	return err;
+	return err ? err : find_foreign(f);
 }
 
 /* ---- lines ---- */

@@ -135,9 +135,13 @@ static int function_lines(struct search *s, const struct probe_line_range *r, u3
 static bool is_the_function(struct search *s, const struct probe_line_range *r, u32 i)
 {
 	const struct dwcode_scope *f = &s->u->scopes.at[i];
-	const char *path;
-	if (f->kind != DWCODE_FUNCTION || f->is_declaration || (!f->pc && !f->is_abstract) ||
-	    !((f->name && !strcmp(f->name, r->function)) ||
+	const char *path, *name = f->name;
+	bool foreign = f->kind == DWCODE_INLINED && dwcode_is_foreign(s->u, f);
+	if (foreign)
+		name = dwcode_name(s->u, f);
+	if ((f->kind != DWCODE_FUNCTION && !foreign) || f->is_declaration ||
+	    (!f->pc && !f->is_abstract) ||
+	    !((name && !strcmp(name, r->function)) ||
 	      (f->linkage && !strcmp(f->linkage, r->function))))
 		return false;
 	if (!dwcode_declared(s->u, f, &path, &s->base) ||
@@ -150,10 +154,16 @@ static bool is_the_function(struct search *s, const struct probe_line_range *r, 
 static int in_unit(struct search *s, const struct probe_line_range *r)
 {
 	if (r->function) {
-		for (u32 i = 0; i < s->u->scopes.nr && !s->path; i++)
-			if (is_the_function(s, r, i))
-				return function_lines(s, r, i);
-		return 0;
+		int err = 0;
+		bool whole =
+			false; /* a function; else instances of one that another unit describes */
+		for (u32 i = 0; i < s->u->scopes.nr && !whole && !err; i++) {
+			if (!is_the_function(s, r, i))
+				continue;
+			whole = s->u->scopes.at[i].kind == DWCODE_FUNCTION;
+			err = function_lines(s, r, i);
+		}
+		return err;
 	}
 	s->start = r->start;
 	s->end = r->end;

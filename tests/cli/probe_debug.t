@@ -65,6 +65,8 @@ for v in 4 5; do
 		is "$(define split$v -D "$p" | sed 's/split//')" "$(define whole$v -D "$p" | sed 's/whole//')" "split DWARF $v: $p"
 	done
 done
+isnt "$(define lto -D twice | grep -c '^p')" 0 "instances that link-time optimisation put into another unit"
+like "$(probe -x lto -L twice)" '^ +[0-9]+ +[[:space:]]*return y' "and their lines"
 is "$(define plain -D 'alias p->a' )" 'p a=+0(%di):s32' "another name of a function"
 is "$(define cxx -D 'ns::thing::grow n')" 'p n=%si:s32' "a name with its namespace"
 like "$(define cxx -D 'both t.x p->below')" '^p x=\+[0-9]+\(%di\):s32 below=\+8\(%si\):s32$' "references and base classes"
