@@ -24,7 +24,8 @@ void probe_defs_done(struct probe_defs *defs)
 static void name_in_file(char letter, const char *place, size_t len, struct strbuf *to)
 {
 	const char *colon = memrchr(place, ':', len), *end = colon ? colon : place + len;
-	const char *slash = memrchr(place, '/', (size_t)(end - place)), *base = slash + 1;
+	const char *slash = memrchr(place, '/', (size_t)(end - place));
+	const char *base = slash ? slash + 1 : place;
 	strbuf_printf(to, "uprobes/%c_%.*s", letter,
 		      (int)min(strcspn(base, ".-_"), (size_t)(end - base)), base);
 	if (colon)
