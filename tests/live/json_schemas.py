@@ -46,6 +46,14 @@ CASES = [
     ("list", "value", "list sw"),
     ("list", "value", "list hw"),
     ("doctor", "value", "doctor"),
+    ("probe-list", "value", "probe -l"),
+    ("probe-add", "value", "probe -x SONDE -D workload_usdt"),
+    ("probe-offsets", "value", "probe -x SONDE --offsets workload_usdt"),
+    ("probe-funcs", "value", "probe -x SONDE -F workload_*"),
+    ("probe-vars", "value", "probe -x SONDE -V workload_usdt"),
+    ("probe-line", "value", "probe -s TREE -x SONDE -L workload_usdt"),
+    ("probe-audit", "value", "probe --audit"),
+    ("kallsyms", "value", "kallsyms vfs_read"),
     ("flame", "value", "flame -o flame.html one.data"),
     ("export", "value", "export -i one.data --to pprof -o one.pb"),
     ("help", "value", "help"),
@@ -123,7 +131,7 @@ for name, schema in sorted(schemas.items()):
     except jsonschema.SchemaError as e:
         tap(False, f"{name}: a valid schema", e)
 for name, form, line in CASES:
-    words = [w.replace("SONDE", SONDE).replace("DATA", str(DATA)) for w in shlex.split(line)]
+    words = [w.replace("SONDE", SONDE).replace("DATA", str(DATA)).replace("TREE", str(SOURCE)) for w in shlex.split(line)]
     try:
         values, done = read(form, words)
         check = jsonschema.Draft202012Validator(schemas[name])

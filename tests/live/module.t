@@ -52,7 +52,7 @@ like "$out" '\[sonde_test\]' "and in reports"
 
 # ---- a probe on the module
 exits 0 "S1-160: probe -m" "$SONDE" probe -m sonde_test sonde_test_loop
-is "$(grep -c ' sonde_test:sonde_test_loop+0' $trace/kprobe_events)" 1 "S1-160: a function of a module"
+is "$(grep -Ec ' sonde_test:sonde_test_loop(\+0)?$' $trace/kprobe_events)" 1 "S1-160: a function of a module"
 exits 0 "S1-160: is counted" "$SONDE" stat -x, -e probe:sonde_test_loop -- sh -c 'echo event >/proc/sonde_test'
 is "$(cut -d, -f1 <<<"$err$out" | grep -xc 0)" 0 "S1-160: and hit"
 exits 0 "S1-160: without a probe left" "$SONDE" probe -q -d probe:sonde_test_loop

@@ -1,9 +1,11 @@
 /* kallsyms NAME..., also called as perf: where the running kernel has these symbols. */
+#include "base/json.h"
 #include "cmd/app/app.h"
 #include "cmd/perf/perf.h"
 #include "kern/kallsyms.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef unsigned long long ull;
@@ -62,9 +64,39 @@ static bool find_symbol(const struct kallsyms_text *t, const char *symbol, struc
 	return true;
 }
 
+/* f NULL: it was not found. */
+static void print_text(struct app *app, const char *name, const struct found_symbol *f)
+{
+	if (!f) {
+		strbuf_printf(&app->out, "%s: not found\n", name);
+		return;
+	}
+	const char *of = f->module[0] ? f->module : "kernel";
+	strbuf_printf(&app->out, "%s: [%s] [%s] 0x%llx-0x%llx (0x%llx-0x%llx)\n", name, of,
+		      f->module[0] ? f->module : "kernel.kallsyms", (ull)f->start, (ull)f->end,
+		      (ull)f->start, (ull)f->end);
+}
+
+static void print_json(struct json *j, const char *name, const struct found_symbol *f)
+{
+	char addr[24];
+	json_object(j);
+	json_put_str(j, "name", name);
+	json_put_bool(j, "found", f != NULL);
+	if (f) {
+		(void)snprintf(addr, sizeof(addr), "0x%llx", (ull)f->start);
+		json_put_str(j, "start", addr);
+		(void)snprintf(addr, sizeof(addr), "0x%llx", (ull)f->end);
+		json_put_str(j, "end", addr);
+		json_put_str(j, "module", f->module[0] ? f->module : NULL);
+	}
+	json_object_end(j);
+}
+
 static int kallsyms_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct kallsyms_text t;
+	struct json j;
 	bool all = true;
 	(void)opts;
 	if (!argc)
@@ -72,19 +104,26 @@ static int kallsyms_run(struct app *app, void *opts, int argc, char **argv)
 	int err = kallsyms_read(NULL, NULL, &t);
 	if (err)
 		return app_fail(app, err);
+	if (app->json) {
+		json_begin(&j, &app->out, JSON_PRETTY);
+		json_array(&j);
+	}
 	for (int i = 0; i < argc; i++) {
 		struct found_symbol f;
-		if (!find_symbol(&t, argv[i], &f)) {
-			strbuf_printf(&app->out, "%s: not found\n", argv[i]);
-			all = false;
-			continue;
-		}
-		const char *of = f.module[0] ? f.module : "kernel";
-		strbuf_printf(&app->out, "%s: [%s] [%s] 0x%llx-0x%llx (0x%llx-0x%llx)\n", argv[i],
-			      of, f.module[0] ? f.module : "kernel.kallsyms", (ull)f.start,
-			      (ull)f.end, (ull)f.start, (ull)f.end);
+		bool found = find_symbol(&t, argv[i], &f);
+		all &= found;
+		if (app->json)
+			print_json(&j, argv[i], found ? &f : NULL);
+		else
+			print_text(app, argv[i], found ? &f : NULL);
+	}
+	if (app->json) {
+		json_array_end(&j);
+		err = json_end(&j);
 	}
 	kallsyms_text_done(&t);
+	if (err)
+		return app_fail(app, err);
 	/* perf's status says nothing of that. */
 	return all || app->dialect->perf_closing_lines ? APP_DONE : APP_FAILED;
 }

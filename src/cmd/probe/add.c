@@ -1,6 +1,7 @@
 /* probe --add and --definition: requests are parsed, found, named, and then added all together, or printed. */
 #include "cmd/probe/probe.h"
 
+#include "base/json.h"
 #include "probe/find_symbol.h"
 #include "probe/names.h"
 
@@ -136,6 +137,35 @@ static void say_added(struct app *app, const struct added *a)
 	strbuf_done(&place);
 }
 
+/* --json: what was added, or would be. */
+static int print_json(struct app *app, const struct added *a)
+{
+	struct json j;
+	struct strbuf text;
+	strbuf_init(&text);
+	json_begin(&j, &app->out, JSON_PRETTY);
+	json_array(&j);
+	vec_for_each (&a->defs.at, def) {
+		json_object(&j);
+		strbuf_reset(&text);
+		event_name(def, &text);
+		json_put_str(&j, "event", strbuf_cstr(&text));
+		strbuf_reset(&text);
+		probe_def_text(def, &text);
+		json_put_str(&j, "definition", strbuf_cstr(&text));
+		if (def->function)
+			json_put_str(&j, "function", def->function);
+		if (def->file)
+			json_put_str(&j, "file", def->file);
+		if (def->line)
+			json_put_u64(&j, "line", def->line);
+		json_object_end(&j);
+	}
+	json_array_end(&j);
+	strbuf_done(&text);
+	return json_end(&j);
+}
+
 static int find_all(struct app *app, struct probe_opts *o, const struct probe_wish *wishes,
 		    size_t nr, struct added *a)
 {
@@ -173,7 +203,9 @@ int probe_cmd_add(struct app *app, struct probe_opts *o)
 		say_definitions(app, &a, o->dry_run);
 	if (!err && !o->dry_run)
 		err = probe_add(&a.tracing, &a.defs, strbuf_cstr(&title), &app->diag);
-	if (!err && !o->quiet)
+	if (!err && app->json)
+		err = print_json(app, &a);
+	else if (!err && !o->quiet)
 		say_added(app, &a);
 	strbuf_done(&title);
 	added_done(&a);
@@ -186,7 +218,9 @@ int probe_cmd_define(struct app *app, struct probe_opts *o)
 	int err = added_init(&a, o);
 	if (!err)
 		err = find_all(app, o, o->define.at, o->define.nr, &a);
-	for (size_t i = 0; i < a.defs.at.nr && !err; i++) {
+	if (!err && app->json)
+		err = print_json(app, &a);
+	for (size_t i = 0; i < a.defs.at.nr && !err && !app->json; i++) {
 		probe_def_text(&a.defs.at.at[i], &app->out);
 		strbuf_char(&app->out, '\n');
 	}

@@ -1,6 +1,7 @@
 /* probe: define, list and remove probes in source terms. */
 #include "cmd/probe/probe.h"
 
+#include "base/json.h"
 #include "cmd/app/commands.h"
 #include "kern/program_path.h"
 #include "probe/find_symbol.h"
@@ -174,16 +175,39 @@ static int spread(struct app *app, struct probe_opts *o)
 	return err ? err : find_target(app, o, t);
 }
 
+struct insns {
+	struct app *app;
+	struct json json;
+};
+
 static int print_insn(void *ctx, u64 offset, const char *text)
 {
-	struct app *app = ctx;
-	strbuf_printf(&app->out, "  +%-6llu %s\n", (ull)offset, text);
+	struct insns *p = ctx;
+	if (!p->app->json) {
+		strbuf_printf(&p->app->out, "  +%-6llu %s\n", (ull)offset, text);
+		return 0;
+	}
+	json_object(&p->json);
+	json_put_u64(&p->json, "offset", offset);
+	json_put_str(&p->json, "instruction", text);
+	json_object_end(&p->json);
 	return 0;
 }
 
 static int run_offsets(struct app *app, const struct probe_opts *o)
 {
-	int err = probe_insns(&o->target, o->offsets, print_insn, app, &app->diag);
+	struct insns p = { .app = app };
+	struct strbuf text;
+	strbuf_init(&text);
+	json_begin(&p.json, &text, JSON_PRETTY);
+	json_array(&p.json);
+	int err = probe_insns(&o->target, o->offsets, print_insn, &p, &app->diag);
+	json_array_end(&p.json);
+	if (!err)
+		err = json_end(&p.json);
+	if (!err && app->json)
+		strbuf_str(&app->out, strbuf_cstr(&text));
+	strbuf_done(&text);
 	return err ? app_fail(app, err) : APP_DONE;
 }
 
