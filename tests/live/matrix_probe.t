@@ -174,7 +174,7 @@ You can now use it in all perf tools, such as:
 else
 	skip "somebody else's probe_libc:malloc is there" "S4-338 S4-339 S2-149 S2-150: a library"
 fi
-is "$(PATH= "$SONDE" probe -x "$prog" -D schedule)" "p:$g/schedule $prog:0x$offset" "S1-079: no other program is needed"
+is "$(PATH='' "$SONDE" probe -x "$prog" -D schedule)" "p:$g/schedule $prog:0x$offset" "S1-079: no other program is needed"
 
 # ---- the decoder ---------------------------------------------------------------------------------------------------------------------
 cat >code.c <<'END'

@@ -13,7 +13,6 @@ probe() { "$SONDE" probe "$@"; }
 # A file of our own: nobody else's probes are on it.
 cp "$SONDE" prog
 prog=$SONDE_TMP/prog
-group=probe_prog
 mine() { grep -F "$prog" $events; }
 trap 'probe -q -d "*$$:*" >/dev/null 2>&1; rm -rf "$SONDE_TMP"' EXIT
 
@@ -150,7 +149,6 @@ else
 fi
 
 # ---- as perf -----------------------------------------------------------------------------------------------------------------------
-ln -s "$SONDE" perf-link
 mkdir -p bin && ln -sf "$SONDE" bin/perf
 exits 0 "called as perf" bin/perf probe -x prog "$g:asperf=workload_usdt"
 like "$err" "^Added new event:$" "it says what perf says"
