@@ -33,6 +33,9 @@ exits 0 "the definition of a static probe" probe -x prog -D '%sdt_sonde:step'
 like "$out" "^p:sdt_sonde/step $prog:0x[0-9a-f]+ arg1=.*:u32 arg2=.*:u64 arg3=.*:u64$" "has its arguments with their types"
 exits 1 "one that is not there" probe -x prog -D '%sdt_sonde:stpe'
 like "$err" 'did you mean step' "names one that is"
+exits 0 "list usdt:FILE" "$SONDE" list usdt:./prog
+is "$(grep -c "^  usdt:$prog:sonde:\(begin\|step\|end\) .*\[SDT event\]$" <<<"$out")" 3 "lists them as -e takes them"
+is "$("$SONDE" list 'usdt:./prog:sonde:st*' | grep -c 'usdt:')" 1 "globs"
 exits 0 "a static probe is added" probe -x prog "$g:step=%sdt_sonde:step" i='$arg1' square='$arg2' 'text=$arg3:string'
 like "$err" "$g:step +\\(on %sdt_sonde:step in $prog with .*\\)" "and says how it is called"
 like "$err" "record -e $g:step -aR sleep 1" "and how it is used"

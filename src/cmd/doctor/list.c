@@ -4,10 +4,13 @@
  */
 #include "base/glob.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
 #include "session/recorded_ids.h"
 #include "event/catalog.h"
+#include "image/usdt_notes.h"
+#include "kern/program_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -404,8 +407,53 @@ static int read_metrics(struct list_state *s, const char *path, struct metric_se
 	return err;
 }
 
+/* usdt:FILE[:GLOB]: the static probes of a program or library, as -e takes them; each name once. */
+static int list_usdt(struct list_state *s, const char *word)
+{
+	struct strbuf path, name;
+	struct elfimg e;
+	struct usdt_notes notes = { 0 };
+	size_t len = strcspn(word, ":");
+	const char *glob = word[len] && word[len + 1] ? word + len + 1 : "*";
+	char *file = strndup(word, len);
+	strbuf_init(&path);
+	strbuf_init(&name);
+	int err = file ? program_path(file, 0, "", &path) : -ENOMEM;
+	if (!err)
+		err = elfimg_open(&e, strbuf_cstr(&path), NULL);
+	if (!err) {
+		err = usdt_notes_read(&e, &notes);
+		elfimg_close(&e);
+	}
+	if (err)
+		(void)diag_error(&s->app->diag, err, "cannot read the static probes of '%s': %s",
+				 file ? file : word, strerror(-err));
+	for (size_t i = 0; i < notes.at.nr && !err; i++) {
+		const struct usdt_note *n = &notes.at.at[i];
+		bool again =
+			i && !strcmp(n[-1].name, n->name) && !strcmp(n[-1].provider, n->provider);
+		strbuf_reset(&name);
+		strbuf_printf(&name, "%s:%s", n->provider, n->name);
+		if (again || (!glob_match(glob, strbuf_cstr(&name)) && !glob_match(glob, n->name)))
+			continue;
+		strbuf_reset(&name);
+		strbuf_printf(&name, "usdt:%s:%s:%s", strbuf_cstr(&path), n->provider, n->name);
+		err = on_entry(s, &(struct event_entry){ .section = EVENT_SECTION_SDT,
+							 .name = strbuf_cstr(&name),
+							 .about = *n->args ? n->args : NULL,
+							 .available = true });
+	}
+	usdt_notes_done(&notes);
+	strbuf_done(&name);
+	strbuf_done(&path);
+	free(file);
+	return err;
+}
+
 static int list_word(struct list_state *s, struct event_query *q, const char *word)
 {
+	if (str_starts(word, "usdt:") && !s->as_perf)
+		return list_usdt(s, word + strlen("usdt:"));
 	q->glob = q->system_glob = q->event_glob = NULL;
 	q->sections = sections_of(word, &s->groups_only);
 	if (q->sections) {
@@ -547,6 +595,7 @@ static const struct opt_example list_examples[] = {
 	{ "list hw cache --all",
 	  "generic hardware events, including unavailable ones with the reason" },
 	{ "list pfm --details", "the CPU vendor's event names, with codes and umasks" },
+	{ "list -v usdt:./a.out", "static probes of a program, with their arguments" },
 	{ "list -v pmu", "events of PMUs and the terms they take" },
 	{ 0 },
 };
