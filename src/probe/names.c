@@ -51,8 +51,8 @@ static void base_name(const struct probe_request *r, const struct probe_def *def
 	const char *from = r->function && !r->is_glob && !str_starts(r->function, "0x") ? r->function
 			   : def->realname ? def->realname
 					   : def->function;
-	if (r->form == PROBE_USDT && r->name)
-		from = r->name;
+	if (r->form == PROBE_USDT && def->function)
+		from = def->function;
 	if (!from && def->symbol && strcmp(def->symbol, "_text"))
 		from = def->symbol;
 	if (!from) {
@@ -194,7 +194,8 @@ void probe_place_text(const struct probe_def *def, const struct probe_request *r
 	if (r->form == PROBE_USDT)
 		strbuf_printf(to, "%%%s%s:%s",
 			      r->provider && str_starts(r->provider, "sdt_") ? "" : "sdt_",
-			      r->provider ? r->provider : "*", r->name);
+			      r->provider ? r->provider : "*",
+			      def->function ? def->function : r->name);
 	else if (r->form == PROBE_TRACEPOINT)
 		strbuf_str(to, r->name);
 	const char *function = r->is_glob || !r->function ? def->function : r->function;

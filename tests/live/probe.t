@@ -33,6 +33,7 @@ exits 0 "the definition of a static probe" probe -x prog -D '%sdt_sonde:step'
 like "$out" "^p:sdt_sonde/step $prog:0x[0-9a-f]+ arg1=.*:u32 arg2=.*:u64 arg3=.*:u64$" "has its arguments with their types"
 exits 1 "one that is not there" probe -x prog -D '%sdt_sonde:stpe'
 like "$err" 'did you mean step' "names one that is"
+is "$(probe -x prog -D '%sdt_sonde:*' | cut -d' ' -f1 | tr '\n' ' ')" "p:sdt_sonde/begin p:sdt_sonde/step p:sdt_sonde/end " "those of a glob have their own names"
 exits 0 "list usdt:FILE" "$SONDE" list usdt:./prog
 is "$(grep -c "^  usdt:$prog:sonde:\(begin\|step\|end\) .*\[SDT event\]$" <<<"$out")" 3 "lists them as -e takes them"
 is "$("$SONDE" list 'usdt:./prog:sonde:st*' | grep -c 'usdt:')" 1 "globs"
