@@ -74,7 +74,11 @@ static struct value lower_gid(struct lower *l, struct node *n)
 
 static struct value lower_comm(struct lower *l, struct node *n)
 {
-	struct place to = lower_dest(l, n->type, NULL);
+	bool output;
+	struct place to = lower_dest(l, n->type, &output);
+	/* Linux 6.1 leaves what follows the end of the name as it was. */
+	if (!output)
+		lower_zero(l, to, 16);
 	ir_call(l->ir, IR_NONE, HELPER_COMM, 2, (struct ir_arg[]){ arg_place(to), ir_arg_imm(16) });
 	return place_value(to);
 }

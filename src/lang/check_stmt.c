@@ -159,6 +159,43 @@ static void check_range(struct checker *c, struct node *n)
 	c->nest--;
 }
 
+/* The variable is (key, value); an aggregate is the number that it is when its turn comes. */
+static void check_for_map(struct checker *c, struct node *n)
+{
+	struct node var = { .kind = NODE_VAR, .text = n->text, .start = n->start, .len = n->len };
+	struct map *m = n->a->map;
+	if (!c->in->callbacks) {
+		check_fail(c, n, -ENOTSUP, "loops over maps are not supported yet");
+		return;
+	}
+	if (c->final && (!m->value || !m->used_keyed)) {
+		check_fail(c, n->a, -EINVAL, "map %s has no keys", m->name);
+		return;
+	}
+	if (m->value && (m->value->kind == PROGRAM_HIST || m->value->kind == PROGRAM_LHIST ||
+			 m->value->kind == PROGRAM_STATS)) {
+		check_fail(c, n->a, -ENOTSUP,
+			   "loops over histograms and stats are not supported yet");
+		return;
+	}
+	c->nest++;
+	if (m->value && m->key) {
+		const struct program_type *value = m->value;
+		if (type_is_aggregate(value))
+			value = type_int(8, value->is_signed || value->kind == PROGRAM_COUNT);
+		var_takes(c, &var,
+			  type_tuple(c->arena, (const struct program_type *[]){ m->key, value }, 2),
+			  false);
+	} else {
+		(void)make_var(c, &var);
+	}
+	n->var = var.var;
+	c->loops++;
+	check_statement(c, n->c);
+	c->loops--;
+	c->nest--;
+}
+
 static void check_loop(struct checker *c, struct node *n)
 {
 	s64 times;
@@ -204,7 +241,8 @@ static void check_statement(struct checker *c, struct node *n)
 		if (n->a)
 			(void)check_expr(c, n->a);
 		break;
-	default: check_fail(c, n, -ENOTSUP, "loops over maps are not supported yet");
+	case NODE_FOR_MAP: check_for_map(c, n); break;
+	default: check_fail(c, n, -ENOTSUP, "this is not supported yet");
 	}
 }
 

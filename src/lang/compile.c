@@ -20,6 +20,7 @@ struct compiler {
 	struct lower_shared shared;
 	struct ir *irs; /* by code */
 	u32 *frames; /* bytes of stack */
+	struct lower_callback **callbacks; /* by code */
 	u32 nr;
 	u64 last_ns;
 };
@@ -126,6 +127,7 @@ static int lower_one(struct compiler *c, struct probe_block *b, u32 point)
 	c->program->probes.at[point].code = c->nr++;
 	err = lower_point(&l);
 	c->frames[c->nr - 1] = l.stack_max;
+	c->callbacks[c->nr - 1] = l.callbacks;
 	return err;
 }
 
@@ -134,7 +136,8 @@ static int lower_all(struct compiler *c)
 	size_t nr = c->program->probes.nr;
 	c->irs = arena_array(&c->program->arena, nr + 1, sizeof(*c->irs));
 	c->frames = arena_array(&c->program->arena, nr + 1, sizeof(u32));
-	if (!c->irs || !c->frames)
+	c->callbacks = arena_array(&c->program->arena, nr + 1, sizeof(*c->callbacks));
+	if (!c->irs || !c->frames || !c->callbacks)
 		return -ENOMEM;
 	for (struct probe_block *b = c->script.blocks; b; b = b->next)
 		for (u32 i = 0; i < b->nr_points; i++) {
@@ -165,22 +168,48 @@ static const char *code_name(struct arena *a, const char *text)
 	return arena_strdup(a, name);
 }
 
+/* Registers for a function; frame: of those that call it. */
+static int assign_one(struct compiler *c, struct ir *ir, u32 frame, u32 below, struct registers *r)
+{
+	set_frames(ir, c->shared.scratch_size);
+	if (c->in->dump_ir)
+		ir_dump(ir, c->in->dump_ir);
+	int err = registers_assign(ir, frame, r);
+	/* The kernel counts the frames of both in units of 32 bytes. */
+	return err ? err : ((r->stack + 31) & ~31u) + below > 512 ? -E2BIG : 0;
+}
+
+/* The code of a probe and its callbacks. */
+static int emit_functions(struct compiler *c, u32 i, struct program_code *code)
+{
+	enum { FUNCS_MAX = 64 };
+	struct ir *irs[FUNCS_MAX] = { &c->irs[i] };
+	struct registers r[FUNCS_MAX];
+	u32 nr = 1;
+	int err = assign_one(c, irs[0], c->frames[i], 0, &r[0]);
+	for (struct lower_callback *cb = c->callbacks[i]; cb && !err; cb = cb->next, nr++) {
+		if (nr == FUNCS_MAX)
+			return -E2BIG;
+		irs[nr] = &cb->ir;
+		err = assign_one(c, irs[nr], cb->frame, (r[0].stack + 31) & ~31u, &r[nr]);
+	}
+	if (!err)
+		err = emit_code(irs, r, nr, &c->program->arena, code);
+	if (!err && nr > 1 && !c->program->btf) {
+		c->program->btf = emit_btf(&c->program->arena, &c->program->btf_size);
+		err = c->program->btf ? 0 : -ENOMEM;
+	}
+	return err;
+}
+
 static int emit_one(struct compiler *c, u32 i, const struct program_probe *p)
 {
-	struct registers r;
 	struct program_code *code = vec_push(&c->program->codes);
 	if (!code)
 		return -ENOMEM;
-	set_frames(&c->irs[i], c->shared.scratch_size);
-	if (c->in->dump_ir) {
+	if (c->in->dump_ir)
 		strbuf_printf(c->in->dump_ir, "%s\n", p->text);
-		ir_dump(&c->irs[i], c->in->dump_ir);
-	}
-	int err = registers_assign(&c->irs[i], c->frames[i], &r);
-	if (!err && r.stack > 512)
-		err = -E2BIG;
-	if (!err)
-		err = emit_code(&c->irs[i], &r, &c->program->arena, code);
+	int err = emit_functions(c, i, code);
 	code->name = code_name(&c->program->arena, p->text);
 	if (err == -E2BIG)
 		return lang_error(c->diag, c->in->text, p->span_start, p->span_len, err,
@@ -231,6 +260,13 @@ static int run_passes(struct compiler *c)
 	return err;
 }
 
+static void done_one(struct compiler *c, u32 i)
+{
+	ir_done(&c->irs[i]);
+	for (struct lower_callback *cb = c->callbacks[i]; cb; cb = cb->next)
+		ir_done(&cb->ir);
+}
+
 struct tree *tree_keep(struct program *p, const struct checker *c)
 {
 	struct tree *t = arena_zalloc(&p->arena, sizeof(*t));
@@ -263,7 +299,7 @@ int lang_compile(const struct lang_input *in, struct program *ret, struct diag *
 	strbuf_init(&c.shared.bytes);
 	int err = run_passes(&c);
 	for (u32 i = 0; i < c.nr; i++)
-		ir_done(&c.irs[i]);
+		done_one(&c, i);
 	strbuf_done(&c.shared.bytes);
 	return err;
 }

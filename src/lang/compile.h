@@ -39,6 +39,7 @@ struct lang_input {
 	const char *machine; /* of the code: "x86_64", "aarch64"; NULL: where it runs */
 	u64 time_ns; /* for tests: 0 */
 	bool allow_unsafe;
+	bool callbacks; /* whoever loads the program passes on program.btf and program_code.funcs: else loops over maps are refused */
 	/* What the passes made is appended, where it is not NULL: for -d. */
 	struct strbuf *dump_ast, *dump_types, *dump_ir, *dump_bpf;
 	u64 *stage_ns; /* LANG_STAGES of them, or NULL */

@@ -1,7 +1,11 @@
 #include "lang/emit.h"
 
 #include <errno.h>
+#include <linux/btf.h>
 #include <string.h>
+
+/* Numbers of types in emit_btf(). */
+enum { EMIT_BTF_MAIN = 4, EMIT_BTF_CALLBACK = 6 };
 
 struct fixup {
 	u32 insn;
@@ -15,6 +19,7 @@ struct emitter {
 	VEC(u32) spans;
 	VEC(struct program_reloc) relocs;
 	VEC(struct fixup) fixups;
+	VEC(struct fixup) funcs; /* label: number of the function whose address goes there */
 	u32 *labels;
 	u32 span;
 	int err;
@@ -63,6 +68,18 @@ static void load_map(struct emitter *e, u8 dst, u32 map, bool value, u32 off)
 	put(e, BPF_LD | BPF_IMM | BPF_DW, dst, value ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD, 0,
 	    (s32)map);
 	put(e, 0, 0, 0, 0, (s32)off);
+}
+
+static void load_func(struct emitter *e, u8 dst, int nr)
+{
+	struct fixup *f = vec_push(&e->funcs);
+	if (!f) {
+		e->err = -ENOMEM;
+		return;
+	}
+	*f = (struct fixup){ .insn = (u32)e->insns.nr, .label = nr };
+	put(e, BPF_LD | BPF_IMM | BPF_DW, dst, BPF_PSEUDO_FUNC, 0, 0);
+	put(e, 0, 0, 0, 0, 0);
 }
 
 static u8 size_code(u8 size)
@@ -155,6 +172,8 @@ static void emit_args(struct emitter *e, const struct ir_insn *in)
 			load_imm(e, r, a->imm);
 		else if (a->kind == IR_ARG_MAP)
 			load_map(e, r, (u32)a->imm, false, 0);
+		else if (a->kind == IR_ARG_FUNC)
+			load_func(e, r, (int)a->imm);
 		else if (is_spilled(e, a->reg))
 			put(e, BPF_LDX | BPF_MEM | BPF_DW, r, BPF_REG_10, e->r->slot[a->reg], 0);
 		if (a->kind == IR_ARG_ADDRESS && a->imm)
@@ -273,8 +292,14 @@ static void emit_one(struct emitter *e, u32 at)
 	case IR_ATOMIC_ADD:
 	case IR_ATOMIC_XCHG: emit_atomic(e, in); break;
 	case IR_CALL: emit_call(e, in); break;
+	case IR_PARAM:
+		put(e, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, (u8)in->imm, in->off, 0);
+		break;
 	case IR_EXIT:
-		put(e, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0);
+		if (in->src > IR_FP)
+			mov(e, BPF_REG_0, reg_in(e, in->src, BPF_REG_0));
+		else
+			put(e, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0);
 		put(e, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 		break;
 	default: emit_to_register(e, in);
@@ -301,28 +326,117 @@ static void *copy_of(struct emitter *e, struct arena *a, const void *from, size_
 	return to;
 }
 
-int emit_code(struct ir *ir, const struct registers *r, struct arena *a, struct program_code *ret)
+static int emit_function(struct emitter *e, struct ir *ir, const struct registers *r)
 {
-	struct emitter e = { .ir = ir, .r = r };
-	e.labels = arena_array(ir->arena, (size_t)ir->nr_labels + 1, sizeof(u32));
-	if (!e.labels)
+	e->ir = ir;
+	e->r = r;
+	e->fixups.nr = 0;
+	e->labels = arena_array(ir->arena, (size_t)ir->nr_labels + 1, sizeof(u32));
+	if (!e->labels)
 		return -ENOMEM;
-	for (u32 i = 0; i < ir->insns.nr && !e.err; i++)
-		emit_one(&e, i);
-	if (!e.err)
-		fix_jumps(&e);
+	for (u32 i = 0; i < ir->insns.nr && !e->err; i++)
+		emit_one(e, i);
+	if (!e->err)
+		fix_jumps(e);
+	return e->err;
+}
+
+int emit_code(struct ir *const *irs, const struct registers *r, u32 nr, struct arena *a,
+	      struct program_code *ret)
+{
+	struct emitter e = { 0 };
+	struct program_func *funcs = arena_array(a, nr + 1, sizeof(*funcs));
+	if (!funcs)
+		return -ENOMEM;
+	for (u32 i = 0; i < nr && !e.err; i++) {
+		funcs[i] = (struct program_func){ .insn = (u32)e.insns.nr,
+						  .type_id = i ? EMIT_BTF_CALLBACK : EMIT_BTF_MAIN };
+		e.err = emit_function(&e, irs[i], &r[i]);
+	}
+	vec_for_each (&e.funcs, f)
+		if (!e.err)
+			e.insns.at[f->insn].imm = (s32)funcs[f->label].insn - (s32)f->insn - 1;
 	if (!e.err) {
 		ret->insns = copy_of(&e, a, e.insns.at, e.insns.nr, sizeof(*e.insns.at));
 		ret->nr = (u32)e.insns.nr;
 		ret->spans = copy_of(&e, a, e.spans.at, e.spans.nr, sizeof(u32));
 		ret->relocs = copy_of(&e, a, e.relocs.at, e.relocs.nr, sizeof(*e.relocs.at));
 		ret->nr_relocs = (u32)e.relocs.nr;
+		ret->funcs = nr > 1 ? funcs : NULL;
+		ret->nr_funcs = nr > 1 ? nr : 0;
 	}
 	vec_free(&e.insns);
 	vec_free(&e.spans);
 	vec_free(&e.relocs);
 	vec_free(&e.fixups);
+	vec_free(&e.funcs);
 	return e.err;
+}
+
+const void *emit_btf(struct arena *a, u32 *size)
+{
+	/* offsets into strings */
+	enum {
+		NAME_LONG = 1,
+		NAME_CTX = 6,
+		NAME_MAIN = 10,
+		NAME_EACH = 15,
+		NAME_MAP = 20,
+		NAME_KEY = 24,
+		NAME_VALUE = 28
+	};
+	static const char strings[] = "\0long\0ctx\0main\0each\0map\0key\0value";
+	static const u32 types[] = {
+		/* 1: long */
+		NAME_LONG,
+		BTF_KIND_INT << 24,
+		8,
+		BTF_INT_SIGNED << 24 | 64,
+		/* 2: void * */
+		0,
+		BTF_KIND_PTR << 24,
+		0,
+		/* 3: long (void *ctx) */
+		0,
+		BTF_KIND_FUNC_PROTO << 24 | 1,
+		1,
+		NAME_CTX,
+		2,
+		/* 4: main */
+		NAME_MAIN,
+		BTF_KIND_FUNC << 24 | BTF_FUNC_STATIC,
+		3,
+		/* 5: long (void *map, void *key, void *value, void *ctx) */
+		0,
+		BTF_KIND_FUNC_PROTO << 24 | 4,
+		1,
+		NAME_MAP,
+		2,
+		NAME_KEY,
+		2,
+		NAME_VALUE,
+		2,
+		NAME_CTX,
+		2,
+		/* 6: each */
+		NAME_EACH,
+		BTF_KIND_FUNC << 24 | BTF_FUNC_STATIC,
+		5,
+	};
+	struct btf_header head = { .magic = BTF_MAGIC,
+				   .version = BTF_VERSION,
+				   .hdr_len = sizeof(head),
+				   .type_len = sizeof(types),
+				   .str_off = sizeof(types),
+				   .str_len = sizeof(strings) };
+	*size = sizeof(head) + sizeof(types) + sizeof(strings);
+	char *to = arena_alloc(a, *size);
+	if (!to)
+		return NULL;
+	memcpy(to, &head, sizeof(head));
+	memcpy(to + sizeof(head), types, sizeof(types));
+	memcpy(to + sizeof(head) + sizeof(types), strings, sizeof(strings));
+	return to;
 }
 
 static void dump_alu(const struct bpf_insn *in, struct strbuf *to)
@@ -380,7 +494,10 @@ void emit_dump(const struct program_code *c, struct strbuf *to)
 		strbuf_printf(to, "%5u: ", i);
 		if (class == BPF_LD && i + 1 < c->nr) {
 			u64 wide = (u64)(u32)in[1].imm << 32 | (u32)in->imm;
-			if (in->src_reg)
+			if (in->src_reg == BPF_PSEUDO_FUNC)
+				strbuf_printf(to, "r%u = function at %d", in->dst_reg,
+					      (int)i + 1 + in->imm);
+			else if (in->src_reg)
 				strbuf_printf(to, "r%u = %s %d%+d", in->dst_reg,
 					      in->src_reg == BPF_PSEUDO_MAP_FD ? "map"
 									       : "value of map",

@@ -168,9 +168,15 @@ void ir_map_value(struct ir *ir, int dst, u32 map, u32 off)
 		    .op = IR_MAP_VALUE, .dst = dst, .src = IR_NONE, .imm = map, .off = (s32)off });
 }
 
-void ir_exit(struct ir *ir)
+void ir_exit(struct ir *ir, int src)
 {
-	add(ir, (struct ir_insn){ .op = IR_EXIT, .dst = IR_NONE, .src = IR_NONE });
+	add(ir, (struct ir_insn){ .op = IR_EXIT, .dst = IR_NONE, .src = src });
+}
+
+void ir_param(struct ir *ir, s32 off, u32 nr)
+{
+	add(ir, (struct ir_insn){
+			.op = IR_PARAM, .dst = IR_NONE, .src = IR_NONE, .off = off, .imm = nr });
 }
 
 void ir_call(struct ir *ir, int dst, u32 helper, u32 nr, const struct ir_arg *args)
@@ -205,6 +211,7 @@ u32 ir_reads(const struct ir_insn *in, int *regs)
 		break;
 	case IR_NEG:
 	case IR_SWAP: regs[nr++] = in->dst; break;
+	case IR_EXIT:
 	case IR_MOV:
 	case IR_LEA:
 	case IR_LOAD: regs[nr++] = in->src; break;
@@ -333,6 +340,8 @@ static void dump_call(const struct ir_insn *in, struct strbuf *to)
 			strbuf_s64(to, a->imm);
 		else if (a->kind == IR_ARG_MAP)
 			strbuf_printf(to, "map %lld", (long long)a->imm);
+		else if (a->kind == IR_ARG_FUNC)
+			strbuf_printf(to, "function %lld", (long long)a->imm);
 		else
 			add_reg(to, a->reg);
 		if (a->kind == IR_ARG_ADDRESS)
@@ -410,7 +419,16 @@ static void dump_one(const struct ir_insn *in, struct strbuf *to)
 		if (in->off)
 			strbuf_printf(to, "%+d", in->off);
 		break;
-	case IR_EXIT: strbuf_str(to, "exit"); break;
+	case IR_PARAM:
+		strbuf_printf(to, "u64[fp%+d] = parameter %lld", in->off, (long long)in->imm);
+		break;
+	case IR_EXIT:
+		strbuf_str(to, "exit");
+		if (in->src > IR_FP) {
+			strbuf_char(to, ' ');
+			add_reg(to, in->src);
+		}
+		break;
 	case IR_LABEL: break;
 	}
 }

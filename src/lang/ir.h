@@ -28,12 +28,13 @@ enum ir_op {
 	IR_CALL, /* dst = helper imm of args; dst may be none */
 	IR_MAP, /* dst = the map imm */
 	IR_MAP_VALUE, /* dst = the address of byte off of the value of map imm */
-	IR_EXIT,
+	IR_PARAM, /* [fp + off] = the parameter imm of a callback: r1 and so on; come first */
+	IR_EXIT, /* with src, or 0 where there is none */
 };
 
 enum { IR_FP = 0, IR_NONE = -1 };
 
-enum ir_arg_kind { IR_ARG_REG, IR_ARG_IMM, IR_ARG_ADDRESS, IR_ARG_MAP };
+enum ir_arg_kind { IR_ARG_REG, IR_ARG_IMM, IR_ARG_ADDRESS, IR_ARG_MAP, IR_ARG_FUNC };
 struct ir_arg {
 	enum ir_arg_kind kind;
 	int reg; /* REG, ADDRESS: reg + imm */
@@ -86,7 +87,8 @@ void ir_jump(struct ir *ir, int label);
 void ir_if(struct ir *ir, u8 jump, int dst, int src, int label);
 void ir_if_imm(struct ir *ir, u8 jump, int dst, s64 imm, int label);
 void ir_map_value(struct ir *ir, int dst, u32 map, u32 off);
-void ir_exit(struct ir *ir);
+void ir_exit(struct ir *ir, int src);
+void ir_param(struct ir *ir, s32 off, u32 nr);
 /* dst may be IR_NONE. */
 void ir_call(struct ir *ir, int dst, u32 helper, u32 nr, const struct ir_arg *args);
 
@@ -105,6 +107,12 @@ static inline struct ir_arg ir_arg_address(int reg, s64 off)
 static inline struct ir_arg ir_arg_map(u32 map)
 {
 	return (struct ir_arg){ .kind = IR_ARG_MAP, .imm = map };
+}
+
+/* The callback number nr, counted from 1. */
+static inline struct ir_arg ir_arg_func(u32 nr)
+{
+	return (struct ir_arg){ .kind = IR_ARG_FUNC, .imm = nr };
 }
 
 /* "s<" for BPF_JSLT. */

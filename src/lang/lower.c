@@ -51,7 +51,7 @@ static void assign_var(struct lower *l, struct var *v, struct node *value)
 		ir_mov(l->ir, v->reg, value_reg(l, x));
 		return;
 	}
-	struct place at = { v->in_scratch ? l->scratch : IR_FP, v->place };
+	struct place at = lower_var_place(l, v);
 	if (!mentions(value, v)) {
 		lower_into(l, value, at, v->type);
 		return;
@@ -170,6 +170,7 @@ static void lower_by_kind(struct lower *l, struct node *n)
 	case NODE_WHILE: lower_while(l, n); break;
 	case NODE_UNROLL: lower_unroll(l, n); break;
 	case NODE_RANGE: lower_range(l, n); break;
+	case NODE_FOR_MAP: lower_for_map(l, n); break;
 	case NODE_RETURN:
 		if (n->a)
 			(void)lower_expr(l, n->a);
@@ -280,7 +281,7 @@ int lower_point(struct lower *l)
 	if (l->scratch)
 		ir_store_imm(ir, l->scratch, 0, 0, 8);
 	ir_place_label(ir, leave);
-	ir_exit(ir);
+	ir_exit(ir, IR_NONE);
 	if (l->scratch && !l->err) {
 		size_t from = ir->insns.nr;
 		take_frame(l, leave);

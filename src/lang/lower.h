@@ -33,6 +33,13 @@ struct lower_loop {
 	struct lower_loop *outer;
 };
 
+/* The body of a loop over a map: a function of its own. */
+struct lower_callback {
+	struct ir ir;
+	u32 frame;
+	struct lower_callback *next; /* in the order of their numbers */
+};
+
 struct lower {
 	struct checker *check;
 	struct program *program;
@@ -51,6 +58,12 @@ struct lower {
 	struct lower_loop *loop;
 	struct lower_shared *shared;
 	/* Where the value that is being made is to go, if its maker can: lower_dest(). */
+	/* Where variables in memory are: at fp, or for a callback at what its caller handed over. */
+	int var_base;
+	s32 var_shift;
+	bool in_callback;
+	struct lower_callback *callbacks;
+	u32 nr_callbacks;
 	struct place want;
 	u32 want_size; /* 0: nowhere */
 	bool want_output; /* a record: what follows the end of a string is of no interest */
@@ -89,6 +102,8 @@ void lower_statement(struct lower *l, struct node *n);
 
 /* Memory for size bytes until the statement ends, not zeroed. */
 struct place lower_temp(struct lower *l, u32 size);
+/* Of a variable that is not in a register. */
+struct place lower_var_place(const struct lower *l, const struct var *v);
 /* The same for a value of the type: where it is wanted, else a temporary place. To be called before anything else is lowered. */
 struct place lower_dest(struct lower *l, const struct program_type *t, bool *output);
 void lower_zero(struct lower *l, struct place at, u32 size);
@@ -139,6 +154,9 @@ void lower_record_end(struct lower *l, struct lower_record *r);
 s64 lower_action(struct lower *l, const struct node *n, enum program_action_kind kind,
 		 const struct program_type *const *types, u32 nr);
 
+/* lower_each.c */
+void lower_for_map(struct lower *l, struct node *n);
+
 /* lower_map.c */
 struct value lower_map_get(struct lower *l, struct node *n);
 void lower_map_assign(struct lower *l, struct node *n, struct node *value);
@@ -173,6 +191,7 @@ enum lower_helper {
 	HELPER_KTIME_BOOT = 125,
 	HELPER_RING_RESERVE = 131,
 	HELPER_RING_SUBMIT = 132,
+	HELPER_FOR_EACH = 164,
 	HELPER_FUNC_IP = 173,
 	HELPER_COOKIE = 174,
 	HELPER_MAP_LOOKUP_CPU = 195,
@@ -190,6 +209,8 @@ void lower_count_full(struct lower *l, u32 map);
 void lower_count_drop(struct lower *l);
 /* a op b of numbers; a is changed. */
 void lower_arith(struct lower *l, u8 op, int a, struct value b, bool is_signed);
+/* The same for a key that is in memory. */
+struct value lower_map_read_key(struct lower *l, struct map *m, struct place key);
 /* The number that an aggregate is, over all CPUs. */
 struct value lower_map_read(struct lower *l, struct node *n);
 /* @x op= value */

@@ -342,7 +342,7 @@ static struct value lower_var(struct lower *l, struct node *n)
 		return value_of(copy_reg(l, v->reg));
 	if (v->type->kind == PROGRAM_RECORD || v->type->kind == PROGRAM_ARRAY)
 		return (struct value){ .kind = VALUE_ADDR, .reg = copy_reg(l, v->reg) };
-	return place_value((struct place){ v->in_scratch ? l->scratch : IR_FP, v->place });
+	return place_value(lower_var_place(l, v));
 }
 
 static struct value lower_cast(struct lower *l, struct node *n)

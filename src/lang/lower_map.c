@@ -163,10 +163,14 @@ static void fold_cpu(struct lower *l, const struct program_type *t, int at, int 
 
 struct value lower_map_read(struct lower *l, struct node *n)
 {
+	return lower_map_read_key(l, n->map, lower_map_key(l, n));
+}
+
+struct value lower_map_read_key(struct lower *l, struct map *m, struct place key)
+{
 	struct ir *ir = l->ir;
-	const struct program_type *t = n->map->value;
+	const struct program_type *t = m->value;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	struct place key = lower_map_key(l, n);
 	int cpu = ir_reg(ir), at = ir_reg(ir), result = ir_reg(ir), count = ir_reg(ir);
 	int again = ir_label(ir), done = ir_label(ir);
 	ir_imm(ir, cpu, 0);
@@ -174,7 +178,7 @@ struct value lower_map_read(struct lower *l, struct node *n)
 	ir_imm(ir, count, 0);
 	ir_place_label(ir, again);
 	ir_call(ir, at, HELPER_MAP_LOOKUP_CPU, 3,
-		(struct ir_arg[]){ ir_arg_map(n->map->number), arg_place(key), ir_arg_reg(cpu) });
+		(struct ir_arg[]){ ir_arg_map(m->number), arg_place(key), ir_arg_reg(cpu) });
 	ir_if_imm(ir, BPF_JEQ, at, 0, done);
 	fold_cpu(l, t, at, result, count);
 	ir_alu_imm(ir, BPF_ADD, cpu, 1);

@@ -44,6 +44,13 @@ struct place lower_temp(struct lower *l, u32 size)
 	return p;
 }
 
+struct place lower_var_place(const struct lower *l, const struct var *v)
+{
+	if (v->in_scratch)
+		return (struct place){ l->scratch, v->place };
+	return (struct place){ l->var_base, v->place + l->var_shift };
+}
+
 struct place lower_dest(struct lower *l, const struct program_type *t, bool *output)
 {
 	struct place p = l->want;

@@ -137,6 +137,12 @@ struct program_reloc {
 	u32 offset;
 };
 
+/* Where a function of a code begins, and its type in program.btf: struct bpf_func_info. */
+struct program_func {
+	u32 insn;
+	u32 type_id;
+};
+
 struct program_code {
 	struct bpf_insn *insns;
 	u32 nr;
@@ -144,6 +150,9 @@ struct program_code {
 	const struct program_reloc *relocs;
 	u32 nr_relocs;
 	/* bpf_loop() and others take functions: calls with BPF_PSEUDO_FUNC are relative already. */
+	const struct program_func *
+		funcs; /* of one with callbacks: program.btf and these have to be loaded with it; else NULL */
+	u32 nr_funcs;
 	const char *name; /* for the kernel: 15 characters of [A-Za-z0-9_] */
 };
 
@@ -220,6 +229,8 @@ struct program {
 		u8 missing_probes; /* 0: error, 1: warn, 2: ignore */
 		bool no_final_maps, no_demangle;
 	} config;
+	const void *btf; /* the types of functions, for BPF_BTF_LOAD; NULL: no code needs them */
+	u32 btf_size;
 	void *tree; /* of lang/, for what is not run in the kernel */
 	const char *license; /* "GPL" */
 	bool unsafe; /* system(), signal(), override(): only with --unsafe */

@@ -87,6 +87,16 @@ static inline int load_code(const struct program *p, const struct program_probe 
 		a.expected_attach_type =
 			probe->provider == PROGRAM_FENTRY ? BPF_TRACE_FENTRY : BPF_TRACE_FEXIT;
 	}
+	int btf = -1;
+	if (c->funcs) {
+		union bpf_attr b = { .btf_size = p->btf_size };
+		b.btf = (u64)(uintptr_t)p->btf;
+		btf = sys_bpf(BPF_BTF_LOAD, &b);
+		a.prog_btf_fd = (u32)btf;
+		a.func_info = (u64)(uintptr_t)c->funcs;
+		a.func_info_rec_size = sizeof(*c->funcs);
+		a.func_info_cnt = c->nr_funcs;
+	}
 	a.license = (u64)(uintptr_t) "GPL";
 	snprintf(a.prog_name, sizeof(a.prog_name), "%s", c->name);
 	int fd = sys_bpf(BPF_PROG_LOAD, &a);
@@ -103,6 +113,8 @@ static inline int load_code(const struct program *p, const struct program_probe 
 				len > 6000 ? log + len - 6000 : log);
 		fd = -err;
 	}
+	if (btf >= 0)
+		close(btf);
 	free(insns);
 	return fd;
 }

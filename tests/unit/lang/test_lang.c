@@ -58,6 +58,7 @@ static void compile(struct result *r, const char *text)
 				 .ops = &ops,
 				 .params = params,
 				 .nr_params = 4,
+				 .callbacks = !strstr(text, "// safe"),
 				 .allow_unsafe = !strstr(text, "// safe") };
 	diag_init(&r->d);
 	r->err = lang_compile(&in, &r->p, &r->d);
@@ -212,6 +213,19 @@ static const struct {
 	  "5) * 100 }",
 	  571 },
 	{ "begin { @x = ncpus > 0 }", 1 },
+	{ "begin { @m[1] = 10; @m[2] = 20; for ($kv : @m) { @x += $kv.0 * 100 + $kv.1 } }", 330 },
+	{ "begin { @m[1] = 1; @m[2] = 2; @m[3] = 3; $n = 0; $s = \"\"; for ($kv : @m) { $n++; if "
+	  "($kv.0 == 9) { continue } $s = \"seen\"; } "
+	  "@x = $n * 10 + ($s == \"seen\") }",
+	  31 },
+	{ "begin { @m[1] = 1; @m[2] = 2; $n = 0; for ($kv : @m) { $n++; break } @x = $n }", 1 },
+	{ "begin { @m[1] = 1; @m[2] = 2; for ($kv : @m) { @x++; return } @x = 100 }", 1 },
+	{ "begin { @c[\"a\"] = count(); @c[\"a\"] = count(); @c[\"b\"] = count(); for ($kv : @c) { "
+	  "if ($kv.0 == \"a\") { @x += $kv.1 * 10 } else { @x += $kv.1 } } }",
+	  21 },
+	{ "begin { @m[1, \"k\"] = \"one\"; $a = 7; for ($kv : @m) { @x = $kv.0.0 * 100 + ($kv.1 == "
+	  "\"one\") * 10 + $a; $a = 8 } @x += $a }",
+	  125 },
 	{ "begin { @x = sizeof(uint32) + sizeof(int8) }", 5 },
 	{ "begin { @x = pid == tid }", 1 },
 	{ "begin { @x = nsecs > 1000 && elapsed > 0 }", 1 },
@@ -261,6 +275,8 @@ static const char *const loads[] = {
 	"begin { printf(\"%s %s %s\\n\", strftime(\"%H\", nsecs), username, ksym(0)); system(\"x "
 	"%d\", 1); cat(\"/proc/%d\", pid); signal(\"KILL\"); }",
 	"begin { @c[1] = count(); printf(\"%d\\n\", @c[1]); print(@c[1]); print(@c); }",
+	"interval:s:1 { for ($kv : @c) { printf(\"%s %d %s\\n\", $kv.0, $kv.1, str(8)); "
+	"print(kstack); } @c[comm] = count(); }",
 	"begin { @a = (1, \"x\"); @b[(1, 2)] = \"s\"; print(@a); print((1, 2)); print(1 == 1); }",
 	"begin { $s = str(0, 200); $t = str(1, pid); @[$s, $t] = 1; @big = hist(pid, 5); if ($s == "
 	"$t) { print($s); } }",
@@ -324,7 +340,8 @@ static const struct {
 	{ "fn f() { }", "not supported yet" },
 	{ "macro m() { m() } begin { m() }", "is a macro that uses itself" },
 	{ "macro m($a) { $a } begin { m(1) }", "takes a variable here" },
-	{ "begin { for ($kv : @x) { } @x[1] = 1 }", "not supported yet" },
+	{ "// safe\nbegin { for ($kv : @x) { } @x[1] = 1 }", "not supported yet" },
+	{ "begin { for ($kv : @y) { } @y = 1 }", "map @y has no keys" },
 	{ "config = { max_strlen = 1 } begin { }", "expected a number from 8" },
 	{ "", "the script has no probe" },
 };

@@ -105,7 +105,8 @@ int main(int argc, char **argv)
 	strbuf_init(&out);
 	struct lang_input in = { .text = argc > 1 ? argv[1] : "",
 				 .stage_ns = ns,
-				 .allow_unsafe = true };
+				 .allow_unsafe = true,
+				 .callbacks = true };
 	static const struct lang_ops ops = { .tracepoint = tracepoint,
 					     .tracepoint_list = list,
 					     .kernel_symbol = symbol };
