@@ -81,6 +81,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 				 .params = params,
 				 .nr_params = 2,
 				 .allow_unsafe = true,
+				 .callbacks = true,
 				 .machine = "x86_64",
 				 .dump_ast = &dump,
 				 .dump_types = &dump,
