@@ -148,14 +148,6 @@ static int lower_all(struct compiler *c)
 	return lower_shared_finish(c->program, &c->shared);
 }
 
-/* Now that the size of a frame is known. */
-static void set_frames(struct ir *ir, u32 size)
-{
-	vec_for_each (&ir->insns, in)
-		if (in->by_frame)
-			in->imm = in->op == IR_LEA ? 64 + in->imm * size : size;
-}
-
 /* "kprobe_vfs_read": what tools that list programs show. */
 static const char *code_name(struct arena *a, const char *text)
 {
@@ -171,7 +163,6 @@ static const char *code_name(struct arena *a, const char *text)
 /* Registers for a function; frame: of those that call it. */
 static int assign_one(struct compiler *c, struct ir *ir, u32 frame, u32 below, struct registers *r)
 {
-	set_frames(ir, c->shared.scratch_size);
 	if (c->in->dump_ir)
 		ir_dump(ir, c->in->dump_ir);
 	int err = registers_assign(ir, frame, r);

@@ -1,6 +1,13 @@
 /*
  * The compiler: the text of a script becomes a struct program. It opens nothing and asks the kernel nothing; what it has to know about
  * tracepoints and types comes through the input.
+ *
+ *	token, parse, cdef, macro   text to tree (ast.h), attach points (provider.c), definitions, macros
+ *	check                       types, until all blocks agree; constants; the kernel's types (check_kernel.c)
+ *	lower                       for each attach point: tree to IR (ir.h), records, maps (lower_*.c)
+ *	registers, emit             IR to eBPF
+ *	builtins_*                  a row for each function and value of the language: its type, its code
+ *	interpret                   the tree run here, to compare with
  */
 #pragma once
 

@@ -356,7 +356,7 @@ static void add_extreme(u8 *at, const struct program_type *t, s64 v)
 
 static void aggregate(struct interpreter *in, struct node *target, struct node *call)
 {
-	const struct program_type *t = call->type;
+	const struct program_type *t = target->map->value;
 	u8 *key = make_key(in, target), *at = make_bytes(in, type_room(t));
 	if (in->err)
 		return;

@@ -47,7 +47,6 @@ struct ir_insn {
 	u8 size; /* bytes */
 	bool fetch;
 	bool is_imm; /* imm in place of src */
-	bool by_frame; /* imm counts frames of scratch memory, whose size is known last */
 	u8 nr_args;
 	int dst, src, label;
 	s32 off;

@@ -214,38 +214,30 @@ static void place_vars(struct lower *l)
 	}
 }
 
-/* Takes a frame of scratch memory that nobody on this CPU holds: a probe may interrupt another one. */
+/*
+ * Takes a frame of scratch memory that nobody on this CPU holds: a probe may interrupt another one, and a task may be replaced by another
+ * while it is in one. Each frame begins with its lock.
+ */
 static void take_frame(struct lower *l, int leave)
 {
 	struct ir *ir = l->ir;
-	int base = ir_reg(ir), zero = ir_reg(ir), i = ir_reg(ir), got = ir_label(ir);
+	int got = ir_label(ir);
+	u32 map = lower_scratch_map(l);
 	struct place key = { IR_FP, -(s32)(l->stack_max + 8) };
 	l->stack_max += 8;
-	ir_store_imm(ir, key.base, key.off, 0, 8);
-	ir_call(ir, base, HELPER_MAP_LOOKUP, 2,
-		(struct ir_arg[]){ ir_arg_map(lower_scratch_map(l)), arg_place(key) });
-	ir_if_imm(ir, BPF_JEQ, base, 0, leave);
-	/* Always 0, which the verifier cannot know: else it would look at the rest once for each frame. */
-	ir_load(ir, zero, base, 0, 8);
 	for (int k = 0; k < LOWER_SCRATCH_LEVELS; k++) {
-		int one = ir_reg(ir), at = ir_reg(ir);
-		ir_imm(ir, i, k);
-		ir_imm(ir, one, 1);
-		ir_lea(ir, at, base, k);
-		ir->insns.at[ir->insns.nr - 1].by_frame = true;
-		ir_atomic_xchg(ir, at, 0, one);
-		ir_if_imm(ir, BPF_JEQ, one, 0, got);
+		int taken = ir_reg(ir);
+		ir_store_imm(ir, key.base, key.off, k, 8);
+		ir_call(ir, l->scratch, HELPER_MAP_LOOKUP, 2,
+			(struct ir_arg[]){ ir_arg_map(map), arg_place(key) });
+		ir_if_imm(ir, BPF_JEQ, l->scratch, 0, leave);
+		ir_imm(ir, taken, 1);
+		ir_atomic_xchg(ir, l->scratch, 0, taken);
+		ir_if_imm(ir, BPF_JEQ, taken, 0, got);
 	}
 	lower_count_drop(l);
 	ir_jump(ir, leave);
 	ir_place_label(ir, got);
-	ir_alu(ir, BPF_OR, i, zero);
-	ir_alu_imm(ir, BPF_AND, i, LOWER_SCRATCH_LEVELS - 1);
-	ir_alu_imm(ir, BPF_MUL, i, 1);
-	ir->insns.at[ir->insns.nr - 1].by_frame = true;
-	ir_alu_imm(ir, BPF_ADD, i, 64);
-	ir_mov(ir, l->scratch, base);
-	ir_alu(ir, BPF_ADD, l->scratch, i);
 }
 
 /* Moves the instructions from `from` on to place `to`. */

@@ -204,6 +204,7 @@ void lower_map_assign(struct lower *l, struct node *n, struct node *value)
 	if (type_is_aggregate(m->value)) {
 		int end = ir_label(l->ir);
 		int at = aggregate_at(l, n, end);
+		value->type = m->value; /* whether it has a sign is known of all places together */
 		value->builtin->add(l, value, at);
 		ir_place_label(l->ir, end);
 		return;

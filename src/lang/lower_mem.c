@@ -221,6 +221,7 @@ u32 lower_scratch_map(struct lower *l)
 {
 	struct program_map m = array_map("scratch", PROGRAM_MAP_SCRATCH, 0);
 	m.type = BPF_MAP_TYPE_PERCPU_ARRAY;
+	m.max_entries = LOWER_SCRATCH_LEVELS;
 	return own_map(l, &l->shared->scratch, m);
 }
 
@@ -261,9 +262,7 @@ int lower_shared_finish(struct program *p, struct lower_shared *s)
 		switch (m->role) {
 		case PROGRAM_MAP_DROPS: m->value_size = 8 * (u32)p->probes.nr; break;
 		case PROGRAM_MAP_FULL: m->value_size = 8 * (u32)p->maps.nr; break;
-		case PROGRAM_MAP_SCRATCH:
-			m->value_size = 64 + LOWER_SCRATCH_LEVELS * s->scratch_size;
-			break;
+		case PROGRAM_MAP_SCRATCH: m->value_size = s->scratch_size; break;
 		case PROGRAM_MAP_STACKS: m->value_size = 8 * s->stack_limit; break;
 		case PROGRAM_MAP_DATA:
 			m->value_size = max(8u, (u32)s->bytes.len);

@@ -91,7 +91,9 @@ bool type_equal(const struct program_type *a, const struct program_type *b)
 		       (a->format && b->format && !strcmp(a->format, b->format));
 	case PROGRAM_ARRAY: return type_equal(a->fields->type, b->fields->type);
 	case PROGRAM_HIST:
-	case PROGRAM_LHIST: return !memcmp(&a->hist, &b->hist, sizeof(a->hist));
+	case PROGRAM_LHIST:
+		return a->hist.min == b->hist.min && a->hist.max == b->hist.max &&
+		       a->hist.step == b->hist.step && a->hist.bits == b->hist.bits;
 	case PROGRAM_KSTACK:
 	case PROGRAM_USTACK:
 		return a->stack_mode == b->stack_mode && a->stack_limit == b->stack_limit;

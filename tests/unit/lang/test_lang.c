@@ -226,6 +226,11 @@ static const struct {
 	{ "begin { @m[1, \"k\"] = \"one\"; $a = 7; for ($kv : @m) { @x = $kv.0.0 * 100 + ($kv.1 == "
 	  "\"one\") * 10 + $a; $a = 8 } @x += $a }",
 	  125 },
+	{ "begin { @m = max((uint64)18446744073709551615); @m = max(-2); @m = max(3); @x = @m }", 3 },
+	{ "begin { $a = str(0); $b = str(1); $c = str(2); $d = str(3); $e = str(4); $f = str(5); "
+	  "$g = str(6); $h = str(7); $i = str(8); "
+	  "@x = $a == $i && $b == $h && $c == $g && $d == $f && $e == $a }",
+	  1 },
 	{ "begin { @x = sizeof(uint32) + sizeof(int8) }", 5 },
 	{ "begin { @x = pid == tid }", 1 },
 	{ "begin { @x = nsecs > 1000 && elapsed > 0 }", 1 },
