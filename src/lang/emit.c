@@ -341,6 +341,14 @@ static int emit_function(struct emitter *e, struct ir *ir, const struct register
 	return e->err;
 }
 
+static bool is_called(const struct emitter *e, int nr)
+{
+	for (size_t i = 0; i < e->funcs.nr; i++)
+		if (e->funcs.at[i].label == nr)
+			return true;
+	return false;
+}
+
 int emit_code(struct ir *const *irs, const struct registers *r, u32 nr, struct arena *a,
 	      struct program_code *ret)
 {
@@ -348,14 +356,23 @@ int emit_code(struct ir *const *irs, const struct registers *r, u32 nr, struct a
 	struct program_func *funcs = arena_array(a, nr + 1, sizeof(*funcs));
 	if (!funcs)
 		return -ENOMEM;
+	u32 *number = arena_array(a, nr + 1, sizeof(u32)), nr_funcs = 0;
+	if (!number)
+		return -ENOMEM;
 	for (u32 i = 0; i < nr && !e.err; i++) {
-		funcs[i] = (struct program_func){ .insn = (u32)e.insns.nr,
-						  .type_id = i ? EMIT_BTF_CALLBACK : EMIT_BTF_MAIN };
+		if (i && !is_called(&e, (int)i))
+			continue; /* only by code that is never reached */
+		number[i] = nr_funcs;
+		funcs[nr_funcs++] =
+			(struct program_func){ .insn = (u32)e.insns.nr,
+					       .type_id = i ? EMIT_BTF_CALLBACK : EMIT_BTF_MAIN };
 		e.err = emit_function(&e, irs[i], &r[i]);
 	}
 	vec_for_each (&e.funcs, f)
 		if (!e.err)
-			e.insns.at[f->insn].imm = (s32)funcs[f->label].insn - (s32)f->insn - 1;
+			e.insns.at[f->insn].imm =
+				(s32)funcs[number[f->label]].insn - (s32)f->insn - 1;
+	nr = nr_funcs;
 	if (!e.err) {
 		ret->insns = copy_of(&e, a, e.insns.at, e.insns.nr, sizeof(*e.insns.at));
 		ret->nr = (u32)e.insns.nr;

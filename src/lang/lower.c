@@ -130,9 +130,45 @@ static void lower_unroll(struct lower *l, struct node *n)
 	l->loop = loop.outer;
 }
 
+static bool has_each(const struct node *n)
+{
+	if (!n)
+		return false;
+	for (const struct node *e = n->list; e; e = e->next)
+		if (has_each(e))
+			return true;
+	return n->kind == NODE_FOR_MAP || has_each(n->a) || has_each(n->b) || has_each(n->c);
+}
+
+/* The verifier walks through each round of a loop: only short ones are left to it. */
+static bool is_short(struct lower *l, const struct node *n)
+{
+	enum { SHORT = 32 };
+	s64 from, end;
+	if (!l->in->callbacks || l->in_callback || has_each(n->c))
+		return true;
+	return check_constant(l->check, n->a, &from) && check_constant(l->check, n->b, &end) &&
+	       (end <= from || (u64)end - (u64)from <= SHORT);
+}
+
+static bool has_callbacks(struct lower *l, const struct node *n)
+{
+	if (!n)
+		return false;
+	for (const struct node *e = n->list; e; e = e->next)
+		if (has_callbacks(l, e))
+			return true;
+	return n->kind == NODE_FOR_MAP || (n->kind == NODE_RANGE && !is_short(l, n)) ||
+	       has_callbacks(l, n->a) || has_callbacks(l, n->b) || has_callbacks(l, n->c);
+}
+
 /* The counter is its own: what the body does to its variable changes nothing. */
 static void lower_range(struct lower *l, struct node *n)
 {
+	if (!is_short(l, n)) {
+		lower_each(l, n);
+		return;
+	}
 	struct lower_loop loop = { ir_label(l->ir), ir_label(l->ir), l->loop };
 	int i = ir_reg(l->ir), last = ir_reg(l->ir), again = ir_label(l->ir);
 	ir_mov(l->ir, i, lower_reg(l, n->a));
@@ -170,7 +206,7 @@ static void lower_by_kind(struct lower *l, struct node *n)
 	case NODE_WHILE: lower_while(l, n); break;
 	case NODE_UNROLL: lower_unroll(l, n); break;
 	case NODE_RANGE: lower_range(l, n); break;
-	case NODE_FOR_MAP: lower_for_map(l, n); break;
+	case NODE_FOR_MAP: lower_each(l, n); break;
 	case NODE_RETURN:
 		if (n->a)
 			(void)lower_expr(l, n->a);
@@ -264,6 +300,7 @@ int lower_point(struct lower *l)
 	if (!first)
 		return -ENOMEM;
 	*first = (struct ir_insn){ .op = IR_CTX, .dst = l->ctx, .src = IR_NONE, .span = UINT32_MAX };
+	l->stack_limit = has_callbacks(l, l->block->body) ? LOWER_STACK_CALLER : LOWER_STACK_MAX;
 	place_vars(l);
 	if (l->block->predicate)
 		lower_branch(l, l->block->predicate, l->label_end, false);

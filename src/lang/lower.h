@@ -54,6 +54,7 @@ struct lower {
 	int scratch; /* register with the frame in scratch memory; 0: not asked for yet */
 	int label_end;
 	u32 stack_used, stack_max;
+	u32 stack_limit; /* what is beyond goes to scratch memory */
 	u32 scratch_used, scratch_max;
 	struct lower_loop *loop;
 	struct lower_shared *shared;
@@ -79,7 +80,14 @@ struct lower_shared {
 };
 
 /* Stack for what is small, else the frame in scratch memory. */
-enum { LOWER_STACK_VALUE = 32, LOWER_STACK_MAX = 336, LOWER_SCRATCH_LEVELS = 4 };
+/* A code and a callback of it share 512 bytes with what finds no register. */
+enum {
+	LOWER_STACK_VALUE = 32,
+	LOWER_STACK_MAX = 336,
+	LOWER_STACK_CALLER = 96,
+	LOWER_STACK_CALLBACK = 64,
+	LOWER_SCRATCH_LEVELS = 4,
+};
 
 int lower_point(struct lower *l);
 int lower_shared_finish(struct program *p, struct lower_shared *s) must_check;
@@ -155,7 +163,8 @@ s64 lower_action(struct lower *l, const struct node *n, enum program_action_kind
 		 const struct program_type *const *types, u32 nr);
 
 /* lower_each.c */
-void lower_for_map(struct lower *l, struct node *n);
+/* A loop whose body is a callback: over a map or a range. */
+void lower_each(struct lower *l, struct node *n);
 
 /* lower_map.c */
 struct value lower_map_get(struct lower *l, struct node *n);
@@ -193,6 +202,7 @@ enum lower_helper {
 	HELPER_RING_SUBMIT = 132,
 	HELPER_FOR_EACH = 164,
 	HELPER_FUNC_IP = 173,
+	HELPER_LOOP = 181,
 	HELPER_COOKIE = 174,
 	HELPER_MAP_LOOKUP_CPU = 195,
 	HELPER_KTIME_TAI = 208,

@@ -1,7 +1,8 @@
 /*
- * Loops over maps: the kernel calls a function for each key. It is handed the address of a few words on the stack of the code that loops:
+ * Loops over maps, and over ranges that are long or not known: the kernel calls a function for each key or number. It is handed the address of a few words on the stack of the code that loops:
  *
- *	0: whether the block ends    1: the frame of scratch memory    2: the context    3 ...: the variables that are in registers
+ *	0: whether the block ends    1: the frame of scratch memory    2: the context    3: where a range begins
+ *	4 ...: the variables that are in registers
  *
  * These are read at its start and written at its end. Variables in memory stay where they are, and are reached from that address.
  */
@@ -9,7 +10,7 @@
 
 #include <errno.h>
 
-enum { WORD_ENDS, WORD_SCRATCH, WORD_CTX, WORD_VARS };
+enum { WORD_ENDS, WORD_SCRATCH, WORD_CTX, WORD_START, WORD_VARS };
 
 static bool in_register(const struct var *v)
 {
@@ -59,17 +60,21 @@ static void take_pair(struct lower *l, struct node *n, int key, int value)
 static void lower_body(struct lower *l, struct node *n, u32 words_at)
 {
 	struct ir *ir = l->ir;
-	enum { KEY = 2, VALUE, WORDS };
-	int key = ir_reg(ir), value = ir_reg(ir), words = ir_reg(ir), code = ir_reg(ir);
+	bool range = n->kind == NODE_RANGE;
+	int first = ir_reg(ir), value = ir_reg(ir), words = ir_reg(ir), code = ir_reg(ir);
 	struct lower_loop loop = { ir_label(ir), ir_label(ir), NULL };
 	int leave = ir_label(ir);
 	l->stack_used = l->stack_max = 24;
-	ir_param(ir, -8, KEY);
-	ir_param(ir, -16, VALUE);
-	ir_param(ir, -24, WORDS);
-	ir_load(ir, key, IR_FP, -8, 8);
-	ir_load(ir, value, IR_FP, -16, 8);
+	l->stack_limit = LOWER_STACK_CALLBACK;
+	/* (index, words) of a range; (map, key, value, words) of a map */
+	ir_param(ir, -8, range ? 1 : 2);
+	ir_param(ir, -24, range ? 2 : 4);
+	if (!range)
+		ir_param(ir, -16, 3);
+	ir_load(ir, first, IR_FP, -8, 8);
 	ir_load(ir, words, IR_FP, -24, 8);
+	if (!range)
+		ir_load(ir, value, IR_FP, -16, 8);
 	for (struct var *v = l->block->vars; v; v = v->next)
 		if (in_register(v))
 			v->reg = ir_reg(ir);
@@ -82,7 +87,12 @@ static void lower_body(struct lower *l, struct node *n, u32 words_at)
 	l->var_shift = (s32)words_at;
 	l->label_end = ir_label(ir);
 	l->loop = &loop;
-	take_pair(l, n, key, value);
+	if (range) {
+		ir_load(ir, n->var->reg, words, WORD_START * 8, 8);
+		ir_alu(ir, BPF_ADD, n->var->reg, first);
+	} else {
+		take_pair(l, n, first, value);
+	}
 	lower_statement(l, n->c);
 	ir_place_label(ir, loop.next);
 	ir_imm(ir, code, 0);
@@ -111,7 +121,48 @@ static struct lower_callback *add_callback(struct lower *l)
 	return cb;
 }
 
-void lower_for_map(struct lower *l, struct node *n)
+/* How often a range runs: never more than bpf_loop() takes. */
+static struct ir_arg range_length(struct lower *l, struct node *n, int start)
+{
+	enum { LONGEST = 1 << 23 };
+	int nr = ir_reg(l->ir), some = ir_label(l->ir), done = ir_label(l->ir);
+	ir_mov(l->ir, nr, lower_reg(l, n->b));
+	ir_if(l->ir, BPF_JSGT, nr, start, some);
+	ir_imm(l->ir, nr, 0);
+	ir_jump(l->ir, done);
+	ir_place_label(l->ir, some);
+	ir_alu(l->ir, BPF_SUB, nr, start);
+	ir_if_imm(l->ir, BPF_JLE, nr, LONGEST, done);
+	ir_imm(l->ir, nr, LONGEST);
+	ir_place_label(l->ir, done);
+	return ir_arg_reg(nr);
+}
+
+static void call_each(struct lower *l, struct node *n, struct place words)
+{
+	struct ir_arg args[4] = { [1] = ir_arg_func(l->nr_callbacks), [2] = arg_place(words) };
+	args[3] = ir_arg_imm(0);
+	if (n->kind == NODE_RANGE) {
+		int start = ir_reg(l->ir);
+		ir_mov(l->ir, start, lower_reg(l, n->a));
+		args[0] = range_length(l, n, start);
+		ir_store(l->ir, words.base, words.off + WORD_START * 8, start, 8);
+	} else {
+		args[0] = ir_arg_map(n->a->map->number);
+		ir_store_imm(l->ir, words.base, words.off + WORD_START * 8, 0, 8);
+	}
+	ir_store_imm(l->ir, words.base, words.off + WORD_ENDS * 8, 0, 8);
+	ir_store(l->ir, words.base, words.off + WORD_SCRATCH * 8, l->scratch, 8);
+	ir_store(l->ir, words.base, words.off + WORD_CTX * 8, l->ctx, 8);
+	move_vars(l, words, true);
+	ir_call(l->ir, IR_NONE, n->kind == NODE_RANGE ? HELPER_LOOP : HELPER_FOR_EACH, 4, args);
+	move_vars(l, words, false);
+	int ends = ir_reg(l->ir);
+	ir_load(l->ir, ends, words.base, words.off + WORD_ENDS * 8, 8);
+	ir_if_imm(l->ir, BPF_JNE, ends, 0, l->label_end);
+}
+
+void lower_each(struct lower *l, struct node *n)
 {
 	if (l->in_callback) {
 		lower_fail(l, n, -ENOTSUP,
@@ -126,20 +177,9 @@ void lower_for_map(struct lower *l, struct node *n)
 	l->stack_used += size;
 	l->stack_max = max(l->stack_max, l->stack_used);
 	u32 words_at = l->stack_used;
-	struct place words = { IR_FP, -(s32)words_at };
 	if (!l->scratch)
 		l->scratch = ir_reg(l->ir);
-	ir_store_imm(l->ir, words.base, words.off + WORD_ENDS * 8, 0, 8);
-	ir_store(l->ir, words.base, words.off + WORD_SCRATCH * 8, l->scratch, 8);
-	ir_store(l->ir, words.base, words.off + WORD_CTX * 8, l->ctx, 8);
-	move_vars(l, words, true);
-	ir_call(l->ir, IR_NONE, HELPER_FOR_EACH, 4,
-		(struct ir_arg[]){ ir_arg_map(n->a->map->number), ir_arg_func(l->nr_callbacks),
-				   arg_place(words), ir_arg_imm(0) });
-	move_vars(l, words, false);
-	int ends = ir_reg(l->ir);
-	ir_load(l->ir, ends, words.base, words.off + WORD_ENDS * 8, 8);
-	ir_if_imm(l->ir, BPF_JNE, ends, 0, l->label_end);
+	call_each(l, n, (struct place){ IR_FP, -(s32)words_at });
 
 	struct lower outer = *l;
 	int regs[64];

@@ -26,7 +26,7 @@ int lower_fail(struct lower *l, const struct node *n, int err, const char *fmt, 
 struct place lower_temp(struct lower *l, u32 size)
 {
 	size = (size + 7) & ~7u;
-	if (size <= LOWER_STACK_VALUE && l->stack_used + size <= LOWER_STACK_MAX) {
+	if (size <= LOWER_STACK_VALUE && l->stack_used + size <= l->stack_limit) {
 		l->stack_used += size;
 		l->stack_max = max(l->stack_max, l->stack_used);
 		return (struct place){ IR_FP, -(s32)l->stack_used };

@@ -231,6 +231,17 @@ static const struct {
 	  "$g = str(6); $h = str(7); $i = str(8); "
 	  "@x = $a == $i && $b == $h && $c == $g && $d == $f && $e == $a }",
 	  1 },
+	{ "begin { for ($i : 0..100000) { @x += $i } }", 4999950000 },
+	{ "begin { $n = 50; $s = 0; for ($i : 10..$n) { if ($i == 12) { continue } if ($i == 20) { "
+	  "break } $s += $i; $i = 0 } @x = $s }",
+	  10 + 11 + 13 + 14 + 15 + 16 + 17 + 18 + 19 },
+	{ "begin { $n = -5; for ($i : 0..$n) { @x = 1 } for ($i : $n..$n + 2) { @x += $i * 10; } }",
+	  -90 },
+	{ "begin { for ($i : 0..1000) { @x++; if ($i == 4) { return } } @x = 7 }", 5 },
+	{ "begin { @m[1] = 2; for ($i : 0..3) { for ($kv : @m) { @x += $kv.1 } } for ($i : 0..100) "
+	  "{ for ($j : 0..10) { @x++ } } }",
+	  1006 },
+	{ "begin { @x = 5; return; for ($i : 0..1000) { @x++ } }", 5 },
 	{ "begin { @x = sizeof(uint32) + sizeof(int8) }", 5 },
 	{ "begin { @x = pid == tid }", 1 },
 	{ "begin { @x = nsecs > 1000 && elapsed > 0 }", 1 },

@@ -268,7 +268,12 @@ static void put_statement(struct maker *m)
 		break;
 	case 9:
 		m->loops++;
-		strbuf_printf(&m->text, "for ($i%u : %u..%u) ", m->depth, pick(m, 3), pick(m, 5));
+		if (pick(m, 2))
+			strbuf_printf(&m->text, "for ($i%u : %u..%u) ", m->depth, pick(m, 3),
+				      pick(m, 5));
+		else
+			strbuf_printf(&m->text, "for ($i%u : -2..$v%u & 15) ", m->depth,
+				      pick(m, VARS));
 		put_block(m, 1);
 		m->loops--;
 		break;
@@ -462,7 +467,7 @@ static int one(const char *text)
 	struct diag d;
 	struct loaded l = { 0 };
 	struct store s = { .p = &p };
-	struct lang_input in = { .text = text, .len = strlen(text) };
+	struct lang_input in = { .text = text, .len = strlen(text), .callbacks = true };
 	int ret = 0;
 	diag_init(&d);
 	arena_init(&s.arena);
