@@ -102,6 +102,66 @@ static int attach_range(struct attached *a, const struct attach_range *r, struct
 	return -EINVAL;
 }
 
+/*
+ * The kernel runs the newest first at functions, its own and those of programs (each list of handlers grows at its head), and the oldest first
+ * everywhere else.
+ */
+static bool runs_newest_first(enum program_provider provider)
+{
+	switch (provider) {
+	case PROGRAM_KPROBE:
+	case PROGRAM_KRETPROBE:
+	case PROGRAM_FENTRY:
+	case PROGRAM_FEXIT:
+	case PROGRAM_UPROBE:
+	case PROGRAM_URETPROBE:
+	case PROGRAM_USDT: return true;
+	default: return false;
+	}
+}
+
+static int attach_points(struct attached *a, u32 first, u32 end, struct diag *d)
+{
+	const struct points *p = a->points;
+	struct attach_range r = { .probe = &p->program->probes.at[p->at.at[first].probe],
+				  .points = p->at.at,
+				  .first = first,
+				  .end = end };
+	a->nr_points += end - first;
+	return attach_range(a, &r, d);
+}
+
+static enum program_provider provider_at(const struct attached *a, u32 i)
+{
+	return a->points->program->probes.at[a->points->at.at[i].probe].provider;
+}
+
+static int attach_in_order(struct attached *a, struct diag *d)
+{
+	const struct points *p = a->points;
+	int rc = 0;
+	for (u32 i = 0, end; i < p->at.nr && !rc; i = end) {
+		for (end = i + 1; end < p->at.nr && p->at.at[end].probe == p->at.at[i].probe;)
+			end++;
+		if (!runs_newest_first(provider_at(a, i)))
+			rc = attach_points(a, i, end, d);
+	}
+	return rc;
+}
+
+static int attach_in_reverse(struct attached *a, struct diag *d)
+{
+	const struct points *p = a->points;
+	int rc = 0;
+	for (u32 end = (u32)p->at.nr, i; end && !rc; end = i) {
+		for (i = end - 1; i && p->at.at[i - 1].probe == p->at.at[end - 1].probe;)
+			i--;
+		if (runs_newest_first(provider_at(a, i)))
+			rc = attach_points(a, i, end, d);
+	}
+	return rc;
+}
+
 int attach_all(struct attached *a, struct loaded *l, const struct points *p,
 	       const struct attach_opts *o, struct diag *d)
 {
@@ -110,16 +170,9 @@ int attach_all(struct attached *a, struct loaded *l, const struct points *p,
 	struct cpuset online;
 	int rc = cpu_online(l->root, &online);
 	a->cpu = rc ? 0 : max(cpuset_next(&online, 0), 0);
-	for (u32 i = 0, end; i < p->at.nr && !rc; i = end) {
-		for (end = i + 1; end < p->at.nr && p->at.at[end].probe == p->at.at[i].probe;)
-			end++;
-		struct attach_range r = { .probe = &p->program->probes.at[p->at.at[i].probe],
-					  .points = p->at.at,
-					  .first = i,
-					  .end = end };
-		rc = attach_range(a, &r, d);
-		a->nr_points += end - i;
-	}
+	rc = attach_in_order(a, d);
+	if (!rc)
+		rc = attach_in_reverse(a, d);
 	if (rc)
 		attach_close(a);
 	return rc;

@@ -3,7 +3,7 @@
  * programs by uprobe_multi, and system calls by one program at raw_syscalls. What the kernel lacks is found by trying, and then points are
  * attached to one by one.
  *
- * Probes of the same event run in the order of the script: points are attached in that order.
+ * Probes of the same event run in the order of the script: points are attached in the order that makes the kernel run them so.
  */
 #pragma once
 

@@ -61,6 +61,17 @@ if ! needs_or_skip "a function of a program" uprobes; then
 	run -e "uprobe:$(type -P bash):main { @ = count(); }" -c "bash -c true" >out.txt 2>err.txt
 	like "$(cat out.txt)" '^@: [1-9]' "a function of a program"
 fi
+# Probes of one event run in the order of the script: in the kernel, functions have the newest first
+order() {
+	run -e "$1 { printf(\"%d a\n\", tid); } $1 { printf(\"%d b\n\", tid); } $1 { printf(\"%d c\n\", tid); }" -c /bin/true >out.txt 2>err.txt
+	# what each thread did; one may have begun while not all were attached, or not be through
+	awk '{ did[$1] = did[$1] $2 } END { for (t in did) print did[t] }' out.txt | grep -qE '^b?c?(abc)+a?b?$' &&
+		! awk '{ did[$1] = did[$1] $2 } END { for (t in did) print did[t] }' out.txt | grep -qE 'ac|ba|cb'
+	ok $? "probes of $1 run in the order of the script" || sed 's/^/# /' err.txt out.txt
+}
+order tracepoint:syscalls:sys_enter_execve
+order rawtracepoint:sched_process_exec
+needs_or_skip "order of uprobes" uprobes || order uprobe:libc:exit
 run -e 'rawtracepoint:sched_switch { @ = count(); }' -c 'sleep 0.1' >out.txt 2>err.txt
 like "$(cat out.txt)" '^@: [1-9]' "a raw tracepoint"
 run -e 'tracepoint:nosuch:nosuch { }' >out.txt 2>err.txt
@@ -104,12 +115,13 @@ like "$("$SONDE" run --info)" 'ringbuf .*yes' "--info"
 # ready scripts: all of them load (those on functions of the kernel where there are kprobes)
 like "$("$SONDE" run -L)" '^opensnoop +Which files are opened' "-L lists scripts by their question"
 like "$("$SONDE" run opensnoop --help)" 'usage: sonde run opensnoop' "each documents itself"
-bad=
-for name in $("$SONDE" run -L | sed 's/ .*//'); do
-	"$SONDE" run -L | grep "^$name " | grep -q 'needs kprobes' && lacks kprobes >/dev/null && continue
-	[ $name != bashreadline ] || grep -q readline "$(type -P bash)" || continue
-	run --dry-run "$name" >out.txt 2>&1 || { bad+=" $name"; sed "s/^/# $name: /" out.txt; }
-done
+try_script() {
+	lacks kprobes >/dev/null && "$SONDE" run -L | grep "^$1 " | grep -q 'needs kprobes' && return
+	timeout 120 "$SONDE" run -q --dry-run "$1" >"try.$1" 2>&1 || { echo "$1"; sed "s/^/# $1: /" "try.$1" >&2; }
+}
+export -f try_script lacks
+export SONDE tracefs
+bad=$("$SONDE" run -L | sed 's/ .*//' | xargs -P 4 -I{} bash -c 'try_script {}')
 is "$bad" "" "all ready scripts load and attach"
 run -q -c "bash -c 'true </etc/hostname'" opensnoop >out.txt 2>err.txt
 like "$(cat out.txt)" 'bash +[0-9]+ /etc/hostname' "opensnoop sees what a command opens"
@@ -122,11 +134,13 @@ if ! needs_or_skip "kprobes" kprobes; then
 	like "$(cat out.txt)" '^@\[(1|true)\]: [1-9]' "its return value" || sed 's/^/# /' err.txt out.txt
 	run -e 'kprobe:vfs_r* { @[func] = count(); }' -c /bin/true >out.txt 2>err.txt
 	like "$(cat out.txt)" '^@\[vfs_read\]: [1-9]' "a wildcard, and which one it was" || sed 's/^/# /' err.txt out.txt
+	order kprobe:begin_new_exec
 	run -e 'kprobe:nosuch_function { }' >out.txt 2>err.txt
 	is $? 1 "a function that is not there"
 	if "$SONDE" run --info | grep -q '^  fentry .* yes'; then
 		run -e 'fentry:vfs_read { @ = count(); }' -c /bin/true >out.txt 2>err.txt
 		like "$(cat out.txt)" '^@: [1-9]' "fentry" || sed 's/^/# /' err.txt
+		order fentry:begin_new_exec
 	else
 		skip "fentry is not to be had here" "fentry"
 	fi
