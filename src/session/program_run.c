@@ -250,12 +250,11 @@ static void discard_rest(struct run *r)
 
 static int finish(struct run *r)
 {
-	detach(r);
-	/* What was sent before exit() was handled; what came after it is not wanted. */
-	if (r->actions.exit)
-		discard_rest(r);
-	else
+	/* What was sent before the end is handled; what comes while probes go, one after the other, is not wanted. */
+	if (!r->actions.exit)
 		drain_rest(r);
+	detach(r);
+	discard_rest(r);
 	s32 status = r->actions.status;
 	r->actions.exit = false;
 	int rc = run_codes(r, PROGRAM_END, NULL);

@@ -63,11 +63,10 @@ if ! needs_or_skip "a function of a program" uprobes; then
 fi
 # Probes of one event run in the order of the script: in the kernel, functions have the newest first
 order() {
-	run -e "$1 { printf(\"%d a\n\", tid); } $1 { printf(\"%d b\n\", tid); } $1 { printf(\"%d c\n\", tid); }" -c /bin/true >out.txt 2>err.txt
-	# what each thread did; one may have begun while not all were attached, or not be through
-	awk '{ did[$1] = did[$1] $2 } END { for (t in did) print did[t] }' out.txt | grep -qE '^b?c?(abc)+a?b?$' &&
-		! awk '{ did[$1] = did[$1] $2 } END { for (t in did) print did[t] }' out.txt | grep -qE 'ac|ba|cb'
-	ok $? "probes of $1 run in the order of the script" || sed 's/^/# /' err.txt out.txt
+	run -e "$1 { printf(\"%d a\n\", pid); } $1 { printf(\"%d b\n\", pid); } $1 { printf(\"%d c\n\", pid); }" \
+		-c "bash -c 'echo \$\$ >pid.txt; exec /bin/true'" >out.txt 2>err.txt
+	like "$(awk -v pid="$(cat pid.txt)" '$1 == pid { printf "%s", $2 }' out.txt)" '^(abc)+$' "probes of $1 run in the order of the script" ||
+		sed 's/^/# /' err.txt
 }
 order tracepoint:syscalls:sys_enter_execve
 order rawtracepoint:sched_process_exec
