@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <linux/btf.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 int program_map_of(const struct program *p, enum program_map_role role)
@@ -187,6 +189,57 @@ static u32 other_abi_check(struct bpf_insn *to)
 	return n;
 }
 
+/*
+ * Only for one process: its number in our own namespace of processes.
+ *
+ *	if it is not the one: exit
+ */
+static u32 pid_check(const struct sysroot *root, s32 pid, struct bpf_insn *to)
+{
+	enum { SLOT = -8, TGID = -4, MINOR_BITS = 20 };
+	const u64 first_namespace = 0xeffffffc; /* the kernel's PROC_PID_INIT_INO */
+	struct stat st;
+	bool inner =
+		!fstatat(root->dir_fd, "proc/self/ns/pid", &st, 0) && st.st_ino != first_namespace;
+	u32 n = 0;
+	to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_X, 6, 1, 0, 0);
+	if (inner) {
+		u64 dev = (u64)major(st.st_dev) << MINOR_BITS | minor(st.st_dev);
+		to[n++] = INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, SLOT, 0);
+		to[n++] = INSN(BPF_LD | BPF_DW | BPF_IMM, 1, 0, 0, (s32)dev);
+		to[n++] = INSN(0, 0, 0, 0, (s32)(dev >> 32));
+		to[n++] = INSN(BPF_LD | BPF_DW | BPF_IMM, 2, 0, 0, (s32)st.st_ino);
+		to[n++] = INSN(0, 0, 0, 0, (s32)((u64)st.st_ino >> 32));
+		to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_X, 3, 10, 0, 0);
+		to[n++] = INSN(BPF_ALU64 | BPF_ADD | BPF_K, 3, 0, 0, SLOT);
+		to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_K, 4, 0, 0, 8);
+		to[n++] = INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_ns_current_pid_tgid);
+		to[n++] = INSN(BPF_LDX | BPF_MEM | BPF_W, 0, 10, TGID, 0);
+	} else {
+		to[n++] = INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_pid_tgid);
+		to[n++] = INSN(BPF_ALU64 | BPF_RSH | BPF_K, 0, 0, 0, 32);
+	}
+	to[n++] = INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2, pid);
+	to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0);
+	to[n++] = INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_X, 1, 6, 0, 0);
+	return n;
+}
+
+/* Clocks and what runs here happen in whatever task there is. */
+static bool happens_in_task(enum program_provider provider)
+{
+	switch (provider) {
+	case PROGRAM_BEGIN:
+	case PROGRAM_END:
+	case PROGRAM_INTERVAL:
+	case PROGRAM_PROFILE:
+	case PROGRAM_ITER:
+	case PROGRAM_SIGNAL: return false;
+	default: return true;
+	}
+}
+
 static u32 syscall_check(const u64 *mask, struct bpf_insn *to)
 {
 	enum { IDS = LOAD_SYSCALL_WORDS * 64 };
@@ -215,7 +268,7 @@ static u32 syscall_check(const u64 *mask, struct bpf_insn *to)
 	return n;
 }
 
-enum { CHECK_MAX = 24 + 3 * LOAD_SYSCALL_WORDS + 8 };
+enum { CHECK_MAX = 16 + 24 + 3 * LOAD_SYSCALL_WORDS + 8 };
 
 static bool is_function_reference(const struct bpf_insn *i)
 {
@@ -327,7 +380,10 @@ static int build(struct loaded *l, const struct program_code *c, const struct lo
 	b->insns = calloc((size_t)c->nr + CHECK_MAX + PLACE_FUNCTION, sizeof(*b->insns));
 	if (!b->insns)
 		return -ENOMEM;
-	b->shift = kind->syscalls ? syscall_check(kind->syscalls, b->insns) : 0;
+	if (kind->of_pid)
+		b->shift = pid_check(l->root, l->pid, b->insns);
+	if (kind->syscalls)
+		b->shift += syscall_check(kind->syscalls, b->insns + b->shift);
 	memcpy(b->insns + b->shift, c->insns, (size_t)c->nr * sizeof(*b->insns));
 	b->nr = b->shift + c->nr;
 	if (kind->syscalls)
@@ -385,8 +441,8 @@ static bool same_kind(const struct load_kind *a, const struct load_kind *b)
 	bool masks = a->syscalls && b->syscalls
 			     ? !memcmp(a->syscalls, b->syscalls, LOAD_SYSCALL_WORDS * sizeof(u64))
 			     : a->syscalls == b->syscalls;
-	return masks && a->place_base == b->place_base && a->type == b->type &&
-	       a->attach_type == b->attach_type && a->btf_id == b->btf_id &&
+	return masks && a->of_pid == b->of_pid && a->place_base == b->place_base &&
+	       a->type == b->type && a->attach_type == b->attach_type && a->btf_id == b->btf_id &&
 	       a->btf_fd == b->btf_fd && a->sleepable == b->sleepable;
 }
 
@@ -404,9 +460,12 @@ static int remember(struct loaded *l, const struct program_probe *probe,
 	return fd;
 }
 
-static int load(struct loaded *l, const struct program_probe *probe, const struct load_kind *kind,
+static int load(struct loaded *l, const struct program_probe *probe, const struct load_kind *wanted,
 		bool explain, struct diag *d)
 {
+	struct load_kind own = *wanted;
+	const struct load_kind *kind = &own;
+	own.of_pid = l->pid && happens_in_task(probe->provider);
 	vec_for_each (&l->codes, c)
 		if (c->code == probe->code && same_kind(&c->kind, kind))
 			return c->fd;

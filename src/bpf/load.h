@@ -15,6 +15,7 @@ struct load_kind {
 	int btf_fd; /* of a module's types; 0: the kernel's */
 	bool sleepable;
 	const u64 *syscalls; /* LOAD_SYSCALL_WORDS: only for these system calls (see bpf/points.h); NULL: no matter */
+	bool of_pid; /* only for the process of loaded.pid; set by the loader */
 	u32 place_base; /* with syscalls: places are numbered from here on, by the number of the call */
 };
 
@@ -36,6 +37,7 @@ struct loaded {
 	struct strbuf log;
 	int *maps; /* [program.maps] */
 	VEC(struct loaded_code) codes;
+	s32 pid; /* probes that happen in a task are only for this process; 0: all. Set after loaded_open() */
 	u32 nr_cpus; /* possible ones */
 	u64 verify_ns; /* spent in loading */
 };

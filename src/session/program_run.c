@@ -50,6 +50,7 @@ static int set_up(struct run *r, const struct sysroot *root)
 		return rc;
 	r->is_loaded = true;
 	r->loaded.want_log = r->opts->want_log;
+	r->loaded.pid = r->opts->pid;
 	rc = open_ring(r, PROGRAM_MAP_RING, &r->ring);
 	return rc ? rc : open_ring(r, PROGRAM_MAP_CONTROL, &r->control);
 }

@@ -16,7 +16,7 @@
 
 struct program_run_opts {
 	const char *script; /* its text, for messages */
-	s32 pid; /* -p: only this process where probes can tell; the run ends with it. 0: none */
+	s32 pid; /* -p: probes in tasks only for this process; the run ends with it. 0: none */
 	char **command; /* NULL: none */
 	bool json, allow_unsafe, no_final_maps, keep_going;
 	bool want_log; /* the verifier's words go to log */

@@ -352,7 +352,7 @@ static const struct opt rows[] = {
 	OPT_STR('c', "cmd", struct run_opts, command, "COMMAND",
 		"Run COMMAND when all is attached; end when it ends"),
 	OPT_UINT('p', "pid", struct run_opts, pid, "PID",
-		 "Probe only this process where probes can tell; end when it ends"),
+		 "Only this process (begin, end and clocks run regardless); end when it ends"),
 	OPT_FLAG(0, "unsafe", struct run_opts, unsafe,
 		 "Allow what changes the system: system(), signal(), override()"),
 	OPT_LIST('I', "include-dir", struct run_opts, include, "DIR",
