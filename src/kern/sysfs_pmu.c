@@ -343,9 +343,9 @@ static int alias_add(struct pmu_set *s, struct pmu *p, int dir, const char *name
 	if (scale)
 		al->scale = parse_scale(scale);
 	(void)snprintf(side, sizeof(side), "%s.per-pkg", name);
-	al->per_pkg = faccessat(dir, side, F_OK, 0) == 0;
+	al->per_pkg = faccessat(dir, side, F_OK, AT_EACCESS) == 0;
 	(void)snprintf(side, sizeof(side), "%s.snapshot", name);
-	al->snapshot = faccessat(dir, side, F_OK, 0) == 0;
+	al->snapshot = faccessat(dir, side, F_OK, AT_EACCESS) == 0;
 	return 0;
 }
 

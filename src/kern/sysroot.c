@@ -85,7 +85,7 @@ int sysroot_s64(const struct sysroot *r, const char *path, s64 *ret)
 
 bool sysroot_exists(const struct sysroot *r, const char *path)
 {
-	return faccessat(r->dir_fd, path, F_OK, 0) == 0;
+	return faccessat(r->dir_fd, path, F_OK, AT_EACCESS) == 0;
 }
 
 DIR *sysroot_dir(const struct sysroot *r, const char *path)

@@ -29,7 +29,7 @@ static int open_if_tracing(const char *path, bool real)
 		return -ENOENT;
 	}
 	/* Before 4.1 it was a folder of debugfs: then the folder must look like it. */
-	if (faccessat(fd, "events", F_OK, 0) < 0) {
+	if (faccessat(fd, "events", F_OK, AT_EACCESS) < 0) {
 		int err = errno == EACCES ? -EACCES : -ENOENT;
 		(void)close(fd);
 		return err;
@@ -119,7 +119,7 @@ const char *tracing_line(const struct tracing *t, const char *file, struct strbu
 
 bool tracing_has(const struct tracing *t, const char *file)
 {
-	return !t->err && faccessat(t->dir, file, F_OK, 0) == 0;
+	return !t->err && faccessat(t->dir, file, F_OK, AT_EACCESS) == 0;
 }
 
 /* Emptying one of these removes the probes of everybody. */
@@ -298,7 +298,7 @@ static int scan_system(const struct tracing *t, const char *system, const char *
 		if (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)
 			continue;
 		if (snprintf(path, sizeof(path), "%s/id", e->d_name) >= (int)sizeof(path) ||
-		    faccessat(fd, path, F_OK, 0) < 0)
+		    faccessat(fd, path, F_OK, AT_EACCESS) < 0)
 			continue;
 		r = add_event(l, system, strlen(system), e->d_name, strlen(e->d_name));
 	}
@@ -356,7 +356,7 @@ int tracing_list_events(const struct tracing *t, const char *system_glob, const 
 	struct tracing_events l = { 0 };
 	arena_init(&l.arena);
 	int r;
-	if (!system_glob && !name_glob && faccessat(t->dir, "available_events", R_OK, 0) == 0)
+	if (!system_glob && !name_glob && faccessat(t->dir, "available_events", R_OK, AT_EACCESS) == 0)
 		r = scan_available(t, &l);
 	else if (!system_glob || glob_is_pattern(system_glob))
 		r = scan_systems(t, system_glob, name_glob, &l);

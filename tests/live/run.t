@@ -114,6 +114,20 @@ lines=$(grep -c . out.txt) lost=$(sed -n 's/.*: \([0-9]*\) records lost.*/\1/p' 
 [ $((lines + ${lost:-0})) -ge 200000 ]
 ok $? "records that are printed ($lines) and lost (${lost:-0}) are all that there were"
 
+# CAP_BPF and CAP_PERFMON are enough, with files that only root reads; without them it is said what is missing
+as_user() {
+	local caps=$1
+	shift
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps "$caps" --ambient-caps "$caps" timeout 60 "$SONDE" run -q "$@"
+}
+if ! needs_or_skip "capabilities" setpriv; then
+	as_user +bpf,+perfmon,+dac_read_search -e 'tracepoint:sched:sched_switch { @ = count(); } interval:ms:50 { exit(); }' >out.txt 2>err.txt
+	like "$(cat out.txt)" '^@: [0-9]' "CAP_BPF and CAP_PERFMON are enough" || sed 's/^/# /' err.txt
+	as_user +dac_read_search -e 'BEGIN { }' >out.txt 2>err.txt
+	is $? 1 "without them it is refused"
+	like "$(cat err.txt)" 'CAP_BPF and CAP_PERFMON missing' "with what is missing"
+fi
+
 # listing
 like "$("$SONDE" run -l 'tracepoint:sched:sched_sw*')" '^tracepoint:sched:sched_switch$' "-l"
 like "$("$SONDE" run -lv 'tracepoint:sched:sched_switch' 2>&1; "$SONDE" run -v -l 'tracepoint:sched:sched_switch')" 'next_pid' "with -v also fields"
