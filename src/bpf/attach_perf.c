@@ -16,7 +16,11 @@ static int attach_on(struct attached *a, const struct attach_range *r,
 	if (prog < 0)
 		return prog;
 	struct perf_event_attr own = *attr;
-	int rc = attach_event(a, prog, perf_opener_open(&a->opener, &own, pid, cpu, -1), r->first);
+	int event = perf_opener_open(&a->opener, &own, pid, cpu, -1);
+	if (event < 0)
+		return perf_opener_explain(&a->opener, event, attr, r->points[r->first].text, pid,
+					   cpu, d);
+	int rc = attach_event(a, prog, event, r->first);
 	return rc ? attach_failed(a, &r->points[r->first], rc, d) : 0;
 }
 
