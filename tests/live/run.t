@@ -23,6 +23,9 @@ run -o out.txt -e 'BEGIN { printf("into\n"); }'
 is "$(cat out.txt)" into "-o"
 is "$(prints 'BEGIN { printf("a"); } BEGIN { printf("b"); } END { printf("c\n"); }')" abc "several begin probes in their order, then end"
 
+is "$(prints 'BEGIN { @a[1] = 10; @a[2] = 20; for ($kv : @a) { @s += $kv.1; } for ($i : 0..1000) { @r += $i; } printf("%d %d\n", @s, @r); exit(); }' |
+	head -1)" "30 499500" "loops over a map and over a range: callbacks"
+
 # the same as bpftrace prints; in guests that takes it 5 s each
 same() {
 	local name=$1 script=$2
