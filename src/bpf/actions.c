@@ -310,17 +310,3 @@ int actions_print_maps(struct actions *a)
 	}
 	return 0;
 }
-
-void actions_json_attached(struct actions *a, u32 nr)
-{
-	struct json j;
-	json_begin(&j, a->out, JSON_COMPACT);
-	json_object(&j);
-	json_put_str(&j, "type", "attached_probes");
-	json_key(&j, "data");
-	json_object(&j);
-	json_put_u64(&j, "probes", nr);
-	json_object_end(&j);
-	json_object_end(&j);
-	(void)!json_end(&j);
-}

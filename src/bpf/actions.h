@@ -28,5 +28,3 @@ int actions_record(void *ctx, const void *data, u32 len);
 
 /* All maps of the script that have something in them, by name, as at the end of a run. 0 or negative errno. */
 int actions_print_maps(struct actions *a) must_check;
-/* "Attached 2 probes" as JSON has it. */
-void actions_json_attached(struct actions *a, u32 nr);

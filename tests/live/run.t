@@ -49,7 +49,7 @@ same "histograms" 'BEGIN { @h = hist(-1); @h = hist(0); @h = hist(1); @h = hist(
 
 json=$(run -f json -e 'BEGIN { printf("hi\n"); @x[1, "a"] = 5; @h = hist(5); @s = stats(4); print((1, "q")); }')
 is "$(printf '%s\n' "$json" | python3 -c 'import json, sys; print(" ".join(json.loads(l)["type"] for l in sys.stdin))')" \
-	"printf value attached_probes hist stats map" "-f json: an object a line"
+	"attached_probes printf value hist stats map" "-f json: an object a line"
 like "$json" '"@x": ?\{"1,a": ?5\}' "with keys as bpftrace writes them"
 
 # probes

@@ -97,7 +97,10 @@ static int flush(void *ctx)
 static void on_loading(void *ctx, u32 places)
 {
 	struct running *r = ctx;
-	if (r->app->dialect->attaches_as_bpftrace && !r->app->json && !r->o->quiet)
+	if (r->app->json)
+		strbuf_printf(r->out, "{\"type\":\"attached_probes\",\"data\":{\"probes\":%u}}\n",
+			      places);
+	else if (r->app->dialect->attaches_as_bpftrace && !r->o->quiet)
 		strbuf_printf(r->out, "Attaching %u probe%s...\n", places, places == 1 ? "" : "s");
 }
 
@@ -123,10 +126,7 @@ static void on_attached(void *ctx, u32 places)
 {
 	struct running *r = ctx;
 	struct app *app = r->app;
-	if (app->json)
-		strbuf_printf(r->out, "{\"type\":\"attached_probes\",\"data\":{\"probes\":%u}}\n",
-			      places);
-	else if (!app->dialect->attaches_as_bpftrace && !r->o->quiet)
+	if (!app->json && !app->dialect->attaches_as_bpftrace && !r->o->quiet)
 		strbuf_printf(&app->err, "attached to %u probe%s\n", places, places == 1 ? "" : "s");
 	if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
 		strbuf_str(r->out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
