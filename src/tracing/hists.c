@@ -1,9 +1,11 @@
 #include "tracing/hists.h"
 
+#include "base/str.h"
 #include "event/event.h"
 #include "wire/format.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,10 +33,16 @@ int ftrace_hists_event(const struct ftrace_hists *h, const char *text, char *sys
 static int add_trigger(struct ftrace_hists *h, const char *system, const char *event,
 		       const char *line)
 {
-	char path[700], undo[1200];
-	(void)snprintf(path, sizeof(path), "%sevents/%s/%s/trigger", h->folder, system, event);
-	(void)snprintf(undo, sizeof(undo), "!%s", line);
-	return journal_add(h->j, path, line, undo, h->diag);
+	char path[PATH_MAX];
+	struct strbuf undo; /* a filter may be of any length */
+	int err = str_path(path, sizeof(path), "%sevents/%s/%s/trigger", h->folder, system, event);
+	if (err)
+		return diag_error(h->diag, err, "event %s:%s: %s", system, event, strerror(-err));
+	strbuf_init(&undo);
+	strbuf_printf(&undo, "!%s", line);
+	err = undo.err ? undo.err : journal_add(h->j, path, line, strbuf_cstr(&undo), h->diag);
+	strbuf_done(&undo);
+	return err;
 }
 
 /* keys=...:vals=...:sort=...:size=... if FILTER */

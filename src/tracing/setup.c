@@ -1,5 +1,6 @@
 #include "tracing/setup.h"
 
+#include "base/str.h"
 #include "base/cpuset.h"
 #include "tracing/setup_impl.h"
 
@@ -555,15 +556,19 @@ int ftrace_setup_apply(struct ftrace_setup *s, bool private, int pid)
 		err = ftrace_define_probes(s);
 	for (size_t i = 0; i < s->buffers.nr && !err; i++) {
 		struct ftrace_buffer_opt *b = &s->buffers.at[i];
-		char name[128];
+		char name[NAME_MAX + 1];
 		if (!b->name && private && !ftrace_setup_needs_top(s)) {
 			(void)snprintf(name, sizeof(name), "sonde-%s", journal_name(s->journal));
 			err = journal_instance(s->journal, name, d);
 			b->made = true;
 		} else if (b->name) {
-			(void)snprintf(name, sizeof(name), "%s", b->name);
-			char path[300];
-			(void)snprintf(path, sizeof(path), "instances/%s", b->name);
+			char path[NAME_MAX + 16];
+			err = str_path(name, sizeof(name), "%s", b->name);
+			if (!err)
+				err = str_path(path, sizeof(path), "instances/%s", b->name);
+			if (err)
+				return diag_error(d, err, "cannot make an instance '%s': %s",
+						  b->name, strerror(-err));
 			if (!tracing_has(&s->tracing, path)) {
 				err = journal_instance(s->journal, b->name, d);
 				b->made = true;

@@ -101,6 +101,11 @@ if [ "$SONDE_GUEST" = host ]; then
 	rm -f t.dat.[0-9]*
 fi
 exits 129 "a size of what?" rec --switch-output 100 -e sched true
+long=sonde-t-$$-$(printf 'x%.0s' {1..180})
+exits 0 "a buffer with a long name" rec -B "$long" -e sched:sched_process_exec true
+like "$(rep)" "^$long: .*sched_process_exec" "is made under all of it"
+[ ! -e "$tracefs/instances/$long" ]
+ok $? "and is gone at the end"
 exits 0 "several buffers" rec -e sched:sched_process_exec -B "sonde-t-$$" -C mono -e sched:sched_process_exit true
 like "$(rep)" "^sonde-t-$$: .*sched_process_exit" "the instance has its name before the line"
 [ ! -e "$tracefs/instances/sonde-t-$$" ]
