@@ -31,8 +31,10 @@ static bool arena_grow(struct arena *a, size_t need)
 {
 	size_t size = max(a->next_size, need);
 	struct arena_chunk *c = malloc(sizeof(*c) + size);
-	if (!c)
+	if (!c) {
+		a->failed = true;
 		return false;
+	}
 	c->older = a->chunk;
 	c->size = size;
 	a->chunk = c;

@@ -14,6 +14,7 @@ struct arena {
 	char *end;
 	size_t next_size;
 	size_t total_bytes;
+	bool failed; /* memory was out at least once */
 };
 
 void arena_init(struct arena *a);

@@ -11,6 +11,8 @@
 
 int check_fail(struct checker *c, const struct node *n, int err, const char *fmt, ...)
 {
+	if (!c->err && c->arena->failed)
+		c->err = -ENOMEM;
 	if (c->err)
 		return c->err;
 	struct strbuf s;

@@ -289,6 +289,8 @@ int lang_compile(const struct lang_input *in, struct program *ret, struct diag *
 	};
 	strbuf_init(&c.shared.bytes);
 	int err = run_passes(&c);
+	if (err && ret->arena.failed)
+		err = -ENOMEM;
 	for (u32 i = 0; i < c.nr; i++)
 		done_one(&c, i);
 	strbuf_done(&c.shared.bytes);

@@ -46,13 +46,13 @@ static void point_to(struct diag *d, const char *script, u32 start, u32 len)
 	u32 end = start;
 	while (script[end] && script[end] != '\n')
 		end++;
-	char *line = strndup(script + from, end - from);
-	for (char *p = line; p && *p; p++)
-		if (*p == '\t')
-			*p = ' ';
-	if (line)
-		diag_span(d, line, start - from, max(1u, min(len, end - start)));
-	free(line);
+	struct strbuf line;
+	strbuf_init(&line);
+	for (u32 i = from; i < end; i++)
+		strbuf_char(&line, script[i] == '\t' ? ' ' : script[i]);
+	if (!line.err)
+		diag_span(d, strbuf_cstr(&line), start - from, max(1u, min(len, end - start)));
+	strbuf_done(&line);
 }
 
 static u32 line_number(const char *script, u32 start)
@@ -522,8 +522,10 @@ void lex_next(struct lexer *l, struct token *ret)
 		ret->after_space = start != before;
 		if (!err && l->at < l->end)
 			err = lex_one(l, ret);
-		if (err)
+		if (err) {
+			l->err = err;
 			ret->kind = TOKEN_BAD;
+		}
 		if (ret->kind == TOKEN_IDENT && enter_define(l, start))
 			continue;
 		ret->start = l->nr_stack ? l->stack[0].start : start;

@@ -35,7 +35,7 @@ void parse_next(struct parser *p)
 	p->last_end = p->t.start + p->t.len;
 	lex_next(&p->lex, &p->t);
 	if (p->t.kind == TOKEN_BAD)
-		p->err = -EINVAL;
+		p->err = p->lex.err;
 }
 
 bool parse_take(struct parser *p, enum token_kind kind)
@@ -335,6 +335,8 @@ static int add_event(struct parser *p, const struct program_probe *of, const cha
 	to->name = arena_strdup(p->arena, name);
 	to->text = arena_strdup(p->arena, strbuf_cstr(&text));
 	to->is_glob = false;
+	if (text.err)
+		to->text = NULL;
 	strbuf_done(&text);
 	return to->target && to->name && to->text ? 0 : -ENOMEM;
 }

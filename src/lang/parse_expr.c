@@ -196,6 +196,8 @@ static struct node *parse_sizeof(struct parser *p, bool offset)
 			parse_expect(p, TOKEN_IDENT, "a member");
 		} while (parse_take(p, TOKEN_DOT));
 		n->text = arena_strdup(p->arena, strbuf_cstr(&path));
+		if (!n->text || path.err)
+			p->err = -ENOMEM;
 		strbuf_done(&path);
 	}
 	parse_expect(p, TOKEN_RPAREN, "')'");

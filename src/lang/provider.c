@@ -267,6 +267,8 @@ static const char *full_text(struct arena *a, const struct provider *pr, const c
 	strbuf_str(&s, pr->name);
 	strbuf_str(&s, rest ? rest : "");
 	char *ret = arena_strdup(a, strbuf_cstr(&s));
+	if (s.err)
+		ret = NULL;
 	strbuf_done(&s);
 	return ret;
 }

@@ -86,6 +86,7 @@ struct lexer {
 	const char *text;
 	u32 at, end;
 	struct diag *diag;
+	int err; /* of TOKEN_BAD */
 	struct lex_define *defines;
 	u32 depth_if;
 	/* where to go on after a #define's text */
