@@ -392,8 +392,8 @@ static const char *const typed[] = {
 	"fentry:vfs_read { @[str(args.file->f_path.dentry->d_name.name), args.count] = count(); }",
 	"fexit:vfs_read { @ = hist(retval); @c[args.count, args.file] = 1; }",
 	"rawtracepoint:sched_switch { @p = args.prev->pid; @s[args.next->comm] = count(); }",
-	"kprobe:tcp_connect { $sk = (struct sock *)arg0; @f = $sk->__sk_common.skc_family; $c = "
-	"$sk->__sk_common; @[ntop($c.skc_daddr), bswap($c.skc_dport)] = count(); }",
+	("kprobe:tcp_connect { $sk = (struct sock *)arg0; @f = $sk->__sk_common.skc_family; $c = "
+	 "$sk->__sk_common; @[ntop($c.skc_daddr), bswap($c.skc_dport)] = count(); }"),
 };
 
 static struct btf *kernel_types(struct btf *b)
