@@ -48,6 +48,12 @@ int attach_failed(const struct attached *a, const struct point *pt, int err, str
 	}
 	diag_error(d, err, "cannot attach to %s: %s", pt->text, strerror(-err));
 	script_span(d, a->loaded->script, probe->span_start, probe->span_len);
+	/* Above 2 Debian's kernels want CAP_SYS_ADMIN for any event of perf. */
+	if (err == -EACCES && a->opener.rights.paranoid > 2)
+		diag_hint(d,
+			  "kernel.perf_event_paranoid is %d: run it as root, or: sysctl "
+			  "kernel.perf_event_paranoid=2",
+			  a->opener.rights.paranoid);
 	return err;
 }
 
