@@ -10,6 +10,7 @@
 #include "bpf/attach.h"
 #include "bpf/map_view.h"
 #include "bpf/ring.h"
+#include "image/btf.h"
 #include "kern/bpf_features.h"
 #include "kern/bpf_sys.h"
 
@@ -456,6 +457,31 @@ static void batches(void)
 	diag_done(&f.d);
 }
 
+/* The check for 32-bit programs before system calls reads thread_info.status where it is today. */
+static void knows_status(void)
+{
+#ifdef __x86_64__
+	struct strbuf bytes;
+	struct btf b;
+	struct btf_part part;
+	strbuf_init(&bytes);
+	if (sysroot_read(&root, "sys/kernel/btf/vmlinux", &bytes) ||
+	    btf_open_memory(&b, bytes.data, bytes.len, NULL)) {
+		skip("thread_info.status is where the check reads it", "no types of the kernel");
+		strbuf_done(&bytes);
+		return;
+	}
+	u32 id = btf_find(&b, "thread_info", BTF_BIT(BTF_OF_STRUCT), NULL);
+	ok(id && !btf_find_member(&b, id, "status", &part) && part.bit_offset == 16 * 8,
+	   "thread_info.status is where the check reads it");
+	id = btf_find(&b, "task_struct", BTF_BIT(BTF_OF_STRUCT), NULL);
+	ok(id && !btf_find_member(&b, id, "thread_info", &part) && !part.bit_offset,
+	   "and task_struct begins with it");
+	btf_close(&b);
+	strbuf_done(&bytes);
+#endif
+}
+
 int main(void)
 {
 	if (sysroot_open(&root, NULL))
@@ -468,6 +494,7 @@ int main(void)
 	batches();
 	run_tracepoint();
 	run_syscalls();
+	knows_status();
 	run_uprobe();
 	run_timer();
 	run_refused();
