@@ -12,20 +12,20 @@ struct hit {
 	struct annotation_weight weight;
 };
 
-struct tally {
+struct annotate_tally {
 	struct dict at; /* (event, frame) -> index */
 	VEC(struct hit) hits;
 };
 
 struct annotate {
 	struct sink sink;
-	struct tally all;
+	struct annotate_tally all;
 	const struct sample_choice *chosen; /* NULL: all */
 	const struct catalog *catalog;
 	const struct names_result *names;
 };
 
-static int tally_add(struct tally *t, u32 event, u32 frame, struct annotation_weight w)
+static int tally_add(struct annotate_tally *t, u32 event, u32 frame, struct annotation_weight w)
 {
 	u32 fresh = (u32)t->hits.nr, got;
 	int err = dict_add(&t->at, (u64)event << 32 | frame, fresh, &got);
@@ -43,7 +43,7 @@ static int tally_add(struct tally *t, u32 event, u32 frame, struct annotation_we
 	return 0;
 }
 
-static void tally_done(struct tally *t)
+static void tally_done(struct annotate_tally *t)
 {
 	dict_done(&t->at);
 	vec_free(&t->hits);
@@ -51,7 +51,7 @@ static void tally_done(struct tally *t)
 
 static int shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
 {
-	struct tally *t = calloc(1, sizeof(*t));
+	struct annotate_tally *t = calloc(1, sizeof(*t));
 	*state = t;
 	return t ? 0 : -ENOMEM;
 }
@@ -72,7 +72,7 @@ static int feed(struct sink *k, void *state, const struct batch *b)
 
 static int merge_hits(struct annotate *a, const struct sink_part *part)
 {
-	const struct tally *t = part->state;
+	const struct annotate_tally *t = part->state;
 	int err = 0;
 	for (size_t i = 0; i < t->hits.nr && !err; i++) {
 		const struct hit *h = &t->hits.at[i];
@@ -100,9 +100,9 @@ static void shard_free(struct sink *k, void *state)
 static int carry_hits(struct sink *k, struct carry *c)
 {
 	struct annotate *a = container_of(k, struct annotate, sink);
-	struct tally old = a->all;
+	struct annotate_tally old = a->all;
 	int err = 0;
-	a->all = (struct tally){ 0 };
+	a->all = (struct annotate_tally){ 0 };
 	for (size_t i = 0; i < old.hits.nr && !err; i++) {
 		s64 frame = carry_frame(c, old.hits.at[i].frame);
 		err = frame < 0 ? (int)frame

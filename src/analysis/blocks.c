@@ -6,19 +6,19 @@
 #include <stdlib.h>
 
 /* A straight line: from where a branch led to where the next one left. */
-struct pass {
+struct blocks_pass {
 	u32 start, end; /* frames */
 	u64 cycles, count;
 };
 
-struct tally {
+struct blocks_tally {
 	struct dict at; /* (start, end) -> index */
-	VEC(struct pass) passes;
+	VEC(struct blocks_pass) passes;
 	u64 nr_branches, total_cycles;
 };
 
 struct tallies {
-	VEC(struct tally) events;
+	VEC(struct blocks_tally) events;
 };
 
 struct blocks {
@@ -28,10 +28,10 @@ struct blocks {
 	const struct catalog *catalog;
 };
 
-static struct tally *tally_of(struct tallies *t, u32 event)
+static struct blocks_tally *tally_of(struct tallies *t, u32 event)
 {
 	while (t->events.nr <= event) {
-		struct tally *fresh = vec_push(&t->events);
+		struct blocks_tally *fresh = vec_push(&t->events);
 		if (!fresh)
 			return NULL;
 		dict_init(&fresh->at);
@@ -48,14 +48,14 @@ static void tallies_done(struct tallies *t)
 	vec_free(&t->events);
 }
 
-static int add_pass(struct tally *t, u32 start, u32 end, u64 cycles, u64 count)
+static int add_pass(struct blocks_tally *t, u32 start, u32 end, u64 cycles, u64 count)
 {
 	u32 fresh = (u32)t->passes.nr, got;
 	int err = dict_add(&t->at, (u64)start << 32 | end, fresh, &got);
 	if (err)
 		return err;
 	if (got == fresh) {
-		struct pass *p = vec_push(&t->passes);
+		struct blocks_pass *p = vec_push(&t->passes);
 		if (!p)
 			return -ENOMEM;
 		p->start = start;
@@ -67,7 +67,7 @@ static int add_pass(struct tally *t, u32 start, u32 end, u64 cycles, u64 count)
 }
 
 /* The newest branch comes first. A stack whose newest branch tells no cycles comes from a CPU that counts none. */
-static int add_stack(struct tally *t, const struct sample *s)
+static int add_stack(struct blocks_tally *t, const struct sample *s)
 {
 	u32 start = FRAME_NONE;
 	int err = 0;
@@ -101,7 +101,7 @@ static int feed(struct sink *k, void *state, const struct batch *batch)
 		if ((b->when && !sample_chosen(b->when, b->catalog, s)) ||
 		    (b->who && !sample_chosen(b->who, b->catalog, s)))
 			continue;
-		struct tally *t = tally_of(state, s->event);
+		struct blocks_tally *t = tally_of(state, s->event);
 		err = t ? add_stack(t, s) : -ENOMEM;
 	}
 	return err;
@@ -113,14 +113,14 @@ static int merge_part(struct blocks *b, const struct sink_part *part)
 	const u32 *map_frame = part->map_frame;
 	int err = 0;
 	for (u32 e = 0; e < from->events.nr && !err; e++) {
-		const struct tally *t = &from->events.at[e];
-		struct tally *to = tally_of(&b->all, e);
+		const struct blocks_tally *t = &from->events.at[e];
+		struct blocks_tally *to = tally_of(&b->all, e);
 		if (!to)
 			return -ENOMEM;
 		to->nr_branches += t->nr_branches;
 		to->total_cycles += t->total_cycles;
 		for (size_t i = 0; i < t->passes.nr && !err; i++) {
-			const struct pass *p = &t->passes.at[i];
+			const struct blocks_pass *p = &t->passes.at[i];
 			err = add_pass(to, map_frame ? map_frame[p->start] : p->start,
 				       map_frame ? map_frame[p->end] : p->end, p->cycles, p->count);
 		}
@@ -179,7 +179,7 @@ struct sink *blocks_sink(struct blocks *b)
 
 /* A line that began in another function, or behind its end, was not straight: an interrupt, a call that was not recorded. */
 static u32 start_of(const struct frame_table *frames, const struct names_result *names,
-		    const struct pass *p)
+		    const struct blocks_pass *p)
 {
 	bool inside = p->start != FRAME_NONE && names->func_of[p->start] == names->func_of[p->end] &&
 		      frames->frames[p->start].offset <= frames->frames[p->end].offset;
@@ -187,7 +187,7 @@ static u32 start_of(const struct frame_table *frames, const struct names_result 
 }
 
 static void add_to_block(struct block *b, const struct frame_table *frames, u32 start,
-			 const struct pass *p)
+			 const struct blocks_pass *p)
 {
 	if (b->start == FRAME_NONE ||
 	    (start != FRAME_NONE && frames->frames[start].offset < frames->frames[b->start].offset))
@@ -219,7 +219,7 @@ int blocks_of_event(const struct blocks *b, const struct frame_table *frames,
 		*ret = list;
 		return 0;
 	}
-	const struct tally *t = &b->all.events.at[event];
+	const struct blocks_tally *t = &b->all.events.at[event];
 	list.nr_branches = t->nr_branches;
 	list.total_cycles = t->total_cycles;
 	list.at = arena_array(arena, t->passes.nr + 1, sizeof(*list.at));
@@ -227,7 +227,7 @@ int blocks_of_event(const struct blocks *b, const struct frame_table *frames,
 		return -ENOMEM;
 	dict_init(&at);
 	for (size_t i = 0; i < t->passes.nr && !err; i++) {
-		const struct pass *p = &t->passes.at[i];
+		const struct blocks_pass *p = &t->passes.at[i];
 		u32 func = names->func_of[p->end], got;
 		if (!names->funcs[func].name)
 			continue;

@@ -20,20 +20,20 @@ enum kind {
 enum { COMM_MAX = 16, NOBODY = -1, CHAIN_MAX = 1024, AWAY_SLACK = 64 };
 
 /* A function, or an event. */
-struct place {
+struct call_hist_place {
 	u64 key;
 	const char *name;
 };
 
 /* The functions that a task is in, outermost first. */
 struct stack {
-	VEC(struct place) at;
+	VEC(struct call_hist_place) at;
 	s32 pid; /* NOBODY: none */
 	u32 below; /* put aside: the one of the same task that was before it, or CALL_HIST_NONE */
 };
 
 /* What is known of an event's format; made when the first one comes. */
-struct look {
+struct call_hist_look {
 	const struct schema *schema;
 	enum kind kind;
 	const struct schema_field *fields[4];
@@ -56,7 +56,7 @@ struct call_hist {
 	size_t nr_gaps;
 	struct dict away_of; /* pid -> place in tops */
 	VEC(u32) tops; /* a task's latest in away, or CALL_HIST_NONE */
-	VEC(struct look) looks; /* by event */
+	VEC(struct call_hist_look) looks; /* by event */
 	struct dict comm_of; /* pid -> index */
 	VEC(char *) comms;
 };
@@ -68,7 +68,7 @@ static struct call_hist *hist_of(const struct sink *k)
 
 /* ---- the tree ---- */
 
-static u32 add_node(struct call_hist *h, u32 parent, struct place p)
+static u32 add_node(struct call_hist *h, u32 parent, struct call_hist_place p)
 {
 	struct call_hist_node *n = h->nodes.nr < CALL_HIST_NONE ? vec_push(&h->nodes) : NULL;
 	if (!n)
@@ -115,7 +115,7 @@ static u32 task_node(struct call_hist *h, s32 pid)
 	u32 index = dict_get(&h->tasks, key), was;
 	if (index != DICT_NONE)
 		return index;
-	index = add_node(h, CALL_HIST_NONE, (struct place){ 0 });
+	index = add_node(h, CALL_HIST_NONE, (struct call_hist_place){ 0 });
 	if (index == CALL_HIST_NONE || dict_add(&h->tasks, key, index, &was))
 		return CALL_HIST_NONE;
 	return index;
@@ -154,11 +154,11 @@ static int count_chain(struct call_hist *h, s32 pid, const struct stack *s, bool
 /* ---- stacks of tasks ---- */
 
 /* No kernel stack is that deep: a file that says so is broken, and its chains start anew. */
-static int push(struct stack *s, struct place p)
+static int push(struct stack *s, struct call_hist_place p)
 {
 	if (s->at.nr >= CHAIN_MAX)
 		s->at.nr = 0;
-	struct place *slot = vec_push(&s->at);
+	struct call_hist_place *slot = vec_push(&s->at);
 	if (!slot)
 		return -ENOMEM;
 	*slot = p;
@@ -257,22 +257,23 @@ static int copy_to_pending(struct call_hist *h, s32 pid)
 
 /* ---- events ---- */
 
-static struct place function_at(const struct call_hist *h, u64 addr)
+static struct call_hist_place function_at(const struct call_hist *h, u64 addr)
 {
 	u64 offset = 0;
 	const char *name = h->env.symbol(h->env.ctx, addr, &offset);
-	return (struct place){ .key = name ? addr - offset : addr, .name = name };
+	return (struct call_hist_place){ .key = name ? addr - offset : addr, .name = name };
 }
 
-static u64 field(const struct look *l, unsigned i, const struct sample *s)
+static u64 field(const struct call_hist_look *l, unsigned i, const struct sample *s)
 {
 	return schema_u64(l->schema, l->fields[i], s->raw, s->raw_size);
 }
 
 /* A call by whoever is innermost goes on; by somebody further out, or nobody we know of, ends the chain. */
-static int on_function(struct call_hist *h, const struct look *l, const struct sample *s)
+static int on_function(struct call_hist *h, const struct call_hist_look *l, const struct sample *s)
 {
-	struct place func = function_at(h, field(l, 0, s)), caller = function_at(h, field(l, 1, s));
+	struct call_hist_place func = function_at(h, field(l, 0, s)),
+			       caller = function_at(h, field(l, 1, s));
 	struct stack *now = &h->now;
 	int err = turn_to(h, s->tid);
 	if (!err && now->at.nr && now->at.at[now->at.nr - 1].key != caller.key) {
@@ -296,13 +297,13 @@ static int to_depth(struct call_hist *h, s32 pid, u64 depth)
 	return err;
 }
 
-static int on_entry(struct call_hist *h, const struct look *l, const struct sample *s)
+static int on_entry(struct call_hist *h, const struct call_hist_look *l, const struct sample *s)
 {
 	int err = to_depth(h, s->tid, field(l, 1, s));
 	return err ? err : push(&h->now, function_at(h, field(l, 0, s)));
 }
 
-static int push_callers(struct call_hist *h, const struct look *l, const struct sample *s)
+static int push_callers(struct call_hist *h, const struct call_hist_look *l, const struct sample *s)
 {
 	struct schema_field addr = { .offset = l->fields[0]->offset, .size = l->schema->long_size };
 	u32 first = addr.offset, size = addr.size, end = first;
@@ -316,7 +317,8 @@ static int push_callers(struct call_hist *h, const struct look *l, const struct 
 	while (end > first) {
 		end -= size;
 		addr.offset = end;
-		struct place p = function_at(h, schema_u64(l->schema, &addr, s->raw, s->raw_size));
+		struct call_hist_place p =
+			function_at(h, schema_u64(l->schema, &addr, s->raw, s->raw_size));
 		if (p.name && push(&h->now, p))
 			return -ENOMEM;
 	}
@@ -324,7 +326,7 @@ static int push_callers(struct call_hist *h, const struct look *l, const struct 
 }
 
 /* The stack of the event before it; of a function when no event waits. */
-static int on_stack(struct call_hist *h, const struct look *l, const struct sample *s)
+static int on_stack(struct call_hist *h, const struct call_hist_look *l, const struct sample *s)
 {
 	bool others = false;
 	int err = 0;
@@ -354,7 +356,8 @@ static int on_stack(struct call_hist *h, const struct look *l, const struct samp
 	return err;
 }
 
-static int learn(struct call_hist *h, const struct look *l, unsigned comm, const struct sample *s)
+static int learn(struct call_hist *h, const struct call_hist_look *l, unsigned comm,
+		 const struct sample *s)
 {
 	u32 len, index;
 	s32 pid = (s32)field(l, comm + 1, s);
@@ -375,11 +378,13 @@ static int on_event(struct call_hist *h, const struct sample *s)
 		err = count_chain(h, h->pending.pid, &h->pending, true);
 	if (!err)
 		err = copy_to_pending(h, s->tid);
-	struct place p = { .key = ~(u64)s->event, .name = h->env.event_name(h->env.ctx, s->event) };
+	struct call_hist_place p = { .key = ~(u64)s->event,
+				     .name = h->env.event_name(h->env.ctx, s->event) };
 	return err ? err : push(&h->pending, p);
 }
 
-static bool find_fields(struct look *l, const char *a, const char *b, const char *c, const char *d)
+static bool find_fields(struct call_hist_look *l, const char *a, const char *b, const char *c,
+			const char *d)
 {
 	const char *names[] = { a, b, c, d };
 	for (unsigned i = 0; i < ARRAY_SIZE(names) && names[i]; i++)
@@ -388,7 +393,7 @@ static bool find_fields(struct look *l, const char *a, const char *b, const char
 	return true;
 }
 
-static enum kind kind_of(struct look *l)
+static enum kind kind_of(struct call_hist_look *l)
 {
 	static const struct {
 		const char *system, *name;
@@ -416,14 +421,14 @@ static enum kind kind_of(struct look *l)
 	return KIND_EVENT;
 }
 
-static const struct look *look_of(struct call_hist *h, const struct sample *s)
+static const struct call_hist_look *look_of(struct call_hist *h, const struct sample *s)
 {
 	while (h->looks.nr <= s->event)
 		if (!vec_push(&h->looks))
 			return NULL;
-	struct look *l = &h->looks.at[s->event];
+	struct call_hist_look *l = &h->looks.at[s->event];
 	if (l->schema != s->schema) { /* the first one, or that of the next CPU's run */
-		*l = (struct look){ .schema = s->schema };
+		*l = (struct call_hist_look){ .schema = s->schema };
 		l->kind = kind_of(l);
 	}
 	return l;
@@ -438,7 +443,7 @@ static int take(struct call_hist *h, const struct sample *s)
 	}
 	if (err || !s->schema)
 		return err;
-	const struct look *l = look_of(h, s);
+	const struct call_hist_look *l = look_of(h, s);
 	if (!l)
 		return -ENOMEM;
 	switch (l->kind) {

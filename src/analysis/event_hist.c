@@ -22,7 +22,7 @@ struct key {
 	bool cpu; /* the CPU, which is no field */
 };
 
-struct value {
+struct event_hist_value {
 	const char *name;
 	const struct schema_field *field;
 };
@@ -33,7 +33,7 @@ struct counted_row {
 	const u64 *values; /* as many as there are values */
 };
 
-struct row {
+struct event_hist_row {
 	struct counted_row shown;
 	const struct key_value *typed; /* [key] */
 	u64 sort; /* of the key that rows are sorted by, when it is a number */
@@ -44,14 +44,14 @@ struct event_hist {
 	struct event_hist_opts o;
 	struct arena arena;
 	struct key keys[KEYS_MAX];
-	struct value values[VALUES_MAX];
+	struct event_hist_value values[VALUES_MAX];
 	size_t nr_keys, nr_values;
 	int sort_key, sort_value; /* -1: not by one */
 	bool descending;
 	const struct schema *schema; /* bound to */
 	const char *missing;
 	struct dict found; /* hash of the text -> index */
-	VEC(struct row) rows;
+	VEC(struct event_hist_row) rows;
 	struct strbuf text; /* scratch */
 	u64 nr;
 };
@@ -252,8 +252,8 @@ static const struct key_value *keep_keys(struct event_hist *h, const struct key_
 	return own;
 }
 
-static struct row *row_of(struct event_hist *h, u64 sort, const struct key_value *typed,
-			  const u32 *lens)
+static struct event_hist_row *row_of(struct event_hist *h, u64 sort, const struct key_value *typed,
+				     const u32 *lens)
 {
 	const char *text = strbuf_cstr(&h->text);
 	u64 hash = hash_bytes(text, h->text.len);
@@ -261,13 +261,15 @@ static struct row *row_of(struct event_hist *h, u64 sort, const struct key_value
 	for (; (index = dict_get(&h->found, hash)) != DICT_NONE; hash = hash_u64(hash + 1))
 		if (!strcmp(h->rows.at[index].shown.key, text))
 			return &h->rows.at[index];
-	struct row *r = h->rows.nr < DICT_NONE ? vec_push(&h->rows) : NULL;
+	struct event_hist_row *r = h->rows.nr < DICT_NONE ? vec_push(&h->rows) : NULL;
 	u64 *values = arena_zalloc(&h->arena, (h->nr_values + 1) * sizeof(*values));
 	char *copy = arena_strdup(&h->arena, text);
 	const struct key_value *own = keep_keys(h, typed, lens);
 	if (!r || !values || !copy || !own || dict_add(&h->found, hash, (u32)h->rows.nr - 1, &index))
 		return NULL;
-	*r = (struct row){ .shown = { .key = copy, .values = values }, .typed = own, .sort = sort };
+	*r = (struct event_hist_row){ .shown = { .key = copy, .values = values },
+				      .typed = own,
+				      .sort = sort };
 	return r;
 }
 
@@ -285,7 +287,7 @@ static int count(struct event_hist *h, const struct sample *s)
 		if ((int)i == h->sort_key)
 			sort = own;
 	}
-	struct row *r = h->text.err ? NULL : row_of(h, sort, typed, lens);
+	struct event_hist_row *r = h->text.err ? NULL : row_of(h, sort, typed, lens);
 	if (!r)
 		return -ENOMEM;
 	r->shown.nr++;
@@ -378,7 +380,7 @@ static int compare_u64(u64 a, u64 b)
 static int compare(const void *pa, const void *pb, void *ctx)
 {
 	const struct event_hist *h = ctx;
-	const struct row *a = pa, *b = pb;
+	const struct event_hist_row *a = pa, *b = pb;
 	int c;
 	if (h->sort_value >= 0)
 		c = compare_u64(a->shown.values[h->sort_value], b->shown.values[h->sort_value]);
@@ -407,7 +409,7 @@ int event_hist_counts(struct event_hist *h, struct key_counts *ret)
 	for (size_t i = 0; i < h->nr_values && !err; i++)
 		err = key_counts_sum(ret, h->values[i].name);
 	for (size_t i = 0; i < h->rows.nr && !err; i++) {
-		const struct row *r = &h->rows.at[i];
+		const struct event_hist_row *r = &h->rows.at[i];
 		err = key_counts_add(ret, r->typed, r->shown.nr, r->shown.values);
 	}
 	ret->hits = h->nr;

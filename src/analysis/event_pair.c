@@ -18,7 +18,7 @@ struct role {
 	u64 star; /* hash of what stood for the '*' */
 };
 
-struct look {
+struct event_pair_look {
 	bool known;
 	bool is_stack, is_function;
 	const struct schema_field *caller;
@@ -31,8 +31,8 @@ struct item {
 	bool gap, unwanted;
 };
 
-struct shard_state {
-	struct look *looks; /* by event */
+struct event_pair_shard_state {
+	struct event_pair_look *looks; /* by event */
 	size_t nr_looks;
 	VEC(struct item) items;
 	VEC(u8) bytes;
@@ -87,8 +87,8 @@ static bool find_keys(const struct schema *s, const char *const *names, struct r
 	return true;
 }
 
-static int add_role(struct event_pair *p, struct look *l, const struct schema *s, u32 rule,
-		    bool is_end)
+static int add_role(struct event_pair *p, struct event_pair_look *l, const struct schema *s,
+		    u32 rule, bool is_end)
 {
 	const struct event_pair_rule *u = &p->rules[rule];
 	const char *system = is_end ? u->end_system : u->start_system;
@@ -106,7 +106,7 @@ static int add_role(struct event_pair *p, struct look *l, const struct schema *s
 	return 0;
 }
 
-static int make_look(struct event_pair *p, struct look *l, const struct schema *s)
+static int make_look(struct event_pair *p, struct event_pair_look *l, const struct schema *s)
 {
 	int err = 0;
 	l->known = true;
@@ -120,24 +120,25 @@ static int make_look(struct event_pair *p, struct look *l, const struct schema *
 	return err;
 }
 
-static struct look *look_of(struct event_pair *p, struct shard_state *st, const struct sample *s)
+static struct event_pair_look *look_of(struct event_pair *p, struct event_pair_shard_state *st,
+				       const struct sample *s)
 {
 	if (s->event >= st->nr_looks) {
 		size_t nr = max((size_t)s->event + 1, 2 * st->nr_looks);
-		struct look *grown = realloc(st->looks, nr * sizeof(*grown));
+		struct event_pair_look *grown = realloc(st->looks, nr * sizeof(*grown));
 		if (!grown)
 			return NULL;
 		memset(grown + st->nr_looks, 0, (nr - st->nr_looks) * sizeof(*grown));
 		st->looks = grown;
 		st->nr_looks = nr;
 	}
-	struct look *l = &st->looks[s->event];
+	struct event_pair_look *l = &st->looks[s->event];
 	return l->known || !make_look(p, l, s->schema) ? l : NULL;
 }
 
 /* ---- picking events out of a block ---- */
 
-static int add_item(struct shard_state *st, const struct sample *s, bool with_raw)
+static int add_item(struct event_pair_shard_state *st, const struct sample *s, bool with_raw)
 {
 	struct item *i = vec_push(&st->items);
 	if (!i)
@@ -159,7 +160,7 @@ static int add_item(struct shard_state *st, const struct sample *s, bool with_ra
 	return 0;
 }
 
-static int add_gap(struct shard_state *st)
+static int add_gap(struct event_pair_shard_state *st)
 {
 	struct item *i = vec_push(&st->items);
 	if (!i)
@@ -169,7 +170,7 @@ static int add_gap(struct shard_state *st)
 }
 
 /* It stands between a stack and what was before. */
-static int add_unwanted(struct shard_state *st, const struct sample *s)
+static int add_unwanted(struct event_pair_shard_state *st, const struct sample *s)
 {
 	int err = add_item(st, s, false);
 	if (!err)
@@ -180,14 +181,14 @@ static int add_unwanted(struct shard_state *st, const struct sample *s)
 static int feed(struct sink *k, void *state, const struct batch *b)
 {
 	struct event_pair *p = pair_of(k);
-	struct shard_state *st = state;
+	struct event_pair_shard_state *st = state;
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct sample *s = &b->samples[i];
 		if (s->missed && add_gap(st))
 			return -ENOMEM;
 		if (!s->schema || !s->raw)
 			continue;
-		const struct look *l = look_of(p, st, s);
+		const struct event_pair_look *l = look_of(p, st, s);
 		if (!l)
 			return -ENOMEM;
 		/* A stack belongs to the event before it: whether that one is wanted decides. */
@@ -301,7 +302,8 @@ static int end(struct event_pair *p, const struct role *r, const struct event_at
 	return p->o.match(p->o.ctx, &m);
 }
 
-static int keep_stack(struct event_pair *p, const struct look *l, const struct event_at *e)
+static int keep_stack(struct event_pair *p, const struct event_pair_look *l,
+		      const struct event_at *e)
 {
 	s64 which = e->cpu >= 0 && (size_t)e->cpu < p->last.nr ? p->last.at[e->cpu] : -1;
 	struct open *o = which >= 0 ? &p->opened.at[which] : NULL;
@@ -331,14 +333,14 @@ static void close_all(struct event_pair *p)
 		o->active = false;
 }
 
-static int take(struct event_pair *p, struct shard_state *st, struct item *i)
+static int take(struct event_pair *p, struct event_pair_shard_state *st, struct item *i)
 {
 	if (i->gap) {
 		close_all(p);
 		return 0;
 	}
 	struct event_at *e = &i->at;
-	const struct look *l = &st->looks[e->event];
+	const struct event_pair_look *l = &st->looks[e->event];
 	e->raw = st->bytes.at + i->raw;
 	while (e->cpu >= 0 && e->cpu < CPUS_MAX && (size_t)e->cpu >= p->last.nr) {
 		s64 *slot = vec_push(&p->last);
@@ -364,7 +366,7 @@ static int take(struct event_pair *p, struct shard_state *st, struct item *i)
 static int block_done(struct sink *k, void *state, u64 seq)
 {
 	struct event_pair *p = pair_of(k);
-	struct shard_state *st = state;
+	struct event_pair_shard_state *st = state;
 	if (!turns_wait(&p->turns, seq))
 		return -ECANCELED;
 	int err = 0;
@@ -380,13 +382,13 @@ static int block_done(struct sink *k, void *state, u64 seq)
 
 static int shard_new(struct sink *k, unsigned index, const struct shard *shard, void **state)
 {
-	*state = calloc(1, sizeof(struct shard_state));
+	*state = calloc(1, sizeof(struct event_pair_shard_state));
 	return *state ? 0 : -ENOMEM;
 }
 
 static void shard_free(struct sink *k, void *state)
 {
-	struct shard_state *st = state;
+	struct event_pair_shard_state *st = state;
 	for (size_t i = 0; i < st->nr_looks; i++)
 		vec_free(&st->looks[i].roles);
 	free(st->looks);

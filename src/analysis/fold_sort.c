@@ -9,7 +9,7 @@ enum { DIGIT_BITS = 8, DIGITS = 64 / DIGIT_BITS, DIGIT_VALUES = 1 << DIGIT_BITS,
 enum { SPLIT_BITS = 12, SPLIT_VALUES = 1 << SPLIT_BITS };
 
 /* Parts that are alike in their first `words` words. */
-struct range {
+struct fold_sort_range {
 	u32 lo, hi;
 	u32 words;
 	bool has_word; /* part.word is that of this range already */
@@ -18,12 +18,12 @@ struct range {
 /* One worker's, for ranges that are its own. */
 struct sorter {
 	u32 count[DIGITS][DIGIT_VALUES];
-	VEC(struct range) ranges; /* still to be sorted */
+	VEC(struct fold_sort_range) ranges; /* still to be sorted */
 };
 
 /* A range that workers cut together. */
 struct split {
-	struct range r;
+	struct fold_sort_range r;
 	u32 shift;
 	u32 first_chunk, nr_chunks;
 	bool same; /* all are alike in this word */
@@ -40,7 +40,7 @@ struct chunk {
 struct sorting {
 	struct builder *b;
 	u32 limit; /* larger ranges are split */
-	VEC(struct range) large, small; /* still to be split; to be sorted */
+	VEC(struct fold_sort_range) large, small; /* still to be split; to be sorted */
 	VEC(struct split) splits; /* those that are split now, at once */
 	VEC(struct chunk) chunks; /* of all of them */
 	VEC(u32) seams; /* parts whose common is not known: a split is behind them */
@@ -61,7 +61,7 @@ static u64 word_at(const struct builder *b, const struct part *p, u32 words)
 }
 
 /* The words of parts [lo, hi). */
-static void find_words(const struct builder *b, struct range r, u32 lo, u32 hi)
+static void find_words(const struct builder *b, struct fold_sort_range r, u32 lo, u32 hi)
 {
 	enum { AHEAD = 8 };
 	for (u32 i = lo; i < hi && !r.has_word; i++) {
@@ -116,7 +116,7 @@ static void sort_many(struct builder *b, struct sorter *s, u32 lo, u32 nr)
 }
 
 /* Sorts by one word, says what neighbours that differ in it have in common, and leaves those that do not for the next word. */
-static int sort_range(struct builder *b, struct sorter *s, struct range r)
+static int sort_range(struct builder *b, struct sorter *s, struct fold_sort_range r)
 {
 	find_words(b, r, r.lo, r.hi);
 	if (r.hi - r.lo <= FEW)
@@ -133,10 +133,10 @@ static int sort_range(struct builder *b, struct sorter *s, struct range r)
 				(u32)__builtin_clzll(first->word ^ b->parts[hi].word) / b->bits;
 		if (hi - lo == 1 || first->nr < (r.words + 1) * b->per_word)
 			continue;
-		struct range *more = vec_push(&s->ranges);
+		struct fold_sort_range *more = vec_push(&s->ranges);
 		if (!more)
 			return -ENOMEM;
-		*more = (struct range){ .lo = lo, .hi = hi, .words = r.words + 1 };
+		*more = (struct fold_sort_range){ .lo = lo, .hi = hi, .words = r.words + 1 };
 	}
 	return 0;
 }
@@ -153,11 +153,12 @@ static int sort_small(void *ctx, unsigned worker, u32 index)
 
 /* ---- ranges that are too large for one worker: by some bits of the word, on all of them ---- */
 
-static int add_range(struct sorting *g, struct range r)
+static int add_range(struct sorting *g, struct fold_sort_range r)
 {
 	if (r.hi - r.lo < 2)
 		return 0;
-	struct range *to = r.hi - r.lo > g->limit ? vec_push(&g->large) : vec_push(&g->small);
+	struct fold_sort_range *to =
+		r.hi - r.lo > g->limit ? vec_push(&g->large) : vec_push(&g->small);
 	if (!to)
 		return -ENOMEM;
 	*to = r;
@@ -169,7 +170,7 @@ static int split_words(void *ctx, unsigned worker, u32 index)
 	struct sorting *g = ctx;
 	const struct builder *b = g->b;
 	struct chunk *c = &g->chunks.at[index];
-	struct range r = g->splits.at[c->split].r;
+	struct fold_sort_range r = g->splits.at[c->split].r;
 	u64 first = word_at(b, &b->parts[r.lo], r.words), differ = 0;
 	find_words(b, r, c->lo, c->hi);
 	for (u32 i = c->lo; i < c->hi; i++)
@@ -238,8 +239,8 @@ static int split_places(struct sorting *g, const struct split *s)
 		if (seam)
 			*seam = at - 1;
 		int err = add_range(
-			g,
-			(struct range){ .lo = lo, .hi = at, .words = s->r.words, .has_word = true });
+			g, (struct fold_sort_range){
+				   .lo = lo, .hi = at, .words = s->r.words, .has_word = true });
 		if (err)
 			return err;
 	}
@@ -247,19 +248,20 @@ static int split_places(struct sorting *g, const struct split *s)
 }
 
 /* All of its chains are alike in this word. */
-static int same_word(struct sorting *g, struct range r)
+static int same_word(struct sorting *g, struct fold_sort_range r)
 {
 	const struct builder *b = g->b;
 	u32 nr = b->parts[r.lo].nr;
 	if (nr >= (r.words + 1) * b->per_word)
-		return add_range(g, (struct range){ .lo = r.lo, .hi = r.hi, .words = r.words + 1 });
+		return add_range(
+			g, (struct fold_sort_range){ .lo = r.lo, .hi = r.hi, .words = r.words + 1 });
 	for (u32 i = r.lo; i + 1 < r.hi; i++)
 		b->common[i] = nr;
 	return 0;
 }
 
 /* Cuts a range into chunks of about this size. */
-static int add_split(struct sorting *g, struct range r, u32 size)
+static int add_split(struct sorting *g, struct fold_sort_range r, u32 size)
 {
 	struct split *s = vec_push(&g->splits);
 	if (!s)
@@ -387,7 +389,8 @@ static int sort_all(struct sorting *g)
 	struct builder *b = g->b;
 	int err = sort_by_tree(g);
 	for (u32 t = 0; t < b->fold->nr_trees && !err; t++)
-		err = add_range(g, (struct range){ .lo = b->starts[t], .hi = b->starts[t + 1] });
+		err = add_range(
+			g, (struct fold_sort_range){ .lo = b->starts[t], .hi = b->starts[t + 1] });
 	while (g->large.nr && !err)
 		err = split_ranges(g);
 	if (!err)

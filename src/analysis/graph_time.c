@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-struct shard_state {
+struct graph_time_shard_state {
 	struct call_reader *readers; /* by event */
 	size_t nr_readers;
 	VEC(struct call_event) calls;
@@ -30,7 +30,8 @@ static struct graph_time *graph_of(const struct sink *k)
 
 /* ---- picking calls out of a block ---- */
 
-static int add_call(struct shard_state *st, const struct sample *s, const struct call_reader *r)
+static int add_call(struct graph_time_shard_state *st, const struct sample *s,
+		    const struct call_reader *r)
 {
 	struct call_event *c = vec_push(&st->calls);
 	if (!c)
@@ -39,7 +40,7 @@ static int add_call(struct shard_state *st, const struct sample *s, const struct
 	return 0;
 }
 
-static int add_gap(struct shard_state *st)
+static int add_gap(struct graph_time_shard_state *st)
 {
 	struct call_event *c = vec_push(&st->calls);
 	if (!c)
@@ -50,7 +51,7 @@ static int add_gap(struct shard_state *st)
 
 static int feed(struct sink *k, void *state, const struct batch *b)
 {
-	struct shard_state *st = state;
+	struct graph_time_shard_state *st = state;
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct sample *s = &b->samples[i];
 		int err = s->missed ? add_gap(st) : 0;
@@ -173,7 +174,7 @@ static int take(struct graph_time *g, const struct call_event *c)
 static int block_done(struct sink *k, void *state, u64 seq)
 {
 	struct graph_time *g = graph_of(k);
-	struct shard_state *st = state;
+	struct graph_time_shard_state *st = state;
 	if (!turns_wait(&g->turns, seq))
 		return -ECANCELED;
 	int err = 0;
@@ -188,13 +189,13 @@ static int block_done(struct sink *k, void *state, u64 seq)
 
 static int shard_new(struct sink *k, unsigned index, const struct shard *shard, void **state)
 {
-	*state = calloc(1, sizeof(struct shard_state));
+	*state = calloc(1, sizeof(struct graph_time_shard_state));
 	return *state ? 0 : -ENOMEM;
 }
 
 static void shard_free(struct sink *k, void *state)
 {
-	struct shard_state *st = state;
+	struct graph_time_shard_state *st = state;
 	free(st->readers);
 	vec_free(&st->calls);
 	free(st);

@@ -9,13 +9,13 @@
 
 enum meaning { MEANS_UNKNOWN, MEANS_NOTHING, MEANS_ALLOC, MEANS_FREE };
 
-struct event_use {
+struct mem_held_event_use {
 	enum meaning means;
 	const struct schema_field *site, *ptr, *req, *alloc;
 };
 
 /* What a pointer stands for; forgotten only at the end, since the next allocation often has it again. */
-struct held {
+struct held_memory {
 	u32 row;
 	u32 req, alloc;
 	bool live;
@@ -24,17 +24,17 @@ struct held {
 struct mem_held {
 	struct sink sink;
 	struct mem_held_env env;
-	VEC(struct event_use) uses;
+	VEC(struct mem_held_event_use) uses;
 	VEC(struct mem_held_row) rows;
-	VEC(struct held) held;
+	VEC(struct held_memory) held;
 	struct dict row_of; /* function -> index */
 	struct dict held_at; /* pointer -> index */
 	u64 nr_events;
 };
 
-static void find_use(const struct schema *s, struct event_use *u)
+static void find_use(const struct schema *s, struct mem_held_event_use *u)
 {
-	*u = (struct event_use){ .means = MEANS_NOTHING };
+	*u = (struct mem_held_event_use){ .means = MEANS_NOTHING };
 	if (strcmp(s->system, "kmem"))
 		return;
 	u->ptr = schema_find(s, "ptr");
@@ -63,7 +63,7 @@ static struct mem_held_row *row_of(struct mem_held *m, u64 site, u32 *index)
 	return &m->rows.at[*index];
 }
 
-static void give_back(struct mem_held *m, struct held *h)
+static void give_back(struct mem_held *m, struct held_memory *h)
 {
 	if (!h->live)
 		return;
@@ -72,7 +72,7 @@ static void give_back(struct mem_held *m, struct held *h)
 	h->live = false;
 }
 
-static struct held *held_of(struct mem_held *m, u64 ptr)
+static struct held_memory *held_of(struct mem_held *m, u64 ptr)
 {
 	u32 slot;
 	if (dict_add(&m->held_at, ptr, (u32)m->held.nr, &slot) < 0)
@@ -80,7 +80,7 @@ static struct held *held_of(struct mem_held *m, u64 ptr)
 	return slot < m->held.nr ? &m->held.at[slot] : vec_push(&m->held);
 }
 
-static int on_alloc(struct mem_held *m, const struct sample *s, const struct event_use *u)
+static int on_alloc(struct mem_held *m, const struct sample *s, const struct mem_held_event_use *u)
 {
 	u64 ptr = schema_u64(s->schema, u->ptr, s->raw, s->raw_size);
 	u32 req = (u32)schema_u64(s->schema, u->req, s->raw, s->raw_size);
@@ -88,11 +88,11 @@ static int on_alloc(struct mem_held *m, const struct sample *s, const struct eve
 	u32 index;
 	struct mem_held_row *r =
 		row_of(m, schema_u64(s->schema, u->site, s->raw, s->raw_size), &index);
-	struct held *h = r ? held_of(m, ptr) : NULL;
+	struct held_memory *h = r ? held_of(m, ptr) : NULL;
 	if (!h)
 		return -ENOMEM;
 	give_back(m, h); /* where its free was not seen */
-	*h = (struct held){ .row = index, .req = req, .alloc = alloc, .live = true };
+	*h = (struct held_memory){ .row = index, .req = req, .alloc = alloc, .live = true };
 	r->alloc += alloc;
 	r->req += req;
 	r->total_alloc += alloc;
@@ -103,7 +103,7 @@ static int on_alloc(struct mem_held *m, const struct sample *s, const struct eve
 	return 0;
 }
 
-static void on_free(struct mem_held *m, const struct sample *s, const struct event_use *u)
+static void on_free(struct mem_held *m, const struct sample *s, const struct mem_held_event_use *u)
 {
 	u32 slot = dict_get(&m->held_at, schema_u64(s->schema, u->ptr, s->raw, s->raw_size));
 	if (slot != DICT_NONE)
@@ -121,7 +121,7 @@ static int feed(struct sink *k, void *state, const struct batch *b)
 		while (m->uses.nr <= s->event)
 			if (!vec_push(&m->uses))
 				return -ENOMEM;
-		struct event_use *u = &m->uses.at[s->event];
+		struct mem_held_event_use *u = &m->uses.at[s->event];
 		if (u->means == MEANS_UNKNOWN)
 			find_use(s->schema, u);
 		if (u->means == MEANS_NOTHING)

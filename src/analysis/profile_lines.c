@@ -25,7 +25,7 @@ struct line {
 	u32 depth;
 };
 
-struct lines {
+struct joined_lines {
 	struct profile *p;
 	const u32 *events;
 	u32 nr_events;
@@ -40,7 +40,7 @@ struct lines {
 	struct tally known; /* lines by what tells them apart */
 };
 
-static void want_measures(struct lines *l, const struct profile_field *list, u32 nr)
+static void want_measures(struct joined_lines *l, const struct profile_field *list, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++) {
 		if (!profile_key_is_measure(list[i].key))
@@ -53,14 +53,14 @@ static void want_measures(struct lines *l, const struct profile_field *list, u32
 	}
 }
 
-static u64 *values_of(const struct lines *l, u32 line, enum profile_key key)
+static u64 *values_of(const struct joined_lines *l, u32 line, enum profile_key key)
 {
 	u32 m = l->measure_at[key - PROFILE_OVERHEAD_CHILDREN] - 1u;
 	return &l->values.at[((size_t)line * l->nr_measures + m) * l->nr_events];
 }
 
 /* The line with this identity (`nr` words), made when it is not there. */
-static s64 line_at(struct lines *l, const u64 *words, u32 nr, const struct line *like)
+static s64 line_at(struct joined_lines *l, const u64 *words, u32 nr, const struct line *like)
 {
 	u32 before = l->known.nr_groups;
 	s64 line = tally_group(&l->known, words, nr);
@@ -76,13 +76,13 @@ static s64 line_at(struct lines *l, const u64 *words, u32 nr, const struct line 
 	return line;
 }
 
-static void add_values(struct lines *l, u32 line, const struct row *r, u32 event)
+static void add_values(struct joined_lines *l, u32 line, const struct row *r, u32 event)
 {
 	for (u32 m = 0; m < l->nr_measures; m++)
 		values_of(l, line, l->measures[m])[event] += keys_measure(l->p, l->measures[m], r);
 }
 
-static int add_plain(struct lines *l, u32 row, u32 event)
+static int add_plain(struct joined_lines *l, u32 row, u32 event)
 {
 	const struct row *r = &l->p->rows.at[row];
 	u64 words[GROUP_WORDS_MAX];
@@ -100,7 +100,7 @@ static int add_plain(struct lines *l, u32 row, u32 event)
 	return 0;
 }
 
-static int add_levels(struct lines *l, u32 row, u32 event)
+static int add_levels(struct joined_lines *l, u32 row, u32 event)
 {
 	const struct profile *p = l->p;
 	const struct row *r = &p->rows.at[row];
@@ -126,7 +126,7 @@ static int add_levels(struct lines *l, u32 row, u32 event)
 	return 0;
 }
 
-static int join_rows(struct lines *l)
+static int join_rows(struct joined_lines *l)
 {
 	const struct profile *p = l->p;
 	for (u32 e = 0; e < l->nr_events; e++) {
@@ -144,7 +144,7 @@ static int join_rows(struct lines *l)
 
 /* ---- order ---- */
 
-static int compare_measure(const struct lines *l, enum profile_key key, u32 a, u32 b)
+static int compare_measure(const struct joined_lines *l, enum profile_key key, u32 a, u32 b)
 {
 	const u64 *x = values_of(l, a, key), *y = values_of(l, b, key);
 	u32 by = l->p->cfg.group_sort;
@@ -160,7 +160,7 @@ static int compare_measure(const struct lines *l, enum profile_key key, u32 a, u
 
 static int compare_lines(const void *lp, const void *rp, void *ctx)
 {
-	const struct lines *l = ctx;
+	const struct joined_lines *l = ctx;
 	u32 a = *(const u32 *)lp, b = *(const u32 *)rp;
 	const struct line *x = &l->at.at[a], *y = &l->at.at[b];
 	const struct profile *p = l->p;
@@ -182,7 +182,7 @@ static int compare_lines(const void *lp, const void *rp, void *ctx)
 }
 
 /* Lines of one parent, in order, each followed by its own. */
-static int put_children(const struct lines *l, const u32 *first, const u32 *next, u32 parent,
+static int put_children(const struct joined_lines *l, const u32 *first, const u32 *next, u32 parent,
 			u32 *order, u32 *nr)
 {
 	u32 count = 0;
@@ -205,7 +205,7 @@ static int put_children(const struct lines *l, const u32 *first, const u32 *next
 	return err;
 }
 
-static int sort_lines(const struct lines *l, u32 *order)
+static int sort_lines(const struct joined_lines *l, u32 *order)
 {
 	u32 total = (u32)l->at.nr, nr = 0;
 	u32 *first = calloc((size_t)total + 1, sizeof(*first));
@@ -225,7 +225,7 @@ static int sort_lines(const struct lines *l, u32 *order)
 
 /* ---- cells ---- */
 
-static int measure_cell(const struct lines *l, const struct profile_field *f, u32 line,
+static int measure_cell(const struct joined_lines *l, const struct profile_field *f, u32 line,
 			enum cell_type type, struct table *t, union cell *ret)
 {
 	const u64 *v = values_of(l, line, f->key);
@@ -252,7 +252,7 @@ static int measure_cell(const struct lines *l, const struct profile_field *f, u3
 	return 0;
 }
 
-static int add_columns(const struct lines *l, struct table *t)
+static int add_columns(const struct joined_lines *l, struct table *t)
 {
 	const struct profile *p = l->p;
 	for (u32 i = 0; i < p->cfg.nr_fields; i++) {
@@ -272,7 +272,7 @@ static int add_columns(const struct lines *l, struct table *t)
 	return 0;
 }
 
-static int fill_line(const struct lines *l, u32 line, struct table *t)
+static int fill_line(const struct joined_lines *l, u32 line, struct table *t)
 {
 	const struct profile *p = l->p;
 	const struct line *at = &l->at.at[line];
@@ -303,7 +303,7 @@ static int fill_line(const struct lines *l, u32 line, struct table *t)
 	return err;
 }
 
-static int make_table(struct lines *l, struct table *t)
+static int make_table(struct joined_lines *l, struct table *t)
 {
 	struct profile *p = l->p;
 	want_measures(l, p->cfg.fields, p->cfg.nr_fields);
@@ -333,7 +333,7 @@ static int make_table(struct lines *l, struct table *t)
 }
 
 /* Levels are numbered by what this event shows of them. */
-static void settle_levels(struct lines *l)
+static void settle_levels(struct joined_lines *l)
 {
 	const struct profile_config *c = &l->p->cfg;
 	bool seen[PROFILE_FIELDS_MAX] = { false };
@@ -349,7 +349,7 @@ static void settle_levels(struct lines *l)
 
 static int lines_table(struct profile *p, const u32 *events, u32 nr, bool levels, struct table *t)
 {
-	struct lines l = { .p = p, .events = events, .nr_events = min(nr, (u32)EVENTS_MAX) };
+	struct joined_lines l = { .p = p, .events = events, .nr_events = min(nr, (u32)EVENTS_MAX) };
 	if (levels)
 		settle_levels(&l);
 	int err = make_table(&l, t);

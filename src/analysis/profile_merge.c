@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Entries of all shards, on their way into one tally. */
-struct merging {
+struct profile_merging {
 	struct profile *p;
 	const struct sink_part *parts;
 	u32 **map_group; /* [shard][group] */
@@ -16,7 +16,7 @@ struct merging {
 	u64 seed;
 };
 
-static struct tally *tally_of(const struct merging *m, u32 shard)
+static struct tally *tally_of(const struct profile_merging *m, u32 shard)
 {
 	return &((struct profile_shard *)m->parts[shard].state)->tally;
 }
@@ -34,7 +34,7 @@ static int merge_skipped(struct profile *p, const struct profile_shard *st)
 	return 0;
 }
 
-static int merge_groups(struct merging *m, u32 shard)
+static int merge_groups(struct profile_merging *m, u32 shard)
 {
 	struct profile *p = m->p;
 	const struct profile_shard *st = m->parts[shard].state;
@@ -56,7 +56,7 @@ static int merge_groups(struct merging *m, u32 shard)
 /* Its entries' numbers become those of the run. */
 static int translate(void *ctx, unsigned worker, u32 shard)
 {
-	struct merging *m = ctx;
+	struct profile_merging *m = ctx;
 	const struct sink_part *part = &m->parts[shard];
 	const struct tally *t = tally_of(m, shard);
 	for (size_t i = 0; i < t->nr; i++) {
@@ -70,7 +70,7 @@ static int translate(void *ctx, unsigned worker, u32 shard)
 
 static u64 entry_key(void *ctx, u32 shard, u32 item)
 {
-	const struct merging *m = ctx;
+	const struct profile_merging *m = ctx;
 	const struct entry *e = &tally_of(m, shard)->entries[item];
 	return hash_seeded(((u64)e->chain << 32 | e->leaf) ^ (u64)e->group << 17, m->seed);
 }
@@ -84,7 +84,7 @@ static bool same_entry(void *ctx, u32 shard, u32 item, u32 other_shard, u32 othe
 
 static int entry_room(void *ctx, u32 nr, u64 size)
 {
-	struct tally *all = &((struct merging *)ctx)->p->all;
+	struct tally *all = &((struct profile_merging *)ctx)->p->all;
 	all->entries = big_grow(NULL, 0, nr * sizeof(*all->entries));
 	all->nr = all->cap = all->entries ? nr : 0;
 	return all->entries ? 0 : -ENOMEM;
@@ -92,7 +92,7 @@ static int entry_room(void *ctx, u32 nr, u64 size)
 
 static void put_entry(void *ctx, u32 shard, u32 item, u32 to, u64 at, bool fresh)
 {
-	const struct merging *m = ctx;
+	const struct profile_merging *m = ctx;
 	const struct entry *from = &tally_of(m, shard)->entries[item];
 	struct entry *e = &m->p->all.entries[to];
 	if (fresh) {
@@ -106,7 +106,7 @@ static void put_entry(void *ctx, u32 shard, u32 item, u32 to, u64 at, bool fresh
 /* No chain is of two shards, so no entry is. A place without a chain may be: that is two entries then. */
 static int move_entries(void *ctx, unsigned worker, u32 shard)
 {
-	struct merging *m = ctx;
+	struct profile_merging *m = ctx;
 	const struct tally *t = tally_of(m, shard);
 	int err = translate(m, worker, shard);
 	if (t->nr)
@@ -115,7 +115,7 @@ static int move_entries(void *ctx, unsigned worker, u32 shard)
 	return err;
 }
 
-static int join_entries(struct merging *m, u32 nr, unsigned workers)
+static int join_entries(struct profile_merging *m, u32 nr, unsigned workers)
 {
 	u64 sum = 0;
 	for (u32 i = 0; i < nr; i++) {
@@ -126,7 +126,7 @@ static int join_entries(struct merging *m, u32 nr, unsigned workers)
 	return err ? err : par_each(workers, nr, move_entries, m);
 }
 
-static int merge_entries(struct merging *m, u32 nr, unsigned workers)
+static int merge_entries(struct profile_merging *m, u32 nr, unsigned workers)
 {
 	for (u32 i = 0; i < nr; i++)
 		m->nr_entries[i] = (u32)tally_of(m, i)->nr;
@@ -146,7 +146,7 @@ static int merge_entries(struct merging *m, u32 nr, unsigned workers)
 }
 
 /* Beside what is there of rounds before. */
-static int add_entries(struct merging *m)
+static int add_entries(struct profile_merging *m)
 {
 	const struct tally *t = tally_of(m, 0);
 	int err = merge_groups(m, 0);
@@ -172,12 +172,12 @@ static int take_over(struct profile *p, struct profile_shard *st)
 
 int profile_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers)
 {
-	struct merging m = { .p = container_of(k, struct profile, sink),
-			     .parts = parts,
-			     .map_group = calloc(nr, sizeof(*m.map_group)),
-			     .nr_entries = calloc(nr, sizeof(*m.nr_entries)),
-			     .first_entry = calloc(nr, sizeof(*m.first_entry)),
-			     .seed = hash_seed() };
+	struct profile_merging m = { .p = container_of(k, struct profile, sink),
+				     .parts = parts,
+				     .map_group = calloc(nr, sizeof(*m.map_group)),
+				     .nr_entries = calloc(nr, sizeof(*m.nr_entries)),
+				     .first_entry = calloc(nr, sizeof(*m.first_entry)),
+				     .seed = hash_seed() };
 	int err = m.map_group && m.nr_entries && m.first_entry ? 0 : -ENOMEM;
 	for (u32 i = 0; i < nr && !err; i++)
 		err = merge_skipped(m.p, parts[i].state);

@@ -185,7 +185,7 @@ struct walker {
 	u32 met; /* rows so far */
 };
 
-struct walk {
+struct profile_rows_walk {
 	struct profile *p;
 	struct walk_part *parts;
 	struct walker *walkers;
@@ -202,8 +202,8 @@ static void count_place(const struct profile *p, struct met_row *r, struct rowtr
 	r->nr_places++;
 }
 
-static int meet_func(struct walk *w, struct walk_part *part, struct walker *k, u32 group,
-		     struct rowtree_start at, u32 func)
+static int meet_func(struct profile_rows_walk *w, struct walk_part *part, struct walker *k,
+		     u32 group, struct rowtree_start at, u32 func)
 {
 	u32 key = w->p->key_of[func];
 	if (k->depth_of[key]++)
@@ -232,8 +232,8 @@ static void pass_node(const struct profile *p, struct walker *k, u32 node, u32 b
 }
 
 /* Nodes [lo, hi) of a tree, which stand in the order of the walk. What is above them was met before. */
-static int walk_tree(struct walk *w, struct walk_part *part, struct walker *k, u32 group, u32 lo,
-		     u32 hi)
+static int walk_tree(struct profile_rows_walk *w, struct walk_part *part, struct walker *k,
+		     u32 group, u32 lo, u32 hi)
 {
 	const struct fold *f = &w->p->fold;
 	u32 root = f->root_of[group], path = f->nodes[lo].parent; /* the node that the walk is in */
@@ -270,7 +270,7 @@ static u32 tree_at(const struct fold *f, u32 node)
 
 static int walk_part(void *ctx, unsigned worker, u32 index)
 {
-	struct walk *w = ctx;
+	struct profile_rows_walk *w = ctx;
 	const struct fold *f = &w->p->fold;
 	struct walker *k = &w->walkers[worker];
 	struct par_span span = par_span(f->nr_nodes, w->nr_parts, index);
@@ -288,7 +288,7 @@ static int walk_part(void *ctx, unsigned worker, u32 index)
 	return err;
 }
 
-static int join_met_rows(struct walk *w)
+static int join_met_rows(struct profile_rows_walk *w)
 {
 	struct profile *p = w->p;
 	for (u32 i = 0; i < w->nr_parts; i++) {
@@ -307,7 +307,7 @@ static int join_met_rows(struct walk *w)
 }
 
 /* Where each row's function is found, row by row. */
-static int find_places(struct walk *w)
+static int find_places(struct profile_rows_walk *w)
 {
 	struct profile *p = w->p;
 	u32 at = 0;
@@ -330,7 +330,7 @@ static int find_places(struct walk *w)
 	return ok ? par_each(w->workers, w->nr_parts, walk_part, w) : -ENOMEM;
 }
 
-static int get_walkers(struct walk *w)
+static int get_walkers(struct profile_rows_walk *w)
 {
 	size_t nr = (size_t)w->p->names->nr_funcs + 1;
 	w->parts = calloc(w->nr_parts, sizeof(*w->parts));
@@ -347,7 +347,7 @@ static int get_walkers(struct walk *w)
 static int walk_trees(struct profile *p)
 {
 	enum { PARTS = 4 }; /* for each worker: some take longer */
-	struct walk w = { .p = p, .workers = profile_workers(p, p->fold.nr_nodes) };
+	struct profile_rows_walk w = { .p = p, .workers = profile_workers(p, p->fold.nr_nodes) };
 	w.nr_parts = w.workers > 1 ? w.workers * PARTS : 1;
 	int err = get_walkers(&w);
 	if (!err)

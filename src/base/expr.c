@@ -12,13 +12,13 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum token { T_END, T_NUMBER, T_STRING, T_NAME, T_OP };
+enum expr_token { T_END, T_NUMBER, T_STRING, T_NAME, T_OP };
 
-struct parser {
+struct expr_parser {
 	struct expr *e;
 	const char *const *funcs;
 	struct diag *d;
-	enum token token;
+	enum expr_token token;
 	size_t start, end; /* of the token in hand */
 	char op[3]; /* T_OP */
 	struct expr_value value; /* T_NUMBER */
@@ -59,7 +59,7 @@ int expr_fail(struct diag *d, const char *text, size_t start, size_t end, int er
 	return err;
 }
 
-static int fail_here(struct parser *p, const char *why)
+static int fail_here(struct expr_parser *p, const char *why)
 {
 	return expr_fail(p->d, p->e->text, p->start, p->end, -EINVAL, why);
 }
@@ -78,7 +78,7 @@ static char unescape(char c, bool string)
 }
 
 /* Copies a name or a string, escapes resolved, into the arena. */
-static int lex_copy(struct parser *p, size_t from, size_t to, bool string)
+static int lex_copy(struct expr_parser *p, size_t from, size_t to, bool string)
 {
 	char *copy = arena_alloc(&p->e->arena, to - from + 1), *at = copy;
 	if (!copy)
@@ -94,7 +94,7 @@ static int lex_copy(struct parser *p, size_t from, size_t to, bool string)
 	return 0;
 }
 
-static int lex_name(struct parser *p, const char *s)
+static int lex_name(struct expr_parser *p, const char *s)
 {
 	size_t at = p->start;
 	while (name_char(s[at]) || (s[at] == '\\' && s[at + 1]))
@@ -106,7 +106,7 @@ static int lex_name(struct parser *p, const char *s)
 	return lex_copy(p, p->start, at, false);
 }
 
-static int lex_string(struct parser *p, const char *s)
+static int lex_string(struct expr_parser *p, const char *s)
 {
 	size_t at = p->start + 1;
 	for (; s[at] && s[at] != s[p->start]; at++)
@@ -119,7 +119,7 @@ static int lex_string(struct parser *p, const char *s)
 	return lex_copy(p, p->start + 1, at, true);
 }
 
-static int lex_number(struct parser *p, const char *s)
+static int lex_number(struct expr_parser *p, const char *s)
 {
 	char *end;
 	const char *from = s + p->start;
@@ -144,7 +144,7 @@ static int lex_number(struct parser *p, const char *s)
 	return 0;
 }
 
-static int lex_op(struct parser *p, const char *s)
+static int lex_op(struct expr_parser *p, const char *s)
 {
 	static const char *const pairs[] = { "||", "&&", "==", "!=", "<=",
 					     ">=", "<<", ">>", "=~", "!~" };
@@ -163,7 +163,7 @@ static int lex_op(struct parser *p, const char *s)
 	return -EINVAL;
 }
 
-static int next_token(struct parser *p)
+static int next_token(struct expr_parser *p)
 {
 	const char *s = p->e->text;
 	p->start = p->end + strspn(s + p->end, " \t\n");
@@ -183,17 +183,17 @@ static int next_token(struct parser *p)
 	return lex_op(p, s);
 }
 
-static bool at_op(const struct parser *p, const char *op)
+static bool at_op(const struct expr_parser *p, const char *op)
 {
 	return p->token == T_OP && !strcmp(p->op, op);
 }
 
-static bool at_word(const struct parser *p, const char *word)
+static bool at_word(const struct expr_parser *p, const char *word)
 {
 	return p->token == T_NAME && !strcmp(p->word, word);
 }
 
-static int expect(struct parser *p, const char *op)
+static int expect(struct expr_parser *p, const char *op)
 {
 	if (at_op(p, op))
 		return next_token(p);
@@ -206,7 +206,8 @@ static int expect(struct parser *p, const char *op)
 }
 
 /* start: of its text, which ends before the token in hand. */
-static int make(struct parser *p, enum expr_op op, size_t start, size_t end, struct expr_node **ret)
+static int make(struct expr_parser *p, enum expr_op op, size_t start, size_t end,
+		struct expr_node **ret)
 {
 	struct expr_node *n = arena_zalloc(&p->e->arena, sizeof(*n));
 	if (!n)
@@ -219,7 +220,7 @@ static int make(struct parser *p, enum expr_op op, size_t start, size_t end, str
 	return 0;
 }
 
-static int adopt(struct parser *p, struct expr_node *n, unsigned slot, struct expr_node *kid)
+static int adopt(struct expr_parser *p, struct expr_node *n, unsigned slot, struct expr_node *kid)
 {
 	n->kids[slot] = kid;
 	n->depth = max(n->depth, kid->depth + 1);
@@ -229,10 +230,10 @@ static int adopt(struct parser *p, struct expr_node *n, unsigned slot, struct ex
 	return 0;
 }
 
-static int parse_expr(struct parser *p, struct expr_node **ret);
-static int parse_unary(struct parser *p, struct expr_node **ret);
+static int parse_expr(struct expr_parser *p, struct expr_node **ret);
+static int parse_unary(struct expr_parser *p, struct expr_node **ret);
 
-static int add_ident(struct parser *p, const char *name, u32 *ret)
+static int add_ident(struct expr_parser *p, const char *name, u32 *ret)
 {
 	for (size_t i = 0; i < p->e->idents.nr; i++) {
 		if (!strcmp(p->e->idents.at[i], name)) {
@@ -248,7 +249,7 @@ static int add_ident(struct parser *p, const char *name, u32 *ret)
 	return 0;
 }
 
-static int unknown_function(struct parser *p, const struct expr_node *call)
+static int unknown_function(struct expr_parser *p, const struct expr_node *call)
 {
 	const char *names[32];
 	size_t nr = 0;
@@ -264,7 +265,7 @@ static int unknown_function(struct parser *p, const struct expr_node *call)
 	return -EINVAL;
 }
 
-static int check_call(struct parser *p, struct expr_node *call)
+static int check_call(struct expr_parser *p, struct expr_node *call)
 {
 	size_t end = call->start + call->len;
 	call->builtin = BUILTIN_NONE;
@@ -287,7 +288,7 @@ static int check_call(struct parser *p, struct expr_node *call)
 }
 
 /* The name is read and '(' is in hand. */
-static int parse_call(struct parser *p, const char *name, size_t start, struct expr_node **ret)
+static int parse_call(struct expr_parser *p, const char *name, size_t start, struct expr_node **ret)
 {
 	struct expr_node *call, *arg = NULL, **link;
 	int err = make(p, EXPR_CALL, start, p->end, &call);
@@ -315,7 +316,7 @@ static int parse_call(struct parser *p, const char *name, size_t start, struct e
 	return 0;
 }
 
-static int parse_name(struct parser *p, struct expr_node **ret)
+static int parse_name(struct expr_parser *p, struct expr_node **ret)
 {
 	const char *name = p->word;
 	size_t start = p->start, end = p->end;
@@ -333,7 +334,7 @@ static int parse_name(struct parser *p, struct expr_node **ret)
 	return 0;
 }
 
-static int parse_primary(struct parser *p, struct expr_node **ret)
+static int parse_primary(struct expr_parser *p, struct expr_node **ret)
 {
 	struct expr_node *n;
 	int err;
@@ -361,14 +362,14 @@ static int parse_primary(struct parser *p, struct expr_node **ret)
 }
 
 /* Every recursion of the parser comes through here or through parse_expr. */
-static int enter(struct parser *p)
+static int enter(struct expr_parser *p)
 {
 	if (++p->nesting <= EXPR_DEPTH_MAX)
 		return 0;
 	return expr_fail(p->d, p->e->text, p->start, p->end, -E2BIG, "nested too deeply");
 }
 
-static int parse_unary(struct parser *p, struct expr_node **ret)
+static int parse_unary(struct expr_parser *p, struct expr_node **ret)
 {
 	size_t start = p->start;
 	enum expr_op op = at_op(p, "-") ? EXPR_NEG : at_op(p, "!") ? EXPR_NOT : EXPR_BIT_NOT;
@@ -443,7 +444,7 @@ static bool regex_is_bearable(const char *p)
 }
 
 /* The pattern is compiled once; it must therefore be written out. */
-static int compile_regex(struct parser *p, struct expr_node *n)
+static int compile_regex(struct expr_parser *p, struct expr_node *n)
 {
 	const struct expr_node *pattern = n->kids[1];
 	size_t start = pattern->start, end = start + pattern->len;
@@ -473,7 +474,7 @@ static int compile_regex(struct parser *p, struct expr_node *n)
 	return 0;
 }
 
-static const struct binary *binary_in_hand(const struct parser *p)
+static const struct binary *binary_in_hand(const struct expr_parser *p)
 {
 	for (size_t i = 0; p->token == T_OP && i < ARRAY_SIZE(binaries); i++)
 		if (!strcmp(binaries[i].word, p->op))
@@ -481,7 +482,7 @@ static const struct binary *binary_in_hand(const struct parser *p)
 	return NULL;
 }
 
-static int parse_binary(struct parser *p, unsigned level, struct expr_node **ret)
+static int parse_binary(struct expr_parser *p, unsigned level, struct expr_node **ret)
 {
 	struct expr_node *left, *right, *n;
 	const struct binary *b;
@@ -501,7 +502,7 @@ static int parse_binary(struct parser *p, unsigned level, struct expr_node **ret
 }
 
 /* "c ? a : b", or "a if c else b" as metrics are often written. */
-static int parse_condition(struct parser *p, struct expr_node *first, struct expr_node **ret)
+static int parse_condition(struct expr_parser *p, struct expr_node *first, struct expr_node **ret)
 {
 	struct expr_node *second, *third, *n;
 	bool python = at_word(p, "if");
@@ -521,7 +522,7 @@ static int parse_condition(struct parser *p, struct expr_node *first, struct exp
 	return 0;
 }
 
-static int parse_expr(struct parser *p, struct expr_node **ret)
+static int parse_expr(struct expr_parser *p, struct expr_node **ret)
 {
 	struct expr_node *n;
 	int err = enter(p);
@@ -537,7 +538,7 @@ static int parse_expr(struct parser *p, struct expr_node **ret)
 
 int expr_parse(struct expr *e, const char *text, const char *const *funcs, struct diag *d)
 {
-	struct parser p = { .e = e, .funcs = funcs, .d = d };
+	struct expr_parser p = { .e = e, .funcs = funcs, .d = d };
 	struct expr_node *root = NULL;
 	*e = (struct expr){ 0 };
 	arena_init(&e->arena);

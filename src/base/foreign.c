@@ -72,25 +72,25 @@ int foreign_open(const char *path, unsigned flags)
 
 /* ---- below a root, without openat2() ---- */
 
-struct walk {
+struct foreign_walk {
 	int root, at; /* at: a descriptor of ours; -1: the root itself */
 	unsigned nr_links;
 	char rest[PATH_MAX]; /* what is still to be walked */
 };
 
-static void walk_to(struct walk *w, int fd)
+static void walk_to(struct foreign_walk *w, int fd)
 {
 	if (w->at >= 0)
 		close(w->at);
 	w->at = fd;
 }
 
-static int walk_dir(const struct walk *w)
+static int walk_dir(const struct foreign_walk *w)
 {
 	return w->at < 0 ? w->root : w->at;
 }
 
-static int walk_up(struct walk *w)
+static int walk_up(struct foreign_walk *w)
 {
 	struct stat here, root;
 	if (fstat(walk_dir(w), &here) || fstat(w->root, &root))
@@ -105,7 +105,7 @@ static int walk_up(struct walk *w)
 }
 
 /* Puts the link's target before what is left of the path. */
-static int walk_link(struct walk *w, int link)
+static int walk_link(struct foreign_walk *w, int link)
 {
 	char target[PATH_MAX], after[PATH_MAX];
 	ssize_t n = readlinkat(link, "", target, sizeof(target) - 1);
@@ -122,7 +122,7 @@ static int walk_link(struct walk *w, int link)
 	return 0;
 }
 
-static int walk_step(struct walk *w, const char *name, bool last, unsigned flags)
+static int walk_step(struct foreign_walk *w, const char *name, bool last, unsigned flags)
 {
 	struct stat st;
 	if (!strcmp(name, "."))
@@ -143,7 +143,7 @@ static int walk_step(struct walk *w, const char *name, bool last, unsigned flags
 
 static int walk_in_root(int root, const char *path, unsigned flags)
 {
-	struct walk w = { .root = root, .at = -1 };
+	struct foreign_walk w = { .root = root, .at = -1 };
 	int err = snprintf(w.rest, sizeof(w.rest), "%s", path) >= (int)sizeof(w.rest) ? -ENAMETOOLONG
 										      : 0;
 	while (!err) {

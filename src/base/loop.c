@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum source_kind { SOURCE_FD, SOURCE_TIMER, SOURCE_SIGNAL, SOURCE_CHILD };
+enum loop_source_kind { SOURCE_FD, SOURCE_TIMER, SOURCE_SIGNAL, SOURCE_CHILD };
 enum { LOOP_BATCH = 32 };
 
 struct loop_source {
 	struct loop_source *next;
-	enum source_kind kind;
+	enum loop_source_kind kind;
 	int fd;
 	bool dead;
 	bool counted; /* in nr_live */

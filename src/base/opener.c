@@ -58,7 +58,7 @@ struct request {
 	char path[PATH_MAX];
 };
 
-struct answer {
+struct opener_answer {
 	s32 err;
 	u32 note_size;
 	u8 note[OPENER_NOTE];
@@ -177,7 +177,7 @@ static int append_block(int to, const char *data, size_t len)
 /* A reader learns that more of the file has come. */
 static int copy_blocks(const struct helper *h, int fd, int to, size_t *total)
 {
-	static const struct answer more = { .err = -EINPROGRESS };
+	static const struct opener_answer more = { .err = -EINPROGRESS };
 	char buf[1 << 16];
 	size_t most = h->mounts ? READER_COPY_MAX : COPY_MAX, told = 0;
 	for (;;) {
@@ -229,7 +229,7 @@ static void serve(const struct helper *h)
 	struct request q;
 	int dir;
 	while (!receive_one(socket, &q, sizeof(q), &dir)) {
-		struct answer a = { 0 };
+		struct opener_answer a = { 0 };
 		_cleanup_close_ int fd = open_wanted(&q, q.has_dir ? dir : AT_FDCWD);
 		cleanup_close(&dir);
 		bool hand_over = fd >= 0 && q.want_fd,
@@ -381,13 +381,13 @@ static int wait_for_answer(struct opener *o, u64 began_ns, u64 limit)
 	}
 }
 
-static int ask(struct opener *o, const struct request *q, int dir, struct answer *a, int *fd)
+static int ask(struct opener *o, const struct request *q, int dir, struct opener_answer *a, int *fd)
 {
 	int err = o->socket < 0 ? start_helper(o) : 0;
 	if (!err)
 		err = send_one(o->socket, q, sizeof(*q), q->has_dir ? dir : -1);
 	u64 limit = max(min(o->one_ms, o->left_ms), (u64)IMPATIENT_MS), began = clock_monotonic_ns();
-	*a = (struct answer){ 0 };
+	*a = (struct opener_answer){ 0 };
 	do {
 		limit += a->err == -EINPROGRESS ? STEP_MS : 0;
 		if (!err)
@@ -437,7 +437,7 @@ char *opener_take_timeout(struct opener *o)
 int opener_open(struct opener *o, const struct opener_job *job, struct opener_result *ret)
 {
 	struct request q;
-	struct answer a;
+	struct opener_answer a;
 	int fd = open_directly(o, job);
 	if (fd != -EXDEV) {
 		*ret = (struct opener_result){ .fd = fd };

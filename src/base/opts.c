@@ -17,7 +17,7 @@ struct match {
 	char label[STR_DISTANCE_MAX + 8]; /* as messages call it: "-F", "--no-inherit" */
 };
 
-struct parse {
+struct opts_parse {
 	const struct opt_set *sets;
 	size_t nr_sets;
 	int argc;
@@ -89,8 +89,8 @@ static void label_long(struct match *m)
 }
 
 /* The names that an ambiguous prefix could stand for, in one hint. */
-static void hint_candidates(struct parse *p, const struct opt *rows, const char *word, size_t len,
-			    enum fit fit)
+static void hint_candidates(struct opts_parse *p, const struct opt *rows, const char *word,
+			    size_t len, enum fit fit)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -105,7 +105,7 @@ static void hint_candidates(struct parse *p, const struct opt *rows, const char 
 	strbuf_done(&s);
 }
 
-static int unknown_long(struct parse *p, const char *word, size_t len)
+static int unknown_long(struct opts_parse *p, const char *word, size_t len)
 {
 	char name[STR_DISTANCE_MAX + 1] = "";
 	const char *best = NULL;
@@ -127,7 +127,7 @@ static int unknown_long(struct parse *p, const char *word, size_t len)
 	return -EINVAL;
 }
 
-static int find_long(struct parse *p, const char *word, size_t len, struct match *ret)
+static int find_long(struct opts_parse *p, const char *word, size_t len, struct match *ret)
 {
 	enum fit best = FIT_NONE;
 	bool ambiguous = false;
@@ -160,7 +160,7 @@ static int find_long(struct parse *p, const char *word, size_t len, struct match
 	return 0;
 }
 
-static bool find_short(const struct parse *p, char letter, struct match *ret)
+static bool find_short(const struct opts_parse *p, char letter, struct match *ret)
 {
 	for_each_row (p, set, row) {
 		if (!row->short_name || row->short_name != letter)
@@ -172,7 +172,7 @@ static bool find_short(const struct parse *p, char letter, struct match *ret)
 }
 
 /* at: of the letter in its group, argv[p->at]. */
-static int unknown_short(struct parse *p, size_t at)
+static int unknown_short(struct opts_parse *p, size_t at)
 {
 	const char *group = p->argv[p->at];
 	diag_error(p->d, -EINVAL, "unknown option '-%c'", group[at]);
@@ -290,7 +290,7 @@ static int store(const struct match *m, const char *value, struct diag *d)
 }
 
 /* attached: what stands behind the option in the same word, or NULL. Steps over the next word when that is the value. */
-static int apply(struct parse *p, const struct match *m, const char *attached)
+static int apply(struct opts_parse *p, const struct match *m, const char *attached)
 {
 	const struct opt *row = m->row;
 	if (attached && !m->negated && row->type == OPT_TYPE_COUNT && row->call)
@@ -311,7 +311,7 @@ static int apply(struct parse *p, const struct match *m, const char *attached)
 	return store(m, p->argv[++p->at], p->d);
 }
 
-static int parse_long(struct parse *p)
+static int parse_long(struct opts_parse *p)
 {
 	const char *word = p->argv[p->at] + 2;
 	size_t len = strcspn(word, "=");
@@ -327,7 +327,7 @@ static int parse_long(struct parse *p)
 	return err ? err : apply(p, &m, word[len] ? word + len + 1 : NULL);
 }
 
-static int parse_shorts(struct parse *p)
+static int parse_shorts(struct opts_parse *p)
 {
 	const char *group = p->argv[p->at];
 	for (size_t at = 1; group[at]; at++) {
@@ -356,7 +356,7 @@ static int rotate(char **argv, int first, int from, int to)
 int opts_parse_sets(const struct opt_set *sets, size_t nr_sets, bool mixed, int argc, char **argv,
 		    int *first, struct diag *d)
 {
-	struct parse p = { sets, nr_sets, argc, argv, 1, d };
+	struct opts_parse p = { sets, nr_sets, argc, argv, 1, d };
 	int words = 1;
 	for (; p.at < argc; p.at++) {
 		char *word = argv[p.at];

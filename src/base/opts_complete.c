@@ -17,13 +17,20 @@ static void part_done(struct strbuf *part, struct strbuf *whole)
 }
 
 /* What a value is, by the word that --help has for it. */
-enum value_kind { VALUE_ANY, VALUE_FILE, VALUE_FOLDER, VALUE_PID, VALUE_EVENT, VALUE_TRACER };
+enum opts_complete_value_kind {
+	VALUE_ANY,
+	VALUE_FILE,
+	VALUE_FOLDER,
+	VALUE_PID,
+	VALUE_EVENT,
+	VALUE_TRACER
+};
 
-static enum value_kind value_kind(const struct opt *row)
+static enum opts_complete_value_kind value_kind(const struct opt *row)
 {
 	static const struct {
 		const char *word;
-		enum value_kind kind;
+		enum opts_complete_value_kind kind;
 	} words[] = { { "FILE", VALUE_FILE }, { "DIR", VALUE_FOLDER },	{ "PID", VALUE_PID },
 		      { "TID", VALUE_PID },   { "EVENT", VALUE_EVENT }, { "TRACER", VALUE_TRACER } };
 	for (size_t i = 0; row->arg && i < ARRAY_SIZE(words); i++)
@@ -52,7 +59,7 @@ static void complete_choices(void *ctx, const struct opt_shown *s)
 {
 	struct strbuf *to = ctx;
 	const struct opt *row = s->row;
-	enum value_kind kind = opt_takes_value(row) ? value_kind(row) : VALUE_ANY;
+	enum opts_complete_value_kind kind = opt_takes_value(row) ? value_kind(row) : VALUE_ANY;
 	bool choices = row->choices && row->type == OPT_TYPE_ENUM;
 	if ((!choices && !row->words && kind < VALUE_EVENT) || !s->long_name)
 		return;

@@ -14,7 +14,7 @@
 
 enum { LINKS_MAX = 40, ASIDE_TRIES = 64, ASIDE_TAIL = 24 };
 
-struct walk {
+struct outplace_walk {
 	struct outplace *p;
 	const char *path; /* as given, for messages */
 	unsigned flags;
@@ -29,7 +29,7 @@ static int say_why(const char *path, int err, struct diag *d)
 			  err == -EISDIR ? "it is a directory" : strerror(-err));
 }
 
-static int cannot_write(const struct walk *w, int err)
+static int cannot_write(const struct outplace_walk *w, int err)
 {
 	return say_why(w->path, err, w->d);
 }
@@ -50,7 +50,7 @@ static bool in_procfs(int dir)
 	return !fstatfs(dir, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-static int refuse_link(const struct walk *w, const char *name, const char *target)
+static int refuse_link(const struct outplace_walk *w, const char *name, const char *target)
 {
 	diag_error(
 		w->d,
@@ -89,7 +89,7 @@ static int enter_folder(struct outplace *p, const char *name)
 }
 
 /* Puts where a link leads before what is still to be walked. */
-static int follow(struct walk *w, const char *name)
+static int follow(struct outplace_walk *w, const char *name)
 {
 	struct outplace *p = w->p;
 	char target[PATH_MAX], rest[sizeof(w->rest)];
@@ -112,7 +112,7 @@ static int follow(struct walk *w, const char *name)
 }
 
 /* A folder on the way. */
-static int pass(struct walk *w, const char *name)
+static int pass(struct outplace_walk *w, const char *name)
 {
 	struct outplace *p = w->p;
 	struct stat st;
@@ -148,7 +148,7 @@ static int own_descriptor(const struct outplace *p)
 }
 
 /* The last component is a link of procfs. */
-static int end_at_magic(struct walk *w)
+static int end_at_magic(struct outplace_walk *w)
 {
 	struct outplace *p = w->p;
 	char target[PATH_MAX] = "";
@@ -167,7 +167,7 @@ static int end_at_magic(struct walk *w)
 }
 
 /* Replaced if it leads to a file or to nothing, which is looked at by its text: through the link the kernel may refuse it. */
-static int end_at_shared_link(struct walk *w)
+static int end_at_shared_link(struct outplace_walk *w)
 {
 	struct outplace *p = w->p;
 	char target[PATH_MAX] = "";
@@ -181,13 +181,13 @@ static int end_at_shared_link(struct walk *w)
 				     : refuse_link(w, p->name, target);
 }
 
-static int walk(struct walk *w);
+static int walk(struct outplace_walk *w);
 
 /*
  * Where the last component is a link that is not followed to a file: what it leads to decides. Only a device or a pipe is written through
  * it, and whatever procfs says of our own descriptors.
  */
-static int end_at_link(struct walk *w)
+static int end_at_link(struct outplace_walk *w)
 {
 	struct outplace *p = w->p, at = *p;
 	p->kind = OUTPLACE_LINK;
@@ -196,7 +196,7 @@ static int end_at_link(struct walk *w)
 	at.dir = fcntl(p->dir, F_DUPFD_CLOEXEC, 3);
 	if (at.dir < 0)
 		return cannot_write(w, -errno);
-	struct walk further = *w;
+	struct outplace_walk further = *w;
 	further.d = NULL;
 	int err = follow(&further, p->name);
 	if (!err)
@@ -213,7 +213,7 @@ static int end_at_link(struct walk *w)
 }
 
 /* 1: there is more to walk. */
-static int end(struct walk *w)
+static int end(struct outplace_walk *w)
 {
 	struct outplace *p = w->p;
 	if (fstatat(p->dir, p->name, &p->st, AT_SYMLINK_NOFOLLOW)) {
@@ -238,7 +238,7 @@ static int end(struct walk *w)
 }
 
 /* The next component of what is left. 1 and its name, 0 at the end. */
-static int next_name(struct walk *w, char name[NAME_MAX + 1])
+static int next_name(struct outplace_walk *w, char name[NAME_MAX + 1])
 {
 	size_t skip = strspn(w->rest, "/"), len = strcspn(w->rest + skip, "/");
 	if (len > NAME_MAX)
@@ -249,7 +249,7 @@ static int next_name(struct walk *w, char name[NAME_MAX + 1])
 	return len > 0;
 }
 
-static int walk(struct walk *w)
+static int walk(struct outplace_walk *w)
 {
 	struct outplace *p = w->p;
 	for (int more = 1; more;) {
@@ -291,7 +291,7 @@ static int usual_descriptor(const char *path)
 	return -1;
 }
 
-static int end_at_descriptor(struct walk *w, int fd)
+static int end_at_descriptor(struct outplace_walk *w, int fd)
 {
 	struct outplace *p = w->p;
 	if (fstat(fd, &p->st) || S_ISDIR(p->st.st_mode))
@@ -304,7 +304,7 @@ static int end_at_descriptor(struct walk *w, int fd)
 int outplace_open(struct outplace *p, const char *path, unsigned flags, struct diag *d)
 {
 	int usual = flags & OUTPLACE_NO_FOLLOW ? -1 : usual_descriptor(path);
-	struct walk w = { .p = p, .path = path, .flags = flags, .d = d };
+	struct outplace_walk w = { .p = p, .path = path, .flags = flags, .d = d };
 	*p = (struct outplace){ .dir = -1, .fd = -1 };
 	if (!*path)
 		return diag_error(d, -ENOENT, "cannot write a file with an empty name");

@@ -1,18 +1,18 @@
 #include "event/attr_text.h"
 
-struct line {
+struct attr_text_line {
 	struct strbuf *to;
 	const char *separator;
 	const char *is;
 };
 
-static void field(struct line *l, const char *name)
+static void field(struct attr_text_line *l, const char *name)
 {
 	strbuf_printf(l->to, "%s %s%s", l->separator, name, l->is);
 	l->separator = ",";
 }
 
-static void number(struct line *l, const char *name, u64 v)
+static void number(struct attr_text_line *l, const char *name, u64 v)
 {
 	if (!v)
 		return;
@@ -20,7 +20,7 @@ static void number(struct line *l, const char *name, u64 v)
 	strbuf_u64(l->to, v);
 }
 
-static void hex(struct line *l, const char *name, u64 v)
+static void hex(struct attr_text_line *l, const char *name, u64 v)
 {
 	if (!v)
 		return;
@@ -34,7 +34,8 @@ struct bit_name {
 	const char *name;
 };
 
-static void bits(struct line *l, const char *name, u64 v, const struct bit_name *names, size_t nr)
+static void bits(struct attr_text_line *l, const char *name, u64 v, const struct bit_name *names,
+		 size_t nr)
 {
 	bool any = false;
 	if (!v)
@@ -124,7 +125,7 @@ static u64 flag_word(const struct perf_event_attr *a)
 	return v;
 }
 
-static void flags(struct line *l, const struct perf_event_attr *a)
+static void flags(struct attr_text_line *l, const struct perf_event_attr *a)
 {
 #define FLAG(name) number(l, #name, a->name)
 	FLAG(disabled);
@@ -170,7 +171,7 @@ static void flags(struct line *l, const struct perf_event_attr *a)
 
 void attr_text(const struct perf_event_attr *a, const char *first, const char *is, struct strbuf *to)
 {
-	struct line l = { .to = to, .separator = first, .is = is };
+	struct attr_text_line l = { .to = to, .separator = first, .is = is };
 	number(&l, "type", a->type);
 	number(&l, "size", a->size);
 	hex(&l, "config", a->config);

@@ -12,27 +12,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct walker {
+struct catalog_walker {
 	struct event_env *env;
 	const struct event_query *q;
 	int (*fn)(void *ctx, const struct event_entry *e);
 	void *ctx;
 };
 
-static bool wanted(const struct walker *w, const char *name, const char *alias)
+static bool wanted(const struct catalog_walker *w, const char *name, const char *alias)
 {
 	if (!w->q->glob)
 		return true;
 	return glob_match(w->q->glob, name) || (alias && glob_match(w->q->glob, alias));
 }
 
-static int emit(const struct walker *w, const struct event_entry *e)
+static int emit(const struct catalog_walker *w, const struct event_entry *e)
 {
 	return wanted(w, e->name, e->alias) ? w->fn(w->ctx, e) : 0;
 }
 
 /* A section that cannot be read. */
-static int emit_missing(const struct walker *w, enum event_section section, const char *why)
+static int emit_missing(const struct catalog_walker *w, enum event_section section, const char *why)
 {
 	struct event_entry e = { .section = section, .why = why };
 	return w->q->glob ? 0 : w->fn(w->ctx, &e);
@@ -53,7 +53,7 @@ static const char *why_of(int err)
 }
 
 /* Fills available and why for an attr. */
-static void try(const struct walker *w, u32 type, u64 config, struct event_entry *e)
+static void try(const struct catalog_walker *w, u32 type, u64 config, struct event_entry *e)
 {
 	struct pmu *core = pmu_next_core(&w->env->pmus, NULL);
 	struct perf_event_attr attr = {
@@ -81,7 +81,7 @@ static int legacy_cmp(const void *a, const void *b)
 		      (*(const struct legacy_event *const *)b)->name);
 }
 
-static int walk_legacy(const struct walker *w, enum event_section section,
+static int walk_legacy(const struct catalog_walker *w, enum event_section section,
 		       const struct legacy_event *(*table)(size_t *), u32 type)
 {
 	const struct legacy_event *sorted[32];
@@ -113,7 +113,7 @@ static int name_cmp(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static int walk_cache(const struct walker *w)
+static int walk_cache(const struct catalog_walker *w)
 {
 	char names[64][CACHE_NAME_MAX], name[CACHE_NAME_MAX];
 	u64 config;
@@ -133,7 +133,7 @@ static int walk_cache(const struct walker *w)
 	return err;
 }
 
-static int walk_pmus(const struct walker *w)
+static int walk_pmus(const struct catalog_walker *w)
 {
 	struct pmu_set *s = &w->env->pmus;
 	struct strbuf full;
@@ -169,7 +169,7 @@ static int walk_pmus(const struct walker *w)
 	return err;
 }
 
-static int walk_raw(const struct walker *w)
+static int walk_raw(const struct catalog_walker *w)
 {
 	static const char *const names[] = { "rNNN", "cpu/t1=v1[,t2=v2,t3 ...]/modifier" };
 	struct pmu *core = pmu_next_core(&w->env->pmus, NULL);
@@ -193,7 +193,7 @@ static int walk_raw(const struct walker *w)
 	return err;
 }
 
-static int walk_breakpoint(const struct walker *w)
+static int walk_breakpoint(const struct catalog_walker *w)
 {
 	struct event_entry e = { .section = EVENT_SECTION_BREAKPOINT,
 				 .name = "mem:<addr>[/len][:access]",
@@ -202,7 +202,7 @@ static int walk_breakpoint(const struct walker *w)
 	return w->q->glob ? 0 : w->fn(w->ctx, &e);
 }
 
-static int walk_tracepoints(const struct walker *w)
+static int walk_tracepoints(const struct catalog_walker *w)
 {
 	struct tracing_events l;
 	int err = tracing_list_events(&w->env->tracing, w->q->system_glob, w->q->event_glob, &l);
@@ -342,7 +342,7 @@ static int sdt_cmp(const void *a, const void *b)
 	return p && q ? strcmp(p, q) : strcmp(x->file, y->file);
 }
 
-static bool sdt_wanted(const struct walker *w, const char *name)
+static bool sdt_wanted(const struct catalog_walker *w, const char *name)
 {
 	const char *colon = strchr(name, ':');
 	char system[256];
@@ -354,7 +354,7 @@ static bool sdt_wanted(const struct walker *w, const char *name)
 	       (!w->q->event_glob || glob_match(w->q->event_glob, colon + 1));
 }
 
-static int walk_sdt(const struct walker *w)
+static int walk_sdt(const struct catalog_walker *w)
 {
 	if (!w->q->build_id_dir)
 		return 0;
@@ -391,7 +391,7 @@ static int walk_sdt(const struct walker *w)
 
 /* ---- ours ---- */
 
-static int walk_providers(const struct walker *w)
+static int walk_providers(const struct catalog_walker *w)
 {
 	const struct event_provider *rows = event_providers();
 	int err = 0;
@@ -416,7 +416,7 @@ static int walk_providers(const struct walker *w)
 }
 
 /* Words of a file of tracefs, one entry each. */
-static int walk_words(const struct walker *w, enum event_section section, const char *file,
+static int walk_words(const struct catalog_walker *w, enum event_section section, const char *file,
 		      const char *stop)
 {
 	struct strbuf s;
@@ -448,7 +448,7 @@ static int walk_words(const struct walker *w, enum event_section section, const 
 	return err;
 }
 
-static int walk_metrics(const struct walker *w)
+static int walk_metrics(const struct catalog_walker *w)
 {
 	size_t nr;
 	const struct metric *rows = metric_builtin(&nr);
@@ -477,7 +477,7 @@ static int walk_metrics(const struct walker *w)
 
 static int vendor_entry(void *ctx, const struct vendor_event *v)
 {
-	const struct walker *w = ctx;
+	const struct catalog_walker *w = ctx;
 	char full[512];
 	(void)snprintf(full, sizeof(full), "%s::%s", v->pmu, v->name);
 	struct event_entry e = { .section = EVENT_SECTION_VENDOR,
@@ -490,34 +490,34 @@ static int vendor_entry(void *ctx, const struct vendor_event *v)
 	return emit(w, &e);
 }
 
-static int walk_vendor(const struct walker *w)
+static int walk_vendor(const struct catalog_walker *w)
 {
 	int err = vendor_each(w->q->all_vendors, vendor_entry, (void *)w);
 	return err == -EOPNOTSUPP ? emit_missing(w, EVENT_SECTION_VENDOR, "built without libpfm4")
 				  : err;
 }
 
-static int walk_hardware(const struct walker *w)
+static int walk_hardware(const struct catalog_walker *w)
 {
 	return walk_legacy(w, EVENT_SECTION_HARDWARE, legacy_hardware, PERF_TYPE_HARDWARE);
 }
 
-static int walk_software(const struct walker *w)
+static int walk_software(const struct catalog_walker *w)
 {
 	return walk_legacy(w, EVENT_SECTION_SOFTWARE, legacy_software, PERF_TYPE_SOFTWARE);
 }
 
-static int walk_tool(const struct walker *w)
+static int walk_tool(const struct catalog_walker *w)
 {
 	return walk_legacy(w, EVENT_SECTION_TOOL, legacy_tool, 0);
 }
 
-static int walk_tracers(const struct walker *w)
+static int walk_tracers(const struct catalog_walker *w)
 {
 	return walk_words(w, EVENT_SECTION_TRACER, "available_tracers", " \n");
 }
 
-static int walk_functions(const struct walker *w)
+static int walk_functions(const struct catalog_walker *w)
 {
 	return walk_words(w, EVENT_SECTION_FUNCTION, "available_filter_functions", "\n");
 }
@@ -525,7 +525,7 @@ static int walk_functions(const struct walker *w)
 static const struct {
 	enum event_section section;
 	const char *word;
-	int (*walk)(const struct walker *w);
+	int (*walk)(const struct catalog_walker *w);
 } sections[] = {
 	{ EVENT_SECTION_HARDWARE, "Hardware event", walk_hardware },
 	{ EVENT_SECTION_SOFTWARE, "Software event", walk_software },
@@ -546,7 +546,7 @@ static const struct {
 int event_catalog(struct event_env *env, const struct event_query *q,
 		  int (*fn)(void *, const struct event_entry *), void *ctx)
 {
-	struct walker w = { .env = env, .q = q, .fn = fn, .ctx = ctx };
+	struct catalog_walker w = { .env = env, .q = q, .fn = fn, .ctx = ctx };
 	int err = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(sections) && err >= 0; i++)
 		if (q->sections & sections[i].section)

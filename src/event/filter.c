@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct checker {
+struct filter_checker {
 	const char *format; /* the event's format file */
 	const char *event;
 	const char *text;
@@ -17,7 +17,7 @@ struct checker {
 	struct filter_fault *fault;
 };
 
-static int fault(struct checker *c, int err, u32 start, u32 len, const char *message)
+static int fault(struct filter_checker *c, int err, u32 start, u32 len, const char *message)
 {
 	c->fault->at = (struct event_span){ .start = start, .len = len ? len : 1 };
 	(void)snprintf(c->fault->message, sizeof(c->fault->message), "%s", message);
@@ -68,7 +68,7 @@ static bool is_wanted(void *ctx, const char *name, size_t len)
 	return false;
 }
 
-static int check_field(struct checker *c, u32 start, u32 len)
+static int check_field(struct filter_checker *c, u32 start, u32 len)
 {
 	/* The kernel's own, without an entry in any format. */
 	static const char *const generic[] = { "cpu",  "CPU",	     "comm",
@@ -87,13 +87,13 @@ static int check_field(struct checker *c, u32 start, u32 len)
 	return fault(c, -ENOENT, start, len, message);
 }
 
-static void blanks(struct checker *c)
+static void blanks(struct filter_checker *c)
 {
 	while (isspace((unsigned char)c->text[c->at]))
 		c->at++;
 }
 
-static int take_value(struct checker *c)
+static int take_value(struct filter_checker *c)
 {
 	blanks(c);
 	char q = c->text[c->at];
@@ -113,7 +113,7 @@ static int take_value(struct checker *c)
 }
 
 /* FIELD[.ustring|.function] OP VALUE */
-static int take_comparison(struct checker *c)
+static int take_comparison(struct filter_checker *c)
 {
 	static const char *const ops[] = { "==", "!=", "<=", ">=", "<", ">", "&", "~" };
 	u32 start = c->at;
@@ -144,7 +144,7 @@ static int take_comparison(struct checker *c)
 			    : "expected an operator (== != < <= > >= & ~)");
 }
 
-static int take_all(struct checker *c)
+static int take_all(struct filter_checker *c)
 {
 	for (;;) {
 		blanks(c);
@@ -183,7 +183,7 @@ int filter_check(const struct tracing *t, const char *system, const char *event,
 	*ret = (struct filter_fault){ 0 };
 	int err = tracing_read(t, path, &s);
 	if (err == 0 && s.len) {
-		struct checker c = {
+		struct filter_checker c = {
 			.format = strbuf_cstr(&s), .event = full, .text = filter, .fault = ret
 		};
 		err = s.err ? s.err : take_all(&c);

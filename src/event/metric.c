@@ -362,13 +362,13 @@ void metric_set_done(struct metric_set *s)
 	arena_done(&s->arena);
 }
 
-struct line {
+struct metric_line {
 	const char *path;
 	unsigned number;
 	const char *text; /* NUL-terminated copy */
 };
 
-static int line_error(const struct line *l, struct diag *d, size_t start, size_t len,
+static int line_error(const struct metric_line *l, struct diag *d, size_t start, size_t len,
 		      const char *message)
 {
 	(void)diag_error(d, -EINVAL, "%s:%u: %s", l->path, l->number, message);
@@ -385,7 +385,7 @@ static void trim(const char *text, size_t *start, size_t *end)
 }
 
 /* The expression must parse: its complaint is moved to the place in the line. */
-static int check_expr(const struct line *l, size_t start, const char *expr, struct diag *d)
+static int check_expr(const struct metric_line *l, size_t start, const char *expr, struct diag *d)
 {
 	struct diag inner;
 	struct expr e;
@@ -410,7 +410,7 @@ static size_t find_assign(const char *s)
 	return strlen(s);
 }
 
-static int parse_line(struct metric_set *s, const struct line *l, struct diag *d)
+static int parse_line(struct metric_set *s, const struct metric_line *l, struct diag *d)
 {
 	const char *text = l->text;
 	size_t assign = find_assign(text), start = 0, end = assign;
@@ -454,7 +454,7 @@ static int parse_line(struct metric_set *s, const struct line *l, struct diag *d
 
 int metric_set_parse(struct metric_set *s, const char *path, const char *text, struct diag *d)
 {
-	struct line l = { .path = path };
+	struct metric_line l = { .path = path };
 	while (*text) {
 		size_t len = strcspn(text, "\n"), start = 0, end = len;
 		l.number++;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct fold {
+struct metric_fold {
 	struct expr *e;
 	const struct metric_facts *facts;
 	struct diag *d;
@@ -61,7 +61,7 @@ static bool cpu_fits(const struct machine *m, const char *pattern)
 }
 
 /* The one argument as text: a name that was not quoted, or a string. NULL: neither. */
-static const char *argument(const struct fold *f, const struct expr_node *call)
+static const char *argument(const struct metric_fold *f, const struct expr_node *call)
 {
 	const struct expr_node *a = call->kids[0];
 	if (call->nr_args != 1)
@@ -77,14 +77,14 @@ static void set_value(struct expr_node *n, s64 value)
 	n->value = expr_int(value);
 }
 
-static int fail_at(const struct fold *f, const struct expr_node *n, const char *why)
+static int fail_at(const struct metric_fold *f, const struct expr_node *n, const char *why)
 {
 	(void)diag_error(f->d, -EINVAL, "%s", why);
 	diag_span(f->d, f->e->text, n->start, n->len);
 	return -EINVAL;
 }
 
-static int fold_call(struct fold *f, struct expr_node *n)
+static int fold_call(struct metric_fold *f, struct expr_node *n)
 {
 	const char *text = argument(f, n);
 	if (!text)
@@ -105,7 +105,7 @@ static bool is_question(const char *func)
 }
 
 /* The tree is at most EXPR_DEPTH_MAX deep; arguments of a call are a list. */
-static int fold_node(struct fold *f, struct expr_node *n)
+static int fold_node(struct metric_fold *f, struct expr_node *n)
 {
 	int err = 0;
 	s64 value;
@@ -138,7 +138,7 @@ static int fold_node(struct fold *f, struct expr_node *n)
 
 int metric_fold_facts(struct expr *e, const struct metric_facts *facts, struct diag *d)
 {
-	struct fold f = { .e = e, .facts = facts, .d = d };
+	struct metric_fold f = { .e = e, .facts = facts, .d = d };
 	if (!facts || !facts->machine)
 		return diag_error(d, -EINVAL, "unknown property of the machine: '%s'", e->text);
 	f.used = arena_zalloc(&e->arena, e->idents.nr + 1);

@@ -25,7 +25,7 @@ enum track {
 enum { MAX_CPUS = 1 << 16, OPEN_MAX = 64, NAME_MAX_LEN = 256 };
 
 /* What an event means beside itself. */
-enum meaning {
+enum chrome_meaning {
 	MEANS_UNKNOWN, /* not looked at yet */
 	MEANS_NOTHING,
 	MEANS_SWITCH,
@@ -40,8 +40,8 @@ enum meaning {
 };
 
 /* How an event is read: found out once for each. */
-struct event_use {
-	enum meaning means;
+struct chrome_event_use {
+	enum chrome_meaning means;
 	const char *title; /* "system:name" */
 	const char *what; /* of a slice: what it is called, with %s for the name where there is one */
 	const struct schema_field *number, *text; /* who or how much; what it is called */
@@ -91,7 +91,7 @@ struct chrome_trace {
 	struct dict task_at; /* tid -> index into tasks */
 	VEC(struct task) tasks;
 	VEC(struct cpu_state) cpus;
-	VEC(struct event_use) uses;
+	VEC(struct chrome_event_use) uses;
 	struct calls calls;
 	u32 nr_gaps;
 	u64 nr_flows;
@@ -285,7 +285,8 @@ static void end_run(struct chrome_trace *t, s32 cpu, struct cpu_state *c, u64 no
 	c->known = false;
 }
 
-static int on_switch(struct chrome_trace *t, const struct sample *s, const struct event_use *u)
+static int on_switch(struct chrome_trace *t, const struct sample *s,
+		     const struct chrome_event_use *u)
 {
 	struct cpu_state *c = cpu_of(t, s->cpu);
 	u32 len = 0;
@@ -308,7 +309,8 @@ static int on_switch(struct chrome_trace *t, const struct sample *s, const struc
 	return c->pid && !next ? -ENOMEM : 0;
 }
 
-static int on_wakeup(struct chrome_trace *t, const struct sample *s, const struct event_use *u)
+static int on_wakeup(struct chrome_trace *t, const struct sample *s,
+		     const struct chrome_event_use *u)
 {
 	s32 pid = (s32)number(s, u->number);
 	struct task *woken = pid > 0 ? task_of(t, pid, pid) : NULL;
@@ -342,7 +344,7 @@ static bool pop(struct open_stack *k, u64 key, struct open_slice *ret)
 	return false;
 }
 
-static int on_irq(struct chrome_trace *t, const struct sample *s, const struct event_use *u)
+static int on_irq(struct chrome_trace *t, const struct sample *s, const struct chrome_event_use *u)
 {
 	static const char *const softirqs[] = { "HI",	    "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
 						"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU" };
@@ -401,8 +403,8 @@ static s64 call_track(const struct sample *s)
 	return s->tid ? s->tid : -1 - (s64)s->cpu;
 }
 
-static int on_function(struct chrome_trace *t, const struct sample *s, const struct event_use *u,
-		       struct task *n)
+static int on_function(struct chrome_trace *t, const struct sample *s,
+		       const struct chrome_event_use *u, struct task *n)
 {
 	struct call_event e = call_read(&u->call, s);
 	struct call_done done;
@@ -432,7 +434,8 @@ static int on_function(struct chrome_trace *t, const struct sample *s, const str
 /* ---- markers and counters ---- */
 
 /* What was written to trace_marker, or what trace_printk() printed. */
-static u32 mark_text(const struct sample *s, const struct event_use *u, char *line, size_t size)
+static u32 mark_text(const struct sample *s, const struct chrome_event_use *u, char *line,
+		     size_t size)
 {
 	u32 len = 0;
 	struct strbuf printed;
@@ -450,7 +453,7 @@ static u32 mark_text(const struct sample *s, const struct event_use *u, char *li
 }
 
 /* "B|1234|name", "E|1234", "C|1234|name|5": how programs (Android's among them) write slices and counters. */
-static int on_mark(struct chrome_trace *t, const struct sample *s, const struct event_use *u,
+static int on_mark(struct chrome_trace *t, const struct sample *s, const struct chrome_event_use *u,
 		   struct task *n)
 {
 	char line[NAME_MAX_LEN];
@@ -484,8 +487,8 @@ static int on_mark(struct chrome_trace *t, const struct sample *s, const struct 
 	return 0;
 }
 
-static void on_counter(struct chrome_trace *t, const struct sample *s, const struct event_use *u,
-		       const struct task *n)
+static void on_counter(struct chrome_trace *t, const struct sample *s,
+		       const struct chrome_event_use *u, const struct task *n)
 {
 	char name[NAME_MAX_LEN];
 	u32 len = 0;
@@ -515,14 +518,14 @@ static void on_counter(struct chrome_trace *t, const struct sample *s, const str
 
 /* ---- which is which ---- */
 
-struct row {
+struct chrome_row {
 	const char *system, *name; /* a name may end in a '*' */
-	enum meaning means;
+	enum chrome_meaning means;
 	const char *what;
 	const char *number, *text; /* fields */
 };
 
-static const struct row rows[] = {
+static const struct chrome_row rows[] = {
 	{ "sched", "sched_switch", MEANS_SWITCH, "", "next_pid", "next_comm" },
 	{ "sched", "sched_wakeup", MEANS_WAKEUP, "", "pid", NULL },
 	{ "sched", "sched_wakeup_new", MEANS_WAKEUP, "", "pid", NULL },
@@ -562,15 +565,15 @@ static bool fits(const char *name, const char *pattern)
 	       !strcmp(name + len - tail, star + 1);
 }
 
-static void find_use(struct chrome_trace *t, const struct schema *s, struct event_use *u)
+static void find_use(struct chrome_trace *t, const struct schema *s, struct chrome_event_use *u)
 {
 	char title[NAME_MAX_LEN];
 	(void)snprintf(title, sizeof(title), "%s:%s", s->system, s->name);
 	s64 id = keep(t, title, strlen(title));
-	*u = (struct event_use){ .means = MEANS_NOTHING,
-				 .title = id < 0 ? "" : strtab_str(&t->names, (u32)id) };
+	*u = (struct chrome_event_use){ .means = MEANS_NOTHING,
+					.title = id < 0 ? "" : strtab_str(&t->names, (u32)id) };
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct row *r = &rows[i];
+		const struct chrome_row *r = &rows[i];
 		if (strcmp(s->system, r->system) || !fits(s->name, r->name))
 			continue;
 		u->what = r->what;
@@ -588,12 +591,12 @@ static void find_use(struct chrome_trace *t, const struct schema *s, struct even
 	}
 }
 
-static const struct event_use *use_of(struct chrome_trace *t, const struct sample *s)
+static const struct chrome_event_use *use_of(struct chrome_trace *t, const struct sample *s)
 {
 	while (t->uses.nr <= s->event)
 		if (!vec_push(&t->uses))
 			return NULL;
-	struct event_use *u = &t->uses.at[s->event];
+	struct chrome_event_use *u = &t->uses.at[s->event];
 	if (unlikely(u->means == MEANS_UNKNOWN))
 		find_use(t, s->schema, u);
 	return u;
@@ -618,8 +621,8 @@ static void on_gap(struct chrome_trace *t, const struct sample *s)
 		  s->missed == UINT32_MAX ? NULL : "events", s->missed);
 }
 
-static int on_event(struct chrome_trace *t, const struct sample *s, const struct event_use *u,
-		    struct task *n)
+static int on_event(struct chrome_trace *t, const struct sample *s,
+		    const struct chrome_event_use *u, struct task *n)
 {
 	switch (u->means) {
 	case MEANS_SWITCH: return on_switch(t, s, u);
@@ -645,7 +648,7 @@ static int put_event(struct chrome_trace *t, const struct sample *s)
 	t->last_ns = max(t->last_ns, s->time_ns);
 	if (s->missed)
 		on_gap(t, s);
-	const struct event_use *u = use_of(t, s);
+	const struct chrome_event_use *u = use_of(t, s);
 	struct task *n = u ? task_of(t, s->pid, s->tid) : NULL;
 	if (!n)
 		return -ENOMEM;

@@ -16,7 +16,7 @@ enum {
 	AFTER_DATA = 256 << 20, /* features of a file, at most */
 };
 
-struct walk {
+struct perfdata_spool_walk {
 	bool swap;
 	bool known; /* the head of the file was seen */
 	u64 at; /* bytes seen */
@@ -28,7 +28,7 @@ struct walk {
 };
 
 /* Records follow the head of a pipe; a file says how long its data is, unless its recorder was killed. */
-static void take_file_head(struct walk *w)
+static void take_file_head(struct perfdata_spool_walk *w)
 {
 	struct bytes b = bytes_of(w->head, w->have, false);
 	bytes_skip(&b, 8);
@@ -56,7 +56,7 @@ static void take_file_head(struct walk *w)
 }
 
 /* false: it is no record. */
-static bool take_record_head(struct walk *w)
+static bool take_record_head(struct perfdata_spool_walk *w)
 {
 	struct perf_event_header h = perf_head(w->head, w->swap);
 	bool extra = h.type == REC_TRACING_DATA || h.type == REC_AUXTRACE;
@@ -84,7 +84,7 @@ static bool take_record_head(struct walk *w)
 }
 
 /* How many of n bytes are a recording: all of them, or those up to what is none. */
-static size_t walk_bytes(struct walk *w, const u8 *data, size_t n)
+static size_t walk_bytes(struct perfdata_spool_walk *w, const u8 *data, size_t n)
 {
 	size_t used = 0;
 	while (used < n) {
@@ -126,7 +126,8 @@ static int refuse(const char *name, u64 most, struct diag *d)
 	return err;
 }
 
-static int keep_all(struct walk *w, int fd, int to, const char *name, u64 most, struct diag *d)
+static int keep_all(struct perfdata_spool_walk *w, int fd, int to, const char *name, u64 most,
+		    struct diag *d)
 {
 	u8 buf[1 << 16];
 	for (;;) {
@@ -147,7 +148,7 @@ static int keep_all(struct walk *w, int fd, int to, const char *name, u64 most, 
 
 int perfdata_spool(int fd, const void *head, size_t size, const char *name, u64 most, struct diag *d)
 {
-	struct walk w = { .want = PIPE_HEAD, .end = UINT64_MAX };
+	struct perfdata_spool_walk w = { .want = PIPE_HEAD, .end = UINT64_MAX };
 	_cleanup_close_ int to = memfd_create("sonde-stdin", MFD_CLOEXEC);
 	if (to < 0)
 		return diag_error(d, -errno, "cannot buffer '%s': %s", name, strerror(errno));

@@ -96,16 +96,16 @@ static u32 cut_page(const struct splitting *s, const u8 *page, u32 size, u64 fro
 	return nr;
 }
 
-struct span {
+struct tracedat_split_span {
 	u64 first, last;
 	u32 nr;
 };
 
-static struct span span_of(struct splitting *s, const u8 *page, u32 size, bool keep)
+static struct tracedat_split_span span_of(struct splitting *s, const u8 *page, u32 size, bool keep)
 {
 	struct ftrace_page p;
 	struct ftrace_event e;
-	struct span r = { .first = UINT64_MAX };
+	struct tracedat_split_span r = { .first = UINT64_MAX };
 	if (ftrace_page_open(&p, &s->from->layout, page, size, s->from->big_endian))
 		return r;
 	while (ftrace_page_next(&p, &e) == 1) {
@@ -149,7 +149,7 @@ static int look(struct splitting *s, size_t lane, const u8 *page, u32 size)
 {
 	(void)lane;
 	size_t before = s->times.nr;
-	struct span r = span_of(s, page, size, s->o->events);
+	struct tracedat_split_span r = span_of(s, page, size, s->o->events);
 	if (s->o->events && s->times.nr != before + r.nr)
 		return -ENOMEM;
 	if (r.nr) {
@@ -163,7 +163,7 @@ static int look(struct splitting *s, size_t lane, const u8 *page, u32 size)
 static int take(struct splitting *s, size_t lane, const u8 *page, u32 size)
 {
 	u64 from = s->first, to = s->last;
-	struct span r = span_of(s, page, size, false);
+	struct tracedat_split_span r = span_of(s, page, size, false);
 	if (!r.nr || r.last < from || r.first >= to)
 		return 0;
 	if (r.first >= from && r.last < to) {

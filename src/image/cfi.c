@@ -67,7 +67,7 @@ struct where_saved {
 };
 
 /* A row while it is being made. */
-struct row {
+struct cfi_row {
 	u8 cfa;
 	u8 cfa_reg;
 	s32 cfa_value;
@@ -82,7 +82,7 @@ struct cie {
 	u8 addr_size;
 	bool has_augmentation_data, signal, good;
 	u8 ra;
-	struct row initial;
+	struct cfi_row initial;
 };
 
 struct section {
@@ -100,7 +100,7 @@ struct fde {
 	u64 cie;
 };
 
-struct builder {
+struct cfi_builder {
 	const struct arch *arch;
 	const struct elfimg *from, *runtime;
 	struct section sections[2];
@@ -116,7 +116,7 @@ struct builder {
 	u32 last_rule; /* of equal rows one after the other */
 	u32 nr_framed, nr_functions;
 	struct cie cies[CIE_SLOTS];
-	struct row stack[REMEMBER_MAX];
+	struct cfi_row stack[REMEMBER_MAX];
 	struct budget budget;
 	int err;
 };
@@ -129,8 +129,8 @@ static u64 read_address(struct bytes *b, unsigned size)
 }
 
 /* A pointer in one of .eh_frame's encodings; base: the section and where it lies. */
-static u64 read_encoded(const struct builder *bd, const struct section *s, struct bytes *b, u8 enc,
-			u8 addr_size)
+static u64 read_encoded(const struct cfi_builder *bd, const struct section *s, struct bytes *b,
+			u8 enc, u8 addr_size)
 {
 	u64 here = s->addr + (u64)(b->at - (s->all.end - bytes_left(&s->all)));
 	u64 v = 0;
@@ -163,7 +163,7 @@ static s32 narrow(s64 v, bool *bad)
 
 /* ---- rules and expressions, each kept once ---------------------------------------------------------------------- */
 
-static s32 keep_expr(struct builder *b, const u8 *data, size_t len)
+static s32 keep_expr(struct cfi_builder *b, const u8 *data, size_t len)
 {
 	u64 hash = hash_bytes(data, len);
 	u32 at = dict_get(&b->expr_of, hash);
@@ -187,7 +187,7 @@ static s32 keep_expr(struct builder *b, const u8 *data, size_t len)
 }
 
 /* The row as a rule: its unit. */
-static u32 keep_rule(struct builder *b, const struct row *r, const struct cie *c)
+static u32 keep_rule(struct cfi_builder *b, const struct cfi_row *r, const struct cie *c)
 {
 	struct cfi_reg units[ARCH_REGS_MAX + 1];
 	const struct arch *a = b->arch;
@@ -237,7 +237,7 @@ static u32 keep_rule(struct builder *b, const struct row *r, const struct cie *c
 	return at;
 }
 
-static void add_row(struct builder *b, u64 start, u32 rule)
+static void add_row(struct cfi_builder *b, u64 start, u32 rule)
 {
 	if (b->err || (b->starts.nr && b->last_rule == rule))
 		return;
@@ -258,12 +258,12 @@ static void add_row(struct builder *b, u64 start, u32 rule)
 
 /* ---- programs --------------------------------------------------------------------------------------------------- */
 
-struct program {
-	struct builder *b;
+struct cfi_program {
+	struct cfi_builder *b;
 	const struct cie *cie;
 	const struct section *section;
 	struct bytes code;
-	struct row row;
+	struct cfi_row row;
 	u32 depth; /* remembered rows */
 	u64 pc, end; /* file offsets; both 0: a CIE's, which has no place */
 	u64 vaddr; /* of pc */
@@ -271,20 +271,20 @@ struct program {
 	bool framed, moved; /* a frame pointer was set up; the stack pointer moved */
 };
 
-static void set_reg(struct program *p, u64 reg, u8 kind, s64 value)
+static void set_reg(struct cfi_program *p, u64 reg, u8 kind, s64 value)
 {
 	if (reg < p->b->arch->nr_regs)
 		p->row.regs[reg] =
 			(struct where_saved){ .kind = kind, .value = narrow(value, &p->bad) };
 }
 
-static void restore_reg(struct program *p, u64 reg)
+static void restore_reg(struct cfi_program *p, u64 reg)
 {
 	if (reg < p->b->arch->nr_regs)
 		p->row.regs[reg] = p->cie->initial.regs[reg];
 }
 
-static s64 scaled(struct program *p, s64 factored)
+static s64 scaled(struct cfi_program *p, s64 factored)
 {
 	s64 v;
 	if (__builtin_mul_overflow(factored, p->cie->data_align, &v)) {
@@ -294,7 +294,7 @@ static s64 scaled(struct program *p, s64 factored)
 	return v;
 }
 
-static void set_cfa(struct program *p, u64 reg, s64 offset)
+static void set_cfa(struct cfi_program *p, u64 reg, s64 offset)
 {
 	if (reg >= p->b->arch->nr_regs)
 		p->bad = true;
@@ -303,7 +303,7 @@ static void set_cfa(struct program *p, u64 reg, s64 offset)
 	p->row.cfa_value = narrow(offset, &p->bad);
 }
 
-static s32 take_expr(struct program *p)
+static s32 take_expr(struct cfi_program *p)
 {
 	u64 len = bytes_uleb(&p->code);
 	const u8 *at = len <= EXPR_MAX ? bytes_take(&p->code, len) : NULL;
@@ -312,7 +312,7 @@ static s32 take_expr(struct program *p)
 	return at ? keep_expr(p->b, at, len) : 0;
 }
 
-static void put_row(struct program *p)
+static void put_row(struct cfi_program *p)
 {
 	const struct arch *a = p->b->arch;
 	p->framed |= p->row.cfa == CFI_CFA_REG && p->row.cfa_reg == a->fp;
@@ -321,7 +321,7 @@ static void put_row(struct program *p)
 	add_row(p->b, p->pc, known ? keep_rule(p->b, &p->row, p->cie) : 0);
 }
 
-static void advance(struct program *p, u64 by)
+static void advance(struct cfi_program *p, u64 by)
 {
 	u64 bytes;
 	if (!p->end) { /* a CIE has no place to advance from */
@@ -339,7 +339,7 @@ static void advance(struct program *p, u64 by)
 	p->vaddr += bytes;
 }
 
-static void set_location(struct program *p)
+static void set_location(struct cfi_program *p)
 {
 	u64 to = read_encoded(p->b, p->section, &p->code, p->cie->addr_enc, p->cie->addr_size);
 	if (p->code.bad || to < p->vaddr || !p->end || to - p->vaddr > p->end - p->pc) {
@@ -353,7 +353,7 @@ static void set_location(struct program *p)
 	p->vaddr = to;
 }
 
-static void remember(struct program *p)
+static void remember(struct cfi_program *p)
 {
 	if (p->depth < REMEMBER_MAX)
 		p->b->stack[p->depth++] = p->row;
@@ -361,7 +361,7 @@ static void remember(struct program *p)
 		p->bad = true;
 }
 
-static void recall(struct program *p)
+static void recall(struct cfi_program *p)
 {
 	if (p->depth)
 		p->row = p->b->stack[--p->depth];
@@ -370,7 +370,7 @@ static void recall(struct program *p)
 }
 
 /* Those about the CFA. false: another one. */
-static bool run_cfa(struct program *p, u8 op)
+static bool run_cfa(struct cfi_program *p, u8 op)
 {
 	struct bytes *c = &p->code;
 	u64 reg;
@@ -396,7 +396,7 @@ static bool run_cfa(struct program *p, u8 op)
 	return false;
 }
 
-static void run_reg(struct program *p, u8 op)
+static void run_reg(struct cfi_program *p, u8 op)
 {
 	struct bytes *c = &p->code;
 	u64 reg = bytes_uleb(c);
@@ -429,7 +429,7 @@ static void run_reg(struct program *p, u8 op)
 	}
 }
 
-static void run_one(struct program *p)
+static void run_one(struct cfi_program *p)
 {
 	struct bytes *c = &p->code;
 	u8 op = bytes_u8(c), low = op & 0x3f;
@@ -454,7 +454,7 @@ static void run_one(struct program *p)
 		run_reg(p, op);
 }
 
-static bool run_program(struct program *p)
+static bool run_program(struct cfi_program *p)
 {
 	if (!budget_steps(&p->b->budget, bytes_left(&p->code), "the programs of its unwind tables"))
 		p->b->err = -E2BIG;
@@ -465,7 +465,7 @@ static bool run_program(struct program *p)
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
 
-struct entry {
+struct cfi_entry {
 	u64 at; /* where it begins, in its section */
 	u64 id; /* of an FDE: where its CIE is; 0 in `is_cie` ones */
 	bool is_cie;
@@ -473,7 +473,7 @@ struct entry {
 };
 
 /* The entry at the cursor, which then stands behind it. false: the end, or damage. */
-static bool next_entry(const struct section *s, struct bytes *cursor, struct entry *ret)
+static bool next_entry(const struct section *s, struct bytes *cursor, struct cfi_entry *ret)
 {
 	const u8 *start = s->all.at;
 	u64 at = (u64)(cursor->at - start);
@@ -489,14 +489,14 @@ static bool next_entry(const struct section *s, struct bytes *cursor, struct ent
 	u64 cie_id = s->is_eh ? 0 : wide ? UINT64_MAX : UINT32_MAX;
 	if (body.bad)
 		return false;
-	*ret = (struct entry){ .at = at, .is_cie = id == cie_id, .body = body };
+	*ret = (struct cfi_entry){ .at = at, .is_cie = id == cie_id, .body = body };
 	/* .eh_frame counts back from this word, .debug_frame from the start of the section. */
 	if (!ret->is_cie)
 		ret->id = s->is_eh ? id_at - id : id;
 	return true;
 }
 
-static bool read_augmentation(const struct builder *b, const struct section *s, struct cie *c,
+static bool read_augmentation(const struct cfi_builder *b, const struct section *s, struct cie *c,
 			      const char *text, struct bytes *body)
 {
 	if (!*text)
@@ -529,14 +529,14 @@ static bool read_augmentation(const struct builder *b, const struct section *s, 
 	return !data.bad;
 }
 
-static bool read_cie(struct builder *b, const struct section *s, u64 at, struct cie *c)
+static bool read_cie(struct cfi_builder *b, const struct section *s, u64 at, struct cie *c)
 {
 	*c = (struct cie){ .at = at, .addr_size = b->from->is64 ? 8 : 4 };
 	struct bytes cursor = s->all;
 	if (at > bytes_left(&cursor))
 		return false;
 	bytes_skip(&cursor, at);
-	struct entry e;
+	struct cfi_entry e;
 	if (!next_entry(s, &cursor, &e) || !e.is_cie || bytes_left(&e.body) > CIE_BYTES_MAX)
 		return false;
 	struct bytes body = e.body;
@@ -557,14 +557,14 @@ static bool read_cie(struct builder *b, const struct section *s, u64 at, struct 
 		return false;
 	/* Rules that a CIE restores are those of the machine: every register keeps its value. */
 	c->initial.cfa_reg = ARCH_NO_REG;
-	struct program p = { .b = b, .cie = c, .section = s, .code = body, .row = c->initial };
+	struct cfi_program p = { .b = b, .cie = c, .section = s, .code = body, .row = c->initial };
 	if (!run_program(&p))
 		return false;
 	c->initial = p.row;
 	return true;
 }
 
-static const struct cie *find_cie(struct builder *b, u32 section, u64 at)
+static const struct cie *find_cie(struct cfi_builder *b, u32 section, u64 at)
 {
 	struct cie *c = &b->cies[hash_u64(at + section) & (CIE_SLOTS - 1)];
 	if (c->at != at) {
@@ -575,14 +575,14 @@ static const struct cie *find_cie(struct builder *b, u32 section, u64 at)
 	return c->good ? c : NULL;
 }
 
-static void forget_cies(struct builder *b)
+static void forget_cies(struct cfi_builder *b)
 {
 	for (size_t i = 0; i < CIE_SLOTS; i++)
 		b->cies[i].at = UINT64_MAX;
 }
 
 /* What code it is about; its program runs later, in the order of addresses. */
-static void note_fde(struct builder *b, u32 section, const struct entry *e)
+static void note_fde(struct cfi_builder *b, u32 section, const struct cfi_entry *e)
 {
 	const struct section *s = &b->sections[section];
 	const struct cie *c = find_cie(b, section, e->id);
@@ -611,11 +611,11 @@ static void note_fde(struct builder *b, u32 section, const struct entry *e)
 			   .cie = e->id };
 }
 
-static void note_section(struct builder *b, u32 section)
+static void note_section(struct cfi_builder *b, u32 section)
 {
 	const struct section *s = &b->sections[section];
 	struct bytes cursor = s->all;
-	struct entry e;
+	struct cfi_entry e;
 	forget_cies(b);
 	while (!b->err && next_entry(s, &cursor, &e))
 		if (!e.is_cie)
@@ -631,13 +631,13 @@ static int by_start(const void *a, const void *b)
 					: (x->at > y->at) - (x->at < y->at);
 }
 
-static void run_fde(struct builder *b, const struct fde *f, u64 start, u64 end)
+static void run_fde(struct cfi_builder *b, const struct fde *f, u64 start, u64 end)
 {
 	const struct section *s = &b->sections[f->section];
 	const struct cie *c = find_cie(b, f->section, f->cie);
 	if (!c)
 		return;
-	struct program p = {
+	struct cfi_program p = {
 		.b = b,
 		.cie = c,
 		.section = s,
@@ -660,7 +660,7 @@ static void run_fde(struct builder *b, const struct fde *f, u64 start, u64 end)
 }
 
 /* Sections one after the other, so that .eh_frame is asked first where both speak of the same code. */
-static void run_all(struct builder *b)
+static void run_all(struct cfi_builder *b)
 {
 	u64 known = 0; /* where what we have written ends */
 	forget_cies(b);
@@ -682,7 +682,7 @@ static void run_all(struct builder *b)
 
 /* ---- sections --------------------------------------------------------------------------------------------------- */
 
-static void add_section(struct builder *b, const u8 *data, u64 size, u64 addr, bool is_eh)
+static void add_section(struct cfi_builder *b, const u8 *data, u64 size, u64 addr, bool is_eh)
 {
 	b->sections[b->nr_sections++] = (struct section){
 		.all = bytes_of(data, size, b->from->swap), .addr = addr, .is_eh = is_eh
@@ -690,7 +690,7 @@ static void add_section(struct builder *b, const u8 *data, u64 size, u64 addr, b
 }
 
 /* Without section headers: PT_GNU_EH_FRAME leads to a header that says where .eh_frame begins. It ends with a length of 0. */
-static void find_by_segment(struct builder *b)
+static void find_by_segment(struct cfi_builder *b)
 {
 	const struct elfimg *e = b->from;
 	struct elfimg_segment seg;
@@ -713,7 +713,7 @@ static void find_by_segment(struct builder *b)
 	}
 }
 
-static void find_sections(struct builder *b)
+static void find_sections(struct cfi_builder *b)
 {
 	struct elfimg_section sec;
 	const u8 *data;
@@ -733,7 +733,7 @@ static void find_sections(struct builder *b)
 
 /* ---- the table -------------------------------------------------------------------------------------------------- */
 
-static int make_table(const struct builder *b, struct cfi_table *t)
+static int make_table(const struct cfi_builder *b, struct cfi_table *t)
 {
 	struct cfi_head head = {
 		.magic = CFI_MAGIC,
@@ -761,7 +761,7 @@ static int make_table(const struct builder *b, struct cfi_table *t)
 	return err;
 }
 
-static void builder_free(struct builder *b)
+static void builder_free(struct cfi_builder *b)
 {
 	dict_done(&b->rule_of);
 	dict_done(&b->expr_of);
@@ -775,10 +775,10 @@ static void builder_free(struct builder *b)
 }
 
 /* With the entries of all sections, not run yet. NULL: no memory. */
-static struct builder *builder_new(const struct arch *a, const struct elfimg *from,
-				   const struct elfimg *runtime)
+static struct cfi_builder *builder_new(const struct arch *a, const struct elfimg *from,
+				       const struct elfimg *runtime)
 {
-	struct builder *b = calloc(1, sizeof(*b));
+	struct cfi_builder *b = calloc(1, sizeof(*b));
 	if (!b)
 		return NULL;
 	b->arch = a;
@@ -802,7 +802,7 @@ int cfi_build(struct cfi_table *t, const struct arch *a, const struct elfimg *fr
 {
 	if (runtime->machine != a->elf_machine || from->machine != a->elf_machine)
 		return -ENOEXEC;
-	struct builder *b = builder_new(a, from, runtime);
+	struct cfi_builder *b = builder_new(a, from, runtime);
 	if (!b)
 		return -ENOMEM;
 	run_all(b);
@@ -812,7 +812,7 @@ int cfi_build(struct cfi_table *t, const struct arch *a, const struct elfimg *fr
 }
 
 /* A function may be told twice, and damage makes ranges overlap: each ends where the next one starts. */
-static size_t fill_ranges(const struct builder *b, struct cfi_range *ranges)
+static size_t fill_ranges(const struct cfi_builder *b, struct cfi_range *ranges)
 {
 	size_t nr = 0;
 	vec_for_each (&b->fdes, f) {
@@ -834,7 +834,7 @@ int cfi_ranges(const struct elfimg *e, struct cfi_range **ret, size_t *nr)
 	const struct arch *a = arch_of_elf(e->machine);
 	if (!a)
 		return -ENOENT;
-	struct builder *b = builder_new(a, e, e);
+	struct cfi_builder *b = builder_new(a, e, e);
 	if (!b)
 		return -ENOMEM;
 	int err = b->err ? b->err : b->fdes.nr ? 0 : -ENOENT;

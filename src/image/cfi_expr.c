@@ -56,7 +56,7 @@ enum dw_op {
 	OP_NOP = 0x96,
 };
 
-struct machine {
+struct cfi_expr_machine {
 	const u8 *start;
 	struct bytes code;
 	const struct cfi_regs *regs;
@@ -66,7 +66,7 @@ struct machine {
 	int err;
 };
 
-static void push(struct machine *m, u64 v)
+static void push(struct cfi_expr_machine *m, u64 v)
 {
 	if (m->depth < STACK_MAX)
 		m->stack[m->depth++] = v;
@@ -74,7 +74,7 @@ static void push(struct machine *m, u64 v)
 		m->err = -EBADMSG;
 }
 
-static u64 pop(struct machine *m)
+static u64 pop(struct cfi_expr_machine *m)
 {
 	if (m->depth)
 		return m->stack[--m->depth];
@@ -83,7 +83,7 @@ static u64 pop(struct machine *m)
 }
 
 /* The n-th from the top. */
-static u64 peek(struct machine *m, u32 n)
+static u64 peek(struct cfi_expr_machine *m, u32 n)
 {
 	if (n < m->depth)
 		return m->stack[m->depth - 1 - n];
@@ -91,7 +91,7 @@ static u64 peek(struct machine *m, u32 n)
 	return 0;
 }
 
-static void push_reg(struct machine *m, u64 reg, s64 offset)
+static void push_reg(struct cfi_expr_machine *m, u64 reg, s64 offset)
 {
 	if (reg < ARCH_REGS_MAX && m->regs->known >> reg & 1)
 		push(m, m->regs->value[reg] + (u64)offset);
@@ -99,7 +99,7 @@ static void push_reg(struct machine *m, u64 reg, s64 offset)
 		m->err = -EBADMSG;
 }
 
-static void load(struct machine *m, unsigned size)
+static void load(struct cfi_expr_machine *m, unsigned size)
 {
 	u64 v, addr = pop(m);
 	if (size != 1 && size != 2 && size != 4 && size != 8)
@@ -110,7 +110,7 @@ static void load(struct machine *m, unsigned size)
 		push(m, m->err ? 0 : v);
 }
 
-static void jump(struct machine *m, s16 by)
+static void jump(struct cfi_expr_machine *m, s16 by)
 {
 	s64 to = (m->code.at - m->start) + by;
 	if (to < 0 || to > m->code.end - m->start)
@@ -119,7 +119,7 @@ static void jump(struct machine *m, s16 by)
 		m->code.at = m->start + to;
 }
 
-static bool run_const(struct machine *m, u8 op)
+static bool run_const(struct cfi_expr_machine *m, u8 op)
 {
 	struct bytes *c = &m->code;
 	switch (op) {
@@ -148,7 +148,7 @@ static u64 shifted(u8 op, u64 v, u64 by)
 }
 
 /* Two operands: a below, b on top. */
-static bool run_binary(struct machine *m, u8 op)
+static bool run_binary(struct cfi_expr_machine *m, u8 op)
 {
 	if ((op < OP_AND || op > OP_NE) || op == OP_NEG || op == OP_NOT || op == OP_PLUS_UCONST ||
 	    op == OP_BRA)
@@ -181,7 +181,7 @@ static bool run_binary(struct machine *m, u8 op)
 	return true;
 }
 
-static void run_other(struct machine *m, u8 op)
+static void run_other(struct cfi_expr_machine *m, u8 op)
 {
 	struct bytes *c = &m->code;
 	u64 a, b, v;
@@ -234,7 +234,7 @@ int cfi_eval(const u8 *expr, size_t len, const struct cfi_regs *regs, const stru
 {
 	if (!expr)
 		return -EBADMSG;
-	struct machine m = {
+	struct cfi_expr_machine m = {
 		.start = expr, .code = bytes_of(expr, len, false), .regs = regs, .mem = mem
 	};
 	if (has_first)

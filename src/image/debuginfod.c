@@ -12,7 +12,7 @@
 struct client;
 typedef int progress_fn(struct client *c, long a, long b);
 
-struct library {
+struct debuginfod_library {
 	struct client *(*begin)(void);
 	int (*find)(struct client *c, const unsigned char *id, int size, char **path);
 	void (*set_progress)(struct client *c, progress_fn *fn);
@@ -22,7 +22,7 @@ struct library {
 struct debuginfod {
 	struct debugfile_fetch fetch;
 	struct debuginfod_config cfg;
-	struct library lib;
+	struct debuginfod_library lib;
 	struct client *client;
 	pthread_mutex_t lock;
 	bool loaded, given_up;
@@ -32,7 +32,7 @@ struct debuginfod {
 	char hex[BUILDID_TEXT];
 };
 
-static bool load(struct library *l)
+static bool load(struct debuginfod_library *l)
 {
 	static const char *const names[] = {
 		"debuginfod_begin",

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct library {
+struct disasm_library {
 	__typeof__(&cs_open) open;
 	__typeof__(&cs_close) close;
 	__typeof__(&cs_option) option;
@@ -24,7 +24,7 @@ struct library {
 };
 
 struct disasm {
-	struct library lib;
+	struct disasm_library lib;
 	csh cs;
 	cs_insn *insn;
 	u16 machine;
@@ -32,7 +32,7 @@ struct disasm {
 };
 
 /* Loads it at the first call; later ones are cheap. */
-static bool library_ready(struct library *l)
+static bool library_ready(struct disasm_library *l)
 {
 	static const char *const names[] = {
 		"cs_open", "cs_close",	   "cs_option",	    "cs_malloc",

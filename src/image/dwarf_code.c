@@ -301,14 +301,14 @@ void dwcode_unit_done(struct dwcode_unit *u)
 
 /* ---- lines ---- */
 
-struct collect {
+struct dwarf_code_collect {
 	struct dwcode_unit *u;
 	bool failed;
 };
 
 static void collect_row(void *ctx, const struct dw_row *row)
 {
-	struct collect *c = ctx;
+	struct dwarf_code_collect *c = ctx;
 	struct dwcode_line *l = vec_push(&c->u->lines);
 	if (l)
 		*l = (struct dwcode_line){ row->addr, row->file,	 row->line,
@@ -353,7 +353,7 @@ static int sort_lines(struct dwcode_unit *u)
 
 int dwcode_unit_lines(struct dwcode_unit *u)
 {
-	struct collect c = { .u = u };
+	struct dwarf_code_collect c = { .u = u };
 	if (u->lines.nr)
 		return 0;
 	if (!u->files)

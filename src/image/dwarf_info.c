@@ -9,7 +9,7 @@
 enum { LEVELS_MAX = 4096, INLINES_MAX = 256, HOPS_MAX = 16, NO_UNIT = 0xffffffff };
 
 /* One step of a question's way inwards, linked from the innermost. */
-struct step {
+struct dwarf_info_step {
 	u32 before; /* 1 + index; 0: none */
 	u32 unit;
 	struct dw_value origin; /* its entry: the name stands where that leads */
@@ -40,13 +40,13 @@ struct dwinfo {
 };
 
 /* One call of dwinfo_find. */
-struct search {
+struct dwarf_info_search {
 	struct dwinfo *d;
 	const u64 *at;
 	u32 nr;
 	unsigned want;
 	struct question *questions;
-	VEC(struct step) steps;
+	VEC(struct dwarf_info_step) steps;
 	struct dwinfo_answer *ret;
 };
 
@@ -237,7 +237,7 @@ static const char *name_of(struct dwinfo *d, u32 unit, const struct dw_value *re
 /* ---- questions ---- */
 
 /* The first question at or behind an address. */
-static u32 first_from(const struct search *s, u64 addr)
+static u32 first_from(const struct dwarf_info_search *s, u64 addr)
 {
 	u32 lo = 0, hi = s->nr;
 	while (lo < hi) {
@@ -251,7 +251,7 @@ static u32 first_from(const struct search *s, u64 addr)
 }
 
 /* Questions [*first, end) lie in a stretch of code. */
-static bool ask_range(const struct search *s, u64 low, u64 high, u32 *first, u32 *end)
+static bool ask_range(const struct dwarf_info_search *s, u64 low, u64 high, u32 *first, u32 *end)
 {
 	if (low >= high || low > s->at[s->nr - 1] || high <= s->at[0])
 		return false;
@@ -263,7 +263,7 @@ static bool ask_range(const struct search *s, u64 low, u64 high, u32 *first, u32
 }
 
 /* Which unit each address belongs to: the first that claims it. */
-static void claim(struct search *s, u32 unit)
+static void claim(struct dwarf_info_search *s, u32 unit)
 {
 	struct dw_file *f = &s->d->file;
 	struct dw_unit *u = &f->units.at[unit];
@@ -282,15 +282,15 @@ static void claim(struct search *s, u32 unit)
 
 /* ---- the tree of a unit ---- */
 
-struct level {
+struct dwarf_info_level {
 	u32 func; /* 1 + number of the function that it belongs to, if a question lies there; 0: outside */
 	u32 depth; /* functions inlined around it */
 	bool dead; /* in code where no question lies */
 	bool body; /* inside a function */
 };
 
-struct walk {
-	struct search *s;
+struct dwarf_info_walk {
+	struct dwarf_info_search *s;
 	struct dw_file *f;
 	struct dw_unit *u;
 	u32 unit;
@@ -299,11 +299,12 @@ struct walk {
 	const u8 *start; /* of .debug_info */
 	u32 nr_funcs;
 	bool thorough; /* functions that hold no question are looked into: they may hold other functions */
-	struct level levels[LEVELS_MAX];
+	struct dwarf_info_level levels[LEVELS_MAX];
 	u32 nr_levels;
 };
 
-static bool ask_func(struct walk *w, const struct dw_entry *e, u64 at, u32 q, struct level *in)
+static bool ask_func(struct dwarf_info_walk *w, const struct dw_entry *e, u64 at, u32 q,
+		     struct dwarf_info_level *in)
 {
 	struct question *have = &w->s->questions[q];
 	if (have->unit != w->unit || have->func)
@@ -321,17 +322,17 @@ static u64 constant(const struct dw_value *v)
 	return v->class == DWVAL_CONST ? v->u : 0;
 }
 
-static bool ask_inline(struct walk *w, const struct dw_entry *e, u64 at, u32 q,
-		       const struct level *out, struct level *in)
+static bool ask_inline(struct dwarf_info_walk *w, const struct dw_entry *e, u64 at, u32 q,
+		       const struct dwarf_info_level *out, struct dwarf_info_level *in)
 {
 	struct question *have = &w->s->questions[q];
 	if (have->unit != w->unit || have->func != out->func || have->depth != out->depth ||
 	    have->depth >= INLINES_MAX)
 		return false;
-	struct step *step = vec_push(&w->s->steps);
+	struct dwarf_info_step *step = vec_push(&w->s->steps);
 	if (!step)
 		return false;
-	*step = (struct step){
+	*step = (struct dwarf_info_step){
 		.before = have->last,
 		.unit = w->unit,
 		.origin = { .class = DWVAL_REF, .u = at },
@@ -346,8 +347,8 @@ static bool ask_inline(struct walk *w, const struct dw_entry *e, u64 at, u32 q,
 }
 
 /* Does the entry's code hold questions that are open here? in: what that makes of the level below it. */
-static bool ask_entry(struct walk *w, u16 tag, const struct dw_entry *e, u64 at,
-		      const struct level *out, struct level *in)
+static bool ask_entry(struct dwarf_info_walk *w, u16 tag, const struct dw_entry *e, u64 at,
+		      const struct dwarf_info_level *out, struct dwarf_info_level *in)
 {
 	struct dw_ranges r;
 	u64 low, high;
@@ -366,7 +367,7 @@ static bool ask_entry(struct walk *w, u16 tag, const struct dw_entry *e, u64 at,
 }
 
 /* Past the entries below this one, if its sibling is told. */
-static bool jump(struct walk *w, const struct dw_value *sibling)
+static bool jump(struct dwarf_info_walk *w, const struct dw_value *sibling)
 {
 	if (sibling->class != DWVAL_REF || sibling->u <= (u64)(w->b.at - w->start) ||
 	    sibling->u > w->u->end)
@@ -375,7 +376,7 @@ static bool jump(struct walk *w, const struct dw_value *sibling)
 	return true;
 }
 
-static bool push(struct walk *w, struct level in)
+static bool push(struct dwarf_info_walk *w, struct dwarf_info_level in)
 {
 	if (w->nr_levels == LEVELS_MAX)
 		return false;
@@ -383,15 +384,15 @@ static bool push(struct walk *w, struct level in)
 	return true;
 }
 
-static bool walk_code(struct walk *w, const struct dw_abbrev *a, u64 at)
+static bool walk_code(struct dwarf_info_walk *w, const struct dw_abbrev *a, u64 at)
 {
-	const struct level *out = &w->levels[w->nr_levels - 1];
-	struct level in = *out;
+	const struct dwarf_info_level *out = &w->levels[w->nr_levels - 1];
+	struct dwarf_info_level in = *out;
 	struct dw_entry e;
 	dw_read_entry(w->u, w->abbrevs, a, &w->b, &e);
 	bool func = a->tag == DW_TAG_SUBPROGRAM;
 	if (func)
-		in = (struct level){ .body = true };
+		in = (struct dwarf_info_level){ .body = true };
 	bool any = (func || (out->func && !out->dead)) && ask_entry(w, a->tag, &e, at, out, &in);
 	/* A block without code of its own says nothing about what is in it. */
 	if (a->tag == DW_TAG_LEXICAL_BLOCK && !e.at[DWSLOT_RANGES].class && !e.at[DWSLOT_LOW].class)
@@ -405,7 +406,7 @@ static bool walk_code(struct walk *w, const struct dw_abbrev *a, u64 at)
 }
 
 /* Types, variables: nothing to find in them, but for functions of classes that stand inside functions. */
-static bool walk_other(struct walk *w, const struct dw_abbrev *a)
+static bool walk_other(struct dwarf_info_walk *w, const struct dw_abbrev *a)
 {
 	bool is_unit = w->nr_levels == 1 && !w->levels[0].func && a->tag == DW_TAG_COMPILE_UNIT;
 	bool scope = a->tag == 0x39 || a->tag == 0x1e; /* namespace, module */
@@ -419,12 +420,12 @@ static bool walk_other(struct walk *w, const struct dw_abbrev *a)
 	return jump(w, &e.at[DWSLOT_SIBLING]) || push(w, w->levels[w->nr_levels - 1]);
 }
 
-static void walk_unit(struct walk *w)
+static void walk_unit(struct dwarf_info_walk *w)
 {
 	w->b = dw_cursor(w->f, DWSEC_INFO, w->u->root);
 	w->b.end = w->start + w->u->end;
 	w->nr_levels = 1;
-	w->levels[0] = (struct level){ 0 };
+	w->levels[0] = (struct dwarf_info_level){ 0 };
 	bool good = true;
 	while (good && w->b.at < w->b.end && !w->b.bad && w->nr_levels) {
 		u64 at = (u64)(w->b.at - w->start);
@@ -448,7 +449,7 @@ static void walk_unit(struct walk *w)
 		w->s->d->broken = true;
 }
 
-static bool all_in_functions(const struct search *s, const u32 *list, u32 nr)
+static bool all_in_functions(const struct dwarf_info_search *s, const u32 *list, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++)
 		if (!s->questions[list[i]].func)
@@ -457,7 +458,7 @@ static bool all_in_functions(const struct search *s, const u32 *list, u32 nr)
 }
 
 /* Goes on with the unit that a skeleton stands for. */
-static bool find_split(struct walk *w)
+static bool find_split(struct dwarf_info_walk *w)
 {
 	struct dw_unit *skeleton = w->u;
 	struct dw_file *f;
@@ -470,9 +471,9 @@ static bool find_split(struct walk *w)
 	return true;
 }
 
-static int find_inlines(struct search *s, u32 unit, const u32 *list, u32 nr)
+static int find_inlines(struct dwarf_info_search *s, u32 unit, const u32 *list, u32 nr)
 {
-	struct walk *w = malloc(sizeof(*w));
+	struct dwarf_info_walk *w = malloc(sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	w->s = s;
@@ -499,8 +500,8 @@ static int find_inlines(struct search *s, u32 unit, const u32 *list, u32 nr)
 
 /* ---- lines ---- */
 
-struct tell {
-	struct search *s;
+struct dwarf_info_tell {
+	struct dwarf_info_search *s;
 	struct dw_lines *lines;
 	const u32 *list; /* the unit's questions, in order of address */
 	u32 nr;
@@ -509,7 +510,7 @@ struct tell {
 };
 
 /* The first from a place on that has no answer; the way there becomes shorter for who comes after. */
-static u32 first_open(const struct tell *t, u32 at)
+static u32 first_open(const struct dwarf_info_tell *t, u32 at)
 {
 	u32 found = at;
 	while (t->open[found] != found)
@@ -522,7 +523,7 @@ static u32 first_open(const struct tell *t, u32 at)
 	return found;
 }
 
-static u32 first_of_list(const struct tell *t, u64 addr)
+static u32 first_of_list(const struct dwarf_info_tell *t, u64 addr)
 {
 	u32 lo = 0, hi = t->nr;
 	while (lo < hi) {
@@ -537,8 +538,8 @@ static u32 first_of_list(const struct tell *t, u64 addr)
 
 static void tell_line(void *ctx, u64 low, u64 high, u64 file, u32 line)
 {
-	struct tell *t = ctx;
-	struct search *s = t->s;
+	struct dwarf_info_tell *t = ctx;
+	struct dwarf_info_search *s = t->s;
 	u32 i = t->next;
 	if (i >= t->nr || s->at[t->list[i]] < low || (i && s->at[t->list[i - 1]] >= low))
 		i = first_of_list(t, low);
@@ -554,19 +555,19 @@ static void tell_line(void *ctx, u64 low, u64 high, u64 file, u32 line)
 	t->next = i;
 }
 
-static int tell_lines(struct search *s, struct dw_lines *lines, const u32 *list, u32 nr)
+static int tell_lines(struct dwarf_info_search *s, struct dw_lines *lines, const u32 *list, u32 nr)
 {
 	_cleanup_free_ u32 *open = malloc(((size_t)nr + 1) * sizeof(*open));
 	if (!open)
 		return -ENOMEM;
 	for (u32 i = 0; i <= nr; i++)
 		open[i] = i;
-	struct tell t = { .s = s, .lines = lines, .list = list, .nr = nr, .open = open };
+	struct dwarf_info_tell t = { .s = s, .lines = lines, .list = list, .nr = nr, .open = open };
 	dw_lines_run(lines, s->at[list[0]], s->at[list[nr - 1]] + 1, tell_line, &t);
 	return 0;
 }
 
-static const struct dwinfo_inline *unroll(struct search *s, u32 q, struct dw_lines *lines)
+static const struct dwinfo_inline *unroll(struct dwarf_info_search *s, u32 q, struct dw_lines *lines)
 {
 	const struct question *have = &s->questions[q];
 	struct dwinfo_inline *to = arena_array(&s->d->arena, have->depth, sizeof(*to));
@@ -574,7 +575,7 @@ static const struct dwinfo_inline *unroll(struct search *s, u32 q, struct dw_lin
 		return NULL;
 	u32 at = have->depth;
 	for (u32 i = have->last; i && at; i = s->steps.at[i - 1].before) {
-		const struct step *step = &s->steps.at[i - 1];
+		const struct dwarf_info_step *step = &s->steps.at[i - 1];
 		to[--at] = (struct dwinfo_inline){
 			.name = name_of(s->d, step->unit, &step->origin),
 			.file = lines ? dw_lines_path(lines, step->call_file) : NULL,
@@ -584,7 +585,7 @@ static const struct dwinfo_inline *unroll(struct search *s, u32 q, struct dw_lin
 	return to;
 }
 
-static int answer_unit(struct search *s, u32 unit, const u32 *list, u32 nr)
+static int answer_unit(struct dwarf_info_search *s, u32 unit, const u32 *list, u32 nr)
 {
 	struct dw_file *f = &s->d->file;
 	struct dw_lines lines = { 0 };
@@ -614,7 +615,7 @@ static int answer_unit(struct search *s, u32 unit, const u32 *list, u32 nr)
 }
 
 /* Questions by unit, in order of address within each. */
-static int answer_units(struct search *s)
+static int answer_units(struct dwarf_info_search *s)
 {
 	u32 nr_units = (u32)s->d->file.units.nr;
 	_cleanup_free_ u32 *starts = calloc((size_t)nr_units + 2, sizeof(*starts));
@@ -644,7 +645,7 @@ int dwinfo_find(struct dwinfo *d, const u64 *at, u32 nr, unsigned want, struct d
 	arena_init(&d->arena);
 	if (!nr)
 		return 0;
-	struct search s = { .d = d, .at = at, .nr = nr, .want = want, .ret = ret };
+	struct dwarf_info_search s = { .d = d, .at = at, .nr = nr, .want = want, .ret = ret };
 	s.questions = calloc(nr, sizeof(*s.questions));
 	if (!s.questions)
 		return -ENOMEM;

@@ -195,7 +195,7 @@ const char *dw_lines_path(struct dw_lines *l, u64 file)
 
 /* ---- the program ---- */
 
-struct machine {
+struct dwarf_line_machine {
 	struct dw_lines *l;
 	u64 from, until;
 	void (*tell)(void *ctx, u64 low, u64 high, u64 file, u32 line);
@@ -209,7 +209,7 @@ struct machine {
 	u32 row_line;
 };
 
-static void each_row(struct machine *m, bool end)
+static void each_row(struct dwarf_line_machine *m, bool end)
 {
 	struct dw_row r = { m->addr,	     (u32)min(m->file, (u64)UINT32_MAX),
 			    m->line,	     m->stmt,
@@ -219,7 +219,7 @@ static void each_row(struct machine *m, bool end)
 }
 
 /* A row ends what the row before it began; of several at one address the last counts. */
-static inline void row(struct machine *m)
+static inline void row(struct dwarf_line_machine *m)
 {
 	if (unlikely(m->tell_row)) {
 		each_row(m, false);
@@ -233,7 +233,7 @@ static inline void row(struct machine *m)
 	m->row_line = m->line;
 }
 
-static void restart(struct machine *m)
+static void restart(struct dwarf_line_machine *m)
 {
 	m->addr = 0;
 	m->file = 1;
@@ -243,7 +243,7 @@ static void restart(struct machine *m)
 	m->prologue_end = false;
 }
 
-static void extended(struct machine *m, struct bytes *b)
+static void extended(struct dwarf_line_machine *m, struct bytes *b)
 {
 	struct bytes op = bytes_sub(b, dw_uleb(b));
 	switch (bytes_u8(&op)) {
@@ -271,7 +271,7 @@ static void extended(struct machine *m, struct bytes *b)
 	}
 }
 
-static void standard(struct machine *m, struct bytes *b, u8 op)
+static void standard(struct dwarf_line_machine *m, struct bytes *b, u8 op)
 {
 	const struct dw_lines *l = m->l;
 	switch (op) {
@@ -294,7 +294,7 @@ static void standard(struct machine *m, struct bytes *b, u8 op)
 	}
 }
 
-static void run(struct machine *m)
+static void run(struct dwarf_line_machine *m)
 {
 	struct dw_lines *l = m->l;
 	struct bytes b = l->program;
@@ -321,12 +321,14 @@ static void run(struct machine *m)
 void dw_lines_run(struct dw_lines *l, u64 from, u64 until,
 		  void (*tell)(void *ctx, u64 low, u64 high, u64 file, u32 line), void *ctx)
 {
-	struct machine m = { .l = l, .from = from, .until = until, .tell = tell, .ctx = ctx };
+	struct dwarf_line_machine m = {
+		.l = l, .from = from, .until = until, .tell = tell, .ctx = ctx
+	};
 	run(&m);
 }
 
 void dw_lines_rows(struct dw_lines *l, void (*tell)(void *ctx, const struct dw_row *row), void *ctx)
 {
-	struct machine m = { .l = l, .tell_row = tell, .ctx = ctx };
+	struct dwarf_line_machine m = { .l = l, .tell_row = tell, .ctx = ctx };
 	run(&m);
 }

@@ -17,19 +17,19 @@ enum { WORKERS_MAX = 16, TABLES_MAX = 64 };
 
 static const char magic[8] = "SNDWNM2";
 
-struct entry {
+struct dwarf_names_entry {
 	u32 hash, unit;
 };
 
 /* As it is kept: a head, where each unit and each bucket begins, entries by bucket. */
-struct head {
+struct dwarf_names_head {
 	char magic[8];
 	u32 nr, nr_units;
 };
 
-struct table {
+struct dwarf_names_table {
 	const u32 *starts; /* BUCKETS + 1 */
-	const struct entry *entries;
+	const struct dwarf_names_entry *entries;
 	const u64 *units; /* where each begins in .debug_info */
 	u32 nr, nr_units;
 	void *block;
@@ -43,7 +43,7 @@ struct dwnames {
 	struct dwcode *code;
 	const struct elfimg *image;
 	const char *folder;
-	struct table tables[WHAT_NR];
+	struct dwarf_names_table tables[WHAT_NR];
 };
 
 void dwnames_close(struct dwnames *n)
@@ -67,7 +67,7 @@ static u32 hash_name(const char *name, size_t len)
 
 typedef int name_fn(void *ctx, const char *name);
 
-struct scan {
+struct dwarf_names_scan {
 	struct dw_file *f;
 	struct dw_unit *u;
 	const struct dw_abbrevs *t;
@@ -80,7 +80,7 @@ struct scan {
 };
 
 /* A function that has code or may be inlined, and not one that is only declared. */
-static int scan_function(struct scan *s, const struct dw_abbrev *a, u64 at)
+static int scan_function(struct dwarf_names_scan *s, const struct dw_abbrev *a, u64 at)
 {
 	static const u16 attrs[] = { DW_AT_NAME,	 DW_AT_LINKAGE_NAME, DW_AT_INLINE,
 				     DW_AT_LOW_PC,	 DW_AT_RANGES,	     DW_AT_ABSTRACT_ORIGIN,
@@ -105,7 +105,7 @@ static int scan_function(struct scan *s, const struct dw_abbrev *a, u64 at)
 }
 
 /* Past an entry and what is below it, or into it. */
-static int scan_step(struct scan *s, const struct dw_abbrev *a, bool into)
+static int scan_step(struct dwarf_names_scan *s, const struct dw_abbrev *a, bool into)
 {
 	u64 sibling = 0;
 	struct dw_value v;
@@ -140,7 +140,7 @@ static bool has_foreign(const struct dw_abbrevs *t)
 	return false;
 }
 
-static bool holds_functions(const struct scan *s, u16 tag)
+static bool holds_functions(const struct dwarf_names_scan *s, u16 tag)
 {
 	if (s->foreign && (tag == DW_TAG_SUBPROGRAM || tag == DW_TAG_INLINED_SUBROUTINE ||
 			   tag == DW_TAG_LEXICAL_BLOCK))
@@ -152,7 +152,7 @@ static bool holds_functions(const struct scan *s, u16 tag)
  * Functions of a unit, its namespaces and, where entries do not say where the next one is, of everything. Those of classes inside
  * functions are found by the class's own functions, whose definitions are outside.
  */
-static int scan_unit(struct scan *s)
+static int scan_unit(struct dwarf_names_scan *s)
 {
 	s->t = dw_abbrevs_of(s->f, s->u);
 	s->start = dw_section(s->f, DWSEC_INFO)->data;
@@ -191,7 +191,7 @@ struct worker {
 	u64 budget;
 	bool broken, ready, any_split;
 	const char *spent;
-	VEC(struct entry) entries;
+	VEC(struct dwarf_names_entry) entries;
 	u32 unit;
 };
 
@@ -229,10 +229,10 @@ static int worker_init(struct worker *w, const struct dw_file *from)
 static int add_name(void *ctx, const char *name)
 {
 	struct worker *w = ctx;
-	struct entry *e = vec_push(&w->entries);
+	struct dwarf_names_entry *e = vec_push(&w->entries);
 	if (!e)
 		return -ENOMEM;
-	*e = (struct entry){ hash_name(name, strlen(name)), w->unit };
+	*e = (struct dwarf_names_entry){ hash_name(name, strlen(name)), w->unit };
 	return 0;
 }
 
@@ -256,7 +256,7 @@ static int make_unit(void *ctx, unsigned worker, u32 index)
 	w->any_split |= u->split;
 	if (!u->version || u->split)
 		return 0;
-	struct scan s = { .f = &w->file, .u = u, .fn = add_name, .ctx = w };
+	struct dwarf_names_scan s = { .f = &w->file, .u = u, .fn = add_name, .ctx = w };
 	return scan_unit(&s);
 }
 
@@ -277,7 +277,7 @@ static int make_split(struct make *m)
 				? dw_split_find(dwinfo_split(m->code->info), &main->units.at[i], &f)
 				: NULL;
 		w->unit = i;
-		struct scan s = { .f = u ? f : NULL, .u = u, .fn = add_name, .ctx = w };
+		struct dwarf_names_scan s = { .f = u ? f : NULL, .u = u, .fn = add_name, .ctx = w };
 		if (u)
 			err = scan_unit(&s);
 	}
@@ -321,11 +321,11 @@ static int make_files(struct make *m)
 
 static u64 table_size(u64 nr, u64 nr_units)
 {
-	return sizeof(struct head) + nr_units * sizeof(u64) + (BUCKETS + 1) * sizeof(u32) +
-	       nr * sizeof(struct entry);
+	return sizeof(struct dwarf_names_head) + nr_units * sizeof(u64) +
+	       (BUCKETS + 1) * sizeof(u32) + nr * sizeof(struct dwarf_names_entry);
 }
 
-static int collect(struct make *m, struct table *t)
+static int collect(struct make *m, struct dwarf_names_table *t)
 {
 	size_t nr = 0;
 	for (u32 i = 0; i < WORKERS_MAX; i++)
@@ -335,12 +335,12 @@ static int collect(struct make *m, struct table *t)
 	u8 *block = nr < UINT32_MAX ? calloc(1, size) : NULL;
 	if (!block)
 		return -ENOMEM;
-	struct head h = { .nr = (u32)nr, .nr_units = nr_units };
+	struct dwarf_names_head h = { .nr = (u32)nr, .nr_units = nr_units };
 	memcpy(h.magic, magic, sizeof(h.magic));
 	memcpy(block, &h, sizeof(h));
 	u64 *units = (u64 *)(block + sizeof(h));
 	u32 *starts = (u32 *)(units + nr_units);
-	struct entry *to = (struct entry *)(starts + BUCKETS + 1);
+	struct dwarf_names_entry *to = (struct dwarf_names_entry *)(starts + BUCKETS + 1);
 	for (u32 i = 0; i < nr_units; i++)
 		units[i] = m->code->file->units.at[i].start;
 	_cleanup_free_ u32 *next = calloc(BUCKETS + 1, sizeof(*next));
@@ -356,11 +356,11 @@ static int collect(struct make *m, struct table *t)
 	for (u32 i = 0; i < WORKERS_MAX; i++)
 		vec_for_each (&m->workers[i].entries, e)
 			to[next[e->hash >> (32 - BUCKET_BITS)]++] = *e;
-	*t = (struct table){ starts, to, units, (u32)nr, nr_units, block, size, false };
+	*t = (struct dwarf_names_table){ starts, to, units, (u32)nr, nr_units, block, size, false };
 	return 0;
 }
 
-static int make_table(struct dwcode *code, enum what what, struct table *t)
+static int make_table(struct dwcode *code, enum what what, struct dwarf_names_table *t)
 {
 	struct make *m = calloc(1, sizeof(*m));
 	if (!m)
@@ -395,11 +395,11 @@ static bool kept_path(const struct dwnames *n, enum what what, char to[PATH_MAX]
 	return len > 0 && len < PATH_MAX;
 }
 
-static bool load_table(const struct dwnames *n, const char *path, struct table *t)
+static bool load_table(const struct dwnames *n, const char *path, struct dwarf_names_table *t)
 {
 	void *data;
 	size_t size;
-	struct head h;
+	struct dwarf_names_head h;
 	if (kept_map_keyed(path, &n->image->identity, sizeof(n->image->identity), &data, &size))
 		return false;
 	size_t all = size + sizeof(n->image->identity);
@@ -413,10 +413,12 @@ static bool load_table(const struct dwnames *n, const char *path, struct table *
 		goto bad;
 	const u64 *units = (const u64 *)((const u8 *)data + sizeof(h));
 	const u32 *starts = (const u32 *)(units + h.nr_units);
-	*t = (struct table){ starts,	 (const struct entry *)(starts + BUCKETS + 1),
-			     units,	 h.nr,
-			     h.nr_units, data,
-			     all,	 true };
+	*t = (struct dwarf_names_table){
+		starts,	    (const struct dwarf_names_entry *)(starts + BUCKETS + 1),
+		units,	    h.nr,
+		h.nr_units, data,
+		all,	    true
+	};
 	return true;
 bad:
 	guard_unmap(data, all);
@@ -449,9 +451,9 @@ int dwnames_open(struct dwcode *code, const struct elfimg *image, const char *fo
 	return err;
 }
 
-static int get_table(struct dwnames *n, enum what what, struct table **ret)
+static int get_table(struct dwnames *n, enum what what, struct dwarf_names_table **ret)
 {
-	struct table *t = &n->tables[what];
+	struct dwarf_names_table *t = &n->tables[what];
 	char path[PATH_MAX];
 	*ret = t;
 	if (t->block)
@@ -477,7 +479,7 @@ static int by_number(const void *l, const void *r)
 
 static int units_of(struct dwnames *n, enum what what, const char *name, u32 **ret, u32 *nr)
 {
-	struct table *t;
+	struct dwarf_names_table *t;
 	int err = get_table(n, what, &t);
 	if (err)
 		return err;
@@ -505,14 +507,14 @@ static int units_of(struct dwnames *n, enum what what, const char *name, u32 **r
 	return 0;
 }
 
-struct match {
+struct dwarf_names_match {
 	const char *glob;
 	bool found;
 };
 
 static int match_name(void *ctx, const char *name)
 {
-	struct match *m = ctx;
+	struct dwarf_names_match *m = ctx;
 	m->found |= glob_match(m->glob, name);
 	return 0;
 }
@@ -527,7 +529,7 @@ static int each_of_unit(struct dwcode *code, u32 index, name_fn *fn, void *ctx)
 		return 0;
 	if (u->split)
 		u = dw_split_find(dwinfo_split(code->info), u, &f);
-	struct scan s = { .f = f, .u = u, .fn = fn, .ctx = ctx };
+	struct dwarf_names_scan s = { .f = f, .u = u, .fn = fn, .ctx = ctx };
 	return u ? scan_unit(&s) : 0;
 }
 
@@ -539,7 +541,7 @@ int dwnames_functions(struct dwnames *n, const char *name, bool is_glob, u32 **r
 	u32 *units = malloc((all + 1) * sizeof(*units));
 	int err = units ? 0 : -ENOMEM;
 	for (u32 i = 0; i < all && !err; i++) {
-		struct match m = { .glob = name };
+		struct dwarf_names_match m = { .glob = name };
 		err = each_of_unit(n->code, i, match_name, &m);
 		if (m.found)
 			units[found++] = i;

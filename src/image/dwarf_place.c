@@ -46,7 +46,7 @@ static const char pieces[] = "it is kept in several pieces";
 static const char computed[] = "its value is computed and is not in a register or in memory";
 static const char unknown[] = "its location is not understood";
 
-struct eval {
+struct dwarf_place_eval {
 	const struct dw_die *owner;
 	const struct dw_place_at *at;
 	struct bytes b;
@@ -58,13 +58,13 @@ struct eval {
 	const char *why;
 };
 
-static bool refuse(struct eval *e, const char *why)
+static bool refuse(struct dwarf_place_eval *e, const char *why)
 {
 	e->why = why;
 	return false;
 }
 
-static bool push(struct eval *e, struct dw_place p)
+static bool push(struct dwarf_place_eval *e, struct dw_place p)
 {
 	if (e->nr == STACK_MAX)
 		return refuse(e, unknown);
@@ -72,19 +72,19 @@ static bool push(struct eval *e, struct dw_place p)
 	return true;
 }
 
-static bool push_const(struct eval *e, u64 v)
+static bool push_const(struct dwarf_place_eval *e, u64 v)
 {
 	return push(e, (struct dw_place){ .base = DWBASE_CONST, .number = v });
 }
 
-static bool push_reg(struct eval *e, u64 reg, s64 add)
+static bool push_reg(struct dwarf_place_eval *e, u64 reg, s64 add)
 {
 	if (reg > UINT32_MAX)
 		return refuse(e, unknown);
 	return push(e, (struct dw_place){ .base = DWBASE_REG, .reg = (u32)reg, .add = add });
 }
 
-static bool push_addr(struct eval *e, u64 index)
+static bool push_addr(struct dwarf_place_eval *e, u64 index)
 {
 	u64 addr;
 	return dw_indexed_address(e->owner->f, e->owner->u, index, &addr)
@@ -92,7 +92,7 @@ static bool push_addr(struct eval *e, u64 index)
 		       : refuse(e, unknown);
 }
 
-static bool push_cfa(struct eval *e)
+static bool push_cfa(struct dwarf_place_eval *e)
 {
 	u32 reg = 0;
 	s64 offset = 0;
@@ -101,16 +101,16 @@ static bool push_cfa(struct eval *e)
 	return push_reg(e, reg, offset);
 }
 
-static bool run_expr(struct eval *e);
+static bool run_expr(struct dwarf_place_eval *e);
 
 /* The base of the function's frame is a register, an offset from one, or the CFA; it may have a list of its own. */
 static bool expr_for(const struct dw_die *d, u16 attr, u64 pc, struct bytes *ret,
 		     struct dw_die *owner);
 
-static bool push_frame(struct eval *e, s64 offset)
+static bool push_frame(struct dwarf_place_eval *e, s64 offset)
 {
 	struct dw_die owner;
-	struct eval frame = { .owner = &owner, .at = e->at, .in_frame_base = true };
+	struct dwarf_place_eval frame = { .owner = &owner, .at = e->at, .in_frame_base = true };
 	if (e->in_frame_base || !e->at->func ||
 	    !expr_for(e->at->func, DW_AT_FRAME_BASE, e->at->pc, &frame.b, &owner))
 		return refuse(e, "the frame of its function is not known here");
@@ -121,7 +121,7 @@ static bool push_frame(struct eval *e, s64 offset)
 	return push(e, p);
 }
 
-static bool deref(struct eval *e)
+static bool deref(struct dwarf_place_eval *e)
 {
 	struct dw_place *top = e->nr ? &e->stack[e->nr - 1] : NULL;
 	if (!top || top->nr_derefs == DWPLACE_DEREFS)
@@ -132,7 +132,7 @@ static bool deref(struct eval *e)
 }
 
 /* Sums of which one part at least is a constant. */
-static bool add_top(struct eval *e, bool minus)
+static bool add_top(struct dwarf_place_eval *e, bool minus)
 {
 	if (e->nr < 2)
 		return refuse(e, unknown);
@@ -150,7 +150,7 @@ static bool add_top(struct eval *e, bool minus)
 }
 
 /* What a register or a parameter was when the function was entered: known only there. */
-static bool entry_value(struct eval *e)
+static bool entry_value(struct dwarf_place_eval *e)
 {
 	struct bytes inner = bytes_sub(&e->b, dw_uleb(&e->b));
 	u8 op = bytes_u8(&inner);
@@ -164,7 +164,7 @@ static bool entry_value(struct eval *e)
 	return push_reg(e, reg, 0);
 }
 
-static bool implicit_value(struct eval *e)
+static bool implicit_value(struct dwarf_place_eval *e)
 {
 	struct bytes v = bytes_sub(&e->b, dw_uleb(&e->b));
 	size_t n = bytes_left(&v);
@@ -174,7 +174,7 @@ static bool implicit_value(struct eval *e)
 	return push_const(e, dw_sized(&v, (u16)n));
 }
 
-static bool number(struct eval *e, u8 op)
+static bool number(struct dwarf_place_eval *e, u8 op)
 {
 	struct bytes *b = &e->b;
 	switch (op) {
@@ -191,7 +191,7 @@ static bool number(struct eval *e, u8 op)
 	}
 }
 
-static bool other(struct eval *e, u8 op)
+static bool other(struct dwarf_place_eval *e, u8 op)
 {
 	switch (op) {
 	case OP_PIECE:
@@ -206,7 +206,7 @@ static bool other(struct eval *e, u8 op)
 	}
 }
 
-static bool memory_op(struct eval *e, u8 op)
+static bool memory_op(struct dwarf_place_eval *e, u8 op)
 {
 	struct bytes *b = &e->b;
 	switch (op) {
@@ -233,7 +233,7 @@ static bool memory_op(struct eval *e, u8 op)
 	}
 }
 
-static bool one_op(struct eval *e, u8 op)
+static bool one_op(struct dwarf_place_eval *e, u8 op)
 {
 	if (op >= OP_REG0 && op <= OP_REG31) {
 		e->is_reg = true;
@@ -257,7 +257,7 @@ static bool one_op(struct eval *e, u8 op)
 	}
 }
 
-static bool run_expr(struct eval *e)
+static bool run_expr(struct dwarf_place_eval *e)
 {
 	for (u32 i = 0; bytes_left(&e->b); i++) {
 		if (i == OPS_MAX || !dw_step(e->owner->f, 1))
@@ -276,7 +276,7 @@ static bool run_expr(struct eval *e)
 	return true;
 }
 
-static void finish(struct eval *e, bool good, struct dw_place *ret)
+static void finish(struct dwarf_place_eval *e, bool good, struct dw_place *ret)
 {
 	if (!good || e->nr != 1) {
 		*ret = (struct dw_place){ .kind = DWPLACE_REFUSED,
@@ -298,7 +298,9 @@ static void finish(struct eval *e, bool good, struct dw_place *ret)
 void dw_place_expr(const struct dw_die *owner, const u8 *expr, size_t len,
 		   const struct dw_place_at *at, struct dw_place *ret)
 {
-	struct eval e = { .owner = owner, .at = at, .b = bytes_of(expr, len, owner->f->e->swap) };
+	struct dwarf_place_eval e = { .owner = owner,
+				      .at = at,
+				      .b = bytes_of(expr, len, owner->f->e->swap) };
 	if (!len) {
 		*ret = (struct dw_place){ .kind = DWPLACE_NONE };
 		return;
@@ -311,7 +313,7 @@ void dw_place_expr(const struct dw_die *owner, const u8 *expr, size_t len,
 
 enum list_kind { LIST_OLD, LIST_NEW, LIST_GNU_SPLIT };
 
-struct list {
+struct dwarf_place_list {
 	struct dw_file *f;
 	const struct dw_unit *u;
 	struct bytes b;
@@ -324,11 +326,11 @@ struct stretch {
 	struct bytes expr;
 };
 
-static bool list_open(struct list *l, const struct dw_die *d, const struct dw_value *v)
+static bool list_open(struct dwarf_place_list *l, const struct dw_die *d, const struct dw_value *v)
 {
 	const struct dw_unit *u = d->u;
 	u64 offset = v->u;
-	*l = (struct list){ .f = d->f, .u = u, .base = u->low };
+	*l = (struct dwarf_place_list){ .f = d->f, .u = u, .base = u->low };
 	l->kind = u->version >= 5 ? LIST_NEW : d->f->main ? LIST_GNU_SPLIT : LIST_OLD;
 	enum dw_section section = u->version >= 5 ? DWSEC_LOCLISTS : DWSEC_LOC;
 	if (v->class == DWVAL_LOC_INDEX) {
@@ -348,7 +350,7 @@ static bool list_open(struct list *l, const struct dw_die *d, const struct dw_va
 }
 
 /* 1, 0: only the base changed, -1: the end. */
-static int old_item(struct list *l, struct stretch *s)
+static int old_item(struct dwarf_place_list *l, struct stretch *s)
 {
 	u64 greatest = l->u->addr_size == 8 ? UINT64_MAX : UINT32_MAX;
 	u64 a = dw_sized(&l->b, l->u->addr_size), z = dw_sized(&l->b, l->u->addr_size);
@@ -365,7 +367,7 @@ static int old_item(struct list *l, struct stretch *s)
 }
 
 /* Early split DWARF: addresses by index. */
-static int split_item(struct list *l, struct stretch *s)
+static int split_item(struct dwarf_place_list *l, struct stretch *s)
 {
 	switch (bytes_u8(&l->b)) {
 	case 1: return dw_indexed_address(l->f, l->u, dw_uleb(&l->b), &l->base) ? 0 : -1;
@@ -385,7 +387,7 @@ static int split_item(struct list *l, struct stretch *s)
 	return l->b.bad ? -1 : 1;
 }
 
-static int new_item(struct list *l, struct stretch *s)
+static int new_item(struct dwarf_place_list *l, struct stretch *s)
 {
 	struct bytes *b = &l->b;
 	bool good = true;
@@ -426,7 +428,7 @@ static int new_item(struct list *l, struct stretch *s)
 	return good && !b->bad ? 1 : -1;
 }
 
-static bool list_next(struct list *l, struct stretch *s)
+static bool list_next(struct dwarf_place_list *l, struct stretch *s)
 {
 	int have = 0;
 	while (!have && dw_step(l->f, 1))
@@ -440,7 +442,7 @@ static bool list_next(struct list *l, struct stretch *s)
 static bool expr_in_list(const struct dw_die *d, const struct dw_value *v, u64 pc, u64 until,
 			 struct bytes *ret)
 {
-	struct list l;
+	struct dwarf_place_list l;
 	struct stretch s;
 	u64 best = UINT64_MAX;
 	bool found = false;
@@ -520,7 +522,7 @@ void dw_place_find(const struct dw_die *var, const struct dw_place_at *at, struc
 u32 dw_place_ranges(const struct dw_die *var, void (*fn)(void *ctx, u64 low, u64 high), void *ctx)
 {
 	struct dw_value v;
-	struct list l;
+	struct dwarf_place_list l;
 	struct stretch s;
 	u32 nr = 0;
 	if (!dw_die_attr(var, DW_AT_LOCATION, &v) || v.class == DWVAL_BLOCK)

@@ -34,22 +34,22 @@ enum {
 	DW_LNE_SET_ADDRESS = 2,
 };
 
-struct section {
+struct jit_image_section {
 	u32 name, type, link, info;
 	u64 flags, addr, offset, size, align, entsize;
 };
 
-struct writer {
+struct jit_image_writer {
 	const struct jit_image *j;
 	struct strbuf *to;
 	bool is64;
-	struct section sections[SECTIONS_MAX];
+	struct jit_image_section sections[SECTIONS_MAX];
 	u32 nr;
 	struct strbuf names;
 	u32 symbols;
 };
 
-static void put(const struct writer *w, struct strbuf *to, u64 v, unsigned n)
+static void put(const struct jit_image_writer *w, struct strbuf *to, u64 v, unsigned n)
 {
 	u8 bytes[8];
 	for (unsigned i = 0; i < n; i++)
@@ -57,7 +57,7 @@ static void put(const struct writer *w, struct strbuf *to, u64 v, unsigned n)
 	strbuf_add(to, bytes, n);
 }
 
-static void put_addr(const struct writer *w, struct strbuf *to, u64 v)
+static void put_addr(const struct jit_image_writer *w, struct strbuf *to, u64 v)
 {
 	put(w, to, v, w->is64 ? 8 : 4);
 }
@@ -89,28 +89,28 @@ static void put_text(struct strbuf *to, const char *s)
 
 /* ---- sections ---- */
 
-static struct section *add_section(struct writer *w, const char *name, u32 type, u64 align,
-				   const void *data, size_t size)
+static struct jit_image_section *add_section(struct jit_image_writer *w, const char *name, u32 type,
+					     u64 align, const void *data, size_t size)
 {
-	struct section *s = &w->sections[w->nr++];
+	struct jit_image_section *s = &w->sections[w->nr++];
 	strbuf_fill(w->to, 0, -w->to->len & (align - 1));
-	*s = (struct section){ .name = (u32)w->names.len,
-			       .type = type,
-			       .offset = w->to->len,
-			       .size = size,
-			       .align = align };
+	*s = (struct jit_image_section){ .name = (u32)w->names.len,
+					 .type = type,
+					 .offset = w->to->len,
+					 .size = size,
+					 .align = align };
 	strbuf_add(w->to, data, size);
 	put_text(&w->names, name);
 	return s;
 }
 
-static void load_section(struct section *s, u64 flags)
+static void load_section(struct jit_image_section *s, u64 flags)
 {
 	s->flags = SHF_ALLOC | flags;
 	s->addr = s->offset;
 }
 
-static void add_made(struct writer *w, const char *name, struct strbuf *data)
+static void add_made(struct jit_image_writer *w, const char *name, struct strbuf *data)
 {
 	(void)add_section(w, name, SHT_PROGBITS, 1, data->data, data->len);
 	if (data->err && !w->to->err)
@@ -118,7 +118,8 @@ static void add_made(struct writer *w, const char *name, struct strbuf *data)
 	strbuf_done(data);
 }
 
-static void put_symbol(const struct writer *w, struct strbuf *to, u32 name, u64 value, u64 size)
+static void put_symbol(const struct jit_image_writer *w, struct strbuf *to, u32 name, u64 value,
+		       u64 size)
 {
 	u8 info = name ? ELF64_ST_INFO(STB_GLOBAL, STT_FUNC) : 0;
 	u16 section = name ? 1 : SHN_UNDEF;
@@ -138,7 +139,7 @@ static void put_symbol(const struct writer *w, struct strbuf *to, u32 name, u64 
 	put(w, to, section, 2);
 }
 
-static void add_symbols(struct writer *w)
+static void add_symbols(struct jit_image_writer *w)
 {
 	struct strbuf syms, strs;
 	strbuf_init(&syms);
@@ -148,7 +149,7 @@ static void add_symbols(struct writer *w)
 	put_symbol(w, &syms, 0, 0, 0);
 	put_symbol(w, &syms, 1, JIT_IMAGE_CODE_AT, w->j->size);
 	w->symbols = w->nr;
-	struct section *s = add_section(w, ".symtab", SHT_SYMTAB, 8, syms.data, syms.len);
+	struct jit_image_section *s = add_section(w, ".symtab", SHT_SYMTAB, 8, syms.data, syms.len);
 	s->link = w->symbols + 1;
 	s->info = 1; /* the first that is not local */
 	s->entsize = w->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
@@ -159,7 +160,7 @@ static void add_symbols(struct writer *w)
 	strbuf_done(&strs);
 }
 
-static void add_unwinding(struct writer *w)
+static void add_unwinding(struct jit_image_writer *w)
 {
 	const struct jit_image *j = w->j;
 	if (!j->unwind_size)
@@ -174,7 +175,7 @@ static void add_unwinding(struct writer *w)
 
 /* ---- lines ---- */
 
-static void add_abbrev(struct writer *w)
+static void add_abbrev(struct jit_image_writer *w)
 {
 	static const u8 unit[] = { 1,
 				   DW_TAG_COMPILE_UNIT,
@@ -204,7 +205,7 @@ static void add_abbrev(struct writer *w)
 	(void)add_section(w, ".debug_abbrev", SHT_PROGBITS, 1, unit, sizeof(unit));
 }
 
-static void put_function(struct writer *w, struct strbuf *to, u8 abbrev, const char *name)
+static void put_function(struct jit_image_writer *w, struct strbuf *to, u8 abbrev, const char *name)
 {
 	strbuf_char(to, (char)abbrev);
 	put_text(to, name);
@@ -212,7 +213,7 @@ static void put_function(struct writer *w, struct strbuf *to, u8 abbrev, const c
 	put(w, to, w->j->size, 8);
 }
 
-static void put_length(struct writer *w, struct strbuf *body, struct strbuf *to)
+static void put_length(struct jit_image_writer *w, struct strbuf *body, struct strbuf *to)
 {
 	strbuf_init(to);
 	put(w, to, body->len, 4);
@@ -223,7 +224,7 @@ static void put_length(struct writer *w, struct strbuf *body, struct strbuf *to)
 	strbuf_done(body);
 }
 
-static void add_info(struct writer *w)
+static void add_info(struct jit_image_writer *w)
 {
 	struct strbuf body, whole;
 	strbuf_init(&body);
@@ -258,7 +259,7 @@ static int put_files(const struct jit_image *j, struct strbuf *to, u32 *file_of)
 	return err;
 }
 
-static void put_program(struct writer *w, struct strbuf *to, const u32 *file_of)
+static void put_program(struct jit_image_writer *w, struct strbuf *to, const u32 *file_of)
 {
 	const struct jit_image *j = w->j;
 	u64 at = j->lines[0].offset;
@@ -289,7 +290,7 @@ static void put_program(struct writer *w, struct strbuf *to, const u32 *file_of)
 	strbuf_add(to, "\0\1\1", 3); /* DW_LNE_END_SEQUENCE */
 }
 
-static int add_lines(struct writer *w)
+static int add_lines(struct jit_image_writer *w)
 {
 	static const u8 lengths[OPCODE_BASE - 1] = { 0, 1, 1, 1, 1, 0, 0, 0, 1 };
 	struct strbuf head, body, whole;
@@ -318,7 +319,7 @@ static int add_lines(struct writer *w)
 
 /* ---- the file ---- */
 
-static void add_id(struct writer *w)
+static void add_id(struct jit_image_writer *w)
 {
 	const struct jit_image *j = w->j;
 	struct strbuf note;
@@ -340,7 +341,7 @@ static void add_id(struct writer *w)
 	strbuf_done(&note);
 }
 
-static void put_section_head(const struct writer *w, const struct section *s)
+static void put_section_head(const struct jit_image_writer *w, const struct jit_image_section *s)
 {
 	put(w, w->to, s->name, 4);
 	put(w, w->to, s->type, 4);
@@ -354,8 +355,8 @@ static void put_section_head(const struct writer *w, const struct section *s)
 	put_addr(w, w->to, s->entsize);
 }
 
-static void put_segment(const struct writer *w, struct strbuf *to, u32 type, u32 flags, u64 at,
-			u64 size)
+static void put_segment(const struct jit_image_writer *w, struct strbuf *to, u32 type, u32 flags,
+			u64 at, u64 size)
 {
 	put(w, to, type, 4);
 	if (w->is64)
@@ -369,10 +370,10 @@ static void put_segment(const struct writer *w, struct strbuf *to, u32 type, u32
 	put_addr(w, to, type == PT_LOAD ? 0x1000 : 4);
 }
 
-static void put_head(const struct writer *w, u64 table, u64 loaded)
+static void put_head(const struct jit_image_writer *w, u64 table, u64 loaded)
 {
 	struct strbuf h;
-	const struct section *note = &w->sections[2];
+	const struct jit_image_section *note = &w->sections[2];
 	strbuf_init(&h);
 	strbuf_add(&h, ELFMAG, SELFMAG);
 	strbuf_char(&h, w->is64 ? ELFCLASS64 : ELFCLASS32);
@@ -403,7 +404,7 @@ static void put_head(const struct writer *w, u64 table, u64 loaded)
 
 int jit_image_write(const struct jit_image *j, struct strbuf *to)
 {
-	struct writer w = { .j = j, .to = to, .nr = 1 };
+	struct jit_image_writer w = { .j = j, .to = to, .nr = 1 };
 	if (j->size > CODE_MAX || j->unwind_size > CODE_MAX)
 		return -EFBIG;
 	w.is64 = j->machine != EM_386 && j->machine != EM_ARM && j->machine != EM_PPC &&
@@ -431,7 +432,8 @@ int jit_image_write(const struct jit_image *j, struct strbuf *to)
 	/* Its own name is among the names. */
 	u32 own = (u32)w.names.len;
 	put_text(&w.names, ".shstrtab");
-	struct section *names = add_section(&w, "", SHT_STRTAB, 1, w.names.data, w.names.len);
+	struct jit_image_section *names =
+		add_section(&w, "", SHT_STRTAB, 1, w.names.data, w.names.len);
 	names->name = own;
 	strbuf_fill(to, 0, -to->len & 7);
 	u64 table = to->len;

@@ -13,7 +13,7 @@
 enum { PLACES_MAX = 256 };
 
 /* Where a process lives: its mount namespace, and its root in there. */
-struct place {
+struct mntroots_place {
 	dev_t ns_dev, root_dev;
 	ino_t ns, root;
 };
@@ -35,7 +35,7 @@ void mntroots_done(struct mntroots *m)
 }
 
 /* who: "self", or a number. */
-static int place_of(const struct mntroots *m, const char *who, struct place *ret)
+static int place_of(const struct mntroots *m, const char *who, struct mntroots_place *ret)
 {
 	char path[64];
 	struct stat ns;
@@ -47,20 +47,20 @@ static int place_of(const struct mntroots *m, const char *who, struct place *ret
 	/* As the kernel knows it, without asking a filesystem that may not answer. */
 	if (statx(m->root.dir_fd, path, AT_STATX_DONT_SYNC, STATX_INO, &root))
 		return -errno;
-	*ret = (struct place){ .ns_dev = ns.st_dev,
-			       .ns = ns.st_ino,
-			       .root_dev = makedev(root.stx_dev_major, root.stx_dev_minor),
-			       .root = root.stx_ino };
+	*ret = (struct mntroots_place){ .ns_dev = ns.st_dev,
+					.ns = ns.st_ino,
+					.root_dev = makedev(root.stx_dev_major, root.stx_dev_minor),
+					.root = root.stx_ino };
 	return 0;
 }
 
-static bool same(const struct place *a, const struct place *b)
+static bool same(const struct mntroots_place *a, const struct mntroots_place *b)
 {
 	return a->ns_dev == b->ns_dev && a->ns == b->ns && a->root_dev == b->root_dev &&
 	       a->root == b->root;
 }
 
-static int place_of_pid(const struct mntroots *m, s32 pid, struct place *ret)
+static int place_of_pid(const struct mntroots *m, s32 pid, struct mntroots_place *ret)
 {
 	char who[16];
 	(void)snprintf(who, sizeof(who), "%d", pid);
@@ -70,7 +70,7 @@ static int place_of_pid(const struct mntroots *m, s32 pid, struct place *ret)
 static int list_places(struct mntroots *m)
 {
 	struct procfs proc;
-	struct place places[PLACES_MAX];
+	struct mntroots_place places[PLACES_MAX];
 	unsigned nr = 1;
 	s32 *pids;
 	size_t nr_pids = 0;
@@ -143,7 +143,7 @@ static bool still_maps(const struct mntroots *m, s32 pid, const char *path)
 int mntroots_open(struct mntroots *m, s32 pid, const char *path, unsigned n, bool maps,
 		  struct opener *via)
 {
-	struct place own, its;
+	struct mntroots_place own, its;
 	if (n) {
 		pid = maps ? 0 : other_pid(m, n - 1);
 		return pid ? open_below(m, pid, path, 0, via) : -ERANGE;
@@ -155,7 +155,7 @@ int mntroots_open(struct mntroots *m, s32 pid, const char *path, unsigned n, boo
 
 int mntroots_open_map(const struct mntroots *m, s32 pid, struct opener *via)
 {
-	struct place own, its;
+	struct mntroots_place own, its;
 	struct procfs proc;
 	char path[48];
 	s32 inner;

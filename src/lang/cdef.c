@@ -246,13 +246,13 @@ static const struct program_type *member_type(struct checker *c, struct cdef *d,
 	return array;
 }
 
-struct layout {
+struct cdef_layout {
 	VEC(struct program_field) fields;
 	u64 bits; /* where the next member begins */
 	u64 end; /* of the longest, of a union */
 };
 
-static int add_field(struct checker *c, struct layout *y, const struct cdef_member *m,
+static int add_field(struct checker *c, struct cdef_layout *y, const struct cdef_member *m,
 		     const struct program_type *t, u64 at_bits)
 {
 	if (!m->name) { /* its members are ours */
@@ -282,7 +282,7 @@ static u64 round_up(u64 v, u64 to)
 }
 
 static int place_member(struct checker *c, struct cdef *d, const struct cdef_member *m,
-			struct layout *y)
+			struct cdef_layout *y)
 {
 	u32 align = 1;
 	const struct program_type *t = member_type(c, d, m, &align);
@@ -310,7 +310,7 @@ static const struct program_type *lay_out(struct checker *c, struct cdef *d)
 {
 	if (d->type || c->err)
 		return d->type;
-	struct layout y = { 0 };
+	struct cdef_layout y = { 0 };
 	d->type = arena_zalloc(c->arena, sizeof(*d->type));
 	d->align = 1;
 	if (!d->type) {

@@ -258,9 +258,9 @@ static void done_one(struct compiler *c, u32 i)
 		ir_done(&cb->ir);
 }
 
-struct tree *tree_keep(struct program *p, const struct checker *c)
+struct lang_tree *tree_keep(struct program *p, const struct checker *c)
 {
-	struct tree *t = arena_zalloc(&p->arena, sizeof(*t));
+	struct lang_tree *t = arena_zalloc(&p->arena, sizeof(*t));
 	const char **params = arena_array(&p->arena, c->in->nr_params + 1, sizeof(*params));
 	char *text = arena_strndup(&p->arena, c->in->text, c->in->len);
 	if (!t || !params || !text)

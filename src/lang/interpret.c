@@ -509,7 +509,7 @@ static struct probe_block *find_block(const struct script *s, u32 probe)
 int lang_interpret(const struct program *p, u32 probe, const struct interpret_ops *ops, void *ctx,
 		   struct diag *d)
 {
-	struct tree *t = p->tree;
+	struct lang_tree *t = p->tree;
 	struct interpreter in = { .check = t->check, .program = p, .ops = ops, .ctx = ctx };
 	struct probe_block *b = find_block(&t->script, probe);
 	if (!b)

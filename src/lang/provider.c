@@ -13,7 +13,7 @@
 #include <strings.h>
 
 /* The parts of an attach point between its colons; a colon in quotes is no end. */
-struct point {
+struct provider_point {
 	char *part[5];
 	u32 nr;
 	const char *script;
@@ -26,37 +26,37 @@ struct provider {
 	const char *name, *brief, *old;
 	enum program_provider id;
 	u32 min_parts, max_parts; /* behind the name */
-	int (*parse)(struct point *pt);
+	int (*parse)(struct provider_point *pt);
 	const char *form; /* for messages */
 };
 
-static int bad_point(struct point *pt, const char *text, const char *what)
+static int bad_point(struct provider_point *pt, const char *text, const char *what)
 {
 	return lang_error(pt->diag, pt->script, pt->start, pt->len, -EINVAL, "%s%s%s%s", text,
 			  what ? " '" : "", what ? what : "", what ? "'" : "");
 }
 
-static int parse_none(struct point *pt)
+static int parse_none(struct provider_point *pt)
 {
 	(void)pt;
 	return 0;
 }
 
-static int parse_tracepoint(struct point *pt)
+static int parse_tracepoint(struct provider_point *pt)
 {
 	pt->probe->target = pt->part[1];
 	pt->probe->name = pt->part[2];
 	return 0;
 }
 
-static int parse_name(struct point *pt)
+static int parse_name(struct provider_point *pt)
 {
 	pt->probe->name = pt->part[1];
 	return 0;
 }
 
 /* "function+16": the offset is taken off. */
-static int split_offset(struct point *pt, char *text, u64 *ret)
+static int split_offset(struct provider_point *pt, char *text, u64 *ret)
 {
 	char *plus = strrchr(text, '+');
 	if (!plus)
@@ -67,7 +67,7 @@ static int split_offset(struct point *pt, char *text, u64 *ret)
 	return 0;
 }
 
-static int parse_function(struct point *pt)
+static int parse_function(struct provider_point *pt)
 {
 	char *name = pt->part[pt->nr - 1];
 	if (pt->nr == 3)
@@ -81,7 +81,7 @@ static int parse_function(struct point *pt)
 	return *name ? 0 : bad_point(pt, "expected the name of a function", NULL);
 }
 
-static int parse_user(struct point *pt)
+static int parse_user(struct provider_point *pt)
 {
 	pt->probe->target = pt->part[1];
 	char *name = pt->part[pt->nr - 1];
@@ -100,7 +100,7 @@ static int parse_user(struct point *pt)
 	return split_offset(pt, name, &pt->probe->offset);
 }
 
-static int parse_usdt(struct point *pt)
+static int parse_usdt(struct provider_point *pt)
 {
 	pt->probe->target = pt->part[1];
 	if (pt->nr == 4)
@@ -109,14 +109,14 @@ static int parse_usdt(struct point *pt)
 	return 0;
 }
 
-static int bad_interval(struct point *pt, const char *what)
+static int bad_interval(struct provider_point *pt, const char *what)
 {
 	int err = bad_point(pt, "invalid interval", what);
 	diag_hint(pt->diag, "the form is %s:s:1 or %s:hz:99", pt->part[0], pt->part[0]);
 	return err;
 }
 
-static int parse_timer(struct point *pt)
+static int parse_timer(struct provider_point *pt)
 {
 	static const struct {
 		const char *unit;
@@ -141,7 +141,7 @@ static int parse_timer(struct point *pt)
 	return bad_point(pt, "unknown unit", pt->part[1]);
 }
 
-static int parse_counter(struct point *pt)
+static int parse_counter(struct provider_point *pt)
 {
 	pt->probe->name = pt->part[1];
 	if (pt->nr == 3 && (num_parse_u64(pt->part[2], 10, &pt->probe->number) || !pt->probe->number))
@@ -149,7 +149,7 @@ static int parse_counter(struct point *pt)
 	return 0;
 }
 
-static int parse_later(struct point *pt)
+static int parse_later(struct provider_point *pt)
 {
 	lang_error(pt->diag, pt->script, pt->start, pt->len, -ENOTSUP,
 		   "probes of this kind are not supported yet");
@@ -191,7 +191,7 @@ static const struct provider *find_provider(const char *name)
 	return NULL;
 }
 
-static int unknown_provider(struct point *pt)
+static int unknown_provider(struct provider_point *pt)
 {
 	const char *names[ARRAY_SIZE(providers)];
 	for (size_t i = 0; i < ARRAY_SIZE(providers); i++)
@@ -203,7 +203,7 @@ static int unknown_provider(struct point *pt)
 	return err;
 }
 
-static int split_parts(struct point *pt, char *text)
+static int split_parts(struct provider_point *pt, char *text)
 {
 	pt->part[pt->nr++] = text;
 	bool quoted = false;
@@ -276,7 +276,7 @@ static const char *full_text(struct arena *a, const struct provider *pr, const c
 int provider_parse(const struct lang_input *in, struct program *p, const char *text, u32 start,
 		   u32 len, struct diag *d)
 {
-	struct point pt = { .script = in->text, .start = start, .len = len, .diag = d };
+	struct provider_point pt = { .script = in->text, .start = start, .len = len, .diag = d };
 	struct program_probe probe = { .span_start = start, .span_len = len };
 	char *whole = with_params(in, &p->arena, text);
 	char *parts = whole ? arena_strdup(&p->arena, whole) : NULL;

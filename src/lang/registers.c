@@ -5,7 +5,7 @@
 
 enum { NONE = UINT32_MAX, CALLER_SAVED = 0x3c, CALLEE_SAVED = 0x3c0 };
 
-struct block {
+struct registers_block {
 	u32 from, end; /* instructions */
 	u32 next[2]; /* NONE: no such way out */
 	bool reached;
@@ -14,7 +14,7 @@ struct block {
 
 struct flow {
 	struct ir *ir;
-	struct block *blocks;
+	struct registers_block *blocks;
 	u32 nr;
 	u32 words; /* of a set of registers */
 	u32 *label_block;
@@ -53,7 +53,7 @@ static int find_blocks(struct flow *f)
 	if (!f->blocks || !f->label_block || !sets)
 		return -ENOMEM;
 	for (u32 at = 0; at < ir->insns.nr;) {
-		struct block *b = &f->blocks[f->nr++];
+		struct registers_block *b = &f->blocks[f->nr++];
 		b->from = at;
 		do {
 			if (ir->insns.at[at].op == IR_LABEL)
@@ -74,7 +74,7 @@ static int find_blocks(struct flow *f)
 static void find_ways(struct flow *f)
 {
 	for (u32 i = 0; i < f->nr; i++) {
-		struct block *b = &f->blocks[i];
+		struct registers_block *b = &f->blocks[i];
 		const struct ir_insn *last = &f->ir->insns.at[b->end - 1];
 		b->next[0] = b->next[1] = NONE;
 		if (last->op != IR_JUMP && last->op != IR_EXIT && i + 1 < f->nr)
@@ -92,7 +92,7 @@ static int mark_reached(struct flow *f)
 	u32 nr = 0;
 	todo[nr++] = 0;
 	while (nr) {
-		struct block *b = &f->blocks[todo[--nr]];
+		struct registers_block *b = &f->blocks[todo[--nr]];
 		if (b->reached)
 			continue;
 		b->reached = true;
@@ -103,7 +103,7 @@ static int mark_reached(struct flow *f)
 	return 0;
 }
 
-static void find_uses(struct flow *f, struct block *b)
+static void find_uses(struct flow *f, struct registers_block *b)
 {
 	int regs[8];
 	memset(b->def, 0, f->words * sizeof(u64));
@@ -130,7 +130,7 @@ static void find_live(struct flow *f)
 	for (bool changed = true; changed;) {
 		changed = false;
 		for (u32 i = f->nr; i--;) {
-			struct block *b = &f->blocks[i];
+			struct registers_block *b = &f->blocks[i];
 			for (u32 w = 0; b->reached && w < f->words; w++) {
 				u64 out = 0;
 				for (u32 k = 0; k < 2; k++)
@@ -152,7 +152,7 @@ static bool remove_dead(struct flow *f)
 	bool removed = false;
 	int regs[8];
 	for (u32 i = 0; live && i < f->nr; i++) {
-		struct block *b = &f->blocks[i];
+		struct registers_block *b = &f->blocks[i];
 		memcpy(live, b->out, f->words * sizeof(u64));
 		for (u32 k = b->end; k-- > b->from;) {
 			struct ir_insn *in = &f->ir->insns.at[k];
@@ -187,7 +187,7 @@ static void compact(struct flow *f)
 	struct ir *ir = f->ir;
 	u32 to = 0;
 	for (u32 i = 0; i < f->nr; i++) {
-		struct block *b = &f->blocks[i];
+		struct registers_block *b = &f->blocks[i];
 		u32 from = to;
 		for (u32 k = b->from; k < b->end; k++) {
 			struct ir_insn *in = &ir->insns.at[k];
@@ -227,7 +227,7 @@ static void find_ranges(const struct flow *f, struct range *ranges)
 	for (int r = 0; r <= f->ir->nr_regs; r++)
 		ranges[r] = (struct range){ .reg = r, .from = UINT32_MAX, .hint = IR_NONE };
 	for (u32 i = 0; i < f->nr; i++) {
-		const struct block *b = &f->blocks[i];
+		const struct registers_block *b = &f->blocks[i];
 		if (b->from == b->end)
 			continue;
 		extend_set(f, ranges, b->in, b->from * 2);

@@ -4,11 +4,11 @@
 #include "lang/ast.h"
 #include "lang/check.h"
 
-struct tree {
+struct lang_tree {
 	struct lang_input in; /* its text and parameters are copies */
 	struct script script;
 	struct checker check;
 };
 
 /* NULL: no memory. */
-struct tree *tree_keep(struct program *p, const struct checker *c);
+struct lang_tree *tree_keep(struct program *p, const struct checker *c);

@@ -69,14 +69,14 @@ u64 *flame_event_weights(const struct flame *f, u32 side)
 	return of;
 }
 
-struct weighed {
+struct flame_weighed {
 	u64 weight;
 	u32 was, name;
 };
 
 static int heavier(const void *l, const void *r)
 {
-	const struct weighed *a = l, *b = r;
+	const struct flame_weighed *a = l, *b = r;
 	if (a->weight != b->weight)
 		return a->weight > b->weight ? -1 : 1;
 	return (a->was > b->was) - (a->was < b->was);
@@ -86,11 +86,11 @@ int flame_sort_events(struct flame *f)
 {
 	size_t nr = f->events.nr;
 	u64 *weights = flame_event_weights(f, UINT32_MAX);
-	struct weighed *list = calloc(nr + 1, sizeof(*list));
+	struct flame_weighed *list = calloc(nr + 1, sizeof(*list));
 	u32 *now = calloc(nr + 1, sizeof(*now));
 	int err = weights && list && now ? 0 : -ENOMEM;
 	for (u32 i = 0; i < nr && !err; i++)
-		list[i] = (struct weighed){ weights[i], i, f->events.at[i] };
+		list[i] = (struct flame_weighed){ weights[i], i, f->events.at[i] };
 	if (!err && nr > 1)
 		qsort(list, nr, sizeof(*list), heavier);
 	for (u32 i = 0; i < nr && !err; i++) {

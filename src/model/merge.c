@@ -20,7 +20,7 @@ struct desk {
 	size_t room;
 };
 
-struct job {
+struct merge_job {
 	const struct merge *m;
 	u32 nr_piles, bits;
 	struct card *cards; /* pile by pile, in each shard by shard */
@@ -31,19 +31,19 @@ struct job {
 	struct desk *desks;
 };
 
-static u32 pile_of(const struct job *j, u64 key)
+static u32 pile_of(const struct merge_job *j, u64 key)
 {
 	return j->bits ? (u32)(hash_u64(key) * 0x9e3779b97f4a7c15ull >> (64 - j->bits)) : 0;
 }
 
-static u64 *start_of(const struct job *j, u32 pile, u32 shard)
+static u64 *start_of(const struct merge_job *j, u32 pile, u32 shard)
 {
 	return &j->starts[(u64)pile * j->m->nr_shards + shard];
 }
 
 static int count_shard(void *ctx, unsigned worker, u32 shard)
 {
-	struct job *j = ctx;
+	struct merge_job *j = ctx;
 	for (u32 i = 0; i < j->m->nr[shard]; i++)
 		++*start_of(j, pile_of(j, j->m->key(j->m->ctx, shard, i)), shard);
 	return 0;
@@ -51,7 +51,7 @@ static int count_shard(void *ctx, unsigned worker, u32 shard)
 
 static int deal_shard(void *ctx, unsigned worker, u32 shard)
 {
-	struct job *j = ctx;
+	struct merge_job *j = ctx;
 	for (u32 i = 0; i < j->m->nr[shard]; i++) {
 		u64 key = j->m->key(j->m->ctx, shard, i);
 		u64 *at = start_of(j, pile_of(j, key), shard);
@@ -61,7 +61,7 @@ static int deal_shard(void *ctx, unsigned worker, u32 shard)
 }
 
 /* Counts become places. */
-static void place_piles(struct job *j)
+static void place_piles(struct merge_job *j)
 {
 	u64 at = 0, nr = (u64)j->nr_piles * j->m->nr_shards;
 	for (u64 i = 0; i <= nr; i++) {
@@ -72,14 +72,14 @@ static void place_piles(struct job *j)
 }
 
 /* Dealing has moved each start to where the next one was. */
-static void restore_starts(struct job *j)
+static void restore_starts(struct merge_job *j)
 {
 	u64 nr = (u64)j->nr_piles * j->m->nr_shards;
 	memmove(j->starts + 1, j->starts, nr * sizeof(*j->starts));
 	j->starts[0] = 0;
 }
 
-static struct par_span pile_span(const struct job *j, u32 pile)
+static struct par_span pile_span(const struct merge_job *j, u32 pile)
 {
 	return (struct par_span){ *start_of(j, pile, 0), *start_of(j, pile + 1, 0) };
 }
@@ -101,7 +101,7 @@ static u32 *clear_slots(struct desk *d, u64 nr, u32 *mask)
 }
 
 /* Whose card it is. */
-static u32 shard_of(const struct job *j, u32 pile, u64 card)
+static u32 shard_of(const struct merge_job *j, u32 pile, u64 card)
 {
 	u32 lo = 0, hi = j->m->nr_shards;
 	while (hi - lo > 1) {
@@ -114,7 +114,7 @@ static u32 shard_of(const struct job *j, u32 pile, u64 card)
 	return lo;
 }
 
-static bool same(const struct job *j, u32 pile, u64 other, u32 shard, const struct card *c)
+static bool same(const struct merge_job *j, u32 pile, u64 other, u32 shard, const struct card *c)
 {
 	const struct card *o = &j->cards[other];
 	const struct merge *m = j->m;
@@ -123,7 +123,7 @@ static bool same(const struct job *j, u32 pile, u64 other, u32 shard, const stru
 }
 
 /* Numbers the things of one shard in a pile. */
-static void sort_cards(struct job *j, u32 pile, u32 shard, u32 *slots, u32 mask)
+static void sort_cards(struct merge_job *j, u32 pile, u32 shard, u32 *slots, u32 mask)
 {
 	const struct merge *m = j->m;
 	u64 lo = *start_of(j, pile, 0), end = *start_of(j, pile, shard + 1);
@@ -144,7 +144,7 @@ static void sort_cards(struct job *j, u32 pile, u32 shard, u32 *slots, u32 mask)
 
 static int sort_pile(void *ctx, unsigned worker, u32 pile)
 {
-	struct job *j = ctx;
+	struct merge_job *j = ctx;
 	struct par_span span = pile_span(j, pile);
 	u32 mask, *slots = clear_slots(&j->desks[worker], span.hi - span.lo, &mask);
 	for (u32 shard = 0; slots && shard < j->m->nr_shards; shard++)
@@ -153,7 +153,7 @@ static int sort_pile(void *ctx, unsigned worker, u32 pile)
 }
 
 /* Counts and sizes of piles become the first numbers and places of their things. */
-static int number_piles(struct job *j)
+static int number_piles(struct merge_job *j)
 {
 	u64 nr = 0, size = 0;
 	for (u32 i = 0; i < j->nr_piles; i++) {
@@ -170,7 +170,7 @@ static int number_piles(struct job *j)
 static int put_pile(void *ctx, unsigned worker, u32 pile)
 {
 	enum { AHEAD = 8 };
-	struct job *j = ctx;
+	struct merge_job *j = ctx;
 	const struct merge *m = j->m;
 	u64 at = j->sizes[pile];
 	u32 next = 0, first = m->first + j->fresh[pile];
@@ -189,9 +189,9 @@ static int put_pile(void *ctx, unsigned worker, u32 pile)
 	return 0;
 }
 
-static int job_init(struct job *j, const struct merge *m)
+static int job_init(struct merge_job *j, const struct merge *m)
 {
-	*j = (struct job){ .m = m };
+	*j = (struct merge_job){ .m = m };
 	for (u32 i = 0; i < m->nr_shards; i++)
 		j->nr += m->nr[i];
 	if (j->nr >= UINT32_MAX - m->first)
@@ -207,7 +207,7 @@ static int job_init(struct job *j, const struct merge *m)
 	return j->cards && j->starts && j->fresh && j->sizes && j->desks ? 0 : -ENOMEM;
 }
 
-static void job_done(struct job *j)
+static void job_done(struct merge_job *j)
 {
 	for (unsigned i = 0; j->desks && i < j->m->workers; i++)
 		free(j->desks[i].slots);
@@ -220,7 +220,7 @@ static void job_done(struct job *j)
 
 int merge_shards(const struct merge *m)
 {
-	struct job j;
+	struct merge_job j;
 	int err = job_init(&j, m);
 	if (!err)
 		err = par_each(m->workers, m->nr_shards, count_shard, &j);

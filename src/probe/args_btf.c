@@ -63,7 +63,7 @@ struct btf *probe_types_of(struct probe_types *t)
 /* ---- one argument ---------------------------------------------------------------------------------------------------------- */
 
 /* A value: in a register (nr 0), or in memory at the end of loads: *(*(base + at[0]) + at[1]). */
-struct value {
+struct args_btf_value {
 	char base[16];
 	s64 at[STEPS_MAX];
 	u32 nr;
@@ -114,7 +114,7 @@ static int slot_of(struct work *w, u32 i, u32 *ret)
 	return 0;
 }
 
-static int find_parameter(struct work *w, const struct probe_arg *a, struct value *v)
+static int find_parameter(struct work *w, const struct probe_arg *a, struct args_btf_value *v)
 {
 	struct btf_part p;
 	u32 slot;
@@ -146,7 +146,7 @@ static void hint_parameters(struct work *w)
 }
 
 /* The address moves on; false: too many loads. */
-static bool load(struct value *v, s64 offset)
+static bool load(struct args_btf_value *v, s64 offset)
 {
 	if (v->nr == STEPS_MAX)
 		return false;
@@ -167,7 +167,7 @@ static int no_member(struct work *w, const struct probe_step *s, u32 type)
 	return -ENOENT;
 }
 
-static int step_member(struct work *w, const struct probe_step *s, struct value *v)
+static int step_member(struct work *w, const struct probe_step *s, struct args_btf_value *v)
 {
 	struct btf_desc d, to;
 	struct btf_part p;
@@ -211,7 +211,7 @@ static int step_member(struct work *w, const struct probe_step *s, struct value 
 	return 0;
 }
 
-static int step_index(struct work *w, const struct probe_step *s, struct value *v)
+static int step_index(struct work *w, const struct probe_step *s, struct args_btf_value *v)
 {
 	struct btf_desc d;
 	if (v->bits || !btf_resolve(w->b, v->type, &d) ||
@@ -232,7 +232,7 @@ static int step_index(struct work *w, const struct probe_step *s, struct value *
 
 /* ---- its text -------------------------------------------------------------------------------------------------------------- */
 
-static const char *fetch_text(struct work *w, const struct value *v, bool user)
+static const char *fetch_text(struct work *w, const struct args_btf_value *v, bool user)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -279,8 +279,8 @@ static int not_one_value(struct work *w, const struct probe_arg *a, u32 type)
 }
 
 /* The kernel's word for what nobody gave a type. */
-static int natural_type(struct work *w, const struct probe_arg *a, const struct value *v, char *to,
-			size_t size)
+static int natural_type(struct work *w, const struct probe_arg *a, const struct args_btf_value *v,
+			char *to, size_t size)
 {
 	struct btf_desc d, of;
 	if (!btf_resolve(w->b, v->type, &d))
@@ -307,7 +307,7 @@ static bool is_text_type(const char *type)
 }
 
 /* A pointer to letters is followed, an array of letters is where they are. */
-static int text_value(struct work *w, const struct probe_arg *a, struct value *v)
+static int text_value(struct work *w, const struct probe_arg *a, struct args_btf_value *v)
 {
 	struct btf_desc d;
 	if (!btf_resolve(w->b, v->type, &d) || v->bits ||
@@ -321,7 +321,8 @@ static int text_value(struct work *w, const struct probe_arg *a, struct value *v
 	return 0;
 }
 
-static int finish_type(struct work *w, const struct probe_arg *a, struct value *v, const char **ret)
+static int finish_type(struct work *w, const struct probe_arg *a, struct args_btf_value *v,
+		       const char **ret)
 {
 	char text[32];
 	struct btf_desc d;
@@ -386,7 +387,7 @@ static int push_arg(struct work *w, struct probe_def_arg arg)
 	return 0;
 }
 
-static int finish_value(struct work *w, const struct probe_arg *a, struct value *v)
+static int finish_value(struct work *w, const struct probe_arg *a, struct args_btf_value *v)
 {
 	struct probe_def_arg arg = { 0 };
 	int err = 0;
@@ -426,7 +427,7 @@ static int no_types(struct work *w, const struct probe_arg *a)
 
 static int add_named(struct work *w, const struct probe_arg *a)
 {
-	struct value v = { .nr = 0 };
+	struct args_btf_value v = { .nr = 0 };
 	if (w->proto.kind != BTF_OF_PROTOTYPE)
 		return no_types(w, a);
 	if (w->place->is_return) {
@@ -464,7 +465,7 @@ static int add_retval(struct work *w, const struct probe_arg *a)
 	if (known)
 		result = btf_value_of(w->b, w->proto.ref);
 	if (a->nr_steps || (known && is_text_type(a->type))) {
-		struct value v = { .base = "$retval", .type = w->proto.ref };
+		struct args_btf_value v = { .base = "$retval", .type = w->proto.ref };
 		return known ? finish_value(w, a, &v) : no_types(w, a);
 	}
 	if (known && result.shape == BTF_VOID) {

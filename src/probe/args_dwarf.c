@@ -11,7 +11,7 @@
 enum { REFS_MAX = 80, ARGS_MAX = 128 };
 
 /* What is fetched: the base, loaded from at each of refs in turn. */
-struct value {
+struct args_dwarf_value {
 	const char *base; /* "%di"; of a static variable NULL: `addr` or its name */
 	const char *symbol;
 	u64 addr;
@@ -43,7 +43,7 @@ static int refuse(const struct convert *c, int err, const char *what, const char
 	return err;
 }
 
-static bool push_ref(struct value *v, s64 offset, bool user)
+static bool push_ref(struct args_dwarf_value *v, s64 offset, bool user)
 {
 	if (v->nr == REFS_MAX)
 		return false;
@@ -55,7 +55,7 @@ static bool push_ref(struct value *v, s64 offset, bool user)
 
 /* ---- where a variable is ---- */
 
-static int from_register(const struct convert *c, u32 reg, struct value *v)
+static int from_register(const struct convert *c, u32 reg, struct args_dwarf_value *v)
 {
 	v->base = debuginfo_register(c->p->info, reg);
 	return v->base ? 0
@@ -63,7 +63,8 @@ static int from_register(const struct convert *c, u32 reg, struct value *v)
 				"it is in a register that probes cannot read");
 }
 
-static int from_place(const struct convert *c, const struct dw_place *place, struct value *v)
+static int from_place(const struct convert *c, const struct dw_place *place,
+		      struct args_dwarf_value *v)
 {
 	char *text;
 	if (place->base == DWBASE_CONST) {
@@ -90,13 +91,13 @@ static int from_place(const struct convert *c, const struct dw_place *place, str
 	return 0;
 }
 
-static int locate(const struct convert *c, const struct dw_die *var, struct value *v)
+static int locate(const struct convert *c, const struct dw_die *var, struct args_dwarf_value *v)
 {
 	struct dw_place place;
 	struct debuginfo_symbol s;
 	const char *name = dw_die_name(var);
 	probe_var_place(c->p, var, true, &place);
-	*v = (struct value){ .symbol = name, .typed = *var };
+	*v = (struct args_dwarf_value){ .symbol = name, .typed = *var };
 	v->has_type = dwtype_of(var, &v->type);
 	switch (place.kind) {
 	case DWPLACE_NONE:
@@ -117,7 +118,7 @@ static int locate(const struct convert *c, const struct dw_die *var, struct valu
 
 /* ---- members and elements ---- */
 
-static int enter(struct value *v, const struct dw_die *typed)
+static int enter(struct args_dwarf_value *v, const struct dw_die *typed)
 {
 	v->typed = *typed;
 	v->has_type = dwtype_of(typed, &v->type);
@@ -155,7 +156,8 @@ static int refuse_step(const struct convert *c, const struct probe_step *s, cons
 	return -EOPNOTSUPP;
 }
 
-static int step_index(const struct convert *c, const struct probe_step *s, struct value *v)
+static int step_index(const struct convert *c, const struct probe_step *s,
+		      struct args_dwarf_value *v)
 {
 	struct dw_die of;
 	enum dw_kind kind = v->has_type ? dwtype_kind(&v->type) : DWTYPE_OTHER;
@@ -177,7 +179,8 @@ static int step_index(const struct convert *c, const struct probe_step *s, struc
 	return enter(v, &from);
 }
 
-static int step_member(const struct convert *c, const struct probe_step *s, struct value *v)
+static int step_member(const struct convert *c, const struct probe_step *s,
+		       struct args_dwarf_value *v)
 {
 	struct dw_die of = v->type;
 	bool pointer = v->has_type && dwtype_kind(&v->type) == DWTYPE_POINTER;
@@ -206,7 +209,7 @@ static int step_member(const struct convert *c, const struct probe_step *s, stru
 	return enter(v, &from);
 }
 
-static int take_steps(const struct convert *c, struct value *v)
+static int take_steps(const struct convert *c, struct args_dwarf_value *v)
 {
 	int err = 0;
 	for (u32 i = 0; i < c->a->nr_steps && !err; i++) {
@@ -225,7 +228,7 @@ static bool is_string(const char *type)
 	return !strcmp(type, "string") || !strcmp(type, "ustring");
 }
 
-static int string_type(const struct convert *c, struct value *v)
+static int string_type(const struct convert *c, struct args_dwarf_value *v)
 {
 	struct dw_die of;
 	enum dw_kind kind = v->has_type ? dwtype_kind(&v->type) : DWTYPE_OTHER;
@@ -241,7 +244,7 @@ static int string_type(const struct convert *c, struct value *v)
 }
 
 /* "s32"; NULL: the kernel's default, which is an unsigned number as wide as a register. */
-static int plain_type(const struct convert *c, const struct value *v, const char **ret)
+static int plain_type(const struct convert *c, const struct args_dwarf_value *v, const char **ret)
 {
 	char text[32];
 	const char *cast = c->a->type;
@@ -263,7 +266,7 @@ static int plain_type(const struct convert *c, const struct value *v, const char
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int choose_type(const struct convert *c, struct value *v, const char **ret)
+static int choose_type(const struct convert *c, struct args_dwarf_value *v, const char **ret)
 {
 	const char *cast = c->a->type;
 	if (cast && is_string(cast)) {
@@ -280,7 +283,8 @@ static int choose_type(const struct convert *c, struct value *v, const char **re
 /* ---- text ---- */
 
 /* A program's data: its distance from the code's start, as uprobes count it; the kernel's by name. */
-static void add_static(const struct convert *c, const struct value *v, s64 offset, struct strbuf *s)
+static void add_static(const struct convert *c, const struct args_dwarf_value *v, s64 offset,
+		       struct strbuf *s)
 {
 	u64 code;
 	if (c->p->info->target->where != PROBE_BINARY) {
@@ -293,7 +297,7 @@ static void add_static(const struct convert *c, const struct value *v, s64 offse
 		      (unsigned long long)(v->addr + (u64)offset - (c->p->pc - code)));
 }
 
-static int write_fetch(const struct convert *c, struct value *v, const char **ret)
+static int write_fetch(const struct convert *c, struct args_dwarf_value *v, const char **ret)
 {
 	struct strbuf s;
 	u32 first = v->base ? 0 : 1; /* a static variable's own offset is in its base */
@@ -333,7 +337,7 @@ static const char *choose_name(const struct convert *c)
 	return name;
 }
 
-static int finish(const struct convert *c, struct value *v, struct probe_def_arg *to)
+static int finish(const struct convert *c, struct args_dwarf_value *v, struct probe_def_arg *to)
 {
 	int err = take_steps(c, v);
 	if (!err)
@@ -400,7 +404,7 @@ static int no_variable(const struct convert *c, const struct named *n)
 static int convert_name(const struct convert *c, struct probe_def_arg *to)
 {
 	struct named n = { .name = c->a->text };
-	struct value v;
+	struct args_dwarf_value v;
 	closest_init(&n.near, n.name, strlen(n.name));
 	(void)!probe_each_var(c->p, match_var, &n);
 	bool local = n.found;
@@ -422,7 +426,7 @@ static int convert_name(const struct convert *c, struct probe_def_arg *to)
 
 static int convert_retval(const struct convert *c, struct probe_def_arg *to)
 {
-	struct value v = { .base = "$retval" };
+	struct args_dwarf_value v = { .base = "$retval" };
 	struct dw_die func;
 	struct probe_arg named = *c->a;
 	named.text = "$retval";
@@ -479,7 +483,7 @@ static int expand_var(void *ctx, const struct probe_var_die *v)
 	struct diag quiet;
 	diag_init(&quiet);
 	c.d = &quiet;
-	struct value val;
+	struct args_dwarf_value val;
 	struct probe_def_arg *to = &x->args[*x->nr];
 	int err = locate(&c, &v->die, &val);
 	if (!err)

@@ -30,7 +30,7 @@ struct holder {
 	char comm[PROCFS_COMM_MAX];
 };
 
-struct work {
+struct audit_work {
 	struct audit *a;
 	const struct tracing *t;
 	struct sysroot root;
@@ -41,7 +41,7 @@ struct work {
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------- */
 
-static struct audit_section *begin(struct work *w, const char *name, const char *source,
+static struct audit_section *begin(struct audit_work *w, const char *name, const char *source,
 				   const char *proves, const char *blind)
 {
 	struct audit_section *s = &w->a->sections[w->a->nr++];
@@ -51,8 +51,8 @@ static struct audit_section *begin(struct work *w, const char *name, const char 
 	return s;
 }
 
-static const char *text(struct work *w, const char *fmt, ...) printf_like(2, 3);
-static const char *text(struct work *w, const char *fmt, ...)
+static const char *text(struct audit_work *w, const char *fmt, ...) printf_like(2, 3);
+static const char *text(struct audit_work *w, const char *fmt, ...)
 {
 	struct strbuf s;
 	va_list ap;
@@ -102,12 +102,12 @@ static int each_line(struct strbuf *text, int (*fn)(void *ctx, char *line), void
 }
 
 struct lines {
-	struct work *w;
+	struct audit_work *w;
 	struct audit_section *s;
 	const char *kind;
 };
 
-static int look_file(struct work *w, struct audit_section *s, const char *path,
+static int look_file(struct audit_work *w, struct audit_section *s, const char *path,
 		     int (*fn)(void *ctx, char *line))
 {
 	struct strbuf file;
@@ -146,13 +146,13 @@ static int kprobe_line(void *ctx, char *line)
 						 .state = text(l->w, "%s%s", rest, how) });
 }
 
-static s8 read_switch(const struct work *w, const char *path)
+static s8 read_switch(const struct audit_work *w, const char *path)
 {
 	s64 v;
 	return sysroot_s64(&w->root, path, &v) ? -1 : (s8)(v != 0);
 }
 
-static int look_kprobes(struct work *w)
+static int look_kprobes(struct audit_work *w)
 {
 	struct audit_section *s =
 		begin(w, "kprobes", "/sys/kernel/debug/kprobes/list",
@@ -167,7 +167,7 @@ static int look_kprobes(struct work *w)
 
 /* ---- events of tracefs ------------------------------------------------------------------------------------------------------ */
 
-static bool is_on(const struct work *w, const char *folder, const struct probe_listed *p)
+static bool is_on(const struct audit_work *w, const char *folder, const struct probe_listed *p)
 {
 	char path[PATH_MAX];
 	struct strbuf s;
@@ -179,7 +179,7 @@ static bool is_on(const struct work *w, const char *folder, const struct probe_l
 }
 
 /* "on", "on in instance x" */
-static void where_on(const struct work *w, const struct probe_listed *p, struct strbuf *to)
+static void where_on(const struct audit_work *w, const struct probe_listed *p, struct strbuf *to)
 {
 	int fd = w->t->dir < 0 ? -1
 			       : openat(w->t->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -203,7 +203,7 @@ static void where_on(const struct work *w, const struct probe_listed *p, struct 
 }
 
 /* Groups of our own runs carry the name of their journal. */
-static const char *owner_of(struct work *w, const char *group)
+static const char *owner_of(struct audit_work *w, const char *group)
 {
 	char name[96];
 	if (!w->has_journals || !str_starts(group, "sonde_"))
@@ -229,7 +229,7 @@ static const char *kind_of(const struct probe_listed *p)
 				  : (user ? "uprobe" : "kprobe");
 }
 
-static int look_events(struct work *w)
+static int look_events(struct audit_work *w)
 {
 	struct audit_section *s = begin(
 		w, "dynamic events", "tracefs: kprobe_events, uprobe_events, dynamic_events",
@@ -280,7 +280,7 @@ static int function_line(void *ctx, char *line)
 						 .state = text(l->w, "%s", rest) });
 }
 
-static int look_functions(struct work *w)
+static int look_functions(struct audit_work *w)
 {
 	struct audit_section *s = begin(
 		w, "functions with callbacks", "tracefs: enabled_functions",
@@ -291,7 +291,7 @@ static int look_functions(struct work *w)
 	return look_file(w, s, "enabled_functions", function_line);
 }
 
-static int look_touched(struct work *w)
+static int look_touched(struct audit_work *w)
 {
 	struct audit_section *s = begin(
 		w, "functions that had callbacks", "tracefs: touched_functions",
@@ -307,7 +307,7 @@ static u32 number_after(const char *text, const char *word)
 	return at ? (u32)strtoul(at + strlen(word), NULL, 10) : 0;
 }
 
-static int add_holder(struct work *w, struct holder h, struct procfs *proc)
+static int add_holder(struct audit_work *w, struct holder h, struct procfs *proc)
 {
 	struct proc_task task;
 	if (!procfs_task(proc, h.pid, h.pid, &task))
@@ -319,7 +319,7 @@ static int add_holder(struct work *w, struct holder h, struct procfs *proc)
 	return 0;
 }
 
-static int look_process(struct work *w, s32 pid, struct procfs *proc)
+static int look_process(struct audit_work *w, s32 pid, struct procfs *proc)
 {
 	char path[64];
 	struct strbuf info;
@@ -355,7 +355,7 @@ static int look_process(struct work *w, s32 pid, struct procfs *proc)
 	return err;
 }
 
-static int find_holders(struct work *w)
+static int find_holders(struct audit_work *w)
 {
 	struct procfs proc;
 	s32 *pids;
@@ -372,7 +372,7 @@ static int find_holders(struct work *w)
 	return err == -ENOMEM ? err : 0;
 }
 
-static const char *holders_of(struct work *w, u32 prog, u32 link)
+static const char *holders_of(struct audit_work *w, u32 prog, u32 link)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -405,7 +405,7 @@ static const char *prog_type(u32 type)
 }
 
 /* Nanoseconds since boot as the time of day. */
-static const char *loaded_at(struct work *w, u64 ns)
+static const char *loaded_at(struct audit_work *w, u64 ns)
 {
 	struct timespec boot, real;
 	struct tm tm;
@@ -418,7 +418,7 @@ static const char *loaded_at(struct work *w, u64 ns)
 	return text(w, "%s", date);
 }
 
-static int add_program(struct work *w, struct audit_section *s, u32 id)
+static int add_program(struct audit_work *w, struct audit_section *s, u32 id)
 {
 	struct bpf_prog_info info = { 0 };
 	int fd = bpfsys_by_id(BPFSYS_PROG, id);
@@ -438,7 +438,7 @@ static int add_program(struct work *w, struct audit_section *s, u32 id)
 					      .since = loaded_at(w, info.load_time) });
 }
 
-static int add_link(struct work *w, struct audit_section *s, u32 id)
+static int add_link(struct audit_work *w, struct audit_section *s, u32 id)
 {
 	static const char *const names[] = { "unspecified", "raw tracepoint", "tracing",
 					     "cgroup",	    "iterator",	      "network namespace",
@@ -460,7 +460,7 @@ static int add_link(struct work *w, struct audit_section *s, u32 id)
 				  .owner = holders_of(w, 0, id) });
 }
 
-static int look_bpf(struct work *w)
+static int look_bpf(struct audit_work *w)
 {
 	struct audit_section *s =
 		begin(w, "BPF programs and links", "bpf(2), /proc/PID/fdinfo",
@@ -483,7 +483,7 @@ static int look_bpf(struct work *w)
 	return err;
 }
 
-static int look_perf(struct work *w)
+static int look_perf(struct audit_work *w)
 {
 	struct audit_section *s =
 		begin(w, "perf events", "/proc/PID/fd", "processes that hold perf events open",
@@ -504,7 +504,7 @@ static int look_perf(struct work *w)
 
 /* ---- livepatches ------------------------------------------------------------------------------------------------------------ */
 
-static int look_livepatch(struct work *w)
+static int look_livepatch(struct audit_work *w)
 {
 	struct audit_section *s = begin(w, "livepatches", "/sys/kernel/livepatch",
 					"patches that replace functions of the running kernel",
@@ -535,10 +535,10 @@ static int look_livepatch(struct work *w)
 
 int audit_look(struct audit *a, const struct tracing *t, const char *root)
 {
-	static int (*const parts[])(struct work *) = { look_kprobes,  look_events, look_functions,
-						       look_touched,  look_bpf,	   look_perf,
-						       look_livepatch };
-	struct work w = { .a = a, .t = t };
+	static int (*const parts[])(
+		struct audit_work *) = { look_kprobes, look_events, look_functions, look_touched,
+					 look_bpf,     look_perf,   look_livepatch };
+	struct audit_work w = { .a = a, .t = t };
 	*a = (struct audit){ .optimization = -1, .enabled = -1 };
 	arena_init(&a->arena);
 	int err = sysroot_open(&w.root, *root ? root : NULL);

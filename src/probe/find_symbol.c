@@ -73,14 +73,15 @@ bool symbol_is_clone(const char *name, size_t len, const char *of)
 
 /* ---- functions of the kernel ----------------------------------------------------------------------------------------------- */
 
-struct kernel_line {
+struct probe_find_symbol_kernel_line {
 	u64 addr;
 	const char *name, *module; /* not terminated; module NULL: the kernel itself */
 	size_t len, module_len;
 };
 
 /* "ADDRESS t NAME[<TAB>[MODULE]]" */
-static bool parse_kernel_line(const char *at, const char *end, struct kernel_line *ret)
+static bool parse_kernel_line(const char *at, const char *end,
+			      struct probe_find_symbol_kernel_line *ret)
 {
 	const char *blank = memchr(at, ' ', (size_t)(end - at));
 	char digits[20];
@@ -88,7 +89,7 @@ static bool parse_kernel_line(const char *at, const char *end, struct kernel_lin
 		return false;
 	memcpy(digits, at, (size_t)(blank - at));
 	digits[blank - at] = 0;
-	*ret = (struct kernel_line){ .name = blank + 3 };
+	*ret = (struct probe_find_symbol_kernel_line){ .name = blank + 3 };
 	if (num_parse_u64(digits, 16, &ret->addr) || !strchr("tTwW", blank[1]))
 		return false;
 	const char *tab = memchr(ret->name, '\t', (size_t)(end - ret->name));
@@ -119,7 +120,7 @@ static bool is_blacklisted(const struct kernel_search *k, const char *name)
 	return false;
 }
 
-static bool module_fits(const struct probe_target *t, const struct kernel_line *l)
+static bool module_fits(const struct probe_target *t, const struct probe_find_symbol_kernel_line *l)
 {
 	if (t->where != PROBE_MODULE || !t->module)
 		return true;
@@ -127,7 +128,7 @@ static bool module_fits(const struct probe_target *t, const struct kernel_line *
 	       !strncmp(l->module, t->module, l->module_len);
 }
 
-static int look_line(struct kernel_search *k, const struct kernel_line *l)
+static int look_line(struct kernel_search *k, const struct probe_find_symbol_kernel_line *l)
 {
 	struct symbol_search *s = k->s;
 	const char *wanted = s->request->function;
@@ -158,7 +159,7 @@ static int look_lines(struct kernel_search *k, const struct kallsyms_text *t)
 	int err = 0;
 	for (const char *at = t->data, *end = t->data + t->len, *eol; at < end && !err;
 	     at = eol + 1) {
-		struct kernel_line l;
+		struct probe_find_symbol_kernel_line l;
 		eol = memchr(at, '\n', (size_t)(end - at));
 		if (!eol)
 			break;
@@ -174,7 +175,7 @@ static void measure(struct symbol_search *s, const struct kallsyms_text *t)
 	vec_for_each (&s->at, m)
 		m->size = m->start ? CODE_MAX : 0;
 	for (const char *at = t->data, *end = t->data + t->len, *eol; at < end; at = eol + 1) {
-		struct kernel_line l;
+		struct probe_find_symbol_kernel_line l;
 		eol = memchr(at, '\n', (size_t)(end - at));
 		if (!eol)
 			break;
@@ -344,7 +345,7 @@ static u64 kernel_text(const char *root)
 	if (kallsyms_read(root, NULL, &t))
 		return 0;
 	for (const char *at = t.data, *end = t.data + t.len, *eol; at < end && !text; at = eol + 1) {
-		struct kernel_line l;
+		struct probe_find_symbol_kernel_line l;
 		eol = memchr(at, '\n', (size_t)(end - at));
 		if (!eol)
 			break;

@@ -28,14 +28,14 @@ struct word {
 	u32 len;
 };
 
-struct parse {
+struct probe_parse {
 	const char *text;
 	struct arena *arena;
 	struct diag *d;
 	struct probe_request *r;
 };
 
-static int fail_at(struct parse *p, u32 start, u32 end, const char *what)
+static int fail_at(struct probe_parse *p, u32 start, u32 end, const char *what)
 {
 	diag_error(p->d, -EINVAL, "%s", what);
 	diag_span(p->d, p->text, start, max(end, start + 1) - start);
@@ -47,14 +47,14 @@ static struct probe_span span_of(const struct word *w, u32 from, u32 to)
 	return (struct probe_span){ w->from[from], w->from[to] - w->from[from] };
 }
 
-static int fail_word(struct parse *p, const struct word *w, u32 from, u32 to, const char *what)
+static int fail_word(struct probe_parse *p, const struct word *w, u32 from, u32 to, const char *what)
 {
 	return fail_at(p, w->from[from], w->from[to], what);
 }
 
 /* ---- words ---- */
 
-static int alloc_word(struct parse *p, size_t room, char **chars, bool **plain, u32 **from)
+static int alloc_word(struct probe_parse *p, size_t room, char **chars, bool **plain, u32 **from)
 {
 	*chars = arena_alloc(p->arena, room + 1);
 	*plain = arena_array(p->arena, room + 1, sizeof(bool));
@@ -63,7 +63,7 @@ static int alloc_word(struct parse *p, size_t room, char **chars, bool **plain, 
 }
 
 /* The next word from *at on. 1, 0: there is none. */
-static int next_word(struct parse *p, u32 *at, struct word *w)
+static int next_word(struct probe_parse *p, u32 *at, struct word *w)
 {
 	const char *t = p->text;
 	u32 i = *at, n = 0;
@@ -113,7 +113,7 @@ static u32 find(const struct word *w, u32 from, u32 to, const char *set)
 	return to;
 }
 
-static const char *copy(struct parse *p, const struct word *w, u32 from, u32 to)
+static const char *copy(struct probe_parse *p, const struct word *w, u32 from, u32 to)
 {
 	return arena_strndup(p->arena, w->chars + from, to - from);
 }
@@ -150,7 +150,7 @@ static bool is_raw(const char *t)
 	return digits > 1 || t[0] == 'p' || t[0] == 'r';
 }
 
-static int parse_raw(struct parse *p)
+static int parse_raw(struct probe_parse *p)
 {
 	struct probe_request *r = p->r;
 	r->form = PROBE_RAW;
@@ -169,7 +169,7 @@ static int parse_raw(struct parse *p)
 
 /* ---- the point ---- */
 
-static int parse_event(struct parse *p, const struct word *w, u32 *at)
+static int parse_event(struct probe_parse *p, const struct word *w, u32 *at)
 {
 	u32 stop = find(w, 0, w->len, ";=@+%");
 	if (stop == w->len || w->chars[stop] != '=')
@@ -189,7 +189,7 @@ static int parse_event(struct parse *p, const struct word *w, u32 *at)
 	return 0;
 }
 
-static int parse_usdt(struct parse *p, const struct word *w, u32 at)
+static int parse_usdt(struct probe_parse *p, const struct word *w, u32 at)
 {
 	struct probe_request *r = p->r;
 	r->form = PROBE_USDT;
@@ -218,7 +218,7 @@ static bool is_usdt(const struct word *w, u32 at)
 	       colon[1] != ':';
 }
 
-static int set_line(struct parse *p, const struct word *w, u32 from, u32 to)
+static int set_line(struct probe_parse *p, const struct word *w, u32 from, u32 to)
 {
 	u64 line;
 	if (!read_number(w, from, to, &line) || line > INT32_MAX)
@@ -229,7 +229,7 @@ static int set_line(struct parse *p, const struct word *w, u32 from, u32 to)
 }
 
 /* One of :LINE +OFF ;PATTERN %return @SRC, which begins at `at`; *end: where the next one does. */
-static int parse_part(struct parse *p, const struct word *w, u32 at, u32 *end)
+static int parse_part(struct probe_parse *p, const struct word *w, u32 at, u32 *end)
 {
 	struct probe_request *r = p->r;
 	char mark = w->chars[at];
@@ -262,7 +262,7 @@ static int parse_part(struct parse *p, const struct word *w, u32 at, u32 *end)
 	}
 }
 
-static int parse_function(struct parse *p, const struct word *w, u32 at)
+static int parse_function(struct probe_parse *p, const struct word *w, u32 at)
 {
 	struct probe_request *r = p->r;
 	u32 end = find(w, at, w->len, ";:+@%");
@@ -280,7 +280,7 @@ static int parse_function(struct parse *p, const struct word *w, u32 at)
 	return err;
 }
 
-static int parse_source(struct parse *p, const struct word *w, u32 at)
+static int parse_source(struct probe_parse *p, const struct word *w, u32 at)
 {
 	struct probe_request *r = p->r;
 	u32 end = find(w, at, w->len, ";:");
@@ -295,7 +295,7 @@ static int parse_source(struct parse *p, const struct word *w, u32 at)
 	return err;
 }
 
-static int parse_point(struct parse *p, const struct word *w)
+static int parse_point(struct probe_parse *p, const struct word *w)
 {
 	struct probe_request *r = p->r;
 	u32 at = 0, mark;
@@ -342,8 +342,8 @@ static u32 name_end(const struct word *w, u32 at, u32 to)
 	return at;
 }
 
-static int parse_index(struct parse *p, const struct word *w, u32 at, u32 to, struct probe_step *s,
-		       u32 *end)
+static int parse_index(struct probe_parse *p, const struct word *w, u32 at, u32 to,
+		       struct probe_step *s, u32 *end)
 {
 	u32 close = at + 1;
 	while (close < to && w->chars[close] != ']')
@@ -355,8 +355,8 @@ static int parse_index(struct parse *p, const struct word *w, u32 at, u32 to, st
 	return 0;
 }
 
-static int parse_step(struct parse *p, const struct word *w, u32 at, u32 to, struct probe_step *s,
-		      u32 *end)
+static int parse_step(struct probe_parse *p, const struct word *w, u32 at, u32 to,
+		      struct probe_step *s, u32 *end)
 {
 	*s = (struct probe_step){ 0 };
 	if (w->chars[at] == '[') {
@@ -378,7 +378,8 @@ static int parse_step(struct parse *p, const struct word *w, u32 at, u32 to, str
 	return 0;
 }
 
-static int parse_steps(struct parse *p, const struct word *w, u32 at, u32 to, struct probe_arg *a)
+static int parse_steps(struct probe_parse *p, const struct word *w, u32 at, u32 to,
+		       struct probe_arg *a)
 {
 	struct probe_step steps[STEPS_MAX];
 	u32 nr = 0;
@@ -409,7 +410,8 @@ static const struct {
 	{ "$vars", PROBE_VALUE_VARS },
 };
 
-static int parse_special(struct parse *p, const struct word *w, u32 at, u32 to, struct probe_arg *a)
+static int parse_special(struct probe_parse *p, const struct word *w, u32 at, u32 to,
+			 struct probe_arg *a)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(specials); i++) {
 		u32 n = (u32)strlen(specials[i].word);
@@ -445,7 +447,7 @@ static u32 find_name(const struct word *w)
 	return at && at < w->len && w->chars[at] == '=' ? at : 0;
 }
 
-static int parse_arg(struct parse *p, struct word *w, struct probe_arg *a)
+static int parse_arg(struct probe_parse *p, struct word *w, struct probe_arg *a)
 {
 	*a = (struct probe_arg){ .span = span_of(w, 0, w->len) };
 	u32 name = find_name(w), at = name ? name + 1 : 0;
@@ -472,7 +474,7 @@ static int parse_arg(struct parse *p, struct word *w, struct probe_arg *a)
 	return parse_steps(p, w, end, type, a);
 }
 
-static int parse_args(struct parse *p, u32 at)
+static int parse_args(struct probe_parse *p, u32 at)
 {
 	struct probe_arg args[ARGS_MAX];
 	struct word w;
@@ -496,7 +498,7 @@ static int parse_args(struct parse *p, u32 at)
 	return 0;
 }
 
-static int check(struct parse *p)
+static int check(struct probe_parse *p)
 {
 	const struct probe_request *r = p->r;
 	for (u32 i = 0; i < r->nr_args; i++)
@@ -510,7 +512,7 @@ static int check(struct parse *p)
 int probe_parse(const char *text, struct arena *arena, struct probe_request *ret, struct diag *d)
 {
 	struct probe_request r = { 0 };
-	struct parse p = { .text = text, .arena = arena, .d = d, .r = &r };
+	struct probe_parse p = { .text = text, .arena = arena, .d = d, .r = &r };
 	struct word w;
 	u32 at = 0;
 	if (strlen(text) > TEXT_MAX)

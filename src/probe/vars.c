@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct list {
+struct vars_list {
 	const struct probe_place *p;
 	struct arena *arena;
 	VEC(struct probe_var) vars;
@@ -31,7 +31,7 @@ static void add_range(void *ctx, u64 low, u64 high)
 }
 
 /* Where a variable has a value, counted from the start of the function; one that always has: where it is in scope. */
-static const char *ranges_of(const struct list *l, const struct probe_var_die *v)
+static const char *ranges_of(const struct vars_list *l, const struct probe_var_die *v)
 {
 	struct dwcode_unit *u = l->p->unit;
 	const struct dwcode_scope *func = &u->scopes.at[l->p->func];
@@ -66,7 +66,7 @@ static void is_later(void *ctx, u64 low, u64 high)
 	l->found |= low > l->from && low <= l->until && low < high;
 }
 
-static bool has_place_later(const struct list *l, const struct dw_die *var)
+static bool has_place_later(const struct vars_list *l, const struct dw_die *var)
 {
 	struct later after = { l->p->pc,
 			       dwcode_high(l->p->unit, &l->p->unit->scopes.at[l->p->func]), false };
@@ -86,7 +86,7 @@ static bool can_be_fetched(const struct dw_die *var, const struct dw_place *plac
 
 static int add_var(void *ctx, const struct probe_var_die *v)
 {
-	struct list *l = ctx;
+	struct vars_list *l = ctx;
 	struct dw_place place;
 	const char *name = dw_die_name(&v->die);
 	bool is_global = v->scope == DWCODE_NO_SCOPE;
@@ -133,7 +133,7 @@ static int by_row(const void *left, const void *right)
 	return diff ? diff : strcmp(a->name, b->name);
 }
 
-static void drop_doubles(struct list *l)
+static void drop_doubles(struct vars_list *l)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < l->vars.nr; i++)
@@ -150,7 +150,7 @@ struct collect {
 static int at_place(void *ctx, const struct probe_place *p)
 {
 	struct collect *c = ctx;
-	struct list l = { .p = p, .arena = &c->ret->arena, .ranges = c->ranges };
+	struct vars_list l = { .p = p, .arena = &c->ret->arena, .ranges = c->ranges };
 	struct probe_vars_at at = { 0 };
 	int err = probe_each_var(p, add_var, &l);
 	if (!err && c->externs)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct walk {
+struct vars_dwarf_walk {
 	const struct probe_place *p;
 	probe_var_fn *fn;
 	void *ctx;
@@ -17,7 +17,8 @@ static bool is_variable(u16 tag)
 }
 
 /* Whether the code of an entry that is a scope holds the place; *scope: its number. */
-static bool holds_place(const struct walk *w, const struct dw_die *d, u32 from, u32 *scope)
+static bool holds_place(const struct vars_dwarf_walk *w, const struct dw_die *d, u32 from,
+			u32 *scope)
 {
 	const struct dwcode_unit *u = w->p->unit;
 	for (u32 i = from; i < u->scopes.nr && u->scopes.at[i].at <= d->at; i++)
@@ -28,7 +29,8 @@ static bool holds_place(const struct walk *w, const struct dw_die *d, u32 from, 
 	return false;
 }
 
-static int walk_scope(struct walk *w, const struct dw_die *scope, u32 number, u32 depth, bool deeper)
+static int walk_scope(struct vars_dwarf_walk *w, const struct dw_die *scope, u32 number, u32 depth,
+		      bool deeper)
 {
 	enum { DEPTH_MAX = 256 };
 	struct dw_die d;
@@ -52,7 +54,7 @@ static int walk_scope(struct walk *w, const struct dw_die *scope, u32 number, u3
 
 int probe_each_var(const struct probe_place *p, probe_var_fn *fn, void *ctx)
 {
-	struct walk w = { p, fn, ctx };
+	struct vars_dwarf_walk w = { p, fn, ctx };
 	struct dw_die d;
 	if (!dwcode_scope_die(p->unit, &p->unit->scopes.at[p->scope], &d))
 		return 0;

@@ -9,7 +9,7 @@
 
 enum { COLUMN = 13, LEVELS_MAX = 64 };
 
-struct calls {
+struct counted_calls {
 	const struct tell *to;
 	const char *path;
 	bool all_pids;
@@ -21,15 +21,16 @@ struct calls {
 
 static const char *symbol(void *ctx, u64 addr, u64 *offset)
 {
-	return ftrace_env_symbol(replay_ftrace_env(((struct calls *)ctx)->names, 0), addr, offset);
+	return ftrace_env_symbol(replay_ftrace_env(((struct counted_calls *)ctx)->names, 0), addr,
+				 offset);
 }
 
 static const char *event_name(void *ctx, u32 event)
 {
-	return replay_ftrace_format(((struct calls *)ctx)->names, event)->name;
+	return replay_ftrace_format(((struct counted_calls *)ctx)->names, event)->name;
 }
 
-static const char *comm_of(const struct calls *c, s32 pid)
+static const char *comm_of(const struct counted_calls *c, s32 pid)
 {
 	const char *name = ftrace_env_comm(replay_ftrace_env(c->names, 0), pid);
 	if (!name)
@@ -47,13 +48,14 @@ static void put_name(struct strbuf *to, const struct call_hist_node *n)
 		strbuf_printf(to, "0x%llx", (unsigned long long)n->key);
 }
 
-static void put_indent(const struct calls *c, unsigned levels)
+static void put_indent(const struct counted_calls *c, unsigned levels)
 {
 	for (unsigned i = 0; i < levels; i++)
 		strbuf_right(c->to->out, i < LEVELS_MAX && (c->lines >> i & 1) ? "|" : "", COLUMN);
 }
 
-static void put_caller(const struct calls *c, const struct call_hist_node *n, unsigned levels)
+static void put_caller(const struct counted_calls *c, const struct call_hist_node *n,
+		       unsigned levels)
 {
 	put_indent(c, levels);
 	strbuf_fill(c->to->out, ' ', 10);
@@ -61,19 +63,20 @@ static void put_caller(const struct calls *c, const struct call_hist_node *n, un
 	strbuf_char(c->to->out, '\n');
 }
 
-static const struct call_hist_node *first_of(const struct calls *c, const struct call_hist_node *n)
+static const struct call_hist_node *first_of(const struct counted_calls *c,
+					     const struct call_hist_node *n)
 {
 	return call_hist_node(c->hist, n->first);
 }
 
-static bool is_single(const struct calls *c, const struct call_hist_node *n)
+static bool is_single(const struct counted_calls *c, const struct call_hist_node *n)
 {
 	while (n && n->nr == 1)
 		n = first_of(c, n);
 	return !n || !n->nr;
 }
 
-static void put_tree(struct calls *c, const struct call_hist_node *n, unsigned levels)
+static void put_tree(struct counted_calls *c, const struct call_hist_node *n, unsigned levels)
 {
 	struct strbuf *o = c->to->out;
 	if (is_single(c, n)) {
@@ -104,7 +107,7 @@ static void put_tree(struct calls *c, const struct call_hist_node *n, unsigned l
 	}
 }
 
-static void put_row(struct calls *c, const struct call_hist_node *n)
+static void put_row(struct counted_calls *c, const struct call_hist_node *n)
 {
 	struct strbuf *o = c->to->out, name;
 	double share = 100.0 * (double)n->count / (double)call_hist_total(c->hist);
@@ -132,7 +135,8 @@ static void json_name(struct json *j, const char *key, const struct call_hist_no
 	strbuf_done(&name);
 }
 
-static void json_callers(struct calls *c, struct json *j, const struct call_hist_node *n, u32 depth)
+static void json_callers(struct counted_calls *c, struct json *j, const struct call_hist_node *n,
+			 u32 depth)
 {
 	const struct call_hist_node *p = first_of(c, n);
 	for (; p; p = call_hist_node(c->hist, p->next)) {
@@ -145,7 +149,7 @@ static void json_callers(struct calls *c, struct json *j, const struct call_hist
 	}
 }
 
-static int json_buffer(struct calls *c, const char *name)
+static int json_buffer(struct counted_calls *c, const char *name)
 {
 	struct json j;
 	json_begin(&j, c->to->out, JSON_COMPACT);
@@ -178,7 +182,7 @@ static int json_buffer(struct calls *c, const char *name)
 /* ---- a file ---- */
 
 /* The rules want a CPU's events as a whole, one CPU after the other. */
-static int read_cpu(struct calls *c, u32 cpu)
+static int read_cpu(struct counted_calls *c, u32 cpu)
 {
 	struct cpuset only;
 	struct run_tables tables = { 0 };
@@ -195,7 +199,7 @@ static int read_cpu(struct calls *c, u32 cpu)
 	return err;
 }
 
-static int print_buffer(struct calls *c, const struct tracedat_buffer *b, bool title)
+static int print_buffer(struct counted_calls *c, const struct tracedat_buffer *b, bool title)
 {
 	const struct call_hist_env env = { .ctx = c, .symbol = symbol, .event_name = event_name };
 	int err = 0;
@@ -232,7 +236,7 @@ static bool has_pages(const struct tracedat_buffer *b)
 }
 
 /* trace-cmd leaves the top buffer out when there are others, and counts those together. */
-static int print_file(struct calls *c)
+static int print_file(struct counted_calls *c)
 {
 	const struct tracedat *t = replay_ftrace_file(c->names, 0);
 	u32 full = 0;
@@ -255,7 +259,7 @@ static int print_file(struct calls *c)
 
 int call_chains_print(const struct tell *to, const char *path, bool all_pids)
 {
-	struct calls c = { .to = to, .path = path, .all_pids = all_pids };
+	struct counted_calls c = { .to = to, .path = path, .all_pids = all_pids };
 	struct replay_ftrace_opts o = { .style = PRINT_STYLE_KERNEL };
 	int err = replay_ftrace_open(path, &o, &c.names, to->diag);
 	if (err)

@@ -26,14 +26,14 @@ struct segment {
 
 typedef VEC(struct segment) segment_list;
 
-struct kernel_module {
+struct kcore_module {
 	const char *name;
 	size_t name_len;
 	u64 start, size;
 };
 
 /* "ext4 983040 1 mbcache,jbd2, Live 0xffffffffc0201000": the next one of a list, false at its end. */
-static bool next_module(const char **at, const char *end, struct kernel_module *ret)
+static bool next_module(const char **at, const char *end, struct kcore_module *ret)
 {
 	while (*at < end) {
 		const char *line = *at, *stop = memchr(line, '\n', (size_t)(end - line));
@@ -44,10 +44,10 @@ static bool next_module(const char **at, const char *end, struct kernel_module *
 		const char *addr = memmem(line, (size_t)(stop - line), " 0x", 3);
 		if (!space || !addr)
 			continue;
-		*ret = (struct kernel_module){ .name = line,
-					       .name_len = (size_t)(space - line),
-					       .start = strtoull(addr + 1, NULL, 16),
-					       .size = strtoull(space + 1, NULL, 10) };
+		*ret = (struct kcore_module){ .name = line,
+					      .name_len = (size_t)(space - line),
+					      .start = strtoull(addr + 1, NULL, 16),
+					      .size = strtoull(space + 1, NULL, 10) };
 		return true;
 	}
 	return false;
@@ -57,7 +57,7 @@ bool kcore_same_modules(const char *a, size_t a_len, const char *b, size_t b_len
 {
 	const char *a_end = a + a_len, *b_end = b + b_len;
 	for (;;) {
-		struct kernel_module l, r;
+		struct kcore_module l, r;
 		bool have_l = next_module(&a, a_end, &l), have_r = next_module(&b, b_end, &r);
 		if (!have_l || !have_r)
 			return have_l == have_r;
@@ -109,7 +109,7 @@ static int find_segments(const struct kallsyms_text *list, const struct kallsyms
 		return -ENOKEY;
 	int err = add_segment(to, start, end);
 	const char *at = modules->data;
-	struct kernel_module m;
+	struct kcore_module m;
 	while (!err && at && next_module(&at, modules->data + modules->len, &m))
 		if (m.start && m.size && m.size < MAX_BYTES)
 			err = add_segment(to, m.start, m.start + m.size);

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct run {
+struct program_state {
 	const struct program *program;
 	const struct program_run_opts *opts;
 	struct program_run_result *result;
@@ -27,7 +27,7 @@ struct run {
 	int err; /* of flush */
 };
 
-static int open_ring(struct run *r, enum program_map_role role, struct ring *ring)
+static int open_ring(struct program_state *r, enum program_map_role role, struct ring *ring)
 {
 	int map = program_map_of(r->program, role);
 	if (map < 0)
@@ -36,7 +36,7 @@ static int open_ring(struct run *r, enum program_map_role role, struct ring *rin
 	return rc ? diag_error(r->diag, rc, "cannot map the ring buffer: %s", strerror(-rc)) : 0;
 }
 
-static int set_up(struct run *r, const struct sysroot *root)
+static int set_up(struct program_state *r, const struct sysroot *root)
 {
 	u64 begun = clock_monotonic_ns();
 	int rc = points_open(&r->points, r->program, root, r->opts->script, r->opts->pid, r->diag);
@@ -55,7 +55,7 @@ static int set_up(struct run *r, const struct sysroot *root)
 	return rc ? rc : open_ring(r, PROGRAM_MAP_CONTROL, &r->control);
 }
 
-static int set_up_actions(struct run *r, const struct sysroot *root)
+static int set_up_actions(struct program_state *r, const struct sysroot *root)
 {
 	u32 nr;
 	const char *const *places = points_places(&r->points, &nr);
@@ -87,7 +87,7 @@ static int set_up_actions(struct run *r, const struct sysroot *root)
 }
 
 /* All records that are there. Records are in the small ring only when the other one was full, so that comes first. */
-static int drain(struct run *r)
+static int drain(struct program_state *r)
 {
 	if (r->ring.consumer)
 		(void)!ring_drain(&r->ring, actions_record, &r->actions);
@@ -109,13 +109,13 @@ static int on_ring(void *ctx, u64 events)
 
 static int on_pid_end(void *ctx, u64 events)
 {
-	struct run *r = ctx;
+	struct program_state *r = ctx;
 	(void)events;
 	r->command.over = true;
 	return 0;
 }
 
-static int run_codes(struct run *r, enum program_provider provider, const char *name)
+static int run_codes(struct program_state *r, enum program_provider provider, const char *name)
 {
 	int rc = attach_run(&r->loaded, provider, name, r->diag);
 	return rc ? rc : drain(r);
@@ -132,14 +132,14 @@ static const struct signal_name signal_names[] = {
 
 static int on_own_signal(void *ctx, u64 number)
 {
-	struct run *r = ctx;
+	struct program_state *r = ctx;
 	for (size_t i = 0; i < ARRAY_SIZE(signal_names); i++)
 		if (signal_names[i].number == (int)number)
 			return run_codes(r, PROGRAM_SIGNAL, signal_names[i].name);
 	return 0;
 }
 
-static int listen_signals(struct run *r)
+static int listen_signals(struct program_state *r)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(signal_names); i++) {
 		bool wanted = false;
@@ -155,7 +155,7 @@ static int listen_signals(struct run *r)
 	return 0;
 }
 
-static int listen(struct run *r)
+static int listen(struct program_state *r)
 {
 	int rc = 0;
 	if (r->ring.consumer)
@@ -173,7 +173,7 @@ static int listen(struct run *r)
 }
 
 /* Nothing will ever happen by itself: begin, end and iterators have run. */
-static bool is_done(const struct run *r)
+static bool is_done(const struct program_state *r)
 {
 	if (r->command.child.pid || r->opts->pid)
 		return false;
@@ -184,7 +184,7 @@ static bool is_done(const struct run *r)
 	return true;
 }
 
-static int attach(struct run *r)
+static int attach(struct program_state *r)
 {
 	u64 begun = clock_monotonic_ns();
 	const struct attach_opts o = { .pid = r->command.child.pid ? r->command.child.pid
@@ -196,7 +196,7 @@ static int attach(struct run *r)
 	return rc;
 }
 
-static void detach(struct run *r)
+static void detach(struct program_state *r)
 {
 	if (!r->is_attached)
 		return;
@@ -206,7 +206,7 @@ static void detach(struct run *r)
 	r->result->detach_ns = clock_monotonic_ns() - begun;
 }
 
-static int start(struct run *r)
+static int start(struct program_state *r)
 {
 	if (r->opts->loading)
 		r->opts->loading(r->opts->ctx, r->result->nr_places);
@@ -228,7 +228,7 @@ static int start(struct run *r)
 }
 
 /* A flood may have left more than one round of records. */
-static void drain_rest(struct run *r)
+static void drain_rest(struct program_state *r)
 {
 	enum { ROUNDS = 64 };
 	for (int i = 0; i < ROUNDS && r->ring.consumer && ring_pending(&r->ring) && !r->err; i++)
@@ -241,7 +241,7 @@ static int discard(void *ctx, const void *data, u32 len)
 	return 0;
 }
 
-static void discard_rest(struct run *r)
+static void discard_rest(struct program_state *r)
 {
 	while (r->ring.consumer && ring_pending(&r->ring))
 		(void)!ring_drain(&r->ring, discard, NULL);
@@ -249,7 +249,7 @@ static void discard_rest(struct run *r)
 		(void)!ring_drain(&r->control, discard, NULL);
 }
 
-static int finish(struct run *r)
+static int finish(struct program_state *r)
 {
 	/* What was sent before the end is handled; what comes while probes go, one after the other, is not wanted. */
 	if (!r->actions.exit)
@@ -277,7 +277,7 @@ static int finish(struct run *r)
 	return rc ? rc : flushed;
 }
 
-static void close_all(struct run *r)
+static void close_all(struct program_state *r)
 {
 	detach(r);
 	r->result->nr_records = r->actions.nr_records;
@@ -299,7 +299,7 @@ static void close_all(struct run *r)
 	command_run_close(&r->command);
 }
 
-static void stop_command(struct run *r)
+static void stop_command(struct program_state *r)
 {
 	if (r->command.child.pid && !r->command.ended) {
 		enum { PATIENCE_MS = 500 };
@@ -308,7 +308,7 @@ static void stop_command(struct run *r)
 	}
 }
 
-static int prepare(struct run *r, const struct sysroot *root)
+static int prepare(struct program_state *r, const struct sysroot *root)
 {
 	int rc = command_run_open(&r->command, &(struct command_run_opts){ .hangup = true });
 	if (!rc && r->opts->command)
@@ -321,12 +321,12 @@ static int prepare(struct run *r, const struct sysroot *root)
 int program_run(const struct program *p, const struct sysroot *root,
 		const struct program_run_opts *o, struct program_run_result *ret, struct diag *d)
 {
-	struct run r = { .program = p,
-			 .opts = o,
-			 .result = ret,
-			 .diag = d,
-			 .command = COMMAND_RUN_NONE,
-			 .pid_fd = -1 };
+	struct program_state r = { .program = p,
+				   .opts = o,
+				   .result = ret,
+				   .diag = d,
+				   .command = COMMAND_RUN_NONE,
+				   .pid_fd = -1 };
 	*ret = (struct program_run_result){ 0 };
 	int rc = prepare(&r, root);
 	if (!rc)
@@ -346,12 +346,12 @@ int program_run(const struct program *p, const struct sysroot *root,
 int program_try(const struct program *p, const struct sysroot *root,
 		const struct program_run_opts *o, struct program_run_result *ret, struct diag *d)
 {
-	struct run r = { .program = p,
-			 .opts = o,
-			 .result = ret,
-			 .diag = d,
-			 .command = COMMAND_RUN_NONE,
-			 .pid_fd = -1 };
+	struct program_state r = { .program = p,
+				   .opts = o,
+				   .result = ret,
+				   .diag = d,
+				   .command = COMMAND_RUN_NONE,
+				   .pid_fd = -1 };
 	*ret = (struct program_run_result){ 0 };
 	int rc = prepare(&r, root);
 	if (!rc)

@@ -11,7 +11,7 @@
 
 static const char usual_keys[] = "comm,dso,symbol";
 
-struct list {
+struct report_keys_list {
 	struct profile_field *at;
 	u32 *nr;
 	const struct catalog *catalog;
@@ -22,7 +22,7 @@ struct list {
 	bool branches;
 };
 
-static int add_field(struct list *l, struct profile_field f)
+static int add_field(struct report_keys_list *l, struct profile_field f)
 {
 	for (u32 i = 0; i < *l->nr; i++)
 		if (l->at[i].key == f.key && l->at[i].field == f.field && l->at[i].event == f.event)
@@ -34,7 +34,7 @@ static int add_field(struct list *l, struct profile_field f)
 	return 0;
 }
 
-static int add_key(struct list *l, enum profile_key key)
+static int add_key(struct report_keys_list *l, enum profile_key key)
 {
 	return add_field(l, (struct profile_field){ .key = key });
 }
@@ -55,8 +55,8 @@ static bool event_named(const struct catalog *c, u32 event, const char *name, si
 	return false;
 }
 
-static int event_fields(struct list *l, u32 event, const char *name, size_t len, bool raw,
-			u32 level, bool *found)
+static int event_fields(struct report_keys_list *l, u32 event, const char *name, size_t len,
+			bool raw, u32 level, bool *found)
 {
 	const struct schema *s = l->catalog->events.at[event].schema;
 	bool all = (len == 1 && *name == '*') || (len == 12 && !strncmp(name, "trace_fields", len));
@@ -77,7 +77,7 @@ static int event_fields(struct list *l, u32 event, const char *name, size_t len,
 }
 
 /* "[EVENT.]FIELD[/raw]". */
-static int trace_field(struct list *l, const char *word, u32 level, bool *found)
+static int trace_field(struct report_keys_list *l, const char *word, u32 level, bool *found)
 {
 	const char *dot = strrchr(word, '.'), *name = dot ? dot + 1 : word;
 	size_t len = strcspn(name, "/");
@@ -103,7 +103,7 @@ static const struct {
 	{ "simd", "no kernel records it with samples yet", NULL },
 };
 
-static int unknown(struct list *l, const char *word)
+static int unknown(struct report_keys_list *l, const char *word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(absent); i++) {
 		if (strcmp(word, absent[i].word))
@@ -129,7 +129,7 @@ static int unknown(struct list *l, const char *word)
 	return -EINVAL;
 }
 
-static int add_word(struct list *l, const char *word, u32 level)
+static int add_word(struct report_keys_list *l, const char *word, u32 level)
 {
 	int key = profile_key_find(word);
 	if (key >= 0 && profile_key_is_branch((enum profile_key)key) && !l->branches) {
@@ -150,7 +150,7 @@ static int add_word(struct list *l, const char *word, u32 level)
 }
 
 /* "comm,{dso,sym}": what stands in braces shares a level of a hierarchy. */
-static int add_words(struct list *l, const char *text, u32 *level)
+static int add_words(struct report_keys_list *l, const char *text, u32 *level)
 {
 	bool together = false;
 	for (const char *at = text; *at;) {
@@ -187,7 +187,8 @@ static bool strict(const char *text)
 	return text && *text != '+';
 }
 
-static int sort_list(const struct report_keys *k, struct list *l, struct list *f)
+static int sort_list(const struct report_keys *k, struct report_keys_list *l,
+		     struct report_keys_list *f)
 {
 	const char *sort = k->sort;
 	u32 level = 0;
@@ -210,7 +211,7 @@ static int sort_list(const struct report_keys *k, struct list *l, struct list *f
 	return err;
 }
 
-static int field_list(const struct report_keys *k, struct list *l)
+static int field_list(const struct report_keys *k, struct report_keys_list *l)
 {
 	const struct {
 		bool wanted;
@@ -231,7 +232,7 @@ static int field_list(const struct report_keys *k, struct list *l)
 	return err || !k->fields ? err : add_words(l, k->fields + !strict(k->fields), &level);
 }
 
-static int fill_up(struct list *to, const struct list *from)
+static int fill_up(struct report_keys_list *to, const struct report_keys_list *from)
 {
 	int err = 0;
 	for (u32 i = 0; i < *from->nr && !err; i++)
@@ -242,21 +243,21 @@ static int fill_up(struct list *to, const struct list *from)
 int report_keys(const struct report_keys *k, const struct catalog *c, struct profile_config *cfg,
 		struct diag *d)
 {
-	struct list sort = { .at = cfg->sort,
-			     .nr = &cfg->nr_sort,
-			     .catalog = c,
-			     .labels = k->labels,
-			     .option = k->labels->sort,
-			     .diag = d,
-			     .branches = k->branches };
-	struct list fields = { .at = cfg->fields,
-			       .nr = &cfg->nr_fields,
-			       .catalog = c,
-			       .labels = k->labels,
-			       .option = k->labels->fields,
-			       .diag = d,
-			       .shows = true,
-			       .branches = k->branches };
+	struct report_keys_list sort = { .at = cfg->sort,
+					 .nr = &cfg->nr_sort,
+					 .catalog = c,
+					 .labels = k->labels,
+					 .option = k->labels->sort,
+					 .diag = d,
+					 .branches = k->branches };
+	struct report_keys_list fields = { .at = cfg->fields,
+					   .nr = &cfg->nr_fields,
+					   .catalog = c,
+					   .labels = k->labels,
+					   .option = k->labels->fields,
+					   .diag = d,
+					   .shows = true,
+					   .branches = k->branches };
 	cfg->nr_sort = cfg->nr_fields = 0;
 	cfg->self = k->children && !strict(k->fields);
 	int err = sort_list(k, &sort, &fields);

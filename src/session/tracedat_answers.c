@@ -33,19 +33,19 @@ static bool next_line(struct tracedat_text *t, const char **line, size_t *len)
 }
 
 /* Something at an address of the kernel. */
-struct named {
+struct tracedat_answers_named {
 	u64 addr;
 	const char *text;
 	size_t len;
 };
 
 struct named_list {
-	VEC(struct named) all;
+	VEC(struct tracedat_answers_named) all;
 };
 
 static int by_address(const void *pa, const void *pb)
 {
-	const struct named *a = pa, *b = pb;
+	const struct tracedat_answers_named *a = pa, *b = pb;
 	if (a->addr != b->addr)
 		return a->addr < b->addr ? -1 : 1;
 	return a->text < b->text ? -1 : a->text > b->text;
@@ -53,9 +53,11 @@ static int by_address(const void *pa, const void *pb)
 
 static bool add_named(struct named_list *l, const char *line, const char *text, size_t len)
 {
-	struct named *n = vec_push(&l->all);
+	struct tracedat_answers_named *n = vec_push(&l->all);
 	if (n)
-		*n = (struct named){ .addr = strtoull(line, NULL, 16), .text = text, .len = len };
+		*n = (struct tracedat_answers_named){ .addr = strtoull(line, NULL, 16),
+						      .text = text,
+						      .len = len };
 	return n;
 }
 

@@ -71,7 +71,7 @@ static struct feed *feed_at(const struct ftrace_rounds *f, u32 buffer, u32 cpu)
 /* The time of the last event; 0: none. Those of one CPU are in order, so the last page that has any tells. */
 static u64 last_time(const struct lane *l, const u8 *pages, size_t bytes)
 {
-	const struct part *p = l->part;
+	const struct replay_ftrace_part *p = l->part;
 	for (size_t at = bytes / l->page_size; at-- > 0;) {
 		struct ftrace_page walk;
 		struct ftrace_event e;
@@ -272,7 +272,7 @@ static int wait_for_round(struct ftrace_rounds *f)
 static int learn_names(struct replay *r, bool last)
 {
 	struct ftrace_rounds *f = r->rounds;
-	struct part *p = &r->parts[0];
+	struct replay_ftrace_part *p = &r->parts[0];
 	struct strbuf text;
 	if (!f->o.names)
 		return 0;

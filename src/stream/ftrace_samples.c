@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-bool ftrace_samples_join(const struct part *p, struct spot *to, const struct spot *next)
+bool ftrace_samples_join(const struct replay_ftrace_part *p, struct spot *to,
+			 const struct spot *next)
 {
 	s32 own_pid, pid;
 	u32 own = load_common(p, &to->e, &own_pid), id = load_common(p, &next->e, &pid);
@@ -24,7 +25,7 @@ bool ftrace_samples_join(const struct part *p, struct spot *to, const struct spo
 
 /* ---- samples: places, chains, calls ---- */
 
-static u64 load_long(const struct part *p, const u8 *at)
+static u64 load_long(const struct replay_ftrace_part *p, const u8 *at)
 {
 	if (p->file.long_size == 4) {
 		u32 v;
@@ -37,7 +38,7 @@ static u64 load_long(const struct part *p, const u8 *at)
 }
 
 /* Addresses of a stack event behind those that are there. */
-static void take_addrs(const struct part *p, const struct addr_reader *a,
+static void take_addrs(const struct replay_ftrace_part *p, const struct addr_reader *a,
 		       const struct ftrace_event *e, struct ftrace_stack *to)
 {
 	u32 width = p->file.long_size == 4 ? 4 : 8, at = a->first->offset;
@@ -51,8 +52,8 @@ static void take_addrs(const struct part *p, const struct addr_reader *a,
 }
 
 /* Where an event happened: its stacks, else the function it tells of and that one's caller. */
-static void take_stack(const struct replay *r, const struct part *p, const struct cursor *c,
-		       struct sample *s, struct ftrace_stack *to)
+static void take_stack(const struct replay *r, const struct replay_ftrace_part *p,
+		       const struct cursor *c, struct sample *s, struct ftrace_stack *to)
 {
 	to->nr = 0;
 	if (c->cur->kernel.data)
@@ -76,7 +77,7 @@ static void take_stack(const struct replay *r, const struct part *p, const struc
 		s->pid = to->tgid;
 }
 
-static s64 frame_of(struct replay *r, struct shard *sh, struct part *p, u64 addr,
+static s64 frame_of(struct replay *r, struct shard *sh, struct replay_ftrace_part *p, u64 addr,
 		    enum frame_mode mode, s32 tgid)
 {
 	struct shard_state *st = sh->impl;
@@ -84,7 +85,8 @@ static s64 frame_of(struct replay *r, struct shard *sh, struct part *p, u64 addr
 				 tgid);
 }
 
-static int put_places(struct replay *r, struct shard *sh, struct part *p, struct sample *s)
+static int put_places(struct replay *r, struct shard *sh, struct replay_ftrace_part *p,
+		      struct sample *s)
 {
 	struct shard_state *st = sh->impl;
 	const struct ftrace_stack *k = &st->stack;
@@ -100,7 +102,8 @@ static int put_places(struct replay *r, struct shard *sh, struct part *p, struct
 	return 0;
 }
 
-static int put_chain(struct replay *r, struct shard *sh, struct part *p, struct sample *s)
+static int put_chain(struct replay *r, struct shard *sh, struct replay_ftrace_part *p,
+		     struct sample *s)
 {
 	struct shard_state *st = sh->impl;
 	const struct ftrace_stack *k = &st->stack;
@@ -122,8 +125,8 @@ static int put_chain(struct replay *r, struct shard *sh, struct part *p, struct 
 	return chain < 0 ? (int)chain : 0;
 }
 
-static int put_place(struct replay *r, struct shard *sh, struct part *p, const struct cursor *c,
-		     struct sample *s)
+static int put_place(struct replay *r, struct shard *sh, struct replay_ftrace_part *p,
+		     const struct cursor *c, struct sample *s)
 {
 	struct shard_state *st = sh->impl;
 	take_stack(r, p, c, s, &st->stack);
@@ -140,7 +143,7 @@ static int put_place(struct replay *r, struct shard *sh, struct part *p, const s
 }
 
 /* The function that ended and its callers, outermost first; those whose beginning was not recorded are left out. */
-static int put_call_chain(struct replay *r, struct shard *sh, struct part *p,
+static int put_call_chain(struct replay *r, struct shard *sh, struct replay_ftrace_part *p,
 			  const struct call_stack *callers, u64 func, struct sample *s)
 {
 	struct shard_state *st = sh->impl;
@@ -170,7 +173,8 @@ static int put_call_chain(struct replay *r, struct shard *sh, struct part *p,
 }
 
 /* 1: a call ended, and the sample stands for it. */
-static int take_call(struct replay *r, struct shard *sh, struct part *p, struct sample *s)
+static int take_call(struct replay *r, struct shard *sh, struct replay_ftrace_part *p,
+		     struct sample *s)
 {
 	bool entry = s->id == p->entry_id;
 	struct call_event e = call_read(entry ? &p->entry : &p->exit, s);
@@ -197,7 +201,7 @@ static int take_call(struct replay *r, struct shard *sh, struct part *p, struct 
 static int complete_sample(struct replay *r, struct shard *sh, const struct cursor *c,
 			   struct sample *s)
 {
-	struct part *p = r->lanes[c->lane].part;
+	struct replay_ftrace_part *p = r->lanes[c->lane].part;
 	s->period = 1;
 	s->weight = s->ip = 0;
 	s->leaf = FRAME_NONE;
@@ -249,7 +253,7 @@ struct lane_sums {
 
 static void survey_page(struct lane *l, const u8 *page, size_t size, struct lane_sums *sums)
 {
-	struct part *p = l->part;
+	struct replay_ftrace_part *p = l->part;
 	struct ftrace_page walk;
 	struct ftrace_event e;
 	s32 pid;
@@ -320,7 +324,7 @@ static int survey(struct replay *r)
 	if (!c->last_time_ns)
 		c->first_time_ns = UINT64_MAX;
 	for (u32 i = 0; i < r->nr_parts; i++) {
-		struct part *p = &r->parts[i];
+		struct replay_ftrace_part *p = &r->parts[i];
 		if (!p->seen)
 			p->seen = calloc(IDS_MAX, sizeof(*p->seen));
 		if (!p->event_of)
@@ -338,7 +342,7 @@ static int survey(struct replay *r)
 }
 
 /* The id of an event of ftrace's own that occurs, or IDS_MAX. */
-static u32 own_id(const struct part *p, const char *name)
+static u32 own_id(const struct replay_ftrace_part *p, const char *name)
 {
 	vec_for_each (&p->file.formats, f)
 		if (f->id < IDS_MAX && !strcmp(f->system, "ftrace") && !strcmp(f->name, name) &&
@@ -347,8 +351,8 @@ static u32 own_id(const struct part *p, const char *name)
 	return IDS_MAX;
 }
 
-static struct addr_reader addr_reader(struct part *p, const char *name, const char *size,
-				      const char *first, const char *other)
+static struct addr_reader addr_reader(struct replay_ftrace_part *p, const char *name,
+				      const char *size, const char *first, const char *other)
 {
 	struct addr_reader a = { .id = own_id(p, name) };
 	a.schema = def_of(p, a.id)->schema;
@@ -362,7 +366,8 @@ static struct addr_reader addr_reader(struct part *p, const char *name, const ch
 	return a;
 }
 
-static struct call_reader own_call(struct part *p, const char *name, enum call_kind kind, u32 *id)
+static struct call_reader own_call(struct replay_ftrace_part *p, const char *name,
+				   enum call_kind kind, u32 *id)
 {
 	*id = own_id(p, name);
 	const struct schema *s = def_of(p, *id)->schema;
@@ -375,10 +380,11 @@ static struct call_reader own_call(struct part *p, const char *name, enum call_k
 }
 
 /* The number + 1 of an event that a file before had too, in the same form; 0: none had. */
-static u32 known_event(const struct replay *r, const struct part *p, const struct tracedat_format *f)
+static u32 known_event(const struct replay *r, const struct replay_ftrace_part *p,
+		       const struct tracedat_format *f)
 {
 	for (size_t i = 0; i < r->refs.nr; i++) {
-		const struct part *other = &r->parts[r->refs.at[i].part];
+		const struct replay_ftrace_part *other = &r->parts[r->refs.at[i].part];
 		const struct tracedat_format *g = &other->file.formats.at[r->refs.at[i].format];
 		if (other != p && !strcmp(f->name, g->name) && !strcmp(f->system, g->system) &&
 		    f->text.len == g->text.len && !memcmp(f->text.data, g->text.data, f->text.len))
@@ -388,7 +394,7 @@ static u32 known_event(const struct replay *r, const struct part *p, const struc
 }
 
 /* Ids of events first: a definition knows the number of its event. */
-static int number_events(struct replay *r, struct part *p)
+static int number_events(struct replay *r, struct replay_ftrace_part *p)
 {
 	for (u32 i = 0; i < p->file.formats.nr; i++) {
 		const struct tracedat_format *f = &p->file.formats.at[i];
@@ -411,7 +417,7 @@ static int number_events(struct replay *r, struct part *p)
 	return 0;
 }
 
-static void find_readers(struct replay *r, struct part *p)
+static void find_readers(struct replay *r, struct replay_ftrace_part *p)
 {
 	p->kernel_stack = addr_reader(p, "kernel_stack", "size", "caller", NULL);
 	p->user_stack = addr_reader(p, "user_stack", NULL, "caller", "tgid");
@@ -441,7 +447,7 @@ static int list_events(struct replay *r)
 	struct catalog *c = &r->source.catalog;
 	for (size_t i = 0; i < r->refs.nr; i++) {
 		const struct event_ref *ref = &r->refs.at[i];
-		struct part *p = &r->parts[ref->part];
+		struct replay_ftrace_part *p = &r->parts[ref->part];
 		const struct tracedat_format *f = &p->file.formats.at[ref->format];
 		/* What was told in an earlier round may have stacks now. */
 		struct event_info *e = i < c->events.nr ? &c->events.at[i] : vec_push(&c->events);
@@ -472,7 +478,7 @@ int ftrace_samples_prepare(struct replay *r)
 	if (!err)
 		err = list_events(r);
 	for (u32 i = 0; i < r->nr_parts && !err && r->has_chains; i++) {
-		struct part *p = &r->parts[i];
+		struct replay_ftrace_part *p = &r->parts[i];
 		if (p->has_frames)
 			continue;
 		p->has_frames = true;

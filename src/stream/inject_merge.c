@@ -21,7 +21,7 @@ struct inject_part {
 	u32 bytes; /* PART_SWITCH: offset of its copy */
 };
 
-struct merging {
+struct inject_merging {
 	struct inject_merge *m;
 	const struct source *src;
 	const struct perfdata *file;
@@ -43,7 +43,7 @@ static s8 kind_of(const struct event_info *e)
 	return strncmp(e->name, "sched:sched_stat_", 17) ? -1 : PART_STAT;
 }
 
-static int find_kinds(struct merging *g)
+static int find_kinds(struct inject_merging *g)
 {
 	vec_for_each (&g->src->catalog.events, e) {
 		s8 *kind = vec_push(&g->kinds);
@@ -60,7 +60,7 @@ static int find_kinds(struct merging *g)
 
 static int see(void *ctx, const u8 *rec, const struct perf_event_header *h, u64 place)
 {
-	struct merging *g = ctx;
+	struct inject_merging *g = ctx;
 	const struct perfdata *f = g->file;
 	struct perf_sample_view v;
 	if (h->type != PERF_RECORD_SAMPLE)
@@ -121,7 +121,8 @@ static size_t offset_of(u64 sample_type, u64 bit)
 }
 
 /* The sleeper's record with the stat's time and period. */
-static int merge(struct merging *g, const struct inject_part *stat, const struct inject_part *sleep)
+static int merge(struct inject_merging *g, const struct inject_part *stat,
+		 const struct inject_part *sleep)
 {
 	struct strbuf *to = &g->m->bytes;
 	struct perf_event_header h;
@@ -144,7 +145,7 @@ static int merge(struct merging *g, const struct inject_part *stat, const struct
 	return set_fate(g->m, stat->place, at);
 }
 
-static int decide(struct merging *g)
+static int decide(struct inject_merging *g)
 {
 	struct dict tasks; /* tid -> index into last */
 	VEC(u32) last = { 0 }; /* part + 1 of its last switch; 0: none */
@@ -177,7 +178,7 @@ static int decide(struct merging *g)
 
 int inject_merge_read(struct inject_merge *m, const struct source *src)
 {
-	struct merging g = { .m = m, .src = src, .file = replay_perf_file(src) };
+	struct inject_merging g = { .m = m, .src = src, .file = replay_perf_file(src) };
 	strbuf_init(&g.switches);
 	*m = (struct inject_merge){ 0 };
 	dict_init(&m->places);

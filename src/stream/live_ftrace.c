@@ -28,7 +28,7 @@ enum {
 	PAUSE_MAX_NS = 10000000,
 };
 
-struct reader {
+struct live_ftrace_reader {
 	struct live_ftrace *live;
 	pthread_t thread;
 	bool started;
@@ -46,7 +46,7 @@ struct live_ftrace {
 	u32 page_size;
 	u64 buffer_bytes; /* of the CPU that has least */
 	int end_fd;
-	struct reader *readers;
+	struct live_ftrace_reader *readers;
 	unsigned nr_readers;
 };
 
@@ -69,7 +69,7 @@ static bool has_caught_up(const u8 *page, u32 page_size)
  * Pages of one CPU that there are now. A CPU that writes as fast as we read would keep us for ever, and the others
  * would lose what nobody reads: after a while they have their turn. last: nothing is written any more, and everything is wanted.
  */
-static int drain(struct reader *r, unsigned i, bool last, u64 *ret_bytes, bool *ret_more)
+static int drain(struct live_ftrace_reader *r, unsigned i, bool last, u64 *ret_bytes, bool *ret_more)
 {
 	const struct live_ftrace *l = r->live;
 	size_t room = BATCH_BYTES / l->page_size * l->page_size;
@@ -107,7 +107,7 @@ static int drain(struct reader *r, unsigned i, bool last, u64 *ret_bytes, bool *
 	return 0;
 }
 
-static int drain_told(struct reader *r, unsigned i, bool last, u64 *ret_bytes)
+static int drain_told(struct live_ftrace_reader *r, unsigned i, bool last, u64 *ret_bytes)
 {
 	const struct live_ftrace_opts *o = &r->live->o;
 	bool more = false;
@@ -120,7 +120,7 @@ static int drain_told(struct reader *r, unsigned i, bool last, u64 *ret_bytes)
 }
 
 /* *ret_most: what the CPU with most of them had. */
-static int pass(struct reader *r, bool all, bool last, u64 *ret_most)
+static int pass(struct live_ftrace_reader *r, bool all, bool last, u64 *ret_most)
 {
 	int err = 0;
 	u64 most = 0, bytes = 0;
@@ -148,7 +148,7 @@ static void let_gather(const struct live_ftrace *l)
 	(void)nanosleep(&(struct timespec){ .tv_nsec = (long)min(ns, (u64)PAUSE_MAX_NS) }, NULL);
 }
 
-static int read_loop(struct reader *r)
+static int read_loop(struct live_ftrace_reader *r)
 {
 	const struct live_ftrace *l = r->live;
 	int wait_ms = l->o.poll ? 0 : (int)max(l->o.interval_ns / 1000000, (u64)1);
@@ -176,7 +176,7 @@ static int read_loop(struct reader *r)
 
 static void *reader_main(void *ctx)
 {
-	struct reader *r = ctx;
+	struct live_ftrace_reader *r = ctx;
 	int rt = r->live->o.rt_priority;
 	if (!r->live->o.poll)
 		par_hurry();
@@ -214,7 +214,7 @@ static u64 buffer_bytes_of(const struct tracing *t, const char *folder, u32 cpu)
 	return kb * 1024;
 }
 
-static int open_cpu(struct live_ftrace *l, struct reader *r, u32 cpu, struct diag *d)
+static int open_cpu(struct live_ftrace *l, struct live_ftrace_reader *r, u32 cpu, struct diag *d)
 {
 	char path[PATH_MAX];
 	(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%u/%s", l->o.folder, cpu,
@@ -230,7 +230,7 @@ static int open_cpu(struct live_ftrace *l, struct reader *r, u32 cpu, struct dia
 	return 0;
 }
 
-static int reader_init(struct live_ftrace *l, struct reader *r, unsigned per)
+static int reader_init(struct live_ftrace *l, struct live_ftrace_reader *r, unsigned per)
 {
 	r->live = l;
 	r->fds = calloc(per + 1, sizeof(*r->fds));
@@ -300,7 +300,7 @@ int live_ftrace_stop(struct live_ftrace *l)
 	int err = 0;
 	(void)!write(l->end_fd, &one, sizeof(one));
 	for (unsigned i = 0; i < l->nr_readers; i++) {
-		struct reader *r = &l->readers[i];
+		struct live_ftrace_reader *r = &l->readers[i];
 		if (r->started)
 			(void)pthread_join(r->thread, NULL);
 		r->started = false;
@@ -333,7 +333,7 @@ void live_ftrace_close(struct live_ftrace *l)
 		return;
 	(void)live_ftrace_stop(l);
 	for (unsigned i = 0; i < l->nr_readers; i++) {
-		struct reader *r = &l->readers[i];
+		struct live_ftrace_reader *r = &l->readers[i];
 		for (unsigned k = 0; k < r->nr; k++)
 			(void)close(r->fds[k + 1].fd);
 		free(r->fds);

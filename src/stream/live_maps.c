@@ -6,14 +6,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-struct map {
+struct live_maps_map {
 	u64 start, end;
 	u64 offset; /* of start, in the image */
 	u32 image;
 };
 
 struct process {
-	VEC(struct map) maps; /* by address; they do not overlap */
+	VEC(struct live_maps_map) maps; /* by address; they do not overlap */
 	u64 version;
 	u32 nr_threads; /* of those that began before our eyes; 0: it is not known how many there are */
 };
@@ -127,7 +127,8 @@ static size_t first_behind(const struct process *p, u64 addr)
 }
 
 /* Puts nr maps in the place of those from `at` to `end`. */
-static int splice(struct process *p, size_t at, size_t end, const struct map *maps, size_t nr)
+static int splice(struct process *p, size_t at, size_t end, const struct live_maps_map *maps,
+		  size_t nr)
 {
 	size_t tail = p->maps.nr - end;
 	if (!vec_reserve(&p->maps, at + nr + tail))
@@ -141,9 +142,9 @@ static int splice(struct process *p, size_t at, size_t end, const struct map *ma
 }
 
 /* What lies under the new one is gone; of maps that reach out of it, the rest stays. */
-static int put_map(struct process *p, const struct map *new)
+static int put_map(struct process *p, const struct live_maps_map *new)
 {
-	struct map parts[3];
+	struct live_maps_map parts[3];
 	size_t nr = 0, at = first_behind(p, new->start), end = at;
 	while (end < p->maps.nr && p->maps.at[end].start < new->end)
 		end++;
@@ -153,7 +154,7 @@ static int put_map(struct process *p, const struct map *new)
 	}
 	parts[nr++] = *new;
 	if (at < end && p->maps.at[end - 1].end > new->end) {
-		const struct map *last = &p->maps.at[end - 1];
+		const struct live_maps_map *last = &p->maps.at[end - 1];
 		parts[nr] = *last;
 		parts[nr].offset += new->end - last->start;
 		parts[nr++].start = new->end;
@@ -178,10 +179,10 @@ static int apply_map(struct live_maps *m, const struct perf_side *r)
 	p->version++;
 	/* Offsets in memory that no file is behind are addresses, as everywhere. */
 	bool anon = m->images.at[image].kind == IMAGE_KIND_ANON;
-	return put_map(p, &(struct map){ .start = r->addr,
-					 .end = end,
-					 .offset = anon ? r->addr : r->pgoff,
-					 .image = (u32)image });
+	return put_map(p, &(struct live_maps_map){ .start = r->addr,
+						   .end = end,
+						   .offset = anon ? r->addr : r->pgoff,
+						   .image = (u32)image });
 }
 
 static int apply_fork(struct live_maps *m, const struct perf_side *r)
@@ -249,7 +250,7 @@ bool live_maps_find(void *space, u64 addr, struct unwind_place *ret)
 	size_t at = first_behind(p, addr);
 	if (at == p->maps.nr || p->maps.at[at].start > addr)
 		return false;
-	const struct map *m = &p->maps.at[at];
+	const struct live_maps_map *m = &p->maps.at[at];
 	*ret = (struct unwind_place){ .image = m->image,
 				      .info = &s->maps->images.at[m->image],
 				      .offset = addr - m->start + m->offset,

@@ -23,7 +23,7 @@
 enum { NO_TIME = 0xff };
 
 /* Of one reader. Times are its own; counts grow when the queue has written what they stand for. */
-struct tally {
+struct recorder_tally {
 	_Alignas(64) u64 nr_samples;
 	u64 nr_lost, nr_lost_events, nr_throttled, nr_passes;
 	u64 first_ns, last_ns;
@@ -50,7 +50,7 @@ struct recorder {
 	int full_fd;
 	bool full_told;
 	u32 time_slot; /* which u64 of a sample's body is its time, in all events; NO_TIME: not the same in all */
-	struct tally *tallies; /* one a reader, and one for what is synthesised */
+	struct recorder_tally *tallies; /* one a reader, and one for what is synthesised */
 	unsigned nr_tallies;
 	struct stack_growth growth; /* of the unwinding thread; others read its step */
 	u64 start_ns, grown_ns; /* CLOCK_MONOTONIC */
@@ -108,7 +108,7 @@ struct pass_counts {
 	u64 nr_marked; /* records with a build ID's mark that nobody asked for */
 };
 
-static void count_pass(struct tally *t, const struct pass_counts *c)
+static void count_pass(struct recorder_tally *t, const struct pass_counts *c)
 {
 	bump(t->nr_samples, c->nr_samples);
 	bump(t->nr_lost, c->nr_lost);
@@ -185,8 +185,8 @@ static u8 *copy_unmarked(const struct recorder *r, const struct ring_span *spans
 }
 
 /* ours: made by us, not by the kernel. */
-static int count_span(struct recorder *r, struct tally *t, const struct ring_span *s, bool ours,
-		      struct pass_counts *c)
+static int count_span(struct recorder *r, struct recorder_tally *t, const struct ring_span *s,
+		      bool ours, struct pass_counts *c)
 {
 	size_t pos = 0;
 	const struct perf_event_header *h;
@@ -278,7 +278,7 @@ static void adapt_stacks(void *ctx, const struct live_unwind_stats *so_far)
 static int hand_over(struct recorder *r, unsigned reader, const struct ring_span *spans, size_t nr,
 		     bool round_done)
 {
-	struct tally *t = &r->tallies[reader];
+	struct recorder_tally *t = &r->tallies[reader];
 	struct pass_counts c = { 0 };
 	int err = 0;
 	for (size_t i = 0; i < nr && !err; i++)
@@ -299,7 +299,7 @@ static int write_spans(struct recorder *r, unsigned reader, const struct ring_sp
 {
 	static const struct perf_event_header finished_round = { .type = REC_FINISHED_ROUND,
 								 .size = sizeof(finished_round) };
-	struct tally *t = &r->tallies[reader];
+	struct recorder_tally *t = &r->tallies[reader];
 	struct iovec iov[2 * LIVE_SPANS_MAX + 1];
 	struct pass_counts c = { 0 };
 	size_t n = 0;

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-u64 replay_ftrace_scale_ns(const struct part *p, u64 time)
+u64 replay_ftrace_scale_ns(const struct replay_ftrace_part *p, u64 time)
 {
 	const struct timebase *tb = &p->times;
 	time += (u64)p->ts_offset;
@@ -56,7 +56,7 @@ static const struct schema_ops event_ops = { .print = print_event,
 static const struct schema_ops sample_ops = { .print = print_sample,
 					      .print_fields = print_event_fields };
 
-static struct event_def *make_def(struct part *p, u32 id)
+static struct event_def *make_def(struct replay_ftrace_part *p, u32 id)
 {
 	struct replay *r = p->replay;
 	u32 index = p->format_of[id];
@@ -86,7 +86,7 @@ static struct event_def *make_def(struct part *p, u32 id)
 
 const struct event_def replay_ftrace_no_def = { .event = UINT32_MAX };
 
-const struct event_def *replay_ftrace_slow_def(struct part *p, u32 id)
+const struct event_def *replay_ftrace_slow_def(struct replay_ftrace_part *p, u32 id)
 {
 	pthread_mutex_lock(&p->replay->defs_lock);
 	const struct event_def *def = atomic_load_explicit(&p->defs[id], memory_order_relaxed);
@@ -100,7 +100,7 @@ const struct event_def *replay_ftrace_slow_def(struct part *p, u32 id)
 	return def;
 }
 
-static struct part *part_of_event(const struct replay *r, u32 event, u32 *format)
+static struct replay_ftrace_part *part_of_event(const struct replay *r, u32 event, u32 *format)
 {
 	u32 i = r->nr_parts - 1;
 	if (r->samples) {
@@ -116,20 +116,20 @@ static struct part *part_of_event(const struct replay *r, u32 event, u32 *format
 const struct tracedat_format *replay_ftrace_format(const struct source *s, u32 event)
 {
 	u32 format;
-	const struct part *p = part_of_event(replay_of(s), event, &format);
+	const struct replay_ftrace_part *p = part_of_event(replay_of(s), event, &format);
 	return &p->file.formats.at[format];
 }
 
 const struct schema *replay_ftrace_schema(struct source *s, u32 event)
 {
 	u32 format;
-	struct part *p = part_of_event(replay_of(s), event, &format);
+	struct replay_ftrace_part *p = part_of_event(replay_of(s), event, &format);
 	return def_of(p, p->file.formats.at[format].id)->schema;
 }
 
 /* ---- the source ---- */
 
-int replay_ftrace_name_tasks(struct part *p)
+int replay_ftrace_name_tasks(struct replay_ftrace_part *p)
 {
 	u32 nr = ftrace_env_nr_comms(&p->env);
 	free(p->comm_ids);
@@ -151,7 +151,7 @@ bool replay_ftrace_has_chains(const struct source *s)
 	return replay_of(s)->has_chains;
 }
 
-static int prepare_part(struct part *p)
+static int prepare_part(struct replay_ftrace_part *p)
 {
 	struct catalog *c = &p->replay->source.catalog;
 	if (!vec_reserve(&c->events, c->events.nr + p->file.formats.nr))
@@ -236,7 +236,7 @@ void replay_ftrace_close(struct source *src)
 	}
 	free(r->lanes);
 	for (u32 i = 0; i < r->nr_parts; i++) {
-		struct part *p = &r->parts[i];
+		struct replay_ftrace_part *p = &r->parts[i];
 		free(p->comm_ids);
 		free(p->seen);
 		free(p->event_of);
@@ -298,7 +298,7 @@ static const char *env_text(void *ctx, enum ftrace_env_text which, size_t *len)
 		[FTRACE_ENV_PRINTK] = TRACEDAT_PRINTK,
 		[FTRACE_ENV_CMDLINES] = TRACEDAT_CMDLINES,
 	};
-	struct part *p = ctx;
+	struct replay_ftrace_part *p = ctx;
 	/* The file's unpacker is the planner's while it runs. */
 	pthread_mutex_lock(&p->replay->plan_lock);
 	struct tracedat_text text = tracedat_text(&p->file, parts[which]);
@@ -307,7 +307,8 @@ static const char *env_text(void *ctx, enum ftrace_env_text which, size_t *len)
 	return text.data;
 }
 
-static int add_lanes(struct replay *r, struct part *p, const struct replay_ftrace_opts *o, bool all)
+static int add_lanes(struct replay *r, struct replay_ftrace_part *p,
+		     const struct replay_ftrace_opts *o, bool all)
 {
 	vec_for_each (&p->file.buffers, b) {
 		for (u32 i = 0; i < b->nr_cpus; i++) {
@@ -352,7 +353,7 @@ int replay_ftrace_make_lanes(struct replay *r, const struct replay_ftrace_opts *
 }
 
 /* Where type and pid stand is the same in all formats of a kernel; one that has both tells. */
-static void find_common_fields(struct part *p)
+static void find_common_fields(struct replay_ftrace_part *p)
 {
 	struct arena a;
 	struct schema *s;
@@ -385,7 +386,7 @@ static void set_hz(struct timebase *tb, u64 hz)
 	tb->mult = (u64)(((unsigned __int128)1000000000 << 32) / hz);
 }
 
-static void set_timebase(struct part *p, const struct replay_ftrace_input *in,
+static void set_timebase(struct replay_ftrace_part *p, const struct replay_ftrace_input *in,
 			 const struct replay_ftrace_opts *o)
 {
 	struct timebase *tb = &p->times;
@@ -407,7 +408,7 @@ static void set_timebase(struct part *p, const struct replay_ftrace_input *in,
 		p->replay->source.catalog.timebase = *tb;
 }
 
-int replay_ftrace_init_part(struct part *p, const struct replay_ftrace_input *in,
+int replay_ftrace_init_part(struct replay_ftrace_part *p, const struct replay_ftrace_input *in,
 			    const struct replay_ftrace_opts *o)
 {
 	p->big_endian = p->file.big_endian;
@@ -430,7 +431,7 @@ int replay_ftrace_init_part(struct part *p, const struct replay_ftrace_input *in
 	return err;
 }
 
-static int open_part(struct part *p, const struct replay_ftrace_input *in,
+static int open_part(struct replay_ftrace_part *p, const struct replay_ftrace_input *in,
 		     const struct replay_ftrace_opts *o, struct diag *d)
 {
 	int err = in->data ? tracedat_open_memory(&p->file, in->path, in->data, in->size, d)
@@ -445,7 +446,7 @@ static int open_part(struct part *p, const struct replay_ftrace_input *in,
 static void number_parts(struct replay *r)
 {
 	for (u32 i = 1; i < r->nr_parts; i++) {
-		const struct part *before = &r->parts[i - 1];
+		const struct replay_ftrace_part *before = &r->parts[i - 1];
 		r->parts[i].first_buffer = before->first_buffer + (u32)before->file.buffers.nr;
 		r->parts[i].first_event = before->first_event + (u32)before->file.formats.nr;
 	}
@@ -522,7 +523,7 @@ struct ftrace_env *replay_ftrace_env(struct source *s, u32 file)
 u32 replay_ftrace_nr_buffers(const struct source *s)
 {
 	const struct replay *r = replay_of(s);
-	const struct part *last = &r->parts[r->nr_parts - 1];
+	const struct replay_ftrace_part *last = &r->parts[r->nr_parts - 1];
 	return last->first_buffer + (u32)last->file.buffers.nr;
 }
 
@@ -536,7 +537,7 @@ u32 replay_ftrace_nr_events(const struct source *s)
 	const struct replay *r = replay_of(s);
 	if (r->samples)
 		return (u32)r->refs.nr;
-	const struct part *last = &r->parts[r->nr_parts - 1];
+	const struct replay_ftrace_part *last = &r->parts[r->nr_parts - 1];
 	return last->first_event + (u32)last->file.formats.nr;
 }
 

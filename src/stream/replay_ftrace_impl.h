@@ -27,11 +27,11 @@ struct held {
 	bool bad;
 };
 
-struct part;
+struct replay_ftrace_part;
 
 /* The pages of one CPU in one buffer of one file. */
 struct lane {
-	struct part *part;
+	struct replay_ftrace_part *part;
 	const struct tracedat_cpu *cpu;
 	u32 buffer;
 	u32 page_size;
@@ -51,7 +51,7 @@ struct lane {
 struct event_def {
 	struct schema *schema; /* NULL: no format, or one that cannot be read */
 	const struct print_prog *prog;
-	const struct part *part;
+	const struct replay_ftrace_part *part;
 	u32 event; /* index into the catalogue */
 	bool no_task; /* its format has no common_pid */
 };
@@ -66,7 +66,7 @@ struct addr_reader {
 };
 
 /* One file. */
-struct part {
+struct replay_ftrace_part {
 	struct replay *replay;
 	struct tracedat file;
 	bool is_open;
@@ -103,7 +103,7 @@ struct ftrace_rounds;
 
 struct replay {
 	struct source source;
-	struct part *parts;
+	struct replay_ftrace_part *parts;
 	u32 nr_parts;
 	enum print_style style;
 	bool (*plain)(void *ctx, const char *system, const char *name);
@@ -192,14 +192,14 @@ static inline struct replay *replay_of(const struct source *s)
 	return container_of(s, struct replay, source);
 }
 
-u64 replay_ftrace_scale_ns(const struct part *p, u64 time);
+u64 replay_ftrace_scale_ns(const struct replay_ftrace_part *p, u64 time);
 
 static inline u64 to_ns(const struct lane *l, u64 time)
 {
 	return likely(!l->scaled) ? time + l->add_ns : replay_ftrace_scale_ns(l->part, time);
 }
 
-static inline u32 load_type(const struct part *p, const u8 *data)
+static inline u32 load_type(const struct replay_ftrace_part *p, const u8 *data)
 {
 	if (p->type_size == 2) {
 		u16 v;
@@ -210,7 +210,8 @@ static inline u32 load_type(const struct part *p, const u8 *data)
 }
 
 /* The event's id and task; UINT32_MAX: it is too short to have any. */
-static inline u32 load_common(const struct part *p, const struct ftrace_event *e, s32 *pid)
+static inline u32 load_common(const struct replay_ftrace_part *p, const struct ftrace_event *e,
+			      s32 *pid)
 {
 	*pid = -1;
 	if (unlikely(e->size < p->type_offset + p->type_size))
@@ -224,10 +225,10 @@ static inline u32 load_common(const struct part *p, const struct ftrace_event *e
 }
 
 extern const struct event_def replay_ftrace_no_def;
-const struct event_def *replay_ftrace_slow_def(struct part *p, u32 id);
+const struct event_def *replay_ftrace_slow_def(struct replay_ftrace_part *p, u32 id);
 
 /* Never NULL. */
-static inline const struct event_def *def_of(struct part *p, u32 id)
+static inline const struct event_def *def_of(struct replay_ftrace_part *p, u32 id)
 {
 	if (unlikely(id >= IDS_MAX))
 		return &replay_ftrace_no_def;
@@ -242,13 +243,13 @@ const u8 *replay_ftrace_page(const struct lane *l, u32 page, size_t *size);
 struct replay *replay_ftrace_new(const struct source_ops *ops, u32 nr_parts,
 				 const struct replay_ftrace_opts *o);
 /* A part whose file is open gets ready to be read. */
-int replay_ftrace_init_part(struct part *p, const struct replay_ftrace_input *in,
+int replay_ftrace_init_part(struct replay_ftrace_part *p, const struct replay_ftrace_input *in,
 			    const struct replay_ftrace_opts *o) must_check;
 /* Lanes for all CPUs that have pages (all: and for the others). */
 int replay_ftrace_make_lanes(struct replay *r, const struct replay_ftrace_opts *o,
 			     bool all) must_check;
 /* Names of tasks as strings of the catalogue; once more when there are new ones. */
-int replay_ftrace_name_tasks(struct part *p) must_check;
+int replay_ftrace_name_tasks(struct replay_ftrace_part *p) must_check;
 
 /* Of the source; each block is a window of time. */
 int replay_ftrace_prepare(struct source *src, unsigned needs, struct diag *d) must_check;

@@ -359,7 +359,7 @@ static bool advance(struct replay *r, struct shard_state *st, struct cursor *c)
 
 /* ---- blocks and batches ---- */
 
-static inline u32 comm_of(const struct part *p, struct cursor *c, s32 pid)
+static inline u32 comm_of(const struct replay_ftrace_part *p, struct cursor *c, s32 pid)
 {
 	if (likely(c->has_comm && c->comm_pid == pid))
 		return c->comm;
@@ -373,7 +373,7 @@ static inline u32 comm_of(const struct part *p, struct cursor *c, s32 pid)
 static void fill_sample(struct replay *r, struct cursor *c, struct sample *s)
 {
 	const struct lane *l = &r->lanes[c->lane];
-	struct part *p = l->part;
+	struct replay_ftrace_part *p = l->part;
 	const u8 *data = c->cur->e.data;
 	u32 size = c->cur->e.size;
 	s32 pid;
@@ -407,7 +407,7 @@ bool replay_ftrace_before(struct source *src, const struct sample *s, struct sam
 	u32 i = r->nr_parts - 1;
 	while (i && r->parts[i].first_buffer > s->buffer)
 		i--;
-	struct part *p = &r->parts[i];
+	struct replay_ftrace_part *p = &r->parts[i];
 	struct ftrace_event e = { .data = s->prev_raw, .size = s->prev_size };
 	*ret = *s;
 	s32 pid;

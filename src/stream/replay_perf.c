@@ -38,7 +38,7 @@ void replay_perf_kallsyms(struct source *s, const char *(*text)(void *, size_t *
 
 int replay_perf_unwind(struct source *s, const struct unwind_config *cfg)
 {
-	struct replay *r = replay_of(s);
+	struct perf_replay *r = replay_of(s);
 	char *cache = cfg->cache ? strdup(cfg->cache) : NULL;
 	if (cfg->cache && !cache)
 		return -ENOMEM;
@@ -71,7 +71,7 @@ static const char *plain_event_name(const struct perf_event_attr *a)
 }
 
 /* Tracepoints print by the formats that were recorded with them. A file without has its samples still, only no text for them. */
-static void open_formats(struct replay *r)
+static void open_formats(struct perf_replay *r)
 {
 	struct perfdata_feature f = r->file.features[FEAT_TRACING_DATA];
 	bool wanted = false;
@@ -83,7 +83,7 @@ static void open_formats(struct replay *r)
 }
 
 /* A stream may tell more of them later, and names of those that are known. */
-static int fill_events(struct replay *r)
+static int fill_events(struct perf_replay *r)
 {
 	struct catalog *c = &r->source.catalog;
 	open_formats(r);
@@ -108,7 +108,7 @@ static int fill_events(struct replay *r)
 }
 
 /* Stacks that were copied are followed by the rules of the machine that was recorded; a stream may not say which that was. */
-static int prepare_unwind(struct replay *r, struct diag *d)
+static int prepare_unwind(struct perf_replay *r, struct diag *d)
 {
 	bool stacks = false;
 	vec_for_each (&r->file.attrs, a)
@@ -126,7 +126,7 @@ static int prepare_unwind(struct replay *r, struct diag *d)
 	return replay_unwind_init(&r->unwind, &r->unwind_config, r->tasks, &r->source.catalog);
 }
 
-static int tell_build_ids(struct replay *r)
+static int tell_build_ids(struct perf_replay *r)
 {
 	int err = perfdata_build_ids(&r->file, take_build_id, r->tasks);
 	for (size_t i = 0; i < r->build_ids.nr && !err; i++) {
@@ -137,14 +137,14 @@ static int tell_build_ids(struct replay *r)
 	return err;
 }
 
-static int seal(struct replay *r)
+static int seal(struct perf_replay *r)
 {
 	int err = tell_build_ids(r);
 	return err ? err : tasks_seal(r->tasks);
 }
 
 /* What the recording has about code made at run time: maps by process. */
-int replay_perf_find_made(struct replay *r, struct bytes cursor)
+int replay_perf_find_made(struct perf_replay *r, struct bytes cursor)
 {
 	struct catalog *c = &r->source.catalog;
 	struct perfdata_made m;
@@ -181,7 +181,7 @@ static int no_events(struct diag *d)
 		"the recording has no event description: it is truncated at the very beginning");
 }
 
-int replay_perf_learn(struct replay *r, struct diag *d)
+int replay_perf_learn(struct perf_replay *r, struct diag *d)
 {
 	size_t nr_images = r->source.catalog.images.nr;
 	int err = 0;
@@ -198,7 +198,7 @@ int replay_perf_learn(struct replay *r, struct diag *d)
 	return err || r->file.attrs.nr || !r->round.last ? err : no_events(d);
 }
 
-static int prepare_once(struct replay *r, unsigned needs, struct diag *d)
+static int prepare_once(struct perf_replay *r, unsigned needs, struct diag *d)
 {
 	replay_perf_find_times(r);
 	int err = replay_perf_first_pass(r, needs);
@@ -217,7 +217,7 @@ static int prepare_once(struct replay *r, unsigned needs, struct diag *d)
 	return err;
 }
 
-static int prepare_rest(struct replay *r)
+static int prepare_rest(struct perf_replay *r)
 {
 	int err = replay_perf_first_rest(r);
 	if (!err)
@@ -228,7 +228,7 @@ static int prepare_rest(struct replay *r)
 	return err;
 }
 
-static int tell_too_much(const struct replay *r, struct diag *d)
+static int tell_too_much(const struct perf_replay *r, struct diag *d)
 {
 	int err = diag_error(d, -E2BIG, "%s would take too much memory for a file of %llu bytes",
 			     r->file.budget.stage, (unsigned long long)r->file.budget.size);
@@ -239,7 +239,7 @@ static int tell_too_much(const struct replay *r, struct diag *d)
 
 int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 {
-	struct replay *r = replay_of(s);
+	struct perf_replay *r = replay_of(s);
 	int err = r->prepared ? 0 : prepare_once(r, needs, d);
 	if (!err && !r->whole && (r->surprised || !replay_perf_may_start_early(r, needs)))
 		err = prepare_rest(r);
@@ -271,7 +271,7 @@ int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 }
 
 /* A frame pointer that is none leads to words that are no addresses; -72 looks like a marker, but there is no such marker. */
-static void tell_corrupt(const struct replay *r, struct diag *d)
+static void tell_corrupt(const struct perf_replay *r, struct diag *d)
 {
 	diag_warn(d, "%llu corrupt call chains were dropped, as perf does",
 		  (unsigned long long)r->stats.nr_corrupt_chains);
@@ -281,7 +281,7 @@ static void tell_corrupt(const struct replay *r, struct diag *d)
 
 void replay_perf_finish(struct source *s, struct diag *d)
 {
-	struct replay *r = replay_of(s);
+	struct perf_replay *r = replay_of(s);
 	r->stats.nr_bad_samples = r->nr_bad;
 	r->stats.nr_samples = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
 	r->stats.nr_bad += r->nr_bad;
@@ -321,7 +321,7 @@ void replay_perf_finish(struct source *s, struct diag *d)
 
 void replay_perf_close(struct source *s)
 {
-	struct replay *r = replay_of(s);
+	struct perf_replay *r = replay_of(s);
 	if (!r->own_map)
 		r->file.map_size = 0;
 	rounds_free(r->rounds);
@@ -366,9 +366,9 @@ bool replay_perf_has_reads(const struct source *s)
 	return file && perfdata_has_sample_type(file, PERF_SAMPLE_READ);
 }
 
-struct replay *replay_perf_new(const struct source_ops *ops)
+struct perf_replay *replay_perf_new(const struct source_ops *ops)
 {
-	struct replay *r = calloc(1, sizeof(*r));
+	struct perf_replay *r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
 	r->source.ops = ops;
@@ -389,7 +389,7 @@ struct replay *replay_perf_new(const struct source_ops *ops)
 
 int replay_perf_open(const char *path, struct source **ret, struct diag *d)
 {
-	struct replay *r = replay_perf_new(&replay_ops);
+	struct perf_replay *r = replay_perf_new(&replay_ops);
 	if (!r)
 		return -ENOMEM;
 	r->own_map = true;
@@ -404,7 +404,7 @@ int replay_perf_open(const char *path, struct source **ret, struct diag *d)
 
 int replay_perf_open_bytes(const void *data, size_t size, struct source **ret, struct diag *d)
 {
-	struct replay *r = replay_perf_new(&replay_ops);
+	struct perf_replay *r = replay_perf_new(&replay_ops);
 	if (!r)
 		return -ENOMEM;
 	int err = perfdata_open_bytes(&r->file, data, size, "input", d);

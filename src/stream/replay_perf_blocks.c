@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Others look at those that there are: they must not move. */
-int replay_perf_expect_pieces(struct replay *r)
+int replay_perf_expect_pieces(struct perf_replay *r)
 {
 	turns_done(&r->pieces);
 	turns_init(&r->pieces);
@@ -20,7 +20,7 @@ int replay_perf_expect_pieces(struct replay *r)
 }
 
 /* The next compressed record into the decompressor: 1, or 0 at the end. */
-static int inflate_next(struct replay *r)
+static int inflate_next(struct perf_replay *r)
 {
 	struct perf_event_header h;
 	const u8 *rec, *end = r->file.map + perfdata_range(&r->file, r->inflate_range).end;
@@ -31,7 +31,7 @@ static int inflate_next(struct replay *r)
 }
 
 /* Decompresses until there is a block's worth of records, or no more; the lock is held. */
-static int inflate_more(struct replay *r)
+static int inflate_more(struct perf_replay *r)
 {
 	size_t size = 0;
 	while (!r->inflate_over) {
@@ -48,7 +48,7 @@ static int inflate_more(struct replay *r)
 }
 
 /* Decompressed records of the files that are left: how many bytes, 0 at the end. */
-static s64 inflate_some(struct replay *r, const u8 **data)
+static s64 inflate_some(struct perf_replay *r, const u8 **data)
 {
 	for (;;) {
 		int err = inflate_more(r);
@@ -70,7 +70,7 @@ static s64 inflate_some(struct replay *r, const u8 **data)
 	}
 }
 
-static int room_for_copy(struct reader *rd, size_t size)
+static int room_for_copy(struct replay_perf_reader *rd, size_t size)
 {
 	if (size <= rd->copy_cap)
 		return 0;
@@ -82,7 +82,7 @@ static int room_for_copy(struct reader *rd, size_t size)
 	return 0;
 }
 
-static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
+static int take_inflated(struct perf_replay *r, struct replay_perf_reader *rd, u64 *seq)
 {
 	const u8 *data;
 	s64 got = inflate_some(r, &data);
@@ -94,7 +94,7 @@ static int take_inflated(struct replay *r, struct reader *rd, u64 *seq)
 		return err;
 	memcpy(rd->copy, data, size);
 	perfdata_inflate_drop(r->inflate, size);
-	rd->now = (struct block){ .at = rd->copy, .end = rd->copy + size };
+	rd->now = (struct replay_perf_block){ .at = rd->copy, .end = rd->copy + size };
 	rd->time0 = r->inflate_time;
 	r->inflate_time += size;
 	*seq = r->blocks.nr + r->inflate_seq++;
@@ -110,7 +110,7 @@ struct piece {
 };
 
 /* The next one, still to be copied. 1, 0: none is left, or negative errno. */
-static int next_piece(struct replay *r, struct piece *ret)
+static int next_piece(struct perf_replay *r, struct piece *ret)
 {
 	enum { BEHIND = 4096 }; /* most records that begin in a piece end there */
 	pthread_mutex_lock(&r->lock);
@@ -130,7 +130,7 @@ static int next_piece(struct replay *r, struct piece *ret)
 }
 
 /* Its last record is longer than what was copied: the rest of it, too. False: there is no more. */
-static bool copy_more(const struct replay *r, u8 *copy, struct piece *p, const u8 *at)
+static bool copy_more(const struct perf_replay *r, u8 *copy, struct piece *p, const u8 *at)
 {
 	size_t most = min(r->file.data_end - p->place, (u64)PIECE_BYTES + RECORD_MAX);
 	size_t have = min((size_t)(at - copy) + RECORD_MAX, most);
@@ -145,7 +145,7 @@ static bool copy_more(const struct replay *r, u8 *copy, struct piece *p, const u
  * The records that begin in a copied piece, of which the first begins at `from`; returns how far they go. Nothing that others look at may
  * change: the first that would is left there.
  */
-static size_t walk_piece(struct replay *r, u8 *copy, struct piece *p, size_t from)
+static size_t walk_piece(struct perf_replay *r, u8 *copy, struct piece *p, size_t from)
 {
 	const u8 *at = copy + from, *rec;
 	struct perf_event_header h;
@@ -172,7 +172,8 @@ static size_t walk_piece(struct replay *r, u8 *copy, struct piece *p, size_t fro
 }
 
 /* When all pieces before it were cut: where its first record begins is known then. What is damaged is a surprise as well. */
-static int cut_piece(struct replay *r, struct reader *rd, struct piece *p, bool copied, u64 *seq)
+static int cut_piece(struct perf_replay *r, struct replay_perf_reader *rd, struct piece *p,
+		     bool copied, u64 *seq)
 {
 	pthread_mutex_lock(&r->lock);
 	u64 place = r->walked;
@@ -187,13 +188,13 @@ static int cut_piece(struct replay *r, struct reader *rd, struct piece *p, bool 
 	*seq = r->blocks.nr - 1;
 	r->whole = !err && r->walked == r->file.data_end;
 	pthread_mutex_unlock(&r->lock);
-	rd->now = (struct block){ .at = rd->copy + from, .end = rd->copy + to };
+	rd->now = (struct replay_perf_block){ .at = rd->copy + from, .end = rd->copy + to };
 	rd->time0 = place;
 	return err ? err : to > from; /* 0: the last piece, of which all belongs to the one before */
 }
 
 /* A piece behind what the first pass has read. Workers copy at the same time, and cut one after the other. */
-static int take_piece(struct replay *r, struct reader *rd, u64 *seq)
+static int take_piece(struct perf_replay *r, struct replay_perf_reader *rd, u64 *seq)
 {
 	struct piece p;
 	int got = room_for_copy(rd, PIECE_BYTES + RECORD_MAX);
@@ -215,7 +216,7 @@ enum { MEMORY_ALWAYS = 24 << 20, MEMORY_A_BYTE = 6 };
  * What samples leave in tables (stacks that are all different) can be as much as they are unpacked, and naming and adding them up takes
  * some two times that again: together this stays within what a file of this size may cost.
  */
-void replay_perf_limit_memory(struct replay *r)
+void replay_perf_limit_memory(struct perf_replay *r)
 {
 	u64 used = budget_memory_used();
 	r->memory_most =
@@ -223,7 +224,7 @@ void replay_perf_limit_memory(struct replay *r)
 		     : 0;
 }
 
-static int check_memory(struct replay *r)
+static int check_memory(struct perf_replay *r)
 {
 	if (!r->memory_most || budget_memory_used() <= r->memory_most)
 		return 0;
@@ -235,8 +236,8 @@ static int check_memory(struct replay *r)
 
 int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq)
 {
-	struct replay *r = replay_of(s);
-	struct reader *rd = sh->impl;
+	struct perf_replay *r = replay_of(s);
+	struct replay_perf_reader *rd = sh->impl;
 	size_t index = atomic_fetch_add(&r->next, 1);
 	int err = r->file.compressed ? check_memory(r) : 0;
 	if (err)

@@ -13,7 +13,7 @@ enum {
 		1 << 22, /* no change for so long, and a 16th of the file: each CPU's ring had its turn */
 };
 
-size_t replay_perf_whole(const struct replay *r, const u8 *data, size_t size)
+size_t replay_perf_whole(const struct perf_replay *r, const u8 *data, size_t size)
 {
 	const u8 *at = data, *rec;
 	struct perf_event_header h;
@@ -22,14 +22,14 @@ size_t replay_perf_whole(const struct replay *r, const u8 *data, size_t size)
 	return (size_t)(at - data);
 }
 
-bool replay_perf_stuck(const struct replay *r, const u8 *at, size_t left)
+bool replay_perf_stuck(const struct perf_replay *r, const u8 *at, size_t left)
 {
 	return left >= RECORD_MAX ||
 	       (left >= sizeof(struct perf_event_header) &&
 		perf_head(at, r->file.swap).size < sizeof(struct perf_event_header));
 }
 
-static const struct perfdata_attr *side_attr(const struct replay *r, const u8 *rec, u16 size)
+static const struct perfdata_attr *side_attr(const struct perf_replay *r, const u8 *rec, u16 size)
 {
 	const struct perfdata *f = &r->file;
 	if (f->attrs.nr <= 1)
@@ -43,7 +43,8 @@ static const struct perfdata_attr *side_attr(const struct replay *r, const u8 *r
 	return a ? a : &f->attrs.at[0];
 }
 
-static int side_record(struct replay *r, const u8 *rec, const struct perf_event_header *h, u64 place)
+static int side_record(struct perf_replay *r, const u8 *rec, const struct perf_event_header *h,
+		       u64 place)
 {
 	const struct perfdata_attr *a = side_attr(r, rec, h->size);
 	struct perf_side side;
@@ -66,7 +67,7 @@ static int side_record(struct replay *r, const u8 *rec, const struct perf_event_
 	return tasks_add(r->tasks, &side, r->has_times ? side.who.time : place);
 }
 
-void replay_perf_find_times(struct replay *r)
+void replay_perf_find_times(struct perf_replay *r)
 {
 	r->has_times = r->file.attrs.nr > 0;
 	vec_for_each (&r->file.attrs, a)
@@ -74,7 +75,8 @@ void replay_perf_find_times(struct replay *r)
 			r->has_times = false;
 }
 
-int replay_perf_head(struct replay *r, const u8 *rec, const struct perf_event_header *h, u64 place)
+int replay_perf_head(struct perf_replay *r, const u8 *rec, const struct perf_event_header *h,
+		     u64 place)
 {
 	r->stats.nr_records++;
 	if (h->type < REC_USER_MAX)
@@ -106,7 +108,7 @@ int replay_perf_head(struct replay *r, const u8 *rec, const struct perf_event_he
  * All whole records of a decompressed piece; returns where it stopped. Only the kernel's records: the others keep pointers into
  * the file, and this memory will not stay.
  */
-static const u8 *walk(struct replay *r, const u8 *at, const u8 *end, u64 place, int *err)
+static const u8 *walk(struct perf_replay *r, const u8 *at, const u8 *end, u64 place, int *err)
 {
 	struct perf_event_header h;
 	const u8 *rec, *start = at;
@@ -121,7 +123,7 @@ static const u8 *walk(struct replay *r, const u8 *at, const u8 *end, u64 place, 
 	return at;
 }
 
-static int inflate_all(struct replay *r, const u8 *rec, const struct perf_event_header *h,
+static int inflate_all(struct perf_replay *r, const u8 *rec, const struct perf_event_header *h,
 		       struct perfdata_inflate *z, u64 *place)
 {
 	int err = perfdata_inflate_add(z, rec, h, r->file.swap), more = 1;
@@ -143,14 +145,14 @@ static int inflate_all(struct replay *r, const u8 *rec, const struct perf_event_
 	return err;
 }
 
-int replay_perf_add_block(struct replay *r, const u8 *at, const u8 *end)
+int replay_perf_add_block(struct perf_replay *r, const u8 *at, const u8 *end)
 {
 	if (at == end)
 		return 0;
-	struct block *b = vec_push(&r->blocks);
+	struct replay_perf_block *b = vec_push(&r->blocks);
 	if (!b)
 		return -ENOMEM;
-	*b = (struct block){ .at = at, .end = end };
+	*b = (struct replay_perf_block){ .at = at, .end = end };
 	return 0;
 }
 
@@ -170,7 +172,7 @@ bool replay_perf_changes(u32 type)
 	}
 }
 
-bool replay_perf_may_start_early(const struct replay *r, unsigned needs)
+bool replay_perf_may_start_early(const struct perf_replay *r, unsigned needs)
 {
 	const struct perfdata *f = &r->file;
 	bool plain = !f->is_pipe && !f->swap && !f->unfinished && perfdata_nr_ranges(f) == 1;
@@ -180,7 +182,7 @@ bool replay_perf_may_start_early(const struct replay *r, unsigned needs)
 }
 
 /* Of one file's records, from its offset `from` on: *z and *place go on through all of them. early: may end before all is read. */
-static int first_pass_range(struct replay *r, size_t index, size_t from, bool early,
+static int first_pass_range(struct perf_replay *r, size_t index, size_t from, bool early,
 			    struct perfdata_inflate **z, u64 *place)
 {
 	struct perfdata *f = &r->file;
@@ -250,7 +252,7 @@ struct heads {
 };
 
 struct head_walk {
-	struct replay *r;
+	struct perf_replay *r;
 	size_t at, end; /* of the range */
 	struct heads *blocks;
 	u32 nr;
@@ -328,7 +330,7 @@ static int guess_and_walk(void *ctx, unsigned worker, u32 index)
 	return walk_heads(w, index, index ? guess_head(w, at) : at);
 }
 
-static int take_heads(struct replay *r, struct heads *h)
+static int take_heads(struct perf_replay *r, struct heads *h)
 {
 	const u8 *map = r->file.map;
 	r->stats.nr_records += h->nr_samples;
@@ -369,7 +371,7 @@ static int take_blocks(const struct head_walk *w, size_t *from)
 }
 
 /* As much of a range as there is without surprises: *from is where the plain walk goes on. */
-static int first_pass_blocks(struct replay *r, struct perfdata_range range, size_t *from)
+static int first_pass_blocks(struct perf_replay *r, struct perfdata_range range, size_t *from)
 {
 	enum { LEAST = 4 }; /* blocks for each worker */
 	struct head_walk w = { .r = r, .at = range.at, .end = range.end };
@@ -388,7 +390,7 @@ static int first_pass_blocks(struct replay *r, struct perfdata_range range, size
 	return err;
 }
 
-int replay_perf_first_pass(struct replay *r, unsigned needs)
+int replay_perf_first_pass(struct perf_replay *r, unsigned needs)
 {
 	struct perfdata_inflate *z = NULL;
 	u64 place = r->file.map_size; /* places of decompressed records follow those of the file */
@@ -407,7 +409,7 @@ int replay_perf_first_pass(struct replay *r, unsigned needs)
 	return err;
 }
 
-int replay_perf_first_rest(struct replay *r)
+int replay_perf_first_rest(struct perf_replay *r)
 {
 	struct perfdata_inflate *z = NULL;
 	u64 place = r->file.map_size;

@@ -24,7 +24,7 @@ enum {
 	RECORD_MAX = 1 << 16,
 };
 
-struct block {
+struct replay_perf_block {
 	const u8 *at;
 	const u8 *end;
 };
@@ -41,7 +41,7 @@ struct stamps {
 	size_t nr, cap;
 };
 
-struct replay {
+struct perf_replay {
 	struct source source;
 	struct perfdata file;
 	struct tasks *tasks;
@@ -68,7 +68,7 @@ struct replay {
 	size_t spool_mapped; /* they are in an unnamed file, mapped with this size; 0: in memory */
 	u64 unpacked; /* bytes that all compressed records are */
 	u64 memory_most; /* what this process may have before such a file costs too much; 0: any */
-	VEC(struct block) blocks;
+	VEC(struct replay_perf_block) blocks;
 	atomic_size_t next;
 	struct replay_perf_stats stats;
 	struct unwind_config unwind_config; /* its cache is ours */
@@ -110,14 +110,14 @@ struct pending {
 	u32 space;
 };
 
-struct reader {
+struct replay_perf_reader {
 	u64 seed; /* of the keys of chains */
 	size_t stamp, stamp_end; /* time order: what is left of the block */
 	VEC(struct sample_place) sample_places;
 	VEC(struct sample_branch) branches; /* of the batch */
 	VEC(struct sample_extra) extras; /* [sample of the batch] */
 	VEC(u64) regs;
-	struct block now;
+	struct replay_perf_block now;
 	u64 time0; /* of now.at, when places are times */
 	u8 *copy; /* compressed files: the block's records */
 	size_t copy_cap;
@@ -132,12 +132,12 @@ struct reader {
 	u32 frames[CHAIN_MAX];
 };
 
-static inline struct replay *replay_of(const struct source *s)
+static inline struct perf_replay *replay_of(const struct source *s)
 {
-	return container_of(s, struct replay, source);
+	return container_of(s, struct perf_replay, source);
 }
 
-static inline const u8 *replay_perf_at(const struct replay *r, u64 place)
+static inline const u8 *replay_perf_at(const struct perf_replay *r, u64 place)
 {
 	return place < r->file.map_size ? r->file.map + place
 					: r->spool.at + (place - r->file.map_size);
@@ -146,48 +146,48 @@ static inline const u8 *replay_perf_at(const struct replay *r, u64 place)
 /* ---- the source ---- */
 
 /* NULL: no memory. */
-struct replay *replay_perf_new(const struct source_ops *ops);
+struct perf_replay *replay_perf_new(const struct source_ops *ops);
 int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d) must_check;
 void replay_perf_finish(struct source *s, struct diag *d);
 void replay_perf_close(struct source *s);
 /* Of a stream: events, build ids and unwinding, as far as they are known by now. */
-int replay_perf_learn(struct replay *r, struct diag *d) must_check;
+int replay_perf_learn(struct perf_replay *r, struct diag *d) must_check;
 
 /* Maps of code made at run time, for the images that are known by now. */
-int replay_perf_find_made(struct replay *r, struct bytes cursor) must_check;
+int replay_perf_find_made(struct perf_replay *r, struct bytes cursor) must_check;
 
 /* ---- the first pass ---- */
 
-int replay_perf_first_pass(struct replay *r, unsigned needs) must_check;
+int replay_perf_first_pass(struct perf_replay *r, unsigned needs) must_check;
 /* What an early start has left. */
-int replay_perf_first_rest(struct replay *r) must_check;
+int replay_perf_first_rest(struct perf_replay *r) must_check;
 /* Whether all samples have a time. */
-void replay_perf_find_times(struct replay *r);
-bool replay_perf_may_start_early(const struct replay *r, unsigned needs);
+void replay_perf_find_times(struct perf_replay *r);
+bool replay_perf_may_start_early(const struct perf_replay *r, unsigned needs);
 /* Whether samples may mean something else after this record, or a worker could not go on reading behind it. */
 bool replay_perf_changes(u32 type);
 /* Counts a record, and takes what it says of tasks, maps, losses and the file itself. */
-int replay_perf_head(struct replay *r, const u8 *rec, const struct perf_event_header *h,
+int replay_perf_head(struct perf_replay *r, const u8 *rec, const struct perf_event_header *h,
 		     u64 place) must_check;
-int replay_perf_add_block(struct replay *r, const u8 *at, const u8 *end) must_check;
+int replay_perf_add_block(struct perf_replay *r, const u8 *at, const u8 *end) must_check;
 /* How many of the bytes are whole records. */
-size_t replay_perf_whole(const struct replay *r, const u8 *data, size_t size);
+size_t replay_perf_whole(const struct perf_replay *r, const u8 *data, size_t size);
 /* What is left behind the last whole record will never be one. */
-bool replay_perf_stuck(const struct replay *r, const u8 *at, size_t left);
+bool replay_perf_stuck(const struct perf_replay *r, const u8 *at, size_t left);
 
 /* ---- time order ---- */
 
-int replay_perf_stamp(struct replay *r) must_check;
-void replay_perf_drop_spool(struct replay *r);
+int replay_perf_stamp(struct perf_replay *r) must_check;
+void replay_perf_drop_spool(struct perf_replay *r);
 /* Its pages are no longer in our memory, until somebody looks at them again. */
-void replay_perf_rest_spool(const struct replay *r);
+void replay_perf_rest_spool(const struct perf_replay *r);
 /* A compressed file may cost memory by its own size, not by what it unpacks to. */
-void replay_perf_limit_memory(struct replay *r);
+void replay_perf_limit_memory(struct perf_replay *r);
 
 /* ---- workers ---- */
 
 /* Room for the blocks that workers will add behind an early end of the first pass. */
-int replay_perf_expect_pieces(struct replay *r) must_check;
+int replay_perf_expect_pieces(struct perf_replay *r) must_check;
 int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq) must_check;
 /* replay_perf_facts.c */
 void replay_perf_describe(const struct source *s, struct source_facts *ret);

@@ -14,7 +14,7 @@
 enum { RADIX_BITS = 11, SPOOL_IN_MEMORY = 16 << 20 };
 
 /* By time, equal times in the order of the file: a radix sort over the digits that differ at all. */
-static int sort_stamps(struct replay *r)
+static int sort_stamps(struct perf_replay *r)
 {
 	size_t nr = r->stamps.nr;
 	u64 differ = 0;
@@ -89,7 +89,7 @@ static int open_spool(void)
 	return -errno;
 }
 
-static int map_spool(struct replay *r)
+static int map_spool(struct perf_replay *r)
 {
 	_cleanup_close_ int fd = open_spool();
 	if (fd < 0 || fallocate(fd, 0, 0, (off_t)r->unpacked))
@@ -103,7 +103,7 @@ static int map_spool(struct replay *r)
 }
 
 /* In memory if it is small, or if there is no place else and the file's size allows it. */
-static int make_spool(struct replay *r)
+static int make_spool(struct perf_replay *r)
 {
 	static const char stage[] = "sorting what the recording unpacks to by time";
 	if (r->unpacked > SPOOL_IN_MEMORY && !map_spool(r))
@@ -113,7 +113,7 @@ static int make_spool(struct replay *r)
 	return vec_reserve(&r->spool, r->unpacked) ? 0 : -ENOMEM;
 }
 
-void replay_perf_drop_spool(struct replay *r)
+void replay_perf_drop_spool(struct perf_replay *r)
 {
 	if (!r->spool_mapped) {
 		vec_free(&r->spool);
@@ -124,12 +124,12 @@ void replay_perf_drop_spool(struct replay *r)
 	r->spool_mapped = r->spool.nr = r->spool.cap = 0;
 }
 
-void replay_perf_rest_spool(const struct replay *r)
+void replay_perf_rest_spool(const struct perf_replay *r)
 {
 	(void)madvise(r->spool.at, r->spool_mapped, MADV_DONTNEED);
 }
 
-static int spool_records(struct replay *r, struct perfdata_inflate *z)
+static int spool_records(struct perf_replay *r, struct perfdata_inflate *z)
 {
 	int more = perfdata_inflate_step(z);
 	if (more <= 0)
@@ -153,7 +153,8 @@ static int spool_records(struct replay *r, struct perfdata_inflate *z)
 	return size >= RECORD_MAX ? -EBADMSG : 1;
 }
 
-static int spool_range(struct replay *r, struct perfdata_range range, struct perfdata_inflate *z)
+static int spool_range(struct perf_replay *r, struct perfdata_range range,
+		       struct perfdata_inflate *z)
 {
 	const u8 *at = r->file.map + range.at, *rec;
 	struct perf_event_header h;
@@ -170,7 +171,7 @@ static int spool_range(struct replay *r, struct perfdata_range range, struct per
 	return err == -EBADMSG ? 0 : err; /* damage: the first pass met it as well, and said so */
 }
 
-static int spool_file(struct replay *r)
+static int spool_file(struct perf_replay *r)
 {
 	struct perfdata_inflate *z = perfdata_inflate_new();
 	int err = z ? make_spool(r) : -ENOMEM;
@@ -183,7 +184,7 @@ static int spool_file(struct replay *r)
 }
 
 /* Where each sample is takes memory as well; how many there are is known. */
-static int make_stamps(struct replay *r)
+static int make_stamps(struct perf_replay *r)
 {
 	u64 nr = r->stats.nr_by_type[PERF_RECORD_SAMPLE];
 	if (r->file.compressed &&
@@ -195,7 +196,7 @@ static int make_stamps(struct replay *r)
 
 /* Blocks that the first pass cut, each for itself. */
 struct stamping {
-	struct replay *r;
+	struct perf_replay *r;
 	struct stamps *of; /* [block] */
 	size_t *first; /* [block] */
 	atomic_bool unsorted;
@@ -204,7 +205,7 @@ struct stamping {
 static int stamp_block(void *ctx, unsigned worker, u32 index)
 {
 	struct stamping *s = ctx;
-	const struct block *b = &s->r->blocks.at[index];
+	const struct replay_perf_block *b = &s->r->blocks.at[index];
 	struct stamps *to = &s->of[index];
 	int err = stamp_range(&s->r->file, b->at, b->end, (u64)(b->at - s->r->file.map), to);
 	bool sorted = true;
@@ -224,7 +225,7 @@ static int copy_block(void *ctx, unsigned worker, u32 index)
 	return 0;
 }
 
-static int stamp_blocks(struct replay *r)
+static int stamp_blocks(struct perf_replay *r)
 {
 	u32 nr = (u32)r->blocks.nr;
 	unsigned workers = par_workers(r->source.workers, nr, 4);
@@ -253,7 +254,7 @@ static int stamp_blocks(struct replay *r)
 	return err;
 }
 
-int replay_perf_stamp(struct replay *r)
+int replay_perf_stamp(struct perf_replay *r)
 {
 	int err = make_stamps(r);
 	if (!err)

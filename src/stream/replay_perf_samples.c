@@ -15,7 +15,7 @@ enum {
 
 void replay_perf_shard_close(struct source *s, struct shard *sh)
 {
-	struct reader *rd = sh->impl;
+	struct replay_perf_reader *rd = sh->impl;
 	if (!rd)
 		return;
 	free(rd->places);
@@ -43,7 +43,7 @@ static bool has_call_stacks(const struct perfdata *file)
 
 int replay_perf_shard_open(struct source *s, struct shard *sh)
 {
-	struct reader *rd = calloc(1, sizeof(*rd));
+	struct replay_perf_reader *rd = calloc(1, sizeof(*rd));
 	if (!rd)
 		return -ENOMEM;
 	sh->impl = rd;
@@ -51,7 +51,7 @@ int replay_perf_shard_open(struct source *s, struct shard *sh)
 	rd->places = calloc(CACHE_SLOTS, sizeof(*rd->places));
 	rd->samples = calloc(BATCH, sizeof(*rd->samples));
 	rd->pending = calloc(BATCH, sizeof(*rd->pending));
-	struct replay *r = replay_of(s);
+	struct perf_replay *r = replay_of(s);
 	if (rd->places && rd->samples && rd->pending &&
 	    !replay_chains_init(&rd->chains, &r->unwind,
 				r->branch_history || has_call_stacks(&r->file)))
@@ -96,8 +96,8 @@ struct where {
 	bool again; /* the chain has something that is to be counted each time */
 };
 
-static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slot, struct where *w,
-		      u32 space, u64 addr, enum frame_mode mode)
+static s64 frame_slow(struct perf_replay *r, struct shard *sh, struct place_slot *slot,
+		      struct where *w, u32 space, u64 addr, enum frame_mode mode)
 {
 	struct tasks_place p;
 	tasks_find(r->tasks, space, addr, w->time, &p);
@@ -113,10 +113,10 @@ static s64 frame_slow(struct replay *r, struct shard *sh, struct place_slot *slo
 	return id;
 }
 
-static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, u64 addr,
+static inline s64 frame_of(struct perf_replay *r, struct shard *sh, struct where *w, u64 addr,
 			   enum frame_mode mode)
 {
-	struct reader *rd = sh->impl;
+	struct replay_perf_reader *rd = sh->impl;
 	u32 space = mode == FRAME_KERNEL ? SPACE_KERNEL
 		    : mode == FRAME_USER ? w->user_space
 					 : SPACE_NONE;
@@ -132,10 +132,10 @@ static inline s64 frame_of(struct replay *r, struct shard *sh, struct where *w, 
  * A chain lists the innermost address first, with markers where the mode changes; ours start at the outermost caller: filled from
  * the end of the array backwards.
  */
-static int chain_slow(struct replay *r, struct shard *sh, struct where *w,
+static int chain_slow(struct perf_replay *r, struct shard *sh, struct where *w,
 		      const struct perf_sample_view *v, u32 *first)
 {
-	struct reader *rd = sh->impl;
+	struct replay_perf_reader *rd = sh->impl;
 	enum frame_mode mode = mode_of_misc(v->misc);
 	u32 at = CHAIN_MAX;
 	for (u64 i = 0; i < v->nr_chain && at > 0; i++) {
@@ -161,7 +161,8 @@ static int chain_slow(struct replay *r, struct shard *sh, struct where *w,
 	return 0;
 }
 
-static s64 chain_of(struct replay *r, struct shard *sh, struct where *w, const struct pending *p)
+static s64 chain_of(struct perf_replay *r, struct shard *sh, struct where *w,
+		    const struct pending *p)
 {
 	s64 chain = chain_table_find(&sh->chains, p->hash);
 	if (likely(chain))
@@ -173,15 +174,15 @@ static s64 chain_of(struct replay *r, struct shard *sh, struct where *w, const s
 	/* What is to be counted each time must not be found by its own key. */
 	u64 key = w->again ? hash_u64(p->hash + 1) : p->hash;
 	chain = w->again ? chain_table_find(&sh->chains, key) : CHAIN_NONE;
-	struct reader *rd = sh->impl;
+	struct replay_perf_reader *rd = sh->impl;
 	return chain ? chain : chain_table_put(&sh->chains, key, rd->frames + at, CHAIN_MAX - at);
 }
 
 /* Every address of the chain with its frame. */
-static int places_of(struct replay *r, struct shard *sh, struct where *w,
+static int places_of(struct perf_replay *r, struct shard *sh, struct where *w,
 		     const struct perf_sample_view *v, struct sample *s)
 {
-	struct reader *rd = sh->impl;
+	struct replay_perf_reader *rd = sh->impl;
 	enum frame_mode mode = mode_of_misc(v->misc);
 	u64 nr = v->nr_chain ? v->nr_chain : 1;
 	const u64 *addrs = v->nr_chain ? v->chain : &v->ip;
@@ -210,7 +211,7 @@ static int places_of(struct replay *r, struct shard *sh, struct where *w,
 }
 
 /* Bit fields of a machine of the other kind begin at the other end. */
-static u64 branch_flags(const struct replay *r, u64 raw)
+static u64 branch_flags(const struct perf_replay *r, u64 raw)
 {
 	static const struct {
 		u8 at, bits;
@@ -225,15 +226,15 @@ static u64 branch_flags(const struct replay *r, u64 raw)
 	return big ? flags : raw;
 }
 
-static s64 frame_by_address(struct replay *r, struct shard *sh, struct where *w, u64 addr)
+static s64 frame_by_address(struct perf_replay *r, struct shard *sh, struct where *w, u64 addr)
 {
 	return frame_of(r, sh, w, addr, addr >> 63 ? FRAME_KERNEL : FRAME_USER);
 }
 
-static int branches_of(struct replay *r, struct shard *sh, struct where *w,
+static int branches_of(struct perf_replay *r, struct shard *sh, struct where *w,
 		       const struct perf_sample_view *v, struct sample *s)
 {
-	struct reader *rd = sh->impl;
+	struct replay_perf_reader *rd = sh->impl;
 	struct bytes b = bytes_of(v->branches, v->nr_branches * 24, r->file.swap);
 	for (u64 i = 0; i < v->nr_branches; i++) {
 		struct sample_branch *to = vec_push(&rd->branches);
@@ -254,8 +255,8 @@ static int branches_of(struct replay *r, struct shard *sh, struct where *w,
 }
 
 /* In our byte order; where they lie is told when all of the batch are there. */
-static int regs_of(struct replay *r, struct reader *rd, const struct perf_regs *from,
-		   struct sample_regs *to)
+static int regs_of(struct perf_replay *r, struct replay_perf_reader *rd,
+		   const struct perf_regs *from, struct sample_regs *to)
 {
 	struct bytes b = bytes_of(from->values, 8 * (size_t)from->nr, r->file.swap);
 	*to = (struct sample_regs){ .abi = from->abi, .mask = from->mask, .nr = from->nr };
@@ -266,7 +267,8 @@ static int regs_of(struct replay *r, struct reader *rd, const struct perf_regs *
 	return 0;
 }
 
-static int extra_of(struct replay *r, struct reader *rd, const struct perf_sample_view *v)
+static int extra_of(struct perf_replay *r, struct replay_perf_reader *rd,
+		    const struct perf_sample_view *v)
 {
 	struct sample_extra *e = vec_push(&rd->extras);
 	if (!e)
@@ -280,7 +282,7 @@ static int extra_of(struct replay *r, struct reader *rd, const struct perf_sampl
 	return err ? err : regs_of(r, rd, &v->intr_regs, &e->intr_regs);
 }
 
-static void place_extras(struct reader *rd)
+static void place_extras(struct replay_perf_reader *rd)
 {
 	const u64 *at = rd->regs.at;
 	for (size_t i = 0; i < rd->extras.nr; i++) {
@@ -292,12 +294,12 @@ static void place_extras(struct reader *rd)
 	}
 }
 
-static u64 time_of(const struct replay *r, const struct pending *p)
+static u64 time_of(const struct perf_replay *r, const struct pending *p)
 {
 	return r->has_times ? p->view.time : p->place;
 }
 
-static u64 epoch_of(const struct replay *r, struct tasks_epoch *last, u32 space, u64 time)
+static u64 epoch_of(const struct perf_replay *r, struct tasks_epoch *last, u32 space, u64 time)
 {
 	if (unlikely(last->space != space || time < last->from || time >= last->until))
 		tasks_epoch(r->tasks, space, time, last);
@@ -305,7 +307,8 @@ static u64 epoch_of(const struct replay *r, struct tasks_epoch *last, u32 space,
 }
 
 /* What addresses of this sample mean: whose they are, and what was mapped at the time. Part of the key of its chain. */
-static u64 meaning_of(const struct replay *r, struct reader *rd, const struct pending *p)
+static u64 meaning_of(const struct perf_replay *r, struct replay_perf_reader *rd,
+		      const struct pending *p)
 {
 	u64 time = time_of(r, p);
 	u64 user = epoch_of(r, &rd->user, p->space, time),
@@ -323,9 +326,10 @@ static void fetch_stack(const u8 *rec)
 }
 
 /* First step. -ENOENT: skip it. */
-static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, struct pending *p)
+static int decode(struct perf_replay *r, struct shard *sh, const u8 *rec, u16 size,
+		  struct pending *p)
 {
-	struct reader *rd = sh->impl;
+	struct replay_perf_reader *rd = sh->impl;
 	const struct perfdata *f = &r->file;
 	u64 id = f->attrs.nr > 1 ? perf_sample_id(&f->attrs.at[0].layout, rec, size, f->swap) : 0;
 	p->attr = perfdata_attr_of(f, id);
@@ -362,7 +366,8 @@ static int decode(struct replay *r, struct shard *sh, const u8 *rec, u16 size, s
 }
 
 /* Second step. */
-static int fill_sample(struct replay *r, struct shard *sh, const struct pending *p, struct sample *s)
+static int fill_sample(struct perf_replay *r, struct shard *sh, const struct pending *p,
+		       struct sample *s)
 {
 	const struct perf_sample_view *v = &p->view;
 	struct where w = { .time = time_of(r, p), .user_space = p->space };
@@ -386,7 +391,7 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 	s->nr_places = s->nr_branches = 0;
 	s->schema = r->source.catalog.events.at[s->event].schema;
 	if (r->needs & NEED_COMM) {
-		struct tasks_span *comm = &((struct reader *)sh->impl)->comm;
+		struct tasks_span *comm = &((struct replay_perf_reader *)sh->impl)->comm;
 		if (unlikely(!tasks_span_holds(comm, v->tid, w.time)))
 			tasks_comm_span(r->tasks, v->tid, w.time, comm);
 		s->comm = comm->value;
@@ -419,9 +424,9 @@ static int fill_sample(struct replay *r, struct shard *sh, const struct pending 
 }
 
 /* The next records of the block into rd->pending, decoded. */
-static s64 take_file_order(struct replay *r, struct shard *sh)
+static s64 take_file_order(struct perf_replay *r, struct shard *sh)
 {
-	struct reader *rd = sh->impl;
+	struct replay_perf_reader *rd = sh->impl;
 	const u8 *start = rd->now.at, *at = start, *rec;
 	struct perf_event_header h;
 	size_t nr = 0;
@@ -452,7 +457,7 @@ static s64 take_file_order(struct replay *r, struct shard *sh)
  * Whether there is still a sample at a place where the pass that sorted them found one: the file may be written to meanwhile. What
  * follows trusts this size, so it is read once, here.
  */
-static bool still_sample(const struct replay *r, u64 place, const u8 *rec, u16 *size)
+static bool still_sample(const struct perf_replay *r, u64 place, const u8 *rec, u16 *size)
 {
 	u64 all = r->file.map_size + r->spool.nr;
 	u64 left = (place < r->file.map_size ? r->file.map_size : all) - place;
@@ -461,9 +466,9 @@ static bool still_sample(const struct replay *r, u64 place, const u8 *rec, u16 *
 	return h.type == PERF_RECORD_SAMPLE && h.size >= sizeof(h) && h.size <= left;
 }
 
-static s64 take_time_order(struct replay *r, struct shard *sh)
+static s64 take_time_order(struct perf_replay *r, struct shard *sh)
 {
-	struct reader *rd = sh->impl;
+	struct replay_perf_reader *rd = sh->impl;
 	size_t nr = 0, limit = r->file.swap ? 1 : BATCH;
 	while (nr < limit && rd->stamp < rd->stamp_end && !replay_chains_full(&rd->chains)) {
 		u64 place = r->stamps.at[rd->stamp].place;
@@ -489,7 +494,7 @@ static s64 take_time_order(struct replay *r, struct shard *sh)
 	return (s64)nr;
 }
 
-static int split_batch(struct replay *r, struct reader *rd, size_t nr)
+static int split_batch(struct perf_replay *r, struct replay_perf_reader *rd, size_t nr)
 {
 	rd->split.samples.nr = 0;
 	int err = 0;
@@ -500,7 +505,7 @@ static int split_batch(struct replay *r, struct reader *rd, size_t nr)
 }
 
 /* Where the places and branches of the batch lie: the arrays may have moved while they grew. */
-static void point_out(struct reader *rd, size_t nr)
+static void point_out(struct replay_perf_reader *rd, size_t nr)
 {
 	const struct sample_place *place = rd->sample_places.at;
 	const struct sample_branch *branch = rd->branches.at;
@@ -515,8 +520,8 @@ static void point_out(struct reader *rd, size_t nr)
 
 static int next_batch(struct source *s, struct shard *sh, struct batch *ret)
 {
-	struct replay *r = replay_of(s);
-	struct reader *rd = sh->impl;
+	struct perf_replay *r = replay_of(s);
+	struct replay_perf_reader *rd = sh->impl;
 	rd->sample_places.nr = 0;
 	rd->branches.nr = 0;
 	rd->extras.nr = 0;

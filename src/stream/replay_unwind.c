@@ -44,7 +44,7 @@ bool replay_chains_full(const struct replay_chains *c)
 	return c->words && c->nr > POOL_WORDS - SAMPLE_WORDS_MAX;
 }
 
-struct looking {
+struct replay_unwind_looking {
 	const struct replay_unwind *u;
 	u32 space;
 	u64 time;
@@ -52,7 +52,7 @@ struct looking {
 
 static bool find_place(void *ctx, u64 addr, struct unwind_place *ret)
 {
-	const struct looking *l = ctx;
+	const struct replay_unwind_looking *l = ctx;
 	struct tasks_place p;
 	tasks_find(l->u->tasks, l->space, addr, l->time, &p);
 	if (p.image == IMAGE_NONE)
@@ -91,7 +91,7 @@ void replay_unwind_sample(struct replay_unwind *u, struct replay_chains *c,
 		atomic_fetch_add_explicit(&u->nr_foreign, 1, memory_order_relaxed);
 		return;
 	}
-	struct looking l = { .u = u, .space = space, .time = time };
+	struct replay_unwind_looking l = { .u = u, .space = space, .time = time };
 	struct unwind_thread th = {
 		.regs = &regs,
 		.stack = v->stack,

@@ -23,14 +23,14 @@ enum {
 	FED_BYTES = 64 << 20,
 };
 
-struct held {
+struct rounds_held {
 	u64 time;
 	size_t at;
 	u32 size;
 };
 
 /* What was put in and not read yet. */
-struct feed {
+struct rounds_feed {
 	pthread_mutex_t lock;
 	pthread_cond_t taken;
 	VEC(u8) bytes;
@@ -43,7 +43,7 @@ struct rounds {
 	int fd;
 	int more_fd; /* readable: something was put in; -1: a pipe */
 	int stop_fd;
-	struct feed feed;
+	struct rounds_feed feed;
 	size_t ready_bytes, fed_bytes;
 	bool whole; /* all in the order it came, one round */
 	bool raw; /* ... byte for byte: not a stream, or nobody wants to know */
@@ -57,7 +57,7 @@ struct rounds {
 	VEC(u8) out; /* a whole stream: its head and what describes it, then all the rest */
 	VEC(u8) round; /* records of the round */
 	struct arena kept; /* what describes the stream */
-	VEC(struct held) held; /* records that may have older ones behind them */
+	VEC(struct rounds_held) held; /* records that may have older ones behind them */
 	VEC(u8) held_bytes;
 	u64 number;
 	u64 newest; /* time seen */
@@ -122,7 +122,7 @@ void rounds_stop(struct rounds *r)
 
 /* ---- what is put in ---- */
 
-static int feed_one(struct feed *f, const struct iovec *iov, size_t max_bytes)
+static int feed_one(struct rounds_feed *f, const struct iovec *iov, size_t max_bytes)
 {
 	while (f->bytes.nr && f->bytes.nr + iov->iov_len > max_bytes && !f->closed)
 		pthread_cond_wait(&f->taken, &f->lock);
@@ -172,7 +172,7 @@ void rounds_close_feed(struct rounds *r)
 
 static int take_fed(struct rounds *r)
 {
-	struct feed *f = &r->feed;
+	struct rounds_feed *f = &r->feed;
 	u64 times;
 	(void)!read(r->more_fd, &times, sizeof(times));
 	pthread_mutex_lock(&f->lock);
@@ -197,10 +197,10 @@ static int take_fed(struct rounds *r)
 
 static int hold(struct rounds *r, const u8 *rec, u32 size, u64 time)
 {
-	struct held *h = vec_push(&r->held);
+	struct rounds_held *h = vec_push(&r->held);
 	if (!h)
 		return -ENOMEM;
-	*h = (struct held){ .time = time, .at = r->held_bytes.nr, .size = size };
+	*h = (struct rounds_held){ .time = time, .at = r->held_bytes.nr, .size = size };
 	r->newest = max(r->newest, time);
 	return add_bytes(&r->held_bytes, rec, size);
 }
@@ -420,7 +420,7 @@ static int make_round(struct rounds *r, u64 until)
 {
 	size_t nr = 0, bytes = 0;
 	for (size_t i = 0; i < r->held.nr; i++) {
-		struct held h = r->held.at[i];
+		struct rounds_held h = r->held.at[i];
 		if (h.time > until) {
 			memmove(r->held_bytes.at + bytes, r->held_bytes.at + h.at, h.size);
 			h.at = bytes;

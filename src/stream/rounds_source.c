@@ -14,7 +14,7 @@ static int describe(void *ctx, const u8 *rec, const struct perf_event_header *h)
 /*
  * Counts of wrong samples. A round may be run several times, and not each time for all that can be wrong: the largest count is it.
  */
-static void note_most(struct replay *r)
+static void note_most(struct perf_replay *r)
 {
 	r->most.nr_bad_samples = max(r->most.nr_bad_samples, (u64)r->nr_bad);
 	r->most.nr_unknown_id = max(r->most.nr_unknown_id, (u64)r->nr_unknown_id);
@@ -22,7 +22,7 @@ static void note_most(struct replay *r)
 	r->most.nr_deferred = max(r->most.nr_deferred, (u64)r->nr_deferred);
 }
 
-static void count_from(struct replay *r, const struct replay_perf_stats *from)
+static void count_from(struct perf_replay *r, const struct replay_perf_stats *from)
 {
 	r->nr_bad = from->nr_bad_samples;
 	r->nr_unknown_id = from->nr_unknown_id;
@@ -30,7 +30,7 @@ static void count_from(struct replay *r, const struct replay_perf_stats *from)
 	r->nr_deferred = from->nr_deferred;
 }
 
-static int load_whole(struct replay *r, const struct round_bytes *b, struct diag *d)
+static int load_whole(struct perf_replay *r, const struct round_bytes *b, struct diag *d)
 {
 	r->file.map_size = 0; /* not a mapping */
 	perfdata_close(&r->file);
@@ -40,7 +40,7 @@ static int load_whole(struct replay *r, const struct round_bytes *b, struct diag
 	return perfdata_open_bytes(&r->file, b->data, b->size, "standard input", d);
 }
 
-static int load_part(struct replay *r, const struct round_bytes *b, struct diag *d)
+static int load_part(struct perf_replay *r, const struct round_bytes *b, struct diag *d)
 {
 	r->file.map = b->data;
 	r->file.map_size = r->file.data_end = b->size;
@@ -57,7 +57,7 @@ static int load_part(struct replay *r, const struct round_bytes *b, struct diag 
 	return err ? err : replay_perf_learn(r, d);
 }
 
-static int load_round(struct replay *r, struct diag *d)
+static int load_round(struct perf_replay *r, struct diag *d)
 {
 	struct round_bytes b;
 	int got = rounds_next(r->rounds, &b, d);
@@ -73,7 +73,7 @@ static int load_round(struct replay *r, struct diag *d)
 
 static int rounds_prepare(struct source *s, unsigned needs, struct diag *d)
 {
-	struct replay *r = replay_of(s);
+	struct perf_replay *r = replay_of(s);
 	int got = r->round_loaded ? 1 : load_round(r, d);
 	if (got < 0)
 		return got;
@@ -90,7 +90,7 @@ static int rounds_prepare(struct source *s, unsigned needs, struct diag *d)
 /* The first round was waited for by prepare(). */
 static int rounds_next_round(struct source *s, struct round *ret, struct diag *d)
 {
-	struct replay *r = replay_of(s);
+	struct perf_replay *r = replay_of(s);
 	int got = r->round_handed ? load_round(r, d) : 1;
 	r->round_handed = true;
 	if (got > 0)
@@ -100,7 +100,7 @@ static int rounds_next_round(struct source *s, struct round *ret, struct diag *d
 
 static void rounds_finish(struct source *s, struct diag *d)
 {
-	struct replay *r = replay_of(s);
+	struct perf_replay *r = replay_of(s);
 	note_most(r);
 	count_from(r, &r->most);
 	replay_perf_finish(s, d);
@@ -114,7 +114,7 @@ static void stop(struct source *s)
 /* Not where stacks are unwound here: tables are found by image. */
 static int rounds_recycle(struct source *s, struct carry *c)
 {
-	struct replay *r = replay_of(s);
+	struct perf_replay *r = replay_of(s);
 	if (r->round_whole || r->unwind.tables)
 		return -EBUSY;
 	if (!c)
@@ -142,7 +142,7 @@ static const struct source_ops rounds_ops = {
 
 int rounds_open(const struct rounds_opts *o, struct source **ret)
 {
-	struct replay *r = replay_perf_new(&rounds_ops);
+	struct perf_replay *r = replay_perf_new(&rounds_ops);
 	if (!r)
 		return -ENOMEM;
 	r->rounds = rounds_new(&(struct rounds_config){

@@ -15,17 +15,17 @@ enum { CHAINS_MAX = 3 << 20, POOL_MAX = 48 << 20, FRAMES_MAX = 6 << 20, NAMES_MA
 /* With fewer workers than this, taking the others into the first costs less than dealing all of them to piles. */
 enum { MERGE_MIN = 4 };
 
-struct worker {
+struct run_worker {
 	struct shard shard;
 	void *state;
 	bool opened;
 	u64 nr_blocks;
 };
 
-struct run {
+struct run_state {
 	struct source *src;
 	struct sink *sink;
-	struct worker *workers;
+	struct run_worker *workers;
 	unsigned nr;
 	const struct frame_table *known; /* NULL: every shard starts empty */
 	struct run_tables *seed; /* of the rounds before: the first shard goes on with them; NULL: none */
@@ -33,7 +33,7 @@ struct run {
 	atomic_bool stop; /* somebody failed: do not start another block */
 };
 
-static int run_block(struct run *r, struct worker *w, u64 seq)
+static int run_block(struct run_state *r, struct run_worker *w, u64 seq)
 {
 	const struct sink_ops *ops = r->sink->ops;
 	struct batch b;
@@ -51,8 +51,8 @@ static int run_block(struct run *r, struct worker *w, u64 seq)
 
 static int run_worker(void *ctx, unsigned index)
 {
-	struct run *r = ctx;
-	struct worker *w = &r->workers[index];
+	struct run_state *r = ctx;
+	struct run_worker *w = &r->workers[index];
 	int got = 0;
 	u64 seq;
 	while (!atomic_load(&r->stop) &&
@@ -71,23 +71,23 @@ static int run_worker(void *ctx, unsigned index)
 	return got < 0 ? got : 0;
 }
 
-static int open_tables(const struct run *r, struct shard *sh)
+static int open_tables(const struct run_state *r, struct shard *sh)
 {
 	int err = r->known ? frame_table_copy(&sh->frames, r->known) : frame_table_init(&sh->frames);
 	return err ? err : chain_table_init(&sh->chains);
 }
 
-static void take_seed(struct run *r, struct shard *sh)
+static void take_seed(struct run_state *r, struct shard *sh)
 {
 	sh->frames = r->seed->frames;
 	sh->chains = r->seed->chains;
 	*r->seed = (struct run_tables){ 0 };
 }
 
-static int open_workers(struct run *r)
+static int open_workers(struct run_state *r)
 {
 	for (unsigned i = 0; i < r->nr; i++) {
-		struct worker *w = &r->workers[i];
+		struct run_worker *w = &r->workers[i];
 		int err = 0;
 		if (!i && r->seed && r->seed->frames.nr)
 			take_seed(r, &w->shard);
@@ -107,9 +107,9 @@ static int open_workers(struct run *r)
 }
 
 /* Shards that have seen something: their tables and states become one. */
-struct merging {
-	struct run *r;
-	struct worker **from;
+struct shard_merging {
+	struct run_state *r;
+	struct run_worker **from;
 	struct chain_part *chains;
 	struct sink_part *parts;
 	u32 **map_frame;
@@ -118,7 +118,7 @@ struct merging {
 };
 
 /* The only shard's tables become the run's. */
-static int take_tables(struct run *r, struct worker *w, struct run_tables *ret)
+static int take_tables(struct run_state *r, struct run_worker *w, struct run_tables *ret)
 {
 	const struct sink_ops *ops = r->sink->ops;
 	ret->frames = w->shard.frames;
@@ -130,7 +130,7 @@ static int take_tables(struct run *r, struct worker *w, struct run_tables *ret)
 }
 
 /* The first shard's frames become the run's; the others are translated into them. */
-static int merge_frames(struct merging *m, struct frame_table *ret)
+static int merge_frames(struct shard_merging *m, struct frame_table *ret)
 {
 	int err = 0;
 	*ret = m->from[0]->shard.frames;
@@ -142,7 +142,7 @@ static int merge_frames(struct merging *m, struct frame_table *ret)
 	return err;
 }
 
-static int merge_chains(struct merging *m, struct chain_table *ret)
+static int merge_chains(struct shard_merging *m, struct chain_table *ret)
 {
 	for (u32 i = 0; i < m->nr; i++)
 		m->chains[i].map_frame = m->map_frame[i];
@@ -153,7 +153,7 @@ static int merge_chains(struct merging *m, struct chain_table *ret)
 	return err;
 }
 
-static int merge_states(struct merging *m)
+static int merge_states(struct shard_merging *m)
 {
 	for (u32 i = 0; i < m->nr; i++)
 		m->parts[i] = (struct sink_part){ .state = m->from[i]->state,
@@ -163,7 +163,7 @@ static int merge_states(struct merging *m)
 	return m->r->sink->ops->merge(m->r->sink, m->parts, m->nr, m->r->nr);
 }
 
-static int merge_all(struct merging *m, struct run_tables *ret)
+static int merge_all(struct shard_merging *m, struct run_tables *ret)
 {
 	int err = merge_frames(m, &ret->frames);
 	if (!m->r->sink->ops->merge)
@@ -177,12 +177,12 @@ static int merge_all(struct merging *m, struct run_tables *ret)
  * The first shard takes in the others, one by one. Of a source with rounds, ids of the rounds before must stay as they are, and chains be
  * found again in the next: that shard has them.
  */
-static int merge_round(struct run *r, struct run_tables *ret)
+static int merge_round(struct run_state *r, struct run_tables *ret)
 {
 	const struct sink_ops *ops = r->sink->ops;
 	int err = take_tables(r, &r->workers[0], ret);
 	for (unsigned i = 1; i < r->nr && !err; i++) {
-		struct worker *w = &r->workers[i];
+		struct run_worker *w = &r->workers[i];
 		u32 *map_frame = NULL, *map_chain = NULL;
 		if (!w->nr_blocks)
 			continue;
@@ -200,9 +200,9 @@ static int merge_round(struct run *r, struct run_tables *ret)
 }
 
 /* Who has seen something, and whether their chains are much the same. */
-static void find_shards(struct merging *m)
+static void find_shards(struct shard_merging *m)
 {
-	struct run *r = m->r;
+	struct run_state *r = m->r;
 	for (unsigned i = 0; i < r->nr; i++) {
 		if (!r->workers[i].nr_blocks)
 			continue;
@@ -212,24 +212,24 @@ static void find_shards(struct merging *m)
 	m->apart = r->sink->ops->merge && m->nr > 1 && chain_tables_apart(m->chains, m->nr, r->nr);
 }
 
-static int merge_shards_of(struct merging *m, struct run_tables *ret)
+static int merge_shards_of(struct shard_merging *m, struct run_tables *ret)
 {
-	struct run *r = m->r;
+	struct run_state *r = m->r;
 	find_shards(m);
 	if (m->nr < 2)
 		return take_tables(r, m->nr ? m->from[0] : &r->workers[0], ret);
 	return r->nr < MERGE_MIN && !m->apart ? merge_round(r, ret) : merge_all(m, ret);
 }
 
-static int merge_workers(struct run *r, struct run_tables *ret)
+static int merge_workers(struct run_state *r, struct run_tables *ret)
 {
 	if (r->seed)
 		return merge_round(r, ret);
-	struct merging m = { .r = r,
-			     .from = calloc(r->nr, sizeof(*m.from)),
-			     .chains = calloc(r->nr, sizeof(*m.chains)),
-			     .parts = calloc(r->nr, sizeof(*m.parts)),
-			     .map_frame = calloc(r->nr, sizeof(*m.map_frame)) };
+	struct shard_merging m = { .r = r,
+				   .from = calloc(r->nr, sizeof(*m.from)),
+				   .chains = calloc(r->nr, sizeof(*m.chains)),
+				   .parts = calloc(r->nr, sizeof(*m.parts)),
+				   .map_frame = calloc(r->nr, sizeof(*m.map_frame)) };
 	int err = m.from && m.chains && m.parts && m.map_frame ? 0 : -ENOMEM;
 	if (!err)
 		err = merge_shards_of(&m, ret);
@@ -244,10 +244,10 @@ static int merge_workers(struct run *r, struct run_tables *ret)
 	return err;
 }
 
-static void close_workers(struct run *r)
+static void close_workers(struct run_state *r)
 {
 	for (unsigned i = 0; r->workers && i < r->nr; i++) {
-		struct worker *w = &r->workers[i];
+		struct run_worker *w = &r->workers[i];
 		if (w->state && r->sink->ops->shard_free)
 			r->sink->ops->shard_free(r->sink, w->state);
 		if (w->opened)
@@ -258,7 +258,7 @@ static void close_workers(struct run *r)
 	free(r->workers);
 }
 
-static int run_blocks(struct run *r)
+static int run_blocks(struct run_state *r)
 {
 	r->workers = calloc(r->nr, sizeof(*r->workers));
 	if (!r->workers)
@@ -267,7 +267,7 @@ static int run_blocks(struct run *r)
 	return err ? err : par_run(r->nr, run_worker, r);
 }
 
-static int run_all(struct run *r, struct diag *d)
+static int run_all(struct run_state *r, struct diag *d)
 {
 	r->src->workers = r->nr;
 	int err = r->src->ops->prepare(r->src, r->sink->needs, d);
@@ -275,7 +275,7 @@ static int run_all(struct run *r, struct diag *d)
 }
 
 /* A source that started early may find that it was too early: the second time it will not. */
-static int run_again(struct run *r, struct diag *d)
+static int run_again(struct run_state *r, struct diag *d)
 {
 	close_workers(r);
 	r->workers = NULL;
@@ -283,26 +283,27 @@ static int run_again(struct run *r, struct diag *d)
 	return run_all(r, d);
 }
 
-static void end_workers(struct run *r)
+static void end_workers(struct run_state *r)
 {
 	close_workers(r);
 	r->workers = NULL;
 }
 
-static void finish(struct run *r, int err, struct diag *d)
+static void finish(struct run_state *r, int err, struct diag *d)
 {
 	if ((!err || err == -E2BIG) && r->src->ops->finish)
 		r->src->ops->finish(r->src, d);
 }
 
-static int round_done(struct run *r, const struct run_tables *tables, const struct round *round)
+static int round_done(struct run_state *r, const struct run_tables *tables,
+		      const struct round *round)
 {
 	const struct sink_ops *ops = r->sink->ops;
 	return ops->round_done ? ops->round_done(r->sink, tables, round) : 0;
 }
 
 /* A source that is one round. */
-static int run_once(struct run *r, struct run_tables *ret, struct diag *d)
+static int run_once(struct run_state *r, struct run_tables *ret, struct diag *d)
 {
 	int err = run_all(r, d);
 	if (err == -EAGAIN && r->sink->needs & MAY_START_EARLY)
@@ -387,14 +388,14 @@ static size_t nr_names(const struct source *src)
 }
 
 /* What stays of them may be much all the same: not before there are twice as many. */
-static bool names_too_large(const struct run *r)
+static bool names_too_large(const struct run_state *r)
 {
 	u32 most = r->sink->max_names ? r->sink->max_names : (u32)NAMES_MAX;
 	return nr_names(r->src) > max((size_t)most, r->names_at) && can_recycle(r->src);
 }
 
 /* What the tables of a round become before the next one. */
-static int end_tables(struct run *r, struct run_tables *t, const struct round *round)
+static int end_tables(struct run_state *r, struct run_tables *t, const struct round *round)
 {
 	if (round->last)
 		return 0;
@@ -409,7 +410,7 @@ static int end_tables(struct run *r, struct run_tables *t, const struct round *r
 	return err;
 }
 
-static int run_round(struct run *r, struct run_tables *ret, const struct round *round,
+static int run_round(struct run_state *r, struct run_tables *ret, const struct round *round,
 		     struct diag *d)
 {
 	r->seed = ret;
@@ -421,7 +422,7 @@ static int run_round(struct run *r, struct run_tables *ret, const struct round *
 	return enough ? enough : end_tables(r, ret, round);
 }
 
-static int run_rounds(struct run *r, struct run_tables *ret, struct diag *d)
+static int run_rounds(struct run_state *r, struct run_tables *ret, struct diag *d)
 {
 	struct round round;
 	int err = r->src->ops->prepare(r->src, r->sink->needs, d), got = 1;
@@ -444,7 +445,7 @@ int stream_run(struct source *src, struct sink *sink, unsigned workers, struct r
 	       struct diag *d)
 {
 	*ret = (struct run_tables){ 0 };
-	struct run r = { .src = src, .sink = sink, .nr = workers ? workers : par_cpus() };
+	struct run_state r = { .src = src, .sink = sink, .nr = workers ? workers : par_cpus() };
 	int err = src->ops->next_round ? run_rounds(&r, ret, d) : run_once(&r, ret, d);
 	end_workers(&r);
 	err = min(err, 0); /* 1: the sink has seen enough */
@@ -454,7 +455,7 @@ int stream_run(struct source *src, struct sink *sink, unsigned workers, struct r
 int stream_run_named(struct source *src, struct sink *sink, unsigned workers,
 		     const struct frame_table *frames, struct diag *d)
 {
-	struct run r = {
+	struct run_state r = {
 		.src = src, .sink = sink, .nr = workers ? workers : par_cpus(), .known = frames
 	};
 	int err = run_all(&r, d);

@@ -9,7 +9,7 @@
 
 #define NO_PID UINT32_MAX
 
-struct map {
+struct tasks_map {
 	u64 start, end;
 	u64 from;
 	u64 pgoff;
@@ -32,7 +32,7 @@ struct stab {
 };
 
 struct space {
-	VEC(struct map) maps; /* sealed: sorted by start, or by time when there is a stab */
+	VEC(struct tasks_map) maps; /* sealed: sorted by start, or by time when there is a stab */
 	struct stab stab; /* cuts NULL: no two maps overlap */
 	VEC(u64) moments; /* times at which something was mapped, ascending, each once */
 	u32 first_moment; /* so many before them were forgotten */

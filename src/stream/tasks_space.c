@@ -38,13 +38,13 @@ int tasks_add_map(struct tasks *t, u32 space, const struct event *e)
 	if (!e->len)
 		return 0;
 	struct space *s = &t->spaces.at[space];
-	struct map *m = vec_push(&s->maps);
+	struct tasks_map *m = vec_push(&s->maps);
 	u32 *dirty = s->dirty ? &space : vec_push(&t->dirty);
 	if (!m || !dirty || note_moment(s, e->time))
 		return -ENOMEM;
 	*dirty = space;
 	s->dirty = true;
-	*m = (struct map){
+	*m = (struct tasks_map){
 		.start = e->addr,
 		.end = map_end(t, e),
 		.from = e->time,
@@ -57,7 +57,7 @@ int tasks_add_map(struct tasks *t, u32 space, const struct event *e)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct map *l = a, *r = b;
+	const struct tasks_map *l = a, *r = b;
 	if (l->start != r->start)
 		return l->start < r->start ? -1 : 1;
 	return l->seq < r->seq ? -1 : l->seq > r->seq;
@@ -65,7 +65,7 @@ static int by_start(const void *a, const void *b)
 
 static int by_moment(const void *a, const void *b)
 {
-	const struct map *l = a, *r = b;
+	const struct tasks_map *l = a, *r = b;
 	if (l->from != r->from)
 		return l->from < r->from ? -1 : 1;
 	return l->seq < r->seq ? -1 : l->seq > r->seq;
@@ -92,7 +92,7 @@ static u32 segment_of(const struct stab *s, u64 addr)
 }
 
 /* Calls each node that makes up the map's range: counts notes (fill false), then writes them. */
-static void note_map(struct stab *s, const struct map *m, u32 index, u32 *at, bool fill)
+static void note_map(struct stab *s, const struct tasks_map *m, u32 index, u32 *at, bool fill)
 {
 	u32 l = segment_of(s, m->start) + s->nr_segments, r = segment_of(s, m->end) + s->nr_segments;
 	for (; l < r; l /= 2, r /= 2) {
@@ -197,7 +197,7 @@ static u32 newest_note(const struct space *s, u32 node, u64 time, u64 *until)
 	return lo > start ? s->stab.notes[lo - 1] + 1 : 0;
 }
 
-static const struct map *stab_find(const struct space *s, u64 addr, u64 time, u64 *until)
+static const struct tasks_map *stab_find(const struct space *s, u64 addr, u64 time, u64 *until)
 {
 	u32 segment = segment_of(&s->stab, addr), best = 0;
 	if (segment >= s->stab.nr_segments)
@@ -209,7 +209,7 @@ static const struct map *stab_find(const struct space *s, u64 addr, u64 time, u6
 	return best ? &s->maps.at[best - 1] : NULL;
 }
 
-static const struct map *plain_find(const struct space *s, u64 addr, u64 time, u64 *until)
+static const struct tasks_map *plain_find(const struct space *s, u64 addr, u64 time, u64 *until)
 {
 	size_t lo = 0, hi = s->maps.nr;
 	while (lo < hi) {
@@ -219,7 +219,7 @@ static const struct map *plain_find(const struct space *s, u64 addr, u64 time, u
 		else
 			hi = mid;
 	}
-	const struct map *m = lo ? &s->maps.at[lo - 1] : NULL;
+	const struct tasks_map *m = lo ? &s->maps.at[lo - 1] : NULL;
 	if (!m || m->end <= addr)
 		return NULL;
 	if (m->from <= time)
@@ -229,7 +229,7 @@ static const struct map *plain_find(const struct space *s, u64 addr, u64 time, u
 }
 
 /* The newest map that covers addr at that time; *until is narrowed to when another one comes. */
-static const struct map *space_find(const struct space *s, u64 addr, u64 time, u64 *until)
+static const struct tasks_map *space_find(const struct space *s, u64 addr, u64 time, u64 *until)
 {
 	return s->stab.cuts ? stab_find(s, addr, time, until) : plain_find(s, addr, time, until);
 }
@@ -256,7 +256,7 @@ static int forget_maps(struct space *s, u64 time)
 		return -ENOMEM;
 	for (u32 i = 0; i < s->stab.nr_segments; i++) {
 		u64 until = UINT64_MAX;
-		const struct map *m = stab_find(s, s->stab.cuts[i], time, &until);
+		const struct tasks_map *m = stab_find(s, s->stab.cuts[i], time, &until);
 		if (m)
 			seen[m - s->maps.at] = true;
 	}
@@ -329,7 +329,7 @@ void tasks_find(const struct tasks *t, u32 space, u64 addr, u64 time, struct tas
 	*ret = (struct tasks_place){ .image = IMAGE_NONE, .offset = addr, .until = t->until };
 	if (space == SPACE_NONE)
 		return;
-	const struct map *m = space_find(&t->spaces.at[space], addr, time, &ret->until);
+	const struct tasks_map *m = space_find(&t->spaces.at[space], addr, time, &ret->until);
 	/* What a parent maps after the fork is not ours, so that the answer holds for all times to come. */
 	u64 at = t->spaces.at[space].forked, later;
 	unsigned depth = 0;

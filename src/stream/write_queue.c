@@ -19,8 +19,8 @@ enum {
 };
 
 /* A piece of a put. */
-struct block {
-	struct block *next;
+struct write_queue_block {
+	struct write_queue_block *next;
 	u8 *data;
 	size_t len;
 	bool last; /* of its put */
@@ -33,8 +33,8 @@ struct write_queue {
 	s32 tid;
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t work, room; /* for the thread; for the others */
-	struct block *first, **end; /* filled, in order */
-	struct block *spare;
+	struct write_queue_block *first, **end; /* filled, in order */
+	struct write_queue_block *spare;
 	u32 nr_blocks, nr_used, max_blocks;
 	u64 bytes; /* that wait */
 	u32 nr_copying; /* blocks are being filled by so many */
@@ -51,7 +51,7 @@ static u32 blocks_for(u64 max_bytes)
 	return (u32)max(most / BLOCK_BYTES, (u64)2);
 }
 
-static void give_back(struct write_queue *q, struct block *b)
+static void give_back(struct write_queue *q, struct write_queue_block *b)
 {
 	b->next = q->spare;
 	q->spare = b;
@@ -59,12 +59,12 @@ static void give_back(struct write_queue *q, struct block *b)
 }
 
 /* With the lock: as many whole puts as go into one write. */
-static struct block *take_batch(struct write_queue *q, struct iovec *iov, size_t *ret_nr)
+static struct write_queue_block *take_batch(struct write_queue *q, struct iovec *iov, size_t *ret_nr)
 {
-	struct block *batch = q->first, **cut = &q->first;
+	struct write_queue_block *batch = q->first, **cut = &q->first;
 	size_t nr = 0, fits = 0;
-	for (struct block *b = batch; b && nr < WRITE_QUEUE_IOV_MAX && fits < BATCH_BLOCKS;
-	     b = b->next) {
+	for (struct write_queue_block *b = batch;
+	     b && nr < WRITE_QUEUE_IOV_MAX && fits < BATCH_BLOCKS; b = b->next) {
 		iov[nr++] = (struct iovec){ .iov_base = b->data, .iov_len = b->len };
 		if (b->last) {
 			fits = nr;
@@ -84,7 +84,7 @@ static void write_batch(struct write_queue *q)
 {
 	struct iovec iov[WRITE_QUEUE_IOV_MAX];
 	size_t nr;
-	struct block *batch = take_batch(q, iov, &nr);
+	struct write_queue_block *batch = take_batch(q, iov, &nr);
 	q->writing = true;
 	int err = q->err;
 	(void)pthread_mutex_unlock(&q->lock);
@@ -92,7 +92,7 @@ static void write_batch(struct write_queue *q)
 		err = q->o.write(q->o.ctx, iov, nr);
 	(void)pthread_mutex_lock(&q->lock);
 	q->err = q->err ? q->err : err;
-	for (struct block *b = batch, *next; b; b = next) {
+	for (struct write_queue_block *b = batch, *next; b; b = next) {
 		next = b->next;
 		q->bytes -= b->len;
 		if (b->last && !err)
@@ -155,14 +155,14 @@ s32 write_queue_tid(const struct write_queue *q)
 }
 
 /* With the lock: nr blocks, when so many may be had; NULL and *err. */
-static struct block *take_blocks(struct write_queue *q, u32 nr, int *err)
+static struct write_queue_block *take_blocks(struct write_queue *q, u32 nr, int *err)
 {
-	struct block *blocks = NULL;
+	struct write_queue_block *blocks = NULL;
 	while (q->nr_used + nr > q->max_blocks && !q->err)
 		(void)pthread_cond_wait(&q->room, &q->lock);
 	*err = q->err;
 	for (u32 i = 0; i < nr && !*err; i++) {
-		struct block *b = q->spare;
+		struct write_queue_block *b = q->spare;
 		if (b) {
 			q->spare = b->next;
 		} else {
@@ -181,14 +181,15 @@ static struct block *take_blocks(struct write_queue *q, u32 nr, int *err)
 		blocks = b;
 	}
 	while (*err && blocks) {
-		struct block *next = blocks->next;
+		struct write_queue_block *next = blocks->next;
 		give_back(q, blocks);
 		blocks = next;
 	}
 	return blocks;
 }
 
-static struct block *fill_blocks(struct block *b, const struct iovec *iov, size_t nr)
+static struct write_queue_block *fill_blocks(struct write_queue_block *b, const struct iovec *iov,
+					     size_t nr)
 {
 	b->len = 0;
 	for (size_t i = 0; i < nr; i++) {
@@ -215,12 +216,13 @@ static int put_copy(struct write_queue *q, const struct iovec *iov, size_t nr, u
 		    const struct write_note *note)
 {
 	int err;
-	struct block *blocks = take_blocks(q, (u32)((len + BLOCK_BYTES - 1) / BLOCK_BYTES), &err);
+	struct write_queue_block *blocks =
+		take_blocks(q, (u32)((len + BLOCK_BYTES - 1) / BLOCK_BYTES), &err);
 	if (err)
 		return err;
 	q->nr_copying++;
 	(void)pthread_mutex_unlock(&q->lock);
-	struct block *last = fill_blocks(blocks, iov, nr);
+	struct write_queue_block *last = fill_blocks(blocks, iov, nr);
 	last->note = *note;
 	(void)pthread_mutex_lock(&q->lock);
 	q->nr_copying--;
@@ -304,7 +306,7 @@ void write_queue_free(struct write_queue *q)
 		(void)pthread_mutex_unlock(&q->lock);
 		(void)pthread_join(q->thread, NULL);
 	}
-	for (struct block *b = q->spare, *next; b; b = next) {
+	for (struct write_queue_block *b = q->spare, *next; b; b = next) {
 		next = b->next;
 		big_free(b->data, BLOCK_BYTES);
 		free(b);

@@ -20,7 +20,7 @@ enum { ENTRIES_MAX = 1 << 20, INLINES_MAX = 1 << 22, STRINGS_MAX = 256 << 20, DE
 
 static const char magic[8] = "sondeN1";
 
-struct head {
+struct answers_head {
 	char magic[8];
 	u32 style, want;
 	u32 nr, nr_inlines;
@@ -28,12 +28,13 @@ struct head {
 	u64 sum; /* of what follows */
 };
 
-_Static_assert(sizeof(struct head) == ANSWERS_HEAD, "the head");
+_Static_assert(sizeof(struct answers_head) == ANSWERS_HEAD, "the head");
 
 void answers_sum(void *data, size_t size)
 {
-	u64 sum = hash_bytes((u8 *)data + sizeof(struct head), size - sizeof(struct head));
-	memcpy((u8 *)data + offsetof(struct head, sum), &sum, sizeof(sum));
+	u64 sum = hash_bytes((u8 *)data + sizeof(struct answers_head),
+			     size - sizeof(struct answers_head));
+	memcpy((u8 *)data + offsetof(struct answers_head, sum), &sum, sizeof(sum));
 }
 
 /* ---- reading ---- */
@@ -72,7 +73,7 @@ static bool all_good(const struct answers *a)
 
 int answers_open_bytes(struct answers *a, const void *data, size_t size, const struct answers_key *k)
 {
-	struct head h;
+	struct answers_head h;
 	*a = (struct answers){ 0 };
 	if (size < sizeof(h))
 		return -EBADMSG;
@@ -222,7 +223,7 @@ int answers_spot(const struct answers *a, const struct answers_spot *s, struct a
 
 /* ---- writing ---- */
 
-struct writer {
+struct answers_writer {
 	VEC(struct answers_entry) entries;
 	VEC(struct answers_inline) inlines;
 	struct strbuf strings;
@@ -231,7 +232,7 @@ struct writer {
 	bool failed;
 };
 
-static u32 put_string(struct writer *w, const char *s)
+static u32 put_string(struct answers_writer *w, const char *s)
 {
 	if (!s || !*s || w->failed)
 		return 0;
@@ -250,7 +251,7 @@ static u32 put_string(struct writer *w, const char *s)
 	return w->at.at[id];
 }
 
-static struct answers_spot put_spot(struct writer *w, const struct srcline_spot *s)
+static struct answers_spot put_spot(struct answers_writer *w, const struct srcline_spot *s)
 {
 	struct answers_spot to = {
 		.file = put_string(w, s->line.file),
@@ -275,7 +276,7 @@ static struct answers_spot put_spot(struct writer *w, const struct srcline_spot 
 	return to;
 }
 
-static void put_new(struct writer *w, const struct answers_new *n)
+static void put_new(struct answers_writer *w, const struct answers_new *n)
 {
 	struct answers_entry e = { .at = n->at, .start = n->start, .end = n->end };
 	e.name = put_string(w, n->name);
@@ -288,7 +289,8 @@ static void put_new(struct writer *w, const struct answers_new *n)
 		w->failed = true;
 }
 
-static void put_old(struct writer *w, const struct answers *a, const struct answers_entry *old)
+static void put_old(struct answers_writer *w, const struct answers *a,
+		    const struct answers_entry *old)
 {
 	struct srcline_spot spots[2];
 	struct arena arena;
@@ -306,8 +308,8 @@ static void put_old(struct writer *w, const struct answers *a, const struct answ
 }
 
 /* Both lists are sorted; the new answer wins. */
-static void put_all(struct writer *w, const struct answers *before, const struct answers_new *list,
-		    u32 nr)
+static void put_all(struct answers_writer *w, const struct answers *before,
+		    const struct answers_new *list, u32 nr)
 {
 	u32 old = 0;
 	for (u32 i = 0; i < nr && !w->failed; i++) {
@@ -327,15 +329,15 @@ static int write_file(const struct answers_key *k, const void *data, size_t size
 				: -ENOENT;
 }
 
-static int write_answers(const struct writer *w, const struct answers_key *k)
+static int write_answers(const struct answers_writer *w, const struct answers_key *k)
 {
 	struct strbuf out;
 	strbuf_init(&out);
-	struct head h = { .style = (u32)k->style,
-			  .want = k->want,
-			  .nr = (u32)w->entries.nr,
-			  .nr_inlines = (u32)w->inlines.nr,
-			  .strings_size = w->strings.len };
+	struct answers_head h = { .style = (u32)k->style,
+				  .want = k->want,
+				  .nr = (u32)w->entries.nr,
+				  .nr_inlines = (u32)w->inlines.nr,
+				  .strings_size = w->strings.len };
 	memcpy(h.magic, magic, sizeof(magic));
 	strbuf_add(&out, &h, sizeof(h));
 	strbuf_add(&out, w->entries.at, w->entries.nr * sizeof(*w->entries.at));
@@ -359,7 +361,7 @@ int answers_save(const struct answers_key *k, const struct answers *before,
 	static const struct answers none;
 	if (before->nr + nr > ENTRIES_MAX)
 		before = &none;
-	struct writer w = { 0 };
+	struct answers_writer w = { 0 };
 	strbuf_init(&w.strings);
 	strtab_init(&w.seen);
 	strbuf_char(&w.strings, '\0');

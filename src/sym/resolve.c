@@ -62,7 +62,7 @@ static int deal(struct job *j)
 		const struct frame *fr = &j->frames->frames[f];
 		if (fr->image && fr->image < nr_images && has_symbols(fr))
 			j->places[count[group_key(c, fr->image, kernel)]++] =
-				(struct place){ fr->offset, f, 0 };
+				(struct resolve_place){ fr->offset, f, 0 };
 	}
 	for (u32 i = 0; i < j->nr_groups; i++)
 		j->groups[i].info =

@@ -21,7 +21,7 @@
 enum { LONGEST_NAME = 16 << 10, ALL_NAMES = 256 << 20, PERFMAP_MAX = 256 << 20 };
 
 /* Radix sort by place, eight bits a pass; passes in which all agree are left out. */
-static void sort_places(struct place *a, struct place *spare, u32 nr)
+static void sort_places(struct resolve_place *a, struct resolve_place *spare, u32 nr)
 {
 	u64 same_ones = ~0ull, same_zeroes = ~0ull;
 	for (u32 i = 0; i < nr; i++) {
@@ -29,7 +29,7 @@ static void sort_places(struct place *a, struct place *spare, u32 nr)
 		same_zeroes &= ~a[i].at;
 	}
 	u64 differs = ~(same_ones | same_zeroes);
-	struct place *from = a, *to = spare;
+	struct resolve_place *from = a, *to = spare;
 	for (unsigned shift = 0; shift < 64; shift += 8) {
 		if (!(differs >> shift & 0xff))
 			continue;
@@ -40,7 +40,7 @@ static void sort_places(struct place *a, struct place *spare, u32 nr)
 			count[d] += count[d - 1];
 		for (u32 i = 0; i < nr; i++)
 			to[count[from[i].at >> shift & 0xff]++] = from[i];
-		struct place *swap = from;
+		struct resolve_place *swap = from;
 		from = to;
 		to = swap;
 	}

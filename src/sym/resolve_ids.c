@@ -41,7 +41,7 @@ static void assign_group(const struct job *j, const struct group *g, struct func
 			 u32 *func_of)
 {
 	for (u32 i = 0; g->answers && i < g->nr; i++) {
-		const struct place *p = &g->places[i];
+		const struct resolve_place *p = &g->places[i];
 		const struct answer *a = &g->answers[p->question];
 		const struct frame *fr = &j->frames->frames[p->frame];
 		if (!a->name || j->silent[fr->image])
@@ -162,7 +162,7 @@ static int stack_group(struct stacker *st, const struct group *g)
 	struct sym_names *n = st->n;
 	int err = 0;
 	for (u32 i = 0; g->spots && i < g->nr && !err; i++) {
-		const struct place *p = &g->places[i];
+		const struct resolve_place *p = &g->places[i];
 		const struct srcline_spot *s = &g->spots[2 * (size_t)p->question];
 		bool silent = st->j->silent[st->j->frames->frames[p->frame].image];
 		u32 nr[2];

@@ -30,7 +30,7 @@ struct sym_names {
 };
 
 /* One frame on its way: its place in the symbols' address space, and which distinct place that is. */
-struct place {
+struct resolve_place {
 	u64 at;
 	u32 frame;
 	u32 question;
@@ -46,7 +46,7 @@ struct answer {
 /* Frames that one source of symbols answers: an image, or the kernel and all its modules. */
 struct group {
 	const struct image_info *info; /* the first image; of the kernel if it is there */
-	struct place *places;
+	struct resolve_place *places;
 	u32 nr;
 	u64 *questions;
 	struct answer *answers;
@@ -70,7 +70,7 @@ struct job {
 	u32 nr_groups;
 	u64 *shift; /* [image]: symbols' address = frame's offset + shift */
 	bool *silent; /* [image]: a module that is not where it was, and nobody knows where it went */
-	struct place *places, *spare;
+	struct resolve_place *places, *spare;
 	atomic_uint next;
 };
 

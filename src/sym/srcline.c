@@ -9,7 +9,7 @@
 
 enum { NAME_LONGEST = 16 << 10 };
 
-struct asked {
+struct srcline_asked {
 	u64 addr;
 	u32 slot; /* of ret */
 };
@@ -45,12 +45,12 @@ static const char *copy(struct copies *c, const char *s, bool name)
 
 static int by_address(const void *l, const void *r)
 {
-	const struct asked *a = l, *b = r;
+	const struct srcline_asked *a = l, *b = r;
 	return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
 /* Both addresses of each question, sorted. Returns how many there are. */
-static u32 ask(const struct srcline_opts *o, const u64 *at, u32 nr, struct asked *to)
+static u32 ask(const struct srcline_opts *o, const u64 *at, u32 nr, struct srcline_asked *to)
 {
 	u32 asked = 0;
 	bool sorted = true;
@@ -59,8 +59,8 @@ static u32 ask(const struct srcline_opts *o, const u64 *at, u32 nr, struct asked
 		if (o->runtime && !elfimg_vaddr_of(o->runtime, at[i], &addr))
 			continue;
 		if (addr)
-			to[asked++] = (struct asked){ addr - 1, 2 * i + 1 };
-		to[asked++] = (struct asked){ addr, 2 * i };
+			to[asked++] = (struct srcline_asked){ addr - 1, 2 * i + 1 };
+		to[asked++] = (struct srcline_asked){ addr, 2 * i };
 	}
 	for (u32 i = 1; i < asked && sorted; i++)
 		sorted = to[i - 1].addr <= to[i].addr;
@@ -110,7 +110,7 @@ static int find(const struct srcline_opts *o, const struct origin *from, const u
 
 /* One after the other; equal addresses share one answer. */
 static int answer(const struct srcline_opts *o, const struct origin *from,
-		  const struct asked *asked, u32 nr, struct srcline_spot *ret)
+		  const struct srcline_asked *asked, u32 nr, struct srcline_spot *ret)
 {
 	_cleanup_free_ u64 *addrs = malloc(((size_t)nr + 1) * sizeof(*addrs));
 	_cleanup_free_ struct dwinfo_answer *found = calloc((size_t)nr + 1, sizeof(*found));
@@ -141,7 +141,7 @@ static int answer(const struct srcline_opts *o, const struct origin *from,
 static int answer_all(const struct srcline_opts *o, const struct origin *from, const u64 *at,
 		      u32 nr, struct srcline_spot *ret)
 {
-	_cleanup_free_ struct asked *asked = malloc((2 * (size_t)nr + 1) * sizeof(*asked));
+	_cleanup_free_ struct srcline_asked *asked = malloc((2 * (size_t)nr + 1) * sizeof(*asked));
 	return asked ? answer(o, from, asked, ask(o, at, nr, asked), ret) : -ENOMEM;
 }
 

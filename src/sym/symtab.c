@@ -8,7 +8,7 @@
 enum { LAST_SYMBOL_ROOM = 4096 };
 
 /* How a name looks to a reader. Names are compared as they will be read, within reason. */
-struct looks {
+struct symtab_looks {
 	size_t underscores;
 	size_t len;
 };
@@ -16,7 +16,7 @@ struct looks {
 /* A crafted table could ask for millions. */
 enum { DEMANGLE_BUDGET = 16384, DEMANGLE_LONGEST = 4096 };
 
-static struct looks looks_of(const struct symtab_sym *s, u32 *budget)
+static struct symtab_looks looks_of(const struct symtab_sym *s, u32 *budget)
 {
 	_cleanup_free_ char *pretty = NULL;
 	if (!s->name_len && *budget && strnlen(s->name, DEMANGLE_LONGEST) < DEMANGLE_LONGEST) {
@@ -28,7 +28,7 @@ static struct looks looks_of(const struct symtab_sym *s, u32 *budget)
 	size_t n = 0;
 	while (n < len && name[n] == '_')
 		n++;
-	return (struct looks){ n, len };
+	return (struct symtab_looks){ n, len };
 }
 
 /* Lower is better: a strong global name, then a local one, then a weak one. */
@@ -57,9 +57,9 @@ static int by_start(const void *a, const void *b, void *ctx)
 static void best_last(struct symtab_sym *syms, size_t nr, u32 *budget)
 {
 	size_t best = 0;
-	struct looks top = looks_of(&syms[0], budget);
+	struct symtab_looks top = looks_of(&syms[0], budget);
 	for (size_t i = 1; i < nr; i++) {
-		struct looks l = looks_of(&syms[i], budget);
+		struct symtab_looks l = looks_of(&syms[i], budget);
 		if (l.underscores > top.underscores ||
 		    (l.underscores == top.underscores && l.len <= top.len))
 			continue;

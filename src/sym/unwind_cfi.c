@@ -7,7 +7,7 @@
 enum { CACHE_SLOTS = 1 << 12, CALL_BYTES = 8, SIGRETURN_BYTES = 16, LEAVE_BYTES = 32 };
 
 /* address -> rule, valid for some time */
-struct slot {
+struct unwind_cfi_slot {
 	u64 addr, space;
 	u64 from, until;
 	struct unwind_found found;
@@ -18,11 +18,11 @@ struct slot {
 struct unwinder {
 	struct unwind_tables *tables;
 	const struct arch *arch;
-	struct slot slots[CACHE_SLOTS];
+	struct unwind_cfi_slot slots[CACHE_SLOTS];
 };
 
 /* A walk under way. */
-struct walk {
+struct unwind_cfi_walk {
 	struct unwinder *u;
 	const struct unwind_thread *th;
 	struct cfi_memory mem;
@@ -86,15 +86,16 @@ static bool read_stack(const void *ctx, u64 addr, unsigned size, u64 *ret)
 	return true;
 }
 
-static bool is_known(const struct walk *w, unsigned reg)
+static bool is_known(const struct unwind_cfi_walk *w, unsigned reg)
 {
 	return w->regs.known >> reg & 1;
 }
 
-static struct slot *look_up_slow(struct walk *w, struct slot *s, u64 addr)
+static struct unwind_cfi_slot *look_up_slow(struct unwind_cfi_walk *w, struct unwind_cfi_slot *s,
+					    u64 addr)
 {
 	struct unwind_place p = { 0 };
-	*s = (struct slot){ .addr = addr, .space = w->th->space };
+	*s = (struct unwind_cfi_slot){ .addr = addr, .space = w->th->space };
 	s->mapped = w->th->find(w->th->ctx, addr, &p);
 	s->from = p.from;
 	s->until = p.until;
@@ -108,17 +109,17 @@ static struct slot *look_up_slow(struct walk *w, struct slot *s, u64 addr)
 	return s;
 }
 
-static struct slot *look_up(struct walk *w, u64 addr)
+static struct unwind_cfi_slot *look_up(struct unwind_cfi_walk *w, u64 addr)
 {
 	u64 time = w->th->time;
 	u32 at = (u32)(hash_u64(addr ^ w->th->space << 20) >> 20) & (CACHE_SLOTS - 1);
-	struct slot *s = &w->u->slots[at];
+	struct unwind_cfi_slot *s = &w->u->slots[at];
 	if (likely(s->addr == addr && s->space == w->th->space && s->from <= time && time < s->until))
 		return s;
 	return look_up_slow(w, s, addr);
 }
 
-static bool stop(struct walk *w, enum unwind_end why)
+static bool stop(struct unwind_cfi_walk *w, enum unwind_end why)
 {
 	w->end = why;
 	return false;
@@ -127,20 +128,21 @@ static bool stop(struct walk *w, enum unwind_end why)
 /* ---- by table --------------------------------------------------------------------------------------------------- */
 
 /* Memory that is not in the copy: behind it the stack goes on; anywhere else something is wrong. */
-static enum unwind_end why_unread(const struct walk *w, int err)
+static enum unwind_end why_unread(const struct unwind_cfi_walk *w, int err)
 {
 	return err == -EFAULT ? UNWIND_SHORT_COPY : UNWIND_LOST;
 }
 
-static int eval(struct walk *w, const struct cfi_table *t, s32 value, bool has_first, u64 first,
-		u64 *ret)
+static int eval(struct unwind_cfi_walk *w, const struct cfi_table *t, s32 value, bool has_first,
+		u64 first, u64 *ret)
 {
 	size_t len;
 	const u8 *expr = cfi_expr(t, value, &len);
 	return cfi_eval(expr, len, &w->regs, &w->mem, has_first, first, ret);
 }
 
-static int find_cfa(struct walk *w, const struct cfi_rule *r, const struct cfi_table *t, u64 *ret)
+static int find_cfa(struct unwind_cfi_walk *w, const struct cfi_rule *r, const struct cfi_table *t,
+		    u64 *ret)
 {
 	if (unlikely(r->cfa == CFI_CFA_EXPR))
 		return eval(w, t, r->cfa_value, false, 0, ret);
@@ -151,8 +153,8 @@ static int find_cfa(struct walk *w, const struct cfi_rule *r, const struct cfi_t
 }
 
 /* The caller's value of one register: 0, -ENODATA when it is lost, -EFAULT, -EBADMSG. */
-static int find_reg(struct walk *w, const struct cfi_reg *r, const struct cfi_table *t, u64 cfa,
-		    u64 *ret)
+static int find_reg(struct unwind_cfi_walk *w, const struct cfi_reg *r, const struct cfi_table *t,
+		    u64 cfa, u64 *ret)
 {
 	u64 at;
 	int err;
@@ -179,7 +181,7 @@ static bool is_restored(const struct cfi_reg *r, u64 cfa, u64 sp)
 	return r->kind == CFI_OFFSET && cfa + (u64)(s64)r->value < sp && cfa >= sp;
 }
 
-static bool step_by_rule(struct walk *w, const struct unwind_found *f)
+static bool step_by_rule(struct unwind_cfi_walk *w, const struct unwind_found *f)
 {
 	const struct arch *a = w->u->arch;
 	const struct cfi_rule *r = f->rule;
@@ -223,7 +225,8 @@ static bool step_by_rule(struct walk *w, const struct unwind_found *f)
 
 /* ---- without a table -------------------------------------------------------------------------------------------- */
 
-static size_t code_from(struct walk *w, u64 addr, bool before, u8 *to, size_t nr, bool again)
+static size_t code_from(struct unwind_cfi_walk *w, u64 addr, bool before, u8 *to, size_t nr,
+			bool again)
 {
 	struct unwind_place p;
 	if (!w->th->find(w->th->ctx, addr - before, &p))
@@ -234,13 +237,13 @@ static size_t code_from(struct walk *w, u64 addr, bool before, u8 *to, size_t nr
 	return w->th->code ? w->th->code(w->th->ctx, before ? addr - nr : addr, to, nr, again) : 0;
 }
 
-static size_t code_at(struct walk *w, u64 addr, bool before, u8 *to, size_t nr)
+static size_t code_at(struct unwind_cfi_walk *w, u64 addr, bool before, u8 *to, size_t nr)
 {
 	return code_from(w, addr, before, to, nr, false);
 }
 
 /* A handler returns into a few instructions that end it; the kernel left all registers above. */
-static bool is_signal_return(struct walk *w)
+static bool is_signal_return(struct unwind_cfi_walk *w)
 {
 	const struct arch *a = w->u->arch;
 	u8 code[SIGRETURN_BYTES];
@@ -251,7 +254,7 @@ static bool is_signal_return(struct walk *w)
 	return !w->exact && a->vdso_returns && look_up(w, pc)->vdso;
 }
 
-static bool step_by_signal(struct walk *w)
+static bool step_by_signal(struct unwind_cfi_walk *w)
 {
 	const struct arch *a = w->u->arch;
 	u64 sp = w->regs.value[a->sp];
@@ -267,7 +270,7 @@ static bool step_by_signal(struct walk *w)
 }
 
 /* Does code before a return address call? Code that cannot be seen (made at run time) is believed. */
-static bool follows_call(struct walk *w, u64 pc)
+static bool follows_call(struct unwind_cfi_walk *w, u64 pc)
 {
 	u8 code[CALL_BYTES];
 	if (!look_up(w, pc - 1)->mapped)
@@ -282,7 +285,7 @@ static bool follows_call(struct walk *w, u64 pc)
 }
 
 /* A saved frame pointer leads up, or is 0 in the outermost frame, or belongs to code that has a table and uses it for something else. */
-static bool may_be_saved(struct walk *w, u64 fp, u64 caller_fp, u64 pc)
+static bool may_be_saved(struct unwind_cfi_walk *w, u64 fp, u64 caller_fp, u64 pc)
 {
 	const struct cfi_rule *r = look_up(w, pc - 1)->found.rule;
 	return !caller_fp || caller_fp > fp ||
@@ -293,7 +296,7 @@ static bool may_be_saved(struct walk *w, u64 fp, u64 caller_fp, u64 pc)
  * Code that runs straight to its return says where that goes. 1: there; 0: it does not, or not to a place behind a call; -1: the return
  * address is not in the copy any more.
  */
-static int step_by_code(struct walk *w)
+static int step_by_code(struct unwind_cfi_walk *w)
 {
 	const struct arch *a = w->u->arch;
 	struct arch_leave l;
@@ -325,7 +328,7 @@ static int step_by_code(struct walk *w)
 	return 1;
 }
 
-static bool step_by_frame_pointer(struct walk *w)
+static bool step_by_frame_pointer(struct unwind_cfi_walk *w)
 {
 	const struct arch *a = w->u->arch;
 	u64 fp = w->regs.value[a->fp], sp = w->regs.value[a->sp], caller_fp, pc;
@@ -352,14 +355,14 @@ static bool step_by_frame_pointer(struct walk *w)
  * Not every linker writes tables for its stubs (arm64's never do). A stub leaves everything as its caller's call made it: the return
  * address is in the link register, or on top of the stack.
  */
-static bool is_stub(struct walk *w)
+static bool is_stub(struct unwind_cfi_walk *w)
 {
 	struct unwind_place p;
 	return w->exact && w->th->find(w->th->ctx, w->regs.value[w->u->arch->pc], &p) &&
 	       unwind_tables_is_plt(w->u->tables, p.image, p.info, p.offset);
 }
 
-static bool step_by_stub(struct walk *w)
+static bool step_by_stub(struct unwind_cfi_walk *w)
 {
 	const struct arch *a = w->u->arch;
 	bool linked = a->ra != a->pc;
@@ -377,7 +380,7 @@ static bool step_by_stub(struct walk *w)
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
-static bool step(struct walk *w, const struct slot *s)
+static bool step(struct unwind_cfi_walk *w, const struct unwind_cfi_slot *s)
 {
 	if (likely(s->found.rule)) {
 		struct unwind_found f = s->found; /* the slot may be reused on the way */
@@ -394,11 +397,11 @@ static bool step(struct walk *w, const struct slot *s)
 u32 unwind(struct unwinder *u, const struct unwind_thread *th, bool callers_less, u64 *pcs, u32 max,
 	   enum unwind_end *end)
 {
-	struct walk w = { .u = u,
-			  .th = th,
-			  .mem = { .read = read_stack, .ctx = th },
-			  .regs = *th->regs,
-			  .exact = true };
+	struct unwind_cfi_walk w = { .u = u,
+				     .th = th,
+				     .mem = { .read = read_stack, .ctx = th },
+				     .regs = *th->regs,
+				     .exact = true };
 	unsigned pc_at = u->arch->pc;
 	u32 nr = 0;
 	for (;;) {
@@ -407,7 +410,7 @@ u32 unwind(struct unwinder *u, const struct unwind_thread *th, bool callers_less
 			w.end = UNWIND_WHOLE;
 			break;
 		}
-		const struct slot *s = look_up(&w, asked);
+		const struct unwind_cfi_slot *s = look_up(&w, asked);
 		/* Where a thread stopped is a fact, wherever it is; callers must be code. */
 		if (nr && !s->mapped) {
 			w.end = UNWIND_LOST;

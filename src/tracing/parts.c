@@ -329,14 +329,14 @@ struct part_file {
 	u64 size[HALVES];
 };
 
-struct joining {
+struct parts_joining {
 	const struct parts *p;
 	struct part_file *files; /* buffer by buffer, CPU by CPU */
 };
 
 static int read_pages(void *ctx, u32 buffer, u32 cpu, u64 offset, void *to, size_t len)
 {
-	struct joining *j = ctx;
+	struct parts_joining *j = ctx;
 	const struct part_file *f = &j->files[buffer * j->p->nr_cpus + cpu];
 	int err = 0;
 	for (int h = 0; h < HALVES && len && !err; h++) {
@@ -359,7 +359,7 @@ static u64 first_time(int fd)
 	return pread(fd, &ts, sizeof(ts), 0) == sizeof(ts) ? ts : UINT64_MAX;
 }
 
-static int open_parts(struct joining *j, struct tracedat_out_cpu *cpus)
+static int open_parts(struct parts_joining *j, struct tracedat_out_cpu *cpus)
 {
 	const struct parts *p = j->p;
 	char name[NAME_SIZE];
@@ -429,7 +429,7 @@ static int join(const struct parts *p, struct tracedat *head, const struct trace
 	struct tracedat_option *options = NULL;
 	struct strbuf names;
 	size_t nr = p->buffers.nr * p->nr_cpus + 1;
-	struct joining j = { .p = p, .files = calloc(nr, sizeof(*j.files)) };
+	struct parts_joining j = { .p = p, .files = calloc(nr, sizeof(*j.files)) };
 	struct tracedat_out_cpu *cpus = calloc(nr, sizeof(*cpus));
 	struct tracedat_out_buffer *buffers = calloc(p->buffers.nr + 1, sizeof(*buffers));
 	strbuf_init(&names);

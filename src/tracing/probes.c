@@ -309,13 +309,13 @@ static int define_user(struct probes *p, const struct event_probe *at, const cha
 
 /* ---- events ---------------------------------------------------------------------------------------------------------------- */
 
-struct chosen {
+struct probes_chosen {
 	const struct ftrace_traced *from;
 	struct ftrace_buffer_opt *to; /* gets the events */
 	bool entry, result, fprobe;
 };
 
-static int push_event_of(struct probes *p, const struct chosen *c, const char *system,
+static int push_event_of(struct probes *p, const struct probes_chosen *c, const char *system,
 			 const char *event, bool bare)
 {
 	struct ftrace_traced *e = vec_push(&c->to->traced);
@@ -334,12 +334,13 @@ static int push_event_of(struct probes *p, const struct chosen *c, const char *s
 	return err;
 }
 
-static int push_event(struct probes *p, const struct chosen *c, const char *event, bool bare)
+static int push_event(struct probes *p, const struct probes_chosen *c, const char *event, bool bare)
 {
 	return push_event_of(p, c, p->group_name, event, bare);
 }
 
-static int add_event(struct probes *p, const struct chosen *c, const char *function, bool result)
+static int add_event(struct probes *p, const struct probes_chosen *c, const char *function,
+		     bool result)
 {
 	const char *event;
 	int err = define(p, &c->from->probe, function, c->fprobe, result, &event);
@@ -347,7 +348,7 @@ static int add_event(struct probes *p, const struct chosen *c, const char *funct
 	return err ? err : push_event(p, c, event, result && c->entry);
 }
 
-static int add_function(struct probes *p, const struct chosen *c, const char *function)
+static int add_function(struct probes *p, const struct probes_chosen *c, const char *function)
 {
 	int err = c->entry ? add_event(p, c, function, false) : 0;
 	return err || !c->result ? err : add_event(p, c, function, true);
@@ -358,12 +359,12 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-struct names {
+struct probes_names {
 	VEC(const char *) list;
 };
 
-static int find_functions(struct probes *p, const struct chosen *c, const char *glob,
-			  struct names *ret)
+static int find_functions(struct probes *p, const struct probes_chosen *c, const char *glob,
+			  struct probes_names *ret)
 {
 	struct ftrace_setup *s = p->s;
 	char name[256], module[128];
@@ -388,10 +389,10 @@ static int find_functions(struct probes *p, const struct chosen *c, const char *
 }
 
 /* Every function that fits; names that several functions have are left out: the kernel would not know which is meant. */
-static int add_pattern(struct probes *p, const struct chosen *c, const char *glob)
+static int add_pattern(struct probes *p, const struct probes_chosen *c, const char *glob)
 {
 	struct diag *d = p->s->diag;
-	struct names all = { 0 };
+	struct probes_names all = { 0 };
 	int err = find_functions(p, c, glob, &all);
 	if (!err && !all.list.nr)
 		err = diag_error(d, -ENOENT, "function '%s' cannot be probed%s%s", glob,
@@ -418,12 +419,12 @@ static int add_kernel(struct probes *p, struct ftrace_buffer_opt *to, const stru
 {
 	struct diag *d = p->s->diag;
 	const char *function = e->probe.symbol;
-	struct chosen c = { .from = e,
-			    .to = to,
-			    .entry = !e->probe.is_return,
-			    .result = e->probe.is_return || e->kind == EVENT_KIND_CALL,
-			    .fprobe = is_fprobe(e->kind) ||
-				      (e->kind == EVENT_KIND_CALL && p->has_fprobes) };
+	struct probes_chosen c = { .from = e,
+				   .to = to,
+				   .entry = !e->probe.is_return,
+				   .result = e->probe.is_return || e->kind == EVENT_KIND_CALL,
+				   .fprobe = is_fprobe(e->kind) ||
+					     (e->kind == EVENT_KIND_CALL && p->has_fprobes) };
 	if (c.fprobe && !p->has_fprobes) {
 		int err = diag_error(d, -EOPNOTSUPP, "this kernel has no fprobe events");
 		diag_hint(d, "they need Linux 6.5; %s:%s is nearly the same",
@@ -438,7 +439,8 @@ static int add_user(struct probes *p, struct ftrace_buffer_opt *to, const struct
 {
 	const char *event;
 	int err = define_user(p, &e->probe, &event);
-	return err ? err : push_event(p, &(struct chosen){ .from = e, .to = to }, event, false);
+	return err ? err
+		   : push_event(p, &(struct probes_chosen){ .from = e, .to = to }, event, false);
 }
 
 /* Lines and arguments that were written: probe/ knows what they mean. */
@@ -457,7 +459,7 @@ static int add_point(struct probes *p, struct ftrace_buffer_opt *to, const struc
 		const char *event = arena_strdup(&s->arena, def->event);
 		err = event ? probe_define(s->journal, &s->tracing, def, s->diag) : -ENOMEM;
 		if (!err)
-			err = push_event_of(p, &(struct chosen){ .from = e, .to = to },
+			err = push_event_of(p, &(struct probes_chosen){ .from = e, .to = to },
 					    p->point_group, event, bare);
 	}
 	return err;

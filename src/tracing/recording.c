@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Pages of one CPU on their way to a file. */
-struct lane {
+struct recording_lane {
 	pthread_mutex_t lock; /* the reader's; ours when it is to go on in another file */
 	int fd;
 	u32 half;
@@ -21,7 +21,7 @@ struct recording_buffer {
 	struct ftrace_recording *of;
 	u32 index;
 	struct live_ftrace *live;
-	struct lane *lanes; /* by CPU */
+	struct recording_lane *lanes; /* by CPU */
 };
 
 int ftrace_recording_init(struct ftrace_recording *r, struct ftrace_setup *s,
@@ -36,7 +36,7 @@ int ftrace_recording_init(struct ftrace_recording *r, struct ftrace_setup *s,
 	return cpu_online(&s->root, &r->cpus);
 }
 
-static int open_lane(struct recording_buffer *b, u32 cpu, struct lane *l)
+static int open_lane(struct recording_buffer *b, u32 cpu, struct recording_lane *l)
 {
 	l->fd = parts_open_cpu(&b->of->parts, b->index, cpu, l->half);
 	l->bytes = 0;
@@ -44,7 +44,7 @@ static int open_lane(struct recording_buffer *b, u32 cpu, struct lane *l)
 }
 
 /* With a limit two halves are used in turns, so that the newest are kept. */
-static int next_half(struct recording_buffer *b, u32 cpu, struct lane *l)
+static int next_half(struct recording_buffer *b, u32 cpu, struct recording_lane *l)
 {
 	(void)close(l->fd);
 	l->half = !l->half;
@@ -55,7 +55,7 @@ static int next_half(struct recording_buffer *b, u32 cpu, struct lane *l)
 static int take_pages(void *ctx, u32 cpu, const void *pages, size_t bytes)
 {
 	struct recording_buffer *b = ctx;
-	struct lane *l = &b->lanes[cpu];
+	struct recording_lane *l = &b->lanes[cpu];
 	u64 limit = b->of->opts.max_kb * 1024 / 2;
 	int err = 0;
 	(void)pthread_mutex_lock(&l->lock);
@@ -228,7 +228,7 @@ static int move_lanes(struct ftrace_recording *r)
 		struct recording_buffer *b = &r->buffers[i];
 		for (int cpu = cpuset_next(&r->cpus, 0); cpu >= 0 && !err;
 		     cpu = cpuset_next(&r->cpus, (unsigned)cpu + 1)) {
-			struct lane *l = &b->lanes[cpu];
+			struct recording_lane *l = &b->lanes[cpu];
 			(void)pthread_mutex_lock(&l->lock);
 			int old = l->fd;
 			l->half = 0;

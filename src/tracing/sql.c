@@ -7,7 +7,7 @@
 
 enum { ITEMS_MAX = 16, KEYS_MAX = 3, DEPTH_MAX = 32 };
 
-struct parser {
+struct sql_parser {
 	struct ftrace_sql *q;
 	const char *text, *at; /* at: the token that comes next */
 	size_t len; /* of it */
@@ -22,7 +22,7 @@ static bool word_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == ':' || c == '$';
 }
 
-static void next(struct parser *p)
+static void next(struct sql_parser *p)
 {
 	p->at += p->len;
 	while (isspace((unsigned char)*p->at))
@@ -34,12 +34,12 @@ static void next(struct parser *p)
 		p->len = 1;
 }
 
-static bool is(const struct parser *p, const char *word)
+static bool is(const struct sql_parser *p, const char *word)
 {
 	return strlen(word) == p->len && !strncasecmp(p->at, word, p->len);
 }
 
-static bool skip(struct parser *p, const char *word)
+static bool skip(struct sql_parser *p, const char *word)
 {
 	bool found = is(p, word);
 	if (found)
@@ -47,14 +47,14 @@ static bool skip(struct parser *p, const char *word)
 	return found;
 }
 
-static int wrong(struct parser *p, const char *what)
+static int wrong(struct sql_parser *p, const char *what)
 {
 	int err = diag_error(p->d, -EINVAL, "%s", what);
 	diag_span(p->d, p->text, (size_t)(p->at - p->text), p->len ? p->len : 1);
 	return err;
 }
 
-static int need(struct parser *p, const char *word)
+static int need(struct sql_parser *p, const char *word)
 {
 	char text[64];
 	if (skip(p, word))
@@ -64,7 +64,7 @@ static int need(struct parser *p, const char *word)
 	return wrong(p, text);
 }
 
-static int word(struct parser *p, const char **ret, const char *what)
+static int word(struct sql_parser *p, const char **ret, const char *what)
 {
 	if (!p->len || !word_char(*p->at))
 		return wrong(p, what);
@@ -86,7 +86,7 @@ static int side_of(const struct ftrace_sql *q, const char *name, size_t len)
 	return -1;
 }
 
-static int operand(struct parser *p, struct sql_operand *ret)
+static int operand(struct sql_parser *p, struct sql_operand *ret)
 {
 	const char *dot = memchr(p->at, '.', p->len);
 	int side = dot ? side_of(p->q, p->at, (size_t)(dot - p->at)) : -1;
@@ -106,7 +106,7 @@ static int operand(struct parser *p, struct sql_operand *ret)
 	return 0;
 }
 
-static int expression(struct parser *p, struct sql_item *i)
+static int expression(struct sql_parser *p, struct sql_item *i)
 {
 	bool usecs = is(p, "TIMESTAMP_DELTA_USECS");
 	if (p->q->join && (usecs || is(p, "TIMESTAMP_DELTA"))) {
@@ -148,7 +148,7 @@ static int expression(struct parser *p, struct sql_item *i)
 	return err;
 }
 
-static int select_items(struct parser *p)
+static int select_items(struct sql_parser *p)
 {
 	int err = 0;
 	do {
@@ -168,7 +168,7 @@ static int select_items(struct parser *p)
 	return err;
 }
 
-static int event_name(struct parser *p, struct sql_side *s)
+static int event_name(struct sql_parser *p, struct sql_side *s)
 {
 	const char *name = NULL;
 	int err = word(p, &name, "expected an event");
@@ -185,7 +185,7 @@ static int event_name(struct parser *p, struct sql_side *s)
 	return skip(p, "AS") ? word(p, &s->alias, "expected a name") : 0;
 }
 
-static int join_keys(struct parser *p)
+static int join_keys(struct sql_parser *p)
 {
 	int err = 0;
 	do {
@@ -215,7 +215,7 @@ static int join_keys(struct parser *p)
 }
 
 /* One condition, up to AND or the end; its names without the event. */
-static int condition(struct parser *p, struct strbuf *to, int *ret_side)
+static int condition(struct sql_parser *p, struct strbuf *to, int *ret_side)
 {
 	int depth = 0, side = -1;
 	while (p->len && (depth > 0 || (!is(p, "AND") && !is(p, ";") && strncmp(p->at, "&&", 2)))) {
@@ -259,7 +259,7 @@ static int condition(struct parser *p, struct strbuf *to, int *ret_side)
 	return 0;
 }
 
-static int where(struct parser *p)
+static int where(struct sql_parser *p)
 {
 	struct strbuf filters[2];
 	int err = 0;
@@ -285,12 +285,12 @@ static int where(struct parser *p)
 	return err;
 }
 
-static int parse(struct parser *p)
+static int parse(struct sql_parser *p)
 {
 	struct ftrace_sql *q = p->q;
 	next(p);
 	int err = need(p, "SELECT");
-	struct parser items = *p;
+	struct sql_parser items = *p;
 	/* The names stand behind FROM. */
 	while (!err && p->len && !is(p, "FROM"))
 		next(p);
@@ -318,7 +318,7 @@ static int parse(struct parser *p)
 
 int ftrace_sql_parse(struct ftrace_sql *q, const char *text, struct diag *d)
 {
-	struct parser p = { .q = q, .text = text, .at = text, .d = d };
+	struct sql_parser p = { .q = q, .text = text, .at = text, .d = d };
 	*q = (struct ftrace_sql){ 0 };
 	arena_init(&q->arena);
 	int err = parse(&p);

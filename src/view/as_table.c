@@ -82,7 +82,7 @@ int as_table_histogram(struct histogram *h, struct table *t)
 /* ---- tree ---- */
 
 /* Where a walk goes on after what is below a node. */
-struct open_node {
+struct as_table_open_node {
 	u32 node, depth;
 };
 
@@ -107,7 +107,7 @@ static int tree_row(const struct tree_walk *w, const struct tree_node *n, u32 de
 int as_table_tree(const struct tree *tree, struct table *t)
 {
 	struct tree_walk w = { .tree = tree, .t = t };
-	VEC(struct open_node) open = { 0 };
+	VEC(struct as_table_open_node) open = { 0 };
 	if (!table_column(t, "Percent", "percent", CELL_PERCENT) ||
 	    !table_column(t, "Weight", "weight", CELL_NUMBER) ||
 	    !table_column(t, "Depth", "depth", CELL_NUMBER) ||
@@ -117,7 +117,7 @@ int as_table_tree(const struct tree *tree, struct table *t)
 	int err = 0;
 	while (!err && (node != TREE_NONE || open.nr)) {
 		if (node == TREE_NONE) {
-			struct open_node up = open.at[--open.nr];
+			struct as_table_open_node up = open.at[--open.nr];
 			node = up.node;
 			depth = up.depth;
 			continue;
@@ -125,11 +125,11 @@ int as_table_tree(const struct tree *tree, struct table *t)
 		const struct tree_node *n = &tree->nodes.at[node];
 		for (u32 i = 0; i < n->nr_labels && !err; i++)
 			err = tree_row(&w, n, depth, i);
-		struct open_node *after = vec_push(&open);
+		struct as_table_open_node *after = vec_push(&open);
 		if (!after)
 			err = -ENOMEM;
 		else
-			*after = (struct open_node){ n->next, depth };
+			*after = (struct as_table_open_node){ n->next, depth };
 		depth += n->nr_labels;
 		node = n->first_child;
 	}

@@ -18,7 +18,7 @@ struct graph {
 	bool *open; /* [node] */
 };
 
-struct line {
+struct view_browse_line {
 	u32 row;
 	u32 node;
 	u32 label; /* of the node */
@@ -45,7 +45,7 @@ struct browse {
 	char *text; /* searched for */
 	double shown_percent;
 	size_t nr_rows;
-	VEC(struct line) lines;
+	VEC(struct view_browse_line) lines;
 };
 
 static void graph_free(struct graph *g)
@@ -117,9 +117,9 @@ static size_t self_column(const struct table *t)
 	return first;
 }
 
-static int push_line(struct browse *b, struct line l)
+static int push_line(struct browse *b, struct view_browse_line l)
 {
-	struct line *to = vec_push(&b->lines);
+	struct view_browse_line *to = vec_push(&b->lines);
 	if (!to)
 		return -ENOMEM;
 	*to = l;
@@ -134,8 +134,8 @@ static int node_lines(struct browse *b, u32 row, u32 first, u32 depth, u64 whole
 		double percent = whole ? 100.0 * (double)n->total / (double)whole : 0;
 		u32 shown = g->open[at] ? n->nr_labels : min(n->nr_labels, 1u);
 		for (u32 i = 0; i < shown; i++) {
-			int err =
-				push_line(b, (struct line){ row, at, i, depth + (i > 0), percent });
+			int err = push_line(b, (struct view_browse_line){
+						       row, at, i, depth + (i > 0), percent });
 			if (err)
 				return err;
 		}
@@ -162,7 +162,8 @@ static int remake(struct browse *b)
 		if (self < b->t->columns.nr)
 			b->shown_percent += table_cells(b->t, row)[self].f;
 		b->nr_rows++;
-		int err = push_line(b, (struct line){ .row = (u32)row, .node = TREE_NONE });
+		int err = push_line(
+			b, (struct view_browse_line){ .row = (u32)row, .node = TREE_NONE });
 		if (!err && b->open[row])
 			err = node_lines(b, (u32)row, b->graphs[row]->tree.first_root, 1,
 					 b->fractal ? b->graphs[row]->tree.total : b->t->total);
@@ -214,7 +215,7 @@ const char *browse_shown_column(const struct browse *b)
 	return self < b->t->columns.nr ? b->t->columns.at[self].name : "";
 }
 
-static char sign_of(const struct browse *b, const struct line *l)
+static char sign_of(const struct browse *b, const struct view_browse_line *l)
 {
 	const struct graph *g = b->graphs[l->row];
 	if (l->node == TREE_NONE) {
@@ -231,7 +232,7 @@ static char sign_of(const struct browse *b, const struct line *l)
 
 struct browse_line browse_line(const struct browse *b, size_t line)
 {
-	const struct line *l = &b->lines.at[line];
+	const struct view_browse_line *l = &b->lines.at[line];
 	struct browse_line ret = { .row = l->row, .node = l->node, .depth = l->depth };
 	ret.sign = sign_of(b, l);
 	if (l->node == TREE_NONE)
@@ -301,7 +302,7 @@ int browse_toggle(struct browse *b, size_t line)
 {
 	if (line >= b->lines.nr)
 		return 0;
-	const struct line l = b->lines.at[line];
+	const struct view_browse_line l = b->lines.at[line];
 	char sign = sign_of(b, &l);
 	if (sign == ' ')
 		return 0;
@@ -339,7 +340,7 @@ int browse_open(struct browse *b, size_t line, bool open)
 {
 	if (line >= b->lines.nr)
 		return 0;
-	const struct line l = b->lines.at[line];
+	const struct view_browse_line l = b->lines.at[line];
 	int err = 0;
 	if (l.node == TREE_NONE) {
 		err = open_whole_row(b, l.row, open);

@@ -4,22 +4,22 @@
 #include <string.h>
 
 /* What is still to be put below a box: a task's root or a node. */
-struct pending {
+struct flame_tree_pending {
 	u32 node;
 	u32 parent; /* box */
 	u32 task; /* UINT32_MAX: a frame */
 };
 
-struct builder {
+struct flame_tree_builder {
 	const struct flame *f;
 	struct flame_boxes *to;
 	u64 *self, *total, *count;
 	struct pendings {
-		VEC(struct pending) list;
+		VEC(struct flame_tree_pending) list;
 	} stack;
 };
 
-static const char *name_of(const struct builder *b, const struct pending *p)
+static const char *name_of(const struct flame_tree_builder *b, const struct flame_tree_pending *p)
 {
 	const struct flame *f = b->f;
 	return p->task == UINT32_MAX ? flame_str(f, f->frames.at[f->nodes.at[p->node].frame].name)
@@ -29,8 +29,8 @@ static const char *name_of(const struct builder *b, const struct pending *p)
 /* Lightest first: the stack gives the last one out first. */
 static int lighter(const void *l, const void *r, void *ctx)
 {
-	const struct builder *b = ctx;
-	const struct pending *p = l, *q = r;
+	const struct flame_tree_builder *b = ctx;
+	const struct flame_tree_pending *p = l, *q = r;
 	u64 wp = b->total[p->node], wq = b->total[q->node];
 	if (wp != wq)
 		return wp < wq ? -1 : 1;
@@ -38,23 +38,23 @@ static int lighter(const void *l, const void *r, void *ctx)
 	return c ? c : (p->node < q->node) - (p->node > q->node);
 }
 
-static int push(struct builder *b, u32 node, u32 parent, u32 task)
+static int push(struct flame_tree_builder *b, u32 node, u32 parent, u32 task)
 {
-	struct pending *p = vec_push(&b->stack.list);
+	struct flame_tree_pending *p = vec_push(&b->stack.list);
 	if (!p)
 		return -ENOMEM;
-	*p = (struct pending){ .node = node, .parent = parent, .task = task };
+	*p = (struct flame_tree_pending){ .node = node, .parent = parent, .task = task };
 	return 0;
 }
 
-static void sort_from(struct builder *b, size_t base)
+static void sort_from(struct flame_tree_builder *b, size_t base)
 {
 	size_t nr = b->stack.list.nr - base;
 	if (nr > 1)
-		qsort_r(b->stack.list.at + base, nr, sizeof(struct pending), lighter, b);
+		qsort_r(b->stack.list.at + base, nr, sizeof(struct flame_tree_pending), lighter, b);
 }
 
-static int put_box(struct builder *b, const struct pending *p)
+static int put_box(struct flame_tree_builder *b, const struct flame_tree_pending *p)
 {
 	const struct flame *f = b->f;
 	struct flame_box *box = vec_push(&b->to->list);
@@ -80,7 +80,7 @@ static int put_box(struct builder *b, const struct pending *p)
 }
 
 /* The first event with samples, as on the page. */
-static u32 main_event(const struct builder *b)
+static u32 main_event(const struct flame_tree_builder *b)
 {
 	u32 first = UINT32_MAX;
 	vec_for_each (&b->f->trees, t)
@@ -89,7 +89,7 @@ static u32 main_event(const struct builder *b)
 	return first == UINT32_MAX ? 0 : first;
 }
 
-static int build(struct builder *b)
+static int build(struct flame_tree_builder *b)
 {
 	struct flame_box *all = vec_push(&b->to->list);
 	int err = all && b->self && b->total && b->count ? 0 : -ENOMEM;
@@ -109,7 +109,7 @@ static int build(struct builder *b)
 	}
 	sort_from(b, 0);
 	while (b->stack.list.nr && !err) {
-		struct pending p = b->stack.list.at[--b->stack.list.nr];
+		struct flame_tree_pending p = b->stack.list.at[--b->stack.list.nr];
 		err = put_box(b, &p);
 	}
 	struct flame_box *boxes = b->to->list.at;
@@ -123,11 +123,11 @@ static int build(struct builder *b)
 int flame_tree(const struct flame *f, struct flame_boxes *ret)
 {
 	*ret = (struct flame_boxes){ 0 };
-	struct builder b = { .f = f,
-			     .to = ret,
-			     .self = flame_self(f, UINT32_MAX),
-			     .total = flame_self(f, UINT32_MAX),
-			     .count = flame_counts(f) };
+	struct flame_tree_builder b = { .f = f,
+					.to = ret,
+					.self = flame_self(f, UINT32_MAX),
+					.total = flame_self(f, UINT32_MAX),
+					.count = flame_counts(f) };
 	int err = build(&b);
 	vec_free(&b.stack.list);
 	free(b.self);

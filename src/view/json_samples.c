@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct piece {
+struct json_samples_piece {
 	u32 at, len;
 };
 
@@ -19,7 +19,7 @@ struct json_samples {
 	struct strbuf *out;
 	struct turns turns;
 	struct strbuf names_text; /* of each frame what stands behind its address */
-	struct piece *names; /* [frame] */
+	struct json_samples_piece *names; /* [frame] */
 	u64 nr;
 };
 

@@ -51,7 +51,7 @@ static void find_partner(const struct text_events *te, struct event_look *look, 
 	}
 }
 
-static enum event_kind kind_of(const struct text_events *te, struct event_look *look, u32 event)
+static enum text_event_kind kind_of(const struct text_events *te, struct event_look *look, u32 event)
 {
 	const struct schema *s = look->schema;
 	bool plain = te->o.plain || (te->o.plain_events && te->o.plain_events[event]);

@@ -20,7 +20,7 @@ enum {
 		1 << 15, /* names of tasks, of a run with rounds: more are forgotten between two of them */
 };
 
-enum event_kind {
+enum text_event_kind {
 	KIND_PRINT, /* as its print fmt says */
 	KIND_FUNCTION,
 	KIND_GRAPH_ENTRY,
@@ -33,7 +33,7 @@ enum event_kind {
 /* How one kind of event is shown; made by each worker for itself when the first one comes. */
 struct event_look {
 	const struct schema *schema;
-	enum event_kind kind;
+	enum text_event_kind kind;
 	bool raw;
 	u16 *before; /* JSON: fields of the same name before each; NULL: all names differ */
 	bool copied; /* what lines of it begin with is copied in one go */

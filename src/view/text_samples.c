@@ -14,7 +14,7 @@
 /* "\t    1ab70 name+0x1c (library)\n" of a frame, ready to be copied; the address takes ADDR_WIDTH bytes behind the tab. */
 enum { ADDR_WIDTH = 16, FLAGS_WIDTH = 24, LINE_STEP = 32 };
 
-struct line {
+struct text_samples_line {
 	u32 at, len;
 };
 
@@ -29,9 +29,9 @@ struct text_samples {
 	u32 nr_shards;
 	bool *lined; /* [image] */
 	struct strbuf lines_text;
-	struct line *lines; /* [frame]: alone */
-	struct line *inner; /* in a chain, with what is inlined: where the code ran */
-	struct line *callers; /* and where it called the next one */
+	struct text_samples_line *lines; /* [frame]: alone */
+	struct text_samples_line *inner; /* in a chain, with what is inlined: where the code ran */
+	struct text_samples_line *callers; /* and where it called the next one */
 	u32 name_width;
 	u16 **before; /* JSON: [event], as json_fields() takes it; each may be NULL */
 };
@@ -101,19 +101,21 @@ static void add_line(struct text_samples *ts, u32 frame, u32 id, u32 fields)
 }
 
 /* The lines that a frame stands for, innermost first. */
-static struct line add_stack(struct text_samples *ts, u32 frame, struct name_stack s, u32 fields)
+static struct text_samples_line add_stack(struct text_samples *ts, u32 frame, struct name_stack s,
+					  u32 fields)
 {
-	struct line made = { .at = (u32)ts->lines_text.len };
+	struct text_samples_line made = { .at = (u32)ts->lines_text.len };
 	for (u32 i = s.nr; i-- > 0;)
 		add_line(ts, frame, s.first + i, fields);
 	made.len = (u32)ts->lines_text.len - made.at;
 	return made;
 }
 
-static struct line *new_lines(struct text_samples *ts, u32 fields, bool stacks, bool called)
+static struct text_samples_line *new_lines(struct text_samples *ts, u32 fields, bool stacks,
+					   bool called)
 {
 	const struct names_result *n = ts->o.names;
-	struct line *lines = calloc(ts->o.frames->nr, sizeof(*lines));
+	struct text_samples_line *lines = calloc(ts->o.frames->nr, sizeof(*lines));
 	for (u32 i = 0; lines && i < ts->o.frames->nr; i++)
 		lines[i] = add_stack(
 			ts, i, stacks ? names_stack(n, i, called) : (struct name_stack){ i, 1 },
@@ -221,7 +223,7 @@ static void add_ids(const struct sample *s, u32 fields, struct strbuf *to)
 }
 
 /* A line that was made before: a few words at a time, and some of what follows it, which the next one takes the place of. */
-static void add_made(const struct text_samples *ts, const struct line *line, struct strbuf *to)
+static void add_made(const struct text_samples *ts, const struct text_samples_line *line, struct strbuf *to)
 {
 	char *at = strbuf_room(to, (size_t)line->len + LINE_STEP);
 	const char *from = ts->lines_text.data + line->at;
@@ -237,7 +239,7 @@ static void add_places(const struct text_samples *ts, const struct sample *s, bo
 {
 	u32 nr = ts->o.max_stack ? min(s->nr_places, ts->o.max_stack) : s->nr_places;
 	if (!chain && nr) {
-		const struct line *line = &ts->lines[s->places[0].frame];
+		const struct text_samples_line *line = &ts->lines[s->places[0].frame];
 		strbuf_char(to, ' ');
 		add_addr(s->places[0].addr, to);
 		strbuf_add(to, ts->lines_text.data + line->at + 1 + ADDR_WIDTH,

@@ -20,7 +20,7 @@
 
 enum { DEPTH_MAX = 512 };
 
-struct drawing {
+struct text_tree_drawing {
 	const struct tree *tree;
 	struct strbuf *to;
 	u32 indent;
@@ -31,7 +31,7 @@ struct drawing {
 	bool pipe[DEPTH_MAX]; /* whether that level still has branches to come */
 };
 
-static void lead(struct drawing *d, u32 depth)
+static void lead(struct text_tree_drawing *d, u32 depth)
 {
 	strbuf_fill(d->to, ' ', d->indent);
 	for (u32 i = 0; i < depth; i++) {
@@ -50,7 +50,7 @@ static void weight_text(enum text_tree_value value, u64 weight, u64 count, u64 w
 		strbuf_u64(to, value == TEXT_TREE_COUNT ? count : weight);
 }
 
-static void branch_head(struct drawing *d, u32 depth, u64 weight, u64 count, u64 whole)
+static void branch_head(struct text_tree_drawing *d, u32 depth, u64 weight, u64 count, u64 whole)
 {
 	lead(d, depth - 1);
 	strbuf_char(d->to, d->pipe[depth - 1] ? '|' : ' ');
@@ -59,7 +59,7 @@ static void branch_head(struct drawing *d, u32 depth, u64 weight, u64 count, u64
 	strbuf_str(d->to, "--");
 }
 
-static void labels(struct drawing *d, const struct tree_node *n, u32 depth, u64 whole)
+static void labels(struct text_tree_drawing *d, const struct tree_node *n, u32 depth, u64 whole)
 {
 	for (u32 i = 0; i < n->nr_labels; i++) {
 		if (!i)
@@ -71,7 +71,7 @@ static void labels(struct drawing *d, const struct tree_node *n, u32 depth, u64 
 	}
 }
 
-static void branches(struct drawing *d, u32 first, u32 depth, u64 whole)
+static void branches(struct text_tree_drawing *d, u32 first, u32 depth, u64 whole)
 {
 	u64 rest = d->fractal ? whole : 0;
 	u32 shown = 0;
@@ -97,7 +97,7 @@ static void branches(struct drawing *d, u32 first, u32 depth, u64 whole)
 }
 
 /* The single root that is the whole row: its labels stand alone, and the levels start behind it. */
-static u32 trunk(struct drawing *d, bool hide_own)
+static u32 trunk(struct text_tree_drawing *d, bool hide_own)
 {
 	const struct tree *t = d->tree;
 	const struct tree_node *root = &t->nodes.at[t->first_root];
@@ -205,13 +205,13 @@ void text_tree(const struct tree *t, u64 total, const struct text_tree_style *st
 		return;
 	}
 	bool fractal = style->form == TEXT_TREE_FRACTAL;
-	struct drawing d = { .tree = t,
-			     .to = to,
-			     .indent = style->indent,
-			     .fractal = fractal,
-			     .value = style->value,
-			     .limit = style->limit,
-			     .total = total };
+	struct text_tree_drawing d = { .tree = t,
+				       .to = to,
+				       .indent = style->indent,
+				       .fractal = fractal,
+				       .value = style->value,
+				       .limit = style->limit,
+				       .total = total };
 	u32 rest = trunk(&d, style->hide_own);
 	/* Nothing but the row's own name: not even an empty line. */
 	if (rest == TREE_NONE && d.indent == style->indent)

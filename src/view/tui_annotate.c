@@ -48,12 +48,12 @@ static const char help[] =
 	"  selected instruction. Percentages are of the function's own samples.\n";
 
 /* A line of the screen. */
-struct row {
+struct tui_annotate_row {
 	u32 insn; /* NO_INSN: source */
 	const char *text; /* of source */
 };
 
-struct place {
+struct tui_annotate_place {
 	u32 page, func;
 	u32 insn; /* that was selected */
 };
@@ -62,8 +62,8 @@ struct tui {
 	const struct tui_annotate *c;
 	const struct annotation *a;
 	struct arena arena; /* source text */
-	VEC(struct row) rows;
-	VEC(struct place) past;
+	VEC(struct tui_annotate_row) rows;
+	VEC(struct tui_annotate_place) past;
 	u32 page, func;
 	size_t top, at;
 	int shift;
@@ -90,9 +90,9 @@ static const char *keep_text(struct tui *t, const char *text, size_t len)
 	return kept;
 }
 
-static int add_row(struct tui *t, struct row row)
+static int add_row(struct tui *t, struct tui_annotate_row row)
 {
-	struct row *to = vec_push(&t->rows);
+	struct tui_annotate_row *to = vec_push(&t->rows);
 	if (!to || (row.insn == NO_INSN && !row.text))
 		return -ENOMEM;
 	*to = row;
@@ -115,7 +115,9 @@ static int add_source(struct tui *t, const struct annotation_insn *in,
 	for (u32 n = from; n <= in->line; n++) {
 		u32 len;
 		const char *text = o->source_line(o->ctx, in->file, n, &len);
-		int err = text ? add_row(t, (struct row){ NO_INSN, keep_text(t, text, len) }) : 0;
+		int err = text ? add_row(t, (struct tui_annotate_row){ NO_INSN,
+								       keep_text(t, text, len) })
+			       : 0;
 		if (err)
 			return err;
 	}
@@ -131,7 +133,7 @@ static int make_rows(struct tui *t)
 		const struct annotation_insn *in = &t->a->insns[i];
 		err = add_source(t, in, before);
 		if (!err)
-			err = add_row(t, (struct row){ .insn = i });
+			err = add_row(t, (struct tui_annotate_row){ .insn = i });
 		if (in->file && in->line)
 			before = in;
 	}
@@ -297,7 +299,7 @@ static int put_shares(const struct tui *t, int y, u32 insn, bool plain)
 
 static void put_row(const struct tui *t, int y, size_t row)
 {
-	const struct row *r = &t->rows.at[row];
+	const struct tui_annotate_row *r = &t->rows.at[row];
 	bool selected = row == t->at;
 	struct strbuf s;
 	strbuf_init(&s);
@@ -396,10 +398,10 @@ static int follow_call(struct tui *t, u32 insn)
 	strbuf_done(&why);
 	if (func < 0)
 		return 0;
-	struct place *p = vec_push(&t->past);
+	struct tui_annotate_place *p = vec_push(&t->past);
 	if (!p)
 		return -ENOMEM;
-	*p = (struct place){ t->page, t->func, insn };
+	*p = (struct tui_annotate_place){ t->page, t->func, insn };
 	int err = change(t, t->page, (u32)func, NO_INSN);
 	if (err == 1)
 		t->past.nr--;
@@ -413,10 +415,10 @@ static int follow(struct tui *t)
 		return 0;
 	const struct annotation_insn *in = &t->a->insns[insn];
 	if (in->jump) {
-		struct place *p = vec_push(&t->past);
+		struct tui_annotate_place *p = vec_push(&t->past);
 		if (!p)
 			return -ENOMEM;
-		*p = (struct place){ t->page, t->func, insn };
+		*p = (struct tui_annotate_place){ t->page, t->func, insn };
 		go_to(t, in->jump - 1);
 		return 0;
 	}
@@ -432,7 +434,7 @@ static int back(struct tui *t)
 {
 	if (!t->past.nr)
 		return 1;
-	struct place p = t->past.at[--t->past.nr];
+	struct tui_annotate_place p = t->past.at[--t->past.nr];
 	if (p.page == t->page && p.func == t->func) {
 		go_to(t, p.insn);
 		return 0;
@@ -479,7 +481,7 @@ static void next_hot(struct tui *t)
 
 static bool row_matches(const struct tui *t, size_t row)
 {
-	const struct row *r = &t->rows.at[row];
+	const struct tui_annotate_row *r = &t->rows.at[row];
 	const char *text = r->insn == NO_INSN ? r->text : t->a->insns[r->insn].text;
 	return *t->query && strcasestr(text, t->query);
 }

@@ -23,7 +23,7 @@ enum { SHADES = 4, MANY_COLOURS = 256, QUERY_MAX = 128 };
 /* Of a kind of frame: its shades one after the other; with few colours they are all the same. */
 enum { PAIR_FIRST = 1, PAIR_FOUND = PAIR_FIRST + (FLAME_MARK + 1) * SHADES };
 
-struct tui {
+struct flame_tui {
 	struct flame_boxes boxes;
 	struct text_flame_cells cells;
 	struct strbuf title;
@@ -59,7 +59,7 @@ static const char help[] =
 	"  inlined functions, magenta code made at run time, white tasks and what has\n"
 	"  no name.\n";
 
-static bool is_found(const struct tui *t, u32 box)
+static bool is_found(const struct flame_tui *t, u32 box)
 {
 	return text_flame_has(&t->boxes, box, t->query);
 }
@@ -85,14 +85,14 @@ static int pair_of(const struct flame_box *b)
 }
 
 /* Between neighbours. */
-static const char *edge(const struct tui *t, u32 width)
+static const char *edge(const struct flame_tui *t, u32 width)
 {
 	if (t->colour && COLORS < MANY_COLOURS)
 		return " ";
 	return width < 2 && !t->colour ? " " : term_utf8() ? "▏" : "|";
 }
 
-static void draw_cell(struct tui *t, const struct text_flame_cell *c, int rows)
+static void draw_cell(struct flame_tui *t, const struct text_flame_cell *c, int rows)
 {
 	int y = (int)c->row - (int)t->top + 1;
 	if (y < 1 || y > rows)
@@ -112,7 +112,7 @@ static void draw_cell(struct tui *t, const struct text_flame_cell *c, int rows)
 	strbuf_done(&text);
 }
 
-static void say_query(const struct tui *t, struct strbuf *to)
+static void say_query(const struct flame_tui *t, struct strbuf *to)
 {
 	struct text_flame_found found = text_flame_search(&t->boxes, t->query);
 	strbuf_printf(to, "/%s%s", t->query, t->typing ? "_" : "");
@@ -127,7 +127,7 @@ static void say_query(const struct tui *t, struct strbuf *to)
 }
 
 /* What the keys do, and how much is below the screen. */
-static void say_keys(const struct tui *t, int rows, struct strbuf *to)
+static void say_keys(const struct flame_tui *t, int rows, struct strbuf *to)
 {
 	u32 deepest = 0;
 	vec_for_each (&t->cells.list, c)
@@ -140,7 +140,7 @@ static void say_keys(const struct tui *t, int rows, struct strbuf *to)
 
 static int draw(void *ctx)
 {
-	struct tui *t = ctx;
+	struct flame_tui *t = ctx;
 	int rows = LINES - 3;
 	int err = text_flame_lay(&t->boxes, t->zoom, (u32)max(COLS, 1), &t->cells);
 	if (err)
@@ -170,7 +170,7 @@ static int draw(void *ctx)
 }
 
 /* The next box of that name, in the order of the walk, whether it can be seen or not. */
-static void find_next(struct tui *t, bool backwards)
+static void find_next(struct flame_tui *t, bool backwards)
 {
 	u32 nr = (u32)t->boxes.list.nr;
 	for (u32 k = 1; k <= nr; k++) {
@@ -184,7 +184,7 @@ static void find_next(struct tui *t, bool backwards)
 	}
 }
 
-static void type_key(struct tui *t, int key)
+static void type_key(struct flame_tui *t, int key)
 {
 	if (key == '\n' || key == KEY_ENTER) {
 		t->typing = false;
@@ -201,12 +201,12 @@ static void type_key(struct tui *t, int key)
 	t->query[t->nr_query] = 0;
 }
 
-static void step(struct tui *t, enum text_flame_way way)
+static void step(struct flame_tui *t, enum text_flame_way way)
 {
 	t->picked = text_flame_step(&t->boxes, &t->cells, t->picked, way);
 }
 
-static void zoom_out(struct tui *t)
+static void zoom_out(struct flame_tui *t)
 {
 	t->zoom = t->boxes.list.at[t->zoom].parent;
 	t->picked = t->zoom;
@@ -215,7 +215,7 @@ static void zoom_out(struct tui *t)
 /* 1: quit. */
 static int do_key(void *ctx, int key)
 {
-	struct tui *t = ctx;
+	struct flame_tui *t = ctx;
 	if (t->typing && key != KEY_RESIZE) {
 		type_key(t, key);
 		return 0;
@@ -279,7 +279,7 @@ static void set_colours(void)
 
 int tui_flame(const struct flame *f, const char *title, bool colour)
 {
-	struct tui t = { .colour = colour };
+	struct flame_tui t = { .colour = colour };
 	int err = flame_tree(f, &t.boxes);
 	strbuf_init(&t.title);
 	if (!err && f->events.nr) /* first: a command may be longer than the line */

@@ -30,7 +30,7 @@ enum { PAIR_HOT = 1, PAIR_WARM, PAIR_MATCH };
 static const char footer[] =
 	"? help  Enter open  a annotate  / search  d library  t thread  s order  q quit";
 
-struct tui {
+struct table_tui {
 	const struct tui_config *c;
 	u32 page;
 	struct table table;
@@ -52,7 +52,7 @@ static bool numeric(const struct column *c)
 /*
  * Names of commands and libraries are cut so that the last column, the function, has some room. Who scrolls sideways sees them whole.
  */
-static void fit_widths(struct tui *t)
+static void fit_widths(struct table_tui *t)
 {
 	size_t nr = t->table.columns.nr;
 	const struct column *c = t->table.columns.at;
@@ -74,7 +74,7 @@ static void fit_widths(struct tui *t)
 	}
 }
 
-static void put_names(const struct tui *t)
+static void put_names(const struct table_tui *t)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -92,7 +92,7 @@ static void put_names(const struct tui *t)
 	strbuf_done(&s);
 }
 
-static attr_t heat(const struct tui *t, double percent)
+static attr_t heat(const struct table_tui *t, double percent)
 {
 	if (!t->c->colour)
 		return A_NORMAL;
@@ -120,7 +120,7 @@ static void add_share(struct drawn *d, size_t from, double percent)
 		d->shares[d->nr++] = (struct share){ from, d->text.len - from, percent };
 }
 
-static void row_line(const struct tui *t, const struct browse_line *l, struct drawn *d)
+static void row_line(const struct table_tui *t, const struct browse_line *l, struct drawn *d)
 {
 	struct strbuf *s = &d->text;
 	strbuf_char(s, l->sign);
@@ -162,13 +162,13 @@ static void graph_line(const struct browse_line *l, struct drawn *d)
 	(void)printable_add(s, l->label, strlen(l->label), 0);
 }
 
-static bool matches(const struct tui *t, const char *line)
+static bool matches(const struct table_tui *t, const char *line)
 {
 	const char *text = browse_text(t->b);
 	return *text && strcasestr(line, text);
 }
 
-static void put_shares(const struct tui *t, int y, struct drawn *d)
+static void put_shares(const struct table_tui *t, int y, struct drawn *d)
 {
 	for (u32 i = 0; i < d->nr; i++) {
 		const struct share *sh = &d->shares[i];
@@ -184,7 +184,7 @@ static void put_shares(const struct tui *t, int y, struct drawn *d)
 	}
 }
 
-static void put_line(const struct tui *t, int y, size_t line)
+static void put_line(const struct table_tui *t, int y, size_t line)
 {
 	struct browse_line l = browse_line(t->b, line);
 	struct drawn d = { .nr = 0 };
@@ -209,7 +209,7 @@ static void put_line(const struct tui *t, int y, size_t line)
 }
 
 /* What is filtered stands first: the rest may be cut. */
-static void put_title(struct tui *t)
+static void put_title(struct table_tui *t)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -236,7 +236,7 @@ static size_t page_lines(void)
 }
 
 /* The selected line stays on the screen. */
-static void settle(struct tui *t)
+static void settle(struct table_tui *t)
 {
 	size_t nr = browse_nr_lines(t->b), rows = page_lines();
 	if (t->at >= nr)
@@ -249,7 +249,7 @@ static void settle(struct tui *t)
 
 static int draw(void *ctx)
 {
-	struct tui *t = ctx;
+	struct table_tui *t = ctx;
 	settle(t);
 	fit_widths(t);
 	erase();
@@ -268,7 +268,7 @@ static int draw(void *ctx)
 
 /* ---- windows with text ---- */
 
-static void show_help(const struct tui *t)
+static void show_help(const struct table_tui *t)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -304,7 +304,7 @@ static void show_help(const struct tui *t)
 
 /* ---- pages ---- */
 
-static void close_page(struct tui *t)
+static void close_page(struct table_tui *t)
 {
 	browse_free(t->b);
 	free(t->widths);
@@ -314,7 +314,7 @@ static void close_page(struct tui *t)
 	t->widths = t->fit = NULL;
 }
 
-static int open_page(struct tui *t, u32 page)
+static int open_page(struct table_tui *t, u32 page)
 {
 	table_init(&t->table);
 	strbuf_reset(&t->title);
@@ -329,7 +329,7 @@ static int open_page(struct tui *t, u32 page)
 	return err ? err : text_table_widths(&t->table, true, t->widths);
 }
 
-static int turn_page(struct tui *t, u32 by)
+static int turn_page(struct table_tui *t, u32 by)
 {
 	if (t->c->nr_pages < 2)
 		return 0;
@@ -339,7 +339,7 @@ static int turn_page(struct tui *t, u32 by)
 
 /* ---- keys ---- */
 
-static int search(struct tui *t)
+static int search(struct table_tui *t)
 {
 	char text[TEXT_MAX];
 	(void)snprintf(text, sizeof(text), "%s", browse_text(t->b));
@@ -350,19 +350,19 @@ static int search(struct tui *t)
 }
 
 /* After the lines changed: the same row again, if it is still there. */
-static void follow(struct tui *t, size_t row)
+static void follow(struct table_tui *t, size_t row)
 {
 	size_t line = browse_find_row(t->b, row);
 	if (line < browse_nr_lines(t->b))
 		t->at = line;
 }
 
-static size_t row_at(const struct tui *t)
+static size_t row_at(const struct table_tui *t)
 {
 	return browse_nr_lines(t->b) ? browse_line(t->b, t->at).row : 0;
 }
 
-static int zoom(struct tui *t, const char *const *keys)
+static int zoom(struct table_tui *t, const char *const *keys)
 {
 	size_t row = row_at(t);
 	for (; *keys; keys++) {
@@ -376,7 +376,7 @@ static int zoom(struct tui *t, const char *const *keys)
 	return 0;
 }
 
-static int sort_by(struct tui *t, size_t column)
+static int sort_by(struct table_tui *t, size_t column)
 {
 	size_t row = row_at(t);
 	int err = browse_sort(t->b, column);
@@ -385,7 +385,7 @@ static int sort_by(struct tui *t, size_t column)
 	return err;
 }
 
-static size_t find_column(const struct tui *t, const char *key)
+static size_t find_column(const struct table_tui *t, const char *key)
 {
 	size_t i = 0;
 	while (i < t->table.columns.nr && strcmp(t->table.columns.at[i].key, key))
@@ -394,7 +394,7 @@ static size_t find_column(const struct tui *t, const char *key)
 }
 
 /* Rows come ordered by Children, where there is that column. */
-static int toggle_self(struct tui *t)
+static int toggle_self(struct table_tui *t)
 {
 	size_t self = find_column(t, "self"), nr = t->table.columns.nr;
 	if (self == nr || find_column(t, "children") == nr) {
@@ -405,7 +405,7 @@ static int toggle_self(struct tui *t)
 	return sort_by(t, browse_sorted(t->b) == self ? nr : self);
 }
 
-static int all_rows(struct tui *t, bool open)
+static int all_rows(struct table_tui *t, bool open)
 {
 	size_t row = row_at(t);
 	int ret = browse_open_all(t->b, open);
@@ -417,7 +417,7 @@ static int all_rows(struct tui *t, bool open)
 	return ret;
 }
 
-static void back(struct tui *t)
+static void back(struct table_tui *t)
 {
 	size_t row = row_at(t);
 	if (browse_back(t->b))
@@ -426,7 +426,7 @@ static void back(struct tui *t)
 		(void)snprintf(t->message, sizeof(t->message), "nothing to go back to: q quits");
 }
 
-static int act(struct tui *t, int key)
+static int act(struct table_tui *t, int key)
 {
 	for (const struct tui_action *a = t->c->actions; a && a->key; a++) {
 		if (a->key != key || !browse_nr_lines(t->b))
@@ -452,7 +452,7 @@ static int act(struct tui *t, int key)
 /* 1 to quit, 0, or negative errno. */
 static int do_key(void *ctx, int k)
 {
-	struct tui *t = ctx;
+	struct table_tui *t = ctx;
 	static const char *const threads[] = { "comm", "pid", "tid", NULL };
 	static const char *const libraries[] = { "dso", NULL };
 	size_t rows = page_lines(), nr = browse_nr_lines(t->b);
@@ -507,7 +507,7 @@ static void colours(void)
 
 int tui_tables(const struct tui_config *c)
 {
-	struct tui t = { .c = c };
+	struct table_tui t = { .c = c };
 	strbuf_init(&t.title);
 	int err = open_page(&t, c->first_page);
 	if (!err)

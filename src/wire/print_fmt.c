@@ -18,7 +18,7 @@ struct ops {
 	struct strbuf literal; /* what stands before the next op */
 };
 
-static void take_literal(struct parser *p, struct ops *ops, struct op *op)
+static void take_literal(struct print_fmt_parser *p, struct ops *ops, struct op *op)
 {
 	size_t len = ops->literal.len;
 	char *kept = arena_zalloc(p->arena, len + OP_PAD);
@@ -33,7 +33,7 @@ static void take_literal(struct parser *p, struct ops *ops, struct op *op)
 	strbuf_reset(&ops->literal);
 }
 
-static struct op *add_op(struct parser *p, struct ops *ops, enum op_kind kind)
+static struct op *add_op(struct print_fmt_parser *p, struct ops *ops, enum op_kind kind)
 {
 	if (ops->nr >= PRINT_OPS_MAX)
 		return parser_fail(p, "it is too long");
@@ -146,7 +146,7 @@ static bool is_plain(const struct spec *s)
 
 static void take_load(struct op *op, enum op_kind kind)
 {
-	const struct node *n = op->arg;
+	const struct print_fmt_node *n = op->arg;
 	op->kind = (u8)kind;
 	op->offset = n->kind == NODE_INDEX ? n->a->offset + (u32)n->b->num * n->size : n->offset;
 	op->size = n->size;
@@ -162,7 +162,7 @@ static void take_load(struct op *op, enum op_kind kind)
 }
 
 /* A cast that the conversion's own width makes needless: %llx of (unsigned long long)REC->x. */
-static const struct node *strip_cast(const struct node *n, const struct spec *s)
+static const struct print_fmt_node *strip_cast(const struct print_fmt_node *n, const struct spec *s)
 {
 	while (n->kind == NODE_CAST && n->size >= s->size && n->a->size <= n->size &&
 	       n->a->kind < NODE_BYTES)
@@ -171,13 +171,13 @@ static const struct node *strip_cast(const struct node *n, const struct spec *s)
 }
 
 /* REC->args[2]: as good as a field of its own. */
-static bool is_fixed_element(const struct node *n)
+static bool is_fixed_element(const struct print_fmt_node *n)
 {
 	return n->kind == NODE_INDEX && n->a->kind == NODE_BYTES && !n->a->loc &&
 	       n->b->kind == NODE_NUM && n->b->num < n->a->len / n->size;
 }
 
-static void finish_number(struct parser *p, struct op *op)
+static void finish_number(struct print_fmt_parser *p, struct op *op)
 {
 	if (op->arg->kind >= NODE_BYTES) {
 		parser_fail(p, "a string where a number is expected");
@@ -195,11 +195,11 @@ static void finish_number(struct parser *p, struct op *op)
 		take_load(op, OP_LOAD_HEX);
 }
 
-static void finish_text(struct parser *p, struct op *op)
+static void finish_text(struct print_fmt_parser *p, struct op *op)
 {
 	op->kind = OP_TEXT;
 	if (op->arg->kind < NODE_BYTES) {
-		struct node *n = arena_zalloc(p->arena, sizeof(*n));
+		struct print_fmt_node *n = arena_zalloc(p->arena, sizeof(*n));
 		if (!n) {
 			p->err = -ENOMEM;
 			return;
@@ -213,23 +213,23 @@ static void finish_text(struct parser *p, struct op *op)
 		take_load(op, OP_LOAD_STR);
 }
 
-static const struct node *next_argument(struct parser *p)
+static const struct print_fmt_node *next_argument(struct print_fmt_parser *p)
 {
-	const struct node *n = parser_argument(p);
+	const struct print_fmt_node *n = parser_argument(p);
 	return n ? n : parser_fail(p, "fewer arguments than conversions");
 }
 
-static const struct node *number_argument(struct parser *p)
+static const struct print_fmt_node *number_argument(struct print_fmt_parser *p)
 {
-	const struct node *n = next_argument(p);
+	const struct print_fmt_node *n = next_argument(p);
 	return n && n->kind >= NODE_BYTES ? parser_fail(p, "invalid width") : n;
 }
 
-static void add_conversion(struct parser *p, struct ops *ops, const struct spec *s)
+static void add_conversion(struct print_fmt_parser *p, struct ops *ops, const struct spec *s)
 {
-	const struct node *width = s->flags & SPEC_WIDTH_ARG ? number_argument(p) : NULL;
-	const struct node *prec = s->flags & SPEC_PREC_ARG ? number_argument(p) : NULL;
-	const struct node *arg = next_argument(p);
+	const struct print_fmt_node *width = s->flags & SPEC_WIDTH_ARG ? number_argument(p) : NULL;
+	const struct print_fmt_node *prec = s->flags & SPEC_PREC_ARG ? number_argument(p) : NULL;
+	const struct print_fmt_node *arg = next_argument(p);
 	if (p->err)
 		return;
 	if (arg->unknown || (width && width->unknown) || (prec && prec->unknown)) {
@@ -255,7 +255,7 @@ static void add_conversion(struct parser *p, struct ops *ops, const struct spec 
 		finish_number(p, op);
 }
 
-static void cut_format(struct parser *p, struct ops *ops, const char *at, const char *end)
+static void cut_format(struct print_fmt_parser *p, struct ops *ops, const char *at, const char *end)
 {
 	while (at < end && !p->err) {
 		const char *pct = memchr(at, '%', (size_t)(end - at));
@@ -273,7 +273,7 @@ static void cut_format(struct parser *p, struct ops *ops, const char *at, const 
 	}
 }
 
-static int keep_ops(struct parser *p, struct ops *ops, const struct op **ret)
+static int keep_ops(struct print_fmt_parser *p, struct ops *ops, const struct op **ret)
 {
 	if (ops->literal.len)
 		(void)add_op(p, ops, OP_LITERAL);
@@ -289,7 +289,8 @@ static int keep_ops(struct parser *p, struct ops *ops, const struct op **ret)
 	return err;
 }
 
-static int print_compile_text(struct parser *p, const char *fmt, size_t len, const struct op **ret)
+static int print_compile_text(struct print_fmt_parser *p, const char *fmt, size_t len,
+			      const struct op **ret)
 {
 	struct ops ops = { 0 };
 	cut_format(p, &ops, fmt, fmt + len);
@@ -298,7 +299,7 @@ static int print_compile_text(struct parser *p, const char *fmt, size_t len, con
 	return keep_ops(p, &ops, ret);
 }
 
-static int compile_by_field(struct parser *p, const struct op **ret)
+static int compile_by_field(struct print_fmt_parser *p, const struct op **ret)
 {
 	struct ops ops = { 0 };
 	static const char head[] = "[FAILED TO PARSE]";
@@ -310,7 +311,7 @@ static int compile_by_field(struct parser *p, const struct op **ret)
 
 /* ---- layouts in C ---- */
 
-static const struct schema_field **layout_fields(struct parser *p, const struct layout *l)
+static const struct schema_field **layout_fields(struct print_fmt_parser *p, const struct layout *l)
 {
 	const struct schema_field **fields =
 		arena_array(p->arena, LAYOUT_FIELDS_MAX, sizeof(*fields));
@@ -331,7 +332,7 @@ const struct layout *layout_find(const struct layout *rows, size_t nr, const str
 	return NULL;
 }
 
-static const struct node *argument_after(const struct op *op, const char *literal)
+static const struct print_fmt_node *argument_after(const struct op *op, const char *literal)
 {
 	size_t len = strlen(literal);
 	for (; op->kind != OP_END; op++)
@@ -341,7 +342,7 @@ static const struct node *argument_after(const struct op *op, const char *litera
 }
 
 /* Puts the layout's op in front of the plain program. A layout whose fields are not all there is left out. */
-static int apply_layout(struct parser *p, struct print_prog *prog, const struct layout *l)
+static int apply_layout(struct print_fmt_parser *p, struct print_prog *prog, const struct layout *l)
 {
 	const struct schema_field **fields = layout_fields(p, l);
 	struct op *ops = arena_array(p->arena, 2, sizeof(*ops));
@@ -375,10 +376,10 @@ const u8 *layout_bytes(struct print_ctx *c, unsigned i, u32 *len)
 	*len = 0;
 	if (!f)
 		return NULL;
-	struct node n = { .kind = NODE_BYTES,
-			  .offset = f->offset,
-			  .len = f->size,
-			  .loc = f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC) };
+	struct print_fmt_node n = { .kind = NODE_BYTES,
+				    .offset = f->offset,
+				    .len = f->size,
+				    .loc = f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC) };
 	return print_bytes(c, &n, len);
 }
 
@@ -399,7 +400,7 @@ static bool after_0x(const struct op *op)
  * For each field the conversion that shows it. The search goes on where the last one ended, and round: a field shown twice
  * follows the conversion that is near its neighbours'. As in libtraceevent it is over when the text's last piece was taken.
  */
-static int compile_fields(struct parser *p, struct print_prog *prog)
+static int compile_fields(struct print_fmt_parser *p, struct print_prog *prog)
 {
 	const struct schema *s = p->schema;
 	u32 nr_ops = 0, at = 0, nr = s->nr_fields - s->nr_common;
@@ -424,7 +425,7 @@ static int compile_fields(struct parser *p, struct print_prog *prog)
 	return 0;
 }
 
-static int compile_plain(struct parser *p, struct print_prog *prog, bool *whole)
+static int compile_plain(struct print_fmt_parser *p, struct print_prog *prog, bool *whole)
 {
 	size_t len = 0;
 	const char *fmt = parser_format(p, &len);
@@ -435,7 +436,7 @@ static int compile_plain(struct parser *p, struct print_prog *prog, bool *whole)
 	return err == -ENOMEM ? err : compile_by_field(p, &prog->plain);
 }
 
-static int compile_layout(struct parser *p, struct print_prog *prog, bool *whole)
+static int compile_layout(struct print_fmt_parser *p, struct print_prog *prog, bool *whole)
 {
 	prog->ops = prog->plain;
 	const struct layout *l =
@@ -460,7 +461,7 @@ int print_prog_compile(struct arena *a, const struct schema *s, const struct pri
 	prog->schema = s;
 	prog->env = env;
 	prog->style = style;
-	struct parser p;
+	struct print_fmt_parser p;
 	parser_init(&p, a, s, env, style);
 	int err = compile_plain(&p, prog, whole);
 	const char *what = p.what ? p.what : "it has no print fmt";
@@ -488,10 +489,10 @@ static bool is_printable(const u8 *p, u32 len)
 
 static void field_array(struct print_ctx *c, const struct schema_field *f)
 {
-	struct node n = { .kind = NODE_BYTES,
-			  .offset = f->offset,
-			  .len = f->size,
-			  .loc = f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC) };
+	struct print_fmt_node n = { .kind = NODE_BYTES,
+				    .offset = f->offset,
+				    .len = f->size,
+				    .loc = f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC) };
 	u32 len;
 	const u8 *p = print_bytes(c, &n, &len);
 	bool text = strstr(f->type, "char") || strstr(f->type, "u8") || strstr(f->type, "s8");

@@ -14,14 +14,14 @@ struct row_list {
 /*
  * { value, "name" }. A value that only the kernel knew matches nothing, a NULL name ends some tables: both are left out.
  */
-static bool parse_row(struct parser *p, struct row_list **list, u32 *nr)
+static bool parse_row(struct print_fmt_parser *p, struct row_list **list, u32 *nr)
 {
 	token_expect(p, '{');
 	if (token_accept(p, '}'))
 		return !p->err;
-	const struct node *value = parser_expr(p);
+	const struct print_fmt_node *value = parser_expr(p);
 	token_expect(p, ',');
-	const struct node *name = parser_expr(p);
+	const struct print_fmt_node *name = parser_expr(p);
 	token_accept(p, ',');
 	token_expect(p, '}');
 	if (p->err)
@@ -40,7 +40,7 @@ static bool parse_row(struct parser *p, struct row_list **list, u32 *nr)
 	return true;
 }
 
-static const u8 *direct_index(struct parser *p, const struct table_row *rows, u32 nr)
+static const u8 *direct_index(struct print_fmt_parser *p, const struct table_row *rows, u32 nr)
 {
 	u8 *direct = arena_zalloc(p->arena, 256);
 	for (u32 i = 0; direct && i < nr; i++)
@@ -49,9 +49,10 @@ static const u8 *direct_index(struct parser *p, const struct table_row *rows, u3
 	return direct;
 }
 
-static const struct table *table_of(struct parser *p, struct row_list *list, u32 nr, bool symbolic)
+static const struct print_fmt_table *table_of(struct print_fmt_parser *p, struct row_list *list,
+					      u32 nr, bool symbolic)
 {
-	struct table *t = arena_zalloc(p->arena, sizeof(*t));
+	struct print_fmt_table *t = arena_zalloc(p->arena, sizeof(*t));
 	struct table_row *rows = arena_array(p->arena, nr, sizeof(*rows));
 	if (!t || !rows)
 		return parser_no_memory(p);
@@ -64,7 +65,7 @@ static const struct table *table_of(struct parser *p, struct row_list *list, u32
 	return t;
 }
 
-static const struct table *parse_table(struct parser *p, bool symbolic)
+static const struct print_fmt_table *parse_table(struct print_fmt_parser *p, bool symbolic)
 {
 	struct row_list *list = NULL;
 	u32 nr = 0;
@@ -77,14 +78,14 @@ static const struct table *parse_table(struct parser *p, bool symbolic)
 	return p->err ? NULL : table_of(p, list, nr, symbolic);
 }
 
-static const struct node *call_flags(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_flags(struct print_fmt_parser *p, u32 arg)
 {
-	const struct node *a = node_number(p, parser_expr(p));
+	const struct print_fmt_node *a = node_number(p, parser_expr(p));
 	token_expect(p, ',');
 	size_t len = 0;
 	const char *delim = token_strings(p, &len);
-	const struct table *t = parse_table(p, false);
-	struct node *n = a && delim && t ? node_new(p, NODE_FLAGS, a, NULL) : NULL;
+	const struct print_fmt_table *t = parse_table(p, false);
+	struct print_fmt_node *n = a && delim && t ? node_new(p, NODE_FLAGS, a, NULL) : NULL;
 	if (!n)
 		return NULL;
 	n->str = delim;
@@ -93,52 +94,52 @@ static const struct node *call_flags(struct parser *p, u32 arg)
 	return n;
 }
 
-static const struct node *call_symbolic(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_symbolic(struct print_fmt_parser *p, u32 arg)
 {
-	const struct node *a = node_number(p, parser_expr(p));
-	const struct table *t = parse_table(p, true);
-	struct node *n = a && t ? node_new(p, NODE_SYMBOLIC, a, NULL) : NULL;
+	const struct print_fmt_node *a = node_number(p, parser_expr(p));
+	const struct print_fmt_table *t = parse_table(p, true);
+	struct print_fmt_node *n = a && t ? node_new(p, NODE_SYMBOLIC, a, NULL) : NULL;
 	if (n)
 		n->table = t;
 	return n;
 }
 
-static const struct node *call_hex(struct parser *p, u32 kind)
+static const struct print_fmt_node *call_hex(struct print_fmt_parser *p, u32 kind)
 {
-	const struct node *a = node_bytes_only(p, parser_expr(p));
+	const struct print_fmt_node *a = node_bytes_only(p, parser_expr(p));
 	token_expect(p, ',');
-	const struct node *b = node_number(p, parser_expr(p));
+	const struct print_fmt_node *b = node_number(p, parser_expr(p));
 	return a && b ? node_new(p, kind, a, b) : NULL;
 }
 
 /* __print_hex_dump(prefix, type, rowsize, groupsize, buf, len, ascii): the bytes only */
-static const struct node *call_hex_dump(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_hex_dump(struct print_fmt_parser *p, u32 arg)
 {
-	const struct node *v[7] = { 0 };
+	const struct print_fmt_node *v[7] = { 0 };
 	for (unsigned i = 0; i < 7; i++) {
 		v[i] = parser_expr(p);
 		if (i < 6)
 			token_expect(p, ',');
 	}
-	const struct node *a = p->err ? NULL : node_bytes_only(p, v[4]);
-	const struct node *b = p->err ? NULL : node_number(p, v[5]);
+	const struct print_fmt_node *a = p->err ? NULL : node_bytes_only(p, v[4]);
+	const struct print_fmt_node *b = p->err ? NULL : node_number(p, v[5]);
 	return a && b ? node_new(p, NODE_HEX, a, b) : NULL;
 }
 
-static const struct node *call_array(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_array(struct print_fmt_parser *p, u32 arg)
 {
-	const struct node *a = node_bytes_only(p, parser_expr(p));
+	const struct print_fmt_node *a = node_bytes_only(p, parser_expr(p));
 	token_expect(p, ',');
-	const struct node *b = node_number(p, parser_expr(p));
+	const struct print_fmt_node *b = node_number(p, parser_expr(p));
 	token_expect(p, ',');
-	const struct node *c = node_number(p, parser_expr(p));
+	const struct print_fmt_node *c = node_number(p, parser_expr(p));
 	if (!a || !b || !c)
 		return NULL;
-	struct node *n = node_new(p, NODE_ARRAY, a, b);
+	struct print_fmt_node *n = node_new(p, NODE_ARRAY, a, b);
 	return n ? node_third(p, n, c) : NULL;
 }
 
-static const struct node *dynamic_field(struct parser *p)
+static const struct print_fmt_node *dynamic_field(struct print_fmt_parser *p)
 {
 	const struct schema_field *f = parser_field_name(p, true);
 	if (f && !(f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC)))
@@ -146,61 +147,63 @@ static const struct node *dynamic_field(struct parser *p)
 	return f ? node_field(p, f) : NULL;
 }
 
-static const struct node *call_get(struct parser *p, u32 kind)
+static const struct print_fmt_node *call_get(struct print_fmt_parser *p, u32 kind)
 {
-	const struct node *a = dynamic_field(p);
+	const struct print_fmt_node *a = dynamic_field(p);
 	if (!a || kind == NODE_BYTES)
 		return a;
-	struct node *n = node_new(p, kind, a, NULL);
+	struct print_fmt_node *n = node_new(p, kind, a, NULL);
 	if (n)
 		n->size = 4, n->sign = true;
 	return n;
 }
 
 /* __print_bitmask(bytes, size) and __print_cpumask(bytes, size) */
-static const struct node *call_mask(struct parser *p, u32 kind)
+static const struct print_fmt_node *call_mask(struct print_fmt_parser *p, u32 kind)
 {
-	const struct node *a = node_bytes_only(p, parser_expr(p));
-	const struct node *b = token_accept(p, ',') ? node_number(p, parser_expr(p)) : NULL;
+	const struct print_fmt_node *a = node_bytes_only(p, parser_expr(p));
+	const struct print_fmt_node *b =
+		token_accept(p, ',') ? node_number(p, parser_expr(p)) : NULL;
 	return p->err ? NULL : node_new(p, kind, a, b);
 }
 
-static const struct node *call_ns(struct parser *p, u32 whole)
+static const struct print_fmt_node *call_ns(struct print_fmt_parser *p, u32 whole)
 {
-	const struct node *a = node_cast(p, node_number(p, parser_expr(p)), 8, false);
+	const struct print_fmt_node *a = node_cast(p, node_number(p, parser_expr(p)), 8, false);
 	if (whole)
 		return node_binary(p, NODE_DIV, a, node_num(p, 1000000000, 8, false));
 	/* the remainder, in microseconds */
-	const struct node *rest = node_binary(p, NODE_MOD, a, node_num(p, 1000000000, 8, false));
+	const struct print_fmt_node *rest =
+		node_binary(p, NODE_MOD, a, node_num(p, 1000000000, 8, false));
 	return node_cast(p, node_binary(p, NODE_DIV, rest, node_num(p, 1000, 8, false)), 4, false);
 }
 
-static const struct node *call_first(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_first(struct print_fmt_parser *p, u32 arg)
 {
-	const struct node *a = parser_expr(p);
+	const struct print_fmt_node *a = parser_expr(p);
 	if (token_accept(p, ','))
 		(void)parser_expr(p);
 	return a;
 }
 
-static const struct node *call_choose(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_choose(struct print_fmt_parser *p, u32 arg)
 {
-	const struct node *a = node_number(p, parser_expr(p));
+	const struct print_fmt_node *a = node_number(p, parser_expr(p));
 	token_expect(p, ',');
-	const struct node *b = parser_expr(p);
+	const struct print_fmt_node *b = parser_expr(p);
 	token_expect(p, ',');
-	const struct node *c = parser_expr(p);
+	const struct print_fmt_node *c = parser_expr(p);
 	return node_cond(p, a, b, c);
 }
 
-static const struct node *call_constant_p(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_constant_p(struct print_fmt_parser *p, u32 arg)
 {
-	const struct node *a = parser_expr(p);
+	const struct print_fmt_node *a = parser_expr(p);
 	return a ? node_num(p, a->kind == NODE_NUM && !a->unknown, 4, true) : NULL;
 }
 
 /* The name of a type: words, or typeof() of a field. NULL: it cannot be told; p stands behind it. */
-static const char *type_text(struct parser *p, size_t *len)
+static const char *type_text(struct print_fmt_parser *p, size_t *len)
 {
 	if (token_accept_word(p, "typeof") || token_accept_word(p, "__typeof__")) {
 		const char *type = NULL;
@@ -224,7 +227,7 @@ static const char *type_text(struct parser *p, size_t *len)
 }
 
 /* Macros ask whether something is an array; arrays of the kernel are nobody's to know here, and it is one. */
-static const struct node *call_compatible(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_compatible(struct print_fmt_parser *p, u32 arg)
 {
 	size_t a_len, b_len = 0;
 	const char *a = type_text(p, &a_len);
@@ -234,28 +237,29 @@ static const struct node *call_compatible(struct parser *p, u32 arg)
 }
 
 /* arg: bytes, and 16 when the value is little endian, 32 when the turn is unconditional */
-static const struct node *swap_number(struct parser *p, const struct node *a, u32 arg)
+static const struct print_fmt_node *swap_number(struct print_fmt_parser *p,
+						const struct print_fmt_node *a, u32 arg)
 {
 	u8 size = arg & 15;
 	bool turn = arg & 32 ? true : arg & 16 ? p->schema->big_endian : !p->schema->big_endian;
 	if (!a || !turn)
 		return a;
-	struct node *n = node_new(p, NODE_SWAP, a, NULL);
+	struct print_fmt_node *n = node_new(p, NODE_SWAP, a, NULL);
 	if (n)
 		n->size = size;
 	return n;
 }
 
-static const struct node *call_swap(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_swap(struct print_fmt_parser *p, u32 arg)
 {
 	return swap_number(p, node_cast(p, node_number(p, parser_expr(p)), arg & 15, false), arg);
 }
 
-static const struct node *call_min_max(struct parser *p, u32 kind)
+static const struct print_fmt_node *call_min_max(struct print_fmt_parser *p, u32 kind)
 {
-	const struct node *a = node_number(p, parser_expr(p));
+	const struct print_fmt_node *a = node_number(p, parser_expr(p));
 	token_expect(p, ',');
-	const struct node *b = node_number(p, parser_expr(p));
+	const struct print_fmt_node *b = node_number(p, parser_expr(p));
 	return a && b ? node_cond(p, node_binary(p, kind, a, b), a, b) : NULL;
 }
 
@@ -263,9 +267,9 @@ static const struct node *call_min_max(struct parser *p, u32 kind)
  * Milliseconds need the kernel's HZ, which no event tells. Who knows it answers env->eval("HZ"); the plug-ins of trace-cmd
  * print jiffies, as if HZ were 1000. Otherwise the event prints by field: no number rather than a wrong one.
  */
-static const struct node *call_jiffies(struct parser *p, u32 per_second)
+static const struct print_fmt_node *call_jiffies(struct print_fmt_parser *p, u32 per_second)
 {
-	const struct node *a = node_cast(p, node_number(p, parser_expr(p)), 8, false);
+	const struct print_fmt_node *a = node_cast(p, node_number(p, parser_expr(p)), 8, false);
 	s64 hz = 0;
 	bool known = p->env && p->env->eval && p->env->eval(p->env->ctx, "HZ", 2, &hz) && hz > 0;
 	if (!known && p->style == PRINT_STYLE_TRACE_CMD)
@@ -280,27 +284,27 @@ static const struct node *call_jiffies(struct parser *p, u32 per_second)
 	return node_cast(p, node_binary(p, NODE_DIV, a, node_num(p, (u64)hz, 8, false)), 4, false);
 }
 
-static const struct node *call_mc_event(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_mc_event(struct print_fmt_parser *p, u32 arg)
 {
 	static const struct table_row rows[] = { { 0, "Corrected", 9 },
 						 { 1, "Uncorrected", 11 },
 						 { 2, "Deferred", 8 },
 						 { 3, "Fatal", 5 },
 						 { 4, "Info", 4 } };
-	static const struct table table = { .rows = rows, .nr = ARRAY_SIZE(rows) };
-	const struct node *a = node_number(p, parser_expr(p));
+	static const struct print_fmt_table table = { .rows = rows, .nr = ARRAY_SIZE(rows) };
+	const struct print_fmt_node *a = node_number(p, parser_expr(p));
 	/* everything else is "Info" */
 	a = node_cond(p,
 		      node_binary(p, NODE_LT, node_cast(p, a, 4, false), node_num(p, 4, 4, false)),
 		      a, node_num(p, 4, 4, true));
-	struct node *n = a ? node_new(p, NODE_SYMBOLIC, a, NULL) : NULL;
+	struct print_fmt_node *n = a ? node_new(p, NODE_SYMBOLIC, a, NULL) : NULL;
 	if (n)
 		n->table = &table;
 	return n;
 }
 
 /* "(mmu_update)", or nothing */
-static const struct node *call_xen(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_xen(struct print_fmt_parser *p, u32 arg)
 {
 #define ROW(n, name)                                                                               \
 	{                                                                                          \
@@ -351,33 +355,36 @@ static const struct node *call_xen(struct parser *p, u32 arg)
 		ROW(55, "arch_7"),
 	};
 #undef ROW
-	static const struct table table = { .rows = rows, .nr = ARRAY_SIZE(rows), .silent = true };
-	const struct node *a = node_number(p, parser_expr(p));
-	struct node *n = a ? node_new(p, NODE_SYMBOLIC, a, NULL) : NULL;
+	static const struct print_fmt_table table = { .rows = rows,
+						      .nr = ARRAY_SIZE(rows),
+						      .silent = true };
+	const struct print_fmt_node *a = node_number(p, parser_expr(p));
+	struct print_fmt_node *n = a ? node_new(p, NODE_SYMBOLIC, a, NULL) : NULL;
 	if (n)
 		n->table = &table;
 	return n;
 }
 
-static const struct node *call_text(struct parser *p, const struct node *a, const struct node *b,
-				    void (*call)(struct print_ctx *, const struct node *))
+static const struct print_fmt_node *
+call_text(struct print_fmt_parser *p, const struct print_fmt_node *a, const struct print_fmt_node *b,
+	  void (*call)(struct print_ctx *, const struct print_fmt_node *))
 {
-	struct node *n = a && !p->err ? node_new(p, NODE_CALL, a, b) : NULL;
+	struct print_fmt_node *n = a && !p->err ? node_new(p, NODE_CALL, a, b) : NULL;
 	if (n)
 		n->call = call;
 	return n;
 }
 
-static const struct node *call_scsi(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_scsi(struct print_fmt_parser *p, u32 arg)
 {
 	(void)parser_expr(p);
 	token_expect(p, ',');
-	const struct node *a = node_bytes_only(p, parser_expr(p));
+	const struct print_fmt_node *a = node_bytes_only(p, parser_expr(p));
 	token_expect(p, ',');
 	return call_text(p, a, node_number(p, parser_expr(p)), print_scsi_cdb);
 }
 
-static void text_device(struct print_ctx *c, const struct node *n)
+static void text_device(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u64 dev = print_eval(c, n->a);
 	strbuf_u64(c->to, dev >> 20 & 0xfff);
@@ -385,23 +392,23 @@ static void text_device(struct print_ctx *c, const struct node *n)
 	strbuf_u64(c->to, dev & 0xfffff);
 }
 
-static const struct node *call_device(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_device(struct print_fmt_parser *p, u32 arg)
 {
 	return call_text(p, node_number(p, parser_expr(p)), NULL, text_device);
 }
 
 /* __le16_to_cpup(pointer) */
-static const struct node *call_swap_at(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_swap_at(struct print_fmt_parser *p, u32 arg)
 {
-	const struct node *a = node_bytes_only(p, parser_expr(p));
-	struct node *n = a ? node_new(p, NODE_INDEX, a, node_num(p, 0, 4, true)) : NULL;
+	const struct print_fmt_node *a = node_bytes_only(p, parser_expr(p));
+	struct print_fmt_node *n = a ? node_new(p, NODE_INDEX, a, node_num(p, 0, 4, true)) : NULL;
 	if (!n)
 		return NULL;
 	n->size = arg & 15;
 	return swap_number(p, n, arg);
 }
 
-static const struct node *call_sizeof(struct parser *p, u32 arg)
+static const struct print_fmt_node *call_sizeof(struct print_fmt_parser *p, u32 arg)
 {
 	struct mark m = token_mark(p);
 	struct ctype t;
@@ -417,7 +424,7 @@ static const struct node *call_sizeof(struct parser *p, u32 arg)
 		size = t.pointer ? p->schema->long_size : t.size;
 	} else {
 		token_back(p, m);
-		const struct node *n = parser_expr(p);
+		const struct print_fmt_node *n = parser_expr(p);
 		if (n && n->kind == NODE_NUM && n->unknown)
 			return n;
 		size = !n ? 0 : n->kind == NODE_BYTES && !n->loc ? n->len : n->size;
@@ -427,7 +434,7 @@ static const struct node *call_sizeof(struct parser *p, u32 arg)
 
 static const struct {
 	const char *name;
-	const struct node *(*parse)(struct parser *p, u32 arg);
+	const struct print_fmt_node *(*parse)(struct print_fmt_parser *p, u32 arg);
 	u32 arg;
 } calls[] = {
 	{ "__print_flags", call_flags, 0 },
@@ -498,12 +505,12 @@ static const struct {
 	{ "cpumask_bits", call_first, 0 },
 };
 
-const struct node *parser_call(struct parser *p, const char *name, size_t len)
+const struct print_fmt_node *parser_call(struct print_fmt_parser *p, const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		if (strlen(calls[i].name) != len || memcmp(calls[i].name, name, len))
 			continue;
-		const struct node *n = calls[i].parse(p, calls[i].arg);
+		const struct print_fmt_node *n = calls[i].parse(p, calls[i].arg);
 		token_expect(p, ')');
 		return p->err ? NULL : n;
 	}

@@ -49,9 +49,9 @@ static void packed_pointer(struct packed *p, const struct spec *s)
 		print_padded(p->c->to, s, str, len);
 		return;
 	}
-	struct node n = { .kind = NODE_NUM,
-			  .size = 8,
-			  .num = packed_number(p, p->c->long_size, false) };
+	struct print_fmt_node n = { .kind = NODE_NUM,
+				    .size = 8,
+				    .num = packed_number(p, p->c->long_size, false) };
 	struct op op = { .kind = OP_POINTER, .spec = *s, .arg = &n };
 	print_pointer(p->c, &op);
 }

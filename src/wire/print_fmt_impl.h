@@ -22,7 +22,7 @@ enum {
 	PRINT_COMM_SIZE = 16,
 };
 
-enum node_kind {
+enum print_fmt_node_kind {
 	NODE_NUM, /* num */
 	NODE_LOAD, /* a scalar field */
 	NODE_NEG,
@@ -76,14 +76,14 @@ struct table_row {
 	u32 len;
 };
 
-struct table {
+struct print_fmt_table {
 	const struct table_row *rows;
 	const u8 *direct; /* value → row + 1, for the first 256 values; or NULL */
 	u32 nr;
 	bool silent; /* a value without a row prints nothing */
 };
 
-struct node {
+struct print_fmt_node {
 	u8 kind;
 	u8 size; /* of the number: 1, 2, 4, 8; of an element for bytes */
 	bool sign;
@@ -97,12 +97,12 @@ struct node {
 	union {
 		u64 num;
 		const char *str; /* a literal; the delimiter of flags */
-		const struct node *c;
-		void (*call)(struct print_ctx *c, const struct node *n);
+		const struct print_fmt_node *c;
+		void (*call)(struct print_ctx *c, const struct print_fmt_node *n);
 	};
-	const struct node *a, *b;
+	const struct print_fmt_node *a, *b;
 	union {
-		const struct table *table;
+		const struct print_fmt_table *table;
 		const struct schema_field *field; /* of a load */
 	};
 };
@@ -155,9 +155,9 @@ struct op {
 	u32 len;
 	u32 pre_len;
 	const char *pre;
-	const struct node *arg;
+	const struct print_fmt_node *arg;
 	const struct schema_field *field; /* the argument is this field and nothing else */
-	const struct node *width, *prec;
+	const struct print_fmt_node *width, *prec;
 	void (*call)(struct print_ctx *c, const struct op *op);
 	struct spec spec;
 };
@@ -194,7 +194,7 @@ struct print_ctx {
 
 /* ---- print_fmt_parse.c and its parts (print_fmt_parse.h) ---- */
 
-struct parser {
+struct print_fmt_parser {
 	struct arena *arena;
 	const struct schema *schema;
 	const struct print_env *env;
@@ -215,25 +215,25 @@ struct parser {
 	struct local *locals;
 };
 
-void parser_init(struct parser *p, struct arena *a, const struct schema *s,
+void parser_init(struct print_fmt_parser *p, struct arena *a, const struct schema *s,
 		 const struct print_env *env, enum print_style style);
 /* Sets p->err and p->what unless they are set, and ends the text. Returns NULL. what: of static life. */
-void *parser_fail(struct parser *p, const char *what);
+void *parser_fail(struct print_fmt_parser *p, const char *what);
 /* The leading string literals, joined and unescaped; NULL with p->err. */
-char *parser_format(struct parser *p, size_t *len);
+char *parser_format(struct print_fmt_parser *p, size_t *len);
 /* The next ", argument"; NULL at the end or with p->err. */
-const struct node *parser_argument(struct parser *p);
+const struct print_fmt_node *parser_argument(struct print_fmt_parser *p);
 /* Whether what was read so far ends where an argument may end. */
-bool parser_at_argument(const struct parser *p);
-const struct node *node_field(struct parser *p, const struct schema_field *f);
-bool node_is_bytes(const struct node *n);
+bool parser_at_argument(const struct print_fmt_parser *p);
+const struct print_fmt_node *node_field(struct print_fmt_parser *p, const struct schema_field *f);
+bool node_is_bytes(const struct print_fmt_node *n);
 
 /* ---- print_fmt_run.c ---- */
 
-u64 print_eval(struct print_ctx *c, const struct node *n);
+u64 print_eval(struct print_ctx *c, const struct print_fmt_node *n);
 /* The bytes a node names; NULL when they lie outside. */
-const u8 *print_bytes(struct print_ctx *c, const struct node *n, u32 *len);
-void print_text(struct print_ctx *c, const struct node *n);
+const u8 *print_bytes(struct print_ctx *c, const struct print_fmt_node *n, u32 *len);
+void print_text(struct print_ctx *c, const struct print_fmt_node *n);
 /* All of them, up to OP_END. */
 void print_ops(struct print_ctx *c, const struct op *ops);
 /* Without its literal. */
@@ -304,4 +304,4 @@ void layout_plain(struct print_ctx *c);
 /* ---- print_fmt_scsi.c ---- */
 
 /* scsi_trace_parse_cdb(p, cdb, len): the bytes n->a, of length n->b. */
-void print_scsi_cdb(struct print_ctx *c, const struct node *n);
+void print_scsi_cdb(struct print_ctx *c, const struct print_fmt_node *n);

@@ -4,8 +4,8 @@
  */
 #include "wire/print_fmt_parse.h"
 
-struct node *node_new(struct parser *p, enum node_kind kind, const struct node *a,
-		      const struct node *b)
+struct print_fmt_node *node_new(struct print_fmt_parser *p, enum print_fmt_node_kind kind,
+				const struct print_fmt_node *a, const struct print_fmt_node *b)
 {
 	if (p->err)
 		return NULL;
@@ -15,7 +15,7 @@ struct node *node_new(struct parser *p, enum node_kind kind, const struct node *
 		return parser_fail(p, "it is nested too deeply");
 	if (++p->nr_nodes > PRINT_NODES_MAX || cost > PRINT_COST_MAX)
 		return parser_fail(p, "it is too long");
-	struct node *n = arena_zalloc(p->arena, sizeof(*n));
+	struct print_fmt_node *n = arena_zalloc(p->arena, sizeof(*n));
 	if (!n)
 		return parser_no_memory(p);
 	n->kind = (u8)kind;
@@ -27,7 +27,8 @@ struct node *node_new(struct parser *p, enum node_kind kind, const struct node *
 	return n;
 }
 
-const struct node *node_third(struct parser *p, struct node *n, const struct node *c)
+const struct print_fmt_node *node_third(struct print_fmt_parser *p, struct print_fmt_node *n,
+					const struct print_fmt_node *c)
 {
 	n->c = c;
 	n->depth = max(n->depth, (u16)(c->depth + 1));
@@ -38,9 +39,9 @@ const struct node *node_third(struct parser *p, struct node *n, const struct nod
 		       : n;
 }
 
-const struct node *node_num(struct parser *p, u64 v, u8 size, bool sign)
+const struct print_fmt_node *node_num(struct print_fmt_parser *p, u64 v, u8 size, bool sign)
 {
-	struct node *n = node_new(p, NODE_NUM, NULL, NULL);
+	struct print_fmt_node *n = node_new(p, NODE_NUM, NULL, NULL);
 	if (!n)
 		return NULL;
 	n->num = v;
@@ -49,25 +50,25 @@ const struct node *node_num(struct parser *p, u64 v, u8 size, bool sign)
 	return n;
 }
 
-const struct node *node_unknown(struct parser *p)
+const struct print_fmt_node *node_unknown(struct print_fmt_parser *p)
 {
-	struct node *n = node_new(p, NODE_NUM, NULL, NULL);
+	struct print_fmt_node *n = node_new(p, NODE_NUM, NULL, NULL);
 	if (n)
 		n->size = 8, n->unknown = true;
 	return n;
 }
 
-bool node_is_bytes(const struct node *n)
+bool node_is_bytes(const struct print_fmt_node *n)
 {
 	return n->kind == NODE_BYTES || n->kind == NODE_OFFSET;
 }
 
-bool node_is_number(const struct node *n)
+bool node_is_number(const struct print_fmt_node *n)
 {
 	return n && n->kind < NODE_BYTES;
 }
 
-static const struct node *fold(struct parser *p, struct node *n)
+static const struct print_fmt_node *fold(struct print_fmt_parser *p, struct print_fmt_node *n)
 {
 	if (!n || n->unknown || (n->a && n->a->kind != NODE_NUM) ||
 	    (n->b && n->b->kind != NODE_NUM) || !n->a)
@@ -77,11 +78,12 @@ static const struct node *fold(struct parser *p, struct node *n)
 	return node_num(p, v, n->size, n->sign);
 }
 
-const struct node *node_cast(struct parser *p, const struct node *a, u8 size, bool sign)
+const struct print_fmt_node *node_cast(struct print_fmt_parser *p, const struct print_fmt_node *a,
+				       u8 size, bool sign)
 {
 	if (!a || (a->size == size && a->sign == sign))
 		return a;
-	struct node *n = node_new(p, NODE_CAST, a, NULL);
+	struct print_fmt_node *n = node_new(p, NODE_CAST, a, NULL);
 	if (!n)
 		return NULL;
 	n->size = size;
@@ -91,19 +93,19 @@ const struct node *node_cast(struct parser *p, const struct node *a, u8 size, bo
 	return fold(p, n);
 }
 
-const struct node *node_number(struct parser *p, const struct node *a)
+const struct print_fmt_node *node_number(struct print_fmt_parser *p, const struct print_fmt_node *a)
 {
 	if (!a || node_is_number(a))
 		return a;
 	if (!node_is_bytes(a))
 		return parser_fail(p, "a string where a number is expected");
-	struct node *n = node_new(p, NODE_BYTES_SET, a, NULL);
+	struct print_fmt_node *n = node_new(p, NODE_BYTES_SET, a, NULL);
 	if (n)
 		n->size = 4, n->sign = true;
 	return n;
 }
 
-const struct node *node_promote(struct parser *p, const struct node *a)
+const struct print_fmt_node *node_promote(struct print_fmt_parser *p, const struct print_fmt_node *a)
 {
 	a = node_number(p, a);
 	if (!a || a->size >= 4)
@@ -111,8 +113,9 @@ const struct node *node_promote(struct parser *p, const struct node *a)
 	return node_cast(p, a, 4, true);
 }
 
-const struct node *node_binary(struct parser *p, enum node_kind kind, const struct node *a,
-			       const struct node *b)
+const struct print_fmt_node *node_binary(struct print_fmt_parser *p, enum print_fmt_node_kind kind,
+					 const struct print_fmt_node *a,
+					 const struct print_fmt_node *b)
 {
 	a = node_promote(p, a);
 	b = node_promote(p, b);
@@ -127,7 +130,7 @@ const struct node *node_binary(struct parser *p, enum node_kind kind, const stru
 		a = node_cast(p, a, size, sign);
 		b = node_cast(p, b, size, sign);
 	}
-	struct node *n = node_new(p, kind, a, b);
+	struct print_fmt_node *n = node_new(p, kind, a, b);
 	if (!n)
 		return NULL;
 	bool truth = logical || (kind >= NODE_LT && kind <= NODE_NE);
@@ -136,10 +139,11 @@ const struct node *node_binary(struct parser *p, enum node_kind kind, const stru
 	return fold(p, n);
 }
 
-const struct node *node_unary(struct parser *p, enum node_kind kind, const struct node *a)
+const struct print_fmt_node *node_unary(struct print_fmt_parser *p, enum print_fmt_node_kind kind,
+					const struct print_fmt_node *a)
 {
 	a = node_promote(p, a);
-	struct node *n = a ? node_new(p, kind, a, NULL) : NULL;
+	struct print_fmt_node *n = a ? node_new(p, kind, a, NULL) : NULL;
 	if (!n)
 		return NULL;
 	n->size = kind == NODE_NOT ? 4 : a->size;
@@ -147,15 +151,17 @@ const struct node *node_unary(struct parser *p, enum node_kind kind, const struc
 	return fold(p, n);
 }
 
-static const struct node *text_of(struct parser *p, const struct node *a)
+static const struct print_fmt_node *text_of(struct print_fmt_parser *p,
+					    const struct print_fmt_node *a)
 {
 	if (!a || !node_is_number(a))
 		return a;
 	return node_new(p, NODE_STRING_AT, a, NULL);
 }
 
-const struct node *node_cond(struct parser *p, const struct node *a, const struct node *b,
-			     const struct node *c)
+const struct print_fmt_node *node_cond(struct print_fmt_parser *p, const struct print_fmt_node *a,
+				       const struct print_fmt_node *b,
+				       const struct print_fmt_node *c)
 {
 	a = node_number(p, a);
 	if (!a || !b || !c)
@@ -179,7 +185,8 @@ const struct node *node_cond(struct parser *p, const struct node *a, const struc
 		b = node_cast(p, b, size, sign);
 		c = node_cast(p, c, size, sign);
 	}
-	struct node *n = b && c ? node_new(p, text ? NODE_TEXT_COND : NODE_COND, a, b) : NULL;
+	struct print_fmt_node *n =
+		b && c ? node_new(p, text ? NODE_TEXT_COND : NODE_COND, a, b) : NULL;
 	if (!n)
 		return NULL;
 	n->size = size;
@@ -187,19 +194,20 @@ const struct node *node_cond(struct parser *p, const struct node *a, const struc
 	return node_third(p, n, c);
 }
 
-const struct node *node_bytes_only(struct parser *p, const struct node *a)
+const struct print_fmt_node *node_bytes_only(struct print_fmt_parser *p,
+					     const struct print_fmt_node *a)
 {
 	if (a && !node_is_bytes(a))
 		return parser_fail(p, "expected an array");
 	return a;
 }
 
-const struct node *node_field(struct parser *p, const struct schema_field *f)
+const struct print_fmt_node *node_field(struct print_fmt_parser *p, const struct schema_field *f)
 {
 	u32 loc = f->flags & (FIELD_DATA_LOC | FIELD_REL_LOC);
 	bool bytes = loc || (f->flags & FIELD_ARRAY) ||
 		     (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8);
-	struct node *n = node_new(p, bytes ? NODE_BYTES : NODE_LOAD, NULL, NULL);
+	struct print_fmt_node *n = node_new(p, bytes ? NODE_BYTES : NODE_LOAD, NULL, NULL);
 	if (!n)
 		return NULL;
 	n->offset = f->offset;

@@ -10,15 +10,15 @@ struct local {
 	struct local *next;
 	const char *name;
 	size_t len;
-	const struct node *value;
+	const struct print_fmt_node *value;
 };
 
-static const struct node *parse_unary(struct parser *p);
+static const struct print_fmt_node *parse_unary(struct print_fmt_parser *p);
 
 /* ---- names ---- */
 
-static const struct schema_field *field_named(struct parser *p, const char *name, size_t len,
-					      bool dynamic)
+static const struct schema_field *field_named(struct print_fmt_parser *p, const char *name,
+					      size_t len, bool dynamic)
 {
 	const struct schema *s = p->schema;
 	const struct schema_field *other = NULL;
@@ -33,7 +33,7 @@ static const struct schema_field *field_named(struct parser *p, const char *name
 	return other ? other : parser_fail(p, "unknown field");
 }
 
-const struct schema_field *parser_field_name(struct parser *p, bool dynamic)
+const struct schema_field *parser_field_name(struct print_fmt_parser *p, bool dynamic)
 {
 	if (p->tok != TOK_IDENT)
 		return parser_fail(p, "expected a field name");
@@ -42,11 +42,11 @@ const struct schema_field *parser_field_name(struct parser *p, bool dynamic)
 	return f;
 }
 
-static const struct node *text_node(struct parser *p)
+static const struct print_fmt_node *text_node(struct print_fmt_parser *p)
 {
 	size_t len;
 	const char *str = token_strings(p, &len);
-	struct node *n = str ? node_new(p, NODE_TEXT, NULL, NULL) : NULL;
+	struct print_fmt_node *n = str ? node_new(p, NODE_TEXT, NULL, NULL) : NULL;
 	if (!n)
 		return NULL;
 	n->str = str;
@@ -56,7 +56,7 @@ static const struct node *text_node(struct parser *p)
 
 /* ---- statement expressions: ({ int x = (REC->a); int y = 1; x < y ? x : y; }) ---- */
 
-static bool parse_local(struct parser *p)
+static bool parse_local(struct print_fmt_parser *p)
 {
 	struct ctype t = { 0 };
 	bool sure = true;
@@ -76,7 +76,7 @@ static bool parse_local(struct parser *p)
 	l->len = p->tok_len;
 	token_next(p);
 	token_expect(p, '=');
-	const struct node *v = parser_expr(p);
+	const struct print_fmt_node *v = parser_expr(p);
 	if (v && node_is_number(v) && t.size && !t.pointer)
 		v = node_cast(p, v, t.size, t.sign);
 	token_expect(p, ';');
@@ -86,10 +86,10 @@ static bool parse_local(struct parser *p)
 	return !p->err;
 }
 
-static const struct node *parse_statements(struct parser *p)
+static const struct print_fmt_node *parse_statements(struct print_fmt_parser *p)
 {
 	struct local *outer = p->locals;
-	const struct node *n = NULL;
+	const struct print_fmt_node *n = NULL;
 	while (!p->err && p->tok != '}') {
 		struct mark m = token_mark(p);
 		if (parse_local(p))
@@ -113,7 +113,8 @@ static const struct node *parse_statements(struct parser *p)
  * in the text. The address of a struct page is written as vmemmap_base + pfn: everybody's scripts know the pfn that
  * libtraceevent prints there.
  */
-static const struct node *kernel_name(struct parser *p, const char *name, size_t len)
+static const struct print_fmt_node *kernel_name(struct print_fmt_parser *p, const char *name,
+						size_t len)
 {
 	static const struct {
 		const char *name;
@@ -146,7 +147,7 @@ static const struct node *kernel_name(struct parser *p, const char *name, size_t
 	return node_unknown(p);
 }
 
-static const struct node *parse_name(struct parser *p)
+static const struct print_fmt_node *parse_name(struct print_fmt_parser *p)
 {
 	const char *name = p->tok_at;
 	size_t len = p->tok_len;
@@ -165,7 +166,7 @@ static const struct node *parse_name(struct parser *p)
 }
 
 /* (REC)->field */
-static bool record_in_parens(struct parser *p)
+static bool record_in_parens(struct print_fmt_parser *p)
 {
 	struct mark m = token_mark(p);
 	if (token_accept(p, '(') &&
@@ -176,10 +177,10 @@ static bool record_in_parens(struct parser *p)
 	return false;
 }
 
-static const struct node *parse_primary(struct parser *p)
+static const struct print_fmt_node *parse_primary(struct print_fmt_parser *p)
 {
 	if (p->tok == TOK_NUM) {
-		const struct node *n = node_num(p, p->num, p->num_size, p->num_sign);
+		const struct print_fmt_node *n = node_num(p, p->num, p->num_size, p->num_sign);
 		token_next(p);
 		return n;
 	}
@@ -195,18 +196,20 @@ static const struct node *parse_primary(struct parser *p)
 		return parser_fail(p, "expected an expression");
 	if (token_accept(p, '{'))
 		return parse_statements(p);
-	const struct node *n = parser_expr(p);
+	const struct print_fmt_node *n = parser_expr(p);
 	token_expect(p, ')');
 	return p->err ? NULL : n;
 }
 
-static const struct node *index_node(struct parser *p, const struct node *a, const struct node *b)
+static const struct print_fmt_node *index_node(struct print_fmt_parser *p,
+					       const struct print_fmt_node *a,
+					       const struct print_fmt_node *b)
 {
 	b = node_number(p, b);
 	if (a && a->kind == NODE_NUM && a->unknown) /* an array of the kernel */
 		return b ? a : NULL;
 	a = node_bytes_only(p, a);
-	struct node *n = a && b ? node_new(p, NODE_INDEX, a, b) : NULL;
+	struct print_fmt_node *n = a && b ? node_new(p, NODE_INDEX, a, b) : NULL;
 	if (!n)
 		return NULL;
 	if (a->size != 1 && a->size != 2 && a->size != 4 && a->size != 8)
@@ -216,9 +219,9 @@ static const struct node *index_node(struct parser *p, const struct node *a, con
 	return n;
 }
 
-static const struct node *parse_postfix(struct parser *p)
+static const struct print_fmt_node *parse_postfix(struct print_fmt_parser *p)
 {
-	const struct node *n = parse_primary(p);
+	const struct print_fmt_node *n = parse_primary(p);
 	while (n && !p->err) {
 		if (token_accept(p, '[')) {
 			n = index_node(p, n, parser_expr(p));
@@ -232,12 +235,13 @@ static const struct node *parse_postfix(struct parser *p)
 	return p->err ? NULL : n;
 }
 
-static const struct node *apply_cast(struct parser *p, const struct ctype *t, const struct node *a)
+static const struct print_fmt_node *apply_cast(struct print_fmt_parser *p, const struct ctype *t,
+					       const struct print_fmt_node *a)
 {
 	if (!a)
 		return NULL;
 	if (t->pointer && node_is_bytes(a) && t->size) {
-		struct node *n = node_new(p, a->kind, a->a, a->b);
+		struct print_fmt_node *n = node_new(p, a->kind, a->a, a->b);
 		if (!n)
 			return NULL;
 		*n = *a;
@@ -254,13 +258,13 @@ static const struct node *apply_cast(struct parser *p, const struct ctype *t, co
 	return t->size ? node_cast(p, a, t->size, t->sign) : a;
 }
 
-static bool starts_operand(const struct parser *p)
+static bool starts_operand(const struct print_fmt_parser *p)
 {
 	return p->tok == TOK_IDENT || p->tok == TOK_NUM || p->tok == TOK_STR || p->tok == '(';
 }
 
 /* "(type)" or, with the lexer back where it was, nothing. */
-static bool parse_cast(struct parser *p, struct ctype *t)
+static bool parse_cast(struct print_fmt_parser *p, struct ctype *t)
 {
 	struct mark m = token_mark(p);
 	bool sure = false;
@@ -272,19 +276,20 @@ static bool parse_cast(struct parser *p, struct ctype *t)
 }
 
 /* &REC->field and &REC->field[n]: the bytes of it */
-static const struct node *address_of(struct parser *p, const struct node *a)
+static const struct print_fmt_node *address_of(struct print_fmt_parser *p,
+					       const struct print_fmt_node *a)
 {
 	if (!a || node_is_bytes(a))
 		return a;
 	if (a->kind == NODE_INDEX) {
-		struct node *n = node_new(p, NODE_OFFSET, a->a, a->b);
+		struct print_fmt_node *n = node_new(p, NODE_OFFSET, a->a, a->b);
 		if (n)
 			n->size = a->size, n->sign = a->sign;
 		return n;
 	}
 	if (a->kind != NODE_LOAD)
 		return parser_fail(p, "address of something that has none");
-	struct node *n = node_new(p, NODE_BYTES, NULL, NULL);
+	struct print_fmt_node *n = node_new(p, NODE_BYTES, NULL, NULL);
 	if (!n)
 		return NULL;
 	n->offset = a->offset;
@@ -294,7 +299,7 @@ static const struct node *address_of(struct parser *p, const struct node *a)
 	return n;
 }
 
-static const struct node *parse_unary_op(struct parser *p)
+static const struct print_fmt_node *parse_unary_op(struct print_fmt_parser *p)
 {
 	switch (p->tok) {
 	case '-': token_next(p); return node_unary(p, NODE_NEG, parse_unary(p));
@@ -312,7 +317,7 @@ static const struct node *parse_unary_op(struct parser *p)
 		struct mark m = token_mark(p);
 		token_next(p);
 		if (p->tok != '(') {
-			const struct node *n = parse_unary(p);
+			const struct print_fmt_node *n = parse_unary(p);
 			return n ? node_num(p, n->kind == NODE_BYTES ? n->len : n->size,
 					    p->schema->long_size, false)
 				 : NULL;
@@ -322,16 +327,16 @@ static const struct node *parse_unary_op(struct parser *p)
 	return parse_postfix(p);
 }
 
-static const struct node *parse_unary(struct parser *p)
+static const struct print_fmt_node *parse_unary(struct print_fmt_parser *p)
 {
 	if (++p->depth > PRINT_DEPTH_MAX)
 		return parser_fail(p, "it is nested too deeply");
-	const struct node *n = parse_unary_op(p);
+	const struct print_fmt_node *n = parse_unary_op(p);
 	p->depth--;
 	return p->err ? NULL : n;
 }
 
-static unsigned precedence(int tok, enum node_kind *kind)
+static unsigned precedence(int tok, enum print_fmt_node_kind *kind)
 {
 	static const struct {
 		u16 tok;
@@ -365,43 +370,44 @@ static unsigned precedence(int tok, enum node_kind *kind)
 	return 0;
 }
 
-static const struct node *join(struct parser *p, enum node_kind kind, const struct node *a,
-			       const struct node *b)
+static const struct print_fmt_node *join(struct print_fmt_parser *p, enum print_fmt_node_kind kind,
+					 const struct print_fmt_node *a,
+					 const struct print_fmt_node *b)
 {
 	if (!a || !b || !node_is_bytes(a) || kind != NODE_ADD)
 		return node_binary(p, kind, a, b);
 	b = node_number(p, b);
-	struct node *n = b ? node_new(p, NODE_OFFSET, a, b) : NULL;
+	struct print_fmt_node *n = b ? node_new(p, NODE_OFFSET, a, b) : NULL;
 	if (n)
 		n->size = a->size, n->sign = a->sign;
 	return n;
 }
 
-static const struct node *parse_binary(struct parser *p, unsigned level)
+static const struct print_fmt_node *parse_binary(struct print_fmt_parser *p, unsigned level)
 {
-	const struct node *a = parse_unary(p);
+	const struct print_fmt_node *a = parse_unary(p);
 	while (a) {
-		enum node_kind kind;
+		enum print_fmt_node_kind kind;
 		unsigned here = precedence(p->tok, &kind);
 		if (!here || here < level)
 			break;
 		token_next(p);
-		const struct node *b = parse_binary(p, here + 1);
+		const struct print_fmt_node *b = parse_binary(p, here + 1);
 		a = join(p, kind, a, b);
 	}
 	return a;
 }
 
-const struct node *parser_expr(struct parser *p)
+const struct print_fmt_node *parser_expr(struct print_fmt_parser *p)
 {
 	if (++p->depth > PRINT_DEPTH_MAX)
 		return parser_fail(p, "it is nested too deeply");
-	const struct node *n = parse_binary(p, 1);
+	const struct print_fmt_node *n = parse_binary(p, 1);
 	if (n && token_accept(p, '?')) {
 		if (token_accept(p, ':')) { /* a ?: b */
 			n = node_cond(p, n, n, parser_expr(p));
 		} else {
-			const struct node *b = parser_expr(p);
+			const struct print_fmt_node *b = parser_expr(p);
 			token_expect(p, ':');
 			n = node_cond(p, n, b, parser_expr(p));
 		}
@@ -412,32 +418,32 @@ const struct node *parser_expr(struct parser *p)
 
 /* ---- the whole ---- */
 
-void parser_init(struct parser *p, struct arena *a, const struct schema *s,
+void parser_init(struct print_fmt_parser *p, struct arena *a, const struct schema *s,
 		 const struct print_env *env, enum print_style style)
 {
-	*p = (struct parser){ .arena = a, .schema = s, .env = env, .style = style };
+	*p = (struct print_fmt_parser){ .arena = a, .schema = s, .env = env, .style = style };
 	p->at = s->print_fmt ? s->print_fmt : "";
 	p->end = p->at + strlen(p->at);
 	token_next(p);
 }
 
-char *parser_format(struct parser *p, size_t *len)
+char *parser_format(struct print_fmt_parser *p, size_t *len)
 {
 	return token_strings(p, len);
 }
 
-const struct node *parser_argument(struct parser *p)
+const struct print_fmt_node *parser_argument(struct print_fmt_parser *p)
 {
 	if (p->tok == TOK_END)
 		return NULL;
 	if (!token_accept(p, ','))
 		return parser_fail(p, "expected a comma between arguments");
-	const struct node *n = parser_expr(p);
+	const struct print_fmt_node *n = parser_expr(p);
 	p->cost += n ? n->cost : 0;
 	return p->cost > PRINT_COST_MAX ? parser_fail(p, "it is too long") : n;
 }
 
-bool parser_at_argument(const struct parser *p)
+bool parser_at_argument(const struct print_fmt_parser *p)
 {
 	return p->tok == TOK_END || p->tok == ',';
 }

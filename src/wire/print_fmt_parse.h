@@ -13,7 +13,7 @@
 #include "wire/print_fmt_impl.h"
 
 /* Sets -ENOMEM. Returns NULL. */
-void *parser_no_memory(struct parser *p);
+void *parser_no_memory(struct print_fmt_parser *p);
 
 /* ---- print_fmt_token.c ---- */
 
@@ -44,42 +44,49 @@ struct mark {
 	bool num_sign;
 };
 
-void token_next(struct parser *p);
+void token_next(struct print_fmt_parser *p);
 /* Whether the token is this one; steps behind it then. */
-bool token_accept(struct parser *p, int tok);
+bool token_accept(struct print_fmt_parser *p, int tok);
 /* Fails where another one stands. */
-void token_expect(struct parser *p, int tok);
-bool token_is_word(const struct parser *p, const char *word);
-bool token_accept_word(struct parser *p, const char *word);
-struct mark token_mark(const struct parser *p);
-void token_back(struct parser *p, struct mark m);
+void token_expect(struct print_fmt_parser *p, int tok);
+bool token_is_word(const struct print_fmt_parser *p, const char *word);
+bool token_accept_word(struct print_fmt_parser *p, const char *word);
+struct mark token_mark(const struct print_fmt_parser *p);
+void token_back(struct print_fmt_parser *p, struct mark m);
 /* To the bracket that closes one which is open already. */
-void token_skip_balanced(struct parser *p);
+void token_skip_balanced(struct print_fmt_parser *p);
 /* String literals behind each other, joined and unescaped; NULL with p->err. */
-char *token_strings(struct parser *p, size_t *len);
+char *token_strings(struct print_fmt_parser *p, size_t *len);
 
 /* ---- print_fmt_node.c: NULL with p->err; operators and conversions hand on an operand that is NULL ---- */
 
-struct node *node_new(struct parser *p, enum node_kind kind, const struct node *a,
-		      const struct node *b);
+struct print_fmt_node *node_new(struct print_fmt_parser *p, enum print_fmt_node_kind kind,
+				const struct print_fmt_node *a, const struct print_fmt_node *b);
 /* A third child that node_new() has no room for. */
-const struct node *node_third(struct parser *p, struct node *n, const struct node *c);
-const struct node *node_num(struct parser *p, u64 v, u8 size, bool sign);
+const struct print_fmt_node *node_third(struct print_fmt_parser *p, struct print_fmt_node *n,
+					const struct print_fmt_node *c);
+const struct print_fmt_node *node_num(struct print_fmt_parser *p, u64 v, u8 size, bool sign);
 /* A number that only the kernel knew. What depends on it prints as "?", since no number would be true. */
-const struct node *node_unknown(struct parser *p);
-bool node_is_number(const struct node *n);
-const struct node *node_cast(struct parser *p, const struct node *a, u8 size, bool sign);
+const struct print_fmt_node *node_unknown(struct print_fmt_parser *p);
+bool node_is_number(const struct print_fmt_node *n);
+const struct print_fmt_node *node_cast(struct print_fmt_parser *p, const struct print_fmt_node *a,
+				       u8 size, bool sign);
 /* Anything as a number: bytes become "are they there". */
-const struct node *node_number(struct parser *p, const struct node *a);
-const struct node *node_promote(struct parser *p, const struct node *a);
+const struct print_fmt_node *node_number(struct print_fmt_parser *p, const struct print_fmt_node *a);
+const struct print_fmt_node *node_promote(struct print_fmt_parser *p,
+					  const struct print_fmt_node *a);
 /* With C's usual arithmetic conversions. */
-const struct node *node_binary(struct parser *p, enum node_kind kind, const struct node *a,
-			       const struct node *b);
-const struct node *node_unary(struct parser *p, enum node_kind kind, const struct node *a);
-const struct node *node_cond(struct parser *p, const struct node *a, const struct node *b,
-			     const struct node *c);
+const struct print_fmt_node *node_binary(struct print_fmt_parser *p, enum print_fmt_node_kind kind,
+					 const struct print_fmt_node *a,
+					 const struct print_fmt_node *b);
+const struct print_fmt_node *node_unary(struct print_fmt_parser *p, enum print_fmt_node_kind kind,
+					const struct print_fmt_node *a);
+const struct print_fmt_node *node_cond(struct print_fmt_parser *p, const struct print_fmt_node *a,
+				       const struct print_fmt_node *b,
+				       const struct print_fmt_node *c);
 /* Fails for what is not an array. */
-const struct node *node_bytes_only(struct parser *p, const struct node *a);
+const struct print_fmt_node *node_bytes_only(struct print_fmt_parser *p,
+					     const struct print_fmt_node *a);
 
 /* ---- print_fmt_type.c ---- */
 
@@ -90,18 +97,18 @@ struct ctype {
 };
 
 /* Words and stars. False, and the lexer stands anywhere, when this is no type. *sure: it is nothing else. */
-bool ctype_parse(struct parser *p, struct ctype *ret, bool *sure);
+bool ctype_parse(struct print_fmt_parser *p, struct ctype *ret, bool *sure);
 
 /* ---- print_fmt_call.c ---- */
 
 /* The arguments of a call, behind its '(', and the ')'. */
-const struct node *parser_call(struct parser *p, const char *name, size_t len);
+const struct print_fmt_node *parser_call(struct print_fmt_parser *p, const char *name, size_t len);
 
 /* ---- print_fmt_parse.c ---- */
 
-const struct node *parser_expr(struct parser *p);
+const struct print_fmt_node *parser_expr(struct print_fmt_parser *p);
 /*
  * A name that the event has as a field; NULL with p->err. An event may have two fields of one name, a data_loc and a plain one:
  * dynamic says which is meant.
  */
-const struct schema_field *parser_field_name(struct parser *p, bool dynamic);
+const struct schema_field *parser_field_name(struct print_fmt_parser *p, bool dynamic);

@@ -199,8 +199,8 @@ static void point_hex(struct print_ctx *c, const struct op *op, const u8 *p, u32
 /* %*pb and %*pbl: the mask node prints all of its bytes, as the kernel recorded them */
 static void point_bits(struct print_ctx *c, const struct op *op)
 {
-	struct node n = { .kind = op->spec.ext[1] == 'l' ? NODE_CPUMASK : NODE_BITMASK,
-			  .a = op->arg };
+	struct print_fmt_node n = { .kind = op->spec.ext[1] == 'l' ? NODE_CPUMASK : NODE_BITMASK,
+				    .a = op->arg };
 	if (op->arg->kind == NODE_CPUMASK || op->arg->kind == NODE_BITMASK)
 		n.a = op->arg->a;
 	print_text(c, &n);

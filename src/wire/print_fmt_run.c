@@ -75,7 +75,7 @@ static const u8 *follow(struct print_ctx *c, u32 offset, u32 loc, u32 *len)
 	return c->raw + at;
 }
 
-static const u8 *bytes_offset(struct print_ctx *c, const struct node *n, u32 *len)
+static const u8 *bytes_offset(struct print_ctx *c, const struct print_fmt_node *n, u32 *len)
 {
 	const u8 *p = print_bytes(c, n->a, len);
 	u64 by = print_eval(c, n->b) * n->a->size;
@@ -85,7 +85,7 @@ static const u8 *bytes_offset(struct print_ctx *c, const struct node *n, u32 *le
 	return p + by;
 }
 
-const u8 *print_bytes(struct print_ctx *c, const struct node *n, u32 *len)
+const u8 *print_bytes(struct print_ctx *c, const struct print_fmt_node *n, u32 *len)
 {
 	if (n->kind == NODE_OFFSET)
 		return bytes_offset(c, n, len);
@@ -104,7 +104,7 @@ const u8 *print_bytes(struct print_ctx *c, const struct node *n, u32 *len)
 
 /* ---- numbers ---- */
 
-static u64 eval_index(struct print_ctx *c, const struct node *n)
+static u64 eval_index(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u32 len;
 	const u8 *p = print_bytes(c, n->a, &len);
@@ -116,7 +116,7 @@ static u64 eval_index(struct print_ctx *c, const struct node *n)
 	return load(c, (u32)(p - c->raw) + (u32)at * n->size, n->size, n->sign);
 }
 
-static u64 divide(const struct node *n, u64 a, u64 b)
+static u64 divide(const struct print_fmt_node *n, u64 a, u64 b)
 {
 	if (!b)
 		return 0;
@@ -128,7 +128,7 @@ static u64 divide(const struct node *n, u64 a, u64 b)
 	return (u64)(mod ? (s64)a % (s64)b : (s64)a / (s64)b);
 }
 
-static u64 shift(const struct node *n, u64 a, u64 b)
+static u64 shift(const struct print_fmt_node *n, u64 a, u64 b)
 {
 	if (b >= 8u * n->size)
 		return n->kind == NODE_SHR && n->sign && (s64)a < 0 ? UINT64_MAX : 0;
@@ -138,7 +138,7 @@ static u64 shift(const struct node *n, u64 a, u64 b)
 }
 
 /* Operands have the same type: n's is that of the result, so ask the operand. */
-static bool compare(const struct node *n, u64 a, u64 b)
+static bool compare(const struct print_fmt_node *n, u64 a, u64 b)
 {
 	if (n->kind == NODE_EQ)
 		return a == b;
@@ -160,7 +160,7 @@ static bool compare(const struct node *n, u64 a, u64 b)
 	}
 }
 
-static u64 eval_binary(struct print_ctx *c, const struct node *n)
+static u64 eval_binary(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u64 a = print_eval(c, n->a);
 	if (n->kind == NODE_LOGAND)
@@ -191,7 +191,7 @@ static u64 swap_bytes(u64 v, u8 size)
 			   : __builtin_bswap64(v);
 }
 
-u64 print_eval(struct print_ctx *c, const struct node *n)
+u64 print_eval(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u32 len;
 	switch (n->kind) {
@@ -292,12 +292,12 @@ static void text_hex_value(struct print_ctx *c, u64 v)
 	strbuf_hex(c->to, v);
 }
 
-static u64 as_shown(const struct node *a, u64 v)
+static u64 as_shown(const struct print_fmt_node *a, u64 v)
 {
 	return extend(v, a->narrow ? a->narrow : a->size, false);
 }
 
-static void text_flags(struct print_ctx *c, const struct node *n)
+static void text_flags(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u64 v = as_shown(n->a, print_eval(c, n->a));
 	const struct table_row *row = n->table->rows, *end = row + n->table->nr;
@@ -318,7 +318,7 @@ static void text_flags(struct print_ctx *c, const struct node *n)
 	text_hex_value(c, v);
 }
 
-static const struct table_row *find_row(const struct table *t, u64 v)
+static const struct table_row *find_row(const struct print_fmt_table *t, u64 v)
 {
 	if (t->direct && v < 256)
 		return t->direct[v] ? &t->rows[t->direct[v] - 1] : NULL;
@@ -328,7 +328,7 @@ static const struct table_row *find_row(const struct table *t, u64 v)
 	return NULL;
 }
 
-static void text_symbolic(struct print_ctx *c, const struct node *n)
+static void text_symbolic(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u64 v = print_eval(c, n->a);
 	const struct table_row *row = find_row(n->table, v);
@@ -348,7 +348,7 @@ static inline void hex_byte(char *to, u8 v)
 	to[1] = digits[v & 15];
 }
 
-static void text_hex(struct print_ctx *c, const struct node *n)
+static void text_hex(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u32 len;
 	const u8 *p = print_bytes(c, n->a, &len);
@@ -374,7 +374,7 @@ static void text_hex(struct print_ctx *c, const struct node *n)
 	}
 }
 
-static void text_array(struct print_ctx *c, const struct node *n)
+static void text_array(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u32 len;
 	const u8 *p = print_bytes(c, n->a, &len);
@@ -403,7 +403,7 @@ static u8 mask_byte(const struct print_ctx *c, const u8 *p, u32 len, u32 i)
 	return p[word + c->long_size - 1 - i % c->long_size];
 }
 
-static void text_bitmask(struct print_ctx *c, const struct node *n)
+static void text_bitmask(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u32 len;
 	const u8 *p = print_bytes(c, n->a, &len);
@@ -421,7 +421,7 @@ static bool mask_bit(const struct print_ctx *c, const u8 *p, u32 len, u32 bit)
 	return mask_byte(c, p, len, bit / 8) >> bit % 8 & 1;
 }
 
-static void text_cpumask(struct print_ctx *c, const struct node *n)
+static void text_cpumask(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u32 len;
 	const u8 *p = print_bytes(c, n->a, &len);
@@ -443,7 +443,7 @@ static void text_cpumask(struct print_ctx *c, const struct node *n)
 	}
 }
 
-static void text_string_at(struct print_ctx *c, const struct node *n)
+static void text_string_at(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u64 addr = print_eval(c, n->a);
 	const char *str = c->env && c->env->string_at ? c->env->string_at(c->env->ctx, addr) : NULL;
@@ -453,7 +453,7 @@ static void text_string_at(struct print_ctx *c, const struct node *n)
 		strbuf_hex(c->to, addr);
 }
 
-static void text_bytes(struct print_ctx *c, const struct node *n)
+static void text_bytes(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u32 len;
 	const u8 *p = print_bytes(c, n, &len);
@@ -461,7 +461,7 @@ static void text_bytes(struct print_ctx *c, const struct node *n)
 		strbuf_add(c->to, p, strnlen((const char *)p, len));
 }
 
-void print_text(struct print_ctx *c, const struct node *n)
+void print_text(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	switch (n->kind) {
 	case NODE_TEXT: strbuf_add(c->to, n->str, n->len); return;

@@ -104,7 +104,7 @@ static void variable_length(struct strbuf *to, const u8 *cdb)
 	strbuf_char(to, '-');
 }
 
-void print_scsi_cdb(struct print_ctx *c, const struct node *n)
+void print_scsi_cdb(struct print_ctx *c, const struct print_fmt_node *n)
 {
 	u32 len;
 	const u8 *cdb = print_bytes(c, n->a, &len);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-void *parser_fail(struct parser *p, const char *what)
+void *parser_fail(struct print_fmt_parser *p, const char *what)
 {
 	if (!p->err) {
 		p->err = -EINVAL;
@@ -15,7 +15,7 @@ void *parser_fail(struct parser *p, const char *what)
 	return NULL;
 }
 
-void *parser_no_memory(struct parser *p)
+void *parser_no_memory(struct print_fmt_parser *p)
 {
 	parser_fail(p, "out of memory");
 	p->err = -ENOMEM;
@@ -41,7 +41,7 @@ static char unescape(const char **at, const char *end)
 	return hit && c ? to[hit - from] : c;
 }
 
-static void lex_number(struct parser *p)
+static void lex_number(struct print_fmt_parser *p)
 {
 	const char *at = p->at;
 	unsigned base = 10;
@@ -82,7 +82,7 @@ static void lex_number(struct parser *p)
 	p->at = at;
 }
 
-static void lex_quoted(struct parser *p, char quote)
+static void lex_quoted(struct print_fmt_parser *p, char quote)
 {
 	const char *at = p->at + 1;
 	while (at < p->end && *at != quote)
@@ -108,7 +108,7 @@ static void lex_quoted(struct parser *p, char quote)
 	p->tok = TOK_NUM;
 }
 
-static void lex_operator(struct parser *p)
+static void lex_operator(struct print_fmt_parser *p)
 {
 	static const struct {
 		char text[3];
@@ -128,7 +128,7 @@ static void lex_operator(struct parser *p)
 	p->tok = (unsigned char)*p->at++;
 }
 
-void token_next(struct parser *p)
+void token_next(struct print_fmt_parser *p)
 {
 	while (p->at < p->end && isspace((unsigned char)*p->at))
 		p->at++;
@@ -154,7 +154,7 @@ void token_next(struct parser *p)
 		p->tok = TOK_END;
 }
 
-bool token_accept(struct parser *p, int tok)
+bool token_accept(struct print_fmt_parser *p, int tok)
 {
 	if (p->tok != tok)
 		return false;
@@ -162,19 +162,19 @@ bool token_accept(struct parser *p, int tok)
 	return true;
 }
 
-void token_expect(struct parser *p, int tok)
+void token_expect(struct print_fmt_parser *p, int tok)
 {
 	if (!token_accept(p, tok))
 		parser_fail(p, "unexpected token");
 }
 
-bool token_is_word(const struct parser *p, const char *word)
+bool token_is_word(const struct print_fmt_parser *p, const char *word)
 {
 	return p->tok == TOK_IDENT && p->tok_len == strlen(word) &&
 	       !memcmp(p->tok_at, word, p->tok_len);
 }
 
-bool token_accept_word(struct parser *p, const char *word)
+bool token_accept_word(struct print_fmt_parser *p, const char *word)
 {
 	if (!token_is_word(p, word))
 		return false;
@@ -182,12 +182,12 @@ bool token_accept_word(struct parser *p, const char *word)
 	return true;
 }
 
-struct mark token_mark(const struct parser *p)
+struct mark token_mark(const struct print_fmt_parser *p)
 {
 	return (struct mark){ p->at, p->tok_at, p->tok_len, p->num, p->tok, p->num_size, p->num_sign };
 }
 
-void token_back(struct parser *p, struct mark m)
+void token_back(struct print_fmt_parser *p, struct mark m)
 {
 	p->at = m.at;
 	p->tok_at = m.tok_at;
@@ -198,7 +198,7 @@ void token_back(struct parser *p, struct mark m)
 	p->num_sign = m.num_sign;
 }
 
-void token_skip_balanced(struct parser *p)
+void token_skip_balanced(struct print_fmt_parser *p)
 {
 	unsigned depth = 1;
 	while (p->tok != TOK_END && depth) {
@@ -211,7 +211,7 @@ void token_skip_balanced(struct parser *p)
 	}
 }
 
-char *token_strings(struct parser *p, size_t *len)
+char *token_strings(struct print_fmt_parser *p, size_t *len)
 {
 	size_t room = 0, n = 0;
 	struct mark m = token_mark(p);

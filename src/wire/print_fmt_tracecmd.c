@@ -52,13 +52,13 @@ static void comm_pid_prio(struct print_ctx *c, unsigned first, bool sign)
 }
 
 /* The flags in "cond ? __print_flags(...) : "R"", wherever they hide. */
-static const struct node *find_flags(const struct node *n)
+static const struct print_fmt_node *find_flags(const struct print_fmt_node *n)
 {
 	if (!n || n->kind == NODE_FLAGS)
 		return n;
 	if (n->kind != NODE_TEXT_COND)
 		return NULL;
-	const struct node *hit = find_flags(n->b);
+	const struct print_fmt_node *hit = find_flags(n->b);
 	return hit ? hit : find_flags(n->c);
 }
 
@@ -80,7 +80,7 @@ static void old_state(struct print_ctx *c, u64 state)
 
 static void print_sched_switch(struct print_ctx *c, const struct op *op)
 {
-	const struct node *flags = find_flags(op->arg);
+	const struct print_fmt_node *flags = find_flags(op->arg);
 	comm_pid_prio(c, 0, true);
 	strbuf_char(c->to, ' ');
 	if (!flags)
@@ -156,8 +156,8 @@ static void print_tlb_flush(struct print_ctx *c, const struct op *op)
 	strbuf_s64(c->to, (s64)layout_u64(c, 0));
 	strbuf_str(c->to, " reason=");
 	if (op->arg && op->arg->kind == NODE_SYMBOLIC) {
-		struct table known = *op->arg->table;
-		struct node n = *op->arg;
+		struct print_fmt_table known = *op->arg->table;
+		struct print_fmt_node n = *op->arg;
 		known.silent = true;
 		n.table = &known;
 		print_text(c, &n);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool size_of_word(struct parser *p, const char *word, size_t len, struct ctype *t)
+static bool size_of_word(struct print_fmt_parser *p, const char *word, size_t len, struct ctype *t)
 {
 	static const struct {
 		const char *word;
@@ -81,7 +81,8 @@ static bool size_of_word(struct parser *p, const char *word, size_t len, struct 
 }
 
 /* A typedef that a field of this event has tells its own size. */
-static bool size_of_field_type(const struct parser *p, const char *word, size_t len, struct ctype *t)
+static bool size_of_field_type(const struct print_fmt_parser *p, const char *word, size_t len,
+			       struct ctype *t)
 {
 	for (u32 i = 0; i < p->schema->nr_fields; i++) {
 		const struct schema_field *f = &p->schema->fields[i];
@@ -103,7 +104,7 @@ struct type_words {
  * typeof(...): of a type, or of an expression. Which one its first word says, so that nothing is read twice. Where it cannot be told, the
  * cast changes nothing.
  */
-static bool type_of_something(struct parser *p, struct type_words *w)
+static bool type_of_something(struct print_fmt_parser *p, struct type_words *w)
 {
 	if (!token_accept_word(p, "typeof") && !token_accept_word(p, "__typeof__"))
 		return false;
@@ -117,7 +118,7 @@ static bool type_of_something(struct parser *p, struct type_words *w)
 			   p->tok == ')';
 		token_skip_balanced(p);
 	} else {
-		const struct node *n = parser_expr(p);
+		const struct print_fmt_node *n = parser_expr(p);
 		w->known = n && node_is_number(n) && !n->unknown;
 		if (w->known)
 			w->typedefed = (struct ctype){ .size = n->size, .sign = n->sign };
@@ -128,7 +129,7 @@ static bool type_of_something(struct parser *p, struct type_words *w)
 }
 
 /* One word of a type; false when it is none. sure: the word can be nothing else. */
-static bool type_word(struct parser *p, struct type_words *w, bool *sure)
+static bool type_word(struct print_fmt_parser *p, struct type_words *w, bool *sure)
 {
 	static const char *const silent[] = { "const",	  "volatile", "static",	   "__user",
 					      "__force",  "__iomem",  "__bitwise", "__seg_gs",
@@ -169,7 +170,7 @@ static bool type_word(struct parser *p, struct type_words *w, bool *sure)
 	return true;
 }
 
-static struct ctype type_of_words(const struct parser *p, const struct type_words *w)
+static struct ctype type_of_words(const struct print_fmt_parser *p, const struct type_words *w)
 {
 	struct ctype t = { .size = 4, .sign = !w->is_unsigned };
 	if (w->known)
@@ -185,7 +186,7 @@ static struct ctype type_of_words(const struct parser *p, const struct type_word
 	return t;
 }
 
-bool ctype_parse(struct parser *p, struct ctype *ret, bool *sure)
+bool ctype_parse(struct print_fmt_parser *p, struct ctype *ret, bool *sure)
 {
 	struct type_words w = { 0 };
 	*sure = false;

@@ -59,7 +59,7 @@ static const u8 loop_code[1], outer_code[1];
 #endif
 
 enum { OUTER_AT = 64, JITDUMP_MAGIC = 0x4a695444, JITDUMP_VERSION = 1, ROUNDS = 10000 };
-enum jitdump_record { JIT_CODE_LOAD = 0, JIT_CODE_DEBUG_INFO = 2, JIT_CODE_CLOSE = 3 };
+enum jit_record { JIT_CODE_LOAD = 0, JIT_CODE_DEBUG_INFO = 2, JIT_CODE_CLOSE = 3 };
 
 struct jitdump_header {
 	u32 magic, version, total_size, elf_mach, pad, pid;

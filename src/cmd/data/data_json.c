@@ -54,7 +54,7 @@ static const struct opt_example convert_examples[] = {
 	{ 0 },
 };
 
-struct convert {
+struct data_json_convert {
 	struct app *app;
 	const struct data_convert_opts *o;
 	struct source *src;
@@ -65,7 +65,7 @@ struct convert {
 
 static int drain(void *ctx, const char *data, size_t len)
 {
-	struct convert *c = ctx;
+	struct data_json_convert *c = ctx;
 	c->bytes += len;
 	return strbuf_drain_fd(&c->fd, data, len);
 }
@@ -133,7 +133,7 @@ static void put_cmdline(struct strbuf *to, const struct perfdata *p)
 	strbuf_str(to, "\n\t\t]");
 }
 
-static int put_head(struct convert *c)
+static int put_head(struct data_json_convert *c)
 {
 	const struct perfdata *p = replay_perf_file(c->src);
 	struct strbuf *to = &c->out;
@@ -164,7 +164,7 @@ static int put_head(struct convert *c)
 
 /* ---- samples ---- */
 
-static int put_samples(struct convert *c, const struct run_tables *run,
+static int put_samples(struct data_json_convert *c, const struct run_tables *run,
 		       const struct names_result *named)
 {
 	struct json_samples_opts o = { .catalog = &c->src->catalog,
@@ -181,7 +181,7 @@ static int put_samples(struct convert *c, const struct run_tables *run,
 	return err;
 }
 
-static int convert(struct convert *c)
+static int convert(struct data_json_convert *c)
 {
 	struct sink look = look_sink(NEED_LEAF | NEED_FRAMES);
 	struct named_run run;
@@ -200,7 +200,7 @@ static int convert(struct convert *c)
 	return err;
 }
 
-static int convert_to(struct convert *c, int fd)
+static int convert_to(struct data_json_convert *c, int fd)
 {
 	c->fd = fd;
 	strbuf_init_drain(&c->out, 1 << 18, drain, c);
@@ -209,7 +209,7 @@ static int convert_to(struct convert *c, int fd)
 	return err;
 }
 
-static int convert_to_file(struct convert *c, const char *path)
+static int convert_to_file(struct data_json_convert *c, const char *path)
 {
 	struct diag *d = &c->app->diag;
 	if (!c->o->force && !access(path, F_OK)) {
@@ -228,7 +228,7 @@ static int convert_to_file(struct convert *c, const char *path)
 static int convert_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct data_convert_opts *o = opts;
-	struct convert c = { .app = app, .o = o };
+	struct data_json_convert c = { .app = app, .o = o };
 	if (argc)
 		return app_usage(app, "unexpected argument '%s': use -i FILE to name the recording",
 				 argv[0]);

@@ -65,21 +65,21 @@ static int add_buffer(void *ctx, const char *folder, const char *name)
 				live_ftrace_subbuf_bytes(&x->t, folder));
 }
 
-struct lane {
+struct ftrace_lane {
 	struct extracting *x;
 	u32 buffer;
 };
 
 static int take(void *ctx, u32 cpu, const void *pages, size_t bytes)
 {
-	struct lane *l = ctx;
+	struct ftrace_lane *l = ctx;
 	_cleanup_close_ int fd = parts_open_cpu(&l->x->parts, l->buffer, cpu, 0);
 	return fd < 0 ? fd : strbuf_drain_fd(&fd, pages, bytes);
 }
 
 static int drain(struct extracting *x, u32 buffer)
 {
-	struct lane lane = { .x = x, .buffer = buffer };
+	struct ftrace_lane lane = { .x = x, .buffer = buffer };
 	struct live_ftrace *live;
 	struct live_ftrace_opts o = { .folder = x->parts.buffers.at[buffer].folder,
 				      .cpus = &x->cpus,

@@ -23,7 +23,7 @@ struct list_opts {
 	bool format, full, triggers, filters;
 };
 
-struct listing {
+struct ftrace_listing {
 	struct app *app;
 	const struct tracing *t;
 	const struct list_opts *o;
@@ -32,7 +32,7 @@ struct listing {
 };
 
 /* A basic one, as trace-cmd takes it. */
-static int compile(struct listing *l, const char *pattern, regex_t *re)
+static int compile(struct ftrace_listing *l, const char *pattern, regex_t *re)
 {
 	return regcomp(re, pattern, REG_ICASE | REG_NOSUB)
 		       ? diag_error(&l->app->diag, -EINVAL, "invalid regular expression '%s'",
@@ -41,8 +41,8 @@ static int compile(struct listing *l, const char *pattern, regex_t *re)
 }
 
 /* Each line of a text that the pattern is found in; NULL: all. */
-static int each_line(struct listing *l, const char *text, const char *pattern,
-		     void (*fn)(struct listing *l, const char *line, size_t len))
+static int each_line(struct ftrace_listing *l, const char *text, const char *pattern,
+		     void (*fn)(struct ftrace_listing *l, const char *line, size_t len))
 {
 	regex_t re;
 	int err = pattern ? compile(l, pattern, &re) : 0;
@@ -64,7 +64,7 @@ static int each_line(struct listing *l, const char *text, const char *pattern,
 	return 0;
 }
 
-static void put_line(struct listing *l, const char *line, size_t len)
+static void put_line(struct ftrace_listing *l, const char *line, size_t len)
 {
 	if (l->j) {
 		json_strn(l->j, line, len);
@@ -74,7 +74,7 @@ static void put_line(struct listing *l, const char *line, size_t len)
 	strbuf_char(&l->app->out, '\n');
 }
 
-static int list_file(struct listing *l, const char *file, const char *pattern)
+static int list_file(struct ftrace_listing *l, const char *file, const char *pattern)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -90,7 +90,8 @@ static int list_file(struct listing *l, const char *file, const char *pattern)
 
 /* ---- events ------------------------------------------------------------------------------------------------------------------ */
 
-static void put_event_file(struct listing *l, const char *system, const char *name, const char *file)
+static void put_event_file(struct ftrace_listing *l, const char *system, const char *name,
+			   const char *file)
 {
 	struct strbuf s;
 	char path[PATH_MAX];
@@ -116,7 +117,7 @@ static void put_event_file(struct listing *l, const char *system, const char *na
 	strbuf_done(&s);
 }
 
-static void put_event(struct listing *l, const char *line, size_t len)
+static void put_event(struct ftrace_listing *l, const char *line, size_t len)
 {
 	char system[256];
 	const char *colon = strchr(line, ':');
@@ -144,8 +145,8 @@ static void put_event(struct listing *l, const char *line, size_t len)
 		json_object_end(l->j);
 }
 
-static void match_system(struct listing *l, const char *name, regex_t *system, regex_t *event,
-			 bool both)
+static void match_system(struct ftrace_listing *l, const char *name, regex_t *system,
+			 regex_t *event, bool both)
 {
 	struct sysroot dir = { .dir_fd = l->t->dir };
 	char path[PATH_MAX], line[1024];
@@ -167,7 +168,7 @@ static void match_system(struct listing *l, const char *name, regex_t *system, r
  * "SYSTEM:EVENT", each a pattern; without a colon a pattern that a system fits means all of its events. Also those of system ftrace,
  * which the kernel's own list leaves out.
  */
-static int match_events(struct listing *l, const char *pattern)
+static int match_events(struct ftrace_listing *l, const char *pattern)
 {
 	regex_t system, event;
 	char first[512];
@@ -200,7 +201,7 @@ static int match_events(struct listing *l, const char *pattern)
 	return err;
 }
 
-static int list_events(struct listing *l, const char *pattern)
+static int list_events(struct ftrace_listing *l, const char *pattern)
 {
 	if (pattern)
 		return match_events(l, pattern);
@@ -217,7 +218,7 @@ static int list_events(struct listing *l, const char *pattern)
 
 /* ---- the rest ------------------------------------------------------------------------------------------------------------------ */
 
-static int list_instances(struct listing *l)
+static int list_instances(struct ftrace_listing *l)
 {
 	struct ftrace_names names;
 	int err = ftrace_instances(l->t, &names);
@@ -231,7 +232,7 @@ static int list_instances(struct listing *l)
 	return 0;
 }
 
-static int list_compression(struct listing *l)
+static int list_compression(struct ftrace_listing *l)
 {
 	static const enum compress_kind kinds[] = { COMPRESS_ZSTD, COMPRESS_ZLIB };
 	if (!l->j)
@@ -249,7 +250,7 @@ static int list_compression(struct listing *l)
 }
 
 /* Layouts that differ from the kernel's print fmt are part of the program; there are no files to load. */
-static int list_plugins(struct listing *l)
+static int list_plugins(struct ftrace_listing *l)
 {
 	static const char *const names[] = { "function", "fgraph",  "sched_switch", "hrtimer",
 					     "kmem",	 "kvm",	    "scsi",	    "tlb",
@@ -263,7 +264,7 @@ static int list_plugins(struct listing *l)
 }
 
 /* Lines, also in JSON, as everywhere in this list: `ftrace options --json` has objects. */
-static int list_plugin_options(struct listing *l)
+static int list_plugin_options(struct ftrace_listing *l)
 {
 	struct strbuf text;
 	strbuf_init(&text);
@@ -273,7 +274,7 @@ static int list_plugin_options(struct listing *l)
 	return err;
 }
 
-static int list_systems(struct listing *l)
+static int list_systems(struct ftrace_listing *l)
 {
 	struct sysroot dir = { .dir_fd = l->t->dir };
 	DIR *d = sysroot_dir(&dir, "events"); /* in the order of the folder, as trace-cmd has it */
@@ -287,7 +288,7 @@ static int list_systems(struct listing *l)
 	return 0;
 }
 
-static int section(struct listing *l, const char *key, int (*fn)(struct listing *l))
+static int section(struct ftrace_listing *l, const char *key, int (*fn)(struct ftrace_listing *l))
 {
 	if (l->j) {
 		json_key(l->j, key);
@@ -299,12 +300,12 @@ static int section(struct listing *l, const char *key, int (*fn)(struct listing 
 	return err;
 }
 
-static int just_tracers(struct listing *l)
+static int just_tracers(struct ftrace_listing *l)
 {
 	return list_file(l, "available_tracers", NULL);
 }
 
-static int just_options(struct listing *l)
+static int just_options(struct ftrace_listing *l)
 {
 	struct sysroot dir = { .dir_fd = l->t->dir };
 	struct strbuf s;
@@ -328,7 +329,7 @@ static int just_options(struct listing *l)
 	return 0;
 }
 
-static int just_clocks(struct listing *l)
+static int just_clocks(struct ftrace_listing *l)
 {
 	char path[PATH_MAX];
 	struct strbuf text;
@@ -350,23 +351,23 @@ static int just_clocks(struct listing *l)
 	return err;
 }
 
-static int just_events(struct listing *l)
+static int just_events(struct ftrace_listing *l)
 {
 	const char *pattern = l->o->events;
 	return list_events(l, pattern && *pattern ? pattern : NULL);
 }
 
-static int just_functions(struct listing *l)
+static int just_functions(struct ftrace_listing *l)
 {
 	const char *pattern = l->o->functions;
 	return list_file(l, "available_filter_functions", pattern && *pattern ? pattern : NULL);
 }
 
-static int list_everything(struct listing *l)
+static int list_everything(struct ftrace_listing *l)
 {
 	static const struct {
 		const char *head, *key;
-		int (*fn)(struct listing *l);
+		int (*fn)(struct ftrace_listing *l);
 	} all[] = {
 		{ "event systems:\n", "systems", list_systems },
 		{ "\nevents:\n", "events", just_events },
@@ -383,13 +384,13 @@ static int list_everything(struct listing *l)
 	return err;
 }
 
-static int list(struct listing *l)
+static int list(struct ftrace_listing *l)
 {
 	const struct list_opts *o = l->o;
 	const struct {
 		bool on;
 		const char *key;
-		int (*fn)(struct listing *l);
+		int (*fn)(struct ftrace_listing *l);
 	} parts[] = {
 		{ o->systems, "systems", list_systems },
 		{ o->events, "events", just_events },
@@ -417,7 +418,7 @@ static int run_list(struct app *app, void *opts, int argc, char **argv)
 	struct list_opts *o = opts;
 	struct tracing t;
 	struct json j;
-	struct listing l = { .app = app, .t = &t, .o = o, .j = app->json ? &j : NULL };
+	struct ftrace_listing l = { .app = app, .t = &t, .o = o, .j = app->json ? &j : NULL };
 	if (argc > 1)
 		return app_usage(app, "unexpected argument '%s'", argv[1]);
 	/* -e and -f may be followed by their pattern as a word of its own. */

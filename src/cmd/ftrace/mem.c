@@ -61,14 +61,14 @@ static int print_json(struct strbuf *to, const struct mem_held_row *r, size_t nr
 	return json_end(&j);
 }
 
-struct looking {
+struct mem_looking {
 	struct app *app;
 	struct mem_held *held;
 };
 
 static int make_sink(void *ctx, struct source *src, struct sink **ret)
 {
-	struct looking *l = ctx;
+	struct mem_looking *l = ctx;
 	l->held = mem_held_new(&(struct mem_held_env){ .ctx = src, .symbol = symbol });
 	if (!l->held)
 		return -ENOMEM;
@@ -78,7 +78,7 @@ static int make_sink(void *ctx, struct source *src, struct sink **ret)
 
 static int show(void *ctx, struct source *src)
 {
-	struct looking *l = ctx;
+	struct mem_looking *l = ctx;
 	struct app *app = l->app;
 	size_t nr;
 	(void)src;
@@ -96,7 +96,7 @@ static int show(void *ctx, struct source *src)
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct mem_opts *o = opts;
-	struct looking l = { .app = app };
+	struct mem_looking l = { .app = app };
 	struct trace_answer a = { .sink = make_sink, .show = show, .ctx = &l };
 	if (argc > 1 || (argc && o->input))
 		return app_usage(app, "unexpected argument '%s'", argv[argc - 1]);

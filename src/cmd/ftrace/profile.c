@@ -22,7 +22,7 @@ struct profile_cmd_opts {
 	bool only_given, to_err, functions;
 };
 
-struct looking {
+struct ftrace_looking {
 	struct app *app;
 	struct profile_cmd_opts *o;
 	struct task_times times;
@@ -44,13 +44,13 @@ static int chosen_tasks(const struct ftrace_setup *f, s32 pids[TASKS_MAX])
 
 static int make_sink(void *ctx, struct source *src, struct sink **ret)
 {
-	struct trace_answer a = task_times_answer(&((struct looking *)ctx)->times);
+	struct trace_answer a = task_times_answer(&((struct ftrace_looking *)ctx)->times);
 	return a.sink(a.ctx, src, ret);
 }
 
 static int show(void *ctx, struct source *src)
 {
-	struct looking *l = ctx;
+	struct ftrace_looking *l = ctx;
 	struct profile_cmd_opts *o = l->o;
 	struct trace_answer a = task_times_answer(&l->times);
 	s32 pids[TASKS_MAX];
@@ -73,7 +73,7 @@ static int of_file(struct app *app, struct profile_cmd_opts *o, const struct tra
 	return err ? app_fail(app, err) : APP_DONE;
 }
 
-static int profile(struct looking *l, int argc, char **argv)
+static int profile(struct ftrace_looking *l, int argc, char **argv)
 {
 	struct app *app = l->app;
 	struct profile_cmd_opts *o = l->o;
@@ -129,9 +129,10 @@ static int profile(struct looking *l, int argc, char **argv)
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct profile_cmd_opts *o = opts;
-	struct looking l = { .app = app,
-			     .o = o,
-			     .times = { .o = &o->o, .to = { &app->out, &app->diag, app->json } } };
+	struct ftrace_looking l = { .app = app,
+				    .o = o,
+				    .times = { .o = &o->o,
+					       .to = { &app->out, &app->diag, app->json } } };
 	o->o.human = !app->dialect->plain_times;
 	strbuf_init(&l.text);
 	if (o->output)

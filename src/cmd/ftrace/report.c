@@ -28,7 +28,7 @@ struct filter_opt {
 	bool out;
 };
 
-struct report_opts {
+struct ftrace_report_opts {
 	VEC(struct replay_ftrace_input) inputs;
 	VEC(struct filter_opt) filters;
 	bool negate; /* -v was seen: filters from here on */
@@ -53,7 +53,7 @@ struct report_opts {
 
 static int input_call(void *opts, const char *value, bool negated, struct diag *d)
 {
-	struct report_opts *o = opts;
+	struct ftrace_report_opts *o = opts;
 	struct replay_ftrace_input *in = o->inputs.nr < FILES_MAX ? vec_push(&o->inputs) : NULL;
 	if (!in)
 		return o->inputs.nr < FILES_MAX
@@ -67,7 +67,7 @@ static int input_call(void *opts, const char *value, bool negated, struct diag *
 
 static int filter_call(void *opts, const char *value, bool negated, struct diag *d)
 {
-	struct report_opts *o = opts;
+	struct ftrace_report_opts *o = opts;
 	struct filter_opt *f = vec_push(&o->filters);
 	if (!f)
 		return -ENOMEM;
@@ -77,14 +77,14 @@ static int filter_call(void *opts, const char *value, bool negated, struct diag 
 
 static int negate_call(void *opts, const char *value, bool negated, struct diag *d)
 {
-	((struct report_opts *)opts)->negate = true;
+	((struct ftrace_report_opts *)opts)->negate = true;
 	return 0;
 }
 
 /* These two are about the file before them; before any file, about all. */
 static int offset_call(void *opts, const char *value, bool negated, struct diag *d)
 {
-	struct report_opts *o = opts;
+	struct ftrace_report_opts *o = opts;
 	char *end;
 	errno = 0;
 	s64 v = strtoll(value, &end, 0);
@@ -96,7 +96,7 @@ static int offset_call(void *opts, const char *value, bool negated, struct diag 
 
 static int hz_call(void *opts, const char *value, bool negated, struct diag *d)
 {
-	struct report_opts *o = opts;
+	struct ftrace_report_opts *o = opts;
 	char *end;
 	errno = 0;
 	u64 v = strtoull(value, &end, 0);
@@ -108,86 +108,95 @@ static int hz_call(void *opts, const char *value, bool negated, struct diag *d)
 
 static int option_call(void *opts, const char *value, bool negated, struct diag *d)
 {
-	return ftrace_options_set(&((struct report_opts *)opts)->layout, value, d);
+	return ftrace_options_set(&((struct ftrace_report_opts *)opts)->layout, value, d);
 }
 
 static const struct opt rows[] = {
 	OPT_CALL('i', "input", "FILE", "read FILE instead of trace.dat; several are merged by time",
 		 input_call),
-	OPT_STR(0, "samples", struct report_opts, samples,
+	OPT_STR(0, "samples", struct ftrace_report_opts, samples,
 		"FILE", "merge in the samples of a perf.data by time, as recorded by `record --with-samples`"),
 	OPT_HEADING("Filtering events"),
 	OPT_CALL('F', "filter",
 		 "FILTER", "only matching events: 'sched/sched_switch : next_pid == 0'; repeat for alternatives",
 		 filter_call),
 	OPT_CALL('v', NULL, NULL, "following filters exclude events", negate_call),
-	OPT_LIST(0, "comm", struct report_opts, comms, "NAME",
+	OPT_LIST(0, "comm", struct ftrace_report_opts, comms, "NAME",
 		 "only events of tasks with this name, including their wake-ups and switches"),
-	OPT_STR(0, "cpu", struct report_opts, cpus, "LIST", "only these CPUs: 0,2-5"),
-	OPT_FLAG('I', NULL, struct report_opts, no_hardirq, "exclude events in hard interrupts"),
-	OPT_FLAG('S', NULL, struct report_opts, no_softirq, "exclude events in soft interrupts"),
-	OPT_FLAG('T', "test-filters", struct report_opts, test_filters,
+	OPT_STR(0, "cpu", struct ftrace_report_opts, cpus, "LIST", "only these CPUs: 0,2-5"),
+	OPT_FLAG('I', NULL, struct ftrace_report_opts, no_hardirq,
+		 "exclude events in hard interrupts"),
+	OPT_FLAG('S', NULL, struct ftrace_report_opts, no_softirq,
+		 "exclude events in soft interrupts"),
+	OPT_FLAG('T', "test-filters", struct ftrace_report_opts, test_filters,
 		 "show which events the filters apply to instead of events"),
-	OPT_FLAG(0, "filter-test", struct report_opts, test_filters, "same as above", .hidden = true),
+	OPT_FLAG(0, "filter-test", struct ftrace_report_opts, test_filters, "same as above",
+		 .hidden = true),
 	OPT_HEADING("Output format"),
-	OPT_FLAG('R', "raw", struct report_opts, raw, "print fields as name=value"),
-	OPT_LIST('r', NULL, struct report_opts, raw_events, "REGEX", "same, for these events"),
-	OPT_FLAG('t', "nanoseconds", struct report_opts, nanoseconds, "print full nanoseconds"),
-	OPT_FLAG('l', "latency", struct report_opts, latency,
+	OPT_FLAG('R', "raw", struct ftrace_report_opts, raw, "print fields as name=value"),
+	OPT_LIST('r', NULL, struct ftrace_report_opts, raw_events, "REGEX", "same, for these events"),
+	OPT_FLAG('t', "nanoseconds", struct ftrace_report_opts, nanoseconds,
+		 "print full nanoseconds"),
+	OPT_FLAG('l', "latency", struct ftrace_report_opts, latency,
 		 "print the flags of each event: interrupts, resched, context, depth"),
-	OPT_FLAG('w', "wakeups", struct report_opts, wakeups,
+	OPT_FLAG('w', "wakeups", struct ftrace_report_opts, wakeups,
 		 "after each sched_switch, show how long the task waited since its wake-up"),
-	OPT_FLAG('N', "plain", struct report_opts, plain,
+	OPT_FLAG('N', "plain", struct ftrace_report_opts, plain,
 		 "use only the kernel's print formats, no built-in layouts"),
-	OPT_LIST('n', NULL, struct report_opts, plain_events, "REGEX", "same, for these events"),
+	OPT_LIST('n', NULL, struct ftrace_report_opts, plain_events, "REGEX",
+		 "same, for these events"),
 	OPT_CALL('O', "option", "OPTION",
 		 "set a layout option (`ftrace options`): parent, indent=0, fgraph:tailprint",
 		 option_call),
-	OPT_STR('V', NULL, struct report_opts, ignored, "LEVEL", "verbosity: use -v before the verb",
-		.hidden = true, .optional = true, .fallback = ""),
-	OPT_FLAG('L', NULL, struct report_opts, plain,
+	OPT_STR('V', NULL, struct ftrace_report_opts, ignored, "LEVEL",
+		"verbosity: use -v before the verb", .hidden = true, .optional = true,
+		.fallback = ""),
+	OPT_FLAG('L', NULL, struct ftrace_report_opts, plain,
 		 "only plug-ins in the user's directory: there are none, so same as -N",
 		 .hidden = true),
-	OPT_FLAG('q', "quiet", struct report_opts, quiet, "no warnings"),
+	OPT_FLAG('q', "quiet", struct ftrace_report_opts, quiet, "no warnings"),
 	OPT_HEADING("Times"),
-	OPT_FLAG(0, "ts-diff", struct report_opts, diff,
+	OPT_FLAG(0, "ts-diff", struct ftrace_report_opts, diff,
 		 "after each time, show the time since the previous event"),
-	OPT_FLAG(0, "align-ts", struct report_opts, align, "times relative to the first event"),
-	OPT_FLAG(0, "raw-ts", struct report_opts, raw_ts, "raw clock values"),
-	OPT_FLAG(0, "nodate", struct report_opts, no_date,
+	OPT_FLAG(0, "align-ts", struct ftrace_report_opts, align,
+		 "times relative to the first event"),
+	OPT_FLAG(0, "raw-ts", struct ftrace_report_opts, raw_ts, "raw clock values"),
+	OPT_FLAG(0, "nodate", struct ftrace_report_opts, no_date,
 		 "do not show time of day, even if recorded with --date"),
 	OPT_CALL(0, "ts-offset", "N", "add to the times of the preceding file, in clock units",
 		 offset_call),
 	OPT_CALL(0, "ts2secs", "HZ", "clock frequency of the preceding file, in Hz", hz_call),
-	OPT_FLAG(0, "ts-check", struct report_opts, check_ts,
+	OPT_FLAG(0, "ts-check", struct ftrace_report_opts, check_ts,
 		 "accepted; times that go backwards are always reported", .hidden = true),
 	OPT_HEADING("Where tasks spend their time"),
-	OPT_FLAG(0, "profile", struct report_opts, profile,
+	OPT_FLAG(0, "profile", struct ftrace_report_opts, profile,
 		 "show a profile instead of events, as `ftrace profile`"),
-	OPT_LIST('H', NULL, struct report_opts, profiling.hooks, "HOOK",
+	OPT_LIST('H', NULL, struct ftrace_report_opts, profiling.hooks, "HOOK",
 		 "with --profile: time between two events, EVENT,FIELD/EVENT,FIELD"),
-	OPT_FLAG('G', NULL, struct report_opts, profiling.irqs_by_cpu,
+	OPT_FLAG('G', NULL, struct ftrace_report_opts, profiling.irqs_by_cpu,
 		 "with --profile: interrupts per CPU, not per task"),
-	OPT_FLAG(0, "by-comm", struct report_opts, profiling.by_comm,
+	OPT_FLAG(0, "by-comm", struct ftrace_report_opts, profiling.by_comm,
 		 "with --profile: merge tasks with the same name"),
 	OPT_HEADING("File information instead of events"),
-	OPT_FLAG('E', NULL, struct report_opts, names, "names of the events in the file"),
-	OPT_FLAG(0, "events", struct report_opts, formats, "formats of the events"),
-	OPT_STR(0, "event", struct report_opts, event, "REGEX", "formats of these events"),
-	OPT_FLAG(0, "check-events", struct report_opts, check,
+	OPT_FLAG('E', NULL, struct ftrace_report_opts, names, "names of the events in the file"),
+	OPT_FLAG(0, "events", struct ftrace_report_opts, formats, "formats of the events"),
+	OPT_STR(0, "event", struct ftrace_report_opts, event, "REGEX", "formats of these events"),
+	OPT_FLAG(0, "check-events", struct ftrace_report_opts, check,
 		 "check that all formats can be parsed"),
-	OPT_FLAG(0, "cpus", struct report_opts, list_cpus, "CPUs with events"),
-	OPT_FLAG(0, "first-event", struct report_opts, first, "the time of each CPU's first event"),
-	OPT_FLAG(0, "last-event", struct report_opts, last, "time of each CPU's last event"),
-	OPT_FLAG(0, "stat", struct report_opts, stat, "the kernel's statistics: events, lost, read"),
-	OPT_FLAG(0, "uname", struct report_opts, uname, "the kernel it was recorded on"),
-	OPT_FLAG(0, "version", struct report_opts, version, "the program that recorded it"),
-	OPT_FLAG('e', NULL, struct report_opts, endian, "its byte order"),
-	OPT_FLAG('p', NULL, struct report_opts, page_size,
+	OPT_FLAG(0, "cpus", struct ftrace_report_opts, list_cpus, "CPUs with events"),
+	OPT_FLAG(0, "first-event", struct ftrace_report_opts, first,
+		 "the time of each CPU's first event"),
+	OPT_FLAG(0, "last-event", struct ftrace_report_opts, last, "time of each CPU's last event"),
+	OPT_FLAG(0, "stat", struct ftrace_report_opts, stat,
+		 "the kernel's statistics: events, lost, read"),
+	OPT_FLAG(0, "uname", struct ftrace_report_opts, uname, "the kernel it was recorded on"),
+	OPT_FLAG(0, "version", struct ftrace_report_opts, version, "the program that recorded it"),
+	OPT_FLAG('e', NULL, struct ftrace_report_opts, endian, "its byte order"),
+	OPT_FLAG('p', NULL, struct ftrace_report_opts, page_size,
 		 "page sizes of the file and of this machine"),
-	OPT_FLAG('f', NULL, struct report_opts, functions, "functions it has names for"),
-	OPT_FLAG('P', NULL, struct report_opts, printk, "kernel strings stored in it"),
-	OPT_UINT(0, "threads", struct report_opts, workers, "N",
+	OPT_FLAG('f', NULL, struct ftrace_report_opts, functions, "functions it has names for"),
+	OPT_FLAG('P', NULL, struct ftrace_report_opts, printk, "kernel strings stored in it"),
+	OPT_UINT(0, "threads", struct ftrace_report_opts, workers, "N",
 		 "number of threads (default: one per CPU)", .hidden = true),
 	OPT_END(),
 };
@@ -212,9 +221,9 @@ static bool counts_ns(const struct tracedat *t)
 	return !t->clock || t->has_tsc2nsec || clock_traced_is_ns(t->clock);
 }
 
-struct report {
+struct ftrace_reporting {
 	struct app *app;
-	const struct report_opts *opts;
+	const struct ftrace_report_opts *opts;
 	struct source *src;
 	const struct replay_ftrace_opts *replay;
 	struct event_filter *filter;
@@ -229,59 +238,60 @@ struct report {
 
 static const struct schema *schema_of(void *ctx, u32 event)
 {
-	return source_schema(((struct report *)ctx)->src, event);
+	return source_schema(((struct ftrace_reporting *)ctx)->src, event);
 }
 
 static const char *symbol_in(void *ctx, u32 buffer, u64 addr, u64 *offset)
 {
-	return source_symbol(((struct report *)ctx)->src, buffer, addr, offset);
+	return source_symbol(((struct ftrace_reporting *)ctx)->src, buffer, addr, offset);
 }
 
 static bool has_comm(void *ctx, u32 buffer, s32 pid)
 {
-	return source_task_name(((struct report *)ctx)->src, buffer, pid);
+	return source_task_name(((struct ftrace_reporting *)ctx)->src, buffer, pid);
 }
 
 static bool keep(void *ctx, const struct sample *s)
 {
-	return event_filter_keep(((struct report *)ctx)->filter, s);
+	return event_filter_keep(((struct ftrace_reporting *)ctx)->filter, s);
 }
 
 static bool keep_before(void *ctx, const struct sample *s)
 {
-	struct report *r = ctx;
+	struct ftrace_reporting *r = ctx;
 	struct sample before;
 	return replay_ftrace_before(r->src, s, &before) && event_filter_keep(r->filter, &before);
 }
 
 static void write_samples(void *ctx, u64 until_ns, struct strbuf *to)
 {
-	struct report *r = ctx;
+	struct ftrace_reporting *r = ctx;
 	trace_samples_write(r->samples, until_ns, r->opts->nanoseconds, r->app->json, to);
 }
 
 static void name_of(void *ctx, u32 event, const char **system, const char **name)
 {
-	const struct tracedat_format *f = replay_ftrace_format(((struct report *)ctx)->src, event);
+	const struct tracedat_format *f =
+		replay_ftrace_format(((struct ftrace_reporting *)ctx)->src, event);
 	*system = f->system;
 	*name = f->name;
 }
 
 static const char *comm_of(void *ctx, const struct sample *s)
 {
-	struct report *r = ctx;
+	struct ftrace_reporting *r = ctx;
 	return COMM_IS_UNNAMED(s->comm) ? "<...>" : strtab_str(&r->src->catalog.strings, s->comm);
 }
 
 static const char *symbol_first(void *ctx, u64 addr, u64 *offset)
 {
-	return source_symbol(((struct report *)ctx)->src, 0, addr, offset);
+	return source_symbol(((struct ftrace_reporting *)ctx)->src, 0, addr, offset);
 }
 
 /* ---- setting up ---- */
 
 /* Events whose name or system one of the patterns fits. */
-static int mark_events(struct report *r, const struct opt_list *patterns, bool **ret)
+static int mark_events(struct ftrace_reporting *r, const struct opt_list *patterns, bool **ret)
 {
 	if (!patterns->items.nr)
 		return 0;
@@ -305,7 +315,7 @@ static int mark_events(struct report *r, const struct opt_list *patterns, bool *
 
 static bool plain_name(void *ctx, const char *system, const char *name)
 {
-	const struct report_opts *o = ctx;
+	const struct ftrace_report_opts *o = ctx;
 	bool found = false;
 	vec_for_each (&o->plain_events.items, p) {
 		regex_t re;
@@ -318,7 +328,7 @@ static bool plain_name(void *ctx, const char *system, const char *name)
 }
 
 /* What a task does, and what is done to it. A file may lack some of these events. */
-static int add_comm(struct report *r, const char *comm)
+static int add_comm(struct ftrace_reporting *r, const char *comm)
 {
 	static const char *const filters[] = { ".*: COMM", "sched/sched_switch: next_comm",
 					       "sched/.*: comm" };
@@ -334,9 +344,9 @@ static int add_comm(struct report *r, const char *comm)
 	return 0;
 }
 
-static int set_filters(struct report *r)
+static int set_filters(struct ftrace_reporting *r)
 {
-	const struct report_opts *o = r->opts;
+	const struct ftrace_report_opts *o = r->opts;
 	if (!o->filters.nr && !o->comms.items.nr && !o->no_hardirq && !o->no_softirq)
 		return 0;
 	r->filter = event_filter_new(&(struct event_filter_env){
@@ -371,7 +381,7 @@ static const char *base_name(const char *path)
 }
 
 /* Of one of several files: without its folder, unless another file has the same name. */
-static const char *file_title(const struct report_opts *o, u32 file)
+static const char *file_title(const struct ftrace_report_opts *o, u32 file)
 {
 	const char *name = base_name(o->inputs.at[file].path);
 	for (u32 i = 0; i < o->inputs.nr; i++)
@@ -381,7 +391,7 @@ static const char *file_title(const struct report_opts *o, u32 file)
 }
 
 /* The names before lines: of files when there are several, of instances. */
-static int name_buffers(struct report *r)
+static int name_buffers(struct ftrace_reporting *r)
 {
 	u32 nr = replay_ftrace_nr_buffers(r->src), files = replay_ftrace_nr_files(r->src);
 	r->buffers = calloc(nr + 1, sizeof(*r->buffers));
@@ -398,7 +408,7 @@ static int name_buffers(struct report *r)
 }
 
 /* Merging what different clocks say is only sensible if the user knows how they relate. */
-static void compare_clocks(struct report *r)
+static void compare_clocks(struct ftrace_reporting *r)
 {
 	const char *first = replay_ftrace_file(r->src, 0)->clock;
 	for (u32 i = 1; i < replay_ftrace_nr_files(r->src); i++) {
@@ -421,7 +431,7 @@ static int earliest(void *ctx, const struct replay_ftrace_ends *e)
 	return 0;
 }
 
-static int align(struct report *r)
+static int align(struct ftrace_reporting *r)
 {
 	u64 first = UINT64_MAX;
 	int err = r->opts->align ? replay_ftrace_ends(r->src, earliest, &first) : 0;
@@ -433,9 +443,9 @@ static int align(struct report *r)
 /* ---- wake-ups ---- */
 
 /* Lines are made in parallel: what they owe to wake-ups long before is found in a first pass. */
-static int find_wakeups(struct report *r)
+static int find_wakeups(struct ftrace_reporting *r)
 {
-	const struct report_opts *o = r->opts;
+	const struct ftrace_report_opts *o = r->opts;
 	struct source *again, *first = r->src;
 	struct run_tables tables = { 0 };
 	int err = replay_ftrace_open_files(o->inputs.at, (u32)o->inputs.nr, r->replay, &again,
@@ -459,7 +469,7 @@ static int find_wakeups(struct report *r)
 static void add_wait(void *ctx, const struct sample *s, struct strbuf *to)
 {
 	u64 ns;
-	if (wakeups_waited(((struct report *)ctx)->wakeups, s, &ns))
+	if (wakeups_waited(((struct ftrace_reporting *)ctx)->wakeups, s, &ns))
 		strbuf_printf(to, " Latency: %llu.%03llu usecs", (unsigned long long)(ns / 1000),
 			      (unsigned long long)(ns % 1000));
 }
@@ -467,7 +477,7 @@ static void add_wait(void *ctx, const struct sample *s, struct strbuf *to)
 /* ---- printing ---- */
 
 /* A latency tracer's file holds finished text. */
-static void print_latency(struct report *r, u32 file)
+static void print_latency(struct ftrace_reporting *r, u32 file)
 {
 	struct app *app = r->app;
 	struct tracedat_text text = replay_ftrace_latency_text(r->src, file);
@@ -489,7 +499,7 @@ static void print_latency(struct report *r, u32 file)
 }
 
 /* What trace-cmd told of every file before 3.0, and tells since when asked to say more. */
-static void print_version(struct report *r, u32 file)
+static void print_version(struct ftrace_reporting *r, u32 file)
 {
 	const struct tracedat *t = replay_ftrace_file(r->src, file);
 	strbuf_printf(&r->app->out, "version = %u\n", t->version);
@@ -499,7 +509,7 @@ static void print_version(struct report *r, u32 file)
 				      t->buffers.at[0].cpus[i].cpu);
 }
 
-static void print_heads(struct report *r)
+static void print_heads(struct ftrace_reporting *r)
 {
 	u32 files = replay_ftrace_nr_files(r->src);
 	size_t width = 0;
@@ -518,9 +528,9 @@ static void print_heads(struct report *r)
 		print_latency(r, i);
 }
 
-static int print_events(struct report *r)
+static int print_events(struct ftrace_reporting *r)
 {
-	const struct report_opts *o = r->opts;
+	const struct ftrace_report_opts *o = r->opts;
 	struct text_events_opts view = {
 		.form = r->app->json ? TEXT_EVENTS_JSON : TEXT_EVENTS_LINES,
 		.raw_fields = o->raw,
@@ -564,7 +574,7 @@ static int print_events(struct report *r)
 	return err;
 }
 
-static u32 questions(const struct report_opts *o)
+static u32 questions(const struct ftrace_report_opts *o)
 {
 	const struct {
 		bool asked;
@@ -590,7 +600,7 @@ static u32 questions(const struct report_opts *o)
 	return asked;
 }
 
-static int answer(struct report *r, u32 asked)
+static int answer(struct ftrace_reporting *r, u32 asked)
 {
 	int err = 0;
 	for (u32 i = 0; i < replay_ftrace_nr_files(r->src) && !err; i++)
@@ -604,7 +614,7 @@ static int answer(struct report *r, u32 asked)
 	return err;
 }
 
-static int print_profile(struct report *r)
+static int print_profile(struct ftrace_reporting *r)
 {
 	struct task_times_opts o = r->opts->profiling;
 	struct task_times t = { .o = &o, .to = { &r->app->out, &r->app->diag, r->app->json } };
@@ -615,7 +625,7 @@ static int print_profile(struct report *r)
 	return err;
 }
 
-static int report(struct report *r)
+static int report(struct ftrace_reporting *r)
 {
 	u32 asked = questions(r->opts);
 	if (asked)
@@ -649,8 +659,8 @@ static int report(struct report *r)
 
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
-	struct report_opts *o = opts;
-	struct report r = { .app = app, .opts = o };
+	struct ftrace_report_opts *o = opts;
+	struct ftrace_reporting r = { .app = app, .opts = o };
 	struct cpuset cpus;
 	if (argc > 1)
 		return app_usage(
@@ -709,7 +719,7 @@ const struct command command_ftrace_report = {
 		 "). A comparison with a field that an event does not have is false.",
 	.examples = examples,
 	.opts = rows,
-	.opts_size = sizeof(struct report_opts),
+	.opts_size = sizeof(struct ftrace_report_opts),
 	.mixed_words = true,
 	.run = run,
 };

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct stat_opts {
+struct ftrace_stat_opts {
 	struct ftrace_which which;
 	bool options;
 };
@@ -22,7 +22,7 @@ struct stat_opts {
 struct stating {
 	struct app *app;
 	const struct tracing *t;
-	const struct stat_opts *o;
+	const struct ftrace_stat_opts *o;
 	const char *folder;
 };
 
@@ -314,7 +314,7 @@ static int stat_json(void *ctx, const char *folder, const char *name)
 
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
-	struct stat_opts *o = opts;
+	struct ftrace_stat_opts *o = opts;
 	struct tracing t;
 	struct stating s = { .app = app, .t = &t, .o = o };
 	if (argc)
@@ -339,8 +339,8 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt rows[] = {
-	FTRACE_WHICH_ROWS(struct stat_opts, which),
-	OPT_FLAG('o', "options", struct stat_opts, options, "Show trace options too"),
+	FTRACE_WHICH_ROWS(struct ftrace_stat_opts, which),
+	OPT_FLAG('o', "options", struct ftrace_stat_opts, options, "Show trace options too"),
 	OPT_END(),
 };
 
@@ -356,6 +356,6 @@ const struct command command_ftrace_stat = {
 	.usage = "[OPTIONS]",
 	.examples = examples,
 	.opts = rows,
-	.opts_size = sizeof(struct stat_opts),
+	.opts_size = sizeof(struct ftrace_stat_opts),
 	.run = run,
 };

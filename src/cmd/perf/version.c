@@ -13,7 +13,7 @@
 const char perf_version_line[] = "perf version 6.1.0 (sonde " SONDE_VERSION ")";
 
 /* perf's names. "on" means that what people ask for by this name works here, whatever library does it. */
-static const struct feature {
+static const struct version_feature {
 	const char *name, *macro;
 	bool on;
 	const char *tip;
@@ -36,7 +36,7 @@ static const struct feature {
 	{ "zstd", "HAVE_ZSTD_SUPPORT", true, NULL },
 };
 
-static void show_feature(struct app *app, const struct feature *f, bool tip)
+static void show_feature(struct app *app, const struct version_feature *f, bool tip)
 {
 	bool colour = app_colours(app);
 	const char *on = colour ? "\033[32m" : "", *off = colour ? "\033[31m" : "",
@@ -97,7 +97,7 @@ struct perf_check_opts {
 	bool quiet;
 };
 
-static const struct feature *find_feature(const char *name, size_t len)
+static const struct version_feature *find_feature(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
 		if ((strlen(features[i].name) == len && !strncasecmp(features[i].name, name, len)) ||
@@ -116,7 +116,7 @@ static int feature_run(struct app *app, void *opts, int argc, char **argv)
 	for (int i = 0; i < argc; i++) {
 		for (const char *at = argv[i]; *at;) {
 			size_t len = strcspn(at, ",");
-			const struct feature *f = find_feature(at, len);
+			const struct version_feature *f = find_feature(at, len);
 			if (!f && len && !o->quiet)
 				strbuf_printf(&app->err,
 					      "Unknown feature '%.*s', please use 'perf version "

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-struct listing {
+struct run_list_listing {
 	struct app *app;
 	bool fields;
 	u64 nr;
@@ -16,7 +16,7 @@ struct listing {
 
 static int print_probe(void *ctx, const char *text, const char *fields)
 {
-	struct listing *l = ctx;
+	struct run_list_listing *l = ctx;
 	strbuf_printf(&l->app->out, "%s\n", text);
 	if (l->fields && fields)
 		strbuf_str(&l->app->out, fields);
@@ -26,7 +26,7 @@ static int print_probe(void *ctx, const char *text, const char *fields)
 
 int run_list(struct app *app, const struct run_opts *o, const struct sysroot *root)
 {
-	struct listing l = { .app = app, .fields = app->verbose > 0 };
+	struct run_list_listing l = { .app = app, .fields = app->verbose > 0 };
 	struct list_query q = { .pattern = o->list && *o->list ? o->list : NULL,
 				.fields = l.fields };
 	int rc = list_probes(root, &q, print_probe, &l, &app->diag);

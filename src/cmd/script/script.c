@@ -209,7 +209,7 @@ static void script_defaults(void *opts)
 	o->symbols.min_unnamed = SYMBOLS_MIN_UNNAMED;
 }
 
-struct script {
+struct script_call {
 	struct app *app;
 	const struct script_opts *opts;
 	struct source *src;
@@ -237,7 +237,7 @@ static bool listed(const struct word_list *l, const char *word)
 }
 
 /* Which places --dsos and --symbols want. */
-static int choose_frames(struct script *s, const struct frame_table *frames,
+static int choose_frames(struct script_call *s, const struct frame_table *frames,
 			 const struct names_result *named)
 {
 	int err = choose_words(&s->choose, s->opts->dsos, &s->dsos);
@@ -258,7 +258,7 @@ static int choose_frames(struct script *s, const struct frame_table *frames,
 }
 
 /* Where --stop-bt ends chains. */
-static int choose_ends(struct script *s, const struct frame_table *frames,
+static int choose_ends(struct script_call *s, const struct frame_table *frames,
 		       const struct names_result *named)
 {
 	int err = choose_words(&s->choose, s->opts->stop_at, &s->stops);
@@ -274,7 +274,7 @@ static int choose_ends(struct script *s, const struct frame_table *frames,
 	return 0;
 }
 
-static int choose_fields(struct script *s)
+static int choose_fields(struct script_call *s)
 {
 	const struct catalog *c = &s->src->catalog;
 	s->fields = calloc(c->events.nr + 1, sizeof(*s->fields));
@@ -288,7 +288,7 @@ static int choose_fields(struct script *s)
 }
 
 /* Whether -F asks for addresses of data that have names. */
-static bool names_addresses(const struct script *s)
+static bool names_addresses(const struct script_call *s)
 {
 	if (!(s->asked & TEXT_ADDR))
 		return false;
@@ -299,14 +299,14 @@ static bool names_addresses(const struct script *s)
 }
 
 /* What else a source has to deliver. */
-static unsigned more_needs(const struct script *s)
+static unsigned more_needs(const struct script_call *s)
 {
 	return (s->asked & TEXT_BRANCHES ? NEED_BRANCH : 0) |
 	       (s->asked & TEXT_EXTRA ? NEED_EXTRA : 0) | (names_addresses(s) ? NEED_DATA : 0);
 }
 
 /* What the recording says of its clock and of its machine's registers. */
-static void look_at_machine(const struct script *s, struct text_samples_opts *o)
+static void look_at_machine(const struct script_call *s, struct text_samples_opts *o)
 {
 	struct source_facts facts = source_facts(s->src);
 	const struct arch *arch = facts.arch ? arch_of_name(facts.arch) : arch_host();
@@ -318,7 +318,7 @@ static void look_at_machine(const struct script *s, struct text_samples_opts *o)
 	o->ref_ns = facts.clock_ns;
 }
 
-static struct dump_raw_opts dump_opts(const struct script *s)
+static struct dump_raw_opts dump_opts(const struct script_call *s)
 {
 	return (struct dump_raw_opts){ .src = s->src,
 				       .path = s->opts->input,
@@ -346,7 +346,7 @@ static void print_between(void *ctx, struct sink *k, const struct sample *s, str
 		side_lines_until(b->side, k, s->time_ns, to);
 }
 
-static int open_between(struct script *s, struct script_between *b)
+static int open_between(struct script_call *s, struct script_between *b)
 {
 	const struct script_opts *so = s->opts;
 	u32 show = (so->show_tasks ? SIDE_TASKS : 0) | (so->show_mmaps ? SIDE_MMAPS : 0) |
@@ -366,7 +366,7 @@ static int open_between(struct script *s, struct script_between *b)
 	return err;
 }
 
-static int close_between(struct script *s, struct script_between *b, struct sink *sink, int err)
+static int close_between(struct script_call *s, struct script_between *b, struct sink *sink, int err)
 {
 	if (!err && b->side)
 		side_lines_until(b->side, sink, s->round.until, &s->app->out);
@@ -376,7 +376,7 @@ static int close_between(struct script *s, struct script_between *b, struct sink
 	return err;
 }
 
-static int print_all(struct script *s, const struct run_tables *run,
+static int print_all(struct script_call *s, const struct run_tables *run,
 		     const struct names_result *named)
 {
 	struct text_samples_opts o = {
@@ -429,7 +429,7 @@ static int print_all(struct script *s, const struct run_tables *run,
 	return event_files_close(dump, err, s->app->title, &s->app->out, &s->app->diag);
 }
 
-static int print_head(struct script *s)
+static int print_head(struct script_call *s)
 {
 	bool later = s->src->ops->next_round || source_facts(s->src).head_grows;
 	int err = later ? s->src->ops->prepare(s->src, 0, &s->app->diag) : 0;
@@ -438,7 +438,7 @@ static int print_head(struct script *s)
 	return perf_header_text(s->src, s->opts->input, s->opts->header_full, &s->app->out);
 }
 
-static unsigned wanted_names(const struct script *s)
+static unsigned wanted_names(const struct script_call *s)
 {
 	unsigned want = symbols_want(&s->opts->symbols);
 	bool chains = false;
@@ -451,7 +451,7 @@ static unsigned wanted_names(const struct script *s)
 	return chains ? want : want & ~(unsigned)WANT_INLINE;
 }
 
-static void round_free(struct script *s)
+static void round_free(struct script_call *s)
 {
 	free(s->fields);
 	free(s->chains);
@@ -469,11 +469,11 @@ static void round_free(struct script *s)
 /* A look at the samples first, only to learn which frames there are; then they are printed, with names. */
 struct script_look {
 	struct sink sink;
-	struct script *script;
+	struct script_call *script;
 };
 
 /* Tasks that came with this round may fit, too. */
-static int choose_again(struct script *s)
+static int choose_again(struct script_call *s)
 {
 	choose_done(&s->choose);
 	choose_init(&s->choose);
@@ -483,7 +483,7 @@ static int choose_again(struct script *s)
 static int print_round(struct sink *k, const struct run_tables *run, const struct round *round)
 {
 	struct script_look *look = container_of(k, struct script_look, sink);
-	struct script *s = look->script;
+	struct script_call *s = look->script;
 	struct names_result named;
 	s->round = *round;
 	int err = round->number ? choose_again(s) : 0;
@@ -503,7 +503,7 @@ static int print_round(struct sink *k, const struct run_tables *run, const struc
 	return err || round->last ? err : strbuf_flush(&s->app->out);
 }
 
-static int script_source(struct script *s)
+static int script_source(struct script_call *s)
 {
 	struct diag *d = &s->app->diag;
 	struct sink base = look_sink(NEED_LEAF | NEED_FRAMES | more_needs(s));
@@ -530,7 +530,7 @@ static int script_source(struct script *s)
 }
 
 /* What a trace.dat has not. */
-static int check_trace(struct script *s)
+static int check_trace(struct script_call *s)
 {
 	const struct script_opts *o = s->opts;
 	const char *what = o->header || o->header_only	 ? "--header"
@@ -547,7 +547,7 @@ static int check_trace(struct script *s)
 }
 
 /* Samples, counts, or nothing but records. */
-static int print_recording(struct script *s)
+static int print_recording(struct script_call *s)
 {
 	struct source_facts facts = source_facts(s->src);
 	bool perf = facts.kind == SOURCE_PERF;
@@ -572,7 +572,7 @@ static int print_recording(struct script *s)
 }
 
 /* Everything of one source. *usage: what failed is a word that cannot be. */
-static int script_opened(struct script *s, bool *usage)
+static int script_opened(struct script_call *s, bool *usage)
 {
 	const struct script_opts *o = s->opts;
 	struct kernel_list kernel = { .opts = &o->symbols, .src = s->src };
@@ -633,7 +633,7 @@ static void outlive_recorder(void)
 		(void)sigaction(SIGINT, &sa, NULL);
 }
 
-static int script_stream(struct script *s, bool *usage)
+static int script_stream(struct script_call *s, bool *usage)
 {
 	struct rounds_opts o = { .fd = STDIN_FILENO, .whole = needs_end(s->opts) };
 	int err = rounds_open(&o, &s->src);
@@ -651,7 +651,7 @@ static int script_stream(struct script *s, bool *usage)
 	return err;
 }
 
-static int script_file(struct script *s, bool *usage)
+static int script_file(struct script_call *s, bool *usage)
 {
 	const struct script_opts *o = s->opts;
 	int err = recording_open_inputs(app_symbols(s->app), &o->inputs, o->input, RECORDING_EVENTS,
@@ -669,7 +669,7 @@ static int script_file(struct script *s, bool *usage)
 static int script_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct script_opts *o = opts;
-	struct script s = { .app = app, .opts = o };
+	struct script_call s = { .app = app, .opts = o };
 	if (o->list)
 		return script_names_list(app);
 	const char *input = recording_input(&o->inputs, o->input);
