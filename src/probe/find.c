@@ -20,16 +20,25 @@ void probe_defs_done(struct probe_defs *defs)
 	arena_done(&defs->arena);
 }
 
+/* Where the last c is; len: nowhere. */
+static size_t last_of(const char *text, size_t len, char c)
+{
+	size_t at = len;
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == c)
+			at = i;
+	return at;
+}
+
 /* "/bin/zsh:0x46420" as the kernel names it: p_zsh_0x46420. */
 static void name_in_file(char letter, const char *place, size_t len, struct strbuf *to)
 {
-	const char *colon = memrchr(place, ':', len), *end = colon ? colon : place + len;
-	const char *slash = memrchr(place, '/', (size_t)(end - place));
-	const char *base = slash ? slash + 1 : place;
+	size_t end = last_of(place, len, ':'), slash = last_of(place, end, '/');
+	size_t base = slash < end ? slash + 1 : 0;
 	strbuf_printf(to, "uprobes/%c_%.*s", letter,
-		      (int)min(strcspn(base, ".-_"), (size_t)(end - base)), base);
-	if (colon)
-		strbuf_printf(to, "_0x%llx", strtoull(colon + 1, NULL, 0));
+		      (int)min(strcspn(place + base, ".-_"), end - base), place + base);
+	if (end < len)
+		strbuf_printf(to, "_0x%llx", strtoull(place + end + 1, NULL, 0));
 }
 
 /* "vfs_read+5": p_vfs_read_5; "0xffffffff81...": p_0xffffffff81... */
