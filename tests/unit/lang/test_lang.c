@@ -341,7 +341,7 @@ static const struct {
 	{ "tracepoint:syscalls:sys_enter_openat { @x = args.filenam }",
 	  "did you mean 'filename'?" },
 	{ "tracepoint:a:b { @x = args.x }", "the arguments of tracepoint:a:b are not known" },
-	{ "interval:s { }", "the syntax is interval:s:1" },
+	{ "interval:s { }", "the form is interval:s:1" },
 	{ "interval:x:1 { }", "unknown unit 'x'" },
 	{ "begin { @x = \"abc }", "string without an end" },
 	{ "begin { /* x }", "comment without an end" },
