@@ -447,7 +447,7 @@ bool dwcode_called(struct dwcode_unit *u, const struct dwcode_scope *s, const ch
 
 bool dwcode_has(const struct dwcode_unit *u, const struct dwcode_scope *s, u64 pc)
 {
-	for (u32 i = 0; i < s->nr_ranges; i++) {
+	for (u32 i = 0; i < s->nr_ranges && dw_step(u->root.f, 1); i++) {
 		const struct dwcode_range *r = &u->ranges.at[s->first_range + i];
 		if (r->low <= pc && pc < r->high)
 			return true;
@@ -465,15 +465,28 @@ u64 dwcode_high(const struct dwcode_unit *u, const struct dwcode_scope *s)
 
 u32 dwcode_function_at(const struct dwcode_unit *u, u64 pc)
 {
-	for (u32 i = 0; i < u->scopes.nr; i++)
+	for (u32 i = 0; i < u->scopes.nr && dw_step(u->root.f, 1); i++)
 		if (u->scopes.at[i].kind == DWCODE_FUNCTION && dwcode_has(u, &u->scopes.at[i], pc))
 			return i;
 	return DWCODE_NO_SCOPE;
 }
 
+u32 dwcode_scope_at(const struct dwcode_unit *u, u64 at)
+{
+	u32 lo = 0, hi = (u32)u->scopes.nr;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (u->scopes.at[mid].at < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < u->scopes.nr && u->scopes.at[lo].at == at ? lo : DWCODE_NO_SCOPE;
+}
+
 u32 dwcode_inlined_at(const struct dwcode_unit *u, u32 below, u64 pc)
 {
-	for (u32 i = below + 1; i < u->scopes.at[below].end; i++)
+	for (u32 i = below + 1; i < u->scopes.at[below].end && dw_step(u->root.f, 1); i++)
 		if (u->scopes.at[i].kind == DWCODE_INLINED && dwcode_has(u, &u->scopes.at[i], pc))
 			return i;
 	return DWCODE_NO_SCOPE;

@@ -93,6 +93,8 @@ u64 dwcode_high(const struct dwcode_unit *u, const struct dwcode_scope *s);
 u32 dwcode_function_at(const struct dwcode_unit *u, u64 pc);
 /* The outermost inlined one below a scope that holds an address; DWCODE_NO_SCOPE: none. */
 u32 dwcode_inlined_at(const struct dwcode_unit *u, u32 below, u64 pc);
+/* The scope of an entry; DWCODE_NO_SCOPE: it is none. */
+u32 dwcode_scope_at(const struct dwcode_unit *u, u64 at);
 /* The line of code at an address: the last row at or before it. NULL: none. */
 const struct dwcode_line *dwcode_line_at(const struct dwcode_unit *u, u64 pc);
 bool dwcode_scope_die(struct dwcode_unit *u, const struct dwcode_scope *s, struct dw_die *ret);

@@ -17,16 +17,11 @@ static bool is_variable(u16 tag)
 }
 
 /* Whether the code of an entry that is a scope holds the place; *scope: its number. */
-static bool holds_place(const struct vars_dwarf_walk *w, const struct dw_die *d, u32 from,
-			u32 *scope)
+static bool holds_place(const struct vars_dwarf_walk *w, const struct dw_die *d, u32 *scope)
 {
 	const struct dwcode_unit *u = w->p->unit;
-	for (u32 i = from; i < u->scopes.nr && u->scopes.at[i].at <= d->at; i++)
-		if (u->scopes.at[i].at == d->at) {
-			*scope = i;
-			return dwcode_has(u, &u->scopes.at[i], w->p->pc);
-		}
-	return false;
+	*scope = dwcode_scope_at(u, d->at);
+	return *scope != DWCODE_NO_SCOPE && dwcode_has(u, &u->scopes.at[*scope], w->p->pc);
 }
 
 static int walk_scope(struct vars_dwarf_walk *w, const struct dw_die *scope, u32 number, u32 depth,
@@ -46,7 +41,7 @@ static int walk_scope(struct vars_dwarf_walk *w, const struct dw_die *scope, u32
 		u32 below;
 		bool inlined = tag == DW_TAG_INLINED_SUBROUTINE;
 		if ((inlined || tag == DW_TAG_LEXICAL_BLOCK) && depth < DEPTH_MAX &&
-		    holds_place(w, &d, number + 1, &below))
+		    holds_place(w, &d, &below))
 			err = walk_scope(w, &d, below, depth + 1, deeper || inlined);
 	}
 	return err;
