@@ -286,7 +286,7 @@ keys End
 keys Home / j Enter
 shows '[┌└]→' "a jump that is selected has an arrow"
 keys / zzz Enter
-shows "'zzz' does not occur" "a search without a find says so"
+shows "'zzz' not found" "a search without a find says so"
 keys Tab
 gone '^ outer  calls ' "Tab shows another function"
 keys '?'

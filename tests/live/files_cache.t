@@ -33,7 +33,7 @@ is "$("$SONDE" buildid-cache -l | cut -d' ' -f2)" "$cat" "one is left"
 exits 1 "what is not there cannot be removed" "$SONDE" buildid-cache -r /bin/true
 like "$err" '/bin/true: it is not in the cache' "is said"
 exits 1 "what is not ELF cannot be kept" "$SONDE" buildid-cache -a /etc/passwd,/nope
-like "$err" '/etc/passwd: it is no program' "is said"
+like "$err" '/etc/passwd: it is not an ELF program' "is said"
 like "$err" '/nope: No such file' "of each"
 exits 0 "called as perf: its status" ./perf buildid-cache -a /nope
 is "$err" "Couldn't add /nope: No such file or directory" "and message"

@@ -51,7 +51,7 @@ perf record -q -e cpu-clock:ppp -F 2000 -o named.data ./deep 0.2 2 5 0 >/dev/nul
 exits 0 "events of two names that are one" "$SONDE" diff named.data two.data
 like "$out" 'leaf_work' "are compared"
 exits 1 "--cpu where samples do not say" "$SONDE" diff --cpu 0 one.data two.data
-like "$err" "the samples do not say on which CPU" "is said"
+like "$err" "the samples do not record on which CPU" "is said"
 exits 129 "a key of branches" "$SONDE" diff -s symbol_from one.data two.data
 for option in -D --cycles-hist --stream; do
 	# shellcheck disable=SC2086

@@ -32,7 +32,7 @@ if grep -q tsc2nsec <<<"$(f list -C)"; then
 	like "$out" ' +[0-9]{1,6}\.[0-9]{6}: sched_process_exec' "and while it is traced"
 else
 	exits 1 "-C tsc2nsec where the kernel does not go by it" f record -C tsc2nsec -e sched -o x.dat -- true
-	like "$err" "-C mono counts nanoseconds" "says what does"
+	like "$err" "use -C mono for nanoseconds" "says what does"
 fi
 exits 0 "-a" f record -q -a -e sched:sched_process_exec -o all.dat -- true
 is "$(f report -E all.dat | grep -c irq_handler_entry)" 1 "-a: formats of events that were not asked for"

@@ -133,7 +133,7 @@ like "$err" 'did you mean next_pid' "names the right one"
 exits 1 "a clock" rec -C mno -e sched true
 exits 129 "an event without a name is not all of them" rec -e '' true
 exits 1 "a CPU that is not there" rec -M "$(printf '1%064d' 0)" -e sched true
-like "$err" 'there is no CPU 256' "is named"
+like "$err" 'no CPU 256' "is named"
 exits 1 "no CPU at all" rec -M 0 -e sched true
 like "$err" 'nothing would be traced' "is refused"
 exits 1 "a trigger that is none" rec -e sched:sched_switch -R nonsense true

@@ -95,7 +95,7 @@ for fields in weight ins_lat iregs uregs data_page_size code_page_size brstack p
 	file=branch.data
 	[ $fields = brstack ] && file=mem.data
 	exits 1 "-F $fields where samples have none" "$SONDE" script -i $file -F comm,$fields
-	like "$err" "-F $fields: the (samples do not carry it|recording does not say what time it was)" "is said"
+	like "$err" "-F $fields: (not recorded in the samples|the recording has no reference for the time of day)" "is said"
 done
 for fields in insn brstackinsn ipc callindent metric srccode bpf-output; do
 	exits 129 "-F $fields" "$SONDE" script -i wide.data -F +$fields
@@ -218,7 +218,7 @@ for workers in 1 2 5; do "$SONDE" report --stdio -i branch.data --workers $worke
 cmp ours.1 ours.2 && cmp ours.1 ours.5
 ok $? "the same, however many work"
 exits 129 "keys of branches without branches" "$SONDE" report -i mem.data --sort symbol_from --stdio
-like "$err" "'symbol_from' is of branches, and there are none" "are refused"
+like "$err" "'symbol_from' needs branch stacks, and the recording has none" "are refused"
 "$SONDE" report -i branch.data --json >ours.json 2>/dev/null
 python3 -c 'import json; assert "symbol_from" in open("ours.json").read(); json.load(open("ours.json"))'
 ok $? "--json"

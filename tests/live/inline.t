@@ -68,7 +68,7 @@ dwo=$(echo ./*.dwo)
 perf_record -F 499 -g -e cpu-clock:u -o split.data ./split 180000 >/dev/null
 mv "$dwo" kept
 out=$("$SONDE" report --stdio -g none -i split.data 2>&1)
-like "$out" "split keeps its debugging information in other files \\(split DWARF\\): .*$(basename "$dwo") was not found, nor .*split\\.dwp: inlined functions are missing" "split DWARF: what is missing is said"
+like "$out" "split keeps its debug information in other files \\(split DWARF\\): .*$(basename "$dwo") was not found, nor .*split\\.dwp: inlined functions are missing" "split DWARF: what is missing is said"
 unlike "$out" '\(inlined\)' "... and there are no inlined functions then"
 mv kept "$dwo"
 out=$("$SONDE" report --stdio -g none -i split.data 2>&1)

@@ -122,7 +122,7 @@ like "$err" "^ +[0-9.]+ msec cpu-clock +# +[0-9.]+ CPUs utilized" "S0-024: cpu-c
 between "$(field "$err" cpu-clock)" 900 1500 "S0-024: one CPU for a second"
 between "$(field "$err" 'seconds time elapsed')" 1 1.5 "S0-024 S4-223: sleep says how long"
 exits 0 "S0-024: a CPU that is not there" sonde stat -C 4000 -- true
-like "$err" 'CPU 4000: not there or offline' "S0-024: is said"
+like "$err" 'CPU 4000: missing or offline' "S0-024: is said"
 exits 0 "S0-024: lists and ranges" sonde stat -C 0-0 -e cs -- true
 exits 0 "S4-221: stat -e minor-faults -a -A -- ls" sonde stat -e minor-faults -a -A -- ls /
 is "$(grep -cE '^CPU[0-9]+ +[0-9]+ +minor-faults' <<<"$err")" "$(nproc --all)" "S4-221 S4-222 S4-225: a row for each CPU"

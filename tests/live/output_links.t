@@ -97,7 +97,7 @@ for verb in $verbs; do
 	run_verb "$verb" pub/link as_nobody >out.txt 2>&1
 	is "$? $(cat nobody/theirs)" "1 theirs" "$verb: an ordinary user does not follow somebody's link either" || diag "$(cat out.txt)"
 	exits 1 "$verb through a link on the way" run_verb "$verb" pub/way/out
-	like "$err" "'way' is a symbolic link in a directory that other users may write to" "$verb: it is named"
+	like "$err" "'way' is a symbolic link in a directory that other users can write to" "$verb: it is named"
 done
 is "$(ls precious)" "" "nothing went there"
 rm -f pub/link

@@ -145,7 +145,7 @@ exits 129 "another way to look" "$SONDE" report --stdio -T --pretty ugly -i grou
 # ---- what fits nothing, and what cannot be written ----
 exits 0 "a time that ends before it begins" "$SONDE" report --stdio -i group.data --time 5,3
 like "$err" "no samples match" "is told"
-like "$err" "samples are from 0.001000 to 0.001299" "with the times there are"
+like "$err" "samples range from 0.001000 to 0.001299" "with the times there are"
 for verb in report script; do
 	exits 0 "$verb of a command that was not there" "$SONDE" $verb -i group.data --comms nothing
 	like "$err" "there are.* program" "says which were"

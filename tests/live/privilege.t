@@ -45,7 +45,7 @@ elif ! needs_or_skip "file capabilities" setcap; then
 		if [ "$paranoid" -gt 2 ] && [ "$SONDE_GUEST" != host ]; then
 			# Debian's own level, which asks for CAP_SYS_ADMIN
 			exits 0 "doctor at paranoid $paranoid with cap_perfmon" as_nobody "$lent/sonde" doctor perf_event_paranoid 'whole CPUs'
-			like "$out" 'missing +perf_event_paranoid +3, which binds CAP_PERFMON too' "says that it is not enough"
+			like "$out" 'missing +perf_event_paranoid +3, which restricts CAP_PERFMON too' "says that it is not enough"
 			exits 1 "record is refused" as_nobody "$lent/sonde" record -a -o a.data -- true
 			like "$err" 'paranoid=2 \(CAP_PERFMON is not enough in this kernel\)' "and says so"
 			restore=$paranoid

@@ -72,7 +72,7 @@ if lacks pmu >/dev/null; then
 	exits 1 "-j" "$SONDE" record -j any_call,u -o x.data -- true
 fi
 exits 129 "-j with a word that is none" "$SONDE" record -j any,sideways -o x.data -- true
-like "$err" "'sideways' is no kind of branch" "is shown"
+like "$err" "unknown branch type 'sideways'" "is shown"
 
 # ---- of whom
 someone=64321 # who runs nothing else here

@@ -13,7 +13,7 @@ needs_or_skip "--switch-output-event" tracefs || {
 	set -- sw.data.*
 	[ $# -ge 2 ]
 	ok $? "the event ends a file ($# files)" || diag "$err"
-	is "$(grep -c 'is done' <<<"$err")" $# "each of which is reported"
+	is "$(grep -c ': finished ' <<<"$err")" $# "each of which is reported"
 	[ ! -e sw.data ]
 	ok $? "and none is left without a time"
 	is "$(for f; do "$SONDE" evlist -i "$f"; done | sort -u | grep -v dummy)" cpu-clock "the event itself is not recorded"

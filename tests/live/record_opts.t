@@ -18,9 +18,9 @@ is "$unknown" "" "every option of perf record is known"
 # An event by half of its name.
 needs_or_skip "names of tracepoints" tracefs || {
 	exits 1 "a tracepoint without its system" "$SONDE" record -e sched_switch -o x.data -- true
-	like "$err" 'there is sched:sched_switch' "says where it is"
+	like "$err" 'did you mean sched:sched_switch' "says where it is"
 	exits 1 "a system without a tracepoint" "$SONDE" record -e sched -o x.data -- true
-	like "$err" "'sched:\*' are the tracepoints" "says how to have all"
+	like "$err" "use 'sched:\*' for all tracepoints" "says how to have all"
 }
 
 # Every field of the attrs, as the file has them.
@@ -89,7 +89,7 @@ ok $? "the register IP is the sample's ip" || diag "$("$SONDE" script -i regs.da
 is "$("$SONDE" record '-I?')" "$(command perf record '-I?' 2>&1 | head -1)" "which registers there are"
 is "$("$SONDE" record --user-regs='?')" "$("$SONDE" record '-I?')" "and the user's"
 exits 129 "a register that is none" "$SONDE" record -Iax,foo -o x.data -- true
-like "$err" "no register 'foo'" "is told"
+like "$err" "unknown register 'foo'" "is told"
 exits 129 "registers of stacks that are unwound" "$SONDE" record --user-regs --call-graph dwarf -o x.data -- true
 like "$err" "use --raw-stack to keep both" "and how to have them"
 exits 0 "where they are not recorded" "$SONDE" record -q -e page-faults -c 1 -o none.data -- true

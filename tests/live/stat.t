@@ -80,7 +80,7 @@ like "$(cat log.txt)" 'Performance counter' "writes there"
 
 # ---- no such CPU, too many files
 exits 0 "a CPU that is not there" "$SONDE" stat -C 999 -e cs -- true
-like "$err" '999: not there or offline' "is said"
+like "$err" '999: missing or offline' "is said"
 like "$err" '<not supported> +cs' "and nothing is counted"
 exits 0 "more counters than files" bash -c "ulimit -Sn 24; \"$SONDE\" stat -a -A -e cs,cs,cs,cs,cs,cs,cs,cs,cs,cs,cs,cs,cs,cs,cs,cs,cs,cs,cs,cs -x, -- true"
 is "$(grep -c ,cs, <<<"$err")" $((20 * $(nproc))) "the limit is raised"

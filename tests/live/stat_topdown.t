@@ -89,7 +89,7 @@ is "$(cut -d, -f3 <<<"$err" | xargs)" "slots topdown-retiring topdown-bad-spec t
 exits 0 "-M tlb" on one "$SONDE" stat -x, -M tlb true
 is "$(cut -d, -f7 <<<"$err" | grep . | xargs)" "dtlb_miss_rate itlb_miss_rate" "all metrics of the group"
 exits 129 "-M nosuch" "$SONDE" stat -M nosuch true
-like "$err" "no metric or metric group 'nosuch'" "is refused"
+like "$err" "unknown metric or metric group 'nosuch'" "is refused"
 
 # list metricgroups: perf's layout; which groups there are hangs on the vendor's tables, which we have not.
 like "$(perf list metricgroups 2>/dev/null | head -3 | paste -sd_)" '^_Metric Groups:_$' "perf's head"
