@@ -27,6 +27,11 @@ int dwcode_open(const struct elfimg *image, const struct debugfile_where *where,
 	return 0;
 }
 
+int dwcode_read_units(struct dwcode *d)
+{
+	return dwinfo_read_units(d->info);
+}
+
 void dwcode_close(struct dwcode *d)
 {
 	if (!d)

@@ -57,9 +57,11 @@ struct dwcode_unit {
 	struct dw_lines *files; /* NULL: it has no lines */
 };
 
-/* As dwinfo_open(); there are no units before dwnames_open(). */
+/* As dwinfo_open(); there are no units before dwnames_open() or dwcode_read_units(). */
 int dwcode_open(const struct elfimg *image, const struct debugfile_where *where, const char *path,
 		struct dwcode **ret) must_check;
+/* For who asks by address and needs no index of names. -ENOMEM; -EBADMSG when they cannot be read at all. */
+int dwcode_read_units(struct dwcode *d) must_check;
 void dwcode_close(struct dwcode *d);
 u32 dwcode_nr_units(const struct dwcode *d);
 /* The file that units without a file were looked for in vain, the first of them; NULL: none. */

@@ -108,6 +108,8 @@ static int find_lines(struct probe_spots *s, const struct elfimg *e,
 	int err = dwcode_open(e, where, path, &code);
 	if (err)
 		return err == -ENOMEM ? err : 0;
+	err = dwcode_read_units(code);
+	err = err == -ENOMEM ? err : 0;
 	for (size_t i = 0; i < w->at.nr && !err; i++)
 		err = find_line(s, code, &w->at.at[i]);
 	dwcode_close(code);
