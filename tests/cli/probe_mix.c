@@ -1,7 +1,7 @@
 /* What probes are set on in tests/cli/probe_debug.t and tests/live/probe_debug.t: known values at known places. Lines count. */
 #include <stdio.h>
 #include <string.h>
-
+/* clang-format off */
 enum colour { RED, BLUE = 5 };
 
 struct part {
