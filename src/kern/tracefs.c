@@ -356,7 +356,8 @@ int tracing_list_events(const struct tracing *t, const char *system_glob, const 
 	struct tracing_events l = { 0 };
 	arena_init(&l.arena);
 	int r;
-	if (!system_glob && !name_glob && faccessat(t->dir, "available_events", R_OK, AT_EACCESS) == 0)
+	if (!system_glob && !name_glob &&
+	    faccessat(t->dir, "available_events", R_OK, AT_EACCESS) == 0)
 		r = scan_available(t, &l);
 	else if (!system_glob || glob_is_pattern(system_glob))
 		r = scan_systems(t, system_glob, name_glob, &l);

@@ -72,7 +72,7 @@ static int apply_chosen(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	while (at && (more = num_next_id(&at, &len, &id)) > 0) {
 		strbuf_printf(&list, "%d\n", id);
 		if (kill(id, 0) && errno == ESRCH)
-			diag_warn(s->diag, "%s: there is no process %d", s->names->tasks, id);
+			diag_warn(s->diag, "%s: no such process: %d", s->names->tasks, id);
 	}
 	if (more) {
 		err = diag_error(s->diag, more, "%s: invalid process ID '%.*s'", s->names->tasks,

@@ -223,7 +223,8 @@ static void add_ids(const struct sample *s, u32 fields, struct strbuf *to)
 }
 
 /* A line that was made before: a few words at a time, and some of what follows it, which the next one takes the place of. */
-static void add_made(const struct text_samples *ts, const struct text_samples_line *line, struct strbuf *to)
+static void add_made(const struct text_samples *ts, const struct text_samples_line *line,
+		     struct strbuf *to)
 {
 	char *at = strbuf_room(to, (size_t)line->len + LINE_STEP);
 	const char *from = ts->lines_text.data + line->at;

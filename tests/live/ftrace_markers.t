@@ -28,7 +28,7 @@ if [ -e $tracefs/options/copy_trace_marker ]; then
 	like "$out" ': second$' "prints them"
 else
 	like "$err" 'warning: [2-9] entries written to the top-level trace_marker .*not recorded' "are missing, and that is reported"
-	like "$err" 'hint: --top ' "with what helps"
+	like "$err" 'hint: use --top ' "with what helps"
 	exits 0 "no markers" rec -e sched:sched_process_exit true
 	unlike "$err" 'trace_marker' "no warning"
 fi

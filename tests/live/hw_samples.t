@@ -206,7 +206,7 @@ EOS
 ok $? "kinds of branches, below the table"
 for key in ipc_lbr ipc_null; do
 	exits 129 "--sort $key" "$SONDE" report -i branch.data --sort $key --stdio
-	like "$err" "'$key': " "is refused, and why"
+	like "$err" "'$key' is not available: " "is refused, and why"
 done
 head_of() { grep -a '^# ' | grep -av 'To display\|Tip'; }
 is "$("$SONDE" report --stdio -i branch.data 2>/dev/null | head_of)" "$(command perf report --stdio -i branch.data 2>/dev/null | head_of)" "the head of a report of branches"

@@ -15,12 +15,6 @@ between() { # VALUE LOW HIGH NAME
 }
 field() { awk -v e="$2" '$0 ~ e { print $1; exit }' <<<"$1"; }
 
-# A probe on malloc, system-wide, every ten seconds: begun here, looked at below.
-ten=
-if define_probe_libc_malloc; then
-	sonde stat -a -e probe_libc:malloc -I 10000 -- sh -c 'ls / >/dev/null; ls / >/dev/null; sleep 10.3' >/dev/null 2>ten.err & ten=$!
-fi
-
 # ---- what is counted, and where it is printed
 exits 0 "S4-121 S4-294: stat COMMAND" sonde stat ls /
 like "$out" 'usr' "S4-121 S4-294: the command's own output"

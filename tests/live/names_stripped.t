@@ -96,7 +96,7 @@ END
 	gcc -O1 -o jit jit.c
 	"$SONDE" record -q -F 1999 -e cpu-clock:u -o jit.data -- ./jit 2>/dev/null
 	err=$("$SONDE" report --stdio -g none -i jit.data 2>&1 >/dev/null)
-	like "$err" 'addresses in JIT-compiled code \(JIT\) have no name' "nameless code of a JIT compiler is noted"
+	like "$err" 'addresses in JIT-compiled code have no name' "nameless code of a JIT compiler is noted"
 	like "$err" 'perf-PID.map.*--perf-basic-prof.*-X perf' "... with the options that make it tell"
 else
 	skip "its machine code is x86_64's" "nameless code of a JIT compiler"

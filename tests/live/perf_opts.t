@@ -75,7 +75,7 @@ is "$("$SONDE" script "${line[@]}" -G --switch-on $on --switch-off $off -i - <gr
 exits 129 "an event that was not recorded" "$SONDE" report --stdio -i group.data --switch-on instruction
 like "$err" "did you mean '$on'" "what it may have meant"
 exits 129 "of script" "$SONDE" script -i group.data --switch-off nothing
-like "$err" "there are: cycles, $on, $off" "what there is"
+like "$err" "available: cycles, $on, $off" "what there is"
 
 # ---- a file for each event ----
 perf script --no-inline -i group.data --per-event-dump >theirs 2>/dev/null
@@ -148,7 +148,7 @@ like "$err" "no samples match" "is told"
 like "$err" "samples range from 0.001000 to 0.001299" "with the times there are"
 for verb in report script; do
 	exits 0 "$verb of a command that was not there" "$SONDE" $verb -i group.data --comms nothing
-	like "$err" "there are.* program" "says which were"
+	like "$err" "the recording has.* program" "says which were"
 	"$SONDE" $verb -i group.data >/dev/full 2>full.err
 	is "$? $(wc -l <full.err)" "1 1" "$verb: a full device is told once"
 	like "$(cat full.err)" "No space left" "and as what it is"

@@ -98,7 +98,7 @@ mine >before
 exits 1 "the second of two cannot be added" probe -x prog -a "$g:first=workload_usdt" -a "$g:second=workload_usdt nonsense=%nosuchreg"
 mine >after
 is "$(diff before after)" "" "then the first is not there either"
-like "$err" 'kernel says|cannot write' "and the kernel's reason is told"
+like "$err" 'kernel reports|cannot write' "and the kernel's reason is told"
 exits 0 "a raw definition" probe -q "p:$g/raw $prog:0x$(mine | sed -n 's/.*:0x0*\([0-9a-f]*\).*/\1/p;q') %di"
 is "$(mine | grep -c "p:$g/raw ")" 1 "is taken as it is"
 exits 0 "a dry run" probe -n -x prog "$g:dry=workload_usdt"

@@ -26,7 +26,7 @@ is "$(grep -v '^#' counts | grep . | cut -d, -f1,3 | tr '\n' ';')" "15,usdt:step
 exits 0 "ftrace records" "$SONDE" ftrace record -q -o t.dat -e "uprobe:./prog:workload_usdt n=+0(%di):u32" -e "usdt:./prog:step i=\$arg1 /i == 1/" -- ./prog workload usdt 3
 is "$("$SONDE" ftrace report t.dat 2>/dev/null | sed -n 's/.*\(workload_usdt\|step\): .* \([a-z]=[0-9]*\)$/\1 \2/p' | tr '\n' ';')" "workload_usdt n=3;step i=1;" "the same"
 exits 129 "an argument that the kernel does not take" "$SONDE" record -q -o n.data -e "uprobe:./prog:workload_usdt x=%nosuch" -- true
-like "$err" 'kernel says|cannot write' "is refused with the kernel's reason"
+like "$err" 'kernel reports|cannot write' "is refused with the kernel's reason"
 exits 1 "a function that is not there" "$SONDE" record -q -o n.data -e "uprobe:./prog:workload_usdx n=%di" -- true
 like "$err" "did you mean '?workload_usdt" "names one that is"
 is "$(ours)" "" "nothing stays"

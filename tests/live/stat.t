@@ -68,7 +68,7 @@ exits 0 "-p takes IDs as pgrep prints them" "$SONDE" stat -p " $$
 $PPID" -e cs -- true
 like "$err" "for process id '$$,$PPID':" "all of them"
 exits 1 "a process that is not there" "$SONDE" stat -p 4194300 -e cs
-like "$err" 'no process 4194300' "is said"
+like "$err" 'no such process: 4194300' "is said"
 exits 1 "a file that cannot be written" "$SONDE" stat -o /no/such/dir/x true
 exits 0 "-o" "$SONDE" stat -e cs -o file.txt true
 is "$err" "" "leaves standard error alone"

@@ -193,8 +193,8 @@ static void test_errors(void)
 	refuses("half & 1", -EINVAL, "e: expected an integer\n  half & 1\n  ^~~~\n");
 	refuses("-comm", -EINVAL, "e: expected a number\n  -comm\n   ^~~~\n");
 	refuses("~half", -EINVAL, "e: expected an integer\n  ~half\n   ^~~~\n");
-	refuses("min(comm)",
-		-EINVAL, "e: this function takes numbers only\n  min(comm)\n  ^~~~~~~~~\n");
+	refuses("min(comm)", -EINVAL,
+		"e: this function takes numbers only\n  min(comm)\n  ^~~~~~~~~\n");
 }
 
 static void test_limits(void)

@@ -120,20 +120,18 @@ static void test_cpuset(void)
 	list_fails("3-1", -EINVAL, "c: invalid CPU list '3-1': empty range\n  3-1\n  ^~~\n");
 	list_fails("0,x", -EINVAL, "c: invalid CPU list '0,x': expected a number\n  0,x\n    ^\n");
 	list_fails("0,", -EINVAL, "c: invalid CPU list '0,': unexpected end\n  0,\n    ^\n");
-	list_fails(
-		"4096",
-		-ERANGE, "c: invalid CPU list '4096': CPU numbers go up to 4095\n  4096\n  ^~~~\n");
+	list_fails("4096", -ERANGE,
+		   "c: invalid CPU list '4096': CPU numbers go up to 4095\n  4096\n  ^~~~\n");
 	list_fails("1 2", -EINVAL, "c: invalid CPU list '1 2': unexpected character\n  1 2\n   ^\n");
 	list_fails("0-9:1", -EINVAL,
 		   "c: invalid CPU list '0-9:1': expected '/'\n  0-9:1\n       ^\n");
 	list_fails("0-9:1/0", -EINVAL,
 		   "c: invalid CPU list '0-9:1/0': empty range\n  0-9:1/0\n  "
 		   "^~~~~~~\n");
-	list_fails(
-		"99999999999", -ERANGE,
-		"c: invalid CPU list '99999999999': CPU numbers go up to 4095\n  "
-		"99999999999\n  "
-		"^~~~~~~~~~~\n");
+	list_fails("99999999999", -ERANGE,
+		   "c: invalid CPU list '99999999999': CPU numbers go up to 4095\n  "
+		   "99999999999\n  "
+		   "^~~~~~~~~~~\n");
 	ok(cpuset_parse_mask("fg", &s, NULL) == -EINVAL && cpuset_parse_mask("", &s, NULL) == -EINVAL,
 	   "bad masks");
 	char wide[1100];
