@@ -145,7 +145,7 @@ static int on_full(void *ctx, u64 events)
 	(void)events;
 	recorder_stats(s->rec, &st);
 	if (s->o->max_size && s->sw.kept_bytes + st.file_bytes >= s->o->max_size) {
-		diag_note(s->tell.diag, "stopped at %llu KB, by %s",
+		diag_note(s->tell.diag, "stopped at %llu KB because of %s",
 			  (unsigned long long)(s->sw.kept_bytes + st.file_bytes) >> 10,
 			  s->labels->max_size);
 		s->full = true;

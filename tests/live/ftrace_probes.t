@@ -43,7 +43,7 @@ like "$out" "^echo 'p:sonde_RUN/vfs_read vfs_read file=\\\$arg1:x64 buf=\\\$arg2
 exits 1 "a function that is not there" rec -e kprobe:vfs_raed true
 like "$err" 'did you mean vfs_read' "names one that is"
 exits 1 "too many" rec -e 'kprobe:*' true
-like "$err" 'fits [0-9]+ functions, more than 256' "are refused"
+like "$err" 'matches [0-9]+ functions, more than 256' "are refused"
 exits 1 "start" "$SONDE" ftrace start -e kprobe:vfs_read
 like "$err" 'record' "has no probes: they would stay"
 

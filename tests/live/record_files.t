@@ -89,7 +89,7 @@ ok $? "--max-size: readable"
 exits 0 "--mmap-flush" "$SONDE" record --mmap-flush 64K -F 999 -o flush.data -- "$SONDE" workload leaf 0.3
 between "$(said_samples)" 10 100000 "what does not fill it comes all the same"
 exits 0 "--off-cpu is not recorded" "$SONDE" record --off-cpu -o x.data -- true
-like "$err" 'hint: -e sched:sched_switch -g' "and the warning names what to use"
+like "$err" 'hint: use -e sched:sched_switch -g' "and the warning names what to use"
 
 # ---- commands from outside
 mkfifo ctl ack

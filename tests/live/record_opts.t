@@ -97,7 +97,7 @@ exits 1 "script does not show them" "$SONDE" script -i none.data -F +uregs
 like "$err" "record --user-regs" "and says how"
 
 exits 1 "--strict-freq" "$SONDE" record --strict-freq -F 100000000 -e cpu-clock -o x.data -- true
-like "$err" 'the system allows [0-9]+' "says what is allowed"
+like "$err" 'the system limit is [0-9]+' "says what is allowed"
 [ ! -e x.data ]
 ok $? "and records nothing"
 exits 0 "--dry-run" "$SONDE" record --dry-run -e cpu-clock -o x.data -- true

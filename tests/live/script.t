@@ -64,5 +64,5 @@ sed '0,/step_/s/step_/stop_/' deep.ours | cmp -s - deep.perf
 ok $((! $?)) "one wrong letter is noticed"
 
 exits 129 "an unknown field" "$SONDE" script -F comm,foo -i deep.data
-like "$err" "no field 'foo'" "names it"
+like "$err" "unknown field 'foo'" "names it"
 done_testing

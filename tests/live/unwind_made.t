@@ -64,7 +64,7 @@ like "$("$SONDE" script -F ip,sym -i good.data 2>/dev/null | tr '\n' ' ')" 'spin
 	"the trampolines are frames among the others"
 
 # One that jumps is not followed: the stack ends there, and the closing line says why.
-classes() { sed -n 's/.* stacks truncated (\(.*\)); our own.*/\1/p' "$1.err" | tr ',' '\n' | sed -n 's/^ *\([0-9]*\): .*/\1/p' | awk '{ n += $1 } END { print n + 0 }'; }
+classes() { sed -n 's/.* stacks truncated (\(.*\)); recorder used.*/\1/p' "$1.err" | tr ',' '\n' | sed -n 's/^ *\([0-9]*\): .*/\1/p' | awk '{ n += $1 } END { print n + 0 }'; }
 total() { sed -n 's/.* \([0-9]*\) of [0-9]* stacks truncated.*/\1/p' "$1.err"; }
 run bad 8192 jumps 40000 4
 read -r reach all < <(whole bad)
