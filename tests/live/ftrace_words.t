@@ -60,7 +60,7 @@ exits 0 "-v leaves events out" f record -q -e sched -v -e 'sched_stat*' -e sched
 is "$(has v.dat ': sched_(stat_[a-z]+|waking): ')" 0 "none of them is there"
 isnt "$(has v.dat ': sched_switch: ')" 0 "but the others are"
 exits 0 "-i goes on" f record -q -i -e nosuch:event -e sched:sched_switch -o i.dat -- true
-like "$err" "warning: no event 'nosuch:event'" "with a word"
+like "$err" "warning: no event matches 'nosuch:event'" "with a word"
 exits 1 "without it" f record -q -e nosuch:event -o x.dat -- true
 exits 0 "-k" f record -q -k -e sched:sched_switch -o k.dat -- true
 kept=$(ls $t/instances)

@@ -9,7 +9,7 @@ need root tracefs sonde
 like " $(cat /proc/cmdline) " ' ftrace_dump_on_oops ' "S4-364: the parameter is on the command line"
 is "$(cat /proc/sys/kernel/ftrace_dump_on_oops)" 1 "S4-364: and active from boot"
 exits 0 "S4-364: status" "$SONDE" ftrace status
-like "$out" 'dumped to the console \(ftrace_dump_on_oops=1\)' "S4-364: tells of it"
+like "$out" 'dumped to the console on an oops \(ftrace_dump_on_oops=1\)' "S4-364: tells of it"
 like "$("$SONDE" ftrace status --json)" '"ftrace_dump_on_oops": "1"' "S4-364: also programs"
 echo 0 >/proc/sys/kernel/ftrace_dump_on_oops
 unlike "$("$SONDE" ftrace status)" ftrace_dump_on_oops "S4-364: not when it is off"
