@@ -336,7 +336,7 @@ int probe_define(struct journal *j, const struct tracing *t, const struct probe_
 	int err = line.err ? line.err : journal_add(j, file, line.data, undo, d);
 	/* Where the kernel gave its own reason, that is the one. */
 	size_t nr = d ? d->items.nr : 0;
-	bool told = nr && str_starts(d->items.at[nr - 1].message, "the kernel says");
+	bool told = nr && str_starts(d->items.at[nr - 1].message, "the kernel reports");
 	if (err && err != -ENOMEM && !(told && err == -EINVAL))
 		explain(t, def, err, d);
 	strbuf_done(&line);
