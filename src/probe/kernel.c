@@ -357,11 +357,14 @@ int probe_add(const struct tracing *t, const struct probe_defs *defs, const char
 	(void)snprintf(name, sizeof(name), "%s", journal_name(j));
 	for (size_t i = 0; i < defs->at.nr && !err; i++)
 		err = probe_define(j, t, &defs->at.at[i], d);
-	/* They are meant to stay; nothing is left to undo. Until here, a death undoes them all. */
-	if (!err)
-		err = journal_keep(j);
+	/*
+	 * They are meant to stay, and nothing tells of it afterwards. The watchdog holds the journal open until journal_keep(), so that a death
+	 * up to there undoes them all.
+	 */
 	if (!err)
 		err = journal_forget(journal_run_dir(j), name);
+	if (!err)
+		err = journal_keep(j);
 	journal_close(j, d);
 	return err;
 }
