@@ -71,7 +71,7 @@ exits 0 "doctor, which perf has not" "$ours" doctor 'software events'
 exits 0 "script -l" "$ours" script -l
 like "$out" '^  flamegraph +sonde flame' "says what there is for each"
 exits 129 "script -s" "$ours" script -s some.py
-like "$err" 'sonde export .*script --json' "says what there is instead"
+like "$err" 'sonde run .*sonde export .*script --json' "says what there is instead"
 exits 129 "another script of perf's" "$ours" script rwtop
 like "$err" "perf's script 'rwtop' is not supported" "is known by its name"
 if [ -s sampled.data ]; then

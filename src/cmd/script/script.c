@@ -113,13 +113,15 @@ static const struct opt script_rows[] = {
 	OPT_UINT(0, "workers", struct script_opts, workers, "N",
 		 "number of threads (default: one per CPU)"),
 	OPT_STR('s', "script", struct script_opts, script, "NAME",
-		"Perl and Python scripts are not supported: sonde export writes other tools' "
-		"formats, script --json passes every sample to your own program, script -l lists "
+		"Perl and Python scripts are not supported: sonde run takes bpftrace scripts, "
+		"sonde export writes other tools' formats, script --json passes every sample to "
+		"your own program, script -l lists "
 		"what is built in",
 		.refused = true),
 	OPT_STR('g', "gen-script", struct script_opts, language, "LANGUAGE",
-		"Perl and Python scripts are not supported: sonde export writes other tools' "
-		"formats, script --json passes every sample to your own program",
+		"Perl and Python scripts are not supported: sonde run takes bpftrace scripts, "
+		"sonde export writes other tools' formats, script --json passes every sample to "
+		"your own program",
 		.refused = true),
 	OPT_FLAG('l', "list", struct script_opts, list,
 		 "list built-in replacements for perf's scripts"),
