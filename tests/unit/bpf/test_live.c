@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -482,6 +483,15 @@ static void knows_status(void)
 #endif
 }
 
+/* A freshly booted machine may not have tracefs mounted yet. */
+static bool has_tracepoints(void)
+{
+	static const char events[] = "/sys/kernel/tracing/events/syscalls";
+	if (access(events, F_OK))
+		(void)mount("nodev", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	return !access(events, F_OK);
+}
+
 int main(void)
 {
 	if (sysroot_open(&root, NULL))
@@ -492,8 +502,12 @@ int main(void)
 	}
 	run_begin();
 	batches();
-	run_tracepoint();
-	run_syscalls();
+	if (has_tracepoints()) {
+		run_tracepoint();
+		run_syscalls();
+	} else {
+		skip("tracepoints", "tracefs is not mounted and cannot be");
+	}
 	knows_status();
 	run_uprobe();
 	run_timer();
