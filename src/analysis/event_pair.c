@@ -1,7 +1,7 @@
 #include "analysis/event_pair.h"
 
 #include "base/dict.h"
-#include "base/turns.h"
+#include "base/sequencer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ struct event_pair {
 	struct sink sink;
 	struct event_pair_opts o;
 	struct event_pair_rule rules[EVENT_PAIR_RULES_MAX];
-	struct turns turns;
+	struct sequencer turns;
 	/* Of whoever has the turn. */
 	struct dict found;
 	VEC(struct open) opened;
@@ -367,14 +367,14 @@ static int block_done(struct sink *k, void *state, u64 seq)
 {
 	struct event_pair *p = pair_of(k);
 	struct event_pair_shard_state *st = state;
-	if (!turns_wait(&p->turns, seq))
+	if (!sequencer_wait(&p->turns, seq))
 		return -ECANCELED;
 	int err = 0;
 	for (size_t i = 0; i < st->items.nr && !err; i++)
 		err = take(p, st, &st->items.at[i]);
 	st->items.nr = 0;
 	st->bytes.nr = 0;
-	turns_end(&p->turns, err != 0);
+	sequencer_end(&p->turns, err != 0);
 	return err;
 }
 
@@ -399,13 +399,13 @@ static void shard_free(struct sink *k, void *state)
 
 static int round_done(struct sink *k, const struct run_tables *tables, const struct round *r)
 {
-	turns_restart(&pair_of(k)->turns);
+	sequencer_restart(&pair_of(k)->turns);
 	return 0;
 }
 
 static void cancel(struct sink *k)
 {
-	turns_cancel(&pair_of(k)->turns);
+	sequencer_cancel(&pair_of(k)->turns);
 }
 
 static const struct sink_ops pair_ops = {
@@ -429,7 +429,7 @@ struct event_pair *event_pair_new(const struct event_pair_opts *o)
 	p->o = *o;
 	p->o.nr_rules = min(o->nr_rules, (u32)EVENT_PAIR_RULES_MAX);
 	memcpy(p->rules, o->rules, p->o.nr_rules * sizeof(*p->rules));
-	turns_init(&p->turns);
+	sequencer_init(&p->turns);
 	dict_init(&p->found);
 	return p;
 }
@@ -445,7 +445,7 @@ void event_pair_free(struct event_pair *p)
 	vec_free(&p->opened);
 	vec_free(&p->last);
 	dict_done(&p->found);
-	turns_done(&p->turns);
+	sequencer_done(&p->turns);
 	free(p);
 }
 

@@ -1,7 +1,7 @@
 /* Workers read calls out of their blocks; pairing them (model/calls) and adding up is done in the order of the blocks. */
 #include "analysis/graph_time.h"
 
-#include "base/turns.h"
+#include "base/sequencer.h"
 #include "model/calls.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct graph_time_shard_state {
 
 struct graph_time {
 	struct sink sink;
-	struct turns turns;
+	struct sequencer turns;
 	struct dict func_of, node_of;
 	VEC(struct graph_func) funcs;
 	VEC(struct graph_node) nodes;
@@ -175,13 +175,13 @@ static int block_done(struct sink *k, void *state, u64 seq)
 {
 	struct graph_time *g = graph_of(k);
 	struct graph_time_shard_state *st = state;
-	if (!turns_wait(&g->turns, seq))
+	if (!sequencer_wait(&g->turns, seq))
 		return -ECANCELED;
 	int err = 0;
 	for (size_t i = 0; i < st->calls.nr && !err; i++)
 		err = take(g, &st->calls.at[i]);
 	st->calls.nr = 0;
-	turns_end(&g->turns, err != 0);
+	sequencer_end(&g->turns, err != 0);
 	return err;
 }
 
@@ -203,13 +203,13 @@ static void shard_free(struct sink *k, void *state)
 
 static int round_done(struct sink *k, const struct run_tables *tables, const struct round *r)
 {
-	turns_restart(&graph_of(k)->turns);
+	sequencer_restart(&graph_of(k)->turns);
 	return 0;
 }
 
 static void cancel(struct sink *k)
 {
-	turns_cancel(&graph_of(k)->turns);
+	sequencer_cancel(&graph_of(k)->turns);
 }
 
 static const struct sink_ops graph_ops = {
@@ -228,7 +228,7 @@ struct graph_time *graph_time_new(void)
 	if (!g)
 		return NULL;
 	g->sink = (struct sink){ .ops = &graph_ops, .needs = graph_ops.needs };
-	turns_init(&g->turns);
+	sequencer_init(&g->turns);
 	dict_init(&g->func_of);
 	dict_init(&g->node_of);
 	g->open.gone = call_gone;
@@ -249,7 +249,7 @@ void graph_time_free(struct graph_time *g)
 	vec_free(&g->nodes);
 	dict_done(&g->func_of);
 	dict_done(&g->node_of);
-	turns_done(&g->turns);
+	sequencer_done(&g->turns);
 	free(g);
 }
 

@@ -1,6 +1,6 @@
 #include "file/tracedat_out.h"
 
-#include "base/kept.h"
+#include "base/atomic_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,10 +19,10 @@ int tracedat_write_file(const char *path, const struct tracedat_out *o, struct d
 int tracedat_write_at(const struct outplace *to, const char *path, const struct tracedat_out *o,
 		      struct diag *d)
 {
-	struct kept_file k;
-	int err = kept_begin_at(&k, to, 0644);
+	struct atomic_file k;
+	int err = atomic_file_begin_at(&k, to, 0644);
 	if (!err)
-		err = kept_end(&k, tracedat_write(k.fd, path, o, d));
+		err = atomic_file_end(&k, tracedat_write(k.fd, path, o, d));
 	if (err && (!d || !d->nr_errors))
 		diag_error(d, err, "cannot write %s: %s", path,
 			   err == -EISDIR ? "it is a directory" : strerror(-err));

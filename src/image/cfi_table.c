@@ -3,7 +3,7 @@
 #include "base/bytes.h"
 #include "base/dict.h"
 #include "base/guard.h"
-#include "base/kept.h"
+#include "base/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +140,7 @@ int cfi_save(const struct cfi_table *t, const char *folder, const struct buildid
 {
 	char path[PATH_MAX];
 	return path_of(path, folder, id, file)
-		       ? kept_save_keyed(path, t->block, t->block_size, file, sizeof(*file))
+		       ? atomic_file_save_keyed(path, t->block, t->block_size, file, sizeof(*file))
 		       : -ENOENT;
 }
 
@@ -151,7 +151,7 @@ int cfi_load(struct cfi_table *t, const struct arch *a, const char *folder,
 	void *data;
 	size_t size;
 	int err = path_of(path, folder, id, file)
-			  ? kept_map_keyed(path, file, sizeof(*file), &data, &size)
+			  ? atomic_file_map_keyed(path, file, sizeof(*file), &data, &size)
 			  : -ENOENT;
 	if (err)
 		return err;

@@ -2,7 +2,7 @@
 #include "base/dict.h"
 #include "base/glob.h"
 #include "base/guard.h"
-#include "base/kept.h"
+#include "base/atomic_file.h"
 #include "base/par.h"
 #include "image/buildid.h"
 #include "image/dwarf_code_impl.h"
@@ -400,7 +400,8 @@ static bool load_table(const struct dwnames *n, const char *path, struct dwarf_n
 	void *data;
 	size_t size;
 	struct dwarf_names_head h;
-	if (kept_map_keyed(path, &n->image->identity, sizeof(n->image->identity), &data, &size))
+	if (atomic_file_map_keyed(path, &n->image->identity, sizeof(n->image->identity), &data,
+				  &size))
 		return false;
 	size_t all = size + sizeof(n->image->identity);
 	if (size < sizeof(h))
@@ -464,8 +465,8 @@ static int get_table(struct dwnames *n, enum what what, struct dwarf_names_table
 	int err = make_table(n->code, what, t);
 	/* A cache that cannot be written costs time, no more. */
 	if (!err && kept && !dwcode_broken(n->code) && !elfimg_is_cut(n->image))
-		(void)!kept_save_keyed(path, t->block, t->size, &n->image->identity,
-				       sizeof(n->image->identity));
+		(void)!atomic_file_save_keyed(path, t->block, t->size, &n->image->identity,
+					      sizeof(n->image->identity));
 	return err;
 }
 

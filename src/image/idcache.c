@@ -1,7 +1,7 @@
 #include "image/idcache.h"
 #include "base/foreign.h"
 
-#include "base/kept.h"
+#include "base/atomic_file.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -115,10 +115,10 @@ static int copy_text(int from, int to)
 static int copy_file(const struct idcache_file *f, const struct outplace *to)
 {
 	struct stat st;
-	struct kept_file k;
+	struct atomic_file k;
 	if (fstat(f->from, &st))
 		return -errno;
-	int err = kept_begin_at(&k, to, 0600);
+	int err = atomic_file_begin_at(&k, to, 0600);
 	if (err)
 		return err;
 	if (st.st_size && ioctl(k.fd, FICLONE, f->from)) {
@@ -129,7 +129,7 @@ static int copy_file(const struct idcache_file *f, const struct outplace *to)
 	}
 	if (!err && fchmod(k.fd, f->mode))
 		err = -errno;
-	return kept_end(&k, err);
+	return atomic_file_end(&k, err);
 }
 
 /* The very file that is open, whatever its path leads to by now. */

@@ -1,7 +1,7 @@
 #include "kern/kallsyms.h"
 #include "base/guard.h"
 #include "base/dict.h"
-#include "base/kept.h"
+#include "base/atomic_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -129,7 +129,7 @@ static bool worth_keeping(const struct kallsyms_text *t)
 
 static void cache_store(const char *cache, const char *path, const struct kallsyms_text *t)
 {
-	if (!kept_save(path, t->data, t->len, false))
+	if (!atomic_file_save(path, t->data, t->len, false))
 		cache_drop_others(cache, path);
 }
 

@@ -1,6 +1,6 @@
 #include "session/event_files.h"
 #include "base/str.h"
-#include "base/kept.h"
+#include "base/atomic_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -12,7 +12,7 @@
 enum { OUT_BUFFER = 1 << 16 };
 
 struct dump_file {
-	struct kept_file kept;
+	struct atomic_file kept;
 	char path[PATH_MAX];
 	u32 event; /* the first one that goes here */
 };
@@ -65,7 +65,7 @@ static int open_file(struct event_files *s, const struct catalog *c, u32 event, 
 	f->event = event;
 	int err = dump_path(f->path, input, c->events.at[event].name);
 	if (!err)
-		err = kept_begin(&f->kept, f->path, 0644);
+		err = atomic_file_begin(&f->kept, f->path, 0644);
 	if (err)
 		return diag_error(d, err, "cannot write %s: %s", f->path, strerror(-err));
 	strbuf_init_drain(&s->outs.at[at], OUT_BUFFER, strbuf_drain_fd, &f->kept.fd);
@@ -90,7 +90,7 @@ int event_files_open(struct event_files **ret, const struct catalog *c, const ch
 		err = open_file(s, c, i, input, d);
 	if (err) {
 		for (u32 i = 0; i < s->outs.nr; i++)
-			(void)!kept_end(&s->files[i].kept, err);
+			(void)!atomic_file_end(&s->files[i].kept, err);
 		dump_free(s);
 		return err;
 	}
@@ -108,7 +108,7 @@ static int close_file(struct event_files *s, u32 i, int err, const char *title, 
 	struct dump_file *f = &s->files[i];
 	int own = strbuf_flush(&s->outs.at[i]);
 	off_t size = lseek(f->kept.fd, 0, SEEK_CUR);
-	own = kept_end(&f->kept, err ? err : own);
+	own = atomic_file_end(&f->kept, err ? err : own);
 	if (!own)
 		strbuf_printf(to, "[ %s: Wrote %.3f MB %s (%llu samples) ]\n", title,
 			      (double)size / 1048576, f->path,

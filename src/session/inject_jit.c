@@ -8,7 +8,7 @@
 #include "base/guard.h"
 
 #include "arch/arch.h"
-#include "base/kept.h"
+#include "base/atomic_file.h"
 #include "session/symbols.h"
 #include "file/jitdump.h"
 #include "file/perfdata_made.h"
@@ -200,7 +200,7 @@ static int take_load(struct dump *d, const struct jitdump_record *r)
 	if (!err)
 		err = image_path(d, r->index, path);
 	if (!err)
-		err = kept_replace(path, d->image.data, d->image.len, 0644);
+		err = atomic_file_replace(path, d->image.data, d->image.len, 0644);
 	if (err)
 		return diag_error(d->j->diag, err,
 				  "cannot write the code of '%.64s' next to '%s': %s", r->name,

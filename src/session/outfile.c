@@ -1,8 +1,8 @@
 #include "session/outfile.h"
 
-#include "base/kept.h"
+#include "base/atomic_file.h"
 #include "base/strbuf.h"
-#include "session/written.h"
+#include "session/output.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,7 +30,7 @@ bool outfile_inherit(int fd, const struct outplace *p)
 	return true;
 }
 
-static void give_away(const struct kept_file *k)
+static void give_away(const struct atomic_file *k)
 {
 	const struct stat *folder = &k->place.folder;
 	if (!k->in_place && !outfile_inherit(k->fd, &k->place) && !geteuid())
@@ -39,15 +39,15 @@ static void give_away(const struct kept_file *k)
 
 int outfile_write(const char *path, const char *data, size_t len, bool durable, struct diag *d)
 {
-	struct kept_file k;
-	int err = kept_begin_output(&k, path, 0644, d);
+	struct atomic_file k;
+	int err = atomic_file_begin_output(&k, path, 0644, d);
 	if (err)
 		return err;
 	give_away(&k);
 	err = strbuf_drain_fd(&k.fd, data, len);
 	if (!err && !k.in_place && durable && fsync(k.fd))
 		err = -errno;
-	err = kept_end(&k, err);
+	err = atomic_file_end(&k, err);
 	return err ? diag_error(d, err, "cannot write %s: %s", path, strerror(-err)) : 0;
 }
 
@@ -63,7 +63,7 @@ int outfile_replace(const struct outplace *p)
 	int fd = outplace_create(p, 0666, aside);
 	if (fd < 0)
 		return fd;
-	written_owner(&uid, &gid);
+	output_owner(&uid, &gid);
 	if (!outfile_inherit(fd, p) && uid >= 0)
 		(void)!fchown(fd, (uid_t)uid, (gid_t)gid);
 	int err = outplace_rename(p, aside);

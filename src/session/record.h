@@ -96,7 +96,7 @@ struct record_session {
 	struct term_progress progress;
 	struct cpuset cpus;
 	struct record_ids pids, tids;
-	VEC(bool) not_us; /* by event */
+	VEC(bool) exclude_self; /* by event */
 	VEC(int) cgroups; /* by event: descriptors */
 	struct {
 		struct event_list events; /* none: nothing of it is on */

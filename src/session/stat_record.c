@@ -1,7 +1,7 @@
 /* `stat record`: the counts of each round go to a perf.data file while they are shown. */
 #include "session/stat_run.h"
 
-#include "session/written.h"
+#include "session/output.h"
 #include "file/perfdata_write.h"
 #include "file/statdata.h"
 #include "kern/machine.h"
@@ -173,7 +173,7 @@ static int open_file(struct stat_session *s, struct stat_recording *r, int pipe_
 		return err;
 	struct perfdata_event *events = calloc(max(nr, (size_t)1), sizeof(*events));
 	u64 *ids = calloc(max(nr_ids, (size_t)1), sizeof(*ids));
-	char *cmdline = written_cmdline(&s->root, words, WORDS_MAX, &meta.argc);
+	char *cmdline = output_cmdline(&s->root, words, WORDS_MAX, &meta.argc);
 	strbuf_init(&formats);
 	err = !events || !ids ? -ENOMEM : list_events(s, r, events, ids);
 	if (!err)
@@ -181,7 +181,7 @@ static int open_file(struct stat_session *s, struct stat_recording *r, int pipe_
 	if (!err) {
 		meta.tracing_data = formats.len ? formats.data : NULL;
 		meta.tracing_data_size = formats.len;
-		written_owner(&meta.owner_uid, &meta.owner_gid);
+		output_owner(&meta.owner_uid, &meta.owner_gid);
 		r->file = perfdata_write_open(r->path, events, (u32)nr, &meta, s->tell.diag);
 		err = r->file ? 0 : -errno;
 	}
@@ -244,9 +244,9 @@ int stat_record_open(struct stat_session *s)
 		return -ENOMEM;
 	strbuf_init(&r->records);
 	s->recording = r;
-	int err = written_take_stdout(s->o->output, &r->path, &pipe_fd,
-				      "sonde stat record -o - ... | sonde stat report -i -",
-				      s->tell.diag);
+	int err = output_take_stdout(s->o->output, &r->path, &pipe_fd,
+				     "sonde stat record -o - ... | sonde stat report -i -",
+				     s->tell.diag);
 	if (!err)
 		err = list_threads(s, r);
 	if (!err)

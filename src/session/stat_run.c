@@ -4,7 +4,7 @@
 #include "base/clock.h"
 
 #include "kern/watchdog.h"
-#include "session/written.h"
+#include "session/output.h"
 
 #include <errno.h>
 #include <string.h>
@@ -240,8 +240,8 @@ static int open_counters(struct stat_session *s)
 		.no_inherit = o->no_inherit,
 		.only_user = o->only_user,
 		.only_kernel = o->only_kernel,
-		.opened = written_attr_dir() ? written_attr : NULL,
-		.opened_ctx = (void *)(uintptr_t)written_attr_dir(),
+		.opened = output_attr_dir() ? output_attr : NULL,
+		.opened_ctx = (void *)(uintptr_t)output_attr_dir(),
 	};
 	s->counters = counters_open(&s->root, &co, s->tell.diag);
 	return s->counters ? stat_plan_opened(p) : -EIO;

@@ -68,7 +68,7 @@ struct live_opts {
 	bool weight; /* what the hardware says an access cost */
 	bool per_thread_counts; /* a READ record for each thread that ends */
 	bool running_times; /* how long events were on, with every count */
-	u64 more; /* further bits of sample_type */
+	u64 extra_sample_type; /* further bits of sample_type */
 	u64 regs_intr, regs_user; /* registers of every sample, by perf's numbers; 0: none */
 	bool no_user_chain, no_kernel_chain; /* parts of call chains that are not wanted */
 	bool no_bpf_events; /* programs that are loaded meanwhile are not told */
@@ -78,7 +78,7 @@ struct live_opts {
 	bool namespaces;
 	u64 branches; /* bits of branch_sample_type; 0: none */
 	const int *cgroups; /* by event: descriptors of folders, -1: none; NULL: none at all */
-	const bool *not_us; /* by event: tracepoints that we do not want of ourselves; NULL: none */
+	const bool *exclude_self; /* by event: tracepoints that we do not want of ourselves; NULL: none */
 	bool overwrite; /* the newest samples are kept, until they are asked for */
 	bool only_user, only_kernel;
 	bool no_exec_start; /* a command's events wait for live_perf_enable() too */

@@ -321,7 +321,7 @@ static void set_read_format(const struct live_opts *o, struct perf_event_attr *a
 static void set_common(const struct live_opts *o, struct live_event *e)
 {
 	struct perf_event_attr *a = &e->attr;
-	a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | o->more;
+	a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | o->extra_sample_type;
 	a->sample_id_all = 1;
 	a->inherit = !o->no_inherit && !o->per_thread;
 	a->inherit_stat = o->per_thread_counts;

@@ -213,9 +213,9 @@ static void add_not_us(struct live_perf *lp, struct strbuf *to)
 static int leave_us_out(struct live_perf *lp)
 {
 	int err = 0;
-	for (size_t i = 0; i < lp->fds.nr && lp->opts.not_us && !err; i++) {
+	for (size_t i = 0; i < lp->fds.nr && lp->opts.exclude_self && !err; i++) {
 		const struct live_event *e = &lp->events.at[lp->fds.at[i].event];
-		if (e->tracking || !lp->opts.not_us[lp->fds.at[i].event])
+		if (e->tracking || !lp->opts.exclude_self[lp->fds.at[i].event])
 			continue;
 		struct strbuf text;
 		strbuf_init(&text);

@@ -337,7 +337,7 @@ void replay_perf_close(struct source *s)
 	replay_perf_drop_spool(r);
 	catalog_done(&s->catalog);
 	pthread_mutex_destroy(&r->lock);
-	turns_done(&r->pieces);
+	sequencer_done(&r->pieces);
 	free(r);
 }
 
@@ -373,7 +373,7 @@ struct perf_replay *replay_perf_new(const struct source_ops *ops)
 		return NULL;
 	r->source.ops = ops;
 	pthread_mutex_init(&r->lock, NULL);
-	turns_init(&r->pieces);
+	sequencer_init(&r->pieces);
 	if (catalog_init(&r->source.catalog)) {
 		free(r);
 		return NULL;

@@ -10,8 +10,8 @@
 /* Others look at those that there are: they must not move. */
 int replay_perf_expect_pieces(struct perf_replay *r)
 {
-	turns_done(&r->pieces);
-	turns_init(&r->pieces);
+	sequencer_done(&r->pieces);
+	sequencer_init(&r->pieces);
 	r->nr_pieces = 0;
 	r->piece_at = r->walked;
 	size_t left = r->file.data_end - r->walked;
@@ -203,10 +203,10 @@ static int take_piece(struct perf_replay *r, struct replay_perf_reader *rd, u64 
 	if (got <= 0)
 		return got;
 	bool copied = !perfdata_copy(&r->file, p.place, p.have, rd->copy);
-	if (!turns_wait(&r->pieces, p.number))
+	if (!sequencer_wait(&r->pieces, p.number))
 		return -EAGAIN;
 	got = cut_piece(r, rd, &p, copied, seq);
-	turns_end(&r->pieces, got < 0);
+	sequencer_end(&r->pieces, got < 0);
 	return got;
 }
 

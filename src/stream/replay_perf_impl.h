@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/turns.h"
+#include "base/sequencer.h"
 #include "stream/perf_formats.h"
 #include "stream/replay_perf.h"
 #include "stream/replay_unwind.h"
@@ -58,7 +58,7 @@ struct perf_replay {
 	size_t walked; /* how far it went: an offset in the file */
 	u64 piece_at; /* the next piece that a worker copies; the lock is for these, and for walked and blocks behind the first pass */
 	u64 nr_pieces;
-	struct turns pieces; /* whose heads are walked next */
+	struct sequencer pieces; /* whose heads are walked next */
 	size_t nr_cut; /* blocks there were when the run began */
 	u64 lost[2]; /* by LOST, by LOST_SAMPLES */
 	struct stamps stamps; /* all samples in time order, when that was asked for */

@@ -1,7 +1,7 @@
 #include "sym/answers.h"
 #include "base/dict.h"
 #include "base/guard.h"
-#include "base/kept.h"
+#include "base/atomic_file.h"
 #include "base/strbuf.h"
 #include "base/strtab.h"
 #include "base/vec.h"
@@ -105,8 +105,9 @@ int answers_open(struct answers *a, const struct answers_key *k)
 	*a = (struct answers){ 0 };
 	void *data;
 	size_t size;
-	int err = path_of(path, k) ? kept_map_keyed(path, k->files, sizeof(k->files), &data, &size)
-				   : -ENOENT;
+	int err = path_of(path, k)
+			  ? atomic_file_map_keyed(path, k->files, sizeof(k->files), &data, &size)
+			  : -ENOENT;
 	if (err)
 		return err;
 	err = answers_open_bytes(a, data, size, k);
@@ -130,7 +131,7 @@ static int open_if_trusted(struct answers *a, const struct answers_key *k, const
 	struct elfimg_identity files[ARRAY_SIZE(k->files)];
 	void *data;
 	size_t size;
-	int err = kept_map(path, &data, &size);
+	int err = atomic_file_map(path, &data, &size);
 	if (err)
 		return err;
 	err = size < sizeof(files) ? -EBADMSG : 0;
@@ -325,8 +326,9 @@ static void put_all(struct answers_writer *w, const struct answers *before,
 static int write_file(const struct answers_key *k, const void *data, size_t size)
 {
 	char path[PATH_MAX];
-	return path_of(path, k) ? kept_save_keyed(path, data, size, k->files, sizeof(k->files))
-				: -ENOENT;
+	return path_of(path, k)
+		       ? atomic_file_save_keyed(path, data, size, k->files, sizeof(k->files))
+		       : -ENOENT;
 }
 
 static int write_answers(const struct answers_writer *w, const struct answers_key *k)

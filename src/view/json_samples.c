@@ -1,7 +1,7 @@
 #include "view/json_samples.h"
 
 #include "base/json.h"
-#include "base/turns.h"
+#include "base/sequencer.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -17,7 +17,7 @@ struct json_samples {
 	struct sink sink;
 	struct json_samples_opts o;
 	struct strbuf *out;
-	struct turns turns;
+	struct sequencer turns;
 	struct strbuf names_text; /* of each frame what stands behind its address */
 	struct json_samples_piece *names; /* [frame] */
 	u64 nr;
@@ -139,7 +139,7 @@ static int block_done(struct sink *k, void *state, u64 seq)
 {
 	struct json_samples *js = js_of(k);
 	struct json_state *st = state;
-	if (!turns_wait(&js->turns, seq))
+	if (!sequencer_wait(&js->turns, seq))
 		return -ECANCELED;
 	int err = st->text.err;
 	if (!err && st->text.len) {
@@ -150,13 +150,13 @@ static int block_done(struct sink *k, void *state, u64 seq)
 	js->nr += st->nr;
 	st->nr = 0;
 	strbuf_reset(&st->text);
-	turns_end(&js->turns, err != 0);
+	sequencer_end(&js->turns, err != 0);
 	return err;
 }
 
 static void cancel(struct sink *k)
 {
-	turns_cancel(&js_of(k)->turns);
+	sequencer_cancel(&js_of(k)->turns);
 }
 
 static int shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
@@ -190,7 +190,7 @@ int json_samples_new(const struct json_samples_opts *o, struct strbuf *out, stru
 	js->sink = (struct sink){ .ops = &json_samples_ops, .needs = json_samples_ops.needs };
 	js->o = *o;
 	js->out = out;
-	turns_init(&js->turns);
+	sequencer_init(&js->turns);
 	int err = make_names(js);
 	if (err) {
 		json_samples_free(&js->sink);
@@ -208,7 +208,7 @@ u64 json_samples_nr(const struct sink *k)
 void json_samples_free(struct sink *k)
 {
 	struct json_samples *js = js_of(k);
-	turns_done(&js->turns);
+	sequencer_done(&js->turns);
 	strbuf_done(&js->names_text);
 	free(js->names);
 	free(js);

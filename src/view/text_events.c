@@ -162,7 +162,7 @@ static int block_done(struct sink *k, void *state, u64 seq)
 {
 	struct text_events *te = te_of(k);
 	struct text_shard *sh = state;
-	if (!turns_wait(&te->turns, seq))
+	if (!sequencer_wait(&te->turns, seq))
 		return -ECANCELED;
 	int err = sh->text.err;
 	if (!err && sh->text.len)
@@ -176,7 +176,7 @@ static int block_done(struct sink *k, void *state, u64 seq)
 	sh->nr_lines = 0;
 	sh->fixes.nr = 0;
 	strbuf_reset(&sh->text);
-	turns_end(&te->turns, err != 0);
+	sequencer_end(&te->turns, err != 0);
 	return err;
 }
 
@@ -222,7 +222,7 @@ static void forget_learned(struct text_events *te)
 static int round_done(struct sink *k, const struct run_tables *tables, const struct round *r)
 {
 	struct text_events *te = te_of(k);
-	turns_restart(&te->turns);
+	sequencer_restart(&te->turns);
 	if (te->learned_comms.nr > LEARNED_MAX)
 		forget_learned(te);
 	return te->o.round_done ? te->o.round_done(te->o.ctx) : 0;
@@ -230,7 +230,7 @@ static int round_done(struct sink *k, const struct run_tables *tables, const str
 
 static void cancel(struct sink *k)
 {
-	turns_cancel(&te_of(k)->turns);
+	sequencer_cancel(&te_of(k)->turns);
 }
 
 static const struct sink_ops text_events_ops = {
@@ -253,7 +253,7 @@ int text_events_new(const struct text_events_opts *o, struct strbuf *out, struct
 	te->out = out;
 	for (u32 i = 0; o->buffers && i < o->nr_buffers; i++)
 		te->prefix_width = max(te->prefix_width, strlen(o->buffers[i]));
-	turns_init(&te->turns);
+	sequencer_init(&te->turns);
 	dict_init(&te->learned);
 	*ret = &te->sink;
 	return 0;
@@ -267,7 +267,7 @@ void text_events_free(struct sink *k)
 		vec_free(&st->names);
 	vec_free(&te->stacks);
 	dict_done(&te->learned);
-	turns_done(&te->turns);
+	sequencer_done(&te->turns);
 	free(te);
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/dict.h"
-#include "base/turns.h"
+#include "base/sequencer.h"
 #include "base/vec.h"
 #include "view/text_events.h"
 
@@ -77,7 +77,7 @@ struct text_events {
 	struct strbuf *out;
 	size_t prefix_width;
 
-	struct turns turns;
+	struct sequencer turns;
 
 	/* Of whoever has the turn. */
 	struct dict learned; /* file and pid -> index */

@@ -1,7 +1,7 @@
 #include "view/text_samples.h"
 #include "base/json.h"
 #include "base/printable.h"
-#include "base/turns.h"
+#include "base/sequencer.h"
 #include "model/data_src.h"
 #include "view/json_fields.h"
 #include "view/text_hw.h"
@@ -22,7 +22,7 @@ struct text_samples {
 	struct sink sink;
 	struct text_samples_opts o;
 	struct strbuf *out;
-	struct turns turns;
+	struct sequencer turns;
 	pthread_mutex_t lock; /* for free */
 	struct text_block *free;
 	VEC(struct text_block *) blocks; /* all of them */
@@ -38,7 +38,7 @@ struct text_samples {
 
 /* A block's text that waits for its turn. */
 struct text_block {
-	struct turns_item item;
+	struct sequencer_item item;
 	struct strbuf text;
 	struct text_block *next; /* that is free, too */
 };
@@ -609,7 +609,7 @@ static int write_text(struct text_samples *ts, struct strbuf *text)
 	return err;
 }
 
-static int write_block(void *ctx, struct turns_item *item)
+static int write_block(void *ctx, struct sequencer_item *item)
 {
 	struct text_block *b = container_of(item, struct text_block, item);
 	int err = write_text(ctx, &b->text);
@@ -620,12 +620,12 @@ static int write_block(void *ctx, struct turns_item *item)
 /* Into files of their own, when it is our turn. */
 static int hand_out_in_turn(struct text_samples *ts, struct text_state *st, u64 seq)
 {
-	if (!turns_wait(&ts->turns, seq))
+	if (!sequencer_wait(&ts->turns, seq))
 		return -ECANCELED;
 	int err = write_text(ts, &st->text);
 	if (!err)
 		err = hand_out(ts->o.outs, st);
-	turns_end(&ts->turns, err != 0);
+	sequencer_end(&ts->turns, err != 0);
 	return err;
 }
 
@@ -644,12 +644,12 @@ static int block_done(struct sink *k, void *state, u64 seq)
 	st->text.screen = text.screen;
 	b->text = text;
 	b->item.seq = seq;
-	return turns_leave(&ts->turns, &b->item, LEFT * ts->nr_shards, write_block, ts);
+	return sequencer_leave(&ts->turns, &b->item, LEFT * ts->nr_shards, write_block, ts);
 }
 
 static void cancel(struct sink *k)
 {
-	turns_cancel(&ts_of(k)->turns);
+	sequencer_cancel(&ts_of(k)->turns);
 }
 
 static int shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
@@ -709,7 +709,7 @@ int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, stru
 	ts->o = *o;
 	ts->out = out;
 	ts->lines_text.screen = out->screen;
-	turns_init(&ts->turns);
+	sequencer_init(&ts->turns);
 	pthread_mutex_init(&ts->lock, NULL);
 	vec_for_each (&o->catalog->events, e)
 		ts->name_width = max(ts->name_width, (u32)strlen(e->name));
@@ -728,7 +728,7 @@ int text_samples_new(const struct text_samples_opts *o, struct strbuf *out, stru
 void text_samples_free(struct sink *k)
 {
 	struct text_samples *ts = ts_of(k);
-	turns_done(&ts->turns);
+	sequencer_done(&ts->turns);
 	pthread_mutex_destroy(&ts->lock);
 	vec_for_each (&ts->blocks, b) {
 		strbuf_done(&(*b)->text);

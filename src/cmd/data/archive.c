@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/foreign.h"
-#include "base/kept.h"
+#include "base/atomic_file.h"
 #include "cmd/app/app.h"
 #include "cmd/app/files.h"
 #include "cmd/app/commands.h"
@@ -306,12 +306,12 @@ static int pack(struct archive *a, int fd, bool bzip2)
 static int write_archive(struct archive *a, const char *path)
 {
 	struct diag *d = &a->app->diag;
-	struct kept_file k;
+	struct atomic_file k;
 	bool bzip2 = strlen(path) > 4 && !strcmp(path + strlen(path) - 4, ".bz2");
-	int err = kept_begin_output(&k, path, 0600, d);
+	int err = atomic_file_begin_output(&k, path, 0600, d);
 	if (err)
 		return err;
-	err = kept_end(&k, pack(a, k.fd, bzip2));
+	err = atomic_file_end(&k, pack(a, k.fd, bzip2));
 	return !err || d->nr_errors
 		       ? err
 		       : diag_error(d, err, "cannot write %s: %s", path, strerror(-err));

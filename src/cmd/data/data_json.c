@@ -6,7 +6,7 @@
  */
 #include "base/json.h"
 #include "cmd/app/opt_rows.h"
-#include "base/kept.h"
+#include "base/atomic_file.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
 #include "session/look.h"
@@ -216,10 +216,10 @@ static int convert_to_file(struct data_json_convert *c, const char *path)
 		diag_error(d, -EEXIST, "Output file exists. Use --force to overwrite it.");
 		return -EEXIST;
 	}
-	struct kept_file k;
-	int err = kept_begin_output(&k, path, 0666, d);
+	struct atomic_file k;
+	int err = atomic_file_begin_output(&k, path, 0666, d);
 	if (!err)
-		err = kept_end(&k, convert_to(c, k.fd));
+		err = atomic_file_end(&k, convert_to(c, k.fd));
 	if (err && !d->nr_errors)
 		diag_error(d, err, "cannot write %s: %s", path, strerror(-err));
 	return err;

@@ -3,7 +3,7 @@
 #include "stream/inject_merge.h"
 #include "session/symbols.h"
 
-#include "base/kept.h"
+#include "base/atomic_file.h"
 #include "cmd/app/app.h"
 #include "cmd/app/files.h"
 #include "cmd/app/commands.h"
@@ -208,10 +208,10 @@ static int run(struct injection *j, int fd, bool stream)
 /* Written beside and then put in place: the output may be the input. */
 static int run_to_file(struct injection *j, const char *path)
 {
-	struct kept_file k;
-	int err = kept_begin_output(&k, path, 0600, &j->app->diag);
+	struct atomic_file k;
+	int err = atomic_file_begin_output(&k, path, 0600, &j->app->diag);
 	if (!err)
-		err = kept_end(&k, run(j, k.fd, false));
+		err = atomic_file_end(&k, run(j, k.fd, false));
 	if (err && !j->app->diag.nr_errors)
 		diag_error(&j->app->diag, err, "cannot write %s: %s", path, strerror(-err));
 	return err;

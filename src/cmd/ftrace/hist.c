@@ -23,7 +23,7 @@ struct hist_opts {
 	bool dry_run, all_pids;
 };
 
-struct histing {
+struct hist_run {
 	struct app *app;
 	const struct hist_opts *o;
 	struct tracing t;
@@ -35,7 +35,7 @@ struct histing {
 };
 
 /* A signal is the command's too; it need not heed it. */
-static int wait_for_end(struct histing *h, int argc, char **argv)
+static int wait_for_end(struct hist_run *h, int argc, char **argv)
 {
 	struct command_run *r = &h->run;
 	int err = command_run_open(r, &(struct command_run_opts){ 0 });
@@ -50,7 +50,7 @@ static int wait_for_end(struct histing *h, int argc, char **argv)
 	return err;
 }
 
-static int json_result(struct histing *h, const char *text)
+static int json_result(struct hist_run *h, const char *text)
 {
 	struct key_counts t;
 	key_counts_init(&t);
@@ -64,13 +64,13 @@ static int json_result(struct histing *h, const char *text)
 	return err;
 }
 
-static int status_of(const struct histing *h)
+static int status_of(const struct hist_run *h)
 {
 	bool by_itself = h->run.ended && !h->run.was_ended;
 	return by_itself ? child_exit_status(h->run.wait_status) : APP_DONE;
 }
 
-static int print_result(struct histing *h)
+static int print_result(struct hist_run *h)
 {
 	struct strbuf text;
 	strbuf_init(&text);
@@ -88,7 +88,7 @@ static int print_result(struct histing *h)
 	return err;
 }
 
-static int hist(struct histing *h, int argc, char **argv)
+static int hist(struct hist_run *h, int argc, char **argv)
 {
 	const struct hist_opts *o = h->o;
 	h->label = o->latency && !o->keys ? "usecs" : NULL;
@@ -184,7 +184,7 @@ static int count_traced(struct app *app, struct event_hist_opts hist, const char
 }
 
 /* A kernel without histograms: the same from a recording. */
-static int without_triggers(struct histing *h, int argc, char **argv)
+static int without_triggers(struct hist_run *h, int argc, char **argv)
 {
 	struct app *app = h->app;
 	const struct hist_opts *o = h->o;
@@ -238,7 +238,7 @@ static int of_file(struct app *app, const struct hist_opts *o, int argc, char **
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct hist_opts *o = opts;
-	struct histing h = { .app = app, .o = o, .run = COMMAND_RUN_NONE };
+	struct hist_run h = { .app = app, .o = o, .run = COMMAND_RUN_NONE };
 	bool live = o->keys || o->trigger || o->values || o->sort || o->size || o->dry_run;
 	if (!o->latency && !live)
 		return of_file(app, o, argc, argv);
@@ -282,7 +282,7 @@ struct sql_opts {
 	bool execute;
 };
 
-static int sql_run(struct histing *h, struct ftrace_sql *q, const struct sql_opts *o, int argc,
+static int sql_run(struct hist_run *h, struct ftrace_sql *q, const struct sql_opts *o, int argc,
 		   char **argv)
 {
 	char synth[64];
@@ -357,7 +357,7 @@ static int sql_counted(struct app *app, const struct ftrace_sql *q, int argc, ch
 static int run_sql(struct app *app, void *opts, int argc, char **argv)
 {
 	struct sql_opts *o = opts;
-	struct histing h = { .app = app, .run = COMMAND_RUN_NONE };
+	struct hist_run h = { .app = app, .run = COMMAND_RUN_NONE };
 	struct ftrace_sql q;
 	if (!argc)
 		return app_usage(app, "no query given: 'SELECT ... FROM ...'");

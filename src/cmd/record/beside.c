@@ -1,7 +1,7 @@
 #include "cmd/record/beside.h"
 
 #include "cmd/record/record.h"
-#include "session/written.h"
+#include "session/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@ static int open_all(struct record_beside *b, const struct record_beside_opts *o)
 	ro->tracing = &s->env.tracing;
 	ro->path = s->output = o->output;
 	ro->live.command_pid = o->pids ? 0 : o->command_pid;
-	written_owner(&ro->owner_uid, &ro->owner_gid);
-	s->cmdline = written_cmdline(&s->root, b->words, ARRAY_SIZE(b->words), &ro->argc);
+	output_owner(&ro->owner_uid, &ro->owner_gid);
+	s->cmdline = output_cmdline(&s->root, b->words, ARRAY_SIZE(b->words), &ro->argc);
 	s->rec = recorder_open(&s->root, ro, s->tell.diag);
 	if (!s->rec)
 		return -EIO;

@@ -210,8 +210,8 @@ int record_take_exclude_perf(void *opts, const char *value, bool negated, struct
 /* Tracepoints from `first` on: not those of our own threads. */
 static int leave_us_out(struct record_session *s, u32 first)
 {
-	while (s->not_us.nr < s->events.events.nr) {
-		bool *slot = vec_push(&s->not_us);
+	while (s->exclude_self.nr < s->events.events.nr) {
+		bool *slot = vec_push(&s->exclude_self);
 		if (!slot)
 			return -ENOMEM;
 		*slot = false;
@@ -222,7 +222,7 @@ static int leave_us_out(struct record_session *s, u32 first)
 			return diag_error(s->tell.diag, -EINVAL,
 					  "--exclude-perf only applies to tracepoints, not to %s",
 					  e->name);
-		s->not_us.at[i] = true;
+		s->exclude_self.at[i] = true;
 	}
 	return 0;
 }
@@ -402,10 +402,10 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	l->events = &s->events;
 	/* One thread was named, not what it makes later. */
 	l->no_inherit = o->inherit < 0 || (o->inherit == 0 && o->tids);
-	l->more = (o->code_page_size ? PERF_SAMPLE_CODE_PAGE_SIZE : 0) |
-		  (o->data_page_size ? PERF_SAMPLE_DATA_PAGE_SIZE : 0) |
-		  (o->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0) |
-		  (o->transaction ? PERF_SAMPLE_TRANSACTION : 0);
+	l->extra_sample_type = (o->code_page_size ? PERF_SAMPLE_CODE_PAGE_SIZE : 0) |
+			       (o->data_page_size ? PERF_SAMPLE_DATA_PAGE_SIZE : 0) |
+			       (o->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0) |
+			       (o->transaction ? PERF_SAMPLE_TRANSACTION : 0);
 	l->no_user_chain = o->kernel_chains && !o->user_chains;
 	l->no_kernel_chain = o->user_chains && !o->kernel_chains;
 	l->as_perf = s->as_perf;
@@ -418,13 +418,13 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	l->nr_tids = s->tids.list.nr;
 	choose_target(s, program, l);
 	/* Lists by event end before the one that carries tasks and maps. */
-	while (!err && s->not_us.nr && s->not_us.nr < s->events.events.nr) {
-		bool *slot = vec_push(&s->not_us);
+	while (!err && s->exclude_self.nr && s->exclude_self.nr < s->events.events.nr) {
+		bool *slot = vec_push(&s->exclude_self);
 		if (!slot)
 			return -ENOMEM;
 		*slot = false;
 	}
-	l->not_us = s->not_us.at;
+	l->exclude_self = s->exclude_self.at;
 	l->cgroups = s->cgroups.at;
 	if (!err && l->cgroups && !l->system_wide)
 		err = diag_error(d, -EINVAL, "-G needs -a: cgroups are recorded on whole CPUs");

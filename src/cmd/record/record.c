@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "cmd/app/commands.h"
 #include "cmd/app/files.h"
-#include "session/written.h"
+#include "session/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -416,8 +416,8 @@ static int record(struct record_session *s, int argc, char **argv)
 	if (err)
 		return usage ? app_usage_said(app) : app_fail(app, err);
 	ro.tracing = &s->env.tracing;
-	ro.live.opened = written_attr_dir() ? written_attr : NULL;
-	ro.live.opened_ctx = (void *)(uintptr_t)written_attr_dir();
+	ro.live.opened = output_attr_dir() ? output_attr : NULL;
+	ro.live.opened_ctx = (void *)(uintptr_t)output_attr_dir();
 	if (s->o->zstd) {
 		u64 level;
 		if (num_parse_u64(s->o->zstd, 10, &level) || level > 22)
@@ -434,14 +434,14 @@ static int record(struct record_session *s, int argc, char **argv)
 		return app_usage(
 			app,
 			"nothing to record: give a command, -p PID, or -a for the whole system");
-	written_owner(&ro.owner_uid, &ro.owner_gid);
+	output_owner(&ro.owner_uid, &ro.owner_gid);
 	/* A pipe is a place for the recording; with --json it is one for the closing line, unless -o - says otherwise. */
 	if (s->o->source)
 		s->output = "memory";
 	else
-		err = written_take_stdout(s->o->output || !app->json ? s->o->output : "perf.data",
-					  &s->output, &s->pipe_fd,
-					  "sonde record -o - ... | sonde script -i -", &app->diag);
+		err = output_take_stdout(s->o->output || !app->json ? s->o->output : "perf.data",
+					 &s->output, &s->pipe_fd,
+					 "sonde record -o - ... | sonde script -i -", &app->diag);
 	if (err)
 		return app_usage_said(app);
 	s->pipe = s->pipe_fd >= 0 || s->o->source;
@@ -496,7 +496,7 @@ static int record(struct record_session *s, int argc, char **argv)
 		return app_fail(app, err);
 	if (s->pipe_fd >= 0) /* from here on: the command has its own */
 		(void)signal(SIGPIPE, SIG_IGN);
-	s->cmdline = written_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
+	s->cmdline = output_cmdline(&s->root, words, ARRAY_SIZE(words), &ro.argc);
 	return session_run(s, &ro, argv);
 }
 
@@ -513,7 +513,7 @@ void record_session_done(struct record_session *s)
 	sysroot_close(&s->root);
 	vec_free(&s->pids.list);
 	vec_free(&s->tids.list);
-	vec_free(&s->not_us);
+	vec_free(&s->exclude_self);
 	vec_for_each (&s->cgroups, fd)
 		cleanup_close(fd);
 	vec_free(&s->cgroups);

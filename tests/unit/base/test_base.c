@@ -10,7 +10,7 @@
 #include "base/par.h"
 #include "base/strbuf.h"
 #include "base/strtab.h"
-#include "base/turns.h"
+#include "base/sequencer.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -318,7 +318,7 @@ static void test_par_each(void)
 
 /* Blocks that are done out of order. */
 struct in_turn {
-	struct turns turns;
+	struct sequencer turns;
 	atomic_uint next;
 	u32 nr, written, wrong;
 	u32 stops; /* the block that fails */
@@ -329,22 +329,22 @@ static int take_turns(void *ctx, unsigned worker)
 	struct in_turn *t = ctx;
 	for (u32 seq; (seq = atomic_fetch_add(&t->next, 1)) < t->nr;) {
 		if (seq == t->stops) {
-			turns_cancel(&t->turns);
+			sequencer_cancel(&t->turns);
 			return -EIO;
 		}
 		if (seq % 5 == 0)
 			sched_yield();
-		if (!turns_wait(&t->turns, seq))
+		if (!sequencer_wait(&t->turns, seq))
 			return -ECANCELED;
 		t->wrong += t->written++ != seq;
-		turns_end(&t->turns, false);
+		sequencer_end(&t->turns, false);
 	}
 	return 0;
 }
 
 /* The same, left for whoever writes. */
 struct left_block {
-	struct turns_item item;
+	struct sequencer_item item;
 	bool written;
 };
 
@@ -355,7 +355,7 @@ struct leaving {
 	atomic_uint writers, together;
 };
 
-static int write_left(void *ctx, struct turns_item *item)
+static int write_left(void *ctx, struct sequencer_item *item)
 {
 	struct leaving *l = ctx;
 	l->together += atomic_fetch_add(&l->writers, 1) > 0;
@@ -373,12 +373,12 @@ static int leave_turns(void *ctx, unsigned worker)
 	int err = 0;
 	for (u32 seq; !err && (seq = atomic_fetch_add(&l->t.next, 1)) < l->t.nr;) {
 		l->blocks[seq].item.seq = seq;
-		err = turns_leave(&l->t.turns, &l->blocks[seq].item, l->most, write_left, l);
+		err = sequencer_leave(&l->t.turns, &l->blocks[seq].item, l->most, write_left, l);
 	}
 	return err;
 }
 
-static void test_turns_left(u32 most)
+static void test_sequencer_left(u32 most)
 {
 	enum { NR = 5000 };
 	for (u32 stops = 0; stops < NR; stops += NR - 1) {
@@ -386,12 +386,12 @@ static void test_turns_left(u32 most)
 		l.blocks = calloc(NR, sizeof(*l.blocks));
 		if (!l.blocks)
 			abort();
-		turns_init(&l.t.turns);
+		sequencer_init(&l.t.turns);
 		int err = par_run(16, leave_turns, &l);
 		ok(err == -EIO || err == -ECANCELED, "who cannot write ends it for all");
 		ok(l.t.written == stops + 1 && !l.t.wrong && !l.together,
 		   "in order, one at a time");
-		turns_done(&l.t.turns);
+		sequencer_done(&l.t.turns);
 		free(l.blocks);
 	}
 	struct leaving l = { .t = { .nr = NR, .stops = NR }, .most = most };
@@ -399,13 +399,13 @@ static void test_turns_left(u32 most)
 	l.blocks = calloc(NR, sizeof(*l.blocks));
 	if (!l.blocks)
 		abort();
-	turns_init(&l.t.turns);
+	sequencer_init(&l.t.turns);
 	ok(!par_run(16, leave_turns, &l), "blocks are left, %u at most", most);
 	for (u32 i = 0; i < NR; i++)
 		written += l.blocks[i].written;
 	ok(written == NR && !l.t.wrong && !l.together && !l.t.turns.nr_left,
 	   "and all are written in the end");
-	turns_done(&l.t.turns);
+	sequencer_done(&l.t.turns);
 	free(l.blocks);
 }
 
@@ -413,15 +413,15 @@ static void test_turns(void)
 {
 	enum { NR = 5000 };
 	struct in_turn t = { .nr = NR, .stops = NR };
-	turns_init(&t.turns);
+	sequencer_init(&t.turns);
 	ok(!par_run(16, take_turns, &t), "16 workers write in turn");
 	ok(t.written == NR && !t.wrong, "all blocks, in their order");
-	turns_done(&t.turns);
+	sequencer_done(&t.turns);
 	t = (struct in_turn){ .nr = NR, .stops = NR / 2 };
-	turns_init(&t.turns);
+	sequencer_init(&t.turns);
 	ok(par_run(16, take_turns, &t) < 0, "a worker that fails ends it for all who wait");
 	ok(t.written <= NR / 2 && !t.wrong, "nothing is written after it");
-	turns_done(&t.turns);
+	sequencer_done(&t.turns);
 }
 
 int main(void)
@@ -437,7 +437,7 @@ int main(void)
 	test_par();
 	test_par_each();
 	test_turns();
-	test_turns_left(0);
-	test_turns_left(40);
+	test_sequencer_left(0);
+	test_sequencer_left(40);
 	return done_testing();
 }

@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "base/guard.h"
-#include "base/kept.h"
+#include "base/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -209,10 +209,10 @@ static void test_kept(void)
 	int to = mkstemp(path), fd = make_file(1);
 	const void *map;
 	is_s64(guard_map_input(fd, PAGES * page, true, NULL, "in", &map), 0, "mapped");
-	struct kept_file k;
-	is_s64(kept_begin(&k, path, 0600), 0, "an output is begun");
+	struct atomic_file k;
+	is_s64(atomic_file_begin(&k, path, 0600), 0, "an output is begun");
 	ok(write(k.fd, "half", 4) == 4 && !ftruncate(fd, 0), "the input is cut");
-	is_s64(kept_end(&k, 0), -EIO, "the output is not kept");
+	is_s64(atomic_file_end(&k, 0), -EIO, "the output is not kept");
 	struct stat st;
 	ok(!fstat(to, &st) && !st.st_size, "the file is as it was");
 	ok(access(k.aside, F_OK), "nothing is left beside it");

@@ -1,7 +1,7 @@
 /* base: outplace and kept. Where an output goes, as root and as somebody else. */
 #include "tap.h"
 
-#include "base/kept.h"
+#include "base/atomic_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -61,11 +61,11 @@ static int kind_of(const char *path, unsigned flags)
 
 static int write_output(const char *path, const char *text)
 {
-	struct kept_file k;
-	int err = kept_begin_output(&k, path, 0644, NULL);
+	struct atomic_file k;
+	int err = atomic_file_begin_output(&k, path, 0644, NULL);
 	if (!err && write(k.fd, text, strlen(text)) != (ssize_t)strlen(text))
 		err = -EIO;
-	return err ? err : kept_end(&k, 0);
+	return err ? err : atomic_file_end(&k, 0);
 }
 
 static unsigned count_entries(const char *folder)
@@ -93,9 +93,9 @@ static void test_plain(void)
 	ok(kind_of("", 0) == -ENOENT && kind_of("own/no/x", 0) == -ENOENT, "%s: no such folder",
 	   who);
 	ok(kind_of("own/new/x", 0) == -ENOTDIR, "%s: a file is no folder", who);
-	struct kept_file k;
-	ok(!kept_begin_output(&k, "own/new", 0644, NULL) && kept_end(&k, -EIO) == -EIO &&
-		   holds("own/new", "2"),
+	struct atomic_file k;
+	ok(!atomic_file_begin_output(&k, "own/new", 0644, NULL) &&
+		   atomic_file_end(&k, -EIO) == -EIO && holds("own/new", "2"),
 	   "%s: what fails changes nothing", who);
 	ok(count_entries("own") == 1, "%s: and nothing is left beside", who);
 }
@@ -205,15 +205,15 @@ static void test_others(void)
 static void test_swapped(void)
 {
 	struct outplace p;
-	struct kept_file k;
+	struct atomic_file k;
 	if (mkdir("own/a", 0755) || mkdir("own/victims", 0755))
 		abort();
 	bool held = !outplace_open(&p, "own/a/x", 0, NULL);
 	if (rename("own/a", "own/b"))
 		abort();
 	make_link("victims", "own/a");
-	ok(held && !kept_begin_at(&k, &p, 0644) && !kept_end(&k, 0), "%s: a folder that is swapped",
-	   who);
+	ok(held && !atomic_file_begin_at(&k, &p, 0644) && !atomic_file_end(&k, 0),
+	   "%s: a folder that is swapped", who);
 	ok(!access("own/b/x", F_OK) && access("own/victims/x", F_OK), "%s: does not lead elsewhere",
 	   who);
 	outplace_close(&p);

@@ -1,35 +1,35 @@
-#include "base/turns.h"
+#include "base/sequencer.h"
 
 #include <errno.h>
 
-/* Somebody who waits for a turn, or for so few to be left: only who need not wait any more is woken. */
-struct turns_waiter {
-	struct turns_waiter *next;
+/* A worker that waits for its block to be next, or for the queue to shrink; only workers that can go on are woken. */
+struct sequencer_waiter {
+	struct sequencer_waiter *next;
 	u64 seq;
 	u32 most; /* of what is left; UINT32_MAX: waits for the turn */
 	pthread_cond_t woken;
 };
 
-void turns_init(struct turns *t)
+void sequencer_init(struct sequencer *t)
 {
-	*t = (struct turns){ 0 };
+	*t = (struct sequencer){ 0 };
 	pthread_mutex_init(&t->lock, NULL);
 }
 
-void turns_done(struct turns *t)
+void sequencer_done(struct sequencer *t)
 {
 	pthread_mutex_destroy(&t->lock);
 }
 
-static bool may_go(const struct turns *t, const struct turns_waiter *w)
+static bool may_go(const struct sequencer *t, const struct sequencer_waiter *w)
 {
 	return t->cancelled || (w->most == UINT32_MAX ? t->next == w->seq : t->nr_left <= w->most);
 }
 
 /* The lock is held. */
-static void wait_for(struct turns *t, struct turns_waiter *w)
+static void wait_for(struct sequencer *t, struct sequencer_waiter *w)
 {
-	struct turns_waiter **link = &t->waiters;
+	struct sequencer_waiter **link = &t->waiters;
 	if (may_go(t, w))
 		return;
 	w->next = t->waiters;
@@ -43,23 +43,23 @@ static void wait_for(struct turns *t, struct turns_waiter *w)
 	pthread_cond_destroy(&w->woken);
 }
 
-bool turns_wait(struct turns *t, u64 seq)
+bool sequencer_wait(struct sequencer *t, u64 seq)
 {
 	pthread_mutex_lock(&t->lock);
-	wait_for(t, &(struct turns_waiter){ .seq = seq, .most = UINT32_MAX });
+	wait_for(t, &(struct sequencer_waiter){ .seq = seq, .most = UINT32_MAX });
 	bool mine = !t->cancelled;
 	pthread_mutex_unlock(&t->lock);
 	return mine;
 }
 
-static void wake(struct turns *t)
+static void wake(struct sequencer *t)
 {
-	for (struct turns_waiter *w = t->waiters; w; w = w->next)
+	for (struct sequencer_waiter *w = t->waiters; w; w = w->next)
 		if (may_go(t, w))
 			pthread_cond_signal(&w->woken);
 }
 
-void turns_end(struct turns *t, bool failed)
+void sequencer_end(struct sequencer *t, bool failed)
 {
 	pthread_mutex_lock(&t->lock);
 	t->next++;
@@ -69,10 +69,10 @@ void turns_end(struct turns *t, bool failed)
 }
 
 /* The item whose turn it is, if it is there. */
-static struct turns_item *take_next(struct turns *t)
+static struct sequencer_item *take_next(struct sequencer *t)
 {
-	for (struct turns_item **link = &t->left; *link; link = &(*link)->next) {
-		struct turns_item *item = *link;
+	for (struct sequencer_item **link = &t->left; *link; link = &(*link)->next) {
+		struct sequencer_item *item = *link;
 		if (item->seq != t->next)
 			continue;
 		*link = item->next;
@@ -82,8 +82,8 @@ static struct turns_item *take_next(struct turns *t)
 	return NULL;
 }
 
-int turns_leave(struct turns *t, struct turns_item *item, u32 most,
-		int (*write)(void *, struct turns_item *), void *ctx)
+int sequencer_leave(struct sequencer *t, struct sequencer_item *item, u32 most,
+		    int (*write)(void *, struct sequencer_item *), void *ctx)
 {
 	int err = 0;
 	pthread_mutex_lock(&t->lock);
@@ -101,21 +101,21 @@ int turns_leave(struct turns *t, struct turns_item *item, u32 most,
 		wake(t);
 	}
 	if (t->nr_left > most) /* then for a while, not for one block at a time */
-		wait_for(t, &(struct turns_waiter){ .most = most / 2 });
+		wait_for(t, &(struct sequencer_waiter){ .most = most / 2 });
 	if (!err && t->cancelled)
 		err = -ECANCELED;
 	pthread_mutex_unlock(&t->lock);
 	return err;
 }
 
-void turns_restart(struct turns *t)
+void sequencer_restart(struct sequencer *t)
 {
 	pthread_mutex_lock(&t->lock);
 	t->next = 0;
 	pthread_mutex_unlock(&t->lock);
 }
 
-void turns_cancel(struct turns *t)
+void sequencer_cancel(struct sequencer *t)
 {
 	pthread_mutex_lock(&t->lock);
 	t->cancelled = true;

@@ -1,4 +1,4 @@
-#include "base/kept.h"
+#include "base/atomic_file.h"
 
 #include "base/guard.h"
 #include "base/strbuf.h"
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* The place is k's from here on. */
-static int begin(struct kept_file *k, mode_t mode)
+static int begin(struct atomic_file *k, mode_t mode)
 {
 	const struct outplace *p = &k->place;
 	k->in_place = p->kind == OUTPLACE_SPECIAL;
@@ -27,13 +27,13 @@ static int begin(struct kept_file *k, mode_t mode)
 	return k->fd;
 }
 
-int kept_begin(struct kept_file *k, const char *path, mode_t mode)
+int atomic_file_begin(struct atomic_file *k, const char *path, mode_t mode)
 {
 	int err = outplace_open(&k->place, path, OUTPLACE_NO_FOLLOW, NULL);
 	return err ? err : begin(k, mode);
 }
 
-int kept_begin_output(struct kept_file *k, const char *path, mode_t mode, struct diag *d)
+int atomic_file_begin_output(struct atomic_file *k, const char *path, mode_t mode, struct diag *d)
 {
 	int err = outplace_open(&k->place, path, 0, d);
 	if (err)
@@ -44,7 +44,7 @@ int kept_begin_output(struct kept_file *k, const char *path, mode_t mode, struct
 		   : 0;
 }
 
-int kept_begin_at(struct kept_file *k, const struct outplace *p, mode_t mode)
+int atomic_file_begin_at(struct atomic_file *k, const struct outplace *p, mode_t mode)
 {
 	k->place = *p;
 	k->place.dir = fcntl(p->dir, F_DUPFD_CLOEXEC, 3);
@@ -55,7 +55,7 @@ int kept_begin_at(struct kept_file *k, const struct outplace *p, mode_t mode)
 	return begin(k, mode);
 }
 
-int kept_end(struct kept_file *k, int err)
+int atomic_file_end(struct atomic_file *k, int err)
 {
 	if (close(k->fd) && !err)
 		err = -errno;
@@ -69,16 +69,16 @@ int kept_end(struct kept_file *k, int err)
 	return err;
 }
 
-int kept_replace(const char *path, const void *data, size_t size, mode_t mode)
+int atomic_file_replace(const char *path, const void *data, size_t size, mode_t mode)
 {
-	struct kept_file k;
-	int err = kept_begin(&k, path, 0600);
+	struct atomic_file k;
+	int err = atomic_file_begin(&k, path, 0600);
 	if (err)
 		return err;
 	err = strbuf_drain_fd(&k.fd, data, size);
 	if (!err && fchmod(k.fd, mode))
 		err = -errno;
-	return kept_end(&k, err);
+	return atomic_file_end(&k, err);
 }
 
 static void make_folder_of(const char *path)
@@ -95,32 +95,33 @@ static void make_folder_of(const char *path)
 	}
 }
 
-int kept_save(const char *path, const void *data, size_t size, bool make_folder)
+int atomic_file_save(const char *path, const void *data, size_t size, bool make_folder)
 {
 	if (make_folder)
 		make_folder_of(path);
-	return kept_replace(path, data, size, 0600);
+	return atomic_file_replace(path, data, size, 0600);
 }
 
-int kept_save_keyed(const char *path, const void *data, size_t size, const void *key,
-		    size_t key_size)
+int atomic_file_save_keyed(const char *path, const void *data, size_t size, const void *key,
+			   size_t key_size)
 {
-	struct kept_file k;
+	struct atomic_file k;
 	make_folder_of(path);
-	int err = kept_begin(&k, path, 0600);
+	int err = atomic_file_begin(&k, path, 0600);
 	if (err)
 		return err;
 	err = strbuf_drain_fd(&k.fd, data, size);
 	if (!err)
 		err = strbuf_drain_fd(&k.fd, key, key_size);
-	return kept_end(&k, err);
+	return atomic_file_end(&k, err);
 }
 
-int kept_map_keyed(const char *path, const void *key, size_t key_size, void **data, size_t *size)
+int atomic_file_map_keyed(const char *path, const void *key, size_t key_size, void **data,
+			  size_t *size)
 {
 	void *map;
 	size_t all;
-	int err = kept_map(path, &map, &all);
+	int err = atomic_file_map(path, &map, &all);
 	if (err)
 		return err;
 	if (all < key_size || memcmp((u8 *)map + all - key_size, key, key_size)) {
@@ -132,7 +133,7 @@ int kept_map_keyed(const char *path, const void *key, size_t key_size, void **da
 	return 0;
 }
 
-int kept_map(const char *path, void **data, size_t *size)
+int atomic_file_map(const char *path, void **data, size_t *size)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;

@@ -1,7 +1,7 @@
-#include "session/written.h"
+#include "session/output.h"
 #include "base/str.h"
 
-#include "base/kept.h"
+#include "base/atomic_file.h"
 #include "base/term.h"
 #include "event/print.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void written_owner(s64 *uid, s64 *gid)
+void output_owner(s64 *uid, s64 *gid)
 {
 	const char *sudo_uid = secure_getenv("SUDO_UID"), *sudo_gid = secure_getenv("SUDO_GID");
 	u64 u, g;
@@ -28,7 +28,7 @@ void written_owner(s64 *uid, s64 *gid)
 	}
 }
 
-char *written_cmdline(const struct sysroot *r, const char *words[], u32 max_words, u32 *nr)
+char *output_cmdline(const struct sysroot *r, const char *words[], u32 max_words, u32 *nr)
 {
 	struct strbuf buf;
 	strbuf_init(&buf);
@@ -43,8 +43,8 @@ char *written_cmdline(const struct sysroot *r, const char *words[], u32 max_word
 	return text;
 }
 
-int written_take_stdout(const char *output, const char **path, int *pipe_fd, const char *example,
-			struct diag *d)
+int output_take_stdout(const char *output, const char **path, int *pipe_fd, const char *example,
+		       struct diag *d)
 {
 	struct stat st;
 	*pipe_fd = -1;
@@ -65,12 +65,12 @@ int written_take_stdout(const char *output, const char **path, int *pipe_fd, con
 	return 0;
 }
 
-const char *written_attr_dir(void)
+const char *output_attr_dir(void)
 {
 	return secure_getenv("PERF_TEST_ATTR");
 }
 
-void written_attr(void *dir, const struct perf_event_attr *attr, const struct perf_opened *how)
+void output_attr(void *dir, const struct perf_event_attr *attr, const struct perf_opened *how)
 {
 	const struct event_opened opened = { .fd = how->fd,
 					     .group_fd = how->group_fd,
@@ -84,6 +84,6 @@ void written_attr(void *dir, const struct perf_event_attr *attr, const struct pe
 		return;
 	strbuf_init(&text);
 	event_print_attr(attr, &opened, &text);
-	(void)!kept_replace(path, strbuf_cstr(&text), text.len, 0644);
+	(void)!atomic_file_replace(path, strbuf_cstr(&text), text.len, 0644);
 	strbuf_done(&text);
 }
