@@ -201,9 +201,9 @@ static u32 keep_rule(struct cfi_builder *b, const struct cfi_row *r, const struc
 						  : (struct cfi_reg){ .reg = a->pc,
 								      .kind = ra.kind,
 								      .value = ra.value };
-	for (u8 i = 0; i < a->nr_regs - (flags & CFI_OWN_RA ? 1 : 0); i++)
+	for (int i = 0; i < a->nr_regs - (flags & CFI_OWN_RA ? 1 : 0); i++)
 		if (r->regs[i].kind != CFI_SAME)
-			units[nr++] = (struct cfi_reg){ .reg = i,
+			units[nr++] = (struct cfi_reg){ .reg = (u8)i,
 							.kind = r->regs[i].kind,
 							.value = r->regs[i].value };
 	struct cfi_rule head = { .cfa = r->cfa,

@@ -270,8 +270,8 @@ static void set_colours(void)
 	};
 	enum { BLACK = 16 }; /* of the colour cube: themes do not change it */
 	bool deep = COLORS >= MANY_COLOURS;
-	for (short i = 0; i < (short)ARRAY_SIZE(back); i++)
-		for (short k = 0; k < SHADES; k++)
+	for (int i = 0; i < (int)ARRAY_SIZE(back); i++)
+		for (int k = 0; k < SHADES; k++)
 			init_pair((short)(PAIR_FIRST + i * SHADES + k), deep ? BLACK : COLOR_BLACK,
 				  deep ? many[i][k] : back[i]);
 	init_pair(PAIR_FOUND, COLOR_WHITE, COLOR_RED);
