@@ -419,6 +419,7 @@ static int describe(struct recorder *r, bool later, struct diag *d)
 		   !r->opts.live.as_perf || tracking->build_id, &buf);
 	s.opener = r->opener;
 	s.data_maps = r->opts.live.stack_bytes && !r->opts.unwind;
+	s.namespaces = tracking->namespaces;
 	size_t nr_ids, nr_tids;
 	const struct synth_id *ids = live_perf_ids(r->live, &nr_ids);
 	const s32 *tids = live_perf_tids(r->live, &nr_tids);

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 enum { RECORD_MAX = 0xfff8 };
 
@@ -249,6 +250,32 @@ static void put_comm(struct synth *s, const struct proc_task *t)
 	put_record(s, PERF_RECORD_COMM, 0, &comm, sizeof(comm), name);
 }
 
+/* In the order of the kernel's indexes (NET_NS_INDEX and so on). A task that is gone or not ours gives nothing. */
+static void put_namespaces(struct synth *s, const struct proc_task *t)
+{
+	static const char *const names[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };
+	struct {
+		u32 pid, tid;
+		u64 nr;
+		struct {
+			u64 dev, ino;
+		} at[ARRAY_SIZE(names)];
+	} body = { .pid = (u32)t->pid, .tid = (u32)t->tid, .nr = ARRAY_SIZE(names) };
+	bool any = false;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char path[64];
+		struct stat st;
+		snprintf(path, sizeof(path), "proc/%d/task/%d/ns/%s", t->pid, t->tid, names[i]);
+		if (fstatat(s->root->dir_fd, path, &st, 0))
+			continue;
+		body.at[i].dev = st.st_dev;
+		body.at[i].ino = st.st_ino;
+		any = true;
+	}
+	if (any)
+		put_record(s, PERF_RECORD_NAMESPACES, 0, &body, sizeof(body), NULL);
+}
+
 static void put_task(struct synth *s, const struct proc_task *t)
 {
 	struct {
@@ -258,6 +285,8 @@ static void put_task(struct synth *s, const struct proc_task *t)
 	/* Threads are taken to come from the leader. The mark says that maps are not those of the parent. */
 	fork.ppid = fork.ptid = (u32)(t->tid == t->pid ? t->ppid : t->pid);
 	put_record(s, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC, &fork, sizeof(fork), NULL);
+	if (s->namespaces)
+		put_namespaces(s, t);
 	put_comm(s, t);
 }
 

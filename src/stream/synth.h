@@ -28,6 +28,7 @@ struct synth {
 	bool build_ids; /* put them into MMAP2 records */
 	struct opener *opener; /* reads build ids; set after init, borrowed; its notes are kmap_file_build_id()'s */
 	bool data_maps; /* files that are mapped to be read, too; set after init */
+	bool namespaces; /* those of each task; set after init */
 	struct procfs proc;
 	struct dict files; /* (device, inode) -> index of known */
 	VEC(struct synth_build_id) known;

@@ -24,6 +24,10 @@ is "${PIPESTATUS[0]}" 3 "the command's status comes through"
 like "$(cat own.err)" '^mine$' "what the command prints is not mixed into the recording"
 [ ! -e perf.data ]
 ok $? "standard output is a pipe: no perf.data"
+# ---- namespaces of tasks that were there before
+"$SONDE" record -q -a --namespaces -e dummy:u -o ns.data -- true
+"$SONDE" script -i ns.data --show-namespace-events -F comm,tid >ns.txt 2>ns.err
+like "$(grep -A 9 "PERF_RECORD_NAMESPACES $$/$$ - nr_namespaces: 7" ns.txt | tr '\n\t' '  ')" "0/net: [0-9]+/0x$(printf %x "$(stat -Lc %i /proc/$$/ns/net)").*5/mnt: [0-9]+/0x$(printf %x "$(stat -Lc %i /proc/$$/ns/mnt)")" "--namespaces -a: those of a running task, as /proc has them" || diag "$(head -5 ns.txt ns.err)"
 needs_or_skip "tracepoints into a pipe" tracefs || {
 	# A sanitizer's start-up may add a few of its own.
 	between "$("$SONDE" record -q -e syscalls:sys_enter_getppid -- "$SONDE" workload syscalls 100 | "$SONDE" script -i - | grep -c 'sonde .*sys_enter_getppid:')" 100 105 "formats come with them"
