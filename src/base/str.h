@@ -25,6 +25,12 @@ size_t str_utf8_len(const u8 *s, size_t left, bool *bad);
 /* The character of a sequence that is not broken, of n bytes. */
 u32 str_utf8_code(const u8 *s, size_t n);
 
+/* The word or words that go with a number: str_plural(nr, "sample was", "samples were"). */
+static inline const char *str_plural(u64 nr, const char *one, const char *many)
+{
+	return nr == 1 ? one : many;
+}
+
 static inline bool str_starts(const char *s, const char *prefix)
 {
 	return !strncmp(s, prefix, strlen(prefix));

@@ -75,7 +75,7 @@ struct record_ids {
 
 /* What messages call the options, and what to ask for where stacks are short. */
 struct record_labels {
-	const char *switch_output, *max_size, *control, *unwind;
+	const char *switch_output, *max_size, *control;
 };
 
 /* One recording: what was asked, and what is under way. */
@@ -122,9 +122,7 @@ struct record_session {
 	bool full;
 };
 
-/* Whether the functions of a program or library set up frame pointers: 1, 0, or negative errno; dynamic: whether it needs a linker. */
-int record_keeps_frames(const char *path, struct opener *opener, bool *dynamic) must_check;
-/* Says so when call chains by frame pointer found none to follow. Behind the end, of a file. */
+/* Prints a note when call chains by frame pointer found none to follow (session/short_chains.h). After the end, of a file. */
 void record_look_at_chains(struct record_session *s, u64 file_bytes);
 
 /* What was kept of a recording's programs and libraries by record_keep_images(). */

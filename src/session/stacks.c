@@ -1,6 +1,7 @@
 #include "session/stacks.h"
 #include "session/recording.h"
 #include "session/named_run.h"
+#include "session/short_chains.h"
 #include "base/guard.h"
 #include "model/fan.h"
 #include "stream/rounds.h"
@@ -99,8 +100,9 @@ int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f
 	flame_build_done(&b);
 	for (u32 i = 0; i < f->nr_sides && !err; i++)
 		if (f->sides[i].nr_lost)
-			diag_warn(sy->diag, "%s: %llu samples were lost while recording",
-				  o->paths[i], (unsigned long long)f->sides[i].nr_lost);
+			diag_warn(sy->diag, "%s: %llu %s lost while recording", o->paths[i],
+				  (unsigned long long)f->sides[i].nr_lost,
+				  str_plural(f->sides[i].nr_lost, "sample was", "samples were"));
 	return err;
 }
 
@@ -110,6 +112,8 @@ struct stacks_live {
 	struct source *src;
 	struct flame_sink *stacks;
 	struct annotate *hits; /* NULL: not wanted */
+	bool by_frame_pointer;
+	struct short_chains short_chains;
 	struct sink_fan fan;
 	struct named_run run;
 	struct diag diag; /* of the thread */
@@ -119,21 +123,24 @@ struct stacks_live {
 	u64 cost_ns;
 };
 
-struct stacks_live *stacks_live_new(bool hits)
+struct stacks_live *stacks_live_new(const struct stacks_live_opts *o)
 {
 	struct stacks_live *l = calloc(1, sizeof(*l));
 	if (!l)
 		return NULL;
 	diag_init(&l->diag);
+	l->by_frame_pointer = o->by_frame_pointer;
+	short_chains_init(&l->short_chains, false);
 	if (!rounds_open(&(struct rounds_opts){ .fd = -1 }, &l->src)) {
 		l->stacks = flame_sink_new();
-		l->hits = hits ? annotate_new(NULL, &l->src->catalog) : NULL;
+		l->hits = o->hits ? annotate_new(NULL, &l->src->catalog) : NULL;
 	}
-	if (!l->src || !l->stacks || (hits && !l->hits)) {
+	if (!l->src || !l->stacks || (o->hits && !l->hits)) {
 		stacks_live_free(l);
 		return NULL;
 	}
-	struct sink *parts[] = { flame_sink(l->stacks), hits ? annotate_sink(l->hits) : NULL };
+	struct sink *parts[] = { flame_sink(l->stacks), o->hits ? annotate_sink(l->hits) : NULL,
+				 o->by_frame_pointer ? &l->short_chains.sink : NULL };
 	sink_fan_init(&l->fan, parts, ARRAY_SIZE(parts));
 	return l;
 }
@@ -194,6 +201,8 @@ int stacks_live_end(struct stacks_live *l, struct symbols *sy, const struct stac
 	if (!err)
 		err = flame_build_finish(&b);
 	flame_build_done(&b);
+	if (!err && l->by_frame_pointer)
+		short_chains_note(&l->short_chains, &l->src->catalog, sy->opener, sy->diag);
 	return err;
 }
 
@@ -216,6 +225,7 @@ void stacks_live_free(struct stacks_live *l)
 	named_run_done(&l->run);
 	flame_sink_free(l->stacks);
 	annotate_free(l->hits);
+	short_chains_done(&l->short_chains);
 	if (l->src)
 		l->src->ops->close(l->src);
 	diag_done(&l->diag);

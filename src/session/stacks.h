@@ -25,8 +25,13 @@ int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f
  */
 struct stacks_live;
 
-/* hits: what fell on single instructions is counted, too. NULL: no memory. */
-struct stacks_live *stacks_live_new(bool hits);
+struct stacks_live_opts {
+	bool hits; /* count what falls on single instructions, too */
+	bool by_frame_pointer; /* note it at the end if programs have no frame pointers to follow */
+};
+
+/* NULL: no memory. */
+struct stacks_live *stacks_live_new(const struct stacks_live_opts *o);
 /* For rounds_put(). */
 struct source *stacks_live_source(struct stacks_live *l);
 /* Starts the thread. 0 or negative errno. */

@@ -36,6 +36,11 @@ like "$err" "$says" "says that there are none"
 like "$err" "hint: --call-graph dwarf" "and what helps"
 exits 0 "fp of a program with them" "$SONDE" record --call-graph fp -e cpu-clock -F 999 -o c.data -- ./kept
 unlike "$err" "frame pointers" "says nothing"
+exits 0 "flame --call-graph fp of a program without frame pointers" "$SONDE" flame --call-graph fp -e cpu-clock -F 999 -o f.html -- ./none
+like "$err" "$says" "reports it"
+like "$err" "hint: --call-graph dwarf" "with the option that helps"
+exits 0 "flame --call-graph fp of a program with them" "$SONDE" flame --call-graph fp -e cpu-clock -F 999 -o f.html -- ./kept
+unlike "$err" "frame pointers" "has no such note"
 exits 0 "-g" "$SONDE" record -g -e cpu-clock -F 999 -o c.data -- ./none
 unlike "$err" "frame pointers" "finds out that there are none and says nothing"
 exits 0 "--call-graph dwarf" "$SONDE" record --call-graph dwarf -e cpu-clock -F 999 -o c.data -- ./none

@@ -78,7 +78,9 @@ static int begin_stacks(void *ctx)
 static int record_now(struct flame_job *j, int argc, char **argv)
 {
 	struct record_opts *r = &j->o->record;
-	j->live = stacks_live_new(j->form == FORM_HTML && j->o->code);
+	j->live = stacks_live_new(&(struct stacks_live_opts){
+		.hits = j->form == FORM_HTML && j->o->code,
+		.by_frame_pointer = r->call_graph && !strcmp(r->call_graph, "fp") && !r->quiet });
 	if (!j->live)
 		return -ENOMEM;
 	r->source = stacks_live_source(j->live);

@@ -1,6 +1,7 @@
 /* --call-graph: how stacks are followed, as asked or as the programs need it. */
 #include "cmd/record/record.h"
 #include "event/branch.h"
+#include "session/short_chains.h"
 #include "sym/unwind_tables.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static int look_at_map(void *ctx, const struct proc_map *m)
 	if (!(m->prot & PROT_EXEC) || m->path[0] != '/' || !name ||
 	    (l->only_libc && strncmp(name, "/libc.so", 8) && strncmp(name, "/libc-", 6)))
 		return 0;
-	l->without = record_keeps_frames(m->path, l->opener, &dynamic) <= 0;
+	l->without = short_chains_keeps_frames(m->path, l->opener, &dynamic) <= 0;
 	return l->without;
 }
 
@@ -65,7 +66,7 @@ static bool frames_suffice(const struct record_session *s, const struct live_opt
 	char path[PATH_MAX];
 	bool dynamic;
 	return program && !child_find(program, path, sizeof(path)) &&
-	       record_keeps_frames(path, s->opener, &dynamic) > 0 &&
+	       short_chains_keeps_frames(path, s->opener, &dynamic) > 0 &&
 	       (!dynamic || process_keeps_frames(s, getpid(), true));
 }
 

@@ -23,7 +23,6 @@ static const struct record_labels labels = {
 	.switch_output = "--switch-output",
 	.max_size = "--max-size",
 	.control = "--control",
-	.unwind = "--call-graph dwarf",
 };
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
