@@ -1,6 +1,5 @@
 #include "session/outfile.h"
 
-#include "base/atomic_file.h"
 #include "base/strbuf.h"
 #include "session/output.h"
 
@@ -37,18 +36,35 @@ static void give_away(const struct atomic_file *k)
 		(void)!fchown(k->fd, folder->st_uid, folder->st_gid);
 }
 
+int outfile_begin(struct atomic_file *file, const char *path, struct diag *d)
+{
+	int err = atomic_file_begin_output(file, path, 0644, d);
+	if (!err)
+		give_away(file);
+	return err;
+}
+
+int outfile_end(struct atomic_file *file, const char *path, int err, bool durable, struct diag *d)
+{
+	if (err)
+		return atomic_file_end(file, err);
+	if (!file->in_place && durable && fsync(file->fd))
+		err = -errno;
+	err = atomic_file_end(file, err);
+	return err ? diag_error(d, err, "cannot write %s: %s", path, strerror(-err)) : 0;
+}
+
 int outfile_write(const char *path, const char *data, size_t len, bool durable, struct diag *d)
 {
 	struct atomic_file k;
-	int err = atomic_file_begin_output(&k, path, 0644, d);
+	int err = outfile_begin(&k, path, d);
 	if (err)
 		return err;
-	give_away(&k);
 	err = strbuf_drain_fd(&k.fd, data, len);
-	if (!err && !k.in_place && durable && fsync(k.fd))
-		err = -errno;
+	if (!err)
+		return outfile_end(&k, path, 0, durable, d);
 	err = atomic_file_end(&k, err);
-	return err ? diag_error(d, err, "cannot write %s: %s", path, strerror(-err)) : 0;
+	return diag_error(d, err, "cannot write %s: %s", path, strerror(-err));
 }
 
 int outfile_check(const char *path, struct diag *d)

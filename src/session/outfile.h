@@ -1,6 +1,7 @@
-/* Files that a command writes in one go. */
+/* Files that a command writes: they appear whole or not at all. */
 #pragma once
 
+#include "base/atomic_file.h"
 #include "base/outplace.h"
 
 /*
@@ -9,6 +10,12 @@
  */
 int outfile_write(const char *path, const char *data, size_t len, bool durable,
 		  struct diag *d) must_check;
+/*
+ * The same in pieces: write to file->fd, then end it; err, which is returned, discards what was written. Negative errno with a diag.
+ */
+int outfile_begin(struct atomic_file *file, const char *path, struct diag *d) must_check;
+int outfile_end(struct atomic_file *file, const char *path, int err, bool durable,
+		struct diag *d) must_check;
 /* fd, a new file of ours, gets owner and mode of the file that it is to replace; false: there is none that counts. */
 bool outfile_inherit(int fd, const struct outplace *p);
 /*

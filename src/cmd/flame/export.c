@@ -167,23 +167,93 @@ static int find_format(struct export_job *j)
 	return app_usage_said(j->app);
 }
 
-static int write_out(struct export_job *j, const char *path, const struct strbuf *text)
+/*
+ * What is exported leaves in pieces: a trace of hours is larger than memory. The file begins with the first piece, so that an export which
+ * fails before replaces nothing.
+ */
+struct export_out {
+	struct app *app;
+	const char *path;
+	struct atomic_file file;
+	bool begun;
+	u64 bytes; /* written */
+	struct strbuf packed; /* what gzip makes of the text, on its way into the file */
+	struct gzip *gzip; /* NULL: as it is */
+};
+
+static int put_piece(void *ctx, const char *data, size_t len)
 {
-	struct app *app = j->app;
-	if (!strcmp(path, "-")) {
-		strbuf_add(&app->out, text->data, text->len);
-		return 0;
+	struct export_out *out = ctx;
+	int err = 0;
+	out->bytes += len;
+	if (!strcmp(out->path, "-")) {
+		strbuf_pass(&out->app->out, data, len);
+		return out->app->out.err;
 	}
-	int err = outfile_write(path, text->data, text->len, false, &app->diag);
+	if (!out->begun)
+		err = outfile_begin(&out->file, out->path, &out->app->diag);
 	if (err)
 		return err;
+	out->begun = true;
+	err = strbuf_drain_fd(&out->file.fd, data, len);
+	return err ? diag_error(&out->app->diag, err, "cannot write %s: %s", out->path,
+				strerror(-err))
+		   : 0;
+}
+
+static int pack_piece(void *ctx, const char *data, size_t len)
+{
+	struct export_out *out = ctx;
+	return gzip_put(out->gzip, data, len);
+}
+
+static int end_out(struct export_out *out, struct strbuf *text, int err)
+{
+	if (!err)
+		err = strbuf_flush(text);
+	if (!err && out->gzip)
+		err = gzip_finish(out->gzip);
+	if (!err && out->gzip)
+		err = strbuf_flush(&out->packed);
+	if (!err && !out->begun && strcmp(out->path, "-")) /* an empty file */
+		err = put_piece(out, "", 0);
+	if (out->begun)
+		err = outfile_end(&out->file, out->path, err, false, &out->app->diag);
+	return err;
+}
+
+/* Everything that the format makes of the recording, into the file. *bytes: how much that was. */
+static int write_out(struct export_job *j, const char *path, u64 *bytes)
+{
+	enum { PIECE = 1 << 20 };
+	size_t len = strlen(path);
+	struct export_out out = { .app = j->app, .path = path };
+	bool gz = !j->format->binary && len > 3 && !strcmp(path + len - 3, ".gz");
+	struct strbuf text;
+	strbuf_init_drain(&text, PIECE, gz ? pack_piece : put_piece, &out);
+	strbuf_init_drain(&out.packed, PIECE, put_piece, &out);
+	out.gzip = gz ? gzip_new(&out.packed) : NULL;
+	int err = gz && !out.gzip ? -ENOMEM : j->format->make(j, &text);
+	err = end_out(&out, &text, err);
+	*bytes = out.bytes;
+	gzip_free(out.gzip);
+	strbuf_done(&text);
+	strbuf_done(&out.packed);
+	return err;
+}
+
+static int say_result(struct export_job *j, const char *path, u64 bytes)
+{
+	struct app *app = j->app;
+	if (!strcmp(path, "-"))
+		return 0;
 	if (app->json) {
 		struct json js;
 		json_begin(&js, &app->out, JSON_PRETTY);
 		json_object(&js);
 		json_put_str(&js, "file", path);
 		json_put_str(&js, "format", j->format->name);
-		json_put_u64(&js, "bytes", text->len);
+		json_put_u64(&js, "bytes", bytes);
 		json_put_u64(&js, "samples", j->nr);
 		json_object_end(&js);
 		return json_end(&js);
@@ -191,8 +261,9 @@ static int write_out(struct export_job *j, const char *path, const struct strbuf
 	app_say(app);
 	strbuf_printf(&app->err, "%s: %s: %llu %s, %.1f KB\n", app->title, path,
 		      (unsigned long long)j->nr,
-		      j->format->make == make_chrome ? "events" : "samples",
-		      (double)text->len / 1024);
+		      j->format->make == make_chrome ? str_plural(j->nr, "event", "events")
+						     : str_plural(j->nr, "sample", "samples"),
+		      (double)bytes / 1024);
 	return 0;
 }
 
@@ -214,18 +285,10 @@ static int export_run(struct app *app, void *opts, int argc, char **argv)
 	int err = outfile_check(path, &app->diag);
 	if (err)
 		return app_fail(app, err);
-	struct strbuf text, packed;
-	strbuf_init(&text);
-	strbuf_init(&packed);
-	err = j.format->make(&j, &text);
-	size_t len = strlen(path);
-	bool gz = !err && !j.format->binary && len > 3 && !strcmp(path + len - 3, ".gz");
-	if (gz)
-		err = gzip_add(text.data, text.len, &packed);
+	u64 bytes;
+	err = write_out(&j, path, &bytes);
 	if (!err)
-		err = write_out(&j, path, gz ? &packed : &text);
-	strbuf_done(&text);
-	strbuf_done(&packed);
+		err = say_result(&j, path, bytes);
 	return err ? app_fail(app, err) : APP_DONE;
 }
 
