@@ -38,6 +38,9 @@ printf '#include "model/m.h"\n#include "base/a.h"\n#include "base/none.h"\n#incl
 printf '#include "view/v.h"\n#include "model/m.h"\n' >"$tree/src/view/v.c"
 printf 'int x;\n' >"$tree/src/view/bare.h"
 touch "$tree/src/view/left_out.c" "$tree/src/other/o.c"
+mkdir -p "$tree"/src/{event,cmd}
+for kind in mem kprobe uprobe usdt graph call; do echo "	{ .prefix = \"$kind\" },"; done >"$tree/src/event/provider.c"
+printf '\tif (str_starts(word, "usdt:") || list("usdts:", "call: none", "record -e kprobe:x"))\n' >"$tree/src/cmd/c.c"
 out=$(tools/check-layers "$tree")
 is $? 1 "a faulty tree is refused"
 like "$out" 'base/a.c: its own header is not included first' "own header first"
@@ -50,6 +53,8 @@ like "$out" 'src/view/left_out.c: is not in meson.build' "a source that is left 
 like "$out" 'src/other: has no row' "a folder without a row"
 like "$out" 'src/view/bare.h: does not begin with #pragma once' "a header without its pragma"
 like "$out" 'src/view/bare.h: does not say what it is for' "a header without a word"
+is "$(grep -c 'has an event prefix' <<<"$out")" 1 "one event prefix in a command"
+like "$out" 'src/cmd/c.c:1: has an event prefix of its own: usdt:' "is named, and neither a longer word nor an example is"
 unlike "$out" 'model may not use base' "what the table allows is allowed"
 
 # A library with one fault of each kind.

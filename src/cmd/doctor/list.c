@@ -9,6 +9,7 @@
 #include "cmd/app/commands.h"
 #include "session/recorded_ids.h"
 #include "event/catalog.h"
+#include "event/provider.h"
 #include "image/usdt_notes.h"
 #include "kern/program_path.h"
 
@@ -437,7 +438,8 @@ static int list_usdt(struct list_state *s, const char *word)
 		if (again || (!glob_match(glob, strbuf_cstr(&name)) && !glob_match(glob, n->name)))
 			continue;
 		strbuf_reset(&name);
-		strbuf_printf(&name, "usdt:%s:%s:%s", strbuf_cstr(&path), n->provider, n->name);
+		strbuf_printf(&name, "%s:%s:%s:%s", event_provider_of(EVENT_KIND_USDT)->prefix,
+			      strbuf_cstr(&path), n->provider, n->name);
 		err = on_entry(s, &(struct event_entry){ .section = EVENT_SECTION_SDT,
 							 .name = strbuf_cstr(&name),
 							 .about = *n->args ? n->args : NULL,
@@ -452,8 +454,10 @@ static int list_usdt(struct list_state *s, const char *word)
 
 static int list_word(struct list_state *s, struct event_query *q, const char *word)
 {
-	if (str_starts(word, "usdt:") && !s->as_perf)
-		return list_usdt(s, word + strlen("usdt:"));
+	size_t prefix = strcspn(word, ":");
+	if (!s->as_perf && word[prefix] &&
+	    event_provider_find(word, prefix) == event_provider_of(EVENT_KIND_USDT))
+		return list_usdt(s, word + prefix + 1);
 	q->glob = q->system_glob = q->event_glob = NULL;
 	q->sections = sections_of(word, &s->groups_only);
 	if (q->sections) {
