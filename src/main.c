@@ -49,7 +49,7 @@ static int run(struct app *app, int argc, char **argv)
 	}
 	const struct command *cmd = app_find(commands, argv[first]);
 	if (!cmd)
-		return app_no_command(app, &program, argv[first]);
+		return app_no_command(app, &program, argv[first], NULL);
 	return app_command(app, cmd, argc - first, argv + first);
 }
 

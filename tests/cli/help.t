@@ -75,6 +75,8 @@ like "$err" "did you mean 'workload'" "and what is close"
 exits 129 "a command of perf's that is not there" "$SONDE" top
 like "$err" "hint: not yet: 'record -a" "says what helps meanwhile"
 exits 129 "help of an unknown command" "$SONDE" help wrokload
+exits 129 "help of a misspelt page" "$SONDE" help evnts
+like "$err" "did you mean 'events'" "names the page that is no command"
 exits 129 "an unknown global option" "$SONDE" --jsno help
 like "$err" "did you mean '--json'" "and what is close"
 page=$("$SONDE" help --man)

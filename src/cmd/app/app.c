@@ -338,7 +338,7 @@ const struct command *app_find(const struct command *const *cmds, const char *na
 	return NULL;
 }
 
-int app_no_command(struct app *app, const struct command *cmd, const char *word)
+int app_no_command(struct app *app, const struct command *cmd, const char *word, const char *topic)
 {
 	const struct command *const *cmds = cmd->subs;
 	const char *names[NAMES_MAX];
@@ -349,8 +349,10 @@ int app_no_command(struct app *app, const struct command *cmd, const char *word)
 			diag_hint(&app->diag, "%s", e->what);
 			return app_usage_said(app);
 		}
-	for (; cmds && cmds[nr] && nr < NAMES_MAX; nr++)
+	for (; cmds && cmds[nr] && nr < NAMES_MAX - 1; nr++)
 		names[nr] = cmds[nr]->name;
+	if (topic)
+		names[nr++] = topic;
 	const char *close = str_closest(word, names, nr);
 	diag_error(&app->diag, -EINVAL, "unknown command '%s'", word);
 	if (close)
@@ -381,7 +383,7 @@ static int run_words(struct app *app, const struct command *cmd, void *opts, int
 	if (cmd->run)
 		return cmd->run(app, opts, argc, argv);
 	if (argc)
-		return app_no_command(app, cmd, argv[0]);
+		return app_no_command(app, cmd, argv[0], NULL);
 	return app_usage(app, "no command given");
 }
 

@@ -79,8 +79,8 @@ void app_decide(struct app *app);
 int app_command(struct app *app, const struct command *cmd, int argc, char **argv);
 /* NULL: no such command. */
 const struct command *app_find(const struct command *const *cmds, const char *name);
-/* 129: there is no such command; names the closest. */
-int app_no_command(struct app *app, const struct command *cmd, const char *word);
+/* 129: unknown command; names the closest one, or topic, a word that is accepted besides commands (NULL: none). */
+int app_no_command(struct app *app, const struct command *cmd, const char *word, const char *topic);
 
 /* Whether the text that the command is about to write to out may have colours. */
 bool app_colours(struct app *app);

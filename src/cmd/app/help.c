@@ -213,7 +213,7 @@ static int help_run(struct app *app, void *opts, int argc, char **argv)
 		const struct command *sub = cmd->subs ? app_find(cmd->subs, argv[i]) : NULL;
 		if (!sub) {
 			strbuf_done(&title);
-			return app_no_command(app, cmd, argv[i]);
+			return app_no_command(app, cmd, argv[i], i ? NULL : "events");
 		}
 		cmd = sub;
 		strbuf_printf(&title, " %s", cmd->name);
