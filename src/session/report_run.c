@@ -310,8 +310,9 @@ static int profile_source(struct report *r)
 	if (!err)
 		err = show(r);
 	if (!err && r->src->catalog.nr_lost)
-		diag_warn(r->tell.diag, "%llu samples were lost while recording",
-			  (unsigned long long)r->src->catalog.nr_lost);
+		diag_warn(r->tell.diag, "%llu %s lost while recording",
+			  (unsigned long long)r->src->catalog.nr_lost,
+			  str_plural(r->src->catalog.nr_lost, "sample was", "samples were"));
 	profile_free(r->profile);
 	named_run_done(&run);
 	return err;

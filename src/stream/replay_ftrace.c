@@ -3,6 +3,7 @@
  * replay_ftrace_windows.c.
  */
 #include "stream/replay_ftrace.h"
+#include "base/str.h"
 
 #include "stream/ftrace_samples.h"
 #include "stream/replay_ftrace_impl.h"
@@ -214,8 +215,10 @@ void replay_ftrace_finish(struct source *src, struct diag *d)
 		diag_note(d, "%llu stacks do not follow an event of their task and were skipped",
 			  (unsigned long long)r->nr_stray);
 	if (r->nr_unknown)
-		diag_warn(d, "%llu events have no format in the file and were skipped",
-			  (unsigned long long)r->nr_unknown);
+		diag_warn(d, "%llu %s skipped: the file has no format for %s",
+			  (unsigned long long)r->nr_unknown,
+			  str_plural(r->nr_unknown, "event was", "events were"),
+			  str_plural(r->nr_unknown, "it", "them"));
 	if (r->samples && r->source.catalog.nr_lost_events)
 		diag_warn(d, "events were lost %llu times while recording%s",
 			  (unsigned long long)r->source.catalog.nr_lost_events,

@@ -12,6 +12,7 @@
  * handed out is void, the first pass goes on to the end, and everything starts anew.
  */
 #include "stream/replay_perf.h"
+#include "base/str.h"
 #include "event/legacy.h"
 #include "file/perfdata_made.h"
 #include "stream/replay_perf_impl.h"
@@ -273,8 +274,9 @@ int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 /* A frame pointer that is none leads to words that are no addresses; -72 looks like a marker, but there is no such marker. */
 static void tell_corrupt(const struct perf_replay *r, struct diag *d)
 {
-	diag_warn(d, "%llu corrupt call chains were dropped, as perf does",
-		  (unsigned long long)r->stats.nr_corrupt_chains);
+	diag_warn(d, "%llu corrupt call %s dropped, as perf does",
+		  (unsigned long long)r->stats.nr_corrupt_chains,
+		  str_plural(r->stats.nr_corrupt_chains, "chain was", "chains were"));
 	diag_hint(d, "they run through code without frame pointers: record with %s to see them",
 		  diag_option(d, DIAG_OPT_UNWIND));
 }
@@ -302,13 +304,13 @@ void replay_perf_finish(struct source *s, struct diag *d)
 			d, "the recording is truncated or damaged at byte %zu of %zu; read up to there",
 			r->file.data_end, r->file.map_size);
 	if (r->stats.nr_bad)
-		diag_warn(d, "%llu damaged records were skipped",
-			  (unsigned long long)r->stats.nr_bad);
+		diag_warn(d, "%llu damaged %s skipped", (unsigned long long)r->stats.nr_bad,
+			  str_plural(r->stats.nr_bad, "record was", "records were"));
 	if (r->stats.nr_unknown_id)
-		diag_warn(
-			d,
-			"%llu samples do not belong to any event of the recording and were skipped",
-			(unsigned long long)r->stats.nr_unknown_id);
+		diag_warn(d, "%llu %s not belong to any event of the recording and %s skipped",
+			  (unsigned long long)r->stats.nr_unknown_id,
+			  str_plural(r->stats.nr_unknown_id, "sample does", "samples do"),
+			  str_plural(r->stats.nr_unknown_id, "was", "were"));
 	if (r->stats.nr_corrupt_chains)
 		tell_corrupt(r, d);
 	replay_unwind_report(&r->unwind, d);

@@ -1,4 +1,5 @@
 #include "stream/replay_unwind.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <string.h>
@@ -256,6 +257,7 @@ void replay_unwind_report(const struct replay_unwind *u, struct diag *d)
 	if (u->tables)
 		unwind_tables_report_refused(u->tables, d);
 	if (u->nr_foreign)
-		diag_warn(d, "%llu stacks belong to 32-bit programs, which cannot be unwound",
-			  (unsigned long long)u->nr_foreign);
+		diag_warn(d, "%llu %s to 32-bit programs, which cannot be unwound",
+			  (unsigned long long)u->nr_foreign,
+			  str_plural(u->nr_foreign, "stack belongs", "stacks belong"));
 }

@@ -1,4 +1,5 @@
 #include "view/svg_flame.h"
+#include "base/str.h"
 #include "view/flame_tree.h"
 #include "view/markup.h"
 
@@ -55,9 +56,9 @@ static void draw_box(struct svg *s, const struct flame_box *b, double x)
 		markup_text(b->module, strlen(b->module), s->to);
 	}
 	strbuf_printf(s->to,
-		      " (%llu samples, %.2f %%)</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" "
+		      " (%llu %s, %.2f %%)</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" "
 		      "height=\"%u\" fill=\"%s\"/>",
-		      (unsigned long long)b->count,
+		      (unsigned long long)b->count, str_plural(b->count, "sample", "samples"),
 		      100.0 * (double)b->total / (double)max(s->boxes[0].total, (u64)1), x, y, w,
 		      ROW - 1, kinds[b->kind].fill);
 	draw_name(s, b->name, x, w, y);

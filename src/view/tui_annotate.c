@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/printable.h"
 #include "base/vec.h"
+#include "base/str.h"
 #include "view/tui_screen.h"
 
 #include <curses.h>
@@ -332,8 +333,9 @@ static void put_title(const struct tui *t)
 	strbuf_init(&s);
 	strbuf_printf(&s, "%s  %s  ", a->symbol, a->image);
 	for (u32 e = 0; e < a->nr_events; e++)
-		strbuf_printf(&s, "%s%s: %llu samples, %.2f%%", e ? ", " : "", a->events[e].name,
+		strbuf_printf(&s, "%s%s: %llu %s, %.2f%%", e ? ", " : "", a->events[e].name,
 			      (unsigned long long)a->events[e].here.count,
+			      str_plural(a->events[e].here.count, "sample", "samples"),
 			      a->events[e].all.period ? 100.0 * (double)a->events[e].here.period /
 								(double)a->events[e].all.period
 						      : 0);

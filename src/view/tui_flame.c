@@ -13,6 +13,7 @@
 #include "view/tui_flame.h"
 
 #include "base/term.h"
+#include "base/str.h"
 #include "view/text_flame.h"
 #include "view/tui_screen.h"
 
@@ -283,9 +284,9 @@ int tui_flame(const struct flame *f, const char *title, bool colour)
 	int err = flame_tree(f, &t.boxes);
 	strbuf_init(&t.title);
 	if (!err && f->events.nr) /* first: a command may be longer than the line */
-		strbuf_printf(&t.title, "%s, %llu samples   ",
-			      flame_str(f, f->events.at[t.boxes.event]),
-			      (unsigned long long)t.boxes.list.at[0].count);
+		strbuf_printf(&t.title, "%s, %llu %s   ", flame_str(f, f->events.at[t.boxes.event]),
+			      (unsigned long long)t.boxes.list.at[0].count,
+			      str_plural(t.boxes.list.at[0].count, "sample", "samples"));
 	strbuf_str(&t.title, title);
 	if (!err)
 		err = tui_screen(&(struct tui_screen){ .ctx = &t,

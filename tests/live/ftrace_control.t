@@ -54,7 +54,7 @@ exits 0 "clear" f clear -B "$b"
 unlike "$(f show -B "$b")" 'to be cleared' "empties the buffer"
 exits 0 "status" f status
 like "$out" "started +[0-9]+ +.*ftrace start -B $b" "who started it"
-like "$out" "$b .*events enabled" "and what is on"
+like "$out" "$b .*events? enabled" "and what is on"
 exits 0 "status as JSON" f status --json
 printf '%s' "$out" | python3 -c 'import json,sys; d=json.load(sys.stdin); assert any(r["state"]=="started" for r in d["runs"])'
 ok $? "can be parsed"

@@ -201,7 +201,7 @@ else
 		is_gone "$pid" && ! is_gone $fuse
 		ok $? "a filesystem that does not answer, $how: the recorder ends on Ctrl-C" || { kill -9 "$pid"; diag "$(cat held.err)"; }
 		wait $guard
-		[ $how = fp ] || like "$(cat held.err)" 'could not be read: their file system did not respond' "a filesystem that does not answer, $how: it is reported"
+		[ $how = fp ] || like "$(cat held.err)" 'could not be read: the file system did not respond' "a filesystem that does not answer, $how: it is reported"
 		like "$(cat held.err)" 'held.data: .* samples' "a filesystem that does not answer, $how: the recording is saved"
 	done
 	kill -9 $fuse

@@ -338,7 +338,7 @@ static void say(struct archive *a, const char *path)
 			path);
 		return;
 	}
-	strbuf_printf(to, "%s: %u binaries\n", path, a->nr);
+	strbuf_printf(to, "%s: %u %s\n", path, a->nr, str_plural(a->nr, "binary", "binaries"));
 	if (a->o->all)
 		strbuf_printf(to,
 			      "On the other machine: mkdir case && tar xf %s -C case && "
@@ -367,7 +367,8 @@ static int archive_run(struct app *app, void *opts, int argc, char **argv)
 	const char *to = o->output ? o->output : path;
 	int err = write_archive(&a, to);
 	if (!err && a.nr_missing) {
-		diag_warn(&app->diag, "%u binaries are missing from it: %s", a.nr_missing,
+		diag_warn(&app->diag, "%u %s missing from it: %s", a.nr_missing,
+			  str_plural(a.nr_missing, "binary is", "binaries are"),
 			  strbuf_cstr(&a.missing));
 		diag_hint(&app->diag, "'sonde buildid-cache -a FILE' keeps a binary for later");
 	}

@@ -91,9 +91,11 @@ static void say(struct app *app, const char *path, const struct perfdata_repaire
 		(void)!json_end(&j);
 		return;
 	}
-	strbuf_printf(&app->out, "%s: %s, %llu samples in %llu records", path,
+	strbuf_printf(&app->out, "%s: %s, %llu %s in %llu %s", path,
 		      r->was_whole ? "was intact" : "repaired", (unsigned long long)r->nr_samples,
-		      (unsigned long long)r->nr_records);
+		      str_plural(r->nr_samples, "sample", "samples"),
+		      (unsigned long long)r->nr_records,
+		      str_plural(r->nr_records, "record", "records"));
 	if (r->dropped_bytes)
 		strbuf_printf(&app->out, ", %llu bytes after the last complete record were dropped",
 			      (unsigned long long)r->dropped_bytes);

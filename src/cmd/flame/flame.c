@@ -241,12 +241,14 @@ static void say_result(struct flame_job *j)
 {
 	const struct flame_side *s = &j->flame.sides[j->flame.nr_sides - 1];
 	struct strbuf *to = &j->app->err;
+	u64 nr_frames = j->flame.nr_all_nodes - j->flame.trees.nr;
 	char full[4096];
 	app_say(j->app);
-	strbuf_printf(to, "%s: %s: %llu samples, %llu lost, %llu frames", j->app->title,
+	strbuf_printf(to, "%s: %s: %llu %s, %llu lost, %llu %s", j->app->title,
 		      realpath(j->output, full) ? full : j->output,
-		      (unsigned long long)s->nr_samples, (unsigned long long)s->nr_lost,
-		      (unsigned long long)(j->flame.nr_all_nodes - j->flame.trees.nr));
+		      (unsigned long long)s->nr_samples,
+		      str_plural(s->nr_samples, "sample", "samples"), (unsigned long long)s->nr_lost,
+		      (unsigned long long)nr_frames, str_plural(nr_frames, "frame", "frames"));
 	if (j->flame.nr_joined)
 		strbuf_printf(to, " (%llu small ones merged)",
 			      (unsigned long long)j->flame.nr_joined);

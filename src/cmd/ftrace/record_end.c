@@ -81,8 +81,8 @@ static void say_end(struct ftrace_run *s, const struct live_ftrace_stats *st,
 	if (s->rec.latency)
 		strbuf_str(&s->app->err, "the text of a latency tracer");
 	else
-		strbuf_printf(&s->app->err, "%llu events, %llu lost", (unsigned long long)st->read,
-			      (unsigned long long)lost);
+		strbuf_printf(&s->app->err, "%llu %s, %llu lost", (unsigned long long)st->read,
+			      str_plural(st->read, "event", "events"), (unsigned long long)lost);
 	strbuf_printf(&s->app->err, ", %.1f MB%s; recorder used %.2f s CPU ]\n",
 		      (double)sum->file_bytes / 1e6, s->full ? " (--max-size)" : "", cpu);
 	if (s->o->samples)
@@ -90,9 +90,8 @@ static void say_end(struct ftrace_run *s, const struct live_ftrace_stats *st,
 			&s->app->err, "[ samples: %s.perf; 'sonde ftrace report --samples %s.perf %s' shows both ]\n",
 			file, file, file);
 	if (lost)
-		diag_warn(&s->app->diag,
-			  "%llu events were lost: use a larger buffer (-b) or fewer events",
-			  (unsigned long long)lost);
+		diag_warn(&s->app->diag, "%llu %s lost: use a larger buffer (-b) or fewer events",
+			  (unsigned long long)lost, str_plural(lost, "event was", "events were"));
 }
 
 int ftrace_run_finish(struct ftrace_run *s)

@@ -24,9 +24,9 @@ static int say(struct app *app, const struct tracedat_split_done *s)
 {
 	struct json j;
 	if (!app->json) {
-		strbuf_printf(&app->err, "[ %llu file%s, %llu events ]\n",
-			      (unsigned long long)s->files, s->files == 1 ? "" : "s",
-			      (unsigned long long)s->events);
+		strbuf_printf(&app->err, "[ %llu %s, %llu %s ]\n", (unsigned long long)s->files,
+			      str_plural(s->files, "file", "files"), (unsigned long long)s->events,
+			      str_plural(s->events, "event", "events"));
 		return 0;
 	}
 	json_begin(&j, &app->out, JSON_PRETTY);

@@ -86,9 +86,12 @@ static void say_buffer(struct app *app, const char *name, const struct buffer_st
 	if (idle(b))
 		strbuf_str(o, "idle");
 	else
-		strbuf_printf(o, "%s, %llu events enabled, %llu functions selected, clock %s%s",
-			      b->tracer, (unsigned long long)b->nr_events,
-			      (unsigned long long)b->nr_filters, b->clock, b->on ? "" : ", stopped");
+		strbuf_printf(o, "%s, %llu %s enabled, %llu %s selected, clock %s%s", b->tracer,
+			      (unsigned long long)b->nr_events,
+			      str_plural(b->nr_events, "event", "events"),
+			      (unsigned long long)b->nr_filters,
+			      str_plural(b->nr_filters, "function", "functions"), b->clock,
+			      b->on ? "" : ", stopped");
 	if (b->owner)
 		strbuf_printf(o, "; created by %d (%s)", b->owner_pid, b->owner);
 	strbuf_char(o, '\n');

@@ -20,10 +20,10 @@ int ftrace_run_status(struct app *app, const struct command_run *r, bool command
 
 static void say_lost(struct app *app, const struct live_ftrace_stats *st)
 {
-	if (st->overrun + st->dropped)
-		diag_warn(&app->diag,
-			  "%llu events were lost: use a larger buffer (-b) or fewer events",
-			  (unsigned long long)(st->overrun + st->dropped));
+	u64 lost = st->overrun + st->dropped;
+	if (lost)
+		diag_warn(&app->diag, "%llu %s lost: use a larger buffer (-b) or fewer events",
+			  (unsigned long long)lost, str_plural(lost, "event was", "events were"));
 }
 
 static int watch(struct app *app, struct ftrace_setup *f, char **argv, const struct ftrace_watch *w)

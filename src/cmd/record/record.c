@@ -56,7 +56,8 @@ static int on_progress(void *ctx, u64 expired)
 	struct strbuf line;
 	strbuf_init(&line);
 	recorder_stats(s->rec, &st);
-	strbuf_printf(&line, "%s: %llu samples, ", s->tell.title, (unsigned long long)st.nr_samples);
+	strbuf_printf(&line, "%s: %llu %s, ", s->tell.title, (unsigned long long)st.nr_samples,
+		      str_plural(st.nr_samples, "sample", "samples"));
 	add_size(&line, st.file_bytes);
 	if (st.nr_lost)
 		strbuf_printf(&line, ", %llu lost", (unsigned long long)st.nr_lost);
@@ -168,16 +169,17 @@ static void report_stack_copies(struct record_session *s, const struct recorder_
 	if (st->grown_after_ns && st->stack_bytes > st->first_stack_bytes)
 		diag_note(d,
 			  "many stacks did not fit into %u bytes: from %.1f s on, up to %u bytes "
-			  "were copied; %llu stacks are truncated",
+			  "were copied; %llu %s truncated",
 			  st->first_stack_bytes, (double)st->grown_after_ns / 1e9, st->stack_bytes,
-			  nr_short);
+			  nr_short, str_plural(nr_short, "stack is", "stacks are"));
 	else if (st->grown_after_ns)
 		diag_note(
-			d, "larger stack copies caused lost records: back to %u bytes, %llu stacks are truncated",
-			st->stack_bytes, nr_short);
+			d, "larger stack copies caused lost records: back to %u bytes, %llu %s truncated",
+			st->stack_bytes, nr_short, str_plural(nr_short, "stack is", "stacks are"));
 	else if (st->nr_short * 20 > st->nr_stacks)
-		diag_note(d, "%llu stacks are truncated: they were longer than the copied part",
-			  nr_short);
+		diag_note(d, "%llu %s longer than the copied part and %s truncated", nr_short,
+			  str_plural(nr_short, "stack was", "stacks were"),
+			  str_plural(nr_short, "is", "are"));
 	if (st->nr_short * 20 > st->nr_stacks)
 		diag_hint(d, "--call-graph dwarf,65528 copies the maximum%s",
 			  st->grown_after_ns ? " from the start" : "");
@@ -194,7 +196,8 @@ static void say_ours(struct record_session *s, const struct recorder_stats *st,
 	if (failed)
 		strbuf_str(to, ", truncated");
 	else
-		strbuf_printf(to, ", %llu samples, %llu lost", (unsigned long long)st->nr_samples,
+		strbuf_printf(to, ", %llu %s, %llu lost", (unsigned long long)st->nr_samples,
+			      str_plural(st->nr_samples, "sample", "samples"),
 			      (unsigned long long)st->nr_lost);
 	if (s->o->zstd && st->file_bytes) {
 		strbuf_str(to, ", compressed from ");
@@ -202,12 +205,13 @@ static void say_ours(struct record_session *s, const struct recorder_stats *st,
 		strbuf_printf(to, " (%.1f:1)", (double)st->data_bytes / (double)st->file_bytes);
 	}
 	if (st->nr_throttled)
-		strbuf_printf(to, ", throttled %llu times", (unsigned long long)st->nr_throttled);
+		strbuf_printf(to, ", throttled %llu %s", (unsigned long long)st->nr_throttled,
+			      str_plural(st->nr_throttled, "time", "times"));
 	add_stacks(to, st);
 	strbuf_printf(to, "; recorder used %.0f ms CPU", cpu_seconds() * 1e3);
 	if (kept->nr_files)
-		strbuf_printf(to, "; %u file%s kept in %s", kept->nr_files,
-			      kept->nr_files == 1 ? "" : "s", kept->dir);
+		strbuf_printf(to, "; %u %s kept in %s", kept->nr_files,
+			      str_plural(kept->nr_files, "file", "files"), kept->dir);
 	strbuf_char(to, '\n');
 }
 
@@ -218,9 +222,10 @@ static void keep_images(struct record_session *s, u64 file_bytes, struct record_
 	if (kept->err)
 		diag_warn(d, "cannot keep programs in %s: %s", kept->dir, strerror(-kept->err));
 	if (kept->nr_large)
-		diag_note(
-			d, "%u large programs or libraries were not kept: use `sonde buildid-cache -a` or `sonde archive`",
-			kept->nr_large);
+		diag_note(d, "%u large %s not kept: use `sonde buildid-cache -a` or `sonde archive`",
+			  kept->nr_large,
+			  str_plural(kept->nr_large, "program or library was",
+				     "programs or libraries were"));
 }
 
 void record_say_result(struct record_session *s, bool failed)
@@ -228,17 +233,19 @@ void record_say_result(struct record_session *s, bool failed)
 	struct recorder_stats st;
 	recorder_stats(s->rec, &st);
 	if (st.nr_lost) {
-		diag_warn(s->tell.diag, "%llu records were lost: ring buffers were full",
-			  (unsigned long long)st.nr_lost);
+		diag_warn(s->tell.diag, "%llu %s lost: ring buffers were full",
+			  (unsigned long long)st.nr_lost,
+			  str_plural(st.nr_lost, "record was", "records were"));
 		diag_hint(s->tell.diag,
 			  "use a larger -m, a lower -F, --call-graph fp, or no call chains");
 	}
 	run_probes_report(&s->probes, &s->events, s->tell.diag);
 	if (st.nr_held_files)
 		diag_note(s->tell.diag,
-			  "%u programs or libraries could not be read: their file system did not "
-			  "respond in time",
-			  st.nr_held_files);
+			  "%u %s could not be read: the file system did not respond in time",
+			  st.nr_held_files,
+			  str_plural(st.nr_held_files, "program or library",
+				     "programs or libraries"));
 	report_stack_copies(s, &st);
 	if (s->by_frame_pointer && !failed && !s->pipe && !s->sw.on && !s->o->quiet && !s->perf_lines)
 		record_look_at_chains(s, st.file_bytes);

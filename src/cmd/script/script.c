@@ -524,8 +524,9 @@ static int script_source(struct script_call *s)
 						   : NULL,
 				s->src, d);
 	if (!err && s->src->catalog.nr_lost)
-		diag_warn(d, "%llu samples were lost while recording",
-			  (unsigned long long)s->src->catalog.nr_lost);
+		diag_warn(d, "%llu %s lost while recording",
+			  (unsigned long long)s->src->catalog.nr_lost,
+			  str_plural(s->src->catalog.nr_lost, "sample was", "samples were"));
 	run_tables_done(&run);
 	side_lines_free(s->side);
 	return err;

@@ -611,7 +611,7 @@ static void test_bad_samples(void)
 	perfwrite_end(&w);
 	replay(w.out.data, w.out.len, 2, &o);
 	is_u64(o.lines.all.nr, 6 + 1, "odd samples: the one with an odd chain stays, without it");
-	ok(said(&o, "1 samples do not belong to any event"), "odd samples: of no event");
+	ok(said(&o, "1 sample does not belong to any event"), "odd samples: of no event");
 	ok(said(&o, "2 damaged records"), "odd samples: damaged");
 	ok(said(&o, "1 corrupt call chains"), "odd samples: the chain");
 	outcome_done(&o);
